@@ -1,0 +1,74 @@
+#ifndef JS_ENGINE_ENGINE_H
+#define JS_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/model/raw_sample.h"
+
+struct err;
+struct proc;
+
+/*
+ * A way to obtain raw samples. Engines: perf (engine_perf.c), replay (engine_replay.c), later
+ * suspend. An engine hands samples to a sink; it never unwinds or names.
+ */
+struct engine;
+
+/* What the sink is told, in order, all from the thread that calls engine_run(). */
+struct engine_sink {
+	void *ctx;
+	void (*sample)(void *ctx, const struct raw_sample *s);
+	/* A thread appeared or changed its name (comm, at most 15 bytes). */
+	void (*thread)(void *ctx, pid_t pid, pid_t tid, const char *comm);
+	void (*thread_exit)(void *ctx, pid_t pid, pid_t tid);
+	/* The target called execve: its memory and maps are other ones now. */
+	void (*exec)(void *ctx, pid_t pid);
+	/* New executable mapping (mmap record): maps should be re-read. */
+	void (*mapped)(void *ctx, pid_t pid);
+};
+
+struct engine_options {
+	const char *event; /* "cpu", or a name as perf list has it */
+	uint64_t period; /* in the event's unit: ns for cpu */
+	bool kernel; /* want kernel call chains */
+	uint32_t stack_bytes; /* first size of the stack copy; 0: default, adaptive */
+};
+
+struct engine_stats {
+	uint64_t samples, lost, throttled; /* lost: by the kernel's rings and by our own queue */
+	uint64_t lost_ring, lost_queue;
+	uint32_t stack_bytes; /* size of the stack copy now */
+	bool no_kernel; /* kernel chains were asked for but are not permitted */
+	uint64_t max_sample_rate; /* the kernel's limit when it cut the rate; 0: it did not */
+	uint32_t threads; /* attached */
+	const char *attachment; /* "thread x cpu events" or "cpu events with filter"; for -v */
+};
+
+struct engine_ops {
+	const char *name;
+	int (*open)(struct proc *proc, const struct engine_options *o, struct engine **ret,
+		    struct err *err);
+	/* Starts sampling. */
+	int (*start)(struct engine *e, struct err *err);
+	/*
+	 * Delivers samples to the sink until engine_stop(), the end of the target (0 is returned in
+	 * both cases), or deadline_ns (CLOCK_MONOTONIC, 0: none). After a stop what is still queued is delivered.
+	 */
+	int (*run)(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns,
+		   struct err *err);
+	/* Makes run() return soon. Async-signal-safe, callable from any thread. */
+	void (*stop)(struct engine *e);
+	struct engine_stats (*stats)(const struct engine *e);
+	bool (*target_ended)(const struct engine *e);
+	void (*close)(struct engine *e);
+};
+
+struct engine {
+	const struct engine_ops *ops;
+};
+
+extern const struct engine_ops engine_perf_ops;
+
+#endif

@@ -1,0 +1,110 @@
+#ifndef JS_MODEL_NAMED_PROFILE_H
+#define JS_MODEL_NAMED_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/model/walk.h"
+#include "symbolizer/base/strtab.h"
+
+/*
+ * A named profile: immutable once built, shaped like pprof. Writers, readers, report and diff know
+ * only this type. Strings are ids of `strings`; index 0 of functions, locations and mappings
+ * is "none". Stacks are leaf first.
+ */
+
+/* What a line of a location is, as outputs show it. */
+enum named_kind {
+	NAMED_UNKNOWN,
+	NAMED_KERNEL,
+	NAMED_NATIVE,
+	NAMED_INTERPRETED,
+	NAMED_C1,
+	NAMED_C2,
+	NAMED_INLINED, /* tier says into what it was compiled */
+	NAMED_JAVA_NATIVE, /* native method: JNI wrapper or method handle intrinsic */
+	NAMED_STUB,
+	NAMED_MARK, /* [incomplete], [truncated], ... */
+	NAMED_THREAD, /* synthetic root: [name tid=N] */
+	NAMED_PROCESS, /* synthetic root: [comm pid=N] */
+	NAMED_STATE, /* synthetic root: [blocked] */
+	NAMED_KINDS
+};
+
+struct named_function {
+	uint32_t name; /* as shown, without suffix: "java/util/HashMap.put", "do_syscall_64" */
+	uint32_t system_name; /* Java: with signature; native: mangled */
+	uint32_t file;
+};
+
+struct named_line {
+	uint32_t function;
+	int32_t line; /* 0: unknown */
+	int32_t bci; /* -1: none */
+	uint8_t kind; /* enum named_kind */
+	uint8_t tier; /* 0..4, Java only */
+	uint8_t exactness; /* enum exactness (attribution.h), compiled Java only */
+	bool osr;
+};
+
+struct named_location {
+	uint32_t mapping;
+	uint64_t address; /* ELF vaddr for native, 0 for kernel (no kernel addresses in files) */
+	uint32_t first_line, n_lines; /* into lines, innermost first */
+};
+
+struct named_mapping {
+	uint32_t file, build_id; /* file: path, or [jit], [interpreter], [stubs], [kernel] */
+};
+
+struct named_stack {
+	uint32_t first, n; /* into stack_locations */
+};
+
+struct named_sample {
+	uint32_t stack;
+	uint64_t count, weight;
+	int32_t pid, tid; /* 0: not kept apart */
+	uint32_t thread; /* name; string id */
+	uint32_t state; /* string id; 0: none */
+};
+
+struct named_meta {
+	const char *event, *unit; /* "cpu", "nanoseconds"; borrowed from strings */
+	uint64_t period;
+	uint64_t start_realtime_ns, duration_ns;
+	uint64_t lost;
+	const char *command; /* command line of the target, escaped */
+	const char *jdk; /* "" if not a JVM */
+	const char *jsampler; /* command line of jsampler */
+	uint64_t complete, resynchronised, incomplete, frozen;
+	uint64_t exactness[4]; /* samples by exactness of the leaf */
+	uint64_t no_record; /* leaf samples in compiled code for which no record exists at the pc */
+};
+
+struct named_profile {
+	struct strtab *strings;
+	struct named_function *functions;
+	uint32_t n_functions;
+	struct named_line *lines;
+	uint32_t n_lines;
+	struct named_location *locations;
+	uint32_t n_locations;
+	struct named_mapping *mappings;
+	uint32_t n_mappings;
+	uint32_t *stack_locations;
+	uint32_t n_stack_locations;
+	struct named_stack *stacks;
+	uint32_t n_stacks;
+	struct named_sample *samples;
+	uint32_t n_samples;
+	struct named_meta meta;
+};
+
+static inline const char *named_string(const struct named_profile *np, uint32_t id)
+{
+	return strtab_get(np->strings, id);
+}
+
+#endif

@@ -1,0 +1,44 @@
+#ifndef JS_MODEL_RAW_SAMPLE_H
+#define JS_MODEL_RAW_SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbolizer/target/regs.h"
+
+/* State of a thread when it was sampled; RUNNING for everything that a CPU event delivers. */
+enum thread_state {
+	THREAD_RUNNING,
+	THREAD_RUNNABLE,
+	THREAD_SLEEPING,
+	THREAD_MONITOR,
+	THREAD_WAITING,
+	THREAD_PARKED,
+	THREAD_NATIVE,
+	THREAD_STATES
+};
+
+/*
+ * One observation of one thread, before unwinding. All pointers are borrowed for the duration of
+ * the call that hands it over.
+ */
+struct raw_sample {
+	pid_t pid, tid; /* as this program sees them (host) */
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t weight; /* in the event's unit (ns of CPU time for `cpu`) */
+	enum thread_state state;
+
+	bool has_user; /* regs and stack are there (not a kernel thread) */
+	struct regs regs;
+	uint64_t stack_addr; /* address of stack[0]: the user sp */
+	const uint8_t *stack;
+	size_t stack_len; /* bytes really copied */
+	bool stack_cut; /* the copy ended because the asked size was reached */
+
+	const uint64_t *kernel; /* kernel call chain, leaf first, without context markers */
+	size_t n_kernel;
+};
+
+#endif

@@ -1,0 +1,29 @@
+#ifndef JS_OUTPUT_WRITER_H
+#define JS_OUTPUT_WRITER_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct err;
+struct named_profile;
+
+/* Output formats: one const struct per format, in the table of writer_list.c. */
+struct writer_options {
+	bool annotate; /* _[0], _[1], _[j], _[i], _[k] suffixes */
+	bool lines; /* :LINE behind Java frames */
+};
+
+struct writer {
+	const char *name; /* what -f takes: "folded" */
+	const char *endings; /* space-separated file endings: ".folded .collapsed" */
+	int (*write)(const struct named_profile *np, const struct writer_options *o, FILE *out,
+		     struct err *err);
+};
+
+extern const struct writer writer_folded, writer_null, writer_digest;
+
+const struct writer *writer_find(const char *format); /* NULL: unknown */
+const struct writer *writer_for_path(const char *path); /* by ending; NULL: unknown */
+void writer_names(char *dst, size_t size); /* "folded, html, ..." for messages */
+
+#endif

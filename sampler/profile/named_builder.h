@@ -1,0 +1,35 @@
+#ifndef JS_PROFILE_NAMED_BUILDER_H
+#define JS_PROFILE_NAMED_BUILDER_H
+
+#include <stdint.h>
+
+#include "sampler/model/named_profile.h"
+
+/*
+ * Builds a named profile; equal functions, locations, mappings and stacks are merged. Every
+ * function returns UINT32_MAX when out of memory (and named_builder_take() then gives NULL).
+ */
+struct named_builder;
+
+struct named_builder *named_builder_new(void);
+void named_builder_free(struct named_builder *b);
+
+uint32_t named_builder_string(struct named_builder *b, const char *s);
+uint32_t named_builder_function(struct named_builder *b, const char *name, const char *system_name,
+				const char *file);
+uint32_t named_builder_mapping(struct named_builder *b, const char *file, const char *build_id);
+uint32_t named_builder_location(struct named_builder *b, uint32_t mapping, uint64_t address,
+				const struct named_line *lines, uint32_t n);
+/* locations: leaf first. */
+uint32_t named_builder_stack(struct named_builder *b, const uint32_t *locations, uint32_t n);
+/* Samples equal but for count and weight are added up. */
+uint32_t named_builder_sample(struct named_builder *b, const struct named_sample *s);
+struct named_meta *named_builder_meta(struct named_builder *b);
+/* A copy of `s` that lives as long as the result, for the meta's strings. */
+const char *named_builder_keep(struct named_builder *b, const char *s);
+
+/* The finished profile, the caller's; frees the builder. NULL: out of memory. */
+struct named_profile *named_builder_take(struct named_builder *b);
+void named_profile_free(struct named_profile *np);
+
+#endif

@@ -1,0 +1,64 @@
+#ifndef JS_PROFILE_PROFILE_H
+#define JS_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/model/frame_key.h"
+#include "sampler/model/raw_sample.h"
+#include "sampler/model/walk.h"
+
+/*
+ * The hot half of a recording: keys and counts. Frame keys are interned to 32-bit numbers, stacks are
+ * arrays of those numbers, stored once; a sample is (stack, thread, state) -> count, weight.
+ * 100,000 distinct stacks of 60 frames stay under 100 MB. Owned by one thread.
+ */
+struct profile;
+
+struct profile_options {
+	uint32_t depth; /* frames kept from the leaf; deeper: one [truncated] root. 0: 2048 */
+	uint64_t max_bytes; /* new stacks beyond it count under [storage limit]. 0: 512 MiB */
+	bool threads; /* keep samples of threads apart */
+	bool states; /* keep samples of states apart */
+};
+
+struct profile *profile_new(struct profile_options o);
+void profile_free(struct profile *p);
+
+/* Counts one sample. Adds the mark that the walk's end calls for as root frame. */
+void profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
+		 const struct walk *w, uint64_t weight);
+
+/* Names for threads; the last one given wins. Kept for threads without samples too. */
+void profile_set_thread_name(struct profile *p, pid_t pid, pid_t tid, const char *name);
+const char *profile_thread_name(const struct profile *p, pid_t pid, pid_t tid); /* NULL: none */
+
+struct profile_totals {
+	uint64_t samples, weight;
+	uint64_t ends[WALK_ENDS];
+	uint64_t complete, resynchronised, frozen, truncated, storage_limit;
+	uint64_t java, java_complete; /* samples of stacks with a Java frame; of these complete ones */
+	size_t stacks, frames; /* distinct */
+	size_t bytes; /* memory held */
+};
+struct profile_totals profile_totals(const struct profile *p);
+
+/* What naming walks over. */
+struct profile_sample {
+	uint32_t stack;
+	pid_t pid, tid; /* tid 0: threads not kept apart */
+	uint8_t state;
+	uint64_t count, weight;
+};
+size_t profile_sample_count(const struct profile *p);
+struct profile_sample profile_sample(const struct profile *p, size_t i);
+size_t profile_stack_count(const struct profile *p); /* stack ids are 0..count-1 */
+/* Frame numbers of a stack, leaf first; count returned. */
+size_t profile_stack(const struct profile *p, uint32_t stack, const uint32_t **ret);
+size_t profile_frame_count(const struct profile *p); /* frame numbers are 0..count-1 */
+const struct frame_key *profile_frame(const struct profile *p, uint32_t frame);
+bool profile_is_storage_limit(const struct profile *p, uint32_t stack);
+
+#endif

@@ -1,0 +1,42 @@
+#ifndef JS_RESOLVE_RESOLVER_H
+#define JS_RESOLVE_RESOLVER_H
+
+#include <stdbool.h>
+
+#include "sampler/model/frame_key.h"
+
+struct hotspot;
+struct kallsyms;
+struct modmap;
+struct named_builder;
+struct named_profile;
+struct perfmap;
+struct profile;
+struct attribution;
+
+/*
+ * From keys to names: every key becomes one location (with its inlined lines), once. All sources
+ * are borrowed and may be NULL. The room of text rules: normalised class names, markers, stubs.
+ */
+struct resolver_sources {
+	struct modmap *maps;
+	struct hotspot *hs;
+	struct attribution *attribution;
+	struct kallsyms *kernel; /* NULL: kernel frames are [kernel] */
+	struct perfmap *perfmap;
+};
+
+struct resolver_options {
+	bool raw_names; /* hidden-class names as the JVM has them */
+	bool lines; /* line numbers wanted (native ones cost DWARF reading) */
+	bool thread_root; /* [name tid=N] as root frame */
+	bool process_root; /* [comm pid=N] as root frame */
+	bool state_root;
+	const char *process_name;
+};
+
+/* Names everything in `p` and adds it to `b`. */
+int resolver_name(const struct profile *p, const struct resolver_sources *s,
+		  const struct resolver_options *o, struct named_builder *b);
+
+#endif

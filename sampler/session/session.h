@@ -1,0 +1,51 @@
+#ifndef JS_SESSION_SESSION_H
+#define JS_SESSION_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/engine/engine.h"
+#include "sampler/profile/profile.h"
+
+struct err;
+struct named_profile;
+
+/*
+ * One profiling run of one process: wires target, engine, unwinder, profile and resolver. No
+ * command line, no exit; several sessions may live in one program.
+ */
+struct session;
+
+struct session_options {
+	const struct engine_ops *engine; /* NULL: perf */
+	struct engine_options engine_options;
+	struct profile_options profile;
+	bool kernel, raw_names, lines;
+	bool thread_root, process_root, state_root;
+	const char *include_threads; /* extended regular expression, or NULL */
+	const char *jsampler_command; /* for the meta data */
+};
+
+int session_open(pid_t pid, const struct session_options *o, struct session **ret,
+		 struct err *err);
+int session_start(struct session *s, struct err *err);
+/* Samples until session_stop(), the target's end or duration_ns (0: none). */
+int session_run(struct session *s, uint64_t duration_ns, struct err *err);
+void session_stop(struct session *s); /* async-signal-safe */
+/* The result so far, named; the caller's (named_profile_free()). */
+int session_result(struct session *s, struct named_profile **ret, struct err *err);
+
+struct session_summary {
+	struct profile_totals totals;
+	struct engine_stats engine;
+	uint64_t cpu_ns; /* CPU time that the kernel accounted to the target in the meantime */
+	uint64_t own_cpu_ns; /* ours */
+	uint64_t first_stack_ns; /* from session_open() to the first walked stack; 0: none */
+	uint64_t elapsed_ns;
+	bool is_jvm, target_ended;
+};
+struct session_summary session_summary(const struct session *s);
+void session_close(struct session *s);
+
+#endif

@@ -1,0 +1,44 @@
+#ifndef JS_UNWIND_UNWINDER_H
+#define JS_UNWIND_UNWINDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampler/model/raw_sample.h"
+#include "sampler/model/walk.h"
+
+struct hotspot;
+struct mem;
+struct modmap;
+
+/*
+ * Turns registers and a memory view into frames with keys: kernel chain, native frames by CFI, Java
+ * frames by HotSpot's rules, and back to native, down to the thread's first frame. Knows nothing of
+ * engines. Never calls malloc while walking, never opens files itself (modmap does, once a DSO).
+ */
+struct unwinder;
+
+struct unwinder_options {
+	bool kernel; /* keep kernel frames */
+};
+
+/* All borrowed. hs may be NULL (not a JVM), and may be set later. `mem`: the target's memory. */
+struct unwinder *unwinder_new(struct modmap *maps, struct hotspot *hs, struct mem *mem,
+			      struct unwinder_options options);
+void unwinder_set_hotspot(struct unwinder *u, struct hotspot *hs);
+void unwinder_free(struct unwinder *u);
+
+/*
+ * Walks one sample. `ns_tid`: the thread in the target's own PID namespace (0: unknown).
+ * ret->frames is borrowed until the next call. Always gives a walk, with a reason for its end.
+ */
+void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid,
+		   struct walk *ret);
+
+struct unwinder_stats {
+	uint64_t walks, frames, retries, anchors; /* anchors: walks that went on from a frame anchor */
+	uint64_t ends[WALK_ENDS];
+};
+struct unwinder_stats unwinder_stats(const struct unwinder *u);
+
+#endif

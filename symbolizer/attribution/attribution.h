@@ -1,0 +1,42 @@
+#ifndef JS_ATTRIBUTION_ATTRIBUTION_H
+#define JS_ATTRIBUTION_ATTRIBUTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/hotspot/code.h"
+
+struct hotspot;
+
+/* How a compiled frame got its name. */
+enum exactness {
+	EXACT, /* a trustworthy record at this very pc */
+	EXACT_FLOW, /* the evidence before and after agrees */
+	EXACT_INFERRED, /* the one callee that could be there */
+	EXACT_APPROXIMATE, /* nearest evidence, or the address rule */
+	EXACTNESS_COUNT
+};
+
+struct attributed {
+	struct code_scope scope[CODE_MAX_SCOPES]; /* innermost first; the last is the compiled method */
+	size_t n;
+	enum exactness exactness;
+};
+
+/*
+ * Maps a pc of compiled code to its inlining chain. Works from the copies in struct code only; keeps
+ * its graphs in a bounded cache. One thread owns it.
+ */
+struct attribution;
+
+struct attribution *attribution_new(struct hotspot *hs);
+void attribution_free(struct attribution *a);
+
+/*
+ * pc_offset: from code begin. return_address: it is one (exact record expected; a leaf call to a stub has
+ * none: then the call instruction is attributed like a sampled pc). ret->n is at least 1 for an nmethod.
+ */
+void attribution_find(struct attribution *a, const struct code *code, int64_t pc_offset,
+		      int return_address, struct attributed *ret);
+
+#endif

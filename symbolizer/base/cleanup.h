@@ -1,0 +1,44 @@
+#ifndef JS_BASE_CLEANUP_H
+#define JS_BASE_CLEANUP_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The variable is released when it goes out of scope. Start it empty. */
+#define CLEANUP(fn) __attribute__((cleanup(fn)))
+
+static inline void free_at_exit(void *pp)
+{
+	free(*(void **)pp);
+}
+
+static inline void close_at_exit(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static inline void fclose_at_exit(FILE **f)
+{
+	if (*f)
+		fclose(*f);
+}
+
+/* Hands the value on: the variable is emptied, so its cleanup does nothing. */
+#define take_ptr(p)                                                                                \
+	__extension__({                                                                            \
+		__auto_type t_ = (p);                                                              \
+		(p) = NULL;                                                                        \
+		t_;                                                                                \
+	})
+
+static inline int take_fd(int *fd)
+{
+	int t = *fd;
+
+	*fd = -1;
+	return t;
+}
+
+#endif

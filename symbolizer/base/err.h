@@ -1,0 +1,22 @@
+#ifndef JS_BASE_ERR_H
+#define JS_BASE_ERR_H
+
+/*
+ * Errors.
+ *
+ * The return value steers the program: 0, or a negative errno.
+ * `struct err` is for the person: what failed, on what, and what to do.
+ * Callers who only steer pass NULL. It owns no memory; put it on the stack.
+ */
+struct err {
+	int code;
+	char msg[400];
+};
+
+/* Fills *e (if any) and returns `code`, so a failing line can be one line. */
+int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Puts context in front of the message already there: "PID 4711: <msg>". Returns code. */
+int err_wrap(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,24 @@
+#ifndef JS_BASE_LOG_H
+#define JS_BASE_LOG_H
+
+/*
+ * Messages for the person at the terminal, on stderr, one line each. Control, escape and
+ * bidirectional characters in what is printed become '?': names come from the target.
+ * The level is process-wide, the one global there is. Thread-safe.
+ */
+enum log_level {
+	LOG_LEVEL_QUIET, /* errors only (-q) */
+	LOG_LEVEL_NORMAL, /* + warnings and notes */
+	LOG_LEVEL_INFO, /* -v */
+	LOG_LEVEL_DEBUG, /* -vv */
+};
+
+void log_set_level(enum log_level level);
+enum log_level log_get_level(void);
+
+void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* "jsampler: ..." */
+void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,119 @@
+#ifndef JS_HOTSPOT_CODE_H
+#define JS_HOTSPOT_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hotspot;
+
+/*
+ * Code blobs: the units of the code cache. hs_code_find() maps a pc to a *code id*, an interned
+ * (blob, compile id); what naming needs is copied when the id is made, so that unloading harms
+ * nothing. A struct code is immutable and lives as long as the hotspot.
+ */
+enum blob_kind {
+	BLOB_NMETHOD, /* compiled Java method */
+	BLOB_NATIVE, /* "native nmethod": JNI wrapper, Continuation.enterSpecial, doYield */
+	BLOB_MH_INTRINSIC, /* "native nmethod" with frame size 0: linkToStatic, invokeBasic, ... */
+	BLOB_INTERPRETER, /* the one interpreter blob; name: the codelet's description */
+	BLOB_ADAPTER, /* I2C/C2I adapters */
+	BLOB_VTABLE, /* vtable and itable stubs */
+	BLOB_STUBS, /* StubRoutines: array copy, ciphers, call_stub, ... */
+	BLOB_RUNTIME, /* runtime stubs of C1, C2, and the shared runtime */
+	BLOB_DEOPT, /* DeoptimizationBlob, UncommonTrapBlob */
+	BLOB_SAFEPOINT, /* SafepointBlob and its like */
+	BLOB_EXCEPTION,
+	BLOB_UPCALL, /* Panama */
+	BLOB_BUFFER, /* other buffers: method handle adapters, InlineCacheBuffer, ... */
+};
+
+enum { TIER_INTERPRETER = 0, TIER_C1_SIMPLE = 1, TIER_C1_LIMITED = 2, TIER_C1_FULL = 3, TIER_C2 = 4 };
+
+/* Why a call of compiled code has no return: classes of runtime blobs that attribution asks for. */
+enum blob_role {
+	ROLE_NONE,
+	ROLE_UNCOMMON_TRAP,
+	ROLE_RUNTIME, /* C1/C2/shared runtime stub: slow path */
+	ROLE_LEAF, /* StubRoutines: array copy and the like; calls to it have no record */
+};
+
+/* A record of debug information (PcDesc). Sentinels and records without scope are left out. */
+struct code_record {
+	int32_t pc_offset; /* from code begin: return address of a call, or the polling instruction */
+	int32_t scope_offset; /* into scopes */
+	bool safepoint; /* has an oop map: trustworthy in C2 code (attribution.md) */
+};
+
+struct code_pair {
+	uint32_t from, to; /* code offsets */
+};
+
+/* One frame of an inlining chain. */
+struct code_scope {
+	uint32_t method_id; /* 0: unknown */
+	int32_t bci; /* -1: entry (synchronisation, prologue) */
+};
+
+enum { CODE_MAX_SCOPES = 128 };
+
+struct code {
+	uint32_t id;
+	enum blob_kind kind;
+	uint64_t blob, blob_size; /* run-time address and size of the blob */
+	uint64_t begin, end; /* code: [begin, end), run-time addresses */
+	int32_t frame_size; /* words, return address and saved fp included; 0 or -1: no fixed frame */
+	int32_t frame_complete; /* code offset where the frame is complete; -1: never */
+	const char *name; /* HotSpot's own name of the blob, or of the stub/codelet inside it */
+
+	/* BLOB_NMETHOD, BLOB_NATIVE, BLOB_MH_INTRINSIC */
+	uint32_t method_id; /* 0: unknown */
+	int32_t compile_id;
+	int8_t tier; /* TIER_* ; 0 for native wrappers */
+	int32_t osr_bci; /* -1: not an OSR method */
+	uint32_t entry, verified_entry; /* code offsets */
+	int64_t osr_entry; /* code offset, -1: none */
+	int64_t deopt_handler, deopt_mh_handler; /* code offsets, -1: none */
+	int64_t exception_handler, stub_begin; /* code offsets, -1: unknown */
+	int32_t orig_pc_offset; /* bytes from the frame's own sp; 0: none */
+
+	const struct code_record *records; /* sorted by pc_offset */
+	uint32_t n_records;
+	uint32_t n_extra_records; /* those without oop map */
+	const uint8_t *scopes;
+	uint32_t scopes_len;
+	const uint32_t *methods; /* method ids of the metadata table (index - 1); 0: none or not a method */
+	uint32_t n_methods;
+
+	/* For attribution; copied in the same moment as the records. May be empty (too large). */
+	const uint8_t *bytes; /* code bytes from begin */
+	uint32_t n_bytes;
+	const struct code_pair *null_checks; /* instruction -> handler */
+	uint32_t n_null_checks;
+	const uint32_t *handlers; /* exception handler offsets */
+	uint32_t n_handlers;
+};
+
+/* 0: no blob there. The answer holds for the current walk (hotspot_walk_end()). */
+uint32_t hs_code_find(struct hotspot *hs, uint64_t pc);
+const struct code *hs_code(const struct hotspot *hs, uint32_t code_id); /* NULL only for 0 */
+uint32_t hs_code_count(const struct hotspot *hs); /* ids are 1..count */
+
+/* Quick tests without a read. */
+bool hs_in_code_cache(const struct hotspot *hs, uint64_t pc);
+bool hs_in_interpreter(const struct hotspot *hs, uint64_t pc);
+uint64_t hs_call_stub_return(const struct hotspot *hs); /* the one return address into call_stub */
+uint64_t hs_cont_return_barrier(const struct hotspot *hs); /* 0: unknown (then by blob name) */
+uint64_t hs_cont_entry_return(struct hotspot *hs); /* return pc of ContinuationEntry; 0: unknown */
+
+/* What a call target is, by address (attribution). Adds the blob to the codes if it is new. */
+enum blob_role hs_code_role(struct hotspot *hs, uint64_t target);
+
+/* HotSpot's name of the stub, codelet or blob that contains a pc of `code` ("jbyte_disjoint_arraycopy"). */
+const char *hs_stub_name(const struct hotspot *hs, const struct code *code, uint64_t pc_offset);
+
+/* Decodes the inlining chain at scope_offset, innermost first. Returns the count; 0: garbage. */
+size_t code_scopes_at(const struct code *c, int major, int32_t scope_offset, struct code_scope *ret,
+		      size_t max);
+
+#endif

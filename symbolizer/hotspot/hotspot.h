@@ -1,0 +1,58 @@
+#ifndef JS_HOTSPOT_HOTSPOT_H
+#define JS_HOTSPOT_HOTSPOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One HotSpot JVM seen from outside: no agent, no JVM flag, no writes. Layouts come from the JVM's
+ * own tables (gHotSpotVMStructs); hs_layout.h names every field wanted. All memory is untrusted.
+ * One thread owns a hotspot.
+ */
+struct hotspot;
+struct mem;
+struct err;
+
+/* Run-time address of a symbol of libjvm.so; false: not there. Optional symbols are refinements. */
+typedef bool hs_symbol_fn(void *ctx, const char *name, uint64_t *ret_addr);
+
+/*
+ * `mem` is borrowed and outlives the hotspot. -EAGAIN: the JVM is still starting (retry later);
+ * -ENOTSUP: a required table entry is missing, the message names every missing one.
+ */
+int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspot **ret,
+		 struct err *err);
+void hotspot_close(struct hotspot *hs);
+
+struct hs_version {
+	int major; /* 8, 11, 17, 21, 25, ... */
+	char release[96]; /* "17.0.15+6-Debian-1deb12u1" */
+	char vm_info[256]; /* the JVM's own long text; "" where it has none */
+};
+const struct hs_version *hotspot_version(const struct hotspot *hs);
+
+/* A VM flag by name: its value as up to 8 bytes, zero-extended. -ENOENT. origin: low 4 bits of
+ * JVMFlag::_flags (0 default, 1 command line, ...), may be NULL. */
+int hotspot_flag(struct hotspot *hs, const char *name, uint64_t *ret, int *ret_origin);
+
+/* Things learnt while reading that a person may want to know with -v (degraded parts: which
+ * optional field was missing and what that costs). NULL-terminated list, borrowed. */
+const char *const *hotspot_notes(const struct hotspot *hs);
+
+/*
+ * Consistency of a walk. Between begin and end, every cached code or method that a lookup answered
+ * from the cache is noted; end re-reads their identities in one batch and returns false if one was replaced
+ * meanwhile (the caches have then dropped it, and the caller walks again, once).
+ */
+void hotspot_walk_begin(struct hotspot *hs);
+bool hotspot_walk_end(struct hotspot *hs);
+
+struct hotspot_stats {
+	uint64_t codes, methods; /* interned */
+	uint64_t lookups, remote_lookups, replaced, bad_blobs, bad_methods;
+	uint64_t bytes; /* memory held */
+};
+struct hotspot_stats hotspot_stats(const struct hotspot *hs);
+
+#endif

@@ -1,0 +1,28 @@
+#ifndef JS_HOTSPOT_HS_ARCH_H
+#define JS_HOTSPOT_HS_ARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * What HotSpot's frames look like on one processor and JDK range: the facts that no table exports
+ * (hotspot.md 5.2, 7.1). Offsets in words from the frame pointer. One file per processor.
+ */
+struct hs_interp_layout {
+	int sender_sp, last_sp, method, bcp, locals;
+	int return_pc, saved_fp;
+};
+
+struct hotspot;
+
+const struct hs_interp_layout *hs_interp_layout(const struct hotspot *hs);
+int hs_call_wrapper_offset(const struct hotspot *hs); /* words, JavaCallWrapper* in the call_stub frame */
+
+/* What stands right before a return address must be a call: fills `ret` with the 8 bytes before
+ * it; false: unreadable. */
+bool hs_bytes_before(struct hotspot *hs, uint64_t pc, uint8_t ret[8]);
+
+/* Code bytes at a pc in the code cache, for prologue and epilogue decoding; count read. */
+uint32_t hs_code_bytes(struct hotspot *hs, uint64_t pc, uint8_t *dst, uint32_t len);
+
+#endif

@@ -1,0 +1,47 @@
+#ifndef JS_HOTSPOT_HS_THREAD_H
+#define JS_HOTSPOT_HS_THREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+
+struct hotspot;
+
+/* A JavaThread. tids are those of the target's own PID namespace. */
+struct hs_thread {
+	uint64_t addr; /* JavaThread* */
+	int32_t ns_tid;
+	uint64_t stack_base, stack_size; /* stack is [base - size, base) */
+};
+
+struct hs_anchor {
+	uint64_t sp, pc, fp; /* pc and fp may be 0 (hotspot.md 7.2) */
+};
+
+/* NULL: not a Java thread. Re-reads the list when the tid is unknown or its entry is stale (at most
+ * once in 10 ms for misses). Borrowed until the next call. */
+const struct hs_thread *hs_thread_find(struct hotspot *hs, int32_t ns_tid);
+int hs_thread_refresh(struct hotspot *hs);
+size_t hs_thread_count(const struct hotspot *hs);
+const struct hs_thread *hs_thread_at(const struct hotspot *hs, size_t i);
+
+/* The last Java frame, if one is set (sp != 0). */
+bool hs_thread_anchor(struct hotspot *hs, const struct hs_thread *t, struct hs_anchor *ret);
+
+/* Anchor saved in the JavaCallWrapper at `wrapper`; false: unreadable. sp == 0: no older Java frame. */
+bool hs_wrapper_anchor(struct hotspot *hs, uint64_t wrapper, struct hs_anchor *ret);
+
+/* ContinuationEntry* of the mounted continuation; 0: none or unknown. */
+uint64_t hs_thread_cont_entry(struct hotspot *hs, const struct hs_thread *t);
+uint64_t hs_cont_entry_parent(struct hotspot *hs, uint64_t entry); /* 0: none or unknown */
+
+bool hs_thread_in_deopt(struct hotspot *hs, const struct hs_thread *t); /* _vframe_array_head set */
+
+/* Whole name of the java.lang.Thread, UTF-8. false: none to be had (the note says why, -v). */
+bool hs_thread_name(struct hotspot *hs, const struct hs_thread *t, char *buf, size_t size);
+
+/* HotSpot's own thread state, as name: "in_Java", "in_vm", "in_native", "blocked", "new"; NULL: unknown. */
+const char *hs_thread_state_name(struct hotspot *hs, const struct hs_thread *t);
+
+#endif

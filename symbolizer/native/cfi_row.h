@@ -1,0 +1,61 @@
+#ifndef JS_NATIVE_CFI_ROW_H
+#define JS_NATIVE_CFI_ROW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbolizer/target/regs.h"
+
+struct mem;
+struct arch;
+
+/*
+ * The call frame information in force at one pc, as a plain value (DWARF 5, section 6.4): how to
+ * compute the caller's registers from the callee's. Rows are what the unwinder caches; where they
+ * come from (libdw, a recording) is dso.h's business.
+ */
+enum cfi_rule_kind {
+	CFI_SAME, /* unchanged (callee-saved and not touched) */
+	CFI_UNDEFINED, /* not recoverable */
+	CFI_OFFSET, /* saved at CFA + value */
+	CFI_VAL_OFFSET, /* is CFA + value */
+	CFI_REGISTER, /* is in register `value` */
+	CFI_EXPR, /* saved at the address that expression `value` (index) computes */
+	CFI_VAL_EXPR, /* is what expression `value` computes */
+};
+
+struct cfi_rule {
+	uint8_t kind; /* enum cfi_rule_kind */
+	int32_t value;
+};
+
+/* DWARF expressions of a row: raw opcode bytes. */
+enum { CFI_MAX_EXPRS = 20, CFI_EXPR_BYTES = 640 };
+
+struct cfi_exprs {
+	uint16_t start[CFI_MAX_EXPRS], len[CFI_MAX_EXPRS];
+	uint16_t n, bytes;
+	uint8_t code[CFI_EXPR_BYTES];
+};
+
+struct cfi_row {
+	bool signal_frame; /* the caller's pc is exact: a signal interrupted it */
+	bool cfa_is_expr;
+	uint8_t cfa_reg; /* CFA = register + cfa_off, or expression cfa_off */
+	int32_t cfa_off;
+	struct cfi_rule rule[X86_REGS]; /* by DWARF number; pc's rule is the return address */
+	const struct cfi_exprs *exprs; /* NULL: none; owned by the dso's row cache */
+};
+
+enum cfi_step {
+	CFI_STEP_OK,
+	CFI_STEP_ROOT, /* the return address is undefined: this was the outermost frame */
+	CFI_STEP_BAD_MEMORY,
+	CFI_STEP_BAD_ROW, /* needs an unknown register, or makes no sense */
+};
+
+/* Turns the callee's registers into the caller's. *regs is untouched unless OK. */
+enum cfi_step cfi_row_apply(const struct cfi_row *row, const struct arch *arch, struct mem *mem,
+			    struct regs *regs);
+
+#endif

@@ -1,0 +1,69 @@
+#ifndef JS_NATIVE_DSO_H
+#define JS_NATIVE_DSO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/native/cfi_row.h"
+
+/*
+ * A DSO is one ELF image: an executable, a shared library, the vDSO. Addresses here are ELF
+ * virtual addresses (p_vaddr), never run-time addresses; modmap.h owns the load bias.
+ *
+ * A dso is immutable once opened; symbols, rows and lines are read on first use. Files are
+ * untrusted: read with pread, never memory-mapped (the target could truncate them), sizes bounded.
+ * Not thread-safe: one thread owns a dso table.
+ */
+struct dso;
+struct err;
+struct mem;
+
+/* Takes the descriptor over in any case. `path` is for people. -ENOEXEC: not a 64-bit ELF file of this machine. */
+int dso_open_fd(int fd, const char *path, struct dso **ret, struct err *err);
+
+/* An image that exists only in memory (vDSO): copied through `mem`. */
+int dso_open_mem(struct mem *mem, uint64_t start, uint64_t end, const char *name, struct dso **ret,
+		 struct err *err);
+
+/* Recorded facts instead of a file (recordings): rows and symbols at the addresses asked for. */
+struct dso_record;
+int dso_open_record(const struct dso_record *rec, const char *path, struct dso **ret);
+
+void dso_close(struct dso *d);
+
+const char *dso_path(const struct dso *d);
+const char *dso_name(const struct dso *d); /* last component of the path */
+const uint8_t *dso_build_id(const struct dso *d, size_t *len); /* len 0: none */
+
+/* PT_LOAD covering a file offset -> vaddr of that offset. false: none. */
+bool dso_offset_to_vaddr(const struct dso *d, uint64_t offset, uint64_t *ret);
+
+/* Where separate debug files are looked for: build-id under /usr/lib/debug/.build-id,
+ * .gnu_debuglink; opened through this callback, which sees paths in the target's root. */
+typedef int dso_debug_open_fn(void *ctx, const char *path);
+void dso_set_debug_open(struct dso *d, dso_debug_open_fn *fn, void *ctx);
+
+struct dso_symbol {
+	const char *name; /* mangled, borrowed from the dso */
+	uint64_t vaddr, size;
+};
+/* The function that covers vaddr (.symtab, .dynsym, debug file, .gnu_debugdata). -ENOENT: none. */
+int dso_find_symbol(struct dso *d, uint64_t vaddr, struct dso_symbol *ret);
+/* Value of a symbol of any type by exact name. -ENOENT. */
+int dso_find_by_name(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size);
+bool dso_has_symtab(struct dso *d); /* more than .dynsym */
+
+/* The row in force at vaddr (cached). -ENOENT: no unwind information there. Borrowed. */
+int dso_cfi_row(struct dso *d, uint64_t vaddr, const struct cfi_row **ret);
+
+/* Source position by DWARF; innermost inlined function first. */
+struct dso_line {
+	const char *function; /* NULL: the symbol's */
+	const char *file;
+	int line;
+};
+/* Returns the number of entries filled (0: no DWARF there). Strings borrowed from the dso. */
+size_t dso_find_lines(struct dso *d, uint64_t vaddr, struct dso_line *ret, size_t max);
+
+#endif

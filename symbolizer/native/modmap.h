@@ -1,0 +1,51 @@
+#ifndef JS_NATIVE_MODMAP_H
+#define JS_NATIVE_MODMAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dso;
+struct err;
+struct maps;
+struct mem;
+struct proc;
+
+/*
+ * Run-time address <-> (dso, vaddr). Dso ids are small numbers that stay valid for the life of the
+ * modmap, also after dlclose: keys of samples hold them. Id 0 is never a dso.
+ * A DSO is opened when an address in it is first asked for; one that cannot be opened keeps its id
+ * (with a name, without symbols or rows) and the reason is logged once.
+ */
+struct modmap;
+
+enum modmap_kind {
+	MODMAP_NONE, /* not mapped (or not executable) */
+	MODMAP_DSO,
+	MODMAP_ANON, /* executable anonymous memory */
+};
+
+struct modmap_hit {
+	enum modmap_kind kind;
+	uint32_t dso_id; /* MODMAP_DSO */
+	uint64_t vaddr; /* MODMAP_DSO */
+	struct dso *dso; /* MODMAP_DSO; NULL if it could not be opened */
+};
+
+/* `proc` may be NULL (recordings): then only dsos added with modmap_add_record() are there.
+ * Everything is borrowed and must outlive the modmap. */
+int modmap_open(struct proc *proc, struct maps *maps, struct mem *mem, struct modmap **ret,
+		struct err *err);
+void modmap_close(struct modmap *m);
+
+/* Looks up; on a miss re-reads the maps (at most once a millisecond). */
+struct modmap_hit modmap_find(struct modmap *m, uint64_t addr);
+
+struct dso *modmap_dso(const struct modmap *m, uint32_t dso_id); /* NULL: unknown or not opened */
+const char *modmap_dso_path(const struct modmap *m, uint32_t dso_id); /* never NULL */
+uint32_t modmap_dso_count(const struct modmap *m); /* ids are 1..count */
+
+/* Opens every mapped DSO whose last path component is `name`; first one whose mapping is found.
+ * bias: run-time address - vaddr. -ENOENT: not mapped. */
+int modmap_find_dso(struct modmap *m, const char *name, uint32_t *ret_id, uint64_t *ret_bias);
+
+#endif

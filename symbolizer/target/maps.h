@@ -1,0 +1,40 @@
+#ifndef JS_TARGET_MAPS_H
+#define JS_TARGET_MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct proc;
+struct err;
+
+enum { MAP_R = 1, MAP_W = 2, MAP_X = 4, MAP_SHARED_ = 8 };
+
+/* One line of /proc/PID/maps (proc(5)). Strings are borrowed from the maps. */
+struct mapping {
+	uint64_t start, end, offset;
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	uint8_t flags; /* MAP_* */
+	bool deleted; /* " (deleted)" was cut off the path */
+	const char *path; /* "" if anonymous; "[stack]", "[vdso]", ... as printed */
+};
+
+/*
+ * The mappings of a process, sorted by address. `maps_refresh()` re-reads; the generation changes
+ * when the content did. Pointers into it die with the next refresh.
+ */
+struct maps;
+
+int maps_parse(const char *text, size_t len, struct maps **ret); /* tests, recordings */
+int maps_open(struct proc *p, struct maps **ret, struct err *err);
+int maps_refresh(struct maps *m); /* -ESRCH: process gone; old content stays */
+void maps_close(struct maps *m);
+
+uint64_t maps_generation(const struct maps *m);
+size_t maps_count(const struct maps *m);
+const struct mapping *maps_at(const struct maps *m, size_t i);
+const struct mapping *maps_find(const struct maps *m, uint64_t addr); /* NULL: not mapped */
+const char *maps_text(const struct maps *m, size_t *len); /* as read, for recordings */
+
+#endif

@@ -1,0 +1,27 @@
+#ifndef JS_TARGET_TARGET_FILE_H
+#define JS_TARGET_TARGET_FILE_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct proc;
+struct mapping;
+struct err;
+
+/*
+ * Files of a target, which may be hostile: /proc/PID/map_files first (the mapped inode, even when
+ * deleted or replaced), else openat2(2) below /proc/PID/root with RESOLVE_IN_ROOT and
+ * RESOLVE_NO_MAGICLINKS (before 5.6: component by component with O_NOFOLLOW), else the path as it
+ * stands (a chroot in our mount namespace). Opened non-blocking, read-only, close-on-exec; must be a regular
+ * file, of at most 2 GiB.
+ */
+
+/* The file behind a mapping; device and inode must be those of the mapping (a differing device is
+ * let pass where the inode agrees: overlayfs). *ret is the caller's descriptor.
+ * -ESTALE: the file on disk is another one. */
+int target_file_open_mapping(struct proc *p, const struct mapping *map, int *ret, struct err *err);
+
+/* A path in the target's root, e.g. a separate debug file or perf-PID.map. */
+int target_file_open(struct proc *p, const char *path, int *ret, struct err *err);
+
+#endif

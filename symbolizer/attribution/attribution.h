@@ -4,18 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbolizer/attribution/exactness.h"
 #include "symbolizer/hotspot/code.h"
 
 struct hotspot;
-
-/* How a compiled frame got its name. */
-enum exactness {
-	EXACT, /* a trustworthy record at this very pc */
-	EXACT_FLOW, /* the evidence before and after agrees */
-	EXACT_INFERRED, /* the one callee that could be there */
-	EXACT_APPROXIMATE, /* nearest evidence, or the address rule */
-	EXACTNESS_COUNT
-};
 
 struct attributed {
 	struct code_scope scope[CODE_MAX_SCOPES]; /* innermost first; the last is the compiled method */

@@ -111,8 +111,7 @@ struct mem *mem_pages_new(void);
 int mem_pages_add(struct mem *m, uint64_t addr, const void *bytes, size_t len); /* copies */
 
 /*
- * Calls `note` for each successful read of `base`, rounded out to nothing: the exact span. Used to write
- * recordings. Frees itself, not `base`.
+ * Calls `note` for each successful read of `base`, with the exact span. Used to write recordings. Frees itself, not `base`.
  */
 typedef void mem_note_fn(void *ctx, uint64_t addr, const void *bytes, size_t len);
 struct mem *mem_tap_new(struct mem *base, mem_note_fn *note, void *ctx);

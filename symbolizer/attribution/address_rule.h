@@ -1,0 +1,34 @@
+#ifndef JS_ATTRIBUTION_ADDRESS_RULE_H
+#define JS_ATTRIBUTION_ADDRESS_RULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/attribution/attribution.h"
+
+/*
+ * Attribution without decoding: the next trustworthy record in address order. The fallback for code
+ * that cannot be decoded or is too large, and what the tests compare the real rule with.
+ */
+
+/* Records with an oop map; in C1 code all of them (attribution.md 0.4). */
+bool record_trusted(const struct code *c, const struct code_record *r);
+
+/* Trustworthy record exactly at pc; NULL: none. */
+const struct code_record *record_at(const struct code *c, int64_t pc);
+
+/* First trustworthy record with pc_offset > pc; NULL: none. */
+const struct code_record *record_after(const struct code *c, int64_t pc);
+
+/* The chain of a record, or the compiled method itself where its scopes make no sense. */
+void record_scopes(const struct code *c, int major, const struct code_record *r,
+		   struct attributed *ret);
+
+/* The compiled method itself. */
+void root_scope(const struct code *c, int32_t bci, struct attributed *ret);
+
+void address_rule(const struct code *c, int major, int64_t pc, bool return_address,
+		  struct attributed *ret);
+
+#endif

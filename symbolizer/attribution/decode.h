@@ -1,0 +1,44 @@
+#ifndef JS_ATTRIBUTION_DECODE_H
+#define JS_ATTRIBUTION_DECODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * What control flow needs to know of an instruction. The only part that knows the processor's
+ * encoding: decode_x86_64.c is its only filling.
+ */
+enum insn_class {
+	INSN_OTHER,
+	INSN_CALL, /* direct: target is set; returns */
+	INSN_CALL_INDIRECT,
+	INSN_JCC, /* conditional branch: target or the next instruction */
+	INSN_JMP,
+	INSN_JMP_INDIRECT,
+	INSN_RET,
+	INSN_STOP, /* hlt, int3, ud2: never continues */
+};
+
+struct decoded {
+	uint8_t len;
+	uint8_t class; /* enum insn_class */
+	bool memory; /* has a memory operand */
+	int64_t target; /* INSN_CALL, INSN_JCC, INSN_JMP: offset from the start of the bytes */
+	/* INSN_OTHER that forms an address relative to the pc (lea): that address as an offset. */
+	bool has_address;
+	int64_t address;
+};
+
+struct decoder;
+
+struct decoder *decoder_new(void);
+void decoder_free(struct decoder *d);
+
+/* The instruction at bytes[at]; false: none that makes sense, or it does not fit. */
+bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes, uint32_t at,
+		 struct decoded *ret);
+
+/* Do the bytes in front of `at` look like a call? Cheap, may err on the side of yes. */
+bool bytes_end_in_call(const uint8_t *bytes, uint32_t at);
+
+#endif

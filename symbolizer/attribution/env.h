@@ -1,0 +1,24 @@
+#ifndef JS_ATTRIBUTION_ENV_H
+#define JS_ATTRIBUTION_ENV_H
+
+#include <stdint.h>
+
+#include "symbolizer/attribution/attribution.h"
+#include "symbolizer/hotspot/method.h"
+
+/*
+ * What attribution asks of the JVM beyond a struct code: a running one (attribution_new()), or tables
+ * in a test. Any function but role may be NULL: then nothing is inferred.
+ */
+struct attribution_env {
+	void *ctx;
+	int major; /* JDK */
+	enum blob_role (*role)(void *ctx, uint64_t target);
+	const struct hs_method *(*method)(void *ctx, uint32_t id);
+	/* Method that the invoke bytecode at bci calls; 0: not known for certain. */
+	uint32_t (*callee)(void *ctx, uint32_t method_id, int32_t bci);
+};
+
+struct attribution *attribution_new_env(const struct attribution_env *env);
+
+#endif

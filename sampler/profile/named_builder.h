@@ -24,6 +24,8 @@ uint32_t named_builder_location(struct named_builder *b, uint32_t mapping, uint6
 uint32_t named_builder_stack(struct named_builder *b, const uint32_t *locations, uint32_t n);
 /* Samples equal but for count and weight are added up. */
 uint32_t named_builder_sample(struct named_builder *b, const struct named_sample *s);
+/* Adds all of another profile (merging); its meta data is not looked at. 0 or -ENOMEM. */
+int named_builder_add(struct named_builder *b, const struct named_profile *np);
 struct named_meta *named_builder_meta(struct named_builder *b);
 /* A copy of `s` that lives as long as the result, for the meta's strings. */
 const char *named_builder_keep(struct named_builder *b, const char *s);

@@ -1,0 +1,88 @@
+#include "sampler/cli/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "symbolizer/base/err.h"
+
+/* In the child: no return. Signals and SIGPIPE are as a shell would hand them over. */
+static void wait_and_exec(int gate, int report, char **command)
+{
+	sigset_t none;
+	char go;
+	int e;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (read(gate, &go, 1) != 1)
+		_exit(127);
+	prctl(PR_SET_PDEATHSIG, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	execvp(command[0], command);
+	e = errno;
+	if (write(report, &e, sizeof(e)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int child_start(char **command, struct child *ret, struct err *err)
+{
+	int gate[2], report[2];
+
+	if (pipe2(gate, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "cannot make a pipe: %m");
+	ret->pid = fork();
+	if (ret->pid < 0)
+		return err_set(err, -errno, "cannot start '%s': %m", command[0]);
+	if (ret->pid == 0) {
+		close(gate[1]);
+		wait_and_exec(gate[0], report[1], command);
+	}
+	close(gate[0]);
+	close(report[1]);
+	ret->gate = gate[1];
+	ret->exec_error = report[0];
+	return 0;
+}
+
+int child_release(struct child *c, const char *name, struct err *err)
+{
+	int e = 0;
+
+	if (write(c->gate, "g", 1) != 1)
+		return err_set(err, -errno, "'%s' ended before it was started: %m", name);
+	close(c->gate);
+	c->gate = -1;
+	/* execve() closes the other end; a failed one reports first. */
+	if (read(c->exec_error, &e, sizeof(e)) != sizeof(e))
+		e = 0;
+	close(c->exec_error);
+	c->exec_error = -1;
+	return e ? err_set(err, -e, "cannot execute '%s': %s", name, strerror(e)) : 0;
+}
+
+int child_wait(struct child *c)
+{
+	int status;
+
+	while (waitpid(c->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 127;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void child_abandon(struct child *c)
+{
+	if (c->gate >= 0)
+		close(c->gate);
+	if (c->exec_error >= 0)
+		close(c->exec_error);
+	c->gate = c->exec_error = -1;
+	child_wait(c);
+}

@@ -1,0 +1,265 @@
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "sampler/cli/child.h"
+#include "sampler/cli/cmd.h"
+#include "sampler/cli/find_target.h"
+#include "sampler/cli/options.h"
+#include "sampler/cli/outputs.h"
+#include "sampler/cli/recording.h"
+#include "sampler/cli/summary.h"
+#include "sampler/profile/named_builder.h"
+#include "sampler/profile/named_filter.h"
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+
+enum { LIVE_LINE_MS = 250 };
+
+/* Everything that one `record` holds; released in one place. */
+struct record {
+	struct record_options o;
+	struct outputs outs;
+	struct child child;
+	bool has_child;
+	struct recording *recording;
+	struct buf command_line;
+	int signals; /* signalfd */
+};
+
+static void record_done(struct record *rec)
+{
+	recording_close(rec->recording);
+	outputs_done(&rec->outs);
+	if (rec->has_child)
+		child_abandon(&rec->child);
+	if (rec->signals >= 0)
+		close(rec->signals);
+	buf_done(&rec->command_line);
+}
+
+static void set_log_level(const struct record_options *o)
+{
+	enum log_level level = LOG_LEVEL_NORMAL;
+
+	if (o->quiet)
+		level = LOG_LEVEL_QUIET;
+	else if (o->verbose)
+		level = o->verbose > 1 ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO;
+	log_set_level(level);
+}
+
+/* SIGINT, SIGTERM and SIGHUP end the recording; threads started later inherit the mask. */
+static int block_signals(struct record *rec, struct err *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return err_set(err, -errno, "cannot block signals: %m");
+	rec->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return rec->signals < 0 ? err_set(err, -errno, "cannot wait for signals: %m") : 0;
+}
+
+static int choose_targets(struct record *rec, struct err *err)
+{
+	struct record_options *o = &rec->o;
+	int r;
+
+	if (o->target_name) {
+		r = find_target(o->target_name, &o->pids[0], err);
+		o->n_pids = r == 0;
+		return r;
+	}
+	if (!o->command)
+		return 0;
+	r = child_start(o->command, &rec->child, err);
+	if (r < 0)
+		return r;
+	rec->has_child = true;
+	o->pids[0] = rec->child.pid;
+	o->n_pids = 1;
+	return 0;
+}
+
+static struct session_options session_options(const struct record *rec)
+{
+	const struct record_options *o = &rec->o;
+	bool cpu = strcmp(o->event, "cpu") == 0;
+
+	return (struct session_options){
+		.engine_options = {.event = o->event, .period = cpu ? o->period_ns : o->event_count},
+		.profile = {.depth = o->depth, .max_bytes = o->max_memory, .threads = true},
+		.kernel = !o->no_kernel,
+		.raw_names = o->raw_names,
+		.lines = o->lines,
+		.thread_root = o->threads,
+		.process_root = o->n_pids > 1,
+		.jsampler_command = rec->command_line.data,
+	};
+}
+
+static int start(struct record *rec, struct err *err)
+{
+	struct session_options so = session_options(rec);
+	int r = recording_open(rec->o.pids, rec->o.n_pids, &so, &rec->recording, err);
+
+	if (r == 0)
+		r = recording_start(rec->recording, rec->o.duration_ns, err);
+	if (r == 0 && rec->has_child)
+		r = child_release(&rec->child, rec->o.command[0], err);
+	return r;
+}
+
+/* A signal ends the recording; SIGTERM is handed on to a command that we started. */
+static void take_signal(struct record *rec)
+{
+	struct signalfd_siginfo info;
+
+	if (read(rec->signals, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (rec->has_child && info.ssi_signo != SIGINT)
+		kill(rec->child.pid, (int)info.ssi_signo);
+	if (!rec->has_child)
+		recording_stop(rec->recording);
+}
+
+static void wait_for_end(struct record *rec)
+{
+	bool live = isatty(STDERR_FILENO) && !rec->o.quiet;
+	uint64_t start_ns = clock_monotonic_ns();
+	struct pollfd fds[2] = {
+		{.fd = recording_done_fd(rec->recording), .events = POLLIN},
+		{.fd = rec->signals, .events = POLLIN},
+	};
+
+	while (!(fds[0].revents & POLLIN)) {
+		if (poll(fds, 2, live ? LIVE_LINE_MS : -1) < 0 && errno != EINTR)
+			break;
+		if (fds[1].revents & POLLIN)
+			take_signal(rec);
+		if (live)
+			summary_live_line(clock_monotonic_ns() - start_ns,
+					  recording_live_samples(rec->recording),
+					  clock_process_cpu_ns());
+	}
+	if (live)
+		summary_live_line_clear();
+}
+
+static int filter(const struct record_options *o, struct named_profile **np, struct err *err)
+{
+	const struct named_filter f = {
+		.include = o->include,
+		.n_include = o->n_include,
+		.exclude = o->exclude,
+		.n_exclude = o->n_exclude,
+		.include_threads = o->include_threads,
+	};
+	struct named_profile *kept;
+	int r;
+
+	if (!o->n_include && !o->n_exclude && !o->include_threads)
+		return 0;
+	r = named_filter_apply(&f, *np, &kept, NULL, err);
+	if (r < 0)
+		return r;
+	named_profile_free(*np);
+	*np = kept;
+	return 0;
+}
+
+static void named_profile_free_at_exit(struct named_profile **np)
+{
+	named_profile_free(*np);
+}
+
+static int write_results(struct record *rec, struct err *err)
+{
+	CLEANUP(named_profile_free_at_exit) struct named_profile *np = NULL;
+	const struct writer_options wo = {.annotate = !rec->o.no_annotate, .lines = rec->o.lines};
+	struct session_summary sum;
+	int r = recording_result(rec->recording, &np, err);
+
+	if (r == 0)
+		r = filter(&rec->o, &np, err);
+	if (r == 0)
+		r = outputs_write(&rec->outs, np, &wo, err);
+	if (r < 0)
+		return r;
+	sum = recording_summary(rec->recording);
+	if (!rec->o.quiet)
+		summary_print(&sum, np, &rec->outs, rec->o.verbose);
+	return 0;
+}
+
+static int record(struct record *rec, struct err *err)
+{
+	struct err late = {0};
+	int r = block_signals(rec, err);
+
+	if (r == 0)
+		r = choose_targets(rec, err);
+	if (r == 0)
+		r = outputs_open(&rec->o, rec->o.pids[0], &rec->outs, err);
+	if (r == 0)
+		r = start(rec, err);
+	if (r < 0)
+		return r;
+	wait_for_end(rec);
+	r = recording_join(rec->recording, &late);
+	if (r < 0 && !recording_live_samples(rec->recording))
+		return err_set(err, r, "%s", late.msg);
+	if (r < 0)
+		log_warn("%s: what was sampled until then is written", late.msg);
+	return write_results(rec, err);
+}
+
+static int finish(struct record *rec, int r, const struct err *err)
+{
+	int status = EXIT_WRITTEN;
+
+	if (r < 0) {
+		log_error("%s", err->msg);
+		status = r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	} else if (rec->has_child) {
+		status = child_wait(&rec->child);
+		rec->has_child = false;
+	}
+	record_done(rec);
+	return status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record rec = {.signals = -1};
+	char *help[] = {"help", "record", NULL};
+	struct err err = {0};
+
+	for (int i = 0; i < argc; i++)
+		buf_printf(&rec.command_line, "%s%s", i ? " " : "", argv[i]);
+	if (record_options_parse(argc, argv, &rec.o, &err) < 0) {
+		log_error("%s", err.msg);
+		buf_done(&rec.command_line);
+		return EXIT_USAGE;
+	}
+	if (rec.o.help || rec.o.version) {
+		buf_done(&rec.command_line);
+		if (rec.o.help)
+			return cmd_help(2, help);
+		printf("jsampler %s\n", JS_VERSION);
+		return EXIT_WRITTEN;
+	}
+	set_log_level(&rec.o);
+	return finish(&rec, record(&rec, &err), &err);
+}

@@ -1,0 +1,12 @@
+#ifndef JS_CLI_FIND_TARGET_H
+#define JS_CLI_FIND_TARGET_H
+
+#include <sys/types.h>
+
+struct err;
+
+/* The one running JVM whose main class or jar is `name`. -ENOENT: none; -EEXIST: several, the
+ * message lists their PIDs. */
+int find_target(const char *name, pid_t *ret, struct err *err);
+
+#endif

@@ -1,0 +1,45 @@
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "sampler/cli/cmd.h"
+#include "sampler/cli/habits.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+
+static const struct cmd cmds[] = {
+	{"record", "sample running processes, or a command", cmd_record},
+	{"help", "what there is, and how to use it", cmd_help},
+	{NULL, NULL, NULL},
+};
+
+const struct cmd *cmd_list(void)
+{
+	return cmds;
+}
+
+static const struct cmd *find_cmd(const char *name)
+{
+	for (const struct cmd *c = cmds; c->name; c++)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const struct cmd *c = argc > 1 ? find_cmd(argv[1]) : NULL;
+	struct err e = {0};
+
+	/* A closed pipe is an error of write(2), said like any other. */
+	signal(SIGPIPE, SIG_IGN);
+	if (c)
+		return c->run(argc - 1, argv + 1);
+	if (argc < 2)
+		return cmd_help(1, argv), EXIT_USAGE;
+	if (habits_check_command(argv[1], &e) < 0) {
+		log_error("%s", e.msg);
+		return EXIT_USAGE;
+	}
+	return cmd_record(argc, argv);
+}

@@ -1,0 +1,343 @@
+#include "sampler/cli/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <regex.h>
+#include <string.h>
+
+#include "sampler/cli/habits.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/parse.h"
+
+/* Rates above this cost more than they tell, and the kernel's own limit is near. */
+#define MAX_HZ 10000
+#define SECOND_NS UINT64_C(1000000000)
+
+static const struct option_spec specs[] = {
+	{'p', "pid", "PID", "process to sample (repeat, or separate by commas)", NULL, false},
+	{'d', "duration", "TIME", "how long: 30, 30s, 5m, 1h", "until Ctrl-C or the target ends", false},
+	{'F', "freq", "HZ", "samples per second of CPU time of each thread", "99", false},
+	{'r', "rate", "HZ", NULL, NULL, false},
+	{'i', "interval", "TIME", "the same as a period: 10ms, 500us", NULL, false},
+	{'e', "event", "EVENT", "cpu, or any event that `perf list` names", "cpu", false},
+	{'c', "count", "N", "period of an event other than cpu", NULL, false},
+	{0, "engine", "NAME", "perf", "perf", false},
+	{'o', "output", "FILE", "format by ending; %p PID, %t time; - is stdout; repeatable", NULL, false},
+	{'f', "format", "FORMAT", "format of the outputs, whatever their names end in", NULL, false},
+	{'t', "threads", NULL, "the thread, [name tid=N], as root frame", NULL, false},
+	{0, "states", NULL, "the thread's state as root frame (-e wall)", NULL, true},
+	{0, "include-threads", "REGEX", "only threads whose name matches", NULL, false},
+	{'I', "include", "REGEX", "keep only stacks with a frame that matches", NULL, false},
+	{'X', "exclude", "REGEX", "drop stacks with a frame that matches", NULL, false},
+	{0, "lines", NULL, ":LINE behind Java frames", NULL, false},
+	{0, "no-annotate", NULL, "no _[j], _[i], _[0], _[1], _[k] behind frames", NULL, false},
+	{0, "no-kernel", NULL, "leave kernel frames out", NULL, false},
+	{0, "raw-names", NULL, "names of hidden classes as the JVM has them", NULL, false},
+	{0, "depth", "N", "frames kept, from the leaf; deeper ones: [truncated]", "2048", false},
+	{0, "max-memory", "SIZE", "beyond it new stacks count as [storage limit]", "512M", false},
+	{0, "max-pause", "TIME", "suspend engine: longest stop per tick", "2ms", true},
+	{0, "bridge", "WHEN", "auto, on, off: use the agent in the JVM", "auto", true},
+	{0, "symbols", "SOURCE", "vm or bridge: where names of compiled code come from", "vm", true},
+	{'q', "quiet", NULL, "errors only", NULL, false},
+	{'v', "verbose", NULL, "say more (repeatable)", NULL, false},
+	{'h', "help", NULL, "this text", NULL, false},
+	{'V', "version", NULL, "version", NULL, false},
+	{0, NULL, NULL, NULL, NULL, false},
+};
+
+const struct option_spec *record_option_specs(void)
+{
+	return specs;
+}
+
+enum { LONG_BASE = 256, MAX_SPECS = 48 };
+
+/* getopt's two tables, made from ours. */
+struct getopt_tables {
+	struct option longs[MAX_SPECS + 1];
+	char shorts[3 * MAX_SPECS + 2];
+};
+
+static void make_tables(struct getopt_tables *t)
+{
+	char *s = t->shorts;
+
+	memset(t, 0, sizeof(*t));
+	*s++ = ':';
+	for (size_t i = 0; specs[i].name && i < MAX_SPECS; i++) {
+		t->longs[i] = (struct option){specs[i].name, specs[i].arg ? 1 : 0, NULL,
+					      LONG_BASE + (int)i};
+		if (!specs[i].letter)
+			continue;
+		*s++ = specs[i].letter;
+		if (specs[i].arg)
+			*s++ = ':';
+	}
+}
+
+static const struct option_spec *spec_of(int c)
+{
+	if (c >= LONG_BASE)
+		return &specs[c - LONG_BASE];
+	for (const struct option_spec *s = specs; s->name; s++)
+		if (s->letter == c)
+			return s;
+	return NULL;
+}
+
+static int parse_pid(const char *text, struct record_options *o, struct err *err)
+{
+	uint64_t pid;
+
+	if (parse_u64(text, 1, INT32_MAX, &pid) < 0)
+		return err_set(err, -EINVAL, "'%s' is not a PID", text);
+	if (o->n_pids == MAX_PIDS)
+		return err_set(err, -EINVAL, "more than %d PIDs", MAX_PIDS);
+	o->pids[o->n_pids++] = (pid_t)pid;
+	return 0;
+}
+
+/* "1,2,3": argv may be cut, it is ours. */
+static int parse_pids(char *text, struct record_options *o, struct err *err)
+{
+	char *save = NULL;
+	int r = 0;
+
+	if (!*text)
+		return err_set(err, -EINVAL, "-p needs a PID");
+	for (char *p = strtok_r(text, ",", &save); p && r == 0; p = strtok_r(NULL, ",", &save))
+		r = parse_pid(p, o, err);
+	return r;
+}
+
+static int parse_freq(const char *text, struct record_options *o, struct err *err)
+{
+	uint64_t hz;
+
+	if (parse_u64(text, 1, MAX_HZ, &hz) < 0)
+		return err_set(err, -EINVAL,
+			       "-F %s: a whole number of samples per second from 1 to %d", text, MAX_HZ);
+	if (o->period_ns)
+		return err_set(err, -EINVAL, "-F and -i say the same thing: use one of them, once");
+	o->period_ns = SECOND_NS / hz;
+	return 0;
+}
+
+static int parse_interval(const char *text, struct record_options *o, struct err *err)
+{
+	uint64_t ns;
+
+	if (parse_duration(text, &ns) < 0)
+		return err_set(err, -EINVAL, "-i %s: a time with its unit, such as 10ms or 500us", text);
+	if (ns < SECOND_NS / MAX_HZ || ns > SECOND_NS)
+		return err_set(err, -EINVAL, "-i %s: from 100us to 1s", text);
+	if (o->period_ns)
+		return err_set(err, -EINVAL, "-F and -i say the same thing: use one of them, once");
+	o->period_ns = ns;
+	return 0;
+}
+
+static int check_regex(const char *option, const char *text, struct err *err)
+{
+	char why[120];
+	regex_t re;
+	int r = regcomp(&re, text, REG_EXTENDED | REG_NOSUB);
+
+	if (r == 0) {
+		regfree(&re);
+		return 0;
+	}
+	regerror(r, &re, why, sizeof(why));
+	return err_set(err, -EINVAL, "--%s '%s': %s", option, text, why);
+}
+
+static int add_filter(const char *option, const char *text, const char **list, size_t *n,
+		      struct err *err)
+{
+	if (*n == MAX_FILTERS)
+		return err_set(err, -EINVAL, "more than %d --%s", MAX_FILTERS, option);
+	list[(*n)++] = text;
+	return check_regex(option, text, err);
+}
+
+static int add_output(const char *path, struct record_options *o, struct err *err)
+{
+	if (!*path)
+		return err_set(err, -EINVAL, "-o needs the name of a file");
+	if (o->n_outputs == MAX_OUTPUTS)
+		return err_set(err, -EINVAL, "more than %d outputs", MAX_OUTPUTS);
+	o->outputs[o->n_outputs++] = path;
+	return habits_check_output(path, err);
+}
+
+static int parse_depth(const char *text, struct record_options *o, struct err *err)
+{
+	uint64_t n;
+
+	if (parse_u64(text, 1, 65536, &n) < 0)
+		return err_set(err, -EINVAL, "--depth %s: a number from 1 to 65536", text);
+	o->depth = (uint32_t)n;
+	return 0;
+}
+
+static int parse_engine(const char *text, struct err *err)
+{
+	if (strcmp(text, "suspend") == 0)
+		return err_set(err, -EINVAL, "--engine suspend is not in this build");
+	if (strcmp(text, "perf") != 0)
+		return err_set(err, -EINVAL, "--engine %s: there are perf and suspend", text);
+	return 0;
+}
+
+static int parse_event(const char *text, struct record_options *o, struct err *err)
+{
+	if (strcmp(text, "wall") == 0)
+		return err_set(err, -EINVAL, "-e wall is not in this build");
+	o->event = text;
+	return habits_check_event(text, err);
+}
+
+static int parse_value(const struct option_spec *s, char *arg, struct record_options *o,
+		       struct err *err)
+{
+	const char *n = s->name;
+
+	if (strcmp(n, "pid") == 0)
+		return parse_pids(arg, o, err);
+	if (strcmp(n, "freq") == 0 || strcmp(n, "rate") == 0)
+		return parse_freq(arg, o, err);
+	if (strcmp(n, "interval") == 0)
+		return parse_interval(arg, o, err);
+	if (strcmp(n, "event") == 0)
+		return parse_event(arg, o, err);
+	if (strcmp(n, "engine") == 0)
+		return parse_engine(arg, err);
+	if (strcmp(n, "output") == 0)
+		return add_output(arg, o, err);
+	if (strcmp(n, "include") == 0)
+		return add_filter(n, arg, o->include, &o->n_include, err);
+	if (strcmp(n, "exclude") == 0)
+		return add_filter(n, arg, o->exclude, &o->n_exclude, err);
+	if (strcmp(n, "include-threads") == 0)
+		return check_regex(n, o->include_threads = arg, err);
+	if (strcmp(n, "depth") == 0)
+		return parse_depth(arg, o, err);
+	if (strcmp(n, "format") == 0)
+		return habits_check_format(o->format = arg, err);
+	if (strcmp(n, "duration") == 0 && parse_duration(arg, &o->duration_ns) < 0)
+		return err_set(err, -EINVAL, "-d %s: a time such as 30, 30s, 5m or 1h", arg);
+	if (strcmp(n, "max-memory") == 0 && parse_size(arg, &o->max_memory) < 0)
+		return err_set(err, -EINVAL, "--max-memory %s: a size such as 256M", arg);
+	if (strcmp(n, "count") == 0 && parse_u64(arg, 1, UINT64_MAX >> 1, &o->event_count) < 0)
+		return err_set(err, -EINVAL, "-c %s: a number of events, at least 1", arg);
+	return 0;
+}
+
+static void set_flag(const struct option_spec *s, struct record_options *o)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} flags[] = {
+		{"threads", offsetof(struct record_options, threads)},
+		{"lines", offsetof(struct record_options, lines)},
+		{"raw-names", offsetof(struct record_options, raw_names)},
+		{"no-annotate", offsetof(struct record_options, no_annotate)},
+		{"no-kernel", offsetof(struct record_options, no_kernel)},
+		{"quiet", offsetof(struct record_options, quiet)},
+		{"help", offsetof(struct record_options, help)},
+		{"version", offsetof(struct record_options, version)},
+	};
+
+	if (strcmp(s->name, "verbose") == 0)
+		o->verbose++;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (strcmp(s->name, flags[i].name) == 0)
+			*(bool *)((char *)o + flags[i].offset) = true;
+}
+
+static int parse_one(int c, char **argv, struct record_options *o, struct err *err)
+{
+	const struct option_spec *s = spec_of(c);
+
+	if (c == ':')
+		return err_set(err, -EINVAL, "%s needs an argument", argv[optind - 1]);
+	if (c == '?' || !s)
+		return habits_unknown_option(argv[optind - 1], err);
+	if (s->later)
+		return err_set(err, -EINVAL, "--%s is not in this build", s->name);
+	if (!s->arg) {
+		set_flag(s, o);
+		return 0;
+	}
+	return parse_value(s, optarg, o, err);
+}
+
+static int parse_target(const char *arg, struct record_options *o, struct err *err)
+{
+	uint64_t pid;
+
+	if (parse_u64(arg, 1, INT32_MAX, &pid) == 0)
+		return parse_pid(arg, o, err);
+	if (o->target_name)
+		return err_set(err, -EINVAL, "one process at a time by name: '%s' and '%s'",
+			       o->target_name, arg);
+	o->target_name = arg;
+	return 0;
+}
+
+static int split_command(int *argc, char **argv, struct record_options *o, struct err *err)
+{
+	for (int i = 1; i < *argc; i++) {
+		if (strcmp(argv[i], "--") != 0)
+			continue;
+		if (i + 1 == *argc)
+			return err_set(err, -EINVAL, "a command must follow --");
+		o->command = argv + i + 1;
+		*argc = i;
+		return 0;
+	}
+	return 0;
+}
+
+static int check_together(const struct record_options *o, struct err *err)
+{
+	bool attach = o->n_pids || o->target_name;
+
+	if (o->command && attach)
+		return err_set(err, -EINVAL, "either a running process or a command behind --, not both");
+	if (!o->command && !attach)
+		return err_set(err, -EINVAL, "which process? -p PID, the main class or jar of a running "
+					     "JVM, or -- COMMAND");
+	if (o->n_pids && o->target_name)
+		return err_set(err, -EINVAL, "'%s' besides a PID: by PID or by name, not both",
+			       o->target_name);
+	if (strcmp(o->event, "cpu") == 0 && o->event_count)
+		return err_set(err, -EINVAL, "-c goes with an event other than cpu; for cpu use -F or -i");
+	if (strcmp(o->event, "cpu") != 0 && o->period_ns)
+		return err_set(err, -EINVAL, "-e %s takes its period from -c, not from -F or -i",
+			       o->event);
+	return 0;
+}
+
+int record_options_parse(int argc, char **argv, struct record_options *ret, struct err *err)
+{
+	struct record_options o = {.event = "cpu"};
+	struct getopt_tables t;
+	int c, r = split_command(&argc, argv, &o, err);
+
+	make_tables(&t);
+	optind = 0;
+	while (r == 0 && (c = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1)
+		r = parse_one(c, argv, &o, err);
+	for (; r == 0 && optind < argc; optind++)
+		r = parse_target(argv[optind], &o, err);
+	if (r == 0 && !o.help && !o.version)
+		r = check_together(&o, err);
+	if (r < 0)
+		return r;
+	if (!o.period_ns)
+		o.period_ns = SECOND_NS / 99;
+	*ret = o;
+	return 0;
+}

@@ -1,0 +1,61 @@
+#ifndef JS_CLI_OPTIONS_H
+#define JS_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct err;
+
+/*
+ * The options of `record`, from one table: parsing, --help, man pages and shell completion read it.
+ */
+struct option_spec {
+	char letter; /* 0: long form only */
+	const char *name;
+	const char *arg; /* what stands for the argument in help; NULL: none */
+	const char *help; /* one sentence; NULL: not shown */
+	const char *fallback; /* default, as help shows it; NULL: none */
+	bool later; /* accepted by later builds; here it answers "not in this build" */
+};
+
+const struct option_spec *record_option_specs(void); /* ends with a NULL name */
+
+enum { MAX_PIDS = 64, MAX_OUTPUTS = 16, MAX_FILTERS = 32 };
+
+struct output_option {
+	const char *path; /* "-": stdout */
+};
+
+struct record_options {
+	pid_t pids[MAX_PIDS];
+	size_t n_pids;
+	const char *target_name; /* last argument that is not a PID: main class or jar */
+	char **command; /* behind "--"; NULL: none */
+
+	uint64_t duration_ns; /* 0: until Ctrl-C */
+	uint64_t period_ns; /* from -F or -i */
+	uint64_t event_count; /* -c; 0: not given */
+	const char *event;
+	const char *outputs[MAX_OUTPUTS];
+	size_t n_outputs;
+	const char *format; /* -f; NULL: by ending */
+
+	bool threads, states, lines, raw_names, no_annotate, no_kernel;
+	const char *include_threads;
+	const char *include[MAX_FILTERS], *exclude[MAX_FILTERS];
+	size_t n_include, n_exclude;
+	uint32_t depth;
+	uint64_t max_memory;
+	bool quiet;
+	int verbose;
+	bool help, version;
+};
+
+/* Parses argv[1..] (argv[0] is the command's name). -EINVAL: wrong usage, the message says what
+ * is right. Strings are borrowed from argv. */
+int record_options_parse(int argc, char **argv, struct record_options *ret, struct err *err);
+
+#endif

@@ -1,0 +1,168 @@
+#include "sampler/cli/outputs.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/fileio.h"
+
+static void add_time(struct buf *b)
+{
+	char text[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &tm);
+	buf_add_z(b, text);
+}
+
+/* %p: PID, %t: time, %%: a percent sign. */
+static int expand_path(const char *pattern, pid_t pid, char *dst, size_t size, struct err *err)
+{
+	struct buf b = {0};
+	int r = 0;
+
+	for (const char *p = pattern; *p; p++) {
+		if (*p != '%' || !p[1])
+			buf_add(&b, p, 1);
+		else if (*++p == 'p')
+			buf_printf(&b, "%d", (int)pid);
+		else if (*p == 't')
+			add_time(&b);
+		else
+			buf_add(&b, p, 1);
+	}
+	if (b.failed || b.len >= size)
+		r = err_set(err, -ENAMETOOLONG, "'%.80s': the name is too long", pattern);
+	else
+		memcpy(dst, b.data ? b.data : "", b.len + 1);
+	buf_done(&b);
+	return r;
+}
+
+static int choose_writer(const char *path, const char *format, const struct writer **ret,
+			 struct err *err)
+{
+	char names[128];
+
+	if (format)
+		*ret = writer_find(format);
+	else if (strcmp(path, "-") == 0)
+		*ret = &writer_folded;
+	else
+		*ret = writer_for_path(path);
+	if (*ret)
+		return 0;
+	writer_names(names, sizeof(names));
+	return err_set(err, -EINVAL, "'%s': no known ending; give the format with -f (%s)", path, names);
+}
+
+static int add_output(struct outputs *outs, const char *pattern, const char *format, pid_t pid,
+		      struct err *err)
+{
+	struct output *o = &outs->list[outs->n];
+	int r;
+
+	*o = (struct output){0};
+	r = expand_path(pattern, pid, o->path, sizeof(o->path), err);
+	if (r == 0)
+		r = choose_writer(o->path, format, &o->writer, err);
+	if (r == 0 && strcmp(o->path, "-") != 0)
+		r = outfile_open(o->path, &o->file, err);
+	if (r == 0)
+		outs->n++;
+	return r;
+}
+
+/* Without -o: a file when stdout is a terminal, else stdout. */
+static int add_default(struct outputs *outs, const struct record_options *o, pid_t pid,
+		       struct err *err)
+{
+	bool html = writer_find("html") != NULL;
+	bool to_file = isatty(STDOUT_FILENO) || o->command;
+
+	if (!to_file)
+		return add_output(outs, "-", o->format ? o->format : "folded", pid, err);
+	return add_output(outs, html ? "jsampler-%p-%t.html" : "jsampler-%p-%t.folded", o->format, pid,
+			  err);
+}
+
+static int check_stdout_once(const struct record_options *o, struct err *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->n_outputs; i++)
+		n += strcmp(o->outputs[i], "-") == 0;
+	if (n > 1)
+		return err_set(err, -EINVAL, "-o -: stdout takes one output");
+	if (n && o->command)
+		return err_set(err, -EINVAL, "-o -: stdout is the command's; name a file");
+	return 0;
+}
+
+int outputs_open(const struct record_options *o, pid_t pid, struct outputs *ret, struct err *err)
+{
+	int r = check_stdout_once(o, err);
+
+	ret->n = 0;
+	if (r == 0 && !o->n_outputs)
+		r = add_default(ret, o, pid, err);
+	for (size_t i = 0; r == 0 && i < o->n_outputs; i++)
+		r = add_output(ret, o->outputs[i], o->format, pid, err);
+	if (r < 0)
+		outputs_done(ret);
+	return r;
+}
+
+static int write_stdout(const struct output *o, const struct named_profile *np,
+			const struct writer_options *wo, struct err *err)
+{
+	int r = o->writer->write(np, wo, stdout, err);
+
+	if (r < 0)
+		return r;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	/* `| head` closed the pipe: it has what it wanted. */
+	return errno == EPIPE ? 0 : err_set(err, -errno, "cannot write to stdout: %m");
+}
+
+static int write_file(struct output *o, const struct named_profile *np,
+		      const struct writer_options *wo, struct err *err)
+{
+	struct outfile *f = o->file;
+	int r = o->writer->write(np, wo, outfile_stream(f), err);
+
+	o->file = NULL;
+	if (r == 0)
+		return outfile_commit(f, err);
+	outfile_abort(f);
+	return r;
+}
+
+int outputs_write(struct outputs *outs, const struct named_profile *np,
+		  const struct writer_options *wo, struct err *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < outs->n; i++) {
+		struct output *o = &outs->list[i];
+		struct err *e = result == 0 ? err : NULL;
+		int r = o->file ? write_file(o, np, wo, e) : write_stdout(o, np, wo, e);
+
+		if (r < 0 && result == 0)
+			result = r;
+	}
+	return result;
+}
+
+void outputs_done(struct outputs *outs)
+{
+	for (size_t i = 0; i < outs->n; i++)
+		outfile_abort(outs->list[i].file);
+	outs->n = 0;
+}

@@ -1,0 +1,234 @@
+#include "sampler/cli/recording.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "sampler/profile/named_builder.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+
+struct run {
+	struct recording *owner;
+	pid_t pid;
+	struct session *session;
+	pthread_t thread;
+	bool running;
+	int result;
+	struct err err;
+};
+
+struct recording {
+	struct run *runs;
+	size_t n;
+	int done_fd;
+	uint64_t duration_ns;
+	_Atomic size_t left;
+};
+
+void recording_close(struct recording *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; r->runs && i < r->n; i++)
+		session_close(r->runs[i].session);
+	if (r->done_fd >= 0)
+		close(r->done_fd);
+	free(r->runs);
+	free(r);
+}
+
+static void recording_close_at_exit(struct recording **r)
+{
+	recording_close(*r);
+}
+
+int recording_open(const pid_t *pids, size_t n, const struct session_options *o,
+		   struct recording **ret, struct err *err)
+{
+	CLEANUP(recording_close_at_exit) struct recording *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return err_set(err, -ENOMEM, "out of memory");
+	r->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r->runs = calloc(n, sizeof(*r->runs));
+	if (r->done_fd < 0 || !r->runs)
+		return err_set(err, -ENOMEM, "out of memory or descriptors");
+	r->n = n;
+	for (size_t i = 0; i < n; i++) {
+		int e = session_open(pids[i], o, &r->runs[i].session, err);
+
+		if (e < 0)
+			return e;
+		r->runs[i].owner = r;
+		r->runs[i].pid = pids[i];
+	}
+	*ret = take_ptr(r);
+	return 0;
+}
+
+static void *run_session(void *arg)
+{
+	struct run *run = arg;
+	struct recording *r = run->owner;
+	uint64_t one = 1;
+
+	run->result = session_run(run->session, r->duration_ns, &run->err);
+	if (--r->left == 0 && write(r->done_fd, &one, sizeof(one)) < 0)
+		return NULL;
+	return NULL;
+}
+
+int recording_start(struct recording *r, uint64_t duration_ns, struct err *err)
+{
+	r->duration_ns = duration_ns;
+	r->left = r->n;
+	for (size_t i = 0; i < r->n; i++) {
+		int e = session_start(r->runs[i].session, err);
+
+		if (e < 0)
+			return e;
+	}
+	for (size_t i = 0; i < r->n; i++) {
+		struct run *run = &r->runs[i];
+		int e = pthread_create(&run->thread, NULL, run_session, run);
+
+		if (e)
+			return err_set(err, -e, "cannot start a thread: %s", "out of resources");
+		run->running = true;
+	}
+	return 0;
+}
+
+int recording_done_fd(const struct recording *r)
+{
+	return r->done_fd;
+}
+
+void recording_stop(struct recording *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		session_stop(r->runs[i].session);
+}
+
+int recording_join(struct recording *r, struct err *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		struct run *run = &r->runs[i];
+
+		if (run->running)
+			pthread_join(run->thread, NULL);
+		run->running = false;
+		if (run->result < 0 && result == 0)
+			result = err_set(err, run->result, "PID %d: %s", (int)run->pid, run->err.msg);
+	}
+	return result;
+}
+
+static void merge_meta(struct named_meta *sum, const struct named_meta *m)
+{
+	sum->lost += m->lost;
+	sum->complete += m->complete;
+	sum->resynchronised += m->resynchronised;
+	sum->incomplete += m->incomplete;
+	sum->frozen += m->frozen;
+	sum->no_record += m->no_record;
+	for (size_t i = 0; i < 4; i++)
+		sum->exactness[i] += m->exactness[i];
+	if (m->duration_ns > sum->duration_ns)
+		sum->duration_ns = m->duration_ns;
+}
+
+static void copy_meta(struct named_builder *b, const struct named_meta *m)
+{
+	struct named_meta *to = named_builder_meta(b);
+
+	*to = *m;
+	to->event = named_builder_keep(b, m->event);
+	to->unit = named_builder_keep(b, m->unit);
+	to->command = named_builder_keep(b, m->command);
+	to->jdk = named_builder_keep(b, m->jdk);
+	to->jsampler = named_builder_keep(b, m->jsampler);
+}
+
+static int add_result(struct recording *r, size_t i, struct named_builder *b, struct err *err)
+{
+	struct named_profile *np;
+	int e = session_result(r->runs[i].session, &np, err);
+
+	if (e < 0)
+		return e;
+	e = named_builder_add(b, np);
+	if (e == 0 && i == 0)
+		copy_meta(b, &np->meta);
+	else if (e == 0)
+		merge_meta(named_builder_meta(b), &np->meta);
+	named_profile_free(np);
+	return e < 0 ? err_set(err, e, "out of memory while naming the stacks") : 0;
+}
+
+int recording_result(struct recording *r, struct named_profile **ret, struct err *err)
+{
+	struct named_builder *b;
+	int e = 0;
+
+	if (r->n == 1)
+		return session_result(r->runs[0].session, ret, err);
+	b = named_builder_new();
+	if (!b)
+		return err_set(err, -ENOMEM, "out of memory while naming the stacks");
+	for (size_t i = 0; e == 0 && i < r->n; i++)
+		e = add_result(r, i, b, err);
+	if (e == 0 && (*ret = named_builder_take(b)))
+		return 0;
+	named_builder_free(b);
+	return e < 0 ? e : err_set(err, -ENOMEM, "out of memory while naming the stacks");
+}
+
+static void add_summary(struct session_summary *sum, const struct session_summary *s)
+{
+	sum->totals.samples += s->totals.samples;
+	sum->totals.weight += s->totals.weight;
+	for (int i = 0; i < WALK_ENDS; i++)
+		sum->totals.ends[i] += s->totals.ends[i];
+	sum->totals.complete += s->totals.complete;
+	sum->totals.resynchronised += s->totals.resynchronised;
+	sum->totals.frozen += s->totals.frozen;
+	sum->totals.truncated += s->totals.truncated;
+	sum->totals.storage_limit += s->totals.storage_limit;
+	sum->totals.java += s->totals.java;
+	sum->totals.java_complete += s->totals.java_complete;
+	sum->totals.stacks += s->totals.stacks;
+	sum->totals.bytes += s->totals.bytes;
+	sum->engine.lost += s->engine.lost;
+	sum->engine.throttled += s->engine.throttled;
+	sum->engine.threads += s->engine.threads;
+	sum->cpu_ns += s->cpu_ns;
+	sum->is_jvm |= s->is_jvm;
+	sum->target_ended &= s->target_ended;
+}
+
+struct session_summary recording_summary(const struct recording *r)
+{
+	struct session_summary sum = session_summary(r->runs[0].session);
+
+	for (size_t i = 1; i < r->n; i++) {
+		struct session_summary s = session_summary(r->runs[i].session);
+
+		add_summary(&sum, &s);
+	}
+	return sum;
+}
+
+uint64_t recording_live_samples(const struct recording *r)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		n += session_live_samples(r->runs[i].session);
+	return n;
+}

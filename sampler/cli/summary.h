@@ -1,0 +1,18 @@
+#ifndef JS_CLI_SUMMARY_H
+#define JS_CLI_SUMMARY_H
+
+#include <stdint.h>
+
+struct named_profile;
+struct outputs;
+struct session_summary;
+
+/* The line that updates while recording: elapsed, samples, lost, CPU of jsampler itself. */
+void summary_live_line(uint64_t elapsed_ns, uint64_t samples, uint64_t own_cpu_ns);
+void summary_live_line_clear(void);
+
+/* What is printed to stderr when the recording is over. `verbose`: count of -v. */
+void summary_print(const struct session_summary *s, const struct named_profile *np,
+		   const struct outputs *outs, int verbose);
+
+#endif

@@ -1,0 +1,51 @@
+#include "sampler/session/meta.h"
+
+#include <string.h>
+
+#include "sampler/profile/named_builder.h"
+#include "sampler/session/session.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/text.h"
+#include "symbolizer/target/proc.h"
+
+void meta_command(struct proc *proc, char *dst, size_t size)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	size_t len = 0;
+
+	dst[0] = '\0';
+	if (proc_cmdline(proc, &text, &len) < 0)
+		return;
+	while (len && text[len - 1] == '\0')
+		len--;
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+	text_sanitise(dst, size, text, len);
+}
+
+static const char *event_unit(const char *event)
+{
+	return strcmp(event, "cpu") == 0 || strcmp(event, "wall") == 0 ? "nanoseconds" : "count";
+}
+
+void meta_fill(struct named_builder *b, const struct session_options *o,
+	       const struct session_summary *sum, const char *command, const char *jdk)
+{
+	struct named_meta *m = named_builder_meta(b);
+	const struct profile_totals *t = &sum->totals;
+	const char *event = o->engine_options.event ? o->engine_options.event : "cpu";
+
+	m->event = named_builder_keep(b, event);
+	m->unit = event_unit(event);
+	m->period = o->engine_options.period;
+	m->duration_ns = sum->elapsed_ns;
+	m->lost = sum->engine.lost;
+	m->command = named_builder_keep(b, command);
+	m->jdk = named_builder_keep(b, jdk);
+	m->jsampler = named_builder_keep(b, o->jsampler_command ? o->jsampler_command : "");
+	m->complete = t->complete;
+	m->resynchronised = t->resynchronised;
+	m->frozen = t->frozen;
+	m->incomplete = t->samples - t->complete - t->resynchronised - t->frozen;
+}

@@ -1,0 +1,363 @@
+#include "sampler/session/session.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sampler/model/named_profile.h"
+#include "sampler/profile/named_builder.h"
+#include "sampler/resolve/resolver.h"
+#include "sampler/session/meta.h"
+#include "sampler/session/threads.h"
+#include "sampler/session/view.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/base/vec.h"
+#include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/native/kallsyms.h"
+#include "symbolizer/native/perfmap.h"
+#include "symbolizer/target/mem.h"
+#include "symbolizer/target/proc.h"
+
+/* While no JVM was found: look again this often (a launcher maps libjvm.so after a while). */
+#define FIND_JVM_NS UINT64_C(20000000)
+
+struct session {
+	struct session_options o;
+	struct proc *proc;
+	struct view *view;
+	struct threads *threads;
+	struct profile *profile;
+	struct engine *engine;
+	struct kallsyms *kallsyms; /* NULL: not permitted, or kernel frames not wanted */
+	VEC(struct named_profile *) epochs; /* what was sampled before an execve(), named */
+	struct profile_totals old_totals; /* of those */
+	char comm[64];
+	char command[4096];
+	char jdk[128];
+
+	uint64_t opened_ns, started_ns, ended_ns;
+	uint64_t start_realtime_ns, cpu_start_ns, cpu_ns;
+	uint64_t first_stack_ns, looked_for_jvm_ns;
+	bool was_jvm;
+	_Atomic uint64_t live_samples; /* for the live line of another thread */
+};
+
+static struct unwinder_options unwinder_options(const struct session *s)
+{
+	return (struct unwinder_options){.kernel = s->o.kernel};
+}
+
+void session_close(struct session *s)
+{
+	if (!s)
+		return;
+	if (s->engine)
+		s->engine->ops->close(s->engine);
+	for (size_t i = 0; i < s->epochs.n; i++)
+		named_profile_free(s->epochs.v[i]);
+	vec_done(&s->epochs);
+	profile_free(s->profile);
+	threads_free(s->threads);
+	view_close(s->view);
+	kallsyms_close(s->kallsyms);
+	proc_close(s->proc);
+	free(s);
+}
+
+static void session_close_at_exit(struct session **s)
+{
+	session_close(*s);
+}
+
+static void open_kallsyms(struct session *s)
+{
+	struct err e = {0};
+
+	if (s->o.kernel && kallsyms_open(&s->kallsyms, &e) < 0)
+		log_info("kernel functions are not named: %s", e.msg);
+}
+
+static int open_parts(struct session *s, struct err *err)
+{
+	int r = view_open(s->proc, unwinder_options(s), &s->view, err);
+
+	if (r < 0)
+		return r;
+	s->threads = threads_new(s->proc);
+	s->profile = profile_new(s->o.profile);
+	if (!s->threads || !s->profile)
+		return err_set(err, -ENOMEM, "out of memory");
+	return s->o.engine->open(s->proc, &s->o.engine_options, &s->engine, err);
+}
+
+static void note_identity(struct session *s)
+{
+	if (proc_comm(s->proc, proc_pid(s->proc), s->comm, sizeof(s->comm)) < 0)
+		s->comm[0] = '\0';
+	meta_command(s->proc, s->command, sizeof(s->command));
+}
+
+int session_open(pid_t pid, const struct session_options *o, struct session **ret, struct err *err)
+{
+	CLEANUP(session_close_at_exit) struct session *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	s->o = *o;
+	s->opened_ns = clock_monotonic_ns();
+	if (!s->o.engine)
+		s->o.engine = &engine_perf_ops;
+	s->o.engine_options.kernel = o->kernel;
+	r = proc_open(pid, &s->proc, err);
+	if (r < 0)
+		return r;
+	r = open_parts(s, err);
+	if (r < 0)
+		return r;
+	note_identity(s);
+	*ret = take_ptr(s);
+	return 0;
+}
+
+static void find_jvm(struct session *s, uint64_t now)
+{
+	s->looked_for_jvm_ns = now;
+	if (!view_find_jvm(s->view))
+		return;
+	s->was_jvm = true;
+	snprintf(s->jdk, sizeof(s->jdk), "%s", hotspot_version(s->view->hs)->release);
+	threads_rename_all(s->threads);
+}
+
+int session_start(struct session *s, struct err *err)
+{
+	int r;
+
+	s->started_ns = clock_monotonic_ns();
+	s->start_realtime_ns = clock_realtime_ns();
+	proc_cpu_ns(s->proc, &s->cpu_start_ns);
+	r = s->engine->ops->start(s->engine, err);
+	if (r < 0)
+		return r;
+	find_jvm(s, s->started_ns);
+	open_kallsyms(s);
+	return 0;
+}
+
+static void perfmap_close_at_exit(struct perfmap **p)
+{
+	perfmap_close(*p);
+}
+
+static int name_view(struct session *s, struct named_builder *b)
+{
+	CLEANUP(perfmap_close_at_exit) struct perfmap *perfmap = NULL;
+	struct resolver_sources sources = {
+		.maps = s->view->modmap,
+		.hs = s->view->hs,
+		.attribution = s->view->attribution,
+		.kernel = s->kallsyms,
+	};
+	struct resolver_options o = {
+		.raw_names = s->o.raw_names,
+		.lines = s->o.lines,
+		.thread_root = s->o.thread_root,
+		.process_root = s->o.process_root,
+		.state_root = s->o.state_root,
+		.process_name = s->comm,
+	};
+
+	if (perfmap_open(s->proc, &perfmap, NULL) == 0)
+		sources.perfmap = perfmap;
+	return resolver_name(s->profile, &sources, &o, b);
+}
+
+static void add_totals(struct profile_totals *sum, const struct profile_totals *t)
+{
+	sum->samples += t->samples;
+	sum->weight += t->weight;
+	for (int i = 0; i < WALK_ENDS; i++)
+		sum->ends[i] += t->ends[i];
+	sum->complete += t->complete;
+	sum->resynchronised += t->resynchronised;
+	sum->frozen += t->frozen;
+	sum->truncated += t->truncated;
+	sum->storage_limit += t->storage_limit;
+	sum->java += t->java;
+	sum->java_complete += t->java_complete;
+	sum->stacks += t->stacks;
+	sum->frames += t->frames;
+	sum->bytes += t->bytes;
+}
+
+/* The address space is about to be another one: keep what was seen in the old one, by name. */
+static int close_epoch(struct session *s)
+{
+	struct named_builder *b = named_builder_new();
+	struct profile *fresh = profile_new(s->o.profile);
+	struct profile_totals t = profile_totals(s->profile);
+	struct named_profile *np;
+
+	if (!b || !fresh || name_view(s, b) < 0 || !(np = named_builder_take(b))) {
+		profile_free(fresh);
+		named_builder_free(b);
+		return -ENOMEM;
+	}
+	if (!vec_push(&s->epochs, np)) {
+		named_profile_free(np);
+		profile_free(fresh);
+		return -ENOMEM;
+	}
+	add_totals(&s->old_totals, &t);
+	profile_free(s->profile);
+	s->profile = fresh;
+	return 0;
+}
+
+static void on_exec(void *ctx, pid_t pid)
+{
+	struct session *s = ctx;
+	struct view *fresh = NULL;
+	struct err e = {0};
+
+	if (pid != proc_pid(s->proc))
+		return;
+	if (close_epoch(s) < 0 || view_open(s->proc, unwinder_options(s), &fresh, &e) < 0) {
+		log_warn("the target called execve and cannot be read any more: %s", e.msg);
+		return;
+	}
+	view_close(s->view);
+	s->view = fresh;
+	note_identity(s);
+	threads_rename_all(s->threads);
+	find_jvm(s, clock_monotonic_ns());
+}
+
+static void note_first_stack(struct session *s, const struct walk *w)
+{
+	struct named_builder *b;
+
+	if (s->first_stack_ns || (s->view->jvm == JVM_READY && !w->java))
+		return;
+	b = named_builder_new();
+	if (b && log_get_level() >= LOG_LEVEL_INFO)
+		name_view(s, b);
+	named_builder_free(b);
+	s->first_stack_ns = clock_monotonic_ns() - s->opened_ns;
+}
+
+static void on_sample(void *ctx, const struct raw_sample *sample)
+{
+	struct session *s = ctx;
+	struct walk w;
+	int32_t ns_tid;
+
+	mem_new_sample(s->view->mem);
+	if (s->view->jvm != JVM_READY && sample->time_ns - s->looked_for_jvm_ns > FIND_JVM_NS)
+		find_jvm(s, sample->time_ns);
+	ns_tid = threads_seen(s->threads, sample->tid, sample->time_ns, s->view->hs, s->profile);
+	unwinder_walk(s->view->unwinder, sample, ns_tid, &w);
+	profile_add(s->profile, sample->pid, sample->tid, sample->state, &w, sample->weight);
+	atomic_fetch_add_explicit(&s->live_samples, 1, memory_order_relaxed);
+	note_first_stack(s, &w);
+}
+
+static void on_thread(void *ctx, pid_t pid, pid_t tid, const char *comm)
+{
+	struct session *s = ctx;
+
+	(void)pid;
+	threads_comm(s->threads, tid, comm, s->profile);
+}
+
+static void on_thread_exit(void *ctx, pid_t pid, pid_t tid)
+{
+	struct session *s = ctx;
+
+	(void)pid;
+	threads_exited(s->threads, tid);
+}
+
+static void on_mapped(void *ctx, pid_t pid)
+{
+	struct session *s = ctx;
+
+	(void)pid;
+	if (s->view->jvm == JVM_ABSENT)
+		find_jvm(s, clock_monotonic_ns());
+}
+
+int session_run(struct session *s, uint64_t duration_ns, struct err *err)
+{
+	const struct engine_sink sink = {
+		.ctx = s,
+		.sample = on_sample,
+		.thread = on_thread,
+		.thread_exit = on_thread_exit,
+		.exec = on_exec,
+		.mapped = on_mapped,
+	};
+	uint64_t deadline = duration_ns ? s->started_ns + duration_ns : 0;
+	int r = s->engine->ops->run(s->engine, &sink, deadline, err);
+	uint64_t cpu;
+
+	s->ended_ns = clock_monotonic_ns();
+	if (proc_cpu_ns(s->proc, &cpu) == 0 && cpu > s->cpu_start_ns)
+		s->cpu_ns = cpu - s->cpu_start_ns;
+	return r;
+}
+
+void session_stop(struct session *s)
+{
+	s->engine->ops->stop(s->engine);
+}
+
+uint64_t session_live_samples(const struct session *s)
+{
+	return atomic_load_explicit(&s->live_samples, memory_order_relaxed);
+}
+
+int session_result(struct session *s, struct named_profile **ret, struct err *err)
+{
+	struct named_builder *b = named_builder_new();
+	struct named_profile *np = NULL;
+	int r = b ? name_view(s, b) : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < s->epochs.n; i++)
+		r = named_builder_add(b, s->epochs.v[i]);
+	if (r == 0) {
+		struct session_summary sum = session_summary(s);
+
+		meta_fill(b, &s->o, &sum, s->command, s->jdk);
+		named_builder_meta(b)->start_realtime_ns = s->start_realtime_ns;
+		np = named_builder_take(b);
+		b = NULL;
+	}
+	named_builder_free(b);
+	if (!np)
+		return err_set(err, -ENOMEM, "out of memory while naming the stacks");
+	*ret = np;
+	return 0;
+}
+
+struct session_summary session_summary(const struct session *s)
+{
+	struct session_summary sum = {
+		.totals = profile_totals(s->profile),
+		.engine = s->engine->ops->stats(s->engine),
+		.cpu_ns = s->cpu_ns,
+		.own_cpu_ns = clock_process_cpu_ns(),
+		.first_stack_ns = s->first_stack_ns,
+		.elapsed_ns = (s->ended_ns ? s->ended_ns : clock_monotonic_ns()) - s->started_ns,
+		.is_jvm = s->was_jvm,
+		.target_ended = s->engine->ops->target_ended(s->engine),
+	};
+
+	add_totals(&sum.totals, &s->old_totals);
+	return sum;
+}

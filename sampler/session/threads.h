@@ -1,0 +1,34 @@
+#ifndef JS_SESSION_THREADS_H
+#define JS_SESSION_THREADS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct hotspot;
+struct proc;
+struct profile;
+
+/*
+ * What a session remembers of the target's threads: the tid in the target's own PID namespace, and
+ * the name, which is refreshed every two seconds while samples arrive (Thread.setName).
+ */
+struct threads;
+
+struct threads *threads_new(struct proc *proc); /* NULL: out of memory */
+void threads_free(struct threads *t);
+
+/* A sample of `tid` arrived. Returns the tid in the target's namespace (0: unknown); names the
+ * thread in `p` when it is new or due. hs may be NULL. */
+int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotspot *hs,
+		     struct profile *p);
+
+/* comm as the kernel reported it; used until a better name is known. */
+void threads_comm(struct threads *t, pid_t tid, const char *comm, struct profile *p);
+
+void threads_exited(struct threads *t, pid_t tid);
+
+/* Java names are to be looked up again (a JVM was found, or replaced). */
+void threads_rename_all(struct threads *t);
+
+#endif

@@ -1,0 +1,145 @@
+#include "sampler/session/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "symbolizer/attribution/attribution.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/native/dso.h"
+#include "symbolizer/native/modmap.h"
+#include "symbolizer/target/maps.h"
+#include "symbolizer/target/mem.h"
+#include "symbolizer/target/mem_live.h"
+#include "symbolizer/target/proc.h"
+
+void view_close(struct view *v)
+{
+	if (!v)
+		return;
+	unwinder_free(v->unwinder);
+	attribution_free(v->attribution);
+	hotspot_close(v->hs);
+	modmap_close(v->modmap);
+	maps_close(v->maps);
+	mem_free(v->mem);
+	free(v);
+}
+
+static void view_close_at_exit(struct view **v)
+{
+	view_close(*v);
+}
+
+int view_open(struct proc *proc, struct unwinder_options o, struct view **ret, struct err *err)
+{
+	CLEANUP(view_close_at_exit) struct view *v = calloc(1, sizeof(*v));
+	int r;
+
+	if (!v)
+		return err_set(err, -ENOMEM, "out of memory");
+	v->proc = proc;
+	r = mem_live_open(proc, &v->mem, err);
+	if (r < 0)
+		return r;
+	r = maps_open(proc, &v->maps, err);
+	if (r < 0)
+		return r;
+	r = modmap_open(proc, v->maps, v->mem, &v->modmap, err);
+	if (r < 0)
+		return r;
+	v->unwinder = unwinder_new(v->modmap, NULL, v->mem, o);
+	if (!v->unwinder)
+		return err_set(err, -ENOMEM, "out of memory");
+	*ret = take_ptr(v);
+	return 0;
+}
+
+struct libjvm {
+	struct dso *dso;
+	uint64_t bias;
+};
+
+static bool libjvm_symbol(void *ctx, const char *name, uint64_t *ret)
+{
+	struct libjvm *l = ctx;
+	uint64_t vaddr, size;
+
+	if (dso_find_by_name(l->dso, name, &vaddr, &size) < 0)
+		return false;
+	*ret = l->bias + vaddr;
+	return true;
+}
+
+static enum jvm_state unsupported(const char *why, const char *detail)
+{
+	log_warn("%s%s: Java code is not named, native frames only", why, detail);
+	return JVM_UNSUPPORTED;
+}
+
+/* GraalVM's native images export this; they have neither libjvm.so nor its tables. */
+static bool is_native_image(struct view *v)
+{
+	uint64_t vaddr, size;
+	struct dso *exe = modmap_dso(v->modmap, 1);
+
+	return exe && dso_find_by_name(exe, "__svm_version_info", &vaddr, &size) == 0;
+}
+
+static enum jvm_state open_hotspot(struct view *v)
+{
+	struct libjvm l;
+	struct err e = {0};
+	uint64_t addr;
+	uint32_t id;
+	int r;
+
+	if (modmap_find_dso(v->modmap, "libjvm.so", &id, &l.bias) < 0) {
+		if (is_native_image(v))
+			return unsupported("the target is a GraalVM native image", "");
+		return JVM_ABSENT;
+	}
+	l.dso = modmap_dso(v->modmap, id);
+	if (!l.dso)
+		return unsupported("cannot open the target's ", modmap_dso_path(v->modmap, id));
+	if (!libjvm_symbol(&l, "gHotSpotVMStructs", &addr))
+		return unsupported("the target's libjvm.so has no HotSpot tables (OpenJ9, or stripped "
+				   "of its dynamic symbols)", "");
+	r = hotspot_open(v->mem, libjvm_symbol, &l, &v->hs, &e);
+	if (r == -EAGAIN)
+		return JVM_STARTING;
+	if (r < 0)
+		return unsupported("cannot read this JVM: ", e.msg);
+	return JVM_READY;
+}
+
+static void say_notes(struct hotspot *hs)
+{
+	const char *const *note = hotspot_notes(hs);
+
+	for (; note && *note; note++)
+		log_info("JVM: %s", *note);
+}
+
+bool view_find_jvm(struct view *v)
+{
+	if (v->jvm == JVM_READY || v->jvm == JVM_UNSUPPORTED)
+		return false;
+	mem_new_sample(v->mem);
+	v->jvm = open_hotspot(v);
+	if (v->jvm != JVM_READY)
+		return false;
+	v->attribution = attribution_new(v->hs);
+	if (!v->attribution) {
+		hotspot_close(v->hs);
+		v->hs = NULL;
+		v->jvm = unsupported("out of memory", "");
+		return false;
+	}
+	log_info("JVM: HotSpot %s", hotspot_version(v->hs)->release);
+	say_notes(v->hs);
+	unwinder_set_hotspot(v->unwinder, v->hs);
+	return true;
+}

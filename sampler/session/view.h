@@ -1,0 +1,44 @@
+#ifndef JS_SESSION_VIEW_H
+#define JS_SESSION_VIEW_H
+
+#include <stdbool.h>
+
+#include "sampler/unwind/unwinder.h"
+
+struct attribution;
+struct err;
+struct hotspot;
+struct maps;
+struct mem;
+struct modmap;
+struct proc;
+
+/*
+ * All readers of one address space, opened together and dropped together: an execve() of the target
+ * makes them all stale at once. Ids in frame keys are valid within one view.
+ */
+enum jvm_state {
+	JVM_ABSENT, /* no libjvm.so mapped (yet) */
+	JVM_STARTING, /* tables not filled in yet: try again */
+	JVM_READY,
+	JVM_UNSUPPORTED, /* a JVM whose memory cannot be read; the reason was said */
+};
+
+struct view {
+	struct proc *proc; /* borrowed */
+	struct maps *maps;
+	struct mem *mem;
+	struct modmap *modmap;
+	struct hotspot *hs; /* JVM_READY only */
+	struct attribution *attribution;
+	struct unwinder *unwinder;
+	enum jvm_state jvm;
+};
+
+int view_open(struct proc *proc, struct unwinder_options o, struct view **ret, struct err *err);
+void view_close(struct view *v);
+
+/* Looks for a JVM if none was found yet; cheap to call again. True when it became ready just now. */
+bool view_find_jvm(struct view *v);
+
+#endif

@@ -21,4 +21,7 @@ static inline uint64_t hash_mix(uint64_t h, uint64_t x)
 
 uint64_t hash_bytes(const void *p, size_t len);
 
+/* With a secret seed, where an enemy chooses the keys: collisions cannot be prepared. */
+uint64_t hash_bytes_seeded(uint64_t seed, const void *p, size_t len);
+
 #endif

@@ -1,0 +1,97 @@
+#include "symbolizer/base/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 16, FIRST_CHUNK = 4096, LAST_CHUNK = 1 << 20 };
+
+struct arena_chunk {
+	struct arena_chunk *next;
+	size_t size, used; /* of data */
+	alignas(ALIGN) char data[];
+};
+
+static struct arena_chunk *chunk_new(struct arena *a, size_t size)
+{
+	/* Fresh memory of calloc() is zero, and a chunk is never reused: no clearing later on. */
+	struct arena_chunk *c = calloc(1, sizeof(*c) + size);
+
+	if (!c)
+		return NULL;
+	c->size = size;
+	a->bytes += sizeof(*c) + size;
+	return c;
+}
+
+static void *chunk_take(struct arena_chunk *c, size_t size)
+{
+	void *p = c->data + c->used;
+
+	c->used += size;
+	return p;
+}
+
+/* Chunks double from 4 KiB to 1 MiB: small tables stay small, large ones call malloc() rarely. */
+static size_t chunk_size(const struct arena *a)
+{
+	size_t size = a->bytes < FIRST_CHUNK ? FIRST_CHUNK : a->bytes;
+
+	return size < LAST_CHUNK ? size : LAST_CHUNK;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	struct arena_chunk *c = a->head;
+	size_t usual = chunk_size(a);
+
+	if (size > SIZE_MAX / 2)
+		return NULL;
+	size = (size + (size == 0) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	if (c && size <= c->size - c->used)
+		return chunk_take(c, size);
+	c = chunk_new(a, size > usual / 4 ? size : usual);
+	if (!c)
+		return NULL;
+	if (a->head && size > usual / 4) {
+		/* A chunk of its own, behind the head: the head's rest stays usable. */
+		c->next = a->head->next;
+		a->head->next = c;
+	} else {
+		c->next = a->head;
+		a->head = c;
+	}
+	return chunk_take(c, size);
+}
+
+void *arena_copy(struct arena *a, const void *src, size_t size)
+{
+	void *p = arena_alloc(a, size);
+
+	if (p && size > 0)
+		memcpy(p, src, size);
+	return p;
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t len)
+{
+	char *p;
+
+	len = strnlen(s, len);
+	p = arena_alloc(a, len + 1);
+	if (p)
+		memcpy(p, s, len);
+	return p;
+}
+
+void arena_done(struct arena *a)
+{
+	struct arena_chunk *next;
+
+	for (struct arena_chunk *c = a->head; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+	*a = (struct arena){0};
+}

@@ -11,7 +11,7 @@
 #include "sampler/cli/find_target.h"
 #include "sampler/cli/options.h"
 #include "sampler/cli/outputs.h"
-#include "sampler/cli/recording.h"
+#include "sampler/cli/runs.h"
 #include "sampler/cli/summary.h"
 #include "sampler/profile/named_builder.h"
 #include "sampler/profile/named_filter.h"
@@ -29,14 +29,14 @@ struct record {
 	struct outputs outs;
 	struct child child;
 	bool has_child;
-	struct recording *recording;
+	struct runs *runs;
 	struct buf command_line;
 	int signals; /* signalfd */
 };
 
 static void record_done(struct record *rec)
 {
-	recording_close(rec->recording);
+	runs_close(rec->runs);
 	outputs_done(&rec->outs);
 	if (rec->has_child)
 		child_abandon(&rec->child);
@@ -112,10 +112,10 @@ static struct session_options session_options(const struct record *rec)
 static int start(struct record *rec, struct err *err)
 {
 	struct session_options so = session_options(rec);
-	int r = recording_open(rec->o.pids, rec->o.n_pids, &so, &rec->recording, err);
+	int r = runs_open(rec->o.pids, rec->o.n_pids, &so, &rec->runs, err);
 
 	if (r == 0)
-		r = recording_start(rec->recording, rec->o.duration_ns, err);
+		r = runs_start(rec->runs, rec->o.duration_ns, err);
 	if (r == 0 && rec->has_child)
 		r = child_release(&rec->child, rec->o.command[0], err);
 	return r;
@@ -131,7 +131,7 @@ static void take_signal(struct record *rec)
 	if (rec->has_child && info.ssi_signo != SIGINT)
 		kill(rec->child.pid, (int)info.ssi_signo);
 	if (!rec->has_child)
-		recording_stop(rec->recording);
+		runs_stop(rec->runs);
 }
 
 static void wait_for_end(struct record *rec)
@@ -139,7 +139,7 @@ static void wait_for_end(struct record *rec)
 	bool live = isatty(STDERR_FILENO) && !rec->o.quiet;
 	uint64_t start_ns = clock_monotonic_ns();
 	struct pollfd fds[2] = {
-		{.fd = recording_done_fd(rec->recording), .events = POLLIN},
+		{.fd = runs_done_fd(rec->runs), .events = POLLIN},
 		{.fd = rec->signals, .events = POLLIN},
 	};
 
@@ -150,7 +150,7 @@ static void wait_for_end(struct record *rec)
 			take_signal(rec);
 		if (live)
 			summary_live_line(clock_monotonic_ns() - start_ns,
-					  recording_live_samples(rec->recording),
+					  runs_live_samples(rec->runs),
 					  clock_process_cpu_ns());
 	}
 	if (live)
@@ -189,7 +189,7 @@ static int write_results(struct record *rec, struct err *err)
 	CLEANUP(named_profile_free_at_exit) struct named_profile *np = NULL;
 	const struct writer_options wo = {.annotate = !rec->o.no_annotate, .lines = rec->o.lines};
 	struct session_summary sum;
-	int r = recording_result(rec->recording, &np, err);
+	int r = runs_result(rec->runs, &np, err);
 
 	if (r == 0)
 		r = filter(&rec->o, &np, err);
@@ -197,7 +197,7 @@ static int write_results(struct record *rec, struct err *err)
 		r = outputs_write(&rec->outs, np, &wo, err);
 	if (r < 0)
 		return r;
-	sum = recording_summary(rec->recording);
+	sum = runs_summary(rec->runs);
 	if (!rec->o.quiet)
 		summary_print(&sum, np, &rec->outs, rec->o.verbose);
 	return 0;
@@ -217,8 +217,8 @@ static int record(struct record *rec, struct err *err)
 	if (r < 0)
 		return r;
 	wait_for_end(rec);
-	r = recording_join(rec->recording, &late);
-	if (r < 0 && !recording_live_samples(rec->recording))
+	r = runs_join(rec->runs, &late);
+	if (r < 0 && !runs_live_samples(rec->runs))
 		return err_set(err, r, "%s", late.msg);
 	if (r < 0)
 		log_warn("%s: what was sampled until then is written", late.msg);

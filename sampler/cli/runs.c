@@ -1,4 +1,4 @@
-#include "sampler/cli/recording.h"
+#include "sampler/cli/runs.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "symbolizer/base/err.h"
 
 struct run {
-	struct recording *owner;
+	struct runs *owner;
 	pid_t pid;
 	struct session *session;
 	pthread_t thread;
@@ -20,7 +20,7 @@ struct run {
 	struct err err;
 };
 
-struct recording {
+struct runs {
 	struct run *runs;
 	size_t n;
 	int done_fd;
@@ -28,7 +28,7 @@ struct recording {
 	_Atomic size_t left;
 };
 
-void recording_close(struct recording *r)
+void runs_close(struct runs *r)
 {
 	if (!r)
 		return;
@@ -40,15 +40,15 @@ void recording_close(struct recording *r)
 	free(r);
 }
 
-static void recording_close_at_exit(struct recording **r)
+static void runs_close_at_exit(struct runs **r)
 {
-	recording_close(*r);
+	runs_close(*r);
 }
 
-int recording_open(const pid_t *pids, size_t n, const struct session_options *o,
-		   struct recording **ret, struct err *err)
+int runs_open(const pid_t *pids, size_t n, const struct session_options *o,
+		   struct runs **ret, struct err *err)
 {
-	CLEANUP(recording_close_at_exit) struct recording *r = calloc(1, sizeof(*r));
+	CLEANUP(runs_close_at_exit) struct runs *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -72,7 +72,7 @@ int recording_open(const pid_t *pids, size_t n, const struct session_options *o,
 static void *run_session(void *arg)
 {
 	struct run *run = arg;
-	struct recording *r = run->owner;
+	struct runs *r = run->owner;
 	uint64_t one = 1;
 
 	run->result = session_run(run->session, r->duration_ns, &run->err);
@@ -81,7 +81,7 @@ static void *run_session(void *arg)
 	return NULL;
 }
 
-int recording_start(struct recording *r, uint64_t duration_ns, struct err *err)
+int runs_start(struct runs *r, uint64_t duration_ns, struct err *err)
 {
 	r->duration_ns = duration_ns;
 	r->left = r->n;
@@ -102,18 +102,18 @@ int recording_start(struct recording *r, uint64_t duration_ns, struct err *err)
 	return 0;
 }
 
-int recording_done_fd(const struct recording *r)
+int runs_done_fd(const struct runs *r)
 {
 	return r->done_fd;
 }
 
-void recording_stop(struct recording *r)
+void runs_stop(struct runs *r)
 {
 	for (size_t i = 0; i < r->n; i++)
 		session_stop(r->runs[i].session);
 }
 
-int recording_join(struct recording *r, struct err *err)
+int runs_join(struct runs *r, struct err *err)
 {
 	int result = 0;
 
@@ -155,7 +155,7 @@ static void copy_meta(struct named_builder *b, const struct named_meta *m)
 	to->jsampler = named_builder_keep(b, m->jsampler);
 }
 
-static int add_result(struct recording *r, size_t i, struct named_builder *b, struct err *err)
+static int add_result(struct runs *r, size_t i, struct named_builder *b, struct err *err)
 {
 	struct named_profile *np;
 	int e = session_result(r->runs[i].session, &np, err);
@@ -171,7 +171,7 @@ static int add_result(struct recording *r, size_t i, struct named_builder *b, st
 	return e < 0 ? err_set(err, e, "out of memory while naming the stacks") : 0;
 }
 
-int recording_result(struct recording *r, struct named_profile **ret, struct err *err)
+int runs_result(struct runs *r, struct named_profile **ret, struct err *err)
 {
 	struct named_builder *b;
 	int e = 0;
@@ -212,7 +212,7 @@ static void add_summary(struct session_summary *sum, const struct session_summar
 	sum->target_ended &= s->target_ended;
 }
 
-struct session_summary recording_summary(const struct recording *r)
+struct session_summary runs_summary(const struct runs *r)
 {
 	struct session_summary sum = session_summary(r->runs[0].session);
 
@@ -224,7 +224,7 @@ struct session_summary recording_summary(const struct recording *r)
 	return sum;
 }
 
-uint64_t recording_live_samples(const struct recording *r)
+uint64_t runs_live_samples(const struct runs *r)
 {
 	uint64_t n = 0;
 

@@ -1,0 +1,34 @@
+#ifndef JS_CLI_RUNS_H
+#define JS_CLI_RUNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/session/session.h"
+
+struct err;
+struct named_profile;
+
+/*
+ * Sessions over one or more processes, each in a thread of its own, run until all have ended or
+ * runs_stop() was called.
+ */
+struct runs;
+
+int runs_open(const pid_t *pids, size_t n, const struct session_options *o,
+		   struct runs **ret, struct err *err);
+/* Starts sampling and the threads. Signals must be blocked before: the threads inherit the mask. */
+int runs_start(struct runs *r, uint64_t duration_ns, struct err *err);
+int runs_done_fd(const struct runs *r); /* readable when all sessions have ended */
+void runs_stop(struct runs *r);
+/* Waits for the threads. The first error of a session, if any. */
+int runs_join(struct runs *r, struct err *err);
+/* All sessions' results in one profile; the caller's. */
+int runs_result(struct runs *r, struct named_profile **ret, struct err *err);
+struct session_summary runs_summary(const struct runs *r); /* after the join */
+uint64_t runs_live_samples(const struct runs *r);
+void runs_close(struct runs *r);
+
+#endif

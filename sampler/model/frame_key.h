@@ -24,6 +24,7 @@ enum frame_mark {
 	MARK_TRUNCATED, /* root: frames beyond --depth */
 	MARK_DEOPT, /* a frame under deoptimisation */
 	MARK_KERNEL, /* kernel frames that may not be named (kptr_restrict) */
+	MARK_STORAGE_LIMIT, /* stands for stacks beyond --max-memory */
 };
 
 enum { FRAME_NO_BCI = -1 };

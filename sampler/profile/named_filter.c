@@ -1,0 +1,279 @@
+#include "sampler/profile/named_filter.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/model/named_profile.h"
+#include "sampler/profile/named_builder.h"
+#include "symbolizer/base/err.h"
+
+/* Compiled expressions: one of `n` has to match. */
+struct matcher {
+	regex_t *re;
+	size_t n;
+};
+
+/* What a name is to the filter; worked out once a function, then taken over to stacks. */
+enum { IS_INCLUDED = 1, IS_EXCLUDED = 2 };
+
+struct filter_run {
+	const struct named_profile *np;
+	struct matcher include, exclude, threads;
+	uint8_t *functions; /* IS_* by function */
+	uint8_t *stacks; /* IS_* by stack */
+	uint32_t *strings, *function_ids, *mapping_ids, *location_ids, *stack_ids; /* old -> new */
+	struct named_builder *b;
+};
+
+static void matcher_done(struct matcher *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		regfree(&m->re[i]);
+	free(m->re);
+	*m = (struct matcher){0};
+}
+
+static int matcher_init(struct matcher *m, const char *const *text, size_t n, struct err *err)
+{
+	char why[128];
+	int rc;
+
+	*m = (struct matcher){.re = calloc(n ? n : 1, sizeof(*m->re))};
+	if (!m->re)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (; m->n < n; m->n++) {
+		rc = regcomp(&m->re[m->n], text[m->n], REG_EXTENDED | REG_NOSUB);
+		if (!rc)
+			continue;
+		regerror(rc, &m->re[m->n], why, sizeof(why));
+		return err_set(err, -EINVAL, "regular expression '%s': %s", text[m->n], why);
+	}
+	return 0;
+}
+
+static bool matches(const struct matcher *m, const char *text)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (!regexec(&m->re[i], text, 0, NULL, 0))
+			return true;
+	return false;
+}
+
+static void run_done(struct filter_run *r)
+{
+	matcher_done(&r->include);
+	matcher_done(&r->exclude);
+	matcher_done(&r->threads);
+	free(r->functions);
+	free(r->stacks);
+	free(r->strings);
+	free(r->function_ids);
+	free(r->mapping_ids);
+	free(r->location_ids);
+	free(r->stack_ids);
+	named_builder_free(r->b);
+}
+
+static uint32_t *no_ids(uint32_t n)
+{
+	uint32_t *v = malloc(((size_t)n + 1) * sizeof(*v));
+
+	if (v)
+		memset(v, 0xff, ((size_t)n + 1) * sizeof(*v));
+	return v;
+}
+
+static int run_init(struct filter_run *r, const struct named_profile *np,
+		    const struct named_filter *f, struct err *err)
+{
+	int rc;
+
+	*r = (struct filter_run){.np = np};
+	if ((rc = matcher_init(&r->include, f->include, f->n_include, err)) ||
+	    (rc = matcher_init(&r->exclude, f->exclude, f->n_exclude, err)) ||
+	    (rc = matcher_init(&r->threads, &f->include_threads, f->include_threads != NULL, err)))
+		return rc;
+	r->functions = calloc((size_t)np->n_functions + 1, 1);
+	r->stacks = calloc((size_t)np->n_stacks + 1, 1);
+	r->strings = no_ids(strtab_count(np->strings));
+	r->function_ids = no_ids(np->n_functions);
+	r->mapping_ids = no_ids(np->n_mappings);
+	r->location_ids = no_ids(np->n_locations);
+	r->stack_ids = no_ids(np->n_stacks);
+	r->b = named_builder_new();
+	if (!r->functions || !r->stacks || !r->strings || !r->function_ids || !r->mapping_ids ||
+	    !r->location_ids || !r->stack_ids || !r->b)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static void judge_functions(struct filter_run *r)
+{
+	for (uint32_t i = 0; i < r->np->n_functions; i++) {
+		const char *name = named_string(r->np, r->np->functions[i].name);
+
+		r->functions[i] = (matches(&r->include, name) ? IS_INCLUDED : 0) |
+				  (matches(&r->exclude, name) ? IS_EXCLUDED : 0);
+	}
+}
+
+static void judge_stacks(struct filter_run *r)
+{
+	const struct named_profile *np = r->np;
+
+	for (uint32_t s = 0; s < np->n_stacks; s++) {
+		const uint32_t *at = np->stack_locations + np->stacks[s].first;
+
+		for (uint32_t i = 0; i < np->stacks[s].n; i++) {
+			const struct named_location *l = &np->locations[at[i]];
+
+			for (uint32_t j = 0; j < l->n_lines; j++)
+				r->stacks[s] |= r->functions[np->lines[l->first_line + j].function];
+		}
+	}
+}
+
+static bool wanted(const struct filter_run *r, const struct named_sample *s)
+{
+	if (r->include.n && !(r->stacks[s->stack] & IS_INCLUDED))
+		return false;
+	if (r->stacks[s->stack] & IS_EXCLUDED)
+		return false;
+	return !r->threads.n || matches(&r->threads, named_string(r->np, s->thread));
+}
+
+static uint32_t move_string(struct filter_run *r, uint32_t id)
+{
+	if (r->strings[id] == UINT32_MAX)
+		r->strings[id] = named_builder_string(r->b, named_string(r->np, id));
+	return r->strings[id];
+}
+
+static uint32_t move_function(struct filter_run *r, uint32_t id)
+{
+	const struct named_function *f = &r->np->functions[id];
+
+	if (!id)
+		return 0;
+	if (r->function_ids[id] == UINT32_MAX)
+		r->function_ids[id] = named_builder_function(r->b, named_string(r->np, f->name),
+							     named_string(r->np, f->system_name),
+							     named_string(r->np, f->file));
+	return r->function_ids[id];
+}
+
+static uint32_t move_mapping(struct filter_run *r, uint32_t id)
+{
+	const struct named_mapping *m = &r->np->mappings[id];
+
+	if (!id)
+		return 0;
+	if (r->mapping_ids[id] == UINT32_MAX)
+		r->mapping_ids[id] = named_builder_mapping(r->b, named_string(r->np, m->file),
+							   named_string(r->np, m->build_id));
+	return r->mapping_ids[id];
+}
+
+static uint32_t move_location(struct filter_run *r, uint32_t id)
+{
+	const struct named_location *l = &r->np->locations[id];
+	struct named_line *lines;
+
+	if (!id || r->location_ids[id] != UINT32_MAX)
+		return id ? r->location_ids[id] : 0;
+	lines = malloc((l->n_lines + 1) * sizeof(*lines));
+	if (!lines)
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < l->n_lines; i++) {
+		lines[i] = r->np->lines[l->first_line + i];
+		lines[i].function = move_function(r, lines[i].function);
+	}
+	r->location_ids[id] = named_builder_location(r->b, move_mapping(r, l->mapping), l->address,
+						     lines, l->n_lines);
+	free(lines);
+	return r->location_ids[id];
+}
+
+static uint32_t move_stack(struct filter_run *r, uint32_t id)
+{
+	const struct named_stack *s = &r->np->stacks[id];
+	uint32_t *at;
+
+	if (r->stack_ids[id] != UINT32_MAX)
+		return r->stack_ids[id];
+	at = malloc((s->n + 1) * sizeof(*at));
+	if (!at)
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < s->n; i++)
+		at[i] = move_location(r, r->np->stack_locations[s->first + i]);
+	r->stack_ids[id] = named_builder_stack(r->b, at, s->n);
+	free(at);
+	return r->stack_ids[id];
+}
+
+static bool move_sample(struct filter_run *r, const struct named_sample *old)
+{
+	struct named_sample s = *old;
+
+	s.stack = move_stack(r, old->stack);
+	s.thread = move_string(r, old->thread);
+	s.state = move_string(r, old->state);
+	return named_builder_sample(r->b, &s) != UINT32_MAX;
+}
+
+static void move_meta(struct filter_run *r)
+{
+	struct named_meta *m = named_builder_meta(r->b);
+
+	*m = r->np->meta;
+	m->event = named_builder_keep(r->b, m->event);
+	m->unit = named_builder_keep(r->b, m->unit);
+	m->command = named_builder_keep(r->b, m->command);
+	m->jdk = named_builder_keep(r->b, m->jdk);
+	m->jsampler = named_builder_keep(r->b, m->jsampler);
+}
+
+static int run(struct filter_run *r, struct named_filter_result *result, struct err *err)
+{
+	const struct named_profile *np = r->np;
+
+	judge_functions(r);
+	judge_stacks(r);
+	for (uint32_t i = 0; i < np->n_samples; i++) {
+		if (!wanted(r, &np->samples[i])) {
+			result->dropped += np->samples[i].count;
+			continue;
+		}
+		result->kept += np->samples[i].count;
+		if (!move_sample(r, &np->samples[i]))
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	move_meta(r);
+	return 0;
+}
+
+int named_filter_apply(const struct named_profile *np, const struct named_filter *f,
+		       struct named_profile **ret, struct named_filter_result *result,
+		       struct err *err)
+{
+	struct named_filter_result counts = {0};
+	struct named_profile *kept = NULL;
+	struct filter_run r;
+	int rc = run_init(&r, np, f, err);
+
+	if (!rc && !(rc = run(&r, &counts, err))) {
+		kept = named_builder_take(r.b);
+		r.b = NULL;
+		rc = kept ? 0 : err_set(err, -ENOMEM, "out of memory");
+	}
+	run_done(&r);
+	if (rc)
+		return rc;
+	*ret = kept;
+	if (result)
+		*result = counts;
+	return 0;
+}

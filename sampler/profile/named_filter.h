@@ -1,0 +1,35 @@
+#ifndef JS_PROFILE_NAMED_FILTER_H
+#define JS_PROFILE_NAMED_FILTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct named_profile;
+
+/*
+ * Keeps part of a named profile. Expressions are POSIX extended ones, found anywhere in the text.
+ * A frame's text is its name without line and suffix, so that one expression means the same with and without
+ * them; synthetic roots ([name tid=N]) and marks count as frames.
+ */
+struct named_filter {
+	const char *const *include; /* keep stacks with a frame that matches one of these; 0: all */
+	size_t n_include;
+	const char *const *exclude; /* then drop stacks with a frame that matches one of these */
+	size_t n_exclude;
+	const char *include_threads; /* keep samples of threads whose name matches; NULL: all */
+};
+
+struct named_filter_result {
+	uint64_t kept, dropped; /* samples */
+};
+
+/*
+ * *ret: a new profile, the caller's (named_profile_free()). The meta data is copied: its counts stay those of the
+ * whole recording. -EINVAL: an expression does not parse, err says which and why. `result` may be NULL.
+ */
+int named_filter_apply(const struct named_profile *np, const struct named_filter *f,
+		       struct named_profile **ret, struct named_filter_result *result,
+		       struct err *err);
+
+#endif

@@ -1,0 +1,282 @@
+#include "sampler/profile/profile.h"
+
+#include <stdlib.h>
+
+#include "sampler/profile/slots.h"
+#include "sampler/profile/stack_table.h"
+#include "sampler/profile/thread_names.h"
+#include "symbolizer/base/hash.h"
+#include "symbolizer/base/vec.h"
+
+enum { DEFAULT_DEPTH = 2048 };
+static const uint64_t DEFAULT_MAX_BYTES = 512ull << 20;
+
+/* Stack number of `[storage limit]`: made first, so that it is there when memory is not. */
+enum { LIMIT_STACK = 0 };
+
+struct profile {
+	struct profile_options o;
+	struct stack_table stacks;
+	VEC(struct profile_sample) samples;
+	struct slots sample_slots;
+	struct thread_names names;
+	struct profile_sample spill; /* what not even a sample of LIMIT_STACK could be made for */
+	struct profile_totals totals;
+};
+
+/* How far a walk can be trusted. The four exclude each other, so they add up to the samples. */
+enum quality { QUALITY_COMPLETE, QUALITY_RESYNCHRONISED, QUALITY_FROZEN, QUALITY_INCOMPLETE };
+
+static bool add_limit_stack(struct profile *p)
+{
+	struct stack_keys k = {.marks = {{.kind = FRAME_MARK, .off = MARK_STORAGE_LIMIT}},
+			       .n_marks = 1};
+
+	return stack_table_add(&p->stacks, &k, stack_keys_hash(&k)) == LIMIT_STACK;
+}
+
+struct profile *profile_new(struct profile_options o)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->o = o;
+	if (!o.depth)
+		p->o.depth = DEFAULT_DEPTH;
+	if (!o.max_bytes)
+		p->o.max_bytes = DEFAULT_MAX_BYTES;
+	p->spill.stack = LIMIT_STACK;
+	if (!add_limit_stack(p)) {
+		profile_free(p);
+		return NULL;
+	}
+	return p;
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	stack_table_done(&p->stacks);
+	vec_done(&p->samples);
+	slots_done(&p->sample_slots);
+	thread_names_done(&p->names);
+	free(p);
+}
+
+static size_t profile_bytes(const struct profile *p)
+{
+	return sizeof(*p) + stack_table_bytes(&p->stacks) +
+	       p->samples.cap * sizeof(*p->samples.v) + slots_bytes(&p->sample_slots) +
+	       thread_names_bytes(&p->names);
+}
+
+/* The stack of a sample without user registers is whole: a kernel thread has no user side, and a thread on its
+ * way out (exit, the end of execve) has it no more. Kernel frames reach the entry by construction. */
+static bool only_kernel(const struct walk *w)
+{
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->frames[i].kind != FRAME_KERNEL &&
+		    !(w->frames[i].kind == FRAME_MARK && w->frames[i].off == MARK_KERNEL))
+			return false;
+	return true;
+}
+
+static enum quality walk_quality(const struct walk *w)
+{
+	bool whole = (w->end == WALK_ROOT && w->n) || (w->end == WALK_NO_USER && only_kernel(w));
+
+	if (!whole)
+		return QUALITY_INCOMPLETE;
+	if (w->resynchronised)
+		return QUALITY_RESYNCHRONISED;
+	return w->frozen ? QUALITY_FROZEN : QUALITY_COMPLETE;
+}
+
+static void add_mark(struct stack_keys *k, enum frame_mark mark)
+{
+	k->marks[k->n_marks++] = (struct frame_key){.kind = FRAME_MARK, .off = mark};
+}
+
+/* At most two marks: where frames were cut off, and outside of it what is wrong with the walk. */
+static struct stack_keys walk_keys(const struct profile *p, const struct walk *w, enum quality q)
+{
+	static const enum frame_mark mark_of[] = {MARK_NONE, MARK_RESYNCHRONISED, MARK_FROZEN,
+						  MARK_INCOMPLETE};
+	struct stack_keys k = {.frames = w->frames, .n = w->n};
+
+	if (w->n > p->o.depth) {
+		k.n = p->o.depth;
+		add_mark(&k, MARK_TRUNCATED);
+	}
+	if (mark_of[q] != MARK_NONE)
+		add_mark(&k, mark_of[q]);
+	/* A thread in the kernel for good, its kernel frames not wanted: something must stand there. */
+	if (!k.n && !k.n_marks)
+		add_mark(&k, MARK_KERNEL);
+	return k;
+}
+
+static uint32_t stack_of(struct profile *p, const struct stack_keys *k)
+{
+	uint64_t hash = stack_keys_hash(k);
+	uint32_t stack = stack_table_find(&p->stacks, k, hash);
+
+	if (stack != SLOTS_NONE)
+		return stack;
+	if (profile_bytes(p) + stack_table_cost(&p->stacks, k->n + k->n_marks) > p->o.max_bytes)
+		return LIMIT_STACK;
+	stack = stack_table_add(&p->stacks, k, hash);
+	return stack == SLOTS_NONE ? LIMIT_STACK : stack;
+}
+
+static uint64_t sample_hash(const struct profile_sample *s)
+{
+	uint64_t h = hash_u64((uint64_t)(uint32_t)s->pid << 32 | (uint32_t)s->tid);
+
+	return hash_mix(h, (uint64_t)s->stack << 8 | s->state);
+}
+
+static bool sample_is(const void *ctx, const void *wanted, uint32_t position)
+{
+	const struct profile *p = ctx;
+	const struct profile_sample *a = wanted, *b = &p->samples.v[position];
+
+	return a->stack == b->stack && a->tid == b->tid && a->pid == b->pid &&
+	       a->state == b->state;
+}
+
+/* Bytes that one more sample can cost. */
+static size_t sample_cost(const struct profile *p)
+{
+	size_t n = p->samples.n == p->samples.cap ? p->samples.cap + 16 : 0;
+
+	return n * sizeof(struct profile_sample) + slots_growth(&p->sample_slots, 1);
+}
+
+static struct profile_sample *sample_new(struct profile *p, const struct profile_sample *s,
+					 uint64_t hash)
+{
+	if (profile_bytes(p) + sample_cost(p) > p->o.max_bytes || !vec_push(&p->samples, *s))
+		return NULL;
+	if (!slots_add(&p->sample_slots, hash, p->samples.n - 1)) {
+		p->samples.n--;
+		return NULL;
+	}
+	return &p->samples.v[p->samples.n - 1];
+}
+
+static struct profile_sample *sample_of(struct profile *p, const struct profile_sample *wanted)
+{
+	uint64_t hash = sample_hash(wanted);
+	uint32_t i = slots_find(&p->sample_slots, hash, sample_is, p, wanted);
+
+	return i != SLOTS_NONE ? &p->samples.v[i] : sample_new(p, wanted, hash);
+}
+
+/* Where the sample is counted: as asked, else under the limit's stack, else not kept apart at all. */
+static struct profile_sample *sample_place(struct profile *p, struct profile_sample wanted)
+{
+	struct profile_sample *s = sample_of(p, &wanted);
+
+	if (!s && wanted.stack != LIMIT_STACK) {
+		wanted.stack = LIMIT_STACK;
+		s = sample_of(p, &wanted);
+	}
+	return s ? s : &p->spill;
+}
+
+static void count(struct profile_totals *t, const struct walk *w, enum quality q, bool limited,
+		  uint64_t weight)
+{
+	bool complete = q == QUALITY_COMPLETE;
+
+	t->samples++;
+	t->weight += weight;
+	t->ends[(unsigned)w->end < WALK_ENDS ? w->end : WALK_BAD_FRAME]++;
+	t->complete += complete;
+	t->resynchronised += q == QUALITY_RESYNCHRONISED;
+	t->frozen += q == QUALITY_FROZEN;
+	t->java += w->java;
+	t->java_complete += w->java && complete;
+	t->storage_limit += limited;
+}
+
+void profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
+		 const struct walk *w, uint64_t weight)
+{
+	enum quality q = walk_quality(w);
+	struct stack_keys k = walk_keys(p, w, q);
+	struct profile_sample *s, wanted = {
+		.stack = stack_of(p, &k),
+		.pid = pid,
+		.tid = p->o.threads ? tid : 0,
+		.state = p->o.states ? state : 0,
+	};
+
+	s = sample_place(p, wanted);
+	if (s == &p->spill && !s->count)
+		s->pid = pid;
+	s->count++;
+	s->weight += weight;
+	p->totals.truncated += w->n > p->o.depth;
+	count(&p->totals, w, q, s->stack == LIMIT_STACK, weight);
+}
+
+void profile_set_thread_name(struct profile *p, pid_t pid, pid_t tid, const char *name)
+{
+	thread_names_set(&p->names, pid, tid, name, profile_bytes(p) > p->o.max_bytes);
+}
+
+const char *profile_thread_name(const struct profile *p, pid_t pid, pid_t tid)
+{
+	return thread_names_get(&p->names, pid, tid);
+}
+
+struct profile_totals profile_totals(const struct profile *p)
+{
+	struct profile_totals t = p->totals;
+
+	t.stacks = p->stacks.n_stacks - !t.storage_limit;
+	t.frames = p->stacks.n_keys - !t.storage_limit;
+	t.bytes = profile_bytes(p);
+	return t;
+}
+
+size_t profile_sample_count(const struct profile *p)
+{
+	return p->samples.n + (p->spill.count > 0);
+}
+
+struct profile_sample profile_sample(const struct profile *p, size_t i)
+{
+	return i < p->samples.n ? p->samples.v[i] : p->spill;
+}
+
+size_t profile_stack_count(const struct profile *p)
+{
+	return p->stacks.n_stacks;
+}
+
+size_t profile_stack(const struct profile *p, uint32_t stack, const uint32_t **ret)
+{
+	*ret = p->stacks.stacks[stack].frames;
+	return p->stacks.stacks[stack].n;
+}
+
+size_t profile_frame_count(const struct profile *p)
+{
+	return p->stacks.n_keys;
+}
+
+const struct frame_key *profile_frame(const struct profile *p, uint32_t frame)
+{
+	return &p->stacks.keys[frame];
+}
+
+bool profile_is_storage_limit(const struct profile *p, uint32_t stack)
+{
+	(void)p;
+	return stack == LIMIT_STACK;
+}

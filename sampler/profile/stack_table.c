@@ -1,0 +1,176 @@
+#include "sampler/profile/stack_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/base/hash.h"
+
+/* Frame numbers of stacks lie in chunks, 16 KiB to 1 MiB: they never move, and nothing is copied to grow. */
+enum { CHUNK_FIRST = 4 * 1024, CHUNK_MAX = 256 * 1024, ARRAY_FIRST = 512 };
+
+struct stack_chunk {
+	struct stack_chunk *next;
+	uint32_t used, cap;
+	uint32_t numbers[];
+};
+
+static const struct frame_key *key_at(const struct stack_keys *k, uint32_t i)
+{
+	return i < k->n ? &k->frames[i] : &k->marks[i - k->n];
+}
+
+static uint32_t keys_count(const struct stack_keys *k)
+{
+	return k->n + k->n_marks;
+}
+
+uint64_t stack_keys_hash(const struct stack_keys *k)
+{
+	uint64_t h = slots_hash(k->frames, (size_t)k->n * 2);
+
+	return hash_mix(h, slots_hash(k->marks, (size_t)k->n_marks * 2));
+}
+
+static bool key_equal(const struct frame_key *a, const struct frame_key *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+static bool stack_is(const void *ctx, const void *wanted, uint32_t position)
+{
+	const struct stack_table *t = ctx;
+	const struct stack_keys *k = wanted;
+	const struct stack_entry *e = &t->stacks[position];
+
+	if (e->n != keys_count(k))
+		return false;
+	for (uint32_t i = 0; i < e->n; i++)
+		if (!key_equal(&t->keys[e->frames[i]], key_at(k, i)))
+			return false;
+	return true;
+}
+
+uint32_t stack_table_find(const struct stack_table *t, const struct stack_keys *k, uint64_t hash)
+{
+	return slots_find(&t->stack_slots, hash, stack_is, t, k);
+}
+
+/* Arrays grow by half: memory is the bar here, not copying. */
+static uint32_t grown(uint32_t cap)
+{
+	return cap < ARRAY_FIRST ? ARRAY_FIRST : cap + cap / 2;
+}
+
+static bool room(void **v, uint32_t n, uint32_t *cap, size_t size)
+{
+	uint32_t want = grown(*cap);
+	void *p;
+
+	if (n < *cap)
+		return true;
+	if (want < *cap || !(p = realloc(*v, want * size)))
+		return false;
+	*v = p;
+	*cap = want;
+	return true;
+}
+
+static bool key_is(const void *ctx, const void *wanted, uint32_t position)
+{
+	const struct stack_table *t = ctx;
+
+	return key_equal(&t->keys[position], wanted);
+}
+
+static uint32_t key_intern(struct stack_table *t, const struct frame_key *key)
+{
+	uint64_t hash = slots_hash(key, 2);
+	uint32_t i = slots_find(&t->key_slots, hash, key_is, t, key);
+
+	if (i != SLOTS_NONE)
+		return i;
+	if (!room((void **)&t->keys, t->n_keys, &t->cap_keys, sizeof(*t->keys)) ||
+	    !slots_add(&t->key_slots, hash, t->n_keys))
+		return SLOTS_NONE;
+	t->keys[t->n_keys] = *key;
+	return t->n_keys++;
+}
+
+/* Numbers that the next chunk has to hold so that n fit; 0: they fit into the current one. */
+static uint32_t next_chunk(const struct stack_table *t, uint32_t n)
+{
+	const struct stack_chunk *c = t->chunks;
+	uint32_t cap = c ? c->cap * 2 : CHUNK_FIRST;
+
+	if (c && c->cap - c->used >= n)
+		return 0;
+	if (cap > CHUNK_MAX)
+		cap = CHUNK_MAX;
+	return n > cap ? n : cap;
+}
+
+/* Room for n numbers in one piece; taken only when the caller adds n to ->used. */
+static uint32_t *chunk_room(struct stack_table *t, uint32_t n)
+{
+	uint32_t cap = next_chunk(t, n);
+	struct stack_chunk *c = t->chunks;
+	size_t bytes = sizeof(*c) + (size_t)cap * sizeof(uint32_t);
+
+	if (!cap)
+		return c->numbers + c->used;
+	if (!(c = malloc(bytes)))
+		return NULL;
+	*c = (struct stack_chunk){.next = t->chunks, .cap = cap};
+	t->chunks = c;
+	t->chunk_bytes += bytes;
+	return c->numbers;
+}
+
+uint32_t stack_table_add(struct stack_table *t, const struct stack_keys *k, uint64_t hash)
+{
+	uint32_t n = keys_count(k), *numbers = chunk_room(t, n);
+
+	if (!numbers || !room((void **)&t->stacks, t->n_stacks, &t->cap_stacks, sizeof(*t->stacks)))
+		return SLOTS_NONE;
+	for (uint32_t i = 0; i < n; i++)
+		if ((numbers[i] = key_intern(t, key_at(k, i))) == SLOTS_NONE)
+			return SLOTS_NONE;
+	if (!slots_add(&t->stack_slots, hash, t->n_stacks))
+		return SLOTS_NONE;
+	t->chunks->used += n;
+	t->stacks[t->n_stacks] = (struct stack_entry){numbers, n};
+	return t->n_stacks++;
+}
+
+size_t stack_table_cost(const struct stack_table *t, uint32_t n)
+{
+	uint32_t chunk = next_chunk(t, n);
+	size_t cost = chunk ? sizeof(struct stack_chunk) + (size_t)chunk * sizeof(uint32_t) : 0;
+
+	if (t->n_stacks == t->cap_stacks)
+		cost += (grown(t->cap_stacks) - t->cap_stacks) * sizeof(*t->stacks);
+	if (n > t->cap_keys - t->n_keys)
+		cost += (grown(t->cap_keys) - t->cap_keys) * sizeof(*t->keys);
+	return cost + slots_growth(&t->key_slots, n) + slots_growth(&t->stack_slots, 1);
+}
+
+size_t stack_table_bytes(const struct stack_table *t)
+{
+	return t->cap_keys * sizeof(*t->keys) + slots_bytes(&t->key_slots) +
+	       t->cap_stacks * sizeof(*t->stacks) + slots_bytes(&t->stack_slots) + t->chunk_bytes;
+}
+
+void stack_table_done(struct stack_table *t)
+{
+	struct stack_chunk *next;
+
+	for (struct stack_chunk *c = t->chunks; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+	free(t->keys);
+	free(t->stacks);
+	slots_done(&t->key_slots);
+	slots_done(&t->stack_slots);
+	*t = (struct stack_table){0};
+}

@@ -1,0 +1,53 @@
+#ifndef JS_PROFILE_STACK_TABLE_H
+#define JS_PROFILE_STACK_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/model/frame_key.h"
+#include "sampler/profile/slots.h"
+
+/*
+ * Interned frame keys and interned stacks. Two levels: a stack seen before is found by the hash
+ * of its keys as they come, without a lookup for every key; only a new stack interns its keys.
+ */
+struct stack_entry {
+	const uint32_t *frames; /* leaf first, in a chunk */
+	uint32_t n;
+};
+
+struct stack_chunk;
+
+struct stack_table {
+	struct frame_key *keys; /* by frame number */
+	uint32_t n_keys, cap_keys;
+	struct slots key_slots;
+	struct stack_entry *stacks;
+	uint32_t n_stacks, cap_stacks;
+	struct slots stack_slots;
+	struct stack_chunk *chunks; /* newest first */
+	size_t chunk_bytes;
+};
+
+/* The keys of one stack, leaf first, in two parts so that marks need no copy of the walk's frames. */
+struct stack_keys {
+	const struct frame_key *frames;
+	uint32_t n;
+	struct frame_key marks[2]; /* root side */
+	uint32_t n_marks;
+};
+
+uint64_t stack_keys_hash(const struct stack_keys *k);
+
+/* Stack number, or SLOTS_NONE. */
+uint32_t stack_table_find(const struct stack_table *t, const struct stack_keys *k, uint64_t hash);
+/* Adds a stack that is not there. SLOTS_NONE: out of memory (keys may have been interned). */
+uint32_t stack_table_add(struct stack_table *t, const struct stack_keys *k, uint64_t hash);
+
+/* Bytes by which adding a stack of n keys makes the table grow at most (n small against the table). */
+size_t stack_table_cost(const struct stack_table *t, uint32_t n);
+size_t stack_table_bytes(const struct stack_table *t);
+void stack_table_done(struct stack_table *t);
+
+#endif

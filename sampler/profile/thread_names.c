@@ -1,0 +1,79 @@
+#include "sampler/profile/thread_names.h"
+
+#include <stdlib.h>
+
+#include "symbolizer/base/hash.h"
+#include "symbolizer/base/strtab.h"
+
+static uint64_t thread_hash(pid_t pid, pid_t tid)
+{
+	return hash_u64((uint64_t)(uint32_t)pid << 32 | (uint32_t)tid);
+}
+
+static bool thread_is(const void *ctx, const void *wanted, uint32_t position)
+{
+	const struct thread_names *t = ctx;
+	const struct thread_name *a = wanted, *b = &t->v[position];
+
+	return a->pid == b->pid && a->tid == b->tid;
+}
+
+static uint32_t find(const struct thread_names *t, pid_t pid, pid_t tid)
+{
+	struct thread_name wanted = {pid, tid, 0};
+
+	return slots_find(&t->slots, thread_hash(pid, tid), thread_is, t, &wanted);
+}
+
+static bool append(struct thread_names *t, struct thread_name e)
+{
+	uint32_t want = t->cap ? t->cap * 2 : 64;
+	struct thread_name *v = t->v;
+
+	if (t->n == t->cap) {
+		if (want < t->cap || !(v = realloc(t->v, want * sizeof(*v))))
+			return false;
+		t->v = v;
+		t->cap = want;
+	}
+	if (!slots_add(&t->slots, thread_hash(e.pid, e.tid), t->n))
+		return false;
+	t->v[t->n++] = e;
+	return true;
+}
+
+bool thread_names_set(struct thread_names *t, pid_t pid, pid_t tid, const char *name, bool full)
+{
+	uint32_t i = find(t, pid, tid), id;
+
+	/* A program may rename its threads for ever, so a full table takes no new texts either. */
+	if (full || (!t->strings && !(t->strings = strtab_new())))
+		return false;
+	if ((id = strtab_add_z(t->strings, name)) == UINT32_MAX)
+		return false;
+	if (i == SLOTS_NONE)
+		return append(t, (struct thread_name){pid, tid, id});
+	t->v[i].name = id;
+	return true;
+}
+
+const char *thread_names_get(const struct thread_names *t, pid_t pid, pid_t tid)
+{
+	uint32_t i = find(t, pid, tid);
+
+	return i == SLOTS_NONE ? NULL : strtab_get(t->strings, t->v[i].name);
+}
+
+size_t thread_names_bytes(const struct thread_names *t)
+{
+	return t->cap * sizeof(*t->v) + slots_bytes(&t->slots) +
+	       (t->strings ? strtab_bytes(t->strings) : 0);
+}
+
+void thread_names_done(struct thread_names *t)
+{
+	free(t->v);
+	slots_done(&t->slots);
+	strtab_free(t->strings);
+	*t = (struct thread_names){0};
+}

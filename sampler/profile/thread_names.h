@@ -1,0 +1,31 @@
+#ifndef JS_PROFILE_THREAD_NAMES_H
+#define JS_PROFILE_THREAD_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "sampler/profile/slots.h"
+
+struct strtab;
+
+/* Last known name of every thread, ended ones too. Zero-initialise. */
+struct thread_name {
+	pid_t pid, tid;
+	uint32_t name; /* into strings */
+};
+
+struct thread_names {
+	struct thread_name *v;
+	uint32_t n, cap;
+	struct slots slots;
+	struct strtab *strings;
+};
+
+/* false: out of memory, or `full`: nothing new is taken. */
+bool thread_names_set(struct thread_names *t, pid_t pid, pid_t tid, const char *name, bool full);
+const char *thread_names_get(const struct thread_names *t, pid_t pid, pid_t tid); /* NULL: none */
+size_t thread_names_bytes(const struct thread_names *t);
+void thread_names_done(struct thread_names *t);
+
+#endif

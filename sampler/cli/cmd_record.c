@@ -15,13 +15,17 @@
 #include "sampler/cli/summary.h"
 #include "sampler/profile/named_builder.h"
 #include "sampler/profile/named_filter.h"
+#include "sampler/session/privs.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
-enum { LIVE_LINE_MS = 250 };
+enum {
+	LIVE_LINE_MS = 250,
+	DRAIN_NICE = -10, /* what the engine's drain thread asks for */
+};
 
 /* Everything that one `record` holds; released in one place. */
 struct record {
@@ -112,8 +116,12 @@ static struct session_options session_options(const struct record *rec)
 static int start(struct record *rec, struct err *err)
 {
 	struct session_options so = session_options(rec);
+	const struct privs_needs needs = {.dac_override = outputs_need_override(&rec->outs)};
 	int r = runs_open(rec->o.pids, rec->o.n_pids, &so, &rec->runs, err);
 
+	privs_allow_nice(DRAIN_NICE);
+	if (r == 0)
+		r = privs_drop(&needs, err);
 	if (r == 0)
 		r = runs_start(rec->runs, rec->o.duration_ns, err);
 	if (r == 0 && rec->has_child)

@@ -1,7 +1,9 @@
 #include "sampler/cli/outputs.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -116,6 +118,26 @@ int outputs_open(const struct record_options *o, pid_t pid, struct outputs *ret,
 	if (r < 0)
 		outputs_done(ret);
 	return r;
+}
+
+static bool needs_override(const char *path)
+{
+	char dir[4096];
+	const char *slash = strrchr(path, '/');
+	struct stat st;
+
+	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+	if (geteuid() != 0 || stat(dir, &st) < 0)
+		return false;
+	return !(st.st_uid == 0 && st.st_mode & S_IWUSR) && !(st.st_mode & S_IWOTH);
+}
+
+bool outputs_need_override(const struct outputs *outs)
+{
+	for (size_t i = 0; i < outs->n; i++)
+		if (strcmp(outs->list[i].path, "-") != 0 && needs_override(outs->list[i].path))
+			return true;
+	return false;
 }
 
 static int write_stdout(const struct output *o, const struct named_profile *np,

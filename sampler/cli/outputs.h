@@ -28,6 +28,9 @@ struct outputs {
 
 /* pid: what %p stands for. -EINVAL: wrong usage; others: cannot be written. */
 int outputs_open(const struct record_options *o, pid_t pid, struct outputs *ret, struct err *err);
+/* Must a directory be written that only CAP_DAC_OVERRIDE lets us write (root, a user's own folder)? */
+bool outputs_need_override(const struct outputs *outs);
+
 /* Writes all; goes on after a failure, reports the first. */
 int outputs_write(struct outputs *outs, const struct named_profile *np,
 		  const struct writer_options *wo, struct err *err);

@@ -1,0 +1,210 @@
+"""What the integration tests share: JDKs, Java programs, jsampler runs, folded stacks."""
+
+import collections
+import ctypes
+import os
+import pathlib
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SKIP = 77
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+Jdk = collections.namedtuple("Jdk", "major home")
+
+
+def die_with_parent():
+    """In the child: whatever ends the test ends its JVM too."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def find_jdks():
+    """{major: Jdk} of /usr/lib/jvm, or of the colon-separated homes in JSAMPLER_JDKS."""
+    homes = os.environ.get("JSAMPLER_JDKS")
+    dirs = homes.split(":") if homes else sorted(str(p) for p in pathlib.Path("/usr/lib/jvm").glob("*"))
+    found = {}
+    for d in dirs:
+        home = pathlib.Path(d).resolve()
+        if not (home / "bin/java").exists() or not (home / "bin/javac").exists():
+            continue
+        major = jdk_major(home)
+        if major and major not in found:
+            found[major] = Jdk(major, home)
+    return found
+
+
+def jdk_major(home):
+    try:
+        text = (home / "release").read_text(errors="replace")
+    except OSError:
+        return 0
+    m = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', text)
+    return int(m.group(1)) if m else 0
+
+
+def pick_jdk(wanted):
+    """'17', '21,25' (the first that is here), a home, or None: the lowest. Exits when there is none."""
+    jdks = find_jdks()
+    if wanted and "/" in wanted:
+        home = pathlib.Path(wanted).resolve()
+        return Jdk(jdk_major(home), home)
+    if not jdks:
+        sys.exit("no JDK found in /usr/lib/jvm (nor named by JSAMPLER_JDKS)")
+    if not wanted:
+        return jdks[min(jdks)]
+    for w in wanted.split(","):
+        if int(w) in jdks:
+            return jdks[int(w)]
+    print("skipped: no JDK", wanted, "here")
+    sys.exit(SKIP)
+
+
+def build_dir():
+    return pathlib.Path(os.environ.get("JSAMPLER_BUILD", ROOT / "build/release"))
+
+
+def jsampler_path():
+    path = os.environ.get("JSAMPLER") or str(ROOT / "build/release/sampler/cli/jsampler")
+    if not os.access(path, os.X_OK):
+        sys.exit("no jsampler at %s (scripts/test builds it; JSAMPLER names another)" % path)
+    return path
+
+
+def compile_java(jdk, name, options=()):
+    """Class files of tests/java/NAME made by that JDK; compiled again when a source is newer."""
+    sources = sorted((ROOT / "tests/java" / name).glob("*.java"))
+    out = build_dir() / "java" / ("%s-%d" % (name.replace("/", "-"), jdk.major))
+    newest = max(s.stat().st_mtime for s in sources)
+    if out.exists() and out.stat().st_mtime >= newest:
+        return out
+    out.parent.mkdir(parents=True, exist_ok=True)
+    tmp = tempfile.mkdtemp(dir=str(out.parent))
+    os.chmod(tmp, 0o755)
+    run = subprocess.run([str(jdk.home / "bin/javac"), "-nowarn", *options, "-d", tmp, *map(str, sources)],
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if run.returncode:
+        shutil.rmtree(tmp)
+        sys.exit("javac %s: %s" % (name, run.stdout))
+    shutil.rmtree(out, ignore_errors=True)
+    try:
+        os.rename(tmp, out)
+    except OSError:  # somebody else was quicker
+        shutil.rmtree(tmp, ignore_errors=True)
+    os.utime(out)
+    return out
+
+
+class Jvm:
+    """A Java program that prints "ready"; killed when the with-block ends."""
+
+    def __init__(self, jdk, classes, main, args=(), flags=(), env=None, stderr=None):
+        # -Xshare:auto and friends are the JVM's business; what the environment adds is not.
+        env = {k: v for k, v in (env or os.environ).items()
+               if k not in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")}
+        self.argv = [str(jdk.home / "bin/java"), *flags, "-cp", str(classes), main, *args]
+        self.proc = subprocess.Popen(self.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     stderr=stderr, env=env, preexec_fn=die_with_parent, bufsize=0)
+        self.pid = self.proc.pid
+        self.buffer = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.stop()
+
+    def stop(self):
+        if self.proc.poll() is None:
+            self.proc.kill()
+        self.proc.wait()
+        self.proc.stdin.close()
+        self.proc.stdout.close()
+
+    def line(self, timeout):
+        """The next line of its output; None at the end of it."""
+        deadline = time.monotonic() + timeout
+        while b"\n" not in self.buffer:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.proc.stdout], [], [], left)[0]:
+                raise TimeoutError("%s: no output in %d s" % (" ".join(self.argv), timeout))
+            more = os.read(self.proc.stdout.fileno(), 65536)
+            if not more:
+                return None
+            self.buffer += more
+        line, self.buffer = self.buffer.split(b"\n", 1)
+        return line.decode(errors="replace")
+
+    def wait_ready(self, timeout=120):
+        while True:
+            line = self.line(timeout)
+            if line is None:
+                raise RuntimeError("%s ended early" % " ".join(self.argv))
+            if line.split(" ")[0] == "ready":
+                return line
+
+    def tell(self, word):
+        self.proc.stdin.write((word + "\n").encode())
+
+
+class Recording:
+    """What one jsampler run left: stacks and the facts of -v."""
+
+    def __init__(self, status, folded, messages):
+        self.status, self.folded, self.messages = status, folded, messages
+
+    def fact(self, pattern, default=None):
+        """The number (or numbers) that a pattern captures in the messages."""
+        m = re.search(pattern, self.messages)
+        if not m:
+            return default
+        values = tuple(float(g) for g in m.groups())
+        return values[0] if len(values) == 1 else values
+
+
+def record(pid, *options, timeout=600, check=True):
+    """jsampler -p PID ... -v; folded stacks in memory."""
+    with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
+        out = os.path.join(tmp, "out.folded")
+        run = subprocess.run([jsampler_path(), "-p", str(pid), "-v", "-o", out, *map(str, options)],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             timeout=timeout, preexec_fn=die_with_parent)
+        messages = run.stderr.decode(errors="replace")
+        if check and run.returncode:
+            sys.exit("jsampler: exit status %d\n%s" % (run.returncode, messages))
+        folded = []
+        if os.path.exists(out):
+            with open(out, encoding="utf-8", errors="replace", newline="\n") as f:
+                folded = list(parse_folded(f))
+        return Recording(run.returncode, folded, messages)
+
+
+def parse_folded(lines):
+    """([frame, ...] root first, count) of each line."""
+    for line in lines:
+        stack, _, count = line.rstrip("\n").rpartition(" ")
+        if stack:
+            yield stack.split(";"), int(count)
+
+
+THREAD = re.compile(r"\[(.*) tid=(\d+)\]$")
+
+
+def thread_of(frames):
+    """(name, tid, frames behind it) of a stack recorded with --threads."""
+    m = THREAD.match(frames[0]) if frames else None
+    return (m.group(1), int(m.group(2)), frames[1:]) if m else (None, 0, frames)
+
+
+MARKS = ("[incomplete]", "[resynchronised]", "[frozen]", "[truncated]", "[storage limit]")
+
+
+def is_complete(frames):
+    return not any(f in MARKS for f in frames[:4])

@@ -1,0 +1,9 @@
+# Shares are reported here with a bar that only a broken attribution misses; how good it is, is what
+# `tests/integration/truth.py --runs 5 --duration 60 --bar 1.5` says. Complete stacks, names and
+# samples x period have their real bars.
+set(truth_common --warmup 12 --duration 10 --bar-complete 99.9 --bar-period 2 --no-unknown)
+js_integration_test(truth.17.g1 120 truth.py --jdk 17 --gc G1 --bar 8 ${truth_common})
+js_integration_test(truth.17.parallel 120 truth.py --jdk 17 --gc Parallel --bar 40 ${truth_common})
+js_integration_test(truth.17.interpreted 120 truth.py --jdk 17 --mode int --bar 8 ${truth_common})
+js_integration_test(truth.new.g1 120 truth.py --jdk 25,21 --gc G1 --bar 8 ${truth_common})
+js_integration_test(truth.new.z 120 truth.py --jdk 25,21 --gc Z --bar 40 ${truth_common})

@@ -179,7 +179,7 @@ static int filter(const struct record_options *o, struct named_profile **np, str
 
 	if (!o->n_include && !o->n_exclude && !o->include_threads)
 		return 0;
-	r = named_filter_apply(&f, *np, &kept, NULL, err);
+	r = named_filter_apply(*np, &f, &kept, NULL, err);
 	if (r < 0)
 		return r;
 	named_profile_free(*np);

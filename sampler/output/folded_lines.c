@@ -1,0 +1,318 @@
+#include "sampler/output/folded_lines.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/model/named_profile.h"
+#include "sampler/output/frame_text.h"
+#include "sampler/output/writer.h"
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/vec.h"
+
+enum { OUT_SIZE = 64 * 1024 };
+
+/* Ranks number the distinct frame texts in byte order, from 1; 0 is the end of a stack. */
+struct text {
+	const char *s;
+	uint32_t len, id;
+};
+
+/* A stack being sorted: how far its frames, root first, have been compared. */
+struct cursor_item {
+	uint32_t stack;
+	uint32_t locations, lines; /* left: locations of the stack, lines of the current one */
+	uint32_t rank; /* of the frame the cursor is on */
+	uint64_t count;
+};
+
+struct range {
+	uint32_t lo, hi;
+};
+
+struct folded {
+	const struct named_profile *np;
+	const struct writer_options *o;
+	struct strtab *strings;
+	struct text *texts; /* by rank - 1 */
+	uint32_t n_texts;
+	uint32_t *ranks; /* by line of the profile */
+	uint32_t unknown; /* rank of [unknown]: locations without a line, stacks without a frame */
+	struct cursor_item *items;
+	uint32_t n_items;
+
+	folded_sink_fn *sink;
+	void *ctx;
+	char *out;
+	size_t out_len;
+	int rc;
+};
+
+static int text_compare(const void *a, const void *b)
+{
+	return strcmp(((const struct text *)a)->s, ((const struct text *)b)->s);
+}
+
+/* The text of every line, as an id of f->strings, into f->ranks. */
+static bool render_texts(struct folded *f)
+{
+	struct buf b = {0};
+	bool ok = true;
+
+	for (uint32_t i = 0; i < f->np->n_lines && ok; i++) {
+		buf_reset(&b);
+		frame_text_add(&b, f->np, &f->np->lines[i], f->o->annotate, f->o->lines);
+		ok = !b.failed && (f->ranks[i] = strtab_add(f->strings, b.data, b.len)) != UINT32_MAX;
+	}
+	buf_done(&b);
+	f->unknown = strtab_add_z(f->strings, "[unknown]");
+	return ok && f->unknown != UINT32_MAX;
+}
+
+/* From ids to ranks. */
+static bool rank_texts(struct folded *f)
+{
+	uint32_t n = strtab_count(f->strings), *rank_of = calloc(n, sizeof(*rank_of));
+
+	f->n_texts = n - 1; /* but for the empty string, id 0, which is no frame's text */
+	f->texts = calloc(n, sizeof(*f->texts));
+	if (!rank_of || !f->texts) {
+		free(rank_of);
+		return false;
+	}
+	for (uint32_t id = 1; id < n; id++) {
+		const char *s = strtab_get(f->strings, id);
+
+		f->texts[id - 1] = (struct text){s, strlen(s), id};
+	}
+	qsort(f->texts, f->n_texts, sizeof(*f->texts), text_compare);
+	for (uint32_t i = 0; i < f->n_texts; i++)
+		rank_of[f->texts[i].id] = i + 1;
+	for (uint32_t i = 0; i < f->np->n_lines; i++)
+		f->ranks[i] = rank_of[f->ranks[i]];
+	f->unknown = rank_of[f->unknown];
+	free(rank_of);
+	return true;
+}
+
+/* To the next frame towards the leaf. */
+static void advance(const struct folded *f, struct cursor_item *it)
+{
+	const struct named_stack *s = &f->np->stacks[it->stack];
+	const struct named_location *l;
+
+	if (!it->lines) {
+		if (!it->locations) {
+			it->rank = 0;
+			return;
+		}
+		l = &f->np->locations[f->np->stack_locations[s->first + --it->locations]];
+		it->lines = l->n_lines;
+		if (!it->lines) {
+			it->rank = f->unknown;
+			return;
+		}
+	} else {
+		l = &f->np->locations[f->np->stack_locations[s->first + it->locations]];
+	}
+	it->rank = f->ranks[l->first_line + --it->lines];
+}
+
+static struct cursor_item first_frame(const struct folded *f, uint32_t stack, uint64_t count)
+{
+	struct cursor_item it = {
+		.stack = stack, .locations = f->np->stacks[stack].n, .count = count};
+
+	if (it.locations)
+		advance(f, &it);
+	else
+		it.rank = f->unknown;
+	return it;
+}
+
+/* One item for each stack that has samples: threads that are not roots play no part in the text. */
+static bool make_items(struct folded *f)
+{
+	const struct named_profile *np = f->np;
+	uint64_t *counts = calloc((size_t)np->n_stacks + 1, sizeof(*counts));
+
+	f->items = malloc(((size_t)np->n_stacks + 1) * sizeof(*f->items));
+	if (!counts || !f->items) {
+		free(counts);
+		return false;
+	}
+	for (uint32_t i = 0; i < np->n_samples; i++)
+		counts[np->samples[i].stack] += np->samples[i].count;
+	for (uint32_t s = 0; s < np->n_stacks; s++)
+		if (counts[s])
+			f->items[f->n_items++] = first_frame(f, s, counts[s]);
+	free(counts);
+	return true;
+}
+
+static void swap(struct cursor_item *a, struct cursor_item *b)
+{
+	struct cursor_item t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+static uint32_t pivot(const struct cursor_item *v, struct range r)
+{
+	uint32_t a = v[r.lo].rank, b = v[r.lo + (r.hi - r.lo) / 2].rank, c = v[r.hi - 1].rank;
+
+	if (a > b) {
+		uint32_t t = a;
+
+		a = b;
+		b = t;
+	}
+	return c < a ? a : c > b ? b : c;
+}
+
+/* Items [ret.lo, ret.hi) have the pivot's rank afterwards, smaller ones before, greater ones
+ * behind. */
+static struct range partition(struct cursor_item *v, struct range r)
+{
+	uint32_t p = pivot(v, r), lo = r.lo, i = r.lo, hi = r.hi;
+
+	while (i < hi) {
+		if (v[i].rank < p)
+			swap(&v[i++], &v[lo++]);
+		else if (v[i].rank > p)
+			swap(&v[i], &v[--hi]);
+		else
+			i++;
+	}
+	return (struct range){lo, hi};
+}
+
+/* Stacks that ended together: equal lines. The first gets all, the others have nothing left to
+ * print. */
+static void merge(struct cursor_item *v, struct range r)
+{
+	for (uint32_t i = r.lo + 1; i < r.hi; i++) {
+		v[r.lo].count += v[i].count;
+		v[i].count = 0;
+	}
+}
+
+/*
+ * Multikey quicksort (Bentley and Sedgewick): partitions by one frame, then goes on with the next
+ * frame of those that agree. The frames that stacks share are looked at once a stack, not once a
+ * comparison.
+ */
+static bool sort_items(struct folded *f)
+{
+	VEC(struct range) todo = {0};
+	struct range r = {0, f->n_items}, same;
+	bool ok = true;
+
+	for (;;) {
+		if (r.hi - r.lo < 2) {
+			if (!todo.n)
+				break;
+			r = todo.v[--todo.n];
+			continue;
+		}
+		same = partition(f->items, r);
+		ok = (same.lo - r.lo < 2 || vec_push(&todo, ((struct range){r.lo, same.lo}))) &&
+		     (r.hi - same.hi < 2 || vec_push(&todo, ((struct range){same.hi, r.hi})));
+		if (!ok)
+			break;
+		r = same;
+		if (!f->items[r.lo].rank) {
+			merge(f->items, r);
+			r.hi = r.lo;
+			continue;
+		}
+		for (uint32_t i = r.lo; i < r.hi; i++)
+			advance(f, &f->items[i]);
+	}
+	vec_done(&todo);
+	return ok;
+}
+
+static void flush(struct folded *f)
+{
+	if (!f->rc && f->out_len)
+		f->rc = f->sink(f->ctx, f->out, f->out_len);
+	f->out_len = 0;
+}
+
+static void put(struct folded *f, const char *s, size_t len)
+{
+	if (len > OUT_SIZE - f->out_len)
+		flush(f);
+	if (len > OUT_SIZE) {
+		if (!f->rc)
+			f->rc = f->sink(f->ctx, s, len);
+		return;
+	}
+	memcpy(f->out + f->out_len, s, len);
+	f->out_len += len;
+}
+
+static void put_line(struct folded *f, const struct cursor_item *sorted)
+{
+	struct cursor_item it = first_frame(f, sorted->stack, sorted->count);
+	char count[32];
+	int n = snprintf(count, sizeof(count), " %" PRIu64 "\n", sorted->count);
+
+	for (bool first = true; it.rank; advance(f, &it), first = false) {
+		const struct text *t = &f->texts[it.rank - 1];
+
+		if (!first)
+			put(f, ";", 1);
+		put(f, t->s, t->len);
+	}
+	put(f, count, n);
+}
+
+static int put_lines(struct folded *f, uint64_t *ret_lines)
+{
+	uint64_t lines = 0;
+
+	for (uint32_t i = 0; i < f->n_items && !f->rc; i++) {
+		if (!f->items[i].count)
+			continue;
+		put_line(f, &f->items[i]);
+		lines++;
+	}
+	flush(f);
+	if (ret_lines)
+		*ret_lines = lines;
+	return f->rc;
+}
+
+static void folded_done(struct folded *f)
+{
+	strtab_free(f->strings);
+	free(f->texts);
+	free(f->ranks);
+	free(f->items);
+	free(f->out);
+}
+
+int folded_lines(const struct named_profile *np, const struct writer_options *o,
+		 folded_sink_fn *sink, void *ctx, uint64_t *ret_lines, struct err *err)
+{
+	struct folded f = {.np = np, .o = o, .sink = sink, .ctx = ctx};
+	int rc;
+
+	f.strings = strtab_new();
+	f.ranks = calloc((size_t)np->n_lines + 1, sizeof(*f.ranks));
+	f.out = malloc(OUT_SIZE);
+	if (f.strings && f.ranks && f.out && render_texts(&f) && rank_texts(&f) && make_items(&f) &&
+	    sort_items(&f))
+		rc = put_lines(&f, ret_lines);
+	else
+		rc = err_set(err, -ENOMEM, "out of memory");
+	folded_done(&f);
+	return rc;
+}

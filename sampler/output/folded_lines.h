@@ -1,0 +1,23 @@
+#ifndef JS_OUTPUT_FOLDED_LINES_H
+#define JS_OUTPUT_FOLDED_LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct named_profile;
+struct writer_options;
+
+/*
+ * Folded lines of a profile: root first, `;` between frames, a space, the count of samples, a
+ * line break. Sorted frame by frame by their bytes; what reads the same is one line. The text is
+ * made piece by piece: a whole profile as text is ten times its size in memory.
+ */
+typedef int folded_sink_fn(void *ctx, const char *bytes, size_t len); /* 0 or negative errno */
+
+/* *ret_lines (may be NULL): lines handed over. An error of the sink is returned without a
+ * message. */
+int folded_lines(const struct named_profile *np, const struct writer_options *o,
+		 folded_sink_fn *sink, void *ctx, uint64_t *ret_lines, struct err *err);
+
+#endif

@@ -1,0 +1,30 @@
+#include <errno.h>
+#include <string.h>
+
+#include "sampler/output/folded_lines.h"
+#include "sampler/output/writer.h"
+#include "symbolizer/base/err.h"
+
+static int to_file(void *ctx, const char *bytes, size_t len)
+{
+	errno = 0;
+	if (fwrite(bytes, 1, len, ctx) == len)
+		return 0;
+	return errno ? -errno : -EIO;
+}
+
+static int folded_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
+			struct err *err)
+{
+	int rc = folded_lines(np, o, to_file, out, NULL, err);
+
+	if (!rc && fflush(out))
+		rc = errno ? -errno : -EIO;
+	return rc && rc != -ENOMEM ? err_set(err, rc, "cannot write: %s", strerror(-rc)) : rc;
+}
+
+const struct writer writer_folded = {
+	.name = "folded",
+	.endings = ".folded .collapsed",
+	.write = folded_write,
+};

@@ -16,6 +16,7 @@ struct named_builder {
 	uint32_t cap_functions, cap_lines, cap_locations, cap_mappings, cap_stack_locations,
 		cap_stacks, cap_samples;
 	struct slots functions, locations, mappings, stacks, samples;
+	uint64_t seed; /* of hashes over what a target chooses */
 	bool failed; /* out of memory, for good */
 };
 
@@ -76,6 +77,7 @@ struct named_builder *named_builder_new(void)
 
 	if (!b)
 		return NULL;
+	b->seed = slots_seed();
 	b->np = calloc(1, sizeof(*b->np));
 	if (b->np)
 		b->np->strings = strtab_new();
@@ -234,7 +236,7 @@ uint32_t named_builder_location(struct named_builder *b, uint32_t mapping, uint6
 				const struct named_line *lines, uint32_t n)
 {
 	struct wanted_location w = {mapping, address, lines, n};
-	uint64_t hash = hash_mix(hash_u64(address), (uint64_t)mapping << 32 | n);
+	uint64_t hash = hash_mix(b->seed ^ address, (uint64_t)mapping << 32 | n);
 	uint32_t i;
 
 	if (b->failed || mapping >= b->np->n_mappings)
@@ -258,9 +260,9 @@ static bool stack_is(const void *ctx, const void *wanted, uint32_t position)
 						 s->n * sizeof(uint32_t)));
 }
 
-static uint64_t stack_hash(const struct wanted_stack *w)
+static uint64_t stack_hash(uint64_t seed, const struct wanted_stack *w)
 {
-	uint64_t hash = slots_hash(w->locations, w->n / 2);
+	uint64_t hash = slots_hash(seed, w->locations, w->n / 2);
 
 	return w->n & 1 ? hash_mix(hash, w->locations[w->n - 1]) : hash;
 }
@@ -293,7 +295,7 @@ uint32_t named_builder_stack(struct named_builder *b, const uint32_t *locations,
 	for (i = 0; i < n; i++)
 		if (locations[i] >= b->np->n_locations)
 			return UINT32_MAX;
-	hash = stack_hash(&w);
+	hash = stack_hash(b->seed, &w);
 	i = slots_find(&b->stacks, hash, stack_is, b->np, &w);
 	return i != SLOTS_NONE ? i : stack_add(b, &w, hash);
 }

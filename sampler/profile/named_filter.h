@@ -9,8 +9,8 @@ struct named_profile;
 
 /*
  * Keeps part of a named profile. Expressions are POSIX extended ones, found anywhere in the text.
- * A frame's text is its name without line and suffix, so that one expression means the same with and without
- * them; synthetic roots ([name tid=N]) and marks count as frames.
+ * A frame's text is its name without line and suffix, so that one expression means the same with
+ * and without them; synthetic roots ([name tid=N]) and marks count as frames.
  */
 struct named_filter {
 	const char *const *include; /* keep stacks with a frame that matches one of these; 0: all */
@@ -25,8 +25,9 @@ struct named_filter_result {
 };
 
 /*
- * *ret: a new profile, the caller's (named_profile_free()). The meta data is copied: its counts stay those of the
- * whole recording. -EINVAL: an expression does not parse, err says which and why. `result` may be NULL.
+ * *ret: a new profile, the caller's (named_profile_free()). The meta data is copied: its counts
+ * stay those of the whole recording. -EINVAL: an expression does not parse, err says which and
+ * why. `result` may be NULL.
  */
 int named_filter_apply(const struct named_profile *np, const struct named_filter *f,
 		       struct named_profile **ret, struct named_filter_result *result,

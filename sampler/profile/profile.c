@@ -32,7 +32,7 @@ static bool add_limit_stack(struct profile *p)
 	struct stack_keys k = {.marks = {{.kind = FRAME_MARK, .off = MARK_STORAGE_LIMIT}},
 			       .n_marks = 1};
 
-	return stack_table_add(&p->stacks, &k, stack_keys_hash(&k)) == LIMIT_STACK;
+	return stack_table_add(&p->stacks, &k, stack_keys_hash(&p->stacks, &k)) == LIMIT_STACK;
 }
 
 struct profile *profile_new(struct profile_options o)
@@ -47,6 +47,7 @@ struct profile *profile_new(struct profile_options o)
 	if (!o.max_bytes)
 		p->o.max_bytes = DEFAULT_MAX_BYTES;
 	p->spill.stack = LIMIT_STACK;
+	p->stacks.seed = slots_seed();
 	if (!add_limit_stack(p)) {
 		profile_free(p);
 		return NULL;
@@ -72,8 +73,9 @@ static size_t profile_bytes(const struct profile *p)
 	       thread_names_bytes(&p->names);
 }
 
-/* The stack of a sample without user registers is whole: a kernel thread has no user side, and a thread on its
- * way out (exit, the end of execve) has it no more. Kernel frames reach the entry by construction. */
+/* The stack of a sample without user registers is whole: a kernel thread has no user side, and a
+ * thread on its way out (exit, the end of execve) has it no more. Kernel frames reach the entry
+ * by construction. */
 static bool only_kernel(const struct walk *w)
 {
 	for (uint32_t i = 0; i < w->n; i++)
@@ -112,7 +114,8 @@ static struct stack_keys walk_keys(const struct profile *p, const struct walk *w
 	}
 	if (mark_of[q] != MARK_NONE)
 		add_mark(&k, mark_of[q]);
-	/* A thread in the kernel for good, its kernel frames not wanted: something must stand there. */
+	/* A thread in the kernel for good, its kernel frames not wanted: something must stand
+	 * there. */
 	if (!k.n && !k.n_marks)
 		add_mark(&k, MARK_KERNEL);
 	return k;
@@ -120,7 +123,7 @@ static struct stack_keys walk_keys(const struct profile *p, const struct walk *w
 
 static uint32_t stack_of(struct profile *p, const struct stack_keys *k)
 {
-	uint64_t hash = stack_keys_hash(k);
+	uint64_t hash = stack_keys_hash(&p->stacks, k);
 	uint32_t stack = stack_table_find(&p->stacks, k, hash);
 
 	if (stack != SLOTS_NONE)
@@ -175,7 +178,8 @@ static struct profile_sample *sample_of(struct profile *p, const struct profile_
 	return i != SLOTS_NONE ? &p->samples.v[i] : sample_new(p, wanted, hash);
 }
 
-/* Where the sample is counted: as asked, else under the limit's stack, else not kept apart at all. */
+/* Where the sample is counted: as asked, else under the limit's stack, else not kept apart at
+ * all. */
 static struct profile_sample *sample_place(struct profile *p, struct profile_sample wanted)
 {
 	struct profile_sample *s = sample_of(p, &wanted);

@@ -11,8 +11,8 @@
 #include "sampler/model/walk.h"
 
 /*
- * The hot half of a recording: keys and counts. Frame keys are interned to 32-bit numbers, stacks are
- * arrays of those numbers, stored once; a sample is (stack, thread, state) -> count, weight.
+ * The hot half of a recording: keys and counts. Frame keys are interned to 32-bit numbers, stacks
+ * are arrays of those numbers, stored once; a sample is (stack, thread, state) -> count, weight.
  * 100,000 distinct stacks of 60 frames stay under 100 MB. Owned by one thread.
  */
 struct profile;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "symbolizer/base/hash.h"
 
@@ -83,21 +84,37 @@ void slots_done(struct slots *s)
 	*s = (struct slots){0};
 }
 
-uint64_t slots_hash(const void *p, size_t n_words)
+/* Both halves of the product: every input bit reaches every output bit. */
+static uint64_t multiply_fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+uint64_t slots_hash(uint64_t seed, const void *p, size_t n_words)
 {
 	const unsigned char *bytes = p;
-	uint64_t a = 0x9e3779b97f4a7c15ull ^ n_words, b = 0xc2b2ae3d27d4eb4full, w;
+	uint64_t h = seed ^ 0x9e3779b97f4a7c15ull, w[2];
+	size_t i;
 
-	/* Two lanes, so that the multiplications overlap. */
-	for (size_t i = 0; i < n_words; i++) {
-		memcpy(&w, bytes + i * 8, 8);
-		a = (a ^ w) * 0xff51afd7ed558ccdull;
-		a = a << 29 | a >> 35;
-		if (++i == n_words)
-			break;
-		memcpy(&w, bytes + i * 8, 8);
-		b = (b ^ w) * 0xc4ceb9fe1a85ec53ull;
-		b = b << 31 | b >> 33;
+	for (i = 0; i + 2 <= n_words; i += 2) {
+		memcpy(w, bytes + i * 8, 16);
+		h = multiply_fold(w[0] ^ seed, w[1] ^ h);
 	}
-	return hash_mix(hash_u64(a), b);
+	if (i < n_words) {
+		memcpy(w, bytes + i * 8, 8);
+		h = multiply_fold(w[0] ^ seed, h);
+	}
+	return hash_mix(h, n_words);
+}
+
+uint64_t slots_seed(void)
+{
+	uint64_t seed = 0;
+
+	/* Without randomness only the defence against chosen keys is lost. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = (uintptr_t)&seed;
+	return hash_u64(seed) | 1;
 }

@@ -7,9 +7,9 @@
 
 /*
  * An open-addressing hash index over things that live in an array elsewhere: hash -> position in
- * that array. Nothing is ever removed. A slot holds 32 bits of the hash beside the position, so that growing
- * needs no access to the things and a lookup touches (almost) only things that are equal.
- * Zero-initialise; slots_done() releases.
+ * that array. Nothing is ever removed. A slot holds 32 bits of the hash beside the position, so
+ * that growing needs no access to the things and a lookup touches (almost) only things that are
+ * equal. Zero-initialise; slots_done() releases.
  */
 struct slots {
 	uint64_t *v; /* hash << 32 | position + 1; 0: free */
@@ -32,7 +32,11 @@ size_t slots_growth(const struct slots *s, uint32_t n);
 size_t slots_bytes(const struct slots *s);
 void slots_done(struct slots *s);
 
-/* Hash of n 64-bit words at p (any alignment), for arrays of keys: about 2 cycles a byte or less. */
-uint64_t slots_hash(const void *p, size_t n_words);
+/*
+ * Hash of n 64-bit words at p (any alignment), for arrays of keys. A target chooses its own keys,
+ * so the seed should be one that it does not know.
+ */
+uint64_t slots_hash(uint64_t seed, const void *p, size_t n_words);
+uint64_t slots_seed(void);
 
 #endif

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/base/hash.h"
-
-/* Frame numbers of stacks lie in chunks, 16 KiB to 1 MiB: they never move, and nothing is copied to grow. */
+/* Frame numbers of stacks lie in chunks, 16 KiB to 1 MiB: they never move, and nothing is copied
+ * to grow. */
 enum { CHUNK_FIRST = 4 * 1024, CHUNK_MAX = 256 * 1024, ARRAY_FIRST = 512 };
 
 struct stack_chunk {
@@ -24,11 +23,11 @@ static uint32_t keys_count(const struct stack_keys *k)
 	return k->n + k->n_marks;
 }
 
-uint64_t stack_keys_hash(const struct stack_keys *k)
+uint64_t stack_keys_hash(const struct stack_table *t, const struct stack_keys *k)
 {
-	uint64_t h = slots_hash(k->frames, (size_t)k->n * 2);
+	uint64_t h = slots_hash(t->seed, k->frames, (size_t)k->n * 2);
 
-	return hash_mix(h, slots_hash(k->marks, (size_t)k->n_marks * 2));
+	return k->n_marks ? slots_hash(h, k->marks, (size_t)k->n_marks * 2) : h;
 }
 
 static bool key_equal(const struct frame_key *a, const struct frame_key *b)
@@ -84,7 +83,7 @@ static bool key_is(const void *ctx, const void *wanted, uint32_t position)
 
 static uint32_t key_intern(struct stack_table *t, const struct frame_key *key)
 {
-	uint64_t hash = slots_hash(key, 2);
+	uint64_t hash = slots_hash(t->seed, key, 2);
 	uint32_t i = slots_find(&t->key_slots, hash, key_is, t, key);
 
 	if (i != SLOTS_NONE)

@@ -28,9 +28,11 @@ struct stack_table {
 	struct slots stack_slots;
 	struct stack_chunk *chunks; /* newest first */
 	size_t chunk_bytes;
+	uint64_t seed; /* of all hashes; set once, before anything is added */
 };
 
-/* The keys of one stack, leaf first, in two parts so that marks need no copy of the walk's frames. */
+/* The keys of one stack, leaf first, in two parts so that marks need no copy of the walk's
+ * frames. */
 struct stack_keys {
 	const struct frame_key *frames;
 	uint32_t n;
@@ -38,14 +40,15 @@ struct stack_keys {
 	uint32_t n_marks;
 };
 
-uint64_t stack_keys_hash(const struct stack_keys *k);
+uint64_t stack_keys_hash(const struct stack_table *t, const struct stack_keys *k);
 
 /* Stack number, or SLOTS_NONE. */
 uint32_t stack_table_find(const struct stack_table *t, const struct stack_keys *k, uint64_t hash);
 /* Adds a stack that is not there. SLOTS_NONE: out of memory (keys may have been interned). */
 uint32_t stack_table_add(struct stack_table *t, const struct stack_keys *k, uint64_t hash);
 
-/* Bytes by which adding a stack of n keys makes the table grow at most (n small against the table). */
+/* Bytes by which adding a stack of n keys makes the table grow at most (n small against the
+ * table). */
 size_t stack_table_cost(const struct stack_table *t, uint32_t n);
 size_t stack_table_bytes(const struct stack_table *t);
 void stack_table_done(struct stack_table *t);

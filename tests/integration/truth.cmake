@@ -7,3 +7,6 @@ js_integration_test(truth.17.parallel 120 truth.py --jdk 17 --gc Parallel --bar 
 js_integration_test(truth.17.interpreted 120 truth.py --jdk 17 --mode int --bar 8 ${truth_common})
 js_integration_test(truth.new.g1 120 truth.py --jdk 25,21 --gc G1 --bar 8 ${truth_common})
 js_integration_test(truth.new.z 120 truth.py --jdk 25,21 --gc Z --bar 40 ${truth_common})
+js_integration_test(truth.smoke 120 truth.py --jdk 17 --freq 199 --warmup 5 --duration 5
+  --min-samples 200 --bar-complete 99)
+js_integration_sanitized(truth.smoke)

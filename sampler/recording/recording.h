@@ -1,0 +1,70 @@
+#ifndef JS_RECORDING_RECORDING_H
+#define JS_RECORDING_RECORDING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "sampler/model/raw_sample.h"
+#include "symbolizer/native/dso_record.h"
+
+struct err;
+
+/*
+ * A recording: raw samples with registers, stack bytes, the memory that naming them needed, maps,
+ * and the facts about files (rows, symbols) that were asked for. It replays on any machine, for
+ * tests and bug reports. The file is zstd-compressed; format.h has the layout.
+ *
+ * Read whole into memory; immutable; everything handed out is borrowed from it. Untrusted input.
+ */
+struct recording;
+
+enum { RECORDING_MAX_BYTES = 256 << 20 }; /* decompressed */
+
+int recording_open(const char *path, struct recording **ret, struct err *err);
+/* Decompressed content (copied). */
+int recording_parse(const void *bytes, size_t len, struct recording **ret, struct err *err);
+void recording_close(struct recording *r);
+
+struct recording_facts {
+	pid_t pid;
+	uint64_t period;
+	char event[32];
+	char comm[64];
+	char command[1024];
+};
+const struct recording_facts *recording_facts(const struct recording *r);
+const char *recording_maps(const struct recording *r, size_t *len);
+
+/* Samples and memory in the order in which they were taken: the spans in front of a sample are what
+ * had been read, with these bytes, when the sample was walked and named. */
+enum recording_item_kind { RECORDING_SPAN, RECORDING_SAMPLE };
+
+struct recording_item {
+	enum recording_item_kind kind;
+	uint64_t addr; /* span */
+	const uint8_t *bytes;
+	size_t len;
+	struct raw_sample sample;
+	int32_t ns_tid;
+};
+size_t recording_item_count(const struct recording *r);
+const struct recording_item *recording_item(const struct recording *r, size_t i);
+
+struct recording_thread {
+	pid_t tid;
+	int32_t ns_tid;
+	const char *name;
+};
+size_t recording_thread_count(const struct recording *r);
+const struct recording_thread *recording_thread(const struct recording *r, size_t i);
+
+struct recording_dso {
+	const char *path;
+	struct dso_record record;
+};
+size_t recording_dso_count(const struct recording *r);
+const struct recording_dso *recording_dso(const struct recording *r, size_t i);
+
+#endif

@@ -1,0 +1,268 @@
+#include "sampler/recording/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "sampler/recording/dso_parse.h"
+#include "sampler/recording/format.h"
+#include "sampler/recording/take.h"
+#include "symbolizer/base/arena.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/fileio.h"
+#include "symbolizer/base/vec.h"
+
+struct recording {
+	struct arena arena; /* all that the arrays point to, and the content itself */
+	struct recording_facts facts;
+	const char *maps;
+	size_t maps_len;
+	VEC(struct recording_item) items;
+	VEC(struct recording_thread) threads;
+	VEC(struct recording_dso) dsos;
+};
+
+void recording_close(struct recording *r)
+{
+	if (!r)
+		return;
+	vec_done(&r->items);
+	vec_done(&r->threads);
+	vec_done(&r->dsos);
+	arena_done(&r->arena);
+	free(r);
+}
+
+static void recording_close_at_exit(struct recording **r)
+{
+	recording_close(*r);
+}
+
+static void copy_text(char *dst, size_t size, const char *src)
+{
+	size_t n = strnlen(src, size - 1);
+
+	memcpy(dst, src, n);
+	dst[n] = '\0';
+}
+
+static bool parse_facts(struct recording *r, struct cursor *c)
+{
+	r->facts.pid = (pid_t)cursor_u32(c);
+	r->facts.period = cursor_u64(c);
+	copy_text(r->facts.event, sizeof(r->facts.event), take_text(c, &r->arena));
+	copy_text(r->facts.comm, sizeof(r->facts.comm), take_text(c, &r->arena));
+	copy_text(r->facts.command, sizeof(r->facts.command), take_text(c, &r->arena));
+	return !c->bad;
+}
+
+static bool parse_thread(struct recording *r, struct cursor *c)
+{
+	struct recording_thread t = {0};
+
+	t.tid = (pid_t)cursor_u32(c);
+	t.ns_tid = (int32_t)cursor_u32(c);
+	t.name = take_text(c, &r->arena);
+	return !c->bad && vec_push(&r->threads, t);
+}
+
+static bool parse_dso(struct recording *r, struct cursor *c)
+{
+	struct recording_dso d = {0};
+
+	d.path = take_text(c, &r->arena);
+	return dso_parse(c, &r->arena, &d.record) && vec_push(&r->dsos, d);
+}
+
+static bool parse_span(struct recording *r, struct cursor *c)
+{
+	struct recording_item it = {.kind = RECORDING_SPAN};
+
+	it.addr = cursor_u64(c);
+	it.len = cursor_left(c);
+	it.bytes = cursor_take(c, it.len);
+	return !c->bad && vec_push(&r->items, it);
+}
+
+static void parse_regs(struct cursor *c, struct regs *regs)
+{
+	uint64_t known = cursor_u64(c);
+
+	for (unsigned i = 0; i < REGS_MAX; i++)
+		if (known >> i & 1)
+			regs_set(regs, i, cursor_u64(c));
+}
+
+/* Kernel addresses are unaligned in the file: copied. */
+static bool parse_kernel(struct recording *r, struct cursor *c, struct raw_sample *s)
+{
+	uint32_t n = cursor_u32(c);
+	uint64_t *pcs;
+
+	if (c->bad || n > cursor_left(c) / sizeof(*pcs))
+		return false;
+	pcs = arena_alloc(&r->arena, n * sizeof(*pcs) + 1);
+	for (uint32_t i = 0; pcs && i < n; i++)
+		pcs[i] = cursor_u64(c);
+	s->kernel = pcs;
+	s->n_kernel = n;
+	return pcs && !c->bad;
+}
+
+static bool parse_sample(struct recording *r, struct cursor *c)
+{
+	struct recording_item it = {.kind = RECORDING_SAMPLE};
+	struct raw_sample *s = &it.sample;
+	uint8_t state, flags;
+
+	s->pid = r->facts.pid;
+	s->tid = (pid_t)cursor_u32(c);
+	it.ns_tid = (int32_t)cursor_u32(c);
+	s->time_ns = cursor_u64(c);
+	s->weight = cursor_u64(c);
+	state = cursor_u8(c);
+	flags = cursor_u8(c);
+	s->state = state < THREAD_STATES ? (enum thread_state)state : THREAD_RUNNING;
+	s->has_user = flags & SAMPLE_HAS_USER;
+	s->stack_cut = flags & SAMPLE_STACK_CUT;
+	parse_regs(c, &s->regs);
+	s->stack_addr = cursor_u64(c);
+	s->stack_len = cursor_u32(c);
+	s->stack = cursor_take(c, s->stack_len);
+	return !c->bad && parse_kernel(r, c, s) && vec_push(&r->items, it);
+}
+
+static bool parse_section(struct recording *r, uint32_t tag, struct cursor *c)
+{
+	switch (tag) {
+	case TAG_FACTS:
+		return parse_facts(r, c);
+	case TAG_MAPS:
+		r->maps_len = cursor_left(c);
+		r->maps = cursor_take(c, r->maps_len);
+		return true;
+	case TAG_THREAD:
+		return parse_thread(r, c);
+	case TAG_DSO:
+		return parse_dso(r, c);
+	case TAG_SPAN:
+		return parse_span(r, c);
+	case TAG_SAMPLE:
+		return parse_sample(r, c);
+	default:
+		return false;
+	}
+}
+
+static int parse_sections(struct recording *r, struct cursor *c, struct err *err)
+{
+	while (cursor_left(c)) {
+		uint32_t tag = cursor_u32(c), len = cursor_u32(c);
+		const void *bytes = cursor_take(c, len);
+		struct cursor section;
+
+		if (!bytes)
+			return err_set(err, -EBADMSG, "the recording is cut off");
+		section = cursor_make(bytes, len);
+		if (!parse_section(r, tag, &section))
+			return err_set(err, -EBADMSG, "the recording has a malformed section (tag %u)",
+				       tag);
+	}
+	return 0;
+}
+
+int recording_parse(const void *bytes, size_t len, struct recording **ret, struct err *err)
+{
+	CLEANUP(recording_close_at_exit) struct recording *r = calloc(1, sizeof(*r));
+	const void *copy, *magic;
+	struct cursor c;
+	int e;
+
+	copy = r && len <= RECORDING_MAX_BYTES ? arena_copy(&r->arena, bytes, len) : NULL;
+	if (!copy)
+		return err_set(err, -ENOMEM, "out of memory");
+	c = cursor_make(copy, len);
+	magic = cursor_take(&c, RECORDING_MAGIC_LEN);
+	if (!magic || memcmp(magic, RECORDING_MAGIC, RECORDING_MAGIC_LEN) != 0)
+		return err_set(err, -EBADMSG, "not a recording of jsampler, or of another version");
+	e = parse_sections(r, &c, err);
+	if (e < 0)
+		return e;
+	*ret = take_ptr(r);
+	return 0;
+}
+
+static int decompress(const char *z, size_t z_len, struct recording **ret, struct err *err)
+{
+	unsigned long long len = ZSTD_getFrameContentSize(z, z_len);
+	CLEANUP(free_at_exit) void *bytes = NULL;
+	size_t n;
+
+	if (len == ZSTD_CONTENTSIZE_ERROR || len == ZSTD_CONTENTSIZE_UNKNOWN ||
+	    len > RECORDING_MAX_BYTES)
+		return err_set(err, -EBADMSG, "not a recording of jsampler");
+	bytes = malloc(len + 1);
+	if (!bytes)
+		return err_set(err, -ENOMEM, "out of memory");
+	n = ZSTD_decompress(bytes, len, z, z_len);
+	if (ZSTD_isError(n))
+		return err_set(err, -EBADMSG, "the recording is damaged: %s", ZSTD_getErrorName(n));
+	return recording_parse(bytes, n, ret, err);
+}
+
+int recording_open(const char *path, struct recording **ret, struct err *err)
+{
+	CLEANUP(free_at_exit) char *z = NULL;
+	size_t z_len;
+	int r = file_read_at(AT_FDCWD, path, RECORDING_MAX_BYTES, &z, &z_len);
+
+	if (r < 0)
+		return err_set(err, r, "cannot read '%s': %s", path, strerror(-r));
+	r = decompress(z, z_len, ret, err);
+	return r < 0 ? err_wrap(err, r, "'%s'", path) : 0;
+}
+
+const struct recording_facts *recording_facts(const struct recording *r)
+{
+	return &r->facts;
+}
+
+const char *recording_maps(const struct recording *r, size_t *len)
+{
+	*len = r->maps_len;
+	return r->maps ? r->maps : "";
+}
+
+size_t recording_item_count(const struct recording *r)
+{
+	return r->items.n;
+}
+
+const struct recording_item *recording_item(const struct recording *r, size_t i)
+{
+	return &r->items.v[i];
+}
+
+size_t recording_thread_count(const struct recording *r)
+{
+	return r->threads.n;
+}
+
+const struct recording_thread *recording_thread(const struct recording *r, size_t i)
+{
+	return &r->threads.v[i];
+}
+
+size_t recording_dso_count(const struct recording *r)
+{
+	return r->dsos.n;
+}
+
+const struct recording_dso *recording_dso(const struct recording *r, size_t i)
+{
+	return &r->dsos.v[i];
+}

@@ -1,0 +1,31 @@
+#ifndef JS_RECORDING_TAKE_H
+#define JS_RECORDING_TAKE_H
+
+#include "symbolizer/base/arena.h"
+#include "symbolizer/base/cursor.h"
+
+/* A text of a recording, NUL-terminated in the arena; "" (and the cursor bad) when malformed. */
+static inline const char *take_text(struct cursor *c, struct arena *a)
+{
+	uint32_t len = cursor_u32(c);
+	const char *bytes = cursor_take(c, len);
+	const char *s = bytes ? arena_strndup(a, bytes, len) : NULL;
+
+	if (!s)
+		c->bad = true;
+	return s ? s : "";
+}
+
+/* A count of elements that take at least `min` bytes each; 0 (and bad) when there cannot be so many. */
+static inline uint32_t take_count(struct cursor *c, size_t min)
+{
+	uint32_t n = cursor_u32(c);
+
+	if (n > cursor_left(c) / min) {
+		c->bad = true;
+		return 0;
+	}
+	return n;
+}
+
+#endif

@@ -1,0 +1,28 @@
+#ifndef JS_RECORDING_WRITER_H
+#define JS_RECORDING_WRITER_H
+
+#include "sampler/recording/recording.h"
+
+/*
+ * Collects a recording. Connect recording_note() to a mem_tap and recording_tap() to the modmap
+ * while the samples are walked and named. One thread.
+ */
+struct recording_writer;
+
+struct recording_writer *recording_writer_new(void); /* NULL: out of memory */
+void recording_writer_free(struct recording_writer *w);
+
+/* A mem_note_fn; ctx is the writer. Bytes already known with the same value are not kept again. */
+void recording_note(void *ctx, uint64_t addr, const void *bytes, size_t len);
+const struct dso_tap *recording_tap(struct recording_writer *w);
+
+/* Put in front of the spans that walking it will read. */
+void recording_writer_sample(struct recording_writer *w, const struct raw_sample *s, int32_t ns_tid);
+void recording_writer_thread(struct recording_writer *w, pid_t tid, int32_t ns_tid,
+			     const char *name);
+
+/* Writes the file. Facts and maps as they are now. */
+int recording_writer_finish(struct recording_writer *w, const struct recording_facts *facts,
+			    const char *maps, size_t maps_len, FILE *out, struct err *err);
+
+#endif

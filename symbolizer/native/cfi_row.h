@@ -29,13 +29,21 @@ struct cfi_rule {
 	int32_t value;
 };
 
-/* DWARF expressions of a row: raw opcode bytes. */
-enum { CFI_MAX_EXPRS = 20, CFI_EXPR_BYTES = 640 };
+/*
+ * One operation of a DWARF expression, normalised: constants are DW_OP_consts, registers
+ * DW_OP_breg0 + n, and a branch's `value` is the index (in its expression) of where it goes.
+ */
+struct cfi_op {
+	uint8_t op; /* DW_OP_* */
+	int64_t value;
+};
+
+enum { CFI_MAX_EXPRS = 20, CFI_MAX_OPS = 160 };
 
 struct cfi_exprs {
-	uint16_t start[CFI_MAX_EXPRS], len[CFI_MAX_EXPRS];
-	uint16_t n, bytes;
-	uint8_t code[CFI_EXPR_BYTES];
+	uint16_t n, n_ops;
+	uint16_t start[CFI_MAX_EXPRS], len[CFI_MAX_EXPRS]; /* of `op` */
+	struct cfi_op op[CFI_MAX_OPS];
 };
 
 struct cfi_row {
@@ -45,7 +53,18 @@ struct cfi_row {
 	int32_t cfa_off;
 	struct cfi_rule rule[X86_REGS]; /* by DWARF number; pc's rule is the return address */
 	const struct cfi_exprs *exprs; /* NULL: none; owned by the dso's row cache */
+
+	/* Derived by cfi_row_seal(). */
+	uint32_t same, computed; /* bit masks of registers */
+	int32_t save_lo; /* the saved registers lie in [CFA + save_lo, CFA + save_lo + save_len) */
+	uint32_t save_len; /* 0: they do not lie together */
 };
+
+/*
+ * Checks a row that is filled in and computes the derived fields; every row needs it before
+ * cfi_row_apply(). -EINVAL: names a register or an expression that does not exist.
+ */
+int cfi_row_seal(struct cfi_row *row);
 
 enum cfi_step {
 	CFI_STEP_OK,
@@ -54,7 +73,10 @@ enum cfi_step {
 	CFI_STEP_BAD_ROW, /* needs an unknown register, or makes no sense */
 };
 
-/* Turns the callee's registers into the caller's. *regs is untouched unless OK. */
+/*
+ * Turns the callee's registers into the caller's; sp becomes the CFA unless the row has a rule for
+ * it. Registers other than pc and sp that cannot be had become unknown. *regs is untouched unless OK.
+ */
 enum cfi_step cfi_row_apply(const struct cfi_row *row, const struct arch *arch, struct mem *mem,
 			    struct regs *regs);
 

@@ -5,9 +5,11 @@
 #include <stddef.h>
 
 /*
- * C++ (and legacy Rust) symbol names made readable, without parameters and without trailing
- * qualifiers: `_ZN13G1CollectedHeap3runEv` -> `G1CollectedHeap::run`. Other names unchanged.
- * Writes at most size - 1 bytes, NUL-terminated.
+ * C++ (and legacy Rust) symbol names made readable, without return type, parameters and trailing
+ * qualifiers: `_ZN13G1CollectedHeap3runEv` -> `G1CollectedHeap::run`. What compilers append to
+ * clones and parts (`.isra.0`, `.cold`) is cut off all names; other names are unchanged.
+ * Names come from the target: those longer than 4,095 bytes, and those that would expand
+ * enormously, stay mangled. Writes at most size - 1 bytes, NUL-terminated.
  */
 void demangle(const char *name, char *dst, size_t size);
 

@@ -36,17 +36,27 @@ const char *dso_path(const struct dso *d);
 const char *dso_name(const struct dso *d); /* last component of the path */
 const uint8_t *dso_build_id(const struct dso *d, size_t *len); /* len 0: none */
 
-/* PT_LOAD covering a file offset -> vaddr of that offset. false: none. */
+/* The PT_LOAD program headers, in file order. */
+struct dso_segment {
+	uint64_t offset, vaddr, filesz, memsz;
+	uint32_t flags; /* PF_X, PF_W, PF_R */
+};
+const struct dso_segment *dso_segments(const struct dso *d, size_t *n);
+
+/* PT_LOAD covering a file offset -> vaddr of that offset; executable ones first where pages of
+ * the file are shared. Offsets are those of mappings: whole pages. false: none. */
 bool dso_offset_to_vaddr(const struct dso *d, uint64_t offset, uint64_t *ret);
 
 /* Where separate debug files are looked for: build-id under /usr/lib/debug/.build-id,
- * .gnu_debuglink; opened through this callback, which sees paths in the target's root. */
+ * .gnu_debuglink; opened through this callback, which sees paths in the target's root and returns
+ * a descriptor or a negative errno. A file is used only when build-id or CRC agree. Behind it,
+ * this host's own file with that build-id. Without a callback none are looked for. */
 typedef int dso_debug_open_fn(void *ctx, const char *path);
 void dso_set_debug_open(struct dso *d, dso_debug_open_fn *fn, void *ctx);
 
 struct dso_symbol {
 	const char *name; /* mangled, borrowed from the dso */
-	uint64_t vaddr, size;
+	uint64_t vaddr, size; /* size 0 in the file: up to the next symbol */
 };
 /* The function that covers vaddr (.symtab, .dynsym, debug file, .gnu_debugdata). -ENOENT: none. */
 int dso_find_symbol(struct dso *d, uint64_t vaddr, struct dso_symbol *ret);

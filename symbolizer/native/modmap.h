@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 struct dso;
+struct dso_record;
+struct dso_tap;
 struct err;
 struct maps;
 struct mem;
@@ -31,13 +33,21 @@ struct modmap_hit {
 	struct dso *dso; /* MODMAP_DSO; NULL if it could not be opened */
 };
 
-/* `proc` may be NULL (recordings): then only dsos added with modmap_add_record() are there.
+/* `proc` may be NULL (recordings, with `maps` from their text): then only dsos added with modmap_add_record() are there.
  * Everything is borrowed and must outlive the modmap. */
 int modmap_open(struct proc *proc, struct maps *maps, struct mem *mem, struct modmap **ret,
 		struct err *err);
 void modmap_close(struct modmap *m);
 
-/* Looks up; on a miss re-reads the maps (at most once a millisecond). */
+/* A mapping with this path (as in the maps, without " (deleted)") is answered from the record, which
+ * is copied. Before the first look-up of such an address. */
+int modmap_add_record(struct modmap *m, const char *path, const struct dso_record *rec);
+
+/* For all dsos, those of later too (dso_record.h). Borrowed; NULL: none any more. */
+void modmap_set_tap(struct modmap *m, const struct dso_tap *tap);
+
+/* Looks up; on a miss re-reads the maps (at most once a millisecond, and at most a twentieth of the
+ * time where reading them takes long). */
 struct modmap_hit modmap_find(struct modmap *m, uint64_t addr);
 
 struct dso *modmap_dso(const struct modmap *m, uint32_t dso_id); /* NULL: unknown or not opened */

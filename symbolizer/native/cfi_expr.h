@@ -1,0 +1,20 @@
+#ifndef JS_NATIVE_CFI_EXPR_H
+#define JS_NATIVE_CFI_EXPR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbolizer/native/cfi_row.h"
+
+/* What an expression may refer to. */
+struct cfi_expr_input {
+	const struct regs *regs;
+	struct mem *mem;
+	const uint64_t *cfa; /* NULL while the CFA itself is computed */
+};
+
+/* Result: CFI_STEP_OK, CFI_STEP_BAD_MEMORY or CFI_STEP_BAD_ROW. Bounded in stack and steps. */
+enum cfi_step cfi_expr_eval(const struct cfi_exprs *exprs, unsigned index,
+			    const struct cfi_expr_input *in, uint64_t *ret);
+
+#endif

@@ -1,0 +1,212 @@
+#include "symbolizer/native/dso.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolizer/base/err.h"
+#include "symbolizer/native/dso_priv.h"
+#include "symbolizer/target/mem.h"
+
+enum { PAGE = 4096, SEGMENTS_MAX = 256, MEM_IMAGE_MAX = 64 << 10 };
+
+struct dso *dso_new(const char *path)
+{
+	struct dso *d = calloc(1, sizeof(*d));
+	const char *slash;
+
+	if (!d)
+		return NULL;
+	d->main.fd = d->debug.fd = d->mini.fd = d->alt_image.fd = -1;
+	d->path = strdup(path);
+	if (!d->path) {
+		free(d);
+		return NULL;
+	}
+	slash = strrchr(d->path, '/');
+	d->name = slash && slash[1] ? slash + 1 : d->path;
+	return d;
+}
+
+static int load_segments(struct dso *d)
+{
+	Elf64_Phdr *ph = elf64_getphdr(d->main.elf);
+	size_t n = 0, i;
+
+	if (!ph || elf_getphdrnum(d->main.elf, &n) < 0)
+		return 0;
+	for (i = 0; i < n && d->segments.n < SEGMENTS_MAX; i++) {
+		struct dso_segment s = {ph[i].p_offset, ph[i].p_vaddr, ph[i].p_filesz,
+					ph[i].p_memsz, ph[i].p_flags};
+
+		if (ph[i].p_type == PT_LOAD && !vec_push(&d->segments, s))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int finish_open(struct dso *d, struct dso **ret)
+{
+	int r = load_segments(d);
+
+	if (r < 0) {
+		dso_close(d);
+		return r;
+	}
+	d->build_id_len = image_build_id(&d->main, d->build_id, sizeof(d->build_id));
+	*ret = d;
+	return 0;
+}
+
+int dso_open_fd(int fd, const char *path, struct dso **ret, struct err *err)
+{
+	struct dso *d = dso_new(path);
+	int r;
+
+	if (!d) {
+		close(fd);
+		return err_set(err, -ENOMEM, "%s: out of memory", path);
+	}
+	r = image_open_fd(&d->main, fd);
+	if (r < 0) {
+		dso_close(d);
+		return err_set(err, r, "%s: not a 64-bit x86-64 ELF file", path);
+	}
+	r = finish_open(d, ret);
+	return r < 0 ? err_set(err, r, "%s: out of memory", path) : 0;
+}
+
+int dso_open_mem(struct mem *mem, uint64_t start, uint64_t end, const char *name, struct dso **ret,
+		 struct err *err)
+{
+	uint8_t *bytes;
+	struct dso *d;
+	int r;
+
+	if (end <= start || end - start > MEM_IMAGE_MAX)
+		return err_set(err, -EFBIG, "%s: not an image of at most 64 KiB", name);
+	bytes = malloc(end - start);
+	d = bytes ? dso_new(name) : NULL;
+	if (!d) {
+		free(bytes);
+		return err_set(err, -ENOMEM, "%s: out of memory", name);
+	}
+	if (!mem_read(mem, start, bytes, end - start)) {
+		free(bytes);
+		dso_close(d);
+		return err_set(err, -EFAULT, "%s: cannot read it from memory", name);
+	}
+	r = image_open_bytes(&d->main, bytes, end - start);
+	if (r < 0) {
+		dso_close(d);
+		return err_set(err, r, "%s: no 64-bit x86-64 ELF image", name);
+	}
+	r = finish_open(d, ret);
+	return r < 0 ? err_set(err, r, "%s: out of memory", name) : 0;
+}
+
+void dso_close(struct dso *d)
+{
+	if (!d)
+		return;
+	if (d->cfi)
+		dwarf_cfi_end(d->cfi);
+	if (d->dwarf)
+		dwarf_end(d->dwarf);
+	if (d->alt)
+		dwarf_end(d->alt);
+	symbol_table_done(&d->symbols);
+	free(d->dynamic_names.slots);
+	free(d->all_names.slots);
+	row_cache_done(&d->rows);
+	vec_done(&d->recorded_lines);
+	vec_done(&d->segments);
+	image_close(&d->alt_image);
+	image_close(&d->mini);
+	image_close(&d->debug);
+	image_close(&d->main);
+	arena_done(&d->arena);
+	free(d->path);
+	free(d);
+}
+
+const char *dso_path(const struct dso *d)
+{
+	return d->path;
+}
+
+const char *dso_name(const struct dso *d)
+{
+	return d->name;
+}
+
+const uint8_t *dso_build_id(const struct dso *d, size_t *len)
+{
+	*len = d->build_id_len;
+	return d->build_id;
+}
+
+const struct dso_segment *dso_segments(const struct dso *d, size_t *n)
+{
+	*n = d->segments.n;
+	return d->segments.v;
+}
+
+void dso_set_debug_open(struct dso *d, dso_debug_open_fn *fn, void *ctx)
+{
+	d->debug_open = fn;
+	d->debug_ctx = ctx;
+}
+
+void dso_set_tap(struct dso *d, const struct dso_tap *tap)
+{
+	d->tap = tap;
+}
+
+/* The kernel maps whole pages around a segment (`pages`). */
+static bool segment_covers(const struct dso_segment *s, uint64_t offset, bool pages)
+{
+	uint64_t lo = s->offset, len = s->filesz;
+
+	if (pages) {
+		uint64_t lead = lo % PAGE;
+
+		if (!len || len > UINT64_MAX - 2 * PAGE)
+			return false;
+		lo -= lead;
+		len = (len + lead + PAGE - 1) / PAGE * PAGE;
+	}
+	return offset >= lo && offset - lo < len;
+}
+
+static const struct dso_segment *find_segment(const struct dso *d, uint64_t offset, bool exec,
+					      bool pages)
+{
+	size_t i;
+
+	for (i = 0; i < d->segments.n; i++) {
+		const struct dso_segment *s = &d->segments.v[i];
+
+		if ((!exec || (s->flags & PF_X)) && segment_covers(s, offset, pages))
+			return s;
+	}
+	return NULL;
+}
+
+bool dso_offset_to_vaddr(const struct dso *d, uint64_t offset, uint64_t *ret)
+{
+	const struct dso_segment *s = find_segment(d, offset, true, true);
+
+	if (!s)
+		s = find_segment(d, offset, true, false);
+	if (!s)
+		s = find_segment(d, offset, false, true);
+	if (!s)
+		s = find_segment(d, offset, false, false);
+	if (!s)
+		return false;
+	*ret = s->vaddr + (offset - s->offset);
+	return true;
+}

@@ -1,0 +1,149 @@
+#ifndef JS_NATIVE_DSO_PRIV_H
+#define JS_NATIVE_DSO_PRIV_H
+
+#include <elfutils/libdw.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/base/arena.h"
+#include "symbolizer/base/vec.h"
+#include "symbolizer/native/dso.h"
+#include "symbolizer/native/dso_record.h"
+
+/* What a hostile file may make us hold. */
+#define IMAGE_MAX_SECTIONS 65536u
+#define IMAGE_MAX_TABLE ((uint64_t)512 << 20) /* one symbol or string table, one .eh_frame */
+#define IMAGE_MAX_DEBUG ((uint64_t)2 << 30) /* all .debug_* sections, decompressed */
+#define IMAGE_MAX_MINI ((size_t)256 << 20) /* .gnu_debugdata, decompressed */
+
+/* One ELF image: a file behind a descriptor, or bytes in memory. Closed when elf is NULL. */
+struct image {
+	int fd; /* -1: bytes */
+	uint8_t *bytes;
+	uint64_t size;
+	Elf *elf;
+};
+
+int image_open_fd(struct image *im, int fd); /* takes fd over; -ENOEXEC: not an ELF of ours */
+int image_open_bytes(struct image *im, uint8_t *bytes, size_t len); /* takes bytes over (malloc) */
+void image_close(struct image *im);
+bool image_read(const struct image *im, uint64_t off, void *dst, size_t len);
+/* Section by name; NULL: none. */
+Elf_Scn *image_section(struct image *im, const char *name, Elf64_Shdr *ret);
+/* Bytes of a section, decompressed; NULL: none, unreadable or beyond `max`. Borrowed. */
+Elf_Data *image_section_data(Elf_Scn *scn, uint64_t max);
+/* Length of the build-id copied to `dst`, 0: none. */
+size_t image_build_id(struct image *im, uint8_t *dst, size_t max);
+/* Sum of the sizes of the sections whose name starts so, decompressed. */
+uint64_t image_sections_size(struct image *im, const char *prefix);
+
+/* Among symbols of one address the highest rank stays. */
+enum {
+	SYMBOL_LOCAL = 1, /* above weak */
+	SYMBOL_GLOBAL = 2,
+	SYMBOL_FUNCTION = 4, /* above symbols without a type */
+	SYMBOL_SIZED = 8, /* its end is known; others end at their section's end or the next symbol */
+};
+
+struct symbol {
+	uint64_t start, end;
+	const char *name;
+	uint8_t rank;
+};
+
+struct symbol_table {
+	VEC(struct symbol) syms; /* by start, one each start */
+	uint64_t *reach; /* reach[i]: highest end of syms[0..i] */
+	bool full; /* more than .dynsym */
+	bool loaded;
+};
+
+struct name_entry {
+	const char *name; /* NULL: free */
+	uint64_t vaddr, size;
+};
+
+struct name_index {
+	struct name_entry *slots; /* n_slots is a power of two */
+	size_t n_slots, n;
+	bool loaded;
+};
+
+struct row_slot {
+	uint64_t vaddr; /* + 1, so that 0 is free */
+	const struct cfi_row *row; /* NULL: known to have none */
+};
+
+struct row_cache {
+	struct row_slot *slots;
+	size_t n_slots, n;
+	VEC(const struct cfi_row *) rows; /* distinct ones, with a hash index below */
+	uint32_t *index;
+	size_t n_index;
+	VEC(const struct cfi_exprs *) exprs;
+};
+
+struct dso {
+	char *path;
+	const char *name;
+	uint8_t build_id[64];
+	size_t build_id_len;
+	VEC(struct dso_segment) segments;
+	struct arena arena; /* names, rows */
+
+	struct image main, debug, mini;
+	bool debug_tried, mini_tried;
+	dso_debug_open_fn *debug_open;
+	void *debug_ctx;
+
+	struct symbol_table symbols;
+	struct name_index dynamic_names, all_names;
+
+	Dwarf_CFI *cfi;
+	bool cfi_tried;
+	struct row_cache rows;
+
+	Dwarf *dwarf, *alt;
+	struct image alt_image;
+	bool dwarf_tried;
+	VEC(struct dso_record_line) recorded_lines;
+
+	bool recorded; /* there is no file */
+	const struct dso_tap *tap;
+};
+
+struct dso *dso_new(const char *path); /* empty; dso_close() releases. NULL: out of memory */
+
+/* Opens the separate debug file / the one inside .gnu_debugdata, once. */
+struct image *dso_debug_image(struct dso *d);
+struct image *dso_mini_image(struct dso *d);
+/* Opens the file that dwz(1) moved common DWARF to (.gnu_debugaltlink of `im`). */
+int dso_open_alt(struct dso *d, const char *name, const uint8_t *id, size_t id_len,
+		 struct image *ret);
+
+/* Adds a symbol as read; symbol_table_finish() sorts and settles overlaps. false: out of memory. */
+bool symbol_table_add(struct symbol_table *t, const struct symbol *sym);
+bool symbol_table_finish(struct symbol_table *t);
+const struct symbol *symbol_table_find(const struct symbol_table *t, uint64_t vaddr);
+void symbol_table_done(struct symbol_table *t);
+
+/* Names are borrowed. Of equal names the first one added stays. */
+bool name_index_reserve(struct name_index *x, size_t n);
+bool name_index_add(struct name_index *x, const char *name, uint64_t vaddr, uint64_t size);
+const struct name_entry *name_index_find(const struct name_index *x, const char *name);
+
+/* A row is copied, sealed and shared with equal ones. NULL: out of memory or invalid. */
+const struct cfi_row *row_cache_intern(struct dso *d, const struct cfi_row *row);
+bool row_cache_put(struct row_cache *c, uint64_t vaddr, const struct cfi_row *row);
+void row_cache_done(struct row_cache *c);
+
+/* Computes a row with libdw. `exprs` is room for the row's expressions. -ENOENT: none. */
+int cfi_read_row(Dwarf_CFI *cfi, uint64_t vaddr, struct cfi_row *row, struct cfi_exprs *exprs);
+
+/* Calls `fn` for each symbol of a SHT_SYMTAB or SHT_DYNSYM section; stops when it gives false. */
+typedef bool image_symbol_fn(void *ctx, const Elf64_Sym *sym, const char *name);
+int image_each_symbol(struct image *im, uint32_t sh_type, image_symbol_fn *fn, void *ctx);
+
+#endif

@@ -1,0 +1,63 @@
+#ifndef JS_NATIVE_DSO_RECORD_H
+#define JS_NATIVE_DSO_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/native/dso.h"
+
+/*
+ * Facts about a DSO, so that a recording replays without the file: what was answered, at the
+ * addresses and for the names that were asked. What is not in it answers -ENOENT.
+ * Untrusted: dso_open_record() checks and copies all of it.
+ */
+struct dso_record_row {
+	uint64_t vaddr; /* asked */
+	const struct cfi_row *row; /* with its expressions; need not be sealed */
+};
+
+struct dso_record_name {
+	const char *name;
+	uint64_t vaddr, size;
+};
+
+struct dso_record_line {
+	uint64_t vaddr; /* asked; entries of one address together, innermost first */
+	struct dso_line line;
+};
+
+struct dso_record {
+	const uint8_t *build_id;
+	size_t build_id_len;
+	const struct dso_segment *segments;
+	size_t n_segments;
+	const struct dso_record_row *rows;
+	size_t n_rows;
+	const struct dso_symbol *symbols; /* as dso_find_symbol() gave them */
+	size_t n_symbols;
+	const struct dso_record_name *names;
+	size_t n_names;
+	const struct dso_record_line *lines;
+	size_t n_lines;
+	bool has_symtab;
+};
+
+/*
+ * Told of every positive answer, repeated ones included; used to collect a dso_record. Members may
+ * be NULL. What is passed lives as long as the dso, `lines` (the array, not its strings) and `sym`
+ * for the call only.
+ */
+struct dso_tap {
+	void (*row)(void *ctx, struct dso *d, uint64_t vaddr, const struct cfi_row *row);
+	void (*symbol)(void *ctx, struct dso *d, uint64_t vaddr, const struct dso_symbol *sym);
+	void (*name)(void *ctx, struct dso *d, const char *name, uint64_t vaddr, uint64_t size);
+	void (*lines)(void *ctx, struct dso *d, uint64_t vaddr, const struct dso_line *lines,
+		      size_t n);
+	void *ctx;
+};
+
+/* `tap` is borrowed; NULL: none any more. */
+void dso_set_tap(struct dso *d, const struct dso_tap *tap);
+
+#endif

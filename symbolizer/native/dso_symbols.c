@@ -1,0 +1,185 @@
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/native/dso_priv.h"
+
+struct section_span {
+	uint64_t start, end; /* empty: not code */
+};
+
+/* Executable sections of one image: where functions are, and where unsized ones end at the latest. */
+struct code_sections {
+	VEC(struct section_span) spans; /* by section index */
+};
+
+struct loader {
+	struct dso *dso;
+	struct code_sections code;
+};
+
+static int load_code_sections(struct image *im, struct code_sections *ret)
+{
+	size_t n = 0, i;
+
+	if (elf_getshdrnum(im->elf, &n) < 0)
+		return -ENOENT;
+	for (i = 0; i < n; i++) {
+		Elf_Scn *scn = elf_getscn(im->elf, i);
+		Elf64_Shdr *sh = scn ? elf64_getshdr(scn) : NULL;
+		struct section_span span = {0, 0};
+
+		if (sh && (sh->sh_flags & SHF_EXECINSTR) &&
+		    sh->sh_size <= UINT64_MAX - sh->sh_addr) {
+			span.start = sh->sh_addr;
+			span.end = sh->sh_addr + sh->sh_size;
+		}
+		if (!vec_push(&ret->spans, span))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static uint8_t symbol_rank(const Elf64_Sym *sym)
+{
+	unsigned type = ELF64_ST_TYPE(sym->st_info), bind = ELF64_ST_BIND(sym->st_info);
+	uint8_t rank = 0;
+
+	if (bind == STB_GLOBAL || bind == STB_GNU_UNIQUE)
+		rank |= SYMBOL_GLOBAL;
+	else if (bind == STB_LOCAL)
+		rank |= SYMBOL_LOCAL;
+	if (type != STT_NOTYPE)
+		rank |= SYMBOL_FUNCTION;
+	if (sym->st_size)
+		rank |= SYMBOL_SIZED;
+	return rank;
+}
+
+/* Functions, and what assembly left without a type: with a size, or global (a local one without
+ * either is a label). */
+static bool symbol_is_code(const Elf64_Sym *sym)
+{
+	unsigned type = ELF64_ST_TYPE(sym->st_info);
+
+	if (type == STT_FUNC || type == STT_GNU_IFUNC)
+		return true;
+	return type == STT_NOTYPE && (sym->st_size || ELF64_ST_BIND(sym->st_info) != STB_LOCAL);
+}
+
+/* "memcpy@@GLIBC_2.14" -> "memcpy" */
+static const char *plain_name(struct dso *d, const char *name)
+{
+	const char *at = strchr(name, '@');
+
+	return at && at != name ? arena_strndup(&d->arena, name, (size_t)(at - name)) : name;
+}
+
+static bool add_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
+{
+	struct loader *l = ctx;
+	const struct section_span *span;
+	struct symbol s;
+
+	if (!symbol_is_code(sym) || !*name || sym->st_shndx >= l->code.spans.n)
+		return true;
+	span = &l->code.spans.v[sym->st_shndx];
+	if (sym->st_value < span->start || sym->st_value >= span->end)
+		return true;
+	s.start = sym->st_value;
+	s.end = sym->st_size && sym->st_size < span->end - s.start ? s.start + sym->st_size :
+								      span->end;
+	s.rank = symbol_rank(sym);
+	s.name = plain_name(l->dso, name);
+	return s.name && symbol_table_add(&l->dso->symbols, &s);
+}
+
+/* false: this image has no such table. */
+static bool load_table(struct dso *d, struct image *im, uint32_t sh_type)
+{
+	struct loader l = {.dso = d};
+	size_t before = d->symbols.syms.n;
+
+	if (im && load_code_sections(im, &l.code) == 0)
+		image_each_symbol(im, sh_type, add_symbol, &l);
+	vec_done(&l.code.spans);
+	return d->symbols.syms.n > before;
+}
+
+/* The full table is in the file, or else in its debug file, or else in .gnu_debugdata (which lacks
+ * what is in .dynsym). */
+static void load_symbols(struct dso *d)
+{
+	struct symbol_table *t = &d->symbols;
+
+	if (t->loaded || d->recorded)
+		return;
+	t->loaded = true;
+	t->full = load_table(d, &d->main, SHT_SYMTAB) ||
+		  load_table(d, dso_debug_image(d), SHT_SYMTAB) ||
+		  load_table(d, dso_mini_image(d), SHT_SYMTAB);
+	load_table(d, &d->main, SHT_DYNSYM);
+	symbol_table_finish(t);
+}
+
+int dso_find_symbol(struct dso *d, uint64_t vaddr, struct dso_symbol *ret)
+{
+	const struct symbol *s;
+
+	load_symbols(d);
+	s = symbol_table_find(&d->symbols, vaddr);
+	if (!s)
+		return -ENOENT;
+	*ret = (struct dso_symbol){s->name, s->start, s->end - s->start};
+	if (d->tap && d->tap->symbol)
+		d->tap->symbol(d->tap->ctx, d, vaddr, ret);
+	return 0;
+}
+
+bool dso_has_symtab(struct dso *d)
+{
+	load_symbols(d);
+	return d->symbols.full;
+}
+
+static bool index_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
+{
+	if (!*name || ELF64_ST_TYPE(sym->st_info) == STT_FILE)
+		return true;
+	return name_index_add(ctx, name, sym->st_value, sym->st_size);
+}
+
+/* What programs export is asked for first, and is cheap: the big table only when it is not there. */
+static const struct name_entry *find_name(struct dso *d, const char *name)
+{
+	const struct name_entry *e;
+
+	if (!d->dynamic_names.loaded && !d->recorded) {
+		d->dynamic_names.loaded = true;
+		image_each_symbol(&d->main, SHT_DYNSYM, index_symbol, &d->dynamic_names);
+	}
+	e = name_index_find(&d->dynamic_names, name);
+	if (e || d->recorded)
+		return e;
+	if (!d->all_names.loaded) {
+		d->all_names.loaded = true;
+		if (image_each_symbol(&d->main, SHT_SYMTAB, index_symbol, &d->all_names) < 0 &&
+		    dso_debug_image(d))
+			image_each_symbol(&d->debug, SHT_SYMTAB, index_symbol, &d->all_names);
+	}
+	return name_index_find(&d->all_names, name);
+}
+
+int dso_find_by_name(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size)
+{
+	const struct name_entry *e = find_name(d, name);
+
+	if (!e)
+		return -ENOENT;
+	*ret_vaddr = e->vaddr;
+	*ret_size = e->size;
+	if (d->tap && d->tap->name)
+		d->tap->name(d->tap->ctx, d, name, e->vaddr, e->size);
+	return 0;
+}

@@ -12,6 +12,8 @@ struct cmd {
 };
 
 int cmd_record(int argc, char **argv);
+int cmd_snapshot(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 const struct cmd *cmd_list(void); /* ends with a NULL name */

@@ -9,6 +9,8 @@
 
 static const struct cmd cmds[] = {
 	{"record", "sample running processes, or a command", cmd_record},
+	{"snapshot", NULL, cmd_snapshot},
+	{"replay", NULL, cmd_replay},
 	{"help", "what there is, and how to use it", cmd_help},
 	{NULL, NULL, NULL},
 };

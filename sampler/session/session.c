@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sampler/engine/engine_replay.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
+#include "sampler/recording/writer.h"
 #include "sampler/resolve/resolver.h"
 #include "sampler/session/meta.h"
 #include "sampler/session/threads.h"
@@ -19,6 +21,7 @@
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/native/kallsyms.h"
 #include "symbolizer/native/perfmap.h"
+#include "symbolizer/target/maps.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"
 
@@ -27,7 +30,8 @@
 
 struct session {
 	struct session_options o;
-	struct proc *proc;
+	struct proc *proc; /* NULL: replay */
+	pid_t pid;
 	struct view *view;
 	struct threads *threads;
 	struct profile *profile;
@@ -81,30 +85,66 @@ static void open_kallsyms(struct session *s)
 		log_info("kernel functions are not named: %s", e.msg);
 }
 
-static int open_parts(struct session *s, struct err *err)
+static int open_process(struct session *s, struct err *err)
 {
-	int r = view_open(s->proc, unwinder_options(s), &s->view, err);
+	int r;
+
+	if (s->o.snapshot)
+		r = view_open_noting(s->proc, unwinder_options(s), s->o.snapshot, &s->view, err);
+	else
+		r = view_open(s->proc, unwinder_options(s), &s->view, err);
+	if (r < 0)
+		return r;
+	return s->o.engine->open(s->proc, &s->o.engine_options, &s->engine, err);
+}
+
+static int open_replay(struct session *s, struct err *err)
+{
+	const struct recording *rec = s->o.replay;
+	const struct recording_facts *f = recording_facts(rec);
+	int r = view_open_recording(rec, unwinder_options(s), &s->view, err);
 
 	if (r < 0)
 		return r;
-	s->threads = threads_new(s->proc);
-	s->profile = profile_new(s->o.profile);
-	if (!s->threads || !s->profile)
+	s->engine = engine_replay_new(rec, s->view->mem);
+	if (!s->engine)
 		return err_set(err, -ENOMEM, "out of memory");
-	return s->o.engine->open(s->proc, &s->o.engine_options, &s->engine, err);
+	for (size_t i = 0; i < recording_thread_count(rec); i++) {
+		const struct recording_thread *t = recording_thread(rec, i);
+
+		threads_add_recorded(s->threads, t->tid, t->ns_tid, t->name, s->profile);
+	}
+	snprintf(s->comm, sizeof(s->comm), "%s", f->comm);
+	snprintf(s->command, sizeof(s->command), "%s", f->command);
+	s->o.engine_options.period = f->period;
+	return 0;
 }
 
 static void note_identity(struct session *s)
 {
-	if (proc_comm(s->proc, proc_pid(s->proc), s->comm, sizeof(s->comm)) < 0)
+	if (proc_comm(s->proc, s->pid, s->comm, sizeof(s->comm)) < 0)
 		s->comm[0] = '\0';
 	meta_command(s->proc, s->command, sizeof(s->command));
+}
+
+static int open_parts(struct session *s, struct err *err)
+{
+	int r;
+
+	s->threads = threads_new(s->proc, s->pid);
+	s->profile = profile_new(s->o.profile);
+	if (!s->threads || !s->profile)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = s->proc ? open_process(s, err) : open_replay(s, err);
+	if (r == 0 && s->proc)
+		note_identity(s);
+	return r;
 }
 
 int session_open(pid_t pid, const struct session_options *o, struct session **ret, struct err *err)
 {
 	CLEANUP(session_close_at_exit) struct session *s = calloc(1, sizeof(*s));
-	int r;
+	int r = 0;
 
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -113,13 +153,13 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 	if (!s->o.engine)
 		s->o.engine = &engine_perf_ops;
 	s->o.engine_options.kernel = o->kernel;
-	r = proc_open(pid, &s->proc, err);
+	s->pid = o->replay ? recording_facts(o->replay)->pid : pid;
+	if (!o->replay)
+		r = proc_open(pid, &s->proc, err);
+	if (r == 0)
+		r = open_parts(s, err);
 	if (r < 0)
 		return r;
-	r = open_parts(s, err);
-	if (r < 0)
-		return r;
-	note_identity(s);
 	*ret = take_ptr(s);
 	return 0;
 }
@@ -140,12 +180,14 @@ int session_start(struct session *s, struct err *err)
 
 	s->started_ns = clock_monotonic_ns();
 	s->start_realtime_ns = clock_realtime_ns();
-	proc_cpu_ns(s->proc, &s->cpu_start_ns);
+	if (s->proc)
+		proc_cpu_ns(s->proc, &s->cpu_start_ns);
 	r = s->engine->ops->start(s->engine, err);
 	if (r < 0)
 		return r;
 	find_jvm(s, s->started_ns);
-	open_kallsyms(s);
+	if (s->proc)
+		open_kallsyms(s);
 	return 0;
 }
 
@@ -172,7 +214,7 @@ static int name_view(struct session *s, struct named_builder *b)
 		.process_name = s->comm,
 	};
 
-	if (perfmap_open(s->proc, &perfmap, NULL) == 0)
+	if (s->proc && perfmap_open(s->proc, &perfmap, NULL) == 0)
 		sources.perfmap = perfmap;
 	return resolver_name(s->profile, &sources, &o, b);
 }
@@ -225,7 +267,7 @@ static void on_exec(void *ctx, pid_t pid)
 	struct view *fresh = NULL;
 	struct err e = {0};
 
-	if (pid != proc_pid(s->proc))
+	if (!s->proc || pid != s->pid)
 		return;
 	if (close_epoch(s) < 0 || view_open(s->proc, unwinder_options(s), &fresh, &e) < 0) {
 		log_warn("the target called execve and cannot be read any more: %s", e.msg);
@@ -251,17 +293,28 @@ static void note_first_stack(struct session *s, const struct walk *w)
 	s->first_stack_ns = clock_monotonic_ns() - s->opened_ns;
 }
 
+static void note_snapshot(struct session *s, const struct raw_sample *sample, int32_t ns_tid)
+{
+	recording_writer_sample(s->o.snapshot, sample, ns_tid);
+	if (session_live_samples(s) + 1 >= s->o.snapshot_samples)
+		session_stop(s);
+}
+
 static void on_sample(void *ctx, const struct raw_sample *sample)
 {
 	struct session *s = ctx;
 	struct walk w;
 	int32_t ns_tid;
 
+	if (s->o.snapshot && session_live_samples(s) >= s->o.snapshot_samples)
+		return;
 	mem_new_sample(s->view->mem);
 	if (s->view->jvm != JVM_READY && sample->time_ns - s->looked_for_jvm_ns > FIND_JVM_NS)
 		find_jvm(s, sample->time_ns);
 	ns_tid = threads_seen(s->threads, sample->tid, sample->time_ns, s->view->hs, s->profile);
 	unwinder_walk(s->view->unwinder, sample, ns_tid, &w);
+	if (s->o.snapshot)
+		note_snapshot(s, sample, ns_tid);
 	profile_add(s->profile, sample->pid, sample->tid, sample->state, &w, sample->weight);
 	atomic_fetch_add_explicit(&s->live_samples, 1, memory_order_relaxed);
 	note_first_stack(s, &w);
@@ -307,7 +360,7 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 	uint64_t cpu;
 
 	s->ended_ns = clock_monotonic_ns();
-	if (proc_cpu_ns(s->proc, &cpu) == 0 && cpu > s->cpu_start_ns)
+	if (s->proc && proc_cpu_ns(s->proc, &cpu) == 0 && cpu > s->cpu_start_ns)
 		s->cpu_ns = cpu - s->cpu_start_ns;
 	return r;
 }
@@ -343,6 +396,24 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
 		return err_set(err, -ENOMEM, "out of memory while naming the stacks");
 	*ret = np;
 	return 0;
+}
+
+static void add_thread(void *ctx, pid_t tid, int32_t ns_tid, const char *name)
+{
+	recording_writer_thread(ctx, tid, ns_tid, name);
+}
+
+int session_write_snapshot(struct session *s, FILE *out, struct err *err)
+{
+	struct recording_facts f = {.pid = s->pid, .period = s->o.engine_options.period};
+	size_t len;
+	const char *maps = maps_text(s->view->maps, &len);
+
+	snprintf(f.event, sizeof(f.event), "%s", "cpu");
+	snprintf(f.comm, sizeof(f.comm), "%s", s->comm);
+	snprintf(f.command, sizeof(f.command), "%.1000s", s->command);
+	threads_each(s->threads, s->profile, add_thread, s->o.snapshot);
+	return recording_writer_finish(s->o.snapshot, &f, maps, len, out, err);
 }
 
 struct session_summary session_summary(const struct session *s)

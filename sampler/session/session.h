@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "sampler/engine/engine.h"
@@ -10,6 +11,8 @@
 
 struct err;
 struct named_profile;
+struct recording;
+struct recording_writer;
 
 /*
  * One profiling run of one process: wires target, engine, unwinder, profile and resolver. No
@@ -19,6 +22,9 @@ struct session;
 
 struct session_options {
 	const struct engine_ops *engine; /* NULL: perf */
+	const struct recording *replay; /* instead of a process: its samples (borrowed) */
+	struct recording_writer *snapshot; /* note all that is read and sampled there (borrowed) */
+	uint64_t snapshot_samples; /* then end after so many */
 	struct engine_options engine_options;
 	struct profile_options profile;
 	bool kernel, raw_names, lines;
@@ -27,6 +33,7 @@ struct session_options {
 	const char *jsampler_command; /* for the meta data */
 };
 
+/* With o->replay, pid is not looked at. */
 int session_open(pid_t pid, const struct session_options *o, struct session **ret,
 		 struct err *err);
 int session_start(struct session *s, struct err *err);
@@ -36,6 +43,9 @@ void session_stop(struct session *s); /* async-signal-safe */
 uint64_t session_live_samples(const struct session *s); /* so far; from any thread */
 /* The result so far, named; the caller's (named_profile_free()). */
 int session_result(struct session *s, struct named_profile **ret, struct err *err);
+
+/* Writes what o->snapshot collected; call after session_result(), whose reads belong to it. */
+int session_write_snapshot(struct session *s, FILE *out, struct err *err);
 
 struct session_summary {
 	struct profile_totals totals;

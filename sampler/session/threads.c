@@ -18,20 +18,22 @@ struct thread {
 };
 
 struct threads {
-	struct proc *proc;
+	struct proc *proc; /* NULL: a recording */
+	pid_t pid;
 	bool same_ns;
 	struct thread *by_tid;
 	struct thread *last;
 };
 
-struct threads *threads_new(struct proc *proc)
+struct threads *threads_new(struct proc *proc, pid_t pid)
 {
 	struct threads *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
 	t->proc = proc;
-	t->same_ns = proc_same_ns(proc, "pid");
+	t->pid = pid;
+	t->same_ns = !proc || proc_same_ns(proc, "pid");
 	return t;
 }
 
@@ -93,7 +95,7 @@ static bool set_java_name(struct threads *t, struct thread *th, struct hotspot *
 
 	if (!jt || !hs_thread_name(hs, jt, name, sizeof(name)))
 		return false;
-	profile_set_thread_name(p, proc_pid(t->proc), th->tid, name);
+	profile_set_thread_name(p, t->pid, th->tid, name);
 	return true;
 }
 
@@ -101,10 +103,12 @@ static void set_name(struct threads *t, struct thread *th, struct hotspot *hs, s
 {
 	char comm[64];
 
+	if (!t->proc)
+		return;
 	if (set_java_name(t, th, hs, p))
 		th->java_name = true;
 	else if (!th->java_name && proc_comm(t->proc, th->tid, comm, sizeof(comm)) == 0)
-		profile_set_thread_name(p, proc_pid(t->proc), th->tid, comm);
+		profile_set_thread_name(p, t->pid, th->tid, comm);
 }
 
 int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotspot *hs,
@@ -129,7 +133,7 @@ void threads_comm(struct threads *t, pid_t tid, const char *comm, struct profile
 
 	if (th && th->java_name)
 		return;
-	profile_set_thread_name(p, proc_pid(t->proc), tid, comm);
+	profile_set_thread_name(p, t->pid, tid, comm);
 }
 
 void threads_exited(struct threads *t, pid_t tid)
@@ -142,6 +146,28 @@ void threads_exited(struct threads *t, pid_t tid)
 		t->last = NULL;
 	HASH_DEL(t->by_tid, th);
 	free(th);
+}
+
+void threads_add_recorded(struct threads *t, pid_t tid, int32_t ns_tid, const char *name,
+			  struct profile *p)
+{
+	struct thread *th = thread_add(t, tid);
+
+	if (!th)
+		return;
+	th->ns_tid = ns_tid;
+	profile_set_thread_name(p, t->pid, tid, name);
+}
+
+void threads_each(const struct threads *t, const struct profile *p, threads_each_fn *fn, void *ctx)
+{
+	const struct thread *th;
+
+	for (th = t->by_tid; th; th = th->hh.next) {
+		const char *name = profile_thread_name(p, t->pid, th->tid);
+
+		fn(ctx, th->tid, th->ns_tid, name ? name : "");
+	}
 }
 
 void threads_rename_all(struct threads *t)

@@ -15,7 +15,11 @@ struct profile;
  */
 struct threads;
 
-struct threads *threads_new(struct proc *proc); /* NULL: out of memory */
+/* NULL: out of memory. proc (borrowed) is NULL for a recording: then threads are those given to
+ * threads_add_recorded(). */
+struct threads *threads_new(struct proc *proc, pid_t pid);
+void threads_add_recorded(struct threads *t, pid_t tid, int32_t ns_tid, const char *name,
+			  struct profile *p);
 void threads_free(struct threads *t);
 
 /* A sample of `tid` arrived. Returns the tid in the target's namespace (0: unknown); names the
@@ -27,6 +31,10 @@ int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotsp
 void threads_comm(struct threads *t, pid_t tid, const char *comm, struct profile *p);
 
 void threads_exited(struct threads *t, pid_t tid);
+
+/* Calls `fn` for each thread that is there, with the name `p` has for it ("" if none). */
+typedef void threads_each_fn(void *ctx, pid_t tid, int32_t ns_tid, const char *name);
+void threads_each(const struct threads *t, const struct profile *p, threads_each_fn *fn, void *ctx);
 
 /* Java names are to be looked up again (a JVM was found, or replaced). */
 void threads_rename_all(struct threads *t);

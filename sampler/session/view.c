@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sampler/recording/writer.h"
 #include "symbolizer/attribution/attribution.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
@@ -25,12 +26,25 @@ void view_close(struct view *v)
 	modmap_close(v->modmap);
 	maps_close(v->maps);
 	mem_free(v->mem);
+	mem_free(v->live);
 	free(v);
 }
 
 static void view_close_at_exit(struct view **v)
 {
 	view_close(*v);
+}
+
+/* Everything above the memory, which is there. */
+static int open_readers(struct view *v, struct proc *proc, struct unwinder_options o,
+			struct err *err)
+{
+	int r = modmap_open(proc, v->maps, v->mem, &v->modmap, err);
+
+	if (r < 0)
+		return r;
+	v->unwinder = unwinder_new(v->modmap, NULL, v->mem, o);
+	return v->unwinder ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
 int view_open(struct proc *proc, struct unwinder_options o, struct view **ret, struct err *err)
@@ -40,19 +54,62 @@ int view_open(struct proc *proc, struct unwinder_options o, struct view **ret, s
 
 	if (!v)
 		return err_set(err, -ENOMEM, "out of memory");
-	v->proc = proc;
 	r = mem_live_open(proc, &v->mem, err);
+	if (r == 0)
+		r = maps_open(proc, &v->maps, err);
+	if (r == 0)
+		r = open_readers(v, proc, o, err);
 	if (r < 0)
 		return r;
-	r = maps_open(proc, &v->maps, err);
-	if (r < 0)
-		return r;
-	r = modmap_open(proc, v->maps, v->mem, &v->modmap, err);
-	if (r < 0)
-		return r;
-	v->unwinder = unwinder_new(v->modmap, NULL, v->mem, o);
-	if (!v->unwinder)
+	*ret = take_ptr(v);
+	return 0;
+}
+
+int view_open_noting(struct proc *proc, struct unwinder_options o, struct recording_writer *w,
+		     struct view **ret, struct err *err)
+{
+	CLEANUP(view_close_at_exit) struct view *v = calloc(1, sizeof(*v));
+	int r;
+
+	if (!v)
 		return err_set(err, -ENOMEM, "out of memory");
+	r = mem_live_open(proc, &v->live, err);
+	if (r == 0 && !(v->mem = mem_tap_new(v->live, recording_note, w)))
+		r = err_set(err, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = maps_open(proc, &v->maps, err);
+	if (r == 0)
+		r = open_readers(v, proc, o, err);
+	if (r < 0)
+		return r;
+	modmap_set_tap(v->modmap, recording_tap(w));
+	*ret = take_ptr(v);
+	return 0;
+}
+
+int view_open_recording(const struct recording *rec, struct unwinder_options o, struct view **ret,
+			struct err *err)
+{
+	CLEANUP(view_close_at_exit) struct view *v = calloc(1, sizeof(*v));
+	size_t len;
+	const char *text = recording_maps(rec, &len);
+	int r;
+
+	if (!v || !(v->mem = mem_pages_new()))
+		return err_set(err, -ENOMEM, "out of memory");
+	r = maps_parse(text, len, &v->maps);
+	if (r < 0)
+		return err_set(err, r, "the recording's maps are malformed");
+	r = open_readers(v, NULL, o, err);
+	for (size_t i = 0; r == 0 && i < recording_dso_count(rec); i++) {
+		const struct recording_dso *d = recording_dso(rec, i);
+
+		r = modmap_add_record(v->modmap, d->path, &d->record);
+		if (r < 0)
+			r = err_set(err, r, "the recording's facts about '%s' are malformed", d->path);
+	}
+	if (r < 0)
+		return r;
 	*ret = take_ptr(v);
 	return 0;
 }

@@ -12,6 +12,8 @@ struct maps;
 struct mem;
 struct modmap;
 struct proc;
+struct recording;
+struct recording_writer;
 
 /*
  * All readers of one address space, opened together and dropped together: an execve() of the target
@@ -25,9 +27,9 @@ enum jvm_state {
 };
 
 struct view {
-	struct proc *proc; /* borrowed */
 	struct maps *maps;
-	struct mem *mem;
+	struct mem *mem; /* what is read: the process, a tap over it, or a recording's pages */
+	struct mem *live; /* below the tap; NULL without one */
 	struct modmap *modmap;
 	struct hotspot *hs; /* JVM_READY only */
 	struct attribution *attribution;
@@ -36,6 +38,12 @@ struct view {
 };
 
 int view_open(struct proc *proc, struct unwinder_options o, struct view **ret, struct err *err);
+/* The same, with everything that is read noted in `w` (borrowed): a snapshot. */
+int view_open_noting(struct proc *proc, struct unwinder_options o, struct recording_writer *w,
+		     struct view **ret, struct err *err);
+/* Of a recording (borrowed); `mem` is a mem_pages that a replay engine fills. */
+int view_open_recording(const struct recording *rec, struct unwinder_options o, struct view **ret,
+			struct err *err);
 void view_close(struct view *v);
 
 /* Looks for a JVM if none was found yet; cheap to call again. True when it became ready just now. */

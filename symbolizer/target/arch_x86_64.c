@@ -1,0 +1,59 @@
+#include "symbolizer/target/arch.h"
+
+#define BIT(n) (UINT64_C(1) << (n))
+
+/*
+ * Length of an instruction with opcode, ModRM and what ModRM asks for: SIB byte, displacement
+ * (Intel SDM volume 2, 2.1.3 and 2.1.5; in 64-bit mode mod 0 rm 5 is rip-relative).
+ * `p` holds at least 3 bytes.
+ */
+static size_t modrm_length(const uint8_t *p)
+{
+	unsigned mod = p[1] >> 6, rm = p[1] & 7;
+	size_t n = 2;
+
+	if (mod == 3)
+		return n;
+	if (rm == 4)
+		n++;
+	if (mod == 1)
+		n += 1;
+	else if (mod == 2 || rm == 5 || (rm == 4 && (p[2] & 7) == 5))
+		n += 4;
+	return n;
+}
+
+/*
+ * e8 rel32, or ff /2 in its forms of 2 to 7 bytes. A REX or other prefix in front of these changes
+ * no length behind it, so it is not looked at.
+ */
+static bool ends_in_call(const uint8_t *before, size_t n)
+{
+	const uint8_t *end = before + n;
+
+	if (n >= 5 && end[-5] == 0xe8)
+		return true;
+	for (size_t len = 2; len <= 7 && len <= n; len++) {
+		uint8_t p[3] = {end[-(ptrdiff_t)len], end[1 - (ptrdiff_t)len],
+				len > 2 ? end[2 - (ptrdiff_t)len] : 0};
+
+		if (p[0] == 0xff && (p[1] >> 3 & 7) == 2 && modrm_length(p) == len)
+			return true;
+	}
+	return false;
+}
+
+const struct arch arch_x86_64 = {
+	.name = "x86-64",
+	.n_regs = X86_REGS,
+	.pc = X86_RIP,
+	.sp = X86_RSP,
+	.fp = X86_RBP,
+	/* System V ABI AMD64 supplement, figure 3.4. */
+	.callee_saved = BIT(X86_RBX) | BIT(X86_RBP) | BIT(X86_R12) | BIT(X86_R13) | BIT(X86_R14) |
+			BIT(X86_R15),
+	/* Documentation/arch/x86/x86_64/mm.rst. With 5-level paging a program may ask for more by
+	 * a hint address; HotSpot does not. */
+	.user_limit = BIT(47),
+	.ends_in_call = ends_in_call,
+};

@@ -1,0 +1,325 @@
+#include "symbolizer/target/maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolizer/base/arena.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/fileio.h"
+#include "symbolizer/base/vec.h"
+#include "symbolizer/target/proc.h"
+
+enum {
+	LINE_MAX_ = 32 << 10, /* a path of 4 KiB, each byte printed as \ooo, and the numbers */
+	TEXT_MAX = 128 << 20,
+	REREAD_MAX = 4,
+};
+
+/* What was read at one time. */
+struct content {
+	char *text;
+	size_t len;
+	VEC(struct mapping) v;
+	struct arena paths;
+};
+
+struct maps {
+	struct content now;
+	uint64_t generation;
+	int fd; /* -1: not a live process */
+};
+
+static void content_done(struct content *c)
+{
+	free(c->text);
+	vec_done(&c->v);
+	arena_done(&c->paths);
+	*c = (struct content){0};
+}
+
+/* A text between two ends. Readers move p; false: not what was expected. */
+struct text {
+	const char *p, *end;
+};
+
+static bool read_char(struct text *t, char c)
+{
+	if (t->p == t->end || *t->p != c)
+		return false;
+	t->p++;
+	return true;
+}
+
+static int digit_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return 99;
+}
+
+static bool read_number(struct text *t, unsigned base, uint64_t max, uint64_t *ret)
+{
+	const char *start = t->p;
+	uint64_t v = 0;
+
+	for (; t->p < t->end && digit_value(*t->p) < (int)base; t->p++)
+		if (__builtin_mul_overflow(v, base, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)digit_value(*t->p), &v))
+			return false;
+	*ret = v;
+	return t->p > start && v <= max;
+}
+
+static bool read_flags(struct text *t, uint8_t *ret)
+{
+	static const struct {
+		char set, clear;
+		uint8_t flag;
+	} columns[] = {{'r', '-', MAP_R}, {'w', '-', MAP_W}, {'x', '-', MAP_X}, {'s', 'p', MAP_SHARED_}};
+
+	*ret = 0;
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		if (read_char(t, columns[i].set))
+			*ret |= columns[i].flag;
+		else if (!read_char(t, columns[i].clear))
+			return false;
+	}
+	return true;
+}
+
+/* "start-end perms offset major:minor inode", show_map_vma() in linux/fs/proc/task_mmu.c. */
+static bool read_numbers(struct text *t, struct mapping *m)
+{
+	uint64_t major, minor;
+
+	if (!read_number(t, 16, UINT64_MAX, &m->start) || !read_char(t, '-') ||
+	    !read_number(t, 16, UINT64_MAX, &m->end) || !read_char(t, ' ') ||
+	    !read_flags(t, &m->flags) || !read_char(t, ' ') ||
+	    !read_number(t, 16, UINT64_MAX, &m->offset) || !read_char(t, ' ') ||
+	    !read_number(t, 16, UINT32_MAX, &major) || !read_char(t, ':') ||
+	    !read_number(t, 16, UINT32_MAX, &minor) || !read_char(t, ' ') ||
+	    !read_number(t, 10, UINT64_MAX, &m->inode))
+		return false;
+	m->dev_major = (uint32_t)major;
+	m->dev_minor = (uint32_t)minor;
+	return m->start < m->end;
+}
+
+/* Neighbouring mappings are mostly of one file: they share the text. */
+static const char *path_keep(struct content *c, const char *s, size_t len)
+{
+	const char *last = c->v.n ? c->v.v[c->v.n - 1].path : "";
+
+	if (len == 0)
+		return "";
+	if (strlen(last) == len && memcmp(last, s, len) == 0)
+		return last;
+	return arena_strndup(&c->paths, s, len);
+}
+
+static int read_path(struct content *c, struct text *t, struct mapping *m)
+{
+	static const char deleted[] = " (deleted)";
+	size_t len, cut = sizeof(deleted) - 1;
+
+	while (t->p < t->end && *t->p == ' ')
+		t->p++;
+	len = (size_t)(t->end - t->p);
+	if (memchr(t->p, '\0', len))
+		return -EINVAL;
+	m->deleted = len > cut && memcmp(t->end - cut, deleted, cut) == 0;
+	m->path = path_keep(c, t->p, m->deleted ? len - cut : len);
+	return m->path ? 0 : -ENOMEM;
+}
+
+static int parse_line(struct content *c, struct text line)
+{
+	struct mapping m = {0};
+	int r;
+
+	if (line.end - line.p > LINE_MAX_ || !read_numbers(&line, &m))
+		return -EINVAL;
+	if (c->v.n > 0 && m.start < c->v.v[c->v.n - 1].end)
+		return -EINVAL;
+	if (line.p < line.end && *line.p != ' ')
+		return -EINVAL;
+	r = read_path(c, &line, &m);
+	if (r < 0)
+		return r;
+	return vec_push(&c->v, m) ? 0 : -ENOMEM;
+}
+
+static int content_parse(struct content *c)
+{
+	const char *end = c->text + c->len;
+
+	for (const char *p = c->text, *nl; p < end; p = nl + 1) {
+		int r;
+
+		nl = memchr(p, '\n', (size_t)(end - p));
+		if (!nl)
+			return -EINVAL;
+		r = parse_line(c, (struct text){p, nl});
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static struct maps *maps_new(int fd)
+{
+	struct maps *m = calloc(1, sizeof(*m));
+
+	if (m)
+		m->fd = fd;
+	return m;
+}
+
+void maps_close(struct maps *m)
+{
+	if (!m)
+		return;
+	content_done(&m->now);
+	if (m->fd >= 0)
+		close(m->fd);
+	free(m);
+}
+
+static void maps_close_at_exit(struct maps **m)
+{
+	maps_close(*m);
+}
+
+int maps_parse(const char *text, size_t len, struct maps **ret)
+{
+	CLEANUP(maps_close_at_exit) struct maps *m = maps_new(-1);
+	int r;
+
+	if (len > TEXT_MAX)
+		return -EFBIG;
+	if (!m || !(m->now.text = malloc(len + 1)))
+		return -ENOMEM;
+	if (len > 0)
+		memcpy(m->now.text, text, len);
+	m->now.text[len] = '\0';
+	m->now.len = len;
+	m->generation = 1;
+	r = content_parse(&m->now);
+	if (r == 0)
+		*ret = take_ptr(m);
+	return r;
+}
+
+/*
+ * The file is bound to the address space it was opened on: it reads empty when the process has
+ * ended or called execve(2), and access was checked for good.
+ */
+static int read_again(struct maps *m, struct content *c)
+{
+	int r = lseek(m->fd, 0, SEEK_SET) < 0 ? -errno : 0;
+
+	if (r == 0)
+		r = file_read_fd(m->fd, TEXT_MAX, &c->text, &c->len);
+	return r == 0 && c->len == 0 ? -ESRCH : r;
+}
+
+/* Takes the new content over, or drops it: in the same state as before, or when it is bad. */
+static int refresh_once(struct maps *m)
+{
+	struct content c = {0};
+	int r = read_again(m, &c);
+
+	if (r == 0 && c.len == m->now.len && memcmp(c.text, m->now.text, c.len) == 0) {
+		content_done(&c);
+		return 0;
+	}
+	if (r == 0)
+		r = content_parse(&c);
+	if (r < 0) {
+		content_done(&c);
+		return r;
+	}
+	content_done(&m->now);
+	m->now = c;
+	m->generation++;
+	return 0;
+}
+
+/*
+ * The kernel hands the text out a page at a time; a mapping that was merged between two pages is
+ * printed over one that was printed before. Such a text is read once more.
+ */
+int maps_refresh(struct maps *m)
+{
+	int r = -EINVAL;
+
+	if (m->fd < 0)
+		return 0;
+	for (int i = 0; i < REREAD_MAX && r == -EINVAL; i++)
+		r = refresh_once(m);
+	return r;
+}
+
+int maps_open(struct proc *p, struct maps **ret, struct err *err)
+{
+	CLEANUP(close_at_exit) int fd = openat(proc_dirfd(p), "maps", O_RDONLY | O_CLOEXEC);
+	CLEANUP(maps_close_at_exit) struct maps *m = NULL;
+	int r = fd < 0 ? -errno : 0;
+
+	if (r == 0) {
+		m = maps_new(fd);
+		r = m ? (take_fd(&fd), maps_refresh(m)) : -ENOMEM;
+	}
+	if (r == -ENOENT)
+		r = -ESRCH;
+	if (r < 0) {
+		errno = -r;
+		return err_set(err, r, "cannot read the mappings of process %d: %m",
+			       (int)proc_pid(p));
+	}
+	*ret = take_ptr(m);
+	return 0;
+}
+
+uint64_t maps_generation(const struct maps *m)
+{
+	return m->generation;
+}
+
+size_t maps_count(const struct maps *m)
+{
+	return m->now.v.n;
+}
+
+const struct mapping *maps_at(const struct maps *m, size_t i)
+{
+	return i < m->now.v.n ? &m->now.v.v[i] : NULL;
+}
+
+const struct mapping *maps_find(const struct maps *m, uint64_t addr)
+{
+	size_t lo = 0, hi = m->now.v.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m->now.v.v[mid].end <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < m->now.v.n && m->now.v.v[lo].start <= addr ? &m->now.v.v[lo] : NULL;
+}
+
+const char *maps_text(const struct maps *m, size_t *len)
+{
+	if (len)
+		*len = m->now.len;
+	return m->now.text;
+}

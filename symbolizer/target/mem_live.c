@@ -1,0 +1,220 @@
+#include "symbolizer/target/mem_live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/hash.h"
+#include "symbolizer/target/mem.h"
+#include "symbolizer/target/proc.h"
+
+/*
+ * The page cache: a small hash table over a pool of pages that is filled from its start in every
+ * sample, so that a sample which needs few pages touches few of ours. An entry of an older
+ * generation is empty, which makes forgetting one addition.
+ */
+enum {
+	PAGE = 4096, /* our granule; a target with larger pages is read in pieces of them */
+	SLOTS = 256,
+	PAGES = 128, /* less than SLOTS: a search always ends */
+	CACHED_MAX = 2 * PAGE, /* larger reads go past the cache */
+	BATCH_MAX = 1024, /* IOV_MAX, process_vm_readv(2) */
+};
+
+struct slot {
+	uint64_t gen, page; /* page: address / PAGE */
+	int index; /* in the pool; -1: cannot be read */
+};
+
+struct mem_live {
+	struct mem mem;
+	struct proc *proc; /* borrowed */
+	pid_t pid;
+	int fd; /* /proc/PID/mem: bound to the address space it was opened on */
+	bool vm_refused; /* process_vm_readv(2) does not work here */
+	uint64_t gen;
+	int used; /* of the pool */
+	struct slot slots[SLOTS];
+	struct mem_live_stats stats;
+	uint8_t pool[PAGES][PAGE];
+};
+
+static size_t read_fd(struct mem_live *l, uint64_t addr, void *dst, size_t len)
+{
+	size_t got = 0;
+
+	if (addr > INT64_MAX)
+		return 0;
+	while (got < len) {
+		ssize_t n = pread(l->fd, (char *)dst + got, len - got, (off_t)(addr + got));
+
+		l->stats.syscalls++;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) /* EIO: not mapped; 0: the address space is gone */
+			break;
+		got += (size_t)n;
+	}
+	return got;
+}
+
+/* Past the cache. */
+static size_t read_direct(struct mem_live *l, uint64_t addr, void *dst, size_t len)
+{
+	size_t got = read_fd(l, addr, dst, len);
+
+	l->stats.bytes += got;
+	l->stats.faults += got < len;
+	return got;
+}
+
+static void forget(struct mem_live *l)
+{
+	l->gen++;
+	l->used = 0;
+}
+
+/* The page's bytes, or NULL. */
+static const uint8_t *page_get(struct mem_live *l, uint64_t page)
+{
+	size_t k = hash_u64(page) % SLOTS;
+	struct slot *s;
+
+	if (l->used == PAGES)
+		forget(l);
+	for (s = &l->slots[k]; s->gen == l->gen; s = &l->slots[k = (k + 1) % SLOTS])
+		if (s->page == page)
+			return s->index < 0 ? NULL : l->pool[s->index];
+	*s = (struct slot){.gen = l->gen, .page = page, .index = l->used++};
+	l->stats.pages++;
+	if (read_direct(l, page * PAGE, l->pool[s->index], PAGE) == PAGE)
+		return l->pool[s->index];
+	s->index = -1;
+	return NULL;
+}
+
+static size_t live_read(struct mem *m, uint64_t addr, void *dst, size_t len)
+{
+	struct mem_live *l = (struct mem_live *)m;
+	size_t got = 0;
+
+	if (len > CACHED_MAX)
+		return read_direct(l, addr, dst, len);
+	while (got < len && addr + got >= addr) {
+		size_t off = (addr + got) % PAGE, n = PAGE - off;
+		const uint8_t *page = page_get(l, (addr + got) / PAGE);
+
+		if (!page)
+			break;
+		if (n > len - got)
+			n = len - got;
+		memcpy((uint8_t *)dst + got, page + off, n);
+		got += n;
+	}
+	return got;
+}
+
+/*
+ * One system call for n <= BATCH_MAX spans. Returns how many of them were decided: those that were
+ * read and the one that could not be. 0: the call does not work.
+ */
+static size_t batch_call(struct mem_live *l, struct mem_span *spans, size_t n)
+{
+	struct iovec local[BATCH_MAX], remote[BATCH_MAX];
+	ssize_t got;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		local[i] = (struct iovec){spans[i].dst, spans[i].len};
+		remote[i] = (struct iovec){(void *)(uintptr_t)spans[i].addr, spans[i].len};
+	}
+	l->stats.syscalls++;
+	got = process_vm_readv(l->pid, local, n, remote, n, 0);
+	if (got < 0 && errno != EFAULT)
+		return 0;
+	if (got < 0)
+		got = 0;
+	l->stats.bytes += (uint64_t)got;
+	for (i = 0; i < n; i++) {
+		spans[i].ok = (size_t)got >= spans[i].len;
+		if (!spans[i].ok)
+			return l->stats.faults++, i + 1;
+		got -= (ssize_t)spans[i].len;
+	}
+	return n;
+}
+
+/* Each turn decides at least one span, so there are at most n system calls. */
+static void live_read_batch(struct mem *m, struct mem_span *spans, size_t n)
+{
+	struct mem_live *l = (struct mem_live *)m;
+	size_t done = 0, some;
+
+	while (done < n && !l->vm_refused) {
+		some = batch_call(l, spans + done, n - done < BATCH_MAX ? n - done : BATCH_MAX);
+		l->vm_refused = some == 0;
+		done += some;
+	}
+	for (; done < n; done++)
+		spans[done].ok = read_direct(l, spans[done].addr, spans[done].dst,
+					     spans[done].len) == spans[done].len;
+}
+
+static void live_new_sample(struct mem *m)
+{
+	forget((struct mem_live *)m);
+}
+
+static void live_free(struct mem *m)
+{
+	close(((struct mem_live *)m)->fd);
+	free(m);
+}
+
+static int open_failed(struct err *err, int code, pid_t pid)
+{
+	if (code == -ENOENT || code == -ESRCH)
+		return err_set(err, -ESRCH, "process %d has ended", (int)pid);
+	errno = -code;
+	if (code == -EACCES || code == -EPERM)
+		return err_set(err, code,
+			       "cannot read the memory of process %d: %m; run as root, or as its user "
+			       "with kernel.yama.ptrace_scope 0",
+			       (int)pid);
+	return err_set(err, code, "cannot read the memory of process %d: %m", (int)pid);
+}
+
+int mem_live_open(struct proc *proc, struct mem **ret, struct err *err)
+{
+	static const struct mem_ops ops = {
+		.read = live_read,
+		.read_batch = live_read_batch,
+		.new_sample = live_new_sample,
+		.free = live_free,
+	};
+	CLEANUP(close_at_exit) int fd = openat(proc_dirfd(proc), "mem", O_RDONLY | O_CLOEXEC);
+	struct mem_live *l;
+
+	if (fd < 0)
+		return open_failed(err, -errno, proc_pid(proc));
+	l = malloc(sizeof(*l));
+	if (!l)
+		return open_failed(err, -ENOMEM, proc_pid(proc));
+	memset(l, 0, offsetof(struct mem_live, pool));
+	l->mem.ops = &ops;
+	l->proc = proc;
+	l->pid = proc_pid(proc);
+	l->fd = take_fd(&fd);
+	l->gen = 1;
+	*ret = &l->mem;
+	return 0;
+}
+
+struct mem_live_stats mem_live_stats(const struct mem *m)
+{
+	return ((const struct mem_live *)m)->stats;
+}

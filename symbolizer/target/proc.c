@@ -1,0 +1,288 @@
+#include "symbolizer/target/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/fileio.h"
+#include "symbolizer/target/proc_stat.h"
+
+enum {
+	STAT_MAX = 4096,
+	STATUS_MAX = 64 << 10,
+	CMDLINE_MAX = 8 << 20, /* above what execve(2) takes by default */
+};
+
+struct proc {
+	pid_t pid;
+	int dirfd;
+	int pidfd; /* -1: pidfd_open(2) is refused, or the kernel older than 5.3 */
+	uint64_t start;
+};
+
+void proc_close(struct proc *p)
+{
+	if (!p)
+		return;
+	if (p->dirfd >= 0)
+		close(p->dirfd);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	free(p);
+}
+
+static void proc_close_at_exit(struct proc **p)
+{
+	proc_close(*p);
+}
+
+static int stat_read(int dirfd, const char *path, struct proc_stat *ret)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	int r = file_read_at(dirfd, path, STAT_MAX, &text, NULL);
+
+	return r < 0 ? r : proc_stat_parse(text, ret);
+}
+
+/* A process whose first thread has ended shows as a zombie while other threads run. */
+static bool stat_alive(const struct proc_stat *s)
+{
+	return s->state != 'X' && s->state != 'x' && (s->state != 'Z' || s->n_threads > 1);
+}
+
+static int no_process(struct err *err, pid_t pid)
+{
+	return err_set(err, -ESRCH, "there is no process %d", (int)pid);
+}
+
+/* /proc/TID works for every thread, though it is not listed: say which process is meant. */
+static int check_leader(struct proc *p, struct err *err)
+{
+	struct proc_status s;
+	int r = proc_status(p, &s);
+
+	if (r < 0 && r != -ESRCH)
+		return err_set(err, r, "cannot read /proc/%d/status", (int)p->pid);
+	if (r < 0)
+		return no_process(err, p->pid);
+	if (s.tgid != p->pid)
+		return err_set(err, -ESRCH, "%d is a thread of process %d: use -p %d", (int)p->pid,
+			       (int)s.tgid, (int)s.tgid);
+	return 0;
+}
+
+int proc_open(pid_t pid, struct proc **ret, struct err *err)
+{
+	CLEANUP(proc_close_at_exit) struct proc *p = calloc(1, sizeof(*p));
+	struct proc_stat s;
+	char path[32];
+	int r;
+
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	p->pid = pid;
+	p->pidfd = -1;
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	p->dirfd = pid > 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (pid <= 0 || (p->dirfd < 0 && errno == ENOENT))
+		return no_process(err, pid);
+	if (p->dirfd < 0)
+		return err_set(err, -errno, "cannot open %s: %m", path);
+	/* Before stat is read through dirfd: what is alive there then is what pidfd means. */
+	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	r = stat_read(p->dirfd, "stat", &s);
+	if (r == -EACCES || r == -EPERM)
+		return err_set(err, r, "cannot read %s/stat: %s", path, strerror(-r));
+	if (r < 0 || !stat_alive(&s))
+		return no_process(err, pid);
+	p->start = s.start;
+	r = check_leader(p, err);
+	if (r < 0)
+		return r;
+	*ret = take_ptr(p);
+	return 0;
+}
+
+pid_t proc_pid(const struct proc *p)
+{
+	return p->pid;
+}
+
+int proc_dirfd(const struct proc *p)
+{
+	return p->dirfd;
+}
+
+uint64_t proc_start_ticks(const struct proc *p)
+{
+	return p->start;
+}
+
+/* A pidfd becomes readable when the last thread has ended; asking it costs a tenth of stat. */
+bool proc_alive(struct proc *p)
+{
+	struct pollfd poll_pid = {.fd = p->pidfd, .events = POLLIN};
+	struct proc_stat s;
+
+	if (p->pidfd >= 0)
+		return poll(&poll_pid, 1, 0) == 0;
+	return stat_read(p->dirfd, "stat", &s) == 0 && s.start == p->start && stat_alive(&s);
+}
+
+int proc_read(struct proc *p, const char *path, size_t max, char **ret, size_t *ret_len)
+{
+	int r = file_read_at(p->dirfd, path, max, ret, ret_len);
+
+	/* The directory of a process that is gone is empty. */
+	return r == -ENOENT && !proc_alive(p) ? -ESRCH : r;
+}
+
+/* A file of one thread. -ESRCH: the thread is gone. */
+static int task_read(struct proc *p, pid_t tid, const char *name, size_t max, char **ret,
+		     size_t *ret_len)
+{
+	char path[64];
+	int r;
+
+	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
+	r = file_read_at(p->dirfd, path, max, ret, ret_len);
+	return r == -ENOENT ? -ESRCH : r;
+}
+
+int proc_status(struct proc *p, struct proc_status *ret)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	int r = proc_read(p, "status", STATUS_MAX, &text, NULL);
+
+	return r < 0 ? r : proc_status_parse(text, ret);
+}
+
+int proc_ns_tid(struct proc *p, pid_t tid, pid_t *ret)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	struct proc_status s;
+	int r = task_read(p, tid, "status", STATUS_MAX, &text, NULL);
+
+	if (r < 0)
+		return r;
+	r = proc_status_parse(text, &s);
+	if (r == 0)
+		*ret = s.ns_pid;
+	return r;
+}
+
+int proc_exe(struct proc *p, char *buf, size_t size)
+{
+	ssize_t n;
+
+	if (size == 0)
+		return -EINVAL;
+	buf[0] = '\0';
+	n = readlinkat(p->dirfd, "exe", buf, size);
+	if (n < 0)
+		return errno == ENOENT && !proc_alive(p) ? -ESRCH : -errno;
+	if ((size_t)n >= size) {
+		buf[0] = '\0';
+		return -ENAMETOOLONG;
+	}
+	buf[n] = '\0';
+	return 0;
+}
+
+int proc_comm(struct proc *p, pid_t tid, char *buf, size_t size)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	size_t len;
+	int r;
+
+	if (size == 0)
+		return -EINVAL;
+	buf[0] = '\0';
+	r = task_read(p, tid, "comm", STAT_MAX, &text, &len);
+	if (r < 0)
+		return r;
+	/* One line end is the kernel's; others are part of the name. */
+	if (len > 0 && text[len - 1] == '\n')
+		text[--len] = '\0';
+	snprintf(buf, size, "%s", text);
+	return 0;
+}
+
+int proc_cmdline(struct proc *p, char **ret, size_t *ret_len)
+{
+	return proc_read(p, "cmdline", CMDLINE_MAX, ret, ret_len);
+}
+
+bool proc_same_ns(struct proc *p, const char *ns)
+{
+	struct stat mine, theirs;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", ns);
+	if (stat(path, &mine) < 0 || fstatat(p->dirfd, path + strlen("/proc/self/"), &theirs, 0) < 0)
+		return true;
+	return mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
+}
+
+static uint64_t ticks_ns(uint64_t ticks)
+{
+	long hz = sysconf(_SC_CLK_TCK);
+
+	return hz > 0 ? ticks * (1000000000u / (uint64_t)hz) : 0;
+}
+
+/*
+ * The process's CPU clock counts nanoseconds and threads that have ended; stat counts ticks.
+ * clock_getcpuclockid(3) makes the id from the PID alone, hence the look afterwards.
+ */
+int proc_cpu_ns(struct proc *p, uint64_t *ret)
+{
+	struct proc_stat s;
+	struct timespec t;
+	clockid_t clock;
+	int r;
+
+	if (clock_getcpuclockid(p->pid, &clock) == 0 && clock_gettime(clock, &t) == 0) {
+		if (!proc_alive(p))
+			return -ESRCH;
+		*ret = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+		return 0;
+	}
+	r = stat_read(p->dirfd, "stat", &s);
+	if (r == -ENOENT)
+		r = -ESRCH;
+	if (r == 0)
+		*ret = ticks_ns(s.utime + s.stime);
+	return r;
+}
+
+/* schedstat is missing where the kernel lacks CONFIG_SCHED_INFO: then ticks. */
+int proc_thread_cpu_ns(struct proc *p, pid_t tid, uint64_t *ret)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	struct proc_stat s;
+	char path[64];
+	int r = task_read(p, tid, "schedstat", STAT_MAX, &text, NULL);
+
+	if (r == 0)
+		return sscanf(text, "%" SCNu64, ret) == 1 ? 0 : -EINVAL;
+	if (r != -ESRCH)
+		return r;
+	snprintf(path, sizeof(path), "task/%d/stat", (int)tid);
+	r = stat_read(p->dirfd, path, &s);
+	if (r == -ENOENT)
+		r = -ESRCH;
+	if (r == 0)
+		*ret = ticks_ns(s.utime + s.stime);
+	return r;
+}

@@ -1,0 +1,75 @@
+#include "symbolizer/target/proc_stat.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int proc_stat_parse(const char *text, struct proc_stat *ret)
+{
+	struct proc_stat s;
+	/* The name is the target's choice; what follows its last ')' is the kernel's. */
+	const char *p = strrchr(text, ')');
+
+	if (!p)
+		return -EINVAL;
+	/* Fields 3 state, 14 utime, 15 stime, 20 num_threads, 22 starttime. */
+	if (sscanf(p + 1,
+		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
+		   " %*d %*d %*d %*d %" SCNu64 " %*d %" SCNu64,
+		   &s.state, &s.utime, &s.stime, &s.n_threads, &s.start) != 5)
+		return -EINVAL;
+	*ret = s;
+	return 0;
+}
+
+/* The text behind "KEY:" at the start of a line, or NULL. (The kernel escapes line ends in names.) */
+static const char *line_find(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *p = text; p; p = (p = strchr(p, '\n')) ? p + 1 : NULL)
+		if (strncmp(p, key, len) == 0 && p[len] == ':')
+			return p + len + 1;
+	return NULL;
+}
+
+/* The n-th number (from 0) of a line; -1: the last. 0 where there is none. */
+static uint64_t line_number(const char *text, const char *key, int n, int base)
+{
+	const char *p = line_find(text, key);
+	uint64_t value = 0;
+
+	for (int i = 0; p && (n < 0 || i <= n); i++) {
+		char *end;
+		uint64_t v;
+
+		p += strspn(p, " \t");
+		if (*p == '\n' || *p == '\0')
+			return n < 0 ? value : 0;
+		v = strtoull(p, &end, base);
+		if (end == p)
+			break;
+		value = v;
+		p = end;
+	}
+	return value;
+}
+
+int proc_status_parse(const char *text, struct proc_status *ret)
+{
+	if (!line_find(text, "Tgid") || !line_find(text, "Uid"))
+		return -EINVAL;
+	*ret = (struct proc_status){
+		.euid = (uid_t)line_number(text, "Uid", 1, 10),
+		.egid = (gid_t)line_number(text, "Gid", 1, 10),
+		.tgid = (pid_t)line_number(text, "Tgid", 0, 10),
+		.ns_pid = (pid_t)line_number(text, "NSpid", -1, 10),
+		.tracer = (pid_t)line_number(text, "TracerPid", 0, 10),
+		.sig_caught = line_number(text, "SigCgt", 0, 16),
+	};
+	if (ret->ns_pid == 0) /* a kernel without PID namespaces */
+		ret->ns_pid = (pid_t)line_number(text, "Pid", 0, 10);
+	return 0;
+}

@@ -1,0 +1,21 @@
+#ifndef JS_TARGET_PROC_STAT_H
+#define JS_TARGET_PROC_STAT_H
+
+#include <stdint.h>
+
+#include "symbolizer/target/proc.h"
+
+/* Text of /proc/PID/stat and /proc/PID/status, proc(5). */
+
+struct proc_stat {
+	char state;
+	uint64_t utime, stime; /* ticks of sysconf(_SC_CLK_TCK) */
+	uint64_t n_threads;
+	uint64_t start; /* ticks since boot */
+};
+
+/* -EINVAL: not such a text. The name in it may hold anything, parentheses and line ends included. */
+int proc_stat_parse(const char *text, struct proc_stat *ret);
+int proc_status_parse(const char *text, struct proc_status *ret);
+
+#endif

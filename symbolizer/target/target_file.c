@@ -1,0 +1,162 @@
+#include "symbolizer/target/target_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/target/maps.h"
+#include "symbolizer/target/path_in_root.h"
+#include "symbolizer/target/proc.h"
+
+#define FILE_MAX (INT64_C(2) << 30)
+
+/* Not in every linux/magic.h. */
+enum { AUFS_MAGIC = 0x61756673, BCACHEFS_MAGIC = (int)0xca451a4eu };
+
+/*
+ * Opens for reading what an O_PATH descriptor stands for. Only now, and only if it is a regular
+ * file, so that opening has no effect (devices) and does not wait (FIFOs).
+ */
+static int open_regular(int pathfd)
+{
+	struct stat st;
+	char self[40];
+	int fd;
+
+	if (fstat(pathfd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? -EISDIR : -ENXIO;
+	if (st.st_size > FILE_MAX)
+		return -EFBIG;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", pathfd);
+	fd = open(self, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	return fd >= 0 ? fd : -errno;
+}
+
+/* stat(2) reports another device than maps does: overlayfs per layer, btrfs per subvolume. */
+static bool device_may_differ(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	return fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC ||
+	       (uint32_t)fs.f_type == AUFS_MAGIC || (uint32_t)fs.f_type == (uint32_t)BCACHEFS_MAGIC;
+}
+
+static bool is_mapped_file(int fd, const struct mapping *map)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || st.st_ino != map->inode)
+		return false;
+	return (major(st.st_dev) == map->dev_major && minor(st.st_dev) == map->dev_minor) ||
+	       device_may_differ(fd);
+}
+
+/* Consumes pathfd (or a negative errno). */
+static int open_checked(int pathfd, const struct mapping *map)
+{
+	int r;
+
+	if (pathfd < 0)
+		return pathfd;
+	r = is_mapped_file(pathfd, map) ? open_regular(pathfd) : -ESTALE;
+	close(pathfd);
+	return r;
+}
+
+/* Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the name is the range as it is now. */
+static int open_map_files(struct proc *p, const struct mapping *map)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "map_files/%" PRIx64 "-%" PRIx64, map->start, map->end);
+	fd = openat(proc_dirfd(p), path, O_PATH | O_CLOEXEC);
+	return open_checked(fd < 0 ? -errno : fd, map);
+}
+
+static int open_below_root(struct proc *p, const char *path)
+{
+	CLEANUP(close_at_exit) int root =
+		openat(proc_dirfd(p), "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (root < 0)
+		return errno == ENOENT && !proc_alive(p) ? -ESRCH : -errno;
+	return path_in_root_open(root, path);
+}
+
+/*
+ * The more telling of two failures: what was there but was wrong or refused, before what was not
+ * there at all.
+ */
+static int worse(int a, int b)
+{
+	return a == -ENOENT || a == -ENOTDIR || b == -ESTALE ? b : a;
+}
+
+static int open_mapping(struct proc *p, const struct mapping *map)
+{
+	int fd = open_map_files(p, map), again;
+
+	if (fd >= 0 || map->path[0] != '/')
+		return fd;
+	fd = open_checked(open_below_root(p, map->path), map);
+	if (fd >= 0 || fd == -ESRCH || !proc_same_ns(p, "mnt"))
+		return fd;
+	/* The kernel prints the path seen from our root, which holds a target's chroot. */
+	again = open_checked(path_exact_open(map->path), map);
+	return again >= 0 ? again : worse(fd, again);
+}
+
+static int fail(struct err *err, int code, const char *path)
+{
+	errno = -code;
+	switch (-code) {
+	case ESTALE:
+		return err_set(err, code, "'%s' is no longer the file that is mapped", path);
+	case ENXIO:
+		return err_set(err, code, "'%s' is not a regular file", path);
+	case EFBIG:
+		return err_set(err, code, "'%s' is larger than 2 GiB", path);
+	default:
+		return err_set(err, code, "cannot open '%s' of the target: %m", path);
+	}
+}
+
+int target_file_open_mapping(struct proc *p, const struct mapping *map, int *ret, struct err *err)
+{
+	int fd;
+
+	if (map->inode == 0)
+		return err_set(err, -ENOENT, "no file is mapped at 0x%" PRIx64, map->start);
+	fd = open_mapping(p, map);
+	if (fd < 0)
+		return fail(err, fd, map->path);
+	*ret = fd;
+	return 0;
+}
+
+int target_file_open(struct proc *p, const char *path, int *ret, struct err *err)
+{
+	int pathfd = open_below_root(p, path), fd = pathfd;
+
+	if (pathfd >= 0) {
+		fd = open_regular(pathfd);
+		close(pathfd);
+	}
+	if (fd < 0)
+		return fail(err, fd, path);
+	*ret = fd;
+	return 0;
+}

@@ -1,0 +1,6 @@
+js_unit_test(output_frame js_output js_profile)
+js_unit_test(output_folded js_output js_profile)
+js_unit_test(output_large js_output js_profile)
+foreach(test output_folded)
+  target_compile_definitions(test_${test} PRIVATE GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden")
+endforeach()

@@ -1,0 +1,93 @@
+#ifndef JS_UNWIND_FLOW_H
+#define JS_UNWIND_FLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbolizer/target/regs.h"
+
+struct mem;
+
+/*
+ * Unwinding rows for generated code, which has none of its own: from a pc the instructions are
+ * followed to where the code leaves its frame (a return, a jump out), and the stack pointer, the
+ * frame pointer and the return address at that place are expressed by the registers at the pc.
+ * Prologues, epilogues, adapters, stubs with any frame and the interpreter's entry and exit all
+ * come out exact this way, whatever a JDK's version of them looks like.
+ *
+ * The result depends on the code bytes only, so it is cached by pc.
+ */
+
+/* A value in terms of the registers at the starting pc. */
+enum flow_kind {
+	FLOW_UNKNOWN,
+	FLOW_REG, /* register `base` + off */
+	FLOW_MEM, /* the word at (register `base` + off), + add */
+};
+
+struct flow_val {
+	uint8_t kind;
+	uint8_t base; /* DWARF number; FLOW_ALIGNED and above: an aligned stack pointer, unknown */
+	int32_t off, add;
+};
+
+enum { FLOW_ALIGNED = X86_RIP };
+
+enum flow_end {
+	FLOW_NONE, /* no way out was found */
+	FLOW_RETURN, /* a return instruction */
+	FLOW_JUMP_REG, /* a jump through register, whose value is `target` */
+	FLOW_TAIL_MEM, /* a jump through memory */
+	FLOW_TAIL, /* a direct jump out of the code, to target_pc */
+	FLOW_LIMIT, /* options.limit_pc was reached */
+	FLOW_BUILT, /* an interpreter frame was built: the four slots are in `slot` */
+};
+
+/* Registers that a caller can want back. */
+enum flow_saved { SAVED_RBX, SAVED_RBP, SAVED_R12, SAVED_R13, SAVED_R14, SAVED_R15, SAVED_REGS };
+
+enum flow_slot { SLOT_SENDER_SP, SLOT_METHOD, FLOW_SLOTS };
+
+struct flow_row {
+	uint8_t end; /* enum flow_end */
+	bool called; /* a call lies on the way */
+	struct flow_val ra; /* the word on top of the stack */
+	struct flow_val sp; /* behind that word; FLOW_JUMP_REG: in front of it */
+	struct flow_val rdx; /* exception handlers are jumped to with the return address in it */
+	struct flow_val r13; /* sender sp on entry to interpreter and adapters */
+	struct flow_val target; /* FLOW_JUMP_REG */
+	uint64_t target_pc; /* FLOW_TAIL */
+	struct flow_val saved[SAVED_REGS];
+	struct flow_val slot[FLOW_SLOTS]; /* FLOW_BUILT */
+};
+
+/* Code bytes at `pc`: how many of `len` there are. */
+typedef uint32_t flow_fetch_fn(void *ctx, uint64_t pc, uint8_t *dst, uint32_t len);
+
+struct flow_options {
+	flow_fetch_fn *fetch;
+	void *ctx;
+	uint64_t lo, hi; /* the code: a jump outside is a way out */
+	uint64_t limit_pc; /* stop here, where a frame of limit_words is complete; 0: no limit */
+	int32_t limit_words;
+	uint16_t budget; /* instructions */
+	bool straight; /* branches are not taken, and a call ends the way */
+	bool interpreter; /* look for FLOW_BUILT; slots as below, words from the frame pointer */
+	int8_t sender_sp_slot, method_slot;
+};
+
+struct flow; /* decoder and scratch memory, about 40 KiB */
+
+struct flow *flow_new(void); /* NULL: out of memory */
+void flow_free(struct flow *f);
+void flow_follow(struct flow *f, const struct flow_options *o, uint64_t pc, struct flow_row *ret);
+
+/* false: it depends on an unknown register or unreadable memory. */
+bool flow_eval(const struct flow_val *v, const struct regs *regs, struct mem *mem, uint64_t *ret);
+
+static inline bool flow_same(struct flow_val a, struct flow_val b)
+{
+	return a.kind == b.kind && a.base == b.base && a.off == b.off && a.add == b.add;
+}
+
+#endif

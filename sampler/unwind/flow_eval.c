@@ -1,0 +1,18 @@
+#include "sampler/unwind/flow.h"
+#include "symbolizer/target/mem.h"
+
+bool flow_eval(const struct flow_val *v, const struct regs *regs, struct mem *mem, uint64_t *ret)
+{
+	uint64_t word;
+
+	if (v->kind == FLOW_UNKNOWN || v->base >= FLOW_ALIGNED || !regs_known(regs, v->base))
+		return false;
+	word = regs->r[v->base] + (uint64_t)(int64_t)v->off;
+	if (v->kind == FLOW_MEM) {
+		if (!mem_read_u64(mem, word, &word))
+			return false;
+		word += (uint64_t)(int64_t)v->add;
+	}
+	*ret = word;
+	return true;
+}

@@ -1,0 +1,117 @@
+#include "sampler/unwind/flow_state.h"
+
+#include <string.h>
+
+void flow_state_init(struct flow_state *s, uint64_t pc)
+{
+	memset(s, 0, sizeof(*s));
+	s->pc = pc;
+	for (uint8_t i = 0; i < X86_RIP; i++)
+		s->reg[i] = (struct flow_val){FLOW_REG, i, 0, 0};
+}
+
+/* Frames of more than 2 GiB are not followed. */
+static bool add_fits(int32_t a, int64_t n, int32_t *ret)
+{
+	return !__builtin_add_overflow(a, n, ret);
+}
+
+struct flow_val flow_val_add(struct flow_val v, int64_t n)
+{
+	bool ok = v.kind == FLOW_REG   ? add_fits(v.off, n, &v.off)
+		  : v.kind == FLOW_MEM ? add_fits(v.add, n, &v.add)
+				       : false;
+
+	return ok ? v : (struct flow_val){0};
+}
+
+static struct flow_val load_initial(struct flow_val addr)
+{
+	if (addr.kind != FLOW_REG || addr.base >= FLOW_ALIGNED)
+		return (struct flow_val){0};
+	return (struct flow_val){FLOW_MEM, addr.base, addr.off, 0};
+}
+
+struct flow_val flow_load(const struct flow_state *s, struct flow_val addr)
+{
+	for (unsigned i = s->n_slots; i-- > 0;)
+		if (flow_same(s->slot[i].addr, addr))
+			return s->slot[i].val;
+	return s->lost ? (struct flow_val){0} : load_initial(addr);
+}
+
+/* Only memory that is addressed from the stack or frame pointer is remembered. */
+static bool is_stack(struct flow_val addr)
+{
+	return addr.kind != FLOW_UNKNOWN
+	       && (addr.base == X86_RSP || addr.base == X86_RBP || addr.base >= FLOW_ALIGNED);
+}
+
+void flow_store(struct flow_state *s, struct flow_val addr, struct flow_val val)
+{
+	if (!is_stack(addr))
+		return;
+	for (unsigned i = 0; i < s->n_slots; i++) {
+		if (flow_same(s->slot[i].addr, addr)) {
+			s->slot[i].val = val;
+			return;
+		}
+	}
+	if (s->n_slots == FLOW_MAX_SLOTS) {
+		s->lost = true;
+		return;
+	}
+	s->slot[s->n_slots].addr = addr;
+	s->slot[s->n_slots++].val = val;
+}
+
+void flow_forget(struct flow_state *s, struct flow_val addr)
+{
+	for (unsigned i = 0; i < s->n_slots; i++)
+		if (flow_same(s->slot[i].addr, addr))
+			s->slot[i].val = (struct flow_val){0};
+}
+
+void flow_push(struct flow_state *s, struct flow_val val)
+{
+	s->reg[X86_RSP] = flow_val_add(s->reg[X86_RSP], -8);
+	flow_store(s, s->reg[X86_RSP], val);
+}
+
+struct flow_val flow_pop(struct flow_state *s)
+{
+	struct flow_val v = flow_load(s, s->reg[X86_RSP]);
+
+	s->reg[X86_RSP] = flow_val_add(s->reg[X86_RSP], 8);
+	return v;
+}
+
+/* Registers that a call does not preserve (System V ABI AMD64, 3.2.1). */
+void flow_clobber_call(struct flow_state *s)
+{
+	static const uint8_t lost[] = {
+		X86_RAX, X86_RDX, X86_RCX, X86_RSI, X86_RDI, X86_R8, X86_R9, X86_R10, X86_R11,
+	};
+
+	for (unsigned i = 0; i < sizeof(lost); i++)
+		s->reg[lost[i]] = (struct flow_val){0};
+	s->called = true;
+}
+
+void flow_row_from(const struct flow_state *s, enum flow_end end, struct flow_row *ret)
+{
+	static const uint8_t saved[SAVED_REGS] = {
+		[SAVED_RBX] = X86_RBX, [SAVED_RBP] = X86_RBP, [SAVED_R12] = X86_R12,
+		[SAVED_R13] = X86_R13, [SAVED_R14] = X86_R14, [SAVED_R15] = X86_R15,
+	};
+
+	memset(ret, 0, sizeof(*ret));
+	ret->end = (uint8_t)end;
+	ret->called = s->called;
+	ret->ra = flow_load(s, s->reg[X86_RSP]);
+	ret->sp = flow_val_add(s->reg[X86_RSP], 8);
+	ret->rdx = s->reg[X86_RDX];
+	ret->r13 = s->reg[X86_R13];
+	for (unsigned i = 0; i < SAVED_REGS; i++)
+		ret->saved[i] = s->reg[saved[i]];
+}

@@ -1,0 +1,447 @@
+#include <Zydis/Zydis.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/unwind/flow.h"
+#include "sampler/unwind/flow_state.h"
+
+enum { MAX_FORKS = 24, VISITED_BITS = 10, MAX_INSN = 15 };
+
+struct flow {
+	ZydisDecoder decoder;
+	struct flow_state now;
+	struct flow_state fork[MAX_FORKS]; /* branches not taken yet; the newest first */
+	unsigned n_forks;
+	uint64_t visited[1 << VISITED_BITS]; /* pcs, open addressing; emptied per follow */
+	unsigned n_visited;
+};
+
+/* One decoded instruction. */
+struct insn {
+	ZydisDecodedInstruction i;
+	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+};
+
+/* What became of the way after one instruction. */
+enum way { WAY_GOES_ON, WAY_DEAD, WAY_OUT };
+
+struct flow *flow_new(void)
+{
+	struct flow *f = calloc(1, sizeof(*f));
+
+	if (f && !ZYAN_SUCCESS(ZydisDecoderInit(
+			 &f->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64))) {
+		free(f);
+		return NULL;
+	}
+	return f;
+}
+
+void flow_free(struct flow *f)
+{
+	free(f);
+}
+
+/* DWARF number of the general register that contains `r`; -1: another kind of register. */
+static int dwarf_reg(ZydisRegister r)
+{
+	static const uint8_t map[16] = {
+		X86_RAX, X86_RCX, X86_RDX, X86_RBX, X86_RSP, X86_RBP, X86_RSI, X86_RDI,
+		X86_R8,	 X86_R9,  X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
+	};
+	ZydisRegister full = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
+
+	if (full < ZYDIS_REGISTER_RAX || full > ZYDIS_REGISTER_R15)
+		return -1;
+	return map[full - ZYDIS_REGISTER_RAX];
+}
+
+static bool is_reg64(const ZydisDecodedOperand *op)
+{
+	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->size == 64
+	       && op->reg.value >= ZYDIS_REGISTER_RAX && op->reg.value <= ZYDIS_REGISTER_R15;
+}
+
+static bool is_imm(const ZydisDecodedOperand *op)
+{
+	return op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+}
+
+static struct flow_val operand_addr(const struct flow_state *s, const ZydisDecodedOperand *op)
+{
+	int base = dwarf_reg(op->mem.base);
+
+	if (base < 0 || op->mem.index != ZYDIS_REGISTER_NONE
+		|| op->mem.segment == ZYDIS_REGISTER_FS || op->mem.segment == ZYDIS_REGISTER_GS)
+		return (struct flow_val){0};
+	return flow_val_add(
+		s->reg[base], op->mem.disp.has_displacement ? op->mem.disp.value : 0);
+}
+
+static struct flow_val operand_value(const struct flow_state *s, const ZydisDecodedOperand *op)
+{
+	if (is_reg64(op))
+		return s->reg[dwarf_reg(op->reg.value)];
+	if (op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->size == 64)
+		return flow_load(s, operand_addr(s, op));
+	return (struct flow_val){0};
+}
+
+/* Everything an instruction writes becomes unknown. */
+static void clobber_written(struct flow_state *s, const struct insn *in)
+{
+	for (unsigned i = 0; i < in->i.operand_count; i++) {
+		const ZydisDecodedOperand *op = &in->op[i];
+		int reg;
+
+		if (!(op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+			continue;
+		if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+			reg = dwarf_reg(op->reg.value);
+			if (reg >= 0)
+				s->reg[reg] = (struct flow_val){0};
+		} else if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+			struct flow_val addr = operand_addr(s, op);
+
+			if (op->size == 64)
+				flow_store(s, addr, (struct flow_val){0});
+			for (unsigned b = 0; b < op->size / 8u && b < 64; b += 8)
+				flow_forget(s, flow_val_add(addr, b));
+		}
+	}
+}
+
+static void do_mov(struct flow_state *s, const struct insn *in)
+{
+	const ZydisDecodedOperand *dst = &in->op[0];
+	struct flow_val v = operand_value(s, &in->op[1]);
+
+	if (!is_reg64(dst) && !(dst->type == ZYDIS_OPERAND_TYPE_MEMORY && dst->size == 64)) {
+		clobber_written(s, in);
+		return;
+	}
+	if (dst->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+		flow_store(s, operand_addr(s, dst), v);
+		return;
+	}
+	s->reg[dwarf_reg(dst->reg.value)] = v;
+	if (dst->reg.value == ZYDIS_REGISTER_RBP && is_reg64(&in->op[1])
+		&& in->op[1].reg.value == ZYDIS_REGISTER_RSP)
+		s->frame = v;
+}
+
+/* add, sub: a register and a constant. */
+static void do_add(struct flow_state *s, const struct insn *in, int sign)
+{
+	int reg;
+
+	if (!is_reg64(&in->op[0]) || !is_imm(&in->op[1])) {
+		clobber_written(s, in);
+		return;
+	}
+	reg = dwarf_reg(in->op[0].reg.value);
+	s->reg[reg] = flow_val_add(s->reg[reg], sign * in->op[1].imm.value.s);
+}
+
+static void do_lea(struct flow_state *s, const struct insn *in)
+{
+	struct flow_val v;
+
+	if (!is_reg64(&in->op[0])) {
+		clobber_written(s, in);
+		return;
+	}
+	v = operand_addr(s, &in->op[1]);
+	s->reg[dwarf_reg(in->op[0].reg.value)] = v;
+}
+
+/* Aligning the stack gives a base of its own: unknown, but what is pushed on it can be popped. */
+static void do_and(struct flow_state *s, const struct insn *in)
+{
+	if (is_reg64(&in->op[0]) && in->op[0].reg.value == ZYDIS_REGISTER_RSP && is_imm(&in->op[1])
+		&& s->n_aligned < 8) {
+		s->reg[X86_RSP] = (struct flow_val){
+			FLOW_REG, (uint8_t)(FLOW_ALIGNED + s->n_aligned++), 0, 0};
+		return;
+	}
+	clobber_written(s, in);
+}
+
+static void do_xchg(struct flow_state *s, const struct insn *in)
+{
+	int a, b;
+	struct flow_val t;
+
+	if (!is_reg64(&in->op[0]) || !is_reg64(&in->op[1])) {
+		clobber_written(s, in);
+		return;
+	}
+	a = dwarf_reg(in->op[0].reg.value);
+	b = dwarf_reg(in->op[1].reg.value);
+	t = s->reg[a];
+	s->reg[a] = s->reg[b];
+	s->reg[b] = t;
+}
+
+static void do_pop(struct flow_state *s, const struct insn *in)
+{
+	struct flow_val v = flow_pop(s);
+
+	if (is_reg64(&in->op[0]))
+		s->reg[dwarf_reg(in->op[0].reg.value)] = v;
+}
+
+static void do_leave(struct flow_state *s)
+{
+	s->reg[X86_RSP] = s->reg[X86_RBP];
+	s->reg[X86_RBP] = flow_pop(s);
+}
+
+/* Instructions that move values between registers and stack. false: none of them. */
+static bool do_data(struct flow_state *s, const struct insn *in)
+{
+	switch (in->i.mnemonic) {
+	case ZYDIS_MNEMONIC_PUSH:
+		flow_push(s, operand_value(s, &in->op[0]));
+		return true;
+	case ZYDIS_MNEMONIC_POP:
+		do_pop(s, in);
+		return true;
+	case ZYDIS_MNEMONIC_PUSHFQ:
+		flow_push(s, (struct flow_val){0});
+		return true;
+	case ZYDIS_MNEMONIC_POPFQ:
+		flow_pop(s);
+		return true;
+	case ZYDIS_MNEMONIC_MOV:
+		do_mov(s, in);
+		return true;
+	case ZYDIS_MNEMONIC_LEA:
+		do_lea(s, in);
+		return true;
+	case ZYDIS_MNEMONIC_ADD:
+		do_add(s, in, 1);
+		return true;
+	case ZYDIS_MNEMONIC_SUB:
+		do_add(s, in, -1);
+		return true;
+	case ZYDIS_MNEMONIC_AND:
+		do_and(s, in);
+		return true;
+	case ZYDIS_MNEMONIC_XCHG:
+		do_xchg(s, in);
+		return true;
+	case ZYDIS_MNEMONIC_LEAVE:
+		do_leave(s);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* true: the first time. A full table counts as visited, which ends the search. */
+static bool visit(struct flow *f, uint64_t pc)
+{
+	unsigned mask = (1u << VISITED_BITS) - 1, at = (unsigned)(pc * 0x9e3779b1u) & mask;
+
+	while (f->visited[at]) {
+		if (f->visited[at] == pc)
+			return false;
+		at = (at + 1) & mask;
+	}
+	if (f->n_visited >= mask - mask / 4)
+		return false;
+	f->visited[at] = pc;
+	f->n_visited++;
+	return true;
+}
+
+static bool inside(const struct flow_options *o, uint64_t pc)
+{
+	return pc >= o->lo && pc < o->hi;
+}
+
+static uint64_t rel_target(const struct flow_state *s, const struct insn *in)
+{
+	return s->pc + in->i.length + (uint64_t)in->op[0].imm.value.s;
+}
+
+static enum way do_jump(struct flow *f, const struct flow_options *o, const struct insn *in,
+	struct flow_row *ret)
+{
+	struct flow_state *s = &f->now;
+	const ZydisDecodedOperand *op = &in->op[0];
+
+	if (is_imm(op)) {
+		uint64_t to = rel_target(s, in);
+
+		if (inside(o, to) && !o->straight) {
+			s->pc = to;
+			return WAY_GOES_ON;
+		}
+		flow_row_from(s, FLOW_TAIL, ret);
+		ret->target_pc = to;
+		return WAY_OUT;
+	}
+	if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+		flow_row_from(s, FLOW_TAIL_MEM, ret);
+		return WAY_OUT;
+	}
+	flow_row_from(s, FLOW_JUMP_REG, ret);
+	ret->sp = s->reg[X86_RSP];
+	ret->target = operand_value(s, op);
+	return WAY_OUT;
+}
+
+static void do_branch(struct flow *f, const struct flow_options *o, const struct insn *in)
+{
+	uint64_t to = rel_target(&f->now, in);
+
+	if (!o->straight && is_imm(&in->op[0]) && inside(o, to) && f->n_forks < MAX_FORKS) {
+		f->fork[f->n_forks] = f->now;
+		f->fork[f->n_forks++].pc = to;
+	}
+	f->now.pc += in->i.length;
+}
+
+/* A call of the next instruction is a push of its own address (deopt handlers, pc-relative code). */
+static enum way do_call(struct flow *f, const struct flow_options *o, const struct insn *in)
+{
+	struct flow_state *s = &f->now;
+
+	if (is_imm(&in->op[0]) && in->op[0].imm.value.s == 0)
+		flow_push(s, (struct flow_val){0});
+	else if (o->straight)
+		return WAY_DEAD;
+	else
+		flow_clobber_call(s);
+	s->pc += in->i.length;
+	return WAY_GOES_ON;
+}
+
+static bool is_branch(ZydisInstructionCategory c)
+{
+	return c == ZYDIS_CATEGORY_COND_BR;
+}
+
+static bool ends_flow(ZydisMnemonic m)
+{
+	return m == ZYDIS_MNEMONIC_HLT || m == ZYDIS_MNEMONIC_INT3 || m == ZYDIS_MNEMONIC_UD2
+	       || m == ZYDIS_MNEMONIC_INT || m == ZYDIS_MNEMONIC_IRETQ;
+}
+
+static bool frame_built(const struct flow_state *s, const struct flow_options *o)
+{
+	struct flow_val method = flow_val_add(s->frame, o->method_slot * 8);
+
+	if (s->frame.kind != FLOW_REG || s->n_slots == 0)
+		return false;
+	return flow_same(s->slot[s->n_slots - 1].addr, method);
+}
+
+static void row_built(const struct flow_state *s, const struct flow_options *o,
+	struct flow_row *ret)
+{
+	flow_row_from(s, FLOW_BUILT, ret);
+	ret->ra = flow_load(s, flow_val_add(s->frame, 8));
+	ret->saved[SAVED_RBP] = flow_load(s, s->frame);
+	ret->slot[SLOT_SENDER_SP] = flow_load(s, flow_val_add(s->frame, o->sender_sp_slot * 8));
+	ret->slot[SLOT_METHOD] = flow_load(s, flow_val_add(s->frame, o->method_slot * 8));
+}
+
+/* Executes one instruction. */
+static enum way step(struct flow *f, const struct flow_options *o, struct flow_row *ret)
+{
+	struct flow_state *s = &f->now;
+	struct insn in;
+	uint8_t bytes[MAX_INSN];
+	uint32_t n = o->fetch(o->ctx, s->pc, bytes, sizeof(bytes));
+
+	if (!n || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&f->decoder, bytes, n, &in.i, in.op)))
+		return WAY_DEAD;
+	switch (in.i.mnemonic) {
+	case ZYDIS_MNEMONIC_RET:
+		flow_row_from(s, FLOW_RETURN, ret);
+		return WAY_OUT;
+	case ZYDIS_MNEMONIC_JMP:
+		return do_jump(f, o, &in, ret);
+	case ZYDIS_MNEMONIC_CALL:
+		return do_call(f, o, &in);
+	default:
+		break;
+	}
+	if (ends_flow(in.i.mnemonic))
+		return WAY_DEAD;
+	if (is_branch(in.i.meta.category)) {
+		do_branch(f, o, &in);
+		return WAY_GOES_ON;
+	}
+	if (!do_data(s, &in))
+		clobber_written(s, &in);
+	s->pc += in.i.length;
+	if (o->interpreter && frame_built(s, o)) {
+		row_built(s, o, ret);
+		return WAY_OUT;
+	}
+	return WAY_GOES_ON;
+}
+
+/* A way out whose return address is not expressible is no way out, except where `rdx` or the jump
+ * itself tells. */
+static bool usable(const struct flow_row *row)
+{
+	if (row->end == FLOW_JUMP_REG
+		&& (row->target.kind != FLOW_UNKNOWN || row->rdx.kind != FLOW_UNKNOWN))
+		return row->sp.kind != FLOW_UNKNOWN;
+	return row->ra.kind != FLOW_UNKNOWN && row->sp.kind != FLOW_UNKNOWN;
+}
+
+static bool next_fork(struct flow *f)
+{
+	if (!f->n_forks)
+		return false;
+	f->now = f->fork[--f->n_forks];
+	return true;
+}
+
+/* At the limit the frame is complete: saved rbp and return address are its outermost words. */
+static void row_at_limit(struct flow_state *s, const struct flow_options *o, struct flow_row *ret)
+{
+	s->reg[X86_RSP] = flow_val_add(s->reg[X86_RSP], (int64_t)o->limit_words * 8 - 16);
+	s->reg[X86_RBP] = flow_pop(s);
+	flow_row_from(s, FLOW_LIMIT, ret);
+}
+
+/* The interpreter's way out by a direct jump is an error path: a frame that is built counts more. */
+static bool is_detour(const struct flow_options *o, const struct flow_row *row)
+{
+	return o->interpreter && row->end == FLOW_TAIL;
+}
+
+void flow_follow(struct flow *f, const struct flow_options *o, uint64_t pc, struct flow_row *ret)
+{
+	struct flow_row row, detour = {0};
+
+	flow_state_init(&f->now, pc);
+	f->n_forks = f->n_visited = 0;
+	memset(f->visited, 0, sizeof(f->visited));
+	for (unsigned n = 0; n < o->budget; n++) {
+		enum way way;
+
+		if (o->limit_pc && f->now.pc == o->limit_pc) {
+			row_at_limit(&f->now, o, ret);
+			return;
+		}
+		way = visit(f, f->now.pc) ? step(f, o, &row) : WAY_DEAD;
+		if (way == WAY_OUT && usable(&row)) {
+			if (!is_detour(o, &row)) {
+				*ret = row;
+				return;
+			}
+			detour = row;
+		}
+		if (way != WAY_GOES_ON && !next_fork(f))
+			break;
+	}
+	*ret = detour;
+}

@@ -1,0 +1,47 @@
+#include "sampler/unwind/row_cache.h"
+
+#include <stdlib.h>
+
+#include "symbolizer/base/hash.h"
+
+enum { ROWS = 2048, VERDICTS = 8192 };
+
+struct verdict {
+	uint64_t pc;
+	uint32_t owner;
+	uint8_t value;
+};
+
+struct row_cache {
+	struct row_entry row[ROWS];
+	struct verdict verdict[VERDICTS];
+};
+
+struct row_cache *row_cache_new(void)
+{
+	return calloc(1, sizeof(struct row_cache));
+}
+
+void row_cache_free(struct row_cache *c)
+{
+	free(c);
+}
+
+struct row_entry *row_cache_get(struct row_cache *c, uint64_t pc, uint32_t code_id, bool *hit)
+{
+	struct row_entry *e = &c->row[hash_u64(pc) % ROWS];
+
+	*hit = e->pc == pc && e->code_id == code_id;
+	e->pc = pc;
+	e->code_id = code_id;
+	return e;
+}
+
+uint8_t *row_cache_verdict(struct row_cache *c, uint64_t pc, uint32_t owner)
+{
+	struct verdict *v = &c->verdict[hash_u64(pc) % VERDICTS];
+
+	if (v->pc != pc || v->owner != owner)
+		*v = (struct verdict){pc, owner, 0};
+	return &v->value;
+}

@@ -1,0 +1,38 @@
+#ifndef JS_UNWIND_ROW_CACHE_H
+#define JS_UNWIND_ROW_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampler/unwind/flow.h"
+
+/*
+ * What was found out about pcs of generated code, by (pc, code id). Direct-mapped: a collision
+ * costs a second look, never a wrong answer.
+ */
+enum row_class {
+	ROW_COMPLETE, /* the frame is whole: the rule of its kind holds */
+	ROW_FLOW, /* leave by the flow row */
+	ROW_RETURN_ON_TOP, /* nothing pushed yet, or all popped: return address at [sp] */
+	ROW_STATIC_CALL, /* in the stub of a static call, which the method itself calls */
+};
+
+struct row_entry {
+	uint64_t pc;
+	uint32_t code_id;
+	uint8_t cls; /* enum row_class */
+	struct flow_row row;
+};
+
+struct row_cache;
+
+struct row_cache *row_cache_new(void); /* NULL: out of memory */
+void row_cache_free(struct row_cache *c);
+
+/* The entry of this pc; *hit says whether it was there. If not, the caller fills in cls and row. */
+struct row_entry *row_cache_get(struct row_cache *c, uint64_t pc, uint32_t code_id, bool *hit);
+
+/* Verdicts "stands behind a call instruction", by (pc, owner). 0: unknown, else 1 no, 2 yes. */
+uint8_t *row_cache_verdict(struct row_cache *c, uint64_t pc, uint32_t owner);
+
+#endif

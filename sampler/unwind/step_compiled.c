@@ -1,0 +1,275 @@
+#include <string.h>
+
+#include "sampler/unwind/row_cache.h"
+#include "sampler/unwind/step.h"
+#include "sampler/unwind/validate.h"
+#include "sampler/unwind/walker.h"
+#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/hs_arch.h"
+
+enum {
+	EPILOGUE_BUDGET = 14, /* instructions from `add rsp` to `ret`, with the return poll */
+	PROLOGUE_BUDGET = 64,
+	BODY_BUDGET = 400,
+	OSR_PROLOGUE = 64, /* bytes */
+	MAX_PUSHED = 6, /* words pushed around leaf calls in slow paths */
+};
+
+uint32_t step_fetch(void *hs, uint64_t pc, uint8_t *dst, uint32_t len)
+{
+	return hs_code_bytes(hs, pc, dst, len);
+}
+
+bool step_top(struct walker *w)
+{
+	uint64_t pc, sp = walker_sp(w), fp = w->regs.r[X86_RBP];
+	bool fp_known = regs_known(&w->regs, X86_RBP);
+
+	if (!mem_read_u64(w->mem, sp, &pc) || !is_return(w, pc))
+		return false;
+	if (w->hs && hs_in_code_cache(w->hs, pc)) {
+		if (fp_known)
+			walker_goto(w, pc, sp + 8, fp);
+		else
+			walker_goto_no_fp(w, pc, sp + 8);
+		return true;
+	}
+	/* Back in native code: what a function without a frame did not touch is still the caller's. */
+	w->regs.known &= w->arch->callee_saved;
+	regs_set(&w->regs, X86_RIP, pc);
+	regs_set(&w->regs, X86_RSP, sp + 8);
+	w->exact = false;
+	return true;
+}
+
+bool step_by_size(struct walker *w, const struct code *c, uint64_t sp, bool checked)
+{
+	uint64_t words[2], end = sp + 8 * (uint64_t)c->frame_size;
+
+	if (c->frame_size < 2 || end < sp || !mem_read(w->mem, end - 16, words, sizeof(words)))
+		return false;
+	if ((checked || end > w->copied_end) && !is_return(w, words[1]))
+		return false;
+	walker_goto(w, words[1], end, words[0]);
+	return true;
+}
+
+bool step_by_row(struct walker *w, const struct flow_row *row)
+{
+	static const uint8_t dwarf[SAVED_REGS] = {
+		[SAVED_RBX] = X86_RBX, [SAVED_RBP] = X86_RBP, [SAVED_R12] = X86_R12,
+		[SAVED_R13] = X86_R13, [SAVED_R14] = X86_R14, [SAVED_R15] = X86_R15,
+	};
+	struct regs next = {.known = 0};
+	uint64_t pc, sp, v;
+
+	if (!flow_eval(&row->ra, &w->regs, w->mem, &pc)
+		|| !flow_eval(&row->sp, &w->regs, w->mem, &sp) || sp < walker_sp(w)
+		|| !walker_on_stack(w, sp) || !is_return(w, pc))
+		return false;
+	for (unsigned i = 0; i < SAVED_REGS; i++)
+		if (flow_eval(&row->saved[i], &w->regs, w->mem, &v))
+			regs_set(&next, dwarf[i], v);
+	regs_set(&next, X86_RIP, pc);
+	regs_set(&next, X86_RSP, sp);
+	w->regs = next;
+	w->exact = false;
+	return true;
+}
+
+static struct flow_options options_of(struct walker *w, const struct code *c, unsigned budget)
+{
+	return (struct flow_options){
+		.fetch = step_fetch,
+		.ctx = w->hs,
+		.lo = c->begin,
+		.hi = c->end,
+		.budget = (uint16_t)budget,
+	};
+}
+
+/* `mov [rsp + x], rbp` writes the saved frame pointer of a frame made by `sub rsp` alone; it may stand
+ * behind the place that HotSpot calls frame complete (hotspot.md 6.2). Its length, or 0. */
+static uint32_t saves_rbp_at(struct walker *w, const struct code *c, uint64_t pc)
+{
+	uint8_t b[8] = {0};
+	uint32_t n = hs_code_bytes(w->hs, pc, b, sizeof(b)), disp;
+
+	if (n >= 5 && b[0] == 0x48 && b[1] == 0x89 && b[2] == 0x6c && b[3] == 0x24)
+		return b[4] == c->frame_size * 8 - 16 ? 5 : 0;
+	if (n < 8 || b[0] != 0x48 || b[1] != 0x89 || b[2] != 0xac || b[3] != 0x24)
+		return 0;
+	memcpy(&disp, b + 4, sizeof(disp));
+	return disp == (uint32_t)c->frame_size * 8 - 16 ? 8 : 0;
+}
+
+/* In front of `limit`, where the frame is complete: what is still to be pushed is missing. */
+static bool follow_to_limit(struct walker *w, const struct code *c, uint64_t limit,
+	struct row_entry *e)
+{
+	struct flow_options o = options_of(w, c, PROLOGUE_BUDGET);
+
+	limit += saves_rbp_at(w, c, limit);
+	if (e->pc >= limit)
+		return false;
+	o.limit_pc = limit;
+	o.limit_words = c->frame_size;
+	o.straight = true;
+	flow_follow(w->flow, &o, e->pc, &e->row);
+	e->cls = ROW_FLOW;
+	return e->row.end == FLOW_LIMIT;
+}
+
+/* End of the prologue that begins at `start`: where `sub rsp` makes the frame's size whole. 0: not found. */
+static uint64_t find_prologue_end(struct walker *w, const struct code *c, uint64_t start)
+{
+	uint8_t b[OSR_PROLOGUE];
+	uint32_t n = hs_code_bytes(w->hs, start, b, sizeof(b));
+
+	for (uint32_t i = 0; i + 7 <= n; i++) {
+		uint32_t imm = b[i + 3], len = 4;
+
+		if (b[i] != 0x48 || (b[i + 1] != 0x81 && b[i + 1] != 0x83) || b[i + 2] != 0xec)
+			continue;
+		if (b[i + 1] == 0x81) {
+			memcpy(&imm, b + i + 3, sizeof(imm));
+			len = 7;
+		}
+		if (imm == (uint32_t)c->frame_size * 8 - 8 || imm == (uint32_t)c->frame_size * 8 - 16)
+			return start + i + len;
+	}
+	return 0;
+}
+
+static bool classify_prologue(struct walker *w, const struct code *c, struct row_entry *e)
+{
+	uint64_t off = e->pc - c->begin, end;
+
+	if (off <= c->verified_entry) {
+		e->cls = ROW_RETURN_ON_TOP;
+		return true;
+	}
+	if (c->frame_complete > 0 && off <= (uint64_t)c->frame_complete
+		&& follow_to_limit(w, c, c->begin + (uint64_t)c->frame_complete, e))
+		return true;
+	if (c->osr_entry < 0 || off < (uint64_t)c->osr_entry
+		|| off >= (uint64_t)c->osr_entry + OSR_PROLOGUE)
+		return false;
+	end = find_prologue_end(w, c, c->begin + (uint64_t)c->osr_entry);
+	return end && follow_to_limit(w, c, end, e);
+}
+
+/* Targets that are jumped to with the frame gone; deoptimisation and exception blobs keep it. */
+static bool leaves_frame(struct walker *w, uint64_t target)
+{
+	const struct code *c;
+
+	if (!hs_in_code_cache(w->hs, target))
+		return false;
+	if (hs_in_interpreter(w->hs, target))
+		return true;
+	c = hs_code(w->hs, hs_code_find(w->hs, target));
+	return c && c->kind != BLOB_DEOPT && c->kind != BLOB_EXCEPTION && c->kind != BLOB_UPCALL;
+}
+
+static bool classify_epilogue(struct walker *w, const struct code *c, struct row_entry *e)
+{
+	struct flow_options o = options_of(w, c, EPILOGUE_BUDGET);
+
+	o.straight = true;
+	flow_follow(w->flow, &o, e->pc, &e->row);
+	e->cls = ROW_FLOW;
+	return e->row.end == FLOW_RETURN
+	       || (e->row.end == FLOW_TAIL && leaves_frame(w, e->row.target_pc));
+}
+
+static void classify(struct walker *w, const struct code *c, struct row_entry *e)
+{
+	if (c->kind == BLOB_MH_INTRINSIC || c->frame_size < 2)
+		e->cls = ROW_RETURN_ON_TOP;
+	else if (!classify_prologue(w, c, e) && !classify_epilogue(w, c, e))
+		e->cls = ROW_COMPLETE;
+}
+
+/*
+ * A static call goes through a stub behind the method's own code (movabs rbx; jmp) when its target
+ * is interpreted: then [sp] is the method's own return address, and the frame below it is the method's.
+ */
+static bool step_static_call(struct walker *w, const struct code *c)
+{
+	uint64_t pc = walker_pc(w), sp = walker_sp(w), ra, target;
+	uint8_t before[8];
+	int32_t rel;
+
+	if (c->stub_begin <= 0 || pc - c->begin < (uint64_t)c->stub_begin
+		|| !mem_read_u64(w->mem, sp, &ra) || ra <= c->begin || ra > c->end
+		|| !hs_bytes_before(w->hs, ra, before) || before[3] != 0xe8)
+		return false;
+	memcpy(&rel, before + 4, sizeof(rel));
+	target = ra + (uint64_t)(int64_t)rel;
+	if (target > pc || pc - target >= 32)
+		return false;
+	return step_top(w);
+}
+
+/* Body of a method: some slow paths push a few words around a leaf call. */
+static bool step_body(struct walker *w, const struct code *c)
+{
+	struct flow_options o;
+	struct flow_row row;
+
+	for (uint64_t i = 0; i <= MAX_PUSHED; i++)
+		if (step_by_size(w, c, walker_sp(w) + 8 * i, true))
+			return true;
+	o = options_of(w, c, BODY_BUDGET);
+	flow_follow(w->flow, &o, walker_pc(w), &row);
+	return row.end == FLOW_RETURN && step_by_row(w, &row);
+}
+
+static int step_leaf(struct walker *w, const struct code *c)
+{
+	struct row_entry *e;
+	bool hit;
+
+	if (step_static_call(w, c)) {
+		walker_pop(w);
+		return STEP_MORE;
+	}
+	e = row_cache_get(w->rows, walker_pc(w), c->id, &hit);
+	if (!hit)
+		classify(w, c, e);
+	if (e->cls == ROW_RETURN_ON_TOP && step_top(w))
+		return STEP_MORE;
+	if (e->cls == ROW_FLOW && step_by_row(w, &e->row))
+		return STEP_MORE;
+	return step_body(w, c) ? STEP_MORE : WALK_BAD_FRAME;
+}
+
+/* The pc that the deoptimisation handler stands for (hotspot.md 6.4); unchanged if it cannot be told. */
+static uint64_t find_original_pc(struct walker *w, const struct code *c)
+{
+	uint64_t pc = walker_pc(w), orig;
+
+	if (c->orig_pc_offset <= 0
+		|| !mem_read_u64(w->mem, walker_sp(w) + (uint64_t)c->orig_pc_offset, &orig))
+		return pc;
+	return orig >= c->begin && orig < c->end ? orig : pc;
+}
+
+int step_compiled(struct walker *w, const struct code *c)
+{
+	uint64_t pc = walker_pc(w);
+	unsigned flags = walker_exact_flag(w);
+
+	if (!w->exact && is_deopt_handler(c, pc)) {
+		flags |= FRAME_DEOPTED;
+		pc = find_original_pc(w, c);
+	}
+	if (!walker_push(w, FRAME_COMPILED, flags, c->id, (int64_t)(pc - c->begin)))
+		return WALK_TOO_DEEP;
+	if (w->exact)
+		return step_leaf(w, c);
+	if (c->frame_size < 2)
+		return step_top(w) ? STEP_MORE : WALK_BAD_FRAME;
+	return step_by_size(w, c, walker_sp(w), false) ? STEP_MORE : WALK_BAD_FRAME;
+}

@@ -1,0 +1,97 @@
+#include <string.h>
+
+#include "sampler/unwind/step.h"
+#include "sampler/unwind/validate.h"
+#include "sampler/unwind/walker.h"
+#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/hs_arch.h"
+
+/*
+ * call_stub, from C++ to Java: the frame of JDK 8 to 28 on System V x86-64 (stubGenerator_x86_64.cpp,
+ * call_stub_layout; disassembled on 17 and 25). Words from rbp; the callee-saved registers of the
+ * C++ caller lie side by side.
+ */
+enum { CALL_STUB_R15 = -11, CALL_STUB_WORDS = 13 };
+
+int step_call_stub(struct walker *w)
+{
+	static const struct {
+		uint8_t reg;
+		int8_t word;
+	} saved[] = {{X86_RBX, -7}, {X86_R12, -8}, {X86_R13, -9}, {X86_R14, -10}, {X86_R15, -11},
+		{X86_RBP, 0}, {X86_RIP, 1}};
+	uint64_t fp = w->regs.r[X86_RBP], word[CALL_STUB_WORDS], pc = walker_pc(w);
+	const struct code *c = hs_code(w->hs, hs_code_find(w->hs, pc));
+	int wrapper = hs_call_wrapper_offset(w->hs) - CALL_STUB_R15;
+
+	if (c && !walker_push(w, FRAME_STUB, 0, c->id, (int64_t)(pc - c->begin)))
+		return WALK_TOO_DEEP;
+	if (!regs_known(&w->regs, X86_RBP) || fp < walker_sp(w) || !walker_on_stack(w, fp))
+		return WALK_BAD_FRAME;
+	if (!mem_read(w->mem, fp + 8 * CALL_STUB_R15, word, sizeof(word)))
+		return WALK_BAD_MEMORY;
+	if (wrapper >= 0 && wrapper < CALL_STUB_WORDS && word[wrapper] % 8 == 0)
+		w->wrapper = word[wrapper];
+	w->regs.known = 0;
+	for (unsigned i = 0; i < sizeof(saved) / sizeof(saved[0]); i++)
+		regs_set(&w->regs, saved[i].reg, word[saved[i].word - CALL_STUB_R15]);
+	regs_set(&w->regs, X86_RSP, fp + 16);
+	w->exact = false;
+	return STEP_MORE;
+}
+
+/* The carrier's frames begin below the ContinuationEntry, in the frame of enterSpecial. */
+int step_return_barrier(struct walker *w, const struct code *c)
+{
+	const struct hs_thread *t = walker_thread(w);
+	uint64_t pc = hs_cont_entry_return(w->hs), entry = 0;
+
+	if (w->exact && !walker_push(w, FRAME_STUB, FRAME_PC_EXACT, c->id,
+				(int64_t)(walker_pc(w) - c->begin)))
+		return WALK_TOO_DEEP;
+	w->frozen = true;
+	if (w->cont_entry)
+		entry = hs_cont_entry_parent(w->hs, w->cont_entry);
+	else if (t)
+		entry = hs_thread_cont_entry(w->hs, t);
+	/* What else is on this stack cannot be told: the virtual thread's own part is whole. */
+	if (!pc || entry < walker_sp(w) || !walker_on_stack(w, entry))
+		return WALK_ROOT;
+	w->cont_entry = entry;
+	walker_goto_no_fp(w, pc, entry);
+	return STEP_MORE;
+}
+
+/* The older Java frame that the last call_stub remembers, or else the thread's last Java frame. */
+static bool find_anchor(struct walker *w, struct hs_anchor *ret)
+{
+	const struct hs_thread *t;
+
+	if (!w->hs)
+		return false;
+	if (w->wrapper)
+		return hs_wrapper_anchor(w->hs, w->wrapper, ret);
+	t = walker_thread(w);
+	return t && hs_thread_anchor(w->hs, t, ret);
+}
+
+bool step_anchor(struct walker *w)
+{
+	struct hs_anchor a;
+
+	if (!find_anchor(w, &a) || a.sp <= w->anchor_sp || !walker_on_stack(w, a.sp))
+		return false;
+	if (regs_known(&w->regs, X86_RSP) && a.sp < walker_sp(w))
+		return false;
+	/* The interpreter and leaf stubs leave the pc out (hotspot.md 7.2). */
+	if (!a.pc && !mem_read_u64(w->mem, a.sp - 8, &a.pc))
+		return false;
+	if (!is_java_return(w, a.pc))
+		return false;
+	w->anchor_sp = a.sp;
+	if (a.fp)
+		walker_goto(w, a.pc, a.sp, a.fp);
+	else
+		walker_goto_no_fp(w, a.pc, a.sp);
+	return true;
+}

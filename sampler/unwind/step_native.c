@@ -1,0 +1,84 @@
+#include <string.h>
+
+#include "sampler/unwind/step.h"
+#include "sampler/unwind/validate.h"
+#include "sampler/unwind/walker.h"
+#include "symbolizer/native/dso.h"
+#include "symbolizer/native/modmap.h"
+
+/* musl's thread start has no rows; it clears the frame pointer (src/thread/x86_64/clone.s). */
+static bool is_musl_base(const struct walker *w, const struct modmap_hit *hit)
+{
+	const char *name = hit->dso ? dso_name(hit->dso) : "";
+
+	return !w->exact && regs_known(&w->regs, X86_RBP) && w->regs.r[X86_RBP] == 0
+	       && (strncmp(name, "ld-musl", 7) == 0 || strncmp(name, "libc.musl", 9) == 0);
+}
+
+/* Code without rows (other JITs, hand-written assembly): by the frame pointer, if that leads to a call. */
+static int step_frame_pointer(struct walker *w)
+{
+	uint64_t fp = w->regs.r[X86_RBP], words[2];
+
+	if (!regs_known(&w->regs, X86_RBP) || fp < walker_sp(w) || !walker_on_stack(w, fp))
+		return WALK_NO_CFI;
+	if (!mem_read(w->mem, fp, words, sizeof(words)))
+		return WALK_BAD_MEMORY;
+	if (!is_return(w, words[1]))
+		return WALK_NO_CFI;
+	walker_goto(w, words[1], fp + 16, words[0]);
+	return STEP_MORE;
+}
+
+/* A function without rows that was just called, or keeps no frame: the return address is on top. */
+static int step_no_row(struct walker *w, const struct modmap_hit *hit)
+{
+	int r;
+
+	if (is_musl_base(w, hit))
+		return WALK_ROOT;
+	r = step_frame_pointer(w);
+	return r != STEP_MORE && w->exact && step_top(w) ? STEP_MORE : r;
+}
+
+static int step_row(struct walker *w, const struct cfi_row *row)
+{
+	switch (cfi_row_apply(row, w->arch, w->mem, &w->regs)) {
+	case CFI_STEP_ROOT:
+		return WALK_ROOT;
+	case CFI_STEP_BAD_MEMORY:
+		return WALK_BAD_MEMORY;
+	case CFI_STEP_BAD_ROW:
+		return WALK_NO_CFI;
+	case CFI_STEP_OK:
+		break;
+	}
+	w->exact = w->signal = row->signal_frame;
+	/* The process's and a thread's first function have a return address of zero. */
+	return walker_pc(w) ? STEP_MORE : WALK_ROOT;
+}
+
+int step_native(struct walker *w)
+{
+	uint64_t back = w->exact ? 0 : 1; /* a call may be the last instruction of its function */
+	struct modmap_hit hit = modmap_find(w->maps, walker_pc(w) - back);
+	const struct cfi_row *row;
+	bool pushed;
+
+	switch (hit.kind) {
+	case MODMAP_DSO:
+		pushed = walker_push(w, FRAME_NATIVE, walker_exact_flag(w), hit.dso_id,
+			(int64_t)(hit.vaddr + back));
+		break;
+	case MODMAP_ANON:
+		pushed = walker_push(w, FRAME_ANON, walker_exact_flag(w), 0, (int64_t)walker_pc(w));
+		break;
+	default:
+		return WALK_BAD_PC;
+	}
+	if (!pushed)
+		return WALK_TOO_DEEP;
+	if (hit.dso && dso_cfi_row(hit.dso, hit.vaddr, &row) == 0)
+		return step_row(w, row);
+	return step_no_row(w, &hit);
+}

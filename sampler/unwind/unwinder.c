@@ -1,0 +1,222 @@
+#include "sampler/unwind/unwinder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/unwind/flow.h"
+#include "sampler/unwind/row_cache.h"
+#include "sampler/unwind/step.h"
+#include "sampler/unwind/walker.h"
+#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/hotspot.h"
+
+struct unwinder {
+	struct walker w; /* frames, caches and borrowed parts stay; the rest is set per walk */
+	struct mem *mem;
+	struct unwinder_options options;
+	struct unwinder_stats stats;
+};
+
+/* Pages below this are never mapped (vm.mmap_min_addr). */
+enum { LOWEST_PC = 4096 };
+
+struct unwinder *unwinder_new(struct modmap *maps, struct hotspot *hs, struct mem *mem,
+	struct unwinder_options options)
+{
+	struct unwinder *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return NULL;
+	u->mem = mem;
+	u->options = options;
+	u->w.maps = maps;
+	u->w.hs = hs;
+	u->w.arch = arch_host();
+	u->w.flow = flow_new();
+	u->w.rows = row_cache_new();
+	if (!u->w.flow || !u->w.rows) {
+		unwinder_free(u);
+		return NULL;
+	}
+	return u;
+}
+
+void unwinder_set_hotspot(struct unwinder *u, struct hotspot *hs)
+{
+	u->w.hs = hs;
+}
+
+void unwinder_free(struct unwinder *u)
+{
+	if (!u)
+		return;
+	flow_free(u->w.flow);
+	row_cache_free(u->w.rows);
+	free(u->w.frames);
+	free(u);
+}
+
+struct unwinder_stats unwinder_stats(const struct unwinder *u)
+{
+	return u->stats;
+}
+
+static bool is_barrier(const struct walker *w, const struct code *c)
+{
+	uint64_t barrier = hs_cont_return_barrier(w->hs), pc = walker_pc(w);
+
+	if (c->kind != BLOB_STUBS)
+		return false;
+	if (barrier && pc == barrier)
+		return true;
+	/* Thawing: what lies outside of it is being put back on the stack. */
+	return c->name && strstr(c->name, "ontinuation");
+}
+
+int step_java(struct walker *w)
+{
+	const struct code *c;
+	uint64_t pc = walker_pc(w);
+
+	if (hs_in_interpreter(w->hs, pc))
+		return step_interp(w);
+	if (!w->exact && pc == hs_call_stub_return(w->hs))
+		return step_call_stub(w);
+	c = hs_code(w->hs, hs_code_find(w->hs, pc));
+	if (!c)
+		return WALK_NO_BLOB;
+	switch (c->kind) {
+	case BLOB_NMETHOD:
+	case BLOB_NATIVE:
+	case BLOB_MH_INTRINSIC:
+		return step_compiled(w, c);
+	default:
+		return is_barrier(w, c) ? step_return_barrier(w, c) : step_stub(w, c);
+	}
+}
+
+static int step_once(struct walker *w)
+{
+	uint64_t pc = walker_pc(w);
+
+	if (pc < LOWEST_PC || pc >= w->arch->user_limit)
+		return WALK_BAD_PC;
+	return w->hs && hs_in_code_cache(w->hs, pc) ? step_java(w) : step_native(w);
+}
+
+/* The stack grows towards its base with every caller. Only the code that a leaf jumps out of, and
+ * a signal's own stack, are exceptions. */
+static bool moved(const struct walker *w, uint64_t old_sp, bool was_exact)
+{
+	uint64_t sp = walker_sp(w);
+
+	return w->signal || sp > old_sp || (was_exact && sp == old_sp);
+}
+
+static int walk_frames(struct walker *w)
+{
+	int r = STEP_MORE;
+
+	while (r == STEP_MORE) {
+		uint64_t sp = walker_sp(w);
+		bool exact = w->exact;
+
+		w->signal = false;
+		r = step_once(w);
+		if (r == STEP_MORE && !moved(w, sp, exact))
+			r = WALK_NO_PROGRESS;
+		if (r > WALK_ROOT && r != WALK_TOO_DEEP && step_anchor(w)) {
+			w->resynchronised = true;
+			r = STEP_MORE;
+		}
+	}
+	return r;
+}
+
+static int walk_kernel(struct walker *w, const struct raw_sample *s)
+{
+	for (size_t i = 0; i < s->n_kernel; i++)
+		if (!walker_push(w, FRAME_KERNEL, i ? 0 : FRAME_PC_EXACT, 0, (int64_t)s->kernel[i]))
+			return WALK_TOO_DEEP;
+	return STEP_MORE;
+}
+
+static int walk_user(struct unwinder *u, const struct raw_sample *s)
+{
+	struct walker *w = &u->w;
+	struct mem_stack stack;
+	int r;
+
+	mem_stack_init(&stack, u->mem, s->stack_addr, s->stack, s->stack_len);
+	w->mem = &stack.mem;
+	w->regs = s->regs;
+	w->exact = true;
+	w->copied_end = s->stack_addr + s->stack_len;
+	r = walk_frames(w);
+	w->mem = NULL;
+	return r;
+}
+
+static void walk_reset(struct walker *w, int32_t ns_tid)
+{
+	w->n = 0;
+	w->ns_tid = ns_tid;
+	w->thread_asked = w->has_thread = false;
+	w->wrapper = w->anchor_sp = w->cont_entry = 0;
+	w->resynchronised = w->frozen = w->java = false;
+}
+
+static int walk_once(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid)
+{
+	int r = STEP_MORE;
+
+	walk_reset(&u->w, ns_tid);
+	if (u->options.kernel)
+		r = walk_kernel(&u->w, s);
+	if (r != STEP_MORE)
+		return r;
+	return s->has_user ? walk_user(u, s) : WALK_NO_USER;
+}
+
+/* Code that was replaced under the walk makes it worthless: once more, with what is there now. */
+static int walk_consistent(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid)
+{
+	int r;
+
+	if (!u->w.hs)
+		return walk_once(u, s, ns_tid);
+	hotspot_walk_begin(u->w.hs);
+	r = walk_once(u, s, ns_tid);
+	if (hotspot_walk_end(u->w.hs))
+		return r;
+	u->stats.retries++;
+	hotspot_walk_begin(u->w.hs);
+	r = walk_once(u, s, ns_tid);
+	return hotspot_walk_end(u->w.hs) ? r : WALK_CHANGED;
+}
+
+void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid,
+	struct walk *ret)
+{
+	struct walker *w = &u->w;
+	int end;
+
+	mem_new_sample(u->mem);
+	end = walk_consistent(u, s, ns_tid);
+	*ret = (struct walk){
+		.frames = w->frames,
+		.n = w->n,
+		.end = (enum walk_end)end,
+		.resynchronised = w->resynchronised,
+		.frozen = w->frozen,
+		.java = w->java,
+	};
+	if (end != WALK_ROOT) {
+		ret->fail_pc = walker_pc(w);
+		ret->fail_sp = walker_sp(w);
+	}
+	u->stats.walks++;
+	u->stats.frames += w->n;
+	u->stats.anchors += w->resynchronised;
+	u->stats.ends[end]++;
+}

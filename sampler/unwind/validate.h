@@ -1,0 +1,21 @@
+#ifndef JS_UNWIND_VALIDATE_H
+#define JS_UNWIND_VALIDATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct walker;
+struct code;
+
+/* Could `pc` be a return address into the code cache? (Behind a call, or one of HotSpot's own.) */
+bool is_java_return(struct walker *w, uint64_t pc);
+
+/* Could `pc` be a return address into a mapped file or other executable memory: behind a call? */
+bool is_native_return(struct walker *w, uint64_t pc);
+
+bool is_return(struct walker *w, uint64_t pc); /* either */
+
+/* Is `pc` the deoptimisation handler of compiled code? (hotspot.md 6.4) */
+bool is_deopt_handler(const struct code *c, uint64_t pc);
+
+#endif

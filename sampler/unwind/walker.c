@@ -1,0 +1,71 @@
+#include "sampler/unwind/walker.h"
+
+#include <stdlib.h>
+
+static bool grow(struct walker *w)
+{
+	uint32_t cap = w->cap ? w->cap * 2 : 2048;
+	struct frame_key *p;
+
+	if (w->n >= WALK_MAX_FRAMES)
+		return false;
+	p = realloc(w->frames, cap * sizeof(*p));
+	if (!p)
+		return false;
+	w->frames = p;
+	w->cap = cap;
+	return true;
+}
+
+bool walker_push(struct walker *w, enum frame_kind kind, unsigned flags, uint32_t id, int64_t off)
+{
+	if (w->n == w->cap && !grow(w))
+		return false;
+	w->frames[w->n++] = (struct frame_key){
+		.kind = (uint8_t)kind, .flags = (uint8_t)flags, .id = id, .off = off};
+	w->java |= kind == FRAME_INTERPRETED || kind == FRAME_COMPILED;
+	return true;
+}
+
+void walker_pop(struct walker *w)
+{
+	if (w->n)
+		w->n--;
+}
+
+void walker_goto_no_fp(struct walker *w, uint64_t pc, uint64_t sp)
+{
+	w->regs.known = 0;
+	regs_set(&w->regs, X86_RIP, pc);
+	regs_set(&w->regs, X86_RSP, sp);
+	w->exact = false;
+}
+
+void walker_goto(struct walker *w, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	walker_goto_no_fp(w, pc, sp);
+	regs_set(&w->regs, X86_RBP, fp);
+}
+
+const struct hs_thread *walker_thread(struct walker *w)
+{
+	if (!w->thread_asked) {
+		const struct hs_thread *t =
+			w->hs && w->ns_tid > 0 ? hs_thread_find(w->hs, w->ns_tid) : NULL;
+
+		w->thread_asked = true;
+		w->has_thread = t != NULL;
+		if (t)
+			w->thread = *t;
+	}
+	return w->has_thread ? &w->thread : NULL;
+}
+
+bool walker_on_stack(struct walker *w, uint64_t sp)
+{
+	const struct hs_thread *t = walker_thread(w);
+
+	if (sp % 8 || !sp || sp >= w->arch->user_limit)
+		return false;
+	return !t || !t->stack_base || (sp < t->stack_base && sp >= t->stack_base - t->stack_size);
+}

@@ -1,0 +1,79 @@
+#ifndef JS_UNWIND_WALKER_H
+#define JS_UNWIND_WALKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampler/model/frame_key.h"
+#include "sampler/model/walk.h"
+#include "sampler/unwind/flow.h"
+#include "sampler/unwind/unwinder.h"
+#include "symbolizer/hotspot/hs_thread.h"
+#include "symbolizer/target/arch.h"
+#include "symbolizer/target/mem.h"
+
+struct hotspot;
+struct modmap;
+struct row_cache;
+
+enum { WALK_MAX_FRAMES = 65536 };
+
+/* What one step says: the walk goes on, or a reason for its end (enum walk_end, >= 0). */
+enum { STEP_MORE = -1 };
+
+/* The state of one walk: registers of the frame that is being left, and what the walk may use. */
+struct walker {
+	struct modmap *maps;
+	struct hotspot *hs; /* NULL: not a JVM */
+	struct flow *flow;
+	struct row_cache *rows;
+	const struct arch *arch;
+
+	struct mem *mem; /* the copied stack over the live memory */
+	struct regs regs;
+	bool exact; /* pc is where execution was, not a return address */
+	bool signal; /* the step just made left a signal frame: sp may be anywhere */
+	uint64_t copied_end; /* first stack address that was not copied at the sample */
+
+	int32_t ns_tid;
+	bool thread_asked, has_thread;
+	struct hs_thread thread;
+	uint64_t wrapper; /* JavaCallWrapper of the last call_stub left; 0: none yet */
+	uint64_t anchor_sp; /* anchors are used outwards only */
+	uint64_t cont_entry; /* ContinuationEntry of the last return barrier; 0: none */
+
+	struct frame_key *frames;
+	uint32_t n, cap;
+	bool resynchronised, frozen, java;
+};
+
+static inline uint64_t walker_pc(const struct walker *w)
+{
+	return w->regs.r[X86_RIP];
+}
+
+static inline uint64_t walker_sp(const struct walker *w)
+{
+	return w->regs.r[X86_RSP];
+}
+
+/* false: the limit is reached, or memory is short. */
+bool walker_push(struct walker *w, enum frame_kind kind, unsigned flags, uint32_t id, int64_t off);
+void walker_pop(struct walker *w); /* takes the last frame back */
+
+static inline unsigned walker_exact_flag(const struct walker *w)
+{
+	return w->exact ? FRAME_PC_EXACT : 0;
+}
+
+/* Goes on in a frame of generated code of which only these three are known. */
+void walker_goto(struct walker *w, uint64_t pc, uint64_t sp, uint64_t fp);
+void walker_goto_no_fp(struct walker *w, uint64_t pc, uint64_t sp);
+
+/* NULL: not a Java thread, or not known which. */
+const struct hs_thread *walker_thread(struct walker *w);
+
+/* Is `sp` in this thread's stack, as far as its bounds are known? */
+bool walker_on_stack(struct walker *w, uint64_t sp);
+
+#endif

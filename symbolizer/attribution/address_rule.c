@@ -61,7 +61,8 @@ void record_scopes(const struct code *c, int major, const struct code_record *r,
 		   struct attributed *ret)
 {
 	ret->n = code_scopes_at(c, major, r->scope_offset, ret->scope, CODE_MAX_SCOPES);
-	if (ret->n == 0 || ret->n > CODE_MAX_SCOPES)
+	if (ret->n == 0 || ret->n > CODE_MAX_SCOPES ||
+	    ret->scope[ret->n - 1].method_id != c->method_id)
 		root_scope(c, -1, ret);
 }
 

@@ -21,7 +21,8 @@ const struct code_record *record_at(const struct code *c, int64_t pc);
 /* First trustworthy record with pc_offset > pc; NULL: none. */
 const struct code_record *record_after(const struct code *c, int64_t pc);
 
-/* The chain of a record, or the compiled method itself where its scopes make no sense. */
+/* The chain of a record, or the compiled method itself where it makes no sense: not decodable, or
+ * one that another method begins. */
 void record_scopes(const struct code *c, int major, const struct code_record *r,
 		   struct attributed *ret);
 

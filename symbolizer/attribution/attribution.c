@@ -3,11 +3,33 @@
 #include <stdlib.h>
 
 #include "symbolizer/attribution/address_rule.h"
+#include "symbolizer/attribution/cache.h"
+#include "symbolizer/attribution/choice.h"
+#include "symbolizer/attribution/elimination.h"
 #include "symbolizer/attribution/env.h"
+#include "symbolizer/base/hash.h"
 #include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/hotspot/hs_arch.h"
+
+enum {
+	CACHE_BYTES = 64 << 20,
+	ROLES = 1024, /* a power of two */
+	GAP_MAX = 16, /* bytes between a pc and the instruction it is taken for */
+};
+
+/* Runtime stubs are never freed, so what a role call said of one stays true. */
+struct known_role {
+	uint64_t target;
+	enum blob_role role;
+};
 
 struct attribution {
-	struct attribution_env env;
+	struct attribution_env env; /* as given */
+	struct attribution_env cached; /* with roles remembered; ctx is this struct */
+	struct decoder *decoder;
+	struct graph_cache *cache;
+	struct choice_scratch scratch;
+	struct known_role roles[ROLES];
 };
 
 static enum blob_role hotspot_role(void *ctx, uint64_t target)
@@ -20,12 +42,67 @@ static const struct hs_method *hotspot_method(void *ctx, uint32_t id)
 	return hs_method(ctx, id);
 }
 
+static uint32_t hotspot_bytes(void *ctx, uint64_t addr, uint8_t *dst, uint32_t len)
+{
+	return hs_code_bytes(ctx, addr, dst, len);
+}
+
+static enum blob_role role_of(void *ctx, uint64_t target)
+{
+	struct attribution *a = ctx;
+	struct known_role *r = &a->roles[hash_u64(target) & (ROLES - 1)];
+	enum blob_role role;
+
+	if (r->target == target && target)
+		return r->role;
+	role = a->env.role(a->env.ctx, target);
+	if (role != ROLE_NONE)
+		*r = (struct known_role){.target = target, .role = role};
+	return role;
+}
+
+static const struct hs_method *method_of(void *ctx, uint32_t id)
+{
+	struct attribution *a = ctx;
+
+	return a->env.method(a->env.ctx, id);
+}
+
+static uint32_t bytes_of(void *ctx, uint64_t addr, uint8_t *dst, uint32_t len)
+{
+	struct attribution *a = ctx;
+
+	return a->env.bytes(a->env.ctx, addr, dst, len);
+}
+
+static uint32_t callee_of(void *ctx, uint32_t method_id, int32_t bci)
+{
+	struct attribution *a = ctx;
+
+	return a->env.callee(a->env.ctx, method_id, bci);
+}
+
 struct attribution *attribution_new_env(const struct attribution_env *env)
 {
 	struct attribution *a = calloc(1, sizeof(*a));
 
-	if (a)
-		a->env = *env;
+	if (!a)
+		return NULL;
+	a->env = *env;
+	a->cached = (struct attribution_env){
+		.ctx = a,
+		.major = env->major,
+		.role = role_of,
+		.method = env->method ? method_of : NULL,
+		.bytes = env->bytes ? bytes_of : NULL,
+		.callee = env->callee ? callee_of : NULL,
+	};
+	a->decoder = decoder_new();
+	a->cache = graph_cache_new(CACHE_BYTES);
+	if (!a->decoder || !a->cache) {
+		attribution_free(a);
+		return NULL;
+	}
 	return a;
 }
 
@@ -36,6 +113,7 @@ struct attribution *attribution_new(struct hotspot *hs)
 		.major = hotspot_version(hs)->major,
 		.role = hotspot_role,
 		.method = hotspot_method,
+		.bytes = hotspot_bytes,
 	};
 
 	return attribution_new_env(&env);
@@ -43,7 +121,109 @@ struct attribution *attribution_new(struct hotspot *hs)
 
 void attribution_free(struct attribution *a)
 {
+	if (!a)
+		return;
+	decoder_free(a->decoder);
+	graph_cache_free(a->cache);
+	choice_scratch_done(&a->scratch);
 	free(a);
+}
+
+static const struct graph *graph_of(struct attribution *a, const struct code *code)
+{
+	const struct graph *known = NULL;
+	struct graph *g = NULL;
+
+	if (graph_cache_find(a->cache, code->id, &known))
+		return known;
+	if (graph_new(code, &a->cached, a->decoder, &g))
+		g = NULL;
+	return graph_cache_add(a->cache, code->id, g) ? NULL : g;
+}
+
+static void take_scopes(const struct graph *g, struct inline_pos pos, struct attributed *ret)
+{
+	ret->n = inline_tree_scopes(&g->tree, pos, ret->scope, CODE_MAX_SCOPES);
+}
+
+/* Evidence on both sides with the same path, and nothing that could hide between. */
+static bool is_agreed(struct attribution *a, const struct graph *g, const struct choice *c)
+{
+	return c->forward.found && c->backward.found &&
+	       c->forward.pos.node == c->backward.pos.node && !may_hide_callee(g, &a->cached, c);
+}
+
+static bool take_hidden(struct attribution *a, const struct graph *g, const struct choice *c,
+			struct attributed *ret)
+{
+	struct hidden_callee h;
+	struct inline_pos at = {.node = c->pos.node};
+
+	if (c->loop < 0 || (!c->ancestor && c->forward.pos.node != c->backward.pos.node) ||
+	    !find_hidden_callee(g, &a->cached, c, &h))
+		return false;
+	at.bci = h.call_bci;
+	ret->n = 1 + inline_tree_scopes(&g->tree, at, ret->scope + 1, CODE_MAX_SCOPES - 1);
+	ret->scope[0] = (struct code_scope){.method_id = h.method_id, .bci = -1};
+	ret->exactness = EXACT_INFERRED;
+	return true;
+}
+
+/* -1: this pc is not in the graph. */
+static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc,
+			struct attributed *ret)
+{
+	int32_t i = pc >= 0 && pc <= INT32_MAX ? graph_find(g, (uint32_t)pc) : -1;
+	struct choice c;
+
+	if (i < 0 || pc >= (int64_t)g->insns[i].off + g->insns[i].len + GAP_MAX ||
+	    choose(g, &a->scratch, (uint32_t)i, &c))
+		return -1;
+	if (take_hidden(a, g, &c, ret))
+		return 0;
+	take_scopes(g, c.pos, ret);
+	if (c.exact)
+		ret->exactness = EXACT;
+	else
+		ret->exactness = is_agreed(a, g, &c) ? EXACT_FLOW : EXACT_APPROXIMATE;
+	return 0;
+}
+
+/* Before the verified entry, and in the stubs behind the code: the compiled method, nothing inlined. */
+static bool is_outside_body(const struct code *c, int64_t pc)
+{
+	return (c->osr_bci < 0 && pc < c->verified_entry) ||
+	       (c->stub_begin >= 0 && pc >= c->stub_begin);
+}
+
+static void find_in_nmethod(struct attribution *a, const struct code *c, int64_t pc, bool is_return,
+			    struct attributed *ret)
+{
+	const struct code_record *r = is_return ? record_at(c, pc) : NULL;
+	const struct graph *g;
+
+	if (r) {
+		record_scopes(c, a->env.major, r, ret);
+		ret->exactness = EXACT;
+		return;
+	}
+	if (is_return && pc > 0)
+		pc--; /* a leaf call: attributed like a pc in the call */
+	if (is_outside_body(c, pc)) {
+		root_scope(c, -1, ret);
+		ret->exactness = EXACT_FLOW;
+		return;
+	}
+	if (c->tier < TIER_C2 && c->n_extra_records > 0) {
+		/* Extra records stand behind what they cover, without gaps (attribution.md 1). */
+		address_rule(c, a->env.major, pc, false, ret);
+		if (ret->exactness == EXACT_APPROXIMATE && record_after(c, pc))
+			ret->exactness = EXACT_FLOW;
+		return;
+	}
+	g = graph_of(a, c);
+	if (!g || find_by_flow(a, g, pc, ret))
+		address_rule(c, a->env.major, pc, false, ret);
 }
 
 void attribution_find(struct attribution *a, const struct code *code, int64_t pc_offset,
@@ -54,5 +234,5 @@ void attribution_find(struct attribution *a, const struct code *code, int64_t pc
 	if (code->kind == BLOB_NATIVE || code->kind == BLOB_MH_INTRINSIC)
 		root_scope(code, -1, ret);
 	else if (code->kind == BLOB_NMETHOD)
-		address_rule(code, a->env.major, pc_offset, return_address, ret);
+		find_in_nmethod(a, code, pc_offset, return_address, ret);
 }

@@ -15,6 +15,8 @@ struct attribution_env {
 	int major; /* JDK */
 	enum blob_role (*role)(void *ctx, uint64_t target);
 	const struct hs_method *(*method)(void *ctx, uint32_t id);
+	/* Bytes of the code cache as they are now (constants lie in front of the code); the count. */
+	uint32_t (*bytes)(void *ctx, uint64_t addr, uint8_t *dst, uint32_t len);
 	/* Method that the invoke bytecode at bci calls; 0: not known for certain. */
 	uint32_t (*callee)(void *ctx, uint32_t method_id, int32_t bci);
 };

@@ -1,0 +1,31 @@
+#ifndef JS_ATTRIBUTION_BYTECODES_H
+#define JS_ATTRIBUTION_BYTECODES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hs_method;
+
+/*
+ * Walking the bytecodes of a method as they are in the JVM's memory: rewritten and quickened. Opcodes
+ * above 201 are HotSpot's own and numbered by JDK. Only lengths, branches and calls are understood.
+ */
+enum bytecode_kind {
+	BYTECODE_OTHER,
+	BYTECODE_INVOKE, /* static, special, virtual, interface, handle */
+	BYTECODE_INVOKEDYNAMIC,
+	BYTECODE_BRANCH, /* target is set */
+};
+
+struct bytecode {
+	int32_t bci;
+	uint32_t len;
+	enum bytecode_kind kind;
+	uint8_t java; /* opcode of the JVM specification that this is or stands for */
+	int32_t target; /* BYTECODE_BRANCH: bci; switches: the smallest one */
+};
+
+/* The bytecode at `bci`; false: unknown opcode, breakpoint, or it does not fit. */
+bool bytecode_at(const struct hs_method *m, int major, int32_t bci, struct bytecode *ret);
+
+#endif

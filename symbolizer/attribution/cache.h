@@ -1,0 +1,22 @@
+#ifndef JS_ATTRIBUTION_CACHE_H
+#define JS_ATTRIBUTION_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/attribution/graph.h"
+
+/* Graphs by code id, the least recently used dropped beyond a limit of memory. Owns the graphs. */
+struct graph_cache;
+
+struct graph_cache *graph_cache_new(size_t max_bytes);
+void graph_cache_free(struct graph_cache *c);
+
+/* true: known; *ret is borrowed until the next graph_cache_add(), NULL: cannot be built. */
+bool graph_cache_find(struct graph_cache *c, uint32_t code_id, const struct graph **ret);
+
+/* Takes g (NULL: cannot be built). -ENOMEM: g was freed. */
+int graph_cache_add(struct graph_cache *c, uint32_t code_id, struct graph *g);
+
+#endif

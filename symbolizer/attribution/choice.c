@@ -1,0 +1,253 @@
+#include "symbolizer/attribution/choice.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A search that has not met any evidence by then gives up. */
+enum { SEARCH_MAX = 20000 };
+
+struct search {
+	const struct graph *g;
+	struct choice_scratch *s;
+	int32_t loop; /* stay inside; -1: anywhere */
+	bool pseudo; /* entries and returns count */
+	uint32_t n; /* in the queue */
+};
+
+void choice_scratch_done(struct choice_scratch *s)
+{
+	free(s->mark);
+	free(s->queue);
+	memset(s, 0, sizeof(*s));
+}
+
+static int scratch_fit(struct choice_scratch *s, uint32_t n)
+{
+	uint32_t cap = n + n / 2 + 64;
+
+	if (n <= s->cap)
+		return 0;
+	choice_scratch_done(s);
+	s->mark = calloc(cap, sizeof(*s->mark));
+	s->queue = calloc(cap, sizeof(*s->queue));
+	if (!s->mark || !s->queue) {
+		choice_scratch_done(s);
+		return -ENOMEM;
+	}
+	s->cap = cap;
+	return 0;
+}
+
+static void search_begin(struct search *q)
+{
+	struct choice_scratch *s = q->s;
+
+	q->n = 0;
+	if (++s->epoch == 0) {
+		memset(s->mark, 0, s->cap * sizeof(*s->mark));
+		s->epoch = 1;
+	}
+}
+
+static void search_add(struct search *q, int32_t i)
+{
+	struct choice_scratch *s = q->s;
+
+	if (i < 0 || s->mark[i] == s->epoch ||
+	    (q->loop >= 0 && !loop_contains(q->g, q->loop, q->g->insns[i].loop)))
+		return;
+	s->mark[i] = s->epoch;
+	s->queue[q->n++] = (uint32_t)i;
+}
+
+static void add_successors(struct search *q, uint32_t i)
+{
+	int32_t s;
+
+	for (uint32_t k = 0; (s = graph_successor(q->g, i, k)) != -2; k++)
+		search_add(q, s);
+}
+
+static void add_predecessors(struct search *q, uint32_t i)
+{
+	for (uint32_t p = q->g->pred_start[i]; p < q->g->pred_start[i + 1]; p++)
+		search_add(q, (int32_t)q->g->preds[p]);
+}
+
+static bool take_evidence(const struct graph *g, uint32_t i, uint32_t distance,
+			  struct choice_end *ret)
+{
+	if (g->insns[i].evidence < 0)
+		return false;
+	*ret = (struct choice_end){
+		.found = true,
+		.pos = g->evidence[g->insns[i].evidence].pos,
+		.distance = distance,
+	};
+	return true;
+}
+
+static void take_pseudo(uint32_t distance, struct choice_end *ret)
+{
+	*ret = (struct choice_end){
+		.found = true,
+		.pseudo = true,
+		.pos = {.node = 0, .bci = -1},
+		.distance = distance,
+	};
+}
+
+static struct choice_end search_forward(struct search *q, uint32_t from)
+{
+	struct choice_end end = {0};
+	uint32_t level_end, distance = 0;
+
+	search_begin(q);
+	search_add(q, (int32_t)from);
+	level_end = q->n;
+	for (uint32_t head = 0; head < q->n && head < SEARCH_MAX; head++) {
+		uint32_t i;
+
+		if (head == level_end) {
+			level_end = q->n;
+			distance++;
+		}
+		i = q->s->queue[head];
+		if (take_evidence(q->g, i, distance, &end))
+			break;
+		if (q->pseudo && q->g->insns[i].class == INSN_RET) {
+			take_pseudo(distance, &end);
+			break;
+		}
+		add_successors(q, i);
+	}
+	return end;
+}
+
+static struct choice_end search_backward(struct search *q, uint32_t from)
+{
+	struct choice_end end = {0};
+	uint32_t level_end, distance = 1;
+
+	search_begin(q);
+	if (q->pseudo && q->g->insns[from].flags & INSN_ENTRY) {
+		take_pseudo(distance, &end);
+		return end;
+	}
+	add_predecessors(q, from);
+	level_end = q->n;
+	for (uint32_t head = 0; head < q->n && head < SEARCH_MAX; head++) {
+		uint32_t i;
+
+		if (head == level_end) {
+			level_end = q->n;
+			distance++;
+		}
+		i = q->s->queue[head];
+		if (take_evidence(q->g, i, distance, &end))
+			break;
+		if (q->pseudo && q->g->insns[i].flags & INSN_ENTRY) {
+			take_pseudo(distance, &end);
+			break;
+		}
+		add_predecessors(q, i);
+	}
+	return end;
+}
+
+static void search_both(struct search *q, uint32_t insn, struct choice *ret)
+{
+	ret->forward = search_forward(q, insn);
+	ret->backward = search_backward(q, insn);
+}
+
+/* A return knows no bci: it stands where the compiled method was last seen, or is seen next. */
+static void set_pseudo_bci(const struct graph *g, struct choice *c)
+{
+	if (c->forward.pseudo && c->backward.found && !c->backward.pseudo)
+		c->forward.pos.bci = inline_tree_bci_in(&g->tree, c->backward.pos, 0);
+}
+
+static void take_nearer(struct choice *c)
+{
+	if (!c->backward.found ||
+	    (c->forward.found && c->forward.distance <= c->backward.distance))
+		c->pos = c->forward.pos;
+	else
+		c->pos = c->backward.pos;
+}
+
+/* Frames equal in method and call-site bci, and the first one with the same method but another bci. */
+static void take_ancestor(const struct graph *g, struct choice *c)
+{
+	const struct choice_end *near = c->forward.distance <= c->backward.distance ? &c->forward
+										   : &c->backward;
+
+	c->ancestor = true;
+	c->pos.node = inline_tree_ancestor(&g->tree, c->forward.pos.node, c->backward.pos.node);
+	c->pos.bci = inline_tree_bci_in(&g->tree, near->pos, c->pos.node);
+}
+
+/* Both sides agree on the path, or only one found anything; false: they differ. */
+static bool take_agreed(struct choice *c)
+{
+	if (c->forward.found && c->backward.found && c->forward.pos.node != c->backward.pos.node)
+		return false;
+	take_nearer(c);
+	return true;
+}
+
+static void choose_in_loops(const struct graph *g, struct search *q, uint32_t insn,
+			    struct choice *ret)
+{
+	int32_t innermost = g->insns[insn].loop;
+
+	for (int32_t l = innermost; l >= 0; l = g->loops[l].parent) {
+		if (!g->loops[l].evidence) {
+			ret->loop = innermost;
+			continue;
+		}
+		q->loop = l;
+		search_both(q, insn, ret);
+		if (!ret->forward.found && !ret->backward.found)
+			continue;
+		if (l == innermost)
+			take_nearer(ret);
+		else if (!take_agreed(ret))
+			take_ancestor(g, ret);
+		return;
+	}
+	q->loop = -1;
+	search_both(q, insn, ret);
+	if (!ret->forward.found && !ret->backward.found)
+		ret->pos = (struct inline_pos){.node = 0, .bci = -1};
+	else if (!take_agreed(ret))
+		take_ancestor(g, ret);
+}
+
+int choose(const struct graph *g, struct choice_scratch *s, uint32_t insn, struct choice *ret)
+{
+	struct search q = {.g = g, .s = s, .loop = -1};
+
+	memset(ret, 0, sizeof(*ret));
+	ret->loop = -1;
+	if (g->insns[insn].evidence >= 0) {
+		ret->exact = true;
+		ret->pos = g->evidence[g->insns[insn].evidence].pos;
+		return 0;
+	}
+	if (scratch_fit(s, g->n_insns))
+		return -ENOMEM;
+	if (g->insns[insn].loop >= 0) {
+		choose_in_loops(g, &q, insn, ret);
+		return 0;
+	}
+	q.pseudo = true;
+	search_both(&q, insn, ret);
+	set_pseudo_bci(g, ret);
+	take_nearer(ret);
+	if (!ret->forward.found && !ret->backward.found)
+		ret->pos = (struct inline_pos){.node = 0, .bci = -1};
+	return 0;
+}

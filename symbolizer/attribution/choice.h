@@ -1,0 +1,39 @@
+#ifndef JS_ATTRIBUTION_CHOICE_H
+#define JS_ATTRIBUTION_CHOICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/attribution/graph.h"
+
+/* The choice of attribution.md 5.3: the nearest evidence in the control flow, loop by loop outwards. */
+
+/* Scratch of the searches, kept between them. Zero-initialise; choice_scratch_done() releases. */
+struct choice_scratch {
+	uint32_t *mark, *queue; /* per instruction */
+	uint32_t cap, epoch;
+};
+
+void choice_scratch_done(struct choice_scratch *s);
+
+/* What a search found. */
+struct choice_end {
+	bool found;
+	bool pseudo; /* method entry or return: the compiled method itself */
+	struct inline_pos pos;
+	uint32_t distance; /* in instructions */
+};
+
+struct choice {
+	struct inline_pos pos;
+	bool exact; /* the instruction is evidence itself */
+	bool ancestor; /* the sides differ: pos is what they have in common */
+	struct choice_end forward, backward; /* what it was chosen from */
+	int32_t loop; /* the innermost loop of the instruction had no evidence: that loop; else -1 */
+};
+
+/* -ENOMEM. */
+int choose(const struct graph *g, struct choice_scratch *s, uint32_t insn, struct choice *ret);
+
+#endif

@@ -1,0 +1,125 @@
+#include "symbolizer/attribution/graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/attribution/graph_build.h"
+
+static uint32_t count_edges(struct graph *g)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->n_insns; i++)
+		for (uint32_t k = 0;; k++) {
+			int32_t s = graph_successor(g, i, k);
+
+			if (s == -2)
+				break;
+			if (s >= 0) {
+				g->pred_start[s + 1]++;
+				n++;
+			}
+		}
+	return n;
+}
+
+int graph_link(struct graph *g)
+{
+	uint32_t n;
+
+	g->pred_start = calloc((size_t)g->n_insns + 2, sizeof(*g->pred_start));
+	if (!g->pred_start)
+		return -ENOMEM;
+	n = count_edges(g);
+	g->preds = malloc(((size_t)n + 1) * sizeof(*g->preds));
+	if (!g->preds)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < g->n_insns; i++)
+		g->pred_start[i + 1] += g->pred_start[i];
+	/* Filling moves each start to its end; from the back, so that it comes to lie right. */
+	for (uint32_t i = g->n_insns; i-- > 0;)
+		for (uint32_t k = 0;; k++) {
+			int32_t s = graph_successor(g, i, k);
+
+			if (s == -2)
+				break;
+			if (s >= 0)
+				g->preds[--g->pred_start[s + 1]] = i;
+		}
+	memmove(g->pred_start, g->pred_start + 1, g->n_insns * sizeof(*g->pred_start));
+	g->pred_start[g->n_insns] = n;
+	return 0;
+}
+
+static size_t graph_size(const struct graph *g)
+{
+	return sizeof(*g) + g->n_insns * (sizeof(*g->insns) + sizeof(*g->pred_start)) +
+	       g->pred_start[g->n_insns] * sizeof(*g->preds) +
+	       g->n_evidence * sizeof(*g->evidence) + g->n_loops * sizeof(*g->loops) +
+	       g->n_tables * sizeof(*g->tables) + g->n_table_targets * sizeof(*g->table_targets) +
+	       g->tree.cap * sizeof(*g->tree.nodes) +
+	       g->tree.n_buckets * sizeof(*g->tree.buckets) + g->n_sites * sizeof(*g->sites);
+}
+
+int graph_new(const struct code *code, const struct attribution_env *env, const struct decoder *d,
+	      struct graph **ret)
+{
+	struct graph_build b = {.code = code, .env = env, .decoder = d};
+	int r;
+
+	if (code->n_bytes == 0 || !code->bytes)
+		return -EINVAL;
+	if (code->n_bytes > GRAPH_MAX_BYTES)
+		return -E2BIG;
+	b.g = calloc(1, sizeof(*b.g));
+	b.at = calloc(code->n_bytes, sizeof(*b.at));
+	r = b.g && b.at ? inline_tree_init(&b.g->tree, code->method_id) : -ENOMEM;
+	if (r == 0)
+		r = graph_decode(&b);
+	if (r == 0)
+		r = graph_place_evidence(&b);
+	if (r == 0)
+		r = graph_link(b.g);
+	if (r == 0)
+		r = graph_find_loops(b.g);
+	free(b.at);
+	if (r) {
+		graph_free(b.g);
+		return r;
+	}
+	b.g->bytes = graph_size(b.g);
+	*ret = b.g;
+	return 0;
+}
+
+void graph_free(struct graph *g)
+{
+	if (!g)
+		return;
+	free(g->insns);
+	free(g->pred_start);
+	free(g->preds);
+	free(g->evidence);
+	free(g->loops);
+	free(g->tables);
+	free(g->table_targets);
+	inline_tree_done(&g->tree);
+	free(g->sites);
+	free(g);
+}
+
+int32_t graph_find(const struct graph *g, uint32_t pc)
+{
+	uint32_t lo = 0, hi = g->n_insns;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (g->insns[mid].off > pc)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return (int32_t)lo - 1;
+}

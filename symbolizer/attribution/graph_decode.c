@@ -1,0 +1,318 @@
+#include "symbolizer/attribution/graph_build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/attribution/address_rule.h"
+#include "symbolizer/base/vec.h"
+
+/*
+ * Decoding by following branches from everything that is known to be an instruction, then what is
+ * left before the stub section (code reachable only through jump tables). Instructions never overlap:
+ * who comes first keeps the bytes.
+ */
+struct decoding {
+	struct graph_build *b;
+	VEC(struct insn) insns; /* as found */
+	VEC(uint32_t) work; /* offsets to decode from */
+	VEC(struct jump_table) tables;
+	VEC(uint32_t) targets;
+	int64_t address; /* of the last pc-relative lea of this run */
+	bool has_address;
+	bool oom;
+};
+
+static void work_add(struct decoding *d, int64_t off)
+{
+	if (off >= 0 && off < d->b->code->n_bytes && !vec_push(&d->work, (uint32_t)off))
+		d->oom = true;
+}
+
+/* Entry points of compiled Java code, and everything else that must be an instruction. */
+static void add_known(struct decoding *d)
+{
+	const struct code *c = d->b->code;
+
+	for (uint32_t i = 0; i < c->n_null_checks; i++) {
+		work_add(d, c->null_checks[i].to);
+		work_add(d, c->null_checks[i].from);
+	}
+	for (uint32_t i = 0; i < c->n_records; i++)
+		work_add(d, c->records[i].pc_offset);
+	for (uint32_t i = 0; i < c->n_handlers; i++)
+		work_add(d, c->handlers[i]);
+	work_add(d, c->deopt_mh_handler);
+	work_add(d, c->deopt_handler);
+	work_add(d, c->exception_handler);
+	work_add(d, c->entry);
+	work_add(d, 0);
+	work_add(d, c->osr_entry);
+	work_add(d, c->verified_entry);
+}
+
+/*
+ * JDK 8 to 25 overwrite the start of a not-entrant method with a 5-byte jump out of it. What stood
+ * there has 7 bytes: the stack bang `mov [rsp-disp32],eax`, or `sub rsp,imm32` (hotspot.md 6.2).
+ */
+static void unpatch_entry(const struct code *c, uint32_t off, struct decoded *in)
+{
+	if (off != c->verified_entry || in->class != INSN_JMP || in->len != 5 ||
+	    (in->target >= 0 && in->target < c->n_bytes))
+		return;
+	in->class = INSN_OTHER;
+	in->len = 7;
+}
+
+/* Constants lie in front of the code: what an indirect jump goes through is a table of addresses. */
+static void read_table(struct decoding *d, struct insn *in)
+{
+	const struct graph_build *b = d->b;
+	struct jump_table t = {.first = (uint32_t)d->targets.n};
+	uint64_t base = b->code->begin + (uint64_t)d->address, value;
+	uint8_t bytes[GRAPH_MAX_TABLE * 8];
+	uint32_t got;
+
+	if (!d->has_address || d->address >= 0 || d->address < -(int64_t)sizeof(bytes) * 8 ||
+	    !b->env->bytes)
+		return;
+	got = b->env->bytes(b->env->ctx, base, bytes,
+			    -d->address < (int64_t)sizeof(bytes) ? (uint32_t)-d->address
+								  : (uint32_t)sizeof(bytes));
+	for (uint32_t i = 0; i + 8 <= got && d->targets.n < GRAPH_MAX_TARGETS; i += 8) {
+		memcpy(&value, bytes + i, 8);
+		value -= b->code->begin;
+		if (value == 0 || value >= b->code->n_bytes)
+			break;
+		work_add(d, (int64_t)value);
+		if (!vec_push(&d->targets, (uint32_t)value))
+			d->oom = true;
+		t.n++;
+	}
+	if (t.n == 0)
+		return;
+	in->target = (int32_t)d->tables.n;
+	if (!vec_push(&d->tables, t))
+		d->oom = true;
+}
+
+static bool insn_goes_on(const struct insn *in)
+{
+	switch (in->class) {
+	case INSN_JMP:
+	case INSN_JMP_INDIRECT:
+	case INSN_RET:
+	case INSN_STOP:
+		return false;
+	case INSN_CALL:
+		return in->role != ROLE_UNCOMMON_TRAP;
+	}
+	return true;
+}
+
+/* Claims the bytes of an instruction; false: another one has some of them. */
+static bool claim(struct graph_build *b, uint32_t off, uint32_t len, uint32_t index)
+{
+	if (len > b->code->n_bytes - off)
+		return false;
+	for (uint32_t i = 0; i < len; i++)
+		if (b->at[off + i] != AT_NONE)
+			return false;
+	for (uint32_t i = 1; i < len; i++)
+		b->at[off + i] = AT_INSIDE;
+	b->at[off] = index + 1;
+	return true;
+}
+
+/* One instruction; its length, 0: the run ends before it. */
+static uint32_t decode_one(struct decoding *d, uint32_t off, bool *ret_goes_on)
+{
+	const struct code *c = d->b->code;
+	struct decoded x;
+	struct insn in = {.off = off, .target = -1, .evidence = -1, .loop = -1};
+
+	if (d->b->at[off] != AT_NONE || !decode_insn(d->b->decoder, c->bytes, c->n_bytes, off, &x))
+		return 0;
+	unpatch_entry(c, off, &x);
+	if (!claim(d->b, off, x.len, (uint32_t)d->insns.n))
+		return 0;
+	in.len = x.len;
+	in.class = x.class;
+	if (x.class == INSN_CALL && record_at(c, (int64_t)off + x.len))
+		in.role = (uint8_t)d->b->env->role(d->b->env->ctx, c->begin + (uint64_t)x.target);
+	if ((x.class == INSN_JMP || x.class == INSN_JCC) && x.target >= 0 && x.target < c->n_bytes) {
+		in.target = (int32_t)x.target;
+		work_add(d, x.target);
+	}
+	if (x.has_address) {
+		d->address = x.address;
+		d->has_address = true;
+	}
+	if (x.class == INSN_JMP_INDIRECT) {
+		in.target = 0;
+		read_table(d, &in);
+	}
+	if (!vec_push(&d->insns, in))
+		d->oom = true;
+	*ret_goes_on = insn_goes_on(&in);
+	return in.len;
+}
+
+static int decode_run(struct decoding *d, uint32_t off)
+{
+	bool goes_on = true;
+
+	d->has_address = false;
+	while (goes_on && off < d->b->code->n_bytes) {
+		uint32_t len = decode_one(d, off, &goes_on);
+
+		if (len == 0)
+			return 0;
+		if (d->oom)
+			return -ENOMEM;
+		if (d->insns.n > GRAPH_MAX_INSNS)
+			return -E2BIG;
+		off += len;
+	}
+	return 0;
+}
+
+static int decode_work(struct decoding *d)
+{
+	int r = 0;
+
+	while (d->work.n > 0 && r == 0)
+		r = decode_run(d, d->work.v[--d->work.n]);
+	return r;
+}
+
+static int decode_gaps(struct decoding *d)
+{
+	const struct code *c = d->b->code;
+	uint32_t end = c->n_bytes;
+	int r = 0;
+
+	if (c->stub_begin >= 0 && c->stub_begin < end)
+		end = (uint32_t)c->stub_begin;
+	for (uint32_t off = 0; off < end && r == 0; off++) {
+		if (d->b->at[off] != AT_NONE)
+			continue;
+		r = decode_run(d, off);
+		if (r == 0)
+			r = decode_work(d);
+	}
+	return r;
+}
+
+/* Brings the instructions into the order of their offsets; branch targets become indices. */
+static int sort_insns(struct decoding *d)
+{
+	struct graph_build *b = d->b;
+	struct graph *g = b->g;
+	uint32_t n = 0;
+
+	g->insns = malloc(d->insns.n * sizeof(*g->insns));
+	if (!g->insns)
+		return -ENOMEM;
+	for (uint32_t off = 0; off < b->code->n_bytes; off++) {
+		if (b->at[off] == AT_NONE || b->at[off] == AT_INSIDE)
+			continue;
+		g->insns[n++] = d->insns.v[b->at[off] - 1];
+		b->at[off] = n;
+	}
+	g->n_insns = n;
+	return 0;
+}
+
+static void set_edges(struct graph_build *b)
+{
+	struct graph *g = b->g;
+
+	for (uint32_t i = 0; i < g->n_insns; i++) {
+		struct insn *in = &g->insns[i];
+
+		if (insn_goes_on(in) && i + 1 < g->n_insns &&
+		    g->insns[i + 1].off == in->off + in->len)
+			in->flags |= INSN_FALLS;
+		if ((in->class == INSN_JMP || in->class == INSN_JCC) && in->target >= 0)
+			in->target = build_insn_at(b, in->target);
+		if ((in->class == INSN_JMP || in->class == INSN_JCC) && in->target >= 0)
+			in->flags |= INSN_TAKEN;
+	}
+}
+
+static void set_flag(struct graph_build *b, int64_t off, uint8_t flag)
+{
+	int32_t i = build_insn_at(b, off);
+
+	if (i >= 0)
+		b->g->insns[i].flags |= flag;
+}
+
+static void set_roots(struct graph_build *b)
+{
+	const struct code *c = b->code;
+
+	set_flag(b, 0, INSN_ENTRY);
+	set_flag(b, c->entry, INSN_ENTRY);
+	set_flag(b, c->verified_entry, INSN_ENTRY);
+	set_flag(b, c->osr_entry, INSN_ENTRY);
+	set_flag(b, c->exception_handler, INSN_ROOT);
+	set_flag(b, c->deopt_handler, INSN_ROOT);
+	set_flag(b, c->deopt_mh_handler, INSN_ROOT);
+	for (uint32_t i = 0; i < c->n_handlers; i++)
+		set_flag(b, c->handlers[i], INSN_ROOT);
+	for (uint32_t i = 0; i < c->n_null_checks; i++)
+		set_flag(b, c->null_checks[i].to, INSN_ROOT);
+}
+
+/* Table targets become indices; those that fell into another instruction are dropped. */
+static void finish_tables(struct decoding *d)
+{
+	struct graph *g = d->b->g;
+
+	for (size_t t = 1; t < d->tables.n; t++) {
+		struct jump_table *table = &d->tables.v[t];
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < table->n; i++) {
+			int32_t x = build_insn_at(d->b, d->targets.v[table->first + i]);
+
+			if (x >= 0)
+				d->targets.v[table->first + n++] = (uint32_t)x;
+		}
+		table->n = n;
+	}
+	g->tables = d->tables.v;
+	g->n_tables = (uint32_t)d->tables.n;
+	g->table_targets = d->targets.v;
+	g->n_table_targets = (uint32_t)d->targets.n;
+	d->tables.v = NULL;
+	d->targets.v = NULL;
+}
+
+int graph_decode(struct graph_build *b)
+{
+	struct decoding d = {.b = b};
+	int r;
+
+	d.oom = !vec_push(&d.tables, ((struct jump_table){0}));
+	add_known(&d);
+	r = d.oom ? -ENOMEM : decode_work(&d);
+	if (r == 0)
+		r = decode_gaps(&d);
+	if (r == 0 && d.insns.n == 0)
+		r = -EINVAL;
+	if (r == 0)
+		r = sort_insns(&d);
+	if (r == 0) {
+		set_edges(b);
+		set_roots(b);
+		finish_tables(&d);
+	}
+	vec_done(&d.insns);
+	vec_done(&d.work);
+	vec_done(&d.tables);
+	vec_done(&d.targets);
+	return r;
+}

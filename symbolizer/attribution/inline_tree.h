@@ -1,0 +1,50 @@
+#ifndef JS_ATTRIBUTION_INLINE_TREE_H
+#define JS_ATTRIBUTION_INLINE_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/hotspot/code.h"
+
+/*
+ * The inlining tree of one nmethod, as far as its records show it. A node is an inline path: methods
+ * and call-site bcis from the compiled method (node 0) inwards, so equal paths are equal numbers.
+ */
+struct inline_node {
+	uint32_t method_id;
+	int32_t parent; /* -1: the compiled method */
+	int32_t call_bci; /* in the parent's method */
+	uint32_t depth;
+};
+
+struct inline_pos {
+	int32_t node;
+	int32_t bci;
+};
+
+struct inline_tree {
+	struct inline_node *nodes;
+	uint32_t n, cap;
+	int32_t *buckets; /* hash of (parent, call_bci, method), open addressing; -1: empty */
+	uint32_t n_buckets;
+};
+
+int inline_tree_init(struct inline_tree *t, uint32_t root_method); /* -ENOMEM */
+void inline_tree_done(struct inline_tree *t);
+
+/* Adds the chain (innermost first). -EINVAL: not one of this nmethod; -ENOMEM. */
+int inline_tree_add(struct inline_tree *t, const struct code_scope *scopes, size_t n,
+		    struct inline_pos *ret);
+
+/* Innermost common node. */
+int32_t inline_tree_ancestor(const struct inline_tree *t, int32_t a, int32_t b);
+
+/* bci at which `pos` stands in the method of `node`, which is its node or an ancestor of it. */
+int32_t inline_tree_bci_in(const struct inline_tree *t, struct inline_pos pos, int32_t node);
+
+/* The chain of a position, innermost first; the count, at most max. */
+size_t inline_tree_scopes(const struct inline_tree *t, struct inline_pos pos,
+			  struct code_scope *ret, size_t max);
+
+#endif

@@ -1,0 +1,1 @@
+js_unit_test(attribution_find js_attribution)

@@ -1,0 +1,333 @@
+#include "test_attribution_code.h"
+
+/* aload_0; return */
+static const uint8_t no_calls[] = {0x2a, 0xb1};
+
+static struct attributed find(struct fake *f, int64_t pc, int is_return)
+{
+	struct attribution *a = attribution_new_env(&f->env);
+	struct attributed ret;
+
+	assert_non_null(a);
+	attribution_find(a, &f->code, pc, is_return, &ret);
+	attribution_free(a);
+	return ret;
+}
+
+#define assert_scope(ret, i, id, at)                                                               \
+	do {                                                                                       \
+		assert_int_equal((ret).scope[i].method_id, id);                                    \
+		assert_int_equal((ret).scope[i].bci, at);                                          \
+	} while (0)
+
+/* Prologue, a test with a trap in an inlined method, a return. */
+static void test_prologue_belongs_to_the_compiled_method(void **state)
+{
+	static struct fake f;
+	int32_t root, inner;
+	struct fake_trap trap;
+	struct attributed r;
+
+	(void)state;
+	fake_init(&f);
+	root = fake_scope(&f, 0, 1, 7);
+	inner = fake_scope(&f, root, 2, 3);
+	fake_work(&f, 10);
+	trap = (struct fake_trap){fake_je(&f), inner};
+	fake_work(&f, 10);
+	fake_ret(&f);
+	fake_traps(&f, &trap, 1);
+
+	r = find(&f, 2, 0);
+	assert_int_equal(r.n, 1);
+	assert_scope(r, 0, 1, -1);
+	r = find(&f, 18, 0);
+	assert_int_equal(r.n, 2);
+	assert_scope(r, 0, 2, 3);
+	assert_scope(r, 1, 1, 7);
+	assert_int_equal(r.exactness, EXACT_APPROXIMATE);
+	r = find(&f, trap.insn, 0);
+	assert_scope(r, 0, 2, 3);
+	assert_int_equal(r.exactness, EXACT);
+	r = find(&f, fake_here(&f) - 3, 0); /* in the trap call */
+	assert_scope(r, 0, 2, 3);
+	r = find(&f, trap.insn + 6 + 18, 0); /* right before the return: where the root was seen */
+	assert_int_equal(r.n, 1);
+	assert_scope(r, 0, 1, 7);
+}
+
+static void test_code_without_inlining_is_sure(void **state)
+{
+	static struct fake f;
+	uint32_t body;
+	struct attributed r;
+
+	(void)state;
+	fake_init(&f);
+	fake_bytecodes(&f, 1, no_calls, sizeof(no_calls));
+	body = fake_work(&f, 6);
+	fake_poll(&f, fake_scope(&f, 0, 1, 1));
+	fake_ret(&f);
+	r = find(&f, body + 4, 0);
+	assert_int_equal(r.n, 1);
+	assert_int_equal(r.exactness, EXACT_FLOW);
+}
+
+/* A loop of its own around code that two traps of the same inlined method guard. */
+static void test_loop_takes_nearest_inside(void **state)
+{
+	static struct fake f;
+	int32_t root, inner, other;
+	struct fake_trap traps[2];
+	uint32_t top, mid, late;
+	struct attributed r;
+
+	(void)state;
+	fake_init(&f);
+	root = fake_scope(&f, 0, 1, 7);
+	inner = fake_scope(&f, root, 2, 3);
+	other = fake_scope(&f, root, 3, 9);
+	fake_call(&f, FAKE_JAVA, root);
+	top = fake_here(&f);
+	traps[0] = (struct fake_trap){fake_je(&f), inner};
+	mid = fake_work(&f, 4);
+	late = fake_work(&f, 4);
+	traps[1] = (struct fake_trap){fake_je(&f), other};
+	fake_je_to(&f, top);
+	fake_call(&f, FAKE_JAVA, root);
+	fake_ret(&f);
+	fake_traps(&f, traps, 2);
+
+	r = find(&f, mid, 0);
+	assert_int_equal(r.n, 2);
+	assert_scope(r, 0, 2, 3);
+	r = find(&f, late + 6, 0);
+	assert_scope(r, 0, 3, 9);
+	assert_int_equal(r.exactness, EXACT_APPROXIMATE);
+}
+
+/* An inner loop without evidence between different methods: what they have in common. */
+static void make_blind_loop(struct fake *f, uint32_t *ret_inner)
+{
+	int32_t x = fake_scope(f, 0, 1, 10), y = fake_scope(f, 0, 1, 30);
+	int32_t a = fake_scope(f, x, 2, 3), b = fake_scope(f, y, 3, 9);
+	struct fake_trap traps[2];
+	uint32_t top, inner;
+
+	fake_work(f, 4);
+	top = fake_here(f);
+	traps[0] = (struct fake_trap){fake_je(f), a};
+	inner = fake_work(f, 8);
+	fake_je_to(f, inner);
+	traps[1] = (struct fake_trap){fake_je(f), b};
+	fake_je_to(f, top);
+	fake_ret(f);
+	fake_traps(f, traps, 2);
+	*ret_inner = inner;
+}
+
+static void test_blind_loop_is_the_common_ancestor(void **state)
+{
+	static struct fake f;
+	uint32_t inner;
+	struct attributed r;
+
+	(void)state;
+	fake_init(&f);
+	make_blind_loop(&f, &inner);
+	r = find(&f, inner + 2, 0);
+	assert_int_equal(r.n, 1);
+	assert_int_equal(r.scope[0].method_id, 1);
+	assert_int_equal(r.exactness, EXACT_APPROXIMATE);
+}
+
+static void set_invoke(uint8_t *code, int bci)
+{
+	code[bci] = 0xb8; /* invokestatic */
+}
+
+/* goto -3 */
+static const uint8_t looping[] = {0, 0, 0, 0xa7, 0xff, 0xfd};
+
+static void test_blind_loop_goes_to_the_one_hidden_callee(void **state)
+{
+	static struct fake f;
+	static uint8_t code[64];
+	uint32_t inner;
+	struct attributed r;
+
+	(void)state;
+	fake_init(&f);
+	memset(code, 0, sizeof(code));
+	make_blind_loop(&f, &inner);
+	set_invoke(code, 10);
+	set_invoke(code, 20);
+	set_invoke(code, 24);
+	set_invoke(code, 30);
+	fake_bytecodes(&f, 1, code, sizeof(code));
+	fake_bytecodes(&f, 4, looping, sizeof(looping));
+	fake_bytecodes(&f, 5, no_calls, sizeof(no_calls));
+	f.callees[0][20] = 4;
+	f.callees[0][24] = 5; /* no loop in it */
+	r = find(&f, inner + 2, 0);
+	assert_int_equal(r.n, 2);
+	assert_scope(r, 0, 4, -1);
+	assert_scope(r, 1, 1, 20);
+	assert_int_equal(r.exactness, EXACT_INFERRED);
+
+	f.callees[0][24] = 4; /* two that loop */
+	r = find(&f, inner + 2, 0);
+	assert_int_equal(r.n, 1);
+	f.callees[0][24] = 0; /* one that is not known */
+	r = find(&f, inner + 2, 0);
+	assert_int_equal(r.n, 1);
+	assert_int_equal(r.exactness, EXACT_APPROXIMATE);
+}
+
+static void test_own_loop_is_not_given_to_a_callee(void **state)
+{
+	static struct fake f;
+	static uint8_t code[64];
+	uint32_t inner;
+	struct attributed r;
+
+	(void)state;
+	fake_init(&f);
+	memset(code, 0, sizeof(code));
+	make_blind_loop(&f, &inner);
+	set_invoke(code, 20);
+	memcpy(code + 25, "\xa7\xff\xfa", 3); /* goto 19 */
+	fake_bytecodes(&f, 1, code, sizeof(code));
+	fake_bytecodes(&f, 4, looping, sizeof(looping));
+	f.callees[0][20] = 4;
+	r = find(&f, inner + 2, 0);
+	assert_int_equal(r.n, 1);
+}
+
+static void test_return_addresses(void **state)
+{
+	static struct fake f;
+	int32_t root, a, b;
+	uint32_t call, leaf;
+	struct attributed r;
+
+	(void)state;
+	fake_init(&f);
+	root = fake_scope(&f, 0, 1, 7);
+	a = fake_scope(&f, root, 2, 3);
+	b = fake_scope(&f, root, 3, 9);
+	fake_work(&f, 20);
+	call = fake_call(&f, FAKE_JAVA, a);
+	leaf = fake_call(&f, FAKE_LEAF, 0);
+	fake_work(&f, 8);
+	fake_call(&f, FAKE_JAVA, b);
+	fake_work(&f, 20);
+	fake_ret(&f);
+	r = find(&f, call + 5, 1);
+	assert_scope(r, 0, 2, 3);
+	assert_int_equal(r.exactness, EXACT);
+	/* the leaf call follows the first call at once */
+	r = find(&f, leaf + 5, 1);
+	assert_scope(r, 0, 2, 3);
+	assert_int_equal(r.exactness, EXACT_APPROXIMATE);
+}
+
+static void test_extra_records(void **state)
+{
+	static struct fake f;
+	int32_t root, wrong, right;
+	uint32_t body;
+	struct attributed r;
+
+	(void)state;
+	fake_init(&f);
+	root = fake_scope(&f, 0, 1, 7);
+	wrong = fake_scope(&f, root, 2, 3);
+	right = fake_scope(&f, root, 3, 9);
+	body = fake_work(&f, 10);
+	fake_record(&f, body + 10, wrong, false);
+	fake_work(&f, 1);
+	fake_call(&f, FAKE_JAVA, right);
+	fake_ret(&f);
+	r = find(&f, body + 18, 0);
+	assert_scope(r, 0, 3, 9);
+	r = find(&f, body + 9, 0);
+	assert_int_not_equal(r.scope[0].method_id, 2); /* C2: not trusted */
+	f.code.tier = TIER_C1_FULL;
+	r = find(&f, body + 9, 0);
+	assert_scope(r, 0, 2, 3);
+	assert_int_equal(r.exactness, EXACT_FLOW);
+}
+
+static void test_falls_back_without_bytes(void **state)
+{
+	static struct fake f;
+	int32_t root;
+	struct attributed r;
+
+	(void)state;
+	fake_init(&f);
+	root = fake_scope(&f, 0, 1, 7);
+	fake_work(&f, 10);
+	fake_call(&f, FAKE_JAVA, fake_scope(&f, root, 2, 3));
+	f.code.n_bytes = 0;
+	f.code.bytes = NULL;
+	r = find(&f, 4, 0);
+	assert_scope(r, 0, 2, 3);
+	assert_int_equal(r.exactness, EXACT_APPROXIMATE);
+	r = find(&f, 4000, 0); /* behind every record: the last one */
+	assert_scope(r, 0, 2, 3);
+	f.code.n_records = 0;
+	r = find(&f, 4, 0);
+	assert_int_equal(r.n, 1);
+	assert_scope(r, 0, 1, -1);
+}
+
+static void test_other_blobs(void **state)
+{
+	static struct fake f;
+	struct attributed r;
+
+	(void)state;
+	fake_init(&f);
+	f.code.kind = BLOB_NATIVE;
+	r = find(&f, 3, 1);
+	assert_int_equal(r.n, 1);
+	assert_scope(r, 0, 1, -1);
+	f.code.kind = BLOB_STUBS;
+	assert_int_equal(find(&f, 3, 0).n, 0);
+}
+
+static void test_foreign_chains_are_not_used(void **state)
+{
+	static struct fake f;
+	struct attributed r;
+
+	(void)state;
+	fake_init(&f);
+	fake_work(&f, 10);
+	fake_call(&f, FAKE_JAVA, fake_scope(&f, 0, 2, 3)); /* its outermost method is another */
+	fake_ret(&f);
+	r = find(&f, 4, 0);
+	assert_int_equal(r.n, 1);
+	assert_int_equal(r.scope[0].method_id, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_prologue_belongs_to_the_compiled_method),
+		cmocka_unit_test(test_code_without_inlining_is_sure),
+		cmocka_unit_test(test_loop_takes_nearest_inside),
+		cmocka_unit_test(test_blind_loop_is_the_common_ancestor),
+		cmocka_unit_test(test_blind_loop_goes_to_the_one_hidden_callee),
+		cmocka_unit_test(test_own_loop_is_not_given_to_a_callee),
+		cmocka_unit_test(test_return_addresses),
+		cmocka_unit_test(test_extra_records),
+		cmocka_unit_test(test_falls_back_without_bytes),
+		cmocka_unit_test(test_other_blobs),
+		cmocka_unit_test(test_foreign_chains_are_not_used),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

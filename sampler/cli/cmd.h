@@ -12,10 +12,11 @@ struct cmd {
 };
 
 int cmd_record(int argc, char **argv);
+int cmd_list(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
-const struct cmd *cmd_list(void); /* ends with a NULL name */
+const struct cmd *cmd_table(void); /* ends with a NULL name */
 
 #endif

@@ -61,7 +61,7 @@ static void print_overview(void)
 	       "  jsampler -p PID                    sample until Ctrl-C\n"
 	       "  jsampler -p PID -d 30 > f.folded   30 seconds, folded stacks\n\n",
 	       JS_VERSION);
-	for (const struct cmd *c = cmd_list(); c->name; c++)
+	for (const struct cmd *c = cmd_table(); c->name; c++)
 		if (c->summary)
 			printf("  jsampler %-10s %s\n", c->name, c->summary);
 	printf("\n`jsampler help record` lists the options.\n");

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sampler/cli/java_main.h"
+#include "sampler/session/java_main.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"

@@ -9,13 +9,14 @@
 
 static const struct cmd cmds[] = {
 	{"record", "sample running processes, or a command", cmd_record},
+	{"list", "JVMs on this host", cmd_list},
 	{"snapshot", NULL, cmd_snapshot},
 	{"replay", NULL, cmd_replay},
 	{"help", "what there is, and how to use it", cmd_help},
 	{NULL, NULL, NULL},
 };
 
-const struct cmd *cmd_list(void)
+const struct cmd *cmd_table(void)
 {
 	return cmds;
 }

@@ -1,4 +1,4 @@
-#include "sampler/cli/java_main.h"
+#include "sampler/session/java_main.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-#ifndef JS_CLI_JAVA_MAIN_H
-#define JS_CLI_JAVA_MAIN_H
+#ifndef JS_SESSION_JAVA_MAIN_H
+#define JS_SESSION_JAVA_MAIN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,143 @@
+#include "sampler/session/inspect.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/session/java_main.h"
+#include "sampler/session/view.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/base/text.h"
+#include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/target/proc.h"
+
+enum { MAX_CGROUP = 1 << 16, ID_SHOWN = 12, ID_LEN = 64 };
+
+/* A run of 64 hex digits is how every container engine writes an id. */
+static const char *find_id(const char *s)
+{
+	size_t run = 0;
+
+	for (; *s; s++) {
+		run = isxdigit((unsigned char)*s) ? run + 1 : 0;
+		if (run == ID_LEN)
+			return s - ID_LEN + 1;
+	}
+	return NULL;
+}
+
+static bool copy_between(const char *s, const char *before, const char *stop, char *dst, size_t size)
+{
+	const char *p = strstr(s, before);
+
+	if (!p)
+		return false;
+	p += strlen(before);
+	snprintf(dst, size, "%.*s", (int)strcspn(p, stop), p);
+	return dst[0] != '\0';
+}
+
+void inspect_container(const char *cgroup, char *dst, size_t size)
+{
+	const char *id = find_id(cgroup);
+
+	dst[0] = '\0';
+	if (id)
+		snprintf(dst, size, "%.*s", ID_SHOWN, id);
+	else if (!copy_between(cgroup, "/lxc/", "/\n", dst, size) &&
+		 !copy_between(cgroup, "/lxc.payload.", "/\n", dst, size))
+		copy_between(cgroup, "systemd-nspawn@", ".\n", dst, size);
+}
+
+static void read_container(struct proc *p, struct inspection *i)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	char raw[80];
+	size_t len;
+
+	if (proc_read(p, "cgroup", MAX_CGROUP, &text, &len) < 0)
+		return;
+	inspect_container(text, raw, sizeof(raw));
+	text_sanitise(i->container, sizeof(i->container), raw, strlen(raw));
+}
+
+static void read_main(struct proc *p, struct inspection *i)
+{
+	CLEANUP(free_at_exit) char *cmdline = NULL;
+	char main[512];
+	size_t len;
+
+	if (proc_cmdline(p, &cmdline, &len) == 0 && java_main(cmdline, len, main, sizeof(main)))
+		text_sanitise(i->main, sizeof(i->main), main, strlen(main));
+}
+
+static uint64_t uptime_s(struct proc *p)
+{
+	struct timespec now;
+	uint64_t started = proc_start_ticks(p) / (uint64_t)sysconf(_SC_CLK_TCK);
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec > started ? (uint64_t)now.tv_sec - started : 0;
+}
+
+static bool exe_is_java(struct proc *p)
+{
+	char exe[4096];
+	const char *base;
+
+	if (proc_exe(p, exe, sizeof(exe)) < 0)
+		return proc_comm(p, proc_pid(p), exe, sizeof(exe)) == 0 && strcmp(exe, "java") == 0;
+	base = strrchr(exe, '/');
+	return strncmp(base ? base + 1 : exe, "java", 4) == 0;
+}
+
+static void read_jvm(struct proc *p, struct inspection *i)
+{
+	const char *release;
+	struct view *v = NULL;
+
+	if (view_open(p, (struct unwinder_options){0}, &v, NULL) < 0) {
+		i->jvm = exe_is_java(p) ? INSPECT_JVM_CLOSED : INSPECT_NO_JVM;
+		return;
+	}
+	view_find_jvm(v);
+	if (v->jvm == JVM_READY) {
+		i->jvm = INSPECT_JVM;
+		release = hotspot_version(v->hs)->release;
+		text_sanitise(i->release, sizeof(i->release), release, strlen(release));
+	} else if (v->jvm != JVM_ABSENT) {
+		i->jvm = INSPECT_JVM_CLOSED;
+	}
+	view_close(v);
+}
+
+int inspect_process(pid_t pid, struct inspection *ret)
+{
+	struct inspection i = {.pid = pid};
+	enum log_level level = log_get_level();
+	struct proc_status st;
+	struct proc *p;
+	int r = proc_open(pid, &p, NULL);
+
+	if (r < 0)
+		return r;
+	if (proc_status(p, &st) == 0) {
+		i.uid = st.euid;
+		i.ns_pid = st.ns_pid;
+	}
+	i.uptime_s = uptime_s(p);
+	log_set_level(LOG_LEVEL_QUIET);
+	read_jvm(p, &i);
+	log_set_level(level);
+	if (i.jvm != INSPECT_NO_JVM) {
+		read_main(p, &i);
+		read_container(p, &i);
+	}
+	proc_close(p);
+	*ret = i;
+	return 0;
+}

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "sampler/unwind/row_cache.h"
+#include "sampler/unwind/pc_cache.h"
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/validate.h"
 #include "sampler/unwind/walker.h"
@@ -105,7 +105,7 @@ static uint32_t saves_rbp_at(struct walker *w, const struct code *c, uint64_t pc
 
 /* In front of `limit`, where the frame is complete: what is still to be pushed is missing. */
 static bool follow_to_limit(struct walker *w, const struct code *c, uint64_t limit,
-	struct row_entry *e)
+	struct pc_entry *e)
 {
 	struct flow_options o = options_of(w, c, PROLOGUE_BUDGET);
 
@@ -141,7 +141,7 @@ static uint64_t find_prologue_end(struct walker *w, const struct code *c, uint64
 	return 0;
 }
 
-static bool classify_prologue(struct walker *w, const struct code *c, struct row_entry *e)
+static bool classify_prologue(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	uint64_t off = e->pc - c->begin, end;
 
@@ -172,7 +172,7 @@ static bool leaves_frame(struct walker *w, uint64_t target)
 	return c && c->kind != BLOB_DEOPT && c->kind != BLOB_EXCEPTION && c->kind != BLOB_UPCALL;
 }
 
-static bool classify_epilogue(struct walker *w, const struct code *c, struct row_entry *e)
+static bool classify_epilogue(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	struct flow_options o = options_of(w, c, EPILOGUE_BUDGET);
 
@@ -183,7 +183,7 @@ static bool classify_epilogue(struct walker *w, const struct code *c, struct row
 	       || (e->row.end == FLOW_TAIL && leaves_frame(w, e->row.target_pc));
 }
 
-static void classify(struct walker *w, const struct code *c, struct row_entry *e)
+static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	if (c->kind == BLOB_MH_INTRINSIC || c->frame_size < 2)
 		e->cls = ROW_RETURN_ON_TOP;
@@ -228,14 +228,14 @@ static bool step_body(struct walker *w, const struct code *c)
 
 static int step_leaf(struct walker *w, const struct code *c)
 {
-	struct row_entry *e;
+	struct pc_entry *e;
 	bool hit;
 
 	if (step_static_call(w, c)) {
 		walker_pop(w);
 		return STEP_MORE;
 	}
-	e = row_cache_get(w->rows, walker_pc(w), c->id, &hit);
+	e = pc_cache_get(w->rows, walker_pc(w), c->id, &hit);
 	if (!hit)
 		classify(w, c, e);
 	if (e->cls == ROW_RETURN_ON_TOP && step_top(w))

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "sampler/unwind/row_cache.h"
+#include "sampler/unwind/pc_cache.h"
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/validate.h"
 #include "sampler/unwind/walker.h"
@@ -26,7 +26,7 @@ static bool in_method_entry(const struct walker *w, const struct code *c)
 	return name && strstr(name, "method entry point");
 }
 
-static void classify(struct walker *w, const struct code *c, struct row_entry *e)
+static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	const struct hs_interp_layout *l = hs_interp_layout(w->hs);
 	struct flow_options o = {
@@ -226,12 +226,12 @@ int step_interp(struct walker *w)
 {
 	uint32_t id = hs_code_find(w->hs, walker_pc(w));
 	const struct code *c = hs_code(w->hs, id);
-	struct row_entry *e;
+	struct pc_entry *e;
 	bool hit;
 
 	if (!c)
 		return WALK_NO_BLOB;
-	e = row_cache_get(w->rows, walker_pc(w), id, &hit);
+	e = pc_cache_get(w->rows, walker_pc(w), id, &hit);
 	if (!hit)
 		classify(w, c, e);
 	if (e->cls == ROW_FLOW && (step_building(w, &e->row) || step_exit(w, &e->row)))

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "sampler/unwind/row_cache.h"
+#include "sampler/unwind/pc_cache.h"
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/validate.h"
 #include "sampler/unwind/walker.h"
@@ -18,10 +18,10 @@ static const struct flow_row *find_row(struct walker *w, const struct code *c)
 		.hi = c->end,
 		.budget = STUB_BUDGET,
 	};
-	struct row_entry *e;
+	struct pc_entry *e;
 	bool hit;
 
-	e = row_cache_get(w->rows, walker_pc(w), c->id, &hit);
+	e = pc_cache_get(w->rows, walker_pc(w), c->id, &hit);
 	if (!hit) {
 		flow_follow(w->flow, &o, walker_pc(w), &e->row);
 		e->cls = ROW_FLOW;

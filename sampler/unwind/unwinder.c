@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sampler/unwind/flow.h"
-#include "sampler/unwind/row_cache.h"
+#include "sampler/unwind/pc_cache.h"
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/walker.h"
 #include "symbolizer/hotspot/code.h"
@@ -33,7 +33,7 @@ struct unwinder *unwinder_new(struct modmap *maps, struct hotspot *hs, struct me
 	u->w.hs = hs;
 	u->w.arch = arch_host();
 	u->w.flow = flow_new();
-	u->w.rows = row_cache_new();
+	u->w.rows = pc_cache_new();
 	if (!u->w.flow || !u->w.rows) {
 		unwinder_free(u);
 		return NULL;
@@ -51,7 +51,7 @@ void unwinder_free(struct unwinder *u)
 	if (!u)
 		return;
 	flow_free(u->w.flow);
-	row_cache_free(u->w.rows);
+	pc_cache_free(u->w.rows);
 	free(u->w.frames);
 	free(u);
 }

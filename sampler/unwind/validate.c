@@ -1,6 +1,6 @@
 #include "sampler/unwind/validate.h"
 
-#include "sampler/unwind/row_cache.h"
+#include "sampler/unwind/pc_cache.h"
 #include "sampler/unwind/walker.h"
 #include "symbolizer/hotspot/code.h"
 #include "symbolizer/hotspot/hs_arch.h"
@@ -15,7 +15,7 @@ bool is_deopt_handler(const struct code *c, uint64_t pc)
 
 static bool behind_call(struct walker *w, uint64_t pc, uint32_t owner, bool java)
 {
-	uint8_t *verdict = row_cache_verdict(w->rows, pc, owner);
+	uint8_t *verdict = pc_cache_verdict(w->rows, pc, owner);
 	uint8_t before[8];
 	bool ok;
 

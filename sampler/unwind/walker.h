@@ -14,7 +14,7 @@
 
 struct hotspot;
 struct modmap;
-struct row_cache;
+struct pc_cache;
 
 enum { WALK_MAX_FRAMES = 65536 };
 
@@ -26,7 +26,7 @@ struct walker {
 	struct modmap *maps;
 	struct hotspot *hs; /* NULL: not a JVM */
 	struct flow *flow;
-	struct row_cache *rows;
+	struct pc_cache *rows;
 	const struct arch *arch;
 
 	struct mem *mem; /* the copied stack over the live memory */

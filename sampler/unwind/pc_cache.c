@@ -1,4 +1,4 @@
-#include "sampler/unwind/row_cache.h"
+#include "sampler/unwind/pc_cache.h"
 
 #include <stdlib.h>
 
@@ -12,24 +12,24 @@ struct verdict {
 	uint8_t value;
 };
 
-struct row_cache {
-	struct row_entry row[ROWS];
+struct pc_cache {
+	struct pc_entry row[ROWS];
 	struct verdict verdict[VERDICTS];
 };
 
-struct row_cache *row_cache_new(void)
+struct pc_cache *pc_cache_new(void)
 {
-	return calloc(1, sizeof(struct row_cache));
+	return calloc(1, sizeof(struct pc_cache));
 }
 
-void row_cache_free(struct row_cache *c)
+void pc_cache_free(struct pc_cache *c)
 {
 	free(c);
 }
 
-struct row_entry *row_cache_get(struct row_cache *c, uint64_t pc, uint32_t code_id, bool *hit)
+struct pc_entry *pc_cache_get(struct pc_cache *c, uint64_t pc, uint32_t code_id, bool *hit)
 {
-	struct row_entry *e = &c->row[hash_u64(pc) % ROWS];
+	struct pc_entry *e = &c->row[hash_u64(pc) % ROWS];
 
 	*hit = e->pc == pc && e->code_id == code_id;
 	e->pc = pc;
@@ -37,7 +37,7 @@ struct row_entry *row_cache_get(struct row_cache *c, uint64_t pc, uint32_t code_
 	return e;
 }
 
-uint8_t *row_cache_verdict(struct row_cache *c, uint64_t pc, uint32_t owner)
+uint8_t *pc_cache_verdict(struct pc_cache *c, uint64_t pc, uint32_t owner)
 {
 	struct verdict *v = &c->verdict[hash_u64(pc) % VERDICTS];
 

@@ -1,5 +1,5 @@
-#ifndef JS_UNWIND_ROW_CACHE_H
-#define JS_UNWIND_ROW_CACHE_H
+#ifndef JS_UNWIND_PC_CACHE_H
+#define JS_UNWIND_PC_CACHE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,22 +17,22 @@ enum row_class {
 	ROW_STATIC_CALL, /* in the stub of a static call, which the method itself calls */
 };
 
-struct row_entry {
+struct pc_entry {
 	uint64_t pc;
 	uint32_t code_id;
 	uint8_t cls; /* enum row_class */
 	struct flow_row row;
 };
 
-struct row_cache;
+struct pc_cache;
 
-struct row_cache *row_cache_new(void); /* NULL: out of memory */
-void row_cache_free(struct row_cache *c);
+struct pc_cache *pc_cache_new(void); /* NULL: out of memory */
+void pc_cache_free(struct pc_cache *c);
 
 /* The entry of this pc; *hit says whether it was there. If not, the caller fills in cls and row. */
-struct row_entry *row_cache_get(struct row_cache *c, uint64_t pc, uint32_t code_id, bool *hit);
+struct pc_entry *pc_cache_get(struct pc_cache *c, uint64_t pc, uint32_t code_id, bool *hit);
 
 /* Verdicts "stands behind a call instruction", by (pc, owner). 0: unknown, else 1 no, 2 yes. */
-uint8_t *row_cache_verdict(struct row_cache *c, uint64_t pc, uint32_t owner);
+uint8_t *pc_cache_verdict(struct pc_cache *c, uint64_t pc, uint32_t owner);
 
 #endif

@@ -1,0 +1,297 @@
+#include "sampler/engine/engine_perf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/engine/perf_explain.h"
+#include "sampler/engine/perf_msg.h"
+#include "sampler/engine/sample_queue.h"
+#include "sampler/engine/stack_size.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/target/proc.h"
+
+enum {
+	QUEUE_BYTES = 32 << 20, /* about 2,000 samples of 16 KiB */
+	DEADLINE_EVERY = 64, /* messages between looks at the clock */
+};
+
+struct engine_perf {
+	struct engine base;
+	struct proc *proc; /* borrowed */
+	struct perf_attach *attach;
+	struct sample_queue *queue;
+	struct perf_drain *drain;
+	/* As it was when opened: the drain thread owns the attachment later. */
+	bool no_kernel;
+	const char *attachment;
+	bool started, greeted; /* greeted: the sink knows the threads that were there before */
+	uint64_t samples;
+	uint32_t threads;
+};
+
+static struct engine_perf *self(struct engine *e)
+{
+	return (struct engine_perf *)e;
+}
+
+static const struct engine_perf *self_const(const struct engine *e)
+{
+	return (const struct engine_perf *)e;
+}
+
+/* --- Opening */
+
+static void perf_close(struct engine *e)
+{
+	struct engine_perf *p = self(e);
+
+	if (!p)
+		return;
+	perf_drain_close(p->drain);
+	perf_attach_close(p->attach);
+	sample_queue_free(p->queue);
+	free(p);
+}
+
+static int check_period(const struct perf_event_spec *event, uint64_t period, struct err *err)
+{
+	if (!period)
+		return err_set(err, -EINVAL, "event '%s': a period of 0", event->name);
+	if (event->clock && period < PERF_CLOCK_MIN_PERIOD_NS)
+		return err_set(err, -EINVAL,
+			       "a period of %llu ns: the kernel's timer allows no less than %d "
+			       "(-F %d)",
+			       (unsigned long long)period, PERF_CLOCK_MIN_PERIOD_NS,
+			       1000000000 / PERF_CLOCK_MIN_PERIOD_NS);
+	return 0;
+}
+
+static int open_parts(struct engine_perf *p, const struct engine_options *o,
+		      enum perf_attach_mode mode, struct err *err)
+{
+	struct stack_size first;
+	struct perf_config c = {.period = o->period, .kernel = o->kernel};
+	int r = perf_event_find(o->event ? o->event : "cpu", &c.event, err);
+
+	if (r < 0)
+		return r;
+	r = check_period(&c.event, o->period, err);
+	if (r < 0)
+		return r;
+	stack_size_init(&first, o->stack_bytes, PERF_STACK_MAX);
+	c.stack_bytes = first.now;
+	r = perf_attach_open(p->proc, &c, mode, &p->attach, err);
+	if (r < 0)
+		return r;
+	p->threads = (uint32_t)perf_attach_threads(p->attach);
+	p->no_kernel = o->kernel && perf_attach_config(p->attach)->exclude_kernel;
+	p->attachment = perf_attach_mode(p->attach) == PERF_ATTACH_CPUS ? "cpu events with filter"
+									: "thread x cpu events";
+	p->queue = sample_queue_new(QUEUE_BYTES);
+	if (!p->queue)
+		return err_set(err, -ENOMEM, "out of memory");
+	return perf_drain_new(p->proc, p->attach, p->queue, o->stack_bytes, &p->drain, err);
+}
+
+int engine_perf_open(struct proc *proc, const struct engine_options *o, enum perf_attach_mode mode,
+		     struct engine **ret, struct err *err)
+{
+	struct engine_perf *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	p->base.ops = &engine_perf_ops;
+	p->proc = proc;
+	r = open_parts(p, o, mode, err);
+	if (r < 0) {
+		perf_close(&p->base);
+		return r;
+	}
+	*ret = &p->base;
+	return 0;
+}
+
+static int perf_open_auto(struct proc *proc, const struct engine_options *o, struct engine **ret,
+			  struct err *err)
+{
+	return engine_perf_open(proc, o, PERF_ATTACH_AUTO, ret, err);
+}
+
+static int perf_start(struct engine *e, struct err *err)
+{
+	struct engine_perf *p = self(e);
+	int r;
+
+	if (p->started)
+		return err_set(err, -EALREADY, "sampling has been started before");
+	perf_attach_enable(p->attach);
+	r = perf_drain_start(p->drain, err);
+	p->started = r == 0;
+	return r;
+}
+
+/* --- Delivery */
+
+static void tell_thread(struct engine_perf *p, const struct engine_sink *sink, pid_t tid)
+{
+	char comm[16];
+
+	if (sink->thread && proc_comm(p->proc, tid, comm, sizeof(comm)) >= 0)
+		sink->thread(sink->ctx, proc_pid(p->proc), tid, comm);
+}
+
+static void greet(struct engine_perf *p, const struct engine_sink *sink)
+{
+	pid_t *tids;
+	size_t n;
+
+	if (p->greeted)
+		return;
+	p->greeted = true;
+	if (proc_tasks(p->proc, &tids, &n) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		tell_thread(p, sink, tids[i]);
+	free(tids);
+}
+
+static void deliver_sample(struct engine_perf *p, const struct engine_sink *sink,
+			   const struct perf_msg_sample *m)
+{
+	const uint64_t *kernel = (const uint64_t *)(m + 1);
+	const struct raw_sample s = {
+		.pid = m->head.pid,
+		.tid = m->head.tid,
+		.time_ns = m->time_ns,
+		.weight = m->weight,
+		.state = THREAD_RUNNING,
+		.has_user = m->has_user,
+		.regs = m->regs,
+		.stack_addr = m->stack_addr,
+		.stack = (const uint8_t *)(kernel + m->n_kernel),
+		.stack_len = m->stack_len,
+		.stack_cut = m->stack_cut,
+		.kernel = kernel,
+		.n_kernel = m->n_kernel,
+	};
+
+	p->samples++;
+	sink->sample(sink->ctx, &s);
+}
+
+/* Messages come from this process's own drain thread: their lengths are true. */
+static void deliver(struct engine_perf *p, const struct engine_sink *sink, const struct perf_msg *m)
+{
+	switch ((enum perf_msg_kind)m->kind) {
+	case PERF_MSG_SAMPLE:
+		deliver_sample(p, sink, (const struct perf_msg_sample *)m);
+		break;
+	case PERF_MSG_THREAD:
+		if (sink->thread)
+			sink->thread(sink->ctx, m->pid, m->tid, m->comm);
+		break;
+	case PERF_MSG_FORK:
+		tell_thread(p, sink, m->tid);
+		break;
+	case PERF_MSG_EXIT:
+		if (sink->thread_exit)
+			sink->thread_exit(sink->ctx, m->pid, m->tid);
+		break;
+	case PERF_MSG_EXEC:
+		if (sink->exec)
+			sink->exec(sink->ctx, m->pid);
+		break;
+	case PERF_MSG_MAPPED:
+		if (sink->mapped)
+			sink->mapped(sink->ctx, m->pid);
+		break;
+	}
+}
+
+/* True: the deadline has come. */
+static bool deliver_queued(struct engine_perf *p, const struct engine_sink *sink, uint64_t deadline)
+{
+	const struct perf_msg *m;
+	size_t len;
+
+	for (unsigned n = 1; (m = sample_queue_peek(p->queue, &len)); n++) {
+		deliver(p, sink, m);
+		sample_queue_release(p->queue);
+		if (deadline && n % DEADLINE_EVERY == 0 && clock_monotonic_ns() >= deadline)
+			return true;
+	}
+	return deadline && clock_monotonic_ns() >= deadline;
+}
+
+static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns,
+		    struct err *err)
+{
+	struct engine_perf *p = self(e);
+
+	if (!p->started)
+		return err_set(err, -EINVAL, "sampling has not been started");
+	greet(p, sink);
+	for (;;) {
+		/* Asked before the queue is looked at: nothing is pushed after it. */
+		bool done = perf_drain_done(p->drain);
+
+		if (deliver_queued(p, sink, deadline_ns))
+			return 0;
+		if (done)
+			return 0;
+		perf_drain_wait(p->drain, deadline_ns);
+	}
+}
+
+static void perf_stop(struct engine *e)
+{
+	perf_drain_stop(self(e)->drain);
+}
+
+/* --- Facts */
+
+static struct engine_stats perf_stats(const struct engine *e)
+{
+	const struct engine_perf *p = self_const(e);
+	struct perf_drain_stats d = perf_drain_stats(p->drain);
+	struct engine_stats s = {
+		.samples = p->samples,
+		.lost_ring = d.lost_ring + d.lost_samples,
+		.lost_queue = d.lost_queue,
+		.throttled = d.throttled,
+		.stack_bytes = d.stack_bytes,
+		.no_kernel = p->no_kernel,
+		.threads = p->threads,
+		.attachment = p->attachment,
+	};
+
+	s.lost = s.lost_ring + s.lost_queue;
+	if (d.throttled)
+		s.max_sample_rate =
+			(uint64_t)perf_sysctl("perf_event_max_sample_rate", 100000);
+	return s;
+}
+
+struct perf_drain_stats engine_perf_drain_stats(const struct engine *e)
+{
+	return perf_drain_stats(self_const(e)->drain);
+}
+
+static bool perf_target_ended(const struct engine *e)
+{
+	return perf_drain_stats(self_const(e)->drain).target_ended;
+}
+
+const struct engine_ops engine_perf_ops = {
+	.name = "perf",
+	.open = perf_open_auto,
+	.start = perf_start,
+	.run = perf_run,
+	.stop = perf_stop,
+	.stats = perf_stats,
+	.target_ended = perf_target_ended,
+	.close = perf_close,
+};

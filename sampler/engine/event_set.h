@@ -1,0 +1,61 @@
+#ifndef JS_ENGINE_EVENT_SET_H
+#define JS_ENGINE_EVENT_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/engine/perf_attr.h"
+#include "symbolizer/base/vec.h"
+
+struct proc;
+
+/* One opened event. */
+struct event_fd {
+	int fd;
+	uint32_t cpu; /* index into the set's CPUs */
+};
+
+/* A thread that appeared while its process was being attached to: it may have inherited events from
+ * the thread that made it, besides those opened for it. */
+struct event_suspect {
+	pid_t tid;
+	uint64_t id; /* an event opened for it */
+};
+
+/* Sampling events of one size of stack copy. Zero-initialise; event_set_done(). */
+struct event_set {
+	VEC(struct event_fd) events;
+	VEC(struct event_suspect) suspects;
+	pid_t *known; /* sorted: threads that were attached to */
+	size_t n_known;
+};
+
+/* Where events go. */
+struct event_target {
+	struct proc *proc;
+	const struct perf_config *config;
+	const int *cpus; /* numbers of the CPUs */
+	const int *ring_fds; /* the event of each CPU that owns the ring */
+	size_t n_cpus;
+	int filter_fd; /* CPU-wide events only */
+};
+
+/* One event a CPU, with the filter. */
+int event_set_open_cpus(struct event_set *s, const struct event_target *t);
+
+/*
+ * One event a (thread, CPU) for every thread that is not known yet; threads are listed again until
+ * no new one appears. `enable`: at once. -ESRCH: no thread is left. Call it again to catch up.
+ */
+int event_set_open_threads(struct event_set *s, const struct event_target *t, bool enable);
+
+void event_set_enable(const struct event_set *s);
+void event_set_disable(const struct event_set *s);
+/* Sums of what the events counted and of the records lost. */
+void event_set_read(const struct event_set *s, bool has_lost, uint64_t *ret_count,
+		    uint64_t *ret_lost);
+void event_set_done(struct event_set *s);
+
+#endif

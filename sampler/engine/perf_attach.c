@@ -1,0 +1,488 @@
+#include "sampler/engine/perf_attach.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "sampler/engine/cpu_list.h"
+#include "sampler/engine/event_set.h"
+#include "sampler/engine/perf_explain.h"
+#include "sampler/engine/perf_filter.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/target/proc.h"
+
+enum {
+	RING_MIN = 64 << 10,
+	RING_FIRST = 512 << 10,
+	RING_MAX = 4 << 20,
+	FDS_SPARE = 64, /* for everything else that this program opens */
+};
+
+struct perf_attach {
+	struct proc *proc;
+	struct perf_config config;
+	enum perf_attach_mode mode; /* never AUTO */
+	int filter_fd;
+	int *cpus;
+	size_t n_cpus;
+	int *ring_fds; /* a dummy event a CPU that owns the ring */
+	struct perf_ring *rings;
+	size_t ring_size;
+	struct event_set set;
+	uint64_t lost_before, counted_before; /* of sets that were replaced */
+	bool enabled;
+};
+
+static struct event_target attach_target(const struct perf_attach *a,
+					 const struct perf_config *config)
+{
+	return (struct event_target){
+		.proc = a->proc,
+		.config = config,
+		.cpus = a->cpus,
+		.ring_fds = a->ring_fds,
+		.n_cpus = a->n_cpus,
+		.filter_fd = a->filter_fd,
+	};
+}
+
+/* --- Descriptors */
+
+static uint64_t raise_fd_limit(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+		return 1024;
+	if (l.rlim_cur < l.rlim_max) {
+		struct rlimit want = {l.rlim_max, l.rlim_max};
+
+		if (setrlimit(RLIMIT_NOFILE, &want) == 0)
+			l = want;
+	}
+	return l.rlim_cur;
+}
+
+static int check_budget(struct perf_attach *a, struct err *err)
+{
+	uint64_t limit = raise_fd_limit();
+	pid_t *tids;
+	size_t n;
+	int r = proc_tasks(a->proc, &tids, &n);
+
+	if (r < 0)
+		return perf_explain_open(r, a->proc, &a->config, err);
+	free(tids);
+	if (n * a->n_cpus + a->n_cpus + FDS_SPARE > limit)
+		return perf_explain_budget(n, a->n_cpus, limit, err);
+	return 0;
+}
+
+/* --- Rings */
+
+/* Room for a tenth of a second of one busy CPU. */
+static size_t first_ring_size(const struct perf_config *c)
+{
+	uint64_t rate = c->event.clock && c->period ? 1000000000 / c->period : 1000;
+	uint64_t want = rate * (c->stack_bytes + 512) / 10;
+	size_t size = RING_FIRST;
+
+	while (size < want && size < RING_MAX)
+		size *= 2;
+	return size;
+}
+
+static int open_leader(struct perf_attach *a, size_t i)
+{
+	struct perf_event_attr attr;
+	bool wide = a->mode == PERF_ATTACH_CPUS;
+	pid_t *tids;
+	size_t n;
+	int r;
+
+	perf_attr_leader(&a->config, wide, &attr);
+	if (wide)
+		return perf_open(&attr, -1, a->cpus[i]);
+	/* Any thread will do; the first is the one that lives longest as a rule. */
+	r = proc_tasks(a->proc, &tids, &n);
+	if (r < 0)
+		return r;
+	r = -ESRCH;
+	for (size_t j = 0; j < n && r == -ESRCH; j++)
+		r = perf_open(&attr, tids[j], a->cpus[i]);
+	free(tids);
+	return r;
+}
+
+/* `*mapping`: it was the ring's memory that was refused. */
+static int open_ring(struct perf_attach *a, size_t i, bool *mapping)
+{
+	int fd, r;
+
+	a->config.wakeup_bytes = a->ring_size / 4;
+	fd = open_leader(a, i);
+	*mapping = fd >= 0;
+	if (fd < 0)
+		return fd;
+	r = perf_ring_open(&a->rings[i], fd, a->ring_size);
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	a->ring_fds[i] = fd;
+	return 0;
+}
+
+static void close_rings(struct perf_attach *a)
+{
+	for (size_t i = 0; i < a->n_cpus; i++) {
+		if (a->rings)
+			perf_ring_close(&a->rings[i]);
+		if (a->ring_fds && a->ring_fds[i] >= 0) {
+			close(a->ring_fds[i]);
+			a->ring_fds[i] = -1;
+		}
+	}
+}
+
+static int open_all_rings(struct perf_attach *a, bool *mapping)
+{
+	for (size_t i = 0; i < a->n_cpus; i++) {
+		int r = open_ring(a, i, mapping);
+
+		/* The CPU went away since the list was read. */
+		if (r == -ENODEV && !*mapping && a->n_cpus > 1) {
+			a->cpus[i] = a->cpus[--a->n_cpus];
+			i--;
+			continue;
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int open_rings(struct perf_attach *a, struct err *err)
+{
+	size_t wanted = first_ring_size(&a->config);
+	bool mapping;
+	int r;
+
+	for (a->ring_size = wanted;; a->ring_size /= 2) {
+		r = open_all_rings(a, &mapping);
+		if (r == 0)
+			break;
+		close_rings(a);
+		if ((r != -EPERM && r != -ENOMEM) || !mapping)
+			return perf_explain_open(r, a->proc, &a->config, err);
+		if (a->ring_size <= RING_MIN)
+			return perf_explain_mmap(r, a->ring_size, err);
+	}
+	if (a->ring_size < wanted)
+		log_warn("rings of %zu KiB instead of %zu for each CPU: kernel.perf_event_mlock_kb is "
+			 "%lld; samples may get lost at high rates",
+			 a->ring_size / 1024, wanted / 1024,
+			 (long long)perf_sysctl("perf_event_mlock_kb", 0));
+	return 0;
+}
+
+/* --- Opening */
+
+static int open_cpus_mode(struct perf_attach *a, struct err *err)
+{
+	struct event_target t;
+	int r;
+
+	a->mode = PERF_ATTACH_CPUS;
+	/* A tracepoint's program would be run for everybody who traces it. */
+	if (a->config.event.tracepoint)
+		return err_set(err, -EOPNOTSUPP, "no filter for tracepoints");
+	r = perf_attr_probe(&a->config, -1, a->cpus[0]);
+	if (r < 0)
+		return perf_explain_open(r, a->proc, &a->config, err);
+	a->filter_fd = perf_filter_open(a->proc);
+	if (a->filter_fd < 0)
+		return err_set(err, a->filter_fd, "no eBPF filter here");
+	r = open_rings(a, err);
+	if (r < 0)
+		return r;
+	t = attach_target(a, &a->config);
+	r = event_set_open_cpus(&a->set, &t);
+	return r < 0 ? perf_explain_open(r, a->proc, &a->config, err) : 0;
+}
+
+/* The first thread that can be attached to tells what is possible. */
+static int probe_threads(struct perf_attach *a)
+{
+	pid_t *tids;
+	size_t n;
+	int r = proc_tasks(a->proc, &tids, &n);
+
+	if (r < 0)
+		return r;
+	r = -ESRCH;
+	for (size_t i = 0; i < n && r == -ESRCH; i++)
+		r = perf_attr_probe(&a->config, tids[i], a->cpus[0]);
+	free(tids);
+	return r;
+}
+
+static int open_threads_mode(struct perf_attach *a, struct err *err)
+{
+	struct event_target t;
+	int r;
+
+	a->mode = PERF_ATTACH_THREADS;
+	r = check_budget(a, err);
+	if (r < 0)
+		return r;
+	r = probe_threads(a);
+	if (r < 0)
+		return perf_explain_open(r, a->proc, &a->config, err);
+	r = open_rings(a, err);
+	if (r < 0)
+		return r;
+	t = attach_target(a, &a->config);
+	r = event_set_open_threads(&a->set, &t, false);
+	if (r == -EMFILE)
+		return perf_explain_budget(a->set.n_known, a->n_cpus, raise_fd_limit(), err);
+	return r < 0 ? perf_explain_open(r, a->proc, &a->config, err) : 0;
+}
+
+/* Back to what perf_attach_open() starts from. */
+static void abandon(struct perf_attach *a, const struct perf_config *c)
+{
+	event_set_done(&a->set);
+	close_rings(a);
+	if (a->filter_fd >= 0)
+		close(a->filter_fd);
+	a->filter_fd = -1;
+	a->config = *c;
+}
+
+static int alloc_rings(struct perf_attach *a)
+{
+	a->rings = calloc(a->n_cpus, sizeof(*a->rings));
+	a->ring_fds = malloc(a->n_cpus * sizeof(*a->ring_fds));
+	if (!a->rings || !a->ring_fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->n_cpus; i++)
+		a->ring_fds[i] = -1;
+	return 0;
+}
+
+static int open_any_mode(struct perf_attach *a, const struct perf_config *c,
+			 enum perf_attach_mode mode, struct err *err)
+{
+	struct err why = {0};
+	int r;
+
+	if (mode != PERF_ATTACH_THREADS) {
+		r = open_cpus_mode(a, &why);
+		if (r == 0)
+			return 0;
+		if (mode == PERF_ATTACH_CPUS)
+			return err_set(err, r, "%s", why.msg);
+		log_debug("no events on whole CPUs: %s", why.msg);
+		abandon(a, c);
+	}
+	return open_threads_mode(a, err);
+}
+
+int perf_attach_open(struct proc *proc, const struct perf_config *c, enum perf_attach_mode mode,
+		     struct perf_attach **ret, struct err *err)
+{
+	struct perf_attach *a = calloc(1, sizeof(*a));
+	int r;
+
+	if (!a)
+		return err_set(err, -ENOMEM, "out of memory");
+	a->proc = proc;
+	a->config = *c;
+	a->filter_fd = -1;
+	r = cpu_list_online(&a->cpus, &a->n_cpus);
+	if (r == 0)
+		r = alloc_rings(a);
+	if (r < 0)
+		err_set(err, r, "cannot list the CPUs (/sys/devices/system/cpu/online)");
+	else
+		r = open_any_mode(a, c, mode, err);
+	if (r < 0) {
+		perf_attach_close(a);
+		return r;
+	}
+	*ret = a;
+	return 0;
+}
+
+void perf_attach_close(struct perf_attach *a)
+{
+	if (!a)
+		return;
+	event_set_done(&a->set);
+	close_rings(a);
+	if (a->filter_fd >= 0)
+		close(a->filter_fd);
+	free(a->rings);
+	free(a->ring_fds);
+	free(a->cpus);
+	free(a);
+}
+
+/* --- Use */
+
+static void enable_leaders(const struct perf_attach *a, bool on)
+{
+	for (size_t i = 0; i < a->n_cpus; i++)
+		ioctl(a->ring_fds[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void perf_attach_enable(struct perf_attach *a)
+{
+	struct event_target t = attach_target(a, &a->config);
+
+	enable_leaders(a, true);
+	event_set_enable(&a->set);
+	a->enabled = true;
+	if (a->mode == PERF_ATTACH_THREADS)
+		event_set_open_threads(&a->set, &t, true);
+}
+
+void perf_attach_disable(struct perf_attach *a)
+{
+	event_set_disable(&a->set);
+	enable_leaders(a, false);
+	a->enabled = false;
+}
+
+static void replace_set(struct perf_attach *a, struct event_set *fresh)
+{
+	/* One by one, so that no thread is without events, or has two sets, for long. */
+	for (size_t i = 0; i < fresh->events.n || i < a->set.events.n; i++) {
+		if (i < fresh->events.n && a->enabled)
+			ioctl(fresh->events.v[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		if (i < a->set.events.n)
+			ioctl(a->set.events.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	}
+	event_set_read(&a->set, a->config.features & PERF_CAN_COUNT_LOST, &a->counted_before,
+		       &a->lost_before);
+	event_set_done(&a->set);
+	a->set = *fresh;
+}
+
+int perf_attach_resize(struct perf_attach *a, uint32_t stack_bytes)
+{
+	struct perf_config c = a->config;
+	struct event_target t;
+	struct event_set fresh = {0};
+	int r;
+
+	/* A ring must hold several samples. */
+	if (stack_bytes > a->ring_size / 8)
+		return -ENOSPC;
+	c.stack_bytes = stack_bytes;
+	t = attach_target(a, &c);
+	r = a->mode == PERF_ATTACH_CPUS ? event_set_open_cpus(&fresh, &t)
+					: event_set_open_threads(&fresh, &t, false);
+	if (r < 0) {
+		event_set_done(&fresh);
+		return r;
+	}
+	replace_set(a, &fresh);
+	a->config = c;
+	if (a->mode == PERF_ATTACH_THREADS && a->enabled) {
+		t = attach_target(a, &a->config);
+		event_set_open_threads(&a->set, &t, true);
+	}
+	return 0;
+}
+
+bool perf_attach_accepts(const struct perf_attach *a, const struct perf_record *r)
+{
+	bool suspect = false;
+
+	if (r->pid != proc_pid(a->proc))
+		return false;
+	for (size_t i = 0; i < a->set.suspects.n; i++) {
+		if (a->set.suspects.v[i].tid != r->tid)
+			continue;
+		if (a->set.suspects.v[i].id == r->id)
+			return true;
+		suspect = true;
+	}
+	return !suspect;
+}
+
+void perf_attach_note(struct perf_attach *a, const struct perf_record *r)
+{
+	size_t kept = 0;
+
+	if (r->pid != proc_pid(a->proc))
+		return;
+	/* After exec the one thread left has the leader's id, whoever it was. */
+	for (size_t i = 0; i < a->set.suspects.n; i++)
+		if (!r->exec && a->set.suspects.v[i].tid != r->tid)
+			a->set.suspects.v[kept++] = a->set.suspects.v[i];
+	a->set.suspects.n = kept;
+}
+
+size_t perf_attach_n_rings(const struct perf_attach *a)
+{
+	return a->n_cpus;
+}
+
+struct perf_ring *perf_attach_ring(struct perf_attach *a, size_t i)
+{
+	return &a->rings[i];
+}
+
+int perf_attach_poll_fd(const struct perf_attach *a, size_t i)
+{
+	return a->ring_fds[i];
+}
+
+const struct perf_config *perf_attach_config(const struct perf_attach *a)
+{
+	return &a->config;
+}
+
+enum perf_attach_mode perf_attach_mode(const struct perf_attach *a)
+{
+	return a->mode;
+}
+
+size_t perf_attach_threads(const struct perf_attach *a)
+{
+	size_t n = a->set.n_known;
+	pid_t *tids;
+
+	if (a->mode == PERF_ATTACH_CPUS && proc_tasks(a->proc, &tids, &n) == 0)
+		free(tids);
+	return n;
+}
+
+size_t perf_attach_ring_size(const struct perf_attach *a)
+{
+	return a->ring_size;
+}
+
+uint64_t perf_attach_lost(const struct perf_attach *a)
+{
+	uint64_t lost = a->lost_before, count = 0;
+
+	event_set_read(&a->set, a->config.features & PERF_CAN_COUNT_LOST, &count, &lost);
+	return a->config.features & PERF_CAN_COUNT_LOST ? lost : 0;
+}
+
+uint64_t perf_attach_counted(const struct perf_attach *a)
+{
+	uint64_t lost = 0, count = a->counted_before;
+
+	if (a->mode == PERF_ATTACH_CPUS)
+		return 0;
+	event_set_read(&a->set, a->config.features & PERF_CAN_COUNT_LOST, &count, &lost);
+	return count;
+}

@@ -1,0 +1,64 @@
+#ifndef JS_ENGINE_PERF_ATTACH_H
+#define JS_ENGINE_PERF_ATTACH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/engine/perf_attr.h"
+#include "sampler/engine/perf_record.h"
+#include "sampler/engine/perf_ring.h"
+
+struct err;
+struct proc;
+
+/*
+ * The events on one process, and one ring a CPU that they write to.
+ *
+ * CPUS: one event a CPU, with a filter on the process (perf_filter.h). Few descriptors, every CPU
+ * nanosecond of every thread has the same chance however short the thread lives, nothing is done at
+ * context switches; needs privileges.
+ * THREADS: one event a (thread, CPU), inherited by new threads. Each such event begins with a whole
+ * period before its first sample, so a thread that ends before it used one on a CPU is not seen.
+ */
+struct perf_attach;
+
+enum perf_attach_mode {
+	PERF_ATTACH_AUTO, /* CPUS where it is permitted and possible, else THREADS */
+	PERF_ATTACH_THREADS,
+	PERF_ATTACH_CPUS,
+};
+
+/* `c`: features and exclude_kernel are found out here. Everything is disabled yet. */
+int perf_attach_open(struct proc *proc, const struct perf_config *c, enum perf_attach_mode mode,
+		     struct perf_attach **ret, struct err *err);
+void perf_attach_close(struct perf_attach *a);
+
+void perf_attach_enable(struct perf_attach *a);
+void perf_attach_disable(struct perf_attach *a);
+
+/* New events with another size of the stack copy take over from the present ones, into the same
+ * rings. On failure all stays as it was. */
+int perf_attach_resize(struct perf_attach *a, uint32_t stack_bytes);
+
+size_t perf_attach_n_rings(const struct perf_attach *a);
+struct perf_ring *perf_attach_ring(struct perf_attach *a, size_t i);
+int perf_attach_poll_fd(const struct perf_attach *a, size_t i); /* readable: a quarter is used */
+
+/* Is this sample of the target, and not the second one of a thread that has two sets of events? */
+bool perf_attach_accepts(const struct perf_attach *a, const struct perf_record *r);
+/* To be told of every EXIT and of COMM with exec, for perf_attach_accepts(). */
+void perf_attach_note(struct perf_attach *a, const struct perf_record *r);
+
+const struct perf_config *perf_attach_config(const struct perf_attach *a);
+enum perf_attach_mode perf_attach_mode(const struct perf_attach *a);
+size_t perf_attach_threads(const struct perf_attach *a); /* at the time of attaching */
+size_t perf_attach_ring_size(const struct perf_attach *a);
+
+/* Records that found no room, as the kernel counted them; 0 where it does not (before 6.0). */
+uint64_t perf_attach_lost(const struct perf_attach *a);
+/* Units of the event that the target used, sampled or not; 0: not known (CPUS). */
+uint64_t perf_attach_counted(const struct perf_attach *a);
+
+#endif

@@ -1,0 +1,463 @@
+#include "sampler/engine/perf_drain.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sampler/engine/perf_attach.h"
+#include "sampler/engine/perf_msg.h"
+#include "sampler/engine/sample_queue.h"
+#include "sampler/engine/stack_rest.h"
+#include "sampler/engine/stack_size.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/target/arch.h"
+#include "symbolizer/target/proc.h"
+#include "symbolizer/target/regs_host.h"
+
+enum {
+	PERIOD_MS = 10, /* rings are looked at that often even if none is a quarter full */
+	ALIVE_EVERY = 10, /* rounds between looks at a target without a pidfd */
+	NICE = -10,
+	KERNEL_MAX = 1024, /* kernel.perf_event_max_stack is 127 unless somebody raised it */
+};
+
+/* epoll_event.data of what is no ring. */
+#define TAG_WAKE UINT64_MAX
+#define TAG_END (UINT64_MAX - 1)
+
+struct perf_drain {
+	struct proc *proc;
+	struct perf_attach *attach;
+	struct sample_queue *queue;
+	struct perf_layout layout;
+	struct stack_rest rest;
+	struct stack_size size;
+	uint32_t resize_to; /* asked for by the samples of this round; 0: nothing */
+	bool pushed; /* in this round */
+	bool ended_seen;
+
+	int epoll_fd, wake_fd, pid_fd;
+	pthread_t thread;
+	bool started;
+
+	int ready_fd; /* drain -> consumer */
+	atomic_bool stop, done, ended;
+	_Atomic uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
+	_Atomic uint64_t cut, joined, refused;
+	_Atomic uint32_t stack_bytes;
+};
+
+static void count(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+/* --- Records into messages */
+
+static void push_event(struct perf_drain *d, enum perf_msg_kind kind, const struct perf_record *r)
+{
+	struct perf_msg *m = sample_queue_reserve(d->queue, sizeof(*m));
+
+	if (!m) {
+		count(&d->lost_queue, 1);
+		return;
+	}
+	memset(m, 0, sizeof(*m));
+	m->kind = kind;
+	m->pid = r->pid;
+	m->tid = r->tid;
+	memcpy(m->comm, r->comm, sizeof(m->comm));
+	sample_queue_commit(d->queue, sizeof(*m));
+	d->pushed = true;
+}
+
+static void fill_user(struct perf_msg_sample *m, const struct perf_record *r)
+{
+	uint64_t values[64];
+
+	m->has_user = r->regs != NULL;
+	if (!m->has_user)
+		return;
+	memcpy(values, r->regs, r->n_regs * sizeof(values[0]));
+	regs_host_from_perf(&m->regs, values, r->n_regs);
+	m->stack_addr = arch_sp(arch_host(), &m->regs);
+}
+
+/* Appends the part of the stack that was not copied, if it is to be had. Returns its length. */
+static size_t append_rest(struct perf_drain *d, struct perf_msg_sample *m,
+			  const struct perf_record *r, uint8_t *dst, size_t wanted, uint64_t now)
+{
+	uint64_t end = m->stack_addr + r->stack_dyn;
+	size_t got = stack_rest_read(&d->rest, end, r->stack + r->stack_dyn, dst, wanted, now);
+
+	m->stack_cut = got < wanted || wanted == STACK_REST_MAX;
+	atomic_store_explicit(&d->joined, d->rest.joined, memory_order_relaxed);
+	atomic_store_explicit(&d->refused, d->rest.refused, memory_order_relaxed);
+	return got;
+}
+
+/* How much of the stack lies beyond the copy. */
+static size_t rest_wanted(struct perf_drain *d, const struct perf_msg_sample *m,
+			  const struct perf_record *r, uint64_t now)
+{
+	if (!r->stack_dyn || r->stack_dyn < r->stack_size || r->stack_dyn < STACK_REST_OVERLAP)
+		return 0;
+	return stack_rest_wanted(&d->rest, m->stack_addr + r->stack_dyn, now);
+}
+
+static void push_sample(struct perf_drain *d, const struct perf_record *r)
+{
+	uint64_t kernel[KERNEL_MAX], now = clock_monotonic_ns();
+	size_t n_kernel = perf_record_kernel_chain(r, kernel, KERNEL_MAX);
+	struct perf_msg_sample m = {
+		.head = {.kind = PERF_MSG_SAMPLE, .pid = r->pid, .tid = r->tid},
+		.n_kernel = (uint32_t)n_kernel,
+		.time_ns = r->time,
+		.weight = r->period,
+		.stack_len = r->stack_dyn,
+	};
+	size_t fixed = sizeof(m) + n_kernel * 8 + r->stack_dyn, wanted, got = 0;
+	uint8_t *dst = NULL;
+	uint32_t resize;
+
+	fill_user(&m, r);
+	wanted = m.has_user ? rest_wanted(d, &m, r, now) : 0;
+	resize = stack_size_note(&d->size, r->stack_dyn, wanted > 0, now);
+	if (resize)
+		d->resize_to = resize;
+	if (wanted) {
+		count(&d->cut, 1);
+		m.stack_cut = 1;
+		dst = sample_queue_reserve(d->queue, fixed + wanted);
+		if (dst)
+			got = append_rest(d, &m, r, dst + fixed, wanted, now);
+	}
+	if (!dst)
+		dst = sample_queue_reserve(d->queue, fixed);
+	if (!dst) {
+		count(&d->lost_queue, 1);
+		return;
+	}
+	m.stack_len += got;
+	memcpy(dst, &m, sizeof(m));
+	memcpy(dst + sizeof(m), kernel, n_kernel * 8);
+	if (r->stack_dyn)
+		memcpy(dst + sizeof(m) + n_kernel * 8, r->stack, r->stack_dyn);
+	sample_queue_commit(d->queue, fixed + got);
+	d->pushed = true;
+}
+
+static void take_sample(struct perf_drain *d, const struct perf_record *r)
+{
+	if (perf_attach_accepts(d->attach, r))
+		push_sample(d, r);
+	else
+		count(&d->foreign, 1);
+}
+
+static void take_task(struct perf_drain *d, const struct perf_record *r)
+{
+	if (r->pid != proc_pid(d->proc))
+		return; /* others on the same CPU, and children */
+	if (r->kind == PERF_REC_EXIT || r->exec)
+		perf_attach_note(d->attach, r);
+	if (r->kind == PERF_REC_EXIT) {
+		push_event(d, PERF_MSG_EXIT, r);
+	} else if (r->kind == PERF_REC_FORK) {
+		push_event(d, PERF_MSG_FORK, r);
+	} else if (r->kind == PERF_REC_MMAP) {
+		push_event(d, PERF_MSG_MAPPED, r);
+	} else {
+		if (r->exec)
+			push_event(d, PERF_MSG_EXEC, r);
+		push_event(d, PERF_MSG_THREAD, r);
+	}
+}
+
+static int take_record(void *ctx, const void *bytes, size_t size)
+{
+	struct perf_drain *d = ctx;
+	struct perf_record r;
+
+	if (perf_record_parse(&d->layout, bytes, size, &r) < 0) {
+		count(&d->malformed, 1);
+		return 0;
+	}
+	switch (r.kind) {
+	case PERF_REC_SAMPLE:
+		take_sample(d, &r);
+		break;
+	case PERF_REC_LOST:
+		count(&d->lost_ring, r.lost);
+		break;
+	case PERF_REC_LOST_SAMPLES:
+		count(&d->lost_samples, r.lost);
+		break;
+	case PERF_REC_THROTTLE:
+		count(&d->throttled, 1);
+		break;
+	case PERF_REC_COMM:
+	case PERF_REC_FORK:
+	case PERF_REC_EXIT:
+	case PERF_REC_MMAP:
+		take_task(d, &r);
+		break;
+	case PERF_REC_UNTHROTTLE:
+	case PERF_REC_OTHER:
+		break;
+	}
+	return 0;
+}
+
+/* --- The thread */
+
+static void wake_consumer(struct perf_drain *d)
+{
+	const uint64_t one = 1;
+
+	(void)!write(d->ready_fd, &one, sizeof(one));
+}
+
+static void drain_rings(struct perf_drain *d)
+{
+	d->pushed = false;
+	for (size_t i = 0; i < perf_attach_n_rings(d->attach); i++)
+		if (perf_ring_drain(perf_attach_ring(d->attach, i), take_record, d) == -EBADMSG)
+			count(&d->malformed, 1);
+	if (d->pushed)
+		wake_consumer(d);
+}
+
+static void resize(struct perf_drain *d)
+{
+	uint32_t size = d->resize_to, before = d->size.now;
+	int r = perf_attach_resize(d->attach, size);
+
+	d->resize_to = 0;
+	stack_size_changed(&d->size, size, r == 0, clock_monotonic_ns());
+	if (r == 0) {
+		atomic_store_explicit(&d->stack_bytes, size, memory_order_relaxed);
+		log_info("stack copy: %u bytes instead of %u", size, before);
+	} else {
+		log_info("stack copy stays at %u bytes: %s", before, strerror(-r));
+	}
+}
+
+/* A descriptor that reports an error for ever must not keep the thread awake. */
+static void forget_fd(struct perf_drain *d, const struct epoll_event *e)
+{
+	if (e->data.u64 == TAG_WAKE || e->data.u64 == TAG_END)
+		return;
+	if (e->events & (EPOLLHUP | EPOLLERR))
+		epoll_ctl(d->epoll_fd, EPOLL_CTL_DEL,
+			  perf_attach_poll_fd(d->attach, e->data.u64), NULL);
+}
+
+static void wait_rings(struct perf_drain *d)
+{
+	struct epoll_event events[16];
+	int n = epoll_wait(d->epoll_fd, events, 16, PERIOD_MS);
+
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.u64 == TAG_END)
+			d->ended_seen = true;
+		forget_fd(d, &events[i]);
+	}
+}
+
+static bool target_is_gone(struct perf_drain *d, unsigned round)
+{
+	if (d->pid_fd < 0 && round % ALIVE_EVERY == 0 && !proc_alive(d->proc))
+		d->ended_seen = true;
+	return d->ended_seen;
+}
+
+static void finish(struct perf_drain *d)
+{
+	uint64_t lost;
+
+	perf_attach_disable(d->attach);
+	drain_rings(d);
+	/* The kernel's own count has what no later record could tell any more. The two count the same
+	 * losses; where there is only one, it is that. */
+	lost = perf_attach_lost(d->attach);
+	if (lost > atomic_load_explicit(&d->lost_ring, memory_order_relaxed))
+		atomic_store_explicit(&d->lost_ring, lost, memory_order_relaxed);
+	atomic_store(&d->ended, d->ended_seen);
+	atomic_store(&d->done, true);
+	wake_consumer(d);
+}
+
+static void *drain_main(void *arg)
+{
+	struct perf_drain *d = arg;
+
+	/* Not permitted: then at the priority of everybody. */
+	(void)!setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+	for (unsigned round = 1; !atomic_load(&d->stop) && !target_is_gone(d, round); round++) {
+		wait_rings(d);
+		drain_rings(d);
+		if (d->resize_to)
+			resize(d);
+	}
+	finish(d);
+	return NULL;
+}
+
+/* --- For the owner */
+
+static int watch(struct perf_drain *d, int fd, uint64_t tag)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.u64 = tag};
+
+	return epoll_ctl(d->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
+}
+
+static int open_fds(struct perf_drain *d)
+{
+	int r;
+
+	d->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	d->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	d->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (d->epoll_fd < 0 || d->wake_fd < 0 || d->ready_fd < 0)
+		return -errno;
+	/* Linux 5.3; before it, the process is looked for. */
+	d->pid_fd = (int)syscall(SYS_pidfd_open, proc_pid(d->proc), 0);
+	r = watch(d, d->wake_fd, TAG_WAKE);
+	if (r == 0 && d->pid_fd >= 0)
+		r = watch(d, d->pid_fd, TAG_END);
+	for (size_t i = 0; r == 0 && i < perf_attach_n_rings(d->attach); i++)
+		r = watch(d, perf_attach_poll_fd(d->attach, i), i);
+	return r;
+}
+
+int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_queue *q,
+		   uint32_t first_stack_bytes, struct perf_drain **ret, struct err *err)
+{
+	struct perf_drain *d = calloc(1, sizeof(*d));
+	int r;
+
+	if (!d)
+		return err_set(err, -ENOMEM, "out of memory");
+	d->proc = proc;
+	d->attach = attach;
+	d->queue = q;
+	d->layout = perf_attr_layout();
+	d->rest.proc = proc;
+	d->epoll_fd = d->wake_fd = d->pid_fd = d->ready_fd = -1;
+	stack_size_init(&d->size, first_stack_bytes, (uint32_t)(perf_attach_ring_size(attach) / 8));
+	d->size.now = perf_attach_config(attach)->stack_bytes;
+	atomic_init(&d->stack_bytes, d->size.now);
+	r = open_fds(d);
+	if (r < 0) {
+		perf_drain_close(d);
+		return err_set(err, r, "cannot watch the perf rings: %s", strerror(-r));
+	}
+	*ret = d;
+	return 0;
+}
+
+int perf_drain_start(struct perf_drain *d, struct err *err)
+{
+	sigset_t all, before;
+	int r;
+
+	/* Signals are for the threads of others. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&d->thread, NULL, drain_main, d);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r)
+		return err_set(err, -r, "cannot start a thread: %s", strerror(r));
+	pthread_setname_np(d->thread, "jsampler-drain");
+	d->started = true;
+	return 0;
+}
+
+void perf_drain_stop(struct perf_drain *d)
+{
+	const uint64_t one = 1;
+	int saved = errno;
+
+	atomic_store(&d->stop, true);
+	(void)!write(d->wake_fd, &one, sizeof(one));
+	errno = saved;
+}
+
+bool perf_drain_done(const struct perf_drain *d)
+{
+	return atomic_load(&d->done);
+}
+
+static int ms_until(uint64_t until_ns)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (!until_ns)
+		return -1;
+	if (until_ns <= now)
+		return 0;
+	return until_ns - now > 3600000000000 ? 3600000 : (int)((until_ns - now) / 1000000) + 1;
+}
+
+void perf_drain_wait(struct perf_drain *d, uint64_t until_ns)
+{
+	struct pollfd p = {.fd = d->ready_fd, .events = POLLIN};
+	uint64_t n;
+
+	/* The counter stays up from a push to the read here, so none goes unnoticed. */
+	if (sample_queue_empty(d->queue) && !perf_drain_done(d))
+		poll(&p, 1, ms_until(until_ns));
+	(void)!read(d->ready_fd, &n, sizeof(n));
+}
+
+struct perf_drain_stats perf_drain_stats(const struct perf_drain *d)
+{
+	return (struct perf_drain_stats){
+		.lost_ring = d->lost_ring,
+		.lost_samples = d->lost_samples,
+		.lost_queue = d->lost_queue,
+		.throttled = d->throttled,
+		.foreign = d->foreign,
+		.malformed = d->malformed,
+		.cut = d->cut,
+		.rest_joined = d->joined,
+		.rest_refused = d->refused,
+		.stack_bytes = d->stack_bytes,
+		.target_ended = d->ended,
+	};
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void perf_drain_close(struct perf_drain *d)
+{
+	if (!d)
+		return;
+	if (d->started) {
+		perf_drain_stop(d);
+		pthread_join(d->thread, NULL);
+	}
+	close_fd(d->epoll_fd);
+	close_fd(d->wake_fd);
+	close_fd(d->pid_fd);
+	close_fd(d->ready_fd);
+	stack_rest_done(&d->rest);
+	free(d);
+}

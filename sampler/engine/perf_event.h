@@ -1,0 +1,30 @@
+#ifndef JS_ENGINE_PERF_EVENT_H
+#define JS_ENGINE_PERF_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+/* Events by the names that `perf list` prints. */
+struct perf_event_spec {
+	uint32_t type; /* PERF_TYPE_* */
+	uint64_t config;
+	bool clock; /* counts ns of CPU time by a timer of the kernel: min_period applies */
+	bool hardware; /* needs counters that virtual machines often lack */
+	bool tracepoint;
+	char name[64]; /* as it was asked for */
+	char unit[64]; /* what one unit of period and weight is: "ns", "cycles", "page-faults" */
+};
+
+/*
+ * A timer event does not fire more often than every 10,000 ns
+ * (perf_swevent_start_hrtimer() in linux/kernel/events/core.c).
+ */
+enum { PERF_CLOCK_MIN_PERIOD_NS = 10000 };
+
+/* "cpu", hardware, software, cache, `subsystem:tracepoint` or rHEX. -EINVAL: unknown. */
+int perf_event_find(const char *name, struct perf_event_spec *ret, struct err *err);
+
+#endif

@@ -1,0 +1,127 @@
+#include "sampler/engine/sample_queue.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/*
+ * Messages lie one behind the other in a ring, each behind a header of 8 bytes. One that does not
+ * fit before the end of the ring starts at its beginning; a header with SKIP fills the gap.
+ * `head` and `tail` count bytes for ever.
+ */
+enum { HEADER = 8, START_OVER = 1 << 20 };
+#define SKIP UINT64_MAX
+
+struct sample_queue {
+	uint8_t *data;
+	size_t size;
+	/* Each side's own position on a cache line of its own. */
+	_Alignas(64) _Atomic uint64_t head; /* written by the producer */
+	uint64_t pending; /* where the message being written begins */
+	_Alignas(64) _Atomic uint64_t tail; /* written by the consumer */
+};
+
+struct sample_queue *sample_queue_new(size_t bytes)
+{
+	struct sample_queue *q;
+
+	if (bytes < 4096 || bytes & (bytes - 1))
+		return NULL;
+	q = aligned_alloc(64, (sizeof(*q) + 63) / 64 * 64);
+	if (!q)
+		return NULL;
+	memset(q, 0, sizeof(*q));
+	/* Pages that were never needed are never there. */
+	q->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (q->data == MAP_FAILED) {
+		free(q);
+		return NULL;
+	}
+	q->size = bytes;
+	return q;
+}
+
+void sample_queue_free(struct sample_queue *q)
+{
+	if (!q)
+		return;
+	munmap(q->data, q->size);
+	free(q);
+}
+
+static size_t padded(size_t len)
+{
+	return HEADER + ((len + 7) & ~(size_t)7);
+}
+
+static void put_header(struct sample_queue *q, uint64_t pos, uint64_t value)
+{
+	memcpy(q->data + (pos & (q->size - 1)), &value, sizeof(value));
+}
+
+void *sample_queue_reserve(struct sample_queue *q, size_t len)
+{
+	uint64_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
+	uint64_t tail = atomic_load_explicit(&q->tail, memory_order_acquire);
+	size_t at = head & (q->size - 1), skip = 0;
+
+	if (len > q->size / 4)
+		return NULL;
+	/* While the consumer keeps up the same memory is used over and over, and the rest of the
+	 * ring is never touched. */
+	if (q->size - at < padded(len) || (head == tail && at >= START_OVER && at >= padded(len)))
+		skip = q->size - at;
+	if (head + skip + padded(len) - tail > q->size)
+		return NULL;
+	if (skip)
+		put_header(q, head, SKIP);
+	q->pending = head + skip;
+	return q->data + (q->pending & (q->size - 1)) + HEADER;
+}
+
+void sample_queue_commit(struct sample_queue *q, size_t len)
+{
+	put_header(q, q->pending, len);
+	atomic_store_explicit(&q->head, q->pending + padded(len), memory_order_release);
+}
+
+static uint64_t get_header(const struct sample_queue *q, uint64_t pos)
+{
+	uint64_t v;
+
+	memcpy(&v, q->data + (pos & (q->size - 1)), sizeof(v));
+	return v;
+}
+
+const void *sample_queue_peek(struct sample_queue *q, size_t *ret_len)
+{
+	uint64_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
+	uint64_t head = atomic_load_explicit(&q->head, memory_order_acquire);
+	uint64_t len;
+
+	if (head == tail)
+		return NULL;
+	len = get_header(q, tail);
+	if (len == SKIP) {
+		tail += q->size - (tail & (q->size - 1));
+		atomic_store_explicit(&q->tail, tail, memory_order_release);
+		len = get_header(q, tail);
+	}
+	*ret_len = len;
+	return q->data + (tail & (q->size - 1)) + HEADER;
+}
+
+void sample_queue_release(struct sample_queue *q)
+{
+	uint64_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
+
+	atomic_store_explicit(&q->tail, tail + padded(get_header(q, tail)), memory_order_release);
+}
+
+bool sample_queue_empty(const struct sample_queue *q)
+{
+	return atomic_load_explicit(&q->head, memory_order_acquire) ==
+	       atomic_load_explicit(&q->tail, memory_order_acquire);
+}

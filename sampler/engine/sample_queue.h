@@ -1,0 +1,31 @@
+#ifndef JS_ENGINE_SAMPLE_QUEUE_H
+#define JS_ENGINE_SAMPLE_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A bounded queue of messages between two threads: one pushes, one pops, neither waits for the
+ * other. Full: the push fails, and the pusher counts it as lost.
+ */
+struct sample_queue;
+
+struct sample_queue *sample_queue_new(size_t bytes); /* a power of two; NULL: out of memory */
+void sample_queue_free(struct sample_queue *q);
+
+/*
+ * Producer. Room for a message of `len` bytes, 8-byte aligned, in one piece; NULL: full, or longer
+ * than a quarter of the queue. It appears to the consumer with the commit, which may make it
+ * shorter. One reservation at a time; one that is not committed is as if it never was.
+ */
+void *sample_queue_reserve(struct sample_queue *q, size_t len);
+void sample_queue_commit(struct sample_queue *q, size_t len);
+
+/* Consumer. The oldest message, NULL: none. It stays until sample_queue_release(). */
+const void *sample_queue_peek(struct sample_queue *q, size_t *ret_len);
+void sample_queue_release(struct sample_queue *q);
+
+bool sample_queue_empty(const struct sample_queue *q); /* either side */
+
+#endif

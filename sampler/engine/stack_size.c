@@ -1,0 +1,90 @@
+#include "sampler/engine/stack_size.h"
+
+#include <string.h>
+
+static const uint32_t sizes[] = {8192, 16384, 32768, 65528};
+
+enum {
+	N_SIZES = sizeof(sizes) / sizeof(sizes[0]),
+	WINDOW = 256, /* samples that count as recent */
+	ENOUGH = 64, /* samples before anything is decided */
+	CUT_SHARE = 50, /* grow at more than 1 in 50 */
+	CALM_SAMPLES = 2000,
+	DEEP_SHARE = 200, /* shrink at less than 1 in 200 */
+};
+#define CALM_NS UINT64_C(30000000000)
+
+static uint32_t larger(const struct stack_size *s)
+{
+	for (int i = 0; i < N_SIZES; i++)
+		if (sizes[i] > s->now && sizes[i] <= s->max)
+			return sizes[i];
+	return 0;
+}
+
+static uint32_t smaller(const struct stack_size *s)
+{
+	for (int i = N_SIZES - 1; i >= 0; i--)
+		if (sizes[i] < s->now)
+			return sizes[i];
+	return 0;
+}
+
+void stack_size_init(struct stack_size *s, uint32_t first, uint32_t max)
+{
+	memset(s, 0, sizeof(*s));
+	s->max = max < sizes[N_SIZES - 1] ? max : sizes[N_SIZES - 1];
+	/* A size that was asked for is the least that is wanted. */
+	s->has_shrunk = first != 0;
+	s->now = first ? (first + 7) & ~7u : 16384;
+	if (s->now > s->max)
+		s->now = s->max & ~7u;
+}
+
+static void start_over(struct stack_size *s, uint64_t now_ns)
+{
+	s->seen = s->cut = s->calm = s->deep = 0;
+	s->since_ns = now_ns;
+}
+
+uint32_t stack_size_note(struct stack_size *s, uint64_t used, bool cut, uint64_t now_ns)
+{
+	if (s->stays)
+		return 0;
+	if (!s->since_ns)
+		s->since_ns = now_ns;
+	if (s->seen == WINDOW) {
+		s->seen /= 2;
+		s->cut /= 2;
+	}
+	s->seen++;
+	s->cut += cut;
+	s->calm++;
+	s->deep += used > s->now / 2;
+	if (s->seen >= ENOUGH && s->cut * CUT_SHARE > s->seen)
+		return larger(s);
+	if (s->calm >= CALM_SAMPLES && now_ns - s->since_ns >= CALM_NS) {
+		bool shallow = s->deep * DEEP_SHARE < s->calm;
+
+		s->calm = s->deep = 0;
+		s->since_ns = now_ns;
+		/* Once: a target that goes to and fro is better off with the larger size. */
+		if (shallow && !s->has_shrunk)
+			return smaller(s);
+	}
+	return 0;
+}
+
+void stack_size_changed(struct stack_size *s, uint32_t size, bool ok, uint64_t now_ns)
+{
+	start_over(s, now_ns);
+	if (!ok) {
+		s->stays = true;
+		return;
+	}
+	if (size < s->now)
+		s->has_shrunk = size <= sizes[0];
+	else
+		s->has_shrunk = true;
+	s->now = size;
+}

@@ -1,0 +1,173 @@
+/*
+ * What the perf engine is tested on: `engine_load SCENARIO [THREADS] [SECONDS]`.
+ * Prints "ready" when its threads run. Ends after SECONDS or when stdin is closed.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static atomic_bool over;
+static volatile unsigned long sink;
+
+static unsigned long now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (unsigned long)t.tv_sec * 1000000000ul + (unsigned long)t.tv_nsec;
+}
+
+static void burn(unsigned long ns)
+{
+	unsigned long end = now_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
+
+	while (now_ns(CLOCK_THREAD_CPUTIME_ID) < end)
+		for (int i = 0; i < 2000; i++)
+			sink += (unsigned long)i;
+}
+
+static void *spin(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&over))
+		for (int i = 0; i < 10000; i++)
+			sink += (unsigned long)i;
+	return NULL;
+}
+
+/* Runs 0.2 ms at a time. */
+static void *bursts(void *arg)
+{
+	unsigned seed = (unsigned)(unsigned long)arg + 1;
+
+	while (!atomic_load(&over)) {
+		struct timespec pause = {0, 100000 + rand_r(&seed) % 400000};
+
+		burn(200000);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+static void *idle(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&over))
+		sleep(1);
+	return NULL;
+}
+
+static void *burn_3ms(void *arg)
+{
+	(void)arg;
+	burn(3000000);
+	return NULL;
+}
+
+/* Makes threads that live for 3 ms of CPU time. */
+static void *churn(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&over)) {
+		pthread_t t;
+
+		if (pthread_create(&t, NULL, burn_3ms, NULL) == 0)
+			pthread_join(t, NULL);
+	}
+	return NULL;
+}
+
+static __attribute__((noinline)) unsigned long deep(int n)
+{
+	volatile char room[200];
+
+	room[n % 200] = (char)n;
+	if (n > 0)
+		return deep(n - 1) + (unsigned long)room[n % 200];
+	burn(2000000);
+	return sink;
+}
+
+static void *recurse(void *arg)
+{
+	int depth = (int)(long)arg;
+
+	while (!atomic_load(&over))
+		sink += deep(depth);
+	return NULL;
+}
+
+static void start(void *(*fn)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 1 << 20);
+	if (pthread_create(&t, &attr, fn, arg)) {
+		perror("pthread_create");
+		exit(1);
+	}
+}
+
+static void run_for(double seconds)
+{
+	struct pollfd p = {0, POLLIN, 0};
+
+	puts("ready");
+	fflush(stdout);
+	poll(&p, 1, (int)(seconds * 1000));
+	atomic_store(&over, true);
+}
+
+static void fork_burner(double seconds)
+{
+	if (fork() == 0) {
+		alarm((unsigned)seconds + 1);
+		burn((unsigned long)(seconds * 1e9));
+		_exit(0);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "spin";
+	int threads = argc > 2 ? atoi(argv[2]) : 2;
+	double seconds = argc > 3 ? atof(argv[3]) : 10;
+
+	for (int i = 0; i < threads; i++) {
+		if (!strcmp(what, "spin") || !strcmp(what, "fork") || !strcmp(what, "exec"))
+			start(spin, NULL);
+		else if (!strcmp(what, "burst"))
+			start(bursts, (void *)(long)i);
+		else if (!strcmp(what, "churn"))
+			start(churn, NULL);
+		else if (!strcmp(what, "deep"))
+			start(recurse, (void *)200L);
+		else if (!strcmp(what, "deeper"))
+			start(recurse, (void *)1500L);
+		else if (!strcmp(what, "many")) /* 8 of them run */
+			start(i < 8 ? bursts : idle, (void *)(long)i);
+		else if (strcmp(what, "idle"))
+			return 2;
+	}
+	if (!strcmp(what, "idle"))
+		for (int i = 0; i < threads; i++)
+			start(idle, NULL);
+	if (!strcmp(what, "fork"))
+		fork_burner(seconds);
+	if (!strcmp(what, "exec")) {
+		run_for(seconds / 3);
+		execl("/proc/self/exe", "engine_load", "spin", "1", "60", NULL);
+		return 1;
+	}
+	run_for(seconds);
+	return 0;
+}

@@ -1,0 +1,13 @@
+foreach(shape osr osr-int deep deep-int truncated huge huge-int exceptions exceptions-int overflow unload
+    handles deopt thread-names hostile-names forbidden-names jni jni-int jni-bare redefine frame-pointers c1
+    one-heap compile-all)
+  js_integration_test(shapes.17.${shape} 90 shapes.py --jdk 17 ${shape})
+endforeach()
+foreach(shape osr deep huge exceptions overflow unload handles deopt thread-names hostile-names jni jni-bare
+    redefine virtual)
+  js_integration_test(shapes.new.${shape} 90 shapes.py --jdk 25,21 ${shape})
+endforeach()
+js_integration_sanitized(shapes.17.deopt)
+js_integration_sanitized(shapes.17.hostile-names)
+js_integration_sanitized(shapes.17.unload)
+js_integration_sanitized(shapes.new.virtual)

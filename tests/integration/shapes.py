@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""Profiles the programs in tests/java/shapes: stacks of the shapes that break profilers.
+
+Every shape has threads whose stacks must be complete, free of [unknown] and in the order that the
+program's source says. tests/java/shapes/README.md says what covers what.
+
+usage: shapes.py [--jdk 17] [--list] [-v] SHAPE...
+Exit status: 0 all hold, 1 not, 77 when the JDK asked for is not here.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import unicodedata
+import zipfile
+
+import jvm
+
+SUFFIX = re.compile(r"_\[[01jik]\]$")
+
+
+class Shape:
+    """One program and what must hold of its threads' stacks (frames root first, no suffixes)."""
+
+    def __init__(self, main, expect, flags=(), args=(), options=(), threads=r"shape-", since=0, folder="shapes",
+                 complete=99.9, slack=0.001, prepare=None, check=None, freq=499, warmup=2):
+        self.main, self.expect, self.flags, self.args = main, expect, list(flags), list(args)
+        self.options, self.threads, self.since, self.folder = list(options), re.compile(threads), since, folder
+        self.complete, self.slack, self.prepare, self.check = complete, slack, prepare, check
+        self.freq, self.warmup = freq, warmup
+
+
+def in_order(frames, *wanted):
+    """What of `wanted` is missing, taken as a subsequence of frames; None: nothing."""
+    rest = iter(frames)
+    for w in wanted:
+        if not any(f == w for f in rest):
+            return "no %s (in this order: %s)" % (w, ", ".join(wanted))
+    return None
+
+
+def under(*wanted):
+    return lambda frames: in_order(frames, "java/lang/Thread.run", *wanted)
+
+
+def count(frames, name, n):
+    have = frames.count(name)
+    return None if have == n else "%d frames of %s, not %d" % (have, name, n)
+
+
+def deep(frames):
+    if "Deep.bottom" in frames:
+        return in_order(frames, "java/lang/Thread.run", "Deep.run", "Deep.down", "Deep.bottom") or \
+            count(frames, "Deep.down", 10001)
+    return in_order(frames, "java/lang/Thread.run", "Deep.run")
+
+
+def deopt(frames):
+    if "Deopt$Round.spin" not in frames:
+        return in_order(frames, "java/lang/Thread.run")
+    names = ["Deopt$Round." + m for m in ("run", "outer", "inner", "spin")]
+    bad = in_order(frames, "java/lang/Thread.run", *names)
+    for n in names:
+        bad = bad or count(frames, n, 1)
+    return bad
+
+
+def huge(frames):
+    bad = in_order(frames, "java/lang/Thread.run", "Huge.run")
+    if not bad and "Shape.burn" in frames:
+        outer = "HugeLocals.wide" if "HugeLocals.wide" in frames else "HugeLive.many"
+        bad = in_order(frames, "Huge.run", outer, "Leaf.leaf", "Shape.burn")
+    return bad
+
+
+def jni(frames):
+    if "Shape.burn" not in frames and "Java_Jni_nativeBurn" not in frames:
+        return None
+    rounds = 6 if "Jni.run" in frames else 3
+    bad = in_order(frames, "java/lang/Thread.run", "Jni.run") if rounds == 6 else in_order(frames, "Jni.attached")
+    return bad or count(frames, "Jni.down", rounds) or count(frames, "Jni.up", rounds) or \
+        count(frames, "Java_Jni_step", rounds)
+
+
+def unload(frames):
+    numbers = {m.group(1) for f in frames for m in [re.match(r"Gen(\d+)\.[abc]\1$", f)] if m}
+    strange = [f for f in frames if f.startswith("Gen") and not re.match(r"Gen(\d+)\.([abc])\1$", f)]
+    letters = "".join(f[f.index(".") + 1] for f in frames if re.match(r"Gen\d+\.", f))
+    if strange or len(numbers) > 1:
+        return "names of different generations: %s %s" % (strange, sorted(numbers))
+    if not "abc".startswith(letters):
+        return "order of calls " + letters
+    return in_order(frames, "java/lang/Thread.run")
+
+
+def virtual(frames):
+    n = frames.count("Virtual.yielding")
+    if "[frozen]" in frames or "Virtual.work" not in frames or n == 0:
+        return None
+    return None if n in (21, 4) else "%d frames of Virtual.yielding, not 21 or 4" % n
+
+
+def handles(frames):
+    bad = in_order(frames, "java/lang/Thread.run", "Handles.run")
+    if not bad and "Handles.work" in frames:
+        bad = in_order(frames, "Handles.run", "Handles.once", "Handles.work")
+    return bad
+
+
+def is_harmless(text):
+    """Nothing that moves a terminal's cursor, reverses text or breaks a line."""
+    bidi = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+    return not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or unicodedata.bidirectional(c) in bidi
+                   or c == "\ufffd" for c in text)
+
+
+def names_check(folded):
+    """On the whole output: every frame harmless."""
+    return ["not harmless: %r" % f[:80] for frames, _ in folded for f in frames if not is_harmless(f)]
+
+
+def thread_names(folded):
+    bad = names_check(folded)
+    roots = {jvm.thread_of(frames)[0] for frames, _ in folded}
+    wanted = ["shape-a name with blanks", "shape-semi:colon:", "shape-new?line 5", "shape-tab?here", "shape-same",
+              "shape-äöü-日本語-😀", "shape-</script><b>\"'&", "shape-esc?[31mred", "shape-bidi?gnp.exe"]
+    bad += ["no thread named %r" % w for w in wanted if w not in roots]
+    if not any(r and r.startswith("shape-very-long-abcdefghijklmnopqrstuvwxyz") for r in roots):
+        bad.append("the long name is cut")
+    return bad + (["seen: %s" % sorted(str(r)[:40] for r in roots)] if bad else [])
+
+
+def hostile_names(folded):
+    bad = names_check(folded)
+    text = {SUFFIX.sub("", f) for frames, _ in folded for f in frames}
+    for w in ("with blank 3.with blank 3", "new?line 17.new?line 17", "日本語😀.日本語😀"):
+        if w not in text:
+            bad.append("no frame %r" % w)
+    return bad
+
+
+def forbidden_names(folded):
+    text = {SUFFIX.sub("", f) for frames, _ in folded for f in frames}
+    return hostile_names(folded) + ([] if "semi:colon.semi:colon" in text else ["no frame 'semi:colon.semi:colon'"])
+
+
+def build_library(jdk, shape, unwind_tables=True):
+    """The C half of Jni.java, without frame pointers; without unwind tables too if asked."""
+    source = jvm.ROOT / "tests/java/shapes/jni_shapes.c"
+    out = jvm.build_dir() / "java" / ("libshapes-%d-%d.so" % (jdk.major, unwind_tables))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    include = jdk.home / "include"
+    if not (include / "jni.h").exists():
+        print("skipped: no jni.h in", jdk.home)
+        sys.exit(jvm.SKIP)
+    if not out.exists() or out.stat().st_mtime < source.stat().st_mtime:
+        flags = [] if unwind_tables else ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
+        subprocess.run([os.environ.get("CC", "gcc"), "-O2", "-g0", "-fomit-frame-pointer", "-fPIC", "-shared",
+                        *flags, "-I%s" % include, "-I%s/linux" % include, "-o", str(out), str(source),
+                        "-pthread"], check=True)
+    shape.flags.append("-Dshapes.library=%s" % out)
+
+
+def build_library_bare(jdk, shape):
+    build_library(jdk, shape, unwind_tables=False)
+
+
+def build_agent_jar(jdk, shape):
+    out = jvm.build_dir() / "java" / ("redefine-%d.jar" % jdk.major)
+    manifest = "Manifest-Version: 1.0\nPremain-Class: Redefine\nCan-Redefine-Classes: true\n\n"
+    with zipfile.ZipFile(out, "w") as z:
+        z.writestr("META-INF/MANIFEST.MF", manifest)
+    shape.flags.append("-javaagent:%s" % out)
+
+
+DEEP = ["--depth", "65536"]
+DEOPT = ["-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Deopt$Round::inner"]
+SHAPES = {
+    "osr": Shape("Osr", under("Osr.once")),
+    "osr-int": Shape("Osr", under("Osr.once"), flags=["-Xint"]),
+    "deep": Shape("Deep", deep, options=DEEP, freq=99),
+    "deep-int": Shape("Deep", deep, options=DEEP, freq=99, flags=["-Xint"]),
+    "truncated": Shape("Deep", lambda f: None if len(f) <= 2049 and "[truncated]" in f else
+                       "%d frames, root %s" % (len(f), f[:1]), freq=99, complete=0),
+    "huge": Shape("Huge", huge, flags=["-XX:-DontCompileHugeMethods"], warmup=4),
+    "huge-int": Shape("Huge", huge, flags=["-Xint"]),
+    "exceptions": Shape("Exceptions", under("Exceptions.run")),
+    "exceptions-int": Shape("Exceptions", under("Exceptions.run"), flags=["-Xint"]),
+    "overflow": Shape("Overflow", under("Overflow.run"), options=DEEP, freq=199, complete=99.5),
+    "unload": Shape("Unload", unload, flags=["-XX:ReservedCodeCacheSize=12m", "-Xmx64m"], complete=99.5),
+    "handles": Shape("Handles", handles, flags=["-XX:-BackgroundCompilation"]),
+    "deopt": Shape("Deopt", deopt, flags=DEOPT, complete=99.5),
+    "thread-names": Shape("ThreadNames", under(), threads=r"shape-a", check=thread_names),
+    "hostile-names": Shape("HostileNames", under("HostileNames.run"), check=hostile_names),
+    "forbidden-names": Shape("HostileNames", under("HostileNames.run"), args=["999", "forbidden"],
+                             flags=["-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"],
+                             check=forbidden_names),
+    "jni": Shape("Jni", jni, prepare=build_library),
+    "jni-int": Shape("Jni", jni, prepare=build_library, flags=["-Xint"]),
+    # Without tables the walk may resynchronise; what it names must be right all the same.
+    "jni-bare": Shape("Jni", lambda f: None, prepare=build_library_bare, complete=0),
+    "redefine": Shape("Redefine", under("Redefine.run"), prepare=build_agent_jar),
+    "virtual": Shape("Virtual", virtual, threads=r".", since=21, folder="shapes21", complete=0),
+    "frame-pointers": Shape("Osr", under("Osr.once"), flags=["-XX:+PreserveFramePointer"]),
+    "c1": Shape("Handles", handles, flags=["-XX:TieredStopAtLevel=1"]),
+    "one-heap": Shape("Handles", handles, flags=["-XX:-SegmentedCodeCache", "-Xshare:off"]),
+    "compile-all": Shape("Exceptions", under("Exceptions.run"), flags=["-Xcomp"], warmup=6),
+}
+
+
+class Result:
+    def __init__(self, shape, folded):
+        self.samples = self.complete = self.unknown = self.wrong = 0
+        self.examples = []
+        for frames, n in folded:
+            name, _, frames = jvm.thread_of(frames)
+            if name is not None and shape.threads.match(name):
+                self.add(shape, frames, n)
+
+    def add(self, shape, frames, n):
+        self.samples += n
+        complete = jvm.is_complete(frames) or "[frozen]" in frames[:4]
+        self.complete += n if complete else 0
+        bad = None
+        if complete:
+            bad = shape.expect([SUFFIX.sub("", f) for f in frames])
+            self.wrong += n if bad else 0
+        if any(SUFFIX.sub("", f) == "[unknown]" for f in frames):
+            self.unknown += n
+            bad = bad or "[unknown]"
+        if not complete and shape.complete:
+            bad = "not complete"
+        if bad:
+            text = ";".join(frames)
+            self.examples.append((n, bad, text if len(text) < 1200 else text[:300] + " ... " + text[-800:]))
+
+    def failures(self, shape):
+        bad = []
+        percent = 100 * self.complete / max(1, self.samples)
+        if self.samples < 100:
+            bad.append("only %d samples" % self.samples)
+        if percent < shape.complete:
+            bad.append("complete %.3f %%, bar %.1f" % (percent, shape.complete))
+        if self.wrong > shape.slack * self.samples:
+            bad.append("%d stacks against the source's order of calls" % self.wrong)
+        if self.unknown and shape.complete:
+            bad.append("%d stacks with [unknown]" % self.unknown)
+        return bad
+
+
+def run_shape(name, jdk, verbose):
+    shape = SHAPES[name]
+    if jdk.major < shape.since:
+        print("%s: needs JDK %d" % (name, shape.since))
+        return []
+    classes = jvm.compile_java(jdk, shape.folder)
+    if shape.prepare:
+        shape.prepare(jdk, shape)
+    with jvm.Jvm(jdk, classes, shape.main, shape.args, ["-XX:+UseSerialGC"] + shape.flags) as java:
+        java.wait_ready()
+        try:
+            java.proc.wait(shape.warmup)
+            return ["the program ended"]
+        except subprocess.TimeoutExpired:
+            pass
+        r = jvm.record(java.pid, "-d", 3, "-F", shape.freq, "--threads", *shape.options)
+        if java.proc.poll() is not None:
+            return ["the program ended while it was recorded"]
+    if verbose:
+        print(r.messages)
+    result = Result(shape, r.folded)
+    bad = result.failures(shape) + (shape.check(r.folded)[:10] if shape.check else [])
+    print("%-16s JDK %d: samples %d, complete %d, wrong %d, unknown %d%s" % (
+        name, jdk.major, result.samples, result.complete, result.wrong, result.unknown,
+        "" if not bad else "  FAILED: " + "; ".join(bad)))
+    if bad or verbose:
+        for n, why, stack in sorted(result.examples, reverse=True)[:5]:
+            print("  %d %s\n    %s" % (n, why, stack))
+    sys.stdout.flush()
+    return bad
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--jdk")
+    p.add_argument("--list", action="store_true")
+    p.add_argument("-v", "--verbose", action="store_true")
+    p.add_argument("shapes", nargs="*", metavar="SHAPE", help="all without one")
+    o = p.parse_args()
+    if o.list:
+        print("\n".join(SHAPES))
+        return 0
+    unknown = set(o.shapes) - set(SHAPES)
+    if unknown:
+        p.error("no shape named %s (--list)" % ", ".join(sorted(unknown)))
+    jdk = jvm.pick_jdk(o.jdk)
+    failed = [name for name in o.shapes or SHAPES if run_shape(name, jdk, o.verbose)]
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+#ifndef JS_RESOLVE_NAMER_H
+#define JS_RESOLVE_NAMER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampler/model/named_profile.h"
+#include "sampler/profile/named_builder.h"
+#include "sampler/resolve/resolver.h"
+#include "symbolizer/base/buf.h"
+
+/* Inside of resolve: what naming one key needs. */
+struct namer {
+	const struct resolver_sources *s;
+	const struct resolver_options *o;
+	struct named_builder *b;
+	struct buf name, system; /* scratch */
+	uint32_t *functions; /* by method id; UINT32_MAX: not yet made */
+	uint32_t n_functions;
+	uint32_t *mappings; /* by DSO id; UINT32_MAX: not yet made */
+	uint32_t n_mappings;
+};
+
+/* What became of a key. */
+struct named_frame {
+	uint32_t location; /* UINT32_MAX: out of memory */
+	uint8_t exactness; /* of a compiled Java method; else EXACTNESS_COUNT */
+};
+
+struct named_frame namer_native(struct namer *n, const struct frame_key *key);
+struct named_frame namer_kernel(struct namer *n, const struct frame_key *key);
+struct named_frame namer_anon(struct namer *n, const struct frame_key *key);
+struct named_frame namer_interpreted(struct namer *n, const struct frame_key *key);
+struct named_frame namer_compiled(struct namer *n, const struct frame_key *key);
+struct named_frame namer_stub(struct namer *n, const struct frame_key *key);
+
+/* A frame of one line and nothing but a name. mapping: NULL or "" for none. */
+struct named_frame namer_plain(struct namer *n, const char *name, enum named_kind kind,
+			       const char *mapping);
+struct named_frame namer_unknown(struct namer *n);
+
+/* Where to look for a pc: a return address may be the first byte of what follows the call. */
+static inline uint64_t namer_lookup_pc(const struct frame_key *key)
+{
+	return (uint64_t)key->off - !(key->flags & FRAME_PC_EXACT);
+}
+
+#endif

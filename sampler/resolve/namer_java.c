@@ -1,0 +1,172 @@
+#include <string.h>
+
+#include "sampler/resolve/java_name.h"
+#include "sampler/resolve/namer.h"
+#include "symbolizer/attribution/attribution.h"
+#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/method.h"
+
+static void add_class(struct namer *n, struct buf *b, const char *name)
+{
+	if (n->o->raw_names)
+		buf_add_z(b, name);
+	else
+		java_class_add(b, name);
+}
+
+/* "java/util/HashMap.java": the source file beside its package, as source trees have it. */
+static void add_file(struct buf *b, const struct hs_method *m)
+{
+	const char *slash = strrchr(m->class_name, '/');
+
+	if (!m->source_file)
+		return;
+	if (slash)
+		buf_add(b, m->class_name, slash + 1 - m->class_name);
+	buf_add_z(b, m->source_file);
+}
+
+static uint32_t method_function_new(struct namer *n, const struct hs_method *m)
+{
+	struct buf file = {0};
+	uint32_t f;
+
+	buf_reset(&n->name);
+	buf_reset(&n->system);
+	add_class(n, &n->name, m->class_name);
+	buf_printf(&n->name, ".%s", m->name);
+	buf_printf(&n->system, "%s%s", n->name.data ? n->name.data : "", m->signature);
+	add_file(&file, m);
+	if (n->name.failed || n->system.failed || file.failed)
+		f = UINT32_MAX;
+	else
+		f = named_builder_function(n->b, n->name.data, n->system.data,
+					   file.data ? file.data : "");
+	buf_done(&file);
+	return f;
+}
+
+static uint32_t method_function(struct namer *n, const struct hs_method *m)
+{
+	/* Methods may have come along since the table was made. */
+	if (m->id >= n->n_functions)
+		return method_function_new(n, m);
+	if (n->functions[m->id] == UINT32_MAX)
+		n->functions[m->id] = method_function_new(n, m);
+	return n->functions[m->id];
+}
+
+static const struct hs_method *method_of(const struct namer *n, uint32_t id)
+{
+	if (!n->s->hs || !id || id > hs_method_count(n->s->hs))
+		return NULL;
+	return hs_method(n->s->hs, id);
+}
+
+static const struct code *code_of(const struct namer *n, uint32_t id)
+{
+	if (!n->s->hs || !id || id > hs_code_count(n->s->hs))
+		return NULL;
+	return hs_code(n->s->hs, id);
+}
+
+/* A line in a method; one that could not be read stays unknown, not some neighbour's. */
+static struct named_line method_line(struct namer *n, uint32_t method_id, int32_t bci,
+				     enum named_kind kind)
+{
+	const struct hs_method *m = method_of(n, method_id);
+	struct named_line l = {.bci = bci, .kind = m ? kind : NAMED_UNKNOWN};
+	int line;
+
+	if (!m) {
+		l.function = named_builder_function(n->b, "[unknown]", "", "");
+		return l;
+	}
+	l.function = method_function(n, m);
+	line = m->access_flags & METHOD_NATIVE ? 0 : hs_method_line(n->s->hs, m, bci);
+	l.line = line > 0 ? line : 0;
+	return l;
+}
+
+struct named_frame namer_interpreted(struct namer *n, const struct frame_key *key)
+{
+	struct named_line l = method_line(n, key->id, (int32_t)key->off, NAMED_INTERPRETED);
+	uint32_t m = named_builder_mapping(n->b, "[interpreter]", "");
+
+	return (struct named_frame){named_builder_location(n->b, m, 0, &l, 1), EXACTNESS_COUNT};
+}
+
+static enum named_kind tier_kind(const struct code *c)
+{
+	return c->tier >= TIER_C1_SIMPLE && c->tier <= TIER_C1_FULL ? NAMED_C1 : NAMED_C2;
+}
+
+/* Native methods' wrappers and method handle intrinsics: no scopes, one method. */
+static struct named_frame name_wrapper(struct namer *n, const struct code *c)
+{
+	struct named_line l = method_line(n, c->method_id, -1, NAMED_JAVA_NATIVE);
+	uint32_t m = named_builder_mapping(n->b, "[jit]", "");
+
+	return (struct named_frame){named_builder_location(n->b, m, 0, &l, 1), EXACTNESS_COUNT};
+}
+
+/* The chain at the pc; the compiled method alone where there is none. */
+static void find_chain(struct namer *n, const struct code *c, const struct frame_key *key,
+		       struct attributed *ret)
+{
+	ret->n = 0;
+	if (n->s->attribution)
+		attribution_find(n->s->attribution, c, key->off, !(key->flags & FRAME_PC_EXACT),
+				 ret);
+	if (ret->n && ret->n <= CODE_MAX_SCOPES)
+		return;
+	ret->scope[0] = (struct code_scope){c->method_id, -1};
+	ret->n = 1;
+	ret->exactness = EXACT_APPROXIMATE;
+}
+
+static struct named_frame name_nmethod(struct namer *n, const struct code *c,
+				       const struct frame_key *key)
+{
+	uint32_t m = named_builder_mapping(n->b, "[jit]", "");
+	struct named_line lines[CODE_MAX_SCOPES];
+	struct attributed at;
+
+	find_chain(n, c, key, &at);
+	for (size_t i = 0; i < at.n; i++) {
+		bool outer = i + 1 == at.n;
+
+		lines[i] = method_line(n, at.scope[i].method_id, at.scope[i].bci,
+				       outer ? tier_kind(c) : NAMED_INLINED);
+		lines[i].tier = c->tier > 0 ? c->tier : 0;
+		lines[i].exactness = at.exactness;
+		lines[i].osr = outer && c->osr_bci >= 0;
+	}
+	return (struct named_frame){named_builder_location(n->b, m, 0, lines, at.n), at.exactness};
+}
+
+struct named_frame namer_compiled(struct namer *n, const struct frame_key *key)
+{
+	const struct code *c = code_of(n, key->id);
+
+	if (!c)
+		return namer_unknown(n);
+	if (c->kind == BLOB_NMETHOD)
+		return name_nmethod(n, c, key);
+	if (c->kind == BLOB_NATIVE || c->kind == BLOB_MH_INTRINSIC)
+		return name_wrapper(n, c);
+	return namer_stub(n, key);
+}
+
+struct named_frame namer_stub(struct namer *n, const struct frame_key *key)
+{
+	const struct code *c = code_of(n, key->id);
+	const char *name = c ? hs_stub_name(n->s->hs, c, (uint64_t)key->off) : NULL;
+
+	if (!name || !*name)
+		name = c && c->name && *c->name ? c->name : NULL;
+	if (!name)
+		return namer_unknown(n);
+	return namer_plain(n, name, NAMED_STUB,
+			   c->kind == BLOB_INTERPRETER ? "[interpreter]" : "[stubs]");
+}

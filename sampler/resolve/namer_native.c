@@ -1,0 +1,131 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "sampler/resolve/namer.h"
+#include "symbolizer/attribution/exactness.h"
+#include "symbolizer/native/demangle.h"
+#include "symbolizer/native/dso.h"
+#include "symbolizer/native/kallsyms.h"
+#include "symbolizer/native/modmap.h"
+#include "symbolizer/native/perfmap.h"
+
+enum {
+	NAME_SIZE = 4096, /* longer C++ names are cut */
+	MAX_INLINED = 32,
+	BUILD_ID_MAX = 64, /* bytes; 20 are usual */
+};
+
+struct named_frame namer_plain(struct namer *n, const char *name, enum named_kind kind,
+			       const char *mapping)
+{
+	struct named_line line = {.bci = -1, .kind = kind};
+	uint32_t m = mapping && *mapping ? named_builder_mapping(n->b, mapping, "") : 0;
+
+	line.function = named_builder_function(n->b, name, "", "");
+	return (struct named_frame){named_builder_location(n->b, m, 0, &line, 1), EXACTNESS_COUNT};
+}
+
+struct named_frame namer_unknown(struct namer *n)
+{
+	return namer_plain(n, "[unknown]", NAMED_UNKNOWN, NULL);
+}
+
+static uint32_t mapping_new(struct namer *n, uint32_t dso_id, const struct dso *dso)
+{
+	char hex[2 * BUILD_ID_MAX + 1] = "";
+	size_t len = 0;
+	const uint8_t *id = dso ? dso_build_id(dso, &len) : NULL;
+
+	for (size_t i = 0; id && i < len && i < BUILD_ID_MAX; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	return named_builder_mapping(n->b, modmap_dso_path(n->s->maps, dso_id), hex);
+}
+
+static uint32_t mapping_of(struct namer *n, uint32_t dso_id, const struct dso *dso)
+{
+	if (dso_id >= n->n_mappings)
+		return mapping_new(n, dso_id, dso);
+	if (n->mappings[dso_id] == UINT32_MAX)
+		n->mappings[dso_id] = mapping_new(n, dso_id, dso);
+	return n->mappings[dso_id];
+}
+
+/* "[libfoo.so]" for a DSO without a symbol there; "[vdso]" has its brackets already. */
+static void dso_text(const char *path, char *dst, size_t size)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	if (!*name)
+		snprintf(dst, size, "[unknown]");
+	else
+		snprintf(dst, size, *name == '[' ? "%s" : "[%s]", name);
+}
+
+static uint32_t native_function(struct namer *n, const char *mangled, const char *file)
+{
+	char name[NAME_SIZE];
+
+	demangle(mangled, name, sizeof(name));
+	return named_builder_function(n->b, name, mangled, file);
+}
+
+/* Inlined functions by DWARF, innermost first; the last one is the symbol's own. */
+static uint32_t native_lines(struct namer *n, struct dso *dso, uint64_t vaddr, const char *symbol,
+			     struct named_line *ret)
+{
+	struct dso_line at[MAX_INLINED];
+	size_t count = n->o->lines ? dso_find_lines(dso, vaddr, at, MAX_INLINED) : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *function = i + 1 < count || !symbol ? at[i].function : symbol;
+
+		if (!function)
+			function = symbol ? symbol : "[unknown]";
+		ret[i] = (struct named_line){
+			.function = native_function(n, function, at[i].file),
+			.line = at[i].line,
+			.bci = -1,
+			.kind = NAMED_NATIVE,
+		};
+	}
+	return count;
+}
+
+struct named_frame namer_native(struct namer *n, const struct frame_key *key)
+{
+	struct named_line lines[MAX_INLINED];
+	uint64_t vaddr = namer_lookup_pc(key);
+	struct dso *dso = n->s->maps ? modmap_dso(n->s->maps, key->id) : NULL;
+	struct dso_symbol symbol = {0};
+	bool found = dso && dso_find_symbol(dso, vaddr, &symbol) == 0;
+	char text[NAME_SIZE];
+	uint32_t count, mapping;
+
+	if (!n->s->maps || !key->id || key->id > modmap_dso_count(n->s->maps))
+		return namer_unknown(n);
+	mapping = mapping_of(n, key->id, dso);
+	count = dso ? native_lines(n, dso, vaddr, found ? symbol.name : NULL, lines) : 0;
+	if (!count) {
+		dso_text(modmap_dso_path(n->s->maps, key->id), text, sizeof(text));
+		lines[0] = (struct named_line){.bci = -1, .kind = NAMED_NATIVE};
+		lines[0].function = found ? native_function(n, symbol.name, "")
+					  : named_builder_function(n->b, text, "", "");
+		count = 1;
+	}
+	return (struct named_frame){
+		named_builder_location(n->b, mapping, vaddr, lines, count), EXACTNESS_COUNT};
+}
+
+struct named_frame namer_kernel(struct namer *n, const struct frame_key *key)
+{
+	const char *name = n->s->kernel ? kallsyms_find(n->s->kernel, namer_lookup_pc(key)) : NULL;
+
+	return namer_plain(n, name ? name : "[kernel]", NAMED_KERNEL, "[kernel]");
+}
+
+struct named_frame namer_anon(struct namer *n, const struct frame_key *key)
+{
+	const char *name = n->s->perfmap ? perfmap_find(n->s->perfmap, namer_lookup_pc(key)) : NULL;
+
+	return name ? namer_plain(n, name, NAMED_NATIVE, "[jit]") : namer_unknown(n);
+}

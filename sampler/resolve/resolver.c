@@ -1,0 +1,259 @@
+#include "sampler/resolve/resolver.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/model/raw_sample.h"
+#include "sampler/profile/profile.h"
+#include "sampler/resolve/namer.h"
+#include "symbolizer/attribution/exactness.h"
+#include "symbolizer/hotspot/method.h"
+#include "symbolizer/native/modmap.h"
+
+enum { MAX_ROOTS = 3, ROOT_TEXT = 512, ROOT_NAME = 400 }; /* longer names are cut */
+
+struct resolve_run {
+	const struct profile *p;
+	struct namer n;
+	struct named_frame *frames; /* by frame number; location 0: not named yet */
+	uint32_t *stacks; /* by stack number, when no root depends on the sample; UINT32_MAX */
+	uint32_t *at; /* locations of the stack at hand */
+	size_t at_cap;
+	uint32_t kernel; /* location of [kernel] */
+};
+
+static struct named_frame name_mark(struct namer *n, enum frame_mark mark)
+{
+	static const char *const texts[] = {
+		[MARK_INCOMPLETE] = "[incomplete]", [MARK_RESYNCHRONISED] = "[resynchronised]",
+		[MARK_FROZEN] = "[frozen]",	    [MARK_TRUNCATED] = "[truncated]",
+		[MARK_DEOPT] = "[deopt]",	    [MARK_STORAGE_LIMIT] = "[storage limit]",
+	};
+
+	if (mark == MARK_KERNEL)
+		return namer_plain(n, "[kernel]", NAMED_KERNEL, "[kernel]");
+	if ((size_t)mark >= sizeof(texts) / sizeof(texts[0]) || !texts[mark])
+		return namer_unknown(n);
+	return namer_plain(n, texts[mark], NAMED_MARK, NULL);
+}
+
+static struct named_frame name_key(struct namer *n, const struct frame_key *key)
+{
+	switch (key->kind) {
+	case FRAME_KERNEL:
+		return namer_kernel(n, key);
+	case FRAME_NATIVE:
+		return namer_native(n, key);
+	case FRAME_ANON:
+		return namer_anon(n, key);
+	case FRAME_INTERPRETED:
+		return namer_interpreted(n, key);
+	case FRAME_COMPILED:
+		return namer_compiled(n, key);
+	case FRAME_STUB:
+		return namer_stub(n, key);
+	case FRAME_MARK:
+		return name_mark(n, (enum frame_mark)key->off);
+	default:
+		return namer_unknown(n);
+	}
+}
+
+static const struct named_frame *frame_of(struct resolve_run *r, uint32_t number)
+{
+	struct named_frame *f = &r->frames[number];
+
+	if (!f->location)
+		*f = name_key(&r->n, profile_frame(r->p, number));
+	return f;
+}
+
+/* Locations of a stack into r->at, room for roots behind them. Kernel frames that may not be named
+ * say nothing one by one: a run of them is one. */
+static int locate(struct resolve_run *r, uint32_t stack, uint32_t *ret_n)
+{
+	const uint32_t *frames;
+	size_t n = profile_stack(r->p, stack, &frames);
+	uint32_t out = 0;
+
+	if (n + MAX_ROOTS > r->at_cap) {
+		uint32_t *at = realloc(r->at, (n + MAX_ROOTS) * 2 * sizeof(*at));
+
+		if (!at)
+			return -ENOMEM;
+		r->at = at;
+		r->at_cap = (n + MAX_ROOTS) * 2;
+	}
+	for (size_t i = 0; i < n; i++) {
+		uint32_t location = frame_of(r, frames[i])->location;
+
+		if (location == UINT32_MAX)
+			return -ENOMEM;
+		if (location == r->kernel && out && r->at[out - 1] == location)
+			continue;
+		r->at[out++] = location;
+	}
+	*ret_n = out;
+	return 0;
+}
+
+/* As people know them from thread dumps where there is such a word. */
+static const char *state_name(uint8_t state)
+{
+	static const char *const names[THREAD_STATES] = {
+		[THREAD_RUNNING] = "running", [THREAD_RUNNABLE] = "runnable",
+		[THREAD_SLEEPING] = "sleeping", [THREAD_MONITOR] = "blocked",
+		[THREAD_WAITING] = "waiting", [THREAD_PARKED] = "parked",
+		[THREAD_NATIVE] = "native",
+	};
+
+	return state < THREAD_STATES && names[state] ? names[state] : "unknown";
+}
+
+static void thread_text(const char *name, int32_t tid, char *dst, size_t size)
+{
+	if (name && *name)
+		snprintf(dst, size, "[%.*s tid=%d]", ROOT_NAME, name, tid);
+	else
+		snprintf(dst, size, "[tid=%d]", tid);
+}
+
+/* Roots behind the n locations there, innermost first: state, thread, process. */
+static uint32_t add_roots(struct resolve_run *r, const struct profile_sample *s, const char *thread,
+			  uint32_t n)
+{
+	const struct resolver_options *o = r->n.o;
+	char text[ROOT_TEXT];
+
+	if (o->state_root) {
+		snprintf(text, sizeof(text), "[%s]", state_name(s->state));
+		r->at[n++] = namer_plain(&r->n, text, NAMED_STATE, NULL).location;
+	}
+	if (o->thread_root && s->tid) {
+		thread_text(thread, s->tid, text, sizeof(text));
+		r->at[n++] = namer_plain(&r->n, text, NAMED_THREAD, NULL).location;
+	}
+	if (o->process_root) {
+		snprintf(text, sizeof(text), "[%.*s pid=%d]", ROOT_NAME,
+			 o->process_name ? o->process_name : "?", s->pid);
+		r->at[n++] = namer_plain(&r->n, text, NAMED_PROCESS, NULL).location;
+	}
+	return n;
+}
+
+static bool has_roots(const struct resolver_options *o)
+{
+	return o->state_root || o->thread_root || o->process_root;
+}
+
+static int stack_of(struct resolve_run *r, const struct profile_sample *s, const char *thread,
+		    uint32_t *ret)
+{
+	bool cached = !has_roots(r->n.o);
+	uint32_t n;
+	int rc;
+
+	if (cached && r->stacks[s->stack] != UINT32_MAX) {
+		*ret = r->stacks[s->stack];
+		return 0;
+	}
+	if ((rc = locate(r, s->stack, &n)))
+		return rc;
+	n = add_roots(r, s, thread, n);
+	*ret = named_builder_stack(r->n.b, r->at, n);
+	if (cached)
+		r->stacks[s->stack] = *ret;
+	return *ret == UINT32_MAX ? -ENOMEM : 0;
+}
+
+/* How surely the innermost user frame was named, if it is compiled code: kernel frames on top of it
+ * (a page fault, an interrupt) leave its pc as exact as before. */
+static void count_exactness(struct resolve_run *r, const struct profile_sample *s)
+{
+	struct named_meta *m = named_builder_meta(r->n.b);
+	const uint32_t *frames;
+	size_t n = profile_stack(r->p, s->stack, &frames);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct frame_key *k = profile_frame(r->p, frames[i]);
+		uint8_t exactness = r->frames[frames[i]].exactness;
+
+		if (k->kind == FRAME_KERNEL || (k->kind == FRAME_MARK && k->off == MARK_KERNEL))
+			continue;
+		if (exactness < EXACTNESS_COUNT) {
+			m->exactness[exactness] += s->count;
+			m->no_record += exactness != EXACT ? s->count : 0;
+		}
+		return;
+	}
+}
+
+static int name_sample(struct resolve_run *r, const struct profile_sample *s)
+{
+	const char *thread = s->tid ? profile_thread_name(r->p, s->pid, s->tid) : NULL;
+	const struct resolver_options *o = r->n.o;
+	struct named_sample out = {
+		.count = s->count, .weight = s->weight, .pid = s->pid, .tid = s->tid};
+	int rc = stack_of(r, s, thread, &out.stack);
+
+	if (rc)
+		return rc;
+	out.thread = named_builder_string(r->n.b, thread ? thread : "");
+	if (o->state_root || s->state != THREAD_RUNNING)
+		out.state = named_builder_string(r->n.b, state_name(s->state));
+	count_exactness(r, s);
+	return named_builder_sample(r->n.b, &out) == UINT32_MAX ? -ENOMEM : 0;
+}
+
+static uint32_t *unset(size_t n)
+{
+	uint32_t *v = malloc((n + 1) * sizeof(*v));
+
+	if (v)
+		memset(v, 0xff, (n + 1) * sizeof(*v));
+	return v;
+}
+
+static int run_init(struct resolve_run *r)
+{
+	struct namer *n = &r->n;
+
+	n->n_functions = n->s->hs ? hs_method_count(n->s->hs) + 1 : 0;
+	n->n_mappings = n->s->maps ? modmap_dso_count(n->s->maps) + 1 : 0;
+	n->functions = unset(n->n_functions);
+	n->mappings = unset(n->n_mappings);
+	r->stacks = unset(profile_stack_count(r->p));
+	r->frames = calloc(profile_frame_count(r->p) + 1, sizeof(*r->frames));
+	if (!n->functions || !n->mappings || !r->stacks || !r->frames)
+		return -ENOMEM;
+	r->kernel = name_mark(n, MARK_KERNEL).location;
+	return 0;
+}
+
+static void run_done(struct resolve_run *r)
+{
+	free(r->n.functions);
+	free(r->n.mappings);
+	buf_done(&r->n.name);
+	buf_done(&r->n.system);
+	free(r->stacks);
+	free(r->frames);
+	free(r->at);
+}
+
+int resolver_name(const struct profile *p, const struct resolver_sources *s,
+		  const struct resolver_options *o, struct named_builder *b)
+{
+	struct resolve_run r = {.p = p, .n = {.s = s, .o = o, .b = b}};
+	int rc = run_init(&r);
+
+	for (size_t i = 0; !rc && i < profile_sample_count(p); i++) {
+		struct profile_sample sample = profile_sample(p, i);
+
+		rc = name_sample(&r, &sample);
+	}
+	run_done(&r);
+	return rc;
+}

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Bad input: one clear line on stderr, the exit status that DESIGN section 3 gives it, nothing lost."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import jvm
+
+JS = jvm.jsampler_path()
+failures = []
+
+
+def run(args, **kw):
+    return subprocess.run([JS, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, errors="replace", timeout=60, **kw)
+
+
+def check(what, ok, detail=""):
+    print("%s %s" % ("ok  " if ok else "FAIL", what))
+    if not ok:
+        failures.append(what)
+        print("     " + str(detail).replace("\n", "\n     "))
+
+
+def expect(what, args, status, pattern, **kw):
+    """One line on stderr that matches, nothing on stdout, that exit status."""
+    p = run(args, **kw)
+    lines = p.stderr.splitlines()
+    good = (p.returncode == status and len(lines) == 1 and re.search(pattern, lines[0]) and
+            lines[0].startswith("jsampler: ") and not p.stdout)
+    check(what, good, "%s -> %d, %r %r" % (args, p.returncode, p.stderr, p.stdout[:200]))
+
+
+def spin(**kw):
+    """A process that burns CPU and is no JVM."""
+    return subprocess.Popen([sys.executable, "-c", "while True: sum(range(1000))"],
+                            preexec_fn=jvm.die_with_parent, **kw)
+
+
+def usage(tmp):
+    expect("no target", ["-d", "1"], 2, "which process")
+    expect("-F 0", ["-p", "1", "-F", "0"], 2, "-F 0.*from 1 to")
+    expect("-F 1000000", ["-p", "1", "-F", "1000000"], 2, "-F 1000000.*from 1 to")
+    expect("-d -1", ["-p", "1", "-d", "-1"], 2, "-d -1.*30s")
+    expect("-d 5x", ["-p", "1", "-d", "5x"], 2, "-d 5x.*30s")
+    expect("-i 1ns", ["-p", "1", "-i", "1"], 2, "-i 1")
+    expect("-i and -F", ["-p", "1", "-i", "10ms", "-F", "9"], 2, "same thing")
+    expect("unknown format", ["-p", "1", "-f", "bogus"], 2, "unknown format 'bogus'.*folded")
+    expect("unknown event", ["-p", str(os.getpid()), "-e", "no-such-event"], 2, "no-such-event")
+    expect("unknown option", ["-p", "1", "--bogus"], 2, "--bogus")
+    expect("option without argument", ["-p"], 2, "-p needs")
+    expect("PID that is none", ["-p", "12x"], 2, "12x")
+    expect("bad regular expression", ["-p", "1", "-I", "("], 2, "include")
+    expect("format as output", ["-p", "1", "-f", "x.html"], 2, "-o x.html")
+    expect("output as format", ["-p", "1", "-o", "collapsed"], 2, "-o out.folded")
+    expect("unknown ending", ["-p", "1", "-o", "x.xyz"], 2, "ending")
+    expect("a later option", ["-p", "1", "--bridge", "on"], 2, "not in this build")
+    expect("a later engine", ["-p", "1", "--engine", "suspend"], 2, "not in this build")
+    expect("a later event", ["-p", "1", "-e", "wall"], 2, "not in this build")
+    expect("a later command", ["top"], 2, "not in this build")
+    expect("command and PID", ["-p", "1", "--", "true"], 2, "not both")
+    expect("empty command", ["--"], 2, "command must follow")
+    expect("no such name", ["no.such.Main"], 1, "no running JVM")
+
+
+def targets(tmp):
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    expect("no such PID", ["-p", str(dead.pid), "-d", "1"], 1, "%d.*no such process" % dead.pid)
+    expect("no such command", ["-o", tmp + "/c.folded", "--", "/no/such/command"], 1, "/no/such/command")
+    check("nothing left behind by it", not os.path.exists(tmp + "/c.folded"))
+
+    short = subprocess.Popen([sys.executable, "-c", "import time\nt=time.time()\nwhile time.time()-t<1: pass"])
+    p = run(["-p", str(short.pid), "-d", "20"])
+    short.wait()
+    check("a PID that ends while recording", p.returncode == 0 and p.stdout and "target ended" in p.stderr,
+          p.stderr)
+
+    with tempfile.TemporaryFile() as null:
+        idle = subprocess.Popen(["sleep", "60"], preexec_fn=jvm.die_with_parent)
+        p = run(["-p", str(idle.pid), "-d", "1"])
+        check("an idle target", p.returncode == 0 and not p.stdout and "no samples" in p.stderr, p.stderr)
+        idle.kill()
+        idle.wait()
+
+    s = spin()
+    p = run(["-p", str(s.pid), "-d", "2"])
+    check("not a JVM: native profile", p.returncode == 0 and "Py" in p.stdout, p.stderr + p.stdout[:300])
+    other_user(s)
+    s.kill()
+    s.wait()
+
+
+def as_nobody(args, **kw):
+    os.chmod(JS, 0o755)
+    return subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", JS, *args],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=60, **kw)
+
+
+def other_user(s):
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        print("skip: other users (not root)")
+        return
+    p = as_nobody(["-p", str(s.pid), "-d", "1"])
+    check("another user's PID", p.returncode == 1 and len(p.stderr.splitlines()) == 1 and
+          re.search("user|permi|root|CAP_", p.stderr), p.stderr)
+
+
+def outputs(tmp):
+    s = spin()
+    pid = str(s.pid)
+    t0 = time.monotonic()
+    expect("output directory missing", ["-p", pid, "-d", "20", "-o", tmp + "/no/dir/x.folded"], 1, "no/dir")
+    check("... at once", time.monotonic() - t0 < 5)
+    os.mkdir(tmp + "/d.folded")
+    expect("output is a directory", ["-p", pid, "-d", "1", "-o", tmp + "/d.folded"], 1, "d.folded")
+    p = run(["-p", pid, "-d", "1", "-o", "/dev/full", "-f", "folded"])
+    check("disk full", p.returncode == 1 and "/dev/full" in p.stderr, p.stderr)
+
+    old = pathlib.Path(tmp, "old.folded")
+    old.write_text("old\n")
+    q = subprocess.Popen([JS, "-p", pid, "-o", str(old)], stderr=subprocess.DEVNULL)
+    time.sleep(1.5)
+    q.kill()
+    q.wait()
+    check("kill -9: the old file is there, nothing else", old.read_text() == "old\n" and
+          sorted(os.listdir(tmp)) == ["d.folded", "old.folded"], os.listdir(tmp))
+
+    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        out = pathlib.Path(tmp, "sig.folded")
+        q = subprocess.Popen([JS, "-p", pid, "-o", str(out)], stderr=subprocess.PIPE, text=True)
+        time.sleep(1.5)
+        q.send_signal(sig)
+        _, err = q.communicate(timeout=20)
+        check("%s writes" % sig.name, q.returncode == 0 and out.exists() and out.stat().st_size > 0, err)
+        out.unlink(missing_ok=True)
+
+    q = subprocess.Popen("%s -p %s -d 1 -t | head -c 10" % (JS, pid), shell=True, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    out, err = q.communicate(timeout=30)
+    check("closed stdout ends quietly", "roken pipe" not in err and "cannot" not in err, err)
+    s.kill()
+    s.wait()
+
+
+def command(tmp):
+    p = run(["-o", tmp + "/cmd.folded", "--", "sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo hi; exit 7"])
+    check("exit status and stdout are the command's", p.returncode == 7 and p.stdout == "hi\n",
+          "%d %r %r" % (p.returncode, p.stdout, p.stderr))
+    check("... and the profile is written", os.path.getsize(tmp + "/cmd.folded") > 0)
+
+
+def limits(tmp):
+    s = spin()
+    p = run(["-p", str(s.pid), "-d", "1"], preexec_fn=lambda: __import__("resource").setrlimit(
+        __import__("resource").RLIMIT_NOFILE, (8, 8)))
+    check("too few descriptors", p.returncode == 1 and re.search("descriptor|RLIMIT_NOFILE|ulimit", p.stderr),
+          p.stderr)
+    s.kill()
+    s.wait()
+
+
+def main():
+    for part in (usage, targets, outputs, command, limits):
+        with tempfile.TemporaryDirectory() as tmp:
+            part(tmp)
+    print("%d failures" % len(failures))
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

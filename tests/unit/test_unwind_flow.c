@@ -1,0 +1,370 @@
+/* Rows of generated code, found by following the instructions: byte patterns of hotspot.md 5.3, 6.2
+ * to 6.9, from disassembled JDKs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sampler/unwind/flow.h"
+#include "symbolizer/target/mem.h"
+
+enum { CODE = 0x10000 };
+
+struct code_bytes {
+	const uint8_t *p;
+	uint32_t len;
+};
+
+static uint32_t fetch(void *ctx, uint64_t pc, uint8_t *dst, uint32_t len)
+{
+	const struct code_bytes *c = ctx;
+
+	if (pc < CODE || pc >= CODE + c->len)
+		return 0;
+	if (len > CODE + c->len - pc)
+		len = (uint32_t)(CODE + c->len - pc);
+	memcpy(dst, c->p + (pc - CODE), len);
+	return len;
+}
+
+static struct flow_row follow_with(const void *bytes, uint32_t len, uint32_t at,
+	struct flow_options o)
+{
+	struct code_bytes c = {bytes, len};
+	struct flow *f = flow_new();
+	struct flow_row row;
+
+	assert_non_null(f);
+	o.fetch = fetch;
+	o.ctx = &c;
+	o.lo = CODE;
+	o.hi = CODE + len;
+	if (!o.budget)
+		o.budget = 200;
+	flow_follow(f, &o, CODE + at, &row);
+	flow_free(f);
+	return row;
+}
+
+#define FOLLOW(bytes, at, ...)                                                                     \
+	follow_with(bytes, sizeof(bytes), at, (struct flow_options){__VA_ARGS__})
+
+static void assert_val(struct flow_val v, enum flow_kind kind, unsigned base, int off)
+{
+	assert_int_equal(v.kind, kind);
+	assert_int_equal(v.base, base);
+	assert_int_equal(v.off, off);
+}
+
+#define ASSERT_TOP(row, at) /* return address at [rsp + at] */                                     \
+	do {                                                                                       \
+		assert_val((row).ra, FLOW_MEM, X86_RSP, at);                                       \
+		assert_val((row).sp, FLOW_REG, X86_RSP, (at) + 8);                                 \
+	} while (0)
+
+/* JDK 17: add rsp,0x30; pop rbp; cmp rsp,[r15+0x348]; ja slow; ret; slow: movabs r10; mov; jmp out */
+static const uint8_t epilogue[] = {
+	0x48, 0x83, 0xc4, 0x30, 0x5d, 0x49, 0x3b, 0xa7, 0x48, 0x03, 0, 0, 0x0f, 0x87, 1, 0, 0, 0,
+	0xc3, 0x49, 0xba, 1, 2, 3, 4, 5, 6, 7, 8, 0x4d, 0x89, 0x97, 0x60, 0x03, 0, 0,
+	0xe9, 0, 0x10, 0, 0};
+
+static void test_epilogue(void **state)
+{
+	static const struct {
+		uint32_t at;
+		int ra;
+	} c[] = {{0, 0x38}, {4, 8}, {5, 0}, {12, 0}, {18, 0}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+		struct flow_row row = FOLLOW(epilogue, c[i].at, .straight = true, .budget = 14);
+
+		assert_int_equal(row.end, FLOW_RETURN);
+		ASSERT_TOP(row, c[i].ra);
+		if (c[i].at < 5)
+			assert_val(row.saved[SAVED_RBP], FLOW_MEM, X86_RSP, c[i].ra - 8);
+		else
+			assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+	}
+}
+
+static void test_return_poll_slow_path(void **state)
+{
+	struct flow_row row = FOLLOW(epilogue, 19, .straight = true);
+
+	(void)state;
+	assert_int_equal(row.end, FLOW_TAIL);
+	ASSERT_TOP(row, 0);
+	assert_int_equal(row.target_pc, CODE + sizeof(epilogue) + 0x1000);
+}
+
+static void test_older_polls(void **state)
+{
+	/* 8: pop rbp; test [rip+d],eax; ret. 11: pop rbp; mov r10,[r15+d]; test [r10],eax; ret */
+	static const uint8_t jdk8[] = {0x5d, 0x85, 0x05, 1, 0, 0, 0, 0xc3};
+	static const uint8_t jdk11[] = {0x5d, 0x4d, 0x8b, 0x97, 8, 1, 0, 0, 0x41, 0x85, 2, 0xc3};
+	/* native wrapper: leave; cmp [r15+8],0; jne +0; ret */
+	static const uint8_t wrapper[] = {
+		0xc9, 0x49, 0x83, 0x7f, 8, 0, 0x0f, 0x85, 1, 0, 0, 0, 0xc3, 0xcc};
+	struct flow_row row;
+
+	(void)state;
+	row = FOLLOW(jdk8, 1, .straight = true);
+	ASSERT_TOP(row, 0);
+	row = FOLLOW(jdk11, 8, .straight = true);
+	ASSERT_TOP(row, 0);
+	row = FOLLOW(wrapper, 1, .straight = true);
+	ASSERT_TOP(row, 0);
+	row = FOLLOW(wrapper, 0, .straight = true);
+	assert_val(row.ra, FLOW_MEM, X86_RBP, 8);
+	assert_val(row.sp, FLOW_REG, X86_RBP, 16);
+	assert_val(row.saved[SAVED_RBP], FLOW_MEM, X86_RBP, 0);
+}
+
+/* mov [rsp-0x14000],eax; push rbp; sub rsp,0x20; ... frame size 6 words */
+static const uint8_t prologue[] = {0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x83, 0xec,
+	0x20, 0x90};
+
+static void test_prologue(void **state)
+{
+	static const struct {
+		uint32_t at;
+		int ra;
+		bool saved;
+	} c[] = {{0, 0, false}, {7, 0, false}, {8, 8, true}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+		struct flow_row row = FOLLOW(prologue, c[i].at, .straight = true,
+			.limit_pc = CODE + 12, .limit_words = 6);
+
+		assert_int_equal(row.end, FLOW_LIMIT);
+		ASSERT_TOP(row, c[i].ra);
+		if (c[i].saved)
+			assert_val(row.saved[SAVED_RBP], FLOW_MEM, X86_RSP, 0);
+		else
+			assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+	}
+}
+
+static void test_prologue_without_bang(void **state)
+{
+	/* sub rsp,0x18; mov [rsp+0x10],rbp: 4 words */
+	static const uint8_t code[] = {
+		0x48, 0x81, 0xec, 0x18, 0, 0, 0, 0x48, 0x89, 0x6c, 0x24, 0x10, 0x90};
+	struct flow_row row;
+
+	(void)state;
+	row = FOLLOW(code, 0, .straight = true, .limit_pc = CODE + 12, .limit_words = 4);
+	ASSERT_TOP(row, 0);
+	assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+	row = FOLLOW(code, 7, .straight = true, .limit_pc = CODE + 12, .limit_words = 4);
+	ASSERT_TOP(row, 0x18);
+	assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+}
+
+/* A call in the way of a straight row: the frame's own rule is asked instead. */
+static void test_straight_stops_at_call(void **state)
+{
+	static const uint8_t code[] = {0xe8, 1, 0, 0, 0, 0x48, 0x83, 0xc4, 0x10, 0xc3};
+
+	(void)state;
+	assert_int_equal(FOLLOW(code, 0, .straight = true).end, FLOW_NONE);
+}
+
+static void test_stub_with_saved_registers(void **state)
+{
+	/* push rbp; mov rbp,rsp; push rbx; sub rsp,8; L: dec ecx; jne L; call; add rsp,8; pop rbx;
+	 * leave; ret */
+	static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83, 0xec, 8, 0xff, 0xc9,
+		0x75, 0xfc, 0xe8, 0, 1, 0, 0, 0x48, 0x83, 0xc4, 8, 0x5b, 0xc9, 0xc3};
+	struct flow_row row;
+
+	(void)state;
+	row = FOLLOW(code, 0);
+	assert_int_equal(row.end, FLOW_RETURN);
+	ASSERT_TOP(row, 0);
+	assert_val(row.saved[SAVED_RBX], FLOW_REG, X86_RBX, 0);
+	assert_true(row.called);
+	row = FOLLOW(code, 9);
+	assert_val(row.ra, FLOW_MEM, X86_RBP, 8);
+	assert_val(row.saved[SAVED_RBX], FLOW_MEM, X86_RSP, 8);
+	row = FOLLOW(code, 24);
+	ASSERT_TOP(row, 0);
+}
+
+/* mov r11,rsp; and rsp,-16; push r11; call; pop rsp (reads the saved value); ret */
+static void test_aligned_stack(void **state)
+{
+	static const uint8_t code[] = {0x49, 0x89, 0xe3, 0x48, 0x83, 0xe4, 0xf0, 0x41, 0x53, 0xe8, 0,
+		1, 0, 0, 0x5c, 0xc3};
+	struct flow_row row = FOLLOW(code, 0);
+
+	(void)state;
+	ASSERT_TOP(row, 0);
+	/* In the aligned part nothing leads back to the registers but the word on top. */
+	row = FOLLOW(code, 14);
+	assert_int_equal(row.end, FLOW_NONE);
+}
+
+/* c2i: pop rax; mov r13,rsp; sub rsp,0x10; mov [rsp],rax; mov rcx,[rbx+0x48]; jmp rcx */
+static void test_c2i_adapter(void **state)
+{
+	static const uint8_t code[] = {0x58, 0x49, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0x48, 0x89, 4,
+		0x24, 0x48, 0x8b, 0x4b, 0x48, 0xff, 0xe1};
+	struct flow_row row;
+
+	(void)state;
+	row = FOLLOW(code, 0);
+	assert_int_equal(row.end, FLOW_JUMP_REG);
+	assert_val(row.ra, FLOW_MEM, X86_RSP, 0);
+	assert_val(row.r13, FLOW_REG, X86_RSP, 8);
+	row = FOLLOW(code, 4);
+	assert_val(row.ra, FLOW_REG, X86_RAX, 0);
+	assert_val(row.r13, FLOW_REG, X86_R13, 0);
+	row = FOLLOW(code, 12);
+	assert_val(row.ra, FLOW_MEM, X86_RSP, 0);
+}
+
+/* Interpreter: pop rax; push 0; push rax; push rbp; mov rbp,rsp; push r13; push 0; mov r13,[rbx+8];
+ * push rbx; ... */
+static const uint8_t entry[] = {0x58, 0x6a, 0, 0x50, 0x55, 0x48, 0x8b, 0xec, 0x41, 0x55, 0x6a, 0,
+	0x4c, 0x8b, 0x6b, 8, 0x53, 0x90, 0xff, 0x24, 0xd8};
+
+#define ENTRY_OPTIONS .interpreter = true, .sender_sp_slot = -1, .method_slot = -3
+
+static void test_interpreter_entry(void **state)
+{
+	struct flow_row row;
+
+	(void)state;
+	row = FOLLOW(entry, 0, ENTRY_OPTIONS);
+	assert_int_equal(row.end, FLOW_BUILT);
+	assert_val(row.ra, FLOW_MEM, X86_RSP, 0);
+	assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+	assert_val(row.slot[SLOT_SENDER_SP], FLOW_REG, X86_R13, 0);
+	assert_val(row.slot[SLOT_METHOD], FLOW_REG, X86_RBX, 0);
+	row = FOLLOW(entry, 1, ENTRY_OPTIONS);
+	assert_val(row.ra, FLOW_REG, X86_RAX, 0);
+	row = FOLLOW(entry, 4, ENTRY_OPTIONS);
+	assert_val(row.ra, FLOW_MEM, X86_RSP, 0);
+	row = FOLLOW(entry, 5, ENTRY_OPTIONS);
+	assert_val(row.ra, FLOW_MEM, X86_RSP, 8);
+	assert_val(row.saved[SAVED_RBP], FLOW_MEM, X86_RSP, 0);
+	row = FOLLOW(entry, 17, ENTRY_OPTIONS); /* the frame stands: dispatch */
+	assert_int_equal(row.end, FLOW_TAIL_MEM);
+}
+
+static void test_interpreter_exit(void **state)
+{
+	/* mov rbx,[rbp-8]; leave; pop r13; mov rsp,rbx; cmp rsp,[r15+d]; jb +11; mov qword [r15+d],0;
+	 * jmp r13 */
+	static const uint8_t code[] = {0x48, 0x8b, 0x5d, 0xf8, 0xc9, 0x41, 0x5d, 0x48, 0x8b, 0xe3,
+		0x49, 0x3b, 0xa7, 0x20, 6, 0, 0, 0x72, 0x0b, 0x49, 0xc7, 0x87, 0x20, 6, 0, 0, 0, 0, 0,
+		0, 0x41, 0xff, 0xe5};
+	struct flow_row row;
+
+	(void)state;
+	row = FOLLOW(code, 0, ENTRY_OPTIONS);
+	assert_int_equal(row.end, FLOW_JUMP_REG);
+	assert_val(row.target, FLOW_MEM, X86_RBP, 8);
+	assert_val(row.sp, FLOW_MEM, X86_RBP, -8);
+	assert_val(row.saved[SAVED_RBP], FLOW_MEM, X86_RBP, 0);
+	row = FOLLOW(code, 5, ENTRY_OPTIONS);
+	assert_val(row.target, FLOW_MEM, X86_RSP, 0);
+	assert_val(row.sp, FLOW_REG, X86_RBX, 0);
+	assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+	row = FOLLOW(code, 7, ENTRY_OPTIONS);
+	assert_val(row.target, FLOW_REG, X86_R13, 0);
+	row = FOLLOW(code, 10, ENTRY_OPTIONS);
+	assert_val(row.sp, FLOW_REG, X86_RSP, 0);
+}
+
+/* forward_exception: call; mov rbx,rax; pop rdx; jmp rbx: the handler gets the return address in rdx */
+static void test_exception_convention(void **state)
+{
+	static const uint8_t code[] = {0xe8, 0, 1, 0, 0, 0x48, 0x89, 0xc3, 0x5a, 0xff, 0xe3};
+	struct flow_row row = FOLLOW(code, 0);
+
+	(void)state;
+	assert_int_equal(row.end, FLOW_JUMP_REG);
+	assert_val(row.rdx, FLOW_MEM, X86_RSP, 0);
+	assert_val(row.sp, FLOW_REG, X86_RSP, 8);
+	assert_int_equal(row.target.kind, FLOW_UNKNOWN);
+}
+
+/* Nothing ends: an endless loop, a trap, undecodable bytes, the end of the code. */
+static void test_no_way_out(void **state)
+{
+	static const uint8_t loop[] = {0xeb, 0xfe}, trap[] = {0x90, 0xcc}, bad[] = {0x06},
+			     cut[] = {0x48, 0x81, 0xec};
+
+	(void)state;
+	assert_int_equal(FOLLOW(loop, 0).end, FLOW_NONE);
+	assert_int_equal(FOLLOW(trap, 0).end, FLOW_NONE);
+	assert_int_equal(FOLLOW(bad, 0).end, FLOW_NONE);
+	assert_int_equal(FOLLOW(cut, 0).end, FLOW_NONE);
+}
+
+/* Any bytes: an end, never a hang. */
+static void test_garbage(void **state)
+{
+	uint8_t code[4096];
+	uint32_t x = 12345;
+
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		for (size_t i = 0; i < sizeof(code); i++) {
+			x = x * 1664525 + 1013904223;
+			code[i] = (uint8_t)(x >> 24);
+		}
+		assert_in_range(FOLLOW(code, 0, ENTRY_OPTIONS, .budget = 600).end, 0, FLOW_BUILT);
+	}
+}
+
+static void test_eval(void **state)
+{
+	struct mem *mem = mem_pages_new();
+	struct regs regs = {.known = 0};
+	uint64_t word = 0x1234, v;
+
+	(void)state;
+	assert_non_null(mem);
+	assert_int_equal(mem_pages_add(mem, 0x7000, &word, sizeof(word)), 0);
+	regs_set(&regs, X86_RSP, 0x6ff0);
+	assert_true(flow_eval(&(struct flow_val){FLOW_REG, X86_RSP, 8, 0}, &regs, mem, &v));
+	assert_int_equal(v, 0x6ff8);
+	assert_true(flow_eval(&(struct flow_val){FLOW_MEM, X86_RSP, 16, 4}, &regs, mem, &v));
+	assert_int_equal(v, 0x1238);
+	assert_false(flow_eval(&(struct flow_val){FLOW_MEM, X86_RSP, 0, 0}, &regs, mem, &v));
+	assert_false(flow_eval(&(struct flow_val){FLOW_REG, X86_RBX, 0, 0}, &regs, mem, &v));
+	assert_false(flow_eval(&(struct flow_val){FLOW_REG, FLOW_ALIGNED, 0, 0}, &regs, mem, &v));
+	assert_false(flow_eval(&(struct flow_val){0}, &regs, mem, &v));
+	mem_free(mem);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_epilogue),
+		cmocka_unit_test(test_return_poll_slow_path),
+		cmocka_unit_test(test_older_polls),
+		cmocka_unit_test(test_prologue),
+		cmocka_unit_test(test_prologue_without_bang),
+		cmocka_unit_test(test_straight_stops_at_call),
+		cmocka_unit_test(test_stub_with_saved_registers),
+		cmocka_unit_test(test_aligned_stack),
+		cmocka_unit_test(test_c2i_adapter),
+		cmocka_unit_test(test_interpreter_entry),
+		cmocka_unit_test(test_interpreter_exit),
+		cmocka_unit_test(test_exception_convention),
+		cmocka_unit_test(test_no_way_out),
+		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_eval),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

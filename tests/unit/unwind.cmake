@@ -1,0 +1,1 @@
+js_unit_test(unwind_flow js_unwind)

@@ -15,6 +15,11 @@ static bool is_hex(char c)
 	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
+static bool is_hex_number(char c)
+{
+	return is_hex(c) || c == 'x';
+}
+
 static bool is_alnum(char c)
 {
 	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -123,7 +128,7 @@ struct tag {
 };
 
 static const struct tag tags[] = {
-	{"$$Lambda$", 1, is_hex},
+	{"$$Lambda$", 1, is_hex_number},
 	{"ByCGLIB$$", 2, is_hex},
 	{"BySpringCGLIB$$", 2, is_hex},
 	{"ByGuice$$", 2, is_hex},

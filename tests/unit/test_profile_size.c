@@ -13,7 +13,12 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/hash.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* gcc defines the macros, clang has the features. */
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
+	__has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };

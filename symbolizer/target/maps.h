@@ -26,9 +26,11 @@ struct mapping {
  */
 struct maps;
 
-int maps_parse(const char *text, size_t len, struct maps **ret); /* tests, recordings */
+/* From a text (tests, recordings). -EINVAL: lines that are not /proc/PID/maps, or not in order. */
+int maps_parse(const char *text, size_t len, struct maps **ret);
 int maps_open(struct proc *p, struct maps **ret, struct err *err);
-int maps_refresh(struct maps *m); /* -ESRCH: process gone; old content stays */
+/* -ESRCH: the process has ended, or called execve(2); -EINVAL: nonsense. The old content stays. */
+int maps_refresh(struct maps *m);
 void maps_close(struct maps *m);
 
 uint64_t maps_generation(const struct maps *m);

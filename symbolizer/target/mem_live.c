@@ -13,7 +13,20 @@
 #include "symbolizer/target/proc.h"
 
 /*
- * The page cache: a small hash table over a pool of pages that is filled from its start in every
+ * Two ways to read, medians on a 2-core virtual machine with Linux 6.18:
+ *
+ *	                   pread of /proc/PID/mem   process_vm_readv
+ *	8 bytes                1.2 us                  1.9 us
+ *	one page               1.7 us                  2.0 us
+ *	16 KiB                 4.1 us                  4.1 us
+ *	30 spans of 16 B      35 us                   15 us
+ *
+ * So pages come by pread and batches by process_vm_readv. The descriptor is also the surer way: it
+ * is bound to the address space it was opened on and reads as empty when that is gone, whereas a
+ * PID may mean another program after an execve(2), or another process. A batch is therefore sent
+ * by PID only when the descriptor was seen to work in the same sample.
+ *
+ * The page cache is a small hash table over a pool of pages that is filled from its start in every
  * sample, so that a sample which needs few pages touches few of ours. An entry of an older
  * generation is empty, which makes forgetting one addition.
  */
@@ -23,6 +36,7 @@ enum {
 	PAGES = 128, /* less than SLOTS: a search always ends */
 	CACHED_MAX = 2 * PAGE, /* larger reads go past the cache */
 	BATCH_MAX = 1024, /* IOV_MAX, process_vm_readv(2) */
+	BATCH_MIN = 3, /* fewer spans are as cheap one by one */
 };
 
 struct slot {
@@ -32,11 +46,10 @@ struct slot {
 
 struct mem_live {
 	struct mem mem;
-	struct proc *proc; /* borrowed */
 	pid_t pid;
-	int fd; /* /proc/PID/mem: bound to the address space it was opened on */
+	int fd; /* /proc/PID/mem */
 	bool vm_refused; /* process_vm_readv(2) does not work here */
-	uint64_t gen;
+	uint64_t gen, gen_alive; /* this sample; the last one in which fd was seen to work */
 	int used; /* of the pool */
 	struct slot slots[SLOTS];
 	struct mem_live_stats stats;
@@ -55,7 +68,9 @@ static size_t read_fd(struct mem_live *l, uint64_t addr, void *dst, size_t len)
 		l->stats.syscalls++;
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0) /* EIO: not mapped; 0: the address space is gone */
+		if (n != 0) /* an error (EIO) says only that this page is not mapped; 0: all is gone */
+			l->gen_alive = l->gen;
+		if (n <= 0)
 			break;
 		got += (size_t)n;
 	}
@@ -72,8 +87,10 @@ static size_t read_direct(struct mem_live *l, uint64_t addr, void *dst, size_t l
 	return got;
 }
 
+/* Makes the cache empty. */
 static void forget(struct mem_live *l)
 {
+	l->gen_alive += l->gen_alive == l->gen; /* still the same sample, when the pool was full */
 	l->gen++;
 	l->used = 0;
 }
@@ -154,19 +171,26 @@ static void live_read_batch(struct mem *m, struct mem_span *spans, size_t n)
 	struct mem_live *l = (struct mem_live *)m;
 	size_t done = 0, some;
 
-	while (done < n && !l->vm_refused) {
-		some = batch_call(l, spans + done, n - done < BATCH_MAX ? n - done : BATCH_MAX);
-		l->vm_refused = some == 0;
-		done += some;
+	while (done < n) {
+		if (!l->vm_refused && l->gen_alive == l->gen && n - done >= BATCH_MIN) {
+			some = n - done < BATCH_MAX ? n - done : BATCH_MAX;
+			some = batch_call(l, spans + done, some);
+			l->vm_refused = some == 0;
+			done += some;
+		} else {
+			struct mem_span *s = &spans[done++];
+
+			s->ok = read_direct(l, s->addr, s->dst, s->len) == s->len;
+		}
 	}
-	for (; done < n; done++)
-		spans[done].ok = read_direct(l, spans[done].addr, spans[done].dst,
-					     spans[done].len) == spans[done].len;
 }
 
 static void live_new_sample(struct mem *m)
 {
-	forget((struct mem_live *)m);
+	struct mem_live *l = (struct mem_live *)m;
+
+	forget(l);
+	l->gen_alive = 0;
 }
 
 static void live_free(struct mem *m)
@@ -206,7 +230,6 @@ int mem_live_open(struct proc *proc, struct mem **ret, struct err *err)
 		return open_failed(err, -ENOMEM, proc_pid(proc));
 	memset(l, 0, offsetof(struct mem_live, pool));
 	l->mem.ops = &ops;
-	l->proc = proc;
 	l->pid = proc_pid(proc);
 	l->fd = take_fd(&fd);
 	l->gen = 1;

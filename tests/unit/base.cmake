@@ -1,0 +1,5 @@
+js_unit_test(base_containers js_base)
+js_unit_test(base_outfile js_base)
+js_unit_test(base_parse js_base)
+js_unit_test(base_text js_base)
+target_link_options(test_base_outfile PRIVATE -Wl,--wrap=openat)

@@ -1,0 +1,8 @@
+js_unit_test(target_arch js_target)
+js_unit_test(target_file js_target)
+js_unit_test(target_live js_target)
+js_unit_test(target_maps js_target)
+js_unit_test(target_mem js_target)
+js_unit_test(target_proc js_target)
+target_link_libraries(test_target_live PRIVATE Threads::Threads)
+target_link_libraries(test_target_proc PRIVATE Threads::Threads)

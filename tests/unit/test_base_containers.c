@@ -1,0 +1,199 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "symbolizer/base/arena.h"
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/cursor.h"
+#include "symbolizer/base/hash.h"
+#include "symbolizer/base/strtab.h"
+#include "symbolizer/base/vec.h"
+
+static void test_cursor(void **state)
+{
+	static const uint8_t bytes[] = {1, 2, 0, 3, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 9};
+	struct cursor c = cursor_make(bytes, sizeof(bytes));
+
+	(void)state;
+	assert_int_equal(cursor_u8(&c), 1);
+	assert_int_equal(cursor_u16(&c), 2);
+	assert_int_equal(cursor_u32(&c), 3);
+	assert_int_equal(cursor_i32(&c), -1);
+	assert_int_equal(cursor_left(&c), 1);
+	assert_int_equal(cursor_u16(&c), 0);
+	assert_true(c.bad);
+	assert_int_equal(cursor_u8(&c), 0); /* stays bad although a byte is left */
+	assert_int_equal(cursor_left(&c), 0);
+
+	c = cursor_make(bytes, sizeof(bytes));
+	assert_null(cursor_take(&c, SIZE_MAX));
+	assert_true(c.bad);
+}
+
+static void test_vec(void **state)
+{
+	VEC(int) v = {0};
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		assert_true(vec_push(&v, i));
+	assert_int_equal(v.n, 1000);
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(v.v[i], i);
+	vec_done(&v);
+	assert_null(v.v);
+}
+
+static void test_arena(void **state)
+{
+	struct arena a = {0};
+	unsigned char *p[600];
+
+	(void)state;
+	for (size_t i = 0; i < 600; i++) {
+		size_t size = i % 50 == 49 ? 100000 : i * 7 % 300;
+
+		p[i] = arena_alloc(&a, size);
+		assert_non_null(p[i]);
+		assert_int_equal((uintptr_t)p[i] % 16, 0);
+		for (size_t k = 0; k < size; k++)
+			assert_int_equal(p[i][k], 0);
+		memset(p[i], 0x55, size);
+	}
+	for (size_t i = 1; i < 600; i++)
+		assert_ptr_not_equal(p[i], p[i - 1]);
+	assert_true(a.bytes > 12 * 100000);
+	assert_true(a.bytes < 4000000);
+	assert_null(arena_alloc(&a, SIZE_MAX));
+	assert_null(arena_alloc(&a, SIZE_MAX / 2 + 1));
+	assert_string_equal(arena_strndup(&a, "abcdef", 3), "abc");
+	assert_string_equal(arena_strndup(&a, "ab", 10), "ab");
+	assert_memory_equal(arena_copy(&a, "xy\0z", 4), "xy\0z", 4);
+	arena_done(&a);
+	assert_int_equal(a.bytes, 0);
+	arena_done(&a);
+}
+
+static void test_buf(void **state)
+{
+	struct buf b = {0};
+	char want[8000];
+
+	(void)state;
+	buf_add(&b, "", 0);
+	assert_null(b.data);
+	buf_add_z(&b, "ab");
+	buf_add(&b, "\0c", 2);
+	assert_int_equal(b.len, 4);
+	assert_memory_equal(b.data, "ab\0c", 5);
+	buf_reset(&b);
+	assert_string_equal(b.data, "");
+	memset(want, 'q', sizeof(want) - 1);
+	want[sizeof(want) - 1] = '\0';
+	buf_printf(&b, "%d:%s", 5, want);
+	buf_printf(&b, "%s", "");
+	assert_int_equal(b.len, 2 + strlen(want));
+	assert_string_equal(b.data + 2, want);
+	buf_add(&b, "x", SIZE_MAX / 2); /* refused before it is read */
+	assert_true(b.failed);
+	buf_add_z(&b, "y");
+	buf_printf(&b, "y");
+	assert_int_equal(b.len, 2 + strlen(want));
+	buf_done(&b);
+	assert_null(b.data);
+}
+
+static void test_strtab(void **state)
+{
+	enum { N = 100000 };
+	struct strtab *t = strtab_new();
+	char s[32];
+
+	(void)state;
+	assert_int_equal(strtab_add_z(t, ""), 0);
+	assert_int_equal(strtab_add(t, NULL, 0), 0);
+	assert_string_equal(strtab_get(t, 0), "");
+	assert_int_equal(strtab_count(t), 1);
+	for (uint32_t i = 0; i < N; i++) {
+		snprintf(s, sizeof(s), "name/%u", i);
+		assert_int_equal(strtab_add_z(t, s), i + 1);
+	}
+	assert_int_equal(strtab_count(t), N + 1);
+	for (uint32_t i = 0; i < N; i++) {
+		snprintf(s, sizeof(s), "name/%u", i);
+		assert_int_equal(strtab_add_z(t, s), i + 1);
+		assert_string_equal(strtab_get(t, i + 1), s);
+	}
+	assert_int_equal(strtab_count(t), N + 1);
+	assert_true(strtab_bytes(t) > N * 10 && strtab_bytes(t) < N * 64);
+	strtab_free(t);
+	strtab_free(NULL);
+}
+
+static void test_strtab_lengths(void **state)
+{
+	struct strtab *t = strtab_new();
+	uint32_t a = strtab_add(t, "abcdef", 3), b = strtab_add_z(t, "abcd");
+
+	(void)state;
+	assert_string_equal(strtab_get(t, a), "abc");
+	assert_int_not_equal(a, b);
+	assert_int_equal(strtab_add_z(t, "abc"), a);
+	assert_int_equal(strtab_add(t, "abc\0zz", 6), a); /* what follows a NUL is dropped */
+	assert_int_equal(strtab_add(t, "\0zz", 3), 0);
+	assert_string_equal(strtab_get(t, 12345), ""); /* no such id */
+	strtab_free(t);
+}
+
+static void test_hash(void **state)
+{
+	static const char text[] = "0123456789abcdefg";
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(text); n++) {
+		char *copy = malloc(n + 1); /* exact size: ASan sees a read past the end */
+
+		memcpy(copy, text, n);
+		assert_true(hash_bytes(copy, n) == hash_bytes(text, n));
+		assert_true(hash_bytes(text, n) != hash_bytes(text, n + 1));
+		free(copy);
+	}
+	assert_true(hash_bytes("\0", 1) != hash_bytes("\0\0", 2));
+	assert_true(hash_bytes_seeded(1, "a", 1) != hash_bytes_seeded(2, "a", 1));
+}
+
+static void test_clock(void **state)
+{
+	uint64_t mono = clock_monotonic_ns(), cpu = clock_thread_cpu_ns();
+
+	(void)state;
+	while (clock_monotonic_ns() < mono + 1000000)
+		;
+	assert_true(clock_monotonic_ns() > mono);
+	assert_true(clock_thread_cpu_ns() > cpu);
+	assert_true(clock_process_cpu_ns() >= cpu);
+	assert_true(clock_realtime_ns() > 1700000000ull * 1000000000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cursor),
+		cmocka_unit_test(test_vec),
+		cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_buf),
+		cmocka_unit_test(test_strtab),
+		cmocka_unit_test(test_strtab_lengths),
+		cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_clock),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

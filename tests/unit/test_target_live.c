@@ -1,0 +1,349 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "symbolizer/target/mem.h"
+#include "symbolizer/target/mem_live.h"
+#include "symbolizer/target/proc.h"
+
+enum { PAGE = 4096, PAGES = 600 };
+
+/* Pages 0 to PAGES - 1 hold their number in each 64-bit word; HOLE_PAGE cannot be read. */
+enum { HOLE_PAGE = 3 };
+
+struct target {
+	uint64_t *area;
+	pid_t pid;
+	struct proc *proc;
+	struct mem *mem;
+};
+
+static uint64_t *area_new(void)
+{
+	uint64_t *a = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(a, MAP_FAILED);
+	for (size_t i = 0; i < PAGES * PAGE / 8; i++)
+		a[i] = i * 8 / PAGE;
+	munmap((char *)a + HOLE_PAGE * PAGE, PAGE);
+	return a;
+}
+
+static uint64_t at(const struct target *t, size_t page)
+{
+	return (uintptr_t)t->area + page * PAGE;
+}
+
+static void target_open(struct target *t)
+{
+	assert_int_equal(proc_open(t->pid, &t->proc, NULL), 0);
+	assert_int_equal(mem_live_open(t->proc, &t->mem, NULL), 0);
+}
+
+static struct target self(void)
+{
+	struct target t = {.area = area_new(), .pid = getpid()};
+
+	target_open(&t);
+	return t;
+}
+
+static struct target child(void)
+{
+	struct target t = {.area = area_new(), .pid = fork()};
+
+	if (t.pid == 0)
+		for (;;)
+			pause();
+	target_open(&t);
+	return t;
+}
+
+static void child_kill(struct target *t)
+{
+	kill(t->pid, SIGKILL);
+	waitpid(t->pid, NULL, 0);
+	t->pid = getpid();
+}
+
+static void target_done(struct target *t)
+{
+	if (t->pid != getpid())
+		child_kill(t);
+	munmap(t->area, PAGES * PAGE);
+	mem_free(t->mem);
+	proc_close(t->proc);
+}
+
+static void check_reads(struct target *t)
+{
+	uint64_t v = 0;
+	char big[5 * PAGE], s[8];
+
+	for (size_t i = 0; i < PAGES; i++)
+		if (i != HOLE_PAGE)
+			assert_true(mem_read_u64(t->mem, at(t, i) + 8, &v) && v == i);
+	assert_false(mem_read_u64(t->mem, at(t, HOLE_PAGE), &v));
+	assert_false(mem_read_u64(t->mem, at(t, HOLE_PAGE) - 4, &v)); /* runs into it */
+	assert_int_equal(mem_read_some(t->mem, at(t, 2), big, 2 * PAGE), PAGE);
+	assert_int_equal(mem_read_some(t->mem, at(t, 1), big, sizeof(big)), 2 * PAGE);
+	assert_true(mem_read(t->mem, at(t, 4), big, sizeof(big)));
+	memcpy(&v, big + 3 * PAGE, 8);
+	assert_int_equal(v, 7);
+	assert_true(mem_read_u64(t->mem, at(t, 5) - 4, &v)); /* two pages */
+	assert_int_equal(v, 5ull << 32);
+	assert_true(mem_read_cstr(t->mem, at(t, 65), s, sizeof(s)));
+	assert_string_equal(s, "A");
+	assert_false(mem_read_u64(t->mem, 0, &v));
+	assert_false(mem_read_u64(t->mem, UINT64_MAX - 3, &v));
+	assert_int_equal(mem_read_some(t->mem, UINT64_MAX - 3, big, sizeof(big)), 0);
+}
+
+static void test_self(void **state)
+{
+	struct target t = self();
+
+	(void)state;
+	check_reads(&t);
+	target_done(&t);
+}
+
+static void test_child(void **state)
+{
+	struct target t = child();
+
+	(void)state;
+	check_reads(&t);
+	target_done(&t);
+}
+
+static void test_cache_lives_for_one_sample(void **state)
+{
+	struct target t = self();
+	uint64_t v = 0, before;
+
+	(void)state;
+	mem_new_sample(t.mem);
+	assert_true(mem_read_u64(t.mem, at(&t, 1), &v) && v == 1);
+	before = mem_live_stats(t.mem).syscalls;
+	t.area[PAGE / 8] = 1000;
+	assert_true(mem_read_u64(t.mem, at(&t, 1), &v) && v == 1);
+	assert_true(mem_read_u64(t.mem, at(&t, 1) + PAGE - 8, &v));
+	assert_int_equal(mem_live_stats(t.mem).syscalls, before);
+	mem_new_sample(t.mem);
+	assert_true(mem_read_u64(t.mem, at(&t, 1), &v) && v == 1000);
+	assert_int_equal(mem_live_stats(t.mem).syscalls, before + 1);
+	assert_int_equal(mem_live_stats(t.mem).pages, 2);
+	assert_int_equal(mem_live_stats(t.mem).bytes, 2 * PAGE);
+	/* A page that cannot be read is remembered as such, too. */
+	assert_false(mem_read_u64(t.mem, at(&t, HOLE_PAGE), &v));
+	before = mem_live_stats(t.mem).syscalls;
+	assert_false(mem_read_u64(t.mem, at(&t, HOLE_PAGE), &v));
+	assert_int_equal(mem_live_stats(t.mem).syscalls, before);
+	assert_int_equal(mem_live_stats(t.mem).faults, 1);
+	target_done(&t);
+}
+
+enum { SPANS = 3000 };
+
+/* `bad` spans, evenly spread, lie in the hole; returns the system calls it took. */
+static uint64_t check_batch(struct target *t, size_t n, size_t bad_every)
+{
+	static struct mem_span spans[SPANS];
+	static uint64_t values[SPANS];
+	uint64_t before = mem_live_stats(t->mem).syscalls;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t page = bad_every && i % bad_every == bad_every / 2 ? HOLE_PAGE
+									: i % (PAGES - 4) + 4;
+
+		values[i] = 0;
+		spans[i] = (struct mem_span){at(t, page) + 16, &values[i], 8, page == HOLE_PAGE};
+	}
+	mem_read_batch(t->mem, spans, n);
+	for (size_t i = 0; i < n; i++) {
+		bool bad = bad_every && i % bad_every == bad_every / 2;
+
+		assert_int_equal(spans[i].ok, !bad);
+		assert_int_equal(values[i], bad ? 0 : i % (PAGES - 4) + 4);
+	}
+	return mem_live_stats(t->mem).syscalls - before;
+}
+
+static void check_batches(struct target *t)
+{
+	uint64_t v;
+
+	mem_new_sample(t->mem);
+	check_batch(t, 30, 0);
+	mem_new_sample(t->mem);
+	assert_true(mem_read_u64(t->mem, at(t, 1), &v));
+	assert_int_equal(check_batch(t, 30, 0), 1);
+	assert_int_equal(check_batch(t, 30, 30), 2); /* one bad one: two calls */
+	assert_int_equal(check_batch(t, SPANS, 0), 3);
+	check_batch(t, SPANS, 7);
+	check_batch(t, 1, 0);
+	check_batch(t, 0, 0);
+	assert_true(check_batch(t, 40, 1) <= 40); /* none can be read */
+}
+
+static void test_batch(void **state)
+{
+	struct target t = self();
+
+	(void)state;
+	check_batches(&t);
+	target_done(&t);
+	t = child();
+	check_batches(&t);
+	target_done(&t);
+}
+
+static void test_batch_odd_spans(void **state)
+{
+	struct target t = self();
+	uint64_t v[4] = {0};
+	struct mem_span spans[] = {
+		{at(&t, 5), &v[0], 8, false}, {at(&t, HOLE_PAGE), &v[1], 0, false},
+		{at(&t, HOLE_PAGE) - 4, &v[2], 8, true}, {at(&t, 6), &v[3], 8, false},
+		{UINT64_MAX - 3, &v[2], 8, true},
+	};
+
+	(void)state;
+	mem_read_u64(t.mem, at(&t, 1), &v[0]);
+	mem_read_batch(t.mem, spans, 5);
+	assert_true(spans[0].ok && v[0] == 5);
+	assert_true(spans[1].ok); /* nothing was asked for */
+	assert_false(spans[2].ok);
+	assert_true(spans[3].ok && v[3] == 6);
+	assert_false(spans[4].ok);
+	target_done(&t);
+}
+
+static void test_child_exit(void **state)
+{
+	struct target t = child();
+	struct mem_span spans[4];
+	uint64_t v[4], x = 0;
+	char big[5 * PAGE];
+
+	(void)state;
+	assert_true(mem_read_u64(t.mem, at(&t, 1), &x) && x == 1);
+	child_kill(&t);
+	/* In the sample in which it was still seen alive, and in the next. */
+	for (int sample = 0; sample < 2; sample++) {
+		for (size_t i = 0; i < 4; i++)
+			spans[i] = (struct mem_span){at(&t, i + 4), &v[i], 8, true};
+		mem_read_batch(t.mem, spans, 4);
+		for (size_t i = 0; i < 4; i++)
+			assert_false(spans[i].ok);
+		assert_int_equal(mem_read_some(t.mem, at(&t, 4), big, sizeof(big)), 0);
+		assert_false(mem_read_u64(t.mem, at(&t, 9), &x));
+		mem_new_sample(t.mem);
+	}
+	assert_false(mem_read_u64(t.mem, at(&t, 1), &x));
+	assert_false(proc_alive(t.proc));
+	mem_free(t.mem);
+	t.mem = NULL;
+	assert_int_equal(mem_live_open(t.proc, &t.mem, NULL), -ESRCH);
+	assert_null(t.mem);
+	target_done(&t);
+}
+
+/* After an execve(2) the PID has another address space, which must not be read. */
+static void test_exec(void **state)
+{
+	struct target t = {.area = area_new()};
+	int go[2];
+	struct mem_span spans[4];
+	uint64_t v[4], x;
+
+	(void)state;
+	assert_int_equal(pipe(go), 0);
+	t.pid = fork();
+	if (t.pid == 0) {
+		close(go[1]);
+		if (read(go[0], &x, 1) >= 0)
+			execl("/bin/sleep", "sleep", "60", NULL);
+		_exit(1);
+	}
+	close(go[0]);
+	target_open(&t);
+	assert_true(mem_read_u64(t.mem, at(&t, 1), &x) && x == 1);
+	close(go[1]);
+	for (int i = 0; i < 5000 && mem_read_u64(t.mem, at(&t, 1), &x); i++) {
+		usleep(1000);
+		mem_new_sample(t.mem);
+	}
+	assert_false(mem_read_u64(t.mem, at(&t, 1), &x));
+	mem_new_sample(t.mem);
+	for (size_t i = 0; i < 4; i++)
+		spans[i] = (struct mem_span){at(&t, i + 4), &v[i], 8, true};
+	mem_read_batch(t.mem, spans, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_false(spans[i].ok);
+	assert_true(proc_alive(t.proc));
+	target_done(&t);
+}
+
+static void *stay(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* process_vm_readv() has no memory for a zombie; the descriptor still has. */
+static void test_first_thread_ended(void **state)
+{
+	struct target t = {.area = area_new(), .pid = fork()};
+	struct mem_span spans[4];
+	uint64_t v[4], x;
+
+	(void)state;
+	if (t.pid == 0) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, stay, NULL);
+		pthread_exit(NULL);
+	}
+	target_open(&t);
+	usleep(100000);
+	assert_true(proc_alive(t.proc));
+	assert_true(mem_read_u64(t.mem, at(&t, 1), &x) && x == 1);
+	for (size_t i = 0; i < 4; i++)
+		spans[i] = (struct mem_span){at(&t, i + 4), &v[i], 8, false};
+	mem_read_batch(t.mem, spans, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_true(spans[i].ok && v[i] == i + 4);
+	target_done(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_child),
+		cmocka_unit_test(test_cache_lives_for_one_sample),
+		cmocka_unit_test(test_batch),
+		cmocka_unit_test(test_batch_odd_spans),
+		cmocka_unit_test(test_child_exit),
+		cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_first_thread_ended),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -148,6 +148,11 @@ static int read_rule(struct reader *r, Dwarf_Frame *frame, int reg, struct cfi_r
 		return -ENOENT;
 	if (!n) {
 		rule->kind = ops ? CFI_UNDEFINED : CFI_SAME;
+		/* elfutils 0.188 has rax in the place of rbx in its list of callee-saved ones. */
+		if (reg == X86_RBX && ops)
+			rule->kind = CFI_SAME;
+		if (reg == X86_RAX)
+			rule->kind = CFI_UNDEFINED;
 		return 0;
 	}
 	value = ops[n - 1].atom == DW_OP_stack_value;

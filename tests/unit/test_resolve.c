@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #include "sampler/profile/profile.h"
 #include "sampler/resolve/resolver.h"
 #include "symbolizer/attribution/attribution.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/hash.h"
 #include "symbolizer/hotspot/code.h"
 #include "symbolizer/hotspot/method.h"
 #include "symbolizer/native/dso.h"
@@ -182,6 +185,13 @@ static struct frame_key exact_key(uint8_t kind, uint32_t id, int64_t off)
 
 	k.flags = FRAME_PC_EXACT;
 	return k;
+}
+
+static size_t heap_bytes(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
 }
 
 static void add_stack(struct profile *p, int tid, struct frame_key *keys, uint32_t n)
@@ -495,6 +505,49 @@ static void the_limit_has_a_name(void **state)
 	profile_free(p);
 }
 
+/* 100,000 distinct stacks of 60 frames: the bars for time and memory, all of it together. */
+static void a_large_profile(void **state)
+{
+	enum { STACKS = 100000, DEPTH = 60, KEYS = 200000, SAMPLES = 1000000 };
+	size_t before = heap_bytes(), counted, named;
+	struct profile *p = profile_new((struct profile_options){0});
+	struct frame_key k[DEPTH];
+	struct named_profile *np;
+	uint64_t start, resolved, written, samples = 0;
+	FILE *null = fopen("/dev/null", "w");
+	(void)state;
+
+	for (uint32_t i = 0; i < SAMPLES; i++) {
+		for (uint32_t f = 0; f < DEPTH; f++) {
+			uint32_t r = hash_u64((uint64_t)(i % STACKS) << 8 | f) % KEYS;
+
+			k[f] = r % 3 ? key(FRAME_COMPILED, C_C2, r % 50 ? r : 10)
+				     : key(FRAME_INTERPRETED, 1 + r % (METHODS - 1), r % 30000);
+		}
+		add_stack(p, 1, k, DEPTH);
+	}
+	counted = heap_bytes() - before;
+	start = clock_process_cpu_ns();
+	np = name(p, all_sources(), (struct resolver_options){0});
+	resolved = clock_process_cpu_ns();
+	assert_int_equal(writer_folded.write(np, &(struct writer_options){.annotate = true}, null,
+					     NULL),
+			 0);
+	written = clock_process_cpu_ns();
+	named = heap_bytes() - before;
+	print_message("%u stacks: %.1f MB as keys, %.1f MB with names; named in %.2f s, folded in "
+		      "%.2f s\n",
+		      np->n_stacks, counted / 1e6, named / 1e6, (resolved - start) / 1e9,
+		      (written - resolved) / 1e9);
+	for (uint32_t i = 0; i < np->n_samples; i++)
+		samples += np->samples[i].count;
+	assert_int_equal(samples, SAMPLES);
+	assert_true(named < 100000000); /* 0 under sanitizers */
+	fclose(null);
+	named_profile_free(np);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -506,6 +559,7 @@ int main(void)
 		cmocka_unit_test(details_of_lines),
 		cmocka_unit_test(exactness_of_leaves_is_counted),
 		cmocka_unit_test(the_limit_has_a_name),
+		cmocka_unit_test(a_large_profile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

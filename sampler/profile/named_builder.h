@@ -7,7 +7,8 @@
 
 /*
  * Builds a named profile; equal functions, locations, mappings and stacks are merged. Every
- * function returns UINT32_MAX when out of memory (and named_builder_take() then gives NULL).
+ * function returns UINT32_MAX when out of memory (and named_builder_take() then gives NULL), and
+ * for ids that this builder never gave out (the call then does nothing). NULL texts are "".
  */
 struct named_builder;
 

@@ -27,7 +27,11 @@ struct profile_options {
 struct profile *profile_new(struct profile_options o);
 void profile_free(struct profile *p);
 
-/* Counts one sample. Adds the mark that the walk's end calls for as root frame. */
+/*
+ * Counts one sample. Adds the mark that the walk's end calls for as root frame: [incomplete], else
+ * [resynchronised], else [frozen]; [truncated] stands inside of it. Never fails: without memory the
+ * sample counts under [storage limit].
+ */
 void profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
 		 const struct walk *w, uint64_t weight);
 
@@ -38,8 +42,11 @@ const char *profile_thread_name(const struct profile *p, pid_t pid, pid_t tid); 
 struct profile_totals {
 	uint64_t samples, weight;
 	uint64_t ends[WALK_ENDS];
-	uint64_t complete, resynchronised, frozen, truncated, storage_limit;
-	uint64_t java, java_complete; /* samples of stacks with a Java frame; of these complete ones */
+	/* Of these three a sample is one at most; if none, it is incomplete. Stacks of kernel frames
+	 * only (WALK_NO_USER) are complete, frozen ones never. */
+	uint64_t complete, resynchronised, frozen;
+	uint64_t truncated, storage_limit; /* apart from the above */
+	uint64_t java, java_complete; /* stacks with a Java frame; of these the complete ones */
 	size_t stacks, frames; /* distinct */
 	size_t bytes; /* memory held */
 };

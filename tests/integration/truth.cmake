@@ -10,3 +10,9 @@ js_integration_test(truth.new.z 120 truth.py --jdk 25,21 --gc Z --bar 40 ${truth
 js_integration_test(truth.smoke 120 truth.py --jdk 17 --freq 199 --warmup 5 --duration 5
   --min-samples 200 --bar-complete 99)
 js_integration_sanitized(truth.smoke)
+foreach(gc Serial Parallel G1 Z)
+  string(TOLOWER ${gc} lower)
+  js_integration_test(javac.17.${lower} 120 javac.py --jdk 17 --gc ${gc} --duration 8)
+endforeach()
+js_integration_test(javac.new.z 120 javac.py --jdk 25,21 --gc Z --duration 8)
+js_integration_test(kill.17 120 kill.py --jdk 17 --times 100)

@@ -365,7 +365,7 @@ def measure_attribution(o, results, tmp):
     extra = ["--flag=-XX:+UnlockDiagnosticVMOptions", "--flag=-XX:+DebugNonSafepoints"]
     for _, jdk in sorted(jvm.find_jdks().items()):
         for gc in ("G1", "Parallel", "Serial", "Z"):
-            for name, flags in (("", ()), (" +DebugNonSafepoints", extra)):
+            for name, flags in (("", ()), (" +DebugNonSafepoints", extra), (" +listener", ["--listener"])):
                 bar = 1.5 if gc == "G1" else 2
                 r = truth("jsampler", jdk, gc, runs, duration, tmp, flags)
                 cells = {"jsampler": show_truth(r)}

@@ -102,6 +102,22 @@ def compile_java(jdk, name, options=()):
     return out
 
 
+def compile_library(jdk, source, name, options=()):
+    """A shared library of one C file in the checkout, for that JDK; skips where there is no jni.h."""
+    source = ROOT / source
+    out = build_dir() / "java" / ("%s-%d.so" % (name, jdk.major))
+    include = jdk.home / "include"
+    if not (include / "jni.h").exists():
+        print("skipped: no jni.h in", jdk.home)
+        sys.exit(SKIP)
+    if not out.exists() or out.stat().st_mtime < source.stat().st_mtime:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run([os.environ.get("CC", "gcc"), "-O2", "-fomit-frame-pointer", "-fPIC", "-shared", *options,
+                        "-I%s" % include, "-I%s/linux" % include, "-o", str(out), str(source), "-pthread"],
+                       check=True)
+    return out
+
+
 class Jvm:
     """A Java program that prints "ready"; killed when the with-block ends."""
 

@@ -9,7 +9,6 @@ Exit status: 0 all hold, 1 not, 77 when the JDK asked for is not here.
 """
 
 import argparse
-import os
 import re
 import subprocess
 import sys
@@ -146,25 +145,15 @@ def forbidden_names(folded):
     return hostile_names(folded) + ([] if "semi:colon.semi:colon" in text else ["no frame 'semi:colon.semi:colon'"])
 
 
-def build_library(jdk, shape, unwind_tables=True):
-    """The C half of Jni.java, without frame pointers; without unwind tables too if asked."""
-    source = jvm.ROOT / "tests/java/shapes/jni_shapes.c"
-    out = jvm.build_dir() / "java" / ("libshapes-%d-%d.so" % (jdk.major, unwind_tables))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    include = jdk.home / "include"
-    if not (include / "jni.h").exists():
-        print("skipped: no jni.h in", jdk.home)
-        sys.exit(jvm.SKIP)
-    if not out.exists() or out.stat().st_mtime < source.stat().st_mtime:
-        flags = [] if unwind_tables else ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
-        subprocess.run([os.environ.get("CC", "gcc"), "-O2", "-g0", "-fomit-frame-pointer", "-fPIC", "-shared",
-                        *flags, "-I%s" % include, "-I%s/linux" % include, "-o", str(out), str(source),
-                        "-pthread"], check=True)
+def build_library(jdk, shape, name="libshapes", options=()):
+    """The C half of Jni.java, without frame pointers."""
+    out = jvm.compile_library(jdk, "tests/java/shapes/jni_shapes.c", name, options)
     shape.flags.append("-Dshapes.library=%s" % out)
 
 
 def build_library_bare(jdk, shape):
-    build_library(jdk, shape, unwind_tables=False)
+    """Without unwind tables besides."""
+    build_library(jdk, shape, "libshapes-bare", ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"])
 
 
 def build_agent_jar(jdk, shape):

@@ -151,6 +151,10 @@ def java_flags(o):
     return flags + o.flag
 
 
+def listener_flag(jdk):
+    return "-agentpath:%s" % jvm.compile_library(jdk, "tests/java/truth/listener.c", "liblistener")
+
+
 def one_run(jdk, classes, o, seed):
     args = ["interactive=1", "warmup=%d" % o.warmup, "threads=%d" % o.threads, "seed=%d" % seed]
     with jvm.Jvm(jdk, classes, "Truth", args, java_flags(o)) as java:
@@ -215,6 +219,7 @@ def parse_arguments():
     p.add_argument("--gc", choices=sorted(COLLECTORS), default="G1")
     p.add_argument("--mode", choices=["mixed", "int"], default="mixed")
     p.add_argument("--flag", action="append", default=[], help="one more JVM flag (repeatable)")
+    p.add_argument("--listener", action="store_true", help="load an agent that listens to compiled methods")
     p.add_argument("--profiler", choices=sorted(PROFILERS), default="jsampler")
     p.add_argument("--option", action="append", default=[], help="one more option of the profiler")
     p.add_argument("--freq", type=int, default=999)
@@ -239,6 +244,8 @@ def main():
     o = parse_arguments()
     jdk = jvm.pick_jdk(o.jdk)
     classes = jvm.compile_java(jdk, "truth")
+    if o.listener:
+        o.flag.append(listener_flag(jdk))
     results, bad = [], []
     for i in range(o.runs):
         print("== %s, JDK %d, %s, %s, %d Hz, %d s, run %d of %d"

@@ -57,6 +57,7 @@ int step_return_barrier(struct walker *w, const struct code *c)
 	/* What else is on this stack cannot be told: the virtual thread's own part is whole. */
 	if (!pc || entry < walker_sp(w) || !walker_on_stack(w, entry))
 		return WALK_ROOT;
+	w->sp_free = true; /* enterSpecial may begin right here */
 	w->cont_entry = entry;
 	walker_goto_no_fp(w, pc, entry);
 	return STEP_MORE;

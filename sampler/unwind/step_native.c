@@ -53,7 +53,7 @@ static int step_row(struct walker *w, const struct cfi_row *row)
 	case CFI_STEP_OK:
 		break;
 	}
-	w->exact = w->signal = row->signal_frame;
+	w->exact = w->sp_free = row->signal_frame;
 	/* The process's and a thread's first function have a return address of zero. */
 	return walker_pc(w) ? STEP_MORE : WALK_ROOT;
 }

@@ -110,7 +110,7 @@ static bool moved(const struct walker *w, uint64_t old_sp, bool was_exact)
 {
 	uint64_t sp = walker_sp(w);
 
-	return w->signal || sp > old_sp || (was_exact && sp == old_sp);
+	return w->sp_free || sp > old_sp || (was_exact && sp == old_sp);
 }
 
 static int walk_frames(struct walker *w)
@@ -121,7 +121,7 @@ static int walk_frames(struct walker *w)
 		uint64_t sp = walker_sp(w);
 		bool exact = w->exact;
 
-		w->signal = false;
+		w->sp_free = false;
 		r = step_once(w);
 		if (r == STEP_MORE && !moved(w, sp, exact))
 			r = WALK_NO_PROGRESS;

@@ -32,7 +32,7 @@ struct walker {
 	struct mem *mem; /* the copied stack over the live memory */
 	struct regs regs;
 	bool exact; /* pc is where execution was, not a return address */
-	bool signal; /* the step just made left a signal frame: sp may be anywhere */
+	bool sp_free; /* of the step just made: it need not move sp outwards */
 	uint64_t copied_end; /* first stack address that was not copied at the sample */
 
 	int32_t ns_tid;

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Single-steps tests/java/step/Step.java in every mode of one JDK; see single_step.c.
+
+    single_step.py [--jdk 17] [--steps 20000] [--mode default,c1,int]
+"""
+
+import argparse
+import subprocess
+import sys
+
+import jvm
+
+FLAGS = ["-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Step.n_*",
+         "-XX:CompileCommand=exclude,Step.x_*", "-Xmx256m"]
+MODES = {
+    "default": [],
+    "c1": ["-XX:TieredStopAtLevel=1"],
+    "c2": ["-XX:-TieredCompilation"],
+    "int": ["-Xint"],
+    "fp": ["-XX:+PreserveFramePointer"],
+    "parallel": ["-XX:+UseParallelGC"],
+    "z": ["-XX:+UseZGC"],
+}
+
+
+def run_mode(jdk, classes, mode, steps):
+    args = ["slow"] if mode == "int" else []
+    with jvm.Jvm(jdk, classes, "Step", args, FLAGS + MODES[mode]) as target:
+        target.wait_ready()
+        binary = jvm.build_dir() / "tests/integration/single_step"
+        run = subprocess.run([str(binary), str(target.pid), "step", str(steps)],
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        print("JDK %d, %s: %s" % (jdk.major, mode, run.stdout), end="", flush=True)
+        return run.returncode == 0
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--jdk")
+    p.add_argument("--steps", type=int, default=20000)
+    p.add_argument("--mode", default="default,c1,int")
+    a = p.parse_args()
+    jdk = jvm.pick_jdk(a.jdk)
+    classes = jvm.compile_java(jdk, "step")
+    results = [run_mode(jdk, classes, m, a.steps) for m in a.mode.split(",")]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

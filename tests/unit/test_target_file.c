@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -31,6 +32,7 @@
  *	secret
  *	root/inside
  *	root/dir/up -> ..             root/dir/file
+ *	root/dir/abs -> /inside
  *	root/abs -> /inside           root/dirlink -> /dir
  *	root/abs_out -> /secret       root/rel_out -> ../../../../../../etc/passwd
  *	root/loop -> loop             root/chain -> dirlink/up/dir/./file
@@ -53,6 +55,7 @@ static void make_tree(void)
 	put("root/inside", "inside");
 	put("root/dir/file", "file");
 	assert_int_equal(symlink("..", "root/dir/up"), 0);
+	assert_int_equal(symlink("/inside", "root/dir/abs"), 0);
 	assert_int_equal(symlink("/inside", "root/abs"), 0);
 	assert_int_equal(symlink("/dir", "root/dirlink"), 0);
 	assert_int_equal(symlink("/secret", "root/abs_out"), 0);
@@ -130,6 +133,7 @@ static void test_paths_stay_inside(void **state)
 	check_path(root, "/dir/../inside", "root/inside", 0);
 	check_path(root, "/../../../inside", "root/inside", 0);
 	check_path(root, "/..", "root", 0);
+	check_path(root, "/dir/abs", "root/inside", 0);
 	check_path(root, "/dir/up/abs", "root/inside", 0);
 	check_path(root, "/chain", "root/dir/file", 0);
 	check_path(root, "/dirlink", "root/dir", 0);
@@ -195,6 +199,7 @@ static struct proc *child_in_root(pid_t *ret_pid)
 	if (*ret_pid == 0) {
 		int fd = chroot("root") == 0 ? open("/inside", O_RDONLY) : -1;
 
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (fd < 0 || mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED)
 			_exit(1);
 		if (write(ready[1], "x", 1) == 1)
@@ -369,9 +374,11 @@ static void test_dead(void **state)
 	int fd = -1;
 
 	(void)state;
-	if (pid == 0)
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			pause();
+	}
 	assert_int_equal(proc_open(pid, &p, NULL), 0);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);

@@ -11,14 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/target/maps.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/mem_live.h"
 #include "symbolizer/target/proc.h"
 
 enum { PAGE = 4096, PAGES = 600 };
+
+/* Where this program maps its area when it is started with an argument: test_exec() needs one
+ * address that can be read before and after an execve(2). */
+#define FIXED_AREA ((void *)0x10000000)
 
 /* Pages 0 to PAGES - 1 hold their number in each 64-bit word; HOLE_PAGE cannot be read. */
 enum { HOLE_PAGE = 3 };
@@ -30,10 +37,10 @@ struct target {
 	struct mem *mem;
 };
 
-static uint64_t *area_new(void)
+static uint64_t *area_new(void *where)
 {
-	uint64_t *a = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t *a = mmap(where, PAGES * PAGE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | (where ? MAP_FIXED_NOREPLACE : 0), -1, 0);
 
 	assert_ptr_not_equal(a, MAP_FAILED);
 	for (size_t i = 0; i < PAGES * PAGE / 8; i++)
@@ -55,19 +62,25 @@ static void target_open(struct target *t)
 
 static struct target self(void)
 {
-	struct target t = {.area = area_new(), .pid = getpid()};
+	struct target t = {.area = area_new(NULL), .pid = getpid()};
 
 	target_open(&t);
 	return t;
 }
 
+static void wait_for_end(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pause();
+}
+
 static struct target child(void)
 {
-	struct target t = {.area = area_new(), .pid = fork()};
+	struct target t = {.area = area_new(NULL), .pid = fork()};
 
 	if (t.pid == 0)
-		for (;;)
-			pause();
+		wait_for_end();
 	target_open(&t);
 	return t;
 }
@@ -263,39 +276,65 @@ static void test_child_exit(void **state)
 	target_done(&t);
 }
 
+static void exec_when_told(int fd)
+{
+	char c;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (read(fd, &c, 1) >= 0)
+		execl("/proc/self/exe", "test_target_live", "wait", NULL);
+	_exit(1);
+}
+
+/* A view opened anew reads the area of the new program, when it is there. */
+static void wait_for_area(struct target *t)
+{
+	uint64_t x = 0;
+	struct mem *m = NULL;
+
+	for (int i = 0; i < 10000 && x != 1; i++) {
+		usleep(1000);
+		if (mem_live_open(t->proc, &m, NULL) == 0)
+			mem_read_u64(m, at(t, 1) + PAGE - 8, &x);
+		mem_free(take_ptr(m));
+	}
+	assert_int_equal(x, 1);
+}
+
 /* After an execve(2) the PID has another address space, which must not be read. */
 static void test_exec(void **state)
 {
-	struct target t = {.area = area_new()};
-	int go[2];
+	struct target t = {.area = area_new(FIXED_AREA)};
+	struct maps *maps = NULL;
 	struct mem_span spans[4];
 	uint64_t v[4], x;
+	int go[2];
 
 	(void)state;
+	t.area[2 * PAGE / 8 - 1] = 0; /* the new program has a 1 there */
 	assert_int_equal(pipe(go), 0);
 	t.pid = fork();
 	if (t.pid == 0) {
 		close(go[1]);
-		if (read(go[0], &x, 1) >= 0)
-			execl("/bin/sleep", "sleep", "60", NULL);
-		_exit(1);
+		exec_when_told(go[0]);
 	}
 	close(go[0]);
 	target_open(&t);
+	assert_int_equal(maps_open(t.proc, &maps, NULL), 0);
 	assert_true(mem_read_u64(t.mem, at(&t, 1), &x) && x == 1);
 	close(go[1]);
-	for (int i = 0; i < 5000 && mem_read_u64(t.mem, at(&t, 1), &x); i++) {
-		usleep(1000);
-		mem_new_sample(t.mem);
-	}
-	assert_false(mem_read_u64(t.mem, at(&t, 1), &x));
+	wait_for_area(&t);
+
 	mem_new_sample(t.mem);
 	for (size_t i = 0; i < 4; i++)
 		spans[i] = (struct mem_span){at(&t, i + 4), &v[i], 8, true};
 	mem_read_batch(t.mem, spans, 4);
 	for (size_t i = 0; i < 4; i++)
 		assert_false(spans[i].ok);
+	assert_false(mem_read_u64(t.mem, at(&t, 1), &x));
+	assert_int_equal(maps_refresh(maps), -ESRCH);
 	assert_true(proc_alive(t.proc));
+	maps_close(maps);
 	target_done(&t);
 }
 
@@ -309,7 +348,8 @@ static void *stay(void *arg)
 /* process_vm_readv() has no memory for a zombie; the descriptor still has. */
 static void test_first_thread_ended(void **state)
 {
-	struct target t = {.area = area_new(), .pid = fork()};
+	struct target t = {.area = area_new(NULL), .pid = fork()};
+	struct proc *again = NULL;
 	struct mem_span spans[4];
 	uint64_t v[4], x;
 
@@ -317,12 +357,15 @@ static void test_first_thread_ended(void **state)
 	if (t.pid == 0) {
 		pthread_t thread;
 
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pthread_create(&thread, NULL, stay, NULL);
 		pthread_exit(NULL);
 	}
 	target_open(&t);
 	usleep(100000);
 	assert_true(proc_alive(t.proc));
+	assert_int_equal(proc_open(t.pid, &again, NULL), 0);
+	proc_close(again);
 	assert_true(mem_read_u64(t.mem, at(&t, 1), &x) && x == 1);
 	for (size_t i = 0; i < 4; i++)
 		spans[i] = (struct mem_span){at(&t, i + 4), &v[i], 8, false};
@@ -332,8 +375,60 @@ static void test_first_thread_ended(void **state)
 	target_done(&t);
 }
 
-int main(void)
+/* What was opened goes on working; opening it again would not. */
+static int use_without_privileges(struct target *t, struct maps *maps)
 {
+	struct mem_span spans[4];
+	uint64_t v[4], x = 0;
+	struct mem *again;
+
+	if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
+		return 1;
+	if (mem_live_open(t->proc, &again, NULL) != -EACCES)
+		return 2;
+	mem_new_sample(t->mem);
+	if (!mem_read_u64(t->mem, at(t, 1), &x) || x != 1)
+		return 3;
+	for (size_t i = 0; i < 4; i++)
+		spans[i] = (struct mem_span){at(t, i + 4), &v[i], 8, false};
+	mem_read_batch(t->mem, spans, 4);
+	for (size_t i = 0; i < 4; i++)
+		if (!spans[i].ok || v[i] != i + 4)
+			return 4;
+	if (maps_refresh(maps) < 0 || maps_count(maps) == 0)
+		return 5;
+	return proc_alive(t->proc) ? 0 : 6;
+}
+
+static void test_privileges_dropped(void **state)
+{
+	struct target t = child();
+	struct maps *maps = NULL;
+	int status = 0;
+	pid_t user;
+
+	(void)state;
+	assert_int_equal(maps_open(t.proc, &maps, NULL), 0);
+	user = geteuid() == 0 ? fork() : -1;
+	if (user == 0)
+		_exit(use_without_privileges(&t, maps));
+	if (user > 0)
+		waitpid(user, &status, 0);
+	maps_close(maps);
+	target_done(&t);
+	if (user < 0)
+		skip();
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1) {
+		area_new(FIXED_AREA);
+		wait_for_end();
+	}
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_child),
@@ -343,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_child_exit),
 		cmocka_unit_test(test_exec),
 		cmocka_unit_test(test_first_thread_ended),
+		cmocka_unit_test(test_privileges_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

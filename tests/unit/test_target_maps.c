@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -177,9 +178,11 @@ static void test_child_ends(void **state)
 	size_t n;
 
 	(void)state;
-	if (child == 0)
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			pause();
+	}
 	assert_int_equal(proc_open(child, &p, NULL), 0);
 	assert_int_equal(maps_open(p, &m, NULL), 0);
 	generation = maps_generation(m);

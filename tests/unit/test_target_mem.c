@@ -88,9 +88,9 @@ static void test_pages_random(void **state)
 	for (int i = 0; i < ROUNDS; i++) {
 		size_t len = (size_t)rand() % sizeof(bytes), at = (size_t)rand() % (SIZE - len), n;
 
-		memset(bytes, i & 0xff, sizeof(bytes));
+		for (size_t k = 0; k < len; k++)
+			bytes[k] = model[at + k] = (uint8_t)rand();
 		assert_int_equal(mem_pages_add(m, at + 7000, bytes, len), 0);
-		memset(model + at, i & 0xff, len);
 		memset(there + at, true, len);
 		at = (size_t)rand() % SIZE;
 		for (n = 0; at + n < SIZE && there[at + n]; n++)

@@ -145,9 +145,11 @@ static void test_dead(void **state)
 	size_t n;
 
 	(void)state;
-	if (child == 0)
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			pause();
+	}
 	assert_int_equal(proc_open(child, &p, NULL), 0);
 	assert_true(proc_alive(p));
 	kill(child, SIGKILL);

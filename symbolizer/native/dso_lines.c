@@ -110,6 +110,19 @@ static void call_site(Dwarf_Die *unit, Dwarf_Die *inlined, struct dso_line *ret)
 		ret->line = v <= INT32_MAX ? (int)v : 0;
 }
 
+/* Scopes that physically hold vaddr, innermost first. (dwarf_getscopes() goes on with where an
+ * inlined function was written, not with where it was inlined.) */
+static int physical_scopes(Dwarf_Die *unit, uint64_t vaddr, Dwarf_Die **ret)
+{
+	Dwarf_Die *scopes = NULL, innermost;
+
+	if (dwarf_getscopes(unit, vaddr, &scopes) <= 0)
+		return 0;
+	innermost = scopes[0];
+	free(scopes);
+	return dwarf_getscopes_die(&innermost, ret);
+}
+
 /* From the innermost scope outwards: a function's position is where the next inner one was called. */
 static size_t fill_scopes(Dwarf_Die *unit, Dwarf_Die *scopes, int n_scopes, struct dso_line at,
 			  struct dso_line *ret, size_t max)
@@ -154,7 +167,7 @@ static size_t read_lines(Dwarf *dw, uint64_t vaddr, struct dso_line *ret, size_t
 		dwarf_lineno(line, &at.line);
 	}
 	if (!is_split(&unit)) {
-		n_scopes = dwarf_getscopes(&unit, vaddr, &scopes);
+		n_scopes = physical_scopes(&unit, vaddr, &scopes);
 		n = fill_scopes(&unit, scopes, n_scopes, at, ret, max);
 		free(scopes);
 	}

@@ -153,11 +153,15 @@ void row_cache_done(struct row_cache *c)
 	vec_done(&c->exprs);
 }
 
+/* Without a section header of that name libdw would read the whole file to search it. */
 static bool open_cfi(struct dso *d)
 {
+	Elf64_Shdr sh;
+
 	if (!d->cfi_tried && !d->recorded) {
 		d->cfi_tried = true;
-		if (image_sections_size(&d->main, ".eh_frame") <= IMAGE_MAX_TABLE)
+		if (image_section(&d->main, ".eh_frame", &sh) &&
+		    image_sections_size(&d->main, ".eh_frame") <= IMAGE_MAX_TABLE)
 			d->cfi = dwarf_getcfi_elf(d->main.elf);
 	}
 	return d->cfi != NULL;

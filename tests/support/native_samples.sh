@@ -1,0 +1,14 @@
+#!/bin/sh
+# native_samples.sh CC OBJCOPY SOURCE OUTDIR: the ELF files of test_native_dso.
+set -e
+cc=$1 objcopy=$2 source=$3 out=$4
+mkdir -p "$out"
+cd "$out"
+# Without build-id: the CRC of .gnu_debuglink has to do. With: the id decides.
+for id in none sha1; do
+	$cc -g -O1 -fPIC -shared -Wl,--build-id=$id,-z,lazy "$source" -o full_$id.so
+	$objcopy --only-keep-debug --compress-debug-sections full_$id.so full_$id.debug
+	$objcopy --strip-all --add-gnu-debuglink=full_$id.debug full_$id.so stripped_$id.so
+done
+$objcopy --strip-debug full_none.so nodebug.so
+$objcopy --strip-all full_none.so bare.so

@@ -1,1 +1,3 @@
+js_unit_test(attribution_bytecodes js_attribution)
 js_unit_test(attribution_find js_attribution)
+js_unit_test(attribution_graph js_attribution)

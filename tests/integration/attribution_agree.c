@@ -1,0 +1,440 @@
+/*
+ * How often attribution agrees, sample by sample, with what -XX:+DebugNonSafepoints says:
+ *
+ *     attribution_agree PID SECONDS [HZ]
+ *
+ * samples pcs of a JVM started with -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints, hides the
+ * records without oop map from attribution, and compares with the cleaned full records. Prints one
+ * line a rule and kind of code, in percent; with --dump FILE also writes the most sampled C2
+ * nmethod as a fixture of the unit tests.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "symbolizer/attribution/address_rule.h"
+#include "symbolizer/attribution/attribution.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/map.h"
+#include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/hotspot/hs_arch.h"
+#include "symbolizer/hotspot/method.h"
+#include "symbolizer/native/dso.h"
+#include "symbolizer/native/modmap.h"
+#include "symbolizer/target/maps.h"
+#include "symbolizer/target/mem.h"
+#include "symbolizer/target/mem_live.h"
+#include "symbolizer/target/proc.h"
+#include "tests/integration/attribution_dump.h"
+#include "tests/integration/attribution_reference.h"
+#include "tests/integration/attribution_samples.h"
+
+struct key {
+	struct {
+		uint32_t code_id;
+		uint32_t off;
+	} at;
+	uint64_t count;
+	UT_hash_handle hh;
+};
+
+enum group { G_ALL, G_C2, G_OSR, G_C1, G_INLINING, G_C2_INLINING, GROUPS };
+static const char *const group_names[] = {"all", "C2", "C2 OSR", "C1", "inlining", "C2 inlin."};
+
+enum rule { RULE_ADDRESS, RULE_FLOW, RULES };
+static const char *const rule_names[] = {"address", "flow"};
+
+struct score {
+	uint64_t n, method, child, line, not_wrong;
+};
+
+struct method_share {
+	uint32_t id;
+	int64_t diff[RULES]; /* samples given minus samples due */
+	UT_hash_handle hh;
+};
+
+struct agree {
+	struct mem *mem;
+	struct hotspot *hs;
+	struct modmap *modmap;
+	int major;
+	struct key *keys;
+	uint64_t samples, in_nmethods, compared, uncovered;
+	struct score scores[GROUPS][RULES];
+	struct score by_exactness[EXACTNESS_COUNT];
+	struct method_share *shares;
+	bool verbose;
+};
+
+static bool libjvm_symbol(void *ctx, const char *name, uint64_t *ret)
+{
+	struct modmap *m = ctx;
+	uint32_t id;
+	uint64_t bias, vaddr, size;
+
+	if (modmap_find_dso(m, "libjvm.so", &id, &bias) || !modmap_dso(m, id) ||
+	    dso_find_by_name(modmap_dso(m, id), name, &vaddr, &size))
+		return false;
+	*ret = vaddr + bias;
+	return true;
+}
+
+static void note_pc(void *ctx, uint64_t pc)
+{
+	struct agree *a = ctx;
+	const struct code *c;
+	struct key *k, probe;
+	uint32_t id;
+
+	a->samples++;
+	if (!hs_in_code_cache(a->hs, pc))
+		return;
+	hotspot_walk_begin(a->hs);
+	id = hs_code_find(a->hs, pc);
+	if (!hotspot_walk_end(a->hs) || !id)
+		return;
+	c = hs_code(a->hs, id);
+	if (c->kind != BLOB_NMETHOD)
+		return;
+	a->in_nmethods++;
+	memset(&probe, 0, sizeof(probe));
+	probe.at.code_id = id;
+	probe.at.off = (uint32_t)(pc - c->begin);
+	HASH_FIND(hh, a->keys, &probe.at, sizeof(probe.at), k);
+	if (!k) {
+		k = calloc(1, sizeof(*k));
+		if (!k)
+			return;
+		k->at = probe.at;
+		HASH_ADD(hh, a->keys, at, sizeof(k->at), k);
+	}
+	k->count++;
+}
+
+static void collect(struct agree *a, struct samples *s, unsigned seconds)
+{
+	uint64_t end = clock_monotonic_ns() + seconds * 1000000000ull;
+
+	while (clock_monotonic_ns() < end) {
+		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+		mem_new_sample(a->mem);
+		samples_drain(s, note_pc, a);
+	}
+}
+
+/* A copy of the code as it is without the flag. The caller frees records. */
+static struct code ordinary(const struct code *full)
+{
+	struct code c = *full;
+	struct code_record *records = calloc(full->n_records + 1, sizeof(*records));
+
+	c.n_records = 0;
+	c.n_extra_records = 0;
+	for (uint32_t i = 0; records && i < full->n_records; i++)
+		if (full->records[i].safepoint)
+			records[c.n_records++] = full->records[i];
+	c.records = records;
+	return c;
+}
+
+static int line_of(const struct agree *a, const struct code_scope *s)
+{
+	const struct hs_method *m = hs_method(a->hs, s->method_id);
+
+	return m ? hs_method_line(a->hs, m, s->bci) : -1;
+}
+
+/* Is x the path of `truth`, or an ancestor of it? */
+static bool not_wrong(const struct attributed *x, const struct attributed *truth)
+{
+	if (x->n > truth->n)
+		return false;
+	for (size_t i = 1; i <= x->n; i++) {
+		const struct code_scope *p = &x->scope[x->n - i];
+		const struct code_scope *q = &truth->scope[truth->n - i];
+
+		if (p->method_id != q->method_id || (i < x->n && p->bci != q->bci))
+			return false;
+	}
+	return true;
+}
+
+static uint32_t child_of(const struct attributed *x)
+{
+	return x->n > 1 ? x->scope[x->n - 2].method_id : 0;
+}
+
+static void score_add(struct agree *a, struct score *s, const struct attributed *x,
+		      const struct attributed *truth, uint64_t count)
+{
+	bool method = x->scope[0].method_id == truth->scope[0].method_id;
+
+	s->n += count;
+	s->method += method ? count : 0;
+	s->child += child_of(x) == child_of(truth) ? count : 0;
+	s->not_wrong += not_wrong(x, truth) ? count : 0;
+	if (method && line_of(a, &x->scope[0]) == line_of(a, &truth->scope[0]))
+		s->line += count;
+}
+
+static void share_add(struct agree *a, uint32_t method, enum rule rule, int64_t count)
+{
+	struct method_share *m;
+
+	HASH_FIND(hh, a->shares, &method, sizeof(method), m);
+	if (!m) {
+		m = calloc(1, sizeof(*m));
+		if (!m)
+			return;
+		m->id = method;
+		HASH_ADD(hh, a->shares, id, sizeof(m->id), m);
+	}
+	m->diff[rule] += count;
+}
+
+static bool has_inlining(const struct code *c, int major)
+{
+	struct code_scope scopes[CODE_MAX_SCOPES];
+
+	for (uint32_t i = 0; i < c->n_records; i++)
+		if (code_scopes_at(c, major, c->records[i].scope_offset, scopes,
+				   CODE_MAX_SCOPES) > 1)
+			return true;
+	return false;
+}
+
+static void compare(struct agree *a, const struct code *full, bool inlining,
+		    const struct attributed got[RULES], const struct attributed *truth,
+		    uint64_t count)
+{
+	bool in[GROUPS] = {
+		[G_ALL] = true,
+		[G_C2] = full->tier == TIER_C2 && full->osr_bci < 0,
+		[G_OSR] = full->tier == TIER_C2 && full->osr_bci >= 0,
+		[G_C1] = full->tier != TIER_C2,
+		[G_INLINING] = inlining,
+		[G_C2_INLINING] = inlining && full->tier == TIER_C2,
+	};
+
+	a->compared += count;
+	for (int r = 0; r < RULES; r++) {
+		for (int g = 0; g < GROUPS; g++)
+			if (in[g])
+				score_add(a, &a->scores[g][r], &got[r], truth, count);
+		share_add(a, got[r].scope[0].method_id, r, (int64_t)count);
+		share_add(a, truth->scope[0].method_id, r, -(int64_t)count);
+	}
+	score_add(a, &a->by_exactness[got[RULE_FLOW].exactness], &got[RULE_FLOW], truth, count);
+}
+
+static void print_chain(const struct agree *a, const struct attributed *x)
+{
+	for (size_t i = x->n; i-- > 0;) {
+		const struct hs_method *m = hs_method(a->hs, x->scope[i].method_id);
+
+		printf(" %s.%s@%d", m ? m->class_name : "?", m ? m->name : "?", x->scope[i].bci);
+	}
+}
+
+static const char *const exactness_names[] = {"exact", "flow", "inferred", "approximate"};
+
+static void print_miss(const struct agree *a, const struct code *c, const struct key *k,
+		       const struct attributed *got, const struct attributed *truth)
+{
+	if (got->scope[0].method_id == truth->scope[0].method_id)
+		return;
+	printf("miss %llu tier %d code %u+0x%x %s\n  got  ", (unsigned long long)k->count, c->tier,
+	       c->id, k->at.off, exactness_names[got->exactness]);
+	print_chain(a, got);
+	printf("\n  truth");
+	print_chain(a, truth);
+	printf("\n");
+}
+
+/* All keys of one code; they come sorted by it. */
+static void compare_code(struct agree *a, struct attribution *at, const struct decoder *d,
+			 struct attribution_env *env, struct key *first, struct key *end)
+{
+	const struct code *full = hs_code(a->hs, first->at.code_id);
+	struct code plain = ordinary(full);
+	struct graph *g = NULL;
+	struct reference *ref = NULL;
+	bool inlining = has_inlining(full, a->major);
+
+	if (graph_new(&plain, env, d, &g) == 0)
+		reference_new(full, a->major, g, &ref);
+	for (struct key *k = first; k != end; k = k->hh.next) {
+		struct attributed truth, got[RULES];
+
+		if (!ref || !reference_find(ref, k->at.off, &truth)) {
+			a->uncovered += k->count;
+			continue;
+		}
+		address_rule(&plain, a->major, k->at.off, false, &got[RULE_ADDRESS]);
+		attribution_find(at, &plain, k->at.off, 0, &got[RULE_FLOW]);
+		compare(a, full, inlining, got, &truth, k->count);
+		if (a->verbose)
+			print_miss(a, full, k, &got[RULE_FLOW], &truth);
+	}
+	reference_free(ref);
+	graph_free(g);
+	free((void *)plain.records);
+}
+
+static int key_compare(const struct key *x, const struct key *y)
+{
+	if (x->at.code_id != y->at.code_id)
+		return x->at.code_id < y->at.code_id ? -1 : 1;
+	return x->at.off < y->at.off ? -1 : x->at.off > y->at.off;
+}
+
+static enum blob_role role_of(void *ctx, uint64_t target)
+{
+	return hs_code_role(ctx, target);
+}
+
+static void compare_all(struct agree *a)
+{
+	struct attribution_env env = {.ctx = a->hs, .major = a->major, .role = role_of};
+	struct attribution *at = attribution_new(a->hs);
+	struct decoder *d = decoder_new();
+
+	HASH_SORT(a->keys, key_compare);
+	for (struct key *k = a->keys, *end; k && at && d; k = end) {
+		for (end = k; end && end->at.code_id == k->at.code_id; end = end->hh.next)
+			;
+		compare_code(a, at, d, &env, k, end);
+	}
+	attribution_free(at);
+	decoder_free(d);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void print_score(const char *group, const char *rule, const struct score *s, uint64_t all)
+{
+	printf("%-10s %-11s %6.1f %7.1f %6.1f %6.1f %6.1f\n", group, rule, percent(s->n, all),
+	       percent(s->method, s->n), percent(s->child, s->n), percent(s->line, s->n),
+	       percent(s->n - s->not_wrong, s->n));
+}
+
+static void print_table(struct agree *a)
+{
+	uint64_t tv[RULES] = {0};
+	struct method_share *m, *tmp;
+
+	printf("samples %llu, in nmethods %llu, compared %llu, without clean record %llu\n",
+	       (unsigned long long)a->samples, (unsigned long long)a->in_nmethods,
+	       (unsigned long long)a->compared, (unsigned long long)a->uncovered);
+	printf("%-10s %-11s %6s %7s %6s %6s %6s\n", "code", "rule", "share", "method", "child",
+	       "line", "wrong");
+	for (int g = 0; g < GROUPS; g++)
+		for (int r = 0; r < RULES; r++)
+			if (a->scores[g][r].n)
+				print_score(group_names[g], rule_names[r], &a->scores[g][r],
+					    a->compared);
+	for (int e = 0; e < EXACTNESS_COUNT; e++)
+		print_score("named", exactness_names[e], &a->by_exactness[e], a->compared);
+	HASH_ITER (hh, a->shares, m, tmp)
+		for (int r = 0; r < RULES; r++)
+			tv[r] += (uint64_t)(m->diff[r] < 0 ? -m->diff[r] : m->diff[r]);
+	for (int r = 0; r < RULES; r++)
+		printf("self time of methods, total variation, %s: %.1f points\n", rule_names[r],
+		       percent(tv[r] / 2, a->compared));
+}
+
+static int open_target(struct agree *a, pid_t pid, struct err *e)
+{
+	struct proc *proc;
+	struct maps *maps;
+	int r = proc_open(pid, &proc, e);
+
+	if (r == 0)
+		r = mem_live_open(proc, &a->mem, e);
+	if (r == 0)
+		r = maps_open(proc, &maps, e);
+	if (r == 0)
+		r = modmap_open(proc, maps, a->mem, &a->modmap, e);
+	if (r == 0)
+		r = hotspot_open(a->mem, libjvm_symbol, a->modmap, &a->hs, e);
+	if (r == 0)
+		a->major = hotspot_version(a->hs)->major;
+	return r;
+}
+
+/* The ordinary records of the C2 code with the most samples, and the roles of its call targets. */
+static int dump_hottest(struct agree *a, const char *path)
+{
+	uint64_t best = 0, n = 0;
+	uint32_t id = 0;
+	struct code plain;
+	int r;
+
+	for (struct key *k = a->keys; k; k = k->hh.next) {
+		struct key *prev = k->hh.prev;
+
+		n = prev && prev->at.code_id == k->at.code_id ? n + k->count : k->count;
+		if (n > best && hs_code(a->hs, k->at.code_id)->tier == TIER_C2) {
+			best = n;
+			id = k->at.code_id;
+		}
+	}
+	if (!id)
+		return -ENOENT;
+	plain = ordinary(hs_code(a->hs, id));
+	r = dump_code(path, a->major, &plain, role_of, a->hs);
+	free((void *)plain.records);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct agree a = {0};
+	struct samples *s;
+	struct err e = {0};
+	const char *dump = NULL;
+	int r;
+
+	while (argc > 1 && argv[1][0] == '-') {
+		if (!strcmp(argv[1], "-v")) {
+			a.verbose = true;
+		} else if (!strcmp(argv[1], "--dump") && argc > 2) {
+			dump = argv[2];
+			argc--;
+			argv++;
+		}
+		argc--;
+		argv++;
+	}
+	if (argc < 3) {
+		fprintf(stderr, "usage: attribution_agree [-v] [--dump FILE] PID SECONDS [HZ]\n");
+		return 2;
+	}
+	r = open_target(&a, atoi(argv[1]), &e);
+	if (r == 0) {
+		r = samples_open(atoi(argv[1]), argc > 3 ? (unsigned)atoi(argv[3]) : 1000, &s);
+		if (r)
+			err_set(&e, r, "perf_event_open: %s", strerror(-r));
+	}
+	if (r) {
+		fprintf(stderr, "attribution_agree: %s\n", e.msg);
+		return 1;
+	}
+	collect(&a, s, (unsigned)atoi(argv[2]));
+	samples_close(s);
+	compare_all(&a);
+	print_table(&a);
+	if (dump && dump_hottest(&a, dump)) {
+		fprintf(stderr, "attribution_agree: cannot write %s\n", dump);
+		return 1;
+	}
+	return 0;
+}

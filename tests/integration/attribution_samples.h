@@ -1,0 +1,17 @@
+#ifndef TEST_ATTRIBUTION_SAMPLES_H
+#define TEST_ATTRIBUTION_SAMPLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Sampled pcs of one process, nothing else: one cpu-clock event a CPU, user space only. Needs root. */
+struct samples;
+
+typedef void sample_pc_fn(void *ctx, uint64_t pc);
+
+int samples_open(pid_t pid, unsigned hz, struct samples **ret); /* negative errno */
+void samples_drain(struct samples *s, sample_pc_fn *fn, void *ctx);
+void samples_close(struct samples *s);
+
+#endif

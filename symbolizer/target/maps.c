@@ -277,8 +277,10 @@ int maps_open(struct proc *p, struct maps **ret, struct err *err)
 		m = maps_new(fd);
 		r = m ? (take_fd(&fd), maps_refresh(m)) : -ENOMEM;
 	}
-	if (r == -ENOENT)
-		r = -ESRCH;
+	if (r == -ENOENT || r == -ESRCH)
+		return err_set(err, -ESRCH,
+			       "process %d has no mappings: it has ended, or is a kernel thread",
+			       (int)proc_pid(p));
 	if (r < 0) {
 		errno = -r;
 		return err_set(err, r, "cannot read the mappings of process %d: %m",

@@ -202,7 +202,9 @@ static void live_free(struct mem *m)
 static int open_failed(struct err *err, int code, pid_t pid)
 {
 	if (code == -ENOENT || code == -ESRCH)
-		return err_set(err, -ESRCH, "process %d has ended", (int)pid);
+		return err_set(err, -ESRCH,
+			       "process %d has no memory: it has ended, or is a kernel thread",
+			       (int)pid);
 	errno = -code;
 	if (code == -EACCES || code == -EPERM)
 		return err_set(err, code,

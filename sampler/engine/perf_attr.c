@@ -126,13 +126,8 @@ int perf_attr_probe(struct perf_config *c, pid_t tid, int cpu)
 	int r = probe_features(c, tid, cpu);
 
 	if ((r == -EACCES || r == -EPERM) && !c->exclude_kernel) {
-		struct perf_config user_only = *c;
-
-		user_only.exclude_kernel = true;
-		if (probe_features(&user_only, tid, cpu) == 0) {
-			*c = user_only;
-			return 0;
-		}
+		c->exclude_kernel = true;
+		r = probe_features(c, tid, cpu);
 	}
 	return r;
 }

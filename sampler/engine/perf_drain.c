@@ -27,8 +27,8 @@
 
 enum {
 	PAUSE_MS = 20, /* the longest time between looks at rings that are not a quarter full */
-	IDLE_PAUSE_MS = 70, /* the same after IDLE_ROUNDS with nothing in them */
-	IDLE_ROUNDS = 32,
+	IDLE_PAUSE_MS = 80, /* the same after IDLE_ROUNDS with nothing in them */
+	IDLE_ROUNDS = 16,
 	ALIVE_EVERY = 10, /* rounds between looks at a target without a pidfd */
 	NICE = -10,
 	KERNEL_MAX = 1024, /* kernel.perf_event_max_stack is 127 unless somebody raised it */

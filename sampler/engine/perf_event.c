@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
@@ -163,6 +164,12 @@ static int find_tracepoint(const char *name, struct perf_event_spec *ret, struct
 		return err_set(err, r,
 			       "event '%s': tracepoints are readable for root only "
 			       "(/sys/kernel/tracing): run as root",
+			       name);
+	if (r < 0 && access("/sys/kernel/tracing/events", F_OK) < 0 &&
+	    access("/sys/kernel/debug/tracing/events", F_OK) < 0)
+		return err_set(err, r,
+			       "event '%s': tracepoints need tracefs: mount -t tracefs none "
+			       "/sys/kernel/tracing",
 			       name);
 	if (r < 0)
 		return err_set(err, -EINVAL,

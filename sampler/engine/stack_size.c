@@ -36,9 +36,10 @@ void stack_size_init(struct stack_size *s, uint32_t first, uint32_t max)
 	s->max = max < sizes[N_SIZES - 1] ? max : sizes[N_SIZES - 1];
 	/* A size that was asked for is the least that is wanted. */
 	s->has_shrunk = first != 0;
-	s->now = first ? (first + 7) & ~7u : 16384;
+	s->now = first ? first : 16384;
 	if (s->now > s->max)
-		s->now = s->max & ~7u;
+		s->now = s->max;
+	s->now = s->now > 8 ? s->now & ~7u : 8; /* the kernel takes multiples of 8 */
 }
 
 static void start_over(struct stack_size *s, uint64_t now_ns)

@@ -183,6 +183,10 @@ int main(int argc, char **argv)
 	}
 
 	uint64_t cpu1 = cpu_of(atoi(argv[1])), own1 = clock_process_cpu_ns();
+
+	if (cpu1 < cpu0) /* it ended */
+		cpu1 = cpu0;
+
 	uint64_t t2 = clock_monotonic_ns();
 
 	e->ops->stop(e);
@@ -203,7 +207,7 @@ int main(int argc, char **argv)
 	       s.attachment, (double)(t1 - t0) / 1e6,
 	       t.samples ? (double)(t.first_ns - t0) / 1e6 : -1, (double)(t2 - t1) / 1e9,
 	       (double)(cpu1 - cpu0) / 1e9, (double)t.weight / 1e9,
-	       (double)t.weight / (double)(cpu1 - cpu0), n_threads, worst,
+	       cpu1 > cpu0 ? (double)t.weight / (double)(cpu1 - cpu0) : -1, n_threads, worst,
 	       (unsigned long long)s.samples, (unsigned long long)s.lost_ring,
 	       (unsigned long long)s.lost_queue, (unsigned long long)s.throttled,
 	       (unsigned long long)(d.foreign + t.foreign), (unsigned long long)d.malformed,

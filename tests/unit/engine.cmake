@@ -1,0 +1,5 @@
+js_unit_test(engine_record js_engine)
+js_unit_test(engine_ring js_engine)
+js_unit_test(engine_queue js_engine)
+js_unit_test(engine_event js_engine)
+js_unit_test(engine_stack js_engine)

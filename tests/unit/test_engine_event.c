@@ -1,0 +1,124 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sampler/engine/cpu_list.h"
+#include "sampler/engine/perf_attr.h"
+#include "sampler/engine/perf_event.h"
+#include "symbolizer/base/err.h"
+
+static void test_names(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t type;
+		uint64_t config;
+		const char *unit;
+	} known[] = {
+		{"cpu", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, "ns"},
+		{"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, "ns"},
+		{"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, "ns"},
+		{"cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, "context-switches"},
+		{"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, "page-faults"},
+		{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, "cycles"},
+		{"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, "branch-misses"},
+		{"L1-dcache-load-misses", PERF_TYPE_HW_CACHE, 0x10000, "L1-dcache-load-misses"},
+		{"LLC-store-misses", PERF_TYPE_HW_CACHE, 0x10102, "LLC-store-misses"},
+		{"dTLB-loads", PERF_TYPE_HW_CACHE, 0x3, "dTLB-loads"},
+		{"r01C2", PERF_TYPE_RAW, 0x1c2, "r01C2"},
+	};
+	struct perf_event_spec e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		assert_int_equal(perf_event_find(known[i].name, &e, NULL), 0);
+		assert_int_equal(e.type, known[i].type);
+		assert_int_equal(e.config, known[i].config);
+		assert_string_equal(e.unit, known[i].unit);
+		assert_int_equal(e.clock, !strcmp(known[i].unit, "ns"));
+	}
+}
+
+static void test_unknown_names(void **state)
+{
+	static const char *const bad[] = {
+		"", "r", "rxyz", "r12345678901234567", "cycle", "cycles ", "LLC", "LLC-", "LLC-reads",
+		":", "sched:", ":x", "a:b:c", "sched:no_such_tracepoint_", "../etc:passwd",
+		"sched:../../../../../../etc/passwd",
+		"a-name-that-is-longer-than-any-event-has-ever-been-or-will-be-in-the-future",
+	};
+	struct perf_event_spec e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct err err = {0};
+
+		assert_true(perf_event_find(bad[i], &e, &err) < 0);
+		assert_true(err.msg[0] != 0);
+		assert_null(strchr(err.msg, '\n'));
+	}
+}
+
+static void test_attributes(void **state)
+{
+	struct perf_config c = {.period = 12345, .kernel = true, .stack_bytes = 16384};
+	struct perf_event_attr a;
+
+	(void)state;
+	assert_int_equal(perf_event_find("cpu", &c.event, NULL), 0);
+	perf_attr_sampling(&c, true, &a);
+	assert_true(a.disabled && a.inherit && a.exclude_hv && a.exclude_callchain_user);
+	assert_true(a.use_clockid && a.clockid == CLOCK_MONOTONIC);
+	assert_true(!a.freq && a.sample_period == 12345);
+	assert_true(a.mmap2 && a.comm && a.comm_exec && a.task && !a.mmap_data);
+	assert_int_equal(a.sample_stack_user, 16384);
+	assert_false(a.exclude_callchain_kernel);
+	c.kernel = false;
+	perf_attr_sampling(&c, false, &a);
+	/* CPU time in the kernel still counts. */
+	assert_true(a.exclude_callchain_kernel && !a.exclude_kernel && !a.inherit);
+	assert_int_equal(PERF_STACK_MAX % 8, 0);
+
+	struct perf_layout l = perf_attr_layout();
+
+	assert_true(perf_layout_supported(&l));
+	assert_int_equal(l.sample_type, a.sample_type);
+}
+
+static void test_cpu_lists(void **state)
+{
+	static const char *const bad[] = {"", "x", "1-", "-1", "3-1", "1,,2", "1 2", "0-99999", "1,"};
+	int *cpus;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(cpu_list_parse("0-2,5,7-8\n", &cpus, &n), 0);
+	assert_int_equal(n, 6);
+	assert_true(cpus[0] == 0 && cpus[2] == 2 && cpus[3] == 5 && cpus[5] == 8);
+	free(cpus);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(cpu_list_parse(bad[i], &cpus, &n), -EINVAL);
+	assert_int_equal(cpu_list_online(&cpus, &n), 0);
+	assert_true(n > 0);
+	free(cpus);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_unknown_names),
+		cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_cpu_lists),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

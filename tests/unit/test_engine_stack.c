@@ -1,0 +1,202 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sampler/engine/stack_rest.h"
+#include "sampler/engine/stack_size.h"
+#include "symbolizer/target/proc.h"
+
+#define SECOND UINT64_C(1000000000)
+
+/* `n` samples, every `cut_every`th cut; the first answer that is not 0. */
+static uint32_t feed(struct stack_size *s, int n, int cut_every, uint64_t used, uint64_t now)
+{
+	for (int i = 1; i <= n; i++) {
+		uint32_t r = stack_size_note(s, used, cut_every && i % cut_every == 0, now);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static void test_grows(void **state)
+{
+	struct stack_size s;
+
+	(void)state;
+	stack_size_init(&s, 0, 65528);
+	assert_int_equal(s.now, 16384);
+	assert_int_equal(feed(&s, 10000, 100, 12000, SECOND), 0); /* 1 % is fine */
+	assert_int_equal(feed(&s, 10000, 10, 12000, SECOND), 32768);
+	stack_size_changed(&s, 32768, true, SECOND);
+	assert_int_equal(s.now, 32768);
+	assert_int_equal(feed(&s, 10000, 2, 32768, SECOND), 65528);
+	stack_size_changed(&s, 65528, true, SECOND);
+	assert_int_equal(feed(&s, 10000, 1, 65528, SECOND), 0); /* no larger one */
+	assert_int_equal(feed(&s, 10000, 0, 100, 100 * SECOND), 0); /* it grew: stays */
+}
+
+static void test_few_samples_decide_nothing(void **state)
+{
+	struct stack_size s;
+
+	(void)state;
+	stack_size_init(&s, 0, 65528);
+	assert_int_equal(feed(&s, 30, 1, 16384, SECOND), 0);
+}
+
+static void test_shrinks(void **state)
+{
+	struct stack_size s;
+
+	(void)state;
+	stack_size_init(&s, 0, 65528);
+	assert_int_equal(feed(&s, 5000, 0, 3000, SECOND), 0); /* too early */
+	assert_int_equal(feed(&s, 5000, 0, 3000, 40 * SECOND), 8192);
+	stack_size_changed(&s, 8192, true, 40 * SECOND);
+	assert_int_equal(feed(&s, 5000, 0, 3000, 200 * SECOND), 0); /* no smaller one */
+	assert_int_equal(feed(&s, 5000, 2, 8192, 200 * SECOND), 16384);
+	stack_size_changed(&s, 16384, true, 200 * SECOND);
+	assert_int_equal(feed(&s, 5000, 0, 3000, 300 * SECOND), 0); /* once was enough */
+	assert_int_equal(feed(&s, 5000, 0, 3000, 400 * SECOND), 0);
+}
+
+static void test_deep_stacks_keep_it(void **state)
+{
+	struct stack_size s;
+
+	(void)state;
+	stack_size_init(&s, 0, 65528);
+	assert_int_equal(feed(&s, 5000, 0, 9000, SECOND), 0);
+	assert_int_equal(feed(&s, 5000, 0, 9000, 40 * SECOND), 0);
+}
+
+static void test_limits(void **state)
+{
+	struct stack_size s;
+
+	(void)state;
+	stack_size_init(&s, 0, 8192); /* a ring of 64 KiB */
+	assert_int_equal(s.now, 8192);
+	assert_int_equal(feed(&s, 1000, 1, 8192, SECOND), 0);
+	stack_size_init(&s, 1001, 65528);
+	assert_int_equal(s.now, 1000);
+	stack_size_init(&s, UINT32_MAX, 65528);
+	assert_int_equal(s.now, 65528);
+	stack_size_init(&s, 0, 65528);
+	stack_size_changed(&s, 32768, false, SECOND); /* it could not be done */
+	assert_int_equal(s.now, 16384);
+	assert_int_equal(feed(&s, 1000, 1, 16384, SECOND), 0);
+}
+
+enum { PAGES = 4 };
+
+struct area {
+	struct stack_rest rest;
+	size_t page;
+	uint8_t *base; /* PAGES pages, then one that cannot be read */
+};
+
+static void area_init(struct area *a)
+{
+	memset(a, 0, sizeof(*a));
+	a->page = (size_t)sysconf(_SC_PAGESIZE);
+	assert_int_equal(proc_open(getpid(), &a->rest.proc, NULL), 0);
+	a->base = mmap(NULL, a->page * (PAGES + 1), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(a->base, MAP_FAILED);
+	for (size_t i = 0; i < a->page * PAGES; i++)
+		a->base[i] = (uint8_t)(i * 31 >> 3);
+	mprotect(a->base + a->page * PAGES, a->page, PROT_NONE);
+}
+
+static void area_done(struct area *a)
+{
+	munmap(a->base, a->page * (PAGES + 1));
+	stack_rest_done(&a->rest);
+	proc_close(a->rest.proc);
+}
+
+static void test_rest_is_joined(void **state)
+{
+	struct area a;
+	uint8_t dst[16384];
+	uint64_t end;
+	size_t wanted;
+
+	(void)state;
+	area_init(&a);
+	end = (uintptr_t)a.base + a.page * 2 + 8;
+	wanted = stack_rest_wanted(&a.rest, end, SECOND);
+	assert_int_equal(wanted, a.page * 2 - 8);
+	assert_int_equal(stack_rest_read(&a.rest, end, (uint8_t *)(uintptr_t)end, dst, wanted, SECOND),
+			 wanted);
+	assert_memory_equal(dst, a.base + a.page * 2 + 8, wanted);
+	assert_int_equal(a.rest.joined, 1);
+	area_done(&a);
+}
+
+static void test_rest_that_does_not_join(void **state)
+{
+	struct area a;
+	uint8_t dst[16384], copied[STACK_REST_OVERLAP];
+	uint64_t end;
+
+	(void)state;
+	area_init(&a);
+	end = (uintptr_t)a.base + a.page;
+	memcpy(copied, a.base + a.page - sizeof(copied), sizeof(copied));
+	copied[3] ^= 1; /* the thread went on */
+	assert_int_equal(stack_rest_read(&a.rest, end, copied + sizeof(copied), dst, a.page, SECOND),
+			 0);
+	assert_int_equal(a.rest.refused, 1);
+	/* Not mapped at all. */
+	assert_int_equal(stack_rest_wanted(&a.rest, 64, 2 * SECOND), 0);
+	assert_int_equal(stack_rest_read(&a.rest, 8192, copied + sizeof(copied), dst, 64, SECOND), 0);
+	assert_int_equal(stack_rest_wanted(&a.rest, 0, 3 * SECOND), 0);
+	/* At its end there is nothing more. */
+	assert_int_equal(stack_rest_wanted(&a.rest, (uintptr_t)a.base + a.page * PAGES, SECOND), 0);
+	area_done(&a);
+}
+
+static void test_rest_has_a_budget(void **state)
+{
+	static uint8_t dst[STACK_REST_MAX];
+	struct area a;
+	uint64_t end;
+	unsigned joined = 0;
+
+	(void)state;
+	area_init(&a);
+	end = (uintptr_t)a.base + a.page;
+	for (int i = 0; i < 1000; i++)
+		joined += stack_rest_read(&a.rest, end, (uint8_t *)(uintptr_t)end, dst, sizeof(dst),
+					  SECOND) > 0;
+	assert_int_equal(joined, 128); /* of 1 MiB in a second */
+	assert_true(stack_rest_read(&a.rest, end, (uint8_t *)(uintptr_t)end, dst, sizeof(dst),
+				    SECOND + SECOND / 2) > 0);
+	area_done(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_grows),
+		cmocka_unit_test(test_few_samples_decide_nothing),
+		cmocka_unit_test(test_shrinks),
+		cmocka_unit_test(test_deep_stacks_keep_it),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_rest_is_joined),
+		cmocka_unit_test(test_rest_that_does_not_join),
+		cmocka_unit_test(test_rest_has_a_budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -41,8 +41,7 @@ uint64_t image_sections_size(struct image *im, const char *prefix);
 
 /* Among symbols of one address the highest rank stays. */
 enum {
-	SYMBOL_LOCAL = 1, /* above weak */
-	SYMBOL_GLOBAL = 2,
+	SYMBOL_EXPORTED = 1, /* global or weak: glibc's public names are weak, its inner ones local */
 	SYMBOL_FUNCTION = 4, /* above symbols without a type */
 	SYMBOL_SIZED = 8, /* its end is known; others end at their section's end or the next symbol */
 };
@@ -51,6 +50,7 @@ struct symbol {
 	uint64_t start, end;
 	const char *name;
 	uint8_t rank;
+	bool weak;
 };
 
 struct symbol_table {

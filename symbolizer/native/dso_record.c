@@ -31,7 +31,7 @@ static bool load_symbols(struct dso *d, const struct dso_record *rec)
 
 	for (i = 0; i < rec->n_symbols; i++) {
 		const struct dso_symbol *from = &rec->symbols[i];
-		struct symbol s = {from->vaddr, from->vaddr + from->size, NULL, SYMBOL_SIZED};
+		struct symbol s = {from->vaddr, from->vaddr + from->size, NULL, SYMBOL_SIZED, false};
 
 		if (!from->size || from->size > UINT64_MAX - from->vaddr)
 			continue;

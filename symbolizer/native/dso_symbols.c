@@ -43,14 +43,11 @@ static int load_code_sections(struct image *im, struct code_sections *ret)
 
 static uint8_t symbol_rank(const Elf64_Sym *sym)
 {
-	unsigned type = ELF64_ST_TYPE(sym->st_info), bind = ELF64_ST_BIND(sym->st_info);
 	uint8_t rank = 0;
 
-	if (bind == STB_GLOBAL || bind == STB_GNU_UNIQUE)
-		rank |= SYMBOL_GLOBAL;
-	else if (bind == STB_LOCAL)
-		rank |= SYMBOL_LOCAL;
-	if (type != STT_NOTYPE)
+	if (ELF64_ST_BIND(sym->st_info) != STB_LOCAL)
+		rank |= SYMBOL_EXPORTED;
+	if (ELF64_ST_TYPE(sym->st_info) != STT_NOTYPE)
 		rank |= SYMBOL_FUNCTION;
 	if (sym->st_size)
 		rank |= SYMBOL_SIZED;
@@ -91,6 +88,7 @@ static bool add_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 	s.end = sym->st_size && sym->st_size < span->end - s.start ? s.start + sym->st_size :
 								      span->end;
 	s.rank = symbol_rank(sym);
+	s.weak = ELF64_ST_BIND(sym->st_info) == STB_WEAK;
 	s.name = plain_name(l->dso, name);
 	return s.name && symbol_table_add(&l->dso->symbols, &s);
 }

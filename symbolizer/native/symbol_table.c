@@ -14,22 +14,32 @@ static unsigned leading_underscores(const char *s)
 	return (unsigned)strspn(s, "_");
 }
 
-/* By address; among equals the best name first: rank, fewer underscores (malloc before
- * __libc_malloc), longer (more telling), then any fixed order. */
+/* -1: `a` is the better name for the address that both have. */
+static int better_name(const struct symbol *a, const struct symbol *b)
+{
+	unsigned ua = leading_underscores(a->name), ub = leading_underscores(b->name);
+	size_t la, lb;
+
+	if (a->rank != b->rank)
+		return a->rank > b->rank ? -1 : 1;
+	if (a->end != b->end)
+		return a->end > b->end ? -1 : 1;
+	if (ua != ub) /* write before __write */
+		return ua < ub ? -1 : 1;
+	if (a->weak != b->weak)
+		return a->weak ? 1 : -1;
+	la = strlen(a->name);
+	lb = strlen(b->name);
+	return la != lb ? (la < lb ? -1 : 1) : strcmp(a->name, b->name); /* open before open64 */
+}
+
 static int symbol_cmp(const void *pa, const void *pb)
 {
 	const struct symbol *a = pa, *b = pb;
-	size_t la, lb;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank > b->rank ? -1 : 1;
-	if (leading_underscores(a->name) != leading_underscores(b->name))
-		return leading_underscores(a->name) < leading_underscores(b->name) ? -1 : 1;
-	la = strlen(a->name);
-	lb = strlen(b->name);
-	return la != lb ? (la > lb ? -1 : 1) : strcmp(a->name, b->name);
+	return better_name(a, b);
 }
 
 /*

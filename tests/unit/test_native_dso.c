@@ -455,13 +455,13 @@ static int count_maps(const char *name)
 
 static double ms_since(uint64_t start)
 {
-	return (double)(clock_monotonic_ns() - start) / 1e6;
+	return (double)(clock_thread_cpu_ns() - start) / 1e6;
 }
 
 static void libjvm_is_quick(void **state)
 {
 	const struct cfi_row *row;
-	uint64_t v, size, start = clock_monotonic_ns();
+	uint64_t v, size, start = clock_thread_cpu_ns();
 	struct dso_symbol s;
 	double opened, named, symbols, statics;
 	struct dso *d;
@@ -473,20 +473,20 @@ static void libjvm_is_quick(void **state)
 	}
 	d = open_path(LIBJVM);
 	opened = ms_since(start);
-	start = clock_monotonic_ns();
+	start = clock_thread_cpu_ns();
 	assert_int_equal(dso_find_by_name(d, "gHotSpotVMStructs", &v, &size), 0);
 	assert_int_equal(size, 8);
 	named = ms_since(start);
-	start = clock_monotonic_ns();
+	start = clock_thread_cpu_ns();
 	assert_int_equal(dso_find_by_name(d, "JVM_CurrentTimeMillis", &v, &size), 0);
 	assert_int_equal(dso_cfi_row(d, v, &row), 0);
 	print_message("libjvm: open %.2f ms, first name %.2f, first row %.2f", opened, named,
 		      ms_since(start));
-	start = clock_monotonic_ns();
+	start = clock_thread_cpu_ns();
 	assert_int_equal(dso_find_symbol(d, v + 1, &s), 0);
 	assert_string_equal(s.name, "JVM_CurrentTimeMillis");
 	symbols = ms_since(start);
-	start = clock_monotonic_ns();
+	start = clock_thread_cpu_ns();
 	dso_find_by_name(d, "_ZN12StubRoutines21_jbyte_disjoint_arraycopyE", &v, &size);
 	statics = ms_since(start);
 	print_message(", first symbol %.2f, first static %.2f\n", symbols, statics);

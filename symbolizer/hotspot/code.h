@@ -99,6 +99,10 @@ uint32_t hs_code_find(struct hotspot *hs, uint64_t pc);
 const struct code *hs_code(const struct hotspot *hs, uint32_t code_id); /* NULL only for 0 */
 uint32_t hs_code_count(const struct hotspot *hs); /* ids are 1..count */
 
+/* Calls fn for every block in use (blob address, bytes), whether a blob is in it or not. Tests, dumps. */
+typedef void hs_code_each_fn(void *ctx, uint64_t blob, uint64_t size);
+size_t hs_code_each(struct hotspot *hs, hs_code_each_fn *fn, void *ctx);
+
 /* Quick tests without a read. */
 bool hs_in_code_cache(const struct hotspot *hs, uint64_t pc);
 bool hs_in_interpreter(const struct hotspot *hs, uint64_t pc);

@@ -1,0 +1,15 @@
+#ifndef JS_HOTSPOT_CALLEE_H
+#define JS_HOTSPOT_CALLEE_H
+
+#include <stdint.h>
+
+struct hotspot;
+
+/*
+ * The method that the invoke bytecode at `bci` of a method calls, from its resolved constant-pool
+ * entry. 0: not resolved, or more than one method can be meant (interface and overridable virtual
+ * calls, invokedynamic), or this JDK's layout is not known.
+ */
+uint32_t hs_callee_at(struct hotspot *hs, uint32_t method_id, int32_t bci);
+
+#endif

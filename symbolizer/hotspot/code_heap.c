@@ -1,0 +1,179 @@
+#include <errno.h>
+
+#include "symbolizer/hotspot/hs_private.h"
+
+/*
+ * Code heaps and their segment maps (JDK src/hotspot/share/memory/heap.cpp): one byte a segment, 0xFF
+ * free, 0 the start of a block, n: go back n segments.
+ */
+enum { SEGMENT_FREE = 0xFF, SEGMAP_READ = 256, HOPS_MAX = 20000 };
+
+static bool space_read(struct hotspot *hs, uint64_t space, uint64_t *low_boundary, uint64_t *low,
+		       uint64_t *high)
+{
+	const struct hs_layout *l = &hs->l;
+
+	return hs_get(hs, space, l->vs_low_boundary, low_boundary) &&
+		hs_get(hs, space, l->vs_low, low) && hs_get(hs, space, l->vs_high, high);
+}
+
+static bool heap_read(struct hotspot *hs, uint64_t addr, struct code_heap *ret)
+{
+	const struct hs_layout *l = &hs->l;
+	uint64_t memory = addr + l->heap_memory.at, segmap = addr + l->heap_segmap.at;
+	uint64_t low, segmap_low, log2 = 0;
+
+	*ret = (struct code_heap){.addr = addr};
+	if (!object_ok(addr) || !space_read(hs, memory, &ret->low, &low, &ret->high) ||
+		!space_read(hs, segmap, &segmap_low, &ret->segmap, &ret->segmap_high) ||
+		!hs_get(hs, addr, l->heap_log2_segment, &log2))
+		return false;
+	ret->reserved_high = ret->high;
+	hs_get(hs, memory, l->vs_high_boundary, &ret->reserved_high);
+	ret->log2_segment = (unsigned)log2;
+	return log2 >= 4 && log2 <= 20 && addr_ok(ret->low) && ret->low <= ret->high &&
+		ret->high <= ret->reserved_high && ret->reserved_high - ret->low <= UINT64_C(1) << 36 &&
+		addr_ok(ret->segmap) && ret->segmap <= ret->segmap_high;
+}
+
+static int heap_add(struct hotspot *hs, uint64_t addr)
+{
+	if (!heap_read(hs, addr, &hs->heap[hs->n_heaps]))
+		return -EAGAIN;
+	hs->n_heaps++;
+	return 0;
+}
+
+static int heap_list_read(struct hotspot *hs, uint64_t array)
+{
+	const struct hs_layout *l = &hs->l;
+	uint64_t n, data, heap;
+	int r = 0;
+
+	if (!l->garray_len.ok || !l->garray_data.ok)
+		return -ENOTSUP;
+	if (!object_ok(array) || !hs_get(hs, array, l->garray_len, &n) ||
+		!hs_get(hs, array, l->garray_data, &data) || n == 0 || n > HEAPS_MAX)
+		return -EAGAIN;
+	for (uint64_t i = 0; r == 0 && i < n; i++)
+		r = mem_read_u64(hs->mem, data + 8 * i, &heap) ? heap_add(hs, heap) : -EAGAIN;
+	return r;
+}
+
+int heaps_read(struct hotspot *hs)
+{
+	const struct hs_layout *l = &hs->l;
+	uint64_t at;
+	int r;
+
+	hs->n_heaps = 0;
+	if (!hs_get(hs, 0, l->cache_heaps.ok ? l->cache_heaps : l->cache_heap, &at) || at == 0)
+		return -EAGAIN;
+	r = l->cache_heaps.ok ? heap_list_read(hs, at) : heap_add(hs, at);
+	hs->low = UINT64_MAX;
+	hs->high = 0;
+	for (size_t i = 0; i < hs->n_heaps; i++) {
+		if (hs->heap[i].low < hs->low)
+			hs->low = hs->heap[i].low;
+		if (hs->heap[i].reserved_high > hs->high)
+			hs->high = hs->heap[i].reserved_high;
+	}
+	return r;
+}
+
+/* The heap whose committed part holds pc; it grows. */
+static struct code_heap *heap_find(struct hotspot *hs, uint64_t pc)
+{
+	for (size_t i = 0; i < hs->n_heaps; i++) {
+		struct code_heap *h = &hs->heap[i], now;
+
+		if (pc < h->low || pc >= h->reserved_high)
+			continue;
+		if (pc >= h->high && heap_read(hs, h->addr, &now) && now.low == h->low &&
+			now.reserved_high == h->reserved_high)
+			*h = now;
+		return pc < h->high ? h : NULL;
+	}
+	return NULL;
+}
+
+/* Index of the segment where the block begins. */
+static bool segment_find(struct hotspot *hs, const struct code_heap *h, uint64_t index, uint64_t *ret)
+{
+	uint8_t map[SEGMAP_READ];
+	uint64_t first = 0;
+	bool have = false;
+
+	if (index >= h->segmap_high - h->segmap)
+		return false;
+	for (int hops = 0; hops < HOPS_MAX; hops++) {
+		uint8_t back;
+
+		if (!have || index < first) {
+			first = index >= SEGMAP_READ - 1 ? index - (SEGMAP_READ - 1) : 0;
+			if (!hs_read_fresh(hs, h->segmap + first, map, (uint32_t)(index - first + 1)))
+				return false;
+			have = true;
+		}
+		back = map[index - first];
+		if (back == 0) {
+			*ret = index;
+			return true;
+		}
+		if (back == SEGMENT_FREE || back > index)
+			return false;
+		index -= back;
+	}
+	return false;
+}
+
+/* What the HeapBlock at `header` says. */
+static bool block_read(struct hotspot *hs, const struct code_heap *h, uint64_t header,
+		       struct block *ret)
+{
+	uint8_t raw[64] = {0};
+	struct bytes b = {raw, hs->l.size.heap_block};
+	uint64_t segments;
+
+	if (b.n > sizeof(raw) || !hs_read_fresh(hs, header, raw, (uint32_t)b.n))
+		return false;
+	segments = bytes_get(b, hs->l.block_length);
+	*ret = (struct block){.heap = h, .header = header};
+	if (segments == 0 || segments > (h->high - header) >> h->log2_segment)
+		return false;
+	ret->size = segments << h->log2_segment;
+	ret->raw = bytes_get(b, hs->l.block_used);
+	return true;
+}
+
+bool block_find(struct hotspot *hs, uint64_t pc, struct block *ret)
+{
+	struct code_heap *h = heap_find(hs, pc);
+	uint64_t index;
+
+	if (!h || !segment_find(hs, h, (pc - h->low) >> h->log2_segment, &index))
+		return false;
+	return block_read(hs, h, h->low + (index << h->log2_segment), ret) && ret->raw != 0 &&
+		pc - ret->header < ret->size && pc - ret->header >= hs->l.size.heap_block;
+}
+
+size_t hs_code_each(struct hotspot *hs, hs_code_each_fn *fn, void *ctx)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < hs->n_heaps; i++) {
+		struct code_heap *h = &hs->heap[i], now;
+		struct block b;
+
+		if (heap_read(hs, h->addr, &now) && now.low == h->low &&
+			now.reserved_high == h->reserved_high)
+			*h = now;
+		for (uint64_t at = h->low; at < h->high && block_read(hs, h, at, &b); at += b.size) {
+			if (!b.raw)
+				continue;
+			n++;
+			fn(ctx, b.header + hs->l.size.heap_block, b.size - hs->l.size.heap_block);
+		}
+	}
+	return n;
+}

@@ -1,0 +1,98 @@
+#include "symbolizer/hotspot/hs_private.h"
+
+/*
+ * x86-64: interpreter frame slots (JDK src/hotspot/cpu/x86/frame_x86.hpp), in words from rbp. Verified
+ * on 8, 11, 17, 21, 25, 26, 27, 28. JDK 9 put the mirror behind the Method*.
+ */
+static const struct hs_interp_layout layout_8 = {
+	.sender_sp = -1,
+	.last_sp = -2,
+	.method = -3,
+	.bcp = -7,
+	.locals = -6,
+	.return_pc = 1,
+	.saved_fp = 0,
+};
+
+static const struct hs_interp_layout layout_9 = {
+	.sender_sp = -1,
+	.last_sp = -2,
+	.method = -3,
+	.bcp = -8,
+	.locals = -7,
+	.return_pc = 1,
+	.saved_fp = 0,
+};
+
+enum { CALL_WRAPPER = -6 };
+
+static bool slot_ok(struct hs_constant c)
+{
+	return c.ok && c.value < 0 && c.value > -64;
+}
+
+void arch_layout_init(struct hotspot *hs)
+{
+	hs->interp = hs->version.major <= 8 ? layout_8 : layout_9;
+	if (slot_ok(hs->l.c.interp_sender_sp))
+		hs->interp.sender_sp = (int)hs->l.c.interp_sender_sp.value;
+	if (slot_ok(hs->l.c.interp_last_sp))
+		hs->interp.last_sp = (int)hs->l.c.interp_last_sp.value;
+}
+
+const struct hs_interp_layout *hs_interp_layout(const struct hotspot *hs)
+{
+	return &hs->interp;
+}
+
+int hs_call_wrapper_offset(const struct hotspot *hs)
+{
+	return slot_ok(hs->l.c.call_wrapper) ? (int)hs->l.c.call_wrapper.value : CALL_WRAPPER;
+}
+
+/* Bytes [pc, pc + len) of the copy of a code; NULL: not there. */
+static const uint8_t *copied_bytes(const struct hotspot *hs, uint64_t pc, uint32_t len)
+{
+	const struct code *c = code_peek(hs, pc);
+
+	if (!c || pc < c->begin || pc - c->begin > c->n_bytes || c->n_bytes - (pc - c->begin) < len)
+		return NULL;
+	return c->bytes + (pc - c->begin);
+}
+
+bool hs_bytes_before(struct hotspot *hs, uint64_t pc, uint8_t ret[8])
+{
+	const uint8_t *p = copied_bytes(hs, pc - 8, 8);
+
+	if (!p)
+		return addr_ok(pc - 8) && mem_read(hs->mem, pc - 8, ret, 8);
+	memcpy(ret, p, 8);
+	return true;
+}
+
+uint32_t hs_code_bytes(struct hotspot *hs, uint64_t pc, uint8_t *dst, uint32_t len)
+{
+	const uint8_t *p = copied_bytes(hs, pc, len);
+
+	if (!p)
+		return addr_ok(pc) ? (uint32_t)mem_read_some(hs->mem, pc, dst, len) : 0;
+	memcpy(dst, p, len);
+	return len;
+}
+
+/*
+ * JDK 21 to 24 do not export JavaThread::_cont_entry, but the return barrier begins with
+ * mov rsp, [r15 + disp32], which loads it.
+ */
+int64_t arch_cont_entry_offset(struct hotspot *hs)
+{
+	static const uint8_t load[3] = {0x49, 0x8b, 0xa7};
+	uint8_t code[7];
+	int32_t disp;
+
+	if (hs->cont_barrier == 0 || !mem_read(hs->mem, hs->cont_barrier, code, sizeof(code)) ||
+		memcmp(code, load, sizeof(load)) != 0)
+		return -1;
+	memcpy(&disp, code + 3, sizeof(disp));
+	return disp > 0 && disp < 1 << 16 ? disp : -1;
+}

@@ -1,0 +1,106 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/hotspot/cstrs.h"
+#include "symbolizer/hotspot/hs_private.h"
+
+/*
+ * The template interpreter: one StubQueue of codelets (JDK src/hotspot/share/code/stubs.hpp,
+ * interpreter/interpreter.hpp). Its list never changes once the JVM runs.
+ */
+enum { INTERP_MAX = 4 << 20, CODELETS_MAX = 4096 };
+
+struct queue {
+	uint64_t start, limit, begin, end;
+};
+
+static bool queue_read(struct hotspot *hs, struct queue *ret)
+{
+	const struct hs_layout *l = &hs->l;
+	uint64_t q;
+
+	if (!hs_get(hs, 0, l->interpreter_code, &q) || !object_ok(q) ||
+		!hs_get(hs, q, l->queue_buffer, &ret->start) ||
+		!hs_get(hs, q, l->queue_limit, &ret->limit))
+		return false;
+	ret->begin = 0;
+	ret->end = ret->limit;
+	hs_get(hs, q, l->queue_begin, &ret->begin);
+	hs_get(hs, q, l->queue_end, &ret->end);
+	return addr_ok(ret->start) && ret->limit && ret->limit <= INTERP_MAX &&
+		ret->begin <= ret->end && ret->end <= ret->limit;
+}
+
+/* Start, end and description's address of each codelet. */
+static size_t codelets_walk(const struct hotspot *hs, const struct queue *q, struct bytes all,
+			    struct codelet *ret, uint64_t *descriptions)
+{
+	const struct hs_layout *l = &hs->l;
+	uint64_t at = q->begin;
+	size_t n = 0;
+
+	while (n < CODELETS_MAX && at + l->size.codelet <= q->end) {
+		struct bytes b = {all.p + at, l->size.codelet};
+		uint64_t size = bytes_get(b, l->codelet_size);
+
+		if (size < l->size.codelet || size > q->end - at)
+			break;
+		ret[n].start = q->start + at;
+		ret[n].end = ret[n].start + size;
+		descriptions[n++] = bytes_get(b, l->codelet_description);
+		at += size;
+	}
+	return n;
+}
+
+static int codelets_read(struct hotspot *hs, const struct queue *q)
+{
+	uint8_t *raw CLEANUP(free_at_exit) = malloc(q->limit);
+	uint64_t *at CLEANUP(free_at_exit) = calloc(CODELETS_MAX, sizeof(*at));
+	const char **texts CLEANUP(free_at_exit) = calloc(CODELETS_MAX, sizeof(*texts));
+
+	hs->codelets = calloc(CODELETS_MAX, sizeof(*hs->codelets));
+	if (!raw || !at || !texts || !hs->codelets)
+		return -ENOMEM;
+	if (!hs->l.codelet_size.ok || !hs_read_fresh(hs, q->start, raw, (uint32_t)q->limit))
+		return 0;
+	hs->n_codelets = codelets_walk(hs, q, (struct bytes){raw, q->limit}, hs->codelets, at);
+	cstrs_read(hs->mem, at, hs->n_codelets, &hs->arena, texts);
+	for (size_t i = 0; i < hs->n_codelets; i++)
+		hs->codelets[i].description = texts[i] && texts[i][0] ? texts[i] : "Interpreter";
+	return 0;
+}
+
+int interpreter_read(struct hotspot *hs)
+{
+	struct queue q;
+
+	if (!queue_read(hs, &q))
+		return -EAGAIN;
+	hs->interp_start = q.start;
+	hs->interp_end = q.start + q.limit;
+	return codelets_read(hs, &q);
+}
+
+bool hs_codelet_find(const struct hotspot *hs, uint64_t pc, struct hs_codelet *ret)
+{
+	size_t lo = 0, hi = hs->n_codelets;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (hs->codelets[mid].end > pc)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	if (lo == hs->n_codelets || hs->codelets[lo].start > pc)
+		return false;
+	*ret = (struct hs_codelet){
+		.start = hs->codelets[lo].start,
+		.size = hs->codelets[lo].end - hs->codelets[lo].start,
+		.description = hs->codelets[lo].description,
+	};
+	return true;
+}

@@ -1,0 +1,136 @@
+#include "symbolizer/hotspot/hs_private.h"
+
+/*
+ * Objects of the Java heap: references as each collector stores them, classes as each header layout
+ * has them. Objects may move while this reads: what comes back is checked by its meaning (thread_name.c).
+ */
+
+static bool static_read(struct hotspot *hs, struct hs_field f, uint64_t *ret)
+{
+	return !f.ok || hs_get(hs, 0, f, ret);
+}
+
+bool heap_mode_read(struct hotspot *hs)
+{
+	struct heap_mode *m = &hs->heap_mode;
+	uint64_t oops_shift = 0, klasses_shift = 0;
+
+	if (m->known)
+		return true;
+	m->narrow_oops = hs_flag_true(hs, "UseCompressedOops");
+	/* 27 has no such flag any more: always on. */
+	m->narrow_klasses = hs_flag_true(hs, "UseCompressedClassPointers") ||
+		hs->version.major >= 27;
+	m->compact_headers = hs_flag_true(hs, "UseCompactObjectHeaders");
+	m->z = hs_flag_true(hs, "UseZGC");
+	/* The only mode from 24 on; 21 to 23 ask. */
+	m->z_generational = m->z && hs->l.z_load_shift.ok &&
+		(hs->version.major >= 24 || hs_flag_true(hs, "ZGenerational"));
+	if (!static_read(hs, hs->l.oops_base, &m->oops_base) ||
+		!static_read(hs, hs->l.oops_shift, &oops_shift) ||
+		!static_read(hs, hs->l.klasses_base, &m->klasses_base) ||
+		!static_read(hs, hs->l.klasses_shift, &klasses_shift) || oops_shift > 8 ||
+		klasses_shift > 16)
+		return false;
+	m->oops_shift = (unsigned)oops_shift;
+	m->klasses_shift = (unsigned)klasses_shift;
+	m->known = true;
+	return true;
+}
+
+/* A number behind a pointer in ZGC's globals. */
+static bool z_read(struct hotspot *hs, struct hs_field globals, struct hs_field f, uint64_t *ret)
+{
+	uint64_t at, var;
+
+	return hs_get(hs, 0, globals, &at) && object_ok(at) && hs_get(hs, at, f, &var) &&
+		addr_ok(var) && mem_read_u64(hs->mem, var, ret);
+}
+
+static bool address_readable(struct hotspot *hs, uint64_t a)
+{
+	uint64_t word;
+
+	return object_ok(a) && mem_read_u64(hs->mem, a, &word);
+}
+
+/*
+ * Before generations a coloured pointer is an address of one of several views of the heap; that of an old
+ * colour may not be mapped. Then the same offset in the good view.
+ */
+static bool z_single_resolve(struct hotspot *hs, uint64_t raw, uint64_t *ret)
+{
+	const struct hs_layout *l = &hs->l;
+	bool x = l->x_globals.ok;
+	uint64_t offset_mask, good;
+
+	*ret = raw;
+	if (address_readable(hs, raw))
+		return true;
+	if (!z_read(hs, x ? l->x_globals : l->z_globals, x ? l->x_offset_mask : l->z_offset_mask,
+			&offset_mask) ||
+		!z_read(hs, x ? l->x_globals : l->z_globals, x ? l->x_good_mask : l->z_good_mask, &good))
+		return false;
+	*ret = (raw & offset_mask) | good;
+	return object_ok(*ret);
+}
+
+static bool z_resolve(struct hotspot *hs, uint64_t raw, uint64_t *ret)
+{
+	uint64_t shift;
+
+	if (!hs->heap_mode.z_generational)
+		return z_single_resolve(hs, raw, ret);
+	/* It changes with the phase of the collector. */
+	if (!z_read(hs, hs->l.z_globals, hs->l.z_load_shift, &shift) || shift > 32)
+		return false;
+	*ret = raw >> shift;
+	return object_ok(*ret);
+}
+
+bool oop_from_slot(struct hotspot *hs, uint64_t slot, uint64_t *ret)
+{
+	uint64_t raw;
+
+	if (!addr_ok(slot) || !mem_read_u64(hs->mem, slot, &raw) || raw == 0)
+		return false;
+	if (hs->heap_mode.z)
+		return z_resolve(hs, raw, ret);
+	*ret = raw;
+	return object_ok(raw);
+}
+
+bool oop_load(struct hotspot *hs, uint64_t addr, uint64_t *ret)
+{
+	const struct heap_mode *m = &hs->heap_mode;
+	uint32_t narrow;
+
+	if (!m->narrow_oops)
+		return oop_from_slot(hs, addr, ret);
+	if (!addr_ok(addr) || !mem_read_u32(hs->mem, addr, &narrow) || narrow == 0)
+		return false;
+	*ret = m->oops_base + ((uint64_t)narrow << m->oops_shift);
+	return object_ok(*ret);
+}
+
+uint64_t oop_klass(struct hotspot *hs, uint64_t oop)
+{
+	const struct heap_mode *m = &hs->heap_mode;
+	uint64_t v = 0, klass;
+
+	if (m->compact_headers) {
+		int64_t shift = hs->l.c.klass_shift.ok ? hs->l.c.klass_shift.value : 42;
+
+		if (!mem_read_u64(hs->mem, oop, &v) || shift < 0 || shift > 63)
+			return 0;
+		klass = m->klasses_base + ((v >> shift) << m->klasses_shift);
+	} else if (m->narrow_klasses) {
+		if (!hs_get(hs, oop, hs->l.oop_narrow_klass, &v))
+			return 0;
+		klass = m->klasses_base + (v << m->klasses_shift);
+	} else {
+		if (!hs_get(hs, oop, hs->l.oop_klass, &klass))
+			return 0;
+	}
+	return object_ok(klass) ? klass : 0;
+}

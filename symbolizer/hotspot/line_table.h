@@ -1,0 +1,21 @@
+#ifndef JS_HOTSPOT_LINE_TABLE_H
+#define JS_HOTSPOT_LINE_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbolizer/base/cursor.h"
+
+/* The compressed line number table behind a method's bytecodes. */
+struct line_reader {
+	struct cursor c;
+	uint32_t bias; /* unsigned5_bias() */
+	int32_t bci, line;
+};
+
+bool line_table_next(struct line_reader *r); /* false: end, or garbage (c.bad) */
+
+/* Line of the entry at bci, else of the nearest below; -1: none. */
+int line_table_find(const uint8_t *table, uint32_t len, int major, int32_t bci);
+
+#endif

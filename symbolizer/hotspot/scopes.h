@@ -1,0 +1,21 @@
+#ifndef JS_HOTSPOT_SCOPES_H
+#define JS_HOTSPOT_SCOPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A scope of an nmethod's debug information (JDK src/hotspot/share/code/scopeDesc.cpp): a sender
+ * offset (0: outermost), an index + 1 into the metadata, a bci + 1.
+ */
+struct scope {
+	int32_t sender;
+	uint32_t method_index; /* 0: none */
+	int32_t bci;
+};
+
+/* false: garbage. A sender always stands in front of what it calls: chains end. */
+bool scope_read(const uint8_t *scopes, size_t len, uint32_t bias, int32_t offset, struct scope *ret);
+
+#endif

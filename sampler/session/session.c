@@ -1,9 +1,11 @@
 #include "sampler/session/session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "sampler/engine/engine_replay.h"
 #include "sampler/model/named_profile.h"
@@ -36,6 +38,7 @@ struct session {
 	struct threads *threads;
 	struct profile *profile;
 	struct engine *engine;
+	int kallsyms_fd; /* opened while it may be; -1: read, or not wanted */
 	struct kallsyms *kallsyms; /* NULL: not permitted, or kernel frames not wanted */
 	VEC(struct named_profile *) epochs; /* what was sampled before an execve(), named */
 	struct profile_totals old_totals; /* of those */
@@ -68,6 +71,8 @@ void session_close(struct session *s)
 	threads_free(s->threads);
 	view_close(s->view);
 	kallsyms_close(s->kallsyms);
+	if (s->kallsyms_fd >= 0)
+		close(s->kallsyms_fd);
 	proc_close(s->proc);
 	free(s);
 }
@@ -77,12 +82,17 @@ static void session_close_at_exit(struct session **s)
 	session_close(*s);
 }
 
-static void open_kallsyms(struct session *s)
+/* Parsed when something is named for the first time: it takes tens of milliseconds. */
+static void read_kallsyms(struct session *s)
 {
 	struct err e = {0};
 
-	if (s->o.kernel && kallsyms_open(&s->kallsyms, &e) < 0)
+	if (s->kallsyms_fd < 0)
+		return;
+	if (kallsyms_read(s->kallsyms_fd, &s->kallsyms, &e) < 0)
 		log_info("kernel functions are not named: %s", e.msg);
+	close(s->kallsyms_fd);
+	s->kallsyms_fd = -1;
 }
 
 static int open_process(struct session *s, struct err *err)
@@ -149,6 +159,7 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->o = *o;
+	s->kallsyms_fd = -1;
 	s->opened_ns = clock_monotonic_ns();
 	if (!s->o.engine)
 		s->o.engine = &engine_perf_ops;
@@ -156,6 +167,8 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 	s->pid = o->replay ? recording_facts(o->replay)->pid : pid;
 	if (!o->replay)
 		r = proc_open(pid, &s->proc, err);
+	if (!o->replay && o->kernel)
+		s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	if (r == 0)
 		r = open_parts(s, err);
 	if (r < 0)
@@ -186,8 +199,6 @@ int session_start(struct session *s, struct err *err)
 	if (r < 0)
 		return r;
 	find_jvm(s, s->started_ns);
-	if (s->proc)
-		open_kallsyms(s);
 	return 0;
 }
 
@@ -203,7 +214,6 @@ static int name_view(struct session *s, struct named_builder *b)
 		.maps = s->view->modmap,
 		.hs = s->view->hs,
 		.attribution = s->view->attribution,
-		.kernel = s->kallsyms,
 	};
 	struct resolver_options o = {
 		.raw_names = s->o.raw_names,
@@ -214,6 +224,8 @@ static int name_view(struct session *s, struct named_builder *b)
 		.process_name = s->comm,
 	};
 
+	read_kallsyms(s);
+	sources.kernel = s->kallsyms;
 	if (s->proc && perfmap_open(s->proc, &perfmap, NULL) == 0)
 		sources.perfmap = perfmap;
 	return resolver_name(s->profile, &sources, &o, b);

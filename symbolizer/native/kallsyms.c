@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
 #include "symbolizer/base/vec.h"
@@ -143,9 +144,18 @@ int kallsyms_parse(const char *text, uint64_t len, struct kallsyms **ret)
 
 int kallsyms_open(struct kallsyms **ret, struct err *err)
 {
+	CLEANUP(close_at_exit) int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, -errno, "cannot read /proc/kallsyms: %m");
+	return kallsyms_read(fd, ret, err);
+}
+
+int kallsyms_read(int fd, struct kallsyms **ret, struct err *err)
+{
 	char *text;
 	size_t len;
-	int r = file_read_at(AT_FDCWD, "/proc/kallsyms", TEXT_MAX, &text, &len);
+	int r = file_read_fd(fd, TEXT_MAX, &text, &len);
 
 	if (r < 0)
 		return err_set(err, r, "cannot read /proc/kallsyms: %s", strerror(-r));

@@ -10,6 +10,9 @@ struct err;
 struct kallsyms;
 
 int kallsyms_open(struct kallsyms **ret, struct err *err);
+/* The same from an open /proc/kallsyms (not closed): whether addresses are shown was decided by the
+ * privileges at open(2), so that one may be parsed after they were dropped. */
+int kallsyms_read(int fd, struct kallsyms **ret, struct err *err);
 int kallsyms_parse(const char *text, uint64_t len, struct kallsyms **ret);
 void kallsyms_close(struct kallsyms *k);
 const char *kallsyms_find(const struct kallsyms *k, uint64_t addr); /* NULL: none; borrowed */

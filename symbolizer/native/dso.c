@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "symbolizer/base/err.h"
@@ -16,6 +17,7 @@ struct dso *dso_new(const char *path)
 {
 	struct dso *d = calloc(1, sizeof(*d));
 	const char *slash;
+	uint64_t seed;
 
 	if (!d)
 		return NULL;
@@ -25,6 +27,10 @@ struct dso *dso_new(const char *path)
 		free(d);
 		return NULL;
 	}
+	/* Where there is no randomness yet, the hashes are as good as unseeded ones. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
+		seed = 0;
+	d->rows.seed = d->dynamic_names.seed = d->all_names.seed = seed;
 	slash = strrchr(d->path, '/');
 	d->name = slash && slash[1] ? slash + 1 : d->path;
 	return d;

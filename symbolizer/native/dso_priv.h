@@ -14,8 +14,9 @@
 
 /* What a hostile file may make us hold. */
 #define IMAGE_MAX_SECTIONS 65536u
-#define IMAGE_MAX_TABLE ((uint64_t)512 << 20) /* one symbol or string table, one .eh_frame */
-#define IMAGE_MAX_DEBUG ((uint64_t)2 << 30) /* all .debug_* sections, decompressed */
+#define IMAGE_MAX_TABLE ((uint64_t)512 << 20) /* one string table, one .eh_frame */
+#define IMAGE_MAX_SYMBOLS ((uint64_t)4 << 20)
+#define IMAGE_MAX_DEBUG ((uint64_t)1 << 30) /* all .debug_* sections, decompressed */
 #define IMAGE_MAX_MINI ((size_t)256 << 20) /* .gnu_debugdata, decompressed */
 
 /* One ELF image: a file behind a descriptor, or bytes in memory. Closed when elf is NULL. */
@@ -68,6 +69,7 @@ struct name_entry {
 struct name_index {
 	struct name_entry *slots; /* n_slots is a power of two */
 	size_t n_slots, n;
+	uint64_t seed;
 	bool loaded;
 };
 
@@ -79,6 +81,7 @@ struct row_slot {
 struct row_cache {
 	struct row_slot *slots;
 	size_t n_slots, n;
+	uint64_t seed; /* of its hashes: the target chooses the addresses */
 	VEC(const struct cfi_row *) rows; /* distinct ones, with a hash index below */
 	uint32_t *index;
 	size_t n_index;
@@ -144,6 +147,7 @@ int cfi_read_row(Dwarf_CFI *cfi, uint64_t vaddr, struct cfi_row *row, struct cfi
 
 /* Calls `fn` for each symbol of a SHT_SYMTAB or SHT_DYNSYM section; stops when it gives false. */
 typedef bool image_symbol_fn(void *ctx, const Elf64_Sym *sym, const char *name);
+size_t image_symbol_count(struct image *im, uint32_t sh_type); /* about */
 int image_each_symbol(struct image *im, uint32_t sh_type, image_symbol_fn *fn, void *ctx);
 
 #endif

@@ -9,11 +9,11 @@
  * The row cache. Distinct rows are few (libjvm: some thousand for millions of addresses), so rows
  * are shared, and a table from address to row is what a hot unwind touches.
  */
-enum { FIRST_SLOTS = 1024, MAX_SLOTS = 1 << 21 };
+enum { FIRST_SLOTS = 1024, MAX_SLOTS = 1 << 21, MAX_ROWS = 1 << 18, MAX_EXPRS = 1024 };
 
-static size_t slot_find(const struct row_slot *slots, size_t n_slots, uint64_t key)
+static size_t slot_find(uint64_t seed, const struct row_slot *slots, size_t n_slots, uint64_t key)
 {
-	size_t i = hash_u64(key) & (n_slots - 1);
+	size_t i = hash_u64(key ^ seed) & (n_slots - 1);
 
 	while (slots[i].vaddr && slots[i].vaddr != key)
 		i = (i + 1) & (n_slots - 1);
@@ -35,7 +35,7 @@ static bool slots_grow(struct row_cache *c)
 		return false;
 	for (i = 0; i < c->n_slots; i++)
 		if (c->slots[i].vaddr)
-			slots[slot_find(slots, n, c->slots[i].vaddr)] = c->slots[i];
+			slots[slot_find(c->seed, slots, n, c->slots[i].vaddr)] = c->slots[i];
 	free(c->slots);
 	c->slots = slots;
 	c->n_slots = n;
@@ -48,7 +48,7 @@ bool row_cache_put(struct row_cache *c, uint64_t vaddr, const struct cfi_row *ro
 
 	if (c->n * 2 >= c->n_slots && !slots_grow(c))
 		return false;
-	i = slot_find(c->slots, c->n_slots, vaddr + 1);
+	i = slot_find(c->seed, c->slots, c->n_slots, vaddr + 1);
 	if (!c->slots[i].vaddr)
 		c->n++;
 	c->slots[i] = (struct row_slot){vaddr + 1, row};
@@ -64,7 +64,7 @@ static const struct cfi_exprs *intern_exprs(struct dso *d, const struct cfi_expr
 	for (i = 0; i < c->exprs.n; i++)
 		if (!memcmp(c->exprs.v[i], exprs, sizeof(*exprs)))
 			return c->exprs.v[i];
-	copy = arena_copy(&d->arena, exprs, sizeof(*exprs));
+	copy = i < MAX_EXPRS ? arena_copy(&d->arena, exprs, sizeof(*exprs)) : NULL;
 	return copy && vec_push(&c->exprs, copy) ? copy : NULL;
 }
 
@@ -76,7 +76,8 @@ static bool index_grow(struct row_cache *c)
 	if (!index)
 		return false;
 	for (i = 0; i < c->rows.n; i++) {
-		size_t at = hash_bytes(c->rows.v[i], sizeof(struct cfi_row)) & (n - 1);
+		size_t at = hash_bytes_seeded(c->seed, c->rows.v[i], sizeof(struct cfi_row)) &
+			    (n - 1);
 
 		while (index[at])
 			at = (at + 1) & (n - 1);
@@ -134,11 +135,11 @@ const struct cfi_row *row_cache_intern(struct dso *d, const struct cfi_row *row)
 	}
 	if (cfi_row_seal(&clean) < 0 || (c->rows.n * 2 >= c->n_index && !index_grow(c)))
 		return NULL;
-	at = hash_bytes(&clean, sizeof(clean)) & (c->n_index - 1);
+	at = hash_bytes_seeded(c->seed, &clean, sizeof(clean)) & (c->n_index - 1);
 	for (; c->index[at]; at = (at + 1) & (c->n_index - 1))
 		if (!memcmp(c->rows.v[c->index[at] - 1], &clean, sizeof(clean)))
 			return c->rows.v[c->index[at] - 1];
-	row = arena_copy(&d->arena, &clean, sizeof(clean));
+	row = c->rows.n < MAX_ROWS ? arena_copy(&d->arena, &clean, sizeof(clean)) : NULL;
 	if (!row || !vec_push(&c->rows, row))
 		return NULL;
 	c->index[at] = (uint32_t)c->rows.n;
@@ -184,7 +185,7 @@ int dso_cfi_row(struct dso *d, uint64_t vaddr, const struct cfi_row **ret)
 {
 	const struct row_cache *c = &d->rows;
 	const struct cfi_row *row;
-	size_t i = c->n_slots ? slot_find(c->slots, c->n_slots, vaddr + 1) : 0;
+	size_t i = c->n_slots ? slot_find(c->seed, c->slots, c->n_slots, vaddr + 1) : 0;
 
 	if (c->n_slots && c->slots[i].vaddr)
 		row = c->slots[i].row;

@@ -148,6 +148,13 @@ static bool index_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 	return name_index_add(ctx, name, sym->st_value, sym->st_size);
 }
 
+static int index_names(struct image *im, uint32_t sh_type, struct name_index *x)
+{
+	if (!name_index_reserve(x, image_symbol_count(im, sh_type)))
+		return -ENOMEM;
+	return image_each_symbol(im, sh_type, index_symbol, x);
+}
+
 /* What programs export is asked for first, and is cheap: the big table only when it is not there. */
 static const struct name_entry *find_name(struct dso *d, const char *name)
 {
@@ -155,16 +162,15 @@ static const struct name_entry *find_name(struct dso *d, const char *name)
 
 	if (!d->dynamic_names.loaded && !d->recorded) {
 		d->dynamic_names.loaded = true;
-		image_each_symbol(&d->main, SHT_DYNSYM, index_symbol, &d->dynamic_names);
+		index_names(&d->main, SHT_DYNSYM, &d->dynamic_names);
 	}
 	e = name_index_find(&d->dynamic_names, name);
 	if (e || d->recorded)
 		return e;
 	if (!d->all_names.loaded) {
 		d->all_names.loaded = true;
-		if (image_each_symbol(&d->main, SHT_SYMTAB, index_symbol, &d->all_names) < 0 &&
-		    dso_debug_image(d))
-			image_each_symbol(&d->debug, SHT_SYMTAB, index_symbol, &d->all_names);
+		if (index_names(&d->main, SHT_SYMTAB, &d->all_names) < 0 && dso_debug_image(d))
+			index_names(&d->debug, SHT_SYMTAB, &d->all_names);
 	}
 	return name_index_find(&d->all_names, name);
 }

@@ -229,7 +229,7 @@ static size_t terminated_len(const Elf_Data *strings)
 
 static int each_symbol(Elf *elf, Elf_Scn *scn, uint32_t link, image_symbol_fn *fn, void *ctx)
 {
-	Elf_Data *table = image_section_data(scn, IMAGE_MAX_TABLE);
+	Elf_Data *table = image_section_data(scn, IMAGE_MAX_SYMBOLS * sizeof(Elf64_Sym));
 	Elf_Scn *str_scn = elf_getscn(elf, link);
 	Elf_Data *strings = str_scn ? image_section_data(str_scn, IMAGE_MAX_TABLE) : NULL;
 	size_t i, n, names;
@@ -249,15 +249,33 @@ static int each_symbol(Elf *elf, Elf_Scn *scn, uint32_t link, image_symbol_fn *f
 	return 0;
 }
 
-int image_each_symbol(struct image *im, uint32_t sh_type, image_symbol_fn *fn, void *ctx)
+static Elf_Scn *section_of_type(struct image *im, uint32_t sh_type, Elf64_Shdr *ret)
 {
 	Elf_Scn *scn = NULL;
 
 	while ((scn = elf_nextscn(im->elf, scn))) {
 		Elf64_Shdr *sh = elf64_getshdr(scn);
 
-		if (sh && sh->sh_type == sh_type)
-			return each_symbol(im->elf, scn, sh->sh_link, fn, ctx);
+		if (sh && sh->sh_type == sh_type) {
+			*ret = *sh;
+			return scn;
+		}
 	}
-	return -ENOENT;
+	return NULL;
+}
+
+int image_each_symbol(struct image *im, uint32_t sh_type, image_symbol_fn *fn, void *ctx)
+{
+	Elf64_Shdr sh;
+	Elf_Scn *scn = section_of_type(im, sh_type, &sh);
+
+	return scn ? each_symbol(im->elf, scn, sh.sh_link, fn, ctx) : -ENOENT;
+}
+
+size_t image_symbol_count(struct image *im, uint32_t sh_type)
+{
+	Elf64_Shdr sh;
+	uint64_t n = section_of_type(im, sh_type, &sh) ? sh.sh_size / sizeof(Elf64_Sym) : 0;
+
+	return n < IMAGE_MAX_SYMBOLS ? n : IMAGE_MAX_SYMBOLS;
 }

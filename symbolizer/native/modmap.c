@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -26,6 +27,8 @@ int modmap_open(struct proc *proc, struct maps *maps, struct mem *mem, struct mo
 
 	if (!m)
 		return err_set(err, -ENOMEM, "module map: out of memory");
+	if (getrandom(&m->seed, sizeof(m->seed), GRND_NONBLOCK) < 0)
+		m->seed = 0;
 	m->proc = proc;
 	m->maps = maps;
 	m->mem = mem;
@@ -77,9 +80,10 @@ void modmap_set_tap(struct modmap *m, const struct dso_tap *tap)
 			dso_set_tap(m->modules.v[i]->dso, tap);
 }
 
-static uint64_t module_hash(uint64_t inode, uint32_t dev_major, uint32_t dev_minor, const char *path)
+static uint64_t module_hash(const struct modmap *m, uint64_t inode, uint32_t dev_major,
+			    uint32_t dev_minor, const char *path)
 {
-	uint64_t h = hash_bytes(path, strlen(path));
+	uint64_t h = hash_bytes_seeded(m->seed, path, strlen(path));
 
 	return hash_mix(hash_mix(h, inode), (uint64_t)dev_major << 32 | dev_minor);
 }
@@ -93,7 +97,7 @@ static bool module_is(const struct module *mod, const struct mapping *map)
 /* Where the mapping's module is in the index, or the free place for it. */
 static size_t index_find(const struct modmap *m, const struct mapping *map)
 {
-	size_t i = module_hash(map->inode, map->dev_major, map->dev_minor, map->path) &
+	size_t i = module_hash(m, map->inode, map->dev_major, map->dev_minor, map->path) &
 		   (m->n_index - 1);
 
 	while (m->index[i] && !module_is(m->modules.v[m->index[i] - 1], map))
@@ -110,7 +114,7 @@ static bool index_grow(struct modmap *m)
 		return false;
 	for (i = 0; i < m->modules.n; i++) {
 		const struct module *mod = m->modules.v[i];
-		size_t at = module_hash(mod->inode, mod->dev_major, mod->dev_minor, mod->path) &
+		size_t at = module_hash(m, mod->inode, mod->dev_major, mod->dev_minor, mod->path) &
 			    (n - 1);
 
 		while (index[at])

@@ -29,6 +29,7 @@ struct modmap {
 	VEC(struct dso *) records; /* not yet taken by a module; NULL: taken */
 	uint32_t *index; /* hash of modules: id, 0 free */
 	size_t n_index;
+	uint64_t seed; /* of its hash */
 	uint64_t generation; /* of the maps that `spans` shows */
 	bool built;
 	size_t last; /* span of the last hit */

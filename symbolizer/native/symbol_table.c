@@ -120,7 +120,7 @@ const struct symbol *symbol_table_find(const struct symbol_table *t, uint64_t va
 
 static size_t name_slot(const struct name_index *x, const char *name)
 {
-	size_t i = hash_bytes(name, strlen(name)) & (x->n_slots - 1);
+	size_t i = hash_bytes_seeded(x->seed, name, strlen(name)) & (x->n_slots - 1);
 
 	while (x->slots[i].name && strcmp(x->slots[i].name, name))
 		i = (i + 1) & (x->n_slots - 1);
@@ -129,7 +129,7 @@ static size_t name_slot(const struct name_index *x, const char *name)
 
 bool name_index_reserve(struct name_index *x, size_t n)
 {
-	struct name_index bigger = {.n_slots = 64};
+	struct name_index bigger = {.n_slots = 64, .seed = x->seed};
 	size_t i;
 
 	if (n < x->n_slots / 2)

@@ -350,7 +350,7 @@ static void refuses_what_is_not_ours(void **state)
 	elf[EI_CLASS] = ELFCLASS32;
 	assert_int_equal(open_bytes(elf, len, &d), -ENOEXEC);
 	elf[EI_CLASS] = ELFCLASS64;
-	elf[18] = EM_AARCH64;
+	elf[18] = (char)EM_AARCH64;
 	assert_int_equal(open_bytes(elf, len, &d), -ENOEXEC);
 	free(elf);
 }

@@ -8,6 +8,7 @@
 #include "symbolizer/attribution/elimination.h"
 #include "symbolizer/attribution/env.h"
 #include "symbolizer/base/hash.h"
+#include "symbolizer/hotspot/callee.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/hotspot/hs_arch.h"
 
@@ -45,6 +46,11 @@ static const struct hs_method *hotspot_method(void *ctx, uint32_t id)
 static uint32_t hotspot_bytes(void *ctx, uint64_t addr, uint8_t *dst, uint32_t len)
 {
 	return hs_code_bytes(ctx, addr, dst, len);
+}
+
+static uint32_t hotspot_callee(void *ctx, uint32_t method_id, int32_t bci)
+{
+	return hs_callee_at(ctx, method_id, bci);
 }
 
 static enum blob_role role_of(void *ctx, uint64_t target)
@@ -114,6 +120,7 @@ struct attribution *attribution_new(struct hotspot *hs)
 		.role = hotspot_role,
 		.method = hotspot_method,
 		.bytes = hotspot_bytes,
+		.callee = hotspot_callee,
 	};
 
 	return attribution_new_env(&env);

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/roles.h"
 
 /* First live code that ends behind addr. */
 static size_t live_index(const struct hotspot *hs, uint64_t addr)
@@ -148,10 +149,12 @@ static uint32_t code_add(struct hotspot *hs, const struct blob *b)
 	return id;
 }
 
-static uint32_t code_intern(struct hotspot *hs, uint64_t pc)
+/* *ret_bad: there is something that makes no sense, or that changed under the reader. */
+static uint32_t code_intern(struct hotspot *hs, uint64_t pc, bool *ret_bad)
 {
 	struct block block;
 	struct blob b;
+	bool added = false;
 	uint32_t id;
 
 	if (!block_find(hs, pc, &block) || !blob_read(hs, &block, &b))
@@ -159,10 +162,14 @@ static uint32_t code_intern(struct hotspot *hs, uint64_t pc)
 	if (pc < b.begin || pc >= b.end)
 		return 0;
 	id = code_known(hs, &b);
-	if (!id)
+	if (!id) {
 		id = code_add(hs, &b);
+		added = true;
+	}
 	if (!id || !live_insert(hs, (struct live_code){b.addr, b.addr + b.size, id}))
 		return 0;
+	if (added && b.kind == BLOB_NMETHOD)
+		roles_note(hs, hs_code(hs, id));
 	return id;
 }
 
@@ -171,6 +178,7 @@ static uint32_t code_find_slow(struct hotspot *hs, uint64_t pc)
 	const struct live_code *live = live_find(hs, pc);
 	const struct code *c = live ? hs_code(hs, live->id) : NULL;
 	uint32_t id = 0;
+	bool bad = true;
 
 	if (c && pc >= c->begin && pc < c->end)
 		return c->id;
@@ -178,12 +186,11 @@ static uint32_t code_find_slow(struct hotspot *hs, uint64_t pc)
 	if (c && hs->code_stamps.v[c->id - 1] == STAMP_PERMANENT)
 		return 0;
 	/* The code cache may change under the reader: once more. */
-	for (int try = 0; id == 0 && try < 2; try++) {
+	for (int try = 0; bad && try < 2; try++) {
 		hs->stats.remote_lookups++;
-		id = code_intern(hs, pc);
+		id = code_intern(hs, pc, &bad);
 	}
-	if (id == 0)
-		hs->stats.bad_blobs++;
+	hs->stats.bad_blobs += bad;
 	return id;
 }
 
@@ -256,7 +263,7 @@ enum blob_role hs_code_role(struct hotspot *hs, uint64_t target)
 	/* A call out of the code cache needs no record: what needs one goes through a stub. */
 	if (!hs_in_code_cache(hs, target))
 		return target ? ROLE_LEAF : ROLE_NONE;
-	c = hs_code(hs, hs_code_find(hs, target));
+	c = stub_find(hs, target);
 	if (!c)
 		return ROLE_NONE;
 	switch (c->kind) {

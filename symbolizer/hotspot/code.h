@@ -110,7 +110,7 @@ uint64_t hs_call_stub_return(const struct hotspot *hs); /* the one return addres
 uint64_t hs_cont_return_barrier(const struct hotspot *hs); /* 0: unknown (then by blob name) */
 uint64_t hs_cont_entry_return(struct hotspot *hs); /* return pc of ContinuationEntry; 0: unknown */
 
-/* What a call target is, by address (attribution). Adds the blob to the codes if it is new. */
+/* What a call target is, by address (attribution). Adds a stub to the codes if it is new. */
 enum blob_role hs_code_role(struct hotspot *hs, uint64_t target);
 
 /* HotSpot's name of the stub, codelet or blob that contains a pc of `code` ("jbyte_disjoint_arraycopy"). */

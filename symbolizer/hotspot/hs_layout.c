@@ -161,6 +161,13 @@ static const struct row rows[] = {
 	REQ(cp_length, "ConstantPool", "_length", 4),
 	ANY(cp_source_file, "ConstantPool", "_source_file_name_index", 2, G_SOURCE), /* 15+ */
 	ANY(klass_source_file, "InstanceKlass", "_source_file_name_index", 2, G_SOURCE),
+	OPT(cp_cache, "ConstantPool", "_cache", 8),
+	OPT(cpce_indices, "ConstantPoolCacheEntry", "_indices", 8),
+	OPT(cpce_f1, "ConstantPoolCacheEntry", "_f1", 8),
+	OPT(cpce_f2, "ConstantPoolCacheEntry", "_f2", 8),
+	OPT(cpce_flags, "ConstantPoolCacheEntry", "_flags", 8),
+	OPT(cpc_methods, "ConstantPoolCache", "_resolved_method_entries", 8),
+	OPT(resolved_cpool, "ResolvedMethodEntry", "_cpool_index", 2),
 	REQ(klass_name, "Klass", "_name", 8),
 	OPT(klass_super, "Klass", "_super", 8),
 	OPT(klass_constants, "InstanceKlass", "_constants", 8),
@@ -262,6 +269,9 @@ static const struct size_row sizes[] = {
 	SIZE(oopmap_pair, "ImmutableOopMapPair", 8, 64, 8),
 	SIZE(flag, "JVMFlag", 16, 128, 24),
 	SIZE(cont_entry, "ContinuationEntry", 8, 512, 64),
+	SIZE(cp_cache, "ConstantPoolCache", 8, 256, 40),
+	SIZE(cp_cache_entry, "ConstantPoolCacheEntry", 8, 64, 32),
+	SIZE(resolved_method, "ResolvedMethodEntry", 8, 64, 24),
 };
 
 struct constant_row {
@@ -299,6 +309,7 @@ static const struct constant_row constants[] = {
 	CONSTANT(interp_sender_sp, "frame::interpreter_frame_sender_sp_offset"),
 	CONSTANT(interp_last_sp, "frame::interpreter_frame_last_sp_offset"),
 	CONSTANT(klass_shift, "markWord::klass_shift"),
+	CONSTANT(vfinal_shift, "ConstantPoolCacheEntry::is_vfinal_shift"),
 	CONSTANT(ff_initialized, "FieldInfo::FieldFlags::_ff_initialized"),
 	CONSTANT(ff_injected, "FieldInfo::FieldFlags::_ff_injected"),
 	CONSTANT(ff_generic, "FieldInfo::FieldFlags::_ff_generic"),

@@ -57,6 +57,8 @@ struct hs_layout {
 	struct hs_field cm_constants, cm_flags, cm_code_size, cm_name, cm_signature, cm_max_stack,
 		cm_max_locals, cm_size;
 	struct hs_field cp_holder, cp_length, cp_source_file;
+	struct hs_field cp_cache, cpce_indices, cpce_f1, cpce_f2, cpce_flags; /* cpce: up to 22 */
+	struct hs_field cpc_methods, resolved_cpool; /* 23+ */
 	struct hs_field klass_name, klass_super, klass_source_file, klass_constants;
 	struct hs_field klass_fields, klass_fields_count, klass_field_stream;
 	struct hs_field symbol_length, symbol_length_refcount, symbol_body;
@@ -90,7 +92,7 @@ struct hs_layout {
 
 	struct {
 		uint64_t heap_block, const_method, constant_pool, pcdesc, codelet, oopmaps,
-			oopmap_pair, flag, cont_entry;
+			oopmap_pair, flag, cont_entry, cp_cache, cp_cache_entry, resolved_method;
 	} size;
 
 	struct {
@@ -103,7 +105,7 @@ struct hs_layout {
 		struct hs_constant thread_new_trans, thread_in_native_trans, thread_in_vm_trans,
 			thread_in_java_trans, thread_blocked_trans;
 		struct hs_constant call_wrapper, interp_sender_sp, interp_last_sp;
-		struct hs_constant klass_shift;
+		struct hs_constant klass_shift, vfinal_shift;
 		struct hs_constant ff_initialized, ff_injected, ff_generic, ff_contended; /* bits */
 	} c;
 };

@@ -117,6 +117,15 @@ static void start(void *(*fn)(void *), void *arg)
 	}
 }
 
+/* Threads that are born while the process is being sampled. */
+static void *start_late(void *arg)
+{
+	sleep(2);
+	for (long i = 0; i < (long)arg; i++)
+		start(spin, NULL);
+	return NULL;
+}
+
 static void run_for(double seconds)
 {
 	struct pollfd p = {0, POLLIN, 0};
@@ -155,9 +164,11 @@ int main(int argc, char **argv)
 			start(recurse, (void *)1500L);
 		else if (!strcmp(what, "many")) /* 8 of them run */
 			start(i < 8 ? bursts : idle, (void *)(long)i);
-		else if (strcmp(what, "idle"))
+		else if (strcmp(what, "idle") && strcmp(what, "late"))
 			return 2;
 	}
+	if (!strcmp(what, "late"))
+		start(start_late, (void *)(long)threads);
 	if (!strcmp(what, "idle"))
 		for (int i = 0; i < threads; i++)
 			start(idle, NULL);

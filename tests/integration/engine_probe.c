@@ -1,14 +1,18 @@
 /*
  * Samples a process with the perf engine and compares with the CPU time that the kernel accounted:
- * engine_probe PID RATE SECONDS [auto|threads|cpus] [stack=BYTES] [event=NAME] [kernel=0]
+ * engine_probe PID RATE SECONDS [auto|threads|cpus] [stack=BYTES] [event=NAME] [period=N]
+ *   [kernel=0] [stall_us=N: a consumer that slow] [seccomp=ERRNO: perf_event_open gives that]
  * One line of KEY=VALUE on stdout, for engine_test.
  */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +26,7 @@ enum { TIDS = 1 << 16 };
 
 struct tally {
 	struct proc *proc;
+	useconds_t stall_us;
 	uint64_t samples, weight, no_user, kernel, cut, named, exits, execs, mapped, foreign;
 	uint64_t stack_bytes, stack_max, first_ns;
 	uint64_t late_sum, late_max; /* from the sample to the sink */
@@ -60,6 +65,8 @@ static void on_sample(void *ctx, const struct raw_sample *s)
 		t->late_max = late;
 	t->foreign += s->pid != proc_pid(t->proc);
 	t->threads[slot(t, s->tid)].weight += s->weight;
+	if (t->stall_us)
+		usleep(t->stall_us);
 }
 
 static void on_thread(void *ctx, pid_t pid, pid_t tid, const char *comm)
@@ -133,6 +140,22 @@ static double worst_thread(const struct tally *t, uint64_t period, unsigned *ret
 	return worst;
 }
 
+/* As a container runtime's profile does. */
+static void forbid_perf(unsigned error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), /* seccomp_data.nr */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {sizeof(code) / sizeof(code[0]), code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		perror("seccomp");
+}
+
 int main(int argc, char **argv)
 {
 	static struct tally t;
@@ -163,6 +186,10 @@ int main(int argc, char **argv)
 			o.period = strtoull(argv[i] + 7, NULL, 10);
 		else if (!strcmp(argv[i], "kernel=0"))
 			o.kernel = false;
+		else if (!strncmp(argv[i], "stall_us=", 9))
+			t.stall_us = (useconds_t)atoi(argv[i] + 9);
+		else if (!strncmp(argv[i], "seccomp=", 8))
+			forbid_perf((unsigned)atoi(argv[i] + 8));
 	}
 
 	uint64_t t0 = clock_monotonic_ns();

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""The perf engine against the kernel's own accounting: engine.py truth|life|refusals PROBE LOAD.
+
+How often a right engine would fail: events on CPUs sample in wall time, so that the number of samples
+of a target that has the share p of n sampling instants scatters, at most binomially: a standard
+deviation of sqrt((1 - p) / (p n)) of it. The bar is 2 %, or 4 such deviations where the machine is
+so busy that they are more (1 in 16,000 each).
+"""
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+CPUS = os.cpu_count()
+failures = []
+
+
+def check(ok, what):
+    print(("ok      " if ok else "FAILED  ") + what, flush=True)
+    if not ok:
+        failures.append(what)
+
+
+class Load:
+    """A running engine_load, ahead of other work on the machine: few samples decide little."""
+
+    def __init__(self, scenario, threads=2, seconds=60, before=("nice", "-n", "-10")):
+        self.popen = subprocess.Popen([*before, LOAD, scenario, str(threads), str(seconds)],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.popen.stdout.readline()  # "ready"
+        self.pid = self.popen.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.popen.stdin.close()
+        self.popen.kill()
+        self.popen.wait()
+
+
+def start_probe(pid, rate, seconds, *options, before=()):
+    return subprocess.Popen([*before, PROBE, str(pid), str(rate), str(seconds), *options],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def result(popen):
+    out, err = popen.communicate(timeout=120)
+    facts = {k: float(v) for k, v in re.findall(r"(\w+)=(-?[\d.]+)", out)}
+    return popen.returncode, facts, err
+
+
+def probe(pid, rate, seconds, *options, before=()):
+    code, facts, err = result(start_probe(pid, rate, seconds, *options, before=before))
+    if code:
+        raise RuntimeError(err)
+    return facts
+
+
+def tolerance(f, rate):
+    n = rate * f["wall_s"] * CPUS
+    p = min(max(f["cpu_s"] / (f["wall_s"] * CPUS), 1e-6), 1)
+    return max(0.02, 4 * math.sqrt((1 - p) / (p * n)))
+
+
+def check_ratio(f, rate, what, scale=1.0):
+    tol = tolerance(f, rate) * scale
+    check(abs(f["ratio"] - 1) <= tol,
+          f"{what}: samples x period / CPU time = {f['ratio']:.4f} (+-{tol:.3f}), "
+          f"{f['samples']:.0f} samples")
+    check(f["lost_ring"] == 0 and f["lost_queue"] == 0 and f["malformed"] == 0,
+          f"{what}: nothing lost")
+
+
+def truth():
+    for mode in ("cpus", "threads"):
+        for rate, seconds in ((99, 8), (999, 5), (4999, 4)):
+            with Load("spin") as load:
+                f = probe(load.pid, rate, seconds, mode)
+            check_ratio(f, rate, f"2 busy threads, {rate} Hz, {mode}")
+            check(f["worst_thread"] <= 2 * tolerance(f, rate),
+                  f"  each thread within {2 * tolerance(f, rate):.3f}: {f['worst_thread']:.4f}")
+    # What the kernel accounts to a thread for its wake-ups cannot be sampled as that thread: about 10 us
+    # of every 200 here.
+    with Load("burst") as load:
+        f = probe(load.pid, 999, 6, "cpus")
+    check(0.85 <= f["ratio"] <= 1.05, f"bursts of 0.2 ms: {f['ratio']:.4f}")
+    check(f["worst_thread"] <= 0.2, f"  each thread its share: {f['worst_thread']:.4f}")
+    with Load("churn") as load:
+        f = probe(load.pid, 99, 8, "cpus")
+    check_ratio(f, 99, "threads that live for 3 ms", 1.5)
+    check(f["exits"] > 100, f"  and end: {f['exits']:.0f}")
+    for mode in ("cpus", "threads"):
+        with Load("many", 1000) as load:
+            f = probe(load.pid, 99, 6, mode)
+        check(f["lost_ring"] + f["lost_queue"] == 0 and f["own_cpu"] <= 0.05,
+              f"1,000 threads, 8 run, {mode}: nothing lost, own CPU {100 * f['own_cpu']:.2f} %")
+    with Load("idle") as load:
+        f = probe(load.pid, 99, 15)
+    check(f["own_cpu"] < 0.002, f"idle target: own CPU {100 * f['own_cpu']:.3f} %")
+
+
+def life():
+    for mode in ("cpus", "threads"):
+        with Load("late") as load:
+            f = probe(load.pid, 999, 5, mode)
+        check_ratio(f, 999, f"threads born while sampled, {mode}")
+        with Load("exec", 2, 4) as load:
+            f = probe(load.pid, 999, 4, mode)
+        check_ratio(f, 999, f"exec, {mode}", 1.5)
+        check(f["execs"] == 1 and f["mapped"] > 0, f"  is told: {f['execs']:.0f}")
+        with Load("fork", 1, 6) as load:
+            f = probe(load.pid, 999, 4, mode)
+        check_ratio(f, 999, f"a child that is not sampled, {mode}", 1.5)
+        with Load("deep", 1) as load:
+            f = probe(load.pid, 99, 5, mode)
+        check(f["stack"] == 65528 and f["cut"] < 0.02 * f["samples"] + 2,
+              f"deep stacks, {mode}: copy grew to {f['stack']:.0f}, {f['cut']:.0f} of "
+              f"{f['samples']:.0f} cut")
+        with Load("deeper", 1) as load:
+            f = probe(load.pid, 99, 5, mode)
+        check(f["deep"] > 0 and f["joined"] >= 0.9 * f["deep"] and f["stack_max"] > 300000,
+              f"stacks of 330 KB, {mode}: {f['joined']:.0f} of {f['deep']:.0f} joined")
+        with Load("spin", 1, 2) as load:
+            began = time.monotonic()
+            f = probe(load.pid, 99, 30, mode)
+            took = time.monotonic() - began
+        check(f["ended"] == 1 and took < 5, f"the end of the target, {mode}: after {took:.1f} s")
+    with Load("spin") as load:
+        p = start_probe(load.pid, 4999, 4)
+        time.sleep(1.5)
+        p.send_signal(signal.SIGSTOP)
+        time.sleep(1)
+        p.send_signal(signal.SIGCONT)
+        _, f, _ = result(p)
+    whole = (f["samples"] + f["lost_ring"] + f["lost_queue"]) / 4999 / f["cpu_s"]
+    check(f["lost_ring"] > 0 and abs(whole - 1) < 2 * tolerance(f, 4999),
+          f"stopped for 1 s: {f['lost_ring']:.0f} lost are counted, with them {whole:.4f}")
+    with Load("spin") as load:
+        f = probe(load.pid, 4999, 3, "stall_us=1000")
+    whole = (f["samples"] + f["lost_ring"] + f["lost_queue"]) / 4999 / f["cpu_s"]
+    check(f["lost_queue"] > 0, f"slow consumer: {f['lost_queue']:.0f} lost by the queue, all of "
+          f"them counted: {whole:.4f}")
+    if shutil.which("unshare"):
+        with Load("spin", 1, 20, ("nice", "-n", "-10", "unshare", "-p", "-f", "--mount-proc")) as load:
+            child = int(open(f"/proc/{load.pid}/task/{load.pid}/children").read())
+            f = probe(child, 999, 2, "cpus")
+            os.kill(child, signal.SIGKILL)
+        check_ratio(f, 999, "another PID namespace")
+
+
+def refused(what, pattern, pid, rate, *options, before=()):
+    code, _, err = result(start_probe(pid, rate, 1, *options, before=before))
+    lines = [line for line in err.splitlines() if line.startswith("engine_probe: ")]
+    check(code == 1 and len(lines) == 1 and re.search(pattern, lines[0]) is not None,
+          f"{what}: {lines}")
+
+
+def refusals():
+    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    paranoid = int(open("/proc/sys/kernel/perf_event_paranoid").read())
+    with Load("spin", 1) as load:
+        refused("unknown event", "unknown event 'x-y'", load.pid, 99, "event=x-y")
+        refused("too fast", "-F 100000", load.pid, 1000000)
+        refused("seccomp", "seccomp", load.pid, 99, "seccomp=1")
+        refused("seccomp, other errno", "seccomp", load.pid, 99, "seccomp=38")
+        refused("another's process", "belongs to user 0", load.pid, 99, before=nobody)
+    refused("no such process", "no", 4194303, 99)
+    with Load("spin", 1, 30, nobody) as load:
+        if paranoid > 2:
+            refused("unprivileged", "perf_event_paranoid", load.pid, 99, before=nobody)
+            return
+        f = probe(load.pid, 999, 3, before=nobody)
+        check_ratio(f, 999, "unprivileged")
+        check(f["no_kernel"] == (paranoid > 1), "  and is said to lack kernel frames")
+        low = ("prlimit", "--memlock=4096:4096", *nobody)
+        f = probe(load.pid, 999, 2, before=low)
+        check_ratio(f, 999, "unprivileged, no locked memory")
+    with Load("idle", 300, 30, nobody) as load:
+        refused("descriptors", "file descriptors, the limit is 300", load.pid, 99,
+                before=("prlimit", "--nofile=100:300", *nobody))
+
+
+if __name__ == "__main__":
+    subject, *programs = sys.argv[1:]
+    if os.geteuid() != 0:
+        print("needs root")
+        sys.exit(77)
+    # Where everybody may run them.
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        PROBE, LOAD = (shutil.copy(p, directory) for p in programs)
+        {"truth": truth, "life": life, "refusals": refusals}[subject]()
+    sys.exit(1 if failures else 0)

@@ -157,15 +157,18 @@ static uint32_t code_intern(struct hotspot *hs, uint64_t pc, bool *ret_bad)
 	bool added = false;
 	uint32_t id;
 
-	if (!block_find(hs, pc, &block) || !blob_read(hs, &block, &b))
+	*ret_bad = false;
+	if (!block_find(hs, pc, &block))
 		return 0;
-	if (pc < b.begin || pc >= b.end)
+	*ret_bad = !blob_read(hs, &block, &b);
+	if (*ret_bad || pc < b.begin || pc >= b.end)
 		return 0;
 	id = code_known(hs, &b);
 	if (!id) {
 		id = code_add(hs, &b);
 		added = true;
 	}
+	*ret_bad = !id;
 	if (!id || !live_insert(hs, (struct live_code){b.addr, b.addr + b.size, id}))
 		return 0;
 	if (added && b.kind == BLOB_NMETHOD)

@@ -74,11 +74,17 @@ static struct bytes pcs_part(const struct nm *nm)
 					       INT32_MAX);
 }
 
-/* Two tables side by side, in either order, with the records or the end behind both. */
-static struct bytes table_part(const struct nm *nm, struct hs_field table, struct hs_field other)
+/*
+ * Two tables side by side: handlers, then null checks; since they are out of line the other way round.
+ * The records, or the end, stand behind both.
+ */
+static struct bytes table_part(const struct nm *nm, bool handlers)
 {
-	const struct hs_layout *l = nm->l;
+	const struct hs_layout *l = &nm->hs->l;
+	struct hs_field table = handlers ? l->nm_handlers_offset : l->nm_nulls_offset;
+	struct hs_field other = handlers ? l->nm_nulls_offset : l->nm_handlers_offset;
 	int64_t from = header_get(nm, table), next = header_get(nm, other), end = INT32_MAX;
+	bool first = handlers != out_of_line(nm);
 
 	if (!table.ok)
 		return (struct bytes){0};
@@ -86,7 +92,8 @@ static struct bytes table_part(const struct nm *nm, struct hs_field table, struc
 		end = header_get(nm, l->nm_pcs_offset);
 	else if (l->nm_end_offset.ok)
 		end = header_get(nm, l->nm_end_offset);
-	if (other.ok && next >= from && next < end)
+	/* Equal offsets: the first of them is empty. */
+	if (other.ok && next < end && (next > from || (next == from && first)))
 		end = next;
 	return part(out_of_line(nm) ? nm->immutable : nm->blob, from, end);
 }
@@ -330,8 +337,7 @@ static void records_fill(const struct nm *nm, struct code *ret)
 
 static void tables_fill(const struct nm *nm, struct code *ret)
 {
-	const struct hs_layout *l = nm->l;
-	struct bytes t = table_part(nm, l->nm_nulls_offset, l->nm_handlers_offset);
+	struct bytes t = table_part(nm, false);
 	struct cursor c = cursor_make(t.p, t.n);
 	uint32_t n = t.n ? cursor_u32(&c) : 0;
 	uint32_t *h;
@@ -342,7 +348,7 @@ static void tables_fill(const struct nm *nm, struct code *ret)
 		ret->n_null_checks = n;
 
 	/* Handlers: (count, call, 0), then count times (bci, handler, depth). */
-	t = table_part(nm, l->nm_handlers_offset, l->nm_nulls_offset);
+	t = table_part(nm, true);
 	c = cursor_make(t.p, t.n);
 	h = t.n ? arena_alloc(&nm->hs->arena, t.n / 12 * sizeof(*h) + 4) : NULL;
 	ret->handlers = h;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/native/kallsyms.h"
 #include "symbolizer/native/perfmap.h"
+#include "symbolizer/target/arch.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"
@@ -312,6 +314,16 @@ static void note_snapshot(struct session *s, const struct raw_sample *sample, in
 		session_stop(s);
 }
 
+/* What a bug report about a broken stack starts with (-vv). */
+static void say_incomplete(const struct raw_sample *sample, const struct walk *w)
+{
+	log_debug("incomplete stack: tid %d, %s at pc %#" PRIx64 " sp %#" PRIx64 " after %u frames; "
+		  "sampled pc %#" PRIx64 ", copied [%#" PRIx64 ", +%zu)%s", (int)sample->tid,
+		  walk_end_name(w->end), w->fail_pc, w->fail_sp, w->n,
+		  sample->regs.r[arch_host()->pc], sample->stack_addr, sample->stack_len,
+		  sample->stack_cut ? " cut" : "");
+}
+
 static void on_sample(void *ctx, const struct raw_sample *sample)
 {
 	struct session *s = ctx;
@@ -325,6 +337,8 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 		find_jvm(s, sample->time_ns);
 	ns_tid = threads_seen(s->threads, sample->tid, sample->time_ns, s->view->hs, s->profile);
 	unwinder_walk(s->view->unwinder, sample, ns_tid, &w);
+	if (w.end != WALK_ROOT && sample->has_user)
+		say_incomplete(sample, &w);
 	if (s->o.snapshot)
 		note_snapshot(s, sample, ns_tid);
 	profile_add(s->profile, sample->pid, sample->tid, sample->state, &w, sample->weight);

@@ -127,7 +127,6 @@ static int perf_start(struct engine *e, struct err *err)
 
 	if (p->started)
 		return err_set(err, -EALREADY, "sampling has been started before");
-	perf_attach_enable(p->attach);
 	r = perf_drain_start(p->drain, err);
 	p->started = r == 0;
 	return r;

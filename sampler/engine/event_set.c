@@ -10,7 +10,13 @@
 
 /* A process may make threads faster than they can be listed; those made by attached threads have
  * inherited events, so giving up loses nothing that matters. */
-enum { LISTINGS_MAX = 32 };
+enum { LISTINGS_MAX = 32, BREATHE_EVERY = 32 };
+
+static void breathe(const struct event_target *t, size_t n)
+{
+	if (t->breathe && n % BREATHE_EVERY == 0)
+		t->breathe(t->breathe_ctx);
+}
 
 static int add_event(struct event_set *s, const struct event_target *t,
 		     struct perf_event_attr *attr, pid_t tid, uint32_t cpu)
@@ -93,6 +99,7 @@ static int open_new_threads(struct event_set *s, const struct event_target *t, p
 		if (is_known(s, tids[i]))
 			continue;
 		*ret_any = true;
+		breathe(t, i);
 		/* Events of threads of the first listing cannot have been inherited by it. */
 		r = open_thread(s, t, tids[i], !first, enable);
 		if (r == -ESRCH)
@@ -123,20 +130,18 @@ int event_set_open_threads(struct event_set *s, const struct event_target *t, bo
 	return s->events.n ? 0 : -ESRCH;
 }
 
-static void all_ioctl(const struct event_set *s, unsigned long request)
+void event_set_enable(const struct event_set *s, const struct event_target *t)
 {
-	for (size_t i = 0; i < s->events.n; i++)
-		ioctl(s->events.v[i].fd, request, 0);
-}
-
-void event_set_enable(const struct event_set *s)
-{
-	all_ioctl(s, PERF_EVENT_IOC_ENABLE);
+	for (size_t i = 0; i < s->events.n; i++) {
+		ioctl(s->events.v[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		breathe(t, i);
+	}
 }
 
 void event_set_disable(const struct event_set *s)
 {
-	all_ioctl(s, PERF_EVENT_IOC_DISABLE);
+	for (size_t i = 0; i < s->events.n; i++)
+		ioctl(s->events.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 void event_set_read(const struct event_set *s, bool has_lost, uint64_t *ret_count,

@@ -40,6 +40,10 @@ struct event_target {
 	const int *ring_fds; /* the event of each CPU that owns the ring */
 	size_t n_cpus;
 	int filter_fd; /* CPU-wide events only */
+	/* Called now and then during long work, so that the rings can be emptied meanwhile; may be
+	 * NULL. */
+	void (*breathe)(void *ctx);
+	void *breathe_ctx;
 };
 
 /* One event a CPU, with the filter. */
@@ -51,7 +55,7 @@ int event_set_open_cpus(struct event_set *s, const struct event_target *t);
  */
 int event_set_open_threads(struct event_set *s, const struct event_target *t, bool enable);
 
-void event_set_enable(const struct event_set *s);
+void event_set_enable(const struct event_set *s, const struct event_target *t);
 void event_set_disable(const struct event_set *s);
 /* Sums of what the events counted and of the records lost. */
 void event_set_read(const struct event_set *s, bool has_lost, uint64_t *ret_count,

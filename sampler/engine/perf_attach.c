@@ -34,6 +34,8 @@ struct perf_attach {
 	struct event_set set;
 	uint64_t lost_before, counted_before; /* of sets that were replaced */
 	bool enabled;
+	void (*breathe)(void *ctx);
+	void *breathe_ctx;
 };
 
 static struct event_target attach_target(const struct perf_attach *a,
@@ -46,6 +48,8 @@ static struct event_target attach_target(const struct perf_attach *a,
 		.ring_fds = a->ring_fds,
 		.n_cpus = a->n_cpus,
 		.filter_fd = a->filter_fd,
+		.breathe = a->breathe,
+		.breathe_ctx = a->breathe_ctx,
 	};
 }
 
@@ -340,12 +344,18 @@ static void enable_leaders(const struct perf_attach *a, bool on)
 		ioctl(a->ring_fds[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
+void perf_attach_set_breathe(struct perf_attach *a, void (*breathe)(void *ctx), void *ctx)
+{
+	a->breathe = breathe;
+	a->breathe_ctx = ctx;
+}
+
 void perf_attach_enable(struct perf_attach *a)
 {
 	struct event_target t = attach_target(a, &a->config);
 
 	enable_leaders(a, true);
-	event_set_enable(&a->set);
+	event_set_enable(&a->set, &t);
 	a->enabled = true;
 	if (a->mode == PERF_ATTACH_THREADS)
 		event_set_open_threads(&a->set, &t, true);
@@ -366,6 +376,8 @@ static void replace_set(struct perf_attach *a, struct event_set *fresh)
 			ioctl(fresh->events.v[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 		if (i < a->set.events.n)
 			ioctl(a->set.events.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		if (a->breathe && i % 64 == 63)
+			a->breathe(a->breathe_ctx);
 	}
 	event_set_read(&a->set, a->config.features & PERF_CAN_COUNT_LOST, &a->counted_before,
 		       &a->lost_before);

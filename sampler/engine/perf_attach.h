@@ -35,6 +35,10 @@ int perf_attach_open(struct proc *proc, const struct perf_config *c, enum perf_a
 		     struct perf_attach **ret, struct err *err);
 void perf_attach_close(struct perf_attach *a);
 
+/* `breathe` is called now and then while many events are opened or enabled (here and in
+ * perf_attach_resize()): the rings fill meanwhile. */
+void perf_attach_set_breathe(struct perf_attach *a, void (*breathe)(void *ctx), void *ctx);
+
 void perf_attach_enable(struct perf_attach *a);
 void perf_attach_disable(struct perf_attach *a);
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -54,6 +56,7 @@ struct perf_drain {
 
 	int epoll_fd, wake_fd, pid_fd;
 	pthread_t thread;
+	sem_t sampling; /* posted when the events are enabled */
 	bool started;
 
 	int ready_fd; /* drain -> consumer */
@@ -264,6 +267,11 @@ static void drain_rings(struct perf_drain *d)
 		wake_consumer(d);
 }
 
+static void drain_meanwhile(void *ctx)
+{
+	drain_rings(ctx);
+}
+
 static void resize(struct perf_drain *d)
 {
 	uint32_t size = d->resize_to, before = d->size.now;
@@ -337,12 +345,26 @@ static void finish(struct perf_drain *d)
 	wake_consumer(d);
 }
 
+/*
+ * What waits for a CPU loses samples. A nice value alone would not do: it counts within a session's
+ * autogroup (sched(7)) only, against other work of the machine it says nothing. The thread's share
+ * of a CPU is a percent or two. Not permitted: then at the priority of everybody.
+ */
+static void raise_priority(void)
+{
+	const struct sched_param lowest = {.sched_priority = 1};
+
+	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) < 0)
+		(void)!setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+}
+
 static void *drain_main(void *arg)
 {
 	struct perf_drain *d = arg;
 
-	/* Not permitted: then at the priority of everybody. */
-	(void)!setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+	raise_priority();
+	perf_attach_enable(d->attach);
+	sem_post(&d->sampling);
 	for (unsigned round = 1; !atomic_load(&d->stop) && !target_is_gone(d, round); round++) {
 		wait_rings(d);
 		drain_rings(d);
@@ -396,6 +418,8 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 	d->pause_ms = PAUSE_MS;
 	d->random = (uint32_t)clock_monotonic_ns();
 	d->rest.proc = proc;
+	sem_init(&d->sampling, 0, 0);
+	perf_attach_set_breathe(attach, drain_meanwhile, d);
 	d->epoll_fd = d->wake_fd = d->pid_fd = d->ready_fd = -1;
 	stack_size_init(&d->size, first_stack_bytes, (uint32_t)(perf_attach_ring_size(attach) / 8));
 	d->size.now = perf_attach_config(attach)->stack_bytes;
@@ -423,6 +447,8 @@ int perf_drain_start(struct perf_drain *d, struct err *err)
 		return err_set(err, -r, "cannot start a thread: %s", strerror(r));
 	pthread_setname_np(d->thread, "jsampler-drain");
 	d->started = true;
+	while (sem_wait(&d->sampling) < 0 && errno == EINTR)
+		;
 	return 0;
 }
 
@@ -499,5 +525,6 @@ void perf_drain_close(struct perf_drain *d)
 	close_fd(d->pid_fd);
 	close_fd(d->ready_fd);
 	stack_rest_done(&d->rest);
+	sem_destroy(&d->sampling);
 	free(d);
 }

@@ -197,7 +197,8 @@ def record(pid, *options, timeout=600, check=True):
             sys.exit("jsampler: exit status %d\n%s" % (run.returncode, messages))
         folded = []
         if os.path.exists(out):
-            with open(out, encoding="utf-8", errors="replace", newline="\n") as f:
+            # What is no UTF-8 arrives as lone surrogates, so that a test can see it.
+            with open(out, encoding="utf-8", errors="surrogateescape", newline="\n") as f:
                 folded = list(parse_folded(f))
         return Recording(run.returncode, folded, messages)
 
@@ -210,13 +211,13 @@ def parse_folded(lines):
             yield stack.split(";"), int(count)
 
 
-THREAD = re.compile(r"\[(.*) tid=(\d+)\]$")
+THREAD = re.compile(r"\[(?:(.*) )?tid=(\d+)\]$")
 
 
 def thread_of(frames):
     """(name, tid, frames behind it) of a stack recorded with --threads."""
     m = THREAD.match(frames[0]) if frames else None
-    return (m.group(1), int(m.group(2)), frames[1:]) if m else (None, 0, frames)
+    return (m.group(1) or "", int(m.group(2)), frames[1:]) if m else (None, 0, frames)
 
 
 MARKS = ("[incomplete]", "[resynchronised]", "[frozen]", "[truncated]", "[storage limit]")

@@ -1,4 +1,5 @@
 #include <dwarf.h>
+#include <elf.h>
 #include <elfutils/libdwelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,26 @@
  * give file and line of the innermost frame only).
  */
 
+/* libdw 0.188 takes it on trust that tables of strings end in a NUL, and reads on where one does
+ * not. The bytes are our copy of the file. */
+static void terminate_strings(struct image *im)
+{
+	static const char *const name[] = {".debug_str", ".debug_line_str"};
+	size_t i;
+
+	for (i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
+		Elf64_Shdr sh;
+		Elf_Scn *scn = image_section(im, name[i], &sh);
+		Elf_Data *data;
+
+		if (scn && (sh.sh_flags & SHF_COMPRESSED))
+			elf_compress(scn, 0, 0);
+		data = scn ? elf_rawdata(scn, NULL) : NULL;
+		if (data && data->d_buf && data->d_size)
+			((char *)data->d_buf)[data->d_size - 1] = 0;
+	}
+}
+
 static bool set_alt(struct dso *d, Dwarf *dw)
 {
 	const char *name;
@@ -22,6 +43,7 @@ static bool set_alt(struct dso *d, Dwarf *dw)
 		return true;
 	if (len < 0 || dso_open_alt(d, name, id, (size_t)len, &d->alt_image) < 0)
 		return false;
+	terminate_strings(&d->alt_image);
 	if (image_sections_size(&d->alt_image, ".debug_") <= IMAGE_MAX_DEBUG)
 		d->alt = dwarf_begin_elf(d->alt_image.elf, DWARF_C_READ, NULL);
 	if (d->alt)
@@ -39,6 +61,7 @@ static Dwarf *open_dwarf(struct dso *d, struct image *im)
 		return NULL;
 	if (image_sections_size(im, ".debug_") > IMAGE_MAX_DEBUG)
 		return NULL;
+	terminate_strings(im);
 	dw = dwarf_begin_elf(im->elf, DWARF_C_READ, NULL);
 	if (dw && !set_alt(d, dw)) {
 		dwarf_end(dw);
@@ -110,36 +133,75 @@ static void call_site(Dwarf_Die *unit, Dwarf_Die *inlined, struct dso_line *ret)
 		ret->line = v <= INT32_MAX ? (int)v : 0;
 }
 
-/* Scopes that physically hold vaddr, innermost first. (dwarf_getscopes() goes on with where an
- * inlined function was written, not with where it was inlined.) */
-static int physical_scopes(Dwarf_Die *unit, uint64_t vaddr, Dwarf_Die **ret)
-{
-	Dwarf_Die *scopes = NULL, innermost;
+/*
+ * The functions, inlined functions and blocks that hold vaddr, outermost first. Not
+ * dwarf_getscopes(): that goes on with where an inlined function was written instead of with where
+ * it was inlined, and neither stops on damaged trees nor frees what it has when it fails.
+ */
+enum { DEPTH_MAX = 64, VISITS_MAX = 500000 };
 
-	if (dwarf_getscopes(unit, vaddr, &scopes) <= 0)
-		return 0;
-	innermost = scopes[0];
-	free(scopes);
-	return dwarf_getscopes_die(&innermost, ret);
+struct scope_walk {
+	uint64_t vaddr;
+	Dwarf_Die found[DEPTH_MAX];
+	size_t n;
+	unsigned visits, depth;
+};
+
+static bool walk_children(struct scope_walk *w, Dwarf_Die *parent);
+
+/* true: the walk is over. */
+static bool walk_die(struct scope_walk *w, Dwarf_Die *die)
+{
+	switch (dwarf_tag(die)) {
+	case DW_TAG_namespace:
+	case DW_TAG_module: return walk_children(w, die);
+	case DW_TAG_subprogram:
+	case DW_TAG_inlined_subroutine:
+	case DW_TAG_lexical_block:
+	case DW_TAG_try_block:
+	case DW_TAG_catch_block:
+		if (w->n >= DEPTH_MAX || dwarf_haspc(die, w->vaddr) <= 0)
+			return false;
+		w->found[w->n++] = *die;
+		walk_children(w, die);
+		return true;
+	default: return false;
+	}
+}
+
+static bool walk_children(struct scope_walk *w, Dwarf_Die *parent)
+{
+	Dwarf_Die die;
+	bool over = false;
+
+	if (w->depth >= DEPTH_MAX || dwarf_child(parent, &die) != 0)
+		return false;
+	w->depth++;
+	do {
+		if (w->visits++ >= VISITS_MAX)
+			break;
+		over = walk_die(w, &die);
+	} while (!over && dwarf_siblingof(&die, &die) == 0);
+	w->depth--;
+	return over;
 }
 
 /* From the innermost scope outwards: a function's position is where the next inner one was called. */
-static size_t fill_scopes(Dwarf_Die *unit, Dwarf_Die *scopes, int n_scopes, struct dso_line at,
+static size_t fill_scopes(Dwarf_Die *unit, struct scope_walk *w, struct dso_line at,
 			  struct dso_line *ret, size_t max)
 {
-	size_t n = 0;
-	int i;
+	size_t n = 0, i;
 
-	for (i = 0; i < n_scopes && n < max; i++) {
-		int tag = dwarf_tag(&scopes[i]);
+	for (i = w->n; i-- > 0 && n < max;) {
+		int tag = dwarf_tag(&w->found[i]);
 
 		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
 			continue;
-		at.function = linkage_or_name(&scopes[i]);
+		at.function = linkage_or_name(&w->found[i]);
 		ret[n++] = at;
 		if (tag == DW_TAG_subprogram)
 			break;
-		call_site(unit, &scopes[i], &at);
+		call_site(unit, &w->found[i], &at);
 	}
 	return n;
 }
@@ -154,10 +216,10 @@ static bool is_split(Dwarf_Die *unit)
 static size_t read_lines(Dwarf *dw, uint64_t vaddr, struct dso_line *ret, size_t max)
 {
 	struct dso_line at = {NULL, NULL, 0};
-	Dwarf_Die unit, *scopes = NULL;
+	struct scope_walk w;
+	Dwarf_Die unit;
 	Dwarf_Line *line;
 	size_t n = 0;
-	int n_scopes;
 
 	if (!max || !find_unit(dw, vaddr, &unit))
 		return 0;
@@ -167,9 +229,10 @@ static size_t read_lines(Dwarf *dw, uint64_t vaddr, struct dso_line *ret, size_t
 		dwarf_lineno(line, &at.line);
 	}
 	if (!is_split(&unit)) {
-		n_scopes = physical_scopes(&unit, vaddr, &scopes);
-		n = fill_scopes(&unit, scopes, n_scopes, at, ret, max);
-		free(scopes);
+		w.vaddr = vaddr;
+		w.n = w.visits = w.depth = 0;
+		walk_children(&w, &unit);
+		n = fill_scopes(&unit, &w, at, ret, max);
 	}
 	if (!n && at.file)
 		ret[n++] = at;

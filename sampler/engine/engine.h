@@ -44,6 +44,10 @@ struct engine_stats {
 	uint64_t max_sample_rate; /* the kernel's limit when it cut the rate; 0: it did not */
 	uint32_t threads; /* attached */
 	const char *attachment; /* "thread x cpu events" or "cpu events with filter"; for -v */
+	const char *unit; /* of weights: "ns", "cycles", "page-faults", a tracepoint's name; lives as
+			   * long as the engine. May be NULL (replay) */
+	/* Stacks deeper than their copy; of these, how often the rest was read in time and fitted. */
+	uint64_t deep_stacks, deep_joined;
 };
 
 struct engine_ops {

@@ -26,6 +26,7 @@ struct engine_perf {
 	/* As it was when opened: the drain thread owns the attachment later. */
 	bool no_kernel;
 	const char *attachment;
+	char unit[64];
 	bool started, greeted; /* greeted: the sink knows the threads that were there before */
 	uint64_t samples;
 	uint32_t threads;
@@ -77,6 +78,7 @@ static int open_parts(struct engine_perf *p, const struct engine_options *o,
 
 	if (r < 0)
 		return r;
+	memcpy(p->unit, c.event.unit, sizeof(p->unit));
 	r = check_period(&c.event, o->period, err);
 	if (r < 0)
 		return r;
@@ -265,6 +267,9 @@ static struct engine_stats perf_stats(const struct engine *e)
 		.no_kernel = p->no_kernel,
 		.threads = p->threads,
 		.attachment = p->attachment,
+		.unit = p->unit,
+		.deep_stacks = d.cut,
+		.deep_joined = d.rest_joined,
 	};
 
 	s.lost = s.lost_ring + s.lost_queue;

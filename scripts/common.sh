@@ -13,14 +13,15 @@ fail() {
 	exit 1
 }
 
-# build_preset NAME [CMAKE OPTION...]: configure and build into build/NAME.
+# build_preset NAME [CMAKE OPTION...]: configure and build into build/NAME; all, or BUILD_TARGET.
 build_preset() {
 	local preset=$1
 	shift
 	say "build: $preset (build/$preset)"
 	# One list: a caller that looks at the status switches errexit off in here.
 	cmake --preset "$preset" "$@" --log-level=WARNING >/dev/null &&
-		cmake --build "build/$preset" --parallel "$(nproc)" -- --quiet
+		cmake --build "build/$preset" --parallel "$(nproc)" \
+			${BUILD_TARGET:+--target "$BUILD_TARGET"} -- --quiet
 }
 
 # The home of a JDK with a compiler, JSAMPLER_JDKS first, the lowest version else; empty: none.

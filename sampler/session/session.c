@@ -209,6 +209,7 @@ static void perfmap_close_at_exit(struct perfmap **p)
 	perfmap_close(*p);
 }
 
+/* Names what was counted in the present view. Kernel symbols are parsed only for the result. */
 static int name_view(struct session *s, struct named_builder *b)
 {
 	CLEANUP(perfmap_close_at_exit) struct perfmap *perfmap = NULL;
@@ -226,7 +227,6 @@ static int name_view(struct session *s, struct named_builder *b)
 		.process_name = s->comm,
 	};
 
-	read_kallsyms(s);
 	sources.kernel = s->kallsyms;
 	if (s->proc && perfmap_open(s->proc, &perfmap, NULL) == 0)
 		sources.perfmap = perfmap;
@@ -259,6 +259,7 @@ static int close_epoch(struct session *s)
 	struct profile_totals t = profile_totals(s->profile);
 	struct named_profile *np;
 
+	read_kallsyms(s);
 	if (!b || !fresh || name_view(s, b) < 0 || !(np = named_builder_take(b))) {
 		profile_free(fresh);
 		named_builder_free(b);
@@ -405,8 +406,10 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
 {
 	struct named_builder *b = named_builder_new();
 	struct named_profile *np = NULL;
-	int r = b ? name_view(s, b) : -ENOMEM;
+	int r;
 
+	read_kallsyms(s);
+	r = b ? name_view(s, b) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < s->epochs.n; i++)
 		r = named_builder_add(b, s->epochs.v[i]);
 	if (r == 0) {

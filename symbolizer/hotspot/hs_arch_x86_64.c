@@ -96,3 +96,23 @@ int64_t arch_cont_entry_offset(struct hotspot *hs)
 	memcpy(&disp, code + 3, sizeof(disp));
 	return disp > 0 && disp < 1 << 16 ? disp : -1;
 }
+
+/*
+ * Pointers of generational ZGC (gc/z/zAddress.hpp, cpu/x86/gc/z): one of the bits 12 to 15 is set, and the
+ * address stands above that bit.
+ */
+unsigned arch_z_shift(uint64_t raw, uint64_t present)
+{
+	switch (raw >> 12 & 15) {
+	case 1:
+		return 13;
+	case 2:
+		return 14;
+	case 4:
+		return 15;
+	case 8:
+		return 16;
+	default:
+		return present <= 32 ? (unsigned)present : 64;
+	}
+}

@@ -256,6 +256,7 @@ int stub_names_resolve(struct hotspot *hs, const struct vmstructs *tables, hs_sy
 		       void *ctx);
 void stub_names_refresh(struct hotspot *hs);
 void arch_layout_init(struct hotspot *hs);
+unsigned arch_z_shift(uint64_t raw, uint64_t present);
 int64_t arch_cont_entry_offset(struct hotspot *hs); /* -1: unknown */
 
 /* java_heap.c */

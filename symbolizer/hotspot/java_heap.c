@@ -26,11 +26,14 @@ bool heap_mode_read(struct hotspot *hs)
 	/* The only mode from 24 on; 21 to 23 ask. */
 	m->z_generational = m->z && hs->l.z_load_shift.ok &&
 		(hs->version.major >= 24 || hs_flag_true(hs, "ZGenerational"));
-	if (!static_read(hs, hs->l.oops_base, &m->oops_base) ||
-		!static_read(hs, hs->l.oops_shift, &oops_shift) ||
-		!static_read(hs, hs->l.klasses_base, &m->klasses_base) ||
-		!static_read(hs, hs->l.klasses_shift, &klasses_shift) || oops_shift > 8 ||
-		klasses_shift > 16)
+	if (m->narrow_oops &&
+		(!static_read(hs, hs->l.oops_base, &m->oops_base) ||
+			!static_read(hs, hs->l.oops_shift, &oops_shift) || oops_shift > 8))
+		return false;
+	/* Where they are not in use the shift is -1. */
+	if ((m->narrow_klasses || m->compact_headers) &&
+		(!static_read(hs, hs->l.klasses_base, &m->klasses_base) ||
+			!static_read(hs, hs->l.klasses_shift, &klasses_shift) || klasses_shift > 16))
 		return false;
 	m->oops_shift = (unsigned)oops_shift;
 	m->klasses_shift = (unsigned)klasses_shift;
@@ -81,10 +84,11 @@ static bool z_resolve(struct hotspot *hs, uint64_t raw, uint64_t *ret)
 
 	if (!hs->heap_mode.z_generational)
 		return z_single_resolve(hs, raw, ret);
-	/* It changes with the phase of the collector. */
-	if (!z_read(hs, hs->l.z_globals, hs->l.z_load_shift, &shift) || shift > 32)
+	/* Only a field that was loaded since has the shift of the collector's present phase. */
+	if (!z_read(hs, hs->l.z_globals, hs->l.z_load_shift, &shift))
 		return false;
-	*ret = raw >> shift;
+	shift = arch_z_shift(raw, shift);
+	*ret = shift < 64 ? raw >> shift : 0;
 	return object_ok(*ret);
 }
 

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Reads a running JVM from outside (live_hotspot) and compares with what the JVM says of itself: compiled
+methods (jcmd Compiler.codelist) and threads (jcmd Thread.print).
+
+usage: live_hotspot.py [--jdk 17] [--gc G1,Parallel,Serial,Z] [--flags "-XX:..."] [--seconds 6]
+Exit status: 0 they agree, 1 they do not, 77 when the JDK asked for is not here.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import jvm
+
+COLLECTORS = {"G1": "-XX:+UseG1GC", "Parallel": "-XX:+UseParallelGC", "Serial": "-XX:+UseSerialGC",
+              "Z": "-XX:+UseZGC", "Shenandoah": "-XX:+UseShenandoahGC"}
+NAMES = {"a name that is much longer than fifteen bytes", "Gr\u00fc\u00dfe aus dem Thread",
+         "\u4f60\u597d \U0001f600 worker", "main, renamed while running", "Reference Handler", "Finalizer"}
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read().splitlines()
+
+
+def jcmd(jdk, pid, *what):
+    run = subprocess.run([str(jdk.home / "bin/jcmd"), str(pid), *what], stdout=subprocess.PIPE, text=True,
+                         errors="replace", timeout=120, check=True)
+    return run.stdout.splitlines()
+
+
+def codelist(lines):
+    """(compile id, code begin) -> "level method", as jcmd has it."""
+    found = {}
+    for line in lines:
+        m = re.match(r"\s*(\d+)\s+(-?\d+)\s+-?\d+\s+(.*) \[0x\w+, (0x\w+) - ", line)
+        if m:
+            found[m[1], m[4]] = m[2] + " " + m[3]
+    return found
+
+
+def compare_codes(ours, theirs):
+    """The JVM compiles and sweeps on between the two readings; what both have must be the same."""
+    mine = {}
+    for line in ours:
+        number, rest = line.split(" ", 1)
+        text, begin = rest.rsplit(" ", 1)
+        mine[number, begin] = text
+    # Hidden classes have '+' in the Symbol where the external name has '/'.
+    both = mine.keys() & theirs.keys()
+    wrong = [k for k in both if mine[k].replace("+0x", "/0x") != theirs[k]]
+    for k in wrong[:5]:
+        print("WRONG", k, "ours:", mine[k], "theirs:", theirs[k])
+    print("codes: ours %d, theirs %d, both %d, different %d" % (len(mine), len(theirs), len(both), len(wrong)))
+    return not wrong and len(both) >= 0.97 * max(len(mine), len(theirs)) and len(both) > 100
+
+
+def compare_threads(ours, theirs):
+    mine = {line.rsplit(" ", 1)[1]: line.rsplit(" ", 1)[0] for line in ours}
+    other = {}
+    for line in theirs:
+        m = re.match(r'"(.*)" #\d+ .*tid=(0x[0-9a-f]+) ', line)
+        if m:
+            other[m[2]] = m[1]
+    # jcmd's output goes through the JVM's own character set.
+    plain = {a for a in mine.keys() & other.keys() if mine[a].isascii()}
+    wrong = [a for a in plain if mine[a] != other[a]]
+    for a in wrong:
+        print("WRONG thread", a, mine[a], other[a])
+    missing = NAMES - set(mine.values())
+    if missing:
+        print("missing threads:", missing)
+    print("threads: ours %d, theirs %d, names compared %d" % (len(mine), len(other), len(plain)))
+    return not wrong and not missing and len(plain) >= len(mine) - 3
+
+
+def run_one(jdk, flags, seconds):
+    classes = jvm.compile_java(jdk, "hotspot")
+    probe = jvm.build_dir() / "tests/integration/live_hotspot"
+    with tempfile.TemporaryDirectory(prefix="jsampler-live-") as tmp, \
+            jvm.Jvm(jdk, classes, "Live", [str(seconds)], ["-Xmx512m", *flags]) as target:
+        target.wait_ready()
+        codes, threads = os.path.join(tmp, "codes"), os.path.join(tmp, "threads")
+        status = subprocess.run([str(probe), str(target.pid), codes, threads], timeout=120).returncode
+        if status:
+            return False
+        same = compare_codes(read(codes), codelist(jcmd(jdk, target.pid, "Compiler.codelist")))
+        return compare_threads(read(threads), jcmd(jdk, target.pid, "Thread.print")) and same
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--jdk")
+    p.add_argument("--gc", default="G1")
+    p.add_argument("--flags", default="")
+    p.add_argument("--seconds", type=int, default=6)
+    a = p.parse_args()
+    jdk = jvm.pick_jdk(a.jdk)
+    ok = True
+    for gc in a.gc.split(","):
+        flags = [COLLECTORS[gc], *a.flags.split()]
+        print("--- JDK %d %s" % (jdk.major, " ".join(flags)), flush=True)
+        one = run_one(jdk, flags, a.seconds)
+        print("ok" if one else "FAILED", flush=True)
+        ok = ok and one
+    return 0 if ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -23,6 +23,7 @@ enum flow_kind {
 	FLOW_UNKNOWN,
 	FLOW_REG, /* register `base` + off */
 	FLOW_MEM, /* the word at (register `base` + off), + add */
+	FLOW_DEEP, /* the word at (the word at (register `base` + off) + add) */
 };
 
 struct flow_val {
@@ -39,7 +40,7 @@ enum flow_end {
 	FLOW_JUMP_REG, /* a jump through register, whose value is `target` */
 	FLOW_TAIL_MEM, /* a jump through memory */
 	FLOW_TAIL, /* a direct jump out of the code, to target_pc */
-	FLOW_LIMIT, /* options.limit_pc was reached */
+	FLOW_LIMIT, /* options.limit_pc or a call was reached */
 	FLOW_BUILT, /* an interpreter frame was built: the four slots are in `slot` */
 };
 
@@ -64,11 +65,16 @@ struct flow_row {
 /* Code bytes at `pc`: how many of `len` there are. */
 typedef uint32_t flow_fetch_fn(void *ctx, uint64_t pc, uint8_t *dst, uint32_t len);
 
+/* Is the frame gone when the code jumps to `target`, outside of it? */
+typedef bool flow_leaves_fn(void *ctx, uint64_t target);
+
 struct flow_options {
 	flow_fetch_fn *fetch;
+	flow_leaves_fn *leaves; /* NULL: always */
 	void *ctx;
 	uint64_t lo, hi; /* the code: a jump outside is a way out */
 	uint64_t limit_pc; /* stop here, where a frame of limit_words is complete; 0: no limit */
+	bool limit_call; /* stop at a call, or where the stack is aligned for one: the same holds */
 	int32_t limit_words;
 	uint16_t budget; /* instructions */
 	bool straight; /* branches are not taken, and a call ends the way */

@@ -8,11 +8,13 @@ bool flow_eval(const struct flow_val *v, const struct regs *regs, struct mem *me
 	if (v->kind == FLOW_UNKNOWN || v->base >= FLOW_ALIGNED || !regs_known(regs, v->base))
 		return false;
 	word = regs->r[v->base] + (uint64_t)(int64_t)v->off;
-	if (v->kind == FLOW_MEM) {
+	if (v->kind != FLOW_REG) {
 		if (!mem_read_u64(mem, word, &word))
 			return false;
 		word += (uint64_t)(int64_t)v->add;
 	}
+	if (v->kind == FLOW_DEEP && !mem_read_u64(mem, word, &word))
+		return false;
 	*ret = word;
 	return true;
 }

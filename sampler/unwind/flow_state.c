@@ -6,6 +6,7 @@ void flow_state_init(struct flow_state *s, uint64_t pc)
 {
 	memset(s, 0, sizeof(*s));
 	s->pc = pc;
+	s->popped = -1;
 	for (uint8_t i = 0; i < X86_RIP; i++)
 		s->reg[i] = (struct flow_val){FLOW_REG, i, 0, 0};
 }
@@ -25,9 +26,14 @@ struct flow_val flow_val_add(struct flow_val v, int64_t n)
 	return ok ? v : (struct flow_val){0};
 }
 
+/* Memory as it is at the starting pc; below the stack pointer there is nothing. */
 static struct flow_val load_initial(struct flow_val addr)
 {
-	if (addr.kind != FLOW_REG || addr.base >= FLOW_ALIGNED)
+	if (addr.kind == FLOW_UNKNOWN || addr.base >= FLOW_ALIGNED)
+		return (struct flow_val){0};
+	if (addr.kind == FLOW_MEM)
+		return (struct flow_val){FLOW_DEEP, addr.base, addr.off, addr.add};
+	if (addr.kind != FLOW_REG || (addr.base == X86_RSP && addr.off < 0))
 		return (struct flow_val){0};
 	return (struct flow_val){FLOW_MEM, addr.base, addr.off, 0};
 }
@@ -35,21 +41,27 @@ static struct flow_val load_initial(struct flow_val addr)
 struct flow_val flow_load(const struct flow_state *s, struct flow_val addr)
 {
 	for (unsigned i = s->n_slots; i-- > 0;)
-		if (flow_same(s->slot[i].addr, addr))
+		if (flow_same(s->slot[i].addr, addr) && s->slot[i].val.kind != FLOW_UNKNOWN)
 			return s->slot[i].val;
+	/* A return address that will be replaced by something unknown (an exception handler, say) is
+	 * in its place until then. */
 	return s->lost ? (struct flow_val){0} : load_initial(addr);
 }
 
-/* Only memory that is addressed from the stack or frame pointer is remembered. */
-static bool is_stack(struct flow_val addr)
+/* Only memory that is addressed as stack is remembered. */
+static bool is_stack(const struct flow_state *s, struct flow_val addr)
 {
-	return addr.kind != FLOW_UNKNOWN
-	       && (addr.base == X86_RSP || addr.base == X86_RBP || addr.base >= FLOW_ALIGNED);
+	struct flow_val sp = s->reg[X86_RSP];
+
+	if (addr.kind == FLOW_UNKNOWN)
+		return false;
+	return addr.base == X86_RSP || addr.base == X86_RBP || addr.base >= FLOW_ALIGNED
+	       || (addr.kind == sp.kind && addr.base == sp.base);
 }
 
 void flow_store(struct flow_state *s, struct flow_val addr, struct flow_val val)
 {
-	if (!is_stack(addr))
+	if (!is_stack(s, addr))
 		return;
 	for (unsigned i = 0; i < s->n_slots; i++) {
 		if (flow_same(s->slot[i].addr, addr)) {

@@ -13,6 +13,8 @@ struct flow_state {
 	uint64_t pc;
 	struct flow_val reg[X86_REGS]; /* by DWARF number */
 	struct flow_val frame; /* value of rbp right after `mov rbp, rsp` on this way */
+	int8_t popped; /* register that the last pop went to; -1: none */
+	struct flow_val popped_sp; /* rsp after it */
 	uint8_t n_slots, n_aligned;
 	bool called, lost; /* lost: a slot had no room */
 	struct {

@@ -187,8 +187,20 @@ static void do_pop(struct flow_state *s, const struct insn *in)
 {
 	struct flow_val v = flow_pop(s);
 
-	if (is_reg64(&in->op[0]))
-		s->reg[dwarf_reg(in->op[0].reg.value)] = v;
+	if (is_reg64(&in->op[0])) {
+		s->popped = (int8_t)dwarf_reg(in->op[0].reg.value);
+		s->popped_sp = s->reg[X86_RSP];
+		s->reg[s->popped] = v;
+	}
+	if (in->op[0].type == ZYDIS_OPERAND_TYPE_MEMORY)
+		flow_store(s, operand_addr(s, &in->op[0]), v); /* addressed by the new rsp */
+}
+
+/* `pop reg; jmp reg` returns. */
+static bool jumps_to_popped(const struct flow_state *s, const ZydisDecodedOperand *op)
+{
+	return s->popped >= 0 && dwarf_reg(op->reg.value) == s->popped
+	       && flow_same(s->popped_sp, s->reg[X86_RSP]);
 }
 
 static void do_leave(struct flow_state *s)
@@ -275,10 +287,12 @@ static enum way do_jump(struct flow *f, const struct flow_options *o, const stru
 	if (is_imm(op)) {
 		uint64_t to = rel_target(s, in);
 
-		if (inside(o, to) && !o->straight) {
+		if (inside(o, to) && (!o->straight || o->limit_call)) {
 			s->pc = to;
 			return WAY_GOES_ON;
 		}
+		if (o->leaves && !o->leaves(o->ctx, to))
+			return WAY_DEAD;
 		flow_row_from(s, FLOW_TAIL, ret);
 		ret->target_pc = to;
 		return WAY_OUT;
@@ -290,6 +304,10 @@ static enum way do_jump(struct flow *f, const struct flow_options *o, const stru
 	flow_row_from(s, FLOW_JUMP_REG, ret);
 	ret->sp = s->reg[X86_RSP];
 	ret->target = operand_value(s, op);
+	if (jumps_to_popped(s, op)) {
+		ret->end = FLOW_RETURN;
+		ret->ra = ret->target;
+	}
 	return WAY_OUT;
 }
 
@@ -349,6 +367,25 @@ static void row_built(const struct flow_state *s, const struct flow_options *o,
 	ret->slot[SLOT_METHOD] = flow_load(s, flow_val_add(s->frame, o->method_slot * 8));
 }
 
+/* At the limit the frame is complete: saved rbp and return address are its outermost words. */
+static enum way row_at_limit(struct flow_state *s, const struct flow_options *o,
+	struct flow_row *ret)
+{
+	s->reg[X86_RSP] = flow_val_add(s->reg[X86_RSP], (int64_t)o->limit_words * 8 - 16);
+	s->reg[X86_RBP] = flow_pop(s);
+	flow_row_from(s, FLOW_LIMIT, ret);
+	return WAY_OUT;
+}
+
+static bool is_limit(const struct flow_options *o, const struct insn *in)
+{
+	if (!o->limit_call)
+		return false;
+	return in->i.mnemonic == ZYDIS_MNEMONIC_CALL
+	       || (in->i.mnemonic == ZYDIS_MNEMONIC_AND && is_reg64(&in->op[0])
+		       && in->op[0].reg.value == ZYDIS_REGISTER_RSP);
+}
+
 /* Executes one instruction. */
 static enum way step(struct flow *f, const struct flow_options *o, struct flow_row *ret)
 {
@@ -359,6 +396,8 @@ static enum way step(struct flow *f, const struct flow_options *o, struct flow_r
 
 	if (!n || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&f->decoder, bytes, n, &in.i, in.op)))
 		return WAY_DEAD;
+	if (is_limit(o, &in))
+		return row_at_limit(s, o, ret);
 	switch (in.i.mnemonic) {
 	case ZYDIS_MNEMONIC_RET:
 		flow_row_from(s, FLOW_RETURN, ret);
@@ -402,14 +441,6 @@ static bool next_fork(struct flow *f)
 		return false;
 	f->now = f->fork[--f->n_forks];
 	return true;
-}
-
-/* At the limit the frame is complete: saved rbp and return address are its outermost words. */
-static void row_at_limit(struct flow_state *s, const struct flow_options *o, struct flow_row *ret)
-{
-	s->reg[X86_RSP] = flow_val_add(s->reg[X86_RSP], (int64_t)o->limit_words * 8 - 16);
-	s->reg[X86_RBP] = flow_pop(s);
-	flow_row_from(s, FLOW_LIMIT, ret);
 }
 
 /* The interpreter's way out by a direct jump is an error path: a frame that is built counts more. */

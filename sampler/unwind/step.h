@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 struct code;
+struct flow_options;
 struct flow_row;
 struct walker;
 
@@ -28,13 +29,13 @@ bool step_anchor(struct walker *w);
 /* hotspot.md 6.1: a whole frame of `c` with its own sp at `sp`. false: not a return address there. */
 bool step_by_size(struct walker *w, const struct code *c, uint64_t sp, bool checked);
 
-/* Leaves by a flow row, when its return address is one. `fallback_sp`: see step_stub.c. */
+/* Leaves by a flow row, when its return address is one. */
 bool step_by_row(struct walker *w, const struct flow_row *row);
 
 /* Return address at [sp]. */
 bool step_top(struct walker *w);
 
-/* Bytes of code for flow_follow(); ctx: a struct hotspot. */
-uint32_t step_fetch(void *hs, uint64_t pc, uint8_t *dst, uint32_t len);
+/* What flow_follow() needs for the code of `c`. */
+struct flow_options step_flow_options(struct walker *w, const struct code *c, unsigned budget);
 
 #endif

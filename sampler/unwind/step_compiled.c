@@ -15,79 +15,6 @@ enum {
 	MAX_PUSHED = 6, /* words pushed around leaf calls in slow paths */
 };
 
-uint32_t step_fetch(void *hs, uint64_t pc, uint8_t *dst, uint32_t len)
-{
-	return hs_code_bytes(hs, pc, dst, len);
-}
-
-bool step_top(struct walker *w)
-{
-	uint64_t pc, sp = walker_sp(w), fp = w->regs.r[X86_RBP];
-	bool fp_known = regs_known(&w->regs, X86_RBP);
-
-	if (!mem_read_u64(w->mem, sp, &pc) || !is_return(w, pc))
-		return false;
-	if (w->hs && hs_in_code_cache(w->hs, pc)) {
-		if (fp_known)
-			walker_goto(w, pc, sp + 8, fp);
-		else
-			walker_goto_no_fp(w, pc, sp + 8);
-		return true;
-	}
-	/* Back in native code: what a function without a frame did not touch is still the caller's. */
-	w->regs.known &= w->arch->callee_saved;
-	regs_set(&w->regs, X86_RIP, pc);
-	regs_set(&w->regs, X86_RSP, sp + 8);
-	w->exact = false;
-	return true;
-}
-
-bool step_by_size(struct walker *w, const struct code *c, uint64_t sp, bool checked)
-{
-	uint64_t words[2], end = sp + 8 * (uint64_t)c->frame_size;
-
-	if (c->frame_size < 2 || end < sp || !mem_read(w->mem, end - 16, words, sizeof(words)))
-		return false;
-	if ((checked || end > w->copied_end) && !is_return(w, words[1]))
-		return false;
-	walker_goto(w, words[1], end, words[0]);
-	return true;
-}
-
-bool step_by_row(struct walker *w, const struct flow_row *row)
-{
-	static const uint8_t dwarf[SAVED_REGS] = {
-		[SAVED_RBX] = X86_RBX, [SAVED_RBP] = X86_RBP, [SAVED_R12] = X86_R12,
-		[SAVED_R13] = X86_R13, [SAVED_R14] = X86_R14, [SAVED_R15] = X86_R15,
-	};
-	struct regs next = {.known = 0};
-	uint64_t pc, sp, v;
-
-	if (!flow_eval(&row->ra, &w->regs, w->mem, &pc)
-		|| !flow_eval(&row->sp, &w->regs, w->mem, &sp) || sp < walker_sp(w)
-		|| !walker_on_stack(w, sp) || !is_return(w, pc))
-		return false;
-	for (unsigned i = 0; i < SAVED_REGS; i++)
-		if (flow_eval(&row->saved[i], &w->regs, w->mem, &v))
-			regs_set(&next, dwarf[i], v);
-	regs_set(&next, X86_RIP, pc);
-	regs_set(&next, X86_RSP, sp);
-	w->regs = next;
-	w->exact = false;
-	return true;
-}
-
-static struct flow_options options_of(struct walker *w, const struct code *c, unsigned budget)
-{
-	return (struct flow_options){
-		.fetch = step_fetch,
-		.ctx = w->hs,
-		.lo = c->begin,
-		.hi = c->end,
-		.budget = (uint16_t)budget,
-	};
-}
-
 /* `mov [rsp + x], rbp` writes the saved frame pointer of a frame made by `sub rsp` alone; it may stand
  * behind the place that HotSpot calls frame complete (hotspot.md 6.2). Its length, or 0. */
 static uint32_t saves_rbp_at(struct walker *w, const struct code *c, uint64_t pc)
@@ -107,12 +34,13 @@ static uint32_t saves_rbp_at(struct walker *w, const struct code *c, uint64_t pc
 static bool follow_to_limit(struct walker *w, const struct code *c, uint64_t limit,
 	struct pc_entry *e)
 {
-	struct flow_options o = options_of(w, c, PROLOGUE_BUDGET);
+	struct flow_options o = step_flow_options(w, c, PROLOGUE_BUDGET);
 
 	limit += saves_rbp_at(w, c, limit);
 	if (e->pc >= limit)
 		return false;
 	o.limit_pc = limit;
+	o.limit_call = true; /* of the entry barrier */
 	o.limit_words = c->frame_size;
 	o.straight = true;
 	flow_follow(w->flow, &o, e->pc, &e->row);
@@ -159,28 +87,14 @@ static bool classify_prologue(struct walker *w, const struct code *c, struct pc_
 	return end && follow_to_limit(w, c, end, e);
 }
 
-/* Targets that are jumped to with the frame gone; deoptimisation and exception blobs keep it. */
-static bool leaves_frame(struct walker *w, uint64_t target)
-{
-	const struct code *c;
-
-	if (!hs_in_code_cache(w->hs, target))
-		return false;
-	if (hs_in_interpreter(w->hs, target))
-		return true;
-	c = hs_code(w->hs, hs_code_find(w->hs, target));
-	return c && c->kind != BLOB_DEOPT && c->kind != BLOB_EXCEPTION && c->kind != BLOB_UPCALL;
-}
-
 static bool classify_epilogue(struct walker *w, const struct code *c, struct pc_entry *e)
 {
-	struct flow_options o = options_of(w, c, EPILOGUE_BUDGET);
+	struct flow_options o = step_flow_options(w, c, EPILOGUE_BUDGET);
 
 	o.straight = true;
 	flow_follow(w->flow, &o, e->pc, &e->row);
 	e->cls = ROW_FLOW;
-	return e->row.end == FLOW_RETURN
-	       || (e->row.end == FLOW_TAIL && leaves_frame(w, e->row.target_pc));
+	return e->row.end == FLOW_RETURN || e->row.end == FLOW_TAIL;
 }
 
 static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
@@ -221,7 +135,7 @@ static bool step_body(struct walker *w, const struct code *c)
 	for (uint64_t i = 0; i <= MAX_PUSHED; i++)
 		if (step_by_size(w, c, walker_sp(w) + 8 * i, true))
 			return true;
-	o = options_of(w, c, BODY_BUDGET);
+	o = step_flow_options(w, c, BODY_BUDGET);
 	flow_follow(w->flow, &o, walker_pc(w), &row);
 	return row.end == FLOW_RETURN && step_by_row(w, &row);
 }

@@ -29,19 +29,14 @@ static bool in_method_entry(const struct walker *w, const struct code *c)
 static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	const struct hs_interp_layout *l = hs_interp_layout(w->hs);
-	struct flow_options o = {
-		.fetch = step_fetch,
-		.ctx = w->hs,
-		.lo = c->begin,
-		.hi = c->end,
-		.budget = INTERP_BUDGET,
-		.interpreter = true,
-		.sender_sp_slot = (int8_t)l->sender_sp,
-		.method_slot = (int8_t)l->method,
-	};
+	struct flow_options o = step_flow_options(w, c, INTERP_BUDGET);
 	struct flow_val whole = {FLOW_MEM, X86_RBP, 8 * l->return_pc, 0};
 	const struct flow_row *r = &e->row;
 
+	o.leaves = NULL;
+	o.interpreter = true;
+	o.sender_sp_slot = (int8_t)l->sender_sp;
+	o.method_slot = (int8_t)l->method;
 	flow_follow(w->flow, &o, walker_pc(w), &e->row);
 	e->cls = ROW_FLOW;
 	if (r->end == FLOW_NONE || r->end == FLOW_TAIL_MEM

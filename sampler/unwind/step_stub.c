@@ -7,27 +7,11 @@
 #include "symbolizer/hotspot/code.h"
 #include "symbolizer/hotspot/hs_arch.h"
 
-enum { STUB_BUDGET = 600, SCAN_WORDS = 16 };
-
-static const struct flow_row *find_row(struct walker *w, const struct code *c)
-{
-	struct flow_options o = {
-		.fetch = step_fetch,
-		.ctx = w->hs,
-		.lo = c->begin,
-		.hi = c->end,
-		.budget = STUB_BUDGET,
-	};
-	struct pc_entry *e;
-	bool hit;
-
-	e = pc_cache_get(w->rows, walker_pc(w), c->id, &hit);
-	if (!hit) {
-		flow_follow(w->flow, &o, walker_pc(w), &e->row);
-		e->cls = ROW_FLOW;
-	}
-	return &e->row;
-}
+enum {
+	STUB_BUDGET = 600, /* instructions to the way out of a stub */
+	FRAMED_BUDGET = 160, /* to a call or return; all registers may have to be saved or restored */
+	SCAN_WORDS = 16,
+};
 
 /* Code that jumps to a method's entry: arguments may have been moved, r13 holds the caller's sp. */
 static bool takes_sender_sp(const struct code *c)
@@ -40,19 +24,28 @@ static bool takes_sender_sp(const struct code *c)
 static bool step_tail(struct walker *w, const struct code *c, const struct flow_row *row)
 {
 	struct flow_row tail = *row;
-	uint64_t sp, sender;
+	uint64_t sender;
 
 	if (tail.end == FLOW_JUMP_REG)
 		tail.sp.off += 8; /* nothing was popped */
-	if (takes_sender_sp(c) && flow_eval(&row->r13, &w->regs, w->mem, &sender)
-		&& flow_eval(&tail.sp, &w->regs, w->mem, &sp) && sender >= walker_sp(w)
-		&& walker_on_stack(w, sender))
+	if (takes_sender_sp(c) && row->end != FLOW_TAIL && flow_eval(&row->r13, &w->regs, w->mem, &sender)
+		&& sender >= walker_sp(w) && walker_on_stack(w, sender))
 		tail.sp = row->r13;
 	return step_by_row(w, &tail);
 }
 
-/* A jump through a register: back to the caller, or to its exception handler, which gets the
- * return address in rdx; else to another method. */
+/* Exception handlers are jumped to with the return address, just popped, in rdx. */
+static bool has_return_in_rdx(const struct code *c, const struct flow_row *row)
+{
+	const struct flow_val *rdx = &row->rdx;
+
+	if (rdx->kind == FLOW_REG || c->kind == BLOB_EXCEPTION)
+		return true;
+	return rdx->kind == FLOW_MEM && row->sp.kind == FLOW_REG && rdx->base == row->sp.base
+	       && rdx->off == row->sp.off - 8;
+}
+
+/* A jump through a register: back to the caller, or to its exception handler, or to a method. */
 static bool step_jump(struct walker *w, const struct code *c, const struct flow_row *row)
 {
 	struct flow_row back = *row;
@@ -63,15 +56,14 @@ static bool step_jump(struct walker *w, const struct code *c, const struct flow_
 	if (step_by_row(w, &back))
 		return true;
 	back.ra = row->rdx;
-	return step_by_row(w, &back) || step_tail(w, c, row);
+	return (has_return_in_rdx(c, row) && step_by_row(w, &back)) || step_tail(w, c, row);
 }
 
-static bool step_flow(struct walker *w, const struct code *c)
+static bool step_flow(struct walker *w, const struct code *c, const struct flow_row *row)
 {
-	const struct flow_row *row = find_row(w, c);
-
 	switch (row->end) {
 	case FLOW_RETURN:
+	case FLOW_LIMIT:
 		return step_by_row(w, row);
 	case FLOW_JUMP_REG:
 		return step_jump(w, c, row);
@@ -110,16 +102,59 @@ static bool step_scan(struct walker *w)
 	return false;
 }
 
+/* A stub of any shape. */
+static void classify_free(struct walker *w, const struct code *c, struct pc_entry *e)
+{
+	struct flow_options o = step_flow_options(w, c, STUB_BUDGET);
+
+	flow_follow(w->flow, &o, e->pc, &e->row);
+}
+
+/* The way to the end of a blob with a frame of known size; or how much of the frame is still
+ * missing where it makes its next call, at which it is whole. */
+static void classify_framed(struct walker *w, const struct code *c, struct pc_entry *e)
+{
+	struct flow_options o = step_flow_options(w, c, FRAMED_BUDGET);
+
+	o.straight = true;
+	flow_follow(w->flow, &o, e->pc, &e->row);
+	if (e->row.end != FLOW_NONE)
+		return;
+	o.limit_call = true;
+	o.limit_words = c->frame_size;
+	flow_follow(w->flow, &o, e->pc, &e->row);
+	if (e->row.end == FLOW_NONE)
+		classify_free(w, c, e);
+}
+
+static const struct flow_row *find_row(struct walker *w, const struct code *c)
+{
+	bool hit;
+	struct pc_entry *e = pc_cache_get(w->rows, walker_pc(w), c->id, &hit);
+
+	if (!hit && c->frame_size >= 2)
+		classify_framed(w, c, e);
+	else if (!hit)
+		classify_free(w, c, e);
+	return &e->row;
+}
+
+/* The frame has one size while it is whole: at calls, give or take a word of alignment. */
+static bool step_whole(struct walker *w, const struct code *c)
+{
+	uint64_t sp = walker_sp(w);
+
+	return step_by_size(w, c, sp, true) || step_by_size(w, c, sp + 8, true);
+}
+
 static bool leave_stub(struct walker *w, const struct code *c)
 {
-	bool whole = c->frame_size >= 2;
-
 	if (c->kind == BLOB_VTABLE && step_top(w))
 		return true;
-	if (whole && !w->exact && step_by_size(w, c, walker_sp(w), true))
+	if (!w->exact && step_whole(w, c))
 		return true;
-	return step_flow(w, c) || (whole && step_by_size(w, c, walker_sp(w), true))
-	       || step_top(w) || step_frame(w) || step_scan(w);
+	return step_flow(w, c, find_row(w, c)) || step_whole(w, c) || step_top(w) || step_frame(w)
+	       || step_scan(w);
 }
 
 int step_stub(struct walker *w, const struct code *c)
@@ -127,5 +162,7 @@ int step_stub(struct walker *w, const struct code *c)
 	if (!walker_push(w, FRAME_STUB, walker_exact_flag(w), c->id,
 		    (int64_t)(walker_pc(w) - c->begin)))
 		return WALK_TOO_DEEP;
-	return leave_stub(w, c) ? STEP_MORE : WALK_BAD_FRAME;
+	if (leave_stub(w, c))
+		return STEP_MORE;
+	return c->kind == BLOB_DEOPT ? WALK_DEOPT : WALK_BAD_FRAME;
 }

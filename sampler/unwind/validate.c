@@ -13,7 +13,40 @@ bool is_deopt_handler(const struct code *c, uint64_t pc)
 	return c->kind == BLOB_NMETHOD && (off == c->deopt_handler || off == c->deopt_mh_handler);
 }
 
-static bool behind_call(struct walker *w, uint64_t pc, uint32_t owner, bool java)
+/* An exception in flight may have put a handler's address in place of a return address. */
+static bool is_handler(const struct code *c, uint64_t pc)
+{
+	uint64_t off = pc - c->begin;
+
+	if (c->kind != BLOB_NMETHOD)
+		return false;
+	if ((int64_t)off == c->exception_handler)
+		return true;
+	for (uint32_t i = 0; i < c->n_handlers; i++)
+		if (c->handlers[i] == off)
+			return true;
+	return false;
+}
+
+/* Every call of a method has a record at its return address; so have polls, whose handler is entered
+ * as if the polling instruction had called it. */
+static bool has_record(const struct code *c, uint64_t pc)
+{
+	uint32_t lo = 0, hi = c->n_records;
+	int64_t off = (int64_t)(pc - c->begin);
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (c->records[mid].pc_offset < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < c->n_records && c->records[lo].pc_offset == off;
+}
+
+static bool behind_call(struct walker *w, uint64_t pc, uint32_t owner, const struct code *c)
 {
 	uint8_t *verdict = pc_cache_verdict(w->rows, pc, owner);
 	uint8_t before[8];
@@ -22,9 +55,10 @@ static bool behind_call(struct walker *w, uint64_t pc, uint32_t owner, bool java
 	if (*verdict)
 		return *verdict == 2;
 	ok = pc > sizeof(before)
-	     && (java ? hs_bytes_before(w->hs, pc, before)
-		      : mem_read(w->mem, pc - sizeof(before), before, sizeof(before)))
+	     && (c ? hs_bytes_before(w->hs, pc, before)
+		   : mem_read(w->mem, pc - sizeof(before), before, sizeof(before)))
 	     && w->arch->ends_in_call(before, sizeof(before));
+	ok = ok || (c && (has_record(c, pc) || is_handler(c, pc)));
 	*verdict = ok ? 2 : 1;
 	return ok;
 }
@@ -44,7 +78,16 @@ bool is_java_return(struct walker *w, uint64_t pc)
 	c = hs_code(w->hs, id);
 	if (!c || pc <= c->begin || pc > c->end)
 		return false;
-	return is_deopt_handler(c, pc) || behind_call(w, pc, id, true);
+	return is_deopt_handler(c, pc) || behind_call(w, pc, id, c);
+}
+
+bool is_method_pc(struct walker *w, uint64_t pc)
+{
+	const struct code *c = NULL;
+
+	if (w->hs && hs_in_code_cache(w->hs, pc))
+		c = hs_code(w->hs, hs_code_find(w->hs, pc));
+	return c && c->kind == BLOB_NMETHOD && pc >= c->begin && pc < c->end;
 }
 
 bool is_native_return(struct walker *w, uint64_t pc)
@@ -54,7 +97,7 @@ bool is_native_return(struct walker *w, uint64_t pc)
 	if (pc < 4096 || pc >= w->arch->user_limit || (w->hs && hs_in_code_cache(w->hs, pc)))
 		return false;
 	hit = modmap_find(w->maps, pc - 1);
-	return hit.kind != MODMAP_NONE && behind_call(w, pc, UINT32_MAX - hit.dso_id, false);
+	return hit.kind != MODMAP_NONE && behind_call(w, pc, UINT32_MAX - hit.dso_id, NULL);
 }
 
 bool is_return(struct walker *w, uint64_t pc)

@@ -10,6 +10,9 @@ struct code;
 /* Could `pc` be a return address into the code cache? (Behind a call, or one of HotSpot's own.) */
 bool is_java_return(struct walker *w, uint64_t pc);
 
+/* Is `pc` in compiled code at all? Handlers that C1 lists nowhere (unwinding) are jumped to as well. */
+bool is_method_pc(struct walker *w, uint64_t pc);
+
 /* Could `pc` be a return address into a mapped file or other executable memory: behind a call? */
 bool is_native_return(struct walker *w, uint64_t pc);
 

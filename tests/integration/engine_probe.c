@@ -27,6 +27,7 @@ enum { TIDS = 1 << 16 };
 struct tally {
 	struct proc *proc;
 	useconds_t stall_us;
+	uint64_t from_ns, to_ns; /* weights count between the two readings of the CPU clock */
 	uint64_t samples, weight, no_user, kernel, cut, named, exits, execs, mapped, foreign;
 	uint64_t stack_bytes, stack_max, first_ns;
 	uint64_t late_sum, late_max; /* from the sample to the sink */
@@ -53,7 +54,10 @@ static void on_sample(void *ctx, const struct raw_sample *s)
 
 	if (!t->samples++)
 		t->first_ns = now;
-	t->weight += s->weight;
+	if (s->time_ns >= t->from_ns && s->time_ns < t->to_ns) {
+		t->weight += s->weight;
+		t->threads[slot(t, s->tid)].weight += s->weight;
+	}
 	t->no_user += !s->has_user;
 	t->kernel += s->n_kernel > 0;
 	t->cut += s->stack_cut;
@@ -64,7 +68,6 @@ static void on_sample(void *ctx, const struct raw_sample *s)
 	if (late > t->late_max)
 		t->late_max = late;
 	t->foreign += s->pid != proc_pid(t->proc);
-	t->threads[slot(t, s->tid)].weight += s->weight;
 	if (t->stall_us)
 		usleep(t->stall_us);
 }
@@ -203,6 +206,9 @@ int main(int argc, char **argv)
 	uint64_t t1 = clock_monotonic_ns();
 	uint64_t cpu0 = cpu_of(atoi(argv[1])), own0 = clock_process_cpu_ns();
 
+	t.from_ns = clock_monotonic_ns();
+	t.to_ns = UINT64_MAX;
+
 	read_threads(&t, false);
 	if (e->ops->run(e, &sink, t1 + (uint64_t)(seconds * 1e9), &err) < 0) {
 		fprintf(stderr, "engine_probe: %s\n", err.msg);
@@ -211,6 +217,7 @@ int main(int argc, char **argv)
 
 	uint64_t cpu1 = cpu_of(atoi(argv[1])), own1 = clock_process_cpu_ns();
 
+	t.to_ns = clock_monotonic_ns();
 	if (cpu1 < cpu0) /* it ended */
 		cpu1 = cpu0;
 

@@ -1,0 +1,6 @@
+js_unit_test(hotspot_code js_hotspot js_target)
+js_unit_test(hotspot_open js_hotspot js_target)
+js_unit_test(hotspot_streams js_hotspot js_target)
+foreach(test hotspot_code hotspot_open)
+  target_sources(test_${test} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/support/fake_jvm.c)
+endforeach()

@@ -1,6 +1,7 @@
 #include "sampler/session/view.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sampler/recording/writer.h"
@@ -130,9 +131,10 @@ static bool libjvm_symbol(void *ctx, const char *name, uint64_t *ret)
 	return true;
 }
 
-static enum jvm_state unsupported(const char *why, const char *detail)
+static enum jvm_state unsupported(struct view *v, const char *why, const char *detail)
 {
-	log_warn("%s%s: Java code is not named, native frames only", why, detail);
+	snprintf(v->why, sizeof(v->why), "%s%s", why, detail);
+	log_warn("%s: Java code is not named, native frames only", v->why);
 	return JVM_UNSUPPORTED;
 }
 
@@ -155,20 +157,20 @@ static enum jvm_state open_hotspot(struct view *v)
 
 	if (modmap_find_dso(v->modmap, "libjvm.so", &id, &l.bias) < 0) {
 		if (is_native_image(v))
-			return unsupported("the target is a GraalVM native image", "");
+			return unsupported(v, "the target is a GraalVM native image", "");
 		return JVM_ABSENT;
 	}
 	l.dso = modmap_dso(v->modmap, id);
 	if (!l.dso)
-		return unsupported("cannot open the target's ", modmap_dso_path(v->modmap, id));
+		return unsupported(v, "cannot open the target's ", modmap_dso_path(v->modmap, id));
 	if (!libjvm_symbol(&l, "gHotSpotVMStructs", &addr))
-		return unsupported("the target's libjvm.so has no HotSpot tables (OpenJ9, or stripped "
+		return unsupported(v, "the target's libjvm.so has no HotSpot tables (OpenJ9, or stripped "
 				   "of its dynamic symbols)", "");
 	r = hotspot_open(v->mem, libjvm_symbol, &l, &v->hs, &e);
 	if (r == -EAGAIN)
 		return JVM_STARTING;
 	if (r < 0)
-		return unsupported("cannot read this JVM: ", e.msg);
+		return unsupported(v, "cannot read this JVM: ", e.msg);
 	return JVM_READY;
 }
 
@@ -192,7 +194,7 @@ bool view_find_jvm(struct view *v)
 	if (!v->attribution) {
 		hotspot_close(v->hs);
 		v->hs = NULL;
-		v->jvm = unsupported("out of memory", "");
+		v->jvm = unsupported(v, "out of memory", "");
 		return false;
 	}
 	log_info("JVM: HotSpot %s", hotspot_version(v->hs)->release);

@@ -23,7 +23,7 @@ enum jvm_state {
 	JVM_ABSENT, /* no libjvm.so mapped (yet) */
 	JVM_STARTING, /* tables not filled in yet: try again */
 	JVM_READY,
-	JVM_UNSUPPORTED, /* a JVM whose memory cannot be read; the reason was said */
+	JVM_UNSUPPORTED, /* a JVM whose memory cannot be read; the reason was said, and is in `why` */
 };
 
 struct view {
@@ -35,6 +35,7 @@ struct view {
 	struct attribution *attribution;
 	struct unwinder *unwinder;
 	enum jvm_state jvm;
+	char why[440]; /* JVM_UNSUPPORTED: the reason */
 };
 
 int view_open(struct proc *proc, struct unwinder_options o, struct view **ret, struct err *err);

@@ -1,0 +1,56 @@
+#ifndef JS_SESSION_CHECKS_H
+#define JS_SESSION_CHECKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * What `jsampler doctor` finds out: one fact a check, tried rather than concluded where it can be
+ * tried, and for what is missing the command that mends it. Texts are sanitised: names in them come
+ * from the target.
+ */
+enum check_level {
+	CHECK_OK,
+	CHECK_SKIP, /* could not be tried; the text says why */
+	CHECK_WARN, /* jsampler works, with less in its outputs */
+	CHECK_FAIL, /* something it needs is missing */
+	CHECK_LEVELS
+};
+
+struct check {
+	enum check_level level;
+	char name[24]; /* "perf_event_paranoid" */
+	char text[400];
+	char remedy[400]; /* what to type or to change; "" none */
+};
+
+struct checks {
+	struct check *v;
+	size_t n, cap;
+};
+
+const char *check_level_name(enum check_level level); /* "ok", "skip", "warn", "fail" */
+
+/* A check that does not fit in memory is left out. */
+void checks_add(struct checks *c, enum check_level level, const char *name, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* Of the check added last. */
+void checks_remedy(struct checks *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+size_t checks_count(const struct checks *c, enum check_level level);
+void checks_done(struct checks *c);
+
+/* This host and this program's rights: kernel settings, capabilities, seccomp, limits; a perf event
+ * and an eBPF program are tried. Reads nothing of other processes. */
+void checks_host(struct checks *c);
+
+struct checks_options {
+	bool attach; /* may ask the JVM for its own thread dump (hotspot.md 12) */
+};
+
+/* One process: access, namespaces, JDK, tables, symbols, attach, a short recording, and its waiting
+ * threads against the JVM's own dump. Drops privileges for good (privs_drop()) before any file of the
+ * target is parsed. */
+void checks_target(struct checks *c, pid_t pid, const struct checks_options *o);
+
+#endif

@@ -1,0 +1,156 @@
+#include "sampler/session/checks_target.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/session/attach_dump.h"
+#include "sampler/session/java_stack.h"
+#include "sampler/session/thread_dump.h"
+#include "sampler/session/view.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/vec.h"
+#include "symbolizer/hotspot/hs_thread.h"
+
+enum { MAX_THREADS = 2000 };
+
+struct looked {
+	pid_t tid;
+	int32_t ns_tid;
+	struct java_stack stack;
+};
+typedef VEC(struct looked) looked_vec;
+
+struct comparison {
+	size_t same, frames, different, incomplete, ran;
+	char example[240];
+};
+
+static void looked_done(looked_vec *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		java_stack_done(&all->v[i].stack);
+	vec_done(all);
+}
+
+/* All Java threads that wait now. */
+static void look_at_threads(struct checked *t, looked_vec *ret)
+{
+	CLEANUP(free_at_exit) pid_t *tids = NULL;
+	size_t n = 0;
+
+	if (proc_tasks(t->proc, &tids, &n) < 0)
+		return;
+	hs_thread_refresh(t->view->hs);
+	for (size_t i = 0; i < n && ret->n < MAX_THREADS; i++) {
+		struct looked l = {.tid = tids[i]};
+
+		if (proc_ns_tid(t->proc, l.tid, &l.ns_tid) < 0 || !hs_thread_find(t->view->hs, l.ns_tid) ||
+		    java_stack_look(t->view, t->proc, l.tid, l.ns_tid, &l.stack) < 0)
+			continue;
+		if (!vec_push(ret, l))
+			java_stack_done(&l.stack);
+	}
+}
+
+static void note_example(struct comparison *k, const struct dump_thread *d, const char *walked,
+			 const char *said)
+{
+	if (!k->example[0])
+		snprintf(k->example, sizeof(k->example), "thread '%.40s': walked %.80s, the JVM says %.80s",
+			 d->name, walked, said);
+}
+
+static bool same_names(const struct looked *l, const struct dump_thread *d,
+		       const struct thread_dump *dump, struct comparison *k)
+{
+	const char *name = l->stack.names.data, *end = name + l->stack.names.len;
+	size_t n = d->n < THREAD_DUMP_DEPTH ? d->n : THREAD_DUMP_DEPTH;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *said = dump->frames[d->first + i];
+
+		if (!name || name >= end || strcmp(name, said) != 0) {
+			note_example(k, d, name && name < end ? name : "nothing", said);
+			return false;
+		}
+		name += strlen(name) + 1;
+	}
+	if (name < end && n < THREAD_DUMP_DEPTH)
+		note_example(k, d, name, "nothing");
+	return name >= end || n == THREAD_DUMP_DEPTH;
+}
+
+static void compare_one(struct checked *t, const struct looked *l, const struct thread_dump *dump,
+			struct comparison *k)
+{
+	const struct dump_thread *d = thread_dump_find(dump, l->ns_tid);
+
+	/* A mounted virtual thread and its carrier are two stacks in the dump. */
+	if (!d || !d->n || d->mounts || l->stack.frozen)
+		return;
+	if (!java_stack_unchanged(t->proc, l->tid, &l->stack)) {
+		k->ran++;
+	} else if (!same_names(l, d, dump, k)) {
+		k->different++;
+	} else {
+		k->same++;
+		k->frames += d->n;
+		k->incomplete += !l->stack.complete;
+	}
+}
+
+static void say(struct checked *t, const struct comparison *k)
+{
+	size_t all = k->same + k->different;
+
+	if (!all) {
+		checks_add(t->c, CHECK_SKIP, "thread dump", "no Java thread waited all the while: nothing to "
+			   "compare");
+	} else if (k->different) {
+		checks_add(t->c, CHECK_FAIL, "thread dump", "tried: %zu of %zu waiting threads differ from "
+			   "the JVM's own dump; %s", k->different, all, k->example);
+		checks_remedy(t->c, "jsampler snapshot -p %d -o doctor.recording, for a bug report",
+			      (int)proc_pid(t->proc));
+	} else {
+		checks_add(t->c, CHECK_OK, "thread dump", "tried: %zu waiting threads, %zu Java frames: as the "
+			   "JVM's own dump has them%s", k->same, k->frames,
+			   k->incomplete ? " (native frames below not all found)" : "");
+	}
+}
+
+static void compare(struct checked *t, looked_vec *before, char *text)
+{
+	struct comparison k = {0};
+	struct thread_dump dump;
+
+	if (thread_dump_parse(text, &dump) < 0)
+		return;
+	for (size_t i = 0; i < before->n; i++)
+		compare_one(t, &before->v[i], &dump, &k);
+	say(t, &k);
+	thread_dump_done(&dump);
+}
+
+void checks_dump(struct checked *t)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	looked_vec before = {0};
+	struct err err = {0};
+	size_t len;
+
+	if (t->view->jvm != JVM_READY)
+		return;
+	if (t->no_attach || !t->helper) {
+		checks_add(t->c, CHECK_SKIP, "thread dump", "not compared with the JVM's own: %s",
+			   t->no_attach ? t->no_attach : "no attach");
+		return;
+	}
+	look_at_threads(t, &before);
+	if (attach_helper_dump(t->helper, t->may_wake, &text, &len, &err) < 0)
+		checks_add(t->c, CHECK_SKIP, "thread dump", "not compared with the JVM's own: %s", err.msg);
+	else
+		compare(t, &before, text);
+	looked_done(&before);
+}

@@ -1,0 +1,175 @@
+#include "sampler/session/checks_target.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "sampler/engine/engine.h"
+#include "sampler/engine/perf_explain.h"
+#include "sampler/session/attach_dump.h"
+#include "sampler/session/inspect.h"
+#include "sampler/session/java_main.h"
+#include "sampler/session/own_rights.h"
+#include "sampler/session/privs.h"
+#include "sampler/session/view.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+
+/* Of the self-test: 1 kHz, so that a busy thread gives 200 stacks in a fifth of a second. */
+#define TEST_PERIOD_NS UINT64_C(1000000)
+
+static void check_process(struct checked *t, pid_t pid)
+{
+	CLEANUP(free_at_exit) char *cmdline = NULL;
+	struct passwd *pw = getpwuid(t->st.euid);
+	char main[300] = "", comm[64] = "";
+	size_t len = 0;
+
+	if (proc_cmdline(t->proc, &cmdline, &len) == 0)
+		java_main(cmdline, len, main, sizeof(main));
+	proc_comm(t->proc, pid, comm, sizeof(comm));
+	checks_add(t->c, CHECK_OK, "process", "PID %d, %s%s%.100s, user %s (%u)", (int)pid, comm,
+		   *main ? ", " : "", main, pw ? pw->pw_name : "?", (unsigned)t->st.euid);
+	if (t->st.tracer) {
+		checks_add(t->c, CHECK_WARN, "debugger", "process %d traces it: it may stop it at any time",
+			   (int)t->st.tracer);
+		checks_remedy(t->c, "end process %d", (int)t->st.tracer);
+	}
+}
+
+static void check_namespaces(struct checked *t)
+{
+	static const char *const kinds[] = {"pid", "mnt", "user", "net"};
+	char other[64] = "";
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!proc_same_ns(t->proc, kinds[i]))
+			snprintf(other + strlen(other), sizeof(other) - strlen(other), "%s%s",
+				 *other ? ", " : "", kinds[i]);
+	if (*other)
+		checks_add(t->c, CHECK_OK, "namespaces", "its own: %s; PID %d inside", other,
+			   (int)t->st.ns_pid);
+	else
+		checks_add(t->c, CHECK_OK, "namespaces", "the same as jsampler's");
+}
+
+static void check_container(struct checked *t)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	char name[80] = "";
+	size_t len;
+
+	if (proc_read(t->proc, "cgroup", 1 << 16, &text, &len) == 0)
+		inspect_container(text, name, sizeof(name));
+	checks_add(t->c, CHECK_OK, "its container", "%s", *name ? name : "none");
+}
+
+static void access_remedy(struct checked *t)
+{
+	struct own_rights me = own_rights();
+
+	if (own_cap(&me, CAP_SYS_PTRACE))
+		checks_remedy(t->c, "run jsampler on the host, outside of containers and sandboxes: sudo "
+			      "jsampler -p PID");
+	else if (t->st.euid == geteuid() && perf_sysctl("yama/ptrace_scope", 0) > 0)
+		checks_remedy(t->c, "sudo sysctl -w kernel.yama.ptrace_scope=0, or sudo jsampler -p %d",
+			      (int)proc_pid(t->proc));
+	else
+		checks_remedy(t->c, "sudo jsampler -p %d, or in a container: --cap-add SYS_PTRACE",
+			      (int)proc_pid(t->proc));
+}
+
+static bool check_access(struct checked *t)
+{
+	struct err err = {0};
+
+	if (view_open(t->proc, (struct unwinder_options){.kernel = true}, &t->view, &err) == 0) {
+		checks_add(t->c, CHECK_OK, "access", "tried: its memory can be read");
+		return true;
+	}
+	checks_add(t->c, CHECK_FAIL, "access", "tried: %s", err.msg);
+	access_remedy(t);
+	return false;
+}
+
+static void check_events(struct checked *t)
+{
+	const struct engine_options o = {.event = "cpu", .period = TEST_PERIOD_NS, .kernel = true};
+	struct engine_stats st;
+	struct err err = {0};
+
+	if (engine_perf_ops.open(t->proc, &o, &t->engine, &err) < 0) {
+		t->engine = NULL;
+		checks_add(t->c, CHECK_FAIL, "its perf events", "tried: %s", err.msg);
+		checks_remedy(t->c, "sudo jsampler -p %d", (int)proc_pid(t->proc));
+		return;
+	}
+	st = t->engine->ops->stats(t->engine);
+	checks_add(t->c, CHECK_OK, "its perf events", "tried: %s, %u threads",
+		   st.attachment ? st.attachment : "opened", st.threads);
+}
+
+static void start_helper(struct checked *t, const struct checks_options *o)
+{
+	struct err err = {0};
+
+	if (!o->attach)
+		t->no_attach = "--no-attach";
+	else if (!proc_same_ns(t->proc, "user"))
+		t->no_attach = "the JVM has its own user namespace: it would take jsampler for nobody";
+	else if (geteuid() != 0 && geteuid() != t->st.euid)
+		t->no_attach = "only the JVM's own user and root may attach";
+	else if (attach_helper_start(t->proc, &t->helper, &err) < 0)
+		t->no_attach = "no process could be started for it";
+}
+
+static bool drop_rights(struct checked *t)
+{
+	struct err err = {0};
+
+	if (privs_drop(&(struct privs_needs){0}, &err) == 0)
+		return true;
+	checks_add(t->c, CHECK_FAIL, "privileges", "%s", err.msg);
+	checks_remedy(t->c, "run jsampler as an ordinary user, or as root with all capabilities");
+	return false;
+}
+
+static void checked_done(struct checked *t)
+{
+	attach_helper_stop(t->helper);
+	if (t->engine)
+		t->engine->ops->close(t->engine);
+	view_close(t->view);
+	proc_close(t->proc);
+}
+
+void checks_target(struct checks *c, pid_t pid, const struct checks_options *o)
+{
+	struct checked t = {.c = c};
+	struct err err = {0};
+
+	if (proc_open(pid, &t.proc, &err) < 0 || proc_status(t.proc, &t.st) < 0) {
+		checks_add(c, CHECK_FAIL, "process", "%s", *err.msg ? err.msg : "it ended");
+		checks_remedy(c, "jsampler list");
+		proc_close(t.proc);
+		return;
+	}
+	check_process(&t, pid);
+	check_namespaces(&t);
+	check_container(&t);
+	if (check_access(&t)) {
+		start_helper(&t, o);
+		check_events(&t);
+		if (drop_rights(&t)) {
+			checks_jvm(&t);
+			checks_stacks(&t);
+			checks_dump(&t);
+		}
+	}
+	checked_done(&t);
+}

@@ -1,0 +1,29 @@
+#ifndef JS_SESSION_CHECKS_TARGET_H
+#define JS_SESSION_CHECKS_TARGET_H
+
+#include <stdbool.h>
+
+#include "sampler/session/checks.h"
+#include "symbolizer/target/proc.h"
+
+struct attach_helper;
+struct engine;
+struct view;
+
+/* Inside of the checks of one process: what they share. */
+struct checked {
+	struct checks *c;
+	struct proc *proc;
+	struct proc_status st;
+	struct view *view; /* NULL: no access */
+	struct engine *engine; /* NULL: perf events refused */
+	struct attach_helper *helper; /* NULL: no attach wanted, or not possible */
+	const char *no_attach; /* why it was not even tried; NULL: it may be */
+	bool may_wake; /* SIGQUIT does no harm: caught, and attaching is not switched off */
+};
+
+void checks_jvm(struct checked *t); /* JDK, tables, symbols, records, attach */
+void checks_stacks(struct checked *t); /* a short recording */
+void checks_dump(struct checked *t); /* waiting threads against the JVM's own dump */
+
+#endif

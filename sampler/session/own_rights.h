@@ -1,0 +1,21 @@
+#ifndef JS_SESSION_OWN_RIGHTS_H
+#define JS_SESSION_OWN_RIGHTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* linux/capability.h of 5.8 and 5.9; older headers lack them. */
+enum { CAP_PERFMON_NUMBER = 38, CAP_BPF_NUMBER = 39, CAP_CHECKPOINT_RESTORE_NUMBER = 40 };
+
+/* What this program may do now, as /proc/self/status has it. */
+struct own_rights {
+	uint64_t effective; /* CapEff */
+	int seccomp; /* 0 none, 1 strict, 2 filter */
+};
+
+struct own_rights own_rights(void);
+bool own_cap(const struct own_rights *me, int cap);
+/* perf events without the limits of perf_event_paranoid: CAP_PERFMON, or CAP_SYS_ADMIN. */
+bool own_perfmon(const struct own_rights *me);
+
+#endif

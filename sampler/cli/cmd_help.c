@@ -1,25 +1,28 @@
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sampler/cli/cmd.h"
+#include "sampler/cli/cmd_docs.h"
 #include "sampler/cli/options.h"
+#include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
 /* Width of the left column; the right one wraps so that 80 columns suffice. */
 enum { LEFT = 24, WIDTH = 79 };
 
-static void print_wrapped(const char *text)
+void text_print_wrapped(const char *text, int indent)
 {
-	int col = LEFT;
+	int col = indent;
 
 	while (*text) {
 		int word = (int)strcspn(text, " ");
 
-		if (col > LEFT && col + word + 1 > WIDTH) {
-			printf("\n%*s", LEFT, "");
-			col = LEFT;
+		if (col > indent && col + word + 1 > WIDTH) {
+			printf("\n%*s", indent, "");
+			col = indent;
 		}
-		col += printf("%s%.*s", col > LEFT ? " " : "", word, text);
+		col += printf("%s%.*s", col > indent ? " " : "", word, text);
 		text += word;
 		text += strspn(text, " ");
 	}
@@ -40,19 +43,24 @@ static void print_option(const struct option_spec *s)
 		printf("%s\n%*s", left, LEFT, "");
 	else
 		printf("%-*s", LEFT, left);
-	print_wrapped(text);
+	text_print_wrapped(text, LEFT);
 }
 
-static void print_record(void)
+static void print_command(const struct cmd_doc *doc)
 {
-	printf("usage: jsampler [record] -p PID[,PID...] [options]\n"
-	       "       jsampler [record] [options] NAME        main class or jar of a running JVM\n"
-	       "       jsampler [record] [options] -- COMMAND [ARG...]\n\n"
-	       "Samples the threads of running processes from outside, without an agent.\n\n");
-	for (const struct option_spec *s = record_option_specs(); s->name; s++)
+	for (size_t i = 0; doc->usage[i]; i++)
+		printf("%s jsampler %s\n", i ? "      " : "usage:", doc->usage[i]);
+	putchar('\n');
+	text_print_wrapped(doc->about, 0);
+	putchar('\n');
+	for (const struct option_spec *s = doc->options(); s->name; s++)
 		if (s->help)
 			print_option(s);
-	printf("\nExit status: 0 written, 1 failed, 2 wrong usage.\n");
+	printf("\nExit status:\n");
+	for (size_t i = 0; doc->statuses[i]; i += 2) {
+		printf("  %s  ", doc->statuses[i]);
+		text_print_wrapped(doc->statuses[i + 1], 5);
+	}
 }
 
 static void print_overview(void)
@@ -64,17 +72,48 @@ static void print_overview(void)
 	for (const struct cmd *c = cmd_table(); c->name; c++)
 		if (c->summary)
 			printf("  jsampler %-10s %s\n", c->name, c->summary);
-	printf("\n`jsampler help record` lists the options.\n");
+	printf("\n`jsampler help record` lists the options, `jsampler list` the JVMs here.\n");
+}
+
+static int parse(int argc, char **argv, bool *man, struct err *err)
+{
+	const struct option_spec *s = NULL;
+	int r;
+
+	optind = 0;
+	while ((r = option_next(argc, argv, help_option_specs(), &s, err)) == 0 && s)
+		*man |= strcmp(s->name, "man") == 0;
+	return r;
+}
+
+static int show(const struct cmd_doc *doc, bool man)
+{
+	if (man)
+		help_print_man(doc);
+	else if (doc)
+		print_command(doc);
+	else
+		print_overview();
+	return fflush(stdout) == 0 || errno == EPIPE ? EXIT_WRITTEN : EXIT_FAILED;
 }
 
 int cmd_help(int argc, char **argv)
 {
-	if (argc > 1 && strcmp(argv[1], "record") == 0)
-		print_record();
-	else if (argc > 1 && strcmp(argv[1], "help") != 0) {
-		log_error("no help on '%s'", argv[1]);
+	const struct cmd_doc *doc = NULL;
+	struct err err = {0};
+	bool man = false;
+
+	if (parse(argc, argv, &man, &err) < 0) {
+		log_error("%s", err.msg);
 		return EXIT_USAGE;
-	} else
-		print_overview();
-	return EXIT_WRITTEN;
+	}
+	if (optind < argc) {
+		doc = cmd_doc_find(argv[optind]);
+		if (!doc || optind + 1 < argc) {
+			log_error("no help on '%s': there is help on record, list, doctor, help",
+				  argv[argc - 1]);
+			return EXIT_USAGE;
+		}
+	}
+	return show(doc, man);
 }

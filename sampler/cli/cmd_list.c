@@ -1,6 +1,6 @@
 #include <ctype.h>
 #include <dirent.h>
-#include <getopt.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <pwd.h>
@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "sampler/cli/cmd.h"
+#include "sampler/cli/options.h"
 #include "sampler/session/inspect.h"
+#include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/vec.h"
 
@@ -106,30 +108,39 @@ static int print_json(const inspections *jvms)
 	return r;
 }
 
-static int parse(int argc, char **argv, bool *json)
+static int parse(int argc, char **argv, bool *json, bool *help, struct err *err)
 {
-	static const struct option longs[] = {{"format", 1, NULL, 'f'}, {NULL, 0, NULL, 0}};
-	int c;
+	const struct option_spec *s = NULL;
+	int r;
 
 	optind = 0;
-	while ((c = getopt_long(argc, argv, "f:", longs, NULL)) != -1) {
-		if (c != 'f' || (strcmp(optarg, "json") != 0 && strcmp(optarg, "text") != 0))
-			return -1;
+	while ((r = option_next(argc, argv, list_option_specs(), &s, err)) == 0 && s) {
+		*help |= strcmp(s->name, "help") == 0;
+		if (strcmp(s->name, "format") != 0)
+			continue;
 		*json = strcmp(optarg, "json") == 0;
+		if (!*json && strcmp(optarg, "text") != 0)
+			return err_set(err, -EINVAL, "-f %.80s: text or json", optarg);
 	}
-	return optind == argc ? 0 : -1;
+	if (r == 0 && optind < argc)
+		r = err_set(err, -EINVAL, "list takes no '%.80s': it shows every JVM", argv[optind]);
+	return r;
 }
 
 int cmd_list(int argc, char **argv)
 {
+	char *help_argv[] = {"help", "list", NULL};
+	bool json = false, help = false;
 	inspections jvms = {0};
-	bool json = false;
+	struct err err = {0};
 	int r = 0;
 
-	if (parse(argc, argv, &json) < 0) {
-		log_error("usage: jsampler list [-f text|json]");
+	if (parse(argc, argv, &json, &help, &err) < 0) {
+		log_error("%s", err.msg);
 		return EXIT_USAGE;
 	}
+	if (help)
+		return cmd_help(2, help_argv);
 	if (find_jvms(&jvms) < 0) {
 		log_error("cannot read /proc: %m");
 		return EXIT_FAILED;

@@ -10,6 +10,7 @@
 static const struct cmd cmds[] = {
 	{"record", "sample running processes, or a command", cmd_record},
 	{"list", "JVMs on this host", cmd_list},
+	{"doctor", "what works here, what does not, and the remedy", cmd_doctor},
 	{"snapshot", NULL, cmd_snapshot},
 	{"replay", NULL, cmd_replay},
 	{"help", "what there is, and how to use it", cmd_help},
@@ -40,6 +41,8 @@ int main(int argc, char **argv)
 		return c->run(argc - 1, argv + 1);
 	if (argc < 2)
 		return cmd_help(1, argv), EXIT_USAGE;
+	if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+		return cmd_help(1, argv);
 	if (habits_check_command(argv[1], &e) < 0) {
 		log_error("%s", e.msg);
 		return EXIT_USAGE;

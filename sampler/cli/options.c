@@ -50,41 +50,6 @@ const struct option_spec *record_option_specs(void)
 	return specs;
 }
 
-enum { LONG_BASE = 256, MAX_SPECS = 48 };
-
-/* getopt's two tables, made from ours. */
-struct getopt_tables {
-	struct option longs[MAX_SPECS + 1];
-	char shorts[3 * MAX_SPECS + 2];
-};
-
-static void make_tables(struct getopt_tables *t)
-{
-	char *s = t->shorts;
-
-	memset(t, 0, sizeof(*t));
-	*s++ = ':';
-	for (size_t i = 0; specs[i].name && i < MAX_SPECS; i++) {
-		t->longs[i] = (struct option){specs[i].name, specs[i].arg ? 1 : 0, NULL,
-					      LONG_BASE + (int)i};
-		if (!specs[i].letter)
-			continue;
-		*s++ = specs[i].letter;
-		if (specs[i].arg)
-			*s++ = ':';
-	}
-}
-
-static const struct option_spec *spec_of(int c)
-{
-	if (c >= LONG_BASE)
-		return &specs[c - LONG_BASE];
-	for (const struct option_spec *s = specs; s->name; s++)
-		if (s->letter == c)
-			return s;
-	return NULL;
-}
-
 static int parse_pid(const char *text, struct record_options *o, struct err *err)
 {
 	uint64_t pid;
@@ -256,16 +221,8 @@ static void set_flag(const struct option_spec *s, struct record_options *o)
 			*(bool *)((char *)o + flags[i].offset) = true;
 }
 
-static int parse_one(int c, char **argv, struct record_options *o, struct err *err)
+static int parse_one(const struct option_spec *s, struct record_options *o, struct err *err)
 {
-	const struct option_spec *s = spec_of(c);
-
-	if (c == ':')
-		return err_set(err, -EINVAL, "%s needs an argument", argv[optind - 1]);
-	if (c == '?' || !s)
-		return habits_unknown_option(argv[optind - 1], err);
-	if (s->later)
-		return err_set(err, -EINVAL, "--%s is not in this build", s->name);
 	if (!s->arg) {
 		set_flag(s, o);
 		return 0;
@@ -323,13 +280,12 @@ static int check_together(const struct record_options *o, struct err *err)
 int record_options_parse(int argc, char **argv, struct record_options *ret, struct err *err)
 {
 	struct record_options o = {.event = "cpu"};
-	struct getopt_tables t;
-	int c, r = split_command(&argc, argv, &o, err);
+	const struct option_spec *s = NULL;
+	int r = split_command(&argc, argv, &o, err);
 
-	make_tables(&t);
 	optind = 0;
-	while (r == 0 && (c = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1)
-		r = parse_one(c, argv, &o, err);
+	while (r == 0 && (r = option_next(argc, argv, specs, &s, err)) == 0 && s)
+		r = parse_one(s, &o, err);
 	for (; r == 0 && optind < argc; optind++)
 		r = parse_target(argv[optind], &o, err);
 	if (r == 0 && !o.help && !o.version)

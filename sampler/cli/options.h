@@ -1,6 +1,7 @@
 #ifndef JS_CLI_OPTIONS_H
 #define JS_CLI_OPTIONS_H
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +11,7 @@
 struct err;
 
 /*
- * The options of `record`, from one table: parsing, --help, man pages and shell completion read it.
+ * The options of a command, from one table: parsing, --help, man pages and shell completion read it.
  */
 struct option_spec {
 	char letter; /* 0: long form only */
@@ -21,7 +22,26 @@ struct option_spec {
 	bool later; /* accepted by later builds; here it answers "not in this build" */
 };
 
-const struct option_spec *record_option_specs(void); /* ends with a NULL name */
+/* Each ends with a NULL name. */
+const struct option_spec *record_option_specs(void);
+const struct option_spec *list_option_specs(void);
+const struct option_spec *doctor_option_specs(void);
+const struct option_spec *help_option_specs(void);
+
+/* getopt_long's two tables, made from one of these; what it returns is for option_of(). */
+enum { OPTION_LONG_BASE = 256, OPTION_SPECS_MAX = 48 };
+
+struct option_tables {
+	struct option longs[OPTION_SPECS_MAX + 1];
+	char shorts[3 * OPTION_SPECS_MAX + 2];
+};
+
+void option_tables_make(const struct option_spec *specs, struct option_tables *ret);
+const struct option_spec *option_of(const struct option_spec *specs, int c); /* NULL: unknown */
+/* One step of a command's parsing: the next option, NULL at their end. -EINVAL: the message says
+ * what is right. Set optind to 0 before the first. */
+int option_next(int argc, char **argv, const struct option_spec *specs, const struct option_spec **ret,
+		struct err *err);
 
 enum { MAX_PIDS = 64, MAX_OUTPUTS = 16, MAX_FILTERS = 32 };
 

@@ -1,0 +1,67 @@
+#include "sampler/cli/cmd_docs.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "sampler/cli/options.h"
+
+static const char *const record_usage[] = {
+	"[record] -p PID[,PID...] [options]",
+	"[record] [options] NAME",
+	"[record] [options] -- COMMAND [ARG...]",
+	NULL,
+};
+static const char *const list_usage[] = {"list [-f text|json]", NULL};
+static const char *const doctor_usage[] = {"doctor [-p PID] [-f text|json] [--no-attach]", NULL};
+static const char *const help_usage[] = {"help [COMMAND]", "COMMAND --help", NULL};
+
+static const char *const record_statuses[] = {
+	"0", "written; Ctrl-C, SIGTERM and the end of the target included",
+	"1", "failed; one line on stderr says what, on what, and what to do",
+	"2", "wrong usage",
+	NULL,
+};
+static const char *const list_statuses[] = {
+	"0", "listed, none included", "1", "/proc cannot be read", "2", "wrong usage", NULL,
+};
+static const char *const doctor_statuses[] = {
+	"0", "nothing that jsampler needs is missing (warnings are no failure)",
+	"1", "something is missing; the lines marked fail say what, and what to type",
+	"2", "wrong usage",
+	NULL,
+};
+static const char *const help_statuses[] = {"0", "shown", "2", "no such command", NULL};
+
+static const struct cmd_doc docs[] = {
+	{"record", "sample running processes, or a command", record_usage,
+	 "Samples the threads of running processes from outside: no agent, no flag, no restart. NAME is "
+	 "the main class or jar of the one running JVM that matches. With COMMAND, stdout and the exit "
+	 "status are the command's. Without -o: on a terminal an HTML page named after PID and time, "
+	 "else folded stacks on stdout.",
+	 record_option_specs, record_statuses},
+	{"list", "JVMs on this host", list_usage,
+	 "Lists the JVMs that may be seen: PID, user, JDK (from the JVM's own tables, a question mark "
+	 "where they may not be read), uptime, main class or jar, and the container by its cgroup.",
+	 list_option_specs, list_statuses},
+	{"doctor", "what works here, what does not, and the remedy", doctor_usage,
+	 "Tries what jsampler needs of this host and, with -p, of one process, and says for what is "
+	 "missing which command mends it. With -p it samples 200 stacks (or for 5 s), and compares the "
+	 "stacks of waiting threads with the JVM's own thread dump, where asking for one does no harm.",
+	 doctor_option_specs, doctor_statuses},
+	{"help", "what there is, and how to use it", help_usage,
+	 "Shows the commands, or the options of one.", help_option_specs, help_statuses},
+	{NULL, NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct cmd_doc *cmd_docs(void)
+{
+	return docs;
+}
+
+const struct cmd_doc *cmd_doc_find(const char *name)
+{
+	for (const struct cmd_doc *d = docs; d->name; d++)
+		if (strcmp(d->name, name) == 0)
+			return d;
+	return NULL;
+}

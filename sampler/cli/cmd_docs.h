@@ -1,0 +1,23 @@
+#ifndef JS_CLI_CMD_DOCS_H
+#define JS_CLI_CMD_DOCS_H
+
+struct option_spec;
+
+/* What help and the manual say of a command; the options come from its table. */
+struct cmd_doc {
+	const char *name, *summary;
+	const char *const *usage; /* lines behind "jsampler", NULL-terminated */
+	const char *about; /* sentences */
+	const struct option_spec *(*options)(void);
+	const char *const *statuses; /* "0", "what it means", ..., NULL */
+};
+
+const struct cmd_doc *cmd_docs(void); /* ends with a NULL name */
+const struct cmd_doc *cmd_doc_find(const char *name); /* NULL: there is none */
+
+/* Text with 80 columns on stdout; indent: where each line but the first starts. */
+void text_print_wrapped(const char *text, int indent);
+
+void help_print_man(const struct cmd_doc *doc); /* NULL: of jsampler itself */
+
+#endif

@@ -157,7 +157,8 @@ static void take_scopes(const struct graph *g, struct inline_pos pos, struct att
 static bool is_agreed(struct attribution *a, const struct graph *g, const struct choice *c)
 {
 	return c->forward.found && c->backward.found &&
-	       c->forward.pos.node == c->backward.pos.node && !may_hide_callee(g, &a->cached, c);
+	       c->forward.pos.node == c->backward.pos.node &&
+	       c->pos.node == c->forward.pos.node && !may_hide_callee(g, &a->cached, c);
 }
 
 static bool take_hidden(struct attribution *a, const struct graph *g, const struct choice *c,
@@ -189,7 +190,7 @@ static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc
 	if (take_hidden(a, g, &c, ret))
 		return 0;
 	take_scopes(g, c.pos, ret);
-	if (c.exact)
+	if (c.own && (c.own->kind == EVIDENCE_CALL || c.own->kind == EVIDENCE_POLL))
 		ret->exactness = EXACT;
 	else
 		ret->exactness = is_agreed(a, g, &c) ? EXACT_FLOW : EXACT_APPROXIMATE;

@@ -5,14 +5,20 @@
 #include "symbolizer/hotspot/method.h"
 
 enum {
-	OP_ALOAD_0 = 42,
+	OP_IALOAD = 46,
+	OP_SALOAD = 53,
 	OP_IFEQ = 153,
 	OP_JSR = 168,
 	OP_TABLESWITCH = 170,
 	OP_LOOKUPSWITCH = 171,
+	OP_GETFIELD = 180,
+	OP_PUTFIELD = 181,
 	OP_INVOKEVIRTUAL = 182,
 	OP_INVOKEINTERFACE = 185,
 	OP_INVOKEDYNAMIC = 186,
+	OP_ARRAYLENGTH = 190,
+	OP_CHECKCAST = 192,
+	OP_INSTANCEOF = 193,
 	OP_WIDE = 196,
 	OP_IFNULL = 198,
 	OP_IFNONNULL = 199,
@@ -149,6 +155,13 @@ static void classify(const uint8_t *p, uint8_t java, struct bytecode *ret)
 	} else if (java == OP_INVOKEDYNAMIC) {
 		ret->kind = BYTECODE_INVOKEDYNAMIC;
 	}
+}
+
+bool bytecode_reads_object(const struct bytecode *b)
+{
+	return (b->java >= OP_IALOAD && b->java <= OP_SALOAD) || b->java == OP_GETFIELD ||
+	       b->java == OP_PUTFIELD || b->java == OP_ARRAYLENGTH || b->java == OP_CHECKCAST ||
+	       b->java == OP_INSTANCEOF;
 }
 
 bool bytecode_at(const struct hs_method *m, int major, int32_t bci, struct bytecode *ret)

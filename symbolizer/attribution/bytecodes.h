@@ -25,6 +25,9 @@ struct bytecode {
 	int32_t target; /* BYTECODE_BRANCH: bci; switches: the smallest one */
 };
 
+/* Does it load something of an object: a field, an element, the length of an array, its class? */
+bool bytecode_reads_object(const struct bytecode *b);
+
 /* The bytecode at `bci`; false: unknown opcode, breakpoint, or it does not fit. */
 bool bytecode_at(const struct hs_method *m, int major, int32_t bci, struct bytecode *ret);
 

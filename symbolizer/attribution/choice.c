@@ -75,14 +75,18 @@ static void add_predecessors(struct search *q, uint32_t i)
 		search_add(q, (int32_t)q->g->preds[p]);
 }
 
-static bool take_evidence(const struct graph *g, uint32_t i, uint32_t distance,
+static bool take_evidence(const struct graph *g, uint32_t i, uint32_t distance, bool behind,
 			  struct choice_end *ret)
 {
+	const struct evidence *e;
+
 	if (g->insns[i].evidence < 0)
 		return false;
+	e = &g->evidence[g->insns[i].evidence];
 	*ret = (struct choice_end){
 		.found = true,
-		.pos = g->evidence[g->insns[i].evidence].pos,
+		.kind = e->kind,
+		.pos = behind ? e->after : e->pos,
 		.distance = distance,
 	};
 	return true;
@@ -114,7 +118,7 @@ static struct choice_end search_forward(struct search *q, uint32_t from)
 			distance++;
 		}
 		i = q->s->queue[head];
-		if (take_evidence(q->g, i, distance, &end))
+		if (take_evidence(q->g, i, distance, false, &end))
 			break;
 		if (q->pseudo && q->g->insns[i].class == INSN_RET) {
 			take_pseudo(distance, &end);
@@ -145,7 +149,7 @@ static struct choice_end search_backward(struct search *q, uint32_t from)
 			distance++;
 		}
 		i = q->s->queue[head];
-		if (take_evidence(q->g, i, distance, &end))
+		if (take_evidence(q->g, i, distance, true, &end))
 			break;
 		if (q->pseudo && q->g->insns[i].flags & INSN_ENTRY) {
 			take_pseudo(distance, &end);
@@ -169,13 +173,22 @@ static void set_pseudo_bci(const struct graph *g, struct choice *c)
 		c->forward.pos.bci = inline_tree_bci_in(&g->tree, c->backward.pos, 0);
 }
 
-static void take_nearer(struct choice *c)
+/* C1 emits code in the order of the bytecodes: what lies in front of an evidence belongs to it, but
+ * for the rest of an inlined method in front of its caller's. */
+static bool forward_is_nearer(const struct graph *g, const struct choice *c)
 {
-	if (!c->backward.found ||
-	    (c->forward.found && c->forward.distance <= c->backward.distance))
-		c->pos = c->forward.pos;
-	else
-		c->pos = c->backward.pos;
+	if (!c->backward.found || !c->forward.found)
+		return c->forward.found;
+	if (g->c1 && !c->backward.pseudo &&
+	    inline_tree_ancestor(&g->tree, c->forward.pos.node, c->backward.pos.node) !=
+		    c->forward.pos.node)
+		return true;
+	return c->forward.distance <= c->backward.distance;
+}
+
+static void take_nearer(const struct graph *g, struct choice *c)
+{
+	c->pos = forward_is_nearer(g, c) ? c->forward.pos : c->backward.pos;
 }
 
 /* Frames equal in method and call-site bci, and the first one with the same method but another bci. */
@@ -190,11 +203,11 @@ static void take_ancestor(const struct graph *g, struct choice *c)
 }
 
 /* Both sides agree on the path, or only one found anything; false: they differ. */
-static bool take_agreed(struct choice *c)
+static bool take_agreed(const struct graph *g, struct choice *c)
 {
 	if (c->forward.found && c->backward.found && c->forward.pos.node != c->backward.pos.node)
 		return false;
-	take_nearer(c);
+	take_nearer(g, c);
 	return true;
 }
 
@@ -213,8 +226,8 @@ static void choose_in_loops(const struct graph *g, struct search *q, uint32_t in
 		if (!ret->forward.found && !ret->backward.found)
 			continue;
 		if (l == innermost)
-			take_nearer(ret);
-		else if (!take_agreed(ret))
+			take_nearer(g, ret);
+		else if (!take_agreed(g, ret))
 			take_ancestor(g, ret);
 		return;
 	}
@@ -222,8 +235,29 @@ static void choose_in_loops(const struct graph *g, struct search *q, uint32_t in
 	search_both(q, insn, ret);
 	if (!ret->forward.found && !ret->backward.found)
 		ret->pos = (struct inline_pos){.node = 0, .bci = -1};
-	else if (!take_agreed(ret))
+	else if (!take_agreed(g, ret))
 		take_ancestor(g, ret);
+}
+
+static void choose_outside_loops(const struct graph *g, struct search *q, uint32_t insn,
+				 struct choice *ret)
+{
+	q->pseudo = true;
+	search_both(q, insn, ret);
+	set_pseudo_bci(g, ret);
+	take_nearer(g, ret);
+	if (!ret->forward.found && !ret->backward.found)
+		ret->pos = (struct inline_pos){.node = 0, .bci = -1};
+}
+
+/* The instruction is evidence itself: nothing to choose. */
+static void take_own(const struct graph *g, uint32_t insn, struct choice *ret)
+{
+	ret->own = &g->evidence[g->insns[insn].evidence];
+	/* An implicit null check is the first access of the callee. */
+	ret->pos = ret->own->kind == EVIDENCE_NULL ? ret->own->after : ret->own->pos;
+	ret->ancestor = false;
+	ret->loop = -1;
 }
 
 int choose(const struct graph *g, struct choice_scratch *s, uint32_t insn, struct choice *ret)
@@ -232,22 +266,13 @@ int choose(const struct graph *g, struct choice_scratch *s, uint32_t insn, struc
 
 	memset(ret, 0, sizeof(*ret));
 	ret->loop = -1;
-	if (g->insns[insn].evidence >= 0) {
-		ret->exact = true;
-		ret->pos = g->evidence[g->insns[insn].evidence].pos;
-		return 0;
-	}
 	if (scratch_fit(s, g->n_insns))
 		return -ENOMEM;
-	if (g->insns[insn].loop >= 0) {
+	if (g->insns[insn].loop >= 0)
 		choose_in_loops(g, &q, insn, ret);
-		return 0;
-	}
-	q.pseudo = true;
-	search_both(&q, insn, ret);
-	set_pseudo_bci(g, ret);
-	take_nearer(ret);
-	if (!ret->forward.found && !ret->backward.found)
-		ret->pos = (struct inline_pos){.node = 0, .bci = -1};
+	else
+		choose_outside_loops(g, &q, insn, ret);
+	if (g->insns[insn].evidence >= 0)
+		take_own(g, insn, ret);
 	return 0;
 }

@@ -21,13 +21,14 @@ void choice_scratch_done(struct choice_scratch *s);
 struct choice_end {
 	bool found;
 	bool pseudo; /* method entry or return: the compiled method itself */
+	uint8_t kind; /* enum evidence_kind, unless pseudo */
 	struct inline_pos pos;
 	uint32_t distance; /* in instructions */
 };
 
 struct choice {
 	struct inline_pos pos;
-	bool exact; /* the instruction is evidence itself */
+	const struct evidence *own; /* the instruction is evidence itself: pos is its own; else NULL */
 	bool ancestor; /* the sides differ: pos is what they have in common */
 	struct choice_end forward, backward; /* what it was chosen from */
 	int32_t loop; /* the innermost loop of the instruction had no evidence: that loop; else -1 */

@@ -32,14 +32,15 @@ bool may_hide_callee(const struct graph *g, const struct attribution_env *env,
 	if (!m)
 		return true;
 	range_of(g, c, &x, &y);
+	if (c->forward.pseudo)
+		y = m->code_size;
 	for (int32_t bci = 0; bci < m->code_size; bci += (int32_t)b.len) {
 		if (!bytecode_at(m, env->major, bci, &b))
 			return true;
 		if (b.kind != BYTECODE_INVOKE && b.kind != BYTECODE_INVOKEDYNAMIC)
 			continue;
-		if (x < y && (bci < x || bci > y))
-			continue;
-		if (!graph_has_site(g, c->pos.node, bci))
+		/* On the way from one end to the other; in a loop, anywhere. */
+		if (x <= y ? bci > x && bci < y : !graph_has_site(g, c->pos.node, bci))
 			return true;
 	}
 	return false;

@@ -74,6 +74,8 @@ int graph_new(const struct code *code, const struct attribution_env *env, const 
 		return -E2BIG;
 	b.g = calloc(1, sizeof(*b.g));
 	b.at = calloc(code->n_bytes, sizeof(*b.at));
+	if (b.g)
+		b.g->c1 = code->tier != TIER_C2;
 	r = b.g && b.at ? inline_tree_init(&b.g->tree, code->method_id) : -ENOMEM;
 	if (r == 0)
 		r = graph_decode(&b);

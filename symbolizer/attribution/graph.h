@@ -52,7 +52,11 @@ enum evidence_kind {
 
 struct evidence {
 	struct inline_pos pos;
+	/* Where control stands behind it: a check of the receiver of an inlined call has the bci of the
+	 * call, and what follows is the callee. Equal to pos where that is not known. */
+	struct inline_pos after;
 	uint8_t kind;
+	bool at_call; /* it is such a check */
 };
 
 /* A strongly connected part of the graph; nested ones lie within it without its header. */
@@ -82,6 +86,7 @@ struct graph {
 	struct inline_tree tree;
 	uint64_t *sites; /* sorted (node << 32 | bci): where records of this node stand or call */
 	uint32_t n_sites;
+	bool c1; /* compiled by C1, which does not move code */
 	size_t bytes; /* memory held */
 };
 

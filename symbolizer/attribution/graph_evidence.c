@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/attribution/address_rule.h"
+#include "symbolizer/attribution/bytecodes.h"
 #include "symbolizer/base/vec.h"
 
 /* A straight line longer than this is no cold stub. */
 enum { SIDE_MAX = 60 };
+
+/* Calls to follow into a callee that begins with a call. */
+enum { STEP_MAX = 4 };
 
 struct placing {
 	struct graph_build *b;
@@ -22,7 +25,8 @@ static void place(struct placing *p, struct insn *in, struct inline_pos pos, enu
 	if (in->evidence >= 0)
 		return;
 	in->evidence = (int32_t)p->evidence.n;
-	if (!vec_push(&p->evidence, ((struct evidence){.pos = pos, .kind = (uint8_t)kind})))
+	if (!vec_push(&p->evidence,
+		      ((struct evidence){.pos = pos, .after = pos, .kind = (uint8_t)kind})))
 		p->oom = true;
 }
 
@@ -204,12 +208,18 @@ static int site_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static void add_call_sites(struct placing *p)
+{
+	const struct inline_tree *t = &p->b->g->tree;
+
+	for (uint32_t i = 1; i < t->n; i++)
+		site_add(p, t->nodes[i].parent, t->nodes[i].call_bci);
+}
+
 static int finish(struct placing *p)
 {
 	struct graph *g = p->b->g;
 
-	for (uint32_t i = 1; i < g->tree.n; i++)
-		site_add(p, g->tree.nodes[i].parent, g->tree.nodes[i].call_bci);
 	if (p->oom)
 		return -ENOMEM;
 	if (p->sites.n)
@@ -221,6 +231,130 @@ static int finish(struct placing *p)
 	p->sites.v = NULL;
 	p->evidence.v = NULL;
 	return 0;
+}
+
+struct child {
+	uint64_t key; /* parent node << 32 | bci of the call */
+	int32_t node; /* -1: several methods are inlined there */
+};
+
+static int child_compare(const void *a, const void *b)
+{
+	const struct child *x = a, *y = b;
+
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* Nodes by where they are called from; *ret is the caller's. */
+static int sort_children(const struct inline_tree *t, struct child **ret, uint32_t *ret_n)
+{
+	struct child *c = malloc((t->n + (size_t)1) * sizeof(*c));
+	uint32_t n = 0;
+
+	if (!c)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < t->n; i++)
+		c[i - 1] = (struct child){(uint64_t)(uint32_t)t->nodes[i].parent << 32 |
+						  (uint32_t)t->nodes[i].call_bci,
+					  (int32_t)i};
+	qsort(c, t->n - 1, sizeof(*c), child_compare);
+	for (uint32_t i = 0; i + 1 < t->n; i++) {
+		if (n > 0 && c[n - 1].key == c[i].key)
+			c[n - 1].node = -1;
+		else
+			c[n++] = c[i];
+	}
+	*ret = c;
+	*ret_n = n;
+	return 0;
+}
+
+static bool is_call(const struct attribution_env *env, uint32_t method_id, int32_t bci)
+{
+	const struct hs_method *m = env->method ? env->method(env->ctx, method_id) : NULL;
+	struct bytecode b;
+
+	return m && bytecode_at(m, env->major, bci, &b) &&
+	       (b.kind == BYTECODE_INVOKE || b.kind == BYTECODE_INVOKEDYNAMIC);
+}
+
+struct callees {
+	struct placing *p;
+	struct child *children;
+	uint32_t n;
+};
+
+/* What is called at a position: the method inlined there, or the only one it can be; -1: unknown. */
+static int32_t callee_of(const struct callees *c, struct inline_pos at)
+{
+	const struct attribution_env *env = c->p->b->env;
+	struct inline_tree *t = &c->p->b->g->tree;
+	struct child key = {.key = (uint64_t)(uint32_t)at.node << 32 | (uint32_t)at.bci};
+	const struct child *known = bsearch(&key, c->children, c->n, sizeof(key), child_compare);
+	uint32_t method;
+
+	if (known)
+		return known->node;
+	method = env->callee ? env->callee(env->ctx, t->nodes[at.node].method_id, at.bci) : 0;
+	return method ? inline_tree_child(t, at.node, at.bci, method) : -1;
+}
+
+/* The first bytecode of a method that may touch an object; false: a branch comes first. */
+static bool first_access(const struct attribution_env *env, uint32_t method_id, struct bytecode *ret)
+{
+	const struct hs_method *m = env->method(env->ctx, method_id);
+
+	for (int32_t bci = 0; m && bytecode_at(m, env->major, bci, ret); bci += (int32_t)ret->len) {
+		if (ret->kind == BYTECODE_BRANCH)
+			return false;
+		if (ret->kind != BYTECODE_OTHER || bytecode_reads_object(ret))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * C2 checks the receiver of a call with the state before the call. What follows is the callee, or,
+ * where that does nothing but call on, the callee's callee.
+ */
+static void step_into(const struct callees *c, struct evidence *e)
+{
+	const struct attribution_env *env = c->p->b->env;
+
+	e->at_call = true;
+	for (int depth = 0; depth < STEP_MAX; depth++) {
+		int32_t node = callee_of(c, e->after);
+		struct bytecode b;
+
+		if (node < 0)
+			return;
+		e->after = (struct inline_pos){.node = node, .bci = -1};
+		if (!first_access(env, c->p->b->g->tree.nodes[node].method_id, &b))
+			return;
+		e->after.bci = b.bci;
+		if (b.kind == BYTECODE_OTHER)
+			return;
+	}
+}
+
+static int find_callees(struct placing *p)
+{
+	struct callees c = {.p = p};
+	int r;
+
+	if (p->b->g->c1)
+		return 0;
+	r = sort_children(&p->b->g->tree, &c.children, &c.n);
+	for (size_t i = 0; r == 0 && i < p->evidence.n; i++) {
+		struct evidence *e = &p->evidence.v[i];
+
+		if ((e->kind == EVIDENCE_NULL || e->kind == EVIDENCE_TRAP) &&
+		    is_call(p->b->env, p->b->g->tree.nodes[e->pos.node].method_id, e->pos.bci))
+			step_into(&c, e);
+	}
+	if (r == 0)
+		free(c.children);
+	return r;
 }
 
 int graph_place_evidence(struct graph_build *b)
@@ -235,8 +369,11 @@ int graph_place_evidence(struct graph_build *b)
 			if (b->g->insns[i].class == INSN_JCC)
 				place_branch(&p, (int32_t)i);
 		place_null_checks(&p);
-		r = finish(&p);
+		add_call_sites(&p);
+		r = find_callees(&p);
 	}
+	if (r == 0)
+		r = finish(&p);
 	vec_done(&p.evidence);
 	vec_done(&p.sites);
 	return r;

@@ -90,6 +90,13 @@ void inline_tree_done(struct inline_tree *t)
 	memset(t, 0, sizeof(*t));
 }
 
+int32_t inline_tree_child(struct inline_tree *t, int32_t parent, int32_t bci, uint32_t method)
+{
+	int32_t child = node_find(t, parent, bci, method);
+
+	return child >= 0 ? child : node_add(t, parent, bci, method);
+}
+
 int inline_tree_add(struct inline_tree *t, const struct code_scope *scopes, size_t n,
 		    struct inline_pos *ret)
 {
@@ -98,13 +105,9 @@ int inline_tree_add(struct inline_tree *t, const struct code_scope *scopes, size
 	if (n == 0 || n > CODE_MAX_SCOPES || scopes[n - 1].method_id != t->nodes[0].method_id)
 		return -EINVAL;
 	for (size_t i = n - 1; i > 0; i--) {
-		int32_t child = node_find(t, node, scopes[i].bci, scopes[i - 1].method_id);
-
-		if (child < 0)
-			child = node_add(t, node, scopes[i].bci, scopes[i - 1].method_id);
-		if (child < 0)
-			return child;
-		node = child;
+		node = inline_tree_child(t, node, scopes[i].bci, scopes[i - 1].method_id);
+		if (node < 0)
+			return node;
 	}
 	*ret = (struct inline_pos){.node = node, .bci = scopes[0].bci};
 	return 0;

@@ -37,6 +37,9 @@ void inline_tree_done(struct inline_tree *t);
 int inline_tree_add(struct inline_tree *t, const struct code_scope *scopes, size_t n,
 		    struct inline_pos *ret);
 
+/* The node of `method` called at bci of `parent`, added if need be. Negative errno. */
+int32_t inline_tree_child(struct inline_tree *t, int32_t parent, int32_t bci, uint32_t method);
+
 /* Innermost common node. */
 int32_t inline_tree_ancestor(const struct inline_tree *t, int32_t a, int32_t b);
 

@@ -34,7 +34,7 @@ def extract_sources(tmp):
             continue
         with zipfile.ZipFile(zipped) as z:
             names = [n for n in z.namelist()
-                     if n.startswith(("java.base/java/util/", "java.base/java/io/", "java.base/java/text/"))]
+                     if n.startswith("java.base/java/util/") and "/concurrent/" not in n]
             z.extractall(tmp, names)
         return pathlib.Path(tmp) / "java.base"
     print("skipped: no JDK here has lib/src.zip")
@@ -65,6 +65,8 @@ def run_agree(args, pid):
         command += ["--dump", args.dump]
     if args.verbose:
         command += ["-v"]
+    if args.raw:
+        command += ["--raw"]
     run = subprocess.run(command + [str(pid), str(args.duration), str(args.freq)], stdout=subprocess.PIPE,
                          text=True)
     sys.stdout.write(run.stdout)
@@ -124,6 +126,7 @@ def main():
     p.add_argument("--freq", type=int, default=997)
     p.add_argument("--dump", help="write the hottest C2 method here")
     p.add_argument("-v", "--verbose", action="store_true", help="every sampled pc that is named otherwise")
+    p.add_argument("--raw", action="store_true", help="compare with all records, also the wrong ones")
     p.add_argument("--bar-method", type=float, default=0)
     p.add_argument("--bar-child", type=float, default=0)
     p.add_argument("--bar-wrong", type=float, default=100)

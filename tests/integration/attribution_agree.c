@@ -67,8 +67,10 @@ struct agree {
 	uint64_t samples, in_nmethods, compared, uncovered;
 	struct score scores[GROUPS][RULES];
 	struct score by_exactness[EXACTNESS_COUNT];
+	struct score by_evidence[EVIDENCE_KINDS]; /* pcs that are evidence themselves */
 	struct method_share *shares;
 	bool verbose;
+	bool raw; /* compare with all records, also the wrong ones */
 };
 
 static bool libjvm_symbol(void *ctx, const char *name, uint64_t *ret)
@@ -210,7 +212,7 @@ static bool has_inlining(const struct code *c, int major)
 
 static void compare(struct agree *a, const struct code *full, bool inlining,
 		    const struct attributed got[RULES], const struct attributed *truth,
-		    uint64_t count)
+		    uint64_t count, const struct evidence *e)
 {
 	bool in[GROUPS] = {
 		[G_ALL] = true,
@@ -230,6 +232,15 @@ static void compare(struct agree *a, const struct code *full, bool inlining,
 		share_add(a, truth->scope[0].method_id, r, -(int64_t)count);
 	}
 	score_add(a, &a->by_exactness[got[RULE_FLOW].exactness], &got[RULE_FLOW], truth, count);
+	if (e)
+		score_add(a, &a->by_evidence[e->kind], &got[RULE_FLOW], truth, count);
+}
+
+static const struct evidence *evidence_at(const struct graph *g, uint32_t pc)
+{
+	int32_t i = graph_find(g, pc);
+
+	return i >= 0 && g->insns[i].evidence >= 0 ? &g->evidence[g->insns[i].evidence] : NULL;
 }
 
 static void print_chain(const struct agree *a, const struct attributed *x)
@@ -241,6 +252,7 @@ static void print_chain(const struct agree *a, const struct attributed *x)
 	}
 }
 
+static const char *const evidence_names[] = {"call", "poll", "trap", "slow", "null"};
 static const char *const exactness_names[] = {"exact", "flow", "inferred", "approximate"};
 
 static void print_miss(const struct agree *a, const struct code *c, const struct key *k,
@@ -267,7 +279,7 @@ static void compare_code(struct agree *a, struct attribution *at, const struct d
 	bool inlining = has_inlining(full, a->major);
 
 	if (graph_new(&plain, env, d, &g) == 0)
-		reference_new(full, a->major, g, &ref);
+		reference_new(full, a->major, g, a->raw, &ref);
 	for (struct key *k = first; k != end; k = k->hh.next) {
 		struct attributed truth, got[RULES];
 
@@ -277,7 +289,7 @@ static void compare_code(struct agree *a, struct attribution *at, const struct d
 		}
 		address_rule(&plain, a->major, k->at.off, false, &got[RULE_ADDRESS]);
 		attribution_find(at, &plain, k->at.off, 0, &got[RULE_FLOW]);
-		compare(a, full, inlining, got, &truth, k->count);
+		compare(a, full, inlining, got, &truth, k->count, evidence_at(g, k->at.off));
 		if (a->verbose)
 			print_miss(a, full, k, &got[RULE_FLOW], &truth);
 	}
@@ -343,6 +355,8 @@ static void print_table(struct agree *a)
 					    a->compared);
 	for (int e = 0; e < EXACTNESS_COUNT; e++)
 		print_score("named", exactness_names[e], &a->by_exactness[e], a->compared);
+	for (int e = 0; e < EVIDENCE_KINDS; e++)
+		print_score("evidence", evidence_names[e], &a->by_evidence[e], a->compared);
 	HASH_ITER (hh, a->shares, m, tmp)
 		for (int r = 0; r < RULES; r++)
 			tv[r] += (uint64_t)(m->diff[r] < 0 ? -m->diff[r] : m->diff[r]);
@@ -406,6 +420,8 @@ int main(int argc, char **argv)
 	while (argc > 1 && argv[1][0] == '-') {
 		if (!strcmp(argv[1], "-v")) {
 			a.verbose = true;
+		} else if (!strcmp(argv[1], "--raw")) {
+			a.raw = true;
 		} else if (!strcmp(argv[1], "--dump") && argc > 2) {
 			dump = argv[2];
 			argc--;
@@ -415,7 +431,7 @@ int main(int argc, char **argv)
 		argv++;
 	}
 	if (argc < 3) {
-		fprintf(stderr, "usage: attribution_agree [-v] [--dump FILE] PID SECONDS [HZ]\n");
+		fprintf(stderr, "usage: attribution_agree [-v] [--raw] [--dump FILE] PID SECONDS [HZ]\n");
 		return 2;
 	}
 	r = open_target(&a, atoi(argv[1]), &e);

@@ -22,22 +22,26 @@ struct reference {
 	uint32_t removed;
 };
 
-/* Do two paths exclude each other: neither lies within the other? */
-static bool contradicts(const struct inline_tree *t, int32_t a, int32_t b)
+/* Is `x` at another call site than the evidence: neither below it nor where it was called from? */
+static bool contradicts(const struct inline_tree *t, struct inline_pos x, struct inline_pos evidence)
 {
-	int32_t common = inline_tree_ancestor(t, a, b);
+	int32_t common = inline_tree_ancestor(t, x.node, evidence.node);
 
-	return common != a && common != b;
+	if (common == evidence.node)
+		return false;
+	return common != x.node || inline_tree_bci_in(t, evidence, common) != x.bci;
 }
 
-/* A position of the graph's tree in this one. */
-static int32_t node_of(struct reference *r, struct inline_pos pos)
+/* A position of the graph's tree in this one; node -1: out of memory. */
+static struct inline_pos pos_of(struct reference *r, struct inline_pos pos)
 {
 	struct code_scope scopes[CODE_MAX_SCOPES];
 	size_t n = inline_tree_scopes(&r->g->tree, pos, scopes, CODE_MAX_SCOPES);
 	struct inline_pos ret;
 
-	return inline_tree_add(&r->tree, scopes, n, &ret) ? -1 : ret.node;
+	if (inline_tree_add(&r->tree, scopes, n, &ret))
+		ret.node = -1;
+	return ret;
 }
 
 enum verdict { FINE, AGAINST_AGREED, AGAINST_BOTH };
@@ -47,16 +51,17 @@ static enum verdict judge(struct reference *r, struct choice_scratch *s, uint32_
 	const struct code_record *rec = &r->code->records[i];
 	int32_t insn = rec->pc_offset > 0 ? graph_find(r->g, (uint32_t)rec->pc_offset - 1) : -1;
 	struct choice c;
-	int32_t f, b, own = r->records[i].pos.node;
+	struct inline_pos f, b, own = r->records[i].pos;
 
-	if (insn < 0 || choose(r->g, s, (uint32_t)insn, &c) || c.exact || !c.forward.found ||
+	if (insn < 0 || choose(r->g, s, (uint32_t)insn, &c) || c.own || !c.forward.found ||
 	    !c.backward.found || c.forward.pseudo || c.backward.pseudo)
 		return FINE;
-	f = node_of(r, c.forward.pos);
-	b = node_of(r, c.backward.pos);
-	if (f < 0 || b < 0 || !contradicts(&r->tree, own, f) || !contradicts(&r->tree, own, b))
+	f = pos_of(r, c.forward.pos);
+	b = pos_of(r, c.backward.pos);
+	if (f.node < 0 || b.node < 0 || !contradicts(&r->tree, own, f) ||
+	    !contradicts(&r->tree, own, b))
 		return FINE;
-	return f == b ? AGAINST_AGREED : AGAINST_BOTH;
+	return f.node == b.node ? AGAINST_AGREED : AGAINST_BOTH;
 }
 
 static bool same_scope(const struct full_record *a, const struct full_record *b)
@@ -100,7 +105,8 @@ static int clean(struct reference *r)
 	return 0;
 }
 
-int reference_new(const struct code *full, int major, const struct graph *g, struct reference **ret)
+int reference_new(const struct code *full, int major, const struct graph *g, bool raw,
+		  struct reference **ret)
 {
 	struct reference *r = calloc(1, sizeof(*r));
 	struct code_scope scopes[CODE_MAX_SCOPES];
@@ -122,7 +128,7 @@ int reference_new(const struct code *full, int major, const struct graph *g, str
 		if (inline_tree_add(&r->tree, scopes, n, &r->records[i].pos))
 			r->records[i].pos.node = -1;
 	}
-	if (full->tier == TIER_C2 && clean(r)) {
+	if (full->tier == TIER_C2 && !raw && clean(r)) {
 		reference_free(r);
 		return -ENOMEM;
 	}

@@ -13,7 +13,9 @@
  */
 struct reference;
 
-int reference_new(const struct code *full, int major, const struct graph *g, struct reference **ret);
+/* raw: nothing is removed. */
+int reference_new(const struct code *full, int major, const struct graph *g, bool raw,
+		  struct reference **ret);
 void reference_free(struct reference *r);
 
 /* false: only a removed record covers this pc. Chain as in struct attributed. */

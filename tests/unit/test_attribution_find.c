@@ -48,7 +48,7 @@ static void test_prologue_belongs_to_the_compiled_method(void **state)
 	assert_int_equal(r.exactness, EXACT_APPROXIMATE);
 	r = find(&f, trap.insn, 0);
 	assert_scope(r, 0, 2, 3);
-	assert_int_equal(r.exactness, EXACT);
+	assert_int_equal(r.exactness, EXACT_APPROXIMATE); /* the record is that of the trap's call */
 	r = find(&f, fake_here(&f) - 3, 0); /* in the trap call */
 	assert_scope(r, 0, 2, 3);
 	r = find(&f, trap.insn + 6 + 18, 0); /* right before the return: where the root was seen */
@@ -71,6 +71,60 @@ static void test_code_without_inlining_is_sure(void **state)
 	r = find(&f, body + 4, 0);
 	assert_int_equal(r.n, 1);
 	assert_int_equal(r.exactness, EXACT_FLOW);
+}
+
+/* aload_0; invokevirtual; ireturn, and aload_0; getfield; ireturn */
+static const uint8_t calls_on[] = {0x2a, 0xb6, 0, 0, 0xac};
+static const uint8_t getter[] = {0x2a, 0xb4, 0, 0, 0xac};
+
+/* The receiver of a call is checked by a load that belongs to the callee, here one of a callee. */
+static void make_getter(struct fake *f, uint32_t *ret_load)
+{
+	int32_t root;
+	uint32_t handler;
+
+	fake_init(f);
+	root = fake_scope(f, 0, 1, 1);
+	fake_work(f, 10);
+	*ret_load = fake_load(f);
+	fake_work(f, 10);
+	fake_call(f, FAKE_JAVA, fake_scope(f, 0, 1, 4));
+	fake_ret(f);
+	handler = fake_work(f, 1);
+	fake_call(f, FAKE_TRAP, root);
+	f->null_checks[f->code.n_null_checks++] = (struct code_pair){*ret_load, handler};
+	fake_bytecodes(f, 1, calls_on, sizeof(calls_on));
+	fake_bytecodes(f, 2, calls_on, sizeof(calls_on));
+	fake_bytecodes(f, 3, getter, sizeof(getter));
+	f->callees[0][1] = 2;
+	f->callees[1][1] = 3;
+}
+
+static void test_receiver_check_is_the_callee(void **state)
+{
+	static struct fake f;
+	uint32_t load;
+	struct attributed r;
+
+	(void)state;
+	make_getter(&f, &load);
+	r = find(&f, load, 0);
+	assert_int_equal(r.n, 3);
+	assert_scope(r, 0, 3, 1);
+	assert_scope(r, 1, 2, 1);
+	assert_scope(r, 2, 1, 1);
+	assert_int_not_equal(r.exactness, EXACT);
+	r = find(&f, load + 2, 0); /* behind it */
+	assert_int_equal(r.n, 3);
+	r = find(&f, load - 2, 0); /* in front of it */
+	assert_int_equal(r.n, 1);
+	f.callees[1][1] = 0;
+	assert_int_equal(find(&f, load, 0).n, 2);
+	f.callees[0][1] = 0;
+	assert_int_equal(find(&f, load, 0).n, 1);
+	f.callees[0][1] = 2;
+	f.code.tier = TIER_C1_FULL; /* C1 checks in the caller */
+	assert_int_equal(find(&f, load, 0).n, 1);
 }
 
 /* A loop of its own around code that two traps of the same inlined method guard. */
@@ -318,6 +372,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_prologue_belongs_to_the_compiled_method),
 		cmocka_unit_test(test_code_without_inlining_is_sure),
+		cmocka_unit_test(test_receiver_check_is_the_callee),
 		cmocka_unit_test(test_loop_takes_nearest_inside),
 		cmocka_unit_test(test_blind_loop_is_the_common_ancestor),
 		cmocka_unit_test(test_blind_loop_goes_to_the_one_hidden_callee),

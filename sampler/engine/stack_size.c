@@ -6,13 +6,12 @@ static const uint32_t sizes[] = {8192, 16384, 32768, 65528};
 
 enum {
 	N_SIZES = sizeof(sizes) / sizeof(sizes[0]),
-	WINDOW = 256, /* samples that count as recent */
-	ENOUGH = 64, /* samples before anything is decided */
-	CUT_SHARE = 50, /* grow at more than 1 in 50 */
-	CALM_SAMPLES = 2000,
-	DEEP_SHARE = 200, /* shrink at less than 1 in 200 */
+	WINDOW = 1024, /* samples that count as recent */
+	CUT_MIN = 2, /* one cut stack decides nothing */
+	CUT_SHARE = 500, /* grow at more than 1 in 500: what is cut may come out wrong */
+	CALM_SAMPLES = 1000,
 };
-#define CALM_NS UINT64_C(30000000000)
+#define CALM_NS UINT64_C(5000000000)
 
 static uint32_t larger(const struct stack_size *s)
 {
@@ -35,8 +34,8 @@ void stack_size_init(struct stack_size *s, uint32_t first, uint32_t max)
 	memset(s, 0, sizeof(*s));
 	s->max = max < sizes[N_SIZES - 1] ? max : sizes[N_SIZES - 1];
 	/* A size that was asked for is the least that is wanted. */
-	s->has_shrunk = first != 0;
-	s->now = first ? first : 16384;
+	s->has_grown = first != 0;
+	s->now = first ? first : sizes[N_SIZES - 1];
 	if (s->now > s->max)
 		s->now = s->max;
 	s->now = s->now > 8 ? s->now & ~7u : 8; /* the kernel takes multiples of 8 */
@@ -44,8 +43,21 @@ void stack_size_init(struct stack_size *s, uint32_t first, uint32_t max)
 
 static void start_over(struct stack_size *s, uint64_t now_ns)
 {
-	s->seen = s->cut = s->calm = s->deep = 0;
+	s->seen = s->cut = s->calm = 0;
+	s->deepest = 0;
 	s->since_ns = now_ns;
+}
+
+/* A target that once needed the larger size keeps it. */
+static uint32_t end_of_calm(struct stack_size *s, uint64_t now_ns)
+{
+	uint32_t next = s->has_grown ? 0 : smaller(s);
+	bool fits = s->deepest <= next / 4 * 3;
+
+	s->calm = 0;
+	s->deepest = 0;
+	s->since_ns = now_ns;
+	return fits ? next : 0;
 }
 
 uint32_t stack_size_note(struct stack_size *s, uint64_t used, bool cut, uint64_t now_ns)
@@ -61,19 +73,13 @@ uint32_t stack_size_note(struct stack_size *s, uint64_t used, bool cut, uint64_t
 	s->seen++;
 	s->cut += cut;
 	s->calm++;
-	s->deep += used > s->now / 2;
-	if (s->seen >= ENOUGH && s->cut * CUT_SHARE > s->seen)
+	if (used > s->deepest)
+		s->deepest = used;
+	if (s->cut >= CUT_MIN && s->cut * CUT_SHARE > s->seen)
 		return larger(s);
-	if (s->calm >= CALM_SAMPLES && now_ns - s->since_ns >= CALM_NS) {
-		bool shallow = s->deep * DEEP_SHARE < s->calm;
-
-		s->calm = s->deep = 0;
-		s->since_ns = now_ns;
-		/* Once: a target that goes to and fro is better off with the larger size. */
-		if (shallow && !s->has_shrunk)
-			return smaller(s);
-	}
-	return 0;
+	if (s->calm < CALM_SAMPLES || now_ns - s->since_ns < CALM_NS)
+		return 0;
+	return end_of_calm(s, now_ns);
 }
 
 void stack_size_changed(struct stack_size *s, uint32_t size, bool ok, uint64_t now_ns)
@@ -83,9 +89,7 @@ void stack_size_changed(struct stack_size *s, uint32_t size, bool ok, uint64_t n
 		s->stays = true;
 		return;
 	}
-	if (size < s->now)
-		s->has_shrunk = size <= sizes[0];
-	else
-		s->has_shrunk = true;
+	if (size > s->now)
+		s->has_grown = true;
 	s->now = size;
 }

@@ -26,46 +26,49 @@ static uint32_t feed(struct stack_size *s, int n, int cut_every, uint64_t used, 
 	return 0;
 }
 
-static void test_grows(void **state)
-{
-	struct stack_size s;
-
-	(void)state;
-	stack_size_init(&s, 0, 65528);
-	assert_int_equal(s.now, 16384);
-	assert_int_equal(feed(&s, 10000, 100, 12000, SECOND), 0); /* 1 % is fine */
-	assert_int_equal(feed(&s, 10000, 10, 12000, SECOND), 32768);
-	stack_size_changed(&s, 32768, true, SECOND);
-	assert_int_equal(s.now, 32768);
-	assert_int_equal(feed(&s, 10000, 2, 32768, SECOND), 65528);
-	stack_size_changed(&s, 65528, true, SECOND);
-	assert_int_equal(feed(&s, 10000, 1, 65528, SECOND), 0); /* no larger one */
-	assert_int_equal(feed(&s, 10000, 0, 100, 100 * SECOND), 0); /* it grew: stays */
-}
-
-static void test_few_samples_decide_nothing(void **state)
-{
-	struct stack_size s;
-
-	(void)state;
-	stack_size_init(&s, 0, 65528);
-	assert_int_equal(feed(&s, 30, 1, 16384, SECOND), 0);
-}
-
+/* The largest size first; smaller ones where nothing is deep. */
 static void test_shrinks(void **state)
 {
 	struct stack_size s;
 
 	(void)state;
 	stack_size_init(&s, 0, 65528);
+	assert_int_equal(s.now, 65528);
 	assert_int_equal(feed(&s, 5000, 0, 3000, SECOND), 0); /* too early */
+	assert_int_equal(feed(&s, 5000, 0, 3000, 7 * SECOND), 32768);
+	stack_size_changed(&s, 32768, true, 7 * SECOND);
+	assert_int_equal(feed(&s, 5000, 0, 3000, 8 * SECOND), 0);
+	assert_int_equal(feed(&s, 5000, 0, 3000, 20 * SECOND), 16384);
+	stack_size_changed(&s, 16384, true, 20 * SECOND);
 	assert_int_equal(feed(&s, 5000, 0, 3000, 40 * SECOND), 8192);
 	stack_size_changed(&s, 8192, true, 40 * SECOND);
-	assert_int_equal(feed(&s, 5000, 0, 3000, 200 * SECOND), 0); /* no smaller one */
-	assert_int_equal(feed(&s, 5000, 2, 8192, 200 * SECOND), 16384);
-	stack_size_changed(&s, 16384, true, 200 * SECOND);
-	assert_int_equal(feed(&s, 5000, 0, 3000, 300 * SECOND), 0); /* once was enough */
-	assert_int_equal(feed(&s, 5000, 0, 3000, 400 * SECOND), 0);
+	assert_int_equal(feed(&s, 5000, 0, 3000, 60 * SECOND), 0); /* no smaller one */
+}
+
+static void test_grows(void **state)
+{
+	struct stack_size s;
+
+	(void)state;
+	stack_size_init(&s, 0, 65528);
+	stack_size_changed(&s, 16384, true, SECOND);
+	assert_int_equal(feed(&s, 10000, 1000, 12000, SECOND), 0); /* 0.1 % is fine */
+	assert_int_equal(feed(&s, 10000, 100, 12000, SECOND), 32768);
+	stack_size_changed(&s, 32768, true, SECOND);
+	assert_int_equal(feed(&s, 10000, 2, 32768, SECOND), 65528);
+	stack_size_changed(&s, 65528, true, SECOND);
+	assert_int_equal(feed(&s, 10000, 1, 65528, SECOND), 0); /* no larger one */
+	assert_int_equal(feed(&s, 10000, 0, 100, 100 * SECOND), 0); /* it grew: stays */
+}
+
+static void test_one_cut_decides_nothing(void **state)
+{
+	struct stack_size s;
+
+	(void)state;
+	stack_size_init(&s, 0, 65528);
+	stack_size_changed(&s, 16384, true, SECOND);
+	assert_int_equal(feed(&s, 1, 1, 16384, SECOND), 0);
 }
 
 static void test_deep_stacks_keep_it(void **state)
@@ -74,8 +77,8 @@ static void test_deep_stacks_keep_it(void **state)
 
 	(void)state;
 	stack_size_init(&s, 0, 65528);
-	assert_int_equal(feed(&s, 5000, 0, 9000, SECOND), 0);
-	assert_int_equal(feed(&s, 5000, 0, 9000, 40 * SECOND), 0);
+	assert_int_equal(feed(&s, 5000, 0, 25000, SECOND), 0);
+	assert_int_equal(feed(&s, 5000, 0, 25000, 40 * SECOND), 0);
 }
 
 static void test_limits(void **state)
@@ -92,8 +95,8 @@ static void test_limits(void **state)
 	assert_int_equal(s.now, 65528);
 	stack_size_init(&s, 0, 65528);
 	stack_size_changed(&s, 32768, false, SECOND); /* it could not be done */
-	assert_int_equal(s.now, 16384);
-	assert_int_equal(feed(&s, 1000, 1, 16384, SECOND), 0);
+	assert_int_equal(s.now, 65528);
+	assert_int_equal(feed(&s, 5000, 0, 100, 40 * SECOND), 0);
 }
 
 enum { PAGES = 4 };
@@ -189,7 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_grows),
-		cmocka_unit_test(test_few_samples_decide_nothing),
+		cmocka_unit_test(test_one_cut_decides_nothing),
 		cmocka_unit_test(test_shrinks),
 		cmocka_unit_test(test_deep_stacks_keep_it),
 		cmocka_unit_test(test_limits),

@@ -24,11 +24,6 @@ void meta_command(struct proc *proc, char *dst, size_t size)
 	text_sanitise(dst, size, text, len);
 }
 
-static const char *event_unit(const char *event)
-{
-	return strcmp(event, "cpu") == 0 || strcmp(event, "wall") == 0 ? "nanoseconds" : "count";
-}
-
 void meta_fill(struct named_builder *b, const struct session_options *o,
 	       const struct session_summary *sum, const char *command, const char *jdk)
 {
@@ -37,7 +32,7 @@ void meta_fill(struct named_builder *b, const struct session_options *o,
 	const char *event = o->engine_options.event ? o->engine_options.event : "cpu";
 
 	m->event = named_builder_keep(b, event);
-	m->unit = event_unit(event);
+	m->unit = named_builder_keep(b, sum->engine.unit ? sum->engine.unit : "nanoseconds");
 	m->period = o->engine_options.period;
 	m->duration_ns = sum->elapsed_ns;
 	m->lost = sum->engine.lost;

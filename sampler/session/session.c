@@ -402,6 +402,16 @@ uint64_t session_live_samples(const struct session *s)
 	return atomic_load_explicit(&s->live_samples, memory_order_relaxed);
 }
 
+static int add_epoch(struct named_builder *b, const struct named_profile *np)
+{
+	struct named_meta *m = named_builder_meta(b);
+
+	for (size_t i = 0; i < sizeof(m->exactness) / sizeof(m->exactness[0]); i++)
+		m->exactness[i] += np->meta.exactness[i];
+	m->no_record += np->meta.no_record;
+	return named_builder_add(b, np);
+}
+
 int session_result(struct session *s, struct named_profile **ret, struct err *err)
 {
 	struct named_builder *b = named_builder_new();
@@ -411,7 +421,7 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
 	read_kallsyms(s);
 	r = b ? name_view(s, b) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < s->epochs.n; i++)
-		r = named_builder_add(b, s->epochs.v[i]);
+		r = add_epoch(b, s->epochs.v[i]);
 	if (r == 0) {
 		struct session_summary sum = session_summary(s);
 

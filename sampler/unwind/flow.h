@@ -77,7 +77,7 @@ struct flow_options {
 	bool limit_call; /* stop at a call, or where the stack is aligned for one: the same holds */
 	int32_t limit_words;
 	uint16_t budget; /* instructions */
-	bool straight; /* branches are not taken, and a call ends the way */
+	bool straight; /* conditional branches are not taken, and a call ends the way */
 	bool interpreter; /* look for FLOW_BUILT; slots as below, words from the frame pointer */
 	int8_t sender_sp_slot, method_slot;
 };
@@ -87,6 +87,13 @@ struct flow; /* decoder and scratch memory, about 40 KiB */
 struct flow *flow_new(void); /* NULL: out of memory */
 void flow_free(struct flow *f);
 void flow_follow(struct flow *f, const struct flow_options *o, uint64_t pc, struct flow_row *ret);
+
+/*
+ * Does code [from, to) with frames of `words` move the stack pointer in its body (pushes around leaf
+ * calls, scratch space)? Nothing but the frame itself being made and left is none.
+ */
+bool flow_moves_sp(struct flow *f, const struct flow_options *o, uint64_t from, uint64_t to,
+	int32_t words);
 
 /* false: it depends on an unknown register or unreadable memory. */
 bool flow_eval(const struct flow_val *v, const struct regs *regs, struct mem *mem, uint64_t *ret);

@@ -4,7 +4,7 @@
 
 #include "symbolizer/base/hash.h"
 
-enum { ROWS = 2048, VERDICTS = 8192 };
+enum { ROWS = 2048, VERDICTS = 8192, CODES = 1024 };
 
 struct verdict {
 	uint64_t pc;
@@ -12,7 +12,13 @@ struct verdict {
 	uint8_t value;
 };
 
+struct code_fact {
+	uint32_t id;
+	uint8_t moves_sp;
+};
+
 struct pc_cache {
+	struct code_fact code[CODES];
 	struct pc_entry row[ROWS];
 	struct verdict verdict[VERDICTS];
 };
@@ -44,4 +50,13 @@ uint8_t *pc_cache_verdict(struct pc_cache *c, uint64_t pc, uint32_t owner)
 	if (v->pc != pc || v->owner != owner)
 		*v = (struct verdict){pc, owner, 0};
 	return &v->value;
+}
+
+uint8_t *pc_cache_moves_sp(struct pc_cache *c, uint32_t code_id)
+{
+	struct code_fact *f = &c->code[code_id % CODES];
+
+	if (f->id != code_id)
+		*f = (struct code_fact){code_id, 0};
+	return &f->moves_sp;
 }

@@ -32,6 +32,9 @@ void pc_cache_free(struct pc_cache *c);
 /* The entry of this pc; *hit says whether it was there. If not, the caller fills in cls and row. */
 struct pc_entry *pc_cache_get(struct pc_cache *c, uint64_t pc, uint32_t code_id, bool *hit);
 
+/* Does the code with this id move sp in its body? 0: unknown, else 1 no, 2 yes. */
+uint8_t *pc_cache_moves_sp(struct pc_cache *c, uint32_t code_id);
+
 /* Verdicts "stands behind a call instruction", by (pc, owner). 0: unknown, else 1 no, 2 yes. */
 uint8_t *pc_cache_verdict(struct pc_cache *c, uint64_t pc, uint32_t owner);
 

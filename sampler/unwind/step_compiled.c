@@ -10,7 +10,7 @@
 enum {
 	EPILOGUE_BUDGET = 14, /* instructions from `add rsp` to `ret`, with the return poll */
 	PROLOGUE_BUDGET = 64,
-	BODY_BUDGET = 400,
+	BODY_BUDGET = 1000,
 	OSR_PROLOGUE = 64, /* bytes */
 	MAX_PUSHED = 6, /* words pushed around leaf calls in slow paths */
 };
@@ -97,11 +97,43 @@ static bool classify_epilogue(struct walker *w, const struct code *c, struct pc_
 	return e->row.end == FLOW_RETURN || e->row.end == FLOW_TAIL;
 }
 
+/* Found out once a method, from the place where its frame is complete to its stubs. */
+static bool moves_sp(struct walker *w, const struct code *c)
+{
+	uint8_t *known = pc_cache_moves_sp(w->rows, c->id);
+	struct flow_options o = step_flow_options(w, c, 0);
+	uint64_t from = c->begin, to = c->end;
+
+	if (*known)
+		return *known == 2;
+	if (c->verified_entry < to - from)
+		from += c->verified_entry;
+	if (c->stub_begin > 0 && (uint64_t)c->stub_begin < to - c->begin)
+		to = c->begin + (uint64_t)c->stub_begin;
+	if (c->frame_complete > 0 && (uint64_t)c->frame_complete < to - c->begin)
+		from = c->begin + (uint64_t)c->frame_complete;
+	*known = flow_moves_sp(w->flow, &o, from, to, c->frame_size) ? 2 : 1;
+	return *known == 2;
+}
+
+/* A body that pushes: where the stack pointer is, the way to the return tells. */
+static bool classify_body(struct walker *w, const struct code *c, struct pc_entry *e)
+{
+	struct flow_options o = step_flow_options(w, c, BODY_BUDGET);
+
+	if (!moves_sp(w, c))
+		return false;
+	flow_follow(w->flow, &o, e->pc, &e->row);
+	e->cls = ROW_FLOW;
+	return e->row.end == FLOW_RETURN;
+}
+
 static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	if (c->kind == BLOB_MH_INTRINSIC || c->frame_size < 2)
 		e->cls = ROW_RETURN_ON_TOP;
-	else if (!classify_prologue(w, c, e) && !classify_epilogue(w, c, e))
+	else if (!classify_prologue(w, c, e) && !classify_epilogue(w, c, e)
+		 && !classify_body(w, c, e))
 		e->cls = ROW_COMPLETE;
 }
 
@@ -129,15 +161,10 @@ static bool step_static_call(struct walker *w, const struct code *c)
 /* Body of a method: some slow paths push a few words around a leaf call. */
 static bool step_body(struct walker *w, const struct code *c)
 {
-	struct flow_options o;
-	struct flow_row row;
-
 	for (uint64_t i = 0; i <= MAX_PUSHED; i++)
 		if (step_by_size(w, c, walker_sp(w) + 8 * i, true))
 			return true;
-	o = step_flow_options(w, c, BODY_BUDGET);
-	flow_follow(w->flow, &o, walker_pc(w), &row);
-	return row.end == FLOW_RETURN && step_by_row(w, &row);
+	return false;
 }
 
 static int step_leaf(struct walker *w, const struct code *c)

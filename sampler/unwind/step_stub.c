@@ -20,17 +20,33 @@ static bool takes_sender_sp(const struct code *c)
 	       || (c->kind == BLOB_BUFFER && c->name && strstr(c->name, "MethodHandles"));
 }
 
+/*
+ * A jump to a method's entry with the return address on top of the stack. Arguments may lie behind
+ * it: the caller's sp is r13 then, unless r13 was used up for moving them (i2c; its caller is
+ * interpreted and needs no exact one).
+ */
+static bool step_method(struct walker *w, struct flow_row *tail)
+{
+	const struct flow_val sp[] = {
+		tail->r13, {FLOW_REG, X86_R13, 0, 0}, {FLOW_REG, X86_RSP, 8, 0}};
+
+	for (unsigned i = 0; i < sizeof(sp) / sizeof(sp[0]); i++) {
+		tail->sp = sp[i];
+		if (step_by_row(w, tail))
+			return true;
+	}
+	return false;
+}
+
 /* A jump out with the return address on top of the stack, at the entry of the next method. */
 static bool step_tail(struct walker *w, const struct code *c, const struct flow_row *row)
 {
 	struct flow_row tail = *row;
-	uint64_t sender;
 
+	if (takes_sender_sp(c) && row->end != FLOW_TAIL)
+		return step_method(w, &tail);
 	if (tail.end == FLOW_JUMP_REG)
 		tail.sp.off += 8; /* nothing was popped */
-	if (takes_sender_sp(c) && row->end != FLOW_TAIL && flow_eval(&row->r13, &w->regs, w->mem, &sender)
-		&& sender >= walker_sp(w) && walker_on_stack(w, sender))
-		tail.sp = row->r13;
 	return step_by_row(w, &tail);
 }
 

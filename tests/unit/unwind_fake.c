@@ -36,7 +36,7 @@ static size_t fake_read(struct mem *m, uint64_t addr, void *dst, size_t len)
 }
 
 static const struct mem_ops fake_ops = {.read = fake_read};
-static struct mem fake_mem = {&fake_ops};
+static struct mem fake_mem = {.ops = &fake_ops};
 
 void fake_reset(void)
 {

@@ -228,6 +228,18 @@ static const struct row rows[] = {
 	OPT(z_offset_mask, "ZGlobalsForVMStructs", "_ZAddressOffsetMask", 8),
 	OPT(z_good_mask, "ZGlobalsForVMStructs", "_ZAddressGoodMask", 8), /* up to 20 */
 	OPT(z_load_shift, "ZGlobalsForVMStructs", "_ZPointerLoadShift", 8), /* 21+ */
+	OPT(z_bad_mask, "ZGlobalsForVMStructs", "_ZPointerLoadBadMask", 8), /* 21+ */
+	OPT(z_bad_mask, "ZGlobalsForVMStructs", "_ZAddressBadMask", 8),
+	OPT_S(universe_heap, "Universe", "_collectedHeap", 8),
+	OPT(zc_heap, "ZCollectedHeap", "_heap", 8),
+	OPT(zheap_page_table, "ZHeap", "_page_table", 8),
+	OPT(zpage_table_map, "ZPageTable", "_map", 8),
+	OPT(zgranules_map, "ZGranuleMapForPageTable", "_map", 8),
+	OPT(zforwarding_virtual, "ZForwarding", "_virtual", 8),
+	OPT(zforwarding_shift, "ZForwarding", "_object_alignment_shift", 8),
+	OPT(zforwarding_entries, "ZForwarding", "_entries", 8),
+	OPT(zvirtual_start, "ZVirtualMemory", "_start", 8),
+	OPT(zarray_length, "ZAttachedArrayForForwarding", "_length", 8),
 	OPT_S(x_globals, "XGlobalsForVMStructs", "_instance_p", 8),
 	OPT(x_offset_mask, "XGlobalsForVMStructs", "_XAddressOffsetMask", 8),
 	OPT(x_good_mask, "XGlobalsForVMStructs", "_XAddressGoodMask", 8),
@@ -269,6 +281,8 @@ static const struct size_row sizes[] = {
 	SIZE(oopmap_pair, "ImmutableOopMapPair", 8, 64, 8),
 	SIZE(flag, "JVMFlag", 16, 128, 24),
 	SIZE(cont_entry, "ContinuationEntry", 8, 512, 64),
+	SIZE(zheap, "ZHeap", 8, 1 << 16, 8),
+	SIZE(zforwarding, "ZForwarding", 8, 1 << 12, 8),
 	SIZE(cp_cache, "ConstantPoolCache", 8, 256, 40),
 	SIZE(cp_cache_entry, "ConstantPoolCacheEntry", 8, 64, 32),
 	SIZE(resolved_method, "ResolvedMethodEntry", 8, 64, 24),
@@ -331,7 +345,7 @@ static const struct type_width {
 	{"u2", 2}, {"jushort", 2}, {"uint16_t", 2}, {"int16_t", 2}, {"short", 2}, {"u1", 1},
 	{"uint8_t", 1}, {"bool", 1}, {"jbyte", 1}, {"volatile signed char", 1}, {"size_t", 8},
 	{"uintptr_t", 8}, {"intptr_t", 8}, {"address", 8}, {"uint64_t", 8}, {"int64_t", 8},
-	{"jlong", 8}, {"oop", 8}, {"OopHandle", 8},
+	{"jlong", 8}, {"oop", 8}, {"OopHandle", 8}, {"const size_t", 8}, {"const uintptr_t", 8},
 };
 
 /* Bytes of a field: from its type string, the size of that type in the tables, or as usual. */

@@ -107,6 +107,7 @@ struct java_offsets {
 	bool known, tried;
 	int32_t thread_name, thread_eetop;
 	int32_t string_value, string_coder; /* coder -1: JDK 8, char[] */
+	uint64_t string_klass;
 };
 
 struct heap_mode {
@@ -114,6 +115,9 @@ struct heap_mode {
 	bool narrow_oops, narrow_klasses, compact_headers, z, z_generational;
 	uint64_t oops_base, klasses_base;
 	unsigned oops_shift, klasses_shift;
+	bool z_maps_read;
+	uint64_t z_maps[4]; /* granule maps of forwardings */
+	size_t n_z_maps;
 };
 
 enum { STAMP_PERMANENT = 1u << 31 };
@@ -263,6 +267,8 @@ int64_t arch_cont_entry_offset(struct hotspot *hs); /* -1: unknown */
 bool heap_mode_read(struct hotspot *hs);
 bool oop_load(struct hotspot *hs, uint64_t addr, uint64_t *ret); /* oop field at addr -> address */
 bool oop_from_slot(struct hotspot *hs, uint64_t slot, uint64_t *ret); /* full-width slot */
+/* z_heap.c: address of the object that a reference of ZGC means. */
+bool z_resolve(struct hotspot *hs, uint64_t raw, uint64_t *ret);
 uint64_t oop_klass(struct hotspot *hs, uint64_t oop); /* 0: unknown */
 /* klass_fields.c: offset of an instance field, -1: none. */
 int32_t klass_field_offset(struct hotspot *hs, uint64_t klass, const char *name, const char *sig);

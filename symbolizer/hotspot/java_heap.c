@@ -41,57 +41,6 @@ bool heap_mode_read(struct hotspot *hs)
 	return true;
 }
 
-/* A number behind a pointer in ZGC's globals. */
-static bool z_read(struct hotspot *hs, struct hs_field globals, struct hs_field f, uint64_t *ret)
-{
-	uint64_t at, var;
-
-	return hs_get(hs, 0, globals, &at) && object_ok(at) && hs_get(hs, at, f, &var) &&
-		addr_ok(var) && mem_read_u64(hs->mem, var, ret);
-}
-
-static bool address_readable(struct hotspot *hs, uint64_t a)
-{
-	uint64_t word;
-
-	return object_ok(a) && mem_read_u64(hs->mem, a, &word);
-}
-
-/*
- * Before generations a coloured pointer is an address of one of several views of the heap; that of an old
- * colour may not be mapped. Then the same offset in the good view.
- */
-static bool z_single_resolve(struct hotspot *hs, uint64_t raw, uint64_t *ret)
-{
-	const struct hs_layout *l = &hs->l;
-	bool x = l->x_globals.ok;
-	uint64_t offset_mask, good;
-
-	*ret = raw;
-	if (address_readable(hs, raw))
-		return true;
-	if (!z_read(hs, x ? l->x_globals : l->z_globals, x ? l->x_offset_mask : l->z_offset_mask,
-			&offset_mask) ||
-		!z_read(hs, x ? l->x_globals : l->z_globals, x ? l->x_good_mask : l->z_good_mask, &good))
-		return false;
-	*ret = (raw & offset_mask) | good;
-	return object_ok(*ret);
-}
-
-static bool z_resolve(struct hotspot *hs, uint64_t raw, uint64_t *ret)
-{
-	uint64_t shift;
-
-	if (!hs->heap_mode.z_generational)
-		return z_single_resolve(hs, raw, ret);
-	/* Only a field that was loaded since has the shift of the collector's present phase. */
-	if (!z_read(hs, hs->l.z_globals, hs->l.z_load_shift, &shift))
-		return false;
-	shift = arch_z_shift(raw, shift);
-	*ret = shift < 64 ? raw >> shift : 0;
-	return object_ok(*ret);
-}
-
 bool oop_from_slot(struct hotspot *hs, uint64_t slot, uint64_t *ret)
 {
 	uint64_t raw;

@@ -31,6 +31,7 @@ static bool offsets_read(struct hotspot *hs, uint64_t thread)
 	klass = oop_klass(hs, name);
 	if (!klass || !klass_name_is(hs, klass, "java/lang/String"))
 		return false;
+	o->string_klass = klass;
 	o->string_coder = klass_field_offset(hs, klass, "coder", "B");
 	/* JDK 8: char[], no coder. */
 	o->string_value = klass_field_offset(hs, klass, "value", o->string_coder < 0 ? "[C" : "[B");
@@ -57,6 +58,9 @@ static bool string_read(struct hotspot *hs, uint64_t string, char *buf, size_t s
 	uint64_t array, length_at = array_length_offset(&hs->heap_mode);
 	uint32_t length;
 
+	/* The collector may have moved it, and something else be there. */
+	if (oop_klass(hs, string) != hs->java.string_klass)
+		return false;
 	if (!oop_load(hs, string + (uint64_t)hs->java.string_value, &array) ||
 		!mem_read_u32(hs->mem, array + length_at, &length))
 		return false;

@@ -24,6 +24,12 @@ void meta_command(struct proc *proc, char *dst, size_t size)
 	text_sanitise(dst, size, text, len);
 }
 
+/* The engine says "ns"; files say it as pprof does. */
+static const char *unit_name(const char *unit)
+{
+	return !unit || strcmp(unit, "ns") == 0 ? "nanoseconds" : unit;
+}
+
 void meta_fill(struct named_builder *b, const struct session_options *o,
 	       const struct session_summary *sum, const char *command, const char *jdk)
 {
@@ -32,7 +38,7 @@ void meta_fill(struct named_builder *b, const struct session_options *o,
 	const char *event = o->engine_options.event ? o->engine_options.event : "cpu";
 
 	m->event = named_builder_keep(b, event);
-	m->unit = named_builder_keep(b, sum->engine.unit ? sum->engine.unit : "nanoseconds");
+	m->unit = named_builder_keep(b, unit_name(sum->engine.unit));
 	m->period = o->engine_options.period;
 	m->duration_ns = sum->elapsed_ns;
 	m->lost = sum->engine.lost;

@@ -5,6 +5,7 @@
 
 static const struct writer *const writers[] = {
 	&writer_folded,
+	&writer_html,
 	&writer_null,
 	&writer_digest,
 };

@@ -1,0 +1,157 @@
+// The recording as it stands in the page (page_data.h), and the rows that pass the filters.
+const data = JSON.parse(document.getElementById('data').textContent);
+const meta = data.meta;
+const KIND = {unknown: 0, kernel: 1, native: 2, interpreted: 3, c1: 4, c2: 5, inlined: 6, jni: 7, stub: 8, mark: 9,
+	thread: 10, process: 11, state: 12};
+const KINDS = data.kinds.length;
+const isRoot = kind => kind >= KIND.thread;
+
+function readNames(pairs) {
+	const names = new Array(pairs.length / 2);
+	let before = '';
+	for (let i = 0; i < names.length; i++) {
+		before = before.slice(0, pairs[2 * i]) + pairs[2 * i + 1];
+		names[i] = before;
+	}
+	return names;
+}
+
+const names = readNames(data.names);
+const ROOT_NAME = names.length;
+names.push('all');
+const variants = data.variants.length;
+const variantName = new Int32Array(variants), variantKind = new Uint8Array(variants),
+	variantExact = new Uint8Array(variants);
+data.variants.forEach((v, i) => {
+	variantName[i] = Math.floor(v / 64);
+	variantKind[i] = v >> 2 & 15;
+	variantExact[i] = v & 3;
+});
+// What a frame adds to, besides its total: its kind, and for compiled code how sure its name is.
+const COLUMNS = KINDS + 4;
+const isCompiled = kind => kind >= KIND.c1 && kind <= KIND.inlined;
+
+function readRows() {
+	const text = atob(data.stacks), n = data.rows;
+	const r = {n, shared: new Int32Array(n), start: new Int32Array(n + 1), frames: new Int32Array(text.length),
+		label: new Int32Array(n), count: new Float64Array(n), value: null, depth: 0};
+	const weight = data.weighted ? new Float64Array(n) : null;
+	let at = 0, used = 0;
+	const number = () => {
+		let v = 0, scale = 1, byte;
+		do {
+			byte = text.charCodeAt(at++);
+			v += (byte & 127) * scale;
+			scale *= 128;
+		} while (byte > 127);
+		return v;
+	};
+	for (let i = 0; i < n; i++) {
+		r.shared[i] = number();
+		r.start[i] = used;
+		const more = number();
+		for (let k = 0; k < more; k++)
+			r.frames[used++] = number();
+		r.depth = Math.max(r.depth, r.shared[i] + more);
+		r.count[i] = number();
+		if (data.labels.length > 1)
+			r.label[i] = number();
+		if (weight)
+			weight[i] = number();
+	}
+	r.start[n] = used;
+	r.frames = r.frames.slice(0, used);
+	// Samples of unequal weight count as so many samples of the average weight.
+	r.value = weight ? weight.map(w => w * meta.samples / meta.weight) : r.count;
+	return r;
+}
+
+const rows = readRows();
+data.stacks = data.names = data.variants = null;
+
+// Names of a row's frames, root first.
+function rowNames(row, length) {
+	const out = [];
+	for (let need = length, i = row; need > 0 && i >= 0; i--) {
+		for (let d = Math.min(need, rows.shared[i] + rows.start[i + 1] - rows.start[i]) - 1; d >= rows.shared[i]; d--)
+			out[d] = variantName[rows.frames[rows.start[i] + d - rows.shared[i]]];
+		need = Math.min(need, rows.shared[i]);
+	}
+	return out;
+}
+
+// What is left out. Entries of the list: {hide: or keep only, names: a stack from its root (merged:
+// without process, thread, state) or name: a method anywhere}.
+const filter = {thread: null, state: null, process: null, kindsOff: new Set(), list: [], merge: false};
+
+const filterActive = () => filter.thread !== null || filter.state !== null || filter.process !== null ||
+	filter.kindsOff.size > 0 || filter.list.length > 0;
+
+function labelPasses() {
+	return data.labels.map(([pid, tid, thread, state]) =>
+		(filter.thread === null || filter.thread === tid + ' ' + thread) &&
+		(filter.state === null || filter.state === state) && (filter.process === null || filter.process === String(pid)));
+}
+
+// For each entry of the list: how many of the current row's first frames agree with it.
+function newMatcher(entry) {
+	const wanted = entry.names;
+	let agreed = 0, hit = -1;
+	if (!wanted)
+		return (path, shared, depth) => {
+			if (hit >= shared)
+				hit = -1;
+			for (let d = shared; hit < 0 && d < depth; d++)
+				if (variantName[path[d]] === entry.name)
+					hit = d;
+			return hit >= 0;
+		};
+	return (path, shared, depth) => {
+		const skip = entry.merged ? rootsOf(path, depth) : 0;
+		agreed = Math.max(0, Math.min(agreed, shared - skip));
+		while (agreed < wanted.length && agreed + skip < depth &&
+			variantName[path[agreed + skip]] === wanted[agreed])
+			agreed++;
+		return agreed === wanted.length;
+	};
+}
+
+// Calls fn(path, depth, row, passes kinds) for all rows that pass; path holds variants, root first.
+function forRows(fn, list = filter.list) {
+	const path = new Int32Array(rows.depth + 1), pass = labelPasses();
+	const matchers = list.map(e => [newMatcher(e), e.hide]);
+	for (let i = 0; i < rows.n; i++) {
+		const shared = rows.shared[i], from = rows.start[i], depth = shared + rows.start[i + 1] - from;
+		for (let d = shared; d < depth; d++)
+			path[d] = rows.frames[from + d - shared];
+		let ok = true;
+		for (const [match, hide] of matchers)
+			if (match(path, shared, depth) === hide)
+				ok = false;
+		if (ok && pass[rows.label[i]])
+			fn(path, depth, i, !filter.kindsOff.has(variantKind[path[depth - 1]]));
+	}
+}
+
+// Roots that only say which process, thread or state it was.
+function rootsOf(path, depth) {
+	let n = 0;
+	while (n < depth && isRoot(variantKind[path[n]]))
+		n++;
+	return n;
+}
+
+// Folded text of what is shown, methods merged: equal to the folded output without suffixes.
+function foldedText(extra) {
+	const lines = new Map();
+	forRows((path, depth, row, passes) => {
+		if (!passes)
+			return;
+		const parts = [];
+		for (let d = filter.merge ? rootsOf(path, depth) : 0; d < depth; d++)
+			parts.push(names[variantName[path[d]]]);
+		const text = parts.join(';');
+		lines.set(text, (lines.get(text) || 0) + rows.count[row]);
+	}, filter.list.concat(extra));
+	return [...lines.keys()].sort().map(l => l + ' ' + lines.get(l) + '\n').join('');
+}

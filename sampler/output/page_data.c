@@ -1,0 +1,357 @@
+#include "sampler/output/page_data.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/model/named_profile.h"
+#include "sampler/output/flat.h"
+#include "sampler/output/frame_text.h"
+#include "sampler/output/page_json.h"
+#include "sampler/output/page_trie.h"
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/map.h"
+#include "symbolizer/base/vec.h"
+
+struct label_key {
+	int32_t pid, tid;
+	uint32_t thread, state;
+};
+
+struct label {
+	struct label_key key;
+	uint32_t id;
+	UT_hash_handle hh;
+};
+
+struct text {
+	const char *s;
+	uint32_t id;
+};
+
+struct page_data {
+	const struct named_profile *np;
+	struct strtab *strings; /* texts of frames */
+	struct text *texts; /* sorted */
+	uint32_t n_texts;
+	uint32_t *frames; /* variant, by line of the profile; first the text's id */
+	VEC(uint64_t) variants; /* name << 6 | kind << 2 | exactness; sorted */
+	uint32_t unknown; /* variant of [unknown] */
+	struct label *labels; /* in order of their ids */
+	uint32_t n_labels;
+	struct page_trie *trie;
+	bool weighted;
+	uint64_t samples, weight;
+};
+
+static int text_compare(const void *a, const void *b)
+{
+	return strcmp(((const struct text *)a)->s, ((const struct text *)b)->s);
+}
+
+static int u64_compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Text of each line, as an id of d->strings, into d->frames. */
+static bool render_texts(struct page_data *d)
+{
+	struct buf b = {0};
+	bool ok = true;
+
+	for (uint32_t i = 0; i < d->np->n_lines && ok; i++) {
+		buf_reset(&b);
+		frame_text_add(&b, d->np, &d->np->lines[i], false, false);
+		ok = !b.failed &&
+		     (d->frames[i] = strtab_add(d->strings, b.data, b.len)) != UINT32_MAX;
+	}
+	buf_done(&b);
+	return ok && strtab_add_z(d->strings, "[unknown]") != UINT32_MAX;
+}
+
+/* Sorted texts; *rank_of: place of each by id, the caller's. */
+static uint32_t *sort_texts(struct page_data *d)
+{
+	uint32_t n = strtab_count(d->strings), *rank_of = calloc(n, sizeof(*rank_of));
+
+	d->texts = calloc(n, sizeof(*d->texts));
+	if (!rank_of || !d->texts) {
+		free(rank_of);
+		return NULL;
+	}
+	for (uint32_t id = 0; id < n; id++)
+		d->texts[id] = (struct text){strtab_get(d->strings, id), id};
+	d->n_texts = n;
+	qsort(d->texts, n, sizeof(*d->texts), text_compare);
+	for (uint32_t i = 0; i < n; i++)
+		rank_of[d->texts[i].id] = i;
+	return rank_of;
+}
+
+static uint64_t variant_of(uint32_t rank, const struct named_line *l)
+{
+	unsigned kind = l->kind < NAMED_KINDS ? l->kind : NAMED_UNKNOWN;
+	bool compiled = kind == NAMED_C1 || kind == NAMED_C2 || kind == NAMED_INLINED;
+
+	return (uint64_t)rank << 6 | kind << 2 | (compiled ? l->exactness & 3 : 0);
+}
+
+static uint32_t variant_find(const struct page_data *d, uint64_t v)
+{
+	const uint64_t *at = bsearch(&v, d->variants.v, d->variants.n, sizeof(v), u64_compare);
+
+	return at ? (uint32_t)(at - d->variants.v) : 0;
+}
+
+static void remove_duplicates(struct page_data *d)
+{
+	size_t n = 0;
+
+	qsort(d->variants.v, d->variants.n, sizeof(*d->variants.v), u64_compare);
+	for (size_t i = 0; i < d->variants.n; i++)
+		if (!n || d->variants.v[i] != d->variants.v[n - 1])
+			d->variants.v[n++] = d->variants.v[i];
+	d->variants.n = n;
+}
+
+static bool make_frames(struct page_data *d)
+{
+	const struct named_line *lines = d->np->lines;
+	const struct named_line none = {.kind = NAMED_UNKNOWN};
+	uint32_t *rank_of;
+	uint64_t unknown;
+	bool ok;
+
+	if (!render_texts(d) || !(rank_of = sort_texts(d)))
+		return false;
+	unknown = variant_of(rank_of[strtab_add_z(d->strings, "[unknown]")], &none);
+	ok = vec_push(&d->variants, unknown);
+	for (uint32_t i = 0; i < d->np->n_lines && ok; i++) {
+		d->frames[i] = rank_of[d->frames[i]];
+		ok = vec_push(&d->variants, variant_of(d->frames[i], &lines[i]));
+	}
+	free(rank_of);
+	if (!ok)
+		return false;
+	remove_duplicates(d);
+	for (uint32_t i = 0; i < d->np->n_lines; i++)
+		d->frames[i] = variant_find(d, variant_of(d->frames[i], &lines[i]));
+	d->unknown = variant_find(d, unknown);
+	return true;
+}
+
+/* The label's id; UINT32_MAX: out of memory. */
+static uint32_t label_of(struct page_data *d, const struct named_sample *s)
+{
+	struct label_key key = {s->pid, s->tid, s->thread, s->state};
+	struct label *l;
+
+	HASH_FIND(hh, d->labels, &key, sizeof(key), l);
+	if (l)
+		return l->id;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return UINT32_MAX;
+	l->key = key;
+	l->id = d->n_labels;
+	HASH_ADD(hh, d->labels, key, sizeof(l->key), l);
+	if (!l->hh.tbl) {
+		free(l);
+		return UINT32_MAX;
+	}
+	d->n_labels++;
+	return l->id;
+}
+
+/* The node at the leaf of a stack; UINT32_MAX: out of memory. */
+static uint32_t add_stack(struct page_data *d, const struct named_stack *s)
+{
+	const struct named_profile *np = d->np;
+	uint32_t node = 0;
+
+	for (uint32_t k = s->n; k > 0 && node != UINT32_MAX; k--) {
+		const struct named_location *l = &np->locations[np->stack_locations[s->first + k - 1]];
+
+		for (uint32_t j = l->n_lines; j > 0 && node != UINT32_MAX; j--)
+			node = page_trie_child(d->trie, node, d->frames[l->first_line + j - 1]);
+		if (!l->n_lines)
+			node = page_trie_child(d->trie, node, d->unknown);
+	}
+	return s->n ? node : page_trie_child(d->trie, 0, d->unknown);
+}
+
+/* Samples without a count are in no text output either. */
+static bool add_samples(struct page_data *d)
+{
+	const struct named_sample *first = NULL;
+
+	for (uint32_t i = 0; i < d->np->n_samples; i++) {
+		const struct named_sample *s = &d->np->samples[i];
+		uint32_t node, label;
+
+		if (!s->count)
+			continue;
+		first = first ? first : s;
+		d->weighted |= (unsigned __int128)s->weight * first->count !=
+			       (unsigned __int128)first->weight * s->count;
+		d->samples += s->count;
+		d->weight += s->weight;
+		node = add_stack(d, &d->np->stacks[s->stack]);
+		label = label_of(d, s);
+		if (node == UINT32_MAX || label == UINT32_MAX ||
+		    !page_trie_add(d->trie, node, label, s->count, s->weight))
+			return false;
+	}
+	return true;
+}
+
+static void put_text(FILE *out, const char *key, const char *s)
+{
+	fprintf(out, "\"%s\":", key);
+	page_json_string(out, s ? s : "", s ? strlen(s) : 0);
+	fputc(',', out);
+}
+
+static void put_meta(const struct page_data *d, FILE *out)
+{
+	const struct named_meta *m = &d->np->meta;
+
+	fputs("\"meta\":{", out);
+	put_text(out, "event", m->event);
+	put_text(out, "unit", m->unit);
+	put_text(out, "command", m->command);
+	put_text(out, "jdk", m->jdk);
+	put_text(out, "jsampler", m->jsampler);
+	put_text(out, "version", JS_VERSION);
+	fprintf(out,
+		"\"period\":%" PRIu64 ",\"start\":%" PRIu64 ",\"duration\":%" PRIu64
+		",\"samples\":%" PRIu64 ",\"weight\":%" PRIu64 ",\"lost\":%" PRIu64
+		",\"complete\":%" PRIu64 ",\"resynchronised\":%" PRIu64 ",\"incomplete\":%" PRIu64
+		",\"frozen\":%" PRIu64 "}",
+		m->period, m->start_realtime_ns / 1000000, m->duration_ns, d->samples, d->weight,
+		m->lost, m->complete, m->resynchronised, m->incomplete, m->frozen);
+}
+
+static void put_kinds(FILE *out)
+{
+	for (int k = 0; k < NAMED_KINDS; k++)
+		fprintf(out, "%s\"%s\"", k ? "," : ",\n\"kinds\":[",
+			flat_kind_name((enum named_kind)k));
+	fputc(']', out);
+}
+
+/* Only ASCII counts as shared: a reader's characters are not our bytes. */
+static size_t shared_ascii(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	while (a[n] && a[n] == b[n] && !(a[n] & 0x80))
+		n++;
+	return n;
+}
+
+static void put_names(const struct page_data *d, FILE *out)
+{
+	const char *before = "";
+
+	fputs(",\n\"names\":[", out);
+	for (uint32_t i = 0; i < d->n_texts; i++) {
+		const char *s = d->texts[i].s;
+		size_t shared = shared_ascii(before, s);
+
+		fprintf(out, "%s%zu,", i ? "," : "", shared);
+		page_json_string(out, s + shared, strlen(s) - shared);
+		before = s;
+	}
+	fputs("],\n\"variants\":[", out);
+	for (size_t i = 0; i < d->variants.n; i++)
+		fprintf(out, "%s%" PRIu64, i ? "," : "", d->variants.v[i]);
+	fputc(']', out);
+}
+
+static void put_labels(const struct page_data *d, FILE *out)
+{
+	fputs(",\n\"labels\":[", out);
+	for (const struct label *l = d->labels; l; l = l->hh.next) {
+		const char *thread = named_string(d->np, l->key.thread);
+		const char *state = named_string(d->np, l->key.state);
+
+		fprintf(out, "%s[%d,%d,", l->id ? "," : "", l->key.pid, l->key.tid);
+		page_json_string(out, thread, strlen(thread));
+		fputc(',', out);
+		page_json_string(out, state, strlen(state));
+		fputc(']', out);
+	}
+	fputc(']', out);
+}
+
+struct row_output {
+	const struct page_data *d;
+	struct page_packer packer;
+};
+
+static void put_row(void *ctx, const struct page_row *row)
+{
+	struct row_output *o = ctx;
+
+	page_packer_add(&o->packer, row->shared);
+	page_packer_add(&o->packer, row->n);
+	for (uint32_t i = 0; i < row->n; i++)
+		page_packer_add(&o->packer, row->frames[i]);
+	page_packer_add(&o->packer, row->count);
+	if (o->d->n_labels > 1)
+		page_packer_add(&o->packer, row->label);
+	if (o->d->weighted)
+		page_packer_add(&o->packer, row->weight);
+}
+
+static int put_all(const struct page_data *d, FILE *out)
+{
+	struct row_output rows = {d, {.out = out}};
+	int r;
+
+	fputs("{\"v\":1,", out);
+	put_meta(d, out);
+	put_kinds(out);
+	put_names(d, out);
+	put_labels(d, out);
+	fprintf(out, ",\n\"rows\":%zu,\"weighted\":%d,\n\"stacks\":\"", page_trie_rows(d->trie),
+		d->weighted);
+	r = page_trie_walk(d->trie, put_row, &rows);
+	page_packer_end(&rows.packer);
+	fputs("\"}", out);
+	return r;
+}
+
+static void page_data_done(struct page_data *d)
+{
+	struct label *l, *next;
+
+	HASH_ITER(hh, d->labels, l, next)
+	{
+		HASH_DEL(d->labels, l);
+		free(l);
+	}
+	strtab_free(d->strings);
+	page_trie_free(d->trie);
+	free(d->texts);
+	free(d->frames);
+	vec_done(&d->variants);
+}
+
+int page_data_write(const struct named_profile *np, FILE *out)
+{
+	struct page_data d = {.np = np, .strings = strtab_new(), .trie = page_trie_new()};
+	int r = -ENOMEM;
+
+	d.frames = calloc((size_t)np->n_lines + 1, sizeof(*d.frames));
+	if (d.strings && d.trie && d.frames && make_frames(&d) && add_samples(&d))
+		r = put_all(&d, out);
+	page_data_done(&d);
+	return r;
+}

@@ -1,0 +1,24 @@
+#ifndef JS_OUTPUT_PAGE_DATA_H
+#define JS_OUTPUT_PAGE_DATA_H
+
+#include <stdio.h>
+
+struct named_profile;
+
+/*
+ * The data block of the page, one JSON object (page/data.js reads it):
+ *   meta      what was recorded
+ *   kinds     names of the kinds, by number
+ *   names     texts of frames as pairs: characters shared with the one before, the rest
+ *   variants  frames: name << 6 | kind << 2 | exactness
+ *   labels    [pid, tid, thread name, state name] of samples
+ *   rows      groups of samples in `stacks`
+ *   weighted  weights are not proportional to counts
+ *   stacks    numbers (page_json.h); of each row: frames shared with the one before, frames added,
+ *             each of them as a variant, count, label when there are several, weight when weighted
+ * Frames are root first; inlined ones are frames like others. 0 or -ENOMEM; errors of the stream
+ * stick to it.
+ */
+int page_data_write(const struct named_profile *np, FILE *out);
+
+#endif

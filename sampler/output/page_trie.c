@@ -1,0 +1,180 @@
+#include "sampler/output/page_trie.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/hash.h"
+#include "symbolizer/base/vec.h"
+
+enum { ROWS_COMPARED = 64 };
+
+/* Links are positions; 0 is none, because the root is nobody's child and row 0 is not used. */
+struct node {
+	uint32_t parent, frame;
+	uint32_t first_child, next;
+	uint32_t first_row;
+	uint32_t depth;
+};
+
+struct row {
+	uint32_t next, label;
+	uint64_t count, weight;
+};
+
+struct page_trie {
+	VEC(struct node) nodes;
+	VEC(struct row) rows;
+	uint32_t *slots; /* node, by hash of (parent, frame); 0: free */
+	uint32_t n_slots; /* a power of two */
+	uint32_t max_depth;
+};
+
+struct page_trie *page_trie_new(void)
+{
+	struct page_trie *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->n_slots = 1024;
+	t->slots = calloc(t->n_slots, sizeof(*t->slots));
+	if (t->slots && vec_push(&t->nodes, (struct node){0}) && vec_push(&t->rows, (struct row){0}))
+		return t;
+	page_trie_free(t);
+	return NULL;
+}
+
+void page_trie_free(struct page_trie *t)
+{
+	if (!t)
+		return;
+	vec_done(&t->nodes);
+	vec_done(&t->rows);
+	free(t->slots);
+	free(t);
+}
+
+/* The slot that holds the child, or the free one where it belongs. */
+static uint32_t slot_of(const struct page_trie *t, uint32_t parent, uint32_t frame)
+{
+	uint32_t mask = t->n_slots - 1;
+	uint32_t i = (uint32_t)hash_u64((uint64_t)parent << 32 | frame) & mask;
+
+	for (; t->slots[i]; i = (i + 1) & mask) {
+		const struct node *n = &t->nodes.v[t->slots[i]];
+
+		if (n->parent == parent && n->frame == frame)
+			break;
+	}
+	return i;
+}
+
+static bool grow_slots(struct page_trie *t)
+{
+	uint32_t *slots;
+
+	if (t->nodes.n < t->n_slots / 2)
+		return true;
+	if (t->n_slots > UINT32_MAX / 4 || !(slots = calloc((size_t)t->n_slots * 2, sizeof(*slots))))
+		return false;
+	free(t->slots);
+	t->slots = slots;
+	t->n_slots *= 2;
+	for (uint32_t i = 1; i < t->nodes.n; i++)
+		t->slots[slot_of(t, t->nodes.v[i].parent, t->nodes.v[i].frame)] = i;
+	return true;
+}
+
+uint32_t page_trie_child(struct page_trie *t, uint32_t parent, uint32_t frame)
+{
+	struct node n = {.parent = parent, .frame = frame};
+	uint32_t slot, id = (uint32_t)t->nodes.n;
+
+	if (!grow_slots(t))
+		return UINT32_MAX;
+	slot = slot_of(t, parent, frame);
+	if (t->slots[slot])
+		return t->slots[slot];
+	n.next = t->nodes.v[parent].first_child;
+	n.depth = t->nodes.v[parent].depth + 1;
+	if (!vec_push(&t->nodes, n))
+		return UINT32_MAX;
+	t->nodes.v[parent].first_child = id;
+	t->slots[slot] = id;
+	if (n.depth > t->max_depth)
+		t->max_depth = n.depth;
+	return id;
+}
+
+bool page_trie_add(struct page_trie *t, uint32_t node, uint32_t label, uint64_t count,
+		   uint64_t weight)
+{
+	struct row r = {t->nodes.v[node].first_row, label, count, weight};
+	uint32_t looked = 0;
+
+	/* Equal rows are added up where that is cheap; a reader adds up the others. */
+	for (uint32_t i = r.next; i && looked < ROWS_COMPARED; i = t->rows.v[i].next, looked++) {
+		if (t->rows.v[i].label != label)
+			continue;
+		t->rows.v[i].count += count;
+		t->rows.v[i].weight += weight;
+		return true;
+	}
+	if (t->rows.n >= UINT32_MAX || !vec_push(&t->rows, r))
+		return false;
+	t->nodes.v[node].first_row = (uint32_t)t->rows.n - 1;
+	return true;
+}
+
+size_t page_trie_rows(const struct page_trie *t)
+{
+	return t->rows.n - 1;
+}
+
+/* What the walk is at: the frames of the current node, and how many of them the reader has. */
+struct walk_state {
+	uint32_t *path;
+	uint32_t known;
+	page_row_fn *fn;
+	void *ctx;
+};
+
+static void hand_over(const struct page_trie *t, struct walk_state *w, const struct node *n)
+{
+	for (uint32_t i = n->first_row; i; i = t->rows.v[i].next) {
+		const struct row *r = &t->rows.v[i];
+		struct page_row out = {.shared = w->known, .n = n->depth - w->known,
+				       .frames = w->path + w->known, .label = r->label,
+				       .count = r->count, .weight = r->weight};
+
+		w->fn(w->ctx, &out);
+		w->known = n->depth;
+	}
+}
+
+int page_trie_walk(const struct page_trie *t, page_row_fn *fn, void *ctx)
+{
+	CLEANUP(free_at_exit) uint32_t *path = malloc(((size_t)t->max_depth + 1) * sizeof(*path));
+	struct walk_state w = {.path = path, .fn = fn, .ctx = ctx};
+	uint32_t at = t->nodes.v[0].first_child;
+
+	if (!path)
+		return -ENOMEM;
+	while (at) {
+		const struct node *n = &t->nodes.v[at];
+
+		path[n->depth - 1] = n->frame;
+		if (w.known >= n->depth)
+			w.known = n->depth - 1;
+		hand_over(t, &w, n);
+		if (n->first_child) {
+			at = n->first_child;
+			continue;
+		}
+		while (at && !t->nodes.v[at].next)
+			at = t->nodes.v[at].parent;
+		at = at ? t->nodes.v[at].next : 0;
+	}
+	return 0;
+}

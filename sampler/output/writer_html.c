@@ -1,0 +1,33 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sampler/output/page.h"
+#include "sampler/output/page_data.h"
+#include "sampler/output/writer.h"
+#include "symbolizer/base/err.h"
+
+/* Frames are merged by method here, so neither suffixes nor lines are asked for. */
+static int html_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
+		      struct err *err)
+{
+	int r;
+
+	(void)o;
+	errno = 0;
+	fwrite(page_head, 1, page_head_len, out);
+	r = page_data_write(np, out);
+	if (r)
+		return err_set(err, r, "out of memory");
+	fwrite(page_tail, 1, page_tail_len, out);
+	if (!fflush(out) && !ferror(out))
+		return 0;
+	r = errno ? -errno : -EIO;
+	return err_set(err, r, "cannot write: %s", strerror(-r));
+}
+
+const struct writer writer_html = {
+	.name = "html",
+	.endings = ".html .htm",
+	.write = html_write,
+};

@@ -85,7 +85,7 @@ def jni(frames):
 
 def unload(frames):
     numbers = {m.group(1) for f in frames for m in [re.match(r"Gen(\d+)\.[abc]\1$", f)] if m}
-    strange = [f for f in frames if f.startswith("Gen") and not re.match(r"Gen(\d+)\.([abc])\1$", f)]
+    strange = [f for f in frames if re.match(r"Gen\d", f) and not re.match(r"Gen(\d+)\.([abc])\1$", f)]
     letters = "".join(f[f.index(".") + 1] for f in frames if re.match(r"Gen\d+\.", f))
     if strange or len(numbers) > 1:
         return "names of different generations: %s %s" % (strange, sorted(numbers))

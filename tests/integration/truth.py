@@ -78,7 +78,7 @@ class Counts:
     def __init__(self, folded):
         self.kernels = {}
         self.samples = self.java = self.complete = self.unknown = self.others = 0
-        self.unknown_stacks = []
+        self.bad_stacks = []
         for frames, n in folded:
             name, _, frames = jvm.thread_of(frames)
             if name is None or not name.startswith(WORKER):
@@ -88,10 +88,12 @@ class Counts:
 
     def add(self, frames, n):
         self.samples += n
-        self.complete += n if jvm.is_complete(frames) else 0
-        if any(f.startswith("[unknown]") for f in frames):
-            self.unknown += n
-            self.unknown_stacks.append((n, ";".join(frames)))
+        complete = jvm.is_complete(frames)
+        unknown = any(f.startswith("[unknown]") for f in frames)
+        self.complete += n if complete else 0
+        self.unknown += n if unknown else 0
+        if unknown or not complete:
+            self.bad_stacks.append((n, ";".join(frames)))
         kernel = OUTSIDE
         for f in frames:
             m = KERNEL.match(f)
@@ -167,7 +169,7 @@ def one_run(jdk, classes, o, seed):
         keep(o.keep, seed, recording)
     result = compare(truth, counts)
     result.update(samples=counts.samples, cpu_s=cpu_s, complete=100 * counts.complete / max(1, counts.samples),
-                  unknown=counts.unknown, unknown_stacks=sorted(counts.unknown_stacks, reverse=True)[:5])
+                  unknown=counts.unknown, bad_stacks=sorted(counts.bad_stacks, reverse=True)[:8])
     times = recording.fact(r"CPU time of the target ([\d.]+) s, samples x period ([\d.]+) s")
     result["period_error"] = 100 * (times[1] / times[0] - 1) if times and times[0] else None
     return result
@@ -191,8 +193,8 @@ def print_run(r):
     if r["period_error"] is not None:
         line += "; samples x period against the kernel's CPU time %+.2f %%" % r["period_error"]
     print(line)
-    for n, stack in r["unknown_stacks"]:
-        print("  %d %s" % (n, stack))
+    for n, stack in r["bad_stacks"]:
+        print("  %d %s" % (n, stack if len(stack) < 700 else stack[:200] + " ... " + stack[-500:]))
     sys.stdout.flush()
 
 

@@ -233,12 +233,18 @@ static int record(struct record *rec, struct err *err)
 	return write_results(rec, err);
 }
 
+/* Whatever ran out of descriptors says so; this says what to do. */
+static const char *limit_hint(int r, const char *msg)
+{
+	return r == -EMFILE && !strstr(msg, "ulimit") ? "; raise the limit with ulimit -n" : "";
+}
+
 static int finish(struct record *rec, int r, const struct err *err)
 {
 	int status = EXIT_WRITTEN;
 
 	if (r < 0) {
-		log_error("%s", err->msg);
+		log_error("%s%s", err->msg, limit_hint(r, err->msg));
 		status = r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	} else if (rec->has_child) {
 		status = child_wait(&rec->child);

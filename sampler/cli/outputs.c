@@ -146,7 +146,7 @@ static int write_stdout(const struct output *o, const struct named_profile *np,
 	int r = o->writer->write(np, wo, stdout, err);
 
 	if (r < 0)
-		return r;
+		return err_wrap(err, r, "stdout");
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return 0;
 	/* `| head` closed the pipe: it has what it wanted. */
@@ -163,7 +163,7 @@ static int write_file(struct output *o, const struct named_profile *np,
 	if (r == 0)
 		return outfile_commit(f, err);
 	outfile_abort(f);
-	return r;
+	return err_wrap(err, r, "'%s'", o->path);
 }
 
 int outputs_write(struct outputs *outs, const struct named_profile *np,

@@ -50,7 +50,7 @@ def usage(tmp):
     expect("-F 1000000", ["-p", "1", "-F", "1000000"], 2, "-F 1000000.*from 1 to")
     expect("-d -1", ["-p", "1", "-d", "-1"], 2, "-d -1.*30s")
     expect("-d 5x", ["-p", "1", "-d", "5x"], 2, "-d 5x.*30s")
-    expect("-i 1ns", ["-p", "1", "-i", "1"], 2, "-i 1")
+    expect("-i too short", ["-p", "1", "-i", "1us"], 2, "-i 1us.*100us")
     expect("-i and -F", ["-p", "1", "-i", "10ms", "-F", "9"], 2, "same thing")
     expect("unknown format", ["-p", "1", "-f", "bogus"], 2, "unknown format 'bogus'.*folded")
     expect("unknown event", ["-p", str(os.getpid()), "-e", "no-such-event"], 2, "no-such-event")
@@ -73,7 +73,7 @@ def usage(tmp):
 def targets(tmp):
     dead = subprocess.Popen(["true"])
     dead.wait()
-    expect("no such PID", ["-p", str(dead.pid), "-d", "1"], 1, "%d.*no such process" % dead.pid)
+    expect("no such PID", ["-p", str(dead.pid), "-d", "1"], 1, "no process %d" % dead.pid)
     expect("no such command", ["-o", tmp + "/c.folded", "--", "/no/such/command"], 1, "/no/such/command")
     check("nothing left behind by it", not os.path.exists(tmp + "/c.folded"))
 

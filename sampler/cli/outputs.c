@@ -145,11 +145,13 @@ static int write_stdout(const struct output *o, const struct named_profile *np,
 {
 	int r = o->writer->write(np, wo, stdout, err);
 
+	/* `| head` closed the pipe: it has what it wanted. */
+	if (r == -EPIPE)
+		return 0;
 	if (r < 0)
 		return err_wrap(err, r, "stdout");
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return 0;
-	/* `| head` closed the pipe: it has what it wanted. */
 	return errno == EPIPE ? 0 : err_set(err, -errno, "cannot write to stdout: %m");
 }
 

@@ -21,7 +21,7 @@ public final class ThreadNames {
 			"", " ", "shape-a name with blanks", "shape-semi;colon;", "shape-new\nline 5", "shape-tab\there",
 			"shape-esc\u001b[31mred", "shape-bidi\u202egnp.exe", "shape-nul\u0000end",
 			"shape-\u00e4\u00f6\u00fc-\u65e5\u672c\u8a9e-\ud83d\ude00", "shape-lone\ud83d", "shape-</script><b>\"'&",
-			"shape-same", "shape-same", "shape-[x tid=1]", very.toString(),
+			"shape-same", "shape-same", "shape-[x tid=1]", very.toString(), very.substring(0, 900),
 		};
 		for (String name : names)
 			Shape.start(name, ThreadNames::run);

@@ -38,11 +38,23 @@ static struct flow_val load_initial(struct flow_val addr)
 	return (struct flow_val){FLOW_MEM, addr.base, addr.off, 0};
 }
 
+bool flow_stored(const struct flow_state *s, struct flow_val addr, struct flow_val *ret)
+{
+	for (unsigned i = s->n_slots; i-- > 0;) {
+		if (flow_same(s->slot[i].addr, addr) && s->slot[i].val.kind != FLOW_UNKNOWN) {
+			*ret = s->slot[i].val;
+			return true;
+		}
+	}
+	return false;
+}
+
 struct flow_val flow_load(const struct flow_state *s, struct flow_val addr)
 {
-	for (unsigned i = s->n_slots; i-- > 0;)
-		if (flow_same(s->slot[i].addr, addr) && s->slot[i].val.kind != FLOW_UNKNOWN)
-			return s->slot[i].val;
+	struct flow_val v;
+
+	if (flow_stored(s, addr, &v))
+		return v;
 	/* A return address that will be replaced by something unknown (an exception handler, say) is
 	 * in its place until then. */
 	return s->lost ? (struct flow_val){0} : load_initial(addr);

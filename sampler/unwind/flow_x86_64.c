@@ -371,9 +371,14 @@ static void row_built(const struct flow_state *s, const struct flow_options *o,
 static enum way row_at_limit(struct flow_state *s, const struct flow_options *o,
 	struct flow_row *ret)
 {
+	struct flow_val stored;
+
 	s->reg[X86_RSP] = flow_val_add(s->reg[X86_RSP], (int64_t)o->limit_words * 8 - 16);
 	s->reg[X86_RBP] = flow_pop(s);
 	flow_row_from(s, FLOW_LIMIT, ret);
+	/* Stored through rbp, where that is the frame pointer already (safepoint blobs). */
+	if (flow_stored(s, (struct flow_val){FLOW_REG, X86_RBP, 8, 0}, &stored))
+		ret->ra = stored;
 	return WAY_OUT;
 }
 

@@ -14,7 +14,7 @@ enum row_class {
 	ROW_COMPLETE, /* the frame is whole: the rule of its kind holds */
 	ROW_FLOW, /* leave by the flow row */
 	ROW_RETURN_ON_TOP, /* nothing pushed yet, or all popped: return address at [sp] */
-	ROW_STATIC_CALL, /* in the stub of a static call, which the method itself calls */
+	
 };
 
 struct pc_entry {
@@ -35,7 +35,7 @@ struct pc_entry *pc_cache_get(struct pc_cache *c, uint64_t pc, uint32_t code_id,
 /* Does the code with this id move sp in its body? 0: unknown, else 1 no, 2 yes. */
 uint8_t *pc_cache_moves_sp(struct pc_cache *c, uint32_t code_id);
 
-/* Verdicts "stands behind a call instruction", by (pc, owner). 0: unknown, else 1 no, 2 yes. */
+/* Verdicts on return addresses (validate.c), by (pc, owner). 0: unknown. */
 uint8_t *pc_cache_verdict(struct pc_cache *c, uint64_t pc, uint32_t owner);
 
 #endif

@@ -167,23 +167,34 @@ static bool step_body(struct walker *w, const struct code *c)
 	return false;
 }
 
+static bool step_classified(struct walker *w, const struct code *c)
+{
+	bool hit;
+	struct pc_entry *e = pc_cache_get(w->rows, walker_pc(w), c->id, &hit);
+
+	if (!hit)
+		classify(w, c, e);
+	if (e->cls == ROW_RETURN_ON_TOP)
+		return step_top(w);
+	return e->cls == ROW_FLOW && step_by_row(w, &e->row);
+}
+
 static int step_leaf(struct walker *w, const struct code *c)
 {
-	struct pc_entry *e;
-	bool hit;
-
 	if (step_static_call(w, c)) {
 		walker_pop(w);
 		return STEP_MORE;
 	}
-	e = pc_cache_get(w->rows, walker_pc(w), c->id, &hit);
-	if (!hit)
-		classify(w, c, e);
-	if (e->cls == ROW_RETURN_ON_TOP && step_top(w))
-		return STEP_MORE;
-	if (e->cls == ROW_FLOW && step_by_row(w, &e->row))
-		return STEP_MORE;
-	return step_body(w, c) ? STEP_MORE : WALK_BAD_FRAME;
+	return step_classified(w, c) || step_body(w, c) ? STEP_MORE : WALK_BAD_FRAME;
+}
+
+/* Calls without a record: leaf calls, around which barriers' slow paths save registers on the
+ * stack; and native wrappers, which align it for some. */
+static bool step_leaf_call(struct walker *w, const struct code *c)
+{
+	if (c->kind != BLOB_NMETHOD && step_by_size(w, c, walker_sp(w), true))
+		return true;
+	return step_classified(w, c) || step_body(w, c);
 }
 
 /* The pc that the deoptimisation handler stands for (hotspot.md 6.4); unchanged if it cannot be told. */
@@ -210,7 +221,8 @@ int step_compiled(struct walker *w, const struct code *c)
 		return WALK_TOO_DEEP;
 	if (w->exact)
 		return step_leaf(w, c);
-	if (c->frame_size < 2)
-		return step_top(w) ? STEP_MORE : WALK_BAD_FRAME;
-	return step_by_size(w, c, walker_sp(w), false) ? STEP_MORE : WALK_BAD_FRAME;
+	if ((flags & FRAME_DEOPTED || is_recorded(w, c, walker_pc(w)))
+		&& step_by_size(w, c, walker_sp(w), false))
+		return STEP_MORE;
+	return step_leaf_call(w, c) ? STEP_MORE : WALK_BAD_FRAME;
 }

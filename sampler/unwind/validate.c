@@ -46,21 +46,37 @@ static bool has_record(const struct code *c, uint64_t pc)
 	return lo < c->n_records && c->records[lo].pc_offset == off;
 }
 
-static bool behind_call(struct walker *w, uint64_t pc, uint32_t owner, const struct code *c)
+/* What a pc is as a return address. Cached; 0 is unknown. */
+enum verdict { VERDICT_NO = 1, VERDICT_CALL, VERDICT_RECORD };
+
+static enum verdict judge(struct walker *w, uint64_t pc, const struct code *c)
 {
-	uint8_t *verdict = pc_cache_verdict(w->rows, pc, owner);
 	uint8_t before[8];
 	bool ok;
 
-	if (*verdict)
-		return *verdict == 2;
+	if (c && has_record(c, pc))
+		return VERDICT_RECORD;
+	if (c && is_handler(c, pc))
+		return VERDICT_CALL;
 	ok = pc > sizeof(before)
 	     && (c ? hs_bytes_before(w->hs, pc, before)
 		   : mem_read(w->mem, pc - sizeof(before), before, sizeof(before)))
 	     && w->arch->ends_in_call(before, sizeof(before));
-	ok = ok || (c && (has_record(c, pc) || is_handler(c, pc)));
-	*verdict = ok ? 2 : 1;
-	return ok;
+	return ok ? VERDICT_CALL : VERDICT_NO;
+}
+
+static enum verdict verdict_of(struct walker *w, uint64_t pc, uint32_t owner, const struct code *c)
+{
+	uint8_t *known = pc_cache_verdict(w->rows, pc, owner);
+
+	if (!*known)
+		*known = (uint8_t)judge(w, pc, c);
+	return (enum verdict)*known;
+}
+
+bool is_recorded(struct walker *w, const struct code *c, uint64_t pc)
+{
+	return verdict_of(w, pc, c->id, c) == VERDICT_RECORD;
 }
 
 bool is_java_return(struct walker *w, uint64_t pc)
@@ -78,7 +94,7 @@ bool is_java_return(struct walker *w, uint64_t pc)
 	c = hs_code(w->hs, id);
 	if (!c || pc <= c->begin || pc > c->end)
 		return false;
-	return is_deopt_handler(c, pc) || behind_call(w, pc, id, c);
+	return is_deopt_handler(c, pc) || verdict_of(w, pc, id, c) != VERDICT_NO;
 }
 
 bool is_method_pc(struct walker *w, uint64_t pc)
@@ -97,7 +113,8 @@ bool is_native_return(struct walker *w, uint64_t pc)
 	if (pc < 4096 || pc >= w->arch->user_limit || (w->hs && hs_in_code_cache(w->hs, pc)))
 		return false;
 	hit = modmap_find(w->maps, pc - 1);
-	return hit.kind != MODMAP_NONE && behind_call(w, pc, UINT32_MAX - hit.dso_id, NULL);
+	return hit.kind != MODMAP_NONE
+	       && verdict_of(w, pc, UINT32_MAX - hit.dso_id, NULL) != VERDICT_NO;
 }
 
 bool is_return(struct walker *w, uint64_t pc)

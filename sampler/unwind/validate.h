@@ -10,6 +10,9 @@ struct code;
 /* Could `pc` be a return address into the code cache? (Behind a call, or one of HotSpot's own.) */
 bool is_java_return(struct walker *w, uint64_t pc);
 
+/* Does `pc`, in `c`, have a record: a return address at which the frame is whole? */
+bool is_recorded(struct walker *w, const struct code *c, uint64_t pc);
+
 /* Is `pc` in compiled code at all? Handlers that C1 lists nowhere (unwinding) are jumped to as well. */
 bool is_method_pc(struct walker *w, uint64_t pc);
 

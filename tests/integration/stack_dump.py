@@ -13,8 +13,9 @@ import jvm
 
 HIDDEN = re.compile(r"[+/.]0x[0-9a-f]+")
 FRAME = re.compile(r"^\tat (.*)\(.*\)$")
-# Frames of the continuation itself belong to neither the virtual thread nor its carrier in a dump.
-CONTINUATION = re.compile(r"^jdk\.internal\.vm\.Continuation\.enter")
+# A dump leaves out the frame that both the virtual thread and its carrier stand on.
+CONTINUATION = re.compile(r"^jdk\.internal\.vm\.Continuation\.enterSpecial")
+MAX_DEPTH = 1024  # -XX:MaxJavaStackTraceDepth: a dump shows no more
 NEEDED = ("park", "sleep", "wait", "monitor", "accept", "deep", "compiled", "reflection", "read", "osr")
 
 
@@ -55,7 +56,7 @@ def parse_walks(text):
 
 def same(walk, frames, mounted, frozen):
     if not mounted:
-        return walk == frames
+        return walk == frames or (len(frames) == MAX_DEPTH and walk[:MAX_DEPTH] == frames)
     walk = [f for f in walk if not CONTINUATION.match(f)]
     for keep in range(len(mounted), 0, -1):
         if walk == mounted[:keep] + frames and (keep == len(mounted)) != frozen:

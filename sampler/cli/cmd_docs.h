@@ -15,9 +15,6 @@ struct cmd_doc {
 const struct cmd_doc *cmd_docs(void); /* ends with a NULL name */
 const struct cmd_doc *cmd_doc_find(const char *name); /* NULL: there is none */
 
-/* Text with 80 columns on stdout; indent: where each line but the first starts. */
-void text_print_wrapped(const char *text, int indent);
-
 void help_print_man(const struct cmd_doc *doc); /* NULL: of jsampler itself */
 
 #endif

@@ -4,30 +4,13 @@
 
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/cmd_docs.h"
+#include "sampler/cli/columns.h"
 #include "sampler/cli/options.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
 /* Width of the left column; the right one wraps so that 80 columns suffice. */
-enum { LEFT = 24, WIDTH = 79 };
-
-void text_print_wrapped(const char *text, int indent)
-{
-	int col = indent;
-
-	while (*text) {
-		int word = (int)strcspn(text, " ");
-
-		if (col > indent && col + word + 1 > WIDTH) {
-			printf("\n%*s", indent, "");
-			col = indent;
-		}
-		col += printf("%s%.*s", col > indent ? " " : "", word, text);
-		text += word;
-		text += strspn(text, " ");
-	}
-	putchar('\n');
-}
+enum { LEFT = 24 };
 
 static void print_option(const struct option_spec *s)
 {
@@ -43,7 +26,7 @@ static void print_option(const struct option_spec *s)
 		printf("%s\n%*s", left, LEFT, "");
 	else
 		printf("%-*s", LEFT, left);
-	text_print_wrapped(text, LEFT);
+	columns_wrap(stdout, text, LEFT, LEFT, COLUMNS);
 }
 
 static void print_command(const struct cmd_doc *doc)
@@ -51,7 +34,7 @@ static void print_command(const struct cmd_doc *doc)
 	for (size_t i = 0; doc->usage[i]; i++)
 		printf("%s jsampler %s\n", i ? "      " : "usage:", doc->usage[i]);
 	putchar('\n');
-	text_print_wrapped(doc->about, 0);
+	columns_wrap(stdout, doc->about, 0, 0, COLUMNS);
 	putchar('\n');
 	for (const struct option_spec *s = doc->options(); s->name; s++)
 		if (s->help)
@@ -59,7 +42,7 @@ static void print_command(const struct cmd_doc *doc)
 	printf("\nExit status:\n");
 	for (size_t i = 0; doc->statuses[i]; i += 2) {
 		printf("  %s  ", doc->statuses[i]);
-		text_print_wrapped(doc->statuses[i + 1], 5);
+		columns_wrap(stdout, doc->statuses[i + 1], 5, 5, COLUMNS);
 	}
 }
 

@@ -7,14 +7,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sampler/cli/cmd.h"
+#include "sampler/cli/columns.h"
 #include "sampler/cli/options.h"
 #include "sampler/session/inspect.h"
+#include "sampler/session/privs.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
+
+/* LEFT: columns in front of the last one. */
+enum { USER_COLUMNS = 10, JDK_COLUMNS = 14, LEFT = 7 + 1 + USER_COLUMNS + 1 + JDK_COLUMNS + 1 + 8 + 2 };
 
 typedef VEC(struct inspection) inspections;
 
@@ -25,35 +32,72 @@ static int by_pid(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static int find_jvms(inspections *ret)
+struct user {
+	uid_t uid;
+	char name[40];
+};
+
+/* What `list` holds. */
+struct listing {
+	VEC(pid_t) pids;
+	VEC(struct user) users;
+	inspections jvms;
+};
+
+static void listing_done(struct listing *l)
+{
+	vec_done(&l->pids);
+	vec_done(&l->users);
+	vec_done(&l->jvms);
+}
+
+static const char *user_name(struct listing *l, uid_t uid)
+{
+	struct user u = {.uid = uid};
+	struct passwd *pw;
+
+	for (size_t i = 0; i < l->users.n; i++)
+		if (l->users.v[i].uid == uid)
+			return l->users.v[i].name;
+	pw = getpwuid(uid);
+	snprintf(u.name, sizeof(u.name), "%u", (unsigned)uid);
+	if (pw)
+		text_sanitise(u.name, sizeof(u.name), pw->pw_name, strlen(pw->pw_name));
+	return vec_push(&l->users, u) ? l->users.v[l->users.n - 1].name : "?";
+}
+
+/* The processes, and the names of their users, which a directory service may have to be asked for. */
+static int read_processes(struct listing *l)
 {
 	DIR *d = opendir("/proc");
-	struct inspection i;
 	struct dirent *e;
+	struct stat st;
 
 	if (!d)
-		return -1;
+		return -errno;
 	while ((e = readdir(d))) {
 		pid_t pid = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
 
-		if (pid > 0 && pid != getpid() && inspect_process(pid, &i) == 0 &&
-		    i.jvm != INSPECT_NO_JVM && !vec_push(ret, i))
+		if (pid <= 0 || pid == getpid() || fstatat(dirfd(d), e->d_name, &st, 0) < 0)
+			continue;
+		user_name(l, st.st_uid);
+		if (!vec_push(&l->pids, pid))
 			break;
 	}
 	closedir(d);
-	qsort(ret->v, ret->n, sizeof(*ret->v), by_pid);
 	return 0;
 }
 
-static const char *user_name(uid_t uid, char *buf, size_t size)
+static void find_jvms(struct listing *l)
 {
-	struct passwd *pw = getpwuid(uid);
+	struct inspection i;
 
-	if (pw)
-		snprintf(buf, size, "%s", pw->pw_name);
-	else
-		snprintf(buf, size, "%u", (unsigned)uid);
-	return buf;
+	for (size_t k = 0; k < l->pids.n; k++)
+		if (inspect_process(l->pids.v[k], &i) == 0 && i.jvm != INSPECT_NO_JVM &&
+		    !vec_push(&l->jvms, i))
+			break;
+	if (l->jvms.n)
+		qsort(l->jvms.v, l->jvms.n, sizeof(*l->jvms.v), by_pid);
 }
 
 /* "3d 4h", "5h 12m", "12m 3s": the two largest units. */
@@ -68,39 +112,47 @@ static const char *uptime_text(uint64_t s, char *buf, size_t size)
 	return buf;
 }
 
-static void print_text(const inspections *jvms)
+static void print_jvm(struct listing *l, const struct inspection *i, size_t width)
 {
-	char user[40], up[40];
+	char up[40], who[16], jdk[24], what[sizeof(i->main) + sizeof(i->container) + 8];
+	bool in = i->container[0];
+	size_t room = width > LEFT ? width - LEFT : SIZE_MAX;
+	size_t tail = in ? columns_of(i->container) + 3 : 0;
 
-	printf("%7s %-10s %-14s %8s  %s\n", "PID", "USER", "JDK", "UPTIME", "MAIN (CONTAINER)");
-	for (size_t k = 0; k < jvms->n; k++) {
-		const struct inspection *i = &jvms->v[k];
-		bool in = i->container[0];
-
-		printf("%7d %-10.10s %-14.14s %8s  %s%s%s%s\n", (int)i->pid,
-		       user_name(i->uid, user, sizeof(user)), i->release[0] ? i->release : "?",
-		       uptime_text(i->uptime_s, up, sizeof(up)), i->main[0] ? i->main : "?",
-		       in ? " (" : "", i->container, in ? ")" : "");
-	}
+	columns_fit(who, sizeof(who), user_name(l, i->uid), USER_COLUMNS, false);
+	columns_fit(jdk, sizeof(jdk), i->release[0] ? i->release : "?", JDK_COLUMNS, false);
+	columns_fit(what, sizeof(what), i->main[0] ? i->main : "?", room > tail ? room - tail : 8, true);
+	printf("%7d %-*s %-*s %8s  %s%s%s%s\n", (int)i->pid, USER_COLUMNS, who, JDK_COLUMNS, jdk,
+	       uptime_text(i->uptime_s, up, sizeof(up)), what, in ? " (" : "", i->container,
+	       in ? ")" : "");
 }
 
-static json_t *to_json(const struct inspection *i)
+/* Lines are cut to a terminal's width; a pipe gets them whole. */
+static void print_text(struct listing *l)
 {
-	char user[40];
+	size_t width = columns_of_terminal(STDOUT_FILENO);
 
+	printf("%7s %-*s %-*s %8s  %s\n", "PID", USER_COLUMNS, "USER", JDK_COLUMNS, "JDK", "UPTIME",
+	       "MAIN (CONTAINER)");
+	for (size_t k = 0; k < l->jvms.n; k++)
+		print_jvm(l, &l->jvms.v[k], width);
+}
+
+static json_t *to_json(struct listing *l, const struct inspection *i)
+{
 	return json_pack("{s:i, s:i, s:s, s:s, s:I, s:s, s:s, s:b}", "pid", (int)i->pid, "ns_pid",
-			 (int)i->ns_pid, "user", user_name(i->uid, user, sizeof(user)), "jdk",
+			 (int)i->ns_pid, "user", user_name(l, i->uid), "jdk",
 			 i->release, "uptime_seconds", (json_int_t)i->uptime_s, "main", i->main,
 			 "container", i->container, "readable", i->jvm == INSPECT_JVM);
 }
 
-static int print_json(const inspections *jvms)
+static int print_json(struct listing *l)
 {
 	json_t *list = json_array();
 	int r = 0;
 
-	for (size_t k = 0; k < jvms->n; k++)
-		r |= json_array_append_new(list, to_json(&jvms->v[k]));
+	for (size_t k = 0; k < l->jvms.n; k++)
+		r |= json_array_append_new(list, to_json(l, &l->jvms.v[k]));
 	if (r == 0)
 		r = json_dumpf(list, stdout, JSON_INDENT(2));
 	putchar('\n');
@@ -127,13 +179,43 @@ static int parse(int argc, char **argv, bool *json, bool *help, struct err *err)
 	return r;
 }
 
+/* Libraries of the JVMs are parsed with no more rights than reading takes. */
+static int read_all(struct listing *l, struct err *err)
+{
+	int r = read_processes(l);
+
+	if (r < 0)
+		return err_set(err, r, "cannot read /proc: %s; is it mounted?", strerror(-r));
+	r = privs_drop(&(struct privs_needs){0}, err);
+	if (r == 0)
+		find_jvms(l);
+	return r;
+}
+
+static int print(struct listing *l, bool json)
+{
+	int r = 0;
+
+	if (json)
+		r = print_json(l);
+	else if (l->jvms.n)
+		print_text(l);
+	else
+		log_warn("no JVM that you may see is running");
+	/* `| head` closed the pipe: it has what it wanted. */
+	if (r == 0 && (fflush(stdout) == 0 || errno == EPIPE))
+		return EXIT_WRITTEN;
+	log_error("cannot write to stdout: %m");
+	return EXIT_FAILED;
+}
+
 int cmd_list(int argc, char **argv)
 {
 	char *help_argv[] = {"help", "list", NULL};
 	bool json = false, help = false;
-	inspections jvms = {0};
+	struct listing l = {0};
 	struct err err = {0};
-	int r = 0;
+	int status;
 
 	if (parse(argc, argv, &json, &help, &err) < 0) {
 		log_error("%s", err.msg);
@@ -141,16 +223,12 @@ int cmd_list(int argc, char **argv)
 	}
 	if (help)
 		return cmd_help(2, help_argv);
-	if (find_jvms(&jvms) < 0) {
-		log_error("cannot read /proc: %m");
-		return EXIT_FAILED;
+	if (read_all(&l, &err) < 0) {
+		log_error("%s", err.msg);
+		status = EXIT_FAILED;
+	} else {
+		status = print(&l, json);
 	}
-	if (json)
-		r = print_json(&jvms);
-	else if (jvms.n)
-		print_text(&jvms);
-	else
-		log_warn("no JVM that you may see is running");
-	vec_done(&jvms);
-	return r == 0 ? EXIT_WRITTEN : EXIT_FAILED;
+	listing_done(&l);
+	return status;
 }

@@ -8,6 +8,7 @@
 
 #include "sampler/cli/child.h"
 #include "sampler/cli/cmd.h"
+#include "sampler/cli/columns.h"
 #include "sampler/cli/find_target.h"
 #include "sampler/cli/options.h"
 #include "sampler/cli/outputs.h"
@@ -144,13 +145,15 @@ static void take_signal(struct record *rec)
 
 static void wait_for_end(struct record *rec)
 {
-	bool live = isatty(STDERR_FILENO) && !rec->o.quiet;
+	bool seen = isatty(STDERR_FILENO) && !rec->o.quiet, live = seen && columns_live_terminal();
 	uint64_t start_ns = clock_monotonic_ns();
 	struct pollfd fds[2] = {
 		{.fd = runs_done_fd(rec->runs), .events = POLLIN},
 		{.fd = rec->signals, .events = POLLIN},
 	};
 
+	if (seen && !live && !rec->o.duration_ns)
+		log_warn("sampling; Ctrl-C ends it");
 	while (!(fds[0].revents & POLLIN)) {
 		if (poll(fds, 2, live ? LIVE_LINE_MS : -1) < 0 && errno != EINTR)
 			break;

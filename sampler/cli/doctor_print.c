@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "sampler/cli/cmd_docs.h"
+#include "sampler/cli/columns.h"
 #include "sampler/session/checks.h"
 
 enum { TEXT_COLUMN = 26, REMEDY_COLUMN = 9 };
@@ -16,11 +16,11 @@ void doctor_print_text(const struct checks *c)
 		const struct check *k = &c->v[i];
 
 		printf("%-4s  %-19s ", check_level_name(k->level), k->name);
-		text_print_wrapped(k->text, TEXT_COLUMN);
+		columns_wrap(stdout, k->text, TEXT_COLUMN, TEXT_COLUMN, COLUMNS);
 		if (!k->remedy[0])
 			continue;
 		printf("      -> ");
-		text_print_wrapped(k->remedy, REMEDY_COLUMN);
+		columns_wrap(stdout, k->remedy, REMEDY_COLUMN, REMEDY_COLUMN, COLUMNS);
 	}
 	if (fails)
 		printf("\n%zu thing%s missing that jsampler needs; the lines behind -> mend that\n", fails,

@@ -1,18 +1,36 @@
 #include "sampler/cli/summary.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include "sampler/cli/columns.h"
 #include "sampler/cli/outputs.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/output/flat.h"
 #include "sampler/session/session.h"
 #include "symbolizer/attribution/exactness.h"
+#include "symbolizer/base/buf.h"
 #include "symbolizer/base/text.h"
 
-enum { HOTTEST = 10, NAME_WIDTH = 48 };
+/* SHARES: columns of the two percentages in front of a method's name. */
+enum { HOTTEST = 10, SHARES = 18, SPLIT_COLUMNS = 22, LEAST_NAME = 24, HANG = 2 };
+
+/* One line of the summary, broken where a terminal is narrower. */
+static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *fmt, ...)
+{
+	char line[1000];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	columns_wrap(stderr, line, 0, HANG, columns_of_terminal(STDERR_FILENO));
+}
 
 void summary_live_line(uint64_t elapsed_ns, uint64_t samples, uint64_t own_cpu_ns)
 {
@@ -38,17 +56,19 @@ static void print_samples(const struct session_summary *s)
 {
 	const struct profile_totals *t = &s->totals;
 	uint64_t incomplete = t->samples - t->complete - t->resynchronised - t->frozen;
+	struct buf b = {0};
 
-	fprintf(stderr, "%" PRIu64 " samples in %.1f s, lost %" PRIu64, t->samples,
-		(double)s->elapsed_ns / 1e9, s->engine.lost);
-	fprintf(stderr, "; complete stacks %.2f %%", percent(t->complete, t->samples));
+	buf_printf(&b, "%" PRIu64 " samples in %.1f s, lost %" PRIu64 "; complete stacks %.2f %%",
+		   t->samples, (double)s->elapsed_ns / 1e9, s->engine.lost,
+		   percent(t->complete, t->samples));
 	if (t->resynchronised)
-		fprintf(stderr, ", resynchronised %" PRIu64, t->resynchronised);
+		buf_printf(&b, ", resynchronised %" PRIu64, t->resynchronised);
 	if (t->frozen)
-		fprintf(stderr, ", frozen %" PRIu64, t->frozen);
+		buf_printf(&b, ", frozen %" PRIu64, t->frozen);
 	if (incomplete)
-		fprintf(stderr, ", incomplete %" PRIu64, incomplete);
-	fputc('\n', stderr);
+		buf_printf(&b, ", incomplete %" PRIu64, incomplete);
+	say("%s", b.data ? b.data : "");
+	buf_done(&b);
 }
 
 static void print_notes(const struct session_summary *s)
@@ -56,35 +76,36 @@ static void print_notes(const struct session_summary *s)
 	const struct profile_totals *t = &s->totals;
 
 	if (t->storage_limit)
-		fprintf(stderr, "--max-memory reached: %" PRIu64 " samples under [storage limit]\n",
-			t->storage_limit);
+		say("--max-memory reached: %" PRIu64 " samples under [storage limit]", t->storage_limit);
 	if (t->truncated)
-		fprintf(stderr, "--depth reached: %" PRIu64 " samples under [truncated]\n",
-			t->truncated);
+		say("--depth reached: %" PRIu64 " samples under [truncated]", t->truncated);
 	if (s->engine.max_sample_rate)
-		fprintf(stderr, "the kernel cut the rate (kernel.perf_event_max_sample_rate %" PRIu64
-			"): fewer samples than asked for\n", s->engine.max_sample_rate);
+		say("the kernel cut the rate (kernel.perf_event_max_sample_rate %" PRIu64
+		    "): fewer samples than asked for", s->engine.max_sample_rate);
 	if (s->engine.no_kernel)
-		fprintf(stderr, "kernel frames are not permitted (kernel.perf_event_paranoid)\n");
+		say("kernel frames are not permitted: as root, or after "
+		    "sysctl -w kernel.perf_event_paranoid=1");
 	if (s->target_ended)
-		fprintf(stderr, "the target ended\n");
+		say("the target ended");
 	if (!t->samples)
-		fprintf(stderr, "no samples: the target used no CPU time\n");
+		say("no samples: the target used no CPU time");
 }
 
 static void print_kinds(const struct flat *f)
 {
 	const char *sep = "time by kind: ";
+	struct buf b = {0};
 
-	for (int pass = 0; pass < NAMED_KINDS; pass++) {
-		if (!f->self_by_kind[pass])
+	for (int k = 0; k < NAMED_KINDS; k++) {
+		if (!f->self_by_kind[k])
 			continue;
-		fprintf(stderr, "%s%s %.1f %%", sep, flat_kind_name((enum named_kind)pass),
-			percent(f->self_by_kind[pass], f->samples));
+		buf_printf(&b, "%s%s %.1f %%", sep, flat_kind_name((enum named_kind)k),
+			   percent(f->self_by_kind[k], f->samples));
 		sep = ", ";
 	}
-	if (f->samples)
-		fputc('\n', stderr);
+	if (b.data)
+		say("%s", b.data);
+	buf_done(&b);
 }
 
 static void print_exactness(const struct named_meta *m)
@@ -95,11 +116,10 @@ static void print_exactness(const struct named_meta *m)
 		all += m->exactness[i];
 	if (!all)
 		return;
-	fprintf(stderr, "names in compiled code: exact %.1f %%, by flow %.1f %%, inferred %.1f %%, "
-		"approximate %.1f %%\n",
-		percent(m->exactness[EXACT], all), percent(m->exactness[EXACT_FLOW], all),
-		percent(m->exactness[EXACT_INFERRED], all),
-		percent(m->exactness[EXACT_APPROXIMATE], all));
+	say("names in compiled code: exact %.1f %%, by flow %.1f %%, inferred %.1f %%, "
+	    "approximate %.1f %%",
+	    percent(m->exactness[EXACT], all), percent(m->exactness[EXACT_FLOW], all),
+	    percent(m->exactness[EXACT_INFERRED], all), percent(m->exactness[EXACT_APPROXIMATE], all));
 }
 
 /* "C2 61 %, inlined 39 %": how the method's own time was spent. */
@@ -119,31 +139,29 @@ static void tier_split(const struct flat_row *row, char *dst, size_t size)
 }
 
 /* Long names keep their end: that is where class and method stand. */
-static void fit_name(const char *name, char *dst, size_t size)
+static void print_method(const struct named_profile *np, const struct flat *f, const struct flat_row *row)
 {
-	size_t len = strlen(name);
+	size_t width = columns_of_terminal(STDERR_FILENO), room;
+	const char *full = named_string(np, row->name);
+	char clean[512], name[512], all[96], split[96];
 
-	if (len > NAME_WIDTH)
-		snprintf(dst, size, "..%s", name + len - (NAME_WIDTH - 2));
-	else
-		snprintf(dst, size, "%s", name);
+	tier_split(row, all, sizeof(all));
+	columns_fit(split, sizeof(split), all, SPLIT_COLUMNS, false);
+	room = (width ? width : COLUMNS) - SHARES - 4 - columns_of(split);
+	/* A long name's end is what is kept, so it must not be cut before. */
+	full += strlen(full) > sizeof(clean) - 1 ? strlen(full) - (sizeof(clean) - 1) : 0;
+	text_sanitise(clean, sizeof(clean), full, strlen(full));
+	columns_fit(name, sizeof(name), clean, room > LEAST_NAME ? room : LEAST_NAME, true);
+	fprintf(stderr, "%5.1f %% %5.1f %%  %s  (%s)\n", percent(row->self, f->samples),
+		percent(row->total, f->samples), name, split);
 }
 
 static void print_hottest(const struct named_profile *np, const struct flat *f)
 {
-	char name[NAME_WIDTH + 8], clean[4 * NAME_WIDTH], split[96];
-
 	if (f->n && f->rows[0].self)
-		fprintf(stderr, "   self  total  hottest methods (self by kind in %%)\n");
-	for (size_t i = 0; i < f->n && i < HOTTEST && f->rows[i].self; i++) {
-		const char *full = named_string(np, f->rows[i].name);
-
-		fit_name(full, name, sizeof(name));
-		text_sanitise(clean, sizeof(clean), name, strlen(name));
-		tier_split(&f->rows[i], split, sizeof(split));
-		fprintf(stderr, "%5.1f %% %5.1f %%  %s  (%s)\n", percent(f->rows[i].self, f->samples),
-			percent(f->rows[i].total, f->samples), clean, split);
-	}
+		fprintf(stderr, "   self   total  hottest methods (self by kind in %%)\n");
+	for (size_t i = 0; i < f->n && i < HOTTEST && f->rows[i].self; i++)
+		print_method(np, f, &f->rows[i]);
 }
 
 static void print_files(const struct outputs *outs)
@@ -160,28 +178,26 @@ static void print_details(const struct session_summary *s)
 	struct rusage ru = {0};
 
 	getrusage(RUSAGE_SELF, &ru);
-	fprintf(stderr,
-		"jsampler: samples %" PRIu64 ", lost %" PRIu64 ", complete %" PRIu64
-		", resynchronised %" PRIu64 ", frozen %" PRIu64 "\n",
-		t->samples, s->engine.lost, t->complete, t->resynchronised, t->frozen);
-	fprintf(stderr, "jsampler: samples with Java frames %" PRIu64 ", complete %" PRIu64 "\n", t->java,
-		t->java_complete);
-	fprintf(stderr, "jsampler: own CPU %.3f s (%.1f us/sample), peak memory %.1f MB\n",
-		(double)s->own_cpu_ns / 1e9,
-		t->samples ? (double)s->own_cpu_ns / 1e3 / (double)t->samples : 0,
-		(double)ru.ru_maxrss / 1024);
-	fprintf(stderr, "jsampler: CPU time of the target %.3f s, samples x period %.3f s\n",
-		(double)s->cpu_ns / 1e9, (double)t->weight / 1e9);
-	fprintf(stderr, "jsampler: first stack after %.0f ms\n", (double)s->first_stack_ns / 1e6);
-	fprintf(stderr, "jsampler: %zu distinct stacks of %zu frames, %.1f MB\n", t->stacks, t->frames,
-		(double)t->bytes / 1e6);
-	fprintf(stderr, "jsampler: engine perf, %s, stack copy %u bytes, threads %u, throttled %" PRIu64
-		"\n", s->engine.attachment ? s->engine.attachment : "?", s->engine.stack_bytes,
-		s->engine.threads, s->engine.throttled);
+	say("jsampler: samples %" PRIu64 ", lost %" PRIu64 ", complete %" PRIu64
+	    ", resynchronised %" PRIu64 ", frozen %" PRIu64,
+	    t->samples, s->engine.lost, t->complete, t->resynchronised, t->frozen);
+	say("jsampler: samples with Java frames %" PRIu64 ", complete %" PRIu64, t->java,
+	    t->java_complete);
+	say("jsampler: own CPU %.3f s (%.1f us/sample), peak memory %.1f MB",
+	    (double)s->own_cpu_ns / 1e9,
+	    t->samples ? (double)s->own_cpu_ns / 1e3 / (double)t->samples : 0,
+	    (double)ru.ru_maxrss / 1024);
+	say("jsampler: CPU time of the target %.3f s, samples x period %.3f s",
+	    (double)s->cpu_ns / 1e9, (double)t->weight / 1e9);
+	say("jsampler: first stack after %.0f ms", (double)s->first_stack_ns / 1e6);
+	say("jsampler: %zu distinct stacks of %zu frames, %.1f MB", t->stacks, t->frames,
+	    (double)t->bytes / 1e6);
+	say("jsampler: engine perf, %s, stack copy %u bytes, threads %u, throttled %" PRIu64, s->engine.attachment ? s->engine.attachment : "?", s->engine.stack_bytes,
+	    s->engine.threads, s->engine.throttled);
 	for (int i = 0; i < WALK_ENDS; i++)
 		if (t->ends[i])
-			fprintf(stderr, "jsampler: walks that ended at %s: %" PRIu64 "\n",
-				walk_end_name((enum walk_end)i), t->ends[i]);
+			say("jsampler: walks that ended at %s: %" PRIu64,
+			    walk_end_name((enum walk_end)i), t->ends[i]);
 }
 
 void summary_print(const struct session_summary *s, const struct named_profile *np,

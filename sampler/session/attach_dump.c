@@ -20,12 +20,14 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/path_in_root.h"
 #include "symbolizer/target/proc.h"
+#include "symbolizer/target/proc_stat.h"
 
 enum {
 	LISTENER_MS = 5000, /* a JVM in a long safepoint is late */
 	POLL_MS = 20,
 	ANSWER_MS = 10000, /* for each piece of the answer */
 	MAX_DUMP = 64 << 20,
+	MAX_STAT = 4096,
 };
 
 struct attach_helper {
@@ -116,12 +118,28 @@ static int wait_for_listener(struct proc *proc, int root, const struct proc_stat
 	return r;
 }
 
+/* Asked again in the last moment: uncaught the signal ends the JVM, and a stopped JVM would find it
+ * only when the trigger is gone. */
+static bool may_signal(struct proc *proc, const struct proc_status *st)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	struct proc_stat stat;
+	size_t len;
+
+	return st->sig_caught >> (SIGQUIT - 1) & 1 &&
+	       proc_read(proc, "stat", MAX_STAT, &text, &len) == 0 &&
+	       proc_stat_parse(text, &stat) == 0 && stat.state != 'T' && stat.state != 't';
+}
+
 static int wake_listener(struct proc *proc, int root, const struct proc_status *st)
 {
-	CLEANUP(close_at_exit) int dir = open_trigger_dir(proc, root);
+	CLEANUP(close_at_exit) int dir = -1;
 	char name[64];
 	int fd, r;
 
+	if (!may_signal(proc, st))
+		return -ENOENT;
+	dir = open_trigger_dir(proc, root);
 	snprintf(name, sizeof(name), ".attach_pid%d", (int)st->ns_pid);
 	fd = openat(dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600);
 	if (fd < 0)

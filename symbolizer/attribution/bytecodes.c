@@ -14,6 +14,7 @@ enum {
 	OP_GETFIELD = 180,
 	OP_PUTFIELD = 181,
 	OP_INVOKEVIRTUAL = 182,
+	OP_INVOKESTATIC = 184,
 	OP_INVOKEINTERFACE = 185,
 	OP_INVOKEDYNAMIC = 186,
 	OP_ARRAYLENGTH = 190,
@@ -162,6 +163,11 @@ bool bytecode_reads_object(const struct bytecode *b)
 	return (b->java >= OP_IALOAD && b->java <= OP_SALOAD) || b->java == OP_GETFIELD ||
 	       b->java == OP_PUTFIELD || b->java == OP_ARRAYLENGTH || b->java == OP_CHECKCAST ||
 	       b->java == OP_INSTANCEOF;
+}
+
+bool bytecode_is_static_call(const struct bytecode *b)
+{
+	return b->java == OP_INVOKESTATIC;
 }
 
 bool bytecode_at(const struct hs_method *m, int major, int32_t bci, struct bytecode *ret)

@@ -28,6 +28,8 @@ struct bytecode {
 /* Does it load something of an object: a field, an element, the length of an array, its class? */
 bool bytecode_reads_object(const struct bytecode *b);
 
+bool bytecode_is_static_call(const struct bytecode *b);
+
 /* The bytecode at `bci`; false: unknown opcode, breakpoint, or it does not fit. */
 bool bytecode_at(const struct hs_method *m, int major, int32_t bci, struct bytecode *ret);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* A search that has not met any evidence by then gives up. */
-enum { SEARCH_MAX = 20000 };
+enum { SEARCH_MAX = 2000 };
 
 struct search {
 	const struct graph *g;
@@ -260,12 +260,24 @@ static void take_own(const struct graph *g, uint32_t insn, struct choice *ret)
 	ret->loop = -1;
 }
 
+/* Nothing but the compiled method itself is known. */
+static void take_root(struct choice *ret)
+{
+	take_pseudo(0, &ret->forward);
+	take_pseudo(0, &ret->backward);
+	ret->pos = ret->forward.pos;
+}
+
 int choose(const struct graph *g, struct choice_scratch *s, uint32_t insn, struct choice *ret)
 {
 	struct search q = {.g = g, .s = s, .loop = -1};
 
 	memset(ret, 0, sizeof(*ret));
 	ret->loop = -1;
+	if (g->n_evidence == 0) {
+		take_root(ret);
+		return 0;
+	}
 	if (scratch_fit(s, g->n_insns))
 		return -ENOMEM;
 	if (g->insns[insn].loop >= 0)

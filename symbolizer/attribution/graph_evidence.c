@@ -269,13 +269,14 @@ static int sort_children(const struct inline_tree *t, struct child **ret, uint32
 	return 0;
 }
 
+/* A call with a receiver? */
 static bool is_call(const struct attribution_env *env, uint32_t method_id, int32_t bci)
 {
 	const struct hs_method *m = env->method ? env->method(env->ctx, method_id) : NULL;
 	struct bytecode b;
 
-	return m && bytecode_at(m, env->major, bci, &b) &&
-	       (b.kind == BYTECODE_INVOKE || b.kind == BYTECODE_INVOKEDYNAMIC);
+	return m && bytecode_at(m, env->major, bci, &b) && b.kind == BYTECODE_INVOKE &&
+	       !bytecode_is_static_call(&b);
 }
 
 struct callees {
@@ -283,6 +284,13 @@ struct callees {
 	struct child *children;
 	uint32_t n;
 };
+
+static bool has_bytecodes(const struct attribution_env *env, uint32_t method_id)
+{
+	const struct hs_method *m = method_id ? env->method(env->ctx, method_id) : NULL;
+
+	return m && m->bytecodes && m->code_size > 0;
+}
 
 /* What is called at a position: the method inlined there, or the only one it can be; -1: unknown. */
 static int32_t callee_of(const struct callees *c, struct inline_pos at)
@@ -296,7 +304,8 @@ static int32_t callee_of(const struct callees *c, struct inline_pos at)
 	if (known)
 		return known->node;
 	method = env->callee ? env->callee(env->ctx, t->nodes[at.node].method_id, at.bci) : 0;
-	return method ? inline_tree_child(t, at.node, at.bci, method) : -1;
+	/* Native methods cannot be inlined, only replaced. */
+	return has_bytecodes(env, method) ? inline_tree_child(t, at.node, at.bci, method) : -1;
 }
 
 /* The first bytecode of a method that may touch an object; false: a branch comes first. */

@@ -4,3 +4,14 @@ add_executable(attribution_agree
   ${CMAKE_CURRENT_LIST_DIR}/attribution_reference.c
   ${CMAKE_CURRENT_LIST_DIR}/attribution_samples.c)
 target_link_libraries(attribution_agree PRIVATE js_attribution js_hotspot js_native)
+
+# javac has the bars of the issue; on the ground-truth program the reference itself is often wrong, so
+# that only "never worse than the address rule" counts.
+set(attribution_bars --bar-method 76 --bar-child 88 --bar-wrong 11 --bar-sure 96)
+js_integration_test(attribution.javac.17 400 attribution.py --jdk 17 --workload javac
+  ${attribution_bars})
+js_integration_test(attribution.javac.new 400 attribution.py --jdk 25,21 --workload javac
+  ${attribution_bars})
+js_integration_test(attribution.truth.g1 200 attribution.py --jdk 17 --workload truth --gc G1)
+js_integration_test(attribution.truth.parallel 200 attribution.py --jdk 17 --workload truth
+  --gc Parallel)

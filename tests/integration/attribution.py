@@ -124,7 +124,7 @@ def main():
     p.add_argument("--duration", type=int, default=15)
     p.add_argument("--warmup", type=int, default=12)
     p.add_argument("--freq", type=int, default=997)
-    p.add_argument("--dump", help="write the hottest C2 method here")
+    p.add_argument("--dump", help="write the hottest C2 methods into this folder")
     p.add_argument("-v", "--verbose", action="store_true", help="every sampled pc that is named otherwise")
     p.add_argument("--raw", action="store_true", help="compare with all records, also the wrong ones")
     p.add_argument("--bar-method", type=float, default=0)

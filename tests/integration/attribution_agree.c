@@ -5,8 +5,8 @@
  *
  * samples pcs of a JVM started with -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints, hides the
  * records without oop map from attribution, and compares with the cleaned full records. Prints one
- * line a rule and kind of code, in percent; with --dump FILE also writes the most sampled C2
- * nmethod as a fixture of the unit tests.
+ * line a rule and kind of code, in percent; with --dump DIR also writes the most sampled C2
+ * nmethods as fixtures of the unit tests.
  */
 #include <errno.h>
 #include <signal.h>
@@ -384,25 +384,31 @@ static int open_target(struct agree *a, pid_t pid, struct err *e)
 	return r;
 }
 
+enum { DUMP_RECORDS = 16 };
+
 /* The ordinary records of the C2 code with the most samples, and the roles of its call targets. */
-static int dump_hottest(struct agree *a, const char *path)
+static int dump_hottest(struct agree *a, const char *dir, bool osr)
 {
 	uint64_t best = 0, n = 0;
 	uint32_t id = 0;
 	struct code plain;
+	char path[4096];
 	int r;
 
 	for (struct key *k = a->keys; k; k = k->hh.next) {
+		const struct code *c = hs_code(a->hs, k->at.code_id);
 		struct key *prev = k->hh.prev;
 
 		n = prev && prev->at.code_id == k->at.code_id ? n + k->count : k->count;
-		if (n > best && hs_code(a->hs, k->at.code_id)->tier == TIER_C2) {
+		if (n > best && c->tier == TIER_C2 && (c->osr_bci >= 0) == osr &&
+		    c->n_records - c->n_extra_records >= DUMP_RECORDS) {
 			best = n;
 			id = k->at.code_id;
 		}
 	}
 	if (!id)
-		return -ENOENT;
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s.code", dir, osr ? "osr" : "normal");
 	plain = ordinary(hs_code(a->hs, id));
 	r = dump_code(path, a->major, &plain, role_of, a->hs);
 	free((void *)plain.records);
@@ -431,7 +437,7 @@ int main(int argc, char **argv)
 		argv++;
 	}
 	if (argc < 3) {
-		fprintf(stderr, "usage: attribution_agree [-v] [--raw] [--dump FILE] PID SECONDS [HZ]\n");
+		fprintf(stderr, "usage: attribution_agree [-v] [--raw] [--dump DIR] PID SECONDS [HZ]\n");
 		return 2;
 	}
 	r = open_target(&a, atoi(argv[1]), &e);
@@ -448,7 +454,7 @@ int main(int argc, char **argv)
 	samples_close(s);
 	compare_all(&a);
 	print_table(&a);
-	if (dump && dump_hottest(&a, dump)) {
+	if (dump && (dump_hottest(&a, dump, false) || dump_hottest(&a, dump, true))) {
 		fprintf(stderr, "attribution_agree: cannot write %s\n", dump);
 		return 1;
 	}

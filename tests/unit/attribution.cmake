@@ -1,3 +1,5 @@
 js_unit_test(attribution_bytecodes js_attribution)
 js_unit_test(attribution_find js_attribution)
+js_unit_test(attribution_garbage js_attribution)
 js_unit_test(attribution_graph js_attribution)
+js_unit_test(attribution_speed js_attribution)

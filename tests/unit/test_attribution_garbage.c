@@ -1,0 +1,165 @@
+#include "test_attribution_dump.h"
+
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/hash.h"
+
+/* Real code with random bytes changed in everything that comes from the target. */
+static const char *const files[] = {FIXTURES "/attribution/normal.code",
+				    FIXTURES "/attribution/osr.code"};
+
+enum { ROUNDS = 1500, PCS = 40 };
+
+static uint64_t next(uint64_t *seed)
+{
+	return *seed = hash_u64(*seed + 0x9e3779b97f4a7c15ull);
+}
+
+static void flip(uint64_t *seed, void *bytes, size_t n)
+{
+	uint64_t x = next(seed);
+
+	if (n)
+		((uint8_t *)bytes)[x % n] = (uint8_t)(x >> 56);
+}
+
+/* Every method named is one of the nmethod's own. */
+static void check(const struct code *c, const struct attributed *r)
+{
+	assert_true(r->n >= 1 && r->n <= CODE_MAX_SCOPES);
+	assert_int_equal(r->scope[r->n - 1].method_id, c->method_id);
+	assert_true(r->exactness < EXACTNESS_COUNT);
+	for (size_t i = 0; i < r->n; i++) {
+		bool known = r->scope[i].method_id == c->method_id;
+
+		for (uint32_t k = 0; k < c->n_methods && !known; k++)
+			known = c->methods[k] == r->scope[i].method_id;
+		assert_true(known);
+	}
+}
+
+static void find_all(struct dump *d, uint64_t *seed)
+{
+	struct attribution *a = attribution_new_env(&d->env);
+	struct attributed r;
+
+	assert_non_null(a);
+	for (int i = 0; i < PCS; i++) {
+		uint64_t x = next(seed);
+
+		attribution_find(a, &d->code, (int64_t)(x % (d->code.n_bytes + 100)) - 20,
+				 x >> 40 & 1, &r);
+		check(&d->code, &r);
+	}
+	attribution_find(a, &d->code, INT64_MAX, 1, &r);
+	attribution_find(a, &d->code, INT64_MIN, 1, &r);
+	attribution_free(a);
+}
+
+static void break_one(struct dump *d, uint64_t *seed)
+{
+	struct code *c = &d->code;
+
+	switch (next(seed) % 8) {
+	case 0:
+		flip(seed, (void *)c->records, c->n_records * sizeof(*c->records));
+		for (uint32_t i = 0; i < c->n_records; i++)
+			memset((void *)&c->records[i].safepoint, 1, 1);
+		break;
+	case 1:
+		flip(seed, (void *)c->null_checks, c->n_null_checks * sizeof(*c->null_checks));
+		break;
+	case 2:
+		flip(seed, (void *)c->scopes, c->scopes_len);
+		break;
+	case 3:
+		flip(seed, &c->stub_begin, sizeof(c->stub_begin));
+		flip(seed, &c->verified_entry, sizeof(c->verified_entry));
+		break;
+	default:
+		for (int i = 0; i < 8; i++)
+			flip(seed, (void *)c->bytes, c->n_bytes);
+	}
+}
+
+static void test_flipped_bytes(void **state)
+{
+	uint64_t seed = 1;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		for (int round = 0; round < ROUNDS; round++) {
+			struct dump d;
+
+			dump_load(files[i], &d);
+			for (uint64_t n = next(&seed) % 16; n > 0; n--)
+				break_one(&d, &seed);
+			find_all(&d, &seed);
+			dump_done(&d);
+		}
+}
+
+static void test_truncated_code(void **state)
+{
+	uint64_t seed = 2;
+	struct dump d;
+
+	(void)state;
+	dump_load(files[0], &d);
+	for (uint32_t n = d.code.n_bytes; n > 0; n -= 1 + n / 50) {
+		uint8_t *cut = malloc(n);
+
+		assert_non_null(cut);
+		memcpy(cut, d.code.bytes, n);
+		free((void *)d.code.bytes);
+		d.code.bytes = cut;
+		d.code.n_bytes = n;
+		find_all(&d, &seed);
+	}
+	dump_done(&d);
+}
+
+/* Branches everywhere: the loops nest as deep as they can. */
+static void test_time_is_bounded(void **state)
+{
+	enum { SIZE = 600 * 1000 };
+	struct dump d;
+	uint8_t *bytes = malloc(SIZE);
+	uint64_t seed = 3, start;
+	struct attributed r;
+	struct attribution *a;
+
+	(void)state;
+	assert_non_null(bytes);
+	dump_load(files[0], &d);
+	for (size_t i = 0; i + 6 <= SIZE; i += 6) {
+		int32_t rel = -(int32_t)(next(&seed) % (i + 1) / 6 * 6) - 6;
+
+		memcpy(bytes + i, "\x0f\x84", 2);
+		memcpy(bytes + i + 2, &rel, 4);
+	}
+	free((void *)d.code.bytes);
+	d.code.bytes = bytes;
+	d.code.n_bytes = SIZE;
+	d.code.stub_begin = -1;
+	d.code.n_records = 0;
+	a = attribution_new_env(&d.env);
+	start = clock_monotonic_ns();
+	for (int i = 0; i < 100; i++) {
+		attribution_find(a, &d.code, i * 5000, 0, &r);
+		check(&d.code, &r);
+	}
+	assert_true(clock_monotonic_ns() - start < 20000000000ull);
+	attribution_free(a);
+	dump_done(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_flipped_bytes),
+		cmocka_unit_test(test_truncated_code),
+		cmocka_unit_test(test_time_is_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -73,7 +73,7 @@ static int pages_read(struct mem *m, const uint64_t *addrs, size_t n, struct pag
 static const char *pages_string(const struct pages *p, uint64_t addr, size_t *len)
 {
 	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
-	const uint64_t *at = bsearch(&page, p->addr, p->n, sizeof(page), compare_u64);
+	const uint64_t *at = p->n ? bsearch(&page, p->addr, p->n, sizeof(page), compare_u64) : NULL;
 	size_t i, max;
 	const char *s;
 
@@ -108,7 +108,7 @@ static const char *string_copy(struct mem *m, const struct pages *p, uint64_t ad
 int cstrs_read(struct mem *m, const uint64_t *addrs, size_t n, struct arena *a, const char **ret)
 {
 	struct pages p CLEANUP(pages_done) = {0};
-	int r = pages_read(m, addrs, n, &p);
+	int r = m->exact ? 0 : pages_read(m, addrs, n, &p);
 
 	for (size_t i = 0; i < n; i++)
 		ret[i] = r == 0 ? string_copy(m, &p, addrs[i], a) : NULL;

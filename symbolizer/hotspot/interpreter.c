@@ -9,7 +9,7 @@
  * The template interpreter: one StubQueue of codelets (JDK src/hotspot/share/code/stubs.hpp,
  * interpreter/interpreter.hpp). Its list never changes once the JVM runs.
  */
-enum { INTERP_MAX = 4 << 20, CODELETS_MAX = 4096 };
+enum { INTERP_MAX = 4 << 20, CODELETS_MAX = 4096, HEAD_MAX = 256 };
 
 struct queue {
 	uint64_t start, limit, begin, end;
@@ -32,19 +32,21 @@ static bool queue_read(struct hotspot *hs, struct queue *ret)
 		ret->begin <= ret->end && ret->end <= ret->limit;
 }
 
-/* Start, end and description's address of each codelet. */
-static size_t codelets_walk(const struct hotspot *hs, const struct queue *q, struct bytes all,
-			    struct codelet *ret, uint64_t *descriptions)
+/* Start, end and description's address of each codelet. Heads only: what is between them is a few
+ * hundred KiB of code. */
+static size_t codelets_walk(struct hotspot *hs, const struct queue *q, struct codelet *ret,
+			    uint64_t *descriptions)
 {
 	const struct hs_layout *l = &hs->l;
-	uint64_t at = q->begin;
+	uint8_t head[HEAD_MAX];
+	struct bytes b = {head, l->size.codelet};
+	uint64_t at = q->begin, size;
 	size_t n = 0;
 
-	while (n < CODELETS_MAX && at + l->size.codelet <= q->end) {
-		struct bytes b = {all.p + at, l->size.codelet};
-		uint64_t size = bytes_get(b, l->codelet_size);
-
-		if (size < l->size.codelet || size > q->end - at)
+	while (n < CODELETS_MAX && b.n <= sizeof(head) && at + b.n <= q->end &&
+		mem_read(hs->mem, q->start + at, head, b.n)) {
+		size = bytes_get(b, l->codelet_size);
+		if (size < b.n || size > q->end - at)
 			break;
 		ret[n].start = q->start + at;
 		ret[n].end = ret[n].start + size;
@@ -56,16 +58,15 @@ static size_t codelets_walk(const struct hotspot *hs, const struct queue *q, str
 
 static int codelets_read(struct hotspot *hs, const struct queue *q)
 {
-	uint8_t *raw CLEANUP(free_at_exit) = malloc(q->limit);
 	uint64_t *at CLEANUP(free_at_exit) = calloc(CODELETS_MAX, sizeof(*at));
 	const char **texts CLEANUP(free_at_exit) = calloc(CODELETS_MAX, sizeof(*texts));
 
 	hs->codelets = calloc(CODELETS_MAX, sizeof(*hs->codelets));
-	if (!raw || !at || !texts || !hs->codelets)
+	if (!at || !texts || !hs->codelets)
 		return -ENOMEM;
-	if (!hs->l.codelet_size.ok || !hs_read_fresh(hs, q->start, raw, (uint32_t)q->limit))
+	if (!hs->l.codelet_size.ok || !hs->l.size.codelet)
 		return 0;
-	hs->n_codelets = codelets_walk(hs, q, (struct bytes){raw, q->limit}, hs->codelets, at);
+	hs->n_codelets = codelets_walk(hs, q, hs->codelets, at);
 	cstrs_read(hs->mem, at, hs->n_codelets, &hs->arena, texts);
 	for (size_t i = 0; i < hs->n_codelets; i++)
 		hs->codelets[i].description = texts[i] && texts[i][0] ? texts[i] : "Interpreter";

@@ -128,23 +128,24 @@ static uint64_t raw_get(const struct raw *r, size_t i, int col)
 /* Reads on until the entry without a name. */
 static int raw_entries(const struct source *s, uint64_t array, struct raw *r, struct err *err)
 {
+	const size_t chunk = s->mem->exact ? r->stride : READ_CHUNK;
 	size_t have = 0;
 
 	for (;;) {
-		uint8_t *p = realloc(r->bytes, have + READ_CHUNK);
+		uint8_t *p = realloc(r->bytes, have + chunk);
 		size_t got;
 
 		if (!p)
 			return -ENOMEM;
 		r->bytes = p;
-		got = mem_read_some(s->mem, array + have, p + have, READ_CHUNK);
+		got = mem_read_some(s->mem, array + have, p + have, chunk);
 		have += got;
 		while ((r->n + 1) * r->stride <= have) {
 			if (raw_get(r, r->n, COL_NAME) == 0)
 				return 0;
 			r->n++;
 		}
-		if (got < READ_CHUNK || r->n > ENTRIES_MAX)
+		if (got < chunk || r->n > ENTRIES_MAX)
 			return err_set(err, -ENOTSUP, "%s has no end", r->desc->array);
 	}
 }

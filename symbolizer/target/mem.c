@@ -13,11 +13,11 @@ void mem_read_batch(struct mem *m, struct mem_span *spans, size_t n)
 /* In aligned pieces: a string that ends before a hole is whole although the piece is not. */
 bool mem_read_cstr(struct mem *m, uint64_t addr, char *dst, size_t max)
 {
-	enum { PIECE = 64 };
+	const size_t piece = m->exact ? 8 : 64;
 	size_t got = 0, want, n;
 
 	while (got + 1 <= max) {
-		want = PIECE - (addr + got) % PIECE;
+		want = piece - (addr + got) % piece;
 		if (want > max - got)
 			want = max - got;
 		n = mem_read_some(m, addr + got, dst + got, want);

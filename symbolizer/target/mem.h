@@ -36,6 +36,9 @@ struct mem_ops {
 /* Base of every source; embed as first member. */
 struct mem {
 	const struct mem_ops *ops;
+	/* What is read gets written down (mem_tap): readers ask for no more than they need, at the price
+	 * of more reads. */
+	bool exact;
 };
 
 /* All of it or nothing. */

@@ -12,7 +12,7 @@ struct replay {
 	struct engine engine;
 	const struct recording *rec;
 	struct mem *pages;
-	size_t next; /* item */
+	size_t next; /* sample; its memory is in `pages` already */
 	atomic_bool stop;
 	struct engine_stats stats;
 };
@@ -22,20 +22,9 @@ static struct replay *replay_of(struct engine *e)
 	return (struct replay *)e;
 }
 
-/* Up to the next sample. NULL: none left. */
-static const struct recording_item *next_sample(struct replay *r, int *e)
+static int add_span(void *ctx, const struct recording_span *span)
 {
-	while (r->next < recording_item_count(r->rec)) {
-		const struct recording_item *it = recording_item(r->rec, r->next);
-
-		if (it->kind == RECORDING_SAMPLE)
-			return it;
-		*e = mem_pages_add(r->pages, it->addr, it->bytes, it->len);
-		if (*e < 0)
-			return NULL;
-		r->next++;
-	}
-	return NULL;
+	return mem_pages_add(ctx, span->addr, span->bytes, span->len);
 }
 
 static int replay_start(struct engine *e, struct err *err)
@@ -49,14 +38,17 @@ static int replay_run(struct engine *e, const struct engine_sink *sink, uint64_t
 		      struct err *err)
 {
 	struct replay *r = replay_of(e);
-	const struct recording_item *it;
 	int failed = 0;
 
 	(void)deadline_ns;
-	while (!atomic_load(&r->stop) && (it = next_sample(r, &failed))) {
-		r->next++;
-		r->stats.samples++;
-		sink->sample(sink->ctx, &it->sample);
+	while (failed >= 0 && !atomic_load(&r->stop) && r->next < recording_sample_count(r->rec)) {
+		const struct raw_sample *s = recording_sample(r->rec, r->next++);
+
+		if (s) {
+			r->stats.samples++;
+			sink->sample(sink->ctx, s);
+		}
+		failed = recording_each_span(r->rec, r->next, add_span, r->pages);
 	}
 	return failed < 0 ? err_set(err, failed, "out of memory while replaying") : 0;
 }
@@ -95,7 +87,6 @@ static const struct engine_ops replay_ops = {
 struct engine *engine_replay_new(const struct recording *rec, struct mem *pages)
 {
 	struct replay *r = calloc(1, sizeof(*r));
-	int failed = 0;
 
 	if (!r)
 		return NULL;
@@ -103,8 +94,7 @@ struct engine *engine_replay_new(const struct recording *rec, struct mem *pages)
 	r->rec = rec;
 	r->pages = pages;
 	r->stats.attachment = "recording";
-	next_sample(r, &failed);
-	if (failed == 0)
+	if (recording_each_span(rec, 0, add_span, pages) == 0)
 		return &r->engine;
 	free(r);
 	return NULL;

@@ -4,7 +4,7 @@
 /*
  * Layout of a recording, before compression. All numbers little-endian.
  *
- *   "JSREC\0\0\1", then sections: u32 tag, u32 length, bytes.
+ *   "JSREC\0\0\2", then sections: u32 tag, u32 length, bytes.
  *
  *   FACTS   i32 pid, u64 period, text event, text comm, text command
  *   MAPS    the text of /proc/PID/maps
@@ -14,15 +14,17 @@
  *           u32 n + n x row, u32 n + n x (text name, u64 vaddr, size) symbols,
  *           u32 n + n x (text name, u64 vaddr, size) by name,
  *           u32 n + n x (u64 vaddr, u8 has_function, text function, text file, i32 line)
- *   SPAN    u64 addr, bytes
+ *   MEMORY  n spans by address, none empty, none touching: uleb n, n x (uleb gap from the end of the
+ *           one before, uleb length), then the bytes of all. At most one in front of a sample.
  *   SAMPLE  i32 tid, i32 ns_tid, u64 time, u64 weight, u8 state, u8 flags, u64 known registers,
- *           u64 for each known register, u64 stack_addr, u32 n + stack, u32 n + n x u64 kernel
+ *           u64 for each known register, u64 stack_addr, u32 n + stack, u32 kernel frames (how many;
+ *           addresses of the kernel do not belong in a file that gets passed around)
  *
  *   row: u64 vaddr, u8 flags, u8 cfa_reg, i32 cfa_off, 17 x (u8 kind, i32 value),
  *        u16 n exprs, n x (u16 ops, ops x (u8 op, i64 value))
- *   text: u32 length, bytes without NUL
+ *   text: u32 length, bytes without NUL; uleb: unsigned LEB128
  */
-#define RECORDING_MAGIC "JSREC\0\0\1"
+#define RECORDING_MAGIC "JSREC\0\0\2"
 enum { RECORDING_MAGIC_LEN = 8 };
 
 enum recording_tag {
@@ -30,7 +32,7 @@ enum recording_tag {
 	TAG_MAPS,
 	TAG_THREAD,
 	TAG_DSO,
-	TAG_SPAN,
+	TAG_MEMORY,
 	TAG_SAMPLE,
 };
 

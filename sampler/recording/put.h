@@ -27,6 +27,13 @@ static inline void put_u64(struct buf *b, uint64_t v)
 	buf_add(b, &v, sizeof(v));
 }
 
+static inline void put_uleb(struct buf *b, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		put_u8(b, (uint8_t)(v | 0x80));
+	put_u8(b, (uint8_t)v);
+}
+
 static inline void put_text(struct buf *b, const char *s)
 {
 	put_u32(b, (uint32_t)strlen(s));

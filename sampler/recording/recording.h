@@ -1,6 +1,7 @@
 #ifndef JS_RECORDING_RECORDING_H
 #define JS_RECORDING_RECORDING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ struct err;
  */
 struct recording;
 
-enum { RECORDING_MAX_BYTES = 256 << 20 }; /* decompressed */
+enum { RECORDING_MAX_BYTES = 128 << 20 }; /* decompressed */
 
 int recording_open(const char *path, struct recording **ret, struct err *err);
 /* Decompressed content (copied). */
@@ -37,20 +38,25 @@ struct recording_facts {
 const struct recording_facts *recording_facts(const struct recording *r);
 const char *recording_maps(const struct recording *r, size_t *len);
 
-/* Samples and memory in the order in which they were taken: the spans in front of a sample are what
- * had been read, with these bytes, when the sample was walked and named. */
-enum recording_item_kind { RECORDING_SPAN, RECORDING_SAMPLE };
+/*
+ * Samples in the order in which they were taken. The memory of sample i is what was read, with these
+ * bytes, after sample i - 1 was walked and until sample i was; that of number `count` is what naming
+ * read in the end.
+ */
+size_t recording_sample_count(const struct recording *r);
+const struct raw_sample *recording_sample(const struct recording *r, size_t i); /* NULL: dropped */
 
-struct recording_item {
-	enum recording_item_kind kind;
-	uint64_t addr; /* span */
+struct recording_span {
+	uint64_t addr;
 	const uint8_t *bytes;
 	size_t len;
-	struct raw_sample sample;
-	int32_t ns_tid;
 };
-size_t recording_item_count(const struct recording *r);
-const struct recording_item *recording_item(const struct recording *r, size_t i);
+/* Calls fn for each span in front of sample i, by address, until it gives a negative number; that or 0. */
+typedef int recording_span_fn(void *ctx, const struct recording_span *span);
+int recording_each_span(const struct recording *r, size_t i, recording_span_fn *fn, void *ctx);
+
+/* Drops the samples whose keep[i] is false; their memory stays, and their numbers. */
+void recording_keep_samples(struct recording *r, const bool *keep);
 
 struct recording_thread {
 	pid_t tid;

@@ -16,12 +16,25 @@
 #include "symbolizer/base/fileio.h"
 #include "symbolizer/base/vec.h"
 
+/* A sample and the memory section in front of it (checked; empty if there is none). */
+struct taken {
+	struct cursor memory;
+	struct raw_sample *sample;
+};
+
+/* What more frames than this would be is no kernel's call chain (perf_event_max_stack is 127). */
+enum { KERNEL_MAX = 1024 };
+
+/* Stands for all kernel addresses: they are not in the file. */
+#define KERNEL_ADDR UINT64_C(0xffffffff80000000)
+
 struct recording {
 	struct arena arena; /* all that the arrays point to, and the content itself */
 	struct recording_facts facts;
 	const char *maps;
 	size_t maps_len;
-	VEC(struct recording_item) items;
+	VEC(struct taken) taken;
+	struct cursor last_memory;
 	VEC(struct recording_thread) threads;
 	VEC(struct recording_dso) dsos;
 };
@@ -30,7 +43,7 @@ void recording_close(struct recording *r)
 {
 	if (!r)
 		return;
-	vec_done(&r->items);
+	vec_done(&r->taken);
 	vec_done(&r->threads);
 	vec_done(&r->dsos);
 	arena_done(&r->arena);
@@ -78,14 +91,49 @@ static bool parse_dso(struct recording *r, struct cursor *c)
 	return dso_parse(c, &r->arena, &d.record) && vec_push(&r->dsos, d);
 }
 
-static bool parse_span(struct recording *r, struct cursor *c)
+/* The next span of a memory section; `bytes` stands at the bytes of the spans. */
+static bool take_span(struct cursor *c, struct cursor *bytes, uint64_t *end,
+		      struct recording_span *ret)
 {
-	struct recording_item it = {.kind = RECORDING_SPAN};
+	uint64_t gap = take_uleb(c), len = take_uleb(c);
 
-	it.addr = cursor_u64(c);
-	it.len = cursor_left(c);
-	it.bytes = cursor_take(c, it.len);
-	return !c->bad && vec_push(&r->items, it);
+	if (c->bad || !len || gap > UINT64_MAX - *end || len > UINT64_MAX - *end - gap)
+		return false;
+	ret->addr = *end + gap;
+	ret->len = len;
+	ret->bytes = cursor_take(bytes, len);
+	*end = ret->addr + len;
+	return ret->bytes != NULL;
+}
+
+/* The number of spans, and a cursor at their bytes, behind the table. */
+static uint64_t memory_open(struct cursor *c, struct cursor *bytes)
+{
+	uint64_t n = take_uleb(c);
+
+	*bytes = *c;
+	for (uint64_t i = 0; i < n && !bytes->bad; i++) {
+		take_uleb(bytes);
+		take_uleb(bytes);
+	}
+	return n;
+}
+
+static bool parse_memory(struct recording *r, struct cursor *c)
+{
+	struct cursor table = *c, bytes;
+	struct recording_span span;
+	uint64_t n, end = 0;
+
+	/* One a sample: a thousand small ones would be slow to put in place. */
+	if (cursor_left(&r->last_memory))
+		return false;
+	r->last_memory = *c;
+	n = memory_open(&table, &bytes);
+	for (uint64_t i = 0; i < n; i++)
+		if (!take_span(&table, &bytes, &end, &span))
+			return false;
+	return !bytes.bad && !cursor_left(&bytes);
 }
 
 static void parse_regs(struct cursor *c, struct regs *regs)
@@ -97,17 +145,13 @@ static void parse_regs(struct cursor *c, struct regs *regs)
 			regs_set(regs, i, cursor_u64(c));
 }
 
-/* Kernel addresses are unaligned in the file: copied. */
 static bool parse_kernel(struct recording *r, struct cursor *c, struct raw_sample *s)
 {
 	uint32_t n = cursor_u32(c);
-	uint64_t *pcs;
+	uint64_t *pcs = n <= KERNEL_MAX ? arena_alloc(&r->arena, n * sizeof(*pcs) + 1) : NULL;
 
-	if (c->bad || n > cursor_left(c) / sizeof(*pcs))
-		return false;
-	pcs = arena_alloc(&r->arena, n * sizeof(*pcs) + 1);
 	for (uint32_t i = 0; pcs && i < n; i++)
-		pcs[i] = cursor_u64(c);
+		pcs[i] = KERNEL_ADDR;
 	s->kernel = pcs;
 	s->n_kernel = n;
 	return pcs && !c->bad;
@@ -115,13 +159,14 @@ static bool parse_kernel(struct recording *r, struct cursor *c, struct raw_sampl
 
 static bool parse_sample(struct recording *r, struct cursor *c)
 {
-	struct recording_item it = {.kind = RECORDING_SAMPLE};
-	struct raw_sample *s = &it.sample;
+	struct raw_sample *s = arena_alloc(&r->arena, sizeof(*s));
 	uint8_t state, flags;
 
+	if (!s)
+		return false;
 	s->pid = r->facts.pid;
 	s->tid = (pid_t)cursor_u32(c);
-	it.ns_tid = (int32_t)cursor_u32(c);
+	cursor_u32(c); /* ns_tid: of the thread, too */
 	s->time_ns = cursor_u64(c);
 	s->weight = cursor_u64(c);
 	state = cursor_u8(c);
@@ -133,7 +178,11 @@ static bool parse_sample(struct recording *r, struct cursor *c)
 	s->stack_addr = cursor_u64(c);
 	s->stack_len = cursor_u32(c);
 	s->stack = cursor_take(c, s->stack_len);
-	return !c->bad && parse_kernel(r, c, s) && vec_push(&r->items, it);
+	if (c->bad || !parse_kernel(r, c, s) ||
+	    !vec_push(&r->taken, ((struct taken){r->last_memory, s})))
+		return false;
+	r->last_memory = (struct cursor){0};
+	return true;
 }
 
 static bool parse_section(struct recording *r, uint32_t tag, struct cursor *c)
@@ -149,8 +198,8 @@ static bool parse_section(struct recording *r, uint32_t tag, struct cursor *c)
 		return parse_thread(r, c);
 	case TAG_DSO:
 		return parse_dso(r, c);
-	case TAG_SPAN:
-		return parse_span(r, c);
+	case TAG_MEMORY:
+		return parse_memory(r, c);
 	case TAG_SAMPLE:
 		return parse_sample(r, c);
 	default:
@@ -237,14 +286,36 @@ const char *recording_maps(const struct recording *r, size_t *len)
 	return r->maps ? r->maps : "";
 }
 
-size_t recording_item_count(const struct recording *r)
+size_t recording_sample_count(const struct recording *r)
 {
-	return r->items.n;
+	return r->taken.n;
 }
 
-const struct recording_item *recording_item(const struct recording *r, size_t i)
+const struct raw_sample *recording_sample(const struct recording *r, size_t i)
 {
-	return &r->items.v[i];
+	return r->taken.v[i].sample;
+}
+
+void recording_keep_samples(struct recording *r, const bool *keep)
+{
+	for (size_t i = 0; i < r->taken.n; i++)
+		if (!keep[i])
+			r->taken.v[i].sample = NULL;
+}
+
+int recording_each_span(const struct recording *r, size_t i, recording_span_fn *fn, void *ctx)
+{
+	struct cursor table = i < r->taken.n ? r->taken.v[i].memory : r->last_memory, bytes;
+	struct recording_span span;
+	uint64_t n, end = 0;
+	int e = 0;
+
+	if (!cursor_left(&table))
+		return 0;
+	n = memory_open(&table, &bytes);
+	for (uint64_t k = 0; k < n && e >= 0 && take_span(&table, &bytes, &end, &span); k++)
+		e = fn(ctx, &span);
+	return e < 0 ? e : 0;
 }
 
 size_t recording_thread_count(const struct recording *r)

@@ -1,6 +1,7 @@
 #include "sampler/recording/writer.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -12,21 +13,41 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/map.h"
+#include "symbolizer/base/vec.h"
 
-enum { PAGE = 4096, COMPRESSION = 19 };
+/* The best compression takes a second for a few MB; more than that is for nobody's repository. */
+enum { PAGE = 4096, SMALL = 8 << 20, COMPRESSION_SMALL = 19, COMPRESSION_LARGE = 6 };
 
-/* What is known of one page of the target, with the value last seen. */
+/* What is known of a byte of the target. */
+enum { BYTE_KNOWN = 1, BYTE_FRESH = 2 }; /* fresh: not in the file yet, or with another value */
+
+/* One page of the target, with the values last seen. */
 struct shadow {
 	uint64_t addr;
+	bool fresh; /* in the list of fresh pages */
 	uint8_t bytes[PAGE];
-	uint8_t known[PAGE];
+	uint8_t state[PAGE];
 	UT_hash_handle hh;
+};
+
+/* Bytes that lie together. */
+struct run {
+	uint64_t addr;
+	size_t len;
+};
+
+struct runs {
+	struct run *v;
+	size_t n, cap;
 };
 
 struct recording_writer {
 	struct shadow *shadows;
+	VEC(struct shadow *) fresh;
 	struct dso_facts *dsos;
-	struct buf threads, items;
+	VEC(struct recording_tid) tids;
+	struct buf threads, samples;
+	bool failed; /* out of memory: something is missing */
 };
 
 struct recording_writer *recording_writer_new(void)
@@ -51,8 +72,10 @@ void recording_writer_free(struct recording_writer *w)
 		free(s);
 	}
 	dso_facts_free(w->dsos);
+	vec_done(&w->fresh);
+	vec_done(&w->tids);
 	buf_done(&w->threads);
-	buf_done(&w->items);
+	buf_done(&w->samples);
 	free(w);
 }
 
@@ -80,35 +103,30 @@ static struct shadow *shadow_of(struct recording_writer *w, uint64_t page)
 	return s;
 }
 
-static void put_span(struct recording_writer *w, uint64_t addr, const uint8_t *bytes, size_t len)
+static void shadow_freshen(struct recording_writer *w, struct shadow *s)
 {
-	put_u32(&w->items, TAG_SPAN);
-	put_u32(&w->items, (uint32_t)(8 + len));
-	put_u64(&w->items, addr);
-	buf_add(&w->items, bytes, len);
+	if (s->fresh)
+		return;
+	s->fresh = vec_push(&w->fresh, s);
+	w->failed |= !s->fresh;
 }
 
-/* Within one page: keeps the runs of bytes that are new or have another value. */
 static void note_in_page(struct recording_writer *w, uint64_t addr, const uint8_t *bytes, size_t len)
 {
-	size_t at = addr % PAGE, run = 0;
+	size_t at = addr % PAGE;
 	struct shadow *s = shadow_of(w, addr - at);
 
-	for (size_t i = 0; i <= len; i++) {
-		bool fresh = i < len && (!s || !s->known[at + i] || s->bytes[at + i] != bytes[i]);
-
-		if (fresh) {
-			run++;
-			continue;
-		}
-		if (run)
-			put_span(w, addr + i - run, bytes + i - run, run);
-		run = 0;
-	}
-	if (!s)
+	if (!s) {
+		w->failed = true;
 		return;
-	memcpy(s->bytes + at, bytes, len);
-	memset(s->known + at, 1, len);
+	}
+	for (size_t i = 0; i < len; i++) {
+		if (s->state[at + i] && s->bytes[at + i] == bytes[i])
+			continue;
+		s->bytes[at + i] = bytes[i];
+		s->state[at + i] = BYTE_KNOWN | BYTE_FRESH;
+		shadow_freshen(w, s);
+	}
 }
 
 void recording_note(void *ctx, uint64_t addr, const void *bytes, size_t len)
@@ -125,6 +143,83 @@ void recording_note(void *ctx, uint64_t addr, const void *bytes, size_t len)
 		p += n;
 		len -= n;
 	}
+}
+
+static int compare_pages(const void *pa, const void *pb)
+{
+	const struct shadow *const *a = pa, *const *b = pb;
+
+	return ((*a)->addr > (*b)->addr) - ((*a)->addr < (*b)->addr);
+}
+
+/* Bytes of one page become runs; the first may go on where the last page's ended. */
+static bool page_runs(const struct shadow *s, struct runs *runs, struct buf *bytes)
+{
+	struct run *last;
+
+	for (size_t i = 0; i < PAGE; i++) {
+		if (!(s->state[i] & BYTE_FRESH))
+			continue;
+		last = runs->n ? &runs->v[runs->n - 1] : NULL;
+		if (last && last->addr + last->len == s->addr + i)
+			last->len++;
+		else if (!vec_push(runs, ((struct run){s->addr + i, 1})))
+			return false;
+		buf_add(bytes, &s->bytes[i], 1);
+	}
+	return true;
+}
+
+static void put_runs(struct buf *b, const struct runs *runs, const struct buf *bytes)
+{
+	size_t start = put_section(b, TAG_MEMORY);
+	uint64_t end = 0;
+
+	put_uleb(b, runs->n);
+	for (size_t i = 0; i < runs->n; i++) {
+		put_uleb(b, runs->v[i].addr - end);
+		put_uleb(b, runs->v[i].len);
+		end = runs->v[i].addr + runs->v[i].len;
+	}
+	buf_add(b, bytes->data, bytes->len);
+	put_section_end(b, start);
+}
+
+/* Everything noted since the last time, as one section. */
+static void put_memory(struct recording_writer *w)
+{
+	CLEANUP(buf_done) struct buf bytes = {0};
+	struct runs runs = {0};
+
+	if (w->fresh.n)
+		qsort(w->fresh.v, w->fresh.n, sizeof(*w->fresh.v), compare_pages);
+	for (size_t i = 0; i < w->fresh.n; i++) {
+		struct shadow *s = w->fresh.v[i];
+
+		w->failed |= !page_runs(s, &runs, &bytes);
+		for (size_t k = 0; k < PAGE; k++)
+			s->state[k] &= (uint8_t)~BYTE_FRESH;
+		s->fresh = false;
+	}
+	if (runs.n)
+		put_runs(&w->samples, &runs, &bytes);
+	w->failed |= bytes.failed;
+	w->fresh.n = 0;
+	vec_done(&runs);
+}
+
+static void note_tid(struct recording_writer *w, pid_t tid, int32_t ns_tid)
+{
+	for (size_t i = 0; i < w->tids.n; i++)
+		if (w->tids.v[i].tid == tid)
+			return;
+	w->failed |= !vec_push(&w->tids, ((struct recording_tid){tid, ns_tid}));
+}
+
+size_t recording_writer_tids(const struct recording_writer *w, const struct recording_tid **ret)
+{
+	*ret = w->tids.v;
+	return w->tids.n;
 }
 
 void recording_writer_thread(struct recording_writer *w, pid_t tid, int32_t ns_tid,
@@ -148,9 +243,12 @@ static void put_regs(struct buf *b, const struct regs *regs)
 
 void recording_writer_sample(struct recording_writer *w, const struct raw_sample *s, int32_t ns_tid)
 {
-	struct buf *b = &w->items;
-	size_t start = put_section(b, TAG_SAMPLE);
+	struct buf *b = &w->samples;
+	size_t start;
 
+	put_memory(w);
+	note_tid(w, s->tid, ns_tid);
+	start = put_section(b, TAG_SAMPLE);
 	put_u32(b, (uint32_t)s->tid);
 	put_u32(b, (uint32_t)ns_tid);
 	put_u64(b, s->time_ns);
@@ -162,8 +260,6 @@ void recording_writer_sample(struct recording_writer *w, const struct raw_sample
 	put_u32(b, (uint32_t)s->stack_len);
 	buf_add(b, s->stack, s->stack_len);
 	put_u32(b, (uint32_t)s->n_kernel);
-	for (size_t i = 0; i < s->n_kernel; i++)
-		put_u64(b, s->kernel[i]);
 	put_section_end(b, start);
 }
 
@@ -186,7 +282,8 @@ static int write_compressed(const struct buf *b, FILE *out, struct err *err)
 
 	if (!z)
 		return err_set(err, -ENOMEM, "out of memory");
-	n = ZSTD_compress(z, bound, b->data, b->len, COMPRESSION);
+	n = ZSTD_compress(z, bound, b->data, b->len,
+			  b->len <= SMALL ? COMPRESSION_SMALL : COMPRESSION_LARGE);
 	if (ZSTD_isError(n))
 		return err_set(err, -EIO, "cannot compress: %s", ZSTD_getErrorName(n));
 	if (fwrite(z, 1, n, out) != n)
@@ -207,8 +304,9 @@ int recording_writer_finish(struct recording_writer *w, const struct recording_f
 	put_section_end(&b, start);
 	buf_add(&b, w->threads.data, w->threads.len);
 	dso_facts_put(w->dsos, &b);
-	buf_add(&b, w->items.data, w->items.len);
-	if (b.failed || w->items.failed || w->threads.failed)
+	put_memory(w);
+	buf_add(&b, w->samples.data, w->samples.len);
+	if (b.failed || w->samples.failed || w->threads.failed || w->failed)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (b.len > RECORDING_MAX_BYTES)
 		return err_set(err, -EFBIG, "the recording has %zu bytes: take fewer samples", b.len);

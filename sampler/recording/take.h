@@ -16,6 +16,24 @@ static inline const char *take_text(struct cursor *c, struct arena *a)
 	return s ? s : "";
 }
 
+/* Unsigned LEB128 of at most 64 bits. */
+static inline uint64_t take_uleb(struct cursor *c)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		uint8_t byte = cursor_u8(c);
+
+		if (shift == 63 && byte > 1)
+			break;
+		v |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return v;
+	}
+	c->bad = true;
+	return 0;
+}
+
 /* A count of elements that take at least `min` bytes each; 0 (and bad) when there cannot be so many. */
 static inline uint32_t take_count(struct cursor *c, size_t min)
 {

@@ -16,12 +16,20 @@ void recording_writer_free(struct recording_writer *w);
 void recording_note(void *ctx, uint64_t addr, const void *bytes, size_t len);
 const struct dso_tap *recording_tap(struct recording_writer *w);
 
-/* Put in front of the spans that walking it will read. */
+/* A sample that was walked: what walking it read goes in front of it. Of the kernel's frames only
+ * the number is kept. */
 void recording_writer_sample(struct recording_writer *w, const struct raw_sample *s, int32_t ns_tid);
+
+/* The threads of the samples, each once. A tid that was used again is one thread. */
+struct recording_tid {
+	pid_t tid;
+	int32_t ns_tid;
+};
+size_t recording_writer_tids(const struct recording_writer *w, const struct recording_tid **ret);
 void recording_writer_thread(struct recording_writer *w, pid_t tid, int32_t ns_tid,
 			     const char *name);
 
-/* Writes the file. Facts and maps as they are now. */
+/* Writes the file, once. Facts and maps as they are now. */
 int recording_writer_finish(struct recording_writer *w, const struct recording_facts *facts,
 			    const char *maps, size_t maps_len, FILE *out, struct err *err);
 

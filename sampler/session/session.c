@@ -114,11 +114,11 @@ static int open_replay(struct session *s, struct err *err)
 {
 	const struct recording *rec = s->o.replay;
 	const struct recording_facts *f = recording_facts(rec);
-	int r = view_open_recording(rec, unwinder_options(s), &s->view, err);
+	int r = view_open_recording(rec, unwinder_options(s), s->o.snapshot, &s->view, err);
 
 	if (r < 0)
 		return r;
-	s->engine = engine_replay_new(rec, s->view->mem);
+	s->engine = engine_replay_new(rec, s->view->live ? s->view->live : s->view->mem);
 	if (!s->engine)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < recording_thread_count(rec); i++) {
@@ -284,6 +284,10 @@ static void on_exec(void *ctx, pid_t pid)
 
 	if (!s->proc || pid != s->pid)
 		return;
+	if (s->o.snapshot) { /* a recording is of one address space */
+		session_stop(s);
+		return;
+	}
 	if (close_epoch(s) < 0 || view_open(s->proc, unwinder_options(s), &fresh, &e) < 0) {
 		log_warn("the target called execve and cannot be read any more: %s", e.msg);
 		return;
@@ -311,7 +315,7 @@ static void note_first_stack(struct session *s, const struct walk *w)
 static void note_snapshot(struct session *s, const struct raw_sample *sample, int32_t ns_tid)
 {
 	recording_writer_sample(s->o.snapshot, sample, ns_tid);
-	if (session_live_samples(s) + 1 >= s->o.snapshot_samples)
+	if (s->o.snapshot_samples && session_live_samples(s) + 1 >= s->o.snapshot_samples)
 		session_stop(s);
 }
 
@@ -331,7 +335,7 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 	struct walk w;
 	int32_t ns_tid;
 
-	if (s->o.snapshot && session_live_samples(s) >= s->o.snapshot_samples)
+	if (s->o.snapshot_samples && session_live_samples(s) >= s->o.snapshot_samples)
 		return;
 	mem_new_sample(s->view->mem);
 	if (s->view->jvm != JVM_READY && sample->time_ns - s->looked_for_jvm_ns > FIND_JVM_NS)
@@ -342,6 +346,8 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 		say_incomplete(sample, &w);
 	if (s->o.snapshot)
 		note_snapshot(s, sample, ns_tid);
+	if (s->o.walked)
+		s->o.walked(s->o.walked_ctx, sample, &w, s->view->hs);
 	profile_add(s->profile, sample->pid, sample->tid, sample->state, &w, sample->weight);
 	atomic_fetch_add_explicit(&s->live_samples, 1, memory_order_relaxed);
 	note_first_stack(s, &w);
@@ -437,9 +443,17 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
 	return 0;
 }
 
-static void add_thread(void *ctx, pid_t tid, int32_t ns_tid, const char *name)
+/* Ended threads too: their samples are there. */
+static void note_threads(struct session *s)
 {
-	recording_writer_thread(ctx, tid, ns_tid, name);
+	const struct recording_tid *t;
+	size_t n = recording_writer_tids(s->o.snapshot, &t);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *name = profile_thread_name(s->profile, s->pid, t[i].tid);
+
+		recording_writer_thread(s->o.snapshot, t[i].tid, t[i].ns_tid, name ? name : "");
+	}
 }
 
 int session_write_snapshot(struct session *s, FILE *out, struct err *err)
@@ -451,7 +465,7 @@ int session_write_snapshot(struct session *s, FILE *out, struct err *err)
 	snprintf(f.event, sizeof(f.event), "%s", "cpu");
 	snprintf(f.comm, sizeof(f.comm), "%s", s->comm);
 	snprintf(f.command, sizeof(f.command), "%.1000s", s->command);
-	threads_each(s->threads, s->profile, add_thread, s->o.snapshot);
+	note_threads(s);
 	return recording_writer_finish(s->o.snapshot, &f, maps, len, out, err);
 }
 

@@ -10,9 +10,11 @@
 #include "sampler/profile/profile.h"
 
 struct err;
+struct hotspot;
 struct named_profile;
 struct recording;
 struct recording_writer;
+struct walk;
 
 /*
  * One profiling run of one process: wires target, engine, unwinder, profile and resolver. No
@@ -20,11 +22,17 @@ struct recording_writer;
  */
 struct session;
 
+/* Told of every walk when it was made. hs is NULL while there is no JVM. */
+typedef void session_walked_fn(void *ctx, const struct raw_sample *sample, const struct walk *w,
+			       struct hotspot *hs);
+
 struct session_options {
 	const struct engine_ops *engine; /* NULL: perf */
 	const struct recording *replay; /* instead of a process: its samples (borrowed) */
 	struct recording_writer *snapshot; /* note all that is read and sampled there (borrowed) */
-	uint64_t snapshot_samples; /* then end after so many */
+	uint64_t snapshot_samples; /* then end after so many; 0: no limit */
+	session_walked_fn *walked; /* NULL: none */
+	void *walked_ctx;
 	struct engine_options engine_options;
 	struct profile_options profile;
 	bool kernel, raw_names, lines;

@@ -159,17 +159,6 @@ void threads_add_recorded(struct threads *t, pid_t tid, int32_t ns_tid, const ch
 	profile_set_thread_name(p, t->pid, tid, name);
 }
 
-void threads_each(const struct threads *t, const struct profile *p, threads_each_fn *fn, void *ctx)
-{
-	const struct thread *th;
-
-	for (th = t->by_tid; th; th = th->hh.next) {
-		const char *name = profile_thread_name(p, t->pid, th->tid);
-
-		fn(ctx, th->tid, th->ns_tid, name ? name : "");
-	}
-}
-
 void threads_rename_all(struct threads *t)
 {
 	struct thread *th, *next;

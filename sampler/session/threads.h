@@ -32,10 +32,6 @@ void threads_comm(struct threads *t, pid_t tid, const char *comm, struct profile
 
 void threads_exited(struct threads *t, pid_t tid);
 
-/* Calls `fn` for each thread that is there, with the name `p` has for it ("" if none). */
-typedef void threads_each_fn(void *ctx, pid_t tid, int32_t ns_tid, const char *name);
-void threads_each(const struct threads *t, const struct profile *p, threads_each_fn *fn, void *ctx);
-
 /* Java names are to be looked up again (a JVM was found, or replaced). */
 void threads_rename_all(struct threads *t);
 

@@ -66,6 +66,14 @@ int view_open(struct proc *proc, struct unwinder_options o, struct view **ret, s
 	return 0;
 }
 
+/* Puts a tap between the memory and its readers. */
+static bool tap_into(struct view *v, struct recording_writer *w)
+{
+	v->live = v->mem;
+	v->mem = mem_tap_new(v->live, recording_note, w);
+	return v->mem != NULL;
+}
+
 int view_open_noting(struct proc *proc, struct unwinder_options o, struct recording_writer *w,
 		     struct view **ret, struct err *err)
 {
@@ -74,8 +82,8 @@ int view_open_noting(struct proc *proc, struct unwinder_options o, struct record
 
 	if (!v)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = mem_live_open(proc, &v->live, err);
-	if (r == 0 && !(v->mem = mem_tap_new(v->live, recording_note, w)))
+	r = mem_live_open(proc, &v->mem, err);
+	if (r == 0 && !tap_into(v, w))
 		r = err_set(err, -ENOMEM, "out of memory");
 	if (r == 0)
 		r = maps_open(proc, &v->maps, err);
@@ -88,15 +96,15 @@ int view_open_noting(struct proc *proc, struct unwinder_options o, struct record
 	return 0;
 }
 
-int view_open_recording(const struct recording *rec, struct unwinder_options o, struct view **ret,
-			struct err *err)
+int view_open_recording(const struct recording *rec, struct unwinder_options o,
+			struct recording_writer *w, struct view **ret, struct err *err)
 {
 	CLEANUP(view_close_at_exit) struct view *v = calloc(1, sizeof(*v));
 	size_t len;
 	const char *text = recording_maps(rec, &len);
 	int r;
 
-	if (!v || !(v->mem = mem_pages_new()))
+	if (!v || !(v->mem = mem_pages_new()) || (w && !tap_into(v, w)))
 		return err_set(err, -ENOMEM, "out of memory");
 	r = maps_parse(text, len, &v->maps);
 	if (r < 0)
@@ -111,6 +119,8 @@ int view_open_recording(const struct recording *rec, struct unwinder_options o, 
 	}
 	if (r < 0)
 		return r;
+	if (w)
+		modmap_set_tap(v->modmap, recording_tap(w));
 	*ret = take_ptr(v);
 	return 0;
 }

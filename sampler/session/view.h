@@ -29,7 +29,7 @@ enum jvm_state {
 struct view {
 	struct maps *maps;
 	struct mem *mem; /* what is read: the process, a tap over it, or a recording's pages */
-	struct mem *live; /* below the tap; NULL without one */
+	struct mem *live; /* below the tap: the process or a recording's pages; NULL without a tap */
 	struct modmap *modmap;
 	struct hotspot *hs; /* JVM_READY only */
 	struct attribution *attribution;
@@ -42,9 +42,10 @@ int view_open(struct proc *proc, struct unwinder_options o, struct view **ret, s
 /* The same, with everything that is read noted in `w` (borrowed): a snapshot. */
 int view_open_noting(struct proc *proc, struct unwinder_options o, struct recording_writer *w,
 		     struct view **ret, struct err *err);
-/* Of a recording (borrowed); `mem` is a mem_pages that a replay engine fills. */
-int view_open_recording(const struct recording *rec, struct unwinder_options o, struct view **ret,
-			struct err *err);
+/* Of a recording (borrowed); `mem`, or `live` below a tap into `w` (NULL: none), is a mem_pages that a
+ * replay engine fills. */
+int view_open_recording(const struct recording *rec, struct unwinder_options o,
+			struct recording_writer *w, struct view **ret, struct err *err);
 void view_close(struct view *v);
 
 /* Looks for a JVM if none was found yet; cheap to call again. True when it became ready just now. */

@@ -72,10 +72,15 @@ static const uint32_t denied[] = {
 	SYS_delete_module, SYS_kexec_load,  SYS_reboot,	     SYS_swapon,
 	SYS_add_key,	   SYS_request_key, SYS_keyctl,	     SYS_setuid,
 	SYS_setgid,	   SYS_setresuid,   SYS_setresgid,   SYS_socket,
-	SYS_userfaultfd,
+	SYS_userfaultfd,   SYS_bpf,	    SYS_open_by_handle_at,
+	/* Their requests pass no filter. */
+	SYS_io_uring_setup, SYS_io_uring_enter,
 };
 
-enum { N_DENIED = sizeof(denied) / sizeof(denied[0]), PROLOGUE = 4 };
+/* linux/asm/unistd.h: the x32 ABI has the same AUDIT_ARCH, and this bit in every number. */
+#define X32_BIT 0x40000000u
+
+enum { N_DENIED = sizeof(denied) / sizeof(denied[0]), PROLOGUE = 5 };
 
 /* seccomp(2): architecture check, then one comparison for each denied call. */
 static int filter_system_calls(void)
@@ -85,6 +90,7 @@ static int filter_system_calls(void)
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, N_DENIED + 1, 0),
 	};
 	struct sock_fprog prog = {.len = PROLOGUE + N_DENIED + 2, .filter = code};
 

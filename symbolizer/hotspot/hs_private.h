@@ -89,7 +89,13 @@ struct code_entry {
 struct method_entry {
 	struct hs_method method; /* must stay first */
 	uint64_t identity; /* of the ConstMethod's header */
+	/* Its class by name: a class loader that follows an unloaded one can get the same addresses. */
+	uint64_t holder, class_symbol; /* InstanceKlass*, its Symbol* */
+	uint64_t tail_addr, tail_hash; /* the end of the symbol's text */
+	uint8_t tail_len; /* 0: not known */
 };
+
+enum { CLASS_TAIL_MAX = 24 };
 
 struct stub_name {
 	uint64_t addr;
@@ -250,6 +256,9 @@ const struct code *code_peek(const struct hotspot *hs, uint64_t pc); /* cached o
 /* method.c: ids of many methods in a few batches; 0 for what is no method. */
 int methods_intern(struct hotspot *hs, const uint64_t *addrs, size_t n, uint32_t *ret);
 void method_drop(struct hotspot *hs, uint32_t id);
+/* Does the class still have its name? Spans: the Symbol* in the class, and the end of its text. */
+bool method_class_same(const struct method_entry *e, const struct mem_span *name,
+	const struct mem_span *tail);
 uint32_t method_identity_span(const struct hotspot *hs);
 uint64_t method_identity(const struct hotspot *hs, struct bytes const_method);
 

@@ -124,6 +124,23 @@ static bool method_build(struct hotspot *hs, const struct method_read *m, struct
 	return true;
 }
 
+/* The end of the class name as it stands in memory, for the check after each walk. */
+static void class_tail_note(struct hotspot *hs, const struct method_read *m, struct method_entry *e)
+{
+	uint8_t tail[CLASS_TAIL_MAX];
+	struct bytes t;
+	size_t len;
+
+	if (!symbol_decode(hs, (struct bytes){m->guess[CLASS], SYMBOL_GUESS}, &t, &len) || !len)
+		return;
+	e->tail_len = (uint8_t)(len < CLASS_TAIL_MAX ? len : CLASS_TAIL_MAX);
+	e->tail_addr = e->class_symbol + hs->l.symbol_body.at + len - e->tail_len;
+	if (mem_read(hs->mem, e->tail_addr, tail, e->tail_len))
+		e->tail_hash = hash_bytes(tail, e->tail_len);
+	else
+		e->tail_len = 0;
+}
+
 static uint32_t method_add(struct hotspot *hs, const struct method_read *m)
 {
 	struct hs_method method;
@@ -136,7 +153,13 @@ static uint32_t method_add(struct hotspot *hs, const struct method_read *m)
 	if (!e || id >= STAMP_PERMANENT)
 		return 0;
 	method.id = id;
-	*e = (struct method_entry){method, method_identity(hs, method_read_header(hs, m))};
+	*e = (struct method_entry){
+		.method = method,
+		.identity = method_identity(hs, method_read_header(hs, m)),
+		.holder = m->holder,
+		.class_symbol = m->symbol[CLASS],
+	};
+	class_tail_note(hs, m, e);
 	if (!vec_push(&hs->method_stamps, 0))
 		return 0;
 	if (!vec_push(&hs->methods, e)) {
@@ -148,12 +171,18 @@ static uint32_t method_add(struct hotspot *hs, const struct method_read *m)
 	return id;
 }
 
-static uint32_t method_take(struct hotspot *hs, const struct method_read *m)
+/* A loader that replaces another gets its memory, word for word: only the names tell (hotspot.md 11). */
+static bool same_names(struct hotspot *hs, const struct method_read *m, uint32_t id)
+{
+	const struct hs_method *old = hs_method(hs, id);
+
+	return symbol_text(hs, m, CLASS) == old->class_name && symbol_text(hs, m, NAME) == old->name;
+}
+
+static uint32_t method_take_fresh(struct hotspot *hs, const struct method_read *m)
 {
 	uint32_t id;
 
-	if (m->known)
-		return m->known;
 	if (m->bad) {
 		hs->stats.bad_methods += m->addr != 0;
 		return 0;
@@ -161,11 +190,28 @@ static uint32_t method_take(struct hotspot *hs, const struct method_read *m)
 	/* Twice in one group. */
 	id = u64map_get(&hs->method_ids, m->addr);
 	if (id && hs_method(hs, id)->const_method == m->const_method &&
-		hs->methods.v[id - 1]->identity == method_identity(hs, method_read_header(hs, m)))
+		hs->methods.v[id - 1]->identity == method_identity(hs, method_read_header(hs, m)) &&
+		same_names(hs, m, id))
 		return id;
 	id = method_add(hs, m);
 	hs->stats.bad_methods += id == 0;
 	return id;
+}
+
+static uint32_t method_take(struct hotspot *hs, struct method_read *m)
+{
+	uint64_t addr = m->addr;
+
+	if (m->bad || !m->candidate)
+		return method_take_fresh(hs, m);
+	if (same_names(hs, m, m->candidate))
+		return m->candidate;
+	hs->stats.replaced++;
+	method_drop(hs, m->candidate);
+	method_read_done(m);
+	*m = (struct method_read){.addr = addr, .fresh = true};
+	methods_read(hs, m, 1);
+	return method_take_fresh(hs, m);
 }
 
 int methods_intern(struct hotspot *hs, const uint64_t *addrs, size_t n, uint32_t *ret)
@@ -188,6 +234,18 @@ int methods_intern(struct hotspot *hs, const uint64_t *addrs, size_t n, uint32_t
 		}
 	}
 	return 0;
+}
+
+bool method_class_same(const struct method_entry *e, const struct mem_span *name,
+	const struct mem_span *tail)
+{
+	uint64_t symbol;
+
+	if (!name->ok || !tail->ok)
+		return false;
+	memcpy(&symbol, name->dst, sizeof(symbol));
+	return symbol == e->class_symbol &&
+		(!e->tail_len || hash_bytes(tail->dst, e->tail_len) == e->tail_hash);
 }
 
 void method_drop(struct hotspot *hs, uint32_t id)

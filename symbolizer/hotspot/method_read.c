@@ -74,7 +74,7 @@ struct bytes method_read_header(const struct hotspot *hs, const struct method_re
 
 static bool wanted(const struct method_read *m)
 {
-	return !m->bad && !m->known;
+	return !m->bad;
 }
 
 static void step_method(struct batch *b, struct method_read *m)
@@ -122,19 +122,18 @@ static void step_pool(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->hs->l;
 	struct bytes h = method_read_header(b->hs, m);
-	uint32_t id = u64map_get(&b->hs->method_ids, m->addr);
+	uint32_t id = m->fresh ? 0 : u64map_get(&b->hs->method_ids, m->addr);
 	const struct method_entry *e = id ? b->hs->methods.v[id - 1] : NULL;
 
 	if (e && e->method.const_method == m->const_method &&
-		e->identity == method_identity(b->hs, h)) {
-		m->known = id;
-		return;
-	}
+		e->identity == method_identity(b->hs, h))
+		m->candidate = id;
 	m->pool = bytes_get(h, l->cm_constants);
 	m->bad = !object_ok(m->pool);
 	if (m->bad)
 		return;
-	tail_plan(b, m);
+	if (!m->candidate)
+		tail_plan(b, m);
 	batch_add(b, m->pool, m->cp, pool_span(l), &m->bad);
 	batch_add(b, pool_slot(b->hs, m, bytes_get(h, l->cm_name)), &m->slot[NAME], 8, &m->bad);
 	batch_add(b, pool_slot(b->hs, m, bytes_get(h, l->cm_signature)), &m->slot[SIGNATURE], 8,

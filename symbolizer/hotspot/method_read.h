@@ -20,7 +20,8 @@ enum { NAME, SIGNATURE, CLASS, SOURCE, N_SYMBOLS };
 
 struct method_read {
 	uint64_t addr; /* in */
-	uint32_t known; /* out: id of the same method, if it was in the cache; else: */
+	uint32_t candidate; /* out: the cached method with this identity; names must still agree, no tail */
+	bool fresh; /* in: do not look for one */
 	bool bad; /* out: no method */
 	uint64_t const_method, pool, holder;
 	uint64_t symbol[N_SYMBOLS], slot[N_SYMBOLS];

@@ -2,9 +2,11 @@
 
 /*
  * Consistency of a walk: what the caches answered is compared with the target in one batch. A code's
- * identity is one span, of its HeapBlock and header; a method's are its ConstMethod pointer and the
- * head of that ConstMethod.
+ * identity is one span, of its HeapBlock and header; a method's are its ConstMethod pointer, the
+ * head of that ConstMethod, and the name of its class, by pointer and by the end of its text.
  */
+
+enum { METHOD_SPANS = 4 };
 
 void hotspot_walk_begin(struct hotspot *hs)
 {
@@ -24,6 +26,17 @@ static bool span_add(struct hotspot *hs, uint64_t addr, uint32_t len, size_t *at
 	return vec_push(&hs->spans, s);
 }
 
+/* METHOD_SPANS of them, as method_same() takes them. */
+static bool method_spans_add(struct hotspot *hs, const struct hs_method *m,
+	const struct method_entry *e, size_t *bytes)
+{
+	return span_add(hs, m->addr + hs->l.method_const.at, 8, bytes) &&
+		span_add(hs, m->const_method, method_identity_span(hs), bytes) &&
+		span_add(hs, e->holder + hs->l.klass_name.at, 8, bytes) &&
+		span_add(hs, e->tail_len ? e->tail_addr : e->class_symbol,
+			e->tail_len ? e->tail_len : 1, bytes);
+}
+
 static bool spans_collect(struct hotspot *hs, size_t *ret_bytes)
 {
 	bool ok = true;
@@ -39,8 +52,7 @@ static bool spans_collect(struct hotspot *hs, size_t *ret_bytes)
 	for (size_t i = 0; ok && i < hs->used_methods.n; i++) {
 		const struct hs_method *m = hs_method(hs, hs->used_methods.v[i]);
 
-		ok = span_add(hs, m->addr + hs->l.method_const.at, 8, ret_bytes) &&
-			span_add(hs, m->const_method, method_identity_span(hs), ret_bytes);
+		ok = method_spans_add(hs, m, hs->methods.v[m->id - 1], ret_bytes);
 	}
 	return ok;
 }
@@ -82,7 +94,8 @@ static bool method_same(struct hotspot *hs, uint32_t id, const struct mem_span *
 		return false;
 	memcpy(&const_method, s[0].dst, 8);
 	return const_method == e->method.const_method &&
-		method_identity(hs, (struct bytes){s[1].dst, s[1].len}) == e->identity;
+		method_identity(hs, (struct bytes){s[1].dst, s[1].len}) == e->identity &&
+		method_class_same(e, &s[2], &s[3]);
 }
 
 static bool walk_check(struct hotspot *hs)
@@ -97,7 +110,7 @@ static bool walk_check(struct hotspot *hs)
 		hs->stats.replaced++;
 		same = false;
 	}
-	for (size_t i = 0; i < hs->used_methods.n; i++, s += 2) {
+	for (size_t i = 0; i < hs->used_methods.n; i++, s += METHOD_SPANS) {
 		if (method_same(hs, hs->used_methods.v[i], s))
 			continue;
 		method_drop(hs, hs->used_methods.v[i]);

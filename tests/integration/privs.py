@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Privileges given up: what /proc/PID/status says of every thread in each phase, what is refused, what still works."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import jvm
+import shell
+from shell import check
+
+CAP = {"DAC_OVERRIDE": 1, "DAC_READ_SEARCH": 2, "SETPCAP": 8, "SYS_PTRACE": 19, "SYS_ADMIN": 21,
+       "PERFMON": 38, "CHECKPOINT_RESTORE": 40}
+MAY_KEEP = sum(1 << CAP[c] for c in ("DAC_READ_SEARCH", "SYS_PTRACE", "PERFMON", "CHECKPOINT_RESTORE"))
+REFUSED = ("execve", "execveat", "x32-execve", "ptrace", "process_vm_writev", "mount", "unshare", "socket",
+           "setuid", "init_module", "io_uring_setup")
+EPERM = 1
+
+
+def status(path):
+    """The fields of a status file; None when the thread is gone."""
+    try:
+        text = pathlib.Path(path).read_text()
+    except OSError:
+        return None
+    f = dict(re.findall(r"^(\w+):\s*(\S+)", text, re.M))
+    return {"eff": int(f["CapEff"], 16), "prm": int(f["CapPrm"], 16), "bnd": int(f["CapBnd"], 16),
+            "inh": int(f["CapInh"], 16), "amb": int(f["CapAmb"], 16), "nnp": int(f["NoNewPrivs"]),
+            "seccomp": int(f["Seccomp"])}
+
+
+def threads(pid):
+    try:
+        tids = os.listdir("/proc/%d/task" % pid)
+    except OSError:
+        return []
+    return [s for s in (status("/proc/%d/task/%s/status" % (pid, t)) for t in tids) if s]
+
+
+def is_dropped(s, may_keep, was_root):
+    return (s["nnp"] == 1 and s["seccomp"] == 2 and not s["eff"] & ~may_keep and not s["prm"] & ~may_keep and
+            s["inh"] == 0 and s["amb"] == 0 and (s["bnd"] == 0 or not was_root))
+
+
+def probe(pid):
+    binary = str(jvm.build_dir() / "tests/integration/privs_probe")
+    p = subprocess.Popen([binary, str(pid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    results = {}
+    for line in p.stdout:
+        if line.strip() == "done":
+            break
+        name, number = line.split()
+        results.setdefault(name, []).append(int(number))
+    all_threads = threads(p.pid)
+    p.stdin.close()
+    p.wait()
+    root = os.geteuid() == 0
+    for name in REFUSED:
+        check("refused in both threads: " + name, results.get(name) == [EPERM, EPERM], results.get(name))
+    check("files can be opened", results.get("open") == [0, 0], results)
+    check("the target's memory and maps can be read", results.get("open-mem") == [0] and
+          results.get("read-maps") == [0], results)
+    check("status of the probe", all_threads and all(is_dropped(s, MAY_KEEP, root) for s in all_threads),
+          all_threads)
+
+
+def follow(args, wrap=lambda a: a, seconds=3.0):
+    """Runs jsampler; (Popen, every state its threads were seen in, in order) before it is told to end."""
+    p = subprocess.Popen(wrap([shell.JS, *map(str, args)]), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True, preexec_fn=jvm.die_with_parent)
+    seen, until = [], time.monotonic() + seconds
+    while time.monotonic() < until and p.poll() is None:
+        seen.append(threads(p.pid))
+    return p, [s for s in seen if s]
+
+
+def phases(what, seen, may_keep, was_root):
+    """First with privileges, then all threads without, and never back."""
+    dropped = [all(is_dropped(s, may_keep, was_root) for s in at) for at in seen]
+    check(what + ": all threads without privileges while sampling", dropped and dropped[-1], seen[-1:])
+    first = dropped.index(True) if True in dropped else len(dropped)
+    check(what + ": never back", all(dropped[first:]))
+    check(what + ": several threads were seen", max(map(len, seen)) > 1, max(map(len, seen)))
+    if was_root:
+        check(what + ": some privileges are kept to read with", seen[-1][0]["eff"] & (1 << CAP["SYS_PTRACE"]))
+
+
+def as_root(target):
+    with tempfile.TemporaryDirectory() as tmp:
+        os.chmod(tmp, 0o755)
+        private = pathlib.Path(tmp, "private")
+        private.mkdir(0o700)
+        os.chown(private, shell.NOBODY, shell.NOBODY)
+        out = private / "out.folded"
+        p, seen = follow(["-p", target.pid, "-F", 499, "-o", out])
+        phases("root, another user's JVM and directory", seen, MAY_KEEP | 1 << CAP["DAC_OVERRIDE"], True)
+        p.send_signal(signal.SIGINT)
+        _, err = p.communicate(timeout=30)
+        check("it was written", p.returncode == 0 and out.exists(), err)
+        text = out.read_text() if out.exists() else ""
+        check("Java frames are named", "Busy.compute" in text and "Busy.read" in text, text[:2000])
+        kptr = pathlib.Path("/proc/sys/kernel/kptr_restrict").read_text().strip()
+        if kptr == "0":
+            check("kernel functions are named", re.search(r"read\w*_\[k\]", text), text[:2000])
+
+        p, seen = follow(["-p", target.pid, "-F", 499, "-o", tmp + "/out.folded"], seconds=1.5)
+        if os.stat(tmp).st_uid == 0:
+            check("no CAP_DAC_OVERRIDE for a directory of one's own",
+                  not seen[-1][0]["prm"] >> CAP["DAC_OVERRIDE"] & 1, seen[-1][0])
+        p.send_signal(signal.SIGTERM)
+        p.communicate(timeout=30)
+        check("... and it was written too", p.returncode == 0 and os.path.getsize(tmp + "/out.folded") > 0)
+
+
+def as_nobody(target):
+    p, seen = follow(["-p", target.pid, "-F", 499], wrap=shell.nobody)
+    # The first states are those of setpriv itself, which is root.
+    phases("nobody, nobody's JVM", seen, 0, False)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=30)
+    check("folded stacks on stdout", p.returncode == 0 and "Busy.compute" in out, err)
+
+
+def other_commands(target):
+    for args in (["list"], ["doctor", "-p", target.pid]):
+        p, seen = follow(args, seconds=20)
+        p.communicate(timeout=30)
+        dropped = [all(is_dropped(s, MAY_KEEP, True) for s in at) for at in seen]
+        check("%s parses without privileges" % args[0], True in dropped, seen[-1:])
+
+
+def main():
+    jdk = jvm.pick_jdk(None)
+    if not shell.can_be_nobody():
+        print("skipped: not root, or no setpriv")
+        sys.exit(jvm.SKIP)
+    with shell.Busy(jdk, wrap=shell.nobody) as target:
+        probe(target.pid)
+        as_root(target)
+        as_nobody(target)
+        other_commands(target)
+    shell.finish()
+
+
+if __name__ == "__main__":
+    main()

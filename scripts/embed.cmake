@@ -23,7 +23,8 @@ function(squeeze_style text ret)
 endfunction()
 
 # Spaces in code mean nothing, but in texts they do: only lines whose texts are plain '...' are
-# touched, which rules out regular expressions, templates and escapes.
+# touched, which rules out regular expressions and templates. Every statement ends with a semicolon
+# or a brace, so that line breaks mean nothing either.
 function(squeeze_script text ret)
   string(ASCII 1 semicolon)
   string(ASCII 2 open)
@@ -36,7 +37,7 @@ function(squeeze_script text ret)
   string(ASCII 4 divided)
   foreach(line IN LISTS text)
     string(REPLACE " / " "${divided}" line "${line}")
-    if(NOT line MATCHES "[\"`/\\]")
+    if(NOT line MATCHES "[`/]|\\\\'")
       string(REGEX MATCHALL "[^']+|'[^']*'" parts "${line}")
       set(line "")
       foreach(part IN LISTS parts)
@@ -51,9 +52,10 @@ function(squeeze_script text ret)
     endif()
     string(APPEND out "${line}\n")
   endforeach()
-  string(REGEX REPLACE "([{,${semicolon}])\n" "\\1" out "${out}")
+  string(REGEX REPLACE "([{},()+?:=|&>${semicolon}])\n" "\\1" out "${out}")
   string(REPLACE "${semicolon}}" "}" out "${out}")
   string(REPLACE "${semicolon}\n}" "}" out "${out}")
+  string(REGEX REPLACE "([^A-Za-z])const " "\\1let " out "${out}") # two bytes less, nothing else
   string(REPLACE "${divided}" "/" out "${out}")
   string(REPLACE "${semicolon}" ";" out "${out}")
   string(REPLACE "${open}" "[" out "${out}")

@@ -21,7 +21,7 @@ static const char *advice_for(const struct habit *habits, const char *word)
 /* Formats of the design that other builds have. */
 static int check_known_format(const char *format, struct err *err)
 {
-	static const char *const later[] = {"html", "pprof", "text", "speedscope", NULL};
+	static const char *const later[] = {"pprof", "speedscope", NULL};
 	char names[128];
 
 	if (writer_find(format))

@@ -6,6 +6,7 @@
 static const struct writer *const writers[] = {
 	&writer_folded,
 	&writer_html,
+	&writer_text,
 	&writer_null,
 	&writer_digest,
 };

@@ -69,15 +69,24 @@ function readRows() {
 const rows = readRows();
 data.stacks = data.names = data.variants = null;
 
-// Names of a row's frames, root first.
-function rowNames(row, length) {
+const rowDepth = row => rows.shared[row] + rows.start[row + 1] - rows.start[row];
+
+// Variants of a row, root first: its own frames, then those it shares with the rows before.
+function rowPath(row) {
 	const out = [];
-	for (let need = length, i = row; need > 0 && i >= 0; i--) {
-		for (let d = Math.min(need, rows.shared[i] + rows.start[i + 1] - rows.start[i]) - 1; d >= rows.shared[i]; d--)
-			out[d] = variantName[rows.frames[rows.start[i] + d - rows.shared[i]]];
-		need = Math.min(need, rows.shared[i]);
+	for (let need = rowDepth(row), i = row; need > 0; i--) {
+		const shared = rows.shared[i];
+		for (let d = Math.min(need, rowDepth(i)) - 1; d >= shared; d--)
+			out[d] = rows.frames[rows.start[i] + d - shared];
+		need = Math.min(need, shared);
 	}
 	return out;
+}
+
+// Names of a row's frames; merged: without process, thread, state.
+function rowNames(row, merged) {
+	const path = rowPath(row);
+	return path.slice(merged ? rootsOf(path, path.length) : 0).map(v => variantName[v]);
 }
 
 // What is left out. Entries of the list: {hide: or keep only, names: a stack from its root (merged:

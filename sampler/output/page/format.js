@@ -13,7 +13,7 @@ function time(ns) {
 	if (s >= 1)
 		return s.toFixed(s >= 100 ? 0 : s >= 10 ? 1 : 2) + ' s';
 	if (s >= .001)
-		return (s * 1000).toFixed(s >= .1 ? 0 : 1) + ' ms';
+		return (s * 1000).toFixed(s >= .0095 ? 0 : 1).replace('.0', '') + ' ms';
 	return count(s * 1e6) + ' µs';
 }
 
@@ -66,3 +66,5 @@ function element(tag, className, text) {
 		e.textContent = text;
 	return e;
 }
+
+const on = (target, type, fn) => target.addEventListener(type, fn);

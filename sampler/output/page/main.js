@@ -96,9 +96,6 @@ function back() {
 		select(null);
 }
 
-// A stack is named in the URL and in filters without the synthetic roots when they are merged.
-const rowDepth = row => rows.shared[row] + rows.start[row + 1] - rows.start[row];
-
 function filterStack(at, hide) {
 	const tree = view.panes[0], entry = {hide, names: tree.names(at.node), merged: filter.merge,
 		ref: tree.row[at.node] + '.' + tree.level[at.node] + (filter.merge ? 'm' : '')};
@@ -122,24 +119,8 @@ function parseEntry(text) {
 	const e = {hide: m[1] === 'h', ref: text.slice(1), merged: m[5] === 'm'};
 	if (m[2])
 		return {...e, name: +m[2]};
-	const skip = e.merged ? rowRoots(+m[3]) : 0;
-	e.names = rowNames(+m[3], Math.min(rowDepth(+m[3]), skip + +m[4])).slice(skip);
+	e.names = rowNames(+m[3], e.merged).slice(0, +m[4]);
 	return e.names.length ? e : null;
-}
-
-// Synthetic roots of a row. They stand first, so a row that shares them with the one before has them there.
-function rowRoots(row) {
-	const kinds = [];
-	for (let need = rowDepth(row), i = row; need > 0 && i >= 0; i--) {
-		const n = Math.min(need, rowDepth(i));
-		for (let d = n - 1; d >= rows.shared[i]; d--)
-			kinds[d] = variantKind[rows.frames[rows.start[i] + d - rows.shared[i]]];
-		need = Math.min(need, rows.shared[i]);
-	}
-	let n = 0;
-	while (n < kinds.length && isRoot(kinds[n]))
-		n++;
-	return n;
 }
 
 // A frame as pane.row.level: that row's stack leads to it.
@@ -149,7 +130,7 @@ function parseZoom(text) {
 	const m = /^([01])\.(\d+)\.(\d+)$/.exec(text || ''), tree = m && view.panes[m[1]];
 	if (!tree || +m[2] >= rows.n)
 		return null;
-	let path = rowNames(+m[2], rowDepth(+m[2])).slice(filter.merge ? rowRoots(+m[2]) : 0);
+	let path = rowNames(+m[2], filter.merge);
 	if (view.panes[1]) {
 		const at = path.indexOf(view.method);
 		if (at < 0)
@@ -364,6 +345,7 @@ function toggleTable() {
 
 function turn() {
 	view.flame = !view.flame;
+	updateChips();
 	show();
 	if (view.zoom)
 		reveal(view.zoom);
@@ -398,7 +380,7 @@ function initTheme() {
 		// No storage: as the system has it.
 	}
 	setTheme(chosen ? chosen === 'dark' : system.matches);
-	system.addEventListener('change', () => {
+	on(system, 'change', () => {
 		if (!chosen && view.dark !== system.matches) {
 			setTheme(system.matches);
 			updateLegend();
@@ -504,7 +486,7 @@ function initPointer() {
 		const r = canvas.getBoundingClientRect();
 		return hit(e.clientX - r.left, e.clientY - r.top);
 	};
-	scroller.addEventListener('pointermove', e => {
+	on(scroller, 'pointermove', e => {
 		const at = place(e);
 		if (!same(at, view.hover)) {
 			view.hover = at;
@@ -516,30 +498,30 @@ function initPointer() {
 		else
 			hideTip();
 	});
-	scroller.addEventListener('pointerleave', () => {
+	on(scroller, 'pointerleave', () => {
 		view.hover = null;
 		placeSelection();
 		hideTip();
 	});
-	scroller.addEventListener('click', e => {
+	on(scroller, 'click', e => {
 		const at = place(e);
 		view.selected = null;
 		if (at)
 			setZoom(at);
 	});
-	scroller.addEventListener('contextmenu', e => {
+	on(scroller, 'contextmenu', e => {
 		const at = place(e);
 		if (!at)
 			return;
 		e.preventDefault();
 		openMenu(e.clientX, e.clientY, at, view.panes[at.pane].name[at.node]);
 	});
-	scroller.addEventListener('scroll', () => {
+	on(scroller, 'scroll', () => {
 		view.hover = null;
 		hideTip();
 		redraw();
 	});
-	document.addEventListener('pointerdown', e => {
+	on(document, 'pointerdown', e => {
 		if (!$('menu').contains(e.target))
 			closeMenu();
 	});
@@ -547,34 +529,34 @@ function initPointer() {
 
 function initDivider() {
 	const divider = $('divider');
-	divider.addEventListener('pointerdown', e => {
+	on(divider, 'pointerdown', e => {
 		divider.setPointerCapture(e.pointerId);
 		e.preventDefault();
 	});
-	divider.addEventListener('pointermove', e => {
+	on(divider, 'pointermove', e => {
 		if (divider.hasPointerCapture(e.pointerId))
 			$('table').style.width = Math.max(180, Math.min(innerWidth - 200, innerWidth - e.clientX)) + 'px';
 	});
 }
 
 function initButtons() {
-	$('back').addEventListener('click', back);
-	$('orient').addEventListener('click', turn);
-	$('order').addEventListener('click', keys.o);
-	$('tablebutton').addEventListener('click', toggleTable);
-	$('copy').addEventListener('click', () => copyFolded());
-	$('svg').addEventListener('click', () => save(svgText(), 'image/svg+xml', fileName() + '.svg'));
-	$('theme').addEventListener('click', toggleTheme);
-	$('helpbutton').addEventListener('click', keys['?']);
-	$('previous').addEventListener('click', () => nextMatch(-1));
-	$('next').addEventListener('click', () => nextMatch(1));
-	$('legend').addEventListener('click', e => {
+	on($('back'), 'click', back);
+	on($('orient'), 'click', turn);
+	on($('order'), 'click', keys.o);
+	on($('tablebutton'), 'click', toggleTable);
+	on($('copy'), 'click', () => copyFolded());
+	on($('svg'), 'click', () => save(svgText(), 'image/svg+xml', fileName() + '.svg'));
+	on($('theme'), 'click', toggleTheme);
+	on($('helpbutton'), 'click', keys['?']);
+	on($('previous'), 'click', () => nextMatch(-1));
+	on($('next'), 'click', () => nextMatch(1));
+	on($('legend'), 'click', e => {
 		const b = e.target.closest('button');
 		if (b)
 			toggleKind(+b.dataset.kind, e.shiftKey);
 	});
-	$('search').addEventListener('input', () => searchFor($('search').value));
-	$('search').addEventListener('keydown', e => {
+	on($('search'), 'input', () => searchFor($('search').value));
+	on($('search'), 'keydown', e => {
 		if (e.key === 'Enter')
 			nextMatch(e.shiftKey ? -1 : 1);
 	});
@@ -590,9 +572,9 @@ function main() {
 	initPointer();
 	initDivider();
 	initButtons();
-	document.addEventListener('keydown', onKey);
+	on(document, 'keydown', onKey);
 	loadState();
-	addEventListener('hashchange', loadState);
+	on(window, 'hashchange', loadState);
 	new ResizeObserver(() => {
 		const bottom = scroller.scrollHeight - scroller.scrollTop - view.height;
 		resize();

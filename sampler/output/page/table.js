@@ -33,6 +33,11 @@ function updateTable() {
 		else
 			b.removeAttribute('aria-sort');
 	}
+	table.most = {self: 1, total: 1};
+	for (const m of table.shown) {
+		table.most.self = Math.max(table.most.self, m.self);
+		table.most.total = Math.max(table.most.total, m.total);
+	}
 	drawTable();
 }
 
@@ -50,15 +55,13 @@ function splitBar(columns) {
 function methodLine(m, i) {
 	const line = element('div', 'method' + (m.name === view.method ? ' current' : ''));
 	const name = element('span', 'name'), full = names[m.name].slice(0, 600), short = shortName(m.name);
+	const by = table.sort === 'total' ? 'total' : 'self';
 	line.style.top = i * LINE + 'px';
 	line.setAttribute('role', 'option');
 	line.dataset.i = i;
 	const bar = splitBar(m.columns);
-	bar.style.right = 'auto';
-	bar.style.width = 'calc((100% - 12px) * ' + Math.max(.004, (table.sort === 'total' ? m.total : m.self) / total()) + ')';
-	if (full.endsWith(short) && full !== short)
-		name.append(element('i', '', full.slice(0, full.length - short.length)));
-	name.append(element('b', '', short), bar);
+	bar.style.width = 'calc((100% - 12px) * ' + m[by] / table.most[by] + ')';
+	name.append(short, element('i', '', full !== short ? full.slice(0, -short.length - 1) : ''), bar);
 	line.append(element('span', '', percent(m.self, total())), element('span', '', percent(m.total, total())), name);
 	return line;
 }
@@ -90,7 +93,7 @@ function moveCurrent(by) {
 }
 
 function initTable() {
-	$('columns').addEventListener('click', e => {
+	on($('columns'), 'click', e => {
 		const key = e.target.dataset.sort;
 		if (!key)
 			return;
@@ -99,25 +102,25 @@ function initTable() {
 		list.scrollTop = 0;
 		updateTable();
 	});
-	$('tablefilter').addEventListener('input', e => {
+	on($('tablefilter'), 'input', e => {
 		table.filter = e.target.value;
 		list.scrollTop = 0;
 		updateTable();
 	});
-	list.addEventListener('scroll', drawTable);
-	list.addEventListener('click', e => {
+	on(list, 'scroll', drawTable);
+	on(list, 'click', e => {
 		const m = methodAt(e);
 		if (m)
 			openSandwich(m.name);
 	});
-	list.addEventListener('contextmenu', e => {
+	on(list, 'contextmenu', e => {
 		const m = methodAt(e);
 		if (m) {
 			e.preventDefault();
 			openMenu(e.clientX, e.clientY, null, m.name);
 		}
 	});
-	list.addEventListener('pointermove', e => {
+	on(list, 'pointermove', e => {
 		const m = methodAt(e);
 		view.marked = m && !view.panes[1] ? m.name : -1;
 		redraw();
@@ -126,12 +129,12 @@ function initTable() {
 		else
 			hideTip();
 	});
-	list.addEventListener('pointerleave', () => {
+	on(list, 'pointerleave', () => {
 		view.marked = -1;
 		redraw();
 		hideTip();
 	});
-	list.addEventListener('keydown', e => {
+	on(list, 'keydown', e => {
 		const by = {ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10}[e.key];
 		if (by)
 			moveCurrent(by);

@@ -1,3 +1,12 @@
+// The kind that has most of the time.
+function mainKind(columns, at) {
+	let best = 0;
+	for (let k = 1; k < KINDS; k++)
+		if (columns[at + k] > columns[at + best])
+			best = k;
+	return best;
+}
+
 // A tree of methods, frames that differ only in tier or inlining merged; node 0 is the root.
 class Tree {
 	constructor(rootName) {
@@ -99,7 +108,8 @@ class Tree {
 	// Puts the frames of each level in their order, x from 0 to the root's total.
 	finish(bySize) {
 		this.pop(0);
-		const n = this.n, first = new Int32Array(n).fill(-1), next = new Int32Array(n).fill(-1);
+		const n = this.n, first = this.first = new Int32Array(n).fill(-1);
+		const next = this.next = new Int32Array(n).fill(-1);
 		this.x = new Float64Array(n);
 		this.height = new Int32Array(n);
 		this.levels = [Int32Array.of(0)];
@@ -159,12 +169,7 @@ class Tree {
 	}
 
 	kind(node) {
-		const at = node * COLUMNS;
-		let best = 0;
-		for (let k = 1; k < KINDS; k++)
-			if (this.columns[at + k] > this.columns[at + best])
-				best = k;
-		return best;
+		return mainKind(this.columns, node * COLUMNS);
 	}
 
 	// Names from the root (without it) to the node.
@@ -220,11 +225,7 @@ function buildTable(tree) {
 	const byName = new Map(), open = new Map();
 	const order = [], path = [];
 	// Depth first: a method is counted where no caller is the same method.
-	const first = new Int32Array(tree.n).fill(-1), next = new Int32Array(tree.n).fill(-1);
-	for (let i = tree.n - 1; i > 0; i--) {
-		next[i] = first[tree.parent[i]];
-		first[tree.parent[i]] = i;
-	}
+	const {first, next} = tree;
 	order.push(first[0]);
 	while (order.length) {
 		const node = order.pop();
@@ -251,13 +252,5 @@ function buildTable(tree) {
 		if (first[node] >= 0)
 			order.push(first[node]);
 	}
-	return [...byName.values()].filter(m => !isRoot(kindOf(m.columns)));
-}
-
-function kindOf(columns) {
-	let best = 0;
-	for (let k = 1; k < KINDS; k++)
-		if (columns[k] > columns[best])
-			best = k;
-	return best;
+	return [...byName.values()].filter(m => !isRoot(mainKind(m.columns, 0)));
 }

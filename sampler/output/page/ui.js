@@ -28,10 +28,10 @@ function initHeader() {
 	document.title = title + ' – ' + (meta.event === 'cpu' ? 'CPU profile' : meta.event + ' profile');
 	$('command').textContent = meta.command;
 	$('command').title = 'Command line of the target (click: whole)';
-	$('command').addEventListener('click', () => $('command').classList.toggle('open'));
+	on($('command'), 'click', () => $('command').classList.toggle('open'));
 	const facts = [['Samples', count(meta.samples)], [isTime ? 'Time sampled' : 'Events', amount(meta.samples)],
 		['Lost', count(meta.lost), meta.lost > meta.samples / 100, 'Samples that were taken but not kept'],
-		['Complete stacks', meta.samples ? percent(meta.complete, meta.samples) : '–',
+		['Complete stacks', meta.samples ? (Math.floor(1e4 * meta.complete / meta.samples) / 100).toFixed(2) + ' %' : '–',
 			meta.complete < meta.samples * .98, 'Stacks that reach the thread\'s first frame. Incomplete ' +
 			count(meta.incomplete) + ', resynchronised ' + count(meta.resynchronised) + ', frozen ' + count(meta.frozen)],
 		['Event', eventText(), false, 'Unit: ' + meta.unit]];
@@ -72,7 +72,7 @@ function updateLegend() {
 		b.dataset.kind = k;
 		b.setAttribute('aria-pressed', !filter.kindsOff.has(k));
 		b.title = data.kinds[k] + ': ' + KIND_HINTS[k] + '.\nClick: leave this time out. Shift-click: only this.';
-		b.append(swatch(k), data.kinds[k], element('span', '', amount(kinds[k]) + ' · ' + percent(kinds[k], all)));
+		b.append(swatch(k), data.kinds[k], element('span', '', percent(kinds[k], all) + ' ' + amount(kinds[k])));
 		return b;
 	}));
 	if (focus)
@@ -114,7 +114,7 @@ function initChoosers() {
 		select.append(new Option(all + ' (' + keys.length + ')', ''));
 		for (const k of keys)
 			select.append(new Option(clip(texts.get(k), 80) + ' – ' + percent(sums.get(k), meta.samples), '=' + k));
-		select.addEventListener('change', () => {
+		on(select, 'change', () => {
 			filter[key] = select.value ? select.value.slice(1) : null;
 			rebuild();
 		});
@@ -131,7 +131,7 @@ function initChoosers() {
 	const merge = element('button', '', 'Merge threads');
 	merge.id = 'merge';
 	merge.title = 'One graph for all threads (T)';
-	merge.addEventListener('click', toggleMerge);
+	on(merge, 'click', toggleMerge);
 	$('choosers').append(merge);
 }
 
@@ -165,14 +165,14 @@ function chip(text, title, remove) {
 	c.append(element('span', '', clip(text, 200)), x);
 	c.title = clip(title, 1500);
 	x.setAttribute('aria-label', 'Remove');
-	x.addEventListener('click', remove);
+	on(x, 'click', remove);
 	return c;
 }
 
 function updateChips() {
 	const chips = [];
 	if (view.panes[1])
-		chips.push(chip('Callers and callees of ' + names[view.method], names[view.method], closeSandwich));
+		chips.push(chip((view.flame ? 'Callees above, callers below: ' : 'Callers above, callees below: ') + names[view.method], names[view.method], closeSandwich));
 	for (const e of filter.list) {
 		const what = e.names ? (e.hide ? 'Hidden: stack ' : 'Only: stack ') + '… ' + stackText(e) :
 			(e.hide ? 'Hidden: ' : 'Only with: ') + names[e.name];
@@ -182,14 +182,10 @@ function updateChips() {
 			rebuild();
 		}));
 	}
-	if (filterActive() && total() < meta.samples - .5) {
+	if (filterActive()) {
 		const all = element('button', '', 'Show everything');
-		all.addEventListener('click', resetFilters);
-		chips.push(element('span', '', 'Shown: ' + percent(total(), meta.samples) + ' of the recording.'), all);
-	} else if (filterActive()) {
-		const all = element('button', '', 'Show everything');
-		all.addEventListener('click', resetFilters);
-		chips.push(all);
+		on(all, 'click', resetFilters);
+		chips.push(element('span', '', 'Shown: ' + percent(total(), meta.samples) + ' of the recording'), all);
 	}
 	$('chips').hidden = !chips.length;
 	$('chips').replaceChildren(...chips);
@@ -292,7 +288,7 @@ function openMenu(x, y, at, name) {
 		b.setAttribute('role', 'menuitem');
 		if (key)
 			b.append(element('kbd', '', key));
-		b.addEventListener('click', () => {
+		on(b, 'click', () => {
 			closeMenu();
 			action();
 		});

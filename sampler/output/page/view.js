@@ -15,7 +15,9 @@ const view = {panes: [], method: -1, zoom: null, flame: true, selected: null, ho
 	search: null, matched: null, width: 0, height: 0, dark: false};
 
 const ratio = () => window.devicePixelRatio || 1;
-const total = () => view.panes[0].total[0];
+const ink = () => view.dark ? '#e6edf3' : '#15181d';
+// Samples that pass the filters.
+const total = () => view.main.total[0];
 
 function mix(hex, other, share) {
 	let out = '#';
@@ -102,11 +104,10 @@ function contentHeight() {
 
 // Top of row g, counted from the root's side; g = callers' rows is the first pane's root.
 function rowTop(g, counts) {
-	const all = counts.callers + counts.base;
 	if (!view.flame)
 		return 3 + g * ROW - scroller.scrollTop;
 	const room = Math.max(contentHeight(), view.height);
-	return room - 3 - (g + 1) * ROW - scroller.scrollTop + (all ? 0 : 0);
+	return room - 3 - (g + 1) * ROW - scroller.scrollTop;
 }
 
 function rowAt(y, counts) {
@@ -168,34 +169,28 @@ function drawFrame(tree, node, left, right, top) {
 	if (width < 2)
 		return;
 	const at = node * COLUMNS, all = tree.total[node];
-	if (!root && width > 5 && tree.columns[at + kind] < all * .985) {
+	if (!root && width > 5 && tree.columns[at + kind] < all * .98) {
 		// How the rest of it ran.
 		for (let k = 0, x = left; k < KINDS; k++) {
 			const w = tree.columns[at + k] / all * (width - gap);
 			if (!w)
 				continue;
 			pen.fillStyle = shades[k][0];
-			pen.fillRect(x, top + ROW - 5, w, 4);
+			pen.fillRect(x, top + ROW - 4, w, 3);
 			x += w;
 		}
-		pen.fillStyle = '#15181d';
-		pen.globalAlpha *= .35;
-		pen.fillRect(left, top + ROW - 5.5, width - gap, .5);
-		pen.globalAlpha = faded ? .28 : 1;
 	}
 	if (kind === KIND.kernel || kind === KIND.mark)
 		hatch(left, top, width - gap);
 	if (view.matched && !faded) {
-		pen.strokeStyle = view.dark ? '#ffffff' : '#15181d';
+		pen.strokeStyle = ink();
 		pen.lineWidth = 1;
 		pen.strokeRect(left + .5, top + .5, Math.max(1, width - gap - 1), ROW - 2);
 	}
 	const text = root ? rootText() : fitted(name, width - 7);
 	if (text) {
-		pen.fillStyle = '#15181d';
+		pen.fillStyle = faded ? ink() : '#15181d';
 		pen.globalAlpha = faded ? .55 : 1;
-		if (faded && view.dark)
-			pen.fillStyle = '#c9d1d9';
 		pen.fillText(text, left + 4, top + 13);
 	}
 	pen.globalAlpha = 1;
@@ -226,29 +221,24 @@ function rootText() {
 		(filterActive() ? ' (' + percent(total(), meta.samples) + ' of all)' : '') : '';
 }
 
-function drawRow(g, counts) {
+// Calls fn(tree, node, left, right) for the frames of row g that are at least `least` wide.
+function forRow(g, counts, full, least, fn) {
 	const place = rowPlace(g, counts), tree = place && view.panes[place.pane];
 	if (!place || place.level >= tree.levels.length)
 		return;
-	const top = rowTop(g, counts), z = view.zoom && view.zoom.pane === place.pane ? view.zoom.node : 0;
-	if (place.level < tree.level[z]) {
-		drawFrame(tree, tree.ancestor(z, place.level), 0, view.width, top);
-		return;
-	}
-	const [from, width] = shownRange(place.pane), scale = view.width / width, nodes = tree.levels[place.level];
+	const z = view.zoom && view.zoom.pane === place.pane ? view.zoom.node : 0;
+	if (place.level < tree.level[z])
+		return fn(tree, tree.ancestor(z, place.level), 0, full);
+	const [from, width] = shownRange(place.pane), scale = full / width, nodes = tree.levels[place.level];
 	const end = from + width * (1 - 1e-12);
 	let drawn = -1;
 	for (let i = tree.find(place.level, from + width * 1e-12); i < nodes.length && tree.x[nodes[i]] < end; i++) {
 		const node = nodes[i], left = (tree.x[node] - from) * scale, right = left + tree.total[node] * scale;
-		// What is thinner than half a pixel is drawn once a pixel.
-		if (right - left < .5) {
-			if (Math.floor(left) > drawn) {
-				drawn = Math.floor(left);
-				drawFrame(tree, node, drawn, drawn + 1, top);
-			}
-			continue;
-		}
-		drawFrame(tree, node, left, Math.max(right, left + .7), top);
+		// Of what is thinner, one a pixel.
+		if (right - left >= least)
+			fn(tree, node, left, Math.max(right, left + .7));
+		else if (Math.floor(left) > drawn)
+			fn(tree, node, drawn = Math.floor(left), drawn + 1);
 	}
 }
 
@@ -261,11 +251,12 @@ function draw() {
 		return;
 	const a = rowAt(0, counts), b = rowAt(view.height, counts);
 	for (let g = Math.max(0, Math.min(a, b)); g <= Math.max(a, b); g++)
-		drawRow(g, counts);
+		forRow(g, counts, view.width, .5, (tree, node, left, right) =>
+			drawFrame(tree, node, left, right, rowTop(g, counts)));
 	if (view.panes[1]) {
 		// A line on both sides of the method that callers and callees are of.
 		const top = rowTop(counts.callers, counts);
-		pen.strokeStyle = view.dark ? '#ffffff' : '#15181d';
+		pen.strokeStyle = ink();
 		pen.lineWidth = 2;
 		pen.strokeRect(1, top, view.width - 2, ROW - 1);
 	}
@@ -337,7 +328,7 @@ function svgText() {
 	out.push('<svg xmlns="http://www.w3.org/2000/svg" width="' + width + '" height="' + (all * ROW + 30) +
 		'" font-family="system-ui, sans-serif" font-size="12"><rect width="100%" height="100%" fill="' +
 		(view.dark ? '#0d1117' : '#ffffff') + '"/><text x="4" y="17" font-weight="bold" fill="' +
-		(view.dark ? '#e6edf3' : '#15181d') + '">' + escape(document.title.slice(0, 200)) + '</text>');
+		ink() + '">' + escape(document.title.slice(0, 200)) + '</text>');
 	const frame = (tree, node, left, w, y) => {
 		const name = tree.name[node], root = name === ROOT_NAME;
 		const text = root ? rootText() : fitted(name, w - 7);
@@ -347,23 +338,9 @@ function svgText() {
 			(text ? '<text x="' + (left + 4).toFixed(2) + '" y="' + (y + 13) + '">' + escape(text) + '</text>' : '') +
 			'</g>');
 	};
-	for (let g = 0; g < all; g++) {
-		const place = rowPlace(g, counts), tree = view.panes[place.pane];
-		const y = 26 + (view.flame ? all - 1 - g : g) * ROW;
-		const z = view.zoom && view.zoom.pane === place.pane ? view.zoom.node : 0;
-		if (place.level < tree.level[z]) {
-			frame(tree, tree.ancestor(z, place.level), 0, width, y);
-			continue;
-		}
-		const [from, shown] = shownRange(place.pane), nodes = tree.levels[place.level] || [];
-		for (let i = nodes.length ? tree.find(place.level, from + shown * 1e-12) : 0; i < nodes.length; i++) {
-			const w = tree.total[nodes[i]] / shown * width;
-			if (tree.x[nodes[i]] >= from + shown * (1 - 1e-12))
-				break;
-			if (w >= .3)
-				frame(tree, nodes[i], (tree.x[nodes[i]] - from) / shown * width, w, y);
-		}
-	}
+	for (let g = 0; g < all; g++)
+		forRow(g, counts, width, .3, (tree, node, left, right) =>
+			frame(tree, node, left, right - left, 26 + (view.flame ? all - 1 - g : g) * ROW));
 	out.push('</svg>\n');
 	return out.join('\n');
 }

@@ -23,6 +23,7 @@ struct decoded {
 	uint8_t len;
 	uint8_t class; /* enum insn_class */
 	bool memory; /* has a memory operand */
+	bool floating; /* floating-point arithmetic */
 	int64_t target; /* INSN_CALL, INSN_JCC, INSN_JMP: offset from the start of the bytes */
 	/* INSN_OTHER that forms an address relative to the pc (lea): that address as an offset. */
 	bool has_address;

@@ -75,6 +75,18 @@ static enum insn_class insn_classify(const ZydisDecodedInstruction *z)
 	return INSN_OTHER;
 }
 
+/* sqrt, add, mul, sub, div, and the fused ones of VEX and EVEX, scalar and packed. */
+static bool is_floating(const ZydisDecodedInstruction *z)
+{
+	uint8_t op = z->opcode, low = op & 0xf;
+
+	if (z->opcode_map == ZYDIS_OPCODE_MAP_0F)
+		return op == 0x51 || op == 0x58 || op == 0x59 || op == 0x5c || op == 0x5e;
+	return z->opcode_map == ZYDIS_OPCODE_MAP_0F38 &&
+	       z->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && low >= 6 &&
+	       (op >> 4 == 0x9 || op >> 4 == 0xa || op >> 4 == 0xb);
+}
+
 bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes, uint32_t at,
 		 struct decoded *ret)
 {
@@ -90,6 +102,7 @@ bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes
 	next = (int64_t)at + z.length;
 	/* raw.modrm.offset is 0 where there is no ModRM byte: it can never come first. */
 	ret->memory = z.raw.modrm.offset && z.raw.modrm.mod != 3;
+	ret->floating = is_floating(&z);
 	switch (ret->class) {
 	case INSN_CALL:
 	case INSN_JCC:

@@ -20,8 +20,8 @@ struct hidden_callee {
 };
 
 /*
- * A loop without evidence, at c->pos: the one callee with a loop that its code can be. false: none,
- * several, or the loop may be the method's own.
+ * A loop without evidence (c->loop), at c->pos: the one callee with a loop that its code can be.
+ * false: none, several, or the loop may be the method's own.
  */
 bool find_hidden_callee(const struct graph *g, const struct attribution_env *env,
 			const struct choice *c, struct hidden_callee *ret);

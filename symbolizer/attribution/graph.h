@@ -28,6 +28,7 @@ enum insn_flag {
 	INSN_TAKEN = 4, /* may go to `target` */
 	INSN_ROOT = 8, /* reached from elsewhere: handler, record, null check */
 	INSN_RECORD = 16, /* a trustworthy record belongs to it */
+	INSN_FLOATING = 32, /* floating-point arithmetic */
 };
 
 struct insn {

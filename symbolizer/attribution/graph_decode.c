@@ -138,6 +138,7 @@ static uint32_t decode_one(struct decoding *d, uint32_t off, bool *ret_goes_on)
 		return 0;
 	in.len = x.len;
 	in.class = x.class;
+	in.flags = x.floating ? INSN_FLOATING : 0;
 	if (x.class == INSN_CALL && record_at(c, (int64_t)off + x.len))
 		in.role = (uint8_t)d->b->env->role(d->b->env->ctx, c->begin + (uint64_t)x.target);
 	if ((x.class == INSN_JMP || x.class == INSN_JCC) && x.target >= 0 && x.target < c->n_bytes) {

@@ -1,0 +1,182 @@
+#include "symbolizer/attribution/traits.h"
+
+#include <string.h>
+
+#include "symbolizer/attribution/bytecodes.h"
+
+enum {
+	CALL_DEPTH = 4, /* calls to follow */
+	METHODS_MAX = 64, /* methods to look at */
+	LOOPS_MAX = 64, /* backward branches of one method */
+};
+
+struct machine_traits machine_traits(const struct graph *g, int32_t loop)
+{
+	struct machine_traits t = {0};
+
+	for (uint32_t i = 0; i < g->n_insns; i++) {
+		const struct insn *in = &g->insns[i];
+
+		if (!loop_contains(g, loop, in->loop))
+			continue;
+		t.floating = t.floating || in->flags & INSN_FLOATING;
+		if (in->flags & INSN_RECORD)
+			continue;
+		/* Stubs are near, the runtime is called through a register. */
+		t.stub_call = t.stub_call || in->class == INSN_CALL;
+		t.runtime_call = t.runtime_call || in->class == INSN_CALL_INDIRECT;
+	}
+	return t;
+}
+
+struct range {
+	int32_t from, to;
+};
+
+struct reading {
+	const struct attribution_env *env;
+	unsigned methods; /* looked at */
+	struct bytecode_traits *t;
+};
+
+/* The backward branches of a method; the count, at most max; *ret_ok: all bytecodes are understood. */
+static unsigned find_loops(const struct hs_method *m, int major, struct range *ret, unsigned max,
+			   bool *ret_ok)
+{
+	struct bytecode b;
+	unsigned n = 0;
+	int32_t bci = 0;
+
+	for (; bytecode_at(m, major, bci, &b); bci += (int32_t)b.len)
+		if (b.kind == BYTECODE_BRANCH && b.target <= bci && n < max)
+			ret[n++] = (struct range){b.target, bci};
+	*ret_ok = bci == m->code_size;
+	return n;
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcmp(name, *names))
+			return true;
+	return false;
+}
+
+/* Intrinsics of C2 that never become plain instructions (library_call.cpp). */
+static bool note_intrinsic(const struct hs_method *m, struct bytecode_traits *t)
+{
+	static const char *const math[] = {"sin", "cos", "tan", "exp", "log", "log10", "pow", NULL};
+	static const char *const time[] = {"nanoTime", "currentTimeMillis", NULL};
+
+	if (!m->class_name || !m->name)
+		return false;
+	if (!strcmp(m->class_name, "java/lang/Math") && is_one_of(m->name, math))
+		return t->math = true;
+	if (!strcmp(m->class_name, "java/lang/System") && is_one_of(m->name, time))
+		return t->time = true;
+	return false;
+}
+
+/* Opcodes of JVMS 6.5 */
+static void note_bytecode(uint8_t op, struct bytecode_traits *t)
+{
+	static const uint8_t floating[] = {98, 99, 102, 103, 106, 107, 110, 111};
+
+	if (memchr(floating, op, sizeof(floating)))
+		t->floating = true;
+	else if (op == 114 || op == 115 || (op >= 139 && op <= 144))
+		t->conversion = true; /* frem, drem, f2i .. d2f */
+	else if (op == 50 || op == 83 || (op >= 178 && op <= 181) || op == 187 || op == 188 ||
+		 op == 189 || op == 197 || op == 194 || op == 195)
+		t->objects = true; /* aaload, aastore, fields, allocations, monitors */
+}
+
+static void read_method(struct reading *r, uint32_t id, const struct range *within, unsigned n,
+			unsigned depth);
+
+static void read_call(struct reading *r, uint32_t caller, const struct bytecode *b, unsigned depth)
+{
+	const struct attribution_env *env = r->env;
+	uint32_t id = b->kind == BYTECODE_INVOKE && env->callee ?
+			      env->callee(env->ctx, caller, b->bci) :
+			      0;
+	const struct hs_method *m = id ? env->method(env->ctx, id) : NULL;
+
+	if (m && note_intrinsic(m, r->t))
+		return;
+	if (!m || !m->bytecodes || m->code_size == 0 || depth >= CALL_DEPTH)
+		r->t->unknown = true;
+	else
+		read_method(r, id, NULL, 0, depth + 1);
+}
+
+static bool in_ranges(int32_t bci, const struct range *r, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (bci >= r[i].from && bci <= r[i].to)
+			return true;
+	return n == 0;
+}
+
+/* Notes what the method does at the bcis of `within` (n 0: everywhere). */
+static void read_method(struct reading *r, uint32_t id, const struct range *within, unsigned n,
+			unsigned depth)
+{
+	const struct hs_method *m = r->env->method(r->env->ctx, id);
+	struct bytecode b;
+	int32_t bci = 0;
+
+	if (r->methods++ >= METHODS_MAX) {
+		r->t->unknown = true;
+		return;
+	}
+	for (; bytecode_at(m, r->env->major, bci, &b); bci += (int32_t)b.len) {
+		if (!in_ranges(bci, within, n))
+			continue;
+		if (b.kind == BYTECODE_INVOKE || b.kind == BYTECODE_INVOKEDYNAMIC)
+			read_call(r, id, &b, depth);
+		else if (b.kind == BYTECODE_BRANCH && depth > 0 && b.target <= bci)
+			r->t->loops = true;
+		else
+			note_bytecode(b.java, r->t);
+	}
+	if (bci != m->code_size)
+		r->t->unknown = true;
+}
+
+void bytecode_traits(const struct attribution_env *env, uint32_t method_id,
+		     struct bytecode_traits *ret)
+{
+	const struct hs_method *m = method_id && env->method ? env->method(env->ctx, method_id) :
+							       NULL;
+	struct reading r = {.env = env, .t = ret};
+	struct range loops[LOOPS_MAX];
+	bool ok;
+	unsigned n;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!m || !m->bytecodes || m->code_size == 0) {
+		ret->unknown = true;
+		return;
+	}
+	n = find_loops(m, env->major, loops, LOOPS_MAX, &ok);
+	ret->loops = n > 0;
+	ret->unknown = !ok || n == LOOPS_MAX;
+	read_method(&r, method_id, loops, n, 0);
+}
+
+bool traits_agree(const struct machine_traits *m, const struct bytecode_traits *b)
+{
+	bool calls = m->stub_call || m->runtime_call;
+
+	/* Arithmetic on floating point is neither invented nor removed. */
+	if (b->floating && !m->floating)
+		return false;
+	if ((b->math && !m->stub_call) || (b->time && !m->runtime_call))
+		return false;
+	if (b->unknown)
+		return true;
+	if (m->floating && !b->floating)
+		return false;
+	return !calls || b->objects || b->conversion || b->math || b->time;
+}

@@ -1,0 +1,36 @@
+#ifndef JS_ATTRIBUTION_TRAITS_H
+#define JS_ATTRIBUTION_TRAITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbolizer/attribution/graph.h"
+
+/*
+ * What a loop does, seen from both sides: in machine code, and in the bytecodes of a method. Used to
+ * tell which method a loop without evidence cannot be.
+ */
+struct machine_traits {
+	bool floating;
+	bool stub_call, runtime_call; /* calls without a record, to stubs and into libjvm */
+};
+
+struct bytecode_traits {
+	bool loops; /* there is a backward branch */
+	bool unknown; /* calls something whose bytecodes are not known */
+	/* of the loops and of what they call: */
+	bool floating;
+	bool objects; /* loads or stores of references may call a barrier; allocations */
+	bool conversion; /* floating point to integer or a remainder: may call a stub */
+	bool math, time; /* intrinsics that are always calls: of a stub, of the runtime */
+};
+
+struct machine_traits machine_traits(const struct graph *g, int32_t loop);
+
+void bytecode_traits(const struct attribution_env *env, uint32_t method_id,
+		     struct bytecode_traits *ret);
+
+/* Can machine code like that be made of such bytecodes? true when in doubt. */
+bool traits_agree(const struct machine_traits *m, const struct bytecode_traits *b);
+
+#endif

@@ -12,7 +12,8 @@
 #include "symbolizer/hotspot/method.h"
 #include "symbolizer/native/modmap.h"
 
-enum { MAX_ROOTS = 3, ROOT_TEXT = 512, ROOT_NAME = 400 }; /* longer names are cut */
+/* A root's name: as long as the longest thread name that is read. */
+enum { MAX_ROOTS = 3, ROOT_NAME = 3 * 4096, ROOT_TEXT = ROOT_NAME + 64 };
 
 struct resolve_run {
 	const struct profile *p;

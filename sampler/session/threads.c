@@ -91,7 +91,7 @@ static bool set_java_name(struct threads *t, struct thread *th, struct hotspot *
 			  struct profile *p)
 {
 	const struct hs_thread *jt = hs ? hs_thread_find(hs, th->ns_tid) : NULL;
-	char name[1024];
+	char name[3 * 4096 + 1]; /* 4,096 characters of UTF-8 */
 
 	if (!jt || !hs_thread_name(hs, jt, name, sizeof(name)))
 		return false;

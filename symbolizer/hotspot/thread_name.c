@@ -2,7 +2,8 @@
 
 /* java.lang.Thread objects. The proof that one is the right one: its eetop is the JavaThread*. */
 
-enum { NAME_MAX_CHARS = 1024 };
+/* Longer names are cut: they come from the target. */
+enum { NAME_MAX_CHARS = 4096 };
 
 static bool thread_oop(struct hotspot *hs, const struct hs_thread *t, uint64_t *ret)
 {
@@ -68,10 +69,10 @@ static bool string_read(struct hotspot *hs, uint64_t string, char *buf, size_t s
 		(!mem_read_u8(hs->mem, string + (uint64_t)hs->java.string_coder, &coder) || coder > 1))
 		return false;
 	/* In bytes, but for JDK 8's characters. */
-	if (hs->java.string_coder < 0 && length <= NAME_MAX_CHARS)
-		length *= 2;
+	if (hs->java.string_coder < 0)
+		length = length < NAME_MAX_CHARS ? 2 * length : sizeof(bytes);
 	if (length > (coder ? sizeof(bytes) : NAME_MAX_CHARS))
-		return false;
+		length = coder ? sizeof(bytes) : NAME_MAX_CHARS;
 	if (length && !mem_read(hs->mem, array + array_data(hs, length_at), bytes, length))
 		return false;
 	if (coder)

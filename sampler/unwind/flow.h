@@ -40,7 +40,7 @@ enum flow_end {
 	FLOW_JUMP_REG, /* a jump through register, whose value is `target` */
 	FLOW_TAIL_MEM, /* a jump through memory */
 	FLOW_TAIL, /* a direct jump out of the code, to target_pc */
-	FLOW_LIMIT, /* options.limit_pc or a call was reached */
+	FLOW_LIMIT, /* options.limit_pc or a call was reached, or the next frame that is rebuilt */
 	FLOW_BUILT, /* an interpreter frame was built: the four slots are in `slot` */
 };
 
@@ -78,6 +78,7 @@ struct flow_options {
 	int32_t limit_words;
 	uint16_t budget; /* instructions */
 	bool straight; /* conditional branches are not taken, and a call ends the way */
+	bool rebuilds; /* deoptimisation: makes frames from lists, see flow_x86_64.c */
 	bool interpreter; /* look for FLOW_BUILT; slots as below, words from the frame pointer */
 	int8_t sender_sp_slot, method_slot;
 };

@@ -391,6 +391,31 @@ static bool is_limit(const struct flow_options *o, const struct insn *in)
 		       && in->op[0].reg.value == ZYDIS_REGISTER_RSP);
 }
 
+/*
+ * Deoptimisation replaces a frame by interpreter frames, whose pcs come from a list: push [rcx];
+ * push rbp; mov rbp, rsp; ...; mov [rbp-8], r8, with the caller's sp in r8 (generate_deopt_blob()
+ * in sharedRuntime_x86_64.cpp). Either instruction tells what the frames that stand return to.
+ */
+static bool rebuilds_frame(const struct flow_state *s, const struct insn *in, struct flow_row *ret)
+{
+	const ZydisDecodedOperand *op = in->op;
+	struct flow_val fp = s->reg[X86_RBP];
+	bool push = in->i.mnemonic == ZYDIS_MNEMONIC_PUSH && op[0].type == ZYDIS_OPERAND_TYPE_MEMORY;
+	bool link = in->i.mnemonic == ZYDIS_MNEMONIC_MOV && op[0].type == ZYDIS_OPERAND_TYPE_MEMORY
+		    && is_reg64(&op[1]) && op[1].reg.value == ZYDIS_REGISTER_R8
+		    && fp.kind != FLOW_UNKNOWN
+		    && flow_same(operand_addr(s, &op[0]), flow_val_add(fp, -8));
+
+	if (!push && !link)
+		return false;
+	flow_row_from(s, FLOW_LIMIT, ret);
+	ret->ra = push ? operand_value(s, &op[0]) : flow_load(s, flow_val_add(fp, 8));
+	ret->sp = s->reg[X86_R8];
+	if (link)
+		ret->saved[SAVED_RBP] = flow_load(s, fp);
+	return true;
+}
+
 /* Executes one instruction. */
 static enum way step(struct flow *f, const struct flow_options *o, struct flow_row *ret)
 {
@@ -403,6 +428,8 @@ static enum way step(struct flow *f, const struct flow_options *o, struct flow_r
 		return WAY_DEAD;
 	if (is_limit(o, &in))
 		return row_at_limit(s, o, ret);
+	if (o->rebuilds && rebuilds_frame(s, &in, ret))
+		return WAY_OUT;
 	switch (in.i.mnemonic) {
 	case ZYDIS_MNEMONIC_RET:
 		flow_row_from(s, FLOW_RETURN, ret);

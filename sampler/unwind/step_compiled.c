@@ -128,10 +128,23 @@ static bool classify_body(struct walker *w, const struct code *c, struct pc_entr
 	return e->row.end == FLOW_RETURN;
 }
 
+/* No frame, but a collector's barrier may save registers on the stack; ends in a jump to a method. */
+static void classify_frameless(struct walker *w, const struct code *c, struct pc_entry *e)
+{
+	struct flow_options o = step_flow_options(w, c, BODY_BUDGET);
+
+	flow_follow(w->flow, &o, e->pc, &e->row);
+	e->cls = e->row.end == FLOW_NONE ? ROW_RETURN_ON_TOP : ROW_FLOW;
+	if (e->row.end != FLOW_JUMP_REG)
+		return;
+	e->row.end = FLOW_TAIL;
+	e->row.sp.off += 8;
+}
+
 static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	if (c->kind == BLOB_MH_INTRINSIC || c->frame_size < 2)
-		e->cls = ROW_RETURN_ON_TOP;
+		classify_frameless(w, c, e);
 	else if (!classify_prologue(w, c, e) && !classify_epilogue(w, c, e)
 		 && !classify_body(w, c, e))
 		e->cls = ROW_COMPLETE;

@@ -61,12 +61,27 @@ static bool has_return_in_rdx(const struct code *c, const struct flow_row *row)
 	       && rdx->off == row->sp.off - 8;
 }
 
+/* Call resolution ends in a jump to the method: rdx holds an argument then. */
+static bool enters_method(struct walker *w, const struct flow_row *row)
+{
+	const struct code *c;
+	uint64_t to;
+
+	if (!flow_eval(&row->target, &w->regs, w->mem, &to) || !hs_in_code_cache(w->hs, to))
+		return false;
+	c = hs_code(w->hs, hs_code_find(w->hs, to));
+	if (!c || c->kind == BLOB_ADAPTER)
+		return c != NULL;
+	return (c->kind == BLOB_NMETHOD || c->kind == BLOB_NATIVE || c->kind == BLOB_MH_INTRINSIC)
+	       && to - c->begin <= c->verified_entry;
+}
+
 /* A jump through a register: back to the caller, or to its exception handler, or to a method. */
 static bool step_jump(struct walker *w, const struct code *c, const struct flow_row *row)
 {
 	struct flow_row back = *row;
 
-	if (takes_sender_sp(c))
+	if (takes_sender_sp(c) || enters_method(w, row))
 		return step_tail(w, c, row);
 	back.ra = row->target;
 	if (step_by_row(w, &back))
@@ -133,9 +148,11 @@ static void classify_framed(struct walker *w, const struct code *c, struct pc_en
 	struct flow_options o = step_flow_options(w, c, FRAMED_BUDGET);
 
 	o.straight = true;
+	o.rebuilds = c->kind == BLOB_DEOPT;
 	flow_follow(w->flow, &o, e->pc, &e->row);
 	if (e->row.end != FLOW_NONE)
 		return;
+	o.rebuilds = false;
 	o.limit_call = true;
 	o.limit_words = c->frame_size;
 	flow_follow(w->flow, &o, e->pc, &e->row);
@@ -169,8 +186,12 @@ static bool leave_stub(struct walker *w, const struct code *c)
 		return true;
 	if (!w->exact && step_whole(w, c))
 		return true;
-	return step_flow(w, c, find_row(w, c)) || step_whole(w, c) || step_top(w) || step_frame(w)
-	       || step_scan(w);
+	if (step_flow(w, c, find_row(w, c)))
+		return true;
+	/* Deoptimisation removes its own frame first. */
+	if (c->kind == BLOB_DEOPT && step_top(w))
+		return true;
+	return step_whole(w, c) || step_top(w) || step_frame(w) || step_scan(w);
 }
 
 int step_stub(struct walker *w, const struct code *c)

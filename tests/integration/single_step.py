@@ -20,11 +20,12 @@ MODES = {
     "fp": ["-XX:+PreserveFramePointer"],
     "parallel": ["-XX:+UseParallelGC"],
     "z": ["-XX:+UseZGC"],
+    "early": [],  # while the compilers are at work: code is replaced, frames are deoptimised
 }
 
 
 def run_mode(jdk, classes, mode, steps):
-    args = ["slow"] if mode == "int" else []
+    args = ["slow"] if mode in ("int", "early") else []
     with jvm.Jvm(jdk, classes, "Step", args, FLAGS + MODES[mode]) as target:
         target.wait_ready()
         binary = jvm.build_dir() / "tests/integration/single_step"

@@ -201,14 +201,33 @@ static void step_class(struct batch *b, struct method_read *m)
 {
 	symbol_plan(b, m, CLASS);
 	symbol_plan(b, m, SOURCE);
-	/* Last: if this is what it was, everything before belonged to the method. */
-	batch_add(b, m->addr + b->hs->l.method_const.at, &m->const_method_again, 8, &m->bad);
+}
+
+/* Last: if these are what they were, everything before belonged to one method of one class. */
+static void step_again(struct batch *b, struct method_read *m)
+{
+	const struct hs_layout *l = &b->hs->l;
+	struct bytes h = method_read_header(b->hs, m);
+
+	batch_add(b, m->addr + l->method_const.at, &m->again[AGAIN_CONST_METHOD], 8, &m->bad);
+	batch_add(b, m->pool + l->cp_holder.at, &m->again[AGAIN_HOLDER], 8, &m->bad);
+	batch_add(b, m->holder + l->klass_name.at, &m->again[AGAIN_CLASS], 8, &m->bad);
+	batch_add(b, pool_slot(b->hs, m, bytes_get(h, l->cm_name)), &m->again[AGAIN_NAME], 8,
+		&m->bad);
+}
+
+static bool unchanged(const struct method_read *m)
+{
+	return m->again[AGAIN_CONST_METHOD] == m->const_method &&
+		m->again[AGAIN_HOLDER] == m->holder && m->again[AGAIN_CLASS] == m->slot[CLASS] &&
+		m->again[AGAIN_NAME] == m->slot[NAME];
 }
 
 void methods_read(struct hotspot *hs, struct method_read *m, size_t n)
 {
 	static void (*const steps[])(struct batch *, struct method_read *) = {
 		step_method, step_const_method, step_pool, step_names, step_source_index, step_class,
+		step_again,
 	};
 	struct batch b = {.hs = hs};
 
@@ -219,7 +238,7 @@ void methods_read(struct hotspot *hs, struct method_read *m, size_t n)
 		batch_read(&b);
 	}
 	for (size_t i = 0; i < n; i++)
-		if (wanted(&m[i]) && m[i].const_method_again != m[i].const_method)
+		if (wanted(&m[i]) && !unchanged(&m[i]))
 			m[i].bad = true;
 }
 

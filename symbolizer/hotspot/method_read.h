@@ -18,6 +18,8 @@ enum {
 
 enum { NAME, SIGNATURE, CLASS, SOURCE, N_SYMBOLS };
 
+enum { AGAIN_CONST_METHOD, AGAIN_HOLDER, AGAIN_CLASS, AGAIN_NAME, N_AGAIN };
+
 struct method_read {
 	uint64_t addr; /* in */
 	uint32_t candidate; /* out: the cached method with this identity; names must still agree, no tail */
@@ -30,7 +32,7 @@ struct method_read {
 	uint8_t *tail; /* bytecodes and what stands behind them; the reader's */
 	uint32_t code_size, tail_len;
 	bool tail_bad;
-	uint64_t const_method_again;
+	uint64_t again[N_AGAIN]; /* read once more, at the end */
 	uint8_t method[METHOD_SPAN_MAX], header[CONST_METHOD_MAX], cp[POOL_SPAN_MAX];
 	uint8_t guess[N_SYMBOLS][SYMBOL_GUESS];
 };

@@ -111,6 +111,19 @@ static enum cfi_step read_saved(struct step *s, uint64_t addr, uint64_t *ret)
 	return mem_read_u64(s->in.mem, addr, ret) ? CFI_STEP_OK : CFI_STEP_BAD_MEMORY;
 }
 
+/*
+ * A slot below the stack pointer was popped already: compilers do not restate the rule between `pop`
+ * and `ret`. The register has the caller's value again, while the slot is beyond what was copied.
+ */
+static bool is_popped(const struct step *s, const struct arch *arch, unsigned reg)
+{
+	const struct cfi_rule *rule = &s->row->rule[reg];
+
+	return rule->kind == CFI_OFFSET && reg != arch->pc && reg != arch->sp &&
+	       regs_known(s->in.regs, arch->sp) && regs_known(s->in.regs, reg) &&
+	       s->cfa + (uint64_t)(int64_t)rule->value < s->in.regs->r[arch->sp];
+}
+
 static enum cfi_step compute_register(struct step *s, const struct cfi_rule *rule, uint64_t *ret)
 {
 	enum cfi_step result;
@@ -161,6 +174,10 @@ enum cfi_step cfi_row_apply(const struct cfi_row *row, const struct arch *arch, 
 		unsigned reg = (unsigned)__builtin_ctz(todo);
 		uint64_t value;
 
+		if (is_popped(&s, arch, reg)) {
+			regs_set(&caller, reg, regs->r[reg]);
+			continue;
+		}
 		result = compute_register(&s, &row->rule[reg], &value);
 		if (result == CFI_STEP_OK)
 			regs_set(&caller, reg, value);

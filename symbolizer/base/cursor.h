@@ -17,7 +17,8 @@ struct cursor {
 
 static inline struct cursor cursor_make(const void *p, size_t len)
 {
-	return (struct cursor){p, (const uint8_t *)p + len, false};
+	/* NULL + 0 is undefined in C (C17 6.5.6). */
+	return (struct cursor){p, len ? (const uint8_t *)p + len : p, false};
 }
 
 static inline size_t cursor_left(const struct cursor *c)
@@ -34,7 +35,8 @@ static inline const void *cursor_take(struct cursor *c, size_t len)
 		c->bad = true;
 		return NULL;
 	}
-	c->p += len;
+	if (len)
+		c->p += len;
 	return p;
 }
 

@@ -54,8 +54,11 @@ static int step_row(struct walker *w, const struct cfi_row *row)
 		break;
 	}
 	w->exact = w->sp_free = row->signal_frame;
-	/* The process's and a thread's first function have a return address of zero. */
-	return walker_pc(w) ? STEP_MORE : WALK_ROOT;
+	if (walker_pc(w))
+		return STEP_MORE;
+	/* A first function without marks has a return address of zero, and the ABI's frame pointer of
+	 * zero (AMD64 supplement 3.4.1). Zero alone is what a wrong stack pointer finds. */
+	return regs_known(&w->regs, X86_RBP) && w->regs.r[X86_RBP] == 0 ? WALK_ROOT : WALK_BAD_PC;
 }
 
 int step_native(struct walker *w)

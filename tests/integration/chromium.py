@@ -47,6 +47,7 @@ class Chromium:
         os.close(theirs_out)
         self.buffer, self.next_id = b"", 0
         self.events = collections.deque()
+        self.front = None
 
     @staticmethod
     def _child(read, write):
@@ -163,10 +164,14 @@ class Page:
         return r["result"].get("value")
 
     def settle(self):
-        """Two frames later, and what was put off is done."""
+        """Two frames later, and what was put off is done. A tab in the background draws no frames."""
+        if self.browser.front is not self:
+            self.browser.front = self
+            self.call("Page.bringToFront")
         self.js("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(r, 180))))")
 
     def mouse(self, x, y, kind="click", button="left"):
+        self.settle()
         self.call("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x, "y": y})
         if kind != "move":
             for t in ("mousePressed", "mouseReleased"):

@@ -183,7 +183,7 @@ function search(text) {
 	redraw();
 }
 
-// Share of what is shown that has a match on its stack, each stack once; and the matching frames, widest first.
+// Share of what is shown that has a match on its stack, each stack once; and the matching frames.
 function countMatches() {
 	$('previous').disabled = $('next').disabled = !view.matched;
 	if (!view.matched) {
@@ -196,22 +196,21 @@ function countMatches() {
 		if (!tree)
 			return;
 		const covered = new Uint8Array(tree.n), z = view.zoom && view.zoom.pane === pane ? view.zoom.node : 0;
-		const end = tree.x[z] + tree.total[z], top = tree.level[z];
-		for (let i = 0; i < tree.n; i++) {
-			const hit = view.matched[tree.name[i]], above = i ? covered[tree.parent[i]] : 0;
+		const from = tree.x[z], end = from + tree.total[z];
+		for (let i = pane; i < tree.n; i++) {
+			const hit = view.matched[tree.name[i]], above = i && covered[tree.parent[i]];
 			covered[i] = hit | above;
-			if (!hit || pane && !i)
+			if (!hit)
 				continue;
-			view.hits.push({pane, node: i});
-			if (!above && pane === 0) {
-				if (tree.level[i] >= top ? tree.x[i] >= tree.x[z] && tree.x[i] < end : tree.isBelow(z, i))
-					sum += tree.level[i] >= top ? tree.total[i] : tree.total[z];
-			}
+			view.hits.push(pane ? -i : i);
+			// The part of it that is in sight.
+			if (!above && !pane)
+				sum += Math.max(0, Math.min(end, tree.x[i] + tree.total[i]) - Math.max(from, tree.x[i]));
 		}
-		if (pane === 0)
+		if (!pane)
 			all = tree.total[z];
 	});
-	view.hits.sort((a, b) => view.panes[b.pane].total[b.node] - view.panes[a.pane].total[a.node] || a.node - b.node);
+	view.sorted = false;
 	showMatches(sum, all);
 }
 
@@ -222,12 +221,18 @@ function showMatches(sum, all) {
 		count(n) : 'no match';
 }
 
+// Callers are negative.
+const hitPlace = i => i < 0 ? {pane: 1, node: -i} : {pane: 0, node: i};
+
 function nextMatch(by) {
 	if (!view.matched || !view.hits.length)
 		return;
-	const n = view.hits.length;
+	const n = view.hits.length, size = i => view.panes[i < 0 ? 1 : 0].total[Math.abs(i)];
+	if (!view.sorted)
+		view.hits.sort((a, b) => size(b) - size(a) || a - b);
+	view.sorted = true;
 	view.hit = view.hit < 0 ? by > 0 ? 0 : n - 1 : (view.hit + by + n) % n;
-	const at = view.hits[view.hit], tree = view.panes[at.pane], hit = view.hit;
+	const at = hitPlace(view.hits[view.hit]), tree = view.panes[at.pane], hit = view.hit;
 	const z = view.zoom && view.zoom.pane === at.pane ? view.zoom.node : 0;
 	// Somewhere else, or too thin to be seen: zoom to the nearest caller that shows it.
 	if (!(tree.isBelow(at.node, z) || tree.isBelow(z, at.node)) || nodeBox(at.pane, at.node).width < 12) {

@@ -112,6 +112,7 @@ class Tree {
 		const next = this.next = new Int32Array(n).fill(-1);
 		this.x = new Float64Array(n);
 		this.height = new Int32Array(n);
+		this.kinds = new Uint8Array(n).fill(255);
 		this.levels = [Int32Array.of(0)];
 		for (let i = n - 1; i > 0; i--) {
 			const p = this.parent[i];
@@ -169,7 +170,7 @@ class Tree {
 	}
 
 	kind(node) {
-		return mainKind(this.columns, node * COLUMNS);
+		return this.kinds[node] < KINDS ? this.kinds[node] : this.kinds[node] = mainKind(this.columns, node * COLUMNS);
 	}
 
 	// Names from the root (without it) to the node.

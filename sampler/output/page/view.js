@@ -84,9 +84,8 @@ function fitted(name, width) {
 	const s = shortName(name), w = textWidth(s);
 	if (w <= width)
 		return s;
-	let n = Math.floor(s.length * width / w);
-	while (n > 1 && pen.measureText(s.slice(0, n) + '…').width > width)
-		n--;
+	// Measuring again would cost more than a guess; fillText() squeezes what is guessed too long.
+	const n = Math.floor(s.length * (width - 7) / w);
 	return n > 1 ? s.slice(0, n) + '…' : '';
 }
 
@@ -159,15 +158,33 @@ function redraw() {
 		});
 }
 
+// Thin frames that follow each other in one colour are one rectangle.
+const run = {left: 0, right: 0, top: 0, kind: -1, faded: false};
+
+function endRun() {
+	if (run.kind >= 0) {
+		pen.globalAlpha = run.faded ? .28 : 1;
+		pen.fillStyle = shades[run.kind][0];
+		pen.fillRect(run.left, run.top, run.right - run.left, ROW - 1);
+	}
+	run.kind = -1;
+}
+
 function drawFrame(tree, node, left, right, top) {
 	const name = tree.name[node], kind = tree.kind(node), width = right - left, gap = width > 3 ? 1 : 0;
-	const root = node === 0 && name === ROOT_NAME;
-	const faded = view.matched && !view.matched[name] || view.marked >= 0 && name !== view.marked;
+	const root = name === ROOT_NAME;
+	const faded = !!view.matched && !view.matched[name] || view.marked >= 0 && name !== view.marked;
+	if (width < 2) {
+		if (run.kind !== kind || run.faded !== faded || run.top !== top || left > run.right + .3) {
+			endRun();
+			Object.assign(run, {left, top, kind, faded});
+		}
+		run.right = right;
+		return;
+	}
 	pen.globalAlpha = faded ? .28 : 1;
 	pen.fillStyle = root ? shades[KIND.process][0] : colourOf(kind, name);
 	pen.fillRect(left, top, width - gap, ROW - 1);
-	if (width < 2)
-		return;
 	const at = node * COLUMNS, all = tree.total[node];
 	if (!root && width > 5 && tree.columns[at + kind] < all * .98) {
 		// How the rest of it ran.
@@ -191,7 +208,7 @@ function drawFrame(tree, node, left, right, top) {
 	if (text) {
 		pen.fillStyle = faded ? ink() : '#15181d';
 		pen.globalAlpha = faded ? .55 : 1;
-		pen.fillText(text, left + 4, top + 13);
+		pen.fillText(text, left + 4, top + 13, width - 6);
 	}
 	pen.globalAlpha = 1;
 }
@@ -253,6 +270,7 @@ function draw() {
 	for (let g = Math.max(0, Math.min(a, b)); g <= Math.max(a, b); g++)
 		forRow(g, counts, view.width, .5, (tree, node, left, right) =>
 			drawFrame(tree, node, left, right, rowTop(g, counts)));
+	endRun();
 	if (view.panes[1]) {
 		// A line on both sides of the method that callers and callees are of.
 		const top = rowTop(counts.callers, counts);

@@ -1,0 +1,457 @@
+#!/usr/bin/env python3
+"""The flame graph page in headless Chromium, by mouse and keyboard.
+
+usage: page.py use|filters|hostile|large|deep PAGE_PROFILE
+       page.py javac
+PAGE_PROFILE is the program that writes profiles made by hand (page_profile.c).
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+import chromium
+import javac
+import jvm
+
+# In the page: a frame by the names on its way from the root, and where it is.
+HELPERS = """
+window.frameAt = (names_, pane = 0) => {
+    const tree = view.panes[pane];
+    let node = 0;
+    for (const name of names_) {
+        let next = -1;
+        for (let i = 1; i < tree.n; i++)
+            if (tree.parent[i] === node && names[tree.name[i]] === name)
+                next = i;
+        if (next < 0)
+            return null;
+        node = next;
+    }
+    return {pane, node};
+};
+window.place = (names_, pane = 0) => {
+    const at = frameAt(names_, pane), box = nodeBox(pane, at.node), r = canvas.getBoundingClientRect();
+    const counts = rowCounts(), level = view.panes[pane].level[at.node];
+    return [r.left + box.left + Math.min(box.width / 2, 30), r.top + rowTop(rowOf(pane, level, counts), counts) + 9,
+        box.width];
+};
+window.least = (times, fn) => {
+    let best = Infinity;
+    for (let i = 0; i < times; i++) {
+        const start = performance.now();
+        fn(i);
+        draw();
+        best = Math.min(best, performance.now() - start);
+    }
+    return best;
+};
+window.copied = [];
+navigator.clipboard.writeText = async text => { copied.push(text); };
+window.saved = [];
+URL.createObjectURL = blob => { blob.text().then(t => saved.push(t)); return 'blob:none'; };
+HTMLAnchorElement.prototype.click = function () { saved.push(this.download); };
+true
+"""
+
+BASE = ["start_thread", "java/lang/Thread.run"]
+W1, W2 = "[worker-1 tid=1]", "[worker-2 tid=2]"
+
+
+class Checks:
+    def __init__(self):
+        self.failed = 0
+
+    def __call__(self, what, got, wanted=True):
+        if got != wanted:
+            self.failed += 1
+            print("FAILED: %s: %r, not %r" % (what, got, wanted))
+
+    def under(self, what, ms, bar):
+        print("%s: %.1f ms (bar %d)" % (what, ms, bar))
+        self(what + " under %d ms" % bar, ms <= bar)
+
+
+check = Checks()
+
+
+def open_page(browser, path, fragment="", **options):
+    p = browser.page("file://" + path + fragment, **options)
+    p.js(HELPERS)
+    p.settle()
+    return p
+
+
+def quiet(p):
+    """No error, no request but for the file itself."""
+    p.sort_events()
+    check("console", p.log, [])
+    check("requests", [r for r in p.requests if not r.startswith(("file:", "about:", "data:"))], [])
+
+
+def click(p, names, pane=0, **options):
+    x, y, _ = p.js("place(%s, %d)" % (json.dumps(names), pane))
+    p.mouse(x, y, **options)
+
+
+def width(p, names, pane=0):
+    return p.js("place(%s, %d)[2]" % (json.dumps(names), pane))
+
+
+def shown(p):
+    """Samples that are shown."""
+    return round(p.js("total()"))
+
+
+def click_on(p, selector, shift=False):
+    x, y = p.js("(() => { const r = document.querySelector(%s).getBoundingClientRect();"
+                "return [r.left + Math.min(12, r.width / 2), r.top + r.height / 2]; })()" % json.dumps(selector))
+    if shift:
+        p.js("document.querySelector(%s).dispatchEvent(new MouseEvent('click', {bubbles: true, shiftKey: true}))"
+             % json.dumps(selector))
+        p.settle()
+    else:
+        p.mouse(x, y)
+
+
+def fragment(p):
+    p.settle()
+    return p.js("location.hash")
+
+
+def test_use(browser, make):
+    path = make("mixed")
+    p = open_page(browser, path)
+    check("title", p.js("document.title"), "Main – CPU profile")
+    check("samples", shown(p), 1200)
+    check("header", [w in p.js("$('facts').textContent") for w in ("1,200", "17.0.15", "every 1 ms", "2027-01-1")],
+          [True] * 4)
+    # One frame where a method ran in two ways, and the split in the tooltip.
+    work = [W1, *BASE, "app/Main.work"]
+    check("merged", p.js("[...view.main.columns.slice(frameAt(%s).node * COLUMNS).slice(4, 6)]" % json.dumps(work)),
+          [160, 300])
+    click(p, work, kind="move")
+    tip = p.js("$('tip').hidden ? '' : $('tip').textContent")
+    for text in ("app/Main.work", "38.3 %", "± 2.8", "460 ms", "460 samples", "C2 65.2 %", "C1 34.8 %", "exact 100 %"):
+        check("tooltip has " + text, text in tip)
+    click(p, work + ["app/Store.put"], kind="move")
+    tip = p.js("$('tip').textContent")
+    check("exactness", "by code flow 75.0 %, approximate 25.0 %" in tip)
+    test_zoom(p, work)
+    test_search(p)
+    test_keys(p, work)
+    test_sandwich(p)
+    test_output(p, path)
+    quiet(p)
+    dark = open_page(browser, path, dark=True)
+    check("dark", dark.js("getComputedStyle(document.body).backgroundColor"), "rgb(13, 17, 23)")
+    dark.key("d")
+    check("light", dark.js("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
+    quiet(dark)
+
+
+def test_zoom(p, work):
+    full = p.js("view.width")
+    check("before zoom", width(p, work) < full / 2)
+    click(p, work)
+    check("zoomed", abs(width(p, work) - full) < 1)
+    check("zoom in the URL", "z=0." in fragment(p))
+    click(p, [W1])
+    check("zoomed to a caller", abs(width(p, work) / full - 460 / 500) < 0.01)
+    p.key("Escape")
+    check("one step back", abs(width(p, work) - full) < 1)
+    p.key("Escape")
+    check("back", width(p, work) < full / 2)
+    check("nothing in the URL", fragment(p), "")
+
+
+def test_search(p):
+    p.key("/")
+    p.type("store")
+    # 400 of put and 60 of get in each of two threads.
+    check("share of matches", p.js("$('matches').textContent"), "76.7 % · 8")
+    p.key("Enter")
+    check("first match", p.js("names[view.panes[0].name[view.selected.node]]"), "app/Store.put")
+    check("place among matches", p.js("$('matches').textContent"), "76.7 % · 1 of 8")
+    p.key("Enter")
+    p.key("Enter")
+    check("third match", p.js("names[view.panes[0].name[view.selected.node]]"), "app/Store.get")
+    p.key("Enter", shift=True)
+    check("back to the second", p.js("$('matches').textContent"), "76.7 % · 2 of 8")
+    check("search in the URL", fragment(p), "#q=store")
+    p.js("searchFor('STORE')")
+    check("capitals count", p.js("$('matches').textContent"), "no match")
+    p.js("searchFor('(')")
+    check("not an expression", p.js("$('matches').textContent"), "not a regular expression")
+    p.js("searchFor('^read$')")
+    check("whole name", p.js("$('matches').textContent"), "5.0 % · 2")
+    p.key("Escape")
+    check("search gone", p.js("[$('search').value, view.search]"), ["", None])
+    p.js("document.activeElement.blur()")
+
+
+def test_keys(p, work):
+    _, y, _ = p.js("place(%s)" % json.dumps(work))
+    _, root, _ = p.js("place([])")
+    check("roots at the bottom", y < root)
+    p.key("i")
+    _, y, _ = p.js("place(%s)" % json.dumps(work))
+    _, root, _ = p.js("place([])")
+    check("roots at the top", y > root)
+    check("icicle in the URL", fragment(p), "#i=1")
+    p.key("i")
+    p.js("select(frameAt(%s), true)" % json.dumps(work))
+    p.key("ArrowUp")
+    check("to the callee", p.js("names[view.main.name[view.selected.node]]"), "app/Store.put")
+    p.key("ArrowRight")
+    check("to the neighbour", p.js("names[view.main.name[view.selected.node]]"), "app/Store.get")
+    p.key("ArrowDown")
+    p.key("ArrowDown")
+    check("to the callers", p.js("names[view.main.name[view.selected.node]]"), "java/lang/Thread.run")
+    p.key("Enter")
+    check("zoomed by key", p.js("names[view.main.name[view.zoom.node]]"), "java/lang/Thread.run")
+    p.key("0")
+    check("everything", p.js("view.zoom"), None)
+    p.key("m")
+    check("no table", p.js("$('table').hidden"))
+    p.key("m")
+    p.key("?")
+    check("help", p.js("$('help').open"))
+    p.key("Escape")
+    p.js("$('help').close()")
+
+
+def test_sandwich(p):
+    click_on(p, "#columns [data-sort=total]")
+    p.js("(() => { $('tablefilter').value = 'store.get'; $('tablefilter').dispatchEvent(new Event('input')); })()")
+    check("filtered table", p.js("table.shown.map(m => [names[m.name], m.self, m.total])"),
+          [["app/Store.get", 120, 120]])
+    click_on(p, ".method")
+    # Recursion counts once, callers are those of the outermost activation.
+    check("sandwich", p.js("[view.panes[0].total[0], view.panes[1].total[0]]"), [120, 120])
+    check("callees", p.js("view.panes[0].total[frameAt(['app/Store.get', 'app/Store.get']).node]"), 120)
+    check("callers", p.js("view.panes[1].total[frameAt(['app/Main.work', 'java/lang/Thread.run'], 1).node]"), 120)
+    click(p, ["app/Main.work", "java/lang/Thread.run"], pane=1)
+    check("zoom among callers", p.js("[view.zoom.pane, names[view.panes[1].name[view.zoom.node]]]"),
+          [1, "java/lang/Thread.run"])
+    url = fragment(p)
+    p.key("Escape")
+    p.key("Escape")
+    check("sandwich left", p.js("view.panes[1]"), None)
+    p.js("(() => { $('tablefilter').value = ''; $('tablefilter').dispatchEvent(new Event('input')); })()")
+    q = open_page(p.browser, p.js("location.pathname"), url)
+    check("sandwich from the URL", q.js("[names[view.method], view.zoom.pane, names[view.panes[1].name[view.zoom.node]]]"),
+          ["app/Store.get", 1, "java/lang/Thread.run"])
+    quiet(q)
+    q.close()
+    sorts = {}
+    for key in ("self", "total", "name"):
+        p.js("table.sort = ''")
+        click_on(p, "#columns [data-sort=%s]" % key)
+        sorts[key] = p.js("table.shown.map(m => %s)" % ("shortName(m.name)" if key == "name" else "m." + key))
+    check("sorted by self", sorts["self"], sorted(sorts["self"], reverse=True))
+    check("sorted by total", sorts["total"], sorted(sorts["total"], reverse=True))
+    check("sorted by name", sorts["name"], sorted(sorts["name"]))
+    click_on(p, "#columns [data-sort=self]")
+
+
+def test_output(p, path):
+    with open(path.replace(".html", ".folded"), encoding="utf-8") as f:
+        folded = f.read()
+    click_on(p, "#copy")
+    check("copied", p.js("copied.pop()"), folded)
+    p.js("setZoom(frameAt(%s))" % json.dumps([W1]))
+    click_on(p, "#copy")
+    check("copied what is zoomed to", p.js("copied.pop()"),
+          "".join(line for line in folded.splitlines(True) if line.startswith(W1)))
+    p.key("Escape")
+    click_on(p, "#svg")
+    p.settle()
+    name, svg = p.js("saved")
+    check("name of the picture", name, "flame-Main.svg")
+    texts = [e.text for e in xml.etree.ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}title")]
+    check("frames in the picture", len(texts), p.js("view.main.n"))
+    check("texts in the picture", any(t.startswith("app/Main.work: total 38.3 %") for t in texts))
+
+
+def test_filters(browser, make):
+    path = make("mixed")
+    p = open_page(browser, path)
+    with open(path.replace(".html", ".folded"), encoding="utf-8") as f:
+        folded = f.readlines()
+    texts = p.js("[...$('legend').children].map(b => b.textContent)")
+    check("legend", texts, ["jC20 %0 µs", "iinlined50.0 % 600 ms", "1C126.7 % 320 ms", "JJNI wrapper1.7 % 20 ms",
+                            "sstub3.3 % 40 ms", "nnative13.3 % 160 ms", "kkernel5.0 % 60 ms"][1:])
+    click_on(p, "[data-kind='4']")
+    check("without C1", [shown(p), p.js("$('chips').textContent.includes('73.3 %')")], [880, True])
+    check("kinds in the URL", fragment(p), "#k=4")
+    click_on(p, "[data-kind='4']")
+    click_on(p, "[data-kind='1']", shift=True)
+    check("only the kernel", shown(p), 60)
+    click_on(p, "[data-kind='1']", shift=True)
+    check("all kinds again", shown(p), 1200)
+    # Threads: one, then all of them in one graph.
+    check("threads", p.js("[...$('thread').options].map(o => o.text)"),
+          ["All threads (3)", "worker-2 [2] – 45.0 %", "worker-1 [1] – 41.7 %", "worker-3 [3] – 13.3 %"])
+    p.js("(() => { $('thread').value = '=2 worker-2'; $('thread').dispatchEvent(new Event('change')); })()")
+    check("one thread", shown(p), 540)
+    p.js("copyFolded()")
+    check("copied of one thread", p.js("copied.pop()"), "".join(x for x in folded if x.startswith(W2)))
+    p.js("resetFilters()")
+    p.key("t")
+    check("merged threads", p.js("frameAt(%s) && view.main.total[frameAt(%s).node]" % ((json.dumps(BASE),) * 2)), 1040)
+    # Stacks: hidden by key, kept by menu, in a page of their own.
+    p.js("select(frameAt(%s))" % json.dumps(BASE + ["app/Main.work"]))
+    p.key("h")
+    check("hidden", shown(p), 1200 - 920)
+    click(p, BASE, button="right")
+    check("menu", p.js("[...$('menu').children].slice(0, 4).map(b => b.firstChild.textContent)"),
+          ["Zoom in", "Callers and callees", "Only this stack", "Hide this stack"])
+    click_on(p, "#menu button:nth-child(3)")
+    check("only this stack", shown(p), 120)
+    url = fragment(p)
+    q = open_page(browser, path, url)
+    check("from the URL", [shown(q), q.js("filter.merge"), q.js("$('chips').textContent")],
+          [120, True, p.js("$('chips').textContent")])
+    click_on(q, ".chip button")
+    check("a chip removed", shown(q), 1040)
+    quiet(q)
+    p.key("0")
+    p.key("t")
+    click(p, [W1, *BASE, "app/Main.work"])
+    p.js("searchFor('put')")
+    p.key("i")
+    url = fragment(p)
+    check("whole state", all(part in url for part in ("q=put", "z=0.", "i=1")))
+    q = open_page(browser, path, url)
+    check("state from the URL", q.js("[view.search, view.flame, names[view.main.name[view.zoom.node]]]"),
+          ["put", False, "app/Main.work"])
+    check("state unchanged", fragment(q), url)
+    for bad in ("#z=0.99999.4&x=h9.9.9-o-1.1&k=99&m=-1&thread=none", "#z=1.0.0&m=1e9&q=%5B&x=hf99999999", "#%%%=&&"):
+        q = open_page(browser, path, bad)
+        check("a bad URL " + bad, q.js("view.panes.length"), 2)
+        quiet(q)
+        q.close()
+    quiet(p)
+    empty = open_page(browser, make("empty"))
+    check("empty", empty.js("$('empty').textContent").startswith("No samples"))
+    for key in "in/mdt0?":
+        empty.key(key)
+    quiet(empty)
+
+
+def test_hostile(browser, make):
+    path = make("hostile")
+    p = open_page(browser, path)
+    check("nothing ran", "owned" in p.js("document.title.replace(/document.title='owned'/, '')"), False)
+    check("no element of theirs", p.js("document.querySelectorAll('img, svg script, body > script').length"), 2)
+    p.js("searchFor('.')")
+    for i in range(18):
+        p.key("n")
+        check("a tooltip", p.js("$('tip').textContent.length > 20 && $('tip').offsetWidth < 600"))
+    for _ in range(4):
+        p.key("Escape")
+    p.js("table.shown.forEach(m => { openSandwich(m.name); closeSandwich(); })")
+    p.js("copyFolded()")
+    with open(path.replace(".html", ".folded"), encoding="utf-8", newline="\n") as f:
+        wanted = sorted(f.read().splitlines(True))
+    check("copied", sorted(p.js("copied.pop()").splitlines(True)) == wanted)
+    p.js("save(svgText(), '', 'x.svg')")
+    p.settle()
+    xml.etree.ElementTree.fromstring(p.js("saved[saved.length - 1]"))
+    text = p.js("names.join('')")
+    check("no control or bidirectional characters", [c for c in text if ord(c) < 32 or c in "\u202e\u2066\u2028"], [])
+    p.mouse(300, 300, button="right")
+    quiet(p)
+
+
+def measure(p, bar_open, search):
+    check.under("open", p.js("performance.getEntriesByType('navigation')[0].domInteractive"), bar_open)
+    check.under("draw", p.js("least(5, () => 0)"), 100)
+    check.under("zoom", p.js("least(5, i => setZoom(i & 1 ? null : {pane: 0, node: view.main.levels[8][0]}))"), 100)
+    p.js("setZoom(null)")
+    check.under("search", p.js("least(5, i => searchFor(%s + i))" % json.dumps(search)), 100)
+    check.under("zoom with a search", p.js("least(5, i => setZoom(i & 1 ? null : {pane: 0, node: view.main.levels[8][0]}))"),
+                100)
+    p.js("setZoom(null)")
+    p.js("searchFor('')")
+    print("filter: %.1f ms, sandwich: %.1f ms" % (
+        p.js("least(5, () => rebuild())"), p.js("least(5, () => { closeSandwich(); openSandwich(table.all[9].name); })")))
+
+
+def test_large(browser, make):
+    p = open_page(browser, make("large"))
+    print("%d frames, %d stacks" % tuple(p.js("[view.main.n, rows.n]")))
+    check("frames", p.js("view.main.n") >= 90000)
+    measure(p, 1500, "Class1")
+    with open(make("large").replace(".html", ".folded"), encoding="utf-8") as f:
+        wanted = f.read()
+    check("folded", p.js("foldedText([])") == wanted)
+    quiet(p)
+
+
+def test_deep(browser, make):
+    p = open_page(browser, make("deep"))
+    check("taller than a canvas", p.js("contentHeight()") > 100000)
+    check("the canvas is not", p.js("canvas.height") < 2000)
+    check("at the root", p.js("view.hover = null, rowAt(view.height - 10, rowCounts())"), 0)
+    p.js("searchFor('Bottom')")
+    p.key("n")
+    x, y = p.js("(() => { const r = canvas.getBoundingClientRect(), s = $('selected').getBoundingClientRect();"
+                "return [s.left + s.width / 2, s.top + s.height / 2]; })()")
+    check("the leaf is in sight", 100 < y < 800)
+    p.mouse(x, y, kind="move")
+    check("hit", p.js("view.hover && names[view.main.name[view.hover.node]]"), "deep/Bottom.leaf")
+    p.mouse(x, y)
+    check("zoomed", p.js("names[view.main.name[view.zoom.node]]"), "deep/Bottom.leaf")
+    p.key("i")
+    check("the leaf is still in sight", p.js("nodeBox(0, view.zoom.node).width === view.width"))
+    check.under("draw", p.js("least(5, () => { scroller.scrollTop = 50000; })"), 50)
+    quiet(p)
+
+
+def test_javac(browser):
+    """A recording of javac, 20 s at 1 kHz."""
+    jdk = jvm.pick_jdk(None)
+    with tempfile.TemporaryDirectory(prefix="jsampler-page-") as tmp:
+        files = javac.unpack(jdk, tmp, 400)
+        javac.compile_loop(jdk, tmp)
+        listing, classes = os.path.join(tmp, "files"), os.path.join(tmp, "classes")
+        with open(listing, "w", encoding="utf-8") as f:
+            f.write("\n".join(files) + "\n")
+        os.makedirs(classes)
+        html, folded = os.path.join(tmp, "javac.html"), os.path.join(tmp, "javac.folded")
+        with jvm.Jvm(jdk, tmp, "JavacLoop", [classes, listing, os.path.join(tmp, "java.base")], ["-Xmx1g"]) as java:
+            java.wait_ready()
+            subprocess.run([jvm.jsampler_path(), "-p", str(java.pid), "-F", "1000", "-d", "20", "-q", "--no-annotate",
+                            "-o", html, "-o", folded], check=True)
+        p = open_page(browser, html)
+        print("%d samples, %d frames, %d stacks, %d kB" % (
+            *p.js("[meta.samples, view.main.n, rows.n]"), os.path.getsize(html) // 1000))
+        check("a real recording", p.js("meta.samples") > 2000)
+        measure(p, 1000, "Tree")
+        with open(folded, encoding="utf-8", newline="\n") as f:
+            check("folded", p.js("foldedText([])") == f.read())
+        quiet(p)
+
+
+def main():
+    subject, rest = sys.argv[1], sys.argv[2:]
+    with tempfile.TemporaryDirectory(prefix="jsampler-page-") as tmp, chromium.Chromium() as browser:
+        def make(what):
+            path = os.path.join(tmp, what + ".html")
+            subprocess.run([rest[0], what, "html:" + path, "folded:" + path.replace(".html", ".folded")], check=True)
+            return path
+        if subject == "javac":
+            test_javac(browser)
+        else:
+            {"use": test_use, "filters": test_filters, "hostile": test_hostile, "large": test_large,
+             "deep": test_deep}[subject](browser, make)
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,6 +9,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/hash.h"
+#include "symbolizer/target/access.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"
 
@@ -199,18 +200,17 @@ static void live_free(struct mem *m)
 	free(m);
 }
 
-static int open_failed(struct err *err, int code, pid_t pid)
+static int open_failed(struct err *err, int code, struct proc *proc)
 {
+	pid_t pid = proc_pid(proc);
+
 	if (code == -ENOENT || code == -ESRCH)
 		return err_set(err, -ESRCH,
 			       "process %d has no memory: it has ended, or is a kernel thread",
 			       (int)pid);
-	errno = -code;
 	if (code == -EACCES || code == -EPERM)
-		return err_set(err, code,
-			       "cannot read the memory of process %d: %m; run as root, or as its user "
-			       "with kernel.yama.ptrace_scope 0",
-			       (int)pid);
+		return access_explain(proc, code, err);
+	errno = -code;
 	return err_set(err, code, "cannot read the memory of process %d: %m", (int)pid);
 }
 
@@ -226,10 +226,10 @@ int mem_live_open(struct proc *proc, struct mem **ret, struct err *err)
 	struct mem_live *l;
 
 	if (fd < 0)
-		return open_failed(err, -errno, proc_pid(proc));
+		return open_failed(err, -errno, proc);
 	l = malloc(sizeof(*l));
 	if (!l)
-		return open_failed(err, -ENOMEM, proc_pid(proc));
+		return open_failed(err, -ENOMEM, proc);
 	memset(l, 0, offsetof(struct mem_live, pool));
 	l->mem.ops = &ops;
 	l->pid = proc_pid(proc);

@@ -101,7 +101,7 @@ int proc_open(pid_t pid, struct proc **ret, struct err *err)
 	/* Before stat is read through dirfd: what is alive there then is what pidfd means. */
 	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	r = stat_read(p->dirfd, "stat", &s);
-	if (r == -EACCES || r == -EPERM)
+	if (r < 0 && r != -ENOENT && r != -ESRCH)
 		return err_set(err, r, "cannot read %s/stat: %s", path, strerror(-r));
 	if (r < 0 || !stat_alive(&s))
 		return no_process(err, pid);

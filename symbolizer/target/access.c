@@ -1,0 +1,68 @@
+#include "symbolizer/target/access.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/fileio.h"
+#include "symbolizer/target/proc.h"
+
+/* 0: Yama is not in use, or restricts nothing. */
+static int yama_scope(void)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+
+	if (file_read_at(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", 64, &text, NULL) < 0)
+		return 0;
+	return atoi(text);
+}
+
+/* The files of a process that is not dumpable belong to root, task_dump_owner() in linux/fs/proc/base.c. */
+static bool not_dumpable(struct proc *p, uid_t euid)
+{
+	struct stat st;
+
+	return euid != 0 && fstatat(proc_dirfd(p), "stat", &st, 0) == 0 && st.st_uid != euid;
+}
+
+static int explain_to_root(struct proc *p, uid_t user, int code, struct err *err)
+{
+	return err_set(err, code,
+		       "PID %d (user %u) may not be read: jsampler runs as root, but lacks CAP_SYS_PTRACE "
+		       "or CAP_DAC_READ_SEARCH there; run it on the host with all capabilities "
+		       "(container: --cap-add)",
+		       (int)proc_pid(p), (unsigned)user);
+}
+
+int access_explain(struct proc *p, int code, struct err *err)
+{
+	struct proc_status s = {.euid = (uid_t)-1};
+	int pid = (int)proc_pid(p), scope = yama_scope();
+
+	if (proc_status(p, &s) < 0)
+		return err_set(err, code, "PID %d may not be read: run jsampler as root", pid);
+	if (geteuid() == 0 && scope < 3)
+		return explain_to_root(p, s.euid, code, err);
+	if (s.euid != geteuid() && geteuid() != 0)
+		return err_set(err, code, "PID %d belongs to user %u: sample it as that user, or as root",
+			       pid, (unsigned)s.euid);
+	if (not_dumpable(p, s.euid))
+		return err_set(err, code,
+			       "PID %d may be read by root only: it is not dumpable (it changed its user, is "
+			       "setuid, or asked for that with prctl); run jsampler as root",
+			       pid);
+	if (scope > 0)
+		return err_set(err, code,
+			       "PID %d may not be read: kernel.yama.ptrace_scope is %d; run jsampler as root, "
+			       "start the program with 'jsampler -- COMMAND', or: sysctl "
+			       "kernel.yama.ptrace_scope=0",
+			       pid, scope);
+	return err_set(err, code,
+		       "PID %d may not be read, though it is of the same user: it has capabilities that "
+		       "jsampler lacks, or a security module forbids it; run jsampler as root",
+		       pid);
+}

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,21 @@ int64_t perf_sysctl(const char *name, int64_t fallback)
 	return v;
 }
 
+/* Is a seccomp filter on this program (mode 2)? seccomp(2), proc(5). */
+static bool own_filter(void)
+{
+	char *text = NULL, *p;
+	bool yes = false;
+
+	if (file_read_at(AT_FDCWD, "/proc/self/status", 64 << 10, &text, NULL) < 0)
+		return false;
+	p = strstr(text, "\nSeccomp:");
+	if (p)
+		yes = atoi(p + strlen("\nSeccomp:")) == 2;
+	free(text);
+	return yes;
+}
+
 static int explain_denied(int r, struct proc *proc, struct err *err)
 {
 	int64_t paranoid = perf_sysctl("perf_event_paranoid", 2);
@@ -43,19 +59,18 @@ static int explain_denied(int r, struct proc *proc, struct err *err)
 			       "perf events are refused: kernel.perf_event_paranoid is %lld; run as "
 			       "root, or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=1",
 			       (long long)paranoid);
-	/* The kernel itself says EACCES; container runtimes' seccomp profiles say EPERM. */
-	if (r == -EPERM)
+	/* The kernel itself says EACCES; container runtimes' seccomp profiles say EPERM as a rule. */
+	if (r == -EPERM || own_filter())
 		return err_set(err, r,
 			       "perf_event_open is refused although kernel.perf_event_paranoid is "
 			       "%lld: a seccomp profile (container?) blocks it; allow it there, or run "
 			       "jsampler on the host",
 			       (long long)paranoid);
 	return err_set(err, r,
-		       "PID %d: no permission for perf events (kernel.perf_event_paranoid is %lld, "
-		       "kernel.yama.ptrace_scope is %lld): run as root, or with CAP_PERFMON and "
-		       "CAP_SYS_PTRACE",
+		       "PID %d: no permission for perf events (kernel.perf_event_paranoid is %lld): run "
+		       "%s with CAP_PERFMON and CAP_SYS_PTRACE (container: --cap-add)",
 		       proc_pid(proc), (long long)paranoid,
-		       (long long)perf_sysctl("yama/ptrace_scope", 0));
+		       geteuid() == 0 ? "jsampler" : "it as root, or");
 }
 
 static int explain_event(int r, const struct perf_config *c, struct err *err)

@@ -148,7 +148,10 @@ int perfmap_parse(const char *text, size_t len, struct perfmap **ret)
 	return parse_owned(copy, len, ret);
 }
 
-/* Anybody may write to /tmp: only the target's own file (or root's) says what its code is called. */
+/*
+ * Anybody may write to /tmp: only the target's own file says what its code is called. Not root's
+ * either: a link of that name would lead to any file of root's.
+ */
 static int check_owner(struct proc *proc, int fd, const char *path, struct err *err)
 {
 	struct proc_status status;
@@ -161,7 +164,7 @@ static int check_owner(struct proc *proc, int fd, const char *path, struct err *
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "%s: not a regular file", path);
-	if (st.st_uid != status.euid && st.st_uid != 0)
+	if (st.st_uid != status.euid)
 		return err_set(err, -EPERM, "%s: belongs to user %u, not to the target's user %u: not used",
 			       path, (unsigned)st.st_uid, (unsigned)status.euid);
 	return 0;

@@ -13,6 +13,7 @@
 #include "sampler/profile/named_builder.h"
 #include "sampler/recording/writer.h"
 #include "sampler/resolve/resolver.h"
+#include "sampler/session/descriptors.h"
 #include "sampler/session/meta.h"
 #include "sampler/session/threads.h"
 #include "sampler/session/view.h"
@@ -91,8 +92,9 @@ static void read_kallsyms(struct session *s)
 
 	if (s->kallsyms_fd < 0)
 		return;
-	if (kallsyms_read(s->kallsyms_fd, &s->kallsyms, &e) < 0)
-		log_info("kernel functions are not named: %s", e.msg);
+	if (kallsyms_read(s->kallsyms_fd, &s->kallsyms, &e) < 0 &&
+	    !s->engine->ops->stats(s->engine).no_kernel)
+		log_warn("kernel frames are [kernel], without names: %s", e.msg);
 	close(s->kallsyms_fd);
 	s->kallsyms_fd = -1;
 }
@@ -163,6 +165,7 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 	s->o = *o;
 	s->kallsyms_fd = -1;
 	s->opened_ns = clock_monotonic_ns();
+	descriptors_raise();
 	if (!s->o.engine)
 		s->o.engine = &engine_perf_ops;
 	s->o.engine_options.kernel = o->kernel;
@@ -173,6 +176,8 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 		s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	if (r == 0)
 		r = open_parts(s, err);
+	if (r == 0)
+		r = descriptors_check(err);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(s);
@@ -226,10 +231,15 @@ static int name_view(struct session *s, struct named_builder *b)
 		.state_root = s->o.state_root,
 		.process_name = s->comm,
 	};
+	struct err e = {0};
+	int r;
 
 	sources.kernel = s->kallsyms;
-	if (s->proc && perfmap_open(s->proc, &perfmap, NULL) == 0)
+	r = s->proc ? perfmap_open(s->proc, &perfmap, &e) : -ENOENT;
+	if (r == 0)
 		sources.perfmap = perfmap;
+	else if (r != -ENOENT && r != -ESRCH)
+		log_info("%s", e.msg);
 	return resolver_name(s->profile, &sources, &o, b);
 }
 
@@ -393,6 +403,7 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 	uint64_t cpu;
 
 	s->ended_ns = clock_monotonic_ns();
+	view_say_doubts(s->view);
 	if (s->proc && proc_cpu_ns(s->proc, &cpu) == 0 && cpu > s->cpu_start_ns)
 		s->cpu_ns = cpu - s->cpu_start_ns;
 	return r;

@@ -17,6 +17,9 @@
 #include "symbolizer/target/mem_live.h"
 #include "symbolizer/target/proc.h"
 
+/* Looks at a JVM that has just come; they are at least 20 ms apart (session.c). */
+enum { DOUBTS_MAX = 10 };
+
 void view_close(struct view *v)
 {
 	if (!v)
@@ -157,31 +160,55 @@ static bool is_native_image(struct view *v)
 	return exe && dso_find_by_name(exe, "__svm_version_info", &vaddr, &size) == 0;
 }
 
+/* map_files, which still has a deleted file, needs CAP_CHECKPOINT_RESTORE. */
+static enum jvm_state no_file(struct view *v, uint32_t id)
+{
+	return unsupported(v, "cannot open the libjvm.so that the target runs (replaced by an upgrade? run "
+			   "jsampler as root, or restart the target): ", modmap_dso_path(v->modmap, id));
+}
+
+/*
+ * A libjvm.so that was not there a moment ago may still be on its way in: mapped in part, by a loader
+ * that was interrupted. It gets some more looks before it is called wrong.
+ */
+static enum jvm_state unfit(struct view *v, const char *why)
+{
+	if (!v->was_absent || ++v->doubts > DOUBTS_MAX)
+		return unsupported(v, "cannot read this JVM: ", why);
+	snprintf(v->why, sizeof(v->why), "cannot read this JVM: %s", why);
+	return JVM_STARTING;
+}
+
+static enum jvm_state no_libjvm(struct view *v)
+{
+	if (is_native_image(v))
+		return unsupported(v, "the target is a GraalVM native image", "");
+	v->was_absent = true;
+	return JVM_ABSENT;
+}
+
 static enum jvm_state open_hotspot(struct view *v)
 {
 	struct libjvm l;
 	struct err e = {0};
 	uint64_t addr;
 	uint32_t id;
-	int r;
+	int r = modmap_find_dso(v->modmap, "libjvm.so", &id, &l.bias);
 
-	if (modmap_find_dso(v->modmap, "libjvm.so", &id, &l.bias) < 0) {
-		if (is_native_image(v))
-			return unsupported(v, "the target is a GraalVM native image", "");
-		return JVM_ABSENT;
-	}
+	if (r == -EACCES)
+		return no_file(v, id);
+	if (r < 0)
+		return no_libjvm(v);
 	l.dso = modmap_dso(v->modmap, id);
 	if (!l.dso)
-		return unsupported(v, "cannot open the target's ", modmap_dso_path(v->modmap, id));
+		return no_file(v, id);
 	if (!libjvm_symbol(&l, "gHotSpotVMStructs", &addr))
 		return unsupported(v, "the target's libjvm.so has no HotSpot tables (OpenJ9, or stripped "
 				   "of its dynamic symbols)", "");
 	r = hotspot_open(v->mem, libjvm_symbol, &l, &v->hs, &e);
 	if (r == -EAGAIN)
 		return JVM_STARTING;
-	if (r < 0)
-		return unsupported(v, "cannot read this JVM: ", e.msg);
-	return JVM_READY;
+	return r < 0 ? unfit(v, e.msg) : JVM_READY;
 }
 
 static void say_notes(struct hotspot *hs)
@@ -190,6 +217,12 @@ static void say_notes(struct hotspot *hs)
 
 	for (; note && *note; note++)
 		log_info("JVM: %s", *note);
+}
+
+void view_say_doubts(const struct view *v)
+{
+	if (v->jvm == JVM_STARTING && v->why[0])
+		log_warn("%s: Java code is not named, native frames only", v->why);
 }
 
 bool view_find_jvm(struct view *v)

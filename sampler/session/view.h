@@ -35,7 +35,9 @@ struct view {
 	struct attribution *attribution;
 	struct unwinder *unwinder;
 	enum jvm_state jvm;
-	char why[440]; /* JVM_UNSUPPORTED: the reason */
+	char why[440]; /* JVM_UNSUPPORTED: the reason; JVM_STARTING: what did not fit, if anything */
+	bool was_absent; /* looked for without result before */
+	unsigned doubts; /* how often a JVM that has just come did not fit */
 };
 
 int view_open(struct proc *proc, struct unwinder_options o, struct view **ret, struct err *err);
@@ -50,5 +52,7 @@ void view_close(struct view *v);
 
 /* Looks for a JVM if none was found yet; cheap to call again. True when it became ready just now. */
 bool view_find_jvm(struct view *v);
+/* At the end: says what kept a JVM from being read that never got past JVM_STARTING. */
+void view_say_doubts(const struct view *v);
 
 #endif

@@ -294,6 +294,7 @@ static bool last_component_is(const char *path, const char *name)
 
 int modmap_find_dso(struct modmap *m, const char *name, uint32_t *ret_id, uint64_t *ret_bias)
 {
+	int r = -ENOENT;
 	size_t i;
 
 	follow_maps(m);
@@ -305,11 +306,14 @@ int modmap_find_dso(struct modmap *m, const char *name, uint32_t *ret_id, uint64
 		if (!mod || !last_component_is(mod->path, name))
 			continue;
 		hit = make_hit(m, s, s->start);
-		if (hit.kind != MODMAP_DSO || !hit.dso)
+		if (hit.kind != MODMAP_DSO || !hit.dso) {
+			*ret_id = s->module;
+			r = -EACCES;
 			continue;
+		}
 		*ret_id = hit.dso_id;
 		*ret_bias = s->start - hit.vaddr;
 		return 0;
 	}
-	return -ENOENT;
+	return r;
 }

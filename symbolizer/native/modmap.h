@@ -55,7 +55,8 @@ const char *modmap_dso_path(const struct modmap *m, uint32_t dso_id); /* never N
 uint32_t modmap_dso_count(const struct modmap *m); /* ids are 1..count */
 
 /* Opens every mapped DSO whose last path component is `name`; first one whose mapping is found.
- * bias: run-time address - vaddr. -ENOENT: not mapped. */
+ * bias: run-time address - vaddr. -ENOENT: not mapped; -EACCES: mapped, *ret_id, but no file of that
+ * name could be opened. */
 int modmap_find_dso(struct modmap *m, const char *name, uint32_t *ret_id, uint64_t *ret_bias);
 
 #endif

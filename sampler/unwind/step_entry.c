@@ -66,21 +66,16 @@ int step_return_barrier(struct walker *w, const struct code *c)
 /* The older Java frame that the last call_stub remembers, or else the thread's last Java frame. */
 static bool find_anchor(struct walker *w, struct hs_anchor *ret)
 {
-	const struct hs_thread *t;
-
-	if (!w->hs)
-		return false;
 	if (w->wrapper)
 		return hs_wrapper_anchor(w->hs, w->wrapper, ret);
-	t = walker_thread(w);
-	return t && hs_thread_anchor(w->hs, t, ret);
+	return hs_thread_anchor(w->hs, &w->thread, ret);
 }
 
 bool step_anchor(struct walker *w)
 {
 	struct hs_anchor a;
 
-	if (!find_anchor(w, &a) || a.sp <= w->anchor_sp || !walker_on_stack(w, a.sp))
+	if (!walker_thread(w) || !find_anchor(w, &a) || a.sp <= w->anchor_sp || !walker_on_stack(w, a.sp))
 		return false;
 	if (regs_known(&w->regs, X86_RSP) && a.sp < walker_sp(w))
 		return false;

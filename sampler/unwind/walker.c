@@ -61,11 +61,13 @@ const struct hs_thread *walker_thread(struct walker *w)
 	return w->has_thread ? &w->thread : NULL;
 }
 
-bool walker_on_stack(struct walker *w, uint64_t sp)
+bool walker_on_stack(const struct walker *w, uint64_t sp)
 {
-	const struct hs_thread *t = walker_thread(w);
+	const struct hs_thread *t = &w->thread;
 
 	if (sp % 8 || !sp || sp >= w->arch->user_limit)
 		return false;
-	return !t || !t->stack_base || (sp < t->stack_base && sp >= t->stack_base - t->stack_size);
+	if (!w->has_thread || !t->stack_base)
+		return true;
+	return sp < t->stack_base && sp >= t->stack_base - t->stack_size;
 }

@@ -70,10 +70,10 @@ static inline unsigned walker_exact_flag(const struct walker *w)
 void walker_goto(struct walker *w, uint64_t pc, uint64_t sp, uint64_t fp);
 void walker_goto_no_fp(struct walker *w, uint64_t pc, uint64_t sp);
 
-/* NULL: not a Java thread, or not known which. */
+/* NULL: not a Java thread, or not known which. Reads the target: for the few walks that need it. */
 const struct hs_thread *walker_thread(struct walker *w);
 
-/* Is `sp` in this thread's stack, as far as its bounds are known? */
-bool walker_on_stack(struct walker *w, uint64_t sp);
+/* Could `sp` be in this thread's stack? Bounds are known once walker_thread() was asked. */
+bool walker_on_stack(const struct walker *w, uint64_t sp);
 
 #endif

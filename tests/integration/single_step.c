@@ -36,6 +36,7 @@ enum {
 	COPIED = 2048, /* stack bytes handed over as copied; the rest is read live */
 	MAX_NAMES = 512,
 	MAX_SHOWN = 8, /* failures printed */
+	REPLAYS = 2000,
 };
 
 struct test {
@@ -205,6 +206,24 @@ static void check_native(struct test *t)
 		print_failure(t, why);
 }
 
+/* What a walk costs when everything about its code is known, as it soon is in a profile. */
+static void measure_replay(struct test *t)
+{
+	static uint8_t stack[16384];
+	struct raw_sample s;
+	uint64_t start;
+
+	view_sample(&s, t->pid, t->tid, &t->regs);
+	mem_new_sample(t->v.mem);
+	s.stack = stack;
+	s.stack_len = mem_read_some(t->v.mem, s.stack_addr, stack, sizeof(stack));
+	start = clock_thread_cpu_ns();
+	for (int i = 0; i < REPLAYS; i++)
+		unwinder_walk(t->v.unwinder, &s, t->ns_tid, &t->walk);
+	printf("replayed: %.2f us a walk of %u frames; ",
+		(double)(clock_thread_cpu_ns() - start) / 1e3 / REPLAYS, t->walk.n);
+}
+
 static bool run_burst(struct test *t)
 {
 	uint64_t end = t->java + BURST;
@@ -222,6 +241,8 @@ static bool run_burst(struct test *t)
 		if (!step(t, &signal))
 			return false;
 	}
+	if (t->java >= t->want)
+		measure_replay(t);
 	return ptrace(PTRACE_CONT, t->tid, 0, signal) == 0;
 }
 

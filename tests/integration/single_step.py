@@ -19,6 +19,8 @@ MODES = {
     "int": ["-Xint"],
     "fp": ["-XX:+PreserveFramePointer"],
     "parallel": ["-XX:+UseParallelGC"],
+    # Null checks stay uncommon traps for ever: a deoptimisation each time.
+    "deopt": ["-XX:PerMethodTrapLimit=1000000", "-XX:PerBytecodeTrapLimit=1000000"],
     "z": ["-XX:+UseZGC"],
     "early": [],  # while the compilers are at work: code is replaced, frames are deoptimised
 }

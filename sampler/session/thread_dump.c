@@ -54,15 +54,18 @@ static struct dump_thread thread_of(char *line, size_t first_frame)
 	return t;
 }
 
-/* "\tat java.lang.Object.wait(java.base@17.0.15/Native Method)" -> "java.lang.Object.wait". */
+/* The JVM cuts lines at 2,000 bytes, so that a name may lack what follows it.
+ * "\tat java.lang.Object.wait(java.base@17.0.15/Native Method)" -> "java.lang.Object.wait". */
 static char *frame_of(char *line)
 {
 	static const char at[] = "\tat ";
 	char *paren;
 
-	if (strncmp(line, at, sizeof(at) - 1) != 0 || !(paren = strrchr(line, '(')))
+	if (strncmp(line, at, sizeof(at) - 1) != 0)
 		return NULL;
-	*paren = '\0';
+	paren = strrchr(line, '(');
+	if (paren)
+		*paren = '\0';
 	thread_dump_plain_name(line + sizeof(at) - 1);
 	return line + sizeof(at) - 1;
 }

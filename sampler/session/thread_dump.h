@@ -33,5 +33,7 @@ void thread_dump_plain_name(char *name);
 
 /* MaxJavaStackTraceDepth: a dump shows no more frames of a thread than this, unless the JVM was told. */
 enum { THREAD_DUMP_DEPTH = 1024 };
+/* Bytes of a name that are whole in a dump, whatever its length. */
+enum { THREAD_DUMP_NAME = 900 };
 
 #endif

@@ -58,14 +58,16 @@ static void print_overview(void)
 	printf("\n`jsampler help record` lists the options, `jsampler list` the JVMs here.\n");
 }
 
-static int parse(int argc, char **argv, bool *man, struct err *err)
+static int parse(int argc, char **argv, bool *man, bool *help, struct err *err)
 {
 	const struct option_spec *s = NULL;
 	int r;
 
 	optind = 0;
-	while ((r = option_next(argc, argv, help_option_specs(), &s, err)) == 0 && s)
+	while ((r = option_next(argc, argv, help_option_specs(), &s, err)) == 0 && s) {
 		*man |= strcmp(s->name, "man") == 0;
+		*help |= strcmp(s->name, "help") == 0;
+	}
 	return r;
 }
 
@@ -77,20 +79,26 @@ static int show(const struct cmd_doc *doc, bool man)
 		print_command(doc);
 	else
 		print_overview();
-	return fflush(stdout) == 0 || errno == EPIPE ? EXIT_WRITTEN : EXIT_FAILED;
+	/* `| head` closed the pipe: it has what it wanted. */
+	if (fflush(stdout) == 0 || errno == EPIPE)
+		return EXIT_WRITTEN;
+	log_error("cannot write to stdout: %m");
+	return EXIT_FAILED;
 }
 
 int cmd_help(int argc, char **argv)
 {
 	const struct cmd_doc *doc = NULL;
 	struct err err = {0};
-	bool man = false;
+	bool man = false, help = false;
 
-	if (parse(argc, argv, &man, &err) < 0) {
+	if (parse(argc, argv, &man, &help, &err) < 0) {
 		log_error("%s", err.msg);
 		return EXIT_USAGE;
 	}
-	if (optind < argc) {
+	if (help)
+		doc = cmd_doc_find("help");
+	if (!help && optind < argc) {
 		doc = cmd_doc_find(argv[optind]);
 		if (!doc || optind + 1 < argc) {
 			log_error("no help on '%s': there is help on record, list, doctor, help",

@@ -105,12 +105,17 @@ static size_t word_columns(const char *text, size_t bytes)
 
 void columns_wrap(FILE *out, const char *text, size_t used, size_t indent, size_t width)
 {
-	size_t col = used;
+	size_t room = width > indent + 1 ? width - indent - 1 : SIZE_MAX, col = used;
 	bool first = true;
 
 	while (*text) {
 		size_t bytes = strcspn(text, " "), columns = word_columns(text, bytes);
 
+		/* A word wider than a line is broken where the line ends. */
+		if (columns > room) {
+			bytes = head_bytes(text, room, bytes);
+			columns = word_columns(text, bytes);
+		}
 		if (width && !first && col + 1 + columns >= width) {
 			fprintf(out, "\n%*s", (int)indent, "");
 			col = indent;

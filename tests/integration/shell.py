@@ -22,7 +22,7 @@ def check(what, ok, detail=""):
     print("%s %s" % ("ok  " if ok else "FAIL", what))
     if not ok:
         failures.append(what)
-        print("     " + str(detail).replace("\n", "\n     "))
+        print("     " + str(detail)[:4000].replace("\n", "\n     "))
     return ok
 
 

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""What a terminal gets: 80 columns, no colours, no escape sequences where it knows none, and closed pipes end quietly."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import jvm
+import shell
+from shell import check
+
+
+def record(target, tmp):
+    out = os.path.join(tmp, "o.folded")
+    args = ["-p", target.pid, "-d", "1", "-F", "999", "-v", "-o", out]
+    for term, live in (("xterm", True), ("dumb", False), ("", False)):
+        status, text = shell.on_terminal(args, {"TERM": term, "NO_COLOR": "1"})
+        what = "record on TERM=%s" % (term or "''")
+        check(what + ": the summary is there", status == 0 and "samples in" in text and "written: " in text, text)
+        check(what + ": %s line that updates" % ("a" if live else "no"), ("\x1b[K" in text) == live, text)
+        rest = text.replace("\x1b[K", "") if live else text
+        check(what + ": nothing else but text", "\x1b" not in rest, repr(text))
+        shown = [part for line in rest.split("\n") for part in line.rstrip("\r").split("\r")]
+        check(what + ": 80 columns", max(map(shell.columns_of, shown)) <= 80, [l for l in shown if len(l) > 80])
+    status, text = shell.on_terminal([*args, "-q"], {"TERM": "xterm"})
+    check("record -q: nothing at all", status == 0 and text == "", repr(text))
+    p = shell.run(args)
+    check("record into a pipe: no control characters", p.returncode == 0 and not p.stdout and
+          shell.is_harmless(p.stderr), repr(p.stderr))
+
+
+def heads(target):
+    for args in ("help", "help record", "help --man", "list", "list -f json", "doctor", "doctor -f json",
+                 "-p %d -d 0.5 -F 999" % target.pid, "-p %d -d 0.5 -F 999 -q -f folded -o -" % target.pid):
+        for reader in ("head -c 1", "true"):
+            p = subprocess.run(["bash", "-c", "%s %s | %s; exit ${PIPESTATUS[0]}" % (shell.JS, args, reader)],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+            check("%s | %s: quiet" % (args, reader), p.returncode == 0 and not re.search("pipe|cannot|error", p.stderr, re.I),
+                  (p.returncode, p.stderr))
+
+
+def full(target):
+    for args in (["help"], ["list"], ["doctor"], ["list", "-f", "json"], ["doctor", "-f", "json"],
+                 ["-p", str(target.pid), "-d", "0.3", "-F", "999"]):
+        with open("/dev/full", "w") as full_disk:
+            p = subprocess.run([shell.JS, *args], stdout=full_disk, stderr=subprocess.PIPE, text=True, timeout=60)
+        check("%s on a full disk: said, exit status 1" % " ".join(args), p.returncode == 1 and "cannot write" in p.stderr,
+              (p.returncode, p.stderr))
+
+
+def main():
+    jdk = jvm.pick_jdk(None)
+    with shell.Busy(jdk) as target, tempfile.TemporaryDirectory(prefix="js-") as tmp:
+        record(target, tmp)
+        heads(target)
+        full(target)
+    shell.finish()
+
+
+if __name__ == "__main__":
+    main()

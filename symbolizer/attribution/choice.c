@@ -173,22 +173,13 @@ static void set_pseudo_bci(const struct graph *g, struct choice *c)
 		c->forward.pos.bci = inline_tree_bci_in(&g->tree, c->backward.pos, 0);
 }
 
-/* C1 emits code in the order of the bytecodes: what lies in front of an evidence belongs to it, but
- * for the rest of an inlined method in front of its caller's. */
-static bool forward_is_nearer(const struct graph *g, const struct choice *c)
+static void take_nearer(struct choice *c)
 {
-	if (!c->backward.found || !c->forward.found)
-		return c->forward.found;
-	if (g->c1 && !c->backward.pseudo &&
-	    inline_tree_ancestor(&g->tree, c->forward.pos.node, c->backward.pos.node) !=
-		    c->forward.pos.node)
-		return true;
-	return c->forward.distance <= c->backward.distance;
-}
-
-static void take_nearer(const struct graph *g, struct choice *c)
-{
-	c->pos = forward_is_nearer(g, c) ? c->forward.pos : c->backward.pos;
+	if (!c->backward.found ||
+	    (c->forward.found && c->forward.distance <= c->backward.distance))
+		c->pos = c->forward.pos;
+	else
+		c->pos = c->backward.pos;
 }
 
 /* Frames equal in method and call-site bci, and the first one with the same method but another bci. */
@@ -203,11 +194,11 @@ static void take_ancestor(const struct graph *g, struct choice *c)
 }
 
 /* Both sides agree on the path, or only one found anything; false: they differ. */
-static bool take_agreed(const struct graph *g, struct choice *c)
+static bool take_agreed(struct choice *c)
 {
 	if (c->forward.found && c->backward.found && c->forward.pos.node != c->backward.pos.node)
 		return false;
-	take_nearer(g, c);
+	take_nearer(c);
 	return true;
 }
 
@@ -226,8 +217,8 @@ static void choose_in_loops(const struct graph *g, struct search *q, uint32_t in
 		if (!ret->forward.found && !ret->backward.found)
 			continue;
 		if (l == innermost)
-			take_nearer(g, ret);
-		else if (!take_agreed(g, ret))
+			take_nearer(ret);
+		else if (!take_agreed(ret))
 			take_ancestor(g, ret);
 		return;
 	}
@@ -235,7 +226,7 @@ static void choose_in_loops(const struct graph *g, struct search *q, uint32_t in
 	search_both(q, insn, ret);
 	if (!ret->forward.found && !ret->backward.found)
 		ret->pos = (struct inline_pos){.node = 0, .bci = -1};
-	else if (!take_agreed(g, ret))
+	else if (!take_agreed(ret))
 		take_ancestor(g, ret);
 }
 
@@ -245,7 +236,7 @@ static void choose_outside_loops(const struct graph *g, struct search *q, uint32
 	q->pseudo = true;
 	search_both(q, insn, ret);
 	set_pseudo_bci(g, ret);
-	take_nearer(g, ret);
+	take_nearer(ret);
 	if (!ret->forward.found && !ret->backward.found)
 		ret->pos = (struct inline_pos){.node = 0, .bci = -1};
 }

@@ -87,7 +87,7 @@ struct graph {
 	struct inline_tree tree;
 	uint64_t *sites; /* sorted (node << 32 | bci): where records of this node stand or call */
 	uint32_t n_sites;
-	bool c1; /* compiled by C1, which does not move code */
+	bool c1; /* compiled by C1 */
 	size_t bytes; /* memory held */
 };
 

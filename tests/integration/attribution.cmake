@@ -7,7 +7,7 @@ target_link_libraries(attribution_agree PRIVATE js_attribution js_hotspot js_nat
 
 # javac has the bars of the issue; on the ground-truth program the reference itself is often wrong, so
 # that only "never worse than the address rule" counts.
-set(attribution_bars --bar-method 76 --bar-child 88 --bar-wrong 11 --bar-sure 96)
+set(attribution_bars --bar-method 76 --bar-child 88 --bar-wrong 11 --bar-sure 97 --duration 25)
 js_integration_test(attribution.javac.17 400 attribution.py --jdk 17 --workload javac
   ${attribution_bars})
 js_integration_test(attribution.javac.new 400 attribution.py --jdk 25,21 --workload javac

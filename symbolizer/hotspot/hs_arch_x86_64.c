@@ -98,21 +98,22 @@ int64_t arch_cont_entry_offset(struct hotspot *hs)
 }
 
 /*
- * Pointers of generational ZGC (gc/z/zAddress.hpp, cpu/x86/gc/z): one of the bits 12 to 15 is set, and the
- * address stands above that bit.
+ * Pointers of generational ZGC (JDK src/hotspot/share/gc/z/zAddress.hpp): one of the bits 12 to 15 is
+ * set, and the address stands right above that bit. (21+, verified on 25.)
  */
-unsigned arch_z_shift(uint64_t raw, uint64_t present)
+int arch_z_colour(uint64_t raw, unsigned *ret_shift)
 {
-	switch (raw >> 12 & 15) {
-	case 1:
-		return 13;
-	case 2:
-		return 14;
-	case 4:
-		return 15;
-	case 8:
-		return 16;
-	default:
-		return present <= 32 ? (unsigned)present : 64;
+	for (int i = 0; i < 4; i++) {
+		if ((raw >> 12 & 15) == 1u << i) {
+			*ret_shift = 13 + (unsigned)i;
+			return i;
+		}
 	}
+	return -1;
+}
+
+/* Both remembered bits. */
+bool arch_z_old_to_old(uint64_t raw)
+{
+	return (raw >> 4 & 3) == 3;
 }

@@ -228,13 +228,13 @@ static const struct row rows[] = {
 	OPT(z_offset_mask, "ZGlobalsForVMStructs", "_ZAddressOffsetMask", 8),
 	OPT(z_good_mask, "ZGlobalsForVMStructs", "_ZAddressGoodMask", 8), /* up to 20 */
 	OPT(z_load_shift, "ZGlobalsForVMStructs", "_ZPointerLoadShift", 8), /* 21+ */
-	OPT(z_bad_mask, "ZGlobalsForVMStructs", "_ZPointerLoadBadMask", 8), /* 21+ */
-	OPT(z_bad_mask, "ZGlobalsForVMStructs", "_ZAddressBadMask", 8),
+	OPT(z_load_good_mask, "ZGlobalsForVMStructs", "_ZPointerLoadGoodMask", 8), /* 21+ */
+	OPT(z_weak_bad_mask, "ZGlobalsForVMStructs", "_ZAddressWeakBadMask", 8), /* up to 20 */
 	OPT_S(universe_heap, "Universe", "_collectedHeap", 8),
 	OPT(zc_heap, "ZCollectedHeap", "_heap", 8),
 	OPT(zheap_page_table, "ZHeap", "_page_table", 8),
-	OPT(zpage_table_map, "ZPageTable", "_map", 8),
-	OPT(zgranules_map, "ZGranuleMapForPageTable", "_map", 8),
+	OPT(zheap_forwarding, "ZHeap", "_forwarding_table", 8), /* up to 20 */
+	OPT(zgranules_map, "ZGranuleMapForForwarding", "_map", 8),
 	OPT(zforwarding_virtual, "ZForwarding", "_virtual", 8),
 	OPT(zforwarding_shift, "ZForwarding", "_object_alignment_shift", 8),
 	OPT(zforwarding_entries, "ZForwarding", "_entries", 8),

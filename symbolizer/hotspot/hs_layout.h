@@ -82,8 +82,8 @@ struct hs_layout {
 	struct hs_field oop_klass, oop_narrow_klass;
 	struct hs_field oops_base, oops_shift, klasses_base, klasses_shift; /* statics */
 	struct hs_field z_globals, z_offset_mask, z_good_mask, z_load_shift;
-	struct hs_field z_bad_mask;
-	struct hs_field universe_heap /* static */, zc_heap, zheap_page_table, zpage_table_map,
+	struct hs_field z_weak_bad_mask, z_load_good_mask;
+	struct hs_field universe_heap /* static */, zc_heap, zheap_page_table, zheap_forwarding,
 		zgranules_map, zforwarding_virtual, zforwarding_shift, zforwarding_entries,
 		zvirtual_start, zarray_length;
 	struct hs_field x_globals, x_offset_mask, x_good_mask; /* 21 to 23, not generational */

@@ -122,8 +122,7 @@ struct heap_mode {
 	uint64_t oops_base, klasses_base;
 	unsigned oops_shift, klasses_shift;
 	bool z_maps_read;
-	uint64_t z_maps[4]; /* granule maps of forwardings */
-	size_t n_z_maps;
+	uint64_t z_map_old, z_map_young; /* of forwardings; one generation: old. 0: none */
 };
 
 enum { STAMP_PERMANENT = 1u << 31 };
@@ -269,7 +268,10 @@ int stub_names_resolve(struct hotspot *hs, const struct vmstructs *tables, hs_sy
 		       void *ctx);
 void stub_names_refresh(struct hotspot *hs);
 void arch_layout_init(struct hotspot *hs);
-unsigned arch_z_shift(uint64_t raw, uint64_t present);
+/* Generational ZGC: which of the four colours that matter to a load. -1: none. Bit 0 flips with each
+ * relocation of the young generation, bit 1 of the old one. The address stands above *ret_shift bits. */
+int arch_z_colour(uint64_t raw, unsigned *ret_shift);
+bool arch_z_old_to_old(uint64_t raw); /* the object is in the old generation for certain */
 int64_t arch_cont_entry_offset(struct hotspot *hs); /* -1: unknown */
 
 /* java_heap.c */

@@ -16,6 +16,7 @@ enum {
 	TO_SHIFT = 1,
 	TO_BITS = 45,
 	FROM_SHIFT = 46,
+	LIBJVM_MAX = 64 << 20,
 };
 
 /* A number behind a pointer in ZGC's globals. */
@@ -27,32 +28,56 @@ static bool z_read(struct hotspot *hs, struct hs_field globals, struct hs_field 
 		addr_ok(var) && mem_read_u64(hs->mem, var, ret);
 }
 
+/* Is an address in libjvm, given one of a variable in it? */
+static bool in_libjvm(uint64_t addr, uint64_t variable)
+{
+	return addr - variable < LIBJVM_MAX || variable - addr < LIBJVM_MAX;
+}
+
 /*
- * The forwarding tables hang on the heap object in places that 21 and later do not export. A table is a
- * map over the granules of the heap: a size, the same for all of them, and a pointer. The page table's is
- * known, so the others are found by its size.
+ * A map over the granules of the heap: their number, a power of two from 21 on, and the array. Behind
+ * that of a generation stands an object with a vtable.
  */
+static bool is_map(const uint64_t w[3], uint64_t variable)
+{
+	return w[0] >= 64 && w[0] <= UINT64_C(1) << 24 && (w[0] & (w[0] - 1)) == 0 && addr_ok(w[1]) &&
+		w[1] % 4096 == 0 && in_libjvm(w[2], variable);
+}
+
+/* The old generation, then the young one, hang on the heap object with a forwarding table each; where is
+ * not exported. Both maps have the same size, and the same vtable stands behind both. */
+static void maps_search(struct heap_mode *m, const uint64_t *w, size_t n, uint64_t variable)
+{
+	for (size_t i = 0; i + 3 <= n; i++) {
+		if (!is_map(&w[i], variable))
+			continue;
+		for (size_t k = i + 3; k + 3 <= n; k++) {
+			if (w[k] != w[i] || w[k + 2] != w[i + 2] || !is_map(&w[k], variable))
+				continue;
+			m->z_map_old = w[i + 1];
+			m->z_map_young = w[k + 1];
+			return;
+		}
+	}
+}
+
 static void maps_find(struct hotspot *hs)
 {
 	const struct hs_layout *l = &hs->l;
 	struct heap_mode *m = &hs->heap_mode;
-	uint8_t *heap CLEANUP(free_at_exit) = malloc(l->size.zheap);
-	uint64_t at, pages, size, words[2];
+	uint64_t *words CLEANUP(free_at_exit) = calloc(l->size.zheap / 8 + 1, 8);
+	uint64_t heap, first = l->zheap_page_table.at / 8 + 2, n = l->size.zheap / 8;
 
 	m->z_maps_read = true;
-	if (!heap || !l->zheap_page_table.ok || !l->zgranules_map.ok || !l->zc_heap.ok ||
-		l->zgranules_map.at != 8 || !hs_get(hs, 0, l->universe_heap, &at) ||
-		!object_ok(at + l->zc_heap.at) ||
-		!hs_read_fresh(hs, at + l->zc_heap.at, heap, (uint32_t)l->size.zheap))
+	if (!words || !l->zc_heap.ok || !hs_get(hs, 0, l->universe_heap, &heap))
 		return;
-	pages = l->zheap_page_table.at + l->zpage_table_map.at;
-	if (pages + 16 > l->size.zheap)
-		return;
-	memcpy(&size, heap + pages, 8);
-	for (uint64_t i = 0; size > 1 && i + 16 <= l->size.zheap && m->n_z_maps < 4; i += 8) {
-		memcpy(words, heap + i, 16);
-		if (i != pages && words[0] == size && object_ok(words[1]))
-			m->z_maps[m->n_z_maps++] = words[1];
+	heap += l->zc_heap.at;
+	if (l->zheap_forwarding.ok) {
+		if (!hs_get(hs, heap + l->zheap_forwarding.at, l->zgranules_map, &m->z_map_old))
+			m->z_map_old = 0;
+	} else if (l->zheap_page_table.ok && first < n &&
+		hs_read_fresh(hs, heap, words, (uint32_t)(8 * n))) {
+		maps_search(m, words + first, n - first, l->universe_heap.at);
 	}
 }
 
@@ -108,57 +133,64 @@ static bool forward_by(struct hotspot *hs, uint64_t map, uint64_t offset, uint64
 	return entry_find(hs, f + l->size.zforwarding, length, (offset - start) >> shift, ret);
 }
 
-static bool forward(struct hotspot *hs, uint64_t offset, uint64_t *ret)
+static bool forward_old(struct hotspot *hs, uint64_t offset, uint64_t *ret)
 {
-	const struct heap_mode *m = &hs->heap_mode;
+	struct heap_mode *m = &hs->heap_mode;
 
 	if (!m->z_maps_read)
 		maps_find(hs);
-	for (size_t i = 0; i < m->n_z_maps; i++)
-		if (forward_by(hs, m->z_maps[i], offset, ret))
-			return true;
-	return false;
+	return m->z_map_old && forward_by(hs, m->z_map_old, offset, ret);
 }
 
-static bool is_stale(struct hotspot *hs, uint64_t raw)
+static bool forward_young(struct hotspot *hs, uint64_t offset, uint64_t *ret)
 {
-	uint64_t bad;
+	struct heap_mode *m = &hs->heap_mode;
 
-	return z_read(hs, hs->l.z_globals, hs->l.z_bad_mask, &bad) && (raw & bad) != 0;
+	if (!m->z_maps_read)
+		maps_find(hs);
+	return m->z_map_young && forward_by(hs, m->z_map_young, offset, ret);
 }
 
 /*
  * Before generations a coloured pointer is an address in one of several views of the heap, of which
- * only the good one is sure to be mapped.
+ * only the good one is sure to be mapped. Weakly bad: not remapped since the last relocation.
  */
 static bool resolve_single(struct hotspot *hs, uint64_t raw, uint64_t *ret)
 {
 	const struct hs_layout *l = &hs->l;
 	bool x = l->x_globals.ok;
-	uint64_t mask, good, to;
+	struct hs_field globals = x ? l->x_globals : l->z_globals;
+	uint64_t mask, good, bad, to;
 
 	*ret = raw;
-	if (!z_read(hs, x ? l->x_globals : l->z_globals, x ? l->x_offset_mask : l->z_offset_mask,
-			&mask) ||
-		!z_read(hs, x ? l->x_globals : l->z_globals, x ? l->x_good_mask : l->z_good_mask, &good))
+	if (!z_read(hs, globals, x ? l->x_offset_mask : l->z_offset_mask, &mask) ||
+		!z_read(hs, globals, x ? l->x_good_mask : l->z_good_mask, &good))
 		return object_ok(raw);
 	*ret = (raw & mask) | good;
-	if (!x && is_stale(hs, raw) && forward(hs, raw & mask, &to))
+	if (z_read(hs, globals, l->z_weak_bad_mask, &bad) && (raw & bad) != 0 &&
+		forward_old(hs, raw & mask, &to))
 		*ret = to | good;
 	return object_ok(*ret);
 }
 
+/* A reference is stale in the generations that were relocated since it got its colour. The table of a
+ * generation that the object is not in may name a page that stood there before (ZBarrier::remap_generation). */
 static bool resolve_generational(struct hotspot *hs, uint64_t raw, uint64_t *ret)
 {
-	uint64_t shift, mask, to;
+	uint64_t good, mask, to;
+	unsigned shift, ignored;
+	int colour = arch_z_colour(raw, &shift), now, stale;
 
-	/* Only what was loaded since has the shift of the collector's present phase. */
-	if (!z_read(hs, hs->l.z_globals, hs->l.z_load_shift, &shift) ||
+	if (colour < 0 || !z_read(hs, hs->l.z_globals, hs->l.z_load_good_mask, &good) ||
 		!z_read(hs, hs->l.z_globals, hs->l.z_offset_mask, &mask))
 		return false;
-	shift = arch_z_shift(raw, shift);
-	*ret = shift < 64 ? raw >> shift : 0;
-	if (is_stale(hs, raw) && forward(hs, *ret & mask, &to))
+	*ret = raw >> shift;
+	now = arch_z_colour(good, &ignored);
+	stale = now < 0 ? 0 : colour ^ now;
+	if (stale == 3 && arch_z_old_to_old(raw))
+		stale = 2;
+	if (((stale & 1) && forward_young(hs, *ret & mask, &to)) ||
+		((stale & 2) && forward_old(hs, *ret & mask, &to)))
 		*ret = (*ret & ~mask) | to;
 	return object_ok(*ret);
 }

@@ -195,7 +195,8 @@ static void choose(void *ctx, const struct raw_sample *s, const struct walk *w, 
 	size_t i = c->at++;
 	uint64_t what = 0;
 
-	if (c->kept == c->o->samples || (!c->o->any && !pick_matches(&c->o->want, s, w, hs, &what)))
+	(void)s;
+	if (c->kept == c->o->samples || (!c->o->any && !pick_matches(&c->o->want, w, hs, &what)))
 		return;
 	for (size_t k = 0; k < c->kept && !c->o->any; k++)
 		if (c->seen[k] == what)

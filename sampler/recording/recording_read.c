@@ -214,7 +214,7 @@ static int parse_sections(struct recording *r, struct cursor *c, struct err *err
 		const void *bytes = cursor_take(c, len);
 		struct cursor section;
 
-		if (!bytes)
+		if (c->bad || !bytes)
 			return err_set(err, -EBADMSG, "the recording is cut off");
 		section = cursor_make(bytes, len);
 		if (!parse_section(r, tag, &section))

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sampler/model/raw_sample.h"
 #include "sampler/model/walk.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/hotspot/code.h"
@@ -13,13 +12,13 @@ enum pick_kind {
 	PICK_VTABLE, PICK_ADAPTER, PICK_RUNTIME, PICK_DEOPT, PICK_DEOPTED, PICK_EXCEPTION,
 	PICK_SAFEPOINT, PICK_CODELET, PICK_UPCALL, PICK_ENTRY, PICK_PROLOGUE, PICK_EPILOGUE,
 	/* of the walk as a whole */
-	PICK_CUT, PICK_DEEP, PICK_FROZEN, PICK_BROKEN, PICK_PLAIN,
+	PICK_DEEP, PICK_FROZEN, PICK_BROKEN, PICK_PLAIN,
 	PICK_KINDS
 };
 
 /* In the order above. */
 static const char names[] = "interpreted c1 c2 osr native jni mh stub vtable adapter runtime deopt "
-			    "deopted exception safepoint codelet upcall entry prologue epilogue cut deep "
+			    "deopted exception safepoint codelet upcall entry prologue epilogue deep "
 			    "frozen broken plain";
 
 /* More frames than fit in the usual stack copy. */
@@ -61,10 +60,10 @@ static bool blob_matches(enum pick_kind kind, const struct code *c)
 	return blobs[kind] && blobs[kind] == c->kind + 1;
 }
 
-/* On x86-64 an epilogue ends in `pop %rbp; [poll]; ret`: the last instruction alone is told here. */
-static bool at_return(const struct code *c, int64_t off)
+/* On x86-64 an epilogue is `add $n,%rsp; pop %rbp; [poll]; ret`: two of its instructions are told. */
+static bool in_epilogue(const struct code *c, int64_t off)
 {
-	return off >= 0 && off < c->n_bytes && c->bytes[off] == 0xc3;
+	return off >= 0 && off < c->n_bytes && (c->bytes[off] == 0xc3 || c->bytes[off] == 0x5d);
 }
 
 static bool nmethod_matches(enum pick_kind kind, const struct code *c, const struct frame_key *k)
@@ -81,7 +80,7 @@ static bool nmethod_matches(enum pick_kind kind, const struct code *c, const str
 	case PICK_PROLOGUE:
 		return exact && k->off < c->frame_complete;
 	case PICK_EPILOGUE:
-		return exact && at_return(c, k->off);
+		return exact && in_epilogue(c, k->off);
 	default:
 		return false;
 	}
@@ -103,15 +102,13 @@ static bool frame_matches(enum pick_kind kind, const struct frame_key *k, struct
 	if (!c)
 		return false;
 	if (kind == PICK_ENTRY)
-		return c->name && strstr(c->name, "call_stub");
+		return strcmp(hs_stub_name(hs, c, (uint64_t)k->off), "call_stub") == 0;
 	return c->kind == BLOB_NMETHOD ? nmethod_matches(kind, c, k) : blob_matches(kind, c);
 }
 
-static bool walk_matches(enum pick_kind kind, const struct raw_sample *s, const struct walk *w)
+static bool walk_matches(enum pick_kind kind, const struct walk *w)
 {
 	switch (kind) {
-	case PICK_CUT:
-		return s->stack_cut && w->end == WALK_ROOT && w->n > DEEP_FRAMES;
 	case PICK_DEEP:
 		return w->n > DEEP_FRAMES;
 	case PICK_FROZEN:
@@ -130,16 +127,15 @@ static uint64_t what_of(const struct frame_key *k)
 	return hash_mix(hash_mix(k->kind, k->id), (uint64_t)k->off);
 }
 
-bool pick_matches(const struct pick *p, const struct raw_sample *s, const struct walk *w,
-		  struct hotspot *hs, uint64_t *ret_what)
+bool pick_matches(const struct pick *p, const struct walk *w, struct hotspot *hs, uint64_t *ret_what)
 {
 	uint32_t i = 0;
 
 	while (i < w->n && w->frames[i].kind == FRAME_KERNEL)
 		i++;
 	*ret_what = i < w->n ? what_of(&w->frames[i]) : 0;
-	if (p->kind >= PICK_CUT)
-		return walk_matches(p->kind, s, w);
+	if (p->kind >= PICK_DEEP)
+		return walk_matches(p->kind, w);
 	for (; i < w->n; i++) {
 		*ret_what = what_of(&w->frames[i]);
 		if (frame_matches(p->kind, &w->frames[i], hs))

@@ -183,8 +183,14 @@ static uint32_t code_find_slow(struct hotspot *hs, uint64_t pc)
 	uint32_t id = 0;
 	bool bad = true;
 
-	if (c && pc >= c->begin && pc < c->end)
+	if (c && pc >= c->begin && pc < c->end) {
+		struct block block;
+
+		/* So that a part of the recording finds it from this pc alone. */
+		if (hs->mem->exact)
+			block_find(hs, pc, &block);
 		return c->id;
+	}
 	/* In its header or data; unless something smaller stands there now. */
 	if (c && hs->code_stamps.v[c->id - 1] == STAMP_PERMANENT)
 		return 0;

@@ -20,6 +20,9 @@ const struct code *stub_find(struct hotspot *hs, uint64_t pc)
 	struct block block;
 	struct blob b;
 
+	/* A part of a recording has to find it from this target alone. */
+	if (c && hs->mem->exact && !in_method_heap(hs, pc))
+		block_find(hs, pc, &block);
 	if (c)
 		return c;
 	if (in_method_heap(hs, pc) || !block_find(hs, pc, &block) || !blob_read(hs, &block, &b) ||

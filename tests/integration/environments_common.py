@@ -1,0 +1,257 @@
+"""What the environments*.py tests share: checks, users, system settings, odd targets."""
+
+import contextlib
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import jvm
+
+JS = jvm.jsampler_path()
+NOBODY, STRANGER = 65534, 65533
+MARKS = jvm.MARKS
+failures = []
+
+
+def check(what, ok, detail=""):
+    print("%s %s" % ("ok  " if ok else "FAIL", what), flush=True)
+    if not ok:
+        failures.append(what)
+        print("     " + str(detail)[:3000].replace("\n", "\n     "), flush=True)
+
+
+def note(text):
+    """What cannot be tried here: visible, but no skip of the whole test."""
+    print("note: %s" % text, flush=True)
+
+
+def main(parts):
+    if os.geteuid() != 0:
+        print("skipped: needs root")
+        sys.exit(jvm.SKIP)
+    wanted = sys.argv[1:] or list(parts)
+    for name in wanted:
+        started = time.monotonic()
+        parts[name]()
+        print("-- %s: %.1f s" % (name, time.monotonic() - started), flush=True)
+    print("%d failures" % len(failures))
+    sys.exit(1 if failures else 0)
+
+
+# --- jsampler
+
+
+class Run:
+    """One finished jsampler."""
+
+    def __init__(self, args, status, out, err, seconds, max_rss_kb):
+        self.args, self.status, self.out, self.err = args, status, out, err
+        self.seconds, self.max_rss_kb = seconds, max_rss_kb
+        self.folded = list(jvm.parse_folded(out.splitlines()))
+
+    def __str__(self):
+        return "%s -> %s after %.1f s\n%s\n%s" % (" ".join(self.args), self.status, self.seconds,
+                                                  self.err, self.out[:600])
+
+    def lines(self):
+        return self.err.splitlines()
+
+    def says(self, pattern):
+        return re.search(pattern, self.err) is not None
+
+    def refused(self, pattern):
+        """Exit status 1, one line that matches, no data."""
+        return (self.status == 1 and len(self.lines()) == 1 and self.lines()[0].startswith("jsampler: ") and
+                self.says(pattern) and not self.out)
+
+    def samples(self):
+        return sum(n for _, n in self.folded)
+
+    def share(self, pattern, of=None):
+        """Of the samples: those with a frame that matches."""
+        found = sum(n for frames, n in self.folded if any(re.search(pattern, f) for f in frames))
+        return found / max(1, of or self.samples())
+
+    def has(self, pattern):
+        return self.share(pattern) > 0
+
+    def complete(self):
+        """Share of the samples with Java frames whose stacks are complete."""
+        java = [(f, n) for f, n in self.folded if any(re.search(r"_\[[0jci1]\]$", x) for x in f)]
+        good = sum(n for f, n in java if jvm.is_complete(f))
+        return good / max(1, sum(n for _, n in java))
+
+
+def capabilities():
+    """The names of those that this kernel knows and setpriv can name."""
+    text = subprocess.run(["setpriv", "--list-caps"], stdout=subprocess.PIPE, text=True).stdout
+    last = int(pathlib.Path("/proc/sys/kernel/cap_last_cap").read_text())
+    return text.split()[:last + 1]
+
+
+def prefix_of(uid, refuse, keep_caps):
+    prefix = []
+    if refuse:
+        prefix = [str(native("refuse")), *refuse, "--"]
+    if uid is not None:
+        prefix = ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", *prefix]
+    if keep_caps is not None:
+        dropped = ",".join("-" + c for c in capabilities() if c not in keep_caps)
+        prefix = ["setpriv", "--bounding-set", dropped, *prefix]
+    return prefix
+
+
+def run(*args, uid=None, refuse=(), keep_caps=None, limits=(), timeout=60, wrap=(), env=None):
+    """jsampler with these arguments; limits: [(resource, value)], soft and hard."""
+    argv = [*prefix_of(uid, refuse, keep_caps), *wrap, JS, *map(str, args)]
+
+    def prepare():
+        jvm.die_with_parent()
+        for what, value in limits:
+            resource.setrlimit(what, (value, value))
+
+    started = time.monotonic()
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          preexec_fn=prepare, env=env) as p:
+        try:
+            out, err = p.communicate(timeout=timeout)
+            status = p.returncode
+        except subprocess.TimeoutExpired:
+            p.kill()
+            out, err = p.communicate()
+            status = "timeout"
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return Run([str(a) for a in args], status, out.decode(errors="replace"), err.decode(errors="replace"),
+               time.monotonic() - started, usage)
+
+
+class Background:
+    """A jsampler that runs until the with-block has told it to end."""
+
+    def __init__(self, *args, wait=1.0):
+        self.args = [str(a) for a in args]
+        self.started = time.monotonic()
+        self.proc = subprocess.Popen([JS, *self.args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, preexec_fn=jvm.die_with_parent)
+        time.sleep(wait)
+
+    def end(self, sig=signal.SIGINT, timeout=60):
+        if sig:
+            self.proc.send_signal(sig)
+        try:
+            out, err = self.proc.communicate(timeout=timeout)
+            status = self.proc.returncode
+        except subprocess.TimeoutExpired:
+            self.proc.kill()
+            out, err = self.proc.communicate()
+            status = "timeout"
+        return Run(self.args, status, out.decode(errors="replace"), err.decode(errors="replace"),
+                   time.monotonic() - self.started, 0)
+
+
+# --- Targets
+
+
+def native(name, source=None, options=("-O2", "-g0"), libraries=("-lpthread", "-ldl")):
+    """A program of tests/native, built when it is newer than the last time. None: cannot be built."""
+    source = jvm.ROOT / "tests/native" / (source or name + ".c")
+    out = jvm.build_dir() / "native" / name
+    if not out.exists() or out.stat().st_mtime < source.stat().st_mtime:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        p = subprocess.run([os.environ.get("CC", "gcc"), *options, "-o", str(out), str(source), *libraries],
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if p.returncode:
+            print(p.stdout)
+            return None
+    return out
+
+
+class Target:
+    """A process that prints "ready"; killed when the with-block ends."""
+
+    def __init__(self, argv, uid=None, **kw):
+        if uid is not None:
+            argv = ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", *argv]
+        self.proc = subprocess.Popen([str(a) for a in argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     preexec_fn=jvm.die_with_parent, **kw)
+        self.pid = self.proc.pid
+
+    def __enter__(self):
+        line = self.proc.stdout.readline()
+        if not line.startswith(b"ready"):
+            raise RuntimeError("%s: %r" % (self.proc.args, line))
+        self.line = line.decode()
+        return self
+
+    def __exit__(self, *_):
+        self.proc.kill()
+        self.proc.wait()
+        self.proc.stdout.close()
+        self.proc.stdin.close()
+
+    def tell(self):
+        self.proc.stdin.write(b"\n")
+        self.proc.stdin.flush()
+
+
+def odd(*args, **kw):
+    return Target([native("odd_target"), *args], **kw)
+
+
+def demo(jdk, seconds=120, home=None, flags=(), uid=None, prefix=(), **kw):
+    """The demo program under that JDK, or under a copy of it in another place."""
+    classes = jvm.compile_java(jdk, "demo")
+    return Target([*prefix, str(home or jdk.home) + "/bin/java", "-Xmx256m", *flags, "-cp", classes, "Demo",
+                   str(seconds)], uid=uid, **kw)
+
+
+def spin(uid=None):
+    return Target([sys.executable, "-c", "print('ready', flush=True)\nwhile True: sum(range(1000))"], uid=uid)
+
+
+def jdks():
+    return list(jvm.find_jdks().values())
+
+
+def child_of(pid):
+    """The one child of a process; waits for it."""
+    for _ in range(200):
+        kids = pathlib.Path("/proc/%d/task/%d/children" % (pid, pid)).read_text().split()
+        if kids:
+            return int(kids[0])
+        time.sleep(0.02)
+    raise RuntimeError("process %d has no child" % pid)
+
+
+def alive(pid):
+    """Runs, is not stopped and not traced."""
+    try:
+        text = pathlib.Path("/proc/%d/status" % pid).read_text()
+    except OSError:
+        return False
+    return re.search(r"^State:\s+[RSD]", text, re.M) and re.search(r"^TracerPid:\s+0$", text, re.M)
+
+
+def java_named(r):
+    """A profile of the demo program with names, threads not looked at."""
+    return (r.status == 0 and r.samples() > 20 and r.share(r"^Demo\$\w+\.") > 0.5 and r.complete() > 0.97 and
+            r.share(r"^\[unknown\]$") < 0.02)
+
+
+# --- The machine's settings
+
+
+@contextlib.contextmanager
+def sysctl(name, value):
+    path = pathlib.Path("/proc/sys/kernel") / name
+    old = path.read_text()
+    path.write_text(str(value))
+    try:
+        yield
+    finally:
+        path.write_text(old)

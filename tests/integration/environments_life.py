@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Targets whose life goes on: exec, start, end, stop, debuggers, libraries that come late, many at once."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import jvm
+from environments_common import (JS, Background, NOBODY, Target, alive, check, demo, java_named, jdks, main, native,
+                                 note, odd, run, spin)
+
+
+def java_command(jdk, seconds, flags=()):
+    return [str(jdk.home / "bin/java"), "-Xmx256m", *flags, "-cp", str(jvm.compile_java(jdk, "demo")), "Demo",
+            str(seconds)]
+
+
+def first_instruction():
+    """A JVM that jsampler starts: Java frames with names as soon as there are any."""
+    for jdk in jdks():
+        with tempfile.TemporaryDirectory() as tmp:
+            out = tmp + "/out.folded"
+            r = run("-o", out, "-F", "499", "-t", "--", *java_command(jdk, 2))
+            r.folded = list(jvm.parse_folded(open(out, errors="replace")))
+            boot = r.share(r"^java/lang/System\.initPhase|^java/lang/module/|^jdk/internal/(module|loader)")
+            check("%d, from the first instruction" % jdk.major, r.status == 0 and r.out == "ready\n" and
+                  r.has(r"\[json-api tid=") and r.share(r"^Demo\$") > 0.3 and boot > 0 and r.complete() > 0.97 and
+                  len([x for x in r.lines() if x.startswith("jsampler:")]) == 0, r)
+            check("... with the loader and the launcher", r.has(r"_dl_start|_dl_relocate|ld-linux"), r)
+
+
+def many_starts():
+    """Attached at any moment of a JVM's start: a profile or nothing, never a wrong message."""
+    for jdk in jdks():
+        for i in range(6):
+            p = subprocess.Popen(java_command(jdk, 60), stdout=subprocess.DEVNULL, preexec_fn=jvm.die_with_parent)
+            time.sleep(0.012 * i * i)
+            r = run("-p", p.pid, "-d", "1.5", "-F", "999")
+            p.kill()
+            p.wait()
+            check("%d, attached %d ms after the start" % (jdk.major, 12 * i * i), r.status == 0 and
+                  r.has(r"_\[[01jci]\]$") and not r.says("jsampler: "), r)
+
+
+def end():
+    """A JVM that ends, killed and by itself, while it is sampled."""
+    jdk = jdks()[0]
+    for how in ("killed", "by itself"):
+        with demo(jdk, seconds=3 if how == "by itself" else 60) as t:
+            b = Background("-p", t.pid, "-d", "30", wait=2)
+            if how == "killed":
+                t.proc.kill()
+            r = b.end(sig=None)
+            check("the JVM ends, %s" % how, r.status == 0 and r.seconds < 20 and r.says("the target ended") and
+                  r.has(r"^Demo\$") and r.complete() > 0.97, r)
+
+
+def exec_away():
+    """execve under the sampler: both programs are in the profile, each by its own names."""
+    jdk = jdks()[0]
+    with odd("exec", *java_command(jdk, 60)) as t:
+        b = Background("-p", t.pid, "-t", wait=1)
+        t.tell()
+        time.sleep(3.5)
+        r = b.end()
+        check("a program that becomes a JVM", r.status == 0 and r.share("^odd_spin_until_told$") > 0.03 and
+              r.has(r"\[json-api tid=") and r.has(r"^Demo\$Json\.once") and r.complete() > 0.97, r)
+        os.kill(t.pid, 0)
+    # -- sh: the shell is what is started, and it becomes the JVM.
+    with tempfile.TemporaryDirectory() as tmp:
+        out = tmp + "/out.folded"
+        r = run("-o", out, "-F", "499", "--", "sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; exec \"$@\"",
+                "sh", *java_command(jdk, 2))
+        r.folded = list(jvm.parse_folded(open(out, errors="replace")))
+        check("a shell that becomes a JVM", r.status == 0 and r.share(r"^Demo\$") > 0.3 and r.complete() > 0.97 and
+              r.has(r"^\[dash\]$|^evaltree"), r)
+    program = pathlib.Path(native("odd_target"))
+    with demo(jdk, flags=()) as t, odd("exec", program, "nodump") as u:
+        b = Background("-p", u.pid, wait=0.7)
+        u.tell()
+        time.sleep(1.2)
+        r = b.end()
+        check("a program that becomes one that is not dumpable", r.status == 0 and
+              r.has("^odd_spin_until_told$") and r.has("^odd_spin$"), r)
+
+
+def late_library():
+    """Privileges are gone when the target loads a library: it is opened and named all the same."""
+    lib = native("late.so", "late_library.c", ("-O1", "-shared", "-fPIC"))
+    for uid in (None, NOBODY):
+        with odd("late-dlopen", lib, uid=uid) as t:
+            b = Background("-p", t.pid, wait=0.7)
+            status = pathlib.Path("/proc/%d/status" % b.proc.pid).read_text()
+            t.tell()
+            time.sleep(1)
+            r = b.end()
+            caps = int(re.search(r"^CapEff:\s+(\w+)", status, re.M).group(1), 16)
+            check("a library that comes late, target of %s" % (uid or "root"), r.status == 0 and
+                  r.share("^late_inner$") > 0.2 and r.has("^odd_spin_until_told$"), r)
+            check("... without most capabilities", bin(caps).count("1") <= 5, hex(caps))
+
+
+def several():
+    """-p A,B: each process under a root of its own."""
+    first, last = jdks()[0], jdks()[-1]
+    with demo(first) as a, demo(last) as b, spin() as c:
+        time.sleep(0.5)
+        r = run("-p", "%d,%d" % (a.pid, b.pid), "-p", c.pid, "-d", "3", "-t")
+        shares = {}
+        for frames, n in r.folded:
+            shares.setdefault(frames[0], []).append((frames, n))
+        roots = ["[java pid=%d]" % a.pid, "[java pid=%d]" % b.pid]
+        good = all(any("Demo$" in x for f, _ in shares.get(root, []) for x in f) for root in roots)
+        third = [k for k in shares if k.endswith("pid=%d]" % c.pid)]
+        check("several processes", r.status == 0 and good and len(third) == 1 and len(shares) == 3 and
+              r.complete() > 0.97 and all(re.search(r"tid=\d+\]$", f[1]) for f, _ in r.folded), list(shares) or r)
+        dead = subprocess.Popen(["true"])
+        dead.wait()
+        r = run("-p", "%d,%d" % (a.pid, dead.pid), "-d", "1")
+        check("several, one is not there", r.refused("process %d" % dead.pid), r)
+        k = Background("-p", "%d,%d" % (a.pid, b.pid), "-d", "4", wait=1.5)
+        b.proc.kill()
+        r = k.end(sig=None)
+        check("several, one ends", r.status == 0 and r.has(r"\[java pid=%d\]" % a.pid), r)
+
+
+def stopped():
+    with spin() as t:
+        os.kill(t.pid, signal.SIGSTOP)
+        time.sleep(0.1)
+        r = run("-p", t.pid, "-d", "1")
+        check("a stopped target: an empty profile and a note", r.status == 0 and not r.out and r.says("no samples"), r)
+        state = pathlib.Path("/proc/%d/stat" % t.pid).read_text().rpartition(")")[2].split()[0]
+        check("... which stays stopped", state == "T", state)
+        os.kill(t.pid, signal.SIGCONT)
+        r = run("-p", t.pid, "-d", "0.7")
+        check("... and runs again", r.status == 0 and r.samples() > 10, r)
+
+
+def debugged():
+    """A debugger or strace on the target is no matter: the perf engine does not trace."""
+    jdk = jdks()[0]
+    for tool in ("strace", "gdb"):
+        if not shutil.which(tool):
+            note("no %s here" % tool)
+            continue
+        with demo(jdk) as t:
+            argv = (["strace", "-f", "-qq", "-o", "/dev/null", "-p", str(t.pid)] if tool == "strace" else
+                    ["gdb", "-q", "-nx", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off", "-ex",
+                     "handle SIGSEGV nostop noprint pass", "-ex", "continue", "-p", str(t.pid)])
+            d = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 preexec_fn=jvm.die_with_parent)
+            wait_for_tracer(t.pid)
+            r = run("-p", t.pid, "-d", "2")
+            check("a target under %s" % tool, java_named(r), r)
+            d.send_signal(signal.SIGINT)
+            try:
+                d.communicate(input=b"detach\nquit\n", timeout=10)
+            except subprocess.TimeoutExpired:
+                d.kill()
+                d.wait()
+
+
+def wait_for_tracer(pid):
+    """Until all threads are attached to and run again."""
+    end = time.monotonic() + 15
+    while time.monotonic() < end:
+        states = [p.read_text() for p in pathlib.Path("/proc/%d/task" % pid).glob("*/status")]
+        if all(re.search(r"^TracerPid:\s+[1-9]", s, re.M) and not re.search(r"^State:\s+[tT]", s, re.M)
+               for s in states):
+            return
+        time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    main({f.__name__: f for f in (first_instruction, many_starts, end, exec_away, late_library, several, stopped,
+                                  debugged)})

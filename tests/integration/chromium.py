@@ -170,6 +170,13 @@ class Page:
             self.call("Page.bringToFront")
         self.js("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(r, 180))))")
 
+    def cpu_ms(self):
+        """CPU time of the page's main thread; Performance.enable with threadTicks comes first."""
+        for m in self.call("Performance.getMetrics")["metrics"]:
+            if m["name"] == "TaskDuration":
+                return m["value"] * 1000
+        return 0
+
     def mouse(self, x, y, kind="click", button="left"):
         self.settle()
         self.call("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x, "y": y})

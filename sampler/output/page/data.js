@@ -159,8 +159,9 @@ function foldedText(extra) {
 		const parts = [];
 		for (let d = filter.merge ? rootsOf(path, depth) : 0; d < depth; d++)
 			parts.push(names[variantName[path[d]]]);
-		const text = parts.join(';');
+		// Sorted frame by frame, whatever characters are in them.
+		const text = parts.join('\0');
 		lines.set(text, (lines.get(text) || 0) + rows.count[row]);
 	}, filter.list.concat(extra));
-	return [...lines.keys()].sort().map(l => l + ' ' + lines.get(l) + '\n').join('');
+	return [...lines.keys()].sort().map(l => l.replaceAll('\0', ';') + ' ' + lines.get(l) + '\n').join('');
 }

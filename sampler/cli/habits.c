@@ -10,10 +10,13 @@ struct habit {
 	const char *word, *advice;
 };
 
+/* "--option=value" is "--option". */
 static const char *advice_for(const struct habit *habits, const char *word)
 {
+	size_t n = strncmp(word, "--", 2) == 0 ? strcspn(word, "=") : strlen(word);
+
 	for (; habits->word; habits++)
-		if (strcmp(habits->word, word) == 0)
+		if (strncmp(habits->word, word, n) == 0 && habits->word[n] == '\0')
 			return habits->advice;
 	return NULL;
 }
@@ -37,12 +40,19 @@ int habits_check_output(const char *path, struct err *err)
 {
 	static const struct habit habits[] = {
 		{"collapsed", "-o takes a file: -o out.folded, or -f folded -o FILE"},
+		{"folded", "-o takes a file: -o out.folded, or -f folded -o FILE"},
+		{"raw", "-o takes a file: -o out.folded, or -f folded -o FILE"},
+		{"traces", "-o takes a file: -o out.folded"},
 		{"flamegraph", "-o takes a file: -o out.html"},
-		{"tree", "-o takes a file: -o out.html, and `jsampler report --tree FILE` for text"},
+		{"html", "-o takes a file: -o out.html"},
+		{"tree", "-o takes a file: -o out.html"},
 		{"text", "-o takes a file: -o out.txt"},
 		{"flat", "-o takes a file: -o out.txt"},
-		{"traces", "-o takes a file: -o out.folded"},
+		{"pprof", "-o takes a file: -o out.pb.gz"},
+		{"speedscope", "-o takes a file: -o out.speedscope.json"},
 		{"jfr", "JFR files are not written; pprof is: -o out.pb.gz"},
+		{"otlp", "OTLP is not written; pprof is: -o out.pb.gz"},
+		{"chrometrace", "there is no order in time to show; -o out.speedscope.json"},
 		{NULL, NULL},
 	};
 	const char *advice = advice_for(habits, path);
@@ -80,7 +90,9 @@ int habits_check_event(const char *event, struct err *err)
 		{"itimer", "-e cpu needs no timer signal"},
 		{"ctimer", "-e cpu needs no timer signal"},
 		{"alloc", "allocations are not sampled; -e cpu"},
+		{"nativemem", "allocations are not sampled; -e cpu"},
 		{"lock", "locks are not sampled; -e cpu"},
+		{"nativelock", "locks are not sampled; -e cpu"},
 		{NULL, NULL},
 	};
 	const char *advice = advice_for(habits, event);
@@ -93,42 +105,109 @@ int habits_check_event(const char *event, struct err *err)
 int habits_unknown_option(const char *arg, struct err *err)
 {
 	static const struct habit habits[] = {
+		/* async-profiler */
+		{"--file", "-o FILE"},
+		{"--timeout", "-d TIME ends by itself"},
+		{"--loop", "run it again and again, with %t in the name: -d 1h -o FILE-%t.html"},
+		{"--all", "-e cpu is the one event of this build"},
+		{"--alloc", "allocations are not sampled"},
+		{"--live", "allocations are not sampled"},
+		{"--nativemem", "allocations are not sampled"},
+		{"--nofree", "allocations are not sampled"},
+		{"--lock", "locks are not sampled"},
+		{"--nativelock", "locks are not sampled"},
+		{"--wall", "-e wall is not in this build"},
+		{"--cpu", "-e cpu is the default; -i for its period"},
+		{"--trace", "Java methods are not traced; they are sampled"},
+		{"--proc", "other processes are not watched; give each PID with -p"},
+		{"--cstack", "native frames are always there"},
+		{"--jstackdepth", "--depth N"},
+		{"-j", "--depth N"},
+		{"-b", "no buffer to size; --max-memory SIZE bounds what is kept"},
+		{"--memlimit", "--max-memory SIZE"},
+		{"--chunksize", "JFR files are not written"},
+		{"--chunktime", "JFR files are not written"},
+		{"--jfrsync", "JFR files are not written; jcmd PID JFR.start runs beside jsampler"},
+		{"--jfropts", "JFR files are not written"},
+		{"--title", "there is no title to set"},
+		{"--minwidth", "the page shows narrow frames when zoomed in"},
+		{"--reverse", "the page turns upside down by itself: key i"},
+		{"--inverted", "the page turns upside down by itself: key i"},
+		{"--total", "outputs hold samples and time"},
+		{"--samples", "outputs hold samples and time"},
+		{"--simple", "names are shown whole"},
+		{"-s", "names are shown whole"},
+		{"--sig", "names are shown without signatures"},
+		{"-g", "stacks are always recorded"},
+		{"--ann", "frames are annotated unless --no-annotate"},
+		{"-a", "frames are annotated unless --no-annotate; all CPUs are not sampled, -p PID is"},
+		{"--lib", "a frame without a name is [its library]"},
+		{"-l", "a frame without a name is [its library]"},
+		{"--norm", "names are normalised unless --raw-names"},
+		{"--sched", "scheduling policies are not shown"},
+		{"--begin", "it samples from start to Ctrl-C, or for -d TIME"},
+		{"--end", "it samples from start to Ctrl-C, or for -d TIME"},
+		{"--ttsp", "nothing is brought to a safepoint, so none is measured"},
+		{"--nostop", "it samples from start to Ctrl-C, or for -d TIME"},
+		{"--libpath", "no library is loaded into the target"},
+		{"--fdtransfer", "nothing is loaded into the target; run jsampler as root, or: doctor"},
+		{"--signal", "no signal is sent to the target"},
+		{"--clock", "times are CLOCK_MONOTONIC"},
+		{"--features", "how stacks are walked needs no choice"},
+		{"--filter", "--include-threads REGEX, with thread names"},
+		{"--record-cpu", "the CPU of a sample is not kept"},
+		{"--all-user", "--no-kernel"},
+		{"--loglevel", "-q says less, -v and -vv more"},
+		{"-L", "-q says less, -v and -vv more"},
+		{"--log", "messages go to stderr: 2> FILE"},
+		/* py-spy */
 		{"--native", "native frames are always there"},
 		{"--gil", "that is a matter of Python"},
-		{"--idle", "for threads that wait: -e wall"},
+		{"--idle", "threads that wait use no CPU time; -e wall is not in this build"},
 		{"--subprocesses", "children of the target are not sampled; give each PID with -p"},
-		{"-g", "stacks are always recorded"},
+		{"--nonblocking", "the target is never stopped"},
+		{"--function", "frames have no lines unless --lines"},
+		{"--nolineno", "frames have no lines unless --lines"},
+		{"--full-filenames", "frames have no file names"},
+		{"--locals", "values of variables are not read"},
+		/* perf */
 		{"--call-graph", "stacks are always recorded"},
-		{"--cstack", "native frames are always there"},
-		{"--file", "-o FILE"},
-		{"--title", "there is no title to set"},
-		{"--reverse", "the page turns upside down by itself: key i"},
-		{"--simple", "names are shown whole"},
-		{"--ann", "frames are annotated unless --no-annotate"},
-		{"--all-user", "--no-kernel"},
+		{"--all-cpus", "processes are sampled: -p PID"},
+		{"-C", "processes are sampled on all CPUs: -p PID"},
+		{"-T", "-t for threads"},
+		{"-m", "rings are sized by themselves"},
+		{"--no-inherit", "new threads are always sampled, child processes never"},
 		{NULL, NULL},
 	};
 	const char *advice = advice_for(habits, arg);
 
 	if (advice)
-		return err_set(err, -EINVAL, "no option %s: %s", arg, advice);
-	return err_set(err, -EINVAL, "no option %s (jsampler help lists them)", arg);
+		return err_set(err, -EINVAL, "there is no option %.80s: %s", arg, advice);
+	return err_set(err, -EINVAL, "there is no option %.80s; --help lists those there are", arg);
 }
 
 int habits_check_command(const char *word, struct err *err)
 {
 	static const struct habit habits[] = {
 		{"start", "jsampler runs until Ctrl-C, or for a time: jsampler -p PID -d 30"},
+		{"resume", "jsampler runs until Ctrl-C, or for a time: jsampler -p PID -d 30"},
 		{"stop", "end the running jsampler with Ctrl-C or SIGTERM: it writes its profile"},
 		{"status", "jsampler keeps nothing in the target: there is nothing to ask"},
+		{"meminfo", "jsampler keeps nothing in the target; its own memory is shown with -v"},
+		{"check", "jsampler doctor -p PID"},
 		{"collect", "jsampler -p PID -d 30 -o FILE"},
+		{"profile", "jsampler -p PID -d 30 -o FILE"},
+		{"flamegraph", "jsampler -p PID -d 30 -o FILE.html"},
 		{"attach", "jsampler -p PID"},
 		{"script", "jsampler -p PID -o FILE.folded"},
-		{"report", "not in this build"},
+		{"stat", "jsampler -p PID; counters are what perf stat is for"},
+		{"ps", "jsampler list"},
+		{"version", "jsampler --version"},
+		{"report", "not in this build; -o FILE.txt writes a table of methods"},
 		{"diff", "not in this build"},
-		{"convert", "not in this build"},
-		{"top", "not in this build"},
-		{"dump", "not in this build"},
+		{"convert", "not in this build; -o can be given several times"},
+		{"top", "not in this build; jsampler -p PID -d 5 shows the hottest methods at its end"},
+		{"dump", "not in this build; jstack PID prints the stacks once"},
 		{NULL, NULL},
 	};
 	const char *advice = advice_for(habits, word);

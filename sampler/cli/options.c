@@ -95,7 +95,7 @@ static int parse_interval(const char *text, struct record_options *o, struct err
 	if (parse_duration(text, &ns) < 0)
 		return err_set(err, -EINVAL, "-i %s: a time with its unit, such as 10ms or 500us", text);
 	if (ns < SECOND_NS / MAX_HZ || ns > SECOND_NS)
-		return err_set(err, -EINVAL, "-i %s: from 100us to 1s", text);
+		return err_set(err, -EINVAL, "-i %s: from 100us to 1s; a number without a unit is seconds", text);
 	if (o->period_ns)
 		return err_set(err, -EINVAL, "-F and -i say the same thing: use one of them, once");
 	o->period_ns = ns;

@@ -26,7 +26,7 @@ struct blobs {
 struct counts {
 	unsigned kind[BLOB_BUFFER + 1];
 	unsigned tier[TIER_C2 + 1];
-	unsigned unused, wrong, no_method, no_scope, garbage_scope, no_bytes;
+	unsigned unused, dead, wrong, no_method, no_scope, garbage_scope, no_bytes;
 	uint64_t records, extra, chains, depth, nulls, handlers, max_depth;
 };
 
@@ -99,6 +99,11 @@ static void blob_check(struct hotspot *hs, const struct live_code *at, struct co
 		return;
 	}
 	n->kind[c->kind]++;
+	/* Up to 19 nmethods wait as zombie (3) or unloaded (4), where Methods may be gone. */
+	if (c->kind <= BLOB_MH_INTRINSIC && bytes_get(b.header, hs->l.nm_state) >= 3) {
+		n->dead++;
+		return;
+	}
 	if (c->kind == BLOB_NMETHOD)
 		nmethod_check(hs, c, n);
 	else if (c->kind <= BLOB_MH_INTRINSIC)
@@ -114,7 +119,7 @@ static void counts_print(const struct counts *n)
 	for (int i = 0; i <= BLOB_BUFFER; i++)
 		if (n->kind[i])
 			printf("%s %u  ", names[i], n->kind[i]);
-	printf("no-code %u\n", n->unused);
+	printf("no-code %u, dead %u\n", n->unused, n->dead);
 	printf("tiers: %u %u %u %u %u\n", n->tier[0], n->tier[1], n->tier[2], n->tier[3], n->tier[4]);
 	printf("records %lu, extra %lu, mean depth %.2f, max %lu, null checks %lu, handlers %lu\n",
 		(unsigned long)n->records, (unsigned long)n->extra,

@@ -93,8 +93,7 @@ void flow_follow(struct flow *f, const struct flow_options *o, uint64_t pc, stru
  * Does code [from, to) with frames of `words` move the stack pointer in its body (pushes around leaf
  * calls, scratch space)? Nothing but the frame itself being made and left is none.
  */
-bool flow_moves_sp(struct flow *f, const struct flow_options *o, uint64_t from, uint64_t to,
-	int32_t words);
+bool flow_moves_sp(const struct flow_options *o, uint64_t from, uint64_t to, int32_t words);
 
 /* false: it depends on an unknown register or unreadable memory. */
 bool flow_eval(const struct flow_val *v, const struct regs *regs, struct mem *mem, uint64_t *ret);

@@ -24,7 +24,8 @@ struct flow_state {
 
 void flow_state_init(struct flow_state *s, uint64_t pc);
 struct flow_val flow_val_add(struct flow_val v, int64_t n);
-bool flow_stored(const struct flow_state *s, struct flow_val addr, struct flow_val *ret); /* on this way */
+/* What was stored at `addr` on this way. */
+bool flow_stored(const struct flow_state *s, struct flow_val addr, struct flow_val *ret);
 struct flow_val flow_load(const struct flow_state *s, struct flow_val addr);
 void flow_store(struct flow_state *s, struct flow_val addr, struct flow_val val);
 void flow_forget(struct flow_state *s, struct flow_val addr); /* a slot, if it is known */

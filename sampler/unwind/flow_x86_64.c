@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "sampler/unwind/flow.h"
+#include "sampler/unwind/flow_insn.h"
 #include "sampler/unwind/flow_state.h"
 
-enum { MAX_FORKS = 24, VISITED_BITS = 10, MAX_INSN = 15 };
+enum { MAX_FORKS = 24, VISITED_BITS = 10 };
 
 struct flow {
 	ZydisDecoder decoder;
@@ -14,12 +15,6 @@ struct flow {
 	unsigned n_forks;
 	uint64_t visited[1 << VISITED_BITS]; /* pcs, open addressing; emptied per follow */
 	unsigned n_visited;
-};
-
-/* One decoded instruction. */
-struct insn {
-	ZydisDecodedInstruction i;
-	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 };
 
 /* What became of the way after one instruction. */
@@ -42,213 +37,11 @@ void flow_free(struct flow *f)
 	free(f);
 }
 
-/* DWARF number of the general register that contains `r`; -1: another kind of register. */
-static int dwarf_reg(ZydisRegister r)
-{
-	static const uint8_t map[16] = {
-		X86_RAX, X86_RCX, X86_RDX, X86_RBX, X86_RSP, X86_RBP, X86_RSI, X86_RDI,
-		X86_R8,	 X86_R9,  X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
-	};
-	ZydisRegister full = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
-
-	if (full < ZYDIS_REGISTER_RAX || full > ZYDIS_REGISTER_R15)
-		return -1;
-	return map[full - ZYDIS_REGISTER_RAX];
-}
-
-static bool is_reg64(const ZydisDecodedOperand *op)
-{
-	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->size == 64
-	       && op->reg.value >= ZYDIS_REGISTER_RAX && op->reg.value <= ZYDIS_REGISTER_R15;
-}
-
-static bool is_imm(const ZydisDecodedOperand *op)
-{
-	return op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-}
-
-static struct flow_val operand_addr(const struct flow_state *s, const ZydisDecodedOperand *op)
-{
-	int base = dwarf_reg(op->mem.base);
-
-	if (base < 0 || op->mem.index != ZYDIS_REGISTER_NONE
-		|| op->mem.segment == ZYDIS_REGISTER_FS || op->mem.segment == ZYDIS_REGISTER_GS)
-		return (struct flow_val){0};
-	return flow_val_add(
-		s->reg[base], op->mem.disp.has_displacement ? op->mem.disp.value : 0);
-}
-
-static struct flow_val operand_value(const struct flow_state *s, const ZydisDecodedOperand *op)
-{
-	if (is_reg64(op))
-		return s->reg[dwarf_reg(op->reg.value)];
-	if (op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->size == 64)
-		return flow_load(s, operand_addr(s, op));
-	return (struct flow_val){0};
-}
-
-/* Everything an instruction writes becomes unknown. */
-static void clobber_written(struct flow_state *s, const struct insn *in)
-{
-	for (unsigned i = 0; i < in->i.operand_count; i++) {
-		const ZydisDecodedOperand *op = &in->op[i];
-		int reg;
-
-		if (!(op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
-			continue;
-		if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
-			reg = dwarf_reg(op->reg.value);
-			if (reg >= 0)
-				s->reg[reg] = (struct flow_val){0};
-		} else if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
-			struct flow_val addr = operand_addr(s, op);
-
-			if (op->size == 64)
-				flow_store(s, addr, (struct flow_val){0});
-			for (unsigned b = 0; b < op->size / 8u && b < 64; b += 8)
-				flow_forget(s, flow_val_add(addr, b));
-		}
-	}
-}
-
-static void do_mov(struct flow_state *s, const struct insn *in)
-{
-	const ZydisDecodedOperand *dst = &in->op[0];
-	struct flow_val v = operand_value(s, &in->op[1]);
-
-	if (!is_reg64(dst) && !(dst->type == ZYDIS_OPERAND_TYPE_MEMORY && dst->size == 64)) {
-		clobber_written(s, in);
-		return;
-	}
-	if (dst->type == ZYDIS_OPERAND_TYPE_MEMORY) {
-		flow_store(s, operand_addr(s, dst), v);
-		return;
-	}
-	s->reg[dwarf_reg(dst->reg.value)] = v;
-	if (dst->reg.value == ZYDIS_REGISTER_RBP && is_reg64(&in->op[1])
-		&& in->op[1].reg.value == ZYDIS_REGISTER_RSP)
-		s->frame = v;
-}
-
-/* add, sub: a register and a constant. */
-static void do_add(struct flow_state *s, const struct insn *in, int sign)
-{
-	int reg;
-
-	if (!is_reg64(&in->op[0]) || !is_imm(&in->op[1])) {
-		clobber_written(s, in);
-		return;
-	}
-	reg = dwarf_reg(in->op[0].reg.value);
-	s->reg[reg] = flow_val_add(s->reg[reg], sign * in->op[1].imm.value.s);
-}
-
-static void do_lea(struct flow_state *s, const struct insn *in)
-{
-	struct flow_val v;
-
-	if (!is_reg64(&in->op[0])) {
-		clobber_written(s, in);
-		return;
-	}
-	v = operand_addr(s, &in->op[1]);
-	s->reg[dwarf_reg(in->op[0].reg.value)] = v;
-}
-
-/* Aligning the stack gives a base of its own: unknown, but what is pushed on it can be popped. */
-static void do_and(struct flow_state *s, const struct insn *in)
-{
-	if (is_reg64(&in->op[0]) && in->op[0].reg.value == ZYDIS_REGISTER_RSP && is_imm(&in->op[1])
-		&& s->n_aligned < 8) {
-		s->reg[X86_RSP] = (struct flow_val){
-			FLOW_REG, (uint8_t)(FLOW_ALIGNED + s->n_aligned++), 0, 0};
-		return;
-	}
-	clobber_written(s, in);
-}
-
-static void do_xchg(struct flow_state *s, const struct insn *in)
-{
-	int a, b;
-	struct flow_val t;
-
-	if (!is_reg64(&in->op[0]) || !is_reg64(&in->op[1])) {
-		clobber_written(s, in);
-		return;
-	}
-	a = dwarf_reg(in->op[0].reg.value);
-	b = dwarf_reg(in->op[1].reg.value);
-	t = s->reg[a];
-	s->reg[a] = s->reg[b];
-	s->reg[b] = t;
-}
-
-static void do_pop(struct flow_state *s, const struct insn *in)
-{
-	struct flow_val v = flow_pop(s);
-
-	if (is_reg64(&in->op[0])) {
-		s->popped = (int8_t)dwarf_reg(in->op[0].reg.value);
-		s->popped_sp = s->reg[X86_RSP];
-		s->reg[s->popped] = v;
-	}
-	if (in->op[0].type == ZYDIS_OPERAND_TYPE_MEMORY)
-		flow_store(s, operand_addr(s, &in->op[0]), v); /* addressed by the new rsp */
-}
-
 /* `pop reg; jmp reg` returns. */
 static bool jumps_to_popped(const struct flow_state *s, const ZydisDecodedOperand *op)
 {
-	return s->popped >= 0 && dwarf_reg(op->reg.value) == s->popped
+	return s->popped >= 0 && insn_dwarf_reg(op->reg.value) == s->popped
 	       && flow_same(s->popped_sp, s->reg[X86_RSP]);
-}
-
-static void do_leave(struct flow_state *s)
-{
-	s->reg[X86_RSP] = s->reg[X86_RBP];
-	s->reg[X86_RBP] = flow_pop(s);
-}
-
-/* Instructions that move values between registers and stack. false: none of them. */
-static bool do_data(struct flow_state *s, const struct insn *in)
-{
-	switch (in->i.mnemonic) {
-	case ZYDIS_MNEMONIC_PUSH:
-		flow_push(s, operand_value(s, &in->op[0]));
-		return true;
-	case ZYDIS_MNEMONIC_POP:
-		do_pop(s, in);
-		return true;
-	case ZYDIS_MNEMONIC_PUSHFQ:
-		flow_push(s, (struct flow_val){0});
-		return true;
-	case ZYDIS_MNEMONIC_POPFQ:
-		flow_pop(s);
-		return true;
-	case ZYDIS_MNEMONIC_MOV:
-		do_mov(s, in);
-		return true;
-	case ZYDIS_MNEMONIC_LEA:
-		do_lea(s, in);
-		return true;
-	case ZYDIS_MNEMONIC_ADD:
-		do_add(s, in, 1);
-		return true;
-	case ZYDIS_MNEMONIC_SUB:
-		do_add(s, in, -1);
-		return true;
-	case ZYDIS_MNEMONIC_AND:
-		do_and(s, in);
-		return true;
-	case ZYDIS_MNEMONIC_XCHG:
-		do_xchg(s, in);
-		return true;
-	case ZYDIS_MNEMONIC_LEAVE:
-		do_leave(s);
-		return true;
-	default:
-		return false;
-	}
 }
 
 /* true: the first time. A full table counts as visited, which ends the search. */
@@ -284,7 +77,7 @@ static enum way do_jump(struct flow *f, const struct flow_options *o, const stru
 	struct flow_state *s = &f->now;
 	const ZydisDecodedOperand *op = &in->op[0];
 
-	if (is_imm(op)) {
+	if (insn_is_imm(op)) {
 		uint64_t to = rel_target(s, in);
 
 		if (inside(o, to)) {
@@ -303,7 +96,7 @@ static enum way do_jump(struct flow *f, const struct flow_options *o, const stru
 	}
 	flow_row_from(s, FLOW_JUMP_REG, ret);
 	ret->sp = s->reg[X86_RSP];
-	ret->target = operand_value(s, op);
+	ret->target = insn_value(s, op);
 	if (jumps_to_popped(s, op)) {
 		ret->end = FLOW_RETURN;
 		ret->ra = ret->target;
@@ -315,7 +108,7 @@ static void do_branch(struct flow *f, const struct flow_options *o, const struct
 {
 	uint64_t to = rel_target(&f->now, in);
 
-	if (!o->straight && is_imm(&in->op[0]) && inside(o, to) && f->n_forks < MAX_FORKS) {
+	if (!o->straight && insn_is_imm(&in->op[0]) && inside(o, to) && f->n_forks < MAX_FORKS) {
 		f->fork[f->n_forks] = f->now;
 		f->fork[f->n_forks++].pc = to;
 	}
@@ -327,7 +120,7 @@ static enum way do_call(struct flow *f, const struct flow_options *o, const stru
 {
 	struct flow_state *s = &f->now;
 
-	if (is_imm(&in->op[0]) && in->op[0].imm.value.s == 0)
+	if (insn_is_imm(&in->op[0]) && in->op[0].imm.value.s == 0)
 		flow_push(s, (struct flow_val){0});
 	else if (o->straight)
 		return WAY_DEAD;
@@ -387,7 +180,7 @@ static bool is_limit(const struct flow_options *o, const struct insn *in)
 	if (!o->limit_call)
 		return false;
 	return in->i.mnemonic == ZYDIS_MNEMONIC_CALL
-	       || (in->i.mnemonic == ZYDIS_MNEMONIC_AND && is_reg64(&in->op[0])
+	       || (in->i.mnemonic == ZYDIS_MNEMONIC_AND && insn_is_reg64(&in->op[0])
 		       && in->op[0].reg.value == ZYDIS_REGISTER_RSP);
 }
 
@@ -402,14 +195,14 @@ static bool rebuilds_frame(const struct flow_state *s, const struct insn *in, st
 	struct flow_val fp = s->reg[X86_RBP];
 	bool push = in->i.mnemonic == ZYDIS_MNEMONIC_PUSH && op[0].type == ZYDIS_OPERAND_TYPE_MEMORY;
 	bool link = in->i.mnemonic == ZYDIS_MNEMONIC_MOV && op[0].type == ZYDIS_OPERAND_TYPE_MEMORY
-		    && is_reg64(&op[1]) && op[1].reg.value == ZYDIS_REGISTER_R8
+		    && insn_is_reg64(&op[1]) && op[1].reg.value == ZYDIS_REGISTER_R8
 		    && fp.kind != FLOW_UNKNOWN
-		    && flow_same(operand_addr(s, &op[0]), flow_val_add(fp, -8));
+		    && flow_same(insn_addr(s, &op[0]), flow_val_add(fp, -8));
 
 	if (!push && !link)
 		return false;
 	flow_row_from(s, FLOW_LIMIT, ret);
-	ret->ra = push ? operand_value(s, &op[0]) : flow_load(s, flow_val_add(fp, 8));
+	ret->ra = push ? insn_value(s, &op[0]) : flow_load(s, flow_val_add(fp, 8));
 	ret->sp = s->reg[X86_R8];
 	if (link)
 		ret->saved[SAVED_RBP] = flow_load(s, fp);
@@ -447,8 +240,8 @@ static enum way step(struct flow *f, const struct flow_options *o, struct flow_r
 		do_branch(f, o, &in);
 		return WAY_GOES_ON;
 	}
-	if (!do_data(s, &in))
-		clobber_written(s, &in);
+	if (!insn_do_data(s, &in))
+		insn_clobber(s, &in);
 	s->pc += in.i.length;
 	if (o->interpreter && frame_built(s, o)) {
 		row_built(s, o, ret);
@@ -507,69 +300,4 @@ void flow_follow(struct flow *f, const struct flow_options *o, uint64_t pc, stru
 			break;
 	}
 	*ret = detour;
-}
-
-/* Does an instruction that is none of a prologue or epilogue write rsp? */
-static bool moves_sp(const struct insn *in, int32_t words)
-{
-	const ZydisDecodedOperand *op = in->op;
-
-	switch (in->i.mnemonic) {
-	case ZYDIS_MNEMONIC_PUSH:
-		return op[0].type != ZYDIS_OPERAND_TYPE_REGISTER || op[0].reg.value != ZYDIS_REGISTER_RBP;
-	case ZYDIS_MNEMONIC_PUSHFQ:
-		return true;
-	case ZYDIS_MNEMONIC_SUB:
-		return op[1].imm.value.s != (int64_t)words * 8 - 8
-		       && op[1].imm.value.s != (int64_t)words * 8 - 16;
-	case ZYDIS_MNEMONIC_LEA:
-	case ZYDIS_MNEMONIC_MOV:
-	case ZYDIS_MNEMONIC_AND:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool writes_sp(const struct insn *in)
-{
-	if (in->i.mnemonic == ZYDIS_MNEMONIC_PUSH || in->i.mnemonic == ZYDIS_MNEMONIC_PUSHFQ)
-		return true;
-	return in->i.operand_count && is_reg64(&in->op[0]) && in->op[0].reg.value == ZYDIS_REGISTER_RSP;
-}
-
-/* Only these are worth decoding their operands. */
-static bool may_move_sp(ZydisMnemonic m)
-{
-	return m == ZYDIS_MNEMONIC_PUSH || m == ZYDIS_MNEMONIC_PUSHFQ || m == ZYDIS_MNEMONIC_SUB
-	       || m == ZYDIS_MNEMONIC_LEA || m == ZYDIS_MNEMONIC_MOV || m == ZYDIS_MNEMONIC_AND;
-}
-
-bool flow_moves_sp(struct flow *f, const struct flow_options *o, uint64_t from, uint64_t to,
-	int32_t words)
-{
-	uint8_t bytes[256];
-	uint32_t n = 0, at = 0;
-
-	while (from < to) {
-		ZydisDecoderContext context;
-		struct insn in;
-
-		if (n - at < MAX_INSN) {
-			n = o->fetch(o->ctx, from, bytes,
-				(uint32_t)(to - from < sizeof(bytes) ? to - from : sizeof(bytes)));
-			at = 0;
-		}
-		if (n == at || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&f->decoder, &context,
-				       bytes + at, n - at, &in.i)))
-			return true;
-		if (may_move_sp(in.i.mnemonic)
-			&& ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&f->decoder, &context, &in.i, in.op,
-				in.i.operand_count))
-			&& writes_sp(&in) && moves_sp(&in, words))
-			return true;
-		from += in.i.length;
-		at += in.i.length;
-	}
-	return false;
 }

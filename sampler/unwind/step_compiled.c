@@ -15,8 +15,8 @@ enum {
 	MAX_PUSHED = 6, /* words pushed around leaf calls in slow paths */
 };
 
-/* `mov [rsp + x], rbp` writes the saved frame pointer of a frame made by `sub rsp` alone; it may stand
- * behind the place that HotSpot calls frame complete (hotspot.md 6.2). Its length, or 0. */
+/* `mov [rsp + x], rbp` writes the saved frame pointer of a frame made by `sub rsp` alone; it may
+ * stand behind the place that HotSpot calls frame complete (hotspot.md 6.2). Its length, or 0. */
 static uint32_t saves_rbp_at(struct walker *w, const struct code *c, uint64_t pc)
 {
 	uint8_t b[8] = {0};
@@ -48,7 +48,7 @@ static bool follow_to_limit(struct walker *w, const struct code *c, uint64_t lim
 	return e->row.end == FLOW_LIMIT;
 }
 
-/* End of the prologue that begins at `start`: where `sub rsp` makes the frame's size whole. 0: not found. */
+/* End of the prologue that begins at `start`: behind the `sub rsp` of the frame's size. 0: none. */
 static uint64_t find_prologue_end(struct walker *w, const struct code *c, uint64_t start)
 {
 	uint8_t b[OSR_PROLOGUE];
@@ -112,20 +112,20 @@ static bool moves_sp(struct walker *w, const struct code *c)
 		to = c->begin + (uint64_t)c->stub_begin;
 	if (c->frame_complete > 0 && (uint64_t)c->frame_complete < to - c->begin)
 		from = c->begin + (uint64_t)c->frame_complete;
-	*known = flow_moves_sp(w->flow, &o, from, to, c->frame_size) ? 2 : 1;
+	*known = flow_moves_sp(&o, from, to, c->frame_size) ? 2 : 1;
 	return *known == 2;
 }
 
 /* A body that pushes: where the stack pointer is, the way to the return tells. */
-static bool classify_body(struct walker *w, const struct code *c, struct pc_entry *e)
+static void classify_body(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	struct flow_options o = step_flow_options(w, c, BODY_BUDGET);
 
+	e->cls = ROW_COMPLETE;
 	if (!moves_sp(w, c))
-		return false;
+		return;
 	flow_follow(w->flow, &o, e->pc, &e->row);
-	e->cls = ROW_FLOW;
-	return e->row.end == FLOW_RETURN;
+	e->cls = e->row.end == FLOW_RETURN ? ROW_FLOW : ROW_SHIFTED;
 }
 
 /* No frame, but a collector's barrier may save registers on the stack; ends in a jump to a method. */
@@ -145,9 +145,8 @@ static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	if (c->kind == BLOB_MH_INTRINSIC || c->frame_size < 2)
 		classify_frameless(w, c, e);
-	else if (!classify_prologue(w, c, e) && !classify_epilogue(w, c, e)
-		 && !classify_body(w, c, e))
-		e->cls = ROW_COMPLETE;
+	else if (!classify_prologue(w, c, e) && !classify_epilogue(w, c, e))
+		classify_body(w, c, e);
 }
 
 /*
@@ -171,8 +170,8 @@ static bool step_static_call(struct walker *w, const struct code *c)
 	return step_top(w);
 }
 
-/* Body of a method: some slow paths push a few words around a leaf call. */
-static bool step_body(struct walker *w, const struct code *c)
+/* Some slow paths push a few words around a leaf call. */
+static bool step_shifted(struct walker *w, const struct code *c)
 {
 	for (uint64_t i = 0; i <= MAX_PUSHED; i++)
 		if (step_by_size(w, c, walker_sp(w) + 8 * i, true))
@@ -180,6 +179,7 @@ static bool step_body(struct walker *w, const struct code *c)
 	return false;
 }
 
+/* By what is known of the pc. What is known is not doubted: rather no caller than a wrong one. */
 static bool step_classified(struct walker *w, const struct code *c)
 {
 	bool hit;
@@ -187,9 +187,16 @@ static bool step_classified(struct walker *w, const struct code *c)
 
 	if (!hit)
 		classify(w, c, e);
-	if (e->cls == ROW_RETURN_ON_TOP)
+	switch (e->cls) {
+	case ROW_RETURN_ON_TOP:
 		return step_top(w);
-	return e->cls == ROW_FLOW && step_by_row(w, &e->row);
+	case ROW_FLOW:
+		return step_by_row(w, &e->row);
+	case ROW_SHIFTED:
+		return step_shifted(w, c);
+	default:
+		return step_by_size(w, c, walker_sp(w), true);
+	}
 }
 
 static int step_leaf(struct walker *w, const struct code *c)
@@ -198,7 +205,7 @@ static int step_leaf(struct walker *w, const struct code *c)
 		walker_pop(w);
 		return STEP_MORE;
 	}
-	return step_classified(w, c) || step_body(w, c) ? STEP_MORE : WALK_BAD_FRAME;
+	return step_classified(w, c) ? STEP_MORE : WALK_BAD_FRAME;
 }
 
 /* Calls without a record: leaf calls, around which barriers' slow paths save registers on the
@@ -207,7 +214,7 @@ static bool step_leaf_call(struct walker *w, const struct code *c)
 {
 	if (c->kind != BLOB_NMETHOD && step_by_size(w, c, walker_sp(w), true))
 		return true;
-	return step_classified(w, c) || step_body(w, c);
+	return step_classified(w, c);
 }
 
 /* The pc that the deoptimisation handler stands for (hotspot.md 6.4); unchanged if it cannot be told. */

@@ -148,6 +148,7 @@ static int walk_user(struct unwinder *u, const struct raw_sample *s)
 	int r;
 
 	mem_stack_init(&stack, u->mem, s->stack_addr, s->stack, s->stack_len);
+	stack.hidden = s->stack_missing;
 	w->mem = &stack.mem;
 	w->regs = s->regs;
 	w->exact = true;

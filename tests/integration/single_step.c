@@ -123,7 +123,7 @@ static const char *check_names(const struct test *t)
 	return NULL;
 }
 
-/* An instruction makes or ends one activation. Deoptimisation makes several out of one, inside its blob. */
+/* An instruction makes or ends one activation; in deoptimisation several come out of one. */
 static const char *check_depth(const struct test *t, enum blob_kind kind)
 {
 	size_t more = t->physical > t->last_physical ? t->physical - t->last_physical

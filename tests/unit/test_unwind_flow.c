@@ -205,9 +205,9 @@ static void test_aligned_stack(void **state)
 
 	(void)state;
 	ASSERT_TOP(row, 0);
-	/* In the aligned part nothing leads back to the registers but the word on top. */
+	/* In the aligned part nothing leads back but the word on top. */
 	row = FOLLOW(code, 14);
-	assert_int_equal(row.end, FLOW_NONE);
+	assert_val(row.ra, FLOW_DEEP, X86_RSP, 0);
 }
 
 /* c2i: pop rax; mov r13,rsp; sub rsp,0x10; mov [rsp],rax; mov rcx,[rbx+0x48]; jmp rcx */
@@ -296,6 +296,103 @@ static void test_exception_convention(void **state)
 	assert_int_equal(row.target.kind, FLOW_UNKNOWN);
 }
 
+/* pop rcx; jmp rcx (C1's handle_exception_from_callee) returns. */
+static void test_jump_to_popped(void **state)
+{
+	static const uint8_t code[] = {0x59, 0xff, 0xe1}, other[] = {0x59, 0x58, 0xff, 0xe1};
+	struct flow_row row = FOLLOW(code, 0);
+
+	(void)state;
+	assert_int_equal(row.end, FLOW_RETURN);
+	ASSERT_TOP(row, 0);
+	assert_int_equal(FOLLOW(other, 0).end, FLOW_JUMP_REG); /* more was popped behind it */
+}
+
+/* A return address that is replaced on the way by something unknown is still in its place:
+ * call; mov [rbp+8],rax; leave; ret */
+static void test_replaced_return_address(void **state)
+{
+	static const uint8_t code[] = {0xe8, 0, 1, 0, 0, 0x48, 0x89, 0x45, 8, 0xc9, 0xc3};
+	struct flow_row row = FOLLOW(code, 0);
+
+	(void)state;
+	assert_int_equal(row.end, FLOW_RETURN);
+	assert_val(row.ra, FLOW_MEM, X86_RBP, 8);
+}
+
+/* The stack pointer was saved on the stack: pop rsp; add rsp,0x20; pop rbp; ret */
+static void test_saved_stack_pointer(void **state)
+{
+	static const uint8_t code[] = {0x5c, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3};
+	struct flow_row row = FOLLOW(code, 0);
+
+	(void)state;
+	assert_int_equal(row.end, FLOW_RETURN);
+	assert_val(row.ra, FLOW_DEEP, X86_RSP, 0);
+	assert_int_equal(row.ra.add, 0x28);
+	assert_val(row.sp, FLOW_MEM, X86_RSP, 0);
+	assert_int_equal(row.sp.add, 0x30);
+}
+
+/* A blob whose frame of 6 words is whole at its call: push rdx; sub rsp,0x20; mov [rsp+0x20],rbp;
+ * and rsp,-16; call */
+static void test_limit_at_call(void **state)
+{
+	static const uint8_t code[] = {0x52, 0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0x6c, 0x24, 0x20, 0x48,
+		0x83, 0xe4, 0xf0, 0xe8, 0, 1, 0, 0};
+	struct flow_row row = FOLLOW(code, 0, .straight = true, .limit_call = true, .limit_words = 6);
+
+	(void)state;
+	assert_int_equal(row.end, FLOW_LIMIT);
+	assert_val(row.ra, FLOW_MEM, X86_RSP, 0);
+	assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+	row = FOLLOW(code, 10, .straight = true, .limit_call = true, .limit_words = 6);
+	assert_val(row.ra, FLOW_MEM, X86_RSP, 40);
+}
+
+/* generate_deopt_blob(): mov rcx,[rdi+0x18]; add rsp,8; mov r8,rsp; sub rsp,rbx; push [rcx]; push rbp;
+ * mov rbp,rsp; sub rsp,rbx; mov [rbp-8],r8; mov r8,rsp; add rcx,8; dec edx; jne; push [rcx] */
+static void test_deoptimisation(void **state)
+{
+	static const uint8_t code[] = {0x48, 0x8b, 0x4f, 0x18, 0x48, 0x83, 0xc4, 8, 0x4c, 0x8b, 0xc4,
+		0x48, 0x29, 0xdc, 0xff, 0x31, 0x55, 0x48, 0x8b, 0xec, 0x48, 0x29, 0xdc, 0x4c, 0x89,
+		0x45, 0xf8, 0x4c, 0x8b, 0xc4, 0x48, 0x83, 0xc1, 8, 0xff, 0xca, 0x75, 0xe8, 0xff, 0x31};
+	struct flow_row row = FOLLOW(code, 0, .straight = true, .rebuilds = true);
+
+	(void)state;
+	assert_int_equal(row.end, FLOW_LIMIT);
+	assert_val(row.ra, FLOW_DEEP, X86_RDI, 0x18);
+	assert_val(row.sp, FLOW_REG, X86_RSP, 8);
+	row = FOLLOW(code, 16, .straight = true, .rebuilds = true); /* pc pushed, rbp not yet */
+	assert_val(row.ra, FLOW_MEM, X86_RSP, 0);
+	assert_val(row.sp, FLOW_REG, X86_R8, 0);
+	assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+	row = FOLLOW(code, 20, .straight = true, .rebuilds = true); /* linked through rbp */
+	assert_val(row.ra, FLOW_MEM, X86_RBP, 8);
+	assert_val(row.saved[SAVED_RBP], FLOW_MEM, X86_RBP, 0);
+	row = FOLLOW(code, 27, .straight = true, .rebuilds = true); /* a frame stands: its pc is next */
+	assert_val(row.ra, FLOW_MEM, X86_RCX, 8);
+	assert_val(row.sp, FLOW_REG, X86_RSP, 0);
+}
+
+static void test_moves_sp(void **state)
+{
+	/* frame of 6 words: mov eax,ecx; add rsp,0x20; pop rbp; ret | push rax; pop rax; ret */
+	static const uint8_t code[] = {0x89, 0xc8, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3, 0x50, 0x58, 0xc3};
+	/* sub rsp,0x20 is the frame again (OSR entry), sub rsp,0x40 is not */
+	static const uint8_t sub[] = {0x55, 0x48, 0x83, 0xec, 0x20, 0x48, 0x83, 0xec, 0x40};
+	struct code_bytes c = {code, sizeof(code)};
+	struct flow_options o = {.fetch = fetch, .ctx = &c};
+
+	(void)state;
+	assert_false(flow_moves_sp(&o, CODE, CODE + 8, 6));
+	assert_true(flow_moves_sp(&o, CODE, CODE + 11, 6));
+	c = (struct code_bytes){sub, sizeof(sub)};
+	assert_false(flow_moves_sp(&o, CODE, CODE + 5, 6));
+	assert_true(flow_moves_sp(&o, CODE, CODE + 9, 6));
+	assert_true(flow_moves_sp(&o, CODE, CODE + 20, 6)); /* bytes missing: not known */
+}
+
 /* Nothing ends: an endless loop, a trap, undecodable bytes, the end of the code. */
 static void test_no_way_out(void **state)
 {
@@ -340,6 +437,11 @@ static void test_eval(void **state)
 	assert_true(flow_eval(&(struct flow_val){FLOW_MEM, X86_RSP, 16, 4}, &regs, mem, &v));
 	assert_int_equal(v, 0x1238);
 	assert_false(flow_eval(&(struct flow_val){FLOW_MEM, X86_RSP, 0, 0}, &regs, mem, &v));
+	word = 0x6ff0;
+	assert_int_equal(mem_pages_add(mem, 0x7100, &word, sizeof(word)), 0);
+	assert_true(flow_eval(&(struct flow_val){FLOW_DEEP, X86_RSP, 0x110, 16}, &regs, mem, &v));
+	assert_int_equal(v, 0x1234);
+	assert_false(flow_eval(&(struct flow_val){FLOW_DEEP, X86_RSP, 0x110, 8}, &regs, mem, &v));
 	assert_false(flow_eval(&(struct flow_val){FLOW_REG, X86_RBX, 0, 0}, &regs, mem, &v));
 	assert_false(flow_eval(&(struct flow_val){FLOW_REG, FLOW_ALIGNED, 0, 0}, &regs, mem, &v));
 	assert_false(flow_eval(&(struct flow_val){0}, &regs, mem, &v));
@@ -361,6 +463,12 @@ int main(void)
 		cmocka_unit_test(test_interpreter_entry),
 		cmocka_unit_test(test_interpreter_exit),
 		cmocka_unit_test(test_exception_convention),
+		cmocka_unit_test(test_jump_to_popped),
+		cmocka_unit_test(test_replaced_return_address),
+		cmocka_unit_test(test_saved_stack_pointer),
+		cmocka_unit_test(test_limit_at_call),
+		cmocka_unit_test(test_deoptimisation),
+		cmocka_unit_test(test_moves_sp),
 		cmocka_unit_test(test_no_way_out),
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_eval),

@@ -128,14 +128,36 @@ static void test_compiled_leaf(void **state)
 	walk_leaf(sizeof(prologue), &w);
 	walk_leaf(0x100, &w);
 	walk_leaf(EPILOGUE_AT, &w);
-	fake_push(0x333); /* two words around a leaf call in a slow path */
-	fake_push(0x333);
-	walk_leaf(0x100, &w);
-	fake.top += 6 * 8;
+	fake.top += 4 * 8;
 	walk_leaf(EPILOGUE_AT + 4, &w);
 	fake.top += 8;
 	for (uint32_t off = 5; off < sizeof(epilogue); off = off == 5 ? 12 : off == 12 ? 18 : 99)
 		walk_leaf(EPILOGUE_AT + off, &w);
+}
+
+/* Words were pushed, and no way leads to the return: the return address is looked for. */
+static void test_compiled_shifted(void **state)
+{
+	static const uint8_t code[] = {0x50, 0x50, 0xeb, 0xfe}; /* push rax x 2; jmp to itself */
+	struct walk w;
+
+	(void)state;
+	setup();
+	fake_bytes(LEAF, 0x100, code, sizeof(code));
+	push_caller();
+	fake_push(0xfeed);
+	push_n(4, 0x222);
+	push_n(2, 0x333);
+	walk_leaf(0x102, &w);
+	/* In a body that pushes nothing it is not: rather no caller than a wrong one. */
+	setup();
+	push_caller();
+	fake_push(0xfeed);
+	push_n(6, 0x222);
+	set(X86_RIP, at(LEAF, 0x100));
+	set(X86_RSP, fake.top);
+	fake_walk(&w);
+	assert_int_equal(w.end, WALK_BAD_FRAME);
 }
 
 /* Not entrant: a jump over the first bytes. A thread that is past them is not confused. */
@@ -539,6 +561,76 @@ static void test_return_barrier(void **state)
 	assert_int_equal(w.n, 1);
 }
 
+/* A leaf call without a record, around which registers were pushed: the way to the return tells. */
+static void test_leaf_call_with_pushes(void **state)
+{
+	/* push rax x 8; call; pop rax x 8; add rsp,0x20; pop rbp; ret */
+	static const uint8_t body[] = {0x50, 0x50, 0x50, 0x50, 0x50, 0x50, 0x50, 0x50, 0xe8, 0, 0, 0, 0x10,
+		0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3};
+	struct walk w;
+
+	(void)state;
+	setup();
+	fake_bytes(LEAF, 0x100, body, sizeof(body));
+	push_caller();
+	fake_push(0xfeed);
+	push_n(4, 0x222);
+	push_n(8, fake_call(CALLER, 0x80)); /* looks like return addresses */
+	walk_leaf(0x108, &w);
+	fake_push(at(LEAF, 0x10d));
+	fake_push(0);
+	set(X86_RIP, NATIVE_FRAMED);
+	set(X86_RSP, fake.top);
+	fake_walk(&w);
+	expect_key(&w.frames[1], FRAME_COMPILED, 0, LEAF, 0x10d);
+	expect_caller_on(&w, 2);
+}
+
+/* A poll: its record makes it a return address, though no call stands before it. */
+static void test_poll_record(void **state)
+{
+	static const struct code_record record[] = {{0x40, 1, true}, {0x150, 1, true}};
+	struct walk w;
+
+	(void)state;
+	setup();
+	push_caller();
+	fake.stack[(fake.top - FAKE_STACK) / 8] = at(CALLER, 0x150);
+	set(X86_RIP, at(LEAF, 0));
+	set(X86_RSP, fake.top);
+	fake_walk(&w);
+	assert_int_equal(w.end, WALK_BAD_FRAME);
+	setup();
+	push_caller();
+	fake.stack[(fake.top - FAKE_STACK) / 8] = at(CALLER, 0x150);
+	fake.code[CALLER].records = record;
+	fake.code[CALLER].n_records = 2;
+	set(X86_RIP, at(LEAF, 0));
+	set(X86_RSP, fake.top);
+	fake_walk(&w);
+	assert_int_equal(w.end, WALK_ROOT);
+	expect_key(&w.frames[1], FRAME_COMPILED, 0, CALLER, 0x150);
+}
+
+/* resolve_static_call and its like: jmp rax to the method, with an old return address in rdx */
+static void test_call_resolution(void **state)
+{
+	static const uint8_t code[] = {0x90, 0xff, 0xe0};
+	struct walk w;
+
+	(void)state;
+	setup();
+	push_caller();
+	fake_code(ADAPTER, BLOB_RUNTIME, 40);
+	fake_bytes(ADAPTER, 0x200, code, sizeof(code));
+	set(X86_RIP, at(ADAPTER, 0x200));
+	set(X86_RSP, fake.top);
+	set(X86_RAX, at(LEAF, 0));
+	set(X86_RDX, fake_call(CALLER, 0x300));
+	fake_walk(&w);
+	expect_caller_on(&w, 1);
+}
+
 static void test_signal_frame(void **state)
 {
 	struct walk w;
@@ -700,6 +792,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_compiled_leaf),
+		cmocka_unit_test(test_compiled_shifted),
 		cmocka_unit_test(test_patched_entry),
 		cmocka_unit_test(test_rbp_store_behind_complete),
 		cmocka_unit_test(test_osr_prologue),
@@ -713,6 +806,9 @@ int main(void)
 		cmocka_unit_test(test_anchor),
 		cmocka_unit_test(test_wrapper_anchor),
 		cmocka_unit_test(test_return_barrier),
+		cmocka_unit_test(test_leaf_call_with_pushes),
+		cmocka_unit_test(test_poll_record),
+		cmocka_unit_test(test_call_resolution),
 		cmocka_unit_test(test_signal_frame),
 		cmocka_unit_test(test_anonymous_code),
 		cmocka_unit_test(test_ends),

@@ -13,7 +13,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv) __attribute__((weak));
 
-enum { MAX_INPUT = 16 << 20 };
+enum { MAX_BYTES = 16 << 20 };
 
 static unsigned n_run;
 
@@ -28,8 +28,8 @@ static double now(void)
 static int run_file(const char *path)
 {
 	FILE *f = fopen(path, "rb");
-	char *bytes = malloc(MAX_INPUT);
-	size_t n = f && bytes ? fread(bytes, 1, MAX_INPUT, f) : 0;
+	char *bytes = malloc(MAX_BYTES);
+	size_t n = f && bytes ? fread(bytes, 1, MAX_BYTES, f) : 0;
 	uint8_t *exact = malloc(n + 1); /* so that a read behind the end is seen */
 	double start = now(), took;
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sampler/output/writer.h"
 #include "sampler/profile/named_builder.h"
@@ -19,9 +20,13 @@
 
 /*
  * Every recording in tests/fixtures gives the stacks of the .folded beside it (scripts/record-fixture
- * makes both), on any machine: no JVM, no privileges. Written down again while it is replayed, it
- * gives them once more.
+ * makes both), on any machine: no JVM, no privileges. Some are written down again while they are
+ * replayed, and the copy gives them once more.
  */
+struct fixture {
+	char path[512];
+};
+
 static void run(const struct recording *rec, struct recording_writer *w, FILE *folded, FILE *again)
 {
 	const struct session_options o = {
@@ -91,18 +96,30 @@ static void check(const char *path, const char *golden, FILE *again)
 
 static void fixture_replays(void **state)
 {
-	const char *path = *state;
-	char golden_path[512], again_path[] = "/tmp/jsampler-test-XXXXXX";
-	int fd = mkstemp(again_path);
-	FILE *again = fdopen(fd, "wb");
+	const struct fixture *f = *state;
+	char path[sizeof(f->path) + 8];
 	char *golden;
 
-	snprintf(golden_path, sizeof(golden_path), "%.*s.folded", (int)(strrchr(path, '.') - path), path);
-	golden = read_all(golden_path);
-	check(path, golden, again);
+	snprintf(path, sizeof(path), "%.*s.folded", (int)(strrchr(f->path, '.') - f->path), f->path);
+	golden = read_all(path);
+	check(f->path, golden, NULL);
+	free(golden);
+}
+
+static void copy_replays(void **state)
+{
+	const struct fixture *f = *state;
+	char copy[] = "/tmp/jsampler-test-XXXXXX", path[sizeof(f->path) + 8];
+	FILE *again = fdopen(mkstemp(copy), "wb");
+	char *golden;
+
+	snprintf(path, sizeof(path), "%.*s.folded", (int)(strrchr(f->path, '.') - f->path), f->path);
+	golden = read_all(path);
+	assert_non_null(again);
+	check(f->path, golden, again);
 	fclose(again);
-	check(again_path, golden, NULL);
-	remove(again_path);
+	check(copy, golden, NULL);
+	remove(copy);
 	free(golden);
 }
 
@@ -113,30 +130,30 @@ static int is_recording(const struct dirent *e)
 	return n > 6 && strcmp(e->d_name + n - 6, ".jsrec") == 0;
 }
 
+enum { COPY_EVERY = 7 };
+
 int main(void)
 {
 	struct dirent **list;
-	int n = scandir(FIXTURES, &list, is_recording, alphasort);
+	int n = scandir(FIXTURES, &list, is_recording, alphasort), failed;
 	struct CMUnitTest *tests = calloc((size_t)(n > 0 ? n : 1), sizeof(*tests));
-	int failed;
+	struct fixture *fixtures = calloc((size_t)(n > 0 ? n : 1), sizeof(*fixtures));
 
-	if (n <= 0 || !tests) {
+	if (n <= 0 || !tests || !fixtures) {
 		fprintf(stderr, "no recordings in %s\n", FIXTURES);
 		return 1;
 	}
 	log_set_level(LOG_LEVEL_QUIET);
 	for (int i = 0; i < n; i++) {
-		char *path = malloc(512);
-
-		snprintf(path, 512, "%s/%s", FIXTURES, list[i]->d_name);
-		tests[i] = (struct CMUnitTest){list[i]->d_name, fixture_replays, NULL, NULL, path};
+		snprintf(fixtures[i].path, sizeof(fixtures[i].path), "%s/%s", FIXTURES, list[i]->d_name);
+		tests[i] = (struct CMUnitTest){list[i]->d_name, i % COPY_EVERY ? fixture_replays : copy_replays,
+					       NULL, NULL, &fixtures[i]};
 	}
 	failed = _cmocka_run_group_tests("fixtures", tests, (size_t)n, NULL, NULL);
-	for (int i = 0; i < n; i++) {
-		free(tests[i].initial_state);
+	for (int i = 0; i < n; i++)
 		free(list[i]);
-	}
-	free(tests);
 	free(list);
+	free(tests);
+	free(fixtures);
 	return failed;
 }

@@ -49,8 +49,21 @@ static size_t stack_overlap(const struct mem_stack *s, uint64_t addr, size_t len
 	return len - *skip < s->len ? len - *skip : s->len;
 }
 
+/* How much of the span lies in front of what is hidden. */
+static size_t stack_visible(const struct mem_stack *s, uint64_t addr, size_t len)
+{
+	uint64_t from = s->addr + s->len;
+
+	if (!s->hidden)
+		return len;
+	if (addr - from < s->hidden)
+		return 0;
+	return addr < from && from - addr < len ? from - addr : len;
+}
+
 static size_t base_read(struct mem_stack *s, uint64_t addr, uint8_t *dst, size_t len)
 {
+	len = stack_visible(s, addr, len);
 	return s->base && len > 0 ? mem_read_some(s->base, addr, dst, len) : 0;
 }
 
@@ -78,7 +91,7 @@ static void stack_read_batch(struct mem *m, struct mem_span *spans, size_t n)
 
 	while (i < n) {
 		for (run = i; run < n; run++)
-			if (!s->base ||
+			if (!s->base || s->hidden ||
 			    stack_overlap(s, spans[run].addr, spans[run].len, &skip) > 0)
 				break;
 		if (run > i)
@@ -112,6 +125,6 @@ void mem_stack_init(struct mem_stack *s, struct mem *base, uint64_t addr, const 
 		.free = stack_free,
 	};
 
-	*s = (struct mem_stack){.mem = {&ops}, .base = base, .addr = addr, .bytes = bytes};
+	*s = (struct mem_stack){.mem = {.ops = &ops}, .base = base, .addr = addr, .bytes = bytes};
 	s->len = len <= UINT64_MAX - addr ? len : UINT64_MAX - addr;
 }

@@ -51,6 +51,6 @@ struct mem *mem_tap_new(struct mem *base, mem_note_fn *note, void *ctx)
 
 	if (!t)
 		return NULL;
-	*t = (struct mem_tap){.mem = {&ops, true}, .base = base, .note = note, .ctx = ctx};
+	*t = (struct mem_tap){.mem = {.ops = &ops, .exact = true}, .base = base, .note = note, .ctx = ctx};
 	return &t->mem;
 }

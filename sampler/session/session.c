@@ -32,6 +32,8 @@
 
 /* While no JVM was found: look again this often (a launcher maps libjvm.so after a while). */
 #define FIND_JVM_NS UINT64_C(20000000)
+/* When an address space is gone, the record of the execve that ended it comes within this time. */
+#define EXEC_RECORD_NS UINT64_C(200000000)
 
 struct session {
 	struct session_options o;
@@ -52,13 +54,14 @@ struct session {
 	uint64_t opened_ns, started_ns, ended_ns;
 	uint64_t start_realtime_ns, cpu_start_ns, cpu_ns;
 	uint64_t first_stack_ns, looked_for_jvm_ns;
+	uint64_t gone_since_ns; /* time of the first sample whose address space was gone; 0: none */
 	bool was_jvm;
 	_Atomic uint64_t live_samples; /* for the live line of another thread */
 };
 
 static struct unwinder_options unwinder_options(const struct session *s)
 {
-	return (struct unwinder_options){.kernel = s->o.kernel};
+	return (struct unwinder_options){.kernel = s->o.kernel, .live = !s->o.replay};
 }
 
 void session_close(struct session *s)
@@ -294,6 +297,7 @@ static void on_exec(void *ctx, pid_t pid)
 
 	if (!s->proc || pid != s->pid)
 		return;
+	s->gone_since_ns = 0;
 	if (s->o.snapshot) { /* a recording is of one address space */
 		session_stop(s);
 		return;
@@ -307,6 +311,25 @@ static void on_exec(void *ctx, pid_t pid)
 	note_identity(s);
 	threads_rename_all(s->threads);
 	find_jvm(s, clock_monotonic_ns());
+}
+
+/*
+ * Has the target called execve without our hearing of it? It may have done so before the events were
+ * there, or the record was lost. All of the old address space reads as gone then, even the stack.
+ */
+static bool missed_exec(struct session *s, const struct raw_sample *sample)
+{
+	uint64_t word;
+
+	if (!s->proc || !sample->has_user ||
+	    mem_read_u64(s->view->mem, arch_sp(arch_host(), &sample->regs), &word))
+		return false;
+	if (!s->gone_since_ns)
+		s->gone_since_ns = sample->time_ns;
+	if (sample->time_ns < s->gone_since_ns + EXEC_RECORD_NS)
+		return false;
+	s->gone_since_ns = 0;
+	return maps_refresh(s->view->maps) == -ESRCH && proc_alive(s->proc);
 }
 
 static void note_first_stack(struct session *s, const struct walk *w)
@@ -352,6 +375,11 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 		find_jvm(s, sample->time_ns);
 	ns_tid = threads_seen(s->threads, sample->tid, sample->time_ns, s->view->hs, s->profile);
 	unwinder_walk(s->view->unwinder, sample, ns_tid, &w);
+	if (w.end != WALK_ROOT && missed_exec(s, sample)) {
+		on_exec(s, s->pid);
+		mem_new_sample(s->view->mem);
+		unwinder_walk(s->view->unwinder, sample, ns_tid, &w);
+	}
 	if (w.end != WALK_ROOT && sample->has_user)
 		say_incomplete(sample, &w);
 	if (s->o.snapshot)

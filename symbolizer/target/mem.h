@@ -101,6 +101,7 @@ struct mem_stack {
 	uint64_t addr;
 	const uint8_t *bytes;
 	size_t len;
+	uint64_t hidden; /* bytes behind the copy that cannot be read, from `base` neither */
 };
 
 void mem_stack_init(struct mem_stack *s, struct mem *base, uint64_t addr, const void *bytes,

@@ -133,15 +133,27 @@ def run(*args, uid=None, refuse=(), keep_caps=None, limits=(), timeout=60, wrap=
 class Background:
     """A jsampler that runs until the with-block has told it to end."""
 
-    def __init__(self, *args, wait=1.0):
+    def __init__(self, *args, wrap=()):
         self.args = [str(a) for a in args]
-        self.started = time.monotonic()
-        self.proc = subprocess.Popen([JS, *self.args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        self.started, self.wrapped = time.monotonic(), bool(wrap)
+        self.proc = subprocess.Popen([*wrap, JS, *self.args], start_new_session=self.wrapped, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                      stderr=subprocess.PIPE, preexec_fn=jvm.die_with_parent)
-        time.sleep(wait)
+        if not wrap:
+            self.wait_for_events()
 
-    def end(self, sig=signal.SIGINT, timeout=60):
-        if sig:
+    def wait_for_events(self, limit=20):
+        """Its drain thread starts when everything is open and the privileges are gone."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end and self.proc.poll() is None:
+            tasks = pathlib.Path("/proc/%d/task" % (child_of(self.proc.pid) if self.wrapped else self.proc.pid))
+            if any(c.read_text() == "jsampler-drain\n" for c in tasks.glob("*/comm")):
+                return
+            time.sleep(0.02)
+
+    def end(self, sig=signal.SIGINT, timeout=60, group=False):
+        if group:
+            os.killpg(self.proc.pid, sig)
+        elif sig:
             self.proc.send_signal(sig)
         try:
             out, err = self.proc.communicate(timeout=timeout)
@@ -226,6 +238,21 @@ def child_of(pid):
             return int(kids[0])
         time.sleep(0.02)
     raise RuntimeError("process %d has no child" % pid)
+
+
+def cpu_seconds(pid):
+    try:
+        fields = pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def burn(pid, seconds, limit=20):
+    """Lets a process use that much CPU time, however busy the machine is."""
+    start, end = cpu_seconds(pid), time.monotonic() + limit
+    while cpu_seconds(pid) < start + seconds and time.monotonic() < end:
+        time.sleep(0.02)
 
 
 def alive(pid):

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 import jvm
-from environments_common import (JS, Background, NOBODY, Target, alive, check, demo, java_named, jdks, main, native,
+from environments_common import (Background, NOBODY, burn, check, demo, java_named, jdks, main, native,
                                  note, odd, run, spin)
 
 
@@ -52,11 +52,12 @@ def end():
     jdk = jdks()[0]
     for how in ("killed", "by itself"):
         with demo(jdk, seconds=3 if how == "by itself" else 60) as t:
-            b = Background("-p", t.pid, "-d", "30", wait=2)
+            b = Background("-p", t.pid, "-d", "60")
+            burn(t.pid, 1)
             if how == "killed":
                 t.proc.kill()
             r = b.end(sig=None)
-            check("the JVM ends, %s" % how, r.status == 0 and r.seconds < 20 and r.says("the target ended") and
+            check("the JVM ends, %s" % how, r.status == 0 and r.seconds < 50 and r.says("the target ended") and
                   r.has(r"^Demo\$") and r.complete() > 0.97, r)
 
 
@@ -64,26 +65,40 @@ def exec_away():
     """execve under the sampler: both programs are in the profile, each by its own names."""
     jdk = jdks()[0]
     with odd("exec", *java_command(jdk, 60)) as t:
-        b = Background("-p", t.pid, "-t", wait=1)
+        b = Background("-p", t.pid, "-t")
+        burn(t.pid, 0.5)
         t.tell()
-        time.sleep(3.5)
+        burn(t.pid, 2.5)
         r = b.end()
         check("a program that becomes a JVM", r.status == 0 and r.share("^odd_spin_until_told$") > 0.03 and
               r.has(r"\[json-api tid=") and r.has(r"^Demo\$Json\.once") and r.complete() > 0.97, r)
         os.kill(t.pid, 0)
+    # The first perf_event_open is held back until the target is another program.
+    if shutil.which("strace"):
+        with odd("exec", native("odd_target"), "threads", "1") as t:
+            b = Background("-p", t.pid, wrap=["strace", "-f", "-qq", "-o", "/dev/null", "-e",
+                                                         "trace=perf_event_open", "-e",
+                                                         "inject=perf_event_open:delay_enter=1500000:when=1"])
+            time.sleep(0.5)
+            t.tell()
+            b.wait_for_events()
+            burn(t.pid, 1)
+            r = b.end(group=True)
+            check("execve while jsampler attaches", r.status == 0 and r.share("^odd_spin$") > 0.6, r)
     # -- sh: the shell is what is started, and it becomes the JVM.
     with tempfile.TemporaryDirectory() as tmp:
         out = tmp + "/out.folded"
-        r = run("-o", out, "-F", "499", "--", "sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; exec \"$@\"",
+        r = run("-o", out, "-F", "499", "--", "sh", "-c", "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; exec \"$@\"",
                 "sh", *java_command(jdk, 2))
         r.folded = list(jvm.parse_folded(open(out, errors="replace")))
         check("a shell that becomes a JVM", r.status == 0 and r.share(r"^Demo\$") > 0.3 and r.complete() > 0.97 and
               r.has(r"^\[dash\]$|^evaltree"), r)
     program = pathlib.Path(native("odd_target"))
-    with demo(jdk, flags=()) as t, odd("exec", program, "nodump") as u:
-        b = Background("-p", u.pid, wait=0.7)
+    with odd("exec", program, "nodump") as u:
+        b = Background("-p", u.pid)
+        burn(u.pid, 0.5)
         u.tell()
-        time.sleep(1.2)
+        burn(u.pid, 0.5)
         r = b.end()
         check("a program that becomes one that is not dumpable", r.status == 0 and
               r.has("^odd_spin_until_told$") and r.has("^odd_spin$"), r)
@@ -94,10 +109,11 @@ def late_library():
     lib = native("late.so", "late_library.c", ("-O1", "-shared", "-fPIC"))
     for uid in (None, NOBODY):
         with odd("late-dlopen", lib, uid=uid) as t:
-            b = Background("-p", t.pid, wait=0.7)
+            b = Background("-p", t.pid)
+            burn(t.pid, 0.4)
             status = pathlib.Path("/proc/%d/status" % b.proc.pid).read_text()
             t.tell()
-            time.sleep(1)
+            burn(t.pid, 0.6)
             r = b.end()
             caps = int(re.search(r"^CapEff:\s+(\w+)", status, re.M).group(1), 16)
             check("a library that comes late, target of %s" % (uid or "root"), r.status == 0 and
@@ -123,7 +139,8 @@ def several():
         dead.wait()
         r = run("-p", "%d,%d" % (a.pid, dead.pid), "-d", "1")
         check("several, one is not there", r.refused("process %d" % dead.pid), r)
-        k = Background("-p", "%d,%d" % (a.pid, b.pid), "-d", "4", wait=1.5)
+        k = Background("-p", "%d,%d" % (a.pid, b.pid), "-d", "3")
+        burn(b.pid, 0.5)
         b.proc.kill()
         r = k.end(sig=None)
         check("several, one ends", r.status == 0 and r.has(r"\[java pid=%d\]" % a.pid), r)

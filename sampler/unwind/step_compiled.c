@@ -13,6 +13,7 @@ enum {
 	BODY_BUDGET = 1000,
 	OSR_PROLOGUE = 64, /* bytes */
 	MAX_PUSHED = 6, /* words pushed around leaf calls in slow paths */
+	MOVABS = 10, /* bytes of movabs r64, imm64 */
 };
 
 /* `mov [rsp + x], rbp` writes the saved frame pointer of a frame made by `sub rsp` alone; it may
@@ -97,6 +98,12 @@ static bool classify_epilogue(struct walker *w, const struct code *c, struct pc_
 	return e->row.end == FLOW_RETURN || e->row.end == FLOW_TAIL;
 }
 
+/* In the stub section: exception and deoptimisation handlers, stubs of static calls. */
+static bool in_stubs(const struct code *c, uint64_t pc)
+{
+	return c->stub_begin > 0 && pc - c->begin >= (uint64_t)c->stub_begin;
+}
+
 /* Found out once a method, from the place where its frame is complete to its stubs. */
 static bool moves_sp(struct walker *w, const struct code *c)
 {
@@ -121,8 +128,8 @@ static void classify_body(struct walker *w, const struct code *c, struct pc_entr
 {
 	struct flow_options o = step_flow_options(w, c, BODY_BUDGET);
 
-	e->cls = ROW_COMPLETE;
-	if (!moves_sp(w, c))
+	e->cls = in_stubs(c, e->pc) ? ROW_SHIFTED : ROW_COMPLETE;
+	if (e->cls == ROW_SHIFTED || !moves_sp(w, c))
 		return;
 	flow_follow(w->flow, &o, e->pc, &e->row);
 	e->cls = e->row.end == FLOW_RETURN ? ROW_FLOW : ROW_SHIFTED;
@@ -149,25 +156,25 @@ static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
 		classify_body(w, c, e);
 }
 
+static bool is_movabs_rbx(struct walker *w, uint64_t pc)
+{
+	uint8_t b[2];
+
+	return hs_code_bytes(w->hs, pc, b, sizeof(b)) == sizeof(b) && b[0] == 0x48 && b[1] == 0xbb;
+}
+
 /*
  * A static call goes through a stub behind the method's own code (movabs rbx; jmp) when its target
  * is interpreted: then [sp] is the method's own return address, and the frame below it is the method's.
  */
 static bool step_static_call(struct walker *w, const struct code *c)
 {
-	uint64_t pc = walker_pc(w), sp = walker_sp(w), ra, target;
-	uint8_t before[8];
-	int32_t rel;
+	uint64_t pc = walker_pc(w), ra;
 
-	if (c->stub_begin <= 0 || pc - c->begin < (uint64_t)c->stub_begin
-		|| !mem_read_u64(w->mem, sp, &ra) || ra <= c->begin || ra > c->end
-		|| !hs_bytes_before(w->hs, ra, before) || before[3] != 0xe8)
+	if (!in_stubs(c, pc) || !(is_movabs_rbx(w, pc) || is_movabs_rbx(w, pc - MOVABS))
+		|| !mem_read_u64(w->mem, walker_sp(w), &ra) || ra <= c->begin || ra >= c->end)
 		return false;
-	memcpy(&rel, before + 4, sizeof(rel));
-	target = ra + (uint64_t)(int64_t)rel;
-	if (target > pc || pc - target >= 32)
-		return false;
-	return step_top(w);
+	return is_recorded(w, c, ra) && step_top(w);
 }
 
 /* Some slow paths push a few words around a leaf call. */

@@ -7,6 +7,7 @@
 #include "sampler/unwind/pc_cache.h"
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/walker.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/hotspot/code.h"
 #include "symbolizer/hotspot/hotspot.h"
 
@@ -15,6 +16,7 @@ struct unwinder {
 	struct mem *mem;
 	struct unwinder_options options;
 	struct unwinder_stats stats;
+	uint64_t now_ns; /* read once for a batch of samples; never later than now */
 };
 
 /* Pages below this are never mapped (vm.mmap_min_addr). */
@@ -179,6 +181,15 @@ static int walk_once(struct unwinder *u, const struct raw_sample *s, int32_t ns_
 	return s->has_user ? walk_user(u, s) : WALK_NO_USER;
 }
 
+static void tell_times(struct unwinder *u, const struct raw_sample *s)
+{
+	if (!u->options.live)
+		return;
+	if (s->time_ns >= u->now_ns)
+		u->now_ns = clock_monotonic_ns();
+	hotspot_walk_times(u->w.hs, s->time_ns, u->now_ns);
+}
+
 /* Code that was replaced under the walk makes it worthless: once more, with what is there now. */
 static int walk_consistent(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid)
 {
@@ -186,6 +197,7 @@ static int walk_consistent(struct unwinder *u, const struct raw_sample *s, int32
 
 	if (!u->w.hs)
 		return walk_once(u, s, ns_tid);
+	tell_times(u, s);
 	hotspot_walk_begin(u->w.hs);
 	r = walk_once(u, s, ns_tid);
 	if (hotspot_walk_end(u->w.hs))

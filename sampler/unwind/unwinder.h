@@ -20,6 +20,7 @@ struct unwinder;
 
 struct unwinder_options {
 	bool kernel; /* keep kernel frames */
+	bool live; /* samples are of this moment: their times compare with CLOCK_MONOTONIC */
 };
 
 /* All borrowed. hs may be NULL (not a JVM), and may be set later. `mem`: the target's memory. */

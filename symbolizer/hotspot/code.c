@@ -207,7 +207,8 @@ static void code_use(struct hotspot *hs, uint32_t id)
 {
 	uint32_t *stamp = &hs->code_stamps.v[id - 1];
 
-	if (*stamp == STAMP_PERMANENT || *stamp == hs->walk)
+	if (*stamp == STAMP_PERMANENT || *stamp == hs->walk ||
+		walk_checked(hs, hs->codes.v[id - 1]->checked_ns))
 		return;
 	if (hs->walking && vec_push(&hs->used_codes, id))
 		*stamp = hs->walk;

@@ -46,6 +46,13 @@ const char *const *hotspot_notes(const struct hotspot *hs);
  * meanwhile (the caches have then dropped it, and the caller walks again, once).
  */
 void hotspot_walk_begin(struct hotspot *hs);
+
+/*
+ * Times of the walk that begins next (ns, any one clock): of the sample, and of now, or a little earlier. What was
+ * found the same after the sample was taken was the same at the sample too, and is not looked at
+ * again: one check serves a batch of samples. Without this call, or with 0, everything is checked.
+ */
+void hotspot_walk_times(struct hotspot *hs, uint64_t sample_ns, uint64_t now_ns);
 bool hotspot_walk_end(struct hotspot *hs);
 
 struct hotspot_stats {

@@ -84,6 +84,7 @@ struct code_entry {
 	struct code code; /* must stay first */
 	uint64_t identity; /* of the blob's header, blob_identity() */
 	uint64_t method; /* Method* */
+	uint64_t checked_ns; /* last found the same; 0: never */
 };
 
 struct method_entry {
@@ -93,6 +94,7 @@ struct method_entry {
 	uint64_t holder, class_symbol; /* InstanceKlass*, its Symbol* */
 	uint64_t tail_addr, tail_hash; /* the end of the symbol's text */
 	uint8_t tail_len; /* 0: not known */
+	uint64_t checked_ns; /* as in code_entry */
 };
 
 enum { CLASS_TAIL_MAX = 24 };
@@ -169,6 +171,7 @@ struct hotspot {
 	/* walk */
 	bool walking;
 	uint32_t walk;
+	uint64_t sample_ns, now_ns; /* hotspot_walk_times() */
 	VEC(uint32_t) used_codes;
 	VEC(uint32_t) used_methods;
 	VEC(struct mem_span) spans;
@@ -254,6 +257,12 @@ const struct code *code_peek(const struct hotspot *hs, uint64_t pc); /* cached o
 
 /* method.c: ids of many methods in a few batches; 0 for what is no method. */
 int methods_intern(struct hotspot *hs, const uint64_t *addrs, size_t n, uint32_t *ret);
+/* Was it found the same at or after the time of this walk's sample? */
+static inline bool walk_checked(const struct hotspot *hs, uint64_t checked_ns)
+{
+	return hs->sample_ns && checked_ns >= hs->sample_ns;
+}
+
 void method_drop(struct hotspot *hs, uint32_t id);
 /* Does the class still have its name? Spans: the Symbol* in the class, and the end of its text. */
 bool method_class_same(const struct method_entry *e, const struct mem_span *name,

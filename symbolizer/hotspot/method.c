@@ -264,7 +264,8 @@ uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 	if (!id && (methods_intern(hs, &method, 1, &id) < 0 || id == 0))
 		return 0;
 	stamp = &hs->method_stamps.v[id - 1];
-	if (*stamp != hs->walk && hs->walking && vec_push(&hs->used_methods, id))
+	if (*stamp != hs->walk && hs->walking &&
+		!walk_checked(hs, hs->methods.v[id - 1]->checked_ns) && vec_push(&hs->used_methods, id))
 		*stamp = hs->walk;
 	return id;
 }

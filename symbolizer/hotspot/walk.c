@@ -17,6 +17,12 @@ void hotspot_walk_begin(struct hotspot *hs)
 	hs->used_methods.n = 0;
 }
 
+void hotspot_walk_times(struct hotspot *hs, uint64_t sample_ns, uint64_t now_ns)
+{
+	hs->sample_ns = sample_ns;
+	hs->now_ns = now_ns;
+}
+
 static bool span_add(struct hotspot *hs, uint64_t addr, uint32_t len, size_t *at)
 {
 	struct mem_span s = {.addr = addr, .len = len};
@@ -104,15 +110,19 @@ static bool walk_check(struct hotspot *hs)
 	bool same = true;
 
 	for (size_t i = 0; i < hs->used_codes.n; i++, s++) {
-		if (code_same(hs, hs->used_codes.v[i], s))
+		if (code_same(hs, hs->used_codes.v[i], s)) {
+			hs->codes.v[hs->used_codes.v[i] - 1]->checked_ns = hs->now_ns;
 			continue;
+		}
 		code_drop(hs, hs->used_codes.v[i]);
 		hs->stats.replaced++;
 		same = false;
 	}
 	for (size_t i = 0; i < hs->used_methods.n; i++, s += METHOD_SPANS) {
-		if (method_same(hs, hs->used_methods.v[i], s))
+		if (method_same(hs, hs->used_methods.v[i], s)) {
+			hs->methods.v[hs->used_methods.v[i] - 1]->checked_ns = hs->now_ns;
 			continue;
+		}
 		method_drop(hs, hs->used_methods.v[i]);
 		hs->stats.replaced++;
 		same = false;

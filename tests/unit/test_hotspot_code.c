@@ -225,6 +225,31 @@ static void notices_a_replaced_nmethod(void **state)
 	assert_int_equal(hotspot_stats(w->hs).replaced, 1);
 }
 
+/* One check serves all samples taken before it; a later sample needs its own. */
+static void checks_once_for_a_batch(void **state)
+{
+	struct world *w = *state;
+	uint64_t pc = w->j.begin[1] + 16;
+	int32_t compile_id = 99;
+	uint32_t old;
+
+	hotspot_walk_times(w->hs, 100, 200);
+	hotspot_walk_begin(w->hs);
+	old = hs_code_find(w->hs, pc);
+	assert_true(hotspot_walk_end(w->hs));
+	fake_jvm_poke(&w->j, w->j.blob[1] + FAKE_NM_COMPILE_ID, &compile_id, 4);
+
+	hotspot_walk_times(w->hs, 199, 200);
+	hotspot_walk_begin(w->hs);
+	assert_int_equal(hs_code_find(w->hs, pc), old);
+	assert_true(hotspot_walk_end(w->hs));
+
+	hotspot_walk_times(w->hs, 201, 300);
+	hotspot_walk_begin(w->hs);
+	assert_int_equal(hs_code_find(w->hs, pc), old);
+	assert_false(hotspot_walk_end(w->hs));
+}
+
 static void notices_a_freed_nmethod(void **state)
 {
 	struct world *w = *state;
@@ -346,6 +371,7 @@ int main(void)
 		BOTH(refuses_garbage_methods),
 		BOTH(names_stubs_and_codelets),
 		BOTH(notices_a_replaced_nmethod),
+		BOTH(checks_once_for_a_batch),
 		BOTH(notices_a_freed_nmethod),
 		BOTH(notices_a_replaced_method),
 		BOTH(refuses_an_unfinished_nmethod),

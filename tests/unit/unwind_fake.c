@@ -45,7 +45,7 @@ void fake_reset(void)
 	memset(native_bytes, 0, sizeof(native_bytes));
 	fake.top = FAKE_STACK_END;
 	unwinder = unwinder_new((struct modmap *)&fake, (struct hotspot *)&fake, &fake_mem,
-		(struct unwinder_options){true});
+		(struct unwinder_options){true, false});
 	assert_non_null(unwinder);
 	fake_code(1, BLOB_INTERPRETER, 0);
 }
@@ -277,6 +277,13 @@ const struct hs_version *hotspot_version(const struct hotspot *hs)
 
 	(void)hs;
 	return &v;
+}
+
+void hotspot_walk_times(struct hotspot *hs, uint64_t sample_ns, uint64_t now_ns)
+{
+	(void)hs;
+	(void)sample_ns;
+	(void)now_ns;
 }
 
 void hotspot_walk_begin(struct hotspot *hs)

@@ -439,7 +439,7 @@ static void test_static_call_stub(void **state)
 {
 	/* movabs rbx; jmp: entered by the method's own call */
 	static const uint8_t stub[] = {0x48, 0xbb, 1, 2, 3, 4, 5, 6, 7, 8, 0xe9, 0, 0, 1, 0};
-	int32_t rel = 0x800 - 0x80;
+	static const struct code_record record = {0x80, 1, true};
 	uint64_t fp;
 	struct walk w;
 
@@ -452,8 +452,12 @@ static void test_static_call_stub(void **state)
 	fake_push(fake_call(CALLER, 0x80));
 	fake.code[CALLER].stub_begin = 0x7f0;
 	fake_bytes(CALLER, 0x800, stub, sizeof(stub));
-	fake_bytes(CALLER, 0x7c, &rel, 4);
+	fake.code[CALLER].records = &record;
+	fake.code[CALLER].n_records = 1;
 	set(X86_RSP, fake.top);
+	set(X86_RIP, at(CALLER, 0x800));
+	fake_walk(&w);
+	expect_caller_on(&w, 0);
 	set(X86_RIP, at(CALLER, 0x80a));
 	fake_walk(&w);
 	expect_caller_on(&w, 0);

@@ -65,9 +65,10 @@ int find_target(const char *name, pid_t *ret, struct err *err)
 		closedir(d);
 	if (n == 0)
 		r = err_set(err, -ENOENT,
-			    "no running JVM that you may see has the main class or jar '%s'", name);
+			    "no running JVM that you may see has the main class or jar '%.80s'; jsampler "
+			    "list shows them", name);
 	else if (n > 1)
-		r = err_set(err, -EEXIST, "several JVMs have the main class or jar '%s': PIDs%s; use -p",
+		r = err_set(err, -EEXIST, "several JVMs have the main class or jar '%.80s': PIDs%.80s; use -p",
 			    name, found.data ? found.data : "");
 	buf_done(&found);
 	return r;

@@ -56,6 +56,9 @@ static int parse_pid(const char *text, struct record_options *o, struct err *err
 
 	if (parse_u64(text, 1, INT32_MAX, &pid) < 0)
 		return err_set(err, -EINVAL, "'%s' is not a PID", text);
+	for (size_t i = 0; i < o->n_pids; i++)
+		if (o->pids[i] == (pid_t)pid)
+			return 0; /* twice is once */
 	if (o->n_pids == MAX_PIDS)
 		return err_set(err, -EINVAL, "more than %d PIDs", MAX_PIDS);
 	o->pids[o->n_pids++] = (pid_t)pid;

@@ -58,9 +58,10 @@ static void print_samples(const struct session_summary *s)
 	uint64_t incomplete = t->samples - t->complete - t->resynchronised - t->frozen;
 	struct buf b = {0};
 
-	buf_printf(&b, "%" PRIu64 " samples in %.1f s, lost %" PRIu64 "; complete stacks %.2f %%",
-		   t->samples, (double)s->elapsed_ns / 1e9, s->engine.lost,
-		   percent(t->complete, t->samples));
+	buf_printf(&b, "%" PRIu64 " samples in %.1f s, lost %" PRIu64, t->samples,
+		   (double)s->elapsed_ns / 1e9, s->engine.lost);
+	if (t->samples)
+		buf_printf(&b, "; complete stacks %.2f %%", percent(t->complete, t->samples));
 	if (t->resynchronised)
 		buf_printf(&b, ", resynchronised %" PRIu64, t->resynchronised);
 	if (t->frozen)

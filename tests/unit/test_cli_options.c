@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sampler/cli/habits.h"
@@ -37,6 +38,8 @@ static void good(void **state)
 	assert_int_equal(o.period_ns, 1000000000 / 999);
 	assert_int_equal(o.n_outputs, 2);
 	assert_true(o.threads);
+	assert_int_equal(parse("-p 7,7 -p 7", &o, &err), 0);
+	assert_int_equal(o.n_pids, 1);
 	assert_int_equal(parse("-r 100 4711", &o, &err), 0);
 	assert_int_equal(o.pids[0], 4711);
 	assert_int_equal(parse("-vv Main", &o, &err), 0);
@@ -110,8 +113,8 @@ static void long_arguments(void **state)
 	memset(pid, '9', sizeof(pid) - 1);
 	pid[sizeof(pid) - 1] = '\0';
 	assert_int_equal(record_options_parse(3, argv, &o, &err), -EINVAL);
-	for (size_t i = 0; i < sizeof(pid) - 2; i += 2)
-		memcpy(pid + i, "1,", 2);
+	for (size_t i = 0; i < 100; i++)
+		sprintf(pid + 4 * i, "%03zu,", i + 100);
 	assert_int_equal(record_options_parse(3, argv, &o, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "PIDs"));
 }

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -32,10 +33,15 @@ static double error_points(uint64_t part, uint64_t whole)
 	return whole ? 196 * sqrt(p * (1 - p) / (double)whole) : 0;
 }
 
+static bool is_time(const struct named_meta *m)
+{
+	return m->unit && !strcmp(m->unit, "nanoseconds");
+}
+
 /* "12.30 s" or "123456 cycles". */
 static void put_amount(const struct named_meta *m, uint64_t weight, FILE *out)
 {
-	if (m->unit && !strcmp(m->unit, "nanoseconds"))
+	if (is_time(m))
 		fprintf(out, "%.2f s", (double)weight / 1e9);
 	else
 		fprintf(out, "%" PRIu64 " %.40s", weight, m->event ? m->event : "");
@@ -78,7 +84,7 @@ static void put_totals(const struct named_meta *m, const struct flat *f, FILE *o
 	put_amount(m, f->weight, out);
 	fprintf(out, "; lost %" PRIu64 "\n", m->lost);
 	fprintf(out, "%-11s%.40s, ", "event", m->event ? m->event : "");
-	if (m->unit && !strcmp(m->unit, "nanoseconds"))
+	if (is_time(m))
 		fprintf(out, "every %g ms\n", (double)m->period / 1e6);
 	else
 		fprintf(out, "every %" PRIu64 "\n", m->period);
@@ -92,9 +98,9 @@ static void put_totals(const struct named_meta *m, const struct flat *f, FILE *o
 	fputc('\n', out);
 }
 
-static void put_kinds(const struct flat *f, FILE *out)
+static void put_kinds(const struct named_meta *m, const struct flat *f, FILE *out)
 {
-	fputs("\nself %  time by kind\n", out);
+	fprintf(out, "\nself %%  %s by kind\n", is_time(m) ? "time" : "events");
 	for (int k = 0; k < NAMED_KINDS; k++)
 		if (f->self_by_kind[k])
 			fprintf(out, "%6.2f  %s\n", percent(f->self_by_kind[k], f->samples),
@@ -231,7 +237,7 @@ static void put_all(const struct named_profile *np, const struct flat *f, FILE *
 	put_totals(m, f, out);
 	if (!f->samples)
 		return;
-	put_kinds(f, out);
+	put_kinds(m, f, out);
 	put_exactness(m, out);
 	put_rows(np, f, out);
 }

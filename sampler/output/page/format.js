@@ -24,8 +24,8 @@ function amount(samples) {
 	const v = meta.samples ? samples * meta.weight / meta.samples : 0;
 	if (isTime)
 		return time(v);
-	const unit = v >= 1e9 ? [1e9, 'G'] : v >= 1e6 ? [1e6, 'M'] : v >= 1e4 ? [1e3, 'k'] : [1, ''];
-	return (v / unit[0]).toFixed(unit[1] && v / unit[0] < 100 ? 1 : 0) + unit[1] + ' ' + meta.event;
+	const [unit, letter] = v >= 1e9 ? [1e9, ' G'] : v >= 1e6 ? [1e6, ' M'] : v >= 1e5 ? [1e3, ' k'] : [1, ''];
+	return (letter ? (v / unit).toFixed(1) : count(v)) + letter + ' ' + meta.event;
 }
 
 // 95 % of repetitions lie within (binomial), in points of 100.

@@ -2,58 +2,122 @@
 #include <stdlib.h>
 
 #include "symbolizer/base/arena.h"
-#include "symbolizer/base/vec.h"
+#include "symbolizer/base/hash.h"
 #include "symbolizer/target/mem.h"
 
-struct span {
-	uint64_t addr, len; /* addr + len does not wrap; len > 0 */
-	const uint8_t *bytes; /* in the arena */
+/*
+ * A hash table of small pieces, each with a bit for every byte that is there. Adding costs the same
+ * whatever is there already and in whatever order it comes: a hostile recording is made of a million
+ * spans, back to front. For one byte of it 96 are held at worst; there is a limit.
+ */
+enum { PIECE = 64, TABLE_MIN = 64 };
+#define MEMORY_MAX ((size_t)1 << 30)
+
+struct piece {
+	uint64_t number; /* address / PIECE */
+	uint64_t there; /* bit i: bytes[i] is known */
+	uint8_t bytes[PIECE];
 };
 
 struct mem_pages {
 	struct mem mem;
-	struct arena bytes;
-	VEC(struct span) spans; /* sorted, not overlapping */
+	struct arena pieces;
+	struct piece **table; /* open addressing; NULL: free */
+	size_t cap, n; /* cap: power of two, more than n */
+	uint64_t seed;
 };
 
-static uint64_t span_end(const struct span *s)
+/* Where it stands, or where it would. */
+static struct piece **slot_find(const struct mem_pages *p, uint64_t number)
 {
-	return s->addr + s->len;
+	uint64_t h = hash_u64(number ^ p->seed);
+
+	while (p->table[h & (p->cap - 1)] && p->table[h & (p->cap - 1)]->number != number)
+		h++;
+	return &p->table[h & (p->cap - 1)];
 }
 
-/* The first span that ends behind addr; n: none. */
-static size_t spans_find(const struct mem_pages *p, uint64_t addr)
+static bool table_grow(struct mem_pages *p)
 {
-	size_t lo = 0, hi = p->spans.n;
+	struct mem_pages big = *p;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+	big.cap = p->cap ? 2 * p->cap : TABLE_MIN;
+	big.table = calloc(big.cap, sizeof(struct piece *));
+	if (!big.table)
+		return false;
+	for (size_t i = 0; i < p->cap; i++)
+		if (p->table[i])
+			*slot_find(&big, p->table[i]->number) = p->table[i];
+	free(p->table);
+	p->table = big.table;
+	p->cap = big.cap;
+	return true;
+}
 
-		if (span_end(&p->spans.v[mid]) <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+static const struct piece *piece_find(const struct mem_pages *p, uint64_t number)
+{
+	return p->cap ? *slot_find(p, number) : NULL;
+}
+
+static struct piece *piece_make(struct mem_pages *p, uint64_t number)
+{
+	struct piece **slot;
+
+	if (2 * p->n >= p->cap && !table_grow(p))
+		return NULL;
+	slot = slot_find(p, number);
+	if (*slot)
+		return *slot;
+	if (p->pieces.bytes > MEMORY_MAX)
+		return NULL;
+	*slot = arena_alloc(&p->pieces, sizeof(**slot));
+	if (!*slot)
+		return NULL;
+	(*slot)->number = number;
+	p->n++;
+	return *slot;
+}
+
+/* Bits [at, at + n). */
+static uint64_t bits(size_t at, size_t n)
+{
+	return (n == PIECE ? UINT64_MAX : (UINT64_C(1) << n) - 1) << at;
+}
+
+static size_t part_of_piece(uint64_t addr, size_t len)
+{
+	size_t n = PIECE - addr % PIECE;
+
+	return n < len ? n : len;
+}
+
+/* Bytes known from `at` on, at most n. */
+static size_t known(const struct piece *piece, size_t at, size_t n)
+{
+	uint64_t missing = piece ? ~piece->there >> at : 1;
+	size_t have = missing ? (size_t)__builtin_ctzll(missing) : PIECE;
+
+	return have < n ? have : n;
 }
 
 static size_t pages_read(struct mem *m, uint64_t addr, void *dst, size_t len)
 {
-	struct mem_pages *p = (struct mem_pages *)m;
-	uint8_t *out = dst;
+	const struct mem_pages *p = (const struct mem_pages *)m;
 	size_t got = 0;
 
-	for (size_t i = spans_find(p, addr); i < p->spans.n && got < len; i++) {
-		const struct span *s = &p->spans.v[i];
-		uint64_t n;
+	if (len > UINT64_MAX - addr)
+		len = UINT64_MAX - addr;
+	while (got < len) {
+		uint64_t from = addr + got;
+		size_t want = part_of_piece(from, len - got);
+		const struct piece *piece = piece_find(p, from / PIECE);
+		size_t have = known(piece, from % PIECE, want);
 
-		if (s->addr > addr + got)
+		if (have)
+			memcpy((uint8_t *)dst + got, piece->bytes + from % PIECE, have);
+		got += have;
+		if (have < want)
 			break;
-		n = span_end(s) - (addr + got);
-		if (n > len - got)
-			n = len - got;
-		memcpy(out + got, s->bytes + (addr + got - s->addr), n);
-		got += n;
 	}
 	return got;
 }
@@ -62,8 +126,8 @@ static void pages_free(struct mem *m)
 {
 	struct mem_pages *p = (struct mem_pages *)m;
 
-	arena_done(&p->bytes);
-	vec_done(&p->spans);
+	arena_done(&p->pieces);
+	free(p->table);
 	free(p);
 }
 
@@ -75,60 +139,26 @@ struct mem *mem_pages_new(void)
 	if (!p)
 		return NULL;
 	p->mem.ops = &ops;
+	p->seed = hash_u64((uintptr_t)p); /* addresses are the target's choice */
 	return &p->mem;
-}
-
-/* Puts `n` spans in the place of those in [from, to). Room for two more was made before. */
-static void spans_replace(struct mem_pages *p, size_t from, size_t to, const struct span *with,
-			  size_t n)
-{
-	memmove(p->spans.v + from + n, p->spans.v + to, (p->spans.n - to) * sizeof(*with));
-	memcpy(p->spans.v + from, with, n * sizeof(*with));
-	p->spans.n = p->spans.n - (to - from) + n;
-}
-
-/* Makes room for two more: an added span in the middle of an old one leaves three. */
-static bool spans_reserve(struct mem_pages *p)
-{
-	if (!vec_push(&p->spans, (struct span){0}))
-		return false;
-	if (!vec_push(&p->spans, (struct span){0})) {
-		p->spans.n--;
-		return false;
-	}
-	p->spans.n -= 2;
-	return true;
 }
 
 int mem_pages_add(struct mem *m, uint64_t addr, const void *bytes, size_t len)
 {
 	struct mem_pages *p = (struct mem_pages *)m;
-	struct span with[3], add = {.addr = addr, .len = len};
-	size_t from, to, n = 0;
 
 	if (len > UINT64_MAX - addr)
 		return -EINVAL;
-	if (len == 0)
-		return 0;
-	add.bytes = arena_copy(&p->bytes, bytes, len);
-	if (!add.bytes || !spans_reserve(p))
-		return -ENOMEM;
+	for (size_t done = 0; done < len;) {
+		uint64_t to = addr + done;
+		size_t n = part_of_piece(to, len - done);
+		struct piece *piece = piece_make(p, to / PIECE);
 
-	from = to = spans_find(p, addr);
-	while (to < p->spans.n && p->spans.v[to].addr < span_end(&add))
-		to++;
-	if (from < to && p->spans.v[from].addr < addr) {
-		with[n] = p->spans.v[from];
-		with[n].len = addr - with[n].addr;
-		n++;
+		if (!piece)
+			return -ENOMEM;
+		memcpy(piece->bytes + to % PIECE, (const uint8_t *)bytes + done, n);
+		piece->there |= bits(to % PIECE, n);
+		done += n;
 	}
-	with[n++] = add;
-	if (from < to && span_end(&p->spans.v[to - 1]) > span_end(&add)) {
-		struct span *old = &p->spans.v[to - 1];
-		uint64_t cut = span_end(&add) - old->addr;
-
-		with[n++] = (struct span){span_end(&add), old->len - cut, old->bytes + cut};
-	}
-	spans_replace(p, from, to, with, n);
 	return 0;
 }

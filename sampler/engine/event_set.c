@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "symbolizer/target/proc.h"
@@ -130,10 +131,19 @@ int event_set_open_threads(struct event_set *s, const struct event_target *t, bo
 	return s->events.n ? 0 : -ESRCH;
 }
 
+void event_stagger(const struct event_target *t)
+{
+	const struct timespec pause = {.tv_nsec = (long)t->stagger_ns};
+
+	if (t->stagger_ns)
+		nanosleep(&pause, NULL);
+}
+
 void event_set_enable(const struct event_set *s, const struct event_target *t)
 {
 	for (size_t i = 0; i < s->events.n; i++) {
 		ioctl(s->events.v[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		event_stagger(t);
 		breathe(t, i);
 	}
 }

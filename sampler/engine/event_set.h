@@ -44,7 +44,13 @@ struct event_target {
 	 * NULL. */
 	void (*breathe)(void *ctx);
 	void *breathe_ctx;
+	/* CPU-wide events begin that long one after the other: readers woken at the same moment on all CPUs
+	 * would be in each other's way. */
+	uint64_t stagger_ns;
 };
+
+/* To be called after each event that was enabled. */
+void event_stagger(const struct event_target *t);
 
 /* One event a CPU, with the filter. */
 int event_set_open_cpus(struct event_set *s, const struct event_target *t);

@@ -19,6 +19,7 @@ enum {
 	RING_FIRST = 512 << 10,
 	RING_MAX = 4 << 20,
 	FDS_SPARE = 64, /* for everything else that this program opens */
+	STAGGER_NS = 10000000, /* at most, over all CPUs */
 };
 
 struct perf_attach {
@@ -33,10 +34,18 @@ struct perf_attach {
 	size_t ring_size;
 	struct event_set set;
 	uint64_t lost_before, counted_before; /* of sets that were replaced */
-	bool enabled;
+	bool enabled, by_thread; /* by_thread: CPUS, but with events on the threads for now */
 	void (*breathe)(void *ctx);
 	void *breathe_ctx;
 };
+
+/* Evenly over a period. */
+static uint64_t stagger_ns(const struct perf_attach *a, const struct perf_config *c)
+{
+	uint64_t all = c->period < STAGGER_NS ? c->period : STAGGER_NS;
+
+	return a->mode == PERF_ATTACH_CPUS && c->event.clock ? all / a->n_cpus : 0;
+}
 
 static struct event_target attach_target(const struct perf_attach *a,
 					 const struct perf_config *config)
@@ -50,6 +59,7 @@ static struct event_target attach_target(const struct perf_attach *a,
 		.filter_fd = a->filter_fd,
 		.breathe = a->breathe,
 		.breathe_ctx = a->breathe_ctx,
+		.stagger_ns = stagger_ns(a, config),
 	};
 }
 
@@ -219,7 +229,7 @@ static int open_cpus_mode(struct perf_attach *a, struct err *err)
 }
 
 /* The first thread that can be attached to tells what is possible. */
-static int probe_threads(struct perf_attach *a)
+static int probe_threads(struct perf_attach *a, struct perf_config *c)
 {
 	pid_t *tids;
 	size_t n;
@@ -229,7 +239,7 @@ static int probe_threads(struct perf_attach *a)
 		return r;
 	r = -ESRCH;
 	for (size_t i = 0; i < n && r == -ESRCH; i++)
-		r = perf_attr_probe(&a->config, tids[i], a->cpus[0]);
+		r = perf_attr_probe(c, tids[i], a->cpus[0]);
 	free(tids);
 	return r;
 }
@@ -243,7 +253,7 @@ static int open_threads_mode(struct perf_attach *a, struct err *err)
 	r = check_budget(a, err);
 	if (r < 0)
 		return r;
-	r = probe_threads(a);
+	r = probe_threads(a, &a->config);
 	if (r < 0)
 		return perf_explain_open(r, a->proc, &a->config, err);
 	r = open_rings(a, err);
@@ -368,14 +378,18 @@ void perf_attach_disable(struct perf_attach *a)
 	a->enabled = false;
 }
 
-static void replace_set(struct perf_attach *a, struct event_set *fresh)
+static void replace_set(struct perf_attach *a, struct event_set *fresh, bool wide)
 {
+	struct event_target t = attach_target(a, &a->config);
+
 	/* One by one, so that no thread is without events, or has two sets, for long. */
 	for (size_t i = 0; i < fresh->events.n || i < a->set.events.n; i++) {
 		if (i < fresh->events.n && a->enabled)
 			ioctl(fresh->events.v[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 		if (i < a->set.events.n)
 			ioctl(a->set.events.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		if (wide && a->enabled)
+			event_stagger(&t);
 		if (a->breathe && i % 64 == 63)
 			a->breathe(a->breathe_ctx);
 	}
@@ -385,27 +399,52 @@ static void replace_set(struct perf_attach *a, struct event_set *fresh)
 	a->set = *fresh;
 }
 
-int perf_attach_resize(struct perf_attach *a, uint32_t stack_bytes)
+/* What there is is one event a (thread, CPU). */
+static bool is_by_thread(const struct perf_attach *a)
+{
+	return a->mode == PERF_ATTACH_THREADS || a->by_thread;
+}
+
+static int open_fresh(struct perf_attach *a, struct perf_config *c, bool by_thread,
+		      struct event_set *fresh)
+{
+	struct event_target t;
+	int r = 0;
+
+	/* What was probed for a whole CPU says nothing about inheritance. */
+	if (by_thread && a->mode == PERF_ATTACH_CPUS)
+		r = check_budget(a, NULL);
+	if (r == 0 && by_thread && a->mode == PERF_ATTACH_CPUS)
+		r = probe_threads(a, c);
+	if (r < 0)
+		return r;
+	t = attach_target(a, c);
+	return by_thread ? event_set_open_threads(fresh, &t, false) : event_set_open_cpus(fresh, &t);
+}
+
+int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *change)
 {
 	struct perf_config c = a->config;
 	struct event_target t;
 	struct event_set fresh = {0};
+	bool by_thread = a->mode == PERF_ATTACH_THREADS || change->by_thread;
 	int r;
 
 	/* A ring must hold several samples. */
-	if (stack_bytes > a->ring_size / 8)
+	if (change->stack_bytes > a->ring_size / 8)
 		return -ENOSPC;
-	c.stack_bytes = stack_bytes;
-	t = attach_target(a, &c);
-	r = a->mode == PERF_ATTACH_CPUS ? event_set_open_cpus(&fresh, &t)
-					: event_set_open_threads(&fresh, &t, false);
+	c.stack_bytes = change->stack_bytes;
+	c.wake_each = change->wake_each;
+	c.sideband_apart = a->mode == PERF_ATTACH_CPUS;
+	r = open_fresh(a, &c, by_thread, &fresh);
 	if (r < 0) {
 		event_set_done(&fresh);
 		return r;
 	}
-	replace_set(a, &fresh);
+	replace_set(a, &fresh, !by_thread);
 	a->config = c;
-	if (a->mode == PERF_ATTACH_THREADS && a->enabled) {
+	a->by_thread = change->by_thread;
+	if (by_thread && a->enabled) {
 		t = attach_target(a, &a->config);
 		event_set_open_threads(&a->set, &t, true);
 	}
@@ -451,9 +490,14 @@ struct perf_ring *perf_attach_ring(struct perf_attach *a, size_t i)
 	return &a->rings[i];
 }
 
-int perf_attach_poll_fd(const struct perf_attach *a, size_t i)
+const int *perf_attach_poll_fds(const struct perf_attach *a)
 {
-	return a->ring_fds[i];
+	return a->ring_fds;
+}
+
+const int *perf_attach_cpus(const struct perf_attach *a)
+{
+	return a->cpus;
 }
 
 const struct perf_config *perf_attach_config(const struct perf_attach *a)
@@ -493,7 +537,7 @@ uint64_t perf_attach_counted(const struct perf_attach *a)
 {
 	uint64_t lost = 0, count = a->counted_before;
 
-	if (a->mode == PERF_ATTACH_CPUS)
+	if (!is_by_thread(a))
 		return 0;
 	event_set_read(&a->set, a->config.features & PERF_CAN_COUNT_LOST, &count, &lost);
 	return count;

@@ -36,19 +36,27 @@ int perf_attach_open(struct proc *proc, const struct perf_config *c, enum perf_a
 void perf_attach_close(struct perf_attach *a);
 
 /* `breathe` is called now and then while many events are opened or enabled (here and in
- * perf_attach_resize()): the rings fill meanwhile. */
+ * perf_attach_reopen()): the rings fill meanwhile. */
 void perf_attach_set_breathe(struct perf_attach *a, void (*breathe)(void *ctx), void *ctx);
 
 void perf_attach_enable(struct perf_attach *a);
 void perf_attach_disable(struct perf_attach *a);
 
-/* New events with another size of the stack copy take over from the present ones, into the same
- * rings. On failure all stays as it was. */
-int perf_attach_resize(struct perf_attach *a, uint32_t stack_bytes);
+/* What the events can be changed to while they sample. */
+struct perf_attach_change {
+	uint32_t stack_bytes;
+	bool wake_each; /* each sample wakes the reader of its ring */
+	bool by_thread; /* CPUS: on the threads nevertheless, so that their own CPU time is counted */
+};
+
+/* New events take over from the present ones, into the same rings. On failure all stays as it was. */
+int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *c);
 
 size_t perf_attach_n_rings(const struct perf_attach *a);
 struct perf_ring *perf_attach_ring(struct perf_attach *a, size_t i);
-int perf_attach_poll_fd(const struct perf_attach *a, size_t i); /* readable: a quarter is used */
+/* Of each ring: readable when a quarter is used, or with each sample. Borrowed. */
+const int *perf_attach_poll_fds(const struct perf_attach *a);
+const int *perf_attach_cpus(const struct perf_attach *a); /* the number of each ring's CPU */
 
 /* Is this sample of the target, and not the second one of a thread that has two sets of events? */
 bool perf_attach_accepts(const struct perf_attach *a, const struct perf_record *r);

@@ -63,10 +63,16 @@ void perf_attr_sampling(const struct perf_config *c, bool per_thread, struct per
 	a->type = c->event.type;
 	a->config = c->event.config;
 	a->sample_period = c->period;
+	if (c->wake_each) {
+		/* The ring's own limit stays: it is that of the event that owns the ring. */
+		a->watermark = 0;
+		a->wakeup_events = 1;
+	}
 	if (per_thread) {
 		a->inherit = 1;
 		a->inherit_thread = !!(c->features & PERF_CAN_INHERIT_THREAD);
-		set_sideband(a);
+		if (!c->sideband_apart)
+			set_sideband(a);
 	} else {
 		a->exclude_idle = 1;
 	}

@@ -25,6 +25,8 @@ struct perf_config {
 	uint32_t stack_bytes; /* of each sample, a multiple of 8; at most PERF_STACK_MAX */
 	unsigned features; /* enum perf_feature */
 	uint32_t wakeup_bytes; /* waiting readers are woken when that much is in the ring */
+	bool wake_each; /* and by every sample */
+	bool sideband_apart; /* side-band records come from elsewhere, not from the sampling events */
 };
 
 /* The largest stack copy: record sizes have 16 bits, and the kernel takes multiples of 8. */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -11,15 +10,16 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sampler/engine/perf_attach.h"
 #include "sampler/engine/perf_msg.h"
+#include "sampler/engine/prompt.h"
 #include "sampler/engine/sample_queue.h"
 #include "sampler/engine/stack_rest.h"
 #include "sampler/engine/stack_size.h"
+#include "sampler/engine/wake_mode.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
@@ -32,7 +32,7 @@ enum {
 	IDLE_PAUSE_MS = 80, /* the same after IDLE_ROUNDS with nothing in them */
 	IDLE_ROUNDS = 16,
 	ALIVE_EVERY = 10, /* rounds between looks at a target without a pidfd */
-	NICE = -10,
+	SPINS = 2000, /* about 0.1 ms */
 	KERNEL_MAX = 1024, /* kernel.perf_event_max_stack is 127 unless somebody raised it */
 };
 
@@ -47,8 +47,11 @@ struct perf_drain {
 	struct perf_layout layout;
 	struct stack_rest rest;
 	struct stack_size size;
+	struct wake wake;
 	uint32_t resize_to; /* asked for by the samples of this round; 0: nothing */
-	bool pushed; /* in this round */
+	enum wake_mode wake_to; /* the same; the present mode: nothing */
+	bool pushed; /* since the consumer was woken */
+	bool woke; /* ever */
 	uint32_t pause_ms; /* at most; adapted to how fast the rings fill */
 	uint32_t empty_rounds;
 	uint32_t random;
@@ -58,6 +61,10 @@ struct perf_drain {
 	pthread_t thread;
 	sem_t sampling; /* posted when the events are enabled */
 	bool started;
+	/* While each sample wakes its reader, those are the readers; this thread looks after the rest.
+	 * NULL: it watches the rings itself. The lock is for all that is above. */
+	struct prompt *prompt;
+	pthread_mutex_t lock;
 
 	int ready_fd; /* drain -> consumer */
 	atomic_bool stop, done, ended;
@@ -106,22 +113,21 @@ static void fill_user(struct perf_msg_sample *m, const struct perf_record *r)
 static size_t append_rest(struct perf_drain *d, struct perf_msg_sample *m,
 			  const struct perf_record *r, uint8_t *dst, size_t wanted, uint64_t now)
 {
-	uint64_t end = m->stack_addr + r->stack_dyn;
-	size_t got = stack_rest_read(&d->rest, end, r->stack + r->stack_dyn, dst, wanted, now);
+	const struct stack_copy copy = {m->stack_addr, r->stack, r->stack_dyn, r->time};
+	size_t got = stack_rest_read(&d->rest, &copy, dst, wanted, now);
 
-	m->stack_cut = got < wanted || wanted == STACK_REST_MAX;
 	atomic_store_explicit(&d->joined, d->rest.joined, memory_order_relaxed);
 	atomic_store_explicit(&d->refused, d->rest.refused, memory_order_relaxed);
 	return got;
 }
 
 /* How much of the stack lies beyond the copy. */
-static size_t rest_wanted(struct perf_drain *d, const struct perf_msg_sample *m,
+static uint64_t rest_beyond(struct perf_drain *d, const struct perf_msg_sample *m,
 			  const struct perf_record *r, uint64_t now)
 {
-	if (!r->stack_dyn || r->stack_dyn < r->stack_size || r->stack_dyn < STACK_REST_OVERLAP)
+	if (!r->stack_dyn || r->stack_dyn < r->stack_size || r->stack_dyn < STACK_REST_MIN)
 		return 0;
-	return stack_rest_wanted(&d->rest, m->stack_addr + r->stack_dyn, now);
+	return stack_rest_beyond(&d->rest, m->stack_addr + r->stack_dyn, now);
 }
 
 static void push_sample(struct perf_drain *d, const struct perf_record *r)
@@ -136,17 +142,19 @@ static void push_sample(struct perf_drain *d, const struct perf_record *r)
 		.stack_len = r->stack_dyn,
 	};
 	size_t fixed = sizeof(m) + n_kernel * 8 + r->stack_dyn, wanted, got = 0;
+	uint64_t beyond;
 	uint8_t *dst = NULL;
 	uint32_t resize;
 
 	fill_user(&m, r);
-	wanted = m.has_user ? rest_wanted(d, &m, r, now) : 0;
+	beyond = m.has_user ? rest_beyond(d, &m, r, now) : 0;
+	wanted = beyond < STACK_REST_MAX ? beyond : STACK_REST_MAX;
 	resize = stack_size_note(&d->size, r->stack_dyn, wanted > 0, now);
 	if (resize)
 		d->resize_to = resize;
+	d->wake_to = wake_note(&d->wake, wanted > 0, now);
 	if (wanted) {
 		count(&d->cut, 1);
-		m.stack_cut = 1;
 		dst = sample_queue_reserve(d->queue, fixed + wanted);
 		if (dst)
 			got = append_rest(d, &m, r, dst + fixed, wanted, now);
@@ -158,6 +166,8 @@ static void push_sample(struct perf_drain *d, const struct perf_record *r)
 		return;
 	}
 	m.stack_len += got;
+	m.stack_missing = beyond - got;
+	m.stack_cut = got < beyond;
 	memcpy(dst, &m, sizeof(m));
 	memcpy(dst + sizeof(m), kernel, n_kernel * 8);
 	if (r->stack_dyn)
@@ -234,7 +244,25 @@ static void wake_consumer(struct perf_drain *d)
 {
 	const uint64_t one = 1;
 
+	d->pushed = false;
+	d->woke = true;
 	(void)!write(d->ready_fd, &one, sizeof(one));
+}
+
+/* Spins first: a reader that slept here would let the thread go on that it is to read. */
+static void lock(struct perf_drain *d)
+{
+	for (int i = 0; i < SPINS; i++) {
+		if (pthread_mutex_trylock(&d->lock) == 0)
+			return;
+		atomic_signal_fence(memory_order_seq_cst);
+	}
+	pthread_mutex_lock(&d->lock);
+}
+
+static void unlock(struct perf_drain *d)
+{
+	pthread_mutex_unlock(&d->lock);
 }
 
 static void adapt_pause(struct perf_drain *d, uint64_t used)
@@ -248,19 +276,22 @@ static void adapt_pause(struct perf_drain *d, uint64_t used)
 		d->pause_ms++;
 }
 
+static void drain_ring(struct perf_drain *d, size_t i)
+{
+	if (perf_ring_drain(perf_attach_ring(d->attach, i), take_record, d) == -EBADMSG)
+		count(&d->malformed, 1);
+}
+
 static void drain_rings(struct perf_drain *d)
 {
 	uint64_t fullest = 0;
 
-	d->pushed = false;
 	for (size_t i = 0; i < perf_attach_n_rings(d->attach); i++) {
-		struct perf_ring *ring = perf_attach_ring(d->attach, i);
-		uint64_t used = perf_ring_used(ring);
+		uint64_t used = perf_ring_used(perf_attach_ring(d->attach, i));
 
 		if (used > fullest)
 			fullest = used;
-		if (perf_ring_drain(ring, take_record, d) == -EBADMSG)
-			count(&d->malformed, 1);
+		drain_ring(d, i);
 	}
 	adapt_pause(d, fullest);
 	if (d->pushed)
@@ -272,19 +303,25 @@ static void drain_meanwhile(void *ctx)
 	drain_rings(ctx);
 }
 
-static void resize(struct perf_drain *d)
+static int watch(struct perf_drain *d, int fd, uint64_t tag)
 {
-	uint32_t size = d->resize_to, before = d->size.now;
-	int r = perf_attach_resize(d->attach, size);
+	struct epoll_event e = {.events = EPOLLIN, .data.u64 = tag};
 
-	d->resize_to = 0;
-	stack_size_changed(&d->size, size, r == 0, clock_monotonic_ns());
-	if (r == 0) {
-		atomic_store_explicit(&d->stack_bytes, size, memory_order_relaxed);
-		log_info("stack copy: %u bytes instead of %u", size, before);
-	} else {
-		log_info("stack copy stays at %u bytes: %s", before, strerror(-r));
-	}
+	return epoll_ctl(d->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
+}
+
+static int watch_rings(struct perf_drain *d)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < perf_attach_n_rings(d->attach); i++)
+		r = watch(d, perf_attach_poll_fds(d->attach)[i], i);
+	return r == -EEXIST ? 0 : r;
+}
+
+static void unwatch_ring(struct perf_drain *d, size_t i)
+{
+	epoll_ctl(d->epoll_fd, EPOLL_CTL_DEL, perf_attach_poll_fds(d->attach)[i], NULL);
 }
 
 /* A descriptor that reports an error for ever must not keep the thread awake. */
@@ -293,8 +330,84 @@ static void forget_fd(struct perf_drain *d, const struct epoll_event *e)
 	if (e->data.u64 == TAG_WAKE || e->data.u64 == TAG_END)
 		return;
 	if (e->events & (EPOLLHUP | EPOLLERR))
-		epoll_ctl(d->epoll_fd, EPOLL_CTL_DEL,
-			  perf_attach_poll_fd(d->attach, e->data.u64), NULL);
+		unwatch_ring(d, e->data.u64);
+}
+
+static void take_at_once(void *ctx, size_t ring)
+{
+	struct perf_drain *d = ctx;
+
+	lock(d);
+	drain_ring(d, ring);
+	/* Later ones are told of when this program's thread comes round. */
+	if (d->pushed && !d->woke)
+		wake_consumer(d);
+	unlock(d);
+}
+
+static void start_readers(struct perf_drain *d)
+{
+	size_t n = perf_attach_n_rings(d->attach);
+	int r = prompt_start(perf_attach_cpus(d->attach), perf_attach_poll_fds(d->attach), n,
+			     take_at_once, d, &d->prompt);
+
+	if (r < 0) {
+		log_debug("no threads for single samples: %s", strerror(-r));
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		unwatch_ring(d, i);
+}
+
+/* Without the lock: the readers want it. */
+static void stop_readers(struct perf_drain *d)
+{
+	prompt_stop(d->prompt);
+	d->prompt = NULL;
+	if (watch_rings(d) < 0)
+		log_debug("rings are looked at now and then only");
+}
+
+static void reopen(struct perf_drain *d)
+{
+	uint32_t size = d->resize_to ? d->resize_to : d->size.now;
+	const struct perf_attach_change change = {
+		.stack_bytes = size,
+		.wake_each = d->wake_to != WAKE_BATCH,
+		.by_thread = d->wake_to == WAKE_DEEP,
+	};
+	int r = perf_attach_reopen(d->attach, &change);
+	uint64_t now = clock_monotonic_ns();
+
+	if (d->resize_to)
+		stack_size_changed(&d->size, size, r == 0, now);
+	if (d->wake_to != d->wake.mode)
+		wake_changed(&d->wake, r == 0 ? d->wake_to : d->wake.mode, now);
+	d->resize_to = 0;
+	d->wake_to = d->wake.mode;
+	atomic_store_explicit(&d->stack_bytes, d->size.now, memory_order_relaxed);
+	if (r < 0)
+		log_info("sampling events stay as they are: %s", strerror(-r));
+	else
+		log_info("stack copy of %u bytes, %s", size,
+			 change.wake_each ? "each sample read at once" : "samples read in batches");
+}
+
+static void adapt(struct perf_drain *d)
+{
+	bool change;
+
+	lock(d);
+	change = d->resize_to || d->wake_to != d->wake.mode;
+	if (change)
+		reopen(d);
+	unlock(d);
+	if (!change)
+		return;
+	if (d->wake.mode != WAKE_BATCH && !d->prompt)
+		start_readers(d);
+	else if (d->wake.mode == WAKE_BATCH && d->prompt)
+		stop_readers(d);
 }
 
 /*
@@ -345,44 +458,30 @@ static void finish(struct perf_drain *d)
 	wake_consumer(d);
 }
 
-/*
- * What waits for a CPU loses samples. A nice value alone would not do: it counts within a session's
- * autogroup (sched(7)) only, against other work of the machine it says nothing. The thread's share
- * of a CPU is a percent or two. Not permitted: then at the priority of everybody.
- */
-static void raise_priority(void)
-{
-	const struct sched_param lowest = {.sched_priority = 1};
-
-	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) < 0)
-		(void)!setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
-}
-
 static void *drain_main(void *arg)
 {
 	struct perf_drain *d = arg;
 
-	raise_priority();
+	prompt_raise_priority();
+	start_readers(d);
+	lock(d);
 	perf_attach_enable(d->attach);
+	unlock(d);
 	sem_post(&d->sampling);
 	for (unsigned round = 1; !atomic_load(&d->stop) && !target_is_gone(d, round); round++) {
 		wait_rings(d);
+		lock(d);
 		drain_rings(d);
-		if (d->resize_to)
-			resize(d);
+		unlock(d);
+		adapt(d);
 	}
+	prompt_stop(d->prompt);
+	d->prompt = NULL;
 	finish(d);
 	return NULL;
 }
 
 /* --- For the owner */
-
-static int watch(struct perf_drain *d, int fd, uint64_t tag)
-{
-	struct epoll_event e = {.events = EPOLLIN, .data.u64 = tag};
-
-	return epoll_ctl(d->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
-}
 
 static int open_fds(struct perf_drain *d)
 {
@@ -398,9 +497,7 @@ static int open_fds(struct perf_drain *d)
 	r = watch(d, d->wake_fd, TAG_WAKE);
 	if (r == 0 && d->pid_fd >= 0)
 		r = watch(d, d->pid_fd, TAG_END);
-	for (size_t i = 0; r == 0 && i < perf_attach_n_rings(d->attach); i++)
-		r = watch(d, perf_attach_poll_fd(d->attach, i), i);
-	return r;
+	return r < 0 ? r : watch_rings(d);
 }
 
 int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_queue *q,
@@ -419,6 +516,7 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 	d->random = (uint32_t)clock_monotonic_ns();
 	d->rest.proc = proc;
 	sem_init(&d->sampling, 0, 0);
+	pthread_mutex_init(&d->lock, NULL);
 	perf_attach_set_breathe(attach, drain_meanwhile, d);
 	d->epoll_fd = d->wake_fd = d->pid_fd = d->ready_fd = -1;
 	stack_size_init(&d->size, first_stack_bytes, (uint32_t)(perf_attach_ring_size(attach) / 8));
@@ -526,5 +624,6 @@ void perf_drain_close(struct perf_drain *d)
 	close_fd(d->ready_fd);
 	stack_rest_done(&d->rest);
 	sem_destroy(&d->sampling);
+	pthread_mutex_destroy(&d->lock);
 	free(d);
 }

@@ -28,7 +28,7 @@ struct perf_msg_sample {
 	uint8_t has_user, stack_cut;
 	uint32_t n_kernel;
 	uint64_t time_ns, weight;
-	uint64_t stack_addr, stack_len;
+	uint64_t stack_addr, stack_len, stack_missing;
 	struct regs regs;
 };
 

@@ -1,13 +1,15 @@
 #include "sampler/engine/stack_rest.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
+#include "symbolizer/base/clock.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 
 /* Reading costs about 0.2 ns a byte: at most some percent of a CPU. */
-#define BYTES_PER_SECOND (UINT64_C(128) << 20)
+#define BYTES_PER_SECOND (UINT64_C(256) << 20)
 #define MAPS_PAUSE_NS UINT64_C(100000000)
 
 static const struct mapping *find_mapping(struct stack_rest *r, uint64_t addr, uint64_t now_ns)
@@ -23,13 +25,13 @@ static const struct mapping *find_mapping(struct stack_rest *r, uint64_t addr, u
 	return maps_find(r->maps, addr);
 }
 
-size_t stack_rest_wanted(struct stack_rest *r, uint64_t end, uint64_t now_ns)
+uint64_t stack_rest_beyond(struct stack_rest *r, uint64_t end, uint64_t now_ns)
 {
 	const struct mapping *m = find_mapping(r, end - 1, now_ns);
 
 	if (!m || !(m->flags & MAP_W) || end >= m->end)
 		return 0;
-	return m->end - end < STACK_REST_MAX ? m->end - end : STACK_REST_MAX;
+	return m->end - end;
 }
 
 static bool spend(struct stack_rest *r, size_t len, uint64_t now_ns)
@@ -50,27 +52,55 @@ static bool spend(struct stack_rest *r, size_t len, uint64_t now_ns)
 	return true;
 }
 
-size_t stack_rest_read(struct stack_rest *r, uint64_t end, const uint8_t *copied_end, uint8_t *dst,
-		       size_t len, uint64_t now_ns)
+/* Both parts by one call, so that nothing can come between them but the thread itself. */
+static size_t read_parts(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len)
 {
-	uint8_t again[STACK_REST_OVERLAP];
-	struct iovec local[] = {{again, sizeof(again)}, {dst, len}};
-	struct iovec remote = {(void *)(uintptr_t)(end - sizeof(again)), sizeof(again) + len};
-	ssize_t n = -1;
+	struct iovec local[] = {{r->again, copy->len}, {dst, len}};
+	struct iovec remote = {(void *)(uintptr_t)copy->addr, copy->len + len};
+	ssize_t n = process_vm_readv(proc_pid(r->proc), local, 2, &remote, 1, 0);
 
-	if (spend(r, len, now_ns))
-		n = process_vm_readv(proc_pid(r->proc), local, 2, &remote, 1, 0);
-	if (n <= (ssize_t)sizeof(again) ||
-	    memcmp(again, copied_end - sizeof(again), sizeof(again))) {
-		r->refused++;
+	return n > (ssize_t)copy->len ? (size_t)n - copy->len : 0;
+}
+
+static bool is_late(const struct stack_copy *copy, uint64_t now_ns)
+{
+	return now_ns > copy->time_ns && now_ns - copy->time_ns > STACK_REST_AGE_NS;
+}
+
+static size_t read_rest(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len,
+			uint64_t now_ns)
+{
+	size_t got;
+
+	if (copy->len > STACK_REST_COPY_MAX || is_late(copy, now_ns))
 		return 0;
-	}
-	r->joined++;
-	return (size_t)n - sizeof(again);
+	if (!r->again)
+		r->again = malloc(STACK_REST_COPY_MAX);
+	if (!r->again || !spend(r, copy->len + len, now_ns))
+		return 0;
+	got = read_parts(r, copy, dst, len);
+	if (!got || memcmp(r->again, copy->bytes, copy->len))
+		return 0;
+	/* The thread may have gone on while it was read. */
+	return is_late(copy, clock_monotonic_ns()) ? 0 : got;
+}
+
+size_t stack_rest_read(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len,
+		       uint64_t now_ns)
+{
+	size_t got = read_rest(r, copy, dst, len, now_ns);
+
+	if (got)
+		r->joined++;
+	else
+		r->refused++;
+	return got;
 }
 
 void stack_rest_done(struct stack_rest *r)
 {
 	maps_close(r->maps);
 	r->maps = NULL;
+	free(r->again);
+	r->again = NULL;
 }

@@ -8,13 +8,15 @@ struct maps;
 struct proc;
 
 /*
- * The outer part of a stack that was too deep for its copy, read from the running process. The
- * thread has gone on since its sample; its outer frames are taken only if they still join on to the
- * copy: STACK_REST_OVERLAP bytes read again must be the same.
+ * The outer part of a stack that was too deep for its copy, read from the running process. The thread
+ * may have gone on since its sample, and in a recursion the outer frames of another moment fit to the
+ * last byte. So the rest is taken only when the whole copied part, leaf and all, reads the same again,
+ * and within STACK_REST_AGE_NS: a thread that comes back to the very same state had no time to.
  *
- * One thread uses it. Zero-initialise with the process; stack_rest_done().
+ * One thread at a time uses it. Zero-initialise with the process; stack_rest_done().
  */
-enum { STACK_REST_OVERLAP = 256, STACK_REST_MAX = 1 << 20 };
+enum { STACK_REST_MIN = 256, STACK_REST_MAX = 4 << 20, STACK_REST_COPY_MAX = 65536 };
+#define STACK_REST_AGE_NS UINT64_C(2000000)
 
 struct stack_rest {
 	struct proc *proc; /* borrowed */
@@ -22,19 +24,27 @@ struct stack_rest {
 	uint64_t maps_read_ns;
 	uint64_t budget, budget_ns; /* bytes that may be read now; as of when */
 	uint64_t joined, refused; /* stacks */
+	uint8_t *again; /* STACK_REST_COPY_MAX bytes, when first needed */
 };
 
-/* Bytes from `end`, where a copy ended, to the end of the stack's mapping, at most STACK_REST_MAX;
- * 0: there are none, or it is not known. `now_ns`: CLOCK_MONOTONIC. */
-size_t stack_rest_wanted(struct stack_rest *r, uint64_t end, uint64_t now_ns);
+/* What was copied at the moment of the sample. */
+struct stack_copy {
+	uint64_t addr;
+	const uint8_t *bytes;
+	size_t len; /* at most STACK_REST_COPY_MAX */
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+};
+
+/* Bytes from `end`, where a copy ended, to the end of the stack's mapping; 0: there are none, or it is
+ * not known. `now_ns`: CLOCK_MONOTONIC. */
+uint64_t stack_rest_beyond(struct stack_rest *r, uint64_t end, uint64_t now_ns);
 
 /*
- * Reads up to `len` bytes from `end` on to `dst`. `copied_end` points behind the copied bytes, of
- * which there are at least STACK_REST_OVERLAP. Returns the bytes read; 0: it does not join on, is
- * unreadable, or too much was read in the last second.
+ * Reads up to `len` bytes (STACK_REST_MAX at most) from the end of the copy on to `dst`. Returns the bytes read; 0: the thread
+ * has gone on, it is unreadable, or too much was read in the last second.
  */
-size_t stack_rest_read(struct stack_rest *r, uint64_t end, const uint8_t *copied_end, uint8_t *dst,
-		       size_t len, uint64_t now_ns);
+size_t stack_rest_read(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len,
+		       uint64_t now_ns);
 
 void stack_rest_done(struct stack_rest *r);
 

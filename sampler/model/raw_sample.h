@@ -36,6 +36,9 @@ struct raw_sample {
 	const uint8_t *stack;
 	size_t stack_len; /* bytes really copied */
 	bool stack_cut; /* the copy ended because the asked size was reached */
+	/* Bytes behind the copy that are known to be of the same stack. What is there now belongs to
+	 * another moment: not to be read. */
+	uint64_t stack_missing;
 
 	const uint64_t *kernel; /* kernel call chain, leaf first, without context markers */
 	size_t n_kernel;

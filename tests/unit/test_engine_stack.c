@@ -10,6 +10,8 @@
 
 #include "sampler/engine/stack_rest.h"
 #include "sampler/engine/stack_size.h"
+#include "sampler/engine/wake_mode.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/target/proc.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -127,20 +129,27 @@ static void area_done(struct area *a)
 	proc_close(a->rest.proc);
 }
 
+/* The copy of the `len` bytes in front of `end`, as they are now. */
+static struct stack_copy copy_of(uint64_t end, size_t len)
+{
+	return (struct stack_copy){end - len, (const uint8_t *)(uintptr_t)(end - len), len,
+				   clock_monotonic_ns()};
+}
+
 static void test_rest_is_joined(void **state)
 {
 	struct area a;
 	uint8_t dst[16384];
-	uint64_t end;
-	size_t wanted;
+	struct stack_copy copy;
+	uint64_t end, wanted;
 
 	(void)state;
 	area_init(&a);
 	end = (uintptr_t)a.base + a.page * 2 + 8;
-	wanted = stack_rest_wanted(&a.rest, end, SECOND);
+	copy = copy_of(end, 512);
+	wanted = stack_rest_beyond(&a.rest, end, copy.time_ns);
 	assert_int_equal(wanted, a.page * 2 - 8);
-	assert_int_equal(stack_rest_read(&a.rest, end, (uint8_t *)(uintptr_t)end, dst, wanted, SECOND),
-			 wanted);
+	assert_int_equal(stack_rest_read(&a.rest, &copy, dst, wanted, copy.time_ns), wanted);
 	assert_memory_equal(dst, a.base + a.page * 2 + 8, wanted);
 	assert_int_equal(a.rest.joined, 1);
 	area_done(&a);
@@ -149,43 +158,89 @@ static void test_rest_is_joined(void **state)
 static void test_rest_that_does_not_join(void **state)
 {
 	struct area a;
-	uint8_t dst[16384], copied[STACK_REST_OVERLAP];
-	uint64_t end;
+	uint8_t dst[16384], copied[512];
+	struct stack_copy copy;
+	uint64_t now = clock_monotonic_ns();
 
 	(void)state;
 	area_init(&a);
-	end = (uintptr_t)a.base + a.page;
-	memcpy(copied, a.base + a.page - sizeof(copied), sizeof(copied));
-	copied[3] ^= 1; /* the thread went on */
-	assert_int_equal(stack_rest_read(&a.rest, end, copied + sizeof(copied), dst, a.page, SECOND),
-			 0);
+	copy = copy_of((uintptr_t)a.base + a.page, sizeof(copied));
+	memcpy(copied, copy.bytes, sizeof(copied));
+	copy.bytes = copied;
+	copied[0] ^= 1; /* the thread went on, if only in its leaf */
+	assert_int_equal(stack_rest_read(&a.rest, &copy, dst, a.page, now), 0);
 	assert_int_equal(a.rest.refused, 1);
+	copied[0] ^= 1;
+	assert_int_equal(stack_rest_read(&a.rest, &copy, dst, a.page, now), a.page);
+	/* Too late: the same again proves nothing. */
+	copy.time_ns -= STACK_REST_AGE_NS + 1000000;
+	assert_int_equal(stack_rest_read(&a.rest, &copy, dst, a.page, now), 0);
 	/* Not mapped at all. */
-	assert_int_equal(stack_rest_wanted(&a.rest, 64, 2 * SECOND), 0);
-	assert_int_equal(stack_rest_read(&a.rest, 8192, copied + sizeof(copied), dst, 64, SECOND), 0);
-	assert_int_equal(stack_rest_wanted(&a.rest, 0, 3 * SECOND), 0);
+	assert_int_equal(stack_rest_beyond(&a.rest, 64, 2 * SECOND), 0);
+	copy.addr = 8192;
+	copy.time_ns = clock_monotonic_ns();
+	assert_int_equal(stack_rest_read(&a.rest, &copy, dst, 64, copy.time_ns), 0);
+	copy.len = STACK_REST_COPY_MAX + 8;
+	assert_int_equal(stack_rest_read(&a.rest, &copy, dst, 64, copy.time_ns), 0);
+	assert_int_equal(stack_rest_beyond(&a.rest, 0, 3 * SECOND), 0);
 	/* At its end there is nothing more. */
-	assert_int_equal(stack_rest_wanted(&a.rest, (uintptr_t)a.base + a.page * PAGES, SECOND), 0);
+	assert_int_equal(stack_rest_beyond(&a.rest, (uintptr_t)a.base + a.page * PAGES, SECOND), 0);
 	area_done(&a);
 }
 
 static void test_rest_has_a_budget(void **state)
 {
-	static uint8_t dst[STACK_REST_MAX];
+	static uint8_t dst[1 << 20];
 	struct area a;
-	uint64_t end;
+	struct stack_copy copy;
+	uint64_t now = clock_monotonic_ns();
 	unsigned joined = 0;
 
 	(void)state;
 	area_init(&a);
-	end = (uintptr_t)a.base + a.page;
-	for (int i = 0; i < 1000; i++)
-		joined += stack_rest_read(&a.rest, end, (uint8_t *)(uintptr_t)end, dst, sizeof(dst),
-					  SECOND) > 0;
-	assert_int_equal(joined, 128); /* of 1 MiB in a second */
-	assert_true(stack_rest_read(&a.rest, end, (uint8_t *)(uintptr_t)end, dst, sizeof(dst),
-				    SECOND + SECOND / 2) > 0);
+	for (int i = 0; i < 1000; i++) {
+		copy = copy_of((uintptr_t)a.base + a.page, 512);
+		copy.time_ns += SECOND; /* however slow this machine is */
+		joined += stack_rest_read(&a.rest, &copy, dst, sizeof(dst), copy.time_ns) > 0;
+		if (clock_monotonic_ns() - now > SECOND / 2)
+			break;
+	}
+	assert_in_range(joined, 1, 600); /* 256 at once, and what half a second adds */
+	copy = copy_of((uintptr_t)a.base + a.page, 512);
+	assert_true(stack_rest_read(&a.rest, &copy, dst, sizeof(dst), copy.time_ns + 3 * SECOND) == 0);
 	area_done(&a);
+}
+
+/* `n` samples, every `cut_every`th cut; the first mode that is not the present one. */
+static enum wake_mode feed_wake(struct wake *w, int n, int cut_every, uint64_t now)
+{
+	for (int i = 1; i <= n; i++) {
+		enum wake_mode m = wake_note(w, cut_every && i % cut_every == 0, now);
+
+		if (m != w->mode)
+			return m;
+	}
+	return w->mode;
+}
+
+static void test_wake_modes(void **state)
+{
+	struct wake w = {0};
+
+	(void)state;
+	assert_int_equal(w.mode, WAKE_FIRST);
+	assert_int_equal(feed_wake(&w, 10, 0, SECOND), WAKE_FIRST);
+	assert_int_equal(feed_wake(&w, 10, 0, SECOND), WAKE_BATCH);
+	wake_changed(&w, WAKE_BATCH, SECOND);
+	assert_int_equal(feed_wake(&w, 20000, 1000, SECOND), WAKE_BATCH);
+	assert_int_equal(feed_wake(&w, 20000, 100, SECOND), WAKE_DEEP);
+	wake_changed(&w, WAKE_DEEP, SECOND);
+	assert_int_equal(feed_wake(&w, 20000, 0, 2 * SECOND), WAKE_DEEP); /* too early */
+	assert_int_equal(feed_wake(&w, 20000, 0, 30 * SECOND), WAKE_BATCH);
+	wake_changed(&w, WAKE_DEEP, 30 * SECOND); /* it was not possible */
+	assert_int_equal(feed_wake(&w, 20000, 2, 60 * SECOND), WAKE_DEEP);
+	wake_changed(&w, WAKE_FIRST, 0);
+	assert_int_equal(feed_wake(&w, 10, 5, SECOND), WAKE_DEEP); /* at the start one is enough */
 }
 
 int main(void)
@@ -199,6 +254,7 @@ int main(void)
 		cmocka_unit_test(test_rest_is_joined),
 		cmocka_unit_test(test_rest_that_does_not_join),
 		cmocka_unit_test(test_rest_has_a_budget),
+		cmocka_unit_test(test_wake_modes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,141 @@
+#include "sampler/engine/prompt.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { NICE = -10, STACK_BYTES = 256 << 10 };
+
+struct reader {
+	struct prompt *all;
+	pthread_t thread;
+	size_t ring;
+	int cpu, fd;
+};
+
+struct prompt {
+	prompt_fn *fn;
+	void *ctx;
+	int stop_fd; /* readable for ever once the threads shall end */
+	size_t n; /* threads that run */
+	struct reader readers[];
+};
+
+/*
+ * What waits for a CPU loses samples. A nice value alone would not do: it counts within a session's
+ * autogroup (sched(7)) only, against other work of the machine it says nothing. The thread's share
+ * of a CPU is a percent or two. Not permitted: then at the priority of everybody.
+ */
+void prompt_raise_priority(void)
+{
+	const struct sched_param lowest = {.sched_priority = 1};
+
+	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) < 0)
+		(void)!setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+}
+
+static void stay_on(int cpu)
+{
+	size_t size = CPU_ALLOC_SIZE(cpu + 1);
+	cpu_set_t *set = CPU_ALLOC(cpu + 1);
+
+	if (!set)
+		return;
+	CPU_ZERO_S(size, set);
+	CPU_SET_S(cpu, size, set);
+	(void)!sched_setaffinity(0, size, set); /* not permitted: a bit later, from elsewhere */
+	CPU_FREE(set);
+}
+
+static void *reader_main(void *arg)
+{
+	struct reader *r = arg;
+	struct pollfd p[] = {{.fd = r->all->stop_fd, .events = POLLIN},
+			     {.fd = r->fd, .events = POLLIN}};
+
+	stay_on(r->cpu);
+	prompt_raise_priority();
+	for (;;) {
+		int n = poll(p, 2, -1);
+
+		if (n < 0 && errno != EINTR)
+			break;
+		if (n <= 0)
+			continue;
+		if (p[0].revents)
+			break;
+		r->all->fn(r->all->ctx, r->ring);
+		/* The thread whose event owns the ring is gone: this would be readable for ever. */
+		if (p[1].revents & (POLLHUP | POLLERR | POLLNVAL))
+			p[1].fd = -1;
+	}
+	return NULL;
+}
+
+static int start_thread(struct reader *r)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	int ret;
+
+	/* Signals are for the threads of others. */
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret = pthread_create(&r->thread, &attr, reader_main, r);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	if (ret == 0)
+		pthread_setname_np(r->thread, "jsampler-cpu");
+	return -ret;
+}
+
+int prompt_start(const int *cpus, const int *fds, size_t n, prompt_fn *fn, void *ctx,
+		 struct prompt **ret)
+{
+	struct prompt *p = calloc(1, sizeof(*p) + n * sizeof(p->readers[0]));
+	int r = 0;
+
+	if (!p)
+		return -ENOMEM;
+	p->fn = fn;
+	p->ctx = ctx;
+	p->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (p->stop_fd < 0)
+		r = -errno;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		p->readers[i] = (struct reader){.all = p, .ring = i, .cpu = cpus[i], .fd = fds[i]};
+		r = start_thread(&p->readers[i]);
+		p->n += r == 0;
+	}
+	if (r < 0) {
+		prompt_stop(p);
+		return r;
+	}
+	*ret = p;
+	return 0;
+}
+
+void prompt_stop(struct prompt *p)
+{
+	const uint64_t one = 1;
+
+	if (!p)
+		return;
+	(void)!write(p->stop_fd, &one, sizeof(one));
+	for (size_t i = 0; i < p->n; i++)
+		pthread_join(p->readers[i].thread, NULL);
+	if (p->stop_fd >= 0)
+		close(p->stop_fd);
+	free(p);
+}

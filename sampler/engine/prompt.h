@@ -1,0 +1,24 @@
+#ifndef JS_ENGINE_PROMPT_H
+#define JS_ENGINE_PROMPT_H
+
+#include <stddef.h>
+
+/*
+ * Threads that take samples at once: one a CPU, on that CPU alone, in the real-time class where that
+ * is permitted. The sample of a CPU wakes its thread, which so runs in place of the sampled one: that
+ * goes no further before its stack is read.
+ */
+struct prompt;
+
+/* From the thread of that ring, whenever there may be something in it. */
+typedef void prompt_fn(void *ctx, size_t ring);
+
+/* `fds[i]` is readable when ring i, that of CPU cpus[i], has something. Both are copied. 0 or -errno. */
+int prompt_start(const int *cpus, const int *fds, size_t n, prompt_fn *fn, void *ctx,
+		 struct prompt **ret);
+void prompt_stop(struct prompt *p); /* joins; NULL is accepted */
+
+/* The calling thread ahead of others, as far as that is permitted. */
+void prompt_raise_priority(void);
+
+#endif

@@ -1,0 +1,65 @@
+#include "sampler/engine/wake_mode.h"
+
+enum {
+	FIRST_SAMPLES = 16,
+	CUT_MIN = 2, /* one cut stack decides nothing */
+	CUT_SHARE = 500, /* wake for each sample where more than 1 in 500 is cut */
+	SEEN_MIN = 100, /* fewer samples do not show that there are no deep stacks */
+	WINDOW = 1024, /* samples that count as recent */
+};
+#define CALM_NS UINT64_C(10000000000)
+
+static bool worth_it(const struct wake *w)
+{
+	return w->cut >= CUT_MIN && w->cut * CUT_SHARE > w->seen;
+}
+
+static enum wake_mode first_note(const struct wake *w)
+{
+	if (w->cut)
+		return WAKE_DEEP;
+	return w->seen < FIRST_SAMPLES ? WAKE_FIRST : WAKE_BATCH;
+}
+
+static enum wake_mode batch_note(struct wake *w)
+{
+	if (worth_it(w))
+		return WAKE_DEEP;
+	if (w->seen >= WINDOW) {
+		w->seen /= 2;
+		w->cut /= 2;
+	}
+	return WAKE_BATCH;
+}
+
+static enum wake_mode deep_note(struct wake *w, uint64_t now_ns)
+{
+	if (w->seen < SEEN_MIN || now_ns - w->since_ns < CALM_NS)
+		return WAKE_DEEP;
+	if (!worth_it(w))
+		return WAKE_BATCH;
+	wake_changed(w, WAKE_DEEP, now_ns);
+	return WAKE_DEEP;
+}
+
+enum wake_mode wake_note(struct wake *w, bool cut, uint64_t now_ns)
+{
+	if (!w->since_ns)
+		w->since_ns = now_ns;
+	w->seen++;
+	w->cut += cut;
+	switch (w->mode) {
+	case WAKE_FIRST:
+		return first_note(w);
+	case WAKE_BATCH:
+		return batch_note(w);
+	case WAKE_DEEP:
+		break;
+	}
+	return deep_note(w, now_ns);
+}
+
+void wake_changed(struct wake *w, enum wake_mode mode, uint64_t now_ns)
+{
+	*w = (struct wake){.mode = mode, .since_ns = now_ns};
+}

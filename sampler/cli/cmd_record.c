@@ -117,10 +117,12 @@ static struct session_options session_options(const struct record *rec)
 static int start(struct record *rec, struct err *err)
 {
 	struct session_options so = session_options(rec);
-	const struct privs_needs needs = {.dac_override = outputs_need_override(&rec->outs)};
+	const struct privs_needs needs = {
+		.dac_override = outputs_need_override(&rec->outs),
+		.priority = !privs_allow_priority(DRAIN_NICE),
+	};
 	int r = runs_open(rec->o.pids, rec->o.n_pids, &so, &rec->runs, err);
 
-	privs_allow_nice(DRAIN_NICE);
 	if (r == 0)
 		r = privs_drop(&needs, err);
 	if (r == 0)

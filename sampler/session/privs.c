@@ -59,6 +59,8 @@ static uint64_t caps_wanted(uint64_t permitted, const struct privs_needs *needs)
 
 	if (!(permitted & cap_bit(CAP_PERFMON)))
 		keep |= cap_bit(CAP_SYS_ADMIN);
+	if (needs->priority)
+		keep |= cap_bit(CAP_SYS_NICE);
 	if (needs->dac_override)
 		keep |= cap_bit(CAP_DAC_OVERRIDE);
 	return keep & permitted;
@@ -130,9 +132,11 @@ int privs_drop(const struct privs_needs *needs, struct err *err)
 	return r == -EINVAL || r == -ENOSYS ? 0 : r < 0 ? err_set(err, r, "cannot filter system calls") : 0;
 }
 
-void privs_allow_nice(int nice)
+bool privs_allow_priority(int nice)
 {
 	struct rlimit r = {.rlim_cur = (rlim_t)(20 - nice), .rlim_max = (rlim_t)(20 - nice)};
 
-	setrlimit(RLIMIT_NICE, &r);
+	struct rlimit realtime = {1, 1};
+
+	return setrlimit(RLIMIT_NICE, &r) == 0 && setrlimit(RLIMIT_RTPRIO, &realtime) == 0;
 }

@@ -12,17 +12,20 @@ struct err;
  * Kept, where they were held: CAP_SYS_PTRACE (reading memory, /proc/PID/root), CAP_PERFMON (events
  * for a larger stack copy; CAP_SYS_ADMIN instead on kernels before 5.8), CAP_CHECKPOINT_RESTORE
  * (/proc/PID/map_files), CAP_DAC_READ_SEARCH (private libraries of another user), and
- * CAP_DAC_OVERRIDE only if the outputs cannot be named without it (needs).
+ * CAP_DAC_OVERRIDE only if the outputs cannot be named without it, CAP_SYS_NICE only if the limits that
+ * do without it cannot be raised (needs).
  * Also no_new_privs, and a system call filter without execve, ptrace, mount, module loading,
  * writing to other processes. 0 or -errno.
  */
 struct privs_needs {
 	bool dac_override;
+	bool priority; /* CAP_SYS_NICE is to stay */
 };
 
 int privs_drop(const struct privs_needs *needs, struct err *err);
 
-/* Lets threads that start later take this nice value without a capability. */
-void privs_allow_nice(int nice);
+/* Lets threads that start later take this nice value, and the lowest real-time priority, without a
+ * capability. False: not permitted, CAP_SYS_NICE does it where it is held (needs). */
+bool privs_allow_priority(int nice);
 
 #endif

@@ -57,6 +57,16 @@ def deep(frames):
     return in_order(frames, "java/lang/Thread.run", "Deep.run")
 
 
+def twins(frames):
+    """The side that the leaf is on is the side it was called from. In front of it, either may be right."""
+    bad = in_order(frames, "java/lang/Thread.run", "Twins.run")
+    for side, other in (("Left", "Right"), ("Right", "Left")):
+        if not bad and "Twins.bottomOf" + side in frames:
+            bad = in_order(frames, "Twins.call" + side, "Twins.down", "Twins.bottomOf" + side)
+            bad = bad or count(frames, "Twins.call" + other, 0)
+    return bad
+
+
 def deopt(frames):
     if "Deopt$Round.spin" not in frames:
         return in_order(frames, "java/lang/Thread.run")
@@ -168,12 +178,18 @@ def build_agent_jar(jdk, shape):
 # The work is a call, so that who called it is no matter of attribution (a loop without a poll is).
 FLAGS = ["-XX:+UseSerialGC", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Shape::burn"]
 DEEP = ["--depth", "65536"]
+TWINS = ["-XX:CompileCommand=dontinline,Twins::*"]
 DEOPT = ["-XX:CompileCommand=dontinline,Deopt$Round::inner"]
 SHAPES = {
     "osr": Shape("Osr", under("Osr.once")),
     "osr-int": Shape("Osr", under("Osr.once"), flags=["-Xint"]),
     "deep": Shape("Deep", deep, options=DEEP, freq=99),
     "deep-int": Shape("Deep", deep, options=DEEP, freq=99, flags=["-Xint"]),
+    # Stacks of 150 to 200 KB. A wrong caller is worse than none: of these, none at all.
+    "twins": Shape("Twins", twins, args=["999", "4000", "20000"], flags=TWINS, options=DEEP, slack=0,
+                   complete=99),
+    "twins-int": Shape("Twins", twins, args=["999", "1500", "2000"], flags=["-Xint"], options=DEEP, slack=0,
+                       complete=99),
     "truncated": Shape("Deep", lambda f: None if len(f) <= 2049 and "[truncated]" in f else
                        "%d frames, root %s" % (len(f), f[:1]), freq=99, complete=0),
     "huge": Shape("Huge", huge, flags=["-XX:-DontCompileHugeMethods"], warmup=4),

@@ -1,5 +1,5 @@
 // The canvas: rows of frames, drawn only where they are to be seen.
-const ROW = 19, FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+const ROW = 19, FONT = '12px system-ui, sans-serif';
 const $ = id => document.getElementById(id);
 const canvas = $('canvas'), scroller = $('scroller'), spacer = $('spacer'), pen = canvas.getContext('2d');
 
@@ -347,6 +347,9 @@ function svgText() {
 		'" font-family="system-ui, sans-serif" font-size="12"><rect width="100%" height="100%" fill="' +
 		(view.dark ? '#0d1117' : '#ffffff') + '"/><text x="4" y="17" font-weight="bold" fill="' +
 		ink() + '">' + escape(document.title.slice(0, 200)) + '</text>');
+	KIND_ORDER.filter(k => view.main.leafKinds[k]).forEach((k, i) => out.push('<rect x="' + (300 + i * 100) +
+		'" y="7" width="12" height="12" fill="' + shades[k][0] + '"/><text x="' + (316 + i * 100) + '" y="17" fill="' +
+		ink() + '">' + data.kinds[k] + '</text>'));
 	const frame = (tree, node, left, w, y) => {
 		const name = tree.name[node], root = name === ROOT_NAME;
 		const text = root ? rootText() : fitted(name, w - 7);

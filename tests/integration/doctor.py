@@ -140,6 +140,24 @@ def stopped(jdk):
         unharmed("stopped", target)
 
 
+def namespaces(jdk):
+    """A JVM with its own PIDs, mounts, network and /tmp, as in a container."""
+    script = "mount -t tmpfs none /tmp && exec \"$@\""
+    wrap = lambda a: ["unshare", "-p", "-f", "-m", "-n", "--mount-proc", "sh", "-c", script, "sh", *a]
+    if os.geteuid() != 0 or subprocess.run(wrap(["true"]), stderr=subprocess.DEVNULL).returncode:
+        print("skip: no namespaces can be made here")
+        return
+    with shell.Busy(jdk, wrap=wrap) as target:
+        pid = int(pathlib.Path("/proc/%d/task/%d/children" % (target.pid, target.pid)).read_text().split()[0])
+        checks = doctor(["-p", pid], 0, "namespaces")
+        check("namespaces: named", "pid, mnt, net; PID 1 inside" in checks["namespaces"]["text"], checks["namespaces"])
+        check("namespaces: all well", level(checks, "stacks") == "ok" and level(checks, "thread dump") == "ok", checks)
+        tmp = pathlib.Path("/proc/%d/root/tmp" % pid)
+        check("namespaces: the socket is in its /tmp, no trigger file", (tmp / ".java_pid1").exists() and
+              not (tmp / ".attach_pid1").exists() and not os.path.exists("/tmp/.java_pid1"))
+        unharmed("namespaces", target)
+
+
 def foreign(jdk):
     with shell.Busy(jdk) as target:
         checks = doctor(["-p", target.pid], 1, "root's JVM, nobody asks", wrap=shell.nobody)
@@ -187,6 +205,7 @@ def main():
           {"debug records": "warn", "stacks": "ok"})
     flags(jdk, "-Xint", ["-Xint"], {"stacks": "ok", "thread dump": "ok"})
     stopped(jdk)
+    namespaces(jdk)
     hostile_socket(jdk)
     if shell.can_be_nobody():
         foreign(jdk)

@@ -92,7 +92,7 @@ class Busy(jvm.Jvm):
         env = {k: v for k, v in os.environ.items()
                if k not in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")}
         # The class path is copied: the build tree may be closed to other users.
-        self.dir = tempfile.mkdtemp(prefix="jsampler-busy-")
+        self.dir = tempfile.mkdtemp(prefix="jsampler-busy-", dir="/var/tmp")
         shutil.copytree(classes, self.dir + "/classes")
         os.chmod(self.dir, 0o755)
         self.argv = wrap([java, "-Xmx64m", "-XX:CICompilerCount=2", *flags, "-cp", self.dir + "/classes",

@@ -49,9 +49,9 @@ def main(parts):
 class Run:
     """One finished jsampler."""
 
-    def __init__(self, args, status, out, err, seconds, max_rss_kb):
+    def __init__(self, args, status, out, err, seconds):
         self.args, self.status, self.out, self.err = args, status, out, err
-        self.seconds, self.max_rss_kb = seconds, max_rss_kb
+        self.seconds = seconds
         self.folded = list(jvm.parse_folded(out.splitlines()))
 
     def __str__(self):
@@ -125,9 +125,8 @@ def run(*args, uid=None, refuse=(), keep_caps=None, limits=(), timeout=60, wrap=
             p.kill()
             out, err = p.communicate()
             status = "timeout"
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     return Run([str(a) for a in args], status, out.decode(errors="replace"), err.decode(errors="replace"),
-               time.monotonic() - started, usage)
+               time.monotonic() - started)
 
 
 class Background:
@@ -163,7 +162,7 @@ class Background:
             out, err = self.proc.communicate()
             status = "timeout"
         return Run(self.args, status, out.decode(errors="replace"), err.decode(errors="replace"),
-                   time.monotonic() - self.started, 0)
+                   time.monotonic() - self.started)
 
 
 # --- Targets

@@ -10,7 +10,7 @@
  * fit before the end of the ring starts at its beginning; a header with SKIP fills the gap.
  * `head` and `tail` count bytes for ever.
  */
-enum { HEADER = 8, START_OVER = 1 << 20 };
+enum { HEADER = 8, START_OVER = 8 << 20, START_OVER_MESSAGES = 64 };
 #define SKIP UINT64_MAX
 
 struct sample_queue {
@@ -61,6 +61,22 @@ static void put_header(struct sample_queue *q, uint64_t pos, uint64_t value)
 	memcpy(q->data + (pos & (q->size - 1)), &value, sizeof(value));
 }
 
+/*
+ * While the consumer keeps up the same memory is used over and over, and the rest of the ring is never
+ * touched. Until it takes the message that starts over there is room for no more than was used so far:
+ * that must do for the messages of a while.
+ */
+static bool starts_over(const struct sample_queue *q, uint64_t head, uint64_t tail, size_t len)
+{
+	size_t at = head & (q->size - 1), enough = len * START_OVER_MESSAGES;
+
+	if (enough < START_OVER)
+		enough = START_OVER;
+	if (enough > q->size / 2)
+		enough = q->size / 2;
+	return head == tail && at >= enough;
+}
+
 void *sample_queue_reserve(struct sample_queue *q, size_t len)
 {
 	uint64_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
@@ -69,9 +85,7 @@ void *sample_queue_reserve(struct sample_queue *q, size_t len)
 
 	if (len > q->size / 4)
 		return NULL;
-	/* While the consumer keeps up the same memory is used over and over, and the rest of the
-	 * ring is never touched. */
-	if (q->size - at < padded(len) || (head == tail && at >= START_OVER && at >= padded(len)))
+	if (q->size - at < padded(len) || starts_over(q, head, tail, padded(len)))
 		skip = q->size - at;
 	if (head + skip + padded(len) - tail > q->size)
 		return NULL;

@@ -52,6 +52,7 @@ struct session {
 	char jdk[128];
 
 	uint64_t opened_ns, started_ns, ended_ns;
+	struct engine_stats final_stats; /* when ended_ns is set: every output says the same */
 	uint64_t start_realtime_ns, cpu_start_ns, cpu_ns;
 	uint64_t first_stack_ns, looked_for_jvm_ns;
 	uint64_t gone_since_ns; /* time of the first sample whose address space was gone; 0: none */
@@ -431,6 +432,7 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 	uint64_t cpu;
 
 	s->ended_ns = clock_monotonic_ns();
+	s->final_stats = s->engine->ops->stats(s->engine);
 	view_say_doubts(s->view);
 	if (s->proc && proc_cpu_ns(s->proc, &cpu) == 0 && cpu > s->cpu_start_ns)
 		s->cpu_ns = cpu - s->cpu_start_ns;
@@ -512,7 +514,7 @@ struct session_summary session_summary(const struct session *s)
 {
 	struct session_summary sum = {
 		.totals = profile_totals(s->profile),
-		.engine = s->engine->ops->stats(s->engine),
+		.engine = s->ended_ns ? s->final_stats : s->engine->ops->stats(s->engine),
 		.cpu_ns = s->cpu_ns,
 		.own_cpu_ns = clock_process_cpu_ns(),
 		.first_stack_ns = s->first_stack_ns,

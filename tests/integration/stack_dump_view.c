@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/unwind/unwinder.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/hotspot/code.h"
 #include "symbolizer/hotspot/hotspot.h"
@@ -47,7 +48,8 @@ static int open_parts(struct view *v, pid_t pid, struct err *err)
 	if ((r = hotspot_open(v->mem, find_symbol, &lib, &v->hs, err)) < 0)
 		return r;
 	v->major = hotspot_version(v->hs)->major;
-	v->unwinder = unwinder_new(v->modmap, v->hs, v->mem, (struct unwinder_options){true});
+	v->unwinder = unwinder_new(v->modmap, v->hs, v->mem,
+		(struct unwinder_options){.kernel = true, .live = true});
 	return v->unwinder ? 0 : err_set(err, -1, "no memory");
 }
 
@@ -88,6 +90,7 @@ void view_sample(struct raw_sample *s, pid_t pid, pid_t tid, const struct user_r
 	memset(s, 0, sizeof(*s));
 	s->pid = pid;
 	s->tid = tid;
+	s->time_ns = clock_monotonic_ns();
 	s->has_user = true;
 	s->stack_addr = regs->rsp;
 	for (unsigned i = 0; i < X86_REGS; i++)

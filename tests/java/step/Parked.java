@@ -186,6 +186,27 @@ public final class Parked {
 			sink += yieldedDeep(8);
 		};
 		Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, yielded);
+		Runnable frozen = () -> sink += frozenDeep(20);
+		Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, frozen);
+	}
+
+	static class FrozenInitialiser {
+		static int value = 1;
+		static {
+			stand();
+		}
+	}
+
+	/** Yields deep down, and stands there: the outer frames are still in the heap. */
+	static int frozenDeep(int n) {
+		if (n > 0)
+			return frozenDeep(n - 1) + 1;
+		try {
+			Thread.sleep(50);
+		} catch (InterruptedException e) {
+			return 0;
+		}
+		return FrozenInitialiser.value;
 	}
 
 	static class YieldedInitialiser {

@@ -182,6 +182,7 @@ struct hotspot {
 	VEC(uint64_t) thread_os; /* OSThread* of each */
 	struct u64map thread_ids; /* tid -> index + 1 */
 	uint64_t list_addr, list_ns; /* ThreadsList* and time of the last reading */
+	uint64_t list_cost_ns; /* how long it took */
 	bool list_incomplete;
 	struct heap_mode heap_mode;
 	struct java_offsets java;

@@ -11,6 +11,7 @@ enum {
 	/* A list may stand where the one before the last stood: its address alone proves nothing for long. */
 	UNCHANGED_MISS_NS = 100 * 1000 * 1000,
 	UNCHANGED_HIT_NS = 1000 * 1000 * 1000,
+	COST_SHARE = 4, /* reading the list again may take a fourth of the time */
 };
 
 /* Addresses of the JavaThreads; *ret is the caller's. */
@@ -108,16 +109,15 @@ static int threads_store(struct hotspot *hs, const uint64_t *addrs, size_t n,
 	return 0;
 }
 
-int hs_thread_refresh(struct hotspot *hs)
+static int list_read(struct hotspot *hs)
 {
 	uint64_t *addrs CLEANUP(free_at_exit) = NULL;
 	struct thread_read *t CLEANUP(free_at_exit) = NULL;
 	struct mem_span *s CLEANUP(free_at_exit) = NULL;
 	uint64_t list;
-	size_t n = 0;
+	size_t n = 0, kept = 0;
 	int r;
 
-	hs->list_ns = clock_monotonic_ns();
 	if (!hs_read_fresh(hs, list_var(hs).at, &list, 8))
 		return -EFAULT;
 	hs->list_addr = list;
@@ -131,10 +131,28 @@ int hs_thread_refresh(struct hotspot *hs)
 	if (!t || !s)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (!object_ok(addrs[i]))
-			addrs[i] = 0;
-	details_read(hs, addrs, n, t, s);
-	return threads_store(hs, addrs, n, t);
+		if (object_ok(addrs[i]))
+			addrs[kept++] = addrs[i];
+	details_read(hs, addrs, kept, t, s);
+	r = threads_store(hs, addrs, kept, t);
+	hs->list_incomplete |= kept < n;
+	return r;
+}
+
+/* What cannot be read costs a system call each, so that a list of garbage takes a second or more. */
+int hs_thread_refresh(struct hotspot *hs)
+{
+	int r;
+
+	hs->list_ns = clock_monotonic_ns();
+	r = list_read(hs);
+	hs->list_cost_ns = clock_monotonic_ns() - hs->list_ns;
+	return r;
+}
+
+static bool too_dear(const struct hotspot *hs)
+{
+	return hs->list_ns && (clock_monotonic_ns() - hs->list_ns) / COST_SHARE < hs->list_cost_ns;
 }
 
 /* Has the list been replaced since it was read? The linked one has no such mark. */
@@ -180,7 +198,7 @@ const struct hs_thread *hs_thread_find(struct hotspot *hs, int32_t ns_tid)
 	uint32_t i = index_of(hs, ns_tid);
 
 	if (!list_fresh(hs, i)) {
-		if (hs_thread_refresh(hs) < 0)
+		if (too_dear(hs) || hs_thread_refresh(hs) < 0)
 			return NULL;
 		i = index_of(hs, ns_tid);
 	}

@@ -33,6 +33,7 @@ enum {
 	IDLE_ROUNDS = 16,
 	ALIVE_EVERY = 10, /* rounds between looks at a target without a pidfd */
 	SPINS = 2000, /* about 0.1 ms */
+	REST_DOUBTFUL = 256 << 10, /* read where a stack's end is not known */
 	KERNEL_MAX = 1024, /* kernel.perf_event_max_stack is 127 unless somebody raised it */
 };
 
@@ -130,6 +131,25 @@ static uint64_t rest_beyond(struct perf_drain *d, const struct perf_msg_sample *
 	return stack_rest_beyond(&d->rest, m->stack_addr + r->stack_dyn, now);
 }
 
+/*
+ * Adapts to `beyond` bytes of stack behind the copy. Returns how much of that to read. A mapping that
+ * goes on for long is most likely that of something else besides, next to a thread's stack and merged
+ * with it (seen with the stacks of GC threads): it says nothing of the stack's depth.
+ */
+static size_t note_depth(struct perf_drain *d, const struct perf_record *r, uint64_t beyond,
+			 uint64_t now)
+{
+	uint32_t resize;
+
+	if (beyond > STACK_REST_MAX)
+		return REST_DOUBTFUL;
+	resize = stack_size_note(&d->size, r->stack_dyn, beyond > 0, now);
+	if (resize)
+		d->resize_to = resize;
+	d->wake_to = wake_note(&d->wake, beyond > 0, now);
+	return beyond;
+}
+
 static void push_sample(struct perf_drain *d, const struct perf_record *r)
 {
 	uint64_t kernel[KERNEL_MAX], now = clock_monotonic_ns();
@@ -144,15 +164,10 @@ static void push_sample(struct perf_drain *d, const struct perf_record *r)
 	size_t fixed = sizeof(m) + n_kernel * 8 + r->stack_dyn, wanted, got = 0;
 	uint64_t beyond;
 	uint8_t *dst = NULL;
-	uint32_t resize;
 
 	fill_user(&m, r);
 	beyond = m.has_user ? rest_beyond(d, &m, r, now) : 0;
-	wanted = beyond < STACK_REST_MAX ? beyond : STACK_REST_MAX;
-	resize = stack_size_note(&d->size, r->stack_dyn, wanted > 0, now);
-	if (resize)
-		d->resize_to = resize;
-	d->wake_to = wake_note(&d->wake, wanted > 0, now);
+	wanted = note_depth(d, r, beyond, now);
 	if (wanted) {
 		count(&d->cut, 1);
 		dst = sample_queue_reserve(d->queue, fixed + wanted);

@@ -399,7 +399,7 @@ static void long_thread_names_keep_the_tid(void **state)
 	struct profile *p = profile_new((struct profile_options){.threads = true});
 	struct frame_key k = key(FRAME_UNKNOWN, 0, 0);
 	struct named_profile *np;
-	char thread[5000], want[512];
+	char thread[13000], want[13000];
 	(void)state;
 
 	memset(thread, 'x', sizeof(thread) - 1);
@@ -407,7 +407,7 @@ static void long_thread_names_keep_the_tid(void **state)
 	add_stack(p, 12, &k, 1);
 	profile_set_thread_name(p, 4711, 12, thread);
 	np = name(p, all_sources(), (struct resolver_options){.thread_root = true});
-	snprintf(want, sizeof(want), "[%.400s tid=12];[unknown] 1\n", thread);
+	snprintf(want, sizeof(want), "[%.12288s tid=12];[unknown] 1\n", thread);
 	check_folded(np, false, want);
 	named_profile_free(np);
 	profile_free(p);

@@ -1,8 +1,8 @@
-# Each about 20 to 45 s.
-foreach(subject rights jvms places life)
-  js_integration_test(environments_${subject} 180 environments_${subject}.py)
-endforeach()
-# What is cheap, and what is full of garbage.
+# Together two to three minutes; the last two are also for the sanitizer builds.
+js_integration_test(environments_rights 180 environments_rights.py)
+js_integration_test(environments_jvms 180 environments_jvms.py broken replaced upgraded_library)
+js_integration_test(environments_places 180 environments_places.py namespaces same_container chroot)
+js_integration_test(environments_life 180 environments_life.py)
 js_integration_test(environments_hostile 180 environments_places.py mapped_traps perfmap_traps changing_maps
   bits32)
 js_integration_test(environments_garbage 180 environments_jvms.py other_vms garbage)

@@ -39,10 +39,12 @@ void prompt_raise_priority(void)
 {
 	const struct sched_param lowest = {.sched_priority = 1};
 
-	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) < 0)
+	/* Threads that such a thread starts begin as what it is, and need not wait for a busy CPU first. */
+	if (sched_setscheduler(0, SCHED_RR, &lowest) < 0)
 		(void)!setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
 }
 
+/* From elsewhere it is a bit later, so failure is no error. */
 static void stay_on(int cpu)
 {
 	size_t size = CPU_ALLOC_SIZE(cpu + 1);
@@ -52,7 +54,7 @@ static void stay_on(int cpu)
 		return;
 	CPU_ZERO_S(size, set);
 	CPU_SET_S(cpu, size, set);
-	(void)!sched_setaffinity(0, size, set); /* not permitted: a bit later, from elsewhere */
+	(void)!sched_setaffinity(0, size, set);
 	CPU_FREE(set);
 }
 
@@ -62,8 +64,8 @@ static void *reader_main(void *arg)
 	struct pollfd p[] = {{.fd = r->all->stop_fd, .events = POLLIN},
 			     {.fd = r->fd, .events = POLLIN}};
 
-	stay_on(r->cpu);
 	prompt_raise_priority();
+	stay_on(r->cpu);
 	for (;;) {
 		int n = poll(p, 2, -1);
 

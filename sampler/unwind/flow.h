@@ -78,6 +78,7 @@ struct flow_options {
 	int32_t limit_words;
 	uint16_t budget; /* instructions */
 	bool straight; /* conditional branches are not taken, and a call ends the way */
+	bool no_calls; /* a call ends the way */
 	bool rebuilds; /* deoptimisation: makes frames from lists, see flow_x86_64.c */
 	bool interpreter; /* look for FLOW_BUILT; slots as below, words from the frame pointer */
 	int8_t sender_sp_slot, method_slot;

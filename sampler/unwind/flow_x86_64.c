@@ -122,7 +122,7 @@ static enum way do_call(struct flow *f, const struct flow_options *o, const stru
 
 	if (insn_is_imm(&in->op[0]) && in->op[0].imm.value.s == 0)
 		flow_push(s, (struct flow_val){0});
-	else if (o->straight)
+	else if (o->straight || o->no_calls)
 		return WAY_DEAD;
 	else
 		flow_clobber_call(s);

@@ -8,7 +8,7 @@
 #include "symbolizer/hotspot/hs_arch.h"
 
 enum {
-	EPILOGUE_BUDGET = 14, /* instructions from `add rsp` to `ret`, with the return poll */
+	EPILOGUE_BUDGET = 24, /* instructions from `add rsp` to `ret`, with polls and stack checks */
 	PROLOGUE_BUDGET = 64,
 	BODY_BUDGET = 1000,
 	OSR_PROLOGUE = 64, /* bytes */
@@ -92,7 +92,7 @@ static bool classify_epilogue(struct walker *w, const struct code *c, struct pc_
 {
 	struct flow_options o = step_flow_options(w, c, EPILOGUE_BUDGET);
 
-	o.straight = true;
+	o.no_calls = true;
 	flow_follow(w->flow, &o, e->pc, &e->row);
 	e->cls = ROW_FLOW;
 	return e->row.end == FLOW_RETURN || e->row.end == FLOW_TAIL;
@@ -123,13 +123,17 @@ static bool moves_sp(struct walker *w, const struct code *c)
 	return *known == 2;
 }
 
-/* A body that pushes: where the stack pointer is, the way to the return tells. */
+/*
+ * A body that pushes: where the stack pointer is, the way to the return tells. Not so in native
+ * wrappers: Continuation.doYield returns to another frame's caller when it freezes.
+ */
 static void classify_body(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	struct flow_options o = step_flow_options(w, c, BODY_BUDGET);
+	bool shifted = in_stubs(c, e->pc) || c->kind == BLOB_NATIVE;
 
-	e->cls = in_stubs(c, e->pc) ? ROW_SHIFTED : ROW_COMPLETE;
-	if (e->cls == ROW_SHIFTED || !moves_sp(w, c))
+	e->cls = shifted ? ROW_SHIFTED : ROW_COMPLETE;
+	if (shifted || !moves_sp(w, c))
 		return;
 	flow_follow(w->flow, &o, e->pc, &e->row);
 	e->cls = e->row.end == FLOW_RETURN ? ROW_FLOW : ROW_SHIFTED;

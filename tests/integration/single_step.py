@@ -26,12 +26,20 @@ MODES = {
 }
 
 
+VIRTUAL = {"virtual": [], "virtual-int": ["-Xint"]}
+ONE_CARRIER = ["-Djdk.virtualThreadScheduler.parallelism=1", "-Djdk.virtualThreadScheduler.maxPoolSize=1"]
+
+
 def run_mode(jdk, classes, mode, steps):
-    args = ["slow"] if mode in ("int", "early") else []
-    with jvm.Jvm(jdk, classes, "Step", args, FLAGS + MODES[mode]) as target:
+    main, thread, args = "Step", ["step", str(steps)], ["slow"] if mode in ("int", "early") else []
+    flags = FLAGS + MODES.get(mode, [])
+    if mode in VIRTUAL:  # the name of a carrier, as long as the kernel keeps it
+        main, thread = "Yielding", ["ForkJoinPool-1-", str(steps), "virtual"]
+        flags = flags + ONE_CARRIER + VIRTUAL[mode]
+    with jvm.Jvm(jdk, classes, main, args, flags) as target:
         target.wait_ready()
         binary = jvm.build_dir() / "tests/integration/single_step"
-        run = subprocess.run([str(binary), str(target.pid), "step", str(steps)],
+        run = subprocess.run([str(binary), str(target.pid), *thread],
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
         print("JDK %d, %s: %s" % (jdk.major, mode, run.stdout), end="", flush=True)
         return run.returncode == 0

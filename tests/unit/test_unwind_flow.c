@@ -101,6 +101,20 @@ static void test_return_poll_slow_path(void **state)
 	assert_int_equal(row.target_pc, CODE + sizeof(epilogue) + 0x1000);
 }
 
+/* A method with reserved stack: pop rbp; cmp rsp,[r15+d]; jb +9; call; jmp out; cmp rsp,[r15+d]; ja; ret */
+static void test_reserved_stack_check(void **state)
+{
+	static const uint8_t code[] = {0x5d, 0x49, 0x3b, 0xa7, 0xb8, 5, 0, 0, 0x72, 0x06, 0xe8, 0, 0, 0x10,
+		0, 0xcc, 0x49, 0x3b, 0x67, 0x28, 0x0f, 0x87, 0, 1, 0, 0, 0xc3};
+	struct flow_row row = FOLLOW(code, 1, .no_calls = true, .budget = 24);
+
+	(void)state;
+	assert_int_equal(row.end, FLOW_RETURN);
+	ASSERT_TOP(row, 0);
+	row = FOLLOW(code, 0, .no_calls = true, .budget = 24);
+	ASSERT_TOP(row, 8);
+}
+
 static void test_older_polls(void **state)
 {
 	/* 8: pop rbp; test [rip+d],eax; ret. 11: pop rbp; mov r10,[r15+d]; test [r10],eax; ret */
@@ -453,6 +467,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_epilogue),
 		cmocka_unit_test(test_return_poll_slow_path),
+		cmocka_unit_test(test_reserved_stack_check),
 		cmocka_unit_test(test_older_polls),
 		cmocka_unit_test(test_prologue),
 		cmocka_unit_test(test_prologue_without_bang),

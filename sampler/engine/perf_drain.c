@@ -1,6 +1,7 @@
 #include "sampler/engine/perf_drain.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -114,7 +115,13 @@ static void fill_user(struct perf_msg_sample *m, const struct perf_record *r)
 static size_t append_rest(struct perf_drain *d, struct perf_msg_sample *m,
 			  const struct perf_record *r, uint8_t *dst, size_t wanted, uint64_t now)
 {
-	const struct stack_copy copy = {m->stack_addr, r->stack, r->stack_dyn, r->time};
+	const struct stack_copy copy = {
+		.addr = m->stack_addr,
+		.bytes = r->stack,
+		.len = r->stack_dyn,
+		.time_ns = r->time,
+		.in_kernel = (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
+	};
 	size_t got = stack_rest_read(&d->rest, &copy, dst, wanted, now);
 
 	atomic_store_explicit(&d->joined, d->rest.joined, memory_order_relaxed);

@@ -67,6 +67,20 @@ static bool is_late(const struct stack_copy *copy, uint64_t now_ns)
 	return now_ns > copy->time_ns && now_ns - copy->time_ns > STACK_REST_AGE_NS;
 }
 
+static bool is_unchanged(const struct stack_rest *r, const struct stack_copy *copy)
+{
+	uint64_t now = clock_monotonic_ns();
+	size_t from = 0;
+
+	/* The thread may have gone on while it was read. */
+	if (is_late(copy, now))
+		return false;
+	if (copy->in_kernel && copy->len > STACK_REST_RESULT &&
+	    now < copy->time_ns + STACK_REST_AGE_NS / 10)
+		from = STACK_REST_RESULT;
+	return !memcmp(r->again + from, copy->bytes + from, copy->len - from);
+}
+
 static size_t read_rest(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len,
 			uint64_t now_ns)
 {
@@ -79,10 +93,7 @@ static size_t read_rest(struct stack_rest *r, const struct stack_copy *copy, uin
 	if (!r->again || !spend(r, copy->len + len, now_ns))
 		return 0;
 	got = read_parts(r, copy, dst, len);
-	if (!got || memcmp(r->again, copy->bytes, copy->len))
-		return 0;
-	/* The thread may have gone on while it was read. */
-	return is_late(copy, clock_monotonic_ns()) ? 0 : got;
+	return got && is_unchanged(r, copy) ? got : 0;
 }
 
 size_t stack_rest_read(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len,

@@ -1,6 +1,7 @@
 #ifndef JS_ENGINE_STACK_REST_H
 #define JS_ENGINE_STACK_REST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,11 +12,13 @@ struct proc;
  * The outer part of a stack that was too deep for its copy, read from the running process. The thread
  * may have gone on since its sample, and in a recursion the outer frames of another moment fit to the
  * last byte. So the rest is taken only when the whole copied part, leaf and all, reads the same again,
- * and within STACK_REST_AGE_NS: a thread that comes back to the very same state had no time to.
+ * and within STACK_REST_AGE_NS: a thread that comes back to the very same state had no time to. Of a
+ * sample in a system call STACK_REST_RESULT bytes may differ, within a tenth of that time.
  *
  * One thread at a time uses it. Zero-initialise with the process; stack_rest_done().
  */
-enum { STACK_REST_MIN = 256, STACK_REST_MAX = 4 << 20, STACK_REST_COPY_MAX = 65536 };
+enum { STACK_REST_MIN = 256, STACK_REST_MAX = 4 << 20, STACK_REST_COPY_MAX = 65536,
+       STACK_REST_RESULT = 512 };
 #define STACK_REST_AGE_NS UINT64_C(2000000)
 
 struct stack_rest {
@@ -33,6 +36,9 @@ struct stack_copy {
 	const uint8_t *bytes;
 	size_t len; /* at most STACK_REST_COPY_MAX */
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	/* Taken in the kernel, which may still write a result next to the leaf before the thread is
+	 * interrupted on its way back. */
+	bool in_kernel;
 };
 
 /* Bytes from `end`, where a copy ended, to the end of the stack's mapping; 0: there are none, or it is

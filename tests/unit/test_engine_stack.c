@@ -132,8 +132,10 @@ static void area_done(struct area *a)
 /* The copy of the `len` bytes in front of `end`, as they are now. */
 static struct stack_copy copy_of(uint64_t end, size_t len)
 {
-	return (struct stack_copy){end - len, (const uint8_t *)(uintptr_t)(end - len), len,
-				   clock_monotonic_ns()};
+	return (struct stack_copy){.addr = end - len,
+				   .bytes = (const uint8_t *)(uintptr_t)(end - len),
+				   .len = len,
+				   .time_ns = clock_monotonic_ns()};
 }
 
 static void test_rest_is_joined(void **state)
@@ -158,7 +160,7 @@ static void test_rest_is_joined(void **state)
 static void test_rest_that_does_not_join(void **state)
 {
 	struct area a;
-	uint8_t dst[16384], copied[512];
+	uint8_t dst[16384], copied[1024];
 	struct stack_copy copy;
 	uint64_t now = clock_monotonic_ns();
 
@@ -170,10 +172,18 @@ static void test_rest_that_does_not_join(void **state)
 	copied[0] ^= 1; /* the thread went on, if only in its leaf */
 	assert_int_equal(stack_rest_read(&a.rest, &copy, dst, a.page, now), 0);
 	assert_int_equal(a.rest.refused, 1);
+	/* The result of a system call, but no more than that. */
+	copy.in_kernel = true;
+	copy.time_ns = now + SECOND; /* however slow this machine is */
+	assert_int_equal(stack_rest_read(&a.rest, &copy, dst, a.page, now), a.page);
+	copied[STACK_REST_RESULT] ^= 1;
+	assert_int_equal(stack_rest_read(&a.rest, &copy, dst, a.page, now), 0);
+	copied[STACK_REST_RESULT] ^= 1;
 	copied[0] ^= 1;
+	copy.in_kernel = false;
 	assert_int_equal(stack_rest_read(&a.rest, &copy, dst, a.page, now), a.page);
 	/* Too late: the same again proves nothing. */
-	copy.time_ns -= STACK_REST_AGE_NS + 1000000;
+	copy.time_ns = now - STACK_REST_AGE_NS - 1000000;
 	assert_int_equal(stack_rest_read(&a.rest, &copy, dst, a.page, now), 0);
 	/* Not mapped at all. */
 	assert_int_equal(stack_rest_beyond(&a.rest, 64, 2 * SECOND), 0);

@@ -129,11 +129,30 @@ static size_t append_rest(struct perf_drain *d, struct perf_msg_sample *m,
 	return got;
 }
 
+/*
+ * Does the copy reach the thread's control block? glibc keeps it at the upper end of the stack, aligned
+ * to 64 bytes, with its own address in words 0 and 2 (tcbhead_t in sysdeps/x86_64/nptl/tls.h). What lies
+ * behind it in the same mapping is something else, merged with the stack.
+ */
+static bool has_thread_end(uint64_t addr, const uint8_t *bytes, size_t len)
+{
+	for (size_t i = -addr & 63; i + 24 <= len; i += 64) {
+		uint64_t words[3];
+
+		memcpy(words, bytes + i, sizeof(words));
+		if (words[0] == addr + i && words[2] == addr + i)
+			return true;
+	}
+	return false;
+}
+
 /* How much of the stack lies beyond the copy. */
 static uint64_t rest_beyond(struct perf_drain *d, const struct perf_msg_sample *m,
 			  const struct perf_record *r, uint64_t now)
 {
 	if (!r->stack_dyn || r->stack_dyn < r->stack_size || r->stack_dyn < STACK_REST_MIN)
+		return 0;
+	if (has_thread_end(m->stack_addr, r->stack, r->stack_dyn))
 		return 0;
 	return stack_rest_beyond(&d->rest, m->stack_addr + r->stack_dyn, now);
 }

@@ -311,10 +311,10 @@ static void adapt_pause(struct perf_drain *d, uint64_t used)
 	size_t size = perf_attach_ring_size(d->attach);
 
 	d->empty_rounds = used ? 0 : d->empty_rounds + 1;
-	/* Each round costs some 20 us; at a quarter the kernel wakes this thread. */
-	if (used > size / 16 * 3 && d->pause_ms > 1)
+	/* Well before a quarter, where the kernel would wake this thread in step with a sample. */
+	if (used > size / 8 && d->pause_ms > 1)
 		d->pause_ms = d->pause_ms * 2 / 3;
-	else if (used < size / 8 && d->pause_ms < PAUSE_MS)
+	else if (used < size / 16 && d->pause_ms < PAUSE_MS)
 		d->pause_ms++;
 }
 

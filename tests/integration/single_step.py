@@ -27,7 +27,7 @@ MODES = {
 
 
 VIRTUAL = {"virtual": [], "virtual-int": ["-Xint"]}
-ONE_CARRIER = ["-Djdk.virtualThreadScheduler.parallelism=1", "-Djdk.virtualThreadScheduler.maxPoolSize=1"]
+ONE_CARRIER = ["-Djdk.virtualThreadScheduler.%s=1" % p for p in ("parallelism", "maxPoolSize")]
 
 
 def run_mode(jdk, classes, mode, steps):

@@ -101,7 +101,7 @@ static void test_return_poll_slow_path(void **state)
 	assert_int_equal(row.target_pc, CODE + sizeof(epilogue) + 0x1000);
 }
 
-/* A method with reserved stack: pop rbp; cmp rsp,[r15+d]; jb +9; call; jmp out; cmp rsp,[r15+d]; ja; ret */
+/* Reserved stack: pop rbp; cmp rsp,[r15+d]; jb +6; call; int3; cmp rsp,[r15+d]; ja; ret */
 static void test_reserved_stack_check(void **state)
 {
 	static const uint8_t code[] = {0x5d, 0x49, 0x3b, 0xa7, 0xb8, 5, 0, 0, 0x72, 0x06, 0xe8, 0, 0, 0x10,

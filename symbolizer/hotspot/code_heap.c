@@ -81,17 +81,29 @@ int heaps_read(struct hotspot *hs)
 	return r;
 }
 
-/* The heap whose committed part holds pc; it grows. */
+/* Heaps grow. true: this one has. */
+static bool heap_refresh(struct hotspot *hs, struct code_heap *h)
+{
+	struct code_heap now;
+
+	if (!heap_read(hs, h->addr, &now) || now.low != h->low ||
+		now.reserved_high != h->reserved_high ||
+		(now.high == h->high && now.segmap_high == h->segmap_high))
+		return false;
+	*h = now;
+	return true;
+}
+
+/* The heap whose committed part holds pc. */
 static struct code_heap *heap_find(struct hotspot *hs, uint64_t pc)
 {
 	for (size_t i = 0; i < hs->n_heaps; i++) {
-		struct code_heap *h = &hs->heap[i], now;
+		struct code_heap *h = &hs->heap[i];
 
 		if (pc < h->low || pc >= h->reserved_high)
 			continue;
-		if (pc >= h->high && heap_read(hs, h->addr, &now) && now.low == h->low &&
-			now.reserved_high == h->reserved_high)
-			*h = now;
+		if (pc >= h->high)
+			heap_refresh(hs, h);
 		return pc < h->high ? h : NULL;
 	}
 	return NULL;
@@ -146,15 +158,25 @@ static bool block_read(struct hotspot *hs, const struct code_heap *h, uint64_t h
 	return true;
 }
 
-bool block_find(struct hotspot *hs, uint64_t pc, struct block *ret)
+static bool block_find_in(struct hotspot *hs, const struct code_heap *h, uint64_t pc,
+			  struct block *ret)
 {
-	struct code_heap *h = heap_find(hs, pc);
 	uint64_t index;
 
-	if (!h || !segment_find(hs, h, (pc - h->low) >> h->log2_segment, &index))
+	if (!segment_find(hs, h, (pc - h->low) >> h->log2_segment, &index))
 		return false;
 	return block_read(hs, h, h->low + (index << h->log2_segment), ret) && ret->raw != 0 &&
 		pc - ret->header < ret->size && pc - ret->header >= hs->l.size.heap_block;
+}
+
+bool block_find(struct hotspot *hs, uint64_t pc, struct block *ret)
+{
+	struct code_heap *h = heap_find(hs, pc);
+
+	if (!h)
+		return false;
+	/* A block can begin below the end that was known and reach beyond it. */
+	return block_find_in(hs, h, pc, ret) || (heap_refresh(hs, h) && block_find_in(hs, h, pc, ret));
 }
 
 size_t hs_code_each(struct hotspot *hs, hs_code_each_fn *fn, void *ctx)
@@ -162,12 +184,10 @@ size_t hs_code_each(struct hotspot *hs, hs_code_each_fn *fn, void *ctx)
 	size_t n = 0;
 
 	for (size_t i = 0; i < hs->n_heaps; i++) {
-		struct code_heap *h = &hs->heap[i], now;
+		struct code_heap *h = &hs->heap[i];
 		struct block b;
 
-		if (heap_read(hs, h->addr, &now) && now.low == h->low &&
-			now.reserved_high == h->reserved_high)
-			*h = now;
+		heap_refresh(hs, h);
 		for (uint64_t at = h->low; at < h->high && block_read(hs, h, at, &b); at += b.size) {
 			if (!b.raw)
 				continue;

@@ -20,7 +20,7 @@ enum walk_end {
 	WALK_NO_BLOB, /* code cache address without a blob */
 	WALK_BAD_FRAME, /* a Java frame that makes no sense */
 	WALK_DEOPT, /* the stack was being rebuilt by a deoptimisation */
-	WALK_CHANGED, /* code was replaced under the walk, twice */
+	WALK_CHANGED, /* code was replaced under the walk, again and again */
 	WALK_TOO_DEEP, /* hard limit on frames (65,536) */
 	WALK_ENDS
 };

@@ -19,6 +19,9 @@ struct unwinder {
 	uint64_t now_ns; /* read once for a batch of samples; never later than now */
 };
 
+/* A walk that stale code led astray ends early: each further one meets what lies beyond. */
+enum { MAX_WALKS = 6 };
+
 /* Pages below this are never mapped (vm.mmap_min_addr). */
 enum { LOWEST_PC = 4096 };
 
@@ -190,22 +193,21 @@ static void tell_times(struct unwinder *u, const struct raw_sample *s)
 	hotspot_walk_times(u->w.hs, s->time_ns, u->now_ns);
 }
 
-/* Code that was replaced under the walk makes it worthless: once more, with what is there now. */
+/* Code that was replaced under the walk makes it worthless: again, with what is there now. */
 static int walk_consistent(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid)
 {
-	int r;
-
 	if (!u->w.hs)
 		return walk_once(u, s, ns_tid);
 	tell_times(u, s);
-	hotspot_walk_begin(u->w.hs);
-	r = walk_once(u, s, ns_tid);
-	if (hotspot_walk_end(u->w.hs))
-		return r;
-	u->stats.retries++;
-	hotspot_walk_begin(u->w.hs);
-	r = walk_once(u, s, ns_tid);
-	return hotspot_walk_end(u->w.hs) ? r : WALK_CHANGED;
+	for (int walks = 0; walks < MAX_WALKS; walks++) {
+		u->stats.retries += walks > 0;
+		hotspot_walk_begin(u->w.hs);
+		int r = walk_once(u, s, ns_tid);
+
+		if (hotspot_walk_end(u->w.hs))
+			return r;
+	}
+	return WALK_CHANGED;
 }
 
 void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid,

@@ -43,7 +43,7 @@ const char *const *hotspot_notes(const struct hotspot *hs);
 /*
  * Consistency of a walk. Between begin and end, every cached code or method that a lookup answered
  * from the cache is noted; end re-reads their identities in one batch and returns false if one was replaced
- * meanwhile (the caches have then dropped it, and the caller walks again, once).
+ * meanwhile (the caches have then dropped it, and the caller walks again).
  */
 void hotspot_walk_begin(struct hotspot *hs);
 

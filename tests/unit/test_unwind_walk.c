@@ -710,7 +710,10 @@ static void test_ends(void **state)
 	fake.bad_walk_ends = 1;
 	fake_walk(&w);
 	assert_int_equal(w.end, WALK_ROOT);
-	fake.bad_walk_ends = 2;
+	fake.bad_walk_ends = 5;
+	fake_walk(&w);
+	assert_int_equal(w.end, WALK_ROOT);
+	fake.bad_walk_ends = 6;
 	fake_walk(&w);
 	assert_int_equal(w.end, WALK_CHANGED);
 }

@@ -348,20 +348,29 @@ static void *stay(void *arg)
 /* process_vm_readv() has no memory for a zombie; the descriptor still has. */
 static void test_first_thread_ended(void **state)
 {
-	struct target t = {.area = area_new(NULL), .pid = fork()};
+	struct target t = {.area = area_new(NULL)};
 	struct proc *again = NULL;
 	struct mem_span spans[4];
 	uint64_t v[4], x;
+	int gate[2];
+	char go = 0;
 
 	(void)state;
+	assert_int_equal(pipe(gate), 0);
+	t.pid = fork();
 	if (t.pid == 0) {
 		pthread_t thread;
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pthread_create(&thread, NULL, stay, NULL);
-		pthread_exit(NULL);
+		if (read(gate[0], &go, 1) == 1)
+			pthread_exit(NULL);
+		_exit(1);
 	}
 	target_open(&t);
+	assert_int_equal(write(gate[1], &go, 1), 1);
+	close(gate[0]);
+	close(gate[1]);
 	usleep(100000);
 	assert_true(proc_alive(t.proc));
 	assert_int_equal(proc_open(t.pid, &again, NULL), 0);

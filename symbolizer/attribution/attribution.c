@@ -35,6 +35,8 @@ struct attribution {
 
 static enum blob_role hotspot_role(void *ctx, uint64_t target)
 {
+	if (target && !hs_in_code_cache(ctx, target))
+		return ROLE_NATIVE;
 	return hs_code_role(ctx, target);
 }
 

@@ -28,6 +28,11 @@ struct decoded {
 	/* INSN_OTHER that forms an address relative to the pc (lea): that address as an offset. */
 	bool has_address;
 	int64_t address;
+	/* INSN_OTHER that loads a 64-bit constant into `reg`. */
+	bool has_constant;
+	uint64_t constant;
+	/* The register of that, or the one INSN_CALL_INDIRECT goes through; -1: none. */
+	int8_t reg;
 };
 
 struct decoder;

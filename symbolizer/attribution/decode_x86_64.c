@@ -87,6 +87,16 @@ static bool is_floating(const ZydisDecodedInstruction *z)
 	       (op >> 4 == 0x9 || op >> 4 == 0xa || op >> 4 == 0xb);
 }
 
+/* mov r64, imm64: B8 + register. */
+static void take_constant(const ZydisDecodedInstruction *z, struct decoded *ret)
+{
+	if (z->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || (z->opcode & 0xf8) != 0xb8 || !z->raw.rex.W)
+		return;
+	ret->has_constant = true;
+	ret->constant = z->raw.imm[0].value.u;
+	ret->reg = (int8_t)((z->opcode & 7) | z->raw.rex.B << 3);
+}
+
 bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes, uint32_t at,
 		 struct decoded *ret)
 {
@@ -103,6 +113,7 @@ bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes
 	/* raw.modrm.offset is 0 where there is no ModRM byte: it can never come first. */
 	ret->memory = z.raw.modrm.offset && z.raw.modrm.mod != 3;
 	ret->floating = is_floating(&z);
+	ret->reg = -1;
 	switch (ret->class) {
 	case INSN_CALL:
 	case INSN_JCC:
@@ -113,6 +124,11 @@ bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes
 		ret->has_address = z.opcode == 0x8d && z.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
 				   z.raw.modrm.mod == 0 && z.raw.modrm.rm == 5;
 		ret->address = next + z.raw.disp.value;
+		take_constant(&z, ret);
+		break;
+	case INSN_CALL_INDIRECT:
+		if (z.raw.modrm.mod == 3)
+			ret->reg = (int8_t)(z.raw.modrm.rm | z.raw.rex.B << 3);
 		break;
 	}
 	return true;

@@ -39,7 +39,7 @@ struct insn {
 	uint8_t len;
 	uint8_t class; /* enum insn_class */
 	uint8_t flags;
-	uint8_t role; /* INSN_CALL with a record: enum blob_role of its target */
+	uint8_t role; /* of a call: enum blob_role of its target, if that is known */
 };
 
 enum evidence_kind {

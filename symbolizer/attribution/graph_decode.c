@@ -20,6 +20,8 @@ struct decoding {
 	VEC(uint32_t) targets;
 	int64_t address; /* of the last pc-relative lea of this run */
 	bool has_address;
+	uint64_t constant; /* loaded by the instruction before, of this run */
+	int8_t constant_reg; /* -1: it loads none */
 	bool oom;
 };
 
@@ -96,6 +98,21 @@ static void read_table(struct decoding *d, struct insn *in)
 		d->oom = true;
 }
 
+/*
+ * Where a call goes. C2 calls what needs no record with the target in a register, near or far, loaded
+ * right before (Java_To_Runtime in x86_64.ad: mov64 r10, target; call r10).
+ */
+static enum blob_role role_of_call(const struct decoding *d, const struct decoded *x)
+{
+	const struct attribution_env *env = d->b->env;
+
+	if (x->class == INSN_CALL)
+		return env->role(env->ctx, d->b->code->begin + (uint64_t)x->target);
+	if (x->class == INSN_CALL_INDIRECT && x->reg >= 0 && x->reg == d->constant_reg)
+		return env->role(env->ctx, d->constant);
+	return ROLE_NONE;
+}
+
 static bool insn_goes_on(const struct insn *in)
 {
 	switch (in->class) {
@@ -139,8 +156,9 @@ static uint32_t decode_one(struct decoding *d, uint32_t off, bool *ret_goes_on)
 	in.len = x.len;
 	in.class = x.class;
 	in.flags = x.floating ? INSN_FLOATING : 0;
-	if (x.class == INSN_CALL && record_at(c, (int64_t)off + x.len))
-		in.role = (uint8_t)d->b->env->role(d->b->env->ctx, c->begin + (uint64_t)x.target);
+	in.role = (uint8_t)role_of_call(d, &x);
+	d->constant = x.constant;
+	d->constant_reg = x.has_constant ? x.reg : -1;
 	if ((x.class == INSN_JMP || x.class == INSN_JCC) && x.target >= 0 && x.target < c->n_bytes) {
 		in.target = (int32_t)x.target;
 		work_add(d, x.target);
@@ -164,6 +182,7 @@ static int decode_run(struct decoding *d, uint32_t off)
 	bool goes_on = true;
 
 	d->has_address = false;
+	d->constant_reg = -1;
 	while (goes_on && off < d->b->code->n_bytes) {
 		uint32_t len = decode_one(d, off, &goes_on);
 

@@ -20,11 +20,12 @@ struct machine_traits machine_traits(const struct graph *g, int32_t loop)
 		if (!loop_contains(g, loop, in->loop))
 			continue;
 		t.floating = t.floating || in->flags & INSN_FLOATING;
-		if (in->flags & INSN_RECORD)
+		if (in->flags & INSN_RECORD ||
+		    (in->class != INSN_CALL && in->class != INSN_CALL_INDIRECT))
 			continue;
-		/* Stubs are near, the runtime is called through a register. */
-		t.stub_call = t.stub_call || in->class == INSN_CALL;
-		t.runtime_call = t.runtime_call || in->class == INSN_CALL_INDIRECT;
+		/* An unknown target may be either. */
+		t.stub_call = t.stub_call || in->role != ROLE_NATIVE;
+		t.runtime_call = t.runtime_call || in->role == ROLE_NATIVE || in->role == ROLE_NONE;
 	}
 	return t;
 }
@@ -62,16 +63,19 @@ static bool is_one_of(const char *name, const char *const *names)
 	return false;
 }
 
-/* Intrinsics of C2 that never become plain instructions (library_call.cpp). */
+/* Intrinsics of C2 that never become plain instructions, or seldom (library_call.cpp). */
 static bool note_intrinsic(const struct hs_method *m, struct bytecode_traits *t)
 {
-	static const char *const math[] = {"sin", "cos", "tan", "exp", "log", "log10", "pow", NULL};
+	static const char *const math[] = {"sin", "cos", "tan", "exp", "log", "log10", NULL};
 	static const char *const time[] = {"nanoTime", "currentTimeMillis", NULL};
 
 	if (!m->class_name || !m->name)
 		return false;
 	if (!strcmp(m->class_name, "java/lang/Math") && is_one_of(m->name, math))
 		return t->math = true;
+	/* x * x, sqrt(x) for the exponents 2 and 0.5 */
+	if (!strcmp(m->class_name, "java/lang/Math") && !strcmp(m->name, "pow"))
+		return t->power = true;
 	if (!strcmp(m->class_name, "java/lang/System") && is_one_of(m->name, time))
 		return t->time = true;
 	return false;
@@ -172,9 +176,11 @@ bool traits_agree(const struct machine_traits *m, const struct bytecode_traits *
 	/* Arithmetic on floating point is neither invented nor removed. */
 	if (b->floating && !m->floating)
 		return false;
-	if ((b->math && !m->stub_call) || (b->time && !m->runtime_call))
+	/* Without a stub for it (-XX:-UseLibmIntrinsic) math is called in libjvm. */
+	if ((b->math && !calls) || (b->time && !m->runtime_call) ||
+	    (b->power && !calls && !m->floating))
 		return false;
-	if (b->unknown)
+	if (b->unknown || b->power)
 		return true;
 	if (m->floating && !b->floating)
 		return false;

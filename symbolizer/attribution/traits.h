@@ -12,7 +12,7 @@
  */
 struct machine_traits {
 	bool floating;
-	bool stub_call, runtime_call; /* calls without a record, to stubs and into libjvm */
+	bool stub_call, runtime_call; /* calls without a record, of stubs and of native code */
 };
 
 struct bytecode_traits {
@@ -22,7 +22,8 @@ struct bytecode_traits {
 	bool floating;
 	bool objects; /* loads or stores of references may call a barrier; allocations */
 	bool conversion; /* floating point to integer or a remainder: may call a stub */
-	bool math, time; /* intrinsics that are always calls: of a stub, of the runtime */
+	bool math, time; /* intrinsics that are always calls: of math, of the runtime */
+	bool power; /* one that is a call of math or arithmetic, as its operands want */
 };
 
 struct machine_traits machine_traits(const struct graph *g, int32_t loop);

@@ -36,6 +36,7 @@ enum blob_role {
 	ROLE_UNCOMMON_TRAP,
 	ROLE_RUNTIME, /* C1/C2/shared runtime stub: slow path */
 	ROLE_LEAF, /* StubRoutines: array copy and the like; calls to it have no record */
+	ROLE_NATIVE, /* outside of the code cache; attribution's own, hs_code_role() says ROLE_LEAF */
 };
 
 /* A record of debug information (PcDesc). Sentinels and records without scope are left out. */

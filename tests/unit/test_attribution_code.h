@@ -20,6 +20,7 @@ enum {
 	FAKE_RUNTIME = 0x51000, /* a slow path */
 	FAKE_LEAF = 0x52000, /* a stub: calls have no record */
 	FAKE_JAVA = 0x53000, /* another nmethod */
+	FAKE_NATIVE = 0x54000, /* not in the code cache */
 	FAKE_METHODS = 8,
 };
 
@@ -47,6 +48,8 @@ static inline enum blob_role fake_role(void *ctx, uint64_t target)
 		return ROLE_RUNTIME;
 	case FAKE_LEAF:
 		return ROLE_LEAF;
+	case FAKE_NATIVE:
+		return ROLE_NATIVE;
 	}
 	return ROLE_NONE;
 }

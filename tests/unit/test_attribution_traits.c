@@ -38,7 +38,44 @@ static void test_machine_code(void **state)
 	assert_true(of_machine("\xc4\xe2\xe9\xb8\xc1", 5).floating); /* vfmadd231pd */
 	assert_false(of_machine("\xc5\xf5\xfe\xc2", 4).floating); /* vpaddd */
 	assert_true(of_machine("\xe8\0\0\0\0", 5).stub_call);
-	assert_true(of_machine("\x41\xff\xd2", 3).runtime_call); /* call r10 */
+}
+
+/* mov r10, target; `between`; call r10 */
+static struct machine_traits of_far_call(uint64_t target, const char *between)
+{
+	uint8_t body[32] = "\x49\xba";
+	uint32_t n = 10;
+
+	memcpy(body + 2, &target, 8);
+	memcpy(body + n, between, strlen(between));
+	n += (uint32_t)strlen(between);
+	memcpy(body + n, "\x41\xff\xd2", 3);
+	return of_machine(body, n + 3);
+}
+
+/* C2 calls stubs and the runtime through a register alike: the target tells. */
+static void test_targets(void **state)
+{
+	struct machine_traits t;
+
+	(void)state;
+	t = of_far_call(FAKE_LEAF, "");
+	assert_true(t.stub_call && !t.runtime_call);
+	t = of_far_call(FAKE_NATIVE, "");
+	assert_true(!t.stub_call && t.runtime_call);
+	t = of_far_call(FAKE_LEAF, "\x90"); /* not the instruction before */
+	assert_true(t.stub_call && t.runtime_call);
+	t = of_machine("\x41\xff\xd2", 3);
+	assert_true(t.stub_call && t.runtime_call);
+	t = of_machine("\x41\xff\x12", 3); /* call [r10] */
+	assert_true(t.stub_call && t.runtime_call);
+	/* another register; one half of the constant only */
+	t = of_machine("\x48\xb8\0\x20\x05\0\0\0\0\0\x41\xff\xd2", 13);
+	assert_true(t.stub_call && t.runtime_call);
+	t = of_machine("\x41\xba\0\x20\x05\0\x41\xff\xd2", 9);
+	assert_true(t.stub_call && t.runtime_call);
+	t = of_machine("\x48\xb8\0\x20\x05\0\0\0\0\0\xff\xd0", 12); /* rax, both */
+	assert_true(t.stub_call && !t.runtime_call);
 }
 
 /* 0: iload_1; 1: the body; last: goto 0. Then dadd, outside of the loop. */
@@ -87,6 +124,9 @@ static void test_bytecodes(void **state)
 	t = of_bytecodes(&f, "\xb8\0\0", 3);
 	assert_true(t.math);
 	assert_false(t.floating);
+	f.methods[1].name = "pow";
+	t = of_bytecodes(&f, "\xb8\0\0", 3);
+	assert_true(t.power && !t.math);
 	f.methods[1].class_name = "java/lang/System";
 	f.methods[1].name = "nanoTime";
 	assert_true(of_bytecodes(&f, "\xb8\0\0", 3).time);
@@ -122,22 +162,26 @@ static void test_agreement(void **state)
 	struct bytecode_traits ints = {.loops = true}, doubles = {.loops = true, .floating = true};
 	struct bytecode_traits math = {.math = true}, time = {.time = true};
 	struct bytecode_traits unknown = {.unknown = true}, objects = {.objects = true};
+	struct bytecode_traits power = {.power = true};
 
 	(void)state;
 	assert_true(traits_agree(&plain, &ints));
 	assert_false(traits_agree(&plain, &doubles));
 	assert_false(traits_agree(&plain, &math));
 	assert_false(traits_agree(&plain, &time));
+	assert_false(traits_agree(&plain, &power));
 	assert_true(traits_agree(&plain, &unknown));
 	assert_true(traits_agree(&floating, &doubles));
 	assert_false(traits_agree(&floating, &ints));
 	assert_true(traits_agree(&floating, &unknown));
 	assert_true(traits_agree(&stub, &math));
+	assert_true(traits_agree(&stub, &power));
+	assert_true(traits_agree(&floating, &power));
 	assert_false(traits_agree(&stub, &time));
 	assert_false(traits_agree(&stub, &ints));
 	assert_true(traits_agree(&stub, &objects));
 	assert_true(traits_agree(&runtime, &time));
-	assert_false(traits_agree(&runtime, &math));
+	assert_true(traits_agree(&runtime, &math));
 	assert_false(traits_agree(&runtime, &ints));
 	assert_true(traits_agree(&runtime, &unknown));
 }
@@ -146,6 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_machine_code),
+		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_bytecodes),
 		cmocka_unit_test(test_recursion_ends),
 		cmocka_unit_test(test_agreement),

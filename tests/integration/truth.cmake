@@ -5,7 +5,9 @@
 set(truth_common --warmup 12 --duration 10 --bar-complete 99.9 --bar-period 10 --no-unknown)
 js_integration_test(truth.17.g1 120 truth.py --jdk 17 --gc G1 --bar 8 ${truth_common})
 js_integration_test(truth.17.parallel 120 truth.py --jdk 17 --gc Parallel --bar 40 ${truth_common})
-js_integration_test(truth.17.interpreted 120 truth.py --jdk 17 --mode int --bar 8 ${truth_common})
+# Interpreted recursion is deeper than the kernel copies: 99.96 % here, less when others take the CPUs.
+js_integration_test(truth.17.interpreted 120 truth.py --jdk 17 --mode int --bar 8 ${truth_common}
+  --bar-complete 99.5)
 js_integration_test(truth.new.g1 120 truth.py --jdk 25,21 --gc G1 --bar 8 ${truth_common})
 js_integration_test(truth.new.z 120 truth.py --jdk 25,21 --gc Z --bar 40 ${truth_common})
 js_integration_test(truth.smoke 120 truth.py --jdk 17 --freq 199 --warmup 5 --duration 5

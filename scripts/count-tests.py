@@ -1,4 +1,5 @@
-"""count-tests.py JUNIT_XML SKIPS: prints "PASSED FAILED SKIPPED" of a ctest run.
+"""count-tests.py JUNIT_XML SKIPS: prints "PASSED FAILED SKIPPED" of a ctest run, and below it the
+names of those that failed, one a line.
 
 A skipped test counts as failed unless SKIPS allows its name: a pattern (as of a shell) a line, and
 behind it the reason.
@@ -22,7 +23,8 @@ def skipped_itself(case):
 
 def main():
     patterns = allowed_patterns(sys.argv[2])
-    passed = failed = skipped = 0
+    passed = skipped = 0
+    failed = []
     for case in xml.etree.ElementTree.parse(sys.argv[1]).getroot().iter("testcase"):
         name, status = case.get("name"), case.get("status")
         if status == "run" and case.find("failure") is None:
@@ -31,10 +33,11 @@ def main():
             skipped += 1
             print("skipped:", name, file=sys.stderr)
         else:
-            failed += 1
+            failed.append(name)
             why = " (a skip that tests/skips.txt does not allow)" if skipped_itself(case) else ""
             print("FAILED: " + name + why, file=sys.stderr)
-    print(passed, failed, skipped)
+    print(passed, len(failed), skipped)
+    print("\n".join(failed))
 
 
 main()

@@ -6,12 +6,13 @@ import re
 import resource
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 
 import jvm
-from environments_common import (JS, NOBODY, STRANGER, alive, check, demo, jdks, main, native, note, odd, run,
-                                 java_named, spin, sysctl)
+from environments_common import (JS, NOBODY, STRANGER, Target, alive, check, demo, java_named, jdks, main,
+                                 native, note, odd, run, spin, sysctl)
 
 
 def paranoid():
@@ -136,7 +137,8 @@ def locked_memory():
 
 
 def kernel_names():
-    with spin() as t:
+    reads = "import os\nf = os.open('/dev/zero', os.O_RDONLY)\nprint('ready', flush=True)\nwhile True: os.read(f, 1 << 18)"
+    with Target([sys.executable, "-c", reads]) as t:
         with sysctl("kptr_restrict", 2):
             r = run("-p", t.pid, "-d", "2", "-F", "999")
         check("kptr_restrict 2: [kernel] and a note", r.status == 0 and r.has(r"^\[kernel\]$") and

@@ -32,10 +32,21 @@ enum named_kind {
 	NAMED_KINDS
 };
 
+/*
+ * What the JVM's memory said of a Java method's compilation while it was recorded; the last reading
+ * counts. All 0: nothing known. Part of a function, not of what makes functions equal.
+ */
+struct named_compile {
+	uint32_t why_interpreted; /* why it was not compiled, one sentence; string id, 0: not said */
+	uint32_t c1_ms, c2_ms; /* first seen compiled, ms after the start (at least 1); 0: not seen */
+	uint32_t not_entrant; /* times its compiled code was thrown away */
+};
+
 struct named_function {
 	uint32_t name; /* as shown, without suffix: "java/util/HashMap.put", "do_syscall_64" */
 	uint32_t system_name; /* Java: with signature; native: mangled */
 	uint32_t file;
+	struct named_compile compile;
 };
 
 struct named_line {
@@ -68,12 +79,14 @@ struct named_sample {
 	int32_t pid, tid; /* 0: not kept apart */
 	uint32_t thread; /* name; string id */
 	uint32_t state; /* string id; 0: none */
+	uint32_t slice; /* time slice, the first is 1; 0: not kept apart */
 };
 
 struct named_meta {
 	const char *event, *unit; /* "cpu", "nanoseconds"; borrowed from strings */
 	uint64_t period;
 	uint64_t start_realtime_ns, duration_ns;
+	uint64_t slice_ns; /* width of the samples' time slices; 0: there are none */
 	uint64_t lost;
 	const char *command; /* command line of the target, escaped */
 	const char *jdk; /* "" if not a JVM */

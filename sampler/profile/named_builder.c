@@ -137,17 +137,18 @@ const char *named_builder_keep(struct named_builder *b, const char *s)
 static bool function_is(const void *ctx, const void *wanted, uint32_t position)
 {
 	const struct named_profile *np = ctx;
+	const struct named_function *w = wanted, *f = &np->functions[position];
 
-	return !memcmp(&np->functions[position], wanted, sizeof(struct named_function));
+	return f->name == w->name && f->system_name == w->system_name && f->file == w->file;
 }
 
 uint32_t named_builder_function(struct named_builder *b, const char *name, const char *system_name,
 				const char *file)
 {
 	struct named_profile *np = b->np;
-	struct named_function f = {named_builder_string(b, name),
-				   named_builder_string(b, system_name),
-				   named_builder_string(b, file)};
+	struct named_function f = {.name = named_builder_string(b, name),
+				   .system_name = named_builder_string(b, system_name),
+				   .file = named_builder_string(b, file)};
 	uint64_t hash = hash_mix(hash_u64((uint64_t)f.name << 32 | f.system_name), f.file);
 	uint32_t i = slots_find(&b->functions, hash, function_is, np, &f);
 
@@ -158,6 +159,28 @@ uint32_t named_builder_function(struct named_builder *b, const char *name, const
 		return fail(b);
 	np->functions[np->n_functions] = f;
 	return np->n_functions++;
+}
+
+static uint32_t earlier(uint32_t a, uint32_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+void named_builder_compile(struct named_builder *b, uint32_t function,
+			   const struct named_compile *c)
+{
+	struct named_compile *to;
+
+	if (!function || function >= b->np->n_functions ||
+	    c->why_interpreted >= strtab_count(b->np->strings))
+		return;
+	to = &b->np->functions[function].compile;
+	if (!to->why_interpreted)
+		to->why_interpreted = c->why_interpreted;
+	to->c1_ms = earlier(to->c1_ms, c->c1_ms);
+	to->c2_ms = earlier(to->c2_ms, c->c2_ms);
+	if (to->not_entrant < c->not_entrant)
+		to->not_entrant = c->not_entrant;
 }
 
 static bool mapping_is(const void *ctx, const void *wanted, uint32_t position)
@@ -306,7 +329,7 @@ static bool sample_is(const void *ctx, const void *wanted, uint32_t position)
 	const struct named_sample *w = wanted, *s = &np->samples[position];
 
 	return s->stack == w->stack && s->tid == w->tid && s->pid == w->pid &&
-	       s->thread == w->thread && s->state == w->state;
+	       s->thread == w->thread && s->state == w->state && s->slice == w->slice;
 }
 
 static uint64_t sample_hash(const struct named_sample *s)
@@ -314,7 +337,7 @@ static uint64_t sample_hash(const struct named_sample *s)
 	uint64_t h = hash_u64((uint64_t)s->stack << 32 | s->thread);
 
 	h = hash_mix(h, (uint64_t)(uint32_t)s->pid << 32 | (uint32_t)s->tid);
-	return hash_mix(h, s->state);
+	return hash_mix(h, (uint64_t)s->slice << 32 | s->state);
 }
 
 uint32_t named_builder_sample(struct named_builder *b, const struct named_sample *s)

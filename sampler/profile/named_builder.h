@@ -18,6 +18,10 @@ void named_builder_free(struct named_builder *b);
 uint32_t named_builder_string(struct named_builder *b, const char *s);
 uint32_t named_builder_function(struct named_builder *b, const char *name, const char *system_name,
 				const char *file);
+/* Notes what is known of a method's compilation; of two notes for one function each number keeps
+ * what says more (the earlier time, the larger count), the first sentence stays. */
+void named_builder_compile(struct named_builder *b, uint32_t function,
+			   const struct named_compile *c);
 uint32_t named_builder_mapping(struct named_builder *b, const char *file, const char *build_id);
 uint32_t named_builder_location(struct named_builder *b, uint32_t mapping, uint64_t address,
 				const struct named_line *lines, uint32_t n);
@@ -25,7 +29,10 @@ uint32_t named_builder_location(struct named_builder *b, uint32_t mapping, uint6
 uint32_t named_builder_stack(struct named_builder *b, const uint32_t *locations, uint32_t n);
 /* Samples equal but for count and weight are added up. */
 uint32_t named_builder_sample(struct named_builder *b, const struct named_sample *s);
-/* Adds all of another profile (merging); its meta data is not looked at. 0 or -ENOMEM. */
+/*
+ * Adds all of another profile (merging). Of its meta data only slice_ns is looked at: time slices
+ * are kept where the builder's meta has the same width, else its samples lose them. 0 or -ENOMEM.
+ */
 int named_builder_add(struct named_builder *b, const struct named_profile *np);
 struct named_meta *named_builder_meta(struct named_builder *b);
 /* A copy of `s` that lives as long as the result, for the meta's strings. */

@@ -155,13 +155,17 @@ static uint32_t move_string(struct filter_run *r, uint32_t id)
 static uint32_t move_function(struct filter_run *r, uint32_t id)
 {
 	const struct named_function *f = &r->np->functions[id];
+	struct named_compile c = f->compile;
 
 	if (!id)
 		return 0;
-	if (r->function_ids[id] == UINT32_MAX)
-		r->function_ids[id] = named_builder_function(r->b, named_string(r->np, f->name),
-							     named_string(r->np, f->system_name),
-							     named_string(r->np, f->file));
+	if (r->function_ids[id] != UINT32_MAX)
+		return r->function_ids[id];
+	r->function_ids[id] = named_builder_function(r->b, named_string(r->np, f->name),
+						     named_string(r->np, f->system_name),
+						     named_string(r->np, f->file));
+	c.why_interpreted = move_string(r, c.why_interpreted);
+	named_builder_compile(r->b, r->function_ids[id], &c);
 	return r->function_ids[id];
 }
 

@@ -25,16 +25,25 @@ static uint32_t *id_table(uint32_t n)
 	return calloc((size_t)n + 1, sizeof(uint32_t));
 }
 
+static uint32_t merge_function(struct merge *m, const struct named_function *f)
+{
+	const struct named_profile *np = m->np;
+	struct named_compile c = f->compile;
+	uint32_t id = named_builder_function(m->b, named_string(np, f->name),
+					     named_string(np, f->system_name),
+					     named_string(np, f->file));
+
+	c.why_interpreted = named_builder_string(m->b, named_string(np, c.why_interpreted));
+	named_builder_compile(m->b, id, &c);
+	return id;
+}
+
 static int merge_functions(struct merge *m)
 {
 	const struct named_profile *np = m->np;
 
 	for (uint32_t i = 1; i < np->n_functions; i++) {
-		const struct named_function *f = &np->functions[i];
-
-		m->functions[i] = named_builder_function(m->b, named_string(np, f->name),
-							 named_string(np, f->system_name),
-							 named_string(np, f->file));
+		m->functions[i] = merge_function(m, &np->functions[i]);
 		if (m->functions[i] == UINT32_MAX)
 			return -ENOMEM;
 	}
@@ -95,10 +104,13 @@ static int merge_stacks(struct merge *m)
 
 static int merge_samples(struct merge *m)
 {
+	bool slices = m->np->meta.slice_ns == named_builder_meta(m->b)->slice_ns;
+
 	for (uint32_t i = 0; i < m->np->n_samples; i++) {
 		struct named_sample s = m->np->samples[i];
 
 		s.stack = m->stacks[s.stack];
+		s.slice = slices ? s.slice : 0;
 		s.thread = named_builder_string(m->b, named_string(m->np, s.thread));
 		s.state = named_builder_string(m->b, named_string(m->np, s.state));
 		if (s.thread == UINT32_MAX || s.state == UINT32_MAX ||

@@ -93,6 +93,7 @@ struct named_meta {
 	const char *jsampler; /* command line of jsampler */
 	uint64_t complete, resynchronised, incomplete, frozen;
 	uint64_t exactness[4]; /* samples by exactness of the leaf */
+	bool lines_shown; /* its texts show line numbers (--lines) */
 	uint64_t no_record; /* leaf samples in compiled code for which no record exists at the pc */
 };
 

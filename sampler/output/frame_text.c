@@ -19,9 +19,10 @@ const char *frame_text_suffix(const struct named_line *line)
 	return suffix ? suffix : "";
 }
 
-static bool is_java(const struct named_line *line)
+/* Unknown with a line: Java read from a text without suffixes. */
+static bool has_line(const struct named_line *line)
 {
-	return line->kind == NAMED_INTERPRETED || line->kind == NAMED_C1 ||
+	return line->kind == NAMED_UNKNOWN || line->kind == NAMED_INTERPRETED || line->kind == NAMED_C1 ||
 	       line->kind == NAMED_C2 || line->kind == NAMED_INLINED;
 }
 
@@ -46,7 +47,7 @@ void frame_text_add(struct buf *b, const struct named_profile *np, const struct 
 	const char *name = named_string(np, np->functions[line->function].name);
 
 	add_clean(b, *name ? name : "[unknown]");
-	if (lines && line->line > 0 && is_java(line))
+	if (lines && line->line > 0 && has_line(line))
 		buf_printf(b, ":%d", line->line);
 	/* What stands in brackets is no function ([kernel], [unknown]) and has no tier to show. */
 	if (annotate && *name && *name != '[')

@@ -1,0 +1,96 @@
+#include "sampler/input/reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "sampler/input/folded.h"
+#include "sampler/input/source.h"
+#include "sampler/profile/named_builder.h"
+#include "symbolizer/base/err.h"
+
+/* Text has no control characters but these; a message of pprof begins with small numbers. */
+static bool is_text(const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len && i < 512; i++)
+		if ((unsigned char)bytes[i] < 0x20 && !strchr("\t\n\r", bytes[i]))
+			return false;
+	return !memchr(bytes, '\0', len < 512 ? len : 512);
+}
+
+static int nothing_read(const struct source *s, const struct reader_report *report, struct err *err)
+{
+	const struct reader_problem *p = &report->first[0];
+
+	return err_set(err, -EINVAL,
+		       "'%s' is no profile: neither pprof nor folded stacks (line %" PRIu64 ": %s)",
+		       source_name(s), p->line, p->what);
+}
+
+static int read_into(struct source *s, struct named_builder *b, struct reader_report *report,
+		     struct err *err)
+{
+	const char *head;
+	size_t len;
+	int rc = source_peek(s, &head, &len, err);
+
+	if (rc)
+		return rc;
+	if (!is_text(head, len))
+		return err_set(err, -EINVAL, "'%s' is no profile", source_name(s));
+	report->format = "folded";
+	return folded_read(s, b, report, err);
+}
+
+static int read_profile(struct source *s, struct named_profile **ret, struct reader_report *report,
+			struct err *err)
+{
+	struct reader_report own;
+	struct named_builder *b = named_builder_new();
+	struct named_profile *np;
+	int rc;
+
+	report = report ? report : &own;
+	*report = (struct reader_report){.format = ""};
+	rc = b ? read_into(s, b, report, err) : err_set(err, -ENOMEM, "out of memory");
+	if (rc) {
+		named_builder_free(b);
+		return rc;
+	}
+	np = named_builder_take(b);
+	if (!np)
+		return err_set(err, -ENOMEM, "'%s': out of memory", source_name(s));
+	if (!np->n_samples && report->unreadable) {
+		named_profile_free(np);
+		return nothing_read(s, report, err);
+	}
+	*ret = np;
+	return 0;
+}
+
+int reader_open_profile(const char *path, struct named_profile **ret, struct reader_report *report,
+			struct err *err)
+{
+	struct source *s;
+	int rc = source_open(path, &s, err);
+
+	if (rc)
+		return rc;
+	rc = read_profile(s, ret, report, err);
+	source_close(s);
+	return rc;
+}
+
+int reader_parse_profile(const void *bytes, size_t len, const char *name,
+			 struct named_profile **ret, struct reader_report *report, struct err *err)
+{
+	struct source *s = source_new_bytes(bytes, len, name);
+	int rc;
+
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	rc = read_profile(s, ret, report, err);
+	source_close(s);
+	return rc;
+}

@@ -1,0 +1,3 @@
+js_unit_test(input_folded js_input js_output js_profile)
+target_compile_definitions(test_input_folded PRIVATE
+  GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden")

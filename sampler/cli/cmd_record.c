@@ -145,6 +145,13 @@ static void take_signal(struct record *rec)
 		runs_stop(rec->runs);
 }
 
+static void live_line(const struct record *rec, uint64_t elapsed_ns)
+{
+	struct session_live l = runs_live(rec->runs);
+
+	summary_live_line(elapsed_ns, &l, clock_process_cpu_ns());
+}
+
 static void wait_for_end(struct record *rec)
 {
 	bool seen = isatty(STDERR_FILENO) && !rec->o.quiet, live = seen && columns_live_terminal();
@@ -162,9 +169,7 @@ static void wait_for_end(struct record *rec)
 		if (fds[1].revents & POLLIN)
 			take_signal(rec);
 		if (live)
-			summary_live_line(clock_monotonic_ns() - start_ns,
-					  runs_live_samples(rec->runs),
-					  clock_process_cpu_ns());
+			live_line(rec, clock_monotonic_ns() - start_ns);
 	}
 	if (live)
 		summary_live_line_clear();
@@ -231,7 +236,7 @@ static int record(struct record *rec, struct err *err)
 		return r;
 	wait_for_end(rec);
 	r = runs_join(rec->runs, &late);
-	if (r < 0 && !runs_live_samples(rec->runs))
+	if (r < 0 && !runs_live(rec->runs).samples)
 		return err_set(err, r, "%s", late.msg);
 	if (r < 0)
 		log_warn("%s: what was sampled until then is written", late.msg);

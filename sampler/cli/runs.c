@@ -224,11 +224,16 @@ struct session_summary runs_summary(const struct runs *r)
 	return sum;
 }
 
-uint64_t runs_live_samples(const struct runs *r)
+struct session_live runs_live(const struct runs *r)
 {
-	uint64_t n = 0;
+	struct session_live sum = {0};
 
-	for (size_t i = 0; i < r->n; i++)
-		n += session_live_samples(r->runs[i].session);
-	return n;
+	for (size_t i = 0; i < r->n; i++) {
+		struct session_live l = session_live(r->runs[i].session);
+
+		sum.samples += l.samples;
+		sum.lost += l.lost;
+		sum.threads += l.threads;
+	}
+	return sum;
 }

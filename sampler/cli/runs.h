@@ -28,7 +28,7 @@ int runs_join(struct runs *r, struct err *err);
 /* All sessions' results in one profile; the caller's. */
 int runs_result(struct runs *r, struct named_profile **ret, struct err *err);
 struct session_summary runs_summary(const struct runs *r); /* after the join */
-uint64_t runs_live_samples(const struct runs *r);
+struct session_live runs_live(const struct runs *r); /* the sum */
 void runs_close(struct runs *r);
 
 #endif

@@ -32,12 +32,18 @@ static void say(const char *fmt, ...)
 	columns_wrap(stderr, line, 0, HANG, columns_of_terminal(STDERR_FILENO));
 }
 
-void summary_live_line(uint64_t elapsed_ns, uint64_t samples, uint64_t own_cpu_ns)
+void summary_live_line(uint64_t elapsed_ns, const struct session_live *l, uint64_t own_cpu_ns)
 {
 	double s = (double)elapsed_ns / 1e9;
 
-	fprintf(stderr, "\r%6.1f s  %" PRIu64 " samples  own CPU %.1f %%   (Ctrl-C ends)\033[K", s,
-		samples, s > 0 ? (double)own_cpu_ns / 1e7 / s : 0);
+	char line[160];
+	size_t width = columns_of_terminal(STDERR_FILENO);
+
+	snprintf(line, sizeof(line),
+		 "%6.1f s  %" PRIu64 " samples  lost %" PRIu64 "  threads %" PRIu64
+		 "  own CPU %.1f %%  (Ctrl-C ends)",
+		 s, l->samples, l->lost, l->threads, s > 0 ? (double)own_cpu_ns / 1e7 / s : 0);
+	fprintf(stderr, "\r%.*s\033[K", width ? (int)width - 1 : 79, line);
 	fflush(stderr);
 }
 

@@ -5,10 +5,11 @@
 
 struct named_profile;
 struct outputs;
+struct session_live;
 struct session_summary;
 
 /* The line that updates while recording: elapsed, samples, lost, CPU of jsampler itself. */
-void summary_live_line(uint64_t elapsed_ns, uint64_t samples, uint64_t own_cpu_ns);
+void summary_live_line(uint64_t elapsed_ns, const struct session_live *l, uint64_t own_cpu_ns);
 void summary_live_line_clear(void);
 
 /* What is printed to stderr when the recording is over. `verbose`: count of -v. */

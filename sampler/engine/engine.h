@@ -64,7 +64,7 @@ struct engine_ops {
 		   struct err *err);
 	/* Makes run() return soon. Async-signal-safe, callable from any thread. */
 	void (*stop)(struct engine *e);
-	struct engine_stats (*stats)(const struct engine *e);
+	struct engine_stats (*stats)(const struct engine *e); /* from any thread */
 	bool (*target_ended)(const struct engine *e);
 	void (*close)(struct engine *e);
 };

@@ -31,7 +31,7 @@ struct engine_perf {
 	const char *attachment;
 	char unit[64];
 	bool started, greeted; /* greeted: the sink knows the threads that were there before */
-	uint64_t samples;
+	_Atomic uint64_t samples; /* read by the live line's thread */
 	uint32_t threads;
 };
 

@@ -346,10 +346,15 @@ static void note_first_stack(struct session *s, const struct walk *w)
 	s->first_stack_ns = clock_monotonic_ns() - s->opened_ns;
 }
 
+static uint64_t live_samples(const struct session *s)
+{
+	return atomic_load_explicit(&s->live_samples, memory_order_relaxed);
+}
+
 static void note_snapshot(struct session *s, const struct raw_sample *sample, int32_t ns_tid)
 {
 	recording_writer_sample(s->o.snapshot, sample, ns_tid);
-	if (s->o.snapshot_samples && session_live_samples(s) + 1 >= s->o.snapshot_samples)
+	if (s->o.snapshot_samples && live_samples(s) + 1 >= s->o.snapshot_samples)
 		session_stop(s);
 }
 
@@ -369,7 +374,7 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 	struct walk w;
 	int32_t ns_tid;
 
-	if (s->o.snapshot_samples && session_live_samples(s) >= s->o.snapshot_samples)
+	if (s->o.snapshot_samples && live_samples(s) >= s->o.snapshot_samples)
 		return;
 	mem_new_sample(s->view->mem);
 	if (s->view->jvm != JVM_READY && sample->time_ns - s->looked_for_jvm_ns > FIND_JVM_NS)
@@ -444,9 +449,14 @@ void session_stop(struct session *s)
 	s->engine->ops->stop(s->engine);
 }
 
-uint64_t session_live_samples(const struct session *s)
+struct session_live session_live(struct session *s)
 {
-	return atomic_load_explicit(&s->live_samples, memory_order_relaxed);
+	struct session_live l = {.samples = live_samples(s), .lost = s->engine->ops->stats(s->engine).lost};
+	struct proc_status status;
+
+	if (s->proc && proc_status(s->proc, &status) == 0)
+		l.threads = status.threads;
+	return l;
 }
 
 static int add_epoch(struct named_builder *b, const struct named_profile *np)

@@ -48,7 +48,13 @@ int session_start(struct session *s, struct err *err);
 /* Samples until session_stop(), the target's end or duration_ns (0: none). */
 int session_run(struct session *s, uint64_t duration_ns, struct err *err);
 void session_stop(struct session *s); /* async-signal-safe */
-uint64_t session_live_samples(const struct session *s); /* so far; from any thread */
+
+/* So far; threads: of the target, now. From any thread. */
+struct session_live {
+	uint64_t samples, lost, threads;
+};
+struct session_live session_live(struct session *s);
+
 /* The result so far, named; the caller's (named_profile_free()). */
 int session_result(struct session *s, struct named_profile **ret, struct err *err);
 

@@ -34,6 +34,7 @@ struct proc_status {
 	pid_t ns_pid; /* in the innermost PID namespace (last of NSpid) */
 	pid_t tracer; /* 0: none */
 	uint64_t sig_caught; /* SigCgt */
+	uint64_t threads;
 };
 int proc_status(struct proc *p, struct proc_status *ret);
 /* Host tid -> tid in the target's own PID namespace; -ESRCH when the thread is gone. */

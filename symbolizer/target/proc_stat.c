@@ -68,6 +68,7 @@ int proc_status_parse(const char *text, struct proc_status *ret)
 		.ns_pid = (pid_t)line_number(text, "NSpid", -1, 10),
 		.tracer = (pid_t)line_number(text, "TracerPid", 0, 10),
 		.sig_caught = line_number(text, "SigCgt", 0, 16),
+		.threads = line_number(text, "Threads", 0, 10),
 	};
 	if (ret->ns_pid == 0) /* a kernel without PID namespaces */
 		ret->ns_pid = (pid_t)line_number(text, "Pid", 0, 10);

@@ -21,6 +21,8 @@ def record(target, tmp):
         what = "record on TERM=%s" % (term or "''")
         check(what + ": the summary is there", status == 0 and "samples in" in text and "written: " in text, text)
         check(what + ": %s line that updates" % ("a" if live else "no"), ("\x1b[K" in text) == live, text)
+        line = re.search(r"\r *[\d.]+ s  [1-9]\d* samples  lost \d+  threads [1-9]\d*  own CPU [\d.]+ %", text)
+        check(what + ": what it tells", bool(line) == live, text)
         rest = text.replace("\x1b[K", "") if live else text
         check(what + ": nothing else but text", "\x1b" not in rest, repr(text))
         shown = [part for line in rest.split("\n") for part in line.rstrip("\r").split("\r")]

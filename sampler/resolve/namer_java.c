@@ -26,6 +26,19 @@ static void add_file(struct buf *b, const struct hs_method *m)
 	buf_add_z(b, m->source_file);
 }
 
+static void note_compilation(struct namer *n, const struct hs_method *m, uint32_t function)
+{
+	struct named_compile c = {0};
+	struct buf why = {0};
+
+	if (!n->s->compile)
+		return;
+	n->s->compile(n->s->compile_ctx, m->id, &c, &why);
+	c.why_interpreted = named_builder_string(n->b, why.data);
+	named_builder_compile(n->b, function, &c);
+	buf_done(&why);
+}
+
 static uint32_t method_function_new(struct namer *n, const struct hs_method *m)
 {
 	struct buf file = {0};
@@ -43,6 +56,7 @@ static uint32_t method_function_new(struct namer *n, const struct hs_method *m)
 		f = named_builder_function(n->b, n->name.data, n->system.data,
 					   file.data ? file.data : "");
 	buf_done(&file);
+	note_compilation(n, m, f);
 	return f;
 }
 

@@ -4,12 +4,13 @@
 #include <stdbool.h>
 
 #include "sampler/model/frame_key.h"
+#include "sampler/model/named_profile.h"
 
+struct buf;
 struct hotspot;
 struct kallsyms;
 struct modmap;
 struct named_builder;
-struct named_profile;
 struct perfmap;
 struct profile;
 struct attribution;
@@ -18,12 +19,17 @@ struct attribution;
  * From keys to names: every key becomes one location (with its inlined lines), once. All sources
  * are borrowed and may be NULL. The room of text rules: normalised class names, markers, stubs.
  */
+typedef void resolver_compile_fn(void *ctx, uint32_t method_id, struct named_compile *ret,
+				 struct buf *why);
+
 struct resolver_sources {
 	struct modmap *maps;
 	struct hotspot *hs;
 	struct attribution *attribution;
 	struct kallsyms *kernel; /* NULL: kernel frames are [kernel] */
 	struct perfmap *perfmap;
+	resolver_compile_fn *compile; /* what is known of a method's compilation; `why` in words */
+	void *compile_ctx;
 };
 
 struct resolver_options {

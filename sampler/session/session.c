@@ -13,6 +13,7 @@
 #include "sampler/profile/named_builder.h"
 #include "sampler/recording/writer.h"
 #include "sampler/resolve/resolver.h"
+#include "sampler/session/compile_watch.h"
 #include "sampler/session/descriptors.h"
 #include "sampler/session/meta.h"
 #include "sampler/session/threads.h"
@@ -42,6 +43,7 @@ struct session {
 	struct view *view;
 	struct threads *threads;
 	struct profile *profile;
+	struct compile_watch *compiles; /* of the view's JVM; NULL: none yet */
 	struct engine *engine;
 	int kallsyms_fd; /* opened while it may be; -1: read, or not wanted */
 	struct kallsyms *kallsyms; /* NULL: not permitted, or kernel frames not wanted */
@@ -75,6 +77,7 @@ void session_close(struct session *s)
 		named_profile_free(s->epochs.v[i]);
 	vec_done(&s->epochs);
 	profile_free(s->profile);
+	compile_watch_free(s->compiles);
 	threads_free(s->threads);
 	view_close(s->view);
 	kallsyms_close(s->kallsyms);
@@ -194,6 +197,8 @@ static void find_jvm(struct session *s, uint64_t now)
 	if (!view_find_jvm(s->view))
 		return;
 	s->was_jvm = true;
+	if (!s->compiles)
+		s->compiles = compile_watch_new(s->started_ns);
 	snprintf(s->jdk, sizeof(s->jdk), "%s", hotspot_version(s->view->hs)->release);
 	threads_rename_all(s->threads);
 }
@@ -222,6 +227,7 @@ static void perfmap_close_at_exit(struct perfmap **p)
 static int name_view(struct session *s, struct named_builder *b)
 {
 	CLEANUP(perfmap_close_at_exit) struct perfmap *perfmap = NULL;
+	struct compile_watch_notes notes;
 	struct resolver_sources sources = {
 		.maps = s->view->modmap,
 		.hs = s->view->hs,
@@ -239,6 +245,12 @@ static int name_view(struct session *s, struct named_builder *b)
 	int r;
 
 	sources.kernel = s->kallsyms;
+	if (s->view->hs && s->compiles) {
+		compile_watch_read(s->compiles, s->view->hs, s->profile, clock_monotonic_ns(), true);
+		notes = (struct compile_watch_notes){s->compiles, s->view->hs};
+		sources.compile = compile_watch_note;
+		sources.compile_ctx = &notes;
+	}
 	r = s->proc ? perfmap_open(s->proc, &perfmap, &e) : -ENOENT;
 	if (r == 0)
 		sources.perfmap = perfmap;
@@ -287,6 +299,8 @@ static int close_epoch(struct session *s)
 	add_totals(&s->old_totals, &t);
 	profile_free(s->profile);
 	s->profile = fresh;
+	compile_watch_free(s->compiles);
+	s->compiles = NULL;
 	return 0;
 }
 
@@ -368,6 +382,16 @@ static void say_incomplete(const struct raw_sample *sample, const struct walk *w
 		  sample->stack_cut ? " cut" : "");
 }
 
+/* A recording is of one moment's memory: read at the end only. */
+static void watch_compiles(struct session *s, uint64_t now_ns)
+{
+	if (!s->compiles || !s->view->hs)
+		return;
+	compile_watch_codes(s->compiles, s->view->hs, now_ns);
+	if (s->proc && !s->o.snapshot && compile_watch_due(s->compiles, now_ns))
+		compile_watch_read(s->compiles, s->view->hs, s->profile, now_ns, false);
+}
+
 static void on_sample(void *ctx, const struct raw_sample *sample)
 {
 	struct session *s = ctx;
@@ -393,6 +417,7 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 	if (s->o.walked)
 		s->o.walked(s->o.walked_ctx, sample, &w, s->view->hs);
 	profile_add(s->profile, sample->pid, sample->tid, sample->state, &w, sample->weight);
+	watch_compiles(s, sample->time_ns);
 	atomic_fetch_add_explicit(&s->live_samples, 1, memory_order_relaxed);
 	note_first_stack(s, &w);
 }

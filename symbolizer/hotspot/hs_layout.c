@@ -34,6 +34,7 @@ enum group_id {
 	G_STATE,
 	G_SOURCE,
 	G_FLAGS,
+	G_COMPILE,
 	N_GROUPS
 };
 
@@ -51,6 +52,7 @@ static const char *const group_cost[N_GROUPS] = {
 	[G_STATE] = "no thread states",
 	[G_SOURCE] = "no source files",
 	[G_FLAGS] = "VM flags are unknown",
+	[G_COMPILE] = "no reasons why methods run interpreted",
 };
 
 /*
@@ -148,6 +150,16 @@ static const struct row rows[] = {
 
 	REQ(method_const, "Method", "_constMethod", 8),
 	OPT(method_flags, "Method", "_access_flags", 4),
+	ANY(method_counters, "Method", "_method_counters", 8, G_COMPILE),
+	OPT(method_data, "Method", "_method_data", 8),
+	OPT(method_code, "Method", "_code", 8),
+	OPT(method_intrinsic, "Method", "_intrinsic_id", 2),
+	OPT(mc_calls, "MethodCounters", "_invocation_counter", 4),
+	OPT(mc_loops, "MethodCounters", "_backedge_counter", 4),
+	OPT(mc_breakpoints, "MethodCounters", "_number_of_breakpoints", 2),
+	OPT(md_decompiles, "MethodData", "_compiler_counters._nof_decompiles", 4),
+	OPT(md_decompiles, "MethodData", "_nof_decompiles", 4), /* up to 15 */
+	OPT(md_tenure_traps, "MethodData", "_tenure_traps", 4),
 	REQ(cm_constants, "ConstMethod", "_constants", 8),
 	ANY(cm_flags, "ConstMethod", "_flags._flags", 4, G_LINES), /* 21+ */
 	ANY(cm_flags, "ConstMethod", "_flags", 2, G_LINES),
@@ -323,6 +335,7 @@ static const struct constant_row constants[] = {
 	CONSTANT(interp_sender_sp, "frame::interpreter_frame_sender_sp_offset"),
 	CONSTANT(interp_last_sp, "frame::interpreter_frame_last_sp_offset"),
 	CONSTANT(klass_shift, "markWord::klass_shift"),
+	CONSTANT(count_shift, "InvocationCounter::count_shift"),
 	CONSTANT(vfinal_shift, "ConstantPoolCacheEntry::is_vfinal_shift"),
 	CONSTANT(ff_initialized, "FieldInfo::FieldFlags::_ff_initialized"),
 	CONSTANT(ff_injected, "FieldInfo::FieldFlags::_ff_injected"),

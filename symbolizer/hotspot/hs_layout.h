@@ -54,6 +54,9 @@ struct hs_layout {
 
 	/* methods */
 	struct hs_field method_const, method_flags;
+	struct hs_field method_data, method_counters, method_code, method_intrinsic;
+	struct hs_field mc_calls, mc_loops, mc_breakpoints; /* MethodCounters */
+	struct hs_field md_decompiles, md_tenure_traps; /* MethodData */
 	struct hs_field cm_constants, cm_flags, cm_code_size, cm_name, cm_signature, cm_max_stack,
 		cm_max_locals, cm_size;
 	struct hs_field cp_holder, cp_length, cp_source_file;
@@ -110,7 +113,7 @@ struct hs_layout {
 		struct hs_constant thread_new_trans, thread_in_native_trans, thread_in_vm_trans,
 			thread_in_java_trans, thread_blocked_trans;
 		struct hs_constant call_wrapper, interp_sender_sp, interp_last_sp;
-		struct hs_constant klass_shift, vfinal_shift;
+		struct hs_constant klass_shift, vfinal_shift, count_shift;
 		struct hs_constant ff_initialized, ff_injected, ff_generic, ff_contended; /* bits */
 	} c;
 };

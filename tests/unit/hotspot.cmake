@@ -1,4 +1,5 @@
 js_unit_test(hotspot_code js_hotspot js_target)
+js_unit_test(hotspot_compile js_hotspot js_target)
 js_unit_test(hotspot_open js_hotspot js_target)
 js_unit_test(hotspot_streams js_hotspot js_target)
 foreach(test hotspot_code hotspot_open)

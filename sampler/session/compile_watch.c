@@ -1,0 +1,169 @@
+#include "sampler/session/compile_watch.h"
+
+#include <stdlib.h>
+
+#include "sampler/profile/profile.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/vec.h"
+#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/compile_state.h"
+#include "symbolizer/hotspot/method.h"
+
+/* A reading of 4,096 methods takes 2 to 5 ms; short runs want an early one. */
+#define FIRST_INTERVAL_NS UINT64_C(250000000)
+#define INTERVAL_NS UINT64_C(1000000000)
+#define FIRST_NS UINT64_C(2000000000)
+enum { READ_MAX = 4096, WATCHED_MAX = 1 << 18 };
+
+struct watched {
+	uint32_t method;
+	uint32_t c1_ms, c2_ms; /* 0: not seen compiled */
+	bool interpreted; /* was sampled so */
+	struct hs_compile_state state;
+};
+
+struct compile_watch {
+	VEC(struct watched) methods;
+	VEC(uint32_t) index; /* by method id: position + 1 */
+	uint32_t codes; /* looked at */
+	size_t frames; /* of the profile, looked at */
+	size_t next; /* to be read */
+	uint64_t start_ns, read_ns;
+	bool has_rules;
+	struct hs_compile_rules rules;
+};
+
+struct compile_watch *compile_watch_new(uint64_t start_ns)
+{
+	struct compile_watch *w = calloc(1, sizeof(*w));
+
+	if (w)
+		w->start_ns = w->read_ns = start_ns;
+	return w;
+}
+
+void compile_watch_free(struct compile_watch *w)
+{
+	if (!w)
+		return;
+	vec_done(&w->methods);
+	vec_done(&w->index);
+	free(w);
+}
+
+/* NULL: out of memory, or more methods than anybody reads. */
+static struct watched *watch(struct compile_watch *w, uint32_t method)
+{
+	if (!method || w->methods.n >= WATCHED_MAX)
+		return NULL;
+	while (w->index.n <= method)
+		if (!vec_push(&w->index, 0))
+			return NULL;
+	if (!w->index.v[method]) {
+		if (!vec_push(&w->methods, (struct watched){.method = method}))
+			return NULL;
+		w->index.v[method] = (uint32_t)w->methods.n;
+	}
+	return &w->methods.v[w->index.v[method] - 1];
+}
+
+static void note_tier(const struct compile_watch *w, struct watched *m, int tier, uint64_t now_ns)
+{
+	uint64_t ms = now_ns > w->start_ns ? (now_ns - w->start_ns) / 1000000 + 1 : 1;
+	uint32_t *first = tier == TIER_C2 ? &m->c2_ms : &m->c1_ms;
+
+	if (tier > 0 && !*first)
+		*first = ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
+}
+
+void compile_watch_codes(struct compile_watch *w, const struct hotspot *hs, uint64_t now_ns)
+{
+	for (uint32_t n = hs_code_count(hs); w->codes < n;) {
+		const struct code *c = hs_code(hs, ++w->codes);
+		struct watched *m = c->kind == BLOB_NMETHOD ? watch(w, c->method_id) : NULL;
+
+		if (m)
+			note_tier(w, m, c->tier, now_ns);
+	}
+}
+
+bool compile_watch_due(const struct compile_watch *w, uint64_t now_ns)
+{
+	return now_ns > w->read_ns &&
+	       now_ns - w->read_ns >=
+		       (now_ns - w->start_ns < FIRST_NS ? FIRST_INTERVAL_NS : INTERVAL_NS);
+}
+
+static void watch_interpreted(struct compile_watch *w, const struct profile *p)
+{
+	for (size_t n = profile_frame_count(p); w->frames < n; w->frames++) {
+		const struct frame_key *k = profile_frame(p, (uint32_t)w->frames);
+
+		struct watched *m = k->kind == FRAME_INTERPRETED ? watch(w, k->id) : NULL;
+
+		if (m)
+			m->interpreted = true;
+	}
+}
+
+static void take(struct compile_watch *w, struct watched *m, const struct hs_compile_state *s,
+		 uint64_t now_ns)
+{
+	if (!s->known)
+		return;
+	m->state = *s;
+	note_tier(w, m, s->tier, now_ns);
+}
+
+static void read_some(struct compile_watch *w, struct hotspot *hs, size_t n, uint64_t now_ns)
+{
+	CLEANUP(free_at_exit) uint32_t *ids = calloc(n, sizeof(*ids));
+	CLEANUP(free_at_exit) struct hs_compile_state *states = calloc(n, sizeof(*states));
+	size_t from = w->next;
+
+	if (!ids || !states)
+		return;
+	for (size_t i = 0; i < n; i++)
+		ids[i] = w->methods.v[(from + i) % w->methods.n].method;
+	if (hs_compile_states(hs, ids, n, states) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		take(w, &w->methods.v[(from + i) % w->methods.n], &states[i], now_ns);
+	w->next = (from + n) % w->methods.n;
+}
+
+void compile_watch_read(struct compile_watch *w, struct hotspot *hs, const struct profile *p,
+			uint64_t now_ns, bool all)
+{
+	struct hs_compile_rules rules;
+	size_t n;
+
+	w->read_ns = now_ns;
+	watch_interpreted(w, p);
+	n = all || w->methods.n < READ_MAX ? w->methods.n : READ_MAX;
+	if (!n)
+		return;
+	read_some(w, hs, n, now_ns);
+	if (hs_compile_rules_read(hs, &rules)) {
+		w->rules = rules;
+		w->has_rules = true;
+	}
+}
+
+void compile_watch_note(void *ctx, uint32_t method_id, struct named_compile *ret,
+			struct buf *why)
+{
+	const struct compile_watch_notes *n = ctx;
+	const struct compile_watch *w = n->watch;
+	const struct hs_method *m = hs_method(n->hs, method_id);
+	const struct watched *at;
+
+	if (!m || method_id >= w->index.n || !w->index.v[method_id])
+		return;
+	at = &w->methods.v[w->index.v[method_id] - 1];
+	ret->c1_ms = at->c1_ms;
+	ret->c2_ms = at->c2_ms;
+	ret->not_entrant = at->state.not_entrant;
+	if (w->has_rules && at->interpreted)
+		hs_compile_why(&w->rules, m, &at->state, why);
+}

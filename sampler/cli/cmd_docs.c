@@ -13,6 +13,7 @@ static const char *const record_usage[] = {
 };
 static const char *const list_usage[] = {"list [-f text|json]", NULL};
 static const char *const doctor_usage[] = {"doctor [-p PID] [-f text|json] [--no-attach]", NULL};
+static const char *const report_usage[] = {"report FILE... [options]", NULL};
 static const char *const help_usage[] = {"help [COMMAND]", "COMMAND --help", NULL};
 
 static const char *const record_statuses[] = {
@@ -30,6 +31,10 @@ static const char *const doctor_statuses[] = {
 	"2", "wrong usage",
 	NULL,
 };
+static const char *const report_statuses[] = {
+	"0", "written", "1", "a file is no profile or cannot be read, or there is no such method",
+	"2", "wrong usage", NULL,
+};
 static const char *const help_statuses[] = {"0", "shown", "2", "no such command", NULL};
 
 static const struct cmd_doc docs[] = {
@@ -39,6 +44,12 @@ static const struct cmd_doc docs[] = {
 	 "status are the command's. Without -o: on a terminal an HTML page named after PID and time, "
 	 "else folded stacks on stdout.",
 	 record_option_specs, record_statuses},
+	{"report", "text views of saved profiles: methods, calls, lines, tiers", report_usage,
+	 "Reads profiles (pprof or folded text; - is stdin), adds them up and prints one view. Frames that "
+	 "differ only in tier or inlining are one method. METHOD is a name as profiles have it, with * "
+	 "for any characters but a slash and ** for any; a dot may stand for a slash, and the package "
+	 "may be left out.",
+	 report_option_specs, report_statuses},
 	{"list", "JVMs on this host", list_usage,
 	 "Lists the JVMs that may be seen: PID, user, JDK (from the JVM's own tables, a question mark "
 	 "where they may not be read), uptime, main class or jar, and the container by its cgroup.",

@@ -101,7 +101,7 @@ int cmd_help(int argc, char **argv)
 	if (!help && optind < argc) {
 		doc = cmd_doc_find(argv[optind]);
 		if (!doc || optind + 1 < argc) {
-			log_error("no help on '%s': there is help on record, list, doctor, help",
+			log_error("no help on '%.80s': `jsampler help` lists the commands",
 				  argv[argc - 1]);
 			return EXIT_USAGE;
 		}

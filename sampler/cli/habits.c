@@ -21,17 +21,12 @@ static const char *advice_for(const struct habit *habits, const char *word)
 	return NULL;
 }
 
-/* Formats of the design that other builds have. */
 static int check_known_format(const char *format, struct err *err)
 {
-	static const char *const later[] = {"pprof", "speedscope", NULL};
 	char names[128];
 
 	if (writer_find(format))
 		return 0;
-	for (const char *const *l = later; *l; l++)
-		if (strcmp(*l, format) == 0)
-			return err_set(err, -EINVAL, "the format %s is not in this build", format);
 	writer_names(names, sizeof(names));
 	return err_set(err, -EINVAL, "unknown format '%s'; there are: %s", format, names);
 }
@@ -203,7 +198,6 @@ int habits_check_command(const char *word, struct err *err)
 		{"stat", "jsampler -p PID; counters are what perf stat is for"},
 		{"ps", "jsampler list"},
 		{"version", "jsampler --version"},
-		{"report", "not in this build; -o FILE.txt writes a table of methods"},
 		{"diff", "not in this build"},
 		{"convert", "not in this build; -o can be given several times"},
 		{"top", "not in this build; jsampler -p PID -d 5 shows the hottest methods at its end"},

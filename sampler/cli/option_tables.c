@@ -20,6 +20,21 @@ static const struct option_spec doctor_specs[] = {
 	{0, NULL, NULL, NULL, NULL, false},
 };
 
+static const struct option_spec report_specs[] = {
+	{0, "flat", NULL, "methods by their own time, with its sampling error at 95 % (default)", NULL, false},
+	{0, "tree", NULL, "calls from the root on", NULL, false},
+	{0, "callers", "METHOD", "who calls it, on to the root", NULL, false},
+	{0, "callees", "METHOD", "what it calls, on to the leaf", NULL, false},
+	{0, "lines", "METHOD", "its source lines", NULL, false},
+	{0, "tiers", NULL, "time in the interpreter, C1, C2, inlined; why it is interpreted", NULL, false},
+	{'n', "rows", "N", "at most so many rows; 0: all", "50 as text, all as json or csv", false},
+	{0, "least", "PERCENT", "trees: leave out branches with less of all samples", "0.5", false},
+	{'f', "format", "text|json|csv", "what to write", "text", false},
+	{'o', "output", "FILE", "where to write it; - is stdout", "-", false},
+	{'h', "help", NULL, "this text", NULL, false},
+	{0, NULL, NULL, NULL, NULL, false},
+};
+
 static const struct option_spec help_specs[] = {
 	{0, "man", NULL, "the manual page's source (roff) instead of text", NULL, false},
 	{'h', "help", NULL, "this text", NULL, false},
@@ -34,6 +49,11 @@ const struct option_spec *list_option_specs(void)
 const struct option_spec *doctor_option_specs(void)
 {
 	return doctor_specs;
+}
+
+const struct option_spec *report_option_specs(void)
+{
+	return report_specs;
 }
 
 const struct option_spec *help_option_specs(void)

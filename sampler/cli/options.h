@@ -26,6 +26,7 @@ struct option_spec {
 const struct option_spec *record_option_specs(void);
 const struct option_spec *list_option_specs(void);
 const struct option_spec *doctor_option_specs(void);
+const struct option_spec *report_option_specs(void);
 const struct option_spec *help_option_specs(void);
 
 /* getopt_long's two tables, made from one of these; what it returns is for option_of(). */

@@ -86,7 +86,8 @@ static void count_sample(const struct named_profile *np, struct counting *c, uin
 	}
 }
 
-static int by_self(const void *a, const void *b)
+/* Texts decide what counts leave open: ids differ from file to file. */
+static int by_self(const void *a, const void *b, void *profile)
 {
 	const struct flat_row *x = a, *y = b;
 
@@ -94,7 +95,7 @@ static int by_self(const void *a, const void *b)
 		return x->self < y->self ? 1 : -1;
 	if (x->total != y->total)
 		return x->total < y->total ? 1 : -1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return strcmp(named_string(profile, x->name), named_string(profile, y->name));
 }
 
 int flat_build(const struct named_profile *np, struct flat *ret)
@@ -119,7 +120,7 @@ int flat_build(const struct named_profile *np, struct flat *ret)
 		rows[n] = rows[i];
 		rows[n++].name = i;
 	}
-	qsort(rows, n, sizeof(*rows), by_self);
+	qsort_r(rows, n, sizeof(*rows), by_self, (void *)np);
 	f.rows = take_ptr(rows);
 	f.n = n;
 	*ret = f;

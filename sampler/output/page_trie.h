@@ -25,7 +25,8 @@ typedef void page_row_fn(void *ctx, const struct page_row *row);
 struct page_trie *page_trie_new(void); /* NULL: out of memory */
 void page_trie_free(struct page_trie *t);
 
-/* The child of `parent` for that frame; UINT32_MAX: out of memory. */
+/* The child of `parent` for that frame; UINT32_MAX: out of memory. New nodes are numbered from 1 on,
+ * as they come. */
 uint32_t page_trie_child(struct page_trie *t, uint32_t parent, uint32_t frame);
 bool page_trie_add(struct page_trie *t, uint32_t node, uint32_t label, uint64_t count,
 		   uint64_t weight);

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "sampler/model/named_profile.h"
 #include "sampler/output/flat.h"
+#include "sampler/output/share.h"
 #include "sampler/output/writer.h"
 #include "symbolizer/attribution/exactness.h"
 #include "symbolizer/base/buf.h"
@@ -19,19 +19,6 @@ enum { WIDTH = 80, SPLIT_WIDTH = 18, NAME_WIDTH = WIDTH - 23 - 2 - SPLIT_WIDTH }
 
 /* Methods with less of the samples than this, in self and in total, are one line at the end. */
 static const double LEAST_PERCENT = 0.05;
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-/* Half of the interval that holds 95 of 100 repetitions (binomial), in points of 100. */
-static double error_points(uint64_t part, uint64_t whole)
-{
-	double p = whole ? (double)part / (double)whole : 0;
-
-	return whole ? 196 * sqrt(p * (1 - p) / (double)whole) : 0;
-}
 
 static bool is_time(const struct named_meta *m)
 {
@@ -88,7 +75,7 @@ static void put_totals(const struct named_meta *m, const struct flat *f, FILE *o
 		fprintf(out, "every %g ms\n", (double)m->period / 1e6);
 	else
 		fprintf(out, "every %" PRIu64 "\n", m->period);
-	fprintf(out, "%-11scomplete %.2f %%", "stacks", percent(m->complete, f->samples));
+	fprintf(out, "%-11scomplete %.2f %%", "stacks", share_percent(m->complete, f->samples));
 	if (m->incomplete)
 		fprintf(out, ", incomplete %" PRIu64, m->incomplete);
 	if (m->resynchronised)
@@ -103,7 +90,7 @@ static void put_kinds(const struct named_meta *m, const struct flat *f, FILE *ou
 	fprintf(out, "\nself %%  %s by kind\n", is_time(m) ? "time" : "events");
 	for (int k = 0; k < NAMED_KINDS; k++)
 		if (f->self_by_kind[k])
-			fprintf(out, "%6.2f  %s\n", percent(f->self_by_kind[k], f->samples),
+			fprintf(out, "%6.2f  %s\n", share_percent(f->self_by_kind[k], f->samples),
 				flat_kind_name((enum named_kind)k));
 }
 
@@ -119,7 +106,7 @@ static void put_exactness(const struct named_meta *m, FILE *out)
 		return;
 	fputs("\n     %  names in compiled code\n", out);
 	for (int i = 0; i < EXACTNESS_COUNT; i++)
-		fprintf(out, "%6.2f  %s\n", percent(m->exactness[i], all), names[i]);
+		fprintf(out, "%6.2f  %s\n", share_percent(m->exactness[i], all), names[i]);
 }
 
 /* "C2 61, inlined 39": how the method's own time was spent, largest first, as far as it fits. */
@@ -137,12 +124,12 @@ static void split_text(const struct flat_row *row, char *dst, size_t size)
 			if (!done[k] && row->self_by_kind[k] &&
 			    (best < 0 || row->self_by_kind[k] > row->self_by_kind[best]))
 				best = k;
-		if (best < 0 || percent(row->self_by_kind[best], row->self) < 0.5)
+		if (best < 0 || share_percent(row->self_by_kind[best], row->self) < 0.5)
 			return;
 		done[best] = true;
 		n = snprintf(part, sizeof(part), "%s%s %.0f", len ? ", " : "",
 			     flat_kind_name((enum named_kind)best),
-			     percent(row->self_by_kind[best], row->self));
+			     share_percent(row->self_by_kind[best], row->self));
 		if (len + (size_t)n >= size)
 			return;
 		memcpy(dst + len, part, (size_t)n + 1);
@@ -194,8 +181,8 @@ static void put_row(const struct named_profile *np, const struct flat_row *row, 
 	const char *name = fit_name(b, named_string(np, row->name), &columns);
 
 	split_text(row, split, sizeof(split));
-	fprintf(out, "%6.2f ±%5.2f %7.2f  %s", percent(row->self, samples),
-		error_points(row->self, samples), percent(row->total, samples), name);
+	fprintf(out, "%6.2f ±%5.2f %7.2f  %s", share_percent(row->self, samples),
+		share_error(row->self, samples), share_percent(row->total, samples), name);
 	if (*split)
 		fprintf(out, "%*s  %s", (int)(NAME_WIDTH - columns), "", split);
 	fputc('\n', out);
@@ -212,8 +199,8 @@ static void put_rows(const struct named_profile *np, const struct flat *f, FILE 
 	for (size_t i = 0; i < f->n; i++) {
 		const struct flat_row *r = &f->rows[i];
 
-		if (percent(r->self, f->samples) >= LEAST_PERCENT ||
-		    percent(r->total, f->samples) >= LEAST_PERCENT) {
+		if (share_percent(r->self, f->samples) >= LEAST_PERCENT ||
+		    share_percent(r->total, f->samples) >= LEAST_PERCENT) {
 			put_row(np, r, f->samples, &b, out);
 			continue;
 		}
@@ -223,7 +210,7 @@ static void put_rows(const struct named_profile *np, const struct flat *f, FILE 
 	buf_done(&b);
 	if (n_rest)
 		fprintf(out, "%6.2f ±%5.2f          (%zu methods under %.2f %%)\n",
-			percent(rest, f->samples), error_points(rest, f->samples), n_rest,
+			share_percent(rest, f->samples), share_error(rest, f->samples), n_rest,
 			LEAST_PERCENT);
 }
 

@@ -121,7 +121,7 @@ static void long_arguments(void **state)
 
 static void commands(void **state)
 {
-	static const char *const known[] = {"start", "stop", "status", "top", "dump", "report", "version", "check"};
+	static const char *const known[] = {"start", "stop", "status", "top", "dump", "version", "check"};
 	struct err err = {0};
 
 	(void)state;

@@ -1,0 +1,141 @@
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/cli/cmd.h"
+#include "sampler/cli/data_out.h"
+#include "sampler/cli/inputs.h"
+#include "sampler/cli/options.h"
+#include "sampler/model/named_profile.h"
+#include "sampler/profile/named_builder.h"
+#include "sampler/views/name_pattern.h"
+#include "sampler/views/view.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/base/parse.h"
+
+/* Rows of a text; JSON and CSV are for programs, which get all. */
+enum { TEXT_ROWS = 50 };
+
+static const double LEAST_PERCENT = 0.5;
+
+struct report {
+	view_fn *view;
+	const char *chosen; /* the option that chose it */
+	struct view_options o;
+	bool rows_given;
+	const char *output;
+	bool help;
+};
+
+static const struct {
+	const char *option;
+	view_fn *view;
+} views[] = {
+	{"flat", view_flat},	   {"tree", view_tree},	  {"callers", view_callers},
+	{"callees", view_callees}, {"lines", view_lines}, {"tiers", view_tiers},
+};
+
+static int choose_view(const char *option, const char *arg, struct report *rep, struct err *err)
+{
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		if (strcmp(option, views[i].option) != 0)
+			continue;
+		if (rep->chosen)
+			return err_set(err, -EINVAL, "--%s and --%s: one view at a time", rep->chosen, option);
+		rep->chosen = option;
+		rep->view = views[i].view;
+		rep->o.method = arg;
+		return arg ? name_pattern_check(arg, err) : 0;
+	}
+	return 0;
+}
+
+static int parse_percent(const char *text, double *ret, struct err *err)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end == text || *end || !isfinite(v) || v < 0 || v > 100)
+		return err_set(err, -EINVAL, "--least %.40s: a percentage from 0 to 100", text);
+	*ret = v;
+	return 0;
+}
+
+static int take_option(const struct option_spec *s, struct report *rep, struct err *err)
+{
+	const char *n = s->name, *arg = s->arg ? optarg : NULL;
+
+	if (strcmp(n, "help") == 0) {
+		rep->help = true;
+	} else if (strcmp(n, "output") == 0) {
+		rep->output = arg;
+	} else if (strcmp(n, "rows") == 0) {
+		rep->rows_given = true;
+		if (parse_u64(arg, 0, UINT64_MAX, &rep->o.rows) < 0)
+			return err_set(err, -EINVAL, "-n %.40s: a number of rows; 0: all", arg);
+	} else if (strcmp(n, "least") == 0) {
+		return parse_percent(arg, &rep->o.least, err);
+	} else if (strcmp(n, "format") == 0) {
+		if (table_format_parse(arg, &rep->o.format) < 0)
+			return err_set(err, -EINVAL, "-f %.40s: text, json or csv", arg);
+	} else {
+		return choose_view(n, arg, rep, err);
+	}
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct report *rep, struct err *err)
+{
+	const struct option_spec *s = NULL;
+	int r;
+
+	optind = 0;
+	while ((r = option_next(argc, argv, report_option_specs(), &s, err)) == 0 && s)
+		if ((r = take_option(s, rep, err)) < 0)
+			break;
+	if (r < 0 || rep->help)
+		return r;
+	if (optind == argc)
+		return err_set(err, -EINVAL, "report on which file? jsampler report FILE...");
+	if (!rep->rows_given)
+		rep->o.rows = rep->o.format == TABLE_TEXT ? TEXT_ROWS : 0;
+	return 0;
+}
+
+static int write_view(const struct named_profile *np, struct report *rep, struct err *err)
+{
+	struct data_out out;
+	int r = data_out_open(&out, rep->output, err);
+
+	if (r < 0)
+		return r;
+	r = rep->view(np, &rep->o, out.stream, err);
+	return data_out_close(&out, r, err);
+}
+
+int cmd_report(int argc, char **argv)
+{
+	char *help_argv[] = {"help", "report", NULL};
+	struct report rep = {.view = view_flat, .o = {.least = LEAST_PERCENT}};
+	struct named_profile *np = NULL;
+	struct err err = {0};
+	int r;
+
+	if (parse(argc, argv, &rep, &err) < 0) {
+		log_error("%s", err.msg);
+		return EXIT_USAGE;
+	}
+	if (rep.help)
+		return cmd_help(2, help_argv);
+	r = inputs_read_merged(argv + optind, (size_t)(argc - optind), &np, &err);
+	if (r == 0) {
+		r = write_view(np, &rep, &err);
+		named_profile_free(np);
+	}
+	if (r < 0)
+		log_error("%s", err.msg);
+	return r < 0 ? EXIT_FAILED : EXIT_WRITTEN;
+}

@@ -1,0 +1,15 @@
+#ifndef JS_CLI_INPUTS_H
+#define JS_CLI_INPUTS_H
+
+#include <stddef.h>
+
+struct err;
+struct named_profile;
+
+/* One saved profile; lines that cannot be read are warned of. *ret is the caller's. */
+int inputs_read(const char *path, struct named_profile **ret, struct err *err);
+
+/* Several as one. */
+int inputs_read_merged(char *const *paths, size_t n, struct named_profile **ret, struct err *err);
+
+#endif

@@ -1,0 +1,21 @@
+#ifndef JS_OUTPUT_SHARE_H
+#define JS_OUTPUT_SHARE_H
+
+#include <math.h>
+#include <stdint.h>
+
+/* Parts of a profile in points of 100. */
+static inline double share_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* Half of the interval that holds 95 of 100 repetitions (binomial), in points of 100. */
+static inline double share_error(uint64_t part, uint64_t whole)
+{
+	double p = whole ? (double)part / (double)whole : 0;
+
+	return whole ? 196 * sqrt(p * (1 - p) / (double)whole) : 0;
+}
+
+#endif

@@ -1,0 +1,38 @@
+#ifndef JS_VIEWS_CALL_TREE_H
+#define JS_VIEWS_CALL_TREE_H
+
+#include <stdint.h>
+
+#include "sampler/output/page_trie.h"
+#include "symbolizer/base/vec.h"
+
+struct named_profile;
+
+/* Stacks merged by method into a tree. Node 0 is the root, nobody's child. */
+struct call_node {
+	uint32_t parent, name; /* string id of the profile */
+	uint32_t first_child, next; /* 0: none; larger totals first */
+	uint32_t depth; /* of the root 0 */
+	uint64_t self; /* samples whose path ends here */
+	uint64_t total; /* and those that go on; valid once finished */
+};
+
+struct call_tree {
+	struct page_trie *trie;
+	VEC(struct call_node) nodes;
+};
+
+/* 0 or -ENOMEM. All stacks, root first, process, thread and state included. */
+int call_tree_build(struct call_tree *t, const struct named_profile *np);
+
+/*
+ * The stacks that hold a method (one byte a string id, name_pattern.h), each from its outermost frame
+ * of it: `callers`: on to the root; else on to the leaf. Synthetic roots are no callers. The root of
+ * the tree stands for the method. 0 or -ENOMEM.
+ */
+int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method,
+			   bool callers);
+
+void call_tree_done(struct call_tree *t);
+
+#endif

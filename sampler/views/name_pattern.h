@@ -1,0 +1,30 @@
+#ifndef JS_VIEWS_NAME_PATTERN_H
+#define JS_VIEWS_NAME_PATTERN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
+struct named_profile;
+
+/*
+ * Methods as a person names them, matched against whole names ("java/util/HashMap.put"):
+ *   *    any characters but a slash: java/util/HashMap.*
+ *   **   any characters, slashes too
+ * A dot matches a slash, too: com.acme.Shop.run. A pattern without a slash, and without dots but the
+ * one in front of the method, matches behind a package as well: HashMap.put.
+ */
+enum { NAME_PATTERN_MAX = 1000 };
+
+/* -EINVAL: empty or too long; err says so. */
+int name_pattern_check(const char *pattern, struct err *err);
+bool name_pattern_matches(const char *pattern, const char *name);
+
+/*
+ * Which strings of a profile are names that match, one byte a string id; the caller's to free. NULL:
+ * out of memory. *ret_matches: how many names of functions do; *ret_one: one of them (a string id).
+ */
+uint8_t *name_pattern_ids(const char *pattern, const struct named_profile *np, uint32_t *ret_matches,
+			  uint32_t *ret_one);
+
+#endif

@@ -1,0 +1,53 @@
+#ifndef JS_VIEWS_TABLE_H
+#define JS_VIEWS_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "symbolizer/base/buf.h"
+
+/*
+ * Rows of cells as aligned text, as JSON objects or as CSV (RFC 4180). Text cells hold names from the
+ * target: they are made fit to show. Errors of the stream stick to it (ferror()).
+ */
+enum table_format { TABLE_TEXT, TABLE_JSON, TABLE_CSV };
+
+struct table_column {
+	const char *key; /* in json and csv; NULL: only in text */
+	const char *title; /* in text; NULL: not there */
+	int width; /* in text; negative: left-aligned; 0: as long as it is */
+	int decimals; /* of numbers, in text */
+};
+
+struct table {
+	FILE *out;
+	enum table_format format;
+	const struct table_column *columns;
+	size_t n;
+	size_t at; /* next column of the current row */
+	bool any, filled; /* a row has begun; the current one has a cell */
+	struct buf text;
+};
+
+/* "text", "json", "csv"; -EINVAL: another word. */
+int table_format_parse(const char *word, enum table_format *ret);
+
+/* The heading, if the format has one. */
+void table_begin(struct table *t, FILE *out, enum table_format format,
+		 const struct table_column *columns, size_t n);
+
+/* One cell each, in the order of the columns; the row ends with its last one. */
+void table_count(struct table *t, uint64_t value);
+void table_number(struct table *t, double value); /* NaN and infinity: none */
+void table_text(struct table *t, const char *text);
+void table_none(struct table *t); /* null, or nothing */
+
+/* JSON closes its list; the caller closes the object around it. */
+void table_end(struct table *t);
+
+/* Foreign text made fit to show, on one line. */
+void table_put_clean(FILE *out, struct buf *scratch, const char *text);
+
+#endif

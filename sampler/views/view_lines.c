@@ -1,0 +1,172 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/model/named_profile.h"
+#include "sampler/output/share.h"
+#include "sampler/views/frames.h"
+#include "sampler/views/name_pattern.h"
+#include "sampler/views/view.h"
+#include "sampler/views/view_head.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/map.h"
+
+static const struct table_column columns[] = {
+	{"self", "self", 10, 0},
+	{"self_percent", "self %", 7, 2},
+	{"error_percent", "±95%", 6, 2},
+	{"total", "total", 10, 0},
+	{"total_percent", "total %", 7, 2},
+	{"line", "  line", 6, 0},
+	{"file", " file", -20, 0},
+	{"method", "method", 0, 0},
+};
+
+struct line_key {
+	uint32_t name, file;
+	int32_t line;
+};
+
+struct line_row {
+	struct line_key key;
+	uint64_t self, total;
+	uint32_t seen; /* last sample (+1) that counted into the total */
+	UT_hash_handle hh;
+};
+
+/* Most first, then in the order of the source. */
+static int compare(struct line_row *a, struct line_row *b)
+{
+	if (a->self != b->self)
+		return a->self < b->self ? 1 : -1;
+	if (a->total != b->total)
+		return a->total < b->total ? 1 : -1;
+	return (a->key.line > b->key.line) - (a->key.line < b->key.line);
+}
+
+static struct line_row *row_of(struct line_row **rows, const struct line_key *key)
+{
+	struct line_row *r;
+
+	HASH_FIND(hh, *rows, key, sizeof(*key), r);
+	if (r)
+		return r;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	r->key = *key;
+	HASH_ADD(hh, *rows, key, sizeof(r->key), r);
+	if (r->hh.tbl)
+		return r;
+	free(r);
+	return NULL;
+}
+
+static int count_sample(struct line_row **rows, const struct named_profile *np, const uint8_t *ids,
+			const struct frames *f, uint64_t count, uint32_t stamp)
+{
+	for (size_t i = 0; i < f->list.n; i++) {
+		const struct named_line *l = f->list.v[i];
+		const struct named_function *fn = &np->functions[l->function];
+		struct line_key key = {fn->name, fn->file, l->line > 0 ? l->line : 0};
+		struct line_row *r;
+
+		if (!ids[fn->name] || frame_is_root_label(l))
+			continue;
+		r = row_of(rows, &key);
+		if (!r)
+			return -ENOMEM;
+		r->self += i ? 0 : count;
+		r->total += r->seen == stamp ? 0 : count;
+		r->seen = stamp;
+	}
+	return 0;
+}
+
+static int build(struct line_row **rows, const struct named_profile *np, const uint8_t *ids)
+{
+	CLEANUP(frames_done) struct frames f = {0};
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < np->n_samples; i++) {
+		r = frames_of(&f, np, np->samples[i].stack);
+		if (r == 0)
+			r = count_sample(rows, np, ids, &f, np->samples[i].count, i + 1);
+	}
+	HASH_SORT(*rows, compare);
+	return r;
+}
+
+static void put_row(struct table *t, const struct named_profile *np, const struct line_row *r,
+		    uint64_t all)
+{
+	const char *file = named_string(np, r->key.file), *slash = strrchr(file, '/');
+	struct buf shown = {0};
+
+	table_count(t, r->self);
+	table_number(t, share_percent(r->self, all));
+	table_number(t, share_error(r->self, all));
+	table_count(t, r->total);
+	table_number(t, share_percent(r->total, all));
+	if (r->key.line)
+		table_count(t, (uint64_t)r->key.line);
+	else
+		table_none(t);
+	if (t->format == TABLE_TEXT)
+		buf_printf(&shown, " %s", slash ? slash + 1 : *file ? file : "-");
+	table_text(t, t->format == TABLE_TEXT && shown.data ? shown.data : file);
+	table_text(t, frame_name_text(np, r->key.name));
+	buf_done(&shown);
+}
+
+static void print(const struct named_profile *np, const struct view_options *o, struct line_row *rows,
+		  FILE *out)
+{
+	uint64_t all = view_sum(np).samples, shown = 0, more = 0, rest = 0;
+	bool numbers = false;
+	struct table t;
+
+	view_head(np, "lines", o->format, out);
+	table_begin(&t, out, o->format, columns, sizeof(columns) / sizeof(columns[0]));
+	for (struct line_row *r = rows; r; r = r->hh.next) {
+		numbers |= r->key.line > 0;
+		if (!o->rows || shown < o->rows) {
+			put_row(&t, np, r, all);
+			shown++;
+		} else {
+			more++;
+			rest += r->self;
+		}
+	}
+	table_end(&t);
+	view_more(out, o->format, more, share_percent(rest, all));
+	if (!numbers && o->format == TABLE_TEXT)
+		fputs("no line numbers in this profile: record with -o FILE.pb.gz or --lines\n", out);
+	view_foot(o->format, out);
+}
+
+int view_lines(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err)
+{
+	CLEANUP(free_at_exit) uint8_t *ids = NULL;
+	struct line_row *rows = NULL, *row, *next;
+	uint32_t matches, one;
+	int r;
+
+	ids = name_pattern_ids(o->method, np, &matches, &one);
+	if (!ids)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (!matches)
+		return err_set(err, -ENOENT, "no method '%.200s' in the profile", o->method);
+	r = build(&rows, np, ids);
+	if (r == 0)
+		print(np, o, rows, out);
+	else
+		err_set(err, r, "out of memory");
+	HASH_ITER(hh, rows, row, next)
+	{
+		HASH_DEL(rows, row);
+		free(row);
+	}
+	return r;
+}

@@ -1,0 +1,173 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "sampler/output/flat.h"
+#include "sampler/output/share.h"
+#include "sampler/views/frames.h"
+#include "sampler/views/tiers.h"
+#include "sampler/views/view.h"
+#include "sampler/views/view_head.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+
+/* The unlevelled C1 column is there for profiles that have no levels. */
+enum { FIRST_TIER = 4, C1_COLUMN = FIRST_TIER + TIER_C1, AMOUNTS_END = FIRST_TIER + TIERS + 1 };
+
+static const struct table_column columns[] = {
+	{NULL, "self", 9, 2},
+	{"self_percent", "self %", 7, 2},
+	{"self", NULL, 0, 0},
+	{"self_weight", NULL, 0, 0},
+	{"interpreted", "interp", 8, 2},
+	{"c1", NULL, 8, 2},
+	{"c1_level_1", "C1:1", 8, 2},
+	{"c1_level_2", "C1:2", 8, 2},
+	{"c1_level_3", "C1:3", 8, 2},
+	{"c2", "C2", 8, 2},
+	{"inlined", "inlined", 8, 2},
+	{"osr", "of it OSR", 9, 2},
+	{"first_c1_ms", NULL, 0, 0},
+	{"first_c2_ms", NULL, 0, 0},
+	{"not_entrant", NULL, 0, 0},
+	{"why_interpreted", NULL, 0, 0},
+	{"method", " method", 0, 0},
+};
+
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
+struct printing {
+	const struct named_profile *np;
+	const struct tiers *tiers;
+	struct table_column columns[COLUMNS];
+	struct table t;
+	struct buf scratch;
+};
+
+/* Times in text, samples elsewhere; "-" for none is easier to read past. */
+static void put_amount(struct printing *p, uint64_t samples, uint64_t weight)
+{
+	if (p->t.format != TABLE_TEXT)
+		table_count(&p->t, samples);
+	else if (weight)
+		table_number(&p->t, view_amount(&p->np->meta, weight));
+	else
+		table_none(&p->t);
+}
+
+static void put_row(struct printing *p, const struct tier_row *r, const char *name)
+{
+	put_amount(p, r->self, r->self_weight);
+	table_number(&p->t, share_percent(r->self, p->tiers->samples));
+	table_count(&p->t, r->self);
+	table_count(&p->t, r->self_weight);
+	for (int k = 0; k < TIERS; k++)
+		put_amount(p, r->samples[k], r->weight[k]);
+	put_amount(p, r->osr, r->osr_weight);
+	table_count(&p->t, r->compile.c1_ms);
+	table_count(&p->t, r->compile.c2_ms);
+	table_count(&p->t, r->compile.not_entrant);
+	table_text(&p->t, named_string(p->np, r->compile.why_interpreted));
+	buf_reset(&p->scratch);
+	buf_printf(&p->scratch, "%s%s", p->t.format == TABLE_TEXT ? " " : "", name);
+	table_text(&p->t, p->scratch.failed ? "?" : p->scratch.data);
+}
+
+/* Below a row in text: why its time in the interpreter, and what was thrown away. */
+static void put_notes(struct printing *p, const struct tier_row *r)
+{
+	const char *why = named_string(p->np, r->compile.why_interpreted);
+
+	if (p->t.format != TABLE_TEXT)
+		return;
+	if (*why && r->samples[TIER_INTERPRETED]) {
+		fputs("          interpreted: ", p->t.out);
+		table_put_clean(p->t.out, &p->scratch, why);
+		fputc('\n', p->t.out);
+	}
+	if (r->compile.not_entrant)
+		fprintf(p->t.out, "          compiled code made not entrant: %" PRIu32 "\n",
+			r->compile.not_entrant);
+}
+
+static void put_json_totals(const struct printing *p)
+{
+	FILE *out = p->t.out;
+	const char *sep = "";
+
+	fputs("\"totals\":{\"java\":{", out);
+	for (int k = 0; k < TIERS; k++)
+		fprintf(out, "\"%s\":%" PRIu64 ",", columns[FIRST_TIER + k].key, p->tiers->all.samples[k]);
+	fprintf(out, "\"osr\":%" PRIu64 "},\"other\":{", p->tiers->all.osr);
+	for (int k = 0; k < NAMED_KINDS; k++) {
+		if (!p->tiers->other[k])
+			continue;
+		fprintf(out, "%s\"%s\":%" PRIu64, sep, flat_kind_name((enum named_kind)k),
+			p->tiers->other[k]);
+		sep = ",";
+	}
+	fputs("}},\n", out);
+}
+
+static void put_total_line(const struct printing *p, const char *what, uint64_t samples, uint64_t weight)
+{
+	const struct named_meta *m = &p->np->meta;
+
+	if (samples)
+		fprintf(p->t.out, "%9.*f %7.2f  %s\n", view_is_time(m) ? 2 : 0, view_amount(m, weight),
+			share_percent(samples, p->tiers->samples), what);
+}
+
+static void put_text_totals(const struct printing *p)
+{
+	const struct tiers *t = p->tiers;
+
+	fprintf(p->t.out, "%9s %7s  the program\n", view_is_time(&p->np->meta) ? "seconds" : "amount", "%");
+	for (int k = 0; k < TIERS; k++)
+		put_total_line(p, tier_name((enum tier)k), t->all.samples[k], t->all.weight[k]);
+	for (int k = 0; k < NAMED_KINDS; k++)
+		put_total_line(p, flat_kind_name((enum named_kind)k), t->other[k], t->other_weight[k]);
+	put_total_line(p, "(of all, entered in the middle of a loop: OSR)", t->all.osr, t->all.osr_weight);
+	fputc('\n', p->t.out);
+}
+
+static void begin(struct printing *p, const struct view_options *o, FILE *out)
+{
+	memcpy(p->columns, columns, sizeof(columns));
+	if (p->tiers->all.samples[TIER_C1])
+		p->columns[C1_COLUMN].title = "C1";
+	for (int i = FIRST_TIER; i < AMOUNTS_END; i++)
+		p->columns[i].decimals = view_is_time(&p->np->meta) ? 2 : 0;
+	p->columns[0].decimals = p->columns[FIRST_TIER].decimals;
+	p->t = (struct table){.out = out, .format = o->format};
+	view_head(p->np, "tiers", o->format, out);
+	if (o->format == TABLE_JSON)
+		put_json_totals(p);
+	if (o->format == TABLE_TEXT)
+		put_text_totals(p);
+	table_begin(&p->t, out, o->format, p->columns, COLUMNS);
+}
+
+int view_tiers(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err)
+{
+	CLEANUP(tiers_done) struct tiers tiers = {0};
+	struct printing p = {.np = np, .tiers = &tiers};
+	uint64_t rest = 0;
+	size_t n;
+
+	if (tiers_build(np, &tiers) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	n = o->rows && o->rows < tiers.n ? o->rows : tiers.n;
+	begin(&p, o, out);
+	for (size_t i = 0; i < n; i++) {
+		put_row(&p, &tiers.rows[i], frame_name_text(np, tiers.rows[i].name));
+		put_notes(&p, &tiers.rows[i]);
+	}
+	table_end(&p.t);
+	for (size_t i = n; i < tiers.n; i++)
+		rest += tiers.rows[i].self;
+	view_more(out, o->format, tiers.n - n, share_percent(rest, tiers.samples));
+	view_foot(o->format, out);
+	buf_done(&p.scratch);
+	return 0;
+}

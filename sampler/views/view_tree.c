@@ -1,0 +1,187 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/model/named_profile.h"
+#include "sampler/output/share.h"
+#include "sampler/views/call_tree.h"
+#include "sampler/views/frames.h"
+#include "sampler/views/name_pattern.h"
+#include "sampler/views/view.h"
+#include "sampler/views/view_head.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+
+/* Lines that lead to a frame take no more room than this, in bytes: stacks can be 65,536 deep. */
+enum { MAX_LEAD = 300 };
+
+static const struct table_column columns[] = {
+	{"depth", NULL, 0, 0},
+	{"total", "total", 10, 0},
+	{"total_percent", "total %", 7, 2},
+	{"self", "self", 10, 0},
+	{"self_percent", "self %", 7, 2},
+	{"method", " method", 0, 0},
+};
+
+/* A walk over what is shown of a tree. */
+struct shown {
+	const struct named_profile *np;
+	const struct call_tree *tree;
+	struct table t;
+	uint64_t least, all; /* samples; all: of the profile */
+	uint64_t rows, more; /* rows left to print; those that were left out */
+	struct buf lead;
+	VEC(size_t) lead_len; /* by depth: of what its children's lines begin with */
+	const char *root; /* what the tree's root stands for; NULL: nothing */
+};
+
+static uint32_t next_shown(const struct shown *s, uint32_t node)
+{
+	while (node && s->tree->nodes.v[node].total < s->least)
+		node = s->tree->nodes.v[node].next;
+	return node;
+}
+
+/* Lines fork where a frame has several shown children, and nowhere else. */
+static void put_lead(struct shown *s, uint32_t id, struct buf *text)
+{
+	const struct call_node *nodes = s->tree->nodes.v, *n = &nodes[id];
+	size_t len = n->depth ? s->lead_len.v[n->depth - 1] : 0;
+	uint32_t first = n->depth ? next_shown(s, nodes[n->parent].first_child) : id;
+	bool last = !next_shown(s, n->next), fork = first != id || !last;
+
+	s->lead.len = len;
+	buf_add(text, s->lead.data, len);
+	if (n->depth && fork && !(n->depth == 1 && !s->root)) {
+		buf_add_z(text, last ? "└ " : "├ ");
+		if (len < MAX_LEAD)
+			buf_add_z(&s->lead, last ? "  " : "│ ");
+	}
+	s->lead_len.v[n->depth] = s->lead.len;
+}
+
+static void put_node(struct shown *s, uint32_t id)
+{
+	const struct call_node *n = &s->tree->nodes.v[id];
+	const char *name = id ? frame_name_text(s->np, n->name) : s->root;
+	struct buf text = {0};
+
+	if (s->t.format == TABLE_TEXT) {
+		buf_add_z(&text, " ");
+		put_lead(s, id, &text);
+	}
+	buf_add_z(&text, name);
+	table_count(&s->t, n->depth);
+	table_count(&s->t, n->total);
+	table_number(&s->t, share_percent(n->total, s->all));
+	table_count(&s->t, n->self);
+	table_number(&s->t, share_percent(n->self, s->all));
+	table_text(&s->t, text.failed ? "?" : text.data);
+	buf_done(&text);
+}
+
+static int grow(struct shown *s, uint32_t depth)
+{
+	while (s->lead_len.n <= depth)
+		if (!vec_push(&s->lead_len, 0))
+			return -ENOMEM;
+	return 0;
+}
+
+static int walk(struct shown *s)
+{
+	const struct call_node *nodes = s->tree->nodes.v;
+	uint32_t at = next_shown(s, nodes[0].first_child);
+
+	if (grow(s, 0) < 0)
+		return -ENOMEM;
+	if (s->root)
+		put_node(s, 0);
+	while (at) {
+		if (grow(s, nodes[at].depth) < 0)
+			return -ENOMEM;
+		if (s->rows) {
+			put_node(s, at);
+			s->rows--;
+		} else {
+			s->more++;
+		}
+		if (next_shown(s, nodes[at].first_child)) {
+			at = next_shown(s, nodes[at].first_child);
+			continue;
+		}
+		while (at && !next_shown(s, nodes[at].next))
+			at = nodes[at].parent;
+		at = at ? next_shown(s, nodes[at].next) : 0;
+	}
+	return 0;
+}
+
+static int print(struct shown *s, const struct view_options *o, const char *view, FILE *out,
+		 struct err *err)
+{
+	int r;
+
+	s->all = view_sum(s->np).samples;
+	s->rows = o->rows ? o->rows : UINT64_MAX;
+	s->least = (uint64_t)(o->least / 100 * (double)s->all);
+	s->least += !s->least;
+	buf_add_z(&s->lead, "");
+	view_head(s->np, view, o->format, out);
+	table_begin(&s->t, out, o->format, columns, sizeof(columns) / sizeof(columns[0]));
+	r = walk(s);
+	table_end(&s->t);
+	if (s->more && o->format == TABLE_TEXT)
+		fprintf(out, "and %llu more lines (-n 0 shows all)\n", (unsigned long long)s->more);
+	view_foot(o->format, out);
+	buf_done(&s->lead);
+	vec_done(&s->lead_len);
+	return r < 0 ? err_set(err, r, "out of memory") : 0;
+}
+
+int view_tree(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err)
+{
+	CLEANUP(call_tree_done) struct call_tree tree = {0};
+	struct shown s = {.np = np, .tree = &tree};
+	int r = call_tree_build(&tree, np);
+
+	if (r < 0)
+		return err_set(err, r, "out of memory");
+	return print(&s, o, "tree", out, err);
+}
+
+static int around(const struct named_profile *np, const struct view_options *o, bool callers,
+		  FILE *out, struct err *err)
+{
+	CLEANUP(call_tree_done) struct call_tree tree = {0};
+	CLEANUP(free_at_exit) uint8_t *ids = NULL;
+	struct shown s = {.np = np, .tree = &tree};
+	uint32_t matches, one;
+	char several[80];
+	int r;
+
+	ids = name_pattern_ids(o->method, np, &matches, &one);
+	if (!ids)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (!matches)
+		return err_set(err, -ENOENT, "no method '%.200s' in the profile", o->method);
+	r = call_tree_build_around(&tree, np, ids, callers);
+	if (r < 0)
+		return err_set(err, r, "out of memory");
+	snprintf(several, sizeof(several), "(%u methods: %.40s)", matches, o->method);
+	s.root = matches == 1 ? frame_name_text(np, one) : several;
+	return print(&s, o, callers ? "callers" : "callees", out, err);
+}
+
+int view_callers(const struct named_profile *np, const struct view_options *o, FILE *out,
+		 struct err *err)
+{
+	return around(np, o, true, out, err);
+}
+
+int view_callees(const struct named_profile *np, const struct view_options *o, FILE *out,
+		 struct err *err)
+{
+	return around(np, o, false, out, err);
+}

@@ -1,0 +1,1 @@
+js_unit_test(views_pattern js_views)

@@ -11,14 +11,16 @@
 #include "sampler/cli/options.h"
 #include "symbolizer/base/err.h"
 
-/* Words separated by blanks, as argv; the command's name is put in front. */
+/* Words separated by blanks, as argv, which the options point into; the command's name is put in front. */
 static int parse(const char *words, struct record_options *o, struct err *err)
 {
-	static char text[512];
-	char *argv[32] = {"record"}, *save = NULL;
+	static char text[512], *argv[32];
+	char *save = NULL;
 	int argc = 1;
 
 	*err = (struct err){0};
+	memset(argv, 0, sizeof(argv));
+	argv[0] = "record";
 	strcpy(text, words);
 	for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
 		argv[argc++] = w;

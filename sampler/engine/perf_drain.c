@@ -1,7 +1,6 @@
 #include "sampler/engine/perf_drain.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -15,18 +14,13 @@
 #include <unistd.h>
 
 #include "sampler/engine/perf_attach.h"
-#include "sampler/engine/perf_msg.h"
+#include "sampler/engine/perf_intake.h"
 #include "sampler/engine/prompt.h"
 #include "sampler/engine/sample_queue.h"
-#include "sampler/engine/stack_rest.h"
-#include "sampler/engine/stack_size.h"
-#include "sampler/engine/wake_mode.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
-#include "symbolizer/target/arch.h"
 #include "symbolizer/target/proc.h"
-#include "symbolizer/target/regs_host.h"
 
 enum {
 	PAUSE_MS = 20, /* the longest time between looks at rings that are not a quarter full */
@@ -34,8 +28,6 @@ enum {
 	IDLE_ROUNDS = 16,
 	ALIVE_EVERY = 10, /* rounds between looks at a target without a pidfd */
 	SPINS = 2000, /* about 0.1 ms */
-	REST_DOUBTFUL = 256 << 10, /* read where a stack's end is not known */
-	KERNEL_MAX = 1024, /* kernel.perf_event_max_stack is 127 unless somebody raised it */
 };
 
 /* epoll_event.data of what is no ring. */
@@ -46,13 +38,7 @@ struct perf_drain {
 	struct proc *proc;
 	struct perf_attach *attach;
 	struct sample_queue *queue;
-	struct perf_layout layout;
-	struct stack_rest rest;
-	struct stack_size size;
-	struct wake wake;
-	uint32_t resize_to; /* asked for by the samples of this round; 0: nothing */
-	enum wake_mode wake_to; /* the same; the present mode: nothing */
-	bool pushed; /* since the consumer was woken */
+	struct perf_intake intake;
 	bool woke; /* ever */
 	uint32_t pause_ms; /* at most; adapted to how fast the rings fill */
 	uint32_t empty_rounds;
@@ -70,214 +56,8 @@ struct perf_drain {
 
 	int ready_fd; /* drain -> consumer */
 	atomic_bool stop, done, ended;
-	_Atomic uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
-	_Atomic uint64_t cut, joined, refused;
 	_Atomic uint32_t stack_bytes;
 };
-
-static void count(_Atomic uint64_t *counter, uint64_t n)
-{
-	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
-}
-
-/* --- Records into messages */
-
-static void push_event(struct perf_drain *d, enum perf_msg_kind kind, const struct perf_record *r)
-{
-	struct perf_msg *m = sample_queue_reserve(d->queue, sizeof(*m));
-
-	if (!m) {
-		count(&d->lost_queue, 1);
-		return;
-	}
-	memset(m, 0, sizeof(*m));
-	m->kind = kind;
-	m->pid = r->pid;
-	m->tid = r->tid;
-	memcpy(m->comm, r->comm, sizeof(m->comm));
-	sample_queue_commit(d->queue, sizeof(*m));
-	d->pushed = true;
-}
-
-static void fill_user(struct perf_msg_sample *m, const struct perf_record *r)
-{
-	uint64_t values[64];
-
-	m->has_user = r->regs != NULL;
-	if (!m->has_user)
-		return;
-	memcpy(values, r->regs, r->n_regs * sizeof(values[0]));
-	regs_host_from_perf(&m->regs, values, r->n_regs);
-	m->stack_addr = arch_sp(arch_host(), &m->regs);
-}
-
-/* Appends the part of the stack that was not copied, if it is to be had. Returns its length. */
-static size_t append_rest(struct perf_drain *d, struct perf_msg_sample *m,
-			  const struct perf_record *r, uint8_t *dst, size_t wanted, uint64_t now)
-{
-	const struct stack_copy copy = {
-		.addr = m->stack_addr,
-		.bytes = r->stack,
-		.len = r->stack_dyn,
-		.time_ns = r->time,
-		.in_kernel = (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
-	};
-	size_t got = stack_rest_read(&d->rest, &copy, dst, wanted, now);
-
-	atomic_store_explicit(&d->joined, d->rest.joined, memory_order_relaxed);
-	atomic_store_explicit(&d->refused, d->rest.refused, memory_order_relaxed);
-	return got;
-}
-
-/*
- * Does the copy reach the thread's control block? glibc keeps it at the upper end of the stack, aligned
- * to 64 bytes, with its own address in words 0 and 2 (tcbhead_t in sysdeps/x86_64/nptl/tls.h). What lies
- * behind it in the same mapping is something else, merged with the stack.
- */
-static bool has_thread_end(uint64_t addr, const uint8_t *bytes, size_t len)
-{
-	for (size_t i = -addr & 63; i + 24 <= len; i += 64) {
-		uint64_t words[3];
-
-		memcpy(words, bytes + i, sizeof(words));
-		if (words[0] == addr + i && words[2] == addr + i)
-			return true;
-	}
-	return false;
-}
-
-/* How much of the stack lies beyond the copy. */
-static uint64_t rest_beyond(struct perf_drain *d, const struct perf_msg_sample *m,
-			  const struct perf_record *r, uint64_t now)
-{
-	if (!r->stack_dyn || r->stack_dyn < r->stack_size || r->stack_dyn < STACK_REST_MIN)
-		return 0;
-	if (has_thread_end(m->stack_addr, r->stack, r->stack_dyn))
-		return 0;
-	return stack_rest_beyond(&d->rest, m->stack_addr + r->stack_dyn, now);
-}
-
-/*
- * Adapts to `beyond` bytes of stack behind the copy. Returns how much of that to read. A mapping that
- * goes on for long is most likely that of something else besides, next to a thread's stack and merged
- * with it (seen with the stacks of GC threads): it says nothing of the stack's depth.
- */
-static size_t note_depth(struct perf_drain *d, const struct perf_record *r, uint64_t beyond,
-			 uint64_t now)
-{
-	uint32_t resize;
-
-	if (beyond > STACK_REST_MAX)
-		return REST_DOUBTFUL;
-	resize = stack_size_note(&d->size, r->stack_dyn, beyond > 0, now);
-	if (resize)
-		d->resize_to = resize;
-	d->wake_to = wake_note(&d->wake, beyond > 0, now);
-	return beyond;
-}
-
-static void push_sample(struct perf_drain *d, const struct perf_record *r)
-{
-	uint64_t kernel[KERNEL_MAX], now = clock_monotonic_ns();
-	size_t n_kernel = perf_record_kernel_chain(r, kernel, KERNEL_MAX);
-	struct perf_msg_sample m = {
-		.head = {.kind = PERF_MSG_SAMPLE, .pid = r->pid, .tid = r->tid},
-		.n_kernel = (uint32_t)n_kernel,
-		.time_ns = r->time,
-		.weight = r->period,
-		.stack_len = r->stack_dyn,
-	};
-	size_t fixed = sizeof(m) + n_kernel * 8 + r->stack_dyn, wanted, got = 0;
-	uint64_t beyond;
-	uint8_t *dst = NULL;
-
-	fill_user(&m, r);
-	beyond = m.has_user ? rest_beyond(d, &m, r, now) : 0;
-	wanted = note_depth(d, r, beyond, now);
-	if (wanted) {
-		count(&d->cut, 1);
-		dst = sample_queue_reserve(d->queue, fixed + wanted);
-		if (dst)
-			got = append_rest(d, &m, r, dst + fixed, wanted, now);
-	}
-	if (!dst)
-		dst = sample_queue_reserve(d->queue, fixed);
-	if (!dst) {
-		count(&d->lost_queue, 1);
-		return;
-	}
-	m.stack_len += got;
-	m.stack_missing = beyond - got;
-	m.stack_cut = got < beyond;
-	memcpy(dst, &m, sizeof(m));
-	memcpy(dst + sizeof(m), kernel, n_kernel * 8);
-	if (r->stack_dyn)
-		memcpy(dst + sizeof(m) + n_kernel * 8, r->stack, r->stack_dyn);
-	sample_queue_commit(d->queue, fixed + got);
-	d->pushed = true;
-}
-
-static void take_sample(struct perf_drain *d, const struct perf_record *r)
-{
-	if (perf_attach_accepts(d->attach, r))
-		push_sample(d, r);
-	else
-		count(&d->foreign, 1);
-}
-
-static void take_task(struct perf_drain *d, const struct perf_record *r)
-{
-	if (r->pid != proc_pid(d->proc))
-		return; /* others on the same CPU, and children */
-	if (r->kind == PERF_REC_EXIT || r->exec)
-		perf_attach_note(d->attach, r);
-	if (r->kind == PERF_REC_EXIT) {
-		push_event(d, PERF_MSG_EXIT, r);
-	} else if (r->kind == PERF_REC_FORK) {
-		push_event(d, PERF_MSG_FORK, r);
-	} else if (r->kind == PERF_REC_MMAP) {
-		push_event(d, PERF_MSG_MAPPED, r);
-	} else {
-		if (r->exec)
-			push_event(d, PERF_MSG_EXEC, r);
-		push_event(d, PERF_MSG_THREAD, r);
-	}
-}
-
-static int take_record(void *ctx, const void *bytes, size_t size)
-{
-	struct perf_drain *d = ctx;
-	struct perf_record r;
-
-	if (perf_record_parse(&d->layout, bytes, size, &r) < 0) {
-		count(&d->malformed, 1);
-		return 0;
-	}
-	switch (r.kind) {
-	case PERF_REC_SAMPLE:
-		take_sample(d, &r);
-		break;
-	case PERF_REC_LOST:
-		count(&d->lost_ring, r.lost);
-		break;
-	case PERF_REC_LOST_SAMPLES:
-		count(&d->lost_samples, r.lost);
-		break;
-	case PERF_REC_THROTTLE:
-		count(&d->throttled, 1);
-		break;
-	case PERF_REC_COMM:
-	case PERF_REC_FORK:
-	case PERF_REC_EXIT:
-	case PERF_REC_MMAP:
-		take_task(d, &r);
-		break;
-	case PERF_REC_UNTHROTTLE:
-	case PERF_REC_OTHER:
-		break;
-	}
-	return 0;
-}
 
 /* --- The thread */
 
@@ -285,7 +65,7 @@ static void wake_consumer(struct perf_drain *d)
 {
 	const uint64_t one = 1;
 
-	d->pushed = false;
+	d->intake.pushed = false;
 	d->woke = true;
 	(void)!write(d->ready_fd, &one, sizeof(one));
 }
@@ -320,8 +100,8 @@ static void adapt_pause(struct perf_drain *d, uint64_t used)
 
 static void drain_ring(struct perf_drain *d, size_t i)
 {
-	if (perf_ring_drain(perf_attach_ring(d->attach, i), take_record, d) == -EBADMSG)
-		count(&d->malformed, 1);
+	if (perf_ring_drain(perf_attach_ring(d->attach, i), perf_intake_record, &d->intake) == -EBADMSG)
+		perf_intake_malformed(&d->intake);
 }
 
 static void drain_rings(struct perf_drain *d)
@@ -336,7 +116,7 @@ static void drain_rings(struct perf_drain *d)
 		drain_ring(d, i);
 	}
 	adapt_pause(d, fullest);
-	if (d->pushed)
+	if (d->intake.pushed)
 		wake_consumer(d);
 }
 
@@ -382,7 +162,7 @@ static void take_at_once(void *ctx, size_t ring)
 	lock(d);
 	drain_ring(d, ring);
 	/* Later ones are told of when this program's thread comes round. */
-	if (d->pushed && !d->woke)
+	if (d->intake.pushed && !d->woke)
 		wake_consumer(d);
 	unlock(d);
 }
@@ -412,22 +192,22 @@ static void stop_readers(struct perf_drain *d)
 
 static void reopen(struct perf_drain *d)
 {
-	uint32_t size = d->resize_to ? d->resize_to : d->size.now;
+	uint32_t size = d->intake.resize_to ? d->intake.resize_to : d->intake.size.now;
 	const struct perf_attach_change change = {
 		.stack_bytes = size,
-		.wake_each = d->wake_to != WAKE_BATCH,
-		.by_thread = d->wake_to == WAKE_DEEP,
+		.wake_each = d->intake.wake_to != WAKE_BATCH,
+		.by_thread = d->intake.wake_to == WAKE_DEEP,
 	};
 	int r = perf_attach_reopen(d->attach, &change);
 	uint64_t now = clock_monotonic_ns();
 
-	if (d->resize_to)
-		stack_size_changed(&d->size, size, r == 0, now);
-	if (d->wake_to != d->wake.mode)
-		wake_changed(&d->wake, r == 0 ? d->wake_to : d->wake.mode, now);
-	d->resize_to = 0;
-	d->wake_to = d->wake.mode;
-	atomic_store_explicit(&d->stack_bytes, d->size.now, memory_order_relaxed);
+	if (d->intake.resize_to)
+		stack_size_changed(&d->intake.size, size, r == 0, now);
+	if (d->intake.wake_to != d->intake.wake.mode)
+		wake_changed(&d->intake.wake, r == 0 ? d->intake.wake_to : d->intake.wake.mode, now);
+	d->intake.resize_to = 0;
+	d->intake.wake_to = d->intake.wake.mode;
+	atomic_store_explicit(&d->stack_bytes, d->intake.size.now, memory_order_relaxed);
 	if (r < 0)
 		log_info("sampling events stay as they are: %s", strerror(-r));
 	else
@@ -440,15 +220,15 @@ static void adapt(struct perf_drain *d)
 	bool change;
 
 	lock(d);
-	change = d->resize_to || d->wake_to != d->wake.mode;
+	change = perf_intake_wants_change(&d->intake);
 	if (change)
 		reopen(d);
 	unlock(d);
 	if (!change)
 		return;
-	if (d->wake.mode != WAKE_BATCH && !d->prompt)
+	if (d->intake.wake.mode != WAKE_BATCH && !d->prompt)
 		start_readers(d);
-	else if (d->wake.mode == WAKE_BATCH && d->prompt)
+	else if (d->intake.wake.mode == WAKE_BATCH && d->prompt)
 		stop_readers(d);
 }
 
@@ -493,8 +273,8 @@ static void finish(struct perf_drain *d)
 	/* The kernel's own count has what no later record could tell any more. The two count the same
 	 * losses; where there is only one, it is that. */
 	lost = perf_attach_lost(d->attach);
-	if (lost > atomic_load_explicit(&d->lost_ring, memory_order_relaxed))
-		atomic_store_explicit(&d->lost_ring, lost, memory_order_relaxed);
+	if (lost > atomic_load_explicit(&d->intake.lost_ring, memory_order_relaxed))
+		atomic_store_explicit(&d->intake.lost_ring, lost, memory_order_relaxed);
 	atomic_store(&d->ended, d->ended_seen);
 	atomic_store(&d->done, true);
 	wake_consumer(d);
@@ -550,20 +330,20 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 
 	if (!d)
 		return err_set(err, -ENOMEM, "out of memory");
-	d->proc = proc;
-	d->attach = attach;
-	d->queue = q;
-	d->layout = perf_attr_layout();
+	d->proc = d->intake.proc = proc;
+	d->attach = d->intake.attach = attach;
+	d->queue = d->intake.queue = q;
+	d->intake.layout = perf_attr_layout();
 	d->pause_ms = PAUSE_MS;
 	d->random = (uint32_t)clock_monotonic_ns();
-	d->rest.proc = proc;
+	d->intake.rest.proc = proc;
 	sem_init(&d->sampling, 0, 0);
 	pthread_mutex_init(&d->lock, NULL);
 	perf_attach_set_breathe(attach, drain_meanwhile, d);
 	d->epoll_fd = d->wake_fd = d->pid_fd = d->ready_fd = -1;
-	stack_size_init(&d->size, first_stack_bytes, (uint32_t)(perf_attach_ring_size(attach) / 8));
-	d->size.now = perf_attach_config(attach)->stack_bytes;
-	atomic_init(&d->stack_bytes, d->size.now);
+	stack_size_init(&d->intake.size, first_stack_bytes, (uint32_t)(perf_attach_ring_size(attach) / 8));
+	d->intake.size.now = perf_attach_config(attach)->stack_bytes;
+	atomic_init(&d->stack_bytes, d->intake.size.now);
 	r = open_fds(d);
 	if (r < 0) {
 		perf_drain_close(d);
@@ -632,15 +412,15 @@ void perf_drain_wait(struct perf_drain *d, uint64_t until_ns)
 struct perf_drain_stats perf_drain_stats(const struct perf_drain *d)
 {
 	return (struct perf_drain_stats){
-		.lost_ring = d->lost_ring,
-		.lost_samples = d->lost_samples,
-		.lost_queue = d->lost_queue,
-		.throttled = d->throttled,
-		.foreign = d->foreign,
-		.malformed = d->malformed,
-		.cut = d->cut,
-		.rest_joined = d->joined,
-		.rest_refused = d->refused,
+		.lost_ring = d->intake.lost_ring,
+		.lost_samples = d->intake.lost_samples,
+		.lost_queue = d->intake.lost_queue,
+		.throttled = d->intake.throttled,
+		.foreign = d->intake.foreign,
+		.malformed = d->intake.malformed,
+		.cut = d->intake.cut,
+		.rest_joined = d->intake.joined,
+		.rest_refused = d->intake.refused,
 		.stack_bytes = d->stack_bytes,
 		.target_ended = d->ended,
 	};
@@ -664,7 +444,7 @@ void perf_drain_close(struct perf_drain *d)
 	close_fd(d->wake_fd);
 	close_fd(d->pid_fd);
 	close_fd(d->ready_fd);
-	stack_rest_done(&d->rest);
+	stack_rest_done(&d->intake.rest);
 	sem_destroy(&d->sampling);
 	pthread_mutex_destroy(&d->lock);
 	free(d);

@@ -11,7 +11,7 @@ enum {
 	CUT_SHARE = 500, /* grow at more than 1 in 500: what is cut may come out wrong */
 	CALM_SAMPLES = 1000,
 };
-#define CALM_NS UINT64_C(5000000000)
+#define CALM_NS UINT64_C(2000000000)
 
 static uint32_t larger(const struct stack_size *s)
 {
@@ -21,10 +21,11 @@ static uint32_t larger(const struct stack_size *s)
 	return 0;
 }
 
-static uint32_t smaller(const struct stack_size *s)
+/* The smallest that holds stacks of `deepest` bytes with room to spare; 0: none is smaller. */
+static uint32_t smaller(const struct stack_size *s, uint64_t deepest)
 {
-	for (int i = N_SIZES - 1; i >= 0; i--)
-		if (sizes[i] < s->now)
+	for (int i = 0; i < N_SIZES && sizes[i] < s->now; i++)
+		if (deepest <= sizes[i] / 4 * 3)
 			return sizes[i];
 	return 0;
 }
@@ -51,13 +52,12 @@ static void start_over(struct stack_size *s, uint64_t now_ns)
 /* A target that once needed the larger size keeps it. */
 static uint32_t end_of_calm(struct stack_size *s, uint64_t now_ns)
 {
-	uint32_t next = s->has_grown ? 0 : smaller(s);
-	bool fits = s->deepest <= next / 4 * 3;
+	uint32_t next = s->has_grown ? 0 : smaller(s, s->deepest);
 
 	s->calm = 0;
 	s->deepest = 0;
 	s->since_ns = now_ns;
-	return fits ? next : 0;
+	return next;
 }
 
 uint32_t stack_size_note(struct stack_size *s, uint64_t used, bool cut, uint64_t now_ns)

@@ -137,8 +137,9 @@ def life():
               f"{f['samples']:.0f} cut")
         with Load("deeper", 1) as load:
             f = probe(load.pid, 99, 5, mode)
-        # Joined only when it is proven that nothing moved: 88 to 94 % on a machine that others use.
-        check(f["deep"] > 0 and f["joined"] >= 0.75 * f["deep"] and f["stack_max"] > 300000,
+        # Joined only when it is proven that nothing moved: 88 to 94 % on a machine that others use,
+        # 69 to 82 % with eight busy processes a CPU.
+        check(f["deep"] > 0 and f["joined"] >= 0.5 * f["deep"] and f["stack_max"] > 300000,
               f"stacks of 330 KB, {mode}: {f['joined']:.0f} of {f['deep']:.0f} joined")
         with Load("spin", 1, 2) as load:
             began = time.monotonic()
@@ -155,8 +156,9 @@ def life():
     whole = (f["samples"] + f["lost_ring"] + f["lost_queue"]) / 4999 / f["cpu_s"]
     check(f["lost_ring"] > 0 and abs(whole - 1) < 2 * tolerance(f, 4999),
           f"stopped for 1 s: {f['lost_ring']:.0f} lost are counted, with them {whole:.4f}")
-    with Load("spin") as load:
-        f = probe(load.pid, 4999, 3, "stall_us=1000")
+    # Some 40 KiB a sample: 64 MiB of queue are full after 1,600.
+    with Load("deep") as load:
+        f = probe(load.pid, 4999, 3, "stall_us=2000")
     whole = (f["samples"] + f["lost_ring"] + f["lost_queue"]) / 4999 / f["cpu_s"]
     check(f["lost_queue"] > 0, f"slow consumer: {f['lost_queue']:.0f} lost by the queue, all of "
           f"them counted: {whole:.4f}")

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sampler/engine/stack_end.h"
 #include "sampler/engine/stack_rest.h"
 #include "sampler/engine/stack_size.h"
 #include "sampler/engine/wake_mode.h"
@@ -36,14 +37,12 @@ static void test_shrinks(void **state)
 	(void)state;
 	stack_size_init(&s, 0, 65528);
 	assert_int_equal(s.now, 65528);
-	assert_int_equal(feed(&s, 5000, 0, 3000, SECOND), 0); /* too early */
-	assert_int_equal(feed(&s, 5000, 0, 3000, 7 * SECOND), 32768);
-	stack_size_changed(&s, 32768, true, 7 * SECOND);
-	assert_int_equal(feed(&s, 5000, 0, 3000, 8 * SECOND), 0);
-	assert_int_equal(feed(&s, 5000, 0, 3000, 20 * SECOND), 16384);
-	stack_size_changed(&s, 16384, true, 20 * SECOND);
-	assert_int_equal(feed(&s, 5000, 0, 3000, 40 * SECOND), 8192);
-	stack_size_changed(&s, 8192, true, 40 * SECOND);
+	assert_int_equal(feed(&s, 5000, 0, 13000, SECOND), 0); /* too early */
+	assert_int_equal(feed(&s, 5000, 0, 13000, 4 * SECOND), 32768);
+	stack_size_changed(&s, 32768, true, 4 * SECOND);
+	assert_int_equal(feed(&s, 5000, 0, 3000, 5 * SECOND), 0);
+	assert_int_equal(feed(&s, 5000, 0, 3000, 20 * SECOND), 8192);
+	stack_size_changed(&s, 8192, true, 20 * SECOND);
 	assert_int_equal(feed(&s, 5000, 0, 3000, 60 * SECOND), 0); /* no smaller one */
 }
 
@@ -253,6 +252,68 @@ static void test_wake_modes(void **state)
 	assert_int_equal(feed_wake(&w, 10, 5, SECOND), WAKE_DEEP); /* at the start one is enough */
 }
 
+enum { COPY = 4096 };
+#define BLOCK UINT64_C(0x7f0000002140)
+
+/* The head of a thread's control block, where its own address says it is. */
+static void put_block(uint8_t *copy, uint64_t addr, uint64_t block)
+{
+	memcpy(copy + (block - addr), &block, 8);
+	memcpy(copy + (block - addr) + 16, &block, 8);
+}
+
+static void test_stack_ends(void **state)
+{
+	static struct stack_ends e;
+	uint64_t addr = BLOCK - 1000, pointer = BLOCK;
+	uint8_t copy[COPY] = {0};
+
+	(void)state;
+	memset(&e, 0, sizeof(e));
+	assert_int_equal(stack_end_find(&e, 7, addr, copy, COPY), 0);
+	put_block(copy, addr, BLOCK);
+	assert_int_equal(stack_end_find(&e, 7, addr, copy, COPY), 1024);
+	assert_int_equal(stack_end_find(&e, 7, addr, copy, COPY), 1024);
+	assert_int_equal(stack_end_find(&e, 7, addr, copy, 1024), 1024);
+	/* Not whole in the copy; in front of it; no copy. */
+	assert_int_equal(stack_end_find(&e, 7, addr, copy, 1023), 0);
+	assert_int_equal(stack_end_find(&e, 7, BLOCK + 8, copy, COPY), 0);
+	assert_int_equal(stack_end_find(&e, 7, addr, copy, 0), 0);
+	/* Deeper, as far as it is copied. */
+	memset(copy, 0, COPY);
+	put_block(copy, BLOCK - 2000, BLOCK);
+	assert_int_equal(stack_end_find(&e, 7, BLOCK - 2000, copy, COPY), 2024);
+	/* A pointer to the block is no block; nor is one that is not aligned. */
+	memset(copy, 0, COPY);
+	memcpy(copy + 64, &pointer, 8);
+	memcpy(copy + 80, &pointer, 8);
+	put_block(copy, addr, addr + 512);
+	assert_true((addr + 512) % 64);
+	assert_int_equal(stack_end_find(&e, 7, addr, copy, COPY), 0);
+}
+
+/* Threads share a place in the table, and a thread's id another thread later. */
+static void test_stack_ends_of_others(void **state)
+{
+	static struct stack_ends e;
+	uint64_t other = BLOCK + (1 << 20);
+	uint8_t copy[COPY] = {0}, copy2[COPY] = {0};
+
+	(void)state;
+	memset(&e, 0, sizeof(e));
+	put_block(copy, BLOCK - 1000, BLOCK);
+	put_block(copy2, other - 2000, other);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(stack_end_find(&e, 7, BLOCK - 1000, copy, COPY), 1024);
+		assert_int_equal(stack_end_find(&e, 7 + STACK_END_THREADS, other - 2000, copy2, COPY),
+				 2024);
+		assert_int_equal(stack_end_find(&e, 7, other - 2000, copy2, COPY), 2024);
+	}
+	/* At either end of the address space. */
+	assert_int_equal(stack_end_find(&e, 7, UINT64_MAX - 100, copy, COPY), 0);
+	assert_int_equal(stack_end_find(&e, -1, 0, copy, COPY), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +326,8 @@ int main(void)
 		cmocka_unit_test(test_rest_that_does_not_join),
 		cmocka_unit_test(test_rest_has_a_budget),
 		cmocka_unit_test(test_wake_modes),
+		cmocka_unit_test(test_stack_ends),
+		cmocka_unit_test(test_stack_ends_of_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

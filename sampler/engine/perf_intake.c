@@ -1,0 +1,213 @@
+#include "sampler/engine/perf_intake.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "sampler/engine/perf_attach.h"
+#include "sampler/engine/perf_msg.h"
+#include "sampler/engine/sample_queue.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/target/arch.h"
+#include "symbolizer/target/proc.h"
+#include "symbolizer/target/regs_host.h"
+
+enum {
+	REST_DOUBTFUL = 256 << 10, /* read where a stack's end is not known */
+	KERNEL_MAX = 1024, /* kernel.perf_event_max_stack is 127 unless somebody raised it */
+};
+
+static void count(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static void push_event(struct perf_intake *in, enum perf_msg_kind kind, const struct perf_record *r)
+{
+	struct perf_msg *m = sample_queue_reserve(in->queue, sizeof(*m));
+
+	if (!m) {
+		count(&in->lost_queue, 1);
+		return;
+	}
+	memset(m, 0, sizeof(*m));
+	m->kind = kind;
+	m->pid = r->pid;
+	m->tid = r->tid;
+	memcpy(m->comm, r->comm, sizeof(m->comm));
+	sample_queue_commit(in->queue, sizeof(*m));
+	in->pushed = true;
+}
+
+static void fill_user(struct perf_msg_sample *m, const struct perf_record *r)
+{
+	uint64_t values[64];
+
+	m->has_user = r->regs != NULL;
+	if (!m->has_user)
+		return;
+	memcpy(values, r->regs, r->n_regs * sizeof(values[0]));
+	regs_host_from_perf(&m->regs, values, r->n_regs);
+	m->stack_addr = arch_sp(arch_host(), &m->regs);
+}
+
+/* Appends the part of the stack that was not copied, if it is to be had. Returns its length. */
+static size_t append_rest(struct perf_intake *in, struct perf_msg_sample *m,
+			  const struct perf_record *r, uint8_t *dst, size_t wanted, uint64_t now)
+{
+	const struct stack_copy copy = {
+		.addr = m->stack_addr,
+		.bytes = r->stack,
+		.len = r->stack_dyn,
+		.time_ns = r->time,
+		.in_kernel = (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
+	};
+	size_t got = stack_rest_read(&in->rest, &copy, dst, wanted, now);
+
+	atomic_store_explicit(&in->joined, in->rest.joined, memory_order_relaxed);
+	atomic_store_explicit(&in->refused, in->rest.refused, memory_order_relaxed);
+	return got;
+}
+
+/* Cuts off what is no stack of this thread. Returns how much of the stack lies beyond the copy. */
+static uint64_t find_end(struct perf_intake *in, struct perf_msg_sample *m, const struct perf_record *r,
+			 uint64_t now)
+{
+	size_t len;
+
+	if (!m->has_user || !r->stack_dyn)
+		return 0;
+	len = stack_end_find(&in->ends, r->tid, m->stack_addr, r->stack, r->stack_dyn);
+	if (len) {
+		m->stack_len = len;
+		return 0;
+	}
+	if (r->stack_dyn < r->stack_size || r->stack_dyn < STACK_REST_MIN)
+		return 0;
+	return stack_rest_beyond(&in->rest, m->stack_addr + r->stack_dyn, now);
+}
+
+/*
+ * Adapts to `beyond` bytes of stack behind the copy. Returns how much of that to read. A mapping that
+ * goes on for long is most likely that of something else besides, next to a thread's stack and merged
+ * with it (seen with the stacks of GC threads): it says nothing of the stack's depth.
+ */
+static size_t note_depth(struct perf_intake *in, uint64_t used, uint64_t beyond, uint64_t now)
+{
+	uint32_t resize;
+
+	if (beyond > STACK_REST_MAX)
+		return REST_DOUBTFUL;
+	resize = stack_size_note(&in->size, used, beyond > 0, now);
+	if (resize)
+		in->resize_to = resize;
+	in->wake_to = wake_note(&in->wake, beyond > 0, now);
+	return beyond;
+}
+
+static void push_sample(struct perf_intake *in, const struct perf_record *r)
+{
+	uint64_t kernel[KERNEL_MAX], now = clock_monotonic_ns(), beyond;
+	size_t n_kernel = perf_record_kernel_chain(r, kernel, KERNEL_MAX), fixed, wanted, got = 0;
+	struct perf_msg_sample m = {
+		.head = {.kind = PERF_MSG_SAMPLE, .pid = r->pid, .tid = r->tid},
+		.n_kernel = (uint32_t)n_kernel,
+		.time_ns = r->time,
+		.weight = r->period,
+		.stack_len = r->stack_dyn,
+	};
+	uint8_t *dst = NULL;
+
+	fill_user(&m, r);
+	beyond = find_end(in, &m, r, now);
+	fixed = sizeof(m) + n_kernel * 8 + m.stack_len;
+	wanted = note_depth(in, m.stack_len, beyond, now);
+	if (wanted) {
+		count(&in->cut, 1);
+		dst = sample_queue_reserve(in->queue, fixed + wanted);
+		if (dst)
+			got = append_rest(in, &m, r, dst + fixed, wanted, now);
+	}
+	if (!dst)
+		dst = sample_queue_reserve(in->queue, fixed);
+	if (!dst) {
+		count(&in->lost_queue, 1);
+		return;
+	}
+	if (m.stack_len)
+		memcpy(dst + sizeof(m) + n_kernel * 8, r->stack, m.stack_len);
+	m.stack_len += got;
+	m.stack_missing = beyond - got;
+	m.stack_cut = got < beyond;
+	memcpy(dst, &m, sizeof(m));
+	memcpy(dst + sizeof(m), kernel, n_kernel * 8);
+	sample_queue_commit(in->queue, fixed + got);
+	in->pushed = true;
+}
+
+static void take_sample(struct perf_intake *in, const struct perf_record *r)
+{
+	if (perf_attach_accepts(in->attach, r))
+		push_sample(in, r);
+	else
+		count(&in->foreign, 1);
+}
+
+static void take_task(struct perf_intake *in, const struct perf_record *r)
+{
+	if (r->pid != proc_pid(in->proc))
+		return; /* others on the same CPU, and children */
+	if (r->kind == PERF_REC_EXIT || r->exec)
+		perf_attach_note(in->attach, r);
+	if (r->kind == PERF_REC_EXIT) {
+		push_event(in, PERF_MSG_EXIT, r);
+	} else if (r->kind == PERF_REC_FORK) {
+		push_event(in, PERF_MSG_FORK, r);
+	} else if (r->kind == PERF_REC_MMAP) {
+		push_event(in, PERF_MSG_MAPPED, r);
+	} else {
+		if (r->exec)
+			push_event(in, PERF_MSG_EXEC, r);
+		push_event(in, PERF_MSG_THREAD, r);
+	}
+}
+
+int perf_intake_record(void *ctx, const void *bytes, size_t size)
+{
+	struct perf_intake *in = ctx;
+	struct perf_record r;
+
+	if (perf_record_parse(&in->layout, bytes, size, &r) < 0) {
+		count(&in->malformed, 1);
+		return 0;
+	}
+	switch (r.kind) {
+	case PERF_REC_SAMPLE:
+		take_sample(in, &r);
+		break;
+	case PERF_REC_LOST:
+		count(&in->lost_ring, r.lost);
+		break;
+	case PERF_REC_LOST_SAMPLES:
+		count(&in->lost_samples, r.lost);
+		break;
+	case PERF_REC_THROTTLE:
+		count(&in->throttled, 1);
+		break;
+	case PERF_REC_COMM:
+	case PERF_REC_FORK:
+	case PERF_REC_EXIT:
+	case PERF_REC_MMAP:
+		take_task(in, &r);
+		break;
+	case PERF_REC_UNTHROTTLE:
+	case PERF_REC_OTHER:
+		break;
+	}
+	return 0;
+}
+
+
+void perf_intake_malformed(struct perf_intake *in)
+{
+	count(&in->malformed, 1);
+}

@@ -1,0 +1,50 @@
+#ifndef JS_ENGINE_PERF_INTAKE_H
+#define JS_ENGINE_PERF_INTAKE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/engine/perf_record.h"
+#include "sampler/engine/stack_end.h"
+#include "sampler/engine/stack_rest.h"
+#include "sampler/engine/stack_size.h"
+#include "sampler/engine/wake_mode.h"
+
+struct perf_attach;
+struct proc;
+struct sample_queue;
+
+/*
+ * Turns records of the kernel's rings into messages for the queue: keeps of a stack's copy what is
+ * stack, reads the rest of one that was cut, and says what size of the copy and what way of waking
+ * would do better. One thread at a time uses it; the counters may be read by others.
+ */
+struct perf_intake {
+	struct proc *proc; /* borrowed, as the next two */
+	struct perf_attach *attach;
+	struct sample_queue *queue;
+	struct perf_layout layout;
+	struct stack_rest rest;
+	struct stack_size size;
+	struct stack_ends ends;
+	struct wake wake;
+	uint32_t resize_to; /* asked for by the samples of this round; 0: nothing */
+	enum wake_mode wake_to; /* the same; the present mode: nothing */
+	bool pushed; /* since the owner took it back */
+
+	_Atomic uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
+	_Atomic uint64_t cut, joined, refused;
+};
+
+/* A perf_ring_fn; `ctx` is the intake. */
+int perf_intake_record(void *ctx, const void *bytes, size_t size);
+void perf_intake_malformed(struct perf_intake *in); /* a ring made no sense */
+
+static inline bool perf_intake_wants_change(const struct perf_intake *in)
+{
+	return in->resize_to || in->wake_to != in->wake.mode;
+}
+
+#endif

@@ -278,6 +278,41 @@ static void test_tap_partial(void **state)
 	mem_free(base);
 }
 
+/* Bytes behind the copy that the base would answer for another moment. */
+static void test_stack_hidden(void **state)
+{
+	struct mem *base = mem_pages_new();
+	char got[3][4];
+	struct mem_span spans[3];
+	struct mem_stack s;
+
+	(void)state;
+	add(base, 0x1000, "abcdefghijklmnop");
+	mem_stack_init(&s, base, 0x1004, "EFGH", 4);
+	s.hidden = 4; /* ijkl */
+	assert_reads(&s.mem, 0x1000, 16, "abcdEFGH");
+	assert_reads(&s.mem, 0x1006, 2, "GH");
+	assert_reads(&s.mem, 0x1006, 3, "GH");
+	assert_reads(&s.mem, 0x1008, 1, "");
+	assert_reads(&s.mem, 0x100b, 4, "");
+	assert_reads(&s.mem, 0x100c, 8, "mnop");
+	assert_reads(&s.mem, 0x1000, 4, "abcd");
+	for (int i = 0; i < 3; i++)
+		spans[i] = (struct mem_span){0x1000 + 6 * (uint64_t)i, got[i], 4, false};
+	mem_read_batch(&s.mem, spans, 3); /* abcd, G H and hidden, mnop */
+	assert_true(spans[0].ok && !spans[1].ok && spans[2].ok);
+	assert_memory_equal(got[2], "mnop", 4);
+	/* All that there is, and without a copy in front. */
+	s.hidden = UINT64_MAX;
+	assert_reads(&s.mem, 0x100c, 4, "");
+	mem_stack_init(&s, base, 0x1004, "", 0);
+	s.hidden = 8;
+	assert_reads(&s.mem, 0x1000, 16, "abcd");
+	assert_reads(&s.mem, 0x1004, 8, "");
+	assert_reads(&s.mem, 0x100c, 4, "mnop");
+	mem_free(base);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +325,7 @@ int main(void)
 		cmocka_unit_test(test_cstr),
 		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_stack_gaps),
+		cmocka_unit_test(test_stack_hidden),
 		cmocka_unit_test(test_batch_through_stack_and_tap),
 		cmocka_unit_test(test_tap_partial),
 	};

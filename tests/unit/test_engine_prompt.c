@@ -1,0 +1,159 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "sampler/engine/prompt.h"
+
+enum { RINGS = 3, NO_SUCH_CPU = 4000 };
+
+struct seen {
+	int fds[RINGS];
+	bool keep; /* what is readable stays so */
+	atomic_uint calls[RINGS];
+	atomic_int cpu[RINGS];
+	sem_t called;
+};
+
+static void take(void *ctx, size_t ring)
+{
+	struct seen *s = ctx;
+	uint64_t n;
+
+	if (!s->keep)
+		(void)!read(s->fds[ring], &n, sizeof(n));
+	atomic_store(&s->cpu[ring], sched_getcpu());
+	atomic_fetch_add(&s->calls[ring], 1);
+	sem_post(&s->called);
+}
+
+static void seen_init(struct seen *s)
+{
+	memset(s, 0, sizeof(*s));
+	sem_init(&s->called, 0, 0);
+	for (size_t i = 0; i < RINGS; i++)
+		s->fds[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+static void seen_done(struct seen *s)
+{
+	for (size_t i = 0; i < RINGS; i++)
+		close(s->fds[i]);
+	sem_destroy(&s->called);
+}
+
+static void ring_up(const struct seen *s, size_t i)
+{
+	const uint64_t one = 1;
+
+	assert_int_equal(write(s->fds[i], &one, sizeof(one)), sizeof(one));
+}
+
+static void wait_call(struct seen *s)
+{
+	while (sem_wait(&s->called) < 0)
+		;
+}
+
+/* A CPU that this process may run on. */
+static int some_cpu(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		for (int i = 0; i < CPU_SETSIZE; i++)
+			if (CPU_ISSET(i, &set))
+				return i;
+	return 0;
+}
+
+static void test_each_ring_has_its_thread(void **state)
+{
+	int mine = some_cpu(), cpus[RINGS] = {mine, mine, NO_SUCH_CPU};
+	struct prompt *p = NULL;
+	struct seen s;
+
+	(void)state;
+	seen_init(&s);
+	assert_int_equal(prompt_start(cpus, s.fds, RINGS, take, &s, &p), 0);
+	for (unsigned round = 1; round <= 50; round++) {
+		for (size_t i = 0; i < RINGS; i++)
+			ring_up(&s, i);
+		for (size_t i = 0; i < RINGS; i++)
+			wait_call(&s);
+	}
+	prompt_stop(p);
+	/* One call empties a ring; the first may come before its thread is on its CPU. */
+	for (size_t i = 0; i < RINGS; i++)
+		assert_int_equal(atomic_load(&s.calls[i]), 50);
+	assert_int_equal(atomic_load(&s.cpu[0]), mine);
+	assert_int_equal(atomic_load(&s.cpu[1]), mine);
+	seen_done(&s);
+}
+
+static void test_nothing_after_the_stop(void **state)
+{
+	int cpus[RINGS] = {0};
+	struct prompt *p = NULL;
+	struct seen s;
+
+	(void)state;
+	seen_init(&s);
+	assert_int_equal(prompt_start(cpus, s.fds, RINGS, take, &s, &p), 0);
+	prompt_stop(p);
+	ring_up(&s, 0);
+	assert_int_equal(atomic_load(&s.calls[0]), 0);
+	assert_int_equal(prompt_start(cpus, s.fds, 0, take, &s, &p), 0);
+	prompt_stop(p);
+	prompt_stop(NULL);
+	seen_done(&s);
+}
+
+/* The thread that owned the event is gone: poll(2) says so for ever, once is enough. */
+static void test_a_ring_that_hung_up(void **state)
+{
+	int cpus[RINGS] = {0}, ends[2];
+	struct prompt *p = NULL;
+	struct seen s;
+
+	(void)state;
+	seen_init(&s);
+	assert_int_equal(pipe(ends), 0);
+	close(s.fds[0]);
+	s.fds[0] = ends[0];
+	close(ends[1]);
+	s.keep = true;
+	assert_int_equal(prompt_start(cpus, s.fds, RINGS, take, &s, &p), 0);
+	wait_call(&s);
+	/* The others go on; each call is one more look of the first at what it would see again. */
+	ring_up(&s, 1);
+	for (int i = 0; i < 100; i++)
+		wait_call(&s);
+	prompt_stop(p);
+	assert_int_equal(atomic_load(&s.calls[0]), 1);
+	assert_true(atomic_load(&s.calls[1]) >= 100);
+	assert_int_equal(atomic_load(&s.calls[2]), 0);
+	seen_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_ring_has_its_thread),
+		cmocka_unit_test(test_nothing_after_the_stop),
+		cmocka_unit_test(test_a_ring_that_hung_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -6,17 +6,30 @@
 #include <string.h>
 
 #include "sampler/input/folded.h"
+#include "sampler/input/pprof.h"
 #include "sampler/input/source.h"
 #include "sampler/profile/named_builder.h"
 #include "symbolizer/base/err.h"
 
-/* Text has no control characters but these; a message of pprof begins with small numbers. */
-static bool is_text(const char *bytes, size_t len)
+static bool has_ending(const char *name, const char *ending)
 {
+	size_t n = strlen(name), k = strlen(ending);
+
+	return n >= k && !strcmp(name + n - k, ending);
+}
+
+/* Text has no control characters but these; a message of pprof begins with small numbers. */
+static bool is_text(const char *name, const char *bytes, size_t len)
+{
+	static const char *const endings[] = {".folded", ".collapsed", ".folded.gz", ".collapsed.gz"};
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (has_ending(name, endings[i]))
+			return true;
 	for (size_t i = 0; i < len && i < 512; i++)
-		if ((unsigned char)bytes[i] < 0x20 && !strchr("\t\n\r", bytes[i]))
+		if ((unsigned char)bytes[i] < 0x20 && !memchr("\t\n\r", bytes[i], 3))
 			return false;
-	return !memchr(bytes, '\0', len < 512 ? len : 512);
+	return true;
 }
 
 static int nothing_read(const struct source *s, const struct reader_report *report, struct err *err)
@@ -37,8 +50,10 @@ static int read_into(struct source *s, struct named_builder *b, struct reader_re
 
 	if (rc)
 		return rc;
-	if (!is_text(head, len))
-		return err_set(err, -EINVAL, "'%s' is no profile", source_name(s));
+	if (!is_text(source_name(s), head, len)) {
+		report->format = "pprof";
+		return pprof_read(s, b, err);
+	}
 	report->format = "folded";
 	return folded_read(s, b, report, err);
 }

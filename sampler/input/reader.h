@@ -10,7 +10,7 @@ struct named_profile;
 /*
  * Saved profiles back to named profiles. What is read is folded text (ours, flamegraph.pl's,
  * async-profiler's) and pprof (ours, Go's, async-profiler's), each as it is or in gzip; the
- * contents decide, the name is only asked where they could be both. Files may be hostile: every
+ * contents decide; what is named .folded or .collapsed is taken for text. Files may be hostile: every
  * length is bounded, errors name the place.
  *
  * What formats cannot say: folded text has counts of samples but no event. Its profile has event
@@ -37,7 +37,7 @@ struct reader_report {
  * path: a file, or "-" for stdin. *ret is the caller's (named_profile_free()). Lines that cannot be
  * read are skipped and reported; `report` may be NULL. An empty file is an empty profile.
  * -EINVAL: not a profile, or damaged (the message begins with the path and says where); -EFBIG:
- * beyond the limits (pprof: 2 GiB unpacked); others: cannot be read.
+ * beyond the limits (pprof: 1 GiB unpacked); others: cannot be read.
  */
 int reader_open_profile(const char *path, struct named_profile **ret, struct reader_report *report,
 			struct err *err);

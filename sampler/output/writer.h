@@ -20,7 +20,8 @@ struct writer {
 		     struct err *err);
 };
 
-extern const struct writer writer_folded, writer_html, writer_text, writer_null, writer_digest;
+extern const struct writer writer_folded, writer_html, writer_pprof, writer_speedscope,
+	writer_text, writer_null, writer_digest;
 
 const struct writer *writer_find(const char *format); /* NULL: unknown */
 const struct writer *writer_for_path(const char *path); /* by ending; NULL: unknown */

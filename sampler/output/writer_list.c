@@ -6,6 +6,8 @@
 static const struct writer *const writers[] = {
 	&writer_folded,
 	&writer_html,
+	&writer_pprof,
+	&writer_speedscope,
 	&writer_text,
 	&writer_null,
 	&writer_digest,

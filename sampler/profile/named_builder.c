@@ -127,6 +127,11 @@ uint32_t named_builder_string(struct named_builder *b, const char *s)
 	return id == UINT32_MAX ? fail(b) : id;
 }
 
+const char *named_builder_text(const struct named_builder *b, uint32_t string)
+{
+	return named_string(b->np, string);
+}
+
 const char *named_builder_keep(struct named_builder *b, const char *s)
 {
 	uint32_t id = named_builder_string(b, s);

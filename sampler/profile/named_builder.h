@@ -16,6 +16,8 @@ struct named_builder *named_builder_new(void);
 void named_builder_free(struct named_builder *b);
 
 uint32_t named_builder_string(struct named_builder *b, const char *s);
+/* Borrowed, as long as the result lives. "" for an id that is none. */
+const char *named_builder_text(const struct named_builder *b, uint32_t string);
 uint32_t named_builder_function(struct named_builder *b, const char *name, const char *system_name,
 				const char *file);
 /* Notes what is known of a method's compilation; of two notes for one function each number keeps

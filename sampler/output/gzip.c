@@ -1,0 +1,85 @@
+#include "sampler/output/gzip.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+enum {
+	BUFFER = 64 * 1024,
+	WINDOW = 15 + 16, /* with a gzip header */
+	MEMORY = 8, /* zlib's default */
+	LEVEL = 5,
+};
+
+struct gzip {
+	FILE *out;
+	z_stream z;
+	int rc;
+	size_t n; /* bytes waiting in `in`: deflate() likes to be called seldom */
+	unsigned char in[BUFFER], packed[BUFFER];
+};
+
+struct gzip *gzip_new(FILE *out)
+{
+	struct gzip *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->out = out;
+	if (deflateInit2(&g->z, LEVEL, Z_DEFLATED, WINDOW, MEMORY, Z_DEFAULT_STRATEGY) == Z_OK)
+		return g;
+	free(g);
+	return NULL;
+}
+
+static void put_packed(struct gzip *g)
+{
+	size_t len = BUFFER - g->z.avail_out;
+
+	errno = 0;
+	if (!g->rc && fwrite(g->packed, 1, len, g->out) != len)
+		g->rc = errno ? -errno : -EIO;
+}
+
+static void flush_in(struct gzip *g, int flush)
+{
+	g->z.next_in = g->in;
+	g->z.avail_in = g->n;
+	g->n = 0;
+	while (!g->rc) {
+		g->z.next_out = g->packed;
+		g->z.avail_out = BUFFER;
+		deflate(&g->z, flush);
+		put_packed(g);
+		if (g->z.avail_out)
+			break;
+	}
+}
+
+void gzip_add(struct gzip *g, const void *bytes, size_t len)
+{
+	const char *p = bytes;
+
+	while (len) {
+		size_t n = len < BUFFER - g->n ? len : BUFFER - g->n;
+
+		memcpy(g->in + g->n, p, n);
+		g->n += n;
+		p += n;
+		len -= n;
+		if (g->n == BUFFER)
+			flush_in(g, Z_NO_FLUSH);
+	}
+}
+
+int gzip_end(struct gzip *g)
+{
+	int rc;
+
+	flush_in(g, Z_FINISH);
+	rc = g->rc;
+	deflateEnd(&g->z);
+	free(g);
+	return rc;
+}

@@ -1,0 +1,241 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/model/named_profile.h"
+#include "sampler/output/frame_text.h"
+#include "sampler/output/page_json.h"
+#include "sampler/output/writer.h"
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/map.h"
+
+/*
+ * speedscope's own format (https://www.speedscope.app/file-format-schema.json): a table of frames,
+ * and one "sampled" profile. A frame is its text, file and, with --lines, line; what is equal there
+ * is one frame. Stacks are root first. Weights are the event's where speedscope knows the unit,
+ * counts of samples else.
+ */
+struct scope_key {
+	uint32_t text, file;
+	int32_t line;
+};
+
+struct frame {
+	struct scope_key key;
+	uint32_t id;
+	UT_hash_handle hh;
+};
+
+struct scope {
+	const struct named_profile *np;
+	const struct writer_options *o;
+	FILE *out;
+	struct strtab *texts;
+	struct frame *frames; /* in order of their ids */
+	uint32_t n_frames;
+	uint32_t *frame_of; /* by line of the profile */
+	uint32_t unknown;
+	uint64_t *weights; /* by stack */
+	uint64_t total;
+	const char *unit;
+};
+
+static uint32_t frame_id(struct scope *s, const char *text, uint32_t file, int32_t line)
+{
+	struct scope_key key = {strtab_add_z(s->texts, text), file, line};
+	struct frame *f;
+
+	if (key.text == UINT32_MAX)
+		return UINT32_MAX;
+	HASH_FIND(hh, s->frames, &key, sizeof(key), f);
+	if (f)
+		return f->id;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return UINT32_MAX;
+	f->key = key;
+	f->id = s->n_frames;
+	HASH_ADD(hh, s->frames, key, sizeof(f->key), f);
+	if (!f->hh.tbl) {
+		free(f);
+		return UINT32_MAX;
+	}
+	return s->n_frames++;
+}
+
+static bool make_frames(struct scope *s)
+{
+	const struct named_profile *np = s->np;
+	struct buf text = {0};
+	bool ok = true;
+
+	for (uint32_t i = 0; i < np->n_lines && ok; i++) {
+		const struct named_line *l = &np->lines[i];
+
+		buf_reset(&text);
+		frame_text_add(&text, np, l, s->o->annotate, false);
+		if (!text.failed)
+			s->frame_of[i] = frame_id(s, text.data, np->functions[l->function].file,
+						  s->o->lines ? l->line : 0);
+		ok = !text.failed && s->frame_of[i] != UINT32_MAX;
+	}
+	buf_done(&text);
+	s->unknown = ok ? frame_id(s, "[unknown]", 0, 0) : UINT32_MAX;
+	return ok && s->unknown != UINT32_MAX;
+}
+
+/* Units of the file format; "none" goes with counts. */
+static const char *unit_of(const struct named_profile *np)
+{
+	static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds", "seconds",
+					    "bytes"};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(np->meta.unit, units[i]))
+			return units[i];
+	return "none";
+}
+
+static void add_weights(struct scope *s)
+{
+	for (uint32_t i = 0; i < s->np->n_samples; i++) {
+		const struct named_sample *n = &s->np->samples[i];
+		uint64_t w = strcmp(s->unit, "none") ? n->weight : n->count;
+
+		s->weights[n->stack] += w;
+		s->total += w;
+	}
+}
+
+static void put_text(const struct scope *s, const char *text)
+{
+	page_json_string(s->out, text, strlen(text));
+}
+
+static void put_frames(const struct scope *s)
+{
+	const struct frame *f;
+
+	fputs("\"shared\":{\"frames\":[", s->out);
+	for (f = s->frames; f; f = f->hh.next) {
+		fputs(f->id ? ",\n{\"name\":" : "\n{\"name\":", s->out);
+		put_text(s, strtab_get(s->texts, f->key.text));
+		if (f->key.file) {
+			fputs(",\"file\":", s->out);
+			put_text(s, named_string(s->np, f->key.file));
+		}
+		if (f->key.line > 0)
+			fprintf(s->out, ",\"line\":%" PRId32, f->key.line);
+		fputc('}', s->out);
+	}
+	fputs("]},\n", s->out);
+}
+
+static void put_id(const struct scope *s, uint32_t id, bool *first)
+{
+	fprintf(s->out, *first ? "%" PRIu32 : ",%" PRIu32, id);
+	*first = false;
+}
+
+static void put_stack(const struct scope *s, const struct named_stack *stack)
+{
+	const struct named_profile *np = s->np;
+	bool first = true;
+
+	fputc('[', s->out);
+	if (!stack->n)
+		put_id(s, s->unknown, &first);
+	for (uint32_t i = stack->n; i-- > 0;) {
+		const struct named_location *l =
+			&np->locations[np->stack_locations[stack->first + i]];
+
+		if (!l->n_lines)
+			put_id(s, s->unknown, &first);
+		for (uint32_t k = l->n_lines; k-- > 0;)
+			put_id(s, s->frame_of[l->first_line + k], &first);
+	}
+	fputc(']', s->out);
+}
+
+static void put_profile(const struct scope *s)
+{
+	bool first = true;
+
+	fputs("\"profiles\":[{\"type\":\"sampled\",\"name\":", s->out);
+	put_text(s, s->np->meta.event);
+	fprintf(s->out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n\"samples\":[",
+		s->unit, s->total);
+	for (uint32_t i = 0; i < s->np->n_stacks; i++) {
+		if (!s->weights[i])
+			continue;
+		fputs(first ? "\n" : ",\n", s->out);
+		put_stack(s, &s->np->stacks[i]);
+		first = false;
+	}
+	fputs("],\n\"weights\":[", s->out);
+	first = true;
+	for (uint32_t i = 0; i < s->np->n_stacks; i++) {
+		if (!s->weights[i])
+			continue;
+		fprintf(s->out, first ? "%" PRIu64 : ",%" PRIu64, s->weights[i]);
+		first = false;
+	}
+	fputs("]}]", s->out);
+}
+
+static void put_file(const struct scope *s)
+{
+	const char *command = s->np->meta.command;
+
+	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n", s->out);
+	fputs("\"exporter\":\"jsampler " JS_VERSION "\",\n\"name\":", s->out);
+	put_text(s, *command ? command : "jsampler");
+	fputs(",\n\"activeProfileIndex\":0,\n", s->out);
+	put_frames(s);
+	put_profile(s);
+	fputs("}\n", s->out);
+}
+
+static void scope_done(struct scope *s)
+{
+	struct frame *f, *next;
+
+	HASH_ITER(hh, s->frames, f, next) {
+		HASH_DEL(s->frames, f);
+		free(f);
+	}
+	strtab_free(s->texts);
+	free(s->frame_of);
+	free(s->weights);
+}
+
+static int speedscope_write(const struct named_profile *np, const struct writer_options *o,
+			    FILE *out, struct err *err)
+{
+	struct scope s = {.np = np, .o = o, .out = out, .unit = unit_of(np)};
+	int rc = 0;
+
+	s.texts = strtab_new();
+	s.frame_of = calloc((size_t)np->n_lines + 1, sizeof(*s.frame_of));
+	s.weights = calloc((size_t)np->n_stacks + 1, sizeof(*s.weights));
+	errno = 0;
+	if (s.texts && s.frame_of && s.weights && make_frames(&s)) {
+		add_weights(&s);
+		put_file(&s);
+	} else {
+		rc = err_set(err, -ENOMEM, "out of memory");
+	}
+	scope_done(&s);
+	if (rc || (!fflush(out) && !ferror(out)))
+		return rc;
+	rc = errno ? -errno : -EIO;
+	return err_set(err, rc, "cannot write: %s", strerror(-rc));
+}
+
+const struct writer writer_speedscope = {
+	.name = "speedscope",
+	.endings = ".speedscope.json .json",
+	.write = speedscope_write,
+};

@@ -1,0 +1,170 @@
+/* Agents: loading them, and the beginning of their lives. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jvm-bridge/host/libc_old.h"
+#include "jvm-bridge/host/thread.h"
+
+typedef jint (JNICALL *on_load)(JavaVM *, char *, void *);
+
+struct agent *agent_new(const void *base)
+{
+	struct agent *a = NULL;
+	unsigned n;
+
+	lock_take(&the_bridge.agents_lock);
+	n = atomic_load(&the_bridge.n_agents);
+	if (n < AGENTS_MAX) {
+		a = &the_bridge.agents[n];
+		a->index = n;
+		a->base = base;
+		functions_fill(a);
+		atomic_store(&the_bridge.n_agents, n + 1);
+	}
+	lock_drop(&the_bridge.agents_lock);
+	return a;
+}
+
+static struct agent *agent_find(const void *base)
+{
+	unsigned n = atomic_load(&the_bridge.n_agents);
+
+	for (unsigned i = 0; i < n; i++)
+		if (the_bridge.agents[i].base == base)
+			return &the_bridge.agents[i];
+	return NULL;
+}
+
+/* One struct for each library that asks: plain -Xrun agents are told apart by where they call from. */
+struct agent *agent_of(const void *caller, bool late)
+{
+	struct agent *a;
+	Dl_info info;
+
+	if (!dladdr(caller, &info) || !info.dli_fbase)
+		return NULL;
+	a = agent_find(info.dli_fbase);
+	if (a)
+		return a;
+	a = agent_new(info.dli_fbase);
+	if (a)
+		a->started = late;
+	return a;
+}
+
+/* libNAME.so in the folders of a property of the JVM. */
+static void *open_in_property(const char *property, const char *name)
+{
+	char *value = NULL, path[AGENT_NAME_MAX], *at, *colon;
+	void *lib = NULL;
+
+	if ((*the_bridge.ti)->GetSystemProperty(the_bridge.ti, property, &value) || !value)
+		return NULL;
+	for (at = value; at && !lib; at = colon) {
+		colon = strchr(at, ':');
+		if (colon)
+			*colon++ = 0;
+		if (*at && snprintf(path, sizeof(path), "%s/lib%s.so", at, name) < (int)sizeof(path))
+			lib = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	}
+	bridge_free(value);
+	return lib;
+}
+
+/* A path has a slash; a name is lib<name>.so where the JVM would look for it. `why` says what failed first. */
+static void *library_open(const char *name, char *why, size_t size)
+{
+	char file[AGENT_NAME_MAX];
+	const char *path = name;
+	const char *said;
+	void *lib;
+
+	if (!strchr(name, '/')) {
+		if (snprintf(file, sizeof(file), "lib%s.so", name) >= (int)sizeof(file)) {
+			snprintf(why, size, "the name is too long");
+			return NULL;
+		}
+		path = file;
+	}
+	lib = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	said = lib ? NULL : dlerror();
+	snprintf(why, size, "%s", said ? said : "it cannot be loaded");
+	if (!lib && path == file)
+		lib = open_in_property("sun.boot.library.path", name);
+	if (!lib && path == file)
+		lib = open_in_property("java.library.path", name);
+	return lib;
+}
+
+static int host_run(const char *name, void *lib, on_load load, char *options, bool quiet)
+{
+	Dl_info info;
+	struct agent *a;
+	jint r;
+
+	(void)lib;
+	if (!dladdr((void *)load, &info))
+		info.dli_fbase = (void *)load;
+	if (agent_find(info.dli_fbase)) {
+		bridge_say("agent '%s' is loaded already; left as it is", name);
+		return 0;
+	}
+	a = agent_new(info.dli_fbase);
+	if (!a) {
+		bridge_say("agent '%s': there are %d agents already, and no more can be", name, AGENTS_MAX);
+		return -ENOSPC;
+	}
+	/* If it crashes, this is the last line: it tells whose crash it is. */
+	if (!quiet)
+		bridge_say("agent '%s': JVM_OnLoad", name);
+	atomic_store(&the_bridge.loading, a);
+	r = load(the_bridge.vm, options, NULL);
+	atomic_store(&the_bridge.loading, NULL);
+	if (r == JNI_OK)
+		return 0;
+	a->iface.NotifyEvent = NULL;
+	bridge_say("agent '%s': its JVM_OnLoad returned %d", name, (int)r);
+	return -EINVAL;
+}
+
+int agent_host(const char *name, char *options, bool quiet)
+{
+	char why[1024];
+	void *lib = library_open(name, why, sizeof(why));
+	on_load load;
+
+	if (!lib) {
+		bridge_say("agent '%s': %s", name, why);
+		return -ENOENT;
+	}
+	*(void **)&load = dlsym(lib, "JVM_OnLoad");
+	if (!load) {
+		bridge_say("agent '%s': the library has no JVM_OnLoad: it is no JVMPI agent", name);
+		dlclose(lib);
+		return -ENOEXEC;
+	}
+	return host_run(name, lib, load, options, quiet);
+}
+
+/*
+ * Everything that exists is told before JVM_INIT_DONE. Events of other threads may come between; an id is told
+ * once, and before its first use.
+ */
+void agent_start(struct agent *a, JNIEnv *env)
+{
+	struct thread *t = thread_current();
+	JVMPI_Event e = {.event_type = JVMPI_EVENT_JVM_INIT_DONE};
+
+	if (a->started || !t)
+		return;
+	events_prepare(a);
+	a->started = true;
+	if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD))
+		class_tell_all(a, t, env, false);
+	threads_announce(a, t, 0);
+	if (agent_wants(a, JVMPI_EVENT_JVM_INIT_DONE))
+		event_send(a, t, &e, GC_MAY);
+}

@@ -1,0 +1,155 @@
+#ifndef JS_BRIDGE_BRIDGE_H
+#define JS_BRIDGE_BRIDGE_H
+
+#include <jvmti.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "jvm-bridge/base/futex.h"
+#include "jvm-bridge/jvmpi/jvmpi.h"
+
+/*
+ * JVMPI on JVMTI: what the parts of the bridge share.
+ *
+ * JVMPI's functions carry no context, so there is one bridge in a process, the_bridge, made by the
+ * first Agent_OnLoad or Agent_OnAttach and never freed: threads may be inside it at any time.
+ *
+ * Rules that keep a JVM alive:
+ * - No lock of struct lock is held over a call into the JVM, except `steady` (steady_take()).
+ * - What an agent may call while it has threads suspended (GetCallTrace, GetThreadStatus,
+ *   ThreadHasRun, thread-local storage, ResumeThread) takes no lock that a suspended thread may hold.
+ * - Callbacks of the garbage collector only count and wake.
+ */
+enum {
+	AGENTS_MAX = 8,
+	AGENT_NAME_MAX = 4096,
+	SLOTS = 64, /* of events; see event_slot() */
+};
+
+struct thread;
+struct object_id;
+struct saved_class;
+
+/* A hosted agent, or a library that asked GetEnv for JVMPI. Never freed. */
+struct agent {
+	JVMPI_Interface iface;
+	unsigned index;
+	const void *base; /* load address of its library; NULL: not known yet */
+	bool lean; /* JS_LEAN */
+	bool started; /* JVM_INIT_DONE was sent */
+	_Atomic uint64_t enabled; /* bit a slot */
+	/* Gate of GC windows, gc.c */
+	_Atomic uint32_t gc_off; /* events under way that carry ids, and DisableGC */
+	_Atomic uint32_t window; /* 1: between GC_START and GC_FINISH */
+	_Atomic(struct thread *) window_owner;
+};
+
+struct bridge {
+	JavaVM *vm;
+	const struct JNIInvokeInterface_ *vm_functions; /* the JVM's own */
+	jvmtiEnv *ti;
+	bool slashes; /* class names as Classic had them */
+	_Atomic bool live, dead;
+	_Atomic bool started; /* the agents of the JVM's start are */
+	struct lock agents_lock;
+	_Atomic unsigned n_agents;
+	struct agent *_Atomic loading; /* whose JVM_OnLoad runs */
+	struct agent agents[AGENTS_MAX];
+	struct lock steady;
+};
+
+extern struct bridge the_bridge;
+
+void bridge_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* a line on stderr */
+_Noreturn void bridge_freeze(void); /* what is called after JVM_SHUT_DOWN stays */
+JNIEnv *bridge_env(void); /* of this thread, or NULL */
+void bridge_free(void *p); /* memory of JVMTI; NULL is fine */
+
+/* A lock that is never held by a suspended thread, so that it may be held over JVMTI calls. */
+void steady_take(struct thread *t);
+void steady_drop(void);
+
+/* vm.c: GetEnv that knows JVMPI. */
+void vm_patch(JavaVM *vm);
+void vm_unpatch(void);
+
+/* agent.c. -errno; what failed was said. */
+struct agent *agent_new(const void *base); /* NULL: AGENTS_MAX */
+/* Of the library that the address is in; makes it. Late: no agent_start() comes. */
+struct agent *agent_of(const void *caller, bool late);
+int agent_host(const char *name, char *options, bool quiet); /* loads the library, runs its JVM_OnLoad */
+void agent_start(struct agent *a, JNIEnv *env); /* classes, threads, JVM_INIT_DONE */
+
+/* function.c */
+void functions_fill(struct agent *a);
+
+/* event.c */
+int event_slot(jint type); /* -1: no event that there can be */
+bool agent_wants(const struct agent *a, jint type);
+bool anybody_wants(jint type);
+jint event_enable(struct agent *a, jint type, bool on);
+jint event_request(struct agent *a, jint type, void *arg);
+void event_modes_apply(void); /* tells JVMTI what is wanted now */
+void events_prepare(struct agent *a); /* what was enabled before the JVM lived; drops what cannot be had */
+bool event_capabilities_add(int first, ...); /* bit numbers, ending with -1 */
+
+enum gc_mode { GC_MAY, GC_NOT }; /* GC_NOT: no GC window opens while the agent has the event */
+void event_send(struct agent *a, struct thread *t, JVMPI_Event *e, enum gc_mode mode);
+/* To every agent that wants it. */
+void event_send_all(struct thread *t, JVMPI_Event *e, enum gc_mode mode);
+int callbacks_set(void);
+
+/* gc.c */
+void gc_gate_enter(struct agent *a, struct thread *t, enum gc_mode mode);
+void gc_gate_leave(struct agent *a, enum gc_mode mode);
+void gc_disable(struct agent *a);
+void gc_enable(struct agent *a);
+void gc_run(void);
+bool gc_pump_start(void); /* its thread is there; idempotent */
+void JNICALL on_gc_start(jvmtiEnv *ti);
+void JNICALL on_gc_finish(jvmtiEnv *ti);
+void JNICALL on_object_free(jvmtiEnv *ti, jlong tag);
+void gc_shutdown(void);
+
+/* monitor.c */
+JVMPI_RawMonitor monitor_create(char *name);
+void monitor_enter(JVMPI_RawMonitor m);
+void monitor_exit(JVMPI_RawMonitor m);
+void monitor_wait(JVMPI_RawMonitor m, jlong ms);
+void monitor_notify_all(JVMPI_RawMonitor m);
+void monitor_destroy(JVMPI_RawMonitor m);
+bool monitor_owned(void); /* by the calling thread, any */
+
+/* trace.c */
+void trace_get(JVMPI_CallTrace *trace, jint depth);
+void trace_forget(void); /* after classes were unloaded */
+
+/* lines.c: line number tables. */
+struct lines {
+	jvmtiLineNumberEntry *entries; /* of JVMTI */
+	jint n; /* -1: no table, -3: native method */
+};
+
+void lines_get(jmethodID method, struct lines *ret);
+void lines_done(struct lines *l);
+jint lines_find(const struct lines *l, jlong bci);
+void lines_range(const struct lines *l, jint *first, jint *last);
+
+/* class.c */
+void class_tell(struct agent *a, struct thread *t, JNIEnv *env, jclass klass);
+void class_tell_of(struct agent *a, struct thread *t, JNIEnv *env, jmethodID method);
+void class_tell_all(struct agent *a, struct thread *t, JNIEnv *env, bool again);
+jint class_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id);
+jint method_request(struct agent *a, struct thread *t, JNIEnv *env, jmethodID method);
+void class_forget(struct saved_class *s); /* NULL is fine */
+void class_unload_tell(struct agent *a, struct thread *t, struct object_id *id);
+
+/* code.c */
+void JNICALL on_code_load(jvmtiEnv *ti, jmethodID method, jint size, const void *addr, jint map_length,
+	const jvmtiAddrLocationMap *map, const void *info);
+void JNICALL on_code_unload(jvmtiEnv *ti, jmethodID method, const void *addr);
+void JNICALL on_dynamic_code(jvmtiEnv *ti, const char *name, const void *addr, jint length);
+void code_replay(struct agent *a, struct thread *t);
+
+#endif

@@ -1,0 +1,314 @@
+/* CLASS_LOAD, CLASS_UNLOAD, and the names of methods. */
+#include <string.h>
+
+#include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/pool.h"
+#include "jvm-bridge/host/thread.h"
+
+enum { ACC_STATIC = 8 };
+
+/*
+ * "Ljava/lang/String;" -> "java.lang.String", arrays keep their brackets. JVMTI writes the slash of a
+ * hidden class's name (JVM Specification 4.2.1 does not allow it) as a dot: Class.getName() swaps both.
+ */
+static char *class_name(struct pool *p, const char *signature, bool slashes)
+{
+	char *name = pool_string(p, signature);
+	size_t n;
+
+	if (!name)
+		return NULL;
+	n = strlen(name);
+	if (name[0] == 'L' && n > 1) {
+		memmove(name, name + 1, n - 1);
+		name[n - 2] = 0;
+	}
+	for (char *c = name; *c && !slashes; c++)
+		*c = *c == '/' ? '.' : *c == '.' ? '/' : *c;
+	return name;
+}
+
+static char *taken(struct pool *p, char *of_jvmti)
+{
+	char *s = of_jvmti ? pool_string(p, of_jvmti) : NULL;
+
+	bridge_free(of_jvmti);
+	return s;
+}
+
+static char *source_name(struct pool *p, jclass klass)
+{
+	char *s = NULL;
+
+	if (!event_capabilities_add(11, -1) || (*the_bridge.ti)->GetSourceFileName(the_bridge.ti, klass, &s))
+		return NULL;
+	return taken(p, s);
+}
+
+static bool method_fill(struct pool *p, jmethodID id, JVMPI_Method *ret)
+{
+	char *name = NULL, *signature = NULL;
+	struct lines lines;
+
+	if ((*the_bridge.ti)->GetMethodName(the_bridge.ti, id, &name, &signature, NULL))
+		return false;
+	ret->method_name = taken(p, name);
+	ret->method_signature = taken(p, signature);
+	ret->method_id = id;
+	lines_get(id, &lines);
+	lines_range(&lines, &ret->start_lineno, &ret->end_lineno);
+	lines_done(&lines);
+	/* Native and abstract ones have none. */
+	if (ret->start_lineno < 0)
+		ret->start_lineno = ret->end_lineno = -1;
+	return ret->method_name && ret->method_signature;
+}
+
+static bool methods_fill(struct pool *p, jclass klass, JVMPI_Event *e)
+{
+	jmethodID *ids = NULL;
+	jint n = 0;
+	bool ok = true;
+
+	if ((*the_bridge.ti)->GetClassMethods(the_bridge.ti, klass, &n, &ids))
+		return true; /* arrays, primitive types, classes that are not linked have none */
+	e->u.class_load.methods = pool_alloc(p, (size_t)n * sizeof(JVMPI_Method));
+	if (e->u.class_load.methods)
+		for (jint i = 0; i < n && ok; i++)
+			ok = method_fill(p, ids[i], &e->u.class_load.methods[i]);
+	else
+		ok = false;
+	e->u.class_load.num_methods = ok ? n : 0;
+	bridge_free(ids);
+	return ok;
+}
+
+/* HotSpot's order: the last declared first. */
+static bool fields_fill(struct pool *p, jclass klass, JVMPI_Event *e)
+{
+	jvmtiEnv *ti = the_bridge.ti;
+	jfieldID *ids = NULL;
+	jint n = 0;
+
+	if ((*ti)->GetClassFields(ti, klass, &n, &ids))
+		return true;
+	e->u.class_load.statics = pool_alloc(p, (size_t)n * sizeof(JVMPI_Field));
+	e->u.class_load.instances = pool_alloc(p, (size_t)n * sizeof(JVMPI_Field));
+	for (jint i = n; i-- > 0 && e->u.class_load.statics && e->u.class_load.instances;) {
+		char *name = NULL, *signature = NULL;
+		jint modifiers = 0;
+		JVMPI_Field f;
+
+		(*ti)->GetFieldModifiers(ti, klass, ids[i], &modifiers);
+		if ((*ti)->GetFieldName(ti, klass, ids[i], &name, &signature, NULL))
+			break;
+		f = (JVMPI_Field){taken(p, name), taken(p, signature)};
+		if (modifiers & ACC_STATIC)
+			e->u.class_load.statics[e->u.class_load.num_static_fields++] = f;
+		else
+			e->u.class_load.instances[e->u.class_load.num_instance_fields++] = f;
+	}
+	bridge_free(ids);
+	return e->u.class_load.statics && e->u.class_load.instances;
+}
+
+static void interfaces_count(JNIEnv *env, jclass klass, JVMPI_Event *e)
+{
+	jclass *list = NULL;
+	jint n = 0;
+
+	if ((*the_bridge.ti)->GetImplementedInterfaces(the_bridge.ti, klass, &n, &list))
+		return;
+	for (jint i = 0; i < n; i++)
+		(*env)->DeleteLocalRef(env, list[i]);
+	bridge_free(list);
+	e->u.class_load.num_interfaces = n;
+}
+
+static bool class_fill(struct pool *p, const struct agent *a, JNIEnv *env, jclass klass, JVMPI_Event *e)
+{
+	char *signature = NULL;
+
+	if ((*the_bridge.ti)->GetClassSignature(the_bridge.ti, klass, &signature, NULL))
+		return false;
+	e->u.class_load.class_name = class_name(p, signature, the_bridge.slashes && !a->lean);
+	bridge_free(signature);
+	if (!e->u.class_load.class_name)
+		return false;
+	e->u.class_load.source_name = source_name(p, klass);
+	if (!methods_fill(p, klass, e))
+		return false;
+	if (a->lean)
+		return true;
+	interfaces_count(env, klass, e);
+	return fields_fill(p, klass, e);
+}
+
+/* What RequestEvent answers inside CLASS_UNLOAD, when the class is no more: names, no method ids, no fields. */
+struct saved_class {
+	struct pool pool;
+	JVMPI_Event event;
+};
+
+static struct saved_class *class_save(const JVMPI_Event *e)
+{
+	const JVMPI_Method *m = e->u.class_load.methods;
+	struct saved_class *s = calloc(1, sizeof(*s));
+	JVMPI_Event *copy;
+
+	if (!s)
+		return NULL;
+	copy = &s->event;
+	copy->u.class_load.class_id = e->u.class_load.class_id;
+	copy->u.class_load.num_interfaces = e->u.class_load.num_interfaces;
+	copy->u.class_load.class_name = pool_string(&s->pool, e->u.class_load.class_name);
+	if (e->u.class_load.source_name)
+		copy->u.class_load.source_name = pool_string(&s->pool, e->u.class_load.source_name);
+	copy->u.class_load.methods = pool_alloc(&s->pool, (size_t)e->u.class_load.num_methods * sizeof(*m));
+	if (!copy->u.class_load.methods)
+		return s;
+	copy->u.class_load.num_methods = e->u.class_load.num_methods;
+	for (jint i = 0; i < copy->u.class_load.num_methods; i++)
+		copy->u.class_load.methods[i] = (JVMPI_Method){pool_string(&s->pool, m[i].method_name),
+			pool_string(&s->pool, m[i].method_signature), m[i].start_lineno, m[i].end_lineno, NULL};
+	return s;
+}
+
+void class_forget(struct saved_class *s)
+{
+	if (!s)
+		return;
+	pool_done(&s->pool);
+	free(s);
+}
+
+static void class_send(struct agent *a, struct thread *t, JNIEnv *env, jclass klass, struct object_id *id,
+	jint requested)
+{
+	JVMPI_Event e = {.event_type = JVMPI_EVENT_CLASS_LOAD | requested};
+	struct pool pool = {0};
+	struct saved_class *none = NULL, *saved;
+
+	if (class_fill(&pool, a, env, klass, &e)) {
+		e.u.class_load.class_id = (jobjectID)id;
+		if (!a->lean && agent_wants(a, JVMPI_EVENT_CLASS_UNLOAD) && !atomic_load(&id->saved)) {
+			saved = class_save(&e);
+			if (!atomic_compare_exchange_strong(&id->saved, &none, saved))
+				class_forget(saved);
+		}
+		event_send(a, t, &e, GC_NOT);
+	}
+	pool_done(&pool);
+}
+
+static void class_tell_as(struct agent *a, struct thread *t, JNIEnv *env, jclass klass, jint requested)
+{
+	struct object_id *id = id_of(t, env, klass, ID_CLASS);
+	uint32_t bit = 1u << a->index;
+
+	if (!id)
+		return;
+	if ((atomic_fetch_or(&id->announced, bit) & bit) && !requested)
+		return;
+	class_send(a, t, env, klass, id, requested);
+}
+
+void class_tell(struct agent *a, struct thread *t, JNIEnv *env, jclass klass)
+{
+	class_tell_as(a, t, env, klass, 0);
+}
+
+void class_tell_of(struct agent *a, struct thread *t, JNIEnv *env, jmethodID method)
+{
+	jclass klass = NULL;
+
+	if (!agent_wants(a, JVMPI_EVENT_CLASS_LOAD) || a->lean)
+		return;
+	if ((*the_bridge.ti)->GetMethodDeclaringClass(the_bridge.ti, method, &klass) || !klass)
+		return;
+	class_tell(a, t, env, klass);
+	(*env)->DeleteLocalRef(env, klass);
+}
+
+/* Prepared ones: what is loaded and no more has no methods yet and comes with its CLASS_PREPARE. */
+void class_tell_all(struct agent *a, struct thread *t, JNIEnv *env, bool again)
+{
+	jclass *list = NULL;
+	jint n = 0, status;
+
+	if ((*env)->PushLocalFrame(env, 16))
+		return (*env)->ExceptionClear(env);
+	if ((*the_bridge.ti)->GetLoadedClasses(the_bridge.ti, &n, &list) || (*env)->EnsureLocalCapacity(env, n + 64))
+		n = 0;
+	for (jint i = 0; i < n; i++) {
+		if (!(*the_bridge.ti)->GetClassStatus(the_bridge.ti, list[i], &status) &&
+			(status & JVMTI_CLASS_STATUS_PREPARED))
+			class_tell_as(a, t, env, list[i], again ? JVMPI_REQUESTED_EVENT : 0);
+		(*env)->DeleteLocalRef(env, list[i]);
+	}
+	bridge_free(list);
+	(*env)->PopLocalFrame(env, NULL);
+}
+
+jint class_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id)
+{
+	jobject klass = id_object(env, id);
+	struct saved_class *saved = atomic_load(&id->saved);
+	JVMPI_Event e;
+
+	if (id->kind != ID_CLASS)
+		return JVMPI_FAIL;
+	if (klass) {
+		atomic_fetch_or(&id->announced, 1u << a->index);
+		class_send(a, t, env, klass, id, JVMPI_REQUESTED_EVENT);
+		(*env)->DeleteLocalRef(env, klass);
+		return JVMPI_SUCCESS;
+	}
+	if (!saved)
+		return JVMPI_FAIL;
+	e = saved->event;
+	e.event_type = JVMPI_EVENT_CLASS_LOAD | JVMPI_REQUESTED_EVENT;
+	event_send(a, t, &e, GC_NOT);
+	return JVMPI_SUCCESS;
+}
+
+void class_unload_tell(struct agent *a, struct thread *t, struct object_id *id)
+{
+	JVMPI_Event e = {.event_type = JVMPI_EVENT_CLASS_UNLOAD};
+
+	if (!(atomic_load(&id->announced) & 1u << a->index))
+		return;
+	e.u.class_unload.class_id = (jobjectID)id;
+	event_send(a, t, &e, GC_NOT);
+}
+
+jint method_request(struct agent *a, struct thread *t, JNIEnv *env, jmethodID method)
+{
+	JVMPI_Event e = {.event_type = JVMPI_EVENT_JS_METHOD | JVMPI_REQUESTED_EVENT};
+	jvmtiEnv *ti = the_bridge.ti;
+	struct pool pool = {0};
+	JVMPI_Method m = {0};
+	jclass klass = NULL;
+	char *signature = NULL;
+	bool ok;
+
+	if (!method || (*ti)->GetMethodDeclaringClass(ti, method, &klass) || !klass)
+		return JVMPI_FAIL;
+	ok = !(*ti)->GetClassSignature(ti, klass, &signature, NULL) && method_fill(&pool, method, &m);
+	if (ok) {
+		e.u.js_method.method_id = method;
+		e.u.js_method.class_name = class_name(&pool, signature, the_bridge.slashes && !a->lean);
+		e.u.js_method.source_name = source_name(&pool, klass);
+		e.u.js_method.method_name = m.method_name;
+		e.u.js_method.method_signature = m.method_signature;
+		e.u.js_method.start_lineno = m.start_lineno;
+		e.u.js_method.end_lineno = m.end_lineno;
+		ok = e.u.js_method.class_name != NULL;
+	}
+	if (ok)
+		event_send(a, t, &e, GC_MAY);
+	bridge_free(signature);
+	pool_done(&pool);
+	(*env)->DeleteLocalRef(env, klass);
+	return ok ? JVMPI_SUCCESS : JVMPI_FAIL;
+}

@@ -1,0 +1,240 @@
+/* What the library exports, and the phases of the JVM. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jvm-bridge/host/options.h"
+#include "jvm-bridge/host/thread.h"
+#include "jvm-bridge/stream/stream.h"
+#include "jvm-bridge/stream/wire.h"
+
+struct bridge the_bridge;
+
+enum { PENDING_MAX = 16 };
+
+/* Agents named at the JVM's start, hosted when it lives. */
+static struct {
+	struct options options[PENDING_MAX];
+	unsigned n;
+} pending;
+
+void bridge_say(const char *fmt, ...)
+{
+	char line[2048];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(line, sizeof(line) - 1, fmt, ap);
+	va_end(ap);
+	for (int i = 0; i < n && i < (int)sizeof(line) - 1; i++)
+		if ((unsigned char)line[i] < ' ')
+			line[i] = '?';
+	fprintf(stderr, "jsampler-bridge: %s\n", line);
+}
+
+_Noreturn void bridge_freeze(void)
+{
+	static _Atomic uint32_t never;
+
+	for (;;)
+		futex_wait(&never, 0, 0);
+}
+
+JNIEnv *bridge_env(void)
+{
+	void *env = NULL;
+
+	if (the_bridge.vm_functions->GetEnv(the_bridge.vm, &env, JNI_VERSION_1_6))
+		return NULL;
+	return env;
+}
+
+void bridge_free(void *p)
+{
+	if (p)
+		(*the_bridge.ti)->Deallocate(the_bridge.ti, p);
+}
+
+static int stream_begin(const char *path, bool standing)
+{
+	struct agent *a = agent_of((const void *)stream_load, false);
+	int r;
+
+	if (!a)
+		return WIRE_ATTACH_MEMORY;
+	/* JVM_OnLoad of the agent that is built in. */
+	atomic_store(&the_bridge.loading, a);
+	r = stream_load(the_bridge.vm, path, standing);
+	atomic_store(&the_bridge.loading, NULL);
+	if (r == WIRE_ATTACH_PATH)
+		bridge_say("stream=%.120s: the path must be absolute and have at most %d bytes", path, WIRE_PATH_MAX);
+	return r;
+}
+
+static int options_run(struct options *o, bool standing)
+{
+	int r = 0;
+
+	if (o->stream)
+		r = stream_begin(o->stream, standing);
+	if (!r && o->agent)
+		r = agent_host(o->agent, o->agent_options, o->quiet) ? WIRE_ATTACH_JVM : 0;
+	return r;
+}
+
+static void agents_start(JNIEnv *env)
+{
+	atomic_store(&the_bridge.started, true);
+	for (unsigned i = 0; i < atomic_load(&the_bridge.n_agents); i++)
+		agent_start(&the_bridge.agents[i], env);
+}
+
+static void bridge_live(JNIEnv *env)
+{
+	atomic_store(&the_bridge.live, true);
+	thread_current();
+	threads_learn(env);
+}
+
+static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
+{
+	(void)ti, (void)thread;
+	bridge_live(env);
+	for (unsigned i = 0; i < pending.n; i++) {
+		/* A JVM_OnLoad that fails ended the JVM's start in its time; the reason was said. */
+		if (options_run(&pending.options[i], true))
+			exit(1);
+	}
+	agents_start(env);
+}
+
+static void JNICALL on_vm_death(jvmtiEnv *ti, JNIEnv *env)
+{
+	JVMPI_Event e = {.event_type = JVMPI_EVENT_JVM_SHUT_DOWN};
+
+	(void)ti, (void)env;
+	event_send_all(thread_current(), &e, GC_MAY);
+	atomic_store(&the_bridge.dead, true);
+	gc_shutdown();
+}
+
+static void JNICALL on_class_prepare(jvmtiEnv *ti, JNIEnv *env, jthread thread, jclass klass)
+{
+	struct thread *t = thread_current();
+	unsigned n = atomic_load(&the_bridge.n_agents);
+
+	(void)ti, (void)thread;
+	for (unsigned i = 0; i < n && t && !atomic_load(&the_bridge.dead); i++)
+		if (agent_wants(&the_bridge.agents[i], JVMPI_EVENT_CLASS_LOAD) && the_bridge.agents[i].started)
+			class_tell(&the_bridge.agents[i], t, env, klass);
+}
+
+static void JNICALL on_data_dump(jvmtiEnv *ti)
+{
+	struct thread *t = thread_current();
+	JVMPI_Event e = {.event_type = JVMPI_EVENT_DATA_DUMP_REQUEST};
+
+	(void)ti;
+	event_send_all(t, &e, GC_MAY);
+	e.event_type = JVMPI_EVENT_DATA_RESET_REQUEST;
+	event_send_all(t, &e, GC_MAY);
+}
+
+static const jvmtiEventCallbacks callbacks = {
+	.VMInit = on_vm_init,
+	.VMDeath = on_vm_death,
+	.ThreadStart = on_thread_start,
+	.ThreadEnd = on_thread_end,
+	.ClassPrepare = on_class_prepare,
+	.CompiledMethodLoad = on_code_load,
+	.CompiledMethodUnload = on_code_unload,
+	.DynamicCodeGenerated = on_dynamic_code,
+	.DataDumpRequest = on_data_dump,
+	.GarbageCollectionStart = on_gc_start,
+	.GarbageCollectionFinish = on_gc_finish,
+	.ObjectFree = on_object_free,
+};
+
+/* Always on; the others as agents ask (event_modes_apply()). */
+static const jvmtiEvent always[] = {
+	JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_THREAD_START, JVMTI_EVENT_THREAD_END};
+
+static int bridge_open(JavaVM *vm)
+{
+	void *ti = NULL;
+
+	if (the_bridge.ti)
+		return 0;
+	if ((*vm)->GetEnv(vm, &ti, JVMTI_VERSION_1_2) || !ti) {
+		bridge_say("this JVM has no JVMTI 1.2");
+		return -ENOSYS;
+	}
+	the_bridge.ti = ti;
+	vm_patch(vm);
+	if ((*the_bridge.ti)->SetEventCallbacks(ti, &callbacks, sizeof(callbacks)))
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
+		if ((*the_bridge.ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, always[i], NULL))
+			return -EINVAL;
+	return 0;
+}
+
+JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *text, void *reserved)
+{
+	struct options o;
+	char why[512];
+
+	(void)reserved;
+	if (options_parse(text, &o, why, sizeof(why))) {
+		bridge_say("%s", why);
+		return JNI_ERR;
+	}
+	if (bridge_open(vm) || pending.n == PENDING_MAX) {
+		options_done(&o);
+		return JNI_ERR;
+	}
+	the_bridge.slashes |= o.slashes;
+	if (o.early && o.agent) {
+		if (agent_host(o.agent, o.agent_options, o.quiet))
+			return JNI_ERR;
+		o.agent = NULL;
+	}
+	pending.options[pending.n++] = o;
+	return JNI_OK;
+}
+
+/* The attach protocol reports what this returns: enum wire_attach. */
+JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
+{
+	struct options o;
+	char why[512];
+	void *env = NULL;
+	int r;
+
+	(void)reserved;
+	if (options_parse(text, &o, why, sizeof(why))) {
+		bridge_say("%s", why);
+		return WIRE_ATTACH_OPTIONS;
+	}
+	r = (*vm)->GetEnv(vm, &env, JNI_VERSION_1_6) || bridge_open(vm) ? WIRE_ATTACH_JVM : 0;
+	if (!r && !atomic_load(&the_bridge.live))
+		bridge_live(env);
+	if (!r) {
+		the_bridge.slashes |= o.slashes;
+		r = options_run(&o, false);
+		agents_start(env);
+	}
+	/* An agent may keep its options: that text stays. */
+	if (!o.agent)
+		options_done(&o);
+	return r;
+}
+
+JNIEXPORT void JNICALL Agent_OnUnload(JavaVM *vm)
+{
+	(void)vm;
+	vm_unpatch();
+}

@@ -1,0 +1,272 @@
+/* Which events are on, for JVMPI and for JVMTI, and the way of one to the agents. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/thread.h"
+
+enum { SLOT_JS = 10, JS_EVENTS = 4 }; /* the extensions sit in slots that history left unused */
+
+int event_slot(jint type)
+{
+	if (type >= JVMPI_EVENT_JS_CODE_LOAD && type < JVMPI_EVENT_JS_CODE_LOAD + JS_EVENTS)
+		return SLOT_JS + (type - JVMPI_EVENT_JS_CODE_LOAD);
+	if (type < 1 || type > JVMPI_MAX_EVENT_TYPE_VAL || (type >= SLOT_JS && type < SLOT_JS + JS_EVENTS))
+		return -1;
+	return type;
+}
+
+static uint64_t bit_of(jint type)
+{
+	int slot = event_slot(type);
+
+	return slot < 0 ? 0 : 1ull << slot;
+}
+
+bool agent_wants(const struct agent *a, jint type)
+{
+	return atomic_load(&a->enabled) & bit_of(type);
+}
+
+bool anybody_wants(jint type)
+{
+	unsigned n = atomic_load(&the_bridge.n_agents);
+
+	for (unsigned i = 0; i < n; i++)
+		if (agent_wants(&the_bridge.agents[i], type))
+			return true;
+	return false;
+}
+
+/*
+ * Capabilities are taken when they are needed: some are exclusive, and an agent that enables nothing
+ * should cost nothing. Bits, not names: one binary serves JDKs whose structs differ.
+ */
+bool event_capabilities_add(int first, ...)
+{
+	static struct lock lock;
+	static _Atomic uint64_t held;
+	uint64_t wanted = 0;
+	va_list ap;
+
+	va_start(ap, first);
+	for (int bit = first; bit >= 0; bit = va_arg(ap, int))
+		wanted |= 1ull << bit;
+	va_end(ap);
+	if ((atomic_load(&held) & wanted) == wanted)
+		return true;
+	for (int bit = 0; bit < 64; bit++) {
+		jvmtiCapabilities one = {0};
+		uint64_t mask = 1ull << bit;
+
+		if (!(wanted & mask) || (atomic_load(&held) & mask))
+			continue;
+		memcpy(&one, &mask, sizeof(mask));
+		if ((*the_bridge.ti)->AddCapabilities(the_bridge.ti, &one))
+			return false;
+		lock_take(&lock);
+		atomic_fetch_or(&held, mask);
+		lock_drop(&lock);
+	}
+	return true;
+}
+
+/* What makes JVMTI send an event of its own. 0 ends the list. */
+static const struct mode {
+	jvmtiEvent event;
+	jint types[6];
+} modes[] = {
+	{JVMTI_EVENT_CLASS_PREPARE, {JVMPI_EVENT_CLASS_LOAD}},
+	{JVMTI_EVENT_COMPILED_METHOD_LOAD,
+		{JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMPI_EVENT_JS_CODE_LOAD,
+			JVMPI_EVENT_JS_CODE_UNLOAD}},
+	{JVMTI_EVENT_COMPILED_METHOD_UNLOAD,
+		{JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMPI_EVENT_JS_CODE_UNLOAD}},
+	{JVMTI_EVENT_DYNAMIC_CODE_GENERATED, {JVMPI_EVENT_JS_DYNAMIC_CODE}},
+	{JVMTI_EVENT_DATA_DUMP_REQUEST, {JVMPI_EVENT_DATA_DUMP_REQUEST, JVMPI_EVENT_DATA_RESET_REQUEST}},
+	{JVMTI_EVENT_GARBAGE_COLLECTION_START,
+		{JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_JS_GC_PAUSE}},
+	{JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
+		{JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_JS_GC_PAUSE}},
+};
+
+/* What a JVMPI event takes; true: it can be had now. */
+static bool event_prepare(jint type)
+{
+	JNIEnv *env = bridge_env();
+
+	switch (type) {
+	case JVMPI_EVENT_COMPILED_METHOD_LOAD:
+	case JVMPI_EVENT_COMPILED_METHOD_UNLOAD:
+	case JVMPI_EVENT_JS_CODE_LOAD:
+	case JVMPI_EVENT_JS_CODE_UNLOAD:
+		return event_capabilities_add(27, -1); /* can_generate_compiled_method_load_events */
+	case JVMPI_EVENT_CLASS_LOAD:
+	case JVMPI_EVENT_CLASS_UNLOAD:
+	case JVMPI_EVENT_OBJECT_FREE:
+	case JVMPI_EVENT_THREAD_START:
+		return ids_init(env);
+	case JVMPI_EVENT_GC_START:
+	case JVMPI_EVENT_GC_FINISH:
+	case JVMPI_EVENT_JS_GC_PAUSE:
+		return event_capabilities_add(31, -1) && gc_pump_start();
+	default:
+		return true;
+	}
+}
+
+static bool event_supported(jint type)
+{
+	switch (type) {
+	case JVMPI_EVENT_CLASS_LOAD:
+	case JVMPI_EVENT_CLASS_UNLOAD:
+	case JVMPI_EVENT_COMPILED_METHOD_LOAD:
+	case JVMPI_EVENT_COMPILED_METHOD_UNLOAD:
+	case JVMPI_EVENT_THREAD_START:
+	case JVMPI_EVENT_THREAD_END:
+	case JVMPI_EVENT_GC_START:
+	case JVMPI_EVENT_GC_FINISH:
+	case JVMPI_EVENT_OBJECT_FREE:
+	case JVMPI_EVENT_DATA_DUMP_REQUEST:
+	case JVMPI_EVENT_DATA_RESET_REQUEST:
+	case JVMPI_EVENT_JVM_INIT_DONE:
+	case JVMPI_EVENT_JVM_SHUT_DOWN:
+	case JVMPI_EVENT_JS_CODE_LOAD:
+	case JVMPI_EVENT_JS_CODE_UNLOAD:
+	case JVMPI_EVENT_JS_DYNAMIC_CODE:
+	case JVMPI_EVENT_JS_GC_PAUSE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void event_modes_apply(void)
+{
+	jvmtiEnv *ti = the_bridge.ti;
+
+	if (!atomic_load(&the_bridge.live) || atomic_load(&the_bridge.dead))
+		return;
+	steady_take(thread_find(bridge_env()));
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		bool on = false;
+
+		for (size_t k = 0; k < 6 && modes[i].types[k]; k++)
+			on |= anybody_wants(modes[i].types[k]);
+		(*ti)->SetEventNotificationMode(ti, on ? JVMTI_ENABLE : JVMTI_DISABLE, modes[i].event, NULL);
+	}
+	steady_drop();
+}
+
+jint event_enable(struct agent *a, jint type, bool on)
+{
+	if (!event_supported(type))
+		return JVMPI_NOT_AVAILABLE;
+	/* Before the JVM lives it is only remembered; agent_start() prepares then. */
+	if (on && atomic_load(&the_bridge.live) && !event_prepare(type))
+		return JVMPI_NOT_AVAILABLE;
+	if (on)
+		atomic_fetch_or(&a->enabled, bit_of(type));
+	else
+		atomic_fetch_and(&a->enabled, ~bit_of(type));
+	event_modes_apply();
+	return JVMPI_SUCCESS;
+}
+
+void events_prepare(struct agent *a)
+{
+	for (jint type = 1; type <= JVMPI_MAX_EVENT_TYPE_VAL; type++)
+		if (agent_wants(a, type) && !event_prepare(type))
+			atomic_fetch_and(&a->enabled, ~bit_of(type));
+	for (jint type = JVMPI_EVENT_JS_CODE_LOAD; type < JVMPI_EVENT_JS_CODE_LOAD + JS_EVENTS; type++)
+		if (agent_wants(a, type) && !event_prepare(type))
+			atomic_fetch_and(&a->enabled, ~bit_of(type));
+	event_modes_apply();
+}
+
+static jint thread_request(struct agent *a, struct thread *t, JNIEnv *id)
+{
+	struct thread *about = thread_find(id);
+
+	if (!about || !atomic_load(&about->ref))
+		return JVMPI_FAIL;
+	return thread_describe(a, about, t);
+}
+
+static jint replay(struct agent *a, struct thread *t)
+{
+	if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD))
+		class_tell_all(a, t, t->env, true);
+	threads_announce(a, t, JVMPI_REQUESTED_EVENT);
+	code_replay(a, t);
+	return JVMPI_SUCCESS;
+}
+
+jint event_request(struct agent *a, jint type, void *arg)
+{
+	struct thread *t = thread_current();
+	struct object_id *id;
+
+	if (type == JVMPI_EVENT_JS_LEAN) {
+		a->lean = true;
+		return JVMPI_SUCCESS;
+	}
+	if (type != JVMPI_EVENT_CLASS_LOAD && type != JVMPI_EVENT_THREAD_START && type != JVMPI_EVENT_JS_METHOD &&
+		type != JVMPI_EVENT_JS_REPLAY)
+		return JVMPI_NOT_AVAILABLE;
+	if (!t || !atomic_load(&the_bridge.live))
+		return JVMPI_FAIL;
+	switch (type) {
+	case JVMPI_EVENT_CLASS_LOAD:
+		id = id_check(arg);
+		return id ? class_request(a, t, t->env, id) : JVMPI_FAIL;
+	case JVMPI_EVENT_THREAD_START:
+		return thread_request(a, t, arg);
+	case JVMPI_EVENT_JS_METHOD:
+		return method_request(a, t, t->env, arg);
+	default:
+		return replay(a, t);
+	}
+}
+
+/*
+ * t may be NULL (a thread of the JVM that is no Java thread). The thread is announced before its first event.
+ * NotifyEvent is read anew each time: agents may set it late.
+ */
+void event_send(struct agent *a, struct thread *t, JVMPI_Event *e, enum gc_mode mode)
+{
+	void (*notify)(JVMPI_Event *) = a->iface.NotifyEvent;
+	jint type = e->event_type & ~JVMPI_REQUESTED_EVENT;
+
+	if (!notify || atomic_load(&the_bridge.dead))
+		return;
+	if (t && !a->lean && type != JVMPI_EVENT_THREAD_START && type != JVMPI_EVENT_THREAD_END && a->started)
+		thread_announce(a, t, t, 0);
+	gc_gate_enter(a, t, mode);
+	e->env_id = t ? t->env : NULL;
+	if (t) {
+		t->inside++;
+		t->gc_not += mode == GC_NOT;
+	}
+	notify(e);
+	if (t) {
+		t->inside--;
+		t->gc_not -= mode == GC_NOT;
+	}
+	gc_gate_leave(a, mode);
+}
+
+void event_send_all(struct thread *t, JVMPI_Event *e, enum gc_mode mode)
+{
+	unsigned n = atomic_load(&the_bridge.n_agents);
+	jint type = e->event_type;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct agent *a = &the_bridge.agents[i];
+
+		if (!agent_wants(a, type))
+			continue;
+		e->event_type = type;
+		event_send(a, t, e, mode);
+	}
+}

@@ -1,0 +1,283 @@
+/*
+ * The interface functions. JVMPI gives them no context, so those whose meaning depends on the agent exist once
+ * for each of AGENTS_MAX. After JVM_SHUT_DOWN all but ProfilerExit keep their caller for good, as HotSpot did:
+ * an agent's thread freezes instead of racing the end of the process.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/thread.h"
+
+static void alive(void)
+{
+	if (atomic_load(&the_bridge.dead))
+		bridge_freeze();
+}
+
+static void call_trace(JVMPI_CallTrace *trace, jint depth)
+{
+	alive();
+	if (trace)
+		trace_get(trace, depth);
+}
+
+/* As the JVM's own exit does, without shutdown hooks or JVM_SHUT_DOWN. Works in JVM_OnLoad too. */
+static void profiler_exit(jint code)
+{
+	atomic_store(&the_bridge.dead, true);
+	fflush(NULL);
+	exit(code);
+}
+
+static JVMPI_RawMonitor raw_create(char *name)
+{
+	alive();
+	return monitor_create(name);
+}
+
+static void raw_enter(JVMPI_RawMonitor m)
+{
+	alive();
+	monitor_enter(m);
+}
+
+static void raw_exit(JVMPI_RawMonitor m)
+{
+	alive();
+	monitor_exit(m);
+}
+
+static void raw_wait(JVMPI_RawMonitor m, jlong ms)
+{
+	alive();
+	monitor_wait(m, ms);
+	alive();
+}
+
+static void raw_notify_all(JVMPI_RawMonitor m)
+{
+	alive();
+	monitor_notify_all(m);
+}
+
+static void raw_destroy(JVMPI_RawMonitor m)
+{
+	alive();
+	monitor_destroy(m);
+}
+
+static jlong cpu_time(void)
+{
+	alive();
+	return (jlong)clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static void suspend(JNIEnv *env)
+{
+	alive();
+	thread_suspend_list(1, &env, NULL);
+}
+
+static void resume(JNIEnv *env)
+{
+	alive();
+	thread_resume_list(1, &env, NULL);
+}
+
+static void suspend_list(jint n, JNIEnv **envs, jint *results)
+{
+	alive();
+	thread_suspend_list(n, envs, results);
+}
+
+static void resume_list(jint n, JNIEnv **envs, jint *results)
+{
+	alive();
+	thread_resume_list(n, envs, results);
+}
+
+static jint status(JNIEnv *env)
+{
+	alive();
+	return thread_status(env);
+}
+
+static jboolean has_run(JNIEnv *env)
+{
+	alive();
+	return thread_has_run(env);
+}
+
+/* The name and f(NULL) are the agent's; JVM_OnLoad before the JVM lives gets JNI_ERR. */
+static jint create_thread(char *name, jint priority, void (*f)(void *))
+{
+	alive();
+	return thread_create(name, priority, f, NULL);
+}
+
+static void run_gc(void)
+{
+	alive();
+	gc_run();
+}
+
+static jobjectID thread_id(JNIEnv *id)
+{
+	JNIEnv *env = bridge_env();
+	struct thread *t = thread_find(id);
+	jobject object;
+	struct object_id *found;
+
+	alive();
+	object = t && env ? thread_object(t, env) : NULL;
+	if (!object)
+		return NULL;
+	found = id_of(thread_current(), env, object, ID_OBJECT);
+	(*env)->DeleteLocalRef(env, object);
+	return (jobjectID)found;
+}
+
+static jobjectID method_class(jmethodID method)
+{
+	JNIEnv *env = bridge_env();
+	struct object_id *found;
+	jclass klass = NULL;
+
+	alive();
+	if (!env || !method || (*the_bridge.ti)->GetMethodDeclaringClass(the_bridge.ti, method, &klass) || !klass)
+		return NULL;
+	found = id_of(thread_current(), env, klass, ID_CLASS);
+	(*env)->DeleteLocalRef(env, klass);
+	return (jobjectID)found;
+}
+
+static jobject id_to_object(jobjectID id)
+{
+	struct object_id *found = id_check(id);
+	JNIEnv *env = bridge_env();
+
+	alive();
+	return found && env ? id_object(env, found) : NULL;
+}
+
+static jobjectID object_to_id(jobject object)
+{
+	JNIEnv *env = bridge_env();
+	struct object_id *id;
+	jclass klass;
+	bool is_class;
+
+	alive();
+	if (!env || !object)
+		return NULL;
+	id = id_known(object);
+	if (id)
+		return (jobjectID)id;
+	klass = (*env)->FindClass(env, "java/lang/Class");
+	is_class = klass && (*env)->IsInstanceOf(env, object, klass);
+	(*env)->DeleteLocalRef(env, klass);
+	return (jobjectID)id_of(thread_current(), env, object, is_class ? ID_CLASS : ID_OBJECT);
+}
+
+static void tls_set(unsigned agent, JNIEnv *env, void *data)
+{
+	struct thread *t = thread_find(env);
+
+	alive();
+	if (!t && env == bridge_env())
+		t = thread_current();
+	if (t)
+		atomic_store(&t->tls[agent], data);
+}
+
+static void *tls_get(unsigned agent, JNIEnv *env)
+{
+	struct thread *t = thread_find(env);
+
+	alive();
+	return t ? atomic_load(&t->tls[agent]) : NULL;
+}
+
+#define AGENT_FUNCTIONS(n)                                                                         \
+	static jint enable_##n(jint type, void *arg)                                               \
+	{                                                                                          \
+		(void)arg;                                                                         \
+		alive();                                                                           \
+		return event_enable(&the_bridge.agents[n], type, true);                            \
+	}                                                                                          \
+	static jint disable_##n(jint type, void *arg)                                              \
+	{                                                                                          \
+		(void)arg;                                                                         \
+		alive();                                                                           \
+		return event_enable(&the_bridge.agents[n], type, false);                           \
+	}                                                                                          \
+	static jint request_##n(jint type, void *arg)                                              \
+	{                                                                                          \
+		alive();                                                                           \
+		return event_request(&the_bridge.agents[n], type, arg);                            \
+	}                                                                                          \
+	static void tls_set_##n(JNIEnv *env, void *data)                                           \
+	{                                                                                          \
+		tls_set(n, env, data);                                                             \
+	}                                                                                          \
+	static void *tls_get_##n(JNIEnv *env)                                                      \
+	{                                                                                          \
+		return tls_get(n, env);                                                            \
+	}                                                                                          \
+	static void gc_off_##n(void)                                                               \
+	{                                                                                          \
+		alive();                                                                           \
+		gc_disable(&the_bridge.agents[n]);                                                 \
+	}                                                                                          \
+	static void gc_on_##n(void)                                                                \
+	{                                                                                          \
+		alive();                                                                           \
+		gc_enable(&the_bridge.agents[n]);                                                  \
+	}
+
+AGENT_FUNCTIONS(0)
+AGENT_FUNCTIONS(1)
+AGENT_FUNCTIONS(2)
+AGENT_FUNCTIONS(3)
+AGENT_FUNCTIONS(4)
+AGENT_FUNCTIONS(5)
+AGENT_FUNCTIONS(6)
+AGENT_FUNCTIONS(7)
+
+#define AGENT_ENTRY(n)                                                                             \
+	{                                                                                          \
+		.EnableEvent = enable_##n, .DisableEvent = disable_##n, .RequestEvent = request_##n,       \
+		.SetThreadLocalStorage = tls_set_##n, .GetThreadLocalStorage = tls_get_##n,        \
+		.DisableGC = gc_off_##n, .EnableGC = gc_on_##n                                     \
+	}
+
+static const JVMPI_Interface of_agent[AGENTS_MAX] = {AGENT_ENTRY(0), AGENT_ENTRY(1), AGENT_ENTRY(2), AGENT_ENTRY(3),
+	AGENT_ENTRY(4), AGENT_ENTRY(5), AGENT_ENTRY(6), AGENT_ENTRY(7)};
+
+void functions_fill(struct agent *a)
+{
+	a->iface = of_agent[a->index];
+	a->iface.version = JVMPI_VERSION_1_2; /* HotSpot answered its highest, whatever was asked */
+	a->iface.GetCallTrace = call_trace;
+	a->iface.ProfilerExit = profiler_exit;
+	a->iface.RawMonitorCreate = raw_create;
+	a->iface.RawMonitorEnter = raw_enter;
+	a->iface.RawMonitorExit = raw_exit;
+	a->iface.RawMonitorWait = raw_wait;
+	a->iface.RawMonitorNotifyAll = raw_notify_all;
+	a->iface.RawMonitorDestroy = raw_destroy;
+	a->iface.GetCurrentThreadCpuTime = cpu_time;
+	a->iface.SuspendThread = suspend;
+	a->iface.ResumeThread = resume;
+	a->iface.GetThreadStatus = status;
+	a->iface.ThreadHasRun = has_run;
+	a->iface.CreateSystemThread = create_thread;
+	a->iface.RunGC = run_gc;
+	a->iface.GetThreadObject = thread_id;
+	a->iface.GetMethodClass = method_class;
+	a->iface.jobjectID2jobject = id_to_object;
+	a->iface.jobject2jobjectID = object_to_id;
+	a->iface.SuspendThreadList = suspend_list;
+	a->iface.ResumeThreadList = resume_list;
+}

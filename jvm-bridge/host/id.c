@@ -1,0 +1,164 @@
+#include "jvm-bridge/host/id.h"
+
+#include <sys/mman.h>
+
+#include "jvm-bridge/host/thread.h"
+
+enum { CHUNK = 1 << 18, CHUNKS_MAX = 4096 };
+#define ID_MAGIC 0x4a53424f424a4944ull
+#define ID_PER_CHUNK (CHUNK / sizeof(struct object_id))
+
+/* Only grows. Ids are checked without the lock: n is published behind its chunk. */
+static struct {
+	struct lock lock;
+	struct object_id *_Atomic chunks[CHUNKS_MAX];
+	_Atomic unsigned n;
+	unsigned used; /* records of the last chunk */
+	struct object_id *free;
+	bool ready; /* the capability to tag */
+} ids;
+
+void *low_alloc(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+
+	if (p == MAP_FAILED)
+		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static struct object_id *record_new_locked(void)
+{
+	unsigned n = atomic_load(&ids.n);
+	struct object_id *id = ids.free;
+
+	if (id) {
+		ids.free = id->next;
+		*id = (struct object_id){.magic = ID_MAGIC};
+		return id;
+	}
+	if (!n || ids.used == ID_PER_CHUNK) {
+		id = n < CHUNKS_MAX ? low_alloc(CHUNK) : NULL;
+		if (!id)
+			return NULL;
+		atomic_store(&ids.chunks[n], id);
+		atomic_store(&ids.n, ++n);
+		ids.used = 0;
+	}
+	id = atomic_load(&ids.chunks[n - 1]) + ids.used++;
+	id->magic = ID_MAGIC;
+	return id;
+}
+
+static struct object_id *record_new(void)
+{
+	struct object_id *id;
+
+	lock_take(&ids.lock);
+	id = record_new_locked();
+	lock_drop(&ids.lock);
+	return id;
+}
+
+static void record_free(struct object_id *id)
+{
+	lock_take(&ids.lock);
+	id->magic = 0;
+	id->next = ids.free;
+	ids.free = id;
+	lock_drop(&ids.lock);
+}
+
+struct object_id *id_from_tag(jlong tag)
+{
+	return (struct object_id *)(uintptr_t)tag;
+}
+
+bool ids_init(JNIEnv *env)
+{
+	if (ids.ready)
+		return true;
+	/* can_tag_objects, can_generate_object_free_events, can_generate_garbage_collection_events */
+	if (!env || !event_capabilities_add(0, 32, 31, -1) || !gc_pump_start())
+		return false;
+	ids.ready = true;
+	event_modes_apply();
+	return true;
+}
+
+struct object_id *id_known(jobject object)
+{
+	jlong tag = 0;
+
+	if (!object || (*the_bridge.ti)->GetTag(the_bridge.ti, object, &tag))
+		return NULL;
+	return id_from_tag(tag);
+}
+
+static struct object_id *id_new(JNIEnv *env, jobject object, enum id_kind kind)
+{
+	struct object_id *id = record_new();
+
+	if (!id)
+		return NULL;
+	id->kind = kind;
+	id->ref = (*env)->NewWeakGlobalRef(env, object);
+	if (!id->ref) {
+		(*env)->ExceptionClear(env);
+		record_free(id);
+		return NULL;
+	}
+	if ((*the_bridge.ti)->SetTag(the_bridge.ti, object, (jlong)(uintptr_t)id)) {
+		(*env)->DeleteWeakGlobalRef(env, id->ref);
+		record_free(id);
+		return NULL;
+	}
+	return id;
+}
+
+struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_kind kind)
+{
+	struct object_id *id;
+
+	if (!object || !ids_init(env))
+		return NULL;
+	id = id_known(object);
+	if (id)
+		return id;
+	steady_take(t); /* or two threads tag it */
+	id = id_known(object);
+	if (!id)
+		id = id_new(env, object, kind);
+	steady_drop();
+	return id;
+}
+
+struct object_id *id_check(jobjectID id)
+{
+	uintptr_t p = (uintptr_t)id;
+	unsigned n = atomic_load(&ids.n);
+
+	for (unsigned i = 0; i < n; i++) {
+		uintptr_t base = (uintptr_t)atomic_load(&ids.chunks[i]);
+
+		if (p < base || p - base >= ID_PER_CHUNK * sizeof(struct object_id))
+			continue;
+		if ((p - base) % sizeof(struct object_id))
+			return NULL;
+		return ((struct object_id *)p)->magic == ID_MAGIC ? (struct object_id *)p : NULL;
+	}
+	return NULL;
+}
+
+jobject id_object(JNIEnv *env, struct object_id *id)
+{
+	return id->ref ? (*env)->NewLocalRef(env, id->ref) : NULL;
+}
+
+void id_free(JNIEnv *env, struct object_id *id)
+{
+	if (id->ref)
+		(*env)->DeleteWeakGlobalRef(env, id->ref);
+	class_forget(id->saved);
+	record_free(id);
+}

@@ -1,0 +1,36 @@
+#ifndef JS_BRIDGE_ID_H
+#define JS_BRIDGE_ID_H
+
+#include "jvm-bridge/host/bridge.h"
+
+struct saved_class;
+struct thread;
+
+/*
+ * What a jobjectID points to. The object has the record's address as its JVMTI tag; the record has a
+ * weak reference to the object. So ids are stable (nothing ever moves) and cheap to turn back. Records lie
+ * below 2 GB: agents of the 32-bit time keep ids in an int.
+ */
+enum id_kind { ID_OBJECT, ID_CLASS };
+
+struct object_id {
+	uint64_t magic;
+	jweak ref;
+	enum id_kind kind;
+	_Atomic uint32_t announced; /* bit an agent: CLASS_LOAD was sent */
+	struct saved_class *_Atomic saved; /* class.c: for RequestEvent inside CLASS_UNLOAD */
+	struct object_id *next; /* of the free, or the dead */
+};
+
+/* NULL: the object is NULL or dead, or no memory. */
+struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_kind kind);
+struct object_id *id_known(jobject object); /* NULL: it has none */
+struct object_id *id_check(jobjectID id); /* NULL: no such id */
+jobject id_object(JNIEnv *env, struct object_id *id); /* local reference; NULL: dead */
+void id_free(JNIEnv *env, struct object_id *id);
+struct object_id *id_from_tag(jlong tag);
+bool ids_init(JNIEnv *env);
+
+void *low_alloc(size_t size); /* below 2 GB where there is room; zeroed, never freed; NULL */
+
+#endif

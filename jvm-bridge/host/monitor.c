@@ -1,0 +1,166 @@
+/*
+ * Raw monitors. Not JVMTI's: those answer a stranger's exit with an error, end a wait on interrupt, and
+ * cannot be listed. Who waits here is in native state.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jvm-bridge/host/id.h"
+
+#define MONITOR_MAGIC 0x4a53424d4f4e4954ull
+enum { MONITORS_CHUNK = 1 << 16 };
+
+struct _JVMPI_RawMonitor {
+	uint64_t magic;
+	struct lock lock;
+	_Atomic uintptr_t owner; /* pthread_self(); 0: nobody */
+	uint32_t depth; /* of the owner */
+	_Atomic uint32_t notified; /* counts NotifyAll */
+	char *name;
+	struct _JVMPI_RawMonitor *next; /* of all, free ones too */
+};
+
+static struct {
+	struct lock lock;
+	struct _JVMPI_RawMonitor *_Atomic all;
+	struct _JVMPI_RawMonitor *chunk;
+	unsigned left;
+} monitors;
+
+static bool valid(JVMPI_RawMonitor m)
+{
+	return m && m->magic == MONITOR_MAGIC;
+}
+
+static bool mine(JVMPI_RawMonitor m)
+{
+	return valid(m) && atomic_load(&m->owner) == (uintptr_t)pthread_self();
+}
+
+static JVMPI_RawMonitor record_new_locked(void)
+{
+	JVMPI_RawMonitor m;
+
+	for (m = atomic_load(&monitors.all); m; m = m->next)
+		if (!m->magic)
+			return m;
+	if (!monitors.left) {
+		monitors.chunk = low_alloc(MONITORS_CHUNK);
+		if (!monitors.chunk)
+			return NULL;
+		monitors.left = MONITORS_CHUNK / sizeof(*m);
+	}
+	m = monitors.chunk++;
+	monitors.left--;
+	m->next = atomic_load(&monitors.all);
+	atomic_store(&monitors.all, m);
+	return m;
+}
+
+JVMPI_RawMonitor monitor_create(char *name)
+{
+	char *copy = strdup(name ? name : "");
+	JVMPI_RawMonitor m;
+
+	if (!copy)
+		return NULL;
+	lock_take(&monitors.lock);
+	m = record_new_locked();
+	if (m) {
+		m->name = copy;
+		m->magic = MONITOR_MAGIC;
+	}
+	lock_drop(&monitors.lock);
+	if (!m)
+		free(copy);
+	return m;
+}
+
+void monitor_enter(JVMPI_RawMonitor m)
+{
+	if (!valid(m))
+		return;
+	if (!mine(m)) {
+		lock_take(&m->lock);
+		atomic_store(&m->owner, (uintptr_t)pthread_self());
+	}
+	m->depth++;
+}
+
+static void monitor_give(JVMPI_RawMonitor m)
+{
+	m->depth = 0;
+	atomic_store(&m->owner, 0);
+	lock_drop(&m->lock);
+}
+
+void monitor_exit(JVMPI_RawMonitor m)
+{
+	if (mine(m) && --m->depth == 0)
+		monitor_give(m);
+}
+
+static uint64_t now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* 0: for ever. By a stranger: returns at once. */
+void monitor_wait(JVMPI_RawMonitor m, jlong ms)
+{
+	uint32_t seen, depth;
+	uint64_t end, now;
+
+	if (!mine(m))
+		return;
+	depth = m->depth;
+	seen = atomic_load(&m->notified);
+	ms = ms < 0 ? 0 : ms > 1000000000000 ? 1000000000000 : ms;
+	end = now_ns() + (uint64_t)ms * 1000000;
+	monitor_give(m);
+	while (atomic_load(&m->notified) == seen) {
+		now = now_ns();
+		if (ms && now >= end)
+			break;
+		futex_wait(&m->notified, seen, ms ? end - now : 0);
+	}
+	lock_take(&m->lock);
+	atomic_store(&m->owner, (uintptr_t)pthread_self());
+	m->depth = depth;
+}
+
+void monitor_notify_all(JVMPI_RawMonitor m)
+{
+	if (!mine(m))
+		return;
+	atomic_fetch_add(&m->notified, 1);
+	futex_wake_all(&m->notified);
+}
+
+/* Exits it first; its record is used again by the next one. */
+void monitor_destroy(JVMPI_RawMonitor m)
+{
+	char *name;
+
+	if (!valid(m))
+		return;
+	lock_take(&monitors.lock);
+	name = m->name;
+	m->name = NULL;
+	m->magic = 0;
+	lock_drop(&monitors.lock);
+	free(name);
+	if (atomic_load(&m->owner) == (uintptr_t)pthread_self())
+		monitor_give(m);
+}
+
+bool monitor_owned(void)
+{
+	uintptr_t self = (uintptr_t)pthread_self();
+
+	for (JVMPI_RawMonitor m = atomic_load(&monitors.all); m; m = m->next)
+		if (m->magic && atomic_load(&m->owner) == self)
+			return true;
+	return false;
+}

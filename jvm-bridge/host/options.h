@@ -1,0 +1,23 @@
+#ifndef JS_BRIDGE_OPTIONS_H
+#define JS_BRIDGE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Options of the library: [early,][quiet,][slashes,][stream=PATH,][agent=NAME_OR_PATH[:OPTIONS]]
+ * agent= takes the rest of the text, for its options may have commas.
+ */
+struct options {
+	bool early, quiet, slashes;
+	char *stream; /* NULL: none */
+	char *agent; /* NULL: none */
+	char *agent_options; /* NULL: none given */
+	char *text; /* what the others point into */
+};
+
+/* -EINVAL, with what is wrong in `why`; -ENOMEM. `text` may be NULL. */
+int options_parse(const char *text, struct options *ret, char *why, size_t size);
+void options_done(struct options *o);
+
+#endif

@@ -1,0 +1,236 @@
+/* Suspending threads and what an agent asks of a suspended one. */
+#include <stdlib.h>
+
+#include "jvm-bridge/host/thread.h"
+
+/* Result codes of the thread lists: JVMDI's numbers, as HotSpot answered. */
+enum { LIST_OK = 0, LIST_INVALID = 10, LIST_SUSPENDED = 14, LIST_NOT_SUSPENDED = 13 };
+
+static bool can_suspend(void)
+{
+	return event_capabilities_add(20, -1); /* can_suspend: one environment may hold it */
+}
+
+/*
+ * CPU time of a thread, ns. Where its tid is known, its clock is read without entering the JVM: the
+ * kernel's encoding of a thread's CPU clock, linux/posix-timers.h CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED.
+ */
+static bool cpu_time(struct thread *t, uint64_t *ret)
+{
+	JNIEnv *env = bridge_env();
+	uint32_t tid = atomic_load(&t->tid);
+	jobject object;
+	jlong ns = 0;
+	int r;
+
+	if (tid) {
+		*ret = clock_ns((clockid_t)((~tid << 3) | 6));
+		return *ret != 0;
+	}
+	if (!env || !event_capabilities_add(23, -1)) /* can_get_thread_cpu_time */
+		return false;
+	object = thread_object(t, env);
+	if (!object)
+		return false;
+	r = (*the_bridge.ti)->GetThreadCpuTime(the_bridge.ti, object, &ns);
+	(*env)->DeleteLocalRef(env, object);
+	*ret = (uint64_t)ns;
+	return r == 0;
+}
+
+static jint suspend_one(JNIEnv *self, struct thread *t)
+{
+	uint32_t free = 0;
+	jobject object;
+	jvmtiError r;
+
+	if (!t || t->env == self || t->system)
+		return LIST_INVALID;
+	if (!atomic_compare_exchange_strong(&t->suspended, &free, 1))
+		return LIST_SUSPENDED;
+	object = thread_object(t, self);
+	r = object ? (*the_bridge.ti)->SuspendThread(the_bridge.ti, object) : JVMTI_ERROR_INVALID_THREAD;
+	if (object)
+		(*self)->DeleteLocalRef(self, object);
+	if (r) {
+		atomic_store(&t->suspended, 0);
+		futex_wake_all(&t->suspended);
+		return r == JVMTI_ERROR_THREAD_SUSPENDED ? LIST_SUSPENDED : LIST_INVALID;
+	}
+	return LIST_OK;
+}
+
+static jint resume_one(JNIEnv *self, struct thread *t)
+{
+	jobject object;
+	uint64_t cpu = 0;
+
+	if (!t || !atomic_load(&t->suspended))
+		return t ? LIST_NOT_SUSPENDED : LIST_INVALID;
+	/* What being stopped cost the thread is no running: the clock counts from here. */
+	if (cpu_time(t, &cpu))
+		atomic_store(&t->cpu, cpu);
+	object = thread_object(t, self);
+	if (object) {
+		(*the_bridge.ti)->ResumeThread(the_bridge.ti, object);
+		(*self)->DeleteLocalRef(self, object);
+	}
+	atomic_store(&t->suspended, 0);
+	futex_wake_all(&t->suspended);
+	return object ? LIST_OK : LIST_INVALID;
+}
+
+void thread_suspend_list(jint n, JNIEnv **envs, jint *results)
+{
+	JNIEnv *self = bridge_env();
+	struct thread *t = thread_current();
+	bool can = self && t && can_suspend();
+
+	for (jint i = 0; i < n; i++) {
+		jint r = LIST_INVALID;
+
+		if (can) {
+			/* Nobody may be suspended with the steady lock in hand. */
+			steady_take(t);
+			r = suspend_one(self, thread_find(envs[i]));
+			steady_drop();
+		}
+		if (results)
+			results[i] = r;
+	}
+}
+
+void thread_resume_list(jint n, JNIEnv **envs, jint *results)
+{
+	JNIEnv *self = bridge_env();
+
+	for (jint i = 0; i < n; i++) {
+		jint r = self ? resume_one(self, thread_find(envs[i])) : LIST_INVALID;
+
+		if (results)
+			results[i] = r;
+	}
+}
+
+/*
+ * Waiting for the lock goes on in native state, where a thread counts as suspended while it runs: one that
+ * gets the lock suspended gives it back before it calls the JVM.
+ */
+void steady_take(struct thread *t)
+{
+	for (;;) {
+		lock_take(&the_bridge.steady);
+		if (!t || !atomic_load(&t->suspended))
+			return;
+		lock_drop(&the_bridge.steady);
+		futex_wait(&t->suspended, 1, 0);
+	}
+}
+
+void steady_drop(void)
+{
+	lock_drop(&the_bridge.steady);
+}
+
+jint thread_status(JNIEnv *id)
+{
+	JNIEnv *env = bridge_env();
+	struct thread *t = thread_find(id);
+	jobject object = t && env ? thread_object(t, env) : NULL;
+	jint state = 0, status = JVMPI_THREAD_RUNNABLE;
+
+	if (!object)
+		return JVMPI_FAIL;
+	(*the_bridge.ti)->GetThreadState(the_bridge.ti, object, &state);
+	(*env)->DeleteLocalRef(env, object);
+	if (t->system)
+		return JVMPI_THREAD_CONDVAR_WAIT;
+	if (state & JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER)
+		status = JVMPI_THREAD_MONITOR_WAIT;
+	else if (state & (JVMTI_THREAD_STATE_WAITING | JVMTI_THREAD_STATE_SLEEPING))
+		status = JVMPI_THREAD_CONDVAR_WAIT;
+	if (state & JVMTI_THREAD_STATE_INTERRUPTED)
+		status |= JVMPI_THREAD_INTERRUPTED;
+	/* SuspendThread does not show: only java.lang.Thread.suspend (up to JDK 19) and debuggers do. */
+	if ((state & JVMTI_THREAD_STATE_SUSPENDED) && !atomic_load(&t->suspended))
+		status |= JVMPI_THREAD_SUSPENDED;
+	return status;
+}
+
+/*
+ * The paper compares a checksum over the registers of two stops. JVMTI's suspension shows no registers, and a
+ * thread stopped at the same safepoint poll twice would have the same ones; its CPU clock says it exactly.
+ */
+jboolean thread_has_run(JNIEnv *id)
+{
+	struct thread *t = thread_find(id);
+	uint64_t now;
+
+	if (!t || t->system || !atomic_load(&t->ref) || !cpu_time(t, &now))
+		return JNI_FALSE;
+	return now != atomic_load(&t->cpu) ? JNI_TRUE : JNI_FALSE;
+}
+
+struct start {
+	void (*f)(void *);
+	void *arg;
+};
+
+static void JNICALL thread_main(jvmtiEnv *ti, JNIEnv *env, void *arg)
+{
+	struct start start = *(struct start *)arg;
+
+	(void)ti, (void)env;
+	free(arg);
+	start.f(start.arg);
+}
+
+/* A daemon in the system group. Local reference, or NULL. */
+static jobject thread_object_new(JNIEnv *env, const char *name)
+{
+	jclass klass = (*env)->FindClass(env, "java/lang/Thread");
+	jmethodID init, daemon;
+	jthreadGroup *groups = NULL;
+	jint n = 0;
+	jstring text;
+	jobject object;
+
+	if (!klass)
+		return NULL;
+	init = (*env)->GetMethodID(env, klass, "<init>", "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V");
+	daemon = init ? (*env)->GetMethodID(env, klass, "setDaemon", "(Z)V") : NULL;
+	text = daemon ? (*env)->NewStringUTF(env, name) : NULL;
+	if (!text || (*the_bridge.ti)->GetTopThreadGroups(the_bridge.ti, &n, &groups) || n < 1)
+		return NULL;
+	object = (*env)->NewObject(env, klass, init, groups[0], text);
+	bridge_free(groups);
+	if (!object || (*env)->ExceptionCheck(env))
+		return NULL;
+	(*env)->CallVoidMethod(env, object, daemon, JNI_TRUE);
+	return (*env)->ExceptionCheck(env) ? NULL : object;
+}
+
+jint thread_create(const char *name, jint priority, void (*f)(void *), void *arg)
+{
+	JNIEnv *env = atomic_load(&the_bridge.live) ? bridge_env() : NULL;
+	struct start *start;
+	jobject object;
+	jint r = JNI_ERR;
+
+	if (!env || !f || (*env)->PushLocalFrame(env, 16))
+		return JNI_ERR;
+	object = thread_object_new(env, name ? name : "");
+	if ((*env)->ExceptionCheck(env))
+		(*env)->ExceptionClear(env);
+	start = object ? malloc(sizeof(*start)) : NULL;
+	if (start) {
+		*start = (struct start){f, arg};
+		priority = priority < 1 ? 1 : priority > 10 ? 10 : priority;
+		if (!(*the_bridge.ti)->RunAgentThread(the_bridge.ti, object, thread_main, start, priority))
+			r = JNI_OK;
+		else
+			free(start);
+	}
+	(*env)->PopLocalFrame(env, NULL);
+	return r;
+}

@@ -1,0 +1,307 @@
+#include "jvm-bridge/host/thread.h"
+
+#include <stdlib.h>
+
+#include "jvm-bridge/host/id.h"
+
+enum { BUCKETS = 1024, RETIRED_MAX = 64 };
+
+static struct {
+	struct thread *_Atomic buckets[BUCKETS];
+	struct lock lock; /* of insertion, and of what follows */
+	struct {
+		jobject ref;
+		struct thread *t;
+	} retired[RETIRED_MAX];
+} table;
+
+static struct thread *_Atomic *bucket_of(JNIEnv *env)
+{
+	uint64_t h = (uint64_t)(uintptr_t)env * 0x9e3779b97f4a7c15u;
+
+	return &table.buckets[h >> 54];
+}
+
+struct thread *thread_find(JNIEnv *env)
+{
+	struct thread *t = env ? atomic_load(bucket_of(env)) : NULL;
+
+	while (t && t->env != env)
+		t = t->next;
+	return t;
+}
+
+static struct thread *record_get(JNIEnv *env)
+{
+	struct thread *t = thread_find(env);
+
+	if (t)
+		return t;
+	lock_take(&table.lock);
+	t = thread_find(env);
+	if (!t && (t = calloc(1, sizeof(*t)))) {
+		t->env = env;
+		t->next = atomic_load(bucket_of(env));
+		atomic_store(bucket_of(env), t);
+	}
+	lock_drop(&table.lock);
+	return t;
+}
+
+/* A reference goes when nobody is about to use it; else a later thread's end takes care of it. */
+static void refs_retire(JNIEnv *env, struct thread *t, jobject ref)
+{
+	jobject dead[RETIRED_MAX + 1];
+	unsigned n = 0, i;
+
+	lock_take(&table.lock);
+	for (i = 0; i < RETIRED_MAX; i++)
+		if (table.retired[i].ref && !atomic_load(&table.retired[i].t->users)) {
+			dead[n++] = table.retired[i].ref;
+			table.retired[i].ref = NULL;
+		}
+	if (ref && !atomic_load(&t->users)) {
+		dead[n++] = ref;
+	} else if (ref) {
+		for (i = 0; i < RETIRED_MAX && table.retired[i].ref; i++)
+			;
+		if (i < RETIRED_MAX) { /* else it leaks: 64 threads ended in the midst of being asked */
+			table.retired[i].ref = ref;
+			table.retired[i].t = t;
+		}
+	}
+	lock_drop(&table.lock);
+	while (n)
+		(*env)->DeleteGlobalRef(env, dead[--n]);
+}
+
+static void thread_reset(struct thread *t)
+{
+	atomic_store(&t->announced, 0);
+	atomic_store(&t->suspended, 0);
+	atomic_store(&t->cpu, 0);
+	atomic_store(&t->tid, 0);
+	for (unsigned i = 0; i < AGENTS_MAX; i++) {
+		atomic_store(&t->tls[i], NULL);
+		t->gc_off[i] = 0;
+	}
+	t->system = false;
+}
+
+struct thread *thread_add(JNIEnv *env, jthread thread)
+{
+	struct thread *t = record_get(env);
+	jobject none = NULL, ref;
+
+	if (!t || atomic_load(&t->ref))
+		return t;
+	ref = (*bridge_env())->NewGlobalRef(bridge_env(), thread);
+	if (!ref || !atomic_compare_exchange_strong(&t->ref, &none, ref))
+		refs_retire(bridge_env(), t, ref);
+	return t;
+}
+
+struct thread *thread_current(void)
+{
+	JNIEnv *env = bridge_env();
+	struct thread *t = thread_find(env);
+	jthread thread = NULL;
+
+	if (!env || (t && atomic_load(&t->ref)))
+		return t;
+	if (!atomic_load(&the_bridge.live) || (*the_bridge.ti)->GetCurrentThread(the_bridge.ti, &thread) || !thread)
+		return record_get(env);
+	t = thread_add(env, thread);
+	if (t)
+		atomic_store(&t->tid, (uint32_t)syscall(SYS_gettid));
+	(*env)->DeleteLocalRef(env, thread);
+	return t;
+}
+
+jobject thread_object(struct thread *t, JNIEnv *env)
+{
+	jobject ref, local = NULL;
+
+	atomic_fetch_add(&t->users, 1);
+	ref = atomic_load(&t->ref);
+	if (ref)
+		local = (*env)->NewLocalRef(env, ref);
+	atomic_fetch_sub(&t->users, 1);
+	return local;
+}
+
+void thread_each(void (*f)(struct thread *t, void *arg), void *arg)
+{
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (struct thread *t = atomic_load(&table.buckets[i]); t; t = t->next)
+			if (atomic_load(&t->ref))
+				f(t, arg);
+}
+
+/*
+ * JVMTI does not tell the JNIEnv of another thread. It lies in the JavaThread, whose address is
+ * java.lang.Thread.eetop (JDK 8 to 25), at a distance that is the same in all threads.
+ */
+static jfieldID eetop_field(JNIEnv *env)
+{
+	jclass klass = (*env)->FindClass(env, "java/lang/Thread");
+	jfieldID field = klass ? (*env)->GetFieldID(env, klass, "eetop", "J") : NULL;
+
+	if ((*env)->ExceptionCheck(env)) {
+		(*env)->ExceptionClear(env);
+		return NULL;
+	}
+	(*env)->DeleteLocalRef(env, klass);
+	return field;
+}
+
+static void envs_learn(JNIEnv *env)
+{
+	jfieldID eetop = eetop_field(env);
+	jthread self = NULL, *threads = NULL;
+	jint n = 0;
+	jlong own;
+
+	if (!eetop || (*the_bridge.ti)->GetCurrentThread(the_bridge.ti, &self) || !self)
+		return;
+	own = (*env)->GetLongField(env, self, eetop);
+	(*env)->DeleteLocalRef(env, self);
+	if (!own || (*the_bridge.ti)->GetAllThreads(the_bridge.ti, &n, &threads) ||
+		(*env)->EnsureLocalCapacity(env, n + 64))
+		n = 0;
+	for (jint i = 0; i < n; i++) {
+		jlong other = (*env)->GetLongField(env, threads[i], eetop);
+
+		if (other)
+			thread_add((JNIEnv *)(uintptr_t)((uint64_t)other + ((uint64_t)(uintptr_t)env - (uint64_t)own)),
+				threads[i]);
+		(*env)->DeleteLocalRef(env, threads[i]);
+	}
+	bridge_free(threads);
+}
+
+void threads_learn(JNIEnv *env)
+{
+	if ((*env)->PushLocalFrame(env, 32))
+		return (*env)->ExceptionClear(env);
+	envs_learn(env);
+	(*env)->PopLocalFrame(env, NULL);
+}
+
+struct thread_names {
+	jvmtiThreadInfo info;
+	jvmtiThreadGroupInfo group, parent;
+};
+
+static void group_names(struct thread_names *n, JNIEnv *env)
+{
+	jvmtiEnv *ti = the_bridge.ti;
+
+	if (!n->info.thread_group || (*ti)->GetThreadGroupInfo(ti, n->info.thread_group, &n->group))
+		return;
+	if (n->group.parent) {
+		if ((*ti)->GetThreadGroupInfo(ti, n->group.parent, &n->parent))
+			n->parent.name = NULL;
+		else if (n->parent.parent)
+			(*env)->DeleteLocalRef(env, n->parent.parent);
+		(*env)->DeleteLocalRef(env, n->group.parent);
+	}
+	(*env)->DeleteLocalRef(env, n->info.thread_group);
+}
+
+static void names_done(struct thread_names *n, JNIEnv *env)
+{
+	bridge_free(n->info.name);
+	bridge_free(n->group.name);
+	bridge_free(n->parent.name);
+	if (n->info.context_class_loader)
+		(*env)->DeleteLocalRef(env, n->info.context_class_loader);
+}
+
+static void thread_tell(struct agent *a, struct thread *about, struct thread *t, jint type)
+{
+	JNIEnv *env = t->env;
+	struct thread_names names = {0};
+	JVMPI_Event e = {.event_type = type};
+	jobject object = thread_object(about, env);
+
+	if (object && !(*the_bridge.ti)->GetThreadInfo(the_bridge.ti, object, &names.info))
+		group_names(&names, env);
+	e.u.thread_start.thread_name = names.info.name ? names.info.name : (char *)"";
+	e.u.thread_start.group_name = names.group.name ? names.group.name : (char *)"";
+	e.u.thread_start.parent_name = names.parent.name;
+	e.u.thread_start.thread_id = (jobjectID)id_of(t, env, object, ID_OBJECT);
+	e.u.thread_start.thread_env_id = about->env;
+	event_send(a, t, &e, (type & ~JVMPI_REQUESTED_EVENT) == JVMPI_EVENT_THREAD_START ? GC_NOT : GC_MAY);
+	names_done(&names, env);
+	if (object)
+		(*env)->DeleteLocalRef(env, object);
+}
+
+jint thread_describe(struct agent *a, struct thread *about, struct thread *t)
+{
+	atomic_fetch_or(&about->announced, 1u << a->index);
+	thread_tell(a, about, t, JVMPI_EVENT_THREAD_START | JVMPI_REQUESTED_EVENT);
+	return JVMPI_SUCCESS;
+}
+
+void thread_announce(struct agent *a, struct thread *about, struct thread *t, jint requested)
+{
+	uint32_t bit = 1u << a->index;
+
+	if (!agent_wants(a, JVMPI_EVENT_THREAD_START) || !atomic_load(&about->ref))
+		return;
+	if ((atomic_fetch_or(&about->announced, bit) & bit) && !requested)
+		return;
+	thread_tell(a, about, t, JVMPI_EVENT_THREAD_START | requested);
+}
+
+struct announcement {
+	struct agent *a;
+	struct thread *t;
+	jint requested;
+};
+
+static void announce_one(struct thread *about, void *arg)
+{
+	struct announcement *n = arg;
+
+	thread_announce(n->a, about, n->t, n->requested);
+}
+
+void threads_announce(struct agent *a, struct thread *t, jint requested)
+{
+	thread_each(announce_one, &(struct announcement){a, t, requested});
+}
+
+void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
+{
+	struct thread *t;
+	unsigned n = atomic_load(&the_bridge.n_agents);
+
+	(void)ti;
+	if (atomic_load(&the_bridge.dead) || !atomic_load(&the_bridge.live))
+		return;
+	t = thread_add(env, thread);
+	if (!t)
+		return;
+	atomic_store(&t->tid, (uint32_t)syscall(SYS_gettid));
+	for (unsigned i = 0; i < n; i++)
+		if (the_bridge.agents[i].started)
+			thread_announce(&the_bridge.agents[i], t, t, 0);
+}
+
+void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
+{
+	struct thread *t = thread_find(env);
+	unsigned n = atomic_load(&the_bridge.n_agents);
+
+	(void)ti, (void)thread;
+	if (!t || atomic_load(&the_bridge.dead))
+		return;
+	for (unsigned i = 0; i < n; i++)
+		if (agent_wants(&the_bridge.agents[i], JVMPI_EVENT_THREAD_END) && the_bridge.agents[i].started)
+			thread_tell(&the_bridge.agents[i], t, t, JVMPI_EVENT_THREAD_END);
+	refs_retire(env, t, atomic_exchange(&t->ref, NULL));
+	thread_reset(t);
+}

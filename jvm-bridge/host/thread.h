@@ -1,0 +1,50 @@
+#ifndef JS_BRIDGE_THREAD_H
+#define JS_BRIDGE_THREAD_H
+
+#include "jvm-bridge/host/bridge.h"
+
+/*
+ * A Java thread as JVMPI knows it: by its JNIEnv. Records are found without a lock and are never
+ * freed, because addresses of JNIEnv recur and a lookup may come from anywhere; a thread that gets the
+ * address of one that ended gets its record, emptied.
+ */
+struct thread {
+	JNIEnv *env;
+	struct thread *next; /* of the bucket */
+	_Atomic(jobject) ref; /* global; NULL: ended */
+	_Atomic uint32_t users; /* of ref */
+	_Atomic uint32_t tid; /* kernel's; 0: unknown */
+	_Atomic uint32_t announced; /* bit an agent: THREAD_START was sent */
+	_Atomic uint32_t suspended; /* by an agent */
+	_Atomic uint64_t cpu; /* ns at the last suspension */
+	void *_Atomic tls[AGENTS_MAX];
+	/* Of the thread itself. */
+	unsigned inside; /* depth of NotifyEvent */
+	unsigned gc_not; /* of them with GC disabled */
+	unsigned gc_off[AGENTS_MAX]; /* depth of DisableGC */
+	struct agent *asks; /* whose RequestEvent makes JVMTI's events now */
+	bool system; /* ours: not suspended, never has run */
+};
+
+struct thread *thread_find(JNIEnv *env); /* NULL: unknown */
+struct thread *thread_current(void); /* makes the record; NULL: no Java thread, or no memory */
+struct thread *thread_add(JNIEnv *env, jthread thread);
+void threads_learn(JNIEnv *env); /* those that were there before us */
+void thread_each(void (*f)(struct thread *t, void *arg), void *arg);
+
+/* A local reference to its java.lang.Thread, or NULL. */
+jobject thread_object(struct thread *t, JNIEnv *env);
+void thread_announce(struct agent *a, struct thread *about, struct thread *t, jint requested);
+void threads_announce(struct agent *a, struct thread *t, jint requested);
+jint thread_describe(struct agent *a, struct thread *about, struct thread *t); /* answers a request */
+
+void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread);
+void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread);
+
+jint thread_status(JNIEnv *env);
+jboolean thread_has_run(JNIEnv *env);
+void thread_suspend_list(jint n, JNIEnv **envs, jint *results);
+void thread_resume_list(jint n, JNIEnv **envs, jint *results);
+jint thread_create(const char *name, jint priority, void (*f)(void *), void *arg);
+
+#endif

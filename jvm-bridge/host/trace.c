@@ -1,0 +1,93 @@
+#include <string.h>
+
+#include "jvm-bridge/host/thread.h"
+
+/*
+ * GetCallTrace. Of another thread it is what the thread runs at its next safepoint, unless it is suspended;
+ * of the calling thread it is exact. No Java frame, an unknown thread: no frames.
+ */
+/* The same (method, bci) is asked again and again; entries are written under a lock, never waited for. */
+enum { CACHE = 1024 };
+
+static struct {
+	struct lock lock;
+	struct {
+		jmethodID method;
+		jlong bci;
+		jint line;
+	} at[CACHE];
+} cache;
+
+static jint line_of(jmethodID method, jlong bci)
+{
+	uint64_t h = ((uint64_t)(uintptr_t)method ^ (uint64_t)bci << 48) * 0x9e3779b97f4a7c15u;
+	unsigned i = (unsigned)(h >> 54) % CACHE;
+	struct lines lines;
+	jint line = 0;
+
+	if (bci < 0)
+		return -3; /* GetStackTrace says -1 for native methods */
+	if (lock_try(&cache.lock)) {
+		if (cache.at[i].method == method && cache.at[i].bci == bci)
+			line = cache.at[i].line;
+		lock_drop(&cache.lock);
+	}
+	if (line)
+		return line;
+	lines_get(method, &lines);
+	line = lines_find(&lines, bci);
+	lines_done(&lines);
+	if (lock_try(&cache.lock)) {
+		cache.at[i].method = method;
+		cache.at[i].bci = bci;
+		cache.at[i].line = line;
+		lock_drop(&cache.lock);
+	}
+	return line;
+}
+
+void trace_forget(void)
+{
+	lock_take(&cache.lock);
+	for (unsigned i = 0; i < CACHE; i++)
+		cache.at[i].method = NULL;
+	lock_drop(&cache.lock);
+}
+
+/* The agent's frames are JVMTI's buffer first: both are 16 bytes a frame, and nothing is allocated. */
+_Static_assert(sizeof(jvmtiFrameInfo) == sizeof(JVMPI_CallFrame), "converted in place");
+
+static void frame_convert(void *at)
+{
+	jvmtiFrameInfo in;
+	JVMPI_CallFrame out = {0};
+
+	memcpy(&in, at, sizeof(in));
+	out.method_id = in.method;
+	out.lineno = line_of(in.method, in.location);
+	memcpy(at, &out, sizeof(out));
+}
+
+void trace_get(JVMPI_CallTrace *trace, jint depth)
+{
+	JNIEnv *env = bridge_env();
+	struct thread *t = thread_find(trace->env_id);
+	jobject object = NULL;
+	jint n = 0;
+
+	trace->num_frames = 0;
+	if (!env || depth <= 0)
+		return;
+	if (trace->env_id != env) {
+		object = t && !t->system ? thread_object(t, env) : NULL;
+		if (!object)
+			return;
+	}
+	if ((*the_bridge.ti)->GetStackTrace(the_bridge.ti, object, 0, depth, (jvmtiFrameInfo *)trace->frames, &n))
+		n = 0;
+	for (jint i = 0; i < n; i++)
+		frame_convert(&trace->frames[i]);
+	trace->num_frames = n;
+	if (object)
+		(*env)->DeleteLocalRef(env, object);
+}

@@ -1,0 +1,39 @@
+#ifndef JS_BRIDGE_RECORD_H
+#define JS_BRIDGE_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "jvm-bridge/jvmpi/jvmpi.h"
+#include "jvm-bridge/stream/wire.h"
+
+/*
+ * A record in the making. Appending beyond WIRE_RECORD_MAX or without memory sets `full` and adds
+ * nothing; record_mark() and record_cut() take back a half-written part. Zero-initialise; record_done().
+ */
+struct record {
+	unsigned char *data;
+	size_t len, cap;
+	bool full;
+};
+
+void record_begin(struct record *r, enum wire_type type, unsigned flags);
+void record_u16(struct record *r, uint16_t v);
+void record_u32(struct record *r, uint32_t v);
+void record_u64(struct record *r, uint64_t v);
+void record_str(struct record *r, const char *s); /* NULL: WIRE_NULL */
+void record_class_name(struct record *r, const char *s); /* Class.getName() to HotSpot's internal name */
+bool record_end(struct record *r); /* pads, sets the size; false: full */
+void record_done(struct record *r);
+
+/* One for each event; false: no record came of it. */
+bool record_class(struct record *r, const JVMPI_Event *e, unsigned flags);
+bool record_method(struct record *r, const JVMPI_Event *e);
+bool record_code(struct record *r, const JVMPI_Event *e, unsigned flags);
+bool record_code_unload(struct record *r, const JVMPI_Event *e);
+bool record_dynamic_code(struct record *r, const JVMPI_Event *e, unsigned flags);
+bool record_thread(struct record *r, const JVMPI_Event *e, uint32_t tid, unsigned flags);
+bool record_gc_pause(struct record *r, const JVMPI_Event *e);
+
+#endif

@@ -1,0 +1,500 @@
+#include "jvm-bridge/stream/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "jvm-bridge/base/futex.h"
+#include "jvm-bridge/stream/channel.h"
+#include "jvm-bridge/stream/known.h"
+#include "jvm-bridge/stream/record.h"
+
+enum {
+	TICK_MS = 50, /* events wait for so long at most before they are sent */
+	CONNECT_MS = 1000, /* between attempts of a standing stream */
+	REPLAY_MS = 1000, /* between two replays after losses */
+	BUSY_MS = 500, /* a connection that just ended is waited for */
+};
+
+/*
+ * Any Java thread: stream_notify() makes a record and puts it into the ring, or counts it as lost; it
+ * never waits. The stream's own thread: connects, sends, replays; it exists while it has something to do.
+ */
+static struct stream {
+	JavaVM *vm;
+	JVMPI_Interface *pi;
+	int wake; /* eventfd; made once */
+	struct ring ring;
+	struct known known;
+	_Atomic bool active; /* connected: events become records */
+	_Atomic bool stop; /* the JVM ends */
+	_Atomic bool woken;
+	_Atomic uint32_t users; /* threads inside stream_notify() */
+	_Atomic uint64_t lost; /* records */
+	struct lock lock; /* of what follows */
+	bool running; /* the thread */
+	bool live; /* threads can be made */
+	int offered; /* connected socket for the thread; -1 */
+	char standing[WIRE_PATH_MAX + 1]; /* "": none */
+	/* The thread's own. */
+	JNIEnv *_Atomic env;
+	struct channel channel;
+	uint64_t lost_total, replayed_ns;
+	uint32_t replays;
+} stream = {.wake = -1, .offered = -1, .channel = {.fd = -1}};
+
+static const jint wanted[] = {JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START,
+	JVMPI_EVENT_THREAD_END, JVMPI_EVENT_JS_CODE_LOAD, JVMPI_EVENT_JS_CODE_UNLOAD,
+	JVMPI_EVENT_JS_DYNAMIC_CODE, JVMPI_EVENT_JS_GC_PAUSE};
+
+static void stream_wake(void)
+{
+	uint64_t one = 1;
+
+	if (!atomic_exchange(&stream.woken, true) && write(stream.wake, &one, sizeof(one)) < 0)
+		atomic_store(&stream.woken, false); /* its counter is full: it is awake */
+}
+
+static void stream_wait(bool writing, int ms)
+{
+	channel_wait(&stream.channel, stream.wake, writing, ms);
+	atomic_store(&stream.woken, false);
+}
+
+/* The stream's thread may wait for the sampler: nobody waits for it. */
+static bool put_waiting(const struct record *r)
+{
+	while (!ring_put(&stream.ring, r->data, (uint32_t)r->len)) {
+		channel_flush(&stream.channel, &stream.ring);
+		if (stream.channel.broken || atomic_load(&stream.stop))
+			return false;
+		if (ring_used(&stream.ring) > RING_SIZE / 2)
+			stream_wait(true, TICK_MS);
+	}
+	return true;
+}
+
+static bool put(const struct record *r, JNIEnv *env)
+{
+	bool ok;
+
+	if (env && env == atomic_load(&stream.env))
+		return put_waiting(r);
+	ok = ring_put(&stream.ring, r->data, (uint32_t)r->len);
+	if (!ok)
+		atomic_fetch_add(&stream.lost, 1);
+	if (!ok || ring_used(&stream.ring) > RING_SIZE / 4)
+		stream_wake();
+	return ok;
+}
+
+static void class_put(struct record *r, const JVMPI_Event *e, unsigned flags)
+{
+	if (!record_class(r, e, flags) || !put(r, e->env_id))
+		return;
+	for (jint i = 0; i < e->u.class_load.num_methods; i++)
+		known_add(&stream.known, e->u.class_load.methods[i].method_id);
+}
+
+static void method_put(struct record *r, const JVMPI_Event *e)
+{
+	if (record_method(r, e) && put(r, e->env_id))
+		known_add(&stream.known, e->u.js_method.method_id);
+}
+
+static void method_name(struct record *r, const JVMPI_Event *e, jmethodID method)
+{
+	char nothing[] = "";
+	JVMPI_Event none = {.env_id = e->env_id};
+
+	/* The answer comes through stream_notify(). */
+	if (known_has(&stream.known, method) ||
+		stream.pi->RequestEvent(JVMPI_EVENT_JS_METHOD, method) == JVMPI_SUCCESS)
+		return;
+	none.u.js_method.method_id = method;
+	none.u.js_method.class_name = none.u.js_method.method_name = none.u.js_method.method_signature = nothing;
+	none.u.js_method.start_lineno = none.u.js_method.end_lineno = -1;
+	method_put(r, &none);
+}
+
+static void code_put(struct record *r, const JVMPI_Event *e, unsigned flags)
+{
+	method_name(r, e, e->u.js_code.method_id);
+	for (jint i = 0; i < e->u.js_code.num_scopes; i++)
+		method_name(r, e, e->u.js_code.scopes[i].method_id);
+	if (record_code(r, e, flags))
+		put(r, e->env_id);
+}
+
+/*
+ * The kernel's id of a thread shows where an event comes on that thread; JVMPI's thread-local storage keeps it
+ * for the replays.
+ */
+static uint32_t tid_of(const JVMPI_Event *e)
+{
+	bool start = (e->event_type & ~JVMPI_REQUESTED_EVENT) == JVMPI_EVENT_THREAD_START;
+	JNIEnv *about = start ? e->u.thread_start.thread_env_id : e->env_id;
+
+	if (about == e->env_id)
+		stream.pi->SetThreadLocalStorage(about, (void *)(uintptr_t)syscall(SYS_gettid));
+	return (uint32_t)(uintptr_t)stream.pi->GetThreadLocalStorage(about);
+}
+
+static void event_put(const JVMPI_Event *e)
+{
+	unsigned flags = e->event_type & JVMPI_REQUESTED_EVENT ? WIRE_REPLAYED : 0;
+	struct record r = {0};
+	bool made = false;
+
+	switch (e->event_type & ~JVMPI_REQUESTED_EVENT) {
+	case JVMPI_EVENT_CLASS_LOAD:
+		class_put(&r, e, flags);
+		break;
+	case JVMPI_EVENT_JS_METHOD:
+		method_put(&r, e);
+		break;
+	case JVMPI_EVENT_JS_CODE_LOAD:
+		code_put(&r, e, flags);
+		break;
+	case JVMPI_EVENT_CLASS_UNLOAD:
+		record_begin(&r, WIRE_CLASS_UNLOAD, 0);
+		record_u64(&r, (uintptr_t)e->u.class_unload.class_id);
+		made = record_end(&r);
+		break;
+	case JVMPI_EVENT_JS_CODE_UNLOAD:
+		made = record_code_unload(&r, e);
+		break;
+	case JVMPI_EVENT_JS_DYNAMIC_CODE:
+		made = record_dynamic_code(&r, e, flags);
+		break;
+	case JVMPI_EVENT_THREAD_START:
+	case JVMPI_EVENT_THREAD_END:
+		made = record_thread(&r, e, tid_of(e), flags);
+		break;
+	case JVMPI_EVENT_JS_GC_PAUSE:
+		made = record_gc_pause(&r, e);
+		break;
+	}
+	if (made)
+		put(&r, e->env_id);
+	record_done(&r);
+}
+
+static void thread_begin(void);
+
+static void stream_notify(JVMPI_Event *e)
+{
+	switch (e->event_type) {
+	case JVMPI_EVENT_JVM_INIT_DONE:
+		lock_take(&stream.lock);
+		stream.live = true;
+		lock_drop(&stream.lock);
+		thread_begin();
+		return;
+	case JVMPI_EVENT_JVM_SHUT_DOWN:
+		atomic_store(&stream.stop, true);
+		stream_wake();
+		return;
+	}
+	atomic_fetch_add(&stream.users, 1);
+	if (atomic_load(&stream.active))
+		event_put(e);
+	atomic_fetch_sub(&stream.users, 1);
+}
+
+/* The thread. */
+
+static void numbers_put(enum wire_type type, uint32_t a, uint32_t b)
+{
+	struct record r = {0};
+
+	record_begin(&r, type, 0);
+	record_u32(&r, a);
+	record_u32(&r, b);
+	if (record_end(&r))
+		put_waiting(&r);
+	record_done(&r);
+}
+
+/* java.vm.version, or "". */
+static void version_put(struct record *r, JNIEnv *env)
+{
+	jclass klass = (*env)->FindClass(env, "java/lang/System");
+	jmethodID get = klass ? (*env)->GetStaticMethodID(
+					env, klass, "getProperty", "(Ljava/lang/String;)Ljava/lang/String;")
+			      : NULL;
+	jstring key = get ? (*env)->NewStringUTF(env, "java.vm.version") : NULL;
+	jstring value = key ? (*env)->CallStaticObjectMethod(env, klass, get, key) : NULL;
+	const char *text = value && !(*env)->ExceptionCheck(env) ? (*env)->GetStringUTFChars(env, value, NULL) : NULL;
+
+	if ((*env)->ExceptionCheck(env))
+		(*env)->ExceptionClear(env);
+	record_str(r, text ? text : "");
+	if (text)
+		(*env)->ReleaseStringUTFChars(env, value, text);
+	(*env)->DeleteLocalRef(env, value);
+	(*env)->DeleteLocalRef(env, key);
+	(*env)->DeleteLocalRef(env, klass);
+}
+
+static void hello_put(JNIEnv *env)
+{
+	struct record r = {0};
+
+	record_begin(&r, WIRE_HELLO, 0);
+	for (int i = 0; i < 8; i += 2) {
+		uint16_t two;
+
+		memcpy(&two, WIRE_MAGIC + i, sizeof(two));
+		record_u16(&r, two);
+	}
+	record_u16(&r, WIRE_VERSION_MAJOR);
+	record_u16(&r, WIRE_VERSION_MINOR);
+	record_u32(&r, sizeof(void *));
+	record_u32(&r, (uint32_t)getpid());
+	record_u32(&r, 0);
+	record_u64(&r, clock_ns(CLOCK_MONOTONIC));
+	record_u64(&r, clock_ns(CLOCK_REALTIME));
+	version_put(&r, env);
+	if (record_end(&r))
+		put_waiting(&r);
+	record_done(&r);
+}
+
+static void replay(enum wire_replay why)
+{
+	jint r;
+
+	numbers_put(WIRE_REPLAY_BEGIN, ++stream.replays, why);
+	r = stream.pi->RequestEvent(JVMPI_EVENT_JS_REPLAY, NULL);
+	numbers_put(WIRE_REPLAY_END, stream.replays, r == JVMPI_SUCCESS ? 0 : 5 /* EIO */);
+	stream.replayed_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+/* What was dropped is told, and made good by telling everything anew: once a second at most. */
+static void losses_put(void)
+{
+	struct record r = {0};
+	uint64_t n;
+
+	if (!atomic_load(&stream.lost) || ring_used(&stream.ring) > RING_SIZE / 2 ||
+		clock_ns(CLOCK_MONOTONIC) - stream.replayed_ns < REPLAY_MS * 1000000ull)
+		return;
+	n = atomic_exchange(&stream.lost, 0);
+	stream.lost_total += n;
+	record_begin(&r, WIRE_LOST, 0);
+	record_u64(&r, n);
+	record_u64(&r, stream.lost_total);
+	if (record_end(&r))
+		put_waiting(&r);
+	record_done(&r);
+	replay(WIRE_REPLAY_LOST);
+}
+
+static void connection_begin(JNIEnv *env, int fd)
+{
+	channel_open(&stream.channel, fd);
+	stream.replays = 0;
+	stream.lost_total = 0;
+	atomic_store(&stream.lost, 0);
+	hello_put(env);
+	atomic_store(&stream.active, true);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		stream.pi->EnableEvent(wanted[i], NULL);
+	replay(WIRE_REPLAY_CONNECT);
+}
+
+static void connection_end(void)
+{
+	atomic_store(&stream.active, false);
+	if (!atomic_load(&stream.stop))
+		for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+			stream.pi->DisableEvent(wanted[i], NULL);
+	while (atomic_load(&stream.users))
+		stream_wait(false, 1);
+	channel_close(&stream.channel);
+	ring_reset(&stream.ring);
+	known_reset(&stream.known);
+}
+
+static void bye(enum wire_bye why)
+{
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) + 100000000;
+
+	if (stream.channel.broken && why != WIRE_BYE_REQUEST)
+		return;
+	stream.channel.broken = false;
+	atomic_store(&stream.active, false);
+	numbers_put(WIRE_BYE, why, 0);
+	while (!stream.channel.broken && ring_used(&stream.ring) && clock_ns(CLOCK_MONOTONIC) < end) {
+		channel_flush(&stream.channel, &stream.ring);
+		if (ring_used(&stream.ring))
+			stream_wait(true, 10);
+	}
+}
+
+/* false: the connection has ended. */
+static bool requests_answer(void)
+{
+	struct request q;
+	struct record r = {0};
+
+	while (channel_request(&stream.channel, &q)) {
+		if (q.type == WIRE_ASK_BYE) {
+			bye(WIRE_BYE_ASKED);
+			return false;
+		}
+		record_begin(&r, WIRE_SYNC, 0);
+		record_u64(&r, q.cookie);
+		if (record_end(&r))
+			put_waiting(&r);
+		record_done(&r);
+	}
+	return !stream.channel.broken;
+}
+
+static void connection_serve(void)
+{
+	while (!atomic_load(&stream.stop)) {
+		if (!requests_answer())
+			return;
+		channel_flush(&stream.channel, &stream.ring);
+		losses_put();
+		if (stream.channel.broken)
+			return;
+		stream_wait(ring_used(&stream.ring) != 0, TICK_MS);
+	}
+	bye(WIRE_BYE_SHUTDOWN);
+}
+
+/* A socket to serve; -1: none now. *done: nothing will come, the thread has said that it ends. */
+static int socket_next(bool *done)
+{
+	char path[WIRE_PATH_MAX + 1];
+	int fd;
+
+	lock_take(&stream.lock);
+	fd = stream.offered;
+	memcpy(path, stream.standing, sizeof(path));
+	*done = atomic_load(&stream.stop) || (fd < 0 && !path[0]);
+	if (*done)
+		stream.running = false;
+	lock_drop(&stream.lock);
+	if (fd >= 0 || *done)
+		return fd;
+	return channel_connect(path, &fd) == WIRE_ATTACH_OK ? fd : -1;
+}
+
+static void thread_main(void *arg)
+{
+	void *env = NULL;
+	bool done;
+
+	(void)arg;
+	if ((*stream.vm)->GetEnv(stream.vm, &env, JNI_VERSION_1_6))
+		return;
+	atomic_store(&stream.env, env);
+	for (;;) {
+		int fd = socket_next(&done);
+
+		if (done)
+			break;
+		if (fd < 0) {
+			stream_wait(false, CONNECT_MS);
+			continue;
+		}
+		connection_begin(env, fd);
+		connection_serve();
+		connection_end();
+		lock_take(&stream.lock);
+		if (stream.offered == fd)
+			stream.offered = -1;
+		lock_drop(&stream.lock);
+	}
+	atomic_store(&stream.env, NULL);
+}
+
+/* Starts the thread when there is work for it and threads can be made. */
+static void thread_begin(void)
+{
+	char name[] = "jsampler stream";
+	bool start;
+
+	lock_take(&stream.lock);
+	start = stream.live && !stream.running && (stream.offered >= 0 || stream.standing[0]);
+	stream.running |= start;
+	lock_drop(&stream.lock);
+	if (!start)
+		return;
+	if (stream.pi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY, thread_main) != JNI_OK) {
+		lock_take(&stream.lock);
+		stream.running = false;
+		lock_drop(&stream.lock);
+	}
+}
+
+static int set_up(JavaVM *vm)
+{
+	void *pi = NULL;
+
+	if (stream.pi)
+		return WIRE_ATTACH_OK;
+	if ((*vm)->GetEnv(vm, &pi, JVMPI_VERSION_1_2) || !pi)
+		return WIRE_ATTACH_JVM;
+	stream.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (stream.wake < 0 || !ring_init(&stream.ring) || !known_init(&stream.known))
+		return WIRE_ATTACH_MEMORY;
+	stream.vm = vm;
+	stream.pi = pi;
+	stream.pi->NotifyEvent = stream_notify;
+	stream.pi->RequestEvent(JVMPI_EVENT_JS_LEAN, NULL);
+	stream.pi->EnableEvent(JVMPI_EVENT_JVM_INIT_DONE, NULL);
+	stream.pi->EnableEvent(JVMPI_EVENT_JVM_SHUT_DOWN, NULL);
+	return WIRE_ATTACH_OK;
+}
+
+static bool offer_once(int fd)
+{
+	bool free;
+
+	lock_take(&stream.lock);
+	free = stream.offered < 0 && !atomic_load(&stream.active);
+	if (free)
+		stream.offered = fd;
+	lock_drop(&stream.lock);
+	return free;
+}
+
+static int offer(int fd)
+{
+	for (int i = 0; i < BUSY_MS / 10; i++) {
+		if (offer_once(fd)) {
+			stream_wake();
+			thread_begin();
+			return WIRE_ATTACH_OK;
+		}
+		usleep(10000);
+	}
+	close(fd);
+	return WIRE_ATTACH_BUSY;
+}
+
+int stream_load(JavaVM *vm, const char *path, bool standing)
+{
+	int fd, r;
+
+	if (!path || path[0] != '/' || strlen(path) > WIRE_PATH_MAX)
+		return WIRE_ATTACH_PATH;
+	r = set_up(vm);
+	if (r)
+		return r;
+	if (standing) {
+		lock_take(&stream.lock);
+		strcpy(stream.standing, path);
+		lock_drop(&stream.lock);
+		thread_begin();
+		return WIRE_ATTACH_OK;
+	}
+	r = channel_connect(path, &fd);
+	return r ? r : offer(fd);
+}

@@ -29,6 +29,7 @@ static const struct option_spec specs[] = {
 	{0, "include-threads", "REGEX", "only threads whose name matches", NULL, false},
 	{'I', "include", "REGEX", "keep only stacks with a frame that matches", NULL, false},
 	{'X', "exclude", "REGEX", "drop stacks with a frame that matches", NULL, false},
+	{0, "slices", "TIME", "keep time slices apart: warm-up, in .html and report --timeline", NULL, false},
 	{0, "lines", NULL, ":LINE behind Java frames", NULL, false},
 	{0, "no-annotate", NULL, "no _[j], _[i], _[0], _[1], _[k] behind frames", NULL, false},
 	{0, "no-kernel", NULL, "leave kernel frames out", NULL, false},
@@ -148,6 +149,15 @@ static int parse_depth(const char *text, struct record_options *o, struct err *e
 	return 0;
 }
 
+static int parse_slices(const char *text, struct record_options *o, struct err *err)
+{
+	if (parse_duration(text, &o->slice_ns) < 0)
+		return err_set(err, -EINVAL, "--slices %s: a time such as 1s or 500ms", text);
+	if (o->slice_ns < SECOND_NS / 100)
+		return err_set(err, -EINVAL, "--slices %s: 10ms or more", text);
+	return 0;
+}
+
 static int parse_engine(const char *text, struct err *err)
 {
 	if (strcmp(text, "suspend") == 0)
@@ -190,6 +200,8 @@ static int parse_value(const struct option_spec *s, char *arg, struct record_opt
 		return check_regex(n, o->include_threads = arg, err);
 	if (strcmp(n, "depth") == 0)
 		return parse_depth(arg, o, err);
+	if (strcmp(n, "slices") == 0)
+		return parse_slices(arg, o, err);
 	if (strcmp(n, "format") == 0)
 		return habits_check_format(o->format = arg, err);
 	if (strcmp(n, "duration") == 0 && parse_duration(arg, &o->duration_ns) < 0)
@@ -224,7 +236,7 @@ static void set_flag(const struct option_spec *s, struct record_options *o)
 			*(bool *)((char *)o + flags[i].offset) = true;
 }
 
-static int parse_one(const struct option_spec *s, struct record_options *o, struct err *err)
+int record_option_take(const struct option_spec *s, struct record_options *o, struct err *err)
 {
 	if (!s->arg) {
 		set_flag(s, o);
@@ -288,7 +300,7 @@ int record_options_parse(int argc, char **argv, struct record_options *ret, stru
 
 	optind = 0;
 	while (r == 0 && (r = option_next(argc, argv, specs, &s, err)) == 0 && s)
-		r = parse_one(s, &o, err);
+		r = record_option_take(s, &o, err);
 	for (; r == 0 && optind < argc; optind++)
 		r = parse_target(argv[optind], &o, err);
 	if (r == 0 && !o.help && !o.version)

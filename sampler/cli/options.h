@@ -59,6 +59,7 @@ struct record_options {
 	uint64_t duration_ns; /* 0: until Ctrl-C */
 	uint64_t period_ns; /* from -F or -i */
 	uint64_t event_count; /* -c; 0: not given */
+	uint64_t slice_ns; /* --slices; 0: none */
 	const char *event;
 	const char *outputs[MAX_OUTPUTS];
 	size_t n_outputs;

@@ -162,11 +162,11 @@ static int add_result(struct runs *r, size_t i, struct named_builder *b, struct 
 
 	if (e < 0)
 		return e;
-	e = named_builder_add(b, np);
-	if (e == 0 && i == 0)
+	if (i == 0)
 		copy_meta(b, &np->meta);
-	else if (e == 0)
+	else
 		merge_meta(named_builder_meta(b), &np->meta);
+	e = named_builder_add(b, np);
 	named_profile_free(np);
 	return e < 0 ? err_set(err, e, "out of memory while naming the stacks") : 0;
 }

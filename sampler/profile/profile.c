@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 
+#include "sampler/profile/sample_table.h"
 #include "sampler/profile/slots.h"
 #include "sampler/profile/stack_table.h"
 #include "sampler/profile/thread_names.h"
-#include "symbolizer/base/hash.h"
-#include "symbolizer/base/vec.h"
 
-enum { DEFAULT_DEPTH = 2048 };
+/* 524,288 samples by slice take 40 MB; an eighth of the memory is theirs at most. */
+enum { DEFAULT_DEPTH = 2048, DEFAULT_SLICED = 1 << 19, SLICED_SHARE = 8 * 64 };
 static const uint64_t DEFAULT_MAX_BYTES = 512ull << 20;
 
 /* Stack number of `[storage limit]`: made first, so that it is there when memory is not. */
@@ -17,8 +17,10 @@ enum { LIMIT_STACK = 0 };
 struct profile {
 	struct profile_options o;
 	struct stack_table stacks;
-	VEC(struct profile_sample) samples;
-	struct slots sample_slots;
+	struct sample_table samples;
+	uint64_t slice_ns, slices_from_ns; /* 0: no slices */
+	uint32_t slice, last_slice; /* of the samples that come next; the last that there was */
+	size_t slice_limit; /* samples, kept apart by slice, that are not too many */
 	struct thread_names names;
 	struct profile_sample spill; /* what not even a sample of LIMIT_STACK could be made for */
 	struct profile_totals totals;
@@ -46,6 +48,9 @@ struct profile *profile_new(struct profile_options o)
 		p->o.depth = DEFAULT_DEPTH;
 	if (!o.max_bytes)
 		p->o.max_bytes = DEFAULT_MAX_BYTES;
+	p->slice_limit = o.max_sliced ? o.max_sliced : DEFAULT_SLICED;
+	if (p->slice_limit > p->o.max_bytes / SLICED_SHARE)
+		p->slice_limit = p->o.max_bytes / SLICED_SHARE;
 	p->spill.stack = LIMIT_STACK;
 	p->stacks.seed = slots_seed();
 	if (!add_limit_stack(p)) {
@@ -60,8 +65,7 @@ void profile_free(struct profile *p)
 	if (!p)
 		return;
 	stack_table_done(&p->stacks);
-	vec_done(&p->samples);
-	slots_done(&p->sample_slots);
+	sample_table_done(&p->samples);
 	thread_names_done(&p->names);
 	free(p);
 }
@@ -69,8 +73,7 @@ void profile_free(struct profile *p)
 static size_t profile_bytes(const struct profile *p)
 {
 	return sizeof(*p) + stack_table_bytes(&p->stacks) +
-	       p->samples.cap * sizeof(*p->samples.v) + slots_bytes(&p->sample_slots) +
-	       thread_names_bytes(&p->names);
+	       sample_table_bytes(&p->samples) + thread_names_bytes(&p->names);
 }
 
 /* The stack of a sample without user registers is whole: a kernel thread has no user side, and a
@@ -134,48 +137,36 @@ static uint32_t stack_of(struct profile *p, const struct stack_keys *k)
 	return stack == SLOTS_NONE ? LIMIT_STACK : stack;
 }
 
-static uint64_t sample_hash(const struct profile_sample *s)
+/* Fewer, wider slices: when their counts have grown over their room, or stand in the way of stacks. */
+static void fold_slices(struct profile *p)
 {
-	uint64_t h = hash_u64((uint64_t)(uint32_t)s->pid << 32 | (uint32_t)s->tid);
-
-	return hash_mix(h, (uint64_t)s->stack << 8 | s->state);
+	sample_table_fold(&p->samples);
+	p->slice_ns *= 2;
+	p->slice = p->slice / 2 + p->slice % 2;
+	p->last_slice = p->last_slice / 2 + p->last_slice % 2;
+	p->slice_limit = p->samples.list.n * 2 > p->slice_limit ? p->samples.list.n * 2 : p->slice_limit;
 }
 
-static bool sample_is(const void *ctx, const void *wanted, uint32_t position)
+static bool sample_fits(const struct profile *p)
 {
-	const struct profile *p = ctx;
-	const struct profile_sample *a = wanted, *b = &p->samples.v[position];
-
-	return a->stack == b->stack && a->tid == b->tid && a->pid == b->pid &&
-	       a->state == b->state;
+	return profile_bytes(p) + sample_table_cost(&p->samples) <= p->o.max_bytes;
 }
 
-/* Bytes that one more sample can cost. */
-static size_t sample_cost(const struct profile *p)
+static struct profile_sample *sample_of(struct profile *p, struct profile_sample *wanted)
 {
-	size_t n = p->samples.n == p->samples.cap ? p->samples.cap + 16 : 0;
+	struct profile_sample *s = sample_table_find(&p->samples, wanted);
 
-	return n * sizeof(struct profile_sample) + slots_growth(&p->sample_slots, 1);
-}
-
-static struct profile_sample *sample_new(struct profile *p, const struct profile_sample *s,
-					 uint64_t hash)
-{
-	if (profile_bytes(p) + sample_cost(p) > p->o.max_bytes || !vec_push(&p->samples, *s))
-		return NULL;
-	if (!slots_add(&p->sample_slots, hash, p->samples.n - 1)) {
-		p->samples.n--;
-		return NULL;
+	if (s)
+		return s;
+	if (wanted->slice && p->last_slice > 1 &&
+	    (p->samples.list.n >= p->slice_limit || !sample_fits(p))) {
+		fold_slices(p);
+		wanted->slice = p->slice;
+		s = sample_table_find(&p->samples, wanted);
 	}
-	return &p->samples.v[p->samples.n - 1];
-}
-
-static struct profile_sample *sample_of(struct profile *p, const struct profile_sample *wanted)
-{
-	uint64_t hash = sample_hash(wanted);
-	uint32_t i = slots_find(&p->sample_slots, hash, sample_is, p, wanted);
-
-	return i != SLOTS_NONE ? &p->samples.v[i] : sample_new(p, wanted, hash);
+	if (!s && sample_fits(p))
+		s = sample_table_add(&p->samples, wanted);
+	return s;
 }
 
 /* Where the sample is counted: as asked, else under the limit's stack, else not kept apart at
@@ -207,6 +198,29 @@ static void count(struct profile_totals *t, const struct walk *w, enum quality q
 	t->storage_limit += limited;
 }
 
+void profile_slices(struct profile *p, uint64_t slice_ns, uint64_t from_ns)
+{
+	p->slice_ns = slice_ns;
+	p->slices_from_ns = from_ns;
+}
+
+uint64_t profile_slice_ns(const struct profile *p)
+{
+	return p->slice_ns;
+}
+
+void profile_time(struct profile *p, uint64_t time_ns)
+{
+	uint64_t since = time_ns > p->slices_from_ns ? time_ns - p->slices_from_ns : 0;
+
+	if (!p->slice_ns)
+		return;
+	since /= p->slice_ns;
+	p->slice = since < UINT32_MAX - 1 ? (uint32_t)since + 1 : UINT32_MAX - 1;
+	if (p->slice > p->last_slice)
+		p->last_slice = p->slice;
+}
+
 void profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
 		 const struct walk *w, uint64_t weight)
 {
@@ -217,6 +231,7 @@ void profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state stat
 		.pid = pid,
 		.tid = p->o.threads ? tid : 0,
 		.state = p->o.states ? state : 0,
+		.slice = p->slice,
 	};
 
 	s = sample_place(p, wanted);
@@ -250,12 +265,12 @@ struct profile_totals profile_totals(const struct profile *p)
 
 size_t profile_sample_count(const struct profile *p)
 {
-	return p->samples.n + (p->spill.count > 0);
+	return p->samples.list.n + (p->spill.count > 0);
 }
 
 struct profile_sample profile_sample(const struct profile *p, size_t i)
 {
-	return i < p->samples.n ? p->samples.v[i] : p->spill;
+	return i < p->samples.list.n ? p->samples.list.v[i] : p->spill;
 }
 
 size_t profile_stack_count(const struct profile *p)

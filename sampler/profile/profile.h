@@ -22,10 +22,21 @@ struct profile_options {
 	uint64_t max_bytes; /* new stacks beyond it count under [storage limit]. 0: 512 MiB */
 	bool threads; /* keep samples of threads apart */
 	bool states; /* keep samples of states apart */
+	size_t max_sliced; /* samples kept apart by slice; beyond it slices get wider. 0: 524,288 */
 };
 
 struct profile *profile_new(struct profile_options o);
 void profile_free(struct profile *p);
+
+/*
+ * Keeps samples of time slices apart: of slice_ns from from_ns on, each time on the clock of
+ * profile_time(). Before the first sample. Slices become twice as wide, again and again, when their
+ * counts grow too many; all samples are kept. profile_slice_ns(): the width they have now; 0: none.
+ */
+void profile_slices(struct profile *p, uint64_t slice_ns, uint64_t from_ns);
+uint64_t profile_slice_ns(const struct profile *p);
+/* When the samples that follow were taken. */
+void profile_time(struct profile *p, uint64_t time_ns);
 
 /*
  * Counts one sample. Adds the mark that the walk's end calls for as root frame: [incomplete], else
@@ -57,6 +68,7 @@ struct profile_sample {
 	uint32_t stack;
 	pid_t pid, tid; /* tid 0: threads not kept apart */
 	uint8_t state;
+	uint32_t slice; /* from 1; 0: slices not kept apart */
 	uint64_t count, weight;
 };
 size_t profile_sample_count(const struct profile *p);

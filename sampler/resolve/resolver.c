@@ -196,7 +196,8 @@ static int name_sample(struct resolve_run *r, const struct profile_sample *s)
 	const char *thread = s->tid ? profile_thread_name(r->p, s->pid, s->tid) : NULL;
 	const struct resolver_options *o = r->n.o;
 	struct named_sample out = {
-		.count = s->count, .weight = s->weight, .pid = s->pid, .tid = s->tid};
+		.count = s->count, .weight = s->weight, .pid = s->pid, .tid = s->tid,
+		.slice = s->slice};
 	int rc = stack_of(r, s, thread, &out.stack);
 
 	if (rc)

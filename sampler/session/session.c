@@ -11,6 +11,7 @@
 #include "sampler/engine/engine_replay.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
+#include "sampler/profile/named_slices.h"
 #include "sampler/recording/writer.h"
 #include "sampler/resolve/resolver.h"
 #include "sampler/session/compile_watch.h"
@@ -57,6 +58,7 @@ struct session {
 	struct engine_stats final_stats; /* when ended_ns is set: every output says the same */
 	uint64_t start_realtime_ns, cpu_start_ns, cpu_ns;
 	uint64_t first_stack_ns, looked_for_jvm_ns;
+	uint64_t sliced_from_ns; /* begin of the first time slice; 0: not yet known */
 	uint64_t gone_since_ns; /* time of the first sample whose address space was gone; 0: none */
 	bool was_jvm;
 	_Atomic uint64_t live_samples; /* for the live line of another thread */
@@ -218,6 +220,15 @@ int session_start(struct session *s, struct err *err)
 	return 0;
 }
 
+/* From the start on; a recording's samples have times of their own. */
+static void begin_slices(struct session *s, uint64_t sample_ns)
+{
+	if (s->sliced_from_ns || !s->o.slice_ns)
+		return;
+	s->sliced_from_ns = s->o.replay ? sample_ns : s->started_ns;
+	profile_slices(s->profile, s->o.slice_ns, s->sliced_from_ns);
+}
+
 static void perfmap_close_at_exit(struct perfmap **p)
 {
 	perfmap_close(*p);
@@ -286,6 +297,10 @@ static int close_epoch(struct session *s)
 	struct named_profile *np;
 
 	read_kallsyms(s);
+	if (b)
+		named_builder_meta(b)->slice_ns = profile_slice_ns(s->profile);
+	if (fresh)
+		profile_slices(fresh, profile_slice_ns(s->profile), s->sliced_from_ns);
 	if (!b || !fresh || name_view(s, b) < 0 || !(np = named_builder_take(b))) {
 		profile_free(fresh);
 		named_builder_free(b);
@@ -416,6 +431,8 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 		note_snapshot(s, sample, ns_tid);
 	if (s->o.walked)
 		s->o.walked(s->o.walked_ctx, sample, &w, s->view->hs);
+	begin_slices(s, sample->time_ns);
+	profile_time(s->profile, sample->time_ns);
 	profile_add(s->profile, sample->pid, sample->tid, sample->state, &w, sample->weight);
 	watch_compiles(s, sample->time_ns);
 	atomic_fetch_add_explicit(&s->live_samples, 1, memory_order_relaxed);
@@ -484,14 +501,25 @@ struct session_live session_live(struct session *s)
 	return l;
 }
 
-static int add_epoch(struct named_builder *b, const struct named_profile *np)
+static int add_epoch(struct named_builder *b, struct named_profile *np)
 {
 	struct named_meta *m = named_builder_meta(b);
+
+	named_slices_widen(np, m->slice_ns); /* they may have become wider since */
 
 	for (size_t i = 0; i < sizeof(m->exactness) / sizeof(m->exactness[0]); i++)
 		m->exactness[i] += np->meta.exactness[i];
 	m->no_record += np->meta.no_record;
 	return named_builder_add(b, np);
+}
+
+static void say_slices(const struct session *s)
+{
+	uint64_t ns = profile_slice_ns(s->profile);
+
+	if (s->o.slice_ns && ns > s->o.slice_ns)
+		log_warn("time slices are %g s wide: narrower ones would take too much memory",
+			 (double)ns / 1e9);
 }
 
 int session_result(struct session *s, struct named_profile **ret, struct err *err)
@@ -501,6 +529,9 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
 	int r;
 
 	read_kallsyms(s);
+	say_slices(s);
+	if (b)
+		named_builder_meta(b)->slice_ns = profile_slice_ns(s->profile);
 	r = b ? name_view(s, b) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < s->epochs.n; i++)
 		r = add_epoch(b, s->epochs.v[i]);

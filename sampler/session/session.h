@@ -35,6 +35,7 @@ struct session_options {
 	void *walked_ctx;
 	struct engine_options engine_options;
 	struct profile_options profile;
+	uint64_t slice_ns; /* keep time slices of that width apart; 0: none */
 	bool kernel, raw_names, lines;
 	bool thread_root, process_root, state_root;
 	const char *include_threads; /* extended regular expression, or NULL */

@@ -44,7 +44,9 @@ static void good(void **state)
 	assert_int_equal(o.n_pids, 1);
 	assert_int_equal(parse("-r 100 4711", &o, &err), 0);
 	assert_int_equal(o.pids[0], 4711);
-	assert_int_equal(parse("-vv Main", &o, &err), 0);
+	assert_int_equal(o.slice_ns, 0);
+	assert_int_equal(parse("-vv Main --slices 2.5s", &o, &err), 0);
+	assert_int_equal(o.slice_ns, UINT64_C(2500000000));
 	assert_string_equal(o.target_name, "Main");
 	assert_int_equal(o.verbose, 2);
 	assert_int_equal(parse("-q -- java -p 1 --bogus", &o, &err), 0);
@@ -85,6 +87,8 @@ static void advice(void **state)
 		{"-p 1 -I (", "include"},
 		{"-p 1 --depth 0", "from 1"},
 		{"-p 1 --max-memory x", "256M"},
+		{"-p 1 --slices 1ms", "10ms or more"},
+		{"-p 1 --slices x", "500ms"},
 		{"-p 1 -c 0", "at least 1"},
 		{"-p 1 -- x", "not both"},
 		{"--", "command must follow"},

@@ -6,6 +6,7 @@
 
 #include "sampler/profile/named_builder.h"
 #include "sampler/profile/named_filter.h"
+#include "sampler/profile/named_slices.h"
 
 /* One sample of A.run in slice `slice`, with a note about its compilation. */
 static struct named_profile *make(const char *why, struct named_compile c, uint32_t slice,
@@ -97,6 +98,22 @@ static void slices_of_other_width_are_not_mixed(void **state)
 	named_profile_free(two);
 }
 
+static void slices_get_wider(void **state)
+{
+	struct named_profile *np = make("", (struct named_compile){0}, 7, 1000);
+	(void)state;
+
+	named_slices_widen(np, 1000);
+	assert_int_equal(np->samples[0].slice, 7);
+	named_slices_widen(np, 4000);
+	assert_int_equal(np->samples[0].slice, 2);
+	assert_int_equal(np->meta.slice_ns, 4000);
+	named_slices_widen(np, 6000); /* no multiple: they are gone */
+	assert_int_equal(np->samples[0].slice, 0);
+	assert_int_equal(np->meta.slice_ns, 0);
+	named_profile_free(np);
+}
+
 static void a_filter_keeps_notes_and_slices(void **state)
 {
 	struct named_profile *np = make("huge", (struct named_compile){.c2_ms = 5}, 3, 1000), *kept;
@@ -119,6 +136,7 @@ int main(void)
 		cmocka_unit_test(a_note_is_no_part_of_identity),
 		cmocka_unit_test(notes_merge),
 		cmocka_unit_test(slices_of_other_width_are_not_mixed),
+		cmocka_unit_test(slices_get_wider),
 		cmocka_unit_test(a_filter_keeps_notes_and_slices),
 	};
 

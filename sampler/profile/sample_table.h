@@ -1,0 +1,32 @@
+#ifndef JS_PROFILE_SAMPLE_TABLE_H
+#define JS_PROFILE_SAMPLE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sampler/profile/profile.h"
+#include "sampler/profile/slots.h"
+#include "symbolizer/base/vec.h"
+
+/* Counted samples, found by all but count and weight. Zero-initialise. */
+struct sample_table {
+	VEC(struct profile_sample) list;
+	struct slots slots;
+};
+
+/* NULL: not there. Valid until the next one is added. */
+struct profile_sample *sample_table_find(struct sample_table *t, const struct profile_sample *wanted);
+/* Adds one that is not there. NULL: out of memory. */
+struct profile_sample *sample_table_add(struct sample_table *t, const struct profile_sample *s);
+
+/*
+ * Halves the number of time slices: 1 and 2 become 1, 3 and 4 become 2. Samples that are equal then
+ * are one. Nothing is lost; out of memory some stay apart.
+ */
+void sample_table_fold(struct sample_table *t);
+
+size_t sample_table_cost(const struct sample_table *t); /* bytes that one more can cost */
+size_t sample_table_bytes(const struct sample_table *t);
+void sample_table_done(struct sample_table *t);
+
+#endif

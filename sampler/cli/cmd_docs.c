@@ -14,6 +14,7 @@ static const char *const record_usage[] = {
 static const char *const list_usage[] = {"list [-f text|json]", NULL};
 static const char *const doctor_usage[] = {"doctor [-p PID] [-f text|json] [--no-attach]", NULL};
 static const char *const report_usage[] = {"report FILE... [options]", NULL};
+static const char *const convert_usage[] = {"convert FILE... -o FILE [options]", NULL};
 static const char *const help_usage[] = {"help [COMMAND]", "COMMAND --help", NULL};
 
 static const char *const record_statuses[] = {
@@ -35,6 +36,10 @@ static const char *const report_statuses[] = {
 	"0", "written", "1", "a file is no profile or cannot be read, or there is no such method",
 	"2", "wrong usage", NULL,
 };
+static const char *const convert_statuses[] = {
+	"0", "written", "1", "a file is no profile or cannot be read or written", "2", "wrong usage",
+	NULL,
+};
 static const char *const help_statuses[] = {"0", "shown", "2", "no such command", NULL};
 
 static const struct cmd_doc docs[] = {
@@ -50,6 +55,11 @@ static const struct cmd_doc docs[] = {
 	 "for any characters but a slash and ** for any; a dot may stand for a slash, and the package "
 	 "may be left out.",
 	 report_option_specs, report_statuses},
+	{"convert", "merge saved profiles, keep part of them, change their format", convert_usage,
+	 "Reads profiles (pprof, or folded text as jsampler, flamegraph.pl's tools or async-profiler write "
+	 "it, in gzip or not; - is stdin), adds them up, keeps what the filters leave and writes it. Lines "
+	 "that cannot be read are skipped and reported with their numbers.",
+	 convert_option_specs, convert_statuses},
 	{"list", "JVMs on this host", list_usage,
 	 "Lists the JVMs that may be seen: PID, user, JDK (from the JVM's own tables, a question mark "
 	 "where they may not be read), uptime, main class or jar, and the container by its cgroup.",

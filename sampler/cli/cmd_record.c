@@ -9,13 +9,13 @@
 #include "sampler/cli/child.h"
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/columns.h"
+#include "sampler/cli/filters.h"
 #include "sampler/cli/find_target.h"
 #include "sampler/cli/options.h"
 #include "sampler/cli/outputs.h"
 #include "sampler/cli/runs.h"
 #include "sampler/cli/summary.h"
 #include "sampler/profile/named_builder.h"
-#include "sampler/profile/named_filter.h"
 #include "sampler/session/privs.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
@@ -176,28 +176,6 @@ static void wait_for_end(struct record *rec)
 		summary_live_line_clear();
 }
 
-static int filter(const struct record_options *o, struct named_profile **np, struct err *err)
-{
-	const struct named_filter f = {
-		.include = o->include,
-		.n_include = o->n_include,
-		.exclude = o->exclude,
-		.n_exclude = o->n_exclude,
-		.include_threads = o->include_threads,
-	};
-	struct named_profile *kept;
-	int r;
-
-	if (!o->n_include && !o->n_exclude && !o->include_threads)
-		return 0;
-	r = named_filter_apply(*np, &f, &kept, NULL, err);
-	if (r < 0)
-		return r;
-	named_profile_free(*np);
-	*np = kept;
-	return 0;
-}
-
 static void named_profile_free_at_exit(struct named_profile **np)
 {
 	named_profile_free(*np);
@@ -211,7 +189,7 @@ static int write_results(struct record *rec, struct err *err)
 	int r = runs_result(rec->runs, &np, err);
 
 	if (r == 0)
-		r = filter(&rec->o, &np, err);
+		r = filters_apply(&rec->o, 0, &np, err);
 	if (r == 0)
 		r = outputs_write(&rec->outs, np, &wo, err);
 	if (r < 0)

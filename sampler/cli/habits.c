@@ -199,7 +199,6 @@ int habits_check_command(const char *word, struct err *err)
 		{"ps", "jsampler list"},
 		{"version", "jsampler --version"},
 		{"diff", "not in this build"},
-		{"convert", "not in this build; -o can be given several times"},
 		{"top", "not in this build; jsampler -p PID -d 5 shows the hottest methods at its end"},
 		{"dump", "not in this build; jstack PID prints the stacks once"},
 		{NULL, NULL},

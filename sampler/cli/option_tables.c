@@ -35,6 +35,20 @@ static const struct option_spec report_specs[] = {
 	{0, NULL, NULL, NULL, NULL, false},
 };
 
+static const struct option_spec convert_specs[] = {
+	{'o', "output", "FILE", "format by ending; - is stdout; repeatable", NULL, false},
+	{'f', "format", "FORMAT", "format of the outputs, whatever their names end in", NULL, false},
+	{'I', "include", "REGEX", "keep only stacks with a frame that matches", NULL, false},
+	{'X', "exclude", "REGEX", "drop stacks with a frame that matches", NULL, false},
+	{0, "include-threads", "REGEX", "only threads whose name matches", NULL, false},
+	{0, "kind", "KIND", "only stacks whose leaf ran so: interpreted,C1,C2,inlined,...", NULL, false},
+	{0, "lines", NULL, ":LINE behind Java frames", "as the files show it", false},
+	{0, "no-annotate", NULL, "no _[j], _[i], _[0], _[1], _[k] behind frames", NULL, false},
+	{'q', "quiet", NULL, "errors only", NULL, false},
+	{'h', "help", NULL, "this text", NULL, false},
+	{0, NULL, NULL, NULL, NULL, false},
+};
+
 static const struct option_spec help_specs[] = {
 	{0, "man", NULL, "the manual page's source (roff) instead of text", NULL, false},
 	{'h', "help", NULL, "this text", NULL, false},
@@ -54,6 +68,11 @@ const struct option_spec *doctor_option_specs(void)
 const struct option_spec *report_option_specs(void)
 {
 	return report_specs;
+}
+
+const struct option_spec *convert_option_specs(void)
+{
+	return convert_specs;
 }
 
 const struct option_spec *help_option_specs(void)

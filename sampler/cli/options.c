@@ -236,7 +236,7 @@ static void set_flag(const struct option_spec *s, struct record_options *o)
 			*(bool *)((char *)o + flags[i].offset) = true;
 }
 
-static int parse_one(const struct option_spec *s, struct record_options *o, struct err *err)
+int record_option_take(const struct option_spec *s, struct record_options *o, struct err *err)
 {
 	if (!s->arg) {
 		set_flag(s, o);
@@ -300,7 +300,7 @@ int record_options_parse(int argc, char **argv, struct record_options *ret, stru
 
 	optind = 0;
 	while (r == 0 && (r = option_next(argc, argv, specs, &s, err)) == 0 && s)
-		r = parse_one(s, &o, err);
+		r = record_option_take(s, &o, err);
 	for (; r == 0 && optind < argc; optind++)
 		r = parse_target(argv[optind], &o, err);
 	if (r == 0 && !o.help && !o.version)

@@ -26,6 +26,7 @@ struct option_spec {
 const struct option_spec *record_option_specs(void);
 const struct option_spec *list_option_specs(void);
 const struct option_spec *doctor_option_specs(void);
+const struct option_spec *convert_option_specs(void);
 const struct option_spec *report_option_specs(void);
 const struct option_spec *help_option_specs(void);
 
@@ -79,5 +80,7 @@ struct record_options {
 /* Parses argv[1..] (argv[0] is the command's name). -EINVAL: wrong usage, the message says what
  * is right. Strings are borrowed from argv. */
 int record_options_parse(int argc, char **argv, struct record_options *ret, struct err *err);
+/* One option that option_next() gave, for commands that share some with record. */
+int record_option_take(const struct option_spec *s, struct record_options *o, struct err *err);
 
 #endif

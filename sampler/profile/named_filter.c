@@ -22,6 +22,7 @@ enum { IS_INCLUDED = 1, IS_EXCLUDED = 2 };
 struct filter_run {
 	const struct named_profile *np;
 	struct matcher include, exclude, threads;
+	uint32_t leaf_kinds;
 	uint8_t *functions; /* IS_* by function */
 	uint8_t *stacks; /* IS_* by stack */
 	uint32_t *strings, *function_ids, *mapping_ids, *location_ids, *stack_ids; /* old -> new */
@@ -91,7 +92,7 @@ static int run_init(struct filter_run *r, const struct named_profile *np,
 {
 	int rc;
 
-	*r = (struct filter_run){.np = np};
+	*r = (struct filter_run){.np = np, .leaf_kinds = f->leaf_kinds};
 	if ((rc = matcher_init(&r->include, f->include, f->n_include, err)) ||
 	    (rc = matcher_init(&r->exclude, f->exclude, f->n_exclude, err)) ||
 	    (rc = matcher_init(&r->threads, &f->include_threads, f->include_threads != NULL, err)))
@@ -136,8 +137,17 @@ static void judge_stacks(struct filter_run *r)
 	}
 }
 
+static enum named_kind leaf_kind(const struct named_profile *np, const struct named_stack *s)
+{
+	const struct named_location *l = s->n ? &np->locations[np->stack_locations[s->first]] : NULL;
+
+	return l && l->n_lines ? np->lines[l->first_line].kind : NAMED_UNKNOWN;
+}
+
 static bool wanted(const struct filter_run *r, const struct named_sample *s)
 {
+	if (r->leaf_kinds && !(r->leaf_kinds >> leaf_kind(r->np, &r->np->stacks[s->stack]) & 1))
+		return false;
 	if (r->include.n && !(r->stacks[s->stack] & IS_INCLUDED))
 		return false;
 	if (r->stacks[s->stack] & IS_EXCLUDED)

@@ -18,6 +18,7 @@ struct named_filter {
 	const char *const *exclude; /* then drop stacks with a frame that matches one of these */
 	size_t n_exclude;
 	const char *include_threads; /* keep samples of threads whose name matches; NULL: all */
+	uint32_t leaf_kinds; /* keep stacks with a leaf of these: 1 << enum named_kind; 0: all */
 };
 
 struct named_filter_result {

@@ -42,6 +42,7 @@ void meta_fill(struct named_builder *b, const struct session_options *o,
 	m->period = o->engine_options.period;
 	m->duration_ns = sum->elapsed_ns;
 	m->lost = sum->engine.lost;
+	m->lines_shown = o->lines;
 	m->command = named_builder_keep(b, command);
 	m->jdk = named_builder_keep(b, jdk);
 	m->jsampler = named_builder_keep(b, o->jsampler_command ? o->jsampler_command : "");

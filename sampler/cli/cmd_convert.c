@@ -1,0 +1,114 @@
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/cli/cmd.h"
+#include "sampler/cli/filters.h"
+#include "sampler/cli/inputs.h"
+#include "sampler/cli/options.h"
+#include "sampler/cli/outputs.h"
+#include "sampler/model/named_profile.h"
+#include "sampler/profile/named_builder.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+
+struct convert {
+	struct record_options o; /* those that convert has too */
+	uint32_t kinds; /* --kind; 0: all */
+	char **files;
+	size_t n_files;
+	struct outputs outs;
+};
+
+/* Without -o: to stdout, if that is not a terminal, or when it was asked for a format. */
+static int choose_output(struct convert *c, struct err *err)
+{
+	if (c->o.n_outputs)
+		return 0;
+	if (isatty(STDOUT_FILENO) && !c->o.format)
+		return err_set(err, -EINVAL, "convert to what? -o FILE; its ending says the format");
+	c->o.outputs[c->o.n_outputs++] = "-";
+	return 0;
+}
+
+static int check_files(const struct convert *c, struct err *err)
+{
+	size_t n = 0;
+
+	if (!c->n_files)
+		return err_set(err, -EINVAL, "convert which file? jsampler convert FILE... -o FILE");
+	for (size_t i = 0; i < c->n_files; i++)
+		n += strcmp(c->files[i], "-") == 0;
+	return n > 1 ? err_set(err, -EINVAL, "-: stdin can be read once") : 0;
+}
+
+static int parse(int argc, char **argv, struct convert *c, struct err *err)
+{
+	const struct option_spec *s = NULL;
+	int r;
+
+	optind = 0;
+	while ((r = option_next(argc, argv, convert_option_specs(), &s, err)) == 0 && s) {
+		if (strcmp(s->name, "kind") == 0)
+			r = filters_parse_kinds(optarg, &c->kinds, err);
+		else
+			r = record_option_take(s, &c->o, err);
+		if (r < 0)
+			return r;
+	}
+	if (r < 0 || c->o.help)
+		return r;
+	c->files = argv + optind;
+	c->n_files = (size_t)(argc - optind);
+	r = check_files(c, err);
+	return r < 0 ? r : choose_output(c, err);
+}
+
+static int write_all(struct convert *c, struct named_profile **np, struct err *err)
+{
+	struct writer_options wo = {.annotate = !c->o.no_annotate};
+	bool empty = !(*np)->n_samples;
+	int r = filters_apply(&c->o, c->kinds, np, err);
+
+	if (r < 0)
+		return r;
+	if (!empty && !(*np)->n_samples)
+		log_warn("no sample is left: nothing matches all of the filters");
+	wo.lines = c->o.lines || (*np)->meta.lines_shown;
+	return outputs_write(&c->outs, *np, &wo, err);
+}
+
+/* The exit status. */
+static int convert(struct convert *c, struct err *err)
+{
+	struct named_profile *np = NULL;
+	int r = outputs_open(&c->o, getpid(), &c->outs, err);
+
+	if (r == -EINVAL)
+		return EXIT_USAGE;
+	if (r == 0)
+		r = inputs_read_merged(c->files, c->n_files, &np, err);
+	if (r == 0)
+		r = write_all(c, &np, err);
+	named_profile_free(np);
+	outputs_done(&c->outs);
+	return r < 0 ? EXIT_FAILED : EXIT_WRITTEN;
+}
+
+int cmd_convert(int argc, char **argv)
+{
+	char *help[] = {"help", "convert", NULL};
+	struct convert c = {0};
+	struct err err = {0};
+	int status = parse(argc, argv, &c, &err) < 0 ? EXIT_USAGE : EXIT_WRITTEN;
+
+	if (status == EXIT_WRITTEN && c.o.help)
+		return cmd_help(2, help);
+	if (c.o.quiet)
+		log_set_level(LOG_LEVEL_QUIET);
+	if (status == EXIT_WRITTEN)
+		status = convert(&c, &err);
+	if (status != EXIT_WRITTEN)
+		log_error("%s", err.msg);
+	return status;
+}

@@ -41,7 +41,7 @@ static const struct option_spec convert_specs[] = {
 	{'I', "include", "REGEX", "keep only stacks with a frame that matches", NULL, false},
 	{'X', "exclude", "REGEX", "drop stacks with a frame that matches", NULL, false},
 	{0, "include-threads", "REGEX", "only threads whose name matches", NULL, false},
-	{0, "kind", "KIND", "only stacks whose leaf ran so: interpreted,C1,C2,inlined,...", NULL, false},
+	{0, "kind", "KIND", "only stacks whose leaf is interpreted, C1, C2, inlined, native, kernel or stub", NULL, false},
 	{0, "lines", NULL, ":LINE behind Java frames", "as the files show it", false},
 	{0, "no-annotate", NULL, "no _[j], _[i], _[0], _[1], _[k] behind frames", NULL, false},
 	{'q', "quiet", NULL, "errors only", NULL, false},

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "sampler/input/reader.h"
@@ -42,6 +43,9 @@ static void merge_meta(struct named_meta *to, const struct named_meta *m)
 	to->duration_ns += m->duration_ns;
 	for (size_t i = 0; i < sizeof(to->exactness) / sizeof(to->exactness[0]); i++)
 		to->exactness[i] += m->exactness[i];
+	to->lines_shown |= m->lines_shown;
+	if (m->start_realtime_ns && m->start_realtime_ns < to->start_realtime_ns)
+		to->start_realtime_ns = m->start_realtime_ns;
 }
 
 static void copy_meta(struct named_builder *b, const struct named_meta *m)
@@ -56,13 +60,37 @@ static void copy_meta(struct named_builder *b, const struct named_meta *m)
 	to->jsampler = named_builder_keep(b, m->jsampler);
 }
 
-static int check_event(const struct named_meta *a, const struct named_meta *b, const char *path,
+/* Of folded text, say: samples without the event's own measure. */
+static bool counts_alone(const struct named_meta *m)
+{
+	return strcmp(m->unit, "count") == 0 || strcmp(m->unit, "samples") == 0;
+}
+
+static void weigh_by_count(struct named_profile *np)
+{
+	for (uint32_t i = 0; i < np->n_samples; i++)
+		np->samples[i].weight = np->samples[i].count;
+}
+
+/* Measures that are not the same cannot be added up; counts can, and all files have those. */
+static int join_events(struct named_meta *to, const struct named_meta *m, const char *path,
 		       struct err *err)
 {
-	if (strcmp(a->event ? a->event : "", b->event ? b->event : "") == 0)
+	if (strcmp(to->event, m->event) == 0 && strcmp(to->unit, m->unit) == 0) {
+		to->period = to->period == m->period ? to->period : 0;
 		return 0;
-	return err_set(err, -EINVAL, "'%s' has the event %.40s, the file before %.40s: they cannot be added up",
-		       path, b->event ? b->event : "(none)", a->event ? a->event : "(none)");
+	}
+	if (!counts_alone(to) && !counts_alone(m))
+		return err_set(err, -EINVAL,
+			       "'%.200s' has %.40s in %.40s, the files before it %.40s in %.40s: "
+			       "they cannot be added up",
+			       path, m->event, m->unit, to->event, to->unit);
+	if (!counts_alone(to) || !counts_alone(m))
+		log_warn("%s: it or the files before it have counts only; the result has counts", path);
+	to->event = "samples";
+	to->unit = "count";
+	to->period = 1;
+	return 0;
 }
 
 static int add_file(struct named_builder *b, const char *path, bool first, struct err *err)
@@ -75,7 +103,7 @@ static int add_file(struct named_builder *b, const char *path, bool first, struc
 	if (first)
 		copy_meta(b, &np->meta);
 	else
-		r = check_event(named_builder_meta(b), &np->meta, path, err);
+		r = join_events(named_builder_meta(b), &np->meta, path, err);
 	if (r == 0 && !first)
 		merge_meta(named_builder_meta(b), &np->meta);
 	if (r == 0 && named_builder_add(b, np) < 0)
@@ -101,5 +129,9 @@ int inputs_read_merged(char *const *paths, size_t n, struct named_profile **ret,
 		return r;
 	}
 	*ret = named_builder_take(b);
-	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+	if (!*ret)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (counts_alone(&(*ret)->meta))
+		weigh_by_count(*ret);
+	return 0;
 }

@@ -9,7 +9,7 @@ struct named_profile;
 /* One saved profile; lines that cannot be read are warned of. *ret is the caller's. */
 int inputs_read(const char *path, struct named_profile **ret, struct err *err);
 
-/* Several as one. */
+/* Several as one. Where one has counts only (folded text), the result has counts only. */
 int inputs_read_merged(char *const *paths, size_t n, struct named_profile **ret, struct err *err);
 
 #endif

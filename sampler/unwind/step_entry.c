@@ -71,6 +71,22 @@ static bool find_anchor(struct walker *w, struct hs_anchor *ret)
 	return hs_thread_anchor(w->hs, &w->thread, ret);
 }
 
+/*
+ * Native wrappers and stubs of the runtime note a pc of their own in front of the call: no return
+ * address, and no record there (SharedRuntime::generate_native_wrapper, JDK 17 and 25). Their frame is
+ * whole at it; that the word above it is a return address, the step out of it checks.
+ */
+static bool is_noted_pc(struct walker *w, uint64_t pc)
+{
+	const struct code *c;
+
+	if (!w->hs || !hs_in_code_cache(w->hs, pc))
+		return false;
+	c = hs_code(w->hs, hs_code_find(w->hs, pc));
+	return c && (c->kind == BLOB_NATIVE || c->kind == BLOB_RUNTIME) && c->frame_size >= 2
+	       && pc > c->begin && pc < c->end;
+}
+
 bool step_anchor(struct walker *w)
 {
 	struct hs_anchor a;
@@ -82,7 +98,7 @@ bool step_anchor(struct walker *w)
 	/* The interpreter and leaf stubs leave the pc out (hotspot.md 7.2). */
 	if (!a.pc && !mem_read_u64(w->mem, a.sp - 8, &a.pc))
 		return false;
-	if (!is_java_return(w, a.pc))
+	if (!is_java_return(w, a.pc) && !is_noted_pc(w, a.pc))
 		return false;
 	w->anchor_sp = a.sp;
 	if (a.fp)

@@ -1,6 +1,7 @@
 #include "symbolizer/target/regs_host.h"
 
 #include <asm/perf_regs.h>
+#include <sys/user.h>
 
 #if !defined(__x86_64__)
 #error "no register layout for this processor"
@@ -34,4 +35,22 @@ void regs_host_from_perf(struct regs *ret, const uint64_t *values, unsigned n)
 	*ret = (struct regs){0};
 	for (unsigned i = 0; i < n && i < LAYOUT_N; i++)
 		regs_set(ret, layout[i].dwarf, values[i]);
+}
+
+void regs_host_from_user(struct regs *ret, const struct user_regs_struct *u)
+{
+	const struct {
+		uint8_t dwarf;
+		uint64_t value;
+	} all[] = {
+		{X86_RAX, u->rax}, {X86_RBX, u->rbx}, {X86_RCX, u->rcx}, {X86_RDX, u->rdx},
+		{X86_RSI, u->rsi}, {X86_RDI, u->rdi}, {X86_RBP, u->rbp}, {X86_RSP, u->rsp},
+		{X86_RIP, u->rip}, {X86_R8, u->r8},   {X86_R9, u->r9},	 {X86_R10, u->r10},
+		{X86_R11, u->r11}, {X86_R12, u->r12}, {X86_R13, u->r13}, {X86_R14, u->r14},
+		{X86_R15, u->r15},
+	};
+
+	*ret = (struct regs){0};
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		regs_set(ret, all[i].dwarf, all[i].value);
 }

@@ -138,7 +138,7 @@ static bool libjvm_symbol(void *ctx, const char *name, uint64_t *ret)
 	struct libjvm *l = ctx;
 	uint64_t vaddr, size;
 
-	if (dso_find_by_name(l->dso, name, &vaddr, &size) < 0)
+	if (dso_find_variable(l->dso, name, &vaddr, &size) < 0)
 		return false;
 	*ret = l->bias + vaddr;
 	return true;

@@ -30,7 +30,7 @@ struct dso *dso_new(const char *path)
 	/* Where there is no randomness yet, the hashes are as good as unseeded ones. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
 		seed = 0;
-	d->rows.seed = d->dynamic_names.seed = d->all_names.seed = seed;
+	d->rows.seed = d->dynamic_names.seed = d->variables.seed = d->all_names.seed = seed;
 	slash = strrchr(d->path, '/');
 	d->name = slash && slash[1] ? slash + 1 : d->path;
 	return d;
@@ -125,6 +125,7 @@ void dso_close(struct dso *d)
 		dwarf_end(d->alt);
 	symbol_table_done(&d->symbols);
 	free(d->dynamic_names.slots);
+	free(d->variables.slots);
 	free(d->all_names.slots);
 	row_cache_done(&d->rows);
 	vec_done(&d->recorded_lines);

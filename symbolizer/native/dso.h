@@ -62,6 +62,9 @@ struct dso_symbol {
 int dso_find_symbol(struct dso *d, uint64_t vaddr, struct dso_symbol *ret);
 /* Value of a symbol of any type by exact name. -ENOENT. */
 int dso_find_by_name(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size);
+/* The same of a variable, where only such will do: five in six symbols of a large library are functions,
+ * and none of those is looked at. */
+int dso_find_variable(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size);
 bool dso_has_symtab(struct dso *d); /* more than .dynsym */
 
 /* The row in force at vaddr (cached). -ENOENT: no unwind information there. Borrowed. */

@@ -102,7 +102,7 @@ struct dso {
 	void *debug_ctx;
 
 	struct symbol_table symbols;
-	struct name_index dynamic_names, all_names;
+	struct name_index dynamic_names, variables, all_names;
 
 	Dwarf_CFI *cfi;
 	bool cfi_tried;

@@ -148,37 +148,44 @@ static bool index_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 	return name_index_add(ctx, name, sym->st_value, sym->st_size);
 }
 
-static int index_names(struct image *im, uint32_t sh_type, struct name_index *x)
+static bool index_variable(void *ctx, const Elf64_Sym *sym, const char *name)
 {
-	if (!name_index_reserve(x, image_symbol_count(im, sh_type)))
+	return ELF64_ST_TYPE(sym->st_info) != STT_OBJECT || index_symbol(ctx, sym, name);
+}
+
+static int index_names(struct image *im, uint32_t sh_type, image_symbol_fn *fn, struct name_index *x)
+{
+	/* Room for all, where all are taken. */
+	if (fn == index_symbol && !name_index_reserve(x, image_symbol_count(im, sh_type)))
 		return -ENOMEM;
-	return image_each_symbol(im, sh_type, index_symbol, x);
+	return image_each_symbol(im, sh_type, fn, x);
+}
+
+/* The full table is in the file, or else in its debug file. */
+static const struct name_entry *find_in_symtab(struct dso *d, image_symbol_fn *fn,
+					       struct name_index *x, const char *name)
+{
+	if (!x->loaded) {
+		x->loaded = true;
+		if (index_names(&d->main, SHT_SYMTAB, fn, x) < 0 && dso_debug_image(d))
+			index_names(&d->debug, SHT_SYMTAB, fn, x);
+	}
+	return name_index_find(x, name);
 }
 
 /* What programs export is asked for first, and is cheap: the big table only when it is not there. */
-static const struct name_entry *find_name(struct dso *d, const char *name)
+static const struct name_entry *find_exported(struct dso *d, const char *name)
 {
-	const struct name_entry *e;
-
 	if (!d->dynamic_names.loaded && !d->recorded) {
 		d->dynamic_names.loaded = true;
-		index_names(&d->main, SHT_DYNSYM, &d->dynamic_names);
+		index_names(&d->main, SHT_DYNSYM, index_symbol, &d->dynamic_names);
 	}
-	e = name_index_find(&d->dynamic_names, name);
-	if (e || d->recorded)
-		return e;
-	if (!d->all_names.loaded) {
-		d->all_names.loaded = true;
-		if (index_names(&d->main, SHT_SYMTAB, &d->all_names) < 0 && dso_debug_image(d))
-			index_names(&d->debug, SHT_SYMTAB, &d->all_names);
-	}
-	return name_index_find(&d->all_names, name);
+	return name_index_find(&d->dynamic_names, name);
 }
 
-int dso_find_by_name(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size)
+static int found(struct dso *d, const char *name, const struct name_entry *e, uint64_t *ret_vaddr,
+		 uint64_t *ret_size)
 {
-	const struct name_entry *e = find_name(d, name);
-
 	if (!e)
 		return -ENOENT;
 	*ret_vaddr = e->vaddr;
@@ -186,4 +193,22 @@ int dso_find_by_name(struct dso *d, const char *name, uint64_t *ret_vaddr, uint6
 	if (d->tap && d->tap->name)
 		d->tap->name(d->tap->ctx, d, name, e->vaddr, e->size);
 	return 0;
+}
+
+int dso_find_by_name(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size)
+{
+	const struct name_entry *e = find_exported(d, name);
+
+	if (!e && !d->recorded)
+		e = find_in_symtab(d, index_symbol, &d->all_names, name);
+	return found(d, name, e, ret_vaddr, ret_size);
+}
+
+int dso_find_variable(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size)
+{
+	const struct name_entry *e = find_exported(d, name);
+
+	if (!e && !d->recorded)
+		e = find_in_symtab(d, index_variable, &d->variables, name);
+	return found(d, name, e, ret_vaddr, ret_size);
 }

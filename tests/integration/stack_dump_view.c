@@ -26,7 +26,7 @@ static bool find_symbol(void *ctx, const char *name, uint64_t *ret)
 	struct libjvm *l = ctx;
 	uint64_t vaddr, size;
 
-	if (!l->dso || dso_find_by_name(l->dso, name, &vaddr, &size) < 0)
+	if (!l->dso || dso_find_variable(l->dso, name, &vaddr, &size) < 0)
 		return false;
 	*ret = vaddr + l->bias;
 	return true;

@@ -74,7 +74,7 @@ static void prefers_the_better_name(void **state)
 {
 	struct dso *d = open_path(SAMPLES "/full_none.so");
 	struct dso_symbol s;
-	uint64_t v, size;
+	uint64_t v, w, size;
 
 	(void)state;
 	assert_int_equal(dso_find_by_name(d, "sample_alias", &v, &size), 0);
@@ -93,6 +93,13 @@ static void prefers_the_better_name(void **state)
 	assert_int_equal(size, 4);
 	assert_int_equal(dso_find_symbol(d, v, &s), -ENOENT);
 	assert_int_equal(dso_find_by_name(d, "no_such_name", &v, &size), -ENOENT);
+	/* Where no function will do, none in the full table answers. */
+	assert_int_equal(dso_find_by_name(d, "sample_sum", &v, &size), 0);
+	assert_int_equal(dso_find_variable(d, "sample_sum", &w, &size), 0);
+	assert_int_equal(w, v);
+	assert_int_equal(size, 4);
+	assert_int_equal(dso_find_variable(d, "hidden_work", &w, &size), -ENOENT);
+	assert_int_equal(dso_find_variable(d, "no_such_name", &w, &size), -ENOENT);
 	dso_close(d);
 }
 
@@ -487,7 +494,7 @@ static void libjvm_is_quick(void **state)
 	assert_string_equal(s.name, "JVM_CurrentTimeMillis");
 	symbols = ms_since(start);
 	start = clock_thread_cpu_ns();
-	dso_find_by_name(d, "_ZN12StubRoutines21_jbyte_disjoint_arraycopyE", &v, &size);
+	dso_find_variable(d, "_ZN12StubRoutines21_jbyte_disjoint_arraycopyE", &v, &size);
 	statics = ms_since(start);
 	print_message(", first symbol %.2f, first static %.2f\n", symbols, statics);
 	assert_int_equal(count_maps("libjvm"), 0);

@@ -1,8 +1,9 @@
 # Makes one C source of the page: its parts joined, hashes for the content security policy, split
 # where the data goes. Runs at build time; needs nothing but CMake.
 #
-# cmake -DPAGE=page.html -DSTYLE=page.css -DSCRIPTS=a.js,b.js -DOUTPUT=page.c -P embed.cmake
+# cmake -DPAGE=page.html -DSTYLE=page.css -DSCRIPTS=a.js,b.js -DOUTPUT=page.c [-DNAME=page] -P embed.cmake
 #
+# The arrays are NAME_head and NAME_tail (sampler/output/page.h).
 # page.html holds @STYLE@, @SCRIPT@, @STYLE_HASH@, @SCRIPT_HASH@ and, between head and tail, @DATA@.
 cmake_minimum_required(VERSION 3.25)
 
@@ -92,6 +93,9 @@ function(c_array name path ret)
     PARENT_SCOPE)
 endfunction()
 
+if(NOT NAME)
+  set(NAME page)
+endif()
 read_source(${STYLE} style)
 squeeze_style("${style}" style)
 set(script "'use strict';")
@@ -122,7 +126,7 @@ foreach(part head tail)
   string(REPLACE "@STYLE@" "${style}" ${part} "${${part}}")
   string(REPLACE "@SCRIPT@" "${script}" ${part} "${${part}}")
   file(WRITE ${OUTPUT}.${part} "${${part}}")
-  c_array(page_${part} ${OUTPUT}.${part} array)
+  c_array(${NAME}_${part} ${OUTPUT}.${part} array)
   string(APPEND source "${array}")
 endforeach()
 file(WRITE ${OUTPUT} "#include \"sampler/output/page.h\"\n\n${source}")

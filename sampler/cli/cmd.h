@@ -17,6 +17,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 

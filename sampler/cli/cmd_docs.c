@@ -14,6 +14,7 @@ static const char *const record_usage[] = {
 static const char *const list_usage[] = {"list [-f text|json]", NULL};
 static const char *const doctor_usage[] = {"doctor [-p PID] [-f text|json] [--no-attach]", NULL};
 static const char *const report_usage[] = {"report FILE... [options]", NULL};
+static const char *const diff_usage[] = {"diff BEFORE AFTER [options]", "diff BEFORE... -- AFTER... [options]", NULL};
 static const char *const convert_usage[] = {"convert FILE... -o FILE [options]", NULL};
 static const char *const help_usage[] = {"help [COMMAND]", "COMMAND --help", NULL};
 
@@ -36,6 +37,10 @@ static const char *const report_statuses[] = {
 	"0", "written", "1", "a file is no profile or cannot be read, or there is no such method",
 	"2", "wrong usage", NULL,
 };
+static const char *const diff_statuses[] = {
+	"0", "written; no --fail-if holds", "1", "a file is no profile, cannot be read or has no samples",
+	"2", "wrong usage", "3", "a --fail-if holds; stderr says which, with the numbers", NULL,
+};
 static const char *const convert_statuses[] = {
 	"0", "written", "1", "a file is no profile or cannot be read or written", "2", "wrong usage",
 	NULL,
@@ -55,6 +60,12 @@ static const struct cmd_doc docs[] = {
 	 "for any characters but a slash and ** for any; a dot may stand for a slash, and the package "
 	 "may be left out.",
 	 report_option_specs, report_statuses},
+	{"diff", "what grew, what shrank between sets of profiles; a gate", diff_usage,
+	 "Compares shares of samples, method by method, and lists what changed by more than chance explains, "
+	 "the surest first. Several files a side, three or more, tell how much runs differ by themselves. "
+	 "EXPR is [any] self(METHOD) or total(METHOD), > or <, and a change: +3pt (points of share) or "
+	 "-10% (of the share before); METHOD as in report, * and ** included.",
+	 diff_option_specs, diff_statuses},
 	{"convert", "merge saved profiles, keep part of them, change their format", convert_usage,
 	 "Reads profiles (pprof, or folded text as jsampler, flamegraph.pl's tools or async-profiler write "
 	 "it, in gzip or not; - is stdin), adds them up, keeps what the filters leave and writes it. Lines "

@@ -198,7 +198,6 @@ int habits_check_command(const char *word, struct err *err)
 		{"stat", "jsampler -p PID; counters are what perf stat is for"},
 		{"ps", "jsampler list"},
 		{"version", "jsampler --version"},
-		{"diff", "not in this build"},
 		{"top", "not in this build; jsampler -p PID -d 5 shows the hottest methods at its end"},
 		{"dump", "not in this build; jstack PID prints the stacks once"},
 		{NULL, NULL},

@@ -93,13 +93,11 @@ static int join_events(struct named_meta *to, const struct named_meta *m, const 
 	return 0;
 }
 
-static int add_file(struct named_builder *b, const char *path, bool first, struct err *err)
+static int add_profile(struct named_builder *b, const struct named_profile *np, const char *path,
+		       bool first, struct err *err)
 {
-	struct named_profile *np;
-	int r = inputs_read(path, &np, err);
+	int r = 0;
 
-	if (r < 0)
-		return r;
 	if (first)
 		copy_meta(b, &np->meta);
 	else
@@ -108,22 +106,11 @@ static int add_file(struct named_builder *b, const char *path, bool first, struc
 		merge_meta(named_builder_meta(b), &np->meta);
 	if (r == 0 && named_builder_add(b, np) < 0)
 		r = err_set(err, -ENOMEM, "%s: out of memory", path);
-	named_profile_free(np);
 	return r;
 }
 
-int inputs_read_merged(char *const *paths, size_t n, struct named_profile **ret, struct err *err)
+static int finish(struct named_builder *b, int r, struct named_profile **ret, struct err *err)
 {
-	struct named_builder *b;
-	int r = 0;
-
-	if (n == 1)
-		return inputs_read(paths[0], ret, err);
-	b = named_builder_new();
-	if (!b)
-		return err_set(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add_file(b, paths[i], i == 0, err);
 	if (r < 0) {
 		named_builder_free(b);
 		return r;
@@ -134,4 +121,37 @@ int inputs_read_merged(char *const *paths, size_t n, struct named_profile **ret,
 	if (counts_alone(&(*ret)->meta))
 		weigh_by_count(*ret);
 	return 0;
+}
+
+int inputs_merge(const struct named_profile *const *profiles, const char *const *paths, size_t n,
+		 struct named_profile **ret, struct err *err)
+{
+	struct named_builder *b = named_builder_new();
+	int r = b ? 0 : err_set(err, -ENOMEM, "out of memory");
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add_profile(b, profiles[i], paths[i], i == 0, err);
+	return finish(b, r, ret, err);
+}
+
+/* One after the other: only the sum is kept in memory. */
+int inputs_read_merged(char *const *paths, size_t n, struct named_profile **ret, struct err *err)
+{
+	struct named_builder *b;
+	int r = 0;
+
+	if (n == 1)
+		return inputs_read(paths[0], ret, err);
+	b = named_builder_new();
+	if (!b)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct named_profile *np = NULL;
+
+		r = inputs_read(paths[i], &np, err);
+		if (r == 0)
+			r = add_profile(b, np, paths[i], i == 0, err);
+		named_profile_free(np);
+	}
+	return finish(b, r, ret, err);
 }

@@ -9,7 +9,12 @@ struct named_profile;
 /* One saved profile; lines that cannot be read are warned of. *ret is the caller's. */
 int inputs_read(const char *path, struct named_profile **ret, struct err *err);
 
-/* Several as one. Where one has counts only (folded text), the result has counts only. */
+/* Several profiles as one, with their paths for messages. Those given stay the caller's. Where one
+ * has counts only (folded text), the result has counts only. */
+int inputs_merge(const struct named_profile *const *profiles, const char *const *paths, size_t n,
+		 struct named_profile **ret, struct err *err);
+
+/* Reads several as one. */
 int inputs_read_merged(char *const *paths, size_t n, struct named_profile **ret, struct err *err);
 
 #endif

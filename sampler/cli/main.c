@@ -10,6 +10,7 @@
 static const struct cmd cmds[] = {
 	{"record", "sample running processes, or a command", cmd_record},
 	{"report", "text views of saved profiles: methods, calls, lines, tiers", cmd_report},
+	{"diff", "what grew, what shrank between sets of profiles; a gate", cmd_diff},
 	{"convert", "merge saved profiles, change their format", cmd_convert},
 	{"list", "JVMs on this host", cmd_list},
 	{"doctor", "what works here, what does not, and the remedy", cmd_doctor},

@@ -27,10 +27,25 @@ static const struct option_spec report_specs[] = {
 	{0, "callees", "METHOD", "what it calls, on to the leaf", NULL, false},
 	{0, "lines", "METHOD", "its source lines", NULL, false},
 	{0, "tiers", NULL, "time in the interpreter, C1, C2, inlined; why it is interpreted", NULL, false},
+	{0, "timeline", NULL, "tiers over time, first compiled at (record --slices)", NULL, false},
 	{'n', "rows", "N", "at most so many rows; 0: all", "50 as text, all as json or csv", false},
 	{0, "least", "PERCENT", "trees: leave out branches with less of all samples", "0.5", false},
 	{'f', "format", "text|json|csv", "what to write", "text", false},
 	{'o', "output", "FILE", "where to write it; - is stdout", "-", false},
+	{'h', "help", NULL, "this text", NULL, false},
+	{0, NULL, NULL, NULL, NULL, false},
+};
+
+static const struct option_spec diff_specs[] = {
+	{'o', "output", "FILE", "by ending: .html (two-sided flame graph), .txt, .json, .csv; repeatable", "-", false},
+	{'f', "format", "text|json|csv|html", "what to write, whatever names end in", NULL, false},
+	{0, "fail-if", "EXPR", "exit status 3 if so: 'self(com/acme/**) > +3pt'; repeatable", NULL, false},
+	{0, "min-effect", "POINTS", "leave out smaller changes of share", "1 with one file a side, else 0", false},
+	{0, "by-total", NULL, "judge methods by their time with what they call, not by their own", NULL, false},
+	{'n', "rows", "N", "at most so many rows of text; 0: all", "50", false},
+	{0, "all", NULL, "text: rows that chance explains, too", NULL, false},
+	{0, "tiers", NULL, "interpreted against compiled: time and speed-up of each method", NULL, false},
+	{0, "work", "FACTOR", "--tiers: the after side did so many times the work", "1", false},
 	{'h', "help", NULL, "this text", NULL, false},
 	{0, NULL, NULL, NULL, NULL, false},
 };
@@ -68,6 +83,11 @@ const struct option_spec *doctor_option_specs(void)
 const struct option_spec *report_option_specs(void)
 {
 	return report_specs;
+}
+
+const struct option_spec *diff_option_specs(void)
+{
+	return diff_specs;
 }
 
 const struct option_spec *convert_option_specs(void)

@@ -28,6 +28,7 @@ const struct option_spec *list_option_specs(void);
 const struct option_spec *doctor_option_specs(void);
 const struct option_spec *convert_option_specs(void);
 const struct option_spec *report_option_specs(void);
+const struct option_spec *diff_option_specs(void);
 const struct option_spec *help_option_specs(void);
 
 /* getopt_long's two tables, made from one of these; what it returns is for option_of(). */

@@ -8,4 +8,8 @@
 extern const unsigned char page_head[], page_tail[];
 extern const size_t page_head_len, page_tail_len;
 
+/* The same with page/diff.js: its data has samples of two sides (sampler/diff/diff_html.h). */
+extern const unsigned char page_diff_head[], page_diff_tail[];
+extern const size_t page_diff_head_len, page_diff_tail_len;
+
 #endif

@@ -34,7 +34,10 @@ static size_t clean(struct buf *b, const char *text)
 
 void table_put_clean(FILE *out, struct buf *scratch, const char *text)
 {
-	fwrite(clean(scratch, text) ? scratch->data : "", 1, scratch->failed ? 0 : scratch->len, out);
+	size_t len = clean(scratch, text);
+
+	if (len)
+		fwrite(scratch->data, 1, len, out);
 }
 
 static bool column_is_shown(const struct table *t, const struct table_column *c)

@@ -170,6 +170,11 @@ function endRun() {
 	run.kind = -1;
 }
 
+function fillOf(tree, node) {
+	const name = tree.name[node];
+	return name === ROOT_NAME ? shades[KIND.process][0] : colourOf(tree.kind(node), name);
+}
+
 function drawFrame(tree, node, left, right, top) {
 	const name = tree.name[node], kind = tree.kind(node), width = right - left, gap = width > 3 ? 1 : 0;
 	const root = name === ROOT_NAME;
@@ -183,7 +188,7 @@ function drawFrame(tree, node, left, right, top) {
 		return;
 	}
 	pen.globalAlpha = faded ? .28 : 1;
-	pen.fillStyle = root ? shades[KIND.process][0] : colourOf(kind, name);
+	pen.fillStyle = fillOf(tree, node);
 	pen.fillRect(left, top, width - gap, ROW - 1);
 	const at = node * COLUMNS, all = tree.total[node];
 	if (!root && width > 5 && tree.columns[at + kind] < all * .98) {
@@ -355,7 +360,7 @@ function svgText() {
 		const text = root ? rootText() : fitted(name, w - 7);
 		out.push('<g><title>' + escape(summaryText(tree, node)) + '</title><rect x="' + left.toFixed(2) + '" y="' + y +
 			'" width="' + Math.max(.3, w - (w > 3 ? 1 : 0)).toFixed(2) + '" height="' + (ROW - 1) + '" fill="' +
-			(root ? shades[KIND.process][0] : colourOf(tree.kind(node), name)) + '"/>' +
+			fillOf(tree, node) + '"/>' +
 			(text ? '<text x="' + (left + 4).toFixed(2) + '" y="' + (y + 13) + '">' + escape(text) + '</text>' : '') +
 			'</g>');
 	};

@@ -1,0 +1,90 @@
+#ifndef JS_DIFF_DIFF_H
+#define JS_DIFF_DIFF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct named_profile;
+struct strtab;
+
+/*
+ * Two sides of profiles, method by method. A side's share is its samples of the method over all its
+ * samples. The spread of the shares between the files of a side says how much chance moves them:
+ *
+ *   phi = sum over files of (samples - expected)^2 / (expected * (1 - share)) / (files - sides)
+ *
+ * is 1 for samples that fall independently and more where runs differ. A few files say little about
+ * it, so it is drawn to what the whole profile shows: with PRIOR_FILES files' weight to
+ * 1 + c^2 * expected * (1 - share), c being the relative spread typical of the methods that have
+ * enough samples. It is never taken as less than 1. With one file on each side there is no spread:
+ * phi is 1, and a change must also have min_effect.
+ *
+ *   t = (after - before) / sqrt(phi * (v(before) + v(after))),   v = p (1 - p) / samples
+ *
+ * (p there with one sample and one other more than there are, Agresti and Caffo 2000), judged by
+ * Student's distribution with files - sides + PRIOR_FILES degrees of freedom (the normal one without
+ * spread). As there are many methods, probabilities are multiplied by their number (Bonferroni).
+ */
+enum diff_side { DIFF_BEFORE, DIFF_AFTER, DIFF_SIDES };
+
+enum { DIFF_MAX_FILES = 256, DIFF_PRIOR_FILES = 4 };
+
+/* Samples of something on both sides, and by file. */
+struct diff_count {
+	uint64_t side[DIFF_SIDES];
+	const uint64_t *file; /* by file of both sides, before first; borrowed */
+};
+
+/* What became of a share. */
+struct diff_change {
+	double share[DIFF_SIDES]; /* 0..1 */
+	double delta; /* after - before */
+	double t, p; /* p: two-sided, of this alone */
+	double error; /* half of the 95 % interval of delta */
+};
+
+struct diff_row {
+	uint32_t name; /* string id of diff.strings */
+	struct diff_change self, total;
+	uint64_t self_count[DIFF_SIDES], total_count[DIFF_SIDES];
+	double adjusted; /* p of what rows are sorted by, times the number of methods, at most 1 */
+	bool changed; /* adjusted < 0.05, and at least min_effect */
+};
+
+struct diff_options {
+	double min_effect; /* in shares of 1; negative: 0.01 where each side has one file, else 0 */
+	bool by_total; /* rows are judged by total, not by self */
+};
+
+struct diff {
+	struct strtab *strings;
+	size_t n_files[DIFF_SIDES], n_all;
+	uint64_t samples[DIFF_SIDES];
+	uint64_t *file_samples; /* n_all */
+	double min_effect;
+	bool by_total;
+	bool spread; /* some side has several files */
+	double quantile; /* errors at 95 % are as many standard errors */
+	double c2_self, c2_total; /* typical relative spread, squared */
+	struct diff_row *rows; /* changed ones first, then by probability */
+	size_t n;
+	size_t n_changed;
+};
+
+/*
+ * profiles: n_before, then n_after. -EINVAL: a side without samples. Names are copied: the profiles
+ * are not needed afterwards.
+ */
+int diff_build(const struct named_profile *const *profiles, size_t n_before, size_t n_after,
+	       const struct diff_options *o, struct diff *ret, struct err *err);
+void diff_done(struct diff *d);
+
+/* The same for any set of samples; c2: the typical relative spread, squared. */
+struct diff_change diff_judge(const struct diff *d, const struct diff_count *count, double c2);
+
+/* Degrees of freedom of t; 0: normal. */
+double diff_freedom(const struct diff *d);
+
+#endif

@@ -1,0 +1,23 @@
+#ifndef JS_DIFF_DIFF_PRINT_H
+#define JS_DIFF_DIFF_PRINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sampler/views/table.h"
+
+struct diff;
+
+struct diff_print_options {
+	enum table_format format;
+	uint64_t rows; /* of the changed ones at most; 0: all */
+	bool all; /* text: rows that chance can explain, too */
+	const char *const *paths; /* of both sides, before first */
+};
+
+/* Text has the changed methods, and apart from them the others that are on the stacks of one side only;
+ * JSON and CSV have all. Errors stick to the stream. */
+void diff_print(const struct diff *d, const struct diff_print_options *o, FILE *out);
+
+#endif

@@ -1,0 +1,25 @@
+#ifndef JS_DIFF_DIFF_TIERS_H
+#define JS_DIFF_DIFF_TIERS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sampler/views/table.h"
+
+struct err;
+struct named_profile;
+
+struct diff_tiers_options {
+	enum table_format format;
+	uint64_t rows; /* 0: all */
+	double work; /* what the after side did, in units of what the before side did */
+};
+
+/*
+ * The same program run in two ways: time of each Java method's own code before and after, how it ran,
+ * and the speed-up (time before x work / time after). Errors stick to the stream; 0 or -ENOMEM.
+ */
+int diff_tiers_print(const struct named_profile *before, const struct named_profile *after,
+		     const struct diff_tiers_options *o, FILE *out, struct err *err);
+
+#endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/session/attach_dump.h"
+#include "jvm-bridge/attach/attach.h"
 #include "sampler/session/java_stack.h"
 #include "sampler/session/thread_dump.h"
 #include "sampler/session/view.h"
@@ -146,13 +146,13 @@ void checks_dump(struct checked *t)
 
 	if (t->view->jvm != JVM_READY)
 		return;
-	if (t->no_attach || !t->helper) {
+	if (t->no_attach || !t->attach) {
 		checks_add(t->c, CHECK_SKIP, "thread dump", "not compared with the JVM's own: %s",
 			   t->no_attach ? t->no_attach : "no attach");
 		return;
 	}
 	look_at_threads(t, &before);
-	if (attach_helper_dump(t->helper, t->may_wake, &text, &len, &err) < 0)
+	if (attach_ask(t->attach, "threaddump", t->may_wake, &text, &len, &err) < 0)
 		checks_add(t->c, CHECK_SKIP, "thread dump", "not compared with the JVM's own: %s", err.msg);
 	else
 		compare(t, &before, text);

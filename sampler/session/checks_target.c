@@ -9,9 +9,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "jvm-bridge/attach/attach.h"
 #include "sampler/engine/engine.h"
 #include "sampler/engine/perf_explain.h"
-#include "sampler/session/attach_dump.h"
 #include "sampler/session/inspect.h"
 #include "sampler/session/java_main.h"
 #include "sampler/session/own_rights.h"
@@ -114,17 +114,17 @@ static void check_events(struct checked *t)
 		   st.attachment ? st.attachment : "opened", st.threads);
 }
 
-static void start_helper(struct checked *t, const struct checks_options *o)
+static void start_attach(struct checked *t, const struct checks_options *o)
 {
 	struct err err = {0};
 
 	if (!o->attach)
 		t->no_attach = "--no-attach";
-	else if (!proc_same_ns(t->proc, "user"))
+	else if (!proc_same_ns(t->proc, "user") && geteuid() != 0)
 		t->no_attach = "the JVM has its own user namespace: it would take jsampler for nobody";
 	else if (geteuid() != 0 && geteuid() != t->st.euid)
 		t->no_attach = "only the JVM's own user and root may attach";
-	else if (attach_helper_start(t->proc, &t->helper, &err) < 0)
+	else if (attach_start(t->proc, &t->attach, &err) < 0)
 		t->no_attach = "no process could be started for it";
 }
 
@@ -141,7 +141,7 @@ static bool drop_rights(struct checked *t)
 
 static void checked_done(struct checked *t)
 {
-	attach_helper_stop(t->helper);
+	attach_stop(t->attach);
 	if (t->engine)
 		t->engine->ops->close(t->engine);
 	view_close(t->view);
@@ -163,7 +163,7 @@ void checks_target(struct checks *c, pid_t pid, const struct checks_options *o)
 	check_namespaces(&t);
 	check_container(&t);
 	if (check_access(&t)) {
-		start_helper(&t, o);
+		start_attach(&t, o);
 		check_events(&t);
 		if (drop_rights(&t)) {
 			checks_jvm(&t);

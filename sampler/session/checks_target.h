@@ -6,7 +6,7 @@
 #include "sampler/session/checks.h"
 #include "symbolizer/target/proc.h"
 
-struct attach_helper;
+struct attach;
 struct engine;
 struct view;
 
@@ -17,7 +17,7 @@ struct checked {
 	struct proc_status st;
 	struct view *view; /* NULL: no access */
 	struct engine *engine; /* NULL: perf events refused */
-	struct attach_helper *helper; /* NULL: no attach wanted, or not possible */
+	struct attach *attach; /* NULL: no attach wanted, or not possible */
 	const char *no_attach; /* why it was not even tried; NULL: it may be */
 	bool may_wake; /* SIGQUIT does no harm: caught, and attaching is not switched off */
 };

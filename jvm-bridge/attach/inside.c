@@ -1,0 +1,135 @@
+#include "jvm-bridge/attach/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/target/proc_stat.h"
+
+enum { MAX_STAT = 4096 };
+
+/* The JVM compares user ids as its own user namespace has them; one that is not mapped is nobody's. */
+static int enter_user_namespace(struct inside *in, struct err *err)
+{
+	CLEANUP(close_at_exit) int ns = -1;
+
+	if (proc_same_ns(in->proc, "user"))
+		return 0;
+	ns = openat(proc_dirfd(in->proc), "ns/user", O_RDONLY | O_CLOEXEC);
+	if (ns < 0 || setns(ns, CLONE_NEWUSER) < 0)
+		return err_set(err, -errno, "the JVM has its own user namespace, which cannot be entered (%m): "
+			       "run jsampler as root of the host, or inside");
+	return 0;
+}
+
+/* The JVM asks the kernel who is at the other end: it must be its own user (some accept root too). */
+static int become(struct inside *in, struct err *err)
+{
+	const struct proc_status *st = &in->st;
+
+	if (st->euid == geteuid() && st->egid == getegid())
+		return 0;
+	/* User namespaces may refuse setgroups(2); the groups there are then what they are. */
+	if ((setgroups(0, NULL) < 0 && errno != EPERM) ||
+	    setresgid(st->egid, st->egid, st->egid) < 0 || setresuid(st->euid, st->euid, st->euid) < 0)
+		return err_set(err, -errno, "cannot become the JVM's user %u (%m): only that user and root "
+			       "may attach", (unsigned)st->euid);
+	return 0;
+}
+
+int inside_enter(struct proc *proc, struct inside *in, struct err *err)
+{
+	int r;
+
+	*in = (struct inside){.proc = proc, .root = -1};
+	in->root = openat(proc_dirfd(proc), "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (in->root < 0 && (errno == ENOENT || errno == ESRCH))
+		return err_set(err, -ESRCH, "the JVM ended");
+	if (in->root < 0)
+		return err_set(err, -errno, "cannot open the root directory of process %d: %m",
+			       (int)proc_pid(proc));
+	r = enter_user_namespace(in, err);
+	if (r < 0)
+		return r;
+	r = proc_status(proc, &in->st);
+	if (r < 0)
+		return err_set(err, r, "the JVM ended");
+	return become(in, err);
+}
+
+void inside_leave(struct inside *in)
+{
+	if (in->root >= 0)
+		close(in->root);
+	in->root = -1;
+}
+
+static char state_of(struct inside *in)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	struct proc_stat stat;
+	size_t len;
+
+	if (!proc_alive(in->proc) || proc_read(in->proc, "stat", MAX_STAT, &text, &len) < 0 ||
+	    proc_stat_parse(text, &stat) < 0)
+		return 'X';
+	return stat.state;
+}
+
+/*
+ * The JVM catches SIGQUIT a moment before it is ready to look for the trigger of attaching; its
+ * service thread is started after that (src/hotspot/share/runtime/threads.cpp, JDK 11 to 25). JDK 8
+ * gives its threads no names: there the signal being caught is all that can be seen.
+ */
+static bool past_start(struct inside *in)
+{
+	CLEANUP(free_at_exit) pid_t *tids = NULL;
+	bool names = false;
+	char comm[64];
+	size_t n = 0;
+
+	if (!(in->st.sig_caught >> (SIGQUIT - 1) & 1) || proc_tasks(in->proc, &tids, &n) < 0)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (proc_comm(in->proc, tids[i], comm, sizeof(comm)) < 0)
+			continue;
+		if (strcmp(comm, "Service Thread") == 0)
+			return true;
+		names |= strncmp(comm, "Signal ", 7) == 0;
+	}
+	return !names;
+}
+
+int inside_check_running(struct inside *in, struct err *err)
+{
+	char state = state_of(in);
+
+	if (state == 'X' || proc_status(in->proc, &in->st) < 0)
+		return err_set(err, -ESRCH, "the JVM ended");
+	if (state == 'T' || state == 't')
+		return err_set(err, -EAGAIN, "the JVM is stopped: let it go on first (kill -CONT %d)",
+			       (int)proc_pid(in->proc));
+	return 0;
+}
+
+int inside_wait_started(struct inside *in, struct err *err)
+{
+	for (int ms = 0;; ms += ATTACH_POLL_MS) {
+		int r = inside_check_running(in, err);
+
+		if (r < 0 || past_start(in))
+			return r;
+		if (ms >= ATTACH_START_MS)
+			return err_set(err, -EAGAIN, "SIGQUIT is not caught (the JVM is starting, or runs with "
+				       "-Xrs): it would end the JVM, so it is not sent");
+		poll(NULL, 0, ATTACH_POLL_MS);
+	}
+}

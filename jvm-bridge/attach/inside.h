@@ -1,0 +1,66 @@
+#ifndef JS_ATTACH_INSIDE_H
+#define JS_ATTACH_INSIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "symbolizer/target/proc.h"
+
+struct buf;
+struct err;
+
+/* Inside of attach: what the child process does, as the target's user, in the target's root. */
+struct inside {
+	struct proc *proc;
+	int root; /* O_PATH of its root directory */
+	struct proc_status st; /* ids as in its user namespace */
+};
+
+enum {
+	ATTACH_START_MS = 10000, /* for a JVM that is starting */
+	ATTACH_WAIT_MS = 10000, /* a JVM in a long safepoint is late: for its listener, and each piece of an answer */
+	ATTACH_POLL_MS = 20,
+	ATTACH_MAX_ANSWER = 64 << 20,
+};
+
+/* inside.c */
+int inside_enter(struct proc *proc, struct inside *in, struct err *err);
+void inside_leave(struct inside *in);
+int inside_check_running(struct inside *in, struct err *err); /* -errno: stopped, or ended */
+/* Waits until SIGQUIT does no harm any more; -errno if that does not come. */
+int inside_wait_started(struct inside *in, struct err *err);
+
+/* listener.c: a connection to the JVM's listener, which is asked for if `wake`. -ENOENT: none there. */
+int listener_connect(struct inside *in, bool wake, struct err *err);
+/* Sends a command over *fd (which may be replaced by another connection) and reads the whole answer. */
+int listener_talk(struct inside *in, int *fd, const char *command, const char *const *args, size_t n,
+		  struct buf *answer, struct err *err);
+
+/* library.c: the file as this program sees it, read while it still has its own rights. */
+struct library {
+	const char *path; /* borrowed */
+	char *bytes;
+	size_t len;
+	struct stat st;
+};
+struct attach_load;
+int library_read(struct proc *proc, const struct attach_load *l, struct library *ret, struct err *err);
+void library_done(struct library *lib);
+
+/* place.c: files for the target. */
+struct placed {
+	int dir; /* O_PATH; -1: nothing was put there */
+	char name[64];
+	char path[4096]; /* as the target sees it */
+};
+int place_library(struct inside *in, const struct library *lib, struct placed *ret, struct err *err);
+int place_socket(struct inside *in, struct placed *ret, int *ret_fd, struct err *err);
+void place_remove(struct placed *p);
+
+/* load.c */
+int inside_load(struct inside *in, const struct attach_load *l, const struct library *lib, int *ret_fd,
+		int *ret_code, struct err *err);
+
+#endif

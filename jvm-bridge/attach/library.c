@@ -1,0 +1,54 @@
+#include "jvm-bridge/attach/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jvm-bridge/attach/attach.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/fileio.h"
+
+enum { MAX_MAPS = 64 << 20, MAX_LIBRARY = 64 << 20 };
+
+/* The C library's loader is mapped for as long as the process lives. */
+static bool runs_on_musl(struct proc *proc)
+{
+	CLEANUP(free_at_exit) char *maps = NULL;
+	size_t len;
+
+	return proc_read(proc, "maps", MAX_MAPS, &maps, &len) == 0 && strstr(maps, "/ld-musl-");
+}
+
+/* What becomes code in the target, and root may be the target, must not be what others can write. */
+static bool trustworthy(const struct stat *st)
+{
+	return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+int library_read(struct proc *proc, const struct attach_load *l, struct library *ret, struct err *err)
+{
+	CLEANUP(close_at_exit) int fd = -1;
+	int r;
+
+	ret->path = runs_on_musl(proc) ? l->musl_library : l->library;
+	if (!ret->path)
+		return err_set(err, -ENOEXEC, "the JVM runs on musl (Alpine), and the bridge here is built for "
+			       "glibc: install the musl build beside it");
+	fd = open(ret->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &ret->st) < 0)
+		return err_set(err, -errno, "cannot open %s: %m", ret->path);
+	if (!S_ISREG(ret->st.st_mode))
+		return err_set(err, -EINVAL, "%s is no regular file", ret->path);
+	if (!trustworthy(&ret->st))
+		return err_set(err, -EPERM, "%s is not loaded: other users can write to it, or own it", ret->path);
+	r = file_read_fd(fd, MAX_LIBRARY, &ret->bytes, &ret->len);
+	return r < 0 ? err_set(err, r, "cannot read %s: %s", ret->path, strerror(-r)) : 0;
+}
+
+void library_done(struct library *lib)
+{
+	free(lib->bytes);
+}

@@ -1,0 +1,270 @@
+#include "jvm-bridge/attach/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "jvm-bridge/attach/protocol.h"
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/target/path_in_root.h"
+
+/* The socket, not what a link of its name leads to, and only if it is the target's. */
+static int find_socket(const struct inside *in)
+{
+	CLEANUP(close_at_exit) int fd = -1;
+	struct stat s;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/.java_pid%d", (int)in->st.ns_pid);
+	fd = path_in_root_open(in->root, path);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &s) < 0 || !S_ISSOCK(s.st_mode) || s.st_uid != in->st.euid)
+		return -EPERM;
+	return take_fd(&fd);
+}
+
+/* An O_PATH descriptor of a socket can be named to connect(2) only by its link in /proc. */
+static int connect_to(int socket_path, pid_t pid)
+{
+	CLEANUP(close_at_exit) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const struct timeval patience = {.tv_sec = ATTACH_WAIT_MS / 1000};
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	struct ucred peer = {0};
+	socklen_t len = sizeof(peer);
+
+	if (fd < 0)
+		return -errno;
+	snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d", socket_path);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
+		return -errno;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.pid != pid)
+		return -EPERM;
+	return take_fd(&fd);
+}
+
+/* -ENOENT: nobody listens; the socket of a process that is gone refuses. */
+static int try_listener(struct inside *in)
+{
+	CLEANUP(close_at_exit) int path = find_socket(in);
+	int r = path < 0 ? path : connect_to(path, proc_pid(in->proc));
+
+	return r == -ECONNREFUSED ? -ENOENT : r;
+}
+
+static int send_signal(struct proc *proc, int sig)
+{
+	int fd = (int)syscall(SYS_pidfd_open, proc_pid(proc), 0), r;
+
+	if (!proc_alive(proc)) {
+		r = -ESRCH;
+	} else if (fd >= 0) {
+		r = syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) < 0 ? -errno : 0;
+	} else {
+		r = kill(proc_pid(proc), sig) < 0 ? -errno : 0; /* kernels before 5.3 */
+	}
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+static int wait_for_listener(struct inside *in)
+{
+	int r = -ETIMEDOUT;
+
+	for (int ms = 0; ms < ATTACH_WAIT_MS && proc_alive(in->proc); ms += ATTACH_POLL_MS) {
+		poll(NULL, 0, ATTACH_POLL_MS);
+		r = try_listener(in);
+		if (r >= 0)
+			return r;
+	}
+	if (!proc_alive(in->proc))
+		return -ESRCH;
+	return r == -ENOENT ? -ETIMEDOUT : r;
+}
+
+static int trigger_make(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600);
+
+	if (fd < 0 && errno == EEXIST) {
+		/* Of somebody who attaches at the same time, or was killed; the JVM does not mind which. */
+		unlinkat(dir, name, 0);
+		fd = openat(dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600);
+	}
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+/* Where the JVM will make its socket. Asked before it is signalled: without one nothing can come. */
+static int open_tmp(struct inside *in, struct err *err)
+{
+	CLEANUP(close_at_exit) int dir = path_in_root_open(in->root, "/tmp");
+	char link[40];
+
+	if (dir < 0)
+		return err_set(err, dir, "the JVM has no /tmp in its root, where its attach socket must be");
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	if (faccessat(AT_FDCWD, link, W_OK | X_OK, AT_EACCESS) < 0)
+		return err_set(err, -errno, "the JVM cannot write to its /tmp, where its attach socket must be: %m");
+	return take_fd(&dir);
+}
+
+/* The empty file that tells a JVM that SIGQUIT means "attach", not "print your threads". */
+static int wake_listener(struct inside *in, struct err *err)
+{
+	CLEANUP(close_at_exit) int dir = open_tmp(in, err);
+	char name[64];
+	int r;
+
+	if (dir < 0)
+		return dir;
+	/* Uncaught the signal ends the JVM; a stopped JVM would find it when the trigger is gone. */
+	r = inside_wait_started(in, err);
+	if (r < 0)
+		return r;
+	snprintf(name, sizeof(name), ".attach_pid%d", (int)in->st.ns_pid);
+	r = trigger_make(dir, name);
+	if (r < 0)
+		return err_set(err, r, "cannot make /tmp/%s: %s", name, strerror(-r));
+	r = send_signal(in->proc, SIGQUIT);
+	if (r == 0)
+		r = wait_for_listener(in);
+	/* Stopped since: the signal is pending, and without the file it would print the threads later. */
+	if (r != -ETIMEDOUT || inside_check_running(in, err) != -EAGAIN)
+		unlinkat(dir, name, 0);
+	else
+		return r;
+	if (r == -ETIMEDOUT)
+		return err_set(err, r, "the JVM did not open its attach socket in %d s", ATTACH_WAIT_MS / 1000);
+	return r == -ESRCH ? err_set(err, r, "the JVM ended") : r;
+}
+
+int listener_connect(struct inside *in, bool wake, struct err *err)
+{
+	int r;
+
+	err->msg[0] = '\0';
+	r = try_listener(in);
+	/* The connection would be made, but nobody would answer. */
+	if (r >= 0 && inside_check_running(in, err) < 0) {
+		close(r);
+		return err->code;
+	}
+	if (r == -ENOENT && wake)
+		r = wake_listener(in, err);
+	if (r >= 0 || err->msg[0])
+		return r;
+	if (r == -ENOENT)
+		return err_set(err, r, "the JVM has no attach listener yet");
+	if (r == -EPERM || r == -EACCES)
+		return err_set(err, r, "not allowed to connect to the JVM's attach socket, or it is not the JVM's");
+	return err_set(err, r, "cannot connect to the JVM's attach socket: %s", strerror(-r));
+}
+
+static int send_all(int fd, const char *bytes, size_t len)
+{
+	while (len) {
+		ssize_t n = send(fd, bytes, len, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EPIPE;
+		bytes += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int read_answer(int fd, struct buf *b, struct err *err)
+{
+	char block[16384];
+
+	for (;;) {
+		ssize_t n = recv(fd, block, sizeof(block), 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return err_set(err, -ETIMEDOUT, "the JVM did not answer in time");
+		if (n < 0 && errno != ECONNRESET)
+			return err_set(err, -errno, "reading from the JVM's attach listener: %m");
+		if (n <= 0)
+			break;
+		buf_add(b, block, (size_t)n);
+		if (b->failed || b->len > ATTACH_MAX_ANSWER)
+			return err_set(err, -EFBIG, "the JVM's answer is too long");
+	}
+	return b->len ? 0 : err_set(err, -EPIPE, "the JVM closed the connection without an answer: is it ending?");
+}
+
+static int ask_version(struct inside *in, struct err *err)
+{
+	CLEANUP(close_at_exit) int fd = listener_connect(in, false, err);
+	static const char request[] = "1\0getversion\0\0\0";
+	struct buf answer = {0};
+	int r = fd;
+
+	if (fd < 0)
+		return r;
+	r = send_all(fd, request, sizeof(request));
+	r = r < 0 ? err_set(err, r, "cannot send to the JVM's attach listener: %s", strerror(-r)) :
+		    read_answer(fd, &answer, err);
+	if (r == 0)
+		r = attach_answer_version(answer.data);
+	buf_done(&answer);
+	return r;
+}
+
+/* What is too long for version 1 goes by version 2, where the JVM knows that (24 and later). */
+static int make_long_request(struct inside *in, int *fd, struct buf *b, const char *command,
+			     const char *const *args, size_t n, struct err *err)
+{
+	int version = ask_version(in, err);
+
+	if (version < 0)
+		return version;
+	if (version < 2)
+		return err_set(err, -E2BIG, "a path is longer than this JVM's attach protocol takes");
+	close(*fd);
+	*fd = listener_connect(in, false, err);
+	if (*fd < 0)
+		return *fd;
+	return attach_request_v2(b, command, args, n) < 0 ? err_set(err, -E2BIG, "a path is too long") : 0;
+}
+
+int listener_talk(struct inside *in, int *fd, const char *command, const char *const *args, size_t n,
+		  struct buf *answer, struct err *err)
+{
+	struct buf b = {0};
+	int r = attach_request_v1(&b, command, args, n);
+
+	if (r == -E2BIG)
+		r = make_long_request(in, fd, &b, command, args, n, err);
+	else if (r < 0)
+		err_set(err, r, "out of memory");
+	if (r == 0) {
+		r = send_all(*fd, b.data, b.len);
+		/* Sent to a JVM that ends meanwhile: the answer, or its lack, tells. */
+		r = r < 0 && r != -EPIPE ?
+			err_set(err, r, "cannot send to the JVM's attach listener: %s", strerror(-r)) :
+			read_answer(*fd, answer, err);
+	}
+	buf_done(&b);
+	return r;
+}

@@ -1,0 +1,84 @@
+/*
+ * The attach client by itself. usage: attach_probe [--wake] [--times N] PID COMMAND
+ *                                     attach_probe [--wake] [--times N] PID load LIBRARY
+ *                                     attach_probe [--wake] [--times N] PID loaded LIBRARY
+ * Prints the answer, or what comes over the agent's connection; "failed: MESSAGE" and exit status 1.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jvm-bridge/attach/attach.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/target/proc.h"
+
+static int ask(struct attach *a, const char *command, bool wake, struct err *err)
+{
+	char *text;
+	size_t len;
+	int r = attach_ask(a, command, wake, &text, &len, err);
+
+	if (r < 0)
+		return r;
+	fwrite(text, 1, len, stdout);
+	free(text);
+	return 0;
+}
+
+static int load(struct attach *a, const struct attach_load *l, struct err *err)
+{
+	char block[4096];
+	int fd, code;
+	ssize_t n;
+	int r = attach_load(a, l, &fd, &code, err);
+
+	if (r < 0)
+		return r;
+	while ((n = read(fd, block, sizeof(block))) > 0)
+		fwrite(block, 1, (size_t)n, stdout);
+	close(fd);
+	return 0;
+}
+
+static int once(struct proc *proc, char **argv, bool wake, struct err *err)
+{
+	struct attach *a = NULL;
+	int r = attach_start(proc, &a, err);
+
+	if (r == 0 && strcmp(argv[1], "load") == 0)
+		r = load(a, &(struct attach_load){.wake = wake, .library = argv[2]}, err);
+	else if (r == 0 && strcmp(argv[1], "loaded") == 0)
+		r = load(a, &(struct attach_load){.wake = wake, .loaded = argv[2]}, err);
+	else if (r == 0)
+		r = ask(a, argv[1], wake, err);
+	attach_stop(a);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct err err = {0};
+	struct proc *proc;
+	bool wake = false;
+	int times = 1, r;
+
+	for (; argc > 1 && argv[1][0] == '-'; argv++, argc--) {
+		if (strcmp(argv[1], "--wake") == 0) {
+			wake = true;
+		} else if (strcmp(argv[1], "--times") == 0 && argc > 2) {
+			times = atoi(argv[2]);
+			argv++;
+			argc--;
+		}
+	}
+	if (argc < 3 || (argc < 4 && strncmp(argv[2], "load", 4) == 0))
+		return 2;
+	r = proc_open(atoi(argv[1]), &proc, &err);
+	for (int i = 0; r == 0 && i < times; i++)
+		r = once(proc, argv + 1, wake, &err);
+	if (r < 0)
+		printf("failed: %s\n", err.msg);
+	proc_close(proc);
+	return r < 0;
+}

@@ -1,0 +1,1 @@
+js_unit_test(attach_protocol js_attach)

@@ -36,6 +36,7 @@ static const struct {
 } views[] = {
 	{"flat", view_flat},	   {"tree", view_tree},	  {"callers", view_callers},
 	{"callees", view_callees}, {"lines", view_lines}, {"tiers", view_tiers},
+	{"timeline", view_timeline},
 };
 
 static int choose_view(const char *option, const char *arg, struct report *rep, struct err *err)

@@ -1,10 +1,10 @@
 /**
  * Three methods that stay interpreted, each for its own reason, and one that is compiled.
  *
- * Run with -XX:CompileCommand=exclude,Why::excluded
+ * Run with -XX:CompileCommand=exclude,Why::excluded and -XX:Tier3BackEdgeThreshold=1000000000, which rare()
+ * takes longer to reach than anybody looks.
  */
 public final class Why {
-	static final byte[] FROM = new byte[16 << 20], TO = new byte[16 << 20];
 	static volatile int sink;
 
 	/** The compiler writes each finally block twice: 10 of them in each other are over 8,000 bytecodes. */
@@ -23,10 +23,11 @@ public final class Why {
 		return x;
 	}
 
-	/** Called once; a turn of its loop takes milliseconds, and 60,000 turns are many minutes. */
-	static void rare() {
-		for (int i = 0; i < Integer.MAX_VALUE; i++)
-			System.arraycopy(FROM, 0, TO, 0, FROM.length);
+	/** Called once, and it never ends: its loop has to be entered compiled, or not at all. */
+	static int rare(int x) {
+		for (int i = 0; ; i++)
+			if ((x = x * 31 + (x >>> 7) ^ i) == i && i < 0)
+				return x;
 	}
 
 	static int compiled(int x) {
@@ -36,7 +37,7 @@ public final class Why {
 	}
 
 	public static void main(String[] args) {
-		Thread t = new Thread(Why::rare, "rare");
+		Thread t = new Thread(() -> sink += rare(1), "rare");
 		t.setDaemon(true);
 		t.start();
 		System.out.println("ready");

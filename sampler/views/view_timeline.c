@@ -1,0 +1,199 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "sampler/output/page_json.h"
+#include "sampler/output/share.h"
+#include "sampler/views/frames.h"
+#include "sampler/views/timeline.h"
+#include "sampler/views/view.h"
+#include "sampler/views/view_head.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+
+static const struct table_column columns[] = {
+	{"slice", NULL, 0, 0},
+	{"from_seconds", "from s", 9, 1},
+	{"samples", "samples", 9, 0},
+	{"interpreted", "interp", 7, 1},
+	{"c1", "C1", 7, 1},
+	{"c2", "C2", 7, 1},
+	{"native", "native", 7, 1},
+	{"kernel", "kernel", 7, 1},
+	{"other", "other", 7, 1},
+	{NULL, " ", 0, 0},
+};
+
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), BAR = 20 };
+
+static const char letters[TIMELINE_PARTS] = {'0', '1', 'j', 'n', 'k', '.'};
+
+/* The parts of the time as so many letters, largest remainders left out. */
+static void bar_text(const struct timeline_slice *s, char dst[BAR + 2])
+{
+	uint64_t sum = 0;
+	size_t n = 0;
+
+	dst[n++] = ' ';
+	for (int p = 0; s->samples && p < TIMELINE_PARTS; p++) {
+		sum += s->part[p];
+		while (n - 1 < (size_t)((double)sum / (double)s->samples * BAR + 0.5))
+			dst[n++] = letters[p];
+	}
+	dst[n] = '\0';
+}
+
+/* Shares in text, samples elsewhere. */
+static void put_slice(struct table *t, const struct timeline *line, uint32_t first,
+		      const struct timeline_slice *s)
+{
+	char bar[BAR + 2];
+
+	table_count(t, first + 1);
+	table_number(t, (double)first * (double)line->slice_ns / 1e9);
+	table_count(t, s->samples);
+	for (int p = 0; p < TIMELINE_PARTS; p++) {
+		if (t->format != TABLE_TEXT)
+			table_count(t, s->part[p]);
+		else if (s->part[p])
+			table_number(t, share_percent(s->part[p], s->samples));
+		else
+			table_none(t);
+	}
+	bar_text(s, bar);
+	table_text(t, bar);
+}
+
+static void put_slices(struct table *t, const struct timeline *line)
+{
+	uint32_t step = t->format == TABLE_TEXT ? line->slices_per_column : 1;
+
+	for (uint32_t i = 0; i < line->n_slices; i += step) {
+		struct timeline_slice sum = {0};
+
+		for (uint32_t k = i; k < i + step && k < line->n_slices; k++) {
+			sum.samples += line->slices[k].samples;
+			for (int p = 0; p < TIMELINE_PARTS; p++)
+				sum.part[p] += line->slices[k].part[p];
+		}
+		put_slice(t, line, i, &sum);
+	}
+}
+
+/* What most of a method's own time was in each column: 0, 1, j; a dot where there was none. */
+static void strip_text(const struct timeline *line, const struct timeline_method *m,
+		       char dst[TIMELINE_COLUMNS + 1])
+{
+	for (uint32_t i = 0; i < line->n_columns; i++) {
+		int best = 0;
+
+		for (int k = 1; k < TIMELINE_TIERS; k++)
+			if (m->column[i][k] > m->column[i][best])
+				best = k;
+		dst[i] = m->column[i][best] ? letters[best] : '.';
+	}
+	dst[line->n_columns] = '\0';
+}
+
+/* As wide as its title at least. */
+static int strip_width(const struct timeline *line)
+{
+	return line->n_columns > 9 ? (int)line->n_columns : 9;
+}
+
+/* ms after the start, at least 1; 0: never. Where the JVM's code was not seen in time (another reader's
+ * profile), the first sample's slice says it. */
+static uint64_t first_ms(const struct timeline *line, uint32_t seen_ms, uint32_t slice)
+{
+	return seen_ms ? seen_ms : slice ? (slice - 1) * (line->slice_ns / 1000000) + 1 : 0;
+}
+
+static void put_first(FILE *out, uint64_t ms)
+{
+	if (ms)
+		fprintf(out, "%9.2f ", (double)ms / 1000);
+	else
+		fputs("        - ", out);
+}
+
+static void put_method_text(const struct named_profile *np, const struct timeline *line,
+			    const struct timeline_method *m, uint64_t samples, struct buf *b, FILE *out)
+{
+	char strip[TIMELINE_COLUMNS + 1];
+
+	strip_text(line, m, strip);
+	fprintf(out, "%7.2f ", share_percent(m->self, samples));
+	put_first(out, first_ms(line, m->compile.c1_ms, m->first[PART_C1]));
+	put_first(out, first_ms(line, m->compile.c2_ms, m->first[PART_C2]));
+	fprintf(out, "%11" PRIu32 "  %-*s  ", m->compile.not_entrant, strip_width(line), strip);
+	table_put_clean(out, b, frame_name_text(np, m->name));
+	fputc('\n', out);
+}
+
+static void put_method_json(const struct named_profile *np, const struct timeline *line,
+			    const struct timeline_method *m, bool first, FILE *out)
+{
+	char strip[TIMELINE_COLUMNS + 1];
+	const char *name = frame_name_text(np, m->name);
+
+	strip_text(line, m, strip);
+	fprintf(out,
+		"%s\n{\"self\":%" PRIu64 ",\"first_c1_ms\":%" PRIu64 ",\"first_c2_ms\":%" PRIu64
+		",\"not_entrant\":%" PRIu32 ",\"strip\":\"%s\",\"method\":",
+		first ? "" : ",", m->self, first_ms(line, m->compile.c1_ms, m->first[PART_C1]),
+		first_ms(line, m->compile.c2_ms, m->first[PART_C2]), m->compile.not_entrant, strip);
+	page_json_string(out, name, strlen(name));
+	fputc('}', out);
+}
+
+/* CSV has one table: the slices. */
+static void put_methods(const struct named_profile *np, const struct timeline *line,
+			const struct view_options *o, FILE *out)
+{
+	size_t n = o->rows && o->rows < line->n_methods ? o->rows : line->n_methods;
+	uint64_t samples = view_sum(np).samples, rest = 0;
+	struct buf b = {0};
+
+	if (o->format == TABLE_JSON)
+		fputs(",\n\"methods\":[", out);
+	if (o->format == TABLE_TEXT)
+		fprintf(out, "\n self %%   C1 at s   C2 at s not entrant  %-*s  method\n",
+			strip_width(line), "over time");
+	for (size_t i = 0; i < n; i++) {
+		if (o->format == TABLE_TEXT)
+			put_method_text(np, line, &line->methods[i], samples, &b, out);
+		else if (o->format == TABLE_JSON)
+			put_method_json(np, line, &line->methods[i], i == 0, out);
+	}
+	for (size_t i = n; i < line->n_methods; i++)
+		rest += line->methods[i].self;
+	if (o->format == TABLE_JSON)
+		fputc(']', out);
+	view_more(out, o->format, line->n_methods - n, share_percent(rest, samples));
+	buf_done(&b);
+}
+
+int view_timeline(const struct named_profile *np, const struct view_options *o, FILE *out,
+		  struct err *err)
+{
+	CLEANUP(timeline_done) struct timeline line = {0};
+	int r = timeline_build(np, &line);
+	struct table t;
+
+	if (r == -ENODATA)
+		return err_set(err, r, "no time slices in the profile: record with --slices 1s, "
+				       "into a .pb.gz");
+	if (r < 0)
+		return err_set(err, r, "out of memory");
+	view_head(np, "timeline", o->format, out);
+	if (o->format == TABLE_JSON)
+		fprintf(out, "\"slice_ns\":%" PRIu64 ",\"unsliced\":%" PRIu64
+			     ",\"slices_per_column\":%" PRIu32 ",\n",
+			line.slice_ns, line.unsliced, line.slices_per_column);
+	table_begin(&t, out, o->format, columns, COLUMNS);
+	put_slices(&t, &line);
+	table_end(&t);
+	put_methods(np, &line, o, out);
+	view_foot(o->format, out);
+	return 0;
+}

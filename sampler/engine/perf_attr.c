@@ -10,16 +10,27 @@
 
 #define SAMPLE_TYPE                                                                                \
 	((uint64_t)PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |          \
-	 PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |    \
-	 PERF_SAMPLE_STACK_USER)
+	 PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 /* linux/perf_event.h of 6.0; older headers lack it. */
 #define FORMAT_LOST (1u << 4)
 
-struct perf_layout perf_attr_layout(void)
+uint64_t perf_attr_weight(const struct perf_config *c)
+{
+	bool each = c->event.type == PERF_TYPE_SOFTWARE || c->event.type == PERF_TYPE_TRACEPOINT;
+
+	return each && !c->event.clock && c->period > 1 ? c->period : 0;
+}
+
+static uint64_t sample_type(const struct perf_config *c)
+{
+	return perf_attr_weight(c) ? SAMPLE_TYPE : SAMPLE_TYPE | PERF_SAMPLE_PERIOD;
+}
+
+struct perf_layout perf_attr_layout(const struct perf_config *c)
 {
 	return (struct perf_layout){
-		.sample_type = SAMPLE_TYPE,
+		.sample_type = sample_type(c),
 		.n_regs = (unsigned)__builtin_popcountll(regs_host_perf_mask()),
 		.sample_id_all = true,
 	};
@@ -35,7 +46,7 @@ static void set_common(const struct perf_config *c, struct perf_event_attr *a)
 	a->sample_id_all = 1;
 	/* Side-band records end in the fields of the sample type: the same for all events of a ring,
 	 * so that one layout fits all its records. */
-	a->sample_type = SAMPLE_TYPE;
+	a->sample_type = sample_type(c);
 	a->sample_regs_user = regs_host_perf_mask();
 	a->sample_stack_user = c->stack_bytes;
 	a->exclude_callchain_user = 1;

@@ -32,7 +32,15 @@ struct perf_config {
 /* The largest stack copy: record sizes have 16 bits, and the kernel takes multiples of 8. */
 enum { PERF_STACK_MAX = 65528 };
 
-struct perf_layout perf_attr_layout(void);
+/* Of the samples that these events write. */
+struct perf_layout perf_attr_layout(const struct perf_config *c);
+
+/*
+ * What a sample stands for when it does not say so itself; 0: it does. Asked for the period in each sample,
+ * the kernel writes one for every single software event or tracepoint, whatever the period (up to
+ * now: perf_swevent_event() in linux/kernel/events/core.c). So it is not asked.
+ */
+uint64_t perf_attr_weight(const struct perf_config *c);
 
 /* A sampling event, disabled. `per_thread`: to be inherited; carries the side-band records itself. */
 void perf_attr_sampling(const struct perf_config *c, bool per_thread,

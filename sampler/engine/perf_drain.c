@@ -333,7 +333,8 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 	d->proc = d->intake.proc = proc;
 	d->attach = d->intake.attach = attach;
 	d->queue = d->intake.queue = q;
-	d->intake.layout = perf_attr_layout();
+	d->intake.layout = perf_attr_layout(perf_attach_config(attach));
+	d->intake.weight = perf_attr_weight(perf_attach_config(attach));
 	d->pause_ms = PAUSE_MS;
 	d->random = (uint32_t)clock_monotonic_ns();
 	d->intake.rest.proc = proc;

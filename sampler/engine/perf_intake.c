@@ -112,7 +112,7 @@ static void push_sample(struct perf_intake *in, const struct perf_record *r)
 		.head = {.kind = PERF_MSG_SAMPLE, .pid = r->pid, .tid = r->tid},
 		.n_kernel = (uint32_t)n_kernel,
 		.time_ns = r->time,
-		.weight = r->period,
+		.weight = in->weight ? in->weight : r->period,
 		.stack_len = r->stack_dyn,
 	};
 	uint8_t *dst = NULL;

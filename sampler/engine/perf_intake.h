@@ -26,6 +26,7 @@ struct perf_intake {
 	struct perf_attach *attach;
 	struct sample_queue *queue;
 	struct perf_layout layout;
+	uint64_t weight; /* of every sample; 0: each says its own */
 	struct stack_rest rest;
 	struct stack_size size;
 	struct stack_ends ends;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The perf engine against the kernel's own accounting: engine.py truth|life|refusals PROBE LOAD.
+"""The perf engine against the kernel's own accounting: engine.py truth|life|refusals|counts PROBE LOAD.
 
 How often a right engine would fail: events on CPUs sample in wall time, so that the number of samples
 of a target that has the share p of n sampling instants scatters, at most binomially: a standard
@@ -170,6 +170,32 @@ def life():
         check_ratio(f, 999, "another PID namespace")
 
 
+def counts():
+    """Weights of software events against counters of the kernel on the same threads."""
+    with Load("stir", 2, 100) as load:
+        for event in ("page-faults", "minor-faults", "context-switches", "cpu-migrations"):
+            if event == "cpu-migrations" and CPUS == 1:
+                continue
+            for mode, period in (("cpus", 1), ("threads", 1), ("cpus", 20), ("threads", 20)):
+                f = probe(load.pid, 99, 1, mode, "stack=1000", "count", f"event={event}",
+                          f"period={period}")
+                lost = f["lost_ring"] + f["lost_queue"]
+                # What came between the counters' times and the samples'; losses have no time.
+                low = high = 20 + 0.005 * f["counted"] + lost * period
+                if period > 1 and mode == "cpus":
+                    # Others' events count too: which are the target's is chance, 5 deviations.
+                    low = high = high + CPUS * period + 5 * math.sqrt(period * f["counted"])
+                elif period > 1:
+                    low += 3 * CPUS * period  # what every event of every thread has not yet full
+                    high += 3 * CPUS * period
+                off = f["weight"] + lost * period - f["counted"]
+                check(f["counted"] > 0 and -low <= off <= high,
+                      f"{event} in {period}s, {mode}: {f['counted']:.0f} counted, "
+                      f"{f['weight']:.0f} sampled, {lost:.0f} lost")
+                check(f["samples"] * period <= f["counted"] * 1.2 + 2 * high + 50 * period,
+                      f"  by {f['samples']:.0f} samples")
+
+
 def refused(what, pattern, pid, rate, *options, before=()):
     code, _, err = result(start_probe(pid, rate, 1, *options, before=before))
     lines = [line for line in err.splitlines() if line.startswith("engine_probe: ")]
@@ -214,5 +240,5 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o755)
         PROBE, LOAD = (shutil.copy(p, directory) for p in programs)
-        {"truth": truth, "life": life, "refusals": refusals}[subject]()
+        {"truth": truth, "life": life, "refusals": refusals, "counts": counts}[subject]()
     sys.exit(1 if failures else 0)

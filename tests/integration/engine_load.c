@@ -4,11 +4,13 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +54,37 @@ static void *bursts(void *arg)
 
 		burn(200000);
 		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+/* Faults, switches and migrations: some thousand, some hundred, and as many a second. */
+static void *stir(void *arg)
+{
+	struct timespec pause = {0, 1000000};
+	cpu_set_t all, one;
+
+	(void)arg;
+	if (sched_getaffinity(0, sizeof(all), &all))
+		return NULL;
+	for (unsigned i = 0; !atomic_load(&over); i++) {
+		size_t len = 8 << 12;
+		char *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED)
+			return NULL;
+		madvise(p, len, MADV_NOHUGEPAGE);
+		for (size_t k = 0; k < len; k += 4096)
+			p[k] = 1;
+		munmap(p, len);
+		nanosleep(&pause, NULL);
+		for (int c = 0, left = CPU_COUNT(&all) > 1 ? (int)(i % 2) : 0; c < CPU_SETSIZE; c++)
+			if (CPU_ISSET(c, &all) && left-- == 0) {
+				CPU_ZERO(&one);
+				CPU_SET(c, &one);
+				sched_setaffinity(0, sizeof(one), &one);
+				break;
+			}
 	}
 	return NULL;
 }
@@ -156,6 +189,8 @@ int main(int argc, char **argv)
 			start(spin, NULL);
 		else if (!strcmp(what, "burst"))
 			start(bursts, (void *)(long)i);
+		else if (!strcmp(what, "stir"))
+			start(stir, NULL);
 		else if (!strcmp(what, "churn"))
 			start(churn, NULL);
 		else if (!strcmp(what, "deep"))

@@ -1,10 +1,11 @@
 /*
  * Samples a process with the perf engine and compares with the CPU time that the kernel accounted:
  * engine_probe PID RATE SECONDS [auto|threads|cpus] [stack=BYTES] [event=NAME] [period=N]
- *   [kernel=0] [stall_us=N: a consumer that slow] [seccomp=ERRNO: perf_event_open gives that]
+ *   [count: the event is counted besides] [kernel=0] [stall_us=N: a consumer that slow] [seccomp=ERRNO: perf_event_open gives that]
  * One line of KEY=VALUE on stdout, for engine_test.
  */
 #include <linux/filter.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <math.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "sampler/engine/engine_perf.h"
+#include "sampler/engine/perf_event.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
@@ -143,6 +145,38 @@ static double worst_thread(const struct tally *t, uint64_t period, unsigned *ret
 	return worst;
 }
 
+enum { COUNTERS = 256 };
+
+/* The event, counted by the kernel on every thread that there is now. */
+static size_t open_counters(struct tally *t, const char *event, int fds[COUNTERS])
+{
+	struct perf_event_attr a = {.size = sizeof(a), .exclude_hv = 1, .inherit = 1};
+	struct perf_event_spec spec;
+	pid_t *tids;
+	size_t n, opened = 0;
+
+	if (perf_event_find(event, &spec, NULL) < 0 || proc_tasks(t->proc, &tids, &n) < 0)
+		return 0;
+	a.type = spec.type;
+	a.config = spec.config;
+	for (size_t i = 0; i < n && opened < COUNTERS; i++) {
+		fds[opened] = (int)syscall(SYS_perf_event_open, &a, tids[i], -1, -1, PERF_FLAG_FD_CLOEXEC);
+		opened += fds[opened] >= 0;
+	}
+	free(tids);
+	return opened;
+}
+
+static uint64_t read_counters(const int *fds, size_t n)
+{
+	uint64_t sum = 0, one;
+
+	for (size_t i = 0; i < n; i++)
+		if (read(fds[i], &one, sizeof(one)) == sizeof(one))
+			sum += one;
+	return sum;
+}
+
 /* As a container runtime's profile does. */
 static void forbid_perf(unsigned error)
 {
@@ -167,8 +201,11 @@ int main(int argc, char **argv)
 	const struct engine_sink sink = {&t, on_sample, on_thread, on_exit_, on_exec, on_mapped};
 	struct engine *e;
 	struct err err = {0};
+	int fds[COUNTERS];
+	size_t n_counters = 0;
 	unsigned n_threads;
 	double seconds, rate;
+	bool count = false;
 
 	if (argc < 4)
 		return 2;
@@ -187,6 +224,8 @@ int main(int argc, char **argv)
 			o.event = argv[i] + 6;
 		else if (!strncmp(argv[i], "period=", 7))
 			o.period = strtoull(argv[i] + 7, NULL, 10);
+		else if (!strcmp(argv[i], "count"))
+			count = true;
 		else if (!strcmp(argv[i], "kernel=0"))
 			o.kernel = false;
 		else if (!strncmp(argv[i], "stall_us=", 9))
@@ -203,10 +242,16 @@ int main(int argc, char **argv)
 		return 1;
 	}
 
+	if (count)
+		n_counters = open_counters(&t, o.event, fds);
+
 	uint64_t t1 = clock_monotonic_ns();
 	uint64_t cpu0 = cpu_of(atoi(argv[1])), own0 = clock_process_cpu_ns();
 
 	t.from_ns = clock_monotonic_ns();
+
+	uint64_t counted = read_counters(fds, n_counters);
+
 	t.to_ns = UINT64_MAX;
 
 	read_threads(&t, false);
@@ -217,6 +262,7 @@ int main(int argc, char **argv)
 
 	uint64_t cpu1 = cpu_of(atoi(argv[1])), own1 = clock_process_cpu_ns();
 
+	counted = read_counters(fds, n_counters) - counted;
 	t.to_ns = clock_monotonic_ns();
 	if (cpu1 < cpu0) /* it ended */
 		cpu1 = cpu0;
@@ -237,7 +283,8 @@ int main(int argc, char **argv)
 	       "cut=%llu "
 	       "deep=%llu joined=%llu refused=%llu stack=%u stack_avg=%.0f stack_max=%llu "
 	       "named=%llu exits=%llu execs=%llu mapped=%llu threads=%u no_kernel=%d ended=%d "
-	       "own_cpu=%.5f own_us_per_sample=%.1f late_avg_ms=%.1f late_max_ms=%.1f\n",
+	       "own_cpu=%.5f own_us_per_sample=%.1f late_avg_ms=%.1f late_max_ms=%.1f "
+	       "weight=%llu counted=%llu\n",
 	       s.attachment, (double)(t1 - t0) / 1e6,
 	       t.samples ? (double)(t.first_ns - t0) / 1e6 : -1, (double)(t2 - t1) / 1e9,
 	       (double)(cpu1 - cpu0) / 1e9, (double)t.weight / 1e9,
@@ -255,7 +302,7 @@ int main(int argc, char **argv)
 	       (double)(own1 - own0) / (double)(t2 - t1),
 	       t.samples ? (double)(own1 - own0) / 1e3 / (double)t.samples : 0.0,
 	       t.samples ? (double)t.late_sum / 1e6 / (double)t.samples : 0.0,
-	       (double)t.late_max / 1e6);
+	       (double)t.late_max / 1e6, (unsigned long long)t.weight, (unsigned long long)counted);
 	e->ops->close(e);
 	proc_close(t.proc);
 	return 0;

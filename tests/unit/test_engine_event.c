@@ -87,10 +87,36 @@ static void test_attributes(void **state)
 	assert_true(a.exclude_callchain_kernel && !a.exclude_kernel && !a.inherit);
 	assert_int_equal(PERF_STACK_MAX % 8, 0);
 
-	struct perf_layout l = perf_attr_layout();
+	struct perf_layout l = perf_attr_layout(&c);
 
 	assert_true(perf_layout_supported(&l));
 	assert_int_equal(l.sample_type, a.sample_type);
+}
+
+/* A period above 1 is kept to by the kernel only where samples are not to name it. */
+static void test_weights(void **state)
+{
+	static const struct {
+		const char *event;
+		uint64_t period, weight;
+	} cases[] = {{"page-faults", 100, 100}, {"page-faults", 1, 0}, {"context-switches", 7, 7},
+		     {"cpu", 10000000, 0}, {"cpu-clock", 10000000, 0}, {"task-clock", 10000000, 0},
+		     {"cycles", 1000000, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct perf_config c = {.period = cases[i].period, .stack_bytes = 16384};
+		struct perf_event_attr a;
+		struct perf_layout l;
+
+		assert_int_equal(perf_event_find(cases[i].event, &c.event, NULL), 0);
+		assert_int_equal(perf_attr_weight(&c), cases[i].weight);
+		perf_attr_sampling(&c, true, &a);
+		l = perf_attr_layout(&c);
+		assert_true(perf_layout_supported(&l));
+		assert_int_equal(l.sample_type, a.sample_type);
+		assert_int_equal(!(a.sample_type & PERF_SAMPLE_PERIOD), cases[i].weight != 0);
+	}
 }
 
 static void test_cpu_lists(void **state)
@@ -117,6 +143,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_unknown_names),
 		cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_cpu_lists),
 	};
 

@@ -11,7 +11,7 @@ enum {
 	CUT_SHARE = 500, /* grow at more than 1 in 500: what is cut may come out wrong */
 	CALM_SAMPLES = 1000,
 };
-#define CALM_NS UINT64_C(2000000000)
+#define CALM_NS UINT64_C(1000000000)
 
 static uint32_t larger(const struct stack_size *s)
 {

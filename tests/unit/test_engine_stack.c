@@ -40,7 +40,7 @@ static void test_shrinks(void **state)
 	assert_int_equal(feed(&s, 5000, 0, 13000, SECOND), 0); /* too early */
 	assert_int_equal(feed(&s, 5000, 0, 13000, 4 * SECOND), 32768);
 	stack_size_changed(&s, 32768, true, 4 * SECOND);
-	assert_int_equal(feed(&s, 5000, 0, 3000, 5 * SECOND), 0);
+	assert_int_equal(feed(&s, 5000, 0, 3000, 4 * SECOND + SECOND / 2), 0);
 	assert_int_equal(feed(&s, 5000, 0, 3000, 20 * SECOND), 8192);
 	stack_size_changed(&s, 8192, true, 20 * SECOND);
 	assert_int_equal(feed(&s, 5000, 0, 3000, 60 * SECOND), 0); /* no smaller one */

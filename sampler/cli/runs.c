@@ -28,12 +28,22 @@ struct runs {
 	_Atomic size_t left;
 };
 
+static void run_end(struct run *run)
+{
+	if (run->running) {
+		session_stop(run->session);
+		pthread_join(run->thread, NULL);
+		run->running = false;
+	}
+	session_close(run->session);
+}
+
 void runs_close(struct runs *r)
 {
 	if (!r)
 		return;
 	for (size_t i = 0; r->runs && i < r->n; i++)
-		session_close(r->runs[i].session);
+		run_end(&r->runs[i]);
 	if (r->done_fd >= 0)
 		close(r->done_fd);
 	free(r->runs);

@@ -100,16 +100,20 @@ static int choose_targets(struct record *rec, struct err *err)
 static struct session_options session_options(const struct record *rec)
 {
 	const struct record_options *o = &rec->o;
-	bool cpu = strcmp(o->event, "cpu") == 0;
+	bool wall = strcmp(o->event, "wall") == 0, time = wall || strcmp(o->event, "cpu") == 0;
 
 	return (struct session_options){
-		.engine_options = {.event = o->event, .period = cpu ? o->period_ns : o->event_count},
+		.engine = o->engine,
+		.engine_options = {.event = o->event,
+				   .period = time ? o->period_ns : o->event_count,
+				   .max_pause_ns = o->max_pause_ns},
 		.slice_ns = o->slice_ns,
-		.profile = {.depth = o->depth, .max_bytes = o->max_memory, .threads = true},
+		.profile = {.depth = o->depth, .max_bytes = o->max_memory, .threads = true, .states = wall},
 		.kernel = !o->no_kernel,
 		.raw_names = o->raw_names,
 		.lines = o->lines,
 		.thread_root = o->threads,
+		.state_root = o->states,
 		.process_root = o->n_pids > 1,
 		.jsampler_command = rec->command_line.data,
 	};
@@ -118,14 +122,16 @@ static struct session_options session_options(const struct record *rec)
 static int start(struct record *rec, struct err *err)
 {
 	struct session_options so = session_options(rec);
-	const struct privs_needs needs = {
+	struct privs_needs needs = {
 		.dac_override = outputs_need_override(&rec->outs),
 		.priority = !privs_allow_priority(DRAIN_NICE),
 	};
 	int r = runs_open(rec->o.pids, rec->o.n_pids, &so, &rec->runs, err);
 
-	if (r == 0)
+	if (r == 0) {
+		needs.tracing = runs_trace(rec->runs);
 		r = privs_drop(&needs, err);
+	}
 	if (r == 0)
 		r = runs_start(rec->runs, rec->o.duration_ns, err);
 	if (r == 0 && rec->has_child)

@@ -111,7 +111,7 @@ int habits_unknown_option(const char *arg, struct err *err)
 		{"--nofree", "allocations are not sampled"},
 		{"--lock", "locks are not sampled"},
 		{"--nativelock", "locks are not sampled"},
-		{"--wall", "-e wall is not in this build"},
+		{"--wall", "-e wall -i 10ms"},
 		{"--cpu", "-e cpu is the default; -i for its period"},
 		{"--trace", "Java methods are not traced; they are sampled"},
 		{"--proc", "other processes are not watched; give each PID with -p"},
@@ -158,7 +158,7 @@ int habits_unknown_option(const char *arg, struct err *err)
 		/* py-spy */
 		{"--native", "native frames are always there"},
 		{"--gil", "that is a matter of Python"},
-		{"--idle", "threads that wait use no CPU time; -e wall is not in this build"},
+		{"--idle", "threads that wait use no CPU time; -e wall shows them too"},
 		{"--subprocesses", "children of the target are not sampled; give each PID with -p"},
 		{"--nonblocking", "the target is never stopped"},
 		{"--function", "frames have no lines unless --lines"},

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "sampler/cli/habits.h"
+#include "sampler/engine/engine.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/parse.h"
 
 /* Rates above this cost more than they tell, and the kernel's own limit is near. */
 #define MAX_HZ 10000
 #define SECOND_NS UINT64_C(1000000000)
+#define MIN_PAUSE_NS UINT64_C(50000) /* no thread stops sooner for certain */
 
 static const struct option_spec specs[] = {
 	{'p', "pid", "PID", "process to sample (repeat, or separate by commas)", NULL, false},
@@ -19,13 +21,14 @@ static const struct option_spec specs[] = {
 	{'F', "freq", "HZ", "samples per second of CPU time of each thread", "99", false},
 	{'r', "rate", "HZ", NULL, NULL, false},
 	{'i', "interval", "TIME", "the same as a period: 10ms, 500us", NULL, false},
-	{'e', "event", "EVENT", "cpu, or any event that `perf list` names", "cpu", false},
+	{'e', "event", "EVENT", "cpu, wall, or any event that `perf list` names", "cpu", false},
 	{'c', "count", "N", "period of an event other than cpu", NULL, false},
-	{0, "engine", "NAME", "perf", "perf", false},
+	{0, "engine", "NAME", "perf; suspend: stops threads, needs no perf events",
+	 "perf, where it is permitted", false},
 	{'o', "output", "FILE", "format by ending; %p PID, %t time; - is stdout; repeatable", NULL, false},
 	{'f', "format", "FORMAT", "format of the outputs, whatever their names end in", NULL, false},
 	{'t', "threads", NULL, "the thread, [name tid=N], as root frame", NULL, false},
-	{0, "states", NULL, "the thread's state as root frame (-e wall)", NULL, true},
+	{0, "states", NULL, "the thread's state as root frame (-e wall)", NULL, false},
 	{0, "include-threads", "REGEX", "only threads whose name matches", NULL, false},
 	{'I', "include", "REGEX", "keep only stacks with a frame that matches", NULL, false},
 	{'X', "exclude", "REGEX", "drop stacks with a frame that matches", NULL, false},
@@ -36,7 +39,7 @@ static const struct option_spec specs[] = {
 	{0, "raw-names", NULL, "names of hidden classes as the JVM has them", NULL, false},
 	{0, "depth", "N", "frames kept, from the leaf; deeper ones: [truncated]", "2048", false},
 	{0, "max-memory", "SIZE", "beyond it new stacks count as [storage limit]", "512M", false},
-	{0, "max-pause", "TIME", "suspend engine: longest stop per tick", "2ms", true},
+	{0, "max-pause", "TIME", "suspend engine: longest wait for threads to stop", "2ms", false},
 	{0, "bridge", "WHEN", "auto, on, off: use the agent in the JVM", "auto", true},
 	{0, "symbols", "SOURCE", "vm or bridge: where names of compiled code come from", "vm", true},
 	{'q', "quiet", NULL, "errors only", NULL, false},
@@ -158,19 +161,26 @@ static int parse_slices(const char *text, struct record_options *o, struct err *
 	return 0;
 }
 
-static int parse_engine(const char *text, struct err *err)
+static int parse_engine(const char *text, struct record_options *o, struct err *err)
 {
-	if (strcmp(text, "suspend") == 0)
-		return err_set(err, -EINVAL, "--engine suspend is not in this build");
-	if (strcmp(text, "perf") != 0)
-		return err_set(err, -EINVAL, "--engine %s: there are perf and suspend", text);
+	static const struct engine_ops *const engines[] = {&engine_perf_ops, &engine_suspend_ops};
+
+	o->engine = NULL;
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
+		if (strcmp(text, engines[i]->name) == 0)
+			o->engine = engines[i];
+	return o->engine ? 0 : err_set(err, -EINVAL, "--engine %s: there are perf and suspend", text);
+}
+
+static int parse_max_pause(const char *text, uint64_t *ret, struct err *err)
+{
+	if (parse_duration(text, ret) < 0 || *ret < MIN_PAUSE_NS || *ret > SECOND_NS)
+		return err_set(err, -EINVAL, "--max-pause %s: a time from 50us to 1s, such as 2ms", text);
 	return 0;
 }
 
 static int parse_event(const char *text, struct record_options *o, struct err *err)
 {
-	if (strcmp(text, "wall") == 0)
-		return err_set(err, -EINVAL, "-e wall is not in this build");
 	o->event = text;
 	return habits_check_event(text, err);
 }
@@ -189,7 +199,9 @@ static int parse_value(const struct option_spec *s, char *arg, struct record_opt
 	if (strcmp(n, "event") == 0)
 		return parse_event(arg, o, err);
 	if (strcmp(n, "engine") == 0)
-		return parse_engine(arg, err);
+		return parse_engine(arg, o, err);
+	if (strcmp(n, "max-pause") == 0)
+		return parse_max_pause(arg, &o->max_pause_ns, err);
 	if (strcmp(n, "output") == 0)
 		return add_output(arg, o, err);
 	if (strcmp(n, "include") == 0)
@@ -220,6 +232,7 @@ static void set_flag(const struct option_spec *s, struct record_options *o)
 		size_t offset;
 	} flags[] = {
 		{"threads", offsetof(struct record_options, threads)},
+		{"states", offsetof(struct record_options, states)},
 		{"lines", offsetof(struct record_options, lines)},
 		{"raw-names", offsetof(struct record_options, raw_names)},
 		{"no-annotate", offsetof(struct record_options, no_annotate)},
@@ -272,6 +285,26 @@ static int split_command(int *argc, char **argv, struct record_options *o, struc
 	return 0;
 }
 
+static int check_event(const struct record_options *o, struct err *err)
+{
+	bool wall = strcmp(o->event, "wall") == 0, time = wall || strcmp(o->event, "cpu") == 0;
+
+	if (time && o->event_count)
+		return err_set(err, -EINVAL, "-c goes with an event other than %s; for %s use -F or -i",
+			       o->event, o->event);
+	if (!time && o->period_ns)
+		return err_set(err, -EINVAL, "-e %s takes its period from -c, not from -F or -i",
+			       o->event);
+	if (wall && o->engine == &engine_perf_ops)
+		return err_set(err, -EINVAL, "-e wall goes with --engine suspend: perf does not see "
+					     "threads that wait");
+	if (!time && o->engine == &engine_suspend_ops)
+		return err_set(err, -EINVAL, "-e %s goes with --engine perf: suspend has cpu and wall", o->event);
+	if (o->states && !wall)
+		return err_set(err, -EINVAL, "--states goes with -e wall: with -e %s every thread runs", o->event);
+	return 0;
+}
+
 static int check_together(const struct record_options *o, struct err *err)
 {
 	bool attach = o->n_pids || o->target_name;
@@ -284,12 +317,7 @@ static int check_together(const struct record_options *o, struct err *err)
 	if (o->n_pids && o->target_name)
 		return err_set(err, -EINVAL, "'%s' besides a PID: by PID or by name, not both",
 			       o->target_name);
-	if (strcmp(o->event, "cpu") == 0 && o->event_count)
-		return err_set(err, -EINVAL, "-c goes with an event other than cpu; for cpu use -F or -i");
-	if (strcmp(o->event, "cpu") != 0 && o->period_ns)
-		return err_set(err, -EINVAL, "-e %s takes its period from -c, not from -F or -i",
-			       o->event);
-	return 0;
+	return check_event(o, err);
 }
 
 int record_options_parse(int argc, char **argv, struct record_options *ret, struct err *err)

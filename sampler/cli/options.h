@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+struct engine_ops;
 struct err;
 
 /*
@@ -68,6 +69,8 @@ struct record_options {
 	const char *format; /* -f; NULL: by ending */
 
 	bool threads, states, lines, raw_names, no_annotate, no_kernel;
+	const struct engine_ops *engine; /* NULL: perf, or what is permitted */
+	uint64_t max_pause_ns; /* 0: the engine's own */
 	const char *include_threads;
 	const char *include[MAX_FILTERS], *exclude[MAX_FILTERS];
 	size_t n_include, n_exclude;

@@ -21,6 +21,7 @@ int runs_open(const pid_t *pids, size_t n, const struct session_options *o,
 		   struct runs **ret, struct err *err);
 /* Starts sampling and the threads. Signals must be blocked before: the threads inherit the mask. */
 int runs_start(struct runs *r, uint64_t duration_ns, struct err *err);
+bool runs_trace(const struct runs *r); /* session_traces() of any of them */
 int runs_done_fd(const struct runs *r); /* readable when all sessions have ended */
 void runs_stop(struct runs *r);
 /* Waits for the threads. The first error of a session, if any. */

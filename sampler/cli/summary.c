@@ -89,6 +89,16 @@ static void print_notes(const struct session_summary *s)
 	if (s->engine.max_sample_rate)
 		say("the kernel cut the rate (kernel.perf_event_max_sample_rate %" PRIu64
 		    "): fewer samples than asked for", s->engine.max_sample_rate);
+	if (s->engine.suspend.stops)
+		say("threads were stopped %" PRIu64 " times: half of the pauses up to %.0f us, 99 %% up to "
+		    "%.0f us, the longest %.0f us", s->engine.suspend.stops,
+		    (double)s->engine.suspend.pause.p50_ns / 1e3,
+		    (double)s->engine.suspend.pause.p99_ns / 1e3,
+		    (double)s->engine.suspend.pause.max_ns / 1e3);
+	if (s->engine.suspend.skipped)
+		say("%" PRIu64 " of %" PRIu64 " ticks were skipped: the target is left alone at least as long as "
+		    "a tick takes; weights are right all the same", s->engine.suspend.skipped,
+		    s->engine.suspend.ticks + s->engine.suspend.skipped);
 	if (s->engine.no_kernel)
 		say("kernel frames are not permitted: as root, or after "
 		    "sysctl -w kernel.perf_event_paranoid=1");
@@ -178,6 +188,31 @@ static void print_files(const struct outputs *outs)
 			fprintf(stderr, "written: %s\n", outs->list[i].path);
 }
 
+static void print_times(const char *what, const struct suspend_quantiles *q)
+{
+	if (q->n)
+		say("jsampler: %s: p50 %.0f us, p99 %.0f us, max %.0f us of %" PRIu64, what,
+		    (double)q->p50_ns / 1e3, (double)q->p99_ns / 1e3, (double)q->max_ns / 1e3, q->n);
+}
+
+static void print_suspend(const struct suspend_stats *s)
+{
+	say("jsampler: ticks %" PRIu64 " of %.3f ms, late %" PRIu64 ", skipped %" PRIu64, s->ticks,
+	    (double)s->period_ns / 1e6, s->late, s->skipped);
+	say("jsampler: threads stopped %" PRIu64 ", looked at without stopping %" PRIu64
+	    ", not run since %" PRIu64 ", had another tracer %" PRIu64,
+	    s->stops, s->looks, s->again, s->refused);
+	say("jsampler: has run by registers %" PRIu64 ", by account only %" PRIu64, s->by_registers,
+	    s->by_account);
+	print_times("pause of a thread", &s->pause);
+	print_times("from asking to the stop", &s->stop);
+	print_times("copy of registers and stack", &s->copy);
+	print_times("first stop to last of a tick", &s->spread);
+	say("jsampler: stopped late %" PRIu64 "; calls made again in place of EINTR %" PRIu64
+	    ", of these with a timeout begun anew %" PRIu64 "; EINTR left %" PRIu64,
+	    s->late_stops, s->rewound, s->lengthened, s->interrupted);
+}
+
 /* One fact a line, for people with -v and for scripts/bench. */
 static void print_details(const struct session_summary *s)
 {
@@ -199,8 +234,11 @@ static void print_details(const struct session_summary *s)
 	say("jsampler: first stack after %.0f ms", (double)s->first_stack_ns / 1e6);
 	say("jsampler: %zu distinct stacks of %zu frames, %.1f MB", t->stacks, t->frames,
 	    (double)t->bytes / 1e6);
-	say("jsampler: engine perf, %s, stack copy %u bytes, threads %u, throttled %" PRIu64, s->engine.attachment ? s->engine.attachment : "?", s->engine.stack_bytes,
-	    s->engine.threads, s->engine.throttled);
+	say("jsampler: engine %s, %s, stack copy %u bytes, threads %u, throttled %" PRIu64, s->engine_name,
+	    s->engine.attachment ? s->engine.attachment : "?", s->engine.stack_bytes, s->engine.threads,
+	    s->engine.throttled);
+	if (s->engine.suspend.ticks)
+		print_suspend(&s->engine.suspend);
 	for (int i = 0; i < WALK_ENDS; i++)
 		if (t->ends[i])
 			say("jsampler: walks that ended at %s: %" PRIu64,

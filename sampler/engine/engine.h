@@ -5,14 +5,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sampler/engine/suspend_stats.h"
 #include "sampler/model/raw_sample.h"
 
 struct err;
 struct proc;
 
 /*
- * A way to obtain raw samples. Engines: perf (engine_perf.c), replay (engine_replay.c), later
- * suspend. An engine hands samples to a sink; it never unwinds or names.
+ * A way to obtain raw samples. Engines: perf (engine_perf.c), suspend (engine_suspend.c), replay
+ * (engine_replay.c). An engine hands samples to a sink; it never unwinds or names.
  */
 struct engine;
 
@@ -30,9 +31,10 @@ struct engine_sink {
 };
 
 struct engine_options {
-	const char *event; /* "cpu", or a name as perf list has it */
+	const char *event; /* "cpu", or a name as perf list has it; "wall": suspend only */
 	uint64_t period; /* in the event's unit: ns for cpu */
 	bool kernel; /* want kernel call chains */
+	uint64_t max_pause_ns; /* suspend: how long a tick waits for threads to stop; 0: 2 ms */
 	uint32_t stack_bytes; /* first size of the stack copy; 0: default, adaptive */
 };
 
@@ -48,6 +50,7 @@ struct engine_stats {
 			   * long as the engine. May be NULL (replay) */
 	/* Stacks deeper than their copy; of these, how often the rest was read in time and fitted. */
 	uint64_t deep_stacks, deep_joined;
+	struct suspend_stats suspend; /* of that engine; all 0 in others */
 };
 
 struct engine_ops {
@@ -73,6 +76,6 @@ struct engine {
 	const struct engine_ops *ops;
 };
 
-extern const struct engine_ops engine_perf_ops;
+extern const struct engine_ops engine_perf_ops, engine_suspend_ops;
 
 #endif

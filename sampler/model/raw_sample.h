@@ -29,6 +29,9 @@ struct raw_sample {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t weight; /* in the event's unit (ns of CPU time for `cpu`) */
 	enum thread_state state;
+	/* Not 0: so many samples in one, of a thread that has not run since its last one: the stack is
+	 * that one's, nothing below is there. */
+	uint32_t again;
 
 	bool has_user; /* regs and stack are there (not a kernel thread) */
 	struct regs regs;

@@ -183,19 +183,18 @@ static struct profile_sample *sample_place(struct profile *p, struct profile_sam
 }
 
 static void count(struct profile_totals *t, const struct walk *w, enum quality q, bool limited,
-		  uint64_t weight)
+		  uint32_t n)
 {
-	bool complete = q == QUALITY_COMPLETE;
+	uint32_t complete = q == QUALITY_COMPLETE ? n : 0;
 
-	t->samples++;
-	t->weight += weight;
-	t->ends[(unsigned)w->end < WALK_ENDS ? w->end : WALK_BAD_FRAME]++;
+	t->samples += n;
+	t->ends[(unsigned)w->end < WALK_ENDS ? w->end : WALK_BAD_FRAME] += n;
 	t->complete += complete;
-	t->resynchronised += q == QUALITY_RESYNCHRONISED;
-	t->frozen += q == QUALITY_FROZEN;
-	t->java += w->java;
-	t->java_complete += w->java && complete;
-	t->storage_limit += limited;
+	t->resynchronised += q == QUALITY_RESYNCHRONISED ? n : 0;
+	t->frozen += q == QUALITY_FROZEN ? n : 0;
+	t->java += w->java ? n : 0;
+	t->java_complete += w->java ? complete : 0;
+	t->storage_limit += limited ? n : 0;
 }
 
 void profile_slices(struct profile *p, uint64_t slice_ns, uint64_t from_ns)
@@ -224,6 +223,12 @@ void profile_time(struct profile *p, uint64_t time_ns)
 void profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
 		 const struct walk *w, uint64_t weight)
 {
+	profile_add_times(p, pid, tid, state, w, 1, weight);
+}
+
+void profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
+		       const struct walk *w, uint32_t times, uint64_t weight)
+{
 	enum quality q = walk_quality(w);
 	struct stack_keys k = walk_keys(p, w, q);
 	struct profile_sample *s, wanted = {
@@ -237,10 +242,11 @@ void profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state stat
 	s = sample_place(p, wanted);
 	if (s == &p->spill && !s->count)
 		s->pid = pid;
-	s->count++;
+	s->count += times;
 	s->weight += weight;
-	p->totals.truncated += w->n > p->o.depth;
-	count(&p->totals, w, q, s->stack == LIMIT_STACK, weight);
+	p->totals.weight += weight;
+	p->totals.truncated += w->n > p->o.depth ? times : 0;
+	count(&p->totals, w, q, s->stack == LIMIT_STACK, times);
 }
 
 void profile_set_thread_name(struct profile *p, pid_t pid, pid_t tid, const char *name)

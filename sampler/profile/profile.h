@@ -46,6 +46,10 @@ void profile_time(struct profile *p, uint64_t time_ns);
 void profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
 		 const struct walk *w, uint64_t weight);
 
+/* The same `count` times, `weight` in all. */
+void profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
+		       const struct walk *w, uint32_t count, uint64_t weight);
+
 /* Names for threads; the last one given wins. Kept for threads without samples too. */
 void profile_set_thread_name(struct profile *p, pid_t pid, pid_t tid, const char *name);
 const char *profile_thread_name(const struct profile *p, pid_t pid, pid_t tid); /* NULL: none */

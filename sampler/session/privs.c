@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -82,26 +83,57 @@ static const uint32_t denied[] = {
 /* linux/asm/unistd.h: the x32 ABI has the same AUDIT_ARCH, and this bit in every number. */
 #define X32_BIT 0x40000000u
 
-enum { N_DENIED = sizeof(denied) / sizeof(denied[0]), PROLOGUE = 5 };
+/* What the suspend engine does to a thread: nothing else of ptrace(2) stays permitted, writing its memory
+ * least of all. */
+static const uint32_t traced[] = {
+	PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_GETREGSET, PTRACE_SETREGSET, PTRACE_DETACH,
+};
+
+enum {
+	N_DENIED = sizeof(denied) / sizeof(denied[0]),
+	N_TRACED = sizeof(traced) / sizeof(traced[0]),
+	PROLOGUE = 5,
+	ANSWERS = PROLOGUE + N_DENIED, /* allowed, refused */
+	TRACING = ANSWERS + 2, /* load the request, compare, refused, allowed */
+	LENGTH = TRACING + 1 + N_TRACED + 2,
+};
+
+/* In place of the refusal of SYS_ptrace, denied[i]. */
+static void permit_tracing(struct sock_filter *code, unsigned i)
+{
+	struct sock_filter *p = code + TRACING;
+
+	code[PROLOGUE + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace,
+							  (uint8_t)(N_DENIED - i + 1), 0);
+	*p++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					    offsetof(struct seccomp_data, args[0]));
+	for (unsigned k = 0; k < N_TRACED; k++)
+		*p++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, traced[k],
+						    (uint8_t)(N_TRACED - k), 0);
+	*p++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	*p = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+}
 
 /* seccomp(2): architecture check, then one comparison for each denied call. */
-static int filter_system_calls(void)
+static int filter_system_calls(bool tracing)
 {
-	struct sock_filter code[PROLOGUE + N_DENIED + 2] = {
+	struct sock_filter code[LENGTH] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, N_DENIED + 1, 0),
 	};
-	struct sock_fprog prog = {.len = PROLOGUE + N_DENIED + 2, .filter = code};
+	struct sock_fprog prog = {.len = tracing ? LENGTH : TRACING, .filter = code};
 
 	for (unsigned i = 0; i < N_DENIED; i++)
 		code[PROLOGUE + i] = (struct sock_filter)BPF_JUMP(
 			BPF_JMP | BPF_JEQ | BPF_K, denied[i], (uint8_t)(N_DENIED - i), 0);
-	code[PROLOGUE + N_DENIED] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	code[PROLOGUE + N_DENIED + 1] =
-		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	code[ANSWERS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	code[ANSWERS + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	for (unsigned i = 0; tracing && i < N_DENIED; i++)
+		if (denied[i] == SYS_ptrace)
+			permit_tracing(code, i);
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0 ? -errno : 0;
 }
 
@@ -127,7 +159,7 @@ int privs_drop(const struct privs_needs *needs, struct err *err)
 		r = caps_set(caps_wanted(permitted, needs));
 	if (r < 0)
 		return err_set(err, r, "cannot give up capabilities");
-	r = filter_system_calls();
+	r = filter_system_calls(needs->tracing);
 	/* A kernel without seccomp: the capabilities are gone all the same. */
 	return r == -EINVAL || r == -ENOSYS ? 0 : r < 0 ? err_set(err, r, "cannot filter system calls") : 0;
 }

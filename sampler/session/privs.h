@@ -14,12 +14,13 @@ struct err;
  * (/proc/PID/map_files), CAP_DAC_READ_SEARCH (private libraries of another user), and
  * CAP_DAC_OVERRIDE only if the outputs cannot be named without it, CAP_SYS_NICE only if the limits that
  * do without it cannot be raised (needs).
- * Also no_new_privs, and a system call filter without execve, ptrace, mount, module loading,
+ * Also no_new_privs, and a system call filter without execve, ptrace (needs), mount, module loading,
  * writing to other processes. 0 or -errno.
  */
 struct privs_needs {
 	bool dac_override;
 	bool priority; /* CAP_SYS_NICE is to stay */
+	bool tracing; /* so are the requests of ptrace(2) that stop, read and resume threads */
 };
 
 int privs_drop(const struct privs_needs *needs, struct err *err);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sampler/engine/engine_replay.h"
@@ -19,6 +20,7 @@
 #include "sampler/session/meta.h"
 #include "sampler/session/threads.h"
 #include "sampler/session/view.h"
+#include "sampler/session/wall.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -46,6 +48,7 @@ struct session {
 	struct profile *profile;
 	struct compile_watch *compiles; /* of the view's JVM; NULL: none yet */
 	struct engine *engine;
+	struct wall *wall; /* wall-clock profiles only */
 	int kallsyms_fd; /* opened while it may be; -1: read, or not wanted */
 	struct kallsyms *kallsyms; /* NULL: not permitted, or kernel frames not wanted */
 	VEC(struct named_profile *) epochs; /* what was sampled before an execve(), named */
@@ -81,6 +84,7 @@ void session_close(struct session *s)
 	profile_free(s->profile);
 	compile_watch_free(s->compiles);
 	threads_free(s->threads);
+	wall_free(s->wall);
 	view_close(s->view);
 	kallsyms_close(s->kallsyms);
 	if (s->kallsyms_fd >= 0)
@@ -108,6 +112,54 @@ static void read_kallsyms(struct session *s)
 	s->kallsyms_fd = -1;
 }
 
+/* Sampling by stopping threads costs them more than perf does, so that the rate is bounded. */
+#define FALLBACK_PERIOD_NS UINT64_C(10101010) /* 99 Hz */
+
+static bool is_refusal(int r)
+{
+	return r == -EPERM || r == -EACCES || r == -ENOSYS || r == -EOPNOTSUPP;
+}
+
+static int fall_back(struct session *s, int r, struct err *err)
+{
+	struct engine_options *o = &s->o.engine_options;
+	struct err why = err ? *err : (struct err){0}, other = {0};
+
+	if ((o->event && strcmp(o->event, "cpu") != 0) || !is_refusal(r))
+		return r;
+	if (o->period < FALLBACK_PERIOD_NS)
+		o->period = FALLBACK_PERIOD_NS;
+	s->o.engine = &engine_suspend_ops;
+	if (s->o.engine->open(s->proc, o, &s->engine, &other) < 0)
+		return err_set(err, r, "%s", why.msg);
+	log_warn("%s", why.msg);
+	log_warn("threads are stopped instead, %.0f times a second (--engine suspend)", 1e9 / (double)o->period);
+	return 0;
+}
+
+static bool is_wall(const struct session *s)
+{
+	return s->o.engine_options.event && strcmp(s->o.engine_options.event, "wall") == 0;
+}
+
+static int open_engine(struct session *s, struct err *err)
+{
+	bool chosen = s->o.engine != NULL;
+	int r;
+
+	if (!chosen)
+		s->o.engine = is_wall(s) ? &engine_suspend_ops : &engine_perf_ops;
+	if (is_wall(s) && !(s->wall = wall_new()))
+		return err_set(err, -ENOMEM, "out of memory");
+	r = s->o.engine->open(s->proc, &s->o.engine_options, &s->engine, err);
+	return r < 0 && !chosen ? fall_back(s, r, err) : r;
+}
+
+bool session_traces(const struct session *s)
+{
+	return s->o.engine == &engine_suspend_ops;
+}
+
 static int open_process(struct session *s, struct err *err)
 {
 	int r;
@@ -118,7 +170,7 @@ static int open_process(struct session *s, struct err *err)
 		r = view_open(s->proc, unwinder_options(s), &s->view, err);
 	if (r < 0)
 		return r;
-	return s->o.engine->open(s->proc, &s->o.engine_options, &s->engine, err);
+	return open_engine(s, err);
 }
 
 static int open_replay(struct session *s, struct err *err)
@@ -175,8 +227,6 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 	s->kallsyms_fd = -1;
 	s->opened_ns = clock_monotonic_ns();
 	descriptors_raise();
-	if (!s->o.engine)
-		s->o.engine = &engine_perf_ops;
 	s->o.engine_options.kernel = o->kernel;
 	s->pid = o->replay ? recording_facts(o->replay)->pid : pid;
 	if (!o->replay)
@@ -338,6 +388,8 @@ static void on_exec(void *ctx, pid_t pid)
 	}
 	view_close(s->view);
 	s->view = fresh;
+	if (s->wall)
+		wall_reset(s->wall);
 	note_identity(s);
 	threads_rename_all(s->threads);
 	find_jvm(s, clock_monotonic_ns());
@@ -407,6 +459,29 @@ static void watch_compiles(struct session *s, uint64_t now_ns)
 		compile_watch_read(s->compiles, s->view->hs, s->profile, now_ns, false);
 }
 
+static void count_sample(struct session *s, const struct raw_sample *sample, const struct walk *w,
+			 int32_t ns_tid)
+{
+	enum thread_state state = sample->state;
+
+	if (s->wall) {
+		state = wall_state(sample->state, s->view->hs, ns_tid);
+		wall_keep(s->wall, sample->tid, sample->state, state, w);
+	}
+	profile_add(s->profile, sample->pid, sample->tid, state, w, sample->weight);
+}
+
+static void count_again(struct session *s, const struct raw_sample *sample)
+{
+	enum thread_state state;
+	const struct walk *w = s->wall ? wall_again(s->wall, sample->tid, sample->state, &state) : NULL;
+
+	if (!w)
+		return;
+	profile_add_times(s->profile, sample->pid, sample->tid, state, w, sample->again, sample->weight);
+	atomic_fetch_add_explicit(&s->live_samples, sample->again, memory_order_relaxed);
+}
+
 static void on_sample(void *ctx, const struct raw_sample *sample)
 {
 	struct session *s = ctx;
@@ -415,6 +490,11 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 
 	if (s->o.snapshot_samples && live_samples(s) >= s->o.snapshot_samples)
 		return;
+	if (sample->again) {
+		profile_time(s->profile, sample->time_ns);
+		count_again(s, sample);
+		return;
+	}
 	mem_new_sample(s->view->mem);
 	if (s->view->jvm != JVM_READY && sample->time_ns - s->looked_for_jvm_ns > FIND_JVM_NS)
 		find_jvm(s, sample->time_ns);
@@ -433,7 +513,7 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 		s->o.walked(s->o.walked_ctx, sample, &w, s->view->hs);
 	begin_slices(s, sample->time_ns);
 	profile_time(s->profile, sample->time_ns);
-	profile_add(s->profile, sample->pid, sample->tid, sample->state, &w, sample->weight);
+	count_sample(s, sample, &w, ns_tid);
 	watch_compiles(s, sample->time_ns);
 	atomic_fetch_add_explicit(&s->live_samples, 1, memory_order_relaxed);
 	note_first_stack(s, &w);
@@ -453,6 +533,8 @@ static void on_thread_exit(void *ctx, pid_t pid, pid_t tid)
 
 	(void)pid;
 	threads_exited(s->threads, tid);
+	if (s->wall)
+		wall_forget(s->wall, tid);
 }
 
 static void on_mapped(void *ctx, pid_t pid)
@@ -581,6 +663,7 @@ struct session_summary session_summary(const struct session *s)
 	struct session_summary sum = {
 		.totals = profile_totals(s->profile),
 		.engine = s->ended_ns ? s->final_stats : s->engine->ops->stats(s->engine),
+		.engine_name = s->engine->ops->name,
 		.cpu_ns = s->cpu_ns,
 		.own_cpu_ns = clock_process_cpu_ns(),
 		.first_stack_ns = s->first_stack_ns,

@@ -27,7 +27,8 @@ typedef void session_walked_fn(void *ctx, const struct raw_sample *sample, const
 			       struct hotspot *hs);
 
 struct session_options {
-	const struct engine_ops *engine; /* NULL: perf */
+	/* NULL: perf, or suspend where perf is refused */
+	const struct engine_ops *engine;
 	const struct recording *replay; /* instead of a process: its samples (borrowed) */
 	struct recording_writer *snapshot; /* note all that is read and sampled there (borrowed) */
 	uint64_t snapshot_samples; /* then end after so many; 0: no limit */
@@ -45,6 +46,8 @@ struct session_options {
 /* With o->replay, pid is not looked at. */
 int session_open(pid_t pid, const struct session_options *o, struct session **ret,
 		 struct err *err);
+/* Does its engine stop threads: does ptrace(2) have to stay permitted (privs.h)? */
+bool session_traces(const struct session *s);
 int session_start(struct session *s, struct err *err);
 /* Samples until session_stop(), the target's end or duration_ns (0: none). */
 int session_run(struct session *s, uint64_t duration_ns, struct err *err);
@@ -65,6 +68,7 @@ int session_write_snapshot(struct session *s, FILE *out, struct err *err);
 struct session_summary {
 	struct profile_totals totals;
 	struct engine_stats engine;
+	const char *engine_name;
 	uint64_t cpu_ns; /* CPU time that the kernel accounted to the target in the meantime */
 	uint64_t own_cpu_ns; /* ours */
 	uint64_t first_stack_ns; /* from session_open() to the first walked stack; 0: none */

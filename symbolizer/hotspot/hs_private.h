@@ -116,6 +116,9 @@ struct java_offsets {
 	int32_t thread_name, thread_eetop;
 	int32_t string_value, string_coder; /* coder -1: JDK 8, char[] */
 	uint64_t string_klass;
+	bool status_known;
+	/* threadStatus; from JDK 19 on in the object that `holder` refers to. -1: not there. */
+	int32_t thread_holder, status;
 };
 
 struct heap_mode {
@@ -284,6 +287,8 @@ int arch_z_colour(uint64_t raw, unsigned *ret_shift);
 bool arch_z_old_to_old(uint64_t raw); /* the object is in the old generation for certain */
 int64_t arch_cont_entry_offset(struct hotspot *hs); /* -1: unknown */
 
+/* thread_name.c: the java.lang.Thread, not yet proved to be the right one. */
+bool thread_oop(struct hotspot *hs, const struct hs_thread *t, uint64_t *ret);
 /* java_heap.c */
 bool heap_mode_read(struct hotspot *hs);
 bool oop_load(struct hotspot *hs, uint64_t addr, uint64_t *ret); /* oop field at addr -> address */

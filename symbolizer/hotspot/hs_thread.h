@@ -41,6 +41,16 @@ bool hs_thread_in_deopt(struct hotspot *hs, const struct hs_thread *t); /* _vfra
 /* Whole name of the java.lang.Thread, UTF-8. false: none to be had (the note says why, -v). */
 bool hs_thread_name(struct hotspot *hs, const struct hs_thread *t, char *buf, size_t size);
 
+/* What a thread that does not run waits for, as java.lang.Thread.threadStatus has it. */
+enum hs_wait {
+	HS_WAIT_UNKNOWN, /* not a wait that Java knows of: native code, the VM's own; or unreadable */
+	HS_WAIT_SLEEP,
+	HS_WAIT_OBJECT, /* Object.wait() */
+	HS_WAIT_PARK, /* LockSupport.park(): locks and queues of java.util.concurrent */
+	HS_WAIT_MONITOR, /* to enter a synchronized block or method */
+};
+enum hs_wait hs_thread_wait(struct hotspot *hs, const struct hs_thread *t);
+
 /* HotSpot's own thread state, as name: "in_Java", "in_vm", "in_native", "blocked", "new"; NULL: unknown. */
 const char *hs_thread_state_name(struct hotspot *hs, const struct hs_thread *t);
 

@@ -5,7 +5,7 @@
 /* Longer names are cut: they come from the target. */
 enum { NAME_MAX_CHARS = 4096 };
 
-static bool thread_oop(struct hotspot *hs, const struct hs_thread *t, uint64_t *ret)
+bool thread_oop(struct hotspot *hs, const struct hs_thread *t, uint64_t *ret)
 {
 	uint64_t slot = t->addr + hs->l.jt_thread_obj.at;
 

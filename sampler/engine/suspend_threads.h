@@ -1,0 +1,74 @@
+#ifndef JS_ENGINE_SUSPEND_THREADS_H
+#define JS_ENGINE_SUSPEND_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/engine/has_run.h"
+#include "sampler/model/raw_sample.h"
+#include "symbolizer/base/map.h"
+
+struct proc;
+
+/*
+ * The threads of the target as the suspend engine knows them, and what /proc says of one. Belongs to
+ * the thread that traces.
+ */
+struct suspend_thread {
+	pid_t tid;
+	int account_fd; /* schedstat; -1: opened each time */
+	/* As of the last look. `off_cpu`: it was off the CPU then, so that while its account stays as it is
+	 * it has not run since. */
+	struct has_run_look look;
+	bool looked, off_cpu, asleep;
+	uint64_t counted_ns; /* CPU time that samples stand for so far */
+	uint64_t last_ns; /* until when its wall-clock time is told */
+	double share; /* of running, that has not been told yet; see suspend_label() */
+	bool sampled; /* there is a sample that `again` can repeat */
+	enum thread_state state; /* of that sample */
+	uint32_t again; /* ticks since then without having run */
+	enum thread_state again_state;
+	uint64_t again_ns, again_since_ns;
+	bool tracing; /* asked to stop, has not answered */
+	uint64_t asked_ns, asked_tick;
+	bool listed;
+	UT_hash_handle hh;
+};
+
+struct suspend_threads {
+	struct proc *proc; /* borrowed */
+	struct suspend_thread *by_tid;
+	size_t n, fds, max_fds;
+	uint64_t listed_ns, list_cost_ns;
+	uint64_t links; /* of /proc/PID/task when it was listed: one a thread, and two */
+};
+
+void suspend_threads_init(struct suspend_threads *t, struct proc *proc);
+void suspend_threads_done(struct suspend_threads *t);
+
+/* Called for each thread that is new, and for each that is gone (freed afterwards). */
+typedef void suspend_thread_fn(void *ctx, struct suspend_thread *t);
+
+/* Lists the threads again when their number has changed, or a tenth of a second has passed. */
+void suspend_threads_refresh(struct suspend_threads *t, uint64_t now_ns, suspend_thread_fn *added,
+			     suspend_thread_fn *gone, void *ctx);
+struct suspend_thread *suspend_threads_find(struct suspend_threads *t, pid_t tid); /* NULL: unknown */
+void suspend_threads_drop(struct suspend_threads *t, struct suspend_thread *th);
+
+/* -ESRCH: gone. */
+int suspend_thread_account(struct suspend_threads *t, struct suspend_thread *th,
+			   struct has_run_account *ret);
+char suspend_thread_state(struct suspend_threads *t, pid_t tid); /* as in proc(5); 0: gone */
+
+/* Where a blocked thread is. -EAGAIN: it runs. */
+int suspend_thread_position(struct suspend_threads *t, pid_t tid, struct has_run_set *ret);
+
+/* Is there a signal that this thread is about to take, or may take? */
+bool suspend_thread_signalled(struct suspend_threads *t, pid_t tid);
+
+/* Who traces the thread; 0: nobody. */
+pid_t suspend_thread_tracer(struct proc *p, pid_t tid);
+
+#endif

@@ -1,0 +1,60 @@
+#ifndef JS_ENGINE_SUSPEND_TICK_H
+#define JS_ENGINE_SUSPEND_TICK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampler/engine/suspend_stats.h"
+#include "sampler/engine/suspend_threads.h"
+
+struct err;
+struct mem;
+struct proc;
+struct ptrace_stop_event;
+struct sample_queue;
+
+/*
+ * One tick of the suspend engine. A thread whose account has not moved since it was seen off the CPU
+ * has not run: nothing is done to it. One that has run and is blocked now is looked at and not
+ * stopped: its position, its stack, and once more its account, which shows that all of it is of one
+ * moment. One that runs is asked to stop, copied, and let go at once; for a thread that does
+ * not get a CPU to stop on, the tick does not wait: it is copied and let go when it stops.
+ *
+ * Everything here belongs to the thread that traces.
+ */
+struct suspend_tick {
+	struct proc *proc; /* borrowed, as the queue */
+	struct sample_queue *queue;
+	struct mem *mem; /* the address space being read; replaced after an execve() */
+	struct suspend_threads threads;
+	bool wall;
+	uint64_t period_ns, max_pause_ns;
+
+	uint64_t tick_ns; /* when this tick began */
+	uint64_t number; /* of this tick */
+	uint64_t first_stop_ns, last_stop_ns;
+	size_t asked; /* threads that have not answered */
+	uint64_t quiet_until_ns; /* another tracer is there */
+	uint64_t exec_checked_ns;
+
+	struct suspend_stats stats;
+	struct suspend_times pause, stop, copy, spread;
+	uint64_t samples, lost;
+	bool pushed; /* something is in the queue since the owner took this back */
+};
+
+/* `t`: zero but for the borrowed parts and options. */
+int suspend_tick_init(struct suspend_tick *t, struct err *err);
+void suspend_tick_done(struct suspend_tick *t);
+
+/* Looks at all threads and asks those that run to stop. */
+void suspend_tick_begin(struct suspend_tick *t, uint64_t now_ns);
+/* Takes the answers that are there. True: there are threads that have not answered. */
+bool suspend_tick_answers(struct suspend_tick *t);
+/* The time for answers is over. */
+void suspend_tick_end(struct suspend_tick *t);
+
+/* Everything that is still held back goes into the queue. */
+void suspend_tick_flush(struct suspend_tick *t);
+
+#endif

@@ -7,30 +7,22 @@
 #include "symbolizer/attribution/choice.h"
 #include "symbolizer/attribution/elimination.h"
 #include "symbolizer/attribution/env.h"
-#include "symbolizer/base/hash.h"
+#include "symbolizer/attribution/known.h"
 #include "symbolizer/hotspot/callee.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/hotspot/hs_arch.h"
 
 enum {
 	CACHE_BYTES = 64 << 20,
-	ROLES = 1024, /* a power of two */
 	GAP_MAX = 16, /* bytes between a pc and the instruction it is taken for */
 };
 
-/* Runtime stubs are never freed, so what a role call said of one stays true. */
-struct known_role {
-	uint64_t target;
-	enum blob_role role;
-};
-
 struct attribution {
-	struct attribution_env env; /* as given */
-	struct attribution_env cached; /* with roles remembered; ctx is this struct */
+	struct known *known;
+	const struct attribution_env *env; /* that of known */
 	struct decoder *decoder;
 	struct graph_cache *cache;
 	struct choice_scratch scratch;
-	struct known_role roles[ROLES];
 };
 
 static enum blob_role hotspot_role(void *ctx, uint64_t target)
@@ -55,62 +47,20 @@ static uint32_t hotspot_callee(void *ctx, uint32_t method_id, int32_t bci)
 	return hs_callee_at(ctx, method_id, bci);
 }
 
-static enum blob_role role_of(void *ctx, uint64_t target)
-{
-	struct attribution *a = ctx;
-	struct known_role *r = &a->roles[hash_u64(target) & (ROLES - 1)];
-	enum blob_role role;
-
-	if (r->target == target && target)
-		return r->role;
-	role = a->env.role(a->env.ctx, target);
-	if (role != ROLE_NONE)
-		*r = (struct known_role){.target = target, .role = role};
-	return role;
-}
-
-static const struct hs_method *method_of(void *ctx, uint32_t id)
-{
-	struct attribution *a = ctx;
-
-	return a->env.method(a->env.ctx, id);
-}
-
-static uint32_t bytes_of(void *ctx, uint64_t addr, uint8_t *dst, uint32_t len)
-{
-	struct attribution *a = ctx;
-
-	return a->env.bytes(a->env.ctx, addr, dst, len);
-}
-
-static uint32_t callee_of(void *ctx, uint32_t method_id, int32_t bci)
-{
-	struct attribution *a = ctx;
-
-	return a->env.callee(a->env.ctx, method_id, bci);
-}
-
 struct attribution *attribution_new_env(const struct attribution_env *env)
 {
 	struct attribution *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return NULL;
-	a->env = *env;
-	a->cached = (struct attribution_env){
-		.ctx = a,
-		.major = env->major,
-		.role = role_of,
-		.method = env->method ? method_of : NULL,
-		.bytes = env->bytes ? bytes_of : NULL,
-		.callee = env->callee ? callee_of : NULL,
-	};
+	a->known = known_new(env);
 	a->decoder = decoder_new();
 	a->cache = graph_cache_new(CACHE_BYTES);
-	if (!a->decoder || !a->cache) {
+	if (!a->known || !a->decoder || !a->cache) {
 		attribution_free(a);
 		return NULL;
 	}
+	a->env = known_env(a->known);
 	return a;
 }
 
@@ -132,6 +82,7 @@ void attribution_free(struct attribution *a)
 {
 	if (!a)
 		return;
+	known_free(a->known);
 	decoder_free(a->decoder);
 	graph_cache_free(a->cache);
 	choice_scratch_done(&a->scratch);
@@ -145,7 +96,7 @@ static const struct graph *graph_of(struct attribution *a, const struct code *co
 
 	if (graph_cache_find(a->cache, code->id, &known))
 		return known;
-	if (graph_new(code, &a->cached, a->decoder, &g))
+	if (graph_new(code, a->env, a->decoder, &g))
 		g = NULL;
 	return graph_cache_add(a->cache, code->id, g) ? NULL : g;
 }
@@ -160,20 +111,18 @@ static bool is_agreed(struct attribution *a, const struct graph *g, const struct
 {
 	return c->forward.found && c->backward.found &&
 	       c->forward.pos.node == c->backward.pos.node &&
-	       c->pos.node == c->forward.pos.node && !may_hide_callee(g, &a->cached, c);
+	       c->pos.node == c->forward.pos.node && !may_hide_callee(g, a->env, c);
 }
 
 static bool take_hidden(struct attribution *a, const struct graph *g, const struct choice *c,
 			struct attributed *ret)
 {
 	struct hidden_callee h;
-	struct inline_pos at = {.node = c->pos.node};
 
 	if (c->loop < 0 || (!c->ancestor && c->forward.pos.node != c->backward.pos.node) ||
-	    !find_hidden_callee(g, &a->cached, c, &h))
+	    !find_hidden_callee(g, a->env, c, &h))
 		return false;
-	at.bci = h.call_bci;
-	ret->n = 1 + inline_tree_scopes(&g->tree, at, ret->scope + 1, CODE_MAX_SCOPES - 1);
+	ret->n = 1 + inline_tree_scopes(&g->tree, h.at, ret->scope + 1, CODE_MAX_SCOPES - 1);
 	ret->scope[0] = (struct code_scope){.method_id = h.method_id, .bci = -1};
 	ret->exactness = EXACT_INFERRED;
 	return true;
@@ -213,7 +162,7 @@ static void find_in_nmethod(struct attribution *a, const struct code *c, int64_t
 	const struct graph *g;
 
 	if (r) {
-		record_scopes(c, a->env.major, r, ret);
+		record_scopes(c, a->env->major, r, ret);
 		ret->exactness = EXACT;
 		return;
 	}
@@ -226,14 +175,14 @@ static void find_in_nmethod(struct attribution *a, const struct code *c, int64_t
 	}
 	if (c->tier < TIER_C2 && c->n_extra_records > 0) {
 		/* Extra records stand behind what they cover, without gaps (attribution.md 1). */
-		address_rule(c, a->env.major, pc, false, ret);
+		address_rule(c, a->env->major, pc, false, ret);
 		if (ret->exactness == EXACT_APPROXIMATE && record_after(c, pc))
 			ret->exactness = EXACT_FLOW;
 		return;
 	}
 	g = graph_of(a, c);
 	if (!g || find_by_flow(a, g, pc, ret))
-		address_rule(c, a->env.major, pc, false, ret);
+		address_rule(c, a->env->major, pc, false, ret);
 }
 
 void attribution_find(struct attribution *a, const struct code *code, int64_t pc_offset,

@@ -265,6 +265,7 @@ int choose(const struct graph *g, struct choice_scratch *s, uint32_t insn, struc
 
 	memset(ret, 0, sizeof(*ret));
 	ret->loop = -1;
+	ret->in_loop = g->insns[insn].loop >= 0;
 	if (g->n_evidence == 0) {
 		take_root(ret);
 		return 0;

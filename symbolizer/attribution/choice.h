@@ -31,6 +31,7 @@ struct choice {
 	const struct evidence *own; /* the instruction is evidence itself: pos is its own; else NULL */
 	bool ancestor; /* the sides differ: pos is what they have in common */
 	struct choice_end forward, backward; /* what it was chosen from */
+	bool in_loop;
 	int32_t loop; /* the innermost loop of the instruction had no evidence: that loop; else -1 */
 };
 

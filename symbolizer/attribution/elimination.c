@@ -17,6 +17,20 @@ static void range_of(const struct graph *g, const struct choice *c, int32_t *ret
 	*ret_y = inline_tree_bci_in(&g->tree, c->forward.pos, c->pos.node);
 }
 
+/*
+ * Can control pass the call at bci on its way from x to y? A check at a call is the one of its
+ * receiver: what follows may be the callee. In a loop the way may go round, and lead anywhere.
+ */
+static bool on_the_way(const struct graph *g, const struct choice *c, int32_t x, int32_t y,
+		       int32_t bci)
+{
+	bool check = !c->backward.pseudo && c->backward.kind != EVIDENCE_CALL;
+
+	if (x < y || (x == y && !c->in_loop))
+		return bci < y && (bci > x || (bci == x && check));
+	return !graph_has_site(g, c->pos.node, bci);
+}
+
 bool may_hide_callee(const struct graph *g, const struct attribution_env *env,
 		     const struct choice *c)
 {
@@ -32,10 +46,8 @@ bool may_hide_callee(const struct graph *g, const struct attribution_env *env,
 	for (int32_t bci = 0; bci < m->code_size; bci += (int32_t)b.len) {
 		if (!bytecode_at(m, env->major, bci, &b))
 			return true;
-		if (b.kind != BYTECODE_INVOKE && b.kind != BYTECODE_INVOKEDYNAMIC)
-			continue;
-		/* On the way from one end to the other; in a loop, anywhere. */
-		if (x <= y ? bci > x && bci < y : !graph_has_site(g, c->pos.node, bci))
+		if ((b.kind == BYTECODE_INVOKE || b.kind == BYTECODE_INVOKEDYNAMIC) &&
+		    on_the_way(g, c, x, y, bci))
 			return true;
 	}
 	return false;
@@ -51,12 +63,14 @@ static int32_t blind_loop(const struct graph *g, int32_t loop)
 
 struct candidates {
 	const struct attribution_env *env;
+	const struct graph *g;
 	struct machine_traits machine;
 	unsigned n;
 	struct hidden_callee last;
 };
 
-static void candidate_add(struct candidates *c, int32_t bci, uint32_t method_id, bool visible)
+static void candidate_add(struct candidates *c, struct inline_pos at, uint32_t method_id,
+			  bool visible)
 {
 	struct bytecode_traits t;
 
@@ -64,27 +78,32 @@ static void candidate_add(struct candidates *c, int32_t bci, uint32_t method_id,
 	/* What a visible method calls is visible too, most of it. */
 	if ((!t.loops && (visible || !t.unknown)) || !traits_agree(&c->machine, &t))
 		return;
+	if (c->n && c->last.at.node == at.node && c->last.at.bci == at.bci &&
+	    c->last.method_id == method_id)
+		return;
 	c->n++;
-	c->last = (struct hidden_callee){.call_bci = bci, .method_id = method_id};
+	c->last = (struct hidden_callee){.at = at, .method_id = method_id};
 }
 
-/* The inlined method that an end of the choice stands in may be the one that loops, its checks done
- * before the loop. */
-static void visible_add(struct candidates *c, const struct graph *g, struct inline_pos pos,
-			int32_t node)
+/* The inlined method that an end of the choice stands in may be the one that loops: its checks are
+ * done before the loop, its polls after it. */
+static void visible_add(struct candidates *c, const struct choice_end *end, int32_t node)
 {
-	while (pos.node != node && g->tree.nodes[pos.node].parent != node)
-		pos.node = g->tree.nodes[pos.node].parent;
-	if (pos.node != node)
-		candidate_add(c, g->tree.nodes[pos.node].call_bci,
-			      g->tree.nodes[pos.node].method_id, true);
+	const struct inline_node *nodes = c->g->tree.nodes;
+	int32_t x = end->pos.node;
+
+	while (x != node && nodes[x].parent != node)
+		x = nodes[x].parent;
+	if (x != node)
+		candidate_add(c, (struct inline_pos){node, nodes[x].call_bci}, nodes[x].method_id,
+			      true);
 }
 
 /* Adds the calls of m between x and y that no record knows; false: the loop may be the method's own. */
-static bool hidden_add(struct candidates *c, const struct graph *g, const struct hs_method *m,
-		       int32_t node, int32_t x, int32_t y)
+static bool hidden_add(struct candidates *c, const struct hs_method *m, int32_t node, int32_t x,
+		       int32_t y)
 {
-	uint32_t id = g->tree.nodes[node].method_id;
+	uint32_t id = c->g->tree.nodes[node].method_id, callee;
 	struct bytecode b;
 
 	for (int32_t bci = 0; bci < m->code_size && bci < y; bci += (int32_t)b.len) {
@@ -92,14 +111,11 @@ static bool hidden_add(struct candidates *c, const struct graph *g, const struct
 			return false;
 		if (bci > x && b.kind == BYTECODE_BRANCH && b.target <= bci && b.target >= x)
 			return false;
-		if (bci <= x || graph_has_site(g, node, bci))
+		if (bci <= x || graph_has_site(c->g, node, bci) ||
+		    (b.kind != BYTECODE_INVOKE && b.kind != BYTECODE_INVOKEDYNAMIC))
 			continue;
-		if (b.kind == BYTECODE_INVOKE || b.kind == BYTECODE_INVOKEDYNAMIC)
-			candidate_add(c, bci,
-				      b.kind == BYTECODE_INVOKE ?
-					      c->env->callee(c->env->ctx, id, bci) :
-					      0,
-				      false);
+		callee = b.kind == BYTECODE_INVOKE ? c->env->callee(c->env->ctx, id, bci) : 0;
+		candidate_add(c, (struct inline_pos){node, bci}, callee, false);
 	}
 	return true;
 }
@@ -108,7 +124,7 @@ bool find_hidden_callee(const struct graph *g, const struct attribution_env *env
 			const struct choice *c, struct hidden_callee *ret)
 {
 	const struct hs_method *m = method_of(env, g->tree.nodes[c->pos.node].method_id);
-	struct candidates found = {.env = env};
+	struct candidates found = {.env = env, .g = g};
 	int32_t x, y;
 
 	if (!m || !env->callee || !c->forward.found || !c->backward.found)
@@ -117,12 +133,10 @@ bool find_hidden_callee(const struct graph *g, const struct attribution_env *env
 	if (x >= y)
 		return false;
 	found.machine = machine_traits(g, blind_loop(g, c->loop));
-	if (!hidden_add(&found, g, m, c->pos.node, x, y))
+	if (!hidden_add(&found, m, c->pos.node, x, y))
 		return false;
-	if (found.n == 1) {
-		*ret = found.last;
-		visible_add(&found, g, c->backward.pos, c->pos.node);
-		visible_add(&found, g, c->forward.pos, c->pos.node);
-	}
-	return found.n == 1;
+	visible_add(&found, &c->backward, c->pos.node);
+	visible_add(&found, &c->forward, c->pos.node);
+	*ret = found.last;
+	return found.n == 1 && ret->method_id;
 }

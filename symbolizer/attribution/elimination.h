@@ -15,12 +15,13 @@ bool may_hide_callee(const struct graph *g, const struct attribution_env *env,
 		     const struct choice *c);
 
 struct hidden_callee {
-	int32_t call_bci; /* in the method of the choice's node */
+	struct inline_pos at; /* of the call */
 	uint32_t method_id;
 };
 
 /*
- * A loop without evidence (c->loop), at c->pos: the one callee with a loop that its code can be.
+ * A loop without evidence (c->loop), at c->pos: the one callee with a loop that its code can be, one
+ * that no record knows or one that an end of the choice stands in.
  * false: none, several, or the loop may be the method's own.
  */
 bool find_hidden_callee(const struct graph *g, const struct attribution_env *env,

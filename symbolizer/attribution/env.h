@@ -19,6 +19,7 @@ struct attribution_env {
 	uint32_t (*bytes)(void *ctx, uint64_t addr, uint8_t *dst, uint32_t len);
 	/* Method that the invoke bytecode at bci calls; 0: not known for certain. */
 	uint32_t (*callee)(void *ctx, uint32_t method_id, int32_t bci);
+	struct traits_memo *traits; /* of methods, remembered (traits.h) */
 };
 
 struct attribution *attribution_new_env(const struct attribution_env *env);

@@ -60,12 +60,21 @@ struct evidence {
 	bool at_call; /* it is such a check */
 };
 
+/* What the instructions of a loop do, those of the loops within it included. */
+enum loop_does {
+	LOOP_FLOATING = 1, /* floating-point arithmetic */
+	/* calls without a record, of stubs and of native code; an unknown target may be either */
+	LOOP_STUB_CALL = 2,
+	LOOP_RUNTIME_CALL = 4,
+};
+
 /* A strongly connected part of the graph; nested ones lie within it without its header. */
 struct loop {
 	int32_t parent; /* -1: none */
 	uint32_t depth; /* 0: outermost */
 	uint32_t last; /* loops [own index, last] are this one and those within it */
 	bool evidence; /* there is some in it */
+	uint8_t does; /* enum loop_does */
 };
 
 struct jump_table {

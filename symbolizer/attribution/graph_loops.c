@@ -241,6 +241,30 @@ static void set_last(struct looping *l)
 	}
 }
 
+static uint8_t insn_does(const struct insn *in)
+{
+	uint8_t does = in->flags & INSN_FLOATING ? LOOP_FLOATING : 0;
+
+	if (in->flags & INSN_RECORD ||
+	    (in->class != INSN_CALL && in->class != INSN_CALL_INDIRECT))
+		return does;
+	if (in->role != ROLE_NATIVE)
+		does |= LOOP_STUB_CALL;
+	if (in->role == ROLE_NATIVE || in->role == ROLE_NONE)
+		does |= LOOP_RUNTIME_CALL;
+	return does;
+}
+
+static void note_deeds(struct graph *g)
+{
+	for (uint32_t i = 0; i < g->n_insns; i++)
+		if (g->insns[i].loop >= 0)
+			g->loops[g->insns[i].loop].does |= insn_does(&g->insns[i]);
+	for (uint32_t i = g->n_loops; i-- > 0;)
+		if (g->loops[i].parent >= 0)
+			g->loops[g->loops[i].parent].does |= g->loops[i].does;
+}
+
 int graph_find_loops(struct graph *g)
 {
 	struct looping l = {.g = g};
@@ -262,6 +286,7 @@ int graph_find_loops(struct graph *g)
 		g->n_loops = (uint32_t)l.loops.n;
 		g->loops = l.loops.v;
 		l.loops.v = NULL;
+		note_deeds(g);
 	}
 	looping_done(&l);
 	return r;

@@ -1,5 +1,6 @@
 #include "symbolizer/attribution/traits.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "symbolizer/attribution/bytecodes.h"
@@ -8,26 +9,18 @@ enum {
 	CALL_DEPTH = 4, /* calls to follow */
 	METHODS_MAX = 64, /* methods to look at */
 	LOOPS_MAX = 64, /* backward branches of one method */
+	MEMO_SLOTS = 1024,
 };
 
 struct machine_traits machine_traits(const struct graph *g, int32_t loop)
 {
-	struct machine_traits t = {0};
+	uint8_t does = g->loops[loop].does;
 
-	for (uint32_t i = 0; i < g->n_insns; i++) {
-		const struct insn *in = &g->insns[i];
-
-		if (!loop_contains(g, loop, in->loop))
-			continue;
-		t.floating = t.floating || in->flags & INSN_FLOATING;
-		if (in->flags & INSN_RECORD ||
-		    (in->class != INSN_CALL && in->class != INSN_CALL_INDIRECT))
-			continue;
-		/* An unknown target may be either. */
-		t.stub_call = t.stub_call || in->role != ROLE_NATIVE;
-		t.runtime_call = t.runtime_call || in->role == ROLE_NATIVE || in->role == ROLE_NONE;
-	}
-	return t;
+	return (struct machine_traits){
+		.floating = does & LOOP_FLOATING,
+		.stub_call = does & LOOP_STUB_CALL,
+		.runtime_call = does & LOOP_RUNTIME_CALL,
+	};
 }
 
 struct range {
@@ -148,8 +141,8 @@ static void read_method(struct reading *r, uint32_t id, const struct range *with
 		r->t->unknown = true;
 }
 
-void bytecode_traits(const struct attribution_env *env, uint32_t method_id,
-		     struct bytecode_traits *ret)
+static void traits_read(const struct attribution_env *env, uint32_t method_id,
+			struct bytecode_traits *ret)
 {
 	const struct hs_method *m = method_id && env->method ? env->method(env->ctx, method_id) :
 							       NULL;
@@ -167,6 +160,40 @@ void bytecode_traits(const struct attribution_env *env, uint32_t method_id,
 	ret->loops = n > 0;
 	ret->unknown = !ok || n == LOOPS_MAX;
 	read_method(&r, method_id, loops, n, 0);
+}
+
+struct traits_memo {
+	struct {
+		uint32_t method_id; /* 0: none */
+		struct bytecode_traits traits;
+	} slots[MEMO_SLOTS];
+};
+
+struct traits_memo *traits_memo_new(void)
+{
+	return calloc(1, sizeof(struct traits_memo));
+}
+
+void traits_memo_free(struct traits_memo *m)
+{
+	free(m);
+}
+
+void bytecode_traits(const struct attribution_env *env, uint32_t method_id,
+		     struct bytecode_traits *ret)
+{
+	struct traits_memo *memo = env->traits;
+	uint32_t slot = method_id % MEMO_SLOTS;
+
+	if (memo && method_id && memo->slots[slot].method_id == method_id) {
+		*ret = memo->slots[slot].traits;
+		return;
+	}
+	traits_read(env, method_id, ret);
+	if (memo) {
+		memo->slots[slot].method_id = method_id;
+		memo->slots[slot].traits = *ret;
+	}
 }
 
 bool traits_agree(const struct machine_traits *m, const struct bytecode_traits *b)

@@ -31,6 +31,10 @@ struct machine_traits machine_traits(const struct graph *g, int32_t loop);
 void bytecode_traits(const struct attribution_env *env, uint32_t method_id,
 		     struct bytecode_traits *ret);
 
+/* What was said of methods, for env->traits. */
+struct traits_memo *traits_memo_new(void);
+void traits_memo_free(struct traits_memo *m);
+
 /* Can machine code like that be made of such bytecodes? true when in doubt. */
 bool traits_agree(const struct machine_traits *m, const struct bytecode_traits *b);
 

@@ -20,6 +20,11 @@ static struct attributed find(struct fake *f, int64_t pc, int is_return)
 		assert_int_equal((ret).scope[i].bci, at);                                          \
 	} while (0)
 
+static void set_invoke(uint8_t *code, int bci)
+{
+	code[bci] = 0xb8; /* invokestatic */
+}
+
 /* Prologue, a test with a trap in an inlined method, a return. */
 static void test_prologue_belongs_to_the_compiled_method(void **state)
 {
@@ -127,6 +132,65 @@ static void test_receiver_check_is_the_callee(void **state)
 	assert_int_equal(find(&f, load, 0).n, 1);
 }
 
+/* Evidence of the compiled method alone, before and behind the code asked for. */
+static enum exactness between(uint8_t *code, bool check, int32_t x, int32_t y)
+{
+	static struct fake f;
+	struct fake_trap traps[2];
+	uint32_t pc;
+
+	fake_init(&f);
+	fake_bytecodes(&f, 1, code, 40);
+	f.code.tier = TIER_C1_FULL;
+	if (check)
+		traps[0] = (struct fake_trap){fake_je(&f), fake_scope(&f, 0, 1, x)};
+	else
+		fake_call(&f, FAKE_JAVA, fake_scope(&f, 0, 1, x));
+	pc = fake_work(&f, 2);
+	traps[1] = (struct fake_trap){fake_je(&f), fake_scope(&f, 0, 1, y)};
+	fake_ret(&f);
+	fake_traps(&f, traps + !check, 1 + check);
+	return find(&f, pc, 0).exactness;
+}
+
+static void test_calls_on_the_way_make_it_unsure(void **state)
+{
+	static uint8_t code[40];
+
+	(void)state;
+	assert_int_equal(between(code, false, 10, 30), EXACT_FLOW);
+	set_invoke(code, 10);
+	assert_int_equal(between(code, false, 10, 30), EXACT_FLOW); /* it was called, really */
+	assert_int_equal(between(code, true, 10, 30), EXACT_APPROXIMATE); /* checked, then inlined? */
+	assert_int_equal(between(code, true, 10, 10), EXACT_FLOW);
+	set_invoke(code, 30);
+	assert_int_equal(between(code, false, 10, 30), EXACT_FLOW);
+	set_invoke(code, 20);
+	assert_int_equal(between(code, false, 10, 30), EXACT_APPROXIMATE);
+}
+
+/* The only evidence of a loop: its whole body lies between it and itself. */
+static void test_one_evidence_of_a_loop_leaves_room(void **state)
+{
+	static struct fake f;
+	static uint8_t code[40];
+	struct fake_trap trap;
+	uint32_t top;
+
+	(void)state;
+	fake_init(&f);
+	fake_bytecodes(&f, 1, code, sizeof(code));
+	top = fake_work(&f, 2);
+	trap = (struct fake_trap){fake_je(&f), fake_scope(&f, 0, 1, 30)};
+	fake_work(&f, 2);
+	fake_je_to(&f, top);
+	fake_ret(&f);
+	fake_traps(&f, &trap, 1);
+	assert_int_equal(find(&f, top, 0).exactness, EXACT_FLOW);
+	set_invoke(code, 12);
+	assert_int_equal(find(&f, top, 0).exactness, EXACT_APPROXIMATE);
+}
+
 /* A loop of its own around code that two traps of the same inlined method guard. */
 static void test_loop_takes_nearest_inside(void **state)
 {
@@ -195,11 +259,6 @@ static void test_blind_loop_is_the_common_ancestor(void **state)
 	assert_int_equal(r.exactness, EXACT_APPROXIMATE);
 }
 
-static void set_invoke(uint8_t *code, int bci)
-{
-	code[bci] = 0xb8; /* invokestatic */
-}
-
 /* goto -3 */
 static const uint8_t looping[] = {0, 0, 0, 0xa7, 0xff, 0xfd};
 
@@ -236,6 +295,39 @@ static void test_blind_loop_goes_to_the_one_hidden_callee(void **state)
 	r = find(&f, inner + 2, 0);
 	assert_int_equal(r.n, 1);
 	assert_int_equal(r.exactness, EXACT_APPROXIMATE);
+}
+
+/* The checks of the method that loops lie before the loop, its polls behind it. */
+static void test_blind_loop_goes_to_the_one_visible_callee(void **state)
+{
+	static struct fake f;
+	static uint8_t code[64];
+	uint32_t inner;
+	struct attributed r;
+
+	(void)state;
+	fake_init(&f);
+	memset(code, 0, sizeof(code));
+	make_blind_loop(&f, &inner);
+	set_invoke(code, 10);
+	set_invoke(code, 20);
+	set_invoke(code, 30);
+	fake_bytecodes(&f, 1, code, sizeof(code));
+	fake_bytecodes(&f, 2, no_calls, sizeof(no_calls));
+	fake_bytecodes(&f, 3, looping, sizeof(looping));
+	fake_bytecodes(&f, 5, no_calls, sizeof(no_calls));
+	f.callees[0][20] = 5; /* hidden, but no loop in it */
+	r = find(&f, inner + 2, 0);
+	assert_int_equal(r.n, 2);
+	assert_scope(r, 0, 3, -1);
+	assert_scope(r, 1, 1, 30);
+	assert_int_equal(r.exactness, EXACT_INFERRED);
+
+	fake_bytecodes(&f, 2, looping, sizeof(looping)); /* both ends loop */
+	assert_int_equal(find(&f, inner + 2, 0).n, 1);
+	fake_bytecodes(&f, 2, no_calls, sizeof(no_calls));
+	fake_bytecodes(&f, 5, looping, sizeof(looping)); /* a hidden one, too */
+	assert_int_equal(find(&f, inner + 2, 0).n, 1);
 }
 
 static void test_own_loop_is_not_given_to_a_callee(void **state)
@@ -376,6 +468,9 @@ int main(void)
 		cmocka_unit_test(test_loop_takes_nearest_inside),
 		cmocka_unit_test(test_blind_loop_is_the_common_ancestor),
 		cmocka_unit_test(test_blind_loop_goes_to_the_one_hidden_callee),
+		cmocka_unit_test(test_blind_loop_goes_to_the_one_visible_callee),
+		cmocka_unit_test(test_calls_on_the_way_make_it_unsure),
+		cmocka_unit_test(test_one_evidence_of_a_loop_leaves_room),
 		cmocka_unit_test(test_own_loop_is_not_given_to_a_callee),
 		cmocka_unit_test(test_return_addresses),
 		cmocka_unit_test(test_extra_records),

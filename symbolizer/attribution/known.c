@@ -1,0 +1,105 @@
+#include "symbolizer/attribution/known.h"
+
+#include <stdlib.h>
+
+#include "symbolizer/attribution/traits.h"
+#include "symbolizer/base/hash.h"
+#include "symbolizer/hotspot/u64map.h"
+
+enum {
+	ROLES = 1024, /* a power of two */
+	CALLEES_MAX = 1 << 16,
+};
+
+/* Runtime stubs are never freed, so what a role call said of one stays true. */
+struct known_role {
+	uint64_t target;
+	enum blob_role role;
+};
+
+struct known {
+	struct attribution_env asked; /* as given */
+	struct attribution_env env; /* ctx is this struct */
+	struct known_role roles[ROLES];
+	struct u64map callees; /* method id << 32 | bci -> method id; unknown ones may be resolved yet */
+};
+
+static enum blob_role role_of(void *ctx, uint64_t target)
+{
+	struct known *k = ctx;
+	struct known_role *r = &k->roles[hash_u64(target) & (ROLES - 1)];
+	enum blob_role role;
+
+	if (r->target == target && target)
+		return r->role;
+	role = k->asked.role(k->asked.ctx, target);
+	if (role != ROLE_NONE)
+		*r = (struct known_role){.target = target, .role = role};
+	return role;
+}
+
+static const struct hs_method *method_of(void *ctx, uint32_t id)
+{
+	struct known *k = ctx;
+
+	return k->asked.method(k->asked.ctx, id);
+}
+
+static uint32_t bytes_of(void *ctx, uint64_t addr, uint8_t *dst, uint32_t len)
+{
+	struct known *k = ctx;
+
+	return k->asked.bytes(k->asked.ctx, addr, dst, len);
+}
+
+static uint32_t callee_of(void *ctx, uint32_t method_id, int32_t bci)
+{
+	struct known *k = ctx;
+	uint64_t key = (uint64_t)method_id << 32 | (uint32_t)bci;
+	uint32_t callee = u64map_get(&k->callees, key);
+
+	if (callee)
+		return callee;
+	callee = k->asked.callee(k->asked.ctx, method_id, bci);
+	if (callee && k->callees.n < CALLEES_MAX)
+		u64map_put(&k->callees, key, callee);
+	return callee;
+}
+
+struct known *known_new(const struct attribution_env *env)
+{
+	struct known *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return NULL;
+	k->asked = *env;
+	k->callees.seed = (uintptr_t)k;
+	k->env = (struct attribution_env){
+		.ctx = k,
+		.major = env->major,
+		.role = role_of,
+		.method = env->method ? method_of : NULL,
+		.bytes = env->bytes ? bytes_of : NULL,
+		.callee = env->callee ? callee_of : NULL,
+		.traits = traits_memo_new(),
+	};
+	if (!k->env.traits) {
+		known_free(k);
+		return NULL;
+	}
+	return k;
+}
+
+void known_free(struct known *k)
+{
+	if (!k)
+		return;
+	traits_memo_free(k->env.traits);
+	u64map_done(&k->callees);
+	free(k);
+}
+
+const struct attribution_env *known_env(const struct known *k)
+{
+	return &k->env;
+}

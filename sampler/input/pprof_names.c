@@ -39,15 +39,21 @@ static int mapping_kind(const char *file)
 	return -1;
 }
 
-static uint32_t unnamed_function(struct pprof_run *r, const char *file)
+/* A frame without a line stands for its file: "[libfoo.so]". */
+static int add_unnamed(struct pprof_run *r, const struct pprof_mapping *m)
 {
-	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+	const char *file = named_builder_text(r->b, m->file), *slash = strrchr(file, '/');
+	const char *name = slash ? slash + 1 : file;
+	struct named_line line = {.bci = -1, .kind = m->kind >= 0 ? m->kind : NAMED_NATIVE};
 	char text[NAME_SIZE];
 
 	if (!*name)
 		return 0;
 	snprintf(text, sizeof(text), *name == '[' ? "%s" : "[%s]", name);
-	return named_builder_function(r->b, text, "", "");
+	line.function = named_builder_function(r->b, text, "", "");
+	if (line.function == UINT32_MAX || !vec_push(&r->lines, line))
+		return pprof_no_memory(r);
+	return 0;
 }
 
 int pprof_add_mapping(struct pprof_run *r, const Pprof__Mapping *m)
@@ -63,11 +69,11 @@ int pprof_add_mapping(struct pprof_run *r, const Pprof__Mapping *m)
 	text = named_builder_text(r->b, file);
 	to = (struct pprof_mapping){
 		.index = named_builder_mapping(r->b, text, named_builder_text(r->b, build_id)),
-		.unnamed = unnamed_function(r, text),
+		.file = file,
 		.kind = mapping_kind(text),
 	};
-	if (to.index == UINT32_MAX || to.unnamed == UINT32_MAX ||
-	    !pprof_ids_add(&r->mapping_ids, m->id, r->mappings.n) || !vec_push(&r->mappings, to))
+	if (to.index == UINT32_MAX || !pprof_ids_add(&r->mapping_ids, m->id, r->mappings.n) ||
+	    !vec_push(&r->mappings, to))
 		return pprof_no_memory(r);
 	return 0;
 }
@@ -215,13 +221,8 @@ int pprof_add_location(struct pprof_run *r, const Pprof__Location *l)
 	for (size_t i = 0; i < l->n_line; i++)
 		if ((rc = add_line(r, l, i, m)))
 			return rc;
-	if (!l->n_line && m && m->unnamed) {
-		struct named_line line = {.function = m->unnamed, .bci = -1, .kind = NAMED_NATIVE};
-
-		line.kind = m->kind >= 0 ? m->kind : NAMED_NATIVE;
-		if (!vec_push(&r->lines, line))
-			return pprof_no_memory(r);
-	}
+	if (!l->n_line && m && (rc = add_unnamed(r, m)))
+		return rc;
 	index = named_builder_location(r->b, m ? m->index : 0, shown_address(r, l->address),
 				       r->lines.v, r->lines.n);
 	if (index == UINT32_MAX || !pprof_ids_add(&r->location_ids, l->id, index))

@@ -24,7 +24,7 @@ struct pprof_text {
 
 struct pprof_mapping {
 	uint32_t index; /* in the builder */
-	uint32_t unnamed; /* function of its frames without a line: "[libfoo.so]"; 0: none */
+	uint32_t file; /* string of the builder */
 	int kind; /* of frames in it that do not say theirs; -1: not known */
 };
 

@@ -1,0 +1,10 @@
+/* pprof, unpacked: anybody's messages. */
+#include "round_trip.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	round_trip(data, size, "x.pb");
+	return 0;
+}

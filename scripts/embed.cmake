@@ -111,7 +111,16 @@ endif()
 hash_base64("${style}" style_hash)
 hash_base64("${script}" script_hash)
 
+# Attributes of one plain word need no quotes; between tags a line break is nothing: all of them stand
+# in boxes that lay out elements only. What ends in "/>" keeps its quotes.
+function(squeeze_page text ret)
+  string(REGEX REPLACE "=\"([A-Za-z0-9_-]+)\"([ >])" "=\\1\\2" text "${text}")
+  string(REPLACE ">\n<" "><" text "${text}")
+  set(${ret} "${text}" PARENT_SCOPE)
+endfunction()
+
 read_source(${PAGE} page)
+squeeze_page("${page}" page)
 string(STRIP "${page}" page)
 string(FIND "${page}" "@DATA@" at)
 if(at LESS 0)

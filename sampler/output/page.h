@@ -12,4 +12,8 @@ extern const size_t page_head_len, page_tail_len;
 extern const unsigned char page_diff_head[], page_diff_tail[];
 extern const size_t page_diff_head_len, page_diff_tail_len;
 
+/* The same with page/slices.js: its data has time slices. */
+extern const unsigned char page_slices_head[], page_slices_tail[];
+extern const size_t page_slices_head_len, page_slices_tail_len;
+
 #endif

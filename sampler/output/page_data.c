@@ -15,6 +15,9 @@
 #include "symbolizer/base/map.h"
 #include "symbolizer/base/vec.h"
 
+/* A page draws each slice; a file may hold any number. */
+enum { SLICES_MAX = 100000 };
+
 struct label_key {
 	int32_t pid, tid;
 	uint32_t thread, state;
@@ -44,6 +47,7 @@ struct page_data {
 	struct page_trie *trie;
 	bool weighted;
 	uint64_t samples, weight;
+	uint32_t n_slices; /* 0: not kept apart */
 };
 
 static int text_compare(const void *a, const void *b)
@@ -204,7 +208,8 @@ static bool add_samples(struct page_data *d)
 		node = add_stack(d, &d->np->stacks[s->stack]);
 		label = label_of(d, s);
 		if (node == UINT32_MAX || label == UINT32_MAX ||
-		    !page_trie_add(d->trie, node, label, s->count, s->weight))
+		    !page_trie_add(d->trie, node, label, s->count, s->weight) ||
+		    (d->n_slices && !page_trie_slice(d->trie, node, label, s->slice, s->count)))
 			return false;
 	}
 	return true;
@@ -310,6 +315,32 @@ static void put_row(void *ctx, const struct page_row *row)
 		page_packer_add(&o->packer, row->weight);
 }
 
+static void put_row_slices(void *ctx, const struct page_row *row)
+{
+	struct row_output *o = ctx;
+
+	page_packer_add(&o->packer, row->n_slices);
+	for (uint32_t i = 0; i < row->n_slices; i++) {
+		page_packer_add(&o->packer, row->slices[i].slice);
+		page_packer_add(&o->packer, row->slices[i].count);
+	}
+}
+
+static int put_slices(const struct page_data *d, FILE *out)
+{
+	struct row_output rows = {d, {.out = out}};
+	int r;
+
+	if (!d->n_slices)
+		return 0;
+	fprintf(out, ",\n\"slices\":{\"ns\":%" PRIu64 ",\"n\":%" PRIu32 ",\"counts\":\"",
+		d->np->meta.slice_ns, d->n_slices);
+	r = page_trie_walk(d->trie, put_row_slices, &rows);
+	page_packer_end(&rows.packer);
+	fputs("\"}", out);
+	return r;
+}
+
 static int put_all(const struct page_data *d, FILE *out)
 {
 	struct row_output rows = {d, {.out = out}};
@@ -324,7 +355,10 @@ static int put_all(const struct page_data *d, FILE *out)
 		d->weighted);
 	r = page_trie_walk(d->trie, put_row, &rows);
 	page_packer_end(&rows.packer);
-	fputs("\"}", out);
+	fputc('"', out);
+	if (r == 0)
+		r = put_slices(d, out);
+	fputc('}', out);
 	return r;
 }
 
@@ -344,9 +378,20 @@ static void page_data_done(struct page_data *d)
 	vec_done(&d->variants);
 }
 
+uint32_t page_data_slices(const struct named_profile *np)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; np->meta.slice_ns && i < np->n_samples; i++)
+		if (np->samples[i].slice > n)
+			n = np->samples[i].slice;
+	return n < SLICES_MAX ? n : 0;
+}
+
 int page_data_write(const struct named_profile *np, FILE *out)
 {
-	struct page_data d = {.np = np, .strings = strtab_new(), .trie = page_trie_new()};
+	struct page_data d = {.np = np, .strings = strtab_new(), .trie = page_trie_new(),
+			      .n_slices = page_data_slices(np)};
 	int r = -ENOMEM;
 
 	d.frames = calloc((size_t)np->n_lines + 1, sizeof(*d.frames));

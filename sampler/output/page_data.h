@@ -1,6 +1,7 @@
 #ifndef JS_OUTPUT_PAGE_DATA_H
 #define JS_OUTPUT_PAGE_DATA_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 struct named_profile;
@@ -16,9 +17,14 @@ struct named_profile;
  *   weighted  weights are not proportional to counts
  *   stacks    numbers (page_json.h); of each row: frames shared with the one before, frames added,
  *             each of them as a variant, count, label when there are several, weight when weighted
+ *   slices    only with time slices: their width ns, how many n, and counts, packed like stacks: of
+ *             each row the number of entries, of each a slice from 1 on (0: none) and its samples
  * Frames are root first; inlined ones are frames like others. 0 or -ENOMEM; errors of the stream
  * stick to it.
  */
 int page_data_write(const struct named_profile *np, FILE *out);
+
+/* How many time slices the page has; 0: none. */
+uint32_t page_data_slices(const struct named_profile *np);
 
 #endif

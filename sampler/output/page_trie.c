@@ -21,11 +21,14 @@ struct node {
 struct row {
 	uint32_t next, label;
 	uint64_t count, weight;
+	uint32_t first_slice;
 };
 
 struct page_trie {
 	VEC(struct node) nodes;
 	VEC(struct row) rows;
+	VEC(struct page_slice) slices;
+	VEC(struct page_slice) handed; /* those of one row, side by side */
 	uint32_t *slots; /* node, by hash of (parent, frame); 0: free */
 	uint32_t n_slots; /* a power of two */
 	uint32_t max_depth;
@@ -51,6 +54,8 @@ void page_trie_free(struct page_trie *t)
 		return;
 	vec_done(&t->nodes);
 	vec_done(&t->rows);
+	vec_done(&t->slices);
+	vec_done(&t->handed);
 	free(t->slots);
 	free(t);
 }
@@ -110,7 +115,8 @@ uint32_t page_trie_child(struct page_trie *t, uint32_t parent, uint32_t frame)
 bool page_trie_add(struct page_trie *t, uint32_t node, uint32_t label, uint64_t count,
 		   uint64_t weight)
 {
-	struct row r = {t->nodes.v[node].first_row, label, count, weight};
+	struct row r = {.next = t->nodes.v[node].first_row, .label = label, .count = count,
+			.weight = weight};
 	uint32_t looked = 0;
 
 	/* Equal rows are added up where that is cheap; a reader adds up the others. */
@@ -127,6 +133,25 @@ bool page_trie_add(struct page_trie *t, uint32_t node, uint32_t label, uint64_t 
 	return true;
 }
 
+bool page_trie_slice(struct page_trie *t, uint32_t node, uint32_t label, uint32_t slice,
+		     uint64_t count)
+{
+	uint32_t i = t->nodes.v[node].first_row;
+
+	/* The row that page_trie_add() found or made is the first of that label. */
+	while (i && t->rows.v[i].label != label)
+		i = t->rows.v[i].next;
+	if (!i)
+		return true;
+	/* Position 0 is none. */
+	if ((!t->slices.n && !vec_push(&t->slices, (struct page_slice){0})) ||
+	    t->slices.n >= UINT32_MAX ||
+	    !vec_push(&t->slices, ((struct page_slice){slice, t->rows.v[i].first_slice, count})))
+		return false;
+	t->rows.v[i].first_slice = (uint32_t)t->slices.n - 1;
+	return true;
+}
+
 size_t page_trie_rows(const struct page_trie *t)
 {
 	return t->rows.n - 1;
@@ -140,7 +165,16 @@ struct walk_state {
 	void *ctx;
 };
 
-static void hand_over(const struct page_trie *t, struct walk_state *w, const struct node *n)
+static bool collect_slices(struct page_trie *t, uint32_t first)
+{
+	t->handed.n = 0;
+	for (uint32_t i = first; i; i = t->slices.v[i].next)
+		if (!vec_push(&t->handed, t->slices.v[i]))
+			return false;
+	return true;
+}
+
+static bool hand_over(struct page_trie *t, struct walk_state *w, const struct node *n)
 {
 	for (uint32_t i = n->first_row; i; i = t->rows.v[i].next) {
 		const struct row *r = &t->rows.v[i];
@@ -148,12 +182,17 @@ static void hand_over(const struct page_trie *t, struct walk_state *w, const str
 				       .frames = w->path + w->known, .label = r->label,
 				       .count = r->count, .weight = r->weight};
 
+		if (!collect_slices(t, r->first_slice))
+			return false;
+		out.slices = t->handed.v;
+		out.n_slices = (uint32_t)t->handed.n;
 		w->fn(w->ctx, &out);
 		w->known = n->depth;
 	}
+	return true;
 }
 
-int page_trie_walk(const struct page_trie *t, page_row_fn *fn, void *ctx)
+int page_trie_walk(struct page_trie *t, page_row_fn *fn, void *ctx)
 {
 	CLEANUP(free_at_exit) uint32_t *path = malloc(((size_t)t->max_depth + 1) * sizeof(*path));
 	struct walk_state w = {.path = path, .fn = fn, .ctx = ctx};
@@ -167,7 +206,8 @@ int page_trie_walk(const struct page_trie *t, page_row_fn *fn, void *ctx)
 		path[n->depth - 1] = n->frame;
 		if (w.known >= n->depth)
 			w.known = n->depth - 1;
-		hand_over(t, &w, n);
+		if (!hand_over(t, &w, n))
+			return -ENOMEM;
 		if (n->first_child) {
 			at = n->first_child;
 			continue;

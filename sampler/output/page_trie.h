@@ -18,6 +18,13 @@ struct page_row {
 	const uint32_t *frames;
 	uint32_t label;
 	uint64_t count, weight;
+	const struct page_slice *slices; /* in no order; a slice may be there twice */
+	uint32_t n_slices;
+};
+
+struct page_slice {
+	uint32_t slice, next; /* next: the trie's own */
+	uint64_t count;
 };
 
 typedef void page_row_fn(void *ctx, const struct page_row *row);
@@ -30,9 +37,12 @@ void page_trie_free(struct page_trie *t);
 uint32_t page_trie_child(struct page_trie *t, uint32_t parent, uint32_t frame);
 bool page_trie_add(struct page_trie *t, uint32_t node, uint32_t label, uint64_t count,
 		   uint64_t weight);
+/* Notes that `count` of the samples last added to the node were taken in a time slice. */
+bool page_trie_slice(struct page_trie *t, uint32_t node, uint32_t label, uint32_t slice,
+		     uint64_t count);
 size_t page_trie_rows(const struct page_trie *t);
 
 /* All rows, in one fixed order. 0 or -ENOMEM. */
-int page_trie_walk(const struct page_trie *t, page_row_fn *fn, void *ctx);
+int page_trie_walk(struct page_trie *t, page_row_fn *fn, void *ctx);
 
 #endif

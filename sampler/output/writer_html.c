@@ -11,15 +11,22 @@
 static int html_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
 		      struct err *err)
 {
+	bool slices = page_data_slices(np) > 0;
 	int r;
 
 	(void)o;
 	errno = 0;
-	fwrite(page_head, 1, page_head_len, out);
+	if (slices)
+		fwrite(page_slices_head, 1, page_slices_head_len, out);
+	else
+		fwrite(page_head, 1, page_head_len, out);
 	r = page_data_write(np, out);
 	if (r)
 		return err_set(err, r, "out of memory");
-	fwrite(page_tail, 1, page_tail_len, out);
+	if (slices)
+		fwrite(page_slices_tail, 1, page_slices_tail_len, out);
+	else
+		fwrite(page_tail, 1, page_tail_len, out);
 	if (!fflush(out) && !ferror(out))
 		return 0;
 	r = errno ? -errno : -EIO;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The flame graph page in headless Chromium, by mouse and keyboard.
 
-usage: page.py use|filters|hostile|large|deep PAGE_PROFILE
+usage: page.py use|filters|hostile|large|deep|slices PAGE_PROFILE
        page.py javac
 PAGE_PROFILE is the program that writes profiles made by hand (page_profile.c).
 """
@@ -428,6 +428,83 @@ def test_deep(browser, make):
     quiet(p)
 
 
+def drag(p, a, b, shift=False):
+    """Along the strip, from the middle of slice a to that of slice b, the first is 0."""
+    p.settle()
+    left, top, wide, n = p.js("(() => { const r = strip.getBoundingClientRect(); return [r.left, r.top, r.width, "
+                              "slices.n]; })()")
+    x, end, y = left + (a + .5) * wide / n, left + (b + .5) * wide / n, top + 20
+    steps = [("mouseMoved", x), ("mousePressed", x), ("mouseMoved", (x + end) / 2), ("mouseMoved", end),
+             ("mouseReleased", end)]
+    for i, (kind, at) in enumerate(steps):
+        p.call("Input.dispatchMouseEvent", {"type": kind, "x": at, "y": y, "button": "left" if i else "none",
+                                            "buttons": 1 if 0 < i < 4 else 0, "clickCount": 1,
+                                            "modifiers": 8 if shift else 0})
+    p.settle()
+
+
+def test_slices(browser, make):
+    check("no strip without slices", open_page(browser, make("mixed")).js("typeof slices"), "undefined")
+    path = make("slices")
+    p = open_page(browser, path)
+    run = ["app/Main.run"]
+    check("all", shown(p), 1001)
+    check("the strip's height", p.js("bars.most"), 100)
+    check("kinds over time", p.js("[0, 9].map(i => kindsAt[i * KINDS + KIND.interpreted])"), [60, 0])
+    # One range: what is not in it is not there.
+    drag(p, 0, 3)
+    check("a range", [shown(p), p.js("$('range').textContent")[:9]], [400, "0.0 – 2.0"])
+    check("its methods", p.js("[!!frameAt(%s), frameAt(%s)]" % (json.dumps(run + ["app/Load.read"]),
+                                                             json.dumps(run + ["app/Cache.hit"]))), [True, None])
+    check("folded", p.js("foldedText([])"), "app/Main.run;app/Hot.run 240\napp/Main.run;app/Load.read 80\n"
+                                            "app/Main.run;app/Same.run 80\n")
+    check("share of all", "40.0 % of the recording" in p.js("$('chips').textContent"))
+    # From right to left, one slice, by keys.
+    drag(p, 9, 6)
+    check("another range", [shown(p), p.js("slices.ranges[0].join()")], [400, "6,10"])
+    p.js("strip.focus()")
+    p.key("ArrowLeft")
+    check("moved by a key", p.js("slices.ranges[0].join()"), "5,9")
+    p.key("ArrowLeft", shift=True)
+    check("made shorter", [shown(p), p.js("slices.ranges[0].join()")], [300, "5,8"])
+    # Two ranges: vanished and new are both to be seen, each as wide as half its share.
+    drag(p, 0, 3)
+    drag(p, 6, 9, shift=True)
+    check("two sides", p.js("[sides.on, ...sides.samples]"), [True, 400, 400])
+    full = width(p, run)
+    for name, share in (("app/Load.read", .1), ("app/Cache.hit", .1), ("app/Same.run", .2), ("app/Hot.run", .6)):
+        check("width of " + name, round(width(p, run + [name]) / full, 2), share)
+    colour = "fillOf(view.panes[0], frameAt(%s).node)"
+    check("colours", [p.js(colour % json.dumps(run + [n])) for n in ("app/Load.read", "app/Cache.hit", "app/Same.run")],
+          p.js("[SHRANK, GREW, SAME]"))
+    click(p, run + ["app/Load.read"], kind="move")
+    check("the tooltip", [t in p.js("$('tip').textContent") for t in ("Total before20.0 %", "vanished")], [True, True])
+    check("the table", p.js("[table.shown[0], table.shown[1]].map(m => names[m.name]).sort()"),
+          ["app/Cache.hit", "app/Load.read"])
+    check("folded with both sides", p.js("foldedText([])").split("\n")[0], "app/Main.run;app/Cache.hit 0 80")
+    p.key("b")
+    check("as before", [p.js("sides.mode"), round(width(p, run + ["app/Load.read"]) / width(p, run), 2)], ["before", .2])
+    p.js("filter.thread = '2 worker-2'; rebuild()")
+    check("filters hold", shown(p), 80)
+    p.js("filter.thread = null; rebuild()")
+    # The address has it all.
+    again = open_page(browser, path, fragment(p), dark=True)
+    check("reloaded", again.js("[sides.on, sides.mode, ...sides.samples, slices.ranges.join(';')]"),
+          [True, "before", 400, 400, "0,4;6,10"])
+    quiet(again)
+    again.close()
+    click_on(p, "#swap")
+    check("swapped", p.js("slices.ranges.join(';')"), "6,10;0,4")
+    click_on(p, "#unrange")
+    check("the whole again", [shown(p), p.js("sides.on"), p.js("$('legend').textContent.startsWith('j')"),
+                              fragment(p)], [1001, False, True, "#s=before"][:3] + [""])
+    click_on(p, "#strip")
+    check("a click is a slice", p.js("slices.ranges[0] && slices.ranges[0][1] - slices.ranges[0][0]"), 1)
+    p.key("0")
+    check("everything", [shown(p), p.js("slices.ranges[0]")], [1001, None])
+    quiet(p)
+
+
 def test_javac(browser):
     """A recording of javac, 20 s at 1 kHz."""
     jdk = jvm.pick_jdk(None)
@@ -464,7 +541,7 @@ def main():
             test_javac(browser)
         else:
             {"use": test_use, "filters": test_filters, "hostile": test_hostile, "large": test_large,
-             "deep": test_deep}[subject](browser, make)
+             "deep": test_deep, "slices": test_slices}[subject](browser, make)
     return 1 if check.failed else 0
 
 

@@ -1,7 +1,7 @@
 /*
  * Writes profiles made by hand, for the page's test in a browser.
  *
- * usage: page_profile mixed|hostile|large|deep|empty FORMAT:FILE...
+ * usage: page_profile mixed|hostile|large|deep|slices|empty FORMAT:FILE...
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -20,6 +20,7 @@ struct maker {
 	struct named_builder *b;
 	uint32_t at[MAX_DEPTH]; /* root first */
 	uint32_t n;
+	uint32_t slice; /* of what is taken; 0: none */
 	uint64_t seed;
 };
 
@@ -44,7 +45,8 @@ static void take(struct maker *m, uint64_t count, int tid, const char *state, ui
 {
 	uint32_t leaf_first[MAX_DEPTH];
 	char thread[32];
-	struct named_sample s = {.count = count, .weight = count * 1000000, .pid = 4711, .tid = tid};
+	struct named_sample s = {.count = count, .weight = count * 1000000, .pid = 4711, .tid = tid,
+				 .slice = m->slice};
 
 	snprintf(thread, sizeof(thread), "worker-%d", tid);
 	for (uint32_t i = 0; i < m->n; i++)
@@ -162,6 +164,28 @@ static void make_deep(struct maker *m)
 	take(m, 50, 0, "", 0);
 }
 
+/*
+ * Ten slices of 500 ms, 100 samples each: app/Hot.run is interpreted less and less, then C2 code;
+ * app/Load.read ends after the fourth, app/Cache.hit begins with the seventh. One sample has no slice.
+ */
+static void make_slices(struct maker *m)
+{
+	push(m, "app/Main.run", NAMED_INTERPRETED, 0);
+	for (m->slice = 1; m->slice <= 10; m->slice++) {
+		push(m, "app/Hot.run", m->slice <= 5 ? NAMED_INTERPRETED : NAMED_C2, 0);
+		take(m, 60, 1, "", 1);
+		push(m, "app/Same.run", NAMED_C2, 0);
+		take(m, 20, 1, "", 1);
+		push(m, m->slice <= 4 ? "app/Load.read" : m->slice >= 7 ? "app/Cache.hit" : "app/Hot.run",
+		     NAMED_C1, 0);
+		take(m, 20, 2, "", 1);
+	}
+	m->slice = 0;
+	push(m, "app/Late.none", NAMED_C1, 0);
+	take(m, 1, 1, "", 0);
+	named_builder_meta(m->b)->slice_ns = 500000000;
+}
+
 static int make(struct maker *m, const char *what)
 {
 	struct named_meta *meta = named_builder_meta(m->b);
@@ -181,6 +205,8 @@ static int make(struct maker *m, const char *what)
 		make_large(m);
 	else if (!strcmp(what, "deep"))
 		make_deep(m);
+	else if (!strcmp(what, "slices"))
+		make_slices(m);
 	else if (strcmp(what, "empty") != 0)
 		return -EINVAL;
 	return 0;
@@ -215,7 +241,7 @@ int main(int argc, char **argv)
 	m.b = named_builder_new();
 	m.seed = 42;
 	if (argc < 3 || !m.b || make(&m, argv[1])) {
-		fprintf(stderr, "usage: page_profile mixed|hostile|large|deep|empty FORMAT:FILE...\n");
+		fprintf(stderr, "usage: page_profile mixed|hostile|large|deep|slices|empty FORMAT:FILE...\n");
 		return 2;
 	}
 	np = named_builder_take(m.b);

@@ -353,8 +353,43 @@ static void a_page(void **state)
 	assert_ptr_equal(writer_for_path("x.html"), &writer_html);
 	assert_ptr_equal(writer_for_path("x.txt"), &writer_text);
 	assert_true(page_head_len + page_tail_len <= 60 * 1024);
+	assert_true(page_slices_head_len + page_slices_tail_len <= 80 * 1024);
+	assert_true(page_diff_head_len + page_diff_tail_len <= 80 * 1024);
 	free(got);
 	named_profile_free(np);
+}
+
+/* Slices are for the page that draws them, and only where there are some. */
+static void slices(void **state)
+{
+	struct named_builder *b = named_builder_new();
+	struct named_sample s = {.count = 3, .weight = 3};
+	uint32_t at = loc(b, "a", NAMED_C2, 0);
+	struct reader r = {0};
+	json_t *j;
+	char *got;
+	(void)state;
+
+	s.stack = named_builder_stack(b, &at, 1);
+	for (s.slice = 0; s.slice <= 300; s.slice += 150)
+		named_builder_sample(b, &s);
+	named_builder_meta(b)->slice_ns = 1000;
+	got = data_of(b);
+	r.json = json_loads(got, 0, NULL);
+	assert_non_null(r.json);
+	assert_int_equal(json_integer_value(json_object_get(r.json, "rows")), 1);
+	j = json_object_get(r.json, "slices");
+	assert_int_equal(json_integer_value(json_object_get(j, "ns")), 1000);
+	assert_int_equal(json_integer_value(json_object_get(j, "n")), 300);
+	/* 3 entries: 300 has 3 samples, 150 has 3, none has 3. */
+	assert_string_equal(json_string_value(json_object_get(j, "counts")), "A6wCA5YBAwAD");
+	json_decref(r.json);
+	free(got);
+	b = named_builder_new();
+	add(b, 1, 1, 0, 1, loc(b, "a", NAMED_C2, 0));
+	got = data_of(b);
+	assert_null(strstr(got, "\"slices\""));
+	free(got);
 }
 
 static void a_full_disk_is_told(void **state)
@@ -382,6 +417,7 @@ int main(void)
 		cmocka_unit_test(packed_numbers),
 		cmocka_unit_test(a_large_trie),
 		cmocka_unit_test(a_page),
+		cmocka_unit_test(slices),
 		cmocka_unit_test(a_full_disk_is_told),
 	};
 

@@ -31,13 +31,11 @@ data.variants.forEach((v, i) => {
 const COLUMNS = KINDS + 4;
 const isCompiled = kind => kind >= KIND.c1 && kind <= KIND.inlined;
 
-function readRows() {
-	const text = atob(data.stacks), n = data.rows;
-	const r = {n, shared: new Int32Array(n), start: new Int32Array(n + 1), frames: new Int32Array(text.length),
-		label: new Int32Array(n), count: new Float64Array(n), value: null, depth: 0};
-	const weight = data.weighted ? new Float64Array(n) : null;
-	let at = 0, used = 0;
-	const number = () => {
+// The next of the numbers in a packed text (page_json.h), at each call.
+function numbersOf(packed) {
+	const text = atob(packed);
+	let at = 0;
+	return () => {
 		let v = 0, scale = 1, byte;
 		do {
 			byte = text.charCodeAt(at++);
@@ -46,6 +44,14 @@ function readRows() {
 		} while (byte > 127);
 		return v;
 	};
+}
+
+function readRows() {
+	const n = data.rows, number = numbersOf(data.stacks);
+	const r = {n, shared: new Int32Array(n), start: new Int32Array(n + 1), frames: new Int32Array(data.stacks.length),
+		label: new Int32Array(n), count: new Float64Array(n), value: null, depth: 0};
+	const weight = data.weighted ? new Float64Array(n) : null;
+	let used = 0;
 	for (let i = 0; i < n; i++) {
 		r.shared[i] = number();
 		r.start[i] = used;
@@ -93,8 +99,10 @@ function rowNames(row, merged) {
 // without process, thread, state) or name: a method anywhere}.
 const filter = {thread: null, state: null, process: null, kindsOff: new Set(), list: [], merge: false};
 
-const filterActive = () => filter.thread !== null || filter.state !== null || filter.process !== null ||
-	filter.kindsOff.size > 0 || filter.list.length > 0;
+function filterActive() {
+	return filter.thread !== null || filter.state !== null || filter.process !== null || filter.kindsOff.size > 0 ||
+		filter.list.length > 0;
+}
 
 function labelPasses() {
 	return data.labels.map(([pid, tid, thread, state]) =>
@@ -137,7 +145,7 @@ function forRows(fn, list = filter.list) {
 		for (const [match, hide] of matchers)
 			if (match(path, shared, depth) === hide)
 				ok = false;
-		if (ok && pass[rows.label[i]])
+		if (ok && rows.count[i] && pass[rows.label[i]])
 			fn(path, depth, i, !filter.kindsOff.has(variantKind[path[depth - 1]]));
 	}
 }

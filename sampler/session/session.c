@@ -21,6 +21,7 @@
 #include "sampler/session/threads.h"
 #include "sampler/session/view.h"
 #include "sampler/session/wall.h"
+#include "symbolizer/attribution/attribution.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -482,6 +483,19 @@ static void count_again(struct session *s, const struct raw_sample *sample)
 	atomic_fetch_add_explicit(&s->live_samples, sample->again, memory_order_relaxed);
 }
 
+/* The code that the sample is in, or what it called is, gets its names by the flow in it. */
+static void prepare_names(struct session *s, const struct walk *w)
+{
+	uint32_t i = 0;
+
+	if (!s->proc || s->o.snapshot || !s->view->attribution)
+		return;
+	while (i < w->n && w->frames[i].kind != FRAME_COMPILED)
+		i++;
+	if (i < w->n && hs_code(s->view->hs, w->frames[i].id))
+		attribution_prepare(s->view->attribution, hs_code(s->view->hs, w->frames[i].id));
+}
+
 static void on_sample(void *ctx, const struct raw_sample *sample)
 {
 	struct session *s = ctx;
@@ -507,6 +521,7 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 	}
 	if (w.end != WALK_ROOT && sample->has_user)
 		say_incomplete(sample, &w);
+	prepare_names(s, &w);
 	if (s->o.snapshot)
 		note_snapshot(s, sample, ns_tid);
 	if (s->o.walked)

@@ -8,12 +8,14 @@
 #include "symbolizer/attribution/elimination.h"
 #include "symbolizer/attribution/env.h"
 #include "symbolizer/attribution/known.h"
+#include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/callee.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/hotspot/hs_arch.h"
 
 enum {
 	CACHE_BYTES = 64 << 20,
+	PREPARE_MAX = 64, /* loops without evidence of one graph */
 	GAP_MAX = 16, /* bytes between a pc and the instruction it is taken for */
 };
 
@@ -23,6 +25,7 @@ struct attribution {
 	struct decoder *decoder;
 	struct graph_cache *cache;
 	struct choice_scratch scratch;
+	VEC(bool) prepared; /* by code id */
 };
 
 static enum blob_role hotspot_role(void *ctx, uint64_t target)
@@ -86,6 +89,7 @@ void attribution_free(struct attribution *a)
 	decoder_free(a->decoder);
 	graph_cache_free(a->cache);
 	choice_scratch_done(&a->scratch);
+	vec_done(&a->prepared);
 	free(a);
 }
 
@@ -126,6 +130,47 @@ static bool take_hidden(struct attribution *a, const struct graph *g, const stru
 	ret->scope[0] = (struct code_scope){.method_id = h.method_id, .bci = -1};
 	ret->exactness = EXACT_INFERRED;
 	return true;
+}
+
+/* Asks for all that find_hidden_callee() will want to know of the loops of a graph. */
+static void prepare_loops(struct attribution *a, const struct graph *g)
+{
+	struct hidden_callee h;
+	struct choice c;
+	int32_t last = -1;
+
+	for (uint32_t i = 0, n = 0; i < g->n_insns && n < PREPARE_MAX; i++) {
+		int32_t loop = g->insns[i].loop;
+
+		if (loop == last || loop < 0 || g->loops[loop].evidence)
+			continue;
+		last = loop;
+		n++;
+		if (choose(g, &a->scratch, i, &c) == 0 && c.loop >= 0)
+			find_hidden_callee(g, a->env, &c, &h);
+	}
+}
+
+/* false: it was noted before, or cannot be. */
+static bool note_prepared(struct attribution *a, uint32_t code_id)
+{
+	while (a->prepared.n <= code_id)
+		if (!vec_push(&a->prepared, false))
+			return false;
+	if (a->prepared.v[code_id])
+		return false;
+	return a->prepared.v[code_id] = true;
+}
+
+void attribution_prepare(struct attribution *a, const struct code *code)
+{
+	const struct graph *g;
+
+	if (code->kind != BLOB_NMETHOD || code->tier != TIER_C2 || !note_prepared(a, code->id))
+		return;
+	g = graph_of(a, code);
+	if (g)
+		prepare_loops(a, g);
 }
 
 /* -1: this pc is not in the graph. */

@@ -25,6 +25,12 @@ struct attribution *attribution_new(struct hotspot *hs);
 void attribution_free(struct attribution *a);
 
 /*
+ * Asks the JVM what naming pcs of this code takes, and builds its graph; once a code. For a target that
+ * lives: it may have ended, or unloaded classes, when names are wanted.
+ */
+void attribution_prepare(struct attribution *a, const struct code *code);
+
+/*
  * pc_offset: from code begin. return_address: it is one (exact record expected; a leaf call to a stub has
  * none: then the call instruction is attributed like a sampled pc). ret->n is at least 1 for an nmethod.
  */

@@ -297,6 +297,35 @@ static void test_blind_loop_goes_to_the_one_hidden_callee(void **state)
 	assert_int_equal(r.exactness, EXACT_APPROXIMATE);
 }
 
+/* What was asked while the JVM lived is known when it has ended. */
+static void test_prepared_code_needs_no_jvm(void **state)
+{
+	static struct fake f;
+	static uint8_t code[64];
+	struct attribution *a;
+	struct attributed r;
+	uint32_t inner;
+
+	(void)state;
+	fake_init(&f);
+	memset(code, 0, sizeof(code));
+	make_blind_loop(&f, &inner);
+	set_invoke(code, 20);
+	fake_bytecodes(&f, 1, code, sizeof(code));
+	fake_bytecodes(&f, 4, looping, sizeof(looping));
+	f.callees[0][20] = 4;
+	a = attribution_new_env(&f.env);
+	assert_non_null(a);
+	attribution_prepare(a, &f.code);
+	attribution_prepare(a, &f.code);
+	memset(f.callees, 0, sizeof(f.callees));
+	attribution_find(a, &f.code, inner + 2, 0, &r);
+	attribution_free(a);
+	assert_int_equal(r.n, 2);
+	assert_scope(r, 0, 4, -1);
+	assert_int_equal(find(&f, inner + 2, 0).n, 1);
+}
+
 /* The checks of the method that loops lie before the loop, its polls behind it. */
 static void test_blind_loop_goes_to_the_one_visible_callee(void **state)
 {
@@ -468,6 +497,7 @@ int main(void)
 		cmocka_unit_test(test_loop_takes_nearest_inside),
 		cmocka_unit_test(test_blind_loop_is_the_common_ancestor),
 		cmocka_unit_test(test_blind_loop_goes_to_the_one_hidden_callee),
+		cmocka_unit_test(test_prepared_code_needs_no_jvm),
 		cmocka_unit_test(test_blind_loop_goes_to_the_one_visible_callee),
 		cmocka_unit_test(test_calls_on_the_way_make_it_unsure),
 		cmocka_unit_test(test_one_evidence_of_a_loop_leaves_room),

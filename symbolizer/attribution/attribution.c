@@ -110,12 +110,23 @@ static void take_scopes(const struct graph *g, struct inline_pos pos, struct att
 	ret->n = inline_tree_scopes(&g->tree, pos, ret->scope, CODE_MAX_SCOPES);
 }
 
+/*
+ * C2 moves checks: of samples between two checks of an inlined method, 17 to 33 % are of its caller or of
+ * another one (javac). Polls stay where they are; so does what lies between calls.
+ */
+static bool stays(const struct graph *g, const struct choice *c)
+{
+	return g->c1 || c->own || c->pos.node == 0 || c->forward.kind == EVIDENCE_POLL ||
+	       c->backward.kind == EVIDENCE_POLL ||
+	       (c->forward.kind == EVIDENCE_CALL && c->backward.kind == EVIDENCE_CALL);
+}
+
 /* Evidence on both sides with the same path, and nothing that could hide between. */
 static bool is_agreed(struct attribution *a, const struct graph *g, const struct choice *c)
 {
 	return c->forward.found && c->backward.found &&
 	       c->forward.pos.node == c->backward.pos.node &&
-	       c->pos.node == c->forward.pos.node && !may_hide_callee(g, a->env, c);
+	       c->pos.node == c->forward.pos.node && stays(g, c) && !may_hide_callee(g, a->env, c);
 }
 
 static bool take_hidden(struct attribution *a, const struct graph *g, const struct choice *c,

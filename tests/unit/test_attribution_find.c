@@ -169,6 +169,39 @@ static void test_calls_on_the_way_make_it_unsure(void **state)
 	assert_int_equal(between(code, false, 10, 30), EXACT_APPROXIMATE);
 }
 
+/* C2 moves the checks of inlined methods about. */
+static void test_between_moved_checks_is_unsure(void **state)
+{
+	static struct fake f;
+	struct fake_trap traps[2];
+	int32_t root, inner;
+	uint32_t checks, polled, called;
+
+	(void)state;
+	fake_init(&f);
+	fake_bytecodes(&f, 1, no_calls, sizeof(no_calls));
+	fake_bytecodes(&f, 2, no_calls, sizeof(no_calls));
+	root = fake_scope(&f, 0, 1, 7);
+	inner = fake_scope(&f, root, 2, 3);
+	fake_call(&f, FAKE_JAVA, inner);
+	called = fake_work(&f, 2);
+	fake_call(&f, FAKE_JAVA, inner);
+	fake_work(&f, 2);
+	traps[0] = (struct fake_trap){fake_je(&f), inner};
+	checks = fake_work(&f, 2);
+	traps[1] = (struct fake_trap){fake_je(&f), inner};
+	polled = fake_work(&f, 2);
+	fake_poll(&f, inner);
+	fake_ret(&f);
+	fake_traps(&f, traps, 2);
+	assert_int_equal(find(&f, checks, 0).exactness, EXACT_APPROXIMATE);
+	assert_int_equal(find(&f, checks, 0).n, 2);
+	assert_int_equal(find(&f, polled, 0).exactness, EXACT_FLOW);
+	assert_int_equal(find(&f, called, 0).exactness, EXACT_FLOW);
+	f.code.tier = TIER_C1_FULL;
+	assert_int_equal(find(&f, checks, 0).exactness, EXACT_FLOW);
+}
+
 /* The only evidence of a loop: its whole body lies between it and itself. */
 static void test_one_evidence_of_a_loop_leaves_room(void **state)
 {
@@ -500,6 +533,7 @@ int main(void)
 		cmocka_unit_test(test_prepared_code_needs_no_jvm),
 		cmocka_unit_test(test_blind_loop_goes_to_the_one_visible_callee),
 		cmocka_unit_test(test_calls_on_the_way_make_it_unsure),
+		cmocka_unit_test(test_between_moved_checks_is_unsure),
 		cmocka_unit_test(test_one_evidence_of_a_loop_leaves_room),
 		cmocka_unit_test(test_own_loop_is_not_given_to_a_callee),
 		cmocka_unit_test(test_return_addresses),

@@ -272,7 +272,7 @@ static struct engine_stats perf_stats(const struct engine *e)
 		.stack_bytes = d.stack_bytes,
 		.no_kernel = p->no_kernel,
 		.threads = p->threads,
-		.attachment = p->attachment,
+		.attachment = d.by_thread ? "thread x cpu events" : p->attachment,
 		.unit = p->unit,
 		.deep_stacks = d.cut,
 		.deep_joined = d.rest_joined,

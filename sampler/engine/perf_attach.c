@@ -35,6 +35,7 @@ struct perf_attach {
 	struct event_set set;
 	uint64_t lost_before, counted_before; /* of sets that were replaced */
 	bool enabled, by_thread; /* by_thread: CPUS, but with events on the threads for now */
+	bool automatic; /* the mode was not asked for */
 	void (*breathe)(void *ctx);
 	void *breathe_ctx;
 };
@@ -317,6 +318,7 @@ int perf_attach_open(struct proc *proc, const struct perf_config *c, enum perf_a
 	a->proc = proc;
 	a->config = *c;
 	a->filter_fd = -1;
+	a->automatic = mode == PERF_ATTACH_AUTO;
 	r = cpu_list_online(&a->cpus, &a->n_cpus);
 	if (r == 0)
 		r = alloc_rings(a);
@@ -508,6 +510,11 @@ const struct perf_config *perf_attach_config(const struct perf_attach *a)
 enum perf_attach_mode perf_attach_mode(const struct perf_attach *a)
 {
 	return a->mode;
+}
+
+bool perf_attach_may_choose(const struct perf_attach *a)
+{
+	return a->automatic && a->mode == PERF_ATTACH_CPUS;
 }
 
 size_t perf_attach_threads(const struct perf_attach *a)

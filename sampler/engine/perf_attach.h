@@ -64,6 +64,8 @@ bool perf_attach_accepts(const struct perf_attach *a, const struct perf_record *
 void perf_attach_note(struct perf_attach *a, const struct perf_record *r);
 
 const struct perf_config *perf_attach_config(const struct perf_attach *a);
+/* Events on CPUs, or for a while on threads, as the owner likes: opened with AUTO, which became CPUS. */
+bool perf_attach_may_choose(const struct perf_attach *a);
 enum perf_attach_mode perf_attach_mode(const struct perf_attach *a);
 size_t perf_attach_threads(const struct perf_attach *a); /* at the time of attaching */
 size_t perf_attach_ring_size(const struct perf_attach *a);

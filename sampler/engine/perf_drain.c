@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sampler/engine/event_choice.h"
 #include "sampler/engine/perf_attach.h"
 #include "sampler/engine/perf_intake.h"
 #include "sampler/engine/prompt.h"
@@ -39,6 +40,7 @@ struct perf_drain {
 	struct perf_attach *attach;
 	struct sample_queue *queue;
 	struct perf_intake intake;
+	struct event_choice choice;
 	bool woke; /* ever */
 	uint32_t pause_ms; /* at most; adapted to how fast the rings fill */
 	uint32_t empty_rounds;
@@ -57,6 +59,7 @@ struct perf_drain {
 	int ready_fd; /* drain -> consumer */
 	atomic_bool stop, done, ended;
 	_Atomic uint32_t stack_bytes;
+	atomic_bool by_thread; /* what there is now */
 };
 
 /* --- The thread */
@@ -190,15 +193,36 @@ static void stop_readers(struct perf_drain *d)
 		log_debug("rings are looked at now and then only");
 }
 
+static bool wants_threads(const struct perf_drain *d)
+{
+	return d->intake.wake_to == WAKE_DEEP || d->choice.by_thread;
+}
+
+static int try_reopen(struct perf_drain *d, uint32_t stack_bytes)
+{
+	struct perf_attach_change change = {
+		.stack_bytes = stack_bytes,
+		.wake_each = d->intake.wake_to != WAKE_BATCH,
+		.by_thread = wants_threads(d),
+	};
+	int r = perf_attach_reopen(d->attach, &change);
+
+	/* Descriptors may not do for as many events. */
+	if (r < 0 && change.by_thread && d->intake.wake_to != WAKE_DEEP) {
+		d->choice = (struct event_choice){.refused = true};
+		change.by_thread = false;
+		r = perf_attach_reopen(d->attach, &change);
+	}
+	if (r == 0)
+		atomic_store_explicit(&d->by_thread, change.by_thread, memory_order_relaxed);
+	return r;
+}
+
 static void reopen(struct perf_drain *d)
 {
 	uint32_t size = d->intake.resize_to ? d->intake.resize_to : d->intake.size.now;
-	const struct perf_attach_change change = {
-		.stack_bytes = size,
-		.wake_each = d->intake.wake_to != WAKE_BATCH,
-		.by_thread = d->intake.wake_to == WAKE_DEEP,
-	};
-	int r = perf_attach_reopen(d->attach, &change);
+	bool each = d->intake.wake_to != WAKE_BATCH;
+	int r = try_reopen(d, size);
 	uint64_t now = clock_monotonic_ns();
 
 	if (d->intake.resize_to)
@@ -211,16 +235,26 @@ static void reopen(struct perf_drain *d)
 	if (r < 0)
 		log_info("sampling events stay as they are: %s", strerror(-r));
 	else
-		log_info("stack copy of %u bytes, %s", size,
-			 change.wake_each ? "each sample read at once" : "samples read in batches");
+		log_info("stack copy of %u bytes, %s, events on %s", size,
+			 each ? "each sample read at once" : "samples read in batches",
+			 d->by_thread ? "threads" : "CPUs");
+}
+
+/* The first few samples come from the CPUs: that is sooner. */
+static bool wants_change(const struct perf_drain *d)
+{
+	return perf_intake_wants_change(&d->intake) ||
+	       (d->intake.wake.mode != WAKE_FIRST && wants_threads(d) != d->by_thread &&
+		perf_attach_mode(d->attach) == PERF_ATTACH_CPUS);
 }
 
 static void adapt(struct perf_drain *d)
 {
 	bool change;
 
+	event_choice_look(&d->choice, d->proc, perf_attach_n_rings(d->attach), clock_monotonic_ns());
 	lock(d);
-	change = perf_intake_wants_change(&d->intake);
+	change = wants_change(d);
 	if (change)
 		reopen(d);
 	unlock(d);
@@ -345,6 +379,9 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 	stack_size_init(&d->intake.size, first_stack_bytes, (uint32_t)(perf_attach_ring_size(attach) / 8));
 	d->intake.size.now = perf_attach_config(attach)->stack_bytes;
 	atomic_init(&d->stack_bytes, d->intake.size.now);
+	atomic_init(&d->by_thread, false);
+	d->choice.refused = !perf_attach_may_choose(attach) ||
+			    !perf_attach_config(attach)->event.clock;
 	r = open_fds(d);
 	if (r < 0) {
 		perf_drain_close(d);
@@ -424,6 +461,7 @@ struct perf_drain_stats perf_drain_stats(const struct perf_drain *d)
 		.rest_refused = d->intake.refused,
 		.stack_bytes = d->stack_bytes,
 		.target_ended = d->ended,
+		.by_thread = d->by_thread,
 	};
 }
 

@@ -37,14 +37,16 @@ def report(path, *options):
 def record(jdk, folder):
     """Until each of the methods has been sampled: on a busy machine a second may be nothing."""
     path = os.path.join(folder, "why.pb.gz")
-    flags = ["-XX:CompileCommand=exclude,Why::excluded", "-XX:Tier3BackEdgeThreshold=%d" % LOOPS]
+    flags = ["-XX:CompileCommand=exclude,Why::excluded", "-XX:CompileCommand=dontinline,Why::thrown",
+             "-XX:Tier3BackEdgeThreshold=%d" % LOOPS]
     with jvm.Jvm(jdk, jvm.compile_java(jdk, "tiers"), "Why", flags=flags) as java:
         java.wait_ready()
         for seconds in (2, 6, 20):
             subprocess.run([jvm.jsampler_path(), "-p", str(java.pid), "-F", "999", "-d", str(seconds), "--slices", "250ms",
                             "-q", "-o", path], check=True)
             rows = {r["method"]: r for r in json.loads(report(path, "--tiers", "-f", "json"))["rows"]}
-            if all(rows.get(m, {}).get("interpreted", 0) >= 3 for m in REASONS):
+            if all(rows.get(m, {}).get("interpreted", 0) >= 3 for m in REASONS) and \
+                    rows.get("Why.thrown", {}).get("not_entrant", 0) > 0:
                 break
     return path, rows
 
@@ -59,6 +61,11 @@ def test_reasons(path, rows):
     check("a compiled method is C2's", rows.get("Why.compiled", {}).get("c2", 0) > 0, rows.get("Why.compiled"))
     check("and has no reason unless it was interpreted", not rows["Why.compiled"]["why_interpreted"] or
           rows["Why.compiled"]["why_interpreted"].startswith("compiled by now (C2"), rows["Why.compiled"])
+
+
+    thrown = rows.get("Why.thrown", {})
+    check("made not entrant", 1 <= thrown.get("not_entrant", 0) <= 20, thrown)
+    check("as the text says", "made not entrant: %d\n" % thrown.get("not_entrant", 0) in text, text)
 
 
 def test_timeline(path):

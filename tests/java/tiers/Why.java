@@ -1,7 +1,8 @@
 /**
- * Three methods that stay interpreted, each for its own reason, and one that is compiled.
+ * Three methods that stay interpreted, each for its own reason, one that is compiled, and one that is
+ * compiled again and again.
  *
- * Run with -XX:CompileCommand=exclude,Why::excluded and -XX:Tier3BackEdgeThreshold=1000000000, which rare()
+ * Run with -XX:CompileCommand=exclude,Why::excluded, -XX:CompileCommand=dontinline,Why::thrown, and -XX:Tier3BackEdgeThreshold=1000000000, which rare()
  * takes longer to reach than anybody looks.
  */
 public final class Why {
@@ -36,12 +37,30 @@ public final class Why {
 		return x;
 	}
 
+	/** A branch that was never taken is not in the compiled code, which is thrown away when it is met. */
+	static int thrown(int mode, int x) {
+		for (int i = 0; i < 500; i++)
+			if (mode == 0)
+				x += i;
+			else if (mode == 1)
+				x ^= i * 3;
+			else if (mode == 2)
+				x -= x >> 5;
+			else
+				x = x * 31 + i;
+		return x;
+	}
+
 	public static void main(String[] args) {
 		Thread t = new Thread(() -> sink += rare(1), "rare");
 		t.setDaemon(true);
 		t.start();
 		System.out.println("ready");
+		long start = System.nanoTime();
 		for (int x = 1; ; x++) {
+			long mode = (System.nanoTime() - start) / 500_000_000;
+			for (int i = 0; i < 20; i++)
+				sink += thrown((int) Math.min(mode, 3), x);
 			sink += huge(x);
 			sink += excluded(x);
 			for (int i = 0; i < 20; i++)

@@ -10,6 +10,8 @@
 #include "sampler/resolve/java_name.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/text.h"
+#include "symbolizer/hotspot/compile_state.h"
+#include "symbolizer/hotspot/method.h"
 #include "symbolizer/native/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -66,6 +68,19 @@ static void as_frame(const char *name, uint8_t how)
 	named_profile_free(np);
 }
 
+/* The JVM's CompileCommand flag, and a method of any name. */
+static void as_command(const char *text)
+{
+	const struct hs_method plain = {.class_name = "p/A", .name = "b", .signature = "()V"};
+	const struct hs_method same = {.class_name = text, .name = text, .signature = text};
+	size_t len = 0;
+	const char *at = compile_command_exclude(text, &plain, &len);
+
+	require(!at || (at >= text && at + len <= text + strlen(text)));
+	compile_command_exclude(text, &same, &len);
+	compile_command_exclude("exclude,*p*.*b*,(I\nexclude *::*", &same, &len);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *name;
@@ -78,6 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sanitise(name, size - 1);
 	class_and_function(name);
 	as_frame(name, data[0]);
+	as_command(name);
 	free(name);
 	return 0;
 }

@@ -40,11 +40,10 @@ struct suspend_loop {
 	bool has_watchdog;
 	uint64_t random;
 	uint64_t late, skipped; /* ticks */
+	uint64_t busy_ns; /* this thread worked since the last tick was planned */
 	struct suspend_loop_stats stats; /* under `lock` */
 	_Atomic bool stopping, done;
 };
-
-/* --- Waiting */
 
 static void tell(int fd)
 {
@@ -52,6 +51,8 @@ static void tell(int fd)
 
 	(void)!write(fd, &one, sizeof(one));
 }
+
+/* --- Waiting */
 
 static struct timespec time_until(uint64_t until_ns)
 {
@@ -70,23 +71,27 @@ static void wait_answers(struct suspend_loop *l, uint64_t until_ns)
 		(void)!read(l->child_fd, &info, sizeof(info));
 }
 
+/* True: there are threads that have not answered. */
 static bool answers(struct suspend_loop *l)
 {
+	uint64_t began = clock_monotonic_ns();
 	bool waiting;
 
 	pthread_mutex_lock(&l->lock);
 	waiting = suspend_tick_answers(&l->tick);
 	pthread_mutex_unlock(&l->lock);
+	if (l->tick.pushed)
+		tell(l->push_fd);
+	l->tick.pushed = false;
+	l->busy_ns += clock_monotonic_ns() - began;
 	return waiting;
 }
 
-/* Answers until the time comes, or (`all`) until there is none left to wait for. */
-static void take_answers(struct suspend_loop *l, uint64_t until_ns, bool all)
+static void take_answers(struct suspend_loop *l, uint64_t until_ns)
 {
 	while (!l->stopping) {
-		bool waiting = answers(l);
-
-		if ((all && !waiting) || clock_monotonic_ns() >= until_ns)
+		answers(l);
+		if (clock_monotonic_ns() >= until_ns)
 			return;
 		wait_answers(l, until_ns);
 	}
@@ -159,26 +164,24 @@ static void publish(struct suspend_loop *l)
 
 static void do_tick(struct suspend_loop *l)
 {
+	uint64_t began = clock_monotonic_ns();
+
 	pthread_mutex_lock(&l->lock);
 	watchdog_set(l, STUCK_NS);
-	suspend_tick_begin(&l->tick, clock_monotonic_ns());
+	suspend_tick_begin(&l->tick, began);
 	watchdog_set(l, 0);
-	pthread_mutex_unlock(&l->lock);
-	take_answers(l, clock_monotonic_ns() + l->o.max_pause_ns, true);
-	pthread_mutex_lock(&l->lock);
-	suspend_tick_end(&l->tick);
 	publish(l);
 	pthread_mutex_unlock(&l->lock);
-	if (l->tick.pushed)
-		tell(l->push_fd);
-	l->tick.pushed = false;
+	l->busy_ns += clock_monotonic_ns() - began;
 }
 
-/* The next time on the grid that leaves the target as long alone as the tick took. */
-static uint64_t next_on_grid(struct suspend_loop *l, uint64_t grid, uint64_t began, uint64_t ended)
+/* The next time on the grid; this thread works half of the time at most. */
+static uint64_t next_on_grid(struct suspend_loop *l, uint64_t grid)
 {
-	uint64_t period = l->o.period_ns, next = grid + period, soonest = ended + (ended - began);
+	uint64_t period = l->o.period_ns, next = grid + period, now = clock_monotonic_ns();
+	uint64_t soonest = now + (2 * l->busy_ns > period ? 2 * l->busy_ns - period : 0);
 
+	l->busy_ns = 0;
 	if (next < soonest) {
 		uint64_t skipped = (soonest - next + period - 1) / period;
 
@@ -192,15 +195,14 @@ static uint64_t next_on_grid(struct suspend_loop *l, uint64_t grid, uint64_t beg
  * be seen in the same place again and again. */
 static void run_ticks(struct suspend_loop *l)
 {
-	uint64_t grid = clock_monotonic_ns(), period = l->o.period_ns, due = grid, began;
+	uint64_t grid = clock_monotonic_ns(), period = l->o.period_ns, due = grid;
 
 	while (!l->stopping && proc_alive(l->tick.proc)) {
-		began = clock_monotonic_ns();
-		l->late += began > due + period / 2;
+		l->late += clock_monotonic_ns() > due + period / 2;
 		do_tick(l);
-		grid = next_on_grid(l, grid, began, clock_monotonic_ns());
+		grid = next_on_grid(l, grid);
 		due = grid - period / 8 + next_random(l) % (period / 4 + 1);
-		take_answers(l, due, false);
+		take_answers(l, due);
 	}
 }
 

@@ -281,7 +281,8 @@ static void ask(struct suspend_tick *t, struct suspend_thread *th)
 	th->asked_ns = clock_monotonic_ns();
 	th->asked_tick = t->number;
 	r = ptrace_stop_ask(th->tid);
-	if (r == -EPERM) {
+	/* EPERM is also the answer for a thread that is ending. */
+	if (r == -EPERM && suspend_thread_tracer(t->proc, th->tid)) {
 		t->stats.refused++;
 		t->quiet_until_ns = t->tick_ns + OTHER_TRACER_NS;
 	}
@@ -314,13 +315,29 @@ static void note_stop(struct suspend_tick *t, const struct suspend_thread *th, u
 {
 	t->stats.stops++;
 	suspend_times_add(&t->stop, now_ns - th->asked_ns);
-	if (th->asked_tick != t->number || now_ns - t->tick_ns > t->max_pause_ns) {
+	if (th->asked_tick != t->number || now_ns - th->asked_ns > t->max_pause_ns) {
 		t->stats.late_stops++;
 		return;
 	}
 	if (!t->first_stop_ns)
 		t->first_stop_ns = now_ns;
 	t->last_stop_ns = now_ns;
+}
+
+/* Of the ticks that went by until it stopped each is a sample too. */
+static void add_late(struct suspend_tick *t, struct suspend_thread *th, enum thread_state state,
+		     uint64_t *weight)
+{
+	uint64_t ticks = t->number - th->asked_tick, share;
+
+	if (!t->wall || !ticks || ticks > UINT32_MAX)
+		return;
+	share = *weight / (ticks + 1) * ticks;
+	th->again = (uint32_t)ticks;
+	th->again_state = state;
+	th->again_ns = share;
+	th->again_since_ns = t->tick_ns;
+	*weight -= share;
 }
 
 static void sample_stopped(struct suspend_tick *t, struct suspend_thread *th, const struct look *l,
@@ -330,10 +347,12 @@ static void sample_stopped(struct suspend_tick *t, struct suspend_thread *th, co
 
 	if (!judge(t, th, l, &weight, now_ns) || !m)
 		return;
-	if (!m->stack_len)
+	if (!m->stack_len) {
 		check_exec(t, arch_sp(arch_host(), &l->set.regs), now_ns);
-	else
-		commit_sample(t, th, m, l, weight, now_ns);
+		return;
+	}
+	add_late(t, th, l->state, &weight);
+	commit_sample(t, th, m, l, weight, now_ns);
 }
 
 static void on_stop(struct suspend_tick *t, struct suspend_thread *th, const struct ptrace_stop_event *e)
@@ -436,6 +455,8 @@ void suspend_tick_begin(struct suspend_tick *t, uint64_t now_ns)
 {
 	struct suspend_thread *th, *next;
 
+	if (t->first_stop_ns && t->last_stop_ns > t->first_stop_ns)
+		suspend_times_add(&t->spread, t->last_stop_ns - t->first_stop_ns);
 	t->tick_ns = now_ns;
 	t->number++;
 	t->stats.ticks++;
@@ -447,12 +468,6 @@ void suspend_tick_begin(struct suspend_tick *t, uint64_t now_ns)
 		else if (t->number % 16 == 0)
 			forget_lost(t, th);
 	}
-}
-
-void suspend_tick_end(struct suspend_tick *t)
-{
-	if (t->first_stop_ns && t->last_stop_ns > t->first_stop_ns)
-		suspend_times_add(&t->spread, t->last_stop_ns - t->first_stop_ns);
 }
 
 void suspend_tick_flush(struct suspend_tick *t)

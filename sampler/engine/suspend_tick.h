@@ -51,8 +51,6 @@ void suspend_tick_done(struct suspend_tick *t);
 void suspend_tick_begin(struct suspend_tick *t, uint64_t now_ns);
 /* Takes the answers that are there. True: there are threads that have not answered. */
 bool suspend_tick_answers(struct suspend_tick *t);
-/* The time for answers is over. */
-void suspend_tick_end(struct suspend_tick *t);
 
 /* Everything that is still held back goes into the queue. */
 void suspend_tick_flush(struct suspend_tick *t);

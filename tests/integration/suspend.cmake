@@ -1,0 +1,16 @@
+foreach(program calls signals churn)
+  add_executable(eintr_${program} ${CMAKE_CURRENT_SOURCE_DIR}/../native/eintr_${program}.c)
+  target_link_libraries(eintr_${program} PRIVATE Threads::Threads)
+  # A sanitizer has signal handlers and threads of its own.
+  target_compile_options(eintr_${program} PRIVATE -fno-sanitize=all)
+  target_link_options(eintr_${program} PRIVATE -fno-sanitize=all)
+endforeach()
+
+# Together about 50 s. What they count is exact (an EINTR, a lost signal), or has bars that only
+# something broken misses; suspend.py --seconds 20 --bar 2 wall is for a quiet machine.
+js_integration_test(suspend_harm 180 suspend.py calls signals churn tracers --seconds 3)
+js_integration_test(suspend_wall 120 suspend.py wall refused --bar 8)
+js_integration_test(suspend_kill 120 suspend.py kill --times 30)
+js_integration_sanitized(suspend_harm)
+set_property(TEST integration.suspend_harm integration.suspend_wall integration.suspend_kill
+  APPEND PROPERTY ENVIRONMENT "EINTR_PROGRAMS=${CMAKE_CURRENT_BINARY_DIR}")

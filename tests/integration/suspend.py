@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""The suspend engine does no harm, and tells the truth.
+
+usage: suspend.py SUBJECT... [--seconds N] [--times N]
+  calls    no EINTR and no wrong result in programs that are stopped while they wait
+  signals  SIGSEGV, SIGQUIT, real-time signals arrive as they are; SIGSTOP and SIGCONT work
+  churn    threads, forks, vforks and execs while they are sampled
+  tracers  a process that is traced is refused; a debugger may come later
+  wall     states of a thread against what it knows itself
+  refused  without perf events the engine takes over, at 99 Hz at most
+  kill     kill -9 at random moments
+Programs are those of tests/native/eintr_*.c, found in EINTR_PROGRAMS.
+"""
+
+import argparse
+import collections
+import ctypes
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import environments_common
+import jvm
+import kill as kill_test
+
+PROGRAMS = pathlib.Path(os.environ.get("EINTR_PROGRAMS", "."))
+PTRACE_ATTACH, PTRACE_DETACH, PTRACE_SEIZE = 16, 17, 0x4206
+WALL = 0x40000000
+bad = []
+
+
+def check(ok, what):
+    if not ok:
+        bad.append(what)
+        print("FAILED:", what)
+
+
+class Program:
+    """A native program that prints "ready" and, at its end, lines of results."""
+
+    def __init__(self, name, *args):
+        self.proc = subprocess.Popen([str(PROGRAMS / ("eintr_" + name)), *map(str, args)],
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                                     preexec_fn=jvm.die_with_parent)
+        self.pid = self.proc.pid
+        assert self.proc.stdout.readline() == "ready\n"
+
+    def results(self):
+        """{name: {word: number}} at the end."""
+        out = self.proc.communicate(timeout=120)[0]
+        check(self.proc.returncode == 0, "%s: status %s" % (self.proc.args, self.proc.returncode))
+        rows = (line.split() for line in out.splitlines())
+        return {w[0]: {k: int(v) for k, v in zip(w[1::2], w[2::2])} for w in rows}
+
+
+def sample(pid, seconds, *options, engine=("--engine", "suspend")):
+    return jvm.record(pid, "-d", seconds, *engine, *options, timeout=120, check=False)
+
+
+def calls(o):
+    p = Program("calls", o.seconds + 2)
+    r = sample(p.pid, o.seconds, "-i", "1ms")
+    check(r.status == 0, "calls: jsampler says %s" % r.messages)
+    rewound = r.fact(r"in place of EINTR (\d+)")
+    for name, f in p.results().items():
+        check(f["calls"] > 10 and f["eintr"] == f["early"] == f["wrong"] == 0, "%s: %s" % (name, f))
+        check(f["longest_ms"] < 5000, "%s never ended: %s" % (name, f))
+    print("calls: %d stops, %d calls made again" % (r.fact(r"threads stopped (\d+)"), rewound))
+
+
+def stop_and_continue(pid):
+    """Stopped stays stopped while it is sampled, and goes on."""
+    sampler = subprocess.Popen([jvm.jsampler_path(), "-p", str(pid), "--engine", "suspend", "-i", "1ms",
+                                "-o", "/dev/null", "-f", "folded", "-q"], preexec_fn=jvm.die_with_parent)
+    try:
+        for _ in range(5):
+            time.sleep(0.1)
+            os.kill(pid, signal.SIGSTOP)
+            wait_until(lambda: states(pid) == {"T"}, "all threads stopped")
+            before = cpu_ticks(pid)
+            time.sleep(0.1)
+            check(states(pid) == {"T"} and cpu_ticks(pid) == before, "a stopped process ran")
+            os.kill(pid, signal.SIGCONT)
+            wait_until(lambda: cpu_ticks(pid) > before, "it goes on")
+    finally:
+        sampler.terminate()
+        check(sampler.wait() == 0, "jsampler beside SIGSTOP: status %s" % sampler.returncode)
+
+
+def wait_until(condition, what, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return check(False, "%s: not within %d s" % (what, seconds))
+        time.sleep(0.002)
+    return None
+
+
+def stat_fields(path):
+    return path.read_text().rsplit(")", 1)[1].split()
+
+
+def states(pid):
+    return {stat_fields(t / "stat")[0] for t in pathlib.Path("/proc/%d/task" % pid).iterdir()}
+
+
+def cpu_ticks(pid):
+    f = stat_fields(pathlib.Path("/proc/%d/stat" % pid))
+    return int(f[11]) + int(f[12])
+
+
+def signals(o):
+    p = Program("signals", o.seconds + 1)
+    r = sample(p.pid, o.seconds, "-i", "1ms")
+    check(r.status == 0, "signals: jsampler says %s" % r.messages)
+    for name, f in p.results().items():
+        check(f["done"] > 50 and f["bad"] == 0, "%s: %s" % (name, f))
+    # Continued, epoll_wait says EINTR without us too: another program.
+    p = Program("churn", "threads", 4)
+    stop_and_continue(p.pid)
+    p.results()
+
+
+def churn(o):
+    for mode in ("threads", "fork", "vfork", "exec"):
+        p = Program("churn", mode, o.seconds)
+        r = sample(p.pid, o.seconds + 10, "-i", "1ms")
+        check(r.status == 0 and "the target ended" in r.messages, "%s: jsampler says %s" % (mode, r.messages))
+        f = p.results()[mode]
+        check(f["done"] > 3 and f["bad"] == 0, "%s: %s" % (mode, f))
+        print("%s: %d" % (mode, f["done"]))
+
+
+def ptrace(request, pid):
+    return jvm.LIBC.ptrace(ctypes.c_long(request), ctypes.c_int(pid), None, None)
+
+
+def tracers(_):
+    p = Program("churn", "threads", 4)
+    check(ptrace(PTRACE_SEIZE, p.pid) == 0, "the test may not trace")
+    r = sample(p.pid, 1)
+    check(r.status == 1 and "is traced by" in r.messages, "traced: %d %s" % (r.status, r.messages))
+    # Detaching takes a stop; a debugger's attach is the way to one, and not possible twice.
+    ptrace(0x4207, p.pid)  # PTRACE_INTERRUPT
+    os.waitpid(p.pid, WALL)
+    ptrace(PTRACE_DETACH, p.pid)
+    sampler = subprocess.Popen([jvm.jsampler_path(), "-p", str(p.pid), "--engine", "suspend", "-i", "1ms",
+                                "-o", "/dev/null", "-f", "folded", "-q"], preexec_fn=jvm.die_with_parent)
+    time.sleep(0.3)
+    wait_until(lambda: ptrace(PTRACE_ATTACH, p.pid) == 0, "a debugger attaches while it is sampled")
+    os.waitpid(p.pid, WALL)
+    time.sleep(0.3)
+    check(ptrace(PTRACE_DETACH, p.pid) == 0, "the debugger detaches")
+    sampler.terminate()
+    check(sampler.wait() == 0, "jsampler beside a debugger: status %s" % sampler.returncode)
+    p.results()
+
+
+def shares(recording, thread):
+    count = collections.Counter()
+    for frames, n in recording.folded:
+        name, _, rest = jvm.thread_of(frames)
+        if name == thread:
+            count[rest[0].strip("[]")] += n
+    whole = sum(count.values()) or 1
+    return {k: 100 * v / whole for k, v in count.items()}
+
+
+def spent(java):
+    java.tell("report")
+    while True:
+        w = java.line(20).split()
+        if w[0] == "spent":
+            return [int(n) for n in w[1:]]
+
+
+def wall(o):
+    jdk = jvm.pick_jdk(o.jdk)
+    with jvm.Jvm(jdk, jvm.compile_java(jdk, "suspend"), "States") as java:
+        java.wait_ready()
+        before = spent(java)
+        r = sample(java.pid, o.seconds, "-e", "wall", "-i", "5ms", "-t", "--states", engine=())
+        truth = [b - a for a, b in zip(before, spent(java))]
+    check(r.status == 0, "wall: jsampler says %s" % r.messages)
+    told = shares(r, "mixed")
+    truth = [100 * t / sum(truth) for t in truth]
+    got = [sum(told.get(k, 0) for k in ("running", "runnable", "parked", "native")), told.get("blocked", 0),
+           told.get("sleeping", 0)]
+    print("runs %.1f %% (%.1f), monitor %.1f (%.1f), sleeps %.1f (%.1f); %s" % (
+        got[0], truth[0], got[1], truth[1], got[2], truth[2], {k: round(v, 1) for k, v in told.items()}))
+    check(max(abs(a - b) for a, b in zip(got, truth)) <= o.bar, "states: %s, not %s" % (got, truth))
+    for thread, state in (("waits", "waiting"), ("parks", "parked"), ("sleeps", "sleeping"), ("main", "native")):
+        # Its first look may be one tick of another kind.
+        check(shares(r, thread).get(state, 0) > 95, "%s: %s" % (thread, shares(r, thread)))
+
+
+def refused(_):
+    refuse = environments_common.native("refuse")
+    p = Program("churn", "threads", 4)
+    run = subprocess.run([str(refuse), "perf_event_open=EPERM", "--", jvm.jsampler_path(), "-p", str(p.pid), "-d", "1",
+                          "-F", "999", "-o", "/dev/null", "-f", "folded", "-v"],
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60)
+    check(run.returncode == 0 and "threads are stopped instead, 99 times" in run.stderr and
+          "engine suspend" in run.stderr, "refused: %d %s" % (run.returncode, run.stderr))
+    p.results()
+
+
+def kill(o):
+    rng, killed = random.Random(1), 0
+    p = Program("signals", int(o.times * 0.4) + 5)
+    for _ in range(o.times):
+        s = subprocess.Popen([jvm.jsampler_path(), "-p", str(p.pid), "--engine", "suspend", "-i", "1ms", "-q",
+                              "-o", "/dev/null", "-f", "folded"], stderr=subprocess.DEVNULL,
+                             preexec_fn=jvm.die_with_parent)
+        time.sleep(rng.uniform(0, 0.1))
+        killed += s.poll() is None
+        s.kill()
+        s.wait()
+        stopped = kill_test.stopped_threads(p.pid)
+        check(not stopped, "left behind: %s" % stopped)
+    for name, f in p.results().items():
+        check(f["done"] > 50 and f["bad"] == 0, "%s after kill -9: %s" % (name, f))
+    print("kill: %d of %d while it ran" % (killed, o.times))
+
+
+SUBJECTS = {f.__name__: f for f in (calls, signals, churn, tracers, wall, refused, kill)}
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("subjects", nargs="+", choices=SUBJECTS)
+    p.add_argument("--seconds", type=int, default=4)
+    p.add_argument("--times", type=int, default=30)
+    p.add_argument("--bar", type=float, default=6, help="points that states may be off")
+    p.add_argument("--jdk")
+    o = p.parse_args()
+    for s in o.subjects:
+        SUBJECTS[s](o)
+    for b in bad:
+        print("FAILED:", b)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

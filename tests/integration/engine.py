@@ -98,6 +98,10 @@ def truth():
             check_ratio(f, rate, f"2 busy threads, {rate} Hz, {mode}")
             check(f["worst_thread"] <= 2 * tolerance(f, rate),
                   f"  each thread within {2 * tolerance(f, rate):.3f}: {f['worst_thread']:.4f}")
+    with Load("spin") as load:
+        f = probe(load.pid, 999, 5, "auto")
+    check_ratio(f, 999, "2 busy threads, 999 Hz, as it likes")
+    check(f["by_thread"] == 1 or f["cpu_s"] < 1, "  counts the threads' own time")
     # What the kernel accounts to a thread for its wake-ups cannot be sampled as that thread: about 10 us
     # of every 200 here.
     with Load("burst") as load:

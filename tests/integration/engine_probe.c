@@ -284,7 +284,7 @@ int main(int argc, char **argv)
 	       "deep=%llu joined=%llu refused=%llu stack=%u stack_avg=%.0f stack_max=%llu "
 	       "named=%llu exits=%llu execs=%llu mapped=%llu threads=%u no_kernel=%d ended=%d "
 	       "own_cpu=%.5f own_us_per_sample=%.1f late_avg_ms=%.1f late_max_ms=%.1f "
-	       "weight=%llu counted=%llu\n",
+	       "weight=%llu counted=%llu by_thread=%d\n",
 	       s.attachment, (double)(t1 - t0) / 1e6,
 	       t.samples ? (double)(t.first_ns - t0) / 1e6 : -1, (double)(t2 - t1) / 1e9,
 	       (double)(cpu1 - cpu0) / 1e9, (double)t.weight / 1e9,
@@ -302,7 +302,8 @@ int main(int argc, char **argv)
 	       (double)(own1 - own0) / (double)(t2 - t1),
 	       t.samples ? (double)(own1 - own0) / 1e3 / (double)t.samples : 0.0,
 	       t.samples ? (double)t.late_sum / 1e6 / (double)t.samples : 0.0,
-	       (double)t.late_max / 1e6, (unsigned long long)t.weight, (unsigned long long)counted);
+	       (double)t.late_max / 1e6, (unsigned long long)t.weight, (unsigned long long)counted,
+	       d.by_thread);
 	e->ops->close(e);
 	proc_close(t.proc);
 	return 0;

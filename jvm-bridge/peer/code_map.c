@@ -161,10 +161,10 @@ struct timeline_code *code_map_live(const struct code_map *m, uint64_t addr)
 }
 
 /* The one of that time, else the first that came soon after. */
-const struct timeline_code *code_map_find(const struct code_map *m, uint64_t addr, uint64_t time)
+struct timeline_code *code_map_find(const struct code_map *m, uint64_t addr, uint64_t time)
 {
 	const struct page *p = page_find(m, addr >> PAGE_BITS);
-	const struct timeline_code *soon = NULL, *c = code_map_live(m, addr);
+	struct timeline_code *soon = NULL, *c = code_map_live(m, addr);
 	const struct node *n = p ? p->ended : NULL;
 
 	if (c && c->from <= time)

@@ -22,6 +22,6 @@ void code_map_end(struct code_map *m, struct timeline_code *c, uint64_t time);
 /* Ends all that overlap [begin, begin + size). */
 void code_map_end_range(struct code_map *m, uint64_t begin, uint32_t size, uint64_t time);
 struct timeline_code *code_map_live(const struct code_map *m, uint64_t addr); /* now; NULL: none */
-const struct timeline_code *code_map_find(const struct code_map *m, uint64_t addr, uint64_t time);
+struct timeline_code *code_map_find(const struct code_map *m, uint64_t addr, uint64_t time);
 
 #endif

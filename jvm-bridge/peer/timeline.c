@@ -379,7 +379,7 @@ int timeline_feed(struct timeline *t, const struct wire_record *r)
 	return e;
 }
 
-const struct timeline_code *timeline_find(const struct timeline *t, uint64_t pc, uint64_t time)
+struct timeline_code *timeline_find(const struct timeline *t, uint64_t pc, uint64_t time)
 {
 	return code_map_find(t->map, pc, time);
 }
@@ -424,10 +424,10 @@ size_t timeline_chain(const struct timeline *t, const struct timeline_code *c, u
 	return n;
 }
 
-const struct timeline_code *timeline_next_new(struct timeline *t)
+struct timeline_code *timeline_next_new(struct timeline *t)
 {
 	while (t->next_new < t->codes.n) {
-		const struct timeline_code *c = t->codes.v[t->next_new++];
+		struct timeline_code *c = t->codes.v[t->next_new++];
 
 		if (c->added && c->to == TIMELINE_ALIVE)
 			return c;

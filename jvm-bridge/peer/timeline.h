@@ -26,6 +26,10 @@ struct timeline_code {
 	const struct timeline_range *ranges;
 	uint32_t replay; /* last one that it was told in */
 	bool added; /* to the list of new ones */
+	struct timeline_note {
+		int32_t frame_size, tier;
+		uint32_t code_id;
+	} note; /* the caller's; all 0 at first */
 };
 
 struct timeline_scope {
@@ -53,7 +57,7 @@ void timeline_set_offset(struct timeline *t, int64_t ns);
 int timeline_feed(struct timeline *t, const struct wire_record *r);
 
 /* The code at a pc at a time; NULL: none known. */
-const struct timeline_code *timeline_find(const struct timeline *t, uint64_t pc, uint64_t time);
+struct timeline_code *timeline_find(const struct timeline *t, uint64_t pc, uint64_t time);
 
 /* One frame of the inlining chain. */
 struct timeline_frame {
@@ -65,7 +69,7 @@ size_t timeline_chain(const struct timeline *t, const struct timeline_code *c, u
 		      struct timeline_frame *ret, size_t max);
 
 /* Codes that came (not those of replays) since the last call, one by one; NULL: no more. */
-const struct timeline_code *timeline_next_new(struct timeline *t);
+struct timeline_code *timeline_next_new(struct timeline *t);
 
 struct timeline_stats {
 	uint64_t records, classes, methods, codes, unloads, dynamic, threads, pauses, lost, replays;

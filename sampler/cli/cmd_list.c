@@ -112,19 +112,28 @@ static const char *uptime_text(uint64_t s, char *buf, size_t size)
 	return buf;
 }
 
+/* "abc123def456, bridge": what stands behind the main class, in parentheses. */
+static void notes_text(const struct inspection *i, char *dst, size_t size)
+{
+	snprintf(dst, size, "%s%s%s", i->container, i->container[0] && i->bridge ? ", " : "",
+		 i->bridge ? "bridge" : "");
+}
+
 static void print_jvm(struct listing *l, const struct inspection *i, size_t width)
 {
-	char up[40], who[16], jdk[24], what[sizeof(i->main) + sizeof(i->container) + 8];
-	bool in = i->container[0];
-	size_t room = width > LEFT ? width - LEFT : SIZE_MAX;
-	size_t tail = in ? columns_of(i->container) + 3 : 0;
+	char up[40], who[16], jdk[24], notes[sizeof(i->container) + 16];
+	char what[sizeof(i->main) + sizeof(notes)];
+	size_t room = width > LEFT ? width - LEFT : SIZE_MAX, tail;
+	bool in;
 
+	notes_text(i, notes, sizeof(notes));
+	in = notes[0];
+	tail = in ? columns_of(notes) + 3 : 0;
 	columns_fit(who, sizeof(who), user_name(l, i->uid), USER_COLUMNS, false);
 	columns_fit(jdk, sizeof(jdk), i->release[0] ? i->release : "?", JDK_COLUMNS, false);
 	columns_fit(what, sizeof(what), i->main[0] ? i->main : "?", room > tail ? room - tail : 8, true);
 	printf("%7d %-*s %-*s %8s  %s%s%s%s\n", (int)i->pid, USER_COLUMNS, who, JDK_COLUMNS, jdk,
-	       uptime_text(i->uptime_s, up, sizeof(up)), what, in ? " (" : "", i->container,
-	       in ? ")" : "");
+	       uptime_text(i->uptime_s, up, sizeof(up)), what, in ? " (" : "", notes, in ? ")" : "");
 }
 
 /* Lines are cut to a terminal's width; a pipe gets them whole. */
@@ -140,10 +149,10 @@ static void print_text(struct listing *l)
 
 static json_t *to_json(struct listing *l, const struct inspection *i)
 {
-	return json_pack("{s:i, s:i, s:s, s:s, s:I, s:s, s:s, s:b}", "pid", (int)i->pid, "ns_pid",
+	return json_pack("{s:i, s:i, s:s, s:s, s:I, s:s, s:s, s:b, s:b}", "pid", (int)i->pid, "ns_pid",
 			 (int)i->ns_pid, "user", user_name(l, i->uid), "jdk",
 			 i->release, "uptime_seconds", (json_int_t)i->uptime_s, "main", i->main,
-			 "container", i->container, "readable", i->jvm == INSPECT_JVM);
+			 "container", i->container, "readable", i->jvm == INSPECT_JVM, "bridge", i->bridge);
 }
 
 static int print_json(struct listing *l)

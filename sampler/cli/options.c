@@ -40,8 +40,8 @@ static const struct option_spec specs[] = {
 	{0, "depth", "N", "frames kept, from the leaf; deeper ones: [truncated]", "2048", false},
 	{0, "max-memory", "SIZE", "beyond it new stacks count as [storage limit]", "512M", false},
 	{0, "max-pause", "TIME", "suspend engine: longest wait for threads to stop", "2ms", false},
-	{0, "bridge", "WHEN", "auto, on, off: use the agent in the JVM", "auto", true},
-	{0, "symbols", "SOURCE", "vm or bridge: where names of compiled code come from", "vm", true},
+	{0, "bridge", "WHEN", "agent in the JVM: auto (if it is loaded), on (load it), off", "auto", false},
+	{0, "symbols", "SOURCE", "vm or bridge: where names of compiled code come from", "vm", false},
 	{'q', "quiet", NULL, "errors only", NULL, false},
 	{'v', "verbose", NULL, "say more (repeatable)", NULL, false},
 	{'h', "help", NULL, "this text", NULL, false},
@@ -185,6 +185,25 @@ static int parse_event(const char *text, struct record_options *o, struct err *e
 	return habits_check_event(text, err);
 }
 
+static int parse_bridge(const char *text, enum bridge_mode *ret, struct err *err)
+{
+	static const char *const modes[] = {[BRIDGE_AUTO] = "auto", [BRIDGE_ON] = "on", [BRIDGE_OFF] = "off"};
+
+	for (int i = 0; i <= BRIDGE_OFF; i++) {
+		if (strcmp(text, modes[i]) != 0)
+			continue;
+		*ret = (enum bridge_mode)i;
+		return 0;
+	}
+	return err_set(err, -EINVAL, "--bridge %s: auto, on or off", text);
+}
+
+static int parse_symbols(const char *text, bool *ret, struct err *err)
+{
+	*ret = strcmp(text, "bridge") == 0;
+	return *ret || strcmp(text, "vm") == 0 ? 0 : err_set(err, -EINVAL, "--symbols %s: vm or bridge", text);
+}
+
 static int parse_value(const struct option_spec *s, char *arg, struct record_options *o,
 		       struct err *err)
 {
@@ -210,6 +229,10 @@ static int parse_value(const struct option_spec *s, char *arg, struct record_opt
 		return add_filter(n, arg, o->exclude, &o->n_exclude, err);
 	if (strcmp(n, "include-threads") == 0)
 		return check_regex(n, o->include_threads = arg, err);
+	if (strcmp(n, "bridge") == 0)
+		return parse_bridge(arg, &o->bridge, err);
+	if (strcmp(n, "symbols") == 0)
+		return parse_symbols(arg, &o->bridge_symbols, err);
 	if (strcmp(n, "depth") == 0)
 		return parse_depth(arg, o, err);
 	if (strcmp(n, "slices") == 0)
@@ -314,6 +337,8 @@ static int check_together(const struct record_options *o, struct err *err)
 	if (!o->command && !attach)
 		return err_set(err, -EINVAL, "which process? -p PID, the main class or jar of a running "
 					     "JVM, or -- COMMAND");
+	if (o->bridge_symbols && o->bridge == BRIDGE_OFF)
+		return err_set(err, -EINVAL, "--symbols bridge needs the bridge: not with --bridge off");
 	if (o->n_pids && o->target_name)
 		return err_set(err, -EINVAL, "'%s' besides a PID: by PID or by name, not both",
 			       o->target_name);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "sampler/session/bridge.h"
+
 struct engine_ops;
 struct err;
 
@@ -74,6 +76,8 @@ struct record_options {
 	const char *include_threads;
 	const char *include[MAX_FILTERS], *exclude[MAX_FILTERS];
 	size_t n_include, n_exclude;
+	enum bridge_mode bridge;
+	bool bridge_symbols;
 	uint32_t depth;
 	uint64_t max_memory;
 	bool quiet;

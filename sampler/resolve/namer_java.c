@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "jvm-bridge/peer/timeline.h"
 #include "sampler/resolve/java_name.h"
 #include "sampler/resolve/namer.h"
 #include "symbolizer/attribution/attribution.h"
@@ -159,12 +160,58 @@ static struct named_frame name_nmethod(struct namer *n, const struct code *c,
 	return (struct named_frame){named_builder_location(n->b, m, 0, lines, at.n), at.exactness};
 }
 
+static struct named_line told_line(struct namer *n, const struct timeline_frame *f, enum named_kind kind)
+{
+	struct named_line l = {.bci = f->bci, .line = f->line, .kind = f->method ? kind : NAMED_UNKNOWN};
+	struct hs_method m = {0};
+
+	if (!f->method) {
+		l.function = named_builder_function(n->b, "[unknown]", "", "");
+		return l;
+	}
+	m.class_name = f->method->class_name;
+	m.name = f->method->name;
+	m.signature = f->method->signature;
+	m.source_file = f->method->source_file;
+	l.function = method_function_new(n, &m);
+	return l;
+}
+
+/* By what the bridge told. Its records are those of the JVM, next in address order: approximate. */
+static struct named_frame name_told(struct namer *n, const struct code *c, const struct timeline_code *t,
+				    const struct frame_key *key)
+{
+	uint32_t m = named_builder_mapping(n->b, "[jit]", ""), offset = (uint32_t)namer_lookup_pc(key);
+	struct timeline_frame frames[CODE_MAX_SCOPES];
+	struct named_line lines[CODE_MAX_SCOPES];
+	size_t k = timeline_chain(n->s->timeline, t, offset, frames, CODE_MAX_SCOPES);
+
+	for (size_t i = 0; i < k; i++) {
+		lines[i] = told_line(n, &frames[i], i + 1 == k ? tier_kind(c) : NAMED_INLINED);
+		lines[i].tier = c->tier > 0 ? c->tier : 0;
+		lines[i].exactness = EXACT_APPROXIMATE;
+		lines[i].osr = i + 1 == k && c->osr_bci >= 0;
+	}
+	return (struct named_frame){named_builder_location(n->b, m, 0, lines, k), EXACT_APPROXIMATE};
+}
+
+static const struct timeline_code *told_code(const struct namer *n, const struct code *c)
+{
+	if (!n->s->timeline || !(c->gone || n->o->bridge_symbols))
+		return NULL;
+	return n->s->timeline_code(n->s->timeline_ctx, c);
+}
+
 struct named_frame namer_compiled(struct namer *n, const struct frame_key *key)
 {
 	const struct code *c = code_of(n, key->id);
+	const struct timeline_code *t;
 
 	if (!c)
 		return namer_unknown(n);
+	t = c->kind == BLOB_NMETHOD ? told_code(n, c) : NULL;
+	if (t)
+		return name_told(n, c, t, key);
 	if (c->kind == BLOB_NMETHOD)
 		return name_nmethod(n, c, key);
 	if (c->kind == BLOB_NATIVE || c->kind == BLOB_MH_INTRINSIC)

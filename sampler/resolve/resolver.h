@@ -14,6 +14,12 @@ struct named_builder;
 struct perfmap;
 struct profile;
 struct attribution;
+struct code;
+struct timeline;
+struct timeline_code;
+
+/* What the bridge told of a code; NULL: nothing. */
+typedef const struct timeline_code *resolver_code_fn(void *ctx, const struct code *c);
 
 /*
  * From keys to names: every key becomes one location (with its inlined lines), once. All sources
@@ -28,6 +34,9 @@ struct resolver_sources {
 	struct attribution *attribution;
 	struct kallsyms *kernel; /* NULL: kernel frames are [kernel] */
 	struct perfmap *perfmap;
+	struct timeline *timeline; /* of the bridge: names code that is gone */
+	resolver_code_fn *timeline_code; /* goes with it */
+	void *timeline_ctx;
 	resolver_compile_fn *compile; /* what is known of a method's compilation; `why` in words */
 	void *compile_ctx;
 };
@@ -38,6 +47,7 @@ struct resolver_options {
 	bool thread_root; /* [name tid=N] as root frame */
 	bool process_root; /* [comm pid=N] as root frame */
 	bool state_root;
+	bool bridge_symbols; /* of all compiled code, where the bridge told of it */
 	const char *process_name;
 };
 

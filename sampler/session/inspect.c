@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sampler/session/bridge.h"
 #include "sampler/session/java_main.h"
 #include "sampler/session/view.h"
 #include "symbolizer/base/cleanup.h"
@@ -107,6 +108,7 @@ static void read_jvm(struct proc *p, struct inspection *i)
 	view_find_jvm(v);
 	if (v->jvm == JVM_READY) {
 		i->jvm = INSPECT_JVM;
+		i->bridge = bridge_mapped(v->maps) != NULL;
 		release = hotspot_version(v->hs)->release;
 		text_sanitise(i->release, sizeof(i->release), release, strlen(release));
 	} else if (v->jvm != JVM_ABSENT) {

@@ -24,6 +24,7 @@ struct inspection {
 	char main[512]; /* main class, jar or module; "" unknown */
 	char container[80]; /* name or shortened id from the cgroup; "" none */
 	uint64_t uptime_s;
+	bool bridge; /* the bridge's library is mapped */
 };
 
 /* -ESRCH: no such process. */

@@ -16,6 +16,7 @@
 #include "sampler/recording/writer.h"
 #include "sampler/resolve/resolver.h"
 #include "sampler/session/compile_watch.h"
+#include "sampler/session/by_time.h"
 #include "sampler/session/descriptors.h"
 #include "sampler/session/meta.h"
 #include "sampler/session/threads.h"
@@ -54,6 +55,8 @@ struct session {
 	struct kallsyms *kallsyms; /* NULL: not permitted, or kernel frames not wanted */
 	VEC(struct named_profile *) epochs; /* what was sampled before an execve(), named */
 	struct profile_totals old_totals; /* of those */
+	struct bridge *bridge; /* NULL: not used */
+	struct by_time *by_time; /* of the view's JVM and the bridge */
 	char comm[64];
 	char command[4096];
 	char jdk[128];
@@ -86,6 +89,8 @@ void session_close(struct session *s)
 	compile_watch_free(s->compiles);
 	threads_free(s->threads);
 	wall_free(s->wall);
+	by_time_free(s->by_time);
+	bridge_close(s->bridge);
 	view_close(s->view);
 	kallsyms_close(s->kallsyms);
 	if (s->kallsyms_fd >= 0)
@@ -217,6 +222,20 @@ static int open_parts(struct session *s, struct err *err)
 	return r;
 }
 
+/* Before the privileges are dropped: where the bridge is wanted, or there. */
+static int open_bridge(struct session *s, struct err *err)
+{
+	int r;
+
+	if (!s->proc || s->o.snapshot)
+		return 0;
+	r = bridge_open(s->proc, s->view->maps, s->o.bridge, &s->bridge, err);
+	if (r == 0 && s->o.bridge_symbols && !s->bridge)
+		return err_set(err, -ENOENT, "--symbols bridge: the bridge is not loaded in process %d: add "
+			       "--bridge on", (int)s->pid);
+	return r;
+}
+
 int session_open(pid_t pid, const struct session_options *o, struct session **ret, struct err *err)
 {
 	CLEANUP(session_close_at_exit) struct session *s = calloc(1, sizeof(*s));
@@ -237,6 +256,8 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 	if (r == 0)
 		r = open_parts(s, err);
 	if (r == 0)
+		r = open_bridge(s, err);
+	if (r == 0)
 		r = descriptors_check(err);
 	if (r < 0)
 		return r;
@@ -256,10 +277,28 @@ static void find_jvm(struct session *s, uint64_t now)
 	threads_rename_all(s->threads);
 }
 
+/* `wait`: before sampling begins, so that what goes wrong is told in time. */
+static int use_bridge(struct session *s, bool wait, struct err *err)
+{
+	if (!s->bridge || s->view->jvm != JVM_READY)
+		return 0;
+	if (!s->by_time)
+		s->by_time = by_time_new(s->bridge, s->view->hs);
+	if (!s->by_time)
+		return err_set(err, -ENOMEM, "out of memory");
+	return bridge_connect(s->bridge, s->view->hs, wait, err);
+}
+
 int session_start(struct session *s, struct err *err)
 {
 	int r;
 
+	if (s->bridge && s->o.bridge == BRIDGE_ON) {
+		find_jvm(s, clock_monotonic_ns());
+		r = use_bridge(s, true, err);
+		if (r < 0)
+			return r;
+	}
 	s->started_ns = clock_monotonic_ns();
 	s->start_realtime_ns = clock_realtime_ns();
 	if (s->proc)
@@ -268,7 +307,7 @@ int session_start(struct session *s, struct err *err)
 	if (r < 0)
 		return r;
 	find_jvm(s, s->started_ns);
-	return 0;
+	return use_bridge(s, false, err);
 }
 
 /* From the start on; a recording's samples have times of their own. */
@@ -283,6 +322,16 @@ static void begin_slices(struct session *s, uint64_t sample_ns)
 static void perfmap_close_at_exit(struct perfmap **p)
 {
 	perfmap_close(*p);
+}
+
+/* Whoever reads the stream has ended, or its process has called execve: it stays as it is. */
+static void name_by_bridge(struct session *s, struct resolver_sources *sources)
+{
+	if (!s->by_time || !(sources->timeline = bridge_lock(s->bridge)))
+		return;
+	bridge_unlock(s->bridge);
+	sources->timeline_code = by_time_code;
+	sources->timeline_ctx = s->by_time;
 }
 
 /* Names what was counted in the present view. Kernel symbols are parsed only for the result. */
@@ -301,12 +350,14 @@ static int name_view(struct session *s, struct named_builder *b)
 		.thread_root = s->o.thread_root,
 		.process_root = s->o.process_root,
 		.state_root = s->o.state_root,
+		.bridge_symbols = s->o.bridge_symbols,
 		.process_name = s->comm,
 	};
 	struct err e = {0};
 	int r;
 
 	sources.kernel = s->kallsyms;
+	name_by_bridge(s, &sources);
 	if (s->view->hs && s->compiles) {
 		compile_watch_read(s->compiles, s->view->hs, s->profile, clock_monotonic_ns(), true);
 		notes = (struct compile_watch_notes){s->compiles, s->view->hs};
@@ -383,10 +434,16 @@ static void on_exec(void *ctx, pid_t pid)
 		session_stop(s);
 		return;
 	}
+	if (s->by_time)
+		bridge_finish(s->bridge);
 	if (close_epoch(s) < 0 || view_open(s->proc, unwinder_options(s), &fresh, &e) < 0) {
 		log_warn("the target called execve and cannot be read any more: %s", e.msg);
 		return;
 	}
+	/* One that was not used yet is for the JVM that may come now. */
+	if (s->by_time)
+		bridge_close(take_ptr(s->bridge));
+	by_time_free(take_ptr(s->by_time));
 	view_close(s->view);
 	s->view = fresh;
 	if (s->wall)
@@ -510,9 +567,13 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 		return;
 	}
 	mem_new_sample(s->view->mem);
-	if (s->view->jvm != JVM_READY && sample->time_ns - s->looked_for_jvm_ns > FIND_JVM_NS)
+	if (s->view->jvm != JVM_READY && sample->time_ns - s->looked_for_jvm_ns > FIND_JVM_NS) {
 		find_jvm(s, sample->time_ns);
+		use_bridge(s, false, NULL);
+	}
 	ns_tid = threads_seen(s->threads, sample->tid, sample->time_ns, s->view->hs, s->profile);
+	if (s->by_time)
+		by_time_look(s->by_time);
 	unwinder_walk(s->view->unwinder, sample, ns_tid, &w);
 	if (w.end != WALK_ROOT && missed_exec(s, sample)) {
 		on_exec(s, s->pid);
@@ -522,6 +583,8 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 	if (w.end != WALK_ROOT && sample->has_user)
 		say_incomplete(sample, &w);
 	prepare_names(s, &w);
+	if (s->by_time)
+		by_time_note(s->by_time, &w, sample->time_ns);
 	if (s->o.snapshot)
 		note_snapshot(s, sample, ns_tid);
 	if (s->o.walked)
@@ -578,6 +641,11 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 	s->ended_ns = clock_monotonic_ns();
 	s->final_stats = s->engine->ops->stats(s->engine);
 	view_say_doubts(s->view);
+	bridge_finish(s->bridge);
+	if (s->by_time)
+		log_info("bridge: %" PRIu64 " frames found by time", by_time_stats(s->by_time).gone);
+	else if (s->bridge && s->o.bridge == BRIDGE_ON)
+		log_warn("--bridge on: not used, no JVM was found");
 	if (s->proc && proc_cpu_ns(s->proc, &cpu) == 0 && cpu > s->cpu_start_ns)
 		s->cpu_ns = cpu - s->cpu_start_ns;
 	return r;

@@ -8,6 +8,7 @@
 
 #include "sampler/engine/engine.h"
 #include "sampler/profile/profile.h"
+#include "sampler/session/bridge.h"
 
 struct err;
 struct hotspot;
@@ -39,6 +40,8 @@ struct session_options {
 	uint64_t slice_ns; /* keep time slices of that width apart; 0: none */
 	bool kernel, raw_names, lines;
 	bool thread_root, process_root, state_root;
+	enum bridge_mode bridge;
+	bool bridge_symbols; /* names of compiled code come from the bridge alone */
 	const char *include_threads; /* extended regular expression, or NULL */
 	const char *jsampler_command; /* for the meta data */
 };

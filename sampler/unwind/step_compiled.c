@@ -239,6 +239,14 @@ static uint64_t find_original_pc(struct walker *w, const struct code *c)
 	return orig >= c->begin && orig < c->end ? orig : pc;
 }
 
+/* Its bytes are another's by now: by the frame's size, or, where that is no caller's, without a frame. */
+static int step_gone(struct walker *w, const struct code *c)
+{
+	if (step_by_size(w, c, walker_sp(w), true) || (w->exact && step_top(w)))
+		return STEP_MORE;
+	return WALK_NO_BLOB;
+}
+
 int step_compiled(struct walker *w, const struct code *c)
 {
 	uint64_t pc = walker_pc(w);
@@ -250,6 +258,8 @@ int step_compiled(struct walker *w, const struct code *c)
 	}
 	if (!walker_push(w, FRAME_COMPILED, flags, c->id, (int64_t)(pc - c->begin)))
 		return WALK_TOO_DEEP;
+	if (c->gone)
+		return step_gone(w, c);
 	if (w->exact)
 		return step_leaf(w, c);
 	if ((flags & FRAME_DEOPTED || is_recorded(w, c, walker_pc(w)))

@@ -94,7 +94,7 @@ bool is_java_return(struct walker *w, uint64_t pc)
 	c = hs_code(w->hs, id);
 	if (!c || pc <= c->begin || pc > c->end)
 		return false;
-	return is_deopt_handler(c, pc) || verdict_of(w, pc, id, c) != VERDICT_NO;
+	return c->gone || is_deopt_handler(c, pc) || verdict_of(w, pc, id, c) != VERDICT_NO;
 }
 
 bool is_method_pc(struct walker *w, uint64_t pc)

@@ -223,10 +223,12 @@ uint32_t hs_code_find(struct hotspot *hs, uint64_t pc)
 		return 0;
 	s = &hs->pcs[hash_u64(pc ^ hs->seed) % PC_CACHE];
 	if (s->pc != pc || s->generation != hs->pc_generation) {
-		uint32_t id = code_find_slow(hs, pc);
+		uint32_t known = (uint32_t)hs->codes.n, id = code_find_slow(hs, pc), gone = 0;
 
-		if (id == 0)
-			return 0;
+		if (id == 0 || id > known)
+			gone = gone_find(hs, pc, id != 0);
+		if (id == 0 || gone)
+			return gone;
 		*s = (struct pc_slot){pc, id, hs->pc_generation};
 	}
 	code_use(hs, s->id);

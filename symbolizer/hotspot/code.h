@@ -93,6 +93,8 @@ struct code {
 	uint32_t n_null_checks;
 	const uint32_t *handlers; /* exception handler offsets */
 	uint32_t n_handlers;
+
+	bool gone; /* hs_gone_add(): no longer there, and not read from memory */
 };
 
 /* 0: no blob there. The answer holds for the current walk (hotspot_walk_end()). */
@@ -110,6 +112,17 @@ bool hs_in_interpreter(const struct hotspot *hs, uint64_t pc);
 uint64_t hs_call_stub_return(const struct hotspot *hs); /* the one return address into call_stub */
 uint64_t hs_cont_return_barrier(const struct hotspot *hs); /* 0: unknown (then by blob name) */
 uint64_t hs_cont_entry_return(struct hotspot *hs); /* return pc of ContinuationEntry; 0: unknown */
+
+/*
+ * Code that is no longer there. Where hs_code_find() finds nothing at a pc, or code that it never saw
+ * before, fn is asked (walks with hotspot_walk_times() only): the id of the code that was there at the
+ * sample's time and is gone, as hs_gone_add() made it; 0: none. `there`: something is there now.
+ */
+typedef uint32_t hs_gone_fn(void *ctx, uint64_t pc, uint64_t time_ns, bool there);
+void hs_set_gone(struct hotspot *hs, hs_gone_fn *fn, void *ctx);
+uint32_t hs_gone_add(struct hotspot *hs, uint64_t begin, uint32_t size, int32_t frame_size, int tier);
+/* Frame size and tier of the nmethod whose code begins there now; false: none does. */
+bool hs_code_shape(struct hotspot *hs, uint64_t begin, int32_t *ret_frame_size, int32_t *ret_tier);
 
 /* What a call target is, by address (attribution). Adds a stub to the codes if it is new. */
 enum blob_role hs_code_role(struct hotspot *hs, uint64_t target);

@@ -153,6 +153,8 @@ struct hotspot {
 	struct u64map code_ids; /* hash of (blob, identity) -> id */
 	struct pc_slot *pcs;
 	uint32_t pc_generation;
+	hs_gone_fn *gone; /* NULL: none */
+	void *gone_ctx;
 
 	/* interpreter and stubs */
 	uint64_t interp_start, interp_end;
@@ -257,6 +259,7 @@ bool nmethod_copy(struct hotspot *hs, const struct blob *b, struct code *ret);
 
 /* code.c */
 void code_drop(struct hotspot *hs, uint32_t id);
+uint32_t gone_find(struct hotspot *hs, uint64_t pc, bool there); /* gone.c */
 const struct code *code_peek(const struct hotspot *hs, uint64_t pc); /* cached only, not noted */
 
 /* method.c: ids of many methods in a few batches; 0 for what is no method. */

@@ -61,7 +61,7 @@ def usage(tmp):
     expect("format as output", ["-p", "1", "-f", "x.html"], 2, "-o x.html")
     expect("output as format", ["-p", "1", "-o", "collapsed"], 2, "-o out.folded")
     expect("unknown ending", ["-p", "1", "-o", "x.xyz"], 2, "ending")
-    expect("a later option", ["-p", "1", "--bridge", "on"], 2, "not in this build")
+    expect("--bridge maybe", ["-p", "1", "--bridge", "maybe"], 2, "auto, on or off")
     expect("an engine for an event", ["-p", "1", "--engine", "perf", "-e", "wall"], 2, "--engine suspend")
     expect("a later command", ["top"], 2, "not in this build")
     expect("command and PID", ["-p", "1", "--", "true"], 2, "not both")

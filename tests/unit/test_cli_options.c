@@ -98,7 +98,9 @@ static void advice(void **state)
 		{"--", "command must follow"},
 		{"-p 1 Main", "not both"},
 		{"A B", "one process at a time"},
-		{"-p 1 --bridge on", "not in this build"},
+		{"-p 1 --bridge no", "auto, on or off"},
+		{"-p 1 --symbols dwarf", "vm or bridge"},
+		{"-p 1 --symbols bridge --bridge off", "needs the bridge"},
 	};
 	struct record_options o;
 	struct err err;

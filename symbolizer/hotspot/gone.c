@@ -1,0 +1,71 @@
+#include "symbolizer/hotspot/hs_private.h"
+
+/* Code of which only others know: it was thrown away between the sample and the walk. */
+
+void hs_set_gone(struct hotspot *hs, hs_gone_fn *fn, void *ctx)
+{
+	hs->gone = fn;
+	hs->gone_ctx = ctx;
+}
+
+uint32_t gone_find(struct hotspot *hs, uint64_t pc, bool there)
+{
+	uint32_t id = hs->gone && hs->walking && hs->sample_ns ?
+		hs->gone(hs->gone_ctx, pc, hs->sample_ns, there) :
+		0;
+
+	return id <= hs->codes.n ? id : 0;
+}
+
+uint32_t hs_gone_add(struct hotspot *hs, uint64_t begin, uint32_t size, int32_t frame_size, int tier)
+{
+	uint32_t id = (uint32_t)hs->codes.n + 1;
+	struct code_entry *e = memory_full(hs) ? NULL : arena_alloc(&hs->arena, sizeof(*e));
+
+	if (!e || id >= STAMP_PERMANENT)
+		return 0;
+	e->code = (struct code){
+		.id = id,
+		.kind = BLOB_NMETHOD,
+		.blob = begin,
+		.blob_size = size,
+		.begin = begin,
+		.end = begin + size,
+		.frame_size = frame_size,
+		.frame_complete = -1,
+		.name = "nmethod",
+		.tier = (int8_t)tier,
+		.osr_bci = -1,
+		.osr_entry = -1,
+		.deopt_handler = -1,
+		.deopt_mh_handler = -1,
+		.exception_handler = -1,
+		.stub_begin = -1,
+		.gone = true,
+	};
+	/* Nothing in memory that a walk's end could compare it with. */
+	if (!vec_push(&hs->code_stamps, STAMP_PERMANENT))
+		return 0;
+	if (!vec_push(&hs->codes, e)) {
+		hs->code_stamps.n--;
+		return 0;
+	}
+	hs->stats.codes++;
+	return id;
+}
+
+bool hs_code_shape(struct hotspot *hs, uint64_t begin, int32_t *ret_frame_size, int32_t *ret_tier)
+{
+	struct hs_field level = {hs->l.nm_comp_level.at, 1, true, false};
+	struct block block;
+	struct blob b;
+
+	if (begin < hs->low || begin >= hs->high || !block_find(hs, begin, &block) ||
+		!blob_read(hs, &block, &b) || b.kind != BLOB_NMETHOD || b.begin != begin)
+		return false;
+	*ret_frame_size = b.frame_size;
+	*ret_tier = (int32_t)bytes_get(b.header, level);
+	if (*ret_tier > TIER_C2)
+		*ret_tier = 0;
+	return true;
+}

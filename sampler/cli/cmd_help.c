@@ -5,6 +5,7 @@
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/cmd_docs.h"
 #include "sampler/cli/columns.h"
+#include "sampler/cli/completion.h"
 #include "sampler/cli/options.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
@@ -58,17 +59,41 @@ static void print_overview(void)
 	printf("\n`jsampler help record` lists the options, `jsampler list` the JVMs here.\n");
 }
 
-static int parse(int argc, char **argv, bool *man, bool *help, struct err *err)
+struct help {
+	bool man, help;
+	const char *shell; /* NULL: no completion asked for */
+};
+
+static int parse(int argc, char **argv, struct help *h, struct err *err)
 {
 	const struct option_spec *s = NULL;
 	int r;
 
 	optind = 0;
 	while ((r = option_next(argc, argv, help_option_specs(), &s, err)) == 0 && s) {
-		*man |= strcmp(s->name, "man") == 0;
-		*help |= strcmp(s->name, "help") == 0;
+		h->man |= strcmp(s->name, "man") == 0;
+		h->help |= strcmp(s->name, "help") == 0;
+		if (strcmp(s->name, "completion") == 0)
+			h->shell = optarg;
 	}
 	return r;
+}
+
+/* `| head` closed the pipe: it has what it wanted. */
+static int finish(void)
+{
+	if (fflush(stdout) == 0 || errno == EPIPE)
+		return EXIT_WRITTEN;
+	log_error("cannot write to stdout: %m");
+	return EXIT_FAILED;
+}
+
+static int show_completion(const char *shell)
+{
+	if (completion_print(shell, stdout) == 0)
+		return finish();
+	log_error("--completion %.40s: bash, zsh or fish", shell);
+	return EXIT_USAGE;
 }
 
 static int show(const struct cmd_doc *doc, bool man)
@@ -79,26 +104,24 @@ static int show(const struct cmd_doc *doc, bool man)
 		print_command(doc);
 	else
 		print_overview();
-	/* `| head` closed the pipe: it has what it wanted. */
-	if (fflush(stdout) == 0 || errno == EPIPE)
-		return EXIT_WRITTEN;
-	log_error("cannot write to stdout: %m");
-	return EXIT_FAILED;
+	return finish();
 }
 
 int cmd_help(int argc, char **argv)
 {
 	const struct cmd_doc *doc = NULL;
 	struct err err = {0};
-	bool man = false, help = false;
+	struct help h = {0};
 
-	if (parse(argc, argv, &man, &help, &err) < 0) {
+	if (parse(argc, argv, &h, &err) < 0) {
 		log_error("%s", err.msg);
 		return EXIT_USAGE;
 	}
-	if (help)
+	if (h.shell)
+		return show_completion(h.shell);
+	if (h.help)
 		doc = cmd_doc_find("help");
-	if (!help && optind < argc) {
+	if (!h.help && optind < argc) {
 		doc = cmd_doc_find(argv[optind]);
 		if (!doc || optind + 1 < argc) {
 			log_error("no help on '%.80s': `jsampler help` lists the commands",
@@ -106,5 +129,5 @@ int cmd_help(int argc, char **argv)
 			return EXIT_USAGE;
 		}
 	}
-	return show(doc, man);
+	return show(doc, h.man);
 }

@@ -7,14 +7,14 @@
 #include "symbolizer/base/err.h"
 
 static const struct option_spec list_specs[] = {
-	{'f', "format", "FORMAT", "text or json", "text", false},
+	{'f', "format", "text|json", "what to write", "text", false},
 	{'h', "help", NULL, "this text", NULL, false},
 	{0, NULL, NULL, NULL, NULL, false},
 };
 
 static const struct option_spec doctor_specs[] = {
 	{'p', "pid", "PID", "look at this process too", NULL, false},
-	{'f', "format", "FORMAT", "text or json", "text", false},
+	{'f', "format", "text|json", "what to write", "text", false},
 	{0, "no-attach", NULL, "do not ask the JVM for its own thread dump", NULL, false},
 	{'h', "help", NULL, "this text", NULL, false},
 	{0, NULL, NULL, NULL, NULL, false},
@@ -66,6 +66,7 @@ static const struct option_spec convert_specs[] = {
 
 static const struct option_spec help_specs[] = {
 	{0, "man", NULL, "the manual page's source (roff) instead of text", NULL, false},
+	{0, "completion", "bash|zsh|fish", "a script that makes this shell complete with TAB", NULL, false},
 	{'h', "help", NULL, "this text", NULL, false},
 	{0, NULL, NULL, NULL, NULL, false},
 };

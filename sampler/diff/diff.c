@@ -15,6 +15,8 @@
 /* Methods with fewer samples a file say nothing about the spread that is typical. */
 static const double ENOUGH_SAMPLES = 400;
 static const double ONE_FILE_MIN_EFFECT = 0.01;
+/* Methods with less of all samples are not judged: each that is makes all others harder to tell. */
+static const double LEAST_SHARE = 0.001;
 
 /* Counts of all methods: `self` and `total` have n_all numbers a string id. */
 struct counts {
@@ -125,6 +127,14 @@ static const struct diff_change *judged(const struct diff *d, const struct diff_
 	return d->by_total ? &r->total : &r->self;
 }
 
+static bool is_judged(const struct diff *d, const struct diff_row *r)
+{
+	const uint64_t *n = d->by_total ? r->total_count : r->self_count;
+
+	return (double)(n[DIFF_BEFORE] + n[DIFF_AFTER]) >=
+	       LEAST_SHARE * (double)(d->samples[DIFF_BEFORE] + d->samples[DIFF_AFTER]);
+}
+
 /* By t: the probabilities of the clearest changes are all 0 as numbers. */
 static int compare_rows(const void *a, const void *b, void *context)
 {
@@ -134,6 +144,8 @@ static int compare_rows(const void *a, const void *b, void *context)
 
 	if (x->changed != y->changed)
 		return x->changed ? -1 : 1;
+	if (is_judged(d, x) != is_judged(d, y))
+		return is_judged(d, x) ? -1 : 1;
 	if (tx != ty)
 		return tx > ty ? -1 : 1;
 	return strcmp(strtab_get(d->strings, x->name), strtab_get(d->strings, y->name));
@@ -162,19 +174,13 @@ static int make_rows(struct diff *d, const struct counts *c)
 
 static void judge_rows(struct diff *d)
 {
-	size_t tested = 0;
-
-	for (size_t i = 0; i < d->n; i++) {
-		const struct diff_row *r = &d->rows[i];
-		const uint64_t *n = d->by_total ? r->total_count : r->self_count;
-
-		tested += n[DIFF_BEFORE] || n[DIFF_AFTER];
-	}
+	for (size_t i = 0; i < d->n; i++)
+		d->n_judged += is_judged(d, &d->rows[i]);
 	for (size_t i = 0; i < d->n; i++) {
 		struct diff_row *r = &d->rows[i];
 		const struct diff_change *c = judged(d, r);
 
-		r->adjusted = fmin(1, c->p * (double)tested);
+		r->adjusted = is_judged(d, r) ? fmin(1, c->p * (double)d->n_judged) : 1;
 		r->changed = r->adjusted < 0.05 && fabs(c->delta) >= d->min_effect;
 		d->n_changed += r->changed;
 	}

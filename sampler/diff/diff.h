@@ -25,7 +25,8 @@ struct strtab;
  *
  * (p there with one sample and one other more than there are, Agresti and Caffo 2000), judged by
  * Student's distribution with files - sides + PRIOR_FILES degrees of freedom (the normal one without
- * spread). As there are many methods, probabilities are multiplied by their number (Bonferroni).
+ * spread). As there are many methods, probabilities are multiplied by the number of those that have at
+ * least a thousandth of all samples (Bonferroni); the others are not judged.
  */
 enum diff_side { DIFF_BEFORE, DIFF_AFTER, DIFF_SIDES };
 
@@ -49,7 +50,7 @@ struct diff_row {
 	uint32_t name; /* string id of diff.strings */
 	struct diff_change self, total;
 	uint64_t self_count[DIFF_SIDES], total_count[DIFF_SIDES];
-	double adjusted; /* p of what rows are sorted by, times the number of methods, at most 1 */
+	double adjusted; /* p of what is judged, times n_judged, at most 1; not judged: 1 */
 	bool changed; /* adjusted < 0.05, and at least min_effect */
 };
 
@@ -68,9 +69,9 @@ struct diff {
 	bool spread; /* some side has several files */
 	double quantile; /* errors at 95 % are as many standard errors */
 	double c2_self, c2_total; /* typical relative spread, squared */
-	struct diff_row *rows; /* changed ones first, then by probability */
+	struct diff_row *rows; /* changed ones first, then those judged, by probability */
 	size_t n;
-	size_t n_changed;
+	size_t n_judged, n_changed;
 };
 
 /*

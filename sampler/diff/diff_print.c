@@ -8,8 +8,8 @@
 #include "sampler/output/page_json.h"
 #include "symbolizer/base/strtab.h"
 
-/* Of the other new and vanished methods, text shows the largest. */
-enum { OTHER_ROWS = 10 };
+/* Text shows the largest of the other new and vanished methods, and where nothing changed the surest. */
+enum { OTHER_ROWS = 10, UNSURE_ROWS = 5 };
 
 static const struct table_column columns[] = {
 	{NULL, "before %", 8, 2},
@@ -94,7 +94,7 @@ static void put_row(struct table *t, const struct diff *d, const struct diff_row
 	bool judged = by_total == d->by_total;
 
 	put_text_cells(t, by_total ? &r->total : &r->self, r,
-		       judged ? r->adjusted : fmin(1, r->total.p * (double)d->n));
+		       judged ? r->adjusted : fmin(1, r->total.p * (double)d->n_judged));
 	put_data_cells(t, &r->self, r->self_count);
 	put_data_cells(t, &r->total, r->total_count);
 	table_number(t, r->adjusted);
@@ -212,9 +212,11 @@ static void print_text(const struct diff *d, const struct diff_print_options *o,
 	if (o->all)
 		n = d->n;
 	put_text_head(d, o, out);
-	if (!n) {
-		fputs("No method changed by more than chance explains.\n", out);
-	} else {
+	if (!d->n_changed && !o->all) {
+		fputs("No method changed by more than chance explains. The nearest to it:\n", out);
+		n = d->n_judged < UNSURE_ROWS ? d->n_judged : UNSURE_ROWS;
+	}
+	if (n) {
 		table_begin(&t, out, TABLE_TEXT, columns, sizeof(columns) / sizeof(columns[0]));
 		put_rows(d, 0, n, &t);
 		table_end(&t);

@@ -115,12 +115,23 @@ static bool split(struct folded_run *r, const char *text, size_t len)
 	}
 }
 
+/* As the recorder has it, as far as the text tells. */
+static uint32_t mapping_of(struct folded_run *r, uint8_t kind)
+{
+	static const char *const files[NAMED_KINDS] = {
+		[NAMED_KERNEL] = "[kernel]", [NAMED_INTERPRETED] = "[interpreter]",
+		[NAMED_C1] = "[jit]", [NAMED_C2] = "[jit]", [NAMED_INLINED] = "[jit]",
+	};
+
+	return files[kind] ? named_builder_mapping(r->b, files[kind], "") : 0;
+}
+
 static uint32_t plain_location(struct folded_run *r, uint32_t id)
 {
 	struct frame *f = &r->frames.v[id];
 
 	if (!f->location)
-		f->location = named_builder_location(r->b, 0, 0, &f->line, 1);
+		f->location = named_builder_location(r->b, mapping_of(r, f->line.kind), 0, &f->line, 1);
 	return f->location;
 }
 
@@ -144,7 +155,7 @@ static uint32_t inlined_location(struct folded_run *r, size_t at, size_t n)
 	}
 	if (!vec_push(&r->lines, *outer))
 		return UINT32_MAX;
-	return named_builder_location(r->b, 0, 0, r->lines.v, r->lines.n);
+	return named_builder_location(r->b, mapping_of(r, outer->kind), 0, r->lines.v, r->lines.n);
 }
 
 /* The location that begins with frame *at, which moves behind it. */

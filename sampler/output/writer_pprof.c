@@ -225,8 +225,8 @@ static void put_mapping(struct pprof_writer *w, uint32_t i)
 	Pprof__Mapping m = PPROF__MAPPING__INIT;
 
 	m.id = w->mapping_ids[i];
-	/* Addresses of locations are those in the file. */
-	m.memory_limit = is_file(w->np, i) ? w->limits[i] : 0;
+	/* Addresses of locations are those in the file; 1: none has one. */
+	m.memory_limit = w->limits[i] > 1 ? w->limits[i] : 0;
 	m.filename = w->np->mappings[i].file;
 	m.build_id = w->np->mappings[i].build_id;
 	/* What has no name here has none anywhere: nobody needs to look for symbols. */

@@ -3,6 +3,7 @@
 and what Go writes.
 
 formats.py record       one recording, all formats; protoc and go tool pprof on it
+formats.py convert      the command line: bad usage, bad files, stdin, gzip, pipes
 formats.py go           a profile of Go's own runtime
 formats.py speedscope   a converted profile in speedscope's importer, in headless Chromium
 """
@@ -205,6 +206,47 @@ def record(tmp):
     check("kinds of leaves add up", kinds == samples, (kinds, samples))
 
 
+def run(*args, **kw):
+    return subprocess.run([shell.JS, "convert", *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=60, **{"stdin": subprocess.DEVNULL, **kw})
+
+
+def refused(what, status, message, *args):
+    r = run(*args)
+    text = r.stderr.decode()
+    check(what, r.returncode == status and message in text and text.count("\n") == 1, (r.returncode, text))
+
+
+def convert_command(tmp):
+    good, bad, out = (os.path.join(tmp, n) for n in ("good.folded", "bad.txt", "out.folded"))
+    pathlib.Path(good).write_text("[main tid=7];a/B.c_[0];d_[k] 2\n[gc tid=8];e 3\n")
+    pathlib.Path(bad).write_text("a;b 1\nno count\n" + "x 1.5\n" * 20 + "c 4\n")
+    refused("no file", 2, "convert which file?", "-o", out)
+    refused("no such format", 2, "no known ending", good, "-o", tmp + "/x.zzz")
+    refused("no such kind", 2, "--kind baked: there are", good, "--kind", "baked", "-o", out)
+    refused("bad expression", 2, "--include", good, "-I", "(", "-o", out)
+    refused("stdin twice", 2, "stdin", "-", "-", "-o", out)
+    refused("no such input", 1, "No such file", tmp + "/none", "-o", out)
+    refused("no profile", 1, "is no profile", jvm.ROOT / "LICENSE", "-o", out)
+    refused("not pprof", 1, "bad pprof at byte", shell.JS, "-o", out)
+    check("a failed run leaves nothing", not os.path.exists(out))
+    r = run(bad, "-o", out)
+    lines = r.stderr.decode().splitlines()
+    check("bad lines are reported by their numbers", r.returncode == 0 and len(lines) == 9 and "line 2: " in lines[0]
+          and "line 3: " in lines[1] and "13 more" in lines[8], lines)
+    check("the others are kept", pathlib.Path(out).read_text() == "a;b 1\nc 4\n")
+    check("-q says nothing of them", run(bad, "-q", "-o", out).stderr == b"")
+    packed = subprocess.run(["gzip", "-c", good], stdout=subprocess.PIPE, check=True).stdout
+    check("stdin, in gzip", run("-", input=packed, stdin=None).stdout == run(good).stdout != b"")
+    check("--include-threads", run(good, "--include-threads", "^gc$").stdout == b"[gc tid=8];e 3\n")
+    check("--kind", run(good, "--kind", "Kernel,c1").stdout == b"[main tid=7];a/B.c_[0];d_[k] 2\n")
+    check("--no-annotate", b"a/B.c;d 2" in run(good, "--no-annotate").stdout)
+    check("a file onto itself", run(good, good, "-o", good).returncode == 0
+          and folded(pathlib.Path(good).read_text())[1] == 10)
+    closed = subprocess.run("%s convert %s | true" % (shell.JS, good), shell=True, stderr=subprocess.PIPE, timeout=60)
+    check("a closed pipe is no failure", closed.stderr == b"", closed.stderr)
+
+
 def go(tmp):
     need("go")
     source = os.path.join(tmp, "spin.go")
@@ -267,7 +309,7 @@ def speedscope(tmp):
 
 
 def main():
-    tests = {"record": record, "go": go, "speedscope": speedscope}
+    tests = {"record": record, "convert": convert_command, "go": go, "speedscope": speedscope}
     if len(sys.argv) != 2 or sys.argv[1] not in tests:
         sys.exit(__doc__)
     with tempfile.TemporaryDirectory(prefix="jsampler-formats-") as tmp:

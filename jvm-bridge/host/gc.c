@@ -98,8 +98,8 @@ void gc_disable(struct agent *a)
 
 	if (!t)
 		return;
+	gc_gate_enter(a, t, GC_NOT); /* not in the midst of a window */
 	t->gc_off[a->index]++;
-	atomic_fetch_add(&a->gc_off, 1);
 }
 
 void gc_enable(struct agent *a)
@@ -245,10 +245,10 @@ static void pump_once(struct thread *t)
 
 	if (anybody_wants(JVMPI_EVENT_GC_FINISH))
 		heap_sizes(env, &finish);
+	unloads_send(t, freed); /* before OBJECT_FREE of the same id */
 	for (unsigned i = 0; i < n && (now != done || freed); i++)
 		if (wants_window(&the_bridge.agents[i]))
 			window_send(&the_bridge.agents[i], t, freed, &finish);
-	unloads_send(t, freed);
 	pauses_send(t, done, now);
 	for (; freed; freed = next) {
 		next = freed->next;

@@ -53,7 +53,7 @@ bool known_has(const struct known *k, void *id)
 		void *seen = atomic_load(&k->slots[i]);
 
 		if (seen == id || !seen)
-			return seen == id;
+			return seen && seen == id;
 	}
 	return false;
 }

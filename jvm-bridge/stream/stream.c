@@ -33,7 +33,6 @@ static struct stream {
 	_Atomic uint64_t lost; /* records */
 	struct lock lock; /* of what follows */
 	bool running; /* the thread */
-	bool live; /* threads can be made */
 	int offered; /* connected socket for the thread; -1 */
 	char standing[WIRE_PATH_MAX + 1]; /* "": none */
 	/* The thread's own. */
@@ -186,9 +185,6 @@ static void stream_notify(JVMPI_Event *e)
 {
 	switch (e->event_type) {
 	case JVMPI_EVENT_JVM_INIT_DONE:
-		lock_take(&stream.lock);
-		stream.live = true;
-		lock_drop(&stream.lock);
 		thread_begin();
 		return;
 	case JVMPI_EVENT_JVM_SHUT_DOWN:
@@ -414,14 +410,14 @@ static void thread_main(void *arg)
 	atomic_store(&stream.env, NULL);
 }
 
-/* Starts the thread when there is work for it and threads can be made. */
+/* Starts the thread when there is work for it. Before JVM_INIT_DONE there may be no threads: then once more. */
 static void thread_begin(void)
 {
 	char name[] = "jsampler stream";
 	bool start;
 
 	lock_take(&stream.lock);
-	start = stream.live && !stream.running && (stream.offered >= 0 || stream.standing[0]);
+	start = !stream.running && (stream.offered >= 0 || stream.standing[0]);
 	stream.running |= start;
 	lock_drop(&stream.lock);
 	if (!start)

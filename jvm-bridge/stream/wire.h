@@ -107,7 +107,10 @@ enum wire_type {
 	WIRE_GC_PAUSE = 13,
 	/* u64 cookie: the answer to WIRE_ASK_SYNC. Everything that the agent saw before it has been sent. */
 	WIRE_SYNC = 14,
-	/* u32 enum wire_bye, u32 0. The last record; the agent closes. */
+	/*
+	 * u32 enum wire_bye, u32 0. The last record; the agent closes. When the JVM ends it comes only if there
+	 * is time for it: nothing waits for the agent then, and the last record may be cut off.
+	 */
 	WIRE_BYE = 15,
 };
 

@@ -58,10 +58,7 @@ def parse(kind, data):
     elif kind == CLASS_LOAD:
         r["id"], zero = b.take("QQ")
         r["name"], r["source"] = b.str(), b.str()
-        r["methods"] = []
-        for _ in range(b.take("I")):
-            ident, first, last = b.take("Qii")
-            r["methods"].append((ident, first, last, b.str(), b.str()))
+        r["methods"] = [b.take("Qii") + (b.str(), b.str()) for _ in range(b.take("I"))]
     elif kind == METHOD:
         r["id"], _, r["first"], r["last"] = b.take("QQii")
         r["class"], r["source"], r["name"], r["signature"] = b.str(), b.str(), b.str(), b.str()

@@ -1,0 +1,20 @@
+# Test agents: JVMPI agents like any other, loaded into JVMs, hence without sanitizers.
+function(js_test_agent name)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/tests/jvmpi/)
+  add_library(jvmpi_${name} MODULE ${ARGN})
+  target_include_directories(jvmpi_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_include_directories(jvmpi_${name} SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
+  target_compile_options(jvmpi_${name} PRIVATE -fno-sanitize=all -fPIC)
+  target_link_options(jvmpi_${name} PRIVATE -fno-sanitize=all)
+endfunction()
+
+js_test_agent(checker check.c checker.c checker_functions.c)
+js_test_agent(tracer check.c tracer.c)
+js_test_agent(counter check.c counter.c)
+js_test_agent(sampler check.c sampler.c)
+
+js_integration_test(bridge_checks 300 bridge.py checks)
+js_integration_test(bridge_hosting 300 bridge.py hosting)
+js_integration_test(bridge_agents 300 bridge.py agents)
+js_integration_test(bridge_stream 300 bridge_stream.py stream)
+js_integration_test(bridge_attach 300 bridge_stream.py attach)

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""The bridge in JVMs: JVMPI's guarantees, hosting, agents under load; with those of tests/jvmpi.
+
+usage: bridge.py checks|hosting|agents [--jdk 17] [--soak SECONDS]
+"""
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import jvm
+
+COLLECTORS = ("Serial", "Parallel", "G1", "Z")
+BRIDGE = jvm.build_dir() / "jvm-bridge/libjsampler-bridge.so"
+STREAM = jvm.build_dir() / "jvm-bridge/libjsampler-stream.so"
+DOC = jvm.ROOT / "docs/jvmpi.md"
+DONE = 120  # seconds that a JVM may take for anything
+
+
+def agent(name):
+    return jvm.build_dir() / ("tests/integration/libjvmpi_%s.so" % name)
+
+
+def classes_of(jdk):
+    return jvm.compile_java(jdk, "jvmpi")
+
+
+def rows():
+    """(name, check, {JDK: yes or no}) of every row of docs/jvmpi.md."""
+    found, header = [], None
+    for line in DOC.read_text().splitlines():
+        cells = [c.strip() for c in line.strip("|").split("|")] if line.startswith("|") else None
+        if not cells:
+            header = None
+        elif header is None:
+            header = cells
+        elif "check" in header and not cells[0].startswith("---"):
+            found.append((cells[0], cells[header.index("check")],
+                          {h: c for h, c in zip(header, cells) if h.isdigit()}))
+    return found
+
+
+class Java:
+    """A JVM with options; its output in files."""
+
+    def __init__(self, jdk, tmp, flags, main=("Jvmpi", "idle"), env=None):
+        self.out, self.err = os.path.join(tmp, "out"), os.path.join(tmp, "err")
+        argv = [str(jdk.home / "bin/java"), "-Xmx256m", *flags, "-cp", str(classes_of(jdk)), *map(str, main)]
+        full = {k: v for k, v in dict(os.environ, **(env or {})).items()
+                if k not in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")}
+        with open(self.out, "wb") as out, open(self.err, "wb") as err:
+            self.proc = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=out, stderr=err, env=full, cwd=tmp,
+                                         preexec_fn=jvm.die_with_parent)
+        self.pid = self.proc.pid
+
+    def text(self):
+        with open(self.out, errors="replace") as o, open(self.err, errors="replace") as e:
+            return o.read() + e.read()
+
+    def errors(self):
+        with open(self.err, errors="replace") as e:
+            return e.read()
+
+    def wait_for(self, word, timeout=DONE):
+        deadline = time.monotonic() + timeout
+        while word not in self.text():
+            if self.proc.poll() is not None and word not in self.text():
+                raise RuntimeError("the JVM ended with %d:\n%s" % (self.proc.returncode, self.text()[-3000:]))
+            if time.monotonic() > deadline:
+                raise TimeoutError("no %r:\n%s" % (word, self.text()[-3000:]))
+            time.sleep(0.01)
+
+    def end(self):
+        """Lets it end by itself; the exit status."""
+        try:
+            self.proc.stdin.write(b"\n")
+            self.proc.stdin.close()
+        except BrokenPipeError:
+            pass
+        return self.proc.wait(DONE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        if self.proc.poll() is None:
+            self.proc.kill()
+        self.proc.wait()
+
+
+def hosted(lib, options="", more=""):
+    return "-agentpath:%s=%sagent=%s%s" % (BRIDGE, more, lib, ":" + options if options else "")
+
+
+def warnings(text):
+    """What -Xcheck:jni says."""
+    return [l for l in text.splitlines() if re.search(r"WARNING.*JNI|FATAL ERROR|JNI local refs", l)]
+
+
+# The guarantee checker.
+
+def check_run(jdk, gc):
+    with tempfile.TemporaryDirectory(prefix="jsampler-bridge-") as tmp:
+        report = os.path.join(tmp, "report")
+        flags = ["-XX:+Use%sGC" % gc, "-Xcheck:jni", hosted(agent("checker"), report)]
+        with Java(jdk, tmp, flags, ("Jvmpi", "checks", agent("checker"))) as java:
+            java.wait_for("ready")
+            os.kill(java.pid, signal.SIGQUIT)
+            java.wait_for("Full thread dump")
+            status = java.end()
+            text = java.text()
+        bad = warnings(text)
+        if status:
+            bad.append("exit status %d: %s" % (status, text[-1500:]))
+        lines = open(report).read().splitlines() if os.path.exists(report) else []
+    bad += [l for l in lines if l.startswith("FAIL")]
+    ok = {l.split(" ", 1)[1].rsplit(" ", 1)[0] for l in lines if l.startswith("ok ")}
+    for name, check, jdks in rows():
+        wanted = jdks.get(str(jdk.major))
+        if wanted == "yes" and check not in ok and check != "ProfilerExit":  # hosting() has that one
+            bad.append("%s: check %r was not made" % (name, check))
+    return bad, len(ok)
+
+
+def checks(jdks, o):
+    bad = []
+    table = rows()
+    for name, check, columns in table:
+        missing = [str(j.major) for j in jdks if columns.get(str(j.major)) not in ("yes", "no")]
+        if missing:
+            bad.append("docs/jvmpi.md: %s says nothing of JDK %s" % (name, ", ".join(missing)))
+    if len(table) < 45:
+        bad.append("docs/jvmpi.md: %d rows" % len(table))
+    for jdk in jdks:
+        for gc in COLLECTORS:
+            found, n = check_run(jdk, gc)
+            print("JDK %d, %s: %d checks, %s" % (jdk.major, gc, n, "; ".join(found[:4]) or "ok"), flush=True)
+            bad += ["JDK %d, %s: %s" % (jdk.major, gc, b) for b in found]
+    return bad
+
+
+# Hosting.
+
+def start_fails(jdk, tmp, flags, words, status=1):
+    """The JVM's start ends with that status, and the last line of the bridge has the words."""
+    with Java(jdk, tmp, flags) as java:
+        try:
+            got = java.proc.wait(DONE)
+        except subprocess.TimeoutExpired:
+            return ["%s: the JVM runs" % flags]
+        ours = [l for l in java.errors().splitlines() if l.startswith("jsampler-bridge:")]
+    last = ours[-1] if ours else ""
+    bad = []
+    if got != status:
+        bad.append("%s: exit status %d, not %d" % (flags[-1], got, status))
+    bad += ["%s: no %r in %r" % (flags[-1], w, last) for w in words if w not in last]
+    if len(last) > 400:
+        bad.append("a line of %d characters" % len(last))
+    return bad
+
+
+def refused(jdk, tmp):
+    path = "-agentpath:%s=" % BRIDGE
+    bad = start_fails(jdk, tmp, [hosted("/nowhere/libnone.so")], ["agent '/nowhere/libnone.so'", "No such file"])
+    bad += start_fails(jdk, tmp, [hosted("jsampler_none")], ["agent 'jsampler_none'"])
+    bad += start_fails(jdk, tmp, [hosted(BRIDGE)], ["no JVM_OnLoad"])
+    bad += start_fails(jdk, tmp, [hosted(DOC)], ["agent '%s'" % DOC])
+    bad += start_fails(jdk, tmp, [hosted(agent("tracer"), "fail")], ["tracer", "JVM_OnLoad returned -1"])
+    bad += start_fails(jdk, tmp, [hosted(agent("tracer"), "fail", "early,")], ["JVM_OnLoad returned -1"])
+    bad += start_fails(jdk, tmp, ["-XX:-CreateCoredumpOnCrash", hosted(agent("tracer"), "crash")],
+                       ["libjvmpi_tracer.so': JVM_OnLoad"], -signal.SIGABRT)
+    bad += start_fails(jdk, tmp, [hosted(agent("tracer"), "exit")], ["tracer"], 7)
+    bad += start_fails(jdk, tmp, [path + "agent="], ["agent= is empty"])
+    bad += start_fails(jdk, tmp, [path + "steam=/x"], ["'steam=/x' is no option"])
+    bad += start_fails(jdk, tmp, [path + "early,,quiet"], ["'' is no option"])
+    bad += start_fails(jdk, tmp, [path + "stream=/a,stream=/b"], ["given twice"])
+    bad += start_fails(jdk, tmp, [path + "stream=" + "/x" * 60], ["at most 107 bytes"])
+    bad += start_fails(jdk, tmp, [path + "stream=relative"], ["absolute"])
+    bad += start_fails(jdk, tmp, [path + "x" * 100000], ["is no option"])
+    return bad
+
+
+def traced(jdk, tmp, flags, env=None, name="trace", slashes=False):
+    """The class-load tracer of the specification sees classes, Init, and the end."""
+    trace = os.path.join(tmp, name)
+    if os.path.exists(trace):
+        os.unlink(trace)
+    with Java(jdk, tmp, flags, env=env) as java:
+        java.wait_for("ready")
+        status = java.end()
+        text = java.text()
+    if status or not os.path.exists(trace):
+        return ["%s: exit status %d: %s" % (flags, status, text[-500:])]
+    lines = open(trace).read().splitlines()
+    wanted = ["> Class Load : " + ("java/lang/Object" if slashes else "java.lang.Object"), "> Init done",
+              "> Class Load : Jvmpi", "> Shut down"]
+    at = [lines.index(w) if w in lines else -1 for w in wanted]
+    if -1 in at or at != sorted(at) or lines[-1] != wanted[-1]:
+        return ["%s: lines %s of %d" % (flags, at, len(lines))]
+    return []
+
+
+def hosting(jdks, o):
+    bad = []
+    for jdk in jdks:
+        with tempfile.TemporaryDirectory(prefix="jsampler-bridge-") as tmp:
+            found = refused(jdk, tmp)
+            lib, trace, sums = agent("tracer"), os.path.join(tmp, "trace"), os.path.join(tmp, "sums")
+            path = {"LD_LIBRARY_PATH": str(lib.parent)}
+            found += traced(jdk, tmp, [hosted(lib, trace)])
+            found += traced(jdk, tmp, [hosted(lib, trace, "early,quiet,slashes,")], slashes=True)
+            found += traced(jdk, tmp, [hosted("jvmpi_tracer", trace)], path)
+            found += traced(jdk, tmp, ["-Djava.library.path=%s" % lib.parent, hosted("jvmpi_tracer", trace)])
+            found += traced(jdk, tmp, ["-agentpath:%s" % BRIDGE, "-Xrunjvmpi_tracer:" + trace], path)
+            # Two agents, each with its own events.
+            found += traced(jdk, tmp, [hosted(lib, trace), hosted(agent("counter"), sums)])
+            m = re.match(r"started (\d+) ended (\d+) events (\d+) lost (\d+) method_entry 1$",
+                         open(sums).read().strip() if os.path.exists(sums) else "")
+            if not m or int(m[1]) < 5 or not int(m[2]) or int(m[4]):
+                found.append("two agents: the counter says %r" % (m and m[0]))
+        print("JDK %d: hosting %s" % (jdk.major, "; ".join(found[:4]) or "ok"), flush=True)
+        bad += ["JDK %d: %s" % (jdk.major, b) for b in found]
+    return bad
+
+
+# Agents under load.
+
+def sampled(jdk, gc, seconds):
+    with tempfile.TemporaryDirectory(prefix="jsampler-bridge-") as tmp:
+        counts, sums = os.path.join(tmp, "counts"), os.path.join(tmp, "sums")
+        flags = ["-XX:+Use%sGC" % gc, hosted(agent("sampler"), "2 " + counts), hosted(agent("counter"), sums)]
+        with Java(jdk, tmp, flags, ("Jvmpi", "load", seconds, "exit")) as java:
+            status = java.proc.wait(DONE + seconds)
+            text = java.text()
+        if status != 3:  # what the program exits with
+            return ["exit status %d: %s" % (status, text[-2000:])]
+        lines = open(counts).read().splitlines()
+        totals = re.match(r"ticks (\d+) samples (\d+) empty (\d+) unnamed (\d+)", lines[0])
+        ticks, samples, _, unnamed = map(int, totals.groups())
+        hot = {l.rsplit(" ", 1)[0]: int(l.rsplit(" ", 1)[1]) for l in lines[1:]}
+        counter = re.match(r"started (\d+) ended (\d+) events (\d+) lost (\d+)", open(sums).read())
+    # The main thread spends its time in the program and in loading its classes.
+    ours = sum(n for m, n in hot.items() if m.startswith(("Jvmpi.", "Throwaway.")))
+    bad = []
+    if ticks < 10 or ours < 3 or unnamed:
+        bad.append("%s: %d ticks, %d samples, %d in the program, %d unnamed" % (gc, ticks, samples, ours, unnamed))
+    if int(counter[4]) or int(counter[2]) + 30 < int(counter[1]):
+        bad.append("%s: the counter: %s" % (gc, counter[0]))
+    return bad
+
+
+def agents(jdks, o):
+    bad = []
+    for jdk in jdks:
+        for gc in COLLECTORS:
+            found = sampled(jdk, gc, o.soak or 1.5)
+            print("JDK %d, %s: %s" % (jdk.major, gc, "; ".join(found) or "ok"), flush=True)
+            bad += ["JDK %d: %s" % (jdk.major, b) for b in found]
+    return bad
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("what", choices=("checks", "hosting", "agents"))
+    p.add_argument("--jdk")
+    p.add_argument("--soak", type=float, default=0, help="seconds under load for each JDK and collector")
+    o = p.parse_args()
+    found = jvm.find_jdks()
+    jdks = [jvm.pick_jdk(o.jdk)] if o.jdk else [found[m] for m in sorted(found)]
+    if not jdks:
+        sys.exit("no JDK found in /usr/lib/jvm")
+    bad = {"checks": checks, "hosting": hosting, "agents": agents}[o.what](jdks, o)
+    for b in bad:
+        print("FAILED:", b)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

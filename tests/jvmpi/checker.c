@@ -1,0 +1,329 @@
+/*
+ * The guarantee checker: enables everything that docs/jvmpi.md promises and checks each event against what came
+ * before it, and the functions (checker_functions.c) from Java code that calls them.
+ * Options: the file for the report.
+ */
+#include "tests/jvmpi/checker.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct checker checker = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const jint delivered[] = {JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD,
+	JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMPI_EVENT_THREAD_START,
+	JVMPI_EVENT_THREAD_END, JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_OBJECT_FREE,
+	JVMPI_EVENT_DATA_DUMP_REQUEST, JVMPI_EVENT_DATA_RESET_REQUEST, JVMPI_EVENT_JVM_INIT_DONE,
+	JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_JS_CODE_LOAD, JVMPI_EVENT_JS_CODE_UNLOAD,
+	JVMPI_EVENT_JS_DYNAMIC_CODE, JVMPI_EVENT_JS_GC_PAUSE};
+
+static bool is_delivered(jint type)
+{
+	for (size_t i = 0; i < sizeof(delivered) / sizeof(*delivered); i++)
+		if (delivered[i] == type)
+			return true;
+	return false;
+}
+
+static void class_seen(const JVMPI_Event *e)
+{
+	const char *name = e->u.class_load.class_name;
+	struct entry *known = table_find(&checker.classes, e->u.class_load.class_id);
+
+	check("CLASS_LOAD", name && *name && e->u.class_load.class_id, "a class without name or id");
+	if (!name)
+		return;
+	check("CLASS_LOAD", !known || checker.asked, "%s is told twice", name);
+	check("CLASS_LOAD", !strchr(name[0] == '[' ? "" : name, ';'), "the name %s", name);
+	for (jint i = 0; i < e->u.class_load.num_methods; i++) {
+		const JVMPI_Method *m = &e->u.class_load.methods[i];
+
+		check("CLASS_LOAD", m->method_name && m->method_signature && m->method_signature[0] == '(',
+			"a method of %s", name);
+		check("CLASS_LOAD", m->start_lineno <= m->end_lineno && (m->start_lineno > 0 || m->start_lineno == -1),
+			"%s.%s: lines %d to %d", name, m->method_name, m->start_lineno, m->end_lineno);
+		table_add(&checker.methods, m->method_id, m->method_name);
+	}
+	for (jint i = 0; i < e->u.class_load.num_instance_fields; i++)
+		check("CLASS_LOAD", e->u.class_load.instances[i].field_name &&
+			e->u.class_load.instances[i].field_signature, "a field of %s", name);
+	table_add(&checker.classes, e->u.class_load.class_id, name);
+}
+
+/* Against what reflection says. */
+static void class_compare(const JVMPI_Event *e)
+{
+	const JVMPI_Method *two = NULL;
+
+	check("CLASS_LOAD", !strcmp(e->u.class_load.class_name, "Jvmpi$Sample"), "%s", e->u.class_load.class_name);
+	check("CLASS_LOAD", e->u.class_load.source_name && !strcmp(e->u.class_load.source_name, "Jvmpi.java"), "source");
+	check("CLASS_LOAD", e->u.class_load.num_interfaces == checker.expected.interfaces, "%d interfaces",
+		e->u.class_load.num_interfaces);
+	check("CLASS_LOAD", e->u.class_load.num_methods == checker.expected.methods, "%d methods, not %d",
+		e->u.class_load.num_methods, checker.expected.methods);
+	check("CLASS_LOAD", e->u.class_load.num_static_fields == checker.expected.statics &&
+		e->u.class_load.num_instance_fields == checker.expected.instances, "%d and %d fields",
+		e->u.class_load.num_static_fields, e->u.class_load.num_instance_fields);
+	check("CLASS_LOAD", !strcmp(e->u.class_load.instances[0].field_name, "i3") &&
+		!strcmp(e->u.class_load.instances[0].field_signature, "Ljava/lang/Object;"), "the first field is %s",
+		e->u.class_load.instances[0].field_name);
+	for (jint i = 0; i < e->u.class_load.num_methods; i++)
+		if (!strcmp(e->u.class_load.methods[i].method_name, "two"))
+			two = &e->u.class_load.methods[i];
+	check("CLASS_LOAD", two && !strcmp(two->method_signature, "(I)I") && two->start_lineno == two->end_lineno &&
+		two->start_lineno > checker.expected.line, "method two");
+	checker.expected.on = false;
+}
+
+static void thread_seen(const JVMPI_Event *e)
+{
+	JNIEnv *about = e->u.thread_start.thread_env_id;
+
+	check("THREAD_START", about && e->u.thread_start.thread_name && e->u.thread_start.group_name,
+		"a thread without env, name or group");
+	check("THREAD_START", !table_find(&checker.threads, about) || checker.asked, "%s is told twice",
+		e->u.thread_start.thread_name);
+	check("THREAD_START", e->u.thread_start.thread_id != NULL, "%s has no thread_id", e->u.thread_start.thread_name);
+	check("THREAD_START", (e->u.thread_start.parent_name == NULL) ==
+		!strcmp(e->u.thread_start.group_name, "system"), "%s: group %s, parent %s",
+		e->u.thread_start.thread_name, e->u.thread_start.group_name,
+		e->u.thread_start.parent_name ? e->u.thread_start.parent_name : "none");
+	table_add(&checker.threads, about, e->u.thread_start.thread_name);
+	table_add(&checker.objects, e->u.thread_start.thread_id, e->u.thread_start.thread_name);
+}
+
+static void gc_seen(const JVMPI_Event *e)
+{
+	switch (e->event_type) {
+	case JVMPI_EVENT_GC_START:
+		check("GC_START", !checker.in_gc, "two in a row");
+		checker.in_gc = true;
+		break;
+	case JVMPI_EVENT_GC_FINISH:
+		check("GC_FINISH", checker.in_gc, "without GC_START");
+		check("GC_FINISH", e->u.gc_info.total_object_space >= e->u.gc_info.used_object_space &&
+			e->u.gc_info.used_object_space > 0, "used %lld of %lld",
+			(long long)e->u.gc_info.used_object_space, (long long)e->u.gc_info.total_object_space);
+		checker.in_gc = false;
+		checker.collections++;
+		break;
+	case JVMPI_EVENT_OBJECT_FREE:
+		check("OBJECT_FREE", checker.in_gc, "outside GC_START and GC_FINISH");
+		check("OBJECT_FREE", table_find(&checker.objects, e->u.obj_free.obj_id) ||
+			table_find(&checker.classes, e->u.obj_free.obj_id), "of an id that nobody had");
+		checker.freed++;
+		table_drop(&checker.objects, e->u.obj_free.obj_id);
+		table_drop(&checker.classes, e->u.obj_free.obj_id);
+		break;
+	}
+}
+
+/* JVM_OnLoad enabled it, so the class of every method was told before. */
+static void code_seen(const JVMPI_Event *e)
+{
+	char *code = e->u.compiled_method_load.code_addr;
+	jint last = 0;
+
+	check("COMPILED_METHOD_LOAD", table_find(&checker.methods, e->u.compiled_method_load.method_id) != NULL,
+		"of a method that no CLASS_LOAD named");
+	check("COMPILED_METHOD_LOAD", code && e->u.compiled_method_load.code_size > 0, "no code");
+	for (jint i = 0; i < e->u.compiled_method_load.lineno_table_size; i++) {
+		const JVMPI_Lineno *l = &e->u.compiled_method_load.lineno_table[i];
+
+		check("COMPILED_METHOD_LOAD", l->offset >= last && l->offset <= e->u.compiled_method_load.code_size &&
+			(l->lineno > 0 || l->lineno == -1), "line %d at %d", l->lineno, l->offset);
+		last = l->offset;
+	}
+	table_add(&checker.code, e->u.compiled_method_load.method_id, NULL);
+}
+
+static void js_code_seen(const JVMPI_Event *e)
+{
+	jint end = 0;
+
+	for (jint i = 0; i < e->u.js_code.num_scopes; i++)
+		check("JS_CODE_LOAD", e->u.js_code.scopes[i].parent < i && e->u.js_code.scopes[i].method_id,
+			"scope %d has the parent %d", i, e->u.js_code.scopes[i].parent);
+	for (jint i = 0; i < e->u.js_code.num_ranges; i++) {
+		const JVMPI_JS_Range *r = &e->u.js_code.ranges[i];
+
+		check("JS_CODE_LOAD", r->end > end && r->end <= e->u.js_code.code_size && r->scope >= 0 &&
+			r->scope < e->u.js_code.num_scopes, "range %d ends at %d", i, r->end);
+		end = r->end;
+	}
+	if (e->u.js_code.num_scopes > 1)
+		checker.inlined++;
+	table_add(&checker.js_code, e->u.js_code.code_addr, NULL);
+}
+
+/* What holds for every event. */
+static void any_seen(const JVMPI_Event *e, jint type)
+{
+	struct entry *t = table_find(&checker.threads, e->env_id);
+
+	check("delivery thread", e->env_id == env_here(), "event %d has another thread's env_id", type);
+	check("events wait in a GC window", !checker.in_gc || type == JVMPI_EVENT_GC_FINISH ||
+		type == JVMPI_EVENT_OBJECT_FREE || e->env_id == checker.gc_env, "event %d between GC_START and GC_FINISH",
+		type);
+	if (type != JVMPI_EVENT_THREAD_START)
+		check("threads are told first", t != NULL, "event %d on a thread without THREAD_START", type);
+	check("nothing after JVM_SHUT_DOWN", !checker.ended, "event %d", type);
+	if (type == JVMPI_EVENT_GC_START)
+		checker.gc_env = e->env_id;
+}
+
+static void seen(const JVMPI_Event *e)
+{
+	jint type = e->event_type & ~JVMPI_REQUESTED_EVENT;
+
+	any_seen(e, type);
+	if (type < 0x5000 && is_delivered(type))
+		checker.count[type & 0xff]++;
+	checker.asked = e->event_type & JVMPI_REQUESTED_EVENT;
+	switch (type) {
+	case JVMPI_EVENT_CLASS_LOAD:
+		class_seen(e);
+		if (checker.asked && checker.expected.on)
+			class_compare(e);
+		if (checker.asked)
+			checker.last_class_methods = e->u.class_load.num_methods;
+		break;
+	case JVMPI_EVENT_CLASS_UNLOAD:
+		check("CLASS_UNLOAD", table_find(&checker.classes, e->u.class_unload.class_id) != NULL,
+			"of a class without CLASS_LOAD");
+		check("CLASS_UNLOAD", !checker.in_gc, "in the window");
+		checker.unloading = e->u.class_unload.class_id;
+		break;
+	case JVMPI_EVENT_THREAD_START:
+		thread_seen(e);
+		break;
+	case JVMPI_EVENT_THREAD_END:
+		check("THREAD_END", table_find(&checker.threads, e->env_id) != NULL, "without THREAD_START");
+		table_drop(&checker.threads, e->env_id);
+		break;
+	case JVMPI_EVENT_COMPILED_METHOD_LOAD:
+		code_seen(e);
+		break;
+	case JVMPI_EVENT_COMPILED_METHOD_UNLOAD:
+		check("COMPILED_METHOD_UNLOAD", table_find(&checker.code, e->u.compiled_method_unload.method_id) != NULL,
+			"without its load");
+		break;
+	case JVMPI_EVENT_JS_CODE_LOAD:
+		js_code_seen(e);
+		break;
+	case JVMPI_EVENT_JS_CODE_UNLOAD:
+		check("JS_CODE_UNLOAD", table_find(&checker.js_code, e->u.js_code.code_addr) != NULL, "without its load");
+		break;
+	case JVMPI_EVENT_JS_DYNAMIC_CODE:
+		check("JS_DYNAMIC_CODE", e->u.js_dynamic_code.name && e->u.js_dynamic_code.code_addr, "no name");
+		break;
+	case JVMPI_EVENT_JS_GC_PAUSE:
+		check("JS_GC_PAUSE", e->u.js_gc_pause.begin > 0 && e->u.js_gc_pause.end >= e->u.js_gc_pause.begin,
+			"%lld to %lld", (long long)e->u.js_gc_pause.begin, (long long)e->u.js_gc_pause.end);
+		break;
+	case JVMPI_EVENT_JS_METHOD:
+		checker.method_name_ok = e->u.js_method.class_name && !strcmp(e->u.js_method.class_name, "Jvmpi") &&
+			!strcmp(e->u.js_method.method_name, "spin") && e->u.js_method.start_lineno > 0;
+		break;
+	case JVMPI_EVENT_JVM_INIT_DONE:
+		check("JVM_INIT_DONE", checker.count[JVMPI_EVENT_JVM_INIT_DONE] == 1, "twice");
+		check("JVM_INIT_DONE", checker.count[JVMPI_EVENT_CLASS_LOAD] > 100 &&
+			checker.count[JVMPI_EVENT_THREAD_START] >= 4, "before classes and threads");
+		break;
+	case JVMPI_EVENT_DATA_RESET_REQUEST:
+		check("DATA_RESET_REQUEST", checker.count[JVMPI_EVENT_DATA_DUMP_REQUEST] ==
+			checker.count[JVMPI_EVENT_DATA_RESET_REQUEST], "not behind its DATA_DUMP_REQUEST");
+		break;
+	default:
+		if (type >= JVMPI_EVENT_GC_START || type == JVMPI_EVENT_OBJECT_FREE)
+			gc_seen(e);
+	}
+	checker.asked = false;
+}
+
+static void counted(const char *name, jint type)
+{
+	check(name, checker.count[type & 0xff] > 0, "it never came");
+}
+
+static void shut_down(void)
+{
+	check("JVM_SHUT_DOWN", !checker.ended, "twice");
+	checker.ended = true;
+	counted("CLASS_LOAD", JVMPI_EVENT_CLASS_LOAD);
+	counted("CLASS_UNLOAD", JVMPI_EVENT_CLASS_UNLOAD);
+	counted("COMPILED_METHOD_LOAD", JVMPI_EVENT_COMPILED_METHOD_LOAD);
+	counted("COMPILED_METHOD_UNLOAD", JVMPI_EVENT_COMPILED_METHOD_UNLOAD);
+	counted("THREAD_START", JVMPI_EVENT_THREAD_START);
+	counted("THREAD_END", JVMPI_EVENT_THREAD_END);
+	counted("GC_START", JVMPI_EVENT_GC_START);
+	counted("GC_FINISH", JVMPI_EVENT_GC_FINISH);
+	counted("OBJECT_FREE", JVMPI_EVENT_OBJECT_FREE);
+	counted("DATA_DUMP_REQUEST", JVMPI_EVENT_DATA_DUMP_REQUEST);
+	counted("DATA_RESET_REQUEST", JVMPI_EVENT_DATA_RESET_REQUEST);
+	counted("JVM_INIT_DONE", JVMPI_EVENT_JVM_INIT_DONE);
+	counted("JS_CODE_LOAD", JVMPI_EVENT_JS_CODE_LOAD);
+	counted("JS_CODE_UNLOAD", JVMPI_EVENT_JS_CODE_UNLOAD);
+	counted("JS_DYNAMIC_CODE", JVMPI_EVENT_JS_DYNAMIC_CODE);
+	counted("JS_GC_PAUSE", JVMPI_EVENT_JS_GC_PAUSE);
+	check("JS_CODE_LOAD", checker.inlined > 0, "no inlining in any");
+	check_report();
+}
+
+/* Nested: the handler asks about the class that is being unloaded. */
+static void unloading_ask(jobjectID id)
+{
+	checker.last_class_methods = -1;
+	check("CLASS_UNLOAD", jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, id) == JVMPI_SUCCESS,
+		"RequestEvent in the handler has no answer");
+	check("CLASS_UNLOAD", checker.last_class_methods >= 0, "RequestEvent in the handler sent no event");
+}
+
+static void notify(JVMPI_Event *e)
+{
+	jobjectID unloading;
+
+	pthread_mutex_lock(&checker.lock);
+	checker.unloading = NULL;
+	seen(e);
+	unloading = checker.unloading;
+	pthread_mutex_unlock(&checker.lock);
+	if (unloading)
+		unloading_ask(unloading);
+	if (e->event_type == JVMPI_EVENT_JVM_SHUT_DOWN)
+		shut_down();
+}
+
+static void events_enable(void)
+{
+	for (jint type = -2; type < 2100; type++) {
+		jint r = jvmpi->EnableEvent(type, NULL);
+
+		check("EnableEvent", r == (is_delivered(type) ? JVMPI_SUCCESS : JVMPI_NOT_AVAILABLE),
+			"event %d answers %d", type, r);
+	}
+	for (jint type = JVMPI_EVENT_JS_CODE_LOAD; type <= JVMPI_EVENT_JS_GC_PAUSE; type++)
+		check("EnableEvent", jvmpi->EnableEvent(type, NULL) == JVMPI_SUCCESS, "extension %x", type);
+	check("EnableEvent", jvmpi->EnableEvent(JVMPI_EVENT_JS_METHOD, NULL) == JVMPI_NOT_AVAILABLE, "JS_METHOD");
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+	void *first = NULL, *jni = NULL, *none = NULL;
+
+	(void)reserved;
+	if (!options || !interface_get(vm, JVMPI_VERSION_1_2))
+		return JNI_ERR;
+	check_open(options);
+	for (jint v = JVMPI_VERSION_1; v <= JVMPI_VERSION_1_2; v++)
+		check("GetEnv", !(*vm)->GetEnv(vm, &first, v) && first == jvmpi, "version %x", v);
+	check("GetEnv", (*vm)->GetEnv(vm, &none, 0x10000004) != JNI_OK, "a version that never was");
+	check("GetEnv", (*vm)->GetEnv(vm, &jni, JNI_VERSION_1_2) == JNI_OK && jni, "no JNIEnv in JVM_OnLoad");
+	check("GetEnv", jvmpi->version == JVMPI_VERSION_1_2, "version %x", jvmpi->version);
+	jvmpi->NotifyEvent = notify;
+	events_enable();
+	return JNI_OK;
+}

@@ -1,0 +1,353 @@
+/* The functions, called from Java code that knows what they should say. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/jvmpi/checker.h"
+
+JNIEXPORT void JNICALL Java_Jvmpi_functions(JNIEnv *env, jclass klass, jobject object);
+JNIEXPORT void JNICALL Java_Jvmpi_threads(JNIEnv *env, jclass klass);
+JNIEXPORT void JNICALL Java_Jvmpi_describe(JNIEnv *env, jclass klass, jclass sample, jint interfaces, jint methods,
+	jint statics, jint instances, jint line);
+JNIEXPORT jint JNICALL Java_Jvmpi_unloaded(JNIEnv *env, jclass klass);
+JNIEXPORT jint JNICALL Java_Jvmpi_codeUnloaded(JNIEnv *env, jclass klass);
+JNIEXPORT jint JNICALL Java_Jvmpi_dumped(JNIEnv *env, jclass klass);
+
+enum { FRAMES = 64 };
+
+static const char *method_of(jmethodID m)
+{
+	struct entry *e;
+	const char *name;
+
+	pthread_mutex_lock(&checker.lock);
+	e = table_find(&checker.methods, m);
+	name = e ? e->name : "?";
+	pthread_mutex_unlock(&checker.lock);
+	return name;
+}
+
+static JNIEnv *thread_named(const char *name)
+{
+	JNIEnv *found = NULL;
+
+	pthread_mutex_lock(&checker.lock);
+	for (unsigned i = 0; i < checker.threads.cap; i++) {
+		struct entry *e = &checker.threads.entries[i];
+
+		if (e->key && !(e->value & 0x40000000) && e->name && !strcmp(e->name, name))
+			found = (JNIEnv *)e->key;
+	}
+	pthread_mutex_unlock(&checker.lock);
+	return found;
+}
+
+/* Raw monitors. */
+
+static struct {
+	JVMPI_RawMonitor m;
+	_Atomic int phase, entered;
+	JNIEnv *_Atomic env;
+} side;
+
+static void side_main(void *arg)
+{
+	side.env = env_here();
+	check("CreateSystemThread", arg == NULL, "f got %p", arg);
+	jvmpi->RawMonitorExit(side.m); /* a stranger's: ignored */
+	jvmpi->RawMonitorWait(side.m, 100000); /* a stranger's: at once */
+	jvmpi->RawMonitorEnter(side.m);
+	side.entered = 1;
+	while (!side.phase)
+		jvmpi->RawMonitorWait(side.m, 0);
+	jvmpi->RawMonitorExit(side.m);
+	side.entered = 2;
+}
+
+static bool waits_for(const _Atomic int *v, int value)
+{
+	for (int i = 0; i < 30000 && *v != value; i++)
+		usleep(1000);
+	return *v == value;
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void monitors_check(void)
+{
+	char name[] = "test monitor", thread[] = "test side";
+	double begin;
+
+	side.m = jvmpi->RawMonitorCreate(name);
+	check("RawMonitorCreate", side.m != NULL, "none");
+	check("RawMonitorCreate", (unsigned long)side.m >> 31 == 0, "not below 2 GB: %p", (void *)side.m);
+	jvmpi->RawMonitorEnter(side.m);
+	jvmpi->RawMonitorEnter(side.m);
+	check("CreateSystemThread", jvmpi->CreateSystemThread(thread, 5, side_main) == JNI_OK, "refused");
+	for (int i = 0; i < 30000 && !side.env; i++)
+		usleep(1000);
+	check("CreateSystemThread", thread_named("test side") == side.env && side.env, "no THREAD_START with its env");
+	usleep(20000);
+	jvmpi->RawMonitorExit(side.m);
+	check("RawMonitorEnter", side.entered == 0, "entered twice, exited once, and another is in");
+	begin = seconds();
+	jvmpi->RawMonitorWait(side.m, 50);
+	check("RawMonitorWait", seconds() - begin >= 0.049, "back after %.3f s of 0.05", seconds() - begin);
+	check("RawMonitorWait", waits_for(&side.entered, 1), "the monitor was not given up while waiting");
+	/* The other one waits for ever now, and gave it back. */
+	side.phase = 1;
+	jvmpi->RawMonitorNotifyAll(side.m);
+	check("RawMonitorNotifyAll", side.entered == 1, "the waiter goes on while the monitor is held");
+	jvmpi->RawMonitorExit(side.m);
+	check("RawMonitorExit", waits_for(&side.entered, 2), "the waiter never got it");
+	check("RawMonitorNotifyAll", side.entered == 2, "the waiter still waits");
+	jvmpi->RawMonitorEnter(side.m);
+	jvmpi->RawMonitorDestroy(side.m);
+	jvmpi->RawMonitorEnter(side.m); /* ignored now, as NULL is */
+	jvmpi->RawMonitorEnter(NULL);
+	check("RawMonitorDestroy", true, "came back");
+}
+
+static void ids_check(JNIEnv *env, jclass klass, jobject object)
+{
+	jobjectID id = jvmpi->jobject2jobjectID(object), class_id = jvmpi->jobject2jobjectID(klass);
+	jobject back = jvmpi->jobjectID2jobject(id);
+	jmethodID spin = (*env)->GetStaticMethodID(env, klass, "spin", "(J)J");
+	char garbage[64] = {0};
+
+	pthread_mutex_lock(&checker.lock);
+	table_add(&checker.objects, id, NULL);
+	pthread_mutex_unlock(&checker.lock);
+	check("jobject2jobjectID", id && id == jvmpi->jobject2jobjectID(object), "two ids of one object");
+	check("jobject2jobjectID", (unsigned long)id >> 31 == 0, "not below 2 GB: %p", (void *)id);
+	check("jobject2jobjectID", !jvmpi->jobject2jobjectID(NULL), "NULL has one");
+	check("jobjectID2jobject", back && (*env)->IsSameObject(env, back, object), "another object");
+	check("jobjectID2jobject", !jvmpi->jobjectID2jobject((jobjectID)(void *)garbage), "garbage is an object");
+	check("GetMethodClass", jvmpi->GetMethodClass(spin) == class_id && class_id, "not the class of spin");
+	check("GetMethodClass", !jvmpi->GetMethodClass(NULL), "NULL has one");
+	checker.method_name_ok = false;
+	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_JS_METHOD, spin) == JVMPI_SUCCESS && checker.method_name_ok,
+		"JS_METHOD of Jvmpi.spin");
+	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, garbage) == JVMPI_FAIL, "garbage is a class");
+	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, id) == JVMPI_FAIL, "an object is a class");
+	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, garbage) == JVMPI_FAIL, "garbage is a thread");
+	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, env) == JVMPI_SUCCESS, "no THREAD_START");
+	for (jint type = JVMPI_EVENT_HEAP_DUMP; type <= JVMPI_EVENT_GC_FINISH; type++)
+		if (type != JVMPI_EVENT_CLASS_LOAD)
+			check("RequestEvent", jvmpi->RequestEvent(type, NULL) == JVMPI_NOT_AVAILABLE, "event %d", type);
+}
+
+static void thread_check(JNIEnv *env)
+{
+	jclass klass = (*env)->FindClass(env, "java/lang/Thread");
+	jmethodID current = (*env)->GetStaticMethodID(env, klass, "currentThread", "()Ljava/lang/Thread;");
+	jobject self = (*env)->CallStaticObjectMethod(env, klass, current);
+	jlong before = jvmpi->GetCurrentThreadCpuTime(), after;
+	volatile int x = 0;
+	int mark = 0;
+
+	if ((*env)->ExceptionCheck(env))
+		return;
+	check("GetThreadObject", jvmpi->GetThreadObject(env) == jvmpi->jobject2jobjectID(self) && self, "another thread");
+	check("GetThreadObject", !jvmpi->GetThreadObject((JNIEnv *)&mark), "of garbage");
+	while (x < 20000000)
+		x++;
+	after = jvmpi->GetCurrentThreadCpuTime();
+	check("GetCurrentThreadCpuTime", after - before > 1000000 && after - before < 60000000000, "%lld ns for a loop",
+		(long long)(after - before));
+	check("GetThreadLocalStorage", !jvmpi->GetThreadLocalStorage(env), "not empty at first");
+	jvmpi->SetThreadLocalStorage(env, &mark);
+	check("SetThreadLocalStorage", jvmpi->GetThreadLocalStorage(env) == &mark, "something else");
+	check("GetThreadLocalStorage", !jvmpi->GetThreadLocalStorage((JNIEnv *)&mark), "of garbage");
+	jvmpi->SetThreadLocalStorage(env, NULL);
+}
+
+static void own_trace_check(JNIEnv *env)
+{
+	JVMPI_CallFrame frames[FRAMES];
+	JVMPI_CallTrace t = {env, -1, frames};
+
+	jvmpi->GetCallTrace(&t, FRAMES);
+	check("GetCallTrace", t.num_frames == 2, "%d frames of functions, main", t.num_frames);
+	if (t.num_frames == 2) {
+		check("GetCallTrace", !strcmp(method_of(frames[0].method_id), "functions") && frames[0].lineno == -3,
+			"%s:%d", method_of(frames[0].method_id), frames[0].lineno);
+		check("GetCallTrace", !strcmp(method_of(frames[1].method_id), "main") && frames[1].lineno > 0, "%s:%d",
+			method_of(frames[1].method_id), frames[1].lineno);
+	}
+	jvmpi->GetCallTrace(&t, 1);
+	check("GetCallTrace", t.num_frames == 1, "%d frames of 1", t.num_frames);
+	t.env_id = (JNIEnv *)&t;
+	jvmpi->GetCallTrace(&t, FRAMES);
+	check("GetCallTrace", t.num_frames == 0, "%d frames of garbage", t.num_frames);
+}
+
+static unsigned collections(void)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&checker.lock);
+	n = checker.collections;
+	pthread_mutex_unlock(&checker.lock);
+	return n;
+}
+
+static void gc_check(void)
+{
+	unsigned before = collections();
+
+	jvmpi->RunGC();
+	check("RunGC", collections() > before, "its events were not delivered when it came back");
+	jvmpi->DisableGC();
+	jvmpi->DisableGC();
+	before = collections();
+	jvmpi->RunGC();
+	jvmpi->EnableGC();
+	usleep(50000);
+	check("DisableGC", collections() == before, "a collection was told while GC was disabled");
+	jvmpi->EnableGC();
+	jvmpi->EnableGC(); /* one too many: ignored */
+	jvmpi->RunGC();
+	check("EnableGC", collections() > before, "none was told afterwards");
+}
+
+static void disable_check(void)
+{
+	unsigned before;
+
+	check("DisableEvent", jvmpi->DisableEvent(JVMPI_EVENT_GC_FINISH, NULL) == JVMPI_SUCCESS, "refused");
+	check("DisableEvent", jvmpi->DisableEvent(JVMPI_EVENT_GC_START, NULL) == JVMPI_SUCCESS, "refused");
+	check("DisableEvent", jvmpi->DisableEvent(JVMPI_EVENT_HEAP_DUMP, NULL) == JVMPI_NOT_AVAILABLE, "a dump");
+	before = collections();
+	jvmpi->RunGC();
+	check("DisableEvent", collections() == before, "events came nevertheless");
+	jvmpi->EnableEvent(JVMPI_EVENT_GC_START, NULL);
+	jvmpi->EnableEvent(JVMPI_EVENT_GC_FINISH, NULL);
+}
+
+JNIEXPORT void JNICALL Java_Jvmpi_functions(JNIEnv *env, jclass klass, jobject object)
+{
+	own_trace_check(env);
+	ids_check(env, klass, object);
+	thread_check(env);
+	monitors_check();
+	gc_check();
+	disable_check();
+}
+
+static void status_is(const char *name, jint expected)
+{
+	JNIEnv *t = thread_named(name);
+	jint status = t ? jvmpi->GetThreadStatus(t) : -100;
+
+	check("GetThreadStatus", status == expected, "%s: %d instead of %d", name, status, expected);
+}
+
+static void suspension_check(JNIEnv *env, JNIEnv *spinner)
+{
+	JNIEnv *list[4] = {spinner, spinner, env, (JNIEnv *)&list};
+	jint r[4] = {-1, -1, -1, -1};
+	JVMPI_CallFrame first[FRAMES], second[FRAMES];
+	JVMPI_CallTrace a = {spinner, 0, first}, b = {spinner, 0, second};
+
+	jvmpi->SuspendThreadList(4, list, r);
+	check("SuspendThreadList", r[0] == 0 && r[1] == 14 && r[2] == 10 && r[3] == 10, "results %d %d %d %d", r[0], r[1],
+		r[2], r[3]);
+	jvmpi->GetCallTrace(&a, FRAMES);
+	usleep(20000);
+	jvmpi->GetCallTrace(&b, FRAMES);
+	check("SuspendThread", a.num_frames == b.num_frames && a.num_frames > 0 &&
+		!memcmp(first, second, (size_t)a.num_frames * sizeof(*first)), "a suspended thread moves");
+	check("GetCallTrace", a.num_frames > 1 && !strcmp(method_of(first[a.num_frames - 1].method_id), "run"),
+		"the outermost frame of a thread is %s", a.num_frames ? method_of(first[a.num_frames - 1].method_id) : "none");
+	check("GetThreadStatus", jvmpi->GetThreadStatus(spinner) == JVMPI_THREAD_RUNNABLE, "suspension shows: %x",
+		jvmpi->GetThreadStatus(spinner));
+	jvmpi->ResumeThreadList(4, list, r);
+	check("ResumeThreadList", r[0] == 0 && r[3] == 10, "results %d %d", r[0], r[3]);
+	jvmpi->SuspendThread(env); /* oneself: ignored */
+	jvmpi->SuspendThread(spinner);
+	jvmpi->ResumeThread(spinner);
+	usleep(100000);
+	check("ResumeThread", jvmpi->ThreadHasRun(spinner) == JNI_TRUE, "it does not go on");
+}
+
+/* Suspended and resumed, a thread has run only if it did so by itself. */
+static void has_run_check(const char *name, bool expected)
+{
+	JNIEnv *t = thread_named(name);
+
+	check("ThreadHasRun", t != NULL, "no thread %s", name);
+	for (int i = 0; i < 10 && t; i++) {
+		jvmpi->SuspendThread(t);
+		jvmpi->ResumeThread(t);
+	}
+	usleep(100000);
+	for (int i = 0; i < 3 && t; i++) {
+		jboolean r;
+
+		jvmpi->SuspendThread(t);
+		r = jvmpi->ThreadHasRun(t);
+		jvmpi->ResumeThread(t);
+		/* The first look sees what being suspended cost it. */
+		check("ThreadHasRun", !i || !!r == expected, "%s: %d", name, r);
+		usleep(100000);
+	}
+}
+
+JNIEXPORT void JNICALL Java_Jvmpi_threads(JNIEnv *env, jclass klass)
+{
+	(void)klass;
+	status_is("main", JVMPI_THREAD_RUNNABLE);
+	status_is("spinner", JVMPI_THREAD_RUNNABLE);
+	status_is("acceptor", JVMPI_THREAD_RUNNABLE);
+	status_is("sleeper", JVMPI_THREAD_CONDVAR_WAIT);
+	status_is("waiter", JVMPI_THREAD_CONDVAR_WAIT);
+	status_is("parked", JVMPI_THREAD_CONDVAR_WAIT);
+	status_is("blocked", JVMPI_THREAD_MONITOR_WAIT);
+	check("GetThreadStatus", jvmpi->GetThreadStatus((JNIEnv *)&env) == JVMPI_FAIL, "garbage has one");
+	suspension_check(env, thread_named("spinner"));
+	has_run_check("spinner", true);
+	has_run_check("sleeper", false);
+	has_run_check("acceptor", false);
+}
+
+JNIEXPORT void JNICALL Java_Jvmpi_describe(JNIEnv *env, jclass klass, jclass sample, jint interfaces, jint methods,
+	jint statics, jint instances, jint line)
+{
+	(void)env, (void)klass;
+	checker.expected.on = true;
+	checker.expected.interfaces = interfaces;
+	checker.expected.methods = methods;
+	checker.expected.statics = statics;
+	checker.expected.instances = instances;
+	checker.expected.line = line;
+	check("RequestEvent",
+		jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, jvmpi->jobject2jobjectID(sample)) == JVMPI_SUCCESS &&
+			!checker.expected.on,
+		"no CLASS_LOAD of Jvmpi.Sample");
+}
+
+JNIEXPORT jint JNICALL Java_Jvmpi_unloaded(JNIEnv *env, jclass klass)
+{
+	(void)env, (void)klass;
+	return (jint)checker.count[JVMPI_EVENT_CLASS_UNLOAD];
+}
+
+JNIEXPORT jint JNICALL Java_Jvmpi_codeUnloaded(JNIEnv *env, jclass klass)
+{
+	(void)env, (void)klass;
+	return (jint)checker.count[JVMPI_EVENT_COMPILED_METHOD_UNLOAD];
+}
+
+JNIEXPORT jint JNICALL Java_Jvmpi_dumped(JNIEnv *env, jclass klass)
+{
+	(void)env, (void)klass;
+	return (jint)checker.count[JVMPI_EVENT_DATA_RESET_REQUEST];
+}

@@ -1,0 +1,15 @@
+# Sources instead of the libraries: those export their entry points only.
+js_unit_test(bridge_options)
+target_sources(test_bridge_options PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/options.c)
+target_include_directories(test_bridge_options PRIVATE ${CMAKE_SOURCE_DIR})
+
+js_unit_test(bridge_stream Threads::Threads)
+target_sources(test_bridge_stream PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/ring.c
+  ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/known.c ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/record.c)
+target_include_directories(test_bridge_stream PRIVATE ${CMAKE_SOURCE_DIR})
+target_include_directories(test_bridge_stream SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
+
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+add_test(NAME unit.bridge_symbols COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/unit/bridge_symbols.py
+  $<TARGET_FILE:jsampler-bridge> $<TARGET_FILE:jsampler-stream>)
+set_tests_properties(unit.bridge_symbols PROPERTIES LABELS unit TIMEOUT 60)

@@ -1,0 +1,55 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "jvm-bridge/host/options.h"
+
+static void good(void **state)
+{
+	struct options o;
+	char why[128];
+
+	(void)state;
+	assert_int_equal(options_parse(NULL, &o, why, sizeof(why)), 0);
+	assert_int_equal(options_parse("", &o, why, sizeof(why)), 0);
+	assert_null(o.agent);
+	assert_int_equal(options_parse("early,slashes,stream=/a b,agent=hprof:cpu=samples,depth=4:x", &o, why, sizeof(why)), 0);
+	assert_true(o.early && o.slashes && !o.quiet);
+	assert_string_equal(o.stream, "/a b");
+	assert_string_equal(o.agent, "hprof");
+	assert_string_equal(o.agent_options, "cpu=samples,depth=4:x");
+	options_done(&o);
+	assert_int_equal(options_parse("quiet,agent=/x/y.so", &o, why, sizeof(why)), 0);
+	assert_true(o.quiet);
+	assert_null(o.agent_options);
+	options_done(&o);
+}
+
+static void bad(void **state)
+{
+	static const char *const texts[] = {"agent=", "agent=:x", "stream=", "x", ",", "early,", "early,,quiet",
+		"stream=/a,stream=/b", "earl", "early=1", "Agent=x"};
+	struct options o;
+	char why[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		memset(why, 0, sizeof(why));
+		assert_int_equal(options_parse(texts[i], &o, why, sizeof(why)), -EINVAL);
+		assert_true(why[0] && !why[sizeof(why) - 1]);
+		assert_null(o.text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(good), cmocka_unit_test(bad)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -245,6 +245,7 @@ static bool add_line(struct folded_run *r, const char *text, size_t len)
 
 	if (text && !len)
 		return true;
+	r->report->lines++;
 	if (!text)
 		problem = "longer than 64 MiB";
 	else if (memchr(text, '\0', len))

@@ -32,13 +32,14 @@ static bool is_text(const char *name, const char *bytes, size_t len)
 	return true;
 }
 
-static int nothing_read(const struct source *s, const struct reader_report *report, struct err *err)
+static int not_folded(const struct source *s, const struct reader_report *report, struct err *err)
 {
 	const struct reader_problem *p = &report->first[0];
 
 	return err_set(err, -EINVAL,
-		       "'%s' is no profile: neither pprof nor folded stacks (line %" PRIu64 ": %s)",
-		       source_name(s), p->line, p->what);
+		       "'%s' is no profile: neither pprof nor folded stacks (line %" PRIu64
+		       ": %s; %" PRIu64 " of %" PRIu64 " lines are so)",
+		       source_name(s), p->line, p->what, report->unreadable, report->lines);
 }
 
 static int read_into(struct source *s, struct named_builder *b, struct reader_report *report,
@@ -76,9 +77,9 @@ static int read_profile(struct source *s, struct named_profile **ret, struct rea
 	np = named_builder_take(b);
 	if (!np)
 		return err_set(err, -ENOMEM, "'%s': out of memory", source_name(s));
-	if (!np->n_samples && report->unreadable) {
+	if (report->unreadable > report->lines / 2) { /* any other text */
 		named_profile_free(np);
-		return nothing_read(s, report, err);
+		return not_folded(s, report, err);
 	}
 	*ret = np;
 	return 0;

@@ -29,13 +29,15 @@ enum { READER_PROBLEMS = 8 };
 
 struct reader_report {
 	const char *format; /* "folded" or "pprof" */
-	uint64_t unreadable; /* lines skipped */
+	uint64_t lines; /* of text, but for empty ones; 0: no text */
+	uint64_t unreadable; /* of them, skipped */
 	struct reader_problem first[READER_PROBLEMS]; /* of them */
 };
 
 /*
  * path: a file, or "-" for stdin. *ret is the caller's (named_profile_free()). Lines that cannot be
- * read are skipped and reported; `report` may be NULL. An empty file is an empty profile.
+ * read are skipped and reported, unless they are most; `report` may be NULL. An empty file is an empty
+ * profile.
  * -EINVAL: not a profile, or damaged (the message begins with the path and says where); -EFBIG:
  * beyond the limits (pprof: 1 GiB unpacked); others: cannot be read.
  */

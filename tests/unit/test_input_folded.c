@@ -182,12 +182,14 @@ static void unreadable_lines_are_reported(void **state)
 	struct reader_report report;
 	struct named_profile *np = parse("a;b 1\nnothing\na;b -3\n# text\na 99999999999999999999\n"
 					 "a 1.5\n 5\na;b 9223372036854775000\nb 9223372036854775000\n"
-					 "x y\n6\n", &report);
+					 "x y\n6\na;b 1\na;b 1\na;b 1\na;b 1\n"
+					 "a;b 1\na;b 1\na;b 1\n", &report);
 
 	(void)state;
 	assert_int_equal(np->n_samples, 1);
 	assert_string_equal(report.format, "folded");
 	assert_int_equal(report.unreadable, 9);
+	assert_int_equal(report.lines, 18);
 	assert_int_equal(report.first[0].line, 2);
 	assert_string_equal(report.first[0].what, "no stack with a count behind it");
 	assert_int_equal(report.first[1].line, 3);
@@ -207,7 +209,8 @@ static void no_profile_at_all(void **state)
 	(void)state;
 	assert_int_equal(reader_parse_profile("hello\nworld\n", 12, "f", &np, NULL, &err), -EINVAL);
 	assert_string_equal(err.msg, "'f' is no profile: neither pprof nor folded stacks (line 1: "
-				     "no stack with a count behind it)");
+				     "no stack with a count behind it; 2 of 2 lines are so)");
+	assert_int_equal(reader_parse_profile("a 1\nb\nc\n", 8, "f", &np, NULL, &err), -EINVAL);
 	assert_int_equal(reader_parse_profile(zeros, 64, "f", &np, NULL, &err), -EINVAL);
 	assert_int_equal(reader_open_profile("/nonexistent/x", &np, NULL, &err), -ENOENT);
 	assert_int_equal(reader_open_profile("/proc", &np, NULL, &err), -EISDIR);

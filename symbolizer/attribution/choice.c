@@ -85,6 +85,7 @@ static bool take_evidence(const struct graph *g, uint32_t i, uint32_t distance, 
 	e = &g->evidence[g->insns[i].evidence];
 	*ret = (struct choice_end){
 		.found = true,
+		.alone = ret->alone,
 		.kind = e->kind,
 		.pos = behind ? e->after : e->pos,
 		.distance = distance,
@@ -97,6 +98,7 @@ static void take_pseudo(uint32_t distance, struct choice_end *ret)
 	*ret = (struct choice_end){
 		.found = true,
 		.pseudo = true,
+		.alone = ret->alone,
 		.pos = {.node = 0, .bci = -1},
 		.distance = distance,
 	};
@@ -118,6 +120,7 @@ static struct choice_end search_forward(struct search *q, uint32_t from)
 			distance++;
 		}
 		i = q->s->queue[head];
+		end.alone = q->n == head + 1;
 		if (take_evidence(q->g, i, distance, false, &end))
 			break;
 		if (q->pseudo && q->g->insns[i].class == INSN_RET) {
@@ -136,6 +139,7 @@ static struct choice_end search_backward(struct search *q, uint32_t from)
 
 	search_begin(q);
 	if (q->pseudo && q->g->insns[from].flags & INSN_ENTRY) {
+		end.alone = true;
 		take_pseudo(distance, &end);
 		return end;
 	}
@@ -149,6 +153,7 @@ static struct choice_end search_backward(struct search *q, uint32_t from)
 			distance++;
 		}
 		i = q->s->queue[head];
+		end.alone = q->n == head + 1;
 		if (take_evidence(q->g, i, distance, true, &end))
 			break;
 		if (q->pseudo && q->g->insns[i].flags & INSN_ENTRY) {
@@ -254,6 +259,7 @@ static void take_own(const struct graph *g, uint32_t insn, struct choice *ret)
 /* Nothing but the compiled method itself is known. */
 static void take_root(struct choice *ret)
 {
+	ret->forward.alone = ret->backward.alone = true;
 	take_pseudo(0, &ret->forward);
 	take_pseudo(0, &ret->backward);
 	ret->pos = ret->forward.pos;

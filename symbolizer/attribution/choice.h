@@ -21,6 +21,7 @@ void choice_scratch_done(struct choice_scratch *s);
 struct choice_end {
 	bool found;
 	bool pseudo; /* method entry or return: the compiled method itself */
+	bool alone; /* control can take no other way in between */
 	uint8_t kind; /* enum evidence_kind, unless pseudo */
 	struct inline_pos pos;
 	uint32_t distance; /* in instructions */

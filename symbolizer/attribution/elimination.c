@@ -36,14 +36,15 @@ bool may_hide_callee(const struct graph *g, const struct attribution_env *env,
 {
 	const struct hs_method *m = method_of(env, g->tree.nodes[c->pos.node].method_id);
 	struct bytecode b;
-	int32_t x, y;
+	int32_t x, y, end;
 
 	if (!m)
 		return true;
 	range_of(g, c, &x, &y);
 	if (c->forward.pseudo)
 		y = m->code_size;
-	for (int32_t bci = 0; bci < m->code_size; bci += (int32_t)b.len) {
+	end = x < y && y < m->code_size ? y : m->code_size;
+	for (int32_t bci = 0; bci < end; bci += (int32_t)b.len) {
 		if (!bytecode_at(m, env->major, bci, &b))
 			return true;
 		if ((b.kind == BYTECODE_INVOKE || b.kind == BYTECODE_INVOKEDYNAMIC) &&
@@ -138,5 +139,7 @@ bool find_hidden_callee(const struct graph *g, const struct attribution_env *env
 	visible_add(&found, &c->backward, c->pos.node);
 	visible_add(&found, &c->forward, c->pos.node);
 	*ret = found.last;
-	return found.n == 1 && ret->method_id;
+	/* Natives are replaced by loops at most, and no record names them. */
+	return found.n == 1 && method_of(env, ret->method_id) &&
+	       method_of(env, ret->method_id)->code_size > 0;
 }

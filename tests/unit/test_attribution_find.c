@@ -202,6 +202,30 @@ static void test_between_moved_checks_is_unsure(void **state)
 	assert_int_equal(find(&f, checks, 0).exactness, EXACT_FLOW);
 }
 
+/* A branch around the evidence: what stands before it may belong to where the branch leads. */
+static void test_a_way_around_makes_it_unsure(void **state)
+{
+	static struct fake f;
+	struct fake_trap trap;
+	int32_t root;
+	uint32_t around, before, behind;
+
+	(void)state;
+	fake_init(&f);
+	fake_bytecodes(&f, 1, no_calls, sizeof(no_calls));
+	root = fake_scope(&f, 0, 1, 0);
+	before = fake_work(&f, 2);
+	around = fake_je(&f);
+	trap = (struct fake_trap){fake_je(&f), root};
+	behind = fake_work(&f, 2);
+	fake_bind(&f, around);
+	fake_work(&f, 2);
+	fake_ret(&f);
+	fake_traps(&f, &trap, 1);
+	assert_int_equal(find(&f, before, 0).exactness, EXACT_APPROXIMATE);
+	assert_int_equal(find(&f, behind, 0).exactness, EXACT_FLOW);
+}
+
 /* The only evidence of a loop: its whole body lies between it and itself. */
 static void test_one_evidence_of_a_loop_leaves_room(void **state)
 {
@@ -392,6 +416,24 @@ static void test_blind_loop_goes_to_the_one_visible_callee(void **state)
 	assert_int_equal(find(&f, inner + 2, 0).n, 1);
 }
 
+/* A native may be an intrinsic's loop, but has no frames anywhere else either. */
+static void test_blind_loop_is_not_given_to_a_native(void **state)
+{
+	static struct fake f;
+	static uint8_t code[64];
+	uint32_t inner;
+
+	(void)state;
+	fake_init(&f);
+	memset(code, 0, sizeof(code));
+	make_blind_loop(&f, &inner);
+	set_invoke(code, 20);
+	fake_bytecodes(&f, 1, code, sizeof(code));
+	f.methods[3].id = 4;
+	f.callees[0][20] = 4;
+	assert_int_equal(find(&f, inner + 2, 0).n, 1);
+}
+
 static void test_own_loop_is_not_given_to_a_callee(void **state)
 {
 	static struct fake f;
@@ -534,6 +576,8 @@ int main(void)
 		cmocka_unit_test(test_blind_loop_goes_to_the_one_visible_callee),
 		cmocka_unit_test(test_calls_on_the_way_make_it_unsure),
 		cmocka_unit_test(test_between_moved_checks_is_unsure),
+		cmocka_unit_test(test_a_way_around_makes_it_unsure),
+		cmocka_unit_test(test_blind_loop_is_not_given_to_a_native),
 		cmocka_unit_test(test_one_evidence_of_a_loop_leaves_room),
 		cmocka_unit_test(test_own_loop_is_not_given_to_a_callee),
 		cmocka_unit_test(test_return_addresses),

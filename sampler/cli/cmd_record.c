@@ -208,6 +208,15 @@ static int write_results(struct record *rec, struct err *err)
 	return 0;
 }
 
+static void check_slices(const struct record *rec)
+{
+	for (size_t i = 0; i < rec->outs.n; i++)
+		if (rec->outs.list[i].writer == &writer_html || rec->outs.list[i].writer == &writer_pprof)
+			return;
+	if (rec->o.slice_ns)
+		log_warn("--slices: time slices are kept in .html and .pb.gz only");
+}
+
 static int record(struct record *rec, struct err *err)
 {
 	struct err late = {0};
@@ -217,6 +226,8 @@ static int record(struct record *rec, struct err *err)
 		r = choose_targets(rec, err);
 	if (r == 0)
 		r = outputs_open(&rec->o, rec->o.pids[0], &rec->outs, err);
+	if (r == 0)
+		check_slices(rec);
 	if (r == 0)
 		r = start(rec, err);
 	if (r < 0)

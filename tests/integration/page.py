@@ -487,6 +487,13 @@ def test_slices(browser, make):
     p.js("filter.thread = '2 worker-2'; rebuild()")
     check("filters hold", shown(p), 80)
     p.js("filter.thread = null; rebuild()")
+    # Callers and callees, the picture, the other theme: as without sides.
+    p.js("openSandwich(names.indexOf('app/Load.read'))")
+    check("callers of what vanished", p.js("view.panes.map(t => t && t.sides[0][0])"), [80, 80])
+    p.key("Escape")
+    p.key("d")
+    check("the picture", p.js("svgText().includes('vanished')"))
+    p.key("d")
     # The address has it all.
     again = open_page(browser, path, fragment(p), dark=True)
     check("reloaded", again.js("[sides.on, sides.mode, ...sides.samples, slices.ranges.join(';')]"),

@@ -220,7 +220,7 @@ const changed = {
 		forRows((path, depth, row, passes) => {
 			if (!passes)
 				return;
-			const text = [...path.slice(0, depth)].map(v => names[variantName[v]]).join('\0');
+			const text = [...path.slice(filter.merge ? rootsOf(path, depth) : 0, depth)].map(v => names[variantName[v]]).join('\0');
 			if (!lines.has(text))
 				lines.set(text, [0, 0]);
 			sides.counts.forEach((c, side) => { lines.get(text)[side] += c[row]; });

@@ -18,10 +18,12 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests/integration"))
+import attribution  # noqa: E402
 import jvm  # noqa: E402
 
 OPS_FLAGS = ["-XX:+UseSerialGC", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Ops::left",
              "-XX:CompileCommand=dontinline,Ops::right"]
+AGREEMENT = str(ROOT / "tests/integration/attribution.py")
 TRUTH = str(ROOT / "tests/integration/truth.py")
 
 
@@ -359,8 +361,43 @@ def measure_truth(o, jdk, _, results, tmp):
                     verdict(mine["variation"] if mine and mine["samples"] >= 40_000 else None, bar), **cells)
 
 
+def agreement(jdk, workload, duration):
+    """{rule or "named NAME": its row of attribution.py's table}, and how many samples; None: not here."""
+    r = subprocess.run([sys.executable, AGREEMENT, "--jdk", str(jdk.home), "--workload", workload,
+                        "--duration", str(duration), "--freq", "1999"],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                       preexec_fn=jvm.die_with_parent)
+    compared = re.search(r"compared (\d+)", r.stdout)
+    if not compared:
+        progress(r.stdout)
+        return None, 0
+    rows = attribution.read_table(r.stdout)
+    return rows, int(compared.group(1))
+
+
+def measure_agreement(o, results):
+    """Per-sample agreement with cleaned full records: method, child, line, wrong; what is called sure."""
+    for _, jdk in sorted(jvm.find_jdks().items()):
+        for workload in ("javac", "clojure", "h2", "truth"):
+            rows, n = agreement(jdk, workload, 15 if o.quick else 40)
+            if not rows:
+                continue
+            flow, address = rows["all", "flow"], rows["all", "address"]
+            sure = [rows[k] for k in (("named", "exact"), ("named", "flow")) if k in rows]
+            share = sum(x["share"] for x in sure)
+            right = sum(x["share"] * x["method"] for x in sure) / max(share, 0.1)
+            four = "%(method).1f / %(child).1f / %(line).1f / %(wrong).1f"
+            bar = 11 if workload == "javac" else address["wrong"]
+            results.add("agreement, JDK %d %s, %d samples (address rule: %s)"
+                        % (jdk.major, workload, n, four % address), "<= %.1f wrong" % bar,
+                        verdict(flow["wrong"], bar), jsampler=four % flow)
+            results.add("right where sure (%.0f %% of them), JDK %d %s" % (share, jdk.major, workload),
+                        ">= 97 %", verdict(right, 97, more=True), jsampler="%.1f" % right)
+
+
 def measure_attribution(o, results, tmp):
     """The matrix of the attribution issue: collectors, JDKs, with and without extra records."""
+    measure_agreement(o, results)
     runs, duration = (1, 10) if o.quick else (5, 30)
     extra = ["--flag=-XX:+UnlockDiagnosticVMOptions", "--flag=-XX:+DebugNonSafepoints"]
     for _, jdk in sorted(jvm.find_jdks().items()):
@@ -385,7 +422,7 @@ def parse_arguments():
     p.add_argument("--windows", type=int, help="interleaved windows per profiler and rate (200)")
     p.add_argument("--window", type=float, default=0.6, help="seconds of each")
     p.add_argument("--only", default=",".join(PARTS), help="parts: " + ", ".join(PARTS))
-    p.add_argument("--attribution", action="store_true", help="only the matrix of misplaced shares")
+    p.add_argument("--attribution", action="store_true", help="only agreement per sample and the matrix of misplaced shares")
     p.add_argument("--jdk", help="major version or directory")
     p.add_argument("--json", help="write the table there too")
     o = p.parse_args()

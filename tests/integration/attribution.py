@@ -52,11 +52,37 @@ def start_javac(jdk, flags, tmp):
     return jvm.Jvm(jdk, classes, "Javac", [str(sources), str(out)], flags, stderr=subprocess.DEVNULL)
 
 
-def start_truth(jdk, flags, args):
+def find_jars(*names):
+    """Those of Debian's libclojure-java and libh2-java (scripts/setup --bench)."""
+    jars = [pathlib.Path("/usr/share/java") / n for n in names]
+    for jar in jars:
+        if not jar.exists():
+            print("skipped: no %s here (scripts/setup --bench installs it)" % jar)
+            sys.exit(jvm.SKIP)
+    return ":".join(map(str, jars))
+
+
+def start_clojure(jdk, flags, _):
+    jars = find_jars("clojure.jar", "spec.alpha.jar", "core.specs.alpha.jar")
+    return jvm.Jvm(jdk, jars, "clojure.main", [str(HERE / "attribution_clojure.clj")], flags,
+                   stderr=subprocess.DEVNULL)
+
+
+def start_h2(jdk, flags, tmp):
+    jars = find_jars("h2.jar")
+    subprocess.run([str(jdk.home / "bin/javac"), "-nowarn", "-d", tmp, str(HERE / "attribution_H2.java")],
+                   check=True)
+    return jvm.Jvm(jdk, tmp + ":" + jars, "H2", [], flags, stderr=subprocess.DEVNULL)
+
+
+def start_truth(jdk, flags, _):
     classes = jvm.compile_java(jdk, "truth")
     exclude = ["-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Truth::kInterp"]
-    return jvm.Jvm(jdk, classes, "Truth", ["interactive=1", "warmup=%d" % args.warmup], flags + exclude,
+    return jvm.Jvm(jdk, classes, "Truth", ["interactive=1", "warmup=12"], flags + exclude,
                    stderr=subprocess.DEVNULL)
+
+
+WORKLOADS = {"javac": start_javac, "clojure": start_clojure, "h2": start_h2, "truth": start_truth}
 
 
 def run_agree(args, pid):
@@ -93,10 +119,11 @@ def read_table(text):
 
 
 def margin(percent, share, compared):
-    """Two standard errors, in points, of a percentage of that share of the samples."""
+    """Four standard errors, in points, of a percentage of that share of the samples: what is right at
+    its bar misses it by chance in one run of 30,000."""
     n = max(1.0, compared * share / 100)
     p = min(max(percent, 2.0), 98.0)
-    return 2 * math.sqrt(p * (100 - p) / n)
+    return 4 * math.sqrt(p * (100 - p) / n)
 
 
 def check(args, rows, compared):
@@ -131,11 +158,10 @@ def check(args, rows, compared):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--jdk")
-    p.add_argument("--workload", choices=("javac", "truth"), default="javac")
+    p.add_argument("--workload", choices=sorted(WORKLOADS), default="javac")
     p.add_argument("--gc", choices=sorted(COLLECTORS), default="G1")
     p.add_argument("--flags", default="", help="more JVM flags, separated by spaces")
     p.add_argument("--duration", type=int, default=15)
-    p.add_argument("--warmup", type=int, default=12)
     p.add_argument("--freq", type=int, default=997)
     p.add_argument("--dump", help="write the hottest C2 methods into this folder")
     p.add_argument("-v", "--verbose", action="store_true", help="every sampled pc that is named otherwise")
@@ -148,8 +174,7 @@ def main():
     jdk = jvm.pick_jdk(args.jdk)
     flags = FLAGS + COLLECTORS[args.gc] + args.flags.split()
     with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
-        start = start_javac(jdk, flags, tmp) if args.workload == "javac" else start_truth(jdk, flags, args)
-        with start as java:
+        with WORKLOADS[args.workload](jdk, flags, tmp) as java:
             java.wait_ready(300)
             print("%s on JDK %d, %s %s" % (args.workload, jdk.major, args.gc, args.flags))
             text = run_agree(args, java.pid)

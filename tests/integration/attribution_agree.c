@@ -69,6 +69,7 @@ struct agree {
 	struct score by_exactness[EXACTNESS_COUNT];
 	struct score by_evidence[EVIDENCE_KINDS]; /* pcs that are evidence themselves */
 	struct method_share *shares;
+	uint64_t graph_ns, insns, find_ns, finds; /* CPU time */
 	bool verbose;
 	bool raw; /* compare with all records, also the wrong ones */
 };
@@ -268,6 +269,18 @@ static void print_miss(const struct agree *a, const struct code *c, const struct
 	printf("\n");
 }
 
+/* What naming costs once the graph is there. */
+static void measure_finds(struct agree *a, struct attribution *at, const struct code *plain,
+			  const struct key *first, const struct key *end)
+{
+	uint64_t start = clock_process_cpu_ns();
+	struct attributed got;
+
+	for (const struct key *k = first; k != end; k = k->hh.next, a->finds++)
+		attribution_find(at, plain, k->at.off, 0, &got);
+	a->find_ns += clock_process_cpu_ns() - start;
+}
+
 /* All keys of one code; they come sorted by it. */
 static void compare_code(struct agree *a, struct attribution *at, const struct decoder *d,
 			 struct attribution_env *env, struct key *first, struct key *end)
@@ -277,9 +290,13 @@ static void compare_code(struct agree *a, struct attribution *at, const struct d
 	struct graph *g = NULL;
 	struct reference *ref = NULL;
 	bool inlining = has_inlining(full, a->major);
+	uint64_t start = clock_process_cpu_ns();
 
-	if (graph_new(&plain, env, d, &g) == 0)
+	if (graph_new(&plain, env, d, &g) == 0) {
+		a->graph_ns += clock_process_cpu_ns() - start;
+		a->insns += g->n_insns;
 		reference_new(full, a->major, g, a->raw, &ref);
+	}
 	for (struct key *k = first; k != end; k = k->hh.next) {
 		struct attributed truth, got[RULES];
 
@@ -293,6 +310,7 @@ static void compare_code(struct agree *a, struct attribution *at, const struct d
 		if (a->verbose)
 			print_miss(a, full, k, &got[RULE_FLOW], &truth);
 	}
+	measure_finds(a, at, &plain, first, end);
 	reference_free(ref);
 	graph_free(g);
 	free((void *)plain.records);
@@ -346,6 +364,9 @@ static void print_table(struct agree *a)
 	printf("samples %llu, in nmethods %llu, compared %llu, without clean record %llu\n",
 	       (unsigned long long)a->samples, (unsigned long long)a->in_nmethods,
 	       (unsigned long long)a->compared, (unsigned long long)a->uncovered);
+	printf("graphs %.1f ns an instruction, then %.0f ns a pc\n",
+	       (double)a->graph_ns / (double)(a->insns ? a->insns : 1),
+	       (double)a->find_ns / (double)(a->finds ? a->finds : 1));
 	printf("%-10s %-11s %6s %7s %6s %6s %6s\n", "code", "rule", "share", "method", "child",
 	       "line", "wrong");
 	for (int g = 0; g < GROUPS; g++)

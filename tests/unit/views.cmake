@@ -1,1 +1,2 @@
 js_unit_test(views_pattern js_views)
+js_unit_test(views_timeline js_views js_profile)

@@ -127,12 +127,15 @@ static const struct diff_change *judged(const struct diff *d, const struct diff_
 	return d->by_total ? &r->total : &r->self;
 }
 
+bool diff_has_enough(const struct diff *d, const uint64_t count[DIFF_SIDES])
+{
+	return (double)(count[DIFF_BEFORE] + count[DIFF_AFTER]) >=
+	       LEAST_SHARE * (double)(d->samples[DIFF_BEFORE] + d->samples[DIFF_AFTER]);
+}
+
 static bool is_judged(const struct diff *d, const struct diff_row *r)
 {
-	const uint64_t *n = d->by_total ? r->total_count : r->self_count;
-
-	return (double)(n[DIFF_BEFORE] + n[DIFF_AFTER]) >=
-	       LEAST_SHARE * (double)(d->samples[DIFF_BEFORE] + d->samples[DIFF_AFTER]);
+	return diff_has_enough(d, d->by_total ? r->total_count : r->self_count);
 }
 
 /* By t: the probabilities of the clearest changes are all 0 as numbers. */

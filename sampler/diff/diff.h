@@ -85,6 +85,9 @@ void diff_done(struct diff *d);
 /* The same for any set of samples; c2: the typical relative spread, squared. */
 struct diff_change diff_judge(const struct diff *d, const struct diff_count *count, double c2);
 
+/* Are there enough samples to judge a method? */
+bool diff_has_enough(const struct diff *d, const uint64_t count[DIFF_SIDES]);
+
 /* Degrees of freedom of t; 0: normal. */
 double diff_freedom(const struct diff *d);
 

@@ -73,13 +73,16 @@ static int judge_set(const struct gate *g, const struct diff *d, const struct na
 static void judge_each(const struct gate *g, const struct diff *d, struct gate_result *res)
 {
 	bool have = false, have_beyond = false;
+	size_t judged = 0;
 
 	for (size_t i = 0; i < d->n; i++) {
 		const struct diff_change *c = g->total ? &d->rows[i].total : &d->rows[i].self;
 		bool beyond;
 
-		if (!gate_matches(g, d, &d->rows[i]))
+		if (!gate_matches(g, d, &d->rows[i]) ||
+		    !diff_has_enough(d, g->total ? d->rows[i].total_count : d->rows[i].self_count))
 			continue;
+		judged++;
 		beyond = gate_is_beyond(g, c);
 		if (have && (have_beyond > beyond ||
 			     (have_beyond == beyond && fabs(c->t) <= fabs(res->change.t))))
@@ -89,7 +92,7 @@ static void judge_each(const struct gate *g, const struct diff *d, struct gate_r
 		have = true;
 		have_beyond = beyond;
 	}
-	res->failed = have_beyond && res->change.p * (double)res->matches < GATE_P;
+	res->failed = have_beyond && res->change.p * (double)judged < GATE_P;
 }
 
 int gate_judge(const struct gate *g, const struct diff *d, const struct named_profile *const *profiles,

@@ -18,7 +18,8 @@ struct named_profile;
  * PATTERN is one of name_pattern.h; parentheses in it come in pairs. Without `any` the share of all
  * that matches is looked at as one; with it, each method alone. pt: points of share; %: of the share
  * before. An expression has failed when the change is beyond the limit and chance alone would make
- * as large a one in less than GATE_P of all cases (divided by the number of methods, with `any`).
+ * as large a one in less than GATE_P of all cases (with `any` divided by the number of methods that have
+ * enough samples to be judged).
  */
 struct gate {
 	const char *text; /* the expression, borrowed */

@@ -29,11 +29,11 @@ import javax.crypto.spec.SecretKeySpec;
  * A sample belongs to the kernel of its outermost frame that matches Truth\.k[A-Z]\w*.
  *
  * Usage: java [-XX:CompileCommand=quiet -XX:CompileCommand=exclude,Truth::kInterp] Truth
- *        [seconds=N] [warmup=N] [threads=N] [seed=N] [interactive=1]
+ *        [seconds=N] [warmup=N] [threads=N] [seed=N] [slow=PERCENT] [interactive=1]
  *
  * Prints "ready PID" after the warm-up, and a table at the end. With interactive=1 a line "mark" on
  * standard input prints the table so far, "quit" or the end of the input ends the program, and
- * seconds counts for nothing. A table:
+ * seconds counts for nothing. slow=30, or a line "slow 30", makes kMatrix 30 % slower. A table:
  *
  *   mark N NANOTIME CLOCK_NS           CLOCK_NS: what one pair of clock readings adds to a call
  *   thread NAME CPU_NS                 whole CPU time of a worker
@@ -57,6 +57,7 @@ public final class Truth implements Runnable {
 	static volatile boolean stop;
 	static volatile long sink;
 	static volatile long clockNs = -1;
+	static volatile int slow;
 
 	final int shape;
 	final long[] cpu = new long[NAMES.length];
@@ -114,6 +115,7 @@ public final class Truth implements Runnable {
 			case DIGEST: acc += kDigest(); break;
 			default: acc += kCrc(); break;
 			}
+			acc += again(kind);
 			cpu[kind] += BEAN.getCurrentThreadCpuTime() - begin;
 			calls[kind]++;
 		}
@@ -145,6 +147,7 @@ public final class Truth implements Runnable {
 				acc ^= kSort();
 			else
 				acc ^= kRecurse();
+			acc += again(kind);
 			cpu[kind] += BEAN.getCurrentThreadCpuTime() - begin;
 			calls[kind]++;
 		}
@@ -167,11 +170,21 @@ public final class Truth implements Runnable {
 			case REFLECT: acc -= kReflect(); break;
 			default: acc -= kInline(); break;
 			}
+			acc += again(kind);
 			cpu[kind] += BEAN.getCurrentThreadCpuTime() - begin;
 			calls[kind]++;
 			if ((acc & 63) == 0)
 				sink = acc;
 		}
+	}
+
+	/** kMatrix once more in so many of 100 calls: as if a change had made it slower. */
+	long again(int kind) {
+		long acc = 0;
+		for (int left = kind == MATRIX ? slow : 0; left > 0; left -= 100)
+			if (left >= 100 || next(100) < left)
+				acc += kMatrix();
+		return acc;
 	}
 
 	int next(int bound) {
@@ -598,11 +611,14 @@ public final class Truth implements Runnable {
 		for (String line; (line = in.readLine()) != null && !line.equals("quit");)
 			if (line.equals("mark"))
 				table(++marks, workers);
+			else if (line.startsWith("slow "))
+				slow = Integer.parseInt(line.substring(5));
 	}
 
 	public static void main(String[] args) throws Exception {
 		int threads = (int) option(args, "threads", 3);
 		long seed = option(args, "seed", 42);
+		slow = (int) option(args, "slow", 0);
 		List<Truth> workers = new ArrayList<>();
 		for (int i = 0; i < threads; i++) {
 			Truth w = new Truth(i % 4, seed + i);

@@ -27,6 +27,7 @@ struct folded_run {
 	VEC(uint32_t) ids; /* texts of the line at hand, root first */
 	VEC(uint32_t) locations; /* of the line at hand, leaf first */
 	VEC(struct named_line) lines; /* of one location, innermost first */
+	uint32_t mappings[NAMED_KINDS]; /* by kind; 0: not made yet, or none */
 	struct buf name;
 	struct reader_report *report;
 	uint64_t line; /* number of the line at hand */
@@ -123,7 +124,9 @@ static uint32_t mapping_of(struct folded_run *r, uint8_t kind)
 		[NAMED_C1] = "[jit]", [NAMED_C2] = "[jit]", [NAMED_INLINED] = "[jit]",
 	};
 
-	return files[kind] ? named_builder_mapping(r->b, files[kind], "") : 0;
+	if (files[kind] && !r->mappings[kind])
+		r->mappings[kind] = named_builder_mapping(r->b, files[kind], "");
+	return r->mappings[kind];
 }
 
 static uint32_t plain_location(struct folded_run *r, uint32_t id)

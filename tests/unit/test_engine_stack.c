@@ -150,6 +150,7 @@ static void test_rest_is_joined(void **state)
 	copy = copy_of(end, 512);
 	wanted = stack_rest_beyond(&a.rest, end, copy.time_ns);
 	assert_int_equal(wanted, a.page * 2 - 8);
+	copy.time_ns += SECOND; /* however slow this machine is */
 	assert_int_equal(stack_rest_read(&a.rest, &copy, dst, wanted, copy.time_ns), wanted);
 	assert_memory_equal(dst, a.base + a.page * 2 + 8, wanted);
 	assert_int_equal(a.rest.joined, 1);

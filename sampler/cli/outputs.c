@@ -84,13 +84,16 @@ static int add_output(struct outputs *outs, const char *pattern, const char *for
 static int add_default(struct outputs *outs, const struct record_options *o, pid_t pid,
 		       struct err *err)
 {
-	bool html = writer_find("html") != NULL;
 	bool to_file = isatty(STDOUT_FILENO) || o->command;
+	const char *format = o->format ? o->format : to_file ? "html" : "folded";
+	const struct writer *w = writer_find(format);
+	char pattern[64];
 
-	if (!to_file)
-		return add_output(outs, "-", o->format ? o->format : "folded", pid, err);
-	return add_output(outs, html ? "jsampler-%p-%t.html" : "jsampler-%p-%t.folded", o->format, pid,
-			  err);
+	if (!to_file || !w)
+		return add_output(outs, "-", format, pid, err);
+	snprintf(pattern, sizeof(pattern), "jsampler-%%p-%%t%.*s", (int)strcspn(w->endings, " "),
+		 w->endings);
+	return add_output(outs, pattern, format, pid, err);
 }
 
 static int check_stdout_once(const struct record_options *o, struct err *err)

@@ -130,7 +130,7 @@ static void put_text_head(const struct diff *d, const struct diff_print_options 
 	else
 		fputs("chance judged by counts (one file a side)", out);
 	if (d->min_effect > 0)
-		fprintf(out, "\nonly changes of at least %g points (--min-effect)", 100 * d->min_effect);
+		fprintf(out, "\nchanges under %g pt of share are left out (--min-effect)", 100 * d->min_effect);
 	fputs("\n\n", out);
 }
 
@@ -213,7 +213,8 @@ static void print_text(const struct diff *d, const struct diff_print_options *o,
 		n = d->n;
 	put_text_head(d, o, out);
 	if (!d->n_changed && !o->all) {
-		fputs("No method changed by more than chance explains. The nearest to it:\n", out);
+		fprintf(out, "No method changed by more than chance explains%s. The nearest to it:\n",
+			d->min_effect > 0 ? " and as much as that" : "");
 		n = d->n_judged < UNSURE_ROWS ? d->n_judged : UNSURE_ROWS;
 	}
 	if (n) {

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""jsampler with the bridge in the JVM: loaded, found, refused; the same names; nothing left, nobody harmed.
+
+usage: bridge_use.py [--times N]: only N recordings with --bridge on one after the other, and what the JVM holds"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import jvm
+import shell
+from attach import left_behind
+from shell import check
+
+JEP_451 = "agent has been loaded dynamically"
+LIBRARY = pathlib.Path(shell.JS).resolve().parents[2] / "jvm-bridge/libjsampler-bridge.so"
+
+
+class Busy(shell.Busy):
+    """Its stderr goes to a file."""
+
+    def __init__(self, jdk, **kw):
+        self.err = tempfile.TemporaryFile()
+        saved = os.dup(2)
+        os.dup2(self.err.fileno(), 2)
+        try:
+            super().__init__(jdk, **kw)
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+
+    def warnings(self):
+        self.err.seek(0)
+        return self.err.read().decode(errors="replace").count(JEP_451)
+
+    def printed(self):
+        """On its stdout behind "ready": a thread dump would be there."""
+        self.proc.stdin.close()
+        rest = self.buffer + self.proc.stdout.read()
+        return rest, self.proc.wait(30)
+
+
+def record(pid, *args, seconds="0.7"):
+    p = shell.run(["-p", pid, "-d", seconds, "-v", "-F", "499", "-f", "folded", "-o", "-", *args])
+    return p
+
+
+def connected(p):
+    """The bridge told something."""
+    return p.returncode == 0 and "jsampler: bridge: " in p.stderr and " 0 codes" not in p.stderr
+
+
+def named(p):
+    """Of a target that got CPU time enough to be seen."""
+    n = sum(count for _, count in jvm.parse_folded(p.stdout.splitlines()))
+    return n < 50 or "Busy.compute" in p.stdout
+
+
+def has_bridge(pid):
+    listed = {j["pid"]: j for j in json.loads(shell.run(["list", "-f", "json"]).stdout)}
+    return listed[pid]["bridge"]
+
+
+def use(jdk, wrap, user):
+    what = "JDK %d of %s" % (jdk.major, user)
+    with Busy(jdk, wrap=wrap) as t:
+        p = record(t.pid)
+        check(what + ": auto leaves a JVM without it alone", p.returncode == 0 and "bridge" not in p.stderr and
+              not os.path.exists("/tmp/.java_pid%d" % t.pid), p.stderr)
+        p = record(t.pid, "--symbols", "bridge")
+        check(what + ": --symbols bridge without it", p.returncode == 1 and "add --bridge on" in p.stderr, p.stderr)
+        check(what + ": list: none", has_bridge(t.pid) is False)
+        p = record(t.pid, "--bridge", "on")
+        check(what + ": on", connected(p) and named(p), p.stderr)
+        check(what + ": on says that the JVM will warn, and it does", ("JEP 451" in p.stderr) == (jdk.major >= 21) and
+              t.warnings() == (jdk.major >= 21), (p.stderr, t.warnings()))
+        check(what + ": list: bridge", has_bridge(t.pid) is True and
+              "(bridge)" in [l for l in shell.run(["list"]).stdout.splitlines() if l.split()[0] == str(t.pid)][0])
+        for args in ([], ["--bridge", "on"], ["--symbols", "bridge"]):
+            p = record(t.pid, *args)
+            check(what + ": it is there: %s" % " ".join(args or ["auto"]), connected(p) and named(p) and
+                  "JEP 451" not in p.stderr, p.stderr)
+        check(what + ": and the JVM warned once", t.warnings() == (jdk.major >= 21), t.warnings())
+        p = record(t.pid, "--bridge", "off")
+        check(what + ": off", p.returncode == 0 and "bridge" not in p.stderr, p.stderr)
+        check(what + ": nothing is left", not left_behind(t.pid), left_behind(t.pid))
+        rest, status = t.printed()
+        check(what + ": it printed nothing and ended as it should", not rest and status == 0, (rest[:300], status))
+
+
+def from_the_start(jdk):
+    """Loaded with -agentpath: auto connects, and the JVM has nothing to warn of."""
+    with Busy(jdk, flags=["-agentpath:%s" % LIBRARY]) as t:
+        p = record(t.pid)
+        check("JDK %d, -agentpath: auto connects" % jdk.major, connected(p), p.stderr)
+        check("JDK %d, -agentpath: no warning" % jdk.major, t.warnings() == 0)
+
+
+def refused(jdk, flags, message):
+    with Busy(jdk, flags=flags) as t:
+        p = record(t.pid, "--bridge", "on")
+        check("%s: %s" % (" ".join(flags), message), p.returncode == 1 and message in p.stderr.replace("\n", " ") and not p.stdout,
+              p.stderr)
+        rest, status = t.printed()
+        check("... the JVM is unharmed", not rest and status == 0, (rest[:300], status))
+
+
+def second(jdk):
+    """Two at once: the second is told, with auto it goes on without."""
+    with Busy(jdk) as t:
+        first = subprocess.Popen([shell.JS, "-p", str(t.pid), "--bridge", "on", "-v", "-f", "folded", "-o", "/dev/null"],
+                                 stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                 preexec_fn=jvm.die_with_parent)
+        for line in first.stderr:
+            if "stack copy" in line:  # said when sampling begins, behind the connection
+                break
+        p = record(t.pid, "--bridge", "on")
+        check("a second one, on", p.returncode == 1 and "another jsampler" in p.stderr, p.stderr)
+        p = record(t.pid)
+        check("a second one, auto", p.returncode == 0 and "another jsampler" in p.stderr, p.stderr)
+        first.kill()
+        first.communicate()
+        end = time.monotonic() + 20
+        p = record(t.pid, "--bridge", "on")
+        while not connected(p) and time.monotonic() < end:
+            p = record(t.pid, "--bridge", "on")
+        check("the first one was killed: the next connects", connected(p), p.stderr)
+        rest, status = t.printed()
+        check("... the JVM is unharmed", not rest and status == 0, (rest[:300], status))
+
+
+def command(jdk):
+    """A JVM that comes later: from a shell that calls execve, too."""
+    classes = jvm.compile_java(jdk, "cli")
+    for argv in ([], ["sh", "-c", "exec \"$@\"", "sh"]):
+        p = subprocess.run([shell.JS, "--bridge", "on", "-v", "-F", "299", "-o", "/dev/null", "-f", "folded", "--", *argv,
+                            str(jdk.home / "bin/java"), "-Xmx64m", "-cp", str(classes), "Busy"],
+                           input="", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=90)
+        check("a command%s: recorded, whether the bridge came in time or not" % (", by a shell" * bool(argv)),
+              p.returncode == 0 and "samples" in p.stderr, p.stderr)
+    p = shell.run(["--bridge", "on", "-d", "0.3", "-o", "/dev/null", "-f", "folded", "--", "sleep", "1"])
+    check("no JVM: said", "no JVM was found" in p.stderr and p.returncode == 0, (p.returncode, p.stderr))
+
+
+def memory_kb(pid):
+    for line in pathlib.Path("/proc/%d/status" % pid).read_text().splitlines():
+        if line.startswith("RssAnon"):
+            return int(line.split()[1])
+    return 0
+
+
+def facts(pid):
+    d = "/proc/%d/" % pid
+    return {"descriptors": len(os.listdir(d + "fd")), "threads": len(os.listdir(d + "task")),
+            "bridge mappings": pathlib.Path(d + "maps").read_text().count("libjsampler-bridge")}
+
+
+def times(jdk, n, seconds):
+    """Attach, stream, detach, again and again: nothing stays but the library."""
+    what = "JDK %d, %d times" % (jdk.major, n)
+    with Busy(jdk, args=["idle"]) as t:
+        for _ in range(2):
+            record(t.pid, "--bridge", "on", seconds=seconds)
+        before, kb = facts(t.pid), memory_kb(t.pid)
+        bad = [p.stderr for p in (record(t.pid, "--bridge", "on", seconds=seconds) for _ in range(n))
+               if p.returncode or "jsampler: bridge: " not in p.stderr]
+        after = facts(t.pid)
+        print("%s: %s -> %s; anonymous memory %d kB -> %d kB" % (what, before, after, kb, memory_kb(t.pid)), flush=True)
+        check(what + ": each connected", not bad, bad[:2])
+        # The JVM adds compiler threads as it likes, a few; one a time would be a leak.
+        check(what + ": no thread, descriptor, mapping more", after["threads"] <= before["threads"] + 3 and
+              after["descriptors"] <= before["descriptors"] + 1 and
+              after["bridge mappings"] == before["bridge mappings"], (before, after))
+        check(what + ": nothing is left", not left_behind(t.pid), left_behind(t.pid))
+
+
+def main():
+    jdks = sorted(jvm.find_jdks().values())
+    if not jdks:
+        sys.exit(jvm.SKIP)
+    if "--times" in sys.argv:
+        for jdk in jdks:
+            times(jdk, int(sys.argv[sys.argv.index("--times") + 1]), "1")
+        shell.finish()
+    last = jdks[-1]
+    use(jdks[0], lambda a: a, "this user")
+    if last.major != jdks[0].major:
+        use(last, shell.nobody if shell.can_be_nobody() else lambda a: a, "nobody" if shell.can_be_nobody() else "this user")
+    from_the_start(last)
+    refused(jdks[0], ["-XX:+DisableAttachMechanism"], "-XX:+DisableAttachMechanism")
+    refused(last, ["-XX:-EnableDynamicAgentLoading"], "-XX:+EnableDynamicAgentLoading")
+    second(last)
+    command(last)
+    times(last, 10, "0.1")
+    shell.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,7 @@
 #include "symbolizer/attribution/elimination.h"
 
 #include "symbolizer/attribution/bytecodes.h"
+#include "symbolizer/attribution/invokes.h"
 #include "symbolizer/attribution/traits.h"
 
 static const struct hs_method *method_of(const struct attribution_env *env, uint32_t id)
@@ -34,23 +35,19 @@ static bool on_the_way(const struct graph *g, const struct choice *c, int32_t x,
 bool may_hide_callee(const struct graph *g, const struct attribution_env *env,
 		     const struct choice *c)
 {
-	const struct hs_method *m = method_of(env, g->tree.nodes[c->pos.node].method_id);
-	struct bytecode b;
-	int32_t x, y, end;
+	uint32_t id = g->tree.nodes[c->pos.node].method_id;
+	const struct hs_method *m = method_of(env, id);
+	struct invokes calls;
+	int32_t x, y;
 
-	if (!m)
+	if (!m || !method_invokes(env, id, &calls))
 		return true;
 	range_of(g, c, &x, &y);
 	if (c->forward.pseudo)
 		y = m->code_size;
-	end = x < y && y < m->code_size ? y : m->code_size;
-	for (int32_t bci = 0; bci < end; bci += (int32_t)b.len) {
-		if (!bytecode_at(m, env->major, bci, &b))
+	for (uint32_t i = 0; i < calls.n; i++)
+		if (on_the_way(g, c, x, y, calls.bcis[i]))
 			return true;
-		if ((b.kind == BYTECODE_INVOKE || b.kind == BYTECODE_INVOKEDYNAMIC) &&
-		    on_the_way(g, c, x, y, bci))
-			return true;
-	}
 	return false;
 }
 

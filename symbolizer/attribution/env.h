@@ -20,6 +20,7 @@ struct attribution_env {
 	/* Method that the invoke bytecode at bci calls; 0: not known for certain. */
 	uint32_t (*callee)(void *ctx, uint32_t method_id, int32_t bci);
 	struct traits_memo *traits; /* of methods, remembered (traits.h) */
+	struct invokes_memo *invokes; /* the same of their calls (invokes.h) */
 };
 
 struct attribution *attribution_new_env(const struct attribution_env *env);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "symbolizer/attribution/invokes.h"
 #include "symbolizer/attribution/traits.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/hotspot/u64map.h"
@@ -82,8 +83,9 @@ struct known *known_new(const struct attribution_env *env)
 		.bytes = env->bytes ? bytes_of : NULL,
 		.callee = env->callee ? callee_of : NULL,
 		.traits = traits_memo_new(),
+		.invokes = invokes_memo_new(),
 	};
-	if (!k->env.traits) {
+	if (!k->env.traits || !k->env.invokes) {
 		known_free(k);
 		return NULL;
 	}
@@ -95,6 +97,7 @@ void known_free(struct known *k)
 	if (!k)
 		return;
 	traits_memo_free(k->env.traits);
+	invokes_memo_free(k->env.invokes);
 	u64map_done(&k->callees);
 	free(k);
 }

@@ -274,6 +274,18 @@ void threads_announce(struct agent *a, struct thread *t, jint requested)
 	thread_each(announce_one, &(struct announcement){a, t, requested});
 }
 
+/* One that ended while threads_learn() looked at it has left its record to this one. */
+static void thread_renew(JNIEnv *env, jthread thread)
+{
+	struct thread *t = thread_find(env);
+	jobject ref = t ? atomic_load(&t->ref) : NULL;
+
+	if (!ref || (*env)->IsSameObject(env, ref, thread))
+		return;
+	refs_retire(env, t, atomic_exchange(&t->ref, NULL));
+	thread_reset(t);
+}
+
 void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
 	struct thread *t;
@@ -282,6 +294,7 @@ void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 	(void)ti;
 	if (atomic_load(&the_bridge.dead) || !atomic_load(&the_bridge.live))
 		return;
+	thread_renew(env, thread);
 	t = thread_add(env, thread);
 	if (!t)
 		return;

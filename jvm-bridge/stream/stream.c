@@ -241,7 +241,7 @@ static void hello_put(JNIEnv *env)
 	for (int i = 0; i < 8; i += 2) {
 		uint16_t two;
 
-		memcpy(&two, WIRE_MAGIC + i, sizeof(two));
+		memcpy(&two, &WIRE_MAGIC[i], sizeof(two));
 		record_u16(&r, two);
 	}
 	record_u16(&r, WIRE_VERSION_MAJOR);

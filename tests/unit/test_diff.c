@@ -22,7 +22,7 @@ static struct named_profile *profile_of(const uint64_t *counts, size_t n)
 {
 	struct named_builder *b = named_builder_new();
 	struct named_profile *np;
-	char name[16];
+	char name[24];
 
 	for (size_t i = 0; i < n; i++) {
 		struct named_line leaf = {.kind = NAMED_C2}, root = {.kind = NAMED_NATIVE};
@@ -209,7 +209,7 @@ static void slow_method(void **state)
 	assert_int_equal(gate_parse("self(m*) > +0.1pt", &g, NULL), 0);
 	for (size_t slow = 0; slow < 18; slow++) {
 		struct gate_result res;
-		char name[16];
+		char name[24];
 		struct diff d;
 
 		snprintf(name, sizeof(name), "m%zu", slow);

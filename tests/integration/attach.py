@@ -210,7 +210,7 @@ def namespaces(jdk, others):
     rest = " && for d in /var/tmp /dev/shm /run; do mount -t tmpfs -o noexec none $d; done"
     # Covering /var/tmp hides the program's classes too: they are bound back.
     keep = "mkdir /tmp/k && mount --bind /var/tmp /tmp/k"
-    back = " && for d in /tmp/k/jsampler-busy-*; do mkdir -p /var/tmp/${d##*/} && mount --bind $d /var/tmp/${d##*/}; done"
+    back = " && for d in /tmp/k/jsampler-busy-*; do [ -e $d ] || continue; mkdir -p /var/tmp/${d##*/} && mount --bind $d /var/tmp/${d##*/}; done"
     in_namespace(jdk, "nothing but noexec", "mount -t tmpfs -o noexec none /tmp && %s%s%s" % (keep, rest, back) +
                  " && umount /tmp/k", "failed: .*noexec.*/dev/shm.*mount it there", lib)
     in_namespace(jdk, "a read-only /tmp", "mount -t tmpfs -o ro none /tmp && " + hide, "failed: .*its /tmp", lib)

@@ -248,7 +248,9 @@ def quiet(pid, before, timeout=WAIT):
 def attach(jdks, o):
     bad = []
     for jdk in jdks:
-        flags = ["-Xcheck:jni", "-XX:+UseSerialGC"] + (["-XX:+EnableDynamicAgentLoading"] if jdk.major > 20 else [])
+        # The heap's own growth is none of ours.
+        flags = ["-Xcheck:jni", "-XX:+UseSerialGC", "-Xms64m", "-XX:+AlwaysPreTouch"]
+        flags += ["-XX:+EnableDynamicAgentLoading"] if jdk.major > 20 else []
         with tempfile.TemporaryDirectory(prefix="js-") as tmp, bridge.Java(jdk, tmp, flags) as java:
             java.wait_for("ready")
             listener = wire.Listener(os.path.join(tmp, "s"))
@@ -273,6 +275,9 @@ def attach(jdks, o):
                 jdk.major, o.times, threads, last[0], fds, last[1], rss, last[2]))
             if last[1] > fds:
                 found.append("%d descriptors, %d at first" % (last[1], fds))
+            # A connection's ring and table have megabytes.
+            if last[2] > rss + 3000:
+                found.append("%d kB of memory, %d at first" % (last[2], rss))
             found += bridge.warnings(java.text())
             if java.end():
                 found.append("exit status %s: %s" % (java.proc.returncode, java.text()[-1000:]))

@@ -26,22 +26,36 @@ int ptrace_stop_ask(pid_t tid)
 	return 0;
 }
 
+static void take_end(pid_t tid)
+{
+	siginfo_t info;
+
+	(void)!waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | __WALL | __WNOTHREAD);
+}
+
+/*
+ * WNOWAIT: taking note of a stop in front of a signal takes the signal from the thread (wait_task_stopped()
+ * in linux/kernel/exit.c clears its exit_code): with this program killed then, it would be lost. Left
+ * alone, it is what the kernel goes on with, whatever becomes of the tracer.
+ */
 bool ptrace_stop_next(struct ptrace_stop_event *ret)
 {
-	int status;
-	pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD | WNOHANG);
+	siginfo_t info = {0};
+	int event, sig;
 
-	if (tid <= 0)
+	if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD) < 0 ||
+	    !info.si_pid)
 		return false;
-	*ret = (struct ptrace_stop_event){.tid = tid};
-	if (!WIFSTOPPED(status)) {
+	*ret = (struct ptrace_stop_event){.tid = info.si_pid};
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
+		take_end(info.si_pid);
 		ret->ended = true;
 		return true;
 	}
-	if (status >> 16 == PTRACE_EVENT_STOP)
-		ret->group = WSTOPSIG(status) != SIGTRAP;
-	else
-		ret->signal = WSTOPSIG(status);
+	event = info.si_status >> 8;
+	sig = info.si_status & 0x7f;
+	ret->group = event == PTRACE_EVENT_STOP && sig != SIGTRAP;
+	ret->signal = event == PTRACE_EVENT_STOP ? 0 : sig;
 	return true;
 }
 

@@ -28,6 +28,7 @@ struct suspend_thread {
 	double share; /* of running, that has not been told yet; see suspend_label() */
 	bool sampled; /* there is a sample that `again` can repeat */
 	enum thread_state state; /* of that sample */
+	uint32_t still; /* ticks in a row without having run */
 	uint32_t again; /* ticks since then without having run */
 	enum thread_state again_state;
 	uint64_t again_ns, again_since_ns;

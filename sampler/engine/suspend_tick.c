@@ -18,6 +18,8 @@
 enum {
 	COPY = 64 << 10, /* of a stack whose end is not known */
 	COPY_MAX = 1 << 20,
+	STILL = 64, /* ticks */
+	STILL_SHARE = 4,
 	BLOCK = 64, /* of the thread's control block: so much shows where the stack ends */
 };
 /* A thread's repeated samples are told that often. */
@@ -387,8 +389,9 @@ static void on_stop(struct suspend_tick *t, struct suspend_thread *th, const str
 bool suspend_tick_answers(struct suspend_tick *t)
 {
 	struct ptrace_stop_event e;
+	size_t most = 2 * t->threads.n + STILL; /* one that cannot be let go now answers again */
 
-	while (ptrace_stop_next(&e)) {
+	while (most-- && ptrace_stop_next(&e)) {
 		struct suspend_thread *th = suspend_threads_find(&t->threads, e.tid);
 
 		if (th && th->tracing) {
@@ -409,18 +412,30 @@ bool suspend_tick_answers(struct suspend_tick *t)
 
 /* --- A tick */
 
+/*
+ * Reading an account is what a thread that does nothing costs: of those that have been asleep for a while a
+ * quarter is read at a tick. One that wakes is met up to 3 ticks later, with all the time it used.
+ */
+static bool may_wait(const struct suspend_tick *t, const struct suspend_thread *th)
+{
+	return th->asleep && th->still > STILL && (t->number + (unsigned)th->tid) % STILL_SHARE != 0;
+}
+
 /* Reading the account of a thread tells most of the time that nothing need be done. */
 static void observe(struct suspend_tick *t, struct suspend_thread *th)
 {
 	struct has_run_account a;
+	bool waits = may_wait(t, th);
 	char state;
 
-	if (suspend_thread_account(&t->threads, th, &a) < 0)
+	if (!waits && suspend_thread_account(&t->threads, th, &a) < 0)
 		return;
-	if (a.slices && th->off_cpu && has_run_account_equal(&a, &th->look.account)) {
+	if (waits || (a.slices && th->off_cpu && has_run_account_equal(&a, &th->look.account))) {
+		th->still++;
 		add_again(t, th, th->asleep ? th->state : THREAD_RUNNABLE);
 		return;
 	}
+	th->still = 0;
 	state = suspend_thread_state(&t->threads, th->tid);
 	switch (state) {
 	case 'R':

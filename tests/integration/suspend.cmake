@@ -9,8 +9,15 @@ endforeach()
 # Together about 50 s. What they count is exact (an EINTR, a lost signal), or has bars that only
 # something broken misses; suspend.py --seconds 20 --bar 2 wall is for a quiet machine.
 js_integration_test(suspend_harm 180 suspend.py calls signals churn tracers --seconds 3)
-js_integration_test(suspend_wall 120 suspend.py wall refused --bar 8)
+js_integration_test(suspend_wall 120 suspend.py wall refused --bar 15)
 js_integration_test(suspend_kill 120 suspend.py kill --times 30)
 js_integration_sanitized(suspend_harm)
 set_property(TEST integration.suspend_harm integration.suspend_wall integration.suspend_kill
   APPEND PROPERTY ENVIRONMENT "EINTR_PROGRAMS=${CMAKE_CURRENT_BINARY_DIR}")
+
+# For scripts/bench --has-run.
+add_executable(has_run_mix ${CMAKE_CURRENT_SOURCE_DIR}/../native/has_run_mix.c)
+target_link_libraries(has_run_mix PRIVATE Threads::Threads)
+add_executable(has_run_probe ${CMAKE_CURRENT_SOURCE_DIR}/has_run_probe.c)
+target_link_libraries(has_run_probe PRIVATE js_engine)
+add_custom_target(has_run_bench DEPENDS jsampler has_run_mix has_run_probe)

@@ -1,0 +1,184 @@
+"""The measurements behind scripts/bench --has-run: how right ThreadHasRun is from outside, and its price."""
+
+import argparse
+import os
+import pathlib
+import re
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "tests/integration"))
+import jvm  # noqa: E402
+
+PROGRAMS = jvm.build_dir() / "tests/integration"
+failed = []
+
+
+def row(what, value, bar="", ok=None):
+    verdict = "" if ok is None else "ok" if ok else "OVER"
+    print("%-58s %-34s %-12s %s" % (what, value, bar, verdict), flush=True)
+    if ok is False:
+        failed.append(what)
+
+
+class Mix:
+    """has_run_mix, killed at the end."""
+
+    def __init__(self, *args):
+        self.proc = subprocess.Popen([str(PROGRAMS / "has_run_mix"), "3600", *map(str, args)],
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                                     preexec_fn=jvm.die_with_parent)
+        self.pid = self.proc.pid
+        assert self.proc.stdout.readline() == "ready\n"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.proc.kill()
+        self.proc.wait()
+
+
+def probe(*args):
+    return subprocess.run([str(PROGRAMS / "has_run_probe"), *map(str, args)], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout.splitlines()
+
+
+def share(part, whole):
+    return "-" if not whole else "%.2f %%" % (100 * part / whole)
+
+
+def measure_judge(ticks):
+    """By kind of thread and over all; the second opinion's bars are those of the issue."""
+    with Mix() as mix:
+        rows = [line.split() for line in probe("judge", mix.pid, 10000, ticks)]
+    total = {}
+    print("ThreadHasRun, ticks of 10 ms, against the kernel's account while off the CPU")
+    print("%-16s %6s %6s   %-21s %-21s" % ("thread", "looks", "ran", "registers: recall", "with the account:"))
+    for w in rows:
+        f = {k: int(v) for k, v in zip(w[1::2], w[2::2])}
+        for k, v in f.items():
+            total[k] = total.get(k, 0) + v
+        print("%-16s %6d %6d   %-21s %-21s" % (w[0], f["looks"], f["ran"], share(f["sum_hit"], f["ran"]),
+                                              share(f["hit"], f["ran"])))
+    recall, precision = total["hit"] / total["ran"], total["hit"] / (total["hit"] + total["false"])
+    row("recall, registers alone", share(total["sum_hit"], total["ran"]))
+    row("precision, registers alone", share(total["sum_hit"], total["sum_hit"] + total["sum_false"]))
+    row("recall", "%.2f %%" % (100 * recall), ">= 99.5 %", recall >= 0.995)
+    row("precision", "%.2f %%" % (100 * precision), ">= 99 %", precision >= 0.99)
+
+
+def measure_seize(ticks):
+    with tempfile.TemporaryDirectory(prefix="jsampler-bench-") as tmp, \
+         Mix(2, 0, os.path.join(tmp, "counters")) as mix:
+        for mode in ("each", "once", "each", "once"):
+            row("stopping 2 running threads, seized %s" % mode, probe("cost", mix.pid, 2000, ticks, mode)[0])
+
+
+def sampler(pid, period, out):
+    return subprocess.Popen([jvm.jsampler_path(), "-p", str(pid), "--engine", "suspend", "-i", period, "-v",
+                             "-f", "folded", "-o", out], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                            preexec_fn=jvm.die_with_parent)
+
+
+def stop(s):
+    s.terminate()
+    return s.communicate()[1]
+
+
+def done(path):
+    return sum(v for v, in struct.iter_unpack("<Q56x", pathlib.Path(path).read_bytes()))
+
+
+def cpu_clock(pid):
+    """CPU seconds of a process; clock_getcpuclockid(3) makes the id so."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+def speed(pid, path, seconds):
+    """Work done a second of the clock, and a second of the program's CPU time."""
+    before, begin, cpu = done(path), time.monotonic(), cpu_clock(pid)
+    time.sleep(seconds)
+    work = done(path) - before
+    return work / (time.monotonic() - begin), work / (cpu_clock(pid) - cpu)
+
+
+def measure_slowdown(period, bar, windows):
+    """Windows with and without the sampler in turn, which has started and found its way by then."""
+    slow, dear = [], []
+    with tempfile.TemporaryDirectory(prefix="jsampler-bench-") as tmp:
+        path, out = os.path.join(tmp, "counters"), os.path.join(tmp, "out")
+        with Mix(7, 3, path) as mix:
+            for _ in range(windows):
+                without, cpu_without = speed(mix.pid, path, 0.5)
+                s = sampler(mix.pid, period, out)
+                time.sleep(0.3)
+                with_it, cpu_with = speed(mix.pid, path, 0.5)
+                slow.append(100 - 100 * with_it / without)
+                dear.append(100 - 100 * cpu_with / cpu_without)
+                stop(s)
+    # Holds on a busy machine too, but leaves out the time that threads are stopped.
+    row("less work a CPU second, %s" % period, "%.1f %%" % statistics.median(dear))
+    median = statistics.median(slow)
+    spread = sorted(slow)[len(slow) // 4], sorted(slow)[3 * len(slow) // 4]
+    row("slowdown, 10 threads, 7 runnable, %s" % period, "%.1f %% (quartiles %.1f, %.1f)" % (median, *spread),
+        "<= %.1f %%" % bar, median <= bar)
+
+
+def measure_own_cpu(seconds):
+    with tempfile.TemporaryDirectory(prefix="jsampler-bench-") as tmp:
+        path, out = os.path.join(tmp, "counters"), os.path.join(tmp, "out")
+        with Mix(4, 500, path) as mix:
+            s = sampler(mix.pid, "10ms", out)
+            time.sleep(2)
+            used, begin = cpu_seconds(s.pid), time.monotonic()
+            time.sleep(seconds)
+            cores = 100 * (cpu_seconds(s.pid) - used) / (time.monotonic() - begin)
+            stop(s)
+    row("own CPU, 500 blocked and 4 running, 10 ms", "%.1f %% of a core" % cores, "<= 5 %", cores <= 5)
+
+
+def cpu_seconds(pid):
+    f = pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()
+    return (int(f[11]) + int(f[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure_pauses(seconds):
+    with tempfile.TemporaryDirectory(prefix="jsampler-bench-") as tmp:
+        path, out = os.path.join(tmp, "counters"), os.path.join(tmp, "out")
+        with Mix(2, 8, path) as mix:
+            s = sampler(mix.pid, "10ms", out)
+            time.sleep(seconds)
+            said = stop(s)
+    for line in said.splitlines():
+        if re.search("pause of a thread|from asking|CPU time of the target", line):
+            row("2 running threads, 10 ms", line.split(": ", 1)[1])
+    m = re.search(r"pause of a thread: p50 (\d+) us, p99 (\d+) us", said)
+    row("pause p50", m.group(1) + " us", "<= 100 us", int(m.group(1)) <= 100)
+    row("pause p99", m.group(2) + " us", "<= 1000 us", int(m.group(2)) <= 1000)
+
+
+def main():
+    p = argparse.ArgumentParser(prog="scripts/bench --has-run")
+    p.add_argument("--has-run", action="store_true")
+    p.add_argument("--quick", action="store_true", help="a look, no proof")
+    o = p.parse_args()
+    print("%d CPUs, load %.1f, kernel %s" % (os.cpu_count(), os.getloadavg()[0], os.uname().release))
+    measure_judge(300 if o.quick else 3000)
+    measure_seize(500 if o.quick else 5000)
+    measure_pauses(5 if o.quick else 60)
+    measure_slowdown("1ms", 10, 5 if o.quick else 60)
+    measure_slowdown("10ms", 1.5, 5 if o.quick else 60)
+    measure_own_cpu(5 if o.quick else 30)
+    print("over a bar: " + ", ".join(failed) if failed else "all bars held")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

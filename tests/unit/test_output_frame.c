@@ -44,7 +44,7 @@ static void suffixes_by_kind(void **state)
 		uint8_t kind;
 		const char *suffix, *with_line;
 	} cases[] = {
-		{NAMED_UNKNOWN, "", ""},	   {NAMED_KERNEL, "_[k]", ""},
+		{NAMED_UNKNOWN, "", ":607"},	   {NAMED_KERNEL, "_[k]", ""},
 		{NAMED_NATIVE, "", ""},		   {NAMED_INTERPRETED, "_[0]", ":607"},
 		{NAMED_C1, "_[1]", ":607"},	   {NAMED_C2, "_[j]", ":607"},
 		{NAMED_INLINED, "_[i]", ":607"},   {NAMED_JAVA_NATIVE, "", ""},

@@ -18,13 +18,27 @@ static struct {
 	bool ready; /* the capability to tag */
 } ids;
 
+static void *pages(void *hint, size_t size, int flags)
+{
+	void *p = mmap(hint, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* MAP_32BIT looks from 1 GB on only, where ZGC may have its heap; then any free place below 2 GB. */
 void *low_alloc(size_t size)
 {
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	const uintptr_t step = 1 << 24, end = (uintptr_t)1 << 31;
+	void *p = pages(NULL, size, MAP_32BIT);
 
-	if (p == MAP_FAILED)
-		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return p == MAP_FAILED ? NULL : p;
+	for (uintptr_t at = step; !p && at < end; at += step) {
+		p = pages((void *)at, size, 0);
+		if (p && (uintptr_t)p + size > end) {
+			munmap(p, size);
+			p = NULL;
+		}
+	}
+	return p ? p : pages(NULL, size, 0);
 }
 
 static struct object_id *record_new_locked(void)

@@ -20,7 +20,7 @@ def paranoid():
     with spin(uid=NOBODY) as t:
         for level in (4, 3, 2):
             with sysctl("perf_event_paranoid", level):
-                r = run("-p", t.pid, "-d", "1", uid=NOBODY)
+                r = run("-p", t.pid, "-d", "1", "--engine", "perf", uid=NOBODY)
             works = r.status == 0 and r.has("Py") and r.says("kernel frames are not permitted")
             check("perf_event_paranoid %d, own process" % level,
                   works or r.refused(r"kernel\.perf_event_paranoid is %d; run as root, or with CAP_PERFMON" % level),
@@ -50,9 +50,10 @@ def capabilities():
 def seccomp():
     with spin() as t, spin(uid=NOBODY) as n:
         for error in ("EPERM", "ENOSYS", "EACCES"):
-            r = run("-p", t.pid, "-d", "0.4", refuse=["perf_event_open=" + error])
+            r = run("-p", t.pid, "-d", "0.4", "--engine", "perf", refuse=["perf_event_open=" + error])
             check("seccomp: perf_event_open %s, root" % error, r.refused("seccomp profile"), r)
-            r = run("-p", n.pid, "-d", "0.4", refuse=["perf_event_open=" + error], uid=NOBODY)
+            r = run("-p", n.pid, "-d", "0.4", "--engine", "perf", refuse=["perf_event_open=" + error],
+                    uid=NOBODY)
             check("seccomp: perf_event_open %s, nobody" % error, r.refused("seccomp profile"), r)
             r = run("-p", t.pid, "-d", "0.4", "-v", refuse=["bpf=" + error])
             check("seccomp: bpf %s" % error, r.status == 0 and r.has("Py") and r.says("thread x cpu events"), r)
@@ -128,7 +129,7 @@ def locked_memory():
     with spin(uid=NOBODY) as t:
         for kb in (1, 8, 64, 128, 260):
             with sysctl("perf_event_mlock_kb", kb):
-                r = run("-p", t.pid, "-d", "1", uid=NOBODY, limits=[(resource.RLIMIT_MEMLOCK, 0)])
+                r = run("-p", t.pid, "-d", "1", "--engine", "perf", uid=NOBODY, limits=[(resource.RLIMIT_MEMLOCK, 0)])
             check("RLIMIT_MEMLOCK 0, perf_event_mlock_kb %d" % kb,
                   r.refused("perf_event_mlock_kb.*now %d.*ulimit -l" % kb) or
                   (r.status == 0 and r.has("Py") and r.says("perf_event_mlock_kb is %d" % kb)), r)

@@ -9,6 +9,7 @@
 #include "sampler/cli/outputs.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
+#include "sampler/session/privs.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
@@ -107,7 +108,7 @@ int cmd_convert(int argc, char **argv)
 	if (c.o.quiet)
 		log_set_level(LOG_LEVEL_QUIET);
 	if (status == EXIT_WRITTEN)
-		status = convert(&c, &err);
+		status = privs_drop_for_files(&err) < 0 ? EXIT_FAILED : convert(&c, &err);
 	if (status != EXIT_WRITTEN)
 		log_error("%s", err.msg);
 	return status;

@@ -15,6 +15,7 @@
 #include "sampler/diff/gate.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
+#include "sampler/session/privs.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
@@ -269,7 +270,7 @@ static int write_one(const struct diff_run *run, const struct diff *d, const cha
 
 static int read_all(struct diff_run *run, struct err *err)
 {
-	int r = 0;
+	int r = privs_drop_for_files(err);
 
 	for (size_t i = 0; r == 0 && i < run->n_before + run->n_after; i++)
 		r = inputs_read(run->paths[i], &run->profiles[i], err);

@@ -10,6 +10,7 @@
 #include "sampler/cli/options.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
+#include "sampler/session/privs.h"
 #include "sampler/views/name_pattern.h"
 #include "sampler/views/view.h"
 #include "symbolizer/base/err.h"
@@ -131,7 +132,9 @@ int cmd_report(int argc, char **argv)
 	}
 	if (rep.help)
 		return cmd_help(2, help_argv);
-	r = inputs_read_merged(argv + optind, (size_t)(argc - optind), &np, &err);
+	r = privs_drop_for_files(&err);
+	if (r == 0)
+		r = inputs_read_merged(argv + optind, (size_t)(argc - optind), &np, &err);
 	if (r == 0) {
 		r = write_view(np, &rep, &err);
 		named_profile_free(np);

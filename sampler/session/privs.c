@@ -145,23 +145,37 @@ static int drop_bounding_set(void)
 	return 0;
 }
 
-int privs_drop(const struct privs_needs *needs, struct err *err)
+static int drop_to(uint64_t permitted, uint64_t keep, bool tracing, struct err *err)
 {
-	struct caps c;
-	int r = caps_get(&c);
-	uint64_t permitted = r == 0 ? caps_permitted(&c) : 0;
+	int r = 0;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_set(err, -errno, "cannot set no_new_privs: %m");
-	if (r == 0 && permitted & cap_bit(CAP_SETPCAP))
+	if (permitted & cap_bit(CAP_SETPCAP))
 		r = drop_bounding_set();
 	if (r == 0)
-		r = caps_set(caps_wanted(permitted, needs));
+		r = caps_set(keep & permitted);
 	if (r < 0)
 		return err_set(err, r, "cannot give up capabilities");
-	r = filter_system_calls(needs->tracing);
+	r = filter_system_calls(tracing);
 	/* A kernel without seccomp: the capabilities are gone all the same. */
 	return r == -EINVAL || r == -ENOSYS ? 0 : r < 0 ? err_set(err, r, "cannot filter system calls") : 0;
+}
+
+int privs_drop(const struct privs_needs *needs, struct err *err)
+{
+	struct caps c;
+	uint64_t permitted = caps_get(&c) == 0 ? caps_permitted(&c) : 0;
+
+	return drop_to(permitted, caps_wanted(permitted, needs), needs->tracing, err);
+}
+
+int privs_drop_for_files(struct err *err)
+{
+	struct caps c;
+	uint64_t permitted = caps_get(&c) == 0 ? caps_permitted(&c) : 0;
+
+	return drop_to(permitted, cap_bit(CAP_DAC_OVERRIDE), false, err);
 }
 
 bool privs_allow_priority(int nice)

@@ -25,6 +25,10 @@ struct privs_needs {
 
 int privs_drop(const struct privs_needs *needs, struct err *err);
 
+/* For commands that only read and write files of profiles, before anything is parsed: what is left is at most
+ * CAP_DAC_OVERRIDE. 0 or -errno. */
+int privs_drop_for_files(struct err *err);
+
 /* Lets threads that start later take this nice value, and the lowest real-time priority, without a
  * capability. False: not permitted, CAP_SYS_NICE does it where it is held (needs). */
 bool privs_allow_priority(int nice);

@@ -135,6 +135,21 @@ def as_nobody(target):
     check("folded stacks on stdout", p.returncode == 0 and "Busy.compute" in out, err)
 
 
+def saved_profiles():
+    """Commands that parse files of others wait for their first byte without privileges."""
+    for args in (["convert", "-", "-f", "folded", "-o", "-"], ["report", "-"], ["diff", "-", "/dev/null"]):
+        p = subprocess.Popen([shell.JS, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, preexec_fn=jvm.die_with_parent)
+        until, dropped, last = time.monotonic() + 10, False, None
+        while time.monotonic() < until and not dropped:
+            last = threads(p.pid)
+            dropped = bool(last) and all(is_dropped(s, 1 << CAP["DAC_OVERRIDE"], os.geteuid() == 0) for s in last)
+            time.sleep(0.02)
+        out, err = p.communicate(input="a;b 3\n", timeout=30)
+        check(args[0] + ": without privileges before it reads", dropped, (last, err))
+        check(args[0] + ": does its work", args[0] == "diff" or (p.returncode == 0 and "b" in out), (out, err))
+
+
 def other_commands(target):
     for args in (["list"], ["doctor", "-p", target.pid]):
         p, seen = follow(args, seconds=20)
@@ -152,6 +167,7 @@ def main():
         probe(target.pid)
         as_root(target)
         as_nobody(target)
+        saved_profiles()
         other_commands(target)
     shell.finish()
 

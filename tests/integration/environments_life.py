@@ -32,7 +32,7 @@ def first_instruction():
                   r.has(r"\[json-api tid=") and r.share(r"^Demo\$") > 0.3 and boot > 0 and r.complete() > 0.97 and
                   len([x for x in r.lines() if x.startswith("jsampler:")]) == 0, r)
             # The dynamic loader has a few ms in all: a rate at which 20 samples are expected there.
-            run("-o", out, "-F", "4999", "--", *java_command(jdk, 1))
+            r = run("-o", out, "-F", "4999", "--", *java_command(jdk, 1))
             r.folded = list(jvm.parse_folded(open(out, errors="replace")))
             check("... with the loader and the launcher", r.has(r"_dl_start|_dl_relocate|ld-linux"), r)
 
@@ -76,11 +76,11 @@ def exec_away():
         check("a program that becomes a JVM", r.status == 0 and r.share("^odd_spin_until_told$") > 0.03 and
               r.has(r"\[json-api tid=") and r.has(r"^Demo\$Json\.once") and r.complete() > 0.97, r)
         os.kill(t.pid, 0)
-    # The first perf_event_open is held back until the target is another program.
+    # The first perf_event_open is held back until the target is another program. Only that of the main thread:
+    # strace -f would hold back the first one of the drain thread as well, and its rings would overflow.
     if shutil.which("strace"):
         with odd("exec", native("odd_target"), "threads", "1") as t:
-            b = Background("-p", t.pid, wrap=["strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null",
-                                              "-e", "trace=perf_event_open", "-e",
+            b = Background("-p", t.pid, wrap=["strace", "-qq", "-o", "/dev/null", "-e", "trace=perf_event_open", "-e",
                                               "inject=perf_event_open:delay_enter=1500000:when=1"])
             time.sleep(0.5)
             t.tell()

@@ -60,6 +60,7 @@ struct perf_drain {
 	atomic_bool stop, done, ended;
 	_Atomic uint32_t stack_bytes;
 	atomic_bool by_thread; /* what there is now */
+	bool *waited; /* for each ring: something was in it in the last round, and its reader has not come */
 };
 
 /* --- The thread */
@@ -73,15 +74,16 @@ static void wake_consumer(struct perf_drain *d)
 	(void)!write(d->ready_fd, &one, sizeof(one));
 }
 
-/* Spins first: a reader that slept here would let the thread go on that it is to read. */
-static void lock(struct perf_drain *d)
+/* Spins first: a reader that sleeps here lets the thread go on that it is to read. False: it slept. */
+static bool lock(struct perf_drain *d)
 {
 	for (int i = 0; i < SPINS; i++) {
 		if (pthread_mutex_trylock(&d->lock) == 0)
-			return;
+			return true;
 		atomic_signal_fence(memory_order_seq_cst);
 	}
 	pthread_mutex_lock(&d->lock);
+	return false;
 }
 
 static void unlock(struct perf_drain *d)
@@ -107,7 +109,17 @@ static void drain_ring(struct perf_drain *d, size_t i)
 		perf_intake_malformed(&d->intake);
 }
 
-static void drain_rings(struct perf_drain *d)
+/* A ring's reader, if it has one, comes first: what it takes is taken in place of the sampled thread. What does
+ * not wake it, a new mapping say, is taken here when it was there in the round before. */
+static bool is_due(struct perf_drain *d, size_t i, uint64_t used)
+{
+	bool due = !d->prompt || d->waited[i];
+
+	d->waited[i] = used > 0;
+	return due;
+}
+
+static void drain_rings(struct perf_drain *d, bool all)
 {
 	uint64_t fullest = 0;
 
@@ -116,7 +128,8 @@ static void drain_rings(struct perf_drain *d)
 
 		if (used > fullest)
 			fullest = used;
-		drain_ring(d, i);
+		if (is_due(d, i, used) || all)
+			drain_ring(d, i);
 	}
 	adapt_pause(d, fullest);
 	if (d->intake.pushed)
@@ -125,7 +138,7 @@ static void drain_rings(struct perf_drain *d)
 
 static void drain_meanwhile(void *ctx)
 {
-	drain_rings(ctx);
+	drain_rings(ctx, true);
 }
 
 static int watch(struct perf_drain *d, int fd, uint64_t tag)
@@ -162,8 +175,11 @@ static void take_at_once(void *ctx, size_t ring)
 {
 	struct perf_drain *d = ctx;
 
-	lock(d);
+	if (lock(d))
+		d->intake.cpu = perf_attach_cpus(d->attach)[ring];
 	drain_ring(d, ring);
+	d->waited[ring] = false;
+	d->intake.cpu = -1;
 	/* Later ones are told of when this program's thread comes round. */
 	if (d->intake.pushed && !d->woke)
 		wake_consumer(d);
@@ -303,7 +319,7 @@ static void finish(struct perf_drain *d)
 	uint64_t lost;
 
 	perf_attach_disable(d->attach);
-	drain_rings(d);
+	drain_rings(d, true);
 	/* The kernel's own count has what no later record could tell any more. The two count the same
 	 * losses; where there is only one, it is that. */
 	lost = perf_attach_lost(d->attach);
@@ -327,7 +343,7 @@ static void *drain_main(void *arg)
 	for (unsigned round = 1; !atomic_load(&d->stop) && !target_is_gone(d, round); round++) {
 		wait_rings(d);
 		lock(d);
-		drain_rings(d);
+		drain_rings(d, false);
 		unlock(d);
 		adapt(d);
 	}
@@ -364,6 +380,12 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 
 	if (!d)
 		return err_set(err, -ENOMEM, "out of memory");
+	d->waited = calloc(perf_attach_n_rings(attach), sizeof(*d->waited));
+	if (!d->waited) {
+		free(d);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	d->intake.cpu = -1;
 	d->proc = d->intake.proc = proc;
 	d->attach = d->intake.attach = attach;
 	d->queue = d->intake.queue = q;
@@ -484,6 +506,7 @@ void perf_drain_close(struct perf_drain *d)
 	close_fd(d->pid_fd);
 	close_fd(d->ready_fd);
 	stack_rest_done(&d->intake.rest);
+	free(d->waited);
 	sem_destroy(&d->sampling);
 	pthread_mutex_destroy(&d->lock);
 	free(d);

@@ -50,6 +50,16 @@ static void fill_user(struct perf_msg_sample *m, const struct perf_record *r)
 	m->stack_addr = arch_sp(arch_host(), &m->regs);
 }
 
+/* Has the thread run since its sample? Not while its CPU was occupied, unless another CPU pulled it over. The
+ * copy alone does not tell: what a deep call left behind stays the same while another outer frame is
+ * entered. */
+static bool has_stayed(const struct perf_intake *in, pid_t tid)
+{
+	int cpu;
+
+	return proc_thread_cpu(in->proc, tid, &cpu) == 0 && cpu == in->cpu;
+}
+
 /* Appends the part of the stack that was not copied, if it is to be had. Returns its length. */
 static size_t append_rest(struct perf_intake *in, struct perf_msg_sample *m,
 			  const struct perf_record *r, uint8_t *dst, size_t wanted, uint64_t now)
@@ -61,8 +71,15 @@ static size_t append_rest(struct perf_intake *in, struct perf_msg_sample *m,
 		.time_ns = r->time,
 		.in_kernel = (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
 	};
-	size_t got = stack_rest_read(&in->rest, &copy, dst, wanted, now);
+	size_t got = in->cpu < 0 ? 0 : stack_rest_read(&in->rest, &copy, dst, wanted, now);
 
+	if (in->cpu < 0)
+		in->rest.refused++;
+	if (got && !has_stayed(in, r->tid)) {
+		in->rest.joined--;
+		in->rest.refused++;
+		got = 0;
+	}
 	atomic_store_explicit(&in->joined, in->rest.joined, memory_order_relaxed);
 	atomic_store_explicit(&in->refused, in->rest.refused, memory_order_relaxed);
 	return got;

@@ -34,6 +34,9 @@ struct perf_intake {
 	uint32_t resize_to; /* asked for by the samples of this round; 0: nothing */
 	enum wake_mode wake_to; /* the same; the present mode: nothing */
 	bool pushed; /* since the owner took it back */
+	/* The caller occupies this CPU in place of the threads that were sampled there; -1: it does not, they
+	 * may have gone on, and no more of their stacks is read. */
+	int cpu;
 
 	_Atomic uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
 	_Atomic uint64_t cut, joined, refused;

@@ -266,6 +266,14 @@ int proc_cpu_ns(struct proc *p, uint64_t *ret)
 	return r;
 }
 
+int proc_thread_cpu(struct proc *p, pid_t tid, int *ret)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	int r = task_read(p, tid, "stat", STAT_MAX, &text, NULL);
+
+	return r < 0 ? r : proc_stat_cpu(text, ret);
+}
+
 /* schedstat is missing where the kernel lacks CONFIG_SCHED_INFO: then ticks. */
 int proc_thread_cpu_ns(struct proc *p, pid_t tid, uint64_t *ret)
 {

@@ -50,6 +50,7 @@ bool proc_same_ns(struct proc *p, const char *ns); /* "pid", "mnt", "user", "net
 /* CPU time (user + system, whole thread group) in ns; per-thread from schedstat (first field). */
 int proc_cpu_ns(struct proc *p, uint64_t *ret);
 int proc_thread_cpu_ns(struct proc *p, pid_t tid, uint64_t *ret);
+int proc_thread_cpu(struct proc *p, pid_t tid, int *ret); /* that it last ran on */
 
 /*
  * Threads, re-read until two readings agree or 8 were made. *ret is the caller's. New threads are

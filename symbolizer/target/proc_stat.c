@@ -24,6 +24,16 @@ int proc_stat_parse(const char *text, struct proc_stat *ret)
 	return 0;
 }
 
+int proc_stat_cpu(const char *text, int *ret)
+{
+	enum { STATE = 3, PROCESSOR = 39 };
+	const char *p = strrchr(text, ')');
+
+	for (int field = STATE - 1; p && field < PROCESSOR; field++)
+		p = strchr(p + 1, ' ');
+	return p && sscanf(p, " %d", ret) == 1 ? 0 : -EINVAL;
+}
+
 /* The text behind "KEY:" at the start of a line, or NULL. (The kernel escapes line ends in names.) */
 static const char *line_find(const char *text, const char *key)
 {

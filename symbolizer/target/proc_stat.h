@@ -16,6 +16,8 @@ struct proc_stat {
 
 /* -EINVAL: not such a text. The name in it may hold anything, parentheses and line ends included. */
 int proc_stat_parse(const char *text, struct proc_stat *ret);
+/* The CPU that the thread last ran on, or runs on (field 39); -EINVAL. */
+int proc_stat_cpu(const char *text, int *ret);
 int proc_status_parse(const char *text, struct proc_status *ret);
 
 #endif

@@ -43,6 +43,22 @@ static void test_stat_text(void **state)
 			 -EINVAL);
 }
 
+static void test_stat_cpu(void **state)
+{
+	char text[400] = "42 (a) R 1) b\n) S";
+	int cpu = -1;
+
+	(void)state;
+	for (int field = 4; field <= 39; field++) {
+		assert_int_equal(proc_stat_cpu(text, &cpu), -EINVAL);
+		sprintf(text + strlen(text), " %d", field == 39 ? 7 : 100 + field);
+	}
+	strcat(text, " 0 0\n");
+	assert_int_equal(proc_stat_cpu(text, &cpu), 0);
+	assert_int_equal(cpu, 7);
+	assert_int_equal(proc_stat_cpu("", &cpu), -EINVAL);
+}
+
 static void test_status_text(void **state)
 {
 	static const char good[] = "Name:\tTgid:\\nTgid:\t9\nTgid:\t42\nPid:\t43\nTracerPid:\t7\n"
@@ -196,6 +212,7 @@ static void test_tasks_and_cpu(void **state)
 	struct proc *p = NULL;
 	pid_t *tids = NULL;
 	uint64_t ns;
+	int cpu;
 	size_t n;
 	char text[32];
 
@@ -219,6 +236,8 @@ static void test_tasks_and_cpu(void **state)
 	snprintf(text, sizeof(text), "use -p %d", (int)getpid());
 	assert_no_process(tid_of_thread, text);
 
+	assert_int_equal(proc_thread_cpu(p, tid_of_thread, &cpu), 0);
+	assert_in_range(cpu, 0, sysconf(_SC_NPROCESSORS_CONF) - 1);
 	assert_int_equal(proc_thread_cpu_ns(p, tid_of_thread, &ns), 0);
 	assert_true(ns >= 25000000 && ns < 1000000000);
 	pthread_barrier_wait(&barrier);
@@ -237,7 +256,7 @@ static void test_tasks_and_cpu(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stat_text),
+		cmocka_unit_test(test_stat_text), cmocka_unit_test(test_stat_cpu),
 		cmocka_unit_test(test_status_text),
 		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_comm),

@@ -32,6 +32,7 @@ struct tally {
 static struct tally faults, queued, woken, quits;
 static _Atomic uint64_t received, wakes, quits_seen, woken_up;
 static _Atomic bool stop;
+static _Atomic bool all_queued; /* and received, or given up: a thread that ends takes its signals along */
 static char *page;
 
 static void on_fault(int sig, siginfo_t *info, void *context)
@@ -78,7 +79,7 @@ static void *queued_thread(void *arg)
 {
 	volatile uint64_t x = 0;
 
-	while (!stop)
+	while (!all_queued)
 		x = x * 3 + 1;
 	return arg;
 }
@@ -151,6 +152,7 @@ static void *queuer(void *arg)
 	queued.done = sent;
 	if (received != sent)
 		queued.bad += sent - received;
+	all_queued = true;
 	return NULL;
 }
 

@@ -93,6 +93,8 @@ class Asprof(Tool):
 
 def tools():
     found = [Jsampler()]
+    if "--alone" in sys.argv:
+        return found
     if shutil.which("perf"):
         found.append(Perf())
     if os.environ.get("ASPROF"):
@@ -423,6 +425,7 @@ def parse_arguments():
     p.add_argument("--window", type=float, default=0.6, help="seconds of each")
     p.add_argument("--only", default=",".join(PARTS), help="parts: " + ", ".join(PARTS))
     p.add_argument("--attribution", action="store_true", help="only agreement per sample and the matrix of misplaced shares")
+    p.add_argument("--alone", action="store_true", help="jsampler without the others beside it")
     p.add_argument("--jdk", help="major version or directory")
     p.add_argument("--json", help="write the table there too")
     o = p.parse_args()

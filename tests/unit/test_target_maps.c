@@ -171,7 +171,7 @@ static void test_own_process(void **state)
 
 static void test_child_ends(void **state)
 {
-	pid_t child = fork();
+	pid_t child;
 	struct proc *p = NULL;
 	struct maps *m = NULL;
 	uint64_t generation;
@@ -181,6 +181,7 @@ static void test_child_ends(void **state)
 #ifdef __SANITIZE_THREAD__
 	skip(); /* its run-time goes on mapping memory in the child */
 #endif
+	child = fork();
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)

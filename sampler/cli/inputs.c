@@ -34,30 +34,11 @@ int inputs_read(const char *path, struct named_profile **ret, struct err *err)
 
 static void merge_meta(struct named_meta *to, const struct named_meta *m)
 {
-	to->lost += m->lost;
-	to->complete += m->complete;
-	to->resynchronised += m->resynchronised;
-	to->incomplete += m->incomplete;
-	to->frozen += m->frozen;
-	to->no_record += m->no_record;
+	named_meta_add_counts(to, m);
 	to->duration_ns += m->duration_ns;
-	for (size_t i = 0; i < sizeof(to->exactness) / sizeof(to->exactness[0]); i++)
-		to->exactness[i] += m->exactness[i];
 	to->lines_shown |= m->lines_shown;
 	if (m->start_realtime_ns && m->start_realtime_ns < to->start_realtime_ns)
 		to->start_realtime_ns = m->start_realtime_ns;
-}
-
-static void copy_meta(struct named_builder *b, const struct named_meta *m)
-{
-	struct named_meta *to = named_builder_meta(b);
-
-	*to = *m;
-	to->event = named_builder_keep(b, m->event);
-	to->unit = named_builder_keep(b, m->unit);
-	to->command = named_builder_keep(b, m->command);
-	to->jdk = named_builder_keep(b, m->jdk);
-	to->jsampler = named_builder_keep(b, m->jsampler);
 }
 
 /* Of folded text, say: samples without the event's own measure. */
@@ -99,7 +80,7 @@ static int add_profile(struct named_builder *b, const struct named_profile *np, 
 	int r = 0;
 
 	if (first)
-		copy_meta(b, &np->meta);
+		named_builder_copy_meta(b, &np->meta);
 	else
 		r = join_events(named_builder_meta(b), &np->meta, path, err);
 	if (r == 0 && !first)

@@ -149,28 +149,9 @@ int runs_join(struct runs *r, struct err *err)
 
 static void merge_meta(struct named_meta *sum, const struct named_meta *m)
 {
-	sum->lost += m->lost;
-	sum->complete += m->complete;
-	sum->resynchronised += m->resynchronised;
-	sum->incomplete += m->incomplete;
-	sum->frozen += m->frozen;
-	sum->no_record += m->no_record;
-	for (size_t i = 0; i < 4; i++)
-		sum->exactness[i] += m->exactness[i];
+	named_meta_add_counts(sum, m);
 	if (m->duration_ns > sum->duration_ns)
 		sum->duration_ns = m->duration_ns;
-}
-
-static void copy_meta(struct named_builder *b, const struct named_meta *m)
-{
-	struct named_meta *to = named_builder_meta(b);
-
-	*to = *m;
-	to->event = named_builder_keep(b, m->event);
-	to->unit = named_builder_keep(b, m->unit);
-	to->command = named_builder_keep(b, m->command);
-	to->jdk = named_builder_keep(b, m->jdk);
-	to->jsampler = named_builder_keep(b, m->jsampler);
 }
 
 static int add_result(struct runs *r, size_t i, struct named_builder *b, struct err *err)
@@ -181,7 +162,7 @@ static int add_result(struct runs *r, size_t i, struct named_builder *b, struct 
 	if (e < 0)
 		return e;
 	if (i == 0)
-		copy_meta(b, &np->meta);
+		named_builder_copy_meta(b, &np->meta);
 	else
 		merge_meta(named_builder_meta(b), &np->meta);
 	e = named_builder_add(b, np);
@@ -209,19 +190,7 @@ int runs_result(struct runs *r, struct named_profile **ret, struct err *err)
 
 static void add_summary(struct session_summary *sum, const struct session_summary *s)
 {
-	sum->totals.samples += s->totals.samples;
-	sum->totals.weight += s->totals.weight;
-	for (int i = 0; i < WALK_ENDS; i++)
-		sum->totals.ends[i] += s->totals.ends[i];
-	sum->totals.complete += s->totals.complete;
-	sum->totals.resynchronised += s->totals.resynchronised;
-	sum->totals.frozen += s->totals.frozen;
-	sum->totals.truncated += s->totals.truncated;
-	sum->totals.storage_limit += s->totals.storage_limit;
-	sum->totals.java += s->totals.java;
-	sum->totals.java_complete += s->totals.java_complete;
-	sum->totals.stacks += s->totals.stacks;
-	sum->totals.bytes += s->totals.bytes;
+	profile_totals_add(&sum->totals, &s->totals);
 	sum->engine.lost += s->engine.lost;
 	sum->engine.throttled += s->engine.throttled;
 	sum->engine.threads += s->engine.threads;

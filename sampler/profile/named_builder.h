@@ -39,6 +39,10 @@ int named_builder_add(struct named_builder *b, const struct named_profile *np);
 struct named_meta *named_builder_meta(struct named_builder *b);
 /* A copy of `s` that lives as long as the result, for the meta's strings. */
 const char *named_builder_keep(struct named_builder *b, const char *s);
+/* All of another profile's meta data, in place of the builder's. */
+void named_builder_copy_meta(struct named_builder *b, const struct named_meta *m);
+/* What counts samples: of two profiles that become one. Times and measures are the caller's matter. */
+void named_meta_add_counts(struct named_meta *sum, const struct named_meta *m);
 
 /* The finished profile, the caller's; frees the builder. NULL: out of memory. */
 struct named_profile *named_builder_take(struct named_builder *b);

@@ -238,18 +238,6 @@ static bool move_sample(struct filter_run *r, const struct named_sample *old)
 	return named_builder_sample(r->b, &s) != UINT32_MAX;
 }
 
-static void move_meta(struct filter_run *r)
-{
-	struct named_meta *m = named_builder_meta(r->b);
-
-	*m = r->np->meta;
-	m->event = named_builder_keep(r->b, m->event);
-	m->unit = named_builder_keep(r->b, m->unit);
-	m->command = named_builder_keep(r->b, m->command);
-	m->jdk = named_builder_keep(r->b, m->jdk);
-	m->jsampler = named_builder_keep(r->b, m->jsampler);
-}
-
 static int run(struct filter_run *r, struct named_filter_result *result, struct err *err)
 {
 	const struct named_profile *np = r->np;
@@ -265,7 +253,7 @@ static int run(struct filter_run *r, struct named_filter_result *result, struct 
 		if (!move_sample(r, &np->samples[i]))
 			return err_set(err, -ENOMEM, "out of memory");
 	}
-	move_meta(r);
+	named_builder_copy_meta(r->b, &np->meta);
 	return 0;
 }
 

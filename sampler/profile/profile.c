@@ -269,6 +269,24 @@ struct profile_totals profile_totals(const struct profile *p)
 	return t;
 }
 
+void profile_totals_add(struct profile_totals *sum, const struct profile_totals *t)
+{
+	sum->samples += t->samples;
+	sum->weight += t->weight;
+	for (int i = 0; i < WALK_ENDS; i++)
+		sum->ends[i] += t->ends[i];
+	sum->complete += t->complete;
+	sum->resynchronised += t->resynchronised;
+	sum->frozen += t->frozen;
+	sum->truncated += t->truncated;
+	sum->storage_limit += t->storage_limit;
+	sum->java += t->java;
+	sum->java_complete += t->java_complete;
+	sum->stacks += t->stacks;
+	sum->frames += t->frames;
+	sum->bytes += t->bytes;
+}
+
 size_t profile_sample_count(const struct profile *p)
 {
 	return p->samples.list.n + (p->spill.count > 0);

@@ -66,6 +66,7 @@ struct profile_totals {
 	size_t bytes; /* memory held */
 };
 struct profile_totals profile_totals(const struct profile *p);
+void profile_totals_add(struct profile_totals *sum, const struct profile_totals *t);
 
 /* What naming walks over. */
 struct profile_sample {

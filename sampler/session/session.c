@@ -372,24 +372,6 @@ static int name_view(struct session *s, struct named_builder *b)
 	return resolver_name(s->profile, &sources, &o, b);
 }
 
-static void add_totals(struct profile_totals *sum, const struct profile_totals *t)
-{
-	sum->samples += t->samples;
-	sum->weight += t->weight;
-	for (int i = 0; i < WALK_ENDS; i++)
-		sum->ends[i] += t->ends[i];
-	sum->complete += t->complete;
-	sum->resynchronised += t->resynchronised;
-	sum->frozen += t->frozen;
-	sum->truncated += t->truncated;
-	sum->storage_limit += t->storage_limit;
-	sum->java += t->java;
-	sum->java_complete += t->java_complete;
-	sum->stacks += t->stacks;
-	sum->frames += t->frames;
-	sum->bytes += t->bytes;
-}
-
 /* The address space is about to be another one: keep what was seen in the old one, by name. */
 static int close_epoch(struct session *s)
 {
@@ -413,7 +395,7 @@ static int close_epoch(struct session *s)
 		profile_free(fresh);
 		return -ENOMEM;
 	}
-	add_totals(&s->old_totals, &t);
+	profile_totals_add(&s->old_totals, &t);
 	profile_free(s->profile);
 	s->profile = fresh;
 	compile_watch_free(s->compiles);
@@ -671,10 +653,7 @@ static int add_epoch(struct named_builder *b, struct named_profile *np)
 	struct named_meta *m = named_builder_meta(b);
 
 	named_slices_widen(np, m->slice_ns); /* they may have become wider since */
-
-	for (size_t i = 0; i < sizeof(m->exactness) / sizeof(m->exactness[0]); i++)
-		m->exactness[i] += np->meta.exactness[i];
-	m->no_record += np->meta.no_record;
+	named_meta_add_counts(m, &np->meta);
 	return named_builder_add(b, np);
 }
 
@@ -755,6 +734,6 @@ struct session_summary session_summary(const struct session *s)
 		.target_ended = s->engine->ops->target_ended(s->engine),
 	};
 
-	add_totals(&sum.totals, &s->old_totals);
+	profile_totals_add(&sum.totals, &s->old_totals);
 	return sum;
 }

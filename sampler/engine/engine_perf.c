@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/engine/engine_deliver.h"
 #include "sampler/engine/perf_explain.h"
 #include "sampler/engine/perf_msg.h"
 #include "sampler/engine/sample_queue.h"
@@ -16,8 +17,6 @@ enum {
 	/* While a JVM is being looked at, and of deep stacks: 400 samples of 160 KiB. Pages are touched
 	 * when they are needed. */
 	QUEUE_BYTES = 64 << 20,
-	DEADLINE_EVERY = 64, /* messages that are taken together at the end */
-	LATE_NS = 100000000, /* but no longer than this, however slow the target makes them */
 };
 
 struct engine_perf {
@@ -140,14 +139,6 @@ static int perf_start(struct engine *e, struct err *err)
 
 /* --- Delivery */
 
-static void tell_thread(struct engine_perf *p, const struct engine_sink *sink, pid_t tid)
-{
-	char comm[16];
-
-	if (sink->thread && proc_comm(p->proc, tid, comm, sizeof(comm)) >= 0)
-		sink->thread(sink->ctx, proc_pid(p->proc), tid, comm);
-}
-
 static void greet(struct engine_perf *p, const struct engine_sink *sink)
 {
 	pid_t *tids;
@@ -159,7 +150,7 @@ static void greet(struct engine_perf *p, const struct engine_sink *sink)
 	if (proc_tasks(p->proc, &tids, &n) < 0)
 		return;
 	for (size_t i = 0; i < n; i++)
-		tell_thread(p, sink, tids[i]);
+		engine_tell_thread(p->proc, sink, tids[i]);
 	free(tids);
 }
 
@@ -189,8 +180,11 @@ static void deliver_sample(struct engine_perf *p, const struct engine_sink *sink
 }
 
 /* Messages come from this process's own drain thread: their lengths are true. */
-static void deliver(struct engine_perf *p, const struct engine_sink *sink, const struct perf_msg *m)
+static void deliver(struct engine *e, const struct engine_sink *sink, const void *msg)
 {
+	struct engine_perf *p = self(e);
+	const struct perf_msg *m = msg;
+
 	switch ((enum perf_msg_kind)m->kind) {
 	case PERF_MSG_SAMPLE:
 		deliver_sample(p, sink, (const struct perf_msg_sample *)m);
@@ -200,7 +194,7 @@ static void deliver(struct engine_perf *p, const struct engine_sink *sink, const
 			sink->thread(sink->ctx, m->pid, m->tid, m->comm);
 		break;
 	case PERF_MSG_FORK:
-		tell_thread(p, sink, m->tid);
+		engine_tell_thread(p->proc, sink, m->tid);
 		break;
 	case PERF_MSG_EXIT:
 		if (sink->thread_exit)
@@ -217,22 +211,6 @@ static void deliver(struct engine_perf *p, const struct engine_sink *sink, const
 	}
 }
 
-/* True: the deadline has come. */
-static bool deliver_queued(struct engine_perf *p, const struct engine_sink *sink, uint64_t deadline)
-{
-	const struct perf_msg *m;
-	size_t len;
-
-	for (unsigned n = 1; (m = sample_queue_peek(p->queue, &len)); n++) {
-		deliver(p, sink, m);
-		sample_queue_release(p->queue);
-		if (deadline &&
-		    clock_monotonic_ns() >= deadline + (n % DEADLINE_EVERY ? LATE_NS : 0))
-			return true;
-	}
-	return deadline && clock_monotonic_ns() >= deadline;
-}
-
 static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns,
 		    struct err *err)
 {
@@ -245,7 +223,7 @@ static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t d
 		/* Asked before the queue is looked at: nothing is pushed after it. */
 		bool done = perf_drain_done(p->drain);
 
-		if (deliver_queued(p, sink, deadline_ns))
+		if (engine_deliver_queued(e, p->queue, deliver, sink, deadline_ns))
 			return 0;
 		if (done)
 			return 0;

@@ -5,6 +5,7 @@
 #include <sys/ptrace.h>
 
 #include "sampler/engine/engine.h"
+#include "sampler/engine/engine_deliver.h"
 #include "sampler/engine/sample_queue.h"
 #include "sampler/engine/suspend_loop.h"
 #include "sampler/engine/suspend_msg.h"
@@ -15,8 +16,7 @@
 
 enum {
 	QUEUE_BYTES = 64 << 20,
-	DEADLINE_EVERY = 64, /* messages that are taken together at the end */
-	LATE_NS = 100000000, /* but no longer than this */
+	LAST_NS = 100000000, /* for what is told at the end, as long as this again and again */
 	MAX_THREADS_CHECKED = 4096,
 };
 /* A stop and a resumption take tens of microseconds a thread: below this there is little but them. */
@@ -184,17 +184,11 @@ static void deliver_again(struct engine_suspend *s, const struct engine_sink *si
 	sink->sample(sink->ctx, &sample);
 }
 
-static void deliver_thread(struct engine_suspend *s, const struct engine_sink *sink, pid_t tid)
-{
-	char comm[16];
-
-	if (sink->thread && proc_comm(s->proc, tid, comm, sizeof(comm)) >= 0)
-		sink->thread(sink->ctx, proc_pid(s->proc), tid, comm);
-}
-
 /* Messages come from this process's own thread: their lengths are true. */
-static void deliver(struct engine_suspend *s, const struct engine_sink *sink, const struct suspend_msg *m)
+static void deliver(struct engine *e, const struct engine_sink *sink, const void *msg)
 {
+	struct engine_suspend *s = self(e);
+	const struct suspend_msg *m = msg;
 	pid_t pid = proc_pid(s->proc);
 
 	switch ((enum suspend_msg_kind)m->kind) {
@@ -205,7 +199,7 @@ static void deliver(struct engine_suspend *s, const struct engine_sink *sink, co
 		deliver_again(s, sink, m);
 		break;
 	case SUSPEND_MSG_THREAD:
-		deliver_thread(s, sink, m->tid);
+		engine_tell_thread(s->proc, sink, m->tid);
 		break;
 	case SUSPEND_MSG_EXIT:
 		if (sink->thread_exit)
@@ -216,21 +210,6 @@ static void deliver(struct engine_suspend *s, const struct engine_sink *sink, co
 			sink->exec(sink->ctx, pid);
 		break;
 	}
-}
-
-/* True: the deadline has come. */
-static bool deliver_queued(struct engine_suspend *s, const struct engine_sink *sink, uint64_t deadline)
-{
-	const struct suspend_msg *m;
-	size_t len;
-
-	for (unsigned n = 1; (m = sample_queue_peek(s->queue, &len)); n++) {
-		deliver(s, sink, m);
-		sample_queue_release(s->queue);
-		if (deadline && clock_monotonic_ns() >= deadline + (n % DEADLINE_EVERY ? LATE_NS : 0))
-			return true;
-	}
-	return deadline && clock_monotonic_ns() >= deadline;
 }
 
 static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns,
@@ -244,15 +223,15 @@ static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_
 		/* Asked before the queue is looked at: nothing is pushed after it. */
 		bool done = suspend_loop_done(s->loop);
 
-		if (deliver_queued(s, sink, deadline_ns) || done)
+		if (engine_deliver_queued(e, s->queue, deliver, sink, deadline_ns) || done)
 			break;
 		suspend_loop_wait(s->loop, deadline_ns);
 	}
 	/* What the threads did since their last message is told at the end. */
 	suspend_loop_stop(s->loop);
 	while (!suspend_loop_done(s->loop))
-		suspend_loop_wait(s->loop, clock_monotonic_ns() + LATE_NS);
-	deliver_queued(s, sink, clock_monotonic_ns() + LATE_NS);
+		suspend_loop_wait(s->loop, clock_monotonic_ns() + LAST_NS);
+	engine_deliver_queued(e, s->queue, deliver, sink, clock_monotonic_ns() + LAST_NS);
 	return 0;
 }
 

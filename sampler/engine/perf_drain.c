@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sampler/engine/engine_thread.h"
 #include "sampler/engine/event_choice.h"
 #include "sampler/engine/perf_attach.h"
 #include "sampler/engine/perf_intake.h"
@@ -415,17 +415,10 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 
 int perf_drain_start(struct perf_drain *d, struct err *err)
 {
-	sigset_t all, before;
-	int r;
+	int r = engine_thread_start(&d->thread, "jsampler-drain", 0, drain_main, d);
 
-	/* Signals are for the threads of others. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&d->thread, NULL, drain_main, d);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r)
-		return err_set(err, -r, "cannot start a thread: %s", strerror(r));
-	pthread_setname_np(d->thread, "jsampler-drain");
+	if (r < 0)
+		return err_set(err, r, "cannot start a thread: %s", strerror(-r));
 	d->started = true;
 	while (sem_wait(&d->sampling) < 0 && errno == EINTR)
 		;

@@ -73,15 +73,9 @@ static size_t append_rest(struct perf_intake *in, struct perf_msg_sample *m,
 	};
 	size_t got = in->cpu < 0 ? 0 : stack_rest_read(&in->rest, &copy, dst, wanted, now);
 
-	if (in->cpu < 0)
-		in->rest.refused++;
-	if (got && !has_stayed(in, r->tid)) {
-		in->rest.joined--;
-		in->rest.refused++;
+	if (got && !has_stayed(in, r->tid))
 		got = 0;
-	}
-	atomic_store_explicit(&in->joined, in->rest.joined, memory_order_relaxed);
-	atomic_store_explicit(&in->refused, in->rest.refused, memory_order_relaxed);
+	count(got ? &in->joined : &in->refused, 1);
 	return got;
 }
 

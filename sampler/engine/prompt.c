@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,6 +11,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "sampler/engine/engine_thread.h"
 
 enum { NICE = -10, STACK_BYTES = 256 << 10 };
 
@@ -83,25 +84,6 @@ static void *reader_main(void *arg)
 	return NULL;
 }
 
-static int start_thread(struct reader *r)
-{
-	sigset_t all, before;
-	pthread_attr_t attr;
-	int ret;
-
-	/* Signals are for the threads of others. */
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(&r->thread, &attr, reader_main, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	if (ret == 0)
-		pthread_setname_np(r->thread, "jsampler-cpu");
-	return -ret;
-}
-
 int prompt_start(const int *cpus, const int *fds, size_t n, prompt_fn *fn, void *ctx,
 		 struct prompt **ret)
 {
@@ -117,7 +99,8 @@ int prompt_start(const int *cpus, const int *fds, size_t n, prompt_fn *fn, void 
 		r = -errno;
 	for (size_t i = 0; i < n && r == 0; i++) {
 		p->readers[i] = (struct reader){.all = p, .ring = i, .cpu = cpus[i], .fd = fds[i]};
-		r = start_thread(&p->readers[i]);
+		r = engine_thread_start(&p->readers[i].thread, "jsampler-cpu", STACK_BYTES,
+					reader_main, &p->readers[i]);
 		p->n += r == 0;
 	}
 	if (r < 0) {

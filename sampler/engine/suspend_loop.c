@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sampler/engine/engine_thread.h"
 #include "sampler/engine/prompt.h"
 #include "sampler/engine/ptrace_stop.h"
 #include "sampler/engine/suspend_tick.h"
@@ -273,17 +274,10 @@ int suspend_loop_new(struct proc *proc, struct sample_queue *q, const struct sus
 
 int suspend_loop_start(struct suspend_loop *l, struct err *err)
 {
-	sigset_t all, before;
-	int r;
+	int r = engine_thread_start(&l->thread, "jsampler-stop", 0, loop_main, l);
 
-	/* Signals are for the threads of others. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&l->thread, NULL, loop_main, l);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r)
-		return err_set(err, -r, "cannot start a thread: %s", strerror(r));
-	pthread_setname_np(l->thread, "jsampler-stop");
+	if (r < 0)
+		return err_set(err, r, "cannot start a thread: %s", strerror(-r));
 	l->started = true;
 	return 0;
 }

@@ -1,0 +1,35 @@
+#include "sampler/engine/engine_deliver.h"
+
+#include "sampler/engine/engine.h"
+#include "sampler/engine/sample_queue.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/target/proc.h"
+
+enum {
+	DEADLINE_EVERY = 64, /* messages that are taken together at the end */
+	LATE_NS = 100000000, /* but no longer than this, however slow the target makes them */
+};
+
+bool engine_deliver_queued(struct engine *e, struct sample_queue *q, engine_deliver_fn *deliver,
+			   const struct engine_sink *sink, uint64_t deadline_ns)
+{
+	const void *msg;
+	size_t len;
+
+	for (unsigned n = 1; (msg = sample_queue_peek(q, &len)); n++) {
+		deliver(e, sink, msg);
+		sample_queue_release(q);
+		if (deadline_ns &&
+		    clock_monotonic_ns() >= deadline_ns + (n % DEADLINE_EVERY ? LATE_NS : 0))
+			return true;
+	}
+	return deadline_ns && clock_monotonic_ns() >= deadline_ns;
+}
+
+void engine_tell_thread(struct proc *proc, const struct engine_sink *sink, pid_t tid)
+{
+	char comm[16];
+
+	if (sink->thread && proc_comm(proc, tid, comm, sizeof(comm)) >= 0)
+		sink->thread(sink->ctx, proc_pid(proc), tid, comm);
+}

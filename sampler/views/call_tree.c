@@ -90,21 +90,6 @@ static int add_path(struct call_tree *t, const struct named_profile *np, const s
 	return 0;
 }
 
-int call_tree_build(struct call_tree *t, const struct named_profile *np)
-{
-	CLEANUP(frames_done) struct frames f = {0};
-	int r = tree_begin(t);
-
-	for (uint32_t i = 0; r == 0 && i < np->n_samples; i++) {
-		const struct named_sample *s = &np->samples[i];
-
-		r = frames_of(&f, np, s->stack);
-		if (r == 0 && s->count)
-			r = add_path(t, np, &f, f.list.n, 0, s->count);
-	}
-	return r == 0 ? tree_finish(t) : r;
-}
-
 /* The outermost frame of the method; SIZE_MAX: there is none. */
 static size_t find_method(const struct named_profile *np, const struct frames *f, const uint8_t *method)
 {
@@ -128,8 +113,8 @@ static int add_around(struct call_tree *t, const struct named_profile *np, const
 	return add_path(t, np, f, at + 1, end, count);
 }
 
-int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method,
-			   bool callers)
+/* `method` NULL: whole stacks. */
+static int build(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers)
 {
 	CLEANUP(frames_done) struct frames f = {0};
 	int r = tree_begin(t);
@@ -138,8 +123,21 @@ int call_tree_build_around(struct call_tree *t, const struct named_profile *np, 
 		const struct named_sample *s = &np->samples[i];
 
 		r = frames_of(&f, np, s->stack);
-		if (r == 0 && s->count)
-			r = add_around(t, np, &f, method, callers, s->count);
+		if (r < 0 || !s->count)
+			continue;
+		r = method ? add_around(t, np, &f, method, callers, s->count)
+			   : add_path(t, np, &f, f.list.n, 0, s->count);
 	}
 	return r == 0 ? tree_finish(t) : r;
+}
+
+int call_tree_build(struct call_tree *t, const struct named_profile *np)
+{
+	return build(t, np, NULL, false);
+}
+
+int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method,
+			   bool callers)
+{
+	return build(t, np, method, callers);
 }

@@ -111,3 +111,18 @@ uint8_t *name_pattern_ids(const char *pattern, const struct named_profile *np, u
 	}
 	return ids;
 }
+
+int name_pattern_method(const char *pattern, const struct named_profile *np, uint8_t **ret,
+			uint32_t *ret_matches, uint32_t *ret_one, struct err *err)
+{
+	uint8_t *ids = name_pattern_ids(pattern, np, ret_matches, ret_one);
+
+	if (!ids)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (!*ret_matches) {
+		free(ids);
+		return err_set(err, -ENOENT, "no method '%.200s' in the profile", pattern);
+	}
+	*ret = ids;
+	return 0;
+}

@@ -27,4 +27,8 @@ bool name_pattern_matches(const char *pattern, const char *name);
 uint8_t *name_pattern_ids(const char *pattern, const struct named_profile *np, uint32_t *ret_matches,
 			  uint32_t *ret_one);
 
+/* The same for a method that somebody asked for: in *ret. -ENOENT: there is none, -ENOMEM; err says so. */
+int name_pattern_method(const char *pattern, const struct named_profile *np, uint8_t **ret,
+			uint32_t *ret_matches, uint32_t *ret_one, struct err *err);
+
 #endif

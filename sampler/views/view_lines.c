@@ -153,11 +153,9 @@ int view_lines(const struct named_profile *np, const struct view_options *o, FIL
 	uint32_t matches, one;
 	int r;
 
-	ids = name_pattern_ids(o->method, np, &matches, &one);
-	if (!ids)
-		return err_set(err, -ENOMEM, "out of memory");
-	if (!matches)
-		return err_set(err, -ENOENT, "no method '%.200s' in the profile", o->method);
+	r = name_pattern_method(o->method, np, &ids, &matches, &one, err);
+	if (r < 0)
+		return r;
 	r = build(&rows, np, ids);
 	if (r == 0)
 		print(np, o, rows, out);

@@ -161,11 +161,9 @@ static int around(const struct named_profile *np, const struct view_options *o, 
 	char several[80];
 	int r;
 
-	ids = name_pattern_ids(o->method, np, &matches, &one);
-	if (!ids)
-		return err_set(err, -ENOMEM, "out of memory");
-	if (!matches)
-		return err_set(err, -ENOENT, "no method '%.200s' in the profile", o->method);
+	r = name_pattern_method(o->method, np, &ids, &matches, &one, err);
+	if (r < 0)
+		return r;
 	r = call_tree_build_around(&tree, np, ids, callers);
 	if (r < 0)
 		return err_set(err, r, "out of memory");

@@ -308,6 +308,7 @@ void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
 	struct thread *t = thread_find(env);
 	unsigned n = atomic_load(&the_bridge.n_agents);
+	jobject ref;
 
 	(void)ti, (void)thread;
 	if (!t || atomic_load(&the_bridge.dead))
@@ -315,6 +316,10 @@ void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 	for (unsigned i = 0; i < n; i++)
 		if (agent_wants(&the_bridge.agents[i], JVMPI_EVENT_THREAD_END) && the_bridge.agents[i].started)
 			thread_tell(&the_bridge.agents[i], t, t, JVMPI_EVENT_THREAD_END);
-	refs_retire(env, t, atomic_exchange(&t->ref, NULL));
+	/* One suspended from here on could not be resumed: its resumer finds it by this reference. */
+	steady_take(t);
+	ref = atomic_exchange(&t->ref, NULL);
+	steady_drop();
+	refs_retire(env, t, ref);
 	thread_reset(t);
 }

@@ -230,10 +230,10 @@ def hosting(jdks, o):
 
 # Agents under load.
 
-def sampled(jdk, gc, seconds):
+def sampled(jdk, gc, seconds, period_ms=2):
     with tempfile.TemporaryDirectory(prefix="jsampler-bridge-") as tmp:
         counts, sums = os.path.join(tmp, "counts"), os.path.join(tmp, "sums")
-        flags = ["-XX:+Use%sGC" % gc, hosted(agent("sampler"), "2 " + counts), hosted(agent("counter"), sums)]
+        flags = ["-XX:+Use%sGC" % gc, hosted(agent("sampler"), "%d %s" % (period_ms, counts)), hosted(agent("counter"), sums)]
         with Java(jdk, tmp, flags, ("Jvmpi", "load", seconds, "exit")) as java:
             status = java.proc.wait(DONE + seconds)
             text = java.text()
@@ -261,6 +261,10 @@ def agents(jdks, o):
             found = sampled(jdk, gc, o.soak or 1.5)
             print("JDK %d, %s: %s" % (jdk.major, gc, "; ".join(found) or "ok"), flush=True)
             bad += ["JDK %d: %s" % (jdk.major, b) for b in found]
+        # Without a pause: threads that end are caught in the midst of it, and must not stay suspended.
+        found = sampled(jdk, "Serial", o.soak or 5, 0)
+        print("JDK %d, no period: %s" % (jdk.major, "; ".join(found) or "ok"), flush=True)
+        bad += ["JDK %d: %s" % (jdk.major, b) for b in found]
     return bad
 
 

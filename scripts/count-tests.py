@@ -1,5 +1,9 @@
-"""count-tests.py JUNIT_XML SKIPS: prints "PASSED FAILED SKIPPED" of a ctest run, and below it the
-names of those that failed, one a line.
+"""What a ctest run wrote with --output-junit.
+
+count-tests.py count JUNIT_XML SKIPS         "PASSED FAILED SKIPPED", and below it the names of those that
+                                             failed, one a line
+count-tests.py slowest JUNIT_XML N           the N that took longest: seconds, name
+count-tests.py tail JUNIT_XML LINES NAME...  the last lines of these tests' output
 
 A skipped test counts as failed unless SKIPS allows its name: a pattern (as of a shell) a line, and
 behind it the reason.
@@ -8,6 +12,12 @@ behind it the reason.
 import fnmatch
 import sys
 import xml.etree.ElementTree
+
+COLUMNS = 240  # of an output's line, so that a few stacks do not push everything else out
+
+
+def cases(path):
+    return xml.etree.ElementTree.parse(path).getroot().iter("testcase")
 
 
 def allowed_patterns(path):
@@ -21,11 +31,11 @@ def skipped_itself(case):
     return s is not None and s.get("message", "").startswith("SKIP_RETURN_CODE")
 
 
-def main():
-    patterns = allowed_patterns(sys.argv[2])
+def count(junit, skips):
+    patterns = allowed_patterns(skips)
     passed = skipped = 0
     failed = []
-    for case in xml.etree.ElementTree.parse(sys.argv[1]).getroot().iter("testcase"):
+    for case in cases(junit):
         name, status = case.get("name"), case.get("status")
         if status == "run" and case.find("failure") is None:
             passed += 1
@@ -38,6 +48,29 @@ def main():
             print("FAILED: " + name + why, file=sys.stderr)
     print(passed, len(failed), skipped)
     print("\n".join(failed))
+
+
+def slowest(junit, n):
+    times = sorted(((float(c.get("time", 0)), c.get("name")) for c in cases(junit)), reverse=True)
+    for seconds, name in times[:int(n)]:
+        print("%8.1f s  %s" % (seconds, name))
+
+
+def tail(junit, lines, *names):
+    for case in cases(junit):
+        if case.get("name") not in names:
+            continue
+        text = (case.findtext("system-out") or "").rstrip("\n").split("\n")
+        print("---- %s, after %.1f s; the end of its output:" % (case.get("name"), float(case.get("time", 0))))
+        for line in text[-int(lines):]:
+            print(line if len(line) <= COLUMNS else line[:COLUMNS - 4] + " ...")
+
+
+def main():
+    commands = {"count": count, "slowest": slowest, "tail": tail}
+    if len(sys.argv) < 4 or sys.argv[1] not in commands:
+        sys.exit(__doc__)
+    commands[sys.argv[1]](*sys.argv[2:])
 
 
 main()

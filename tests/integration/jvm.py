@@ -27,9 +27,13 @@ def die_with_parent():
 
 
 def find_jdks():
-    """{major: Jdk} of /usr/lib/jvm, or of the colon-separated homes in JSAMPLER_JDKS."""
-    homes = os.environ.get("JSAMPLER_JDKS")
-    dirs = homes.split(":") if homes else sorted(str(p) for p in pathlib.Path("/usr/lib/jvm").glob("*"))
+    """{major: Jdk} of /usr/lib/jvm, or of what JSAMPLER_JDKS names: homes, or folders of homes (what
+    scripts/jdks brought), separated by colons."""
+    named = os.environ.get("JSAMPLER_JDKS") or "/usr/lib/jvm"
+    dirs = []
+    for d in named.split(":"):
+        is_home = os.path.exists(os.path.join(d, "bin/java"))
+        dirs += [d] if is_home else sorted(map(str, pathlib.Path(d).glob("*")))
     found = {}
     for d in dirs:
         home = pathlib.Path(d).resolve()

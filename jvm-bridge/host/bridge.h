@@ -105,6 +105,7 @@ void gc_gate_enter(struct agent *a, struct thread *t, enum gc_mode mode);
 void gc_gate_leave(struct agent *a, enum gc_mode mode);
 void gc_disable(struct agent *a);
 void gc_enable(struct agent *a);
+void gc_enable_all(struct thread *t); /* what a thread that ends left disabled */
 void gc_run(void);
 bool gc_pump_start(void); /* its thread is there; idempotent */
 void JNICALL on_gc_start(jvmtiEnv *ti);

@@ -264,7 +264,8 @@ jint class_request(struct agent *a, struct thread *t, JNIEnv *env, struct object
 		(*env)->DeleteLocalRef(env, klass);
 		return JVMPI_SUCCESS;
 	}
-	if (!saved)
+	/* On the thread that frees it afterwards, in CLASS_UNLOAD, it stays for as long as this takes. */
+	if (!saved || !t->system)
 		return JVMPI_FAIL;
 	e = saved->event;
 	e.event_type = JVMPI_EVENT_CLASS_LOAD | JVMPI_REQUESTED_EVENT;

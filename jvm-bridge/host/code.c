@@ -7,7 +7,7 @@
 #include "jvm-bridge/host/pool.h"
 #include "jvm-bridge/host/thread.h"
 
-enum { DEPTH_MAX = 1024, PCS_MAX = 1 << 20, METHODS = 1024, VERSIONS = 4096 };
+enum { DEPTH_MAX = 1024, PCS_MAX = 1 << 20, METHODS = 1024, VERSIONS = 4096, PROBES = 64 };
 
 /*
  * COMPILED_METHOD_UNLOAD names a method, not an address, and a method has several versions (C1, C2) at a
@@ -30,13 +30,16 @@ static uint64_t method_hash(jmethodID m)
 static uint32_t versions_add(jmethodID method, int by)
 {
 	uint32_t left = 0;
-	unsigned i = (unsigned)method_hash(method) % VERSIONS, k;
+	unsigned first = (unsigned)method_hash(method) % VERSIONS, i, k;
 
 	lock_take(&versions.lock);
-	for (k = 0; k < 64; k++, i = (i + 1) % VERSIONS)
-		if (versions.at[i].method == method || (by > 0 && !versions.at[i].n))
-			break;
-	if (k < 64) {
+	for (k = 0, i = first; k < PROBES && versions.at[i].method != method; k++)
+		i = (i + 1) % VERSIONS;
+	/* Anew: where none is left of another. */
+	if (k == PROBES && by > 0)
+		for (k = 0, i = first; k < PROBES && versions.at[i].n; k++)
+			i = (i + 1) % VERSIONS;
+	if (k < PROBES) {
 		versions.at[i].method = method;
 		versions.at[i].n += (uint32_t)(by < 0 && !versions.at[i].n ? 0 : by);
 		left = versions.at[i].n;

@@ -19,6 +19,7 @@ static struct {
 	_Atomic uint32_t collections; /* finished, by JVMTI */
 	_Atomic uint32_t delivered; /* of them */
 	_Atomic(struct object_id *) freed; /* pushed by on_object_free */
+	struct object_id *used; /* the pump's: told as freed while somebody was looking at them */
 	/* Of the thread that collects; the pump reads behind `collections`. */
 	_Atomic int64_t pause_begin;
 	struct {
@@ -110,6 +111,13 @@ void gc_enable(struct agent *a)
 		return;
 	t->gc_off[a->index]--;
 	gc_off_drop(a);
+}
+
+void gc_enable_all(struct thread *t)
+{
+	for (unsigned i = 0; i < AGENTS_MAX; i++)
+		for (; t->gc_off[i]; t->gc_off[i]--)
+			gc_off_drop(&the_bridge.agents[i]);
 }
 
 static bool wants_window(const struct agent *a)
@@ -234,13 +242,30 @@ static struct object_id *freed_take(void)
 	return atomic_exchange(&gc.freed, NULL);
 }
 
+/* True: classes were among them. */
+static bool ids_free(JNIEnv *env, struct object_id *list)
+{
+	struct object_id *next;
+	bool classes = false;
+
+	for (; list; list = next) {
+		next = list->next;
+		classes |= list->kind == ID_CLASS;
+		if (id_free(env, list))
+			continue;
+		list->next = gc.used;
+		gc.used = list;
+	}
+	return classes;
+}
+
 static void pump_once(struct thread *t)
 {
 	JNIEnv *env = t->env;
 	uint32_t done = atomic_load(&gc.delivered), now = atomic_load(&gc.collections);
-	struct object_id *freed = freed_take(), *next;
+	struct object_id *freed = freed_take(), *used = gc.used;
 	JVMPI_Event finish = {0};
-	bool classes = false;
+	bool classes;
 	unsigned n = atomic_load(&the_bridge.n_agents);
 
 	if (anybody_wants(JVMPI_EVENT_GC_FINISH))
@@ -250,11 +275,8 @@ static void pump_once(struct thread *t)
 		if (wants_window(&the_bridge.agents[i]))
 			window_send(&the_bridge.agents[i], t, freed, &finish);
 	pauses_send(t, done, now);
-	for (; freed; freed = next) {
-		next = freed->next;
-		classes |= freed->kind == ID_CLASS;
-		id_free(env, freed);
-	}
+	gc.used = NULL;
+	classes = ids_free(env, used) | ids_free(env, freed);
 	if (classes)
 		trace_forget();
 	atomic_store(&gc.delivered, now);

@@ -48,7 +48,8 @@ static struct object_id *record_new_locked(void)
 
 	if (id) {
 		ids.free = id->next;
-		*id = (struct object_id){.magic = ID_MAGIC};
+		id->next = NULL;
+		id->magic = ID_MAGIC;
 		return id;
 	}
 	if (!n || ids.used == ID_PER_CHUNK) {
@@ -112,21 +113,23 @@ struct object_id *id_known(jobject object)
 static struct object_id *id_new(JNIEnv *env, jobject object, enum id_kind kind)
 {
 	struct object_id *id = record_new();
+	jweak ref;
 
 	if (!id)
 		return NULL;
 	id->kind = kind;
-	id->ref = (*env)->NewWeakGlobalRef(env, object);
-	if (!id->ref) {
+	ref = (*env)->NewWeakGlobalRef(env, object);
+	if (!ref) {
 		(*env)->ExceptionClear(env);
 		record_free(id);
 		return NULL;
 	}
 	if ((*the_bridge.ti)->SetTag(the_bridge.ti, object, (jlong)(uintptr_t)id)) {
-		(*env)->DeleteWeakGlobalRef(env, id->ref);
+		(*env)->DeleteWeakGlobalRef(env, ref);
 		record_free(id);
 		return NULL;
 	}
+	atomic_store(&id->ref, ref);
 	return id;
 }
 
@@ -166,13 +169,30 @@ struct object_id *id_check(jobjectID id)
 
 jobject id_object(JNIEnv *env, struct object_id *id)
 {
-	return id->ref ? (*env)->NewLocalRef(env, id->ref) : NULL;
+	jobject local = NULL;
+	jweak ref;
+
+	atomic_fetch_add(&id->users, 1);
+	ref = atomic_load(&id->ref);
+	if (ref)
+		local = (*env)->NewLocalRef(env, ref);
+	atomic_fetch_sub(&id->users, 1);
+	return local;
 }
 
-void id_free(JNIEnv *env, struct object_id *id)
+bool id_free(JNIEnv *env, struct object_id *id)
 {
-	if (id->ref)
-		(*env)->DeleteWeakGlobalRef(env, id->ref);
-	class_forget(id->saved);
+	jweak ref = atomic_exchange(&id->ref, NULL);
+
+	if (ref)
+		id->dead = ref;
+	if (atomic_load(&id->users))
+		return false;
+	if (id->dead)
+		(*env)->DeleteWeakGlobalRef(env, id->dead);
+	id->dead = NULL;
+	class_forget(atomic_exchange(&id->saved, NULL));
+	atomic_store(&id->announced, 0);
 	record_free(id);
+	return true;
 }

@@ -15,7 +15,9 @@ enum id_kind { ID_OBJECT, ID_CLASS };
 
 struct object_id {
 	uint64_t magic;
-	jweak ref;
+	_Atomic(jweak) ref; /* NULL: dead */
+	_Atomic uint32_t users; /* of ref */
+	jweak dead; /* what ref was, until nobody uses it any more */
 	enum id_kind kind;
 	_Atomic uint32_t announced; /* bit an agent: CLASS_LOAD was sent */
 	struct saved_class *_Atomic saved; /* class.c: for RequestEvent inside CLASS_UNLOAD */
@@ -27,7 +29,7 @@ struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_k
 struct object_id *id_known(jobject object); /* NULL: it has none */
 struct object_id *id_check(jobjectID id); /* NULL: no such id */
 jobject id_object(JNIEnv *env, struct object_id *id); /* local reference; NULL: dead */
-void id_free(JNIEnv *env, struct object_id *id);
+bool id_free(JNIEnv *env, struct object_id *id); /* false: in use; to be called again later */
 struct object_id *id_from_tag(jlong tag);
 bool ids_init(JNIEnv *env);
 

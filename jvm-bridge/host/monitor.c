@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/thread.h"
 
 #define MONITOR_MAGIC 0x4a53424d4f4e4954ull
 enum { MONITORS_CHUNK = 1 << 16 };
@@ -77,14 +78,30 @@ JVMPI_RawMonitor monitor_create(char *name)
 	return m;
 }
 
+/*
+ * Native code of a suspended thread runs on. One that got a monitor so would stop at its next call into the JVM
+ * with the monitor in hand, which the thread that should resume it may need: it gives it back and waits.
+ */
+static void monitor_get(JVMPI_RawMonitor m)
+{
+	struct thread *t = thread_find(bridge_env());
+
+	for (;;) {
+		lock_take(&m->lock);
+		if (!t || !atomic_load(&t->suspended))
+			break;
+		lock_drop(&m->lock);
+		thread_suspended_wait(t);
+	}
+	atomic_store(&m->owner, (uintptr_t)pthread_self());
+}
+
 void monitor_enter(JVMPI_RawMonitor m)
 {
 	if (!valid(m))
 		return;
-	if (!mine(m)) {
-		lock_take(&m->lock);
-		atomic_store(&m->owner, (uintptr_t)pthread_self());
-	}
+	if (!mine(m))
+		monitor_get(m);
 	m->depth++;
 }
 
@@ -125,8 +142,7 @@ void monitor_wait(JVMPI_RawMonitor m, jlong ms)
 			break;
 		futex_wait(&m->notified, seen, ms ? end - now : 0);
 	}
-	lock_take(&m->lock);
-	atomic_store(&m->owner, (uintptr_t)pthread_self());
+	monitor_get(m);
 	m->depth = depth;
 }
 

@@ -40,33 +40,37 @@ static bool cpu_time(struct thread *t, uint64_t *ret)
 
 static jint suspend_one(JNIEnv *self, struct thread *t)
 {
-	uint32_t free = 0;
+	uint32_t not = SUSPENDED_NOT;
 	jobject object;
 	jvmtiError r;
 
 	if (!t || t->env == self || t->system)
 		return LIST_INVALID;
-	if (!atomic_compare_exchange_strong(&t->suspended, &free, 1))
+	/* Set before it stops, so that it sees it; resumable only when it has stopped. */
+	if (!atomic_compare_exchange_strong(&t->suspended, &not, SUSPENDED_BEGINNING))
 		return LIST_SUSPENDED;
 	object = thread_object(t, self);
 	r = object ? (*the_bridge.ti)->SuspendThread(the_bridge.ti, object) : JVMTI_ERROR_INVALID_THREAD;
 	if (object)
 		(*self)->DeleteLocalRef(self, object);
-	if (r) {
-		atomic_store(&t->suspended, 0);
-		futex_wake_all(&t->suspended);
+	atomic_store(&t->suspended, r ? SUSPENDED_NOT : SUSPENDED);
+	futex_wake_all(&t->suspended);
+	if (r)
 		return r == JVMTI_ERROR_THREAD_SUSPENDED ? LIST_SUSPENDED : LIST_INVALID;
-	}
 	return LIST_OK;
 }
 
 static jint resume_one(JNIEnv *self, struct thread *t)
 {
+	uint32_t suspended = SUSPENDED;
 	jobject object;
 	uint64_t cpu = 0;
 
-	if (!t || !atomic_load(&t->suspended))
-		return t ? LIST_NOT_SUSPENDED : LIST_INVALID;
+	if (!t)
+		return LIST_INVALID;
+	/* One of two that resume it at a time: the other might meet the next suspension. */
+	if (!atomic_compare_exchange_strong(&t->suspended, &suspended, SUSPENDED_RESUMING))
+		return LIST_NOT_SUSPENDED;
 	/* What being stopped cost the thread is no running: the clock counts from here. */
 	if (cpu_time(t, &cpu))
 		atomic_store(&t->cpu, cpu);
@@ -75,7 +79,7 @@ static jint resume_one(JNIEnv *self, struct thread *t)
 		(*the_bridge.ti)->ResumeThread(the_bridge.ti, object);
 		(*self)->DeleteLocalRef(self, object);
 	}
-	atomic_store(&t->suspended, 0);
+	atomic_store(&t->suspended, SUSPENDED_NOT);
 	futex_wake_all(&t->suspended);
 	return object ? LIST_OK : LIST_INVALID;
 }
@@ -123,8 +127,18 @@ void steady_take(struct thread *t)
 		if (!t || !atomic_load(&t->suspended))
 			return;
 		lock_drop(&the_bridge.steady);
-		futex_wait(&t->suspended, 1, 0);
+		thread_suspended_wait(t);
 	}
+}
+
+bool thread_suspended_wait(struct thread *t)
+{
+	uint32_t v = t ? atomic_load(&t->suspended) : SUSPENDED_NOT;
+	bool was = v != SUSPENDED_NOT;
+
+	for (; v != SUSPENDED_NOT; v = atomic_load(&t->suspended))
+		futex_wait(&t->suspended, v, 0);
+	return was;
 }
 
 void steady_drop(void)

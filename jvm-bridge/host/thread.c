@@ -316,6 +316,7 @@ void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 	for (unsigned i = 0; i < n; i++)
 		if (agent_wants(&the_bridge.agents[i], JVMPI_EVENT_THREAD_END) && the_bridge.agents[i].started)
 			thread_tell(&the_bridge.agents[i], t, t, JVMPI_EVENT_THREAD_END);
+	gc_enable_all(t);
 	/* One suspended from here on could not be resumed: its resumer finds it by this reference. */
 	steady_take(t);
 	ref = atomic_exchange(&t->ref, NULL);

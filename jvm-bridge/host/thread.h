@@ -3,6 +3,14 @@
 
 #include "jvm-bridge/host/bridge.h"
 
+/* All but the first: the thread takes nothing that its resumer may need. */
+enum suspension {
+	SUSPENDED_NOT,
+	SUSPENDED,
+	SUSPENDED_RESUMING, /* somebody resumes it */
+	SUSPENDED_BEGINNING, /* somebody suspends it */
+};
+
 /*
  * A Java thread as JVMPI knows it: by its JNIEnv. Records are found without a lock and are never
  * freed, because addresses of JNIEnv recur and a lookup may come from anywhere; a thread that gets the
@@ -15,7 +23,7 @@ struct thread {
 	_Atomic uint32_t users; /* of ref */
 	_Atomic uint32_t tid; /* kernel's; 0: unknown */
 	_Atomic uint32_t announced; /* bit an agent: THREAD_START was sent */
-	_Atomic uint32_t suspended; /* by an agent */
+	_Atomic uint32_t suspended; /* by an agent: enum suspension */
 	_Atomic uint64_t cpu; /* ns at the last suspension */
 	void *_Atomic tls[AGENTS_MAX];
 	/* Of the thread itself. */
@@ -41,6 +49,8 @@ jint thread_describe(struct agent *a, struct thread *about, struct thread *t); /
 void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread);
 void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread);
 
+/* Waits, in native state, while an agent has the calling thread suspended. false: it had not. */
+bool thread_suspended_wait(struct thread *t);
 jint thread_status(JNIEnv *env);
 jboolean thread_has_run(JNIEnv *env);
 void thread_suspend_list(jint n, JNIEnv **envs, jint *results);

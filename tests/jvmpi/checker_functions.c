@@ -115,6 +115,42 @@ static void monitors_check(void)
 	check("RawMonitorDestroy", true, "came back");
 }
 
+/* Native code of a suspended thread runs on; a monitor is nothing that it gets. */
+static struct {
+	JVMPI_RawMonitor m;
+	JNIEnv *_Atomic env;
+	_Atomic int go, entered;
+} stopped;
+
+static void stopped_main(void *arg)
+{
+	(void)arg;
+	stopped.env = env_here();
+	for (int i = 0; i < 60000 && !stopped.go; i++)
+		usleep(1000);
+	jvmpi->RawMonitorEnter(stopped.m);
+	stopped.entered = 1;
+	jvmpi->RawMonitorExit(stopped.m);
+}
+
+static void suspended_monitor_check(void)
+{
+	char name[] = "test stopped";
+
+	stopped.m = jvmpi->RawMonitorCreate(name);
+	check("CreateSystemThread", jvmpi->CreateSystemThread(name, 5, stopped_main) == JNI_OK, "refused");
+	for (int i = 0; i < 30000 && !stopped.env; i++)
+		usleep(1000);
+	jvmpi->SuspendThread(stopped.env);
+	stopped.go = 1;
+	usleep(50000);
+	jvmpi->RawMonitorEnter(stopped.m);
+	check("SuspendThread", !stopped.entered, "a suspended thread got a raw monitor");
+	jvmpi->RawMonitorExit(stopped.m);
+	jvmpi->ResumeThread(stopped.env);
+	check("ResumeThread", waits_for(&stopped.entered, 1), "the resumed thread never got the monitor");
+}
+
 static void ids_check(JNIEnv *env, jclass klass, jobject object)
 {
 	jobjectID id = jvmpi->jobject2jobjectID(object), class_id = jvmpi->jobject2jobjectID(klass);
@@ -199,9 +235,25 @@ static unsigned collections(void)
 	return n;
 }
 
+static _Atomic int disabler_done;
+
+static void disabler_main(void *arg)
+{
+	(void)arg;
+	jvmpi->DisableGC();
+	disabler_done = 1;
+}
+
 static void gc_check(void)
 {
+	char name[] = "test disabler";
 	unsigned before = collections();
+
+	/* A thread that ends takes its DisableGC along. */
+	check("CreateSystemThread", jvmpi->CreateSystemThread(name, 5, disabler_main) == JNI_OK, "refused");
+	check("DisableGC", waits_for(&disabler_done, 1), "it does not come back");
+	for (int i = 0; i < 30000 && thread_named(name); i++)
+		usleep(1000);
 
 	jvmpi->RunGC();
 	check("RunGC", collections() > before, "its events were not delivered when it came back");
@@ -238,6 +290,7 @@ JNIEXPORT void JNICALL Java_Jvmpi_functions(JNIEnv *env, jclass klass, jobject o
 	ids_check(env, klass, object);
 	thread_check(env);
 	monitors_check();
+	suspended_monitor_check();
 	gc_check();
 	disable_check();
 }

@@ -15,6 +15,7 @@ import jvm
 JS = jvm.jsampler_path()
 NOBODY, STRANGER = 65534, 65533
 MARKS = jvm.MARKS
+burn = jvm.burn
 failures = []
 
 
@@ -237,21 +238,6 @@ def child_of(pid):
             return int(kids[0])
         time.sleep(0.02)
     raise RuntimeError("process %d has no child" % pid)
-
-
-def cpu_seconds(pid):
-    try:
-        fields = pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def burn(pid, seconds, limit=20):
-    """Lets a process use that much CPU time, however busy the machine is."""
-    start, end = cpu_seconds(pid), time.monotonic() + limit
-    while cpu_seconds(pid) < start + seconds and time.monotonic() < end:
-        time.sleep(0.02)
 
 
 def alive(pid):

@@ -2,6 +2,8 @@
 
 import collections
 import ctypes
+import faulthandler
+import math
 import os
 import pathlib
 import re
@@ -17,6 +19,21 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIP = 77
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
+
+# For what takes a second: whole machines were seen to stand still for a minute.
+PATIENCE = 240
+# JSAMPLER_STRICT=1: the bars of a quiet machine, and each in the first recording.
+STRICT = os.environ.get("JSAMPLER_STRICT") == "1"
+# How often something is recorded whose shares depend on what else the machine does.
+TRIES = 1 if STRICT else 3
+# A build with sanitizers is there for memory errors and races. It is slow, and shares tell how slow.
+SANITIZED = bool(os.environ.get("JSAMPLER_SANITIZED"))
+# How often one recording of a product that just meets a bar may miss it by chance; cubed by the tries.
+FALSE_ALARM = 1e-3
+
+# Before ctest kills a test that hangs, it says where.
+if os.environ.get("JSAMPLER_TEST_TIMEOUT"):
+    faulthandler.dump_traceback_later(int(os.environ["JSAMPLER_TEST_TIMEOUT"]) - 10, exit=True)
 
 Jdk = collections.namedtuple("Jdk", "major home")
 
@@ -162,7 +179,7 @@ class Jvm:
         line, self.buffer = self.buffer.split(b"\n", 1)
         return line.decode(errors="replace")
 
-    def wait_ready(self, timeout=120):
+    def wait_ready(self, timeout=PATIENCE):
         while True:
             line = self.line(timeout)
             if line is None:
@@ -172,6 +189,48 @@ class Jvm:
 
     def tell(self, word):
         self.proc.stdin.write((word + "\n").encode())
+
+
+def cpu_seconds(pid):
+    """Of all its threads so far; 0 when it is gone."""
+    try:
+        fields = pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until(condition, seconds=PATIENCE, pause=0.02):
+    """Whether it came true in that time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(pause)
+    return True
+
+
+def burn(pid, seconds, limit=PATIENCE):
+    """Lets a process use that much CPU time, however busy the machine is."""
+    start = cpu_seconds(pid)
+    return wait_until(lambda: cpu_seconds(pid) >= start + seconds or not cpu_seconds(pid), limit)
+
+
+def odds(count, mean):
+    """Of so many events or more where `mean` are expected (Poisson)."""
+    if mean > 400:
+        return 0.5 * math.erfc((count - 0.5 - mean) / math.sqrt(2 * mean))
+    below, term = 0.0, math.exp(-mean)
+    for i in range(int(count)):
+        below += term
+        term *= mean / (i + 1)
+    return max(0.0, 1 - below)
+
+
+def too_many(count, share, whole):
+    """More than that share of the whole, and not by chance."""
+    mean = share * whole
+    return count > mean and (STRICT or odds(count, mean) < FALSE_ALARM)
 
 
 class Recording:

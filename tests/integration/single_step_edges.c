@@ -47,8 +47,9 @@ static const struct {
 	{"Step.lambda$*", "Step.n_leaf"},
 	{"Step.twice", "Step.x_cold"},
 	{"Step.target", "Step.n_leaf"},
-	{"java/lang/invoke/*", "Step.target Step.twice Step.lambda$*"},
+	{"java/lang/invoke/*", "Step.target Step.twice Step.lambda$* Step$$Lambda*"},
 	{"jdk/internal/reflect/*", "Step.target"},
+	{"sun/reflect/*", "Step.target"}, /* 8 */
 	{"Step.allocate", "java/lang/Object.clone"},
 	{"Step.strings", "java/*"},
 	{"Step.arithmetic", "java/lang/*"},

@@ -1,5 +1,6 @@
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import javax.tools.JavaCompiler;
@@ -62,7 +63,8 @@ public class Live {
             for (int i = 0; i < 8; i++) {
                 sources.add(new Source("C" + i, source(i)));
             }
-            if (!javac.getTask(null, null, null, List.of("-d", out.toString()), null, sources).call()) {
+            List<String> options = Arrays.asList("-d", out.toString());
+            if (!javac.getTask(null, null, null, options, null, sources).call()) {
                 throw new IllegalStateException("javac failed");
             }
         }

@@ -269,7 +269,7 @@ public final class Step implements Runnable {
 
 	static int arithmetic(int i) {
 		double d = Math.pow(i, 1.5) + Math.exp(i & 7) + Math.sin(i);
-		long l = Math.multiplyHigh(i * 977L, 31337L) + Long.divideUnsigned(i, 7) + i % 13;
+		long l = Math.multiplyExact(i * 977L, 31337L) + Long.divideUnsigned(i, 7) + i % 13;
 		return (int) (d + l + Math.floorMod(i, 5));
 	}
 

@@ -30,12 +30,31 @@ struct engine_sink {
 	void (*mapped)(void *ctx, pid_t pid);
 };
 
+/*
+ * What an engine takes of a thread besides its stack, while the thread does not run: between its sample and
+ * the end of the call. Called by the engine's own threads, one at a time.
+ */
+struct engine_aside {
+	void *ctx;
+	bool (*wants)(void *ctx, pid_t tid); /* is there more of this thread? NULL: of none */
+	/* Bytes written to `dst`; 0: nothing. They become the sample's `frozen`. */
+	size_t (*take)(void *ctx, pid_t tid, uint8_t *dst, size_t max);
+};
+
+enum { ENGINE_ASIDE_MAX = 256 << 10 };
+
+static inline bool engine_aside_wants(const struct engine_aside *a, pid_t tid)
+{
+	return a->wants && a->wants(a->ctx, tid);
+}
+
 struct engine_options {
 	const char *event; /* "cpu", or a name as perf list has it; "wall": suspend only */
 	uint64_t period; /* in the event's unit: ns for cpu */
 	bool kernel; /* want kernel call chains */
 	uint64_t max_pause_ns; /* suspend: how long a tick waits for threads to stop; 0: 2 ms */
 	uint32_t stack_bytes; /* first size of the stack copy; 0: default, adaptive */
+	struct engine_aside aside;
 };
 
 struct engine_stats {

@@ -97,7 +97,7 @@ static int open_parts(struct engine_perf *p, const struct engine_options *o,
 	p->queue = sample_queue_new(QUEUE_BYTES);
 	if (!p->queue)
 		return err_set(err, -ENOMEM, "out of memory");
-	return perf_drain_new(p->proc, p->attach, p->queue, o->stack_bytes, &p->drain, err);
+	return perf_drain_new(p->proc, p->attach, p->queue, o->stack_bytes, &o->aside, &p->drain, err);
 }
 
 int engine_perf_open(struct proc *proc, const struct engine_options *o, enum perf_attach_mode mode,
@@ -171,6 +171,8 @@ static void deliver_sample(struct engine_perf *p, const struct engine_sink *sink
 		.stack_len = m->stack_len,
 		.stack_cut = m->stack_cut,
 		.stack_missing = m->stack_missing,
+		.frozen = (const uint8_t *)(kernel + m->n_kernel) + m->stack_len,
+		.frozen_len = m->frozen_len,
 		.kernel = kernel,
 		.n_kernel = m->n_kernel,
 	};

@@ -101,6 +101,7 @@ static int open_parts(struct engine_suspend *s, const struct engine_options *o, 
 		.period_ns = o->period,
 		.max_pause_ns = o->max_pause_ns ? o->max_pause_ns : DEFAULT_PAUSE_NS,
 		.wall = o->event && strcmp(o->event, "wall") == 0,
+		.aside = o->aside,
 	};
 	int r = check_event(o, err);
 
@@ -164,6 +165,8 @@ static void deliver_sample(struct engine_suspend *s, const struct engine_sink *s
 		.stack = (const uint8_t *)(m + 1),
 		.stack_len = m->stack_len,
 		.stack_cut = m->stack_cut,
+		.frozen = (const uint8_t *)(m + 1) + m->stack_len,
+		.frozen_len = m->frozen_len,
 	};
 
 	sink->sample(sink->ctx, &sample);

@@ -373,7 +373,8 @@ static int open_fds(struct perf_drain *d)
 }
 
 int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_queue *q,
-		   uint32_t first_stack_bytes, struct perf_drain **ret, struct err *err)
+		   uint32_t first_stack_bytes, const struct engine_aside *aside, struct perf_drain **ret,
+		   struct err *err)
 {
 	struct perf_drain *d = calloc(1, sizeof(*d));
 	int r;
@@ -386,6 +387,7 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	d->intake.cpu = -1;
+	d->intake.aside = *aside;
 	d->proc = d->intake.proc = proc;
 	d->attach = d->intake.attach = attach;
 	d->queue = d->intake.queue = q;

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct engine_aside;
 struct err;
 struct perf_attach;
 struct proc;
@@ -26,7 +27,8 @@ struct perf_drain_stats {
 
 /* `attach` is used by the drain thread alone from perf_drain_start() until perf_drain_close(). */
 int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_queue *q,
-		   uint32_t first_stack_bytes, struct perf_drain **ret, struct err *err);
+		   uint32_t first_stack_bytes, const struct engine_aside *aside, struct perf_drain **ret,
+		   struct err *err);
 /* The drain thread enables the events itself, so that none fills a ring unseen. Returns when it has. */
 int perf_drain_start(struct perf_drain *d, struct err *err);
 

@@ -60,23 +60,43 @@ static bool has_stayed(const struct perf_intake *in, pid_t tid)
 	return proc_thread_cpu(in->proc, tid, &cpu) == 0 && cpu == in->cpu;
 }
 
-/* Appends the part of the stack that was not copied, if it is to be had. Returns its length. */
-static size_t append_rest(struct perf_intake *in, struct perf_msg_sample *m,
-			  const struct perf_record *r, uint8_t *dst, size_t wanted, uint64_t now)
+static struct stack_copy stack_copy_of(const struct perf_msg_sample *m, const struct perf_record *r)
 {
-	const struct stack_copy copy = {
+	return (struct stack_copy){
 		.addr = m->stack_addr,
 		.bytes = r->stack,
 		.len = r->stack_dyn,
 		.time_ns = r->time,
 		.in_kernel = (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
 	};
+}
+
+/* Appends the part of the stack that was not copied, if it is to be had. Returns its length. */
+static size_t append_rest(struct perf_intake *in, struct perf_msg_sample *m,
+			  const struct perf_record *r, uint8_t *dst, size_t wanted, uint64_t now)
+{
+	const struct stack_copy copy = stack_copy_of(m, r);
 	size_t got = in->cpu < 0 ? 0 : stack_rest_read(&in->rest, &copy, dst, wanted, now);
 
 	if (got && !has_stayed(in, r->tid))
 		got = 0;
 	count(got ? &in->joined : &in->refused, 1);
 	return got;
+}
+
+/* Appends what belongs to the stack and is not on it, by the same rules. */
+static size_t append_aside(struct perf_intake *in, struct perf_msg_sample *m, const struct perf_record *r,
+			   uint8_t *dst, uint64_t now)
+{
+	struct stack_copy copy = stack_copy_of(m, r);
+	size_t got;
+
+	if (in->cpu < 0 || !m->has_user)
+		return 0;
+	if (copy.len > m->stack_len && m->stack_len)
+		copy.len = m->stack_len; /* behind it is no stack of this thread */
+	got = in->aside.take(in->aside.ctx, r->tid, dst, ENGINE_ASIDE_MAX);
+	return got && stack_rest_same(&in->rest, &copy, now) && has_stayed(in, r->tid) ? got : 0;
 }
 
 /* Cuts off what is no stack of this thread. Returns how much of the stack lies beyond the copy. */
@@ -102,7 +122,7 @@ static uint64_t find_end(struct perf_intake *in, struct perf_msg_sample *m, cons
  * goes on for long is most likely that of something else besides, next to a thread's stack and merged
  * with it (seen with the stacks of GC threads): it says nothing of the stack's depth.
  */
-static size_t note_depth(struct perf_intake *in, uint64_t used, uint64_t beyond, uint64_t now)
+static size_t note_depth(struct perf_intake *in, uint64_t used, uint64_t beyond, bool aside, uint64_t now)
 {
 	uint32_t resize;
 
@@ -111,8 +131,14 @@ static size_t note_depth(struct perf_intake *in, uint64_t used, uint64_t beyond,
 	resize = stack_size_note(&in->size, used, beyond > 0, now);
 	if (resize)
 		in->resize_to = resize;
-	in->wake_to = wake_note(&in->wake, beyond > 0, now);
+	in->wake_to = wake_note(&in->wake, beyond > 0 || aside, now);
 	return beyond;
+}
+
+/* Bytes to reserve behind what is there for certain: the kernel's chain and the stack's copy. */
+static size_t extra_room(size_t wanted, bool aside)
+{
+	return wanted + (aside ? ENGINE_ASIDE_MAX : 0);
 }
 
 static void push_sample(struct perf_intake *in, const struct perf_record *r)
@@ -126,18 +152,20 @@ static void push_sample(struct perf_intake *in, const struct perf_record *r)
 		.weight = in->weight ? in->weight : r->period,
 		.stack_len = r->stack_dyn,
 	};
+	bool aside = engine_aside_wants(&in->aside, r->tid);
 	uint8_t *dst = NULL;
 
 	fill_user(&m, r);
 	beyond = find_end(in, &m, r, now);
 	fixed = sizeof(m) + n_kernel * 8 + m.stack_len;
-	wanted = note_depth(in, m.stack_len, beyond, now);
-	if (wanted) {
-		count(&in->cut, 1);
-		dst = sample_queue_reserve(in->queue, fixed + wanted);
-		if (dst)
-			got = append_rest(in, &m, r, dst + fixed, wanted, now);
-	}
+	wanted = note_depth(in, m.stack_len, beyond, aside, now);
+	count(&in->cut, wanted ? 1 : 0);
+	if (wanted || aside)
+		dst = sample_queue_reserve(in->queue, fixed + extra_room(wanted, aside));
+	if (dst && wanted)
+		got = append_rest(in, &m, r, dst + fixed, wanted, now);
+	if (dst && aside && got == wanted)
+		m.frozen_len = append_aside(in, &m, r, dst + fixed + got, now);
 	if (!dst)
 		dst = sample_queue_reserve(in->queue, fixed);
 	if (!dst) {
@@ -151,7 +179,7 @@ static void push_sample(struct perf_intake *in, const struct perf_record *r)
 	m.stack_cut = got < beyond;
 	memcpy(dst, &m, sizeof(m));
 	memcpy(dst + sizeof(m), kernel, n_kernel * 8);
-	sample_queue_commit(in->queue, fixed + got);
+	sample_queue_commit(in->queue, fixed + got + m.frozen_len);
 	in->pushed = true;
 }
 

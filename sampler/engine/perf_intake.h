@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sampler/engine/engine.h"
 #include "sampler/engine/perf_record.h"
 #include "sampler/engine/stack_end.h"
 #include "sampler/engine/stack_rest.h"
@@ -27,6 +28,7 @@ struct perf_intake {
 	struct sample_queue *queue;
 	struct perf_layout layout;
 	uint64_t weight; /* of every sample; 0: each says its own */
+	struct engine_aside aside;
 	struct stack_rest rest;
 	struct stack_size size;
 	struct stack_ends ends;

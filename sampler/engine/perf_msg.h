@@ -22,13 +22,13 @@ struct perf_msg {
 	char comm[16];
 };
 
-/* Followed by n_kernel u64 of the kernel call chain, then stack_len bytes of stack. */
+/* Followed by n_kernel u64 of the kernel call chain, then stack_len bytes of stack, frozen_len of the heap. */
 struct perf_msg_sample {
 	struct perf_msg head;
 	uint8_t has_user, stack_cut;
 	uint32_t n_kernel;
 	uint64_t time_ns, weight;
-	uint64_t stack_addr, stack_len, stack_missing;
+	uint64_t stack_addr, stack_len, stack_missing, frozen_len;
 	struct regs regs;
 };
 

@@ -108,6 +108,20 @@ size_t stack_rest_read(struct stack_rest *r, const struct stack_copy *copy, uint
 	return got;
 }
 
+bool stack_rest_same(struct stack_rest *r, const struct stack_copy *copy, uint64_t now_ns)
+{
+	struct iovec local = {NULL, copy->len}, remote = {(void *)(uintptr_t)copy->addr, copy->len};
+
+	if (!copy->len || copy->len > STACK_REST_COPY_MAX || is_late(copy, now_ns) || !spend(r, copy->len, now_ns))
+		return false;
+	if (!r->again)
+		r->again = malloc(STACK_REST_COPY_MAX);
+	local.iov_base = r->again;
+	return r->again &&
+	       process_vm_readv(proc_pid(r->proc), &local, 1, &remote, 1, 0) == (ssize_t)copy->len &&
+	       is_unchanged(r, copy);
+}
+
 void stack_rest_done(struct stack_rest *r)
 {
 	maps_close(r->maps);

@@ -52,6 +52,9 @@ uint64_t stack_rest_beyond(struct stack_rest *r, uint64_t end, uint64_t now_ns);
 size_t stack_rest_read(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len,
 		       uint64_t now_ns);
 
+/* Does the whole copy still read the same, as stack_rest_read() wants it? */
+bool stack_rest_same(struct stack_rest *r, const struct stack_copy *copy, uint64_t now_ns);
+
 void stack_rest_done(struct stack_rest *r);
 
 #endif

@@ -251,6 +251,7 @@ int suspend_loop_new(struct proc *proc, struct sample_queue *q, const struct sus
 	l->tick = (struct suspend_tick){.proc = proc,
 					.queue = q,
 					.wall = o->wall,
+					.aside = o->aside,
 					.period_ns = o->period_ns,
 					.max_pause_ns = o->max_pause_ns};
 	sigemptyset(&set);

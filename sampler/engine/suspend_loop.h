@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sampler/engine/engine.h"
 #include "sampler/engine/suspend_stats.h"
 
 struct err;
@@ -19,6 +20,7 @@ struct suspend_loop;
 struct suspend_loop_options {
 	uint64_t period_ns, max_pause_ns;
 	bool wall;
+	struct engine_aside aside;
 };
 
 struct suspend_loop_stats {

@@ -23,10 +23,10 @@ struct suspend_msg {
 	uint64_t weight;
 };
 
-/* Followed by stack_len bytes of stack. */
+/* Followed by stack_len bytes of stack, frozen_len of the heap. */
 struct suspend_msg_sample {
 	struct suspend_msg head;
-	uint64_t time_ns, stack_addr, stack_len;
+	uint64_t time_ns, stack_addr, stack_len, frozen_len;
 	uint64_t stack_cut;
 	struct regs regs;
 };

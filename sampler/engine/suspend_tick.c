@@ -136,12 +136,15 @@ static size_t stack_size(const struct look *l)
 	return l->thread_block > sp && l->thread_block - sp < 64 * (uint64_t)COPY_MAX ? COPY_MAX : COPY;
 }
 
-/* Room in the queue with the stack in it, uncommitted. NULL: no room, or nothing to read. */
-static struct suspend_msg_sample *copy_stack(struct suspend_tick *t, const struct look *l)
+/* Room in the queue with the stack, and what else belongs to it, uncommitted. NULL: no room, or nothing to read. */
+static struct suspend_msg_sample *copy_stack(struct suspend_tick *t, const struct suspend_thread *th,
+					     const struct look *l)
 {
+	bool aside = engine_aside_wants(&t->aside, th->tid);
 	uint64_t sp = arch_sp(arch_host(), &l->set.regs);
 	size_t size = stack_size(l), n;
-	struct suspend_msg_sample *m = sample_queue_reserve(t->queue, sizeof(*m) + size);
+	struct suspend_msg_sample *m = sample_queue_reserve(
+		t->queue, sizeof(*m) + size + (aside ? ENGINE_ASIDE_MAX : 0));
 
 	if (!m) {
 		t->lost++;
@@ -155,6 +158,9 @@ static struct suspend_msg_sample *copy_stack(struct suspend_tick *t, const struc
 		.stack_len = n,
 		.stack_cut = n == size,
 	};
+	if (aside)
+		m->frozen_len =
+			t->aside.take(t->aside.ctx, th->tid, (uint8_t *)(m + 1) + n, ENGINE_ASIDE_MAX);
 	return m;
 }
 
@@ -167,7 +173,7 @@ static void commit_sample(struct suspend_tick *t, struct suspend_thread *th, str
 	m->head.weight = weight;
 	m->time_ns = now_ns;
 	m->regs = l->set.regs;
-	sample_queue_commit(t->queue, sizeof(*m) + m->stack_len);
+	sample_queue_commit(t->queue, sizeof(*m) + m->stack_len + m->frozen_len);
 	t->samples++;
 	t->pushed = true;
 	th->sampled = true;
@@ -257,7 +263,7 @@ static bool look_at(struct suspend_tick *t, struct suspend_thread *th, const str
 	if (suspend_thread_position(&t->threads, th->tid, &l.set) < 0)
 		return false;
 	flush_again(t, th); /* before there is room reserved for the sample */
-	m = copy_stack(t, &l);
+	m = copy_stack(t, th, &l);
 	if (suspend_thread_account(&t->threads, th, &after) < 0 || !has_run_account_equal(a, &after))
 		return false; /* what was copied is not committed */
 	t->stats.looks++;
@@ -370,7 +376,7 @@ static void on_stop(struct suspend_tick *t, struct suspend_thread *th, const str
 	if (ok) {
 		l.set = r.set;
 		l.thread_block = r.thread_block;
-		m = copy_stack(t, &l);
+		m = copy_stack(t, th, &l);
 		suspend_times_add(&t->copy, clock_monotonic_ns() - now_ns);
 		changed = mend_call(t, th, e, &r, now_ns);
 	}

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sampler/engine/engine.h"
 #include "sampler/engine/suspend_stats.h"
 #include "sampler/engine/suspend_threads.h"
 
@@ -28,6 +29,7 @@ struct suspend_tick {
 	struct mem *mem; /* the address space being read; replaced after an execve() */
 	struct suspend_threads threads;
 	bool wall;
+	struct engine_aside aside;
 	uint64_t period_ns, max_pause_ns;
 
 	uint64_t tick_ns; /* when this tick began */

@@ -43,6 +43,10 @@ struct raw_sample {
 	 * another moment: not to be read. */
 	uint64_t stack_missing;
 
+	/* Frames of the mounted virtual thread that lay in the heap then, as hs_frozen.h has them. */
+	const uint8_t *frozen;
+	size_t frozen_len; /* 0: none, or not copied */
+
 	const uint64_t *kernel; /* kernel call chain, leaf first, without context markers */
 	size_t n_kernel;
 };

@@ -18,7 +18,8 @@
  *           one before, uleb length), then the bytes of all. At most one in front of a sample.
  *   SAMPLE  i32 tid, i32 ns_tid, u64 time, u64 weight, u8 state, u8 flags, u64 known registers,
  *           u64 for each known register, u64 stack_addr, u32 n + stack, u32 kernel frames (how many;
- *           addresses of the kernel do not belong in a file that gets passed around)
+ *           addresses of the kernel do not belong in a file that gets passed around);
+ *           with SAMPLE_HAS_FROZEN u32 n + frozen frames (hs_frozen.h)
  *
  *   row: u64 vaddr, u8 flags, u8 cfa_reg, i32 cfa_off, 17 x (u8 kind, i32 value),
  *        u16 n exprs, n x (u16 ops, ops x (u8 op, i64 value))
@@ -36,7 +37,7 @@ enum recording_tag {
 	TAG_SAMPLE,
 };
 
-enum { SAMPLE_HAS_USER = 1, SAMPLE_STACK_CUT = 2 };
+enum { SAMPLE_HAS_USER = 1, SAMPLE_STACK_CUT = 2, SAMPLE_HAS_FROZEN = 4 };
 enum { ROW_SIGNAL_FRAME = 1, ROW_CFA_IS_EXPR = 2 };
 
 #endif

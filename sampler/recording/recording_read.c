@@ -157,6 +157,15 @@ static bool parse_kernel(struct recording *r, struct cursor *c, struct raw_sampl
 	return pcs && !c->bad;
 }
 
+static bool parse_frozen(struct cursor *c, uint8_t flags, struct raw_sample *s)
+{
+	if (flags & SAMPLE_HAS_FROZEN) {
+		s->frozen_len = cursor_u32(c);
+		s->frozen = cursor_take(c, s->frozen_len);
+	}
+	return !c->bad;
+}
+
 static bool parse_sample(struct recording *r, struct cursor *c)
 {
 	struct raw_sample *s = arena_alloc(&r->arena, sizeof(*s));
@@ -178,7 +187,7 @@ static bool parse_sample(struct recording *r, struct cursor *c)
 	s->stack_addr = cursor_u64(c);
 	s->stack_len = cursor_u32(c);
 	s->stack = cursor_take(c, s->stack_len);
-	if (c->bad || !parse_kernel(r, c, s) ||
+	if (c->bad || !parse_kernel(r, c, s) || !parse_frozen(c, flags, s) ||
 	    !vec_push(&r->taken, ((struct taken){r->last_memory, s})))
 		return false;
 	r->last_memory = (struct cursor){0};

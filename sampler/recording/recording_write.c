@@ -254,12 +254,17 @@ void recording_writer_sample(struct recording_writer *w, const struct raw_sample
 	put_u64(b, s->time_ns);
 	put_u64(b, s->weight);
 	put_u8(b, (uint8_t)s->state);
-	put_u8(b, (s->has_user ? SAMPLE_HAS_USER : 0) | (s->stack_cut ? SAMPLE_STACK_CUT : 0));
+	put_u8(b, (s->has_user ? SAMPLE_HAS_USER : 0) | (s->stack_cut ? SAMPLE_STACK_CUT : 0) |
+		  (s->frozen_len ? SAMPLE_HAS_FROZEN : 0));
 	put_regs(b, &s->regs);
 	put_u64(b, s->stack_addr);
 	put_u32(b, (uint32_t)s->stack_len);
 	buf_add(b, s->stack, s->stack_len);
 	put_u32(b, (uint32_t)s->n_kernel);
+	if (s->frozen_len) {
+		put_u32(b, (uint32_t)s->frozen_len);
+		buf_add(b, s->frozen, s->frozen_len);
+	}
 	put_section_end(b, start);
 }
 

@@ -18,6 +18,7 @@
 #include "sampler/session/compile_watch.h"
 #include "sampler/session/by_time.h"
 #include "sampler/session/descriptors.h"
+#include "sampler/session/heap_frames.h"
 #include "sampler/session/meta.h"
 #include "sampler/session/threads.h"
 #include "sampler/session/view.h"
@@ -29,6 +30,7 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/hotspot/hs_thread.h"
 #include "symbolizer/native/kallsyms.h"
 #include "symbolizer/native/perfmap.h"
 #include "symbolizer/target/arch.h"
@@ -51,6 +53,8 @@ struct session {
 	struct compile_watch *compiles; /* of the view's JVM; NULL: none yet */
 	struct engine *engine;
 	struct wall *wall; /* wall-clock profiles only */
+	struct heap_frames *heap_frames; /* NULL: replay */
+	uint64_t heap_refused; /* copies of frozen frames that made no sense */
 	int kallsyms_fd; /* opened while it may be; -1: read, or not wanted */
 	struct kallsyms *kallsyms; /* NULL: not permitted, or kernel frames not wanted */
 	VEC(struct named_profile *) epochs; /* what was sampled before an execve(), named */
@@ -82,6 +86,7 @@ void session_close(struct session *s)
 		return;
 	if (s->engine)
 		s->engine->ops->close(s->engine);
+	heap_frames_free(s->heap_frames);
 	for (size_t i = 0; i < s->epochs.n; i++)
 		named_profile_free(s->epochs.v[i]);
 	vec_done(&s->epochs);
@@ -155,8 +160,9 @@ static int open_engine(struct session *s, struct err *err)
 
 	if (!chosen)
 		s->o.engine = is_wall(s) ? &engine_suspend_ops : &engine_perf_ops;
-	if (is_wall(s) && !(s->wall = wall_new()))
+	if ((is_wall(s) && !(s->wall = wall_new())) || !(s->heap_frames = heap_frames_new(s->proc)))
 		return err_set(err, -ENOMEM, "out of memory");
+	s->o.engine_options.aside = heap_frames_aside(s->heap_frames);
 	r = s->o.engine->open(s->proc, &s->o.engine_options, &s->engine, err);
 	return r < 0 && !chosen ? fall_back(s, r, err) : r;
 }
@@ -426,6 +432,7 @@ static void on_exec(void *ctx, pid_t pid)
 	if (s->by_time)
 		bridge_close(take_ptr(s->bridge));
 	by_time_free(take_ptr(s->by_time));
+	heap_frames_forget(s->heap_frames, 0);
 	view_close(s->view);
 	s->view = fresh;
 	if (s->wall)
@@ -535,6 +542,19 @@ static void prepare_names(struct session *s, const struct walk *w)
 		attribution_prepare(s->view->attribution, hs_code(s->view->hs, w->frames[i].id));
 }
 
+static void note_heap_frames(struct session *s, const struct raw_sample *sample, const struct walk *w,
+			     int32_t ns_tid)
+{
+	const struct hs_thread *t;
+
+	s->heap_refused += w->frozen && sample->frozen_len;
+	if (!w->frozen || sample->frozen_len || !s->heap_frames || !s->view->hs)
+		return;
+	t = hs_thread_find(s->view->hs, ns_tid);
+	if (t)
+		heap_frames_note(s->heap_frames, s->view->hs, sample->tid, t);
+}
+
 static void on_sample(void *ctx, const struct raw_sample *sample)
 {
 	struct session *s = ctx;
@@ -564,6 +584,7 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 	}
 	if (w.end != WALK_ROOT && sample->has_user)
 		say_incomplete(sample, &w);
+	note_heap_frames(s, sample, &w, ns_tid);
 	prepare_names(s, &w);
 	if (s->by_time)
 		by_time_note(s->by_time, &w, sample->time_ns);
@@ -593,6 +614,8 @@ static void on_thread_exit(void *ctx, pid_t pid, pid_t tid)
 
 	(void)pid;
 	threads_exited(s->threads, tid);
+	if (s->heap_frames)
+		heap_frames_forget(s->heap_frames, tid);
 	if (s->wall)
 		wall_forget(s->wall, tid);
 }
@@ -604,6 +627,17 @@ static void on_mapped(void *ctx, pid_t pid)
 	(void)pid;
 	if (s->view->jvm == JVM_ABSENT)
 		find_jvm(s, clock_monotonic_ns());
+}
+
+static void say_heap_frames(struct session *s)
+{
+	struct heap_frames_stats f = {0};
+
+	if (s->heap_frames)
+		f = heap_frames_stats(s->heap_frames);
+	if (f.asked)
+		log_info("frozen frames: samples %" PRIu64 ", read in time %" PRIu64 ", copied %" PRIu64
+			 ", refused %" PRIu64, f.asked, f.tried, f.copied, s->heap_refused);
 }
 
 int session_run(struct session *s, uint64_t duration_ns, struct err *err)
@@ -623,6 +657,7 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 	s->ended_ns = clock_monotonic_ns();
 	s->final_stats = s->engine->ops->stats(s->engine);
 	view_say_doubts(s->view);
+	say_heap_frames(s);
 	bridge_finish(s->bridge);
 	if (s->by_time)
 		log_info("bridge: %" PRIu64 " frames found by time", by_time_stats(s->by_time).gone);

@@ -23,6 +23,9 @@ int step_stub(struct walker *w, const struct code *c);
 int step_call_stub(struct walker *w);
 int step_return_barrier(struct walker *w, const struct code *c);
 
+/* Pushes the frames of the sample's copy of the heap (hs_frozen.h), all of them or none: false. */
+bool step_frozen(struct walker *w);
+
 /* From a frame anchor, when there is no other way on. false: no anchor further out. */
 bool step_anchor(struct walker *w);
 

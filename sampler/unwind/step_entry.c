@@ -5,6 +5,7 @@
 #include "sampler/unwind/walker.h"
 #include "symbolizer/hotspot/code.h"
 #include "symbolizer/hotspot/hs_arch.h"
+#include "symbolizer/hotspot/hs_frozen.h"
 
 /*
  * call_stub, from C++ to Java: the frame of JDK 8 to 28 on System V x86-64 (stubGenerator_x86_64.cpp,
@@ -40,22 +41,42 @@ int step_call_stub(struct walker *w)
 	return STEP_MORE;
 }
 
+/* The entry that was mounted at the sample, where the heap was copied then; else the one that is now. */
+static uint64_t find_entry(struct walker *w, bool thawed)
+{
+	const struct hs_thread *t = walker_thread(w);
+
+	if (w->cont_entry)
+		return hs_cont_entry_parent(w->hs, w->cont_entry);
+	if (thawed)
+		return hs_frozen_entry(w->heap, w->heap_len);
+	return t ? hs_thread_cont_entry(w->hs, t) : 0;
+}
+
+/* The entry that is there now need not be the one of the sample: a frame of enterSpecial shows it. */
+static bool is_entry(struct walker *w, uint64_t pc, uint64_t entry)
+{
+	const struct code *c = hs_code(w->hs, hs_code_find(w->hs, pc));
+	uint64_t ra;
+
+	return c && c->frame_size >= 2 && entry >= walker_sp(w) && walker_on_stack(w, entry) &&
+	       mem_read_u64(w->mem, entry + 8 * (uint64_t)c->frame_size - 8, &ra) && is_java_return(w, ra);
+}
+
 /* The carrier's frames begin below the ContinuationEntry, in the frame of enterSpecial. */
 int step_return_barrier(struct walker *w, const struct code *c)
 {
-	const struct hs_thread *t = walker_thread(w);
-	uint64_t pc = hs_cont_entry_return(w->hs), entry = 0;
+	uint64_t pc = hs_cont_entry_return(w->hs), entry;
+	bool thawed = !w->exact && !w->cont_entry && walker_pc(w) == hs_cont_return_barrier(w->hs) &&
+		      step_frozen(w);
 
 	if (w->exact && !walker_push(w, FRAME_STUB, FRAME_PC_EXACT, c->id,
 				(int64_t)(walker_pc(w) - c->begin)))
 		return WALK_TOO_DEEP;
-	w->frozen = true;
-	if (w->cont_entry)
-		entry = hs_cont_entry_parent(w->hs, w->cont_entry);
-	else if (t)
-		entry = hs_thread_cont_entry(w->hs, t);
+	w->frozen |= !thawed;
+	entry = find_entry(w, thawed);
 	/* What else is on this stack cannot be told: the virtual thread's own part is whole. */
-	if (!pc || entry < walker_sp(w) || !walker_on_stack(w, entry))
+	if (!pc || !entry || !is_entry(w, pc, entry))
 		return WALK_ROOT;
 	w->sp_free = true; /* enterSpecial may begin right here */
 	w->cont_entry = entry;

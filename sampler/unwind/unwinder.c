@@ -158,6 +158,8 @@ static int walk_user(struct unwinder *u, const struct raw_sample *s)
 	w->regs = s->regs;
 	w->exact = true;
 	w->copied_end = s->stack_addr + s->stack_len;
+	w->heap = s->frozen;
+	w->heap_len = s->frozen_len;
 	r = walk_frames(w);
 	w->mem = NULL;
 	return r;

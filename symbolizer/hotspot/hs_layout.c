@@ -182,6 +182,7 @@ static const struct row rows[] = {
 	OPT(resolved_cpool, "ResolvedMethodEntry", "_cpool_index", 2),
 	REQ(klass_name, "Klass", "_name", 8),
 	OPT(klass_super, "Klass", "_super", 8),
+	OPT(klass_layout_helper, "Klass", "_layout_helper", 4),
 	OPT(klass_constants, "InstanceKlass", "_constants", 8),
 	ANY(klass_fields, "InstanceKlass", "_fields", 8, G_NAMES), /* up to 20 */
 	OPT(klass_fields_count, "InstanceKlass", "_java_fields_count", 2),

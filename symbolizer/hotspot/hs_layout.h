@@ -62,7 +62,7 @@ struct hs_layout {
 	struct hs_field cp_holder, cp_length, cp_source_file;
 	struct hs_field cp_cache, cpce_indices, cpce_f1, cpce_f2, cpce_flags; /* cpce: up to 22 */
 	struct hs_field cpc_methods, resolved_cpool; /* 23+ */
-	struct hs_field klass_name, klass_super, klass_source_file, klass_constants;
+	struct hs_field klass_name, klass_super, klass_source_file, klass_constants, klass_layout_helper;
 	struct hs_field klass_fields, klass_fields_count, klass_field_stream;
 	struct hs_field symbol_length, symbol_length_refcount, symbol_body;
 

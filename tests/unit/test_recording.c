@@ -22,7 +22,7 @@
 #include "symbolizer/native/dso_record.h"
 
 static const char maps[] = "1000-2000 r-xp 00000000 08:01 42 /lib/x.so\n";
-static const uint8_t stack[64] = {1, 2, 3, 4, 5, 6, 7, 8};
+static const uint8_t stack[64] = {1, 2, 3, 4, 5, 6, 7, 8}, frozen[] = {9, 8, 7};
 
 static struct raw_sample sample_make(pid_t tid)
 {
@@ -38,6 +38,8 @@ static struct raw_sample sample_make(pid_t tid)
 		.stack = stack,
 		.stack_len = sizeof(stack),
 		.stack_cut = true,
+		.frozen = frozen,
+		.frozen_len = sizeof(frozen),
 		.kernel = kernel,
 		.n_kernel = 2,
 	};
@@ -169,6 +171,8 @@ static void check_first_sample(const struct raw_sample *s)
 	assert_int_equal(s->stack_addr, 0x7ffc0000);
 	assert_int_equal(s->stack_len, sizeof(stack));
 	assert_memory_equal(s->stack, stack, sizeof(stack));
+	assert_int_equal(s->frozen_len, sizeof(frozen));
+	assert_memory_equal(s->frozen, frozen, sizeof(frozen));
 	assert_int_equal(s->n_kernel, 2);
 	/* The kernel's addresses are not in the file. */
 	assert_int_equal(s->kernel[0], s->kernel[1]);

@@ -106,6 +106,8 @@ void fake_walk(struct walk *ret)
 		.stack_addr = sp,
 		.kernel = fake.kernel,
 		.n_kernel = fake.n_kernel,
+		.frozen = fake.frozen,
+		.frozen_len = fake.frozen_len,
 	};
 
 	if (sp >= FAKE_STACK && sp < FAKE_STACK_END) {
@@ -258,9 +260,12 @@ uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id)
 {
 	static struct hs_method m;
+	bool enter = id == fake.enter;
 
 	(void)hs;
-	m = (struct hs_method){.id = id, .code_base = FAKE_BYTECODES + id * 0x100, .code_size = 0x80,
+	m = (struct hs_method){.id = id, .name = enter ? "enter" : id == fake.yield ? "doYield" : "m",
+		.class_name = enter ? "jdk/internal/vm/Continuation" : "C",
+		.code_base = FAKE_BYTECODES + id * 0x100, .code_size = 0x80,
 		.access_flags = id == 9 ? METHOD_NATIVE : 0};
 	return id ? &m : NULL;
 }

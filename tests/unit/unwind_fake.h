@@ -48,6 +48,9 @@ struct fake {
 	struct regs regs;
 	uint64_t top; /* address of the last word pushed */
 	size_t copied; /* bytes of stack handed over as copied; the rest is memory */
+	const uint8_t *frozen; /* copy of the heap handed over with the sample */
+	size_t frozen_len;
+	unsigned enter, yield; /* methods that are Continuation.enter and doYield */
 	uint64_t kernel[4];
 	size_t n_kernel;
 };

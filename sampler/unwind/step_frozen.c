@@ -1,0 +1,136 @@
+#include "symbolizer/hotspot/hs_frozen.h"
+
+#include <string.h>
+
+#include "sampler/unwind/step.h"
+#include "sampler/unwind/validate.h"
+#include "sampler/unwind/walker.h"
+#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/hs_arch.h"
+#include "symbolizer/hotspot/method.h"
+
+/*
+ * Frames in a stack chunk look as on a stack, with the addresses of interpreted ones in words from the slot
+ * that holds them (JDK 21 on: runtime/stackChunkFrameStream.inline.hpp, cpu/x86/continuationFreezeThaw_x86.inline.hpp).
+ * All must make sense, down to the first frame of every continuation: rather none than a wrong one.
+ */
+struct chunk_walk {
+	struct walker *w;
+	const struct hs_chunk *c;
+	int64_t sp; /* of the frame to be pushed */
+	int64_t own_sp; /* the same without arguments that an adapter put below (unextended_sp) */
+	uint32_t method; /* of the last frame pushed */
+};
+
+static bool is_first_frame(const struct walker *w, uint32_t method)
+{
+	const struct hs_method *m = hs_method(w->hs, method);
+
+	return m && !strcmp(m->name, "enter") && !strcmp(m->class_name, "jdk/internal/vm/Continuation");
+}
+
+/* While frames are being frozen, those on the stack may be in the heap too. */
+static bool is_freezing(const struct walker *w)
+{
+	for (uint32_t i = 0; i < w->n; i++) {
+		const struct code *c =
+			w->frames[i].kind == FRAME_COMPILED ? hs_code(w->hs, w->frames[i].id) : NULL;
+		const struct hs_method *m = c && c->kind == BLOB_NATIVE ? hs_method(w->hs, c->method_id) : NULL;
+
+		if (m && (!strcmp(m->name, "doYield") || !strcmp(m->name, "enterSpecial")))
+			return true;
+	}
+	return false;
+}
+
+static bool word(const struct chunk_walk *k, int64_t index, uint64_t *ret)
+{
+	return hs_chunk_word(k->c, index, ret);
+}
+
+/* An index that stands in the chunk as the distance from another. */
+static bool relative(const struct chunk_walk *k, int64_t index, int64_t from, int64_t *ret)
+{
+	uint64_t distance;
+
+	if (!word(k, index, &distance))
+		return false;
+	*ret = (int64_t)((uint64_t)from + distance);
+	return *ret > k->c->sp && *ret <= k->c->size;
+}
+
+static bool push_interpreted(struct chunk_walk *k)
+{
+	const struct hs_interp_layout *l = hs_interp_layout(k->w->hs);
+	const struct hs_method *m;
+	int64_t fp, locals, bci;
+	uint64_t method, bcp;
+
+	if (!relative(k, k->sp - 2, k->sp - 2, &fp) || fp <= k->sp || !word(k, fp + l->method, &method) ||
+		!word(k, fp + l->bcp, &bcp) || !relative(k, fp + l->sender_sp, fp, &k->own_sp) ||
+		!relative(k, fp + l->locals, fp, &locals) || locals <= fp || k->own_sp < fp + 2)
+		return false;
+	k->method = hs_method_find(k->w->hs, method);
+	m = hs_method(k->w->hs, k->method);
+	bci = m ? hs_method_bci(m, bcp) : -1;
+	if (bci < 0 || !walker_push(k->w, FRAME_INTERPRETED, 0, k->method, bci))
+		return false;
+	/* The last one's locals are the end of the chunk's frames. */
+	k->sp = locals + 1 >= k->c->bottom ? k->c->bottom : fp + 2;
+	return true;
+}
+
+static bool push_compiled(struct chunk_walk *k, uint64_t pc)
+{
+	const struct code *c = hs_code(k->w->hs, hs_code_find(k->w->hs, pc));
+	unsigned flags = 0;
+
+	if (!c || c->kind != BLOB_NMETHOD || c->gone || c->frame_size < 2)
+		return false;
+	if (is_deopt_handler(c, pc)) {
+		flags = FRAME_DEOPTED;
+		if (c->orig_pc_offset <= 0 || !word(k, k->own_sp + c->orig_pc_offset / 8, &pc))
+			return false;
+	}
+	if (pc <= c->begin || pc > c->end || !is_recorded(k->w, c, pc) ||
+		!walker_push(k->w, FRAME_COMPILED, flags, c->id, (int64_t)(pc - c->begin)))
+		return false;
+	k->method = c->method_id;
+	k->sp = k->own_sp += c->frame_size;
+	/* Arguments of the last one lie behind it, on the carrier's side of the entry. */
+	if (k->sp >= k->c->bottom - 2 && k->sp <= k->c->bottom)
+		k->sp = k->c->bottom;
+	return true;
+}
+
+static bool push_chunk(struct chunk_walk *k)
+{
+	k->sp = k->own_sp = k->c->sp;
+	while (k->sp < k->c->bottom) {
+		int64_t sp = k->sp;
+		uint64_t pc;
+
+		if (!word(k, sp - 1, &pc) || !hs_in_code_cache(k->w->hs, pc))
+			return false;
+		if (!(hs_in_interpreter(k->w->hs, pc) ? push_interpreted(k) : push_compiled(k, pc)) || k->sp <= sp)
+			return false;
+	}
+	return k->sp == k->c->bottom;
+}
+
+bool step_frozen(struct walker *w)
+{
+	struct chunk_walk k = {.w = w};
+	struct hs_chunk c;
+	uint32_t n = w->n;
+	size_t at = 0;
+	bool ok = w->heap_len && !is_freezing(w);
+
+	k.c = &c;
+	while (ok && hs_frozen_next(w->heap, w->heap_len, &at, &c))
+		ok = push_chunk(&k);
+	if (ok && at == w->heap_len && is_first_frame(w, k.method))
+		return true;
+	w->n = n;
+	return false;
+}

@@ -1,0 +1,226 @@
+#include "symbolizer/hotspot/hs_frozen.h"
+
+#include <stdlib.h>
+
+#include "symbolizer/hotspot/frozen_copy.h"
+#include "symbolizer/hotspot/hs_private.h"
+
+/*
+ * JavaThread::_cont_entry -> ContinuationEntry::_cont -> Continuation.tail -> StackChunk.parent -> ... All of it
+ * is read, and what says where it stands is read again behind it: the collector moves chunks.
+ */
+enum {
+	CHUNKS_MAX = 16,
+	NAMES = 4, /* classes proved to be continuations */
+	ENTRY_CONT = 16, /* ContinuationEntry::_cont, JDK 21 to 28; no table has it. The object's class is the proof */
+	STACK_ALIGN = 7, /* low bits of a layout helper are flags */
+};
+
+struct hs_frozen {
+	struct hotspot *hs; /* its own: layout and heap, over another memory view */
+	bool tried, known;
+	uint64_t cont_klass[NAMES], chunk_klass;
+	int32_t tail; /* in a Continuation */
+	int32_t parent, size, sp, bottom, argsize; /* in a StackChunk */
+	uint64_t words; /* of a chunk's stack, from the chunk */
+};
+
+/* What must be the same before and behind the reading. */
+struct frozen_state {
+	uint64_t entry, cont, tail;
+};
+
+struct hs_frozen *hs_frozen_new(const struct hotspot *hs, struct mem *mem)
+{
+	struct hs_frozen *f = calloc(1, sizeof(*f));
+	struct hotspot *own = calloc(1, sizeof(*own));
+
+	if (!f || !own) {
+		free(f);
+		free(own);
+		return NULL;
+	}
+	own->mem = mem;
+	own->l = hs->l;
+	own->version = hs->version;
+	own->heap_mode = hs->heap_mode;
+	own->cont_entry_offset = hs->cont_entry_offset;
+	f->hs = own;
+	return f;
+}
+
+void hs_frozen_free(struct hs_frozen *f)
+{
+	if (!f)
+		return;
+	free(f->hs);
+	free(f);
+}
+
+bool hs_frozen_hopeless(const struct hs_frozen *f)
+{
+	return f->tried && !f->known;
+}
+
+static bool is_continuation(struct hs_frozen *f, uint64_t klass)
+{
+	for (int i = 0; klass && i < NAMES; i++)
+		if (f->cont_klass[i] == klass)
+			return true;
+	if (!klass || !klass_find_super(f->hs, klass, "jdk/internal/vm/Continuation"))
+		return false;
+	memmove(f->cont_klass + 1, f->cont_klass, sizeof(f->cont_klass) - sizeof(f->cont_klass[0]));
+	f->cont_klass[0] = klass;
+	return true;
+}
+
+static int32_t chunk_field(struct hs_frozen *f, const char *name, const char *sig)
+{
+	return klass_field_offset(f->hs, f->chunk_klass, name, sig);
+}
+
+/* From the first continuation with a chunk. The classes are of the boot loader: never unloaded. */
+static bool learn(struct hs_frozen *f, uint64_t cont)
+{
+	uint64_t klass = klass_find_super(f->hs, oop_klass(f->hs, cont), "jdk/internal/vm/Continuation"), chunk;
+	uint64_t helper;
+
+	if (!klass)
+		return false;
+	f->tail = klass_field_offset(f->hs, klass, "tail", "Ljdk/internal/vm/StackChunk;");
+	if (f->tail < 0 || !oop_load(f->hs, cont + (uint64_t)f->tail, &chunk))
+		return false;
+	f->chunk_klass = oop_klass(f->hs, chunk);
+	if (!f->chunk_klass || !klass_name_is(f->hs, f->chunk_klass, "jdk/internal/vm/StackChunk") ||
+		!hs_get(f->hs, f->chunk_klass, f->hs->l.klass_layout_helper, &helper))
+		return false;
+	f->words = (helper & UINT32_MAX) & ~(uint64_t)STACK_ALIGN;
+	f->parent = chunk_field(f, "parent", "Ljdk/internal/vm/StackChunk;");
+	f->size = chunk_field(f, "size", "I");
+	f->sp = chunk_field(f, "sp", "I");
+	f->bottom = chunk_field(f, "bottom", "I");
+	f->argsize = chunk_field(f, "argsize", "I"); /* in place of it, size - argsize */
+	return f->known = f->parent > 0 && f->size > 0 && f->sp > 0 && (f->bottom > 0 || f->argsize > 0) &&
+			  f->words >= 16 && f->words <= 256;
+}
+
+/* Frames are being moved into and out of chunks in the VM and on the way there. */
+static bool is_settled(struct hs_frozen *f, uint64_t java_thread)
+{
+	const struct hs_layout *l = &f->hs->l;
+	uint64_t state;
+
+	return hs_get(f->hs, java_thread, l->jt_state, &state) &&
+		((l->c.thread_in_java.ok && state == (uint64_t)l->c.thread_in_java.value) ||
+			(l->c.thread_in_native.ok && state == (uint64_t)l->c.thread_in_native.value));
+}
+
+static bool is_thread(struct hs_frozen *f, uint64_t java_thread, int32_t ns_tid)
+{
+	const struct hs_layout *l = &f->hs->l;
+	uint64_t os, tid;
+
+	return hs_get(f->hs, java_thread, l->jt_osthread, &os) && object_ok(os) &&
+		hs_get(f->hs, os, l->os_tid, &tid) && (int32_t)tid == ns_tid;
+}
+
+static bool state_read(struct hs_frozen *f, uint64_t java_thread, struct frozen_state *ret)
+{
+	struct hs_thread t = {.addr = java_thread};
+
+	if (!is_settled(f, java_thread))
+		return false;
+	ret->entry = hs_thread_cont_entry(f->hs, &t);
+	if (!ret->entry || !mem_read_u64(f->hs->mem, ret->entry + ENTRY_CONT, &ret->cont) ||
+		!object_ok(ret->cont) || !is_continuation(f, oop_klass(f->hs, ret->cont)))
+		return false;
+	if (!f->known && !f->tried && !learn(f, ret->cont))
+		f->tried = f->tail < 0 || f->chunk_klass != 0; /* one without a chunk teaches nothing */
+	return f->known && oop_load(f->hs, ret->cont + (uint64_t)f->tail, &ret->tail);
+}
+
+static bool head_read(struct hs_frozen *f, uint64_t chunk, struct frozen_head *ret)
+{
+	uint32_t v = 0;
+
+	*ret = (struct frozen_head){0};
+	if (oop_klass(f->hs, chunk) != f->chunk_klass ||
+		!mem_read_u32(f->hs->mem, chunk + (uint64_t)f->size, &ret->size) ||
+		!mem_read_u32(f->hs->mem, chunk + (uint64_t)f->sp, &ret->sp) ||
+		!mem_read_u32(f->hs->mem, chunk + (uint64_t)(f->bottom > 0 ? f->bottom : f->argsize), &v))
+		return false;
+	ret->bottom = f->bottom > 0 ? v : ret->size - v;
+	return ret->size <= FROZEN_WORDS_MAX && ret->bottom <= ret->size && ret->sp <= ret->size;
+}
+
+static bool head_same(struct hs_frozen *f, uint64_t chunk, const struct frozen_head *h)
+{
+	struct frozen_head now;
+
+	return head_read(f, chunk, &now) && !memcmp(&now, h, sizeof(now));
+}
+
+/* Bytes written; 0: it could not be read. An empty chunk has none: *ret_empty. */
+static size_t chunk_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, size_t max, bool *ret_empty)
+{
+	struct frozen_head h;
+	uint64_t from;
+	size_t n;
+
+	*ret_empty = false;
+	if (!head_read(f, chunk, &h))
+		return 0;
+	*ret_empty = h.sp >= h.bottom;
+	if (*ret_empty || h.sp < CHUNK_BELOW)
+		return 0;
+	n = 8 * (size_t)(h.size - h.sp + CHUNK_BELOW);
+	from = chunk + f->words + 8 * (uint64_t)(h.sp - CHUNK_BELOW);
+	if (max < sizeof(h) || max - sizeof(h) < n || !hs_read_fresh(f->hs, from, dst + sizeof(h), (uint32_t)n))
+		return 0;
+	memcpy(dst, &h, sizeof(h));
+	return sizeof(h) + n;
+}
+
+/* From the innermost to the one without a parent. That it is the last, its outermost frame shows. */
+static size_t chunks_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, size_t max)
+{
+	uint64_t seen[CHUNKS_MAX];
+	struct frozen_head heads[CHUNKS_MAX];
+	size_t n = 0, len = FROZEN_ENTRY;
+	bool more = true;
+
+	while (more) {
+		bool empty = false;
+		size_t got = n < CHUNKS_MAX ? chunk_copy(f, chunk, dst + len, max - len, &empty) : 0;
+
+		if (n == CHUNKS_MAX || (!got && !empty))
+			return 0;
+		if (got) {
+			memcpy(&heads[n], dst + len, sizeof(heads[n]));
+			seen[n++] = chunk;
+		}
+		len += got;
+		more = oop_load(f->hs, chunk + (uint64_t)f->parent, &chunk);
+	}
+	mem_new_sample(f->hs->mem);
+	for (size_t i = 0; i < n; i++)
+		if (!head_same(f, seen[i], &heads[i]))
+			return 0;
+	return n ? len : 0;
+}
+
+size_t hs_frozen_copy(struct hs_frozen *f, uint64_t java_thread, int32_t ns_tid, uint8_t *dst, size_t max)
+{
+	struct frozen_state before, behind;
+	size_t len;
+
+	mem_new_sample(f->hs->mem);
+	if (max < FROZEN_ENTRY || hs_frozen_hopeless(f) || !heap_mode_read(f->hs) ||
+		!is_thread(f, java_thread, ns_tid) || !state_read(f, java_thread, &before))
+		return 0;
+	len = chunks_copy(f, before.tail, dst, max);
+	if (!len || !state_read(f, java_thread, &behind) || memcmp(&before, &behind, sizeof(before)))
+		return 0;
+	memcpy(dst, &before.entry, FROZEN_ENTRY);
+	return len;
+}

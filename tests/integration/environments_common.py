@@ -107,7 +107,7 @@ def prefix_of(uid, refuse, keep_caps):
     return prefix
 
 
-def run(*args, uid=None, refuse=(), keep_caps=None, limits=(), timeout=60, wrap=(), env=None):
+def run(*args, uid=None, refuse=(), keep_caps=None, limits=(), timeout=jvm.PATIENCE, wrap=(), env=None):
     """jsampler with these arguments; limits: [(resource, value)], soft and hard."""
     argv = [*prefix_of(uid, refuse, keep_caps), *wrap, JS, *map(str, args)]
 
@@ -130,6 +130,27 @@ def run(*args, uid=None, refuse=(), keep_caps=None, limits=(), timeout=60, wrap=
                time.monotonic() - started)
 
 
+def longer(args, factor):
+    """The same command line with a longer -d."""
+    args = [str(a) for a in args]
+    at = args.index("-d") + 1
+    args[at] = "%g" % (float(args[at]) * factor)
+    return args
+
+
+def check_run(what, good, *args, **kw):
+    """A run that is as good(run) says. Where the target got no CPU time, few samples decide: up to three runs,
+    each four times as long. One that fails, crashes or is refused is not repeated."""
+    r = run(*args, **kw)
+    for i in range(1, jvm.TRIES):
+        if r.status != 0 or good(r):
+            break
+        note("%s: again, longer, after %d samples" % (what, r.samples()))
+        r = run(*longer(args, 4 ** i), **kw)
+    check(what, good(r), r)
+    return r
+
+
 class Background:
     """A jsampler that runs until the with-block has told it to end."""
 
@@ -141,16 +162,12 @@ class Background:
         if not wrap:
             self.wait_for_events()
 
-    def wait_for_events(self, limit=20):
+    def wait_for_events(self, limit=jvm.PATIENCE):
         """Its drain thread starts when everything is open and the privileges are gone."""
-        end = time.monotonic() + limit
-        while time.monotonic() < end and self.proc.poll() is None:
-            tasks = pathlib.Path("/proc/%d/task" % (child_of(self.proc.pid) if self.wrapped else self.proc.pid))
-            if any(c.read_text() == "jsampler-drain\n" for c in tasks.glob("*/comm")):
-                return
-            time.sleep(0.02)
+        pid = child_of(self.proc.pid) if self.wrapped else self.proc.pid
+        jvm.wait_until(lambda: "jsampler-drain\n" in jvm.texts_of(pid, "comm") or self.proc.poll() is not None, limit)
 
-    def end(self, sig=signal.SIGINT, timeout=60, group=False):
+    def end(self, sig=signal.SIGINT, timeout=jvm.PATIENCE, group=False):
         if group:
             os.killpg(self.proc.pid, sig)
         elif sig:
@@ -215,7 +232,7 @@ def odd(*args, **kw):
     return Target([native("odd_target"), *args], **kw)
 
 
-def demo(jdk, seconds=120, home=None, flags=(), uid=None, prefix=(), **kw):
+def demo(jdk, seconds=1200, home=None, flags=(), uid=None, prefix=(), **kw):
     """The demo program under that JDK, or under a copy of it in another place."""
     classes = jvm.compile_java(jdk, "demo")
     return Target([*prefix, str(home or jdk.home) + "/bin/java", "-Xmx256m", *flags, "-cp", classes, "Demo",
@@ -232,12 +249,10 @@ def jdks():
 
 def child_of(pid):
     """The one child of a process; waits for it."""
-    for _ in range(200):
-        kids = pathlib.Path("/proc/%d/task/%d/children" % (pid, pid)).read_text().split()
-        if kids:
-            return int(kids[0])
-        time.sleep(0.02)
-    raise RuntimeError("process %d has no child" % pid)
+    children = pathlib.Path("/proc/%d/task/%d/children" % (pid, pid))
+    if not jvm.wait_until(lambda: children.read_text().split()):
+        raise RuntimeError("process %d has no child" % pid)
+    return int(children.read_text().split()[0])
 
 
 def alive(pid):

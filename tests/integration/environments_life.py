@@ -11,7 +11,7 @@ import tempfile
 import time
 
 import jvm
-from environments_common import (Background, NOBODY, burn, check, demo, java_named, jdks, main, native,
+from environments_common import (Background, NOBODY, burn, check, check_run, demo, java_named, jdks, main, native,
                                  note, odd, run, spin)
 
 
@@ -20,32 +20,45 @@ def java_command(jdk, seconds, flags=()):
             str(seconds)]
 
 
+def command_until(good, options, command, seconds):
+    """Runs and samples the command, up to three times, each four times as long, until good(run) holds."""
+    for i in range(jvm.TRIES):
+        with tempfile.TemporaryDirectory() as tmp:
+            out = tmp + "/out.folded"
+            r = run("-o", out, *options, "--", *command(seconds * 4 ** i))
+            r.folded = list(jvm.parse_folded(open(out, errors="replace"))) if os.path.exists(out) else []
+        r.good = r.status == 0 and good(r)
+        if r.good or r.status != 0:
+            break
+    return r
+
+
 def first_instruction():
     """A JVM that jsampler starts: Java frames with names as soon as there are any."""
     for jdk in jdks():
-        with tempfile.TemporaryDirectory() as tmp:
-            out = tmp + "/out.folded"
-            r = run("-o", out, "-F", "499", "-t", "--", *java_command(jdk, 2))
-            r.folded = list(jvm.parse_folded(open(out, errors="replace")))
-            boot = r.share(r"^java/lang/System\.initPhase|^java/lang/module/|^jdk/internal/(module|loader)")
-            check("%d, from the first instruction" % jdk.major, r.status == 0 and r.out == "ready\n" and
-                  r.has(r"\[json-api tid=") and r.share(r"^Demo\$") > 0.3 and boot > 0 and r.complete() > 0.97 and
-                  len([x for x in r.lines() if x.startswith("jsampler:")]) == 0, r)
-            # The dynamic loader has a few ms in all: a rate at which 20 samples are expected there.
-            r = run("-o", out, "-F", "4999", "--", *java_command(jdk, 1))
-            r.folded = list(jvm.parse_folded(open(out, errors="replace")))
-            check("... with the loader and the launcher", r.has(r"_dl_start|_dl_relocate|ld-linux"), r)
+        r = command_until(lambda r: r.has(r"\[json-api tid=") and r.share(r"^Demo\$") > 0.3 and
+                          r.has(r"^java/lang/System\.initPhase|^java/lang/module/|^jdk/internal/(module|loader)") and
+                          r.complete() > 0.97, ["-F", "499", "-t"], lambda seconds: java_command(jdk, seconds), 2)
+        check("%d, from the first instruction" % jdk.major, r.good and r.out == "ready\n" and
+              len([x for x in r.lines() if x.startswith("jsampler:")]) == 0, r)
+        # The dynamic loader has a few ms in all: a rate at which 20 samples are expected there.
+        r = command_until(lambda r: r.has(r"_dl_start|_dl_relocate|ld-linux"), ["-F", "4999"],
+                          lambda seconds: java_command(jdk, seconds), 1)
+        check("... with the loader and the launcher", r.good, r)
 
 
 def many_starts():
     """Attached at any moment of a JVM's start: a profile or nothing, never a wrong message."""
     for jdk in jdks():
         for i in range(0, 6, 2):
-            p = subprocess.Popen(java_command(jdk, 60), stdout=subprocess.DEVNULL, preexec_fn=jvm.die_with_parent)
-            time.sleep(0.012 * i * i)
-            r = run("-p", p.pid, "-d", "1.2", "-F", "999")
-            p.kill()
-            p.wait()
+            for seconds in (1.2, 6, 30):
+                p = subprocess.Popen(java_command(jdk, 600), stdout=subprocess.DEVNULL, preexec_fn=jvm.die_with_parent)
+                time.sleep(0.012 * i * i)
+                r = run("-p", p.pid, "-d", seconds, "-F", "999")
+                p.kill()
+                p.wait()
+                if r.status != 0 or r.says("jsampler: ") or r.has(r"_\[[01jci]\]$"):
+                    break
             check("%d, attached %d ms after the start" % (jdk.major, 12 * i * i), r.status == 0 and
                   r.has(r"_\[[01jci]\]$") and not r.says("jsampler: "), r)
 
@@ -54,28 +67,35 @@ def end():
     """A JVM that ends, killed and by itself, while it is sampled."""
     jdk = jdks()[0]
     for how in ("killed", "by itself"):
-        with demo(jdk, seconds=3 if how == "by itself" else 60) as t:
-            b = Background("-p", t.pid, "-d", "60")
-            burn(t.pid, 1)
-            if how == "killed":
-                t.proc.kill()
-            r = b.end(sig=None)
-            check("the JVM ends, %s" % how, r.status == 0 and r.seconds < 50 and r.says("the target ended") and
-                  r.has(r"^Demo\$") and r.complete() > 0.97, r)
+        for seconds in (3, 15, 60):
+            with demo(jdk, seconds=seconds if how == "by itself" else 600) as t:
+                b = Background("-p", t.pid, "-d", "1000")
+                burn(t.pid, seconds / 3)
+                if how == "killed":
+                    t.proc.kill()
+                r = b.end(sig=None)
+            if r.status != 0 or (r.has(r"^Demo\$") and r.complete() > 0.97):
+                break
+        check("the JVM ends, %s" % how, r.status == 0 and r.says("the target ended") and r.has(r"^Demo\$") and
+              r.complete() > 0.97, r)
 
 
 def exec_away():
     """execve under the sampler: both programs are in the profile, each by its own names."""
     jdk = jdks()[0]
-    with odd("exec", *java_command(jdk, 60)) as t:
-        b = Background("-p", t.pid, "-t")
-        burn(t.pid, 0.5)
-        t.tell()
-        burn(t.pid, 2.5)
-        r = b.end()
-        check("a program that becomes a JVM", r.status == 0 and r.share("^odd_spin_until_told$") > 0.03 and
-              r.has(r"\[json-api tid=") and r.has(r"^Demo\$Json\.once") and r.complete() > 0.97, r)
-        os.kill(t.pid, 0)
+    for seconds in (2.5, 10, 40):
+        with odd("exec", *java_command(jdk, 1200)) as t:
+            b = Background("-p", t.pid, "-t")
+            burn(t.pid, 0.2 * seconds)
+            t.tell()
+            burn(t.pid, seconds)
+            r = b.end()
+            os.kill(t.pid, 0)
+        good = (r.share("^odd_spin_until_told$") > 0.03 and r.has(r"\[json-api tid=") and r.has(r"^Demo\$Json\.once") and
+                r.complete() > 0.97)
+        if good or r.status != 0:
+            break
+    check("a program that becomes a JVM", r.status == 0 and good, r)
     # The first perf_event_open is held back until the target is another program. Only that of the main thread:
     # strace -f would hold back the first one of the drain thread as well, and its rings would overflow.
     if shutil.which("strace"):
@@ -89,13 +109,10 @@ def exec_away():
             r = b.end(group=True)
             check("execve while jsampler attaches", r.status == 0 and r.share("^odd_spin$") > 0.6, r)
     # -- sh: the shell is what is started, and it becomes the JVM.
-    with tempfile.TemporaryDirectory() as tmp:
-        out = tmp + "/out.folded"
-        r = run("-o", out, "-F", "499", "--", "sh", "-c", "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; exec \"$@\"",
-                "sh", *java_command(jdk, 2))
-        r.folded = list(jvm.parse_folded(open(out, errors="replace")))
-        check("a shell that becomes a JVM", r.status == 0 and r.share(r"^Demo\$") > 0.3 and r.complete() > 0.97 and
-              r.has(r"^\[dash\]$|^evaltree"), r)
+    loop = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; exec \"$@\""
+    r = command_until(lambda r: r.share(r"^Demo\$") > 0.3 and r.complete() > 0.97 and r.has(r"^\[dash\]$|^evaltree"),
+                      ["-F", "499"], lambda seconds: ["sh", "-c", loop, "sh", *java_command(jdk, seconds)], 2)
+    check("a shell that becomes a JVM", r.good, r)
     program = pathlib.Path(native("odd_target"))
     with odd("exec", program, "nodump") as u:
         b = Background("-p", u.pid)
@@ -128,38 +145,40 @@ def several():
     """-p A,B: each process under a root of its own."""
     first, last = jdks()[0], jdks()[-1]
     with demo(first) as a, demo(last) as b, spin() as c:
-        time.sleep(0.5)
-        r = run("-p", "%d,%d" % (a.pid, b.pid), "-p", c.pid, "-d", "3", "-t")
-        shares = {}
-        for frames, n in r.folded:
-            shares.setdefault(frames[0], []).append((frames, n))
-        roots = ["[java pid=%d]" % a.pid, "[java pid=%d]" % b.pid]
-        good = all(any("Demo$" in x for f, _ in shares.get(root, []) for x in f) for root in roots)
-        third = [k for k in shares if k.endswith("pid=%d]" % c.pid)]
-        check("several processes", r.status == 0 and good and len(third) == 1 and len(shares) == 3 and
-              r.complete() > 0.97 and all(re.search(r"tid=\d+\]$", f[1]) for f, _ in r.folded), list(shares) or r)
+        def each_under_its_root(r):
+            shares = {}
+            for frames, n in r.folded:
+                shares.setdefault(frames[0], []).append((frames, n))
+            roots = ["[java pid=%d]" % a.pid, "[java pid=%d]" % b.pid]
+            good = all(any("Demo$" in x for f, _ in shares.get(root, []) for x in f) for root in roots)
+            third = [k for k in shares if k.endswith("pid=%d]" % c.pid)]
+            return (r.status == 0 and good and len(third) == 1 and len(shares) == 3 and r.complete() > 0.97 and
+                    all(re.search(r"tid=\d+\]$", f[1]) for f, _ in r.folded))
+        burn(a.pid, 1)
+        burn(b.pid, 1)
+        check_run("several processes", each_under_its_root, "-p", "%d,%d" % (a.pid, b.pid), "-p", c.pid, "-d", "3", "-t")
         dead = subprocess.Popen(["true"])
         dead.wait()
         r = run("-p", "%d,%d" % (a.pid, dead.pid), "-d", "1")
         check("several, one is not there", r.refused("process %d" % dead.pid), r)
-        k = Background("-p", "%d,%d" % (a.pid, b.pid), "-d", "3")
+        k = Background("-p", "%d,%d" % (a.pid, b.pid))
         burn(b.pid, 0.5)
         b.proc.kill()
-        r = k.end(sig=None)
+        burn(a.pid, 1)
+        r = k.end()
         check("several, one ends", r.status == 0 and r.has(r"\[java pid=%d\]" % a.pid), r)
 
 
 def stopped():
     with spin() as t:
         os.kill(t.pid, signal.SIGSTOP)
-        time.sleep(0.1)
+        jvm.wait_until(lambda: ") T " in pathlib.Path("/proc/%d/stat" % t.pid).read_text())
         r = run("-p", t.pid, "-d", "1")
         check("a stopped target: an empty profile and a note", r.status == 0 and not r.out and r.says("no samples"), r)
         state = pathlib.Path("/proc/%d/stat" % t.pid).read_text().rpartition(")")[2].split()[0]
         check("... which stays stopped", state == "T", state)
         os.kill(t.pid, signal.SIGCONT)
-        r = run("-p", t.pid, "-d", "0.7")
-        check("... and runs again", r.status == 0 and r.samples() > 10, r)
+        check_run("... and runs again", lambda r: r.status == 0 and r.samples() > 10, "-p", t.pid, "-d", "0.7")
 
 
 def debugged():
@@ -176,8 +195,7 @@ def debugged():
             d = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                  preexec_fn=jvm.die_with_parent)
             wait_for_tracer(t.pid)
-            r = run("-p", t.pid, "-d", "2")
-            check("a target under %s" % tool, java_named(r), r)
+            check_run("a target under %s" % tool, java_named, "-p", t.pid, "-d", "2")
             d.send_signal(signal.SIGINT)
             try:
                 d.communicate(input=b"detach\nquit\n", timeout=10)
@@ -188,13 +206,11 @@ def debugged():
 
 def wait_for_tracer(pid):
     """Until all threads are attached to and run again."""
-    end = time.monotonic() + 15
-    while time.monotonic() < end:
-        states = [p.read_text() for p in pathlib.Path("/proc/%d/task" % pid).glob("*/status")]
-        if all(re.search(r"^TracerPid:\s+[1-9]", s, re.M) and not re.search(r"^State:\s+[tT]", s, re.M)
-               for s in states):
-            return
-        time.sleep(0.1)
+    def all_traced():
+        states = jvm.texts_of(pid, "status")
+        return all(re.search(r"^TracerPid:\s+[1-9]", s, re.M) and not re.search(r"^State:\s+[tT]", s, re.M)
+                   for s in states)
+    jvm.wait_until(all_traced, 60, 0.1)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,14 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
 
 import jvm
-from environments_common import (JS, NOBODY, STRANGER, Target, alive, check, demo, java_named, jdks, main,
-                                 native, note, odd, run, spin, sysctl)
+from environments_common import (JS, NOBODY, STRANGER, Target, alive, burn, check, check_run, demo, java_named, jdks,
+                                 main, native, note, odd, run, spin, sysctl)
+
+
+def python_named(r):
+    return r.status == 0 and r.has("Py")
 
 
 def paranoid():
@@ -20,15 +23,13 @@ def paranoid():
     with spin(uid=NOBODY) as t:
         for level in (4, 3, 2):
             with sysctl("perf_event_paranoid", level):
-                r = run("-p", t.pid, "-d", "1", "--engine", "perf", uid=NOBODY)
-            works = r.status == 0 and r.has("Py") and r.says("kernel frames are not permitted")
-            check("perf_event_paranoid %d, own process" % level,
-                  works or r.refused(r"kernel\.perf_event_paranoid is %d; run as root, or with CAP_PERFMON" % level),
-                  r)
+                check_run("perf_event_paranoid %d, own process" % level, lambda r, level=level:
+                          (python_named(r) and r.says("kernel frames are not permitted")) or r.refused(
+                              r"kernel\.perf_event_paranoid is %d; run as root, or with CAP_PERFMON" % level),
+                          "-p", t.pid, "-d", "1", "--engine", "perf", uid=NOBODY)
         with sysctl("perf_event_paranoid", 4):
-            r = run("-p", t.pid, "-d", "1")
-        check("perf_event_paranoid 4, root", r.status == 0 and r.has("Py") and
-              not r.says("not permitted"), r)
+            check_run("perf_event_paranoid 4, root", lambda r: python_named(r) and not r.says("not permitted"),
+                      "-p", t.pid, "-d", "1")
 
 
 def capabilities():
@@ -38,8 +39,7 @@ def capabilities():
         check("root without capabilities, another's process", r.refused("CAP_SYS_PTRACE"), r)
         r = run("-p", t.pid, "-d", "1", keep_caps=("sys_ptrace",))
         check("root with CAP_SYS_PTRACE only", r.refused("CAP_DAC_READ_SEARCH"), r)
-        r = run("-p", t.pid, "-d", "1", keep_caps=("sys_ptrace", "dac_read_search"))
-        check("root with both", r.status == 0 and r.has("Py"), r)
+        check_run("root with both", python_named, "-p", t.pid, "-d", "1", keep_caps=("sys_ptrace", "dac_read_search"))
         r = run("-p", own.pid, "-d", "1", keep_caps=())
         check("root without capabilities, a process that has them", r.refused("CAP_SYS_PTRACE"), r)
         r = run("-p", t.pid, "-d", "1", keep_caps=("perfmon",))
@@ -55,38 +55,36 @@ def seccomp():
             r = run("-p", n.pid, "-d", "0.4", "--engine", "perf", refuse=["perf_event_open=" + error],
                     uid=NOBODY)
             check("seccomp: perf_event_open %s, nobody" % error, r.refused("seccomp profile"), r)
-            r = run("-p", t.pid, "-d", "0.4", "-v", refuse=["bpf=" + error])
-            check("seccomp: bpf %s" % error, r.status == 0 and r.has("Py") and r.says("thread x cpu events"), r)
+            check_run("seccomp: bpf %s" % error, lambda r: python_named(r) and r.says("thread x cpu events"),
+                      "-p", t.pid, "-d", "0.4", "-v", refuse=["bpf=" + error])
         for call in ("openat2", "pidfd_open", "prlimit64", "sched_setscheduler", "getrandom"):
-            r = run("-p", t.pid, "-d", "0.4", refuse=[call + "=EPERM"])
-            check("seccomp: %s EPERM" % call, r.status == 0 and r.has("Py"), r)
+            check_run("seccomp: %s EPERM" % call, python_named, "-p", t.pid, "-d", "0.4", refuse=[call + "=EPERM"])
         r = run("-p", t.pid, "-d", "0.4", refuse=["capset=EPERM"])
         check("seccomp: capset EPERM", r.refused("capabilities"), r)
     with demo(jdks()[0]) as t:
-        time.sleep(1)
+        burn(t.pid, 1.5)
         for error in ("EPERM", "ENOSYS"):
-            r = run("-p", t.pid, "-d", "1", refuse=["process_vm_readv=" + error])
-            check("seccomp: process_vm_readv %s, a JVM" % error, java_named(r), r)
+            check_run("seccomp: process_vm_readv %s, a JVM" % error, java_named, "-p", t.pid, "-d", "1",
+                      refuse=["process_vm_readv=" + error])
 
 
 def users():
     jdk = jdks()[0]
     os.chmod(JS, 0o755)
     with demo(jdk, uid=NOBODY) as t:
-        time.sleep(1)
-        r = run("-p", t.pid, "-d", "2", "-t")
-        check("root, nobody's JVM", java_named(r) and r.has(r"\[json-api tid="), r)
-        r = run("-p", t.pid, "-d", "2", "-t", uid=NOBODY)
-        check("nobody, its own JVM", java_named(r) and r.has(r"\[json-api tid=") and
-              r.says("kernel frames are not permitted"), r)
+        burn(t.pid, 1.5)
+        check_run("root, nobody's JVM", lambda r: java_named(r) and r.has(r"\[json-api tid="),
+                  "-p", t.pid, "-d", "2", "-t")
+        check_run("nobody, its own JVM", lambda r: java_named(r) and r.has(r"\[json-api tid=") and
+                  r.says("kernel frames are not permitted"), "-p", t.pid, "-d", "2", "-t", uid=NOBODY)
         r = run("-p", t.pid, "-d", "1", uid=STRANGER)
         check("a third user", r.refused(r"belongs to user %d: .*as that user, or as root" % NOBODY), r)
         check("its target runs on", alive(t.pid))
     with odd("nodump", uid=NOBODY) as t:
         r = run("-p", t.pid, "-d", "1", uid=NOBODY)
         check("a process that is not dumpable", r.refused(r"not dumpable.*root"), r)
-        r = run("-p", t.pid, "-d", "1")
-        check("... is no matter for root", r.status == 0 and r.has("odd_spin|main"), r)
+        check_run("... is no matter for root", lambda r: r.status == 0 and r.has("odd_spin|main"),
+                  "-p", t.pid, "-d", "1")
     with tempfile.TemporaryDirectory() as tmp:
         os.chmod(tmp, 0o755)
         program = tmp + "/setuid"
@@ -111,16 +109,15 @@ SCARCE = "descriptor|RLIMIT_NOFILE|ulimit"
 
 def descriptors():
     with demo(jdks()[0]) as t:
-        time.sleep(1)
+        burn(t.pid, 1.5)
         for n in (4, 6, 8, 12, 16, 18, 20, 22, 24, 26, 28, 32):
-            r = run("-p", t.pid, "-d", "0.5", limits=[(resource.RLIMIT_NOFILE, n)])
-            check("%d descriptors, root" % n, r.refused(SCARCE) or
-                  (r.status == 0 and r.has(r"^Demo\$") and r.complete() > 0.9) or
-                  (r.status == 0 and r.says(SCARCE)), r)
-        r = run("-p", t.pid, "-d", "1", wrap=["prlimit", "--nofile=16:4096"])
-        check("16 descriptors, but more to be had", java_named(r), r)
-        r = run("-p", t.pid, "-d", "1", limits=[(resource.RLIMIT_NOFILE, 4096)], refuse=["bpf=EPERM"])
-        check("4096 descriptors without a filter", java_named(r), r)
+            check_run("%d descriptors, root" % n, lambda r: r.refused(SCARCE) or
+                      (r.status == 0 and r.has(r"^Demo\$") and r.complete() > 0.9) or
+                      (r.status == 0 and r.says(SCARCE)), "-p", t.pid, "-d", "0.5", limits=[(resource.RLIMIT_NOFILE, n)])
+        check_run("16 descriptors, but more to be had", java_named, "-p", t.pid, "-d", "1",
+                  wrap=["prlimit", "--nofile=16:4096"])
+        check_run("4096 descriptors without a filter", java_named, "-p", t.pid, "-d", "1",
+                  limits=[(resource.RLIMIT_NOFILE, 4096)], refuse=["bpf=EPERM"])
         r = run("-p", t.pid, "-d", "1", limits=[(resource.RLIMIT_NOFILE, 64)], refuse=["bpf=EPERM"])
         check("64 descriptors without a filter", r.refused("threads x .* file descriptors, the limit is 64"), r)
 
@@ -129,21 +126,21 @@ def locked_memory():
     with spin(uid=NOBODY) as t:
         for kb in (1, 8, 64, 128, 260):
             with sysctl("perf_event_mlock_kb", kb):
-                r = run("-p", t.pid, "-d", "1", "--engine", "perf", uid=NOBODY, limits=[(resource.RLIMIT_MEMLOCK, 0)])
-            check("RLIMIT_MEMLOCK 0, perf_event_mlock_kb %d" % kb,
-                  r.refused("perf_event_mlock_kb.*now %d.*ulimit -l" % kb) or
-                  (r.status == 0 and r.has("Py") and r.says("perf_event_mlock_kb is %d" % kb)), r)
-        r = run("-p", t.pid, "-d", "1", limits=[(resource.RLIMIT_MEMLOCK, 0)])
-        check("RLIMIT_MEMLOCK 0, root", r.status == 0 and r.has("Py") and not r.says("mlock"), r)
+                check_run("RLIMIT_MEMLOCK 0, perf_event_mlock_kb %d" % kb, lambda r, kb=kb:
+                          r.refused("perf_event_mlock_kb.*now %d.*ulimit -l" % kb) or
+                          (python_named(r) and r.says("perf_event_mlock_kb is %d" % kb)), "-p", t.pid, "-d", "1",
+                          "--engine", "perf", uid=NOBODY, limits=[(resource.RLIMIT_MEMLOCK, 0)])
+        check_run("RLIMIT_MEMLOCK 0, root", lambda r: python_named(r) and not r.says("mlock"), "-p", t.pid, "-d", "1",
+                  limits=[(resource.RLIMIT_MEMLOCK, 0)])
 
 
 def kernel_names():
     reads = "import os\nf = os.open('/dev/zero', os.O_RDONLY)\nprint('ready', flush=True)\nwhile True: os.read(f, 1 << 18)"
     with Target([sys.executable, "-c", reads]) as t:
         with sysctl("kptr_restrict", 2):
-            r = run("-p", t.pid, "-d", "2", "-F", "999")
-        check("kptr_restrict 2: [kernel] and a note", r.status == 0 and r.has(r"^\[kernel\]$") and
-              not r.has(r"_\[k\]$") and r.says("kptr_restrict"), r)
+            r = check_run("kptr_restrict 2: [kernel] and a note", lambda r: r.status == 0 and
+                          r.has(r"^\[kernel\]$") and r.says("kptr_restrict"), "-p", t.pid, "-d", "2", "-F", "999")
+        check("... and no name", not r.has(r"_\[k\]$"), r)
         r = run("-p", t.pid, "-d", "1", "--no-kernel")
         check("--no-kernel: none", r.status == 0 and not r.has(r"_\[k\]$|^\[kernel\]$"), r)
 
@@ -152,9 +149,8 @@ def threads():
     """Thousands of threads: with a filter at once, without one by thousands of descriptors."""
     with odd("threads", "2000") as t:
         for what, kw in (("root", {}), ("without a filter", {"refuse": ["bpf=EPERM"]})):
-            r = run("-p", t.pid, "-d", "2", **kw)
-            check("2,000 threads, %s" % what, r.status == 0 and r.has("odd_spin|spin_thread") and
-                  r.says("lost 0"), r)
+            check_run("2,000 threads, %s" % what, lambda r: r.status == 0 and r.has("odd_spin|spin_thread") and
+                      r.says("lost 0"), "-p", t.pid, "-d", "2", **kw)
         r = run("-p", t.pid, "-d", "1", refuse=["bpf=EPERM"], limits=[(resource.RLIMIT_NOFILE, 1024)])
         check("2,000 threads, 1,024 descriptors", r.refused("2002 threads x .* limit is 1024"), r)
 

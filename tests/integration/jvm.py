@@ -191,12 +191,27 @@ class Jvm:
         self.proc.stdin.write((word + "\n").encode())
 
 
+def texts_of(pid, name):
+    """That file of each of its threads; those that end meanwhile are left out."""
+    found = []
+    try:
+        tids = os.listdir("/proc/%d/task" % pid)
+    except OSError:
+        return found
+    for tid in tids:
+        try:
+            found.append(pathlib.Path("/proc/%d/task" % pid, tid, name).read_text())
+        except OSError:
+            pass
+    return found
+
+
 def cpu_seconds(pid):
-    """Of all its threads so far; 0 when it is gone."""
+    """Of all its threads so far; without end when it is gone."""
     try:
         fields = pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()
     except OSError:
-        return 0
+        return math.inf
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
@@ -213,7 +228,7 @@ def wait_until(condition, seconds=PATIENCE, pause=0.02):
 def burn(pid, seconds, limit=PATIENCE):
     """Lets a process use that much CPU time, however busy the machine is."""
     start = cpu_seconds(pid)
-    return wait_until(lambda: cpu_seconds(pid) >= start + seconds or not cpu_seconds(pid), limit)
+    return wait_until(lambda: cpu_seconds(pid) >= start + seconds, limit)
 
 
 def odds(count, mean):

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import jvm
 
@@ -19,7 +18,7 @@ failures = []
 
 def run(args, **kw):
     return subprocess.run([JS, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, errors="replace", timeout=60, **kw)
+                          stderr=subprocess.PIPE, text=True, errors="replace", timeout=jvm.PATIENCE, **kw)
 
 
 def check(what, ok, detail=""):
@@ -42,6 +41,15 @@ def spin(**kw):
     """A process that burns CPU and is no JVM."""
     return subprocess.Popen([sys.executable, "-c", "while True: sum(range(1000))"],
                             preexec_fn=jvm.die_with_parent, **kw)
+
+
+def start(pid, *args):
+    """A jsampler that samples, and has seen the process for half a second of CPU time."""
+    q = subprocess.Popen([JS, "-p", str(pid), *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True, preexec_fn=jvm.die_with_parent)
+    jvm.wait_until(lambda: "jsampler-drain\n" in jvm.texts_of(q.pid, "comm") or q.poll() is not None)
+    jvm.burn(pid, 0.5)
+    return q
 
 
 def usage(tmp):
@@ -76,21 +84,26 @@ def targets(tmp):
     expect("no such command", ["-o", tmp + "/c.folded", "--", "/no/such/command"], 1, "/no/such/command")
     check("nothing left behind by it", not os.path.exists(tmp + "/c.folded"))
 
-    short = subprocess.Popen([sys.executable, "-c", "import time\nt=time.time()\nwhile time.time()-t<1: pass"])
-    p = run(["-p", str(short.pid), "-d", "20"])
+    short = spin()
+    q = start(short.pid, "-d", "1000")
+    short.kill()
     short.wait()
-    check("a PID that ends while recording", p.returncode == 0 and p.stdout and "target ended" in p.stderr,
-          p.stderr)
+    out, err = q.communicate(timeout=jvm.PATIENCE)
+    check("a PID that ends while recording", q.returncode == 0 and out and "target ended" in err, err)
 
     with tempfile.TemporaryFile() as null:
-        idle = subprocess.Popen(["sleep", "60"], preexec_fn=jvm.die_with_parent)
+        idle = subprocess.Popen(["sleep", "1000"], preexec_fn=jvm.die_with_parent)
+        jvm.wait_until(lambda: pathlib.Path("/proc/%d/stat" % idle.pid).read_text().split()[1:3] == ["(sleep)", "S"])
         p = run(["-p", str(idle.pid), "-d", "1"])
         check("an idle target", p.returncode == 0 and not p.stdout and "no samples" in p.stderr, p.stderr)
         idle.kill()
         idle.wait()
 
     s = spin()
-    p = run(["-p", str(s.pid), "-d", "2"])
+    for seconds in (2, 8, 32):
+        p = run(["-p", str(s.pid), "-d", str(seconds)])
+        if p.returncode or p.stdout:
+            break
     check("not a JVM: native profile", p.returncode == 0 and "Py" in p.stdout, p.stderr + p.stdout[:300])
     other_user(s)
     s.kill()
@@ -101,7 +114,7 @@ def as_nobody(args, **kw):
     os.chmod(JS, 0o755)
     return subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", JS, *args],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, timeout=60, **kw)
+                          text=True, timeout=jvm.PATIENCE, **kw)
 
 
 def other_user(s):
@@ -116,9 +129,8 @@ def other_user(s):
 def outputs(tmp):
     s = spin()
     pid = str(s.pid)
-    t0 = time.monotonic()
-    expect("output directory missing", ["-p", pid, "-d", "20", "-o", tmp + "/no/dir/x.folded"], 1, "no/dir")
-    check("... at once", time.monotonic() - t0 < 5)
+    # At once: before anything is recorded, or the run would not end in time.
+    expect("output directory missing", ["-p", pid, "-d", "1000", "-o", tmp + "/no/dir/x.folded"], 1, "no/dir")
     os.mkdir(tmp + "/d.folded")
     expect("output is a directory", ["-p", pid, "-d", "1", "-o", tmp + "/d.folded"], 1, "d.folded")
     p = run(["-p", pid, "-d", "1", "-o", "/dev/full", "-f", "folded"])
@@ -126,25 +138,23 @@ def outputs(tmp):
 
     old = pathlib.Path(tmp, "old.folded")
     old.write_text("old\n")
-    q = subprocess.Popen([JS, "-p", pid, "-o", str(old)], stderr=subprocess.DEVNULL)
-    time.sleep(1.5)
+    q = start(s.pid, "-o", str(old))
     q.kill()
-    q.wait()
+    q.communicate()
     check("kill -9: the old file is there, nothing else", old.read_text() == "old\n" and
           sorted(os.listdir(tmp)) == ["d.folded", "old.folded"], os.listdir(tmp))
 
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         out = pathlib.Path(tmp, "sig.folded")
-        q = subprocess.Popen([JS, "-p", pid, "-o", str(out)], stderr=subprocess.PIPE, text=True)
-        time.sleep(1.5)
+        q = start(s.pid, "-o", str(out))
         q.send_signal(sig)
-        _, err = q.communicate(timeout=20)
+        _, err = q.communicate(timeout=jvm.PATIENCE)
         check("%s writes" % sig.name, q.returncode == 0 and out.exists() and out.stat().st_size > 0, err)
         out.unlink(missing_ok=True)
 
     q = subprocess.Popen("%s -p %s -d 1 -t | head -c 10" % (JS, pid), shell=True, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True)
-    out, err = q.communicate(timeout=30)
+    out, err = q.communicate(timeout=jvm.PATIENCE)
     check("closed stdout ends quietly", "roken pipe" not in err and "cannot" not in err, err)
     s.kill()
     s.wait()

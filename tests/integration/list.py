@@ -8,7 +8,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 
 import jvm
@@ -48,7 +47,7 @@ def hostile_jar(jdk, tmp, name):
     """A jar with a main class of that name, which sleeps."""
     source = pathlib.Path(tmp, "M.java")
     source.write_text("public class M { public static void main(String[] a) throws Exception {"
-                      " System.out.println(\"ready\"); Thread.sleep(60000); } }")
+                      " System.out.println(\"ready\"); Thread.sleep(1000000); } }")
     subprocess.run([str(jdk.home / "bin/javac"), "-d", tmp, str(source)], check=True)
     data = renamed_class(pathlib.Path(tmp, "M.class").read_bytes(), "M", name)
     with zipfile.ZipFile(tmp + "/m.jar", "w") as z:
@@ -73,7 +72,7 @@ def several(jdks):
             e = all_of.get(j.pid, {})
             check("JDK %d of %s" % (jdk.major, user), e.get("user") == user and e.get("main") == "Busy" and
                   e.get("readable") is True and e.get("jdk", "").startswith(str(jdk.major)) and
-                  0 <= e.get("uptime_seconds", -1) < 100 and e.get("ns_pid") == j.pid, e)
+                  0 <= e.get("uptime_seconds", -1) < 3600 and e.get("ns_pid") == j.pid, e)
         mine = listed(wrap=shell.nobody)
         for jdk, user, j in jvms:
             e = mine.get(j.pid, {})
@@ -99,6 +98,15 @@ def text(jvms):
     check("| head is quiet", not p.stderr and p.stdout.count(b"\n") == 1, p)
 
 
+def remove(group):
+    """A cgroup is busy for a moment after its last process has left it."""
+    try:
+        group.rmdir()
+    except OSError:
+        return False
+    return True
+
+
 def container(busy):
     """The container's name is that of the cgroup; where cgroups can be made, by one of our own."""
     mounts = [l.split() for l in open("/proc/mounts")]
@@ -120,8 +128,7 @@ def container(busy):
         check("... and in text", "Busy (%s)" % CONTAINER[:12] in out and shell.widest(out) <= 80, out)
     finally:
         (root / "cgroup.procs").write_text(str(busy.pid))
-        time.sleep(0.1)
-        group.rmdir()
+        jvm.wait_until(lambda: remove(group))
 
 
 def hostile(jdk, length):

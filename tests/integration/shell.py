@@ -39,7 +39,7 @@ def nobody(argv):
     return ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", *argv]
 
 
-def run(args, wrap=lambda a: a, env=None, timeout=90):
+def run(args, wrap=lambda a: a, env=None, timeout=jvm.PATIENCE):
     return subprocess.run(wrap([JS, *map(str, args)]), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, errors="replace", timeout=timeout,
                           env={**os.environ, **(env or {})}, preexec_fn=jvm.die_with_parent)

@@ -30,13 +30,42 @@ import kill as kill_test
 PROGRAMS = pathlib.Path(os.environ.get("EINTR_PROGRAMS", "."))
 PTRACE_ATTACH, PTRACE_DETACH, PTRACE_SEIZE = 16, 17, 0x4206
 WALL = 0x40000000
-bad = []
+bad, busy = [], []
+
+
+class Void(Exception):
+    """The machine was so slow that nothing was tried."""
 
 
 def check(ok, what):
+    """What must never happen."""
     if not ok:
         bad.append(what)
-        print("FAILED:", what)
+        print("FAILED:", what, flush=True)
+
+
+def expect(ok, what):
+    """What a busy machine may spoil: right in one of three tries."""
+    if not ok:
+        busy.append(what)
+        print("missed:", what, flush=True)
+
+
+def tried(subject, o):
+    for left in reversed(range(jvm.TRIES)):
+        busy.clear()
+        before = len(bad)
+        try:
+            subject(o)
+        except Void as e:
+            del bad[before:]
+            expect(False, str(e))
+        if not busy or len(bad) > before or not left:
+            break
+        print("again, longer", flush=True)
+        o.seconds *= 3
+    for what in busy:
+        check(False, what)
 
 
 class Program:
@@ -49,16 +78,20 @@ class Program:
         self.pid = self.proc.pid
         assert self.proc.stdout.readline() == "ready\n"
 
+    def still_runs(self):
+        if self.proc.poll() is not None:
+            raise Void("%s ended too early" % self.proc.args)
+
     def results(self):
         """{name: {word: number}} at the end."""
-        out = self.proc.communicate(timeout=120)[0]
+        out = self.proc.communicate(timeout=jvm.PATIENCE + 60)[0]
         check(self.proc.returncode == 0, "%s: status %s" % (self.proc.args, self.proc.returncode))
         rows = (line.split() for line in out.splitlines())
         return {w[0]: {k: int(v) for k, v in zip(w[1::2], w[2::2])} for w in rows}
 
 
 def sample(pid, seconds, *options, engine=("--engine", "suspend")):
-    return jvm.record(pid, "-d", seconds, *engine, *options, timeout=120, check=False)
+    return jvm.record(pid, "-d", seconds, *engine, *options, timeout=jvm.PATIENCE + 60, check=False)
 
 
 def calls(o):
@@ -67,15 +100,23 @@ def calls(o):
     check(r.status == 0, "calls: jsampler says %s" % r.messages)
     rewound = r.fact(r"in place of EINTR (\d+)")
     for name, f in p.results().items():
-        check(f["calls"] > 10 and f["eintr"] == f["early"] == f["wrong"] == 0, "%s: %s" % (name, f))
-        check(f["longest_ms"] < 5000, "%s never ended: %s" % (name, f))
+        check(f["eintr"] == f["early"] == f["wrong"] == 0, "%s: %s" % (name, f))
+        # A wait that begins anew at each stop lasts as long as they come.
+        expect(f["calls"] > 10 and f["longest_ms"] < 500 * o.seconds, "%s is held up: %s" % (name, f))
     print("calls: %d stops, %d calls made again" % (r.fact(r"threads stopped (\d+)"), rewound))
 
 
-def stop_and_continue(pid):
-    """Stopped stays stopped while it is sampled, and goes on."""
+def start_sampler(pid):
+    """One that stops threads, as soon as it may do so."""
     sampler = subprocess.Popen([jvm.jsampler_path(), "-p", str(pid), "--engine", "suspend", "-i", "1ms",
                                 "-o", "/dev/null", "-f", "folded", "-q"], preexec_fn=jvm.die_with_parent)
+    jvm.wait_until(lambda: "jsampler-stop\n" in jvm.texts_of(sampler.pid, "comm") or sampler.poll() is not None)
+    return sampler
+
+
+def stop_and_continue(p):
+    """Stopped stays stopped while it is sampled, and goes on."""
+    pid, sampler = p.pid, start_sampler(p.pid)
     try:
         for _ in range(5):
             time.sleep(0.1)
@@ -86,18 +127,14 @@ def stop_and_continue(pid):
             check(states(pid) == {"T"} and cpu_ticks(pid) == before, "a stopped process ran")
             os.kill(pid, signal.SIGCONT)
             wait_until(lambda: cpu_ticks(pid) > before, "it goes on")
+        p.still_runs()
     finally:
         sampler.terminate()
         check(sampler.wait() == 0, "jsampler beside SIGSTOP: status %s" % sampler.returncode)
 
 
-def wait_until(condition, what, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return check(False, "%s: not within %d s" % (what, seconds))
-        time.sleep(0.002)
-    return None
+def wait_until(condition, what):
+    check(jvm.wait_until(condition, pause=0.002), "%s: not within %d s" % (what, jvm.PATIENCE))
 
 
 def stat_fields(path):
@@ -105,7 +142,7 @@ def stat_fields(path):
 
 
 def states(pid):
-    return {stat_fields(t / "stat")[0] for t in pathlib.Path("/proc/%d/task" % pid).iterdir()}
+    return {text.rsplit(")", 1)[1].split()[0] for text in jvm.texts_of(pid, "stat")}
 
 
 def cpu_ticks(pid):
@@ -118,20 +155,24 @@ def signals(o):
     r = sample(p.pid, o.seconds, "-i", "1ms")
     check(r.status == 0, "signals: jsampler says %s" % r.messages)
     for name, f in p.results().items():
-        check(f["done"] > 50 and f["bad"] == 0, "%s: %s" % (name, f))
+        check(f["bad"] == 0, "%s: %s" % (name, f))
+        expect(f["done"] > 50, "%s: %s" % (name, f))
     # Continued, epoll_wait says EINTR without us too: another program.
-    p = Program("churn", "threads", 4)
-    stop_and_continue(p.pid)
+    p = Program("churn", "threads", o.seconds + 1)
+    stop_and_continue(p)
     p.results()
 
 
 def churn(o):
     for mode in ("threads", "fork", "vfork", "exec"):
         p = Program("churn", mode, o.seconds)
-        r = sample(p.pid, o.seconds + 10, "-i", "1ms")
+        r = sample(p.pid, o.seconds + 200, "-i", "1ms")
+        if "no process %d" % p.pid in r.messages:
+            raise Void("churn %s ended too early" % mode)
         check(r.status == 0 and "the target ended" in r.messages, "%s: jsampler says %s" % (mode, r.messages))
         f = p.results()[mode]
-        check(f["done"] > 3 and f["bad"] == 0, "%s: %s" % (mode, f))
+        check(f["bad"] == 0, "%s: %s" % (mode, f))
+        expect(f["done"] > 3, "%s: %s" % (mode, f))
         print("%s: %d" % (mode, f["done"]))
 
 
@@ -139,8 +180,8 @@ def ptrace(request, pid):
     return jvm.LIBC.ptrace(ctypes.c_long(request), ctypes.c_int(pid), None, None)
 
 
-def tracers(_):
-    p = Program("churn", "threads", 4)
+def tracers(o):
+    p = Program("churn", "threads", o.seconds + 1)
     check(ptrace(PTRACE_SEIZE, p.pid) == 0, "the test may not trace")
     r = sample(p.pid, 1)
     check(r.status == 1 and "is traced by" in r.messages, "traced: %d %s" % (r.status, r.messages))
@@ -148,13 +189,16 @@ def tracers(_):
     ptrace(0x4207, p.pid)  # PTRACE_INTERRUPT
     os.waitpid(p.pid, WALL)
     ptrace(PTRACE_DETACH, p.pid)
-    sampler = subprocess.Popen([jvm.jsampler_path(), "-p", str(p.pid), "--engine", "suspend", "-i", "1ms",
-                                "-o", "/dev/null", "-f", "folded", "-q"], preexec_fn=jvm.die_with_parent)
-    time.sleep(0.3)
-    wait_until(lambda: ptrace(PTRACE_ATTACH, p.pid) == 0, "a debugger attaches while it is sampled")
-    os.waitpid(p.pid, WALL)
-    time.sleep(0.3)
-    check(ptrace(PTRACE_DETACH, p.pid) == 0, "the debugger detaches")
+    p.still_runs()
+    sampler = start_sampler(p.pid)
+    attached = jvm.wait_until(lambda: ptrace(PTRACE_ATTACH, p.pid) == 0 or sampler.poll() is not None, pause=0.002)
+    p.still_runs()
+    if sampler.poll() is None:
+        check(attached, "a debugger attaches while it is sampled")
+        os.waitpid(p.pid, WALL)
+        time.sleep(0.3)
+        p.still_runs()
+        check(ptrace(PTRACE_DETACH, p.pid) == 0, "the debugger detaches")
     sampler.terminate()
     check(sampler.wait() == 0, "jsampler beside a debugger: status %s" % sampler.returncode)
     p.results()
@@ -173,7 +217,7 @@ def shares(recording, thread):
 def spent(java):
     java.tell("report")
     while True:
-        w = java.line(20).split()
+        w = java.line(jvm.PATIENCE).split()
         if w[0] == "spent":
             return [int(n) for n in w[1:]]
 
@@ -192,18 +236,20 @@ def wall(o):
            told.get("sleeping", 0)]
     print("runs %.1f %% (%.1f), monitor %.1f (%.1f), sleeps %.1f (%.1f); %s" % (
         got[0], truth[0], got[1], truth[1], got[2], truth[2], {k: round(v, 1) for k, v in told.items()}))
-    check(max(abs(a - b) for a, b in zip(got, truth)) <= o.bar, "states: %s, not %s" % (got, truth))
+    expect(max(abs(a - b) for a, b in zip(got, truth)) <= o.bar, "states: %s, not %s" % (got, truth))
     for thread, state in (("waits", "waiting"), ("parks", "parked"), ("sleeps", "sleeping"), ("main", "native")):
         # Its first look may be one tick of another kind.
-        check(shares(r, thread).get(state, 0) > 95, "%s: %s" % (thread, shares(r, thread)))
+        expect(shares(r, thread).get(state, 0) > 95, "%s: %s" % (thread, shares(r, thread)))
 
 
-def refused(_):
+def refused(o):
     refuse = environments_common.native("refuse")
-    p = Program("churn", "threads", 4)
+    p = Program("churn", "threads", o.seconds + 2)
     run = subprocess.run([str(refuse), "perf_event_open=EPERM", "--", jvm.jsampler_path(), "-p", str(p.pid), "-d", "1",
                           "-F", "999", "-o", "/dev/null", "-f", "folded", "-v"],
-                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60)
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=jvm.PATIENCE)
+    if "no process %d" % p.pid in run.stderr:
+        raise Void("churn ended too early")
     check(run.returncode == 0 and "threads are stopped instead, 99 times" in run.stderr and
           "engine suspend" in run.stderr, "refused: %d %s" % (run.returncode, run.stderr))
     p.results()
@@ -223,7 +269,8 @@ def kill(o):
         stopped = kill_test.stopped_threads(p.pid)
         check(not stopped, "left behind: %s" % stopped)
     for name, f in p.results().items():
-        check(f["done"] > 50 and f["bad"] == 0, "%s after kill -9: %s" % (name, f))
+        check(f["bad"] == 0, "%s after kill -9: %s" % (name, f))
+        expect(f["done"] > 50, "%s after kill -9: %s" % (name, f))
     print("kill: %d of %d while it ran" % (killed, o.times))
 
 
@@ -239,7 +286,9 @@ def main():
     p.add_argument("--jdk")
     o = p.parse_args()
     for s in o.subjects:
-        SUBJECTS[s](o)
+        began = o.seconds
+        tried(SUBJECTS[s], o)
+        o.seconds = began
     for b in bad:
         print("FAILED:", b)
     return 1 if bad else 0

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sampler/input/folded.h"
+#include "sampler/input/other_file.h"
 #include "sampler/input/pprof.h"
 #include "sampler/input/source.h"
 #include "sampler/profile/named_builder.h"
@@ -42,8 +43,14 @@ static int not_folded(const struct source *s, const struct reader_report *report
 		       source_name(s), p->line, p->what, report->unreadable, report->lines);
 }
 
+/* How a file begins. */
+struct head {
+	char bytes[OTHER_FILE_HEAD];
+	size_t len;
+};
+
 static int read_into(struct source *s, struct named_builder *b, struct reader_report *report,
-		     struct err *err)
+		     struct head *ret_head, struct err *err)
 {
 	const char *head;
 	size_t len;
@@ -51,6 +58,8 @@ static int read_into(struct source *s, struct named_builder *b, struct reader_re
 
 	if (rc)
 		return rc;
+	ret_head->len = len < sizeof(ret_head->bytes) ? len : sizeof(ret_head->bytes);
+	memcpy(ret_head->bytes, head, ret_head->len);
 	if (!is_text(source_name(s), head, len)) {
 		report->format = "pprof";
 		return pprof_read(s, b, err);
@@ -59,17 +68,13 @@ static int read_into(struct source *s, struct named_builder *b, struct reader_re
 	return folded_read(s, b, report, err);
 }
 
-static int read_profile(struct source *s, struct named_profile **ret, struct reader_report *report,
-			struct err *err)
+static int read_as_it_is(struct source *s, struct named_profile **ret, struct reader_report *report,
+			 struct head *head, struct err *err)
 {
-	struct reader_report own;
 	struct named_builder *b = named_builder_new();
 	struct named_profile *np;
-	int rc;
+	int rc = b ? read_into(s, b, report, head, err) : err_set(err, -ENOMEM, "out of memory");
 
-	report = report ? report : &own;
-	*report = (struct reader_report){.format = ""};
-	rc = b ? read_into(s, b, report, err) : err_set(err, -ENOMEM, "out of memory");
 	if (rc) {
 		named_builder_free(b);
 		return rc;
@@ -83,6 +88,22 @@ static int read_profile(struct source *s, struct named_profile **ret, struct rea
 	}
 	*ret = np;
 	return 0;
+}
+
+static int read_profile(struct source *s, struct named_profile **ret, struct reader_report *report,
+			struct err *err)
+{
+	struct reader_report own;
+	struct head head = {.len = 0};
+	const char *advice = NULL;
+	int rc;
+
+	report = report ? report : &own;
+	*report = (struct reader_report){.format = ""};
+	rc = read_as_it_is(s, ret, report, &head, err);
+	if (rc == -EINVAL)
+		advice = other_file_advice(head.bytes, head.len);
+	return advice ? err_set(err, rc, "'%s' is %s", source_name(s), advice) : rc;
 }
 
 int reader_open_profile(const char *path, struct named_profile **ret, struct reader_report *report,

@@ -98,6 +98,9 @@ static int gz_failed(struct source *s, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (code == Z_BUF_ERROR)
 		why = "it ends in the middle";
+	/* "<fd:3>: " stands before it: zlib knows no name. */
+	if (strncmp(why, "<fd:", 4) == 0 && strstr(why, ">: "))
+		why = strstr(why, ">: ") + 3;
 	return err_set(err, -EINVAL, "'%s': damaged gzip at %lld bytes unpacked: %s", s->name,
 		       (long long)gztell(s->gz), why);
 }

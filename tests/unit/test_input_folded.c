@@ -217,6 +217,36 @@ static void no_profile_at_all(void **state)
 	assert_null(np);
 }
 
+/* Files that people try, being at hand: they are told what those are. */
+static void other_files_are_known(void **state)
+{
+	static const struct {
+		const char *text, *said;
+		size_t len;
+	} files[] = {
+		{"<!DOCTYPE html>\n<html lang=\"en\">\n", "'f' is a page,", 0},
+		{"{\"$schema\":\"https://www.speedscope.app/x\",\n\"a\":1}\n", "'f' is speedscope's", 0},
+		{"{\"a\": 1}\n", "'f' is JSON;", 0},
+		{"command    java Shop\nrecorded   8.0 s\n", "'f' is a text for people;", 0},
+		{"FLR\0\0\2", "'f' is a JFR recording;", 6},
+		{"PERFILE2\150\0", "'f' is perf record's;", 10},
+	};
+	struct named_profile *np = NULL;
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		size_t len = files[i].len ? files[i].len : strlen(files[i].text);
+
+		assert_int_equal(reader_parse_profile(files[i].text, len, "f", &np, NULL, &err), -EINVAL);
+		assert_memory_equal(err.msg, files[i].said, strlen(files[i].said));
+		assert_null(np);
+	}
+	/* What can be read is read, however it begins. */
+	assert_int_equal(reader_parse_profile("{a};b 1\n", 8, "f", &np, NULL, &err), 0);
+	named_profile_free(np);
+}
+
 /* Longer than the reader's buffer, and deep. */
 static void long_lines(void **state)
 {
@@ -242,6 +272,7 @@ int main(void)
 		cmocka_unit_test(foreign_texts),
 		cmocka_unit_test(unreadable_lines_are_reported),
 		cmocka_unit_test(no_profile_at_all),
+		cmocka_unit_test(other_files_are_known),
 		cmocka_unit_test(long_lines),
 	};
 

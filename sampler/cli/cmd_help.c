@@ -4,9 +4,9 @@
 
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/cmd_docs.h"
-#include "sampler/cli/columns.h"
 #include "sampler/cli/completion.h"
 #include "sampler/cli/options.h"
+#include "sampler/output/columns.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "sampler/cli/cmd.h"
-#include "sampler/cli/columns.h"
 #include "sampler/cli/options.h"
+#include "sampler/output/columns.h"
 #include "sampler/session/inspect.h"
 #include "sampler/session/privs.h"
 #include "symbolizer/base/err.h"

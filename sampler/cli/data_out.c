@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/output/columns.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
 
@@ -23,6 +24,11 @@ int data_out_open(struct data_out *out, const char *path, struct err *err)
 	if (r == 0)
 		out->stream = outfile_stream(out->file);
 	return r;
+}
+
+size_t data_out_width(const struct data_out *out)
+{
+	return out->path ? 0 : columns_of_terminal(STDOUT_FILENO);
 }
 
 /* `| head` closed the pipe: it has what it wanted. */

@@ -1,6 +1,7 @@
 #ifndef JS_CLI_DATA_OUT_H
 #define JS_CLI_DATA_OUT_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 struct err;
@@ -15,6 +16,9 @@ struct data_out {
 
 /* path: NULL or "-": stdout. Borrowed. */
 int data_out_open(struct data_out *out, const char *path, struct err *err);
+
+/* Columns of the terminal that it goes to; 0: to none. */
+size_t data_out_width(const struct data_out *out);
 
 /*
  * result: of what wrote it. Failure leaves no file behind. 0, the result, or why it could not be

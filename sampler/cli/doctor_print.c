@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "sampler/cli/columns.h"
+#include "sampler/output/columns.h"
 #include "sampler/session/checks.h"
 
 enum { TEXT_COLUMN = 26, REMEDY_COLUMN = 9 };

@@ -7,9 +7,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "sampler/cli/columns.h"
 #include "sampler/cli/outputs.h"
 #include "sampler/model/named_profile.h"
+#include "sampler/output/columns.h"
 #include "sampler/output/flat.h"
 #include "sampler/session/session.h"
 #include "symbolizer/attribution/exactness.h"
@@ -64,8 +64,8 @@ static void print_samples(const struct session_summary *s)
 	uint64_t incomplete = t->samples - t->complete - t->resynchronised - t->frozen;
 	struct buf b = {0};
 
-	buf_printf(&b, "%" PRIu64 " samples in %.1f s, lost %" PRIu64, t->samples,
-		   (double)s->elapsed_ns / 1e9, s->engine.lost);
+	buf_printf(&b, "%" PRIu64 " sample%s in %.1f s, lost %" PRIu64, t->samples,
+		   t->samples == 1 ? "" : "s", (double)s->elapsed_ns / 1e9, s->engine.lost);
 	if (t->samples)
 		buf_printf(&b, "; complete stacks %.2f %%", percent(t->complete, t->samples));
 	if (t->resynchronised)

@@ -108,8 +108,8 @@ static void put_side(const struct diff *d, enum diff_side side, const char *cons
 {
 	size_t from = side == DIFF_BEFORE ? 0 : d->n_files[DIFF_BEFORE];
 
-	fprintf(out, "%s %" PRIu64 " samples:", side == DIFF_BEFORE ? "before" : "after ",
-		d->samples[side]);
+	fprintf(out, "%s %" PRIu64 " sample%s:", side == DIFF_BEFORE ? "before" : "after ",
+		d->samples[side], d->samples[side] == 1 ? "" : "s");
 	for (size_t i = 0; i < d->n_files[side]; i++) {
 		fputc(' ', out);
 		table_put_clean(out, b, paths[from + i]);
@@ -185,7 +185,12 @@ static const struct diff_row *next_other(const struct diff *d, const struct diff
 	return best;
 }
 
-static void put_others(const struct diff *d, FILE *out)
+static void begin(struct table *t, const struct diff_print_options *o, FILE *out)
+{
+	table_begin(t, out, o->format, o->width, columns, sizeof(columns) / sizeof(columns[0]));
+}
+
+static void put_others(const struct diff *d, const struct diff_print_options *o, FILE *out)
 {
 	const struct diff_row *r = next_other(d, NULL);
 	struct table t;
@@ -196,7 +201,7 @@ static void put_others(const struct diff *d, FILE *out)
 	for (size_t i = d->n_changed; i < d->n; i++)
 		all += *presence(&d->rows[i]) != '\0';
 	fputs("\nAlso new or vanished, with what they call:\n", out);
-	table_begin(&t, out, TABLE_TEXT, columns, sizeof(columns) / sizeof(columns[0]));
+	begin(&t, o, out);
 	for (; r && n < OTHER_ROWS; n++, r = next_other(d, r))
 		put_row(&t, d, r, true);
 	table_end(&t);
@@ -213,12 +218,12 @@ static void print_text(const struct diff *d, const struct diff_print_options *o,
 		n = d->n;
 	put_text_head(d, o, out);
 	if (!d->n_changed && !o->all) {
-		fprintf(out, "No method changed by more than chance explains%s. The nearest to it:\n",
+		fprintf(out, "No method changed by more than chance explains%s.\nThe nearest to it:\n",
 			d->min_effect > 0 ? " and as much as that" : "");
 		n = d->n_judged < UNSURE_ROWS ? d->n_judged : UNSURE_ROWS;
 	}
 	if (n) {
-		table_begin(&t, out, TABLE_TEXT, columns, sizeof(columns) / sizeof(columns[0]));
+		begin(&t, o, out);
 		put_rows(d, 0, n, &t);
 		table_end(&t);
 	}
@@ -226,7 +231,7 @@ static void print_text(const struct diff *d, const struct diff_print_options *o,
 		return;
 	if (n < d->n_changed)
 		fprintf(out, "and %zu more that changed (-n 0 shows all)\n", d->n_changed - n);
-	put_others(d, out);
+	put_others(d, o, out);
 }
 
 void diff_print(const struct diff *d, const struct diff_print_options *o, FILE *out)
@@ -239,7 +244,7 @@ void diff_print(const struct diff *d, const struct diff_print_options *o, FILE *
 	}
 	if (o->format == TABLE_JSON)
 		put_json_head(d, o, out);
-	table_begin(&t, out, o->format, columns, sizeof(columns) / sizeof(columns[0]));
+	begin(&t, o, out);
 	put_rows(d, 0, d->n, &t);
 	table_end(&t);
 	if (o->format == TABLE_JSON)

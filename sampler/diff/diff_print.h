@@ -11,6 +11,7 @@ struct diff;
 
 struct diff_print_options {
 	enum table_format format;
+	size_t width; /* of the terminal that it goes to; 0: to none */
 	uint64_t rows; /* of the changed ones at most; 0: all */
 	bool all; /* text: rows that chance can explain, too */
 	const char *const *paths; /* of both sides, before first */

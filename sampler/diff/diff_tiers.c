@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "sampler/model/named_profile.h"
+#include "sampler/output/columns.h"
 #include "sampler/output/share.h"
 #include "sampler/views/tiers.h"
 #include "sampler/views/view_head.h"
+#include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
@@ -33,7 +35,7 @@ static const struct table_column columns[] = {
 	{"method", " method", 0, 0},
 };
 
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+enum { N_COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
 /* One method on both sides. */
 struct pair {
@@ -139,14 +141,19 @@ static void put_pair(struct table *t, const struct named_meta *m, const struct p
 	buf_done(&name);
 }
 
-static void put_side(const struct named_meta *m, const char *side, const struct tiers *t, FILE *out)
+static void put_side(const struct named_meta *m, const char *side, const struct tiers *t, size_t width,
+		     FILE *out)
 {
-	fprintf(out, "%s %10.2f%s:", side, view_amount(m, t->weight), view_is_time(m) ? " s" : "");
+	int used = fprintf(out, "%s %10.2f%s: ", side, view_amount(m, t->weight), view_is_time(m) ? " s" : "");
+	struct buf b = {0};
+
 	for (int k = 0; k < TIERS; k++)
 		if (t->all.samples[k])
-			fprintf(out, " %s %.1f %%,", tier_name((enum tier)k),
-				share_percent(t->all.samples[k], t->samples));
-	fprintf(out, " no Java code %.1f %%\n", share_percent(t->samples - t->all.self, t->samples));
+			buf_printf(&b, "%s %.1f %%, ", tier_name((enum tier)k),
+				   share_percent(t->all.samples[k], t->samples));
+	buf_printf(&b, "no Java code %.1f %%", share_percent(t->samples - t->all.self, t->samples));
+	columns_wrap(out, b.failed ? "?" : b.data, used > 0 ? (size_t)used : 0, strlen(side) + 1, width);
+	buf_done(&b);
 }
 
 static void put_head(const struct named_meta *m, const struct tiers t[2],
@@ -160,8 +167,8 @@ static void put_head(const struct named_meta *m, const struct tiers t[2],
 			t[1].samples, t[1].weight);
 	if (o->format != TABLE_TEXT)
 		return;
-	put_side(m, "before", &t[0], out);
-	put_side(m, "after ", &t[1], out);
+	put_side(m, "before", &t[0], o->width, out);
+	put_side(m, "after ", &t[1], o->width, out);
 	if (o->work == 1)
 		fputs("speed-ups hold if both sides did the same work (--work)\n\n", out);
 	else
@@ -172,14 +179,14 @@ static void print(const struct named_meta *m, const struct tiers t[2], const str
 		  const struct diff_tiers_options *o, FILE *out)
 {
 	size_t shown = o->rows && o->rows < n ? o->rows : n;
-	struct table_column shown_columns[COLUMNS];
+	struct table_column shown_columns[N_COLUMNS];
 	struct table table;
 
 	memcpy(shown_columns, columns, sizeof(columns));
-	for (int i = 0; i < COLUMNS; i++)
+	for (int i = 0; i < N_COLUMNS; i++)
 		shown_columns[i].decimals = view_is_time(m) ? columns[i].decimals : 0;
 	put_head(m, t, o, out);
-	table_begin(&table, out, o->format, shown_columns, COLUMNS);
+	table_begin(&table, out, o->format, o->width, shown_columns, N_COLUMNS);
 	for (size_t i = 0; i < shown; i++)
 		put_pair(&table, m, &pairs[i], o->work);
 	table_end(&table);

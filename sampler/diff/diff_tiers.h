@@ -11,6 +11,7 @@ struct named_profile;
 
 struct diff_tiers_options {
 	enum table_format format;
+	size_t width; /* of the terminal that it goes to; 0: to none */
 	uint64_t rows; /* 0: all */
 	double work; /* what the after side did, in units of what the before side did */
 };

@@ -54,12 +54,21 @@ static size_t characters(const char *s, size_t len)
 	return n;
 }
 
+static bool fits_terminal(const struct table *t)
+{
+	return t->width && t->format == TABLE_TEXT;
+}
+
 /* Aligned by characters: printf() counts bytes. Behind the last cell stands no blank. */
 static void put_aligned(struct table *t, const struct table_column *c, const char *s, size_t len)
 {
 	int width = abs(c->width), used = (int)characters(s, len);
 	bool last = c == t->columns + t->n - 1;
 
+	if (fits_terminal(t)) {
+		table_fit_cell(&t->fit, s, len);
+		return;
+	}
 	if (c->width > 0 && used < width)
 		fprintf(t->out, "%*s", width - used, "");
 	fwrite(s, 1, len, t->out);
@@ -88,13 +97,14 @@ static void put_titles(struct table *t)
 	fputs(t->format == TABLE_CSV ? "\r\n" : "\n", t->out);
 }
 
-void table_begin(struct table *t, FILE *out, enum table_format format,
+void table_begin(struct table *t, FILE *out, enum table_format format, size_t width,
 		 const struct table_column *columns, size_t n)
 {
-	*t = (struct table){.out = out, .format = format, .columns = columns, .n = n};
+	*t = (struct table){
+		.out = out, .format = format, .columns = columns, .n = n, .width = width};
 	if (format == TABLE_JSON)
 		fputs("\"rows\":[", out);
-	else
+	else if (!fits_terminal(t))
 		put_titles(t);
 }
 
@@ -107,7 +117,7 @@ static const struct table_column *cell_begin(struct table *t)
 		return NULL;
 	if (t->format == TABLE_JSON)
 		fprintf(t->out, "%s\"%s\":", t->filled ? "," : t->any ? ",\n{" : "\n{", c->key);
-	else if (t->filled)
+	else if (t->filled && !fits_terminal(t))
 		fputc(t->format == TABLE_CSV ? ',' : ' ', t->out);
 	t->filled = t->any = true;
 	return c;
@@ -119,7 +129,8 @@ static void cell_end(struct table *t)
 
 	if (++t->at < t->n)
 		return;
-	fputs(ends[t->format], t->out);
+	if (!fits_terminal(t))
+		fputs(ends[t->format], t->out);
 	t->at = 0;
 	t->filled = false;
 }
@@ -197,9 +208,34 @@ void table_none(struct table *t)
 	cell_end(t);
 }
 
+void table_note(struct table *t, const char *text)
+{
+	size_t len = t->format == TABLE_TEXT ? clean(&t->text, text) : 0;
+
+	if (len && fits_terminal(t))
+		table_fit_note(&t->fit, t->text.data, len);
+	else if (len)
+		fprintf(t->out, "          %.*s\n", (int)len, t->text.data);
+}
+
+static void put_fitted(struct table *t)
+{
+	struct table_column *shown = calloc(t->n, sizeof(*shown));
+	size_t n = 0;
+
+	for (size_t i = 0; shown && i < t->n; i++)
+		if (column_is_shown(t, &t->columns[i]))
+			shown[n++] = t->columns[i];
+	table_fit_print(&t->fit, t->out, shown, n, t->width);
+	free(shown);
+}
+
 void table_end(struct table *t)
 {
+	if (fits_terminal(t))
+		put_fitted(t);
 	if (t->format == TABLE_JSON)
 		fputs("\n]", t->out);
+	table_fit_done(&t->fit);
 	buf_done(&t->text);
 }

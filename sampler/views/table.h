@@ -6,11 +6,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "sampler/views/table_fit.h"
 #include "symbolizer/base/buf.h"
 
 /*
  * Rows of cells as aligned text, as JSON objects or as CSV (RFC 4180). Text cells hold names from the
- * target: they are made fit to show. Errors of the stream stick to it (ferror()).
+ * target: they are made fit to show. Errors of the stream stick to it (ferror()). Text for a terminal
+ * fits in its width (table_fit.h): it comes at table_end().
  */
 enum table_format { TABLE_TEXT, TABLE_JSON, TABLE_CSV };
 
@@ -29,13 +31,15 @@ struct table {
 	size_t at; /* next column of the current row */
 	bool any, filled; /* a row has begun; the current one has a cell */
 	struct buf text;
+	size_t width; /* of the terminal; 0: none */
+	struct table_fit fit; /* with a width, in text */
 };
 
 /* "text", "json", "csv"; -EINVAL: another word. */
 int table_format_parse(const char *word, enum table_format *ret);
 
-/* The heading, if the format has one. */
-void table_begin(struct table *t, FILE *out, enum table_format format,
+/* The heading, if the format has one. width: columns of the terminal that `out` is, 0: it is none. */
+void table_begin(struct table *t, FILE *out, enum table_format format, size_t width,
 		 const struct table_column *columns, size_t n);
 
 /* One cell each, in the order of the columns; the row ends with its last one. */
@@ -43,6 +47,9 @@ void table_count(struct table *t, uint64_t value);
 void table_number(struct table *t, double value); /* NaN and infinity: none */
 void table_text(struct table *t, const char *text);
 void table_none(struct table *t); /* null, or nothing */
+
+/* In text: a line of its own below the last row; elsewhere nothing. */
+void table_note(struct table *t, const char *text);
 
 /* JSON closes its list; the caller closes the object around it. */
 void table_end(struct table *t);

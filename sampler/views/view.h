@@ -12,6 +12,7 @@ struct named_profile;
 /* Text views of a profile (`jsampler report`), each as text, JSON or CSV. */
 struct view_options {
 	enum table_format format;
+	size_t width; /* of the terminal that it goes to; 0: to none */
 	uint64_t rows; /* at most as many; 0: all */
 	double least; /* trees: branches below this percentage of all samples are left out */
 	const char *method; /* callers, callees, lines: name_pattern.h */

@@ -62,7 +62,7 @@ int view_flat(const struct named_profile *np, const struct view_options *o, FILE
 		return err_set(err, -ENOMEM, "out of memory");
 	n = o->rows && o->rows < f.n ? o->rows : f.n;
 	view_head(np, "flat", o->format, out);
-	table_begin(&t, out, o->format, columns, sizeof(columns) / sizeof(columns[0]));
+	table_begin(&t, out, o->format, o->width, columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < n; i++)
 		put_row(&t, np, &f, &f.rows[i]);
 	table_end(&t);

@@ -37,7 +37,7 @@ static void put_text(const struct named_meta *m, const struct view_sum *sum, FIL
 {
 	struct buf b = {0};
 
-	fprintf(out, "%" PRIu64 " samples", sum->samples);
+	fprintf(out, "%" PRIu64 " sample%s", sum->samples, sum->samples == 1 ? "" : "s");
 	if (view_is_time(m)) {
 		fprintf(out, ", %.2f s", (double)sum->weight / 1e9);
 	} else if (sum->weight != sum->samples) {

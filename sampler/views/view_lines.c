@@ -128,7 +128,7 @@ static void print(const struct named_profile *np, const struct view_options *o, 
 	struct table t;
 
 	view_head(np, "lines", o->format, out);
-	table_begin(&t, out, o->format, columns, sizeof(columns) / sizeof(columns[0]));
+	table_begin(&t, out, o->format, o->width, columns, sizeof(columns) / sizeof(columns[0]));
 	for (struct line_row *r = rows; r; r = r->hh.next) {
 		numbers |= r->key.line > 0;
 		if (!o->rows || shown < o->rows) {

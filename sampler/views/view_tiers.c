@@ -78,16 +78,14 @@ static void put_notes(struct printing *p, const struct tier_row *r)
 {
 	const char *why = named_string(p->np, r->compile.why_interpreted);
 
-	if (p->t.format != TABLE_TEXT)
-		return;
-	if (*why && r->samples[TIER_INTERPRETED]) {
-		fputs("          interpreted: ", p->t.out);
-		table_put_clean(p->t.out, &p->scratch, why);
-		fputc('\n', p->t.out);
-	}
-	if (r->compile.not_entrant)
-		fprintf(p->t.out, "          compiled code made not entrant: %" PRIu32 "\n",
-			r->compile.not_entrant);
+	buf_reset(&p->scratch);
+	buf_printf(&p->scratch, "interpreted: %s", why);
+	if (*why && r->samples[TIER_INTERPRETED] && !p->scratch.failed)
+		table_note(&p->t, p->scratch.data);
+	buf_reset(&p->scratch);
+	buf_printf(&p->scratch, "compiled code made not entrant: %" PRIu32, r->compile.not_entrant);
+	if (r->compile.not_entrant && !p->scratch.failed)
+		table_note(&p->t, p->scratch.data);
 }
 
 static void put_json_totals(const struct printing *p)
@@ -145,7 +143,7 @@ static void begin(struct printing *p, const struct view_options *o, FILE *out)
 		put_json_totals(p);
 	if (o->format == TABLE_TEXT)
 		put_text_totals(p);
-	table_begin(&p->t, out, o->format, p->columns, COLUMNS);
+	table_begin(&p->t, out, o->format, o->width, p->columns, COLUMNS);
 }
 
 int view_tiers(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err)

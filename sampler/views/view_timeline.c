@@ -24,7 +24,7 @@ static const struct table_column columns[] = {
 	{NULL, " ", 0, 0},
 };
 
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), BAR = 20 };
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), BAR = 20, NARROW_STRIP = 20 };
 
 static const char letters[TIMELINE_PARTS] = {'0', '1', 'j', 'n', 'k', '.'};
 
@@ -80,25 +80,25 @@ static void put_slices(struct table *t, const struct timeline *line)
 	}
 }
 
-/* What most of a method's own time was in each column: 0, 1, j; a dot where there was none. */
-static void strip_text(const struct timeline *line, const struct timeline_method *m,
+/* What most of a method's own time was in each `step` columns: 0, 1, j; a dot where there was none. */
+static void strip_text(const struct timeline *line, const struct timeline_method *m, uint32_t step,
 		       char dst[TIMELINE_COLUMNS + 1])
 {
-	for (uint32_t i = 0; i < line->n_columns; i++) {
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < line->n_columns; i += step) {
+		uint64_t sum[TIMELINE_TIERS] = {0};
 		int best = 0;
 
+		for (uint32_t c = i; c < i + step && c < line->n_columns; c++)
+			for (int k = 0; k < TIMELINE_TIERS; k++)
+				sum[k] += m->column[c][k];
 		for (int k = 1; k < TIMELINE_TIERS; k++)
-			if (m->column[i][k] > m->column[i][best])
+			if (sum[k] > sum[best])
 				best = k;
-		dst[i] = m->column[i][best] ? letters[best] : '.';
+		dst[n++] = sum[best] ? letters[best] : '.';
 	}
-	dst[line->n_columns] = '\0';
-}
-
-/* As wide as its title at least. */
-static int strip_width(const struct timeline *line)
-{
-	return line->n_columns > 9 ? (int)line->n_columns : 9;
+	dst[n] = '\0';
 }
 
 /* ms after the start, at least 1; 0: never. Where the JVM's code was not seen in time (another reader's
@@ -108,26 +108,28 @@ static uint64_t first_ms(const struct timeline *line, uint32_t seen_ms, uint32_t
 	return seen_ms ? seen_ms : slice ? (slice - 1) * (line->slice_ns / 1000000) + 1 : 0;
 }
 
-static void put_first(FILE *out, uint64_t ms)
+static void put_first(struct table *t, uint64_t ms)
 {
 	if (ms)
-		fprintf(out, "%9.2f ", (double)ms / 1000);
+		table_number(t, (double)ms / 1000);
 	else
-		fputs("        - ", out);
+		table_none(t);
 }
 
 static void put_method_text(const struct named_profile *np, const struct timeline *line,
-			    const struct timeline_method *m, uint64_t samples, struct buf *b, FILE *out)
+			    const struct timeline_method *m, uint64_t samples, struct table *t)
 {
-	char strip[TIMELINE_COLUMNS + 1];
+	/* On a terminal names need the room that long strips would take. */
+	uint32_t step = t->width ? (line->n_columns + NARROW_STRIP - 1) / NARROW_STRIP : 1;
+	char strip[1 + TIMELINE_COLUMNS + 1] = " ";
 
-	strip_text(line, m, strip);
-	fprintf(out, "%7.2f ", share_percent(m->self, samples));
-	put_first(out, first_ms(line, m->compile.c1_ms, m->first[PART_C1]));
-	put_first(out, first_ms(line, m->compile.c2_ms, m->first[PART_C2]));
-	fprintf(out, "%11" PRIu32 "  %-*s  ", m->compile.not_entrant, strip_width(line), strip);
-	table_put_clean(out, b, frame_name_text(np, m->name));
-	fputc('\n', out);
+	strip_text(line, m, step ? step : 1, strip + 1);
+	table_number(t, share_percent(m->self, samples));
+	put_first(t, first_ms(line, m->compile.c1_ms, m->first[PART_C1]));
+	put_first(t, first_ms(line, m->compile.c2_ms, m->first[PART_C2]));
+	table_count(t, m->compile.not_entrant);
+	table_text(t, strip);
+	table_text(t, frame_name_text(np, m->name));
 }
 
 static void put_method_json(const struct named_profile *np, const struct timeline *line,
@@ -136,7 +138,7 @@ static void put_method_json(const struct named_profile *np, const struct timelin
 	char strip[TIMELINE_COLUMNS + 1];
 	const char *name = frame_name_text(np, m->name);
 
-	strip_text(line, m, strip);
+	strip_text(line, m, 1, strip);
 	fprintf(out,
 		"%s\n{\"self\":%" PRIu64 ",\"first_c1_ms\":%" PRIu64 ",\"first_c2_ms\":%" PRIu64
 		",\"not_entrant\":%" PRIu32 ",\"strip\":\"%s\",\"method\":",
@@ -146,31 +148,47 @@ static void put_method_json(const struct named_profile *np, const struct timelin
 	fputc('}', out);
 }
 
+static void put_methods_text(const struct named_profile *np, const struct timeline *line, size_t n,
+			     const struct view_options *o, FILE *out)
+{
+	const int strip = line->n_columns > 9 ? (int)line->n_columns : 9; /* its title's, at least */
+	const struct table_column method_columns[] = {
+		{NULL, "self %", 7, 2},
+		{NULL, "C1 at s", 9, 2},
+		{NULL, "C2 at s", 9, 2},
+		{NULL, "not entrant", 11, 0},
+		{NULL, " over time", -2 - strip, 0},
+		{NULL, "method", 0, 0},
+	};
+	uint64_t samples = view_sum(np).samples;
+	struct table t;
+
+	fputc('\n', out);
+	table_begin(&t, out, TABLE_TEXT, o->width, method_columns,
+		    sizeof(method_columns) / sizeof(method_columns[0]));
+	for (size_t i = 0; i < n; i++)
+		put_method_text(np, line, &line->methods[i], samples, &t);
+	table_end(&t);
+}
+
 /* CSV has one table: the slices. */
 static void put_methods(const struct named_profile *np, const struct timeline *line,
 			const struct view_options *o, FILE *out)
 {
 	size_t n = o->rows && o->rows < line->n_methods ? o->rows : line->n_methods;
-	uint64_t samples = view_sum(np).samples, rest = 0;
-	struct buf b = {0};
+	uint64_t rest = 0;
 
-	if (o->format == TABLE_JSON)
-		fputs(",\n\"methods\":[", out);
 	if (o->format == TABLE_TEXT)
-		fprintf(out, "\n self %%   C1 at s   C2 at s not entrant  %-*s  method\n",
-			strip_width(line), "over time");
-	for (size_t i = 0; i < n; i++) {
-		if (o->format == TABLE_TEXT)
-			put_method_text(np, line, &line->methods[i], samples, &b, out);
-		else if (o->format == TABLE_JSON)
+		put_methods_text(np, line, n, o, out);
+	if (o->format == TABLE_JSON) {
+		fputs(",\n\"methods\":[", out);
+		for (size_t i = 0; i < n; i++)
 			put_method_json(np, line, &line->methods[i], i == 0, out);
+		fputc(']', out);
 	}
 	for (size_t i = n; i < line->n_methods; i++)
 		rest += line->methods[i].self;
-	if (o->format == TABLE_JSON)
-		fputc(']', out);
-	view_more(out, o->format, line->n_methods - n, share_percent(rest, samples));
-	buf_done(&b);
+	view_more(out, o->format, line->n_methods - n, share_percent(rest, view_sum(np).samples));
 }
 
 int view_timeline(const struct named_profile *np, const struct view_options *o, FILE *out,
@@ -190,7 +208,7 @@ int view_timeline(const struct named_profile *np, const struct view_options *o, 
 		fprintf(out, "\"slice_ns\":%" PRIu64 ",\"unsliced\":%" PRIu64
 			     ",\"slices_per_column\":%" PRIu32 ",\n",
 			line.slice_ns, line.unsliced, line.slices_per_column);
-	table_begin(&t, out, o->format, columns, COLUMNS);
+	table_begin(&t, out, o->format, o->width, columns, COLUMNS);
 	put_slices(&t, &line);
 	table_end(&t);
 	put_methods(np, &line, o, out);

@@ -24,6 +24,16 @@ static const struct table_column columns[] = {
 	{"method", " method", 0, 0},
 };
 
+/* Stacks do not end in a caller: it has no time of its own here. */
+static const struct table_column caller_columns[] = {
+	{"depth", NULL, 0, 0},
+	{"total", "total", 10, 0},
+	{"total_percent", "total %", 7, 2},
+	{NULL, NULL, 0, 0},
+	{NULL, NULL, 0, 0},
+	{"method", " method", 0, 0},
+};
+
 /* A walk over what is shown of a tree. */
 struct shown {
 	const struct named_profile *np;
@@ -118,7 +128,7 @@ static int walk(struct shown *s)
 	return 0;
 }
 
-static int print(struct shown *s, const struct view_options *o, const char *view, FILE *out,
+static int print(struct shown *s, const struct view_options *o, const char *view, bool callers, FILE *out,
 		 struct err *err)
 {
 	int r;
@@ -129,7 +139,8 @@ static int print(struct shown *s, const struct view_options *o, const char *view
 	s->least += !s->least;
 	buf_add_z(&s->lead, "");
 	view_head(s->np, view, o->format, out);
-	table_begin(&s->t, out, o->format, columns, sizeof(columns) / sizeof(columns[0]));
+	table_begin(&s->t, out, o->format, o->width, callers ? caller_columns : columns,
+		    sizeof(columns) / sizeof(columns[0]));
 	r = walk(s);
 	table_end(&s->t);
 	if (s->more && o->format == TABLE_TEXT)
@@ -148,7 +159,7 @@ int view_tree(const struct named_profile *np, const struct view_options *o, FILE
 
 	if (r < 0)
 		return err_set(err, r, "out of memory");
-	return print(&s, o, "tree", out, err);
+	return print(&s, o, "tree", false, out, err);
 }
 
 static int around(const struct named_profile *np, const struct view_options *o, bool callers,
@@ -169,7 +180,7 @@ static int around(const struct named_profile *np, const struct view_options *o, 
 		return err_set(err, r, "out of memory");
 	snprintf(several, sizeof(several), "(%u methods: %.40s)", matches, o->method);
 	s.root = matches == 1 ? frame_name_text(np, one) : several;
-	return print(&s, o, callers ? "callers" : "callees", out, err);
+	return print(&s, o, callers ? "callers" : "callees", callers, out, err);
 }
 
 int view_callers(const struct named_profile *np, const struct view_options *o, FILE *out,

@@ -7,7 +7,6 @@ function(js_cli_test name)
 endfunction()
 
 js_cli_test(cli_options options.c option_tables.c habits.c)
-js_cli_test(cli_columns columns.c)
 js_cli_test(cli_docs cmd_docs.c options.c option_tables.c habits.c)
 js_unit_test(thread_dump js_session)
 js_unit_test(inspect js_session)

@@ -1,3 +1,4 @@
+js_unit_test(output_columns js_output)
 js_unit_test(output_frame js_output js_profile)
 js_unit_test(output_folded js_output js_profile)
 js_unit_test(output_large js_output js_profile)

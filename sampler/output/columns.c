@@ -1,4 +1,4 @@
-#include "sampler/cli/columns.h"
+#include "sampler/output/columns.h"
 
 #include <stdint.h>
 #include <stdlib.h>

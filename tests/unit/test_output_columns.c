@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/cli/columns.h"
+#include "sampler/output/columns.h"
 
 static void counted(void **state)
 {

@@ -1,5 +1,5 @@
-#ifndef JS_CLI_COLUMNS_H
-#define JS_CLI_COLUMNS_H
+#ifndef JS_OUTPUT_COLUMNS_H
+#define JS_OUTPUT_COLUMNS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -34,13 +34,9 @@ static int choose_output(struct convert *c, struct err *err)
 
 static int check_files(const struct convert *c, struct err *err)
 {
-	size_t n = 0;
-
 	if (!c->n_files)
 		return err_set(err, -EINVAL, "convert which file? jsampler convert FILE... -o FILE");
-	for (size_t i = 0; i < c->n_files; i++)
-		n += strcmp(c->files[i], "-") == 0;
-	return n > 1 ? err_set(err, -EINVAL, "-: stdin can be read once") : 0;
+	return inputs_check((const char *const *)c->files, c->n_files, err);
 }
 
 static int parse(int argc, char **argv, struct convert *c, struct err *err)
@@ -73,7 +69,9 @@ static int write_all(struct convert *c, struct named_profile **np, struct err *e
 
 	if (r < 0)
 		return r;
-	if (!empty && !(*np)->n_samples)
+	if (empty)
+		log_warn("no samples: there is nothing to convert");
+	else if (!(*np)->n_samples)
 		log_warn("no sample is left: nothing matches all of the filters");
 	wo.lines = c->o.lines || (*np)->meta.lines_shown;
 	return outputs_write(&c->outs, *np, &wo, err);

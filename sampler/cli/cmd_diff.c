@@ -146,16 +146,14 @@ static int parse_part(int argc, char **argv, struct diff_run *run, size_t *ret_f
 
 static int check_files(struct diff_run *run, bool split, struct err *err)
 {
-	if (!split && run->n_before == 2) {
+	if (!split && run->n_before == 2)
 		run->n_before = run->n_after = 1;
-		return 0;
-	}
-	if (!split && run->n_before > 2)
+	else if (!split && run->n_before > 2)
 		return err_set(err, -EINVAL, "which of the %zu files are before, which after? "
 			       "jsampler diff BEFORE... -- AFTER...", run->n_before);
 	if (!run->n_before || !run->n_after)
 		return err_set(err, -EINVAL, "two files, or BEFORE... -- AFTER...");
-	return 0;
+	return inputs_check(run->paths, run->n_before + run->n_after, err);
 }
 
 /* "-" behind an option is its argument; the "--" that stands alone divides. */
@@ -228,9 +226,10 @@ static const struct named_profile *const *borrow(const struct diff_run *run)
 	return (const struct named_profile *const *)run->profiles;
 }
 
-static int write_tiers(const struct diff_run *run, enum table_format format, FILE *out, struct err *err)
+static int write_tiers(const struct diff_run *run, enum table_format format, size_t width, FILE *out,
+		       struct err *err)
 {
-	struct diff_tiers_options o = {.format = format, .work = run->work};
+	struct diff_tiers_options o = {.format = format, .width = width, .work = run->work};
 	struct named_profile *before = NULL, *after = NULL;
 	int r;
 
@@ -256,16 +255,38 @@ static int write_one(const struct diff_run *run, const struct diff *d, const cha
 	if (r < 0)
 		return r;
 	o.rows = run->rows_given ? run->rows : TEXT_ROWS;
+	o.width = data_out_width(&out);
 	if (strcmp(format, "html") == 0) {
 		r = diff_html_write(borrow(run), run->paths, run->n_before, run->n_after, out.stream, err);
 	} else {
 		table_format_parse(format, &o.format);
 		if (run->tiers)
-			r = write_tiers(run, o.format, out.stream, err);
+			r = write_tiers(run, o.format, o.width, out.stream, err);
 		else
 			diff_print(d, &o, out.stream);
 	}
 	return data_out_close(&out, r, err);
+}
+
+/* Shares of different things can be compared, but hardly ever are on purpose. */
+static void warn_of_events(const struct diff_run *run)
+{
+	const struct named_meta *first = NULL;
+
+	for (size_t i = 0; i < run->n_before + run->n_after; i++) {
+		const struct named_meta *m = &run->profiles[i]->meta;
+
+		/* Folded stacks do not say what they count. */
+		if (strcmp(m->event, "samples") == 0 || strcmp(m->event, "") == 0)
+			continue;
+		if (!first)
+			first = m;
+		if (strcmp(first->event, m->event) == 0)
+			continue;
+		log_warn("'%s' has samples of %.40s, files before it of %.40s: what differs may be that",
+			 run->paths[i], m->event, first->event);
+		return;
+	}
 }
 
 static int read_all(struct diff_run *run, struct err *err)
@@ -274,6 +295,8 @@ static int read_all(struct diff_run *run, struct err *err)
 
 	for (size_t i = 0; r == 0 && i < run->n_before + run->n_after; i++)
 		r = inputs_read(run->paths[i], &run->profiles[i], err);
+	if (r == 0)
+		warn_of_events(run);
 	return r;
 }
 

@@ -102,6 +102,8 @@ static int parse(int argc, char **argv, struct report *rep, struct err *err)
 		return r;
 	if (optind == argc)
 		return err_set(err, -EINVAL, "report on which file? jsampler report FILE...");
+	if (inputs_check((const char *const *)argv + optind, (size_t)(argc - optind), err) < 0)
+		return -EINVAL;
 	if (!rep->rows_given)
 		rep->o.rows = rep->o.format == TABLE_TEXT ? TEXT_ROWS : 0;
 	return 0;
@@ -114,6 +116,7 @@ static int write_view(const struct named_profile *np, struct report *rep, struct
 
 	if (r < 0)
 		return r;
+	rep->o.width = data_out_width(&out);
 	r = rep->view(np, &rep->o, out.stream, err);
 	return data_out_close(&out, r, err);
 }

@@ -104,7 +104,7 @@ int habits_unknown_option(const char *arg, struct err *err)
 		{"--file", "-o FILE"},
 		{"--timeout", "-d TIME ends by itself"},
 		{"--loop", "run it again and again, with %t in the name: -d 1h -o FILE-%t.html"},
-		{"--all", "-e cpu is the one event of this build"},
+		{"--all", "one event a run: -e cpu, -e wall, or one that perf list names"},
 		{"--alloc", "allocations are not sampled"},
 		{"--live", "allocations are not sampled"},
 		{"--nativemem", "allocations are not sampled"},

@@ -22,6 +22,15 @@ static void warn_of_lines(const char *path, const struct reader_report *report)
 		log_warn("%s: and %" PRIu64 " more lines skipped", path, report->unreadable - shown);
 }
 
+int inputs_check(const char *const *paths, size_t n, struct err *err)
+{
+	size_t stdins = 0;
+
+	for (size_t i = 0; i < n; i++)
+		stdins += strcmp(paths[i], "-") == 0;
+	return stdins > 1 ? err_set(err, -EINVAL, "-: stdin can be read once") : 0;
+}
+
 int inputs_read(const char *path, struct named_profile **ret, struct err *err)
 {
 	struct reader_report report = {0};

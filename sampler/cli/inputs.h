@@ -6,6 +6,9 @@
 struct err;
 struct named_profile;
 
+/* -EINVAL: "-", stdin, is there more than once. */
+int inputs_check(const char *const *paths, size_t n, struct err *err);
+
 /* One saved profile; lines that cannot be read are warned of. *ret is the caller's. */
 int inputs_read(const char *path, struct named_profile **ret, struct err *err);
 

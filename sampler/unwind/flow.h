@@ -23,13 +23,14 @@ enum flow_kind {
 	FLOW_UNKNOWN,
 	FLOW_REG, /* register `base` + off */
 	FLOW_MEM, /* the word at (register `base` + off), + add */
-	FLOW_DEEP, /* the word at (the word at (register `base` + off) + add) */
+	FLOW_DEEP, /* the word at (the word at (register `base` + off) + add), + more */
+	FLOW_DEEPER, /* the word at what FLOW_DEEP says */
 };
 
 struct flow_val {
 	uint8_t kind;
 	uint8_t base; /* DWARF number; FLOW_ALIGNED and above: an aligned stack pointer, unknown */
-	int32_t off, add;
+	int32_t off, add, more;
 };
 
 enum { FLOW_ALIGNED = X86_RIP };
@@ -101,7 +102,8 @@ bool flow_eval(const struct flow_val *v, const struct regs *regs, struct mem *me
 
 static inline bool flow_same(struct flow_val a, struct flow_val b)
 {
-	return a.kind == b.kind && a.base == b.base && a.off == b.off && a.add == b.add;
+	return a.kind == b.kind && a.base == b.base && a.off == b.off && a.add == b.add
+	       && a.more == b.more;
 }
 
 #endif

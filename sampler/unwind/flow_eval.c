@@ -13,7 +13,12 @@ bool flow_eval(const struct flow_val *v, const struct regs *regs, struct mem *me
 			return false;
 		word += (uint64_t)(int64_t)v->add;
 	}
-	if (v->kind == FLOW_DEEP && !mem_read_u64(mem, word, &word))
+	if (v->kind == FLOW_DEEP || v->kind == FLOW_DEEPER) {
+		if (!mem_read_u64(mem, word, &word))
+			return false;
+		word += (uint64_t)(int64_t)v->more;
+	}
+	if (v->kind == FLOW_DEEPER && !mem_read_u64(mem, word, &word))
 		return false;
 	*ret = word;
 	return true;

@@ -117,7 +117,7 @@ static void do_and(struct flow_state *s, const struct insn *in)
 	if (insn_is_reg64(&in->op[0]) && in->op[0].reg.value == ZYDIS_REGISTER_RSP && insn_is_imm(&in->op[1])
 		&& s->n_aligned < 8) {
 		s->reg[X86_RSP] = (struct flow_val){
-			FLOW_REG, (uint8_t)(FLOW_ALIGNED + s->n_aligned++), 0, 0};
+			FLOW_REG, (uint8_t)(FLOW_ALIGNED + s->n_aligned++), 0, 0, 0};
 		return;
 	}
 	insn_clobber(s, in);

@@ -8,7 +8,7 @@ void flow_state_init(struct flow_state *s, uint64_t pc)
 	s->pc = pc;
 	s->popped = -1;
 	for (uint8_t i = 0; i < X86_RIP; i++)
-		s->reg[i] = (struct flow_val){FLOW_REG, i, 0, 0};
+		s->reg[i] = (struct flow_val){FLOW_REG, i, 0, 0, 0};
 }
 
 /* Frames of more than 2 GiB are not followed. */
@@ -19,9 +19,10 @@ static bool add_fits(int32_t a, int64_t n, int32_t *ret)
 
 struct flow_val flow_val_add(struct flow_val v, int64_t n)
 {
-	bool ok = v.kind == FLOW_REG   ? add_fits(v.off, n, &v.off)
-		  : v.kind == FLOW_MEM ? add_fits(v.add, n, &v.add)
-				       : false;
+	bool ok = v.kind == FLOW_REG    ? add_fits(v.off, n, &v.off)
+		  : v.kind == FLOW_MEM  ? add_fits(v.add, n, &v.add)
+		  : v.kind == FLOW_DEEP ? add_fits(v.more, n, &v.more)
+					: false;
 
 	return ok ? v : (struct flow_val){0};
 }
@@ -32,10 +33,12 @@ static struct flow_val load_initial(struct flow_val addr)
 	if (addr.kind == FLOW_UNKNOWN || addr.base >= FLOW_ALIGNED)
 		return (struct flow_val){0};
 	if (addr.kind == FLOW_MEM)
-		return (struct flow_val){FLOW_DEEP, addr.base, addr.off, addr.add};
+		return (struct flow_val){FLOW_DEEP, addr.base, addr.off, addr.add, 0};
+	if (addr.kind == FLOW_DEEP)
+		return (struct flow_val){FLOW_DEEPER, addr.base, addr.off, addr.add, addr.more};
 	if (addr.kind != FLOW_REG || (addr.base == X86_RSP && addr.off < 0))
 		return (struct flow_val){0};
-	return (struct flow_val){FLOW_MEM, addr.base, addr.off, 0};
+	return (struct flow_val){FLOW_MEM, addr.base, addr.off, 0, 0};
 }
 
 bool flow_stored(const struct flow_state *s, struct flow_val addr, struct flow_val *ret)

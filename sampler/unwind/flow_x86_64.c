@@ -170,7 +170,7 @@ static enum way row_at_limit(struct flow_state *s, const struct flow_options *o,
 	s->reg[X86_RBP] = flow_pop(s);
 	flow_row_from(s, FLOW_LIMIT, ret);
 	/* Stored through rbp, where that is the frame pointer already (safepoint blobs). */
-	if (flow_stored(s, (struct flow_val){FLOW_REG, X86_RBP, 8, 0}, &stored))
+	if (flow_stored(s, (struct flow_val){FLOW_REG, X86_RBP, 8, 0, 0}, &stored))
 		ret->ra = stored;
 	return WAY_OUT;
 }

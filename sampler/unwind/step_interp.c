@@ -30,7 +30,7 @@ static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	const struct hs_interp_layout *l = hs_interp_layout(w->hs);
 	struct flow_options o = step_flow_options(w, c, INTERP_BUDGET);
-	struct flow_val whole = {FLOW_MEM, X86_RBP, 8 * l->return_pc, 0};
+	struct flow_val whole = {FLOW_MEM, X86_RBP, 8 * l->return_pc, 0, 0};
 	const struct flow_row *r = &e->row;
 
 	o.leaves = NULL;

@@ -28,7 +28,7 @@ static bool takes_sender_sp(const struct code *c)
 static bool step_method(struct walker *w, struct flow_row *tail)
 {
 	const struct flow_val sp[] = {
-		tail->r13, {FLOW_REG, X86_R13, 0, 0}, {FLOW_REG, X86_RSP, 8, 0}};
+		tail->r13, {FLOW_REG, X86_R13, 0, 0, 0}, {FLOW_REG, X86_RSP, 8, 0, 0}};
 
 	for (unsigned i = 0; i < sizeof(sp) / sizeof(sp[0]); i++) {
 		tail->sp = sp[i];
@@ -76,6 +76,13 @@ static bool enters_method(struct walker *w, const struct flow_row *row)
 	       && to - c->begin <= c->verified_entry;
 }
 
+/* C1's stub that leaves for a handler in the method; also for the code that unwinds the method's own
+ * frame, which is in no table (Runtime1::generate_handle_exception(), c1_Runtime1_x86.cpp). */
+static bool enters_handler(const struct code *c)
+{
+	return c->kind == BLOB_RUNTIME && c->name && strstr(c->name, "handle_exception");
+}
+
 /* A jump through a register: back to the caller, or to its exception handler, or to a method. */
 static bool step_jump(struct walker *w, const struct code *c, const struct flow_row *row)
 {
@@ -84,6 +91,8 @@ static bool step_jump(struct walker *w, const struct code *c, const struct flow_
 	if (takes_sender_sp(c) || enters_method(w, row))
 		return step_tail(w, c, row);
 	back.ra = row->target;
+	if (enters_handler(c))
+		back.end = FLOW_RETURN;
 	if (step_by_row(w, &back))
 		return true;
 	back.ra = row->rdx;

@@ -224,6 +224,28 @@ static void test_aligned_stack(void **state)
 	assert_val(row.ra, FLOW_DEEP, X86_RSP, 0);
 }
 
+/* The entry barrier's way to a method that was made not entrant: mov rbp,[rsp+0x50]; add rsp,0x80;
+ * pop rdi; leave; test [rsp],rsp; mov rsp,[rsp]; jmp [rsp-8]. The word on top of the frame is the sp. */
+static void test_entry_barrier_deopt(void **state)
+{
+	static const uint8_t code[] = {0x48, 0x8b, 0x6c, 0x24, 0x50, 0x48, 0x81, 0xc4, 0x80, 0, 0, 0,
+		0x5f, 0xc9, 0x48, 0x85, 0x24, 0x24, 0x48, 0x8b, 0x24, 0x24, 0xff, 0x64, 0x24, 0xf8};
+	struct flow_row row = FOLLOW(code, 0);
+
+	(void)state;
+	assert_int_equal(row.end, FLOW_TAIL_MEM);
+	assert_val(row.ra, FLOW_DEEPER, X86_RSP, 0x50);
+	assert_int_equal(row.ra.add, 8);
+	assert_int_equal(row.ra.more, 0);
+	assert_val(row.sp, FLOW_DEEP, X86_RSP, 0x50);
+	assert_int_equal(row.sp.add, 8);
+	assert_int_equal(row.sp.more, 8);
+	row = FOLLOW(code, 14);
+	assert_val(row.ra, FLOW_DEEP, X86_RSP, 0);
+	assert_val(row.sp, FLOW_MEM, X86_RSP, 0);
+	ASSERT_TOP(FOLLOW(code, 22), 0);
+}
+
 /* c2i: pop rax; mov r13,rsp; sub rsp,0x10; mov [rsp],rax; mov rcx,[rbx+0x48]; jmp rcx */
 static void test_c2i_adapter(void **state)
 {
@@ -446,18 +468,27 @@ static void test_eval(void **state)
 	assert_non_null(mem);
 	assert_int_equal(mem_pages_add(mem, 0x7000, &word, sizeof(word)), 0);
 	regs_set(&regs, X86_RSP, 0x6ff0);
-	assert_true(flow_eval(&(struct flow_val){FLOW_REG, X86_RSP, 8, 0}, &regs, mem, &v));
+	assert_true(flow_eval(&(struct flow_val){FLOW_REG, X86_RSP, 8, 0, 0}, &regs, mem, &v));
 	assert_int_equal(v, 0x6ff8);
-	assert_true(flow_eval(&(struct flow_val){FLOW_MEM, X86_RSP, 16, 4}, &regs, mem, &v));
+	assert_true(flow_eval(&(struct flow_val){FLOW_MEM, X86_RSP, 16, 4, 0}, &regs, mem, &v));
 	assert_int_equal(v, 0x1238);
-	assert_false(flow_eval(&(struct flow_val){FLOW_MEM, X86_RSP, 0, 0}, &regs, mem, &v));
+	assert_false(flow_eval(&(struct flow_val){FLOW_MEM, X86_RSP, 0, 0, 0}, &regs, mem, &v));
 	word = 0x6ff0;
 	assert_int_equal(mem_pages_add(mem, 0x7100, &word, sizeof(word)), 0);
-	assert_true(flow_eval(&(struct flow_val){FLOW_DEEP, X86_RSP, 0x110, 16}, &regs, mem, &v));
+	assert_true(flow_eval(&(struct flow_val){FLOW_DEEP, X86_RSP, 0x110, 16, 0}, &regs, mem, &v));
 	assert_int_equal(v, 0x1234);
-	assert_false(flow_eval(&(struct flow_val){FLOW_DEEP, X86_RSP, 0x110, 8}, &regs, mem, &v));
-	assert_false(flow_eval(&(struct flow_val){FLOW_REG, X86_RBX, 0, 0}, &regs, mem, &v));
-	assert_false(flow_eval(&(struct flow_val){FLOW_REG, FLOW_ALIGNED, 0, 0}, &regs, mem, &v));
+	assert_false(flow_eval(&(struct flow_val){FLOW_DEEP, X86_RSP, 0x110, 8, 0}, &regs, mem, &v));
+	assert_true(flow_eval(&(struct flow_val){FLOW_DEEP, X86_RSP, 0x110, 16, 3}, &regs, mem, &v));
+	assert_int_equal(v, 0x1237);
+	word = 0x7000;
+	assert_int_equal(mem_pages_add(mem, 0x7200, &word, sizeof(word)), 0);
+	word = 0x71f0;
+	assert_int_equal(mem_pages_add(mem, 0x7300, &word, sizeof(word)), 0);
+	assert_true(flow_eval(&(struct flow_val){FLOW_DEEPER, X86_RSP, 0x310, 16, 0}, &regs, mem, &v));
+	assert_int_equal(v, 0x1234);
+	assert_false(flow_eval(&(struct flow_val){FLOW_DEEPER, X86_RSP, 0x310, 16, 8}, &regs, mem, &v));
+	assert_false(flow_eval(&(struct flow_val){FLOW_REG, X86_RBX, 0, 0, 0}, &regs, mem, &v));
+	assert_false(flow_eval(&(struct flow_val){FLOW_REG, FLOW_ALIGNED, 0, 0, 0}, &regs, mem, &v));
 	assert_false(flow_eval(&(struct flow_val){0}, &regs, mem, &v));
 	mem_free(mem);
 }
@@ -474,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_straight_stops_at_call),
 		cmocka_unit_test(test_stub_with_saved_registers),
 		cmocka_unit_test(test_aligned_stack),
+		cmocka_unit_test(test_entry_barrier_deopt),
 		cmocka_unit_test(test_c2i_adapter),
 		cmocka_unit_test(test_interpreter_entry),
 		cmocka_unit_test(test_interpreter_exit),

@@ -1,0 +1,105 @@
+#include "sampler/session/session_private.h"
+
+#include <errno.h>
+
+#include "sampler/model/named_profile.h"
+#include "sampler/profile/named_builder.h"
+#include "sampler/session/by_time.h"
+#include "sampler/session/compile_watch.h"
+#include "sampler/session/heap_frames.h"
+#include "sampler/session/threads.h"
+#include "sampler/session/wall.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/target/arch.h"
+#include "symbolizer/target/maps.h"
+#include "symbolizer/target/mem.h"
+#include "symbolizer/target/proc.h"
+
+/* The address space is about to be another one: keep what was seen in the old one, by name. */
+static int close_epoch(struct session *s)
+{
+	struct named_builder *b = named_builder_new();
+	struct profile *fresh = profile_new(s->o.profile);
+	struct profile_totals t = profile_totals(s->profile);
+	struct named_profile *np;
+
+	session_read_kallsyms(s);
+	if (b)
+		named_builder_meta(b)->slice_ns = profile_slice_ns(s->profile);
+	if (fresh)
+		profile_slices(fresh, profile_slice_ns(s->profile), s->sliced_from_ns);
+	if (!b || !fresh || session_name_view(s, b) < 0 || !(np = named_builder_take(b))) {
+		profile_free(fresh);
+		named_builder_free(b);
+		return -ENOMEM;
+	}
+	if (!vec_push(&s->epochs, np)) {
+		named_profile_free(np);
+		profile_free(fresh);
+		return -ENOMEM;
+	}
+	profile_totals_add(&s->old_totals, &t);
+	profile_free(s->profile);
+	s->profile = fresh;
+	compile_watch_free(s->compiles);
+	s->compiles = NULL;
+	return 0;
+}
+
+void session_on_exec(void *ctx, pid_t pid)
+{
+	struct session *s = ctx;
+	struct view *fresh = NULL;
+	struct err e = {0};
+
+	if (!s->proc || pid != s->pid)
+		return;
+	s->gone_since_ns = 0;
+	if (s->o.snapshot) { /* a recording is of one address space */
+		session_stop(s);
+		return;
+	}
+	if (s->by_time)
+		bridge_finish(s->bridge);
+	if (close_epoch(s) < 0 || view_open(s->proc, session_unwinder_options(s), &fresh, &e) < 0) {
+		log_warn("the target called execve and cannot be read any more: %s", e.msg);
+		return;
+	}
+	/* One that was not used yet is for the JVM that may come now. */
+	if (s->by_time)
+		bridge_close(take_ptr(s->bridge));
+	by_time_free(take_ptr(s->by_time));
+	heap_frames_forget(s->heap_frames, 0);
+	view_close(s->view);
+	s->view = fresh;
+	if (s->wall)
+		wall_reset(s->wall);
+	session_note_identity(s);
+	threads_rename_all(s->threads);
+	session_find_jvm(s, clock_monotonic_ns());
+}
+
+/* When an address space is gone, the record of the execve that ended it comes within this time. */
+#define EXEC_RECORD_NS UINT64_C(200000000)
+
+/*
+ * Has the target called execve without our hearing of it? It may have done so before the events were
+ * there, or the record was lost. All of the old address space reads as gone then, even the stack.
+ */
+bool session_missed_exec(struct session *s, const struct raw_sample *sample)
+{
+	uint64_t word;
+
+	if (!s->proc || !sample->has_user ||
+	    mem_read_u64(s->view->mem, arch_sp(arch_host(), &sample->regs), &word))
+		return false;
+	if (!s->gone_since_ns)
+		s->gone_since_ns = sample->time_ns;
+	if (sample->time_ns < s->gone_since_ns + EXEC_RECORD_NS)
+		return false;
+	s->gone_since_ns = 0;
+	return maps_refresh(s->view->maps) == -ESRCH && proc_alive(s->proc);
+}

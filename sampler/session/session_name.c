@@ -1,0 +1,161 @@
+#include "sampler/session/session_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "sampler/model/named_profile.h"
+#include "sampler/profile/named_builder.h"
+#include "sampler/profile/named_slices.h"
+#include "sampler/recording/writer.h"
+#include "sampler/resolve/resolver.h"
+#include "sampler/session/by_time.h"
+#include "sampler/session/compile_watch.h"
+#include "sampler/session/meta.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/native/kallsyms.h"
+#include "symbolizer/native/perfmap.h"
+#include "symbolizer/target/maps.h"
+#include "symbolizer/target/proc.h"
+
+/* Parsed when something is named for the first time: it takes tens of milliseconds. */
+void session_read_kallsyms(struct session *s)
+{
+	struct err e = {0};
+
+	if (s->kallsyms_fd < 0)
+		return;
+	if (kallsyms_read(s->kallsyms_fd, &s->kallsyms, &e) < 0 &&
+	    !s->engine->ops->stats(s->engine).no_kernel)
+		log_warn("kernel frames are [kernel], without names: %s", e.msg);
+	close(s->kallsyms_fd);
+	s->kallsyms_fd = -1;
+}
+
+static void perfmap_close_at_exit(struct perfmap **p)
+{
+	perfmap_close(*p);
+}
+
+/* Whoever reads the stream has ended, or its process has called execve: it stays as it is. */
+static void name_by_bridge(struct session *s, struct resolver_sources *sources)
+{
+	if (!s->by_time || !(sources->timeline = bridge_lock(s->bridge)))
+		return;
+	bridge_unlock(s->bridge);
+	sources->timeline_code = by_time_code;
+	sources->timeline_ctx = s->by_time;
+}
+
+/* Names what was counted in the present view. Kernel symbols are parsed only for the result. */
+int session_name_view(struct session *s, struct named_builder *b)
+{
+	CLEANUP(perfmap_close_at_exit) struct perfmap *perfmap = NULL;
+	struct compile_watch_notes notes;
+	struct resolver_sources sources = {
+		.maps = s->view->modmap,
+		.hs = s->view->hs,
+		.attribution = s->view->attribution,
+	};
+	struct resolver_options o = {
+		.raw_names = s->o.raw_names,
+		.lines = s->o.lines,
+		.thread_root = s->o.thread_root,
+		.process_root = s->o.process_root,
+		.state_root = s->o.state_root,
+		.bridge_symbols = s->o.bridge_symbols,
+		.process_name = s->comm,
+	};
+	struct err e = {0};
+	int r;
+
+	sources.kernel = s->kallsyms;
+	name_by_bridge(s, &sources);
+	if (s->view->hs && s->compiles) {
+		compile_watch_read(s->compiles, s->view->hs, s->profile, clock_monotonic_ns(), true);
+		notes = (struct compile_watch_notes){s->compiles, s->view->hs};
+		sources.compile = compile_watch_note;
+		sources.compile_ctx = &notes;
+	}
+	r = s->proc ? perfmap_open(s->proc, &perfmap, &e) : -ENOENT;
+	if (r == 0)
+		sources.perfmap = perfmap;
+	else if (r != -ENOENT && r != -ESRCH)
+		log_info("%s", e.msg);
+	return resolver_name(s->profile, &sources, &o, b);
+}
+
+static int add_epoch(struct named_builder *b, struct named_profile *np)
+{
+	struct named_meta *m = named_builder_meta(b);
+
+	named_slices_widen(np, m->slice_ns); /* they may have become wider since */
+	named_meta_add_counts(m, &np->meta);
+	return named_builder_add(b, np);
+}
+
+static void say_slices(const struct session *s)
+{
+	uint64_t ns = profile_slice_ns(s->profile);
+
+	if (s->o.slice_ns && ns > s->o.slice_ns)
+		log_warn("time slices are %g s wide: narrower ones would take too much memory",
+			 (double)ns / 1e9);
+}
+
+int session_result(struct session *s, struct named_profile **ret, struct err *err)
+{
+	struct named_builder *b = named_builder_new();
+	struct named_profile *np = NULL;
+	int r;
+
+	session_read_kallsyms(s);
+	say_slices(s);
+	if (b)
+		named_builder_meta(b)->slice_ns = profile_slice_ns(s->profile);
+	r = b ? session_name_view(s, b) : -ENOMEM;
+	for (size_t i = 0; r == 0 && i < s->epochs.n; i++)
+		r = add_epoch(b, s->epochs.v[i]);
+	if (r == 0) {
+		struct session_summary sum = session_summary(s);
+
+		meta_fill(b, &s->o, &sum, s->command, s->jdk);
+		named_builder_meta(b)->start_realtime_ns = s->start_realtime_ns;
+		np = named_builder_take(b);
+		b = NULL;
+	}
+	named_builder_free(b);
+	if (!np)
+		return err_set(err, -ENOMEM, "out of memory while naming the stacks");
+	*ret = np;
+	return 0;
+}
+
+/* Ended threads too: their samples are there. */
+static void note_threads(struct session *s)
+{
+	const struct recording_tid *t;
+	size_t n = recording_writer_tids(s->o.snapshot, &t);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *name = profile_thread_name(s->profile, s->pid, t[i].tid);
+
+		recording_writer_thread(s->o.snapshot, t[i].tid, t[i].ns_tid, name ? name : "");
+	}
+}
+
+int session_write_snapshot(struct session *s, FILE *out, struct err *err)
+{
+	struct recording_facts f = {.pid = s->pid, .period = s->o.engine_options.period};
+	size_t len;
+	const char *maps = maps_text(s->view->maps, &len);
+
+	snprintf(f.event, sizeof(f.event), "%s", "cpu");
+	snprintf(f.comm, sizeof(f.comm), "%s", s->comm);
+	snprintf(f.command, sizeof(f.command), "%.1000s", s->command);
+	note_threads(s);
+	return recording_writer_finish(s->o.snapshot, &f, maps, len, out, err);
+}

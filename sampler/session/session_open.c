@@ -1,0 +1,178 @@
+#include "sampler/session/session_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/engine/engine_replay.h"
+#include "sampler/recording/recording.h"
+#include "sampler/session/descriptors.h"
+#include "sampler/session/heap_frames.h"
+#include "sampler/session/meta.h"
+#include "sampler/session/threads.h"
+#include "sampler/session/wall.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/target/proc.h"
+
+struct unwinder_options session_unwinder_options(const struct session *s)
+{
+	return (struct unwinder_options){.kernel = s->o.kernel, .live = !s->o.replay};
+}
+
+/* Sampling by stopping threads costs them more than perf does, so that the rate is bounded. */
+#define FALLBACK_PERIOD_NS UINT64_C(10101010) /* 99 Hz */
+
+static bool is_refusal(int r)
+{
+	return r == -EPERM || r == -EACCES || r == -ENOSYS || r == -EOPNOTSUPP;
+}
+
+static int fall_back(struct session *s, int r, struct err *err)
+{
+	struct engine_options *o = &s->o.engine_options;
+	struct err why = err ? *err : (struct err){0}, other = {0};
+
+	if ((o->event && strcmp(o->event, "cpu") != 0) || !is_refusal(r))
+		return r;
+	if (o->period < FALLBACK_PERIOD_NS)
+		o->period = FALLBACK_PERIOD_NS;
+	s->o.engine = &engine_suspend_ops;
+	if (s->o.engine->open(s->proc, o, &s->engine, &other) < 0)
+		return err_set(err, r, "%s", why.msg);
+	log_warn("%s", why.msg);
+	log_warn("threads are stopped instead, %.0f times a second (--engine suspend)", 1e9 / (double)o->period);
+	return 0;
+}
+
+static bool is_wall(const struct session *s)
+{
+	return s->o.engine_options.event && strcmp(s->o.engine_options.event, "wall") == 0;
+}
+
+static int open_engine(struct session *s, struct err *err)
+{
+	bool chosen = s->o.engine != NULL;
+	int r;
+
+	if (!chosen)
+		s->o.engine = is_wall(s) ? &engine_suspend_ops : &engine_perf_ops;
+	if ((is_wall(s) && !(s->wall = wall_new())) || !(s->heap_frames = heap_frames_new(s->proc)))
+		return err_set(err, -ENOMEM, "out of memory");
+	s->o.engine_options.aside = heap_frames_aside(s->heap_frames);
+	r = s->o.engine->open(s->proc, &s->o.engine_options, &s->engine, err);
+	return r < 0 && !chosen ? fall_back(s, r, err) : r;
+}
+
+bool session_traces(const struct session *s)
+{
+	return s->o.engine == &engine_suspend_ops;
+}
+
+static int open_process(struct session *s, struct err *err)
+{
+	int r;
+
+	if (s->o.snapshot)
+		r = view_open_noting(s->proc, session_unwinder_options(s), s->o.snapshot, &s->view, err);
+	else
+		r = view_open(s->proc, session_unwinder_options(s), &s->view, err);
+	if (r < 0)
+		return r;
+	return open_engine(s, err);
+}
+
+static int open_replay(struct session *s, struct err *err)
+{
+	const struct recording *rec = s->o.replay;
+	const struct recording_facts *f = recording_facts(rec);
+	int r = view_open_recording(rec, session_unwinder_options(s), s->o.snapshot, &s->view, err);
+
+	if (r < 0)
+		return r;
+	s->engine = engine_replay_new(rec, s->view->live ? s->view->live : s->view->mem);
+	if (!s->engine)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < recording_thread_count(rec); i++) {
+		const struct recording_thread *t = recording_thread(rec, i);
+
+		threads_add_recorded(s->threads, t->tid, t->ns_tid, t->name, s->profile);
+	}
+	snprintf(s->comm, sizeof(s->comm), "%s", f->comm);
+	snprintf(s->command, sizeof(s->command), "%s", f->command);
+	s->o.engine_options.period = f->period;
+	return 0;
+}
+
+void session_note_identity(struct session *s)
+{
+	if (proc_comm(s->proc, s->pid, s->comm, sizeof(s->comm)) < 0)
+		s->comm[0] = '\0';
+	meta_command(s->proc, s->command, sizeof(s->command));
+}
+
+static int open_parts(struct session *s, struct err *err)
+{
+	int r;
+
+	s->threads = threads_new(s->proc, s->pid);
+	s->profile = profile_new(s->o.profile);
+	if (!s->threads || !s->profile)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = s->proc ? open_process(s, err) : open_replay(s, err);
+	if (r == 0 && s->proc)
+		session_note_identity(s);
+	return r;
+}
+
+/* Before the privileges are dropped: where the bridge is wanted, or there. */
+static int open_bridge(struct session *s, struct err *err)
+{
+	int r;
+
+	if (!s->proc || s->o.snapshot)
+		return 0;
+	r = bridge_open(s->proc, s->view->maps, s->o.bridge, &s->bridge, err);
+	if (r == 0 && s->o.bridge_symbols && !s->bridge)
+		return err_set(err, -ENOENT, "--symbols bridge: the bridge is not loaded in process %d: add "
+			       "--bridge on", (int)s->pid);
+	return r;
+}
+
+static void session_close_at_exit(struct session **s)
+{
+	session_close(*s);
+}
+
+int session_open(pid_t pid, const struct session_options *o, struct session **ret, struct err *err)
+{
+	CLEANUP(session_close_at_exit) struct session *s = calloc(1, sizeof(*s));
+	int r = 0;
+
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	s->o = *o;
+	s->kallsyms_fd = -1;
+	s->opened_ns = clock_monotonic_ns();
+	descriptors_raise();
+	s->o.engine_options.kernel = o->kernel;
+	s->pid = o->replay ? recording_facts(o->replay)->pid : pid;
+	if (!o->replay)
+		r = proc_open(pid, &s->proc, err);
+	if (!o->replay && o->kernel)
+		s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	if (r == 0)
+		r = open_parts(s, err);
+	if (r == 0)
+		r = open_bridge(s, err);
+	if (r == 0)
+		r = descriptors_check(err);
+	if (r < 0)
+		return r;
+	*ret = take_ptr(s);
+	return 0;
+}

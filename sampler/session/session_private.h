@@ -1,0 +1,82 @@
+#ifndef JS_SESSION_SESSION_PRIVATE_H
+#define JS_SESSION_SESSION_PRIVATE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/engine/engine.h"
+#include "sampler/profile/profile.h"
+#include "sampler/session/session.h"
+#include "sampler/session/view.h"
+#include "symbolizer/base/vec.h"
+
+struct by_time;
+struct compile_watch;
+struct heap_frames;
+struct kallsyms;
+struct named_builder;
+struct proc;
+struct threads;
+struct wall;
+
+/*
+ * What the files of a session share. session_open.c: with privileges, before any of it; session.c: from its
+ * start to its end; session_sample.c: what the engine delivers; session_exec.c: one address space after the
+ * other; session_name.c: keys to names, the result.
+ */
+struct session {
+	struct session_options o;
+	struct proc *proc; /* NULL: replay */
+	pid_t pid;
+	struct view *view;
+	struct threads *threads;
+	struct profile *profile;
+	struct compile_watch *compiles; /* of the view's JVM; NULL: none yet */
+	struct engine *engine;
+	struct wall *wall; /* wall-clock profiles only */
+	struct heap_frames *heap_frames; /* NULL: replay */
+	uint64_t heap_refused; /* copies of frozen frames that made no sense */
+	int kallsyms_fd; /* opened while it may be; -1: read, or not wanted */
+	struct kallsyms *kallsyms; /* NULL: not permitted, or kernel frames not wanted */
+	VEC(struct named_profile *) epochs; /* what was sampled before an execve(), named */
+	struct profile_totals old_totals; /* of those */
+	struct bridge *bridge; /* NULL: not used */
+	struct by_time *by_time; /* of the view's JVM and the bridge */
+	char comm[64];
+	char command[4096];
+	char jdk[128];
+
+	uint64_t opened_ns, started_ns, ended_ns;
+	struct engine_stats final_stats; /* when ended_ns is set: every output says the same */
+	uint64_t start_realtime_ns, cpu_start_ns, cpu_ns;
+	uint64_t first_stack_ns, looked_for_jvm_ns;
+	uint64_t sliced_from_ns; /* begin of the first time slice; 0: not yet known */
+	uint64_t gone_since_ns; /* time of the first sample whose address space was gone; 0: none */
+	bool was_jvm;
+	_Atomic uint64_t live_samples; /* for the live line of another thread */
+};
+
+/* session_open.c */
+struct unwinder_options session_unwinder_options(const struct session *s);
+void session_note_identity(struct session *s); /* the process's name and command line, now */
+
+/* session.c */
+void session_find_jvm(struct session *s, uint64_t now);
+/* `wait`: before sampling begins, so that what goes wrong is told in time. */
+int session_use_bridge(struct session *s, bool wait, struct err *err);
+uint64_t session_live_samples(const struct session *s);
+
+/* session_sample.c */
+struct engine_sink session_sink(struct session *s);
+
+/* session_exec.c */
+void session_on_exec(void *ctx, pid_t pid);
+bool session_missed_exec(struct session *s, const struct raw_sample *sample);
+
+/* session_name.c */
+void session_read_kallsyms(struct session *s);
+int session_name_view(struct session *s, struct named_builder *b);
+
+#endif

@@ -35,6 +35,7 @@ struct bridge {
 	struct attach *attach;
 	char loaded[PATH_MAX]; /* as the JVM knows it; "" not yet */
 	char library[PATH_MAX], musl[PATH_MAX]; /* "": none */
+	bool asked; /* to connect; of the session's thread */
 	bool wake, waited_for;
 
 	pthread_t thread;
@@ -185,11 +186,19 @@ static int load(struct bridge *b, struct err *err)
 		.musl_library = *b->musl ? b->musl : NULL,
 		.loaded = *b->loaded ? b->loaded : NULL,
 	};
+	struct peer *peer = NULL;
 	int fd, code, r = attach_load(b->attach, &l, &fd, &code, err);
 
 	if (r == -EREMOTEIO)
 		return explain_code(code, err);
-	return r < 0 ? r : peer_new(fd, b->timeline, &b->peer, err);
+	if (r >= 0)
+		r = peer_new(fd, b->timeline, &peer, err);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&b->lock);
+	b->peer = peer;
+	pthread_mutex_unlock(&b->lock);
+	return 0;
 }
 
 /* False: the connection has ended. */
@@ -291,8 +300,9 @@ int bridge_connect(struct bridge *b, struct hotspot *hs, bool wait, struct err *
 	struct err e = {0};
 	int r;
 
-	if (b->state != BRIDGE_IDLE)
+	if (b->asked)
 		return 0;
+	b->asked = true;
 	b->state = BRIDGE_CONNECTING;
 	b->waited_for = wait;
 	r = check_flags(b, hs, &e);

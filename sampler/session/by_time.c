@@ -23,9 +23,8 @@ struct by_time {
 
 static bool keep_gone(struct by_time *t, uint32_t id, const struct timeline_code *c)
 {
-	while (t->gone.n < id)
-		if (!vec_push(&t->gone, NULL))
-			return false;
+	if (!vec_reach(&t->gone, id, NULL))
+		return false;
 	t->gone.v[id - 1] = c;
 	return true;
 }
@@ -95,9 +94,8 @@ void by_time_note(struct by_time *t, const struct walk *w, uint64_t time_ns)
 
 		if (w->frames[i].kind != FRAME_COMPILED || !id)
 			continue;
-		while (t->first_seen.n < id)
-			if (!vec_push(&t->first_seen, 0))
-				return;
+		if (!vec_reach(&t->first_seen, id, 0))
+			return;
 		if (!t->first_seen.v[id - 1])
 			t->first_seen.v[id - 1] = time_ns;
 	}

@@ -56,9 +56,8 @@ static struct watched *watch(struct compile_watch *w, uint32_t method)
 {
 	if (!method || w->methods.n >= WATCHED_MAX)
 		return NULL;
-	while (w->index.n <= method)
-		if (!vec_push(&w->index, 0))
-			return NULL;
+	if (!vec_reach(&w->index, (size_t)method + 1, 0))
+		return NULL;
 	if (!w->index.v[method]) {
 		if (!vec_push(&w->methods, (struct watched){.method = method}))
 			return NULL;

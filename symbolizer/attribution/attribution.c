@@ -171,9 +171,8 @@ static void prepare_loops(struct attribution *a, const struct graph *g)
 /* false: it was noted before, or cannot be. */
 static bool note_prepared(struct attribution *a, uint32_t code_id)
 {
-	while (a->prepared.n <= code_id)
-		if (!vec_push(&a->prepared, false))
-			return false;
+	if (!vec_reach(&a->prepared, (size_t)code_id + 1, false))
+		return false;
 	if (a->prepared.v[code_id])
 		return false;
 	return a->prepared.v[code_id] = true;
@@ -213,7 +212,7 @@ static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc
 /* Before the verified entry, and in the stubs behind the code: the compiled method, nothing inlined. */
 static bool is_outside_body(const struct code *c, int64_t pc)
 {
-	return (c->osr_bci < 0 && pc < c->verified_entry) ||
+	return (c->osr_bci == CODE_NO_OSR && pc < c->verified_entry) ||
 	       (c->stub_begin >= 0 && pc >= c->stub_begin);
 }
 

@@ -22,6 +22,15 @@
 		ok_;                                                                               \
 	})
 
+/* Of ids that come one by one: makes it `count` elements long at least, new ones are `value`. */
+#define vec_reach(vec, count, value)                                                               \
+	__extension__({                                                                            \
+		bool reached_ = true;                                                              \
+		while (reached_ && (vec)->n < (count))                                             \
+			reached_ = vec_push(vec, value);                                           \
+		reached_;                                                                          \
+	})
+
 #define vec_done(vec) (free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
 
 #include <stdbool.h>

@@ -47,6 +47,13 @@ static void test_vec(void **state)
 	assert_int_equal(v.n, 1000);
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(v.v[i], i);
+	assert_true(vec_reach(&v, 1000, 7));
+	assert_int_equal(v.n, 1000);
+	assert_true(vec_reach(&v, 1003, 7));
+	assert_int_equal(v.n, 1003);
+	assert_int_equal(v.v[999], 999);
+	assert_int_equal(v.v[1000], 7);
+	assert_int_equal(v.v[1002], 7);
 	vec_done(&v);
 	assert_null(v.v);
 }

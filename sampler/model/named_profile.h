@@ -116,6 +116,19 @@ struct named_profile {
 	struct named_meta meta;
 };
 
+/* Of two readings of one method, or of two methods of one name: the earlier times, the first reason. What was
+ * thrown away adds up. */
+static inline void named_compile_add(struct named_compile *to, const struct named_compile *c)
+{
+	if (!to->why_interpreted)
+		to->why_interpreted = c->why_interpreted;
+	if (!to->c1_ms || (c->c1_ms && c->c1_ms < to->c1_ms))
+		to->c1_ms = c->c1_ms;
+	if (!to->c2_ms || (c->c2_ms && c->c2_ms < to->c2_ms))
+		to->c2_ms = c->c2_ms;
+	to->not_entrant += c->not_entrant;
+}
+
 static inline const char *named_string(const struct named_profile *np, uint32_t id)
 {
 	return strtab_get(np->strings, id);

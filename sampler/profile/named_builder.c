@@ -166,26 +166,19 @@ uint32_t named_builder_function(struct named_builder *b, const char *name, const
 	return np->n_functions++;
 }
 
-static uint32_t earlier(uint32_t a, uint32_t b)
-{
-	return !a || (b && b < a) ? b : a;
-}
-
 void named_builder_compile(struct named_builder *b, uint32_t function,
 			   const struct named_compile *c)
 {
 	struct named_compile *to;
+	uint32_t not_entrant;
 
 	if (!function || function >= b->np->n_functions ||
 	    c->why_interpreted >= strtab_count(b->np->strings))
 		return;
 	to = &b->np->functions[function].compile;
-	if (!to->why_interpreted)
-		to->why_interpreted = c->why_interpreted;
-	to->c1_ms = earlier(to->c1_ms, c->c1_ms);
-	to->c2_ms = earlier(to->c2_ms, c->c2_ms);
-	if (to->not_entrant < c->not_entrant)
-		to->not_entrant = c->not_entrant;
+	not_entrant = to->not_entrant > c->not_entrant ? to->not_entrant : c->not_entrant;
+	named_compile_add(to, c);
+	to->not_entrant = not_entrant;
 }
 
 static bool mapping_is(const void *ctx, const void *wanted, uint32_t position)

@@ -63,21 +63,6 @@ static void count_leaf(struct tiers *t, struct tier_row *by_name, uint32_t name,
 	row_add(&t->all, tier, l->osr, s);
 }
 
-static uint32_t earlier(uint32_t a, uint32_t b)
-{
-	return !a || (b && b < a) ? b : a;
-}
-
-/* Methods of one name and several signatures are one row. */
-static void add_compile(struct tier_row *r, const struct named_compile *c)
-{
-	if (!r->compile.why_interpreted)
-		r->compile.why_interpreted = c->why_interpreted;
-	r->compile.c1_ms = earlier(r->compile.c1_ms, c->c1_ms);
-	r->compile.c2_ms = earlier(r->compile.c2_ms, c->c2_ms);
-	r->compile.not_entrant += c->not_entrant;
-}
-
 static int compare(const void *a, const void *b, void *profile)
 {
 	const struct tier_row *x = a, *y = b;
@@ -105,8 +90,9 @@ int tiers_build(const struct named_profile *np, struct tiers *ret)
 			return -ENOMEM;
 		count_leaf(&t, rows, frame_name(np, f.list.v[0]), f.list.v[0], s);
 	}
+	/* Methods of one name and several signatures are one row. */
 	for (uint32_t i = 1; i < np->n_functions; i++)
-		add_compile(&rows[np->functions[i].name], &np->functions[i].compile);
+		named_compile_add(&rows[np->functions[i].name].compile, &np->functions[i].compile);
 	for (uint32_t i = 0; i < n_names; i++) {
 		if (!rows[i].self)
 			continue;

@@ -6,6 +6,7 @@
 
 #include "sampler/views/frames.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/vec.h"
 
 /* 11 days in slices of a second; a file may hold any number. */
 enum { SLICES_MAX = 1000000 };
@@ -45,27 +46,17 @@ struct counting {
 	const struct named_profile *np;
 	struct timeline *t;
 	uint32_t *method_of; /* by string id: position + 1 */
-	size_t cap;
+	VEC(struct timeline_method) methods;
 };
 
 static struct timeline_method *method_of(struct counting *c, uint32_t name)
 {
-	struct timeline *t = c->t;
-
-	if (c->method_of[name])
-		return &t->methods[c->method_of[name] - 1];
-	if (t->n_methods == c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 64;
-		void *p = reallocarray(t->methods, cap, sizeof(*t->methods));
-
-		if (!p)
+	if (!c->method_of[name]) {
+		if (!vec_push(&c->methods, (struct timeline_method){.name = name}))
 			return NULL;
-		t->methods = p;
-		c->cap = cap;
+		c->method_of[name] = (uint32_t)c->methods.n;
 	}
-	t->methods[t->n_methods] = (struct timeline_method){.name = name};
-	c->method_of[name] = (uint32_t)++t->n_methods;
-	return &t->methods[t->n_methods - 1];
+	return &c->methods.v[c->method_of[name] - 1];
 }
 
 static int count_method(struct counting *c, const struct named_line *l,
@@ -100,23 +91,13 @@ static int count_sample(struct counting *c, const struct named_line *leaf,
 	return (int)part < TIMELINE_TIERS ? count_method(c, leaf, s, part) : 0;
 }
 
-static uint32_t earlier(uint32_t a, uint32_t b)
-{
-	return !a || (b && b < a) ? b : a;
-}
-
 static void add_compilations(struct counting *c)
 {
 	for (uint32_t i = 1; i < c->np->n_functions; i++) {
 		const struct named_function *f = &c->np->functions[i];
-		struct named_compile *to;
 
-		if (!c->method_of[f->name])
-			continue;
-		to = &c->t->methods[c->method_of[f->name] - 1].compile;
-		to->c1_ms = earlier(to->c1_ms, f->compile.c1_ms);
-		to->c2_ms = earlier(to->c2_ms, f->compile.c2_ms);
-		to->not_entrant += f->compile.not_entrant;
+		if (c->method_of[f->name])
+			named_compile_add(&c->methods.v[c->method_of[f->name] - 1].compile, &f->compile);
 	}
 }
 
@@ -144,9 +125,8 @@ static int count_all(struct counting *c)
 	if (r < 0)
 		return r;
 	add_compilations(c);
-	if (c->t->n_methods)
-		qsort_r(c->t->methods, c->t->n_methods, sizeof(*c->t->methods), most_first,
-			(void *)c->np);
+	if (c->methods.n)
+		qsort_r(c->methods.v, c->methods.n, sizeof(*c->methods.v), most_first, (void *)c->np);
 	return 0;
 }
 
@@ -174,6 +154,8 @@ int timeline_build(const struct named_profile *np, struct timeline *ret)
 
 	if (r == 0)
 		r = count_all(&c);
+	t.methods = c.methods.v;
+	t.n_methods = c.methods.n;
 	if (r < 0) {
 		timeline_done(&t);
 		return r;

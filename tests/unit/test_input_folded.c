@@ -5,7 +5,6 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,7 @@
 #include "sampler/output/writer.h"
 #include "sampler/profile/named_builder.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
+#include "tests/support/folded_files.h"
 
 static struct named_profile *parse(const char *text, struct reader_report *report)
 {
@@ -62,24 +61,16 @@ static void same_text_comes_back(void **state)
 		   "p/A.b:12;p/A$1.<init>:3;p/A.c 4\n");
 }
 
+static void check_recorded(const char *text, size_t len)
+{
+	assert_int_equal(strlen(text), len);
+	check_same(text);
+}
+
 static void recorded_text_comes_back(void **state)
 {
-	const char *const patterns[] = {FIXTURES "/*.folded", GOLDEN "/*.folded"};
-	glob_t g = {0};
-
 	(void)state;
-	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(glob(patterns[i], i ? GLOB_APPEND : 0, NULL, &g), 0);
-	assert_true(g.gl_pathc > 20);
-	for (size_t i = 0; i < g.gl_pathc; i++) {
-		char *text;
-		size_t len;
-
-		assert_int_equal(file_read_at(-1, g.gl_pathv[i], 64 << 20, &text, &len), 0);
-		check_same(text);
-		free(text);
-	}
-	globfree(&g);
+	each_folded_file(check_recorded);
 }
 
 static const struct named_line *line_of(const struct named_profile *np, uint32_t sample,

@@ -5,7 +5,6 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -15,7 +14,7 @@
 #include "sampler/pprof/profile.pb-c.h"
 #include "sampler/profile/named_builder.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
+#include "tests/support/folded_files.h"
 
 /* What a writer makes of a profile; the caller's to free. */
 static char *print(const struct named_profile *np, const struct writer *w, bool lines, size_t *len)
@@ -82,33 +81,27 @@ static void check_same(const struct named_profile *a, const struct named_profile
 	free(b_text);
 }
 
+static void check_recorded(const char *text, size_t len)
+{
+	struct named_profile *np, *back;
+	size_t got_len;
+	char *got;
+
+	assert_int_equal(reader_parse_profile(text, len, "x.folded", &np, NULL, NULL), 0);
+	back = there_and_back(np);
+	got = print(back, &writer_folded, back->meta.lines_shown, &got_len);
+	assert_string_equal(got, text);
+	check_same(np, back, &writer_html);
+	check_same(np, back, &writer_digest);
+	named_profile_free(np);
+	named_profile_free(back);
+	free(got);
+}
+
 static void folded_text_comes_back(void **state)
 {
-	const char *const patterns[] = {FIXTURES "/*.folded", GOLDEN "/*.folded"};
-	glob_t g = {0};
-
 	(void)state;
-	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(glob(patterns[i], i ? GLOB_APPEND : 0, NULL, &g), 0);
-	assert_true(g.gl_pathc > 20);
-	for (size_t i = 0; i < g.gl_pathc; i++) {
-		struct named_profile *np, *back;
-		char *text, *got;
-		size_t len, got_len;
-
-		assert_int_equal(file_read_at(-1, g.gl_pathv[i], 64 << 20, &text, &len), 0);
-		assert_int_equal(reader_parse_profile(text, len, "x.folded", &np, NULL, NULL), 0);
-		back = there_and_back(np);
-		got = print(back, &writer_folded, back->meta.lines_shown, &got_len);
-		assert_string_equal(got, text);
-		check_same(np, back, &writer_html);
-		check_same(np, back, &writer_digest);
-		named_profile_free(np);
-		named_profile_free(back);
-		free(text);
-		free(got);
-	}
-	globfree(&g);
+	each_folded_file(check_recorded);
 }
 
 static struct named_line line(uint32_t function, int32_t number, enum named_kind kind)

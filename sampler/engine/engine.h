@@ -48,11 +48,19 @@ static inline bool engine_aside_wants(const struct engine_aside *a, pid_t tid)
 	return a->wants && a->wants(a->ctx, tid);
 }
 
+/* What the owner of an engine may wish of it, thread by thread. */
+enum engine_wish {
+	ENGINE_WISH_SAMPLE, /* sampled from now on */
+	ENGINE_WISH_LEAVE, /* not touched any more */
+	ENGINE_WISH_REGS, /* its last sample lacked registers that its stack cannot be walked without */
+};
+
 struct engine_options {
 	const char *event; /* "cpu", or a name as perf list has it; "wall": suspend only */
 	uint64_t period; /* in the event's unit: ns for cpu */
 	bool kernel; /* want kernel call chains */
 	uint64_t max_pause_ns; /* suspend: how long a tick waits for threads to stop; 0: 2 ms */
+	bool ask_first; /* suspend: a thread is left alone until it is wished for; thread() is told of again then */
 	uint32_t stack_bytes; /* first size of the stack copy; 0: default, adaptive */
 	struct engine_aside aside;
 };
@@ -84,6 +92,8 @@ struct engine_ops {
 	 */
 	int (*run)(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns,
 		   struct err *err);
+	/* From within run()'s calls of the sink. NULL: such wishes mean nothing to this engine. */
+	void (*wish)(struct engine *e, pid_t tid, enum engine_wish w);
 	/* Makes run() return soon. Async-signal-safe, callable from any thread. */
 	void (*stop)(struct engine *e);
 	struct engine_stats (*stats)(const struct engine *e); /* from any thread */

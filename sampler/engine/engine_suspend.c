@@ -16,6 +16,7 @@
 
 enum {
 	QUEUE_BYTES = 64 << 20,
+	WISH_BYTES = 64 << 10,
 	LAST_NS = 100000000, /* for what is told at the end, as long as this again and again */
 	MAX_THREADS_CHECKED = 4096,
 };
@@ -26,7 +27,7 @@ enum {
 struct engine_suspend {
 	struct engine base;
 	struct proc *proc; /* borrowed */
-	struct sample_queue *queue;
+	struct sample_queue *queue, *wishes;
 	struct suspend_loop *loop;
 	bool started;
 };
@@ -46,6 +47,7 @@ static void suspend_close(struct engine *e)
 		return;
 	suspend_loop_close(s->loop);
 	sample_queue_free(s->queue);
+	sample_queue_free(s->wishes);
 	free(s);
 }
 
@@ -102,6 +104,7 @@ static int open_parts(struct engine_suspend *s, const struct engine_options *o, 
 		.max_pause_ns = o->max_pause_ns ? o->max_pause_ns : DEFAULT_PAUSE_NS,
 		.wall = o->event && strcmp(o->event, "wall") == 0,
 		.aside = o->aside,
+		.ask_first = o->ask_first,
 	};
 	int r = check_event(o, err);
 
@@ -112,9 +115,10 @@ static int open_parts(struct engine_suspend *s, const struct engine_options *o, 
 	if (r < 0)
 		return r;
 	s->queue = sample_queue_new(QUEUE_BYTES);
-	if (!s->queue)
+	s->wishes = sample_queue_new(WISH_BYTES);
+	if (!s->queue || !s->wishes)
 		return err_set(err, -ENOMEM, "out of memory");
-	return suspend_loop_new(s->proc, s->queue, &lo, &s->loop, err);
+	return suspend_loop_new(s->proc, s->queue, s->wishes, &lo, &s->loop, err);
 }
 
 static int suspend_open(struct proc *proc, const struct engine_options *o, struct engine **ret,
@@ -238,6 +242,18 @@ static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_
 	return 0;
 }
 
+/* One that there is no room for comes again: with the next sample, or when the owner is asked again. */
+static void suspend_wish(struct engine *e, pid_t tid, enum engine_wish w)
+{
+	struct sample_queue *q = self(e)->wishes;
+	struct suspend_wish *at = sample_queue_reserve(q, sizeof(*at));
+
+	if (!at)
+		return;
+	*at = (struct suspend_wish){tid, w};
+	sample_queue_commit(q, sizeof(*at));
+}
+
 static void suspend_stop(struct engine *e)
 {
 	suspend_loop_stop(self(e)->loop);
@@ -271,6 +287,7 @@ const struct engine_ops engine_suspend_ops = {
 	.open = suspend_open,
 	.start = suspend_start,
 	.run = suspend_run,
+	.wish = suspend_wish,
 	.stop = suspend_stop,
 	.stats = suspend_stats_of,
 	.target_ended = suspend_target_ended,

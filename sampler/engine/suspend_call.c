@@ -61,6 +61,31 @@ struct suspend_call suspend_call_again(int64_t nr, const struct regs *r, uint64_
 	return c;
 }
 
+/* Those of sockets may have a timeout that begins anew (SO_RCVTIMEO). */
+bool suspend_call_unharmed(int64_t nr, const struct regs *r, int *ret_fd)
+{
+	*ret_fd = -1;
+	switch (nr) {
+	case SYS_futex:
+	case SYS_poll:
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_wait4:
+	case SYS_waitid:
+	case SYS_restart_syscall:
+		return true;
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		return (int32_t)(uint32_t)r->r[args[EPOLL_TIMEOUT]] < 0;
+	case SYS_read:
+	case SYS_readv:
+		*ret_fd = (int)(uint32_t)r->r[args[0]];
+		return *ret_fd >= 0;
+	default:
+		return false;
+	}
+}
+
 bool suspend_call_sleeps(int64_t nr)
 {
 	return nr == SYS_nanosleep || nr == SYS_clock_nanosleep;

@@ -21,6 +21,13 @@ struct suspend_call {
 /* Call `nr` with its arguments in `r` was interrupted after at most waited_ns. */
 struct suspend_call suspend_call_again(int64_t nr, const struct regs *r, uint64_t waited_ns);
 
+/*
+ * Does a stop of a thread that is blocked in the call pass without the program's noticing: the kernel restarts it,
+ * with what is left of a timeout, or it has none and is made again? *ret_fd: only if this is no socket; negative: in
+ * any case.
+ */
+bool suspend_call_unharmed(int64_t nr, const struct regs *r, int *ret_fd);
+
 /* Does the call only wait for time to pass? */
 bool suspend_call_sleeps(int64_t nr);
 

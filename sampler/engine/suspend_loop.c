@@ -236,8 +236,8 @@ static void *loop_main(void *arg)
 
 /* --- Life */
 
-int suspend_loop_new(struct proc *proc, struct sample_queue *q, const struct suspend_loop_options *o,
-		     struct suspend_loop **ret, struct err *err)
+int suspend_loop_new(struct proc *proc, struct sample_queue *q, struct sample_queue *wishes,
+		     const struct suspend_loop_options *o, struct suspend_loop **ret, struct err *err)
 {
 	struct suspend_loop *l = calloc(1, sizeof(*l));
 	sigset_t set;
@@ -250,7 +250,9 @@ int suspend_loop_new(struct proc *proc, struct sample_queue *q, const struct sus
 	l->random = clock_monotonic_ns() | 1;
 	l->tick = (struct suspend_tick){.proc = proc,
 					.queue = q,
+					.wishes = wishes,
 					.wall = o->wall,
+					.ask_first = o->ask_first,
 					.aside = o->aside,
 					.period_ns = o->period_ns,
 					.max_pause_ns = o->max_pause_ns};

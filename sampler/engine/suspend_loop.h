@@ -20,6 +20,7 @@ struct suspend_loop;
 struct suspend_loop_options {
 	uint64_t period_ns, max_pause_ns;
 	bool wall;
+	bool ask_first; /* engine_options */
 	struct engine_aside aside;
 };
 
@@ -29,8 +30,9 @@ struct suspend_loop_stats {
 	bool target_ended;
 };
 
-int suspend_loop_new(struct proc *proc, struct sample_queue *q, const struct suspend_loop_options *o,
-		     struct suspend_loop **ret, struct err *err);
+/* Both queues are borrowed; `wishes` holds struct suspend_wish for it. */
+int suspend_loop_new(struct proc *proc, struct sample_queue *q, struct sample_queue *wishes,
+		     const struct suspend_loop_options *o, struct suspend_loop **ret, struct err *err);
 int suspend_loop_start(struct suspend_loop *l, struct err *err);
 void suspend_loop_stop(struct suspend_loop *l); /* async-signal-safe */
 bool suspend_loop_done(const struct suspend_loop *l); /* everything is in the queue */

@@ -31,4 +31,10 @@ struct suspend_msg_sample {
 	struct regs regs;
 };
 
+/* What the consumer puts into the other queue. */
+struct suspend_wish {
+	pid_t tid;
+	uint32_t what; /* enum engine_wish */
+};
+
 #endif

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/engine/suspend_text.h"
 #include "symbolizer/base/clock.h"
+#include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
 enum {
 	TEXT = 4096,
 	SPARE_FDS = 512, /* for everything else that the program opens */
 	LIST_SHARE = 10, /* listing may take a tenth of the time */
+	LIST_IDLY = 400, /* where nothing says that there is something new */
 };
 #define LIST_NS UINT64_C(100000000)
 
@@ -57,12 +59,44 @@ static void close_account(struct suspend_threads *t, struct suspend_thread *th)
 	t->fds--;
 }
 
+static void put(struct suspend_threads *t, size_t at, struct suspend_thread *th)
+{
+	t->all[at] = th;
+	th->at = at;
+}
+
+static void swap(struct suspend_threads *t, size_t a, size_t b)
+{
+	struct suspend_thread *th = t->all[a];
+
+	put(t, a, t->all[b]);
+	put(t, b, th);
+}
+
+void suspend_threads_sleep(struct suspend_threads *t, struct suspend_thread *th)
+{
+	swap(t, th->at, --t->n_awake);
+}
+
+void suspend_threads_wake(struct suspend_threads *t, struct suspend_thread *th)
+{
+	swap(t, th->at, t->n_awake++);
+}
+
 void suspend_threads_drop(struct suspend_threads *t, struct suspend_thread *th)
 {
 	close_account(t, th);
+	t->n_left -= th->left;
+	if (th->at < t->n_awake)
+		suspend_threads_sleep(t, th);
+	put(t, th->at, t->all[--t->n]);
 	HASH_DEL(t->by_tid, th);
-	t->n--;
 	free(th);
+}
+
+void suspend_threads_relist(struct suspend_threads *t)
+{
+	t->links = 0;
 }
 
 void suspend_threads_done(struct suspend_threads *t)
@@ -71,14 +105,18 @@ void suspend_threads_done(struct suspend_threads *t)
 
 	HASH_ITER(hh, t->by_tid, th, next)
 		suspend_threads_drop(t, th);
+	free(t->all);
+	t->all = NULL;
 }
 
 static struct suspend_thread *add(struct suspend_threads *t, pid_t tid)
 {
 	struct suspend_thread *th = calloc(1, sizeof(*th));
 
-	if (!th)
+	if (!th || !vec_grow_((void **)&t->all, &t->cap, t->n, sizeof(*t->all))) {
+		free(th);
 		return NULL;
+	}
 	th->tid = tid;
 	th->account_fd = -1;
 	HASH_ADD_INT(t->by_tid, tid, th);
@@ -89,7 +127,8 @@ static struct suspend_thread *add(struct suspend_threads *t, pid_t tid)
 	if (t->fds < t->max_fds)
 		th->account_fd = open_file(t, tid, "schedstat");
 	t->fds += th->account_fd >= 0;
-	t->n++;
+	put(t, t->n++, th);
+	suspend_threads_wake(t, th);
 	return th;
 }
 
@@ -101,7 +140,7 @@ static bool is_list_due(struct suspend_threads *t, uint64_t now_ns)
 		return true;
 	if (now_ns - t->listed_ns < t->list_cost_ns * LIST_SHARE)
 		return false;
-	return now_ns - t->listed_ns >= LIST_NS ||
+	return now_ns - t->listed_ns >= LIST_NS + t->list_cost_ns * LIST_IDLY ||
 	       (fstatat(proc_dirfd(t->proc), "task", &st, 0) == 0 && st.st_nlink != t->links);
 }
 
@@ -165,73 +204,48 @@ static int read_file(struct suspend_threads *t, pid_t tid, const char *name, cha
 int suspend_thread_account(struct suspend_threads *t, struct suspend_thread *th,
 			   struct has_run_account *ret)
 {
-	char text[128], *p = text;
+	char text[128];
 	int r = th->account_fd >= 0 ? read_at(th->account_fd, text, sizeof(text))
 				    : read_file(t, th->tid, "schedstat", text, sizeof(text));
 
 	*ret = (struct has_run_account){0};
 	if (r <= 0)
 		return r == -ESRCH ? -ESRCH : 0;
-	ret->cpu_ns = strtoull(p, &p, 10);
-	ret->wait_ns = strtoull(p, &p, 10);
-	ret->slices = strtoull(p, &p, 10);
+	*ret = suspend_text_account(text);
 	return 0;
 }
 
 char suspend_thread_state(struct suspend_threads *t, pid_t tid)
 {
 	char text[TEXT];
-	const char *p;
 
-	if (read_file(t, tid, "stat", text, sizeof(text)) <= 0)
-		return 0;
-	/* Behind the name, which may hold anything. */
-	p = strrchr(text, ')');
-	return p && p[1] == ' ' ? p[2] : 0;
+	return read_file(t, tid, "stat", text, sizeof(text)) > 0 ? suspend_text_state(text) : 0;
+}
+
+bool suspend_threads_is_socket(struct suspend_threads *t, int fd)
+{
+	static const char socket[] = "socket:";
+	char path[32], to[sizeof(socket)] = "";
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "fd/%d", fd);
+	n = readlinkat(proc_dirfd(t->proc), path, to, sizeof(to) - 1);
+	return n <= 0 || strcmp(to, socket) == 0;
 }
 
 int suspend_thread_position(struct suspend_threads *t, pid_t tid, struct has_run_set *ret)
 {
-	static const uint8_t args[] = {X86_RDI, X86_RSI, X86_RDX, X86_R10, X86_R8, X86_R9};
 	char text[512];
-	uint64_t a[6] = {0}, sp, pc;
-	int64_t nr;
 	int r = read_file(t, tid, "syscall", text, sizeof(text));
 
-	if (r < 0)
-		return r;
-	/* "nr arg1 ... arg6 sp pc"; "-1 sp pc" in a page fault and the like; "running". */
-	*ret = (struct has_run_set){.call = -1};
-	r = sscanf(text, "%" SCNd64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-		   " %" SCNx64 " %" SCNx64, &nr, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &sp, &pc);
-	if (r == 9) {
-		ret->call = nr;
-		for (unsigned i = 0; i < 6; i++)
-			regs_set(&ret->regs, args[i], a[i]);
-	} else if (sscanf(text, "-1 %" SCNx64 " %" SCNx64, &sp, &pc) != 2) {
-		return -EAGAIN;
-	}
-	regs_set(&ret->regs, X86_RSP, sp);
-	regs_set(&ret->regs, X86_RIP, pc);
-	return 0;
-}
-
-static uint64_t status_field(const char *text, const char *name, int base)
-{
-	const char *p = strstr(text, name);
-
-	return p ? strtoull(p + strlen(name), NULL, base) : 0;
+	return r < 0 ? r : suspend_text_position(text, ret);
 }
 
 bool suspend_thread_signalled(struct suspend_threads *t, pid_t tid)
 {
 	char text[TEXT];
-	uint64_t pending;
 
-	if (read_file(t, tid, "status", text, sizeof(text)) <= 0 || !strstr(text, "\nSigBlk:"))
-		return true; /* not known: as if */
-	pending = status_field(text, "\nSigPnd:", 16) | status_field(text, "\nShdPnd:", 16);
-	return pending & ~status_field(text, "\nSigBlk:", 16);
+	return read_file(t, tid, "status", text, sizeof(text)) <= 0 || suspend_text_signalled(text);
 }
 
 pid_t suspend_thread_tracer(struct proc *p, pid_t tid)
@@ -243,7 +257,7 @@ pid_t suspend_thread_tracer(struct proc *p, pid_t tid)
 	snprintf(path, sizeof(path), "task/%d/status", (int)tid);
 	if (proc_read(p, path, 64 << 10, &text, &len) < 0)
 		return 0;
-	tracer = (pid_t)status_field(text, "\nTracerPid:", 10);
+	tracer = suspend_text_tracer(text);
 	free(text);
 	return tracer;
 }

@@ -7,7 +7,10 @@
 #include "sampler/engine/ptrace_stop.h"
 #include "sampler/engine/sample_queue.h"
 #include "sampler/engine/suspend_call.h"
+#include "sampler/engine/suspend_look.h"
 #include "sampler/engine/suspend_msg.h"
+#include "sampler/engine/suspend_tell.h"
+#include "sampler/engine/suspend_wishes.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/arch.h"
@@ -16,21 +19,23 @@
 #include "symbolizer/target/proc.h"
 
 enum {
-	COPY = 64 << 10, /* of a stack whose end is not known */
-	COPY_MAX = 1 << 20,
-	STILL = 64, /* ticks */
-	STILL_SHARE = 4,
-	BLOCK = 64, /* of the thread's control block: so much shows where the stack ends */
+	STILL = 32, /* ticks until a thread that sleeps is idle */
+	REGS_STOPS = 4, /* blocked threads that are stopped at a tick */
 };
-/* A thread's repeated samples are told that often. */
-#define AGAIN_NS UINT64_C(1000000000)
+/* Of idle threads is told that often. */
+#define IDLE_TOLD_NS UINT64_C(1000000000)
+/* The owner is asked about a thread when it begins, and again when it has its name. */
+#define ASK_SOON_NS UINT64_C(100000000)
+/* Of its own after a stop that cost a thread its turn on a CPU; and how long that may take to show. */
+#define TURN_NS UINT64_C(1000000)
+#define TURN_SHOWN_NS UINT64_C(4000000)
 /* While a debugger has threads of the target, it is left alone for so long. */
 #define OTHER_TRACER_NS UINT64_C(200000000)
-#define EXEC_CHECK_NS UINT64_C(10000000)
 
 int suspend_tick_init(struct suspend_tick *t, struct err *err)
 {
 	suspend_threads_init(&t->threads, t->proc);
+	suspend_idle_init(&t->idle, &t->threads);
 	t->stats.period_ns = t->period_ns;
 	return mem_live_open(t->proc, &t->mem, err);
 }
@@ -42,242 +47,34 @@ void suspend_tick_done(struct suspend_tick *t)
 	t->mem = NULL;
 }
 
-/* --- Messages */
-
-static void push(struct suspend_tick *t, const struct suspend_msg *m)
-{
-	void *at = sample_queue_reserve(t->queue, sizeof(*m));
-
-	if (!at) {
-		t->lost += m->count;
-		return;
-	}
-	memcpy(at, m, sizeof(*m));
-	sample_queue_commit(t->queue, sizeof(*m));
-	t->pushed = true;
-}
-
-static void flush_again(struct suspend_tick *t, struct suspend_thread *th)
-{
-	if (!th->again)
-		return;
-	push(t, &(struct suspend_msg){.kind = SUSPEND_MSG_AGAIN,
-				      .tid = th->tid,
-				      .state = th->again_state,
-				      .count = th->again,
-				      .weight = th->again_ns});
-	t->samples += th->again;
-	th->again = 0;
-	th->again_ns = 0;
-}
-
-/* Wall-clock time since the thread's last sample, of which it is told once. */
-static uint64_t take_elapsed(struct suspend_thread *th, uint64_t now_ns)
-{
-	uint64_t ns = now_ns > th->last_ns ? now_ns - th->last_ns : 0;
-
-	if (ns)
-		th->last_ns = now_ns;
-	return ns;
-}
-
-static void add_again(struct suspend_tick *t, struct suspend_thread *th, enum thread_state state)
-{
-	if (!t->wall || !th->sampled)
-		return;
-	if (th->again && (th->again_state != state || t->tick_ns - th->again_since_ns >= AGAIN_NS))
-		flush_again(t, th);
-	if (!th->again)
-		th->again_since_ns = t->tick_ns;
-	th->again_state = state;
-	th->again++;
-	th->again_ns += take_elapsed(th, t->tick_ns);
-	t->stats.again++;
-}
-
 /* --- Threads that come and go */
 
 static void on_added(void *ctx, struct suspend_thread *th)
 {
 	struct suspend_tick *t = ctx;
 
+	th->left = t->ask_first;
+	t->threads.n_left += th->left;
+	th->tell_ns = t->tick_ns + ASK_SOON_NS;
+	th->call = -1;
 	th->last_ns = t->tick_ns - t->period_ns; /* its first sample stands for one period */
 	/* What a thread used before the start is not counted; one that came later began with nothing. */
 	if (t->number <= 1 && suspend_thread_account(&t->threads, th, &th->look.account) == 0)
 		th->counted_ns = th->look.account.cpu_ns;
-	push(t, &(struct suspend_msg){.kind = SUSPEND_MSG_THREAD, .tid = th->tid});
+	suspend_tell(t, &(struct suspend_msg){.kind = SUSPEND_MSG_THREAD, .tid = th->tid});
 }
 
 static void on_gone(void *ctx, struct suspend_thread *th)
 {
 	struct suspend_tick *t = ctx;
 
-	flush_again(t, th);
-	push(t, &(struct suspend_msg){.kind = SUSPEND_MSG_EXIT, .tid = th->tid});
+	if (th->at >= t->threads.n_awake)
+		suspend_tell_idle(t, th, t->number, t->tick_ns);
+	suspend_tell_again(t, th);
+	suspend_tell(t, &(struct suspend_msg){.kind = SUSPEND_MSG_EXIT, .tid = th->tid});
 }
 
-/* --- One sample */
-
-struct look {
-	struct has_run_set set;
-	struct has_run_account account;
-	uint64_t thread_block;
-	enum thread_state state;
-	bool stopped;
-};
-
-static size_t stack_size(const struct look *l)
-{
-	uint64_t sp = arch_sp(arch_host(), &l->set.regs);
-
-	/* glibc puts the control block at the end of the stack; the first thread's is elsewhere. */
-	if (l->thread_block > sp && l->thread_block - sp < COPY_MAX)
-		return (size_t)(l->thread_block - sp) + BLOCK;
-	return l->thread_block > sp && l->thread_block - sp < 64 * (uint64_t)COPY_MAX ? COPY_MAX : COPY;
-}
-
-/* Room in the queue with the stack, and what else belongs to it, uncommitted. NULL: no room, or nothing to read. */
-static struct suspend_msg_sample *copy_stack(struct suspend_tick *t, const struct suspend_thread *th,
-					     const struct look *l)
-{
-	bool aside = engine_aside_wants(&t->aside, th->tid);
-	uint64_t sp = arch_sp(arch_host(), &l->set.regs);
-	size_t size = stack_size(l), n;
-	struct suspend_msg_sample *m = sample_queue_reserve(
-		t->queue, sizeof(*m) + size + (aside ? ENGINE_ASIDE_MAX : 0));
-
-	if (!m) {
-		t->lost++;
-		return NULL;
-	}
-	mem_new_sample(t->mem);
-	n = mem_read_some(t->mem, sp, m + 1, size);
-	*m = (struct suspend_msg_sample){
-		.head = {.kind = SUSPEND_MSG_SAMPLE},
-		.stack_addr = sp,
-		.stack_len = n,
-		.stack_cut = n == size,
-	};
-	if (aside)
-		m->frozen_len =
-			t->aside.take(t->aside.ctx, th->tid, (uint8_t *)(m + 1) + n, ENGINE_ASIDE_MAX);
-	return m;
-}
-
-static void commit_sample(struct suspend_tick *t, struct suspend_thread *th, struct suspend_msg_sample *m,
-			  const struct look *l, uint64_t weight, uint64_t now_ns)
-{
-	m->head.tid = th->tid;
-	m->head.state = l->state;
-	m->head.count = 1;
-	m->head.weight = weight;
-	m->time_ns = now_ns;
-	m->regs = l->set.regs;
-	sample_queue_commit(t->queue, sizeof(*m) + m->stack_len + m->frozen_len);
-	t->samples++;
-	t->pushed = true;
-	th->sampled = true;
-	th->state = l->state;
-}
-
-/*
- * All memory of the old image is gone at once with an execve(); what a new one reads at the same place
- * tells it from a thread that has just lost its stack.
- */
-static void check_exec(struct suspend_tick *t, uint64_t sp, uint64_t now_ns)
-{
-	struct mem *fresh;
-	uint64_t word;
-
-	if (now_ns - t->exec_checked_ns < EXEC_CHECK_NS)
-		return;
-	t->exec_checked_ns = now_ns;
-	if (mem_live_open(t->proc, &fresh, NULL) < 0)
-		return;
-	if (!mem_read_u64(fresh, sp & ~UINT64_C(7), &word)) {
-		mem_free(fresh);
-		return;
-	}
-	mem_free(t->mem);
-	t->mem = fresh;
-	push(t, &(struct suspend_msg){.kind = SUSPEND_MSG_EXEC});
-}
-
-/*
- * A thread that had a CPU part of the time was found running as often as that: HotSpot and the kernel
- * do not tell which it was at this moment (being stopped, it is neither).
- */
-static enum thread_state suspend_label(struct suspend_thread *th, const struct has_run_account *before,
-				       const struct has_run_account *now)
-{
-	uint64_t run = now->cpu_ns - before->cpu_ns, wait = now->wait_ns - before->wait_ns;
-
-	if (!now->slices || run + wait == 0 || now->cpu_ns < before->cpu_ns)
-		return THREAD_RUNNING;
-	th->share += (double)run / (double)(run + wait);
-	if (th->share < 0.5)
-		return THREAD_RUNNABLE;
-	th->share -= 1;
-	return THREAD_RUNNING;
-}
-
-/* What the look says of the thread; true: this look is a sample. */
-static bool judge(struct suspend_tick *t, struct suspend_thread *th, const struct look *l,
-		  uint64_t *ret_weight, uint64_t now_ns)
-{
-	const struct has_run_look now = {has_run_host()->checksum(&l->set), l->account, l->stopped};
-	uint64_t used = l->account.cpu_ns > th->counted_ns ? l->account.cpu_ns - th->counted_ns : 0;
-	enum has_run_verdict v = used || !l->account.slices ? HAS_RUN_REGISTERS : HAS_NOT_RUN;
-
-	if (th->looked)
-		v = has_run_judge(&th->look, &now);
-	t->stats.by_registers += v == HAS_RUN_REGISTERS;
-	t->stats.by_account += v == HAS_RUN_ACCOUNT;
-	th->look = now;
-	th->looked = th->off_cpu = true;
-	th->asleep = !l->stopped;
-	th->counted_ns = l->account.cpu_ns;
-	if (t->wall) {
-		*ret_weight = take_elapsed(th, now_ns);
-		return true;
-	}
-	*ret_weight = l->account.slices ? used : take_elapsed(th, now_ns);
-	return v != HAS_NOT_RUN;
-}
-
-/* --- Looking without stopping */
-
-static enum thread_state blocked_state(const struct has_run_set *s)
-{
-	return suspend_call_sleeps(s->call) ? THREAD_SLEEPING : THREAD_NATIVE;
-}
-
-/* False: it ran meanwhile. */
-static bool look_at(struct suspend_tick *t, struct suspend_thread *th, const struct has_run_account *a)
-{
-	struct look l = {.account = *a};
-	struct has_run_account after;
-	struct suspend_msg_sample *m;
-	uint64_t weight;
-
-	if (suspend_thread_position(&t->threads, th->tid, &l.set) < 0)
-		return false;
-	flush_again(t, th); /* before there is room reserved for the sample */
-	m = copy_stack(t, th, &l);
-	if (suspend_thread_account(&t->threads, th, &after) < 0 || !has_run_account_equal(a, &after))
-		return false; /* what was copied is not committed */
-	t->stats.looks++;
-	l.state = blocked_state(&l.set);
-	if (!m || !judge(t, th, &l, &weight, t->tick_ns))
-		return true;
-	if (!m->stack_len)
-		check_exec(t, arch_sp(arch_host(), &l.set.regs), t->tick_ns);
-	else
-		commit_sample(t, th, m, &l, weight, t->tick_ns);
-	return true;
-}
-
-/* --- Stopping */
+/* --- Asking to stop */
 
 static void ask(struct suspend_tick *t, struct suspend_thread *th)
 {
@@ -285,7 +82,7 @@ static void ask(struct suspend_tick *t, struct suspend_thread *th)
 
 	if (t->tick_ns < t->quiet_until_ns)
 		return;
-	flush_again(t, th);
+	suspend_tell_again(t, th);
 	th->asked_ns = clock_monotonic_ns();
 	th->asked_tick = t->number;
 	r = ptrace_stop_ask(th->tid);
@@ -299,6 +96,73 @@ static void ask(struct suspend_tick *t, struct suspend_thread *th)
 	th->tracing = true;
 	t->asked++;
 }
+
+/* --- Looking without stopping */
+
+/*
+ * May a thread that is blocked be stopped, so that its stack can be walked? Once for each place that it is blocked
+ * in, a few at a tick, and only in a call that goes on as if nothing had been.
+ */
+static bool may_stop_blocked(struct suspend_tick *t, struct suspend_thread *th)
+{
+	int fd;
+
+	if (!th->wants_regs || t->regs_stops >= REGS_STOPS)
+		return false;
+	th->wants_regs = false;
+	if (!suspend_call_unharmed(th->call, &th->call_regs, &fd) ||
+	    (fd >= 0 && suspend_threads_is_socket(&t->threads, fd)))
+		return false;
+	t->regs_stops++;
+	return true;
+}
+
+static enum thread_state blocked_state(const struct has_run_set *s)
+{
+	return suspend_call_sleeps(s->call) ? THREAD_SLEEPING : THREAD_NATIVE;
+}
+
+/* A look that holds: nothing moved meanwhile. */
+static void looked(struct suspend_tick *t, struct suspend_thread *th, struct suspend_look *l, struct suspend_msg_sample *m)
+{
+	uint64_t weight;
+	bool wanted = suspend_look_judge(t, th, l, &weight, t->tick_ns);
+
+	th->call = l->set.call;
+	th->call_regs = l->set.regs;
+	if (wanted && m && !m->stack_len) {
+		suspend_look_check_exec(t, arch_sp(arch_host(), &l->set.regs), t->tick_ns);
+	} else if (wanted && m) {
+		if (l->set.call >= 0 && suspend_places_complete(&th->places, &l->set.regs, t->mem))
+			th->wants_regs = false;
+		suspend_look_commit(t, th, m, l, weight, t->tick_ns);
+	}
+	/* One that is never long in the same place. */
+	if (may_stop_blocked(t, th)) {
+		th->only_regs = true;
+		ask(t, th);
+	}
+}
+
+/* One that ran meanwhile is due at the next tick. */
+static void look_at(struct suspend_tick *t, struct suspend_thread *th)
+{
+	struct suspend_look l = {.account = th->now};
+	struct has_run_account after;
+	struct suspend_msg_sample *m;
+
+	if (suspend_thread_position(&t->threads, th->tid, &l.set) < 0)
+		return;
+	suspend_tell_again(t, th); /* before there is room reserved for the sample */
+	m = suspend_look_copy(t, th, &l);
+	if (suspend_thread_account(&t->threads, th, &after) < 0 || !has_run_account_equal(&th->now, &after))
+		return; /* what was copied is not committed */
+	t->stats.looks++;
+	l.state = blocked_state(&l.set);
+	looked(t, th, &l, m);
+}
+
+/* --- Stopped */
 
 /* In place of an EINTR that is only because of the stop, the call is made again. */
 static bool mend_call(struct suspend_tick *t, struct suspend_thread *th, const struct ptrace_stop_event *e,
@@ -348,19 +212,19 @@ static void add_late(struct suspend_tick *t, struct suspend_thread *th, enum thr
 	*weight -= share;
 }
 
-static void sample_stopped(struct suspend_tick *t, struct suspend_thread *th, const struct look *l,
+static void sample_stopped(struct suspend_tick *t, struct suspend_thread *th, const struct suspend_look *l,
 			   struct suspend_msg_sample *m, uint64_t now_ns)
 {
 	uint64_t weight;
 
-	if (!judge(t, th, l, &weight, now_ns) || !m)
+	if (!suspend_look_judge(t, th, l, &weight, now_ns) || !m)
 		return;
 	if (!m->stack_len) {
-		check_exec(t, arch_sp(arch_host(), &l->set.regs), now_ns);
+		suspend_look_check_exec(t, arch_sp(arch_host(), &l->set.regs), now_ns);
 		return;
 	}
 	add_late(t, th, l->state, &weight);
-	commit_sample(t, th, m, l, weight, now_ns);
+	suspend_look_commit(t, th, m, l, weight, now_ns);
 }
 
 static void on_stop(struct suspend_tick *t, struct suspend_thread *th, const struct ptrace_stop_event *e)
@@ -368,15 +232,18 @@ static void on_stop(struct suspend_tick *t, struct suspend_thread *th, const str
 	uint64_t now_ns = clock_monotonic_ns(), done_ns;
 	struct ptrace_stop_regs r = {0};
 	struct suspend_msg_sample *m = NULL;
-	struct look l = {.stopped = true};
-	bool ok, changed = false;
+	struct suspend_look l = {.stopped = true};
+	bool ok, changed = false, only_regs = th->only_regs;
 
+	th->only_regs = false;
 	note_stop(t, th, now_ns);
 	ok = ptrace_stop_regs(e->tid, &r) == 0 && suspend_thread_account(&t->threads, th, &l.account) == 0;
 	if (ok) {
 		l.set = r.set;
 		l.thread_block = r.thread_block;
-		m = copy_stack(t, th, &l);
+		m = only_regs ? NULL : suspend_look_copy(t, th, &l);
+		if (l.set.call >= 0 && (only_regs || th->asleep))
+			suspend_places_keep(&th->places, &l.set.regs, t->mem);
 		suspend_times_add(&t->copy, clock_monotonic_ns() - now_ns);
 		changed = mend_call(t, th, e, &r, now_ns);
 	}
@@ -385,8 +252,14 @@ static void on_stop(struct suspend_tick *t, struct suspend_thread *th, const str
 	suspend_times_add(&t->pause, done_ns - now_ns);
 	if (!ok)
 		return;
+	if (only_regs) { /* the look before it was the sample */
+		th->look.disturbed = true;
+		return;
+	}
+	th->turn_owed = th->asked_tick != t->number;
+	th->turn_ns = 0;
 	l.state = l.set.call >= 0 ? blocked_state(&l.set)
-				  : suspend_label(th, &th->look.account, &l.account);
+				  : suspend_look_label(th, &th->look.account, &l.account);
 	sample_stopped(t, th, &l, m, now_ns);
 	if (changed)
 		th->looked = false; /* its arguments are other ones now */
@@ -416,36 +289,60 @@ bool suspend_tick_answers(struct suspend_tick *t)
 	return t->asked > 0;
 }
 
-/* --- A tick */
+/* --- A thread */
 
-/*
- * Reading an account is what a thread that does nothing costs: of those that have been asleep for a while a
- * quarter is read at a tick. One that wakes is met up to 3 ticks later, with all the time it used.
- */
-static bool may_wait(const struct suspend_tick *t, const struct suspend_thread *th)
+static void on_woken(void *ctx, struct suspend_thread *th)
 {
-	return th->asleep && th->still > STILL && (t->number + (unsigned)th->tid) % STILL_SHARE != 0;
+	struct suspend_tick *t = ctx;
+
+	suspend_tell_idle(t, th, t->number - 1, t->before_ns);
 }
 
-/* Reading the account of a thread tells most of the time that nothing need be done. */
+static void on_still(struct suspend_tick *t, struct suspend_thread *th)
+{
+	if (th->asleep && may_stop_blocked(t, th)) {
+		th->look.disturbed = true; /* what that costs it is no running */
+		ask(t, th);
+		return;
+	}
+	suspend_tell_still(t, th, th->asleep ? th->state : THREAD_RUNNABLE);
+	if (!th->asleep || th->wants_regs || ++th->still <= STILL)
+		return;
+	th->told_tick = t->number;
+	suspend_idle_add(&t->idle, &t->threads, th);
+}
+
+/*
+ * A thread that stopped late did so when it got a CPU at last, and went to the end of the queue. Before it is asked
+ * again it has a turn of its own: under load it would do nothing but stop otherwise.
+ */
+static bool has_turn(const struct suspend_tick *t, struct suspend_thread *th)
+{
+	if (!th->turn_owed)
+		return false;
+	if (!th->turn_ns)
+		th->turn_ns = t->tick_ns;
+	th->turn_owed = th->now.cpu_ns - th->look.account.cpu_ns < TURN_NS &&
+			t->tick_ns - th->turn_ns < TURN_SHOWN_NS;
+	return th->turn_owed;
+}
+
+/* Its account tells most of the time that nothing need be done. */
 static void observe(struct suspend_tick *t, struct suspend_thread *th)
 {
-	struct has_run_account a;
-	bool waits = may_wait(t, th);
-	char state;
-
-	if (!waits && suspend_thread_account(&t->threads, th, &a) < 0)
+	if (!th->read)
 		return;
-	if (waits || (a.slices && th->off_cpu && has_run_account_equal(&a, &th->look.account))) {
-		th->still++;
-		add_again(t, th, th->asleep ? th->state : THREAD_RUNNABLE);
+	if (th->now.slices && th->off_cpu && has_run_account_equal(&th->now, &th->look.account)) {
+		on_still(t, th);
 		return;
 	}
 	th->still = 0;
-	state = suspend_thread_state(&t->threads, th->tid);
-	switch (state) {
+	switch (suspend_thread_state(&t->threads, th->tid)) {
 	case 'R':
-		ask(t, th);
+		if (has_turn(t, th))
+			suspend_tell_still(t, th, THREAD_RUNNABLE);
+		else
+			ask(t, th);
 		break;
 	case 't': /* stopped by another tracer */
 		t->stats.refused++;
@@ -453,8 +350,7 @@ static void observe(struct suspend_tick *t, struct suspend_thread *th)
 	case 'S':
 	case 'D':
 	case 'T':
-		/* "running" again, or ran while it was looked at: it is due at the next tick. */
-		look_at(t, th, &a);
+		look_at(t, th);
 		break;
 	default: /* ends */
 		break;
@@ -472,29 +368,45 @@ static void forget_lost(struct suspend_tick *t, struct suspend_thread *th)
 	t->asked--;
 }
 
+/* --- A tick */
+
+static void tell_idle(struct suspend_tick *t)
+{
+	for (size_t i = t->threads.n_awake; i < t->threads.n; i++)
+		suspend_tell_idle(t, t->threads.all[i], t->number, t->tick_ns);
+	t->idle_told_ns = t->tick_ns;
+}
+
 void suspend_tick_begin(struct suspend_tick *t, uint64_t now_ns)
 {
-	struct suspend_thread *th, *next;
-
 	if (t->first_stop_ns && t->last_stop_ns > t->first_stop_ns)
 		suspend_times_add(&t->spread, t->last_stop_ns - t->first_stop_ns);
+	t->before_ns = t->tick_ns;
 	t->tick_ns = now_ns;
 	t->number++;
 	t->stats.ticks++;
 	t->first_stop_ns = t->last_stop_ns = 0;
+	t->regs_stops = 0;
 	suspend_threads_refresh(&t->threads, now_ns, on_added, on_gone, t);
-	HASH_ITER(hh, t->threads.by_tid, th, next) {
+	suspend_wishes_fulfil(t);
+	suspend_wishes_ask(t);
+	suspend_idle_find(&t->idle, &t->threads, on_woken, t);
+	/* From the last on: one that becomes idle has its place taken by one that was looked at. */
+	for (size_t i = t->threads.n_awake; i-- > 0;) {
+		struct suspend_thread *th = t->threads.all[i];
+
 		if (!th->tracing)
 			observe(t, th);
 		else if (t->number % 16 == 0)
 			forget_lost(t, th);
 	}
+	if (t->wall && now_ns - t->idle_told_ns >= IDLE_TOLD_NS)
+		tell_idle(t);
 }
 
 void suspend_tick_flush(struct suspend_tick *t)
 {
-	struct suspend_thread *th, *next;
-
-	HASH_ITER(hh, t->threads.by_tid, th, next)
-		flush_again(t, th);
+	tell_idle(t);
+	for (size_t i = 0; i < t->threads.n; i++)
+		suspend_tell_again(t, t->threads.all[i]);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "sampler/engine/engine.h"
+#include "sampler/engine/suspend_idle.h"
 #include "sampler/engine/suspend_stats.h"
 #include "sampler/engine/suspend_threads.h"
 
@@ -27,15 +28,20 @@ struct suspend_tick {
 	struct proc *proc; /* borrowed, as the queue */
 	struct sample_queue *queue;
 	struct mem *mem; /* the address space being read; replaced after an execve() */
+	struct sample_queue *wishes; /* struct suspend_wish, from the owner */
 	struct suspend_threads threads;
+	struct suspend_idle idle;
 	bool wall;
+	bool ask_first; /* threads are sampled once the owner wishes it */
 	struct engine_aside aside;
 	uint64_t period_ns, max_pause_ns;
 
-	uint64_t tick_ns; /* when this tick began */
+	uint64_t tick_ns, before_ns; /* when this tick began, and the one before */
 	uint64_t number; /* of this tick */
 	uint64_t first_stop_ns, last_stop_ns;
 	size_t asked; /* threads that have not answered */
+	unsigned regs_stops; /* blocked threads asked to stop in this tick */
+	uint64_t idle_told_ns, owner_asked_ns;
 	uint64_t quiet_until_ns; /* another tracer is there */
 	uint64_t exec_checked_ns;
 

@@ -5,8 +5,10 @@
  *                                              second opinion, against the kernel's account
  *     has_run_probe cost PID TICK_US TICKS each|once    each: seized for every stop; once: seized at the
  *                                              start, continued after a stop
+ *     has_run_probe record PID 20000 1         register sets of all threads, for tests/fixtures/has_run
  *
  * judge prints: NAME looks 500 ran 480 sum_hit 478 sum_miss 2 sum_false 0 hit 480 miss 0 false 0
+ * record prints: NAME look|stop CALL RESULT DISTURBED CPU_NS WAIT_NS SLICES KNOWN R0 R1 ... (by DWARF number)
  * cost prints:  stops 1000 own_us 12.1 pause_p50_us 8.0 pause_p99_us 31.0 stop_p50_us 14.0
  */
 #include <errno.h>
@@ -49,7 +51,7 @@ static struct tally *tally_of(struct proc *p, pid_t tid)
 	return NULL;
 }
 
-static bool stop(pid_t tid, struct has_run_set *ret, struct suspend_thread *th, struct has_run_account *a)
+static bool stop(pid_t tid, struct ptrace_stop_regs *ret, struct suspend_thread *th, struct has_run_account *a)
 {
 	struct ptrace_stop_event e;
 	struct ptrace_stop_regs r;
@@ -60,7 +62,7 @@ static bool stop(pid_t tid, struct has_run_set *ret, struct suspend_thread *th, 
 		;
 	if (e.ended || ptrace_stop_regs(tid, &r) < 0 || suspend_thread_account(&threads, th, a) < 0)
 		return false;
-	*ret = r.set;
+	*ret = r;
 	if (r.result == -EINTR && r.set.call >= 0)
 		ptrace_stop_rewind(tid, -1, 0);
 	ptrace_stop_release(tid, e.signal);
@@ -70,14 +72,16 @@ static bool stop(pid_t tid, struct has_run_set *ret, struct suspend_thread *th, 
 static bool look(struct suspend_thread *th, struct has_run_look *ret)
 {
 	struct has_run_account after;
+	struct ptrace_stop_regs r;
 	struct has_run_set set;
 
 	*ret = (struct has_run_look){0};
 	if (suspend_thread_account(&threads, th, &ret->account) < 0)
 		return false;
 	if (suspend_thread_state(&threads, th->tid) == 'R') {
-		if (!stop(th->tid, &set, th, &ret->account))
+		if (!stop(th->tid, &r, th, &ret->account))
 			return false;
+		set = r.set;
 		ret->disturbed = true;
 	} else if (suspend_thread_position(&threads, th->tid, &set) < 0 ||
 		   suspend_thread_account(&threads, th, &after) < 0 ||
@@ -146,6 +150,47 @@ static void judge(struct proc *p, long tick_us, long ticks)
 		       kinds[i].sum_false, kinds[i].hit, kinds[i].miss, kinds[i].false_alarm);
 }
 
+static void print_set(struct proc *p, pid_t tid, const struct ptrace_stop_regs *r, const struct has_run_account *a,
+		      bool stopped)
+{
+	char name[16] = "?";
+
+	proc_comm(p, tid, name, sizeof(name));
+	for (char *c = name; *c; c++)
+		*c = *c == ' ' ? '_' : *c;
+	printf("%s %s %lld %lld %d %llu %llu %llu %llx", name, stopped ? "stop" : "look", (long long)r->set.call,
+	       (long long)r->result, stopped, (unsigned long long)a->cpu_ns, (unsigned long long)a->wait_ns,
+	       (unsigned long long)a->slices, (unsigned long long)r->set.regs.known);
+	for (unsigned i = 0; i < X86_REGS; i++)
+		printf(" %llx", (unsigned long long)r->set.regs.r[i]);
+	putchar('\n');
+}
+
+/* Twice: a look at one that is blocked, then a stop, which interrupts its call. */
+static void record_one(struct proc *p, struct suspend_thread *th, long pause_us)
+{
+	for (int i = 0; i < 2; i++) {
+		struct ptrace_stop_regs r = {0};
+		struct has_run_account a;
+
+		if (suspend_thread_position(&threads, th->tid, &r.set) == 0 &&
+		    suspend_thread_account(&threads, th, &a) == 0)
+			print_set(p, th->tid, &r, &a, false);
+		if (stop(th->tid, &r, th, &a))
+			print_set(p, th->tid, &r, &a, true);
+		wait_us(pause_us);
+	}
+}
+
+static void record(struct proc *p, long pause_us)
+{
+	struct suspend_thread *th, *next;
+
+	suspend_threads_refresh(&threads, clock_monotonic_ns(), nothing, nothing, NULL);
+	HASH_ITER(hh, threads.by_tid, th, next)
+		record_one(p, th, pause_us);
+}
+
 /* One stop of a running thread, registers and all. */
 static void stop_once(pid_t tid, bool once, struct suspend_times *stops, struct suspend_times *pauses)
 {
@@ -196,12 +241,14 @@ int main(int argc, char **argv)
 	struct proc *p;
 
 	if (argc < 5 || proc_open(atoi(argv[2]), &p, NULL) < 0) {
-		fprintf(stderr, "usage: has_run_probe judge|cost PID TICK_US TICKS [each|once]\n");
+		fprintf(stderr, "usage: has_run_probe judge|record|cost PID TICK_US TICKS [each|once]\n");
 		return 2;
 	}
 	suspend_threads_init(&threads, p);
 	if (strcmp(argv[1], "judge") == 0)
 		judge(p, atol(argv[3]), atol(argv[4]));
+	else if (strcmp(argv[1], "record") == 0)
+		record(p, atol(argv[3]));
 	else
 		cost(atol(argv[3]), atol(argv[4]), argc > 5 && strcmp(argv[5], "once") == 0);
 	suspend_threads_done(&threads);

@@ -14,6 +14,7 @@ import sys
 import unicodedata
 import zipfile
 
+import call_graph
 import jvm
 
 SUFFIX = re.compile(r"_\[[01jik]\]$")
@@ -29,6 +30,7 @@ class Shape:
         self.options, self.threads, self.since, self.folder = list(options), re.compile(threads), since, folder
         self.complete, self.slack, self.prepare, self.check = complete, slack, prepare, check
         self.freq, self.warmup, self.seconds, self.unknown = freq, warmup, seconds, unknown
+        self.graph = {}
 
 
 def in_order(frames, *wanted):
@@ -73,6 +75,14 @@ def deopt(frames):
     bad = in_order(frames, "java/lang/Thread.run", *names)
     for n in names:
         bad = bad or count(frames, n, 1)
+    return bad
+
+
+def storm(frames):
+    names = ["Storm$Round." + m for m in ("run", "top", "middle", "bottom")]
+    bad = in_order(frames, "java/lang/Thread.run", *names[:max([0] + [i + 1 for i, n in enumerate(names) if n in frames])])
+    for n in names:
+        bad = bad or (count(frames, n, 1) if n in frames else None)
     return bad
 
 
@@ -136,6 +146,9 @@ def thread_names(folded):
     wanted = ["shape-a name with blanks", "shape-semi:colon:", "shape-new?line 5", "shape-tab?here", "shape-same",
               "shape-äöü-日本語-😀", "shape-</script><b>\"'&", "shape-esc?[31mred", "shape-bidi?gnp.exe"]
     bad += ["no thread named %r" % w for w in wanted if w not in roots]
+    renamed = {r for r in roots if r and r.startswith("shape-name-")}
+    if len(renamed) != 1 or not renamed <= {"shape-name-even", "shape-name-odd-and-longer"}:
+        bad.append("the renamed thread is %s" % sorted(renamed))
     if not any(r and r.startswith("shape-very-long-abcdef") and len(r) >= 900 for r in roots):
         bad.append("the name of 900 characters is cut")
     return bad + (["seen: %s" % sorted(str(r)[:40] for r in roots)] if bad else [])
@@ -205,6 +218,7 @@ SHAPES = {
                     complete=95 if jvm.STRICT else 60, unknown=0.03 if jvm.STRICT else 0.12),
     "handles": Shape("Handles", handles, flags=["-XX:-BackgroundCompilation"]),
     "deopt": Shape("Deopt", deopt, flags=DEOPT, complete=99.5),
+    "storm": Shape("Storm", storm, complete=99),
     "thread-names": Shape("ThreadNames", under(), threads=r"shape-a", check=thread_names, seconds=6),
     "hostile-names": Shape("HostileNames", under("HostileNames.run"), check=hostile_names),
     "forbidden-names": Shape("HostileNames", under("HostileNames.run"), args=["999", "forbidden"],
@@ -240,11 +254,12 @@ class Result:
         self.samples += n
         complete = jvm.is_complete(frames) or "[frozen]" in frames[:4]
         self.complete += n if complete else 0
-        bad = None
+        plain = [SUFFIX.sub("", f) for f in frames]
+        bad = None if "[resynchronised]" in frames[:4] else call_graph.wrong_call(shape.graph, plain)
         if complete:
-            bad = shape.expect([SUFFIX.sub("", f) for f in frames])
-            self.wrong += n if bad else 0
-            bad = bad and "WRONG: " + bad
+            bad = bad or shape.expect(plain)
+        self.wrong += n if bad else 0
+        bad = bad and "WRONG: " + bad
         if any(SUFFIX.sub("", f) == "[unknown]" for f in frames):
             self.unknown += n
             bad = bad or "[unknown]"
@@ -303,6 +318,7 @@ def run_shape(name, jdk, verbose):
         print("%s: needs JDK %d" % (name, shape.since))
         return []
     classes = jvm.compile_java(jdk, shape.folder)
+    shape.graph = call_graph.of_program(jdk, classes)
     if shape.prepare:
         shape.prepare(jdk, shape)
     with jvm.Jvm(jdk, classes, shape.main, shape.args, FLAGS + shape.flags) as java:

@@ -1,0 +1,58 @@
+"""Which method of a program calls which, by its class files: what a stack may show, whatever was sampled."""
+
+import json
+import re
+import subprocess
+import sys
+
+import jvm
+
+CLASS = re.compile(r"^(?:[a-z]+ )*(?:class|interface|enum) ([^ <{]+)")
+METHOD = re.compile(r"^  (?:[^(]* )?([^ (]+)\(.*\)(?: throws .*)?;$")
+CALL = re.compile(r"// (?:Interface)?Method (?:([^ .:]+)\.)?\"?([^ :\"]+)\"?:\(")
+
+
+def read_class_files(jdk, classes):
+    files = sorted(str(f) for f in classes.glob("*.class"))
+    run = subprocess.run([str(jdk.home / "bin/javap"), "-p", "-c", *files], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    if run.returncode:
+        sys.exit("javap: %s" % run.stderr)
+    graph, name, calls = {}, None, set()
+    for line in run.stdout.splitlines():
+        m = CLASS.match(line)
+        if m:
+            name = m.group(1).replace(".", "/")
+            continue
+        m = METHOD.match(line)
+        if m or line == "  static {};":
+            method = m.group(1) if m else "<clinit>"
+            method = "<init>" if method.replace(".", "/") == name else method
+            calls = graph.setdefault("%s.%s" % (name, method), set())
+            continue
+        m = CALL.search(line)
+        if m and "invoke" in line:
+            calls.add(m.group(2))
+    return {caller: sorted(called) for caller, called in graph.items()}
+
+
+def of_program(jdk, classes):
+    """{"Class.method": names of the methods that it calls}; read once for each compilation."""
+    kept = classes.parent / (classes.name + ".calls")
+    if not kept.exists() or kept.stat().st_mtime <= classes.stat().st_mtime:
+        graph = read_class_files(jdk, classes)
+        if len(graph) < 5 or not any(graph.values()):
+            sys.exit("javap's output was not understood")
+        kept.write_text(json.dumps(graph))
+    return json.loads(kept.read_text())
+
+
+def wrong_call(graph, frames):
+    """The first of a stack's calls (frames root first, no suffixes) that the program does not make; None: none.
+
+    Only where both sides are the program's own and nothing is between them: what the JVM calls by itself
+    (class loading, reflection, upcalls) stands behind native frames or the JDK's."""
+    for caller, called in zip(frames, frames[1:]):
+        if caller in graph and called in graph and called.rpartition(".")[2] not in graph[caller]:
+            return "%s does not call %s" % (caller, called)
+    return None

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""The shapes of JDK 21 and later: virtual threads, foreign functions. As shapes.py, whose options it takes."""
+
+import re
+import sys
+
+import jvm
+import shapes
+from shapes import Shape, count, in_order
+
+# Many.java's DEPTHS.
+DEPTHS = (5, 12, 23, 40)
+OWN = re.compile(r"Many\.(call|even|odd|bottom\d?|back)$")
+
+
+def many_calls(kind):
+    calls = []
+    for level in range(DEPTHS[kind]):
+        calls += ["call", "odd" if level % 3 == kind % 3 else "even"]
+    return calls + ["call", "bottom", "bottom%d" % kind]
+
+
+def many(frames):
+    """The leaf says the kind, and the kind says all frames in front of it, those in the heap too."""
+    own = [m.group(1) for f in frames for m in [OWN.match(f)] if m]
+    if "[frozen]" in frames or not own or not re.match(r"bottom\d", own[-1]):
+        return None
+    if own != many_calls(int(own[-1][-1])):
+        return "calls of no kind: %s" % " ".join(own)
+    return in_order(frames, "call_stub", "jdk/internal/vm/Continuation.enterSpecial",
+                    "jdk/internal/vm/Continuation.enter", "Many.run", "Many.call") or \
+        count(frames, "jdk/internal/vm/Continuation.enter", 1)
+
+
+def many_seen(folded):
+    """Most stacks are whole, with their frames in the heap: 90 % and more on an idle machine."""
+    whole = frozen = 0
+    for frames, n in folded:
+        plain = [shapes.SUFFIX.sub("", f) for f in frames]
+        if any(re.match(r"Many\.bottom\d", f) for f in plain):
+            frozen += n if "[frozen]" in plain else 0
+            whole += 0 if "[frozen]" in plain else n
+    return [] if whole >= max(30, frozen) else ["%d stacks whole, %d frozen" % (whole, frozen)]
+
+
+def panama(frames):
+    """Down and up again, LEVELS deep, each through the same frames."""
+    if "Panama.work" not in frames:
+        return in_order(frames, "java/lang/Thread.run", "Panama.run")
+    bad = in_order(frames, "java/lang/Thread.run", "Panama.run", *["Panama.sort", "Panama.compare"] * 3, "Panama.work")
+    return bad or count(frames, "Panama.sort", 3) or count(frames, "Panama.compare", 3)
+
+
+VIRTUAL = ["-Djdk.virtualThreadScheduler.parallelism=4", "-XX:CompileCommand=dontinline,Many::bottom*", "-Xmx900m"]
+PANAMA = ["--enable-native-access=ALL-UNNAMED", "-XX:CompileCommand=dontinline,Panama::work"]
+
+
+def virtual_many(*flags, threads=100000, **more):
+    return Shape("Many", many, args=["999", str(threads)], threads=r".", since=21, folder="shapes21", slack=0,
+                 complete=0, check=many_seen, flags=VIRTUAL + list(flags), **more)
+
+
+SHAPES = {
+    "virtual-many": virtual_many(),
+    "virtual-many-g1": virtual_many("-XX:-UseSerialGC", "-XX:+UseG1GC"),
+    "virtual-many-parallel": virtual_many("-XX:-UseSerialGC", "-XX:+UseParallelGC"),
+    "virtual-many-z": virtual_many("-XX:-UseSerialGC", "-XX:+UseZGC", threads=20000),
+    "virtual-many-int": virtual_many("-Xint", threads=5000),
+    "panama": Shape("Panama", panama, since=22, folder="shapes22", flags=PANAMA),
+    "panama-int": Shape("Panama", panama, since=22, folder="shapes22", flags=PANAMA + ["-Xint"]),
+}
+
+
+if __name__ == "__main__":
+    shapes.SHAPES = SHAPES
+    sys.exit(shapes.main())

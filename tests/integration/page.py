@@ -145,10 +145,12 @@ def test_use(browser, make):
     test_search(p)
     test_keys(p, work)
     test_sandwich(p)
+    test_access(p, work)
     test_output(p, path)
     quiet(p)
     dark = open_page(browser, path, dark=True)
     check("dark", dark.js("getComputedStyle(document.body).backgroundColor"), "rgb(13, 17, 23)")
+    test_narrow(browser, path, work)
     dark.key("d")
     check("light", dark.js("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
     quiet(dark)
@@ -257,6 +259,65 @@ def test_sandwich(p):
     check("sorted by total", sorts["total"], sorted(sorts["total"], reverse=True))
     check("sorted by name", sorts["name"], sorted(sorts["name"]))
     click_on(p, "#columns [data-sort=self]")
+
+
+def test_access(p, work):
+    """By keys alone, and for those who hear the page."""
+    said = "$('say').textContent"
+    p.js("scroller.focus()")
+    p.js("select(frameAt(%s), true)" % json.dumps(work))
+    check("a frame is said", [t in p.js(said) for t in ("app/Main.work", "38.3 %", "self")], [True] * 3)
+    p.key("ContextMenu")
+    check("menu of the frame", p.js("[$('menu').hidden, document.activeElement.textContent]"), [False, "Zoom inclick"])
+    p.key("ArrowDown")
+    check("down the menu", p.js("document.activeElement.textContent"), "Callers and calleesC")
+    p.key("Escape")
+    check("menu left", p.js("[$('menu').hidden, document.activeElement.id]"), [True, "scroller"])
+    p.js("$('say').textContent = ''")
+    p.key("Enter")
+    check("a zoom is said", "app/Main.work" in p.js(said))
+    p.key("Escape")
+    p.js("list.focus()")
+    p.key("ArrowDown")
+    p.key("ArrowDown")
+    check("a line of the table is said", p.js("(() => { const e = document.getElementById(list.getAttribute("
+          "'aria-activedescendant')); return [e.getAttribute('role'), e.getAttribute('aria-selected'), "
+          "e.textContent.includes(shortName(table.shown[1].name))]; })()"), ["option", "true", True])
+    p.key("ContextMenu")
+    check("menu of the method", p.js("[$('menu').hidden, document.activeElement.textContent]"),
+          [False, "Callers and calleesC"])
+    p.key("Enter")
+    check("callers of it", p.js("view.method === table.shown[1].name"))
+    # Stacks do not end in a caller.
+    at = p.js("(() => { const t = view.panes[1]; return {pane: 1, node: t.levels[1][0]}; })()")
+    p.js("select(%s, true)" % json.dumps(at))
+    p.settle()
+    check("callers have no self", p.js("[%s.includes('self'), $('tip').textContent.includes('Self')]" % said),
+          [False, False])
+    check("methods have", "self" in p.js("summaryText(view.panes[0], 0)"))
+    p.key("Escape")
+    p.key("Escape")
+    p.js("document.activeElement.blur()")
+
+
+def test_narrow(browser, path, work):
+    """A telephone: the table covers the graph when it is asked for; a finger that zooms sees the numbers."""
+    p = open_page(browser, path, width=380, height=700)
+    check("no table at first", [p.js("$('table').hidden"), fragment(p)], [True, ""])
+    check("nothing is cut off", p.js("document.documentElement.scrollWidth"), 380)
+    click_on(p, "#tablebutton")
+    check("the table", p.js("[$('table').hidden, $('table').clientWidth, !!document.querySelector('.method')]"),
+          [False, 380, True])
+    check("in the URL", fragment(p), "#t=1")
+    click_on(p, ".method")
+    check("callers and callees", p.js("[!!view.panes[1], $('table').hidden]"), [True, True])
+    p.key("Escape")
+    p.js("(() => { const [x, y] = place(%s); scroller.dispatchEvent(new PointerEvent('click', {clientX: x, clientY: y, "
+         "pointerType: 'touch', bubbles: true})); })()" % json.dumps(work))
+    check("a finger zooms and sees", p.js("[names[view.main.name[view.zoom.node]], $('tip').hidden, "
+                                          "$('tip').textContent.includes('38.3 %')]"), ["app/Main.work", False, True])
+    quiet(p)
+    p.close()
 
 
 def test_output(p, path):
@@ -443,6 +504,27 @@ def drag(p, a, b, shift=False):
     p.settle()
 
 
+def test_slice_keys(p):
+    """Both ranges by keys alone."""
+    p.js("strip.focus()")
+    for _ in range(3):
+        p.key("ArrowRight")
+    p.key("ArrowRight", shift=True)
+    check("a range by keys", p.js("slices.ranges.map(r => r && r.join())"), ["2,4", None])
+    check("it is said", p.js("['valuenow', 'valuemin', 'valuemax', 'valuetext'].map(a => strip.getAttribute('aria-' + a))"),
+          ["2", "0", "10", "1.0 – 2.0 s"])
+    p.js("$('compare').focus()")
+    p.key("Enter")
+    check("on to the second", p.js("document.activeElement.id"), "strip")
+    for _ in range(8):
+        p.key("ArrowRight")
+    p.key("ArrowRight", shift=True)
+    check("two ranges by keys", p.js("[sides.on, slices.ranges.map(r => r.join()).join(';')]"), [True, "2,4;7,9"])
+    check("both are said", p.js("strip.getAttribute('aria-valuetext')"), "1.0 – 2.0 s compared with 3.5 – 4.5 s")
+    p.js("$('unrange').focus()")
+    p.key("Enter")
+
+
 def test_slices(browser, make):
     check("no strip without slices", open_page(browser, make("mixed")).js("typeof slices"), "undefined")
     path = make("slices")
@@ -503,6 +585,7 @@ def test_slices(browser, make):
     click_on(p, "#swap")
     check("swapped", p.js("slices.ranges.join(';')"), "6,10;0,4")
     click_on(p, "#unrange")
+    test_slice_keys(p)
     check("the whole again", [shown(p), p.js("sides.on"), p.js("$('legend').textContent.startsWith('j')"),
                               fragment(p)], [1001, False, True, "#s=before"][:3] + [""])
     click_on(p, "#strip")

@@ -27,7 +27,7 @@ function change(before, after) {
 }
 
 const SAME = '#dfe3e8', GREW = '#ec6a3c', SHRANK = '#4f8fe6';
-const shade = c => view.dark ? mix(c, '#0d1117', .14) : c;
+const shade = c => view.dark ? mix(c, '#0d1117', .04) : c;
 
 // Full colour at twice or half the share; none where chance explains the change.
 function changeColour(before, after) {
@@ -95,7 +95,7 @@ const changed = {
 		}
 		const text = name === ROOT_NAME ? rootText() : fitted(name, width - 7);
 		if (text) {
-			pen.fillStyle = faded ? ink() : '#15181d';
+			pen.fillStyle = faded ? ink() : '#0b0d11';
 			pen.globalAlpha = faded ? .55 : 1;
 			pen.fillText(text, left + 4, top + 13, width - 6);
 		}
@@ -121,7 +121,7 @@ const changed = {
 				row.append(element('td', '', text));
 			grid.append(row);
 		};
-		['Total', 'Self'].forEach((label, i) => {
+		(what.caller ? ['Total'] : ['Total', 'Self']).forEach((label, i) => {
 			SIDES.forEach((side, k) => {
 				const n = s[2 * i + k], of = sides.samples[k];
 				line(label + ' ' + side, percent(n, of), error(n, of), count(n) + (n === 1 ? ' sample' : ' samples'));
@@ -129,7 +129,7 @@ const changed = {
 		});
 		const out = [element('h3', '', clip(names[what.name], 1200)), grid,
 			element('p', '', 'Total: ' + changeText(s[0], s[1]))];
-		if (s[2] || s[3])
+		if (!what.caller && (s[2] || s[3]))
 			out.push(element('p', '', 'Self: ' + changeText(s[2], s[3])));
 		return out;
 	},

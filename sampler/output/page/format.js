@@ -53,8 +53,8 @@ const waysText = list => list.map(([k, share]) => data.kinds[k] + ' ' + percent(
 
 function summaryText(tree, node) {
 	const name = clip(names[tree.name[node]], 1000), t = tree.total[node];
-	return name + ': total ' + percent(t, total()) + ' ' + error(t, total()) + ' (' + amount(t) + ', ' + count(t) +
-		' samples), self ' + percent(tree.self[node], total()) +
+	return name + ': total ' + percent(t, total()) + ' ' + error(t, total()) + ' (' + amount(t) + ', ' + count(t) + ' samples)' +
+		(tree === view.panes[1] ? '' : ', self ' + percent(tree.self[node], total())) +
 		(node || tree.name[0] !== ROOT_NAME ? '; ' + waysText(ways(tree.columns, node * COLUMNS)) : '');
 }
 

@@ -47,6 +47,8 @@ function openSandwich(name) {
 	view.marked = -1;
 	zoomTrail = [];
 	setSandwich(name);
+	if (narrow())
+		$('table').hidden = true;
 	afterMode();
 }
 
@@ -76,10 +78,10 @@ function setZoom(at, trail = true) {
 	hideTip();
 	countMatches();
 	show();
-	if (to)
-		reveal(to);
-	else
-		scrollHome();
+	if (!to)
+		return scrollHome();
+	reveal(to);
+	say(summaryText(view.panes[to.pane], to.node));
 }
 
 // One step back: menu, zoom, sandwich, search, choice.
@@ -156,7 +158,7 @@ function select(at, tip) {
 	if (!at)
 		return hideTip();
 	reveal(at);
-	$('say').textContent = summaryText(view.panes[at.pane], at.node);
+	say(summaryText(view.panes[at.pane], at.node));
 	if (tip)
 		requestAnimationFrame(() => {
 			placeSelection();
@@ -296,8 +298,8 @@ function stateText() {
 		p.set('g', 1);
 	if (filter.list.length)
 		p.set('x', filter.list.map(e => (e.hide ? 'h' : 'o') + e.ref).join('-'));
-	if ($('table').hidden)
-		p.set('t', 0);
+	if ($('table').hidden !== narrow())
+		p.set('t', +narrow());
 	return p.toString();
 }
 
@@ -328,7 +330,7 @@ function loadState() {
 		filter[key] = p.get(key);
 	filter.merge = p.has('g');
 	filter.list = (p.get('x') || '').split('-').map(parseEntry).filter(Boolean);
-	$('table').hidden = $('divider').hidden = p.get('t') === '0';
+	$('table').hidden = $('divider').hidden = (p.get('t') || (narrow() ? '0' : '1')) === '0';
 	const method = +p.get('m');
 	view.method = p.has('m') && method >= 0 && method < ROOT_NAME ? method : -1;
 	view.search = p.get('q');
@@ -342,6 +344,9 @@ function loadState() {
 		reveal(view.zoom);
 	}
 }
+
+// The table would leave no room beside it: it covers the graph, when it is asked for.
+const narrow = () => innerWidth <= 760;
 
 function toggleTable() {
 	$('table').hidden = $('divider').hidden = !$('table').hidden;
@@ -429,6 +434,7 @@ const frameKeys = {
 	s: at => filterStack(at, false),
 	h: at => filterStack(at, true),
 	x: at => at.node && filterMethod(view.panes[at.pane].name[at.node], true),
+	ContextMenu: at => openFrameMenu(at, ...placeOf(at)),
 };
 
 const keys = {
@@ -511,21 +517,27 @@ function initPointer() {
 	on(scroller, 'click', e => {
 		const at = place(e);
 		view.selected = null;
-		if (at)
-			setZoom(at);
+		if (!at)
+			return;
+		setZoom(at);
+		// A finger does not hover.
+		if (e.pointerType === 'touch')
+			showFrameTip(at);
 	});
 	on(scroller, 'contextmenu', e => {
 		const at = place(e);
 		if (!at)
 			return;
 		e.preventDefault();
-		openMenu(e.clientX, e.clientY, at, view.panes[at.pane].name[at.node]);
+		openFrameMenu(at, e.clientX, e.clientY);
 	});
 	on(scroller, 'scroll', () => {
 		view.hover = null;
 		hideTip();
 		redraw();
 	});
+	// The menu key's own event may come when our menu is there already.
+	on($('menu'), 'contextmenu', e => e.preventDefault());
 	on(document, 'pointerdown', e => {
 		if (!$('menu').contains(e.target))
 			closeMenu();

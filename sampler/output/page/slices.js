@@ -123,11 +123,12 @@ function sayRanges() {
 	const [a, b] = slices.ranges;
 	$('range').textContent = b ? rangeText(a) + ' compared with ' + rangeText(b) : a ? rangeText(a) +
 		'. Drag with Shift, or press Compare, for a second range' :
-		'Drag for a range of the ' + seconds(slices.n) + ' s';
+		'Drag, or use arrow keys, for a range of the ' + seconds(slices.n) + ' s';
 	$('unrange').hidden = !a;
 	$('compare').hidden = !a || !!b;
 	$('swap').hidden = !b;
-	strip.setAttribute('aria-valuetext', a ? rangeText(a) : 'all');
+	strip.setAttribute('aria-valuenow', a ? a[0] : 0);
+	strip.setAttribute('aria-valuetext', a ? rangeText(a) + (b ? ' compared with ' + rangeText(b) : '') : 'all');
 }
 
 function sliceAt(x) {
@@ -167,13 +168,16 @@ function initDrag() {
 	});
 	on(strip, 'pointercancel', () => { slices.drag = null; });
 	on(strip, 'keydown', e => {
-		const by = {ArrowLeft: -1, ArrowRight: 1}[e.key], a = slices.ranges[0] || [0, 0];
+		const by = {ArrowLeft: -1, ArrowRight: 1}[e.key];
 		if (!by)
 			return;
+		// The range to compare with, once it was asked for; Swap gets at the other one again.
+		const side = slices.ranges[0] && (slices.second || slices.ranges[1]) ? 1 : 0;
+		const old = slices.ranges[side] || [0, 0], to = Math.max(1, Math.min(slices.n, old[1] + by));
 		// Shift moves the end, else both.
-		const to = Math.max(1, Math.min(slices.n, a[1] + by));
-		setRanges(e.shiftKey ? [Math.min(a[0], to - 1), to] : [Math.max(0, Math.min(to - 1, a[0] + by)), to],
-			slices.ranges[1]);
+		const range = e.shiftKey ? [Math.min(old[0], to - 1), to] : [Math.max(0, Math.min(to - 1, old[0] + by)), to];
+		slices.second = false;
+		setRanges(...(side ? [slices.ranges[0], range] : [range, null]));
 		e.preventDefault();
 		e.stopPropagation();
 	});
@@ -190,12 +194,14 @@ function initStrip() {
 	};
 	box.id = 'time';
 	line.id = 'timeline';
-	const say = element('span');
-	say.id = 'range';
-	line.append(say);
-	button('compare', 'Compare…', 'Then drag a second range', () => {
+	const range = element('span');
+	range.id = 'range';
+	range.setAttribute('role', 'status');
+	line.append(range);
+	button('compare', 'Compare…', 'Then drag a second range, or move it by arrow keys', () => {
 		slices.second = true;
-		say.textContent = 'Drag the range to compare with';
+		strip.focus();
+		range.textContent = 'Drag the range to compare with, or move it by arrow keys';
 	});
 	button('swap', 'Swap', 'Before and after change places', () => setRanges(slices.ranges[1], slices.ranges[0]));
 	button('unrange', 'All', 'The whole recording', () => setRanges(null, null));
@@ -204,6 +210,8 @@ function initStrip() {
 	strip.tabIndex = 0;
 	strip.setAttribute('role', 'slider');
 	strip.setAttribute('aria-label', 'Time: arrow keys move the range, with Shift its end');
+	strip.setAttribute('aria-valuemin', 0);
+	strip.setAttribute('aria-valuemax', slices.n);
 	stripPen = strip.getContext('2d');
 	Object.assign(strip.style, {display: 'block', width: '100%', height: STRIP + 'px', background: 'var(--panel)',
 		cursor: 'crosshair', touchAction: 'none'});

@@ -72,8 +72,14 @@ function drawTable() {
 	const lines = [$('listspace')];
 	for (let i = from; i < to; i++)
 		lines.push(methodLine(table.shown[i], i));
-	if (table.current >= from && table.current < to)
-		lines[table.current - from + 1].classList.add('current');
+	list.removeAttribute('aria-activedescendant');
+	if (table.current >= from && table.current < to) {
+		const line = lines[table.current - from + 1];
+		line.classList.add('current');
+		line.setAttribute('aria-selected', true);
+		line.id = 'current';
+		list.setAttribute('aria-activedescendant', 'current');
+	}
 	list.replaceChildren(...lines);
 }
 
@@ -135,11 +141,14 @@ function initTable() {
 		hideTip();
 	});
 	on(list, 'keydown', e => {
-		const by = {ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10}[e.key];
+		const by = {ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10}[e.key], m = table.shown[table.current],
+			r = list.getBoundingClientRect();
 		if (by)
 			moveCurrent(by);
-		else if (e.key === 'Enter' && table.shown[table.current])
-			openSandwich(table.shown[table.current].name);
+		else if (e.key === 'Enter' && m)
+			openSandwich(m.name);
+		else if (e.key === 'ContextMenu' && m)
+			openMenu(r.left + 70, r.top + table.current * LINE - list.scrollTop + 20, null, m.name);
 		else
 			return;
 		e.preventDefault();

@@ -29,6 +29,12 @@ function initHeader() {
 	$('command').textContent = meta.command;
 	$('command').title = 'Command line of the target (click: whole)';
 	on($('command'), 'click', () => $('command').classList.toggle('open'));
+	on($('command'), 'keydown', e => {
+		if (e.key !== 'Enter')
+			return;
+		$('command').click();
+		e.stopPropagation();
+	});
 	const facts = [['Samples', count(meta.samples)], [isTime ? 'Time sampled' : 'Events', amount(meta.samples)],
 		['Lost', count(meta.lost), meta.lost > meta.samples / 100, 'Samples that were taken but not kept'],
 		['Complete stacks', meta.samples ? (Math.floor(1e4 * meta.complete / meta.samples) / 100).toFixed(2) + ' %' : '–',
@@ -164,7 +170,7 @@ function chip(text, title, remove) {
 	const c = element('span', 'chip'), x = element('button', '', '×');
 	c.append(element('span', '', clip(text, 200)), x);
 	c.title = clip(title, 1500);
-	x.setAttribute('aria-label', 'Remove');
+	x.setAttribute('aria-label', 'Remove ' + clip(text, 200));
 	on(x, 'click', remove);
 	return c;
 }
@@ -211,7 +217,8 @@ function tipContent(what) {
 		grid.append(row);
 	};
 	line('Total', what.total);
-	line('Self', what.self);
+	if (!what.caller)
+		line('Self', what.self);
 	out.push(grid);
 	if (what.zoomed && what.zoomed < all && what.total < what.zoomed)
 		out.push(element('p', '', percent(what.total, what.zoomed) + ' of what is zoomed to'));
@@ -256,17 +263,21 @@ function describe(at) {
 	const root = node === 0 && tree.name[0] === ROOT_NAME;
 	const z = view.zoom && view.zoom.pane === at.pane ? tree.total[view.zoom.node] : 0;
 	return {name: tree.name[node], total: tree.total[node], self: tree.self[node], columns: root ? null : tree.columns,
-		at: node * COLUMNS, zoomed: z};
+		at: node * COLUMNS, zoomed: z, caller: at.pane > 0};
+}
+
+// A place on a frame: [x, y] in the window.
+function placeOf(at) {
+	const r = canvas.getBoundingClientRect(), box = nodeBox(at.pane, at.node), counts = rowCounts();
+	return [r.left + Math.min(box.left + 20, view.width - 60),
+		r.top + rowTop(rowOf(at.pane, view.panes[at.pane].level[at.node], counts)) + 4];
 }
 
 function showFrameTip(at, x, y) {
-	if (x === undefined) {
-		const r = canvas.getBoundingClientRect(), box = nodeBox(at.pane, at.node), counts = rowCounts();
-		x = r.left + Math.min(box.left + 20, view.width - 60);
-		y = r.top + rowTop(rowOf(at.pane, view.panes[at.pane].level[at.node], counts), counts) + 4;
-	}
-	showTip(x, y, describe(at));
+	showTip(...(x === undefined ? placeOf(at) : [x, y]), describe(at));
 }
+
+const openFrameMenu = (at, x, y) => openMenu(x, y, at, view.panes[at.pane].name[at.node]);
 
 // Menu of a frame (at) or of a method.
 function openMenu(x, y, at, name) {
@@ -346,7 +357,7 @@ const KEYS = [['click, Enter', 'zoom in'], ['Esc', 'back'], ['/', 'search'], ['N
 	['I', 'flame or icicle'], ['O', 'order by size or name'], ['C', 'callers and callees'], ['S', 'only this stack'],
 	['H', 'hide this stack'], ['X', 'hide stacks with this method'], ['arrows', 'move from frame to frame'],
 	['T', 'merge threads'], ['M', 'table of methods'], ['0', 'everything again'], ['D', 'light or dark'],
-	['right click', 'more']];
+	['right click, menu key', 'more']];
 
 function initHelp() {
 	for (const [key, text] of KEYS)

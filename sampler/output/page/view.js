@@ -15,7 +15,7 @@ const view = {panes: [], method: -1, zoom: null, flame: true, selected: null, ho
 	search: null, matched: null, width: 0, height: 0, dark: false};
 
 const ratio = () => window.devicePixelRatio || 1;
-const ink = () => view.dark ? '#e6edf3' : '#15181d';
+const ink = () => view.dark ? '#e6edf3' : '#0b0d11';
 // Samples that pass the filters.
 const total = () => view.main.total[0];
 
@@ -34,7 +34,7 @@ let shades = [];
 
 function makeShades() {
 	shades = COLOURS.map(c => {
-		const base = view.dark ? mix(c, '#0d1117', .14) : c;
+		const base = view.dark ? mix(c, '#0d1117', .04) : c;
 		return [base, mix(base, '#ffffff', .09), mix(base, '#000000', .05)];
 	});
 }
@@ -102,14 +102,14 @@ function contentHeight() {
 }
 
 // Top of row g, counted from the root's side; g = callers' rows is the first pane's root.
-function rowTop(g, counts) {
+function rowTop(g) {
 	if (!view.flame)
 		return 3 + g * ROW - scroller.scrollTop;
 	const room = Math.max(contentHeight(), view.height);
 	return room - 3 - (g + 1) * ROW - scroller.scrollTop;
 }
 
-function rowAt(y, counts) {
+function rowAt(y) {
 	if (!view.flame)
 		return Math.floor((y + scroller.scrollTop - 3) / ROW);
 	const room = Math.max(contentHeight(), view.height);
@@ -211,7 +211,7 @@ function drawFrame(tree, node, left, right, top) {
 	}
 	const text = root ? rootText() : fitted(name, width - 7);
 	if (text) {
-		pen.fillStyle = faded ? ink() : '#15181d';
+		pen.fillStyle = faded ? ink() : '#0b0d11';
 		pen.globalAlpha = faded ? .55 : 1;
 		pen.fillText(text, left + 4, top + 13, width - 6);
 	}
@@ -271,14 +271,14 @@ function draw() {
 	pen.font = FONT;
 	if (!view.panes[0].total[0])
 		return;
-	const a = rowAt(0, counts), b = rowAt(view.height, counts);
+	const a = rowAt(0), b = rowAt(view.height);
 	for (let g = Math.max(0, Math.min(a, b)); g <= Math.max(a, b); g++)
 		forRow(g, counts, view.width, .5, (tree, node, left, right) =>
-			drawFrame(tree, node, left, right, rowTop(g, counts)));
+			drawFrame(tree, node, left, right, rowTop(g)));
 	endRun();
 	if (view.panes[1]) {
 		// A line on both sides of the method that callers and callees are of.
-		const top = rowTop(counts.callers, counts);
+		const top = rowTop(counts.callers);
 		pen.strokeStyle = ink();
 		pen.lineWidth = 2;
 		pen.strokeRect(1, top, view.width - 2, ROW - 1);
@@ -287,7 +287,7 @@ function draw() {
 }
 
 function hit(x, y) {
-	const counts = rowCounts(), place = rowPlace(rowAt(y, counts), counts);
+	const counts = rowCounts(), place = rowPlace(rowAt(y), counts);
 	if (!place || !view.panes[0].total[0])
 		return null;
 	const tree = view.panes[place.pane], z = view.zoom && view.zoom.pane === place.pane ? view.zoom.node : 0;
@@ -300,6 +300,9 @@ function hit(x, y) {
 	return node !== undefined && tree.x[node] <= at ? {pane: place.pane, node} : null;
 }
 
+// For those who hear the page.
+const say = text => { $('say').textContent = text; };
+
 const same = (a, b) => a === b || a && b && a.pane === b.pane && a.node === b.node;
 
 // Outlines of the frame under the pointer and of the chosen one are elements: no drawing needed.
@@ -308,7 +311,7 @@ function placeOutline(element, at) {
 	let box = null, top = 0;
 	if (at) {
 		box = nodeBox(at.pane, at.node);
-		top = rowTop(rowOf(at.pane, view.panes[at.pane].level[at.node], counts), counts);
+		top = rowTop(rowOf(at.pane, view.panes[at.pane].level[at.node], counts));
 	}
 	element.hidden = !box || box.width <= 0 || top < -ROW || top > view.height;
 	if (element.hidden)
@@ -324,7 +327,7 @@ function placeSelection() {
 
 // Scrolls so that the frame is to be seen.
 function reveal(at) {
-	const counts = rowCounts(), top = rowTop(rowOf(at.pane, view.panes[at.pane].level[at.node], counts), counts);
+	const counts = rowCounts(), top = rowTop(rowOf(at.pane, view.panes[at.pane].level[at.node], counts));
 	const room = Math.min(3 * ROW, view.height / 4);
 	if (top < room)
 		scroller.scrollTop += top - room;
@@ -337,7 +340,7 @@ function scrollHome() {
 	const counts = rowCounts();
 	if (view.panes[1]) {
 		scroller.scrollTop = 0;
-		scroller.scrollTop = rowTop(counts.callers, counts) - view.height / 2;
+		scroller.scrollTop = rowTop(counts.callers) - view.height / 2;
 	} else {
 		scroller.scrollTop = view.flame ? scroller.scrollHeight : 0;
 	}

@@ -34,6 +34,30 @@ def record(target, tmp):
           shell.is_harmless(p.stderr), repr(p.stderr))
 
 
+def saved(tmp):
+    """Views of profiles with long names, deep stacks and large numbers."""
+    before, after = os.path.join(tmp, "before.folded"), os.path.join(tmp, "after.folded")
+    package = "com/acme/" + "/".join("part%d" % i for i in range(12))
+    methods = ["%s/Class%d.method%d" % (package, i, i % 10) for i in range(40)]
+    for path, share in ((before, 1), (after, 3)):
+        with open(path, "w") as f:
+            for i, m in enumerate(methods):
+                outer = ";".join(methods[k % 40] + "_[0]" for k in range(i, i + 30 + i))
+                for k, kind in enumerate("01ji"):
+                    f.write("main;%s;%s;%s:%d_[%s] %d\n" % (outer, m + "_[j]" if kind == "i" else m, m, i + 1, kind,
+                                                          1000 * (i + 1) * (share if i % 3 else k + 1)))
+    for args in (["report"], ["report", "--tree"], ["report", "--callers", "Class39.method9"],
+                 ["report", "--callees", "Class39.*"], ["report", "--lines", "Class39.method9"], ["report", "--tiers"],
+                 ["diff"], ["diff", "--all"], ["diff", "--by-total"], ["diff", "--tiers"]):
+        files = [before, after] if args[0] == "diff" else [before]
+        status, text = shell.on_terminal([*args, *files])
+        long = [l for l in text.split("\n") if shell.columns_of(l.rstrip("\r")) > 80]
+        check(" ".join(args) + ": 80 columns", status == 0 and not long, (status, long[:5], text[:500]))
+        whole = shell.run([*args, *files]).stdout
+        check(" ".join(args) + ": names are whole in a pipe", package + "/Class" in whole and ".." not in whole and
+              re.search(r"Class\d+\.method\d", text), text[:2000])
+
+
 def heads(target):
     for args in ("help", "help record", "help --man", "list", "list -f json", "doctor", "doctor -f json",
                  "-p %d -d 0.5 -F 999" % target.pid, "-p %d -d 0.5 -F 999 -q -f folded -o -" % target.pid):
@@ -57,6 +81,7 @@ def main():
     jdk = jvm.pick_jdk(None)
     with shell.Busy(jdk) as target, tempfile.TemporaryDirectory(prefix="js-") as tmp:
         record(target, tmp)
+        saved(tmp)
         heads(target)
         full(target)
     shell.finish()

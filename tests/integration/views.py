@@ -67,6 +67,7 @@ def report(before, after):
     check("callers", table(d["rows"], "depth", "method", "total") == [
         (0, "app/Store.put", 450), (1, "app/Main.run", 400), (2, "main", 400), (1, "app/Old.gone", 50),
         (2, "app/Main.run", 50), (3, "main", 50)], d)
+    check("callers have no time of their own", not any("self" in r for r in d["rows"]), d["rows"])
     d = data(["report", "--callees", "app.Main.run", "--least", "0", before])
     check("callees", table(d["rows"][:3], "depth", "method", "total") == [
         (0, "app/Main.run", 900), (1, "app/Store.put", 400), (1, "app/Store.get", 50)], d)
@@ -148,9 +149,28 @@ def pprof(before, folder):
     check("go tool pprof -top shows the same", len(ours) == 6 and ours == theirs, (ours, p.stdout, p.stderr))
 
 
+def other_events(before, folder):
+    """Profiles of two events: compared, but said."""
+    times = os.path.join(folder, "times.pb.gz")
+    check("converted", shell.run(["convert", before, "-o", times]).returncode == 0)
+    proto = subprocess.run(["gzip", "-dc", times], stdout=subprocess.PIPE, check=True).stdout
+    other = os.path.join(folder, "other.pb")
+    for path, name in ((times, b"cycles_"), (other, b"faults_")):
+        # Its event is a text of the same length as ours.
+        with open(path, "wb") as f:
+            f.write(proto.replace(b"samples", name))
+    p = shell.run(["diff", times, other])
+    check("two events are warned of", p.returncode == 0 and p.stderr.count("\n") == 1 and
+          re.search("samples of faults_, .* of cycles_", p.stderr), p.stderr)
+    p = shell.run(["diff", times, before])
+    check("counts and an event are not", p.returncode == 0 and not p.stderr, p.stderr)
+
+
 def refused(before, folder):
     broken = write(folder, "broken.pb.gz", "\x1f\u008b this is no profile\n")
     empty = write(folder, "empty.folded", "")
+    page = os.path.join(folder, "page.html")
+    check("a page is made", shell.run(["convert", before, "-o", page]).returncode == 0)
     for what, args, status, text in (
             ("no file", ["report"], 2, "which file"), ("two views", ["report", "--tree", "--tiers", before], 2, "one view"),
             ("no such format", ["report", "-f", "xml", before], 2, "text, json or csv"),
@@ -162,6 +182,8 @@ def refused(before, folder):
             ("one file", ["diff", before], 2, "two files"), ("nothing behind --", ["diff", before, "--"], 2, "BEFORE"),
             ("an empty side", ["diff", before, empty], 1, "no samples after"),
             ("a bad expression", ["diff", before, before, "--fail-if", "self(x) > 3"], 2, "column 11"),
+            ("stdin twice", ["diff", "-", "-"], 2, "read once"), ("stdin twice", ["report", "-", "-"], 2, "read once"),
+            ("a page", ["report", page], 1, "-o FILE.pb.gz"),
             ("an unknown ending", ["diff", before, before, "-o", folder + "/x.xyz"], 2, "no known ending"),
             ("a folder that is not there", ["diff", before, before, "-o", folder + "/no/x.html"], 1, "cannot write")):
         p = shell.run(args)
@@ -176,6 +198,7 @@ def main():
         report(before, after)
         diff(before, after, folder)
         pprof(before, folder)
+        other_events(before, folder)
         refused(before, folder)
     shell.finish()
 

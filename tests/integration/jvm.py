@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIP = 77
@@ -140,6 +141,19 @@ def compile_library(jdk, source, name, options=()):
 
 
 class Jvm:
+def jar_of(classes):
+    """A jar file of these class files, beside them: archives of classes (CDS, AOT) take no folders."""
+    jar = classes.with_name(classes.name + ".jar")
+    if not jar.exists() or jar.stat().st_mtime < classes.stat().st_mtime:
+        with tempfile.NamedTemporaryFile(dir=str(jar.parent), delete=False) as tmp:
+            with zipfile.ZipFile(tmp, "w") as z:
+                for f in sorted(classes.rglob("*.class")):
+                    z.write(f, f.relative_to(classes))
+        os.chmod(tmp.name, 0o644)
+        os.rename(tmp.name, jar)
+    return jar
+
+
     """A Java program that prints "ready"; killed when the with-block ends."""
 
     def __init__(self, jdk, classes, main, args=(), flags=(), env=None, stderr=None):
@@ -147,6 +161,8 @@ class Jvm:
         env = {k: v for k, v in (env or os.environ).items()
                if k not in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")}
         self.argv = [str(jdk.home / "bin/java"), *flags, "-cp", str(classes), main, *args]
+        if any(f.startswith(("-XX:SharedArchiveFile=", "-XX:AOTCache=")) for f in flags):
+            classes = jar_of(classes)
         self.proc = subprocess.Popen(self.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                      stderr=stderr, env=env, preexec_fn=die_with_parent, bufsize=0)
         self.pid = self.proc.pid

@@ -18,7 +18,7 @@ import bridge
 import bridge_wire as wire
 import jvm
 
-WAIT = 60
+WAIT = jvm.PATIENCE
 
 
 def is_kind(kind):
@@ -148,9 +148,9 @@ def stalled(jdk, tmp):
 
 def killed(jdk, tmp):
     path = os.path.join(tmp, "s")
-    code = ("import sys,time; sys.path.insert(0,%r); import bridge_wire as w; l=w.Listener(%r); p=l.accept(60);"
-            "p.read(lambda k,r:k==w.REPLAY_END,60); print('ready',flush=True); time.sleep(600)")
-    sampler = subprocess.Popen([sys.executable, "-c", code % (os.path.dirname(os.path.abspath(__file__)), path)],
+    code = ("import sys,time; sys.path.insert(0,%r); import bridge_wire as w; l=w.Listener(%r); p=l.accept(%d);"
+            "p.read(lambda k,r:k==w.REPLAY_END,%d); print('ready',flush=True); time.sleep(600)")
+    sampler = subprocess.Popen([sys.executable, "-c", code % (os.path.dirname(os.path.abspath(__file__)), path, WAIT, WAIT)],
                                stdout=subprocess.PIPE, preexec_fn=jvm.die_with_parent)
     bad = []
     with flooding(jdk, tmp, path) as java:
@@ -264,13 +264,20 @@ def attach(jdks, o):
             # The pump and what the JVM makes once are there now; from here on nothing is added.
             quiet(java.pid, 0, 0.5)
             threads, fds, rss = resources(java.pid)
-            for _ in range(o.times):
-                found += once(jdk, java, listener, o.seconds)
-                if found:
+            # What the JVM does for itself it does once; what leaks is there after each round.
+            for left in reversed(range(jvm.TRIES)):
+                for _ in range(o.times):
+                    found += once(jdk, java, listener, o.seconds)
+                    if found:
+                        break
+                settled = bool(found) or quiet(java.pid, threads, 30)
+                last = resources(java.pid)
+                if found or not left or (settled and last[1] <= fds and last[2] <= rss + 3000):
                     break
-            if not found and not quiet(java.pid, threads):
-                found.append("%d threads, %d at first" % (resources(java.pid)[0], threads))
-            last = resources(java.pid)
+                print("JDK %d: again, after %s at first and %s now" % (jdk.major, (threads, fds, rss), last), flush=True)
+                threads, fds, rss = last
+            if not found and not settled:
+                found.append("%d threads, %d at first" % (last[0], threads))
             print("JDK %d: %d times: threads %d, %d; descriptors %d, %d; anonymous memory %d, %d kB" % (
                 jdk.major, o.times, threads, last[0], fds, last[1], rss, last[2]))
             if last[1] > fds:

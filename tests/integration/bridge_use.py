@@ -42,11 +42,19 @@ class Busy(shell.Busy):
         """On its stdout behind "ready": a thread dump would be there."""
         self.proc.stdin.close()
         rest = self.buffer + self.proc.stdout.read()
-        return rest, self.proc.wait(30)
+        return rest, self.proc.wait(jvm.PATIENCE)
 
 
 def record(pid, *args, seconds="0.7"):
-    p = shell.run(["-p", pid, "-d", seconds, "-v", "-F", "499", "-f", "folded", "-o", "-", *args])
+    return shell.run(["-p", pid, "-d", seconds, "-v", "-F", "499", "-f", "folded", "-o", "-", *args])
+
+
+def record_connected(pid, *args):
+    """Again, longer, when the JVM got no time to answer."""
+    for seconds in ("0.7", "5", "30"):
+        p = record(pid, *args, seconds=seconds)
+        if p.returncode or connected(p):
+            break
     return p
 
 
@@ -75,14 +83,14 @@ def use(jdk, wrap, user):
         p = record(t.pid, "--symbols", "bridge")
         check(what + ": --symbols bridge without it", p.returncode == 1 and "add --bridge on" in p.stderr, p.stderr)
         check(what + ": list: none", has_bridge(t.pid) is False)
-        p = record(t.pid, "--bridge", "on")
+        p = record_connected(t.pid, "--bridge", "on")
         check(what + ": on", connected(p) and named(p), p.stderr)
         check(what + ": on says that the JVM will warn, and it does", ("JEP 451" in p.stderr) == (jdk.major >= 21) and
               t.warnings() == (jdk.major >= 21), (p.stderr, t.warnings()))
         check(what + ": list: bridge", has_bridge(t.pid) is True and
               "(bridge)" in [l for l in shell.run(["list"]).stdout.splitlines() if l.split()[0] == str(t.pid)][0])
         for args in ([], ["--bridge", "on"], ["--symbols", "bridge"]):
-            p = record(t.pid, *args)
+            p = record_connected(t.pid, *args)
             check(what + ": it is there: %s" % " ".join(args or ["auto"]), connected(p) and named(p) and
                   "JEP 451" not in p.stderr, p.stderr)
         check(what + ": and the JVM warned once", t.warnings() == (jdk.major >= 21), t.warnings())
@@ -96,7 +104,7 @@ def use(jdk, wrap, user):
 def from_the_start(jdk):
     """Loaded with -agentpath: auto connects, and the JVM has nothing to warn of."""
     with Busy(jdk, flags=["-agentpath:%s" % LIBRARY]) as t:
-        p = record(t.pid)
+        p = record_connected(t.pid)
         check("JDK %d, -agentpath: auto connects" % jdk.major, connected(p), p.stderr)
         check("JDK %d, -agentpath: no warning" % jdk.major, t.warnings() == 0)
 
@@ -125,7 +133,7 @@ def second(jdk):
         check("a second one, auto", p.returncode == 0 and "another jsampler" in p.stderr, p.stderr)
         first.kill()
         first.communicate()
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         p = record(t.pid, "--bridge", "on")
         while not connected(p) and time.monotonic() < end:
             p = record(t.pid, "--bridge", "on")
@@ -140,7 +148,7 @@ def command(jdk):
     for argv in ([], ["sh", "-c", "exec \"$@\"", "sh"]):
         p = subprocess.run([shell.JS, "--bridge", "on", "-v", "-F", "299", "-o", "/dev/null", "-f", "folded", "--", *argv,
                             str(jdk.home / "bin/java"), "-Xmx64m", "-cp", str(classes), "Busy"],
-                           input="", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=90)
+                           input="", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=jvm.PATIENCE)
         check("a command%s: recorded, whether the bridge came in time or not" % (", by a shell" * bool(argv)),
               p.returncode == 0 and "samples" in p.stderr, p.stderr)
     p = shell.run(["--bridge", "on", "-d", "0.3", "-o", "/dev/null", "-f", "folded", "--", "sleep", "1"])

@@ -99,7 +99,7 @@ class Listener:
         self.sock.bind(path)
         self.sock.listen(4)
 
-    def accept(self, timeout=30):
+    def accept(self, timeout=240):
         self.sock.settimeout(timeout)
         return Peer(self.sock.accept()[0])
 
@@ -196,6 +196,6 @@ class Peer:
                 self.ended = True
             self.buffer += more
 
-    def sync(self, cookie, timeout=30):
+    def sync(self, cookie, timeout=240):
         self.ask(ASK_SYNC, cookie)
         return self.read(lambda k, r: k == SYNC and r["cookie"] == cookie, timeout)

@@ -85,7 +85,7 @@ class Chromium:
         line, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(line)
 
-    def call(self, method, params=None, session=None, timeout=60):
+    def call(self, method, params=None, session=None, timeout=jvm.PATIENCE):
         self.next_id += 1
         message = {"id": self.next_id, "method": method, "params": params or {}}
         if session:
@@ -148,7 +148,7 @@ class Page:
         """Loads; a change of the fragment alone would load nothing, so by way of an empty page."""
         self.call("Page.navigate", {"url": "about:blank"})
         self.call("Page.navigate", {"url": url})
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + jvm.PATIENCE
         while not self.js("document.readyState === 'complete' && location.href !== 'about:blank'"):
             if time.monotonic() > deadline:
                 raise PageError("%s does not load" % url)

@@ -56,7 +56,7 @@ def environment(folder):
 
 def run_shell(argv, folder):
     p = subprocess.run(argv, cwd=folder, env=environment(folder), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                       stderr=subprocess.PIPE, text=True, timeout=60)
+                       stderr=subprocess.PIPE, text=True, timeout=jvm.PATIENCE)
     return p.stdout, p.stderr
 
 
@@ -109,7 +109,7 @@ class Zsh:
     def send(self, keys):
         os.write(self.fd, keys.encode())
 
-    def wait(self, pattern, seconds=60):
+    def wait(self, pattern, seconds=jvm.PATIENCE):
         """What came until the pattern did."""
         deadline = time.monotonic() + seconds
         while not re.search(pattern, self.seen):

@@ -70,7 +70,7 @@ def need(tool):
 
 
 def output(argv, **kw):
-    run = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120,
+    run = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=jvm.PATIENCE,
                          **kw)
     check(" ".join(map(str, argv[:4])) + " ends well", run.returncode == 0, run.stderr.decode(errors="replace"))
     return run.stdout.decode(errors="replace")
@@ -139,7 +139,7 @@ def check_message(path, tmp, recorded):
         f.write(raw)
     with open(tmp + "/raw", "rb") as f:
         run = subprocess.run(["protoc", "-I", str(jvm.ROOT), "--decode=pprof.Profile", PROTO], stdin=f,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=jvm.PATIENCE)
     text = run.stdout.decode()
     check("protoc decodes it", run.returncode == 0 and text, run.stderr.decode())
     strings = re.findall(r'^string_table: "(.*)"$', text, re.M)
@@ -173,8 +173,11 @@ def record(tmp):
     paths = {n.split(".", 1)[1]: os.path.join(tmp, n) for n in names}
     with jvm.Jvm(jdk, jvm.compile_java(jdk, "cli"), "Busy") as j:
         j.wait_ready()
-        output([shell.JS, "-p", str(j.pid), "-d", "4", "-F", "499", "-t", "--lines",
-                *[a for p in paths.values() for a in ("-o", p)]])
+        for seconds in ("4", "16", "60"):
+            output([shell.JS, "-p", str(j.pid), "-d", seconds, "-F", "499", "-t", "--lines",
+                    *[a for p in paths.values() for a in ("-o", p)]])
+            if folded(pathlib.Path(paths["folded"]).read_text())[1] > 20:
+                break
     text = pathlib.Path(paths["folded"]).read_text()
     stacks, samples = folded(text)
     check("there are samples (%d)" % samples, samples > 20)
@@ -208,7 +211,7 @@ def record(tmp):
 
 def run(*args, **kw):
     return subprocess.run([shell.JS, "convert", *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=60, **{"stdin": subprocess.DEVNULL, **kw})
+                          timeout=jvm.PATIENCE, **{"stdin": subprocess.DEVNULL, **kw})
 
 
 def refused(what, status, message, *args):
@@ -243,7 +246,7 @@ def convert_command(tmp):
     check("--no-annotate", b"a/B.c;d 2" in run(good, "--no-annotate").stdout)
     check("a file onto itself", run(good, good, "-o", good).returncode == 0
           and folded(pathlib.Path(good).read_text())[1] == 10)
-    closed = subprocess.run("%s convert %s | true" % (shell.JS, good), shell=True, stderr=subprocess.PIPE, timeout=60)
+    closed = subprocess.run("%s convert %s | true" % (shell.JS, good), shell=True, stderr=subprocess.PIPE, timeout=jvm.PATIENCE)
     check("a closed pipe is no failure", closed.stderr == b"", closed.stderr)
 
 
@@ -290,7 +293,7 @@ def speedscope(tmp):
     pathlib.Path(tmp, "load.js").write_text("speedscope.loadFileFromBase64('x.speedscope.json', '%s')" % data)
     with chromium.Chromium() as browser:
         page = browser.page("file://%s#localProfilePath=%s/load.js" % (index, tmp))
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + jvm.PATIENCE
         while "jsampler" not in page.js("document.title") and time.monotonic() < deadline:
             time.sleep(0.1)
         check("speedscope shows it", "jsampler" in page.js("document.title"), page.log)

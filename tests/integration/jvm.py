@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIP = 77
@@ -28,7 +27,8 @@ STRICT = os.environ.get("JSAMPLER_STRICT") == "1"
 # How often something is recorded whose shares depend on what else the machine does.
 TRIES = 1 if STRICT else 3
 # A build with sanitizers is there for memory errors and races. It is slow, and shares tell how slow.
-SANITIZED = bool(os.environ.get("JSAMPLER_SANITIZED"))
+# "address,undefined", "thread", or "".
+SANITIZED = os.environ.get("JSAMPLER_SANITIZED", "")
 # How often one recording of a product that just meets a bar may miss it by chance; cubed by the tries.
 FALSE_ALARM = 1e-3
 
@@ -141,19 +141,6 @@ def compile_library(jdk, source, name, options=()):
 
 
 class Jvm:
-def jar_of(classes):
-    """A jar file of these class files, beside them: archives of classes (CDS, AOT) take no folders."""
-    jar = classes.with_name(classes.name + ".jar")
-    if not jar.exists() or jar.stat().st_mtime < classes.stat().st_mtime:
-        with tempfile.NamedTemporaryFile(dir=str(jar.parent), delete=False) as tmp:
-            with zipfile.ZipFile(tmp, "w") as z:
-                for f in sorted(classes.rglob("*.class")):
-                    z.write(f, f.relative_to(classes))
-        os.chmod(tmp.name, 0o644)
-        os.rename(tmp.name, jar)
-    return jar
-
-
     """A Java program that prints "ready"; killed when the with-block ends."""
 
     def __init__(self, jdk, classes, main, args=(), flags=(), env=None, stderr=None):
@@ -161,8 +148,6 @@ def jar_of(classes):
         env = {k: v for k, v in (env or os.environ).items()
                if k not in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")}
         self.argv = [str(jdk.home / "bin/java"), *flags, "-cp", str(classes), main, *args]
-        if any(f.startswith(("-XX:SharedArchiveFile=", "-XX:AOTCache=")) for f in flags):
-            classes = jar_of(classes)
         self.proc = subprocess.Popen(self.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                      stderr=stderr, env=env, preexec_fn=die_with_parent, bufsize=0)
         self.pid = self.proc.pid

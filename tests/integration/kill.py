@@ -70,11 +70,8 @@ def main():
                 killed += kill_once(java, out, rng)
                 before = operations(path)
                 bad += stopped_threads(java.pid)
-                deadline = time.monotonic() + 2
-                while operations(path) == before and time.monotonic() < deadline:
-                    time.sleep(0.002)
-                if operations(path) == before:
-                    bad.append("no operation in 2 s after kill %d" % (i + 1))
+                if not jvm.wait_until(lambda: operations(path) != before, pause=0.002):
+                    bad.append("no operation in %d s after kill %d" % (jvm.PATIENCE, i + 1))
                 if bad or java.proc.poll() is not None:
                     break
             alive = java.proc.poll() is None

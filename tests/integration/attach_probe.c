@@ -75,8 +75,11 @@ int main(int argc, char **argv)
 	if (argc < 3 || (argc < 4 && strncmp(argv[2], "load", 4) == 0))
 		return 2;
 	r = proc_open(atoi(argv[1]), &proc, &err);
-	for (int i = 0; r == 0 && i < times; i++)
+	for (int i = 0; r == 0 && i < times; i++) {
 		r = once(proc, argv + 1, wake, &err);
+		/* A sanitizer's _exit() writes what a child of fork() has inherited. */
+		fflush(stdout);
+	}
 	if (r < 0)
 		printf("failed: %s\n", err.msg);
 	proc_close(proc);

@@ -115,6 +115,7 @@ static struct session_options session_options(const struct record *rec)
 		.thread_root = o->threads,
 		.state_root = o->states,
 		.process_root = o->n_pids > 1,
+		.include_threads = o->include_threads,
 		.bridge = o->bridge,
 		.bridge_symbols = o->bridge_symbols,
 		.jsampler_command = rec->command_line.data,

@@ -57,8 +57,10 @@ static bool is_wall(const struct session *s)
 static int open_engine(struct session *s, struct err *err)
 {
 	bool chosen = s->o.engine != NULL;
-	int r;
+	int r = session_wish_open(s, err);
 
+	if (r < 0)
+		return r;
 	if (!chosen)
 		s->o.engine = is_wall(s) ? &engine_suspend_ops : &engine_perf_ops;
 	if ((is_wall(s) && !(s->wall = wall_new())) || !(s->heap_frames = heap_frames_new(s->proc)))

@@ -1,6 +1,7 @@
 #ifndef JS_SESSION_SESSION_PRIVATE_H
 #define JS_SESSION_SESSION_PRIVATE_H
 
+#include <regex.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,8 +24,8 @@ struct wall;
 
 /*
  * What the files of a session share. session_open.c: with privileges, before any of it; session.c: from its
- * start to its end; session_sample.c: what the engine delivers; session_exec.c: one address space after the
- * other; session_name.c: keys to names, the result.
+ * start to its end; session_sample.c: what the engine delivers; session_wish.c: what it is asked for;
+ * session_exec.c: one address space after the other; session_name.c: keys to names, the result.
  */
 struct session {
 	struct session_options o;
@@ -37,6 +38,7 @@ struct session {
 	struct engine *engine;
 	struct wall *wall; /* wall-clock profiles only */
 	struct heap_frames *heap_frames; /* NULL: replay */
+	regex_t *only_threads; /* NULL: all */
 	uint64_t heap_refused; /* copies of frozen frames that made no sense */
 	int kallsyms_fd; /* opened while it may be; -1: read, or not wanted */
 	struct kallsyms *kallsyms; /* NULL: not permitted, or kernel frames not wanted */
@@ -70,6 +72,14 @@ uint64_t session_live_samples(const struct session *s);
 
 /* session_sample.c */
 struct engine_sink session_sink(struct session *s);
+
+/* session_wish.c: what the engine is asked for, thread by thread. Before the engine is opened. */
+int session_wish_open(struct session *s, struct err *err);
+void session_wish_close(struct session *s);
+/* By its name as it is now: is the thread to be sampled? */
+void session_wish_thread(struct session *s, pid_t tid, const char *comm);
+/* The walk lacked registers that are there when the thread is stopped. */
+void session_wish_regs(struct session *s, const struct raw_sample *sample, const struct walk *w);
 
 /* session_exec.c */
 void session_on_exec(void *ctx, pid_t pid);

@@ -147,6 +147,7 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 	}
 	if (w.end != WALK_ROOT && sample->has_user)
 		say_incomplete(sample, &w);
+	session_wish_regs(s, sample, &w);
 	note_heap_frames(s, sample, &w, ns_tid);
 	prepare_names(s, &w);
 	if (s->by_time)
@@ -169,6 +170,7 @@ static void on_thread(void *ctx, pid_t pid, pid_t tid, const char *comm)
 
 	(void)pid;
 	threads_comm(s->threads, tid, comm, s->profile);
+	session_wish_thread(s, tid, comm);
 }
 
 static void on_thread_exit(void *ctx, pid_t pid, pid_t tid)

@@ -159,6 +159,14 @@ void threads_add_recorded(struct threads *t, pid_t tid, int32_t ns_tid, const ch
 	profile_set_thread_name(p, t->pid, tid, name);
 }
 
+void threads_rename(struct threads *t, pid_t tid)
+{
+	struct thread *th = thread_find(t, tid);
+
+	if (th)
+		th->named_ns = 0;
+}
+
 void threads_rename_all(struct threads *t)
 {
 	struct thread *th, *next;

@@ -32,6 +32,9 @@ void threads_comm(struct threads *t, pid_t tid, const char *comm, struct profile
 
 void threads_exited(struct threads *t, pid_t tid);
 
+/* The thread is named anew when it is seen next. */
+void threads_rename(struct threads *t, pid_t tid);
+
 /* Java names are to be looked up again (a JVM was found, or replaced). */
 void threads_rename_all(struct threads *t);
 

@@ -1,0 +1,57 @@
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+
+#include "sampler/session/session_private.h"
+#include "sampler/session/threads.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/target/arch.h"
+#include "symbolizer/target/mem.h"
+
+int session_wish_open(struct session *s, struct err *err)
+{
+	if (!s->o.include_threads)
+		return 0;
+	s->only_threads = malloc(sizeof(*s->only_threads));
+	if (!s->only_threads)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (regcomp(s->only_threads, s->o.include_threads, REG_EXTENDED | REG_NOSUB)) {
+		free(s->only_threads);
+		s->only_threads = NULL;
+		return err_set(err, -EINVAL, "'%s' is no regular expression", s->o.include_threads);
+	}
+	s->o.engine_options.ask_first = true;
+	return 0;
+}
+
+void session_wish_close(struct session *s)
+{
+	if (!s->only_threads)
+		return;
+	regfree(s->only_threads);
+	free(s->only_threads);
+}
+
+void session_wish_thread(struct session *s, pid_t tid, const char *comm)
+{
+	const char *name;
+
+	if (!s->only_threads || !s->engine->ops->wish)
+		return;
+	mem_new_sample(s->view->mem);
+	threads_rename(s->threads, tid);
+	threads_seen(s->threads, tid, clock_monotonic_ns(), s->view->hs, s->profile);
+	name = profile_thread_name(s->profile, s->pid, tid);
+	s->engine->ops->wish(s->engine, tid, regexec(s->only_threads, name ? name : comm, 0, NULL, 0) == 0
+						     ? ENGINE_WISH_SAMPLE
+						     : ENGINE_WISH_LEAVE);
+}
+
+void session_wish_regs(struct session *s, const struct raw_sample *sample, const struct walk *w)
+{
+	if (!sample->has_user || regs_known(&sample->regs, arch_host()->fp) || !s->engine->ops->wish)
+		return;
+	if (w->end != WALK_ROOT || w->resynchronised)
+		s->engine->ops->wish(s->engine, sample->tid, ENGINE_WISH_REGS);
+}

@@ -19,7 +19,7 @@
 #include "symbolizer/target/proc.h"
 
 /* The address space is about to be another one: keep what was seen in the old one, by name. */
-static int close_epoch(struct session *s)
+static int close_epoch(struct session *s, struct err *err)
 {
 	struct named_builder *b = named_builder_new();
 	struct profile *fresh = profile_new(s->o.profile);
@@ -34,12 +34,12 @@ static int close_epoch(struct session *s)
 	if (!b || !fresh || session_name_view(s, b) < 0 || !(np = named_builder_take(b))) {
 		profile_free(fresh);
 		named_builder_free(b);
-		return -ENOMEM;
+		return err_set(err, -ENOMEM, "out of memory");
 	}
 	if (!vec_push(&s->epochs, np)) {
 		named_profile_free(np);
 		profile_free(fresh);
-		return -ENOMEM;
+		return err_set(err, -ENOMEM, "out of memory");
 	}
 	profile_totals_add(&s->old_totals, &t);
 	profile_free(s->profile);
@@ -54,6 +54,7 @@ void session_on_exec(void *ctx, pid_t pid)
 	struct session *s = ctx;
 	struct view *fresh = NULL;
 	struct err e = {0};
+	int r;
 
 	if (!s->proc || pid != s->pid)
 		return;
@@ -64,10 +65,14 @@ void session_on_exec(void *ctx, pid_t pid)
 	}
 	if (s->by_time)
 		bridge_finish(s->bridge);
-	if (close_epoch(s) < 0 || view_open(s->proc, session_unwinder_options(s), &fresh, &e) < 0) {
+	r = close_epoch(s, &e);
+	if (r == 0)
+		r = view_open(s->proc, session_unwinder_options(s), &fresh, &e);
+	/* What has ended has no memory either, and may be seen before it is no process any more. */
+	if (r < 0 && r != -ESRCH)
 		log_warn("the target called execve and cannot be read any more: %s", e.msg);
+	if (r < 0)
 		return;
-	}
 	/* One that was not used yet is for the JVM that may come now. */
 	if (s->by_time)
 		bridge_close(take_ptr(s->bridge));

@@ -155,7 +155,7 @@ static struct named_frame name_nmethod(struct namer *n, const struct code *c,
 				       outer ? tier_kind(c) : NAMED_INLINED);
 		lines[i].tier = c->tier > 0 ? c->tier : 0;
 		lines[i].exactness = at.exactness;
-		lines[i].osr = outer && c->osr_bci >= 0;
+		lines[i].osr = outer && c->osr_bci != CODE_NO_OSR;
 	}
 	return (struct named_frame){named_builder_location(n->b, m, 0, lines, at.n), at.exactness};
 }
@@ -190,7 +190,7 @@ static struct named_frame name_told(struct namer *n, const struct code *c, const
 		lines[i] = told_line(n, &frames[i], i + 1 == k ? tier_kind(c) : NAMED_INLINED);
 		lines[i].tier = c->tier > 0 ? c->tier : 0;
 		lines[i].exactness = EXACT_APPROXIMATE;
-		lines[i].osr = i + 1 == k && c->osr_bci >= 0;
+		lines[i].osr = i + 1 == k && c->osr_bci != CODE_NO_OSR;
 	}
 	return (struct named_frame){named_builder_location(n->b, m, 0, lines, k), EXACT_APPROXIMATE};
 }

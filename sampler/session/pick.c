@@ -76,7 +76,7 @@ static bool nmethod_matches(enum pick_kind kind, const struct code *c, const str
 	case PICK_C2:
 		return c->tier == TIER_C2;
 	case PICK_OSR:
-		return c->osr_bci >= 0;
+		return c->osr_bci != CODE_NO_OSR;
 	case PICK_PROLOGUE:
 		return exact && k->off < c->frame_complete;
 	case PICK_EPILOGUE:

@@ -212,7 +212,7 @@ static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc
 /* Before the verified entry, and in the stubs behind the code: the compiled method, nothing inlined. */
 static bool is_outside_body(const struct code *c, int64_t pc)
 {
-	return (c->osr_bci < 0 && pc < c->verified_entry) ||
+	return (c->osr_bci == CODE_NO_OSR && pc < c->verified_entry) ||
 	       (c->stub_begin >= 0 && pc >= c->stub_begin);
 }
 

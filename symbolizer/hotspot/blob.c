@@ -182,6 +182,24 @@ static bool header_read(struct hotspot *hs, const struct block *block, struct bl
 	return true;
 }
 
+/*
+ * States in which nothing runs in an nmethod any more, and from which on its methods may be unloaded while
+ * it still stands there: zombie and unloaded (code/nmethod.hpp of 8, code/compiledMethod.hpp of 9 to
+ * 19). 20 has none.
+ */
+static const struct {
+	int major, dead; /* from that JDK on, from that state on */
+} states[] = {{20, 128}, {9, 3}, {8, 2}};
+
+bool blob_dead(const struct hotspot *hs, struct bytes header)
+{
+	size_t i = 0;
+
+	while (i + 1 < sizeof(states) / sizeof(*states) && hs->version.major < states[i].major)
+		i++;
+	return bytes_get_signed(header, hs->l.nm_state) >= states[i].dead;
+}
+
 static bool nmethod_plausible(const struct hotspot *hs, struct blob *b)
 {
 	const struct hs_layout *l = &hs->l;
@@ -191,7 +209,7 @@ static bool nmethod_plausible(const struct hotspot *hs, struct blob *b)
 	b->entry_bci = (int32_t)bytes_get_signed(h, l->nm_entry_bci);
 	/* -1: not installed yet. Method* is cleared when a class was unloaded. */
 	return bytes_get_signed(h, l->nm_state) >= 0 && (b->method == 0 || object_ok(b->method)) &&
-		b->entry_bci >= -1 && b->entry_bci <= 65535;
+		b->entry_bci >= CODE_OSR_LEFT && b->entry_bci <= 65535;
 }
 
 bool blob_read(struct hotspot *hs, const struct block *block, struct blob *ret)

@@ -56,6 +56,9 @@ struct code_scope {
 	int32_t bci; /* -1: entry (synchronisation, prologue) */
 };
 
+/* CODE_OSR_LEFT: not entrant any more in JDK 8 (InvalidOSREntryBci); activations stay on stacks. */
+enum { CODE_NO_OSR = -1, CODE_OSR_LEFT = -2 };
+
 enum { CODE_MAX_SCOPES = 128 };
 
 struct code {
@@ -71,7 +74,7 @@ struct code {
 	uint32_t method_id; /* 0: unknown */
 	int32_t compile_id;
 	int8_t tier; /* TIER_* ; 0 for native wrappers */
-	int32_t osr_bci; /* -1: not an OSR method */
+	int32_t osr_bci; /* CODE_NO_OSR; CODE_OSR_LEFT: bci is gone */
 	uint32_t entry, verified_entry; /* code offsets */
 	int64_t osr_entry; /* code offset, -1: none */
 	int64_t deopt_handler, deopt_mh_handler; /* code offsets, -1: none */

@@ -263,6 +263,7 @@ uint32_t gone_find(struct hotspot *hs, uint64_t pc, bool there); /* gone.c */
 const struct code *code_peek(const struct hotspot *hs, uint64_t pc); /* cached only, not noted */
 
 /* method.c: ids of many methods in a few batches; 0 for what is no method. */
+bool blob_dead(const struct hotspot *hs, struct bytes header); /* an nmethod's header */
 int methods_intern(struct hotspot *hs, const uint64_t *addrs, size_t n, uint32_t *ret);
 /* Was it found the same at or after the time of this walk's sample? */
 static inline bool walk_checked(const struct hotspot *hs, uint64_t checked_ns)

@@ -21,6 +21,7 @@ struct nm {
 	uint64_t oop_maps;
 	uint64_t *methods; /* Method* of the metadata table; 0: not in a scope */
 	size_t n_methods;
+	bool dead; /* Method*s are not to be trusted any more */
 	uint8_t *memory;
 };
 
@@ -199,7 +200,7 @@ static void places_fill(const struct nm *nm, struct code *ret)
 		ret->tier = 0;
 	ret->entry = entry_place(nm, l->nm_entry, l->nm_entry_offset);
 	ret->verified_entry = entry_place(nm, l->nm_verified_entry, l->nm_verified_entry_offset);
-	if (ret->osr_bci >= 0)
+	if (ret->osr_bci != CODE_NO_OSR)
 		ret->osr_entry = code_place(nm, l->nm_osr_entry, none);
 	ret->deopt_handler = code_place(nm, l->nm_deopt_ptr, l->nm_deopt_offset);
 	ret->deopt_mh_handler = code_place(nm, l->nm_deopt_mh_ptr, l->nm_deopt_mh_offset);
@@ -426,6 +427,8 @@ static bool scopes_fill(struct nm *nm, struct code *ret)
 	size_t used = 0;
 	bool ok;
 
+	if (nm->dead)
+		return true;
 	nm->n_methods = ret->n_records && metadata.n / 8 < 1 << 20 ? metadata.n / 8 : 0;
 	nm->methods = calloc(nm->n_methods + 1, sizeof(*nm->methods));
 	ids = calloc(nm->n_methods + 1, sizeof(*ids));
@@ -447,10 +450,11 @@ static bool scopes_fill(struct nm *nm, struct code *ret)
 static bool still_there(struct nm *nm)
 {
 	uint8_t now[64 + BLOB_SPAN_MAX];
-	uint32_t n = nm->b->n_raw;
+	uint32_t n = nm->b->n_raw, skip = (uint32_t)nm->l->size.heap_block;
 	uint64_t method;
 
-	if (!hs_read_fresh(nm->hs, nm->b->addr - nm->l->size.heap_block, now, n))
+	if (!hs_read_fresh(nm->hs, nm->b->addr - skip, now, n) ||
+		(!nm->dead && blob_dead(nm->hs, (struct bytes){now + skip, n - skip})))
 		return false;
 	return blob_identity(nm->hs, (struct bytes){now, n}, true, &method) == nm->b->identity &&
 		method == nm->b->method;
@@ -458,7 +462,7 @@ static bool still_there(struct nm *nm)
 
 bool nmethod_copy(struct hotspot *hs, const struct blob *b, struct code *ret)
 {
-	struct nm nm = {.hs = hs, .l = &hs->l, .b = b};
+	struct nm nm = {.hs = hs, .l = &hs->l, .b = b, .dead = blob_dead(hs, b->header)};
 	bool ok = true;
 
 	places_fill(&nm, ret);

@@ -99,8 +99,7 @@ static void blob_check(struct hotspot *hs, const struct live_code *at, struct co
 		return;
 	}
 	n->kind[c->kind]++;
-	/* Up to 19 nmethods wait as zombie (3) or unloaded (4), where Methods may be gone. */
-	if (c->kind <= BLOB_MH_INTRINSIC && bytes_get(b.header, hs->l.nm_state) >= 3) {
+	if (c->kind <= BLOB_MH_INTRINSIC && blob_dead(hs, b.header)) {
 		n->dead++;
 		return;
 	}

@@ -1,5 +1,6 @@
 #include "tests/support/fake_jvm.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,8 +180,13 @@ static void code_cache(struct fake_jvm *j)
 	put32(j, array + 4, 1);
 	put64(j, array + 24, heaps);
 	put64(j, var, array);
-	variable(j, "CodeCache", "::_heaps", "GrowableArray<CodeHeap*>*", var);
-	field(j, "GrowableArrayBase", "::_len", "int", 4);
+	if (j->major == 8) {
+		put64(j, var, heap);
+		variable(j, "CodeCache", "::_heap", "CodeHeap*", var);
+	} else {
+		variable(j, "CodeCache", "::_heaps", "GrowableArray<CodeHeap*>*", var);
+	}
+	field(j, j->major >= 16 ? "GrowableArrayBase" : "GenericGrowableArray", "::_len", "int", 4);
 	field(j, "GrowableArray<int>", "::_data", "int*", 24);
 	field(j, "CodeHeap", "::_memory", "VirtualSpace", 40);
 	field(j, "CodeHeap", "::_segmap", "VirtualSpace", 120);
@@ -209,7 +215,6 @@ enum {
 	B_MUTABLE_SIZE = 96,
 	B_RELOC = 100,
 	N_METHOD = 104,
-	N_BCI = 112,
 	N_LEVEL = 150,
 	N_SCOPES_PTR = 120,
 	N_PCS = 128,
@@ -226,6 +231,35 @@ enum {
 	N_HEADER = 216,
 };
 
+static void oop_map_tables(struct fake_jvm *j)
+{
+	field(j, "OopMapSet", "::_om_count", "int", 12);
+	field(j, "OopMapSet", "::_om_data", "OopMap**", 16);
+	field(j, "OopMap", "::_pc_offset", "int", 8);
+	if (j->major == 8) {
+		field(j, "CodeBlob", "::_oop_maps", "OopMapSet*", B_OOPS);
+		return;
+	}
+	field(j, "CodeBlob", "::_oop_maps", "ImmutableOopMapSet*", B_OOPS);
+	field(j, "ImmutableOopMapSet", "::_count", "int", 4);
+	field(j, "ImmutableOopMapPair", "::_pc_offset", "int", 4);
+	type(j, "ImmutableOopMapSet", NULL, 24);
+	type(j, "ImmutableOopMapPair", NULL, 12);
+}
+
+/* One class of nmethods, all places as offsets from the blob. */
+static void nmethod_tables_8(struct fake_jvm *j)
+{
+	field(j, "CodeBlob", "::_code_offset", "int", B_CODE);
+	field(j, "CodeBlob", "::_relocation_size", "int", B_RELOC);
+	field(j, "nmethod", "::_method", "Method*", N_METHOD);
+	field(j, "nmethod", "::_scopes_data_offset", "int", N_SCOPES);
+	field(j, "nmethod", "::_metadata_offset", "int", N_META);
+	field(j, "nmethod", "::_dependencies_offset", "int", N_DEPS);
+	field(j, "nmethod", "::_verified_entry_point", "address", N_ENTRY_PTR);
+	field(j, "nmethod", "::_deoptimize_offset", "int", N_DEOPT);
+}
+
 static void blob_tables(struct fake_jvm *j)
 {
 	field(j, "CodeBlob", "::_name", "const char*", B_NAME);
@@ -233,15 +267,12 @@ static void blob_tables(struct fake_jvm *j)
 	field(j, "CodeBlob", "::_data_offset", "int", B_DATA);
 	field(j, "CodeBlob", "::_frame_size", "int", B_FRAME);
 	field(j, "CodeBlob", "::_frame_complete_offset", "int16_t", B_COMPLETE);
-	field(j, "CodeBlob", "::_oop_maps", "ImmutableOopMapSet*", B_OOPS);
-	field(j, "ImmutableOopMapSet", "::_count", "int", 4);
-	field(j, "ImmutableOopMapPair", "::_pc_offset", "int", 4);
-	type(j, "ImmutableOopMapSet", NULL, 24);
-	type(j, "ImmutableOopMapPair", NULL, 12);
-	type(j, "nmethod", "CompiledMethod", N_HEADER);
+	oop_map_tables(j);
+	type(j, "nmethod", j->major == 8 ? "CodeBlob" : "CompiledMethod", N_HEADER);
 	type(j, "CompiledMethod", "CodeBlob", 128);
-	field(j, "nmethod", "::_entry_bci", "int", N_BCI);
-	field(j, "nmethod", "::_state", "volatile signed char", FAKE_NM_STATE);
+	field(j, "nmethod", "::_entry_bci", "int", FAKE_NM_BCI);
+	field(j, "nmethod", "::_state",
+		j->major == 8 ? "volatile unsigned char" : "volatile signed char", FAKE_NM_STATE);
 	field(j, "nmethod", "::_compile_id", "int", FAKE_NM_COMPILE_ID);
 	field(j, "nmethod", "::_comp_level", "CompLevel", N_LEVEL);
 	field(j, "nmethod", "::_scopes_pcs_offset", "int", N_PCS);
@@ -250,6 +281,10 @@ static void blob_tables(struct fake_jvm *j)
 	field(j, "PcDesc", "::_pc_offset", "int", 8);
 	field(j, "PcDesc", "::_scope_decode_offset", "int", 0);
 	type(j, "PcDesc", NULL, 12);
+	if (j->major == 8) {
+		nmethod_tables_8(j);
+		return;
+	}
 	if (j->beside) {
 		field(j, "CodeBlob", "::_code_offset", "int", B_CODE);
 		field(j, "CodeBlob", "::_mutable_data", "address", B_MUTABLE);
@@ -282,7 +317,7 @@ static uint64_t java_symbol(struct fake_jvm *j, const char *s)
 	return a;
 }
 
-enum { CM = 72, K_NAME = 40, P_HOLDER = 16, P_SOURCE = 50 };
+enum { CM = 72, K_NAME = 40, K_SOURCE = 54, P_HOLDER = 16, P_SOURCE = 50 };
 
 static void method_tables(struct fake_jvm *j)
 {
@@ -302,7 +337,10 @@ static void method_tables(struct fake_jvm *j)
 	field(j, "ConstMethod", "::_max_stack", "u2", 58);
 	field(j, "ConstantPool", "::_pool_holder", "InstanceKlass*", P_HOLDER);
 	field(j, "ConstantPool", "::_length", "int", FAKE_POOL_LENGTH);
-	field(j, "ConstantPool", "::_source_file_name_index", "u2", P_SOURCE);
+	if (j->major >= 15)
+		field(j, "ConstantPool", "::_source_file_name_index", "u2", P_SOURCE);
+	else
+		field(j, "InstanceKlass", "::_source_file_name_index", "u2", K_SOURCE);
 	field(j, "Klass", "::_name", "Symbol*", K_NAME);
 	field(j, "Symbol", "::_length", "u2", 6);
 	field(j, "Symbol", "::_body", NULL, 10);
@@ -330,7 +368,10 @@ static uint64_t method(struct fake_jvm *j, const char *name, const char *sig, ui
 	put(j, cm + CM + 10, lines, sizeof(lines));
 	put32(j, pool + FAKE_POOL_LENGTH, 5);
 	put64(j, pool + P_HOLDER, klass);
-	put16(j, pool + P_SOURCE, 3);
+	if (j->major >= 15)
+		put16(j, pool + P_SOURCE, 3);
+	else
+		put16(j, klass + K_SOURCE, 3);
 	put64(j, pool + FAKE_POOL + 8, java_symbol(j, name) | 1);
 	put64(j, pool + FAKE_POOL + 16, java_symbol(j, sig));
 	put64(j, pool + FAKE_POOL + 24, java_symbol(j, "Fake.java"));
@@ -372,6 +413,30 @@ struct parts {
 	uint64_t metadata, nulls, handlers, pcs, scopes;
 };
 
+/* Of 32 and 16. */
+static uint64_t oop_maps(struct fake_jvm *j)
+{
+	uint64_t oops = take(j, 24 + 2 * 12);
+
+	put32(j, oops + 4, 2);
+	put32(j, oops + 24 + 4, 32);
+	put32(j, oops + 24 + 12 + 4, 16);
+	return oops;
+}
+
+static uint64_t oop_maps_8(struct fake_jvm *j)
+{
+	uint64_t set = take(j, 32), maps = take(j, 16), map[2] = {take(j, 16), take(j, 16)};
+
+	put32(j, map[0] + 8, 32);
+	put32(j, map[1] + 8, 16);
+	put64(j, maps, map[0]);
+	put64(j, maps + 8, map[1]);
+	put32(j, set + 12, 2);
+	put64(j, set + 16, maps);
+	return set;
+}
+
 /*
  * Debug information: scope 1 outer@4, scope 4 inner@2 called by it, scope 7 outer@entry. Records at 16
  * (scope 4), 20 (scope 1, no oop map), 32 (scope 7), with sentinels.
@@ -384,7 +449,6 @@ static void debug_info(struct fake_jvm *j, int i, const struct parts *p)
 		u5(j, 3), u5(j, 0), u5(j, 1), u5(j, 0), 0xff, 0xff};
 	const int32_t records[][2] = {{-1, 0}, {16, 4}, {20, 1}, {32, 7}, {200, 0}};
 	const uint32_t nulls[] = {2, 8, 64, 24, 72}, handlers[] = {1, 16, 0, 3, 48, 0};
-	uint64_t oops = take(j, 24 + 2 * 12);
 
 	put64(j, p->metadata, j->outer);
 	put64(j, p->metadata + 8, j->inner);
@@ -395,10 +459,7 @@ static void debug_info(struct fake_jvm *j, int i, const struct parts *p)
 		put32(j, p->pcs + 12 * r + 8, (uint32_t)records[r][0]);
 	}
 	put(j, p->scopes, scopes, sizeof(scopes));
-	put32(j, oops + 4, 2);
-	put32(j, oops + 24 + 4, 32);
-	put32(j, oops + 24 + 12 + 4, 16);
-	put64(j, j->blob[i] + B_OOPS, oops);
+	put64(j, j->blob[i] + B_OOPS, j->major == 8 ? oop_maps_8(j) : oop_maps(j));
 }
 
 /* Null checks, handlers, records, scopes in one block; metadata in another, behind the relocations. */
@@ -428,14 +489,17 @@ static void parts_inside(struct fake_jvm *j, int i)
 	struct parts p = {e, e + 120, e + 96, e + 28, e + 16};
 
 	debug_info(j, i, &p);
-	put64(j, b + N_SCOPES_PTR, p.scopes);
+	if (j->major == 8)
+		put32(j, b + N_SCOPES, (uint32_t)(p.scopes - b));
+	else
+		put64(j, b + N_SCOPES_PTR, p.scopes);
 	put32(j, b + N_META, (uint32_t)(p.metadata - b));
 	put32(j, b + N_PCS, (uint32_t)(p.pcs - b));
 	put32(j, b + N_DEPS, (uint32_t)(e + 88 - b));
 	put32(j, b + N_HANDLERS, (uint32_t)(p.handlers - b));
 	put32(j, b + N_NULLS, (uint32_t)(p.nulls - b));
 	put64(j, b + N_ENTRY_PTR, j->begin[i] + 4);
-	put64(j, b + N_DEOPT, j->begin[i] + 90);
+	put64(j, b + N_DEOPT, j->major == 8 ? N_HEADER + 90 : j->begin[i] + 90);
 }
 
 static void nmethod(struct fake_jvm *j, int i, int32_t id, int8_t level, uint64_t m)
@@ -443,7 +507,7 @@ static void nmethod(struct fake_jvm *j, int i, int32_t id, int8_t level, uint64_
 	uint64_t b = j->blob[i];
 
 	put64(j, b + N_METHOD, m);
-	put32(j, b + N_BCI, (uint32_t)-1);
+	put32(j, b + FAKE_NM_BCI, (uint32_t)-1);
 	put32(j, b + FAKE_NM_COMPILE_ID, (uint32_t)id);
 	*at(j, b + N_LEVEL) = (uint8_t)level;
 	*at(j, b + FAKE_NM_STATE) = 0;
@@ -517,9 +581,16 @@ static void threads(struct fake_jvm *j)
 		put64(j, t + 96, 0x1234);
 		put64(j, t + 96 + 8, 0x5678);
 	}
-	variable(j, "ThreadsSMRSupport", "::_java_thread_list", "ThreadsList*", j->list_var);
-	field(j, "ThreadsList", "::_length", "const uint", 12);
-	field(j, "ThreadsList", "::_threads", "JavaThread *const *const", 24);
+	if (j->major < 12) {
+		put64(j, j->list_var, j->thread[0]);
+		put64(j, j->thread[0] + 120, j->thread[1]);
+		variable(j, "Threads", "::_thread_list", "JavaThread*", j->list_var);
+		field(j, "JavaThread", "::_next", "JavaThread*", 120);
+	} else {
+		variable(j, "ThreadsSMRSupport", "::_java_thread_list", "ThreadsList*", j->list_var);
+		field(j, "ThreadsList", "::_length", "const uint", 12);
+		field(j, "ThreadsList", "::_threads", "JavaThread *const *const", 24);
+	}
 	field(j, "Thread", "::_osthread", "OSThread*", 48);
 	type(j, "JavaThread", "Thread", 256);
 	type(j, "Thread", NULL, 60);
@@ -537,10 +608,13 @@ static void threads(struct fake_jvm *j)
 
 static void version(struct fake_jvm *j)
 {
+	char release[32];
 	uint64_t var = take(j, 8), major = take(j, 4);
 
-	put64(j, var, text(j, j->major == 17 ? "17.0.99-fake" : "25.0.99-fake"));
-	put32(j, major, (uint32_t)j->major);
+	snprintf(release, sizeof(release), j->major == 8 ? "25.99-fake" : "%d.0.99-fake", j->major);
+	put64(j, var, text(j, release));
+	/* 8 has the number of HotSpot. */
+	put32(j, major, j->major == 8 ? 25 : (uint32_t)j->major);
 	variable(j, "Abstract_VM_Version", "::_s_vm_release", "const char*", var);
 	variable(j, "Abstract_VM_Version", "::_vm_major_version", "int", major);
 }

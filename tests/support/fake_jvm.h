@@ -7,8 +7,9 @@
 
 /*
  * A miniature HotSpot in arrays: tables, one code heap with an interpreter, two nmethods and a stub,
- * Methods, threads. All offsets differ from those of any real JVM. Two styles: what an nmethod has
- * inside the blob, as up to JDK 22, or beside it, as from 25 on.
+ * Methods, threads. All offsets differ from those of any real JVM. What an nmethod has stands inside the
+ * blob, by offsets as in JDK 8 or by pointers as up to 22, or beside it, as from 25 on; what else
+ * differs goes by `major`, too.
  */
 enum { FAKE_SYMBOLS = 64, FAKE_ENTRIES = 256, FAKE_REGION = 1 << 18 };
 
@@ -55,6 +56,7 @@ void fake_jvm_poke(struct fake_jvm *j, uint64_t addr, const void *bytes, size_t 
 enum {
 	FAKE_BLOCK = 24, /* sizeof(HeapBlock) */
 	FAKE_USED = 12,
+	FAKE_NM_BCI = 112,
 	FAKE_NM_COMPILE_ID = 140,
 	FAKE_NM_STATE = 151,
 	FAKE_METHOD_CONST = 24,

@@ -33,6 +33,16 @@ static int set_up(void **state, int major)
 	return 0;
 }
 
+static int set_up_8(void **state)
+{
+	return set_up(state, 8);
+}
+
+static int set_up_11(void **state)
+{
+	return set_up(state, 11);
+}
+
 static int set_up_17(void **state)
 {
 	return set_up(state, 17);
@@ -200,7 +210,7 @@ static void notices_a_replaced_nmethod(void **state)
 	struct world *w = *state;
 	uint64_t pc = w->j.begin[1] + 16;
 	int32_t compile_id = 99;
-	uint8_t not_entrant = 2;
+	uint8_t not_entrant = w->j.major == 8 ? 1 : 2;
 	uint32_t old, now;
 
 	hotspot_walk_begin(w->hs);
@@ -297,6 +307,36 @@ static void refuses_an_unfinished_nmethod(void **state)
 	assert_int_equal(hotspot_stats(w->hs).bad_blobs, 1);
 }
 
+/* In 8 the bci of an OSR method goes when it is made not entrant; activations stay. */
+static void knows_an_osr_method_that_is_left(void **state)
+{
+	struct world *w = *state;
+	int32_t bci = -2;
+
+	fake_jvm_poke(&w->j, w->j.blob[1] + FAKE_NM_BCI, &bci, 4);
+	assert_string_equal(hs_method(w->hs, code_at(w, w->j.begin[1])->method_id)->name, "outer");
+	assert_int_equal(code_at(w, w->j.begin[1])->osr_bci, CODE_OSR_LEFT);
+	bci = -3;
+	fake_jvm_poke(&w->j, w->j.blob[2] + FAKE_NM_BCI, &bci, 4);
+	assert_int_equal(hs_code_find(w->hs, w->j.begin[2]), 0);
+}
+
+/* A zombie's frame can be left, but its Method*s may be another class's by now. */
+static void knows_no_methods_of_a_dead_nmethod(void **state)
+{
+	struct world *w = *state;
+	uint8_t zombie = w->j.major == 8 ? 2 : 3, not_entrant = zombie - 1;
+	const struct code *c;
+
+	fake_jvm_poke(&w->j, w->j.blob[1] + FAKE_NM_STATE, &zombie, 1);
+	fake_jvm_poke(&w->j, w->j.blob[2] + FAKE_NM_STATE, &not_entrant, 1);
+	c = code_at(w, w->j.begin[1]);
+	assert_int_equal(c->frame_size, 4);
+	assert_int_equal(c->method_id != 0, w->j.major >= 20);
+	assert_int_equal(c->n_methods != 0, w->j.major >= 20);
+	assert_int_not_equal(code_at(w, w->j.begin[2])->method_id, 0);
+}
+
 static void knows_threads(void **state)
 {
 	struct world *w = *state;
@@ -361,22 +401,26 @@ static void survives_noise(void **state)
 
 int main(void)
 {
-#define BOTH(f)                                                                                    \
-	cmocka_unit_test_setup_teardown(f, set_up_17, tear_down),                                  \
+#define ALL(f)                                                                                     \
+	cmocka_unit_test_setup_teardown(f, set_up_8, tear_down),                                   \
+		cmocka_unit_test_setup_teardown(f, set_up_11, tear_down),                          \
+		cmocka_unit_test_setup_teardown(f, set_up_17, tear_down),                          \
 		cmocka_unit_test_setup_teardown(f, set_up_25, tear_down)
 	const struct CMUnitTest tests[] = {
-		BOTH(finds_every_blob),
-		BOTH(copies_an_nmethod),
-		BOTH(names_a_method),
-		BOTH(refuses_garbage_methods),
-		BOTH(names_stubs_and_codelets),
-		BOTH(notices_a_replaced_nmethod),
-		BOTH(checks_once_for_a_batch),
-		BOTH(notices_a_freed_nmethod),
-		BOTH(notices_a_replaced_method),
-		BOTH(refuses_an_unfinished_nmethod),
-		BOTH(knows_threads),
-		BOTH(survives_noise),
+		ALL(finds_every_blob),
+		ALL(copies_an_nmethod),
+		ALL(names_a_method),
+		ALL(refuses_garbage_methods),
+		ALL(names_stubs_and_codelets),
+		ALL(notices_a_replaced_nmethod),
+		ALL(checks_once_for_a_batch),
+		ALL(notices_a_freed_nmethod),
+		ALL(notices_a_replaced_method),
+		ALL(refuses_an_unfinished_nmethod),
+		ALL(knows_an_osr_method_that_is_left),
+		ALL(knows_no_methods_of_a_dead_nmethod),
+		ALL(knows_threads),
+		ALL(survives_noise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

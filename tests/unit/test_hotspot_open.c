@@ -19,12 +19,14 @@ static int open_fake(struct fake_jvm *j, struct hotspot **ret, struct err *err)
 	return hotspot_open(j->mem, fake_jvm_symbol, j, ret, err);
 }
 
-static void opens_both_styles(void **state)
+static void opens_every_style(void **state)
 {
-	const int majors[] = {17, 25};
+	const int majors[] = {8, 11, 17, 25};
+	const char *const releases[] = {
+		"25.99-fake", "11.0.99-fake", "17.0.99-fake", "25.0.99-fake"};
 
 	(void)state;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 4; i++) {
 		struct fake_jvm j = {.major = majors[i]};
 		struct hotspot *hs = NULL;
 		struct err err = {0};
@@ -32,8 +34,7 @@ static void opens_both_styles(void **state)
 		if (open_fake(&j, &hs, &err))
 			fail_msg("%s", err.msg);
 		assert_int_equal(hotspot_version(hs)->major, majors[i]);
-		assert_string_equal(hotspot_version(hs)->release,
-			i ? "25.0.99-fake" : "17.0.99-fake");
+		assert_string_equal(hotspot_version(hs)->release, releases[i]);
 		hotspot_close(hs);
 		fake_jvm_free(&j);
 	}
@@ -146,7 +147,7 @@ static void broken_tables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(opens_both_styles),
+		cmocka_unit_test(opens_every_style),
 		cmocka_unit_test(not_yet_started),
 		cmocka_unit_test(missing_fields_are_named),
 		cmocka_unit_test(missing_alternatives_are_named),

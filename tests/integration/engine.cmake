@@ -7,7 +7,7 @@ add_executable(engine_probe ${CMAKE_CURRENT_SOURCE_DIR}/engine_probe.c)
 target_link_libraries(engine_probe PRIVATE js_engine m)
 
 foreach(subject truth life refusals counts)
-  js_integration_test(engine_${subject} 240 engine.py ${subject} $<TARGET_FILE:engine_probe>
+  js_integration_test(engine_${subject} 600 engine.py ${subject} $<TARGET_FILE:engine_probe>
     $<TARGET_FILE:engine_load>)
   set_property(TEST integration.engine_${subject} APPEND PROPERTY LABELS perf)
 endforeach()

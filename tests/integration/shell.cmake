@@ -3,7 +3,7 @@ add_executable(privs_probe ${CMAKE_CURRENT_LIST_DIR}/privs_probe.c)
 target_link_libraries(privs_probe PRIVATE js_session Threads::Threads)
 
 js_integration_test(privs 180 privs.py)
-js_integration_test(doctor 240 doctor.py)
+js_integration_test(doctor 400 doctor.py)
 js_integration_test(list 240 list.py)
 js_integration_test(manual 60 manual.py)
 js_integration_test(terminal 180 terminal.py)

@@ -8,9 +8,9 @@ endforeach()
 
 # Together about 50 s. What they count is exact (an EINTR, a lost signal), or has bars that only
 # something broken misses; suspend.py --seconds 20 --bar 2 wall is for a quiet machine.
-js_integration_test(suspend_harm 180 suspend.py calls signals churn tracers --seconds 3)
-js_integration_test(suspend_wall 120 suspend.py wall refused --bar 15)
-js_integration_test(suspend_kill 120 suspend.py kill --times 30)
+js_integration_test(suspend_harm 400 suspend.py calls signals churn tracers --seconds 3)
+js_integration_test(suspend_wall 400 suspend.py wall refused --bar 15)
+js_integration_test(suspend_kill 400 suspend.py kill --times 30)
 js_integration_sanitized(suspend_harm)
 set_property(TEST integration.suspend_harm integration.suspend_wall integration.suspend_kill
   APPEND PROPERTY ENVIRONMENT "EINTR_PROGRAMS=${CMAKE_CURRENT_BINARY_DIR}")

@@ -1,6 +1,8 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/habits.h"
@@ -33,11 +35,24 @@ static const struct cmd *find_cmd(const char *name)
 	return NULL;
 }
 
+/*
+ * Where stdin, stdout or stderr is closed, the next file or event to be opened would take its number,
+ * and get what is written there. What is put in its place can be neither read nor written, as before.
+ */
+static void keep_numbers(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			_exit(EXIT_FAILED);
+}
+
 int main(int argc, char **argv)
 {
 	const struct cmd *c = argc > 1 ? find_cmd(argv[1]) : NULL;
 	struct err e = {0};
 
+	keep_numbers();
 	/* A closed pipe is an error of write(2), said like any other. */
 	signal(SIGPIPE, SIG_IGN);
 	if (c)

@@ -183,9 +183,14 @@ static void print_hottest(const struct named_profile *np, const struct flat *f)
 
 static void print_files(const struct outputs *outs)
 {
-	for (size_t i = 0; i < outs->n; i++)
-		if (strcmp(outs->list[i].path, "-") != 0)
-			fprintf(stderr, "written: %s\n", outs->list[i].path);
+	for (size_t i = 0; i < outs->n; i++) {
+		const char *path = outs->list[i].path;
+		char clean[sizeof(outs->list[i].path)];
+
+		text_sanitise(clean, sizeof(clean), path, strlen(path));
+		if (strcmp(path, "-") != 0)
+			fprintf(stderr, "written: %s\n", clean);
+	}
 }
 
 static void print_times(const char *what, const struct suspend_quantiles *q)

@@ -156,8 +156,23 @@ def outputs(tmp):
                          stderr=subprocess.PIPE, text=True)
     out, err = q.communicate(timeout=jvm.PATIENCE)
     check("closed stdout ends quietly", "roken pipe" not in err and "cannot" not in err, err)
+    closed(pid, tmp)
     s.kill()
     s.wait()
+
+
+def closed(pid, tmp):
+    """Closed descriptors: nothing that is opened later gets what is meant for stdout or stderr."""
+    def shell(text):
+        return subprocess.run(["sh", "-c", text, "sh", JS, pid, tmp + "/closed.folded"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=jvm.PATIENCE)
+    p = shell('exec "$1" -p "$2" -d 1 -f folded >&-')
+    check("closed stdout is said", p.returncode == 1 and "cannot write" in p.stderr and "Bad file" in p.stderr,
+          (p.returncode, p.stderr))
+    p = shell('exec "$1" -p "$2" -d 1 -o "$3" <&- >&- 2>&-')
+    lines = pathlib.Path(tmp, "closed.folded").read_text().splitlines()
+    check("all closed: a profile, and nothing else in it", p.returncode == 0 and lines and
+          all(re.fullmatch(r"\S.* \d+", line) for line in lines), (p.returncode, lines[-3:]))
 
 
 def command(tmp):

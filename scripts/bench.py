@@ -18,12 +18,10 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests/integration"))
-import attribution  # noqa: E402
 import jvm  # noqa: E402
 
 OPS_FLAGS = ["-XX:+UseSerialGC", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Ops::left",
              "-XX:CompileCommand=dontinline,Ops::right"]
-AGREEMENT = str(ROOT / "tests/integration/attribution.py")
 TRUTH = str(ROOT / "tests/integration/truth.py")
 
 
@@ -331,10 +329,10 @@ def measure_first(o, jdk, classes, results, tmp):
 # ---- misplaced share ---------------------------------------------------------------------------
 
 
-def truth(profiler, jdk, gc, runs, duration, tmp, extra=()):
+def truth(profiler, jdk, gc, runs, duration, tmp):
     out = os.path.join(tmp, "truth.json")
     r = subprocess.run([sys.executable, TRUTH, "--profiler", profiler, "--jdk", str(jdk.home), "--gc", gc,
-                        "--runs", str(runs), "--duration", str(duration), "--json", out, *extra],
+                        "--runs", str(runs), "--duration", str(duration), "--json", out],
                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                        preexec_fn=jvm.die_with_parent)
     if not os.path.exists(out):
@@ -363,57 +361,6 @@ def measure_truth(o, jdk, _, results, tmp):
                     verdict(mine["variation"] if mine and mine["samples"] >= 40_000 else None, bar), **cells)
 
 
-def agreement(jdk, workload, duration):
-    """{rule or "named NAME": its row of attribution.py's table}, and how many samples; None: not here."""
-    r = subprocess.run([sys.executable, AGREEMENT, "--jdk", str(jdk.home), "--workload", workload,
-                        "--duration", str(duration), "--freq", "1999"],
-                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                       preexec_fn=jvm.die_with_parent)
-    compared = re.search(r"compared (\d+)", r.stdout)
-    if not compared:
-        progress(r.stdout)
-        return None, 0
-    rows = attribution.read_table(r.stdout)
-    return rows, int(compared.group(1))
-
-
-def measure_agreement(o, results):
-    """Per-sample agreement with cleaned full records: method, child, line, wrong; what is called sure."""
-    for _, jdk in sorted(jvm.find_jdks().items()):
-        for workload in ("javac", "clojure", "h2", "truth"):
-            rows, n = agreement(jdk, workload, 15 if o.quick else 40)
-            if not rows:
-                continue
-            flow, address = rows["all", "flow"], rows["all", "address"]
-            sure = [rows[k] for k in (("named", "exact"), ("named", "flow")) if k in rows]
-            share = sum(x["share"] for x in sure)
-            right = sum(x["share"] * x["method"] for x in sure) / max(share, 0.1)
-            four = "%(method).1f / %(child).1f / %(line).1f / %(wrong).1f"
-            bar = 11 if workload == "javac" else address["wrong"]
-            results.add("agreement, JDK %d %s, %d samples (address rule: %s)"
-                        % (jdk.major, workload, n, four % address), "<= %.1f wrong" % bar,
-                        verdict(flow["wrong"], bar), jsampler=four % flow)
-            results.add("right where sure (%.0f %% of them), JDK %d %s" % (share, jdk.major, workload),
-                        ">= 97 %", verdict(right, 97, more=True), jsampler="%.1f" % right)
-
-
-def measure_attribution(o, results, tmp):
-    """The matrix of the attribution issue: collectors, JDKs, with and without extra records."""
-    measure_agreement(o, results)
-    runs, duration = (1, 10) if o.quick else (5, 30)
-    extra = ["--flag=-XX:+UnlockDiagnosticVMOptions", "--flag=-XX:+DebugNonSafepoints"]
-    for _, jdk in sorted(jvm.find_jdks().items()):
-        for gc in ("G1", "Parallel", "Serial", "Z"):
-            for name, flags in (("", ()), (" +DebugNonSafepoints", extra), (" +listener", ["--listener"])):
-                bar = 1.5 if gc == "G1" else 2
-                r = truth("jsampler", jdk, gc, runs, duration, tmp, flags)
-                cells = {"jsampler": show_truth(r)}
-                if os.environ.get("ASPROF"):
-                    cells["asprof"] = show_truth(truth("asprof", jdk, gc, runs, duration, tmp, flags))
-                results.add("misplaced points, JDK %d %s%s" % (jdk.major, gc, name), "<= %.1f" % bar,
-                            verdict(r["variation"] if r else None, bar), **cells)
-
-
 PARTS = {"cost": measure_cost, "period": measure_period, "truth": measure_truth, "memory": measure_memory,
          "threads": measure_threads, "first": measure_first}
 
@@ -424,7 +371,6 @@ def parse_arguments():
     p.add_argument("--windows", type=int, help="interleaved windows per profiler and rate (200)")
     p.add_argument("--window", type=float, default=0.6, help="seconds of each")
     p.add_argument("--only", default=",".join(PARTS), help="parts: " + ", ".join(PARTS))
-    p.add_argument("--attribution", action="store_true", help="only agreement per sample and the matrix of misplaced shares")
     p.add_argument("--alone", action="store_true", help="jsampler without the others beside it")
     p.add_argument("--jdk", help="major version or directory")
     p.add_argument("--json", help="write the table there too")
@@ -443,12 +389,9 @@ def main():
     classes = jvm.compile_java(jdk, "shapes")
     results = Results()
     with tempfile.TemporaryDirectory(prefix="jsampler-bench-") as tmp:
-        if o.attribution:
-            measure_attribution(o, results, tmp)
-        else:
-            for part in o.only.split(","):
-                progress("== " + part)
-                PARTS[part](o, jdk, classes, results, tmp)
+        for part in o.only.split(","):
+            progress("== " + part)
+            PARTS[part](o, jdk, classes, results, tmp)
     print("JDK %d, %d CPUs, kernel %s" % (jdk.major, os.cpu_count(), os.uname().release))
     results.show()
     if o.json:

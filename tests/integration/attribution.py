@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 
 import jvm
@@ -82,7 +83,15 @@ def start_truth(jdk, flags, _):
                    stderr=subprocess.DEVNULL)
 
 
-WORKLOADS = {"javac": start_javac, "clojure": start_clojure, "h2": start_h2, "truth": start_truth}
+def start_demo(jdk, flags, _):
+    """What scripts/demo shows: one busy thread, small methods."""
+    classes = jvm.compile_java(jdk, "demo")
+    exclude = ["-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Demo$Pricing::discount"]
+    return jvm.Jvm(jdk, classes, "Demo", ["600"], flags + ["-Xmx256m"] + exclude, stderr=subprocess.DEVNULL)
+
+
+WORKLOADS = {"javac": start_javac, "clojure": start_clojure, "h2": start_h2, "truth": start_truth,
+             "demo": start_demo}
 
 
 def run_agree(args, pid):
@@ -161,6 +170,7 @@ def main():
     p.add_argument("--workload", choices=sorted(WORKLOADS), default="javac")
     p.add_argument("--gc", choices=sorted(COLLECTORS), default="G1")
     p.add_argument("--flags", default="", help="more JVM flags, separated by spaces")
+    p.add_argument("--warmup", type=int, default=0, help="more seconds before the samples begin")
     p.add_argument("--duration", type=int, default=15)
     p.add_argument("--freq", type=int, default=997)
     p.add_argument("--dump", help="write the hottest C2 methods into this folder")
@@ -176,6 +186,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
         with WORKLOADS[args.workload](jdk, flags, tmp) as java:
             java.wait_ready(300)
+            time.sleep(args.warmup)
             print("%s on JDK %d, %s %s" % (args.workload, jdk.major, args.gc, args.flags))
             text = run_agree(args, java.pid)
             compared = int(re.search(r"compared (\d+)", text).group(1))

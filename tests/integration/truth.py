@@ -17,16 +17,23 @@ import json
 import math
 import os
 import re
+import select
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import jvm
 
 KERNEL = re.compile(r"^Truth\.(k[A-Z][A-Za-z0-9]*)")
+CONTAINER = re.compile(r"^Truth\.mix\w+_\[j\]$")
 WORKER = "truth-worker-with-a-long-name-"
 OUTSIDE = "(outside)"
+# Kernels that every containing method may get inlined; kInterp is interpreted, kRecurse recursive.
+INLINED = ["Inline", "Float", "Hash", "Alloc", "Mega", "Regex", "Aes", "Copy", "Fill", "Stream", "Reflect",
+           "Zip", "Build", "Sort", "Matrix", "Big", "Math", "Time", "Digest", "Crc"]
 COLLECTORS = {"G1": ["-XX:+UseG1GC"], "Parallel": ["-XX:+UseParallelGC"], "Serial": ["-XX:+UseSerialGC"],
               "Z": ["-XX:+UseZGC"], "Shenandoah": ["-XX:+UseShenandoahGC"]}
 
@@ -35,7 +42,7 @@ class Table:
     """What Truth printed for one mark."""
 
     def __init__(self):
-        self.clock_ns = 0
+        self.clock = (0, 0)
         self.threads, self.kernels = {}, {}
 
     @classmethod
@@ -46,8 +53,8 @@ class Table:
             if line is None:
                 sys.exit("Truth ended early")
             w = line.split()
-            if w[0] == "mark":
-                t.clock_ns = int(w[3])
+            if w[0] == "clock":
+                t.clock = (int(w[1]), int(w[2]))
             elif w[0] == "thread":
                 t.threads[w[1]] = int(w[2])
             elif w[0] == "kernel":
@@ -58,10 +65,11 @@ class Table:
     def shares_since(self, begin):
         """{kernel: share} with OUTSIDE, and the CPU seconds of the workers in the window."""
         whole = sum(self.threads.values()) - sum(begin.threads.values())
+        clock_ns = (self.clock[0] - begin.clock[0]) / max(1, self.clock[1] - begin.clock[1])
         ns = {}
         for k, (cpu, calls) in self.kernels.items():
             cpu0, calls0 = begin.kernels[k]
-            ns[k] = max(0, cpu - cpu0 - (calls - calls0) * self.clock_ns)
+            ns[k] = max(0, cpu - cpu0 - (calls - calls0) * clock_ns)
         ns[OUTSIDE] = max(0, whole - sum(ns.values()))
         total = sum(ns.values())
         return {k: v / total for k, v in ns.items()}, whole / 1e9
@@ -77,7 +85,7 @@ class Counts:
 
     def __init__(self, folded):
         self.kernels = {}
-        self.samples = self.java = self.complete = self.unknown = self.others = 0
+        self.samples = self.complete = self.unknown = self.others = self.inlined = 0
         self.bad_stacks = []
         for frames, n in folded:
             name, _, frames = jvm.thread_of(frames)
@@ -95,10 +103,12 @@ class Counts:
         if unknown or not complete:
             self.bad_stacks.append((n, ";".join(frames)))
         kernel = OUTSIDE
-        for f in frames:
+        for i, f in enumerate(frames):
             m = KERNEL.match(f)
             if m:
                 kernel = m.group(1)
+                if f.endswith("_[i]") and CONTAINER.match(frames[i - 1]):
+                    self.inlined += n
                 break
         self.kernels[kernel] = self.kernels.get(kernel, 0) + n
 
@@ -121,24 +131,64 @@ def compare(truth, counts):
     }
 
 
-def profile_jsampler(pid, o):
-    options = ["-d", o.duration, "-F", o.freq, "--threads", *o.option]
-    r = jvm.record(pid, *options)
+class Started:
+    """jsampler, recording."""
+
+    def __init__(self, pid, o, tmp):
+        self.out, self.messages = os.path.join(tmp, "out.folded"), b""
+        self.proc = subprocess.Popen([jvm.jsampler_path(), "-p", str(pid), "-v", "-o", self.out, "-F", str(o.freq),
+                                      "--threads", *o.option], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                     bufsize=0, preexec_fn=jvm.die_with_parent)
+        self.wait_steady()
+
+    def wait_steady(self):
+        """Until it says how the events are set up, which it does once it has some samples."""
+        deadline = time.monotonic() + 5
+        while b"stack copy of" not in self.messages:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.proc.stderr], [], [], left)[0]:
+                return
+            more = os.read(self.proc.stderr.fileno(), 65536)
+            if not more:
+                return
+            self.messages += more
+
+    def stop(self):
+        self.proc.send_signal(signal.SIGINT)
+        _, rest = self.proc.communicate(timeout=600)
+        messages = (self.messages + rest).decode(errors="replace")
+        if self.proc.returncode:
+            sys.exit("jsampler: exit status %d\n%s" % (self.proc.returncode, messages))
+        with open(self.out, encoding="utf-8", errors="surrogateescape", newline="\n") as f:
+            return jvm.Recording(0, list(jvm.parse_folded(f)), messages)
+
+
+def profile_jsampler(java, o, seconds):
+    """What was recorded, and tables of its begin and its end: attaching and naming lie outside, since
+    a program may do other things meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
+        started = Started(java.pid, o, tmp)
+        begin = mark(java)
+        time.sleep(seconds)
+        end = mark(java)
+        recording = started.stop()
     if o.verbose:
-        sys.stderr.write(r.messages)
-    return r
+        sys.stderr.write(recording.messages)
+    return recording, begin, end
 
 
-def profile_asprof(pid, o):
+def profile_asprof(java, o, seconds):
     """async-profiler, whose binary ASPROF names: the same window, the same output."""
+    begin = mark(java)
     with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
         out = os.path.join(tmp, "out.collapsed")
         interval = "%dus" % (1_000_000 // o.freq)
-        subprocess.run([os.environ["ASPROF"], "-d", str(o.duration), "-e", "cpu", "-i", interval, "-t",
-                        "-o", "collapsed", "-f", out, *o.option, str(pid)],
+        subprocess.run([os.environ["ASPROF"], "-d", str(seconds), "-e", "cpu", "-i", interval, "-t",
+                        "-o", "collapsed", "-f", out, *o.option, str(java.pid)],
                        check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        end = mark(java)
         with open(out, errors="replace") as f:
-            return jvm.Recording(0, list(jvm.parse_folded(f)), "")
+            return jvm.Recording(0, list(jvm.parse_folded(f)), ""), begin, end
 
 
 PROFILERS = {"jsampler": profile_jsampler, "asprof": profile_asprof}
@@ -150,6 +200,9 @@ def java_flags(o):
         flags.append("-Xint")
     else:
         flags += ["-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Truth::kInterp"]
+    if o.inline:
+        flags += ["-XX:CompileThresholdScaling=0.1"]
+        flags += ["-XX:CompileCommand=inline,Truth::k" + k for k in INLINED]
     return flags + o.flag
 
 
@@ -157,10 +210,44 @@ def listener_flag(jdk):
     return "-agentpath:%s" % jvm.compile_library(jdk, "tests/java/truth/listener.c", "liblistener")
 
 
+class Patience(Exception):
+    """The JVM did not come to what was waited for."""
+
+
+def wait_inlined(java, o):
+    """Until so many percent of the samples are in kernels that C2 inlined into their containing method."""
+    deadline = time.monotonic() + o.patience
+    while o.inlined:
+        counts = Counts(jvm.record(java.pid, "-d", 2, "-F", 499, "--threads").folded)
+        if 100 * counts.inlined >= o.inlined * max(1, counts.samples):
+            return
+        if time.monotonic() > deadline:
+            raise Patience("C2 inlined too few kernels in %d s" % (o.warmup + o.patience))
+
+
+def wait_cpu(java, begin, seconds, deadline):
+    """Until the workers used so much CPU time since then."""
+    while sum(mark(java).threads.values()) - sum(begin.threads.values()) < 1e9 * seconds:
+        if time.monotonic() > deadline:
+            raise Patience("the workers did not get %.1f s of CPU time" % seconds)
+        time.sleep(0.5)
+
+
+def seconds_for(java, o):
+    """How long a recording takes to have o.samples, at the share of the CPUs that the workers get."""
+    if not o.samples:
+        return o.duration
+    begin, start = mark(java), time.monotonic()
+    wait_cpu(java, begin, 0.5, start + o.patience)
+    cpu_s = (sum(mark(java).threads.values()) - sum(begin.threads.values())) / 1e9
+    return math.ceil(1.35 * o.samples / o.freq * (time.monotonic() - start) / cpu_s)
+
+
 def one_run(jdk, classes, o, seed):
     args = ["interactive=1", "warmup=%d" % o.warmup, "threads=%d" % o.threads, "seed=%d" % seed]
     with jvm.Jvm(jdk, classes, "Truth", args, java_flags(o)) as java:
         java.wait_ready(o.warmup + jvm.PATIENCE)
+        wait_inlined(java, o)
         unknown = 0
         # What misses its bar because others took the CPUs is recorded again; a frame without a name counts in all.
         for left in reversed(range(jvm.TRIES)):
@@ -173,15 +260,17 @@ def one_run(jdk, classes, o, seed):
 
 
 def one_recording(java, o, seed):
-    begin = mark(java)
-    recording = PROFILERS[o.profiler](java.pid, o)
-    truth, cpu_s = mark(java).shares_since(begin)
+    seconds = seconds_for(java, o)
+    recording, begin, end = PROFILERS[o.profiler](java, o, seconds)
+    truth, cpu_s = end.shares_since(begin)
     counts = Counts(recording.folded)
     if o.keep:
         keep(o.keep, seed, recording)
     result = compare(truth, counts)
     result.update(samples=counts.samples, cpu_s=cpu_s, complete=100 * counts.complete / max(1, counts.samples),
-                  unknown=counts.unknown, bad_stacks=sorted(counts.bad_stacks, reverse=True)[:8])
+                  inlined=100 * counts.inlined / max(1, counts.samples), seed=seed,
+                  lost=recording.fact(r"lost (\d+)", 0), unknown=counts.unknown,
+                  bad_stacks=sorted(counts.bad_stacks, reverse=True)[:8])
     times = recording.fact(r"CPU time of the target ([\d.]+) s, samples x period ([\d.]+) s")
     result["period_error"] = 100 * (times[1] / times[0] - 1) if times and times[0] else None
     return result
@@ -201,13 +290,22 @@ def print_run(r):
     print("samples %d over %.1f CPU-s; total variation %.2f points (a perfect sampler: %.2f); "
           "on wrong kernels %.2f; not placed %+.2f"
           % (r["samples"], r["cpu_s"], r["variation"], r["expected"], r["wrong"], r["unattributed"]))
-    line = "complete stacks of workers %.3f %%; with an [unknown] frame %d" % (r["complete"], r["unknown"])
+    line = "in kernels inlined by C2 %.1f %%; lost %d; complete stacks of workers %.3f %%; with an [unknown] " \
+           "frame %d" % (r["inlined"], r["lost"], r["complete"], r["unknown"])
     if r["period_error"] is not None:
         line += "; samples x period against the kernel's CPU time %+.2f %%" % r["period_error"]
     print(line)
     for n, stack in r["bad_stacks"]:
         print("  %d %s" % (n, stack if len(stack) < 700 else stack[:200] + " ... " + stack[-500:]))
     sys.stdout.flush()
+
+
+def print_worst(results):
+    worst = max(results, key=lambda r: r["variation"])
+    print("worst of %d: total variation %.2f points (a perfect sampler: %.2f), median %.2f; worst on wrong "
+          "kernels %.2f" % (len(results), worst["variation"], worst["expected"],
+                            statistics.median(r["variation"] for r in results),
+                            max(r["wrong"] for r in results)))
 
 
 def failures(r, o):
@@ -234,11 +332,16 @@ def parse_arguments():
     p.add_argument("--gc", choices=sorted(COLLECTORS), default="G1")
     p.add_argument("--mode", choices=["mixed", "int"], default="mixed")
     p.add_argument("--flag", action="append", default=[], help="one more JVM flag (repeatable)")
+    p.add_argument("--inline", action="store_true", help="the JIT is to inline every kernel, and to begin early")
+    p.add_argument("--inlined", type=float, default=0, metavar="PERCENT",
+                   help="start when so many samples are in kernels that C2 inlined into a containing method")
+    p.add_argument("--patience", type=int, default=60, help="seconds to wait for that before giving up")
     p.add_argument("--listener", action="store_true", help="load an agent that listens to compiled methods")
     p.add_argument("--profiler", choices=sorted(PROFILERS), default="jsampler")
     p.add_argument("--option", action="append", default=[], help="one more option of the profiler")
     p.add_argument("--freq", type=int, default=999)
     p.add_argument("--duration", type=int, default=30)
+    p.add_argument("--samples", type=int, help="record until there are about so many, instead of --duration")
     p.add_argument("--warmup", type=int, default=15)
     p.add_argument("--threads", type=int, default=3)
     p.add_argument("--runs", type=int, default=1, help="fresh JVMs; the worst counts")
@@ -265,15 +368,16 @@ def main():
     for i in range(o.runs):
         print("== %s, JDK %d, %s, %s, %d Hz, %d s, run %d of %d"
               % (o.profiler, jdk.major, o.gc, o.mode, o.freq, o.duration, i + 1, o.runs))
-        r = one_run(jdk, classes, o, o.seed + 1000 * i)
+        try:
+            r = one_run(jdk, classes, o, o.seed + 1000 * i)
+        except Patience as e:
+            bad.append("run %d: %s" % (i + 1, e))
+            continue
         print_run(r)
         results.append(r)
         bad += ["run %d: %s" % (i + 1, b) for b in failures(r, o)]
-    worst = max(results, key=lambda r: r["variation"])
-    print("worst of %d: total variation %.2f points (a perfect sampler: %.2f), median %.2f; worst on wrong "
-          "kernels %.2f" % (o.runs, worst["variation"], worst["expected"],
-                            statistics.median(r["variation"] for r in results),
-                            max(r["wrong"] for r in results)))
+    if results:
+        print_worst(results)
     if o.json:
         with open(o.json, "w", encoding="utf-8") as f:
             json.dump({"jdk": jdk.major, "gc": o.gc, "mode": o.mode, "flags": o.flag, "profiler": o.profiler,

@@ -35,7 +35,8 @@ import javax.crypto.spec.SecretKeySpec;
  * standard input prints the table so far, "quit" or the end of the input ends the program, and
  * seconds counts for nothing. slow=30, or a line "slow 30", makes kMatrix 30 % slower. A table:
  *
- *   mark N NANOTIME CLOCK_NS           CLOCK_NS: what one pair of clock readings adds to a call
+ *   mark N NANOTIME
+ *   clock CPU_NS PAIRS                 two readings with nothing in between, now and then after a call
  *   thread NAME CPU_NS                 whole CPU time of a worker
  *   kernel NAME CPU_NS CALLS           over all workers
  *   end N
@@ -56,12 +57,14 @@ public final class Truth implements Runnable {
 
 	static volatile boolean stop;
 	static volatile long sink;
-	static volatile long clockNs = -1;
 	static volatile int slow;
 
 	final int shape;
 	final long[] cpu = new long[NAMES.length];
 	final long[] calls = new long[NAMES.length];
+	/** What two readings with nothing in between measure, among the calls and not before them: there
+	 * caches, interrupts and other threads are what they are for the readings around kernels. */
+	long clock, pairs;
 	Thread thread;
 	long seed;
 
@@ -74,7 +77,6 @@ public final class Truth implements Runnable {
 	// ---- the containing methods -------------------------------------------------------------
 
 	public void run() {
-		calibrate();
 		while (!stop) {
 			switch (shape) {
 			case 0: mixAll(64); break;
@@ -116,8 +118,7 @@ public final class Truth implements Runnable {
 			default: acc += kCrc(); break;
 			}
 			acc += again(kind);
-			cpu[kind] += BEAN.getCurrentThreadCpuTime() - begin;
-			calls[kind]++;
+			note(kind, begin, BEAN.getCurrentThreadCpuTime());
 		}
 		sink += acc;
 	}
@@ -148,8 +149,7 @@ public final class Truth implements Runnable {
 			else
 				acc ^= kRecurse();
 			acc += again(kind);
-			cpu[kind] += BEAN.getCurrentThreadCpuTime() - begin;
-			calls[kind]++;
+			note(kind, begin, BEAN.getCurrentThreadCpuTime());
 		}
 		sink += acc;
 	}
@@ -171,11 +171,22 @@ public final class Truth implements Runnable {
 			default: acc -= kInline(); break;
 			}
 			acc += again(kind);
-			cpu[kind] += BEAN.getCurrentThreadCpuTime() - begin;
-			calls[kind]++;
+			note(kind, begin, BEAN.getCurrentThreadCpuTime());
 			if ((acc & 63) == 0)
 				sink = acc;
 		}
+	}
+
+	void note(int kind, long begin, long end) {
+		cpu[kind] += end - begin;
+		if ((++calls[kind] & 3) != 0)
+			return;
+		/* A reading after a long time is where Linux takes the CPU away (update_curr() ends the time
+		 * slice): not counted. The two behind it are compared. */
+		BEAN.getCurrentThreadCpuTime();
+		long first = BEAN.getCurrentThreadCpuTime();
+		clock += BEAN.getCurrentThreadCpuTime() - first;
+		pairs++;
 	}
 
 	/** kMatrix once more in so many of 100 calls: as if a change had made it slower. */
@@ -566,24 +577,18 @@ public final class Truth implements Runnable {
 
 	// ---- clocks, tables, arguments ----------------------------------------------------------
 
-	/** The median of empty clock pairs once the reading is compiled. */
-	static void calibrate() {
-		long[] d = new long[20_001];
-		for (int i = 0; i < d.length; i++) {
-			long begin = BEAN.getCurrentThreadCpuTime();
-			d[i] = BEAN.getCurrentThreadCpuTime() - begin;
-		}
-		Arrays.sort(d, d.length / 2, d.length);
-		clockNs = d[d.length * 3 / 4];
-	}
-
 	static void table(int n, List<Truth> workers) {
 		StringBuilder sb = new StringBuilder();
-		sb.append("mark ").append(n).append(' ').append(System.nanoTime()).append(' ')
-			.append(Math.max(0, clockNs)).append('\n');
+		long clock = 0, pairs = 0;
+		sb.append("mark ").append(n).append(' ').append(System.nanoTime()).append('\n');
 		for (Truth w : workers)
 			sb.append("thread ").append(w.thread.getName()).append(' ')
 				.append(BEAN.getThreadCpuTime(w.thread.getId())).append('\n');
+		for (Truth w : workers) {
+			clock += w.clock;
+			pairs += w.pairs;
+		}
+		sb.append("clock ").append(clock).append(' ').append(pairs).append('\n');
 		for (int k = 0; k < NAMES.length; k++) {
 			long cpu = 0, calls = 0;
 			for (Truth w : workers) {

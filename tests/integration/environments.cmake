@@ -1,4 +1,5 @@
-# Together two to three minutes, a quarter of an hour beside twenty others; the last two are also for the sanitizer builds.
+# Together two to three minutes, a quarter of an hour beside twenty others; the last two are also for the
+# sanitizer builds.
 js_integration_test(environments_rights 600 environments_rights.py)
 js_integration_test(environments_jvms 600 environments_jvms.py broken replaced upgraded_library)
 js_integration_test(environments_places 600 environments_places.py namespaces same_container chroot)

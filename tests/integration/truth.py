@@ -250,17 +250,17 @@ def one_run(jdk, classes, o, seed):
         wait_inlined(java, o)
         unknown = 0
         # What misses its bar because others took the CPUs is recorded again; a frame without a name counts in all.
-        for left in reversed(range(jvm.TRIES)):
-            result = one_recording(java, o, seed)
+        for i in range(jvm.TRIES):
+            result = one_recording(java, o, seed, 3 ** i)
             unknown = result["unknown"] = unknown + result["unknown"]
             bad = failures(result, o)
-            if not bad or not left or (o.no_unknown and unknown):
+            if not bad or i + 1 == jvm.TRIES or (o.no_unknown and unknown):
                 return result
-            print("again: " + "; ".join(bad), flush=True)
+            print("again, longer: " + "; ".join(bad), flush=True)
 
 
-def one_recording(java, o, seed):
-    seconds = seconds_for(java, o)
+def one_recording(java, o, seed, factor):
+    seconds = factor * seconds_for(java, o)
     recording, begin, end = PROFILERS[o.profiler](java, o, seconds)
     truth, cpu_s = end.shares_since(begin)
     counts = Counts(recording.folded)

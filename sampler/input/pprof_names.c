@@ -39,16 +39,17 @@ static int mapping_kind(const char *file)
 	return -1;
 }
 
-/* A frame without a line stands for its file: "[libfoo.so]". */
+/* A frame without a line stands for its file: "[libfoo.so]", or for nothing that is known. */
 static int add_unnamed(struct pprof_run *r, const struct pprof_mapping *m)
 {
-	const char *file = named_builder_text(r->b, m->file), *slash = strrchr(file, '/');
+	const char *file = m ? named_builder_text(r->b, m->file) : "", *slash = strrchr(file, '/');
 	const char *name = slash ? slash + 1 : file;
-	struct named_line line = {.bci = -1, .kind = m->kind >= 0 ? m->kind : NAMED_NATIVE};
+	struct named_line line = {.bci = -1, .kind = NAMED_UNKNOWN};
 	char text[NAME_SIZE];
 
-	if (!*name)
-		return 0;
+	name = *name ? name : "[unknown]";
+	if (*file)
+		line.kind = m->kind >= 0 ? m->kind : NAMED_NATIVE;
 	snprintf(text, sizeof(text), *name == '[' ? "%s" : "[%s]", name);
 	line.function = named_builder_function(r->b, text, "", "");
 	if (line.function == UINT32_MAX || !vec_push(&r->lines, line))
@@ -221,11 +222,25 @@ int pprof_add_location(struct pprof_run *r, const Pprof__Location *l)
 	for (size_t i = 0; i < l->n_line; i++)
 		if ((rc = add_line(r, l, i, m)))
 			return rc;
-	if (!l->n_line && m && (rc = add_unnamed(r, m)))
+	if (!l->n_line && (rc = add_unnamed(r, m)))
 		return rc;
 	index = named_builder_location(r->b, m ? m->index : 0, shown_address(r, l->address),
 				       r->lines.v, r->lines.n);
 	if (index == UINT32_MAX || !pprof_ids_add(&r->location_ids, l->id, index))
 		return pprof_no_memory(r);
 	return 0;
+}
+
+int pprof_unknown_location(struct pprof_run *r, uint32_t *ret)
+{
+	int rc = 0;
+
+	if (!r->has_unknown) {
+		r->lines.n = 0;
+		rc = add_unnamed(r, NULL);
+		r->unknown = rc ? 0 : named_builder_location(r->b, 0, 0, r->lines.v, r->lines.n);
+		r->has_unknown = !rc;
+	}
+	*ret = r->unknown;
+	return rc || *ret != UINT32_MAX ? rc : pprof_no_memory(r);
 }

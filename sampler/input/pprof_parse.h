@@ -56,6 +56,8 @@ struct pprof_run {
 	struct pprof_ids mapping_ids, function_ids, location_ids;
 	VEC(struct named_line) lines; /* of the location at hand */
 	VEC(uint32_t) stack; /* of the sample at hand */
+	uint32_t unknown; /* location of stacks without a frame */
+	bool has_unknown; /* it is made */
 	struct buf scratch;
 
 	size_t n_types, weight_at, count_at;
@@ -81,6 +83,8 @@ enum pprof_label pprof_label_of(const char *text, size_t len);
 int pprof_add_mapping(struct pprof_run *r, const Pprof__Mapping *m);
 int pprof_add_function(struct pprof_run *r, const Pprof__Function *f);
 int pprof_add_location(struct pprof_run *r, const Pprof__Location *l);
+/* "[unknown]": for a stack without a frame. */
+int pprof_unknown_location(struct pprof_run *r, uint32_t *ret);
 int pprof_add_sample(struct pprof_run *r, const Pprof__Sample *s);
 int pprof_set_types(struct pprof_run *r); /* when all types, the period and the texts are known */
 

@@ -141,6 +141,14 @@ static int take_stack(struct pprof_run *r, const Pprof__Sample *s, struct named_
 		if (!vec_push(&r->stack, *at))
 			return pprof_no_memory(r);
 	}
+	/* Every sample has a frame, so that it is in every view. */
+	if (!r->stack.n) {
+		uint32_t unknown;
+		int rc = pprof_unknown_location(r, &unknown);
+
+		if (rc || !vec_push(&r->stack, unknown))
+			return rc ? rc : pprof_no_memory(r);
+	}
 	ret->stack = named_builder_stack(r->b, r->stack.v, r->stack.n);
 	return ret->stack == UINT32_MAX ? pprof_no_memory(r) : 0;
 }

@@ -272,6 +272,32 @@ static void kinds_by_mapping(void **state)
 	named_profile_free(np);
 }
 
+/* Stacks and frames that say nothing are samples all the same: in the trees, and in the sums. */
+static void unnamed_stacks_are_unknown(void **state)
+{
+	static const char *const texts[] = {"", "samples", "count", "main"};
+	struct buf b = {0}, part = {0};
+	struct named_profile *np;
+
+	(void)state;
+	put_message(&b, 1, 2, 1, 1, 2, 2);
+	put_message(&b, 5, 2, 1, 1, 2, 3);
+	put_location(&b, 1, 0, 1, 0);
+	put_message(&b, 4, 2, 1, 2, 3, 77); /* an address alone */
+	put(&part, 2, 3); /* no stack */
+	put_part(&b, 2, &part);
+	put_bytes(&part, 1, "\x02\x01", 2);
+	put(&part, 2, 4);
+	put_part(&b, 2, &part);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		put_text(&b, texts[i]);
+	np = parse(&b);
+	check_folded(np, false, "[unknown] 3\nmain;[unknown] 4\n");
+	for (uint32_t i = 1; i < np->n_locations; i++)
+		assert_true(np->locations[i].n_lines > 0);
+	named_profile_free(np);
+}
+
 static void check_bad(struct buf *b, const char *want)
 {
 	struct named_profile *np = NULL;
@@ -413,6 +439,7 @@ int main(void)
 		cmocka_unit_test(count_follows_from_the_period),
 		cmocka_unit_test(the_default_type_counts),
 		cmocka_unit_test(kinds_by_mapping),
+		cmocka_unit_test(unnamed_stacks_are_unknown),
 		cmocka_unit_test(bad_references),
 		cmocka_unit_test(bad_values),
 		cmocka_unit_test(damage),

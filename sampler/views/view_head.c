@@ -33,11 +33,31 @@ static void put_json_text(FILE *out, const char *key, const char *s)
 	fputc(',', out);
 }
 
+/* Bytes of allocations, say, of which nothing tells how many samples they are. */
+static bool measured_alone(const struct named_meta *m, const struct view_sum *sum)
+{
+	static const char *const counts[] = {"", "count", "samples"};
+
+	if (!m->unit || !m->event || view_is_time(m) || sum->weight != sum->samples)
+		return false;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (strcmp(m->unit, counts[i]) == 0)
+			return false;
+	return strcmp(m->unit, m->event) != 0;
+}
+
 static void put_text(const struct named_meta *m, const struct view_sum *sum, FILE *out)
 {
 	struct buf b = {0};
 
-	fprintf(out, "%" PRIu64 " sample%s", sum->samples, sum->samples == 1 ? "" : "s");
+	if (measured_alone(m, sum)) {
+		fprintf(out, "%" PRIu64 " ", sum->weight);
+		table_put_clean(out, &b, m->unit);
+		fputs(" of ", out);
+		table_put_clean(out, &b, m->event);
+	} else {
+		fprintf(out, "%" PRIu64 " sample%s", sum->samples, sum->samples == 1 ? "" : "s");
+	}
 	if (view_is_time(m)) {
 		fprintf(out, ", %.2f s", (double)sum->weight / 1e9);
 	} else if (sum->weight != sum->samples) {

@@ -1,5 +1,5 @@
 /*
- * eintr_signals SECONDS: a program that lives on signals. Prints one line a way:
+ * eintr_signals SECONDS: a program that lives on signals. SIGTERM ends it too. Prints one line a way:
  *
  *     faults done 81234 bad 0
  *     queued done 54321 bad 0
@@ -186,15 +186,24 @@ static void handle(int sig, void (*plain)(int), void (*full)(int, siginfo_t *, v
 	sigaction(sig, &a, NULL);
 }
 
-/* In threads but `t`'s own SIGQUIT is blocked where a call would see it. */
+static void on_term(int sig)
+{
+	(void)sig;
+	stop = true;
+}
+
+/* In threads but `t`'s own SIGQUIT is blocked where a call would see it; SIGTERM is the first thread's. */
 static pthread_t start(void *(*body)(void *), void *arg, bool quit)
 {
 	sigset_t set, old;
 	pthread_t t;
 
 	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &set, &old);
+	sigdelset(&set, SIGTERM);
 	sigaddset(&set, SIGQUIT);
-	pthread_sigmask(quit ? SIG_UNBLOCK : SIG_BLOCK, &set, &old);
+	pthread_sigmask(quit ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
 	pthread_create(&t, NULL, body, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return t;
@@ -217,6 +226,7 @@ int main(int argc, char **argv)
 	handle(SIGRTMIN + 5, NULL, on_queued);
 	handle(SIGUSR1, on_wake, NULL);
 	handle(SIGQUIT, on_quit, NULL);
+	handle(SIGTERM, on_term, NULL);
 	f = start(fault_thread, NULL, false);
 	q = start(queued_thread, NULL, true); /* SIGQUIT meets the one that computes */
 	w = start(woken_thread, NULL, false);
@@ -226,7 +236,7 @@ int main(int argc, char **argv)
 	puts("ready");
 	fflush(stdout);
 	left = (struct timespec){atoi(argv[1]), 0};
-	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+	while (!stop && nanosleep(&left, &left) < 0 && errno == EINTR)
 		;
 	/* The senders first: what they wait for still has to come. */
 	stop = true;

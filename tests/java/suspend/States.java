@@ -1,14 +1,26 @@
 import java.util.concurrent.Semaphore;
 
 /**
- * A thread that computes 40 ms, waits for a monitor 30 ms and sleeps 30 ms, again and again; "report" on its
- * input is answered with the ms that it spent so. Others wait in Object.wait(), park and read.
+ * A thread that computes 40 ms, waits for a monitor 30 ms and sleeps 30 ms, again and again; a line on the
+ * input is answered with the ns that it spent so, up to now. Others wait in Object.wait(), park and read.
  */
 public class States {
 	static final Object lock = new Object(), never = new Object();
 	static final Semaphore wanted = new Semaphore(0), held = new Semaphore(0);
+	static final int RUNS = 0, WAITS = 1, SLEEPS = 2;
 	static final long[] spent = new long[3];
+	static int phase = RUNS;
+	static long since = System.nanoTime();
 	static volatile long sink;
+
+	static void begin(int next) {
+		synchronized (spent) {
+			long now = System.nanoTime();
+			spent[phase] += now - since;
+			since = now;
+			phase = next;
+		}
+	}
 
 	static void compute(long until) {
 		long x = 1;
@@ -26,20 +38,14 @@ public class States {
 
 	static void mixed() throws InterruptedException {
 		while (true) {
-			long a = System.nanoTime();
-			compute(a + 40_000_000);
+			begin(RUNS);
+			compute(System.nanoTime() + 40_000_000);
 			wanted.release();
 			held.acquire();
-			long b = System.nanoTime();
+			begin(WAITS);
 			enter();
-			long c = System.nanoTime();
+			begin(SLEEPS);
 			Thread.sleep(30);
-			long d = System.nanoTime();
-			synchronized (spent) {
-				spent[0] += b - a;
-				spent[1] += c - b;
-				spent[2] += d - c;
-			}
 		}
 	}
 
@@ -88,6 +94,7 @@ public class States {
 			if (c != '\n')
 				continue;
 			synchronized (spent) {
+				begin(phase);
 				System.out.println("spent " + spent[0] + " " + spent[1] + " " + spent[2]);
 			}
 		}

@@ -112,6 +112,8 @@ static uint8_t bracket_kind(const char *text, size_t len)
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (text_is(text, len, marks[i]))
 			return NAMED_MARK;
+	if (text_is(text, len, "[virtual]") || (len > 9 && !memcmp(text, "[virtual ", 9)))
+		return NAMED_MARK;
 	if (text_is(text, len, "[kernel]"))
 		return NAMED_KERNEL;
 	return text_is(text, len, "[unknown]") ? NAMED_UNKNOWN : NAMED_NATIVE;

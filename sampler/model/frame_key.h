@@ -25,6 +25,7 @@ enum frame_mark {
 	MARK_DEOPT, /* a frame under deoptimisation */
 	MARK_KERNEL, /* kernel frames that may not be named (kptr_restrict) */
 	MARK_STORAGE_LIMIT, /* stands for stacks beyond --max-memory */
+	MARK_VIRTUAL, /* root: a virtual thread; id: its name (resolver_sources.virtual_name) */
 };
 
 enum { FRAME_NO_BCI = -1 };

@@ -35,6 +35,7 @@ struct walk {
 	bool resynchronised; /* crossed a gap through the frame anchor */
 	bool frozen; /* outer frames lie in the heap (virtual thread), carrier frames follow or not */
 	bool java; /* holds a Java frame */
+	uint64_t continuation; /* mounted when it was sampled: address in the Java heap; 0: none, or not seen */
 	uint64_t fail_pc, fail_sp; /* where it stopped, when end != WALK_ROOT */
 };
 

@@ -40,6 +40,15 @@ static struct named_frame name_mark(struct namer *n, enum frame_mark mark)
 	return namer_plain(n, texts[mark], NAMED_MARK, NULL);
 }
 
+static struct named_frame name_virtual(struct namer *n, uint32_t id)
+{
+	const char *name = n->s->virtual_name ? n->s->virtual_name(n->s->virtual_ctx, id) : "";
+	char text[ROOT_TEXT];
+
+	snprintf(text, sizeof(text), "[virtual%s%.*s]", *name ? " " : "", ROOT_NAME, name);
+	return namer_plain(n, text, NAMED_MARK, NULL);
+}
+
 static struct named_frame name_key(struct namer *n, const struct frame_key *key)
 {
 	switch (key->kind) {
@@ -56,6 +65,8 @@ static struct named_frame name_key(struct namer *n, const struct frame_key *key)
 	case FRAME_STUB:
 		return namer_stub(n, key);
 	case FRAME_MARK:
+		if (key->off == MARK_VIRTUAL)
+			return name_virtual(n, key->id);
 		return name_mark(n, (enum frame_mark)key->off);
 	default:
 		return namer_unknown(n);

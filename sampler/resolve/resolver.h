@@ -39,6 +39,8 @@ struct resolver_sources {
 	void *timeline_ctx;
 	resolver_compile_fn *compile; /* what is known of a method's compilation; `why` in words */
 	void *compile_ctx;
+	const char *(*virtual_name)(void *ctx, uint32_t id); /* of MARK_VIRTUAL; NULL: there are none */
+	void *virtual_ctx;
 };
 
 struct resolver_options {

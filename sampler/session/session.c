@@ -11,6 +11,7 @@
 #include "sampler/session/compile_watch.h"
 #include "sampler/session/heap_frames.h"
 #include "sampler/session/threads.h"
+#include "sampler/session/virtual_names.h"
 #include "sampler/session/wall.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -26,6 +27,7 @@ void session_close(struct session *s)
 	if (s->engine)
 		s->engine->ops->close(s->engine);
 	heap_frames_free(s->heap_frames);
+	virtual_names_free(s->virtual_names);
 	for (size_t i = 0; i < s->epochs.n; i++)
 		named_profile_free(s->epochs.v[i]);
 	vec_done(&s->epochs);

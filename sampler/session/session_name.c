@@ -1,4 +1,5 @@
 #include "sampler/session/session_private.h"
+#include "sampler/session/virtual_names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -73,6 +74,8 @@ int session_name_view(struct session *s, struct named_builder *b)
 	int r;
 
 	sources.kernel = s->kallsyms;
+	sources.virtual_name = s->virtual_names ? virtual_names_get : NULL;
+	sources.virtual_ctx = s->virtual_names;
 	name_by_bridge(s, &sources);
 	if (s->view->hs && s->compiles) {
 		compile_watch_read(s->compiles, s->view->hs, s->profile, clock_monotonic_ns(), true);

@@ -12,6 +12,7 @@
 #include "sampler/session/heap_frames.h"
 #include "sampler/session/meta.h"
 #include "sampler/session/threads.h"
+#include "sampler/session/virtual_names.h"
 #include "sampler/session/wall.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
@@ -123,7 +124,9 @@ static int open_parts(struct session *s, struct err *err)
 
 	s->threads = threads_new(s->proc, s->pid);
 	s->profile = profile_new(s->o.profile);
-	if (!s->threads || !s->profile)
+	if (s->o.thread_root)
+		s->virtual_names = virtual_names_new();
+	if (!s->threads || !s->profile || (s->o.thread_root && !s->virtual_names))
 		return err_set(err, -ENOMEM, "out of memory");
 	r = s->proc ? open_process(s, err) : open_replay(s, err);
 	if (r == 0 && s->proc)

@@ -20,6 +20,7 @@ struct kallsyms;
 struct named_builder;
 struct proc;
 struct threads;
+struct virtual_names;
 struct wall;
 
 /*
@@ -38,6 +39,7 @@ struct session {
 	struct engine *engine;
 	struct wall *wall; /* wall-clock profiles only */
 	struct heap_frames *heap_frames; /* NULL: replay */
+	struct virtual_names *virtual_names; /* NULL: threads are no roots */
 	regex_t *only_threads; /* NULL: all */
 	uint64_t heap_refused; /* copies of frozen frames that made no sense */
 	int kallsyms_fd; /* opened while it may be; -1: read, or not wanted */

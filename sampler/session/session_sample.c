@@ -8,6 +8,7 @@
 #include "sampler/session/compile_watch.h"
 #include "sampler/session/heap_frames.h"
 #include "sampler/session/threads.h"
+#include "sampler/session/virtual_names.h"
 #include "sampler/session/wall.h"
 #include "symbolizer/attribution/attribution.h"
 #include "symbolizer/base/clock.h"
@@ -149,6 +150,8 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 		say_incomplete(sample, &w);
 	session_wish_regs(s, sample, &w);
 	note_heap_frames(s, sample, &w, ns_tid);
+	if (s->virtual_names)
+		virtual_names_add(s->virtual_names, s->view->hs, s->view->unwinder, &w);
 	prepare_names(s, &w);
 	if (s->by_time)
 		by_time_note(s->by_time, &w, sample->time_ns);

@@ -6,6 +6,8 @@
 #include "sampler/unwind/walker.h"
 #include "symbolizer/hotspot/code.h"
 #include "symbolizer/hotspot/hs_arch.h"
+#include "symbolizer/hotspot/hs_virtual.h"
+#include "symbolizer/hotspot/method.h"
 
 enum {
 	EPILOGUE_BUDGET = 24, /* instructions from `add rsp` to `ret`, with polls and stack checks */
@@ -247,11 +249,26 @@ static int step_gone(struct walker *w, const struct code *c)
 	return WALK_NO_BLOB;
 }
 
+/* The frame of enterSpecial begins with the ContinuationEntry. */
+static void note_continuation(struct walker *w, const struct code *c)
+{
+	const struct hs_method *m;
+
+	if (c->kind != BLOB_NATIVE || w->continuation || w->exact)
+		return;
+	m = hs_method(w->hs, c->method_id);
+	if (!m || strcmp(m->name, "enterSpecial"))
+		return;
+	if (!mem_read_u64(w->mem, walker_sp(w) + HS_ENTRY_CONTINUATION, &w->continuation))
+		w->continuation = 0;
+}
+
 int step_compiled(struct walker *w, const struct code *c)
 {
 	uint64_t pc = walker_pc(w);
 	unsigned flags = walker_exact_flag(w);
 
+	note_continuation(w, c);
 	if (!w->exact && is_deopt_handler(c, pc)) {
 		flags |= FRAME_DEOPTED;
 		pc = find_original_pc(w, c);

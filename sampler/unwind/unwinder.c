@@ -170,7 +170,7 @@ static void walk_reset(struct walker *w, int32_t ns_tid)
 	w->n = 0;
 	w->ns_tid = ns_tid;
 	w->thread_asked = w->has_thread = false;
-	w->wrapper = w->anchor_sp = w->cont_entry = 0;
+	w->wrapper = w->anchor_sp = w->cont_entry = w->continuation = 0;
 	w->resynchronised = w->frozen = w->java = false;
 }
 
@@ -212,6 +212,15 @@ static int walk_consistent(struct unwinder *u, const struct raw_sample *s, int32
 	return WALK_CHANGED;
 }
 
+bool unwinder_add_root(struct unwinder *u, struct walk *w, enum frame_mark mark, uint32_t id)
+{
+	if (w->n != u->w.n || !walker_push(&u->w, FRAME_MARK, 0, id, mark))
+		return false;
+	w->frames = u->w.frames;
+	w->n = u->w.n;
+	return true;
+}
+
 void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid,
 	struct walk *ret)
 {
@@ -227,6 +236,7 @@ void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_ti
 		.resynchronised = w->resynchronised,
 		.frozen = w->frozen,
 		.java = w->java,
+		.continuation = w->continuation,
 	};
 	if (end != WALK_ROOT) {
 		ret->fail_pc = walker_pc(w);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sampler/model/frame_key.h"
 #include "sampler/model/raw_sample.h"
 #include "sampler/model/walk.h"
 
@@ -35,6 +36,9 @@ void unwinder_free(struct unwinder *u);
  */
 void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid,
 		   struct walk *ret);
+
+/* Puts a synthetic frame outside of the walk just made. false: no room. */
+bool unwinder_add_root(struct unwinder *u, struct walk *w, enum frame_mark mark, uint32_t id);
 
 struct unwinder_stats {
 	uint64_t walks, frames, retries, anchors; /* anchors: walks that went on from a frame anchor */

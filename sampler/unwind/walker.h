@@ -41,6 +41,7 @@ struct walker {
 	uint64_t wrapper; /* JavaCallWrapper of the last call_stub left; 0: none yet */
 	uint64_t anchor_sp; /* anchors are used outwards only */
 	uint64_t cont_entry; /* ContinuationEntry of the last return barrier; 0: none */
+	uint64_t continuation; /* the innermost one; 0: none seen */
 	const uint8_t *heap; /* copy of the frozen frames; borrowed from the sample */
 	size_t heap_len;
 

@@ -4,6 +4,7 @@
 
 #include "symbolizer/hotspot/frozen_copy.h"
 #include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/hs_virtual.h"
 
 /*
  * JavaThread::_cont_entry -> ContinuationEntry::_cont -> Continuation.tail -> StackChunk.parent -> ... All of it
@@ -12,7 +13,6 @@
 enum {
 	CHUNKS_MAX = 16,
 	NAMES = 4, /* classes proved to be continuations */
-	ENTRY_CONT = 16, /* ContinuationEntry::_cont, JDK 21 to 28; no table has it. The object's class is the proof */
 	STACK_ALIGN = 7, /* low bits of a layout helper are flags */
 };
 
@@ -131,7 +131,7 @@ static bool state_read(struct hs_frozen *f, uint64_t java_thread, struct frozen_
 	if (!is_settled(f, java_thread))
 		return false;
 	ret->entry = hs_thread_cont_entry(f->hs, &t);
-	if (!ret->entry || !mem_read_u64(f->hs->mem, ret->entry + ENTRY_CONT, &ret->cont) ||
+	if (!ret->entry || !mem_read_u64(f->hs->mem, ret->entry + HS_ENTRY_CONTINUATION, &ret->cont) ||
 		!object_ok(ret->cont) || !is_continuation(f, oop_klass(f->hs, ret->cont)))
 		return false;
 	if (!f->known && !f->tried && !learn(f, ret->cont))

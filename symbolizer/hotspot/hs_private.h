@@ -121,6 +121,13 @@ struct java_offsets {
 	int32_t thread_holder, status;
 };
 
+/* Fields on the way from a Continuation to its virtual thread, worked out with the first one. */
+struct virtual_offsets {
+	bool known;
+	uint64_t run_klass, klass; /* of what it runs; VirtualThread */
+	int32_t target, thread, cont, id;
+};
+
 struct heap_mode {
 	bool known;
 	bool narrow_oops, narrow_klasses, compact_headers, z, z_generational;
@@ -191,6 +198,7 @@ struct hotspot {
 	bool list_incomplete;
 	struct heap_mode heap_mode;
 	struct java_offsets java;
+	struct virtual_offsets virtual_threads;
 
 	/* flags */
 	struct arena flag_arena;
@@ -293,6 +301,8 @@ int64_t arch_cont_entry_offset(struct hotspot *hs); /* -1: unknown */
 
 /* thread_name.c: the java.lang.Thread, not yet proved to be the right one. */
 bool thread_oop(struct hotspot *hs, const struct hs_thread *t, uint64_t *ret);
+/* Name of any java.lang.Thread, which the caller is sure of. false: unreadable. */
+bool thread_oop_name(struct hotspot *hs, uint64_t thread, char *buf, size_t size);
 /* java_heap.c */
 bool heap_mode_read(struct hotspot *hs);
 bool oop_load(struct hotspot *hs, uint64_t addr, uint64_t *ret); /* oop field at addr -> address */

@@ -82,6 +82,15 @@ static bool string_read(struct hotspot *hs, uint64_t string, char *buf, size_t s
 	return true;
 }
 
+bool thread_oop_name(struct hotspot *hs, uint64_t thread, char *buf, size_t size)
+{
+	uint64_t name;
+
+	return (hs->java.known || offsets_read(hs, thread)) &&
+		oop_load(hs, thread + (uint64_t)hs->java.thread_name, &name) &&
+		string_read(hs, name, buf, size);
+}
+
 bool hs_thread_name(struct hotspot *hs, const struct hs_thread *t, char *buf, size_t size)
 {
 	uint64_t thread, eetop, name;

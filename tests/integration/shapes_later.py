@@ -40,7 +40,39 @@ def many_seen(folded):
         if any(re.match(r"Many\.bottom\d", f) for f in plain):
             frozen += n if "[frozen]" in plain else 0
             whole += 0 if "[frozen]" in plain else n
-    return [] if whole >= max(30, frozen) else ["%d stacks whole, %d frozen" % (whole, frozen)]
+    bad = [] if whole >= max(30, frozen) else ["%d stacks whole, %d frozen" % (whole, frozen)]
+    roots = {virtual_root(jvm.thread_of(frames)[2]) for frames, _ in folded} - {None}
+    strange = [r for r in roots if not re.match(r"(many-|#)\d+$", r)]
+    if strange or not 10 < len(roots) <= 1000:
+        bad.append("%d names of virtual threads, strange: %s" % (len(roots), strange[:5]))
+    return bad
+
+
+# What each virtual thread of Virtual.java runs; the unnamed one and "yields" run the same.
+NAMED = {"fresh": "fresh", "yields": "yields", "pinned": "pinned", "locking-1": "locking", "locking-2": "locking"}
+
+
+def virtual_root(frames):
+    roots = [f[len("[virtual "):-1] for f in frames[:3] if f.startswith("[virtual ")]
+    return roots[0] if roots else None
+
+
+def virtual_names(frames):
+    """The root tells whose stack it is."""
+    name = virtual_root(frames)
+    runs = [m for m in set(NAMED.values()) if "Virtual." + m in frames]
+    if name in NAMED and runs and runs != [NAMED[name]]:
+        return "%s runs %s" % (name, runs)
+    if name and name.startswith("#") and runs and runs != ["yields"]:
+        return "the thread without a name runs %s" % runs
+    return shapes.virtual(frames)
+
+
+def names_seen(folded):
+    seen = {virtual_root(jvm.thread_of(frames)[2]) for frames, _ in folded}
+    missing = [n for n in (*NAMED, "nested") if n not in seen]
+    missing += [] if any(n and n.startswith("#") for n in seen) else ["the one without a name"]
+    return ["no virtual thread %s" % n for n in missing]
 
 
 def panama(frames):
@@ -61,6 +93,8 @@ def virtual_many(*flags, threads=100000, **more):
 
 
 SHAPES = {
+    "virtual-names": Shape("Virtual", virtual_names, threads=r".", since=21, folder="shapes21", slack=0, complete=0,
+                           flags=["-Djdk.virtualThreadScheduler.parallelism=8"], check=names_seen),
     "virtual-many": virtual_many(),
     "virtual-many-g1": virtual_many("-XX:-UseSerialGC", "-XX:+UseG1GC"),
     "virtual-many-parallel": virtual_many("-XX:-UseSerialGC", "-XX:+UseParallelGC"),

@@ -79,7 +79,7 @@ CHECKS = {
     "dump": ["stack_dump.py"],
     "dump-int": ["stack_dump.py", "--flags=-Xint"],
     "shapes": ["shapes.py", "osr", "exceptions", "deopt", "handles", "jni", "redefine"],
-    "step-modes": ["single_step.py", "--mode", "c2,early,deopt,parallel,fp", "--steps", "10000"],
+    "step-modes": ["single_step.py", "--mode", "c2,early,deopt,parallel,z,fp,virtual,virtual-int", "--steps", "10000"],
     "live": ["live_hotspot.py", "--gc", "G1,Serial,Parallel"],
 }
 QUICK_MODES = ["default", "int", "parallel"]
@@ -134,7 +134,7 @@ def run_script(argv):
     """(exit status, output) of a test; what it started is gone afterwards, whatever happens."""
     proc = subprocess.Popen([sys.executable, "-B", str(HERE / argv[0]), *argv[1:]], stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                            start_new_session=True)
+                            start_new_session=True, preexec_fn=jvm.die_with_parent)
     try:
         out, _ = proc.communicate(timeout=LIMIT_S)
         return proc.returncode, out

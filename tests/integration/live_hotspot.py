@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Reads a running JVM from outside (live_hotspot) and compares with what the JVM says of itself: compiled
-methods (jcmd Compiler.codelist) and threads (jcmd Thread.print).
+methods (jcmd Compiler.codelist; JDK 8 has none: its compilation log) and threads (jcmd Thread.print).
 
 usage: live_hotspot.py [--jdk 17] [--gc G1,Parallel,Serial,Z] [--flags "-XX:..."] [--seconds 6]
 Exit status: 0 they agree, 1 they do not, 77 when the JDK asked for is not here.
 """
 
 import argparse
+import html
 import os
 import re
 import subprocess
@@ -15,8 +16,10 @@ import tempfile
 
 import jvm
 
-COLLECTORS = {"G1": "-XX:+UseG1GC", "Parallel": "-XX:+UseParallelGC", "Serial": "-XX:+UseSerialGC",
-              "Z": "-XX:+UseZGC", "Shenandoah": "-XX:+UseShenandoahGC"}
+COLLECTORS = {"G1": ["-XX:+UseG1GC"], "Parallel": ["-XX:+UseParallelGC"], "Serial": ["-XX:+UseSerialGC"],
+              # Experimental in 11.
+              "Z": ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC"],
+              "Shenandoah": ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseShenandoahGC"]}
 NAMES = {"a name that is much longer than fifteen bytes", "Gr\u00fc\u00dfe aus dem Thread",
          "\u4f60\u597d \U0001f600 worker", "main, renamed while running", "Reference Handler", "Finalizer"}
 
@@ -42,20 +45,37 @@ def codelist(lines):
     return found
 
 
-def compare_codes(ours, theirs):
+def compilation_log(path):
+    """The same from the log of JDK 8, which has what is gone by now, too."""
+    found = {}
+    for line in read(path):
+        if not line.startswith("<nmethod "):
+            continue
+        a = dict(re.findall(r"(\w+)='([^']*)'", line))
+        if "method" in a:
+            holder, name, signature = html.unescape(a["method"]).split(" ")
+            found[a["compile_id"], a["entry"]] = "%s %s.%s%s" % (
+                a.get("level", "0"), holder.replace("/", "."), name, signature)
+    return found
+
+
+def compare_codes(jdk, ours, theirs):
     """The JVM compiles and sweeps on between the two readings; what both have must be the same."""
     mine = {}
     for line in ours:
         number, rest = line.split(" ", 1)
         text, begin = rest.rsplit(" ", 1)
         mine[number, begin] = text
-    # Hidden classes have '+' in the Symbol where the external name has '/'.
+    # Hidden classes have '+' in the Symbol where the external name has '/'; VM anonymous classes, before 15, nothing.
+    if jdk.major < 15:
+        theirs = {k: re.sub(r"/0x[0-9a-f]+(?=\.)", "", v) for k, v in theirs.items()}
     both = mine.keys() & theirs.keys()
     wrong = [k for k in both if mine[k].replace("+0x", "/0x") != theirs[k]]
     for k in wrong[:5]:
         print("WRONG", k, "ours:", mine[k], "theirs:", theirs[k])
     print("codes: ours %d, theirs %d, both %d, different %d" % (len(mine), len(theirs), len(both), len(wrong)))
-    return not wrong, len(both) >= 0.97 * max(len(mine), len(theirs)) and len(both) > 100
+    enough = len(mine) if jdk.major == 8 else max(len(mine), len(theirs))
+    return not wrong, len(both) >= 0.97 * enough and len(both) > 100
 
 
 def compare_threads(ours, theirs):
@@ -77,11 +97,17 @@ def compare_threads(ours, theirs):
     return not wrong and not missing and len(plain) >= len(mine) - 3
 
 
+def log_flags(jdk, tmp):
+    if jdk.major > 8:
+        return []
+    return ["-XX:+UnlockDiagnosticVMOptions", "-XX:+LogCompilation", "-XX:LogFile=" + os.path.join(tmp, "log")]
+
+
 def run_one(jdk, flags, seconds):
     classes = jvm.compile_java(jdk, "hotspot")
     probe = jvm.build_dir() / "tests/integration/live_hotspot"
     with tempfile.TemporaryDirectory(prefix="jsampler-live-") as tmp, \
-            jvm.Jvm(jdk, classes, "Live", [str(seconds)], ["-Xmx512m", *flags]) as target:
+            jvm.Jvm(jdk, classes, "Live", [str(seconds)], ["-Xmx512m", *flags, *log_flags(jdk, tmp)]) as target:
         target.wait_ready()
         codes, threads = os.path.join(tmp, "codes"), os.path.join(tmp, "threads")
         # On a busy machine much is compiled between our reading and the JVM's: wrong is wrong at once,
@@ -90,7 +116,11 @@ def run_one(jdk, flags, seconds):
             status = subprocess.run([str(probe), str(target.pid), codes, threads], timeout=jvm.PATIENCE).returncode
             if status:
                 return False
-            right, enough = compare_codes(read(codes), codelist(jcmd(jdk, target.pid, "Compiler.codelist")))
+            if jdk.major == 8:
+                theirs = compilation_log(os.path.join(tmp, "log"))
+            else:
+                theirs = codelist(jcmd(jdk, target.pid, "Compiler.codelist"))
+            right, enough = compare_codes(jdk, read(codes), theirs)
             right = compare_threads(read(threads), jcmd(jdk, target.pid, "Thread.print")) and right
             if enough or not right:
                 break
@@ -107,7 +137,7 @@ def main():
     jdk = jvm.pick_jdk(a.jdk)
     ok = True
     for gc in a.gc.split(","):
-        flags = [COLLECTORS[gc], *a.flags.split()]
+        flags = [*COLLECTORS[gc], *a.flags.split()]
         print("--- JDK %d %s" % (jdk.major, " ".join(flags)), flush=True)
         one = run_one(jdk, flags, a.seconds)
         print("ok" if one else "FAILED", flush=True)

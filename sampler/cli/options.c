@@ -288,8 +288,8 @@ static int parse_target(const char *arg, struct record_options *o, struct err *e
 	if (parse_u64(arg, 1, INT32_MAX, &pid) == 0)
 		return parse_pid(arg, o, err);
 	if (o->target_name)
-		return err_set(err, -EINVAL, "one process at a time by name: '%s' and '%s'",
-			       o->target_name, arg);
+		return err_set(err, -EINVAL, "one process at a time by name, not '%.80s' and '%.80s' "
+					     "(jsampler help lists the commands)", o->target_name, arg);
 	o->target_name = arg;
 	return 0;
 }
@@ -340,8 +340,8 @@ static int check_together(const struct record_options *o, struct err *err)
 	if (o->bridge_symbols && o->bridge == BRIDGE_OFF)
 		return err_set(err, -EINVAL, "--symbols bridge needs the bridge: not with --bridge off");
 	if (o->n_pids && o->target_name)
-		return err_set(err, -EINVAL, "'%s' besides a PID: by PID or by name, not both",
-			       o->target_name);
+		return err_set(err, -EINVAL, "'%.80s' besides a PID: by PID or by name, not both "
+					     "(jsampler help lists the commands)", o->target_name);
 	return check_event(o, err);
 }
 

@@ -103,13 +103,30 @@ static size_t word_columns(const char *text, size_t bytes)
 	return n;
 }
 
+/* "12.3 %", and what it is a share of, stay on one line. */
+static bool belongs_to_word_before(const char *text)
+{
+	size_t n = strcspn(text, " ");
+
+	return *text == '%' || (*text >= '0' && *text <= '9' && text[n] == ' ' && text[n + 1] == '%');
+}
+
+static size_t word_bytes(const char *text)
+{
+	size_t n = strcspn(text, " ");
+
+	while (text[n] == ' ' && belongs_to_word_before(text + n + 1))
+		n += 1 + strcspn(text + n + 1, " ");
+	return n;
+}
+
 void columns_wrap(FILE *out, const char *text, size_t used, size_t indent, size_t width)
 {
 	size_t room = width > indent + 1 ? width - indent - 1 : SIZE_MAX, col = used;
 	bool first = true;
 
 	while (*text) {
-		size_t bytes = strcspn(text, " "), columns = word_columns(text, bytes);
+		size_t bytes = word_bytes(text), columns = word_columns(text, bytes);
 
 		/* A word wider than a line is broken where the line ends. */
 		if (columns > room) {

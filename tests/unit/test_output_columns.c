@@ -69,6 +69,8 @@ static void broken(void **state)
 		{"", 0, 0, 10, "\n"},
 		{"abcdefghij", 0, 0, 6, "abcde\nfghij\n"},
 		{"a bcdefghij", 0, 2, 8, "a bcdef\n  ghij\n"},
+		{"one about 92.3 %", 0, 2, 16, "one\n  about 92.3 %\n"}, /* a share and its name */
+		{"one two 3 4", 0, 2, 10, "one two 3\n  4\n"},
 	};
 
 	(void)state;

@@ -10,7 +10,7 @@
 #include "symbolizer/hotspot/method.h"
 
 /* Longest way from a pc in an entry point to the built frame, or in a return to its jump. */
-enum { INTERP_BUDGET = 160, HALF_BUILT = 3 * 8 };
+enum { INTERP_BUDGET = 160, HALF_BUILT = 3 * 8, LOWEST_OBJECT = 4096 };
 
 /* Words around the frame pointer that an interpreter frame is read by. */
 enum { FRAME_LO = -10, FRAME_WORDS = 12 };
@@ -51,7 +51,7 @@ static int64_t find_bci(struct walker *w, const struct hs_method *m, uint64_t sl
 {
 	int32_t bci = -1;
 
-	if (m->access_flags & METHOD_NATIVE)
+	if (m->access_flags & METHOD_NATIVE || m->gone)
 		return FRAME_NO_BCI;
 	if (regs_known(&w->regs, X86_R13))
 		bci = hs_method_bci(m, w->regs.r[X86_R13]);
@@ -70,17 +70,35 @@ static bool push_method(struct walker *w, uint32_t id, uint64_t bcp_slot)
 	return walker_push(w, FRAME_INTERPRETED, 0, id, m ? find_bci(w, m, bcp_slot) : 0);
 }
 
+/* False: no method is there. An id of 0: one of a class that may be unloaded by now. */
+static bool find_method(struct walker *w, uint64_t addr, uint32_t *ret)
+{
+	*ret = hs_method_find(w->hs, addr);
+	return *ret || (addr >= LOWEST_OBJECT && addr % 8 == 0 && hs_method_lost(w->hs));
+}
+
 /* Makes the step if the frame's outer half is plausible. */
-static bool leave_frame(struct walker *w, uint32_t method_id, const struct interp_frame *f)
+static bool leave_frame(struct walker *w, const struct interp_frame *f)
 {
 	uint64_t sp = walker_sp(w);
 
 	if (f->sender_sp < sp || !walker_on_stack(w, f->sender_sp) || !is_java_return(w, f->pc))
 		return false;
-	if (method_id && !push_method(w, method_id, f->bcp))
-		return false;
 	walker_goto(w, f->pc, f->sender_sp, f->fp);
 	return true;
+}
+
+/* It is pushed first: the bytecode pointer may be in a register of its own. */
+static bool push_and_leave(struct walker *w, uint32_t method_id, const struct interp_frame *f)
+{
+	uint32_t n = w->n;
+
+	if (!push_method(w, method_id, f->bcp))
+		return false;
+	if (leave_frame(w, f))
+		return true;
+	w->n = n;
+	return false;
 }
 
 /* Before the frame stands: what will be in its slots is known (hotspot.md 5.3, steps 1 to 6). */
@@ -94,8 +112,7 @@ static bool step_building(struct walker *w, const struct flow_row *row)
 		|| !flow_eval(&row->slot[SLOT_SENDER_SP], &w->regs, w->mem, &f.sender_sp)
 		|| !flow_eval(&row->slot[SLOT_METHOD], &w->regs, w->mem, &f.method))
 		return false;
-	id = hs_method_find(w->hs, f.method);
-	return id && leave_frame(w, id, &f);
+	return find_method(w, f.method, &id) && push_and_leave(w, id, &f);
 }
 
 /* Between `mov rbp, rsp` and the push of Method*: at most three words below rbp (steps 7 and 8). */
@@ -115,8 +132,7 @@ static bool step_half_built(struct walker *w, const struct code *c)
 	f.sender_sp = w->regs.r[X86_R13];
 	if (fp > sp && !mem_read_u64(w->mem, fp - 8, &f.sender_sp))
 		return false;
-	id = hs_method_find(w->hs, w->regs.r[X86_RBX]);
-	return id && leave_frame(w, id, &f);
+	return find_method(w, w->regs.r[X86_RBX], &id) && push_and_leave(w, id, &f);
 }
 
 /* After `leave`, up to the jump to the caller; also error paths of an entry point. The method's own
@@ -140,7 +156,7 @@ static bool step_exit(struct walker *w, const struct flow_row *row)
 		/* A subroutine of the interpreter returns into the frame that stands. */
 		if (row->end == FLOW_RETURN && hs_in_interpreter(w->hs, f.pc))
 			return false;
-		if (leave_frame(w, 0, &f))
+		if (leave_frame(w, &f))
 			return true;
 	}
 	return false;
@@ -194,7 +210,7 @@ static int step_deopt(struct walker *w, const struct interp_frame *f)
 		return WALK_BAD_FRAME;
 	if (!walker_push(w, FRAME_MARK, 0, 0, MARK_DEOPT))
 		return WALK_TOO_DEEP;
-	return leave_frame(w, 0, f) ? STEP_MORE : WALK_DEOPT;
+	return leave_frame(w, f) ? STEP_MORE : WALK_DEOPT;
 }
 
 static int step_whole(struct walker *w)
@@ -209,10 +225,9 @@ static int step_whole(struct walker *w)
 		return WALK_BAD_MEMORY;
 	if (f.sender_sp <= fp)
 		return WALK_BAD_FRAME;
-	id = hs_method_find(w->hs, f.method);
-	if (!id)
+	if (!find_method(w, f.method, &id))
 		return step_deopt(w, &f);
-	if (leave_frame(w, id, &f))
+	if (push_and_leave(w, id, &f))
 		return STEP_MORE;
 	return w->n >= WALK_MAX_FRAMES ? WALK_TOO_DEEP : WALK_BAD_FRAME;
 }

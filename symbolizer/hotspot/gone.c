@@ -1,6 +1,6 @@
 #include "symbolizer/hotspot/hs_private.h"
 
-/* Code of which only others know: it was thrown away between the sample and the walk. */
+/* Code and methods of which only others know: they were thrown away between the sample and the walk. */
 
 void hs_set_gone(struct hotspot *hs, hs_gone_fn *fn, void *ctx)
 {
@@ -68,4 +68,59 @@ bool hs_code_shape(struct hotspot *hs, uint64_t begin, int32_t *ret_frame_size, 
 	if (*ret_tier > TIER_C2)
 		*ret_tier = 0;
 	return true;
+}
+
+void hs_set_gone_method(struct hotspot *hs, hs_gone_method_fn *fn, void *ctx)
+{
+	hs->gone_method = fn;
+	hs->gone_method_ctx = ctx;
+}
+
+uint32_t gone_method_find(struct hotspot *hs, uint64_t method, const struct hs_method *fresh)
+{
+	uint32_t id = hs->gone_method && hs->walking && hs->sample_ns ?
+		hs->gone_method(hs->gone_method_ctx, method, hs->sample_ns, fresh) :
+		0;
+
+	return id <= hs->methods.n ? id : 0;
+}
+
+uint32_t hs_gone_method_add(struct hotspot *hs)
+{
+	uint32_t id = (uint32_t)hs->methods.n + 1;
+	struct method_entry *e = memory_full(hs) ? NULL : arena_alloc(&hs->arena, sizeof(*e));
+
+	if (!e || id >= STAMP_PERMANENT)
+		return 0;
+	e->method = (struct hs_method){.id = id, .class_name = "", .name = "", .signature = "", .gone = true};
+	/* Nothing in memory that a walk's end could compare it with. */
+	if (!vec_push(&hs->method_stamps, STAMP_PERMANENT))
+		return 0;
+	if (!vec_push(&hs->methods, e)) {
+		hs->method_stamps.n--;
+		return 0;
+	}
+	hs->stats.methods++;
+	return id;
+}
+
+static const char *kept(struct hotspot *hs, const char *s)
+{
+	uint32_t id = s ? strtab_add_z(hs->names, s) : UINT32_MAX;
+
+	return id == UINT32_MAX ? NULL : strtab_get(hs->names, id);
+}
+
+void hs_gone_method_name(struct hotspot *hs, uint32_t id, const char *class_name, const char *name,
+			 const char *signature, const char *source_file)
+{
+	struct hs_method *m = id && id <= hs->methods.n ? &hs->methods.v[id - 1]->method : NULL;
+	const char *names[3] = {kept(hs, class_name), kept(hs, name), kept(hs, signature)};
+
+	if (!m || !m->gone || !names[0] || !names[1] || !names[2])
+		return;
+	m->class_name = names[0];
+	m->name = names[1];
+	m->signature = names[2];
+	m->source_file = kept(hs, source_file);
 }

@@ -143,6 +143,7 @@ int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspo
 		hotspot_close(hs);
 		return r;
 	}
+	unloads_poll(hs);
 	*ret = hs;
 	return 0;
 }

@@ -95,6 +95,7 @@ struct method_entry {
 	uint64_t tail_addr, tail_hash; /* the end of the symbol's text */
 	uint8_t tail_len; /* 0: not known */
 	uint64_t checked_ns; /* as in code_entry */
+	uint64_t unloads; /* classes unloaded when it was last read */
 };
 
 enum { CLASS_TAIL_MAX = 24 };
@@ -135,6 +136,17 @@ struct heap_mode {
 	unsigned oops_shift, klasses_shift;
 	bool z_maps_read;
 	uint64_t z_map_old, z_map_young; /* of forwardings; one generation: old. 0: none */
+};
+
+/* Classes that the JVM has unloaded; unloads.c. */
+struct unloads {
+	uint64_t counter; /* its address; 0: not found */
+	uint64_t count;
+	uint64_t since_ns; /* it was read first at that time, or before; 0: it never changed */
+	uint64_t tried_ns;
+	uint32_t tries;
+	uint64_t lasting[4]; /* ClassLoaderData of loaders that live as long as the JVM */
+	size_t n_lasting;
 };
 
 enum { STAMP_PERMANENT = 1u << 31 };
@@ -179,6 +191,9 @@ struct hotspot {
 	VEC(struct method_entry *) methods; /* id - 1 */
 	VEC(uint32_t) method_stamps;
 	struct u64map method_ids; /* Method* -> id */
+	struct unloads unloads;
+	hs_gone_method_fn *gone_method; /* NULL: none */
+	void *gone_method_ctx;
 
 	/* walk */
 	bool walking;
@@ -280,6 +295,13 @@ static inline bool walk_checked(const struct hotspot *hs, uint64_t checked_ns)
 }
 
 void method_drop(struct hotspot *hs, uint32_t id);
+/* gone.c: the method that was at the address at the sample's time; `fresh`: read there now, NULL: nothing. */
+uint32_t gone_method_find(struct hotspot *hs, uint64_t method, const struct hs_method *fresh);
+/* unloads.c */
+void unloads_poll(struct hotspot *hs);
+bool unloads_since_sample(struct hotspot *hs); /* of the present walk; false, too, when it cannot be known */
+bool unloads_spare(struct hotspot *hs, uint64_t klass); /* its loader lives as long as the JVM */
+
 /* Does the class still have its name? Spans: the Symbol* in the class, and the end of its text. */
 bool method_class_same(const struct method_entry *e, const struct mem_span *name,
 	const struct mem_span *tail);

@@ -158,6 +158,7 @@ static uint32_t method_add(struct hotspot *hs, const struct method_read *m)
 		.identity = method_identity(hs, method_read_header(hs, m)),
 		.holder = m->holder,
 		.class_symbol = m->symbol[CLASS],
+		.unloads = hs->unloads.count,
 	};
 	class_tail_note(hs, m, e);
 	if (!vec_push(&hs->method_stamps, 0))
@@ -176,7 +177,8 @@ static bool same_names(struct hotspot *hs, const struct method_read *m, uint32_t
 {
 	const struct hs_method *old = hs_method(hs, id);
 
-	return symbol_text(hs, m, CLASS) == old->class_name && symbol_text(hs, m, NAME) == old->name;
+	return symbol_text(hs, m, CLASS) == old->class_name && symbol_text(hs, m, NAME) == old->name &&
+		symbol_text(hs, m, SIGNATURE) == old->signature;
 }
 
 static uint32_t method_take_fresh(struct hotspot *hs, const struct method_read *m)
@@ -256,18 +258,47 @@ void method_drop(struct hotspot *hs, uint32_t id)
 		u64map_remove(&hs->method_ids, m->addr);
 }
 
+/* Reads it; what may be another's by now counts only as far as others know the same. */
+static uint32_t method_read_now(struct hotspot *hs, uint64_t method)
+{
+	uint64_t count = hs->unloads.count;
+	size_t known = hs->methods.n;
+	uint32_t id, was;
+
+	if (methods_intern(hs, &method, 1, &id) < 0)
+		id = 0;
+	if (id && id <= known) {
+		hs->methods.v[id - 1]->unloads = count;
+		return id;
+	}
+	if (!unloads_since_sample(hs) || (id && unloads_spare(hs, hs->methods.v[id - 1]->holder)))
+		return id;
+	was = gone_method_find(hs, method, hs_method(hs, id));
+	if (id && was != id)
+		method_drop(hs, id);
+	return was;
+}
+
+/* One that was read before classes were unloaded may be another's now: its names are looked at again. */
 uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 {
 	uint32_t id = u64map_get(&hs->method_ids, method);
 	uint32_t *stamp;
 
-	if (!id && (methods_intern(hs, &method, 1, &id) < 0 || id == 0))
-		return 0;
+	if (!id || hs->methods.v[id - 1]->unloads != hs->unloads.count)
+		id = method_read_now(hs, method);
+	if (!id || hs_method(hs, id)->gone)
+		return id;
 	stamp = &hs->method_stamps.v[id - 1];
 	if (*stamp != hs->walk && hs->walking &&
 		!walk_checked(hs, hs->methods.v[id - 1]->checked_ns) && vec_push(&hs->used_methods, id))
 		*stamp = hs->walk;
 	return id;
+}
+
+bool hs_method_lost(struct hotspot *hs)
+{
+	return unloads_since_sample(hs);
 }
 
 const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id)

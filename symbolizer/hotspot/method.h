@@ -24,10 +24,30 @@ struct hs_method {
 	const uint8_t *bytecodes; /* code_size bytes as they were in memory (rewritten); NULL: not copied */
 	const uint8_t *line_table; /* compressed, NULL: none */
 	uint32_t line_table_len;
+	bool gone; /* of an unloaded class, by its names only */
 };
 
-/* Method* -> id; 0: does not look like a method (counted). Follows hotspot_walk_begin/end(). */
+/*
+ * Method* -> id; 0: does not look like a method (counted), or hs_method_lost(). Follows
+ * hotspot_walk_begin/end().
+ */
 uint32_t hs_method_find(struct hotspot *hs, uint64_t method);
+/*
+ * Behind hs_method_find() without an answer: classes were unloaded since the sample. What stands at the
+ * address may be what was sampled, or have come since: it has no name.
+ */
+bool hs_method_lost(struct hotspot *hs);
+
+/*
+ * Others may know what stood at an address at a time. fn is asked where hs_method_find() cannot tell; `fresh` is
+ * what stands there now, NULL: nothing. It answers with fresh's id, or with one of hs_gone_method_add(), or 0.
+ */
+typedef uint32_t hs_gone_method_fn(void *ctx, uint64_t method, uint64_t time_ns, const struct hs_method *fresh);
+void hs_set_gone_method(struct hotspot *hs, hs_gone_method_fn *fn, void *ctx);
+uint32_t hs_gone_method_add(struct hotspot *hs); /* its names are "" until they are known */
+/* Copied; source NULL: none. */
+void hs_gone_method_name(struct hotspot *hs, uint32_t id, const char *class_name, const char *name,
+			 const char *signature, const char *source_file);
 const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id); /* NULL for 0 */
 uint32_t hs_method_count(const struct hotspot *hs);
 

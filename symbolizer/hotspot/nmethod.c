@@ -463,6 +463,7 @@ static bool still_there(struct nm *nm)
 bool nmethod_copy(struct hotspot *hs, const struct blob *b, struct code *ret)
 {
 	struct nm nm = {.hs = hs, .l = &hs->l, .b = b, .dead = blob_dead(hs, b->header)};
+	uint32_t known = hs_method_count(hs);
 	bool ok = true;
 
 	places_fill(&nm, ret);
@@ -474,6 +475,9 @@ bool nmethod_copy(struct hotspot *hs, const struct blob *b, struct code *ret)
 		}
 	}
 	ok = scopes_fill(&nm, ret) && still_there(&nm);
+	/* An nmethod goes before its methods do: while it is there their names are theirs. */
+	for (uint32_t id = known + 1; !ok && id <= hs_method_count(hs); id++)
+		method_drop(hs, id);
 	free(nm.methods);
 	free(nm.memory);
 	return ok;

@@ -286,6 +286,30 @@ static void test_interpreted(void **state)
 	expect_key(&w.frames[0], FRAME_INTERPRETED, 0, 3, 4);
 }
 
+/* A frame of a class that is no more has no name; what lies outside of it is found. */
+static void test_interpreted_lost(void **state)
+{
+	uint64_t fp, stub_fp;
+	struct walk w;
+
+	(void)state;
+	setup();
+	stub_fp = push_base();
+	fp = push_interpreted(fake.call_stub_return, stub_fp, fake.top, 2, 9, 3);
+	fp = push_interpreted(at(1, 0x50), fp, fake.top, 20, 4, 2); /* no method is there */
+	set(X86_RIP, at(1, 0x50));
+	set(X86_RSP, fake.top);
+	set(X86_RBP, fp);
+	fake_walk(&w);
+	assert_int_equal(w.end, WALK_BAD_FRAME);
+	fake.lost = true;
+	fake_walk(&w);
+	assert_int_equal(w.end, WALK_ROOT);
+	assert_int_equal(w.n, 5);
+	expect_key(&w.frames[0], FRAME_INTERPRETED, 0, 0, 0);
+	expect_key(&w.frames[1], FRAME_INTERPRETED, 0, 2, 9);
+}
+
 /* pop rax; push 0; push rax; push rbp; mov rbp,rsp; push r13; push 0; mov r13,[rbx+8]; push rbx; nop */
 static const uint8_t entry[] = {0x58, 0x6a, 0, 0x50, 0x55, 0x48, 0x8b, 0xec, 0x41, 0x55, 0x6a, 0, 0x4c,
 	0x8b, 0x6b, 8, 0x53, 0x90, 0xff, 0x24, 0xd8};
@@ -805,6 +829,7 @@ int main(void)
 		cmocka_unit_test(test_osr_prologue),
 		cmocka_unit_test(test_deopted_return_address),
 		cmocka_unit_test(test_interpreted),
+		cmocka_unit_test(test_interpreted_lost),
 		cmocka_unit_test(test_interpreter_entry),
 		cmocka_unit_test(test_interpreter_exit),
 		cmocka_unit_test(test_stubs),

@@ -257,6 +257,12 @@ uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 								       : 0;
 }
 
+bool hs_method_lost(struct hotspot *hs)
+{
+	(void)hs;
+	return fake.lost;
+}
+
 const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id)
 {
 	static struct hs_method m;

@@ -41,6 +41,7 @@ struct fake {
 	uint64_t stack[FAKE_STACK_WORDS];
 	uint64_t call_stub_return, barrier, cont_return, cont_entry;
 	bool has_thread, in_deopt;
+	bool lost; /* classes were unloaded since the sample */
 	struct hs_anchor anchor, wrapper_anchor;
 	int bad_walk_ends; /* so many times hotspot_walk_end() says no */
 	const char *codelet;

@@ -1,0 +1,162 @@
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/cursor.h"
+#include "symbolizer/hotspot/hs_private.h"
+
+#include <stdlib.h>
+
+/*
+ * Were classes unloaded since a sample was taken? Memory of an unloaded class stays as it is for a while, and
+ * its symbols are freed one by one, so nothing in it tells that what is read is dead, or another's. The JVM
+ * counts: java.cls.unloadedClasses goes up when a class is found dead, before anything of it is freed
+ * (InstanceKlass::unload_class(), JDK 8 to 25). The counter lies among those of jvmstat (PerfMemory; format
+ * of JDK src/hotspot/share/runtime/perfMemory.hpp, version 2.0). With -XX:-UsePerfData there is none.
+ */
+enum {
+	PERF_BYTES_MAX = 4 << 20,
+	PERF_ENTRIES_MAX = 1 << 14,
+	PERF_PROLOGUE = 32,
+	PERF_ENTRY = 20,
+	/* A JVM that starts has not made it yet. */
+	FIND_TRIES = 100,
+	LOADERS_MAX = 1 << 16,
+};
+
+#define FIND_EVERY_NS UINT64_C(100000000)
+#define COUNTER "java.cls.unloadedClasses"
+
+static bool name_is(struct bytes entry, uint32_t at, const char *name)
+{
+	size_t n = strlen(name) + 1;
+
+	return at < entry.n && entry.n - at >= n && memcmp(entry.p + at, name, n) == 0;
+}
+
+/* Offset of the counter's value in the region; 0: it is not there. */
+static uint64_t counter_offset(struct bytes all, uint64_t at, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && i < PERF_ENTRIES_MAX && at < all.n; i++) {
+		struct cursor c = cursor_make(all.p + at, all.n - at);
+		uint32_t length = cursor_u32(&c), name = cursor_u32(&c), vector = cursor_u32(&c);
+		uint8_t type = cursor_u8(&c);
+		uint32_t data;
+
+		cursor_take(&c, 3); /* flags, units, variability */
+		data = cursor_u32(&c);
+		if (c.bad || length < PERF_ENTRY || length > all.n - at)
+			return 0;
+		if (type == 'J' && !vector && data <= length - 8 && name_is((struct bytes){all.p + at, length}, name, COUNTER))
+			return at + data;
+		at += length;
+	}
+	return 0;
+}
+
+static uint64_t counter_find(struct hotspot *hs)
+{
+	uint8_t *region CLEANUP(free_at_exit) = NULL;
+	uint8_t head[PERF_PROLOGUE];
+	struct cursor c = cursor_make(head, sizeof(head));
+	uint64_t start, offset;
+	uint32_t used, entries_at, n;
+
+	if (!hs_get(hs, 0, hs->l.perf_start, &start) || !object_ok(start) ||
+		!hs_read_fresh(hs, start, head, sizeof(head)))
+		return 0;
+	cursor_take(&c, 4); /* magic, always big-endian */
+	if (cursor_u8(&c) != 1 || cursor_u8(&c) != 2) /* little-endian, version 2 */
+		return 0;
+	cursor_take(&c, 2);
+	used = cursor_u32(&c);
+	cursor_take(&c, 12);
+	entries_at = cursor_u32(&c);
+	n = cursor_u32(&c);
+	region = used >= PERF_PROLOGUE && used <= PERF_BYTES_MAX ? malloc(used) : NULL;
+	if (!region || !hs_read_fresh(hs, start, region, used))
+		return 0;
+	offset = counter_offset((struct bytes){region, used}, entries_at, n);
+	return offset ? start + offset : 0;
+}
+
+/* The boot loader's is the first that was made, hence the last of the list; it has no object. */
+static void boot_find(struct hotspot *hs)
+{
+	const struct hs_layout *l = &hs->l;
+	uint64_t cld, next, loader;
+
+	if (!hs_get(hs, 0, l->cldg_head, &cld))
+		return;
+	for (uint32_t i = 0; i < LOADERS_MAX && object_ok(cld) && hs_get(hs, cld, l->cld_next, &next); i++, cld = next) {
+		if (next)
+			continue;
+		if (hs_get(hs, cld, l->cld_loader, &loader) && !loader)
+			hs->unloads.lasting[hs->unloads.n_lasting++] = cld;
+		return;
+	}
+}
+
+/* Classes of which the JVM makes one object each. */
+static bool is_builtin(struct hotspot *hs, uint64_t klass)
+{
+	static const char *const names[] = {
+		"jdk/internal/loader/ClassLoaders$AppClassLoader",
+		"jdk/internal/loader/ClassLoaders$PlatformClassLoader",
+		"sun/misc/Launcher$AppClassLoader", /* 8 */
+		"sun/misc/Launcher$ExtClassLoader",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (klass_name_is(hs, klass, names[i]))
+			return true;
+	return false;
+}
+
+bool unloads_spare(struct hotspot *hs, uint64_t klass)
+{
+	struct unloads *u = &hs->unloads;
+	uint64_t cld, slot, loader;
+
+	if (!hs_get(hs, klass, hs->l.klass_cld, &cld) || !object_ok(cld))
+		return false;
+	for (size_t i = 0; i < u->n_lasting; i++)
+		if (u->lasting[i] == cld)
+			return true;
+	if (u->n_lasting == sizeof(u->lasting) / sizeof(u->lasting[0]) || !heap_mode_read(hs) ||
+		!hs_get(hs, cld, hs->l.cld_loader, &slot) || !oop_from_slot(hs, slot, &loader) ||
+		!is_builtin(hs, oop_klass(hs, loader)))
+		return false;
+	u->lasting[u->n_lasting++] = cld;
+	return true;
+}
+
+void unloads_poll(struct hotspot *hs)
+{
+	struct unloads *u = &hs->unloads;
+	uint64_t now, count;
+
+	if (!u->counter) {
+		now = clock_monotonic_ns();
+		if (u->tries >= FIND_TRIES || (u->tries && now - u->tried_ns < FIND_EVERY_NS))
+			return;
+		u->tries++;
+		u->tried_ns = now;
+		u->counter = counter_find(hs);
+		if (!u->counter || !hs_read_fresh(hs, u->counter, &u->count, sizeof(u->count)))
+			u->counter = 0;
+		if (u->counter)
+			boot_find(hs);
+		return;
+	}
+	if (!hs_read_fresh(hs, u->counter, &count, sizeof(count)) || count == u->count)
+		return;
+	u->count = count;
+	u->since_ns = clock_monotonic_ns();
+}
+
+bool unloads_since_sample(struct hotspot *hs)
+{
+	if (!hs->walking || !hs->sample_ns)
+		return false;
+	unloads_poll(hs);
+	return hs->unloads.counter && hs->sample_ns < hs->unloads.since_ns;
+}

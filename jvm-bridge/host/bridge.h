@@ -146,6 +146,10 @@ jint method_request(struct agent *a, struct thread *t, JNIEnv *env, jmethodID me
 void class_forget(struct saved_class *s); /* NULL is fine */
 void class_unload_tell(struct agent *a, struct thread *t, struct object_id *id);
 
+/* address.c */
+void addresses_init(JNIEnv *env);
+jint addresses_request(JNIEnv *env, JVMPI_JS_Addresses *a);
+
 /* code.c */
 void JNICALL on_code_load(jvmtiEnv *ti, jmethodID method, jint size, const void *addr, jint map_length,
 	const jvmtiAddrLocationMap *map, const void *info);

@@ -195,6 +195,7 @@ static jint thread_request(struct agent *a, struct thread *t, JNIEnv *id)
 
 static jint replay(struct agent *a, struct thread *t)
 {
+	addresses_init(t->env);
 	if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD))
 		class_tell_all(a, t, t->env, true);
 	threads_announce(a, t, JVMPI_REQUESTED_EVENT);
@@ -212,7 +213,7 @@ jint event_request(struct agent *a, jint type, void *arg)
 		return JVMPI_SUCCESS;
 	}
 	if (type != JVMPI_EVENT_CLASS_LOAD && type != JVMPI_EVENT_THREAD_START && type != JVMPI_EVENT_JS_METHOD &&
-		type != JVMPI_EVENT_JS_REPLAY)
+		type != JVMPI_EVENT_JS_REPLAY && type != JVMPI_EVENT_JS_ADDRESSES)
 		return JVMPI_NOT_AVAILABLE;
 	if (!t || !atomic_load(&the_bridge.live))
 		return JVMPI_FAIL;
@@ -222,6 +223,8 @@ jint event_request(struct agent *a, jint type, void *arg)
 		return id ? class_request(a, t, t->env, id) : JVMPI_FAIL;
 	case JVMPI_EVENT_THREAD_START:
 		return thread_request(a, t, arg);
+	case JVMPI_EVENT_JS_ADDRESSES:
+		return addresses_request(t->env, arg);
 	case JVMPI_EVENT_JS_METHOD:
 		return method_request(a, t, t->env, arg);
 	default:

@@ -94,6 +94,7 @@ extern "C" {
 #define JVMPI_EVENT_JS_METHOD ((jint)0x4a10) /* request only; arg: jmethodID */
 #define JVMPI_EVENT_JS_REPLAY ((jint)0x4a11) /* request only; arg: NULL. Present state of what is enabled. */
 #define JVMPI_EVENT_JS_LEAN ((jint)0x4a12) /* request only; arg: NULL. No fields, no GC windows for me. */
+#define JVMPI_EVENT_JS_ADDRESSES ((jint)0x4a13) /* request only; arg: JVMPI_JS_Addresses */
 
 /* Results. */
 #define JVMPI_SUCCESS ((jint)0)
@@ -379,6 +380,16 @@ typedef struct {
 		} js_method;
 	} u;
 } JVMPI_Event;
+
+/*
+ * Filled in by RequestEvent(JVMPI_EVENT_JS_ADDRESSES): where the JVM keeps the methods of one class (what frames
+ * of its interpreter refer to). FAIL: it cannot be known of these; NOT_AVAILABLE: of none in this JVM.
+ */
+typedef struct {
+	jint num_methods;
+	const JVMPI_Method *methods; /* as CLASS_LOAD has them */
+	jlong *addresses; /* as many */
+} JVMPI_JS_Addresses;
 
 /* One struct for all versions: a later one appends. */
 typedef struct {

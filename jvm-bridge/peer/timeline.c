@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "jvm-bridge/peer/code_map.h"
+#include "jvm-bridge/peer/lives.h"
 #include "jvm-bridge/peer/wire_read.h"
 #include "jvm-bridge/stream/wire.h"
 #include "symbolizer/base/arena.h"
@@ -30,11 +31,14 @@ struct timeline {
 	VEC(struct timeline_method) methods; /* number - 1 */
 	struct method_id *ids;
 	struct code_map *map;
+	struct lives *lives;
 	VEC(struct timeline_code *) codes; /* all */
 	size_t next_new; /* into codes */
 	int64_t offset;
 	uint32_t replay;
 	uint64_t replay_begin, last_time;
+	uint64_t sure; /* everything that happened until then was told */
+	uint64_t full_from; /* methods were not kept from then on; 0: all were */
 	struct timeline_stats stats;
 };
 
@@ -46,7 +50,8 @@ struct timeline *timeline_new(void)
 		return NULL;
 	t->names = strtab_new();
 	t->map = code_map_new();
-	if (!t->names || !t->map) {
+	t->lives = lives_new();
+	if (!t->names || !t->map || !t->lives) {
 		timeline_free(t);
 		return NULL;
 	}
@@ -61,6 +66,7 @@ void timeline_free(struct timeline *t)
 	vec_done(&t->methods);
 	vec_done(&t->codes);
 	code_map_free(t->map);
+	lives_free(t->lives);
 	strtab_free(t->names);
 	arena_done(&t->arena);
 	free(t);
@@ -74,7 +80,7 @@ void timeline_set_offset(struct timeline *t, int64_t ns)
 static bool is_full(struct timeline *t)
 {
 	t->stats.bytes = t->arena.bytes + strtab_bytes(t->names) + t->methods.cap * sizeof(*t->methods.v) +
-			 t->codes.n * (sizeof(*t->codes.v) + 64);
+			 t->codes.n * (sizeof(*t->codes.v) + 64) + lives_bytes(t->lives);
 	if (t->stats.bytes < MAX_BYTES)
 		return false;
 	t->stats.dropped++;
@@ -124,9 +130,38 @@ static int method_set(struct timeline *t, uint64_t id, struct timeline_method me
 	return 0;
 }
 
-static int on_class(struct timeline *t, struct cursor c)
+/* What a replay tells was there before it: since when is known to the last record before. */
+static uint64_t told_from(const struct timeline *t, const struct wire_record *rec, uint64_t time)
+{
+	return rec->flags & WIRE_REPLAYED ? t->last_time : time;
+}
+
+/* `ids`: the methods again, each u64 id, i32 first line, i32 last line, str name, str signature. */
+static int read_addresses(struct timeline *t, struct cursor c, struct cursor ids, uint32_t n, uint64_t from)
+{
+	uint32_t told = cursor_left(&c) >= 4 ? cursor_u32(&c) : 0; /* none in version 1.0 */
+
+	if (told == 0)
+		return 0;
+	if (told != n || told > cursor_left(&c) / 8)
+		return -EPROTO;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t number = method_number(t, cursor_u64(&ids));
+		uint64_t addr = cursor_u64(&c);
+
+		cursor_u64(&ids);
+		wire_str(&ids);
+		wire_str(&ids);
+		if (addr && number && lives_add(t->lives, addr, number, from, t->replay) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int on_class(struct timeline *t, struct cursor c, uint64_t from)
 {
 	const char *class_name, *source;
+	struct cursor ids;
 	uint32_t n;
 
 	cursor_u64(&c);
@@ -137,6 +172,7 @@ static int on_class(struct timeline *t, struct cursor c)
 	if (c.bad || n > cursor_left(&c) / METHOD_BYTES)
 		return -EPROTO;
 	t->stats.classes++;
+	ids = c;
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t id = cursor_u64(&c);
 		struct timeline_method m = {.class_name = class_name, .source_file = source};
@@ -151,13 +187,14 @@ static int on_class(struct timeline *t, struct cursor c)
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return read_addresses(t, c, ids, n, from);
 }
 
-static int on_method(struct timeline *t, struct cursor c)
+static int on_method(struct timeline *t, struct cursor c, uint64_t from)
 {
 	struct timeline_method m = {0};
-	uint64_t id = cursor_u64(&c);
+	uint64_t id = cursor_u64(&c), addr;
+	int r;
 
 	cursor_u64(&c);
 	cursor_u64(&c);
@@ -165,7 +202,13 @@ static int on_method(struct timeline *t, struct cursor c)
 	m.source_file = keep(t, wire_str(&c));
 	m.name = keep(t, wire_str(&c));
 	m.signature = keep(t, wire_str(&c));
-	return c.bad ? -EPROTO : method_set(t, id, m);
+	if (c.bad)
+		return -EPROTO;
+	addr = cursor_left(&c) >= 8 ? cursor_u64(&c) : 0; /* none in version 1.0 */
+	r = method_set(t, id, m);
+	if (r < 0 || !addr || !method_number(t, id))
+		return r;
+	return lives_add(t->lives, addr, method_number(t, id), from, t->replay);
 }
 
 /* --- code --- */
@@ -231,12 +274,6 @@ static bool is_known(struct timeline *t, const struct timeline_code *c, const st
 	return true;
 }
 
-/* What a replay tells was there before it: since when is known to the last record before. */
-static uint64_t code_from(const struct timeline *t, bool replayed, uint64_t time)
-{
-	return replayed ? t->last_time : time;
-}
-
 static int code_keep(struct timeline *t, struct timeline_code *code, bool replayed)
 {
 	int r;
@@ -264,7 +301,7 @@ static int on_code(struct timeline *t, const struct wire_record *rec, uint64_t t
 	n.methods = cursor_u32(&c);
 	n.scopes = cursor_u32(&c);
 	n.ranges = cursor_u32(&c);
-	told.from = code_from(t, replayed, time);
+	told.from = told_from(t, rec, time);
 	told.to = TIMELINE_ALIVE;
 	if (c.bad || (uint64_t)n.methods * 8 + (uint64_t)n.scopes * SCOPE_BYTES +
 			     (uint64_t)n.ranges * RANGE_BYTES > cursor_left(&c))
@@ -327,6 +364,10 @@ static int on_replay_end(struct timeline *t, struct cursor c)
 	for (size_t i = 0; status == 0 && i < t->codes.n; i++)
 		if (t->codes.v[i]->to == TIMELINE_ALIVE && t->codes.v[i]->replay != t->replay)
 			code_map_end(t->map, t->codes.v[i], t->replay_begin);
+	if (status == 0) {
+		lives_end_others(t->lives, t->replay, t->sure);
+		t->sure = t->replay_begin;
+	}
 	return 0;
 }
 
@@ -336,13 +377,23 @@ static int on_lost(struct timeline *t, struct cursor c)
 	return c.bad ? -EPROTO : 0;
 }
 
+/* False: it is not kept. What comes to an address later would have an earlier one's name. */
+static bool keeps_methods(struct timeline *t, uint64_t time)
+{
+	if (!is_full(t))
+		return true;
+	if (!t->full_from)
+		t->full_from = time;
+	return false;
+}
+
 static int feed(struct timeline *t, const struct wire_record *r, uint64_t time)
 {
 	switch (r->type) {
 	case WIRE_CLASS_LOAD:
-		return is_full(t) ? 0 : on_class(t, r->body);
+		return keeps_methods(t, time) ? on_class(t, r->body, told_from(t, r, time)) : 0;
 	case WIRE_METHOD:
-		return is_full(t) ? 0 : on_method(t, r->body);
+		return keeps_methods(t, time) ? on_method(t, r->body, told_from(t, r, time)) : 0;
 	case WIRE_CODE_LOAD:
 		return is_full(t) ? 0 : on_code(t, r, time);
 	case WIRE_CODE_UNLOAD:
@@ -387,6 +438,16 @@ struct timeline_code *timeline_find(const struct timeline *t, uint64_t pc, uint6
 static const struct timeline_method *method_of(const struct timeline *t, uint32_t number)
 {
 	return number ? &t->methods.v[number - 1] : NULL;
+}
+
+bool timeline_method(const struct timeline *t, uint64_t addr, uint64_t time, struct timeline_method *ret)
+{
+	bool kept = !t->full_from || time < t->full_from;
+	uint32_t number = kept ? lives_find(t->lives, addr, time) : 0;
+
+	if (number)
+		*ret = t->methods.v[number - 1];
+	return number;
 }
 
 /* The first range that ends behind the offset. */

@@ -59,6 +59,9 @@ int timeline_feed(struct timeline *t, const struct wire_record *r);
 /* The code at a pc at a time; NULL: none known. */
 struct timeline_code *timeline_find(const struct timeline *t, uint64_t pc, uint64_t time);
 
+/* The method whose place in the JVM is addr at that time; its names are the timeline's. False: not known. */
+bool timeline_method(const struct timeline *t, uint64_t addr, uint64_t time, struct timeline_method *ret);
+
 /* One frame of the inlining chain. */
 struct timeline_frame {
 	const struct timeline_method *method; /* NULL: unknown */

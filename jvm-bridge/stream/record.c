@@ -121,7 +121,18 @@ static void truncated(struct record *r, size_t len)
 	memcpy(r->data + 6, &flags, sizeof(flags));
 }
 
-bool record_class(struct record *r, const JVMPI_Event *e, unsigned flags)
+static void addresses_add(struct record *r, const jlong *addresses, uint32_t n)
+{
+	size_t len = r->len;
+
+	record_u32(r, addresses ? n : 0);
+	for (uint32_t i = 0; i < n && addresses; i++)
+		record_u64(r, (uint64_t)addresses[i]);
+	if (r->full)
+		truncated(r, len);
+}
+
+bool record_class(struct record *r, const JVMPI_Event *e, const jlong *addresses, unsigned flags)
 {
 	uint32_t n = 0;
 	size_t count;
@@ -150,10 +161,11 @@ bool record_class(struct record *r, const JVMPI_Event *e, unsigned flags)
 		}
 	}
 	patch(r, count, &n, sizeof(n));
+	addresses_add(r, addresses, n);
 	return record_end(r);
 }
 
-bool record_method(struct record *r, const JVMPI_Event *e)
+bool record_method(struct record *r, const JVMPI_Event *e, jlong address)
 {
 	record_begin(r, WIRE_METHOD, 0);
 	record_u64(r, (uintptr_t)e->u.js_method.method_id);
@@ -164,6 +176,7 @@ bool record_method(struct record *r, const JVMPI_Event *e)
 	record_str(r, e->u.js_method.source_name);
 	record_str(r, e->u.js_method.method_name);
 	record_str(r, e->u.js_method.method_signature);
+	record_u64(r, (uint64_t)address);
 	return record_end(r);
 }
 

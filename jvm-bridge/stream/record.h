@@ -28,8 +28,9 @@ bool record_end(struct record *r); /* pads, sets the size; false: full */
 void record_done(struct record *r);
 
 /* One for each event; false: no record came of it. */
-bool record_class(struct record *r, const JVMPI_Event *e, unsigned flags);
-bool record_method(struct record *r, const JVMPI_Event *e);
+/* Addresses: of each method, in the JVM; NULL and 0: not known. */
+bool record_class(struct record *r, const JVMPI_Event *e, const jlong *addresses, unsigned flags);
+bool record_method(struct record *r, const JVMPI_Event *e, jlong address);
 bool record_code(struct record *r, const JVMPI_Event *e, unsigned flags);
 bool record_code_unload(struct record *r, const JVMPI_Event *e);
 bool record_dynamic_code(struct record *r, const JVMPI_Event *e, unsigned flags);

@@ -89,7 +89,14 @@ static bool put(const struct record *r, JNIEnv *env)
 
 static void class_put(struct record *r, const JVMPI_Event *e, unsigned flags)
 {
-	if (!record_class(r, e, flags) || !put(r, e->env_id))
+	jint n = e->u.class_load.num_methods;
+	jlong *addresses = n > 0 ? calloc((size_t)n, sizeof(*addresses)) : NULL;
+	JVMPI_JS_Addresses ask = {n, e->u.class_load.methods, addresses};
+	bool known = addresses && stream.pi->RequestEvent(JVMPI_EVENT_JS_ADDRESSES, &ask) == JVMPI_SUCCESS;
+	bool made = record_class(r, e, known ? addresses : NULL, flags);
+
+	free(addresses);
+	if (!made || !put(r, e->env_id))
 		return;
 	for (jint i = 0; i < e->u.class_load.num_methods; i++)
 		known_add(&stream.known, e->u.class_load.methods[i].method_id);
@@ -97,7 +104,13 @@ static void class_put(struct record *r, const JVMPI_Event *e, unsigned flags)
 
 static void method_put(struct record *r, const JVMPI_Event *e)
 {
-	if (record_method(r, e) && put(r, e->env_id))
+	JVMPI_Method m = {.method_id = e->u.js_method.method_id};
+	jlong address = 0;
+	JVMPI_JS_Addresses ask = {1, &m, &address};
+
+	if (stream.pi->RequestEvent(JVMPI_EVENT_JS_ADDRESSES, &ask) != JVMPI_SUCCESS)
+		address = 0;
+	if (record_method(r, e, address) && put(r, e->env_id))
 		known_add(&stream.known, e->u.js_method.method_id);
 }
 

@@ -40,7 +40,7 @@
 
 enum {
 	WIRE_VERSION_MAJOR = 1, /* another major: not understood */
-	WIRE_VERSION_MINOR = 0,
+	WIRE_VERSION_MINOR = 1, /* 1: addresses in CLASS_LOAD and METHOD */
 	WIRE_HEADER = 16,
 	WIRE_RECORD_MAX = 1 << 20,
 	WIRE_NULL = 0xffff, /* length of a str that is not there; the longest str is 0xfffe bytes */
@@ -70,14 +70,16 @@ enum wire_type {
 	WIRE_LOST = 4,
 	/*
 	 * u64 class id, u64 0, str name, str source file, u32 methods; each u64 method id, i32 first
-	 * line, i32 last line, str name, str signature
+	 * line, i32 last line, str name, str signature; then u32 addresses (none or one a method), each u64:
+	 * where the JVM keeps the method, for frames of its interpreter; 0 unknown. An address means this
+	 * method until another record gives it to another, or a replay no longer has it.
 	 */
 	WIRE_CLASS_LOAD = 5,
 	/* u64 class id. The class, and with it its methods, is gone. */
 	WIRE_CLASS_UNLOAD = 6,
 	/*
 	 * A method whose class was told without it (redefined, truncated): u64 method id, u64 0, i32 first
-	 * line, i32 last line, str class, str source file, str name, str signature
+	 * line, i32 last line, str class, str source file, str name, str signature, u64 address or 0
 	 */
 	WIRE_METHOD = 7,
 	/*

@@ -73,9 +73,12 @@ static uint32_t method_function(struct namer *n, const struct hs_method *m)
 
 static const struct hs_method *method_of(const struct namer *n, uint32_t id)
 {
+	const struct hs_method *m;
+
 	if (!n->s->hs || !id || id > hs_method_count(n->s->hs))
 		return NULL;
-	return hs_method(n->s->hs, id);
+	m = hs_method(n->s->hs, id);
+	return *m->name ? m : NULL;
 }
 
 static const struct code *code_of(const struct namer *n, uint32_t id)
@@ -197,7 +200,8 @@ static struct named_frame name_told(struct namer *n, const struct code *c, const
 
 static const struct timeline_code *told_code(const struct namer *n, const struct code *c)
 {
-	if (!n->s->timeline || !(c->gone || n->o->bridge_symbols))
+	/* An nmethod whose class was unloaded may stand there still, without its method (up to JDK 19). */
+	if (!n->s->timeline || !(c->gone || !c->method_id || n->o->bridge_symbols))
 		return NULL;
 	return n->s->timeline_code(n->s->timeline_ctx, c);
 }

@@ -25,7 +25,7 @@
 
 #define LIBRARY "libjsampler-bridge"
 
-enum { FINISH_MS = 2000, SYNC_COOKIE = 1, JEP_451 = 21 /* the JDK with its warning */ };
+enum { FINISH_MS = 2000, REPLAY_MS = 5000, SYNC_COOKIE = 1, JEP_451 = 21 /* the JDK with its warning */ };
 
 enum bridge_state { BRIDGE_IDLE, BRIDGE_CONNECTING, BRIDGE_CONNECTED, BRIDGE_ENDED };
 
@@ -282,6 +282,25 @@ static int check_flags(struct bridge *b, struct hotspot *hs, struct err *err)
 	return 0;
 }
 
+static struct timespec time_in(int ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_sec += ms / 1000;
+	return t;
+}
+
+/* What is sampled before the present state was told, and unloaded then, would have no name. */
+static void wait_replayed_locked(struct bridge *b)
+{
+	struct timespec until = time_in(REPLAY_MS);
+
+	while (b->state == BRIDGE_CONNECTED && !peer_is_replayed(b->peer))
+		if (pthread_cond_timedwait(&b->changed, &b->lock, &until) != 0)
+			return;
+}
+
 static int wait_connected(struct bridge *b, struct err *err)
 {
 	int r = 0;
@@ -289,6 +308,7 @@ static int wait_connected(struct bridge *b, struct err *err)
 	pthread_mutex_lock(&b->lock);
 	while (b->state == BRIDGE_CONNECTING)
 		pthread_cond_wait(&b->changed, &b->lock);
+	wait_replayed_locked(b);
 	if (b->state == BRIDGE_ENDED && !b->peer)
 		r = err_set(err, b->err.code ? b->err.code : -EPIPE, "--bridge on: %.300s", b->err.msg);
 	pthread_mutex_unlock(&b->lock);
@@ -362,12 +382,10 @@ static void say_stats(const struct timeline *t)
 
 void bridge_finish(struct bridge *b)
 {
-	struct timespec until;
+	struct timespec until = time_in(FINISH_MS);
 
 	if (!b || !b->running)
 		return;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += FINISH_MS / 1000;
 	pthread_mutex_lock(&b->lock);
 	if (b->state == BRIDGE_CONNECTED && peer_ask_sync(b->peer, SYNC_COOKIE) == 0)
 		while (b->state == BRIDGE_CONNECTED && peer_synced(b->peer) != SYNC_COOKIE)

@@ -1,23 +1,34 @@
 #include "sampler/session/by_time.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "jvm-bridge/peer/timeline.h"
 #include "sampler/model/walk.h"
 #include "sampler/session/bridge.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/method.h"
 
 /* Code that was sampled so shortly before the JVM told of it is that code, not what stood there before. */
 #define FRESH_NS UINT64_C(20000000)
 /* Of a burst of compilations, as many are looked at for one sample. */
 enum { LOOKS = 256 };
+/* Frames of interpreted methods that may be named by time only. */
+enum { LOST_MAX = 1 << 18 };
+
+struct lost_method {
+	uint64_t method, time_ns;
+	uint32_t id;
+};
 
 struct by_time {
 	struct bridge *bridge;
 	struct hotspot *hs;
 	VEC(uint64_t) first_seen; /* of code id - 1: time of its first sample; 0: none */
 	VEC(const struct timeline_code *) gone; /* of code id - 1; NULL: it was read from memory */
+	VEC(struct lost_method) lost;
+	size_t finished; /* of them */
 	struct by_time_stats stats;
 };
 
@@ -53,6 +64,51 @@ static uint32_t find_gone(void *ctx, uint64_t pc, uint64_t time_ns, bool there)
 	return id;
 }
 
+static bool told_method(struct by_time *t, uint64_t method, uint64_t time_ns, struct timeline_method *ret)
+{
+	struct timeline *line = bridge_lock(t->bridge);
+	bool known = line && timeline_method(line, method, time_ns, ret);
+
+	if (line)
+		bridge_unlock(t->bridge);
+	return known;
+}
+
+/* What was read is what was sampled: it tells more than names. */
+static bool is_same(const struct hs_method *fresh, const struct timeline_method *m)
+{
+	return fresh && strcmp(fresh->class_name, m->class_name) == 0 && strcmp(fresh->name, m->name) == 0 &&
+	       strcmp(fresh->signature, m->signature) == 0;
+}
+
+/* The stream comes a little later than a sample: ids are given now, names at the end. */
+static uint32_t lost_add(struct by_time *t, uint64_t method, uint64_t time_ns)
+{
+	struct lost_method lost = {method, time_ns, 0};
+
+	for (size_t i = t->lost.n; i > 0 && t->lost.v[i - 1].time_ns == time_ns; i--)
+		if (t->lost.v[i - 1].method == method)
+			return t->lost.v[i - 1].id;
+	if (t->lost.n >= LOST_MAX)
+		return 0;
+	lost.id = hs_gone_method_add(t->hs);
+	if (!lost.id || !vec_push(&t->lost, lost))
+		return 0;
+	t->stats.gone_methods++;
+	return lost.id;
+}
+
+/* A hs_gone_method_fn. */
+static uint32_t find_gone_method(void *ctx, uint64_t method, uint64_t time_ns, const struct hs_method *fresh)
+{
+	struct by_time *t = ctx;
+	struct timeline_method m;
+
+	if (fresh && told_method(t, method, time_ns, &m) && is_same(fresh, &m))
+		return fresh->id;
+	return lost_add(t, method, time_ns);
+}
+
 struct by_time *by_time_new(struct bridge *b, struct hotspot *hs)
 {
 	struct by_time *t = calloc(1, sizeof(*t));
@@ -62,6 +118,7 @@ struct by_time *by_time_new(struct bridge *b, struct hotspot *hs)
 	t->bridge = b;
 	t->hs = hs;
 	hs_set_gone(hs, find_gone, t);
+	hs_set_gone_method(hs, find_gone_method, t);
 	return t;
 }
 
@@ -70,8 +127,10 @@ void by_time_free(struct by_time *t)
 	if (!t)
 		return;
 	hs_set_gone(t->hs, NULL, NULL);
+	hs_set_gone_method(t->hs, NULL, NULL);
 	vec_done(&t->first_seen);
 	vec_done(&t->gone);
+	vec_done(&t->lost);
 	free(t);
 }
 
@@ -115,6 +174,19 @@ const struct timeline_code *by_time_code(void *ctx, const struct code *c)
 	told = timeline_find(line, c->begin, t->first_seen.v[c->id - 1]);
 	bridge_unlock(t->bridge);
 	return told && told->begin == c->begin ? told : NULL;
+}
+
+void by_time_finish(struct by_time *t)
+{
+	struct timeline_method m;
+
+	for (; t->finished < t->lost.n; t->finished++) {
+		const struct lost_method *l = &t->lost.v[t->finished];
+
+		if (!told_method(t, l->method, l->time_ns, &m))
+			continue;
+		hs_gone_method_name(t->hs, l->id, m.class_name, m.name, m.signature, m.source_file);
+	}
 }
 
 struct by_time_stats by_time_stats(const struct by_time *t)

@@ -23,11 +23,14 @@ void by_time_look(struct by_time *t);
 /* After it. */
 void by_time_note(struct by_time *t, const struct walk *w, uint64_t time_ns);
 
+/* Before naming, when the stream has come: names methods that were only sampled. */
+void by_time_finish(struct by_time *t);
+
 /* What the stream told of a code: a resolver_code_fn. */
 const struct timeline_code *by_time_code(void *ctx, const struct code *c);
 
 struct by_time_stats {
-	uint64_t gone; /* frames found by time only */
+	uint64_t gone, gone_methods; /* frames found by time only: compiled, interpreted */
 };
 struct by_time_stats by_time_stats(const struct by_time *t);
 

@@ -113,7 +113,8 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 	say_heap_frames(s);
 	bridge_finish(s->bridge);
 	if (s->by_time)
-		log_info("bridge: %" PRIu64 " frames found by time", by_time_stats(s->by_time).gone);
+		log_info("bridge: found by time: %" PRIu64 " compiled frames, %" PRIu64 " interpreted",
+			 by_time_stats(s->by_time).gone, by_time_stats(s->by_time).gone_methods);
 	else if (s->bridge && s->o.bridge == BRIDGE_ON)
 		log_warn("--bridge on: not used, no JVM was found");
 	if (s->proc && proc_cpu_ns(s->proc, &cpu) == 0 && cpu > s->cpu_start_ns)

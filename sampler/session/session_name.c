@@ -47,6 +47,7 @@ static void name_by_bridge(struct session *s, struct resolver_sources *sources)
 	if (!s->by_time || !(sources->timeline = bridge_lock(s->bridge)))
 		return;
 	bridge_unlock(s->bridge);
+	by_time_finish(s->by_time);
 	sources->timeline_code = by_time_code;
 	sources->timeline_ctx = s->by_time;
 }

@@ -59,9 +59,11 @@ def parse(kind, data):
         r["id"], zero = b.take("QQ")
         r["name"], r["source"] = b.str(), b.str()
         r["methods"] = [b.take("Qii") + (b.str(), b.str()) for _ in range(b.take("I"))]
+        r["addresses"] = [b.take("Q") for _ in range(b.take("I"))]
     elif kind == METHOD:
         r["id"], _, r["first"], r["last"] = b.take("QQii")
         r["class"], r["source"], r["name"], r["signature"] = b.str(), b.str(), b.str(), b.str()
+        r["address"] = b.take("Q")
     elif kind == CODE_LOAD:
         r["addr"], r["method"], r["size"], m, s, n = b.take("QQIIII")
         r["methods"] = [b.take("Q") for _ in range(m)]
@@ -126,7 +128,7 @@ class Peer:
     def check(self, kind, flags, when, r):
         if not self.records and kind != HELLO:
             self.bad.append("the first record is %s" % NAMES[kind])
-        if kind == HELLO and (r["magic"] != b"JSBRIDGE" or r["version"] != (1, 0)):
+        if kind == HELLO and (r["magic"] != b"JSBRIDGE" or r["version"] != (1, 1)):
             self.bad.append("hello: %r" % r)
         if (flags & REPLAYED) and not self.replaying:
             self.bad.append("%s replayed outside a replay" % NAMES[kind])

@@ -185,7 +185,7 @@ static void too_large(void **state)
 	assert_non_null(e.u.class_load.methods);
 	for (jint i = 0; i < N; i++)
 		e.u.class_load.methods[i] = (JVMPI_Method){(char *)"m", (char *)"()V", 1, 2, (jmethodID)(uintptr_t)8};
-	assert_true(record_class(&r, &e, 0));
+	assert_true(record_class(&r, &e, NULL, 0));
 	assert_int_equal(flags_of(&r), WIRE_TRUNCATED);
 	memcpy(counts, r.data + WIRE_HEADER + 16 + 5 + 2, 4);
 	assert_in_range(counts[0], N / 4, N - 1);

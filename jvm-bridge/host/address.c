@@ -1,0 +1,213 @@
+/*
+ * Where the JVM keeps its methods. JVMTI names methods by jmethodID; a frame of the interpreter holds the Method*.
+ * Up to JDK 24 an id is the address of a cell with it, later a number. Both lie in the class: InstanceKlass has
+ * its methods, and the id of each by the method's number (JDK src/hotspot/share/oops/instanceKlass.hpp, 8 to
+ * 25). Fields are found in the tables that the JVM exports for its serviceability agent. What does not
+ * fit together is not told.
+ */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "jvm-bridge/host/libc_old.h"
+#include "jvm-bridge/host/thread.h"
+
+enum { METHODS_MAX = 65535, ENTRIES_MAX = 1 << 16 };
+
+/* jdk.internal.misc.Unsafe reads a field of an object where it is now; JNI may not read injected ones. */
+static struct {
+	_Atomic bool ready, tried;
+	jobject unsafe;
+	jmethodID get_long;
+	jlong klass; /* in java.lang.Class: InstanceKlass* */
+	uint64_t methods, ids; /* in InstanceKlass: Array<Method*>*, jmethodID* */
+	uint64_t array_length, array_data;
+	uint64_t const_method; /* in Method */
+	uint64_t number; /* in ConstMethod, u2 */
+} at;
+
+static uint64_t word_of(uint64_t address)
+{
+	uint64_t v;
+
+	memcpy(&v, (const void *)(uintptr_t)address, sizeof(v));
+	return v;
+}
+
+/* One of the exported tables; how its entries look is exported, too. */
+struct table {
+	uint64_t entries, stride, type, field, is_static, offset, address;
+};
+
+static bool exported(void *lib, const char *name, uint64_t *ret)
+{
+	const void *p = dlsym(lib, name);
+
+	if (p)
+		memcpy(ret, p, sizeof(*ret));
+	return p;
+}
+
+static bool table_open(void *lib, struct table *t)
+{
+	return exported(lib, "gHotSpotVMStructs", &t->entries) &&
+		exported(lib, "gHotSpotVMStructEntryArrayStride", &t->stride) &&
+		exported(lib, "gHotSpotVMStructEntryTypeNameOffset", &t->type) &&
+		exported(lib, "gHotSpotVMStructEntryFieldNameOffset", &t->field) &&
+		exported(lib, "gHotSpotVMStructEntryIsStaticOffset", &t->is_static) &&
+		exported(lib, "gHotSpotVMStructEntryOffsetOffset", &t->offset) &&
+		exported(lib, "gHotSpotVMStructEntryAddressOffset", &t->address) && t->entries;
+}
+
+/* The offset of a field, the address of a static one. */
+static bool table_find(const struct table *t, const char *type, const char *field, uint64_t *ret)
+{
+	for (uint64_t e = t->entries, i = 0; i < ENTRIES_MAX; i++, e += t->stride) {
+		const char *name = (const char *)(uintptr_t)word_of(e + t->type);
+		const char *of = (const char *)(uintptr_t)word_of(e + t->field);
+		int32_t is_static;
+
+		if (!name)
+			return false;
+		if (!of || strcmp(name, type) || strcmp(of, field))
+			continue;
+		memcpy(&is_static, (const void *)(uintptr_t)(e + t->is_static), sizeof(is_static));
+		*ret = word_of(e + (is_static ? t->address : t->offset));
+		return true;
+	}
+	return false;
+}
+
+static bool fields_find(void)
+{
+	struct table t;
+	Dl_info info;
+	uint64_t klass = 0;
+	int32_t offset;
+	void *lib;
+	bool ok;
+
+	if (!dladdr((const void *)the_bridge.vm_functions->GetEnv, &info) || !info.dli_fname)
+		return false;
+	lib = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!lib)
+		return false;
+	ok = table_open(lib, &t) && table_find(&t, "java_lang_Class", "_klass_offset", &klass) && klass &&
+		table_find(&t, "InstanceKlass", "_methods", &at.methods) &&
+		table_find(&t, "InstanceKlass", "_methods_jmethod_ids", &at.ids) &&
+		table_find(&t, "Array<int>", "_length", &at.array_length) &&
+		table_find(&t, "Array<Method*>", "_data", &at.array_data) &&
+		table_find(&t, "Method", "_constMethod", &at.const_method) &&
+		table_find(&t, "ConstMethod", "_method_idnum", &at.number);
+	if (ok) {
+		memcpy(&offset, (const void *)(uintptr_t)klass, sizeof(offset));
+		at.klass = offset;
+		ok = offset > 0;
+	}
+	dlclose(lib);
+	return ok;
+}
+
+static bool unsafe_find(JNIEnv *env, const char *name, const char *signature)
+{
+	jclass klass = (*env)->FindClass(env, name);
+	jfieldID field = klass ? (*env)->GetStaticFieldID(env, klass, "theUnsafe", signature) : NULL;
+	jobject unsafe = field ? (*env)->GetStaticObjectField(env, klass, field) : NULL;
+
+	at.get_long = unsafe ? (*env)->GetMethodID(env, klass, "getLong", "(Ljava/lang/Object;J)J") : NULL;
+	at.unsafe = at.get_long ? (*env)->NewGlobalRef(env, unsafe) : NULL;
+	if ((*env)->ExceptionCheck(env))
+		(*env)->ExceptionClear(env);
+	if (klass)
+		(*env)->DeleteLocalRef(env, klass);
+	if (unsafe)
+		(*env)->DeleteLocalRef(env, unsafe);
+	return at.unsafe;
+}
+
+void addresses_init(JNIEnv *env)
+{
+	if (atomic_exchange(&at.tried, true))
+		return;
+	if (!fields_find() || (!unsafe_find(env, "jdk/internal/misc/Unsafe", "Ljdk/internal/misc/Unsafe;") &&
+			!unsafe_find(env, "sun/misc/Unsafe", "Lsun/misc/Unsafe;"))) /* 8 */
+		return;
+	atomic_store(&at.ready, true);
+}
+
+static uint64_t klass_of(JNIEnv *env, jmethodID method)
+{
+	jclass klass = NULL;
+	jlong v;
+
+	if ((*the_bridge.ti)->GetMethodDeclaringClass(the_bridge.ti, method, &klass) || !klass)
+		return 0;
+	v = (*env)->CallLongMethod(env, at.unsafe, at.get_long, klass, at.klass);
+	if ((*env)->ExceptionCheck(env)) {
+		(*env)->ExceptionClear(env);
+		v = 0;
+	}
+	(*env)->DeleteLocalRef(env, klass);
+	return (uint64_t)v;
+}
+
+struct class_methods {
+	uint64_t data, ids, n, n_ids;
+};
+
+/* The Method* at an index and its jmethodID; false: it has none. */
+static bool method_at(const struct class_methods *c, uint64_t i, uint64_t *ret, jmethodID *ret_id)
+{
+	uint64_t method = word_of(c->data + 8 * i), id;
+	uint16_t number;
+
+	memcpy(&number, (const void *)(uintptr_t)(word_of(method + at.const_method) + at.number), sizeof(number));
+	if (number >= c->n_ids)
+		return false;
+	id = word_of(c->ids + 8 * ((uint64_t)number + 1));
+	memcpy(ret_id, &id, sizeof(id));
+	*ret = method;
+	return id;
+}
+
+/* In the order that JVMTI tells methods in, which is the class's: each is looked for behind the one before. */
+static bool methods_match(const struct class_methods *c, JVMPI_JS_Addresses *a)
+{
+	uint64_t next = 0, method;
+	jmethodID id;
+
+	for (jint i = 0; i < a->num_methods; i++) {
+		uint64_t looks;
+
+		for (looks = 0; looks < c->n; looks++, next = (next + 1) % c->n)
+			if (method_at(c, next, &method, &id) && id == a->methods[i].method_id)
+				break;
+		if (looks == c->n)
+			return false;
+		a->addresses[i] = (jlong)method;
+		next = (next + 1) % c->n;
+	}
+	return true;
+}
+
+/* All methods are of one class, which lives: the caller has got them of it just now. */
+jint addresses_request(JNIEnv *env, JVMPI_JS_Addresses *a)
+{
+	struct class_methods c = {0};
+	uint64_t klass, array;
+	int32_t n;
+
+	if (!atomic_load(&at.ready))
+		return JVMPI_NOT_AVAILABLE;
+	if (!a || a->num_methods <= 0 || a->num_methods > METHODS_MAX)
+		return JVMPI_FAIL;
+	klass = klass_of(env, a->methods[0].method_id);
+	array = klass ? word_of(klass + at.methods) : 0;
+	c.ids = klass ? word_of(klass + at.ids) : 0;
+	if (!array || !c.ids)
+		return JVMPI_FAIL;
+	memcpy(&n, (const void *)(uintptr_t)(array + at.array_length), sizeof(n));
+	c.n = n > 0 && n <= METHODS_MAX ? (uint64_t)n : 0;
+	c.n_ids = word_of(c.ids);
+	c.data = array + at.array_data;
+	return c.n && methods_match(&c, a) ? JVMPI_SUCCESS : JVMPI_FAIL;
+}

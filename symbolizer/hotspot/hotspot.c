@@ -108,7 +108,8 @@ static int code_open(struct hotspot *hs, const struct vmstructs *tables, hs_symb
 	int r = heaps_read(hs);
 
 	if (r == -ENOTSUP)
-		return err_set(err, r, "the JVM's tables lack GrowableArrayBase::_len");
+		return err_set(err, r, "the JVM's tables lack %s", hs->l.garray_len.ok
+			? "GrowableArray<int>::_data" : "GrowableArrayBase::_len or GenericGrowableArray::_len");
 	if (r)
 		return starting(err, "code cache");
 	if (interpreter_read(hs) < 0)

@@ -1,0 +1,221 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/recording/recording.h"
+#include "sampler/session/view.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/hotspot/method.h"
+#include "symbolizer/native/dso.h"
+#include "symbolizer/native/modmap.h"
+#include "symbolizer/target/mem.h"
+
+/*
+ * A JDK that nobody knows: recordings of real JVMs in whose tables (gHotSpotVMStructs) one field after the
+ * other has another name, and all fields of one type after the other. Each time the JVM is refused, with the field in the message, or its stacks are read
+ * with what is left: no frame may be another than with all fields there.
+ */
+enum { STRIDE = 48, TYPE_AT = 0, FIELD_AT = 8, ENTRIES_MAX = 4096, NAME_MAX_LEN = 128 };
+#define RENAMED UINT64_C(0x10000) /* no mapping is there */
+
+struct entry {
+	uint64_t addr, field;
+	char name[2 * NAME_MAX_LEN + 2]; /* "Type::_field" */
+};
+
+/* Frames of one walk as names: what may not change. */
+enum { WALK_NAMES = 512 };
+struct names {
+	enum walk_end end;
+	bool frozen; /* marked: the carrier's frames may be missing */
+	uint32_t n;
+	char store[WALK_NAMES][192]; /* of a Java frame class and method, of native ones the address, else the kind */
+};
+
+struct subject {
+	struct recording *rec;
+	struct entry *entries;
+	size_t n;
+	struct names whole[8]; /* of the first samples, with all fields there */
+	size_t n_whole;
+};
+
+static int add_span(void *ctx, const struct recording_span *span)
+{
+	return mem_pages_add(ctx, span->addr, span->bytes, span->len);
+}
+
+/* Everything that was ever read, as it was first: tables do not change. */
+static struct view *open_view(const struct recording *rec)
+{
+	struct view *v;
+
+	assert_int_equal(view_open_recording(rec, (struct unwinder_options){0}, NULL, &v, NULL), 0);
+	for (size_t i = recording_sample_count(rec) + 1; i-- > 0;)
+		assert_int_equal(recording_each_span(rec, i, add_span, v->mem), 0);
+	return v;
+}
+
+static void name_frame(struct hotspot *hs, const struct frame_key *k, char *dst, size_t size)
+{
+	const struct code *c = k->kind == FRAME_COMPILED || k->kind == FRAME_STUB ? hs_code(hs, k->id) : NULL;
+	const struct hs_method *m = hs ? hs_method(hs, k->kind == FRAME_INTERPRETED ? k->id : c ? c->method_id : 0)
+				       : NULL;
+
+	if (k->kind == FRAME_NATIVE || !m)
+		snprintf(dst, size, "%d %u %lld", k->kind, k->kind == FRAME_NATIVE ? k->id : 0,
+			 k->kind == FRAME_NATIVE ? (long long)k->off : 0);
+	else
+		snprintf(dst, size, "%d %s.%s", k->kind, m->class_name, m->name);
+}
+
+static void walk_names(struct view *v, const struct raw_sample *s, struct names *ret)
+{
+	struct walk w;
+
+	unwinder_walk(v->unwinder, s, s->tid, &w);
+	*ret = (struct names){.end = w.end, .frozen = w.frozen};
+	for (uint32_t i = 0; i < w.n && i < WALK_NAMES; i++)
+		name_frame(v->hs, &w.frames[i], ret->store[ret->n++], sizeof(ret->store[0]));
+}
+
+static bool read_text(struct mem *m, uint64_t at, char *dst)
+{
+	uint64_t addr;
+
+	return mem_read_u64(m, at, &addr) && addr && mem_read_cstr(m, addr, dst, NAME_MAX_LEN);
+}
+
+static void read_entries(struct subject *t, struct view *v)
+{
+	char type[NAME_MAX_LEN], field[NAME_MAX_LEN];
+	uint64_t bias, vaddr, size, at;
+	uint32_t id;
+
+	assert_int_equal(modmap_find_dso(v->modmap, "libjvm.so", &id, &bias), 0);
+	assert_int_equal(dso_find_variable(modmap_dso(v->modmap, id), "gHotSpotVMStructs", &vaddr, &size), 0);
+	assert_true(mem_read_u64(v->mem, bias + vaddr, &at));
+	t->entries = calloc(ENTRIES_MAX, sizeof(*t->entries));
+	assert_non_null(t->entries);
+	for (; t->n < ENTRIES_MAX && read_text(v->mem, at + TYPE_AT, type) &&
+	       read_text(v->mem, at + FIELD_AT, field); at += STRIDE) {
+		struct entry *e = &t->entries[t->n++];
+
+		e->addr = at;
+		assert_true(mem_read_u64(v->mem, at + FIELD_AT, &e->field));
+		snprintf(e->name, sizeof(e->name), "%s::%s", type, field);
+	}
+	assert_in_range(t->n, 300, ENTRIES_MAX - 1);
+}
+
+static size_t type_len(const struct entry *e)
+{
+	return (size_t)(strstr(e->name, "::") - e->name) + 2;
+}
+
+/* The field, or all fields of its type. */
+static void rename_fields(const struct subject *t, struct view *v, const struct entry *e, bool type)
+{
+	static const char renamed[] = "_another_name";
+	const uint64_t at = RENAMED;
+
+	assert_int_equal(mem_pages_add(v->mem, RENAMED, renamed, sizeof(renamed)), 0);
+	for (const struct entry *o = t->entries; o < t->entries + t->n; o++)
+		if (o == e || (type && !strncmp(o->name, e->name, type_len(e))))
+			assert_int_equal(mem_pages_add(v->mem, o->addr + FIELD_AT, &at, sizeof(at)), 0);
+}
+
+static void walk_all(struct subject *t, struct view *v, const struct entry *e)
+{
+	for (size_t i = 0; i < t->n_whole; i++) {
+		struct names *now = calloc(1, sizeof(*now));
+		const struct names *was = &t->whole[i];
+
+		assert_non_null(now);
+		walk_names(v, recording_sample(t->rec, i), now);
+		for (uint32_t k = 0; k < now->n; k++) {
+			/* A frame whose name is not known any more is no wrong name. */
+			if (k < was->n && (!strcmp(now->store[k], was->store[k]) || !strchr(now->store[k], '.')))
+				continue;
+			if (k >= was->n && was->n == WALK_NAMES)
+				break;
+			fail_msg("without %s: sample %zu, frame %u is '%s', not '%s'", e->name, i, k,
+				 now->store[k], k < was->n ? was->store[k] : "none");
+		}
+		if (now->end == WALK_ROOT && was->end == WALK_ROOT && !now->frozen)
+			assert_int_equal(now->n, was->n);
+		free(now);
+	}
+}
+
+/* 1: the JVM is refused. */
+static bool try_without(struct subject *t, const struct entry *e, bool type)
+{
+	struct view *v = open_view(t->rec);
+	bool refused;
+
+	rename_fields(t, v, e, type);
+	view_find_jvm(v);
+	refused = v->jvm != JVM_READY;
+	/* Of a subclass, where the field has moved between the two from one JDK to another. */
+	if (v->jvm == JVM_UNSUPPORTED && !type && !strstr(v->why, strstr(e->name, "::")))
+		fail_msg("without %s: \"%s\" does not name it", e->name, v->why);
+	if (v->jvm == JVM_STARTING)
+		fail_msg("without %s: taken for a JVM that is still starting", e->name);
+	walk_all(t, v, e);
+	view_close(v);
+	return refused;
+}
+
+static void every_field(void **state)
+{
+	struct subject t = {0};
+	struct view *v;
+	size_t refused = 0;
+
+	assert_int_equal(recording_open(*state, &t.rec, NULL), 0);
+	v = open_view(t.rec);
+	assert_true(view_find_jvm(v));
+	while (t.n_whole < 8 && t.n_whole < recording_sample_count(t.rec)) {
+		walk_names(v, recording_sample(t.rec, t.n_whole), &t.whole[t.n_whole]);
+		t.n_whole++;
+	}
+	assert_true(t.n_whole > 0);
+	read_entries(&t, v);
+	view_close(v);
+	for (size_t i = 0; i < t.n; i++) {
+		const struct entry *e = &t.entries[i];
+
+		refused += try_without(&t, e, false);
+		if (i == 0 || strncmp(e->name, e[-1].name, type_len(e)) != 0)
+			try_without(&t, e, true);
+	}
+	/* Some are needed for certain, most are not even looked at. */
+	assert_in_range(refused, 20, t.n / 4);
+	print_message("%s: %zu fields, %zu of them required\n", (const char *)*state, t.n, refused);
+	recording_close(t.rec);
+	free(t.entries);
+}
+
+int main(void)
+{
+	static char *const paths[] = {
+		FIXTURES "/17-int.jsrec", FIXTURES "/17-c2.jsrec", FIXTURES "/25-virtual.jsrec",
+	};
+	struct CMUnitTest tests[] = {
+		{paths[0], every_field, NULL, NULL, paths[0]},
+		{paths[1], every_field, NULL, NULL, paths[1]},
+		{paths[2], every_field, NULL, NULL, paths[2]},
+	};
+
+	log_set_level(LOG_LEVEL_QUIET);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -63,6 +63,14 @@ static int choose_writer(const char *path, const char *format, const struct writ
 	return err_set(err, -EINVAL, "'%s': no known ending; give the format with -f (%s)", path, names);
 }
 
+/* Bytes that are no text would garble a terminal. */
+static int check_terminal(const struct output *o, struct err *err)
+{
+	if (strcmp(o->path, "-") != 0 || o->writer != &writer_pprof || !isatty(STDOUT_FILENO))
+		return 0;
+	return err_set(err, -EINVAL, "pprof is nothing for a terminal: -o FILE.pb.gz");
+}
+
 static int add_output(struct outputs *outs, const char *pattern, const char *format, pid_t pid,
 		      struct err *err)
 {
@@ -73,6 +81,8 @@ static int add_output(struct outputs *outs, const char *pattern, const char *for
 	r = expand_path(pattern, pid, o->path, sizeof(o->path), err);
 	if (r == 0)
 		r = choose_writer(o->path, format, &o->writer, err);
+	if (r == 0)
+		r = check_terminal(o, err);
 	if (r == 0 && strcmp(o->path, "-") != 0)
 		r = outfile_open(o->path, &o->file, err);
 	if (r == 0)

@@ -64,6 +64,15 @@ def saved(tmp):
               re.search(r"Class\d+\.method\d", text), text[:2000])
 
 
+def binary(tmp):
+    """What is no text is not written to a terminal, but to a pipe."""
+    path = str(jvm.ROOT / "tests/golden/mixed.folded")
+    status, text = shell.on_terminal(["convert", path, "-f", "pprof", "-o", "-"])
+    check("pprof is refused by a terminal", status == 2 and "-o FILE.pb.gz" in text and shell.is_harmless(text, "\r"), text)
+    p = subprocess.run([shell.JS, "convert", path, "-f", "pprof"], stdout=subprocess.PIPE, timeout=jvm.PATIENCE)
+    check("pprof goes to a pipe", p.returncode == 0 and p.stdout[:2] == b"\x1f\x8b", p.stdout[:20])
+
+
 def heads(target):
     for args in ("help", "help record", "help --man", "list", "list -f json", "doctor", "doctor -f json",
                  "-p %d -d 0.5 -F 999" % target.pid, "-p %d -d 0.5 -F 999 -q -f folded -o -" % target.pid):
@@ -88,6 +97,7 @@ def main():
     with shell.Busy(jdk) as target, tempfile.TemporaryDirectory(prefix="js-") as tmp:
         record(target, tmp)
         saved(tmp)
+        binary(tmp)
         heads(target)
         full(target)
     shell.finish()

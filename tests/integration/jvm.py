@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIP = 77
@@ -44,10 +45,10 @@ def die_with_parent():
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def find_jdks():
-    """{major: Jdk} of /usr/lib/jvm, or of what JSAMPLER_JDKS names: homes, or folders of homes (what
+def find_jdks(named=None):
+    """{major: Jdk} of /usr/lib/jvm, or of what `named` or JSAMPLER_JDKS names: homes, or folders of homes (what
     scripts/jdks brought), separated by colons."""
-    named = os.environ.get("JSAMPLER_JDKS") or "/usr/lib/jvm"
+    named = named or os.environ.get("JSAMPLER_JDKS") or "/usr/lib/jvm"
     dirs = []
     for d in named.split(":"):
         is_home = os.path.exists(os.path.join(d, "bin/java"))
@@ -140,6 +141,19 @@ def compile_library(jdk, source, name, options=()):
     return out
 
 
+def jar_of(classes):
+    """A jar file of these class files, beside them: archives of classes (CDS, AOT) take no folders."""
+    jar = classes.with_name(classes.name + ".jar")
+    if not jar.exists() or jar.stat().st_mtime < classes.stat().st_mtime:
+        with tempfile.NamedTemporaryFile(dir=str(jar.parent), delete=False) as tmp:
+            with zipfile.ZipFile(tmp, "w") as z:
+                for f in sorted(classes.rglob("*.class")):
+                    z.write(f, f.relative_to(classes))
+        os.chmod(tmp.name, 0o644)
+        os.rename(tmp.name, jar)
+    return jar
+
+
 class Jvm:
     """A Java program that prints "ready"; killed when the with-block ends."""
 
@@ -147,6 +161,8 @@ class Jvm:
         # -Xshare:auto and friends are the JVM's business; what the environment adds is not.
         env = {k: v for k, v in (env or os.environ).items()
                if k not in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")}
+        if any(f.startswith(("-XX:SharedArchiveFile=", "-XX:AOTCache=")) for f in flags):
+            classes = jar_of(classes)
         self.argv = [str(jdk.home / "bin/java"), *flags, "-cp", str(classes), main, *args]
         self.proc = subprocess.Popen(self.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                      stderr=stderr, env=env, preexec_fn=die_with_parent, bufsize=0)

@@ -201,19 +201,44 @@ static bool read_frame(struct walker *w, uint64_t fp, struct interp_frame *ret)
 	return true;
 }
 
+/* Is the frame before this one deoptimisation's, or one that it makes? */
+static bool behind_deopt(const struct walker *w)
+{
+	const struct frame_key *k = w->n ? &w->frames[w->n - 1] : NULL;
+	const struct code *c = k && k->kind == FRAME_STUB ? hs_code(w->hs, k->id) : NULL;
+
+	return (c && c->kind == BLOB_DEOPT) || (k && k->kind == FRAME_MARK && k->off == MARK_DEOPT);
+}
+
+/*
+ * Deoptimisation makes all frames first, each to be returned to at an entry of the interpreter made for
+ * that, and then fills them, the outermost first; a filled one is returned to as ordinary frames are
+ * (Deoptimization::fetch_unroll_info_helper(), vframeArrayElement::unpack_on_stack(), JDK 8 to 25).
+ * Until then another frame's Method* may be left in its slot.
+ */
+static bool is_hollow(struct walker *w, const struct code *c)
+{
+	const char *name = NULL;
+
+	if (!w->exact && behind_deopt(w))
+		name = hs_stub_name(w->hs, c, walker_pc(w) - c->begin);
+	return name && strstr(name, "deoptimization entry");
+}
+
 /* A frame that deoptimisation is making: its outer half is written first (hotspot.md 6.4). */
 static int step_deopt(struct walker *w, const struct interp_frame *f)
 {
-	const struct hs_thread *t = walker_thread(w);
+	const struct hs_thread *t = behind_deopt(w) ? NULL : walker_thread(w);
 
-	if (!t || !hs_thread_in_deopt(w->hs, t))
+	/* What the thread says is of a later time than the sample. */
+	if (!behind_deopt(w) && !(t && hs_thread_in_deopt(w->hs, t)))
 		return WALK_BAD_FRAME;
 	if (!walker_push(w, FRAME_MARK, 0, 0, MARK_DEOPT))
 		return WALK_TOO_DEEP;
 	return leave_frame(w, f) ? STEP_MORE : WALK_DEOPT;
 }
 
-static int step_whole(struct walker *w)
+static int step_whole(struct walker *w, const struct code *c)
 {
 	struct interp_frame f;
 	uint64_t fp;
@@ -225,7 +250,7 @@ static int step_whole(struct walker *w)
 		return WALK_BAD_MEMORY;
 	if (f.sender_sp <= fp)
 		return WALK_BAD_FRAME;
-	if (!find_method(w, f.method, &id))
+	if (is_hollow(w, c) || !find_method(w, f.method, &id))
 		return step_deopt(w, &f);
 	if (push_and_leave(w, id, &f))
 		return STEP_MORE;
@@ -248,5 +273,5 @@ int step_interp(struct walker *w)
 		return STEP_MORE;
 	if (step_half_built(w, c))
 		return STEP_MORE;
-	return step_whole(w);
+	return step_whole(w, c);
 }

@@ -310,6 +310,47 @@ static void test_interpreted_lost(void **state)
 	expect_key(&w.frames[1], FRAME_INTERPRETED, 0, 2, 9);
 }
 
+/*
+ * While deoptimisation fills the frames that it made, Method*s of others may be in those that it has not
+ * reached: they are told by where they will be returned to, whatever the thread does by now.
+ */
+static void test_interpreted_hollow(void **state)
+{
+	enum { DEOPT = 9 };
+	uint64_t fp, stub_fp;
+	struct walk w;
+
+	(void)state;
+	setup();
+	fake_code(DEOPT, BLOB_DEOPT, 4);
+	fake.codelet = "deoptimization entry points";
+	fake.codelet_from = 0x60;
+	stub_fp = push_base();
+	fp = push_interpreted(fake.call_stub_return, stub_fp, fake.top, 2, 9, 3);
+	fp = push_interpreted(at(1, 0x50), fp, fake.top, 3, 4, 2);
+	fp = push_interpreted(at(1, 0x60), fp, fake.top, 4, 4, 2);
+	fake_push(at(1, 0x64));
+	fake_push(fp);
+	push_n(2, 0x999);
+	fake_push(fake_call(DEOPT, 0x40));
+	fake_push(0xfeed);
+	set(X86_RIP, NATIVE_FRAMED);
+	set(X86_RSP, fake.top);
+	fake_walk(&w);
+	assert_int_equal(w.end, WALK_ROOT);
+	expect_key(&w.frames[1], FRAME_STUB, 0, DEOPT, 0x40);
+	expect_key(&w.frames[2], FRAME_MARK, 0, 0, MARK_DEOPT);
+	expect_key(&w.frames[3], FRAME_MARK, 0, 0, MARK_DEOPT);
+	expect_key(&w.frames[4], FRAME_INTERPRETED, 0, 2, 9);
+	/* All are filled but the innermost, which is to go on there. */
+	fake.codelet_from = 0x64;
+	fake_walk(&w);
+	assert_int_equal(w.end, WALK_ROOT);
+	expect_key(&w.frames[2], FRAME_MARK, 0, 0, MARK_DEOPT);
+	expect_key(&w.frames[3], FRAME_INTERPRETED, 0, 3, 4);
+	expect_key(&w.frames[4], FRAME_INTERPRETED, 0, 2, 9);
+}
+
 /* pop rax; push 0; push rax; push rbp; mov rbp,rsp; push r13; push 0; mov r13,[rbx+8]; push rbx; nop */
 static const uint8_t entry[] = {0x58, 0x6a, 0, 0x50, 0x55, 0x48, 0x8b, 0xec, 0x41, 0x55, 0x6a, 0, 0x4c,
 	0x8b, 0x6b, 8, 0x53, 0x90, 0xff, 0x24, 0xd8};
@@ -830,6 +871,7 @@ int main(void)
 		cmocka_unit_test(test_deopted_return_address),
 		cmocka_unit_test(test_interpreted),
 		cmocka_unit_test(test_interpreted_lost),
+		cmocka_unit_test(test_interpreted_hollow),
 		cmocka_unit_test(test_interpreter_entry),
 		cmocka_unit_test(test_interpreter_exit),
 		cmocka_unit_test(test_stubs),

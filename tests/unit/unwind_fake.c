@@ -171,8 +171,7 @@ const char *hs_stub_name(const struct hotspot *hs, const struct code *c, uint64_
 {
 	(void)hs;
 	(void)c;
-	(void)off;
-	return fake.codelet;
+	return off >= fake.codelet_from ? fake.codelet : "iadd";
 }
 
 const struct hs_interp_layout *hs_interp_layout(const struct hotspot *hs)

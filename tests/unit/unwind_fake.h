@@ -44,7 +44,8 @@ struct fake {
 	bool lost; /* classes were unloaded since the sample */
 	struct hs_anchor anchor, wrapper_anchor;
 	int bad_walk_ends; /* so many times hotspot_walk_end() says no */
-	const char *codelet;
+	const char *codelet; /* of all offsets from codelet_from on */
+	uint64_t codelet_from;
 
 	struct regs regs;
 	uint64_t top; /* address of the last word pushed */

@@ -54,8 +54,13 @@ int data_out_close(struct data_out *out, int result, struct err *err)
 	out->file = NULL;
 	if (!f)
 		return close_stdout(result, err);
-	if (result == 0 && ferror(out->stream))
-		result = err_set(err, -EIO, "cannot write '%s'", out->path);
+	if (result == 0 && ferror(out->stream)) {
+		/* What could not be written is still there, and says why once more. */
+		errno = 0;
+		fflush(out->stream);
+		result = err_set(err, errno ? -errno : -EIO, "cannot write '%s': %s", out->path,
+				 strerror(errno ? errno : EIO));
+	}
 	if (result == 0)
 		return outfile_commit(f, err);
 	outfile_abort(f);

@@ -190,6 +190,12 @@ def refused(before, folder):
         p = shell.run(args)
         check("refused: %s" % what, p.returncode == status and p.stderr.count("\n") == 1 and text in p.stderr and
               shell.is_harmless(p.stderr), (p.returncode, p.stderr))
+    many = write(folder, "many.folded", "".join("main;app/Main.method%d 1\n" % i for i in range(5000)))
+    for args in (["report", "-n", "0", many, "-o", "/dev/full"], ["diff", "--all", many, before, "-f", "text", "-o", "/dev/full"],
+                 ["convert", many, "-f", "folded", "-o", "/dev/full"]):
+        p = shell.run(args)
+        check("%s on a full disk says so" % args[0], p.returncode == 1 and p.stderr.count("\n") == 1 and
+              "No space left" in p.stderr and "/dev/full" in p.stderr, p.stderr)
     check("refused: no file is left", not os.path.exists(folder + "/x.xyz"))
 
 

@@ -33,6 +33,7 @@ struct walk {
 	uint32_t n;
 	enum walk_end end;
 	bool resynchronised; /* crossed a gap through the frame anchor */
+	bool heap; /* frames of a virtual thread were read from the heap */
 	bool frozen; /* outer frames lie in the heap (virtual thread), carrier frames follow or not */
 	bool java; /* holds a Java frame */
 	uint64_t continuation; /* mounted when it was sampled: address in the Java heap; 0: none, or not seen */

@@ -12,14 +12,14 @@ enum pick_kind {
 	PICK_VTABLE, PICK_ADAPTER, PICK_RUNTIME, PICK_DEOPT, PICK_DEOPTED, PICK_EXCEPTION,
 	PICK_SAFEPOINT, PICK_CODELET, PICK_UPCALL, PICK_ENTRY, PICK_PROLOGUE, PICK_EPILOGUE,
 	/* of the walk as a whole */
-	PICK_DEEP, PICK_FROZEN, PICK_BROKEN, PICK_PLAIN,
+	PICK_DEEP, PICK_FROZEN, PICK_HEAP, PICK_BROKEN, PICK_PLAIN,
 	PICK_KINDS
 };
 
 /* In the order above. */
 static const char names[] = "interpreted c1 c2 osr native jni mh stub vtable adapter runtime deopt "
 			    "deopted exception safepoint codelet upcall entry prologue epilogue deep "
-			    "frozen broken plain";
+			    "frozen heap broken plain";
 
 /* More frames than fit in the usual stack copy. */
 enum { DEEP_FRAMES = 500 };
@@ -113,6 +113,8 @@ static bool walk_matches(enum pick_kind kind, const struct walk *w)
 		return w->n > DEEP_FRAMES;
 	case PICK_FROZEN:
 		return w->frozen;
+	case PICK_HEAP:
+		return w->heap;
 	case PICK_BROKEN:
 		return w->end != WALK_ROOT || w->resynchronised;
 	case PICK_PLAIN:

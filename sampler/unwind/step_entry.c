@@ -74,6 +74,7 @@ int step_return_barrier(struct walker *w, const struct code *c)
 				(int64_t)(walker_pc(w) - c->begin)))
 		return WALK_TOO_DEEP;
 	w->frozen |= !thawed;
+	w->heap_used |= thawed;
 	entry = find_entry(w, thawed);
 	/* What else is on this stack cannot be told: the virtual thread's own part is whole. */
 	if (!pc || !entry || !is_entry(w, pc, entry))

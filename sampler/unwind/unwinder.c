@@ -171,7 +171,7 @@ static void walk_reset(struct walker *w, int32_t ns_tid)
 	w->ns_tid = ns_tid;
 	w->thread_asked = w->has_thread = false;
 	w->wrapper = w->anchor_sp = w->cont_entry = w->continuation = 0;
-	w->resynchronised = w->frozen = w->java = false;
+	w->resynchronised = w->frozen = w->heap_used = w->java = false;
 }
 
 static int walk_once(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid)
@@ -234,6 +234,7 @@ void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_ti
 		.n = w->n,
 		.end = (enum walk_end)end,
 		.resynchronised = w->resynchronised,
+		.heap = w->heap_used,
 		.frozen = w->frozen,
 		.java = w->java,
 		.continuation = w->continuation,

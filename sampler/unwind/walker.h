@@ -47,7 +47,7 @@ struct walker {
 
 	struct frame_key *frames;
 	uint32_t n, cap;
-	bool resynchronised, frozen, java;
+	bool resynchronised, frozen, heap_used, java;
 };
 
 static inline uint64_t walker_pc(const struct walker *w)

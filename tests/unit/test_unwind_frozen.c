@@ -1,5 +1,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -181,6 +182,42 @@ static void test_malformed(void **state)
 	expect_frozen();
 }
 
+static uint32_t next_random(void)
+{
+	static uint32_t x = 1;
+
+	return x = x * 1664525 + 1013904223;
+}
+
+/* A copy from a file may hold anything: it ends, and nothing is read that is not there. */
+static void test_garbage(void **state)
+{
+	struct walk w;
+	size_t size = sizeof(copy) - sizeof(copy.more);
+
+	(void)state;
+	setup();
+	for (int i = 0; i < 20000; i++) {
+		uint8_t *exact;
+
+		fill_copy(copy.entry);
+		for (uint32_t n = next_random() % 4; n < 4; n++) {
+			uint64_t word = next_random() % 2 ? next_random() % 64 : (uint64_t)next_random() << 32;
+
+			memcpy((uint8_t *)&copy + next_random() % (size - 7), &word, 1 + next_random() % 8);
+		}
+		fake.frozen_len = next_random() % 4 ? size : next_random() % size;
+		exact = malloc(fake.frozen_len ? fake.frozen_len : 1); /* what lies behind it is poisoned by ASan */
+		assert_non_null(exact);
+		memcpy(exact, &copy, fake.frozen_len);
+		fake.frozen = exact;
+		fake_walk(&w);
+		assert_true(w.n >= 1);
+		free(exact);
+		copy.entry = fake.top + 8; /* as it was */
+	}
+}
+
 /* Frames that are being frozen may be on the stack and in the heap. */
 static void test_freezing(void **state)
 {
@@ -222,6 +259,7 @@ int main(void)
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_doubt),
 		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_freezing),
 		cmocka_unit_test(test_stale_entry),
 	};

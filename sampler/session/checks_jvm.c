@@ -50,7 +50,7 @@ static void check_tables(struct checked *t)
 
 	for (; note && *note; note++)
 		snprintf(notes + strlen(notes), sizeof(notes) - strlen(notes), "; %s", *note);
-	checks_add(t->c, CHECK_OK, "JDK", "HotSpot %s", hotspot_version(t->view->hs)->release);
+	checks_add(t->c, CHECK_OK, "JDK", "HotSpot %s", hotspot_version(t->view->hs)->jdk);
 	checks_add(t->c, CHECK_OK, "tables", "every entry that jsampler needs is there%s", notes);
 }
 

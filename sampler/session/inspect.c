@@ -109,7 +109,7 @@ static void read_jvm(struct proc *p, struct inspection *i)
 	if (v->jvm == JVM_READY) {
 		i->jvm = INSPECT_JVM;
 		i->bridge = bridge_mapped(v->maps) != NULL;
-		release = hotspot_version(v->hs)->release;
+		release = hotspot_version(v->hs)->jdk;
 		text_sanitise(i->release, sizeof(i->release), release, strlen(release));
 	} else if (v->jvm != JVM_ABSENT) {
 		i->jvm = INSPECT_JVM_CLOSED;

@@ -53,7 +53,7 @@ void session_find_jvm(struct session *s, uint64_t now)
 	s->was_jvm = true;
 	if (!s->compiles)
 		s->compiles = compile_watch_new(s->started_ns);
-	snprintf(s->jdk, sizeof(s->jdk), "%s", hotspot_version(s->view->hs)->release);
+	snprintf(s->jdk, sizeof(s->jdk), "%s", hotspot_version(s->view->hs)->jdk);
 	threads_rename_all(s->threads);
 }
 

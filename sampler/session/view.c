@@ -240,7 +240,7 @@ bool view_find_jvm(struct view *v)
 		v->jvm = unsupported(v, "out of memory", "");
 		return false;
 	}
-	log_info("JVM: HotSpot %s", hotspot_version(v->hs)->release);
+	log_info("JVM: HotSpot %s", hotspot_version(v->hs)->jdk);
 	say_notes(v->hs);
 	unwinder_set_hotspot(v->unwinder, v->hs);
 	return true;

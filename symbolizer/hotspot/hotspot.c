@@ -1,6 +1,7 @@
 #include "symbolizer/hotspot/hotspot.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -77,6 +78,19 @@ static bool text_read(struct hotspot *hs, struct hs_field var, char *dst, size_t
 	return hs_get(hs, 0, var, &at) && addr_ok(at) && mem_read_cstr(hs->mem, at, dst, size);
 }
 
+/* HotSpot 25.504-b01 is that of JDK 8u504, and 25.0 that of 8. */
+static void jdk_fill(struct hs_version *v)
+{
+	unsigned update;
+
+	if (v->major != 8 || sscanf(v->release, "25.%5u", &update) != 1)
+		memcpy(v->jdk, v->release, sizeof(v->jdk));
+	else if (update)
+		snprintf(v->jdk, sizeof(v->jdk), "8u%u", update);
+	else
+		snprintf(v->jdk, sizeof(v->jdk), "8");
+}
+
 static int version_read(struct hotspot *hs, struct err *err)
 {
 	struct hs_version *v = &hs->version;
@@ -94,6 +108,7 @@ static int version_read(struct hotspot *hs, struct err *err)
 		v->major = atoi(v->release);
 	if (v->major < 8)
 		return err_set(err, -ENOTSUP, "JVM version \"%.40s\" is not known", v->release);
+	jdk_fill(v);
 	return 0;
 }
 

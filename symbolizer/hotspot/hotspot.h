@@ -27,7 +27,8 @@ void hotspot_close(struct hotspot *hs);
 
 struct hs_version {
 	int major; /* 8, 11, 17, 21, 25, ... */
-	char release[96]; /* "17.0.15+6-Debian-1deb12u1" */
+	char release[96]; /* "17.0.15+6-Debian-1deb12u1"; of 8 that of HotSpot, "25.504-b01" */
+	char jdk[96]; /* as people know it: the release, of 8 "8u504" */
 	char vm_info[256]; /* the JVM's own long text; "" where it has none */
 };
 const struct hs_version *hotspot_version(const struct hotspot *hs);

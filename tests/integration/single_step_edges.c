@@ -43,7 +43,7 @@ static const struct {
 	{"Step.n_syncMethod", "Step.n_leaf"},
 	{"Step.lambdas", "Step.n_apply Step$$Lambda* java/* jdk/*"},
 	{"Step.n_apply", "Step$$Lambda*"},
-	{"Step$$Lambda*", "Step.lambda$* Step.twice"},
+	{"Step$$Lambda*", "Step.lambda$* Step.twice Step$$Lambda* java/lang/Object.<init>"},
 	{"Step.lambda$*", "Step.n_leaf"},
 	{"Step.twice", "Step.x_cold"},
 	{"Step.target", "Step.n_leaf"},

@@ -24,6 +24,7 @@ static void opens_every_style(void **state)
 	const int majors[] = {8, 11, 17, 25};
 	const char *const releases[] = {
 		"25.99-fake", "11.0.99-fake", "17.0.99-fake", "25.0.99-fake"};
+	const char *const jdks[] = {"8u99", "11.0.99-fake", "17.0.99-fake", "25.0.99-fake"};
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
@@ -35,6 +36,7 @@ static void opens_every_style(void **state)
 			fail_msg("%s", err.msg);
 		assert_int_equal(hotspot_version(hs)->major, majors[i]);
 		assert_string_equal(hotspot_version(hs)->release, releases[i]);
+		assert_string_equal(hotspot_version(hs)->jdk, jdks[i]);
 		hotspot_close(hs);
 		fake_jvm_free(&j);
 	}

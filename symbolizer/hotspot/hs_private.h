@@ -125,7 +125,7 @@ struct java_offsets {
 /* Fields on the way from a Continuation to its virtual thread, worked out with the first one. */
 struct virtual_offsets {
 	bool known;
-	uint64_t run_klass, klass; /* of what it runs; VirtualThread */
+	uint64_t cont_klass, run_klass, klass; /* VThreadContinuation, what it runs, VirtualThread */
 	int32_t target, thread, cont, id;
 };
 

@@ -13,8 +13,10 @@
 static bool offsets_read(struct hotspot *hs, uint64_t continuation)
 {
 	struct virtual_offsets *o = &hs->virtual_threads;
-	uint64_t klass = klass_find_super(hs, oop_klass(hs, continuation), "jdk/internal/vm/Continuation"), run, thread;
+	uint64_t klass, run, thread;
 
+	o->cont_klass = oop_klass(hs, continuation);
+	klass = o->cont_klass ? klass_find_super(hs, o->cont_klass, "jdk/internal/vm/Continuation") : 0;
 	if (!klass)
 		return false;
 	o->target = klass_field_offset(hs, klass, "target", "Ljava/lang/Runnable;");
@@ -41,6 +43,7 @@ bool hs_virtual_thread_name(struct hotspot *hs, uint64_t continuation, char *buf
 	uint64_t run, thread, back, id;
 
 	if (!object_ok(continuation) || !heap_mode_read(hs) || (!o->known && !offsets_read(hs, continuation)) ||
+		oop_klass(hs, continuation) != o->cont_klass ||
 		!oop_load(hs, continuation + (uint64_t)o->target, &run) || oop_klass(hs, run) != o->run_klass ||
 		!oop_load(hs, run + (uint64_t)o->thread, &thread) || oop_klass(hs, thread) != o->klass ||
 		!oop_load(hs, thread + (uint64_t)o->cont, &back) || back != continuation)

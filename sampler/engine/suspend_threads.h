@@ -40,8 +40,6 @@ struct suspend_thread {
 	enum thread_state again_state;
 	uint64_t again_ns, again_since_ns;
 	bool tracing; /* asked to stop, has not answered */
-	bool turn_owed; /* its last stop cost it its turn on a CPU */
-	uint64_t turn_ns; /* when it was seen to have run since */
 	bool wants_regs; /* its stack cannot be walked without them */
 	bool only_regs; /* it was asked to stop for them alone */
 	int64_t call; /* as of the last look: that it is blocked in; negative: in none */

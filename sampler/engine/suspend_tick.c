@@ -26,9 +26,6 @@ enum {
 #define IDLE_TOLD_NS UINT64_C(1000000000)
 /* The owner is asked about a thread when it begins, and again when it has its name. */
 #define ASK_SOON_NS UINT64_C(100000000)
-/* Of its own after a stop that cost a thread its turn on a CPU; and how long that may take to show. */
-#define TURN_NS UINT64_C(1000000)
-#define TURN_SHOWN_NS UINT64_C(4000000)
 /* While a debugger has threads of the target, it is left alone for so long. */
 #define OTHER_TRACER_NS UINT64_C(200000000)
 
@@ -256,8 +253,6 @@ static void on_stop(struct suspend_tick *t, struct suspend_thread *th, const str
 		th->look.disturbed = true;
 		return;
 	}
-	th->turn_owed = th->asked_tick != t->number;
-	th->turn_ns = 0;
 	l.state = l.set.call >= 0 ? blocked_state(&l.set)
 				  : suspend_look_label(th, &th->look.account, &l.account);
 	sample_stopped(t, th, &l, m, now_ns);
@@ -312,21 +307,6 @@ static void on_still(struct suspend_tick *t, struct suspend_thread *th)
 	suspend_idle_add(&t->idle, &t->threads, th);
 }
 
-/*
- * A thread that stopped late did so when it got a CPU at last, and went to the end of the queue. Before it is asked
- * again it has a turn of its own: under load it would do nothing but stop otherwise.
- */
-static bool has_turn(const struct suspend_tick *t, struct suspend_thread *th)
-{
-	if (!th->turn_owed)
-		return false;
-	if (!th->turn_ns)
-		th->turn_ns = t->tick_ns;
-	th->turn_owed = th->now.cpu_ns - th->look.account.cpu_ns < TURN_NS &&
-			t->tick_ns - th->turn_ns < TURN_SHOWN_NS;
-	return th->turn_owed;
-}
-
 /* Its account tells most of the time that nothing need be done. */
 static void observe(struct suspend_tick *t, struct suspend_thread *th)
 {
@@ -339,10 +319,7 @@ static void observe(struct suspend_tick *t, struct suspend_thread *th)
 	th->still = 0;
 	switch (suspend_thread_state(&t->threads, th->tid)) {
 	case 'R':
-		if (has_turn(t, th))
-			suspend_tell_still(t, th, THREAD_RUNNABLE);
-		else
-			ask(t, th);
+		ask(t, th);
 		break;
 	case 't': /* stopped by another tracer */
 		t->stats.refused++;

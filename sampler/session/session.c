@@ -35,6 +35,7 @@ void session_close(struct session *s)
 	compile_watch_free(s->compiles);
 	threads_free(s->threads);
 	wall_free(s->wall);
+	session_wish_close(s);
 	by_time_free(s->by_time);
 	bridge_close(s->bridge);
 	view_close(s->view);

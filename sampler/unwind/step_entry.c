@@ -79,6 +79,8 @@ int step_return_barrier(struct walker *w, const struct code *c)
 	/* What else is on this stack cannot be told: the virtual thread's own part is whole. */
 	if (!pc || !entry || !is_entry(w, pc, entry))
 		return WALK_ROOT;
+	if (!thawed && w->doubtful_from > w->n)
+		w->doubtful_from = w->n;
 	w->sp_free = true; /* enterSpecial may begin right here */
 	w->cont_entry = entry;
 	walker_goto_no_fp(w, pc, entry);

@@ -130,6 +130,11 @@ static int walk_frames(struct walker *w)
 		r = step_once(w);
 		if (r == STEP_MORE && !moved(w, sp, exact))
 			r = WALK_NO_PROGRESS;
+		if (r > WALK_ROOT && w->doubtful_from <= w->n) {
+			/* That entry was another's: the virtual thread's own part stays. */
+			w->n = w->doubtful_from;
+			return WALK_ROOT;
+		}
 		if (r > WALK_ROOT && r != WALK_TOO_DEEP && step_anchor(w)) {
 			w->resynchronised = true;
 			r = STEP_MORE;
@@ -170,6 +175,7 @@ static void walk_reset(struct walker *w, int32_t ns_tid)
 	w->n = 0;
 	w->ns_tid = ns_tid;
 	w->thread_asked = w->has_thread = false;
+	w->doubtful_from = UINT32_MAX;
 	w->wrapper = w->anchor_sp = w->cont_entry = w->continuation = 0;
 	w->resynchronised = w->frozen = w->heap_used = w->java = false;
 }

@@ -42,6 +42,8 @@ struct walker {
 	uint64_t anchor_sp; /* anchors are used outwards only */
 	uint64_t cont_entry; /* ContinuationEntry of the last return barrier; 0: none */
 	uint64_t continuation; /* the innermost one; 0: none seen */
+	/* Frames from here on are a carrier's that was looked for when the thread had gone on. UINT32_MAX: none. */
+	uint32_t doubtful_from;
 	const uint8_t *heap; /* copy of the frozen frames; borrowed from the sample */
 	size_t heap_len;
 

@@ -251,6 +251,11 @@ static void test_stale_entry(void **state)
 	assert_int_equal(w.n, 4);
 	fake.cont_entry += 8;
 	expect_frozen();
+	/* One in whose frame there is a return address, but no way on from it. */
+	fake.cont_entry = copy.entry + 8;
+	fake.stack[(copy.entry + 8 - FAKE_STACK) / 8 + 9] = fake_call(CARRIER, 0x80);
+	fake.stack[(copy.entry + 8 - FAKE_STACK) / 8 + 9 + WORDS] = 5;
+	expect_frozen();
 }
 
 int main(void)

@@ -33,6 +33,7 @@ import time
 
 import jvm
 from matrix_table import write_readme
+from truth import COLLECTORS
 
 HERE = pathlib.Path(__file__).resolve().parent
 BROUGHT = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "jsampler/jdks"
@@ -54,7 +55,7 @@ MODES = {
     "default": Mode(),
     "int": Mode(interpreted=True),
     "parallel": Mode(gc="Parallel"),
-    "z": Mode(gc="Z", since=17),
+    "z": Mode(gc="Z", since=11),
     "c1": Mode(["-XX:TieredStopAtLevel=1"]),
     "serial": Mode(gc="Serial"),
     "fp": Mode(["-XX:+PreserveFramePointer"]),
@@ -115,7 +116,7 @@ def all_jdks():
 
 def starts(jdk, mode):
     """Does this build of the JDK know the flags?"""
-    flags = ["-XX:+Use%sGC" % mode.gc, *[f for f in mode.flags if "%s" not in f and "StartFlight" not in f]]
+    flags = [*COLLECTORS[mode.gc], *[f for f in mode.flags if "%s" not in f and "StartFlight" not in f]]
     return subprocess.run([str(jdk.home / "bin/java"), *flags, "-version"], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, timeout=LIMIT_S).returncode == 0
 

@@ -35,7 +35,9 @@ OUTSIDE = "(outside)"
 INLINED = ["Inline", "Float", "Hash", "Alloc", "Mega", "Regex", "Aes", "Copy", "Fill", "Stream", "Reflect",
            "Zip", "Build", "Sort", "Matrix", "Big", "Math", "Time", "Digest", "Crc"]
 COLLECTORS = {"G1": ["-XX:+UseG1GC"], "Parallel": ["-XX:+UseParallelGC"], "Serial": ["-XX:+UseSerialGC"],
-              "Z": ["-XX:+UseZGC"], "Shenandoah": ["-XX:+UseShenandoahGC"]}
+              # Experimental in 11.
+              "Z": ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC"],
+              "Shenandoah": ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseShenandoahGC"]}
 
 
 class Table:

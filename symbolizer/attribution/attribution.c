@@ -110,29 +110,48 @@ static void take_scopes(const struct graph *g, struct inline_pos pos, struct att
 	ret->n = inline_tree_scopes(&g->tree, pos, ret->scope, CODE_MAX_SCOPES);
 }
 
+static bool has_end(const struct choice *c, enum evidence_kind kind)
+{
+	return (!c->forward.pseudo && c->forward.kind == kind) ||
+	       (!c->backward.pseudo && c->backward.kind == kind);
+}
+
 /*
  * C2 moves code and checks. Of samples before a branch of which only one side leads to the evidence, up
- * to 33 % are of what the other one leads to (Clojure); of those between two checks of an inlined method,
- * 17 to 33 % of its caller or of another one (javac). Polls stay where they are; so does what lies
- * between calls.
+ * to 33 % are of what the other one leads to (Clojure), but for loops of the compiled method itself
+ * that all ways lead round; of those between two checks of an inlined method, 17 to 33 % of its
+ * caller or of another one (javac). Polls stay where they are; so does what lies between calls.
  */
-static bool stays(const struct graph *g, const struct choice *c)
+static bool stays(struct attribution *a, const struct graph *g, uint32_t insn,
+		  const struct choice *c)
 {
+	bool poll = has_end(c, EVIDENCE_POLL);
+
 	if (g->c1 || c->own)
 		return true;
 	if (!c->forward.alone)
-		return false;
-	return c->pos.node == 0 || c->forward.kind == EVIDENCE_POLL ||
-	       c->backward.kind == EVIDENCE_POLL ||
+		return poll && c->pos.node == 0 && choice_is_enclosed(g, &a->scratch, insn, 0);
+	return c->pos.node == 0 || poll ||
 	       (c->forward.kind == EVIDENCE_CALL && c->backward.kind == EVIDENCE_CALL);
 }
 
+/*
+ * Nothing inlined lies in between. What C1 inlines without a record of its own is a getter, as a rule:
+ * its one access is a null check at the call. Of samples beside such a check, up to 78 % are the
+ * getter's (H2), of the others 0 to 6 %.
+ */
+static bool hides_nothing(struct attribution *a, const struct graph *g, const struct choice *c)
+{
+	return (g->c1 && !has_end(c, EVIDENCE_NULL)) || !may_hide_callee(g, a->env, c);
+}
+
 /* Evidence on both sides with the same path, and nothing that could hide between. */
-static bool is_agreed(struct attribution *a, const struct graph *g, const struct choice *c)
+static bool is_agreed(struct attribution *a, const struct graph *g, uint32_t insn,
+		      const struct choice *c)
 {
 	return c->forward.found && c->backward.found &&
 	       c->forward.pos.node == c->backward.pos.node &&
-	       c->pos.node == c->forward.pos.node && stays(g, c) && !may_hide_callee(g, a->env, c);
+	       c->pos.node == c->forward.pos.node && stays(a, g, insn, c) && hides_nothing(a, g, c);
 }
 
 static bool take_hidden(struct attribution *a, const struct graph *g, const struct choice *c,
@@ -205,7 +224,7 @@ static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc
 	if (c.own && (c.own->kind == EVIDENCE_CALL || c.own->kind == EVIDENCE_POLL))
 		ret->exactness = EXACT;
 	else
-		ret->exactness = is_agreed(a, g, &c) ? EXACT_FLOW : EXACT_APPROXIMATE;
+		ret->exactness = is_agreed(a, g, (uint32_t)i, &c) ? EXACT_FLOW : EXACT_APPROXIMATE;
 	return 0;
 }
 

@@ -133,7 +133,7 @@ static void test_receiver_check_is_the_callee(void **state)
 }
 
 /* Evidence of the compiled method alone, before and behind the code asked for. */
-static enum exactness between(uint8_t *code, bool check, int32_t x, int32_t y)
+static enum exactness between(uint8_t *code, int tier, bool check, int32_t x, int32_t y)
 {
 	static struct fake f;
 	struct fake_trap traps[2];
@@ -141,7 +141,7 @@ static enum exactness between(uint8_t *code, bool check, int32_t x, int32_t y)
 
 	fake_init(&f);
 	fake_bytecodes(&f, 1, code, 40);
-	f.code.tier = TIER_C1_FULL;
+	f.code.tier = tier;
 	if (check)
 		traps[0] = (struct fake_trap){fake_je(&f), fake_scope(&f, 0, 1, x)};
 	else
@@ -158,15 +158,31 @@ static void test_calls_on_the_way_make_it_unsure(void **state)
 	static uint8_t code[40];
 
 	(void)state;
-	assert_int_equal(between(code, false, 10, 30), EXACT_FLOW);
+	assert_int_equal(between(code, TIER_C2, false, 10, 30), EXACT_FLOW);
 	set_invoke(code, 10);
-	assert_int_equal(between(code, false, 10, 30), EXACT_FLOW); /* it was called, really */
-	assert_int_equal(between(code, true, 10, 30), EXACT_APPROXIMATE); /* checked, then inlined? */
-	assert_int_equal(between(code, true, 10, 10), EXACT_FLOW);
+	assert_int_equal(between(code, TIER_C2, false, 10, 30), EXACT_FLOW); /* it was called, really */
+	/* checked, then inlined? */
+	assert_int_equal(between(code, TIER_C2, true, 10, 30), EXACT_APPROXIMATE);
+	assert_int_equal(between(code, TIER_C2, true, 10, 10), EXACT_FLOW);
 	set_invoke(code, 30);
-	assert_int_equal(between(code, false, 10, 30), EXACT_FLOW);
+	assert_int_equal(between(code, TIER_C2, false, 10, 30), EXACT_FLOW);
 	set_invoke(code, 20);
-	assert_int_equal(between(code, false, 10, 30), EXACT_APPROXIMATE);
+	assert_int_equal(between(code, TIER_C2, false, 10, 30), EXACT_APPROXIMATE);
+	assert_int_equal(between(code, TIER_C1_FULL, false, 10, 30), EXACT_FLOW);
+}
+
+/* C1 inlines getters without a record of their own; the caller's null check is where they begin. */
+static void test_c1_hides_getters(void **state)
+{
+	static struct fake f;
+	uint32_t load;
+
+	(void)state;
+	make_getter(&f, &load);
+	f.code.tier = TIER_C1_FULL;
+	assert_int_equal(find(&f, load + 4, 0).exactness, EXACT_APPROXIMATE);
+	f.code.n_null_checks = 0;
+	assert_int_equal(find(&f, load + 4, 0).exactness, EXACT_FLOW);
 }
 
 /* C2 moves the checks of inlined methods about. */
@@ -224,6 +240,38 @@ static void test_a_way_around_makes_it_unsure(void **state)
 	fake_traps(&f, &trap, 1);
 	assert_int_equal(find(&f, before, 0).exactness, EXACT_APPROXIMATE);
 	assert_int_equal(find(&f, behind, 0).exactness, EXACT_FLOW);
+}
+
+/* Ways part and meet again before a poll: sure where all of them are the compiled method's. */
+static void test_all_ways_round_a_loop(void **state)
+{
+	static struct fake f;
+	struct fake_trap trap;
+	int32_t root, inner;
+	uint32_t top, around, out;
+
+	(void)state;
+	for (int exit_inlined = 0; exit_inlined < 2; exit_inlined++) {
+		fake_init(&f);
+		fake_bytecodes(&f, 1, no_calls, sizeof(no_calls));
+		root = fake_scope(&f, 0, 1, 1);
+		inner = fake_scope(&f, root, 2, 3);
+		trap = (struct fake_trap){fake_je(&f), root};
+		top = fake_work(&f, 2);
+		around = fake_je(&f);
+		fake_work(&f, 2);
+		out = fake_je(&f);
+		fake_bind(&f, around);
+		fake_poll(&f, root);
+		fake_je_to(&f, top);
+		fake_bind(&f, out);
+		fake_call(&f, FAKE_JAVA, exit_inlined ? inner : root);
+		fake_ret(&f);
+		fake_traps(&f, &trap, 1);
+		assert_int_equal(find(&f, top, 0).n, 1);
+		assert_int_equal(find(&f, top, 0).exactness,
+				 exit_inlined ? EXACT_APPROXIMATE : EXACT_FLOW);
+	}
 }
 
 /* The only evidence of a loop: its whole body lies between it and itself. */
@@ -575,9 +623,11 @@ int main(void)
 		cmocka_unit_test(test_prepared_code_needs_no_jvm),
 		cmocka_unit_test(test_blind_loop_goes_to_the_one_visible_callee),
 		cmocka_unit_test(test_calls_on_the_way_make_it_unsure),
+		cmocka_unit_test(test_c1_hides_getters),
 		cmocka_unit_test(test_between_moved_checks_is_unsure),
 		cmocka_unit_test(test_a_way_around_makes_it_unsure),
 		cmocka_unit_test(test_blind_loop_is_not_given_to_a_native),
+		cmocka_unit_test(test_all_ways_round_a_loop),
 		cmocka_unit_test(test_one_evidence_of_a_loop_leaves_room),
 		cmocka_unit_test(test_own_loop_is_not_given_to_a_callee),
 		cmocka_unit_test(test_return_addresses),

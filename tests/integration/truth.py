@@ -64,9 +64,12 @@ class Table:
             elif w[0] == "end":
                 return t
 
+    def cpu_s_since(self, begin):
+        return (sum(self.threads.values()) - sum(begin.threads.values())) / 1e9
+
     def shares_since(self, begin):
         """{kernel: share} with OUTSIDE, and the CPU seconds of the workers in the window."""
-        whole = sum(self.threads.values()) - sum(begin.threads.values())
+        whole = 1e9 * self.cpu_s_since(begin)
         clock_ns = (self.clock[0] - begin.clock[0]) / max(1, self.clock[1] - begin.clock[1])
         ns = {}
         for k, (cpu, calls) in self.kernels.items():
@@ -74,7 +77,7 @@ class Table:
             ns[k] = max(0, cpu - cpu0 - (calls - calls0) * clock_ns)
         ns[OUTSIDE] = max(0, whole - sum(ns.values()))
         total = sum(ns.values())
-        return {k: v / total for k, v in ns.items()}, whole / 1e9
+        return {k: v / total for k, v in ns.items()}, self.cpu_s_since(begin)
 
 
 def mark(java):
@@ -165,27 +168,26 @@ class Started:
             return jvm.Recording(0, list(jvm.parse_folded(f)), messages)
 
 
-def profile_jsampler(java, o, seconds):
+def profile_jsampler(java, o, factor):
     """What was recorded, and tables of its begin and its end: attaching and naming lie outside, since
     a program may do other things meanwhile."""
     with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
         started = Started(java.pid, o, tmp)
         begin = mark(java)
-        time.sleep(seconds)
-        end = mark(java)
+        end = wait_recorded(java, o, factor, begin)
         recording = started.stop()
     if o.verbose:
         sys.stderr.write(recording.messages)
     return recording, begin, end
 
 
-def profile_asprof(java, o, seconds):
+def profile_asprof(java, o, factor):
     """async-profiler, whose binary ASPROF names: the same window, the same output."""
     begin = mark(java)
     with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
         out = os.path.join(tmp, "out.collapsed")
         interval = "%dus" % (1_000_000 // o.freq)
-        subprocess.run([os.environ["ASPROF"], "-d", str(seconds), "-e", "cpu", "-i", interval, "-t",
+        subprocess.run([os.environ["ASPROF"], "-d", str(factor * o.duration), "-e", "cpu", "-i", interval, "-t",
                         "-o", "collapsed", "-f", out, *o.option, str(java.pid)],
                        check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         end = mark(java)
@@ -227,22 +229,17 @@ def wait_inlined(java, o):
             raise Patience("C2 inlined too few kernels in %d s" % (o.warmup + o.patience))
 
 
-def wait_cpu(java, begin, seconds, deadline):
-    """Until the workers used so much CPU time since then."""
-    while sum(mark(java).threads.values()) - sum(begin.threads.values()) < 1e9 * seconds:
-        if time.monotonic() > deadline:
-            raise Patience("the workers did not get %.1f s of CPU time" % seconds)
-        time.sleep(0.5)
-
-
-def seconds_for(java, o):
-    """How long a recording takes to have o.samples, at the share of the CPUs that the workers get."""
+def wait_recorded(java, o, factor, begin):
+    """As long as was asked for: seconds, times a factor, or samples. The table of its end."""
     if not o.samples:
-        return o.duration
-    begin, start = mark(java), time.monotonic()
-    wait_cpu(java, begin, 0.5, start + o.patience)
-    cpu_s = (sum(mark(java).threads.values()) - sum(begin.threads.values())) / 1e9
-    return math.ceil(1.35 * o.samples / o.freq * (time.monotonic() - start) / cpu_s)
+        time.sleep(factor * o.duration)
+        return mark(java)
+    deadline = time.monotonic() + o.patience
+    while True:
+        time.sleep(0.5)
+        end = mark(java)
+        if time.monotonic() > deadline or end.cpu_s_since(begin) * o.freq > 1.05 * o.samples:
+            return end
 
 
 def one_run(jdk, classes, o, seed):
@@ -262,8 +259,7 @@ def one_run(jdk, classes, o, seed):
 
 
 def one_recording(java, o, seed, factor):
-    seconds = factor * seconds_for(java, o)
-    recording, begin, end = PROFILERS[o.profiler](java, o, seconds)
+    recording, begin, end = PROFILERS[o.profiler](java, o, factor)
     truth, cpu_s = end.shares_since(begin)
     counts = Counts(recording.folded)
     if o.keep:
@@ -339,13 +335,14 @@ def parse_arguments():
     p.add_argument("--inline", action="store_true", help="the JIT is to inline every kernel, and to begin early")
     p.add_argument("--inlined", type=float, default=0, metavar="PERCENT",
                    help="start when so many samples are in kernels that C2 inlined into a containing method")
-    p.add_argument("--patience", type=int, default=60, help="seconds to wait for that before giving up")
+    p.add_argument("--patience", type=int, default=60, help="seconds to wait for that")
     p.add_argument("--listener", action="store_true", help="load an agent that listens to compiled methods")
     p.add_argument("--profiler", choices=sorted(PROFILERS), default="jsampler")
     p.add_argument("--option", action="append", default=[], help="one more option of the profiler")
     p.add_argument("--freq", type=int, default=999)
     p.add_argument("--duration", type=int, default=30)
-    p.add_argument("--samples", type=int, help="record until there are about so many, instead of --duration")
+    p.add_argument("--samples", type=int,
+                   help="record until there are about so many, at most --patience, instead of --duration")
     p.add_argument("--warmup", type=int, default=15)
     p.add_argument("--threads", type=int, default=3)
     p.add_argument("--runs", type=int, default=1, help="fresh JVMs; the worst counts")

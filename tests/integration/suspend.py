@@ -81,8 +81,9 @@ class Program:
         assert self.proc.stdout.readline() == "ready\n"
 
     def still_runs(self):
-        # Not poll(): it takes a child that stops for its tracer, us, for one that has ended.
-        if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        # Not poll(): of a child that we trace, stops are told too, whatever is asked for.
+        event = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if event and event.si_code in (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED):
             raise Void("%s ended too early" % self.proc.args)
 
     def results(self):

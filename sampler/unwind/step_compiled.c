@@ -249,12 +249,12 @@ static int step_gone(struct walker *w, const struct code *c)
 	return WALK_NO_BLOB;
 }
 
-/* The frame of enterSpecial begins with the ContinuationEntry. */
+/* The frame of enterSpecial begins with the ContinuationEntry. Rather no thread than one of another moment. */
 static void note_continuation(struct walker *w, const struct code *c)
 {
 	const struct hs_method *m;
 
-	if (c->kind != BLOB_NATIVE || w->continuation || w->exact)
+	if (c->kind != BLOB_NATIVE || w->continuation || w->exact || w->doubtful_from != UINT32_MAX)
 		return;
 	m = hs_method(w->hs, c->method_id);
 	if (!m || strcmp(m->name, "enterSpecial"))

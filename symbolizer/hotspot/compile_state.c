@@ -123,14 +123,17 @@ static void add_field(struct state_batch *b, struct state_read *r, int which, ui
 		span_add(b, base + f.at, &r->field[which], f.width, &r->has[which]);
 }
 
-/* MethodData's own counters stand in front of _tenure_traps, each followed by its start value later on
- * (oops/methodData.hpp, 9 to 25): calls, loops, calls at start, loops at start, _tenure_traps. */
-static struct hs_field before_tenure(const struct hs_layout *l, unsigned back)
+/*
+ * MethodData's own counters are not exported (oops/methodData.hpp). 9 to 25: calls, loops, calls at start,
+ * loops at start, _tenure_traps. 8: _arg_returned (8 bytes), the mileage at creation, calls, loops.
+ */
+static struct hs_field data_counter(const struct hs_layout *l, bool loops)
 {
-	struct hs_field f = l->md_tenure_traps;
+	struct hs_field f = l->md_tenure_traps.ok ? l->md_tenure_traps : l->md_arg_returned;
+	uint64_t from = l->md_tenure_traps.ok ? f.at - 16 : f.at + 12;
 
-	f.ok = f.ok && f.at >= back;
-	f.at -= back;
+	f.ok = f.ok && (!l->md_tenure_traps.ok || f.at >= 16);
+	f.at = from + (loops ? 4 : 0);
 	f.width = 4;
 	return f;
 }
@@ -146,8 +149,8 @@ static void add_fields(struct state_batch *b, struct state_read *r)
 	add_field(b, r, COUNTER_LOOPS, counters, l->mc_loops);
 	add_field(b, r, COUNTER_BREAKPOINTS, counters, l->mc_breakpoints);
 	add_field(b, r, DATA_NOT_ENTRANT, data, l->md_decompiles);
-	add_field(b, r, DATA_CALLS, data, before_tenure(l, 16));
-	add_field(b, r, DATA_LOOPS, data, before_tenure(l, 12));
+	add_field(b, r, DATA_CALLS, data, data_counter(l, false));
+	add_field(b, r, DATA_LOOPS, data, data_counter(l, true));
 	/* One byte in all JDKs (hotspot.md 3.1). */
 	add_field(b, r, CODE_TIER, bytes_get(method, l->method_code),
 		  (struct hs_field){l->nm_comp_level.at, 1, l->nm_comp_level.ok, false});

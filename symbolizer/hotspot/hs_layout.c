@@ -159,7 +159,8 @@ static const struct row rows[] = {
 	OPT(mc_breakpoints, "MethodCounters", "_number_of_breakpoints", 2),
 	OPT(md_decompiles, "MethodData", "_compiler_counters._nof_decompiles", 4),
 	OPT(md_decompiles, "MethodData", "_nof_decompiles", 4), /* up to 15 */
-	OPT(md_tenure_traps, "MethodData", "_tenure_traps", 4),
+	OPT(md_tenure_traps, "MethodData", "_tenure_traps", 4), /* 9+ */
+	OPT(md_arg_returned, "MethodData", "_arg_returned", 8),
 	REQ(cm_constants, "ConstMethod", "_constants", 8),
 	ANY(cm_flags, "ConstMethod", "_flags._flags", 4, G_LINES), /* 21+ */
 	ANY(cm_flags, "ConstMethod", "_flags", 2, G_LINES),

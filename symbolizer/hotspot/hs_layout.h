@@ -56,7 +56,7 @@ struct hs_layout {
 	struct hs_field method_const, method_flags;
 	struct hs_field method_data, method_counters, method_code, method_intrinsic;
 	struct hs_field mc_calls, mc_loops, mc_breakpoints; /* MethodCounters */
-	struct hs_field md_decompiles, md_tenure_traps; /* MethodData */
+	struct hs_field md_decompiles, md_tenure_traps, md_arg_returned; /* MethodData */
 	struct hs_field cm_constants, cm_flags, cm_code_size, cm_name, cm_signature, cm_max_stack,
 		cm_max_locals, cm_size;
 	struct hs_field cp_holder, cp_length, cp_source_file;

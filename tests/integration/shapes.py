@@ -232,7 +232,7 @@ SHAPES = {
     "virtual": Shape("Virtual", virtual, threads=r".", since=21, folder="shapes21", complete=0),
     "frame-pointers": Shape("Osr", under("Osr.once"), flags=["-XX:+PreserveFramePointer"]),
     "c1": Shape("Handles", handles, flags=["-XX:TieredStopAtLevel=1"]),
-    "one-heap": Shape("Handles", handles, flags=["-XX:-SegmentedCodeCache", "-Xshare:off"]),
+    "one-heap": Shape("Handles", handles, flags=["-XX:-SegmentedCodeCache", "-Xshare:off"], since=9),
     "compile-all": Shape("Exceptions", under("Exceptions.run"), flags=["-Xcomp"], warmup=6),
 }
 

@@ -77,12 +77,10 @@ static bool table_find(const struct table *t, const char *type, const char *fiel
 	return false;
 }
 
-static bool fields_find(void)
+bool jvm_fields_find(const struct jvm_field *f, size_t n)
 {
 	struct table t;
 	Dl_info info;
-	uint64_t klass = 0;
-	int32_t offset;
 	void *lib;
 	bool ok;
 
@@ -91,20 +89,32 @@ static bool fields_find(void)
 	lib = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	if (!lib)
 		return false;
-	ok = table_open(lib, &t) && table_find(&t, "java_lang_Class", "_klass_offset", &klass) && klass &&
-		table_find(&t, "InstanceKlass", "_methods", &at.methods) &&
-		table_find(&t, "InstanceKlass", "_methods_jmethod_ids", &at.ids) &&
-		table_find(&t, "Array<int>", "_length", &at.array_length) &&
-		table_find(&t, "Array<Method*>", "_data", &at.array_data) &&
-		table_find(&t, "Method", "_constMethod", &at.const_method) &&
-		table_find(&t, "ConstMethod", "_method_idnum", &at.number);
-	if (ok) {
-		memcpy(&offset, (const void *)(uintptr_t)klass, sizeof(offset));
-		at.klass = offset;
-		ok = offset > 0;
-	}
+	ok = table_open(lib, &t);
+	for (size_t i = 0; ok && i < n; i++)
+		ok = table_find(&t, f[i].type, f[i].name, f[i].ret);
 	dlclose(lib);
 	return ok;
+}
+
+static bool fields_find(void)
+{
+	uint64_t klass = 0;
+	int32_t offset;
+	const struct jvm_field fields[] = {
+		{"java_lang_Class", "_klass_offset", &klass},
+		{"InstanceKlass", "_methods", &at.methods},
+		{"InstanceKlass", "_methods_jmethod_ids", &at.ids},
+		{"Array<int>", "_length", &at.array_length},
+		{"Array<Method*>", "_data", &at.array_data},
+		{"Method", "_constMethod", &at.const_method},
+		{"ConstMethod", "_method_idnum", &at.number},
+	};
+
+	if (!jvm_fields_find(fields, sizeof(fields) / sizeof(*fields)) || !klass)
+		return false;
+	memcpy(&offset, (const void *)(uintptr_t)klass, sizeof(offset));
+	at.klass = offset;
+	return offset > 0;
 }
 
 static bool unsafe_find(JNIEnv *env, const char *name, const char *signature)

@@ -50,6 +50,7 @@ struct bridge {
 	const struct JNIInvokeInterface_ *vm_functions; /* the JVM's own */
 	jvmtiEnv *ti;
 	bool slashes; /* class names as Classic had them */
+	bool by_registers; /* ThreadHasRun: by a checksum instead of the CPU clock */
 	_Atomic bool live, dead;
 	_Atomic bool started; /* the agents of the JVM's start are */
 	struct lock agents_lock;
@@ -146,9 +147,19 @@ jint method_request(struct agent *a, struct thread *t, JNIEnv *env, jmethodID me
 void class_forget(struct saved_class *s); /* NULL is fine */
 void class_unload_tell(struct agent *a, struct thread *t, struct object_id *id);
 
-/* address.c */
+/* address.c: offsets of fields, addresses of static ones, by the tables of the JVM. False: one is missing. */
+struct jvm_field {
+	const char *type, *name;
+	uint64_t *ret;
+};
+bool jvm_fields_find(const struct jvm_field *f, size_t n);
 void addresses_init(JNIEnv *env);
 jint addresses_request(JNIEnv *env, JVMPI_JS_Addresses *a);
+
+/* registers.c: of threads that are suspended */
+void registers_init(uint64_t env_distance); /* what has to be added to a JavaThread for its JNIEnv */
+bool registers_known(void);
+uint64_t registers_sum(JNIEnv *env);
 
 /* code.c */
 void JNICALL on_code_load(jvmtiEnv *ti, jmethodID method, jint size, const void *addr, jint map_length,

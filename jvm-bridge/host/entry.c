@@ -197,6 +197,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *text, void *reserved)
 		return JNI_ERR;
 	}
 	the_bridge.slashes |= o.slashes;
+	the_bridge.by_registers |= o.registers;
 	if (o.early && o.agent) {
 		if (agent_host(o.agent, o.agent_options, o.quiet))
 			return JNI_ERR;
@@ -219,6 +220,7 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
 		bridge_say("%s", why);
 		return WIRE_ATTACH_OPTIONS;
 	}
+	the_bridge.by_registers |= o.registers;
 	r = (*vm)->GetEnv(vm, &env, JNI_VERSION_1_6) || bridge_open(vm) ? WIRE_ATTACH_JVM : 0;
 	if (!r && !atomic_load(&the_bridge.live))
 		bridge_live(env);

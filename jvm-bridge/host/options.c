@@ -38,10 +38,14 @@ static int item_parse(struct options *o, char *item, char *why, size_t size)
 		o->quiet = true;
 	else if (!strcmp(item, "slashes"))
 		o->slashes = true;
+	else if (!strcmp(item, "has_run=registers"))
+		o->registers = true;
+	else if (!strcmp(item, "has_run=clock"))
+		o->registers = false;
 	else if (!strncmp(item, "stream=", 7))
 		return value_set(&o->stream, item + 7, "stream", why, size);
 	else {
-		snprintf(why, size, "'%.200s' is no option (early, quiet, slashes, stream=PATH, agent=NAME)", item);
+		snprintf(why, size, "'%.200s' is no option (early, quiet, slashes, has_run=clock|registers, stream=PATH, agent=NAME)", item);
 		return -EINVAL;
 	}
 	return 0;

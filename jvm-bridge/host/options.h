@@ -5,11 +5,13 @@
 #include <stddef.h>
 
 /*
- * Options of the library: [early,][quiet,][slashes,][stream=PATH,][agent=NAME_OR_PATH[:OPTIONS]]
+ * Options of the library:
+ *     [early,][quiet,][slashes,][has_run=clock|registers,][stream=PATH,][agent=NAME_OR_PATH[:OPTIONS]]
  * agent= takes the rest of the text, for its options may have commas.
  */
 struct options {
 	bool early, quiet, slashes;
+	bool registers; /* has_run=registers */
 	char *stream; /* NULL: none */
 	char *agent; /* NULL: none */
 	char *agent_options; /* NULL: none given */

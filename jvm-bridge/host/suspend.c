@@ -53,6 +53,10 @@ static jint suspend_one(JNIEnv *self, struct thread *t)
 	r = object ? (*the_bridge.ti)->SuspendThread(the_bridge.ti, object) : JVMTI_ERROR_INVALID_THREAD;
 	if (object)
 		(*self)->DeleteLocalRef(self, object);
+	if (!r && registers_known()) {
+		atomic_store(&t->sum_before, atomic_load(&t->sum));
+		atomic_store(&t->sum, registers_sum(t->env));
+	}
 	atomic_store(&t->suspended, r ? SUSPENDED_NOT : SUSPENDED);
 	futex_wake_all(&t->suspended);
 	if (r)
@@ -172,15 +176,20 @@ jint thread_status(JNIEnv *id)
 }
 
 /*
- * The paper compares a checksum over the registers of two stops. JVMTI's suspension shows no registers, and a
- * thread stopped at the same safepoint poll twice would have the same ones; its CPU clock says it exactly.
+ * The paper compares a checksum over the registers of two stops: that is has_run=registers. A thread in native
+ * code runs on here, and a collection that moves objects changes registers of a thread that did not run; its CPU
+ * clock says it exactly, for one system call.
  */
 jboolean thread_has_run(JNIEnv *id)
 {
 	struct thread *t = thread_find(id);
 	uint64_t now;
 
-	if (!t || t->system || !atomic_load(&t->ref) || !cpu_time(t, &now))
+	if (!t || t->system || !atomic_load(&t->ref))
+		return JNI_FALSE;
+	if (registers_known())
+		return atomic_load(&t->sum) != atomic_load(&t->sum_before) ? JNI_TRUE : JNI_FALSE;
+	if (!cpu_time(t, &now))
 		return JNI_FALSE;
 	return now != atomic_load(&t->cpu) ? JNI_TRUE : JNI_FALSE;
 }

@@ -80,6 +80,8 @@ static void thread_reset(struct thread *t)
 	atomic_store(&t->announced, 0);
 	atomic_store(&t->suspended, 0);
 	atomic_store(&t->cpu, 0);
+	atomic_store(&t->sum, 0);
+	atomic_store(&t->sum_before, 0);
 	atomic_store(&t->tid, 0);
 	for (unsigned i = 0; i < AGENTS_MAX; i++) {
 		atomic_store(&t->tls[i], NULL);
@@ -165,6 +167,8 @@ static void envs_learn(JNIEnv *env)
 	if (!eetop || (*the_bridge.ti)->GetCurrentThread(the_bridge.ti, &self) || !self)
 		return;
 	own = (*env)->GetLongField(env, self, eetop);
+	if (own && the_bridge.by_registers)
+		registers_init((uint64_t)(uintptr_t)env - (uint64_t)own);
 	(*env)->DeleteLocalRef(env, self);
 	if (!own || (*the_bridge.ti)->GetAllThreads(the_bridge.ti, &n, &threads) ||
 		(*env)->EnsureLocalCapacity(env, n + 64))

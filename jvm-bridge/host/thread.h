@@ -24,7 +24,8 @@ struct thread {
 	_Atomic uint32_t tid; /* kernel's; 0: unknown */
 	_Atomic uint32_t announced; /* bit an agent: THREAD_START was sent */
 	_Atomic uint32_t suspended; /* by an agent: enum suspension */
-	_Atomic uint64_t cpu; /* ns at the last suspension */
+	_Atomic uint64_t cpu; /* ns when it was last resumed */
+	_Atomic uint64_t sum, sum_before; /* of registers at the last two suspensions; 0: there was none */
 	void *_Atomic tls[AGENTS_MAX];
 	/* Of the thread itself. */
 	unsigned inside; /* depth of NotifyEvent */

@@ -1,5 +1,6 @@
 #include "jvm-bridge/stream/stream.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -13,7 +14,7 @@ enum {
 	TICK_MS = 50, /* events wait for so long at most before they are sent */
 	CONNECT_MS = 1000, /* between attempts of a standing stream */
 	REPLAY_MS = 1000, /* between two replays after losses */
-	BUSY_MS = 500, /* a connection that just ended is waited for */
+	BUSY_MS = 3000, /* a connection that just ended is waited for */
 };
 
 /*
@@ -40,6 +41,7 @@ static struct stream {
 	struct channel channel;
 	uint64_t lost_total, replayed_ns;
 	uint32_t replays;
+	bool said; /* that nobody listens */
 } stream = {.wake = -1, .offered = -1, .channel = {.fd = -1}};
 
 static const jint wanted[] = {JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START,
@@ -391,7 +393,13 @@ static int socket_next(bool *done)
 	lock_drop(&stream.lock);
 	if (fd >= 0 || *done)
 		return fd;
-	return channel_connect(path, &fd) == WIRE_ATTACH_OK ? fd : -1;
+	if (channel_connect(path, &fd) == WIRE_ATTACH_OK)
+		return fd;
+	if (!stream.said)
+		fprintf(stderr, "jsampler-bridge: stream=%s: nobody listens there; tried every second "
+			"(jsampler needs no stream=, it connects by itself)\n", path);
+	stream.said = true;
+	return -1;
 }
 
 static void thread_main(void *arg)

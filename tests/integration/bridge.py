@@ -104,10 +104,10 @@ def warnings(text):
 
 # The guarantee checker.
 
-def check_run(jdk, gc):
+def check_run(jdk, gc, more=""):
     with tempfile.TemporaryDirectory(prefix="jsampler-bridge-") as tmp:
         report = os.path.join(tmp, "report")
-        flags = ["-XX:+Use%sGC" % gc, "-Xcheck:jni", hosted(agent("checker"), report)]
+        flags = ["-XX:+Use%sGC" % gc, "-Xcheck:jni", hosted(agent("checker"), report, more)]
         with Java(jdk, tmp, flags, ("Jvmpi", "checks", agent("checker"))) as java:
             java.wait_for("ready")
             os.kill(java.pid, signal.SIGQUIT)
@@ -141,6 +141,9 @@ def checks(jdks, o):
             found, n = check_run(jdk, gc)
             print("JDK %d, %s: %d checks, %s" % (jdk.major, gc, n, "; ".join(found[:4]) or "ok"), flush=True)
             bad += ["JDK %d, %s: %s" % (jdk.major, gc, b) for b in found]
+        found, n = check_run(jdk, "Serial", "has_run=registers,")
+        print("JDK %d, has_run=registers: %d checks, %s" % (jdk.major, n, "; ".join(found[:4]) or "ok"), flush=True)
+        bad += ["JDK %d, has_run=registers: %s" % (jdk.major, b) for b in found]
     return bad
 
 
@@ -182,6 +185,7 @@ def refused(jdk, tmp):
     bad += start_fails(jdk, tmp, [path + "stream=" + "/x" * 60], ["at most 107 bytes"])
     bad += start_fails(jdk, tmp, [path + "stream=relative"], ["absolute"])
     bad += start_fails(jdk, tmp, [path + "x" * 100000], ["is no option"])
+    bad += start_fails(jdk, tmp, [path + "has_run=magic"], ["'has_run=magic' is no option"])
     return bad
 
 
@@ -205,6 +209,16 @@ def traced(jdk, tmp, flags, env=None, name="trace", slashes=False):
     return []
 
 
+def nobody_listens(jdk, tmp):
+    """stream=PATH without a reader: said once, and the JVM runs."""
+    with Java(jdk, tmp, ["-agentpath:%s=stream=%s" % (BRIDGE, os.path.join(tmp, "none"))]) as java:
+        java.wait_for("ready")
+        java.wait_for("nobody listens there")
+        status = java.end()
+        lines = [l for l in java.errors().splitlines() if "nobody listens" in l]
+    return [] if status == 0 and len(lines) == 1 else ["nobody listens: exit status %d, %s" % (status, lines)]
+
+
 def hosting(jdks, o):
     bad = []
     for jdk in jdks:
@@ -217,6 +231,7 @@ def hosting(jdks, o):
             found += traced(jdk, tmp, [hosted("jvmpi_tracer", trace)], path)
             found += traced(jdk, tmp, ["-Djava.library.path=%s" % lib.parent, hosted("jvmpi_tracer", trace)])
             found += traced(jdk, tmp, ["-agentpath:%s" % BRIDGE, "-Xrunjvmpi_tracer:" + trace], path)
+            found += nobody_listens(jdk, tmp)
             # Two agents, each with its own events.
             found += traced(jdk, tmp, [hosted(lib, trace), hosted(agent("counter"), sums)])
             m = re.match(r"started (\d+) ended (\d+) events (\d+) lost (\d+) method_entry 1$",

@@ -328,13 +328,16 @@ static void suspension_check(JNIEnv *env, JNIEnv *spinner)
 	jvmpi->SuspendThread(spinner);
 	jvmpi->ResumeThread(spinner);
 	usleep(100000);
+	jvmpi->SuspendThread(spinner);
 	check("ResumeThread", jvmpi->ThreadHasRun(spinner) == JNI_TRUE, "it does not go on");
+	jvmpi->ResumeThread(spinner);
 }
 
 /* Suspended and resumed, a thread has run only if it did so by itself. */
 static void has_run_check(const char *name, bool expected)
 {
 	JNIEnv *t = thread_named(name);
+	bool collected = true;
 
 	check("ThreadHasRun", t != NULL, "no thread %s", name);
 	for (int i = 0; i < 10 && t; i++) {
@@ -343,14 +346,16 @@ static void has_run_check(const char *name, bool expected)
 	}
 	usleep(100000);
 	for (int i = 0; i < 3 && t; i++) {
+		unsigned before = collections();
 		jboolean r;
 
 		jvmpi->SuspendThread(t);
 		r = jvmpi->ThreadHasRun(t);
 		jvmpi->ResumeThread(t);
-		/* The first look sees what being suspended cost it. */
-		check("ThreadHasRun", !i || !!r == expected, "%s: %d", name, r);
+		/* The first look sees what being suspended cost it; a collection may move what registers refer to. */
+		check("ThreadHasRun", !i || collected || !!r == expected, "%s: %d", name, r);
 		usleep(100000);
+		collected = collections() != before;
 	}
 }
 

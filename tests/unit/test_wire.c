@@ -265,6 +265,66 @@ static void test_replay(void **state)
 }
 
 /* Every cut of the body is refused or harmless; so is every byte that is another. */
+/* A class with one method that lies at an address. */
+static void class_at(struct buf *b, int flags, uint64_t time, const char *name, uint64_t method, uint64_t addr)
+{
+	size_t at = begin(b, WIRE_CLASS_LOAD, flags, time);
+
+	put(b, 1, 8);
+	put(b, 0, 8);
+	put_str(b, name);
+	put_str(b, NULL);
+	put(b, 1, 4);
+	put(b, method, 8);
+	put(b, 0, 8);
+	put_str(b, "m");
+	put_str(b, "()V");
+	put(b, 1, 4);
+	put(b, addr, 8);
+	end(b, at);
+}
+
+static const char *class_of(const struct timeline *t, uint64_t addr, uint64_t time)
+{
+	struct timeline_method m;
+
+	return timeline_method(t, addr, time, &m) ? m.class_name : "";
+}
+
+/* A method's address by time: one that comes ends the one before; what a replay lacks ended in between. */
+static void test_methods_by_time(void **state)
+{
+	struct buf b = {0};
+	struct timeline *t = timeline_new();
+
+	(void)state;
+	simple(&b, WIRE_REPLAY_BEGIN, 100, 1, 0);
+	class_at(&b, WIRE_REPLAYED, 110, "Old", 8, 0x1000);
+	class_at(&b, WIRE_REPLAYED, 110, "Stays", 16, 0x2000);
+	simple(&b, WIRE_REPLAY_END, 120, 1, 0);
+	class_at(&b, 0, 200, "New", 24, 0x1000);
+	assert_int_equal(feed_all(t, &b), 0);
+	assert_string_equal(class_of(t, 0x1000, 50), "Old"); /* since when is not known */
+	assert_string_equal(class_of(t, 0x1000, 199), "Old");
+	assert_string_equal(class_of(t, 0x1000, 200), "New");
+	assert_string_equal(class_of(t, 0x1000, 5000), "New");
+	assert_string_equal(class_of(t, 0x2000, 5000), "Stays");
+	assert_string_equal(class_of(t, 0x3000, 200), "");
+	/* Something was lost: New is not told again, so it ended some time behind the last complete replay. */
+	b.len = 0;
+	simple(&b, WIRE_LOST, 300, 1, 1);
+	simple(&b, WIRE_REPLAY_BEGIN, 310, 2, 0);
+	class_at(&b, WIRE_REPLAYED, 320, "Stays", 16, 0x2000);
+	simple(&b, WIRE_REPLAY_END, 330, 2, 0);
+	assert_int_equal(feed_all(t, &b), 0);
+	assert_string_equal(class_of(t, 0x1000, 250), "");
+	assert_string_equal(class_of(t, 0x1000, 5000), "");
+	assert_string_equal(class_of(t, 0x1000, 199), "Old");
+	assert_string_equal(class_of(t, 0x2000, 5000), "Stays");
+	timeline_free(t);
+	buf_done(&b);
+}
+
 static void test_malformed(void **state)
 {
 	struct buf b = {0};
@@ -432,6 +492,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_framing),	  cmocka_unit_test(test_by_time),
 		cmocka_unit_test(test_chain),	  cmocka_unit_test(test_replay),
+		cmocka_unit_test(test_methods_by_time),
 		cmocka_unit_test(test_malformed), cmocka_unit_test(test_bad_tables),
 		cmocka_unit_test(test_connection), cmocka_unit_test(test_bad_peers),
 		cmocka_unit_test(test_clock),

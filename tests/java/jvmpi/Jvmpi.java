@@ -70,8 +70,10 @@ public class Jvmpi {
 	static void states() throws Exception {
 		ServerSocket socket = new ServerSocket(0);
 		start("spinner", () -> {
+			long x = 1; // in a register or on the stack wherever it is stopped
 			while (!stop)
-				sink = spin(sink);
+				x = spin(x);
+			sink = x;
 		});
 		Thread sleeper = start("sleeper", () -> {
 			try {

@@ -1,0 +1,69 @@
+/*
+ * The registers of a thread at the stop where SuspendThread has it. The JVM keeps those of its last Java frame
+ * (JavaFrameAnchor: pc, sp, fp); what the code had in the others was saved on the stack above that sp, by the
+ * stub of the safepoint poll or by the interpreter. A checksum of both is the paper's. Not in it: native code
+ * below that frame, which JVMTI's suspension does not stop.
+ */
+#include <string.h>
+
+#include "jvm-bridge/host/thread.h"
+
+enum { STACK_BYTES = 8192 }; /* the poll's stub saves up to 3 kB, with AVX-512's; then come the frames */
+
+static struct {
+	_Atomic bool ready;
+	uint64_t env; /* JNIEnv in JavaThread */
+	uint64_t anchor, sp, pc, fp; /* in JavaThread; in JavaFrameAnchor */
+	uint64_t base, size; /* of the stack, in JavaThread */
+} at;
+
+void registers_init(uint64_t env_distance)
+{
+	const struct jvm_field fields[] = {
+		{"JavaThread", "_anchor", &at.anchor},
+		{"JavaFrameAnchor", "_last_Java_sp", &at.sp},
+		{"JavaFrameAnchor", "_last_Java_pc", &at.pc},
+		{"JavaFrameAnchor", "_last_Java_fp", &at.fp},
+		{"JavaThread", "_stack_base", &at.base},
+		{"JavaThread", "_stack_size", &at.size},
+	};
+
+	at.env = env_distance;
+	if (jvm_fields_find(fields, sizeof(fields) / sizeof(*fields)))
+		atomic_store(&at.ready, true);
+	else
+		bridge_say("has_run=registers: this JVM does not tell where they are; ThreadHasRun goes by the CPU clock");
+}
+
+bool registers_known(void)
+{
+	return atomic_load(&at.ready);
+}
+
+static uint64_t word_of(uint64_t address)
+{
+	uint64_t v;
+
+	memcpy(&v, (const void *)(uintptr_t)address, sizeof(v));
+	return v;
+}
+
+static uint64_t add(uint64_t sum, uint64_t v)
+{
+	return (sum ^ v) * 0x9e3779b97f4a7c15u + (sum >> 29);
+}
+
+uint64_t registers_sum(JNIEnv *env)
+{
+	uint64_t thread = (uint64_t)(uintptr_t)env - at.env, anchor = thread + at.anchor;
+	uint64_t sp = word_of(anchor + at.sp), base = word_of(thread + at.base), sum = 1, end;
+
+	/* No Java frame: all of it is native. */
+	if (!sp || sp % 8 || sp >= base || base - sp > word_of(thread + at.size))
+		return sum;
+	sum = add(add(add(sum, sp), word_of(anchor + at.pc)), word_of(anchor + at.fp));
+	end = base - sp > STACK_BYTES ? sp + STACK_BYTES : base;
+	for (uint64_t p = sp; p + 8 <= end; p += 8)
+		sum = add(sum, word_of(p));
+	return sum;
+}

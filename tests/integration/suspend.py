@@ -95,7 +95,7 @@ class Program:
 
 
 def sample(pid, seconds, *options, engine=("--engine", "suspend")):
-    return jvm.record(pid, "-d", seconds, *engine, *options, timeout=jvm.PATIENCE + 60, check=False)
+    return jvm.record(pid, "-d", seconds, *engine, *options, timeout=seconds + jvm.PATIENCE, check=False)
 
 
 def calls(o):

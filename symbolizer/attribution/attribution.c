@@ -120,15 +120,18 @@ static bool has_end(const struct choice *c, enum evidence_kind kind)
  * C2 moves code and checks. Of samples before a branch of which only one side leads to the evidence, up
  * to 33 % are of what the other one leads to (Clojure), but for loops of the compiled method itself
  * that all ways lead round; of those between two checks of an inlined method, 17 to 33 % of its
- * caller or of another one (javac). Polls stay where they are; so does what lies between calls.
+ * caller or of another one (javac); of those at an implicit null check of one, up to 62 % (H2). Polls
+ * stay where they are; so does what lies between calls.
  */
 static bool stays(struct attribution *a, const struct graph *g, uint32_t insn,
 		  const struct choice *c)
 {
 	bool poll = has_end(c, EVIDENCE_POLL);
 
-	if (g->c1 || c->own)
+	if (g->c1)
 		return true;
+	if (c->own)
+		return c->pos.node == 0 || c->own->kind != EVIDENCE_NULL;
 	if (!c->forward.alone)
 		return poll && c->pos.node == 0 && choice_is_enclosed(g, &a->scratch, insn, 0);
 	return c->pos.node == 0 || poll ||

@@ -91,13 +91,12 @@ def targets(tmp):
     out, err = q.communicate(timeout=jvm.PATIENCE)
     check("a PID that ends while recording", q.returncode == 0 and out and "target ended" in err, err)
 
-    with tempfile.TemporaryFile() as null:
-        idle = subprocess.Popen(["sleep", "1000"], preexec_fn=jvm.die_with_parent)
-        jvm.wait_until(lambda: pathlib.Path("/proc/%d/stat" % idle.pid).read_text().split()[1:3] == ["(sleep)", "S"])
-        p = run(["-p", str(idle.pid), "-d", "1"])
-        check("an idle target", p.returncode == 0 and not p.stdout and "no samples" in p.stderr, p.stderr)
-        idle.kill()
-        idle.wait()
+    idle = subprocess.Popen(["sleep", "1000"], preexec_fn=jvm.die_with_parent)
+    jvm.wait_until(lambda: pathlib.Path("/proc/%d/stat" % idle.pid).read_text().split()[1:3] == ["(sleep)", "S"])
+    p = run(["-p", str(idle.pid), "-d", "1"])
+    check("an idle target", p.returncode == 0 and not p.stdout and "no samples" in p.stderr, p.stderr)
+    idle.kill()
+    idle.wait()
 
     s = spin()
     for seconds in (2, 8, 32):

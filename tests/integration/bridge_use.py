@@ -6,7 +6,6 @@ usage: bridge_use.py [--times N]: only N recordings with --bridge on one after t
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import tempfile

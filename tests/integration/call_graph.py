@@ -5,8 +5,6 @@ import re
 import subprocess
 import sys
 
-import jvm
-
 CLASS = re.compile(r"^(?:[a-z]+ )*(?:class|interface|enum) ([^ <{]+)")
 METHOD = re.compile(r"^  (?:[^(]* )?([^ (]+)\(.*\)(?: throws .*)?;$")
 CALL = re.compile(r"// (?:Interface)?Method (?:([^ .:]+)\.)?\"?([^ :\"]+)\"?:\(")

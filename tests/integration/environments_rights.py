@@ -2,7 +2,6 @@
 """What is not permitted, or scarce: perf events, capabilities, seccomp profiles, descriptors, memory."""
 
 import os
-import re
 import resource
 import stat
 import subprocess

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """The manual: every page renders without a warning in 80 columns, holds every option, and is installed."""
 
-import os
 import pathlib
 import re
 import shutil

@@ -24,13 +24,10 @@ MODES = {
     "z": ["-XX:+UseZGC"],
     "early": [],  # while the compilers are at work: code is replaced, frames are deoptimised
 }
-
-
 VIRTUAL = {"virtual": [], "virtual-int": ["-Xint"]}
 SINCE = {"z": 17, "virtual": 21, "virtual-int": 21}
 CARRIER = "ForkJoinPool-1-worker-1"
-ONE_SINCE = {"z": 17, "virtual": 21, "virtual-int": 21}
-CARRIER = ["-Djdk.virtualThreadScheduler.%s=1" % p for p in ("parallelism", "maxPoolSize")]
+ONE_CARRIER = ["-Djdk.virtualThreadScheduler.%s=1" % p for p in ("parallelism", "maxPoolSize")]
 
 
 def run_mode(jdk, classes, mode, steps):

@@ -2,10 +2,8 @@
 """What a terminal gets: 80 columns, no colours, no escape sequences where it knows none, and closed pipes end quietly."""
 
 import os
-import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 
 import jvm

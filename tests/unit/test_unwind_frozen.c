@@ -80,6 +80,7 @@ static void setup(void)
 	fake.enter = ENTER_METHOD;
 	fake.has_thread = true;
 	fake.copied = SIZE_MAX;
+	fake_push(0);
 	fake_push(fake_native_call(NATIVE_ROOT));
 	fake_push(0);
 	push_n(WORDS - 2, 0x111);

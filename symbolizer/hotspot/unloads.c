@@ -55,7 +55,7 @@ static uint64_t counter_offset(struct bytes all, uint64_t at, uint32_t n)
 static uint64_t counter_find(struct hotspot *hs)
 {
 	uint8_t *region CLEANUP(free_at_exit) = NULL;
-	uint8_t head[PERF_PROLOGUE];
+	uint8_t head[PERF_PROLOGUE] = {0};
 	struct cursor c = cursor_make(head, sizeof(head));
 	uint64_t start, offset;
 	uint32_t used, entries_at, n;

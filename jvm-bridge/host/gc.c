@@ -276,7 +276,8 @@ static void pump_once(struct thread *t)
 			window_send(&the_bridge.agents[i], t, freed, &finish);
 	pauses_send(t, done, now);
 	gc.used = NULL;
-	classes = ids_free(env, used) | ids_free(env, freed);
+	classes = ids_free(env, used);
+	classes = ids_free(env, freed) || classes;
 	if (classes)
 		trace_forget();
 	atomic_store(&gc.delivered, now);

@@ -65,15 +65,14 @@ static void test_sums_that_make_no_sense(void **state)
 static void test_look(void **state)
 {
 	struct event_choice c = {0}, refused = {.refused = true};
-	volatile uint64_t sum = 0;
 	struct proc *p;
 	uint64_t run = 0;
 
 	(void)state;
 	assert_int_equal(proc_open(getpid(), &p, NULL), 0);
 	while (proc_thread_cpu_ns(p, getpid(), &run) == 0 && run < SECOND / 10)
-		for (int i = 0; i < 1000000; i++)
-			sum += (uint64_t)i;
+		for (volatile int i = 0; i < 1000000; i++)
+			;
 	event_choice_look(&c, p, 2, SECOND);
 	assert_true(c.run_ns >= SECOND / 50 || c.run_ns == 0); /* 0: no schedstat here */
 	run = c.run_ns;

@@ -25,14 +25,6 @@ static struct {
 	uint64_t number; /* in ConstMethod, u2 */
 } at;
 
-static uint64_t word_of(uint64_t address)
-{
-	uint64_t v;
-
-	memcpy(&v, (const void *)(uintptr_t)address, sizeof(v));
-	return v;
-}
-
 /* One of the exported tables; how its entries look is exported, too. */
 struct table {
 	uint64_t entries, stride, type, field, is_static, offset, address;
@@ -62,8 +54,8 @@ static bool table_open(void *lib, struct table *t)
 static bool table_find(const struct table *t, const char *type, const char *field, uint64_t *ret)
 {
 	for (uint64_t e = t->entries, i = 0; i < ENTRIES_MAX; i++, e += t->stride) {
-		const char *name = (const char *)(uintptr_t)word_of(e + t->type);
-		const char *of = (const char *)(uintptr_t)word_of(e + t->field);
+		const char *name = (const char *)(uintptr_t)jvm_word(e + t->type);
+		const char *of = (const char *)(uintptr_t)jvm_word(e + t->field);
 		int32_t is_static;
 
 		if (!name)
@@ -71,7 +63,7 @@ static bool table_find(const struct table *t, const char *type, const char *fiel
 		if (!of || strcmp(name, type) || strcmp(of, field))
 			continue;
 		memcpy(&is_static, (const void *)(uintptr_t)(e + t->is_static), sizeof(is_static));
-		*ret = word_of(e + (is_static ? t->address : t->offset));
+		*ret = jvm_word(e + (is_static ? t->address : t->offset));
 		return true;
 	}
 	return false;
@@ -167,13 +159,13 @@ struct class_methods {
 /* The Method* at an index and its jmethodID; false: it has none. */
 static bool method_at(const struct class_methods *c, uint64_t i, uint64_t *ret, jmethodID *ret_id)
 {
-	uint64_t method = word_of(c->data + 8 * i), id;
+	uint64_t method = jvm_word(c->data + 8 * i), id;
 	uint16_t number;
 
-	memcpy(&number, (const void *)(uintptr_t)(word_of(method + at.const_method) + at.number), sizeof(number));
+	memcpy(&number, (const void *)(uintptr_t)(jvm_word(method + at.const_method) + at.number), sizeof(number));
 	if (number >= c->n_ids)
 		return false;
-	id = word_of(c->ids + 8 * ((uint64_t)number + 1));
+	id = jvm_word(c->ids + 8 * ((uint64_t)number + 1));
 	memcpy(ret_id, &id, sizeof(id));
 	*ret = method;
 	return id;
@@ -211,13 +203,13 @@ jint addresses_request(JNIEnv *env, JVMPI_JS_Addresses *a)
 	if (!a || a->num_methods <= 0 || a->num_methods > METHODS_MAX)
 		return JVMPI_FAIL;
 	klass = klass_of(env, a->methods[0].method_id);
-	array = klass ? word_of(klass + at.methods) : 0;
-	c.ids = klass ? word_of(klass + at.ids) : 0;
+	array = klass ? jvm_word(klass + at.methods) : 0;
+	c.ids = klass ? jvm_word(klass + at.ids) : 0;
 	if (!array || !c.ids)
 		return JVMPI_FAIL;
 	memcpy(&n, (const void *)(uintptr_t)(array + at.array_length), sizeof(n));
 	c.n = n > 0 && n <= METHODS_MAX ? (uint64_t)n : 0;
-	c.n_ids = word_of(c.ids);
+	c.n_ids = jvm_word(c.ids);
 	c.data = array + at.array_data;
 	return c.n && methods_match(&c, a) ? JVMPI_SUCCESS : JVMPI_FAIL;
 }

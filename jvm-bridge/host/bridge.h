@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "jvm-bridge/base/futex.h"
 #include "jvm-bridge/jvmpi/jvmpi.h"
@@ -153,6 +154,14 @@ struct jvm_field {
 	uint64_t *ret;
 };
 bool jvm_fields_find(const struct jvm_field *f, size_t n);
+/* Of the JVM's own memory: what lives there is for the caller to know. */
+static inline uint64_t jvm_word(uint64_t address)
+{
+	uint64_t v;
+
+	memcpy(&v, (const void *)(uintptr_t)address, sizeof(v));
+	return v;
+}
 void addresses_init(JNIEnv *env);
 jint addresses_request(JNIEnv *env, JVMPI_JS_Addresses *a);
 

@@ -4,8 +4,6 @@
  * stub of the safepoint poll or by the interpreter. A checksum of both is the paper's. Not in it: native code
  * below that frame, which JVMTI's suspension does not stop.
  */
-#include <string.h>
-
 #include "jvm-bridge/host/thread.h"
 
 enum { STACK_BYTES = 8192 }; /* the poll's stub saves up to 3 kB, with AVX-512's; then come the frames */
@@ -40,14 +38,6 @@ bool registers_known(void)
 	return atomic_load(&at.ready);
 }
 
-static uint64_t word_of(uint64_t address)
-{
-	uint64_t v;
-
-	memcpy(&v, (const void *)(uintptr_t)address, sizeof(v));
-	return v;
-}
-
 static uint64_t add(uint64_t sum, uint64_t v)
 {
 	return (sum ^ v) * 0x9e3779b97f4a7c15u + (sum >> 29);
@@ -56,14 +46,14 @@ static uint64_t add(uint64_t sum, uint64_t v)
 uint64_t registers_sum(JNIEnv *env)
 {
 	uint64_t thread = (uint64_t)(uintptr_t)env - at.env, anchor = thread + at.anchor;
-	uint64_t sp = word_of(anchor + at.sp), base = word_of(thread + at.base), sum = 1, end;
+	uint64_t sp = jvm_word(anchor + at.sp), base = jvm_word(thread + at.base), sum = 1, end;
 
 	/* No Java frame: all of it is native. */
-	if (!sp || sp % 8 || sp >= base || base - sp > word_of(thread + at.size))
+	if (!sp || sp % 8 || sp >= base || base - sp > jvm_word(thread + at.size))
 		return sum;
-	sum = add(add(add(sum, sp), word_of(anchor + at.pc)), word_of(anchor + at.fp));
+	sum = add(add(add(sum, sp), jvm_word(anchor + at.pc)), jvm_word(anchor + at.fp));
 	end = base - sp > STACK_BYTES ? sp + STACK_BYTES : base;
 	for (uint64_t p = sp; p + 8 <= end; p += 8)
-		sum = add(sum, word_of(p));
+		sum = add(sum, jvm_word(p));
 	return sum;
 }

@@ -8,6 +8,7 @@
 
 #define ASK_NS UINT64_C(2000000000)
 #define CHECK_NS UINT64_C(50000000)
+
 static void leave(struct suspend_tick *t, struct suspend_thread *th, bool left)
 {
 	if (th->left == left)

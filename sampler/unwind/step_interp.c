@@ -228,10 +228,15 @@ static bool is_hollow(struct walker *w, const struct code *c)
 /* A frame that deoptimisation is making: its outer half is written first (hotspot.md 6.4). */
 static int step_deopt(struct walker *w, const struct interp_frame *f)
 {
-	const struct hs_thread *t = behind_deopt(w) ? NULL : walker_thread(w);
+	bool deopt = behind_deopt(w);
 
 	/* What the thread says is of a later time than the sample. */
-	if (!behind_deopt(w) && !(t && hs_thread_in_deopt(w->hs, t)))
+	if (!deopt) {
+		const struct hs_thread *t = walker_thread(w);
+
+		deopt = t && hs_thread_in_deopt(w->hs, t);
+	}
+	if (!deopt)
 		return WALK_BAD_FRAME;
 	if (!walker_push(w, FRAME_MARK, 0, 0, MARK_DEOPT))
 		return WALK_TOO_DEEP;

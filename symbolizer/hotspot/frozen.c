@@ -67,7 +67,7 @@ static bool is_continuation(struct hs_frozen *f, uint64_t klass)
 	for (int i = 0; klass && i < NAMES; i++)
 		if (f->cont_klass[i] == klass)
 			return true;
-	if (!klass || !klass_find_super(f->hs, klass, "jdk/internal/vm/Continuation"))
+	if (!klass_find_super(f->hs, klass, "jdk/internal/vm/Continuation"))
 		return false;
 	memmove(f->cont_klass + 1, f->cont_klass, sizeof(f->cont_klass) - sizeof(f->cont_klass[0]));
 	f->cont_klass[0] = klass;

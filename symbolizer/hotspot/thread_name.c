@@ -19,9 +19,8 @@ bool thread_oop(struct hotspot *hs, const struct hs_thread *t, uint64_t *ret)
 static bool offsets_read(struct hotspot *hs, uint64_t thread)
 {
 	struct java_offsets *o = &hs->java;
-	uint64_t klass = oop_klass(hs, thread), name;
+	uint64_t klass = klass_find_super(hs, oop_klass(hs, thread), "java/lang/Thread"), name;
 
-	klass = klass ? klass_find_super(hs, klass, "java/lang/Thread") : 0;
 	if (!klass)
 		return false;
 	o->thread_name = klass_field_offset(hs, klass, "name", "Ljava/lang/String;");

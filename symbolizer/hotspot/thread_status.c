@@ -10,9 +10,8 @@ enum { STATUS_SLEEPING = 0x40, STATUS_OBJECT = 0x100, STATUS_PARKED = 0x200, STA
 static bool offsets_read(struct hotspot *hs, uint64_t thread)
 {
 	struct java_offsets *o = &hs->java;
-	uint64_t klass = oop_klass(hs, thread), holder;
+	uint64_t klass = klass_find_super(hs, oop_klass(hs, thread), "java/lang/Thread"), holder;
 
-	klass = klass ? klass_find_super(hs, klass, "java/lang/Thread") : 0;
 	if (!klass)
 		return false;
 	o->thread_holder = klass_field_offset(hs, klass, "holder", "Ljava/lang/Thread$FieldHolder;");

@@ -16,7 +16,7 @@ static bool offsets_read(struct hotspot *hs, uint64_t continuation)
 	uint64_t klass, run, thread;
 
 	o->cont_klass = oop_klass(hs, continuation);
-	klass = o->cont_klass ? klass_find_super(hs, o->cont_klass, "jdk/internal/vm/Continuation") : 0;
+	klass = klass_find_super(hs, o->cont_klass, "jdk/internal/vm/Continuation");
 	if (!klass)
 		return false;
 	o->target = klass_field_offset(hs, klass, "target", "Ljava/lang/Runnable;");

@@ -264,7 +264,6 @@ static void test_replay(void **state)
 	buf_done(&b);
 }
 
-/* Every cut of the body is refused or harmless; so is every byte that is another. */
 /* A class with one method that lies at an address. */
 static void class_at(struct buf *b, int flags, uint64_t time, const char *name, uint64_t method, uint64_t addr)
 {
@@ -325,6 +324,7 @@ static void test_methods_by_time(void **state)
 	buf_done(&b);
 }
 
+/* Every cut of the body is refused or harmless; so is every byte that is another. */
 static void test_malformed(void **state)
 {
 	struct buf b = {0};

@@ -47,31 +47,11 @@ public final class Deopt {
 		}
 	}
 
-	/** Defines Deopt's inner classes anew. */
-	static final class Copies extends ClassLoader {
-		Copies() {
-			super(Deopt.class.getClassLoader());
-		}
-
-		@Override
-		protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-			if (!name.startsWith("Deopt$"))
-				return super.loadClass(name, resolve);
-			Class<?> c = findLoadedClass(name);
-			try {
-				byte[] b = c == null ? Shape.bytes(name) : null;
-				return c == null ? defineClass(name, b, 0, b.length) : c;
-			} catch (java.io.IOException e) {
-				throw new ClassNotFoundException(name, e);
-			}
-		}
-	}
-
 	public static void main(String[] args) throws Exception {
 		Shape.start("shape-deopt", () -> {
 			try {
 				while (true)
-					new Copies().loadClass("Deopt$Round").getMethod("run").invoke(null);
+					new Copies(Deopt.class).loadClass("Deopt$Round").getMethod("run").invoke(null);
 			} catch (Exception e) {
 				throw new IllegalStateException(e);
 			}

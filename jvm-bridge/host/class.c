@@ -241,7 +241,9 @@ void class_tell_all(struct agent *a, struct thread *t, JNIEnv *env, bool again)
 	if ((*the_bridge.ti)->GetLoadedClasses(the_bridge.ti, &n, &list) || (*env)->EnsureLocalCapacity(env, n + 64))
 		n = 0;
 	for (jint i = 0; i < n; i++) {
-		if (!(*the_bridge.ti)->GetClassStatus(the_bridge.ti, list[i], &status) &&
+		/* It may want no more in the midst of them. */
+		if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD) &&
+			!(*the_bridge.ti)->GetClassStatus(the_bridge.ti, list[i], &status) &&
 			(status & JVMTI_CLASS_STATUS_PREPARED))
 			class_tell_as(a, t, env, list[i], again ? JVMPI_REQUESTED_EVENT : 0);
 		(*env)->DeleteLocalRef(env, list[i]);

@@ -240,6 +240,11 @@ static bool is_for(const struct thread *t, const struct agent *a)
 	return t->asks ? t->asks == a : a->started;
 }
 
+static bool wants_code(const struct agent *a)
+{
+	return agent_wants(a, JVMPI_EVENT_JS_CODE_LOAD) || agent_wants(a, JVMPI_EVENT_COMPILED_METHOD_LOAD);
+}
+
 void JNICALL on_code_load(jvmtiEnv *ti, jmethodID method, jint size, const void *addr, jint map_length,
 	const jvmtiAddrLocationMap *map, const void *info)
 {
@@ -248,7 +253,7 @@ void JNICALL on_code_load(jvmtiEnv *ti, jmethodID method, jint size, const void 
 	struct code c = {.method = method, .addr = addr, .size = size};
 
 	(void)ti;
-	if (!t || atomic_load(&the_bridge.dead))
+	if (!t || atomic_load(&the_bridge.dead) || (t->asks && !wants_code(t->asks)))
 		return;
 	if (!t->asks)
 		versions_add(method, 1);
@@ -304,7 +309,7 @@ void code_replay(struct agent *a, struct thread *t)
 	t->asks = a;
 	if (agent_wants(a, JVMPI_EVENT_JS_DYNAMIC_CODE))
 		(*ti)->GenerateEvents(ti, JVMTI_EVENT_DYNAMIC_CODE_GENERATED);
-	if (agent_wants(a, JVMPI_EVENT_JS_CODE_LOAD) || agent_wants(a, JVMPI_EVENT_COMPILED_METHOD_LOAD))
+	if (wants_code(a))
 		(*ti)->GenerateEvents(ti, JVMTI_EVENT_COMPILED_METHOD_LOAD);
 	t->asks = NULL;
 }

@@ -37,4 +37,6 @@ bool record_dynamic_code(struct record *r, const JVMPI_Event *e, unsigned flags)
 bool record_thread(struct record *r, const JVMPI_Event *e, uint32_t tid, unsigned flags);
 bool record_gc_pause(struct record *r, const JVMPI_Event *e);
 
+bool record_hello(struct record *r, JNIEnv *env); /* asks the JVM for its version */
+
 #endif

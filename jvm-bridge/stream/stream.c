@@ -15,11 +15,14 @@ enum {
 	CONNECT_MS = 1000, /* between attempts of a standing stream */
 	REPLAY_MS = 1000, /* between two replays after losses */
 	BUSY_MS = 3000, /* a connection that just ended is waited for */
+	FLUSH_SIZE = 64 << 10, /* of a replay, sent while it goes on */
 };
 
 /*
  * Any Java thread: stream_notify() makes a record and puts it into the ring, or counts it as lost; it
- * never waits. The stream's own thread: connects, sends, replays; it exists while it has something to do.
+ * never waits. The stream's own thread: connects, sends, replays. It begins with the first connection and then
+ * waits for the next: a new one each time would take, with glibc, the next of many malloc arenas, and leave
+ * there what a replay needs (some 200 kB each).
  */
 static struct stream {
 	JavaVM *vm;
@@ -42,6 +45,7 @@ static struct stream {
 	uint64_t lost_total, replayed_ns;
 	uint32_t replays;
 	bool said; /* that nobody listens */
+	bool listening; /* `wanted` is enabled */
 } stream = {.wake = -1, .offered = -1, .channel = {.fd = -1}};
 
 static const jint wanted[] = {JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START,
@@ -62,17 +66,38 @@ static void stream_wait(bool writing, int ms)
 	atomic_store(&stream.woken, false);
 }
 
+static void listen_to(bool on)
+{
+	if (stream.listening == on)
+		return;
+	stream.listening = on;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		on ? stream.pi->EnableEvent(wanted[i], NULL) : stream.pi->DisableEvent(wanted[i], NULL);
+}
+
+/* Nobody is there any more; where this happens in a replay, it ends soon: nothing is wanted. */
+static bool is_over(void)
+{
+	if (atomic_load(&stream.stop))
+		return true;
+	if (stream.channel.broken)
+		listen_to(false);
+	return stream.channel.broken;
+}
+
 /* The stream's thread may wait for the sampler: nobody waits for it. */
 static bool put_waiting(const struct record *r)
 {
 	while (!ring_put(&stream.ring, r->data, (uint32_t)r->len)) {
 		channel_flush(&stream.channel, &stream.ring);
-		if (stream.channel.broken || atomic_load(&stream.stop))
+		if (is_over())
 			return false;
 		if (ring_used(&stream.ring) > RING_SIZE / 2)
 			stream_wait(true, TICK_MS);
 	}
-	return true;
+	if (ring_used(&stream.ring) > FLUSH_SIZE)
+		channel_flush(&stream.channel, &stream.ring);
+	return !is_over();
 }
 
 static bool put(const struct record *r, JNIEnv *env)
@@ -227,47 +252,11 @@ static void numbers_put(enum wire_type type, uint32_t a, uint32_t b)
 	record_done(&r);
 }
 
-/* java.vm.version, or "". */
-static void version_put(struct record *r, JNIEnv *env)
-{
-	jclass klass = (*env)->FindClass(env, "java/lang/System");
-	jmethodID get = klass ? (*env)->GetStaticMethodID(
-					env, klass, "getProperty", "(Ljava/lang/String;)Ljava/lang/String;")
-			      : NULL;
-	jstring key = get ? (*env)->NewStringUTF(env, "java.vm.version") : NULL;
-	jstring value = key ? (*env)->CallStaticObjectMethod(env, klass, get, key) : NULL;
-	const char *text = value && !(*env)->ExceptionCheck(env) ? (*env)->GetStringUTFChars(env, value, NULL) : NULL;
-
-	if ((*env)->ExceptionCheck(env))
-		(*env)->ExceptionClear(env);
-	record_str(r, text ? text : "");
-	if (text)
-		(*env)->ReleaseStringUTFChars(env, value, text);
-	(*env)->DeleteLocalRef(env, value);
-	(*env)->DeleteLocalRef(env, key);
-	(*env)->DeleteLocalRef(env, klass);
-}
-
 static void hello_put(JNIEnv *env)
 {
 	struct record r = {0};
 
-	record_begin(&r, WIRE_HELLO, 0);
-	for (int i = 0; i < 8; i += 2) {
-		uint16_t two;
-
-		memcpy(&two, &WIRE_MAGIC[i], sizeof(two));
-		record_u16(&r, two);
-	}
-	record_u16(&r, WIRE_VERSION_MAJOR);
-	record_u16(&r, WIRE_VERSION_MINOR);
-	record_u32(&r, sizeof(void *));
-	record_u32(&r, (uint32_t)getpid());
-	record_u32(&r, 0);
-	record_u64(&r, clock_ns(CLOCK_MONOTONIC));
-	record_u64(&r, clock_ns(CLOCK_REALTIME));
-	version_put(&r, env);
-	if (record_end(&r))
+	if (record_hello(&r, env))
 		put_waiting(&r);
 	record_done(&r);
 }
@@ -310,8 +299,7 @@ static void connection_begin(JNIEnv *env, int fd)
 	atomic_store(&stream.lost, 0);
 	hello_put(env);
 	atomic_store(&stream.active, true);
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-		stream.pi->EnableEvent(wanted[i], NULL);
+	listen_to(true);
 	replay(WIRE_REPLAY_CONNECT);
 }
 
@@ -319,8 +307,7 @@ static void connection_end(void)
 {
 	atomic_store(&stream.active, false);
 	if (!atomic_load(&stream.stop))
-		for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-			stream.pi->DisableEvent(wanted[i], NULL);
+		listen_to(false);
 	while (atomic_load(&stream.users))
 		stream_wait(false, 1);
 	channel_close(&stream.channel);
@@ -378,8 +365,8 @@ static void connection_serve(void)
 	bye(WIRE_BYE_SHUTDOWN);
 }
 
-/* A socket to serve; -1: none now. *done: nothing will come, the thread has said that it ends. */
-static int socket_next(bool *done)
+/* A socket to serve; -1: none now. *wait_ms: look again then; -1: when woken. */
+static int socket_next(int *wait_ms)
 {
 	char path[WIRE_PATH_MAX + 1];
 	int fd;
@@ -387,11 +374,9 @@ static int socket_next(bool *done)
 	lock_take(&stream.lock);
 	fd = stream.offered;
 	memcpy(path, stream.standing, sizeof(path));
-	*done = atomic_load(&stream.stop) || (fd < 0 && !path[0]);
-	if (*done)
-		stream.running = false;
 	lock_drop(&stream.lock);
-	if (fd >= 0 || *done)
+	*wait_ms = path[0] ? CONNECT_MS : -1;
+	if (fd >= 0 || !path[0])
 		return fd;
 	if (channel_connect(path, &fd) == WIRE_ATTACH_OK)
 		return fd;
@@ -405,19 +390,17 @@ static int socket_next(bool *done)
 static void thread_main(void *arg)
 {
 	void *env = NULL;
-	bool done;
+	int wait_ms;
 
 	(void)arg;
 	if ((*stream.vm)->GetEnv(stream.vm, &env, JNI_VERSION_1_6))
 		return;
 	atomic_store(&stream.env, env);
-	for (;;) {
-		int fd = socket_next(&done);
+	while (!atomic_load(&stream.stop)) {
+		int fd = socket_next(&wait_ms);
 
-		if (done)
-			break;
 		if (fd < 0) {
-			stream_wait(false, CONNECT_MS);
+			stream_wait(false, wait_ms);
 			continue;
 		}
 		connection_begin(env, fd);

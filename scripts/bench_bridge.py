@@ -1,0 +1,241 @@
+"""The measurements behind scripts/bench --bridge: what the bridge costs the JVM that it is loaded into.
+
+Two fresh JVMs run the same work in windows in turn, A B B A; only A gets the bridge, after a while. A window counts
+by what it took of A in comparison with the one of B beside it, and that by what it was before A got the bridge: so
+what makes one JVM faster than another, or the machine slower, drops out.
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import statistics
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "tests/integration"))
+import bridge_stream  # noqa: E402
+import bridge_wire as wire  # noqa: E402
+import jvm  # noqa: E402
+from bench_has_run import UNSURE, cpu_clock, failed, row, unsure  # noqa: E402
+
+BAR = 1.0  # percent
+WINDOW_NS = 40_000_000
+BLOCK = 10  # windows between a connection and a disconnection
+# About one collection in a window. Compiler threads do not come and go.
+FLAGS = ["-XX:+UseSerialGC", "-Xms128m", "-Xmx128m", "-Xmn16m", "-XX:+AlwaysPreTouch", "-XX:+IgnoreUnrecognizedVMOptions",
+         "-XX:-UseDynamicNumberOfCompilerThreads", "-XX:+EnableDynamicAgentLoading"]
+MEASURES = ("wall", "CPU of the thread", "CPU of the JVM")
+
+
+class Program(jvm.Jvm):
+    """tests/java/windows/Windows, warm."""
+
+    def __init__(self, jdk):
+        super().__init__(jdk, jvm.compile_java(jdk, "windows"), "Windows", flags=FLAGS)
+        self.wait_ready()
+
+    def do(self, what, n):
+        """ns by each measure."""
+        cpu = cpu_clock(self.pid)
+        self.tell("%s %d" % (what, n))
+        wall, thread, self.number = (int(x) for x in self.line(jvm.PATIENCE).split())
+        return wall, thread, 1e9 * (cpu_clock(self.pid) - cpu)
+
+    def warm(self):
+        """Until its compilers have nothing to do for a second; how many units a window has."""
+        units, deadline, compiled, since = 50, time.monotonic() + 30, -1, time.monotonic()
+        while time.monotonic() < deadline and time.monotonic() - since < 1:
+            ns = self.do("work", units)[1]
+            units = max(1, int(units * WINDOW_NS / max(ns, WINDOW_NS // 8)))
+            self.do("threads", 20)
+            self.do("jit", 0)
+            if self.number != compiled:
+                compiled, since = self.number, time.monotonic()
+        return units
+
+
+class Stream:
+    """A sampler that reads what comes and throws it away."""
+
+    def __init__(self, jdk, pid, tmp):
+        self.jdk, self.pid, self.path = jdk, pid, os.path.join(tmp, "s")
+        self.listener = wire.Listener(self.path)
+
+    def connect(self):
+        answer = bridge_stream.answer_of(bridge_stream.attach_load(self.jdk, self.pid, "stream=" + self.path))
+        if answer:
+            sys.exit("the bridge cannot be loaded: %s" % answer)
+        self.peer = self.listener.accept()
+        if not self.peer.read(bridge_stream.is_kind(wire.REPLAY_END), jvm.PATIENCE):
+            sys.exit("the stream does not begin")
+        self.peer.conn.settimeout(None)
+        self.reader = threading.Thread(target=self.swallow)
+        self.reader.start()
+
+    def swallow(self):
+        self.read = 0
+        while True:
+            more = self.peer.conn.recv(1 << 16)
+            self.read += len(more)
+            if not more:
+                return
+
+    def disconnect(self):
+        """And waits until the bridge has done with it."""
+        self.peer.ask(wire.ASK_BYE)
+        self.reader.join()
+        self.peer.close()
+        time.sleep(0.1)
+
+
+class Pair:
+    """Windows of A and B beside each other: {phase: [(A / B by each measure)]}, of two kinds of work."""
+
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+        self.units = {"work": min(a.warm(), b.warm()), "threads": 60}
+        self.ratios = {what: {} for what in self.units}
+        self.turn = 0
+
+    def window(self, what):
+        self.turn += 1
+        both = [self.a, self.b] if self.turn % 2 else [self.b, self.a]
+        took = {p: p.do(what, self.units[what]) for p in both}
+        return tuple(x / y for x, y in zip(took[self.a], took[self.b]))
+
+    def windows(self, phase, n):
+        self.window("work")  # what changed is digested
+        for _ in range(n):
+            for what in self.units:
+                self.ratios[what].setdefault(phase, []).append(self.window(what))
+
+
+def run_pair(jdk, windows, nothing):
+    with tempfile.TemporaryDirectory(prefix="js-") as tmp, Program(jdk) as a, Program(jdk) as b:
+        pair, stream = Pair(a, b), Stream(jdk, a.pid, tmp)
+        for p in (a, b):  # both have the listener of attachments
+            jcmd(jdk, p.pid)
+        pair.windows("none", windows)
+        if not nothing:
+            bridge_stream.attach_load(jdk, a.pid, "")
+        pair.windows("loaded", windows)
+        for _ in range(windows // BLOCK):
+            if not nothing:
+                stream.connect()
+            pair.windows("stream", BLOCK)
+            if not nothing:
+                stream.disconnect()
+            pair.windows("after", BLOCK)
+        stream.listener.close()
+    return pair.ratios
+
+
+def jcmd(jdk, pid):
+    bridge_stream.subprocess.run([str(jdk.home / "bin/jcmd"), str(pid), "VM.version"],
+                                 stdout=bridge_stream.subprocess.DEVNULL, check=True)
+
+
+def effect(pairs, against, phase, measure, pick=lambda v: v):
+    """Percent that a phase takes more than another: the median of its windows, by what each pair's were there."""
+    values = []
+    for ratios in pairs:
+        base = statistics.median(r[measure] for r in pick(ratios[against]))
+        values += [r[measure] / base for r in pick(ratios[phase])]
+    return 100 * (statistics.median(values) - 1)
+
+
+def bounds(pairs, against, phase, measure, rounds=1000):
+    """95 %, by windows drawn anew."""
+    rng = random.Random(1)
+    found = sorted(effect(pairs, against, phase, measure, lambda v: rng.choices(v, k=len(v))) for _ in range(rounds))
+    return found[int(0.025 * rounds)], found[int(0.975 * rounds)]
+
+
+def report(jdk, pairs, what, has_bar):
+    chosen = [p[what] for p in pairs]
+    for phase, against, name in (("loaded", "none", "loaded, nothing enabled, against none"),
+                                 ("stream", "none", "stream connected, against none"),
+                                 ("stream", "after", "stream connected, against loaded (in turn)")):
+        for i, measure in enumerate(MEASURES):
+            low, high = bounds(chosen, against, phase, i)
+            n = sum(len(p[phase]) for p in chosen)
+            each = " ".join("%+.2f" % effect([p], against, phase, i) for p in chosen)
+            value = "%+.2f %% (%+.2f to %+.2f, %d)" % (effect(chosen, against, phase, i), low, high, n)
+            ok = None if not has_bar else True if high <= BAR else False if low > BAR else UNSURE
+            ok = UNSURE if has_bar and n < 200 else ok  # too few to prove anything
+            row("JDK %d, %s, %s" % (jdk.major, name, measure), value, "<= %g %%" % BAR if has_bar else "", ok)
+            print("    by pair of JVMs: %s" % each)
+
+
+def measure(jdk, n_pairs, windows, nothing):
+    pairs = []
+    for i in range(n_pairs):
+        began = time.monotonic()
+        pairs.append(run_pair(jdk, windows, nothing))
+        print("JDK %d: pair %d of %d, %.0f s" % (jdk.major, i + 1, n_pairs, time.monotonic() - began), file=sys.stderr)
+    print("lookups, strings, sorting, calls; a collection a window:")
+    report(jdk, pairs, "work", True)
+    print("threads that are started and do nothing, one after the other:")
+    report(jdk, pairs, "threads", False)
+
+
+def measure_waits(jdk, n):
+    """The longest that a class's loading waited for somebody: neither CPU time nor waiting for a CPU."""
+    with tempfile.TemporaryDirectory(prefix="js-") as tmp, Program(jdk) as a:
+        found = {}
+
+        def worst(name):
+            a.do("classes", n)
+            found.setdefault(name, []).append(a.number / 1000)
+        stream = Stream(jdk, a.pid, tmp)
+        jcmd(jdk, a.pid)
+        worst("warm-up")
+        for _ in range(3):
+            worst("no bridge")
+        for _ in range(3):
+            stream.connect()
+            worst("stream read")
+            stream.disconnect()
+            answer = bridge_stream.answer_of(bridge_stream.attach_load(jdk, a.pid, "stream=" + stream.path))
+            peer = stream.listener.accept() if answer == 0 else sys.exit("not connected: %s" % answer)
+            worst("a sampler that never reads")
+            peer.close()  # as the kernel does for one that is killed; the stream is full
+            worst("after its end, with the stream full")
+        stream.listener.close()
+    for name, values in found.items():
+        ok = None if name in ("warm-up", "no bridge") else max(values) <= 1000 or \
+            (UNSURE if max(values) <= max(found["no bridge"]) else False)
+        row("JDK %d, longest wait, %s" % (jdk.major, name), " ".join("%.0f" % v for v in values) + " us",
+            "" if ok is None else "<= 1000 us", ok)
+
+
+def main():
+    p = argparse.ArgumentParser(prog="scripts/bench --bridge")
+    p.add_argument("--bridge", action="store_true")
+    p.add_argument("--quick", action="store_true", help="a look, no proof")
+    p.add_argument("--jdk", help="one JDK's major version or directory; otherwise the oldest and the newest that are there")
+    p.add_argument("--nothing", action="store_true", help="load nothing: what the method itself shows")
+    p.add_argument("--waits", action="store_true", help="instead: how long Java threads wait beside a stream that is full")
+    o = p.parse_args()
+    print("%d CPUs, load %.1f, kernel %s" % (os.cpu_count(), os.getloadavg()[0], os.uname().release))
+    began, found = time.monotonic(), jvm.find_jdks()
+    jdks = [jvm.pick_jdk(o.jdk)] if o.jdk else [found[m] for m in sorted({min(found), max(found)})]
+    for jdk in jdks:
+        if o.waits:
+            measure_waits(jdk, 300 if o.quick else 5000)
+        else:
+            measure(jdk, 1 if o.quick else 4, 10 if o.quick else 60, o.nothing)
+    print("%.0f s" % (time.monotonic() - began))
+    for what in unsure:
+        print("inconclusive: " + what)
+    print("FAILS: " + ", ".join(failed) if failed else "no bar missed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -143,6 +143,7 @@ static bool event_supported(jint type)
 
 void event_modes_apply(void)
 {
+	static bool set[sizeof(modes) / sizeof(*modes)]; /* as JVMTI has them; below the steady lock */
 	jvmtiEnv *ti = the_bridge.ti;
 
 	if (!atomic_load(&the_bridge.live) || atomic_load(&the_bridge.dead))
@@ -153,7 +154,10 @@ void event_modes_apply(void)
 
 		for (size_t k = 0; k < 6 && modes[i].types[k]; k++)
 			on |= anybody_wants(modes[i].types[k]);
-		(*ti)->SetEventNotificationMode(ti, on ? JVMTI_ENABLE : JVMTI_DISABLE, modes[i].event, NULL);
+		/* Each change takes locks that threads take when they start. */
+		if (on != set[i] && !(*ti)->SetEventNotificationMode(
+				ti, on ? JVMTI_ENABLE : JVMTI_DISABLE, modes[i].event, NULL))
+			set[i] = on;
 	}
 	steady_drop();
 }

@@ -41,7 +41,7 @@ enum flow_end {
 	FLOW_JUMP_REG, /* a jump through register, whose value is `target` */
 	FLOW_TAIL_MEM, /* a jump through memory */
 	FLOW_TAIL, /* a direct jump out of the code, to target_pc */
-	FLOW_LIMIT, /* options.limit_pc or a call was reached, or the next frame that is rebuilt */
+	FLOW_LIMIT, /* an option's limit was reached, or the next frame that is rebuilt */
 	FLOW_BUILT, /* an interpreter frame was built: the four slots are in `slot` */
 };
 
@@ -69,9 +69,13 @@ typedef uint32_t flow_fetch_fn(void *ctx, uint64_t pc, uint8_t *dst, uint32_t le
 /* Is the frame gone when the code jumps to `target`, outside of it? */
 typedef bool flow_leaves_fn(void *ctx, uint64_t target);
 
+/* Is the frame whole, nothing pushed, at a call that returns to `pc`? */
+typedef bool flow_whole_fn(void *ctx, uint64_t pc);
+
 struct flow_options {
 	flow_fetch_fn *fetch;
 	flow_leaves_fn *leaves; /* NULL: always */
+	flow_whole_fn *whole; /* stop at such a call, with a frame of limit_words; NULL: at none */
 	void *ctx;
 	uint64_t lo, hi; /* the code: a jump outside is a way out */
 	uint64_t limit_pc; /* stop here, where a frame of limit_words is complete; 0: no limit */

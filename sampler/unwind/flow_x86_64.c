@@ -160,19 +160,30 @@ static void row_built(const struct flow_state *s, const struct flow_options *o,
 	ret->slot[SLOT_METHOD] = flow_load(s, flow_val_add(s->frame, o->method_slot * 8));
 }
 
-/* At the limit the frame is complete: saved rbp and return address are its outermost words. */
+/* The frame is complete: saved rbp and return address are its outermost words. */
+static enum way row_whole(struct flow_state *s, const struct flow_options *o, struct flow_row *ret)
+{
+	s->reg[X86_RSP] = flow_val_add(s->reg[X86_RSP], (int64_t)o->limit_words * 8 - 16);
+	s->reg[X86_RBP] = flow_pop(s);
+	flow_row_from(s, FLOW_LIMIT, ret);
+	return WAY_OUT;
+}
+
 static enum way row_at_limit(struct flow_state *s, const struct flow_options *o,
 	struct flow_row *ret)
 {
 	struct flow_val stored;
 
-	s->reg[X86_RSP] = flow_val_add(s->reg[X86_RSP], (int64_t)o->limit_words * 8 - 16);
-	s->reg[X86_RBP] = flow_pop(s);
-	flow_row_from(s, FLOW_LIMIT, ret);
+	row_whole(s, o, ret);
 	/* Stored through rbp, where that is the frame pointer already (safepoint blobs). */
 	if (flow_stored(s, (struct flow_val){FLOW_REG, X86_RBP, 8, 0, 0}, &stored))
 		ret->ra = stored;
 	return WAY_OUT;
+}
+
+static bool is_whole_at(const struct flow_options *o, const struct flow_state *s, const struct insn *in)
+{
+	return o->whole && in->i.mnemonic == ZYDIS_MNEMONIC_CALL && o->whole(o->ctx, s->pc + in->i.length);
 }
 
 static bool is_limit(const struct flow_options *o, const struct insn *in)
@@ -221,6 +232,8 @@ static enum way step(struct flow *f, const struct flow_options *o, struct flow_r
 		return WAY_DEAD;
 	if (is_limit(o, &in))
 		return row_at_limit(s, o, ret);
+	if (is_whole_at(o, s, &in))
+		return row_whole(s, o, ret);
 	if (o->rebuilds && rebuilds_frame(s, &in, ret))
 		return WAY_OUT;
 	switch (in.i.mnemonic) {

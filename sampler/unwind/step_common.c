@@ -67,13 +67,20 @@ bool step_top(struct walker *w)
 	return true;
 }
 
+static bool is_return_of(struct walker *w, const struct code *c, uint64_t pc)
+{
+	bool java = c->kind == BLOB_NMETHOD || c->kind == BLOB_NATIVE;
+
+	return java ? is_caller_of_java(w, pc) : is_return(w, pc);
+}
+
 bool step_by_size(struct walker *w, const struct code *c, uint64_t sp, bool checked)
 {
 	uint64_t words[2], end = sp + 8 * (uint64_t)c->frame_size;
 
 	if (c->frame_size < 2 || end < sp || !mem_read(w->mem, end - 16, words, sizeof(words)))
 		return false;
-	if ((checked || end > w->copied_end) && !is_return(w, words[1]))
+	if ((checked || end > w->copied_end) && !is_return_of(w, c, words[1]))
 		return false;
 	walker_goto(w, words[1], end, words[0]);
 	return true;

@@ -125,9 +125,18 @@ static bool moves_sp(struct walker *w, const struct code *c)
 	return *known == 2;
 }
 
+static bool is_call_recorded(void *ctx, uint64_t pc)
+{
+	struct walker *w = ctx;
+	uint32_t id = hs_code_find(w->hs, pc);
+	const struct code *c = hs_code(w->hs, id);
+
+	return c && c->kind == BLOB_NMETHOD && is_recorded(w, c, pc);
+}
+
 /*
- * A body that pushes: where the stack pointer is, the way to the return tells. Not so in native
- * wrappers: Continuation.doYield returns to another frame's caller when it freezes.
+ * A body that pushes: where the stack pointer is, the way to the return tells, or to a call with a
+ * record. Not so in native wrappers: Continuation.doYield returns to another frame's caller when it freezes.
  */
 static void classify_body(struct walker *w, const struct code *c, struct pc_entry *e)
 {
@@ -137,8 +146,10 @@ static void classify_body(struct walker *w, const struct code *c, struct pc_entr
 	e->cls = shifted ? ROW_SHIFTED : ROW_COMPLETE;
 	if (shifted || !moves_sp(w, c))
 		return;
+	o.whole = is_call_recorded;
+	o.limit_words = c->frame_size;
 	flow_follow(w->flow, &o, e->pc, &e->row);
-	e->cls = e->row.end == FLOW_RETURN ? ROW_FLOW : ROW_SHIFTED;
+	e->cls = e->row.end == FLOW_RETURN || e->row.end == FLOW_LIMIT ? ROW_FLOW : ROW_SHIFTED;
 }
 
 /* No frame, but a collector's barrier may save registers on the stack; ends in a jump to a method. */

@@ -97,6 +97,21 @@ bool is_java_return(struct walker *w, uint64_t pc)
 	return c->gone || is_deopt_handler(c, pc) || verdict_of(w, pc, id, c) != VERDICT_NO;
 }
 
+bool is_caller_of_java(struct walker *w, uint64_t pc)
+{
+	uint32_t id;
+	const struct code *c;
+
+	if (!is_java_return(w, pc))
+		return false;
+	if (hs_in_interpreter(w->hs, pc))
+		return true;
+	id = hs_code_find(w->hs, pc);
+	c = hs_code(w->hs, id);
+	return !c || c->gone || c->kind != BLOB_NMETHOD || is_deopt_handler(c, pc) || is_handler(c, pc)
+	       || is_recorded(w, c, pc);
+}
+
 bool is_method_pc(struct walker *w, uint64_t pc)
 {
 	const struct code *c = NULL;

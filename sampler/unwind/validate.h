@@ -10,6 +10,9 @@ struct code;
 /* Could `pc` be a return address into the code cache? (Behind a call, or one of HotSpot's own.) */
 bool is_java_return(struct walker *w, uint64_t pc);
 
+/* Could compiled code return to `pc`? Not into native code, nor behind a call that has no record. */
+bool is_caller_of_java(struct walker *w, uint64_t pc);
+
 /* Does `pc`, in `c`, have a record: a return address at which the frame is whole? */
 bool is_recorded(struct walker *w, const struct code *c, uint64_t pc);
 

@@ -386,6 +386,28 @@ static void test_limit_at_call(void **state)
 	assert_val(row.ra, FLOW_MEM, X86_RSP, 40);
 }
 
+static bool is_behind_second_call(void *ctx, uint64_t pc)
+{
+	(void)ctx;
+	return pc == CODE + 15;
+}
+
+/* A slow path in a loop without an end: pop rax; mov [rbp+8],rax; call; call, the frame of 4 words
+ * whole; jmp to the first call. rbp is any value. */
+static void test_whole_at_call(void **state)
+{
+	static const uint8_t code[] = {0x58, 0x48, 0x89, 0x45, 0x08, 0xe8, 0, 1, 0, 0, 0xe8, 0, 1, 0, 0, 0xeb,
+		0xf4};
+	struct flow_row row = FOLLOW(code, 0, .whole = is_behind_second_call, .limit_words = 4);
+
+	(void)state;
+	assert_int_equal(row.end, FLOW_LIMIT);
+	assert_val(row.ra, FLOW_MEM, X86_RSP, 32);
+	assert_val(row.saved[SAVED_RBP], FLOW_MEM, X86_RSP, 24);
+	row = FOLLOW(code, 0, .limit_words = 4);
+	assert_int_equal(row.end, FLOW_NONE);
+}
+
 /* generate_deopt_blob(): mov rcx,[rdi+0x18]; add rsp,8; mov r8,rsp; sub rsp,rbx; push [rcx]; push rbp;
  * mov rbp,rsp; sub rsp,rbx; mov [rbp-8],r8; mov r8,rsp; add rcx,8; dec edx; jne; push [rcx] */
 static void test_deoptimisation(void **state)
@@ -514,6 +536,7 @@ int main(void)
 		cmocka_unit_test(test_replaced_return_address),
 		cmocka_unit_test(test_saved_stack_pointer),
 		cmocka_unit_test(test_limit_at_call),
+		cmocka_unit_test(test_whole_at_call),
 		cmocka_unit_test(test_deoptimisation),
 		cmocka_unit_test(test_moves_sp),
 		cmocka_unit_test(test_no_way_out),

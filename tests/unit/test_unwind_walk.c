@@ -51,6 +51,8 @@ static uint64_t push_base(void)
 	return fp;
 }
 
+static const struct code_record calls_leaf = {0x80, 1, true}, calls_itself = {0x180, 1, true};
+
 static void setup(void)
 {
 	struct code *c;
@@ -64,6 +66,8 @@ static void setup(void)
 	fake_bytes(LEAF, EPILOGUE_AT, epilogue, sizeof(epilogue));
 	c = fake_code(CALLER, BLOB_NMETHOD, CALLER_WORDS);
 	memset(fake.bytes[CALLER], 0x90, FAKE_CODE_SIZE);
+	c->records = &calls_leaf;
+	c->n_records = 1;
 	fake_code(STUBS, BLOB_STUBS, 0);
 	memset(fake.bytes[STUBS], 0xcc, FAKE_CODE_SIZE);
 }
@@ -158,6 +162,25 @@ static void test_compiled_shifted(void **state)
 	set(X86_RSP, fake.top);
 	fake_walk(&w);
 	assert_int_equal(w.end, WALK_BAD_FRAME);
+}
+
+/* What lies where a return address may be, left by an earlier call, is none: native code calls no compiled
+ * code, and each of its calls of it has a record. */
+static void test_compiled_shifted_over_stale(void **state)
+{
+	static const uint8_t code[] = {0x50, 0x50, 0xeb, 0xfe}; /* push rax x 2; jmp to itself */
+	struct walk w;
+
+	(void)state;
+	setup();
+	fake_bytes(LEAF, 0x100, code, sizeof(code));
+	push_caller();
+	fake_push(0xfeed);
+	fake_push(fake_call(CALLER, 0x200));
+	fake_push(fake_native_call(FAKE_NATIVE + 0x200));
+	push_n(2, 0x222);
+	push_n(2, 0x333);
+	walk_leaf(0x102, &w);
 }
 
 /* Not entrant: a jump over the first bytes. A thread that is past them is not confused. */
@@ -802,6 +825,8 @@ static void test_kernel_frames(void **state)
 static void push_recursion(unsigned n)
 {
 	push_caller();
+	fake.code[LEAF].records = &calls_itself;
+	fake.code[LEAF].n_records = 1;
 	for (unsigned i = 0; i < n; i++) {
 		push_n(LEAF_WORDS - 1, 0x111);
 		fake_push(fake_call(LEAF, 0x180));
@@ -865,6 +890,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_compiled_leaf),
 		cmocka_unit_test(test_compiled_shifted),
+		cmocka_unit_test(test_compiled_shifted_over_stale),
 		cmocka_unit_test(test_patched_entry),
 		cmocka_unit_test(test_rbp_store_behind_complete),
 		cmocka_unit_test(test_osr_prologue),

@@ -25,6 +25,8 @@ public final class Windows {
 	static final ThreadMXBean BEAN = ManagementFactory.getThreadMXBean();
 	static final Map<Integer, String> WORDS = new HashMap<>();
 	static final List<IntUnaryOperator> CALLS = List.of(i -> i + 1, i -> i ^ 85, i -> Integer.rotateLeft(i, 3), i -> -i);
+	/** So that thousands of names are megabytes. */
+	static final String LONG = new String(new char[1000]).replace('\0', 'E');
 	static volatile long sink;
 
 	static long unit(int seed) {
@@ -98,10 +100,11 @@ public final class Windows {
 		kept.clear();
 		try (RandomAccessFile f = new RandomAccessFile("/proc/thread-self/schedstat", "r")) {
 			for (int i = 0; i < n; i++) {
-				byte[] bytes = empty("Empty" + i);
+				String name = LONG + i;
+				byte[] bytes = empty(name);
 				long delay = waitedForCpu(f, text), cpu = BEAN.getCurrentThreadCpuTime(), begin = System.nanoTime();
-				Class<?> c = new Loader().define("Empty" + i, bytes);
-				Class.forName("Empty" + i, true, c.getClassLoader()).getMethods();
+				Class<?> c = new Loader().define(name, bytes);
+				Class.forName(name, true, c.getClassLoader()).getMethods();
 				long wall = System.nanoTime() - begin;
 				cpu = BEAN.getCurrentThreadCpuTime() - cpu;
 				delay = waitedForCpu(f, text) - delay;

@@ -50,6 +50,11 @@ static uint32_t hotspot_callee(void *ctx, uint32_t method_id, int32_t bci)
 	return hs_callee_at(ctx, method_id, bci);
 }
 
+static enum trap_kind hotspot_trap(void *ctx, int32_t request)
+{
+	return hs_trap_kind(ctx, request);
+}
+
 struct attribution *attribution_new_env(const struct attribution_env *env)
 {
 	struct attribution *a = calloc(1, sizeof(*a));
@@ -76,6 +81,7 @@ struct attribution *attribution_new(struct hotspot *hs)
 		.method = hotspot_method,
 		.bytes = hotspot_bytes,
 		.callee = hotspot_callee,
+		.trap = hotspot_trap,
 	};
 
 	return attribution_new_env(&env);
@@ -110,18 +116,47 @@ static void take_scopes(const struct graph *g, struct inline_pos pos, struct att
 	ret->n = inline_tree_scopes(&g->tree, pos, ret->scope, CODE_MAX_SCOPES);
 }
 
+static bool is_real(const struct choice_end *e)
+{
+	return e->found && !e->pseudo;
+}
+
 static bool has_end(const struct choice *c, enum evidence_kind kind)
 {
-	return (!c->forward.pseudo && c->forward.kind == kind) ||
-	       (!c->backward.pseudo && c->backward.kind == kind);
+	return (is_real(&c->forward) && c->forward.kind == kind) ||
+	       (is_real(&c->backward) && c->backward.kind == kind);
+}
+
+static bool has_predicate(const struct choice *c)
+{
+	return (is_real(&c->forward) && c->forward.trap == TRAP_OF_LOOP) ||
+	       (is_real(&c->backward) && c->backward.trap == TRAP_OF_LOOP);
+}
+
+/*
+ * Is an instruction of C2 that is evidence itself of the method that the evidence names? Not the
+ * checks done before a loop, of any method inlined in it; not the access that a null check was left to, if
+ * that is an inlined method's (up to 62 % are another one's, H2), if the check is of the receiver of a
+ * call and the callee is not known, or if it is a branch of the program that was never taken.
+ */
+static bool own_stays(const struct choice *c)
+{
+	const struct evidence *e = c->own;
+
+	if (e->trap == TRAP_OF_LOOP)
+		return false;
+	if (e->kind != EVIDENCE_NULL)
+		return true;
+	return c->pos.node == 0 && !e->at_call && e->trap != TRAP_OF_BRANCH;
 }
 
 /*
  * C2 moves code and checks. Of samples before a branch of which only one side leads to the evidence, up
- * to 33 % are of what the other one leads to (Clojure), but for loops of the compiled method itself
- * that all ways lead round; of those between two checks of an inlined method, 17 to 33 % of its
- * caller or of another one (javac); of those at an implicit null check of one, up to 62 % (H2). Polls
- * stay where they are; so does what lies between calls.
+ * to 33 % are of what the other one leads to (Clojure), but for the compiled method itself where
+ * all ways from and to it are its own and the entry or a poll is next (100 % right everywhere); of those
+ * between two checks of an inlined method, 17 to 33 % of its caller or of another one (javac). What lies
+ * among checks done before a loop is of anything inlined in it. Polls stay where they are; so does
+ * what lies between calls.
  */
 static bool stays(struct attribution *a, const struct graph *g, uint32_t insn,
 		  const struct choice *c)
@@ -129,11 +164,14 @@ static bool stays(struct attribution *a, const struct graph *g, uint32_t insn,
 	bool poll = has_end(c, EVIDENCE_POLL);
 
 	if (g->c1)
-		return true;
+		return c->forward.found && c->backward.found;
 	if (c->own)
-		return c->pos.node == 0 || c->own->kind != EVIDENCE_NULL;
-	if (!c->forward.alone)
-		return poll && c->pos.node == 0 && choice_is_enclosed(g, &a->scratch, insn, 0);
+		return c->backward.found && own_stays(c);
+	if (has_predicate(c) && !poll)
+		return false;
+	if (!c->forward.alone || !c->backward.found)
+		return (poll || c->backward.pseudo) && c->pos.node == 0 &&
+		       choice_is_enclosed(g, &a->scratch, insn, 0);
 	return c->pos.node == 0 || poll ||
 	       (c->forward.kind == EVIDENCE_CALL && c->backward.kind == EVIDENCE_CALL);
 }
@@ -148,13 +186,14 @@ static bool hides_nothing(struct attribution *a, const struct graph *g, const st
 	return (g->c1 && !has_end(c, EVIDENCE_NULL)) || !may_hide_callee(g, a->env, c);
 }
 
-/* Evidence on both sides with the same path, and nothing that could hide between. */
+/* Evidence on both sides with the same path, or none at all back to the entry; and nothing that could hide
+ * between. */
 static bool is_agreed(struct attribution *a, const struct graph *g, uint32_t insn,
 		      const struct choice *c)
 {
-	return c->forward.found && c->backward.found &&
-	       c->forward.pos.node == c->backward.pos.node &&
-	       c->pos.node == c->forward.pos.node && stays(a, g, insn, c) && hides_nothing(a, g, c);
+	return c->forward.found && c->pos.node == c->forward.pos.node &&
+	       (!c->backward.found || c->pos.node == c->backward.pos.node) &&
+	       stays(a, g, insn, c) && hides_nothing(a, g, c);
 }
 
 static bool take_hidden(struct attribution *a, const struct graph *g, const struct choice *c,

@@ -87,6 +87,7 @@ static bool take_evidence(const struct graph *g, uint32_t i, uint32_t distance, 
 		.found = true,
 		.alone = ret->alone,
 		.kind = e->kind,
+		.trap = e->trap,
 		.pos = behind ? e->after : e->pos,
 		.distance = distance,
 	};
@@ -191,6 +192,8 @@ static bool way_ends(const struct graph *g, uint32_t i, bool forward, int32_t no
 	if (forward ? in->class == INSN_RET : in->flags & INSN_ENTRY)
 		return node == 0;
 	*ret_ends = !has_neighbours(g, i, forward);
+	if (!forward && !(in->flags & INSN_ROOT))
+		return true; /* where it ends, nothing comes from: padding behind a jump */
 	return !*ret_ends; /* nobody knows what it leads to */
 }
 

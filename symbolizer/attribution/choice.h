@@ -23,6 +23,7 @@ struct choice_end {
 	bool pseudo; /* method entry or return: the compiled method itself */
 	bool alone; /* control can take no other way in between */
 	uint8_t kind; /* enum evidence_kind, unless pseudo */
+	uint8_t trap; /* enum trap_kind, unless pseudo */
 	struct inline_pos pos;
 	uint32_t distance; /* in instructions */
 };
@@ -37,7 +38,8 @@ struct choice {
 };
 
 /* The instruction, which has no evidence itself, and after choose() of it: does every way from it, and
- * every way to it, meet evidence of this node before any other? false when in doubt. */
+ * every way to it, meet evidence of this node before any other (node 0: or a return, an entry)? false when
+ * in doubt. */
 bool choice_is_enclosed(const struct graph *g, struct choice_scratch *s, uint32_t insn,
 			int32_t node);
 

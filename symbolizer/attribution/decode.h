@@ -33,6 +33,10 @@ struct decoded {
 	uint64_t constant;
 	/* The register of that, or the one INSN_CALL_INDIRECT goes through; -1: none. */
 	int8_t reg;
+	/* INSN_OTHER that loads a 32-bit constant into the first argument of a Java call. */
+	bool has_argument;
+	int32_t argument;
+	bool frame; /* has a memory operand in the frame: relative to the stack pointer */
 };
 
 struct decoder;

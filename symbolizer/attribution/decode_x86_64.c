@@ -97,6 +97,16 @@ static void take_constant(const ZydisDecodedInstruction *z, struct decoded *ret)
 	ret->reg = (int8_t)((z->opcode & 7) | z->raw.rex.B << 3);
 }
 
+/* mov esi, imm32: rsi is j_rarg0 (assembler_x86.hpp). */
+static void take_argument(const ZydisDecodedInstruction *z, struct decoded *ret)
+{
+	if (z->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || z->opcode != 0xbe || z->raw.rex.W ||
+	    z->raw.rex.B || z->raw.imm[0].size != 32)
+		return;
+	ret->has_argument = true;
+	ret->argument = (int32_t)(uint32_t)z->raw.imm[0].value.u;
+}
+
 bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes, uint32_t at,
 		 struct decoded *ret)
 {
@@ -112,6 +122,7 @@ bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes
 	next = (int64_t)at + z.length;
 	/* raw.modrm.offset is 0 where there is no ModRM byte: it can never come first. */
 	ret->memory = z.raw.modrm.offset && z.raw.modrm.mod != 3;
+	ret->frame = ret->memory && z.raw.modrm.rm == 4 && z.raw.sib.base == 4 && !z.raw.rex.B;
 	ret->floating = is_floating(&z);
 	ret->reg = -1;
 	switch (ret->class) {
@@ -125,6 +136,7 @@ bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes
 				   z.raw.modrm.mod == 0 && z.raw.modrm.rm == 5;
 		ret->address = next + z.raw.disp.value;
 		take_constant(&z, ret);
+		take_argument(&z, ret);
 		break;
 	case INSN_CALL_INDIRECT:
 		if (z.raw.modrm.mod == 3)

@@ -43,6 +43,8 @@ bool may_hide_callee(const struct graph *g, const struct attribution_env *env,
 	if (!m || !method_invokes(env, id, &calls))
 		return true;
 	range_of(g, c, &x, &y);
+	if (!c->backward.found)
+		x = -1;
 	if (c->forward.pseudo)
 		y = m->code_size;
 	for (uint32_t i = 0; i < calls.n; i++)

@@ -5,6 +5,7 @@
 
 #include "symbolizer/attribution/attribution.h"
 #include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/trap.h"
 
 /*
  * What attribution asks of the JVM beyond a struct code: a running one (attribution_new()), or tables
@@ -19,6 +20,8 @@ struct attribution_env {
 	uint32_t (*bytes)(void *ctx, uint64_t addr, uint8_t *dst, uint32_t len);
 	/* Method that the invoke bytecode at bci calls; 0: not known for certain. */
 	uint32_t (*callee)(void *ctx, uint32_t method_id, int32_t bci);
+	/* What check the uncommon trap with this request is of. */
+	enum trap_kind (*trap)(void *ctx, int32_t request);
 	struct traits_memo *traits; /* of methods, remembered (traits.h) */
 	struct invokes_memo *invokes; /* the same of their calls (invokes.h) */
 };

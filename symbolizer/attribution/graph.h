@@ -29,11 +29,13 @@ enum insn_flag {
 	INSN_ROOT = 8, /* reached from elsewhere: handler, record, null check */
 	INSN_RECORD = 16, /* a trustworthy record belongs to it */
 	INSN_FLOATING = 32, /* floating-point arithmetic */
+	INSN_ARGUMENT = 64, /* loads a constant as the first argument of a call */
 };
 
 struct insn {
 	uint32_t off; /* from code begin */
-	int32_t target; /* index; INSN_JMP_INDIRECT: index into tables; -1: outside or none */
+	/* index; INSN_JMP_INDIRECT: index into tables; -1: outside or none; with INSN_ARGUMENT: that constant */
+	int32_t target;
 	int32_t evidence; /* index; -1: none */
 	int32_t loop; /* innermost; -1: none */
 	uint8_t len;
@@ -57,6 +59,7 @@ struct evidence {
 	 * call, and what follows is the callee. Equal to pos where that is not known. */
 	struct inline_pos after;
 	uint8_t kind;
+	uint8_t trap; /* enum trap_kind: of the trap that the branch or null check leads to */
 	bool at_call; /* it is such a check */
 };
 

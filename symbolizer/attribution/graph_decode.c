@@ -157,6 +157,10 @@ static uint32_t decode_one(struct decoding *d, uint32_t off, bool *ret_goes_on)
 	in.class = x.class;
 	in.flags = x.floating ? INSN_FLOATING : 0;
 	in.role = (uint8_t)role_of_call(d, &x);
+	if (x.has_argument) {
+		in.flags |= INSN_ARGUMENT;
+		in.target = x.argument;
+	}
 	d->constant = x.constant;
 	d->constant_reg = x.has_constant ? x.reg : -1;
 	if ((x.class == INSN_JMP || x.class == INSN_JCC) && x.target >= 0 && x.target < c->n_bytes) {

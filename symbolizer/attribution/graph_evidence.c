@@ -20,13 +20,15 @@ struct placing {
 	bool oom;
 };
 
-static void place(struct placing *p, struct insn *in, struct inline_pos pos, enum evidence_kind kind)
+static void place(struct placing *p, struct insn *in, struct inline_pos pos, enum evidence_kind kind,
+		  enum trap_kind trap)
 {
+	struct evidence e = {.pos = pos, .after = pos, .kind = (uint8_t)kind, .trap = (uint8_t)trap};
+
 	if (in->evidence >= 0)
 		return;
 	in->evidence = (int32_t)p->evidence.n;
-	if (!vec_push(&p->evidence,
-		      ((struct evidence){.pos = pos, .after = pos, .kind = (uint8_t)kind})))
+	if (!vec_push(&p->evidence, e))
 		p->oom = true;
 }
 
@@ -79,7 +81,7 @@ static int place_records(struct placing *p)
 		if (!in)
 			continue;
 		in->flags |= INSN_RECORD;
-		place(p, in, pos, kind);
+		place(p, in, pos, kind, TRAP_OF_CHECK);
 	}
 	return 0;
 }
@@ -87,21 +89,31 @@ static int place_records(struct placing *p)
 struct side {
 	int32_t evidence; /* -1: leads to no cold call in a straight line */
 	enum evidence_kind kind;
+	enum trap_kind trap;
 };
 
+static enum trap_kind trap_of(const struct attribution_env *env, const struct insn *argument)
+{
+	return argument && env->trap ? env->trap(env->ctx, argument->target) : TRAP_OF_CHECK;
+}
+
 /* Where a branch leads: to the call of an uncommon trap or of a slow path, and nothing else? */
-static struct side side_of(const struct graph *g, int32_t i)
+static struct side side_of(const struct graph *g, const struct attribution_env *env, int32_t i)
 {
 	struct side none = {.evidence = -1};
+	const struct insn *argument = NULL;
 
 	for (int steps = 0; i >= 0 && steps < SIDE_MAX; steps++) {
 		const struct insn *in = &g->insns[i];
 
+		if (in->flags & INSN_ARGUMENT)
+			argument = in;
 		if (in->class == INSN_CALL && in->flags & INSN_RECORD) {
 			if (in->role == ROLE_UNCOMMON_TRAP)
-				return (struct side){in->evidence, EVIDENCE_TRAP};
+				return (struct side){in->evidence, EVIDENCE_TRAP,
+						     trap_of(env, argument)};
 			if (in->role == ROLE_RUNTIME)
-				return (struct side){in->evidence, EVIDENCE_SLOW};
+				return (struct side){in->evidence, EVIDENCE_SLOW, TRAP_OF_CHECK};
 			return none;
 		}
 		if (in->flags & INSN_RECORD)
@@ -124,15 +136,15 @@ static void place_branch(struct placing *p, int32_t i)
 
 	if ((in->flags & (INSN_FALLS | INSN_TAKEN)) != (INSN_FALLS | INSN_TAKEN))
 		return;
-	s = side_of(g, in->target);
+	s = side_of(g, p->b->env, in->target);
 	if (s.evidence >= 0) {
-		place(p, in, p->evidence.v[s.evidence].pos, s.kind);
+		place(p, in, p->evidence.v[s.evidence].pos, s.kind, s.trap);
 		in->flags &= (uint8_t)~INSN_TAKEN;
 		return;
 	}
-	s = side_of(g, i + 1);
+	s = side_of(g, p->b->env, i + 1);
 	if (s.evidence >= 0 && s.kind == EVIDENCE_TRAP) {
-		place(p, in, p->evidence.v[s.evidence].pos, EVIDENCE_TRAP);
+		place(p, in, p->evidence.v[s.evidence].pos, EVIDENCE_TRAP, s.trap);
 		in->flags &= (uint8_t)~INSN_FALLS;
 	}
 }
@@ -143,10 +155,11 @@ static void place_null_checks(struct placing *p)
 
 	for (uint32_t k = 0; k < c->n_null_checks; k++) {
 		int32_t i = build_insn_at(p->b, c->null_checks[k].from);
-		struct side s = side_of(p->b->g, build_insn_at(p->b, c->null_checks[k].to));
+		struct side s = side_of(p->b->g, p->b->env, build_insn_at(p->b, c->null_checks[k].to));
 
 		if (i >= 0 && s.evidence >= 0)
-			place(p, &p->b->g->insns[i], p->evidence.v[s.evidence].pos, EVIDENCE_NULL);
+			place(p, &p->b->g->insns[i], p->evidence.v[s.evidence].pos, EVIDENCE_NULL,
+			      s.trap);
 	}
 }
 
@@ -175,7 +188,7 @@ static void mark_reached(const struct graph *g, uint8_t *reached)
 }
 
 /* Blocks that nothing leads to are what indirect jumps without a known table go to (table 0). */
-static int link_orphans(struct graph *g)
+static int link_orphans(struct graph *g, const struct attribution_env *env)
 {
 	uint8_t *reached;
 	uint32_t *targets, n = g->n_table_targets;
@@ -193,7 +206,7 @@ static int link_orphans(struct graph *g)
 	mark_reached(g, reached);
 	g->tables[0].first = n;
 	for (uint32_t i = 0; i < g->n_insns && n - g->tables[0].first < GRAPH_MAX_TARGETS; i++)
-		if (!reached[i] && side_of(g, (int32_t)i).kind != EVIDENCE_TRAP)
+		if (!reached[i] && side_of(g, env, (int32_t)i).kind != EVIDENCE_TRAP)
 			targets[n++] = i;
 	g->tables[0].n = n - g->tables[0].first;
 	g->n_table_targets = n;
@@ -372,7 +385,7 @@ int graph_place_evidence(struct graph_build *b)
 	int r = place_records(&p);
 
 	if (r == 0)
-		r = link_orphans(b->g);
+		r = link_orphans(b->g, b->env);
 	if (r == 0) {
 		for (uint32_t i = 0; i < b->g->n_insns; i++)
 			if (b->g->insns[i].class == INSN_JCC)

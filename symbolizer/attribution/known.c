@@ -67,6 +67,13 @@ static uint32_t callee_of(void *ctx, uint32_t method_id, int32_t bci)
 	return callee;
 }
 
+static enum trap_kind trap_of(void *ctx, int32_t request)
+{
+	struct known *k = ctx;
+
+	return k->asked.trap(k->asked.ctx, request);
+}
+
 struct known *known_new(const struct attribution_env *env)
 {
 	struct known *k = calloc(1, sizeof(*k));
@@ -82,6 +89,7 @@ struct known *known_new(const struct attribution_env *env)
 		.method = env->method ? method_of : NULL,
 		.bytes = env->bytes ? bytes_of : NULL,
 		.callee = env->callee ? callee_of : NULL,
+		.trap = env->trap ? trap_of : NULL,
 		.traits = traits_memo_new(),
 		.invokes = invokes_memo_new(),
 	};

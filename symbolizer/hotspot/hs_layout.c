@@ -344,6 +344,15 @@ static const struct constant_row constants[] = {
 	CONSTANT(klass_shift, "markWord::klass_shift"),
 	CONSTANT(count_shift, "InvocationCounter::count_shift"),
 	CONSTANT(vfinal_shift, "ConstantPoolCacheEntry::is_vfinal_shift"),
+	CONSTANT(trap_reason_shift, "Deoptimization::_reason_shift"),
+	CONSTANT(trap_reason_bits, "Deoptimization::_reason_bits"),
+	CONSTANT(trap_predicate, "Deoptimization::Reason_predicate"),
+	CONSTANT(trap_profile_predicate, "Deoptimization::Reason_profile_predicate"), /* 11+ */
+	CONSTANT(trap_loop_limit, "Deoptimization::Reason_loop_limit_check"),
+	CONSTANT(trap_vectorization, "Deoptimization::Reason_auto_vectorization_check"), /* 25+ */
+	CONSTANT(trap_long_loop, "Deoptimization::Reason_short_running_long_loop"), /* 26+ */
+	CONSTANT(trap_unstable_if, "Deoptimization::Reason_unstable_if"),
+	CONSTANT(trap_fused_if, "Deoptimization::Reason_unstable_fused_if"), /* 11+ */
 	CONSTANT(ff_initialized, "FieldInfo::FieldFlags::_ff_initialized"),
 	CONSTANT(ff_injected, "FieldInfo::FieldFlags::_ff_injected"),
 	CONSTANT(ff_generic, "FieldInfo::FieldFlags::_ff_generic"),

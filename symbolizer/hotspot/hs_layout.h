@@ -116,6 +116,9 @@ struct hs_layout {
 			thread_in_java_trans, thread_blocked_trans;
 		struct hs_constant call_wrapper, interp_sender_sp, interp_last_sp;
 		struct hs_constant klass_shift, vfinal_shift, count_shift;
+		struct hs_constant trap_reason_shift, trap_reason_bits;
+		struct hs_constant trap_predicate, trap_profile_predicate, trap_loop_limit,
+			trap_vectorization, trap_long_loop, trap_unstable_if, trap_fused_if;
 		struct hs_constant ff_initialized, ff_injected, ff_generic, ff_contended; /* bits */
 	} c;
 };

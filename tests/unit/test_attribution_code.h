@@ -22,6 +22,8 @@ enum {
 	FAKE_JAVA = 0x53000, /* another nmethod */
 	FAKE_NATIVE = 0x54000, /* not in the code cache */
 	FAKE_METHODS = 8,
+	FAKE_REQUEST_LOOP = -2, /* of a trap that is a check done before a loop */
+	FAKE_REQUEST_BRANCH = -3, /* of one that is a branch of the program */
 };
 
 struct fake {
@@ -79,6 +81,14 @@ static inline uint32_t fake_constants(void *ctx, uint64_t addr, uint8_t *dst, ui
 	return len;
 }
 
+static inline enum trap_kind fake_trap_kind(void *ctx, int32_t request)
+{
+	(void)ctx;
+	if (request == FAKE_REQUEST_LOOP)
+		return TRAP_OF_LOOP;
+	return request == FAKE_REQUEST_BRANCH ? TRAP_OF_BRANCH : TRAP_OF_CHECK;
+}
+
 static inline void fake_init(struct fake *f)
 {
 	memset(f, 0, sizeof(*f));
@@ -112,6 +122,7 @@ static inline void fake_init(struct fake *f)
 		.method = fake_method,
 		.bytes = fake_constants,
 		.callee = fake_callee,
+		.trap = fake_trap_kind,
 	};
 }
 
@@ -236,13 +247,31 @@ struct fake_trap {
 	int32_t scope;
 };
 
-static inline void fake_traps(struct fake *f, const struct fake_trap *traps, int n)
+/* mov esi, request */
+static inline uint32_t fake_request(struct fake *f, int32_t request)
+{
+	uint32_t at = fake_emit(f, "\xbe", 1);
+
+	fake_emit(f, &request, 4);
+	return at;
+}
+
+/* requests: what each loads, 0 is nothing; NULL: none does. */
+static inline void fake_requested_traps(struct fake *f, const struct fake_trap *traps,
+					const int32_t *requests, int n)
 {
 	for (int i = 0; i < n; i++) {
 		fake_bind(f, traps[i].insn);
+		if (requests && requests[i])
+			fake_request(f, requests[i]);
 		fake_work(f, 1);
 		fake_call(f, FAKE_TRAP, traps[i].scope);
 	}
+}
+
+static inline void fake_traps(struct fake *f, const struct fake_trap *traps, int n)
+{
+	fake_requested_traps(f, traps, NULL, n);
 }
 
 static inline void fake_bytecodes(struct fake *f, uint32_t id, const void *bytes, uint16_t n)

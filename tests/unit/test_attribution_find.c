@@ -223,23 +223,30 @@ static void test_a_way_around_makes_it_unsure(void **state)
 {
 	static struct fake f;
 	struct fake_trap trap;
-	int32_t root;
+	int32_t root, inner;
 	uint32_t around, before, behind;
 
 	(void)state;
-	fake_init(&f);
-	fake_bytecodes(&f, 1, no_calls, sizeof(no_calls));
-	root = fake_scope(&f, 0, 1, 0);
-	before = fake_work(&f, 2);
-	around = fake_je(&f);
-	trap = (struct fake_trap){fake_je(&f), root};
-	behind = fake_work(&f, 2);
-	fake_bind(&f, around);
-	fake_work(&f, 2);
-	fake_ret(&f);
-	fake_traps(&f, &trap, 1);
-	assert_int_equal(find(&f, before, 0).exactness, EXACT_APPROXIMATE);
-	assert_int_equal(find(&f, behind, 0).exactness, EXACT_FLOW);
+	for (int inlined = 0; inlined < 2; inlined++) {
+		fake_init(&f);
+		fake_bytecodes(&f, 1, no_calls, sizeof(no_calls));
+		root = fake_scope(&f, 0, 1, 0);
+		inner = fake_scope(&f, root, 2, 3);
+		before = fake_work(&f, 2);
+		around = fake_je(&f);
+		trap = (struct fake_trap){fake_je(&f), root};
+		behind = fake_work(&f, 2);
+		fake_bind(&f, around);
+		fake_work(&f, 2);
+		if (inlined)
+			fake_call(&f, FAKE_JAVA, inner);
+		fake_ret(&f);
+		fake_traps(&f, &trap, 1);
+		assert_int_equal(find(&f, before, 0).exactness,
+				 inlined ? EXACT_APPROXIMATE : EXACT_FLOW);
+		assert_int_equal(find(&f, behind, 0).exactness,
+				 inlined ? EXACT_APPROXIMATE : EXACT_FLOW);
+	}
 }
 
 /* Ways part and meet again before a poll: sure where all of them are the compiled method's. */
@@ -272,6 +279,103 @@ static void test_all_ways_round_a_loop(void **state)
 		assert_int_equal(find(&f, top, 0).exactness,
 				 exit_inlined ? EXACT_APPROXIMATE : EXACT_FLOW);
 	}
+}
+
+/* Code of the compiled method from its entry to a poll, with a loop that has no evidence. */
+static enum exactness before_a_poll(bool padding)
+{
+	static struct fake f;
+	int32_t root;
+	uint32_t top, into;
+
+	fake_init(&f);
+	fake_bytecodes(&f, 1, no_calls, sizeof(no_calls));
+	root = fake_scope(&f, 0, 1, 1);
+	fake_work(&f, 2);
+	into = fake_jmp(&f);
+	if (padding)
+		fake_emit(&f, "\x66\x90", 2); /* nobody comes by here */
+	top = fake_work(&f, 2);
+	fake_bind(&f, into);
+	fake_work(&f, 2);
+	fake_je_to(&f, top);
+	fake_poll(&f, root);
+	fake_ret(&f);
+	return find(&f, top, 0).exactness;
+}
+
+static void test_padding_leads_nowhere(void **state)
+{
+	(void)state;
+	assert_int_equal(before_a_poll(false), EXACT_FLOW);
+	assert_int_equal(before_a_poll(true), EXACT_FLOW);
+}
+
+/* Two checks of the compiled method with code between them; their traps have these requests. */
+static enum exactness between_traps(int32_t first, int32_t second, bool own)
+{
+	static struct fake f;
+	const int32_t requests[2] = {first, second};
+	struct fake_trap traps[2];
+	uint32_t between;
+	int32_t root;
+
+	fake_init(&f);
+	fake_bytecodes(&f, 1, no_calls, sizeof(no_calls));
+	root = fake_scope(&f, 0, 1, 1);
+	traps[0] = (struct fake_trap){fake_je(&f), root};
+	between = fake_work(&f, 2);
+	traps[1] = (struct fake_trap){fake_je(&f), root};
+	fake_work(&f, 2);
+	fake_call(&f, FAKE_JAVA, root);
+	fake_ret(&f);
+	fake_requested_traps(&f, traps, requests, 2);
+	return find(&f, own ? traps[1].insn : between, 0).exactness;
+}
+
+/* C2 does checks of inlined methods before the loop they are in, with the state of the loop's entry. */
+static void test_checks_before_a_loop_are_unsure(void **state)
+{
+	(void)state;
+	assert_int_equal(between_traps(0, 0, false), EXACT_FLOW);
+	assert_int_equal(between_traps(FAKE_REQUEST_BRANCH, FAKE_REQUEST_BRANCH, false), EXACT_FLOW);
+	assert_int_equal(between_traps(FAKE_REQUEST_BRANCH, FAKE_REQUEST_BRANCH, true), EXACT_FLOW);
+	assert_int_equal(between_traps(FAKE_REQUEST_LOOP, 0, false), EXACT_APPROXIMATE);
+	assert_int_equal(between_traps(0, FAKE_REQUEST_LOOP, false), EXACT_APPROXIMATE);
+	assert_int_equal(between_traps(0, FAKE_REQUEST_LOOP, true), EXACT_APPROXIMATE);
+}
+
+/* An implicit null check of the compiled method; what it was left to may be an access of somebody else. */
+static enum exactness at_null_check(const uint8_t *bytecodes, int32_t request)
+{
+	static struct fake f;
+	uint32_t load, handler;
+	int32_t root;
+
+	fake_init(&f);
+	fake_bytecodes(&f, 1, bytecodes, 40);
+	root = fake_scope(&f, 0, 1, 1);
+	fake_work(&f, 2);
+	fake_call(&f, FAKE_JAVA, root);
+	load = fake_load(&f);
+	fake_work(&f, 2);
+	fake_call(&f, FAKE_JAVA, root);
+	fake_ret(&f);
+	handler = fake_request(&f, request);
+	fake_call(&f, FAKE_TRAP, root);
+	f.null_checks[f.code.n_null_checks++] = (struct code_pair){load, handler};
+	return find(&f, load, 0).exactness;
+}
+
+static void test_null_checks_left_to_others(void **state)
+{
+	static const uint8_t field[40] = {0x2a, 0xb4}, call[40] = {0x2a, 0xb6};
+
+	(void)state;
+	assert_int_equal(at_null_check(field, -1), EXACT_FLOW);
+	assert_int_equal(at_null_check(field, FAKE_REQUEST_BRANCH), EXACT_APPROXIMATE);
+	assert_int_equal(at_null_check(field, FAKE_REQUEST_LOOP), EXACT_APPROXIMATE);
+	assert_int_equal(at_null_check(call, -1), EXACT_APPROXIMATE); /* of a callee that is not known */
 }
 
 /* The only evidence of a loop: its whole body lies between it and itself. */
@@ -628,6 +732,9 @@ int main(void)
 		cmocka_unit_test(test_a_way_around_makes_it_unsure),
 		cmocka_unit_test(test_blind_loop_is_not_given_to_a_native),
 		cmocka_unit_test(test_all_ways_round_a_loop),
+		cmocka_unit_test(test_padding_leads_nowhere),
+		cmocka_unit_test(test_checks_before_a_loop_are_unsure),
+		cmocka_unit_test(test_null_checks_left_to_others),
 		cmocka_unit_test(test_one_evidence_of_a_loop_leaves_room),
 		cmocka_unit_test(test_own_loop_is_not_given_to_a_callee),
 		cmocka_unit_test(test_return_addresses),

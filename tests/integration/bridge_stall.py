@@ -31,32 +31,30 @@ def ptrace(request, tid):
         raise OSError(ctypes.get_errno(), "ptrace %#x of %d" % (request, tid))
 
 
-def thread_named(pid, name):
-    for tid in os.listdir("/proc/%d/task" % pid):
-        with open("/proc/%d/task/%s/comm" % (pid, tid)) as f:
-            if f.read().rstrip("\n") == name:
-                return int(tid)
-    raise LookupError("no thread '%s'" % name)
-
-
 class Held:
     """The sending thread, stopped where it waits: in poll(), native to the JVM, which needs nothing of it there."""
 
     def __init__(self, pid):
-        self.pid, self.tid = pid, thread_named(pid, "jsampler stream")
+        self.pid = pid
+        self.tid = next(tid for _ in range(100_000) for tid in map(int, os.listdir("/proc/%d/task" % pid)) if self.waits(tid))
 
-    def state(self):
-        with open("/proc/%d/task/%d/syscall" % (self.pid, self.tid)) as f:
-            return f.read().split()[0]
+    def waits(self, tid):
+        """It polls its eventfd and its socket, each 50 ms (TICK_MS in jvm-bridge/stream/stream.c)."""
+        try:
+            with open("/proc/%d/task/%d/syscall" % (self.pid, tid)) as f:
+                words = f.read().split()
+        except OSError:
+            return False
+        return words[0] == POLL and words[2:4] == ["0x2", "0x32"]
 
     def __enter__(self):
         deadline = time.monotonic() + jvm.PATIENCE
         while time.monotonic() < deadline:
-            if self.state() == POLL:
+            if self.waits(self.tid):
                 ptrace(SEIZE, self.tid)
                 ptrace(INTERRUPT, self.tid)
                 os.waitpid(self.tid, WALL)
-                if self.state() == POLL:
+                if self.waits(self.tid):
                     return self
                 ptrace(DETACH, self.tid)
             time.sleep(0.01)

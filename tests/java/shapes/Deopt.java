@@ -47,15 +47,18 @@ public final class Deopt {
 		}
 	}
 
+	/** For ever. */
+	static void rounds() {
+		try {
+			while (true)
+				new Copies(Deopt.class).loadClass("Deopt$Round").getMethod("run").invoke(null);
+		} catch (Exception e) {
+			throw new IllegalStateException(e);
+		}
+	}
+
 	public static void main(String[] args) throws Exception {
-		Shape.start("shape-deopt", () -> {
-			try {
-				while (true)
-					new Copies(Deopt.class).loadClass("Deopt$Round").getMethod("run").invoke(null);
-			} catch (Exception e) {
-				throw new IllegalStateException(e);
-			}
-		});
+		Shape.start("shape-deopt", Deopt::rounds);
 		Shape.stay(args);
 	}
 }

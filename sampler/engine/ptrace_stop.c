@@ -38,25 +38,38 @@ static void take_end(pid_t tid)
  * in linux/kernel/exit.c clears its exit_code): with this program killed then, it would be lost. Left
  * alone, it is what the kernel goes on with, whatever becomes of the tracer.
  */
-bool ptrace_stop_next(struct ptrace_stop_event *ret)
+static int take(struct ptrace_stop_event *ret, int how)
 {
 	siginfo_t info = {0};
 	int event, sig;
 
-	if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD) < 0 ||
-	    !info.si_pid)
-		return false;
+	if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL | __WNOTHREAD | how) < 0)
+		return -errno;
+	if (!info.si_pid)
+		return 0;
 	*ret = (struct ptrace_stop_event){.tid = info.si_pid};
 	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
 		take_end(info.si_pid);
 		ret->ended = true;
-		return true;
+		return 1;
 	}
 	event = info.si_status >> 8;
 	sig = info.si_status & 0x7f;
 	ret->group = event == PTRACE_EVENT_STOP && sig != SIGTRAP;
 	ret->signal = event == PTRACE_EVENT_STOP ? 0 : sig;
-	return true;
+	return 1;
+}
+
+bool ptrace_stop_next(struct ptrace_stop_event *ret)
+{
+	return take(ret, WNOHANG) > 0;
+}
+
+int ptrace_stop_wait(struct ptrace_stop_event *ret)
+{
+	int r = take(ret, 0);
+
+	return r == -ECHILD ? 0 : r;
 }
 
 static int get_regs(pid_t tid, struct user_regs_struct *u)

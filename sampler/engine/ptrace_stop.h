@@ -28,6 +28,8 @@ struct ptrace_stop_event {
 /* The next answer that is there; false: none now. Threads nobody knows may answer (execve() gives a thread
  * the id of its process): let them go as well. */
 bool ptrace_stop_next(struct ptrace_stop_event *ret);
+/* Waits for it. 1: there it is; 0: nobody was asked, there is nothing to wait for; -EINTR. */
+int ptrace_stop_wait(struct ptrace_stop_event *ret);
 
 /* A stopped thread's registers. */
 struct ptrace_stop_regs {

@@ -10,7 +10,7 @@
  * fit before the end of the ring starts at its beginning; a header with SKIP fills the gap.
  * `head` and `tail` count bytes for ever.
  */
-enum { HEADER = 8, START_OVER = 8 << 20, START_OVER_MESSAGES = 64 };
+enum { HEADER = 8, START_OVER = 8 << 20, START_OVER_MESSAGES = 64, START_OVER_SMALL = 1024 };
 #define SKIP UINT64_MAX
 
 struct sample_queue {
@@ -19,6 +19,7 @@ struct sample_queue {
 	/* Each side's own position on a cache line of its own. */
 	_Alignas(64) _Atomic uint64_t head; /* written by the producer */
 	uint64_t pending; /* where the message being written begins */
+	size_t longest; /* message so far, with its header */
 	_Alignas(64) _Atomic uint64_t tail; /* written by the consumer */
 };
 
@@ -63,15 +64,18 @@ static void put_header(struct sample_queue *q, uint64_t pos, uint64_t value)
 
 /*
  * While the consumer keeps up the same memory is used over and over, and the rest of the ring is never
- * touched. Until it takes the message that starts over there is room for no more than was used so far:
- * that must do for the messages of a while.
+ * touched: a page that is new costs more than most messages. Until the consumer takes the message that starts
+ * over there is room for no more than was used so far: that must do for the messages of a while, which are 1,024
+ * of those that were seen, or fewer where they are long.
  */
 static bool starts_over(const struct sample_queue *q, uint64_t head, uint64_t tail, size_t len)
 {
-	size_t at = head & (q->size - 1), enough = len * START_OVER_MESSAGES;
+	size_t at = head & (q->size - 1), enough = q->longest * START_OVER_SMALL;
 
-	if (enough < START_OVER)
+	if (enough > START_OVER)
 		enough = START_OVER;
+	if (enough < len * START_OVER_MESSAGES)
+		enough = len * START_OVER_MESSAGES;
 	if (enough > q->size / 2)
 		enough = q->size / 2;
 	return head == tail && at >= enough;
@@ -85,6 +89,8 @@ void *sample_queue_reserve(struct sample_queue *q, size_t len)
 
 	if (len > q->size / 4)
 		return NULL;
+	if (q->longest < padded(len))
+		q->longest = padded(len);
 	if (q->size - at < padded(len) || starts_over(q, head, tail, padded(len)))
 		skip = q->size - at;
 	if (head + skip + padded(len) - tail > q->size)

@@ -9,33 +9,35 @@ enum {
 	CLOCK_SHARE = 256, /* the kernel adds up some ten threads in a microsecond: as many idle ones, one tick in two */
 };
 
-void suspend_idle_init(struct suspend_idle *s, struct suspend_threads *t)
-{
-	*s = (struct suspend_idle){0};
-	s->has_clock = clock_getcpuclockid(proc_pid(t->proc), &s->clock) == 0;
-}
-
-static bool read_clock(const struct suspend_idle *s, uint64_t *ret)
+static bool read_clock(const struct suspend_idle *s, uint64_t *ret_ns)
 {
 	struct timespec t;
 
-	if (!s->has_clock || clock_gettime(s->clock, &t) < 0)
+	if (clock_gettime(s->clock, &t) < 0)
 		return false;
-	*ret = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	*ret_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 	return true;
 }
 
-/* False: one of them is gone. */
-static bool read_awake(struct suspend_threads *t, uint64_t *ret_cpu_ns)
+void suspend_idle_init(struct suspend_idle *s, struct suspend_threads *t)
+{
+	*s = (struct suspend_idle){0};
+	if (clock_getcpuclockid(proc_pid(t->proc), &s->clock) == 0)
+		s->read_clock = read_clock;
+}
+
+/* False: one of them is gone. `all_of_them`: also those that are about to stop, which nobody looks at now. */
+static bool read_awake(struct suspend_threads *t, bool all_of_them, uint64_t *ret_cpu_ns)
 {
 	bool all = true;
 
 	*ret_cpu_ns = 0;
 	for (size_t i = 0; i < t->n_awake; i++) {
 		struct suspend_thread *th = t->all[i];
+		bool wanted = !th->left && (all_of_them || !th->tracing);
 
-		th->read = !th->left && suspend_thread_account(t, th, &th->now) == 0;
-		all &= th->read || th->left;
+		th->read = wanted && suspend_thread_account(t, th, &th->now) == 0;
+		all &= th->read || !wanted;
 		*ret_cpu_ns += th->read ? th->now.cpu_ns : 0;
 	}
 	return all;
@@ -45,16 +47,16 @@ static bool read_awake(struct suspend_threads *t, uint64_t *ret_cpu_ns)
 static bool read_others(const struct suspend_idle *s, struct suspend_threads *t, bool due, uint64_t *ret)
 {
 	uint64_t before, after, awake;
-	bool wanted = due && t->n - t->n_awake >= CLOCK_FROM && !t->n_left;
+	bool wanted = s->read_clock && due && t->n - t->n_awake >= CLOCK_FROM && !t->n_left;
 
 	for (unsigned i = 0; i < CLOCK_TRIES; i++) {
-		bool clock = wanted && read_clock(s, &before);
+		bool clock = wanted && s->read_clock(s, &before);
 
-		if (!read_awake(t, &awake)) {
+		if (!read_awake(t, wanted, &awake)) {
 			suspend_threads_relist(t);
 			return false;
 		}
-		if (!clock || !read_clock(s, &after))
+		if (!clock || !s->read_clock(s, &after))
 			return false;
 		/* Each thread's time only grows: the sum is the same, so each was. */
 		if (before == after) {

@@ -17,8 +17,9 @@
  * them is read at each tick, so that one that wakes is met some ticks later, with all the time it used.
  */
 struct suspend_idle {
+	/* CPU time of the whole process, ended threads included; false: not known. Tests have one of their own. */
+	bool (*read_clock)(const struct suspend_idle *s, uint64_t *ret_ns);
 	clockid_t clock;
-	bool has_clock;
 
 	bool sure; /* `gone_ns` is known */
 	uint64_t known_ns; /* CPU time of the idle threads, as of when each was read */

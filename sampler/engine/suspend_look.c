@@ -26,6 +26,15 @@ static size_t stack_size(const struct suspend_look *l)
 	return l->thread_block > sp && l->thread_block - sp < 64 * (uint64_t)COPY_MAX ? COPY_MAX : COPY;
 }
 
+/* In one piece, past the cache of pages; what there is of it where a part cannot be read. */
+static size_t read_stack(struct mem *m, uint64_t sp, void *to, size_t size)
+{
+	struct mem_span whole = {.addr = sp, .dst = to, .len = (uint32_t)size};
+
+	mem_read_batch(m, &whole, 1);
+	return whole.ok ? size : mem_read_some(m, sp, to, size);
+}
+
 struct suspend_msg_sample *suspend_look_copy(struct suspend_tick *t, const struct suspend_thread *th,
 					     const struct suspend_look *l)
 {
@@ -40,7 +49,7 @@ struct suspend_msg_sample *suspend_look_copy(struct suspend_tick *t, const struc
 		return NULL;
 	}
 	mem_new_sample(t->mem);
-	n = mem_read_some(t->mem, sp, m + 1, size);
+	n = read_stack(t->mem, sp, m + 1, size);
 	*m = (struct suspend_msg_sample){
 		.head = {.kind = SUSPEND_MSG_SAMPLE},
 		.stack_addr = sp,

@@ -8,27 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "sampler/engine/engine_thread.h"
 #include "sampler/engine/prompt.h"
 #include "sampler/engine/ptrace_stop.h"
+#include "sampler/engine/sample_queue.h"
+#include "sampler/engine/suspend_alarm.h"
 #include "sampler/engine/suspend_tick.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/proc.h"
 
-#ifndef sigev_notify_thread_id
-#define sigev_notify_thread_id _sigev_un._tid
-#endif
-
 /* Threads that were asked to stop get so long at the end; then the kernel lets them go. */
 #define LAST_ANSWERS_NS UINT64_C(200000000)
-/* A tick that takes so long waits for an execve() of the target, as a rule. */
-#define STUCK_NS 20000000
+#define STUBBORN_NS 200000
+/* The owner reads the target's memory too, which changes: on a busy machine it waits as long for a CPU. */
+#define TELL_NS UINT64_C(2000000)
+#define ALIVE_NS UINT64_C(20000000)
 
 struct suspend_loop {
 	struct suspend_tick tick; /* of the thread, but for what `lock` guards */
@@ -36,9 +34,11 @@ struct suspend_loop {
 	pthread_mutex_t lock; /* tick's stats and times, when somebody else reads them */
 	pthread_t thread;
 	bool started;
-	int stop_fd, push_fd, child_fd; /* eventfds; signalfd of SIGCHLD */
-	timer_t watchdog;
-	bool has_watchdog;
+	struct suspend_alarm alarm; /* of the thread */
+	int push_fd; /* eventfd: the owner may look */
+	_Atomic bool owner_waits;
+	uint64_t untold_ns; /* since when something is in the queue that it was not told of; 0: nothing */
+	uint64_t alive_ns; /* when the target was last seen to be there */
 	uint64_t random;
 	uint64_t late, skipped; /* ticks */
 	uint64_t busy_ns; /* this thread worked since the last tick was planned */
@@ -53,93 +53,57 @@ static void tell(int fd)
 	(void)!write(fd, &one, sizeof(one));
 }
 
-/* --- Waiting */
-
-static struct timespec time_until(uint64_t until_ns)
+/*
+ * That there is something in the queue, if the owner waits for that. `later`: more is about to come, it need not
+ * wake for each.
+ */
+static void tell_owner(struct suspend_loop *l, bool later, uint64_t now_ns)
 {
-	uint64_t now = clock_monotonic_ns(), ns = until_ns > now ? until_ns - now : 0;
-
-	return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+	if (!l->tick.pushed)
+		return;
+	if (!l->untold_ns)
+		l->untold_ns = now_ns;
+	if (later && now_ns - l->untold_ns < TELL_NS)
+		return;
+	l->tick.pushed = false;
+	l->untold_ns = 0;
+	atomic_thread_fence(memory_order_seq_cst); /* with the one in suspend_loop_wait() */
+	if (atomic_exchange(&l->owner_waits, false))
+		tell(l->push_fd);
 }
 
-static void wait_answers(struct suspend_loop *l, uint64_t until_ns)
-{
-	struct pollfd fds[2] = {{.fd = l->stop_fd, .events = POLLIN}, {.fd = l->child_fd, .events = POLLIN}};
-	struct timespec left = time_until(until_ns);
-	struct signalfd_siginfo info;
+/* --- Answers */
 
-	if (ppoll(fds, 2, &left, NULL) > 0 && fds[1].revents)
-		(void)!read(l->child_fd, &info, sizeof(info));
-}
-
-/* True: there are threads that have not answered. */
-static bool answers(struct suspend_loop *l)
+static void answer(struct suspend_loop *l, const struct ptrace_stop_event *e)
 {
-	uint64_t began = clock_monotonic_ns();
-	bool waiting;
+	uint64_t began = clock_monotonic_ns(), now;
+	bool gone;
 
 	pthread_mutex_lock(&l->lock);
-	waiting = suspend_tick_answers(&l->tick);
+	gone = suspend_tick_answer(&l->tick, e);
 	pthread_mutex_unlock(&l->lock);
-	if (l->tick.pushed)
-		tell(l->push_fd);
-	l->tick.pushed = false;
-	l->busy_ns += clock_monotonic_ns() - began;
-	return waiting;
+	now = clock_monotonic_ns();
+	tell_owner(l, l->tick.asked, now);
+	l->busy_ns += now - began;
+	if (!gone) /* it would answer again at once */
+		nanosleep(&(struct timespec){.tv_nsec = STUBBORN_NS}, NULL);
 }
 
+/* Those that are there, however late it is: their threads stand still. */
 static void take_answers(struct suspend_loop *l, uint64_t until_ns)
 {
+	size_t most = 2 * l->tick.threads.n + 32; /* one that cannot be let go answers for ever */
+	struct ptrace_stop_event e;
+
 	while (!l->stopping) {
-		answers(l);
-		if (clock_monotonic_ns() >= until_ns)
+		bool there = suspend_alarm_wait(&l->alarm, until_ns, l->tick.asked, &e);
+
+		if (there)
+			answer(l, &e);
+		if (clock_monotonic_ns() >= until_ns && (!there || !most))
 			return;
-		wait_answers(l, until_ns);
+		most -= most > 0;
 	}
-}
-
-/* --- The watchdog */
-
-/* A handler that does nothing would not do: PTRACE_SEIZE is then made again by the kernel. */
-static void on_stuck(int signal)
-{
-	(void)signal;
-	ptrace_stop_reap();
-}
-
-static int watchdog_signal(void)
-{
-	return SIGRTMAX - 3;
-}
-
-static void watchdog_open(struct suspend_loop *l)
-{
-	struct sigaction action = {.sa_handler = on_stuck, .sa_flags = SA_RESTART};
-	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = watchdog_signal()};
-	sigset_t set;
-
-	event.sigev_notify_thread_id = (int)syscall(SYS_gettid);
-	sigemptyset(&set);
-	sigaddset(&set, watchdog_signal());
-	sigaction(watchdog_signal(), &action, NULL);
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-	l->has_watchdog = timer_create(CLOCK_MONOTONIC, &event, &l->watchdog) == 0;
-}
-
-/* It goes on barking: a thread may end later than the first time. */
-static void watchdog_set(struct suspend_loop *l, long ns)
-{
-	const struct itimerspec when = {{0, ns}, {0, ns}};
-
-	if (l->has_watchdog)
-		timer_settime(l->watchdog, 0, &when, NULL);
-}
-
-static void watchdog_close(struct suspend_loop *l)
-{
-	if (l->has_watchdog)
-		timer_delete(l->watchdog);
-	l->has_watchdog = false;
 }
 
 /* --- Ticks */
@@ -168,11 +132,12 @@ static void do_tick(struct suspend_loop *l)
 	uint64_t began = clock_monotonic_ns();
 
 	pthread_mutex_lock(&l->lock);
-	watchdog_set(l, STUCK_NS);
+	suspend_alarm_guard(true);
 	suspend_tick_begin(&l->tick, began);
-	watchdog_set(l, 0);
+	suspend_alarm_guard(false);
 	publish(l);
 	pthread_mutex_unlock(&l->lock);
+	tell_owner(l, false, began);
 	l->busy_ns += clock_monotonic_ns() - began;
 }
 
@@ -192,13 +157,23 @@ static uint64_t next_on_grid(struct suspend_loop *l, uint64_t grid)
 	return next;
 }
 
+static bool is_alive(struct suspend_loop *l)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (now - l->alive_ns < ALIVE_NS)
+		return true;
+	l->alive_ns = now;
+	return proc_alive(l->tick.proc);
+}
+
 /* Up to an eighth of the period before or behind its time: a target with a period of its own would
  * be seen in the same place again and again. */
 static void run_ticks(struct suspend_loop *l)
 {
 	uint64_t grid = clock_monotonic_ns(), period = l->o.period_ns, due = grid;
 
-	while (!l->stopping && proc_alive(l->tick.proc)) {
+	while (!l->stopping && is_alive(l)) {
 		l->late += clock_monotonic_ns() > due + period / 2;
 		do_tick(l);
 		grid = next_on_grid(l, grid);
@@ -210,9 +185,11 @@ static void run_ticks(struct suspend_loop *l)
 static void finish(struct suspend_loop *l)
 {
 	uint64_t until = clock_monotonic_ns() + LAST_ANSWERS_NS;
+	struct ptrace_stop_event e;
 
-	while (answers(l) && clock_monotonic_ns() < until)
-		wait_answers(l, clock_monotonic_ns() + LAST_ANSWERS_NS / 100);
+	while (l->tick.asked && clock_monotonic_ns() < until)
+		if (suspend_alarm_wait(&l->alarm, until, true, &e))
+			answer(l, &e);
 	pthread_mutex_lock(&l->lock);
 	suspend_tick_flush(&l->tick);
 	publish(l);
@@ -225,10 +202,10 @@ static void *loop_main(void *arg)
 	struct suspend_loop *l = arg;
 
 	prompt_raise_priority();
-	watchdog_open(l);
+	suspend_alarm_open(&l->alarm);
 	run_ticks(l);
-	watchdog_close(l);
 	finish(l);
+	suspend_alarm_close(&l->alarm);
 	l->done = true;
 	tell(l->push_fd);
 	return NULL;
@@ -240,7 +217,6 @@ int suspend_loop_new(struct proc *proc, struct sample_queue *q, struct sample_qu
 		     const struct suspend_loop_options *o, struct suspend_loop **ret, struct err *err)
 {
 	struct suspend_loop *l = calloc(1, sizeof(*l));
-	sigset_t set;
 	int r;
 
 	if (!l)
@@ -256,17 +232,16 @@ int suspend_loop_new(struct proc *proc, struct sample_queue *q, struct sample_qu
 					.aside = o->aside,
 					.period_ns = o->period_ns,
 					.max_pause_ns = o->max_pause_ns};
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	l->push_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	l->child_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	r = suspend_tick_init(&l->tick, err);
-	if (r == 0 && (l->stop_fd < 0 || l->push_fd < 0 || l->child_fd < 0))
+	if (r == 0 && l->push_fd < 0)
 		r = err_set(err, -EMFILE, "out of descriptors (ulimit -n)");
-	/* Threads of this program that begin later block it too, so that it waits in the signalfd. */
+	if (r == 0 && suspend_alarm_check() < 0)
+		r = err_set(err, -EAGAIN, "no timer to be had: too many signals of this user are pending "
+			    "(ulimit -i)");
+	/* Nobody wants to hear of the stops, and waitid() goes without. */
 	if (r == 0)
-		pthread_sigmask(SIG_BLOCK, &set, NULL);
+		sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP}, NULL);
 	if (r < 0) {
 		suspend_loop_close(l);
 		return r;
@@ -288,7 +263,8 @@ int suspend_loop_start(struct suspend_loop *l, struct err *err)
 void suspend_loop_stop(struct suspend_loop *l)
 {
 	l->stopping = true;
-	tell(l->stop_fd);
+	if (l->started)
+		suspend_alarm_ring(l->thread);
 }
 
 bool suspend_loop_done(const struct suspend_loop *l)
@@ -299,11 +275,15 @@ bool suspend_loop_done(const struct suspend_loop *l)
 void suspend_loop_wait(struct suspend_loop *l, uint64_t until_ns)
 {
 	struct pollfd fd = {.fd = l->push_fd, .events = POLLIN};
-	struct timespec left = time_until(until_ns);
-	uint64_t n;
+	uint64_t now = clock_monotonic_ns(), ns = until_ns > now ? until_ns - now : 0, n;
+	struct timespec left = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 
-	if (ppoll(&fd, 1, until_ns ? &left : NULL, NULL) > 0)
+	l->owner_waits = true;
+	atomic_thread_fence(memory_order_seq_cst); /* it is seen before the queue is looked at */
+	if (sample_queue_empty(l->tick.queue) && !l->done &&
+	    ppoll(&fd, 1, until_ns ? &left : NULL, NULL) > 0)
 		(void)!read(l->push_fd, &n, sizeof(n));
+	l->owner_waits = false;
 }
 
 struct suspend_loop_stats suspend_loop_stats(struct suspend_loop *l)
@@ -334,12 +314,8 @@ void suspend_loop_close(struct suspend_loop *l)
 		pthread_join(l->thread, NULL);
 	}
 	suspend_tick_done(&l->tick);
-	if (l->stop_fd >= 0)
-		close(l->stop_fd);
 	if (l->push_fd >= 0)
 		close(l->push_fd);
-	if (l->child_fd >= 0)
-		close(l->child_fd);
 	pthread_mutex_destroy(&l->lock);
 	free(l);
 }

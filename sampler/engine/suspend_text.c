@@ -35,6 +35,8 @@ int suspend_text_position(const char *text, struct has_run_set *ret)
 
 	/* "nr arg1 ... arg6 sp pc"; "-1 sp pc" in a page fault and the like; "running". */
 	*ret = (struct has_run_set){.call = -1};
+	if (text[0] == 'r')
+		return -EAGAIN;
 	n = sscanf(text, "%" SCNd64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
 		   " %" SCNx64 " %" SCNx64, &nr, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &sp, &pc);
 	if (n == 9) {

@@ -27,6 +27,7 @@ void suspend_threads_init(struct suspend_threads *t, struct proc *proc)
 	struct rlimit limit = {0};
 
 	*t = (struct suspend_threads){.proc = proc};
+	t->task_fd = openat(proc_dirfd(proc), "task", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	getrlimit(RLIMIT_NOFILE, &limit);
 	if (limit.rlim_cur > 2 * SPARE_FDS)
 		t->max_fds = limit.rlim_cur - SPARE_FDS;
@@ -50,12 +51,21 @@ static int open_file(struct suspend_threads *t, pid_t tid, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-static void close_account(struct suspend_threads *t, struct suspend_thread *th)
+/* -1: none to spare. */
+static int keep_file(struct suspend_threads *t, pid_t tid, const char *name)
 {
-	if (th->account_fd < 0)
+	int fd = t->fds < t->max_fds ? open_file(t, tid, name) : -1;
+
+	t->fds += fd >= 0;
+	return fd < 0 ? -1 : fd;
+}
+
+static void close_file(struct suspend_threads *t, int *fd)
+{
+	if (*fd < 0)
 		return;
-	close(th->account_fd);
-	th->account_fd = -1;
+	close(*fd);
+	*fd = -1;
 	t->fds--;
 }
 
@@ -75,6 +85,7 @@ static void swap(struct suspend_threads *t, size_t a, size_t b)
 
 void suspend_threads_sleep(struct suspend_threads *t, struct suspend_thread *th)
 {
+	close_file(t, &th->position_fd);
 	swap(t, th->at, --t->n_awake);
 }
 
@@ -85,7 +96,7 @@ void suspend_threads_wake(struct suspend_threads *t, struct suspend_thread *th)
 
 void suspend_threads_drop(struct suspend_threads *t, struct suspend_thread *th)
 {
-	close_account(t, th);
+	close_file(t, &th->account_fd);
 	t->n_left -= th->left;
 	if (th->at < t->n_awake)
 		suspend_threads_sleep(t, th);
@@ -107,6 +118,9 @@ void suspend_threads_done(struct suspend_threads *t)
 		suspend_threads_drop(t, th);
 	free(t->all);
 	t->all = NULL;
+	if (t->task_fd >= 0)
+		close(t->task_fd);
+	t->task_fd = -1;
 }
 
 static struct suspend_thread *add(struct suspend_threads *t, pid_t tid)
@@ -118,15 +132,13 @@ static struct suspend_thread *add(struct suspend_threads *t, pid_t tid)
 		return NULL;
 	}
 	th->tid = tid;
-	th->account_fd = -1;
+	th->account_fd = th->position_fd = -1;
 	HASH_ADD_INT(t->by_tid, tid, th);
 	if (!th->hh.tbl) {
 		free(th);
 		return NULL;
 	}
-	if (t->fds < t->max_fds)
-		th->account_fd = open_file(t, tid, "schedstat");
-	t->fds += th->account_fd >= 0;
+	th->account_fd = keep_file(t, tid, "schedstat");
 	put(t, t->n++, th);
 	suspend_threads_wake(t, th);
 	return th;
@@ -141,7 +153,7 @@ static bool is_list_due(struct suspend_threads *t, uint64_t now_ns)
 	if (now_ns - t->listed_ns < t->list_cost_ns * LIST_SHARE)
 		return false;
 	return now_ns - t->listed_ns >= LIST_NS + t->list_cost_ns * LIST_IDLY ||
-	       (fstatat(proc_dirfd(t->proc), "task", &st, 0) == 0 && st.st_nlink != t->links);
+	       (fstat(t->task_fd, &st) == 0 && st.st_nlink != t->links);
 }
 
 void suspend_threads_refresh(struct suspend_threads *t, uint64_t now_ns, suspend_thread_fn *added,
@@ -154,7 +166,7 @@ void suspend_threads_refresh(struct suspend_threads *t, uint64_t now_ns, suspend
 
 	if (!is_list_due(t, now_ns) || proc_tasks(t->proc, &tids, &n) < 0)
 		return;
-	if (fstatat(proc_dirfd(t->proc), "task", &st, 0) == 0)
+	if (fstat(t->task_fd, &st) == 0)
 		t->links = st.st_nlink;
 	for (size_t i = 0; i < n; i++) {
 		th = suspend_threads_find(t, tids[i]);
@@ -233,11 +245,16 @@ bool suspend_threads_is_socket(struct suspend_threads *t, int fd)
 	return n <= 0 || strcmp(to, socket) == 0;
 }
 
-int suspend_thread_position(struct suspend_threads *t, pid_t tid, struct has_run_set *ret)
+int suspend_thread_position(struct suspend_threads *t, struct suspend_thread *th, struct has_run_set *ret)
 {
+	static const char name[] = "syscall";
 	char text[512];
-	int r = read_file(t, tid, "syscall", text, sizeof(text));
+	int r;
 
+	if (th->position_fd < 0 && th->at < t->n_awake)
+		th->position_fd = keep_file(t, th->tid, name);
+	r = th->position_fd >= 0 ? read_at(th->position_fd, text, sizeof(text))
+				 : read_file(t, th->tid, name, text, sizeof(text));
 	return r < 0 ? r : suspend_text_position(text, ret);
 }
 

@@ -21,6 +21,7 @@ struct suspend_thread {
 	pid_t tid;
 	size_t at; /* in all[] */
 	int account_fd; /* schedstat; -1: opened each time */
+	int position_fd; /* syscall; while it is awake and there are descriptors; -1: not open */
 	struct has_run_account now; /* as of this tick, if `read` */
 	bool read;
 	bool left, was_sampled; /* not to be sampled (engine_wish); not for the first time */
@@ -58,7 +59,8 @@ struct suspend_threads {
 	size_t n, n_awake, cap, n_left;
 	size_t fds, max_fds;
 	uint64_t listed_ns, list_cost_ns;
-	uint64_t links; /* of /proc/PID/task when it was listed: one a thread, and two */
+	int task_fd; /* /proc/PID/task */
+	uint64_t links; /* of it when it was listed: one a thread, and two */
 };
 
 void suspend_threads_init(struct suspend_threads *t, struct proc *proc);
@@ -88,8 +90,8 @@ char suspend_thread_state(struct suspend_threads *t, pid_t tid); /* as in proc(5
 /* Does this descriptor of the target's lead to a socket? Not known: true. */
 bool suspend_threads_is_socket(struct suspend_threads *t, int fd);
 
-/* Where a blocked thread is. -EAGAIN: it runs. */
-int suspend_thread_position(struct suspend_threads *t, pid_t tid, struct has_run_set *ret);
+/* Where a blocked thread is. -EAGAIN: it runs; -ESRCH: gone. */
+int suspend_thread_position(struct suspend_threads *t, struct suspend_thread *th, struct has_run_set *ret);
 
 /* Is there a signal that this thread is about to take, or may take? */
 bool suspend_thread_signalled(struct suspend_threads *t, pid_t tid);

@@ -141,15 +141,13 @@ static void looked(struct suspend_tick *t, struct suspend_thread *th, struct sus
 	}
 }
 
-/* One that ran meanwhile is due at the next tick. */
-static void look_at(struct suspend_tick *t, struct suspend_thread *th)
+/* It was blocked at `set`. One that ran meanwhile is due at the next tick. */
+static void look_at(struct suspend_tick *t, struct suspend_thread *th, const struct has_run_set *set)
 {
-	struct suspend_look l = {.account = th->now};
+	struct suspend_look l = {.set = *set, .account = th->now};
 	struct has_run_account after;
 	struct suspend_msg_sample *m;
 
-	if (suspend_thread_position(&t->threads, th->tid, &l.set) < 0)
-		return;
 	suspend_tell_again(t, th); /* before there is room reserved for the sample */
 	m = suspend_look_copy(t, th, &l);
 	if (suspend_thread_account(&t->threads, th, &after) < 0 || !has_run_account_equal(&th->now, &after))
@@ -224,13 +222,14 @@ static void sample_stopped(struct suspend_tick *t, struct suspend_thread *th, co
 	suspend_look_commit(t, th, m, l, weight, now_ns);
 }
 
-static void on_stop(struct suspend_tick *t, struct suspend_thread *th, const struct ptrace_stop_event *e)
+/* False: it could not be let go. */
+static bool on_stop(struct suspend_tick *t, struct suspend_thread *th, const struct ptrace_stop_event *e)
 {
 	uint64_t now_ns = clock_monotonic_ns(), done_ns;
 	struct ptrace_stop_regs r = {0};
 	struct suspend_msg_sample *m = NULL;
 	struct suspend_look l = {.stopped = true};
-	bool ok, changed = false, only_regs = th->only_regs;
+	bool ok, gone, changed = false, only_regs = th->only_regs;
 
 	th->only_regs = false;
 	note_stop(t, th, now_ns);
@@ -244,44 +243,41 @@ static void on_stop(struct suspend_tick *t, struct suspend_thread *th, const str
 		suspend_times_add(&t->copy, clock_monotonic_ns() - now_ns);
 		changed = mend_call(t, th, e, &r, now_ns);
 	}
-	ptrace_stop_release(e->tid, e->signal);
+	gone = ptrace_stop_release(e->tid, e->signal) == 0;
 	done_ns = clock_monotonic_ns();
 	suspend_times_add(&t->pause, done_ns - now_ns);
 	if (!ok)
-		return;
+		return gone;
 	if (only_regs) { /* the look before it was the sample */
 		th->look.disturbed = true;
-		return;
+		return gone;
 	}
 	l.state = l.set.call >= 0 ? blocked_state(&l.set)
 				  : suspend_look_label(th, &th->look.account, &l.account);
 	sample_stopped(t, th, &l, m, now_ns);
 	if (changed)
 		th->looked = false; /* its arguments are other ones now */
+	return gone;
 }
 
-bool suspend_tick_answers(struct suspend_tick *t)
+bool suspend_tick_answer(struct suspend_tick *t, const struct ptrace_stop_event *e)
 {
-	struct ptrace_stop_event e;
-	size_t most = 2 * t->threads.n + STILL; /* one that cannot be let go now answers again */
+	struct suspend_thread *th = suspend_threads_find(&t->threads, e->tid);
+	bool gone = true;
 
-	while (most-- && ptrace_stop_next(&e)) {
-		struct suspend_thread *th = suspend_threads_find(&t->threads, e.tid);
-
-		if (th && th->tracing) {
-			th->tracing = false;
-			t->asked--;
-			if (!e.ended)
-				on_stop(t, th, &e);
-		} else if (!e.ended) {
-			ptrace_stop_release(e.tid, e.signal);
-		}
-		if (th && e.ended) {
-			on_gone(t, th);
-			suspend_threads_drop(&t->threads, th);
-		}
+	if (th && th->tracing) {
+		th->tracing = false;
+		t->asked--;
+		if (!e->ended)
+			gone = on_stop(t, th, e);
+	} else if (!e->ended) {
+		gone = ptrace_stop_release(e->tid, e->signal) == 0;
 	}
-	return t->asked > 0;
+	if (th && e->ended) {
+		on_gone(t, th);
+		suspend_threads_drop(&t->threads, th);
+	}
+	return gone;
 }
 
 /* --- A thread */
@@ -310,6 +306,9 @@ static void on_still(struct suspend_tick *t, struct suspend_thread *th)
 /* Its account tells most of the time that nothing need be done. */
 static void observe(struct suspend_tick *t, struct suspend_thread *th)
 {
+	struct has_run_set set;
+	int r;
+
 	if (!th->read)
 		return;
 	if (th->now.slices && th->off_cpu && has_run_account_equal(&th->now, &th->look.account)) {
@@ -317,9 +316,15 @@ static void observe(struct suspend_tick *t, struct suspend_thread *th)
 		return;
 	}
 	th->still = 0;
-	switch (suspend_thread_state(&t->threads, th->tid)) {
-	case 'R':
+	r = suspend_thread_position(&t->threads, th, &set);
+	if (r == -EAGAIN) {
 		ask(t, th);
+		return;
+	}
+	switch (suspend_thread_state(&t->threads, th->tid)) {
+	case 'R': /* by now, or nothing is told of positions here */
+		if (r < 0)
+			ask(t, th);
 		break;
 	case 't': /* stopped by another tracer */
 		t->stats.refused++;
@@ -327,7 +332,8 @@ static void observe(struct suspend_tick *t, struct suspend_thread *th)
 	case 'S':
 	case 'D':
 	case 'T':
-		look_at(t, th);
+		if (r == 0)
+			look_at(t, th, &set);
 		break;
 	default: /* ends */
 		break;

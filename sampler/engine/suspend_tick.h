@@ -57,8 +57,8 @@ void suspend_tick_done(struct suspend_tick *t);
 
 /* Looks at all threads and asks those that run to stop. */
 void suspend_tick_begin(struct suspend_tick *t, uint64_t now_ns);
-/* Takes the answers that are there. True: there are threads that have not answered. */
-bool suspend_tick_answers(struct suspend_tick *t);
+/* Takes an answer. False: the thread could not be let go now, and answers again. */
+bool suspend_tick_answer(struct suspend_tick *t, const struct ptrace_stop_event *e);
 
 /* Everything that is still held back goes into the queue. */
 void suspend_tick_flush(struct suspend_tick *t);

@@ -83,7 +83,7 @@ static bool look(struct suspend_thread *th, struct has_run_look *ret)
 			return false;
 		set = r.set;
 		ret->disturbed = true;
-	} else if (suspend_thread_position(&threads, th->tid, &set) < 0 ||
+	} else if (suspend_thread_position(&threads, th, &set) < 0 ||
 		   suspend_thread_account(&threads, th, &after) < 0 ||
 		   !has_run_account_equal(&ret->account, &after)) {
 		return false;
@@ -173,7 +173,7 @@ static void record_one(struct proc *p, struct suspend_thread *th, long pause_us)
 		struct ptrace_stop_regs r = {0};
 		struct has_run_account a;
 
-		if (suspend_thread_position(&threads, th->tid, &r.set) == 0 &&
+		if (suspend_thread_position(&threads, th, &r.set) == 0 &&
 		    suspend_thread_account(&threads, th, &a) == 0)
 			print_set(p, th->tid, &r, &a, false);
 		if (stop(th->tid, &r, th, &a))

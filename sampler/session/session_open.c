@@ -148,6 +148,12 @@ static int open_bridge(struct session *s, struct err *err)
 	return r;
 }
 
+/* Reading the kernel's symbols takes 0.1 s: only where there is something for them to name. */
+static bool has_kernel_frames(const struct session *s)
+{
+	return s->proc && s->o.kernel && !session_traces(s) && !s->engine->ops->stats(s->engine).no_kernel;
+}
+
 static void session_close_at_exit(struct session **s)
 {
 	session_close(*s);
@@ -168,10 +174,10 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 	s->pid = o->replay ? recording_facts(o->replay)->pid : pid;
 	if (!o->replay)
 		r = proc_open(pid, &s->proc, err);
-	if (!o->replay && o->kernel)
-		s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	if (r == 0)
 		r = open_parts(s, err);
+	if (r == 0 && has_kernel_frames(s))
+		s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	if (r == 0)
 		r = open_bridge(s, err);
 	if (r == 0)

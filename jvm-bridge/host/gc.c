@@ -230,15 +230,20 @@ static void unloads_send(struct thread *t, struct object_id *freed)
 }
 
 /*
- * JVMTI tells of freed objects late (a service thread does, JDK 17 and 25); switching the event off and on
- * makes it tell at once, on this thread.
+ * JVMTI tells of freed objects late (a service thread does, from JDK 17 on); switching the event on makes it tell
+ * at once, on this thread, also when it is on. It is never off: what is found dead then is forgotten untold
+ * (src/hotspot/share/prims/jvmtiTagMap.cpp, flush_object_free_events, JDK 17).
  */
-static struct object_id *freed_take(void)
+void gc_frees_flush(void)
 {
 	jvmtiEnv *ti = the_bridge.ti;
 
-	(*ti)->SetEventNotificationMode(ti, JVMTI_DISABLE, JVMTI_EVENT_OBJECT_FREE, NULL);
 	(*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_OBJECT_FREE, NULL);
+}
+
+static struct object_id *freed_take(void)
+{
+	gc_frees_flush();
 	return atomic_exchange(&gc.freed, NULL);
 }
 

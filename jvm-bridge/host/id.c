@@ -96,6 +96,7 @@ bool ids_init(JNIEnv *env)
 	/* can_tag_objects, can_generate_object_free_events, can_generate_garbage_collection_events */
 	if (!env || !event_capabilities_add(0, 32, 31, -1) || !gc_pump_start())
 		return false;
+	gc_frees_flush(); /* on before the first object has an id */
 	ids.ready = true;
 	event_modes_apply();
 	return true;

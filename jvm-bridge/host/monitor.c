@@ -81,8 +81,9 @@ JVMPI_RawMonitor monitor_create(char *name)
 /*
  * Native code of a suspended thread runs on. One that got a monitor so would stop at its next call into the JVM
  * with the monitor in hand, which the thread that should resume it may need: it gives it back and waits.
+ * false: it was destroyed meanwhile, and nobody has it.
  */
-static void monitor_get(JVMPI_RawMonitor m)
+static bool monitor_get(JVMPI_RawMonitor m)
 {
 	struct thread *t = thread_find(bridge_env());
 
@@ -93,16 +94,20 @@ static void monitor_get(JVMPI_RawMonitor m)
 		lock_drop(&m->lock);
 		thread_suspended_wait(t);
 	}
+	if (!valid(m)) {
+		lock_drop(&m->lock);
+		return false;
+	}
 	atomic_store(&m->owner, (uintptr_t)pthread_self());
+	return true;
 }
 
 void monitor_enter(JVMPI_RawMonitor m)
 {
 	if (!valid(m))
 		return;
-	if (!mine(m))
-		monitor_get(m);
-	m->depth++;
+	if (mine(m) || monitor_get(m))
+		m->depth++;
 }
 
 static void monitor_give(JVMPI_RawMonitor m)
@@ -142,19 +147,23 @@ void monitor_wait(JVMPI_RawMonitor m, jlong ms)
 			break;
 		futex_wait(&m->notified, seen, ms ? end - now : 0);
 	}
-	monitor_get(m);
-	m->depth = depth;
+	if (monitor_get(m))
+		m->depth = depth;
 }
 
-void monitor_notify_all(JVMPI_RawMonitor m)
+static void notify_all(JVMPI_RawMonitor m)
 {
-	if (!mine(m))
-		return;
 	atomic_fetch_add(&m->notified, 1);
 	futex_wake_all(&m->notified);
 }
 
-/* Exits it first; its record is used again by the next one. */
+void monitor_notify_all(JVMPI_RawMonitor m)
+{
+	if (mine(m))
+		notify_all(m);
+}
+
+/* Exits it first, and who waits for it goes on without; its record is used again by the next one. */
 void monitor_destroy(JVMPI_RawMonitor m)
 {
 	char *name;
@@ -167,6 +176,7 @@ void monitor_destroy(JVMPI_RawMonitor m)
 	m->magic = 0;
 	lock_drop(&monitors.lock);
 	free(name);
+	notify_all(m);
 	if (atomic_load(&m->owner) == (uintptr_t)pthread_self())
 		monitor_give(m);
 }

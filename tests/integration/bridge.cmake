@@ -8,7 +8,7 @@ function(js_test_agent name)
   target_link_options(jvmpi_${name} PRIVATE -fno-sanitize=all)
 endfunction()
 
-js_test_agent(checker check.c checker.c checker_functions.c)
+js_test_agent(checker check.c checker.c checker_functions.c checker_monitors.c checker_ids.c)
 js_test_agent(tracer check.c tracer.c)
 js_test_agent(counter check.c counter.c)
 js_test_agent(sampler check.c sampler.c)

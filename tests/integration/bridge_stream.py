@@ -89,7 +89,7 @@ def events(jdk, tmp, option):
         peer.close()
         peer = listener.accept(WAIT)
         peer.read(is_kind(wire.HELLO), WAIT)
-        bad += bridge.warnings(java.text())
+        bad += bridge.warnings(java)
         peer.close()
         if java.proc.poll() is not None:
             bad.append("the JVM ended: %s" % java.text()[-1000:])
@@ -207,7 +207,8 @@ def attach_load(jdk, pid, options):
 
 
 def answer_of(text):
-    m = re.search(r"return code: (\d+)", text)
+    """JDK 8 answers "0", a line with the number alone."""
+    m = re.search(r"return code: (\d+)", text) or re.match(r"0\n(\d+)\n?$", text)
     return int(m[1]) if m else text
 
 
@@ -285,7 +286,7 @@ def attach(jdks, o):
             # A connection's ring and table have megabytes.
             if last[2] > rss + 3000:
                 found.append("%d kB of memory, %d at first" % (last[2], rss))
-            found += bridge.warnings(java.text())
+            found += bridge.warnings(java)
             if java.end():
                 found.append("exit status %s: %s" % (java.proc.returncode, java.text()[-1000:]))
             listener.close()

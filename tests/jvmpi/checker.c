@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct checker checker = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -38,6 +39,11 @@ static void class_seen(const JVMPI_Event *e)
 		return;
 	check("CLASS_LOAD", !known || checker.asked, "%s is told twice", name);
 	check("CLASS_LOAD", !strchr(name[0] == '[' ? "" : name, ';'), "the name %s", name);
+	/* The JVM makes them: there is no source. */
+	if (strstr(name, "$$Lambda")) {
+		checker.lambdas++;
+		check("CLASS_LOAD", !e->u.class_load.source_name, "%s is of %s", name, e->u.class_load.source_name);
+	}
 	for (jint i = 0; i < e->u.class_load.num_methods; i++) {
 		const JVMPI_Method *m = &e->u.class_load.methods[i];
 
@@ -45,7 +51,10 @@ static void class_seen(const JVMPI_Event *e)
 			"a method of %s", name);
 		check("CLASS_LOAD", m->start_lineno <= m->end_lineno && (m->start_lineno > 0 || m->start_lineno == -1),
 			"%s.%s: lines %d to %d", name, m->method_name, m->start_lineno, m->end_lineno);
-		table_add(&checker.methods, m->method_id, m->method_name);
+		if (m->method_id)
+			table_add(&checker.methods, m->method_id, m->method_name);
+		if (m->method_id && !strcmp(name, "Throwaway") && !table_find(&checker.live, m->method_id))
+			table_add(&checker.live, m->method_id, NULL);
 	}
 	for (jint i = 0; i < e->u.class_load.num_instance_fields; i++)
 		check("CLASS_LOAD", e->u.class_load.instances[i].field_name &&
@@ -56,7 +65,7 @@ static void class_seen(const JVMPI_Event *e)
 /* Against what reflection says. */
 static void class_compare(const JVMPI_Event *e)
 {
-	const JVMPI_Method *two = NULL;
+	const JVMPI_Method *two = NULL, *many = NULL;
 
 	check("CLASS_LOAD", !strcmp(e->u.class_load.class_name, "Jvmpi$Sample"), "%s", e->u.class_load.class_name);
 	check("CLASS_LOAD", e->u.class_load.source_name && !strcmp(e->u.class_load.source_name, "Jvmpi.java"), "source");
@@ -73,9 +82,26 @@ static void class_compare(const JVMPI_Event *e)
 	for (jint i = 0; i < e->u.class_load.num_methods; i++)
 		if (!strcmp(e->u.class_load.methods[i].method_name, "two"))
 			two = &e->u.class_load.methods[i];
+		else if (!strcmp(e->u.class_load.methods[i].method_name, "many"))
+			many = &e->u.class_load.methods[i];
 	check("CLASS_LOAD", two && !strcmp(two->method_signature, "(I)I") && two->start_lineno == two->end_lineno &&
 		two->start_lineno > checker.expected.line, "method two");
+	/* Three lines, the first four below. */
+	check("CLASS_LOAD", many && two && many->start_lineno == two->start_lineno + 4 &&
+		many->end_lineno == two->start_lineno + 6, "method many: %d to %d", many ? many->start_lineno : 0,
+		many ? many->end_lineno : 0);
 	checker.expected.on = false;
+}
+
+/* What is known of a class that is no more. */
+static void class_saved_compare(const JVMPI_Event *e)
+{
+	check("CLASS_UNLOAD", e->u.class_load.class_name && !e->u.class_load.num_instance_fields &&
+		!e->u.class_load.num_static_fields, "an unloaded class without name, or with fields");
+	for (jint i = 0; i < e->u.class_load.num_methods; i++)
+		check("CLASS_UNLOAD", e->u.class_load.methods[i].method_name && !e->u.class_load.methods[i].method_id,
+			"an unloaded method without name, or with an id");
+	checker.unloaded = NULL;
 }
 
 static void thread_seen(const JVMPI_Event *e)
@@ -86,27 +112,68 @@ static void thread_seen(const JVMPI_Event *e)
 		"a thread without env, name or group");
 	check("THREAD_START", !table_find(&checker.threads, about) || checker.asked, "%s is told twice",
 		e->u.thread_start.thread_name);
+	check("THREAD_START", strcmp(e->u.thread_start.thread_name, "virtual"), "a virtual thread");
 	check("THREAD_START", e->u.thread_start.thread_id != NULL, "%s has no thread_id", e->u.thread_start.thread_name);
 	check("THREAD_START", (e->u.thread_start.parent_name == NULL) ==
 		!strcmp(e->u.thread_start.group_name, "system"), "%s: group %s, parent %s",
 		e->u.thread_start.thread_name, e->u.thread_start.group_name,
 		e->u.thread_start.parent_name ? e->u.thread_start.parent_name : "none");
+	check("CreateSystemThread", strncmp(e->u.thread_start.thread_name, "test ", 5) ||
+		!strcmp(e->u.thread_start.group_name, "system"), "%s is in the group %s",
+		e->u.thread_start.thread_name, e->u.thread_start.group_name);
+	if (checker.asked)
+		checker.told = about;
+	/* A JNIEnv is used again; main's storage is looked at by checker_functions.c. */
+	if (!checker.asked && strcmp(e->u.thread_start.thread_name, "main")) {
+		check("GetThreadLocalStorage", !jvmpi->GetThreadLocalStorage(about), "%s begins with somebody's",
+			e->u.thread_start.thread_name);
+		jvmpi->SetThreadLocalStorage(about, about);
+	}
 	table_add(&checker.threads, about, e->u.thread_start.thread_name);
 	table_add(&checker.objects, e->u.thread_start.thread_id, e->u.thread_start.thread_name);
 }
 
+static void thread_ended(const JVMPI_Event *e)
+{
+	struct entry *known = table_find(&checker.threads, e->env_id);
+	const char *name = e->u.thread_start.thread_name;
+
+	check("THREAD_END", known != NULL, "without THREAD_START");
+	check("THREAD_END", name && e->u.thread_start.group_name, "without names");
+	if (!known || !name)
+		return;
+	/* Others are renamed while they run. */
+	if (!strncmp(known->name, "test ", 5)) {
+		check("THREAD_END", !strcmp(known->name, name), "%s is named %s", known->name, name);
+		checker.own_ended++;
+	}
+	if (strcmp(known->name, "main"))
+		check("SetThreadLocalStorage", jvmpi->GetThreadLocalStorage(e->env_id) == e->env_id,
+			"%s has lost it", known->name);
+	table_drop(&checker.threads, e->env_id);
+}
+
+/* The heap has 256 MB. */
+enum { HEAP_MAX = 260 << 20 };
+
 static void gc_seen(const JVMPI_Event *e)
 {
+	struct entry *t = table_find(&checker.threads, e->env_id);
+
 	switch (e->event_type) {
 	case JVMPI_EVENT_GC_START:
 		check("GC_START", !checker.in_gc, "two in a row");
+		check("GC_START", t && t->name && !strcmp(t->name, "jsampler bridge"), "on the thread %s",
+			t && t->name ? t->name : "?");
 		checker.in_gc = true;
 		break;
 	case JVMPI_EVENT_GC_FINISH:
 		check("GC_FINISH", checker.in_gc, "without GC_START");
 		check("GC_FINISH", e->u.gc_info.total_object_space >= e->u.gc_info.used_object_space &&
-			e->u.gc_info.used_object_space > 0, "used %lld of %lld",
-			(long long)e->u.gc_info.used_object_space, (long long)e->u.gc_info.total_object_space);
+			e->u.gc_info.used_object_space > 0 && e->u.gc_info.total_object_space <= HEAP_MAX &&
+			!e->u.gc_info.used_objects, "used %lld of %lld, objects %lld",
+			(long long)e->u.gc_info.used_object_space, (long long)e->u.gc_info.total_object_space,
+			(long long)e->u.gc_info.used_objects);
 		checker.in_gc = false;
 		checker.collections++;
 		break;
@@ -137,7 +204,19 @@ static void code_seen(const JVMPI_Event *e)
 			(l->lineno > 0 || l->lineno == -1), "line %d at %d", l->lineno, l->offset);
 		last = l->offset;
 	}
+	checker.versions += table_find(&checker.code, e->u.compiled_method_load.method_id) != NULL;
 	table_add(&checker.code, e->u.compiled_method_load.method_id, NULL);
+}
+
+static void code_gone(const JVMPI_Event *e)
+{
+	jmethodID m = e->u.compiled_method_unload.method_id;
+	struct entry *live = table_find(&checker.live, m);
+
+	check("COMPILED_METHOD_UNLOAD", table_find(&checker.code, m) != NULL, "without its load");
+	check("COMPILED_METHOD_UNLOAD", !live || !live->value, "Throwaway has %d versions yet",
+		live ? live->value : 0);
+	table_drop(&checker.code, m);
 }
 
 static void js_code_seen(const JVMPI_Event *e)
@@ -156,7 +235,31 @@ static void js_code_seen(const JVMPI_Event *e)
 	}
 	if (e->u.js_code.num_scopes > 1)
 		checker.inlined++;
+	if (table_find(&checker.live, e->u.js_code.method_id))
+		table_find(&checker.live, e->u.js_code.method_id)->value++;
 	table_add(&checker.js_code, e->u.js_code.code_addr, NULL);
+}
+
+static void js_code_gone(const JVMPI_Event *e)
+{
+	struct entry *live = table_find(&checker.live, e->u.js_code.method_id);
+
+	check("JS_CODE_UNLOAD", table_find(&checker.js_code, e->u.js_code.code_addr) != NULL, "without its load");
+	if (live && live->value > 0)
+		live->value--;
+}
+
+static void js_pause_seen(const JVMPI_Event *e)
+{
+	const jlong hour = 3600000000000;
+	struct timespec now;
+	jlong ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ns = now.tv_sec * 1000000000ll + now.tv_nsec;
+	check("JS_GC_PAUSE", e->u.js_gc_pause.begin > ns - hour && e->u.js_gc_pause.end >= e->u.js_gc_pause.begin &&
+		e->u.js_gc_pause.end <= ns, "%lld to %lld at %lld", (long long)e->u.js_gc_pause.begin,
+		(long long)e->u.js_gc_pause.end, (long long)ns);
 }
 
 /* What holds for every event. */
@@ -186,7 +289,9 @@ static void seen(const JVMPI_Event *e)
 	switch (type) {
 	case JVMPI_EVENT_CLASS_LOAD:
 		class_seen(e);
-		if (checker.asked && checker.expected.on)
+		if (checker.asked && checker.unloaded && e->u.class_load.class_id == checker.unloaded)
+			class_saved_compare(e);
+		else if (checker.asked && checker.expected.on)
 			class_compare(e);
 		if (checker.asked)
 			checker.last_class_methods = e->u.class_load.num_methods;
@@ -201,28 +306,25 @@ static void seen(const JVMPI_Event *e)
 		thread_seen(e);
 		break;
 	case JVMPI_EVENT_THREAD_END:
-		check("THREAD_END", table_find(&checker.threads, e->env_id) != NULL, "without THREAD_START");
-		table_drop(&checker.threads, e->env_id);
+		thread_ended(e);
 		break;
 	case JVMPI_EVENT_COMPILED_METHOD_LOAD:
 		code_seen(e);
 		break;
 	case JVMPI_EVENT_COMPILED_METHOD_UNLOAD:
-		check("COMPILED_METHOD_UNLOAD", table_find(&checker.code, e->u.compiled_method_unload.method_id) != NULL,
-			"without its load");
+		code_gone(e);
 		break;
 	case JVMPI_EVENT_JS_CODE_LOAD:
 		js_code_seen(e);
 		break;
 	case JVMPI_EVENT_JS_CODE_UNLOAD:
-		check("JS_CODE_UNLOAD", table_find(&checker.js_code, e->u.js_code.code_addr) != NULL, "without its load");
+		js_code_gone(e);
 		break;
 	case JVMPI_EVENT_JS_DYNAMIC_CODE:
 		check("JS_DYNAMIC_CODE", e->u.js_dynamic_code.name && e->u.js_dynamic_code.code_addr, "no name");
 		break;
 	case JVMPI_EVENT_JS_GC_PAUSE:
-		check("JS_GC_PAUSE", e->u.js_gc_pause.begin > 0 && e->u.js_gc_pause.end >= e->u.js_gc_pause.begin,
-			"%lld to %lld", (long long)e->u.js_gc_pause.begin, (long long)e->u.js_gc_pause.end);
+		js_pause_seen(e);
 		break;
 	case JVMPI_EVENT_JS_METHOD:
 		checker.method_name_ok = e->u.js_method.class_name && !strcmp(e->u.js_method.class_name, "Jvmpi") &&
@@ -270,6 +372,9 @@ static void shut_down(void)
 	counted("JS_DYNAMIC_CODE", JVMPI_EVENT_JS_DYNAMIC_CODE);
 	counted("JS_GC_PAUSE", JVMPI_EVENT_JS_GC_PAUSE);
 	check("JS_CODE_LOAD", checker.inlined > 0, "no inlining in any");
+	check("COMPILED_METHOD_LOAD", checker.versions > 0, "no method came twice");
+	check("CLASS_LOAD", checker.lambdas > 0, "no class without a source");
+	check("THREAD_END", checker.own_ended > 0, "none of the threads whose name is known");
 	check_report();
 }
 
@@ -277,6 +382,7 @@ static void shut_down(void)
 static void unloading_ask(jobjectID id)
 {
 	checker.last_class_methods = -1;
+	checker.unloaded = id;
 	check("CLASS_UNLOAD", jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, id) == JVMPI_SUCCESS,
 		"RequestEvent in the handler has no answer");
 	check("CLASS_UNLOAD", checker.last_class_methods >= 0, "RequestEvent in the handler sent no event");

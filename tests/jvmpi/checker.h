@@ -9,11 +9,13 @@
 struct checker {
 	pthread_mutex_t lock;
 	struct table classes, methods, threads, objects, code, js_code;
+	struct table live; /* methods of Throwaway: versions of their code that are there */
 	unsigned count[256]; /* by the low byte of the type */
-	unsigned collections, freed, inlined;
+	unsigned collections, freed, inlined, versions, lambdas, own_ended;
 	bool in_gc, ended, asked;
 	JNIEnv *gc_env;
-	jobjectID unloading;
+	jobjectID unloading, unloaded; /* the class that its handler asks about, and asked */
+	JNIEnv *told; /* by the last THREAD_START that was asked for */
 	int last_class_methods;
 	bool method_name_ok;
 	struct {
@@ -23,5 +25,14 @@ struct checker {
 };
 
 extern struct checker checker;
+
+const char *checker_method(jmethodID m); /* its name, or "?" */
+JNIEnv *checker_thread(const char *name); /* NULL: none */
+bool checker_waits(const _Atomic int *v, int value); /* half a minute */
+
+/* Called from Java_Jvmpi_functions: checker_monitors.c, checker_ids.c. */
+void monitors_check(JNIEnv *env);
+void ids_check(JNIEnv *env, jclass klass, jobject object);
+void dead_ids_check(JNIEnv *env);
 
 #endif

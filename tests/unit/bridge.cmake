@@ -13,3 +13,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_test(NAME unit.bridge_symbols COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/unit/bridge_symbols.py
   $<TARGET_FILE:jsampler-bridge> $<TARGET_FILE:jsampler-stream>)
 set_tests_properties(unit.bridge_symbols PROPERTIES LABELS unit TIMEOUT 60)
+
+# The page of what the bridge has of JVMPI: complete, and each row with a check that exists.
+add_test(NAME unit.jvmpi_rows COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/unit/jvmpi_rows.py)
+set_tests_properties(unit.jvmpi_rows PROPERTIES LABELS unit TIMEOUT 60)

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
-/** What the test agents of tests/jvmpi look at. usage: Jvmpi checks LIBRARY | load SECONDS | flood CLASSES | idle [exit] */
+/** What the test agents of tests/jvmpi look at. usage: Jvmpi checks LIBRARY unload|no | leave | load SECONDS | flood CLASSES | idle [exit] */
 public class Jvmpi {
 	static final Object monitor = new Object(), condition = new Object();
 	static volatile boolean stop;
@@ -29,6 +29,12 @@ public class Jvmpi {
 
 		int two(int a) {
 			return a + i1;
+		}
+
+		int many(int a) {
+			i1 = a;
+			i2 = a;
+			return a;
 		}
 	}
 
@@ -65,6 +71,18 @@ public class Jvmpi {
 	static void waitFor(Thread t, Thread.State state) throws Exception {
 		for (int i = 0; i < 10_000 && t.getState() != state; i++)
 			Thread.sleep(1);
+	}
+
+	/** Runs a virtual thread, where there are any. */
+	static void virtual() throws Exception {
+		try {
+			Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
+			Class<?> type = Class.forName("java.lang.Thread$Builder");
+			type.getMethod("name", String.class).invoke(builder, "virtual");
+			((Thread) type.getMethod("start", Runnable.class).invoke(builder, (Runnable) () -> sink = spin(sink))).join();
+		} catch (NoSuchMethodException | UnsupportedOperationException e) {
+			// before JDK 21
+		}
 	}
 
 	static void states() throws Exception {
@@ -110,6 +128,7 @@ public class Jvmpi {
 			waitFor(waiter, Thread.State.WAITING);
 			waitFor(parked, Thread.State.WAITING);
 			waitFor(blocked, Thread.State.BLOCKED);
+			virtual();
 			Thread.sleep(100); // the acceptor reaches its system call
 			threads();
 		}
@@ -245,11 +264,16 @@ public class Jvmpi {
 			functions(new Object());
 			describeSample();
 			states();
-			unload();
+			if (args[2].equals("unload"))
+				unload();
 			System.out.println("ready");
 			System.in.read();
 			for (int i = 0; i < 30_000 && dumped() == 0; i++)
 				Thread.sleep(1);
+			break;
+		case "leave":
+			Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("hook")));
+			new Sample().run();
 			break;
 		case "load":
 			System.out.println("ready");

@@ -201,9 +201,9 @@ static void group_names(struct thread_names *n, JNIEnv *env)
 {
 	jvmtiEnv *ti = the_bridge.ti;
 
-	if (!n->info.thread_group || (*ti)->GetThreadGroupInfo(ti, n->info.thread_group, &n->group))
+	if (!n->info.thread_group)
 		return;
-	if (n->group.parent) {
+	if (!(*ti)->GetThreadGroupInfo(ti, n->info.thread_group, &n->group) && n->group.parent) {
 		if ((*ti)->GetThreadGroupInfo(ti, n->group.parent, &n->parent))
 			n->parent.name = NULL;
 		else if (n->parent.parent)

@@ -155,8 +155,8 @@ def check(args, rows, compared):
         if rule != "flow" or not other or values["share"] < CELL_SAMPLES:
             continue
         for column in ("method", "child", "line"):
-            below(code, values, column, other[column])
-        above(code, values, "wrong", other["wrong"])
+            below(code + " against the address rule", values, column, other[column])
+        above(code + " against the address rule", values, "wrong", other["wrong"])
     for name in ("exact", "flow"):
         values = rows.get(("named", name))
         if values and values["share"] >= CELL_SAMPLES:
@@ -191,6 +191,10 @@ def main():
             text = run_agree(args, java.pid)
             compared = int(re.search(r"compared (\d+)", text).group(1))
             failed = check(args, read_table(text), compared)
+            pcs, foreign = map(int, re.search(r"pcs named (\d+), after a method that is not there (\d+)",
+                                              text).groups())
+            if foreign:
+                failed.append("%d of %d pcs named after a method that is not there" % (foreign, pcs))
     for f in failed:
         print("failed:", f)
     sys.exit(1 if failed else 0)

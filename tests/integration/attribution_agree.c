@@ -5,7 +5,8 @@
  *
  * samples pcs of a JVM started with -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints, hides the
  * records without oop map from attribution, and compares with the cleaned full records. Prints one
- * line a rule and kind of code, in percent; with --dump DIR also writes the most sampled C2
+ * line a rule and kind of code, in percent ("no notes": samples of instructions of which the full records
+ * only know who comes next); with --dump DIR also writes the most sampled C2
  * nmethods as fixtures of the unit tests.
  */
 #include <errno.h>
@@ -17,6 +18,7 @@
 
 #include "symbolizer/attribution/address_rule.h"
 #include "symbolizer/attribution/attribution.h"
+#include "symbolizer/attribution/choice.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/map.h"
@@ -30,6 +32,7 @@
 #include "symbolizer/target/mem_live.h"
 #include "symbolizer/target/proc.h"
 #include "tests/integration/attribution_dump.h"
+#include "tests/integration/attribution_foreign.h"
 #include "tests/integration/attribution_reference.h"
 #include "tests/integration/attribution_samples.h"
 
@@ -48,6 +51,9 @@ static const char *const group_names[] = {"all", "C2", "C2 OSR", "C1", "inlining
 enum rule { RULE_ADDRESS, RULE_FLOW, RULES };
 static const char *const rule_names[] = {"address", "flow"};
 
+/* What stands behind a sure name: evidence ahead or at the pc itself, or a return. */
+enum { SURE_ENDS = EVIDENCE_KINDS + 1 };
+
 struct score {
 	uint64_t n, method, child, line, not_wrong;
 };
@@ -65,11 +71,15 @@ struct agree {
 	int major;
 	struct key *keys;
 	uint64_t samples, in_nmethods, compared, uncovered;
+	uint64_t pcs, foreign; /* pcs named, and those named after a method that cannot be there */
 	struct score scores[GROUPS][RULES];
-	struct score by_exactness[EXACTNESS_COUNT];
+	/* by whether the reference is sure: of instructions without notes it only knows who comes next */
+	struct score by_exactness[2][EXACTNESS_COUNT];
+	struct score by_end[SURE_ENDS]; /* what is called sure, and the reference is sure of */
 	struct score by_evidence[EVIDENCE_KINDS]; /* pcs that are evidence themselves */
 	struct method_share *shares;
 	uint64_t graph_ns, insns, find_ns, finds; /* CPU time */
+	struct choice_scratch scratch;
 	bool verbose;
 	bool raw; /* compare with all records, also the wrong ones */
 };
@@ -213,8 +223,9 @@ static bool has_inlining(const struct code *c, int major)
 
 static void compare(struct agree *a, const struct code *full, bool inlining,
 		    const struct attributed got[RULES], const struct attributed *truth,
-		    uint64_t count, const struct evidence *e)
+		    uint64_t count, const struct evidence *e, int end)
 {
+	const struct attributed *flow = &got[RULE_FLOW];
 	bool in[GROUPS] = {
 		[G_ALL] = true,
 		[G_C2] = full->tier == TIER_C2 && full->osr_bci < 0,
@@ -232,7 +243,9 @@ static void compare(struct agree *a, const struct code *full, bool inlining,
 		share_add(a, got[r].scope[0].method_id, r, (int64_t)count);
 		share_add(a, truth->scope[0].method_id, r, -(int64_t)count);
 	}
-	score_add(a, &a->by_exactness[got[RULE_FLOW].exactness], &got[RULE_FLOW], truth, count);
+	score_add(a, &a->by_exactness[end >= 0][flow->exactness], flow, truth, count);
+	if (end >= 0 && (flow->exactness == EXACT || flow->exactness == EXACT_FLOW))
+		score_add(a, &a->by_end[end], flow, truth, count);
 	if (e)
 		score_add(a, &a->by_evidence[e->kind], &got[RULE_FLOW], truth, count);
 }
@@ -242,6 +255,18 @@ static const struct evidence *evidence_at(const struct graph *g, uint32_t pc)
 	int32_t i = graph_find(g, pc);
 
 	return i >= 0 && g->insns[i].evidence >= 0 ? &g->evidence[g->insns[i].evidence] : NULL;
+}
+
+static int end_of(struct agree *a, const struct graph *g, uint32_t pc)
+{
+	int32_t i = graph_find(g, pc);
+	struct choice c;
+
+	if (i < 0 || choose(g, &a->scratch, (uint32_t)i, &c))
+		return EVIDENCE_KINDS;
+	if (c.own)
+		return c.own->kind;
+	return c.forward.found && !c.forward.pseudo ? c.forward.kind : EVIDENCE_KINDS;
 }
 
 static void print_chain(const struct agree *a, const struct attributed *x)
@@ -266,6 +291,19 @@ static void print_miss(const struct agree *a, const struct code *c, const struct
 	print_chain(a, got);
 	printf("\n  truth");
 	print_chain(a, truth);
+	printf("\n");
+}
+
+/* Every pc, also those that the reference says nothing of. */
+static void check_foreign(struct agree *a, const struct code *plain, const struct key *k,
+			  const struct attributed *got)
+{
+	a->pcs++;
+	if (!names_foreign(a->hs, plain, got))
+		return;
+	a->foreign++;
+	printf("foreign code %u+0x%x", plain->id, k->at.off);
+	print_chain(a, got);
 	printf("\n");
 }
 
@@ -295,18 +333,21 @@ static void compare_code(struct agree *a, struct attribution *at, const struct d
 	if (graph_new(&plain, env, d, &g) == 0) {
 		a->graph_ns += clock_process_cpu_ns() - start;
 		a->insns += g->n_insns;
-		reference_new(full, a->major, g, a->raw, &ref);
+		reference_new(full, a->major, g, d, a->raw, &ref);
 	}
 	for (struct key *k = first; k != end; k = k->hh.next) {
 		struct attributed truth, got[RULES];
+		bool sure;
 
-		if (!ref || !reference_find(ref, k->at.off, &truth)) {
+		attribution_find(at, &plain, k->at.off, 0, &got[RULE_FLOW]);
+		check_foreign(a, &plain, k, &got[RULE_FLOW]);
+		if (!ref || !reference_find(ref, k->at.off, &truth, &sure)) {
 			a->uncovered += k->count;
 			continue;
 		}
 		address_rule(&plain, a->major, k->at.off, false, &got[RULE_ADDRESS]);
-		attribution_find(at, &plain, k->at.off, 0, &got[RULE_FLOW]);
-		compare(a, full, inlining, got, &truth, k->count, evidence_at(g, k->at.off));
+		compare(a, full, inlining, got, &truth, k->count, evidence_at(g, k->at.off),
+			sure ? end_of(a, g, k->at.off) : -1);
 		if (a->verbose)
 			print_miss(a, full, k, &got[RULE_FLOW], &truth);
 	}
@@ -328,9 +369,19 @@ static enum blob_role role_of(void *ctx, uint64_t target)
 	return hs_code_role(ctx, target);
 }
 
+static enum trap_kind trap_of(void *ctx, int32_t request)
+{
+	return hs_trap_kind(ctx, request);
+}
+
 static void compare_all(struct agree *a)
 {
-	struct attribution_env env = {.ctx = a->hs, .major = a->major, .role = role_of};
+	struct attribution_env env = {
+		.ctx = a->hs,
+		.major = a->major,
+		.role = role_of,
+		.trap = trap_of,
+	};
 	struct attribution *at = attribution_new(a->hs);
 	struct decoder *d = decoder_new();
 
@@ -342,6 +393,7 @@ static void compare_all(struct agree *a)
 	}
 	attribution_free(at);
 	decoder_free(d);
+	choice_scratch_done(&a->scratch);
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -364,6 +416,8 @@ static void print_table(struct agree *a)
 	printf("samples %llu, in nmethods %llu, compared %llu, without clean record %llu\n",
 	       (unsigned long long)a->samples, (unsigned long long)a->in_nmethods,
 	       (unsigned long long)a->compared, (unsigned long long)a->uncovered);
+	printf("pcs named %llu, after a method that is not there %llu\n", (unsigned long long)a->pcs,
+	       (unsigned long long)a->foreign);
 	printf("graphs %.1f ns an instruction, then %.0f ns a pc\n",
 	       (double)a->graph_ns / (double)(a->insns ? a->insns : 1),
 	       (double)a->find_ns / (double)(a->finds ? a->finds : 1));
@@ -374,8 +428,13 @@ static void print_table(struct agree *a)
 			if (a->scores[g][r].n)
 				print_score(group_names[g], rule_names[r], &a->scores[g][r],
 					    a->compared);
-	for (int e = 0; e < EXACTNESS_COUNT; e++)
-		print_score("named", exactness_names[e], &a->by_exactness[e], a->compared);
+	for (int sure = 1; sure >= 0; sure--)
+		for (int e = 0; e < EXACTNESS_COUNT; e++)
+			print_score(sure ? "named" : "no notes", exactness_names[e],
+				    &a->by_exactness[sure][e], a->compared);
+	for (int e = 0; e < SURE_ENDS; e++)
+		print_score("sure by", e < EVIDENCE_KINDS ? evidence_names[e] : "entry", &a->by_end[e],
+			    a->compared);
 	for (int e = 0; e < EVIDENCE_KINDS; e++)
 		print_score("evidence", evidence_names[e], &a->by_evidence[e], a->compared);
 	HASH_ITER (hh, a->shares, m, tmp)

@@ -17,6 +17,8 @@ struct reference {
 	const struct code *code;
 	int major;
 	const struct graph *g;
+	const struct decoder *decoder;
+	bool raw;
 	struct inline_tree tree; /* of all records */
 	struct full_record *records;
 	uint32_t removed;
@@ -46,6 +48,17 @@ static struct inline_pos pos_of(struct reference *r, struct inline_pos pos)
 
 enum verdict { FINE, AGAINST_AGREED, AGAINST_BOTH };
 
+/* Of a record at a branch to a trap or a slow path: that one's record is what the JVM would go on with. */
+static enum verdict judge_own(struct reference *r, const struct evidence *e, struct inline_pos own)
+{
+	struct inline_pos pos;
+
+	if ((e->kind != EVIDENCE_TRAP && e->kind != EVIDENCE_SLOW) || e->trap == TRAP_OF_LOOP)
+		return FINE;
+	pos = pos_of(r, e->pos);
+	return pos.node >= 0 && contradicts(&r->tree, own, pos) ? AGAINST_AGREED : FINE;
+}
+
 static enum verdict judge(struct reference *r, struct choice_scratch *s, uint32_t i)
 {
 	const struct code_record *rec = &r->code->records[i];
@@ -53,8 +66,11 @@ static enum verdict judge(struct reference *r, struct choice_scratch *s, uint32_
 	struct choice c;
 	struct inline_pos f, b, own = r->records[i].pos;
 
-	if (insn < 0 || choose(r->g, s, (uint32_t)insn, &c) || c.own || !c.forward.found ||
-	    !c.backward.found || c.forward.pseudo || c.backward.pseudo)
+	if (insn < 0 || choose(r->g, s, (uint32_t)insn, &c))
+		return FINE;
+	if (c.own)
+		return judge_own(r, c.own, own);
+	if (!c.forward.found || !c.backward.found || c.forward.pseudo || c.backward.pseudo)
 		return FINE;
 	f = pos_of(r, c.forward.pos);
 	b = pos_of(r, c.backward.pos);
@@ -105,8 +121,8 @@ static int clean(struct reference *r)
 	return 0;
 }
 
-int reference_new(const struct code *full, int major, const struct graph *g, bool raw,
-		  struct reference **ret)
+int reference_new(const struct code *full, int major, const struct graph *g, const struct decoder *d,
+		  bool raw, struct reference **ret)
 {
 	struct reference *r = calloc(1, sizeof(*r));
 	struct code_scope scopes[CODE_MAX_SCOPES];
@@ -116,6 +132,8 @@ int reference_new(const struct code *full, int major, const struct graph *g, boo
 	r->code = full;
 	r->major = major;
 	r->g = g;
+	r->decoder = d;
+	r->raw = raw || full->tier != TIER_C2;
 	r->records = calloc(full->n_records + 1, sizeof(*r->records));
 	if (!r->records || inline_tree_init(&r->tree, full->method_id)) {
 		reference_free(r);
@@ -128,7 +146,7 @@ int reference_new(const struct code *full, int major, const struct graph *g, boo
 		if (inline_tree_add(&r->tree, scopes, n, &r->records[i].pos))
 			r->records[i].pos.node = -1;
 	}
-	if (full->tier == TIER_C2 && !raw && clean(r)) {
+	if (!r->raw && clean(r)) {
 		reference_free(r);
 		return -ENOMEM;
 	}
@@ -161,6 +179,36 @@ static bool straight(const struct graph *g, int64_t pc, int32_t end)
 	return true;
 }
 
+static bool is_frame_copy(const struct reference *r, const struct insn *in)
+{
+	struct decoded x;
+
+	return in->class == INSN_OTHER && in->evidence < 0 &&
+	       decode_insn(r->decoder, r->code->bytes, r->code->n_bytes, in->off, &x) && x.frame;
+}
+
+/* Does the record at `end` speak for an instruction in front of its own that has no notes? */
+static bool extrapolated(const struct reference *r, int64_t pc, uint32_t end)
+{
+	const struct graph *g = r->g;
+	int32_t i = graph_find(g, (uint32_t)pc);
+
+	if (i < 0 || g->insns[i].off + g->insns[i].len >= end)
+		return false;
+	if (is_frame_copy(r, &g->insns[i]))
+		return true;
+	for (; (uint32_t)i < g->n_insns && g->insns[i].off + g->insns[i].len < end; i++)
+		if (g->insns[i].evidence >= 0)
+			return true;
+	return false;
+}
+
+static bool same_path_in_front(const struct reference *r, uint32_t i)
+{
+	return i > 0 && !r->records[i - 1].removed && r->records[i - 1].pos.node >= 0 &&
+	       r->records[i - 1].pos.node == r->records[i].pos.node;
+}
+
 static bool take(const struct reference *r, uint32_t i, struct attributed *ret)
 {
 	if (r->records[i].pos.node < 0)
@@ -169,11 +217,12 @@ static bool take(const struct reference *r, uint32_t i, struct attributed *ret)
 	return true;
 }
 
-bool reference_find(const struct reference *r, int64_t pc, struct attributed *ret)
+bool reference_find(const struct reference *r, int64_t pc, struct attributed *ret, bool *ret_sure)
 {
 	uint32_t i = 0;
 	bool skipped = false;
 
+	*ret_sure = true;
 	while (i < r->code->n_records && r->code->records[i].pc_offset <= pc) {
 		/* a poll has its own record; that of a call belongs to what lies before it */
 		if (r->code->records[i].pc_offset == pc && r->code->records[i].safepoint &&
@@ -188,5 +237,7 @@ bool reference_find(const struct reference *r, int64_t pc, struct attributed *re
 	if (i == r->code->n_records ||
 	    (skipped && !straight(r->g, pc, r->code->records[i].pc_offset)))
 		return false;
+	*ret_sure = r->raw || !extrapolated(r, pc, (uint32_t)r->code->records[i].pc_offset) ||
+		    same_path_in_front(r, i);
 	return take(r, i, ret);
 }

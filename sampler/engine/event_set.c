@@ -60,6 +60,8 @@ static int open_thread(struct event_set *s, const struct event_target *t, pid_t 
 	struct perf_event_attr attr;
 
 	perf_attr_sampling(t->config, true, &attr);
+	if (t->stack_of)
+		attr.sample_stack_user = t->stack_of(t->stack_of_ctx, tid, t->config->stack_bytes);
 	for (uint32_t i = 0; i < t->n_cpus; i++) {
 		struct event_suspect sus = {.tid = tid};
 		int fd = add_event(s, t, &attr, tid, i);

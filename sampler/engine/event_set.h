@@ -47,6 +47,9 @@ struct event_target {
 	/* CPU-wide events begin that long one after the other: readers woken at the same moment on all CPUs
 	 * would be in each other's way. */
 	uint64_t stagger_ns;
+	/* Size of the stack copy of one thread, for events on threads; NULL: that of the configuration. */
+	uint32_t (*stack_of)(const void *ctx, pid_t tid, uint32_t common);
+	const void *stack_of_ctx;
 };
 
 /* To be called after each event that was enabled. */

@@ -40,6 +40,8 @@ static struct event_target attach_target(const struct perf_attach *a,
 		.breathe = a->breathe,
 		.breathe_ctx = a->breathe_ctx,
 		.stagger_ns = stagger_ns(a, config),
+		.stack_of = a->stack_of,
+		.stack_of_ctx = a->stack_of_ctx,
 	};
 }
 
@@ -233,6 +235,13 @@ void perf_attach_set_breathe(struct perf_attach *a, void (*breathe)(void *ctx), 
 	a->breathe_ctx = ctx;
 }
 
+void perf_attach_set_stack_of(struct perf_attach *a,
+			      uint32_t (*stack_of)(const void *ctx, pid_t tid, uint32_t common), const void *ctx)
+{
+	a->stack_of = stack_of;
+	a->stack_of_ctx = ctx;
+}
+
 void perf_attach_enable(struct perf_attach *a)
 {
 	struct event_target t = attach_target(a, &a->config);
@@ -272,8 +281,12 @@ static void replace_set(struct perf_attach *a, struct event_set *fresh, bool wid
 	a->set = *fresh;
 }
 
-/* What there is is one event a (thread, CPU). */
-static bool is_by_thread(const struct perf_attach *a)
+size_t perf_attach_events(const struct perf_attach *a)
+{
+	return a->set.events.n;
+}
+
+bool perf_attach_by_thread(const struct perf_attach *a)
 {
 	return a->mode == PERF_ATTACH_THREADS || a->by_thread;
 }
@@ -415,7 +428,7 @@ uint64_t perf_attach_counted(const struct perf_attach *a)
 {
 	uint64_t lost = 0, count = a->counted_before;
 
-	if (!is_by_thread(a))
+	if (!perf_attach_by_thread(a))
 		return 0;
 	event_set_read(&a->set, a->config.features & PERF_CAN_COUNT_LOST, &count, &lost);
 	return count;

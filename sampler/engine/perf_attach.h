@@ -39,6 +39,10 @@ void perf_attach_close(struct perf_attach *a);
  * perf_attach_reopen()): the rings fill meanwhile. */
 void perf_attach_set_breathe(struct perf_attach *a, void (*breathe)(void *ctx), void *ctx);
 
+/* Asked for the size of a thread's stack copy (`common`: what the others have) when events are opened on it. */
+void perf_attach_set_stack_of(struct perf_attach *a,
+			      uint32_t (*stack_of)(const void *ctx, pid_t tid, uint32_t common), const void *ctx);
+
 void perf_attach_enable(struct perf_attach *a);
 void perf_attach_disable(struct perf_attach *a);
 
@@ -67,6 +71,8 @@ const struct perf_config *perf_attach_config(const struct perf_attach *a);
 /* Events on CPUs, or for a while on threads, as the owner likes: opened with AUTO, which became CPUS. */
 bool perf_attach_may_choose(const struct perf_attach *a);
 enum perf_attach_mode perf_attach_mode(const struct perf_attach *a);
+bool perf_attach_by_thread(const struct perf_attach *a); /* there is one event a (thread, CPU) now */
+size_t perf_attach_events(const struct perf_attach *a); /* how many there are, but for inherited ones */
 size_t perf_attach_threads(const struct perf_attach *a); /* at the time of attaching */
 size_t perf_attach_ring_size(const struct perf_attach *a);
 

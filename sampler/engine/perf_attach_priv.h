@@ -23,6 +23,8 @@ struct perf_attach {
 	bool automatic; /* the mode was not asked for */
 	void (*breathe)(void *ctx);
 	void *breathe_ctx;
+	uint32_t (*stack_of)(const void *ctx, pid_t tid, uint32_t common);
+	const void *stack_of_ctx;
 };
 
 /* One ring a CPU, as large as is wanted or permitted; says so when that is less. CPUs that went away

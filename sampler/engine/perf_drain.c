@@ -1,4 +1,4 @@
-#include "sampler/engine/perf_drain.h"
+#include "sampler/engine/perf_drain_priv.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,9 +13,7 @@
 #include <unistd.h>
 
 #include "sampler/engine/engine_thread.h"
-#include "sampler/engine/event_choice.h"
 #include "sampler/engine/perf_attach.h"
-#include "sampler/engine/perf_intake.h"
 #include "sampler/engine/prompt.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/clock.h"
@@ -34,34 +32,6 @@ enum {
 /* epoll_event.data of what is no ring. */
 #define TAG_WAKE UINT64_MAX
 #define TAG_END (UINT64_MAX - 1)
-
-struct perf_drain {
-	struct proc *proc;
-	struct perf_attach *attach;
-	struct sample_queue *queue;
-	struct perf_intake intake;
-	struct event_choice choice;
-	bool woke; /* ever */
-	uint32_t pause_ms; /* at most; adapted to how fast the rings fill */
-	uint32_t empty_rounds;
-	uint32_t random;
-	bool ended_seen;
-
-	int epoll_fd, wake_fd, pid_fd;
-	pthread_t thread;
-	sem_t sampling; /* posted when the events are enabled */
-	bool started;
-	/* While each sample wakes its reader, those are the readers; this thread looks after the rest.
-	 * NULL: it watches the rings itself. The lock is for all that is above. */
-	struct prompt *prompt;
-	pthread_mutex_t lock;
-
-	int ready_fd; /* drain -> consumer */
-	atomic_bool stop, done, ended;
-	_Atomic uint32_t stack_bytes;
-	atomic_bool by_thread; /* what there is now */
-	bool *waited; /* for each ring: something was in it in the last round, and its reader has not come */
-};
 
 /* --- The thread */
 
@@ -126,6 +96,7 @@ static void drain_rings(struct perf_drain *d, bool all)
 	for (size_t i = 0; i < perf_attach_n_rings(d->attach); i++) {
 		uint64_t used = perf_ring_used(perf_attach_ring(d->attach, i));
 
+		quiet_cpu_note(&d->quiet, perf_attach_cpus(d->attach)[i], used);
 		if (used > fullest)
 			fullest = used;
 		if (is_due(d, i, used) || all)
@@ -209,70 +180,15 @@ static void stop_readers(struct perf_drain *d)
 		log_debug("rings are looked at now and then only");
 }
 
-static bool wants_threads(const struct perf_drain *d)
-{
-	return d->intake.wake_to == WAKE_DEEP || d->choice.by_thread;
-}
-
-static int try_reopen(struct perf_drain *d, uint32_t stack_bytes)
-{
-	struct perf_attach_change change = {
-		.stack_bytes = stack_bytes,
-		.wake_each = d->intake.wake_to != WAKE_BATCH,
-		.by_thread = wants_threads(d),
-	};
-	int r = perf_attach_reopen(d->attach, &change);
-
-	/* Descriptors may not do for as many events. */
-	if (r < 0 && change.by_thread && d->intake.wake_to != WAKE_DEEP) {
-		d->choice = (struct event_choice){.refused = true};
-		change.by_thread = false;
-		r = perf_attach_reopen(d->attach, &change);
-	}
-	if (r == 0)
-		atomic_store_explicit(&d->by_thread, change.by_thread, memory_order_relaxed);
-	return r;
-}
-
-static void reopen(struct perf_drain *d)
-{
-	uint32_t size = d->intake.resize_to ? d->intake.resize_to : d->intake.size.now;
-	bool each = d->intake.wake_to != WAKE_BATCH;
-	int r = try_reopen(d, size);
-	uint64_t now = clock_monotonic_ns();
-
-	if (d->intake.resize_to)
-		stack_size_changed(&d->intake.size, size, r == 0, now);
-	if (d->intake.wake_to != d->intake.wake.mode)
-		wake_changed(&d->intake.wake, r == 0 ? d->intake.wake_to : d->intake.wake.mode, now);
-	d->intake.resize_to = 0;
-	d->intake.wake_to = d->intake.wake.mode;
-	atomic_store_explicit(&d->stack_bytes, d->intake.size.now, memory_order_relaxed);
-	if (r < 0)
-		log_info("sampling events stay as they are: %s", strerror(-r));
-	else
-		log_info("stack copy of %u bytes, %s, events on %s", size,
-			 each ? "each sample read at once" : "samples read in batches",
-			 d->by_thread ? "threads" : "CPUs");
-}
-
-/* The first few samples come from the CPUs: that is sooner. */
-static bool wants_change(const struct perf_drain *d)
-{
-	return perf_intake_wants_change(&d->intake) ||
-	       (d->intake.wake.mode != WAKE_FIRST && wants_threads(d) != d->by_thread &&
-		perf_attach_mode(d->attach) == PERF_ATTACH_CPUS);
-}
-
 static void adapt(struct perf_drain *d)
 {
 	bool change;
 
 	event_choice_look(&d->choice, d->proc, perf_attach_n_rings(d->attach), clock_monotonic_ns());
 	lock(d);
-	change = wants_change(d);
+	change = drain_wants_change(d);
 	if (change)
-		reopen(d);
+		drain_reopen(d);
 	unlock(d);
 	if (!change)
 		return;
@@ -342,9 +258,11 @@ static void *drain_main(void *arg)
 	sem_post(&d->sampling);
 	for (unsigned round = 1; !atomic_load(&d->stop) && !target_is_gone(d, round); round++) {
 		wait_rings(d);
+		quiet_cpu_begin(&d->quiet);
 		lock(d);
 		drain_rings(d, false);
 		unlock(d);
+		quiet_cpu_end(&d->quiet);
 		adapt(d);
 	}
 	prompt_stop(d->prompt);
@@ -354,6 +272,11 @@ static void *drain_main(void *arg)
 }
 
 /* --- For the owner */
+
+static uint32_t stack_of(const void *ctx, pid_t tid, uint32_t common)
+{
+	return thread_stacks_size(ctx, tid, common);
+}
 
 static int open_fds(struct perf_drain *d)
 {
@@ -399,6 +322,9 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 	sem_init(&d->sampling, 0, 0);
 	pthread_mutex_init(&d->lock, NULL);
 	perf_attach_set_breathe(attach, drain_meanwhile, d);
+	perf_attach_set_stack_of(attach, stack_of, &d->intake.own);
+	d->size_asked_for = first_stack_bytes != 0;
+	d->intake.may_own = drain_may_own(d);
 	d->epoll_fd = d->wake_fd = d->pid_fd = d->ready_fd = -1;
 	stack_size_init(&d->intake.size, first_stack_bytes, (uint32_t)(perf_attach_ring_size(attach) / 8));
 	d->intake.size.now = perf_attach_config(attach)->stack_bytes;
@@ -501,6 +427,7 @@ void perf_drain_close(struct perf_drain *d)
 	close_fd(d->pid_fd);
 	close_fd(d->ready_fd);
 	stack_rest_done(&d->intake.rest);
+	quiet_cpu_done(&d->quiet);
 	free(d->waited);
 	sem_destroy(&d->sampling);
 	pthread_mutex_destroy(&d->lock);

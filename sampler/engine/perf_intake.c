@@ -122,16 +122,20 @@ static uint64_t find_end(struct perf_intake *in, struct perf_msg_sample *m, cons
  * goes on for long is most likely that of something else besides, next to a thread's stack and merged
  * with it (seen with the stacks of GC threads): it says nothing of the stack's depth.
  */
-static size_t note_depth(struct perf_intake *in, uint64_t used, uint64_t beyond, bool aside, uint64_t now)
+static size_t note_depth(struct perf_intake *in, const struct stack_use *u, uint64_t beyond, bool aside, uint64_t now)
 {
+	bool own = thread_stacks_is_own(u, in->size.now), cut = beyond > 0 && !own;
 	uint32_t resize;
 
 	if (beyond > STACK_REST_MAX)
 		return REST_DOUBTFUL;
-	resize = stack_size_note(&in->size, used, beyond > 0, now);
+	if (in->may_own && thread_stacks_note(&in->own, u, in->size.now, now))
+		in->own_changed = true;
+	/* What a thread's own size cut is mended by that size. */
+	resize = stack_size_note(&in->size, u->used + (own ? beyond : 0), cut, now);
 	if (resize)
 		in->resize_to = resize;
-	in->wake_to = wake_note(&in->wake, beyond > 0 || aside, now);
+	in->wake_to = wake_note(&in->wake, cut || aside, now);
 	return beyond;
 }
 
@@ -153,12 +157,16 @@ static void push_sample(struct perf_intake *in, const struct perf_record *r)
 		.stack_len = r->stack_dyn,
 	};
 	bool aside = engine_aside_wants(&in->aside, r->tid);
+	struct stack_use use = {.tid = r->tid};
 	uint8_t *dst = NULL;
 
 	fill_user(&m, r);
 	beyond = find_end(in, &m, r, now);
 	fixed = sizeof(m) + n_kernel * 8 + m.stack_len;
-	wanted = note_depth(in, m.stack_len, beyond, aside, now);
+	use.copy = (uint32_t)r->stack_size;
+	use.used = m.stack_len;
+	use.cut = beyond > 0;
+	wanted = note_depth(in, &use, beyond, aside, now);
 	count(&in->cut, wanted ? 1 : 0);
 	if (wanted || aside)
 		dst = sample_queue_reserve(in->queue, fixed + extra_room(wanted, aside));
@@ -197,6 +205,8 @@ static void take_task(struct perf_intake *in, const struct perf_record *r)
 		return; /* others on the same CPU, and children */
 	if (r->kind == PERF_REC_EXIT || r->exec)
 		perf_attach_note(in->attach, r);
+	if (r->kind == PERF_REC_EXIT || r->exec)
+		thread_stacks_forget(&in->own, r->tid);
 	if (r->kind == PERF_REC_EXIT) {
 		push_event(in, PERF_MSG_EXIT, r);
 	} else if (r->kind == PERF_REC_FORK) {

@@ -11,6 +11,7 @@
 #include "sampler/engine/stack_end.h"
 #include "sampler/engine/stack_rest.h"
 #include "sampler/engine/stack_size.h"
+#include "sampler/engine/thread_stacks.h"
 #include "sampler/engine/wake_mode.h"
 
 struct perf_attach;
@@ -31,9 +32,12 @@ struct perf_intake {
 	struct engine_aside aside;
 	struct stack_rest rest;
 	struct stack_size size;
+	struct thread_stacks own; /* sizes of single threads */
+	bool may_own; /* events are on threads, and no size was asked for */
 	struct stack_ends ends;
 	struct wake wake;
 	uint32_t resize_to; /* asked for by the samples of this round; 0: nothing */
+	bool own_changed; /* the same: what `own` says */
 	enum wake_mode wake_to; /* the same; the present mode: nothing */
 	bool pushed; /* since the owner took it back */
 	/* The caller occupies this CPU in place of the threads that were sampled there; -1: it does not, they
@@ -50,7 +54,7 @@ void perf_intake_malformed(struct perf_intake *in); /* a ring made no sense */
 
 static inline bool perf_intake_wants_change(const struct perf_intake *in)
 {
-	return in->resize_to || in->wake_to != in->wake.mode;
+	return in->resize_to || in->own_changed || in->wake_to != in->wake.mode;
 }
 
 #endif

@@ -1,0 +1,54 @@
+#ifndef JS_ENGINE_PERF_DRAIN_PRIV_H
+#define JS_ENGINE_PERF_DRAIN_PRIV_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampler/engine/event_choice.h"
+#include "sampler/engine/perf_drain.h"
+#include "sampler/engine/perf_intake.h"
+#include "sampler/engine/quiet_cpu.h"
+
+struct prompt;
+
+/* Internal to perf_drain*.c. */
+struct perf_drain {
+	struct proc *proc;
+	struct perf_attach *attach;
+	struct sample_queue *queue;
+	struct perf_intake intake;
+	struct event_choice choice;
+	struct quiet_cpu quiet;
+	bool size_asked_for;
+	bool woke; /* ever */
+	uint32_t pause_ms; /* at most; adapted to how fast the rings fill */
+	uint32_t empty_rounds;
+	uint32_t random;
+	bool ended_seen;
+
+	int epoll_fd, wake_fd, pid_fd;
+	pthread_t thread;
+	sem_t sampling; /* posted when the events are enabled */
+	bool started;
+	/* While each sample wakes its reader, those are the readers; this thread looks after the rest.
+	 * NULL: it watches the rings itself. The lock is for all that is above. */
+	struct prompt *prompt;
+	pthread_mutex_t lock;
+
+	int ready_fd; /* drain -> consumer */
+	atomic_bool stop, done, ended;
+	_Atomic uint32_t stack_bytes;
+	atomic_bool by_thread; /* what there is now */
+	bool *waited; /* for each ring: something was in it in the last round, and its reader has not come */
+};
+
+/* Would other events do better? Then drain_reopen(), both with the lock. */
+bool drain_wants_change(const struct perf_drain *d);
+void drain_reopen(struct perf_drain *d);
+/* May threads have sizes of their own? */
+bool drain_may_own(const struct perf_drain *d);
+
+#endif

@@ -18,6 +18,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests/integration"))
+import bench_gaps  # noqa: E402
 import jvm  # noqa: E402
 
 OPS_FLAGS = ["-XX:+UseSerialGC", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Ops::left",
@@ -362,7 +363,7 @@ def measure_truth(o, jdk, _, results, tmp):
 
 
 PARTS = {"cost": measure_cost, "period": measure_period, "truth": measure_truth, "memory": measure_memory,
-         "threads": measure_threads, "first": measure_first}
+         "threads": measure_threads, "first": measure_first, "gaps": bench_gaps.measure}
 
 
 def parse_arguments():

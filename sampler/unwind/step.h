@@ -26,7 +26,8 @@ int step_return_barrier(struct walker *w, const struct code *c);
 /* Pushes the frames of the sample's copy of the heap (hs_frozen.h), all of them or none: false. */
 bool step_frozen(struct walker *w);
 
-/* From a frame anchor, when there is no other way on. false: no anchor further out. */
+/* From a frame anchor, when there is no other way on; walker.resynchronised, unless that is surely the caller.
+ * false: no anchor further out. */
 bool step_anchor(struct walker *w);
 
 /* hotspot.md 6.1: a whole frame of `c` with its own sp at `sp`. false: not a return address there. */

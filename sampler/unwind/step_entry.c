@@ -14,6 +14,8 @@
  */
 enum { CALL_STUB_R15 = -11, CALL_STUB_WORDS = 13 };
 
+enum { GAP_WORDS = 512 }; /* of a native frame that is searched for return addresses */
+
 int step_call_stub(struct walker *w)
 {
 	static const struct {
@@ -111,6 +113,24 @@ static bool is_noted_pc(struct walker *w, uint64_t pc)
 	       && pc > c->begin && pc < c->end;
 }
 
+/*
+ * Was the native frame that cannot be left called by the anchor's? Then the return address in front of the anchor
+ * is the first one: nothing was left out, what was missing is the frame pointer (of a thread that was looked at, in
+ * a library that is built with frame pointers). What older calls left behind may hide that.
+ */
+static bool is_caller(struct walker *w, uint64_t anchor_sp)
+{
+	uint64_t words[GAP_WORDS], sp = walker_sp(w), n = (anchor_sp - sp) / sizeof(words[0]);
+
+	if (!regs_known(&w->regs, X86_RSP) || anchor_sp <= sp || sp % 8 || anchor_sp % 8 || n > GAP_WORDS
+		|| hs_in_code_cache(w->hs, walker_pc(w)) || !mem_read(w->mem, sp, words, n * sizeof(words[0])))
+		return false;
+	for (uint64_t i = 0; i + 1 < n; i++)
+		if (is_return(w, words[i]))
+			return false;
+	return is_java_return(w, words[n - 1]);
+}
+
 bool step_anchor(struct walker *w)
 {
 	struct hs_anchor a;
@@ -125,6 +145,7 @@ bool step_anchor(struct walker *w)
 	if (!is_java_return(w, a.pc) && !is_noted_pc(w, a.pc))
 		return false;
 	w->anchor_sp = a.sp;
+	w->resynchronised |= !is_caller(w, a.sp);
 	if (a.fp)
 		walker_goto(w, a.pc, a.sp, a.fp);
 	else

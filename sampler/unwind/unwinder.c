@@ -135,10 +135,8 @@ static int walk_frames(struct walker *w)
 			w->n = w->doubtful_from;
 			return WALK_ROOT;
 		}
-		if (r > WALK_ROOT && r != WALK_TOO_DEEP && step_anchor(w)) {
-			w->resynchronised = true;
+		if (r > WALK_ROOT && r != WALK_TOO_DEEP && step_anchor(w))
 			r = STEP_MORE;
-		}
 	}
 	return r;
 }

@@ -560,7 +560,9 @@ static void test_anchor(void **state)
 	setup();
 	push_caller();
 	sp = fake.top + 8;
-	push_n(20, 0x999);
+	push_n(10, 0x999);
+	fake_push(fake_native_call(NATIVE_NO_ROWS)); /* perhaps of a frame between */
+	push_n(10, 0x999);
 	set(X86_RIP, NATIVE_NO_ROWS);
 	set(X86_RSP, fake.top);
 	set(X86_RBP, 0x1234);
@@ -584,6 +586,41 @@ static void test_anchor(void **state)
 	fake.anchor = (struct hs_anchor){sp, 0x4242, 0};
 	fake_walk(&w);
 	assert_int_equal(w.end, WALK_NO_CFI);
+}
+
+/* The anchor is the caller of what cannot be left: no other return address lies in front of it. */
+static void test_anchor_is_caller(void **state)
+{
+	struct walk w;
+	uint64_t sp;
+
+	(void)state;
+	setup();
+	push_caller();
+	sp = fake.top + 8;
+	push_n(20, 0x999);
+	set(X86_RIP, NATIVE_NO_ROWS);
+	set(X86_RSP, fake.top);
+	fake.has_thread = true;
+	fake.anchor = (struct hs_anchor){sp, at(CALLER, 0x80), 0};
+	fake_walk(&w);
+	assert_int_equal(w.end, WALK_ROOT);
+	assert_false(w.resynchronised);
+	expect_key(&w.frames[1], FRAME_COMPILED, 0, CALLER, 0x80);
+	for (uint64_t gap = 0; gap < 20; gap++) {
+		uint64_t addr = fake.top + 8 * gap, *word = &fake.stack[(addr - FAKE_STACK) / 8], old = *word;
+
+		*word = gap % 2 ? fake_native_call(NATIVE_NO_ROWS) : fake_call(LEAF, 0x40);
+		fake_walk(&w);
+		assert_int_equal(w.end, WALK_ROOT);
+		assert_true(w.resynchronised);
+		*word = old;
+	}
+	push_n(512, 0x999); /* too far to be looked through */
+	set(X86_RSP, fake.top);
+	fake_walk(&w);
+	assert_int_equal(w.end, WALK_ROOT);
+	assert_true(w.resynchronised);
 }
 
 /* Native code without rows between two stretches of Java: the older anchor is in the wrapper. */
@@ -610,7 +647,7 @@ static void test_wrapper_anchor(void **state)
 	fake.wrapper_anchor = (struct hs_anchor){outer_sp, at(CALLER, 0x80), 0};
 	fake_walk(&w);
 	assert_int_equal(w.end, WALK_ROOT);
-	assert_true(w.resynchronised);
+	assert_false(w.resynchronised); /* it called the C++ code: nothing lies between */
 	assert_int_equal(w.n, 7);
 	fake.wrapper_anchor.sp = 0; /* no older Java frame */
 	fake_walk(&w);
@@ -904,6 +941,7 @@ int main(void)
 		cmocka_unit_test(test_vtable_and_adapter),
 		cmocka_unit_test(test_static_call_stub),
 		cmocka_unit_test(test_anchor),
+		cmocka_unit_test(test_anchor_is_caller),
 		cmocka_unit_test(test_wrapper_anchor),
 		cmocka_unit_test(test_return_barrier),
 		cmocka_unit_test(test_leaf_call_with_pushes),

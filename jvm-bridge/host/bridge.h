@@ -42,6 +42,7 @@ struct agent {
 	_Atomic uint64_t enabled; /* bit a slot */
 	/* Gate of GC windows, gc.c */
 	_Atomic uint32_t gc_off; /* events under way that carry ids, and DisableGC */
+	_Atomic uint32_t entering; /* threads between the gate and the agent */
 	_Atomic uint32_t window; /* 1: between GC_START and GC_FINISH */
 	_Atomic(struct thread *) window_owner;
 };
@@ -104,6 +105,7 @@ int callbacks_set(void);
 
 /* gc.c */
 void gc_gate_enter(struct agent *a, struct thread *t, enum gc_mode mode);
+void gc_gate_passed(struct agent *a); /* at once behind it, right before the agent is called */
 void gc_gate_leave(struct agent *a, enum gc_mode mode);
 void gc_disable(struct agent *a);
 void gc_enable(struct agent *a);

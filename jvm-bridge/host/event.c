@@ -255,6 +255,7 @@ void event_send(struct agent *a, struct thread *t, JVMPI_Event *e, enum gc_mode 
 		t->inside++;
 		t->gc_not += mode == GC_NOT;
 	}
+	gc_gate_passed(a);
 	notify(e);
 	if (t) {
 		t->inside--;

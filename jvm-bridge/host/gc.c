@@ -79,12 +79,20 @@ void gc_gate_enter(struct agent *a, struct thread *t, enum gc_mode mode)
 	for (;;) {
 		if (mode == GC_NOT)
 			atomic_fetch_add(&a->gc_off, 1);
+		atomic_fetch_add(&a->entering, 1);
 		if (!atomic_load(&a->window) || passes(a, t))
 			return;
+		gc_gate_passed(a);
 		if (mode == GC_NOT)
 			gc_off_drop(a);
 		futex_wait(&a->window, 1, 0);
 	}
+}
+
+void gc_gate_passed(struct agent *a)
+{
+	if (atomic_fetch_sub(&a->entering, 1) == 1 && atomic_load(&a->window))
+		futex_wake_all(&a->entering);
 }
 
 void gc_gate_leave(struct agent *a, enum gc_mode mode)
@@ -100,6 +108,7 @@ void gc_disable(struct agent *a)
 	if (!t)
 		return;
 	gc_gate_enter(a, t, GC_NOT); /* not in the midst of a window */
+	gc_gate_passed(a);
 	t->gc_off[a->index]++;
 }
 
@@ -126,6 +135,13 @@ static bool wants_window(const struct agent *a)
 		agent_wants(a, JVMPI_EVENT_OBJECT_FREE);
 }
 
+/* Who saw no window reaches the agent before there is one; nothing on that way waits. */
+static void entering_wait(struct agent *a)
+{
+	for (uint32_t n; (n = atomic_load(&a->entering)) && !atomic_load(&the_bridge.dead);)
+		futex_wait(&a->entering, n, 100000000);
+}
+
 /* Not closed while it waits: events go on meanwhile. false: the JVM ends. */
 static bool window_open(struct agent *a, struct thread *t)
 {
@@ -140,8 +156,10 @@ static bool window_open(struct agent *a, struct thread *t)
 		}
 		atomic_store(&a->window_owner, t);
 		atomic_store(&a->window, 1);
-		if (!atomic_load(&a->gc_off))
+		if (!atomic_load(&a->gc_off)) {
+			entering_wait(a);
 			return true;
+		}
 		atomic_store(&a->window, 0);
 		futex_wake_all(&a->window);
 	}

@@ -12,7 +12,9 @@ struct checker {
 	struct table live; /* methods of Throwaway: versions of their code that are there */
 	unsigned count[256]; /* by the low byte of the type */
 	unsigned collections, freed, inlined, versions, lambdas, own_ended;
-	bool in_gc, ended, asked;
+	_Atomic bool in_gc; /* read without the lock, too */
+	unsigned in_window; /* events that began between GC_START and GC_FINISH */
+	bool ended, asked;
 	JNIEnv *gc_env;
 	jobjectID unloading, unloaded; /* the class that its handler asks about, and asked */
 	JNIEnv *told; /* by the last THREAD_START that was asked for */

@@ -144,14 +144,18 @@ static void disable_check(void)
 {
 	unsigned before;
 
+	jvmpi->DisableGC(); /* not in the midst of a window */
 	check("DisableEvent", jvmpi->DisableEvent(JVMPI_EVENT_GC_FINISH, NULL) == JVMPI_SUCCESS, "refused");
 	check("DisableEvent", jvmpi->DisableEvent(JVMPI_EVENT_GC_START, NULL) == JVMPI_SUCCESS, "refused");
 	check("DisableEvent", jvmpi->DisableEvent(JVMPI_EVENT_HEAP_DUMP, NULL) == JVMPI_NOT_AVAILABLE, "a dump");
+	jvmpi->EnableGC();
 	before = collections();
 	jvmpi->RunGC();
 	check("DisableEvent", collections() == before, "events came nevertheless");
+	jvmpi->DisableGC();
 	jvmpi->EnableEvent(JVMPI_EVENT_GC_START, NULL);
 	jvmpi->EnableEvent(JVMPI_EVENT_GC_FINISH, NULL);
+	jvmpi->EnableGC();
 }
 
 JNIEXPORT void JNICALL Java_Jvmpi_functions(JNIEnv *env, jclass klass, jobject object)

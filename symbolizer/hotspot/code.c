@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "symbolizer/base/clock.h"
 #include "symbolizer/hotspot/hs_private.h"
 #include "symbolizer/hotspot/roles.h"
 
@@ -137,7 +138,8 @@ static uint32_t code_add(struct hotspot *hs, const struct blob *b)
 	if (!e || id >= STAMP_PERMANENT)
 		return 0;
 	code.id = id;
-	*e = (struct code_entry){.code = code, .identity = b->identity, .method = b->method};
+	*e = (struct code_entry){
+		.code = code, .identity = b->identity, .method = b->method, .read_ns = clock_monotonic_ns()};
 	if (!vec_push(&hs->code_stamps, blob_freeable(b->kind) ? 0 : STAMP_PERMANENT))
 		return 0;
 	if (!vec_push(&hs->codes, e)) {
@@ -214,22 +216,35 @@ static void code_use(struct hotspot *hs, uint32_t id)
 		*stamp = hs->walk;
 }
 
+/* An nmethod that nobody saw at the sample's time: it may stand where another one was sampled. */
+static bool younger_than_sample(const struct hotspot *hs, uint32_t id)
+{
+	const struct code_entry *e = hs->codes.v[id - 1];
+
+	return hs->walking && hs->sample_ns && hs->sample_ns < e->read_ns && e->code.kind <= BLOB_MH_INTRINSIC;
+}
+
 uint32_t hs_code_find(struct hotspot *hs, uint64_t pc)
 {
 	struct pc_slot *s;
+	uint32_t gone = 0;
 
 	hs->stats.lookups++;
 	if (pc < hs->low || pc >= hs->high)
 		return 0;
 	s = &hs->pcs[hash_u64(pc ^ hs->seed) % PC_CACHE];
 	if (s->pc != pc || s->generation != hs->pc_generation) {
-		uint32_t known = (uint32_t)hs->codes.n, id = code_find_slow(hs, pc), gone = 0;
+		uint32_t id = code_find_slow(hs, pc);
 
-		if (id == 0 || id > known)
-			gone = gone_find(hs, pc, id != 0);
-		if (id == 0 || gone)
-			return gone;
+		if (!id)
+			return gone_find(hs, pc, false);
 		*s = (struct pc_slot){pc, id, hs->pc_generation};
+	}
+	if (younger_than_sample(hs, s->id)) {
+		gone = gone_find(hs, pc, true);
+		/* Where nobody knows: memory of code is used again when its class was unloaded. */
+		if (gone || (!hs->gone && unloads_since_sample(hs)))
+			return gone;
 	}
 	code_use(hs, s->id);
 	return s->id;

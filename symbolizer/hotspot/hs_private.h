@@ -84,6 +84,7 @@ struct code_entry {
 	struct code code; /* must stay first */
 	uint64_t identity; /* of the blob's header, blob_identity() */
 	uint64_t method; /* Method* */
+	uint64_t read_ns; /* clock_monotonic_ns() */
 	uint64_t checked_ns; /* last found the same; 0: never */
 };
 

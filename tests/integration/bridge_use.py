@@ -250,9 +250,10 @@ def unloading(jdk):
             print("JDK %d, classes unloaded, %s: %d samples, %d with [unknown], %d incomplete, %d wrong" % (
                 jdk.major, " ".join(options) or "no bridge", found.samples, found.unknown,
                 found.samples - found.complete, found.wrong), flush=True)
-            # 0 to 2 of 1,800 were measured, those on JDK 17 without the bridge.
+            # None of 40,900 was measured on JDK 17 and 25 without the bridge, most with a sampler that stood
+            # still half of the time; hence five of the 1,500 that there are here are no accident.
             check("JDK %d: names of one class beside each other" % jdk.major,
-                  found.wrong <= max(5, 0.01 * found.samples), [e for e in found.examples if "WRONG" in e[1]][:3])
+                  found.wrong <= (0 if jvm.STRICT else 4), [e for e in found.examples if "WRONG" in e[1]][:3])
     told = " lost 0" in [l for l in r.messages.splitlines() if "bridge: " in l and "records" in l][0]
     # 0 or 1 sample of some 100 to 900 was measured. Where records were lost, as many names may be.
     bar = max(3, found.samples * (0.01 if jvm.STRICT else 0.05))

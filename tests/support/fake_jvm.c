@@ -606,6 +606,35 @@ static void threads(struct fake_jvm *j)
 	constant(j, "_thread_in_vm", 3);
 }
 
+/* One entry of jvmstat with its name and 8 bytes of data. */
+static uint64_t counter(struct fake_jvm *j, uint64_t at, const char *name)
+{
+	enum { ENTRY = 20, LENGTH = 64 };
+	const char type[] = "J";
+
+	put32(j, at, LENGTH);
+	put32(j, at + 4, ENTRY); /* of the name */
+	put(j, at + 12, type, 1);
+	put32(j, at + 16, LENGTH - 8); /* of the data */
+	put(j, at + ENTRY, name, strlen(name) + 1);
+	return at + LENGTH - 8;
+}
+
+static void counters(struct fake_jvm *j)
+{
+	static const uint8_t head[] = {0xca, 0xfe, 0xc0, 0xc0, 1, 2, 0, 1};
+	uint64_t start = take(j, 256), var = take(j, 8);
+
+	put(j, start, head, sizeof(head));
+	put32(j, start + 8, 32 + 2 * 64); /* used */
+	put32(j, start + 24, 32); /* of the first entry */
+	put32(j, start + 28, 2);
+	counter(j, start + 32, "java.cls.loadedClasses");
+	j->unloads = counter(j, start + 96, "java.cls.unloadedClasses");
+	put64(j, var, start);
+	variable(j, "PerfMemory", "::_start", "char*", var);
+}
+
 static void version(struct fake_jvm *j)
 {
 	char release[32];
@@ -642,6 +671,7 @@ void fake_jvm_build(struct fake_jvm *j)
 	nmethod(j, 2, 78, 3, j->outer);
 	stubs(j);
 	threads(j);
+	counters(j);
 	version(j);
 	tables_finish(j);
 	mem_pages_add(j->mem, DATA, j->data, FAKE_REGION);

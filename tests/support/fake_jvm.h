@@ -43,6 +43,7 @@ struct fake_jvm {
 	uint64_t blob[4]; /* interpreter, first nmethod, second, stub */
 	uint64_t block[4], begin[4], end[4];
 	uint64_t thread[2], list_var;
+	uint64_t unloads; /* the jvmstat counter of unloaded classes */
 };
 
 /* Call with zeroed `j`, of which major, drop and starting may be set. */

@@ -26,8 +26,8 @@ from bench_has_run import UNSURE, cpu_clock, failed, row, unsure  # noqa: E402
 BAR = 1.0  # percent
 WINDOW_NS = 40_000_000
 BLOCK = 10  # windows between a connection and a disconnection
-# About one collection in a window. Compiler threads do not come and go.
-FLAGS = ["-XX:+UseSerialGC", "-Xms128m", "-Xmx128m", "-Xmn16m", "-XX:+AlwaysPreTouch", "-XX:+IgnoreUnrecognizedVMOptions",
+# Compiler threads do not come and go.
+FLAGS = ["-XX:+UseSerialGC", "-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch", "-XX:+IgnoreUnrecognizedVMOptions",
          "-XX:-UseDynamicNumberOfCompilerThreads", "-XX:+EnableDynamicAgentLoading"]
 MEASURES = ("wall", "CPU of the thread", "CPU of the JVM")
 
@@ -35,8 +35,8 @@ MEASURES = ("wall", "CPU of the thread", "CPU of the JVM")
 class Program(jvm.Jvm):
     """tests/java/windows/Windows, warm."""
 
-    def __init__(self, jdk):
-        super().__init__(jdk, jvm.compile_java(jdk, "windows"), "Windows", flags=FLAGS)
+    def __init__(self, jdk, young=16):
+        super().__init__(jdk, jvm.compile_java(jdk, "windows"), "Windows", flags=[*FLAGS, "-Xmn%dm" % young])
         self.wait_ready()
 
     def do(self, what, n):
@@ -115,8 +115,8 @@ class Pair:
                 self.ratios[what].setdefault(phase, []).append(self.window(what))
 
 
-def run_pair(jdk, windows, nothing):
-    with tempfile.TemporaryDirectory(prefix="js-") as tmp, Program(jdk) as a, Program(jdk) as b:
+def run_pair(jdk, windows, young, nothing):
+    with tempfile.TemporaryDirectory(prefix="js-") as tmp, Program(jdk, young) as a, Program(jdk, young) as b:
         pair, stream = Pair(a, b), Stream(jdk, a.pid, tmp)
         for p in (a, b):  # both have the listener of attachments
             jcmd(jdk, p.pid)
@@ -172,13 +172,13 @@ def report(jdk, pairs, what, has_bar):
             print("    by pair of JVMs: %s" % each)
 
 
-def measure(jdk, n_pairs, windows, nothing):
+def measure(jdk, n_pairs, windows, young, nothing):
     pairs = []
     for i in range(n_pairs):
         began = time.monotonic()
-        pairs.append(run_pair(jdk, windows, nothing))
+        pairs.append(run_pair(jdk, windows, young, nothing))
         print("JDK %d: pair %d of %d, %.0f s" % (jdk.major, i + 1, n_pairs, time.monotonic() - began), file=sys.stderr)
-    print("lookups, strings, sorting, calls; a collection a window:")
+    print("lookups, strings, sorting, calls, with a young generation of %d MB:" % young)
     report(jdk, pairs, "work", True)
     print("threads that are started and do nothing, one after the other:")
     report(jdk, pairs, "threads", False)
@@ -272,6 +272,8 @@ def main():
     p.add_argument("--bridge", action="store_true")
     p.add_argument("--quick", action="store_true", help="a look, no proof")
     p.add_argument("--jdk", help="one JDK's major version or directory; otherwise the oldest and the newest that are there")
+    p.add_argument("--young", type=int, default=16, metavar="MB",
+                   help="of the heap: 16 is a collection in each window or every other one, 25 a second; 128 is 3 a second")
     p.add_argument("--nothing", action="store_true", help="load nothing: what the method itself shows")
     p.add_argument("--waits", action="store_true", help="instead: how long Java threads wait beside a stream that is full")
     o = p.parse_args()
@@ -282,7 +284,7 @@ def main():
         if o.waits:
             measure_waits(jdk, 5000)
         else:
-            measure(jdk, 1 if o.quick else 4, 10 if o.quick else 60, o.nothing)
+            measure(jdk, 1 if o.quick else 4, 10 if o.quick else 60, o.young, o.nothing)
     print("%.0f s" % (time.monotonic() - began))
     for what in unsure:
         print("inconclusive: " + what)

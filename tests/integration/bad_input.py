@@ -109,6 +109,21 @@ def targets(tmp):
     s.wait()
 
 
+def ends_soon(tmp):
+    """A PID that ends before, while or after it is attached to: a profile, or there is no such process."""
+    wrong = []
+    for n in range(12):
+        p = subprocess.Popen(["sh", "-c", "i=0; while [ $i -lt %d ]; do i=$((i+1)); done" % (n * 8000)],
+                             preexec_fn=jvm.die_with_parent)
+        r = run(["-p", str(p.pid), "-d", "1000"])  # it is not waited for yet: a zombie is an end, too
+        p.wait()
+        lines = r.stderr.splitlines()
+        gone = r.returncode == 1 and len(lines) == 1 and re.match("jsampler: .*(process|target)", lines[0])
+        if not gone and not (r.returncode == 0 and sum("jsampler: " in line for line in lines) <= 1):
+            wrong.append((n, r.returncode, r.stderr))
+    check("a PID that ends while attaching", not wrong, wrong)
+
+
 def as_nobody(args, **kw):
     os.chmod(JS, 0o755)
     return subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", JS, *args],
@@ -160,6 +175,50 @@ def outputs(tmp):
     s.wait()
 
 
+def refused_place(tmp):
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        print("skip: a directory that is not writable (not root)")
+        return
+    os.chmod(tmp, 0o755)
+    out = tmp + "/x.folded"
+    t = subprocess.Popen(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "sh", "-c",
+                          "while :; do :; done"], preexec_fn=jvm.die_with_parent)
+    # At once: before anything is recorded, or the run would not end in time.
+    p = as_nobody(["-p", str(t.pid), "-d", "1000", "-o", out])
+    check("output directory not writable", p.returncode == 1 and re.fullmatch(
+        "jsampler: cannot write '%s': Permission denied; .*\n" % re.escape(out), p.stderr), p.stderr)
+    t.kill()
+    t.wait()
+
+
+def full_disk(tmp):
+    """The old file stays, the other output is written."""
+    disk, good = tmp + "/disk", tmp + "/good.folded"
+    os.mkdir(disk)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", disk], stderr=subprocess.DEVNULL).returncode:
+        print("skip: a full disk (no mount)")
+        return
+    try:
+        old = pathlib.Path(disk, "old.html")
+        old.write_text("old\n")
+        with open(disk + "/fill", "wb", buffering=0) as f:
+            while f.write(b"x" * 4096) == 4096 and f.tell() < 12 << 10:
+                pass
+        s = spin()
+        q = start(s.pid, "-q", "-o", str(old), "-o", good)
+        q.send_signal(signal.SIGINT)
+        _, err = q.communicate(timeout=jvm.PATIENCE)
+        check("a disk that is full", q.returncode == 1 and len(err.splitlines()) == 1 and
+              "old.html': cannot write: No space left on device" in err, (q.returncode, err))
+        check("... the old file is there, nothing else", old.read_text() == "old\n" and
+              sorted(os.listdir(disk)) == ["fill", "old.html"], os.listdir(disk))
+        check("... the other output is written", os.path.exists(good) and os.path.getsize(good) > 0)
+        s.kill()
+        s.wait()
+    finally:
+        subprocess.run(["umount", "-l", disk], check=False)
+
+
 def closed(pid, tmp):
     """Closed descriptors: nothing that is opened later gets what is meant for stdout or stderr."""
     def shell(text):
@@ -192,7 +251,7 @@ def limits(tmp):
 
 
 def main():
-    for part in (usage, targets, outputs, command, limits):
+    for part in (usage, targets, ends_soon, outputs, refused_place, full_disk, command, limits):
         with tempfile.TemporaryDirectory() as tmp:
             part(tmp)
     print("%d failures" % len(failures))

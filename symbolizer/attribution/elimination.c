@@ -69,14 +69,18 @@ struct candidates {
 	struct hidden_callee last;
 };
 
+/* visible: its node, or -1. */
 static void candidate_add(struct candidates *c, struct inline_pos at, uint32_t method_id,
-			  bool visible)
+			  int32_t visible)
 {
 	struct bytecode_traits t;
 
-	bytecode_traits(c->env, method_id, &t);
+	if (visible >= 0)
+		bytecode_traits_at(c->g, c->env, visible, &t);
+	else
+		bytecode_traits(c->env, method_id, &t);
 	/* What a visible method calls is visible too, most of it. */
-	if ((!t.loops && (visible || !t.unknown)) || !traits_agree(&c->machine, &t))
+	if ((!t.loops && (visible >= 0 || !t.unknown)) || t.left_out || !traits_agree(&c->machine, &t))
 		return;
 	if (c->n && c->last.at.node == at.node && c->last.at.bci == at.bci &&
 	    c->last.method_id == method_id)
@@ -96,7 +100,7 @@ static void visible_add(struct candidates *c, const struct choice_end *end, int3
 		x = nodes[x].parent;
 	if (x != node)
 		candidate_add(c, (struct inline_pos){node, nodes[x].call_bci}, nodes[x].method_id,
-			      true);
+			      x);
 }
 
 /* Adds the calls of m between x and y that no record knows; false: the loop may be the method's own. */
@@ -115,7 +119,7 @@ static bool hidden_add(struct candidates *c, const struct hs_method *m, int32_t 
 		    (b.kind != BYTECODE_INVOKE && b.kind != BYTECODE_INVOKEDYNAMIC))
 			continue;
 		callee = b.kind == BYTECODE_INVOKE ? c->env->callee(c->env->ctx, id, bci) : 0;
-		candidate_add(c, (struct inline_pos){node, bci}, callee, false);
+		candidate_add(c, (struct inline_pos){node, bci}, callee, -1);
 	}
 	return true;
 }

@@ -29,6 +29,8 @@ struct range {
 
 struct reading {
 	const struct attribution_env *env;
+	const struct graph *g; /* NULL: of the method wherever it is */
+	int32_t node;
 	unsigned methods; /* looked at */
 	struct bytecode_traits *t;
 };
@@ -91,6 +93,23 @@ static void note_bytecode(uint8_t op, struct bytecode_traits *t)
 static void read_method(struct reading *r, uint32_t id, const struct range *within, unsigned n,
 			unsigned depth);
 
+/* Opcodes iaload to saload, iastore to sastore. */
+static bool has_arrays(const struct hs_method *m, int major)
+{
+	struct bytecode b;
+
+	for (int32_t bci = 0; bytecode_at(m, major, bci, &b); bci += (int32_t)b.len)
+		if ((b.java >= 46 && b.java <= 53) || (b.java >= 79 && b.java <= 86))
+			return true;
+	return false;
+}
+
+/* Was this call, at this bci of the node, never compiled? */
+static bool is_left_out(const struct reading *r, const struct hs_method *callee, int32_t bci)
+{
+	return r->g && !graph_has_site(r->g, r->node, bci) && has_arrays(callee, r->env->major);
+}
+
 static void read_call(struct reading *r, uint32_t caller, const struct bytecode *b, unsigned depth)
 {
 	const struct attribution_env *env = r->env;
@@ -101,10 +120,13 @@ static void read_call(struct reading *r, uint32_t caller, const struct bytecode 
 
 	if (m && note_intrinsic(m, r->t))
 		return;
-	if (!m || !m->bytecodes || m->code_size == 0 || depth >= CALL_DEPTH)
+	if (!m || !m->bytecodes || m->code_size == 0 || depth >= CALL_DEPTH) {
 		r->t->unknown = true;
-	else
-		read_method(r, id, NULL, 0, depth + 1);
+		return;
+	}
+	if (depth == 0 && is_left_out(r, m, b->bci))
+		r->t->left_out = true;
+	read_method(r, id, NULL, 0, depth + 1);
 }
 
 static bool in_ranges(int32_t bci, const struct range *r, unsigned n)
@@ -141,12 +163,12 @@ static void read_method(struct reading *r, uint32_t id, const struct range *with
 		r->t->unknown = true;
 }
 
-static void traits_read(const struct attribution_env *env, uint32_t method_id,
-			struct bytecode_traits *ret)
+static void traits_read(const struct attribution_env *env, uint32_t method_id, const struct graph *g,
+			int32_t node, struct bytecode_traits *ret)
 {
 	const struct hs_method *m = method_id && env->method ? env->method(env->ctx, method_id) :
 							       NULL;
-	struct reading r = {.env = env, .t = ret};
+	struct reading r = {.env = env, .g = g, .node = node, .t = ret};
 	struct range loops[LOOPS_MAX];
 	bool ok;
 	unsigned n;
@@ -160,6 +182,7 @@ static void traits_read(const struct attribution_env *env, uint32_t method_id,
 	ret->loops = n > 0;
 	ret->unknown = !ok || n == LOOPS_MAX;
 	read_method(&r, method_id, loops, n, 0);
+	ret->left_out = ret->left_out && n == 1;
 }
 
 struct traits_memo {
@@ -189,11 +212,17 @@ void bytecode_traits(const struct attribution_env *env, uint32_t method_id,
 		*ret = memo->slots[slot].traits;
 		return;
 	}
-	traits_read(env, method_id, ret);
+	traits_read(env, method_id, NULL, -1, ret);
 	if (memo) {
 		memo->slots[slot].method_id = method_id;
 		memo->slots[slot].traits = *ret;
 	}
+}
+
+void bytecode_traits_at(const struct graph *g, const struct attribution_env *env, int32_t node,
+			struct bytecode_traits *ret)
+{
+	traits_read(env, g->tree.nodes[node].method_id, g, node, ret);
 }
 
 bool traits_agree(const struct machine_traits *m, const struct bytecode_traits *b)

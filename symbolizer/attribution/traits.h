@@ -24,12 +24,21 @@ struct bytecode_traits {
 	bool conversion; /* floating point to integer or a remainder: may call a stub */
 	bool math, time; /* intrinsics that are always calls: of math, of the runtime */
 	bool power; /* one that is a call of math or arithmetic, as its operands want */
+	bool left_out; /* bytecode_traits_at() only */
 };
 
 struct machine_traits machine_traits(const struct graph *g, int32_t loop);
 
 void bytecode_traits(const struct attribution_env *env, uint32_t method_id,
 		     struct bytecode_traits *ret);
+
+/*
+ * The same of the method inlined as that node; left_out: it has one loop, and a call in there was never
+ * compiled. No record is of that call, and there would be one: what is called reads or writes arrays, whose
+ * bounds are checked. So an uncommon trap is in its place, and the loop, if there is one, has evidence.
+ */
+void bytecode_traits_at(const struct graph *g, const struct attribution_env *env, int32_t node,
+			struct bytecode_traits *ret);
 
 /* What was said of methods, for env->traits. */
 struct traits_memo *traits_memo_new(void);

@@ -568,6 +568,52 @@ static void test_blind_loop_goes_to_the_one_visible_callee(void **state)
 	assert_int_equal(find(&f, inner + 2, 0).n, 1);
 }
 
+/* What the visible method calls in its loop would be seen, were it compiled: a trap is there instead. */
+static void test_blind_loop_has_no_call_left_out(void **state)
+{
+	/* goto -3 behind a call; daload, dadd; dadd in a loop */
+	static const uint8_t calling[] = {0xb8, 0, 0, 0xa7, 0xff, 0xfd};
+	static const uint8_t arrays[] = {49, 99, 0xb1}, no_arrays[] = {99, 99, 0xb1};
+	static const uint8_t adding[] = {99, 0, 0, 0xa7, 0xff, 0xfd};
+	static struct fake f;
+	static uint8_t code[64];
+	uint32_t top, inner;
+	struct fake_trap traps[2];
+	struct attributed r;
+
+	(void)state;
+	fake_init(&f);
+	memset(code, 0, sizeof(code));
+	fake_work(&f, 4);
+	top = fake_here(&f);
+	traps[0] = (struct fake_trap){fake_je(&f), fake_scope(&f, fake_scope(&f, 0, 1, 10), 2, 3)};
+	inner = fake_work(&f, 8);
+	fake_emit(&f, "\xf2\x0f\x58\xc1", 4); /* addsd */
+	fake_je_to(&f, inner);
+	traps[1] = (struct fake_trap){fake_je(&f), fake_scope(&f, fake_scope(&f, 0, 1, 30), 3, 4)};
+	fake_je_to(&f, top);
+	fake_ret(&f);
+	fake_traps(&f, traps, 2);
+	set_invoke(code, 10);
+	set_invoke(code, 20);
+	set_invoke(code, 30);
+	fake_bytecodes(&f, 1, code, sizeof(code));
+	fake_bytecodes(&f, 2, no_calls, sizeof(no_calls));
+	fake_bytecodes(&f, 3, calling, sizeof(calling));
+	fake_bytecodes(&f, 4, adding, sizeof(adding));
+	fake_bytecodes(&f, 5, arrays, sizeof(arrays));
+	f.callees[0][20] = 4;
+	f.callees[2][0] = 5;
+	r = find(&f, inner + 2, 0);
+	assert_int_equal(r.n, 2);
+	assert_scope(r, 0, 4, -1);
+	assert_scope(r, 1, 1, 20);
+	assert_int_equal(r.exactness, EXACT_INFERRED);
+
+	fake_bytecodes(&f, 5, no_arrays, sizeof(no_arrays)); /* may leave no record */
+	assert_int_equal(find(&f, inner + 2, 0).n, 1);
+}
+
 /* A native may be an intrinsic's loop, but has no frames anywhere else either. */
 static void test_blind_loop_is_not_given_to_a_native(void **state)
 {
@@ -726,6 +772,7 @@ int main(void)
 		cmocka_unit_test(test_blind_loop_goes_to_the_one_hidden_callee),
 		cmocka_unit_test(test_prepared_code_needs_no_jvm),
 		cmocka_unit_test(test_blind_loop_goes_to_the_one_visible_callee),
+		cmocka_unit_test(test_blind_loop_has_no_call_left_out),
 		cmocka_unit_test(test_calls_on_the_way_make_it_unsure),
 		cmocka_unit_test(test_c1_hides_getters),
 		cmocka_unit_test(test_between_moved_checks_is_unsure),

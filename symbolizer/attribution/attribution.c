@@ -206,7 +206,6 @@ static bool take_hidden(struct attribution *a, const struct graph *g, const stru
 		return false;
 	ret->n = 1 + inline_tree_scopes(&g->tree, h.at, ret->scope + 1, CODE_MAX_SCOPES - 1);
 	ret->scope[0] = (struct code_scope){.method_id = h.method_id, .bci = -1};
-	ret->exactness = EXACT_INFERRED;
 	return true;
 }
 
@@ -256,14 +255,19 @@ static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc
 {
 	int32_t i = pc >= 0 && pc <= INT32_MAX ? graph_find(g, (uint32_t)pc) : -1;
 	struct choice c;
+	bool hidden;
 
 	if (i < 0 || pc >= (int64_t)g->insns[i].off + g->insns[i].len + GAP_MAX ||
 	    choose(g, &a->scratch, (uint32_t)i, &c))
 		return -1;
-	if (take_hidden(a, g, &c, ret))
-		return 0;
-	take_scopes(g, c.pos, ret);
-	if (c.own && (c.own->kind == EVIDENCE_CALL || c.own->kind == EVIDENCE_POLL))
+	hidden = take_hidden(a, g, &c, ret);
+	if (!hidden)
+		take_scopes(g, c.pos, ret);
+	if (g->damaged)
+		ret->exactness = EXACT_APPROXIMATE;
+	else if (hidden)
+		ret->exactness = EXACT_INFERRED;
+	else if (c.own && (c.own->kind == EVIDENCE_CALL || c.own->kind == EVIDENCE_POLL))
 		ret->exactness = EXACT;
 	else
 		ret->exactness = is_agreed(a, g, (uint32_t)i, &c) ? EXACT_FLOW : EXACT_APPROXIMATE;
@@ -303,8 +307,10 @@ static void find_in_nmethod(struct attribution *a, const struct code *c, int64_t
 		return;
 	}
 	g = graph_of(a, c);
-	if (!g || find_by_flow(a, g, pc, ret))
-		address_rule(c, a->env->major, pc, false, ret);
+	if (g && find_by_flow(a, g, pc, ret) == 0)
+		return;
+	address_rule(c, a->env->major, pc, false, ret);
+	ret->exactness = EXACT_APPROXIMATE;
 }
 
 void attribution_find(struct attribution *a, const struct code *code, int64_t pc_offset,

@@ -100,6 +100,8 @@ struct graph {
 	uint64_t *sites; /* sorted (node << 32 | bci): where records of this node stand or call */
 	uint32_t n_sites;
 	bool c1; /* compiled by C1 */
+	/* Bytes and tables do not fit together, or bytes are missing: nothing in it is sure. */
+	bool damaged;
 	size_t bytes; /* memory held */
 };
 

@@ -22,6 +22,7 @@ struct decoding {
 	bool has_address;
 	uint64_t constant; /* loaded by the instruction before, of this run */
 	int8_t constant_reg; /* -1: it loads none */
+	bool sweeping; /* through what nothing leads to: it need not be code */
 	bool oom;
 };
 
@@ -148,11 +149,19 @@ static uint32_t decode_one(struct decoding *d, uint32_t off, bool *ret_goes_on)
 	struct decoded x;
 	struct insn in = {.off = off, .target = -1, .evidence = -1, .loop = -1};
 
-	if (d->b->at[off] != AT_NONE || !decode_insn(d->b->decoder, c->bytes, c->n_bytes, off, &x))
+	if (d->b->at[off] != AT_NONE) {
+		d->b->g->damaged |= d->b->at[off] == AT_INSIDE && !d->sweeping;
 		return 0;
+	}
+	if (!decode_insn(d->b->decoder, c->bytes, c->n_bytes, off, &x)) {
+		d->b->g->damaged |= !d->sweeping;
+		return 0;
+	}
 	unpatch_entry(c, off, &x);
-	if (!claim(d->b, off, x.len, (uint32_t)d->insns.n))
+	if (!claim(d->b, off, x.len, (uint32_t)d->insns.n)) {
+		d->b->g->damaged |= !d->sweeping;
 		return 0;
+	}
 	in.len = x.len;
 	in.class = x.class;
 	in.flags = x.floating ? INSN_FLOATING : 0;
@@ -320,9 +329,12 @@ int graph_decode(struct graph_build *b)
 	struct decoding d = {.b = b};
 	int r;
 
+	b->g->damaged = b->code->end > b->code->begin &&
+			b->code->n_bytes < b->code->end - b->code->begin;
 	d.oom = !vec_push(&d.tables, ((struct jump_table){0}));
 	add_known(&d);
 	r = d.oom ? -ENOMEM : decode_work(&d);
+	d.sweeping = true;
 	if (r == 0)
 		r = decode_gaps(&d);
 	if (r == 0 && d.insns.n == 0)

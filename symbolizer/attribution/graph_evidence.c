@@ -78,8 +78,10 @@ static int place_records(struct placing *p)
 			return e;
 		site_add(p, pos.node, pos.bci);
 		in = insn_of_record(p->b, r->pc_offset, &kind);
-		if (!in)
+		if (!in) {
+			p->b->g->damaged = true;
 			continue;
+		}
 		in->flags |= INSN_RECORD;
 		place(p, in, pos, kind, TRAP_OF_CHECK);
 	}

@@ -71,6 +71,7 @@ struct agree {
 	int major;
 	struct key *keys;
 	uint64_t samples, in_nmethods, compared, uncovered;
+	uint64_t graphs, damaged;
 	uint64_t pcs, foreign; /* pcs named, and those named after a method that cannot be there */
 	struct score scores[GROUPS][RULES];
 	/* by whether the reference is sure: of instructions without notes it only knows who comes next */
@@ -333,6 +334,10 @@ static void compare_code(struct agree *a, struct attribution *at, const struct d
 	if (graph_new(&plain, env, d, &g) == 0) {
 		a->graph_ns += clock_process_cpu_ns() - start;
 		a->insns += g->n_insns;
+		a->graphs++;
+		a->damaged += g->damaged;
+		if (g->damaged)
+			printf("damaged code %u tier %d\n", plain.id, plain.tier);
 		reference_new(full, a->major, g, d, a->raw, &ref);
 	}
 	for (struct key *k = first; k != end; k = k->hh.next) {
@@ -418,6 +423,8 @@ static void print_table(struct agree *a)
 	       (unsigned long long)a->compared, (unsigned long long)a->uncovered);
 	printf("pcs named %llu, after a method that is not there %llu\n", (unsigned long long)a->pcs,
 	       (unsigned long long)a->foreign);
+	printf("graphs %llu, of damaged code %llu\n", (unsigned long long)a->graphs,
+	       (unsigned long long)a->damaged);
 	printf("graphs %.1f ns an instruction, then %.0f ns a pc\n",
 	       (double)a->graph_ns / (double)(a->insns ? a->insns : 1),
 	       (double)a->find_ns / (double)(a->finds ? a->finds : 1));

@@ -149,6 +149,66 @@ static void test_truncated_code(void **state)
 	dump_done(&d);
 }
 
+/* Pcs of the body that are called sure, by a record at a poll or by flow. */
+static unsigned count_sure(struct dump *d)
+{
+	struct attribution *a = attribution_new_env(&d->env);
+	struct attributed r;
+	unsigned n = 0;
+
+	assert_non_null(a);
+	for (int64_t pc = d->code.verified_entry; pc < d->code.stub_begin; pc += 3) {
+		attribution_find(a, &d->code, pc, 0, &r);
+		check(&d->code, &r);
+		n += r.exactness != EXACT_APPROXIMATE;
+	}
+	attribution_free(a);
+	return n;
+}
+
+/* Read in two, while it was freed: what is there is of the old code, the rest of another, or missing. */
+static void test_damage_is_not_sure(void **state)
+{
+	struct dump d;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		uint32_t n, half;
+
+		dump_load(files[i], &d);
+		d.env.method = random_method;
+		memset(bytecodes, 0, sizeof(bytecodes));
+		n = d.code.n_bytes;
+		half = n / 2;
+		assert_true(count_sure(&d) > 10);
+		d.code.n_bytes = n - n / 50;
+		assert_int_equal(count_sure(&d), 0);
+		d.code.n_bytes = n;
+		memset((uint8_t *)d.code.bytes + half, 0x06, n - half); /* not an instruction */
+		assert_int_equal(count_sure(&d), 0);
+		dump_done(&d);
+	}
+}
+
+static void test_records_of_other_code_are_not_sure(void **state)
+{
+	struct dump d;
+	struct code_record *r;
+	uint32_t n;
+
+	(void)state;
+	dump_load(files[0], &d);
+	d.env.method = random_method;
+	memset(bytecodes, 0, sizeof(bytecodes));
+	r = (struct code_record *)d.code.records;
+	n = d.code.n_records;
+	for (uint32_t i = n / 2; i + 1 < n; i++)
+		if (r[i].pc_offset + 1 < r[i + 1].pc_offset)
+			r[i].pc_offset++;
+	assert_int_equal(count_sure(&d), 0);
+	dump_done(&d);
+}
+
 /* Branches everywhere: the loops nest as deep as they can. */
 static void test_time_is_bounded(void **state)
 {
@@ -189,6 +249,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_flipped_bytes),
 		cmocka_unit_test(test_truncated_code),
+		cmocka_unit_test(test_damage_is_not_sure),
+		cmocka_unit_test(test_records_of_other_code_are_not_sure),
 		cmocka_unit_test(test_time_is_bounded),
 	};
 

@@ -158,8 +158,7 @@ static bool own_stays(const struct choice *c)
  * among checks done before a loop is of anything inlined in it. Polls stay where they are; so does
  * what lies between calls.
  */
-static bool stays(struct attribution *a, const struct graph *g, uint32_t insn,
-		  const struct choice *c)
+static bool stays(const struct graph *g, uint32_t insn, const struct choice *c)
 {
 	bool poll = has_end(c, EVIDENCE_POLL);
 
@@ -171,7 +170,7 @@ static bool stays(struct attribution *a, const struct graph *g, uint32_t insn,
 		return false;
 	if (!c->forward.alone || !c->backward.found)
 		return (poll || c->backward.pseudo) && c->pos.node == 0 &&
-		       choice_is_enclosed(g, &a->scratch, insn, 0);
+		       graph_encloses(g, insn);
 	return c->pos.node == 0 || poll ||
 	       (c->forward.kind == EVIDENCE_CALL && c->backward.kind == EVIDENCE_CALL);
 }
@@ -193,7 +192,7 @@ static bool is_agreed(struct attribution *a, const struct graph *g, uint32_t ins
 {
 	return c->forward.found && c->pos.node == c->forward.pos.node &&
 	       (!c->backward.found || c->pos.node == c->backward.pos.node) &&
-	       stays(a, g, insn, c) && hides_nothing(a, g, c);
+	       stays(g, insn, c) && hides_nothing(a, g, c);
 }
 
 static bool take_hidden(struct attribution *a, const struct graph *g, const struct choice *c,

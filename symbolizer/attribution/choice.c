@@ -166,68 +166,6 @@ static struct choice_end search_backward(struct search *q, uint32_t from)
 	return end;
 }
 
-static bool has_neighbours(const struct graph *g, uint32_t i, bool forward)
-{
-	int32_t s;
-
-	if (!forward)
-		return g->pred_start[i] < g->pred_start[i + 1];
-	for (uint32_t k = 0; (s = graph_successor(g, i, k)) != -2; k++)
-		if (s >= 0)
-			return true;
-	return false;
-}
-
-/* Does this way end at i, and at that node? *ret_ends: it ends. */
-static bool way_ends(const struct graph *g, uint32_t i, bool forward, int32_t node, bool *ret_ends)
-{
-	const struct insn *in = &g->insns[i];
-
-	*ret_ends = true;
-	if (in->evidence >= 0) {
-		const struct evidence *e = &g->evidence[in->evidence];
-
-		return (forward ? e->pos : e->after).node == node;
-	}
-	if (forward ? in->class == INSN_RET : in->flags & INSN_ENTRY)
-		return node == 0;
-	*ret_ends = !has_neighbours(g, i, forward);
-	if (!forward && !(in->flags & INSN_ROOT))
-		return true; /* where it ends, nothing comes from: padding behind a jump */
-	return !*ret_ends; /* nobody knows what it leads to */
-}
-
-/* `from` has no evidence itself. */
-static bool all_ways_meet(struct search *q, uint32_t from, bool forward, int32_t node)
-{
-	bool ends;
-
-	search_begin(q);
-	search_add(q, (int32_t)from);
-	for (uint32_t head = 0; head < q->n; head++) {
-		uint32_t i = q->s->queue[head];
-
-		if (head == SEARCH_MAX || !way_ends(q->g, i, forward, node, &ends))
-			return false;
-		if (ends)
-			continue;
-		if (forward)
-			add_successors(q, i);
-		else
-			add_predecessors(q, i);
-	}
-	return true;
-}
-
-bool choice_is_enclosed(const struct graph *g, struct choice_scratch *s, uint32_t insn,
-			int32_t node)
-{
-	struct search q = {.g = g, .s = s, .loop = -1};
-
-	return s->cap >= g->n_insns && all_ways_meet(&q, insn, true, node) &&
-	       all_ways_meet(&q, insn, false, node);
-}
-
 static void search_both(struct search *q, uint32_t insn, struct choice *ret)
 {
 	ret->forward = search_forward(q, insn);

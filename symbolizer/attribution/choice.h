@@ -37,12 +37,6 @@ struct choice {
 	int32_t loop; /* the innermost loop of the instruction had no evidence: that loop; else -1 */
 };
 
-/* The instruction, which has no evidence itself, and after choose() of it: does every way from it, and
- * every way to it, meet evidence of this node before any other (node 0: or a return, an entry)? false when
- * in doubt. */
-bool choice_is_enclosed(const struct graph *g, struct choice_scratch *s, uint32_t insn,
-			int32_t node);
-
 /* -ENOMEM. */
 int choose(const struct graph *g, struct choice_scratch *s, uint32_t insn, struct choice *ret);
 

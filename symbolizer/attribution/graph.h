@@ -84,8 +84,15 @@ struct jump_table {
 	uint32_t first, n; /* in table_targets */
 };
 
+/* There is a way that meets evidence of an inlined method first, or leads nobody knows where. */
+enum ways {
+	WAYS_AHEAD = 1,
+	WAYS_BEHIND = 2,
+};
+
 struct graph {
 	struct insn *insns; /* by offset */
+	uint8_t *ways; /* enum ways, per instruction */
 	uint32_t n_insns;
 	uint32_t *pred_start, *preds; /* predecessors of i: preds[pred_start[i] .. pred_start[i + 1]) */
 	struct evidence *evidence;
@@ -117,6 +124,13 @@ int32_t graph_find(const struct graph *g, uint32_t pc);
 static inline bool loop_contains(const struct graph *g, int32_t outer, int32_t inner)
 {
 	return inner >= outer && (uint32_t)inner <= g->loops[outer].last;
+}
+
+/* The instruction has no evidence itself: are all ways to and from it, up to the first evidence, entry or
+ * return, the compiled method's own? */
+static inline bool graph_encloses(const struct graph *g, uint32_t i)
+{
+	return g->ways[i] == 0;
 }
 
 /* Does a record of this node stand at bci, or call from there? */

@@ -1,0 +1,104 @@
+#include "symbolizer/attribution/graph_build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/*
+ * Which instructions have a way from or to them that is not the compiled method's own: it meets evidence of
+ * an inlined method before any other, or nobody knows where it leads. Found from those ends on.
+ */
+struct way_search {
+	struct graph *g;
+	uint32_t *queue;
+	uint32_t n;
+	uint8_t bit;
+};
+
+static void mark(struct way_search *w, uint32_t i)
+{
+	if (w->g->ways[i] & w->bit)
+		return;
+	w->g->ways[i] |= w->bit;
+	w->queue[w->n++] = i;
+}
+
+static bool leads_on(const struct graph *g, uint32_t i)
+{
+	int32_t s;
+
+	for (uint32_t k = 0; (s = graph_successor(g, i, k)) != -2; k++)
+		if (s >= 0)
+			return true;
+	return false;
+}
+
+static bool is_foreign_end_ahead(const struct graph *g, uint32_t i)
+{
+	const struct insn *in = &g->insns[i];
+
+	if (in->evidence >= 0)
+		return g->evidence[in->evidence].pos.node != 0;
+	return in->class != INSN_RET && !leads_on(g, i);
+}
+
+/* Where nothing comes from, nothing comes by: padding behind a jump. */
+static bool is_foreign_end_behind(const struct graph *g, uint32_t i)
+{
+	const struct insn *in = &g->insns[i];
+
+	if (in->evidence >= 0)
+		return g->evidence[in->evidence].after.node != 0;
+	return !(in->flags & INSN_ENTRY) && in->flags & INSN_ROOT &&
+	       g->pred_start[i] == g->pred_start[i + 1];
+}
+
+static void find_ahead(struct way_search *w)
+{
+	const struct graph *g = w->g;
+
+	w->n = 0;
+	w->bit = WAYS_AHEAD;
+	for (uint32_t i = 0; i < g->n_insns; i++)
+		if (is_foreign_end_ahead(g, i))
+			mark(w, i);
+	for (uint32_t head = 0; head < w->n; head++) {
+		uint32_t i = w->queue[head];
+
+		for (uint32_t p = g->pred_start[i]; p < g->pred_start[i + 1]; p++)
+			if (g->insns[g->preds[p]].evidence < 0)
+				mark(w, g->preds[p]);
+	}
+}
+
+static void find_behind(struct way_search *w)
+{
+	const struct graph *g = w->g;
+
+	w->n = 0;
+	w->bit = WAYS_BEHIND;
+	for (uint32_t i = 0; i < g->n_insns; i++)
+		if (is_foreign_end_behind(g, i))
+			mark(w, i);
+	for (uint32_t head = 0; head < w->n; head++) {
+		int32_t s;
+
+		for (uint32_t k = 0; (s = graph_successor(g, w->queue[head], k)) != -2; k++)
+			if (s >= 0 && g->insns[s].evidence < 0 && !(g->insns[s].flags & INSN_ENTRY))
+				mark(w, (uint32_t)s);
+	}
+}
+
+int graph_find_ways(struct graph *g)
+{
+	struct way_search w = {.g = g, .queue = malloc((g->n_insns + (size_t)1) * sizeof(*w.queue))};
+
+	g->ways = calloc((size_t)g->n_insns + 1, sizeof(*g->ways));
+	if (!g->ways || !w.queue) {
+		free(w.queue);
+		return -ENOMEM;
+	}
+	find_ahead(&w);
+	find_behind(&w);
+	free(w.queue);
+	return 0;
+}

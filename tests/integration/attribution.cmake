@@ -3,7 +3,8 @@ add_executable(attribution_agree
   ${CMAKE_CURRENT_LIST_DIR}/attribution_dump.c
   ${CMAKE_CURRENT_LIST_DIR}/attribution_foreign.c
   ${CMAKE_CURRENT_LIST_DIR}/attribution_reference.c
-  ${CMAKE_CURRENT_LIST_DIR}/attribution_samples.c)
+  ${CMAKE_CURRENT_LIST_DIR}/attribution_samples.c
+  ${CMAKE_CURRENT_LIST_DIR}/attribution_score.c)
 target_link_libraries(attribution_agree PRIVATE js_attribution js_hotspot js_native)
 
 # The bars of the attribution issue for javac. attribution.py allows four standard errors beyond them: if

@@ -23,7 +23,7 @@ import jvm
 
 FLAGS = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]
 COLLECTORS = {"G1": ["-XX:+UseG1GC"], "Parallel": ["-XX:+UseParallelGC"], "Serial": ["-XX:+UseSerialGC"],
-              "Z": ["-XX:+UseZGC"]}
+              "Z": ["-XX:+UseZGC"], "Shenandoah": ["-XX:+UseShenandoahGC"]}
 HERE = pathlib.Path(__file__).resolve().parent
 CELL_SAMPLES = 1.0  # percent of the samples that a kind of code needs to be compared
 

@@ -35,6 +35,7 @@
 #include "tests/integration/attribution_foreign.h"
 #include "tests/integration/attribution_reference.h"
 #include "tests/integration/attribution_samples.h"
+#include "tests/integration/attribution_score.h"
 
 struct key {
 	struct {
@@ -53,10 +54,6 @@ static const char *const rule_names[] = {"address", "flow"};
 
 /* What stands behind a sure name: evidence ahead or at the pc itself, or a return. */
 enum { SURE_ENDS = EVIDENCE_KINDS + 1 };
-
-struct score {
-	uint64_t n, method, child, line, not_wrong;
-};
 
 struct method_share {
 	uint32_t id;
@@ -156,46 +153,6 @@ static struct code ordinary(const struct code *full)
 	return c;
 }
 
-static int line_of(const struct agree *a, const struct code_scope *s)
-{
-	const struct hs_method *m = hs_method(a->hs, s->method_id);
-
-	return m ? hs_method_line(a->hs, m, s->bci) : -1;
-}
-
-/* Is x the path of `truth`, or an ancestor of it? */
-static bool not_wrong(const struct attributed *x, const struct attributed *truth)
-{
-	if (x->n > truth->n)
-		return false;
-	for (size_t i = 1; i <= x->n; i++) {
-		const struct code_scope *p = &x->scope[x->n - i];
-		const struct code_scope *q = &truth->scope[truth->n - i];
-
-		if (p->method_id != q->method_id || (i < x->n && p->bci != q->bci))
-			return false;
-	}
-	return true;
-}
-
-static uint32_t child_of(const struct attributed *x)
-{
-	return x->n > 1 ? x->scope[x->n - 2].method_id : 0;
-}
-
-static void score_add(struct agree *a, struct score *s, const struct attributed *x,
-		      const struct attributed *truth, uint64_t count)
-{
-	bool method = x->scope[0].method_id == truth->scope[0].method_id;
-
-	s->n += count;
-	s->method += method ? count : 0;
-	s->child += child_of(x) == child_of(truth) ? count : 0;
-	s->not_wrong += not_wrong(x, truth) ? count : 0;
-	if (method && line_of(a, &x->scope[0]) == line_of(a, &truth->scope[0]))
-		s->line += count;
-}
-
 static void share_add(struct agree *a, uint32_t method, enum rule rule, int64_t count)
 {
 	struct method_share *m;
@@ -240,15 +197,15 @@ static void compare(struct agree *a, const struct code *full, bool inlining,
 	for (int r = 0; r < RULES; r++) {
 		for (int g = 0; g < GROUPS; g++)
 			if (in[g])
-				score_add(a, &a->scores[g][r], &got[r], truth, count);
+				score_add(a->hs, &a->scores[g][r], &got[r], truth, count);
 		share_add(a, got[r].scope[0].method_id, r, (int64_t)count);
 		share_add(a, truth->scope[0].method_id, r, -(int64_t)count);
 	}
-	score_add(a, &a->by_exactness[end >= 0][flow->exactness], flow, truth, count);
+	score_add(a->hs, &a->by_exactness[end >= 0][flow->exactness], flow, truth, count);
 	if (end >= 0 && (flow->exactness == EXACT || flow->exactness == EXACT_FLOW))
-		score_add(a, &a->by_end[end], flow, truth, count);
+		score_add(a->hs, &a->by_end[end], flow, truth, count);
 	if (e)
-		score_add(a, &a->by_evidence[e->kind], &got[RULE_FLOW], truth, count);
+		score_add(a->hs, &a->by_evidence[e->kind], &got[RULE_FLOW], truth, count);
 }
 
 static const struct evidence *evidence_at(const struct graph *g, uint32_t pc)
@@ -270,15 +227,6 @@ static int end_of(struct agree *a, const struct graph *g, uint32_t pc)
 	return c.forward.found && !c.forward.pseudo ? c.forward.kind : EVIDENCE_KINDS;
 }
 
-static void print_chain(const struct agree *a, const struct attributed *x)
-{
-	for (size_t i = x->n; i-- > 0;) {
-		const struct hs_method *m = hs_method(a->hs, x->scope[i].method_id);
-
-		printf(" %s.%s@%d", m ? m->class_name : "?", m ? m->name : "?", x->scope[i].bci);
-	}
-}
-
 static const char *const evidence_names[] = {"call", "poll", "trap", "slow", "null"};
 static const char *const exactness_names[] = {"exact", "flow", "inferred", "approximate"};
 
@@ -289,9 +237,9 @@ static void print_miss(const struct agree *a, const struct code *c, const struct
 		return;
 	printf("miss %llu tier %d code %u+0x%x %s\n  got  ", (unsigned long long)k->count, c->tier,
 	       c->id, k->at.off, exactness_names[got->exactness]);
-	print_chain(a, got);
+	chain_print(a->hs, got);
 	printf("\n  truth");
-	print_chain(a, truth);
+	chain_print(a->hs, truth);
 	printf("\n");
 }
 
@@ -304,7 +252,7 @@ static void check_foreign(struct agree *a, const struct code *plain, const struc
 		return;
 	a->foreign++;
 	printf("foreign code %u+0x%x", plain->id, k->at.off);
-	print_chain(a, got);
+	chain_print(a->hs, got);
 	printf("\n");
 }
 
@@ -401,18 +349,6 @@ static void compare_all(struct agree *a)
 	choice_scratch_done(&a->scratch);
 }
 
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-static void print_score(const char *group, const char *rule, const struct score *s, uint64_t all)
-{
-	printf("%-10s %-11s %6.1f %7.1f %6.1f %6.1f %6.1f\n", group, rule, percent(s->n, all),
-	       percent(s->method, s->n), percent(s->child, s->n), percent(s->line, s->n),
-	       percent(s->n - s->not_wrong, s->n));
-}
-
 static void print_table(struct agree *a)
 {
 	uint64_t tv[RULES] = {0};
@@ -433,17 +369,17 @@ static void print_table(struct agree *a)
 	for (int g = 0; g < GROUPS; g++)
 		for (int r = 0; r < RULES; r++)
 			if (a->scores[g][r].n)
-				print_score(group_names[g], rule_names[r], &a->scores[g][r],
+				score_print(group_names[g], rule_names[r], &a->scores[g][r],
 					    a->compared);
 	for (int sure = 1; sure >= 0; sure--)
 		for (int e = 0; e < EXACTNESS_COUNT; e++)
-			print_score(sure ? "named" : "no notes", exactness_names[e],
+			score_print(sure ? "named" : "no notes", exactness_names[e],
 				    &a->by_exactness[sure][e], a->compared);
 	for (int e = 0; e < SURE_ENDS; e++)
-		print_score("sure by", e < EVIDENCE_KINDS ? evidence_names[e] : "entry", &a->by_end[e],
+		score_print("sure by", e < EVIDENCE_KINDS ? evidence_names[e] : "entry", &a->by_end[e],
 			    a->compared);
 	for (int e = 0; e < EVIDENCE_KINDS; e++)
-		print_score("evidence", evidence_names[e], &a->by_evidence[e], a->compared);
+		score_print("evidence", evidence_names[e], &a->by_evidence[e], a->compared);
 	HASH_ITER (hh, a->shares, m, tmp)
 		for (int r = 0; r < RULES; r++)
 			tv[r] += (uint64_t)(m->diff[r] < 0 ? -m->diff[r] : m->diff[r]);

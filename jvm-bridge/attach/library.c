@@ -1,5 +1,6 @@
 #include "jvm-bridge/attach/inside.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -28,6 +29,17 @@ static bool trustworthy(const struct stat *st)
 	return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
+/* JVMs that are given anything else warn of damaged stack guards. */
+static bool is_shared_object(const struct library *lib)
+{
+	Elf64_Ehdr h;
+
+	if (lib->len < sizeof(h))
+		return false;
+	memcpy(&h, lib->bytes, sizeof(h));
+	return memcmp(h.e_ident, ELFMAG, SELFMAG) == 0 && h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_type == ET_DYN;
+}
+
 int library_read(struct proc *proc, const struct attach_load *l, struct library *ret, struct err *err)
 {
 	CLEANUP(close_at_exit) int fd = -1;
@@ -41,11 +53,13 @@ int library_read(struct proc *proc, const struct attach_load *l, struct library 
 	if (fd < 0 || fstat(fd, &ret->st) < 0)
 		return err_set(err, -errno, "cannot open %s: %m", ret->path);
 	if (!S_ISREG(ret->st.st_mode))
-		return err_set(err, -EINVAL, "%s is no regular file", ret->path);
+		return err_set(err, -ENOEXEC, "%s is no regular file", ret->path);
 	if (!trustworthy(&ret->st))
 		return err_set(err, -EPERM, "%s is not loaded: other users can write to it, or own it", ret->path);
 	r = file_read_fd(fd, MAX_LIBRARY, &ret->bytes, &ret->len);
-	return r < 0 ? err_set(err, r, "cannot read %s: %s", ret->path, strerror(-r)) : 0;
+	if (r < 0)
+		return err_set(err, r, "cannot read %s: %s", ret->path, strerror(-r));
+	return is_shared_object(ret) ? 0 : err_set(err, -ENOEXEC, "%s is no shared library", ret->path);
 }
 
 void library_done(struct library *lib)

@@ -20,7 +20,7 @@ static const char *hint(const char *why)
 	if (strstr(why, "failed to map segment") || strstr(why, "Operation not permitted"))
 		return "; is it on a file system mounted noexec, or forbidden by SELinux?";
 	if (strstr(why, "Error relocating") || strstr(why, "Error loading shared library") ||
-	    strstr(why, "GLIBC_") || strstr(why, "libc.musl"))
+	    strstr(why, "GLIBC_") || strstr(why, "libc.musl") || strstr(why, "libc.so: "))
 		return "; it is built for another C library than the JVM's";
 	if (strstr(why, "wrong ELF class") || strstr(why, "ELFCLASS"))
 		return "; it is built for another word size than the JVM's";

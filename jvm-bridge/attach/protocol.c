@@ -85,10 +85,12 @@ static void one_line(char *dst, size_t size, const char *s)
 	size_t n = 0;
 
 	for (; *s && n + 1 < size; s++)
-		if (*s != '\n')
+		if (*s != '\n') {
 			dst[n++] = *s;
-		else if (s[1])
+		} else if (s[1]) {
+			n -= n && dst[n - 1] == '.'; /* of a sentence that goes on now */
 			n += (size_t)snprintf(dst + n, size - n, ": ") < size - n ? 2 : 0;
+		}
 	dst[n] = '\0';
 }
 

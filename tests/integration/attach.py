@@ -19,6 +19,8 @@ from shell import check
 
 PROBE = os.environ.get("ATTACH_PROBE") or str(jvm.build_dir() / "tests/integration/attach_probe")
 KINDS = {"agent": (), "agent7": ("-DRETURNS=7",), "broken": ("-DNEEDS", "-Wl,-z,now")}
+# A C library of the future, for an agent that was built with it.
+FUTURE = ("int function_that_no_library_has(void) { return 1; }", "GLIBC_2.99 { function_that_no_library_has; };")
 
 
 def agents():
@@ -29,6 +31,42 @@ def agents():
         subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-shared", "-fPIC", *options, "-o", str(d / name),
                         str(jvm.ROOT / "tests/native/attach_agent.c")], check=True)
     return d
+
+
+def foreign(d):
+    """{file: what is said} of what is no bridge for this JVM; made in the folder of agents()."""
+    cc, source = os.environ.get("CC", "gcc"), str(jvm.ROOT / "tests/native/attach_agent.c")
+    (d / "future.c").write_text(FUTURE[0])
+    (d / "future.map").write_text(FUTURE[1])
+    subprocess.run([cc, "-shared", "-fPIC", "-nostdlib", "-Wl,-soname,libc.so.6", "-Wl,--version-script=%s" % (d / "future.map"),
+                    "-o", str(d / "libfuture.so"), str(d / "future.c")], check=True)
+    subprocess.run([cc, "-shared", "-fPIC", "-DNEEDS", "-Wl,-z,now,--allow-shlib-undefined", "-o", str(d / "newer"), source,
+                    str(d / "libfuture.so")], check=True)
+    (d / "garbage").write_text("no library, but of some length\n" * 20)
+    shutil.copy(d / "agent", d / "open")
+    os.chmod(d / "open", 0o777)
+    (d / "folder").mkdir()
+    (d / "empty").touch()
+    said = {"newer": "GLIBC_2.99.*another C library", "garbage": "is no shared library", "empty": "is no shared library",
+            "folder": "is no regular file", "open": "other users can write to it"}
+    if shutil.which("musl-gcc"):
+        subprocess.run(["musl-gcc", "-shared", "-fPIC", "-o", str(d / "musl"), source], check=True)
+        said["musl"] = "another C library"
+    return said
+
+
+def refused(jdk, lib):
+    """One line each, and the JVM does not notice."""
+    with shell.Busy(jdk) as t:
+        for name, says in foreign(lib).items():
+            out = probe(t.pid, "load", lib / name)
+            check("%s instead of the library" % name, re.fullmatch("failed: .*%s.*\n" % says, out), out)
+        if os.geteuid() == 0 and shell.can_be_nobody():
+            out = probe(t.pid, "load", lib / "agent", wrap=shell.nobody)
+            check("another user", re.fullmatch("failed: .*\n", out) and "denied" in out.lower() + "denied" * ("user" in out),
+                  out)
+        check("and at last", probe(t.pid, "load", lib / "agent") == "hello\n")
+        unharmed("refused", t)
 
 
 def probe(pid, *args, wake=True, wrap=lambda a: a, timeout=jvm.PATIENCE, times=1):
@@ -209,6 +247,14 @@ def namespaces(jdk, others):
     in_namespace(jdk, "nothing but noexec", "mount -t tmpfs -o noexec none /tmp && %s%s%s" % (keep, rest, back) +
                  " && umount /tmp/k", "failed: .*noexec.*/dev/shm.*mount it there", lib)
     in_namespace(jdk, "a read-only /tmp", "mount -t tmpfs -o ro none /tmp && " + hide, "failed: .*its /tmp", lib)
+    # A root of its own, with everything but /tmp in it.
+    root = ("mount -t tmpfs none /mnt && for d in /*; do [ $d = /mnt ] || [ $d = /tmp ] || if [ -L $d ]; then cp -P $d /mnt$d; "
+            "elif [ -d $d ]; then mkdir /mnt$d && mount --rbind $d /mnt$d; fi; done")
+    inside = ' && exec chroot /mnt "$@"'
+    in_namespace(jdk, "no /tmp", root + inside, "failed: .*no /tmp in its root", lib)
+    read_only = (" && mkdir /mnt/tmp && for d in /mnt/* /mnt/dev/shm /mnt/run; do mountpoint -q $d && "
+                 "mount -o remount,bind,ro $d; done; mount -o remount,ro /mnt")
+    in_namespace(jdk, "a read-only root", root + read_only + inside, "failed: .*Read-only file system", lib)
 
 
 def main():
@@ -226,6 +272,7 @@ def main():
         stopped(jdks[-1], lib)
         ending(jdks[0], lib)
         stale(jdks[0], lib)
+        refused(jdks[0], lib)
         flags(jdks[0], lib)
         if os.geteuid() == 0:
             namespaces(jdks[-1], lib)

@@ -76,8 +76,8 @@ static void test_load_answers(void **state)
 		{"0\nreturn code: -7\n", 0, -7, ""},
 		{"0\nWARNING: a thing\nreturn code: 4\n", 0, 4, ""},
 		{"0\nreturn code: 0\nWARNING: a thing\n", 0, 0, ""},
-		{"-1\n/x.so was not loaded.\n/x.so: cannot open\n", -ENOEXEC, 0, "/x.so was not loaded.: /x.so: cannot"},
-		{"0\n/x.so was not loaded.\n/x.so: cannot open\n", -ENOEXEC, 0, "/x.so was not loaded."}, /* 21 on */
+		{"-1\n/x.so was not loaded.\n/x.so: cannot open\n", -ENOEXEC, 0, "/x.so was not loaded: /x.so: cannot"},
+		{"0\n/x.so was not loaded.\n/x.so: cannot open\n", -ENOEXEC, 0, "/x.so was not loaded: /x.so: cannot open"}, /* 21 on */
 		{"-1\nDynamic agent loading is not enabled. Use", -ENOEXEC, 0, "Dynamic agent loading"},
 		{"0\nDynamic agent loading is not enabled. Use", -ENOEXEC, 0, "Dynamic agent loading"},
 		{"101\n", -ENOEXEC, 0, ""},

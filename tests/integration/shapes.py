@@ -235,6 +235,10 @@ SHAPES = {
     "frame-pointers": Shape("Osr", under("Osr.once"), flags=["-XX:+PreserveFramePointer"]),
     "c1": Shape("Handles", handles, flags=["-XX:TieredStopAtLevel=1"]),
     "one-heap": Shape("Handles", handles, flags=["-XX:-SegmentedCodeCache", "-Xshare:off"], since=9),
+    "wide-code": Shape("Handles", handles, flags=["-XX:ReservedCodeCacheSize=2g"]),
+    # Nothing is ever collected: for a shape that hardly allocates.
+    "epsilon": Shape("Osr", under("Osr.once"), flags=["-XX:-UseSerialGC", "-XX:+UnlockExperimentalVMOptions",
+                                                      "-XX:+UseEpsilonGC"], since=11),
     "compile-all": Shape("Exceptions", under("Exceptions.run"), flags=["-Xcomp"], warmup=6),
 }
 

@@ -1,6 +1,6 @@
 foreach(shape osr osr-int deep deep-int twins twins-int truncated huge huge-int exceptions exceptions-int overflow unload
     handles deopt thread-names hostile-names forbidden-names jni jni-int jni-bare redefine frame-pointers c1
-    one-heap compile-all)
+    one-heap wide-code epsilon compile-all)
   js_integration_test(shapes.17.${shape} 90 shapes.py --jdk 17 ${shape})
 endforeach()
 foreach(shape osr deep huge exceptions overflow unload handles deopt thread-names hostile-names jni jni-bare

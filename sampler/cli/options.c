@@ -39,7 +39,7 @@ static const struct option_spec specs[] = {
 	{0, "raw-names", NULL, "names of hidden classes as the JVM has them", NULL, false},
 	{0, "depth", "N", "frames kept, from the leaf; deeper ones: [truncated]", "2048", false},
 	{0, "max-memory", "SIZE", "beyond it new stacks count as [storage limit]", "512M", false},
-	{0, "max-pause", "TIME", "suspend engine: longest wait for threads to stop", "2ms", false},
+	{0, "max-pause", "TIME", "suspend engine: longest stop of a thread", "2ms", false},
 	{0, "bridge", "WHEN", "agent in the JVM: auto (if it is loaded), on (load it), off", "auto", false},
 	{0, "symbols", "SOURCE", "vm or bridge: where names of compiled code come from", "vm", false},
 	{'q', "quiet", NULL, "errors only", NULL, false},

@@ -213,9 +213,9 @@ static void print_suspend(const struct suspend_stats *s)
 	print_times("from asking to the stop", &s->stop);
 	print_times("copy of registers and stack", &s->copy);
 	print_times("first stop to last of a tick", &s->spread);
-	say("jsampler: stopped late %" PRIu64 "; calls made again in place of EINTR %" PRIu64
-	    ", of these with a timeout begun anew %" PRIu64 "; EINTR left %" PRIu64,
-	    s->late_stops, s->rewound, s->lengthened, s->interrupted);
+	say("jsampler: stopped late %" PRIu64 ", let go with a part of the stack %" PRIu64
+	    "; calls made again in place of EINTR %" PRIu64 ", of these with a timeout begun anew %" PRIu64
+	    "; EINTR left %" PRIu64, s->late_stops, s->cut, s->rewound, s->lengthened, s->interrupted);
 }
 
 /* One fact a line, for people with -v and for scripts/bench. */

@@ -59,7 +59,7 @@ struct engine_options {
 	const char *event; /* "cpu", or a name as perf list has it; "wall": suspend only */
 	uint64_t period; /* in the event's unit: ns for cpu */
 	bool kernel; /* want kernel call chains */
-	uint64_t max_pause_ns; /* suspend: how long a tick waits for threads to stop; 0: 2 ms */
+	uint64_t max_pause_ns; /* suspend: a thread is let go after so long, with what was copied; 0: 2 ms */
 	bool ask_first; /* suspend: a thread is left alone until it is wished for; thread() is told of again then */
 	uint32_t stack_bytes; /* first size of the stack copy; 0: default, adaptive */
 	struct engine_aside aside;

@@ -5,6 +5,7 @@
 #include "sampler/engine/sample_queue.h"
 #include "sampler/engine/suspend_tell.h"
 #include "sampler/engine/suspend_tick.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/mem_live.h"
@@ -12,6 +13,7 @@
 enum {
 	COPY = 64 << 10, /* of a stack whose end is not known */
 	COPY_MAX = 1 << 20,
+	PIECE = 64 << 10, /* between two looks at the clock: some 10 us */
 	BLOCK = 64, /* of the thread's control block: so much shows where the stack ends */
 };
 #define EXEC_CHECK_NS UINT64_C(10000000)
@@ -26,13 +28,29 @@ static size_t stack_size(const struct suspend_look *l)
 	return l->thread_block > sp && l->thread_block - sp < 64 * (uint64_t)COPY_MAX ? COPY_MAX : COPY;
 }
 
-/* In one piece, past the cache of pages; what there is of it where a part cannot be read. */
-static size_t read_stack(struct mem *m, uint64_t sp, void *to, size_t size)
+/* In one go, past the cache of pages; what there is of it where a part cannot be read. */
+static size_t read_piece(struct mem *m, uint64_t sp, void *to, size_t size)
 {
 	struct mem_span whole = {.addr = sp, .dst = to, .len = (uint32_t)size};
 
 	mem_read_batch(m, &whole, 1);
 	return whole.ok ? size : mem_read_some(m, sp, to, size);
+}
+
+/* *ret_cut: there is more. */
+static size_t read_stack(struct suspend_tick *t, const struct suspend_look *l, uint64_t sp, uint8_t *to,
+			 size_t size, bool *ret_cut)
+{
+	size_t got = 0, n, piece;
+
+	do {
+		piece = size - got < PIECE ? size - got : PIECE;
+		n = read_piece(t->mem, sp + got, to + got, piece);
+		got += n;
+	} while (n == piece && got < size && (!l->until_ns || clock_monotonic_ns() < l->until_ns));
+	*ret_cut = n == piece;
+	t->stats.cut += n == piece && got < size;
+	return got;
 }
 
 struct suspend_msg_sample *suspend_look_copy(struct suspend_tick *t, const struct suspend_thread *th,
@@ -41,6 +59,7 @@ struct suspend_msg_sample *suspend_look_copy(struct suspend_tick *t, const struc
 	bool aside = engine_aside_wants(&t->aside, th->tid);
 	uint64_t sp = arch_sp(arch_host(), &l->set.regs);
 	size_t size = stack_size(l), n;
+	bool cut;
 	struct suspend_msg_sample *m = sample_queue_reserve(
 		t->queue, sizeof(*m) + size + (aside ? ENGINE_ASIDE_MAX : 0));
 
@@ -49,12 +68,12 @@ struct suspend_msg_sample *suspend_look_copy(struct suspend_tick *t, const struc
 		return NULL;
 	}
 	mem_new_sample(t->mem);
-	n = read_stack(t->mem, sp, m + 1, size);
+	n = read_stack(t, l, sp, (uint8_t *)(m + 1), size, &cut);
 	*m = (struct suspend_msg_sample){
 		.head = {.kind = SUSPEND_MSG_SAMPLE},
 		.stack_addr = sp,
 		.stack_len = n,
-		.stack_cut = n == size,
+		.stack_cut = cut,
 	};
 	if (aside)
 		m->frozen_len =

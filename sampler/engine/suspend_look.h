@@ -18,6 +18,7 @@ struct suspend_look {
 	uint64_t thread_block;
 	enum thread_state state;
 	bool stopped;
+	uint64_t until_ns; /* stopped: the copy of its stack ends by then, with what there is */
 };
 
 /* Room in the queue with the stack, and what else belongs to it, uncommitted. NULL: no room, or nothing to read. */

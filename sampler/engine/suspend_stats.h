@@ -25,6 +25,7 @@ struct suspend_stats {
 	uint64_t period_ns; /* asked for */
 	uint64_t stops, looks; /* threads stopped; blocked ones looked at without */
 	uint64_t late_stops; /* did not stop within --max-pause: copied when they did */
+	uint64_t cut; /* copies of stacks that ended because of it */
 	uint64_t again; /* observations of threads that had not run since the one before */
 	uint64_t refused; /* another tracer had the thread */
 	uint64_t rewound, lengthened; /* calls made again in place of EINTR; with a timeout begun anew */

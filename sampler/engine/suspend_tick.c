@@ -237,6 +237,7 @@ static bool on_stop(struct suspend_tick *t, struct suspend_thread *th, const str
 	if (ok) {
 		l.set = r.set;
 		l.thread_block = r.thread_block;
+		l.until_ns = now_ns + t->max_pause_ns;
 		m = only_regs ? NULL : suspend_look_copy(t, th, &l);
 		if (l.set.call >= 0 && (only_regs || th->asleep))
 			suspend_places_keep(&th->places, &l.set.regs, t->mem);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -92,6 +93,59 @@ static void put_kinds(const struct named_meta *m, const struct flat *f, FILE *ou
 		if (f->self_by_kind[k])
 			fprintf(out, "%6.2f  %s\n", share_percent(f->self_by_kind[k], f->samples),
 				flat_kind_name((enum named_kind)k));
+}
+
+enum { MAX_STATES = 16 }; /* twice as many as there are; another's file may have any number */
+
+struct state_row {
+	uint32_t state; /* string id */
+	uint64_t count;
+};
+
+/* Wall-clock profiles: what the threads were doing. */
+static size_t count_states(const struct named_profile *np, struct state_row rows[MAX_STATES])
+{
+	size_t n = 0, i;
+
+	for (uint32_t s = 0; s < np->n_samples; s++) {
+		uint32_t state = np->samples[s].state;
+
+		for (i = 0; i < n && rows[i].state != state; i++)
+			;
+		if (!state || i == MAX_STATES)
+			continue;
+		if (i == n)
+			rows[n++] = (struct state_row){.state = state};
+		rows[i].count += np->samples[s].count;
+	}
+	return n;
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct state_row *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return (x->state > y->state) - (x->state < y->state);
+}
+
+static void put_states(const struct named_profile *np, const struct flat *f, FILE *out)
+{
+	struct state_row rows[MAX_STATES];
+	size_t n = count_states(np, rows);
+
+	if (!n)
+		return;
+	qsort(rows, n, sizeof(rows[0]), by_count);
+	fputs("\n     %  threads by state\n", out);
+	for (size_t i = 0; i < n; i++) {
+		const char *name = named_string(np, rows[i].state);
+		char shown[WIDTH / 2 + 1];
+
+		text_sanitise(shown, sizeof(shown), name, strlen(name));
+		fprintf(out, "%6.2f  %s\n", share_percent(rows[i].count, f->samples), shown);
+	}
 }
 
 static void put_exactness(const struct named_meta *m, FILE *out)
@@ -224,6 +278,7 @@ static void put_all(const struct named_profile *np, const struct flat *f, FILE *
 	put_totals(m, f, out);
 	if (!f->samples)
 		return;
+	put_states(np, f, out);
 	put_kinds(m, f, out);
 	put_exactness(m, out);
 	put_rows(np, f, out);

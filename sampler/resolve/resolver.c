@@ -214,7 +214,7 @@ static int name_sample(struct resolve_run *r, const struct profile_sample *s)
 	if (rc)
 		return rc;
 	out.thread = named_builder_string(r->n.b, thread ? thread : "");
-	if (o->state_root || s->state != THREAD_RUNNING)
+	if (o->states || o->state_root || s->state != THREAD_RUNNING)
 		out.state = named_builder_string(r->n.b, state_name(s->state));
 	count_exactness(r, s);
 	return named_builder_sample(r->n.b, &out) == UINT32_MAX ? -ENOMEM : 0;

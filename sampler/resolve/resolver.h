@@ -49,6 +49,7 @@ struct resolver_options {
 	bool thread_root; /* [name tid=N] as root frame */
 	bool process_root; /* [comm pid=N] as root frame */
 	bool state_root;
+	bool states; /* samples have the state as a label, running too (-e wall) */
 	bool bridge_symbols; /* of all compiled code, where the bridge told of it */
 	const char *process_name;
 };

@@ -68,6 +68,7 @@ int session_name_view(struct session *s, struct named_builder *b)
 		.thread_root = s->o.thread_root,
 		.process_root = s->o.process_root,
 		.state_root = s->o.state_root,
+		.states = s->wall != NULL,
 		.bridge_symbols = s->o.bridge_symbols,
 		.process_name = s->comm,
 	};

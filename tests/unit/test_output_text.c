@@ -121,6 +121,54 @@ static void methods_and_totals(void **state)
 	free(text);
 }
 
+static void add_state(struct named_builder *b, uint64_t count, const char *state)
+{
+	uint32_t at[] = {loc(b, "leaf", NAMED_C2), loc(b, "root", NAMED_C2)};
+	struct named_sample s = {.count = count, .weight = count, .stack = named_builder_stack(b, at, 2),
+				 .state = state ? named_builder_string(b, state) : 0};
+
+	assert_int_not_equal(named_builder_sample(b, &s), UINT32_MAX);
+}
+
+static void states(void **state)
+{
+	struct named_builder *b = named_builder_new();
+	const char *title, *parked;
+	char *text, name[300];
+	(void)state;
+
+	add_state(b, 20, "running");
+	add_state(b, 30, "parked");
+	add_state(b, 5, "running");
+	add_state(b, 5, NULL);
+	add_state(b, 40, "\033[31m");
+	text = text_of(b);
+	check_lines(text);
+	title = strstr(text, "\n     %  threads by state\n 40.00  ?[31m\n");
+	parked = strstr(text, "\n 30.00  parked\n 25.00  running\n\n");
+	assert_true(title && parked && parked > title);
+	free(text);
+	/* Another's file: any number of them, of any length. */
+	b = named_builder_new();
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	for (char c = 'A'; c <= 'Z'; c++) {
+		name[0] = c;
+		add_state(b, 1, name);
+	}
+	text = text_of(b);
+	check_lines(text);
+	assert_non_null(strstr(text, "Pxxxx"));
+	assert_null(strstr(text, "Qxxxx"));
+	free(text);
+	/* Without states there is no such table. */
+	b = named_builder_new();
+	add_state(b, 1, NULL);
+	text = text_of(b);
+	assert_null(strstr(text, "by state"));
+	free(text);
+}
+
 static void hostile_names(void **state)
 {
 	enum { LEN = 65536 };
@@ -183,6 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(methods_and_totals),
+		cmocka_unit_test(states),
 		cmocka_unit_test(hostile_names),
 		cmocka_unit_test(nothing_sampled),
 		cmocka_unit_test(a_full_disk_is_told),

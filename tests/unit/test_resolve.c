@@ -390,6 +390,11 @@ static void a_stack_with_roots(void **state)
 				"java/util/HashMap.hash_[i];[kernel] 2\n");
 	assert_int_equal(np->n_samples, 2);
 	assert_int_equal(np->n_stacks, 1);
+	assert_int_equal(np->samples[1].state, 0); /* every thread runs in a profile of CPU time */
+	named_profile_free(np);
+	np = name(p, all_sources(), (struct resolver_options){.states = true});
+	assert_string_equal(named_string(np, np->samples[1].state), "running");
+	assert_string_equal(named_string(np, np->samples[0].state), "blocked");
 	named_profile_free(np);
 	profile_free(p);
 }

@@ -30,6 +30,7 @@ enum { VM, BRIDGE, SOURCES, MAX_METHODS = 1 << 16, MAX_EXAMPLES = 12 };
 enum verdict {
 	EQUAL,
 	LINE, /* the same methods; another bci, which the JVM does not tell for this place, or no line */
+	ANONYMOUS, /* equal but for the hash that JDK 8 to 14 print behind the name of a VM anonymous class */
 	UNTOLD, /* the bridge did not tell of this code: it is named by the JVM's memory both times */
 	BETWEEN, /* no record at this pc: the flow of control there, the next record in address order here */
 	POLL, /* executing a poll: its record is its own; by the stream's ranges it ends in front of it */
@@ -40,7 +41,7 @@ enum verdict {
 	VERDICTS
 };
 
-static const char *const verdict_names[] = {"equal", "line", "untold", "between-records", "poll",
+static const char *const verdict_names[] = {"equal", "line", "anonymous", "untold", "between-records", "poll",
 	"leaf-call", "WRONG-METHOD", "WRONG-CHAIN", "WRONG-LINE"};
 
 struct frame {
@@ -128,6 +129,28 @@ static uint32_t method_at(const struct agree *a, const struct named_location *l,
 	return a->np->functions[a->np->lines[l->first_line + i].function].system_name;
 }
 
+/* "A$B/1701808001.m()V" as told is "A$B.m()V" in memory. */
+static bool is_same_but_hash(const char *vm, const char *told)
+{
+	size_t n = 0;
+
+	while (vm[n] && vm[n] == told[n])
+		n++;
+	if (vm[n] != '.' || told[n] != '/')
+		return false;
+	told += n + 1;
+	told += strspn(told, "0123456789abcdefx");
+	return strcmp(vm + n, told) == 0;
+}
+
+static bool is_same(const struct agree *a, uint32_t vm, uint32_t told, bool *hash)
+{
+	bool but_hash = vm != told && is_same_but_hash(named_string(a->np, vm), named_string(a->np, told));
+
+	*hash |= but_hash;
+	return vm == told || but_hash;
+}
+
 static bool has_record(const struct code *c, int64_t pc)
 {
 	for (uint32_t i = 0; i < c->n_records; i++)
@@ -150,19 +173,21 @@ static enum verdict judge(const struct agree *a, size_t frame, bool sampled)
 {
 	const struct named_location *vm = location_of(a, frame, VM), *told = location_of(a, frame, BRIDGE);
 	const struct named_line *v = &a->np->lines[vm->first_line], *t = &a->np->lines[told->first_line];
-	bool same = vm->n_lines == told->n_lines, lines = same;
+	bool same = vm->n_lines == told->n_lines, lines = same, hash = false;
 
 	if (!a->frames[frame].told)
 		return UNTOLD;
-	if (method_at(a, vm, vm->n_lines - 1) != method_at(a, told, told->n_lines - 1))
+	if (!is_same(a, method_at(a, vm, vm->n_lines - 1), method_at(a, told, told->n_lines - 1), &hash))
 		return WRONG_METHOD;
 	for (uint32_t i = 0; same && i < vm->n_lines; i++) {
-		same = method_at(a, vm, i) == method_at(a, told, i);
+		same = is_same(a, method_at(a, vm, i), method_at(a, told, i), &hash);
 		lines = lines && v[i].line == t[i].line && v[i].bci == t[i].bci;
 	}
 	if (!same)
 		return differs(a, frame, sampled, v->exactness == EXACT, WRONG_CHAIN);
-	return lines ? EQUAL : differs(a, frame, sampled, v->exactness == EXACT, WRONG_LINE);
+	if (lines)
+		return hash ? ANONYMOUS : EQUAL;
+	return differs(a, frame, sampled, v->exactness == EXACT, WRONG_LINE);
 }
 
 static void print_chain(const struct agree *a, const struct named_location *l)

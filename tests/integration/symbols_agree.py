@@ -17,6 +17,7 @@ BRIDGE = jvm.build_dir() / "jvm-bridge/libjsampler-bridge.so"
 REASONS = {
     "equal": "the same methods, bcis and lines",
     "line": "the same methods, another bci or line: no record at the pc",
+    "anonymous": "the same, but for the hash behind a VM anonymous class's name (JDK 8 to 14)",
     "untold": "code of which the bridge did not tell: named by the JVM's memory both times",
     "between-records": "no record at the pc: vm goes by the flow of control, bridge by the next record's address",
     "poll": "at a poll: vm takes the poll's own record, the stream's ranges end with it",

@@ -8,6 +8,7 @@
 
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/thread.h"
+#include "jvm-bridge/jvmpi/layout.h"
 
 static void alive(void)
 {

@@ -6,15 +6,12 @@
 /*
  * The Java Virtual Machine Profiler Interface, versions 1, 1.1 and 1.2 (JDK 1.2 to 5), written anew from
  * the specification: an agent compiled against the header of that time finds the same binary layout
- * here, and its source compiles against this header. The names are the specification's, hence the
+ * here (layout.h), and its source compiles against this header. The names are the specification's, hence the
  * typedefs and capitals. What the bridge delivers of it: docs/jvmpi.md.
  */
 
 #ifdef __cplusplus
-#define JVMPI_ASSERT(e) static_assert(e, #e)
 extern "C" {
-#else
-#define JVMPI_ASSERT(e) _Static_assert(e, #e)
 #endif
 
 /* Versions for GetEnv. */
@@ -429,72 +426,6 @@ typedef struct {
 
 /* What the agent's library exports. Anything but JNI_OK ends the JVM's start. */
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved);
-
-#ifdef __LP64__
-#include <stddef.h>
-
-#define JVMPI_AT(member, offset) JVMPI_ASSERT(offsetof(JVMPI_Event, u.member) == (offset))
-JVMPI_ASSERT(sizeof(JVMPI_Interface) == 240);
-JVMPI_ASSERT(offsetof(JVMPI_Interface, NotifyEvent) == 8);
-JVMPI_ASSERT(offsetof(JVMPI_Interface, GetCallTrace) == 40);
-JVMPI_ASSERT(offsetof(JVMPI_Interface, GetCurrentThreadCpuTime) == 104);
-JVMPI_ASSERT(offsetof(JVMPI_Interface, CreateSystemThread) == 144);
-JVMPI_ASSERT(offsetof(JVMPI_Interface, jobjectID2jobject) == 208);
-JVMPI_ASSERT(offsetof(JVMPI_Interface, SuspendThreadList) == 224);
-JVMPI_ASSERT(sizeof(JVMPI_CallFrame) == 16);
-JVMPI_ASSERT(sizeof(JVMPI_CallTrace) == 24);
-JVMPI_ASSERT(sizeof(JVMPI_Method) == 32);
-JVMPI_ASSERT(sizeof(JVMPI_Field) == 16);
-JVMPI_ASSERT(sizeof(JVMPI_Lineno) == 8);
-JVMPI_ASSERT(sizeof(JVMPI_HeapDumpArg) == 4);
-JVMPI_ASSERT(sizeof(JVMPI_Event) == 88);
-JVMPI_AT(class_load.class_name, 16);
-JVMPI_AT(class_load.source_name, 24);
-JVMPI_AT(class_load.num_interfaces, 32);
-JVMPI_AT(class_load.num_methods, 36);
-JVMPI_AT(class_load.methods, 40);
-JVMPI_AT(class_load.num_static_fields, 48);
-JVMPI_AT(class_load.statics, 56);
-JVMPI_AT(class_load.num_instance_fields, 64);
-JVMPI_AT(class_load.instances, 72);
-JVMPI_AT(class_load.class_id, 80);
-JVMPI_AT(class_unload.class_id, 16);
-JVMPI_AT(class_load_hook.class_data_len, 24);
-JVMPI_AT(class_load_hook.new_class_data, 32);
-JVMPI_AT(class_load_hook.new_class_data_len, 40);
-JVMPI_AT(class_load_hook.malloc_f, 48);
-JVMPI_AT(obj_alloc.class_id, 24);
-JVMPI_AT(obj_alloc.is_array, 32);
-JVMPI_AT(obj_alloc.size, 36);
-JVMPI_AT(obj_alloc.obj_id, 40);
-JVMPI_AT(obj_move.obj_id, 24);
-JVMPI_AT(obj_move.new_arena_id, 32);
-JVMPI_AT(obj_move.new_obj_id, 40);
-JVMPI_AT(new_arena.arena_name, 24);
-JVMPI_AT(thread_start.parent_name, 32);
-JVMPI_AT(thread_start.thread_id, 40);
-JVMPI_AT(thread_start.thread_env_id, 48);
-JVMPI_AT(heap_dump.begin, 24);
-JVMPI_AT(heap_dump.end, 32);
-JVMPI_AT(heap_dump.num_traces, 40);
-JVMPI_AT(heap_dump.traces, 48);
-JVMPI_AT(jni_globalref_alloc.ref_id, 24);
-JVMPI_AT(method_entry2.obj_id, 24);
-JVMPI_AT(compiled_method_load.code_addr, 24);
-JVMPI_AT(compiled_method_load.code_size, 32);
-JVMPI_AT(compiled_method_load.lineno_table_size, 36);
-JVMPI_AT(compiled_method_load.lineno_table, 40);
-JVMPI_AT(instruction.offset, 24);
-JVMPI_AT(instruction.u, 28);
-JVMPI_AT(monitor_dump.num_traces, 32);
-JVMPI_AT(monitor_dump.traces, 40);
-JVMPI_AT(monitor_dump.threads_status, 48);
-JVMPI_AT(raw_monitor.id, 24);
-JVMPI_AT(monitor_wait.timeout, 24);
-JVMPI_AT(gc_info.used_object_space, 24);
-JVMPI_AT(gc_info.total_object_space, 32);
-JVMPI_AT(object_dump.data, 24);
-#endif
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,10 @@ target_sources(test_bridge_stream PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/
 target_include_directories(test_bridge_stream PRIVATE ${CMAKE_SOURCE_DIR})
 target_include_directories(test_bridge_stream SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
 
+js_unit_test(jvmpi)
+target_include_directories(test_jvmpi PRIVATE ${CMAKE_SOURCE_DIR})
+target_include_directories(test_jvmpi SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
+
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_test(NAME unit.bridge_symbols COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/unit/bridge_symbols.py
   $<TARGET_FILE:jsampler-bridge> $<TARGET_FILE:jsampler-stream>)

@@ -68,6 +68,10 @@ static void thread_check(JNIEnv *env)
 	after = jvmpi->GetCurrentThreadCpuTime();
 	check("GetCurrentThreadCpuTime", after - before > 1000000 && after - before < 60000000000, "%lld ns for a loop",
 		(long long)(after - before));
+	before = jvmpi->GetCurrentThreadCpuTime();
+	usleep(200000);
+	after = jvmpi->GetCurrentThreadCpuTime();
+	check("GetCurrentThreadCpuTime", after - before < 100000000, "%lld ns for a sleep", (long long)(after - before));
 	check("GetThreadLocalStorage", !jvmpi->GetThreadLocalStorage(env), "not empty at first");
 	jvmpi->SetThreadLocalStorage(env, &mark);
 	check("SetThreadLocalStorage", jvmpi->GetThreadLocalStorage(env) == &mark, "something else");

@@ -126,10 +126,12 @@ def show_agreement(name, r):
     sure = [rows[k] for k in (("named", "exact"), ("named", "flow")) if k in rows]
     share = sum(x["share"] for x in sure)
     right = sum(x["share"] * x["method"] for x in sure) / max(share, 0.1)
-    unsaid = sum(rows[k]["share"] for k in (("no notes", "exact"), ("no notes", "flow")) if k in rows)
-    print("| %s | %d | %s | %s | %.0f | %.1f | %s / %s | %s |"
-          % (name, r["compared"], four % rows["all", "address"], four % rows["all", "flow"], share + unsaid,
-             right, *r["cost"], judge("agreement " + name, not r["bad"] and right >= 97)), flush=True)
+    every = sure + [rows[k] for k in (("no notes", "exact"), ("no notes", "flow")) if k in rows]
+    all_share = sum(x["share"] for x in every)
+    all_right = sum(x["share"] * x["method"] for x in every) / max(all_share, 0.1)
+    print("| %s | %d | %s | %s | %.0f | %.1f, all %.1f | %s / %s | %s |"
+          % (name, r["compared"], four % rows["all", "address"], four % rows["all", "flow"], all_share, right,
+             all_right, *r["cost"], judge("agreement " + name, not r["bad"] and right >= 97)), flush=True)
     for b in r["bad"]:
         print("  %s: %s" % (name, b))
     judge_agreement(name, r, rows, share, right)

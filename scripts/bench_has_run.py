@@ -1,6 +1,8 @@
 """The measurements behind scripts/bench --has-run: how right ThreadHasRun is from outside, and its price."""
 
 import argparse
+import concurrent.futures
+import math
 import os
 import pathlib
 import random
@@ -16,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests/integration"))
 import jvm  # noqa: E402
+import truth  # noqa: E402
 
 PROGRAMS = jvm.build_dir() / "tests/integration"
 UNSURE = "inconclusive"
@@ -215,6 +218,23 @@ def measure_shares(seconds):
     row("CPU shares of the truth program, 1 ms, %d s" % seconds, value, "<= 3", status == 0)
 
 
+def measure_agreement(seconds):
+    """Both engines on the truth program in the same seconds; each disturbs it for the other."""
+    jdk = jvm.pick_jdk(None)
+    with jvm.Jvm(jdk, jvm.compile_java(jdk, "truth"), "Truth", ["interactive=1", "warmup=8", "threads=3", "seed=42"],
+                 ["-XX:+UseG1GC"]) as java, concurrent.futures.ThreadPoolExecutor() as pool:
+        java.wait_ready(8 + jvm.PATIENCE)
+        runs = [pool.submit(jvm.record, java.pid, "-d", seconds, "-F", 499, "--threads", "--no-kernel", "--engine", e)
+                for e in ("perf", "suspend")]
+        perf, suspend = (truth.Counts(run.result().folded) for run in runs)
+    shares = {k: n / perf.samples for k, n in perf.kernels.items()}
+    points = sum(abs(100 * (shares.get(k, 0) - suspend.kernels.get(k, 0) / suspend.samples))
+                 for k in shares.keys() | suspend.kernels.keys()) / 2
+    chance = math.hypot(*(truth.expected_variation(shares, c.samples) for c in (perf, suspend)))
+    row("CPU shares, suspend against perf, %d s" % seconds, "%.1f points (by chance %.1f; %d and %d samples)" % (
+        points, chance, suspend.samples, perf.samples))
+
+
 def measure_wall(seconds):
     status, said = tool("suspend.py", "wall", "--exact", "--bar", 2, "--seconds", seconds)
     for line in said.splitlines():
@@ -249,6 +269,7 @@ def measure_all(quick):
     measure_slowdown("1ms", 10, 5 if quick else 40)
     measure_slowdown("10ms", 1.5, 5 if quick else 80)
     measure_shares(5 if quick else 20)
+    measure_agreement(5 if quick else 20)
     measure_wall(5 if quick else 20)
 
 

@@ -88,9 +88,10 @@ static void side_check(JNIEnv *env)
 	double begin;
 
 	side_begin(env);
-	usleep(20000);
 	jvmpi->RawMonitorExit(side.m);
+	usleep(50000);
 	check("RawMonitorEnter", side.entered == 0 && side.other == 0, "entered twice, exited once, and another is in");
+	check("RawMonitorExit", side.entered == 0 && side.other == 0, "a stranger has exited it");
 	begin = seconds();
 	jvmpi->RawMonitorWait(side.m, 50);
 	check("RawMonitorWait", seconds() - begin >= 0.049, "back after %.3f s of 0.05", seconds() - begin);

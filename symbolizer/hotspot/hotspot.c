@@ -67,6 +67,7 @@ static struct hotspot *hotspot_new(struct mem *mem)
 	if (getrandom(&hs->seed, sizeof(hs->seed), GRND_NONBLOCK) < 0)
 		hs->seed = (uintptr_t)hs;
 	hs->code_ids.seed = hs->method_ids.seed = hs->thread_ids.seed = hs->seed;
+	hs->redefinitions.classes.seed = hs->seed;
 	return hs;
 }
 
@@ -160,6 +161,7 @@ int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspo
 		return r;
 	}
 	unloads_poll(hs);
+	redefinitions_find(hs, symbol, ctx);
 	*ret = hs;
 	return 0;
 }
@@ -191,6 +193,7 @@ void hotspot_close(struct hotspot *hs)
 	u64map_done(&hs->code_ids);
 	u64map_done(&hs->method_ids);
 	u64map_done(&hs->thread_ids);
+	u64map_done(&hs->redefinitions.classes);
 	free(hs);
 }
 

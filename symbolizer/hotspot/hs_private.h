@@ -97,6 +97,7 @@ struct method_entry {
 	uint8_t tail_len; /* 0: not known */
 	uint64_t checked_ns; /* as in code_entry */
 	uint64_t unloads; /* classes unloaded when it was last read */
+	uint64_t added_ns; /* clock_monotonic_ns() */
 };
 
 enum { CLASS_TAIL_MAX = 24 };
@@ -150,6 +151,14 @@ struct unloads {
 	size_t n_lasting;
 };
 
+/* Classes that are redefined; redefinitions.c. */
+struct redefinitions {
+	uint64_t counter; /* its address; 0: not found */
+	uint64_t count;
+	uint64_t since_ns; /* as in unloads */
+	struct u64map classes; /* InstanceKlass* of which a method changed in place */
+};
+
 enum { STAMP_PERMANENT = 1u << 31 };
 
 struct hotspot {
@@ -193,6 +202,7 @@ struct hotspot {
 	VEC(uint32_t) method_stamps;
 	struct u64map method_ids; /* Method* -> id */
 	struct unloads unloads;
+	struct redefinitions redefinitions;
 	hs_gone_method_fn *gone_method; /* NULL: none */
 	void *gone_method_ctx;
 
@@ -302,6 +312,13 @@ uint32_t gone_method_find(struct hotspot *hs, uint64_t method, const struct hs_m
 void unloads_poll(struct hotspot *hs);
 bool unloads_since_sample(struct hotspot *hs); /* of the present walk; false, too, when it cannot be known */
 bool unloads_spare(struct hotspot *hs, uint64_t klass); /* its loader lives as long as the JVM */
+
+/* redefinitions.c */
+void redefinitions_find(struct hotspot *hs, hs_symbol_fn *symbol, void *ctx);
+void redefinitions_poll(struct hotspot *hs);
+bool redefined_since_sample(struct hotspot *hs); /* as unloads_since_sample() */
+void redefined_note(struct hotspot *hs, uint32_t id); /* at this method's address is another one now */
+bool redefined_doubt(struct hotspot *hs, uint32_t id); /* may this method have come there since the sample? */
 
 /* Does the class still have its name? Spans: the Symbol* in the class, and the end of its text. */
 bool method_class_same(const struct method_entry *e, const struct mem_span *name,

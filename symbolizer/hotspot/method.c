@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/hotspot/line_table.h"
 #include "symbolizer/hotspot/method_read.h"
 
@@ -159,6 +160,7 @@ static uint32_t method_add(struct hotspot *hs, const struct method_read *m)
 		.holder = m->holder,
 		.class_symbol = m->symbol[CLASS],
 		.unloads = hs->unloads.count,
+		.added_ns = clock_monotonic_ns(),
 	};
 	class_tail_note(hs, m, e);
 	if (!vec_push(&hs->method_stamps, 0))
@@ -195,6 +197,8 @@ static uint32_t method_take_fresh(struct hotspot *hs, const struct method_read *
 		hs->methods.v[id - 1]->identity == method_identity(hs, method_read_header(hs, m)) &&
 		same_names(hs, m, id))
 		return id;
+	if (id)
+		redefined_note(hs, id);
 	id = method_add(hs, m);
 	hs->stats.bad_methods += id == 0;
 	return id;
@@ -254,6 +258,7 @@ void method_drop(struct hotspot *hs, uint32_t id)
 {
 	const struct hs_method *m = hs_method(hs, id);
 
+	redefined_note(hs, id);
 	if (u64map_get(&hs->method_ids, m->addr) == id)
 		u64map_remove(&hs->method_ids, m->addr);
 }
@@ -289,6 +294,8 @@ uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 		id = method_read_now(hs, method);
 	if (!id || hs_method(hs, id)->gone)
 		return id;
+	if (redefined_doubt(hs, id))
+		return 0;
 	stamp = &hs->method_stamps.v[id - 1];
 	if (*stamp != hs->walk && hs->walking &&
 		!walk_checked(hs, hs->methods.v[id - 1]->checked_ns) && vec_push(&hs->used_methods, id))
@@ -298,7 +305,7 @@ uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 
 bool hs_method_lost(struct hotspot *hs)
 {
-	return unloads_since_sample(hs);
+	return unloads_since_sample(hs) || redefined_since_sample(hs);
 }
 
 const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id)

@@ -33,7 +33,7 @@ struct hs_method {
  */
 uint32_t hs_method_find(struct hotspot *hs, uint64_t method);
 /*
- * Behind hs_method_find() without an answer: classes were unloaded since the sample. What stands at the
+ * Behind hs_method_find() without an answer: classes were unloaded or redefined since the sample. What stands at the
  * address may be what was sampled, or have come since: it has no name.
  */
 bool hs_method_lost(struct hotspot *hs);

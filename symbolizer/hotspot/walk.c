@@ -19,8 +19,10 @@ void hotspot_walk_begin(struct hotspot *hs)
 
 void hotspot_walk_times(struct hotspot *hs, uint64_t sample_ns, uint64_t now_ns)
 {
-	if (now_ns != hs->now_ns)
+	if (now_ns != hs->now_ns) {
 		unloads_poll(hs);
+		redefinitions_poll(hs);
+	}
 	hs->sample_ns = sample_ns;
 	hs->now_ns = now_ns;
 }

@@ -633,6 +633,8 @@ static void counters(struct fake_jvm *j)
 	j->unloads = counter(j, start + 96, "java.cls.unloadedClasses");
 	put64(j, var, start);
 	variable(j, "PerfMemory", "::_start", "char*", var);
+	symbol(j, "_ZN11JvmtiExport19_redefinition_countE", 0);
+	j->redefinitions = j->symbols[j->n_symbols - 1].addr;
 }
 
 static void version(struct fake_jvm *j)

@@ -44,6 +44,7 @@ struct fake_jvm {
 	uint64_t block[4], begin[4], end[4];
 	uint64_t thread[2], list_var;
 	uint64_t unloads; /* the jvmstat counter of unloaded classes */
+	uint64_t redefinitions; /* JvmtiExport::_redefinition_count */
 };
 
 /* Call with zeroed `j`, of which major, drop and starting may be set. */

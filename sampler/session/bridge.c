@@ -215,6 +215,23 @@ static bool read_some(struct bridge *b, struct err *err)
 	return r == 0;
 }
 
+/* Before anything was told it is as if there had been no bridge: who waits for it says so. */
+static void stream_broke(struct bridge *b, const struct err *err)
+{
+	bool told;
+
+	pthread_mutex_lock(&b->lock);
+	b->err = *err;
+	told = peer_is_replayed(b->peer);
+	pthread_mutex_unlock(&b->lock);
+	if (told && err->code == -EPIPE)
+		log_info("%s", err->msg);
+	else if (b->mode == BRIDGE_ON && (told || !b->waited_for))
+		log_warn("the bridge is not used any more: %s", err->msg);
+	else if (b->mode == BRIDGE_AUTO)
+		log_info("the bridge is not used: %s", err->msg);
+}
+
 static void read_stream(struct bridge *b)
 {
 	struct pollfd fds[2] = {
@@ -230,7 +247,7 @@ static void read_stream(struct bridge *b)
 			break;
 	}
 	if (proc_alive(b->proc))
-		log_info("%s", err.msg);
+		stream_broke(b, &err);
 }
 
 static void *bridge_thread(void *arg)
@@ -309,7 +326,7 @@ static int wait_connected(struct bridge *b, struct err *err)
 	while (b->state == BRIDGE_CONNECTING)
 		pthread_cond_wait(&b->changed, &b->lock);
 	wait_replayed_locked(b);
-	if (b->state == BRIDGE_ENDED && !b->peer)
+	if (b->state == BRIDGE_ENDED && (!b->peer || (b->err.code && !peer_is_replayed(b->peer))))
 		r = err_set(err, b->err.code ? b->err.code : -EPIPE, "--bridge on: %.300s", b->err.msg);
 	pthread_mutex_unlock(&b->lock);
 	return b->mode == BRIDGE_ON ? r : 0;

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -53,6 +54,36 @@ def foreign(d):
         subprocess.run(["musl-gcc", "-shared", "-fPIC", "-o", str(d / "musl"), source], check=True)
         said["musl"] = "another C library"
     return said
+
+
+def hello(version):
+    """The first record of the stream, jvm-bridge/stream/wire.h."""
+    wire = (jvm.ROOT / "jvm-bridge/stream/wire.h").read_text()
+    magic = re.search(r'WIRE_MAGIC "(.{8})"', wire)[1].encode()
+    kind = int(re.search(r"WIRE_HELLO = (\d+)", wire)[1])
+    body = magic + struct.pack("<HHIIIQQH", version, 0, 8, 1, 0, 1, 1, 0)
+    body += bytes(-len(body) % 8)
+    return struct.pack("<IHHQ", 16 + len(body), kind, 0, 1) + body
+
+
+def strangers(jdk, lib):
+    """What connects is no bridge, or of another release, or breaks off: with on that is a failure."""
+    major = int(re.search(r"WIRE_VERSION_MAJOR = (\d+)", (jvm.ROOT / "jvm-bridge/stream/wire.h").read_text())[1])
+    cases = [("no bridge", b"hello, hello, hello, hello\n", "no record|no bridge"),
+             ("another version", hello(major + 1), "speaks version %d .*of one release" % (major + 1)),
+             ("cut off", hello(major)[:20], "broke off inside a record"),
+             ("at once at its end", hello(major), "connection ended")]
+    with shell.Busy(jdk) as t:
+        for what, says, wanted in cases:
+            file = lib / what.replace(" ", "-")
+            subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", '-DSAYS="%s"' % "".join("\\%03o" % c for c in says),
+                            "-o", str(file), str(jvm.ROOT / "tests/native/attach_agent.c")], check=True)
+            p = shell.run(["-p", t.pid, "-d", "0.3", "-f", "folded", "--bridge", "on"],
+                          env=dict(os.environ, JSAMPLER_BRIDGE=str(file)))
+            lines = [l for l in p.stderr.splitlines() if "JEP 451" not in l]
+            check("the stream: %s" % what, p.returncode == 1 and re.search(wanted, " ".join(lines)) and not p.stdout,
+                  (p.returncode, p.stderr))
+        unharmed("strangers", t)
 
 
 def refused(jdk, lib):
@@ -273,6 +304,7 @@ def main():
         ending(jdks[0], lib)
         stale(jdks[0], lib)
         refused(jdks[0], lib)
+        strangers(jdks[0], lib)
         flags(jdks[0], lib)
         if os.geteuid() == 0:
             namespaces(jdks[-1], lib)

@@ -1,7 +1,7 @@
 /*
  * An agent as small as can be, for what loads agents: connects to the socket of "stream=PATH", says
- * hello, and closes. RETURNS: what Agent_OnAttach returns; SILENT: does not connect; NEEDS: calls
- * a function that no library has.
+ * hello, and closes. RETURNS: what Agent_OnAttach returns; SILENT: does not connect; SAYS: something else
+ * than hello; NEEDS: calls a function that no library has.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +11,10 @@
 
 #ifndef RETURNS
 #define RETURNS 0
+#endif
+
+#ifndef SAYS
+#define SAYS "hello\n"
 #endif
 
 int Agent_OnAttach(void *vm, char *options, void *reserved);
@@ -33,7 +37,7 @@ int Agent_OnAttach(void *vm, char *options, void *reserved)
 #ifndef SILENT
 	if (RETURNS == 0 && strncmp(options, "stream=", 7) == 0) {
 		snprintf(a.sun_path, sizeof(a.sun_path), "%s", options + 7);
-		if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || write(fd, "hello\n", 6) != 6)
+		if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || write(fd, SAYS, sizeof(SAYS) - 1) != sizeof(SAYS) - 1)
 			perror("attach_agent");
 	}
 #endif

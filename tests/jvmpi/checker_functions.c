@@ -181,18 +181,29 @@ static void status_is(const char *name, jint expected)
 	check("GetThreadStatus", status == expected, "%s: %d instead of %d", name, status, expected);
 }
 
-static void suspension_check(JNIEnv *env, JNIEnv *spinner)
+/* How often the spinner went round. */
+static jlong rounds(JNIEnv *env, jclass klass)
+{
+	jfieldID field = (*env)->GetStaticFieldID(env, klass, "rounds", "J");
+
+	return field ? (*env)->GetStaticLongField(env, klass, field) : -1;
+}
+
+static void suspension_check(JNIEnv *env, jclass klass, JNIEnv *spinner)
 {
 	JNIEnv *list[4] = {spinner, spinner, env, (JNIEnv *)&list};
 	jint r[4] = {-1, -1, -1, -1};
 	JVMPI_CallFrame first[FRAMES], second[FRAMES];
 	JVMPI_CallTrace a = {spinner, 0, first}, b = {spinner, 0, second};
+	jlong before;
 
 	jvmpi->SuspendThreadList(4, list, r);
 	check("SuspendThreadList", r[0] == 0 && r[1] == 14 && r[2] == 10 && r[3] == 10, "results %d %d %d %d", r[0], r[1],
 		r[2], r[3]);
 	jvmpi->GetCallTrace(&a, FRAMES);
-	usleep(20000);
+	before = rounds(env, klass);
+	usleep(50000);
+	check("SuspendThread", before >= 0 && rounds(env, klass) == before, "a suspended thread runs");
 	jvmpi->GetCallTrace(&b, FRAMES);
 	check("SuspendThread", a.num_frames == b.num_frames && a.num_frames > 0 &&
 		!memcmp(first, second, (size_t)a.num_frames * sizeof(*first)), "a suspended thread moves");
@@ -245,7 +256,6 @@ JNIEXPORT void JNICALL Java_Jvmpi_threads(JNIEnv *env, jclass klass)
 {
 	JNIEnv *sleeper = checker_thread("sleeper");
 
-	(void)klass;
 	check("GetThreadLocalStorage", sleeper && jvmpi->GetThreadLocalStorage(sleeper) == sleeper, "another thread's");
 	status_is("main", JVMPI_THREAD_RUNNABLE);
 	status_is("spinner", JVMPI_THREAD_RUNNABLE);
@@ -255,7 +265,7 @@ JNIEXPORT void JNICALL Java_Jvmpi_threads(JNIEnv *env, jclass klass)
 	status_is("parked", JVMPI_THREAD_CONDVAR_WAIT);
 	status_is("blocked", JVMPI_THREAD_MONITOR_WAIT);
 	check("GetThreadStatus", jvmpi->GetThreadStatus((JNIEnv *)&env) == JVMPI_FAIL, "garbage has one");
-	suspension_check(env, checker_thread("spinner"));
+	suspension_check(env, klass, checker_thread("spinner"));
 	has_run_check("spinner", true);
 	has_run_check("sleeper", false);
 	has_run_check("acceptor", false);

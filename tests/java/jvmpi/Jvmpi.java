@@ -13,7 +13,7 @@ import java.util.concurrent.locks.LockSupport;
 public class Jvmpi {
 	static final Object monitor = new Object(), condition = new Object();
 	static volatile boolean stop;
-	static volatile long sink;
+	static volatile long sink, rounds; // rounds: the spinner's
 
 	/** Compared with CLASS_LOAD by reflection. */
 	static class Sample implements Runnable, Cloneable {
@@ -89,8 +89,10 @@ public class Jvmpi {
 		ServerSocket socket = new ServerSocket(0);
 		start("spinner", () -> {
 			long x = 1; // in a register or on the stack wherever it is stopped
-			while (!stop)
+			while (!stop) {
 				x = spin(x);
+				rounds++;
+			}
 			sink = x;
 		});
 		Thread sleeper = start("sleeper", () -> {

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -75,15 +77,35 @@ static int open_checked(int pathfd, const struct mapping *map)
 	return r;
 }
 
-/* Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the name is the range as it is now. */
+/* Does the link of a range still have the path that the mapping had? */
+static bool is_same_link(struct proc *p, const char *link, const struct mapping *map)
+{
+	static const char deleted[] = " (deleted)";
+	char now[PATH_MAX], then[PATH_MAX];
+	ssize_t n = readlinkat(proc_dirfd(p), link, now, sizeof(now));
+	int len = snprintf(then, sizeof(then), "%s%s", map->path, map->deleted ? deleted : "");
+
+	return n > 0 && n == len && memcmp(now, then, (size_t)n) == 0;
+}
+
+/*
+ * Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the name is the range as it is now. What overlayfs has copied
+ * up to another file system keeps the inode of the lower file in maps, and has that of the upper one for
+ * stat(2): there the link itself tells.
+ */
 static int open_map_files(struct proc *p, const struct mapping *map)
 {
-	char path[64];
-	int fd;
+	char link[64];
+	int fd, r;
 
-	snprintf(path, sizeof(path), "map_files/%" PRIx64 "-%" PRIx64, map->start, map->end);
-	fd = openat(proc_dirfd(p), path, O_PATH | O_CLOEXEC);
-	return open_checked(fd < 0 ? -errno : fd, map);
+	snprintf(link, sizeof(link), "map_files/%" PRIx64 "-%" PRIx64, map->start, map->end);
+	fd = openat(proc_dirfd(p), link, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r = is_mapped_file(fd, map) || (device_may_differ(fd) && is_same_link(p, link, map)) ? open_regular(fd)
+											      : -ESTALE;
+	close(fd);
+	return r;
 }
 
 static int open_below_root(struct proc *p, const char *path)

@@ -17,7 +17,7 @@ struct err;
  */
 
 /* The file behind a mapping; device and inode must be those of the mapping (a differing device is
- * let pass where the inode agrees: overlayfs). *ret is the caller's descriptor.
+ * let pass where the inode agrees: overlayfs; and map_files is believed there). *ret is the caller's descriptor.
  * -ESTALE: the file on disk is another one. */
 int target_file_open_mapping(struct proc *p, const struct mapping *map, int *ret, struct err *err);
 

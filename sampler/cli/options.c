@@ -323,6 +323,8 @@ static int check_event(const struct record_options *o, struct err *err)
 					     "threads that wait");
 	if (!time && o->engine == &engine_suspend_ops)
 		return err_set(err, -EINVAL, "-e %s goes with --engine perf: suspend has cpu and wall", o->event);
+	if (o->max_pause_ns && (!time || o->engine == &engine_perf_ops))
+		return err_set(err, -EINVAL, "--max-pause goes with --engine suspend: perf stops no threads");
 	if (o->states && !wall)
 		return err_set(err, -EINVAL, "--states goes with -e wall: with -e %s every thread runs", o->event);
 	return 0;

@@ -80,6 +80,8 @@ static void advice(void **state)
 		{"-p 1 --states", "-e wall"},
 		{"-p 1 --engine fast", "suspend"},
 		{"-p 1 --max-pause 1us", "50us"},
+		{"-p 1 --max-pause 1ms --engine perf", "--engine suspend"},
+		{"-p 1 --max-pause 1ms -e cycles", "--engine suspend"},
 		{"-p 1 -e cycles -F 9", "-c"},
 		{"-p 1 --wall=10ms", "-e wall"},
 		{"-p 1 --gil", "Python"},

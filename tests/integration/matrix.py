@@ -83,6 +83,7 @@ CHECKS = {
     "shapes-more": ["shapes.py", "osr", "jni", "redefine", "unload", "huge", "overflow", "hostile-names"],
     "step-modes": ["single_step.py", "--mode", "c2,early,deopt,parallel,z,fp,virtual,virtual-int", "--steps", "10000"],
     "live": ["live_hotspot.py", "--gc", "G1,Serial,Parallel"],
+    "containers": ["containers.py"],
 }
 QUICK_MODES = ["default", "int", "parallel"]
 QUICK_CHECKS = ["step", "dump", "shapes"]

@@ -165,7 +165,7 @@ def measure(cell, o):
                 run = json.load(f)["runs"][0]
         except (OSError, ValueError, IndexError, KeyError):
             return {"bad": ["truth.py ended with %d" % status], "output": out[-3000:]}
-    result = {k: run[k] for k in ("samples", "complete", "variation", "expected", "unknown")}
+    result = {k: run[k] for k in ("samples", "complete", "variation", "expected", "unknown", "inlined")}
     m = re.search(r"names in compiled code: exact ([\d.]+) %, by flow ([\d.]+) %", out)
     if m:
         result["exact"], result["flow"] = float(m.group(1)), float(m.group(2))
@@ -227,8 +227,9 @@ def line_of(cell, r):
     if r.get("absent"):
         return text + "not in this build of the JDK"
     if "complete" in r:
-        text += "complete %7.3f %%  exact %5.1f %%  misplaced %5.2f (chance %.2f)  %6d samples" % (
-            r["complete"], r.get("exact", 0) + r.get("flow", 0), r["variation"], r["expected"], r["samples"])
+        text += "complete %7.3f %%  exact %5.1f %%  misplaced %5.2f (chance %.2f)  %6d samples  inlined %4.1f %%" % (
+            r["complete"], r.get("exact", 0) + r.get("flow", 0), r["variation"], r["expected"], r["samples"],
+            r.get("inlined", 0))
     elif not r["bad"]:
         text += "passed, with states that few runs meet:" if r.get("rare") else "passed"
     for b in r["bad"]:

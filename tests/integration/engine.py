@@ -202,6 +202,20 @@ def deeper(mode):
           f"stacks of 330 KB, {mode}: {f['joined']:.0f} of {f['deep']:.0f} joined")
 
 
+def deepens():
+    """A thread of 5 KB of stack has a copy of its own size, until a deeper stack is cut: then all are whole again."""
+    with Load("deepens", 1) as load:
+        p = start_probe(load.pid, 499, 3600, "threads")
+        jvm.wait_until(lambda: "jsampler-drain\n" in jvm.texts_of(p.pid, "comm") or p.poll() is not None)
+        jvm.burn(load.pid, 2)
+        os.kill(load.pid, signal.SIGUSR1)
+        jvm.burn(load.pid, 4)
+        load.popen.stdin.close()
+        _, f, _ = result(p)
+    check(f and 0 < f["cut"] < 0.2 * f["samples"] and f["stack_max"] > 20000,
+          f"a stack gets deeper: {f.get('cut', 0):.0f} of {f.get('samples', 0):.0f} cut")
+
+
 def ends(mode):
     with Load("spin", 1, 2) as load:
         began = time.monotonic()
@@ -245,6 +259,7 @@ def life():
     for mode in ("cpus", "threads"):
         for scenario in (born, execs, forks, deep, deeper, ends):
             tried(scenario, mode)
+    tried(deepens)
     tried(held_up)
     tried(slow_consumer)
     if shutil.which("unshare"):

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -137,6 +138,22 @@ static void *recurse(void *arg)
 	return NULL;
 }
 
+static atomic_int depth = 20; /* frames; some 5 KB */
+
+static void deepen(int sig)
+{
+	(void)sig;
+	atomic_store(&depth, 100);
+}
+
+/* Shallow until SIGUSR1. */
+static void *recurse_later(void *arg)
+{
+	while (!atomic_load(&over))
+		sink += deep(atomic_load(&depth));
+	return arg;
+}
+
 static void start(void *(*fn)(void *), void *arg)
 {
 	pthread_attr_t attr;
@@ -165,7 +182,8 @@ static void run_for(double seconds)
 
 	puts("ready");
 	fflush(stdout);
-	poll(&p, 1, (int)(seconds * 1000));
+	while (poll(&p, 1, (int)(seconds * 1000)) < 0) /* a signal */
+		;
 	atomic_store(&over, true);
 }
 
@@ -195,6 +213,8 @@ int main(int argc, char **argv)
 			start(churn, NULL);
 		else if (!strcmp(what, "deep"))
 			start(recurse, (void *)200L);
+		else if (!strcmp(what, "deepens") && signal(SIGUSR1, deepen) != SIG_ERR)
+			start(recurse_later, NULL);
 		else if (!strcmp(what, "deeper"))
 			start(recurse, (void *)1500L);
 		else if (!strcmp(what, "many")) /* 8 of them run */

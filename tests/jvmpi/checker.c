@@ -392,7 +392,7 @@ static void unloading_ask(jobjectID id)
 
 static void notify(JVMPI_Event *e)
 {
-	bool in_gc = checker.in_gc;
+	bool in_gc = checker.in_gc, late = checker.ended;
 	jobjectID unloading;
 
 	pthread_mutex_lock(&checker.lock);
@@ -404,6 +404,8 @@ static void notify(JVMPI_Event *e)
 		unloading_ask(unloading);
 	if (e->event_type == JVMPI_EVENT_GC_START)
 		usleep(2000); /* others have time to break in */
+	if (late)
+		check_report(); /* once more: it is written already */
 	if (e->event_type == JVMPI_EVENT_JVM_SHUT_DOWN)
 		shut_down();
 }

@@ -163,8 +163,22 @@ public class Jvmpi {
 		loader.close();
 	}
 
+	static volatile boolean unloadedEnough;
+
+	/** Threads that come and go: their events would fall into GC windows. */
+	static void churn() {
+		try {
+			while (!unloadedEnough) {
+				start("churned", () -> {}).join();
+				Thread.sleep(1);
+			}
+		} catch (InterruptedException e) {
+		}
+	}
+
 	static void unload() throws Exception {
 		long end = System.nanoTime() + 60_000_000_000L;
+		Thread churner = start("churner", Jvmpi::churn);
 		while ((unloaded() == 0 || codeUnloaded() == 0) && System.nanoTime() < end) {
 			throwAway();
 			for (int i = 0; i < 3; i++) {
@@ -172,6 +186,8 @@ public class Jvmpi {
 				Thread.sleep(20);
 			}
 		}
+		unloadedEnough = true;
+		churner.join();
 	}
 
 	static void load(double seconds) throws Exception {

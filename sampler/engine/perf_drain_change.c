@@ -60,7 +60,7 @@ void drain_reopen(struct perf_drain *d)
 	else
 		log_info("stack copy of %u bytes%s, %s, events on %s", size,
 			 own ? ", less of some threads" : "", each ? "each sample read at once" : "samples read in batches",
-			 d->by_thread ? "threads" : "CPUs");
+			 perf_attach_by_thread(d->attach) ? "threads" : "CPUs");
 }
 
 /* The first few samples come from the CPUs: that is sooner. */

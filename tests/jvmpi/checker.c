@@ -223,9 +223,11 @@ static void js_code_seen(const JVMPI_Event *e)
 {
 	jint end = 0;
 
-	for (jint i = 0; i < e->u.js_code.num_scopes; i++)
+	for (jint i = 0; i < e->u.js_code.num_scopes; i++) {
 		check("JS_CODE_LOAD", e->u.js_code.scopes[i].parent < i && e->u.js_code.scopes[i].method_id,
 			"scope %d has the parent %d", i, e->u.js_code.scopes[i].parent);
+		checker.inlined += e->u.js_code.scopes[i].parent >= 0;
+	}
 	for (jint i = 0; i < e->u.js_code.num_ranges; i++) {
 		const JVMPI_JS_Range *r = &e->u.js_code.ranges[i];
 
@@ -233,8 +235,6 @@ static void js_code_seen(const JVMPI_Event *e)
 			r->scope < e->u.js_code.num_scopes, "range %d ends at %d", i, r->end);
 		end = r->end;
 	}
-	if (e->u.js_code.num_scopes > 1)
-		checker.inlined++;
 	if (table_find(&checker.live, e->u.js_code.method_id))
 		table_find(&checker.live, e->u.js_code.method_id)->value++;
 	table_add(&checker.js_code, e->u.js_code.code_addr, NULL);

@@ -4,6 +4,8 @@
 #include "symbolizer/hotspot/hs_private.h"
 #include "symbolizer/hotspot/roles.h"
 
+#define REUSE_NS UINT64_C(100000000)
+
 /* First live code that ends behind addr. */
 static size_t live_index(const struct hotspot *hs, uint64_t addr)
 {
@@ -224,6 +226,15 @@ static bool younger_than_sample(const struct hotspot *hs, uint32_t id)
 	return hs->walking && hs->sample_ns && hs->sample_ns < e->read_ns && e->code.kind <= BLOB_MH_INTRINSIC;
 }
 
+/*
+ * Could the memory of an unloaded class's code have been used again before `id` was read? Between the two lie
+ * the end of the collection, a sweep and a compilation.
+ */
+static bool reused_since_sample(struct hotspot *hs, uint32_t id)
+{
+	return hs->codes.v[id - 1]->read_ns - hs->sample_ns > REUSE_NS && unloads_since_sample(hs);
+}
+
 uint32_t hs_code_find(struct hotspot *hs, uint64_t pc)
 {
 	struct pc_slot *s;
@@ -242,8 +253,7 @@ uint32_t hs_code_find(struct hotspot *hs, uint64_t pc)
 	}
 	if (younger_than_sample(hs, s->id)) {
 		gone = gone_find(hs, pc, true);
-		/* Where nobody knows: memory of code is used again when its class was unloaded. */
-		if (gone || (!hs->gone && unloads_since_sample(hs)))
+		if (gone || (!hs->gone && reused_since_sample(hs, s->id)))
 			return gone;
 	}
 	code_use(hs, s->id);

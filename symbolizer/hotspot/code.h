@@ -120,7 +120,7 @@ uint64_t hs_cont_entry_return(struct hotspot *hs); /* return pc of ContinuationE
  * Code that is no longer there. Where hs_code_find() finds nothing at a pc, or code that it first saw later than
  * the sample, fn is asked (walks with hotspot_walk_times() only): the id of the code that was there at the
  * sample's time and is gone, as hs_gone_add() made it; 0: none. `there`: something is there now. Without fn, such
- * code is nobody's when classes were unloaded since the sample.
+ * code is nobody's when classes were unloaded since the sample and it was read 0.1 s later or more.
  */
 typedef uint32_t hs_gone_fn(void *ctx, uint64_t pc, uint64_t time_ns, bool there);
 void hs_set_gone(struct hotspot *hs, hs_gone_fn *fn, void *ctx);

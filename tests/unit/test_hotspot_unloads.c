@@ -109,11 +109,11 @@ static void nothing_unloaded(void **state)
 	assert_false(hs_method_lost(w->hs));
 }
 
-/* Read for the first time behind the unloading: of no sample before it, and of each behind it. */
+/* Read for the first time long behind the unloading: of no sample before it, and of each behind it. */
 static void new_code(void **state)
 {
 	struct world *w = *state;
-	uint64_t before = clock_monotonic_ns();
+	uint64_t before = clock_monotonic_ns() - UINT64_C(10000000000);
 
 	unload(w);
 	assert_int_equal(code_of(w, before), 0);
@@ -122,6 +122,21 @@ static void new_code(void **state)
 	assert_int_equal(code_of(w, before + 1), 0);
 	assert_int_not_equal(code_of(w, clock_monotonic_ns()), 0);
 	assert_int_equal(code_of(w, before), 0);
+}
+
+/* Read in the same moment: nothing else was compiled to its place since. */
+static void code_read_soon(void **state)
+{
+	struct world *w = *state;
+	uint64_t before;
+	uint32_t id;
+
+	assert_int_not_equal(method_of(w, clock_monotonic_ns()), 0);
+	unload(w);
+	before = clock_monotonic_ns();
+	id = code_of(w, before);
+	if (clock_monotonic_ns() - before < UINT64_C(100000000)) /* a machine that stands still tells nothing */
+		assert_int_not_equal(id, 0);
 }
 
 /* Seen in its place before the sample was taken: nobody else was sampled there. */
@@ -276,6 +291,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ALL(nothing_unloaded),
 		ALL(new_code),
+		ALL(code_read_soon),
 		ALL(known_code),
 		ALL(stub),
 		ALL(method),

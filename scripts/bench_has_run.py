@@ -219,9 +219,10 @@ def measure_shares(seconds):
 
 
 def measure_agreement(seconds):
-    """Both engines on the truth program in the same seconds; each disturbs it for the other."""
+    """Both engines on one thread of the truth program in the same seconds. More threads than CPUs would measure
+    where they wait for one (docs/suspend.md)."""
     jdk = jvm.pick_jdk(None)
-    with jvm.Jvm(jdk, jvm.compile_java(jdk, "truth"), "Truth", ["interactive=1", "warmup=8", "threads=3", "seed=42"],
+    with jvm.Jvm(jdk, jvm.compile_java(jdk, "truth"), "Truth", ["interactive=1", "warmup=8", "threads=1", "seed=42"],
                  ["-XX:+UseG1GC"]) as java, concurrent.futures.ThreadPoolExecutor() as pool:
         java.wait_ready(8 + jvm.PATIENCE)
         runs = [pool.submit(jvm.record, java.pid, "-d", seconds, "-F", 499, "--threads", "--no-kernel", "--engine", e)

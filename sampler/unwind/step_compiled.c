@@ -246,7 +246,7 @@ static uint64_t find_original_pc(struct walker *w, const struct code *c)
 {
 	uint64_t pc = walker_pc(w), orig;
 
-	if (c->orig_pc_offset <= 0
+	if (c->orig_pc_offset < 0
 		|| !mem_read_u64(w->mem, walker_sp(w) + (uint64_t)c->orig_pc_offset, &orig))
 		return pc;
 	return orig >= c->begin && orig < c->end ? orig : pc;

@@ -89,7 +89,7 @@ static bool push_compiled(struct chunk_walk *k, uint64_t pc)
 		return false;
 	if (is_deopt_handler(c, pc)) {
 		flags = FRAME_DEOPTED;
-		if (c->orig_pc_offset <= 0 || !word(k, k->own_sp + c->orig_pc_offset / 8, &pc))
+		if (c->orig_pc_offset < 0 || !word(k, k->own_sp + c->orig_pc_offset / 8, &pc))
 			return false;
 	}
 	if (pc <= c->begin || pc > c->end || !is_recorded(k->w, c, pc) ||

@@ -115,6 +115,7 @@ static bool code_fill(struct hotspot *hs, const struct blob *b, struct code *c)
 		.compile_id = b->compile_id,
 		.osr_bci = b->entry_bci,
 		.osr_entry = -1,
+		.orig_pc_offset = -1,
 		.deopt_handler = -1,
 		.deopt_mh_handler = -1,
 		.exception_handler = -1,

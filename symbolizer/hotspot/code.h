@@ -79,7 +79,7 @@ struct code {
 	int64_t osr_entry; /* code offset, -1: none */
 	int64_t deopt_handler, deopt_mh_handler; /* code offsets, -1: none */
 	int64_t exception_handler, stub_begin; /* code offsets, -1: unknown */
-	int32_t orig_pc_offset; /* bytes from the frame's own sp; 0: none */
+	int32_t orig_pc_offset; /* bytes from the frame's own sp; negative: none */
 
 	const struct code_record *records; /* sorted by pc_offset */
 	uint32_t n_records;

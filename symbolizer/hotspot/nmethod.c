@@ -206,7 +206,7 @@ static void places_fill(const struct nm *nm, struct code *ret)
 	ret->deopt_mh_handler = code_place(nm, l->nm_deopt_mh_ptr, l->nm_deopt_mh_offset);
 	ret->exception_handler = code_place(nm, none, l->nm_exception);
 	ret->stub_begin = code_place(nm, none, l->nm_stub);
-	ret->orig_pc_offset = (int32_t)header_get(nm, l->nm_orig_pc);
+	ret->orig_pc_offset = l->nm_orig_pc.ok ? (int32_t)header_get(nm, l->nm_orig_pc) : -1;
 }
 
 static bool keep(struct hotspot *hs, const void *src, size_t size, const void *ret_ptr)

@@ -14,6 +14,7 @@
 #include "sampler/session/session.h"
 #include "symbolizer/attribution/exactness.h"
 #include "symbolizer/base/buf.h"
+#include "symbolizer/base/log.h"
 #include "symbolizer/base/text.h"
 
 /* SHARES: columns of the two percentages in front of a method's name. */
@@ -45,10 +46,12 @@ void summary_live_line(uint64_t elapsed_ns, const struct session_live *l, uint64
 		 s, l->samples, l->lost, l->threads, s > 0 ? (double)own_cpu_ns / 1e7 / s : 0);
 	fprintf(stderr, "\r%.*s\033[K", width ? (int)width - 1 : 79, line);
 	fflush(stderr);
+	log_set_live_line(true);
 }
 
 void summary_live_line_clear(void)
 {
+	log_set_live_line(false);
 	fputs("\r\033[K", stderr);
 	fflush(stderr);
 }

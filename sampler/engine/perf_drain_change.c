@@ -58,8 +58,8 @@ void drain_reopen(struct perf_drain *d)
 	if (r < 0)
 		log_info("sampling events stay as they are: %s", strerror(-r));
 	else
-		log_info("stack copy of %u bytes%s, %s, events on %s", size,
-			 own ? ", less of some threads" : "", each ? "each sample read at once" : "samples read in batches",
+		log_info("stack copy %s %u bytes, %s, events on %s", own ? "<=" : "of", size,
+			 each ? "each sample read at once" : "samples read in batches",
 			 perf_attach_by_thread(d->attach) ? "threads" : "CPUs");
 }
 

@@ -9,7 +9,10 @@
 
 #include "symbolizer/base/text.h"
 
+enum { PREFIX_MAX = 16 };
+
 static _Atomic enum log_level level = LOG_LEVEL_NORMAL;
+static _Atomic bool live_line;
 
 void log_set_level(enum log_level l)
 {
@@ -21,11 +24,16 @@ enum log_level log_get_level(void)
 	return atomic_load_explicit(&level, memory_order_relaxed);
 }
 
+void log_set_live_line(bool shown)
+{
+	atomic_store_explicit(&live_line, shown, memory_order_relaxed);
+}
+
 /* One write(2) a line, so that lines of several threads do not mix. */
 static void write_line(const char *fmt, va_list ap)
 {
-	static const char prefix[] = "jsampler: ";
-	char raw[1000], line[sizeof(prefix) + sizeof(raw) + 1];
+	const char *prefix = atomic_load_explicit(&live_line, memory_order_relaxed) ? "\r\033[Kjsampler: " : "jsampler: ";
+	char raw[1000], line[PREFIX_MAX + sizeof(raw) + 1];
 	int saved = errno, n;
 	size_t len;
 
@@ -38,8 +46,8 @@ static void write_line(const char *fmt, va_list ap)
 	}
 	if (n > 0 && raw[n - 1] == '\n')
 		n--;
-	memcpy(line, prefix, sizeof(prefix) - 1);
-	len = sizeof(prefix) - 1;
+	len = strlen(prefix);
+	memcpy(line, prefix, len);
 	len += text_sanitise(line + len, sizeof(raw), raw, (size_t)n);
 	line[len++] = '\n';
 	if (write(STDERR_FILENO, line, len) < 0) {

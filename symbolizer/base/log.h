@@ -1,10 +1,12 @@
 #ifndef JS_BASE_LOG_H
 #define JS_BASE_LOG_H
 
+#include <stdbool.h>
+
 /*
  * Messages for the person at the terminal, on stderr, one line each. Control, escape and
  * bidirectional characters in what is printed become '?': names come from the target.
- * The level is process-wide, the one global there is. Thread-safe.
+ * The level and the live line are process-wide, the only globals there are. Thread-safe.
  */
 enum log_level {
 	LOG_LEVEL_QUIET, /* errors only (-q) */
@@ -15,6 +17,9 @@ enum log_level {
 
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
+
+/* A line that updates is on the terminal, without its end: a message takes its place. */
+void log_set_live_line(bool shown);
 
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* "jsampler: ..." */
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -149,7 +149,7 @@ class Started:
     def wait_steady(self):
         """Until it says how the events are set up, which it does once it has some samples."""
         deadline = time.monotonic() + 5
-        while b"stack copy of" not in self.messages:
+        while b"stack copy " not in self.messages:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([self.proc.stderr], [], [], left)[0]:
                 return

@@ -10,6 +10,8 @@ Exit status: 0 all hold, 1 not, 77 not root, or the JDK asked for is not here.
 
 import argparse
 import contextlib
+import ctypes
+import faulthandler
 import os
 import pathlib
 import re
@@ -50,6 +52,7 @@ def mount_all(tmp, root, classes, how):
 
 def enter_user_namespace(proc):
     """IDs from 0 on are OUTER_UID and so on outside; who wrote that down has to be outside."""
+    faulthandler.cancel_dump_traceback_later()  # its thread: only a process of one may leave
     r, w = os.pipe()
     me = os.getpid()
     helper = os.fork()
@@ -60,7 +63,7 @@ def enter_user_namespace(proc):
             pathlib.Path(proc, str(me), kind).write_text("0 %d 65536" % OUTER_UID)
         os._exit(0)
     if jvm.LIBC.unshare(CLONE_NEWUSER):
-        raise OSError("no user namespace")
+        raise OSError("no user namespace: " + os.strerror(ctypes.get_errno()))
     os.close(w)
     if os.waitpid(helper, 0)[1]:
         raise OSError("no IDs for the user namespace")

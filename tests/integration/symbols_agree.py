@@ -6,7 +6,6 @@ usage: symbols_agree.py [--jdk 17] [--duration SECONDS] [-v]
 
 import argparse
 import os
-import re
 import subprocess
 import sys
 

@@ -198,6 +198,8 @@ static int write_results(struct record *rec, struct err *err)
 	int r = runs_result(rec->runs, &np, err);
 
 	if (r == 0)
+		runs_forget_stacks(rec->runs);
+	if (r == 0)
 		r = filters_apply(&rec->o, 0, &np, err);
 	if (r == 0)
 		r = outputs_write(&rec->outs, np, &wo, err);

@@ -188,6 +188,12 @@ int runs_result(struct runs *r, struct named_profile **ret, struct err *err)
 	return e < 0 ? e : err_set(err, -ENOMEM, "out of memory while naming the stacks");
 }
 
+void runs_forget_stacks(struct runs *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		session_forget_stacks(r->runs[i].session);
+}
+
 static void add_summary(struct session_summary *sum, const struct session_summary *s)
 {
 	profile_totals_add(&sum->totals, &s->totals);

@@ -28,6 +28,8 @@ void runs_stop(struct runs *r);
 int runs_join(struct runs *r, struct err *err);
 /* All sessions' results in one profile; the caller's. */
 int runs_result(struct runs *r, struct named_profile **ret, struct err *err);
+/* When they are named; only runs_summary() and runs_close() may follow. */
+void runs_forget_stacks(struct runs *r);
 struct session_summary runs_summary(const struct runs *r); /* after the join */
 struct session_live runs_live(const struct runs *r); /* the sum */
 void runs_close(struct runs *r);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -143,10 +144,20 @@ struct session_live session_live(struct session *s)
 	return l;
 }
 
+void session_forget_stacks(struct session *s)
+{
+	struct profile_totals t = profile_totals(s->profile);
+
+	profile_totals_add(&s->old_totals, &t);
+	profile_free(s->profile);
+	s->profile = NULL;
+	malloc_trim(0); /* another thread's arena: the writers do not get what is free there */
+}
+
 struct session_summary session_summary(const struct session *s)
 {
 	struct session_summary sum = {
-		.totals = profile_totals(s->profile),
+		.totals = s->profile ? profile_totals(s->profile) : (struct profile_totals){0},
 		.engine = s->ended_ns ? s->final_stats : s->engine->ops->stats(s->engine),
 		.engine_name = s->engine->ops->name,
 		.cpu_ns = s->cpu_ns,

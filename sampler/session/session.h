@@ -65,6 +65,12 @@ struct session_live session_live(struct session *s);
 /* The result so far, named; the caller's (named_profile_free()). */
 int session_result(struct session *s, struct named_profile **ret, struct err *err);
 
+/*
+ * What was counted is named: frees it, before outputs need as much memory again. Only session_summary() and
+ * session_close() may follow.
+ */
+void session_forget_stacks(struct session *s);
+
 /* Writes what o->snapshot collected; call after session_result(), whose reads belong to it. */
 int session_write_snapshot(struct session *s, FILE *out, struct err *err);
 

@@ -239,7 +239,6 @@ static bool reused_since_sample(struct hotspot *hs, uint32_t id)
 uint32_t hs_code_find(struct hotspot *hs, uint64_t pc)
 {
 	struct pc_slot *s;
-	uint32_t gone = 0;
 
 	hs->stats.lookups++;
 	if (pc < hs->low || pc >= hs->high)
@@ -253,7 +252,8 @@ uint32_t hs_code_find(struct hotspot *hs, uint64_t pc)
 		*s = (struct pc_slot){pc, id, hs->pc_generation};
 	}
 	if (younger_than_sample(hs, s->id)) {
-		gone = gone_find(hs, pc, true);
+		uint32_t gone = gone_find(hs, pc, true);
+
 		if (gone || (!hs->gone && reused_since_sample(hs, s->id)))
 			return gone;
 	}

@@ -37,6 +37,7 @@ uint32_t hs_gone_add(struct hotspot *hs, uint64_t begin, uint32_t size, int32_t 
 		.tier = (int8_t)tier,
 		.osr_bci = -1,
 		.osr_entry = -1,
+		.orig_pc_offset = -1,
 		.deopt_handler = -1,
 		.deopt_mh_handler = -1,
 		.exception_handler = -1,

@@ -140,11 +140,16 @@ struct heap_mode {
 	uint64_t z_map_old, z_map_young; /* of forwardings; one generation: old. 0: none */
 };
 
-/* Classes that the JVM has unloaded; unloads.c. */
-struct unloads {
+/* A number in the JVM that goes up; jvm_count.c. */
+struct jvm_count {
 	uint64_t counter; /* its address; 0: not found */
 	uint64_t count;
 	uint64_t since_ns; /* it was read first at that time, or before; 0: it never changed */
+};
+
+/* Classes that the JVM has unloaded; unloads.c. */
+struct unloads {
+	struct jvm_count seen;
 	uint64_t tried_ns;
 	uint32_t tries;
 	uint64_t lasting[4]; /* ClassLoaderData of loaders that live as long as the JVM */
@@ -153,9 +158,7 @@ struct unloads {
 
 /* Classes that are redefined; redefinitions.c. */
 struct redefinitions {
-	uint64_t counter; /* its address; 0: not found */
-	uint64_t count;
-	uint64_t since_ns; /* as in unloads */
+	struct jvm_count seen;
 	struct u64map classes; /* InstanceKlass* of which a method changed in place */
 };
 
@@ -308,6 +311,11 @@ static inline bool walk_checked(const struct hotspot *hs, uint64_t checked_ns)
 void method_drop(struct hotspot *hs, uint32_t id);
 /* gone.c: the method that was at the address at the sample's time; `fresh`: read there now, NULL: nothing. */
 uint32_t gone_method_find(struct hotspot *hs, uint64_t method, const struct hs_method *fresh);
+/* jvm_count.c */
+bool jvm_count_find(struct hotspot *hs, uint64_t address, struct jvm_count *ret); /* false: not to be read */
+void jvm_count_poll(struct hotspot *hs, struct jvm_count *c);
+bool jvm_count_moved(struct hotspot *hs, struct jvm_count *c); /* since the sample of the present walk */
+
 /* unloads.c */
 void unloads_poll(struct hotspot *hs);
 bool unloads_since_sample(struct hotspot *hs); /* of the present walk; false, too, when it cannot be known */

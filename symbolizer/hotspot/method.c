@@ -159,7 +159,7 @@ static uint32_t method_add(struct hotspot *hs, const struct method_read *m)
 		.identity = method_identity(hs, method_read_header(hs, m)),
 		.holder = m->holder,
 		.class_symbol = m->symbol[CLASS],
-		.unloads = hs->unloads.count,
+		.unloads = hs->unloads.seen.count,
 		.added_ns = clock_monotonic_ns(),
 	};
 	class_tail_note(hs, m, e);
@@ -266,7 +266,7 @@ void method_drop(struct hotspot *hs, uint32_t id)
 /* Reads it; what may be another's by now counts only as far as others know the same. */
 static uint32_t method_read_now(struct hotspot *hs, uint64_t method)
 {
-	uint64_t count = hs->unloads.count;
+	uint64_t count = hs->unloads.seen.count;
 	size_t known = hs->methods.n;
 	uint32_t id, was;
 
@@ -290,7 +290,7 @@ uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 	uint32_t id = u64map_get(&hs->method_ids, method);
 	uint32_t *stamp;
 
-	if (!id || hs->methods.v[id - 1]->unloads != hs->unloads.count)
+	if (!id || hs->methods.v[id - 1]->unloads != hs->unloads.seen.count)
 		id = method_read_now(hs, method);
 	if (!id || hs_method(hs, id)->gone)
 		return id;

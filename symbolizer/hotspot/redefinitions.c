@@ -1,4 +1,3 @@
-#include "symbolizer/base/clock.h"
 #include "symbolizer/hotspot/hs_private.h"
 
 /*
@@ -12,36 +11,26 @@
 
 void redefinitions_find(struct hotspot *hs, hs_symbol_fn *symbol, void *ctx)
 {
-	struct redefinitions *r = &hs->redefinitions;
+	uint64_t address;
 
-	if (!symbol(ctx, COUNTER, &r->counter) || !addr_ok(r->counter) ||
-		!hs_read_fresh(hs, r->counter, &r->count, sizeof(r->count)))
-		r->counter = 0;
+	if (symbol(ctx, COUNTER, &address) && addr_ok(address))
+		jvm_count_find(hs, address, &hs->redefinitions.seen);
 }
 
 void redefinitions_poll(struct hotspot *hs)
 {
-	struct redefinitions *r = &hs->redefinitions;
-	uint64_t count;
-
-	if (!r->counter || !hs_read_fresh(hs, r->counter, &count, sizeof(count)) || count == r->count)
-		return;
-	r->count = count;
-	r->since_ns = clock_monotonic_ns();
+	jvm_count_poll(hs, &hs->redefinitions.seen);
 }
 
 bool redefined_since_sample(struct hotspot *hs)
 {
-	if (!hs->walking || !hs->sample_ns || !hs->redefinitions.counter)
-		return false;
-	redefinitions_poll(hs);
-	return hs->sample_ns < hs->redefinitions.since_ns;
+	return jvm_count_moved(hs, &hs->redefinitions.seen);
 }
 
 void redefined_note(struct hotspot *hs, uint32_t id)
 {
 	/* When there is no memory for it, it is noted the next time. */
-	if (hs->redefinitions.count)
+	if (hs->redefinitions.seen.count)
 		u64map_put(&hs->redefinitions.classes, hs->methods.v[id - 1]->holder, 1);
 }
 

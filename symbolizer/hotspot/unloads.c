@@ -129,34 +129,30 @@ bool unloads_spare(struct hotspot *hs, uint64_t klass)
 	return true;
 }
 
-void unloads_poll(struct hotspot *hs)
+static void counter_try(struct hotspot *hs)
 {
 	struct unloads *u = &hs->unloads;
-	uint64_t now, count;
+	uint64_t now = clock_monotonic_ns();
 
-	if (!u->counter) {
-		now = clock_monotonic_ns();
-		if (u->tries >= FIND_TRIES || (u->tries && now - u->tried_ns < FIND_EVERY_NS))
-			return;
-		u->tries++;
-		u->tried_ns = now;
-		u->counter = counter_find(hs);
-		if (!u->counter || !hs_read_fresh(hs, u->counter, &u->count, sizeof(u->count)))
-			u->counter = 0;
-		if (u->counter)
-			boot_find(hs);
+	if (u->tries >= FIND_TRIES || (u->tries && now - u->tried_ns < FIND_EVERY_NS))
 		return;
-	}
-	if (!hs_read_fresh(hs, u->counter, &count, sizeof(count)) || count == u->count)
-		return;
-	u->count = count;
-	u->since_ns = clock_monotonic_ns();
+	u->tries++;
+	u->tried_ns = now;
+	if (jvm_count_find(hs, counter_find(hs), &u->seen))
+		boot_find(hs);
+}
+
+void unloads_poll(struct hotspot *hs)
+{
+	if (hs->unloads.seen.counter)
+		jvm_count_poll(hs, &hs->unloads.seen);
+	else
+		counter_try(hs);
 }
 
 bool unloads_since_sample(struct hotspot *hs)
 {
-	if (!hs->walking || !hs->sample_ns)
-		return false;
-	unloads_poll(hs);
-	return hs->unloads.counter && hs->sample_ns < hs->unloads.since_ns;
+	if (!hs->unloads.seen.counter && hs->walking && hs->sample_ns)
+		counter_try(hs);
+	return jvm_count_moved(hs, &hs->unloads.seen);
 }

@@ -203,10 +203,10 @@ static void take_task(struct perf_intake *in, const struct perf_record *r)
 {
 	if (r->pid != proc_pid(in->proc))
 		return; /* others on the same CPU, and children */
-	if (r->kind == PERF_REC_EXIT || r->exec)
+	if (r->kind == PERF_REC_EXIT || r->exec) {
 		perf_attach_note(in->attach, r);
-	if (r->kind == PERF_REC_EXIT || r->exec)
 		thread_stacks_forget(&in->own, r->tid);
+	}
 	if (r->kind == PERF_REC_EXIT) {
 		push_event(in, PERF_MSG_EXIT, r);
 	} else if (r->kind == PERF_REC_FORK) {

@@ -39,14 +39,9 @@ static int alarm_signal(void)
 	return SIGRTMAX - 3;
 }
 
-static struct timespec timespec_of(uint64_t ns)
-{
-	return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-}
-
 static void set(struct suspend_alarm *a, uint64_t when_ns)
 {
-	const struct itimerspec when = {{0, AGAIN_NS}, timespec_of(when_ns)};
+	const struct itimerspec when = {{0, AGAIN_NS}, clock_timespec(when_ns)};
 
 	if (!a->has_timer || a->set_ns == when_ns)
 		return;
@@ -91,7 +86,7 @@ void suspend_alarm_close(struct suspend_alarm *a)
 
 static void sleep_until(uint64_t ns)
 {
-	const struct timespec until = timespec_of(ns);
+	const struct timespec until = clock_timespec(ns);
 
 	(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }

@@ -1,5 +1,6 @@
 #include "sampler/engine/suspend_idle.h"
 
+#include "symbolizer/base/clock.h"
 #include "symbolizer/target/proc.h"
 
 enum {
@@ -11,12 +12,7 @@ enum {
 
 static bool read_clock(const struct suspend_idle *s, uint64_t *ret_ns)
 {
-	struct timespec t;
-
-	if (clock_gettime(s->clock, &t) < 0)
-		return false;
-	*ret_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-	return true;
+	return clock_read_ns(s->clock, ret_ns);
 }
 
 void suspend_idle_init(struct suspend_idle *s, struct suspend_threads *t)

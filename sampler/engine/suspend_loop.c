@@ -276,7 +276,7 @@ void suspend_loop_wait(struct suspend_loop *l, uint64_t until_ns)
 {
 	struct pollfd fd = {.fd = l->push_fd, .events = POLLIN};
 	uint64_t now = clock_monotonic_ns(), ns = until_ns > now ? until_ns - now : 0, n;
-	struct timespec left = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+	struct timespec left = clock_timespec(ns);
 
 	l->owner_waits = true;
 	atomic_thread_fence(memory_order_seq_cst); /* it is seen before the queue is looked at */

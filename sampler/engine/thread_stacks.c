@@ -12,13 +12,23 @@ enum {
 };
 #define FIRST_NS UINT64_C(250000000)
 
+static unsigned place_of(pid_t tid)
+{
+	return (unsigned)tid % THREAD_STACKS;
+}
+
 static struct thread_stack *slot(struct thread_stacks *s, pid_t tid)
 {
-	struct thread_stack *t = &s->threads[(unsigned)tid % THREAD_STACKS];
+	struct thread_stack *t = &s->threads[place_of(tid)];
 
 	if (t->tid != tid)
 		*t = (struct thread_stack){.tid = tid, .needed = FIRST_SAMPLES};
 	return t;
+}
+
+static uint32_t size_now(const struct thread_stack *t, uint32_t common)
+{
+	return t->size && t->size < common ? t->size : common;
 }
 
 /* Depths that vary may vary more; where they do not, a little room is enough. */
@@ -36,10 +46,10 @@ static uint32_t size_for(const struct thread_stack *t)
 	return (uint32_t)((size + SIZE_STEP - 1) / SIZE_STEP * SIZE_STEP);
 }
 
-static void start_window(struct thread_stack *t, uint32_t needed)
+static void start_window(struct thread_stack *t)
 {
 	t->seen = 0;
-	t->needed = needed;
+	t->needed = LATER_SAMPLES;
 	t->deepest = 0;
 	t->shallowest = 0;
 }
@@ -52,7 +62,7 @@ static bool hardly_varies(const struct thread_stack *t)
 /* At the end of its window: is a smaller size enough? */
 static bool decide(struct thread_stack *t, uint32_t common)
 {
-	uint32_t now = t->size && t->size < common ? t->size : common, want;
+	uint32_t now = size_now(t, common), want;
 
 	if (t->stays || !t->tid || t->seen < t->needed)
 		return false;
@@ -61,7 +71,7 @@ static bool decide(struct thread_stack *t, uint32_t common)
 		return false;
 	}
 	want = size_for(t);
-	start_window(t, LATER_SAMPLES);
+	start_window(t);
 	/* A little less is not worth new events. */
 	if (want > now / 4 * 3)
 		return false;
@@ -87,7 +97,7 @@ static void take_back(struct thread_stacks *s, pid_t tid)
 {
 	for (unsigned i = 0; i < THREAD_STACKS; i++) {
 		s->threads[i].size = 0;
-		start_window(&s->threads[i], LATER_SAMPLES);
+		start_window(&s->threads[i]);
 	}
 	slot(s, tid)->stays = true;
 }
@@ -118,14 +128,14 @@ bool thread_stacks_note(struct thread_stacks *s, const struct stack_use *u, uint
 
 uint32_t thread_stacks_size(const struct thread_stacks *s, pid_t tid, uint32_t common)
 {
-	const struct thread_stack *t = &s->threads[(unsigned)tid % THREAD_STACKS];
+	const struct thread_stack *t = &s->threads[place_of(tid)];
 
-	return t->tid == tid && t->size && t->size < common ? t->size : common;
+	return t->tid == tid ? size_now(t, common) : common;
 }
 
 void thread_stacks_forget(struct thread_stacks *s, pid_t tid)
 {
-	struct thread_stack *t = &s->threads[(unsigned)tid % THREAD_STACKS];
+	struct thread_stack *t = &s->threads[place_of(tid)];
 
 	if (t->tid == tid)
 		*t = (struct thread_stack){0};

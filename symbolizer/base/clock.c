@@ -1,14 +1,25 @@
 #include "symbolizer/base/clock.h"
 
-#include <time.h>
-
-static uint64_t now_ns(clockid_t id)
+bool clock_read_ns(clockid_t clock, uint64_t *ret)
 {
 	struct timespec t;
 
-	if (clock_gettime(id, &t) < 0)
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	if (clock_gettime(clock, &t) < 0)
+		return false;
+	*ret = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return true;
+}
+
+struct timespec clock_timespec(uint64_t ns)
+{
+	return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+}
+
+static uint64_t now_ns(clockid_t id)
+{
+	uint64_t ns;
+
+	return clock_read_ns(id, &ns) ? ns : 0;
 }
 
 uint64_t clock_monotonic_ns(void)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
 #include "symbolizer/target/proc_stat.h"
@@ -248,14 +249,14 @@ static uint64_t ticks_ns(uint64_t ticks)
 int proc_cpu_ns(struct proc *p, uint64_t *ret)
 {
 	struct proc_stat s;
-	struct timespec t;
 	clockid_t clock;
+	uint64_t ns;
 	int r;
 
-	if (clock_getcpuclockid(p->pid, &clock) == 0 && clock_gettime(clock, &t) == 0) {
+	if (clock_getcpuclockid(p->pid, &clock) == 0 && clock_read_ns(clock, &ns)) {
 		if (!proc_alive(p))
 			return -ESRCH;
-		*ret = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+		*ret = ns;
 		return 0;
 	}
 	r = stat_read(p->dirfd, "stat", &s);

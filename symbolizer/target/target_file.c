@@ -65,16 +65,19 @@ static bool is_mapped_file(int fd, const struct mapping *map)
 	       device_may_differ(fd);
 }
 
+/* Consumes pathfd. */
+static int open_if(int pathfd, bool ok)
+{
+	int r = ok ? open_regular(pathfd) : -ESTALE;
+
+	close(pathfd);
+	return r;
+}
+
 /* Consumes pathfd (or a negative errno). */
 static int open_checked(int pathfd, const struct mapping *map)
 {
-	int r;
-
-	if (pathfd < 0)
-		return pathfd;
-	r = is_mapped_file(pathfd, map) ? open_regular(pathfd) : -ESTALE;
-	close(pathfd);
-	return r;
+	return pathfd < 0 ? pathfd : open_if(pathfd, is_mapped_file(pathfd, map));
 }
 
 /* Does the link of a range still have the path that the mapping had? */
@@ -96,16 +99,13 @@ static bool is_same_link(struct proc *p, const char *link, const struct mapping 
 static int open_map_files(struct proc *p, const struct mapping *map)
 {
 	char link[64];
-	int fd, r;
+	int fd;
 
 	snprintf(link, sizeof(link), "map_files/%" PRIx64 "-%" PRIx64, map->start, map->end);
 	fd = openat(proc_dirfd(p), link, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = is_mapped_file(fd, map) || (device_may_differ(fd) && is_same_link(p, link, map)) ? open_regular(fd)
-											      : -ESTALE;
-	close(fd);
-	return r;
+	return open_if(fd, is_mapped_file(fd, map) || (device_may_differ(fd) && is_same_link(p, link, map)));
 }
 
 static int open_below_root(struct proc *p, const char *path)

@@ -10,7 +10,7 @@
 
 #include "symbolizer/base/err.h"
 
-/* In the child: no return. Signals and SIGPIPE are as a shell would hand them over. */
+/* In the child: no return. Signals are as a shell would hand them over. */
 static void wait_and_exec(int gate, int report, char **command)
 {
 	sigset_t none;
@@ -24,6 +24,7 @@ static void wait_and_exec(int gate, int report, char **command)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	execvp(command[0], command);
 	e = errno;
 	if (write(report, &e, sizeof(e)) < 0)

@@ -58,8 +58,9 @@ int data_out_close(struct data_out *out, int result, struct err *err)
 		/* What could not be written is still there, and says why once more. */
 		errno = 0;
 		fflush(out->stream);
-		result = err_set(err, errno ? -errno : -EIO, "cannot write '%s': %s", out->path,
-				 strerror(errno ? errno : EIO));
+		result = errno ? -errno : -EIO;
+		err_set(err, result, "cannot write '%s': %s%s", out->path, strerror(-result),
+			outfile_remedy(result));
 	}
 	if (result == 0)
 		return outfile_commit(f, err);

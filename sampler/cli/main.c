@@ -53,8 +53,9 @@ int main(int argc, char **argv)
 	struct err e = {0};
 
 	keep_numbers();
-	/* A closed pipe is an error of write(2), said like any other. */
+	/* A closed pipe, a file over RLIMIT_FSIZE: errors of write(2), said like any other. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	if (c)
 		return c->run(argc - 1, argv + 1);
 	if (argc < 2)

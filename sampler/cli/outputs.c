@@ -178,6 +178,8 @@ static int write_file(struct output *o, const struct named_profile *np,
 	if (r == 0)
 		return outfile_commit(f, err);
 	outfile_abort(f);
+	if (*outfile_remedy(r))
+		return err_set(err, r, "cannot write '%s': %s%s", o->path, strerror(-r), outfile_remedy(r));
 	return err_wrap(err, r, "'%s'", o->path);
 }
 

@@ -47,7 +47,7 @@ static void outfile_free_at_exit(struct outfile **f)
 	outfile_free(*f);
 }
 
-static const char *remedy(int code)
+const char *outfile_remedy(int code)
 {
 	switch (-code) {
 	case ENOENT:
@@ -59,6 +59,8 @@ static const char *remedy(int code)
 	case ENOSPC:
 	case EDQUOT:
 		return "; make room, or name a file on another file system";
+	case EFBIG:
+		return "; raise the limit with ulimit -f, or name a pipe";
 	case EISDIR:
 		return "; name a file, not a directory";
 	default:
@@ -69,7 +71,7 @@ static const char *remedy(int code)
 static int fail(struct err *err, int code, const char *path)
 {
 	errno = -code;
-	return err_set(err, code, "cannot write '%s': %m%s", path, remedy(code));
+	return err_set(err, code, "cannot write '%s': %m%s", path, outfile_remedy(code));
 }
 
 /*

@@ -209,7 +209,7 @@ def full_disk(tmp):
         q.send_signal(signal.SIGINT)
         _, err = q.communicate(timeout=jvm.PATIENCE)
         check("a disk that is full", q.returncode == 1 and len(err.splitlines()) == 1 and
-              "old.html': cannot write: No space left on device" in err, (q.returncode, err))
+              "old.html': No space left on device; make room" in err, (q.returncode, err))
         check("... the old file is there, nothing else", old.read_text() == "old\n" and
               sorted(os.listdir(disk)) == ["fill", "old.html"], os.listdir(disk))
         check("... the other output is written", os.path.exists(good) and os.path.getsize(good) > 0)
@@ -246,6 +246,10 @@ def limits(tmp):
         __import__("resource").RLIMIT_NOFILE, (8, 8)))
     check("too few descriptors", p.returncode == 1 and re.search("descriptor|RLIMIT_NOFILE|ulimit", p.stderr),
           p.stderr)
+    p = run(["-q", "-p", str(s.pid), "-d", "1", "-o", tmp + "/x.html"], preexec_fn=lambda: __import__(
+        "resource").setrlimit(__import__("resource").RLIMIT_FSIZE, (1024, 1024)))
+    check("too small a limit of file size", p.returncode == 1 and re.fullmatch(
+        "jsampler: cannot write '.*x.html': File too large; .*ulimit -f.*\n", p.stderr), (p.returncode, p.stderr))
     s.kill()
     s.wait()
 

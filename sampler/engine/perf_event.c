@@ -192,5 +192,5 @@ int perf_event_find(const char *name, struct perf_event_spec *ret, struct err *e
 	if (is_tracepoint_name(name))
 		return find_tracepoint(name, ret, err);
 	return err_set(err, -EINVAL,
-		       "unknown event '%s': use cpu, or a name that 'perf list' prints", name);
+		       "unknown event '%s': use cpu, wall, or a name that 'perf list' prints", name);
 }

@@ -123,7 +123,8 @@ int perf_explain_mmap(int r, size_t bytes, struct err *err)
 int perf_explain_budget(size_t threads, size_t cpus, uint64_t limit, struct err *err)
 {
 	return err_set(err, -EMFILE,
-		       "%zu threads x %zu CPUs need %zu file descriptors, the limit is %llu: raise it "
-		       "('ulimit -Hn', LimitNOFILE=), or run as root, which needs few",
-		       threads, cpus, threads * cpus, (unsigned long long)limit);
+		       "%zu threads x %zu CPUs need %zu file descriptors and a few, the limit is %llu: "
+		       "raise it ('ulimit -Hn', LimitNOFILE=)%s",
+		       threads, cpus, threads * cpus, (unsigned long long)limit,
+		       geteuid() == 0 ? "" : ", or run as root, which needs few");
 }

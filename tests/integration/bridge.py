@@ -16,11 +16,11 @@ import tempfile
 import time
 
 import jvm
+import jvmpi_doc
 
 COLLECTORS = ("Serial", "Parallel", "G1", "Z")
 BRIDGE = jvm.build_dir() / "jvm-bridge/libjsampler-bridge.so"
 STREAM = jvm.build_dir() / "jvm-bridge/libjsampler-stream.so"
-DOC = jvm.ROOT / "docs/jvmpi.md"
 DONE = jvm.PATIENCE  # seconds that a JVM may take for anything
 
 
@@ -39,21 +39,6 @@ def agent(name):
 
 def classes_of(jdk):
     return jvm.compile_java(jdk, "jvmpi")
-
-
-def rows():
-    """(name, check, {JDK: yes or no}) of every row of docs/jvmpi.md."""
-    found, header = [], None
-    for line in DOC.read_text().splitlines():
-        cells = [c.strip() for c in line.strip("|").split("|")] if line.startswith("|") else None
-        if not cells:
-            header = None
-        elif header is None:
-            header = cells
-        elif "check" in header and not cells[0].startswith("---"):
-            found.append((cells[0], cells[header.index("check")],
-                          {h: c for h, c in zip(header, cells) if h.isdigit()}))
-    return found
 
 
 class Java:
@@ -162,21 +147,20 @@ def check_run(jdk, gc, more=""):
         lines = open(report).read().splitlines() if os.path.exists(report) else []
     bad += [l for l in lines if l.startswith("FAIL") and not l.startswith(tuple("FAIL %s:" % w for w in without))]
     ok = {l.split(" ", 1)[1].rsplit(" ", 1)[0] for l in lines if l.startswith("ok ")}
-    for name, check, jdks in rows():
-        wanted = jdks.get(str(jdk.major))
+    for r in jvmpi_doc.rows():
         # hosting() has the one.
-        if wanted == "yes" and check not in ok and check not in ("ProfilerExit", *without):
-            bad.append("%s: check %r was not made" % (name, check))
+        if r.get(str(jdk.major)) == "yes" and r["check"] not in ok and r["check"] not in ("ProfilerExit", *without):
+            bad.append("%s: check %r was not made" % (jvmpi_doc.name_of(r), r["check"]))
     return bad, len(ok)
 
 
 def checks(jdks, o):
     bad = []
-    table = rows()
-    for name, check, columns in table:
-        missing = [str(j.major) for j in jdks if columns.get(str(j.major)) not in ("yes", "no")]
+    table = jvmpi_doc.rows()
+    for r in table:
+        missing = [str(j.major) for j in jdks if r.get(str(j.major)) not in ("yes", "no")]
         if missing:
-            bad.append("docs/jvmpi.md: %s says nothing of JDK %s" % (name, ", ".join(missing)))
+            bad.append("docs/jvmpi.md: %s says nothing of JDK %s" % (jvmpi_doc.name_of(r), ", ".join(missing)))
     if len(table) < 45:
         bad.append("docs/jvmpi.md: %d rows" % len(table))
     for jdk in jdks:
@@ -215,7 +199,7 @@ def refused(jdk, tmp):
     bad = start_fails(jdk, tmp, [hosted("/nowhere/libnone.so")], ["agent '/nowhere/libnone.so'", "No such file"])
     bad += start_fails(jdk, tmp, [hosted("jsampler_none")], ["agent 'jsampler_none'"])
     bad += start_fails(jdk, tmp, [hosted(BRIDGE)], ["no JVM_OnLoad"])
-    bad += start_fails(jdk, tmp, [hosted(DOC)], ["agent '%s'" % DOC])
+    bad += start_fails(jdk, tmp, [hosted(jvmpi_doc.DOC)], ["agent '%s'" % jvmpi_doc.DOC])
     bad += start_fails(jdk, tmp, [hosted(agent("tracer"), "fail")], ["tracer", "JVM_OnLoad returned -1"])
     bad += start_fails(jdk, tmp, [hosted(agent("tracer"), "fail", "early,")], ["JVM_OnLoad returned -1"])
     # JDK 8 has no such flag.

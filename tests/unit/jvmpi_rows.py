@@ -9,23 +9,13 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "tests/integration"))
+import jvmpi_doc  # noqa: E402
+
 JDKS = ("8", "11", "17", "21", "25", "26", "27", "28")
 RULES = 4
 ELSEWHERE = {"ProfilerExit": "tests/integration/bridge.py"}  # it ends the JVM
-
-
-def rows():
-    """Each as {column: text}."""
-    found, header = [], None
-    for line in (ROOT / "docs/jvmpi.md").read_text().splitlines():
-        cells = [c.strip() for c in line.strip("|").split("|")] if line.startswith("|") else None
-        if not cells:
-            header = None
-        elif header is None:
-            header = cells
-        elif "check" in header and not cells[0].startswith("---"):
-            found.append(dict(zip(header, cells)))
-    return found
 
 
 def functions():
@@ -41,20 +31,20 @@ def events():
 
 
 def main():
-    table, bad = rows(), []
+    table, bad = jvmpi_doc.rows(), []
     sources = "".join(f.read_text() for f in (ROOT / "tests/jvmpi").glob("*.c"))
     checks = set(re.findall(r'\b(?:check|counted)\("([^"]+)"', sources))
     names = functions() + events()
     if len(names) != 29 + 17:
         bad.append("%d functions and events in the sources" % len(names))
     for r in table:
-        name = next(iter(r.values()))
+        name = jvmpi_doc.name_of(r)
         if len(r) != len(JDKS) + 3 or any(r.get(j) not in ("yes", "no") for j in JDKS):
             bad.append("%s: a JDK is missing, or says neither yes nor no" % name)
         where = ELSEWHERE.get(r["check"])
         if r["check"] not in checks and not (where and r["check"] in (ROOT / where).read_text()):
             bad.append("%s: there is no check %r" % (name, r["check"]))
-    of = [next(iter(r.values())) for r in table]
+    of = [jvmpi_doc.name_of(r) for r in table]
     bad += ["%s has no row" % n for n in names if n not in of]
     bad += ["%s has two rows" % n for n in set(of) if of.count(n) > 1]
     if len(of) != len(names) + RULES:

@@ -1,0 +1,23 @@
+"""The tables of docs/jvmpi.md."""
+
+import pathlib
+
+DOC = pathlib.Path(__file__).resolve().parents[2] / "docs/jvmpi.md"
+
+
+def rows():
+    """Each row that names a check, as {column: text}; the first column is its name."""
+    found, header = [], None
+    for line in DOC.read_text().splitlines():
+        cells = [c.strip() for c in line.strip("|").split("|")] if line.startswith("|") else None
+        if not cells:
+            header = None
+        elif header is None:
+            header = cells
+        elif "check" in header and not cells[0].startswith("---"):
+            found.append(dict(zip(header, cells)))
+    return found
+
+
+def name_of(row):
+    return next(iter(row.values()))

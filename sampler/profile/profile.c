@@ -24,6 +24,7 @@ struct profile {
 	struct thread_names names;
 	struct profile_sample spill; /* what not even a sample of LIMIT_STACK could be made for */
 	struct profile_totals totals;
+	uint64_t elsewhere; /* profile_set_elsewhere() */
 };
 
 /* How far a walk can be trusted. The four exclude each other, so they add up to the samples. */
@@ -131,7 +132,7 @@ static uint32_t stack_of(struct profile *p, const struct stack_keys *k)
 
 	if (stack != SLOTS_NONE)
 		return stack;
-	if (profile_bytes(p) + stack_table_cost(&p->stacks, k->n + k->n_marks) > p->o.max_bytes)
+	if (p->elsewhere + profile_bytes(p) + stack_table_cost(&p->stacks, k->n + k->n_marks) > p->o.max_bytes)
 		return LIMIT_STACK;
 	stack = stack_table_add(&p->stacks, k, hash);
 	return stack == SLOTS_NONE ? LIMIT_STACK : stack;
@@ -249,6 +250,18 @@ void profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_stat
 	count(&p->totals, w, q, s->stack == LIMIT_STACK, times);
 }
 
+void profile_close(struct profile *p)
+{
+	p->totals.bytes = profile_bytes(p);
+	stack_table_close(&p->stacks);
+	sample_table_close(&p->samples);
+}
+
+void profile_set_elsewhere(struct profile *p, uint64_t bytes)
+{
+	p->elsewhere = bytes;
+}
+
 void profile_set_thread_name(struct profile *p, pid_t pid, pid_t tid, const char *name)
 {
 	thread_names_set(&p->names, pid, tid, name, profile_bytes(p) > p->o.max_bytes);
@@ -265,7 +278,8 @@ struct profile_totals profile_totals(const struct profile *p)
 
 	t.stacks = p->stacks.n_stacks - !t.storage_limit;
 	t.frames = p->stacks.n_keys - !t.storage_limit;
-	t.bytes = profile_bytes(p);
+	if (t.bytes < profile_bytes(p))
+		t.bytes = profile_bytes(p);
 	return t;
 }
 
@@ -302,10 +316,18 @@ size_t profile_stack_count(const struct profile *p)
 	return p->stacks.n_stacks;
 }
 
-size_t profile_stack(const struct profile *p, uint32_t stack, const uint32_t **ret)
+struct stack_cursor profile_stack(const struct profile *p, uint32_t stack)
 {
-	*ret = p->stacks.stacks[stack].frames;
-	return p->stacks.stacks[stack].n;
+	return stack_table_cursor(&p->stacks, stack);
+}
+
+bool profile_next(struct stack_cursor *c, uint32_t *ret_frame)
+{
+	if (!c->left)
+		return false;
+	c->left--;
+	*ret_frame = stack_number(&c->at);
+	return true;
 }
 
 size_t profile_frame_count(const struct profile *p)

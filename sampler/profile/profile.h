@@ -11,9 +11,10 @@
 #include "sampler/model/walk.h"
 
 /*
- * The hot half of a recording: keys and counts. Frame keys are interned to 32-bit numbers, stacks
- * are arrays of those numbers, stored once; a sample is (stack, thread, state) -> count, weight.
- * 100,000 distinct stacks of 60 frames stay under 100 MB. Owned by one thread.
+ * The hot half of a recording: keys and counts. Frame keys are interned to numbers, a stack is a
+ * row of those numbers, each in as few bytes as it needs, stored once; a sample is (stack, thread,
+ * state) -> count, weight. 100,000 distinct stacks of 60 frames of some thousand methods take 20 MB:
+ * naming them takes the double, and all is to be under 100 MB. Owned by one thread.
  */
 struct profile;
 
@@ -50,6 +51,15 @@ void profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state stat
 void profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
 		       const struct walk *w, uint32_t count, uint64_t weight);
 
+/*
+ * Nothing is added any more: what only that needs is given back, so that naming has it. What is added
+ * nevertheless is counted, but equal stacks and samples are no longer one.
+ */
+void profile_close(struct profile *p);
+
+/* Bytes held elsewhere for the names of frames that are counted here: new stacks have less room. */
+void profile_set_elsewhere(struct profile *p, uint64_t bytes);
+
 /* Names for threads; the last one given wins. Kept for threads without samples too. */
 void profile_set_thread_name(struct profile *p, pid_t pid, pid_t tid, const char *name);
 const char *profile_thread_name(const struct profile *p, pid_t pid, pid_t tid); /* NULL: none */
@@ -63,7 +73,7 @@ struct profile_totals {
 	uint64_t truncated, storage_limit; /* apart from the above */
 	uint64_t java, java_complete; /* stacks with a Java frame; of these the complete ones */
 	size_t stacks, frames; /* distinct */
-	size_t bytes; /* memory held */
+	size_t bytes; /* memory held; after profile_close() what was held before */
 };
 struct profile_totals profile_totals(const struct profile *p);
 void profile_totals_add(struct profile_totals *sum, const struct profile_totals *t);
@@ -79,8 +89,13 @@ struct profile_sample {
 size_t profile_sample_count(const struct profile *p);
 struct profile_sample profile_sample(const struct profile *p, size_t i);
 size_t profile_stack_count(const struct profile *p); /* stack ids are 0..count-1 */
-/* Frame numbers of a stack, leaf first; count returned. */
-size_t profile_stack(const struct profile *p, uint32_t stack, const uint32_t **ret);
+/* The frames of a stack, leaf first; borrowed from the profile. */
+struct stack_cursor {
+	const uint8_t *at;
+	uint32_t left; /* frames that are still to come; the depth at first */
+};
+struct stack_cursor profile_stack(const struct profile *p, uint32_t stack);
+bool profile_next(struct stack_cursor *c, uint32_t *ret_frame); /* false: there is none */
 size_t profile_frame_count(const struct profile *p); /* frame numbers are 0..count-1 */
 const struct frame_key *profile_frame(const struct profile *p, uint32_t frame);
 bool profile_is_storage_limit(const struct profile *p, uint32_t stack);

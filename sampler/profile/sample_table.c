@@ -58,6 +58,11 @@ void sample_table_fold(struct sample_table *t)
 	}
 }
 
+void sample_table_close(struct sample_table *t)
+{
+	slots_done(&t->slots);
+}
+
 size_t sample_table_cost(const struct sample_table *t)
 {
 	size_t n = t->list.n == t->list.cap ? t->list.cap + 16 : 0;

@@ -25,6 +25,9 @@ struct profile_sample *sample_table_add(struct sample_table *t, const struct pro
  */
 void sample_table_fold(struct sample_table *t);
 
+/* Gives back what only adding and finding need. What is added afterwards is not found again. */
+void sample_table_close(struct sample_table *t);
+
 size_t sample_table_cost(const struct sample_table *t); /* bytes that one more can cost */
 size_t sample_table_bytes(const struct sample_table *t);
 void sample_table_done(struct sample_table *t);

@@ -3,14 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Frame numbers of stacks lie in chunks, 16 KiB to 1 MiB: they never move, and nothing is copied
- * to grow. */
-enum { CHUNK_FIRST = 4 * 1024, CHUNK_MAX = 256 * 1024, ARRAY_FIRST = 512 };
+/* Stacks lie in chunks, 16 KiB to 1 MiB: they never move, and nothing is copied to grow. */
+enum { CHUNK_FIRST = 16 << 10, CHUNK_MAX = 1 << 20, ARRAY_FIRST = 512 };
 
 struct stack_chunk {
 	struct stack_chunk *next;
-	uint32_t used, cap;
-	uint32_t numbers[];
+	size_t used, cap;
+	uint8_t bytes[];
 };
 
 static const struct frame_key *key_at(const struct stack_keys *k, uint32_t i)
@@ -39,12 +38,15 @@ static bool stack_is(const void *ctx, const void *wanted, uint32_t position)
 {
 	const struct stack_table *t = ctx;
 	const struct stack_keys *k = wanted;
-	const struct stack_entry *e = &t->stacks[position];
+	struct stack_cursor c = stack_table_cursor(t, position);
 
-	if (e->n != keys_count(k))
+	if (c.left != keys_count(k))
 		return false;
-	for (uint32_t i = 0; i < e->n; i++)
-		if (!key_equal(&t->keys[e->frames[i]], key_at(k, i)))
+	for (uint32_t i = 0; i < k->n; i++)
+		if (!key_equal(&t->keys[stack_number(&c.at)], &k->frames[i]))
+			return false;
+	for (uint32_t i = 0; i < k->n_marks; i++)
+		if (!key_equal(&t->keys[stack_number(&c.at)], &k->marks[i]))
 			return false;
 	return true;
 }
@@ -95,56 +97,84 @@ static uint32_t key_intern(struct stack_table *t, const struct frame_key *key)
 	return t->n_keys++;
 }
 
-/* Numbers that the next chunk has to hold so that n fit; 0: they fit into the current one. */
-static uint32_t next_chunk(const struct stack_table *t, uint32_t n)
+static uint32_t number_size(uint32_t v)
+{
+	uint32_t n = 1;
+
+	while (v >>= 7)
+		n++;
+	return n;
+}
+
+static uint8_t *number_put(uint8_t *to, uint32_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*to++ = (uint8_t)(v | 0x80);
+	*to++ = (uint8_t)v;
+	return to;
+}
+
+/* Bytes that a stack of n frames takes at most, all of them new or the latest ones. */
+static size_t stack_size(const struct stack_table *t, uint32_t n)
+{
+	return number_size(n) + (size_t)n * number_size(t->n_keys + n);
+}
+
+/* Bytes that the next chunk has to hold so that `size` fit; 0: they fit into the current one. */
+static size_t next_chunk(const struct stack_table *t, size_t size)
 {
 	const struct stack_chunk *c = t->chunks;
-	uint32_t cap = c ? c->cap * 2 : CHUNK_FIRST;
+	size_t cap = c ? c->cap * 2 : CHUNK_FIRST;
 
-	if (c && c->cap - c->used >= n)
+	if (c && c->cap - c->used >= size)
 		return 0;
 	if (cap > CHUNK_MAX)
 		cap = CHUNK_MAX;
-	return n > cap ? n : cap;
+	return size > cap ? size : cap;
 }
 
-/* Room for n numbers in one piece; taken only when the caller adds n to ->used. */
-static uint32_t *chunk_room(struct stack_table *t, uint32_t n)
+/* Room for so many bytes in one piece; taken only when the caller adds to ->used. */
+static uint8_t *chunk_room(struct stack_table *t, size_t size)
 {
-	uint32_t cap = next_chunk(t, n);
+	size_t cap = next_chunk(t, size), bytes = sizeof(struct stack_chunk) + cap;
 	struct stack_chunk *c = t->chunks;
-	size_t bytes = sizeof(*c) + (size_t)cap * sizeof(uint32_t);
 
 	if (!cap)
-		return c->numbers + c->used;
+		return c->bytes + c->used;
 	if (!(c = malloc(bytes)))
 		return NULL;
 	*c = (struct stack_chunk){.next = t->chunks, .cap = cap};
 	t->chunks = c;
 	t->chunk_bytes += bytes;
-	return c->numbers;
+	return c->bytes;
 }
 
 uint32_t stack_table_add(struct stack_table *t, const struct stack_keys *k, uint64_t hash)
 {
-	uint32_t n = keys_count(k), *numbers = chunk_room(t, n);
+	uint32_t n = keys_count(k);
+	uint8_t *stack = chunk_room(t, stack_size(t, n)), *end;
 
-	if (!numbers || !room((void **)&t->stacks, t->n_stacks, &t->cap_stacks, sizeof(*t->stacks)))
+	if (!stack || !room((void **)&t->stacks, t->n_stacks, &t->cap_stacks, sizeof(*t->stacks)))
 		return SLOTS_NONE;
-	for (uint32_t i = 0; i < n; i++)
-		if ((numbers[i] = key_intern(t, key_at(k, i))) == SLOTS_NONE)
+	end = number_put(stack, n);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t number = key_intern(t, key_at(k, i));
+
+		if (number == SLOTS_NONE)
 			return SLOTS_NONE;
+		end = number_put(end, number);
+	}
 	if (!slots_add(&t->stack_slots, hash, t->n_stacks))
 		return SLOTS_NONE;
-	t->chunks->used += n;
-	t->stacks[t->n_stacks] = (struct stack_entry){numbers, n};
+	t->chunks->used += (size_t)(end - stack);
+	t->stacks[t->n_stacks] = stack;
 	return t->n_stacks++;
 }
 
 size_t stack_table_cost(const struct stack_table *t, uint32_t n)
 {
-	uint32_t chunk = next_chunk(t, n);
-	size_t cost = chunk ? sizeof(struct stack_chunk) + (size_t)chunk * sizeof(uint32_t) : 0;
+	size_t chunk = next_chunk(t, stack_size(t, n));
+	size_t cost = chunk ? sizeof(struct stack_chunk) + chunk : 0;
 
 	if (t->n_stacks == t->cap_stacks)
 		cost += (grown(t->cap_stacks) - t->cap_stacks) * sizeof(*t->stacks);
@@ -157,6 +187,12 @@ size_t stack_table_bytes(const struct stack_table *t)
 {
 	return t->cap_keys * sizeof(*t->keys) + slots_bytes(&t->key_slots) +
 	       t->cap_stacks * sizeof(*t->stacks) + slots_bytes(&t->stack_slots) + t->chunk_bytes;
+}
+
+void stack_table_close(struct stack_table *t)
+{
+	slots_done(&t->key_slots);
+	slots_done(&t->stack_slots);
 }
 
 void stack_table_done(struct stack_table *t)

@@ -6,24 +6,23 @@
 #include <stdint.h>
 
 #include "sampler/model/frame_key.h"
+#include "sampler/profile/profile.h"
 #include "sampler/profile/slots.h"
 
 /*
  * Interned frame keys and interned stacks. Two levels: a stack seen before is found by the hash
  * of its keys as they come, without a lookup for every key; only a new stack interns its keys.
+ *
+ * A stack is its depth and its frame numbers, leaf first, each as unsigned LEB128. Frames are
+ * numbered as they are met, so those that most stacks have take one or two bytes.
  */
-struct stack_entry {
-	const uint32_t *frames; /* leaf first, in a chunk */
-	uint32_t n;
-};
-
 struct stack_chunk;
 
 struct stack_table {
 	struct frame_key *keys; /* by frame number */
 	uint32_t n_keys, cap_keys;
 	struct slots key_slots;
-	struct stack_entry *stacks;
+	const uint8_t **stacks; /* in chunks */
 	uint32_t n_stacks, cap_stacks;
 	struct slots stack_slots;
 	struct stack_chunk *chunks; /* newest first */
@@ -40,6 +39,26 @@ struct stack_keys {
 	uint32_t n_marks;
 };
 
+/* The next of our own numbers: they are well formed. */
+static inline uint32_t stack_number(const uint8_t **at)
+{
+	uint32_t byte = *(*at)++, v = byte & 0x7f;
+
+	for (unsigned shift = 7; byte & 0x80; shift += 7) {
+		byte = *(*at)++;
+		v |= (byte & 0x7f) << shift;
+	}
+	return v;
+}
+
+static inline struct stack_cursor stack_table_cursor(const struct stack_table *t, uint32_t stack)
+{
+	struct stack_cursor c = {.at = t->stacks[stack]};
+
+	c.left = stack_number(&c.at);
+	return c;
+}
+
 uint64_t stack_keys_hash(const struct stack_table *t, const struct stack_keys *k);
 
 /* Stack number, or SLOTS_NONE. */
@@ -51,6 +70,9 @@ uint32_t stack_table_add(struct stack_table *t, const struct stack_keys *k, uint
  * table). */
 size_t stack_table_cost(const struct stack_table *t, uint32_t n);
 size_t stack_table_bytes(const struct stack_table *t);
+
+/* Gives back what only adding and finding need. What is added afterwards is not found again. */
+void stack_table_close(struct stack_table *t);
 void stack_table_done(struct stack_table *t);
 
 #endif

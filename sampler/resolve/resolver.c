@@ -86,20 +86,20 @@ static const struct named_frame *frame_of(struct resolve_run *r, uint32_t number
  * say nothing one by one: a run of them is one. */
 static int locate(struct resolve_run *r, uint32_t stack, uint32_t *ret_n)
 {
-	const uint32_t *frames;
-	size_t n = profile_stack(r->p, stack, &frames);
-	uint32_t out = 0;
+	struct stack_cursor c = profile_stack(r->p, stack);
+	size_t room = (size_t)c.left + MAX_ROOTS;
+	uint32_t out = 0, frame;
 
-	if (n + MAX_ROOTS > r->at_cap) {
-		uint32_t *at = realloc(r->at, (n + MAX_ROOTS) * 2 * sizeof(*at));
+	if (room > r->at_cap) {
+		uint32_t *at = realloc(r->at, room * 2 * sizeof(*at));
 
 		if (!at)
 			return -ENOMEM;
 		r->at = at;
-		r->at_cap = (n + MAX_ROOTS) * 2;
+		r->at_cap = room * 2;
 	}
-	for (size_t i = 0; i < n; i++) {
-		uint32_t location = frame_of(r, frames[i])->location;
+	while (profile_next(&c, &frame)) {
+		uint32_t location = frame_of(r, frame)->location;
 
 		if (location == UINT32_MAX)
 			return -ENOMEM;
@@ -185,12 +185,12 @@ static int stack_of(struct resolve_run *r, const struct profile_sample *s, const
 static void count_exactness(struct resolve_run *r, const struct profile_sample *s)
 {
 	struct named_meta *m = named_builder_meta(r->n.b);
-	const uint32_t *frames;
-	size_t n = profile_stack(r->p, s->stack, &frames);
+	struct stack_cursor c = profile_stack(r->p, s->stack);
+	uint32_t frame;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct frame_key *k = profile_frame(r->p, frames[i]);
-		uint8_t exactness = r->frames[frames[i]].exactness;
+	while (profile_next(&c, &frame)) {
+		const struct frame_key *k = profile_frame(r->p, frame);
+		uint8_t exactness = r->frames[frame].exactness;
 
 		if (k->kind == FRAME_KERNEL || (k->kind == FRAME_MARK && k->off == MARK_KERNEL))
 			continue;

@@ -2,6 +2,7 @@
 #include "sampler/session/virtual_names.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -117,6 +118,8 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
 	struct named_profile *np = NULL;
 	int r;
 
+	profile_close(s->profile);
+	malloc_trim(0); /* another thread's arena: naming does not get what is free there */
 	session_read_kallsyms(s);
 	say_slices(s);
 	if (b)

@@ -81,15 +81,17 @@ static void count_frames(struct agree *a)
 {
 	for (size_t i = 0; i < profile_sample_count(a->p); i++) {
 		struct profile_sample s = profile_sample(a->p, i);
-		const uint32_t *f;
-		size_t n = profile_stack(a->p, s.stack, &f), leaf = 0;
+		struct stack_cursor c = profile_stack(a->p, s.stack);
+		bool leaf = true;
+		uint32_t f;
 
-		while (leaf < n && is_kernel(profile_frame(a->p, f[leaf])))
-			leaf++;
-		if (leaf < n)
-			a->frames[f[leaf]].leaf += s.count;
-		for (size_t k = 0; k < n; k++)
-			a->frames[f[k]].any += s.count;
+		while (profile_next(&c, &f)) {
+			a->frames[f].any += s.count;
+			if (!leaf || is_kernel(profile_frame(a->p, f)))
+				continue;
+			a->frames[f].leaf += s.count;
+			leaf = false;
+		}
 		a->samples += s.count;
 	}
 }

@@ -9,7 +9,7 @@
 
 #include "sampler/profile/profile.h"
 
-enum { PID = 7 };
+enum { PID = 7, STACK_MAX = 16 };
 
 static struct frame_key key(uint8_t kind, uint32_t id, int64_t off)
 {
@@ -21,10 +21,23 @@ static struct walk walk_of(struct frame_key *frames, uint32_t n)
 	return (struct walk){.frames = frames, .n = n, .end = WALK_ROOT};
 }
 
+/* Frame numbers of a stack, leaf first; count returned. */
+static size_t stack_frames(const struct profile *p, uint32_t stack, uint32_t frames[STACK_MAX])
+{
+	struct stack_cursor c = profile_stack(p, stack);
+	size_t n = 0;
+
+	assert_true(c.left <= STACK_MAX);
+	while (profile_next(&c, &frames[n]))
+		n++;
+	assert_int_equal(c.left, 0);
+	return n;
+}
+
 static enum frame_mark root_mark(const struct profile *p, uint32_t stack, size_t from_root)
 {
-	const uint32_t *frames;
-	size_t n = profile_stack(p, stack, &frames);
+	uint32_t frames[STACK_MAX];
+	size_t n = stack_frames(p, stack, frames);
 	const struct frame_key *k;
 
 	if (from_root >= n)
@@ -46,7 +59,7 @@ static void equal_stacks_are_one(void **state)
 	struct frame_key a[] = {key(FRAME_NATIVE, 1, 16), key(FRAME_COMPILED, 2, 32)};
 	struct frame_key b[] = {key(FRAME_NATIVE, 1, 16), key(FRAME_COMPILED, 2, 33)};
 	struct walk wa = walk_of(a, 2), wb = walk_of(b, 2);
-	const uint32_t *frames;
+	uint32_t frames[STACK_MAX];
 	(void)state;
 
 	wa.java = true;
@@ -65,7 +78,7 @@ static void equal_stacks_are_one(void **state)
 	assert_int_equal(profile_totals(p).weight, 22);
 	assert_int_equal(profile_totals(p).java, 3);
 	assert_int_equal(profile_totals(p).java_complete, 3);
-	assert_int_equal(profile_stack(p, profile_sample(p, 1).stack, &frames), 2);
+	assert_int_equal(stack_frames(p, profile_sample(p, 1).stack, frames), 2);
 	assert_memory_equal(profile_frame(p, frames[0]), &b[0], sizeof(b[0]));
 	assert_memory_equal(profile_frame(p, frames[1]), &b[1], sizeof(b[1]));
 	profile_free(p);
@@ -162,13 +175,13 @@ static void kernel_only_stacks_are_whole(void **state)
 	for (uint32_t n = 0; n <= 2; n++) {
 		struct profile *p = profile_new((struct profile_options){0});
 		struct walk w = walk_of(a, n);
-		const uint32_t *frames;
+		uint32_t frames[STACK_MAX];
 
 		w.end = WALK_NO_USER;
 		profile_add(p, PID, 1, THREAD_RUNNING, &w, 1);
 		assert_int_equal(profile_totals(p).complete, 1);
 		/* Without kernel frames [kernel] stands for them: no stack is empty. */
-		assert_int_equal(profile_stack(p, only_stack(p), &frames), n ? n : 1);
+		assert_int_equal(stack_frames(p, only_stack(p), frames), n ? n : 1);
 		assert_int_equal(root_mark(p, only_stack(p), 0), n == 1 ? MARK_NONE : MARK_KERNEL);
 		profile_free(p);
 	}
@@ -191,7 +204,7 @@ static void deep_stacks_keep_the_frames_at_the_leaf(void **state)
 	struct profile *p = profile_new((struct profile_options){.depth = 4});
 	struct frame_key a[6];
 	struct walk w = walk_of(a, 4);
-	const uint32_t *frames;
+	uint32_t frames[STACK_MAX];
 	uint32_t stack;
 	(void)state;
 
@@ -206,7 +219,7 @@ static void deep_stacks_keep_the_frames_at_the_leaf(void **state)
 	profile_add(p, PID, 1, THREAD_RUNNING, &w, 1);
 	assert_int_equal(profile_sample_count(p), 2);
 	stack = profile_sample(p, 1).stack;
-	assert_int_equal(profile_stack(p, stack, &frames), 5);
+	assert_int_equal(stack_frames(p, stack, frames), 5);
 	assert_int_equal(profile_frame(p, frames[0])->off, 0);
 	assert_int_equal(profile_frame(p, frames[3])->off, 3);
 	assert_int_equal(root_mark(p, stack, 0), MARK_TRUNCATED);

@@ -96,6 +96,9 @@ struct engine_ops {
 	void (*wish)(struct engine *e, pid_t tid, enum engine_wish w);
 	/* Makes run() return soon. Async-signal-safe, callable from any thread. */
 	void (*stop)(struct engine *e);
+	/* After the last run(): sampling ends, and memory of samples that nobody takes is given back. Facts
+	 * stay. NULL: there is nothing to do. */
+	void (*finish)(struct engine *e);
 	struct engine_stats (*stats)(const struct engine *e); /* from any thread */
 	bool (*target_ended)(const struct engine *e);
 	void (*close)(struct engine *e);

@@ -238,6 +238,15 @@ static void perf_stop(struct engine *e)
 	perf_drain_stop(self(e)->drain);
 }
 
+/* What is taken after the deadline would fill the queue while names are looked for. */
+static void perf_finish(struct engine *e)
+{
+	struct engine_perf *p = self(e);
+
+	perf_drain_finish(p->drain);
+	sample_queue_drop(p->queue);
+}
+
 /* --- Facts */
 
 static struct engine_stats perf_stats(const struct engine *e)
@@ -281,6 +290,7 @@ const struct engine_ops engine_perf_ops = {
 	.start = perf_start,
 	.run = perf_run,
 	.stop = perf_stop,
+	.finish = perf_finish,
 	.stats = perf_stats,
 	.target_ended = perf_target_ended,
 	.close = perf_close,

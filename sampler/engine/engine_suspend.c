@@ -259,6 +259,13 @@ static void suspend_stop(struct engine *e)
 	suspend_loop_stop(self(e)->loop);
 }
 
+/* run() has waited for the loop's end. */
+static void suspend_finish(struct engine *e)
+{
+	if (suspend_loop_done(self(e)->loop))
+		sample_queue_drop(self(e)->queue);
+}
+
 /* --- Facts */
 
 static struct engine_stats suspend_stats_of(const struct engine *e)
@@ -289,6 +296,7 @@ const struct engine_ops engine_suspend_ops = {
 	.run = suspend_run,
 	.wish = suspend_wish,
 	.stop = suspend_stop,
+	.finish = suspend_finish,
 	.stats = suspend_stats_of,
 	.target_ended = suspend_target_ended,
 	.close = suspend_close,

@@ -414,14 +414,20 @@ static void close_fd(int fd)
 		close(fd);
 }
 
+void perf_drain_finish(struct perf_drain *d)
+{
+	if (!d->started)
+		return;
+	perf_drain_stop(d);
+	pthread_join(d->thread, NULL);
+	d->started = false;
+}
+
 void perf_drain_close(struct perf_drain *d)
 {
 	if (!d)
 		return;
-	if (d->started) {
-		perf_drain_stop(d);
-		pthread_join(d->thread, NULL);
-	}
+	perf_drain_finish(d);
 	close_fd(d->epoll_fd);
 	close_fd(d->wake_fd);
 	close_fd(d->pid_fd);

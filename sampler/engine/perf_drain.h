@@ -34,6 +34,8 @@ int perf_drain_start(struct perf_drain *d, struct err *err);
 
 /* Async-signal-safe: sampling ends, the rings are emptied once more. */
 void perf_drain_stop(struct perf_drain *d);
+/* Stops, and returns when the thread has ended: nothing is pushed any more. */
+void perf_drain_finish(struct perf_drain *d);
 /* Stopped and everything is in the queue. */
 bool perf_drain_done(const struct perf_drain *d);
 

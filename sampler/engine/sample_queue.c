@@ -140,6 +140,13 @@ void sample_queue_release(struct sample_queue *q)
 	atomic_store_explicit(&q->tail, tail + padded(get_header(q, tail)), memory_order_release);
 }
 
+void sample_queue_drop(struct sample_queue *q)
+{
+	atomic_store_explicit(&q->tail, atomic_load_explicit(&q->head, memory_order_acquire),
+			      memory_order_release);
+	madvise(q->data, q->size, MADV_DONTNEED);
+}
+
 bool sample_queue_empty(const struct sample_queue *q)
 {
 	return atomic_load_explicit(&q->head, memory_order_acquire) ==

@@ -26,6 +26,9 @@ void sample_queue_commit(struct sample_queue *q, size_t len);
 const void *sample_queue_peek(struct sample_queue *q, size_t *ret_len);
 void sample_queue_release(struct sample_queue *q);
 
+/* Drops what is queued and gives its memory back. The producer has ended. */
+void sample_queue_drop(struct sample_queue *q);
+
 bool sample_queue_empty(const struct sample_queue *q); /* either side */
 
 #endif

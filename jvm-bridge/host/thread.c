@@ -222,19 +222,20 @@ static void names_done(struct thread_names *n, JNIEnv *env)
 		(*env)->DeleteLocalRef(env, n->info.context_class_loader);
 }
 
+/* A lean agent knows threads by their JNIEnv alone: no id is made, and an end needs no names. */
 static void thread_tell(struct agent *a, struct thread *about, struct thread *t, jint type)
 {
 	JNIEnv *env = t->env;
 	struct thread_names names = {0};
 	JVMPI_Event e = {.event_type = type};
-	jobject object = thread_object(about, env);
+	jobject object = a->lean && type == JVMPI_EVENT_THREAD_END ? NULL : thread_object(about, env);
 
 	if (object && !(*the_bridge.ti)->GetThreadInfo(the_bridge.ti, object, &names.info))
 		group_names(&names, env);
 	e.u.thread_start.thread_name = names.info.name ? names.info.name : (char *)"";
 	e.u.thread_start.group_name = names.group.name ? names.group.name : (char *)"";
 	e.u.thread_start.parent_name = names.parent.name;
-	e.u.thread_start.thread_id = (jobjectID)id_of(t, env, object, ID_OBJECT);
+	e.u.thread_start.thread_id = a->lean ? NULL : (jobjectID)id_of(t, env, object, ID_OBJECT);
 	e.u.thread_start.thread_env_id = about->env;
 	event_send(a, t, &e, (type & ~JVMPI_REQUESTED_EVENT) == JVMPI_EVENT_THREAD_START ? GC_NOT : GC_MAY);
 	names_done(&names, env);

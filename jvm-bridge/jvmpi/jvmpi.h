@@ -90,7 +90,7 @@ extern "C" {
 #define JVMPI_EVENT_JS_GC_PAUSE ((jint)0x4a03)
 #define JVMPI_EVENT_JS_METHOD ((jint)0x4a10) /* request only; arg: jmethodID */
 #define JVMPI_EVENT_JS_REPLAY ((jint)0x4a11) /* request only; arg: NULL. Present state of what is enabled. */
-#define JVMPI_EVENT_JS_LEAN ((jint)0x4a12) /* request only; arg: NULL. No fields, no GC windows for me. */
+#define JVMPI_EVENT_JS_LEAN ((jint)0x4a12) /* request only; arg: NULL. I need less than others. */
 #define JVMPI_EVENT_JS_ADDRESSES ((jint)0x4a13) /* request only; arg: JVMPI_JS_Addresses */
 
 /* Results. */

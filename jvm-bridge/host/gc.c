@@ -4,18 +4,28 @@
  * of the bridge sends GC_START, OBJECT_FREE, GC_FINISH afterwards, as one window. In the window other
  * threads' events wait (as everything stood still in a collection of that time), unless the thread is in the
  * agent already or owns a raw monitor: then somebody may be waiting for it.
+ *
+ * A thread that is woken in the pause blocks at the safepoint and is woken once more. So where nobody waits for
+ * what a collection brings (no window, no unloaded class), the pump takes collections in batches, on a clock of its
+ * own, and is woken only by the first one after it found nothing for a whole turn: an idle JVM is left alone.
  */
 #include <stdlib.h>
 
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/thread.h"
 
-enum { PAUSES = 256, RUN_LIMIT_MS = 10000 };
+enum {
+	PAUSES = 512,
+	RUN_LIMIT_MS = 10000,
+	BATCH_NS = 250000000, /* JS_GC_PAUSE comes so much later, at most */
+};
 
 static struct {
 	struct lock start_lock;
 	bool started;
-	_Atomic uint32_t wake; /* counts what the pump should see */
+	_Atomic uint32_t wake; /* changes when the pump is woken */
+	_Atomic bool hurry; /* for something that does not wait for a batch */
+	_Atomic bool asleep; /* the pump waits without a limit */
 	_Atomic uint32_t collections; /* finished, by JVMTI */
 	_Atomic uint32_t delivered; /* of them */
 	_Atomic(struct object_id *) freed; /* pushed by on_object_free */
@@ -39,6 +49,30 @@ static void pump_wake(void)
 	futex_wake_all(&gc.wake);
 }
 
+static void pump_hurry(void)
+{
+	if (!atomic_exchange(&gc.hurry, true))
+		pump_wake();
+}
+
+static bool wants_window(const struct agent *a)
+{
+	return agent_wants(a, JVMPI_EVENT_GC_START) || agent_wants(a, JVMPI_EVENT_GC_FINISH) ||
+		agent_wants(a, JVMPI_EVENT_OBJECT_FREE);
+}
+
+static void pump_tell(bool hurry)
+{
+	unsigned n = atomic_load(&the_bridge.n_agents);
+
+	for (unsigned i = 0; i < n; i++)
+		hurry |= wants_window(&the_bridge.agents[i]);
+	if (hurry)
+		pump_hurry();
+	else if (atomic_exchange(&gc.asleep, false))
+		pump_wake();
+}
+
 void JNICALL on_gc_finish(jvmtiEnv *ti)
 {
 	uint32_t i = atomic_load(&gc.collections) % PAUSES;
@@ -46,19 +80,20 @@ void JNICALL on_gc_finish(jvmtiEnv *ti)
 	(void)ti;
 	atomic_store(&gc.pauses[i].begin, atomic_load(&gc.pause_begin));
 	atomic_store(&gc.pauses[i].end, (int64_t)clock_ns(CLOCK_MONOTONIC));
-	atomic_fetch_add(&gc.collections, 1);
-	pump_wake();
+	i = atomic_fetch_add(&gc.collections, 1);
+	pump_tell(i - atomic_load(&gc.delivered) >= PAUSES / 2);
 }
 
 void JNICALL on_object_free(jvmtiEnv *ti, jlong tag)
 {
 	struct object_id *id = id_from_tag(tag);
+	bool class = id->kind == ID_CLASS;
 
 	(void)ti;
 	id->next = atomic_load(&gc.freed);
 	while (!atomic_compare_exchange_weak(&gc.freed, &id->next, id))
 		;
-	pump_wake();
+	pump_tell(class); /* before others take its place */
 }
 
 /* The gate. */
@@ -127,12 +162,6 @@ void gc_enable_all(struct thread *t)
 	for (unsigned i = 0; i < AGENTS_MAX; i++)
 		for (; t->gc_off[i]; t->gc_off[i]--)
 			gc_off_drop(&the_bridge.agents[i]);
-}
-
-static bool wants_window(const struct agent *a)
-{
-	return agent_wants(a, JVMPI_EVENT_GC_START) || agent_wants(a, JVMPI_EVENT_GC_FINISH) ||
-		agent_wants(a, JVMPI_EVENT_OBJECT_FREE);
 }
 
 /* Who saw no window reaches the agent before there is one; nothing on that way waits. */
@@ -307,10 +336,26 @@ static void pump_once(struct thread *t)
 	futex_wake_all(&gc.delivered);
 }
 
+static bool pump_has_work(void)
+{
+	return atomic_load(&gc.hurry) || atomic_load(&gc.freed) ||
+		atomic_load(&gc.collections) != atomic_load(&gc.delivered);
+}
+
+/* pump_tell() sees that it sleeps, or it sees what pump_tell() was called for. */
+static void pump_sleep(void)
+{
+	uint32_t now = atomic_load(&gc.wake);
+
+	atomic_store(&gc.asleep, true);
+	if (!pump_has_work() && !atomic_load(&the_bridge.dead))
+		futex_wait(&gc.wake, now, 0);
+	atomic_store(&gc.asleep, false);
+}
+
 static void pump_main(void *arg)
 {
 	struct thread *t = thread_current();
-	uint32_t seen = 0;
 
 	(void)arg;
 	if (!t)
@@ -319,11 +364,13 @@ static void pump_main(void *arg)
 	while (!atomic_load(&the_bridge.dead)) {
 		uint32_t now = atomic_load(&gc.wake);
 
-		if (now == seen) {
-			futex_wait(&gc.wake, seen, 0);
+		if (!atomic_load(&gc.hurry))
+			futex_wait(&gc.wake, now, BATCH_NS);
+		if (!pump_has_work()) {
+			pump_sleep();
 			continue;
 		}
-		seen = now;
+		atomic_store(&gc.hurry, false); /* before the work is looked at */
 		if ((*t->env)->PushLocalFrame(t->env, 32)) {
 			(*t->env)->ExceptionClear(t->env);
 			continue;
@@ -365,6 +412,7 @@ void gc_run(void)
 	(*the_bridge.ti)->ForceGarbageCollection(the_bridge.ti);
 	if (!gc.started || t->system || atomic_load(&gc.collections) == before)
 		return;
+	pump_hurry();
 	for (unsigned i = 0; i < RUN_LIMIT_MS / 100 && !atomic_load(&the_bridge.dead); i++) {
 		now = atomic_load(&gc.delivered);
 		if ((int32_t)(now - before) > 0)

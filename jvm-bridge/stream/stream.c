@@ -1,17 +1,17 @@
 #include "jvm-bridge/stream/stream.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
 #include "jvm-bridge/base/futex.h"
 #include "jvm-bridge/stream/channel.h"
-#include "jvm-bridge/stream/known.h"
+#include "jvm-bridge/stream/events.h"
 #include "jvm-bridge/stream/record.h"
 
 enum {
 	TICK_MS = 50, /* events wait for so long at most before they are sent */
+	IDLE_MS = 500, /* and those that nobody waits for, while there are no others */
 	CONNECT_MS = 1000, /* between attempts of a standing stream */
 	REPLAY_MS = 1000, /* between two replays after losses */
 	BUSY_MS = 3000, /* a connection that just ended is waited for */
@@ -26,13 +26,13 @@ enum {
  */
 static struct stream {
 	JavaVM *vm;
-	JVMPI_Interface *pi;
 	int wake; /* eventfd; made once */
 	struct ring ring;
-	struct known known;
+	struct sink sink;
 	_Atomic bool active; /* connected: events become records */
 	_Atomic bool stop; /* the JVM ends */
 	_Atomic bool woken;
+	_Atomic bool idle; /* the thread waits for longer than a tick */
 	_Atomic uint32_t users; /* threads inside stream_notify() */
 	_Atomic uint64_t lost; /* records */
 	struct lock lock; /* of what follows */
@@ -72,7 +72,7 @@ static void listen_to(bool on)
 		return;
 	stream.listening = on;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-		on ? stream.pi->EnableEvent(wanted[i], NULL) : stream.pi->DisableEvent(wanted[i], NULL);
+		on ? stream.sink.pi->EnableEvent(wanted[i], NULL) : stream.sink.pi->DisableEvent(wanted[i], NULL);
 }
 
 /* Nobody is there any more; where this happens in a replay, it ends soon: nothing is wanted. */
@@ -100,7 +100,7 @@ static bool put_waiting(const struct record *r)
 	return !is_over();
 }
 
-static bool put(const struct record *r, JNIEnv *env)
+static bool put_later(const struct record *r, JNIEnv *env)
 {
 	bool ok;
 
@@ -114,109 +114,13 @@ static bool put(const struct record *r, JNIEnv *env)
 	return ok;
 }
 
-static void class_put(struct record *r, const JVMPI_Event *e, unsigned flags)
+static bool put(const struct record *r, JNIEnv *env)
 {
-	jint n = e->u.class_load.num_methods;
-	jlong *addresses = n > 0 ? calloc((size_t)n, sizeof(*addresses)) : NULL;
-	JVMPI_JS_Addresses ask = {n, e->u.class_load.methods, addresses};
-	bool known = addresses && stream.pi->RequestEvent(JVMPI_EVENT_JS_ADDRESSES, &ask) == JVMPI_SUCCESS;
-	bool made = record_class(r, e, known ? addresses : NULL, flags);
+	bool ok = put_later(r, env);
 
-	free(addresses);
-	if (!made || !put(r, e->env_id))
-		return;
-	for (jint i = 0; i < e->u.class_load.num_methods; i++)
-		known_add(&stream.known, e->u.class_load.methods[i].method_id);
-}
-
-static void method_put(struct record *r, const JVMPI_Event *e)
-{
-	JVMPI_Method m = {.method_id = e->u.js_method.method_id};
-	jlong address = 0;
-	JVMPI_JS_Addresses ask = {1, &m, &address};
-
-	if (stream.pi->RequestEvent(JVMPI_EVENT_JS_ADDRESSES, &ask) != JVMPI_SUCCESS)
-		address = 0;
-	if (record_method(r, e, address) && put(r, e->env_id))
-		known_add(&stream.known, e->u.js_method.method_id);
-}
-
-static void method_name(struct record *r, const JVMPI_Event *e, jmethodID method)
-{
-	char nothing[] = "";
-	JVMPI_Event none = {.env_id = e->env_id};
-
-	/* The answer comes through stream_notify(). */
-	if (known_has(&stream.known, method) ||
-		stream.pi->RequestEvent(JVMPI_EVENT_JS_METHOD, method) == JVMPI_SUCCESS)
-		return;
-	none.u.js_method.method_id = method;
-	none.u.js_method.class_name = none.u.js_method.method_name = none.u.js_method.method_signature = nothing;
-	none.u.js_method.start_lineno = none.u.js_method.end_lineno = -1;
-	method_put(r, &none);
-}
-
-static void code_put(struct record *r, const JVMPI_Event *e, unsigned flags)
-{
-	method_name(r, e, e->u.js_code.method_id);
-	for (jint i = 0; i < e->u.js_code.num_scopes; i++)
-		method_name(r, e, e->u.js_code.scopes[i].method_id);
-	if (record_code(r, e, flags))
-		put(r, e->env_id);
-}
-
-/*
- * The kernel's id of a thread shows where an event comes on that thread; JVMPI's thread-local storage keeps it
- * for the replays.
- */
-static uint32_t tid_of(const JVMPI_Event *e)
-{
-	bool start = (e->event_type & ~JVMPI_REQUESTED_EVENT) == JVMPI_EVENT_THREAD_START;
-	JNIEnv *about = start ? e->u.thread_start.thread_env_id : e->env_id;
-
-	if (about == e->env_id)
-		stream.pi->SetThreadLocalStorage(about, (void *)(uintptr_t)syscall(SYS_gettid));
-	return (uint32_t)(uintptr_t)stream.pi->GetThreadLocalStorage(about);
-}
-
-static void event_put(const JVMPI_Event *e)
-{
-	unsigned flags = e->event_type & JVMPI_REQUESTED_EVENT ? WIRE_REPLAYED : 0;
-	struct record r = {0};
-	bool made = false;
-
-	switch (e->event_type & ~JVMPI_REQUESTED_EVENT) {
-	case JVMPI_EVENT_CLASS_LOAD:
-		class_put(&r, e, flags);
-		break;
-	case JVMPI_EVENT_JS_METHOD:
-		method_put(&r, e);
-		break;
-	case JVMPI_EVENT_JS_CODE_LOAD:
-		code_put(&r, e, flags);
-		break;
-	case JVMPI_EVENT_CLASS_UNLOAD:
-		record_begin(&r, WIRE_CLASS_UNLOAD, 0);
-		record_u64(&r, (uintptr_t)e->u.class_unload.class_id);
-		made = record_end(&r);
-		break;
-	case JVMPI_EVENT_JS_CODE_UNLOAD:
-		made = record_code_unload(&r, e);
-		break;
-	case JVMPI_EVENT_JS_DYNAMIC_CODE:
-		made = record_dynamic_code(&r, e, flags);
-		break;
-	case JVMPI_EVENT_THREAD_START:
-	case JVMPI_EVENT_THREAD_END:
-		made = record_thread(&r, e, tid_of(e), flags);
-		break;
-	case JVMPI_EVENT_JS_GC_PAUSE:
-		made = record_gc_pause(&r, e);
-		break;
-	}
-	if (made)
-		put(&r, e->env_id);
-	record_done(&r);
+	if (atomic_load(&stream.idle))
+		stream_wake();
+	return ok;
 }
 
 static void thread_begin(void);
@@ -234,7 +138,7 @@ static void stream_notify(JVMPI_Event *e)
 	}
 	atomic_fetch_add(&stream.users, 1);
 	if (atomic_load(&stream.active))
-		event_put(e);
+		event_put(&stream.sink, e);
 	atomic_fetch_sub(&stream.users, 1);
 }
 
@@ -266,7 +170,7 @@ static void replay(enum wire_replay why)
 	jint r;
 
 	numbers_put(WIRE_REPLAY_BEGIN, ++stream.replays, why);
-	r = stream.pi->RequestEvent(JVMPI_EVENT_JS_REPLAY, NULL);
+	r = stream.sink.pi->RequestEvent(JVMPI_EVENT_JS_REPLAY, NULL);
 	numbers_put(WIRE_REPLAY_END, stream.replays, r == JVMPI_SUCCESS ? 0 : 5 /* EIO */);
 	stream.replayed_ns = clock_ns(CLOCK_MONOTONIC);
 }
@@ -312,7 +216,7 @@ static void connection_end(void)
 		stream_wait(false, 1);
 	channel_close(&stream.channel);
 	ring_reset(&stream.ring);
-	known_reset(&stream.known);
+	known_reset(&stream.sink.known);
 }
 
 static void bye(enum wire_bye why)
@@ -351,16 +255,31 @@ static bool requests_answer(void)
 	return !stream.channel.broken;
 }
 
+/* Events that come many at once are sent together; where none come, a Java thread wakes this one for the first. */
+static void serve_wait(bool busy)
+{
+	if (busy || ring_used(&stream.ring) || atomic_load(&stream.lost)) {
+		stream_wait(ring_used(&stream.ring) != 0, TICK_MS);
+		return;
+	}
+	atomic_store(&stream.idle, true);
+	if (!ring_used(&stream.ring) && !atomic_load(&stream.stop)) /* put() saw `idle`, or this sees its record */
+		stream_wait(false, IDLE_MS);
+	atomic_store(&stream.idle, false);
+}
+
 static void connection_serve(void)
 {
 	while (!atomic_load(&stream.stop)) {
+		bool busy = ring_used(&stream.ring);
+
 		if (!requests_answer())
 			return;
 		channel_flush(&stream.channel, &stream.ring);
 		losses_put();
 		if (stream.channel.broken)
 			return;
-		stream_wait(ring_used(&stream.ring) != 0, TICK_MS);
+		serve_wait(busy);
 	}
 	bye(WIRE_BYE_SHUTDOWN);
 }
@@ -426,7 +345,7 @@ static void thread_begin(void)
 	lock_drop(&stream.lock);
 	if (!start)
 		return;
-	if (stream.pi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY, thread_main) != JNI_OK) {
+	if (stream.sink.pi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY, thread_main) != JNI_OK) {
 		lock_take(&stream.lock);
 		stream.running = false;
 		lock_drop(&stream.lock);
@@ -437,19 +356,21 @@ static int set_up(JavaVM *vm)
 {
 	void *pi = NULL;
 
-	if (stream.pi)
+	if (stream.sink.pi)
 		return WIRE_ATTACH_OK;
 	if ((*vm)->GetEnv(vm, &pi, JVMPI_VERSION_1_2) || !pi)
 		return WIRE_ATTACH_JVM;
 	stream.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (stream.wake < 0 || !ring_init(&stream.ring) || !known_init(&stream.known))
+	if (stream.wake < 0 || !ring_init(&stream.ring) || !known_init(&stream.sink.known))
 		return WIRE_ATTACH_MEMORY;
 	stream.vm = vm;
-	stream.pi = pi;
-	stream.pi->NotifyEvent = stream_notify;
-	stream.pi->RequestEvent(JVMPI_EVENT_JS_LEAN, NULL);
-	stream.pi->EnableEvent(JVMPI_EVENT_JVM_INIT_DONE, NULL);
-	stream.pi->EnableEvent(JVMPI_EVENT_JVM_SHUT_DOWN, NULL);
+	stream.sink.pi = pi;
+	stream.sink.put = put;
+	stream.sink.put_later = put_later;
+	stream.sink.pi->NotifyEvent = stream_notify;
+	stream.sink.pi->RequestEvent(JVMPI_EVENT_JS_LEAN, NULL);
+	stream.sink.pi->EnableEvent(JVMPI_EVENT_JVM_INIT_DONE, NULL);
+	stream.sink.pi->EnableEvent(JVMPI_EVENT_JVM_SHUT_DOWN, NULL);
 	return WIRE_ATTACH_OK;
 }
 

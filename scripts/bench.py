@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests/integration"))
 import bench_gaps  # noqa: E402
 import jvm  # noqa: E402
+from bench_rows import VERDICTS, bootstrap, judge  # noqa: E402
 
 OPS_FLAGS = ["-XX:+UseSerialGC", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Ops::left",
              "-XX:CompileCommand=dontinline,Ops::right"]
@@ -157,13 +158,6 @@ class Counter:
         return (w1 - w0) / (o1 - o0), (c1 - c0) / (o1 - o0)
 
 
-def bootstrap(values, rounds=2000):
-    """Median and its 95 % bounds."""
-    rng = random.Random(1)
-    medians = sorted(statistics.median(rng.choices(values, k=len(values))) for _ in range(rounds))
-    return statistics.median(values), medians[int(rounds * 0.025)], medians[int(rounds * 0.975)]
-
-
 def one_window(tool, hz, pid, counter, tmp, seconds):
     tool.start(pid, hz, tmp)
     time.sleep(0.35)  # attaching is no part of the window
@@ -199,7 +193,7 @@ def measure_cost(o, jdk, classes, results, tmp):
                 median, low, high = bootstrap(ratios[tool.name, hz][i])
                 cells[CELL[tool.name]] = "%+.2f %% (%.2f..%.2f)" % (median, low, high)
                 if tool.name == "jsampler":
-                    judged = "holds" if high <= bar else "FAILS" if low > bar else "inconclusive"
+                    judged = VERDICTS[judge(low, high, bar)]
                     if o.windows < 200 and judged != "FAILS":
                         judged += " (%d windows)" % o.windows
             results.add("cost per operation, %s, %d Hz" % (unit, hz), "<= %.1f %%" % bar,

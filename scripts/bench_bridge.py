@@ -1,15 +1,15 @@
 """The measurements behind scripts/bench --bridge: what the bridge costs the JVM that it is loaded into.
 
-Two fresh JVMs run the same work in windows in turn, A B B A; only A gets the bridge, after a while. A window counts
-by what it took of A in comparison with the one of B beside it, and that by what it was before A got the bridge: so
-what makes one JVM faster than another, or the machine slower, drops out.
+Two fresh JVMs run the same work in windows in turn, A B B A; only A gets the bridge, after a while. Such a four counts
+by what A took in comparison with B, and that by what it was before A got the bridge: so what makes one JVM faster
+than another, the machine slower, or the first of two faster than the second drops out. A window is as long as a whole
+number of collections takes, so that there is not one more in every other.
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
-import random
-import statistics
 import sys
 import tempfile
 import threading
@@ -21,11 +21,13 @@ sys.path.insert(0, str(ROOT / "tests/integration"))
 import bridge_stream  # noqa: E402
 import bridge_wire as wire  # noqa: E402
 import jvm  # noqa: E402
-from bench_has_run import UNSURE, cpu_clock, failed, row, unsure  # noqa: E402
+from bench_has_run import cpu_clock  # noqa: E402
+from bench_rows import UNSURE, finish, judge, midmean, resampled, row  # noqa: E402
 
 BAR = 1.0  # percent
 WINDOW_NS = 40_000_000
-BLOCK = 10  # windows between a connection and a disconnection
+BLOCK = 6  # fours of windows between a connection and a disconnection
+THREADS = 60  # that a window starts
 # Compiler threads do not come and go.
 FLAGS = ["-XX:+UseSerialGC", "-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch", "-XX:+IgnoreUnrecognizedVMOptions",
          "-XX:-UseDynamicNumberOfCompilerThreads", "-XX:+EnableDynamicAgentLoading"]
@@ -56,7 +58,16 @@ class Program(jvm.Jvm):
             self.do("jit", 0)
             if self.number != compiled:
                 compiled, since = self.number, time.monotonic()
-        return units
+        return self.whole_collections(units)
+
+    def whole_collections(self, units, times=40):
+        self.do("work", units)
+        before = self.number
+        for _ in range(times):
+            self.do("threads", THREADS)
+            self.do("work", units)
+        each = times * units / max(1, self.number - before)
+        return units if each > 1.5 * units else round(each * round(units / each))
 
 
 class Stream:
@@ -98,41 +109,61 @@ class Pair:
 
     def __init__(self, a, b):
         self.a, self.b = a, b
-        self.units = {"work": min(a.warm(), b.warm()), "threads": 60}
-        self.ratios = {what: {} for what in self.units}
-        self.turn = 0
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            units = dict(zip((a, b), pool.map(Program.warm, (a, b))))
+        self.amount = {"work": units, "threads": {a: THREADS, b: THREADS}}
+        self.ratios = {what: {} for what in self.amount}
+        self.own = [0, 0, 0]  # ns of the bridge's threads, collections, ns by the clock; while connected
 
-    def window(self, what):
-        self.turn += 1
-        both = [self.a, self.b] if self.turn % 2 else [self.b, self.a]
-        took = {p: p.do(what, self.units[what]) for p in both}
-        return tuple(x / y for x, y in zip(took[self.a], took[self.b]))
+    def four(self, what):
+        a, b = self.a, self.b
+        took = [(p, p.do(what, self.amount[what][p])) for p in (a, b, b, a)]
+        of_a, of_b = ([sum(m) for m in zip(*(t for p, t in took if p is which))] for which in (a, b))
+        return tuple(x / y for x, y in zip(of_a, of_b))
 
-    def windows(self, phase, n):
-        self.window("work")  # what changed is digested
+    def fours(self, phase, n):
+        self.four("work")  # what changed is digested
         for _ in range(n):
-            for what in self.units:
-                self.ratios[what].setdefault(phase, []).append(self.window(what))
+            for what, found in self.ratios.items():
+                found.setdefault(phase, []).append(self.four(what))
+
+    def fours_connected(self, n):
+        before = own_threads(self.a.pid), self.a.number, time.monotonic_ns()
+        self.fours("stream", n)
+        after = own_threads(self.a.pid), self.a.number, time.monotonic_ns()
+        self.own = [v + y - x for v, x, y in zip(self.own, before, after)]
 
 
-def run_pair(jdk, windows, young, nothing):
+def own_threads(pid):
+    """ns of CPU time that the bridge's threads had; 0 where the JVM does not tell the kernel their names (JDK 8)."""
+    ns = 0
+    for task in pathlib.Path("/proc/%d/task" % pid).iterdir():
+        try:
+            if (task / "comm").read_text().startswith("jsampler"):
+                ns += int((task / "schedstat").read_text().split()[0])
+        except OSError:
+            pass  # it has ended
+    return ns
+
+
+def run_pair(jdk, fours, young, nothing):
     with tempfile.TemporaryDirectory(prefix="js-") as tmp, Program(jdk, young) as a, Program(jdk, young) as b:
         pair, stream = Pair(a, b), Stream(jdk, a.pid, tmp)
         for p in (a, b):  # both have the listener of attachments
             jcmd(jdk, p.pid)
-        pair.windows("none", windows)
+        pair.fours("none", fours)
         if not nothing:
             bridge_stream.attach_load(jdk, a.pid, "")
-        pair.windows("loaded", windows)
-        for _ in range(windows // BLOCK):
+        pair.fours("loaded", fours)
+        for _ in range(fours // BLOCK):
             if not nothing:
                 stream.connect()
-            pair.windows("stream", BLOCK)
+            pair.fours_connected(BLOCK)
             if not nothing:
                 stream.disconnect()
-            pair.windows("after", BLOCK)
+            pair.fours("after", BLOCK)
         stream.listener.close()
-    return pair.ratios
+    return pair
 
 
 def jcmd(jdk, pid):
@@ -141,45 +172,46 @@ def jcmd(jdk, pid):
 
 
 def effect(pairs, against, phase, measure, pick=lambda v: v):
-    """Percent that a phase takes more than another: the median of its windows, by what each pair's were there."""
+    """Percent that a phase takes more than another: the middle of its fours, by what each pair's were there."""
     values = []
     for ratios in pairs:
-        base = statistics.median(r[measure] for r in pick(ratios[against]))
+        base = midmean([r[measure] for r in pick(ratios[against])])
         values += [r[measure] / base for r in pick(ratios[phase])]
-    return 100 * (statistics.median(values) - 1)
-
-
-def bounds(pairs, against, phase, measure, rounds=1000):
-    """95 %, by windows drawn anew."""
-    rng = random.Random(1)
-    found = sorted(effect(pairs, against, phase, measure, lambda v: rng.choices(v, k=len(v))) for _ in range(rounds))
-    return found[int(0.025 * rounds)], found[int(0.975 * rounds)]
+    return 100 * (midmean(values) - 1)
 
 
 def report(jdk, pairs, what, has_bar):
-    chosen = [p[what] for p in pairs]
+    chosen = [p.ratios[what] for p in pairs]
     for phase, against, name in (("loaded", "none", "loaded, nothing enabled, against none"),
                                  ("stream", "none", "stream connected, against none"),
                                  ("stream", "after", "stream connected, against loaded (in turn)")):
         for i, measure in enumerate(MEASURES):
-            low, high = bounds(chosen, against, phase, i)
-            n = sum(len(p[phase]) for p in chosen)
+            low, high = resampled(lambda draw: effect(chosen, against, phase, i, draw), 1000)
+            n = 2 * sum(len(p[phase]) for p in chosen)  # windows of A
             each = " ".join("%+.2f" % effect([p], against, phase, i) for p in chosen)
             value = "%+.2f %% (%+.2f to %+.2f, %d)" % (effect(chosen, against, phase, i), low, high, n)
-            ok = None if not has_bar else True if high <= BAR else False if low > BAR else UNSURE
+            ok = judge(low, high, BAR) if has_bar else None
             ok = UNSURE if has_bar and n < 200 else ok  # too few to prove anything
             row("JDK %d, %s, %s" % (jdk.major, name, measure), value, "<= %g %%" % BAR if has_bar else "", ok)
             print("    by pair of JVMs: %s" % each)
 
 
-def measure(jdk, n_pairs, windows, young, nothing):
+def report_own(jdk, pairs):
+    ns, collections, wall = (sum(v) for v in zip(*(p.own for p in pairs)))
+    if ns and collections:
+        row("JDK %d, CPU of the bridge's own threads" % jdk.major, "%.3f %% of a CPU; %.0f us a collection, %.0f a second"
+            % (100 * ns / wall, ns / 1000 / collections, 1e9 * collections / wall))
+
+
+def measure(jdk, n_pairs, fours, young, nothing):
     pairs = []
     for i in range(n_pairs):
         began = time.monotonic()
-        pairs.append(run_pair(jdk, windows, young, nothing))
+        pairs.append(run_pair(jdk, fours, young, nothing))
         print("JDK %d: pair %d of %d, %.0f s" % (jdk.major, i + 1, n_pairs, time.monotonic() - began), file=sys.stderr)
     print("lookups, strings, sorting, calls, with a young generation of %d MB:" % young)
     report(jdk, pairs, "work", True)
+    report_own(jdk, pairs)
     print("threads that are started and do nothing, one after the other:")
     report(jdk, pairs, "threads", False)
 
@@ -274,22 +306,21 @@ def main():
     p.add_argument("--jdk", help="one JDK's major version or directory; otherwise the oldest and the newest that are there")
     p.add_argument("--young", type=int, default=16, metavar="MB",
                    help="of the heap: 16 is a collection in each window or every other one, 25 a second; 128 is 3 a second")
+    p.add_argument("--pairs", type=int, help="fresh pairs of JVMs for each JDK (4)")
+    p.add_argument("--windows", type=int, help="of each JVM and state (72); more take longer and make bounds narrower")
     p.add_argument("--nothing", action="store_true", help="load nothing: what the method itself shows")
     p.add_argument("--waits", action="store_true", help="instead: how long Java threads wait beside a stream that is full")
     o = p.parse_args()
     print("%d CPUs, load %.1f, kernel %s" % (os.cpu_count(), os.getloadavg()[0], os.uname().release))
     began, found = time.monotonic(), jvm.find_jdks()
+    fours = max(BLOCK, (o.windows or (12 if o.quick else 72)) // 2 // BLOCK * BLOCK)
     jdks = [jvm.pick_jdk(o.jdk)] if o.jdk else [found[m] for m in sorted({min(found), max(found)})]
     for jdk in jdks:
         if o.waits:
             measure_waits(jdk, 5000)
         else:
-            measure(jdk, 1 if o.quick else 4, 10 if o.quick else 60, o.young, o.nothing)
-    print("%.0f s" % (time.monotonic() - began))
-    for what in unsure:
-        print("inconclusive: " + what)
-    print("FAILS: " + ", ".join(failed) if failed else "no bar missed")
-    return 1 if failed else 0
+            measure(jdk, o.pairs or (1 if o.quick else 4), fours, o.young, o.nothing)
+    return finish(began)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ import concurrent.futures
 import math
 import os
 import pathlib
-import random
 import re
 import statistics
 import struct
@@ -19,20 +18,9 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests/integration"))
 import jvm  # noqa: E402
 import truth  # noqa: E402
+from bench_rows import UNSURE, bootstrap, finish, judge, row  # noqa: E402
 
 PROGRAMS = jvm.build_dir() / "tests/integration"
-UNSURE = "inconclusive"
-failed, unsure = [], []
-
-
-def row(what, value, bar="", ok=None):
-    """ok: True, False, UNSURE, or None: there is no bar."""
-    verdict = {None: "", True: "holds", False: "FAILS"}.get(ok, ok)
-    print("%-50s %-40s %-10s %s" % (what, value, bar, verdict), flush=True)
-    if ok is False:
-        failed.append(what)
-    if ok == UNSURE:
-        unsure.append(what)
 
 
 class Mix:
@@ -117,12 +105,6 @@ def speed(pid, path, seconds):
     return work / (time.monotonic() - begin), work / (cpu_clock(pid) - cpu)
 
 
-def bounds(values, rng):
-    """95 % bootstrap bounds of the median."""
-    medians = sorted(statistics.median(rng.choices(values, k=len(values))) for _ in range(2000))
-    return medians[49], medians[-50]
-
-
 def measure_slowdown(period, bar, windows):
     """Windows with and without the sampler in turn, which has started and found its way by then. One that holds does so
     with its upper bound."""
@@ -140,10 +122,9 @@ def measure_slowdown(period, bar, windows):
                 stop(s)
     # Holds on a busy machine too, but leaves out the time that threads are stopped.
     row("less work a CPU second, %s" % period, "%.1f %%" % statistics.median(dear))
-    low, high = bounds(slow, random.Random(1))
+    median, low, high = bootstrap(slow)
     row("slowdown, 10 threads, 7 runnable, %s" % period,
-        "%.1f %% (%.1f to %.1f, %d windows)" % (statistics.median(slow), low, high, windows), "<= %.1f %%" % bar,
-        True if high <= bar else False if low > bar else UNSURE)
+        "%.1f %% (%.1f to %.1f, %d windows)" % (median, low, high, windows), "<= %.1f %%" % bar, judge(low, high, bar))
 
 
 def measure_own_cpu(seconds):
@@ -289,11 +270,7 @@ def main():
         measure_kill(o.kill)
     if not o.eintr and not o.kill:
         measure_all(o.quick)
-    print("%.0f s" % (time.monotonic() - began))
-    for what in unsure:
-        print("inconclusive: " + what)
-    print("FAILS: " + ", ".join(failed) if failed else "no bar missed")
-    return 1 if failed else 0
+    return finish(began)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.RandomAccessFile;
+import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
@@ -19,15 +20,23 @@ import java.util.function.IntUnaryOperator;
  *     classes N   N classes that it defines; the last number: the longest that it was kept waiting for one, ns
  *     jit         nothing; the last number: ms that compilers worked so far
  *
- * Each prints: WALL_NS THREAD_CPU_NS NUMBER
+ * Each prints: WALL_NS THREAD_CPU_NS NUMBER, where nothing else is said the number of collections so far.
  */
 public final class Windows {
 	static final ThreadMXBean BEAN = ManagementFactory.getThreadMXBean();
+	static final List<GarbageCollectorMXBean> COLLECTORS = ManagementFactory.getGarbageCollectorMXBeans();
 	static final Map<Integer, String> WORDS = new HashMap<>();
 	static final List<IntUnaryOperator> CALLS = List.of(i -> i + 1, i -> i ^ 85, i -> Integer.rotateLeft(i, 3), i -> -i);
 	/** So that thousands of names are megabytes. */
 	static final String LONG = new String(new char[1000]).replace('\0', 'E');
 	static volatile long sink;
+
+	static long collections() {
+		long n = 0;
+		for (GarbageCollectorMXBean b : COLLECTORS)
+			n += b.getCollectionCount();
+		return n;
+	}
 
 	static long unit(int seed) {
 		StringBuilder b = new StringBuilder();
@@ -129,9 +138,11 @@ public final class Windows {
 			switch (w[0]) {
 			case "work":
 				work(Integer.parseInt(w[1]));
+				number = collections();
 				break;
 			case "threads":
 				threads(Integer.parseInt(w[1]));
+				number = collections();
 				break;
 			case "classes":
 				number = classes(Integer.parseInt(w[1]), kept);

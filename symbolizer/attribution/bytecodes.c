@@ -5,9 +5,13 @@
 #include "symbolizer/hotspot/method.h"
 
 enum {
+	OP_BIPUSH = 16,
+	OP_SIPUSH = 17,
 	OP_IALOAD = 46,
 	OP_SALOAD = 53,
 	OP_IFEQ = 153,
+	OP_IF_ICMPLT = 161,
+	OP_IF_ICMPLE = 164,
 	OP_JSR = 168,
 	OP_TABLESWITCH = 170,
 	OP_LOOKUPSWITCH = 171,
@@ -145,6 +149,10 @@ static bool is_branch2(uint8_t java)
 static void classify(const uint8_t *p, uint8_t java, struct bytecode *ret)
 {
 	ret->kind = BYTECODE_OTHER;
+	if (java == OP_BIPUSH)
+		ret->constant = (int8_t)p[1];
+	else if (java == OP_SIPUSH)
+		ret->constant = be16(p + 1);
 	if (is_branch2(java)) {
 		ret->kind = BYTECODE_BRANCH;
 		ret->target = ret->bci + be16(p + 1);
@@ -163,6 +171,16 @@ bool bytecode_reads_object(const struct bytecode *b)
 	return (b->java >= OP_IALOAD && b->java <= OP_SALOAD) || b->java == OP_GETFIELD ||
 	       b->java == OP_PUTFIELD || b->java == OP_ARRAYLENGTH || b->java == OP_CHECKCAST ||
 	       b->java == OP_INSTANCEOF;
+}
+
+bool bytecode_pushes_constant(const struct bytecode *b)
+{
+	return b->java == OP_BIPUSH || b->java == OP_SIPUSH;
+}
+
+bool bytecode_orders_ints(const struct bytecode *b)
+{
+	return b->java >= OP_IF_ICMPLT && b->java <= OP_IF_ICMPLE;
 }
 
 bool bytecode_is_static_call(const struct bytecode *b)

@@ -23,10 +23,17 @@ struct bytecode {
 	enum bytecode_kind kind;
 	uint8_t java; /* opcode of the JVM specification that this is or stands for */
 	int32_t target; /* BYTECODE_BRANCH: bci; switches: the smallest one */
+	int32_t constant; /* bipush, sipush: what they push */
 };
 
 /* Does it load something of an object: a field, an element, the length of an array, its class? */
 bool bytecode_reads_object(const struct bytecode *b);
+
+/* bipush, sipush: `constant` is set. */
+bool bytecode_pushes_constant(const struct bytecode *b);
+
+/* Does it branch by which of two ints is the smaller one? */
+bool bytecode_orders_ints(const struct bytecode *b);
 
 bool bytecode_is_static_call(const struct bytecode *b);
 

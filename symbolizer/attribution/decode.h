@@ -36,6 +36,9 @@ struct decoded {
 	/* INSN_OTHER that loads a 32-bit constant into the first argument of a Java call. */
 	bool has_argument;
 	int32_t argument;
+	/* INSN_OTHER that compares a register with a 32-bit constant. */
+	bool has_limit;
+	int32_t limit;
 	bool frame; /* has a memory operand in the frame: relative to the stack pointer */
 };
 

@@ -107,6 +107,17 @@ static void take_argument(const ZydisDecodedInstruction *z, struct decoded *ret)
 	ret->argument = (int32_t)(uint32_t)z->raw.imm[0].value.u;
 }
 
+/* cmp r32, imm32 and cmp r64, imm32; shorter constants are no limits of loops that last. */
+static void take_limit(const ZydisDecodedInstruction *z, struct decoded *ret)
+{
+	bool any = z->opcode == 0x81 && z->raw.modrm.reg == 7 && z->raw.modrm.mod == 3;
+
+	if (z->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || !(any || z->opcode == 0x3d) || z->raw.imm[0].size != 32)
+		return;
+	ret->has_limit = true;
+	ret->limit = (int32_t)(uint32_t)z->raw.imm[0].value.u;
+}
+
 bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes, uint32_t at,
 		 struct decoded *ret)
 {
@@ -137,6 +148,7 @@ bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes
 		ret->address = next + z.raw.disp.value;
 		take_constant(&z, ret);
 		take_argument(&z, ret);
+		take_limit(&z, ret);
 		break;
 	case INSN_CALL_INDIRECT:
 		if (z.raw.modrm.mod == 3)

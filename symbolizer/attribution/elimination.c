@@ -2,6 +2,7 @@
 
 #include "symbolizer/attribution/bytecodes.h"
 #include "symbolizer/attribution/invokes.h"
+#include "symbolizer/attribution/limits.h"
 #include "symbolizer/attribution/traits.h"
 
 static const struct hs_method *method_of(const struct attribution_env *env, uint32_t id)
@@ -124,23 +125,49 @@ static bool hidden_add(struct candidates *c, const struct hs_method *m, int32_t 
 	return true;
 }
 
+/*
+ * Inlined methods called between x and y that have records, and a loop that ends where this one does: such a
+ * loop of arithmetic has none. The count; *ret is the last one.
+ */
+static unsigned find_by_limit(const struct graph *g, const struct attribution_env *env, int32_t node, int32_t loop,
+			      int32_t x, int32_t y, struct hidden_callee *ret)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 1; i < g->tree.n; i++) {
+		const struct inline_node *t = &g->tree.nodes[i];
+
+		if (t->parent != node || t->call_bci < x || t->call_bci > y ||
+		    !limits_agree(g, loop, env, t->method_id))
+			continue;
+		*ret = (struct hidden_callee){{node, t->call_bci}, t->method_id};
+		n++;
+	}
+	return n;
+}
+
 bool find_hidden_callee(const struct graph *g, const struct attribution_env *env,
 			const struct choice *c, struct hidden_callee *ret)
 {
 	const struct hs_method *m = method_of(env, g->tree.nodes[c->pos.node].method_id);
 	struct candidates found = {.env = env, .g = g};
-	int32_t x, y;
+	int32_t x, y, loop;
+	unsigned by_limit;
 
 	if (!m || !env->callee || !c->forward.found || !c->backward.found)
 		return false;
 	range_of(g, c, &x, &y);
 	if (x >= y)
 		return false;
-	found.machine = machine_traits(g, blind_loop(g, c->loop));
+	loop = blind_loop(g, c->loop);
+	found.machine = machine_traits(g, loop);
 	if (!hidden_add(&found, m, c->pos.node, x, y))
 		return false;
 	visible_add(&found, &c->backward, c->pos.node);
 	visible_add(&found, &c->forward, c->pos.node);
+	by_limit = find_by_limit(g, env, c->pos.node, loop, x, y, ret);
+	if (by_limit)
+		return by_limit == 1 && !limits_agree(g, loop, env, found.n == 1 ? found.last.method_id : 0);
 	*ret = found.last;
 	/* Natives are replaced by loops at most, and no record names them. */
 	return found.n == 1 && method_of(env, ret->method_id) &&

@@ -30,11 +30,13 @@ enum insn_flag {
 	INSN_RECORD = 16, /* a trustworthy record belongs to it */
 	INSN_FLOATING = 32, /* floating-point arithmetic */
 	INSN_ARGUMENT = 64, /* loads a constant as the first argument of a call */
+	INSN_LIMIT = 128, /* compares a register with a constant */
 };
 
 struct insn {
 	uint32_t off; /* from code begin */
-	/* index; INSN_JMP_INDIRECT: index into tables; -1: outside or none; with INSN_ARGUMENT: that constant */
+	/* index; INSN_JMP_INDIRECT: index into tables; -1: outside or none; with INSN_ARGUMENT or
+	 * INSN_LIMIT: that constant */
 	int32_t target;
 	int32_t evidence; /* index; -1: none */
 	int32_t loop; /* innermost; -1: none */
@@ -71,6 +73,8 @@ enum loop_does {
 	LOOP_RUNTIME_CALL = 4,
 };
 
+enum { LOOP_LIMITS = 2 };
+
 /* A strongly connected part of the graph; nested ones lie within it without its header. */
 struct loop {
 	int32_t parent; /* -1: none */
@@ -78,6 +82,8 @@ struct loop {
 	uint32_t last; /* loops [own index, last] are this one and those within it */
 	bool evidence; /* there is some in it */
 	uint8_t does; /* enum loop_does */
+	uint8_t n_limits;
+	int32_t limits[LOOP_LIMITS]; /* constants that it compares with, not those within it; the first ones */
 };
 
 struct jump_table {

@@ -170,6 +170,10 @@ static uint32_t decode_one(struct decoding *d, uint32_t off, bool *ret_goes_on)
 		in.flags |= INSN_ARGUMENT;
 		in.target = x.argument;
 	}
+	if (x.has_limit) {
+		in.flags |= INSN_LIMIT;
+		in.target = x.limit;
+	}
 	d->constant = x.constant;
 	d->constant_reg = x.has_constant ? x.reg : -1;
 	if ((x.class == INSN_JMP || x.class == INSN_JCC) && x.target >= 0 && x.target < c->n_bytes) {

@@ -255,11 +255,18 @@ static uint8_t insn_does(const struct insn *in)
 	return does;
 }
 
+static void note_deed(struct loop *l, const struct insn *in)
+{
+	l->does |= insn_does(in);
+	if ((in->flags & INSN_LIMIT) && l->n_limits < LOOP_LIMITS)
+		l->limits[l->n_limits++] = in->target;
+}
+
 static void note_deeds(struct graph *g)
 {
 	for (uint32_t i = 0; i < g->n_insns; i++)
 		if (g->insns[i].loop >= 0)
-			g->loops[g->insns[i].loop].does |= insn_does(&g->insns[i]);
+			note_deed(&g->loops[g->insns[i].loop], &g->insns[i]);
 	for (uint32_t i = g->n_loops; i-- > 0;)
 		if (g->loops[i].parent >= 0)
 			g->loops[g->loops[i].parent].does |= g->loops[i].does;

@@ -78,7 +78,7 @@ static const struct hs_method *method_of(const struct namer *n, uint32_t id)
 	if (!n->s->hs || !id || id > hs_method_count(n->s->hs))
 		return NULL;
 	m = hs_method(n->s->hs, id);
-	return *m->name ? m : NULL;
+	return m && *m->name ? m : NULL;
 }
 
 static const struct code *code_of(const struct namer *n, uint32_t id)
@@ -128,12 +128,19 @@ static struct named_frame name_wrapper(struct namer *n, const struct code *c)
 	return (struct named_frame){named_builder_location(n->b, m, 0, &l, 1), EXACTNESS_COUNT};
 }
 
+/* A frame to be deoptimised whose own pc could not be read: the handler's tells nothing of where it was. */
+static bool lost_its_pc(const struct code *c, const struct frame_key *key)
+{
+	return (key->flags & FRAME_DEOPTED) && key->off >= 0 &&
+	       (key->off == c->deopt_handler || key->off == c->deopt_mh_handler);
+}
+
 /* The chain at the pc; the compiled method alone where there is none. */
 static void find_chain(struct namer *n, const struct code *c, const struct frame_key *key,
 		       struct attributed *ret)
 {
 	ret->n = 0;
-	if (n->s->attribution)
+	if (n->s->attribution && !lost_its_pc(c, key))
 		attribution_find(n->s->attribution, c, key->off, !(key->flags & FRAME_PC_EXACT),
 				 ret);
 	if (ret->n && ret->n <= CODE_MAX_SCOPES)

@@ -52,7 +52,8 @@ static const struct hs_method methods[METHODS] = {
 enum { C_C2 = 1, C_C1, C_OSR, C_NATIVE, C_MH, C_STUB, C_INTERPRETER, C_NAMELESS, CODES };
 
 static const struct code codes[CODES] = {
-	[C_C2] = {.id = C_C2, .kind = BLOB_NMETHOD, .method_id = M_PUT, .tier = 4, .osr_bci = -1},
+	[C_C2] = {.id = C_C2, .kind = BLOB_NMETHOD, .method_id = M_PUT, .tier = 4, .osr_bci = -1,
+		  .deopt_handler = 40, .deopt_mh_handler = -1},
 	[C_C1] = {.id = C_C1, .kind = BLOB_NMETHOD, .method_id = M_RUN, .tier = 3, .osr_bci = -1},
 	[C_OSR] = {.id = C_OSR, .kind = BLOB_NMETHOD, .method_id = M_PUT, .tier = 4, .osr_bci = 9},
 	[C_NATIVE] = {.id = C_NATIVE, .kind = BLOB_NATIVE, .method_id = M_NATIVE, .osr_bci = -1},
@@ -100,7 +101,7 @@ const char *hs_stub_name(const struct hotspot *hs, const struct code *code, uint
 	return code->id == C_STUB && pc_offset == 64 ? "jbyte_disjoint_arraycopy" : NULL;
 }
 
-/* pc offset 10: a chain of two; 20: a scope whose method is unknown; 30: garbage; else one. */
+/* pc offset 10, 40: a chain of two; 20: a scope whose method is unknown; 30: garbage; else one. */
 void attribution_find(struct attribution *a, const struct code *code, int64_t pc_offset,
 		      int return_address, struct attributed *ret)
 {
@@ -108,7 +109,7 @@ void attribution_find(struct attribution *a, const struct code *code, int64_t pc
 	ret->n = 1;
 	ret->scope[0] = (struct code_scope){code->method_id, return_address ? 1 : 2};
 	ret->exactness = return_address ? EXACT : EXACT_FLOW;
-	if (pc_offset == 10) {
+	if (pc_offset == 10 || pc_offset == 40) {
 		ret->n = 2;
 		ret->scope[0] = (struct code_scope){M_HASH, 3};
 		ret->scope[1] = (struct code_scope){code->method_id, 7};
@@ -270,6 +271,15 @@ static void frames_of_every_kind(void **state)
 		{{.kind = FRAME_COMPILED, .id = C_C2, .off = 20}, "[unknown]", "[unknown]"},
 		{{.kind = FRAME_COMPILED, .id = C_C2, .off = 30}, "java/util/HashMap.put_[j]",
 		 "java/util/HashMap.put:100_[j]"},
+		/* The deoptimisation handler: called from there, and in place of a pc that could not be read. */
+		{{.kind = FRAME_COMPILED, .id = C_C2, .off = 40},
+		 "java/util/HashMap.put_[j];java/util/HashMap.hash_[i]",
+		 "java/util/HashMap.put:107_[j];java/util/HashMap.hash:103_[i]"},
+		{{.kind = FRAME_COMPILED, .flags = FRAME_DEOPTED, .id = C_C2, .off = 40},
+		 "java/util/HashMap.put_[j]", "java/util/HashMap.put:100_[j]"},
+		{{.kind = FRAME_COMPILED, .flags = FRAME_DEOPTED, .id = C_C2, .off = 10},
+		 "java/util/HashMap.put_[j];java/util/HashMap.hash_[i]",
+		 "java/util/HashMap.put:107_[j];java/util/HashMap.hash:103_[i]"},
 		{{.kind = FRAME_COMPILED, .id = C_NATIVE, .off = 30},
 		 "java/util/zip/CRC32.updateBytes0", "java/util/zip/CRC32.updateBytes0"},
 		{{.kind = FRAME_COMPILED, .id = C_MH, .off = 30}, "[unknown]", "[unknown]"},

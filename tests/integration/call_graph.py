@@ -7,7 +7,9 @@ import sys
 
 CLASS = re.compile(r"^(?:[a-z]+ )*(?:class|interface|enum) ([^ <{]+)")
 METHOD = re.compile(r"^  (?:[^(]* )?([^ (]+)\(.*\)(?: throws .*)?;$")
-CALL = re.compile(r"// (?:Interface)?Method (?:([^ .:]+)\.)?\"?([^ :\"]+)\"?:\(")
+CALL = re.compile(r"// (?:Interface)?Method (?:\"?([^ .:\"]+)\"?\.)?\"?([^ :\"]+)\"?:\(")
+# Who is called is the class's own business: another class's method of that name is none of it.
+FIXED = re.compile(r" invoke(?:static|special) ")
 
 
 def read_class_files(jdk, classes):
@@ -30,13 +32,21 @@ def read_class_files(jdk, classes):
             continue
         m = CALL.search(line)
         if m and "invoke" in line:
-            calls.add(m.group(2))
-    return {caller: sorted(called) for caller, called in graph.items()}
+            calls.add("%s.%s" % ((m.group(1) or name) if FIXED.search(line) else "", m.group(2)))
+    own = {method.rpartition(".")[0] for method in graph}
+    return {caller: sorted({declared(graph, c) for c in called if c.rpartition(".")[0] in own | {""}})
+            for caller, called in graph.items()}
+
+
+def declared(graph, call):
+    """A method that its class inherits may be any class's."""
+    return call if call in graph else "." + call.rpartition(".")[2]
 
 
 def of_program(jdk, classes):
-    """{"Class.method": names of the methods that it calls}; read once for each compilation."""
-    kept = classes.parent / (classes.name + ".calls")
+    """{"Class.method": what it calls of the program, "Class.method", or ".method" of any class}; read once for
+    each compilation."""
+    kept = classes.parent / (classes.name + ".calls.json")
     if not kept.exists() or kept.stat().st_mtime <= classes.stat().st_mtime:
         graph = read_class_files(jdk, classes)
         if len(graph) < 5 or not any(graph.values()):
@@ -51,6 +61,6 @@ def wrong_call(graph, frames):
     Only where both sides are the program's own and nothing is between them: what the JVM calls by itself
     (class loading, reflection, upcalls) stands behind native frames or the JDK's."""
     for caller, called in zip(frames, frames[1:]):
-        if caller in graph and called in graph and called.rpartition(".")[2] not in graph[caller]:
+        if caller in graph and called in graph and not {called, "." + called.rpartition(".")[2]} & set(graph[caller]):
             return "%s does not call %s" % (caller, called)
     return None

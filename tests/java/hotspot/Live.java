@@ -9,6 +9,9 @@ import javax.tools.ToolProvider;
 
 /** Compiles sources with javac for args[0] seconds, so that there is much compiled code, then rests. */
 public class Live {
+    /** Seconds are no work where others take the CPUs: one round left 95 methods compiled (JDK 8). */
+    static final int ROUNDS = 4;
+
     static final class Source extends SimpleJavaFileObject {
         private final String text;
 
@@ -58,7 +61,7 @@ public class Live {
         Thread renamed = Thread.currentThread();
         JavaCompiler javac = ToolProvider.getSystemJavaCompiler();
         java.nio.file.Path out = java.nio.file.Files.createTempDirectory("live");
-        for (int round = 0; System.nanoTime() < end; round++) {
+        for (int round = 0; round < ROUNDS || System.nanoTime() < end; round++) {
             List<Source> sources = new ArrayList<>();
             for (int i = 0; i < 8; i++) {
                 sources.add(new Source("C" + i, source(i)));

@@ -24,6 +24,7 @@ LIBC.ptrace.restype = ctypes.c_long
 SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17  # linux/ptrace.h
 WALL = 0x40000000  # __WALL, linux/wait.h
 POLL = "7"  # __NR_poll, x86-64
+TIMES = ("0x32", "0x1f4")  # TICK_MS and IDLE_MS in jvm-bridge/stream/stream.c
 
 
 def ptrace(request, tid):
@@ -39,13 +40,13 @@ class Held:
         self.tid = next(tid for _ in range(100_000) for tid in map(int, os.listdir("/proc/%d/task" % pid)) if self.waits(tid))
 
     def waits(self, tid):
-        """It polls its eventfd and its socket, each 50 ms (TICK_MS in jvm-bridge/stream/stream.c)."""
+        """It polls its eventfd and its socket."""
         try:
             with open("/proc/%d/task/%d/syscall" % (self.pid, tid)) as f:
                 words = f.read().split()
         except OSError:
             return False
-        return words[0] == POLL and words[2:4] == ["0x2", "0x32"]
+        return words[0] == POLL and words[2] == "0x2" and words[3] in TIMES
 
     def __enter__(self):
         deadline = time.monotonic() + jvm.PATIENCE

@@ -17,6 +17,7 @@ enum {
 	/* While a JVM is being looked at, and of deep stacks: 400 samples of 160 KiB. Pages are touched
 	 * when they are needed. */
 	QUEUE_BYTES = 64 << 20,
+	LAST_NS = 200000000, /* for what is queued when sampling has ended */
 };
 
 struct engine_perf {
@@ -32,6 +33,7 @@ struct engine_perf {
 	bool started, greeted; /* greeted: the sink knows the threads that were there before */
 	_Atomic uint64_t samples; /* read by the live line's thread */
 	uint32_t threads;
+	uint64_t left; /* samples that were not taken from the queue in time */
 };
 
 static struct engine_perf *self(struct engine *e)
@@ -213,6 +215,19 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 	}
 }
 
+/* All that was sampled is delivered, or counted: the kernel sampled on for as long as this process had no CPU. */
+static void end_sampling(struct engine *e, const struct engine_sink *sink)
+{
+	struct engine_perf *p = self(e);
+	const struct perf_msg *m;
+	size_t len;
+
+	perf_drain_finish(p->drain);
+	engine_deliver_queued(e, p->queue, deliver, sink, clock_monotonic_ns() + LAST_NS);
+	for (; (m = sample_queue_peek(p->queue, &len)); sample_queue_release(p->queue))
+		p->left += m->kind == PERF_MSG_SAMPLE;
+}
+
 static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns,
 		    struct err *err)
 {
@@ -225,12 +240,12 @@ static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t d
 		/* Asked before the queue is looked at: nothing is pushed after it. */
 		bool done = perf_drain_done(p->drain);
 
-		if (engine_deliver_queued(e, p->queue, deliver, sink, deadline_ns))
-			return 0;
-		if (done)
-			return 0;
+		if (engine_deliver_queued(e, p->queue, deliver, sink, deadline_ns) || done)
+			break;
 		perf_drain_wait(p->drain, deadline_ns);
 	}
+	end_sampling(e, sink);
+	return 0;
 }
 
 static void perf_stop(struct engine *e)
@@ -238,13 +253,9 @@ static void perf_stop(struct engine *e)
 	perf_drain_stop(self(e)->drain);
 }
 
-/* What is taken after the deadline would fill the queue while names are looked for. */
 static void perf_finish(struct engine *e)
 {
-	struct engine_perf *p = self(e);
-
-	perf_drain_finish(p->drain);
-	sample_queue_drop(p->queue);
+	sample_queue_drop(self(e)->queue);
 }
 
 /* --- Facts */
@@ -256,7 +267,7 @@ static struct engine_stats perf_stats(const struct engine *e)
 	struct engine_stats s = {
 		.samples = p->samples,
 		.lost_ring = d.lost_ring + d.lost_samples,
-		.lost_queue = d.lost_queue,
+		.lost_queue = d.lost_queue + p->left,
 		.throttled = d.throttled,
 		.stack_bytes = d.stack_bytes,
 		.no_kernel = p->no_kernel,

@@ -416,12 +416,15 @@ size_t perf_attach_ring_size(const struct perf_attach *a)
 	return a->ring_size;
 }
 
-uint64_t perf_attach_lost(const struct perf_attach *a)
+bool perf_attach_lost(const struct perf_attach *a, uint64_t *ret)
 {
-	uint64_t lost = a->lost_before, count = 0;
+	uint64_t count = 0;
 
-	event_set_read(&a->set, a->config.features & PERF_CAN_COUNT_LOST, &count, &lost);
-	return a->config.features & PERF_CAN_COUNT_LOST ? lost : 0;
+	if (!(a->config.features & PERF_CAN_COUNT_LOST))
+		return false;
+	*ret = a->lost_before;
+	event_set_read(&a->set, true, &count, ret);
+	return true;
 }
 
 uint64_t perf_attach_counted(const struct perf_attach *a)

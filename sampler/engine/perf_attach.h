@@ -76,8 +76,9 @@ size_t perf_attach_events(const struct perf_attach *a); /* how many there are, b
 size_t perf_attach_threads(const struct perf_attach *a); /* at the time of attaching */
 size_t perf_attach_ring_size(const struct perf_attach *a);
 
-/* Records that found no room, as the kernel counted them; 0 where it does not (before 6.0). */
-uint64_t perf_attach_lost(const struct perf_attach *a);
+/* Records of the sampling events that found no room, as the kernel counted them; false: it does not (before
+ * 6.0). */
+bool perf_attach_lost(const struct perf_attach *a, uint64_t *ret);
 /* Units of the event that the target used, sampled or not; 0: not known (CPUS). */
 uint64_t perf_attach_counted(const struct perf_attach *a);
 

@@ -236,10 +236,9 @@ static void finish(struct perf_drain *d)
 
 	perf_attach_disable(d->attach);
 	drain_rings(d, true);
-	/* The kernel's own count has what no later record could tell any more. The two count the same
-	 * losses; where there is only one, it is that. */
-	lost = perf_attach_lost(d->attach);
-	if (lost > atomic_load_explicit(&d->intake.lost_ring, memory_order_relaxed))
+	/* The records of what was lost are right while it happens, not to the sample: 514 of 404 were seen
+	 * after a stop of 4 s (6.18). Samples and what each event says it lost are all that it took. */
+	if (perf_attach_lost(d->attach, &lost))
 		atomic_store_explicit(&d->intake.lost_ring, lost, memory_order_relaxed);
 	atomic_store(&d->ended, d->ended_seen);
 	atomic_store(&d->done, true);

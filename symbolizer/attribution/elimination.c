@@ -70,11 +70,17 @@ struct candidates {
 	struct hidden_callee last;
 };
 
+static bool is_same(const struct hidden_callee *a, const struct hidden_callee *b)
+{
+	return a->at.node == b->at.node && a->at.bci == b->at.bci && a->method_id == b->method_id;
+}
+
 /* visible: its node, or -1. */
 static void candidate_add(struct candidates *c, struct inline_pos at, uint32_t method_id,
 			  int32_t visible)
 {
 	struct bytecode_traits t;
+	struct hidden_callee h;
 
 	if (visible >= 0)
 		bytecode_traits_at(c->g, c->env, visible, &t);
@@ -83,11 +89,11 @@ static void candidate_add(struct candidates *c, struct inline_pos at, uint32_t m
 	/* What a visible method calls is visible too, most of it. */
 	if ((!t.loops && (visible >= 0 || !t.unknown)) || t.left_out || !traits_agree(&c->machine, &t))
 		return;
-	if (c->n && c->last.at.node == at.node && c->last.at.bci == at.bci &&
-	    c->last.method_id == method_id)
+	h = (struct hidden_callee){.at = at, .method_id = method_id};
+	if (c->n && is_same(&c->last, &h))
 		return;
 	c->n++;
-	c->last = (struct hidden_callee){.at = at, .method_id = method_id};
+	c->last = h;
 }
 
 /* The inlined method that an end of the choice stands in may be the one that loops: its checks are
@@ -167,7 +173,8 @@ bool find_hidden_callee(const struct graph *g, const struct attribution_env *env
 	visible_add(&found, &c->forward, c->pos.node);
 	by_limit = find_by_limit(g, env, c->pos.node, loop, x, y, ret);
 	if (by_limit)
-		return by_limit == 1 && !limits_agree(g, loop, env, found.n == 1 ? found.last.method_id : 0);
+		return by_limit == 1 && (is_same(ret, &found.last) || found.n != 1 ||
+					 !limits_agree(g, loop, env, found.last.method_id));
 	*ret = found.last;
 	/* Natives are replaced by loops at most, and no record names them. */
 	return found.n == 1 && method_of(env, ret->method_id) &&

@@ -109,6 +109,19 @@ static void the_same_limit_twice_tells_nothing(void **state)
 	assert_int_equal(innermost(&s), 1);
 }
 
+/* An end of the choice may stand in the very method that has the limit. */
+static void the_method_at_the_end_stays(void **state)
+{
+	static struct scene s;
+
+	(void)state;
+	scene_init(&s, 11985);
+	fake_bytecodes(&s.f, HIDDEN, returning, sizeof(returning));
+	fake_bytecodes(&s.f, VISIBLE, to_100, sizeof(to_100));
+	fake_bytecodes(&s.f, AFTER, to_12000, sizeof(to_12000));
+	assert_int_equal(innermost(&s), AFTER);
+}
+
 /* Compared in front of a loop, not by it. */
 static void other_constants_are_no_limits(void **state)
 {
@@ -125,6 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_limit_tells_whose_loop_it_is),
 		cmocka_unit_test(the_same_limit_twice_tells_nothing),
+		cmocka_unit_test(the_method_at_the_end_stays),
 		cmocka_unit_test(other_constants_are_no_limits),
 	};
 

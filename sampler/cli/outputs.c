@@ -1,8 +1,11 @@
 #include "sampler/cli/outputs.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -71,6 +74,16 @@ static int check_terminal(const struct output *o, struct err *err)
 	return err_set(err, -EINVAL, "pprof is nothing for a terminal: -o FILE.pb.gz");
 }
 
+/* Rather now than when all is recorded. main() puts something that cannot be written to in a closed one's place. */
+static int check_stdout(const struct output *o, struct err *err)
+{
+	int flags = strcmp(o->path, "-") == 0 ? fcntl(STDOUT_FILENO, F_GETFL) : O_WRONLY;
+
+	if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY)
+		return 0;
+	return err_set(err, -EBADF, "cannot write to stdout: it is closed; name a file with -o");
+}
+
 static int add_output(struct outputs *outs, const char *pattern, const char *format, pid_t pid,
 		      struct err *err)
 {
@@ -83,6 +96,8 @@ static int add_output(struct outputs *outs, const char *pattern, const char *for
 		r = choose_writer(o->path, format, &o->writer, err);
 	if (r == 0)
 		r = check_terminal(o, err);
+	if (r == 0)
+		r = check_stdout(o, err);
 	if (r == 0 && strcmp(o->path, "-") != 0)
 		r = outfile_open(o->path, &o->file, err);
 	if (r == 0)
@@ -168,16 +183,64 @@ static int write_stdout(const struct output *o, const struct named_profile *np,
 	return errno == EPIPE ? 0 : err_set(err, -errno, "cannot write to stdout: %m");
 }
 
+/* Nobody can have put a link there. */
+static void rescue_path(const struct output *o, const char *dir, char *dst, size_t size)
+{
+	const char *slash = strrchr(o->path, '/');
+	uint64_t r;
+
+	if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != sizeof(r) ||
+	    snprintf(dst, size, "%s/jsampler-%016" PRIx64 "-%s", dir, r, slash ? slash + 1 : o->path) >= (int)size)
+		dst[0] = '\0';
+}
+
+static bool rescue_to(const struct output *o, const struct named_profile *np, const struct writer_options *wo,
+		      const char *path)
+{
+	struct outfile *f;
+
+	if (!*path || outfile_open(path, &f, NULL) < 0)
+		return false;
+	if (o->writer->write(np, wo, outfile_stream(f), NULL) == 0)
+		return outfile_commit(f, NULL) == 0;
+	outfile_abort(f);
+	return false;
+}
+
+/* Samples that were taken are not thrown away because a disk is full: another one may have room. */
+static bool rescue(const struct output *o, const struct named_profile *np, const struct writer_options *wo,
+		   char *ret_path, size_t size)
+{
+	static const char *const dirs[] = {"/tmp", "/var/tmp", "/dev/shm"};
+	mode_t mask = umask(077);
+	bool done = false;
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs) && !done; i++) {
+		rescue_path(o, dirs[i], ret_path, size);
+		done = rescue_to(o, np, wo, ret_path);
+	}
+	umask(mask);
+	return done;
+}
+
 static int write_file(struct output *o, const struct named_profile *np,
 		      const struct writer_options *wo, struct err *err)
 {
+	char elsewhere[sizeof(o->path)];
 	struct outfile *f = o->file;
 	int r = o->writer->write(np, wo, outfile_stream(f), err);
+	bool written = r == 0;
 
 	o->file = NULL;
-	if (r == 0)
-		return outfile_commit(f, err);
-	outfile_abort(f);
+	if (written)
+		r = outfile_commit(f, err);
+	else
+		outfile_abort(f);
+	if ((r == -ENOSPC || r == -EDQUOT) && rescue(o, np, wo, elsewhere, sizeof(elsewhere)))
+		return err_set(err, r, "cannot write '%s': %s; the profile is in '%s' instead", o->path, strerror(-r),
+			       elsewhere);
+	if (r == 0 || written)
+		return r;
 	if (*outfile_remedy(r))
 		return err_set(err, r, "cannot write '%s': %s%s", o->path, strerror(-r), outfile_remedy(r));
 	return err_wrap(err, r, "'%s'", o->path);

@@ -181,6 +181,23 @@ def stopped():
         check_run("... and runs again", lambda r: r.status == 0 and r.samples() > 10, "-p", t.pid, "-d", "0.7")
 
 
+def held_up():
+    """jsampler itself stopped, until after its time: what it has not got is counted."""
+    with spin() as t:
+        b = Background("-p", t.pid, "-d", "3", "-F", "99", "-v")
+        burn(t.pid, 1)
+        os.kill(b.proc.pid, signal.SIGSTOP)
+        burn(t.pid, 6)
+        os.kill(b.proc.pid, signal.SIGCONT)
+        r = b.end(sig=None)
+        facts = [re.search(x, r.err) for x in (r"samples (\d+), lost (\d+)", r"CPU time of the target ([\d.]+) s")]
+        whole = 0
+        if all(facts):
+            whole = sum(map(int, facts[0].groups())) / 99 / float(facts[1].group(1))
+        check("stopped while it samples: samples and lost ones are %.3f of what is due" % whole,
+              r.status == 0 and abs(whole - 1) < 0.05, r)
+
+
 def debugged():
     """A debugger or strace on the target is no matter: the perf engine does not trace."""
     jdk = jdks()[0]
@@ -214,5 +231,5 @@ def wait_for_tracer(pid):
 
 
 if __name__ == "__main__":
-    main({f.__name__: f for f in (first_instruction, many_starts, end, exec_away, late_library, several, stopped,
+    main({f.__name__: f for f in (first_instruction, many_starts, end, exec_away, late_library, several, stopped, held_up,
                                   debugged)})

@@ -88,8 +88,8 @@ struct engine_ops {
 	int (*start)(struct engine *e, struct err *err);
 	/*
 	 * Delivers samples to the sink until engine_stop(), the end of the target (0 is returned in
-	 * both cases), or deadline_ns (CLOCK_MONOTONIC, 0: none). Then sampling ends, and what is still queued
-	 * is delivered.
+	 * both cases), or deadline_ns (CLOCK_MONOTONIC, 0: none). Then sampling ends, what is still queued is
+	 * delivered, and the queue's memory is given back.
 	 */
 	int (*run)(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns,
 		   struct err *err);
@@ -97,8 +97,6 @@ struct engine_ops {
 	void (*wish)(struct engine *e, pid_t tid, enum engine_wish w);
 	/* Makes run() return soon. Async-signal-safe, callable from any thread. */
 	void (*stop)(struct engine *e);
-	/* After run(): the queue's memory is given back. Facts stay. NULL: there is nothing to do. */
-	void (*finish)(struct engine *e);
 	struct engine_stats (*stats)(const struct engine *e); /* from any thread */
 	bool (*target_ended)(const struct engine *e);
 	void (*close)(struct engine *e);

@@ -31,9 +31,9 @@ struct engine_perf {
 	const char *attachment;
 	char unit[64];
 	bool started, greeted; /* greeted: the sink knows the threads that were there before */
-	_Atomic uint64_t samples; /* read by the live line's thread */
+	/* Read by the live line's thread, too; left: not taken from the queue in time. */
+	_Atomic uint64_t samples, left;
 	uint32_t threads;
-	uint64_t left; /* samples that were not taken from the queue in time */
 };
 
 static struct engine_perf *self(struct engine *e)
@@ -226,6 +226,7 @@ static void end_sampling(struct engine *e, const struct engine_sink *sink)
 	engine_deliver_queued(e, p->queue, deliver, sink, clock_monotonic_ns() + LAST_NS);
 	for (; (m = sample_queue_peek(p->queue, &len)); sample_queue_release(p->queue))
 		p->left += m->kind == PERF_MSG_SAMPLE;
+	sample_queue_drop(p->queue);
 }
 
 static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns,
@@ -251,11 +252,6 @@ static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t d
 static void perf_stop(struct engine *e)
 {
 	perf_drain_stop(self(e)->drain);
-}
-
-static void perf_finish(struct engine *e)
-{
-	sample_queue_drop(self(e)->queue);
 }
 
 /* --- Facts */
@@ -301,7 +297,6 @@ const struct engine_ops engine_perf_ops = {
 	.start = perf_start,
 	.run = perf_run,
 	.stop = perf_stop,
-	.finish = perf_finish,
 	.stats = perf_stats,
 	.target_ended = perf_target_ended,
 	.close = perf_close,

@@ -239,6 +239,7 @@ static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_
 	while (!suspend_loop_done(s->loop))
 		suspend_loop_wait(s->loop, clock_monotonic_ns() + LAST_NS);
 	engine_deliver_queued(e, s->queue, deliver, sink, clock_monotonic_ns() + LAST_NS);
+	sample_queue_drop(s->queue);
 	return 0;
 }
 
@@ -257,13 +258,6 @@ static void suspend_wish(struct engine *e, pid_t tid, enum engine_wish w)
 static void suspend_stop(struct engine *e)
 {
 	suspend_loop_stop(self(e)->loop);
-}
-
-/* run() has waited for the loop's end. */
-static void suspend_finish(struct engine *e)
-{
-	if (suspend_loop_done(self(e)->loop))
-		sample_queue_drop(self(e)->queue);
 }
 
 /* --- Facts */
@@ -296,7 +290,6 @@ const struct engine_ops engine_suspend_ops = {
 	.run = suspend_run,
 	.wish = suspend_wish,
 	.stop = suspend_stop,
-	.finish = suspend_finish,
 	.stats = suspend_stats_of,
 	.target_ended = suspend_target_ended,
 	.close = suspend_close,

@@ -111,8 +111,6 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 
 	s->ended_ns = clock_monotonic_ns();
 	s->final_stats = s->engine->ops->stats(s->engine);
-	if (s->engine->ops->finish)
-		s->engine->ops->finish(s->engine);
 	view_say_doubts(s->view);
 	say_heap_frames(s);
 	bridge_finish(s->bridge);

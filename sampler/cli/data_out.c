@@ -59,8 +59,7 @@ int data_out_close(struct data_out *out, int result, struct err *err)
 		errno = 0;
 		fflush(out->stream);
 		result = errno ? -errno : -EIO;
-		err_set(err, result, "cannot write '%s': %s%s", out->path, strerror(-result),
-			outfile_remedy(result));
+		outfile_fail(err, result, out->path);
 	}
 	if (result == 0)
 		return outfile_commit(f, err);

@@ -242,7 +242,7 @@ static int write_file(struct output *o, const struct named_profile *np,
 	if (r == 0 || written)
 		return r;
 	if (*outfile_remedy(r))
-		return err_set(err, r, "cannot write '%s': %s%s", o->path, strerror(-r), outfile_remedy(r));
+		return outfile_fail(err, r, o->path);
 	return err_wrap(err, r, "'%s'", o->path);
 }
 

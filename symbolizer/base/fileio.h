@@ -24,6 +24,7 @@ int outfile_open(const char *path, struct outfile **ret, struct err *err);
 FILE *outfile_stream(struct outfile *f); /* borrowed */
 int outfile_commit(struct outfile *f, struct err *err); /* flushes, names, frees f in any case */
 void outfile_abort(struct outfile *f); /* frees f, leaves nothing; NULL is fine */
+int outfile_fail(struct err *err, int code, const char *path); /* "cannot write ...", why, the remedy; code */
 const char *outfile_remedy(int code); /* "; make room, ..." for a negative errno; "" where none is known */
 
 #endif

@@ -68,7 +68,7 @@ const char *outfile_remedy(int code)
 	}
 }
 
-static int fail(struct err *err, int code, const char *path)
+int outfile_fail(struct err *err, int code, const char *path)
 {
 	errno = -code;
 	return err_set(err, code, "cannot write '%s': %m%s", path, outfile_remedy(code));
@@ -188,19 +188,19 @@ int outfile_open(const char *path, struct outfile **ret, struct err *err)
 	CLEANUP(close_at_exit) int fd = -1;
 
 	if (!f)
-		return fail(err, -ENOMEM, path);
+		return outfile_fail(err, -ENOMEM, path);
 	f->dirfd = -1;
 	f->path = strdup(path);
 	if (!f->path)
-		return fail(err, -ENOMEM, path);
+		return outfile_fail(err, -ENOMEM, path);
 	fd = open_direct(path);
 	if (fd == -1)
 		fd = open_beside(f);
 	if (fd < 0)
-		return fail(err, fd, path);
+		return outfile_fail(err, fd, path);
 	f->stream = fdopen(fd, "w");
 	if (!f->stream)
-		return fail(err, -errno, path);
+		return outfile_fail(err, -errno, path);
 	take_fd(&fd);
 	*ret = take_ptr(f);
 	return 0;
@@ -258,7 +258,7 @@ int outfile_commit(struct outfile *f, struct err *err)
 
 	if (r == 0 && f->dirfd >= 0)
 		r = publish(f, fd);
-	return r < 0 ? fail(err, r, owned->path) : 0;
+	return r < 0 ? outfile_fail(err, r, owned->path) : 0;
 }
 
 void outfile_abort(struct outfile *f)

@@ -190,10 +190,9 @@ def held_up():
         burn(t.pid, 6)
         os.kill(b.proc.pid, signal.SIGCONT)
         r = b.end(sig=None)
-        facts = [re.search(x, r.err) for x in (r"samples (\d+), lost (\d+)", r"CPU time of the target ([\d.]+) s")]
-        whole = 0
-        if all(facts):
-            whole = sum(map(int, facts[0].groups())) / 99 / float(facts[1].group(1))
+        told = jvm.Recording(r.status, r.folded, r.err)
+        whole = (sum(told.fact(r"samples (\d+), lost (\d+)", (0, 0))) / 99 /
+                 told.fact(r"CPU time of the target ([\d.]+) s", 1))
         check("stopped while it samples: samples and lost ones are %.3f of what is due" % whole,
               r.status == 0 and abs(whole - 1) < 0.05, r)
 

@@ -7,6 +7,7 @@ Exit status: 0 they can, 1 not, 77 when the JDK asked for is not here.
 """
 
 import argparse
+import re
 import sys
 
 import call_graph
@@ -96,7 +97,7 @@ def main():
         if jdk.major < shape.since:
             continue
         shape.graph = call_graph.of_program(jdk, jvm.compile_java(jdk, shape.folder))
-        shape.threads = shapes.re.compile("")
+        shape.threads = re.compile("")
         for b in try_shape(name, shape):
             print("FAILED: %s: %s" % (name, b))
             failed += 1

@@ -32,7 +32,7 @@ int attach_ask(struct attach *a, const char *command, bool wake, char **ret, siz
 struct attach_load {
 	bool wake;
 	/* The library as this program sees it; the musl one is taken where the target runs on musl (NULL:
-	 * none). Where the target does not have that very file at that very path, it gets a copy, for as
+	 * the same). Where the target does not have that very file at that very path, it gets a copy, for as
 	 * long as loading takes, named by its content so that loading it again finds what is mapped. */
 	const char *library, *musl_library;
 	/* Instead of both: one that the JVM has loaded, by the path that it was loaded from. */

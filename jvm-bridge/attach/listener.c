@@ -235,13 +235,16 @@ static int ask_version(struct inside *in, struct err *err)
 static int make_long_request(struct inside *in, int *fd, struct buf *b, const char *command,
 			     const char *const *args, size_t n, struct err *err)
 {
-	int version = ask_version(in, err);
+	int version;
 
+	/* The JVM serves one connection after the other: it waits for a command on this one. */
+	close(*fd);
+	*fd = -1;
+	version = ask_version(in, err);
 	if (version < 0)
 		return version;
 	if (version < 2)
 		return err_set(err, -E2BIG, "a path is longer than this JVM's attach protocol takes");
-	close(*fd);
 	*fd = listener_connect(in, false, err);
 	if (*fd < 0)
 		return *fd;

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""The attach client where others have been before it, where it is killed, and where its library is in odd places.
+
+usage: attach_hostile.py"""
+
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import attach
+import jvm
+import shell
+from attach import PROBE, left_behind, probe, unharmed
+from shell import check
+
+COPY = re.compile(r"/(libjsampler-bridge-[0-9a-f]{16}\.so)\b")
+STRANGER = 12345  # a user id that nobody has
+V1_PATH_MAX = 1024  # ATTACH_ARG_V1, jvm-bridge/attach/protocol.h
+
+
+def maps_of(pid):
+    return pathlib.Path("/proc/%d/maps" % pid).read_text()
+
+
+def long_path(jdk, lib):
+    """A path that only version 2 of the protocol takes, which came with JDK 24."""
+    deep = lib.joinpath(*["d" * 200] * (V1_PATH_MAX // 200 + 1))
+    deep.mkdir(parents=True, exist_ok=True)
+    shutil.copy(lib / "agent", deep / "agent")
+    with shell.Busy(jdk) as t:
+        out = probe(t.pid, "load", deep / "agent")
+        what = "JDK %d, a path of %d bytes" % (jdk.major, len(str(deep / "agent")))
+        if jdk.major >= 24:
+            check(what, out == "hello\n" and str(deep) in maps_of(t.pid), out)
+        else:
+            check(what, "longer than this JVM's attach protocol takes" in out, out)
+            check(what + ": and then another", probe(t.pid, "load", lib / "agent") == "hello\n")
+        unharmed(what, t)
+
+
+def plant(name, victim, user):
+    """A link in the place of the copy, to somebody's file."""
+    link = "/tmp/" + name
+    os.symlink(victim, link)
+    os.lchown(link, user, user)
+    return link
+
+
+def planted(jdk, lib):
+    """Links where the library is copied to: the JVM's own user's is replaced, a stranger's is gone round."""
+    private = pathlib.Path(tempfile.mkdtemp(prefix="jsampler-private-"))  # mode 0700: hence the copy
+    shutil.copy(lib / "agent", private / "agent")
+    victim = lib / "victim"
+    victim.write_text("precious")
+    os.chmod(victim, 0o666)
+    with shell.Busy(jdk, wrap=shell.nobody) as t:
+        out = probe(t.pid, "load", private / "agent")
+        found = COPY.search(maps_of(t.pid))
+        check("a copy", out == "hello\n" and found, out)
+        for who, user in (("the JVM's user", shell.NOBODY), ("a stranger", STRANGER)) if found else ():
+            link = plant(found[1], victim, user)
+            out = probe(t.pid, "load", private / "agent")
+            # Round it goes to /var/tmp, where that may be.
+            well = out == "hello\n" or (user == STRANGER and "cannot be put where the JVM finds it" in out)
+            check("a link of %s in its place" % who, well and victim.read_text() == "precious", out)
+            check("... %s" % ("is replaced" if user == shell.NOBODY else "stays"),
+                  os.path.lexists(link) == (user == STRANGER))
+            if os.path.lexists(link):
+                os.unlink(link)
+        unharmed("links", t)
+    shutil.rmtree(private)
+
+
+def has_ended(pid):
+    """It may wait for whoever reaps here."""
+    try:
+        return pathlib.Path("/proc/%s/stat" % pid).read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+def killed(jdk, lib):
+    """kill -9 of who attaches, at any moment: its child ends by itself, and takes away what it put there."""
+    with shell.Busy(jdk) as t:
+        for _ in range(8):
+            p = subprocess.Popen([PROBE, "--wake", "--times", "100000", str(t.pid), "load", str(lib / "agent")],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=jvm.die_with_parent)
+            time.sleep(random.uniform(0, 0.1))
+            p.send_signal(signal.SIGSTOP)  # its children are what they are now
+            os.waitpid(p.pid, os.WUNTRACED)
+            children = pathlib.Path("/proc/%d/task/%d/children" % (p.pid, p.pid)).read_text().split()
+            p.kill()
+            p.wait()
+            gone = jvm.wait_until(lambda: all(map(has_ended, children)))
+            check("killed: the child ends, and nothing is left", gone and not left_behind(t.pid), left_behind(t.pid))
+        check("the next one", probe(t.pid, "load", lib / "agent") == "hello\n")
+        unharmed("killed", t)
+
+
+def on_musl(jdk, lib):
+    """What looks like musl's loader is mapped: the library is loaded all the same."""
+    loader = lib / "ld-musl-x86_64.so.1"
+    subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", "-o", str(loader), "-x", "c", "/dev/null"], check=True)
+    with shell.Busy(jdk, wrap=lambda a: ["env", "LD_PRELOAD=%s" % loader, *a]) as t:
+        check("musl's loader is mapped", "/ld-musl-" in maps_of(t.pid))
+        out = probe(t.pid, "load", lib / "agent")
+        check("a JVM on musl", out == "hello\n", out)
+        unharmed("a JVM on musl", t)
+
+
+def main():
+    jdks = sorted(jvm.find_jdks().values())
+    if not jdks:
+        sys.exit(jvm.SKIP)
+    lib = attach.agents()
+    try:
+        for jdk in {j.major: j for j in (jdks[0], jdks[-1])}.values():
+            long_path(jdk, lib)
+        on_musl(jdks[0], lib)
+        killed(jdks[-1], lib)
+        if shell.can_be_nobody():
+            planted(jdks[0], lib)
+    finally:
+        shutil.rmtree(lib)
+    shell.finish()
+
+
+if __name__ == "__main__":
+    main()

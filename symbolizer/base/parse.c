@@ -78,13 +78,13 @@ int parse_duration(const char *s, uint64_t *ret_ns)
 	int r = digits(&s, &whole);
 	unsigned __int128 ns;
 
-	if (r == -EINVAL || fraction(&s, &part) < 0)
+	if ((r == -EINVAL && *s != '.') || fraction(&s, &part) < 0)
 		return -EINVAL;
 	factor = unit_find(units, s);
 	if (factor == 0)
 		return -EINVAL;
 	ns = (unsigned __int128)whole * factor + (unsigned __int128)part * factor / 1000000000;
-	if (r < 0 || ns == 0 || ns > UINT64_MAX)
+	if (r == -ERANGE || ns == 0 || ns > UINT64_MAX)
 		return -ERANGE;
 	*ret_ns = (uint64_t)ns;
 	return 0;

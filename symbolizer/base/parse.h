@@ -9,7 +9,7 @@
  */
 int parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret);
 
-/* "30", "30s", "5m", "1h", "10ms", "500us", "2.5s" -> nanoseconds; a bare number is seconds. > 0. */
+/* "30", "30s", "5m", "1h", "10ms", "500us", "2.5s", ".5" -> nanoseconds; a bare number is seconds. > 0. */
 int parse_duration(const char *s, uint64_t *ret_ns);
 
 /* "512M", "64k", "1G", "4096" -> bytes, factors of 1024. > 0. */

@@ -1,6 +1,8 @@
 #ifndef JS_CLI_CMD_H
 #define JS_CLI_CMD_H
 
+#include <stdio.h>
+
 /* Exit statuses (DESIGN section 3). */
 enum { EXIT_WRITTEN = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_GATE = 3 };
 
@@ -22,5 +24,6 @@ int cmd_convert(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 const struct cmd *cmd_table(void); /* ends with a NULL name */
+void help_overview(FILE *out); /* the commands, each in a line */
 
 #endif

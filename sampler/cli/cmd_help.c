@@ -47,16 +47,16 @@ static void print_command(const struct cmd_doc *doc)
 	}
 }
 
-static void print_overview(void)
+void help_overview(FILE *out)
 {
-	printf("jsampler %s: where a JVM's CPU time goes, seen from outside\n\n"
-	       "  jsampler -p PID                    sample until Ctrl-C\n"
-	       "  jsampler -p PID -d 30 > f.folded   30 seconds, folded stacks\n\n",
-	       JS_VERSION);
+	fprintf(out, "jsampler %s: where a JVM's CPU time goes, seen from outside\n\n"
+		     "  jsampler -p PID                    sample until Ctrl-C\n"
+		     "  jsampler -p PID -d 30 > f.folded   30 seconds, folded stacks\n\n",
+		JS_VERSION);
 	for (const struct cmd *c = cmd_table(); c->name; c++)
 		if (c->summary)
-			printf("  jsampler %-10s %s\n", c->name, c->summary);
-	printf("\n`jsampler help record` lists the options, `jsampler list` the JVMs here.\n");
+			fprintf(out, "  jsampler %-10s %s\n", c->name, c->summary);
+	fprintf(out, "\n`jsampler help record` lists the options, `jsampler list` the JVMs here.\n");
 }
 
 struct help {
@@ -103,7 +103,7 @@ static int show(const struct cmd_doc *doc, bool man)
 	else if (doc)
 		print_command(doc);
 	else
-		print_overview();
+		help_overview(stdout);
 	return finish();
 }
 

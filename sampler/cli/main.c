@@ -58,8 +58,10 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	if (c)
 		return c->run(argc - 1, argv + 1);
-	if (argc < 2)
-		return cmd_help(1, argv), EXIT_USAGE;
+	if (argc < 2) {
+		help_overview(stderr);
+		return EXIT_USAGE;
+	}
 	if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
 		return cmd_help(1, argv);
 	if (habits_check_command(argv[1], &e) < 0) {

@@ -69,7 +69,8 @@ def help_texts(names):
     p = shell.run(["help", "no-such"])
     check("help on what is none", p.returncode == 2 and p.stderr.count("\n") == 1 and not p.stdout, p.stderr)
     p = shell.run([])
-    check("no argument at all: help, and wrong usage", p.returncode == 2 and "jsampler -p PID" in p.stdout, p.stdout)
+    check("no argument at all: the same on stderr, and wrong usage", p.returncode == 2 and not p.stdout and
+          p.stderr == shell.run(["--help"]).stdout, p.stdout + p.stderr)
 
 
 def installed(names):

@@ -45,12 +45,13 @@ def run(args, wrap=lambda a: a, env=None, timeout=jvm.PATIENCE):
                           env={**os.environ, **(env or {})}, preexec_fn=jvm.die_with_parent)
 
 
-def on_terminal(args, env=None, columns=80):
+def on_terminal(args, env=None, columns=80, cwd="."):
     """(exit status, output of stdout and stderr) on a terminal of its own."""
     pid, fd = pty.fork()
     if pid == 0:
         jvm.die_with_parent()
         os.environ.update(env or {})
+        os.chdir(cwd)
         os.execv(JS, [JS, *map(str, args)])
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     out = b""

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""What people type to `record`, and what they get: names of targets and of files, filters, the summary."""
+
+import os
+import re
+import tempfile
+import zipfile
+
+import jvm
+import shell
+from environments_common import Target, check, check_run, jdks, main, run
+
+SUFFIX = re.compile(r"_\[[01jik]\]$")
+
+
+def busy_jar(path):
+    """tests/java/cli/Busy, to be run with -jar."""
+    classes = jvm.compile_java(jdks()[0], "cli")
+    with zipfile.ZipFile(path, "w") as z:
+        z.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nMain-Class: Busy\n\n")
+        for f in sorted(classes.glob("*.class")):
+            z.write(f, f.name)
+
+
+def busy(path):
+    return Target([jdks()[0].home / "bin/java", "-Xmx64m", "-XX:CICompilerCount=2", "-jar", path])
+
+
+def every(r, pattern):
+    """There are samples, and each has a frame that matches."""
+    return r.status == 0 and r.samples() > 5 and r.share(pattern) == 1
+
+
+def by_name(t, jar, tmp):
+    """The one JVM whose jar has that name."""
+    file = os.path.basename(jar)
+    for name in (jar, file, file[:-len(".jar")]):
+        check_run("by %s" % name.replace(jar, "its path"), lambda r: every(r, ".") and r.has(r"^Busy\."), "-d", "0.5",
+                  "-F", "199", name)
+    with busy(jar) as other:
+        r = run("-d", "1", file)
+        check("two of the same name", r.refused("several JVMs have .*use -p") and
+              {str(t.pid), str(other.pid)} <= set(re.findall(r"\d+", r.err.partition("PIDs")[2])), r)
+
+
+def outputs(t, _, tmp):
+    status, text = shell.on_terminal(["-p", t.pid, "-d", ".3"], {"TERM": "xterm"}, cwd=tmp)
+    names = os.listdir(tmp)
+    check("on a terminal, without -o: a page named after PID and time", status == 0 and len(names) == 1 and
+          re.fullmatch(r"jsampler-%d-\d{8}-\d{6}\.html" % t.pid, names[0]) and "written: " + names[0] in text,
+          (status, names, text))
+    r = run("-p", t.pid, "-d", ".3", "-o", tmp + "/x-%p-%t-100%%.folded")
+    names = [n for n in os.listdir(tmp) if n[0] == "x"]
+    check("%p, %t and %%", r.status == 0 and not r.out and len(names) == 1 and
+          re.fullmatch(r"x-%d-\d{8}-\d{6}-100%%\.folded" % t.pid, names[0]), (names, r))
+
+
+def filters(t, *_):
+    def recorded(what, good, *args):
+        check_run(what, lambda r: r.status == 0 and good(r), "-p", t.pid, "-d", "0.5", "-F", "499", *args)
+    compute, read = r"^Busy\.compute", r"^Busy\.read"
+    recorded("-I", lambda r: every(r, compute), "-I", r"Busy\.compute")
+    recorded("-X", lambda r: r.has(read) and not r.has(compute), "-X", r"Busy\.compute")
+    recorded("-I and -X", lambda r: every(r, read), "-I", "Busy", "-X", "compute")
+    recorded("--include-threads", lambda r: every(r, r"^\[reads tid=\d+\]$"), "--include-threads", "^reads$", "-t")
+    recorded("--lines", lambda r: r.has(compute + r":\d+_\[[01ji]\]$"), "--lines")
+    recorded("--no-annotate", lambda r: r.has(compute + "$") and not r.has(SUFFIX), "--no-annotate")
+    recorded("hidden classes", lambda r: r.has(r"^Busy\$\$Lambda\.run_") and not r.has("Lambda.*0x"))
+    recorded("--raw-names", lambda r: r.has(r"^Busy\$\$Lambda[^.]*0x[0-9a-f]+\.run_"), "--raw-names")
+    recorded("--max-memory", lambda r: every(r, r"^\[storage limit\]$") and
+             r.says(r"--max-memory reached: \d+ samples under \[storage limit\]"), "--max-memory", "1k")
+    recorded("--depth", lambda r: every(r, ".") and all(len(f) <= 2 for f, _ in r.folded) and
+             r.says(r"--depth reached: \d+ samples under \[truncated\]"), "--depth", "1")
+
+
+def summary(t, *_):
+    """What is said at the end."""
+    wanted = (r"^\d+ samples in [\d.]+ s, lost \d+; complete stacks [\d.]+ %", r"^time by kind: .*kernel [\d.]+ %",
+              r"^names in compiled code: exact [\d.]+ %, by flow [\d.]+ %, inferred [\d.]+ %, approximate [\d.]+ %$",
+              r"^   self   total  hottest methods", r"^ *[\d.]+ % +[\d.]+ %  Busy\.compute +\((interpreted|C1|C2|inlined) \d+",
+              r"^jsampler: walks that ended at \S.*: \d+$")
+    def good(r):
+        rows = re.findall(r"(?m)^ *[\d.]+ % +[\d.]+ %  ", r.err)
+        return r.status == 0 and all(r.says("(?m)" + w) for w in wanted) and len(rows) <= 10
+    check_run("the summary", good, "-p", t.pid, "-d", "1", "-F", "499", "-v")
+
+
+def with_target(part):
+    def test():
+        with tempfile.TemporaryDirectory(prefix="js-typed-") as tmp, \
+                tempfile.TemporaryDirectory(prefix="js-typed-") as empty:
+            jar = "%s/%s.jar" % (tmp, os.path.basename(tmp))  # nobody else's name
+            busy_jar(jar)
+            with busy(jar) as t:
+                part(t, jar, empty)
+    return test
+
+
+if __name__ == "__main__":
+    main({f.__name__: with_target(f) for f in (by_name, outputs, filters, summary)})

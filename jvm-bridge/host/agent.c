@@ -108,11 +108,13 @@ static int host_run(const char *name, void *lib, on_load load, char *options, bo
 	(void)lib;
 	if (!dladdr((void *)load, &info))
 		info.dli_fbase = (void *)load;
-	if (agent_find(info.dli_fbase)) {
+	a = agent_find(info.dli_fbase);
+	if (a && !a->failed) {
 		bridge_say("agent '%s' is loaded already; left as it is", name);
 		return 0;
 	}
-	a = agent_new(info.dli_fbase);
+	if (!a)
+		a = agent_new(info.dli_fbase);
 	if (!a) {
 		bridge_say("agent '%s': there are %d agents already, and no more can be", name, AGENTS_MAX);
 		return -ENOSPC;
@@ -120,12 +122,16 @@ static int host_run(const char *name, void *lib, on_load load, char *options, bo
 	/* If it crashes, this is the last line: it tells whose crash it is. */
 	if (!quiet)
 		bridge_say("agent '%s': JVM_OnLoad", name);
+	a->started = false;
 	atomic_store(&the_bridge.loading, a);
 	r = load(the_bridge.vm, options, NULL);
 	atomic_store(&the_bridge.loading, NULL);
+	a->failed = r != JNI_OK;
 	if (r == JNI_OK)
 		return 0;
 	a->iface.NotifyEvent = NULL;
+	atomic_store(&a->enabled, 0);
+	event_modes_apply();
 	bridge_say("agent '%s': its JVM_OnLoad returned %d", name, (int)r);
 	return -EINVAL;
 }

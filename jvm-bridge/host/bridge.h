@@ -39,6 +39,7 @@ struct agent {
 	const void *base; /* load address of its library; NULL: not known yet */
 	bool lean; /* JS_LEAN */
 	bool started; /* JVM_INIT_DONE was sent */
+	bool failed; /* its JVM_OnLoad did; it may be tried again */
 	_Atomic uint64_t enabled; /* bit a slot */
 	/* Gate of GC windows, gc.c */
 	_Atomic uint32_t gc_off; /* events under way that carry ids, and DisableGC */

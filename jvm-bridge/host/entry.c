@@ -222,7 +222,8 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
 	}
 	the_bridge.by_registers |= o.registers;
 	r = (*vm)->GetEnv(vm, &env, JNI_VERSION_1_6) || bridge_open(vm) ? WIRE_ATTACH_JVM : 0;
-	if (!r && !atomic_load(&the_bridge.live))
+	/* Where registers are is learnt with the threads: anew, when it is asked for later. */
+	if (!r && (!atomic_load(&the_bridge.live) || (o.registers && !registers_known())))
 		bridge_live(env);
 	if (!r) {
 		the_bridge.slashes |= o.slashes;

@@ -135,8 +135,9 @@ def check_run(jdk, gc, more=""):
     with tempfile.TemporaryDirectory(prefix="jsampler-bridge-") as tmp:
         report = os.path.join(tmp, "report")
         flags = [*use(gc), "-Xcheck:jni", hosted(agent("checker"), report, more)]
+        env = {"JVMPI_CHECKER_REGISTERS": "1"} if "registers" in more else {}
         with Java(jdk, tmp, flags, ("Jvmpi", "checks", agent("checker"),
-                                       "no" if without else "unload")) as java:
+                                       "no" if without else "unload"), env) as java:
             java.wait_for("ready")
             data_dump(jdk, java, more)
             status = java.end()

@@ -18,6 +18,12 @@ void check_report(void);
 bool interface_get(JavaVM *vm, jint version);
 JNIEnv *env_here(void);
 
+/*
+ * burner.c: SuspendThread, ResumeThread, SuspendThread, and what ThreadHasRun says then of a thread that never left
+ * native code and ran meanwhile. -1: there is no such thread.
+ */
+int burner_has_run(void);
+
 /* Sets of pointers with a value; not thread-safe. */
 struct table {
 	struct entry *entries;

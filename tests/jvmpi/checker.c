@@ -402,6 +402,8 @@ static void notify(JVMPI_Event *e)
 	pthread_mutex_unlock(&checker.lock);
 	if (unloading)
 		unloading_ask(unloading);
+	if (e->event_type == JVMPI_EVENT_JVM_INIT_DONE)
+		told_check();
 	if (e->event_type == JVMPI_EVENT_GC_START)
 		usleep(2000); /* others have time to break in */
 	if (late)

@@ -32,6 +32,9 @@ const char *checker_method(jmethodID m); /* its name, or "?" */
 JNIEnv *checker_thread(const char *name); /* NULL: none */
 bool checker_waits(const _Atomic int *v, int value); /* half a minute */
 
+/* At JVM_INIT_DONE, not under the lock: checker_told.c. */
+void told_check(void);
+
 /* Called from Java_Jvmpi_functions: checker_monitors.c, checker_ids.c. */
 void monitors_check(JNIEnv *env);
 void ids_check(JNIEnv *env, jclass klass, jobject object);

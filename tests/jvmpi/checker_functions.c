@@ -79,7 +79,15 @@ static void thread_check(JNIEnv *env)
 	jvmpi->SetThreadLocalStorage(env, NULL);
 }
 
-static void own_trace_check(JNIEnv *env)
+/* The caller has noted where it calls. */
+static jint call_line(JNIEnv *env, jclass klass)
+{
+	jfieldID field = (*env)->GetStaticFieldID(env, klass, "line", "I");
+
+	return field ? (*env)->GetStaticIntField(env, klass, field) : -1;
+}
+
+static void own_trace_check(JNIEnv *env, jclass klass)
 {
 	JVMPI_CallFrame frames[FRAMES];
 	JVMPI_CallTrace t = {env, -1, frames};
@@ -89,8 +97,9 @@ static void own_trace_check(JNIEnv *env)
 	if (t.num_frames == 2) {
 		check("GetCallTrace", !strcmp(checker_method(frames[0].method_id), "functions") && frames[0].lineno == -3,
 			"%s:%d", checker_method(frames[0].method_id), frames[0].lineno);
-		check("GetCallTrace", !strcmp(checker_method(frames[1].method_id), "main") && frames[1].lineno > 0, "%s:%d",
-			checker_method(frames[1].method_id), frames[1].lineno);
+		check("GetCallTrace", !strcmp(checker_method(frames[1].method_id), "main") &&
+			frames[1].lineno == call_line(env, klass), "%s:%d instead of line %d",
+			checker_method(frames[1].method_id), frames[1].lineno, call_line(env, klass));
 	}
 	jvmpi->GetCallTrace(&t, 1);
 	check("GetCallTrace", t.num_frames == 1, "%d frames of 1", t.num_frames);
@@ -109,6 +118,16 @@ static unsigned collections(void)
 	return n;
 }
 
+static unsigned pauses(void)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&checker.lock);
+	n = checker.count[JVMPI_EVENT_JS_GC_PAUSE & 0xff];
+	pthread_mutex_unlock(&checker.lock);
+	return n;
+}
+
 static _Atomic int disabler_done;
 
 static void disabler_main(void *arg)
@@ -121,7 +140,7 @@ static void disabler_main(void *arg)
 static void gc_check(void)
 {
 	char name[] = "test disabler";
-	unsigned before = collections();
+	unsigned before = collections(), told = pauses();
 
 	/* A thread that ends takes its DisableGC along. */
 	check("CreateSystemThread", jvmpi->CreateSystemThread(name, 5, disabler_main) == JNI_OK, "refused");
@@ -131,6 +150,7 @@ static void gc_check(void)
 
 	jvmpi->RunGC();
 	check("RunGC", collections() > before, "its events were not delivered when it came back");
+	check("JS_GC_PAUSE", pauses() > told, "a collection without its pause");
 	jvmpi->DisableGC();
 	jvmpi->DisableGC();
 	before = collections();
@@ -164,7 +184,7 @@ static void disable_check(void)
 
 JNIEXPORT void JNICALL Java_Jvmpi_functions(JNIEnv *env, jclass klass, jobject object)
 {
-	own_trace_check(env);
+	own_trace_check(env, klass);
 	ids_check(env, klass, object);
 	dead_ids_check(env);
 	thread_check(env);
@@ -252,6 +272,19 @@ static void has_run_check(const char *name, bool expected)
 	}
 }
 
+/* What tells the two ways apart: the clock counts native code, and suspension shows Java frames alone. */
+static void native_has_run_check(void)
+{
+	bool by_registers = getenv("JVMPI_CHECKER_REGISTERS");
+
+	for (int i = 0; i < 3; i++) {
+		int r = burner_has_run();
+
+		check("ThreadHasRun", r == !by_registers, "in native code, by the %s: %d",
+			by_registers ? "registers" : "clock", r);
+	}
+}
+
 JNIEXPORT void JNICALL Java_Jvmpi_threads(JNIEnv *env, jclass klass)
 {
 	JNIEnv *sleeper = checker_thread("sleeper");
@@ -269,6 +302,7 @@ JNIEXPORT void JNICALL Java_Jvmpi_threads(JNIEnv *env, jclass klass)
 	has_run_check("spinner", true);
 	has_run_check("sleeper", false);
 	has_run_check("acceptor", false);
+	native_has_run_check();
 }
 
 JNIEXPORT void JNICALL Java_Jvmpi_describe(JNIEnv *env, jclass klass, jclass sample, jint interfaces, jint methods,

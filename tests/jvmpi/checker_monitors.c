@@ -116,7 +116,7 @@ static void side_check(JNIEnv *env)
 static struct {
 	JVMPI_RawMonitor m;
 	JNIEnv *_Atomic env;
-	_Atomic int go, entered;
+	_Atomic int go, went, entered;
 } stopped;
 
 static void stopped_main(void *arg)
@@ -125,6 +125,7 @@ static void stopped_main(void *arg)
 	stopped.env = env_here();
 	for (int i = 0; i < 60000 && !stopped.go; i++)
 		usleep(1000);
+	stopped.went = stopped.go;
 	jvmpi->RawMonitorEnter(stopped.m);
 	stopped.entered = 1;
 	jvmpi->RawMonitorExit(stopped.m);
@@ -141,6 +142,7 @@ static void suspended_check(void)
 	jvmpi->SuspendThread(stopped.env);
 	jvmpi->SuspendThread(stopped.env); /* ignored: one resumption is enough */
 	stopped.go = 1;
+	check("SuspendThread", checker_waits(&stopped.went, 1), "native code does not run on");
 	usleep(50000);
 	jvmpi->RawMonitorEnter(stopped.m);
 	check("SuspendThread", !stopped.entered, "a suspended thread got a raw monitor");
@@ -203,6 +205,7 @@ static void many_check(void)
 	for (int i = 0; i < MANY && m; i++) {
 		m[i] = jvmpi->RawMonitorCreate(name);
 		check("RawMonitorCreate", m[i] && (!i || m[i] != m[i - 1]), "number %d", i);
+		check("RawMonitorCreate", (unsigned long)m[i] >> 31 == 0, "number %d: not below 2 GB: %p", i, (void *)m[i]);
 		jvmpi->RawMonitorEnter(m[i]);
 	}
 	for (int i = 0; i < MANY && m; i++)

@@ -15,8 +15,17 @@ public class Jvmpi {
 	static volatile boolean stop;
 	static volatile long sink, rounds; // rounds: the spinner's
 
+	static int line; // where functions() is called
+
+	/** What is inherited is not the class's own. */
+	static class Base {
+		static int s0;
+		int i0;
+		Object i00;
+	}
+
 	/** Compared with CLASS_LOAD by reflection. */
-	static class Sample implements Runnable, Cloneable {
+	static class Sample extends Base implements Runnable, Cloneable {
 		static int s1;
 		static String s2 = "x";
 		int i1;
@@ -41,6 +50,13 @@ public class Jvmpi {
 	static native void functions(Object object);
 
 	static native void threads();
+
+	static native boolean isTold(Class<?> c);
+
+	/** Asks in the first of its methods. */
+	static class Fresh {
+		static final boolean told = isTold(Fresh.class);
+	}
 
 	static native void describe(Class<?> c, int interfaces, int methods, int statics, int instances, int line);
 
@@ -279,7 +295,9 @@ public class Jvmpi {
 			System.load(args[1]);
 			for (int i = 0; i < 3000; i++)
 				sink = spin(sink);
+			line = new Throwable().getStackTrace()[0].getLineNumber() + 1;
 			functions(new Object());
+			sink += Fresh.told ? 1 : 0;
 			describeSample();
 			states();
 			if (args[2].equals("unload"))

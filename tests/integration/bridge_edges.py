@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""The bridge at its edges: agents that are loaded into a running JVM, one too many, behind the JVM's end, and beside
+another agent that holds what the bridge needs. With tests/jvmpi/edges.c.
+
+usage: bridge_edges.py [--jdk 17]
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import bridge
+import jvm
+from bridge_stream import answer_of, attach_load
+
+AGENTS_MAX = 8  # jvm-bridge/host/bridge.h
+FUNCTIONS = 27  # of the interface: all but ProfilerExit
+LATE = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
+FAILED = 5  # WIRE_ATTACH_JVM, jvm-bridge/stream/wire.h
+
+
+def edges(what, path, more=""):
+    return bridge.hosted(bridge.agent("edges"), "%s %s" % (what, path), more)
+
+
+def written(path):
+    return pathlib.Path(path).read_text() if os.path.exists(path) else "nothing was written"
+
+
+def late(jdk, tmp):
+    """Agents that fail are said and harm nobody; the one that works gets the start-up sequence, then what happens."""
+    trace, lib = os.path.join(tmp, "trace"), bridge.agent("tracer")
+    loads = [("agent=/nowhere/x.so", FAILED, "agent '/nowhere/x.so'"), ("agent=%s" % bridge.BRIDGE, FAILED, "no JVM_OnLoad"),
+             ("agent=%s:fail" % lib, FAILED, "JVM_OnLoad returned -1"), ("agent=%s:%s" % (lib, trace), 0, "JVM_OnLoad"),
+             ("agent=%s:%s" % (lib, trace), 0, "is loaded already")]
+    bad = []
+    with bridge.Java(jdk, tmp, LATE, ("Jvmpi", "flood", "1")) as java:
+        java.wait_for("ready")
+        for options, wanted, word in loads:
+            got = answer_of(attach_load(jdk, java.pid, options))
+            last = [l for l in java.errors().splitlines() if l.startswith("jsampler-bridge:")][-1:]
+            if got != wanted or not last or word not in last[0]:
+                bad.append("%s: answer %s, last line %s" % (options, got, last))
+        status = java.end()
+    lines = written(trace).splitlines()
+    wanted = ["> Class Load : java.lang.Object", "> Class Load : Jvmpi", "> Init done", "> Class Load : Wide1_0", "> Shut down"]
+    # The classes that there are come in no order.
+    at = [lines.index(w) if w in lines else -1 for w in wanted]
+    if status or -1 in at or max(at[:2]) > at[2] or at[2:] != sorted(at[2:]) or lines[-1] != wanted[-1]:
+        bad.append("exit status %d, lines %s of %d" % (status, at, len(lines)))
+    return bad
+
+
+def late_registers(jdk, tmp):
+    """has_run=registers with a bridge that has been there before."""
+    path, bad = os.path.join(tmp, "has_run"), []
+    for more, wanted in (("", "has run 1"), ("has_run=registers,", "has run 0")):
+        with bridge.Java(jdk, tmp, LATE) as java:
+            java.wait_for("ready")
+            options = "%sagent=%s:has_run %s" % (more, bridge.agent("edges"), path)
+            answers = [answer_of(attach_load(jdk, java.pid, o)) for o in ("", options)]
+            java.end()
+        if answers != [0, 0] or written(path) != wanted:
+            bad.append("%r loaded later: answers %s, %s" % (more, answers, written(path)))
+    return bad
+
+
+def too_many(jdk, tmp):
+    """One more than there may be ends the JVM's start; the same one twice is one."""
+    libs = [shutil.copy(bridge.agent("tracer"), os.path.join(tmp, "lib%d.so" % i)) for i in range(AGENTS_MAX + 1)]
+    flags = [bridge.hosted(lib, lib + ".trace") for lib in libs]
+    bad = bridge.start_fails(jdk, tmp, flags, ["lib%d.so" % AGENTS_MAX, "there are %d agents already" % AGENTS_MAX])
+    with bridge.Java(jdk, tmp, [*flags[:AGENTS_MAX], flags[0]]) as java:
+        status = java.end()
+        text = java.text()
+    traces = ["> Shut down" in written(lib + ".trace") for lib in libs[:AGENTS_MAX]]
+    if status or not all(traces) or "is loaded already" not in text:
+        bad.append("%d agents: exit status %d, at their end %s: %s" % (AGENTS_MAX, status, traces, text[-300:]))
+    return bad
+
+
+def frozen(jdk, tmp):
+    """Behind JVM_SHUT_DOWN no function comes back, whether main() ends or System.exit() is called."""
+    bad = []
+    for args, wanted in ((("idle",), 0), (("idle", "exit"), 3)):
+        path = os.path.join(tmp, "frozen%d" % wanted)
+        with bridge.Java(jdk, tmp, [edges("frozen", path)], ("Jvmpi", *args)) as java:
+            java.wait_for("ready")
+            status = java.end()
+        if status != wanted or written(path) != "called %d, back:" % FUNCTIONS:
+            bad.append("%s: exit status %d, %s" % (" ".join(args), status, written(path)))
+    return bad
+
+
+def held(jdk, tmp):
+    """can_suspend of another agent: nothing is suspended, and the result says so."""
+    path, bad = os.path.join(tmp, "held"), []
+    for first, wanted in (([], "suspended 0 resumed 0"), (["-agentpath:%s" % bridge.agent("edges")], "suspended 10 resumed 13")):
+        with bridge.Java(jdk, tmp, [*first, edges("suspend", path)]) as java:
+            java.wait_for("ready")
+            status = java.end()
+        if status or written(path) != wanted:
+            bad.append("%s: exit status %d, %s" % (first, status, written(path)))
+    return bad
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--jdk")
+    o = p.parse_args()
+    found = jvm.find_jdks()
+    jdks = [jvm.pick_jdk(o.jdk)] if o.jdk else [found[m] for m in sorted(found)]
+    if not jdks:
+        sys.exit("no JDK found in /usr/lib/jvm")
+    failed = 0
+    for jdk in jdks:
+        for case in (late, late_registers, too_many, frozen, held):
+            with tempfile.TemporaryDirectory(prefix="jsampler-bridge-") as tmp:
+                bad = case(jdk, tmp)
+            print("JDK %d, %s: %s" % (jdk.major, case.__name__, "; ".join(bad) or "ok"), flush=True)
+            failed += len(bad)
+    print("%d failures" % failed)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

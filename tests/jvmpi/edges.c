@@ -1,0 +1,175 @@
+/*
+ * What the interface does at its edges. Options: "WHAT FILE", the file being written when it is known; WHAT is
+ *
+ *     frozen   which functions came back to their caller behind JVM_SHUT_DOWN
+ *     suspend  the result of suspending another thread. This library is an agent of JVMTI, too: loaded as
+ *              one before the bridge, it holds can_suspend, which is exclusive
+ *     has_run  what ThreadHasRun says of a thread in native code
+ */
+#include <jvmti.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/jvmpi/check.h"
+
+static struct {
+	char what[16], path[4000];
+	JNIEnv *other; /* of a thread of the JVM */
+	JVMPI_RawMonitor monitor;
+} o;
+
+static void say(const char *text)
+{
+	FILE *f = fopen(o.path, "we");
+
+	if (!f)
+		return;
+	fputs(text, f);
+	fclose(f);
+}
+
+/* Each function that should not come back, with arguments that do no harm. */
+#define FUNCTIONS(F)                                                                                                  \
+	F(EnableEvent, JVMPI_EVENT_CLASS_LOAD, NULL)                                                                  \
+	F(DisableEvent, JVMPI_EVENT_CLASS_LOAD, NULL)                                                                 \
+	F(RequestEvent, JVMPI_EVENT_CLASS_LOAD, NULL)                                                                 \
+	F(GetCallTrace, &(JVMPI_CallTrace){0}, 0)                                                                     \
+	F(RawMonitorCreate, (char[]){"late"})                                                                         \
+	F(RawMonitorEnter, o.monitor)                                                                                 \
+	F(RawMonitorExit, o.monitor)                                                                                  \
+	F(RawMonitorWait, o.monitor, 1)                                                                               \
+	F(RawMonitorNotifyAll, o.monitor)                                                                             \
+	F(RawMonitorDestroy, NULL)                                                                                    \
+	F(GetCurrentThreadCpuTime)                                                                                    \
+	F(SuspendThread, NULL)                                                                                        \
+	F(ResumeThread, NULL)                                                                                         \
+	F(GetThreadStatus, NULL)                                                                                      \
+	F(ThreadHasRun, NULL)                                                                                         \
+	F(CreateSystemThread, (char[]){"late"}, JVMPI_NORMAL_PRIORITY, NULL)                                          \
+	F(SetThreadLocalStorage, NULL, NULL)                                                                          \
+	F(GetThreadLocalStorage, NULL)                                                                                \
+	F(DisableGC)                                                                                                  \
+	F(EnableGC)                                                                                                   \
+	F(RunGC)                                                                                                      \
+	F(GetThreadObject, NULL)                                                                                      \
+	F(GetMethodClass, NULL)                                                                                       \
+	F(jobjectID2jobject, NULL)                                                                                    \
+	F(jobject2jobjectID, NULL)                                                                                    \
+	F(SuspendThreadList, 0, NULL, NULL)                                                                           \
+	F(ResumeThreadList, 0, NULL, NULL)
+
+#define CALL(name, ...)                                                                                               \
+	static void call_##name(void)                                                                                 \
+	{                                                                                                             \
+		(void)jvmpi->name(__VA_ARGS__);                                                                       \
+	}
+FUNCTIONS(CALL)
+
+#define ENTRY(name, ...) {#name, call_##name, 0, 0},
+static struct call {
+	const char *name;
+	void (*f)(void);
+	_Atomic int begun, back;
+} calls[] = {FUNCTIONS(ENTRY)};
+
+enum { CALLS = sizeof(calls) / sizeof(*calls) };
+
+static void *call_run(void *arg)
+{
+	struct call *c = arg;
+
+	c->begun = 1;
+	c->f();
+	c->back = 1;
+	return NULL;
+}
+
+/* The process ends, and the JVM has ended. Who comes back needs microseconds. */
+static void after_the_end(void)
+{
+	char text[2048] = "";
+	size_t n;
+
+	for (unsigned i = 0; i < CALLS; i++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, call_run, &calls[i]))
+			return say("no thread\n");
+		for (int ms = 0; ms < 30000 && !calls[i].begun; ms++)
+			usleep(1000);
+	}
+	usleep(200000);
+	n = (size_t)snprintf(text, sizeof(text), "called %d, back:", CALLS);
+	for (unsigned i = 0; i < CALLS && n < sizeof(text); i++)
+		if (calls[i].back)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, " %s", calls[i].name);
+	say(text);
+}
+
+static void suspend_other(void)
+{
+	char text[64];
+	jint suspended = -1, resumed = -1;
+
+	jvmpi->SuspendThreadList(1, &o.other, &suspended);
+	jvmpi->ResumeThreadList(1, &o.other, &resumed);
+	snprintf(text, sizeof(text), "suspended %d resumed %d", (int)suspended, (int)resumed);
+	say(text);
+}
+
+static void has_run(void)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "has run %d", burner_has_run());
+	say(text);
+}
+
+static void notify(JVMPI_Event *e)
+{
+	switch (e->event_type) {
+	case JVMPI_EVENT_THREAD_START:
+		if (!strcmp(e->u.thread_start.thread_name, "Signal Dispatcher"))
+			o.other = e->u.thread_start.thread_env_id;
+		break;
+	case JVMPI_EVENT_JVM_INIT_DONE:
+		if (!strcmp(o.what, "suspend"))
+			suspend_other();
+		if (!strcmp(o.what, "has_run"))
+			has_run();
+		break;
+	case JVMPI_EVENT_JVM_SHUT_DOWN:
+		if (!strcmp(o.what, "frozen") && atexit(after_the_end))
+			say("no atexit\n");
+		break;
+	}
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+	static char name[] = "edges";
+
+	(void)reserved;
+	if (!options || sscanf(options, "%15s %3999s", o.what, o.path) != 2 || !interface_get(vm, JVMPI_VERSION_1_2))
+		return JNI_ERR;
+	o.monitor = jvmpi->RawMonitorCreate(name);
+	jvmpi->NotifyEvent = notify;
+	jvmpi->EnableEvent(JVMPI_EVENT_THREAD_START, NULL);
+	jvmpi->EnableEvent(JVMPI_EVENT_JVM_INIT_DONE, NULL);
+	jvmpi->EnableEvent(JVMPI_EVENT_JVM_SHUT_DOWN, NULL);
+	return JNI_OK;
+}
+
+JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+	const jvmtiCapabilities suspend = {.can_suspend = 1};
+	void *ti = NULL;
+
+	(void)options, (void)reserved;
+	if ((*vm)->GetEnv(vm, &ti, JVMTI_VERSION_1_2))
+		return JNI_ERR;
+	return (*(jvmtiEnv *)ti)->AddCapabilities(ti, &suspend) ? JNI_ERR : JNI_OK;
+}

@@ -79,8 +79,10 @@ int step_return_barrier(struct walker *w, const struct code *c)
 	w->heap_used |= thawed;
 	entry = find_entry(w, thawed);
 	/* What else is on this stack cannot be told: the virtual thread's own part is whole. */
-	if (!pc || !entry || !is_entry(w, pc, entry))
+	if (!pc || !entry || !is_entry(w, pc, entry)) {
+		w->frozen = true;
 		return WALK_ROOT;
+	}
 	if (!thawed && w->doubtful_from > w->n)
 		w->doubtful_from = w->n;
 	w->sp_free = true; /* enterSpecial may begin right here */

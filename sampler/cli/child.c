@@ -38,6 +38,7 @@ int child_start(char **command, struct child *ret, struct err *err)
 
 	if (pipe2(gate, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0)
 		return err_set(err, -errno, "cannot make a pipe: %m");
+	signal(SIGCHLD, SIG_DFL); /* whoever ignores it gets no exit status: waitpid(2) */
 	ret->pid = fork();
 	if (ret->pid < 0)
 		return err_set(err, -errno, "cannot start '%s': %m", command[0]);
@@ -68,14 +69,14 @@ int child_release(struct child *c, const char *name, struct err *err)
 	return e ? err_set(err, -e, "cannot execute '%s': %s", name, strerror(e)) : 0;
 }
 
-int child_wait(struct child *c)
+bool child_ended(const struct child *c, int *ret_status)
 {
-	int status;
+	int status = 127 << 8; /* of one that somebody else waited for */
 
-	while (waitpid(c->pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return 127;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	if (waitpid(c->pid, &status, WNOHANG) == 0)
+		return false;
+	*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return true;
 }
 
 void child_abandon(struct child *c)
@@ -85,5 +86,4 @@ void child_abandon(struct child *c)
 	if (c->exec_error >= 0)
 		close(c->exec_error);
 	c->gate = c->exec_error = -1;
-	child_wait(c);
 }

@@ -1,6 +1,7 @@
 #ifndef JS_CLI_CHILD_H
 #define JS_CLI_CHILD_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct err;
@@ -18,8 +19,8 @@ struct child {
 int child_start(char **command, struct child *ret, struct err *err);
 /* Lets it run; -errno and a message when the command cannot be executed. */
 int child_release(struct child *c, const char *name, struct err *err);
-/* Waits for it; exit status as a shell gives it (128 + signal). */
-int child_wait(struct child *c);
-void child_abandon(struct child *c); /* never released: ends it */
+/* Has it ended, and with which exit status, as a shell gives it (128 + signal)? SIGCHLD tells when to ask. */
+bool child_ended(const struct child *c, int *ret_status);
+void child_abandon(struct child *c); /* one that was never released ends */
 
 #endif

@@ -43,8 +43,6 @@ static void record_done(struct record *rec)
 {
 	runs_close(rec->runs);
 	outputs_done(&rec->outs);
-	if (rec->has_child)
-		child_abandon(&rec->child);
 	if (rec->signals >= 0)
 		close(rec->signals);
 	buf_done(&rec->command_line);
@@ -61,7 +59,18 @@ static void set_log_level(const struct record_options *o)
 	log_set_level(level);
 }
 
-/* SIGINT, SIGTERM and SIGHUP end the recording; threads started later inherit the mask. */
+static bool is_ignored(int sig)
+{
+	struct sigaction now;
+
+	return sigaction(sig, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+/*
+ * SIGINT, SIGTERM and SIGHUP end the recording, SIGCHLD tells of the command's end; threads started later inherit
+ * the mask. A signal that is blocked comes even if it is ignored: nohup's must not be. Shells ignore SIGINT in
+ * background jobs of scripts, which end a recording with it all the same.
+ */
 static int block_signals(struct record *rec, struct err *err)
 {
 	sigset_t set;
@@ -69,7 +78,9 @@ static int block_signals(struct record *rec, struct err *err)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	if (!is_ignored(SIGHUP))
+		sigaddset(&set, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_set(err, -errno, "cannot block signals: %m");
 	rec->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -147,7 +158,7 @@ static void take_signal(struct record *rec)
 {
 	struct signalfd_siginfo info;
 
-	if (read(rec->signals, &info, sizeof(info)) != sizeof(info))
+	if (read(rec->signals, &info, sizeof(info)) != sizeof(info) || info.ssi_signo == SIGCHLD)
 		return;
 	if (rec->has_child && info.ssi_signo != SIGINT)
 		kill(rec->child.pid, (int)info.ssi_signo);
@@ -250,17 +261,29 @@ static const char *limit_hint(int r, const char *msg)
 	return r == -EMFILE && !strstr(msg, "ulimit") ? "; raise the limit with ulimit -n" : "";
 }
 
+/* Signals are the command's meanwhile. Its exit status. */
+static int wait_for_command(struct record *rec)
+{
+	struct pollfd p = {.fd = rec->signals, .events = POLLIN};
+	int status;
+
+	child_abandon(&rec->child);
+	while (!child_ended(&rec->child, &status))
+		if (poll(&p, 1, -1) > 0)
+			take_signal(rec);
+	return status;
+}
+
 static int finish(struct record *rec, int r, const struct err *err)
 {
 	int status = EXIT_WRITTEN;
 
-	if (r < 0) {
+	if (r < 0)
 		log_error("%s%s", err->msg, limit_hint(r, err->msg));
+	if (rec->has_child)
+		status = wait_for_command(rec);
+	if (r < 0)
 		status = r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-	} else if (rec->has_child) {
-		status = child_wait(&rec->child);
-		rec->has_child = false;
-	}
 	record_done(rec);
 	return status;
 }

@@ -43,11 +43,19 @@ def spin(**kw):
                             preexec_fn=jvm.die_with_parent, **kw)
 
 
-def start(pid, *args):
-    """A jsampler that samples, and has seen the process for half a second of CPU time."""
-    q = subprocess.Popen([JS, "-p", str(pid), *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, text=True, preexec_fn=jvm.die_with_parent)
+def wait_for_drain(q):
+    """Its drain thread starts when everything is open."""
     jvm.wait_until(lambda: "jsampler-drain\n" in jvm.texts_of(q.pid, "comm") or q.poll() is not None)
+
+
+def start(pid, *args, hangup=signal.SIG_DFL):
+    """A jsampler that samples, and has seen the process for half a second of CPU time."""
+    def prepare():
+        jvm.die_with_parent()
+        signal.signal(signal.SIGHUP, hangup)
+    q = subprocess.Popen([JS, "-p", str(pid), *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True, preexec_fn=prepare)
+    wait_for_drain(q)
     jvm.burn(pid, 0.5)
     return q
 
@@ -75,12 +83,19 @@ def usage(tmp):
     expect("command and PID", ["-p", "1", "--", "true"], 2, "not both")
     expect("empty command", ["--"], 2, "command must follow")
     expect("no such name", ["no.such.Main"], 1, "no running JVM")
+    expect("-d .", ["-p", "1", "-d", "."], 2, "-d [.]: a time such as")
+    expect("snapshot without a file", ["snapshot", "-p", "1"], 2, "usage: jsampler snapshot")
+    expect("snapshot into no directory", ["snapshot", "-p", str(os.getpid()), "-o", tmp + "/no/x"], 1, "no/x")
+    expect("replay of nothing", ["replay"], 2, "usage: jsampler replay")
+    expect("replay of no file", ["replay", tmp + "/none"], 1, "none': No such file")
+    expect("replay of what is no recording", ["replay", str(jvm.ROOT / "LICENSE")], 1, "not a recording")
 
 
 def targets(tmp):
     dead = subprocess.Popen(["true"])
     dead.wait()
     expect("no such PID", ["-p", str(dead.pid), "-d", "1"], 1, "no process %d" % dead.pid)
+    expect("snapshot: no such PID", ["snapshot", "-p", str(dead.pid), "-o", tmp + "/x"], 1, "no process %d" % dead.pid)
     expect("no such command", ["-o", tmp + "/c.folded", "--", "/no/such/command"], 1, "/no/such/command")
     check("nothing left behind by it", not os.path.exists(tmp + "/c.folded"))
 
@@ -165,6 +180,7 @@ def outputs(tmp):
         _, err = q.communicate(timeout=jvm.PATIENCE)
         check("%s writes" % sig.name, q.returncode == 0 and out.exists() and out.stat().st_size > 0, err)
         out.unlink(missing_ok=True)
+    hangup(s, pathlib.Path(tmp, "nohup.folded"))
 
     q = subprocess.Popen("%s -p %s -d 1 -t | head -c 10" % (JS, pid), shell=True, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True)
@@ -173,6 +189,17 @@ def outputs(tmp):
     closed(pid, tmp)
     s.kill()
     s.wait()
+
+
+def hangup(s, out):
+    """nohup jsampler ... &: the terminal's end is no matter."""
+    q = start(s.pid, "-o", str(out), hangup=signal.SIG_IGN)
+    q.send_signal(signal.SIGHUP)
+    jvm.burn(s.pid, 0.5)
+    check("SIGHUP that is ignored ends nothing", q.poll() is None, q.poll())
+    q.send_signal(signal.SIGINT)
+    _, err = q.communicate(timeout=jvm.PATIENCE)
+    check("... SIGINT does", q.returncode == 0 and out.exists(), err)
 
 
 def refused_place(tmp):
@@ -251,6 +278,31 @@ def command(tmp):
     check("exit status and stdout are the command's", p.returncode == 7 and p.stdout == "hi\n",
           "%d %r %r" % (p.returncode, p.stdout, p.stderr))
     check("... and the profile is written", os.path.getsize(tmp + "/cmd.folded") > 0)
+    p = run(["-q", "-o", tmp + "/x.folded", "--", "sh", "-c", "kill -KILL $$"])
+    check("a command that is killed: 128 + signal", p.returncode == 137, (p.returncode, p.stderr))
+    handed_on(tmp)
+
+
+def handed_on(tmp):
+    """SIGTERM is the command's, while it is sampled and when that is over."""
+    for what, limit in (("while it is sampled", []), ("when that is over", ["-d", "0.1"])):
+        out = pathlib.Path(tmp, "term.folded")
+        q = subprocess.Popen([JS, "-q", *limit, "-o", str(out), "--", "sleep", "300"], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             preexec_fn=jvm.die_with_parent)
+        wait_for_drain(q)
+        jvm.wait_until(lambda: out.exists() or not limit)
+        commands = pathlib.Path("/proc/%d/task/%d/children" % (q.pid, q.pid)).read_text().split()
+        q.send_signal(signal.SIGTERM)
+        try:
+            _, err = q.communicate(timeout=jvm.PATIENCE / 2)
+        except subprocess.TimeoutExpired:
+            for pid in commands:
+                os.kill(int(pid), signal.SIGKILL)
+            err = q.communicate()[1] + "no end before the command was killed"
+        check("SIGTERM is handed on to the command, %s" % what, q.returncode == 128 + signal.SIGTERM and
+              out.exists(), (q.returncode, err))
+        out.unlink(missing_ok=True)
 
 
 def limits(tmp):

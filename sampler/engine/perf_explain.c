@@ -73,15 +73,16 @@ static int explain_denied(int r, struct proc *proc, struct err *err)
 		       geteuid() == 0 ? "jsampler" : "it as root, or");
 }
 
+/* -EOPNOTSUPP, whatever the kernel said: -EINVAL would be the caller's fault. */
 static int explain_event(int r, const struct perf_config *c, struct err *err)
 {
 	if (c->event.hardware)
-		return err_set(err, r,
+		return err_set(err, -EOPNOTSUPP,
 			       "event '%s' is not available: this machine shows no such hardware "
 			       "counter (virtual machine?); -e cpu works everywhere",
 			       c->event.name);
-	return err_set(err, r, "event '%s' cannot be sampled here: %s", c->event.name,
-		       strerror(-r));
+	return err_set(err, -EOPNOTSUPP, "event '%s' cannot be sampled here: perf_event_open: %s",
+		       c->event.name, strerror(-r));
 }
 
 int perf_explain_open(int r, struct proc *proc, const struct perf_config *c, struct err *err)

@@ -56,6 +56,12 @@ def seccomp():
             check("seccomp: perf_event_open %s, nobody" % error, r.refused("seccomp profile"), r)
             check_run("seccomp: bpf %s" % error, lambda r: python_named(r) and r.says("thread x cpu events"),
                       "-p", t.pid, "-d", "0.4", "-v", refuse=["bpf=" + error])
+        for error in ("EINVAL", "ENODEV"):  # ENODEV: gVisor's answer
+            r = run("-p", t.pid, "-d", "0.4", "--engine", "perf", refuse=["perf_event_open=" + error])
+            check("perf_event_open %s" % error, r.refused("event 'cpu' cannot be sampled here: perf_event_open"), r)
+            check_run("perf_event_open %s: threads are stopped" % error, lambda r: python_named(r) and
+                      r.says("threads are stopped instead"), "-p", t.pid, "-d", "0.4",
+                      refuse=["perf_event_open=" + error])
         for call in ("openat2", "pidfd_open", "prlimit64", "sched_setscheduler", "getrandom"):
             check_run("seccomp: %s EPERM" % call, python_named, "-p", t.pid, "-d", "0.4", refuse=[call + "=EPERM"])
         r = run("-p", t.pid, "-d", "0.4", refuse=["capset=EPERM"])
@@ -144,6 +150,18 @@ def kernel_names():
         check("--no-kernel: none", r.status == 0 and not r.has(r"_\[k\]$|^\[kernel\]$"), r)
 
 
+def throttled():
+    """What the kernel does above its own limit is said."""
+    with spin() as t:
+        try:
+            with sysctl("perf_event_max_sample_rate", 100):
+                check_run("throttled by the kernel: said, with its limit", lambda r: r.status == 0 and
+                          r.says(r"the kernel cut the rate \(kernel\.perf_event_max_sample_rate 100\)") and
+                          r.says(r"throttled [1-9]"), "-p", t.pid, "-d", "1", "-F", "4999", "-v")
+        except OSError as e:  # kernel.perf_cpu_time_max_percent may switch throttling off
+            note("perf_event_max_sample_rate cannot be set here: %s" % e)
+
+
 def threads():
     """Thousands of threads: with a filter at once, without one by thousands of descriptors."""
     with odd("threads", "2000") as t:
@@ -156,4 +174,4 @@ def threads():
 
 if __name__ == "__main__":
     main({f.__name__: f for f in (paranoid, capabilities, seccomp, users, descriptors, locked_memory,
-                                  kernel_names, threads)})
+                                  kernel_names, throttled, threads)})

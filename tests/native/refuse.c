@@ -25,7 +25,8 @@ static const struct name {
 	{"pidfd_open", SYS_pidfd_open},		  {"seccomp", SYS_seccomp},
 	{"prlimit64", SYS_prlimit64},		  {"sched_setscheduler", SYS_sched_setscheduler},
 	{"getrandom", SYS_getrandom},		  {"capset", SYS_capset},
-}, errors[] = {{"EPERM", EPERM}, {"ENOSYS", ENOSYS}, {"EACCES", EACCES}, {"EINVAL", EINVAL}};
+}, errors[] = {{"EPERM", EPERM}, {"ENOSYS", ENOSYS}, {"EACCES", EACCES}, {"EINVAL", EINVAL},
+	     {"ENODEV", ENODEV}};
 
 #define FIND(list, s, n) find(list, sizeof(list) / sizeof((list)[0]), s, n)
 

@@ -24,6 +24,7 @@ struct profile {
 	struct thread_names names;
 	struct profile_sample spill; /* what not even a sample of LIMIT_STACK could be made for */
 	struct profile_totals totals;
+	uint64_t elsewhere; /* profile_set_elsewhere() */
 };
 
 /* How far a walk can be trusted. The four exclude each other, so they add up to the samples. */
@@ -131,7 +132,7 @@ static uint32_t stack_of(struct profile *p, const struct stack_keys *k)
 
 	if (stack != SLOTS_NONE)
 		return stack;
-	if (profile_bytes(p) + stack_table_cost(&p->stacks, k->n + k->n_marks) > p->o.max_bytes)
+	if (p->elsewhere + profile_bytes(p) + stack_table_cost(&p->stacks, k->n + k->n_marks) > p->o.max_bytes)
 		return LIMIT_STACK;
 	stack = stack_table_add(&p->stacks, k, hash);
 	return stack == SLOTS_NONE ? LIMIT_STACK : stack;
@@ -254,6 +255,11 @@ void profile_close(struct profile *p)
 	p->totals.bytes = profile_bytes(p);
 	stack_table_close(&p->stacks);
 	sample_table_close(&p->samples);
+}
+
+void profile_set_elsewhere(struct profile *p, uint64_t bytes)
+{
+	p->elsewhere = bytes;
 }
 
 void profile_set_thread_name(struct profile *p, pid_t pid, pid_t tid, const char *name)

@@ -57,6 +57,9 @@ void profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_stat
  */
 void profile_close(struct profile *p);
 
+/* Bytes held elsewhere for the names of frames that are counted here: new stacks have less room. */
+void profile_set_elsewhere(struct profile *p, uint64_t bytes);
+
 /* Names for threads; the last one given wins. Kept for threads without samples too. */
 void profile_set_thread_name(struct profile *p, pid_t pid, pid_t tid, const char *name);
 const char *profile_thread_name(const struct profile *p, pid_t pid, pid_t tid); /* NULL: none */

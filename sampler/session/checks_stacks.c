@@ -106,6 +106,8 @@ static void say_extra_records(struct checked *t)
 	for (uint32_t id = 1; t->view->hs && id <= hs_code_count(t->view->hs); id++) {
 		const struct code *code = hs_code(t->view->hs, id);
 
+		if (!code)
+			continue;
 		all += code->tier == TIER_C2 && code->kind == BLOB_NMETHOD;
 		extra += code->tier == TIER_C2 && code->kind == BLOB_NMETHOD && code->n_extra_records;
 	}

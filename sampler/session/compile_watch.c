@@ -79,11 +79,27 @@ void compile_watch_codes(struct compile_watch *w, const struct hotspot *hs, uint
 {
 	for (uint32_t n = hs_code_count(hs); w->codes < n;) {
 		const struct code *c = hs_code(hs, ++w->codes);
-		struct watched *m = c->kind == BLOB_NMETHOD ? watch(w, c->method_id) : NULL;
+		struct watched *m = c && c->kind == BLOB_NMETHOD ? watch(w, c->method_id) : NULL;
 
 		if (m)
 			note_tier(w, m, c->tier, now_ns);
 	}
+}
+
+void compile_watch_forget(struct compile_watch *w, const struct hotspot *hs)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->methods.n; i++) {
+		struct watched m = w->methods.v[i];
+		bool there = hs_method(hs, m.method) != NULL;
+
+		w->index.v[m.method] = there ? (uint32_t)n + 1 : 0;
+		if (there)
+			w->methods.v[n++] = m;
+	}
+	w->methods.n = n;
+	w->next = 0;
 }
 
 bool compile_watch_due(const struct compile_watch *w, uint64_t now_ns)

@@ -23,6 +23,9 @@ void compile_watch_free(struct compile_watch *w);
 /* After each walk: cheap while there is no new code. */
 void compile_watch_codes(struct compile_watch *w, const struct hotspot *hs, uint64_t now_ns);
 
+/* Behind hotspot_forget_end(). */
+void compile_watch_forget(struct compile_watch *w, const struct hotspot *hs);
+
 /* Is it time for compile_watch_read()? */
 bool compile_watch_due(const struct compile_watch *w, uint64_t now_ns);
 

@@ -26,7 +26,8 @@ struct wall;
 /*
  * What the files of a session share. session_open.c: with privileges, before any of it; session.c: from its
  * start to its end; session_sample.c: what the engine delivers; session_wish.c: what it is asked for;
- * session_exec.c: one address space after the other; session_name.c: keys to names, the result.
+ * session_exec.c: one address space after the other; session_forget.c: what of the JVM is not kept;
+ * session_name.c: keys to names, the result.
  */
 struct session {
 	struct session_options o;
@@ -86,6 +87,9 @@ void session_wish_regs(struct session *s, const struct raw_sample *sample, const
 /* session_exec.c */
 void session_on_exec(void *ctx, pid_t pid);
 bool session_missed_exec(struct session *s, const struct raw_sample *sample);
+
+/* session_forget.c: between two samples; frees what has become useless. */
+void session_forget(struct session *s);
 
 /* session_name.c */
 void session_read_kallsyms(struct session *s);

@@ -165,6 +165,7 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 	watch_compiles(s, sample->time_ns);
 	atomic_fetch_add_explicit(&s->live_samples, 1, memory_order_relaxed);
 	note_first_stack(s, &w);
+	session_forget(s);
 }
 
 static void on_thread(void *ctx, pid_t pid, pid_t tid, const char *comm)

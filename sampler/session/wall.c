@@ -61,6 +61,15 @@ void wall_forget(struct wall *w, pid_t tid)
 		drop(w, k);
 }
 
+void wall_frames(const struct wall *w, void (*fn)(void *ctx, const struct frame_key *k), void *ctx)
+{
+	const struct kept *k, *next;
+
+	HASH_ITER(hh, w->by_tid, k, next)
+		for (uint32_t i = 0; i < k->walk.n; i++)
+			fn(ctx, &k->walk.frames[i]);
+}
+
 static struct kept *add(struct wall *w, pid_t tid)
 {
 	struct kept *k = calloc(1, sizeof(*k));

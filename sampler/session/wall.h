@@ -25,6 +25,8 @@ void wall_keep(struct wall *w, pid_t tid, enum thread_state found, enum thread_s
 const struct walk *wall_again(struct wall *w, pid_t tid, enum thread_state found,
 			      enum thread_state *ret_told);
 void wall_forget(struct wall *w, pid_t tid);
+/* Calls fn for each frame that wall_again() may answer with. */
+void wall_frames(const struct wall *w, void (*fn)(void *ctx, const struct frame_key *k), void *ctx);
 
 /* What the engine calls blocked, HotSpot may know more of. ns_tid 0: unknown. hs may be NULL. */
 enum thread_state wall_state(enum thread_state found, struct hotspot *hs, int32_t ns_tid);

@@ -248,6 +248,11 @@ void attribution_prepare(struct attribution *a, const struct code *code)
 		prepare_loops(a, g);
 }
 
+void attribution_keep(struct attribution *a, struct hotspot *hs)
+{
+	known_keep(a->known, hs);
+}
+
 /* -1: this pc is not in the graph. */
 static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc,
 			struct attributed *ret)

@@ -31,6 +31,12 @@ void attribution_free(struct attribution *a);
 void attribution_prepare(struct attribution *a, const struct code *code);
 
 /*
+ * Between hotspot_forget_begin() and hotspot_forget_end(), when all else was kept: keeps the methods that naming
+ * will want besides, and forgets what the others called.
+ */
+void attribution_keep(struct attribution *a, struct hotspot *hs);
+
+/*
  * pc_offset: from code begin. return_address: it is one (exact record expected; a leaf call to a stub has
  * none: then the call instruction is attributed like a sampled pc). ret->n is at least 1 for an nmethod.
  */

@@ -5,11 +5,13 @@
 #include "symbolizer/attribution/invokes.h"
 #include "symbolizer/attribution/traits.h"
 #include "symbolizer/base/hash.h"
+#include "symbolizer/hotspot/forget.h"
 #include "symbolizer/hotspot/u64map.h"
 
 enum {
 	ROLES = 1024, /* a power of two */
 	CALLEES_MAX = 1 << 16,
+	KEEP_DEPTH = 8, /* calls in callees that are looked through */
 };
 
 /* Runtime stubs are never freed, so what a role call said of one stays true. */
@@ -108,6 +110,37 @@ void known_free(struct known *k)
 	invokes_memo_free(k->env.invokes);
 	u64map_done(&k->callees);
 	free(k);
+}
+
+/* A callee of a method that is kept is kept, and so are its own. */
+static bool keep_callees(const struct known *k, struct hotspot *hs)
+{
+	bool more = false;
+
+	for (size_t i = 0; i < k->callees.cap; i++) {
+		const struct u64map_slot *s = &k->callees.slots[i];
+
+		if (s->key && hotspot_keeps_method(hs, (uint32_t)(s->key >> 32)))
+			more |= hotspot_keep_method(hs, s->value);
+	}
+	return more;
+}
+
+void known_keep(struct known *k, struct hotspot *hs)
+{
+	struct u64map old = k->callees;
+
+	for (int i = 0; i < KEEP_DEPTH && keep_callees(k, hs); i++)
+		;
+	k->callees = (struct u64map){.seed = old.seed};
+	for (size_t i = 0; i < old.cap; i++) {
+		const struct u64map_slot *s = &old.slots[i];
+
+		if (s->key && hotspot_keeps_method(hs, (uint32_t)(s->key >> 32)) &&
+		    hotspot_keeps_method(hs, s->value))
+			u64map_put(&k->callees, s->key, s->value);
+	}
+	u64map_done(&old);
 }
 
 const struct attribution_env *known_env(const struct known *k)

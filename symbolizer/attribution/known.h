@@ -9,8 +9,13 @@
  */
 struct known;
 
+struct hotspot;
+
 struct known *known_new(const struct attribution_env *env);
 void known_free(struct known *k);
+
+/* attribution_keep() */
+void known_keep(struct known *k, struct hotspot *hs);
 
 /* The same questions, answered from memory where the answer is known. Borrowed. */
 const struct attribution_env *known_env(const struct known *k);

@@ -60,9 +60,9 @@ void code_drop(struct hotspot *hs, uint32_t id)
 	hs->pc_generation++;
 }
 
-static uint64_t code_key(const struct blob *b)
+uint64_t code_key(uint64_t blob, uint64_t identity)
 {
-	uint64_t k = hash_mix(b->addr, b->identity);
+	uint64_t k = hash_mix(blob, identity);
 
 	return k ? k : 1;
 }
@@ -70,7 +70,7 @@ static uint64_t code_key(const struct blob *b)
 /* The same blob, seen before and dropped by a false alarm. */
 static uint32_t code_known(const struct hotspot *hs, const struct blob *b)
 {
-	uint32_t id = u64map_get(&hs->code_ids, code_key(b));
+	uint32_t id = u64map_get(&hs->code_ids, code_key(b->addr, b->identity));
 	const struct code_entry *e = id ? hs->codes.v[id - 1] : NULL;
 
 	return e && e->code.blob == b->addr && e->identity == b->identity &&
@@ -92,7 +92,7 @@ static void stub_bytes_copy(struct hotspot *hs, struct code *c)
 
 	if (n == 0 || n > CODE_BYTES_MAX || !bytes_constant(c->kind))
 		return;
-	p = arena_alloc(&hs->arena, n);
+	p = arena_alloc(&hs->code_parts, n);
 	if (!p || !hs_read_fresh(hs, c->begin, p, (uint32_t)n))
 		return;
 	c->bytes = p;
@@ -129,28 +129,45 @@ static bool code_fill(struct hotspot *hs, const struct blob *b, struct code *c)
 	return true;
 }
 
-static uint32_t code_add(struct hotspot *hs, const struct blob *b)
+uint32_t code_entry_add(struct hotspot *hs, struct code_entry *e, uint32_t stamp)
 {
-	struct code code;
-	struct code_entry *e;
-	uint32_t id = (uint32_t)hs->codes.n + 1;
+	struct code_entry *kept;
 
-	if (memory_full(hs) || !code_fill(hs, b, &code))
+	e->code.id = (uint32_t)hs->codes.n + 1;
+	if (e->code.id >= STAMP_PERMANENT || !vec_push(&hs->code_stamps, stamp))
 		return 0;
-	e = arena_alloc(&hs->arena, sizeof(*e));
-	if (!e || id >= STAMP_PERMANENT)
-		return 0;
-	code.id = id;
-	*e = (struct code_entry){
-		.code = code, .identity = b->identity, .method = b->method, .read_ns = clock_monotonic_ns()};
-	if (!vec_push(&hs->code_stamps, blob_freeable(b->kind) ? 0 : STAMP_PERMANENT))
-		return 0;
-	if (!vec_push(&hs->codes, e)) {
+	if (!vec_push(&hs->codes, NULL)) {
 		hs->code_stamps.n--;
 		return 0;
 	}
-	u64map_put(&hs->code_ids, code_key(b), id);
+	kept = code_entry_new(hs, e);
+	if (!kept) {
+		hs->code_stamps.n--;
+		hs->codes.n--;
+		return 0;
+	}
+	hs->codes.v[e->code.id - 1] = kept;
 	hs->stats.codes++;
+	return e->code.id;
+}
+
+static uint32_t code_add(struct hotspot *hs, const struct blob *b)
+{
+	struct code_entry e = {.identity = b->identity, .method = b->method};
+	uint32_t id;
+
+	if (memory_full(hs))
+		return 0;
+	if (code_fill(hs, b, &e.code)) {
+		e.read_ns = clock_monotonic_ns();
+		id = code_entry_add(hs, &e, blob_freeable(b->kind) ? 0 : STAMP_PERMANENT);
+	} else {
+		id = 0;
+	}
+	arena_done(&hs->code_parts);
+	if (!id)
+		return 0;
+	u64map_put(&hs->code_ids, code_key(b->addr, b->identity), id);
 	return id;
 }
 
@@ -263,7 +280,9 @@ uint32_t hs_code_find(struct hotspot *hs, uint64_t pc)
 
 const struct code *hs_code(const struct hotspot *hs, uint32_t code_id)
 {
-	return code_id && code_id <= hs->codes.n ? &hs->codes.v[code_id - 1]->code : NULL;
+	const struct code_entry *e = code_id && code_id <= hs->codes.n ? hs->codes.v[code_id - 1] : NULL;
+
+	return e ? &e->code : NULL;
 }
 
 uint32_t hs_code_count(const struct hotspot *hs)

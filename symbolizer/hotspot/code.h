@@ -10,7 +10,7 @@ struct hotspot;
 /*
  * Code blobs: the units of the code cache. hs_code_find() maps a pc to a *code id*, an interned
  * (blob, compile id); what naming needs is copied when the id is made, so that unloading harms
- * nothing. A struct code is immutable and lives as long as the hotspot.
+ * nothing. A struct code is immutable and lives as long as the hotspot, or until it is forgotten (forget.h).
  */
 enum blob_kind {
 	BLOB_NMETHOD, /* compiled Java method */
@@ -102,7 +102,7 @@ struct code {
 
 /* 0: no blob there. The answer holds for the current walk (hotspot_walk_end()). */
 uint32_t hs_code_find(struct hotspot *hs, uint64_t pc);
-const struct code *hs_code(const struct hotspot *hs, uint32_t code_id); /* NULL only for 0 */
+const struct code *hs_code(const struct hotspot *hs, uint32_t code_id); /* NULL for 0, and what was forgotten */
 uint32_t hs_code_count(const struct hotspot *hs); /* ids are 1..count */
 
 /* Calls fn for every block in use (blob address, bytes), whether a blob is in it or not. Tests, dumps. */

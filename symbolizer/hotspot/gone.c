@@ -19,13 +19,7 @@ uint32_t gone_find(struct hotspot *hs, uint64_t pc, bool there)
 
 uint32_t hs_gone_add(struct hotspot *hs, uint64_t begin, uint32_t size, int32_t frame_size, int tier)
 {
-	uint32_t id = (uint32_t)hs->codes.n + 1;
-	struct code_entry *e = memory_full(hs) ? NULL : arena_alloc(&hs->arena, sizeof(*e));
-
-	if (!e || id >= STAMP_PERMANENT)
-		return 0;
-	e->code = (struct code){
-		.id = id,
+	struct code_entry e = {.code = {
 		.kind = BLOB_NMETHOD,
 		.blob = begin,
 		.blob_size = size,
@@ -43,16 +37,10 @@ uint32_t hs_gone_add(struct hotspot *hs, uint64_t begin, uint32_t size, int32_t 
 		.exception_handler = -1,
 		.stub_begin = -1,
 		.gone = true,
-	};
+	}};
+
 	/* Nothing in memory that a walk's end could compare it with. */
-	if (!vec_push(&hs->code_stamps, STAMP_PERMANENT))
-		return 0;
-	if (!vec_push(&hs->codes, e)) {
-		hs->code_stamps.n--;
-		return 0;
-	}
-	hs->stats.codes++;
-	return id;
+	return memory_full(hs) ? 0 : code_entry_add(hs, &e, STAMP_PERMANENT);
 }
 
 bool hs_code_shape(struct hotspot *hs, uint64_t begin, int32_t *ret_frame_size, int32_t *ret_tier)
@@ -88,21 +76,10 @@ uint32_t gone_method_find(struct hotspot *hs, uint64_t method, const struct hs_m
 
 uint32_t hs_gone_method_add(struct hotspot *hs)
 {
-	uint32_t id = (uint32_t)hs->methods.n + 1;
-	struct method_entry *e = memory_full(hs) ? NULL : arena_alloc(&hs->arena, sizeof(*e));
+	struct method_entry e = {.method = {.class_name = "", .name = "", .signature = "", .gone = true}};
 
-	if (!e || id >= STAMP_PERMANENT)
-		return 0;
-	e->method = (struct hs_method){.id = id, .class_name = "", .name = "", .signature = "", .gone = true};
 	/* Nothing in memory that a walk's end could compare it with. */
-	if (!vec_push(&hs->method_stamps, STAMP_PERMANENT))
-		return 0;
-	if (!vec_push(&hs->methods, e)) {
-		hs->method_stamps.n--;
-		return 0;
-	}
-	hs->stats.methods++;
-	return id;
+	return memory_full(hs) ? 0 : method_entry_add(hs, &e, STAMP_PERMANENT);
 }
 
 static const char *kept(struct hotspot *hs, const char *s)
@@ -115,7 +92,8 @@ static const char *kept(struct hotspot *hs, const char *s)
 void hs_gone_method_name(struct hotspot *hs, uint32_t id, const char *class_name, const char *name,
 			 const char *signature, const char *source_file)
 {
-	struct hs_method *m = id && id <= hs->methods.n ? &hs->methods.v[id - 1]->method : NULL;
+	struct method_entry *e = id && id <= hs->methods.n ? hs->methods.v[id - 1] : NULL;
+	struct hs_method *m = e ? &e->method : NULL;
 	const char *names[3] = {kept(hs, class_name), kept(hs, name), kept(hs, signature)};
 
 	if (!m || !m->gone || !names[0] || !names[1] || !names[2])

@@ -10,7 +10,7 @@
 #include "symbolizer/hotspot/hs_private.h"
 #include "symbolizer/hotspot/vmstructs.h"
 
-enum { MEMORY_MAX = 1 << 30 };
+enum { MEMORY_MAX = 1 << 30, FORGET_FIRST = 4 << 20 };
 
 bool hs_get(struct hotspot *hs, uint64_t base, struct hs_field f, uint64_t *ret)
 {
@@ -33,7 +33,7 @@ bool hs_read_fresh(struct hotspot *hs, uint64_t addr, void *dst, uint32_t len)
 
 bool memory_full(const struct hotspot *hs)
 {
-	return hs->arena.bytes + strtab_bytes(hs->names) > MEMORY_MAX;
+	return hs->arena.bytes + hs->copies + strtab_bytes(hs->names) > MEMORY_MAX;
 }
 
 void hs_note(struct hotspot *hs, const char *text)
@@ -57,6 +57,7 @@ static struct hotspot *hotspot_new(struct mem *mem)
 	if (!hs)
 		return NULL;
 	hs->mem = mem;
+	hs->forget_at = FORGET_FIRST;
 	hs->names = strtab_new();
 	hs->pcs = calloc(PC_CACHE, sizeof(*hs->pcs));
 	if (!hs->names || !hs->pcs || !vec_push(&hs->notes, NULL)) {
@@ -172,6 +173,9 @@ void hotspot_close(struct hotspot *hs)
 		return;
 	strtab_free(hs->names);
 	arena_done(&hs->arena);
+	arena_done(&hs->code_parts);
+	arena_done(&hs->method_parts);
+	entries_done(hs);
 	arena_done(&hs->flag_arena);
 	free(hs->flags);
 	free(hs->pcs);
@@ -211,7 +215,7 @@ struct hotspot_stats hotspot_stats(const struct hotspot *hs)
 {
 	struct hotspot_stats s = hs->stats;
 
-	s.bytes = sizeof(*hs) + hs->arena.bytes + hs->flag_arena.bytes + strtab_bytes(hs->names) +
+	s.bytes = sizeof(*hs) + hs->arena.bytes + hs->copies + hs->flag_arena.bytes + strtab_bytes(hs->names) +
 		PC_CACHE * sizeof(*hs->pcs) + hs->live.cap * sizeof(*hs->live.v) +
 		(hs->code_ids.cap + hs->method_ids.cap) * sizeof(struct u64map_slot) +
 		(hs->codes.cap + hs->methods.cap) * (sizeof(void *) + sizeof(uint32_t));

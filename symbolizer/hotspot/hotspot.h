@@ -59,6 +59,7 @@ bool hotspot_walk_end(struct hotspot *hs);
 struct hotspot_stats {
 	uint64_t codes, methods; /* interned */
 	uint64_t lookups, remote_lookups, replaced, bad_blobs, bad_methods;
+	uint64_t forgotten_codes, forgotten_methods; /* forget.h */
 	uint64_t bytes; /* memory held */
 };
 struct hotspot_stats hotspot_stats(const struct hotspot *hs);

@@ -86,6 +86,8 @@ struct code_entry {
 	uint64_t method; /* Method* */
 	uint64_t read_ns; /* clock_monotonic_ns() */
 	uint64_t checked_ns; /* last found the same; 0: never */
+	size_t bytes; /* of the entry and all it points to, one block; forget.c */
+	uint8_t keep;
 };
 
 struct method_entry {
@@ -98,6 +100,8 @@ struct method_entry {
 	uint64_t checked_ns; /* as in code_entry */
 	uint64_t unloads; /* classes unloaded when it was last read */
 	uint64_t added_ns; /* clock_monotonic_ns() */
+	size_t bytes; /* as in code_entry */
+	uint8_t keep;
 };
 
 enum { CLASS_TAIL_MAX = 24 };
@@ -169,8 +173,12 @@ struct hotspot {
 	struct hs_layout l;
 	struct hs_version version;
 	uint64_t seed;
-	struct arena arena; /* codes, methods, stub names */
-	struct strtab *names;
+	struct arena arena; /* stub names, notes */
+	struct arena code_parts, method_parts; /* while a code or a method is read */
+	struct strtab *names; /* of blobs */
+	size_t copies; /* bytes of codes and methods */
+	size_t forget_at; /* of them; forget.c */
+	uint64_t kept;
 	VEC(const char *) notes; /* NULL-terminated */
 	struct hotspot_stats stats;
 
@@ -179,7 +187,7 @@ struct hotspot {
 	size_t n_heaps;
 	uint64_t low, high; /* reserved, all heaps */
 	uint32_t blob_span; /* header bytes wanted of a blob, up to BLOB_SPAN_MAX */
-	VEC(struct code_entry *) codes; /* id - 1 */
+	VEC(struct code_entry *) codes; /* id - 1; NULL: forgotten */
 	VEC(uint32_t) code_stamps; /* walk that noted it, or STAMP_PERMANENT */
 	VEC(struct live_code) live; /* sorted by start, disjoint */
 	struct u64map code_ids; /* hash of (blob, identity) -> id */
@@ -201,7 +209,7 @@ struct hotspot {
 	struct hs_interp_layout interp;
 
 	/* methods */
-	VEC(struct method_entry *) methods; /* id - 1 */
+	VEC(struct method_entry *) methods; /* id - 1; NULL: forgotten */
 	VEC(uint32_t) method_stamps;
 	struct u64map method_ids; /* Method* -> id */
 	struct unloads unloads;
@@ -294,11 +302,20 @@ uint32_t blob_span_wanted(const struct hs_layout *l);
 /* nmethod.c: fills what an nmethod has beyond a blob. false: changed under the reader. */
 bool nmethod_copy(struct hotspot *hs, const struct blob *b, struct code *ret);
 
+/* forget.c: an entry with all that it points to in one block, which free() frees. */
+struct code_entry *code_entry_new(struct hotspot *hs, const struct code_entry *e); /* NULL: out of memory */
+struct method_entry *method_entry_new(struct hotspot *hs, const struct method_entry *e);
+void entries_done(struct hotspot *hs);
+
 /* code.c */
+uint64_t code_key(uint64_t blob, uint64_t identity);
+/* Copies it, gives it an id. 0: out of memory. */
+uint32_t code_entry_add(struct hotspot *hs, struct code_entry *e, uint32_t stamp);
 void code_drop(struct hotspot *hs, uint32_t id);
 uint32_t gone_find(struct hotspot *hs, uint64_t pc, bool there); /* gone.c */
 const struct code *code_peek(const struct hotspot *hs, uint64_t pc); /* cached only, not noted */
 
+uint32_t method_entry_add(struct hotspot *hs, struct method_entry *e, uint32_t stamp); /* as code_entry_add() */
 /* method.c: ids of many methods in a few batches; 0 for what is no method. */
 bool blob_dead(const struct hotspot *hs, struct bytes header); /* an nmethod's header */
 int methods_intern(struct hotspot *hs, const uint64_t *addrs, size_t n, uint32_t *ret);

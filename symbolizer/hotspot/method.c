@@ -9,7 +9,7 @@
 /* Longest symbol, and what its UTF-8 can grow to. */
 enum { SYMBOL_MAX = 65535, TEXT_MAX = SYMBOL_MAX / 2 * 3 + 8 };
 
-/* The text of a symbol as an interned string; NULL: none, or no text. */
+/* The text of a symbol, among method_parts; NULL: none, or no text. */
 static const char *symbol_text(struct hotspot *hs, const struct method_read *m, int s)
 {
 	uint8_t *bytes CLEANUP(free_at_exit) = NULL;
@@ -17,7 +17,6 @@ static const char *symbol_text(struct hotspot *hs, const struct method_read *m, 
 	char small[SYMBOL_GUESS * 2], *dst = small;
 	struct bytes t = {0};
 	size_t len = 0, size = sizeof(small);
-	uint32_t id;
 	long n;
 
 	if (m->symbol[s] == 0)
@@ -34,8 +33,7 @@ static const char *symbol_text(struct hotspot *hs, const struct method_read *m, 
 	n = utf8_from_modified(dst, size, t.p, t.n);
 	if (n <= 0)
 		return NULL;
-	id = strtab_add(hs->names, dst, (size_t)n);
-	return id == UINT32_MAX ? NULL : strtab_get(hs->names, id);
+	return arena_strndup(&hs->method_parts, dst, (size_t)n);
 }
 
 static bool names_fill(struct hotspot *hs, const struct method_read *m, struct hs_method *ret)
@@ -71,7 +69,7 @@ static void line_table_keep(struct hotspot *hs, const uint8_t *p, size_t n, stru
 {
 	uint32_t len = line_table_length(hs, p, n < METHOD_BYTES_MAX ? n : METHOD_BYTES_MAX);
 
-	ret->line_table = len > 1 ? arena_copy(&hs->arena, p, len) : NULL;
+	ret->line_table = len > 1 ? arena_copy(&hs->method_parts, p, len) : NULL;
 	ret->line_table_len = ret->line_table ? len : 0;
 }
 
@@ -95,7 +93,7 @@ static void code_keep(struct hotspot *hs, const struct method_read *m, struct hs
 	struct bytes h = method_read_header(hs, m);
 
 	if (!m->tail_bad && m->code_size)
-		ret->bytecodes = arena_copy(&hs->arena, m->tail, m->code_size);
+		ret->bytecodes = arena_copy(&hs->method_parts, m->tail, m->code_size);
 	if (!has_line_table(hs, h))
 		return;
 	if (!m->tail_bad && m->tail_len > m->code_size)
@@ -142,19 +140,37 @@ static void class_tail_note(struct hotspot *hs, const struct method_read *m, str
 		e->tail_len = 0;
 }
 
+uint32_t method_entry_add(struct hotspot *hs, struct method_entry *e, uint32_t stamp)
+{
+	struct method_entry *kept;
+
+	e->method.id = (uint32_t)hs->methods.n + 1;
+	if (e->method.id >= STAMP_PERMANENT || !vec_push(&hs->method_stamps, stamp))
+		return 0;
+	if (!vec_push(&hs->methods, NULL)) {
+		hs->method_stamps.n--;
+		return 0;
+	}
+	kept = method_entry_new(hs, e);
+	if (!kept) {
+		hs->method_stamps.n--;
+		hs->methods.n--;
+		return 0;
+	}
+	hs->methods.v[e->method.id - 1] = kept;
+	hs->stats.methods++;
+	return e->method.id;
+}
+
 static uint32_t method_add(struct hotspot *hs, const struct method_read *m)
 {
 	struct hs_method method;
-	struct method_entry *e;
-	uint32_t id = (uint32_t)hs->methods.n + 1;
+	struct method_entry e;
+	uint32_t id;
 
 	if (memory_full(hs) || !method_build(hs, m, &method))
 		return 0;
-	e = arena_alloc(&hs->arena, sizeof(*e));
-	if (!e || id >= STAMP_PERMANENT)
-		return 0;
-	method.id = id;
-	*e = (struct method_entry){
+	e = (struct method_entry){
 		.method = method,
 		.identity = method_identity(hs, method_read_header(hs, m)),
 		.holder = m->holder,
@@ -162,16 +178,16 @@ static uint32_t method_add(struct hotspot *hs, const struct method_read *m)
 		.unloads = hs->unloads.seen.count,
 		.added_ns = clock_monotonic_ns(),
 	};
-	class_tail_note(hs, m, e);
-	if (!vec_push(&hs->method_stamps, 0))
-		return 0;
-	if (!vec_push(&hs->methods, e)) {
-		hs->method_stamps.n--;
-		return 0;
-	}
-	u64map_put(&hs->method_ids, m->addr, id);
-	hs->stats.methods++;
+	class_tail_note(hs, m, &e);
+	id = method_entry_add(hs, &e, 0);
+	if (id)
+		u64map_put(&hs->method_ids, m->addr, id);
 	return id;
+}
+
+static bool text_same(const char *a, const char *b)
+{
+	return a && strcmp(a, b) == 0;
 }
 
 /* A loader that replaces another gets its memory, word for word: only the names tell (hotspot.md 11). */
@@ -179,8 +195,9 @@ static bool same_names(struct hotspot *hs, const struct method_read *m, uint32_t
 {
 	const struct hs_method *old = hs_method(hs, id);
 
-	return symbol_text(hs, m, CLASS) == old->class_name && symbol_text(hs, m, NAME) == old->name &&
-		symbol_text(hs, m, SIGNATURE) == old->signature;
+	return text_same(symbol_text(hs, m, CLASS), old->class_name) &&
+		text_same(symbol_text(hs, m, NAME), old->name) &&
+		text_same(symbol_text(hs, m, SIGNATURE), old->signature);
 }
 
 static uint32_t method_take_fresh(struct hotspot *hs, const struct method_read *m)
@@ -237,6 +254,7 @@ int methods_intern(struct hotspot *hs, const uint64_t *addrs, size_t n, uint32_t
 		for (size_t j = 0; j < k; j++) {
 			ret[i + j] = method_take(hs, &m[j]);
 			method_read_done(&m[j]);
+			arena_done(&hs->method_parts);
 		}
 	}
 	return 0;
@@ -310,7 +328,9 @@ bool hs_method_lost(struct hotspot *hs)
 
 const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id)
 {
-	return id && id <= hs->methods.n ? &hs->methods.v[id - 1]->method : NULL;
+	const struct method_entry *e = id && id <= hs->methods.n ? hs->methods.v[id - 1] : NULL;
+
+	return e ? &e->method : NULL;
 }
 
 uint32_t hs_method_count(const struct hotspot *hs)

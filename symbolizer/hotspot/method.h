@@ -8,7 +8,7 @@ struct hotspot;
 
 /*
  * Java methods: interned at first sight, with everything that naming needs copied (class unloading
- * may free it a second later). Immutable, live as long as the hotspot. Id 0 is "unknown".
+ * may free it a second later). Immutable, live as long as the hotspot, or until forgotten (forget.h). Id 0 is "unknown".
  */
 enum { METHOD_STATIC = 0x8, METHOD_NATIVE = 0x100, METHOD_SYNTHETIC = 0x1000 };
 
@@ -48,7 +48,7 @@ uint32_t hs_gone_method_add(struct hotspot *hs); /* its names are "" until they 
 /* Copied; source NULL: none. */
 void hs_gone_method_name(struct hotspot *hs, uint32_t id, const char *class_name, const char *name,
 			 const char *signature, const char *source_file);
-const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id); /* NULL for 0 */
+const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id); /* NULL for 0, and what was forgotten */
 uint32_t hs_method_count(const struct hotspot *hs);
 
 /* Line of a bci (-1 counts as 0). -1: no line table. */

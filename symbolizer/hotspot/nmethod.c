@@ -211,7 +211,7 @@ static void places_fill(const struct nm *nm, struct code *ret)
 
 static bool keep(struct hotspot *hs, const void *src, size_t size, const void *ret_ptr)
 {
-	void *p = size ? arena_copy(&hs->arena, src, size) : NULL;
+	void *p = size ? arena_copy(&hs->code_parts, src, size) : NULL;
 
 	memcpy((void *)(uintptr_t)ret_ptr, &p, sizeof(p));
 	return size == 0 || p;
@@ -351,7 +351,7 @@ static void tables_fill(const struct nm *nm, struct code *ret)
 	/* Handlers: (count, call, 0), then count times (bci, handler, depth). */
 	t = table_part(nm, true);
 	c = cursor_make(t.p, t.n);
-	h = t.n ? arena_alloc(&nm->hs->arena, t.n / 12 * sizeof(*h) + 4) : NULL;
+	h = t.n ? arena_alloc(&nm->hs->code_parts, t.n / 12 * sizeof(*h) + 4) : NULL;
 	ret->handlers = h;
 	while (h && cursor_left(&c) >= 12) {
 		uint32_t count = cursor_u32(&c);

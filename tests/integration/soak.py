@@ -7,8 +7,8 @@ Three at once, under the same JDK:
   again   the JVM of "steady" attached to every few seconds: nothing is left behind in it
 
 What a profile takes by itself, its distinct stacks, reaches a small --max-memory in the first third;
-nothing may grow from then on: the second third is compared with the last. Only in "churn" memory may,
-some: code and methods that are gone are kept for their names, up to 1 GB (symbolizer/hotspot/hotspot.c).
+nothing may grow from then on: the second third is compared with the last. In "churn", too: of code and methods
+that are gone, copies are kept for what is in stacks only, and that under --max-memory (symbolizer/hotspot/forget.h).
 
 usage: soak.py [--jdk 25] [--minutes 30] [--freq 4751] [--json FILE]
 Exit status: 0 flat, 1 not, 77 when the JDK asked for is not here.
@@ -29,9 +29,8 @@ import jvm
 
 EVERY_S = 5
 LIMITS = {"steady": "8M", "churn": "16M"}
-# What resident memory may grow by in the last third, MB and share: page caches of the reader, allocators; and
-# the copies of code that came and went.
-GROWTH = {"steady": (4, 0.05), "churn": (64, 0.5)}
+# What resident memory may grow by in the last third, MB and share: page caches of the reader, allocators.
+GROWTH = {"steady": (4, 0.05), "churn": (4, 0.05)}
 
 
 def status_of(pid):

@@ -1,0 +1,187 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "symbolizer/base/err.h"
+#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/forget.h"
+#include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/hotspot/method.h"
+#include "tests/support/fake_jvm.h"
+
+struct world {
+	struct fake_jvm j;
+	struct hotspot *hs;
+};
+
+static int set_up(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct err err = {0};
+
+	w->j.major = 25;
+	fake_jvm_build(&w->j);
+	if (hotspot_open(w->j.mem, fake_jvm_symbol, &w->j, &w->hs, &err))
+		return -1;
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+
+	hotspot_close(w->hs);
+	fake_jvm_free(&w->j);
+	free(w);
+	return 0;
+}
+
+static uint32_t walk_to(struct world *w, uint64_t pc)
+{
+	uint32_t id;
+
+	do {
+		hotspot_walk_begin(w->hs);
+		id = hs_code_find(w->hs, pc);
+	} while (!hotspot_walk_end(w->hs));
+	return id;
+}
+
+/* Another nmethod comes to stand in the place of the first. */
+static uint32_t replace(struct world *w, int32_t compile_id)
+{
+	fake_jvm_poke(&w->j, w->j.blob[1] + FAKE_NM_COMPILE_ID, &compile_id, 4);
+	return walk_to(w, w->j.begin[1] + 16);
+}
+
+static void forget(struct world *w, uint32_t kept_code)
+{
+	hotspot_forget_begin(w->hs);
+	if (kept_code)
+		hotspot_keep_code(w->hs, kept_code);
+	hotspot_forget_end(w->hs);
+}
+
+static void code_that_is_gone_goes(void **state)
+{
+	struct world *w = *state;
+	uint32_t old = walk_to(w, w->j.begin[1] + 16), stub = walk_to(w, w->j.begin[3]), now = replace(w, 99);
+	uint64_t before = hotspot_stats(w->hs).bytes;
+
+	assert_int_not_equal(old, now);
+	forget(w, 0);
+	assert_null(hs_code(w->hs, old));
+	assert_int_equal(hs_code(w->hs, now)->compile_id, 99);
+	assert_non_null(hs_code(w->hs, stub));
+	assert_non_null(hs_method(w->hs, hs_code(w->hs, now)->method_id));
+	assert_int_equal(walk_to(w, w->j.begin[1] + 16), now);
+	assert_int_equal(hotspot_stats(w->hs).forgotten_codes, 1);
+	assert_true(hotspot_stats(w->hs).bytes < before);
+	/* The first one once more is a third one. */
+	assert_true(replace(w, 77) > now);
+}
+
+static void code_that_is_named_stays(void **state)
+{
+	struct world *w = *state;
+	uint32_t old = walk_to(w, w->j.begin[1] + 16);
+	const struct code *c = hs_code(w->hs, old);
+	struct code_scope s[4];
+	uint64_t kept;
+
+	assert_int_not_equal(replace(w, 99), old);
+	forget(w, old);
+	assert_ptr_equal(hs_code(w->hs, old), c);
+	assert_int_equal(c->compile_id, 77);
+	assert_int_equal(code_scopes_at(c, 25, c->records[0].scope_offset, s, 4), 2);
+	assert_string_equal(hs_method(w->hs, s[0].method_id)->name, "inner");
+	assert_string_equal(hs_method(w->hs, s[1].method_id)->name, "outer");
+	kept = hotspot_kept_bytes(w->hs);
+	assert_true(kept > c->n_bytes + c->scopes_len);
+	forget(w, 0);
+	assert_null(hs_code(w->hs, old));
+	assert_true(hotspot_kept_bytes(w->hs) < kept - sizeof(*c));
+	/* Ids that mean nothing do no harm. */
+	hotspot_forget_begin(w->hs);
+	hotspot_keep_code(w->hs, old);
+	hotspot_keep_code(w->hs, UINT32_MAX);
+	assert_false(hotspot_keep_method(w->hs, UINT32_MAX));
+	assert_false(hotspot_keep_method(w->hs, 0));
+	hotspot_forget_end(w->hs);
+}
+
+static void methods_come_again_with_new_ids(void **state)
+{
+	struct world *w = *state;
+	uint32_t inner = hs_method_find(w->hs, w->j.inner), outer = hs_method_find(w->hs, w->j.outer), again;
+
+	hotspot_forget_begin(w->hs);
+	assert_false(hotspot_keeps_method(w->hs, outer));
+	assert_true(hotspot_keep_method(w->hs, outer));
+	assert_false(hotspot_keep_method(w->hs, outer));
+	assert_true(hotspot_keeps_method(w->hs, outer));
+	hotspot_forget_end(w->hs);
+	assert_null(hs_method(w->hs, inner));
+	assert_string_equal(hs_method(w->hs, outer)->name, "outer");
+	assert_int_equal(hs_method_find(w->hs, w->j.outer), outer);
+	again = hs_method_find(w->hs, w->j.inner);
+	assert_true(again > outer);
+	assert_string_equal(hs_method(w->hs, again)->class_name, "pkg/Fake");
+	assert_string_equal(hs_method(w->hs, again)->name, "inner");
+	assert_int_equal(hotspot_stats(w->hs).forgotten_methods, 1);
+}
+
+/* What only the stream told of is asked for by others' ids. */
+static void told_code_stays(void **state)
+{
+	struct world *w = *state;
+	uint32_t code = hs_gone_add(w->hs, w->j.begin[1], 64, 4, 3), method = hs_gone_method_add(w->hs);
+
+	forget(w, 0);
+	assert_true(hs_code(w->hs, code)->gone);
+	assert_true(hs_method(w->hs, method)->gone);
+	hs_gone_method_name(w->hs, method, "A", "b", "()V", NULL);
+	assert_string_equal(hs_method(w->hs, method)->name, "b");
+}
+
+/* However many come and go, what is held stays below a bound; nothing is due at the start. */
+static void churn_is_bounded(void **state)
+{
+	enum { ROUNDS = 30000 };
+	struct world *w = *state;
+	uint64_t most = 0;
+	unsigned times = 0;
+
+	assert_false(hotspot_forget_due(w->hs));
+	for (int32_t i = 0; i < ROUNDS; i++) {
+		replace(w, 1000 + i);
+		if (hotspot_forget_due(w->hs)) {
+			forget(w, 0);
+			times++;
+		}
+		if (hotspot_stats(w->hs).bytes > most)
+			most = hotspot_stats(w->hs).bytes;
+	}
+	assert_true(times > 1);
+	/* 4 MB until the first time, the tables of ids, and what a hotspot takes by itself. */
+	assert_true(most < 6 << 20);
+	assert_int_equal(hotspot_stats(w->hs).codes - hotspot_stats(w->hs).forgotten_codes <= ROUNDS / 2, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(code_that_is_gone_goes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(code_that_is_named_stays, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(methods_come_again_with_new_ids, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(told_code_stays, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(churn_is_bounded, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -75,16 +75,30 @@ MODES = {
     "app-cds": Mode(["-XX:SharedArchiveFile=%s", "-Xshare:on"], since=17, archive="-XX:ArchiveClassesAtExit=%s"),
     "aot-cache": Mode(["-XX:AOTCache=%s", "-XX:AOTMode=on"], since=25, archive="-XX:AOTCacheOutput=%s"),
 }
+
+
+def crossed(kind, flags=(), **more):
+    """With each collector; the cells of G1 have the plain names."""
+    return {"%s-%s" % (kind, gc.lower()): Mode(flags, gc=gc, since=11 if gc == "Z" else 8, **more)
+            for gc in COLLECTORS if gc != "G1"}
+
+
+MODES.update({**crossed("int", interpreted=True), **crossed("c1", ["-XX:TieredStopAtLevel=1"]),
+              **crossed("comp", ["-Xcomp"], warmup=20)})
 CHECKS = {
     "step": ["single_step.py", "--mode", "default,c1,int", "--steps", "10000"],
     "dump": ["stack_dump.py"],
     "dump-int": ["stack_dump.py", "--flags=-Xint"],
+    "dump-fp": ["stack_dump.py", "--flags=-XX:+PreserveFramePointer"],
     "shapes": ["shapes.py", "exceptions", "deopt", "handles"],
     "shapes-more": ["shapes.py", "osr", "jni", "redefine", "unload", "huge", "overflow", "hostile-names"],
+    "shapes-names": ["shapes.py", "thread-names", "deep", "twins", "storm", "forbidden-names"],
+    "shapes-later": ["shapes_later.py"],
     "step-modes": ["single_step.py", "--mode", "c2,early,deopt,parallel,z,fp,virtual,virtual-int", "--steps", "10000"],
     "live": ["live_hotspot.py", "--gc", "G1,Serial,Parallel"],
     "containers": ["containers.py"],
 }
+CHECKS_SINCE = {"shapes-later": 21}
 QUICK_MODES = ["default", "int", "parallel"]
 QUICK_CHECKS = ["step", "dump", "shapes"]
 # Walks of single_step.py that may go wrong in a quick run: states that one run of some meets. A pattern
@@ -239,6 +253,12 @@ def line_of(cell, r):
     return text
 
 
+def exists(name, major):
+    if name in CHECKS:
+        return major >= CHECKS_SINCE.get(name, 0)
+    return MODES[name].since <= major <= MODES[name].until
+
+
 def cells_of(o):
     """By worth: the default mode of each JDK, then the checks, then mode by mode."""
     jdks = all_jdks()
@@ -260,7 +280,7 @@ def cells_of(o):
     if unknown:
         sys.exit("no mode %s (--list)" % ", ".join(unknown))
     return [Cell(jdks[j], n) for n in names for j in wanted
-            if (n in CHECKS or MODES[n].since <= j <= MODES[n].until)
+            if exists(n, j)
             and (j < EARLY_ACCESS or not o.quick or o.modes or n == "default")]
 
 

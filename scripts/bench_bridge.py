@@ -3,7 +3,8 @@
 Two fresh JVMs run the same work in windows in turn, A B B A; only A gets the bridge, after a while. Such a four counts
 by what A took in comparison with B, and that by what it was before A got the bridge: so what makes one JVM faster
 than another, the machine slower, or the first of two faster than the second drops out. A window is as long as a whole
-number of collections takes, so that there is not one more in every other.
+number of collections takes, so that there is not one more in every other. What is compared runs on one core, and in
+that core's own caches: the others depend on who else is on the host, by 15 % from one window to the next.
 """
 
 import argparse
@@ -37,9 +38,15 @@ MEASURES = ("wall", "CPU of the thread", "CPU of the JVM")
 class Program(jvm.Jvm):
     """tests/java/windows/Windows, warm."""
 
-    def __init__(self, jdk, young=16):
+    def __init__(self, jdk, young=1):
         super().__init__(jdk, jvm.compile_java(jdk, "windows"), "Windows", flags=[*FLAGS, "-Xmn%dm" % young])
         self.wait_ready()
+        # One core may be a seventh faster than the other for a while (its neighbours on the host).
+        os.sched_setaffinity(self.main_thread(), {max(os.sched_getaffinity(0))})
+
+    def main_thread(self):
+        """The thread that runs main(): the first one after the process's own."""
+        return min(int(t) for t in os.listdir("/proc/%d/task" % self.pid) if int(t) != self.pid)
 
     def do(self, what, n):
         """ns by each measure."""
@@ -223,10 +230,9 @@ LOOK_S = 0.0002
 class Locks:
     """Looks again and again at what the program's main thread waits for: the longest in a lock of the bridge, ns."""
 
-    def __init__(self, pid):
-        self.dir, self.own, self.longest, self.looks, self.ended = "/proc/%d/" % pid, self.bridge(pid), 0, 0, False
-        tids = sorted(int(t) for t in os.listdir(self.dir + "task"))
-        self.path = self.dir + "task/%d/syscall" % next(t for t in tids if t != pid)
+    def __init__(self, program):
+        self.own, self.longest, self.looks, self.ended = self.bridge(program.pid), 0, 0, False
+        self.path = "/proc/%d/task/%d/syscall" % (program.pid, program.main_thread())
         self.thread = threading.Thread(target=self.look)
 
     def bridge(self, pid):
@@ -271,7 +277,7 @@ def measure_waits(jdk, n):
         found, lost, stream = {}, [], Stream(jdk, a.pid, tmp)
 
         def worst(name):
-            with Locks(a.pid) as locks:
+            with Locks(a) as locks:
                 a.do("classes", n)
             found.setdefault(name, []).append((a.number / 1000, locks.longest / 1000, locks.looks))
         jcmd(jdk, a.pid)
@@ -304,8 +310,8 @@ def main():
     p.add_argument("--bridge", action="store_true")
     p.add_argument("--quick", action="store_true", help="a look, no proof")
     p.add_argument("--jdk", help="one JDK's major version or directory; otherwise the oldest and the newest that are there")
-    p.add_argument("--young", type=int, default=16, metavar="MB",
-                   help="of the heap: 16 is a collection in each window or every other one, 25 a second; 128 is 3 a second")
+    p.add_argument("--young", type=int, default=1, metavar="MB",
+                   help="of the heap: 1 is a collection in each window or every other one, and fits a core's own cache")
     p.add_argument("--pairs", type=int, help="fresh pairs of JVMs for each JDK (4)")
     p.add_argument("--windows", type=int, help="of each JVM and state (72); more take longer and make bounds narrower")
     p.add_argument("--nothing", action="store_true", help="load nothing: what the method itself shows")

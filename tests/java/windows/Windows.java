@@ -15,7 +15,8 @@ import java.util.function.IntUnaryOperator;
  * Does a piece of work for each line of its input, and tells what it took; between them it sleeps. So that two
  * programs can be compared window by window.
  *
- *     work N      N units: lookups, strings, sorting, calls of interfaces, garbage
+ *     work N      N units: lookups, strings, sorting, calls of interfaces, garbage; little enough memory for the
+ *                 caches that a core has for itself, so that a window takes as long as the one before
  *     threads N   N threads, one after the other
  *     classes N   N classes that it defines; the last number: the longest that it was kept waiting for one, ns
  *     jit         nothing; the last number: ms that compilers worked so far
@@ -25,7 +26,9 @@ import java.util.function.IntUnaryOperator;
 public final class Windows {
 	static final ThreadMXBean BEAN = ManagementFactory.getThreadMXBean();
 	static final List<GarbageCollectorMXBean> COLLECTORS = ManagementFactory.getGarbageCollectorMXBeans();
+	static final int WORDS_MAX = 128;
 	static final Map<Integer, String> WORDS = new HashMap<>();
+	static final int[] NUMBERS = new int[64];
 	static final List<IntUnaryOperator> CALLS = List.of(i -> i + 1, i -> i ^ 85, i -> Integer.rotateLeft(i, 3), i -> -i);
 	/** So that thousands of names are megabytes. */
 	static final String LONG = new String(new char[1000]).replace('\0', 'E');
@@ -39,19 +42,24 @@ public final class Windows {
 	}
 
 	static long unit(int seed) {
-		StringBuilder b = new StringBuilder();
-		int[] numbers = new int[64];
-		int x = seed;
+		int[] numbers = NUMBERS;
+		int x = seed, letters = 0;
 
 		for (int i = 0; i < numbers.length; i++) {
 			x = CALLS.get(i & 3).applyAsInt(x * 1_103_515_245 + 12_345);
 			numbers[i] = x;
-			String word = WORDS.get(x & 1023);
-			if ((i & 7) == 0)
-				b.append(word).append(' ');
+			letters += WORDS.get(x & (WORDS_MAX - 1)).length();
 		}
 		Arrays.sort(numbers);
-		return b.toString().hashCode() + numbers[7];
+		return letters + numbers[7] + ((seed & 7) == 0 ? text(x) : 0);
+	}
+
+	static int text(int x) {
+		StringBuilder b = new StringBuilder();
+
+		for (int i = 0; i < 8; i++)
+			b.append(WORDS.get(x >>> i & (WORDS_MAX - 1))).append(' ');
+		return b.toString().hashCode();
 	}
 
 	static void work(int n) {
@@ -128,7 +136,7 @@ public final class Windows {
 		BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
 		List<Class<?>> kept = new ArrayList<>();
 
-		for (int i = 0; i < 1024; i++)
+		for (int i = 0; i < WORDS_MAX; i++)
 			WORDS.put(i, "word" + i * 7);
 		System.out.println("ready");
 		for (String line; (line = in.readLine()) != null;) {

@@ -236,11 +236,12 @@ def once(jdk, java, listener, seconds):
     return bad
 
 
-def quiet(pid, before, timeout=WAIT):
-    """The stream's thread is gone."""
+def quiet(pid, threads, timeout=WAIT, fds=0):
+    """The stream's thread has done with the connection."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
-        if resources(pid)[0] <= before:
+        now = resources(pid)
+        if now[0] <= threads and now[1] <= fds:
             return True
         time.sleep(0.02)
     return False
@@ -271,13 +272,13 @@ def attach(jdks, o):
                     found += once(jdk, java, listener, o.seconds)
                     if found:
                         break
-                settled = bool(found) or quiet(java.pid, threads, 30)
+                settled = bool(found) or quiet(java.pid, threads, 30, fds)
                 last = resources(java.pid)
                 if found or not left or (settled and last[1] <= fds and last[2] <= rss + 3000):
                     break
                 print("JDK %d: again, after %s at first and %s now" % (jdk.major, (threads, fds, rss), last), flush=True)
                 threads, fds, rss = last
-            if not found and not settled:
+            if not found and last[0] > threads:
                 found.append("%d threads, %d at first" % (last[0], threads))
             print("JDK %d: %d times: threads %d, %d; descriptors %d, %d; anonymous memory %d, %d kB" % (
                 jdk.major, o.times, threads, last[0], fds, last[1], rss, last[2]))

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -190,6 +191,7 @@ static void run_for(double seconds)
 static void fork_burner(double seconds)
 {
 	if (fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		alarm((unsigned)seconds + 1);
 		burn((unsigned long)(seconds * 1e9));
 		_exit(0);

@@ -22,7 +22,8 @@ import tempfile
 import time
 
 import jvm
-from environments_common import JS, Run, Target, burn, check, check_run, child_of, demo, failures, longer, note
+from environments_common import (JS, Run, Target, alive, burn, check, check_run, child_of, demo, failures, longer,
+                                 note)
 from environments_jvms import native_only, rename_in
 from environments_places import named_threads
 
@@ -203,6 +204,7 @@ def run(jdk):
         check_run("%d, with a field that nobody knows: native frames, and why" % jdk.major, lambda r: native_only(r) and
                   r.says("nmethod::_entry_bci") and r.has(r"CompileBroker|JavaThread|start_thread|\[libjvm\.so\]"),
                   "-p", c.pid, "-d", "1.5")
+        check("... which runs on", alive(c.pid))
 
 
 def main():

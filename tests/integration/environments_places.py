@@ -47,6 +47,27 @@ def namespaces():
         t.proc.wait()
 
 
+def rootless():
+    """A container that an ordinary user made: root inside, that user outside; by that user and by root."""
+    flags = ["-U", "-r", "-m", "-p", "-n", "-f", "--mount-proc"]
+    if subprocess.run(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "unshare", *flags,
+                       "true"], stderr=subprocess.DEVNULL).returncode:
+        note("users may not make namespaces here")
+        return
+    jdk = jdks()[-1]
+    script = "mount -t tmpfs none /tmp && " + java_line(jdk, jdk.home, jvm.compile_java(jdk, "demo"))
+    with Target(["unshare", *flags, "sh", "-c", script], uid=NOBODY) as t:
+        pid = child_of(t.pid)
+        jvm.wait_until(lambda: pathlib.Path("/proc/%d/comm" % pid).read_text() == "java\n")
+        burn(pid, 1.5)
+        for who, uid in (("its user", NOBODY), ("root", None)):
+            check_run("rootless, by %s" % who, lambda r: named_threads(r) and r.has("thread_native_entry"), "-p", pid,
+                      "-d", "1.5", "-t", uid=uid)
+        check("rootless: runs on", alive(pid))
+        os.kill(pid, 9)
+    t.proc.wait()
+
+
 def same_container():
     """Both inside: jsampler sees the PIDs of the namespace it runs in."""
     jdk = jdks()[0]
@@ -233,5 +254,5 @@ def changing_maps():
 
 
 if __name__ == "__main__":
-    main({f.__name__: f for f in (namespaces, same_container, chroot, bits32, mapped_traps, perfmap_traps,
+    main({f.__name__: f for f in (namespaces, rootless, same_container, chroot, bits32, mapped_traps, perfmap_traps,
                                   changing_maps)})

@@ -22,12 +22,26 @@ MODES = {
     # Null checks stay uncommon traps for ever: a deoptimisation each time.
     "deopt": ["-XX:PerMethodTrapLimit=1000000", "-XX:PerBytecodeTrapLimit=1000000"],
     "z": ["-XX:+UseZGC"],
+    "serial": ["-XX:+UseSerialGC"],
+    "g1": ["-XX:+UseG1GC"],
+    "shenandoah": ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseShenandoahGC"],
+    "wide-oops": ["-XX:-UseCompressedOops"],
+    "compact": ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseCompactObjectHeaders"],
+    "plain": ["-XX:-UseCompactObjectHeaders"],
+    "comp": ["-Xcomp"],
     "early": [],  # while the compilers are at work: code is replaced, frames are deoptimised
 }
 VIRTUAL = {"virtual": [], "virtual-int": ["-Xint"]}
 SINCE = {"z": 17, "virtual": 21, "virtual-int": 21}
+NOT_IN_ALL = ("shenandoah", "compact", "plain")  # builds
 CARRIER = "ForkJoinPool-1-worker-1"
 ONE_CARRIER = ["-Djdk.virtualThreadScheduler.%s=1" % p for p in ("parallelism", "maxPoolSize")]
+
+
+def is_known(jdk, mode):
+    return mode not in NOT_IN_ALL or subprocess.run(
+        [str(jdk.home / "bin/java"), *MODES[mode], "-version"], stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL).returncode == 0
 
 
 def run_mode(jdk, classes, mode, steps):
@@ -54,7 +68,7 @@ def main():
     a = p.parse_args()
     jdk = jvm.pick_jdk(a.jdk)
     classes = jvm.compile_java(jdk, "step")
-    modes = [m for m in a.mode.split(",") if jdk.major >= SINCE.get(m, 0)]
+    modes = [m for m in a.mode.split(",") if jdk.major >= SINCE.get(m, 0) and is_known(jdk, m)]
     results = [run_mode(jdk, classes, m, a.steps) for m in modes]
     return 0 if all(results) else 1
 

@@ -151,6 +151,11 @@ static void gc_check(void)
 	jvmpi->RunGC();
 	check("RunGC", collections() > before, "its events were not delivered when it came back");
 	check("JS_GC_PAUSE", pauses() > told, "a collection without its pause");
+	for (int i = 0; i < 3; i++) {
+		told = pauses();
+		jvmpi->RunGC();
+		check("JS_GC_PAUSE", pauses() > told, "collection %d without its pause", i + 2);
+	}
 	jvmpi->DisableGC();
 	jvmpi->DisableGC();
 	before = collections();

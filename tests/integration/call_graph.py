@@ -10,6 +10,10 @@ METHOD = re.compile(r"^  (?:[^(]* )?([^ (]+)\(.*\)(?: throws .*)?;$")
 CALL = re.compile(r"// (?:Interface)?Method (?:\"?([^ .:\"]+)\"?\.)?\"?([^ :\"]+)\"?:\(")
 # Who is called is the class's own business: another class's method of that name is none of it.
 FIXED = re.compile(r" invoke(?:static|special) ")
+JDK = re.compile(r"(?:java|javax|jdk|sun|com/sun)/")
+# What stands for a method handle's or a lambda's own frames, which the JDK makes up.
+MADE_UP = "java/lang/invoke/"
+LINKED = {"*.invokedynamic", ".invoke", ".invokeExact"}
 
 
 def read_class_files(jdk, classes):
@@ -30,23 +34,25 @@ def read_class_files(jdk, classes):
             method = "<init>" if method.replace(".", "/") == name else method
             calls = graph.setdefault("%s.%s" % (name, method), set())
             continue
+        if " invokedynamic " in line:
+            calls.add("*.invokedynamic")
         m = CALL.search(line)
         if m and "invoke" in line:
             calls.add("%s.%s" % ((m.group(1) or name) if FIXED.search(line) else "", m.group(2)))
     own = {method.rpartition(".")[0] for method in graph}
-    return {caller: sorted({declared(graph, c) for c in called if c.rpartition(".")[0] in own | {""}})
-            for caller, called in graph.items()}
+    return {caller: sorted({declared(graph, own, c) for c in called}) for caller, called in graph.items()}
 
 
-def declared(graph, call):
-    """A method that its class inherits may be any class's."""
-    return call if call in graph else "." + call.rpartition(".")[2]
+def declared(graph, own, call):
+    """A method that its class inherits may be any class's; "*.method" is one of a class that is not the program's."""
+    where, _, method = call.rpartition(".")
+    return call if call in graph else "." + method if where in own or not where else "*." + method
 
 
 def of_program(jdk, classes):
-    """{"Class.method": what it calls of the program, "Class.method", or ".method" of any class}; read once for
-    each compilation."""
-    kept = classes.parent / (classes.name + ".calls.json")
+    """{"Class.method": what it calls, "Class.method" of the program, ".method" of any class, "*.method" of another's};
+    read once for each compilation."""
+    kept = classes.parent / (classes.name + ".all-calls.json")
     if not kept.exists() or kept.stat().st_mtime <= classes.stat().st_mtime:
         graph = read_class_files(jdk, classes)
         if len(graph) < 5 or not any(graph.values()):
@@ -55,12 +61,20 @@ def of_program(jdk, classes):
     return json.loads(kept.read_text())
 
 
+def may_call(graph, caller, called):
+    method = called.rpartition(".")[2]
+    if called in graph:
+        return bool({called, "." + method} & set(graph[caller]))
+    return bool({"." + method, "*." + method} & set(graph[caller])) or \
+        (called.startswith(MADE_UP) and bool(LINKED & set(graph[caller])))
+
+
 def wrong_call(graph, frames):
     """The first of a stack's calls (frames root first, no suffixes) that the program does not make; None: none.
 
-    Only where both sides are the program's own and nothing is between them: what the JVM calls by itself
-    (class loading, reflection, upcalls) stands behind native frames or the JDK's."""
+    Only where the caller is the program's own, the called one is too or is the JDK's, and nothing is between them:
+    what the JVM calls by itself (class loading, reflection, upcalls) stands behind native frames."""
     for caller, called in zip(frames, frames[1:]):
-        if caller in graph and called in graph and not {called, "." + called.rpartition(".")[2]} & set(graph[caller]):
+        if caller in graph and (called in graph or JDK.match(called)) and not may_call(graph, caller, called):
             return "%s does not call %s" % (caller, called)
     return None

@@ -11,6 +11,7 @@ js_integration_test(shapes.17.storm 90 shapes.py --jdk 17 storm)
 foreach(shape virtual-names virtual-many virtual-many-g1 virtual-many-z virtual-many-int panama)
   js_integration_test(shapes.new.${shape} 90 shapes_later.py --jdk 25,21 ${shape})
 endforeach()
+js_integration_test(shapes.new.virtual-nobody 90 shapes_later.py --jdk 25,21 --nobody virtual-many)
 # The checks themselves, without a recording: names are patched, frames left out.
 js_integration_test(shapes.17.notice 60 shapes_notice.py --jdk 17)
 js_integration_test(shapes.new.notice 60 shapes_notice.py --jdk 25,21)

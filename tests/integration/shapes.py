@@ -2,13 +2,16 @@
 """Profiles the programs in tests/java/shapes: stacks of the shapes that break profilers.
 
 Every shape has threads whose stacks must be complete, free of [unknown] and in the order that the
-program's source says. tests/java/shapes/README.md says what covers what.
+program's source says. Of a call that the program does not make, none at all may be seen.
+tests/java/shapes/README.md says what covers what.
 
-usage: shapes.py [--jdk 17] [--list] [-v] SHAPE...
+usage: shapes.py [--jdk 17] [--list] [-v] [--nobody] SHAPE...
+  --nobody  program and jsampler as an ordinary user (needs root)
 Exit status: 0 all hold, 1 not, 77 when the JDK asked for is not here.
 """
 
 import argparse
+import os
 import re
 import sys
 import unicodedata
@@ -18,19 +21,21 @@ import call_graph
 import jvm
 
 SUFFIX = re.compile(r"_\[[01jik]\]$")
+NOBODY = 65534
 
 
 class Shape:
-    """One program and what must hold of its threads' stacks (frames root first, no suffixes)."""
+    """One program and what must hold of its threads' stacks (frames root first, no suffixes). needs: frames that each
+    recording has, without which `expect` would have looked at nothing; preview: the JDK that has its API on trial."""
 
     def __init__(self, main, expect, flags=(), args=(), options=(), threads=r"shape-", since=0, folder="shapes",
                  complete=99.9, slack=0.001, unknown=0, prepare=None, check=None, freq=499, warmup=2,
-                 seconds=3):
+                 seconds=3, needs=(), preview=0):
         self.main, self.expect, self.flags, self.args = main, expect, list(flags), list(args)
         self.options, self.threads, self.since, self.folder = list(options), re.compile(threads), since, folder
         self.complete, self.slack, self.prepare, self.check = complete, slack, prepare, check
         self.freq, self.warmup, self.seconds, self.unknown = freq, warmup, seconds, unknown
-        self.graph = {}
+        self.needs, self.preview, self.graph, self.classes = set(needs), preview, {}, None
 
 
 def in_order(frames, *wanted):
@@ -86,16 +91,21 @@ def storm(frames):
     return bad
 
 
+HUGE = ["HugeLocals.wide", "HugeLive.many"]
+
+
 def huge(frames):
     bad = in_order(frames, "java/lang/Thread.run", "Huge.run")
     if not bad and "Shape.burn" in frames:
-        outer = "HugeLocals.wide" if "HugeLocals.wide" in frames else "HugeLive.many"
-        bad = in_order(frames, "Huge.run", outer, "Leaf.leaf", "Shape.burn")
+        outer = [f for f in HUGE if f in frames]
+        bad = None if len(outer) == 1 else "calls of %s" % outer
+        bad = bad or in_order(frames, "Huge.run", *outer, "Leaf.leaf", "Shape.burn")
     return bad
 
 
 def jni(frames):
-    if "Shape.burn" not in frames and "Java_Jni_nativeBurn" not in frames:
+    # Java_Jni_nativeBurn leaves its frame to burn(), which it calls last.
+    if not {"Shape.burn", "burn"} & set(frames):
         return None
     rounds = 6 if "Jni.run" in frames else 3
     bad = in_order(frames, "java/lang/Thread.run", "Jni.run") if rounds == 6 else in_order(frames, "Jni.attached")
@@ -197,42 +207,46 @@ def build_agent_jar(jdk, shape):
 # The work is a call, so that who called it is no matter of attribution (a loop without a poll is).
 FLAGS = ["-XX:+UseSerialGC", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Shape::burn"]
 DEEP = ["--depth", "65536"]
+SIDES = ["Twins.bottomOfLeft", "Twins.bottomOfRight"]
+THROWN = ["Exceptions.throwing"]
+HANDLED = ["Handles.work", "Handles.lambda$once$0"]
+BOTH_WAYS = ["Jni.run", "Jni.attached", "burn"]
 TWINS = ["-XX:CompileCommand=dontinline,Twins::*"]
 DEOPT = ["-XX:CompileCommand=dontinline,Deopt$Round::inner"]
 SHAPES = {
     "osr": Shape("Osr", under("Osr.once")),
     "osr-int": Shape("Osr", under("Osr.once"), flags=["-Xint"]),
     # Deeper than the kernel copies: the rest is used only where nothing moved before it was read.
-    "deep": Shape("Deep", deep, options=DEEP, freq=99, complete=98),
-    "deep-int": Shape("Deep", deep, options=DEEP, freq=99, flags=["-Xint"], complete=98),
+    "deep": Shape("Deep", deep, options=DEEP, freq=99, complete=98, needs=["Deep.bottom"]),
+    "deep-int": Shape("Deep", deep, options=DEEP, freq=99, flags=["-Xint"], complete=98, needs=["Deep.bottom"]),
     # Stacks of 150 to 200 KB. A wrong caller is worse than none: of these, none at all.
     "twins": Shape("Twins", twins, args=["999", "4000", "20000"], flags=TWINS, options=DEEP, slack=0,
-                   complete=99),
+                   complete=99, needs=SIDES),
     "twins-int": Shape("Twins", twins, args=["999", "1500", "2000"], flags=["-Xint"], options=DEEP, slack=0,
-                       complete=99),
+                       complete=99, needs=SIDES),
     "truncated": Shape("Deep", lambda f: None if len(f) <= 2049 and "[truncated]" in f else
                        "%d frames, root %s" % (len(f), f[:1]), freq=99, complete=0),
-    "huge": Shape("Huge", huge, flags=["-XX:-DontCompileHugeMethods"], warmup=4, complete=99.5),
-    "huge-int": Shape("Huge", huge, flags=["-Xint"], complete=99.5),
-    "exceptions": Shape("Exceptions", under("Exceptions.run")),
-    "exceptions-int": Shape("Exceptions", under("Exceptions.run"), flags=["-Xint"]),
+    "huge": Shape("Huge", huge, flags=["-XX:-DontCompileHugeMethods"], warmup=4, complete=99.5, needs=HUGE),
+    "huge-int": Shape("Huge", huge, flags=["-Xint"], complete=99.5, needs=HUGE),
+    "exceptions": Shape("Exceptions", under("Exceptions.run"), needs=THROWN),
+    "exceptions-int": Shape("Exceptions", under("Exceptions.run"), flags=["-Xint"], needs=THROWN),
     # Deeper than a stack copy, and gone before the rest is read: incomplete, but never wrong.
-    "overflow": Shape("Overflow", under("Overflow.run"), options=DEEP, freq=199, complete=0),
+    "overflow": Shape("Overflow", under("Overflow.run"), options=DEEP, freq=199, complete=0, needs=["Overflow.fall"]),
     # Code that was unloaded between the sample and the walk has no name left (the bridge has it): 1 to 3 % of
     # the samples on a machine of its own, 15 % where the walk has to wait for others. Were names looked up at
     # the end, nearly all would be gone.
     "unload": Shape("Unload", unload, flags=["-XX:ReservedCodeCacheSize=12m", "-Xmx64m"],
                     complete=95 if jvm.STRICT else 60, unknown=0.03 if jvm.STRICT else 0.12),
-    "handles": Shape("Handles", handles, flags=["-XX:-BackgroundCompilation"]),
-    "deopt": Shape("Deopt", deopt, flags=DEOPT, complete=99.5),
-    "storm": Shape("Storm", storm, complete=99),
+    "handles": Shape("Handles", handles, flags=["-XX:-BackgroundCompilation"], needs=HANDLED),
+    "deopt": Shape("Deopt", deopt, flags=DEOPT, complete=99.5, needs=["Deopt$Round.spin"]),
+    "storm": Shape("Storm", storm, complete=99, needs=["Storm$Round.bottom"]),
     "thread-names": Shape("ThreadNames", under(), threads=r"shape-a", check=thread_names, seconds=6),
     "hostile-names": Shape("HostileNames", under("HostileNames.run"), check=hostile_names),
     "forbidden-names": Shape("HostileNames", under("HostileNames.run"), args=["999", "forbidden"],
                              flags=["-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"],
                              check=forbidden_names),
-    "jni": Shape("Jni", jni, prepare=build_library),
-    "jni-int": Shape("Jni", jni, prepare=build_library, flags=["-Xint"]),
+    "jni": Shape("Jni", jni, prepare=build_library, needs=BOTH_WAYS),
+    "jni-int": Shape("Jni", jni, prepare=build_library, flags=["-Xint"], needs=BOTH_WAYS),
     # Without tables the walk may resynchronise; what it names must be right all the same.
     "jni-bare": Shape("Jni", lambda f: None, prepare=build_library_bare, complete=0),
     # Redefined since the sample was taken, a class has methods without a name: of 20 redefinitions a second, those
@@ -246,14 +260,14 @@ SHAPES = {
     # Nothing is ever collected: for a shape that hardly allocates.
     "epsilon": Shape("Osr", under("Osr.once"), flags=["-XX:-UseSerialGC", "-XX:+UnlockExperimentalVMOptions",
                                                       "-XX:+UseEpsilonGC"], since=11),
-    "compile-all": Shape("Exceptions", under("Exceptions.run"), flags=["-Xcomp"], warmup=6),
+    "compile-all": Shape("Exceptions", under("Exceptions.run"), flags=["-Xcomp"], warmup=6, needs=THROWN),
 }
 
 
 class Result:
     def __init__(self, shape, folded):
-        self.samples = self.complete = self.unknown = self.wrong = 0
-        self.examples = []
+        self.samples = self.complete = self.unknown = self.wrong = self.misnamed = 0
+        self.examples, self.missing = [], set(shape.needs)
         for frames, n in folded:
             name, _, frames = jvm.thread_of(frames)
             if name is not None and shape.threads.match(name):
@@ -262,6 +276,7 @@ class Result:
     def add_up(self, other):
         self.samples += other.samples
         self.wrong += other.wrong
+        self.misnamed += other.misnamed
 
     def add(self, shape, frames, n):
         self.samples += n
@@ -269,6 +284,8 @@ class Result:
         self.complete += n if complete else 0
         plain = [SUFFIX.sub("", f) for f in frames]
         bad = None if "[resynchronised]" in frames[:4] else call_graph.wrong_call(shape.graph, plain)
+        self.misnamed += n if bad else 0
+        self.missing.difference_update(plain)
         if complete:
             bad = bad or shape.expect(plain)
         self.wrong += n if bad else 0
@@ -283,10 +300,11 @@ class Result:
             self.examples.append((n, bad, text if len(text) < 1200 else text[:300] + " ... " + text[-800:]))
 
     def wrong_names(self, shape):
-        """What may not be in any recording."""
-        if not jvm.too_many(self.wrong, shape.slack, self.samples):
-            return []
-        return ["%d stacks against the source's order of calls" % self.wrong]
+        """What may not be in any recording. A frame too few may happen now and then, a name that is another's not."""
+        bad = ["%d stacks with calls that the program does not make" % self.misnamed] if self.misnamed else []
+        if jvm.too_many(self.wrong, shape.slack, self.samples):
+            bad.append("%d stacks against the source's order of calls" % self.wrong)
+        return bad
 
     def shares(self, shape):
         """What a busy machine may spoil. What a sanitizer build shows is only that stacks are walked."""
@@ -294,7 +312,7 @@ class Result:
             return ["only %d samples" % self.samples]
         if jvm.SANITIZED:
             return ["no complete stack"] if shape.complete and self.complete < 10 else []
-        bad = []
+        bad = ["never seen: " + name for name in sorted(self.missing)]
         if jvm.too_many(self.samples - self.complete, 1 - shape.complete / 100, self.samples):
             bad.append("complete %.3f %%, bar %.1f" % (100 * self.complete / self.samples, shape.complete))
         if shape.complete and jvm.too_many(self.unknown, shape.unknown, self.samples):
@@ -315,13 +333,39 @@ def record_once(name, shape, jdk, java, seconds, verbose):
     wrong = result.wrong_names(shape)
     if java.proc.poll() is not None:
         wrong.append("the program ended")
+    frozen = sum(n for frames, n in r.folded if "[frozen]" in frames)
+    if r.fact(r", frozen (\d+)") != frozen:
+        wrong.append("%d stacks are [frozen], which is not what the summary counts" % frozen)
     shares = result.shares(shape) + (shape.check(r.folded)[:10] if shape.check else [])
-    print("%-16s JDK %d: samples %d, complete %d, wrong %d, unknown %d%s" % (
-        name, jdk.major, result.samples, result.complete, result.wrong, result.unknown,
+    print("%-16s JDK %d: samples %d, complete %d, wrong %d, misnamed %d, unknown %d%s" % (
+        name, jdk.major, result.samples, result.complete, result.wrong, result.misnamed, result.unknown,
         "".join("; " + b for b in wrong + shares)), flush=True)
     if wrong or shares or verbose:
         result.show()
     return result, wrong, shares
+
+
+def compile_shape(shape, jdk):
+    trial = shape.preview == jdk.major
+    shape.classes = jvm.compile_java(jdk, shape.folder, ["--enable-preview", "--release", str(jdk.major)] if trial else [])
+    shape.graph = call_graph.of_program(jdk, shape.classes)
+    shape.flags += ["--enable-preview"] if trial else []
+
+
+def prepare(shape, jdk):
+    """What only root may write; done once."""
+    if not shape.classes:
+        compile_shape(shape, jdk)
+        if shape.prepare:
+            shape.prepare(jdk, shape)
+    return shape.classes
+
+
+def become_nobody():
+    os.chmod(jvm.jsampler_path(), 0o755)
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
 
 
 def run_shape(name, jdk, verbose):
@@ -330,10 +374,7 @@ def run_shape(name, jdk, verbose):
     if jdk.major < shape.since:
         print("%s: needs JDK %d" % (name, shape.since))
         return []
-    classes = jvm.compile_java(jdk, shape.folder)
-    shape.graph = call_graph.of_program(jdk, classes)
-    if shape.prepare:
-        shape.prepare(jdk, shape)
+    classes = prepare(shape, jdk)
     with jvm.Jvm(jdk, classes, shape.main, shape.args, FLAGS + shape.flags) as java:
         java.wait_ready()
         jvm.burn(java.pid, 1.5 * shape.warmup)
@@ -355,6 +396,7 @@ def main():
     p.add_argument("--jdk")
     p.add_argument("--list", action="store_true")
     p.add_argument("-v", "--verbose", action="store_true")
+    p.add_argument("--nobody", action="store_true")
     p.add_argument("shapes", nargs="*", metavar="SHAPE", help="all without one")
     o = p.parse_args()
     if o.list:
@@ -364,6 +406,16 @@ def main():
     if unknown:
         p.error("no shape named %s (--list)" % ", ".join(sorted(unknown)))
     jdk = jvm.pick_jdk(o.jdk)
+    if o.nobody:
+        with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as f:
+            paranoid = int(f.read())
+        if os.geteuid() != 0 or paranoid > 2:
+            print("skipped: needs root, and a kernel that lets users sample their own")
+            return jvm.SKIP
+        for name in o.shapes or SHAPES:
+            if jdk.major >= SHAPES[name].since:
+                prepare(SHAPES[name], jdk)
+        become_nobody()
     failed = [name for name in o.shapes or SHAPES if run_shape(name, jdk, o.verbose)]
     return 1 if failed else 0
 

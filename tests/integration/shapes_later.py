@@ -20,11 +20,23 @@ def many_calls(kind):
     return calls + ["call", "bottom", "bottom%d" % kind]
 
 
+def many_named(frames, kind):
+    """A thread's number is its kind in the last two bits; those with odd ones have no name, but an id."""
+    root = virtual_root(frames) or ""
+    m = re.match(r"many-(\d+)$", root)
+    if (m and int(m.group(1)) % 4 != kind) or (root.startswith("#") and kind % 2 == 0):
+        return "%s is of kind %d" % (root, kind)
+    return None
+
+
 def many(frames):
     """The leaf says the kind, and the kind says all frames in front of it, those in the heap too."""
     own = [m.group(1) for f in frames for m in [OWN.match(f)] if m]
-    if "[frozen]" in frames or not own or not re.match(r"bottom\d", own[-1]):
+    if not own or not re.match(r"bottom\d", own[-1]):
         return None
+    bad = many_named(frames, int(own[-1][-1]))
+    if "[frozen]" in frames or bad:
+        return bad
     if own != many_calls(int(own[-1][-1])):
         return "calls of no kind: %s" % " ".join(own)
     return in_order(frames, "call_stub", "jdk/internal/vm/Continuation.enterSpecial",
@@ -101,8 +113,9 @@ SHAPES = {
     "virtual-many-parallel": virtual_many("-XX:-UseSerialGC", "-XX:+UseParallelGC"),
     "virtual-many-z": virtual_many("-XX:-UseSerialGC", "-XX:+UseZGC", threads=20000),
     "virtual-many-int": virtual_many("-Xint", threads=5000),
-    "panama": Shape("Panama", panama, since=22, folder="shapes22", flags=PANAMA),
-    "panama-int": Shape("Panama", panama, since=22, folder="shapes22", flags=PANAMA + ["-Xint"]),
+    "panama": Shape("Panama", panama, since=21, preview=21, folder="shapes22", flags=PANAMA, needs=["Panama.work"]),
+    "panama-int": Shape("Panama", panama, since=21, preview=21, folder="shapes22", flags=PANAMA + ["-Xint"],
+                        needs=["Panama.work"]),
 }
 
 

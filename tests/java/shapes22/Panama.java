@@ -8,15 +8,16 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 
 /**
- * Java calls C and C calls Java without JNI (JDK 22 on): qsort(3), whose comparator is Java, which sorts again,
- * LEVELS deep; then work in Java, and in C by a down-call that may not come back to Java (critical).
+ * Java calls C and C calls Java without JNI (JDK 22 on, in 21 on trial): qsort(3), whose comparator is Java,
+ * which sorts again, LEVELS deep; then work in Java, and in C by a down-call that may not come back to Java
+ * (critical).
  */
 public final class Panama {
 	static final int LEVELS = 3;
 	static final MethodHandle QSORT = down("qsort", FunctionDescriptor.ofVoid(ValueLayout.ADDRESS,
 		ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.ADDRESS));
 	static final MethodHandle MEMCHR = down("memchr", FunctionDescriptor.of(ValueLayout.JAVA_LONG,
-		ValueLayout.ADDRESS, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG), Linker.Option.critical(false));
+		ValueLayout.ADDRESS, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG), critical());
 	static final MemorySegment BYTES = Arena.global().allocate(1 << 20);
 	static volatile long sink;
 	static int level; // one thread only
@@ -25,6 +26,20 @@ public final class Panama {
 	static MethodHandle down(String name, FunctionDescriptor type, Linker.Option... options) {
 		Linker linker = Linker.nativeLinker();
 		return linker.downcallHandle(linker.defaultLookup().find(name).orElseThrow(), type, options);
+	}
+
+	/** JDK 21 calls it otherwise. */
+	static Linker.Option critical() {
+		Class<Linker.Option> c = Linker.Option.class;
+		try {
+			return (Linker.Option) c.getMethod("critical", boolean.class).invoke(null, false);
+		} catch (ReflectiveOperationException e) {
+			try {
+				return (Linker.Option) c.getMethod("isTrivial").invoke(null);
+			} catch (ReflectiveOperationException f) {
+				throw new ExceptionInInitializerError(f);
+			}
+		}
 	}
 
 	static long burn(int rounds) {

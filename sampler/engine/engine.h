@@ -28,6 +28,8 @@ struct engine_sink {
 	void (*exec)(void *ctx, pid_t pid);
 	/* New executable mapping (mmap record): maps should be re-read. */
 	void (*mapped)(void *ctx, pid_t pid);
+	/* Live engines, once: sampling has ended; what it found until now is still delivered. */
+	void (*sampled)(void *ctx);
 };
 
 /*

@@ -223,6 +223,8 @@ static void end_sampling(struct engine *e, const struct engine_sink *sink)
 	size_t len;
 
 	perf_drain_finish(p->drain);
+	if (sink->sampled)
+		sink->sampled(sink->ctx);
 	engine_deliver_queued(e, p->queue, deliver, sink, clock_monotonic_ns() + LAST_NS);
 	for (; (m = sample_queue_peek(p->queue, &len)); sample_queue_release(p->queue))
 		p->left += m->kind == PERF_MSG_SAMPLE;

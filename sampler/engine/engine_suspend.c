@@ -238,6 +238,8 @@ static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_
 	suspend_loop_stop(s->loop);
 	while (!suspend_loop_done(s->loop))
 		suspend_loop_wait(s->loop, clock_monotonic_ns() + LAST_NS);
+	if (sink->sampled)
+		sink->sampled(sink->ctx);
 	engine_deliver_queued(e, s->queue, deliver, sink, clock_monotonic_ns() + LAST_NS);
 	sample_queue_drop(s->queue);
 	return 0;

@@ -246,8 +246,8 @@ static void spin(void)
 /* Samples this very program; n: samples, those with registers and stack. */
 static int sample_self(struct engine *e, size_t n[2], struct err *err)
 {
-	const struct engine_sink sink = {n, count_sample, ignore_thread, ignore_exit, ignore_pid,
-					 ignore_pid};
+	const struct engine_sink sink = {.ctx = n, .sample = count_sample, .thread = ignore_thread,
+					 .thread_exit = ignore_exit, .exec = ignore_pid, .mapped = ignore_pid};
 	int r = e->ops->start(e, err);
 
 	if (r < 0)

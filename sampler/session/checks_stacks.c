@@ -64,7 +64,8 @@ static void on_other(void *ctx, pid_t pid)
 
 static int sample(struct tally *y, struct err *err)
 {
-	const struct engine_sink sink = {y, on_sample, on_thread, on_thread_exit, on_other, on_other};
+	const struct engine_sink sink = {.ctx = y, .sample = on_sample, .thread = on_thread,
+					 .thread_exit = on_thread_exit, .exec = on_other, .mapped = on_other};
 	const struct engine_ops *ops = y->t->engine->ops;
 	int r = ops->start(y->t->engine, err);
 

@@ -107,7 +107,6 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 	const struct engine_sink sink = session_sink(s);
 	uint64_t deadline = duration_ns ? s->started_ns + duration_ns : 0;
 	int r = s->engine->ops->run(s->engine, &sink, deadline, err);
-	uint64_t cpu;
 
 	s->ended_ns = clock_monotonic_ns();
 	s->final_stats = s->engine->ops->stats(s->engine);
@@ -119,8 +118,6 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 			 by_time_stats(s->by_time).gone, by_time_stats(s->by_time).gone_methods);
 	else if (s->bridge && s->o.bridge == BRIDGE_ON)
 		log_warn("--bridge on: not used, no JVM was found");
-	if (s->proc && proc_cpu_ns(s->proc, &cpu) == 0 && cpu > s->cpu_start_ns)
-		s->cpu_ns = cpu - s->cpu_start_ns;
 	return r;
 }
 

@@ -17,6 +17,7 @@
 #include "symbolizer/hotspot/hs_thread.h"
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"
+#include "symbolizer/target/proc.h"
 
 /* From the start on; a recording's samples have times of their own. */
 static void begin_slices(struct session *s, uint64_t sample_ns)
@@ -198,6 +199,16 @@ static void on_mapped(void *ctx, pid_t pid)
 		session_find_jvm(s, clock_monotonic_ns());
 }
 
+/* Here, and not when all is delivered: samples x period is compared with it. */
+static void on_sampled(void *ctx)
+{
+	struct session *s = ctx;
+	uint64_t cpu;
+
+	if (s->proc && proc_cpu_ns(s->proc, &cpu) == 0 && cpu > s->cpu_start_ns)
+		s->cpu_ns = cpu - s->cpu_start_ns;
+}
+
 struct engine_sink session_sink(struct session *s)
 {
 	return (struct engine_sink){
@@ -207,5 +218,6 @@ struct engine_sink session_sink(struct session *s)
 		.thread_exit = on_thread_exit,
 		.exec = session_on_exec,
 		.mapped = on_mapped,
+		.sampled = on_sampled,
 	};
 }

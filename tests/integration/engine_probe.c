@@ -28,6 +28,8 @@ enum { TIDS = 1 << 16 };
 
 struct tally {
 	struct proc *proc;
+	pid_t pid;
+	uint64_t cpu1_ns; /* of the target, when sampling ended; 0: it had ended */
 	useconds_t stall_us;
 	uint64_t from_ns, to_ns; /* weights count between the two readings of the CPU clock */
 	uint64_t samples, weight, no_user, kernel, cut, named, exits, execs, mapped, foreign;
@@ -106,6 +108,14 @@ static uint64_t cpu_of(pid_t pid)
 	if (clock_getcpuclockid(pid, &c) || clock_gettime(c, &t))
 		return 0;
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void on_sampled(void *ctx)
+{
+	struct tally *t = ctx;
+
+	if (!t->cpu1_ns)
+		t->cpu1_ns = cpu_of(t->pid);
 }
 
 static void read_threads(struct tally *t, bool end)
@@ -198,7 +208,8 @@ int main(int argc, char **argv)
 	static struct tally t;
 	struct engine_options o = {.event = "cpu", .kernel = true};
 	enum perf_attach_mode mode = PERF_ATTACH_AUTO;
-	const struct engine_sink sink = {&t, on_sample, on_thread, on_exit_, on_exec, on_mapped};
+	const struct engine_sink sink = {.ctx = &t, .sample = on_sample, .thread = on_thread, .thread_exit = on_exit_,
+					 .exec = on_exec, .mapped = on_mapped, .sampled = on_sampled};
 	struct engine *e;
 	struct err err = {0};
 	int fds[COUNTERS];
@@ -234,6 +245,8 @@ int main(int argc, char **argv)
 			forbid_perf((unsigned)atoi(argv[i] + 8));
 	}
 
+	t.pid = atoi(argv[1]);
+
 	uint64_t t0 = clock_monotonic_ns();
 
 	if (proc_open(atoi(argv[1]), &t.proc, &err) < 0 ||
@@ -260,7 +273,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 
-	uint64_t cpu1 = cpu_of(atoi(argv[1])), own1 = clock_process_cpu_ns();
+	uint64_t cpu1 = t.cpu1_ns, own1 = clock_process_cpu_ns();
 
 	counted = read_counters(fds, n_counters) - counted;
 	t.to_ns = clock_monotonic_ns();

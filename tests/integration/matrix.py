@@ -38,7 +38,7 @@ from truth import COLLECTORS
 HERE = pathlib.Path(__file__).resolve().parent
 BROUGHT = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "jsampler/jdks"
 EARLY_ACCESS = 28  # and above
-LIMIT_S = 300  # of one cell
+LIMIT_S = 600  # of one cell
 UNLIKELY = 1e-5
 
 

@@ -55,7 +55,9 @@ def rootless():
         note("users may not make namespaces here")
         return
     jdk = jdks()[-1]
-    script = "mount -t tmpfs none /tmp && " + java_line(jdk, jdk.home, jvm.compile_java(jdk, "demo"))
+    script = ("mount -t tmpfs none /mnt && mkdir /mnt/classes && mount --bind %s /mnt/classes && "
+              "mount -t tmpfs none /tmp && %s" %
+              (jvm.compile_java(jdk, "demo"), java_line(jdk, jdk.home, "/mnt/classes")))
     with Target(["unshare", *flags, "sh", "-c", script], uid=NOBODY) as t:
         pid = child_of(t.pid)
         jvm.wait_until(lambda: pathlib.Path("/proc/%d/comm" % pid).read_text() == "java\n")

@@ -15,14 +15,16 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
 #include "symbolizer/base/hash.h"
-#include "symbolizer/base/parse.h"
+#include "symbolizer/base/outfile_place.h"
+#include "symbolizer/base/path_walk.h"
 
 struct outfile {
 	FILE *stream;
 	char *path; /* as given: for messages */
-	char *dir, *name; /* where it goes, symbolic links followed */
-	int dirfd; /* of dir; -1: written directly */
-	char temp[40]; /* its name meanwhile, in dir; "": unnamed */
+	char name[NAME_MAX + 1]; /* where it goes, symbolic links followed */
+	int dirfd; /* holds the name; -1: written directly */
+	bool own_only; /* replaces nothing but a regular file of the caller */
+	char temp[40]; /* its name meanwhile, in dirfd; "": unnamed */
 };
 
 /* Accepts half-built objects. Leaves a name behind only if outfile_commit() gave it. */
@@ -37,8 +39,6 @@ static void outfile_free(struct outfile *f)
 	if (f->dirfd >= 0)
 		close(f->dirfd);
 	free(f->path);
-	free(f->dir);
-	free(f->name);
 	free(f);
 }
 
@@ -74,69 +74,6 @@ int outfile_fail(struct err *err, int code, const char *path)
 	return err_set(err, code, "cannot write '%s': %m%s", path, outfile_remedy(code));
 }
 
-/*
- * N of /dev/stdout, /dev/stderr, /dev/fd/N, /proc/self/fd/N; -1: another path. Such a name means
- * the open descriptor, with its offset and O_APPEND, even where a regular file lies behind it.
- */
-static int path_descriptor(const char *path)
-{
-	static const char *const prefixes[] = {"/dev/fd/", "/proc/self/fd/"};
-	uint64_t fd;
-
-	if (strcmp(path, "/dev/stdout") == 0)
-		return STDOUT_FILENO;
-	if (strcmp(path, "/dev/stderr") == 0)
-		return STDERR_FILENO;
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
-		size_t len = strlen(prefixes[i]);
-
-		if (strncmp(path, prefixes[i], len) == 0 &&
-		    parse_u64(path + len, 0, INT_MAX, &fd) == 0)
-			return (int)fd;
-	}
-	return -1;
-}
-
-/*
- * A descriptor for what is written in place; -1 where a file is to be replaced or made,
- * else a negative errno below -1 (EPERM, errno 1, cannot be confused: it is mapped to EACCES).
- */
-static int open_direct(const char *path)
-{
-	int fd = path_descriptor(path);
-	struct stat st;
-
-	if (fd >= 0)
-		fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	else if (stat(path, &st) < 0)
-		return -1;
-	else if (S_ISDIR(st.st_mode))
-		return -EISDIR;
-	else if (S_ISREG(st.st_mode)) /* replacing it needs no right on it: ask for one */
-		return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0 ? -EACCES : -1;
-	else
-		fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd >= 0)
-		return fd;
-	return errno == EPERM ? -EACCES : -errno;
-}
-
-/* Splits the path; an existing symbolic link is followed, as `>` in a shell does. */
-static int split_path(struct outfile *f)
-{
-	CLEANUP(free_at_exit) char *real = realpath(f->path, NULL);
-	const char *path = real ? real : f->path, *slash = strrchr(path, '/');
-
-	f->name = strdup(slash ? slash + 1 : path);
-	if (!slash)
-		f->dir = strdup(".");
-	else
-		f->dir = strndup(path, slash > path ? (size_t)(slash - path) : 1);
-	if (!f->name || !f->dir)
-		return -ENOMEM;
-	return f->name[0] ? 0 : -EISDIR;
-}
-
 static void random_name(char *dst, size_t size)
 {
 	uint64_t r;
@@ -170,34 +107,41 @@ static int open_temp(struct outfile *f)
 	return -errno;
 }
 
-static int open_beside(struct outfile *f)
+static int open_output(struct outfile *f, struct err *why)
 {
-	int r = split_path(f);
+	CLEANUP(path_end_done) struct path_end end = {.dir = -1, .fd = -1};
+	int fd = outfile_place(f->path, f->own_only, &end, why);
 
-	if (r < 0)
-		return r;
-	f->dirfd = open(f->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (f->dirfd < 0)
-		return -errno;
+	if (fd != -1)
+		return fd;
+	memcpy(f->name, end.name, sizeof(f->name));
+	f->dirfd = take_fd(&end.dir);
 	return open_temp(f);
 }
 
-int outfile_open(const char *path, struct outfile **ret, struct err *err)
+static int fail(struct err *err, int code, const char *path, const struct err *why)
+{
+	if (!why->msg[0])
+		return outfile_fail(err, code, path);
+	return err_set(err, code, "cannot write '%s': %s", path, why->msg);
+}
+
+static int open_as(const char *path, bool own_only, struct outfile **ret, struct err *err)
 {
 	CLEANUP(outfile_free_at_exit) struct outfile *f = calloc(1, sizeof(*f));
 	CLEANUP(close_at_exit) int fd = -1;
+	struct err why = {0};
 
 	if (!f)
 		return outfile_fail(err, -ENOMEM, path);
 	f->dirfd = -1;
+	f->own_only = own_only;
 	f->path = strdup(path);
 	if (!f->path)
 		return outfile_fail(err, -ENOMEM, path);
-	fd = open_direct(path);
-	if (fd == -1)
-		fd = open_beside(f);
+	fd = open_output(f, &why);
 	if (fd < 0)
-		return outfile_fail(err, fd, path);
+		return fail(err, fd, path, &why);
 	f->stream = fdopen(fd, "w");
 	if (!f->stream)
 		return outfile_fail(err, -errno, path);
@@ -206,34 +150,57 @@ int outfile_open(const char *path, struct outfile **ret, struct err *err)
 	return 0;
 }
 
+int outfile_open(const char *path, struct outfile **ret, struct err *err)
+{
+	return open_as(path, false, ret, err);
+}
+
+int outfile_open_own(const char *path, struct outfile **ret, struct err *err)
+{
+	return open_as(path, true, ret, err);
+}
+
 FILE *outfile_stream(struct outfile *f)
 {
 	return f->stream;
 }
 
-/* Gives the unnamed file a name, replacing what had it: linkat(2) cannot replace, renameat(2) can. */
-static int publish(struct outfile *f, int fd)
+int outfile_directory(const struct outfile *f)
+{
+	return f->dirfd;
+}
+
+/* A hidden name for the unnamed file: linkat(2) cannot replace, renameat(2) can. */
+static int name_temp(struct outfile *f, const char *self)
+{
+	char name[sizeof(f->temp)];
+
+	random_name(name, sizeof(name));
+	if (linkat(AT_FDCWD, self, f->dirfd, name, AT_SYMLINK_FOLLOW) < 0)
+		return -errno;
+	memcpy(f->temp, name, sizeof(name));
+	return 0;
+}
+
+/* Gives the file its name, replacing what had it, if that may be. */
+static int publish(struct outfile *f, int fd, struct err *why)
 {
 	char self[40];
+	int r;
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	if (!f->temp[0] &&
-	    linkat(AT_FDCWD, self, f->dirfd, f->name, AT_SYMLINK_FOLLOW) == 0)
+	if (!f->temp[0] && linkat(AT_FDCWD, self, f->dirfd, f->name, AT_SYMLINK_FOLLOW) == 0)
 		return 0;
-	if (!f->temp[0]) {
-		char name[sizeof(f->temp)];
-
-		if (errno != EEXIST)
-			return -errno;
-		random_name(name, sizeof(name));
-		if (linkat(AT_FDCWD, self, f->dirfd, name, AT_SYMLINK_FOLLOW) < 0)
-			return -errno;
-		memcpy(f->temp, name, sizeof(name));
-	}
-	if (renameat(f->dirfd, f->temp, f->dirfd, f->name) < 0)
+	if (!f->temp[0] && errno != EEXIST)
 		return -errno;
-	f->temp[0] = '\0';
-	return 0;
+	r = outfile_place_check(f->dirfd, f->name, f->own_only, why);
+	if (r == 0 && !f->temp[0])
+		r = name_temp(f, self);
+	if (r == 0 && renameat(f->dirfd, f->temp, f->dirfd, f->name) < 0)
+		r = -errno;
+	if (r == 0)
+		f->temp[0] = '\0';
+	return r;
 }
 
 /*
@@ -254,11 +221,12 @@ int outfile_commit(struct outfile *f, struct err *err)
 {
 	CLEANUP(outfile_free_at_exit) struct outfile *owned = f;
 	CLEANUP(close_at_exit) int fd = fcntl(fileno(f->stream), F_DUPFD_CLOEXEC, 3);
+	struct err why = {0};
 	int r = fd < 0 ? -errno : finish_stream(f);
 
 	if (r == 0 && f->dirfd >= 0)
-		r = publish(f, fd);
-	return r < 0 ? outfile_fail(err, r, owned->path) : 0;
+		r = publish(f, fd, &why);
+	return r < 0 ? fail(err, r, owned->path, &why) : 0;
 }
 
 void outfile_abort(struct outfile *f)

@@ -1,5 +1,7 @@
 js_unit_test(base_containers js_base)
 js_unit_test(base_outfile js_base)
+js_unit_test(base_outfile_hostile js_base)
 js_unit_test(base_parse js_base)
 js_unit_test(base_text js_base)
 target_link_options(test_base_outfile PRIVATE -Wl,--wrap=openat)
+target_link_options(test_base_outfile_hostile PRIVATE -Wl,--wrap=openat)

@@ -17,6 +17,7 @@
 
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
+#include "test_base_outfile.h"
 
 /* Linked with --wrap=openat: a file system without O_TMPFILE. */
 static bool no_tmpfile;
@@ -32,49 +33,6 @@ int __wrap_openat(int dirfd, const char *path, int flags, mode_t mode)
 	return __real_openat(dirfd, path, flags, mode);
 }
 
-/* Each test runs in an empty directory that is its current one. */
-static int enter_dir(void **state)
-{
-	char dir[] = "/tmp/js_outfile_XXXXXX";
-
-	if (!mkdtemp(dir) || chdir(dir) < 0)
-		return -1;
-	*state = strdup(dir);
-	umask(022);
-	return 0;
-}
-
-static int leave_dir(void **state)
-{
-	char command[100];
-	int r;
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", (char *)*state);
-	r = chdir("/") < 0 || system(command) != 0;
-	free(*state);
-	return r;
-}
-
-static void put(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-}
-
-static void assert_content(const char *path, const char *want)
-{
-	char *got = NULL;
-	size_t len;
-
-	assert_int_equal(file_read_at(AT_FDCWD, path, 1000, &got, &len), 0);
-	assert_string_equal(got, want);
-	assert_int_equal(len, strlen(want));
-	free(got);
-}
-
 static int count_files(void)
 {
 	DIR *d = opendir(".");
@@ -84,17 +42,6 @@ static int count_files(void)
 		n++;
 	closedir(d);
 	return n - 2;
-}
-
-static struct outfile *begin(const char *path, const char *text)
-{
-	struct outfile *f = NULL;
-	struct err err;
-
-	if (outfile_open(path, &f, &err) < 0)
-		fail_msg("%s", err.msg);
-	fputs(text, outfile_stream(f));
-	return f;
 }
 
 static void test_commit_new(void **state)
@@ -162,17 +109,6 @@ static void test_symlink_is_followed(void **state)
 	assert_content("real.txt", "new");
 	assert_int_equal(lstat("link.txt", &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
-}
-
-static void assert_refused(const char *path, int code, const char *part)
-{
-	struct outfile *f = NULL;
-	struct err err = {0};
-
-	assert_int_equal(outfile_open(path, &f, &err), code);
-	assert_null(f);
-	if (!strstr(err.msg, part) || !strstr(err.msg, path))
-		fail_msg("'%s' is not about '%s' '%s'", err.msg, path, part);
 }
 
 static void test_refusals(void **state)
@@ -264,8 +200,6 @@ static void test_read_limits(void **state)
 	free(text);
 	close(fd);
 }
-
-#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
 
 int main(void)
 {

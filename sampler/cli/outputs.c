@@ -13,6 +13,7 @@
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
+#include "symbolizer/base/log.h"
 
 static void add_time(struct buf *b)
 {
@@ -84,8 +85,9 @@ static int check_stdout(const struct output *o, struct err *err)
 	return err_set(err, -EBADF, "cannot write to stdout: it is closed; name a file with -o");
 }
 
-static int add_output(struct outputs *outs, const char *pattern, const char *format, pid_t pid,
-		      struct err *err)
+/* open: outfile_open(), or outfile_open_own() for a name that nobody typed. */
+static int add_output_as(struct outputs *outs, const char *pattern, const char *format, pid_t pid,
+			 int (*open)(const char *, struct outfile **, struct err *), struct err *err)
 {
 	struct output *o = &outs->list[outs->n];
 	int r;
@@ -99,10 +101,31 @@ static int add_output(struct outputs *outs, const char *pattern, const char *for
 	if (r == 0)
 		r = check_stdout(o, err);
 	if (r == 0 && strcmp(o->path, "-") != 0)
-		r = outfile_open(o->path, &o->file, err);
+		r = open(o->path, &o->file, err);
 	if (r == 0)
 		outs->n++;
 	return r;
+}
+
+static int add_output(struct outputs *outs, const char *pattern, const char *format, pid_t pid,
+		      struct err *err)
+{
+	return add_output_as(outs, pattern, format, pid, outfile_open, err);
+}
+
+/* PID and time can be guessed: where others have put something under that name, a random one is taken. */
+static int add_named(struct outputs *outs, const char *ending, const char *format, pid_t pid, struct err *err)
+{
+	char pattern[64];
+	uint32_t random;
+	int r;
+
+	snprintf(pattern, sizeof(pattern), "jsampler-%%p-%%t%s", ending);
+	r = add_output_as(outs, pattern, format, pid, outfile_open_own, err);
+	if (r != -EEXIST || getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+		return r;
+	snprintf(pattern, sizeof(pattern), "jsampler-%%p-%%t-%08" PRIx32 "%s", random, ending);
+	return add_output_as(outs, pattern, format, pid, outfile_open_own, err);
 }
 
 /* Without -o: a file when stdout is a terminal, else stdout. */
@@ -112,13 +135,12 @@ static int add_default(struct outputs *outs, const struct record_options *o, pid
 	bool to_file = isatty(STDOUT_FILENO) || o->command;
 	const char *format = o->format ? o->format : to_file ? "html" : "folded";
 	const struct writer *w = writer_find(format);
-	char pattern[64];
+	char ending[16];
 
 	if (!to_file || !w)
 		return add_output(outs, "-", format, pid, err);
-	snprintf(pattern, sizeof(pattern), "jsampler-%%p-%%t%.*s", (int)strcspn(w->endings, " "),
-		 w->endings);
-	return add_output(outs, pattern, format, pid, err);
+	snprintf(ending, sizeof(ending), "%.*s", (int)strcspn(w->endings, " "), w->endings);
+	return add_named(outs, ending, format, pid, err);
 }
 
 static int check_stdout_once(const struct record_options *o, struct err *err)
@@ -148,14 +170,12 @@ int outputs_open(const struct record_options *o, pid_t pid, struct outputs *ret,
 	return r;
 }
 
-static bool needs_override(const char *path)
+static bool needs_override(const struct outfile *f)
 {
-	char dir[4096];
-	const char *slash = strrchr(path, '/');
+	int dir = f ? outfile_directory(f) : -1;
 	struct stat st;
 
-	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
-	if (geteuid() != 0 || stat(dir, &st) < 0)
+	if (geteuid() != 0 || dir < 0 || fstat(dir, &st) < 0)
 		return false;
 	return !(st.st_uid == 0 && st.st_mode & S_IWUSR) && !(st.st_mode & S_IWOTH);
 }
@@ -163,7 +183,7 @@ static bool needs_override(const char *path)
 bool outputs_need_override(const struct outputs *outs)
 {
 	for (size_t i = 0; i < outs->n; i++)
-		if (strcmp(outs->list[i].path, "-") != 0 && needs_override(outs->list[i].path))
+		if (needs_override(outs->list[i].file))
 			return true;
 	return false;
 }
@@ -207,7 +227,7 @@ static bool rescue_to(const struct output *o, const struct named_profile *np, co
 	return false;
 }
 
-/* Samples that were taken are not thrown away because a disk is full: another one may have room. */
+/* Samples that were taken are not thrown away because a disk is full, or the directory has changed meanwhile. */
 static bool rescue(const struct output *o, const struct named_profile *np, const struct writer_options *wo,
 		   char *ret_path, size_t size)
 {
@@ -223,6 +243,12 @@ static bool rescue(const struct output *o, const struct named_profile *np, const
 	return done;
 }
 
+/* Not where the limit or the reader's end would be the same elsewhere. */
+static bool is_rescued(int code, bool written)
+{
+	return code == -ENOSPC || code == -EDQUOT || (written && code < 0 && code != -EPIPE && code != -EFBIG);
+}
+
 static int write_file(struct output *o, const struct named_profile *np,
 		      const struct writer_options *wo, struct err *err)
 {
@@ -236,9 +262,9 @@ static int write_file(struct output *o, const struct named_profile *np,
 		r = outfile_commit(f, err);
 	else
 		outfile_abort(f);
-	if ((r == -ENOSPC || r == -EDQUOT) && rescue(o, np, wo, elsewhere, sizeof(elsewhere)))
-		return err_set(err, r, "cannot write '%s': %s; the profile is in '%s' instead", o->path, strerror(-r),
-			       elsewhere);
+	if (is_rescued(r, written) && rescue(o, np, wo, elsewhere, sizeof(elsewhere)))
+		return err_set(err, r, "cannot write '%s': %s; the profile is in '%s' instead", o->path,
+			       r == -EEXIST ? "somebody else has put something there meanwhile" : strerror(-r), elsewhere);
 	if (r == 0 || written)
 		return r;
 	if (*outfile_remedy(r))
@@ -253,11 +279,13 @@ int outputs_write(struct outputs *outs, const struct named_profile *np,
 
 	for (size_t i = 0; i < outs->n; i++) {
 		struct output *o = &outs->list[i];
-		struct err *e = result == 0 ? err : NULL;
+		struct err later, *e = result == 0 ? err : &later;
 		int r = o->file ? write_file(o, np, wo, e) : write_stdout(o, np, wo, e);
 
 		if (r < 0 && result == 0)
 			result = r;
+		else if (r < 0)
+			log_error("%s", later.msg);
 	}
 	return result;
 }

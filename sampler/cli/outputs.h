@@ -31,7 +31,7 @@ int outputs_open(const struct record_options *o, pid_t pid, struct outputs *ret,
 /* Must a directory be written that only CAP_DAC_OVERRIDE lets us write (root, a user's own folder)? */
 bool outputs_need_override(const struct outputs *outs);
 
-/* Writes all; goes on after a failure, reports the first. */
+/* Writes all; goes on after a failure: *err has the first, further ones are logged. */
 int outputs_write(struct outputs *outs, const struct named_profile *np,
 		  const struct writer_options *wo, struct err *err);
 void outputs_done(struct outputs *outs); /* what was not written leaves nothing behind */

@@ -96,9 +96,11 @@ static int write_folded(const struct named_profile *np, const char *path, struct
 /* A recording holds stacks and memory of the target: nobody else's business. */
 static int open_private(const char *path, struct outfile **ret, struct err *err)
 {
+	mode_t mask = umask(077); /* a temporary file with a name is there for all to open at once */
 	struct stat st;
 	int fd, r = outfile_open(path, ret, err);
 
+	umask(mask);
 	if (r < 0)
 		return r;
 	fd = fileno(outfile_stream(*ret));

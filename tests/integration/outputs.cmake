@@ -1,0 +1,2 @@
+js_integration_test(outputs 180 outputs.py)
+js_integration_sanitized(outputs)

@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -70,12 +71,18 @@ def links():
 
 
 def own_links():
-    with spin() as t, scratch() as root, tempfile.NamedTemporaryFile(suffix=".folded", dir="/tmp") as f:
+    with spin() as t, scratch(0o755) as root, tempfile.NamedTemporaryFile(suffix=".folded", dir="/tmp") as f:
         os.unlink(f.name)
         os.symlink(root / "real.folded", f.name)
         r = run("-p", t.pid, "-d", "0.3", "-o", f.name)
         check("root's own link is followed", r.status == 0 and os.listdir(root) == ["real.folded"], r)
         check("... and still a link", os.path.islink(f.name))
+        his, link = root / "his", root / "link.folded"
+        his.mkdir()
+        os.chown(his, NOBODY, NOBODY)
+        os.symlink(his / "f.folded", link)
+        r = run("-p", t.pid, "-d", "0.3", "-o", link)
+        check("... into a directory of another user's", r.status == 0 and (his / "f.folded").exists(), r)
         r = run("-p", t.pid, "-d", "0.3", "-F", "999", "-f", "folded", "-o", "/dev/stdout")
         check("/dev/stdout", r.status == 0 and r.samples(), r)
 
@@ -125,14 +132,31 @@ def taken_meanwhile():
             elsewhere.unlink()
 
 
+def gone_meanwhile():
+    """Its owner removes the directory: nothing is lost, with two outputs neither."""
+    with spin() as t, scratch(0o755) as root:
+        his = root / "his"
+        his.mkdir()
+        q = Background("-p", t.pid, "-F", "999", "-o", his / "a.folded", "-o", his / "b.folded")
+        jvm.burn(t.pid, 0.3)
+        his.rmdir()
+        r = q.end()
+        places = [pathlib.Path(p) for p in re.findall("the profile is in '(.*?)'", r.err)]
+        check("a directory that is removed meanwhile", r.status == 1 and len(places) == 2 and
+              all(p.is_file() and p.stat().st_size for p in places), r)
+        for p in places:
+            p.unlink(missing_ok=True)
+
+
 def default_name():
-    """PID and time are guessed: a link for each second of the next half minute, to a name of root's each."""
+    """PID and time are guessed: a link for each second of the next half minute, to a file of root's each."""
     with spin() as t, scratch(0o755) as root:
         shared, private = folder(root), root / "private"
         private.mkdir()
         now = time.time()
         for i in range(31):
             name = time.strftime("jsampler-%d-%%Y%%m%%d-%%H%%M%%S.html" % t.pid, time.localtime(now + i))
+            (private / str(i)).write_text("precious\n")
             os.symlink(private / str(i), shared / name)
             os.lchown(shared / name, NOBODY, NOBODY)
         before = set(os.listdir(shared))
@@ -143,7 +167,8 @@ def default_name():
         else:
             check("a default name that is planted: another is taken", status == 0 and len(made) == 1 and
                   (shared / made[0]).stat().st_size > 1000 and made[0] in text, (made, text))
-        check("... no link was followed", os.listdir(private) == [], os.listdir(private))
+        changed = [f.name for f in private.iterdir() if f.read_text() != "precious\n"]
+        check("... no link was followed", not changed, changed)
 
 
 def fifo():
@@ -171,4 +196,4 @@ def fifo():
 
 
 if __name__ == "__main__":
-    main({f.__name__: f for f in (links, own_links, others, taken_meanwhile, default_name, fifo)})
+    main({f.__name__: f for f in (links, own_links, others, taken_meanwhile, gone_meanwhile, default_name, fifo)})

@@ -130,6 +130,7 @@ static struct session_options session_options(const struct record *rec)
 		.bridge = o->bridge,
 		.bridge_symbols = o->bridge_symbols,
 		.jsampler_command = rec->command_line.data,
+		.command_line = o->command_line,
 	};
 }
 
@@ -288,26 +289,37 @@ static int finish(struct record *rec, int r, const struct err *err)
 	return status;
 }
 
+/* jsampler's own, for the files: of a command that it starts only the name, unless all of it is wanted. */
+static void note_command_line(struct record *rec, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		bool arguments = rec->o.command && argv + i > rec->o.command;
+
+		if (arguments && !rec->o.command_line) {
+			buf_add_z(&rec->command_line, " ...");
+			return;
+		}
+		buf_printf(&rec->command_line, "%s%s", i ? " " : "", argv[i]);
+	}
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct record rec = {.signals = -1};
 	char *help[] = {"help", "record", NULL};
 	struct err err = {0};
 
-	for (int i = 0; i < argc; i++)
-		buf_printf(&rec.command_line, "%s%s", i ? " " : "", argv[i]);
 	if (record_options_parse(argc, argv, &rec.o, &err) < 0) {
 		log_error("%s", err.msg);
-		buf_done(&rec.command_line);
 		return EXIT_USAGE;
 	}
 	if (rec.o.help || rec.o.version) {
-		buf_done(&rec.command_line);
 		if (rec.o.help)
 			return cmd_help(2, help);
 		printf("jsampler %s\n", JS_VERSION);
 		return EXIT_WRITTEN;
 	}
 	set_log_level(&rec.o);
+	note_command_line(&rec, argc, argv);
 	return finish(&rec, record(&rec, &err), &err);
 }

@@ -41,6 +41,7 @@ static const struct option_spec specs[] = {
 	{0, "max-memory", "SIZE", "for stacks and code that is gone; then [storage limit]", "512M", false},
 	{0, "max-pause", "TIME", "suspend engine: longest stop of a thread", "2ms", false},
 	{0, "bridge", "WHEN", "agent in the JVM: auto (if it is loaded), on (load it), off", "auto", false},
+	{0, "command-line", NULL, "keep the target's whole command line in the files; it may hold secrets", NULL, false},
 	{0, "symbols", "SOURCE", "vm or bridge: where names of compiled code come from", "vm", false},
 	{'q', "quiet", NULL, "errors only", NULL, false},
 	{'v', "verbose", NULL, "say more (repeatable)", NULL, false},
@@ -69,16 +70,20 @@ static int parse_pid(const char *text, struct record_options *o, struct err *err
 	return 0;
 }
 
-/* "1,2,3": argv may be cut, it is ours. */
-static int parse_pids(char *text, struct record_options *o, struct err *err)
+/* "1,2,3" */
+static int parse_pids(const char *text, struct record_options *o, struct err *err)
 {
-	char *save = NULL;
+	char one[24];
 	int r = 0;
 
-	if (!*text)
+	if (!text[strspn(text, ",")])
 		return err_set(err, -EINVAL, "-p needs a PID");
-	for (char *p = strtok_r(text, ",", &save); p && r == 0; p = strtok_r(NULL, ",", &save))
-		r = parse_pid(p, o, err);
+	for (size_t n; *text && r == 0; text += n) {
+		text += strspn(text, ",");
+		n = strcspn(text, ",");
+		snprintf(one, sizeof(one), "%.*s", (int)n, text);
+		r = n ? parse_pid(one, o, err) : 0;
+	}
 	return r;
 }
 
@@ -204,7 +209,7 @@ static int parse_symbols(const char *text, bool *ret, struct err *err)
 	return *ret || strcmp(text, "vm") == 0 ? 0 : err_set(err, -EINVAL, "--symbols %s: vm or bridge", text);
 }
 
-static int parse_value(const struct option_spec *s, char *arg, struct record_options *o,
+static int parse_value(const struct option_spec *s, const char *arg, struct record_options *o,
 		       struct err *err)
 {
 	const char *n = s->name;
@@ -260,6 +265,7 @@ static void set_flag(const struct option_spec *s, struct record_options *o)
 		{"raw-names", offsetof(struct record_options, raw_names)},
 		{"no-annotate", offsetof(struct record_options, no_annotate)},
 		{"no-kernel", offsetof(struct record_options, no_kernel)},
+		{"command-line", offsetof(struct record_options, command_line)},
 		{"quiet", offsetof(struct record_options, quiet)},
 		{"help", offsetof(struct record_options, help)},
 		{"version", offsetof(struct record_options, version)},

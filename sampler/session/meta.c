@@ -3,25 +3,19 @@
 #include <string.h>
 
 #include "sampler/profile/named_builder.h"
+#include "sampler/session/command_line.h"
 #include "sampler/session/session.h"
 #include "symbolizer/base/cleanup.h"
-#include "symbolizer/base/text.h"
 #include "symbolizer/target/proc.h"
 
-void meta_command(struct proc *proc, char *dst, size_t size)
+void meta_command(struct proc *proc, bool whole, char *dst, size_t size)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
 	size_t len = 0;
 
 	dst[0] = '\0';
-	if (proc_cmdline(proc, &text, &len) < 0)
-		return;
-	while (len && text[len - 1] == '\0')
-		len--;
-	for (size_t i = 0; i < len; i++)
-		if (text[i] == '\0')
-			text[i] = ' ';
-	text_sanitise(dst, size, text, len);
+	if (proc_cmdline(proc, &text, &len) == 0)
+		command_line_text(text, len, whole, dst, size);
 }
 
 /* The engine says "ns"; files say it as pprof does. */

@@ -44,6 +44,7 @@ struct session_options {
 	bool bridge_symbols; /* names of compiled code come from the bridge alone */
 	const char *include_threads; /* extended regular expression, or NULL */
 	const char *jsampler_command; /* for the meta data */
+	bool command_line; /* keep the target's whole: it may hold secrets (command_line.h) */
 };
 
 /* With o->replay, pid is not looked at. */

@@ -115,7 +115,7 @@ void session_note_identity(struct session *s)
 {
 	if (proc_comm(s->proc, s->pid, s->comm, sizeof(s->comm)) < 0)
 		s->comm[0] = '\0';
-	meta_command(s->proc, s->command, sizeof(s->command));
+	meta_command(s->proc, s->o.command_line, s->command, sizeof(s->command));
 }
 
 static int open_parts(struct session *s, struct err *err)

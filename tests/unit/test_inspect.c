@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sampler/session/inspect.h"
+#include "sampler/session/command_line.h"
 #include "sampler/session/java_main.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -74,9 +75,47 @@ static void mains(void **state)
 	assert_false(java_main_matches("com.acme.Main", "acme.Main"));
 }
 
+/* What profiles keep of a command line: nothing that may be a secret. */
+static void command_lines(void **state)
+{
+	static const struct {
+		const char *cmdline;
+		size_t len;
+		const char *safe, *whole;
+	} cases[] = {
+#define CMD(text, safe, whole) {text, sizeof(text), safe, whole}
+		CMD("/usr/bin/java\0-Xmx1g\0-Dpassword=x\0-XX:+UseG1GC\0com.acme.Main\0--token\0y",
+		    "/usr/bin/java -Xmx1g ... -XX:+UseG1GC com.acme.Main ...",
+		    "/usr/bin/java -Xmx1g -Dpassword=x -XX:+UseG1GC com.acme.Main --token y"),
+		CMD("java\0-XX:OnError=curl x\0-XX:MaxRAMPercentage=75.0\0-jar\0/opt/a.jar\0-Xmx2g",
+		    "java ... -XX:MaxRAMPercentage=75.0 -jar /opt/a.jar ...",
+		    "java -XX:OnError=curl x -XX:MaxRAMPercentage=75.0 -jar /opt/a.jar -Xmx2g"),
+		CMD("java\0-cp\0secret\0-XX:Flags=1x\0-Xmxsecret\0-XX:+a=b\0M", "java ... M",
+		    "java -cp secret -XX:Flags=1x -Xmxsecret -XX:+a=b M"),
+		CMD("mysql\0-ppw\0-ea", "mysql ...", "mysql -ppw -ea"),
+		CMD("java\0-ea\0-Dx=y", "java ...", "java -ea -Dx=y"),
+		CMD("sleep", "sleep", "sleep"),
+		CMD("a\033[2J\0b", "a?[2J ...", "a?[2J b"),
+		CMD("", "", ""),
+#undef CMD
+	};
+	char got[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		command_line_text(cases[i].cmdline, cases[i].len, false, got, sizeof(got));
+		assert_string_equal(got, cases[i].safe);
+		command_line_text(cases[i].cmdline, cases[i].len - 1, true, got, sizeof(got));
+		assert_string_equal(got, cases[i].whole);
+	}
+	command_line_text("java\0Main", 9, false, got, 8);
+	assert_string_equal(got, "java Ma");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(command_lines),
 		cmocka_unit_test(containers),
 		cmocka_unit_test(mains),
 	};

@@ -71,17 +71,16 @@ static int write_all(struct convert *c, struct named_profile **np, struct err *e
 		return r;
 	if (empty)
 		log_warn("no samples: there is nothing to convert");
-	else if (!(*np)->n_samples)
-		log_warn("no sample is left: nothing matches all of the filters");
 	wo.lines = c->o.lines || (*np)->meta.lines_shown;
-	return outputs_write(&c->outs, *np, &wo, err);
+	return outputs_write(&c->outs, *np, NULL, &wo, err);
 }
 
 /* The exit status. */
 static int convert(struct convert *c, struct err *err)
 {
 	struct named_profile *np = NULL;
-	int r = outputs_open(&c->o, getpid(), &c->outs, err);
+	pid_t own = getpid(); /* files do not say one PID: %p has to stand for something */
+	int r = outputs_open(&c->o, &own, 1, &c->outs, err);
 
 	if (r == -EINVAL)
 		return EXIT_USAGE;

@@ -254,7 +254,7 @@ static int write_one(const struct diff_run *run, const struct diff *d, const cha
 
 	if (r < 0)
 		return r;
-	o.rows = run->rows_given ? run->rows : TEXT_ROWS;
+	o.rows = run->rows_given ? run->rows : run->all ? 0 : TEXT_ROWS;
 	o.width = data_out_width(&out);
 	if (strcmp(format, "html") == 0) {
 		r = diff_html_write(borrow(run), run->paths, run->n_before, run->n_after, out.stream, err);

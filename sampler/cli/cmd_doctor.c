@@ -38,6 +38,7 @@ static int parse_one(const struct option_spec *s, struct doctor_options *o, stru
 		if (!o->json && strcmp(optarg, "text") != 0)
 			return err_set(err, -EINVAL, "-f %.80s: text or json", optarg);
 	}
+	o->json |= strcmp(s->name, "json") == 0;
 	o->no_attach |= strcmp(s->name, "no-attach") == 0;
 	o->help |= strcmp(s->name, "help") == 0;
 	return 0;

@@ -177,6 +177,7 @@ static int parse(int argc, char **argv, bool *json, bool *help, struct err *err)
 	optind = 0;
 	while ((r = option_next(argc, argv, list_option_specs(), &s, err)) == 0 && s) {
 		*help |= strcmp(s->name, "help") == 0;
+		*json |= strcmp(s->name, "json") == 0;
 		if (strcmp(s->name, "format") != 0)
 			continue;
 		*json = strcmp(optarg, "json") == 0;

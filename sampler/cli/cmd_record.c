@@ -10,6 +10,7 @@
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/filters.h"
 #include "sampler/cli/find_target.h"
+#include "sampler/cli/habits.h"
 #include "sampler/cli/options.h"
 #include "sampler/cli/outputs.h"
 #include "sampler/cli/runs.h"
@@ -25,6 +26,7 @@
 
 enum {
 	LIVE_LINE_MS = 250,
+	SOON_MS = 200, /* a command that is about to end is not worth a message */
 	DRAIN_NICE = -10, /* what the engine's drain thread asks for */
 };
 
@@ -95,6 +97,9 @@ static int choose_targets(struct record *rec, struct err *err)
 	if (o->target_name) {
 		r = find_target(o->target_name, &o->pids[0], err);
 		o->n_pids = r == 0;
+		if (r == -ENOENT && habits_is_command(o->target_name))
+			return err_set(err, r, "no JVM runs the main class or jar '%.80s'; to start the program of "
+				       "that name: jsampler -- %.80s", o->target_name, o->target_name);
 		return r;
 	}
 	if (!o->command)
@@ -197,36 +202,53 @@ static void wait_for_end(struct record *rec)
 		summary_live_line_clear();
 }
 
-static void named_profile_free_at_exit(struct named_profile **np)
+/* What is written: of all processes, and where an output is of one process alone, of each. */
+struct results {
+	struct named_profile *all;
+	struct named_profile *each[MAX_PIDS];
+};
+
+static void results_done(struct results *res)
 {
-	named_profile_free(*np);
+	named_profile_free(res->all);
+	for (size_t i = 0; i < MAX_PIDS; i++)
+		named_profile_free(res->each[i]);
+}
+
+static int filter_each(const struct record_options *o, struct results *res, struct err *err)
+{
+	int r = filters_apply(o, 0, &res->all, err);
+
+	for (size_t i = 0; r == 0 && i < o->n_pids && res->each[i]; i++)
+		r = filters_apply_quietly(o, 0, &res->each[i], err);
+	return r;
 }
 
 static int write_results(struct record *rec, struct err *err)
 {
-	CLEANUP(named_profile_free_at_exit) struct named_profile *np = NULL;
+	CLEANUP(results_done) struct results res = {0};
 	const struct writer_options wo = {.annotate = !rec->o.no_annotate, .lines = rec->o.lines};
 	struct session_summary sum;
-	int r = runs_result(rec->runs, &np, err);
+	int r = runs_result(rec->runs, outputs_are_split(&rec->outs) ? res.each : NULL, &res.all, err);
 
 	if (r == 0)
 		runs_forget_stacks(rec->runs);
 	if (r == 0)
-		r = filters_apply(&rec->o, 0, &np, err);
+		r = filter_each(&rec->o, &res, err);
 	if (r == 0)
-		r = outputs_write(&rec->outs, np, &wo, err);
+		r = outputs_write(&rec->outs, res.all, res.each, &wo, err);
 	if (r < 0)
 		return r;
 	sum = runs_summary(rec->runs);
 	if (!rec->o.quiet)
-		summary_print(&sum, np, &rec->outs, rec->o.verbose);
+		summary_print(&sum, res.all, &rec->outs, rec->o.verbose);
 	return 0;
 }
 
 static void check_slices(const struct record *rec)
 {
 	for (size_t i = 0; i < rec->outs.n; i++)
-		if (rec->outs.list[i].writer == &writer_html || rec->outs.list[i].writer == &writer_pprof)
+		if (rec->outs.list[i].writer == &writer_html || strcmp(rec->outs.list[i].writer->name, "pprof") == 0)
 			return;
 	if (rec->o.slice_ns)
 		log_warn("--slices: time slices are kept in .html and .pb.gz only");
@@ -240,7 +262,7 @@ static int record(struct record *rec, struct err *err)
 	if (r == 0)
 		r = choose_targets(rec, err);
 	if (r == 0)
-		r = outputs_open(&rec->o, rec->o.pids[0], &rec->outs, err);
+		r = outputs_open(&rec->o, rec->o.pids, rec->o.n_pids, &rec->outs, err);
 	if (r == 0)
 		check_slices(rec);
 	if (r == 0)
@@ -266,12 +288,17 @@ static const char *limit_hint(int r, const char *msg)
 static int wait_for_command(struct record *rec)
 {
 	struct pollfd p = {.fd = rec->signals, .events = POLLIN};
-	int status;
+	int status, limit_ms = SOON_MS;
 
 	child_abandon(&rec->child);
-	while (!child_ended(&rec->child, &status))
-		if (poll(&p, 1, -1) > 0)
+	while (!child_ended(&rec->child, &status)) {
+		if (poll(&p, 1, limit_ms) > 0) {
 			take_signal(rec);
+		} else if (limit_ms >= 0) {
+			log_warn("waiting for '%s' (PID %d) to end", rec->o.command[0], (int)rec->child.pid);
+			limit_ms = -1;
+		}
+	}
 	return status;
 }
 

@@ -6,6 +6,7 @@
 
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/data_out.h"
+#include "sampler/cli/filters.h"
 #include "sampler/cli/inputs.h"
 #include "sampler/cli/options.h"
 #include "sampler/model/named_profile.h"
@@ -26,6 +27,7 @@ struct report {
 	view_fn *view;
 	const char *chosen; /* the option that chose it */
 	struct view_options o;
+	struct record_options filters; /* -I, -X, --include-threads */
 	bool rows_given;
 	const char *output;
 	bool help;
@@ -35,9 +37,9 @@ static const struct {
 	const char *option;
 	view_fn *view;
 } views[] = {
-	{"flat", view_flat},	   {"tree", view_tree},	  {"callers", view_callers},
-	{"callees", view_callees}, {"lines", view_lines}, {"tiers", view_tiers},
-	{"timeline", view_timeline},
+	{"flat", view_flat},	   {"top", view_flat},	 {"tree", view_tree},
+	{"callers", view_callers}, {"callees", view_callees}, {"lines", view_lines},
+	{"tiers", view_tiers},	   {"threads", view_threads}, {"timeline", view_timeline},
 };
 
 static int choose_view(const char *option, const char *arg, struct report *rep, struct err *err)
@@ -78,6 +80,8 @@ static int take_option(const struct option_spec *s, struct report *rep, struct e
 		rep->rows_given = true;
 		if (parse_u64(arg, 0, UINT64_MAX, &rep->o.rows) < 0)
 			return err_set(err, -EINVAL, "-n %.40s: a number of rows; 0: all", arg);
+	} else if (strcmp(n, "include") == 0 || strcmp(n, "exclude") == 0 || strcmp(n, "include-threads") == 0) {
+		return record_option_take(s, &rep->filters, err);
 	} else if (strcmp(n, "least") == 0) {
 		return parse_percent(arg, &rep->o.least, err);
 	} else if (strcmp(n, "format") == 0) {
@@ -138,10 +142,11 @@ int cmd_report(int argc, char **argv)
 	r = privs_drop_for_files(&err);
 	if (r == 0)
 		r = inputs_read_merged(argv + optind, (size_t)(argc - optind), &np, &err);
-	if (r == 0) {
+	if (r == 0)
+		r = filters_apply(&rep.filters, 0, &np, &err);
+	if (r == 0)
 		r = write_view(np, &rep, &err);
-		named_profile_free(np);
-	}
+	named_profile_free(np);
 	if (r < 0)
 		log_error("%s", err.msg);
 	return r < 0 ? EXIT_FAILED : EXIT_WRITTEN;

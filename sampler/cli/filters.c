@@ -1,6 +1,7 @@
 #include "sampler/cli/filters.h"
 
 #include <errno.h>
+#include <regex.h>
 #include <string.h>
 #include <strings.h>
 
@@ -8,10 +9,80 @@
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
 #include "sampler/profile/named_filter.h"
+#include "sampler/views/nearest.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
 
-int filters_apply(const struct record_options *o, uint32_t leaf_kinds, struct named_profile **np,
-		  struct err *err)
+typedef void nearest_fn(const struct named_profile *np, const char *text, char *dst, size_t size);
+
+/* Somebody who mistyped an expression gets an empty profile, or a whole one, without a hint why. */
+static void warn_of_expression(const struct named_profile *np, const char *option, const char *text, const char *what,
+			       nearest_fn *nearest)
+{
+	char near[300];
+
+	nearest(np, text, near, sizeof(near));
+	log_warn("--%s '%.200s' matches no %s%s%s", option, text, what, *near ? "; " : "", near);
+}
+
+static bool matches_frame(const struct named_profile *np, const regex_t *re)
+{
+	for (uint32_t i = 1; i < np->n_functions; i++)
+		if (!regexec(re, named_string(np, np->functions[i].name), 0, NULL, 0))
+			return true;
+	return false;
+}
+
+static bool matches_thread(const struct named_profile *np, const regex_t *re)
+{
+	for (uint32_t i = 0; i < np->n_samples; i++)
+		if (!regexec(re, named_string(np, np->samples[i].thread), 0, NULL, 0))
+			return true;
+	return false;
+}
+
+static bool is_matched(const struct named_profile *np, const char *text,
+		       bool (*matches)(const struct named_profile *, const regex_t *))
+{
+	regex_t re;
+	bool yes;
+
+	if (regcomp(&re, text, REG_EXTENDED | REG_NOSUB))
+		return true; /* an error elsewhere */
+	yes = matches(np, &re);
+	regfree(&re);
+	return yes;
+}
+
+static void warn_of_filters(const struct record_options *o, const struct named_profile *np)
+{
+	for (size_t i = 0; i < o->n_include; i++)
+		if (!is_matched(np, o->include[i], matches_frame))
+			warn_of_expression(np, "include", o->include[i], "frame", nearest_methods);
+	for (size_t i = 0; i < o->n_exclude; i++)
+		if (!is_matched(np, o->exclude[i], matches_frame))
+			warn_of_expression(np, "exclude", o->exclude[i], "frame", nearest_methods);
+	if (o->include_threads && !is_matched(np, o->include_threads, matches_thread))
+		warn_of_expression(np, "include-threads", o->include_threads, "thread that was sampled",
+				   nearest_threads);
+}
+
+/* Each expression matches something, or that was said: it is all of them together that leave nothing. */
+static void warn_of_nothing(const struct record_options *o, uint32_t leaf_kinds)
+{
+	if (o->n_exclude && !o->n_include && !o->include_threads && !leaf_kinds)
+		log_warn("no sample is left: --exclude drops every stack");
+	else
+		log_warn("no sample is left: no stack passes all of the filters");
+}
+
+static bool has_filters(const struct record_options *o, uint32_t leaf_kinds)
+{
+	return o->n_include || o->n_exclude || o->include_threads || leaf_kinds;
+}
+
+static int keep(const struct record_options *o, uint32_t leaf_kinds, const struct named_profile *np,
+		struct named_profile **ret, struct err *err)
 {
 	const struct named_filter f = {
 		.include = o->include,
@@ -21,17 +92,38 @@ int filters_apply(const struct record_options *o, uint32_t leaf_kinds, struct na
 		.include_threads = o->include_threads,
 		.leaf_kinds = leaf_kinds,
 	};
+
+	return named_filter_apply(np, &f, ret, NULL, err);
+}
+
+int filters_apply_quietly(const struct record_options *o, uint32_t leaf_kinds, struct named_profile **np,
+			  struct err *err)
+{
 	struct named_profile *kept;
 	int r;
 
-	if (!o->n_include && !o->n_exclude && !o->include_threads && !leaf_kinds)
+	if (!has_filters(o, leaf_kinds))
 		return 0;
-	r = named_filter_apply(*np, &f, &kept, NULL, err);
+	r = keep(o, leaf_kinds, *np, &kept, err);
 	if (r < 0)
 		return r;
 	named_profile_free(*np);
 	*np = kept;
 	return 0;
+}
+
+int filters_apply(const struct record_options *o, uint32_t leaf_kinds, struct named_profile **np,
+		  struct err *err)
+{
+	bool any = (*np)->n_samples;
+	int r;
+
+	if (any && has_filters(o, leaf_kinds))
+		warn_of_filters(o, *np);
+	r = filters_apply_quietly(o, leaf_kinds, np, err);
+	if (r == 0 && any && !(*np)->n_samples)
+		warn_of_nothing(o, leaf_kinds);
+	return r;
 }
 
 static const struct {

@@ -9,10 +9,14 @@ struct record_options;
 
 /*
  * --include, --exclude, --include-threads (of *o) and --kind (leaf_kinds: of named_filter.h, 0: all)
- * on a profile, which is replaced by what they leave.
+ * on a profile, which is replaced by what they leave. Expressions that match nothing, and filters that leave
+ * nothing, are said.
  */
 int filters_apply(const struct record_options *o, uint32_t leaf_kinds, struct named_profile **np,
 		  struct err *err);
+
+int filters_apply_quietly(const struct record_options *o, uint32_t leaf_kinds, struct named_profile **np,
+			  struct err *err);
 
 /* "interpreted,C1": a set of 1 << enum named_kind. -EINVAL: the message says which there are. */
 int filters_parse_kinds(const char *text, uint32_t *ret, struct err *err);

@@ -1,7 +1,11 @@
 #include "sampler/cli/habits.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "sampler/output/writer.h"
 #include "symbolizer/base/err.h"
@@ -179,6 +183,30 @@ int habits_unknown_option(const char *arg, struct err *err)
 	if (advice)
 		return err_set(err, -EINVAL, "there is no option %.80s: %s", arg, advice);
 	return err_set(err, -EINVAL, "there is no option %.80s; --help lists those there are", arg);
+}
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+bool habits_is_command(const char *word)
+{
+	const char *path = getenv("PATH");
+	char file[4096];
+	size_t n;
+
+	if (strchr(word, '/'))
+		return is_program(word);
+	for (; path && *path; path += n + (path[n] == ':')) {
+		n = strcspn(path, ":");
+		if (n && snprintf(file, sizeof(file), "%.*s/%s", (int)n, path, word) < (int)sizeof(file) &&
+		    is_program(file))
+			return true;
+	}
+	return false;
 }
 
 int habits_check_command(const char *word, struct err *err)

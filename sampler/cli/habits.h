@@ -1,6 +1,8 @@
 #ifndef JS_CLI_HABITS_H
 #define JS_CLI_HABITS_H
 
+#include <stdbool.h>
+
 struct err;
 
 /*
@@ -12,5 +14,8 @@ int habits_check_format(const char *format, struct err *err);
 int habits_check_event(const char *event, struct err *err);
 int habits_unknown_option(const char *arg, struct err *err); /* always -EINVAL */
 int habits_check_command(const char *word, struct err *err);
+
+/* Is it a program, by path or in $PATH, rather than a main class? */
+bool habits_is_command(const char *word);
 
 #endif

@@ -8,6 +8,7 @@
 
 static const struct option_spec list_specs[] = {
 	{'f', "format", "text|json", "what to write", "text", false},
+	{0, "json", NULL, NULL, NULL, false},
 	{'h', "help", NULL, "this text", NULL, false},
 	{0, NULL, NULL, NULL, NULL, false},
 };
@@ -15,6 +16,7 @@ static const struct option_spec list_specs[] = {
 static const struct option_spec doctor_specs[] = {
 	{'p', "pid", "PID", "look at this process too", NULL, false},
 	{'f', "format", "text|json", "what to write", "text", false},
+	{0, "json", NULL, NULL, NULL, false},
 	{0, "no-attach", NULL, "do not ask the JVM for its own thread dump", NULL, false},
 	{'h', "help", NULL, "this text", NULL, false},
 	{0, NULL, NULL, NULL, NULL, false},
@@ -22,13 +24,18 @@ static const struct option_spec doctor_specs[] = {
 
 static const struct option_spec report_specs[] = {
 	{0, "flat", NULL, "methods by their own time, with its sampling error at 95 % (default)", NULL, false},
+	{0, "top", NULL, NULL, NULL, false},
 	{0, "tree", NULL, "calls from the root on", NULL, false},
 	{0, "callers", "METHOD", "who calls it, on to the root", NULL, false},
 	{0, "callees", "METHOD", "what it calls, on to the leaf", NULL, false},
 	{0, "lines", "METHOD", "its source lines", NULL, false},
 	{0, "tiers", NULL, "time in the interpreter, C1, C2, inlined; why it is interpreted", NULL, false},
+	{0, "threads", NULL, "threads by their time", NULL, false},
 	{0, "timeline", NULL, "tiers over time, first compiled at (record --slices)", NULL, false},
 	{'n', "rows", "N", "at most so many rows; 0: all", "50 as text, all as json or csv", false},
+	{'I', "include", "REGEX", "keep only stacks with a frame that matches", NULL, false},
+	{'X', "exclude", "REGEX", "drop stacks with a frame that matches", NULL, false},
+	{0, "include-threads", "REGEX", "only threads whose name matches", NULL, false},
 	{0, "least", "PERCENT", "trees: leave out branches with less of all samples", "0.5", false},
 	{'f', "format", "text|json|csv", "what to write", "text", false},
 	{'o', "output", "FILE", "where to write it; - is stdout", "-", false},

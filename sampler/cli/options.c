@@ -76,7 +76,7 @@ static int parse_pids(const char *text, struct record_options *o, struct err *er
 	char one[24];
 	int r = 0;
 
-	if (!text[strspn(text, ",")])
+	if (!*text)
 		return err_set(err, -EINVAL, "-p needs a PID");
 	for (size_t n; *text && r == 0; text += n) {
 		text += strspn(text, ",");
@@ -186,7 +186,9 @@ static int parse_max_pause(const char *text, uint64_t *ret, struct err *err)
 
 static int parse_event(const char *text, struct record_options *o, struct err *err)
 {
-	o->event = text;
+	if (strcmp(text, "cpu:u") == 0 || strcmp(text, "cpu-clock:u") == 0)
+		return err_set(err, -EINVAL, "'-e %s': write -e cpu --no-kernel", text);
+	o->event = strcmp(text, "cpu-clock") == 0 ? "cpu" : text;
 	return habits_check_event(text, err);
 }
 
@@ -287,12 +289,19 @@ int record_option_take(const struct option_spec *s, struct record_options *o, st
 	return parse_value(s, optarg, o, err);
 }
 
+/* A number behind a PID is meant as something else: jstat takes an interval there. */
+static int extra_number(const char *arg, const struct record_options *o, struct err *err)
+{
+	return err_set(err, -EINVAL, "'%.40s' behind PID %d: for a duration, -d %.40s; for several processes, -p %d,%.40s",
+		       arg, (int)o->pids[0], arg, (int)o->pids[0], arg);
+}
+
 static int parse_target(const char *arg, struct record_options *o, struct err *err)
 {
 	uint64_t pid;
 
 	if (parse_u64(arg, 1, INT32_MAX, &pid) == 0)
-		return parse_pid(arg, o, err);
+		return o->n_pids ? extra_number(arg, o, err) : parse_pid(arg, o, err);
 	if (o->target_name)
 		return err_set(err, -EINVAL, "one process at a time by name, not '%.80s' and '%.80s' "
 					     "(jsampler help lists the commands)", o->target_name, arg);
@@ -353,11 +362,26 @@ static int check_together(const struct record_options *o, struct err *err)
 	return check_event(o, err);
 }
 
+/* "jsampler -d 5 java -jar x.jar": the program that somebody wants started; NULL: nothing like it. */
+static const char *forgotten_command(int argc, char **argv)
+{
+	struct option_tables t;
+	char shorts[sizeof(t.shorts) + 1];
+
+	option_tables_make(specs, &t);
+	snprintf(shorts, sizeof(shorts), "+%s", t.shorts); /* ends at the first that is no option */
+	optind = 0;
+	while (getopt_long(argc, argv, shorts, t.longs, NULL) != -1)
+		;
+	return optind + 1 < argc && habits_is_command(argv[optind]) ? argv[optind] : NULL;
+}
+
 int record_options_parse(int argc, char **argv, struct record_options *ret, struct err *err)
 {
 	struct record_options o = {.event = "cpu"};
 	const struct option_spec *s = NULL;
 	int r = split_command(&argc, argv, &o, err);
+	const char *command = o.command ? NULL : forgotten_command(argc, argv);
 
 	optind = 0;
 	while (r == 0 && (r = option_next(argc, argv, specs, &s, err)) == 0 && s)
@@ -366,6 +390,9 @@ int record_options_parse(int argc, char **argv, struct record_options *ret, stru
 		r = parse_target(argv[optind], &o, err);
 	if (r == 0 && !o.help && !o.version)
 		r = check_together(&o, err);
+	if (r < 0 && command)
+		return err_set(err, -EINVAL, "to start a command, put -- in front of it: jsampler %s-- %.100s ...",
+			       command == argv[1] ? "" : "... ", command);
 	if (r < 0)
 		return r;
 	if (!o.period_ns)

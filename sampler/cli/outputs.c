@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -53,6 +54,7 @@ static int expand_path(const char *pattern, pid_t pid, char *dst, size_t size, s
 static int choose_writer(const char *path, const char *format, const struct writer **ret,
 			 struct err *err)
 {
+	const struct writer *by_ending = writer_for_path(path);
 	char names[128];
 
 	if (format)
@@ -60,7 +62,10 @@ static int choose_writer(const char *path, const char *format, const struct writ
 	else if (strcmp(path, "-") == 0)
 		*ret = &writer_folded;
 	else
-		*ret = writer_for_path(path);
+		*ret = by_ending;
+	/* -f folded -o x.folded.gz: of the same format, the one that the ending asks for. */
+	if (*ret && by_ending && strcmp((*ret)->name, by_ending->name) == 0)
+		*ret = by_ending;
 	if (*ret)
 		return 0;
 	writer_names(names, sizeof(names));
@@ -70,9 +75,9 @@ static int choose_writer(const char *path, const char *format, const struct writ
 /* Bytes that are no text would garble a terminal. */
 static int check_terminal(const struct output *o, struct err *err)
 {
-	if (strcmp(o->path, "-") != 0 || o->writer != &writer_pprof || !isatty(STDOUT_FILENO))
+	if (strcmp(o->path, "-") != 0 || strcmp(o->writer->name, "pprof") != 0 || !isatty(STDOUT_FILENO))
 		return 0;
-	return err_set(err, -EINVAL, "pprof is nothing for a terminal: -o FILE.pb.gz");
+	return err_set(err, -EINVAL, "pprof is binary, and stdout is a terminal: name a file, -o FILE.pb.gz");
 }
 
 /* Rather now than when all is recorded. main() puts something that cannot be written to in a closed one's place. */
@@ -86,13 +91,17 @@ static int check_stdout(const struct output *o, struct err *err)
 }
 
 /* open: outfile_open(), or outfile_open_own() for a name that nobody typed. */
-static int add_output_as(struct outputs *outs, const char *pattern, const char *format, pid_t pid,
+static int add_output_as(struct outputs *outs, const char *pattern, const char *format, pid_t pid, size_t process,
 			 int (*open)(const char *, struct outfile **, struct err *), struct err *err)
 {
-	struct output *o = &outs->list[outs->n];
+	struct output *o, *grown = reallocarray(outs->list, outs->n + 1, sizeof(*outs->list));
 	int r;
 
-	*o = (struct output){0};
+	if (!grown)
+		return err_set(err, -ENOMEM, "out of memory");
+	outs->list = grown;
+	o = &outs->list[outs->n];
+	*o = (struct output){.process = process};
 	r = expand_path(pattern, pid, o->path, sizeof(o->path), err);
 	if (r == 0)
 		r = choose_writer(o->path, format, &o->writer, err);
@@ -108,9 +117,9 @@ static int add_output_as(struct outputs *outs, const char *pattern, const char *
 }
 
 static int add_output(struct outputs *outs, const char *pattern, const char *format, pid_t pid,
-		      struct err *err)
+		      size_t process, struct err *err)
 {
-	return add_output_as(outs, pattern, format, pid, outfile_open, err);
+	return add_output_as(outs, pattern, format, pid, process, outfile_open, err);
 }
 
 /* PID and time can be guessed: where others have put something under that name, a random one is taken. */
@@ -121,11 +130,11 @@ static int add_named(struct outputs *outs, const char *ending, const char *forma
 	int r;
 
 	snprintf(pattern, sizeof(pattern), "jsampler-%%p-%%t%s", ending);
-	r = add_output_as(outs, pattern, format, pid, outfile_open_own, err);
+	r = add_output_as(outs, pattern, format, pid, 0, outfile_open_own, err);
 	if (r != -EEXIST || getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
 		return r;
 	snprintf(pattern, sizeof(pattern), "jsampler-%%p-%%t-%08" PRIx32 "%s", random, ending);
-	return add_output_as(outs, pattern, format, pid, outfile_open_own, err);
+	return add_output_as(outs, pattern, format, pid, 0, outfile_open_own, err);
 }
 
 /* Without -o: a file when stdout is a terminal, else stdout. */
@@ -138,9 +147,29 @@ static int add_default(struct outputs *outs, const struct record_options *o, pid
 	char ending[16];
 
 	if (!to_file || !w)
-		return add_output(outs, "-", format, pid, err);
+		return add_output(outs, "-", format, pid, 0, err);
 	snprintf(ending, sizeof(ending), "%.*s", (int)strcspn(w->endings, " "), w->endings);
 	return add_named(outs, ending, format, pid, err);
+}
+
+static bool names_pid(const char *pattern)
+{
+	for (const char *p = strchr(pattern, '%'); p && p[1]; p = strchr(p + 2, '%'))
+		if (p[1] == 'p')
+			return true;
+	return false;
+}
+
+static int add_asked(struct outputs *outs, const char *pattern, const char *format, const pid_t *pids, size_t n,
+		     struct err *err)
+{
+	int r = 0;
+
+	if (n == 1 || !names_pid(pattern))
+		return add_output(outs, pattern, format, pids[0], 0, err);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add_output(outs, pattern, format, pids[i], i + 1, err);
+	return r;
 }
 
 static int check_stdout_once(const struct record_options *o, struct err *err)
@@ -156,18 +185,27 @@ static int check_stdout_once(const struct record_options *o, struct err *err)
 	return 0;
 }
 
-int outputs_open(const struct record_options *o, pid_t pid, struct outputs *ret, struct err *err)
+int outputs_open(const struct record_options *o, const pid_t *pids, size_t n_pids, struct outputs *ret,
+		 struct err *err)
 {
 	int r = check_stdout_once(o, err);
 
-	ret->n = 0;
+	*ret = (struct outputs){0};
 	if (r == 0 && !o->n_outputs)
-		r = add_default(ret, o, pid, err);
+		r = add_default(ret, o, pids[0], err);
 	for (size_t i = 0; r == 0 && i < o->n_outputs; i++)
-		r = add_output(ret, o->outputs[i], o->format, pid, err);
+		r = add_asked(ret, o->outputs[i], o->format, pids, n_pids, err);
 	if (r < 0)
 		outputs_done(ret);
 	return r;
+}
+
+bool outputs_are_split(const struct outputs *outs)
+{
+	for (size_t i = 0; i < outs->n; i++)
+		if (outs->list[i].process)
+			return true;
+	return false;
 }
 
 static bool needs_override(const struct outfile *f)
@@ -272,15 +310,16 @@ static int write_file(struct output *o, const struct named_profile *np,
 	return err_wrap(err, r, "'%s'", o->path);
 }
 
-int outputs_write(struct outputs *outs, const struct named_profile *np,
+int outputs_write(struct outputs *outs, const struct named_profile *np, struct named_profile *const *each,
 		  const struct writer_options *wo, struct err *err)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < outs->n; i++) {
 		struct output *o = &outs->list[i];
+		const struct named_profile *of = o->process ? each[o->process - 1] : np;
 		struct err later, *e = result == 0 ? err : &later;
-		int r = o->file ? write_file(o, np, wo, e) : write_stdout(o, np, wo, e);
+		int r = o->file ? write_file(o, of, wo, e) : write_stdout(o, of, wo, e);
 
 		if (r < 0 && result == 0)
 			result = r;
@@ -294,5 +333,6 @@ void outputs_done(struct outputs *outs)
 {
 	for (size_t i = 0; i < outs->n; i++)
 		outfile_abort(outs->list[i].file);
-	outs->n = 0;
+	free(outs->list);
+	*outs = (struct outputs){0};
 }

@@ -154,7 +154,8 @@ static void merge_meta(struct named_meta *sum, const struct named_meta *m)
 		sum->duration_ns = m->duration_ns;
 }
 
-static int add_result(struct runs *r, size_t i, struct named_builder *b, struct err *err)
+static int add_result(struct runs *r, size_t i, struct named_builder *b, struct named_profile **keep,
+		      struct err *err)
 {
 	struct named_profile *np;
 	int e = session_result(r->runs[i].session, &np, err);
@@ -166,22 +167,25 @@ static int add_result(struct runs *r, size_t i, struct named_builder *b, struct 
 	else
 		merge_meta(named_builder_meta(b), &np->meta);
 	e = named_builder_add(b, np);
-	named_profile_free(np);
+	if (keep)
+		*keep = np;
+	else
+		named_profile_free(np);
 	return e < 0 ? err_set(err, e, "out of memory while naming the stacks") : 0;
 }
 
-int runs_result(struct runs *r, struct named_profile **ret, struct err *err)
+int runs_result(struct runs *r, struct named_profile **each, struct named_profile **ret, struct err *err)
 {
 	struct named_builder *b;
 	int e = 0;
 
-	if (r->n == 1)
+	if (r->n == 1 && !each)
 		return session_result(r->runs[0].session, ret, err);
 	b = named_builder_new();
 	if (!b)
 		return err_set(err, -ENOMEM, "out of memory while naming the stacks");
 	for (size_t i = 0; e == 0 && i < r->n; i++)
-		e = add_result(r, i, b, err);
+		e = add_result(r, i, b, each ? &each[i] : NULL, err);
 	if (e == 0 && (*ret = named_builder_take(b)))
 		return 0;
 	named_builder_free(b);

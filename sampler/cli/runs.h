@@ -26,8 +26,11 @@ int runs_done_fd(const struct runs *r); /* readable when all sessions have ended
 void runs_stop(struct runs *r);
 /* Waits for the threads. The first error of a session, if any. */
 int runs_join(struct runs *r, struct err *err);
-/* All sessions' results in one profile; the caller's. */
-int runs_result(struct runs *r, struct named_profile **ret, struct err *err);
+/*
+ * All sessions' results in one profile; the caller's. each: NULL, or room for as many profiles as there are
+ * processes, in their order: the result of each by itself, the caller's too (NULL behind the first that failed).
+ */
+int runs_result(struct runs *r, struct named_profile **each, struct named_profile **ret, struct err *err);
 /* When they are named; only runs_summary() and runs_close() may follow. */
 void runs_forget_stacks(struct runs *r);
 struct session_summary runs_summary(const struct runs *r); /* after the join */

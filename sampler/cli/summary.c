@@ -81,6 +81,14 @@ static void print_samples(const struct session_summary *s)
 	buf_done(&b);
 }
 
+static void print_no_samples(const struct session_summary *s)
+{
+	if (!s->engine.unit || strcmp(s->engine.unit, "ns") == 0)
+		say("no samples: the target used no CPU time");
+	else
+		say("no samples: fewer %s than -c says happened in the target, or none", s->engine.unit);
+}
+
 static void print_notes(const struct session_summary *s)
 {
 	const struct profile_totals *t = &s->totals;
@@ -108,7 +116,7 @@ static void print_notes(const struct session_summary *s)
 	if (s->target_ended)
 		say("the target ended");
 	if (!t->samples)
-		say("no samples: the target used no CPU time");
+		print_no_samples(s);
 }
 
 static void print_kinds(const struct flat *f)
@@ -128,7 +136,20 @@ static void print_kinds(const struct flat *f)
 	buf_done(&b);
 }
 
+/* What "likely" costs: docs/measurements.md, agreement per sample. */
 static void print_exactness(const struct named_meta *m)
+{
+	uint64_t sure = m->exactness[EXACT] + m->exactness[EXACT_FLOW];
+	uint64_t likely = m->exactness[EXACT_INFERRED] + m->exactness[EXACT_APPROXIMATE];
+
+	if (!sure && !likely)
+		return;
+	say("compiled code: the method is sure in %.0f %% of the samples, likely in %.0f %%%s", percent(sure, sure + likely),
+	    percent(likely, sure + likely),
+	    likely ? " (1 of 10 to 1 of 4 of the likely ones belong to a caller or callee inlined there)" : "");
+}
+
+static void print_exactness_details(const struct named_meta *m)
 {
 	uint64_t all = 0;
 
@@ -136,8 +157,7 @@ static void print_exactness(const struct named_meta *m)
 		all += m->exactness[i];
 	if (!all)
 		return;
-	say("names in compiled code: exact %.1f %%, by flow %.1f %%, inferred %.1f %%, "
-	    "approximate %.1f %%",
+	say("jsampler: names in compiled code: exact %.1f %%, by flow %.1f %%, inferred %.1f %%, approximate %.1f %%",
 	    percent(m->exactness[EXACT], all), percent(m->exactness[EXACT_FLOW], all),
 	    percent(m->exactness[EXACT_INFERRED], all), percent(m->exactness[EXACT_APPROXIMATE], all));
 }
@@ -266,7 +286,9 @@ void summary_print(const struct session_summary *s, const struct named_profile *
 		print_hottest(np, &f);
 		flat_done(&f);
 	}
-	if (verbose)
+	if (verbose) {
+		print_exactness_details(&np->meta);
 		print_details(s);
+	}
 	print_files(outs);
 }

@@ -185,6 +185,12 @@ static const struct diff_row *next_other(const struct diff *d, const struct diff
 	return best;
 }
 
+/* -n limits every table; 0 is no limit, other tables than that of the changes have one of their own even then. */
+static size_t at_most(const struct diff_print_options *o, size_t rows)
+{
+	return o->rows && o->rows < rows ? (size_t)o->rows : rows;
+}
+
 static void begin(struct table *t, const struct diff_print_options *o, FILE *out)
 {
 	table_begin(t, out, o->format, o->width, columns, sizeof(columns) / sizeof(columns[0]));
@@ -202,7 +208,7 @@ static void put_others(const struct diff *d, const struct diff_print_options *o,
 		all += *presence(&d->rows[i]) != '\0';
 	fputs("\nAlso new or vanished, with what they call:\n", out);
 	begin(&t, o, out);
-	for (; r && n < OTHER_ROWS; n++, r = next_other(d, r))
+	for (; r && n < at_most(o, OTHER_ROWS); n++, r = next_other(d, r))
 		put_row(&t, d, r, true);
 	table_end(&t);
 	if (all > n)
@@ -211,16 +217,16 @@ static void put_others(const struct diff *d, const struct diff_print_options *o,
 
 static void print_text(const struct diff *d, const struct diff_print_options *o, FILE *out)
 {
-	size_t n = o->rows && o->rows < d->n_changed ? o->rows : d->n_changed;
+	size_t n = at_most(o, d->n_changed);
 	struct table t;
 
 	if (o->all)
-		n = d->n;
+		n = at_most(o, d->n);
 	put_text_head(d, o, out);
 	if (!d->n_changed && !o->all) {
 		fprintf(out, "No method changed by more than chance explains%s.\nThe nearest to it:\n",
 			d->min_effect > 0 ? " and as much as that" : "");
-		n = d->n_judged < UNSURE_ROWS ? d->n_judged : UNSURE_ROWS;
+		n = at_most(o, d->n_judged < UNSURE_ROWS ? d->n_judged : UNSURE_ROWS);
 	}
 	if (n) {
 		begin(&t, o, out);

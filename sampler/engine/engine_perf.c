@@ -60,8 +60,20 @@ static void perf_close(struct engine *e)
 	free(p);
 }
 
-static int check_period(const struct perf_event_spec *event, uint64_t period, struct err *err)
+static bool is_missing(const struct perf_event_spec *event)
 {
+	int r = event->hardware ? perf_event_try(event) : 0;
+
+	return r == -ENOENT || r == -ENODEV || r == -EOPNOTSUPP || r == -EINVAL;
+}
+
+static int check_period(const struct perf_config *c, uint64_t period, struct proc *proc, struct err *err)
+{
+	const struct perf_event_spec *event = &c->event;
+
+	/* Who adds the -c that is asked for should not be told then that there is no such event. */
+	if (is_missing(event))
+		return perf_explain_open(-ENOENT, proc, c, err);
 	if (!period)
 		return err_set(err, -EINVAL, "event '%s' needs -c N: a sample is taken after every N of them",
 			       event->name);
@@ -84,7 +96,8 @@ static int open_parts(struct engine_perf *p, const struct engine_options *o,
 	if (r < 0)
 		return r;
 	memcpy(p->unit, c.event.unit, sizeof(p->unit));
-	r = check_period(&c.event, o->period, err);
+	c.exclude_kernel = c.event.user_only;
+	r = check_period(&c, o->period, p->proc, err);
 	if (r < 0)
 		return r;
 	stack_size_init(&first, o->stack_bytes, PERF_STACK_MAX);
@@ -93,7 +106,7 @@ static int open_parts(struct engine_perf *p, const struct engine_options *o,
 	if (r < 0)
 		return r;
 	p->threads = (uint32_t)perf_attach_threads(p->attach);
-	p->no_kernel = o->kernel && perf_attach_config(p->attach)->exclude_kernel;
+	p->no_kernel = o->kernel && !c.event.user_only && perf_attach_config(p->attach)->exclude_kernel;
 	p->attachment = perf_attach_mode(p->attach) == PERF_ATTACH_CPUS ? "cpu events with filter"
 									: "thread x cpu events";
 	p->queue = sample_queue_new(QUEUE_BYTES);

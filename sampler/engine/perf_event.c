@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "symbolizer/base/err.h"
@@ -180,17 +181,59 @@ static int find_tracepoint(const char *name, struct perf_event_spec *ret, struct
 	return 0;
 }
 
+static bool find_plain(const char *name, struct perf_event_spec *ret)
+{
+	return find_named(name, ret) || find_cache(name, ret) || find_raw(name, ret);
+}
+
+/* "cycles:u", as perf list's names may be typed; unlike a tracepoint's, the part in front of the colon is an event. */
+static int find_modified(const char *name, struct perf_event_spec *ret, struct err *err)
+{
+	const char *colon = strrchr(name, ':');
+	char plain[sizeof(ret->name)];
+
+	if (!colon || colon == name)
+		return -ENOENT;
+	snprintf(plain, sizeof(plain), "%.*s", (int)(colon - name), name);
+	if (!find_plain(plain, ret))
+		return -ENOENT;
+	ret->user_only = strcmp(colon, ":u") == 0;
+	return ret->user_only ? 0 : err_set(err, -EINVAL, "event '%s': of perf's modifiers there is :u only", name);
+}
+
 int perf_event_find(const char *name, struct perf_event_spec *ret, struct err *err)
 {
+	int r;
+
 	memset(ret, 0, sizeof(*ret));
 	if (strlen(name) >= sizeof(ret->name))
 		return err_set(err, -EINVAL, "unknown event '%.40s...': name too long", name);
 	snprintf(ret->name, sizeof(ret->name), "%s", name);
 	snprintf(ret->unit, sizeof(ret->unit), "%s", name);
-	if (find_named(name, ret) || find_cache(name, ret) || find_raw(name, ret))
+	if (find_plain(name, ret))
 		return 0;
+	r = find_modified(name, ret, err);
+	if (r != -ENOENT)
+		return r;
 	if (is_tracepoint_name(name))
 		return find_tracepoint(name, ret, err);
 	return err_set(err, -EINVAL,
 		       "unknown event '%s': use cpu, wall, or a name that 'perf list' prints", name);
+}
+
+int perf_event_try(const struct perf_event_spec *event)
+{
+	struct perf_event_attr attr = {
+		.type = event->type,
+		.size = sizeof(attr),
+		.config = event->config,
+		.disabled = 1,
+		.exclude_kernel = 1,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	close((int)fd);
+	return 0;
 }

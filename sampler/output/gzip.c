@@ -1,6 +1,7 @@
 #include "sampler/output/gzip.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -15,6 +16,7 @@ enum {
 struct gzip {
 	FILE *out;
 	z_stream z;
+	bool plain;
 	int rc;
 	size_t n; /* bytes waiting in `in`: deflate() likes to be called seldom */
 	unsigned char in[BUFFER], packed[BUFFER];
@@ -33,17 +35,31 @@ struct gzip *gzip_new(FILE *out)
 	return NULL;
 }
 
-static void put_packed(struct gzip *g)
+struct gzip *gzip_new_plain(FILE *out)
 {
-	size_t len = BUFFER - g->z.avail_out;
+	struct gzip *g = calloc(1, sizeof(*g));
 
+	if (g) {
+		g->out = out;
+		g->plain = true;
+	}
+	return g;
+}
+
+static void put(struct gzip *g, const void *bytes, size_t len)
+{
 	errno = 0;
-	if (!g->rc && fwrite(g->packed, 1, len, g->out) != len)
+	if (!g->rc && fwrite(bytes, 1, len, g->out) != len)
 		g->rc = errno ? -errno : -EIO;
 }
 
 static void flush_in(struct gzip *g, int flush)
 {
+	if (g->plain) {
+		put(g, g->in, g->n);
+		g->n = 0;
+		return;
+	}
 	g->z.next_in = g->in;
 	g->z.avail_in = g->n;
 	g->n = 0;
@@ -51,7 +67,7 @@ static void flush_in(struct gzip *g, int flush)
 		g->z.next_out = g->packed;
 		g->z.avail_out = BUFFER;
 		deflate(&g->z, flush);
-		put_packed(g);
+		put(g, g->packed, BUFFER - g->z.avail_out);
 		if (g->z.avail_out)
 			break;
 	}

@@ -11,6 +11,7 @@
 struct gzip;
 
 struct gzip *gzip_new(FILE *out); /* NULL: out of memory */
+struct gzip *gzip_new_plain(FILE *out); /* the bytes as they are; NULL: out of memory */
 void gzip_add(struct gzip *g, const void *bytes, size_t len);
 int gzip_end(struct gzip *g); /* writes what is left and frees g */
 

@@ -20,10 +20,11 @@ struct writer {
 		     struct err *err);
 };
 
-extern const struct writer writer_folded, writer_html, writer_pprof, writer_speedscope,
-	writer_text, writer_null, writer_digest;
+/* Two of one name are one format, packed or not: the ending says which. */
+extern const struct writer writer_folded, writer_folded_gz, writer_html, writer_pprof, writer_pprof_plain,
+	writer_speedscope, writer_text, writer_null, writer_digest;
 
-const struct writer *writer_find(const char *format); /* NULL: unknown */
+const struct writer *writer_find(const char *format); /* the first of that name; NULL: unknown */
 const struct writer *writer_for_path(const char *path); /* by ending; NULL: unknown */
 void writer_names(char *dst, size_t size); /* "folded, html, ..." for messages */
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "sampler/output/folded_lines.h"
+#include "sampler/output/gzip.h"
 #include "sampler/output/writer.h"
 #include "symbolizer/base/err.h"
 
@@ -22,6 +23,33 @@ static int folded_write(const struct named_profile *np, const struct writer_opti
 		rc = errno ? -errno : -EIO;
 	return rc && rc != -ENOMEM ? err_set(err, rc, "cannot write: %s", strerror(-rc)) : rc;
 }
+
+static int to_gzip(void *ctx, const char *bytes, size_t len)
+{
+	gzip_add(ctx, bytes, len);
+	return 0;
+}
+
+static int folded_gz_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
+			   struct err *err)
+{
+	struct gzip *g = gzip_new(out);
+	int rc, end;
+
+	if (!g)
+		return err_set(err, -ENOMEM, "out of memory");
+	rc = folded_lines(np, o, to_gzip, g, NULL, err);
+	end = gzip_end(g);
+	if (!end && fflush(out))
+		end = errno ? -errno : -EIO;
+	return rc || !end ? rc : err_set(err, end, "cannot write: %s", strerror(-end));
+}
+
+const struct writer writer_folded_gz = {
+	.name = "folded",
+	.endings = ".folded.gz .collapsed.gz",
+	.write = folded_gz_write,
+};
 
 const struct writer writer_folded = {
 	.name = "folded",

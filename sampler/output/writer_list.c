@@ -5,8 +5,10 @@
 
 static const struct writer *const writers[] = {
 	&writer_folded,
+	&writer_folded_gz,
 	&writer_html,
 	&writer_pprof,
+	&writer_pprof_plain,
 	&writer_speedscope,
 	&writer_text,
 	&writer_null,
@@ -62,7 +64,7 @@ void writer_names(char *dst, size_t size)
 		return;
 	*dst = '\0';
 	for (size_t i = 0; i < N_WRITERS; i++) {
-		if (!*writers[i]->endings)
+		if (!*writers[i]->endings || writer_find(writers[i]->name) != writers[i])
 			continue;
 		if (len + 2 + strlen(writers[i]->name) >= size)
 			return;

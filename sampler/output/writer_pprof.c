@@ -325,7 +325,7 @@ static void put_strings(struct pprof_writer *w)
 		put_string(w, w->own.v[i]);
 }
 
-static bool writer_init(struct pprof_writer *w, const struct named_profile *np, FILE *out)
+static bool writer_init(struct pprof_writer *w, const struct named_profile *np, struct gzip *gz)
 {
 	uint32_t deepest = 0, most = 0;
 
@@ -340,7 +340,7 @@ static bool writer_init(struct pprof_writer *w, const struct named_profile *np, 
 	w->locations = calloc((size_t)deepest + 1, sizeof(*w->locations));
 	w->lines = calloc((size_t)most + 1, sizeof(*w->lines));
 	w->line_list = calloc((size_t)most + 1, sizeof(*w->line_list));
-	w->gz = gzip_new(out);
+	w->gz = gz;
 	if (!w->mapping_ids || !w->limits || !w->locations || !w->lines || !w->line_list || !w->gz)
 		return false;
 	for (uint32_t i = 0; i <= most; i++)
@@ -367,14 +367,12 @@ static int writer_done(struct pprof_writer *w)
 }
 
 /* All there is, whatever the options: what reads the file chooses. */
-static int pprof_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
-		       struct err *err)
+static int write_to(struct gzip *gz, const struct named_profile *np, FILE *out, struct err *err)
 {
 	struct pprof_writer w;
 	int rc;
 
-	(void)o;
-	if (writer_init(&w, np, out)) {
+	if (writer_init(&w, np, gz)) {
 		put_basics(&w);
 		put_samples(&w);
 		put_mappings(&w);
@@ -391,6 +389,26 @@ static int pprof_write(const struct named_profile *np, const struct writer_optio
 		return err_set(err, rc, "out of memory");
 	return rc ? err_set(err, rc, "cannot write: %s", strerror(-rc)) : 0;
 }
+
+static int pprof_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
+		       struct err *err)
+{
+	(void)o;
+	return write_to(gzip_new(out), np, out, err);
+}
+
+static int pprof_plain_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
+			     struct err *err)
+{
+	(void)o;
+	return write_to(gzip_new_plain(out), np, out, err);
+}
+
+const struct writer writer_pprof_plain = {
+	.name = "pprof",
+	.endings = ".pb",
+	.write = pprof_plain_write,
+};
 
 const struct writer writer_pprof = {
 	.name = "pprof",

@@ -150,17 +150,14 @@ static void put_states(const struct named_profile *np, const struct flat *f, FIL
 
 static void put_exactness(const struct named_meta *m, FILE *out)
 {
-	static const char *const names[EXACTNESS_COUNT] = {
-		"exact", "by code flow", "inferred", "approximate"};
-	uint64_t all = 0;
+	uint64_t sure = m->exactness[EXACT] + m->exactness[EXACT_FLOW];
+	uint64_t likely = m->exactness[EXACT_INFERRED] + m->exactness[EXACT_APPROXIMATE];
 
-	for (int i = 0; i < EXACTNESS_COUNT; i++)
-		all += m->exactness[i];
-	if (!all)
+	if (!sure && !likely)
 		return;
 	fputs("\n     %  names in compiled code\n", out);
-	for (int i = 0; i < EXACTNESS_COUNT; i++)
-		fprintf(out, "%6.2f  %s\n", share_percent(m->exactness[i], all), names[i]);
+	fprintf(out, "%6.2f  sure\n%6.2f  likely\n", share_percent(sure, sure + likely),
+		share_percent(likely, sure + likely));
 }
 
 /* "C2 61, inlined 39": how the method's own time was spent, largest first, as far as it fits. */

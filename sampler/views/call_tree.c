@@ -114,7 +114,8 @@ static int add_around(struct call_tree *t, const struct named_profile *np, const
 }
 
 /* `method` NULL: whole stacks. */
-static int build(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers)
+static int build(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers,
+		 bool skip_start)
 {
 	CLEANUP(frames_done) struct frames f = {0};
 	int r = tree_begin(t);
@@ -125,19 +126,21 @@ static int build(struct call_tree *t, const struct named_profile *np, const uint
 		r = frames_of(&f, np, s->stack);
 		if (r < 0 || !s->count)
 			continue;
+		if (skip_start)
+			t->skipped |= frames_skip_start(&f, np, s->stack);
 		r = method ? add_around(t, np, &f, method, callers, s->count)
 			   : add_path(t, np, &f, f.list.n, 0, s->count);
 	}
 	return r == 0 ? tree_finish(t) : r;
 }
 
-int call_tree_build(struct call_tree *t, const struct named_profile *np)
+int call_tree_build(struct call_tree *t, const struct named_profile *np, bool skip_start)
 {
-	return build(t, np, NULL, false);
+	return build(t, np, NULL, false, skip_start);
 }
 
 int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method,
 			   bool callers)
 {
-	return build(t, np, method, callers);
+	return build(t, np, method, callers, false);
 }

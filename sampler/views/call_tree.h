@@ -1,6 +1,7 @@
 #ifndef JS_VIEWS_CALL_TREE_H
 #define JS_VIEWS_CALL_TREE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sampler/output/page_trie.h"
@@ -20,10 +21,11 @@ struct call_node {
 struct call_tree {
 	struct page_trie *trie;
 	VEC(struct call_node) nodes;
+	bool skipped; /* frames that start threads were left out of some stack */
 };
 
-/* 0 or -ENOMEM. All stacks, root first, process, thread and state included. */
-int call_tree_build(struct call_tree *t, const struct named_profile *np);
+/* 0 or -ENOMEM. All stacks, root first, process, thread and state included; skip_start: frames_skip_start(). */
+int call_tree_build(struct call_tree *t, const struct named_profile *np, bool skip_start);
 
 /*
  * The stacks that hold a method (one byte a string id, name_pattern.h), each from its outermost frame

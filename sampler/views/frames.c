@@ -1,6 +1,7 @@
 #include "sampler/views/frames.h"
 
 #include <errno.h>
+#include <string.h>
 
 static const struct named_line no_line = {.kind = NAMED_UNKNOWN, .bci = -1};
 
@@ -23,6 +24,60 @@ int frames_of(struct frames *f, const struct named_profile *np, uint32_t stack)
 		if (!add_location(f, np, np->stack_locations[s->first + k]))
 			return -ENOMEM;
 	return s->n || vec_push(&f->list, &no_line) ? 0 : -ENOMEM;
+}
+
+static bool is_java(const struct named_line *l)
+{
+	return l->kind == NAMED_INTERPRETED || l->kind == NAMED_C1 || l->kind == NAMED_C2 ||
+		l->kind == NAMED_INLINED || l->kind == NAMED_JAVA_NATIVE;
+}
+
+static bool is_of_jvm(const struct named_profile *np, const struct named_location *loc)
+{
+	static const char *const files[] = {"libjvm.so", "libjli.so", "libc.so", "libc-", "libpthread", "ld-", "java"};
+	const char *file = named_string(np, np->mappings[loc->mapping].file), *slash = strrchr(file, '/');
+	const char *name = slash ? slash + 1 : file;
+
+	if (loc->n_lines && np->lines[loc->first_line].kind == NAMED_STUB)
+		return true;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (strncmp(name, files[i], strlen(files[i])) == 0)
+			return strcmp(files[i], "java") != 0 || !name[4];
+	return false;
+}
+
+/* Frames below the outermost Java method, without labels; 0: not all of them only start the thread. */
+static size_t start_frames(const struct named_profile *np, const struct named_stack *s, size_t *ret_labels)
+{
+	size_t n = 0;
+
+	*ret_labels = 0;
+	for (uint32_t k = s->n; k-- > 0;) {
+		const struct named_location *loc = &np->locations[np->stack_locations[s->first + k]];
+		const struct named_line *outer =
+			loc->n_lines ? &np->lines[loc->first_line + loc->n_lines - 1] : &no_line;
+
+		if (is_java(outer))
+			return n;
+		if (!n && frame_is_root_label(outer))
+			++*ret_labels;
+		else if (is_of_jvm(np, loc))
+			n += loc->n_lines ? loc->n_lines : 1;
+		else
+			return 0;
+	}
+	return 0;
+}
+
+bool frames_skip_start(struct frames *f, const struct named_profile *np, uint32_t stack)
+{
+	size_t labels, n = start_frames(np, &np->stacks[stack], &labels), end = f->list.n - labels;
+
+	if (!n)
+		return false;
+	memmove(f->list.v + end - n, f->list.v + end, labels * sizeof(*f->list.v));
+	f->list.n -= n;
+	return true;
 }
 
 void frames_done(struct frames *f)

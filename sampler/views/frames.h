@@ -17,6 +17,13 @@ struct frames {
 int frames_of(struct frames *f, const struct named_profile *np, uint32_t stack);
 void frames_done(struct frames *f);
 
+/*
+ * Leaves out what starts a thread of a JVM, below its outermost Java method: clone3, JavaThread::run, call_stub.
+ * Only where all of that belongs to the JVM, its launcher and the C library: an application that calls into a JVM
+ * keeps its own frames. Returns whether there was such a part.
+ */
+bool frames_skip_start(struct frames *f, const struct named_profile *np, uint32_t stack);
+
 /* String id of a frame's name. */
 static inline uint32_t frame_name(const struct named_profile *np, const struct named_line *l)
 {

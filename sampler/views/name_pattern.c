@@ -1,10 +1,12 @@
 #include "sampler/views/name_pattern.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/model/named_profile.h"
+#include "sampler/views/nearest.h"
 #include "symbolizer/base/err.h"
 
 int name_pattern_check(const char *pattern, struct err *err)
@@ -80,7 +82,7 @@ static bool matches_whole(const char *pattern, const char *name)
 	return matches_stars(pattern + plain, n - plain, name + plain);
 }
 
-bool name_pattern_matches(const char *pattern, const char *name)
+static bool matches_as_it_is(const char *pattern, const char *name)
 {
 	const char *dot = strchr(pattern, '.'), *slash = strrchr(name, '/');
 
@@ -91,8 +93,48 @@ bool name_pattern_matches(const char *pattern, const char *name)
 	return matches_whole(pattern, slash + 1);
 }
 
-uint8_t *name_pattern_ids(const char *pattern, const struct named_profile *np, uint32_t *ret_matches,
-			  uint32_t *ret_one)
+/* Class#method and Class::method with a dot, in `dst`. false: there is neither. */
+static bool with_dot(const char *pattern, char *dst, size_t size)
+{
+	const char *mark = strchr(pattern, '#');
+	size_t skip = 1, before;
+
+	if (!mark && (mark = strstr(pattern, "::")))
+		skip = 2;
+	if (!mark)
+		return false;
+	before = (size_t)(mark - pattern);
+	return snprintf(dst, size, "%.*s.%s", (int)before, pattern, mark + skip) < (int)size;
+}
+
+bool name_pattern_matches(const char *pattern, const char *name)
+{
+	char dotted[NAME_PATTERN_MAX + 1];
+
+	if (matches_as_it_is(pattern, name))
+		return true;
+	return with_dot(pattern, dotted, sizeof(dotted)) && matches_as_it_is(dotted, name);
+}
+
+/* A method's name alone, without a class: "getNode", "get*". */
+static bool matches_method(const char *pattern, const char *name)
+{
+	const char *class = strrchr(name, '/'), *dot = strrchr(class ? class : name, '.');
+	const char *scope = strstr(name, "::");
+
+	if (strpbrk(pattern, "/.#:[") || strcmp(pattern, "*") == 0)
+		return false;
+	while (scope && strstr(scope + 2, "::"))
+		scope = strstr(scope + 2, "::");
+	if (scope)
+		return matches_whole(pattern, scope + 2);
+	return dot && matches_whole(pattern, dot + 1);
+}
+
+typedef bool matches_fn(const char *pattern, const char *name);
+
+static uint8_t *ids_of(matches_fn *matches, const char *pattern, const struct named_profile *np,
+		       uint32_t *ret_matches, uint32_t *ret_one)
 {
 	uint32_t n = strtab_count(np->strings);
 	uint8_t *ids = calloc((size_t)n + 1, 1);
@@ -103,7 +145,7 @@ uint8_t *name_pattern_ids(const char *pattern, const struct named_profile *np, u
 		uint32_t id = np->functions[i].name;
 		const char *name = named_string(np, id);
 
-		if (id >= n || ids[id] || !name_pattern_matches(pattern, *name ? name : "[unknown]"))
+		if (id >= n || ids[id] || !matches(pattern, *name ? name : "[unknown]"))
 			continue;
 		ids[id] = 1;
 		++*ret_matches;
@@ -112,16 +154,28 @@ uint8_t *name_pattern_ids(const char *pattern, const struct named_profile *np, u
 	return ids;
 }
 
+uint8_t *name_pattern_ids(const char *pattern, const struct named_profile *np, uint32_t *ret_matches,
+			  uint32_t *ret_one)
+{
+	return ids_of(name_pattern_matches, pattern, np, ret_matches, ret_one);
+}
+
 int name_pattern_method(const char *pattern, const struct named_profile *np, uint8_t **ret,
 			uint32_t *ret_matches, uint32_t *ret_one, struct err *err)
 {
 	uint8_t *ids = name_pattern_ids(pattern, np, ret_matches, ret_one);
+	char near[300];
 
+	if (ids && !*ret_matches) {
+		free(ids);
+		ids = ids_of(matches_method, pattern, np, ret_matches, ret_one);
+	}
 	if (!ids)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (!*ret_matches) {
 		free(ids);
-		return err_set(err, -ENOENT, "no method '%.200s' in the profile", pattern);
+		nearest_methods(np, pattern, near, sizeof(near));
+		return err_set(err, -ENOENT, "no method '%.200s' in the profile%s%s", pattern, *near ? "; " : "", near);
 	}
 	*ret = ids;
 	return 0;

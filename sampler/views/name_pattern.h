@@ -11,7 +11,7 @@ struct named_profile;
  * Methods as a person names them, matched against whole names ("java/util/HashMap.put"):
  *   *    any characters but a slash: java/util/HashMap.*
  *   **   any characters, slashes too
- * A dot matches a slash, too: com.acme.Shop.run. A pattern without a slash, and without dots but the
+ * A dot matches a slash, too: com.acme.Shop.run, and HashMap#put and HashMap::put are HashMap.put. A pattern without a slash, and without dots but the
  * one in front of the method, matches behind a package as well: HashMap.put.
  */
 enum { NAME_PATTERN_MAX = 1000 };
@@ -27,7 +27,10 @@ bool name_pattern_matches(const char *pattern, const char *name);
 uint8_t *name_pattern_ids(const char *pattern, const struct named_profile *np, uint32_t *ret_matches,
 			  uint32_t *ret_one);
 
-/* The same for a method that somebody asked for: in *ret. -ENOENT: there is none, -ENOMEM; err says so. */
+/*
+ * The same for a method that somebody asked for, in *ret; where no whole name matches, the pattern may be a method's
+ * name alone: "put". -ENOENT: there is none, err has the nearest names; -ENOMEM.
+ */
 int name_pattern_method(const char *pattern, const struct named_profile *np, uint8_t **ret,
 			uint32_t *ret_matches, uint32_t *ret_one, struct err *err);
 

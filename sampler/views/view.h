@@ -33,6 +33,7 @@ int view_callees(const struct named_profile *np, const struct view_options *o, F
 		 struct err *err);
 int view_lines(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err);
 int view_tiers(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err);
+int view_threads(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err);
 int view_timeline(const struct named_profile *np, const struct view_options *o, FILE *out,
 		  struct err *err);
 

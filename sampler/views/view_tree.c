@@ -53,7 +53,7 @@ static uint32_t next_shown(const struct shown *s, uint32_t node)
 	return node;
 }
 
-/* Lines fork where a frame has several shown children, and nowhere else. */
+/* Lines fork where a frame has several shown children; an only child is below an arrow, at no greater indent. */
 static void put_lead(struct shown *s, uint32_t id, struct buf *text)
 {
 	const struct call_node *nodes = s->tree->nodes.v, *n = &nodes[id];
@@ -67,6 +67,8 @@ static void put_lead(struct shown *s, uint32_t id, struct buf *text)
 		buf_add_z(text, last ? "└ " : "├ ");
 		if (len < MAX_LEAD)
 			buf_add_z(&s->lead, last ? "  " : "│ ");
+	} else if (n->depth > 1 || (n->depth && s->root)) {
+		buf_add_z(text, "↓ ");
 	}
 	s->lead_len.v[n->depth] = s->lead.len;
 }
@@ -145,6 +147,8 @@ static int print(struct shown *s, const struct view_options *o, const char *view
 	table_end(&s->t);
 	if (s->more && o->format == TABLE_TEXT)
 		fprintf(out, "and %llu more lines (-n 0 shows all)\n", (unsigned long long)s->more);
+	if (s->tree->skipped)
+		fputs("\nStacks begin at the first Java method; -f json has what starts the threads, too.\n", out);
 	view_foot(o->format, out);
 	buf_done(&s->lead);
 	vec_done(&s->lead_len);
@@ -155,7 +159,7 @@ int view_tree(const struct named_profile *np, const struct view_options *o, FILE
 {
 	CLEANUP(call_tree_done) struct call_tree tree = {0};
 	struct shown s = {.np = np, .tree = &tree};
-	int r = call_tree_build(&tree, np);
+	int r = call_tree_build(&tree, np, o->format == TABLE_TEXT);
 
 	if (r < 0)
 		return err_set(err, r, "out of memory");

@@ -1,8 +1,10 @@
 #include "symbolizer/target/access.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,12 +31,33 @@ static bool not_dumpable(struct proc *p, uid_t euid)
 	return euid != 0 && fstatat(proc_dirfd(p), "stat", &st, 0) == 0 && st.st_uid != euid;
 }
 
+/* Does this process have the capability in effect? capabilities(7), /proc/PID/status. */
+static bool has_capability(int cap)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	const char *line;
+
+	if (file_read_at(AT_FDCWD, "/proc/self/status", 64 << 10, &text, NULL) < 0)
+		return true;
+	line = strstr(text, "\nCapEff:");
+	return !line || strtoull(line + strlen("\nCapEff:"), NULL, 16) >> cap & 1;
+}
+
+/* Root without some capabilities, as in containers; or with all, and a security module says no. */
 static int explain_to_root(struct proc *p, uid_t user, int code, struct err *err)
 {
+	const char *missing = !has_capability(CAP_SYS_PTRACE)	    ? "CAP_SYS_PTRACE"
+			      : !has_capability(CAP_DAC_READ_SEARCH) ? "CAP_DAC_READ_SEARCH"
+								    : NULL;
+
+	if (missing)
+		return err_set(err, code,
+			       "PID %d (user %u) may not be read: jsampler runs as root, but lacks %s; run it on "
+			       "the host with all capabilities (container: --cap-add)",
+			       (int)proc_pid(p), (unsigned)user, missing);
 	return err_set(err, code,
-		       "PID %d (user %u) may not be read: jsampler runs as root, but lacks CAP_SYS_PTRACE "
-		       "or CAP_DAC_READ_SEARCH there; run it on the host with all capabilities "
-		       "(container: --cap-add)",
+		       "PID %d (user %u) may not be read, although jsampler has the capabilities for it here: it belongs to "
+		       "another user namespace, or a security module forbids it; run jsampler on the host",
 		       (int)proc_pid(p), (unsigned)user);
 }
 

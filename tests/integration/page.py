@@ -136,11 +136,11 @@ def test_use(browser, make):
           [160, 300])
     click(p, work, kind="move")
     tip = p.js("$('tip').hidden ? '' : $('tip').textContent")
-    for text in ("app/Main.work", "38.3 %", "± 2.8", "460 ms", "460 samples", "C2 65.2 %", "C1 34.8 %", "exact 100 %"):
+    for text in ("app/Main.work", "38.3 %", "± 2.8", "460 ms", "460 samples", "C2 65.2 %", "C1 34.8 %", "sure 100 %"):
         check("tooltip has " + text, text in tip)
     click(p, work + ["app/Store.put"], kind="move")
     tip = p.js("$('tip').textContent")
-    check("exactness", "by code flow 75.0 %, approximate 25.0 %" in tip)
+    check("exactness", "sure 75.0 %, likely 25.0 %" in tip)
     test_zoom(p, work)
     test_search(p)
     test_keys(p, work)

@@ -76,7 +76,8 @@ def filters(t, *_):
 def summary(t, *_):
     """What is said at the end."""
     wanted = (r"^\d+ samples in [\d.]+ s, lost \d+; complete stacks [\d.]+ %", r"^time by kind: .*kernel [\d.]+ %",
-              r"^names in compiled code: exact [\d.]+ %, by flow [\d.]+ %, inferred [\d.]+ %, approximate [\d.]+ %$",
+              r"^compiled code: the method is sure in \d+ % of the samples, likely in \d+ %",
+              r"^jsampler: names in compiled code: exact [\d.]+ %, by flow [\d.]+ %, inferred [\d.]+ %, approximate [\d.]+ %$",
               r"^   self   total  hottest methods", r"^ *[\d.]+ % +[\d.]+ %  Busy\.compute +\((interpreted|C1|C2|inlined) \d+",
               r"^jsampler: walks that ended at \S.*: \d+$")
     def good(r):

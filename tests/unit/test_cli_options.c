@@ -53,6 +53,10 @@ static void good(void **state)
 	assert_string_equal(o.command[0], "java");
 	assert_string_equal(o.command[3], "--bogus");
 	assert_true(o.quiet);
+	assert_int_equal(parse("-p 1 -e cpu-clock -F 9", &o, &err), 0);
+	assert_string_equal(o.event, "cpu");
+	assert_int_equal(parse("sh -d 1", &o, &err), 0); /* a main class may be called like a program */
+	assert_string_equal(o.target_name, "sh");
 }
 
 /* What was typed, and what the answer must hold. */
@@ -100,6 +104,12 @@ static void advice(void **state)
 		{"--", "command must follow"},
 		{"-p 1 Main", "not both"},
 		{"A B", "one process at a time"},
+		{"-p 1 2", "-d 2"},
+		{"1 2", "-p 1,2"},
+		{"sh -jar x.jar", "jsampler -- sh"},
+		{"-d 1 sh x y", "-- sh"},
+		{"-d 1 /bin/sh -c true", "-- /bin/sh"},
+		{"-p 1 -e cpu:u", "--no-kernel"},
 		{"-p 1 --bridge no", "auto, on or off"},
 		{"-p 1 --symbols dwarf", "vm or bridge"},
 		{"-p 1 --symbols bridge --bridge off", "needs the bridge"},

@@ -44,14 +44,24 @@ static void test_names(void **state)
 		assert_int_equal(e.config, known[i].config);
 		assert_string_equal(e.unit, known[i].unit);
 		assert_int_equal(e.clock, !strcmp(known[i].unit, "ns"));
+		assert_false(e.user_only);
 	}
+	assert_int_equal(perf_event_find("cycles:u", &e, NULL), 0);
+	assert_int_equal(e.config, PERF_COUNT_HW_CPU_CYCLES);
+	assert_string_equal(e.name, "cycles:u");
+	assert_true(e.user_only);
+	assert_int_equal(perf_event_find("page-faults", &e, NULL), 0);
+	assert_int_equal(perf_event_try(&e), 0);
+	e.type = PERF_TYPE_SOFTWARE;
+	e.config = 1u << 30;
+	assert_true(perf_event_try(&e) < 0);
 }
 
 static void test_unknown_names(void **state)
 {
 	static const char *const bad[] = {
 		"", "r", "rxyz", "r12345678901234567", "cycle", "cycles ", "LLC", "LLC-", "LLC-reads",
-		":", "sched:", ":x", "a:b:c", "sched:no_such_tracepoint_", "../etc:passwd",
+		":", "sched:", ":x", "a:b:c", "cycles:pp", "cycles:k", "cycles:", "r1c2:x", "sched:no_such_tracepoint_", "../etc:passwd",
 		"sched:../../../../../../etc/passwd",
 		"a-name-that-is-longer-than-any-event-has-ever-been-or-will-be-in-the-future",
 	};

@@ -127,6 +127,9 @@ static void writers_by_name_and_ending(void **state)
 	assert_null(writer_find(""));
 	assert_ptr_equal(writer_for_path("out/x.folded"), &writer_folded);
 	assert_ptr_equal(writer_for_path("a.b.collapsed"), &writer_folded);
+	assert_ptr_equal(writer_for_path("x.folded.gz"), &writer_folded_gz);
+	assert_ptr_equal(writer_for_path("x.pb"), &writer_pprof_plain);
+	assert_ptr_equal(writer_find("pprof"), &writer_pprof);
 	assert_null(writer_for_path("x.folded.bak"));
 	assert_null(writer_for_path("xfolded"));
 	assert_null(writer_for_path("folded"));

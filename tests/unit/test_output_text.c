@@ -110,8 +110,8 @@ static void methods_and_totals(void **state)
 	assert_line(text, "jdk        17.0.15");
 	assert_line(text, " 60.00  C2");
 	assert_line(text, " 19.93  kernel");
-	assert_line(text, " 25.00  exact");
-	assert_line(text, " 75.00  approximate");
+	assert_line(text, " 25.00  sure");
+	assert_line(text, " 75.00  likely");
 	assert_line(text, " 80.00 ± 0.78   80.00  java/util/HashMap.put                  C2 75, inlined 25");
 	assert_line(text, "  0.00 ± 0.00  100.00  Main.main");
 	assert_line(text, "  0.05 ± 0.04    0.05  just.Enough                            C1 100");

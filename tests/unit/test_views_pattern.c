@@ -5,9 +5,13 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "sampler/model/named_profile.h"
+#include "sampler/profile/named_builder.h"
 #include "sampler/views/name_pattern.h"
+#include "sampler/views/nearest.h"
 #include "symbolizer/base/err.h"
 
 static void matching(void **state)
@@ -30,6 +34,10 @@ static void matching(void **state)
 		{"a*b*c", "aXbYbZc"},
 		{"[libfoo.so]", "[libfoo.so]"},
 		{"*put*", "java/util/HashMap.putVal"},
+		{"HashMap#put", "java/util/HashMap.put"},
+		{"HashMap::put", "java/util/HashMap.put"},
+		{"java.util.HashMap#put*", "java/util/HashMap.putVal"},
+		{"G1Heap::collect", "G1Heap::collect"},
 	};
 
 	(void)state;
@@ -50,6 +58,8 @@ static void not_matching(void **state)
 		{"com/acme/" "**", "com/acmeCorp/Shop.run"},
 		{"a*b*c", "aXbYcZ"},
 		{"*x", ""},
+		{"put", "java/util/HashMap.put"},
+		{"HashMap#pu", "java/util/HashMap.put"},
 		{"java/util/HashMap.put", ""},
 	};
 
@@ -84,12 +94,75 @@ static void hostile(void **state)
 	assert_true(strlen(err.msg) > 0);
 }
 
+static struct named_profile *methods(void)
+{
+	static const char *const names[] = {"java/util/HashMap.getNode", "java/util/HashMap.get", "com/acme/Shop.run",
+					    "G1Heap::collect", "memcpy", "[unknown]"};
+	struct named_builder *b = named_builder_new();
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct named_line l = {.function = named_builder_function(b, names[i], "", ""), .bci = -1};
+		uint32_t at = named_builder_location(b, 0, 0, &l, 1);
+		struct named_sample s = {.stack = named_builder_stack(b, &at, 1), .count = 1, .weight = 1,
+					 .thread = named_builder_string(b, i % 2 ? "main" : "http-nio-8080")};
+
+		named_builder_sample(b, &s);
+	}
+	return named_builder_take(b);
+}
+
+/* What a person asks for, and what is found or said. */
+static void asked_for(void **state)
+{
+	static const struct {
+		const char *pattern;
+		uint32_t matches;
+		const char *near; /* in the message when there are none */
+	} cases[] = {
+		{"getNode", 1, NULL},
+		{"get*", 2, NULL},
+		{"collect", 1, NULL},
+		{"HashMap::get", 1, NULL},
+		{"Shop#run", 1, NULL},
+		{"getnode", 0, "nearest: java/util/HashMap.getNode"},
+		{"HashMap.getNodes", 0, "java/util/HashMap.getNode"},
+		{"com.acme.Shop.rum", 0, "com/acme/Shop.run"},
+		{"nothing like any of these", 0, "in the profile"},
+	};
+	struct named_profile *np = methods();
+	char near[200];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct err err = {0};
+		uint32_t matches, one;
+		uint8_t *ids = NULL;
+		int r = name_pattern_method(cases[i].pattern, np, &ids, &matches, &one, &err);
+
+		assert_int_equal(r, cases[i].near ? -ENOENT : 0);
+		assert_int_equal(matches, cases[i].matches);
+		if (cases[i].near)
+			assert_non_null(strstr(err.msg, cases[i].near));
+		free(ids);
+	}
+	nearest_threads(np, "^htp-nio.*", near, sizeof(near));
+	assert_string_equal(near, "");
+	nearest_threads(np, "^htp-nio-8080$", near, sizeof(near));
+	assert_string_equal(near, "nearest: http-nio-8080");
+	nearest_methods(np, "Shop\\.ran", near, sizeof(near));
+	assert_string_equal(near, "nearest: com/acme/Shop.run");
+	nearest_methods(np, ".*", near, sizeof(near));
+	assert_string_equal(near, "");
+	named_profile_free(np);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(matching),
 		cmocka_unit_test(not_matching),
 		cmocka_unit_test(hostile),
+		cmocka_unit_test(asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

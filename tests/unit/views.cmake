@@ -1,3 +1,3 @@
-js_unit_test(views_pattern js_views)
+js_unit_test(views_pattern js_views js_profile)
 js_unit_test(views_table js_views)
 js_unit_test(views_timeline js_views js_profile)

@@ -240,9 +240,11 @@ function tipContent(what) {
 		legend.style.marginTop = '7px';
 	out.push(legend);
 	const exact = [0, 1, 2, 3].map(e => what.columns[what.at + KINDS + e]), compiled = exact.reduce((a, b) => a + b, 0);
+	const sure = [0, 0];
+	exact.forEach((n, e) => sure[isLikely(e)] += n);
 	if (compiled)
-		out.push(element('p', '', 'Name in compiled code: ' + exact.map((n, e) => [n, e]).filter(x => x[0])
-			.map(([n, e]) => EXACT_NAMES[e] + ' ' + percent(n, compiled)).join(', ')));
+		out.push(element('p', '', 'Name in compiled code: ' + sure.map((n, i) => [n, i]).filter(x => x[0])
+			.map(([n, i]) => SURE_NAMES[i] + ' ' + percent(n, compiled)).join(', ')));
 	return out;
 }
 

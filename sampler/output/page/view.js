@@ -8,7 +8,8 @@ const canvas = $('canvas'), scroller = $('scroller'), spacer = $('spacer'), pen 
 const COLOURS = ['#808693', '#d67523', '#b898d0', '#f8ca51', '#4684e4', '#33b67e', '#92ccb0', '#d6c5fc', '#f5e5d3',
 	'#d5d9df', '#dde2e8', '#dde2e8', '#dde2e8'];
 const MARKS = ['?', 'k', 'n', '0', '1', 'j', 'i', 'J', 's', '!', '', '', ''];
-const EXACT_NAMES = ['exact', 'by code flow', 'inferred', 'approximate'];
+// By exactness: the first two are right in 99 of 100 samples and more (docs/measurements.md).
+const SURE_NAMES = ['sure', 'likely'], isLikely = exactness => exactness >> 1;
 
 // panes: [callees or all stacks, callers or nothing]; the first one's root is drawn.
 const view = {panes: [], method: -1, zoom: null, flame: true, selected: null, hover: null, marked: -1,

@@ -55,6 +55,44 @@ def outputs(t, _, tmp):
           re.fullmatch(r"x-%d-\d{8}-\d{6}-100%%\.folded" % t.pid, names[0]), (names, r))
 
 
+def one_file_each(t, jar, tmp):
+    with busy(jar) as other:
+        r = run("-p", "%d,%d" % (t.pid, other.pid), "-d", "1", "-F", "199", "-o", tmp + "/%p.folded", "-o",
+                tmp + "/all.folded")
+        both = {str(p): open("%s/%s.folded" % (tmp, p), encoding="utf-8").read() for p in (t.pid, other.pid)}
+        check("-p A,B -o %p.folded: one file each", r.status == 0 and all(
+            text and all("pid=%s]" % pid in line for line in text.splitlines()) for pid, text in both.items()), (both, r))
+        lines = open(tmp + "/all.folded", encoding="utf-8").read().splitlines()
+        check("and a name without %p: both", sorted(lines) == sorted("".join(both.values()).splitlines()), lines)
+
+
+def command(*_):
+    """What is started, and what is forgotten."""
+    r = run("sh", "-jar", "x.jar")
+    check("-- is missing", r.status == 2 and r.says("jsampler -- sh") and not r.out, r)
+    r = run("sh", "-d", "1")
+    check("a program, not a main class", r.status == 1 and r.refused("jsampler -- sh"), r)
+    with tempfile.TemporaryDirectory(prefix="js-typed-") as tmp:
+        r = run("-d", ".3", "-o", tmp + "/x.folded", "--", "sleep", "5")
+        check("a command that outlives -d is waited for, which is said", r.status == 0 and
+              r.says(r"waiting for 'sleep' \(PID \d+\) to end"), r)
+        r = run("-d", "20", "-o", tmp + "/x.folded", "--", "sleep", "0.3")
+        check("one that ends before is not", r.status == 0 and not r.says("waiting for"), r)
+
+
+def secrets(t, jar, tmp):
+    """Command lines hold passwords; files get passed around."""
+    with Target([jdks()[0].home / "bin/java", "-Xmx64m", "-Dpassword=hunter2", "-jar", jar, "hunter2"]) as j:
+        for name in ("a.pb", "a.html", "a.speedscope.json", "a.txt"):
+            for whole in (False, True):
+                path = "%s/%s" % (tmp, name)
+                r = run("-p", j.pid, "-d", ".5", "-F", "199", "-o", path, *["--command-line"] * whole)
+                with open(path, encoding="utf-8", errors="replace") as f:
+                    text = f.read()
+                check("%s %s the password" % (name, "holds" if whole else "does not hold"), r.status == 0 and
+                      ("hunter2" in text) == whole and os.path.basename(jar) in text, r)
+
+
 def filters(t, *_):
     def recorded(what, good, *args):
         check_run(what, lambda r: r.status == 0 and good(r), "-p", t.pid, "-d", "0.5", "-F", "499", *args)
@@ -63,6 +101,11 @@ def filters(t, *_):
     recorded("-X", lambda r: r.has(read) and not r.has(compute), "-X", r"Busy\.compute")
     recorded("-I and -X", lambda r: every(r, read), "-I", "Busy", "-X", "compute")
     recorded("--include-threads", lambda r: every(r, r"^\[reads tid=\d+\]$"), "--include-threads", "^reads$", "-t")
+    recorded("-I that matches nothing", lambda r: not r.folded and
+             r.says(r"--include 'Busy.compote' matches no frame; nearest: Busy.compute"), "-I", "Busy.compote")
+    recorded("-X that drops everything", lambda r: not r.folded and r.says("--exclude drops every stack"), "-X", ".")
+    recorded("--include-threads that matches nothing", lambda r: not r.folded and
+             r.says("matches no thread that was sampled; nearest: reads"), "--include-threads", "^read$")
     recorded("--lines", lambda r: r.has(compute + r":\d+_\[[01ji]\]$"), "--lines")
     recorded("--no-annotate", lambda r: r.has(compute + "$") and not r.has(SUFFIX), "--no-annotate")
     recorded("hidden classes", lambda r: r.has(r"^Busy\$\$Lambda\.run_") and not r.has("Lambda.*0x"))
@@ -98,4 +141,4 @@ def with_target(part):
 
 
 if __name__ == "__main__":
-    main({f.__name__: with_target(f) for f in (by_name, outputs, filters, summary)})
+    main({f.__name__: with_target(f) for f in (by_name, outputs, one_file_each, command, secrets, filters, summary)})

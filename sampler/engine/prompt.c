@@ -31,18 +31,47 @@ struct prompt {
 	struct reader readers[];
 };
 
+/* As of sched_setattr(2): the kernel's header collides with the C library's, which has this only since 2.41. */
+struct task_attr {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+enum { KEEP_POLICY = 0x08 }; /* SCHED_FLAG_KEEP_POLICY */
+
+/*
+ * For users who may not raise a priority. Since Linux 6.12 a task that wakes preempts one with a longer time slice
+ * (PREEMPT_SHORT in kernel/sched/features.h); with an equal one it waits until the other's slice ends, which on most
+ * kernels is at the next tick, up to 4 ms later. Its share of the CPU stays the same, so anyone may ask for a
+ * short slice. Older kernels ignore it.
+ */
+static void ask_for_short_slice(void)
+{
+	struct task_attr attr = {.size = sizeof(attr), .flags = KEEP_POLICY, .runtime_ns = PROMPT_SLICE_NS};
+
+	errno = 0;
+	attr.nice = getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid));
+	if (errno == 0)
+		(void)!syscall(SYS_sched_setattr, 0, &attr, 0);
+}
+
 /*
  * What waits for a CPU loses samples. A nice value alone would not do: it counts within a session's
  * autogroup (sched(7)) only, against other work of the machine it says nothing. The thread's share
- * of a CPU is a percent or two. Not permitted: then at the priority of everybody.
+ * of a CPU is a percent or two. Where that is not permitted, a short time slice helps.
  */
 void prompt_raise_priority(void)
 {
 	const struct sched_param lowest = {.sched_priority = 1};
 
 	/* Threads that such a thread starts begin as what it is, and need not wait for a busy CPU first. */
-	if (sched_setscheduler(0, SCHED_RR, &lowest) < 0)
+	if (sched_setscheduler(0, SCHED_RR, &lowest) < 0) {
 		(void)!setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+		ask_for_short_slice();
+	}
 }
 
 /* From elsewhere it is a bit later, so failure is no error. */

@@ -18,7 +18,9 @@ int prompt_start(const int *cpus, const int *fds, size_t n, prompt_fn *fn, void 
 		 struct prompt **ret);
 void prompt_stop(struct prompt *p); /* joins; NULL is accepted */
 
-/* The calling thread ahead of others, as far as that is permitted. */
+/* The calling thread ahead of others, as far as that is permitted: in the real-time class, or with a time slice of
+ * PROMPT_SLICE_NS, the shortest that Linux grants. */
+enum { PROMPT_SLICE_NS = 100000 };
 void prompt_raise_priority(void);
 
 #endif

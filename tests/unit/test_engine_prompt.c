@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sampler/engine/prompt.h"
@@ -147,12 +150,65 @@ static void test_a_ring_that_hung_up(void **state)
 	seen_done(&s);
 }
 
+/* The time slice that the kernel grants the caller once its priority is raised; UINT64_MAX: that put it in the
+ * real-time class. */
+static uint64_t slice_when_raised(void)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		uint32_t nice, priority;
+		uint64_t runtime_ns, deadline_ns, period_ns;
+	} attr = {.size = sizeof(attr)};
+
+	prompt_raise_priority();
+	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) < 0)
+		return 0;
+	return attr.policy == SCHED_OTHER ? attr.runtime_ns : UINT64_MAX;
+}
+
+enum { AS_ASKED, NO_SLICES, OTHERWISE };
+
+/* In a process of its own, because it gives up its rights. */
+static int raise_unprivileged(void)
+{
+	enum { NOBODY = 65534 };
+
+	if (setrlimit(RLIMIT_RTPRIO, &(struct rlimit){0, 0}) < 0 || (geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) < 0))
+		return OTHERWISE;
+	switch (slice_when_raised()) {
+	case PROMPT_SLICE_NS:
+		return AS_ASKED;
+	case 0:
+		return NO_SLICES;
+	default:
+		return OTHERWISE;
+	}
+}
+
+static void test_unprivileged_gets_a_short_slice(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(raise_unprivileged());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == NO_SLICES)
+		skip(); /* Linux before 6.12 */
+	assert_int_equal(WEXITSTATUS(status), AS_ASKED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_ring_has_its_thread),
 		cmocka_unit_test(test_nothing_after_the_stop),
 		cmocka_unit_test(test_a_ring_that_hung_up),
+		cmocka_unit_test(test_unprivileged_gets_a_short_slice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Sampled pcs of one process, nothing else: one cpu-clock event a CPU, user space only. Needs root. */
+/* Sampled pcs of one process, nothing else: user space only, by one cpu-clock event per CPU, or by one per thread and CPU
+ * for a user who may not sample whole CPUs. */
 struct samples;
 
 typedef void sample_pc_fn(void *ctx, uint64_t pc);

@@ -149,7 +149,7 @@ def from_within(jdk, c):
 
 def by_its_user(jdk, c):
     """Without a user namespace: the same user, no privileges."""
-    if int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text()) > 2:
+    if not jvm.may_sample():
         note("perf_event_paranoid keeps users out")
         return
     check_run("%d, by its user on the host" % jdk.major, named_with_vm(jdk), "-p", c.pid, "-d", "1.5", "-t",
@@ -217,6 +217,9 @@ def main():
         return jvm.SKIP
     if o.start:
         return start(*o.start)
+    if not jvm.can_unshare():
+        print("skipped: no mount and user namespaces here")
+        return jvm.SKIP
     if not overlay_is_there():
         print("skipped: overlayfs cannot be mounted on / here")
         return jvm.SKIP

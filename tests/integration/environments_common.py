@@ -12,11 +12,11 @@ import time
 
 import jvm
 
-JS = jvm.jsampler_path()
+JS = str(jvm.public(jvm.jsampler_path()))
 NOBODY, STRANGER = 65534, 65533
 MARKS = jvm.MARKS
 burn = jvm.burn
-failures = []
+failures, skipped = [], []
 
 
 def check(what, ok, detail=""):
@@ -31,6 +31,12 @@ def note(text):
     print("note: %s" % text, flush=True)
 
 
+def left_out(reason):
+    """A part that cannot be tried here: the whole test counts as skipped, which tests/skips.txt has to allow."""
+    print("skipped: %s" % reason, flush=True)
+    skipped.append(reason)
+
+
 def main(parts):
     if os.geteuid() != 0:
         print("skipped: needs root")
@@ -41,7 +47,7 @@ def main(parts):
         parts[name]()
         print("-- %s: %.1f s" % (name, time.monotonic() - started), flush=True)
     print("%d failures" % len(failures))
-    sys.exit(1 if failures else 0)
+    sys.exit(1 if failures else jvm.SKIP if skipped else 0)
 
 
 # --- jsampler
@@ -187,7 +193,8 @@ class Background:
 
 
 def native(name, source=None, options=("-O2", "-g0"), libraries=("-lpthread", "-ldl")):
-    """A program of tests/native, built when it is newer than the last time. None: cannot be built."""
+    """A program of tests/native that every user can run, built when it is newer than the last time. None: cannot be
+    built."""
     source = jvm.ROOT / "tests/native" / (source or name + ".c")
     out = jvm.build_dir() / "native" / name
     if not out.exists() or out.stat().st_mtime < source.stat().st_mtime:
@@ -197,7 +204,7 @@ def native(name, source=None, options=("-O2", "-g0"), libraries=("-lpthread", "-
         if p.returncode:
             print(p.stdout)
             return None
-    return out
+    return jvm.public(out)
 
 
 class Target:
@@ -234,7 +241,7 @@ def odd(*args, **kw):
 
 def demo(jdk, seconds=1200, home=None, flags=(), uid=None, prefix=(), **kw):
     """The demo program under that JDK, or under a copy of it in another place."""
-    classes = jvm.compile_java(jdk, "demo")
+    classes = jvm.public(jvm.compile_java(jdk, "demo"))
     return Target([*prefix, str(home or jdk.home) + "/bin/java", "-Xmx256m", *flags, "-cp", classes, "Demo",
                    str(seconds)], uid=uid, **kw)
 

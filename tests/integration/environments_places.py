@@ -11,7 +11,7 @@ import tempfile
 
 import jvm
 from environments_common import (JS, NOBODY, Target, alive, burn, check, check_run, child_of, failures, java_named,
-                                 jdks, main, native, note, odd, run)
+                                 jdks, left_out, main, native, note, odd, run)
 
 CLONE_NEWNS = 0x20000
 
@@ -27,9 +27,12 @@ def named_threads(r):
 
 def namespaces():
     """Its own mounts, PIDs, user and network, as in a container; sampled from the host."""
+    if not jvm.can_unshare():
+        left_out("namespaces: no mount and user namespaces here")
+        return
     for jdk, flags in ((jdks()[0], ["-U", "-r", "-m", "-p", "-f", "--mount-proc", "-n"]),
                        (jdks()[-1], ["-m", "-p", "-f", "--mount-proc"])):
-        classes = jvm.compile_java(jdk, "demo")
+        classes = jvm.public(jvm.compile_java(jdk, "demo"))
         script = ("mount -t tmpfs none /mnt && mkdir /mnt/jdk /mnt/classes && mount --bind %s /mnt/jdk && "
                   "mount --bind %s /mnt/classes && mount -t tmpfs none /tmp && %s" %
                   (jdk.home, classes, java_line(jdk, "/mnt/jdk", "/mnt/classes")))
@@ -49,6 +52,9 @@ def namespaces():
 
 def rootless():
     """A container that an ordinary user made: root inside, that user outside; by that user and by root."""
+    if not jvm.can_unshare():
+        left_out("rootless: no user namespaces here")
+        return
     flags = ["-U", "-r", "-m", "-p", "-n", "-f", "--mount-proc"]
     if subprocess.run(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "unshare", *flags,
                        "true"], stderr=subprocess.DEVNULL).returncode:
@@ -57,7 +63,7 @@ def rootless():
     jdk = jdks()[-1]
     script = ("mount -t tmpfs none /mnt && mkdir /mnt/classes && mount --bind %s /mnt/classes && "
               "mount -t tmpfs none /tmp && %s" %
-              (jvm.compile_java(jdk, "demo"), java_line(jdk, jdk.home, "/mnt/classes")))
+              (jvm.public(jvm.compile_java(jdk, "demo")), java_line(jdk, jdk.home, "/mnt/classes")))
     with Target(["unshare", *flags, "sh", "-c", script], uid=NOBODY) as t:
         pid = child_of(t.pid)
         jvm.wait_until(lambda: pathlib.Path("/proc/%d/comm" % pid).read_text() == "java\n")
@@ -72,13 +78,15 @@ def rootless():
 
 def same_container():
     """Both inside: jsampler sees the PIDs of the namespace it runs in."""
+    # In a chroot only /proc can be made private, which is all that this needs.
+    how = [] if jvm.can_unshare() else ["--propagation", "unchanged"]
     jdk = jdks()[0]
     classes = jvm.compile_java(jdk, "demo")
     wanted = ("[json-api tid=", "Demo$Json.once", "[session-cache tid=")
     for seconds in (2, 6, 20)[:jvm.TRIES]:
         script = ("%s/bin/java -Xmx256m -cp %s Demo 1200 & sleep %d; %s -p $! -d %d -t; s=$?; kill $!; exit $s" %
                   (jdk.home, classes, seconds, JS, seconds))
-        p = subprocess.run(["unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", script], stdout=subprocess.PIPE,
+        p = subprocess.run(["unshare", "-m", *how, "-p", "-f", "--mount-proc", "sh", "-c", script], stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, text=True, timeout=jvm.PATIENCE)
         if p.returncode or all(w in p.stdout for w in wanted):
             break
@@ -88,6 +96,9 @@ def same_container():
 
 def chroot():
     """The maps of a JVM in a chroot have the outer paths; its root is read-only."""
+    if not jvm.can_unshare():
+        left_out("chroot: mounts cannot be made private here")
+        return
     jdk = jdks()[0]
     classes = jvm.compile_java(jdk, "demo")
     pid = os.fork()

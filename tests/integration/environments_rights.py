@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 import jvm
-from environments_common import (JS, NOBODY, STRANGER, Target, alive, burn, check, check_run, demo, java_named, jdks,
+from environments_common import (NOBODY, STRANGER, Target, alive, burn, check, check_run, demo, java_named, jdks,
                                  main, native, note, odd, run, spin, sysctl)
 
 
@@ -75,7 +75,6 @@ def seccomp():
 
 def users():
     jdk = jdks()[0]
-    os.chmod(JS, 0o755)
     with demo(jdk, uid=NOBODY) as t:
         burn(t.pid, 1.5)
         check_run("root, nobody's JVM", lambda r: java_named(r) and r.has(r"\[json-api tid="),

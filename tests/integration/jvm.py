@@ -1,5 +1,6 @@
 """What the integration tests share: JDKs, Java programs, jsampler runs, folded stacks."""
 
+import atexit
 import collections
 import ctypes
 import faulthandler
@@ -7,6 +8,7 @@ import math
 import os
 import pathlib
 import re
+import resource
 import select
 import shutil
 import signal
@@ -43,6 +45,23 @@ Jdk = collections.namedtuple("Jdk", "major home")
 def die_with_parent():
     """In the child: whatever ends the test ends its JVM too."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def can_unshare():
+    """Whether this user may make user and mount namespaces. Root may, but in a chroot: user namespaces are refused
+    there (user_namespaces(7)), and unless / is a mount point so is making mounts private (mount_namespaces(7))."""
+    return all(subprocess.run(["unshare", how, "true"], stderr=subprocess.DEVNULL).returncode == 0
+               for how in ("--user", "--mount"))
+
+
+def may_sample():
+    """Whether the kernel lets users without privileges sample their own processes."""
+    return int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text()) <= 2
+
+
+def may_be_prompt():
+    """Whether jsampler may put its readers into the real-time class."""
+    return os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_RTPRIO)[0] > 0
 
 
 def find_jdks(named=None):
@@ -99,6 +118,31 @@ def jsampler_path():
     if not os.access(path, os.X_OK):
         sys.exit("no jsampler at %s (scripts/test builds it; JSAMPLER names another)" % path)
     return path
+
+
+PUBLIC = {}  # (file or folder, its time): the copy
+
+
+def public(path):
+    """A copy of a file or folder that every user can reach, which the checkout (below /root) need not be. It is removed
+    when the test ends."""
+    path = pathlib.Path(path)
+    key = (path, path.stat().st_mtime_ns)
+    if key not in PUBLIC:
+        # Not in /tmp, over which some tests mount another one.
+        top = pathlib.Path(tempfile.mkdtemp(prefix="jsampler-public-", dir="/var/tmp"))
+        atexit.register(remove_public, top, os.getpid())
+        copy = top / path.name
+        (shutil.copytree if path.is_dir() else shutil.copy)(path, copy)
+        for p in (top, copy, *copy.rglob("*")):
+            p.chmod(0o755 if os.access(p, os.X_OK) else 0o644)
+        PUBLIC[key] = copy
+    return PUBLIC[key]
+
+
+def remove_public(top, pid):
+    if os.getpid() == pid:  # a fork leaves it
+        shutil.rmtree(top, ignore_errors=True)
 
 
 def compile_java(jdk, name, options=()):

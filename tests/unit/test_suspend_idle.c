@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -413,5 +414,12 @@ int main(void)
 		cmocka_unit_test(test_gone), cmocka_unit_test(test_random),
 	};
 
+	struct rlimit l;
+
+	/* A descriptor per thread; a login has 1,024 of them at first. */
+	if (getrlimit(RLIMIT_NOFILE, &l) == 0) {
+		l.rlim_cur = l.rlim_max;
+		(void)!setrlimit(RLIMIT_NOFILE, &l);
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,15 +106,22 @@ def probe(pid, *args, wake=True, wrap=lambda a: a, timeout=jvm.PATIENCE, times=1
     return p.stdout
 
 
-def left_behind(pid, inside=None):
-    """What attaching put into the target's directories; its own socket is the JVM's."""
-    found = []
+def left_files(pid, inside):
+    found = set()
     for d in ("tmp", "var/tmp", "dev/shm", "run"):
         root = pathlib.Path("/proc/%d/root" % pid, d)
         if root.is_dir():
-            found += [str(p) for pattern in (".jsampler-*", "*libjsampler-bridge-*", ".attach_pid%d" % (inside or pid))
-                      for p in root.glob(pattern)]
+            found |= {str(p) for pattern in (".jsampler-*", "*libjsampler-bridge-*", ".attach_pid%d" % (inside or pid))
+                      for p in root.glob(pattern)}
     return found
+
+
+def left_behind(pid, inside=None):
+    """What attaching put into the target's directories; its own socket is the JVM's. Another jsampler on the machine may
+    use the same directories: what it puts there is soon gone."""
+    found = left_files(pid, inside)
+    jvm.wait_until(lambda: not found & left_files(pid, inside), 10)
+    return sorted(found & left_files(pid, inside))
 
 
 def unharmed(what, target, pid=None, inside=None):

@@ -208,6 +208,7 @@ def build_agent_jar(jdk, shape):
 FLAGS = ["-XX:+UseSerialGC", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Shape::burn"]
 DEEP = ["--depth", "65536"]
 PROMPT = jvm.may_be_prompt()
+LATE = 90 if jvm.STRICT else 30
 SIDES = ["Twins.bottomOfLeft", "Twins.bottomOfRight"]
 THROWN = ["Exceptions.throwing"]
 HANDLED = ["Handles.work", "Handles.lambda$once$0"]
@@ -218,15 +219,15 @@ SHAPES = {
     "osr": Shape("Osr", under("Osr.once")),
     "osr-int": Shape("Osr", under("Osr.once"), flags=["-Xint"]),
     # Deeper than the kernel copies: the rest is used only where nothing moved before it was read. For users without
-    # real-time priority that is 96 % of the samples on a quiet machine, 76 % at a load of 9 a CPU.
-    "deep": Shape("Deep", deep, options=DEEP, freq=99, complete=98 if PROMPT else 50, needs=["Deep.bottom"]),
-    "deep-int": Shape("Deep", deep, options=DEEP, freq=99, flags=["-Xint"], complete=98 if PROMPT else 50,
+    # real-time priority that is 92 to 96 % of the samples on a quiet machine, 76 % at a load of 9 per CPU, 50 % at 27.
+    "deep": Shape("Deep", deep, options=DEEP, freq=99, complete=98 if PROMPT else LATE, needs=["Deep.bottom"]),
+    "deep-int": Shape("Deep", deep, options=DEEP, freq=99, flags=["-Xint"], complete=98 if PROMPT else LATE,
                       needs=["Deep.bottom"]),
     # Stacks of 150 to 200 KB. A wrong caller is worse than none: of these, none at all.
     "twins": Shape("Twins", twins, args=["999", "4000", "20000"], flags=TWINS, options=DEEP, slack=0,
-                   complete=99 if PROMPT else 75, needs=SIDES),
+                   complete=99 if PROMPT else LATE, needs=SIDES),
     "twins-int": Shape("Twins", twins, args=["999", "1500", "2000"], flags=["-Xint"], options=DEEP, slack=0,
-                       complete=99 if PROMPT else 75, needs=SIDES),
+                       complete=99 if PROMPT else LATE, needs=SIDES),
     "truncated": Shape("Deep", lambda f: None if len(f) <= 2049 and "[truncated]" in f else
                        "%d frames, root %s" % (len(f), f[:1]), freq=99, complete=0),
     "huge": Shape("Huge", huge, flags=["-XX:-DontCompileHugeMethods"], warmup=4, complete=99.5, needs=HUGE),

@@ -174,7 +174,9 @@ static int raise_unprivileged(void)
 {
 	enum { NOBODY = 65534 };
 
-	if (setrlimit(RLIMIT_RTPRIO, &(struct rlimit){0, 0}) < 0 || (geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) < 0))
+	if (setrlimit(RLIMIT_RTPRIO, &(struct rlimit){0, 0}) < 0)
+		return OTHERWISE;
+	if (geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) < 0)
 		return OTHERWISE;
 	switch (slice_when_raised()) {
 	case PROMPT_SLICE_NS:

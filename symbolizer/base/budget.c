@@ -1,0 +1,125 @@
+#include "symbolizer/base/budget.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "symbolizer/base/clock.h"
+
+enum { POLL_CALLS = 1024 };
+
+void budget_init(struct budget *b, uint64_t bytes, uint64_t ns)
+{
+	memset(b, 0, sizeof(*b));
+	b->bytes_left = bytes;
+	b->ns_left = ns;
+}
+
+void budget_begin(struct budget *b)
+{
+	if (!b || b->depth++)
+		return;
+	b->started_ns = clock_monotonic_ns();
+	b->deadline_ns = b->ns_left > UINT64_MAX - b->started_ns ? UINT64_MAX : b->started_ns + b->ns_left;
+}
+
+void budget_end(struct budget *b)
+{
+	uint64_t spent;
+
+	if (!b || --b->depth)
+		return;
+	spent = clock_monotonic_ns() - b->started_ns;
+	b->ns_left = spent < b->ns_left ? b->ns_left - spent : 0;
+	b->expired |= !b->ns_left;
+}
+
+bool budget_take(struct budget *b, uint64_t bytes)
+{
+	if (!b)
+		return true;
+	if (bytes > b->bytes_left)
+		return false;
+	b->bytes_left -= bytes;
+	return true;
+}
+
+void budget_give(struct budget *b, uint64_t bytes)
+{
+	if (b)
+		b->bytes_left += bytes;
+}
+
+uint64_t budget_bytes_left(const struct budget *b)
+{
+	return b ? b->bytes_left : UINT64_MAX;
+}
+
+bool budget_expired(struct budget *b)
+{
+	if (!b)
+		return false;
+	if (b->depth && !b->expired)
+		b->expired = clock_monotonic_ns() >= b->deadline_ns;
+	return b->expired || budget_cancelled(b);
+}
+
+bool budget_poll(struct budget *b)
+{
+	if (!b)
+		return false;
+	if (b->expired || budget_cancelled(b))
+		return true;
+	return ++b->polls % POLL_CALLS == 0 && budget_expired(b);
+}
+
+uint64_t budget_ns_left(struct budget *b)
+{
+	uint64_t now;
+
+	if (!b)
+		return UINT64_MAX;
+	if (budget_expired(b))
+		return 0;
+	if (!b->depth)
+		return b->ns_left;
+	now = clock_monotonic_ns();
+	return now < b->deadline_ns ? b->deadline_ns - now : 0;
+}
+
+void budget_cancel(struct budget *b)
+{
+	if (b)
+		atomic_store_explicit(&b->cancelled, true, memory_order_relaxed);
+}
+
+bool budget_cancelled(const struct budget *b)
+{
+	return b && atomic_load_explicit(&b->cancelled, memory_order_relaxed);
+}
+
+static bool noted(const struct budget *b, const char *text)
+{
+	for (unsigned i = 0; i < b->n_notes; i++)
+		if (!strcmp(b->note[i], text))
+			return true;
+	return false;
+}
+
+void budget_refuse(struct budget *b, uint64_t bytes, const char *fmt, ...)
+{
+	char text[BUDGET_NOTE_SIZE];
+	va_list ap;
+
+	if (!b || budget_cancelled(b))
+		return;
+	b->refused++;
+	b->refused_bytes = bytes > UINT64_MAX - b->refused_bytes ? UINT64_MAX : b->refused_bytes + bytes;
+	if (b->n_notes == BUDGET_NOTES)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (!noted(b, text))
+		memcpy(b->note[b->n_notes++], text, sizeof(text));
+}

@@ -1,0 +1,60 @@
+#ifndef JS_BASE_BUDGET_H
+#define JS_BASE_BUDGET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What a target's files may cost: bytes held for them, and time spent on them. Files are untrusted, so
+ * whoever reads them takes bytes before it allocates, and asks in its loops whether time is up. Work is
+ * clocked between budget_begin() and budget_end(), which nest; outside of them time stands still.
+ * One thread works with a budget; budget_cancel() may come from any thread, and from a signal handler.
+ * NULL stands for a budget without limits everywhere.
+ */
+enum { BUDGET_NOTES = 8, BUDGET_NOTE_SIZE = 240 };
+
+struct budget {
+	uint64_t bytes_left;
+	uint64_t ns_left; /* as of the last budget_end() */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC; between begin and end */
+	uint64_t started_ns; /* CLOCK_MONOTONIC; of the outermost begin */
+	unsigned depth;
+	unsigned polls;
+	bool expired; /* time is up: for good */
+	_Atomic bool cancelled; /* whoever waits for the result wants no more work: for good */
+	uint64_t refused; /* how many things were given up; the first few are told in `note` */
+	uint64_t refused_bytes; /* what they would have taken, where that is known */
+	unsigned n_notes;
+	char note[BUDGET_NOTES][BUDGET_NOTE_SIZE];
+};
+
+void budget_init(struct budget *b, uint64_t bytes, uint64_t ns);
+
+void budget_begin(struct budget *b);
+void budget_end(struct budget *b);
+
+/* false: there is not that much left, nothing was taken. */
+bool budget_take(struct budget *b, uint64_t bytes);
+void budget_give(struct budget *b, uint64_t bytes); /* back: what was taken is freed */
+uint64_t budget_bytes_left(const struct budget *b);
+
+/* Cancelled, or time is up. Reads the clock. */
+bool budget_expired(struct budget *b);
+/* The same for tight loops: reads the clock once in 1,024 calls. */
+bool budget_poll(struct budget *b);
+/* Until time is up, from now; UINT64_MAX: no limit. */
+uint64_t budget_ns_left(struct budget *b);
+
+void budget_cancel(struct budget *b); /* async-signal-safe */
+bool budget_cancelled(const struct budget *b);
+
+/*
+ * Counts something that was given up, of `bytes` (0: not known), and keeps a sentence about it for the
+ * summary: what, which file, how much. Equal sentences are kept once. Nothing is noted when cancelled.
+ */
+void budget_refuse(struct budget *b, uint64_t bytes, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

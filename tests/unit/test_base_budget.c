@@ -1,0 +1,131 @@
+#include "symbolizer/base/budget.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "symbolizer/base/clock.h"
+
+#define MS UINT64_C(1000000)
+
+static void wait_ms(uint64_t ms)
+{
+	uint64_t end = clock_monotonic_ns() + ms * MS;
+
+	while (clock_monotonic_ns() < end)
+		;
+}
+
+static void bytes_are_taken_and_given_back(void **state)
+{
+	struct budget b;
+
+	(void)state;
+	budget_init(&b, 100, MS);
+	assert_true(budget_take(&b, 60));
+	assert_false(budget_take(&b, 41));
+	assert_int_equal(budget_bytes_left(&b), 40);
+	budget_give(&b, 1);
+	assert_true(budget_take(&b, 41));
+	assert_false(budget_take(&b, UINT64_MAX));
+}
+
+static void time_runs_between_begin_and_end(void **state)
+{
+	struct budget b;
+
+	(void)state;
+	budget_init(&b, 0, 40 * MS);
+	wait_ms(50);
+	assert_false(budget_expired(&b));
+	budget_begin(&b);
+	budget_begin(&b);
+	wait_ms(10);
+	budget_end(&b);
+	assert_false(budget_expired(&b));
+	assert_in_range(budget_ns_left(&b), 1, 30 * MS);
+	budget_end(&b);
+	assert_in_range(budget_ns_left(&b), 1, 30 * MS);
+	budget_begin(&b);
+	wait_ms(31);
+	assert_true(budget_expired(&b));
+	assert_int_equal(budget_ns_left(&b), 0);
+	budget_end(&b);
+	assert_true(budget_expired(&b)); /* for good */
+}
+
+static void polls_notice_the_end_of_time(void **state)
+{
+	struct budget b;
+	unsigned n = 0;
+
+	(void)state;
+	budget_init(&b, 0, MS);
+	budget_begin(&b);
+	while (!budget_poll(&b))
+		assert_in_range(n++, 0, 100000000);
+	budget_end(&b);
+	assert_int_equal(b.ns_left, 0);
+}
+
+static void cancelling_ends_all_work_and_notes_nothing(void **state)
+{
+	struct budget b;
+
+	(void)state;
+	budget_init(&b, 100, UINT64_MAX);
+	assert_false(budget_poll(&b));
+	budget_cancel(&b);
+	assert_true(budget_poll(&b));
+	assert_true(budget_expired(&b));
+	budget_refuse(&b, 1, "never said");
+	assert_int_equal(b.refused, 0);
+}
+
+static void notes_are_few_and_different(void **state)
+{
+	struct budget b;
+
+	(void)state;
+	budget_init(&b, 0, 0);
+	for (int i = 0; i < 100; i++)
+		budget_refuse(&b, 10, "lines of /lib/x%d.so", i / 10);
+	assert_int_equal(b.refused, 100);
+	assert_int_equal(b.refused_bytes, 1000);
+	assert_int_equal(b.n_notes, BUDGET_NOTES);
+	assert_string_equal(b.note[1], "lines of /lib/x1.so");
+	budget_refuse(&b, UINT64_MAX, "%s", "");
+	assert_true(b.refused_bytes == UINT64_MAX);
+}
+
+static void none_is_without_limits(void **state)
+{
+	(void)state;
+	budget_begin(NULL);
+	assert_true(budget_take(NULL, UINT64_MAX));
+	assert_false(budget_poll(NULL));
+	assert_false(budget_expired(NULL));
+	assert_true(budget_bytes_left(NULL) == UINT64_MAX);
+	assert_true(budget_ns_left(NULL) == UINT64_MAX);
+	budget_refuse(NULL, 1, "x");
+	budget_cancel(NULL);
+	budget_end(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bytes_are_taken_and_given_back),
+		cmocka_unit_test(time_runs_between_begin_and_end),
+		cmocka_unit_test(polls_notice_the_end_of_time),
+		cmocka_unit_test(cancelling_ends_all_work_and_notes_nothing),
+		cmocka_unit_test(notes_are_few_and_different),
+		cmocka_unit_test(none_is_without_limits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -13,6 +13,7 @@
 #include "sampler/output/flat.h"
 #include "sampler/session/session.h"
 #include "symbolizer/attribution/exactness.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/text.h"
@@ -110,6 +111,10 @@ static void print_notes(const struct session_summary *s)
 		say("%" PRIu64 " of %" PRIu64 " ticks were skipped: the target is left alone at least as long as "
 		    "a tick takes; weights are right all the same", s->engine.suspend.skipped,
 		    s->engine.suspend.ticks + s->engine.suspend.skipped);
+	for (unsigned i = 0; s->files && i < s->files->n_notes; i++)
+		say("not read, because the target's files take too much: %s", s->files->note[i]);
+	if (s->files && s->files->refused > s->files->n_notes)
+		say("not read, because the target's files take too much: %" PRIu64 " times in all", s->files->refused);
 	if (s->engine.no_kernel)
 		say("kernel frames are not permitted: as root, or after "
 		    "sysctl -w kernel.perf_event_paranoid=1");

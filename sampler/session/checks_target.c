@@ -88,7 +88,8 @@ static bool check_access(struct checked *t)
 {
 	struct err err = {0};
 
-	if (view_open(t->proc, (struct unwinder_options){.kernel = true}, &t->view, &err) == 0) {
+	view_budget(&t->files);
+	if (view_open(t->proc, (struct unwinder_options){.kernel = true}, &t->files, &t->view, &err) == 0) {
 		checks_add(t->c, CHECK_OK, "access", "tried: its memory can be read");
 		return true;
 	}

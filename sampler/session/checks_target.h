@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "sampler/session/checks.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/target/proc.h"
 
 struct attach;
@@ -16,6 +17,7 @@ struct checked {
 	struct proc *proc;
 	struct proc_status st;
 	struct view *view; /* NULL: no access */
+	struct budget files; /* of it */
 	struct engine *engine; /* NULL: perf events refused */
 	struct attach *attach; /* NULL: no attach wanted, or not possible */
 	const char *no_attach; /* why it was not even tried; NULL: it may be */

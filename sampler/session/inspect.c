@@ -10,12 +10,15 @@
 #include "sampler/session/bridge.h"
 #include "sampler/session/java_main.h"
 #include "sampler/session/view.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/text.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/target/proc.h"
 
+/* A list asks many processes, and needs a few names of one file of each. */
+#define FILES_NS UINT64_C(2000000000)
 enum { MAX_CGROUP = 1 << 16, ID_SHOWN = 12, ID_LEN = 64 };
 
 /* A run of 64 hex digits is how every container engine writes an id. */
@@ -99,9 +102,11 @@ static bool exe_is_java(struct proc *p)
 static void read_jvm(struct proc *p, struct inspection *i)
 {
 	const char *release;
+	struct budget files;
 	struct view *v = NULL;
 
-	if (view_open(p, (struct unwinder_options){0}, &v, NULL) < 0) {
+	budget_init(&files, VIEW_FILES_BYTES, FILES_NS);
+	if (view_open(p, (struct unwinder_options){0}, &files, &v, NULL) < 0) {
 		i->jvm = exe_is_java(p) ? INSPECT_JVM_CLOSED : INSPECT_NO_JVM;
 		return;
 	}

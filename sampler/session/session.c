@@ -162,6 +162,7 @@ struct session_summary session_summary(const struct session *s)
 		.first_stack_ns = s->first_stack_ns,
 		.elapsed_ns = (s->ended_ns ? s->ended_ns : clock_monotonic_ns()) - s->started_ns,
 		.is_jvm = s->was_jvm,
+		.files = &s->files,
 		.target_ended = s->engine->ops->target_ended(s->engine),
 	};
 

@@ -10,6 +10,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/session/bridge.h"
 
+struct budget;
 struct err;
 struct hotspot;
 struct named_profile;
@@ -84,6 +85,8 @@ struct session_summary {
 	uint64_t first_stack_ns; /* from session_open() to the first walked stack; 0: none */
 	uint64_t elapsed_ns;
 	bool is_jvm, target_ended;
+	/* What was not read of the target's files, because it takes too much; borrowed from the session. */
+	const struct budget *files;
 };
 struct session_summary session_summary(const struct session *s);
 void session_close(struct session *s);

@@ -67,7 +67,7 @@ void session_on_exec(void *ctx, pid_t pid)
 		bridge_finish(s->bridge);
 	r = close_epoch(s, &e);
 	if (r == 0)
-		r = view_open(s->proc, session_unwinder_options(s), &fresh, &e);
+		r = view_open(s->proc, session_unwinder_options(s), &s->files, &fresh, &e);
 	/* What has ended has no memory either, and may be seen before it is no process any more. */
 	if (r < 0 && r != -ESRCH)
 		log_warn("the target called execve and cannot be read any more: %s", e.msg);

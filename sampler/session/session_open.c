@@ -80,10 +80,11 @@ static int open_process(struct session *s, struct err *err)
 {
 	int r;
 
+	view_budget(&s->files);
 	if (s->o.snapshot)
-		r = view_open_noting(s->proc, session_unwinder_options(s), s->o.snapshot, &s->view, err);
+		r = view_open_noting(s->proc, session_unwinder_options(s), &s->files, s->o.snapshot, &s->view, err);
 	else
-		r = view_open(s->proc, session_unwinder_options(s), &s->view, err);
+		r = view_open(s->proc, session_unwinder_options(s), &s->files, &s->view, err);
 	if (r < 0)
 		return r;
 	return open_engine(s, err);

@@ -11,6 +11,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/session/session.h"
 #include "sampler/session/view.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/vec.h"
 
 struct by_time;
@@ -34,6 +35,7 @@ struct session {
 	struct proc *proc; /* NULL: replay */
 	pid_t pid;
 	struct view *view;
+	struct budget files; /* what those of the target may cost, in all its views */
 	struct threads *threads;
 	struct profile *profile;
 	struct compile_watch *compiles; /* of the view's JVM; NULL: none yet */

@@ -6,6 +6,7 @@
 
 #include "sampler/recording/writer.h"
 #include "symbolizer/attribution/attribution.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
@@ -41,9 +42,9 @@ static void view_close_at_exit(struct view **v)
 
 /* Everything above the memory, which is there. */
 static int open_readers(struct view *v, struct proc *proc, struct unwinder_options o,
-			struct err *err)
+			struct budget *files, struct err *err)
 {
-	int r = modmap_open(proc, v->maps, v->mem, &v->modmap, err);
+	int r = modmap_open(proc, v->maps, v->mem, files, &v->modmap, err);
 
 	if (r < 0)
 		return r;
@@ -51,7 +52,13 @@ static int open_readers(struct view *v, struct proc *proc, struct unwinder_optio
 	return v->unwinder ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-int view_open(struct proc *proc, struct unwinder_options o, struct view **ret, struct err *err)
+void view_budget(struct budget *ret)
+{
+	budget_init(ret, VIEW_FILES_BYTES, VIEW_FILES_NS);
+}
+
+int view_open(struct proc *proc, struct unwinder_options o, struct budget *files, struct view **ret,
+	      struct err *err)
 {
 	CLEANUP(view_close_at_exit) struct view *v = calloc(1, sizeof(*v));
 	int r;
@@ -62,7 +69,7 @@ int view_open(struct proc *proc, struct unwinder_options o, struct view **ret, s
 	if (r == 0)
 		r = maps_open(proc, &v->maps, err);
 	if (r == 0)
-		r = open_readers(v, proc, o, err);
+		r = open_readers(v, proc, o, files, err);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(v);
@@ -77,8 +84,8 @@ static bool tap_into(struct view *v, struct recording_writer *w)
 	return v->mem != NULL;
 }
 
-int view_open_noting(struct proc *proc, struct unwinder_options o, struct recording_writer *w,
-		     struct view **ret, struct err *err)
+int view_open_noting(struct proc *proc, struct unwinder_options o, struct budget *files,
+		     struct recording_writer *w, struct view **ret, struct err *err)
 {
 	CLEANUP(view_close_at_exit) struct view *v = calloc(1, sizeof(*v));
 	int r;
@@ -91,7 +98,7 @@ int view_open_noting(struct proc *proc, struct unwinder_options o, struct record
 	if (r == 0)
 		r = maps_open(proc, &v->maps, err);
 	if (r == 0)
-		r = open_readers(v, proc, o, err);
+		r = open_readers(v, proc, o, files, err);
 	if (r < 0)
 		return r;
 	modmap_set_tap(v->modmap, recording_tap(w));
@@ -112,7 +119,7 @@ int view_open_recording(const struct recording *rec, struct unwinder_options o,
 	r = maps_parse(text, len, &v->maps);
 	if (r < 0)
 		return err_set(err, r, "the recording's maps are malformed");
-	r = open_readers(v, NULL, o, err);
+	r = open_readers(v, NULL, o, NULL, err);
 	for (size_t i = 0; r == 0 && i < recording_dso_count(rec); i++) {
 		const struct recording_dso *d = recording_dso(rec, i);
 

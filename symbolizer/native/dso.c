@@ -2,18 +2,22 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/strtab.h"
+#include "symbolizer/native/dso_lines.h"
 #include "symbolizer/native/dso_priv.h"
 #include "symbolizer/target/mem.h"
 
 enum { PAGE = 4096, SEGMENTS_MAX = 256, MEM_IMAGE_MAX = 64 << 10 };
 
-struct dso *dso_new(const char *path)
+struct dso *dso_new(const char *path, struct budget *b)
 {
 	struct dso *d = calloc(1, sizeof(*d));
 	const char *slash;
@@ -21,7 +25,7 @@ struct dso *dso_new(const char *path)
 
 	if (!d)
 		return NULL;
-	d->main.fd = d->debug.fd = d->mini.fd = d->alt_image.fd = -1;
+	d->main.fd = d->debug.fd = d->mini.fd = -1;
 	d->path = strdup(path);
 	if (!d->path) {
 		free(d);
@@ -30,10 +34,29 @@ struct dso *dso_new(const char *path)
 	/* Where there is no randomness yet, the hashes are as good as unseeded ones. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
 		seed = 0;
+	d->opened_ns = clock_monotonic_ns();
+	d->budget = d->dynamic_names.budget = d->variables.budget = d->all_names.budget = b;
 	d->rows.seed = d->dynamic_names.seed = d->variables.seed = d->all_names.seed = seed;
 	slash = strrchr(d->path, '/');
 	d->name = slash && slash[1] ? slash + 1 : d->path;
 	return d;
+}
+
+bool dso_take(struct dso *d, uint64_t bytes)
+{
+	if (!budget_take(d->budget, bytes))
+		return false;
+	d->held += bytes;
+	return true;
+}
+
+void dso_refuse(struct dso *d, uint64_t bytes, const char *what)
+{
+	char size[40] = "";
+
+	if (bytes)
+		snprintf(size, sizeof(size), " (%.1f MB)", (double)bytes / 1e6);
+	budget_refuse(d->budget, bytes, "%s of %s%s", what, d->path, size);
 }
 
 static int load_segments(struct dso *d)
@@ -66,19 +89,20 @@ static int finish_open(struct dso *d, struct dso **ret)
 	return 0;
 }
 
-int dso_open_fd(int fd, const char *path, struct dso **ret, struct err *err)
+int dso_open_fd(int fd, const char *path, struct budget *b, struct dso **ret, struct err *err)
 {
-	struct dso *d = dso_new(path);
+	struct dso *d = dso_new(path, b);
 	int r;
 
 	if (!d) {
 		close(fd);
 		return err_set(err, -ENOMEM, "%s: out of memory", path);
 	}
-	r = image_open_fd(&d->main, fd);
+	r = image_open_fd(&d->main, fd, b);
 	if (r < 0) {
 		dso_close(d);
-		return err_set(err, r, "%s: not a 64-bit x86-64 ELF file", path);
+		return err_set(err, r, r == -E2BIG ? "%s: its tables are too large" :
+						     "%s: not a 64-bit x86-64 ELF file", path);
 	}
 	r = finish_open(d, ret);
 	return r < 0 ? err_set(err, r, "%s: out of memory", path) : 0;
@@ -94,7 +118,7 @@ int dso_open_mem(struct mem *mem, uint64_t start, uint64_t end, const char *name
 	if (end <= start || end - start > MEM_IMAGE_MAX)
 		return err_set(err, -EFBIG, "%s: not an image of at most 64 KiB", name);
 	bytes = malloc(end - start);
-	d = bytes ? dso_new(name) : NULL;
+	d = bytes ? dso_new(name, NULL) : NULL;
 	if (!d) {
 		free(bytes);
 		return err_set(err, -ENOMEM, "%s: out of memory", name);
@@ -104,7 +128,7 @@ int dso_open_mem(struct mem *mem, uint64_t start, uint64_t end, const char *name
 		dso_close(d);
 		return err_set(err, -EFAULT, "%s: cannot read it from memory", name);
 	}
-	r = image_open_bytes(&d->main, bytes, end - start);
+	r = image_open_bytes(&d->main, bytes, end - start, NULL);
 	if (r < 0) {
 		dso_close(d);
 		return err_set(err, r, "%s: no 64-bit x86-64 ELF image", name);
@@ -119,22 +143,20 @@ void dso_close(struct dso *d)
 		return;
 	if (d->cfi)
 		dwarf_cfi_end(d->cfi);
-	if (d->dwarf)
-		dwarf_end(d->dwarf);
-	if (d->alt)
-		dwarf_end(d->alt);
+	lines_close(d->lines);
 	symbol_table_done(&d->symbols);
-	free(d->dynamic_names.slots);
-	free(d->variables.slots);
-	free(d->all_names.slots);
+	name_index_done(&d->dynamic_names);
+	name_index_done(&d->variables);
+	name_index_done(&d->all_names);
 	row_cache_done(&d->rows);
 	vec_done(&d->recorded_lines);
 	vec_done(&d->segments);
-	image_close(&d->alt_image);
 	image_close(&d->mini);
 	image_close(&d->debug);
 	image_close(&d->main);
 	arena_done(&d->arena);
+	budget_give(d->budget, d->held + d->symbols.held);
+	strtab_free(d->line_texts);
 	free(d->path);
 	free(d);
 }
@@ -165,6 +187,11 @@ void dso_set_debug_open(struct dso *d, dso_debug_open_fn *fn, void *ctx)
 {
 	d->debug_open = fn;
 	d->debug_ctx = ctx;
+}
+
+void dso_set_lines_child(struct dso *d, struct lines_child *child)
+{
+	d->lines_child = child;
 }
 
 void dso_set_tap(struct dso *d, const struct dso_tap *tap)

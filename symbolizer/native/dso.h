@@ -15,12 +15,19 @@
  * untrusted: read with pread, never memory-mapped (the target could truncate them), sizes bounded.
  * Not thread-safe: one thread owns a dso table.
  */
+struct budget;
 struct dso;
 struct err;
+struct lines_child;
 struct mem;
 
-/* Takes the descriptor over in any case. `path` is for people. -ENOEXEC: not a 64-bit ELF file of this machine. */
-int dso_open_fd(int fd, const char *path, struct dso **ret, struct err *err);
+/*
+ * Takes the descriptor over in any case. `path` is for people. -ENOEXEC: not a 64-bit ELF file of this machine;
+ * -E2BIG: the budget does not allow it.
+ * All that is read of the file and of its debug files is limited by `b` (budget.h; borrowed, NULL: no limits but
+ * constant ones), and what is not read for that is told there.
+ */
+int dso_open_fd(int fd, const char *path, struct budget *b, struct dso **ret, struct err *err);
 
 /* An image that exists only in memory (vDSO): copied through `mem`. */
 int dso_open_mem(struct mem *mem, uint64_t start, uint64_t end, const char *name, struct dso **ret,
@@ -69,6 +76,9 @@ bool dso_has_symtab(struct dso *d); /* more than .dynsym */
 
 /* The row in force at vaddr (cached). -ENOENT: no unwind information there. Borrowed. */
 int dso_cfi_row(struct dso *d, uint64_t vaddr, const struct cfi_row **ret);
+
+/* DWARF is read in that process (lines_child.h) instead of in this one. Borrowed. */
+void dso_set_lines_child(struct dso *d, struct lines_child *child);
 
 /* Source position by DWARF; innermost inlined function first. */
 struct dso_line {

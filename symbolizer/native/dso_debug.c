@@ -16,7 +16,7 @@
  */
 
 #define DEBUG_ROOT "/usr/lib/debug"
-enum { PATH_SIZE = 4096, XZ_MEMORY = 128 << 20 };
+enum { PATH_SIZE = 4096, XZ_MEMORY = 80 << 20 /* xz -9 takes 65 MB */, XZ_STEP = 1 << 20 };
 
 static bool build_id_path(const uint8_t *id, size_t len, char *dst, size_t size)
 {
@@ -47,7 +47,7 @@ static uint32_t image_crc32(const struct image *im)
 	for (off = 0; off < im->size; off += sizeof(block)) {
 		size_t n = im->size - off < sizeof(block) ? im->size - off : sizeof(block);
 
-		if (!image_read(im, off, block, n))
+		if (budget_expired(im->budget) || !image_read(im, off, block, n))
 			return ~crc; /* differs from whatever was asked for, or is as good as random */
 		crc = lzma_crc32(block, n, crc);
 	}
@@ -67,7 +67,7 @@ static bool belongs(struct dso *d, struct image *im, const uint32_t *crc)
 
 static bool try_fd(struct dso *d, int fd, const uint32_t *crc, struct image *ret)
 {
-	if (fd < 0 || image_open_fd(ret, fd) < 0)
+	if (fd < 0 || image_open_fd(ret, fd, d->budget) < 0)
 		return false;
 	if (belongs(d, ret, crc))
 		return true;
@@ -95,7 +95,7 @@ static bool read_debuglink(struct dso *d, char *name, size_t size, uint32_t *crc
 {
 	Elf64_Shdr sh;
 	Elf_Scn *scn = image_section(&d->main, ".gnu_debuglink", &sh);
-	Elf_Data *data = scn ? image_section_data(scn, PATH_SIZE) : NULL;
+	Elf_Data *data = scn ? image_section_data(&d->main, scn, PATH_SIZE) : NULL;
 	size_t len;
 
 	if (!data || data->d_size < 8)
@@ -133,8 +133,10 @@ struct image *dso_debug_image(struct dso *d)
 {
 	if (!d->debug_tried && d->debug_open && d->main.elf) {
 		d->debug_tried = true;
+		budget_begin(d->budget);
 		if (!find_by_build_id(d))
 			find_by_link(d);
+		budget_end(d->budget);
 	}
 	return d->debug.elf ? &d->debug : NULL;
 }
@@ -153,7 +155,7 @@ int dso_open_alt(struct dso *d, const char *name, const uint8_t *id, size_t id_l
 		if (path[0] != '/')
 			continue;
 		fd = i < 2 ? d->debug_open(d->debug_ctx, path) : open_on_host(path);
-		if (fd < 0 || image_open_fd(ret, fd) < 0)
+		if (fd < 0 || image_open_fd(ret, fd, d->budget) < 0)
 			continue;
 		if (has_build_id(ret, id, id_len))
 			return 0;
@@ -162,8 +164,8 @@ int dso_open_alt(struct dso *d, const char *name, const uint8_t *id, size_t id_l
 	return -ENOENT;
 }
 
-/* All of an xz stream, of at most IMAGE_MAX_MINI bytes. */
-static uint8_t *xz_decode(const uint8_t *in, size_t in_len, size_t *ret_len)
+/* All of an xz stream, of at most IMAGE_MAX_MINI bytes and what the budget has; those are taken from it. */
+static uint8_t *xz_decode(struct dso *d, const uint8_t *in, size_t in_len, size_t *ret_len)
 {
 	lzma_stream xz = LZMA_STREAM_INIT;
 	uint8_t *out = NULL;
@@ -172,17 +174,16 @@ static uint8_t *xz_decode(const uint8_t *in, size_t in_len, size_t *ret_len)
 
 	xz.next_in = in;
 	xz.avail_in = in_len;
-	while (r == LZMA_OK) {
+	while (r == LZMA_OK && !budget_expired(d->budget)) {
 		if (!xz.avail_out) {
-			size_t more = cap ? cap * 2 : 1 << 20;
-			uint8_t *p = more <= IMAGE_MAX_MINI ? realloc(out, more) : NULL;
+			uint8_t *p = cap < IMAGE_MAX_MINI && dso_take(d, XZ_STEP) ? realloc(out, cap + XZ_STEP) : NULL;
 
 			if (!p)
 				break;
 			out = p;
 			xz.next_out = out + cap;
-			xz.avail_out = more - cap;
-			cap = more;
+			xz.avail_out = XZ_STEP;
+			cap += XZ_STEP;
 		}
 		r = lzma_code(&xz, LZMA_FINISH);
 	}
@@ -195,21 +196,33 @@ static uint8_t *xz_decode(const uint8_t *in, size_t in_len, size_t *ret_len)
 	return out;
 }
 
+static void open_mini(struct dso *d, Elf_Scn *scn)
+{
+	Elf_Data *data = image_section_data(&d->main, scn, IMAGE_MAX_MINI);
+	uint8_t *bytes = NULL;
+	size_t len;
+
+	/* The decoder's dictionary, for a while. */
+	if (data && budget_take(d->budget, XZ_MEMORY)) {
+		bytes = xz_decode(d, data->d_buf, data->d_size, &len);
+		budget_give(d->budget, XZ_MEMORY);
+	}
+	if (!bytes || image_open_bytes(&d->mini, bytes, len, d->budget) < 0)
+		dso_refuse(d, data ? data->d_size : 0, ".gnu_debugdata");
+}
+
 struct image *dso_mini_image(struct dso *d)
 {
 	Elf64_Shdr sh;
 	Elf_Scn *scn;
-	Elf_Data *data;
-	uint8_t *bytes;
-	size_t len;
 
 	if (!d->mini_tried && d->main.elf) {
 		d->mini_tried = true;
 		scn = image_section(&d->main, ".gnu_debugdata", &sh);
-		data = scn ? image_section_data(scn, IMAGE_MAX_MINI) : NULL;
-		bytes = data ? xz_decode(data->d_buf, data->d_size, &len) : NULL;
-		if (bytes)
-			image_open_bytes(&d->mini, bytes, len);
+		budget_begin(d->budget);
+		if (scn)
+			open_mini(d, scn);
+		budget_end(d->budget);
 	}
 	return d->mini.elf ? &d->mini : NULL;
 }

@@ -1,10 +1,17 @@
+#include "symbolizer/native/dso_lines.h"
+
 #include <dwarf.h>
 #include <elf.h>
+#include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "symbolizer/native/dso_priv.h"
+#include "symbolizer/native/dwarf_image.h"
+#include "symbolizer/native/lines_child.h"
 
 /*
  * Source positions through libdw. Two things that libdw would do on its own are kept from it,
@@ -13,89 +20,194 @@
  * give file and line of the innermost frame only).
  */
 
-/* libdw 0.188 takes it on trust that tables of strings end in a NUL, and reads on where one does
- * not. The bytes are our copy of the file. */
-static void terminate_strings(struct image *im)
+struct unit_range {
+	uint64_t start, end;
+	uint64_t reach; /* highest end up to here */
+	Dwarf_Off die;
+};
+
+struct lines {
+	struct budget *budget;
+	struct dwarf_image image, alt_image;
+	struct image alt_file;
+	Dwarf *dw, *alt;
+	VEC(struct unit_range) units; /* by start */
+};
+
+/* What libdw holds for a unit: Dwarf_CU, a node of a tree, a table of abbreviations. */
+enum { UNIT_BYTES = 1024, STEPS_MAX = 64 };
+
+/* libdw's own handler ends the program with a message. */
+static _Noreturn void out_of_memory(void)
 {
-	static const char *const name[] = {".debug_str", ".debug_line_str"};
-	size_t i;
-
-	for (i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
-		Elf64_Shdr sh;
-		Elf_Scn *scn = image_section(im, name[i], &sh);
-		Elf_Data *data;
-
-		if (scn && (sh.sh_flags & SHF_COMPRESSED))
-			elf_compress(scn, 0, 0);
-		data = scn ? elf_rawdata(scn, NULL) : NULL;
-		if (data && data->d_buf && data->d_size)
-			((char *)data->d_buf)[data->d_size - 1] = 0;
-	}
+	_exit(LINES_NO_MEMORY);
 }
 
-static bool set_alt(struct dso *d, Dwarf *dw)
+static Dwarf *begin(struct dwarf_image *di)
 {
-	const char *name;
-	const void *id;
-	ssize_t len = dwelf_dwarf_gnu_debugaltlink(dw, &name, &id);
+	Dwarf *dw = dwarf_begin_elf(di->elf, DWARF_C_READ, NULL);
 
-	if (len == 0)
-		return true;
-	if (len < 0 || dso_open_alt(d, name, id, (size_t)len, &d->alt_image) < 0)
-		return false;
-	terminate_strings(&d->alt_image);
-	if (image_sections_size(&d->alt_image, ".debug_") <= IMAGE_MAX_DEBUG)
-		d->alt = dwarf_begin_elf(d->alt_image.elf, DWARF_C_READ, NULL);
-	if (d->alt)
-		dwarf_setalt(dw, d->alt);
-	return d->alt != NULL;
-}
-
-static Dwarf *open_dwarf(struct dso *d, struct image *im)
-{
-	Elf64_Shdr sh;
-	Dwarf *dw;
-
-	if (!im || !im->elf || (!image_section(im, ".debug_info", &sh) &&
-				!image_section(im, ".zdebug_info", &sh)))
-		return NULL;
-	if (image_sections_size(im, ".debug_") > IMAGE_MAX_DEBUG)
-		return NULL;
-	terminate_strings(im);
-	dw = dwarf_begin_elf(im->elf, DWARF_C_READ, NULL);
-	if (dw && !set_alt(d, dw)) {
-		dwarf_end(dw);
-		dw = NULL;
-	}
+	if (dw)
+		dwarf_new_oom_handler(dw, out_of_memory);
 	return dw;
 }
 
-static Dwarf *dso_dwarf(struct dso *d)
+static int open_alt(struct dso *d, struct lines *l, bool map, uint64_t *bytes)
 {
-	if (!d->dwarf_tried && !d->recorded) {
-		d->dwarf_tried = true;
-		d->dwarf = open_dwarf(d, &d->main);
-		if (!d->dwarf)
-			d->dwarf = open_dwarf(d, dso_debug_image(d));
-	}
-	return d->dwarf;
+	const char *name;
+	const void *id;
+	ssize_t len = dwelf_dwarf_gnu_debugaltlink(l->dw, &name, &id);
+	int r;
+
+	if (len == 0)
+		return 0;
+	if (len < 0 || dso_open_alt(d, name, id, (size_t)len, &l->alt_file) < 0)
+		return -ENOENT;
+	r = dwarf_image_open(&l->alt_file, d->budget, map, &l->alt_image, bytes);
+	if (r < 0)
+		return r;
+	l->alt = begin(&l->alt_image);
+	if (!l->alt)
+		return -EINVAL;
+	dwarf_setalt(l->dw, l->alt);
+	return 0;
 }
 
-/* Not every compiler writes .debug_aranges: then unit by unit. */
-static bool find_unit(Dwarf *dw, uint64_t vaddr, Dwarf_Die *ret)
+static int range_cmp(const void *pa, const void *pb)
+{
+	const struct unit_range *a = pa, *b = pb;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* false: no more fits. */
+static bool add_unit(struct lines *l, Dwarf_Off die_offset)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	Dwarf_Die die;
+
+	if (!budget_take(l->budget, UNIT_BYTES))
+		return false;
+	if (!dwarf_offdie(l->dw, die_offset, &die))
+		return true;
+	while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
+		struct unit_range r = {start, end, 0, die_offset};
+
+		if (budget_poll(l->budget) || !budget_take(l->budget, sizeof(r)))
+			return false;
+		if (start < end && !vec_push(&l->units, r))
+			return false;
+	}
+	return true;
+}
+
+/* .debug_aranges would say the same in a table; not every compiler writes it, and this takes no longer. */
+static int index_units(struct lines *l)
 {
 	Dwarf_Off off = 0, next;
-	size_t header;
+	uint64_t reach = 0;
+	size_t header, i;
 
-	if (dwarf_addrdie(dw, vaddr, ret))
-		return true;
-	while (dwarf_nextcu(dw, off, &next, &header, NULL, NULL, NULL) == 0) {
-		if (dwarf_offdie(dw, off + header, ret) && dwarf_haspc(ret, vaddr) > 0)
-			return true;
-		if (next <= off)
-			break;
-		off = next;
+	for (; dwarf_nextcu(l->dw, off, &next, &header, NULL, NULL, NULL) == 0 && next > off; off = next) {
+		if (budget_expired(l->budget))
+			return -ETIME;
+		if (!add_unit(l, off + header))
+			return budget_expired(l->budget) ? -ETIME : -E2BIG;
 	}
+	if (l->units.n)
+		qsort(l->units.v, l->units.n, sizeof(*l->units.v), range_cmp);
+	for (i = 0; i < l->units.n; i++) {
+		reach = l->units.v[i].end > reach ? l->units.v[i].end : reach;
+		l->units.v[i].reach = reach;
+	}
+	return 0;
+}
+
+void lines_close(struct lines *l)
+{
+	if (!l)
+		return;
+	if (l->dw)
+		dwarf_end(l->dw);
+	if (l->alt)
+		dwarf_end(l->alt);
+	vec_done(&l->units);
+	dwarf_image_close(&l->image);
+	dwarf_image_close(&l->alt_image);
+	image_close(&l->alt_file);
+	free(l);
+}
+
+static int open_in(struct dso *d, struct image *im, bool map, struct lines **ret, uint64_t *bytes)
+{
+	struct lines *l = calloc(1, sizeof(*l));
+	int r = -ENOMEM;
+
+	*bytes = 0;
+	if (l) {
+		l->budget = d->budget;
+		l->alt_file.fd = -1;
+		r = dwarf_image_open(im, d->budget, map, &l->image, bytes);
+	}
+	if (r == 0)
+		r = (l->dw = begin(&l->image)) ? 0 : -EINVAL;
+	if (r == 0)
+		r = open_alt(d, l, map, bytes);
+	if (r == 0)
+		r = index_units(l);
+	if (r == 0)
+		*ret = l;
+	else
+		lines_close(l);
+	return r;
+}
+
+static void say_why(struct dso *d, int r, uint64_t bytes)
+{
+	if (r == -E2BIG || r == -ENOMEM)
+		dso_refuse(d, bytes, "source lines");
+	else if (r == -ETIME)
+		dso_refuse(d, bytes, "source lines, for want of time,");
+}
+
+bool lines_may_be_in(struct dso *d)
+{
+	Elf64_Shdr sh;
+
+	if (!d->main.elf)
+		return false;
+	return image_section(&d->main, ".debug_info", &sh) || image_section(&d->main, ".zdebug_info", &sh) ||
+	       dso_debug_image(d);
+}
+
+int lines_open(struct dso *d, bool map, struct lines **ret)
+{
+	uint64_t bytes;
+	int r = d->main.elf ? open_in(d, &d->main, map, ret, &bytes) : -ENOENT;
+
+	if (r == -ENOENT && dso_debug_image(d))
+		r = open_in(d, &d->debug, map, ret, &bytes);
+	say_why(d, r, bytes);
+	return r;
+}
+
+static bool find_unit(const struct lines *l, uint64_t vaddr, Dwarf_Die *ret)
+{
+	size_t lo = 0, hi = l->units.n;
+	unsigned steps = 0;
+
+	while (lo < hi) { /* first one behind vaddr */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l->units.v[mid].start <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (lo-- > 0 && l->units.v[lo].reach > vaddr && steps++ < STEPS_MAX)
+		if (l->units.v[lo].end > vaddr)
+			return dwarf_offdie(l->dw, l->units.v[lo].die, ret) != NULL;
 	return false;
 }
 
@@ -145,6 +257,7 @@ struct scope_walk {
 	Dwarf_Die found[DEPTH_MAX];
 	size_t n;
 	unsigned visits, depth;
+	struct budget *budget;
 };
 
 static bool walk_children(struct scope_walk *w, Dwarf_Die *parent);
@@ -178,7 +291,7 @@ static bool walk_children(struct scope_walk *w, Dwarf_Die *parent)
 		return false;
 	w->depth++;
 	do {
-		if (w->visits++ >= VISITS_MAX)
+		if (w->visits++ >= VISITS_MAX || budget_poll(w->budget))
 			break;
 		over = walk_die(w, &die);
 	} while (!over && dwarf_siblingof(&die, &die) == 0);
@@ -213,7 +326,7 @@ static bool is_split(Dwarf_Die *unit)
 	return dwarf_attr(unit, DW_AT_GNU_dwo_name, &attr) || dwarf_attr(unit, DW_AT_dwo_name, &attr);
 }
 
-static size_t read_lines(Dwarf *dw, uint64_t vaddr, struct dso_line *ret, size_t max)
+size_t lines_find(struct lines *l, uint64_t vaddr, struct dso_line *ret, size_t max)
 {
 	struct dso_line at = {NULL, NULL, 0};
 	struct scope_walk w;
@@ -221,7 +334,7 @@ static size_t read_lines(Dwarf *dw, uint64_t vaddr, struct dso_line *ret, size_t
 	Dwarf_Line *line;
 	size_t n = 0;
 
-	if (!max || !find_unit(dw, vaddr, &unit))
+	if (!max || !find_unit(l, vaddr, &unit))
 		return 0;
 	line = dwarf_getsrc_die(&unit, vaddr);
 	if (line) {
@@ -231,6 +344,7 @@ static size_t read_lines(Dwarf *dw, uint64_t vaddr, struct dso_line *ret, size_t
 	if (!is_split(&unit)) {
 		w.vaddr = vaddr;
 		w.n = w.visits = w.depth = 0;
+		w.budget = l->budget;
 		walk_children(&w, &unit);
 		n = fill_scopes(&unit, &w, at, ret, max);
 	}
@@ -249,12 +363,25 @@ static size_t recorded_lines(const struct dso *d, uint64_t vaddr, struct dso_lin
 	return n;
 }
 
+static size_t lines_here(struct dso *d, uint64_t vaddr, struct dso_line *ret, size_t max)
+{
+	size_t n;
+
+	budget_begin(d->budget);
+	if (!d->lines_tried) {
+		d->lines_tried = true;
+		lines_open(d, false, &d->lines);
+	}
+	n = d->lines && !budget_expired(d->budget) ? lines_find(d->lines, vaddr, ret, max) : 0;
+	budget_end(d->budget);
+	return n;
+}
+
 size_t dso_find_lines(struct dso *d, uint64_t vaddr, struct dso_line *ret, size_t max)
 {
-	Dwarf *dw = dso_dwarf(d);
-	size_t n = d->recorded ? recorded_lines(d, vaddr, ret, max) :
-		   dw	       ? read_lines(dw, vaddr, ret, max) :
-				 0;
+	size_t n = d->recorded	   ? recorded_lines(d, vaddr, ret, max) :
+		   d->lines_child ? lines_child_ask(d->lines_child, d, vaddr, ret, max) :
+				     lines_here(d, vaddr, ret, max);
 
 	if (n && d->tap && d->tap->lines)
 		d->tap->lines(d->tap->ctx, d, vaddr, ret, n);

@@ -90,7 +90,7 @@ static bool load_identity(struct dso *d, const struct dso_record *rec)
 
 int dso_open_record(const struct dso_record *rec, const char *path, struct dso **ret)
 {
-	struct dso *d = dso_new(path);
+	struct dso *d = dso_new(path, NULL);
 
 	if (!d)
 		return -ENOMEM;

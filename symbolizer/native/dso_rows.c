@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "symbolizer/base/hash.h"
+#include "symbolizer/native/cfi_check.h"
 #include "symbolizer/native/dso_priv.h"
 
 /*
@@ -154,16 +155,11 @@ void row_cache_done(struct row_cache *c)
 	vec_done(&c->exprs);
 }
 
-/* Without a section header of that name libdw would read the whole file to search it. */
 static bool open_cfi(struct dso *d)
 {
-	Elf64_Shdr sh;
-
 	if (!d->cfi_tried && !d->recorded) {
 		d->cfi_tried = true;
-		if (image_section(&d->main, ".eh_frame", &sh) &&
-		    image_sections_size(&d->main, ".eh_frame") <= IMAGE_MAX_TABLE)
-			d->cfi = dwarf_getcfi_elf(d->main.elf);
+		d->cfi = d->main.elf ? cfi_open_checked(d) : NULL;
 	}
 	return d->cfi != NULL;
 }
@@ -175,8 +171,12 @@ static const struct cfi_row *read_row(struct dso *d, uint64_t vaddr)
 	struct cfi_exprs exprs;
 	struct cfi_row fresh;
 
-	if (open_cfi(d) && cfi_read_row(d->cfi, vaddr, &fresh, &exprs) == 0)
+	budget_begin(d->budget);
+	if (budget_expired(d->budget))
+		dso_refuse(d, 0, "unwind information, for want of time,");
+	else if (open_cfi(d) && cfi_read_row(d->cfi, vaddr, &fresh, &exprs) == 0)
 		row = row_cache_intern(d, &fresh);
+	budget_end(d->budget);
 	row_cache_put(&d->rows, vaddr, row);
 	return row;
 }

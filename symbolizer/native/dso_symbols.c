@@ -70,7 +70,9 @@ static const char *plain_name(struct dso *d, const char *name)
 {
 	const char *at = strchr(name, '@');
 
-	return at && at != name ? arena_strndup(&d->arena, name, (size_t)(at - name)) : name;
+	if (!at || at == name)
+		return name;
+	return dso_take(d, (uint64_t)(at - name) + 32) ? arena_strndup(&d->arena, name, (size_t)(at - name)) : NULL;
 }
 
 static bool add_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
@@ -93,16 +95,39 @@ static bool add_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 	return s.name && symbol_table_add(&l->dso->symbols, &s);
 }
 
-/* false: this image has no such table. */
+/* Reads the table of an image; what does not fit is said. false: this image has no such table. */
 static bool load_table(struct dso *d, struct image *im, uint32_t sh_type)
 {
+	size_t before = d->symbols.syms.n, count = im ? image_symbol_count(im, sh_type) : 0;
+	uint64_t bytes = (uint64_t)count * SYMBOL_PEAK_BYTES;
 	struct loader l = {.dso = d};
-	size_t before = d->symbols.syms.n;
+	int r = -E2BIG;
 
-	if (im && load_code_sections(im, &l.code) == 0)
-		image_each_symbol(im, sh_type, add_symbol, &l);
-	vec_done(&l.code.spans);
+	if (!count)
+		return false;
+	if (budget_take(d->budget, bytes)) {
+		d->symbols.held += bytes;
+		r = load_code_sections(im, &l.code);
+		if (r == 0)
+			r = image_each_symbol(im, sh_type, add_symbol, &l);
+		vec_done(&l.code.spans);
+	}
+	if (r == -E2BIG)
+		dso_refuse(d, bytes, budget_expired(d->budget) ? "some symbols, for want of time," : "some symbols");
 	return d->symbols.syms.n > before;
+}
+
+/* Most symbols are no code: what was taken for those goes back. */
+static void finish_table(struct dso *d)
+{
+	struct symbol_table *t = &d->symbols;
+	uint64_t keep = (uint64_t)t->syms.n * SYMBOL_BYTES;
+
+	symbol_table_finish(t);
+	if (t->held > keep) {
+		budget_give(d->budget, t->held - keep);
+		t->held = keep;
+	}
 }
 
 /* The full table is in the file, or else in its debug file, or else in .gnu_debugdata (which lacks
@@ -114,11 +139,13 @@ static void load_symbols(struct dso *d)
 	if (t->loaded || d->recorded)
 		return;
 	t->loaded = true;
+	budget_begin(d->budget);
 	t->full = load_table(d, &d->main, SHT_SYMTAB) ||
 		  load_table(d, dso_debug_image(d), SHT_SYMTAB) ||
 		  load_table(d, dso_mini_image(d), SHT_SYMTAB);
 	load_table(d, &d->main, SHT_DYNSYM);
-	symbol_table_finish(t);
+	finish_table(d);
+	budget_end(d->budget);
 }
 
 int dso_find_symbol(struct dso *d, uint64_t vaddr, struct dso_symbol *ret)
@@ -153,12 +180,18 @@ static bool index_variable(void *ctx, const Elf64_Sym *sym, const char *name)
 	return ELF64_ST_TYPE(sym->st_info) != STT_OBJECT || index_symbol(ctx, sym, name);
 }
 
-static int index_names(struct image *im, uint32_t sh_type, image_symbol_fn *fn, struct name_index *x)
+static int index_names(struct dso *d, struct image *im, uint32_t sh_type, image_symbol_fn *fn,
+		       struct name_index *x)
 {
+	size_t count = image_symbol_count(im, sh_type);
+	int r = -E2BIG;
+
 	/* Room for all, where all are taken. */
-	if (fn == index_symbol && !name_index_reserve(x, image_symbol_count(im, sh_type)))
-		return -ENOMEM;
-	return image_each_symbol(im, sh_type, fn, x);
+	if (fn != index_symbol || name_index_reserve(x, count))
+		r = image_each_symbol(im, sh_type, fn, x);
+	if (r == -E2BIG)
+		dso_refuse(d, (uint64_t)count * sizeof(Elf64_Sym), "some names");
+	return r;
 }
 
 /* The full table is in the file, or else in its debug file. */
@@ -167,8 +200,10 @@ static const struct name_entry *find_in_symtab(struct dso *d, image_symbol_fn *f
 {
 	if (!x->loaded) {
 		x->loaded = true;
-		if (index_names(&d->main, SHT_SYMTAB, fn, x) < 0 && dso_debug_image(d))
-			index_names(&d->debug, SHT_SYMTAB, fn, x);
+		budget_begin(d->budget);
+		if (index_names(d, &d->main, SHT_SYMTAB, fn, x) == -ENOENT && dso_debug_image(d))
+			index_names(d, &d->debug, SHT_SYMTAB, fn, x);
+		budget_end(d->budget);
 	}
 	return name_index_find(x, name);
 }
@@ -178,7 +213,9 @@ static const struct name_entry *find_exported(struct dso *d, const char *name)
 {
 	if (!d->dynamic_names.loaded && !d->recorded) {
 		d->dynamic_names.loaded = true;
-		index_names(&d->main, SHT_DYNSYM, index_symbol, &d->dynamic_names);
+		budget_begin(d->budget);
+		index_names(d, &d->main, SHT_DYNSYM, index_symbol, &d->dynamic_names);
+		budget_end(d->budget);
 	}
 	return name_index_find(&d->dynamic_names, name);
 }

@@ -1,6 +1,5 @@
 #include <elf.h>
 #include <errno.h>
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +12,9 @@
  * ELF images through libelf. ELF_C_READ, never one of the MMAP commands: the target owns the file
  * and may truncate it, and then a mapping would kill us with SIGBUS.
  */
+
+/* All names of a table together, in bytes: linkers let equal names, and ends of longer ones, share theirs. */
+enum { NAMES_LEAST = 16 << 20, NAMES_FACTOR = 8 };
 
 bool image_read(const struct image *im, uint64_t off, void *dst, size_t len)
 {
@@ -38,46 +40,82 @@ bool image_read(const struct image *im, uint64_t off, void *dst, size_t len)
 	return true;
 }
 
-/* libelf allocates for every section that the header claims; 0 in e_shnum: see section 0. */
-static bool section_count_sane(const struct image *im, const Elf64_Ehdr *eh)
+/*
+ * libelf allocates for every section that the header claims, and looks for the end of a name from the end of
+ * the table of names backwards, each time. A count of 0 stands for one in section 0 (elf(5)).
+ */
+static bool section_names_sane(const struct image *im, const Elf64_Ehdr *eh, uint64_t n)
 {
-	Elf64_Shdr first;
-	uint64_t n = eh->e_shnum;
+	Elf64_Shdr sh;
+	char last = 1;
 
-	if (!eh->e_shoff)
+	if (eh->e_shstrndx == SHN_UNDEF)
 		return true;
-	if (!n && image_read(im, eh->e_shoff, &first, sizeof(first)))
-		n = first.sh_size;
-	return n <= IMAGE_MAX_SECTIONS;
+	return eh->e_shstrndx < n &&
+	       image_read(im, eh->e_shoff + eh->e_shstrndx * sizeof(sh), &sh, sizeof(sh)) &&
+	       sh.sh_type == SHT_STRTAB && !(sh.sh_flags & SHF_COMPRESSED) && sh.sh_size &&
+	       sh.sh_size <= IMAGE_MAX_NAMES && sh.sh_offset <= UINT64_MAX - sh.sh_size &&
+	       image_read(im, sh.sh_offset + sh.sh_size - 1, &last, 1) && !last;
 }
 
-static bool header_is_ours(const struct image *im)
+static bool sections_sane(const struct image *im, const Elf64_Ehdr *eh, uint64_t *ret_n)
+{
+	Elf64_Shdr first;
+
+	*ret_n = 0;
+	if (!eh->e_shoff)
+		return true;
+	if (eh->e_shentsize != sizeof(Elf64_Shdr) || eh->e_shoff > im->size)
+		return false;
+	*ret_n = eh->e_shnum;
+	if (!*ret_n && image_read(im, eh->e_shoff, &first, sizeof(first)))
+		*ret_n = first.sh_size;
+	return *ret_n <= IMAGE_MAX_SECTIONS && section_names_sane(im, eh, *ret_n);
+}
+
+/* What libelf holds for a section: its header, and Elf_Scn with room for data and relocations. */
+enum { SECTION_BYTES = 448 };
+
+static bool take(struct image *im, uint64_t bytes)
+{
+	if (!budget_take(im->budget, bytes))
+		return false;
+	im->held += bytes;
+	return true;
+}
+
+static int check_header(struct image *im)
 {
 	Elf64_Ehdr eh;
+	uint64_t sections;
 
-	return image_read(im, 0, &eh, sizeof(eh)) && !memcmp(eh.e_ident, ELFMAG, SELFMAG) &&
-	       eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_ident[EI_DATA] == ELFDATA2LSB &&
-	       eh.e_machine == EM_X86_64 && (eh.e_type == ET_EXEC || eh.e_type == ET_DYN) &&
-	       section_count_sane(im, &eh);
+	if (!image_read(im, 0, &eh, sizeof(eh)) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    eh.e_machine != EM_X86_64 || (eh.e_type != ET_EXEC && eh.e_type != ET_DYN) ||
+	    eh.e_phnum > IMAGE_MAX_SEGMENTS || !sections_sane(im, &eh, &sections))
+		return -ENOEXEC;
+	return take(im, sections * SECTION_BYTES + eh.e_phnum * sizeof(Elf64_Phdr)) ? 0 : -E2BIG;
 }
 
 static int image_start(struct image *im)
 {
+	int r = check_header(im);
+
 	elf_version(EV_CURRENT);
-	if (header_is_ours(im))
+	if (r == 0)
 		im->elf = im->fd >= 0 ? elf_begin(im->fd, ELF_C_READ, NULL) :
 					elf_memory((char *)im->bytes, im->size);
 	if (im->elf && elf_kind(im->elf) == ELF_K_ELF)
 		return 0;
 	image_close(im);
-	return -ENOEXEC;
+	return r < 0 ? r : -ENOEXEC;
 }
 
-int image_open_fd(struct image *im, int fd)
+int image_open_fd(struct image *im, int fd, struct budget *b)
 {
 	struct stat st;
 
-	*im = (struct image){.fd = fd};
+	*im = (struct image){.fd = fd, .budget = b};
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		image_close(im);
 		return -ENOEXEC;
@@ -86,9 +124,9 @@ int image_open_fd(struct image *im, int fd)
 	return image_start(im);
 }
 
-int image_open_bytes(struct image *im, uint8_t *bytes, size_t len)
+int image_open_bytes(struct image *im, uint8_t *bytes, size_t len, struct budget *b)
 {
-	*im = (struct image){.fd = -1, .bytes = bytes, .size = len};
+	*im = (struct image){.fd = -1, .bytes = bytes, .size = len, .budget = b};
 	return image_start(im);
 }
 
@@ -99,16 +137,17 @@ void image_close(struct image *im)
 	if (im->fd >= 0)
 		close(im->fd);
 	free(im->bytes);
+	budget_give(im->budget, im->held);
 	*im = (struct image){.fd = -1};
 }
 
-static const char *section_name(Elf *elf, const Elf64_Shdr *sh)
+const char *image_section_name(struct image *im, const Elf64_Shdr *sh)
 {
 	size_t strndx;
 
-	if (elf_getshdrstrndx(elf, &strndx) < 0)
+	if (elf_getshdrstrndx(im->elf, &strndx) < 0)
 		return NULL;
-	return elf_strptr(elf, strndx, sh->sh_name);
+	return elf_strptr(im->elf, strndx, sh->sh_name);
 }
 
 Elf_Scn *image_section(struct image *im, const char *name, Elf64_Shdr *ret)
@@ -117,7 +156,7 @@ Elf_Scn *image_section(struct image *im, const char *name, Elf64_Shdr *ret)
 
 	while ((scn = elf_nextscn(im->elf, scn))) {
 		Elf64_Shdr *sh = elf64_getshdr(scn);
-		const char *have = sh ? section_name(im->elf, sh) : NULL;
+		const char *have = sh ? image_section_name(im, sh) : NULL;
 
 		if (have && !strcmp(have, name)) {
 			*ret = *sh;
@@ -127,45 +166,17 @@ Elf_Scn *image_section(struct image *im, const char *name, Elf64_Shdr *ret)
 	return NULL;
 }
 
-static uint64_t section_size(Elf_Scn *scn, const Elf64_Shdr *sh)
-{
-	Elf64_Chdr *ch;
-
-	if (!(sh->sh_flags & SHF_COMPRESSED))
-		return sh->sh_size;
-	ch = elf64_getchdr(scn);
-	return ch ? ch->ch_size : sh->sh_size;
-}
-
-Elf_Data *image_section_data(Elf_Scn *scn, uint64_t max)
+/* Nobody compresses the tables that are read here: only DWARF (dwarf_image.c). */
+Elf_Data *image_section_data(struct image *im, Elf_Scn *scn, uint64_t max)
 {
 	Elf64_Shdr *sh = elf64_getshdr(scn);
 	Elf_Data *data;
 
-	if (!sh || sh->sh_type == SHT_NOBITS || sh->sh_size > max || section_size(scn, sh) > max)
+	if (!sh || sh->sh_type == SHT_NOBITS || (sh->sh_flags & SHF_COMPRESSED) || sh->sh_size > max ||
+	    sh->sh_size > im->size || !take(im, im->fd >= 0 ? sh->sh_size : 0))
 		return NULL;
-	if ((sh->sh_flags & SHF_COMPRESSED) && elf_compress(scn, 0, 0) < 0)
-		return NULL;
-	data = elf_getdata(scn, NULL);
+	data = elf_rawdata(scn, NULL);
 	return data && data->d_buf && data->d_size ? data : NULL;
-}
-
-uint64_t image_sections_size(struct image *im, const char *prefix)
-{
-	Elf_Scn *scn = NULL;
-	uint64_t sum = 0;
-
-	while ((scn = elf_nextscn(im->elf, scn))) {
-		Elf64_Shdr *sh = elf64_getshdr(scn);
-		const char *name = sh ? section_name(im->elf, sh) : NULL;
-		uint64_t size;
-
-		if (!name || sh->sh_type == SHT_NOBITS || strncmp(name, prefix, strlen(prefix)))
-			continue;
-		size = section_size(scn, sh);
-		sum = size > UINT64_MAX - sum ? UINT64_MAX : sum + size;
-	}
-	return sum;
 }
 
 /* Notes: elf(5), "Notes (Nhdr)". */
@@ -227,26 +238,48 @@ static size_t terminated_len(const Elf_Data *strings)
 	return last ? (size_t)(last - (const char *)strings->d_buf) + 1 : 0;
 }
 
-static int each_symbol(Elf *elf, Elf_Scn *scn, uint32_t link, image_symbol_fn *fn, void *ctx)
+struct symbol_names {
+	const char *text;
+	size_t len; /* terminated */
+	uint64_t left; /* of what all names together may have */
+};
+
+/* Names may share their bytes, but not without end. NULL: too long, or too much already. */
+static const char *name_at(struct symbol_names *names, uint32_t at)
 {
-	Elf_Data *table = image_section_data(scn, IMAGE_MAX_SYMBOLS * sizeof(Elf64_Sym));
-	Elf_Scn *str_scn = elf_getscn(elf, link);
-	Elf_Data *strings = str_scn ? image_section_data(str_scn, IMAGE_MAX_TABLE) : NULL;
-	size_t i, n, names;
+	size_t len;
+
+	if (at >= names->len || !names->left)
+		return NULL;
+	len = strnlen(names->text + at, IMAGE_MAX_SYMBOL_NAME);
+	names->left -= len < names->left ? len : names->left;
+	return len < IMAGE_MAX_SYMBOL_NAME && names->left ? names->text + at : NULL;
+}
+
+static int each_symbol(struct image *im, Elf_Scn *scn, uint32_t link, image_symbol_fn *fn, void *ctx)
+{
+	Elf_Data *table = image_section_data(im, scn, IMAGE_MAX_SYMBOLS * sizeof(Elf64_Sym));
+	Elf_Scn *str_scn = elf_getscn(im->elf, link);
+	Elf_Data *strings = table && str_scn ? image_section_data(im, str_scn, IMAGE_MAX_TABLE) : NULL;
+	struct symbol_names names;
+	size_t i, n;
 
 	if (!table || !strings)
-		return -ENOENT;
+		return -E2BIG;
 	n = table->d_size / sizeof(Elf64_Sym);
-	names = terminated_len(strings);
+	names = (struct symbol_names){strings->d_buf, terminated_len(strings),
+				      NAMES_LEAST + NAMES_FACTOR * (uint64_t)strings->d_size};
 	for (i = 1; i < n; i++) {
 		Elf64_Sym sym;
+		const char *name;
 
 		memcpy(&sym, (const char *)table->d_buf + i * sizeof(sym), sizeof(sym));
-		if (sym.st_name < names && sym.st_shndx != SHN_UNDEF &&
-		    !fn(ctx, &sym, (const char *)strings->d_buf + sym.st_name))
-			return -ENOMEM;
+		if (sym.st_shndx == SHN_UNDEF || !(name = name_at(&names, sym.st_name)))
+			continue;
+		if (budget_poll(im->budget) || !fn(ctx, &sym, name))
+			return -E2BIG;
 	}
-	return 0;
+	return names.left ? 0 : -E2BIG;
 }
 
 static Elf_Scn *section_of_type(struct image *im, uint32_t sh_type, Elf64_Shdr *ret)
@@ -269,7 +302,7 @@ int image_each_symbol(struct image *im, uint32_t sh_type, image_symbol_fn *fn, v
 	Elf64_Shdr sh;
 	Elf_Scn *scn = section_of_type(im, sh_type, &sh);
 
-	return scn ? each_symbol(im->elf, scn, sh.sh_link, fn, ctx) : -ENOENT;
+	return scn ? each_symbol(im, scn, sh.sh_link, fn, ctx) : -ENOENT;
 }
 
 size_t image_symbol_count(struct image *im, uint32_t sh_type)

@@ -10,6 +10,7 @@
 #include "symbolizer/base/hash.h"
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/dso_record.h"
+#include "symbolizer/native/lines_child.h"
 #include "symbolizer/native/modmap_priv.h"
 #include "symbolizer/target/maps.h"
 
@@ -20,13 +21,16 @@ enum { REFRESH_SHARE = 20, MODULES_MAX = 1 << 16, FIRST_INDEX = 256 };
 #define USER_FIRST UINT64_C(0x1000)
 #define USER_LIMIT UINT64_C(0x800000000000)
 
-int modmap_open(struct proc *proc, struct maps *maps, struct mem *mem, struct modmap **ret,
+int modmap_open(struct proc *proc, struct maps *maps, struct mem *mem, struct budget *b, struct modmap **ret,
 		struct err *err)
 {
 	struct modmap *m = calloc(1, sizeof(*m));
 
-	if (!m)
+	if (!m || (b && !(m->lines_child = lines_child_new(b)))) {
+		free(m);
 		return err_set(err, -ENOMEM, "module map: out of memory");
+	}
+	m->budget = b;
 	if (getrandom(&m->seed, sizeof(m->seed), GRND_NONBLOCK) < 0)
 		m->seed = 0;
 	m->proc = proc;
@@ -42,6 +46,7 @@ void modmap_close(struct modmap *m)
 
 	if (!m)
 		return;
+	lines_child_free(m->lines_child);
 	for (i = 0; i < m->modules.n; i++) {
 		dso_close(m->modules.v[i]->dso);
 		free(m->modules.v[i]->path);

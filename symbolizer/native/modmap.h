@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct budget;
 struct dso;
 struct dso_record;
 struct dso_tap;
@@ -34,8 +35,9 @@ struct modmap_hit {
 };
 
 /* `proc` may be NULL (recordings, with `maps` from their text): then only dsos added with modmap_add_record() are there.
+ * What the files may cost together is `b` (budget.h; NULL: no limits, and DWARF is read in this process).
  * Everything is borrowed and must outlive the modmap. */
-int modmap_open(struct proc *proc, struct maps *maps, struct mem *mem, struct modmap **ret,
+int modmap_open(struct proc *proc, struct maps *maps, struct mem *mem, struct budget *b, struct modmap **ret,
 		struct err *err);
 void modmap_close(struct modmap *m);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/native/dso.h"
@@ -72,6 +73,10 @@ static int open_file(struct modmap *m, struct module *mod, const struct span *sp
 
 	if (!map)
 		return err_set(err, -ESTALE, "%s: not mapped any more", mod->path);
+	if (budget_expired(m->budget)) {
+		budget_refuse(m->budget, 0, "some files, for want of time");
+		return err_set(err, -ETIME, "%s: not read, for want of time", mod->path);
+	}
 	r = target_file_open_mapping(m->proc, map, &fd, err);
 	if (r < 0) {
 		mod->anon = path_is_shared_memory(mod->path);
@@ -82,7 +87,7 @@ static int open_file(struct modmap *m, struct module *mod, const struct span *sp
 		close(fd);
 		return err_set(err, -ENOEXEC, "%s: not an ELF file", mod->path);
 	}
-	return dso_open_fd(fd, mod->path, &mod->dso, err);
+	return dso_open_fd(fd, mod->path, m->budget, &mod->dso, err);
 }
 
 static int open_vdso(struct modmap *m, struct module *mod, const struct span *span, struct err *err)
@@ -98,20 +103,23 @@ void module_open(struct modmap *m, struct module *mod, const struct span *span)
 	int r = 0;
 
 	mod->tried = true;
+	budget_begin(m->budget);
 	mod->dso = take_record(m, mod->path);
 	if (mod->dso)
 		;
 	else if (!strcmp(mod->path, "[vdso]"))
 		r = open_vdso(m, mod, span, &err);
-	else if (mod->path[0] == '[' || !m->proc)
-		return; /* [vsyscall]; or a file that the recording has no facts about */
-	else
+	else if (mod->path[0] != '[' && m->proc) /* else [vsyscall]; or the recording has no facts about it */
 		r = open_file(m, mod, span, &err);
+	budget_end(m->budget);
 	if (r < 0)
 		log_info("%s", err.msg[0] ? err.msg : mod->path);
+	if (r == -E2BIG)
+		budget_refuse(m->budget, 0, "names of %s", mod->path);
 	if (!mod->dso)
 		return;
 	if (m->proc)
 		dso_set_debug_open(mod->dso, open_debug_file, m);
+	dso_set_lines_child(mod->dso, m->lines_child);
 	dso_set_tap(mod->dso, m->tap);
 }

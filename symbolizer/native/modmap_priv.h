@@ -23,6 +23,8 @@ struct modmap {
 	struct proc *proc;
 	struct maps *maps;
 	struct mem *mem;
+	struct budget *budget; /* NULL: no limits */
+	struct lines_child *lines_child; /* NULL: DWARF is read here */
 	const struct dso_tap *tap;
 	VEC(struct module *) modules;
 	VEC(struct span) spans; /* by address */

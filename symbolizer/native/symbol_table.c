@@ -20,6 +20,8 @@ static int better_name(const struct symbol *a, const struct symbol *b)
 	unsigned ua = leading_underscores(a->name), ub = leading_underscores(b->name);
 	size_t la, lb;
 
+	if (a->name == b->name && a->rank == b->rank && a->end == b->end)
+		return 0;
 	if (a->rank != b->rank)
 		return a->rank > b->rank ? -1 : 1;
 	if (a->end != b->end)
@@ -37,9 +39,19 @@ static int symbol_cmp(const void *pa, const void *pb)
 {
 	const struct symbol *a = pa, *b = pb;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return better_name(a, b);
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* The best of those that start where v[i] does moves there. Returns the index behind them: names are compared
+ * once each, not in the sort. */
+static size_t best_first(struct symbol *v, size_t i, size_t n)
+{
+	size_t k;
+
+	for (k = i + 1; k < n && v[k].start == v[i].start; k++)
+		if (better_name(&v[k], &v[i]) < 0)
+			v[i] = v[k];
+	return k;
 }
 
 /*
@@ -50,13 +62,13 @@ static void settle(struct symbol_table *t)
 {
 	struct symbol *v = t->syms.v;
 	uint64_t covered = 0; /* end of the sized ones so far */
-	size_t i, n = 0;
+	size_t i, next, n = 0;
 
-	for (i = 0; i < t->syms.n; i++) {
-		bool sized = v[i].rank & SYMBOL_SIZED;
+	for (i = 0; i < t->syms.n; i = next) {
+		bool sized;
 
-		if (n && v[n - 1].start == v[i].start)
-			continue;
+		next = best_first(v, i, t->syms.n);
+		sized = v[i].rank & SYMBOL_SIZED;
 		if (!sized && v[i].start < covered)
 			continue;
 		if (n && !(v[n - 1].rank & SYMBOL_SIZED) && v[n - 1].end > v[i].start)
@@ -136,16 +148,28 @@ bool name_index_reserve(struct name_index *x, size_t n)
 		return true;
 	while (bigger.n_slots <= n * 2)
 		bigger.n_slots *= 2;
-	bigger.slots = calloc(bigger.n_slots, sizeof(*bigger.slots));
-	if (!bigger.slots)
+	if (!budget_take(x->budget, bigger.n_slots * sizeof(*bigger.slots)))
 		return false;
+	bigger.slots = calloc(bigger.n_slots, sizeof(*bigger.slots));
+	if (!bigger.slots) {
+		budget_give(x->budget, bigger.n_slots * sizeof(*bigger.slots));
+		return false;
+	}
 	for (i = 0; i < x->n_slots; i++)
 		if (x->slots[i].name)
 			bigger.slots[name_slot(&bigger, x->slots[i].name)] = x->slots[i];
-	free(x->slots);
+	name_index_done(x);
 	x->slots = bigger.slots;
 	x->n_slots = bigger.n_slots;
 	return true;
+}
+
+void name_index_done(struct name_index *x)
+{
+	budget_give(x->budget, x->n_slots * sizeof(*x->slots));
+	free(x->slots);
+	x->slots = NULL;
+	x->n_slots = 0;
 }
 
 bool name_index_add(struct name_index *x, const char *name, uint64_t vaddr, uint64_t size)

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (fd < 0)
 		return 0;
-	if (write(fd, data, size) != (ssize_t)size || dso_open_fd(fd, "fuzz.so", &d, NULL) < 0)
+	if (write(fd, data, size) != (ssize_t)size || dso_open_fd(fd, "fuzz.so", NULL, &d, NULL) < 0)
 		return 0;
 	for (uint64_t v = 0x1000; v < 0x1400; v += 0x40)
 		ask(d, v);

@@ -399,7 +399,7 @@ static int open_target(struct agree *a, pid_t pid, struct err *e)
 	if (r == 0)
 		r = maps_open(proc, &maps, e);
 	if (r == 0)
-		r = modmap_open(proc, maps, a->mem, &a->modmap, e);
+		r = modmap_open(proc, maps, a->mem, NULL, &a->modmap, e);
 	if (r == 0)
 		r = hotspot_open(a->mem, libjvm_symbol, a->modmap, &a->hs, e);
 	if (r == 0)

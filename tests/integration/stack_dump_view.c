@@ -40,7 +40,7 @@ static int open_parts(struct view *v, pid_t pid, struct err *err)
 
 	if ((r = proc_open(pid, &v->proc, err)) < 0 || (r = maps_open(v->proc, &v->maps, err)) < 0
 		|| (r = mem_live_open(v->proc, &v->mem, err)) < 0
-		|| (r = modmap_open(v->proc, v->maps, v->mem, &v->modmap, err)) < 0)
+		|| (r = modmap_open(v->proc, v->maps, v->mem, NULL, &v->modmap, err)) < 0)
 		return r;
 	if ((r = modmap_find_dso(v->modmap, "libjvm.so", &id, &lib.bias)) < 0)
 		return err_set(err, r, "PID %d has no libjvm.so", (int)pid);

@@ -432,7 +432,7 @@ static void compare_file(const char *path, unsigned n_random, bool bench)
 		return;
 	}
 	start = clock_thread_cpu_ns();
-	assert_int_equal(dso_open_fd(open(path, O_RDONLY | O_CLOEXEC), path, &d, NULL), 0);
+	assert_int_equal(dso_open_fd(open(path, O_RDONLY | O_CLOEXEC), path, NULL, &d, NULL), 0);
 	assert_int_equal(dso_cfi_row(d, w->starts.v[w->starts.n / 2], &row), 0);
 	open_ms = (double)(clock_thread_cpu_ns() - start) / 1e6;
 	for (i = 0; i < w->starts.n; i++)
@@ -646,7 +646,7 @@ static struct dso *open_libc(uint64_t *base)
 	assert_int_not_equal(dladdr(dlsym(libc, "fopen"), &info), 0);
 	dlclose(libc);
 	*base = (uint64_t)(uintptr_t)info.dli_fbase;
-	assert_int_equal(dso_open_fd(open(info.dli_fname, O_RDONLY | O_CLOEXEC), info.dli_fname,
+	assert_int_equal(dso_open_fd(open(info.dli_fname, O_RDONLY | O_CLOEXEC), info.dli_fname, NULL,
 				     &d, NULL), 0);
 	return d;
 }

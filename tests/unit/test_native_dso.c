@@ -29,7 +29,7 @@ static struct dso *open_path(const char *path)
 {
 	struct err err = {0};
 	struct dso *d = NULL;
-	int r = dso_open_fd(open(path, O_RDONLY | O_CLOEXEC), path, &d, &err);
+	int r = dso_open_fd(open(path, O_RDONLY | O_CLOEXEC), path, NULL, &d, &err);
 
 	if (r < 0)
 		fail_msg("%s: %d %s", path, r, err.msg);
@@ -338,7 +338,7 @@ static int open_bytes(const void *bytes, size_t len, struct dso **ret)
 	assert_true(fd >= 0);
 	unlink(path);
 	assert_int_equal(write(fd, bytes, len), (ssize_t)len);
-	return dso_open_fd(fd, "sample", ret, NULL);
+	return dso_open_fd(fd, "sample", NULL, ret, NULL);
 }
 
 static void refuses_what_is_not_ours(void **state)
@@ -349,7 +349,7 @@ static void refuses_what_is_not_ours(void **state)
 	char *elf = read_all(SAMPLES "/bare.so", &len);
 
 	(void)state;
-	assert_int_equal(dso_open_fd(open("/tmp", O_RDONLY), "/tmp", &d, &err), -ENOEXEC);
+	assert_int_equal(dso_open_fd(open("/tmp", O_RDONLY), "/tmp", NULL, &d, &err), -ENOEXEC);
 	assert_non_null(strstr(err.msg, "/tmp"));
 	assert_int_equal(open_bytes("", 0, &d), -ENOEXEC);
 	assert_int_equal(open_bytes("#!/bin/sh\n", 10, &d), -ENOEXEC);

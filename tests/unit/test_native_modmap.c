@@ -40,7 +40,7 @@ static int setup(void **state)
 	assert_int_equal(maps_open(w->proc, &w->maps, NULL), 0);
 	w->mem = mem_pages_new();
 	assert_non_null(w->mem);
-	assert_int_equal(modmap_open(w->proc, w->maps, w->mem, &w->m, NULL), 0);
+	assert_int_equal(modmap_open(w->proc, w->maps, w->mem, NULL, &w->m, NULL), 0);
 	*state = w;
 	return 0;
 }
@@ -232,7 +232,7 @@ static void replay_needs_no_files(void **state)
 	(void)state;
 	row.rule[X86_RIP] = (struct cfi_rule){CFI_OFFSET, -8};
 	assert_int_equal(maps_parse(replay_maps, strlen(replay_maps), &maps), 0);
-	assert_int_equal(modmap_open(NULL, maps, mem, &m, NULL), 0);
+	assert_int_equal(modmap_open(NULL, maps, mem, NULL, &m, NULL), 0);
 	assert_int_equal(modmap_add_record(m, "/lib/libx.so", &rec), 0);
 	assert_int_equal(modmap_add_record(m, "/lib/never_mapped.so", &rec), 0);
 	hit = modmap_find(m, 0x7f0000001104);
@@ -304,7 +304,7 @@ static void many_modules(void **state)
 					(unsigned long)(0x10001000 + i * 0x2000),
 					(unsigned long)i + 1, (unsigned long)i);
 	assert_int_equal(maps_parse(text, len, &maps), 0);
-	assert_int_equal(modmap_open(NULL, maps, NULL, &m, NULL), 0);
+	assert_int_equal(modmap_open(NULL, maps, NULL, NULL, &m, NULL), 0);
 	start = clock_thread_cpu_ns();
 	for (i = 0; i < N; i++)
 		assert_int_equal(modmap_find(m, 0x10000000 + i * 0x2000).dso_id, i + 1);

@@ -1,0 +1,267 @@
+#include "symbolizer/native/dwarf_image.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <zlib.h>
+
+#include "symbolizer/base/budget.h"
+#include "symbolizer/native/dso_priv.h"
+
+/* The rest of .debug_* (location lists, names, macros) is half of what there is, and says nothing about lines. */
+static const char *const wanted[] = {"debug_info",	  "debug_abbrev", "debug_line", "debug_line_str",
+				     "debug_str",	  "debug_addr",	  "debug_ranges", "debug_rnglists",
+				     "debug_str_offsets", "gnu_debugaltlink"};
+
+enum {
+	N_WANTED = sizeof(wanted) / sizeof(wanted[0]),
+	N_SECTIONS = N_WANTED + 2, /* none, the names */
+	NAME_SIZE = 20,
+	PAGE = 4096,
+	CHUNK = 64 << 10,
+	ZDEBUG_HEADER = 12, /* "ZLIB", the size as 8 bytes, big-endian */
+	DEFLATE_MOST = 1032, /* bytes that one byte can stand for (zlib's technical notes) */
+};
+/* Of pages of a file, which are there for the looking, more are allowed than of our own. */
+#define MAPPED_MAX (UINT64_C(1) << 30)
+
+/* A section of the file, and its place in the image. */
+struct part {
+	uint64_t from, from_len; /* in the file, behind headers of compression */
+	uint64_t at, len; /* in the image; len 0: not there */
+	bool packed, mapped;
+};
+
+struct plan {
+	struct image *im;
+	struct part part[N_WANTED];
+	uint64_t len, own, mapped; /* of the image, of memory of our own in it, of pages of the file */
+};
+
+static bool read_chdr(struct image *im, struct part *p)
+{
+	Elf64_Chdr ch;
+
+	if (p->from_len < sizeof(ch) || !image_read(im, p->from, &ch, sizeof(ch)) || ch.ch_type != ELFCOMPRESS_ZLIB)
+		return false;
+	p->len = ch.ch_size;
+	p->from += sizeof(ch);
+	p->from_len -= sizeof(ch);
+	return true;
+}
+
+static bool read_zdebug(struct image *im, struct part *p)
+{
+	uint8_t h[ZDEBUG_HEADER];
+
+	if (p->from_len < sizeof(h) || !image_read(im, p->from, h, sizeof(h)) || memcmp(h, "ZLIB", 4))
+		return false;
+	for (unsigned i = 4; i < ZDEBUG_HEADER; i++)
+		p->len = p->len << 8 | h[i];
+	p->from += sizeof(h);
+	p->from_len -= sizeof(h);
+	return true;
+}
+
+/* Where `name` is in the file. false: malformed; len is 0 where there is no such section. */
+static bool find_part(struct image *im, const char *name, struct part *p)
+{
+	char text[NAME_SIZE + 2];
+	bool zdebug = false;
+	Elf64_Shdr sh;
+
+	snprintf(text, sizeof(text), ".%s", name);
+	if (!image_section(im, text, &sh)) {
+		snprintf(text, sizeof(text), ".z%s", name);
+		zdebug = true;
+		if (!image_section(im, text, &sh))
+			return true;
+	}
+	if (sh.sh_type == SHT_NOBITS)
+		return true;
+	p->from = sh.sh_offset;
+	p->from_len = sh.sh_size;
+	if (p->from > im->size || p->from_len > im->size - p->from)
+		return false;
+	p->packed = zdebug || (sh.sh_flags & SHF_COMPRESSED);
+	if (!p->packed)
+		p->len = p->from_len;
+	else if (!(zdebug ? read_zdebug(im, p) : read_chdr(im, p)) || p->len / DEFLATE_MOST > p->from_len)
+		return false;
+	return true;
+}
+
+static uint64_t whole_pages(uint64_t n)
+{
+	return (n + PAGE - 1) / PAGE * PAGE;
+}
+
+static uint64_t lead_of(const struct part *p)
+{
+	return p->mapped ? p->from % PAGE : 0;
+}
+
+static int plan_make(struct plan *pl, struct image *im, bool map)
+{
+	pl->im = im;
+	pl->len = pl->own = PAGE; /* headers and names */
+	for (unsigned i = 0; i < N_WANTED; i++) {
+		struct part *p = &pl->part[i];
+
+		if (!find_part(im, wanted[i], p))
+			return -EINVAL;
+		if (!p->len)
+			continue;
+		if (p->len > UINT64_C(1) << 40)
+			return -E2BIG;
+		p->mapped = map && !p->packed && im->fd >= 0;
+		p->at = pl->len + lead_of(p);
+		pl->len += whole_pages(lead_of(p) + p->len);
+		*(p->mapped ? &pl->mapped : &pl->own) += whole_pages(lead_of(p) + p->len);
+	}
+	return pl->part[0].len ? 0 : -ENOENT;
+}
+
+static int inflate_part(struct plan *pl, const struct part *p, uint8_t *dst, struct budget *b)
+{
+	z_stream z = {.next_out = dst};
+	uint64_t done = 0, out = p->len;
+	uint8_t *in = malloc(CHUNK);
+	int r = in && inflateInit(&z) == Z_OK ? Z_OK : Z_MEM_ERROR;
+
+	while (r == Z_OK && out) {
+		size_t room = out < UINT64_C(1) << 20 ? out : 1 << 20;
+
+		if (!z.avail_in) {
+			size_t n = p->from_len - done < CHUNK ? p->from_len - done : CHUNK;
+
+			if (!n || !image_read(pl->im, p->from + done, in, n))
+				break;
+			done += n;
+			z.next_in = in;
+			z.avail_in = (unsigned)n;
+		}
+		if (budget_expired(b))
+			break;
+		z.avail_out = (unsigned)room;
+		r = inflate(&z, Z_NO_FLUSH);
+		out -= room - z.avail_out;
+	}
+	inflateEnd(&z);
+	free(in);
+	return !out ? 0 : budget_expired(b) ? -ETIME : r == Z_MEM_ERROR ? -ENOMEM : -EINVAL;
+}
+
+static int place_part(struct plan *pl, const struct part *p, uint8_t *base, struct budget *b)
+{
+	uint8_t *start = base + p->at - lead_of(p);
+	size_t len = lead_of(p) + p->len;
+	int prot = p->mapped ? PROT_READ : PROT_READ | PROT_WRITE;
+
+	if (mmap(start, len, prot, MAP_FIXED | MAP_PRIVATE | (p->mapped ? 0 : MAP_ANONYMOUS),
+		 p->mapped ? pl->im->fd : -1, p->mapped ? (off_t)(p->from - lead_of(p)) : 0) == MAP_FAILED)
+		return -errno;
+	if (p->packed)
+		return inflate_part(pl, p, base + p->at, b);
+	return p->mapped || image_read(pl->im, p->from, base + p->at, p->len) ? 0 : -EINVAL;
+}
+
+/* Of a table of strings, what is terminated. */
+static uint64_t terminated(const uint8_t *s, uint64_t len)
+{
+	const uint8_t *last = memrchr(s, 0, len);
+
+	return last ? (uint64_t)(last - s) + 1 : 0;
+}
+
+static bool is_strings(const char *name)
+{
+	return !strcmp(name, "debug_str") || !strcmp(name, "debug_line_str");
+}
+
+/* The header, the sections and their names: all in the first page. */
+static void write_headers(const struct plan *pl, uint8_t *base)
+{
+	Elf64_Ehdr *eh = (Elf64_Ehdr *)(void *)base;
+	Elf64_Shdr *sh = (Elf64_Shdr *)(void *)(base + sizeof(*eh));
+	char *names = (char *)(sh + N_SECTIONS);
+	uint32_t at = 1;
+
+	memcpy(eh->e_ident, ELFMAG, SELFMAG);
+	eh->e_ident[EI_CLASS] = ELFCLASS64;
+	eh->e_ident[EI_DATA] = ELFDATA2LSB;
+	eh->e_ident[EI_VERSION] = EV_CURRENT;
+	eh->e_type = ET_DYN;
+	eh->e_machine = EM_X86_64;
+	eh->e_version = EV_CURRENT;
+	eh->e_ehsize = sizeof(*eh);
+	eh->e_shoff = sizeof(*eh);
+	eh->e_shentsize = sizeof(*sh);
+	eh->e_shnum = N_SECTIONS;
+	eh->e_shstrndx = N_SECTIONS - 1;
+	for (unsigned i = 0; i < N_WANTED; i++) {
+		const struct part *p = &pl->part[i];
+		uint64_t len = p->len && is_strings(wanted[i]) ? terminated(base + p->at, p->len) : p->len;
+
+		sh[i + 1] = (Elf64_Shdr){.sh_name = at, .sh_type = len ? SHT_PROGBITS : SHT_NOBITS,
+					 .sh_offset = p->at, .sh_size = len, .sh_addralign = 1};
+		at += (uint32_t)sprintf(names + at, ".%s", wanted[i]) + 1;
+	}
+	sh[N_SECTIONS - 1] = (Elf64_Shdr){.sh_name = 0, .sh_type = SHT_STRTAB, .sh_addralign = 1,
+					  .sh_offset = (uint64_t)(names - (char *)base), .sh_size = at};
+}
+_Static_assert(sizeof(Elf64_Ehdr) + N_SECTIONS * (sizeof(Elf64_Shdr) + NAME_SIZE) < PAGE, "one page of headers");
+
+static int fill(struct plan *pl, struct dwarf_image *di)
+{
+	int r = mprotect(di->base, PAGE, PROT_READ | PROT_WRITE) < 0 ? -errno : 0;
+
+	for (unsigned i = 0; r == 0 && i < N_WANTED; i++)
+		if (pl->part[i].len)
+			r = place_part(pl, &pl->part[i], di->base, di->budget);
+	if (r < 0)
+		return r;
+	write_headers(pl, di->base);
+	elf_version(EV_CURRENT);
+	di->elf = elf_memory((char *)di->base, di->len);
+	return di->elf ? 0 : -EINVAL;
+}
+
+int dwarf_image_open(struct image *im, struct budget *b, bool map, struct dwarf_image *ret,
+		     uint64_t *ret_bytes)
+{
+	struct plan pl = {0};
+	int r = plan_make(&pl, im, map);
+
+	*ret = (struct dwarf_image){.budget = b};
+	*ret_bytes = pl.own + pl.mapped;
+	if (r < 0)
+		return r;
+	if (pl.mapped > MAPPED_MAX || !budget_take(b, pl.own))
+		return -E2BIG;
+	ret->held = pl.own;
+	ret->len = pl.len;
+	ret->base = mmap(NULL, pl.len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (ret->base == MAP_FAILED) {
+		ret->base = NULL;
+		r = -errno;
+	}
+	if (r == 0)
+		r = fill(&pl, ret);
+	if (r < 0)
+		dwarf_image_close(ret);
+	return r;
+}
+
+void dwarf_image_close(struct dwarf_image *di)
+{
+	if (di->elf)
+		elf_end(di->elf);
+	if (di->base)
+		munmap(di->base, di->len);
+	budget_give(di->budget, di->held);
+	*di = (struct dwarf_image){0};
+}

@@ -1,0 +1,360 @@
+#include "symbolizer/native/lines_child.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/cursor.h"
+#include "symbolizer/base/strtab.h"
+#include "symbolizer/native/dso_lines.h"
+#include "symbolizer/native/dso_priv.h"
+
+enum {
+	LINES_MAX = 32,
+	TEXT_MAX = 8 << 10, /* of a function, of a path; the rest is cut */
+	ANSWER_MAX = LINES_MAX * (2 * TEXT_MAX + 16) + BUDGET_NOTE_SIZE,
+	TICK_MS = 50, /* how soon a cancelled budget is noticed */
+	PER_LINE_BYTES = 64, /* of an interned string, besides its bytes */
+};
+
+struct lines_child {
+	struct budget *budget;
+	pid_t pid; /* 0: none */
+	int fd; /* the parent's end of a socket pair */
+	uint64_t forked_ns; /* knows the dsos that were there then */
+};
+
+/* The child has the parent's addresses. */
+struct question {
+	struct dso *dso;
+	uint64_t vaddr;
+};
+
+struct answer {
+	uint32_t len; /* of what follows: the lines, the note */
+	uint32_t n;
+	uint32_t note_len; /* what was given up, for the budget */
+	uint32_t none; /* this file has no lines at all */
+	uint64_t refused_bytes;
+};
+
+static bool send_all(int fd, const void *data, size_t len)
+{
+	const char *p = data;
+
+	while (len) {
+		ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		p += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+/* --- the child --- */
+
+static void add_text(struct buf *b, const char *s)
+{
+	uint16_t len = s ? (uint16_t)strnlen(s, TEXT_MAX) + 1 : 0; /* 0: none */
+
+	buf_add(b, &len, sizeof(len));
+	if (len)
+		buf_add(b, s, len - 1u);
+}
+
+static void answer(int fd, struct dso *d, uint64_t vaddr)
+{
+	struct dso_line at[LINES_MAX];
+	struct answer a = {0};
+	struct buf b = {0};
+
+	budget_begin(d->budget);
+	if (!d->lines_tried) {
+		d->lines_tried = true;
+		lines_open(d, true, &d->lines);
+	}
+	a.none = !d->lines;
+	a.n = d->lines ? (uint32_t)lines_find(d->lines, vaddr, at, LINES_MAX) : 0;
+	budget_end(d->budget);
+	for (uint32_t i = 0; i < a.n; i++) {
+		int32_t line = at[i].line;
+
+		buf_add(&b, &line, sizeof(line));
+		add_text(&b, at[i].function);
+		add_text(&b, at[i].file);
+	}
+	if (d->budget && d->budget->n_notes) {
+		a.note_len = (uint32_t)strlen(d->budget->note[0]);
+		a.refused_bytes = d->budget->refused_bytes;
+		buf_add(&b, d->budget->note[0], a.note_len);
+		d->budget->n_notes = 0;
+		d->budget->refused_bytes = 0;
+	}
+	a.len = (uint32_t)b.len;
+	if (b.failed || !send_all(fd, &a, sizeof(a)) || !send_all(fd, b.data, b.len))
+		_exit(LINES_NO_MEMORY);
+	buf_done(&b);
+}
+
+/* Private writable memory now (proc(5), statm: data), and `more`. */
+static void limit_memory(uint64_t more)
+{
+	uint64_t data = 0;
+	struct rlimit r;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (f && fscanf(f, "%*u %*u %*u %*u %*u %" SCNu64, &data) == 1) {
+		data *= (uint64_t)sysconf(_SC_PAGESIZE);
+		r.rlim_cur = r.rlim_max = data < UINT64_MAX - more ? data + more : RLIM_INFINITY;
+		setrlimit(RLIMIT_DATA, &r);
+	}
+	if (f)
+		fclose(f);
+}
+
+static void limit_child(struct budget *b, pid_t parent)
+{
+	struct rlimit none = {0, 0}, cpu;
+	uint64_t ns = budget_ns_left(b), bytes = budget_bytes_left(b);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+	setrlimit(RLIMIT_CORE, &none); /* what is in memory is root's, perhaps */
+	if (ns != UINT64_MAX) {
+		cpu.rlim_cur = cpu.rlim_max = ns / 1000000000 + 2;
+		setrlimit(RLIMIT_CPU, &cpu);
+	}
+	if (bytes != UINT64_MAX)
+		limit_memory(bytes);
+	if (b) {
+		b->n_notes = 0;
+		b->refused = b->refused_bytes = 0;
+	}
+}
+
+static _Noreturn void child_main(int fd, struct budget *b, pid_t parent)
+{
+	struct question q;
+
+	limit_child(b, parent);
+	while (recv(fd, &q, sizeof(q), MSG_WAITALL) == sizeof(q))
+		answer(fd, q.dso, q.vaddr);
+	_exit(0);
+}
+
+/* --- the parent --- */
+
+struct lines_child *lines_child_new(struct budget *b)
+{
+	struct lines_child *c = calloc(1, sizeof(*c));
+
+	if (c) {
+		c->budget = b;
+		c->fd = -1;
+	}
+	return c;
+}
+
+/* Returns its status (waitpid(2)), of its own end if it ended before. */
+static int end_child(struct lines_child *c)
+{
+	int status = 0;
+
+	if (!c->pid)
+		return 0;
+	close(c->fd);
+	kill(c->pid, SIGKILL);
+	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	c->pid = 0;
+	c->fd = -1;
+	return status;
+}
+
+void lines_child_free(struct lines_child *c)
+{
+	if (c)
+		end_child(c);
+	free(c);
+}
+
+static bool start_child(struct lines_child *c)
+{
+	pid_t parent = getpid();
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return false;
+	c->forked_ns = clock_monotonic_ns();
+	c->pid = fork();
+	if (c->pid == 0) {
+		close(pair[0]);
+		child_main(pair[1], c->budget, parent);
+	}
+	close(pair[1]);
+	c->fd = pair[0];
+	if (c->pid > 0)
+		return true;
+	c->pid = 0;
+	close(c->fd);
+	c->fd = -1;
+	return false;
+}
+
+/* 0, or -ETIME, -ECANCELED, -EPIPE: the child has ended. */
+static int wait_readable(struct lines_child *c)
+{
+	struct pollfd p = {.fd = c->fd, .events = POLLIN};
+
+	for (;;) {
+		if (budget_cancelled(c->budget))
+			return -ECANCELED;
+		if (budget_expired(c->budget))
+			return -ETIME;
+		if (poll(&p, 1, TICK_MS) > 0)
+			return p.revents & POLLIN ? 0 : -EPIPE;
+	}
+}
+
+static int receive(struct lines_child *c, void *dst, size_t len)
+{
+	char *p = dst;
+
+	while (len) {
+		int r = wait_readable(c);
+		ssize_t n = r == 0 ? recv(c->fd, p, len, MSG_DONTWAIT) : 0;
+
+		if (r < 0)
+			return r;
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n <= 0)
+			return -EPIPE;
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* A text of the answer, kept with the dso. NULL: none. */
+static bool take_text(struct dso *d, struct cursor *c, const char **ret)
+{
+	uint16_t len = cursor_u16(c);
+	const char *s = len ? cursor_take(c, len - 1u) : NULL;
+	size_t before;
+	uint32_t id;
+
+	*ret = NULL;
+	if (!len)
+		return !c->bad;
+	if (!s || (!d->line_texts && !(d->line_texts = strtab_new())) ||
+	    budget_bytes_left(d->budget) < len + (uint64_t)PER_LINE_BYTES)
+		return false;
+	before = strtab_bytes(d->line_texts);
+	id = strtab_add(d->line_texts, s, len - 1u);
+	dso_take(d, strtab_bytes(d->line_texts) - before);
+	*ret = id == UINT32_MAX ? NULL : strtab_get(d->line_texts, id);
+	return *ret != NULL;
+}
+
+static size_t take_lines(struct dso *d, const struct answer *a, struct cursor *c, struct dso_line *ret, size_t max)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < a->n; i++) {
+		struct dso_line l = {.line = cursor_i32(c)};
+
+		if (!take_text(d, c, &l.function) || !take_text(d, c, &l.file))
+			return n;
+		if (n < max)
+			ret[n++] = l;
+	}
+	return n;
+}
+
+/* -EPIPE, or why nothing came. *n is the number of lines. */
+static int ask(struct lines_child *c, struct dso *d, uint64_t vaddr, struct dso_line *ret, size_t max, size_t *n)
+{
+	struct question q = {d, vaddr};
+	struct answer a;
+	struct cursor cur;
+	char *text;
+	int r = send_all(c->fd, &q, sizeof(q)) ? receive(c, &a, sizeof(a)) : -EPIPE;
+
+	*n = 0;
+	if (r < 0)
+		return r;
+	if (a.len > ANSWER_MAX || a.note_len > a.len || a.note_len >= BUDGET_NOTE_SIZE || a.n > LINES_MAX)
+		return -EPIPE;
+	text = malloc(a.len + 1);
+	r = text ? receive(c, text, a.len) : -ENOMEM;
+	if (r == 0) {
+		cur = cursor_make(text, a.len - a.note_len);
+		*n = take_lines(d, &a, &cur, ret, max);
+		if (a.note_len)
+			budget_refuse(c->budget, a.refused_bytes, "%.*s", (int)a.note_len, text + a.len - a.note_len);
+		d->lines_tried |= a.none;
+	}
+	free(text);
+	return r;
+}
+
+static void given_up(struct lines_child *c, struct dso *d, int r)
+{
+	int status = end_child(c);
+
+	d->lines_tried = true;
+	if (r == -ETIME || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
+		dso_refuse(d, 0, "source lines, for want of time,");
+	else if (WIFEXITED(status) && WEXITSTATUS(status) == LINES_NO_MEMORY)
+		dso_refuse(d, 0, "source lines, which take too much memory,");
+	else
+		dso_refuse(d, 0, "source lines, which made their reader end,");
+}
+
+/* A dso that was opened since is not known to the child. */
+static bool child_knows(struct lines_child *c, const struct dso *d)
+{
+	if (c->pid && d->opened_ns < c->forked_ns)
+		return true;
+	end_child(c);
+	return start_child(c);
+}
+
+size_t lines_child_ask(struct lines_child *c, struct dso *d, uint64_t vaddr, struct dso_line *ret, size_t max)
+{
+	size_t n = 0;
+	int r;
+
+	if (d->lines_tried)
+		return 0;
+	budget_begin(c->budget);
+	if (!lines_may_be_in(d)) {
+		d->lines_tried = true;
+	} else if (budget_expired(c->budget)) {
+		given_up(c, d, -ETIME);
+	} else if (child_knows(c, d)) {
+		r = ask(c, d, vaddr, ret, max, &n);
+		if (r < 0)
+			given_up(c, d, r);
+	}
+	budget_end(c->budget);
+	return n;
+}

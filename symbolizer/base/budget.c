@@ -17,20 +17,29 @@ void budget_init(struct budget *b, uint64_t bytes, uint64_t ns)
 
 void budget_begin(struct budget *b)
 {
-	if (!b || b->depth++)
-		return;
-	b->started_ns = clock_monotonic_ns();
-	b->deadline_ns = b->ns_left > UINT64_MAX - b->started_ns ? UINT64_MAX : b->started_ns + b->ns_left;
+	if (b && !b->depth++)
+		b->started_ns = clock_thread_cpu_ns();
+}
+
+static uint64_t spent_now(const struct budget *b)
+{
+	return b->depth ? clock_thread_cpu_ns() - b->started_ns : 0;
 }
 
 void budget_end(struct budget *b)
 {
-	uint64_t spent;
-
-	if (!b || --b->depth)
+	if (!b)
 		return;
-	spent = clock_monotonic_ns() - b->started_ns;
-	b->ns_left = spent < b->ns_left ? b->ns_left - spent : 0;
+	if (b->depth == 1)
+		budget_spend(b, spent_now(b));
+	b->depth--;
+}
+
+void budget_spend(struct budget *b, uint64_t ns)
+{
+	if (!b)
+		return;
+	b->ns_left = ns < b->ns_left ? b->ns_left - ns : 0;
 	b->expired |= !b->ns_left;
 }
 
@@ -60,7 +69,7 @@ bool budget_expired(struct budget *b)
 	if (!b)
 		return false;
 	if (b->depth && !b->expired)
-		b->expired = clock_monotonic_ns() >= b->deadline_ns;
+		b->expired = spent_now(b) >= b->ns_left;
 	return b->expired || budget_cancelled(b);
 }
 
@@ -75,16 +84,18 @@ bool budget_poll(struct budget *b)
 
 uint64_t budget_ns_left(struct budget *b)
 {
-	uint64_t now;
+	uint64_t spent;
 
 	if (!b)
 		return UINT64_MAX;
-	if (budget_expired(b))
-		return 0;
-	if (!b->depth)
-		return b->ns_left;
-	now = clock_monotonic_ns();
-	return now < b->deadline_ns ? b->deadline_ns - now : 0;
+	spent = spent_now(b);
+	return !budget_expired(b) && spent < b->ns_left ? b->ns_left - spent : 0;
+}
+
+void budget_restart(struct budget *b, uint64_t ns)
+{
+	if (b)
+		budget_init(b, b->bytes_left, ns);
 }
 
 void budget_cancel(struct budget *b)

@@ -7,10 +7,11 @@
 #include <stdint.h>
 
 /*
- * What a target's files may cost: bytes held for them, and time spent on them. Files are untrusted, so
- * whoever reads them takes bytes before it allocates, and asks in its loops whether time is up. Work is
- * clocked between budget_begin() and budget_end(), which nest; outside of them time stands still.
- * One thread works with a budget; budget_cancel() may come from any thread, and from a signal handler.
+ * What a target's files may cost: bytes held for them, and CPU time spent on them (not time by the clock: what is
+ * named must not depend on what else a machine has to do). Files are untrusted, so whoever reads them takes bytes
+ * before it allocates, and asks in its loops whether time is up. Work is clocked between budget_begin() and
+ * budget_end() of one thread, which nest; outside of them time stands still.
+ * One thread at a time works with a budget; budget_cancel() may come from any, and from a signal handler.
  * NULL stands for a budget without limits everywhere.
  */
 enum { BUDGET_NOTES = 8, BUDGET_NOTE_SIZE = 240 };
@@ -18,8 +19,7 @@ enum { BUDGET_NOTES = 8, BUDGET_NOTE_SIZE = 240 };
 struct budget {
 	uint64_t bytes_left;
 	uint64_t ns_left; /* as of the last budget_end() */
-	uint64_t deadline_ns; /* CLOCK_MONOTONIC; between begin and end */
-	uint64_t started_ns; /* CLOCK_MONOTONIC; of the outermost begin */
+	uint64_t started_ns; /* CPU time of the thread at the outermost begin */
 	unsigned depth;
 	unsigned polls;
 	bool expired; /* time is up: for good */
@@ -44,8 +44,13 @@ uint64_t budget_bytes_left(const struct budget *b);
 bool budget_expired(struct budget *b);
 /* The same for tight loops: reads the clock once in 1,024 calls. */
 bool budget_poll(struct budget *b);
-/* Until time is up, from now; UINT64_MAX: no limit. */
+/* UINT64_MAX: no limit. */
 uint64_t budget_ns_left(struct budget *b);
+/* CPU time that another process spent on our behalf. */
+void budget_spend(struct budget *b, uint64_t ns);
+
+/* In a child process, whose clock starts anew: `b` is a copy, of which `ns` are left, and nothing was noted. */
+void budget_restart(struct budget *b, uint64_t ns);
 
 void budget_cancel(struct budget *b); /* async-signal-safe */
 bool budget_cancelled(const struct budget *b);

@@ -5,6 +5,7 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,10 +33,12 @@ struct lines {
 	struct image alt_file;
 	Dwarf *dw, *alt;
 	VEC(struct unit_range) units; /* by start */
+	bool answers_are_copied; /* what libdw has made may be freed at the next question */
+	size_t heap; /* in use when libdw had made nothing yet */
 };
 
 /* What libdw holds for a unit: Dwarf_CU, a node of a tree, a table of abbreviations. */
-enum { UNIT_BYTES = 1024, STEPS_MAX = 64 };
+enum { UNIT_BYTES = 1024, STEPS_MAX = 64, CACHE_MAX = 40 << 20 };
 
 /* libdw's own handler ends the program with a message. */
 static _Noreturn void out_of_memory(void)
@@ -50,6 +53,31 @@ static Dwarf *begin(struct dwarf_image *di)
 	if (dw)
 		dwarf_new_oom_handler(dw, out_of_memory);
 	return dw;
+}
+
+static size_t heap_in_use(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+/* libdw keeps the table of lines of each unit that was asked for: of all of libjvm.so 400 MB. */
+static bool drop_caches(struct lines *l)
+{
+	if (!l->answers_are_copied || heap_in_use() < l->heap + CACHE_MAX)
+		return true;
+	dwarf_end(l->dw);
+	l->dw = begin(&l->image);
+	if (l->alt) {
+		dwarf_end(l->alt);
+		l->alt = begin(&l->alt_image);
+	}
+	if (!l->dw || (l->alt_image.elf && !l->alt))
+		return false;
+	if (l->alt)
+		dwarf_setalt(l->dw, l->alt);
+	return true;
 }
 
 static int open_alt(struct dso *d, struct lines *l, bool map, uint64_t *bytes)
@@ -148,6 +176,8 @@ static int open_in(struct dso *d, struct image *im, bool map, struct lines **ret
 	if (l) {
 		l->budget = d->budget;
 		l->alt_file.fd = -1;
+		l->answers_are_copied = map;
+		l->heap = heap_in_use();
 		r = dwarf_image_open(im, d->budget, map, &l->image, bytes);
 	}
 	if (r == 0)
@@ -334,7 +364,7 @@ size_t lines_find(struct lines *l, uint64_t vaddr, struct dso_line *ret, size_t 
 	Dwarf_Line *line;
 	size_t n = 0;
 
-	if (!max || !find_unit(l, vaddr, &unit))
+	if (!max || !drop_caches(l) || !find_unit(l, vaddr, &unit))
 		return 0;
 	line = dwarf_getsrc_die(&unit, vaddr);
 	if (line) {

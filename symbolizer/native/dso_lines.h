@@ -17,7 +17,7 @@ enum { LINES_NO_MEMORY = 71 };
 
 /* Is there DWARF in the file, or a separate debug file? */
 bool lines_may_be_in(struct dso *d);
-/* `map`: see dwarf_image.h. What is not opened for its size, or for want of time, is told to the dso's budget.
+/* `map`: see dwarf_image.h; and strings of an answer last until the next question only. What is not opened for its size, or for want of time, is told to the dso's budget.
  * -ENOENT: there is none. */
 int lines_open(struct dso *d, bool map, struct lines **ret);
 void lines_close(struct lines *l);

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "symbolizer/base/buf.h"
@@ -26,6 +27,7 @@ enum {
 	TEXT_MAX = 8 << 10, /* of a function, of a path; the rest is cut */
 	ANSWER_MAX = LINES_MAX * (2 * TEXT_MAX + 16) + BUDGET_NOTE_SIZE,
 	TICK_MS = 50, /* how soon a cancelled budget is noticed */
+	WAIT_MAX_MS = 60000, /* for one answer */
 	PER_LINE_BYTES = 64, /* of an interned string, besides its bytes */
 };
 
@@ -34,6 +36,7 @@ struct lines_child {
 	pid_t pid; /* 0: none */
 	int fd; /* the parent's end of a socket pair */
 	uint64_t forked_ns; /* knows the dsos that were there then */
+	uint64_t cpu_ns; /* that it has taken, as far as the budget knows */
 };
 
 /* The child has the parent's addresses. */
@@ -128,10 +131,10 @@ static void limit_memory(uint64_t more)
 		fclose(f);
 }
 
-static void limit_child(struct budget *b, pid_t parent)
+static void limit_child(struct budget *b, uint64_t ns, pid_t parent)
 {
 	struct rlimit none = {0, 0}, cpu;
-	uint64_t ns = budget_ns_left(b), bytes = budget_bytes_left(b);
+	uint64_t bytes = budget_bytes_left(b);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -143,17 +146,14 @@ static void limit_child(struct budget *b, pid_t parent)
 	}
 	if (bytes != UINT64_MAX)
 		limit_memory(bytes);
-	if (b) {
-		b->n_notes = 0;
-		b->refused = b->refused_bytes = 0;
-	}
+	budget_restart(b, ns);
 }
 
-static _Noreturn void child_main(int fd, struct budget *b, pid_t parent)
+static _Noreturn void child_main(int fd, struct budget *b, uint64_t ns, pid_t parent)
 {
 	struct question q;
 
-	limit_child(b, parent);
+	limit_child(b, ns, parent);
 	while (recv(fd, &q, sizeof(q), MSG_WAITALL) == sizeof(q))
 		answer(fd, q.dso, q.vaddr);
 	_exit(0);
@@ -172,6 +172,17 @@ struct lines_child *lines_child_new(struct budget *b)
 	return c;
 }
 
+static void note_cpu_time(struct lines_child *c)
+{
+	clockid_t clock;
+	uint64_t ns;
+
+	if (clock_getcpuclockid(c->pid, &clock) != 0 || !clock_read_ns(clock, &ns) || ns <= c->cpu_ns)
+		return;
+	budget_spend(c->budget, ns - c->cpu_ns);
+	c->cpu_ns = ns;
+}
+
 /* Returns its status (waitpid(2)), of its own end if it ended before. */
 static int end_child(struct lines_child *c)
 {
@@ -179,6 +190,7 @@ static int end_child(struct lines_child *c)
 
 	if (!c->pid)
 		return 0;
+	note_cpu_time(c);
 	close(c->fd);
 	kill(c->pid, SIGKILL);
 	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
@@ -197,16 +209,18 @@ void lines_child_free(struct lines_child *c)
 
 static bool start_child(struct lines_child *c)
 {
+	uint64_t ns = budget_ns_left(c->budget);
 	pid_t parent = getpid();
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return false;
 	c->forked_ns = clock_monotonic_ns();
+	c->cpu_ns = 0;
 	c->pid = fork();
 	if (c->pid == 0) {
 		close(pair[0]);
-		child_main(pair[1], c->budget, parent);
+		child_main(pair[1], c->budget, ns, parent);
 	}
 	close(pair[1]);
 	c->fd = pair[0];
@@ -218,18 +232,22 @@ static bool start_child(struct lines_child *c)
 	return false;
 }
 
-/* 0, or -ETIME, -ECANCELED, -EPIPE: the child has ended. */
+/* 0, or -ETIME, -ECANCELED, -EPIPE: the child has ended. Whoever waits for a disk that never answers takes no CPU
+ * time. */
 static int wait_readable(struct lines_child *c)
 {
 	struct pollfd p = {.fd = c->fd, .events = POLLIN};
 
-	for (;;) {
+	for (unsigned ticks = 0;; ticks++) {
+		int n = poll(&p, 1, TICK_MS);
+
+		if (n > 0)
+			return p.revents & POLLIN ? 0 : -EPIPE;
+		note_cpu_time(c);
 		if (budget_cancelled(c->budget))
 			return -ECANCELED;
-		if (budget_expired(c->budget))
+		if (budget_expired(c->budget) || ticks > WAIT_MAX_MS / TICK_MS)
 			return -ETIME;
-		if (poll(&p, 1, TICK_MS) > 0)
-			return p.revents & POLLIN ? 0 : -EPIPE;
 	}
 }
 

@@ -3,6 +3,7 @@
 
 #include "sampler/resolve/namer.h"
 #include "symbolizer/attribution/exactness.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/native/demangle.h"
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/kallsyms.h"
@@ -63,9 +64,17 @@ static void dso_text(const char *path, char *dst, size_t size)
 
 static uint32_t native_function(struct namer *n, const char *mangled, const char *file)
 {
+	struct budget *files = n->s->files;
 	char name[NAME_SIZE];
 
-	demangle(mangled, name, sizeof(name));
+	budget_begin(files);
+	if (!budget_expired(files)) {
+		demangle(mangled, name, sizeof(name));
+	} else {
+		snprintf(name, sizeof(name), "%s", mangled);
+		budget_refuse(files, 0, "what mangled names mean, for want of time");
+	}
+	budget_end(files);
 	return named_builder_function(n->b, name, mangled, file);
 }
 

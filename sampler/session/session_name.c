@@ -60,6 +60,7 @@ int session_name_view(struct session *s, struct named_builder *b)
 	struct compile_watch_notes notes;
 	struct resolver_sources sources = {
 		.maps = s->view->modmap,
+		.files = &s->files,
 		.hs = s->view->hs,
 		.attribution = s->view->attribution,
 	};
@@ -91,6 +92,8 @@ int session_name_view(struct session *s, struct named_builder *b)
 		sources.perfmap = perfmap;
 	else if (r != -ENOENT && r != -ESRCH)
 		log_info("%s", e.msg);
+	if (r == -EFBIG)
+		budget_refuse(&s->files, 0, "names of code compiled at run time, %s", e.msg);
 	return resolver_name(s->profile, &sources, &o, b);
 }
 

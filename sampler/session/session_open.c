@@ -80,7 +80,6 @@ static int open_process(struct session *s, struct err *err)
 {
 	int r;
 
-	view_budget(&s->files);
 	if (s->o.snapshot)
 		r = view_open_noting(s->proc, session_unwinder_options(s), &s->files, s->o.snapshot, &s->view, err);
 	else
@@ -123,6 +122,7 @@ static int open_parts(struct session *s, struct err *err)
 {
 	int r;
 
+	view_budget(&s->files);
 	s->threads = threads_new(s->proc, s->pid);
 	s->profile = profile_new(s->o.profile);
 	if (s->o.thread_root)

@@ -9,7 +9,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/native/suffix.h"
 
-enum { NAME_MAX_LEN = 4096 };
+enum { NAME_MAX_LEN = 4096, EXPANDED_MAX = 16 << 20, REPARSED_MAX = 8 };
 
 /* Itanium C++ ABI, section 3.4; in libstdc++, which has no C header. */
 char *__cxa_demangle(const char *mangled, char *buf, size_t *len, int *status);
@@ -29,9 +29,27 @@ static bool expands_too_much(const char *name)
 		if ((*p == 'S' || *p == 'T') &&
 		    (p[1] == '_' || isdigit((unsigned char)p[1]) || isupper((unsigned char)p[1])))
 			refs++;
-	for (; refs >= 3 && bound <= UINT64_C(64) << 20; refs -= 3)
+	for (; refs >= 3 && bound <= EXPANDED_MAX; refs -= 3)
 		bound *= 3;
-	return bound > UINT64_C(64) << 20;
+	return bound > EXPANDED_MAX;
+}
+
+/*
+ * In the type that a conversion operator converts to, the demangler does not know whether arguments behind a
+ * template parameter (T_I...E) are the parameter's or the operator's: it parses them, and once more when it was
+ * wrong, so each level inside another doubles the time (libiberty's cp-demangle.c, cplus_demangle_type). Of
+ * 130,000 names of libstdc++, LLVM, Boost and HotSpot none has more than this many.
+ */
+static bool parses_again_and_again(const char *name)
+{
+	const char *p = strstr(name, "cv");
+	unsigned n = 0;
+
+	while (p && (p = strstr(p, "_I"))) {
+		n++;
+		p += 2;
+	}
+	return n > REPARSED_MAX;
 }
 
 /* Behind the bracket that closes the one at `p`; NULL: none does. `->` and operators are not
@@ -250,7 +268,7 @@ static char *full_name(const char *name)
 {
 	int status = 0;
 
-	if (name[0] != '_' || name[1] != 'Z' || expands_too_much(name))
+	if (name[0] != '_' || name[1] != 'Z' || expands_too_much(name) || parses_again_and_again(name))
 		return NULL;
 	return __cxa_demangle(name, NULL, NULL, &status);
 }

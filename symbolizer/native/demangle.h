@@ -8,8 +8,8 @@
  * C++ (and legacy Rust) symbol names made readable, without return type, parameters and trailing
  * qualifiers: `_ZN15G1CollectedHeap3runEv` -> `G1CollectedHeap::run`. What compilers append to
  * clones and parts (`.isra.0`, `.cold`) is cut off all names; other names are unchanged.
- * Names come from the target: those longer than 4,095 bytes, and those that would expand
- * enormously, stay mangled. Writes at most size - 1 bytes, NUL-terminated.
+ * Names come from the target: those longer than 4,095 bytes, those that would expand
+ * enormously, and those that would take long to parse, stay mangled. Writes at most size - 1 bytes, NUL-terminated.
  */
 void demangle(const char *name, char *dst, size_t size);
 

@@ -17,7 +17,12 @@
 #include "symbolizer/target/target_file.h"
 
 /* The format: linux/tools/perf/Documentation/jit-interface.txt. */
-enum { TEXT_MAX = 64 << 20, NAME_MAX_LEN = 1024, WALK_MAX = 64 };
+enum {
+	TEXT_MAX = 64 << 20,
+	SYMBOLS_MAX = 2 << 20, /* of 24 bytes, sorted with as much room again */
+	NAME_MAX_LEN = 1024,
+	WALK_MAX = 64,
+};
 
 struct jit_symbol {
 	uint64_t start, end;
@@ -111,24 +116,28 @@ static int parse_owned(char *text, size_t len, struct perfmap **ret)
 	struct perfmap *pm = calloc(1, sizeof(*pm));
 	char *p, *eol, *end = text + len;
 	uint32_t line = 0;
-	bool ok = pm != NULL;
+	int r = 0;
 
 	if (!pm) {
 		free(text);
 		return -ENOMEM;
 	}
 	pm->text = text;
-	for (p = text; ok && p < end; p = eol + 1) {
+	for (p = text; r == 0 && p < end; p = eol + 1) {
 		eol = memchr(p, '\n', (size_t)(end - p));
 		if (!eol)
 			eol = end;
 		*eol = 0;
-		if (*p)
-			ok = parse_line(pm, p, line++);
+		if (*p && !parse_line(pm, p, line++))
+			r = -ENOMEM;
+		if (pm->syms.n > SYMBOLS_MAX)
+			r = -EFBIG;
 	}
-	if (!ok || !finish(pm)) {
+	if (r == 0 && !finish(pm))
+		r = -ENOMEM;
+	if (r < 0) {
 		perfmap_close(pm);
-		return -ENOMEM;
+		return r;
 	}
 	*ret = pm;
 	return 0;

@@ -15,7 +15,7 @@
 
 enum {
 	LINE_MAX_ = 32 << 10, /* a path of 4 KiB, each byte printed as \ooo, and the numbers */
-	TEXT_MAX = 128 << 20,
+	TEXT_MAX = 64 << 20, /* 260,000 mappings of Elasticsearch: 30 MB */
 	REREAD_MAX = 4,
 };
 

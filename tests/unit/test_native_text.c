@@ -83,6 +83,24 @@ static void demangles_legacy_rust(void **state)
 	check_demangle("_ZN3foo17h0123456789abcdeE", "_ZN3foo17h0123456789abcdeE"); /* 16 of 17 */
 }
 
+/* Each level doubles the time that the demangler takes. */
+static void conversion_to_nested_templates(int levels)
+{
+	struct buf b = {0};
+	char out[512];
+
+	buf_add_z(&b, "_Zcv");
+	for (int i = 0; i < levels; i++)
+		buf_add_z(&b, "T_I");
+	buf_add_z(&b, "i");
+	for (int i = 0; i < levels; i++)
+		buf_add_z(&b, "E");
+	buf_add_z(&b, "v");
+	demangle(b.data, out, sizeof(out));
+	assert_string_equal(out, b.data);
+	buf_done(&b);
+}
+
 /* Names come from the target. */
 static void hostile_names(void **state)
 {
@@ -113,6 +131,7 @@ static void hostile_names(void **state)
 		buf_printf(&b, "ES%c_", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i % 36]);
 	demangle(b.data, out, sizeof(out));
 	buf_done(&b);
+	conversion_to_nested_templates(34);
 	/* Garbage that starts like a name. */
 	for (i = 0; i < 20000; i++) {
 		char name[64] = "_Z";

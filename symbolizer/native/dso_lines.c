@@ -35,10 +35,11 @@ struct lines {
 	VEC(struct unit_range) units; /* by start */
 	bool answers_are_copied; /* what libdw has made may be freed at the next question */
 	size_t heap; /* in use when libdw had made nothing yet */
+	bool no_memory; /* libdw found none */
 };
 
 /* What libdw holds for a unit: Dwarf_CU, a node of a tree, a table of abbreviations. */
-enum { UNIT_BYTES = 1024, STEPS_MAX = 64, CACHE_MAX = 40 << 20 };
+enum { UNIT_BYTES = 1024, STEPS_MAX = 64, CACHE_MAX = 40 << 20, HEAP_MAX = 128 << 20 };
 
 /* libdw's own handler ends the program with a message. */
 static _Noreturn void out_of_memory(void)
@@ -366,7 +367,9 @@ size_t lines_find(struct lines *l, uint64_t vaddr, struct dso_line *ret, size_t 
 
 	if (!max || !drop_caches(l) || !find_unit(l, vaddr, &unit))
 		return 0;
+	errno = 0;
 	line = dwarf_getsrc_die(&unit, vaddr);
+	l->no_memory |= !line && errno == ENOMEM;
 	if (line) {
 		at.file = dwarf_linesrc(line, NULL, NULL);
 		dwarf_lineno(line, &at.line);
@@ -381,6 +384,11 @@ size_t lines_find(struct lines *l, uint64_t vaddr, struct dso_line *ret, size_t 
 	if (!n && at.file)
 		ret[n++] = at;
 	return n;
+}
+
+bool lines_too_large(const struct lines *l)
+{
+	return l->no_memory || heap_in_use() > l->heap + HEAP_MAX;
 }
 
 static size_t recorded_lines(const struct dso *d, uint64_t vaddr, struct dso_line *ret, size_t max)

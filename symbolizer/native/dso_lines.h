@@ -23,5 +23,7 @@ int lines_open(struct dso *d, bool map, struct lines **ret);
 void lines_close(struct lines *l);
 /* As dso_find_lines(); strings are borrowed from `l`. */
 size_t lines_find(struct lines *l, uint64_t vaddr, struct dso_line *ret, size_t max);
+/* Did the last answer take what no real unit does? Then it is time to close it. */
+bool lines_too_large(const struct lines *l);
 
 #endif

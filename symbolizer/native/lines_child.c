@@ -102,6 +102,12 @@ static void answer(int fd, struct dso *d, uint64_t vaddr)
 		add_text(&b, at[i].function);
 		add_text(&b, at[i].file);
 	}
+	if (d->lines && lines_too_large(d->lines)) {
+		lines_close(d->lines);
+		d->lines = NULL;
+		a.none = true;
+		dso_refuse(d, 0, "source lines, which take too much memory,");
+	}
 	if (d->budget && d->budget->n_notes) {
 		a.note_len = (uint32_t)strlen(d->budget->note[0]);
 		a.refused_bytes = d->budget->refused_bytes;

@@ -1,0 +1,1 @@
+js_integration_test(hostile_files 300 hostile_files.py)

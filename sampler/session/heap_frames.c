@@ -98,16 +98,17 @@ struct engine_aside heap_frames_aside(struct heap_frames *h)
 	return (struct engine_aside){.ctx = h, .wants = wants, .take = take};
 }
 
-static void open_reader(struct heap_frames *h, const struct hotspot *hs)
+static void open_reader(struct heap_frames *h, struct hotspot *hs)
 {
 	if (h->frozen)
 		return;
 	if (!h->mem && mem_live_open(h->proc, &h->mem, NULL) < 0)
 		return;
+	mem_live_limit(h->mem, MEM_LIVE_COST_REALTIME);
 	h->frozen = hs_frozen_new(hs, h->mem);
 }
 
-void heap_frames_note(struct heap_frames *h, const struct hotspot *hs, pid_t tid, const struct hs_thread *t)
+void heap_frames_note(struct heap_frames *h, struct hotspot *hs, pid_t tid, const struct hs_thread *t)
 {
 	struct carrier *c;
 

@@ -22,7 +22,7 @@ void heap_frames_free(struct heap_frames *h);
 struct engine_aside heap_frames_aside(struct heap_frames *h);
 
 /* A stack of this thread ended at frames in the heap. */
-void heap_frames_note(struct heap_frames *h, const struct hotspot *hs, pid_t tid, const struct hs_thread *t);
+void heap_frames_note(struct heap_frames *h, struct hotspot *hs, pid_t tid, const struct hs_thread *t);
 /* For -v: samples of such threads; of these, those whose frames were tried to copy in time, and were copied. */
 struct heap_frames_stats {
 	uint64_t asked, tried, copied;

@@ -40,6 +40,15 @@ static void view_close_at_exit(struct view **v)
 	view_close(*v);
 }
 
+static int memory_open(struct proc *proc, struct mem **ret, struct err *err)
+{
+	int r = mem_live_open(proc, ret, err);
+
+	if (r == 0)
+		mem_live_limit(*ret, MEM_LIVE_COST_WALK);
+	return r;
+}
+
 /* Everything above the memory, which is there. */
 static int open_readers(struct view *v, struct proc *proc, struct unwinder_options o,
 			struct budget *files, struct err *err)
@@ -65,7 +74,7 @@ int view_open(struct proc *proc, struct unwinder_options o, struct budget *files
 
 	if (!v)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = mem_live_open(proc, &v->mem, err);
+	r = memory_open(proc, &v->mem, err);
 	if (r == 0)
 		r = maps_open(proc, &v->maps, err);
 	if (r == 0)
@@ -92,7 +101,7 @@ int view_open_noting(struct proc *proc, struct unwinder_options o, struct budget
 
 	if (!v)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = mem_live_open(proc, &v->mem, err);
+	r = memory_open(proc, &v->mem, err);
 	if (r == 0 && !tap_into(v, w))
 		r = err_set(err, -ENOMEM, "out of memory");
 	if (r == 0)

@@ -12,6 +12,8 @@
  */
 enum {
 	CHUNKS_MAX = 16,
+	PARENTS_MAX = 64, /* empty chunks too: the program can make any chunk another's parent, or its own */
+	LEARN_MAX = 1000, /* continuations that the layout is looked for in */
 	NAMES = 4, /* classes proved to be continuations */
 	STACK_ALIGN = 7, /* low bits of a layout helper are flags */
 };
@@ -19,6 +21,7 @@ enum {
 struct hs_frozen {
 	struct hotspot *hs; /* its own: layout and heap, over another memory view */
 	bool tried, known;
+	unsigned lessons; /* continuations that were looked at for the layout */
 	uint64_t cont_klass[NAMES], chunk_klass;
 	int32_t tail; /* in a Continuation */
 	int32_t parent, size, sp, bottom, argsize; /* in a StackChunk */
@@ -30,30 +33,23 @@ struct frozen_state {
 	uint64_t entry, cont, tail;
 };
 
-struct hs_frozen *hs_frozen_new(const struct hotspot *hs, struct mem *mem)
+struct hs_frozen *hs_frozen_new(struct hotspot *hs, struct mem *mem)
 {
 	struct hs_frozen *f = calloc(1, sizeof(*f));
-	struct hotspot *own = calloc(1, sizeof(*own));
 
-	if (!f || !own) {
-		free(f);
-		free(own);
-		return NULL;
-	}
-	own->mem = mem;
-	own->l = hs->l;
-	own->version = hs->version;
-	own->heap_mode = hs->heap_mode;
-	own->cont_entry_offset = hs->cont_entry_offset;
-	f->hs = own;
-	return f;
+	if (f)
+		f->hs = hotspot_of_heap(hs, mem);
+	if (f && f->hs)
+		return f;
+	free(f);
+	return NULL;
 }
 
 void hs_frozen_free(struct hs_frozen *f)
 {
 	if (!f)
 		return;
-	free(f->hs);
+	hotspot_close(f->hs);
 	free(f);
 }
 
@@ -134,8 +130,8 @@ static bool state_read(struct hs_frozen *f, uint64_t java_thread, struct frozen_
 	if (!ret->entry || !mem_read_u64(f->hs->mem, ret->entry + HS_ENTRY_CONTINUATION, &ret->cont) ||
 		!object_ok(ret->cont) || !is_continuation(f, oop_klass(f->hs, ret->cont)))
 		return false;
-	if (!f->known && !f->tried && !learn(f, ret->cont))
-		f->tried = f->tail < 0 || f->chunk_klass != 0; /* one without a chunk teaches nothing */
+	if (!f->known && !f->tried && !learn(f, ret->cont)) /* one without a chunk teaches nothing */
+		f->tried = f->tail < 0 || f->chunk_klass != 0 || ++f->lessons == LEARN_MAX;
 	return f->known && oop_load(f->hs, ret->cont + (uint64_t)f->tail, &ret->tail);
 }
 
@@ -189,11 +185,11 @@ static size_t chunks_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, siz
 	size_t n = 0, len = FROZEN_ENTRY;
 	bool more = true;
 
-	while (more) {
+	for (int visited = 0; more; visited++) {
 		bool empty = false;
-		size_t got = n < CHUNKS_MAX ? chunk_copy(f, chunk, dst + len, max - len, &empty) : 0;
+		size_t got = visited < PARENTS_MAX && n < CHUNKS_MAX ? chunk_copy(f, chunk, dst + len, max - len, &empty) : 0;
 
-		if (n == CHUNKS_MAX || (!got && !empty))
+		if (!got && !empty)
 			return 0;
 		if (got) {
 			memcpy(&heads[n], dst + len, sizeof(heads[n]));

@@ -72,6 +72,20 @@ static struct hotspot *hotspot_new(struct mem *mem)
 	return hs;
 }
 
+struct hotspot *hotspot_of_heap(struct hotspot *hs, struct mem *mem)
+{
+	struct hotspot *own = hotspot_new(mem);
+
+	if (!own)
+		return NULL;
+	heap_mode_read(hs); /* by its flags, which `own` need not read then */
+	own->l = hs->l;
+	own->version = hs->version;
+	own->heap_mode = hs->heap_mode;
+	own->cont_entry_offset = hs->cont_entry_offset;
+	return own;
+}
+
 static bool text_read(struct hotspot *hs, struct hs_field var, char *dst, size_t size)
 {
 	uint64_t at;

@@ -18,8 +18,8 @@ struct mem;
  */
 struct hs_frozen;
 
-/* `mem` is borrowed. NULL: out of memory. */
-struct hs_frozen *hs_frozen_new(const struct hotspot *hs, struct mem *mem);
+/* `mem` is borrowed; `hs` is needed during the call only. NULL: out of memory. */
+struct hs_frozen *hs_frozen_new(struct hotspot *hs, struct mem *mem);
 void hs_frozen_free(struct hs_frozen *f);
 
 /*

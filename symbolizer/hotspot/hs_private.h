@@ -263,6 +263,12 @@ bool hs_read_fresh(struct hotspot *hs, uint64_t addr, void *dst, uint32_t len);
 /* The bound on what a hostile target can make this hold was reached: nothing more is interned. */
 bool memory_full(const struct hotspot *hs);
 
+/*
+ * The same JVM over another view of its memory, for reading objects and classes only: it knows the layout, and no
+ * code, method or thread. hotspot_close() frees it. `mem` is borrowed. NULL: out of memory.
+ */
+struct hotspot *hotspot_of_heap(struct hotspot *hs, struct mem *mem);
+
 void hs_note(struct hotspot *hs, const char *text);
 bool hs_flag_true(struct hotspot *hs, const char *name); /* false, too, if there is no such flag */
 

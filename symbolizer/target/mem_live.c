@@ -38,6 +38,7 @@ enum {
 	CACHED_MAX = 2 * PAGE, /* larger reads go past the cache */
 	BATCH_MAX = 1024, /* IOV_MAX, process_vm_readv(2) */
 	BATCH_MIN = 3, /* fewer spans are as cheap one by one */
+	COST_BYTES = 16384, /* copying so many takes as long as a system call */
 };
 
 struct slot {
@@ -51,11 +52,24 @@ struct mem_live {
 	int fd; /* /proc/PID/mem */
 	bool vm_refused; /* process_vm_readv(2) does not work here */
 	uint64_t gen, gen_alive; /* this sample; the last one in which fd was seen to work */
+	uint64_t cost, cost_max; /* of this sample; what it may come to, 0: anything */
 	int used; /* of the pool */
 	struct slot slots[SLOTS];
 	struct mem_live_stats stats;
 	uint8_t pool[PAGES][PAGE];
 };
+
+/* false: this sample has cost enough. */
+static bool charge(struct mem_live *l, size_t len)
+{
+	if (l->cost_max && l->cost >= l->cost_max) {
+		l->stats.refused++;
+		return false;
+	}
+	l->cost += 1 + len / COST_BYTES;
+	l->stats.syscalls++;
+	return true;
+}
 
 static size_t read_fd(struct mem_live *l, uint64_t addr, void *dst, size_t len)
 {
@@ -63,10 +77,9 @@ static size_t read_fd(struct mem_live *l, uint64_t addr, void *dst, size_t len)
 
 	if (addr > INT64_MAX)
 		return 0;
-	while (got < len) {
+	while (got < len && charge(l, len - got)) {
 		ssize_t n = pread(l->fd, (char *)dst + got, len - got, (off_t)(addr + got));
 
-		l->stats.syscalls++;
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n != 0) /* an error (EIO) says only that this page is not mapped; 0: all is gone */
@@ -143,14 +156,19 @@ static size_t live_read(struct mem *m, uint64_t addr, void *dst, size_t len)
 static size_t batch_call(struct mem_live *l, struct mem_span *spans, size_t n)
 {
 	struct iovec local[BATCH_MAX], remote[BATCH_MAX];
+	size_t i, len = 0;
 	ssize_t got;
-	size_t i;
 
 	for (i = 0; i < n; i++) {
 		local[i] = (struct iovec){spans[i].dst, spans[i].len};
 		remote[i] = (struct iovec){(void *)(uintptr_t)spans[i].addr, spans[i].len};
+		len += spans[i].len;
 	}
-	l->stats.syscalls++;
+	if (!charge(l, len)) {
+		for (i = 0; i < n; i++)
+			spans[i].ok = false;
+		return n;
+	}
 	got = process_vm_readv(l->pid, local, n, remote, n, 0);
 	if (got < 0 && errno != EFAULT)
 		return 0;
@@ -192,6 +210,7 @@ static void live_new_sample(struct mem *m)
 
 	forget(l);
 	l->gen_alive = 0;
+	l->cost = 0;
 }
 
 static void live_free(struct mem *m)
@@ -237,6 +256,11 @@ int mem_live_open(struct proc *proc, struct mem **ret, struct err *err)
 	l->gen = 1;
 	*ret = &l->mem;
 	return 0;
+}
+
+void mem_live_limit(struct mem *m, uint64_t cost)
+{
+	((struct mem_live *)m)->cost_max = cost;
 }
 
 struct mem_live_stats mem_live_stats(const struct mem *m)

@@ -17,9 +17,20 @@ struct err;
  */
 int mem_live_open(struct proc *proc, struct mem **ret, struct err *err);
 
-/* pages: read into the cache; faults: reads and spans that were not whole. */
+/*
+ * What the reads of one sample may cost, in system calls of 1 to 2 us each; larger ones count as several. Beyond it
+ * they fail until mem_new_sample(): the data structures that a reader follows are the target's, who may have made
+ * them long. 0, as at first: no limit.
+ */
+enum {
+	MEM_LIVE_COST_WALK = 1 << 17, /* a walk, with all that is met for the first time; opening a JVM */
+	MEM_LIVE_COST_REALTIME = 1 << 12, /* a reader with realtime priority, which keeps others from a CPU */
+};
+void mem_live_limit(struct mem *m, uint64_t cost);
+
+/* refused: reads for want of cost left. pages: read into the cache; faults: reads and spans that were not whole. */
 struct mem_live_stats {
-	uint64_t syscalls, pages, bytes, faults;
+	uint64_t syscalls, pages, bytes, faults, refused;
 };
 struct mem_live_stats mem_live_stats(const struct mem *m);
 

@@ -1,5 +1,6 @@
 js_unit_test(hotspot_code js_hotspot js_target)
 js_unit_test(hotspot_compile js_hotspot js_target)
+js_unit_test(hotspot_frozen js_hotspot js_target)
 js_unit_test(hotspot_forget js_hotspot js_target)
 js_unit_test(hotspot_open js_hotspot js_target)
 js_unit_test(hotspot_redefinitions js_hotspot js_target)

@@ -170,6 +170,35 @@ static void test_cache_lives_for_one_sample(void **state)
 	target_done(&t);
 }
 
+/* What a sample may cost: then reads fail, but for what is in the cache, until the next one. */
+static void test_limit(void **state)
+{
+	struct target t = self();
+	struct mem_span spans[4] = {0};
+	static char big[64 * PAGE];
+	uint64_t v = 0, w[4];
+
+	(void)state;
+	mem_live_limit(t.mem, 10);
+	mem_new_sample(t.mem);
+	for (size_t i = 10; i < 30; i++)
+		assert_int_equal(mem_read_u64(t.mem, at(&t, i), &v), i < 20);
+	assert_true(mem_read_u64(t.mem, at(&t, 19), &v) && v == 19);
+	for (size_t i = 0; i < 4; i++)
+		spans[i] = (struct mem_span){at(&t, i + 40), &w[i], 8, true};
+	mem_read_batch(t.mem, spans, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_false(spans[i].ok);
+	assert_int_equal(mem_live_stats(t.mem).syscalls, 10);
+	assert_true(mem_live_stats(t.mem).refused >= 11);
+	mem_new_sample(t.mem);
+	assert_true(mem_read_u64(t.mem, at(&t, 30), &v) && v == 30);
+	/* Large reads count as several. */
+	assert_true(mem_read(t.mem, at(&t, 100), big, sizeof(big)));
+	assert_false(mem_read(t.mem, at(&t, 200), big, sizeof(big)));
+	target_done(&t);
+}
+
 enum { SPANS = 3000 };
 
 /* `bad` spans, evenly spread, lie in the hole; returns the system calls it took. */
@@ -442,6 +471,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_child),
 		cmocka_unit_test(test_cache_lives_for_one_sample),
+		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_batch),
 		cmocka_unit_test(test_batch_odd_spans),
 		cmocka_unit_test(test_child_exit),

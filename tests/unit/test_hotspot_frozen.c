@@ -1,0 +1,244 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "symbolizer/hotspot/frozen_copy.h"
+#include "symbolizer/hotspot/hs_frozen.h"
+#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/hs_virtual.h"
+
+/*
+ * A mounted virtual thread in an array: JavaThread, ContinuationEntry, Continuation, chunks. What links the chunks
+ * is the Java program's to set.
+ */
+enum {
+	THREAD = 0x100,
+	OS_THREAD = 0x200,
+	ENTRY = 0x300,
+	CONTINUATION = 0x400,
+	CONT_KLASS = 0x500,
+	CHUNK_KLASS = 0x600,
+	POOL = 0x700, /* of both classes */
+	CONT_FIELDS = 0x800,
+	CHUNK_FIELDS = 0x880,
+	SYMBOL = 0xa00, /* 0x80 each */
+	CHUNK = 0x2000, /* CHUNK_BYTES each */
+	CHUNK_BYTES = 0x200,
+	CHUNKS = 100,
+	MEMORY = CHUNK + CHUNKS * CHUNK_BYTES,
+};
+enum { IN_JAVA = 8, TID = 77, ENTRY_AT = 40, POOL_HEADER = 16, HEAD_WORDS = 64, WORDS = 10, SP = 4 };
+enum { AT_TAIL = 16, AT_PARENT = 16, AT_SIZE = 24, AT_SP = 28, AT_BOTTOM = 32 };
+enum { CONT_NAME = 1, CHUNK_NAME, TAIL_NAME, CHUNK_SIG, PARENT_NAME, SIZE_NAME, INT_SIG, SP_NAME, BOTTOM_NAME };
+#define BASE UINT64_C(0x10000000)
+
+static struct {
+	uint8_t bytes[MEMORY];
+	struct mem mem;
+	uint64_t reads;
+	struct hotspot hs;
+} fake;
+
+static size_t fake_read(struct mem *m, uint64_t addr, void *dst, size_t len)
+{
+	(void)m;
+	fake.reads++;
+	if (addr < BASE || addr - BASE > MEMORY || MEMORY - (addr - BASE) < len)
+		return 0;
+	memcpy(dst, fake.bytes + (addr - BASE), len);
+	return len;
+}
+
+static void fake_free(struct mem *m)
+{
+	(void)m;
+}
+
+static const struct mem_ops fake_ops = {.read = fake_read, .free = fake_free};
+
+static void put(uint64_t at, uint64_t v, size_t width)
+{
+	memcpy(fake.bytes + at, &v, width);
+}
+
+static void put_symbol(unsigned index, const char *text)
+{
+	uint64_t at = SYMBOL + index * 0x80;
+
+	put(at, strlen(text), 2);
+	memcpy(fake.bytes + at + 8, text, strlen(text));
+	put(POOL + POOL_HEADER + 8 * index, BASE + at, 8);
+}
+
+/* oops/fieldInfo.hpp up to JDK 20: access, name, signature, value, low and high half of the offset. */
+static void put_field(uint64_t array, unsigned i, unsigned name, unsigned sig, uint32_t offset)
+{
+	uint64_t at = array + 4 + i * 12;
+
+	put(array, (i + 1) * 6, 4);
+	put(at + 2, name, 2);
+	put(at + 4, sig, 2);
+	put(at + 8, offset << 2 & 0xffff, 2);
+	put(at + 10, offset >> 14, 2);
+}
+
+static void put_class(uint64_t klass, unsigned name, uint64_t fields)
+{
+	put(klass + 8, BASE + SYMBOL + name * 0x80, 8);
+	put(klass + 24, BASE + POOL, 8);
+	put(klass + 32, BASE + fields, 8);
+	put(klass + 40, HEAD_WORDS, 4);
+}
+
+static uint64_t chunk_at(unsigned i)
+{
+	return CHUNK + i * CHUNK_BYTES;
+}
+
+static void put_chunk(unsigned i, bool empty, uint64_t parent)
+{
+	uint64_t at = chunk_at(i);
+
+	put(at + 8, BASE + CHUNK_KLASS, 8);
+	put(at + AT_PARENT, parent, 8);
+	put(at + AT_SIZE, WORDS, 4);
+	put(at + AT_SP, empty ? WORDS : SP, 4);
+	put(at + AT_BOTTOM, WORDS, 4);
+}
+
+static struct hs_field field(uint64_t at, uint8_t width)
+{
+	return (struct hs_field){at, width, true, false};
+}
+
+static void layout_fill(struct hs_layout *l)
+{
+	l->jt_state = field(16, 4);
+	l->jt_osthread = field(24, 8);
+	l->os_tid = field(8, 4);
+	l->oop_klass = field(8, 8);
+	l->klass_name = field(8, 8);
+	l->klass_super = field(16, 8);
+	l->klass_constants = field(24, 8);
+	l->klass_fields = field(32, 8);
+	l->klass_layout_helper = field(40, 4);
+	l->cp_length = field(8, 4);
+	l->symbol_length = field(0, 2);
+	l->symbol_body = field(8, 8);
+	l->size.constant_pool = POOL_HEADER;
+	l->c.thread_in_java = (struct hs_constant){IN_JAVA, true};
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&fake, 0, sizeof(fake));
+	fake.mem.ops = &fake_ops;
+	fake.hs.mem = &fake.mem;
+	fake.hs.cont_entry_offset = ENTRY_AT;
+	fake.hs.version.major = 17;
+	fake.hs.heap_mode.known = true;
+	layout_fill(&fake.hs.l);
+	put(THREAD + 16, IN_JAVA, 4);
+	put(THREAD + 24, BASE + OS_THREAD, 8);
+	put(THREAD + ENTRY_AT, BASE + ENTRY, 8);
+	put(OS_THREAD + 8, TID, 4);
+	put(ENTRY + HS_ENTRY_CONTINUATION, BASE + CONTINUATION, 8);
+	put(CONTINUATION + 8, BASE + CONT_KLASS, 8);
+	put(CONTINUATION + AT_TAIL, BASE + chunk_at(0), 8);
+	put(POOL + 8, BOTTOM_NAME + 1, 4);
+	put_symbol(CONT_NAME, "jdk/internal/vm/Continuation");
+	put_symbol(CHUNK_NAME, "jdk/internal/vm/StackChunk");
+	put_symbol(TAIL_NAME, "tail");
+	put_symbol(CHUNK_SIG, "Ljdk/internal/vm/StackChunk;");
+	put_symbol(PARENT_NAME, "parent");
+	put_symbol(SIZE_NAME, "size");
+	put_symbol(INT_SIG, "I");
+	put_symbol(SP_NAME, "sp");
+	put_symbol(BOTTOM_NAME, "bottom");
+	put_class(CONT_KLASS, CONT_NAME, CONT_FIELDS);
+	put_class(CHUNK_KLASS, CHUNK_NAME, CHUNK_FIELDS);
+	put_field(CONT_FIELDS, 0, TAIL_NAME, CHUNK_SIG, AT_TAIL);
+	put_field(CHUNK_FIELDS, 0, PARENT_NAME, CHUNK_SIG, AT_PARENT);
+	put_field(CHUNK_FIELDS, 1, SIZE_NAME, INT_SIG, AT_SIZE);
+	put_field(CHUNK_FIELDS, 2, SP_NAME, INT_SIG, AT_SP);
+	put_field(CHUNK_FIELDS, 3, BOTTOM_NAME, INT_SIG, AT_BOTTOM);
+	return 0;
+}
+
+static size_t copy(void)
+{
+	static uint8_t dst[1 << 16];
+	struct hs_frozen *f = hs_frozen_new(&fake.hs, &fake.mem);
+	size_t n;
+
+	assert_non_null(f);
+	n = hs_frozen_copy(f, BASE + THREAD, TID, dst, sizeof(dst));
+	assert_false(hs_frozen_hopeless(f));
+	hs_frozen_free(f);
+	return n;
+}
+
+enum { CHUNK_COPIED = sizeof(struct frozen_head) + 8 * (WORDS - SP + CHUNK_BELOW) };
+
+static void test_chunks(void **state)
+{
+	(void)state;
+	put_chunk(0, true, BASE + chunk_at(1));
+	put_chunk(1, false, BASE + chunk_at(2));
+	put_chunk(2, false, 0);
+	assert_int_equal(copy(), FROZEN_ENTRY + 2 * CHUNK_COPIED);
+}
+
+static void test_empty_chunk_that_is_its_own_parent(void **state)
+{
+	(void)state;
+	put_chunk(0, true, BASE + chunk_at(0));
+	assert_int_equal(copy(), 0);
+	assert_true(fake.reads < 2000);
+}
+
+static void test_circle_of_chunks(void **state)
+{
+	(void)state;
+	put_chunk(0, false, BASE + chunk_at(1));
+	put_chunk(1, true, BASE + chunk_at(0));
+	assert_int_equal(copy(), 0);
+	assert_true(fake.reads < 2000);
+}
+
+static void test_many_empty_chunks(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < CHUNKS; i++)
+		put_chunk(i, true, BASE + chunk_at((i + 1) % CHUNKS));
+	assert_int_equal(copy(), 0);
+	assert_true(fake.reads < 2000);
+}
+
+/* Whatever the copier's own view of the JVM came to hold is freed with it, the flags too (a sanitizer's to say). */
+static void test_mode_is_read_before(void **state)
+{
+	(void)state;
+	put_chunk(0, false, 0);
+	fake.hs.heap_mode.known = false;
+	assert_int_equal(copy(), FROZEN_ENTRY + CHUNK_COPIED);
+	assert_true(fake.hs.heap_mode.known);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_chunks, setup),
+		cmocka_unit_test_setup(test_empty_chunk_that_is_its_own_parent, setup),
+		cmocka_unit_test_setup(test_circle_of_chunks, setup),
+		cmocka_unit_test_setup(test_many_empty_chunks, setup),
+		cmocka_unit_test_setup(test_mode_is_read_before, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

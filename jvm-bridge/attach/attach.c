@@ -270,11 +270,10 @@ int attach_ask(struct attach *a, const char *command, bool wake, char **ret, siz
 	r = r < 0 ? err_set(err, r, "the attaching process ended early") : receive_reply(a, &reply, &fd, err);
 	if (r == 0)
 		r = read_text(a, &b, err);
-	if (r == 0 && !b.data)
-		buf_add(&b, "", 0);
 	if (r == 0) {
 		*ret_len = b.len;
-		*ret = take_ptr(b.data);
+		*ret = b.data ? take_ptr(b.data) : strdup(""); /* "0\n" and nothing behind it */
+		r = *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 	}
 	buf_done(&b);
 	return r;

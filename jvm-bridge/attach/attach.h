@@ -23,7 +23,8 @@ int attach_start(struct proc *proc, struct attach **ret, struct err *err);
 void attach_stop(struct attach *a); /* NULL is fine */
 
 /*
- * The text of a command without arguments ("threaddump", "properties", ...); *ret is the caller's.
+ * The text of a command without arguments ("threaddump", "properties", ...), NUL-terminated and maybe empty; *ret is
+ * the caller's.
  * Without `wake` -ENOENT where there is no listener yet.
  */
 int attach_ask(struct attach *a, const char *command, bool wake, char **ret, size_t *ret_len,

@@ -20,7 +20,7 @@ struct inside {
 
 enum {
 	ATTACH_START_MS = 10000, /* for a JVM that is starting */
-	ATTACH_WAIT_MS = 10000, /* a JVM in a long safepoint is late: for its listener, and each piece of an answer */
+	ATTACH_WAIT_MS = 10000, /* a JVM in a long safepoint is late: for its listener, and a whole answer */
 	ATTACH_POLL_MS = 20,
 	ATTACH_MAX_ANSWER = 64 << 20,
 };

@@ -15,6 +15,7 @@
 #include "jvm-bridge/attach/protocol.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/path_in_root.h"
 
@@ -191,17 +192,33 @@ static int send_all(int fd, const char *bytes, size_t len)
 	return 0;
 }
 
+/* What is left of the time that an answer may take as a whole: one byte now and then would never end. */
+static int set_patience(int fd, uint64_t deadline_ns)
+{
+	uint64_t now = clock_monotonic_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
+	const struct timeval t = {.tv_sec = (time_t)(left / 1000000000), .tv_usec = (suseconds_t)(left / 1000 % 1000000)};
+
+	/* 0 would mean for ever. */
+	if (!t.tv_sec && !t.tv_usec)
+		return -ETIMEDOUT;
+	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) < 0 ? -errno : 0;
+}
+
 static int read_answer(int fd, struct buf *b, struct err *err)
 {
+	uint64_t deadline_ns = clock_monotonic_ns() + ATTACH_WAIT_MS * UINT64_C(1000000);
 	char block[16384];
 
 	for (;;) {
-		ssize_t n = recv(fd, block, sizeof(block), 0);
+		ssize_t n = set_patience(fd, deadline_ns) < 0 ? -1 : recv(fd, block, sizeof(block), 0);
+
+		if (n < 0 && clock_monotonic_ns() >= deadline_ns)
+			return err_set(err, -ETIMEDOUT, "the JVM did not answer in time");
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
-			return err_set(err, -ETIMEDOUT, "the JVM did not answer in time");
+			continue; /* woken a little early */
 		if (n < 0 && errno != ECONNRESET)
 			return err_set(err, -errno, "reading from the JVM's attach listener: %m");
 		if (n <= 0)

@@ -9,11 +9,14 @@
 #include "sampler/session/thread_dump.h"
 #include "sampler/session/view.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/hs_thread.h"
 
-enum { MAX_THREADS = 2000 };
+/* Of the target's making: threads, the depth of their stacks, the length of names. */
+enum { MAX_THREADS = 2000, MAX_NAMES = 64 << 20 };
+#define LOOK_NS UINT64_C(3000000000)
 
 struct looked {
 	pid_t tid;
@@ -38,17 +41,21 @@ static void looked_done(looked_vec *all)
 static void look_at_threads(struct checked *t, looked_vec *ret)
 {
 	CLEANUP(free_at_exit) pid_t *tids = NULL;
-	size_t n = 0;
+	uint64_t deadline_ns = clock_monotonic_ns() + LOOK_NS;
+	size_t n = 0, names = 0;
 
 	if (proc_tasks(t->proc, &tids, &n) < 0)
 		return;
 	hs_thread_refresh(t->view->hs);
-	for (size_t i = 0; i < n && ret->n < MAX_THREADS; i++) {
+	for (size_t i = 0; i < n && ret->n < MAX_THREADS && names < MAX_NAMES; i++) {
 		struct looked l = {.tid = tids[i]};
 
+		if (clock_monotonic_ns() > deadline_ns)
+			return;
 		if (proc_ns_tid(t->proc, l.tid, &l.ns_tid) < 0 || !hs_thread_find(t->view->hs, l.ns_tid) ||
 		    java_stack_look(t->view, t->proc, l.tid, l.ns_tid, &l.stack) < 0)
 			continue;
+		names += l.stack.names.cap;
 		if (!vec_push(ret, l))
 			java_stack_done(&l.stack);
 	}

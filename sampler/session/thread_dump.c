@@ -7,6 +7,9 @@
 
 #include "symbolizer/base/vec.h"
 
+/* More threads than a JVM has, and more frames: lines of two bytes would cost twenty times their length. */
+enum { MAX_THREADS = 1 << 17, MAX_FRAMES = 1 << 22 };
+
 typedef VEC(struct dump_thread) threads_vec;
 typedef VEC(const char *) frames_vec;
 
@@ -75,6 +78,8 @@ static bool add_line(char *line, threads_vec *threads, frames_vec *frames)
 	struct dump_thread *last = threads->n ? &threads->v[threads->n - 1] : NULL;
 	char *frame;
 
+	if (threads->n == MAX_THREADS || frames->n == MAX_FRAMES)
+		return true;
 	if (*line == '"')
 		return vec_push(threads, thread_of(line, frames->n));
 	if (!last)

@@ -23,7 +23,7 @@ struct thread_dump {
 	size_t n_frames, frames_cap;
 };
 
-/* Cuts `text` up in place; strings point into it. -ENOMEM. */
+/* Cuts `text` up in place; strings point into it. What lies behind 131,072 threads is left out. -ENOMEM. */
 int thread_dump_parse(char *text, struct thread_dump *ret);
 const struct dump_thread *thread_dump_find(const struct thread_dump *d, int32_t ns_tid); /* or NULL */
 void thread_dump_done(struct thread_dump *d);

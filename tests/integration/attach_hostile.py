@@ -115,7 +115,61 @@ def on_musl(jdk, lib):
         unharmed("a JVM on musl", t)
 
 
+LISTENER = """
+import os, socket, sys, time
+path = "/tmp/.java_pid%d" % os.getpid()
+listener = socket.socket(socket.AF_UNIX)
+if os.path.lexists(path):
+    os.unlink(path)
+listener.bind(path)
+listener.listen()
+print("ready", flush=True)
+try:
+    c = listener.accept()[0]
+    answer, size, pause = bytes.fromhex(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    while size > 0:
+        c.sendall(answer)
+        size -= len(answer)
+        time.sleep(pause)
+    c.close()
+except OSError:
+    pass
+os.unlink(path)
+"""
+
+
+def answer_of(answer, size=0, pause=0):
+    """What the client makes of an answer, sent until it has the size, by a process that is no JVM. And how long it took."""
+    with subprocess.Popen([sys.executable, "-c", LISTENER, answer.hex(), str(size or max(1, len(answer))), str(pause)],
+                          stdout=subprocess.PIPE, text=True, preexec_fn=jvm.die_with_parent) as p:
+        p.stdout.readline()
+        start = time.monotonic()
+        done = subprocess.run([PROBE, str(p.pid), "threaddump"], capture_output=True, text=True, errors="replace",
+                              timeout=100)
+        took = time.monotonic() - start
+        p.kill()
+    if os.path.lexists("/tmp/.java_pid%d" % p.pid):
+        os.unlink("/tmp/.java_pid%d" % p.pid)
+    return done.returncode, done.stdout, took
+
+
+def answers():
+    """Whatever comes for an answer, the client ends in time, and not by a signal."""
+    for answer, code, out in (
+            (b"0\n", 0, ""), (b"0", 0, ""), (b"0\n\0\0", 0, "\0\0"), (b"0\nx", 0, "x"),
+            (b"\n", 1, "the JVM refused"), (b"\0", 1, "the JVM"), (b"1\nno", 1, "the JVM refused: 1"),
+            (b"00000000000000000000001\n", 1, "the JVM refused"), (b"999999999999999999999\n", 1, "the JVM refused"),
+            (b"-\n", 1, "the JVM refused"), (b"0 \n", 1, "the JVM refused"), (b"\xff\x1b[2J", 1, "the JVM refused")):
+        got = answer_of(answer)
+        check("the answer %r" % answer, got[0] == code and out in got[1] and (code or got[1] == out), got)
+    got = answer_of(b"0\n" + b"x" * 32766, 70 << 20)
+    check("70 MiB of an answer", got[0] == 1 and "too long" in got[1] and got[2] < 10, got)
+    got = answer_of(b"0\n", 1000, 1)
+    check("an answer of two bytes a second", got[0] == 1 and "did not answer in time" in got[1] and got[2] < 12, got)
+
+
 def main():
+    answers()
     jdks = sorted(jvm.find_jdks().values())
     if not jdks:
         sys.exit(jvm.SKIP)

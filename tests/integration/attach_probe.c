@@ -21,6 +21,8 @@ static int ask(struct attach *a, const char *command, bool wake, struct err *err
 
 	if (r < 0)
 		return r;
+	if (text[len])
+		abort();
 	fwrite(text, 1, len, stdout);
 	free(text);
 	return 0;

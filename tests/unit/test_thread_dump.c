@@ -114,6 +114,24 @@ static void garbage(void **state)
 	}
 }
 
+/* An answer that has nothing but threads costs no more than its own length. */
+static void many_threads(void **state)
+{
+	const size_t lines = 4 << 20;
+	char *text = malloc(2 * lines + 1);
+	struct thread_dump d;
+
+	(void)state;
+	assert_non_null(text);
+	for (size_t i = 0; i < lines; i++)
+		memcpy(text + 2 * i, "\"\n", 2);
+	text[2 * lines] = '\0';
+	assert_int_equal(thread_dump_parse(text, &d), 0);
+	assert_true(d.n_threads > 0 && d.threads_cap * sizeof(*d.threads) < 2 * lines);
+	thread_dump_done(&d);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -121,6 +139,7 @@ int main(void)
 		cmocka_unit_test(new_form),
 		cmocka_unit_test(names),
 		cmocka_unit_test(garbage),
+		cmocka_unit_test(many_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

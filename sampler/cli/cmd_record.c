@@ -11,6 +11,7 @@
 #include "sampler/cli/filters.h"
 #include "sampler/cli/find_target.h"
 #include "sampler/cli/habits.h"
+#include "sampler/cli/interrupt.h"
 #include "sampler/cli/options.h"
 #include "sampler/cli/outputs.h"
 #include "sampler/cli/runs.h"
@@ -61,32 +62,17 @@ static void set_log_level(const struct record_options *o)
 	log_set_level(level);
 }
 
-static bool is_ignored(int sig)
-{
-	struct sigaction now;
-
-	return sigaction(sig, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
-}
-
-/*
- * SIGINT, SIGTERM and SIGHUP end the recording, SIGCHLD tells of the command's end; threads started later inherit
- * the mask. A signal that is blocked comes even if it is ignored: nohup's must not be. Shells ignore SIGINT in
- * background jobs of scripts, which end a recording with it all the same.
- */
+/* SIGCHLD tells of the command's end. */
 static int block_signals(struct record *rec, struct err *err)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
-	if (!is_ignored(SIGHUP))
-		sigaddset(&set, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_set(err, -errno, "cannot block signals: %m");
 	rec->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return rec->signals < 0 ? err_set(err, -errno, "cannot wait for signals: %m") : 0;
+	return rec->signals < 0 ? err_set(err, -errno, "cannot wait for signals: %m") : interrupt_start(err);
 }
 
 static int choose_targets(struct record *rec, struct err *err)
@@ -108,6 +94,7 @@ static int choose_targets(struct record *rec, struct err *err)
 	if (r < 0)
 		return r;
 	rec->has_child = true;
+	interrupt_set_command(rec->child.pid);
 	o->pids[0] = rec->child.pid;
 	o->n_pids = 1;
 	return 0;
@@ -136,6 +123,7 @@ static struct session_options session_options(const struct record *rec)
 		.bridge_symbols = o->bridge_symbols,
 		.jsampler_command = rec->command_line.data,
 		.command_line = o->command_line,
+		.naming_ends = interrupt_naming(),
 	};
 }
 
@@ -159,17 +147,11 @@ static int start(struct record *rec, struct err *err)
 	return r;
 }
 
-/* A signal ends the recording; SIGTERM is handed on to a command that we started. */
-static void take_signal(struct record *rec)
+static void take_child_signal(struct record *rec)
 {
 	struct signalfd_siginfo info;
 
-	if (read(rec->signals, &info, sizeof(info)) != sizeof(info) || info.ssi_signo == SIGCHLD)
-		return;
-	if (rec->has_child && info.ssi_signo != SIGINT)
-		kill(rec->child.pid, (int)info.ssi_signo);
-	if (!rec->has_child)
-		runs_stop(rec->runs);
+	(void)!read(rec->signals, &info, sizeof(info));
 }
 
 static void live_line(const struct record *rec, uint64_t elapsed_ns)
@@ -183,18 +165,23 @@ static void wait_for_end(struct record *rec)
 {
 	bool seen = isatty(STDERR_FILENO) && !rec->o.quiet, live = seen && columns_live_terminal();
 	uint64_t start_ns = clock_monotonic_ns();
-	struct pollfd fds[2] = {
+	struct pollfd fds[3] = {
 		{.fd = runs_done_fd(rec->runs), .events = POLLIN},
 		{.fd = rec->signals, .events = POLLIN},
+		{.fd = interrupt_fd(), .events = POLLIN},
 	};
 
 	if (seen && !live && !rec->o.duration_ns)
 		log_warn("sampling; Ctrl-C ends it");
 	while (!(fds[0].revents & POLLIN)) {
-		if (poll(fds, 2, live ? LIVE_LINE_MS : -1) < 0 && errno != EINTR)
+		if (poll(fds, 3, live ? LIVE_LINE_MS : -1) < 0 && errno != EINTR)
 			break;
 		if (fds[1].revents & POLLIN)
-			take_signal(rec);
+			take_child_signal(rec);
+		if (fds[2].revents & POLLIN) {
+			fds[2].fd = -1;
+			runs_stop(rec->runs);
+		}
 		if (live)
 			live_line(rec, clock_monotonic_ns() - start_ns);
 	}
@@ -269,7 +256,9 @@ static int record(struct record *rec, struct err *err)
 		r = start(rec, err);
 	if (r < 0)
 		return r;
+	interrupt_set_phase(INTERRUPT_SAMPLING);
 	wait_for_end(rec);
+	interrupt_set_phase(INTERRUPT_FINISHING);
 	r = runs_join(rec->runs, &late);
 	if (r < 0 && !runs_live(rec->runs).samples)
 		return err_set(err, r, "%s", late.msg);
@@ -291,9 +280,10 @@ static int wait_for_command(struct record *rec)
 	int status, limit_ms = SOON_MS;
 
 	child_abandon(&rec->child);
+	interrupt_set_phase(INTERRUPT_WAITING);
 	while (!child_ended(&rec->child, &status)) {
 		if (poll(&p, 1, limit_ms) > 0) {
-			take_signal(rec);
+			take_child_signal(rec);
 		} else if (limit_ms >= 0) {
 			log_warn("waiting for '%s' (PID %d) to end", rec->o.command[0], (int)rec->child.pid);
 			limit_ms = -1;

@@ -11,7 +11,7 @@ enum {
 };
 
 bool engine_deliver_queued(struct engine *e, struct sample_queue *q, engine_deliver_fn *deliver,
-			   const struct engine_sink *sink, uint64_t deadline_ns)
+			   const struct engine_sink *sink, uint64_t deadline_ns, const atomic_bool *stop)
 {
 	const void *msg;
 	size_t len;
@@ -19,6 +19,8 @@ bool engine_deliver_queued(struct engine *e, struct sample_queue *q, engine_deli
 	for (unsigned n = 1; (msg = sample_queue_peek(q, &len)); n++) {
 		deliver(e, sink, msg);
 		sample_queue_release(q);
+		if (stop && atomic_load_explicit(stop, memory_order_relaxed))
+			return true;
 		if (deadline_ns &&
 		    clock_monotonic_ns() >= deadline_ns + (n % DEADLINE_EVERY ? LATE_NS : 0))
 			return true;

@@ -1,6 +1,7 @@
 #include "sampler/engine/engine_perf.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ struct engine_perf {
 	bool no_kernel;
 	const char *attachment;
 	char unit[64];
+	atomic_bool stop;
 	bool started, greeted; /* greeted: the sink knows the threads that were there before */
 	/* Read by the live line's thread, too; left: not taken from the queue in time. */
 	_Atomic uint64_t samples, left;
@@ -238,7 +240,7 @@ static void end_sampling(struct engine *e, const struct engine_sink *sink)
 	perf_drain_finish(p->drain);
 	if (sink->sampled)
 		sink->sampled(sink->ctx);
-	engine_deliver_queued(e, p->queue, deliver, sink, clock_monotonic_ns() + LAST_NS);
+	engine_deliver_queued(e, p->queue, deliver, sink, clock_monotonic_ns() + LAST_NS, NULL);
 	for (; (m = sample_queue_peek(p->queue, &len)); sample_queue_release(p->queue))
 		p->left += m->kind == PERF_MSG_SAMPLE;
 	sample_queue_drop(p->queue);
@@ -256,7 +258,7 @@ static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t d
 		/* Asked before the queue is looked at: nothing is pushed after it. */
 		bool done = perf_drain_done(p->drain);
 
-		if (engine_deliver_queued(e, p->queue, deliver, sink, deadline_ns) || done)
+		if (engine_deliver_queued(e, p->queue, deliver, sink, deadline_ns, &p->stop) || done)
 			break;
 		perf_drain_wait(p->drain, deadline_ns);
 	}
@@ -266,6 +268,7 @@ static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t d
 
 static void perf_stop(struct engine *e)
 {
+	self(e)->stop = true;
 	perf_drain_stop(self(e)->drain);
 }
 

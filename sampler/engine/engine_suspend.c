@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -30,6 +31,8 @@ struct engine_suspend {
 	struct sample_queue *queue, *wishes;
 	struct suspend_loop *loop;
 	bool started;
+	atomic_bool stop;
+	_Atomic uint64_t left; /* samples that were not taken from the queue in time */
 };
 
 static struct engine_suspend *self(struct engine *e)
@@ -223,6 +226,8 @@ static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_
 		       struct err *err)
 {
 	struct engine_suspend *s = self(e);
+	const struct suspend_msg *m;
+	size_t len;
 
 	if (!s->started)
 		return err_set(err, -EINVAL, "sampling has not been started");
@@ -230,7 +235,7 @@ static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_
 		/* Asked before the queue is looked at: nothing is pushed after it. */
 		bool done = suspend_loop_done(s->loop);
 
-		if (engine_deliver_queued(e, s->queue, deliver, sink, deadline_ns) || done)
+		if (engine_deliver_queued(e, s->queue, deliver, sink, deadline_ns, &s->stop) || done)
 			break;
 		suspend_loop_wait(s->loop, deadline_ns);
 	}
@@ -240,7 +245,9 @@ static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_
 		suspend_loop_wait(s->loop, clock_monotonic_ns() + LAST_NS);
 	if (sink->sampled)
 		sink->sampled(sink->ctx);
-	engine_deliver_queued(e, s->queue, deliver, sink, clock_monotonic_ns() + LAST_NS);
+	engine_deliver_queued(e, s->queue, deliver, sink, clock_monotonic_ns() + LAST_NS, NULL);
+	for (; (m = sample_queue_peek(s->queue, &len)); sample_queue_release(s->queue))
+		s->left += m->kind == SUSPEND_MSG_SAMPLE ? 1 : m->kind == SUSPEND_MSG_AGAIN ? m->count : 0;
 	sample_queue_drop(s->queue);
 	return 0;
 }
@@ -259,6 +266,7 @@ static void suspend_wish(struct engine *e, pid_t tid, enum engine_wish w)
 
 static void suspend_stop(struct engine *e)
 {
+	self(e)->stop = true;
 	suspend_loop_stop(self(e)->loop);
 }
 
@@ -271,8 +279,8 @@ static struct engine_stats suspend_stats_of(const struct engine *e)
 
 	return (struct engine_stats){
 		.samples = l.samples,
-		.lost = l.lost,
-		.lost_queue = l.lost,
+		.lost = l.lost + s->left,
+		.lost_queue = l.lost + s->left,
 		.threads = (uint32_t)l.threads,
 		.attachment = "threads stopped one by one",
 		.unit = "ns",

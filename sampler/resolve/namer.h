@@ -28,6 +28,7 @@ struct named_frame {
 };
 
 struct named_frame namer_native(struct namer *n, const struct frame_key *key);
+struct named_frame namer_module(struct namer *n, const struct frame_key *key); /* native, by its file alone */
 struct named_frame namer_kernel(struct namer *n, const struct frame_key *key);
 struct named_frame namer_anon(struct namer *n, const struct frame_key *key);
 struct named_frame namer_interpreted(struct namer *n, const struct frame_key *key);

@@ -100,6 +100,21 @@ static uint32_t native_lines(struct namer *n, struct dso *dso, uint64_t vaddr, c
 	return count;
 }
 
+struct named_frame namer_module(struct namer *n, const struct frame_key *key)
+{
+	struct named_line line = {.bci = -1, .kind = NAMED_NATIVE};
+	char text[NAME_SIZE];
+
+	if (!n->s->maps || !key->id || key->id > modmap_dso_count(n->s->maps))
+		return namer_unknown(n);
+	dso_text(modmap_dso_path(n->s->maps, key->id), text, sizeof(text));
+	line.function = named_builder_function(n->b, text, "", "");
+	return (struct named_frame){
+		named_builder_location(n->b, mapping_of(n, key->id, modmap_dso(n->s->maps, key->id)), namer_lookup_pc(key),
+				       &line, 1),
+		EXACTNESS_COUNT};
+}
+
 struct named_frame namer_native(struct namer *n, const struct frame_key *key)
 {
 	struct named_line lines[MAX_INLINED];

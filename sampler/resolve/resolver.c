@@ -23,6 +23,7 @@ struct resolve_run {
 	uint32_t *at; /* locations of the stack at hand */
 	size_t at_cap;
 	uint32_t kernel; /* location of [kernel] */
+	uint64_t unnamed;
 };
 
 static struct named_frame name_mark(struct namer *n, enum frame_mark mark)
@@ -73,12 +74,23 @@ static struct named_frame name_key(struct namer *n, const struct frame_key *key)
 	}
 }
 
+/* Native and compiled code takes time to name: files are parsed, the flow of code is followed. */
+static struct named_frame name_in_haste(struct resolve_run *r, const struct frame_key *key)
+{
+	if (key->kind != FRAME_NATIVE && key->kind != FRAME_COMPILED)
+		return name_key(&r->n, key);
+	r->unnamed++;
+	return key->kind == FRAME_NATIVE ? namer_module(&r->n, key) : namer_unknown(&r->n);
+}
+
 static const struct named_frame *frame_of(struct resolve_run *r, uint32_t number)
 {
 	struct named_frame *f = &r->frames[number];
+	const atomic_bool *ends = r->n.o->ends;
+	const struct frame_key *key = f->location ? NULL : profile_frame(r->p, number);
 
-	if (!f->location)
-		*f = name_key(&r->n, profile_frame(r->p, number));
+	if (key)
+		*f = ends && atomic_load(ends) ? name_in_haste(r, key) : name_key(&r->n, key);
 	return f;
 }
 
@@ -257,7 +269,7 @@ static void run_done(struct resolve_run *r)
 }
 
 int resolver_name(const struct profile *p, const struct resolver_sources *s,
-		  const struct resolver_options *o, struct named_builder *b)
+		  const struct resolver_options *o, struct named_builder *b, uint64_t *ret_unnamed)
 {
 	struct resolve_run r = {.p = p, .n = {.s = s, .o = o, .b = b}};
 	int rc = run_init(&r);
@@ -268,5 +280,6 @@ int resolver_name(const struct profile *p, const struct resolver_sources *s,
 		rc = name_sample(&r, &sample);
 	}
 	run_done(&r);
+	*ret_unnamed = r.unnamed;
 	return rc;
 }

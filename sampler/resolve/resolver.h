@@ -1,7 +1,9 @@
 #ifndef JS_RESOLVE_RESOLVER_H
 #define JS_RESOLVE_RESOLVER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "sampler/model/frame_key.h"
 #include "sampler/model/named_profile.h"
@@ -53,10 +55,12 @@ struct resolver_options {
 	bool states; /* samples have the state as a label, running too (-e wall) */
 	bool bridge_symbols; /* of all compiled code, where the bridge told of it */
 	const char *process_name;
+	/* Set by another thread: from then on nothing that takes time is named. NULL: never. */
+	const atomic_bool *ends;
 };
 
-/* Names everything in `p` and adds it to `b`. */
+/* Names everything in `p` and adds it to `b`. *ret_unnamed: frames left without a name because of o->ends. */
 int resolver_name(const struct profile *p, const struct resolver_sources *s,
-		  const struct resolver_options *o, struct named_builder *b);
+		  const struct resolver_options *o, struct named_builder *b, uint64_t *ret_unnamed);
 
 #endif

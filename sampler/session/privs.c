@@ -170,6 +170,14 @@ int privs_drop(const struct privs_needs *needs, struct err *err)
 	return drop_to(permitted, caps_wanted(permitted, needs), needs->tracing, err);
 }
 
+int privs_drop_all(struct err *err)
+{
+	struct caps c;
+	uint64_t permitted = caps_get(&c) == 0 ? caps_permitted(&c) : 0;
+
+	return drop_to(permitted, 0, false, err);
+}
+
 int privs_drop_for_files(struct err *err)
 {
 	struct caps c;

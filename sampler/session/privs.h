@@ -25,6 +25,9 @@ struct privs_needs {
 
 int privs_drop(const struct privs_needs *needs, struct err *err);
 
+/* Of the calling thread: everything. 0 or -errno. */
+int privs_drop_all(struct err *err);
+
 /* For commands that only read and write files of profiles, before anything is parsed: what is left is at most
  * CAP_DAC_OVERRIDE. 0 or -errno. */
 int privs_drop_for_files(struct err *err);

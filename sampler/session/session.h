@@ -1,6 +1,7 @@
 #ifndef JS_SESSION_SESSION_H
 #define JS_SESSION_SESSION_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -46,6 +47,8 @@ struct session_options {
 	const char *include_threads; /* extended regular expression, or NULL */
 	const char *jsampler_command; /* for the meta data */
 	bool command_line; /* keep the target's whole: it may hold secrets (command_line.h) */
+	/* Set by another thread: naming ends, and what has no name yet gets none. NULL: it goes on to the end. */
+	const atomic_bool *naming_ends;
 };
 
 /* With o->replay, pid is not looked at. */

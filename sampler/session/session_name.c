@@ -2,6 +2,7 @@
 #include "sampler/session/virtual_names.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -73,7 +74,9 @@ int session_name_view(struct session *s, struct named_builder *b)
 		.states = s->wall != NULL,
 		.bridge_symbols = s->o.bridge_symbols,
 		.process_name = s->comm,
+		.ends = s->o.naming_ends,
 	};
+	uint64_t unnamed = 0;
 	struct err e = {0};
 	int r;
 
@@ -94,7 +97,11 @@ int session_name_view(struct session *s, struct named_builder *b)
 		log_info("%s", e.msg);
 	if (r == -EFBIG)
 		budget_refuse(&s->files, 0, "names of code compiled at run time, %s", e.msg);
-	return resolver_name(s->profile, &sources, &o, b);
+	r = resolver_name(s->profile, &sources, &o, b, &unnamed);
+	if (unnamed)
+		log_warn("naming was ended by a signal: %" PRIu64 " different frames have no name, or that of their file only",
+			 unnamed);
+	return r;
 }
 
 static int add_epoch(struct named_builder *b, struct named_profile *np)

@@ -202,12 +202,14 @@ static void add_stack(struct profile *p, int tid, struct frame_key *keys, uint32
 	profile_add(p, 4711, tid, THREAD_RUNNING, &w, 10);
 }
 
+static uint64_t unnamed;
+
 static struct named_profile *name(const struct profile *p, struct resolver_sources s,
 				  struct resolver_options o)
 {
 	struct named_builder *b = named_builder_new();
 
-	assert_int_equal(resolver_name(p, &s, &o, b), 0);
+	assert_int_equal(resolver_name(p, &s, &o, b, &unnamed), 0);
 	return named_builder_take(b);
 }
 
@@ -326,6 +328,34 @@ static void frames_of_every_kind(void **state)
 	check_frame(key(FRAME_INTERPRETED, M_LAMBDA, 0), all_sources(),
 		    (struct resolver_options){.raw_names = true},
 		    "Truth$$Lambda$14+0x00007f8905002000.run_[0]");
+}
+
+/* Naming that is ended: what takes no time still has its name, the rest is counted. */
+static void naming_that_is_ended(void **state)
+{
+	static const struct {
+		struct frame_key key;
+		const char *text;
+		uint64_t unnamed;
+	} cases[] = {
+		{{.kind = FRAME_NATIVE, .id = 1, .off = 0x1011}, "[libjvm.so]", 1},
+		{{.kind = FRAME_NATIVE, .id = 9, .off = 0x1011}, "[unknown]", 1},
+		{{.kind = FRAME_COMPILED, .id = C_C2, .off = 10}, "[unknown]", 1},
+		{{.kind = FRAME_INTERPRETED, .id = M_RUN, .off = 5}, "java/lang/Thread.run:105_[0]", 0},
+		{{.kind = FRAME_MARK, .off = MARK_DEOPT}, "[deopt]", 0},
+	};
+	atomic_bool ends = true;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		check_frame(cases[i].key, all_sources(), (struct resolver_options){.lines = true, .ends = &ends},
+			    cases[i].text);
+		assert_int_equal(unnamed, cases[i].unnamed);
+	}
+	ends = false;
+	check_frame(cases[2].key, all_sources(), (struct resolver_options){.ends = &ends},
+		    "java/util/HashMap.put_[j];java/util/HashMap.hash_[i]");
+	assert_int_equal(unnamed, 0);
 }
 
 /* A return address that is the first byte behind a function belongs to that function. */
@@ -567,6 +597,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_of_every_kind),
+		cmocka_unit_test(naming_that_is_ended),
 		cmocka_unit_test(return_addresses_are_looked_up_before_the_call),
 		cmocka_unit_test(kernel_and_perf_map),
 		cmocka_unit_test(a_stack_with_roots),

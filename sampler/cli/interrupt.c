@@ -1,0 +1,145 @@
+#include "sampler/cli/interrupt.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "sampler/session/privs.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+
+/* timeout(1) and others signal a process and then its group: that is one signal, not two. */
+#define SAME_NS UINT64_C(250000000)
+
+static struct {
+	sigset_t set;
+	int fd;
+	_Atomic int phase;
+	_Atomic pid_t command;
+	atomic_bool naming;
+	/* Of the thread: */
+	unsigned count;
+	uint64_t last_ns;
+} at = {.fd = -1};
+
+static bool is_ignored(int sig)
+{
+	struct sigaction now;
+
+	return sigaction(sig, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+/* As the signal would have ended the program by itself: shells tell that from an exit status. */
+static void end_by(int sig)
+{
+	sigset_t one;
+
+	signal(sig, SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, sig);
+	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+	raise(sig);
+	_exit(128 + sig);
+}
+
+/* Is it the command's, and not this program's? */
+static bool hand_on(int sig, int phase)
+{
+	pid_t command = at.command;
+
+	if (!command)
+		return false;
+	if (sig != SIGINT)
+		kill(command, sig);
+	return phase == INTERRUPT_SAMPLING || phase == INTERRUPT_WAITING;
+}
+
+static bool is_same(const siginfo_t *info)
+{
+	uint64_t now = clock_monotonic_ns(), last = at.last_ns;
+
+	at.last_ns = now;
+	return at.count && info->si_code == SI_USER && now - last < SAME_NS;
+}
+
+static void take(const siginfo_t *info)
+{
+	int phase = at.phase;
+	const uint64_t one = 1;
+
+	if (hand_on(info->si_signo, phase) || is_same(info))
+		return;
+	if (phase == INTERRUPT_OPENING)
+		end_by(info->si_signo);
+	if (++at.count > 1) {
+		log_warn("ended by a second signal: what was not written by now is lost");
+		end_by(info->si_signo);
+	}
+	if (phase == INTERRUPT_SAMPLING)
+		(void)!write(at.fd, &one, sizeof(one));
+	else
+		atomic_store(&at.naming, true);
+}
+
+static void *wait_for_signals(void *arg)
+{
+	struct err err = {0};
+	siginfo_t info;
+
+	/* Whoever takes over the parsers finds no thread here with more rights than they have. */
+	if (privs_drop_all(&err) < 0)
+		log_info("%s", err.msg);
+	for (;;)
+		if (sigwaitinfo(&at.set, &info) > 0)
+			take(&info);
+	return arg;
+}
+
+/*
+ * A signal that is blocked comes even if it is ignored: nohup's must not be. Shells ignore SIGINT in background jobs
+ * of scripts, which end a recording with it all the same.
+ */
+int interrupt_start(struct err *err)
+{
+	pthread_t thread;
+	int r;
+
+	sigemptyset(&at.set);
+	sigaddset(&at.set, SIGINT);
+	sigaddset(&at.set, SIGTERM);
+	if (!is_ignored(SIGHUP))
+		sigaddset(&at.set, SIGHUP);
+	r = pthread_sigmask(SIG_BLOCK, &at.set, NULL);
+	at.fd = r == 0 ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+	if (at.fd < 0)
+		return err_set(err, -errno, "cannot wait for signals: %m");
+	r = pthread_create(&thread, NULL, wait_for_signals, NULL);
+	if (r)
+		return err_set(err, -r, "cannot start a thread: %s", "out of resources");
+	pthread_detach(thread);
+	return 0;
+}
+
+void interrupt_set_phase(enum interrupt_phase phase)
+{
+	at.phase = phase;
+}
+
+void interrupt_set_command(pid_t pid)
+{
+	at.command = pid;
+}
+
+int interrupt_fd(void)
+{
+	return at.fd;
+}
+
+const atomic_bool *interrupt_naming(void)
+{
+	return &at.naming;
+}

@@ -1,0 +1,1 @@
+js_integration_test(interrupt 120 interrupt.py)

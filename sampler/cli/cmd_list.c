@@ -13,6 +13,7 @@
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/options.h"
 #include "sampler/output/columns.h"
+#include "sampler/session/each_process.h"
 #include "sampler/session/inspect.h"
 #include "sampler/session/privs.h"
 #include "symbolizer/base/err.h"
@@ -42,6 +43,7 @@ struct listing {
 	VEC(pid_t) pids;
 	VEC(struct user) users;
 	inspections jvms;
+	size_t left; /* that there was no memory for */
 };
 
 static void listing_done(struct listing *l)
@@ -88,16 +90,51 @@ static int read_processes(struct listing *l)
 	return 0;
 }
 
-static void find_jvms(struct listing *l)
+static bool look(void *ctx, pid_t pid, void *record)
+{
+	(void)ctx;
+	return inspect_process(pid, record) == 0 && ((struct inspection *)record)->jvm != INSPECT_NO_JVM;
+}
+
+static void add(struct listing *l, const struct inspection *i)
+{
+	if (!vec_push(&l->jvms, *i))
+		l->left++;
+}
+
+static void found(void *ctx, pid_t pid, const void *record)
 {
 	struct inspection i;
 
-	for (size_t k = 0; k < l->pids.n; k++)
-		if (inspect_process(l->pids.v[k], &i) == 0 && i.jvm != INSPECT_NO_JVM &&
-		    !vec_push(&l->jvms, i))
-			break;
+	memcpy(&i, record, sizeof(i));
+	i.pid = pid;
+	inspect_sanitise(&i);
+	add(ctx, &i);
+}
+
+static void stuck(void *ctx, pid_t pid)
+{
+	struct inspection i;
+
+	if (inspect_outside(pid, &i) < 0)
+		return;
+	log_warn("process %d: reading it takes too long (more than %d s), or cannot be done", (int)pid, EACH_PATIENCE_MS / 1000);
+	i.silent = true;
+	if (i.jvm != INSPECT_NO_JVM)
+		add(ctx, &i);
+}
+
+static int find_jvms(struct listing *l, struct err *err)
+{
+	const struct each_process e = {l, sizeof(struct inspection), look, found, stuck};
+	size_t left;
+	int r = each_process(l->pids.v, l->pids.n, &e, &left, err);
+
+	if (r == 0 && left + l->left)
+		log_warn("%zu processes were not looked at: others took too long", left + l->left);
 	if (l->jvms.n)
 		qsort(l->jvms.v, l->jvms.n, sizeof(*l->jvms.v), by_pid);
+	return r;
 }
 
 /* "3d 4h", "5h 12m", "12m 3s": the two largest units. */
@@ -115,13 +152,17 @@ static const char *uptime_text(uint64_t s, char *buf, size_t size)
 /* "abc123def456, bridge": what stands behind the main class, in parentheses. */
 static void notes_text(const struct inspection *i, char *dst, size_t size)
 {
-	snprintf(dst, size, "%s%s%s", i->container, i->container[0] && i->bridge ? ", " : "",
-		 i->bridge ? "bridge" : "");
+	const char *notes[] = {i->container, i->bridge ? "bridge" : "", i->silent ? "no answer" : ""};
+
+	dst[0] = '\0';
+	for (size_t k = 0; k < sizeof(notes) / sizeof(notes[0]); k++)
+		if (*notes[k])
+			snprintf(dst + strlen(dst), size - strlen(dst), "%s%s", *dst ? ", " : "", notes[k]);
 }
 
 static void print_jvm(struct listing *l, const struct inspection *i, size_t width)
 {
-	char up[40], who[16], jdk[24], notes[sizeof(i->container) + 16];
+	char up[40], who[16], jdk[24], notes[sizeof(i->container) + 32];
 	char what[sizeof(i->main) + sizeof(notes)];
 	size_t room = width > LEFT ? width - LEFT : SIZE_MAX, tail;
 	bool in;
@@ -149,10 +190,10 @@ static void print_text(struct listing *l)
 
 static json_t *to_json(struct listing *l, const struct inspection *i)
 {
-	return json_pack("{s:i, s:i, s:s, s:s, s:I, s:s, s:s, s:b, s:b}", "pid", (int)i->pid, "ns_pid",
+	return json_pack("{s:i, s:i, s:s, s:s, s:I, s:s, s:s, s:b, s:b, s:b}", "pid", (int)i->pid, "ns_pid",
 			 (int)i->ns_pid, "user", user_name(l, i->uid), "jdk",
 			 i->release, "uptime_seconds", (json_int_t)i->uptime_s, "main", i->main,
-			 "container", i->container, "readable", i->jvm == INSPECT_JVM, "bridge", i->bridge);
+			 "container", i->container, "readable", i->jvm == INSPECT_JVM, "bridge", i->bridge, "answered", !i->silent);
 }
 
 static int print_json(struct listing *l)
@@ -198,7 +239,7 @@ static int read_all(struct listing *l, struct err *err)
 		return err_set(err, r, "cannot read /proc: %s; is it mounted?", strerror(-r));
 	r = privs_drop(&(struct privs_needs){0}, err);
 	if (r == 0)
-		find_jvms(l);
+		r = find_jvms(l, err);
 	return r;
 }
 

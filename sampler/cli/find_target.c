@@ -8,10 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/session/each_process.h"
 #include "sampler/session/java_main.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
 /* Longest command line looked at; the kernel's own limit is far above what a JVM is given. */
@@ -36,7 +39,7 @@ static bool matches(pid_t pid, const char *name)
 	size_t len = 0;
 	bool ok;
 
-	if (pid == getpid() || proc_open(pid, &p, NULL) < 0)
+	if (proc_open(pid, &p, NULL) < 0)
 		return false;
 	ok = is_java(p) && proc_cmdline(p, &cmdline, &len) == 0 && len < MAX_CMDLINE &&
 	     java_main(cmdline, len, main, sizeof(main)) && java_main_matches(main, name);
@@ -44,32 +47,74 @@ static bool matches(pid_t pid, const char *name)
 	return ok;
 }
 
-int find_target(const char *name, pid_t *ret, struct err *err)
+struct search {
+	const char *name;
+	struct buf pids; /* found, in words */
+	size_t n;
+	pid_t pid; /* one of them */
+};
+
+static bool look(void *ctx, pid_t pid, void *record)
 {
+	const struct search *s = ctx;
+
+	(void)record;
+	return matches(pid, s->name);
+}
+
+static void found(void *ctx, pid_t pid, const void *record)
+{
+	struct search *s = ctx;
+
+	(void)record;
+	buf_printf(&s->pids, " %d", (int)pid);
+	s->pid = pid;
+	s->n++;
+}
+
+static void stuck(void *ctx, pid_t pid)
+{
+	(void)ctx;
+	log_warn("process %d: reading its command line takes too long, or cannot be done", (int)pid);
+}
+
+static int search_all(struct search *s, struct err *err)
+{
+	const struct each_process e = {s, 0, look, found, stuck};
+	VEC(pid_t) pids = {0};
 	DIR *d = opendir("/proc");
-	struct buf found = {0};
-	struct dirent *e;
-	size_t n = 0;
-	int r = 0;
+	struct dirent *entry;
+	size_t left;
+	int r;
 
-	while (d && (e = readdir(d))) {
-		pid_t pid = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
+	while (d && (entry = readdir(d))) {
+		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
 
-		if (pid <= 0 || !matches(pid, name))
-			continue;
-		buf_printf(&found, " %d", (int)pid);
-		*ret = pid;
-		n++;
+		if (pid > 0 && pid != getpid() && !vec_push(&pids, pid))
+			break;
 	}
 	if (d)
 		closedir(d);
-	if (n == 0)
+	r = each_process(pids.v, pids.n, &e, &left, err);
+	if (r == 0 && left)
+		log_warn("%zu processes were not looked at: others took too long", left);
+	vec_done(&pids);
+	return r;
+}
+
+int find_target(const char *name, pid_t *ret, struct err *err)
+{
+	struct search s = {.name = name};
+	int r = search_all(&s, err);
+
+	if (r == 0 && s.n == 0)
 		r = err_set(err, -ENOENT,
 			    "no running JVM that you may see has the main class or jar '%.80s'; jsampler "
 			    "list shows them", name);
-	else if (n > 1)
+	else if (r == 0 && s.n > 1)
 		r = err_set(err, -EEXIST, "several JVMs have the main class or jar '%.80s': PIDs%.80s; use -p",
-			    name, found.data ? found.data : "");
-	buf_done(&found);
+			    name, s.pids.data ? s.pids.data : "");
+	*ret = s.pid;
+	buf_done(&s.pids);
 	return r;
 }

@@ -1,12 +1,17 @@
 #include "sampler/session/checks_target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "jvm-bridge/attach/attach.h"
@@ -22,6 +27,33 @@
 
 /* Of the self-test: 1 kHz, so that a busy thread gives 200 stacks in a fifth of a second. */
 #define TEST_PERIOD_NS UINT64_C(1000000)
+
+/* From the child: a check; or how long the next step may take, as far as the target can delay it. Below PIPE_BUF. */
+struct told {
+	uint32_t seconds; /* 0: a check */
+	struct check check;
+};
+
+enum {
+	STEP_S = 9,
+	ATTACH_S = 40, /* a JVM in a long safepoint is asked */
+	CHECKS_MAX = 100,
+};
+
+/* What was found since the last time, then what comes next. */
+static void tell(struct checked *t, uint32_t seconds)
+{
+	struct told m;
+
+	for (; t->told < t->c->n; t->told++) {
+		memset(&m, 0, sizeof(m));
+		m.check = t->c->v[t->told];
+		(void)!write(t->out, &m, sizeof(m));
+	}
+	memset(&m, 0, sizeof(m));
+	m.seconds = seconds;
+	(void)!write(t->out, &m, sizeof(m));
+}
 
 static void check_process(struct checked *t, pid_t pid)
 {
@@ -149,28 +181,118 @@ static void checked_done(struct checked *t)
 	proc_close(t->proc);
 }
 
-void checks_target(struct checks *c, pid_t pid, const struct checks_options *o)
+static void examine(struct checks *c, pid_t pid, const struct checks_options *o, int out)
 {
-	struct checked t = {.c = c};
+	struct checked t = {.c = c, .out = out};
 	struct err err = {0};
 
 	if (proc_open(pid, &t.proc, &err) < 0 || proc_status(t.proc, &t.st) < 0) {
 		checks_add(c, CHECK_FAIL, "process", "%s", *err.msg ? err.msg : "it ended");
 		checks_remedy(c, "jsampler list");
+		tell(&t, STEP_S);
 		proc_close(t.proc);
 		return;
 	}
 	check_process(&t, pid);
 	check_namespaces(&t);
 	check_container(&t);
+	tell(&t, STEP_S);
 	if (check_access(&t)) {
 		start_attach(&t, o);
 		check_events(&t);
+		tell(&t, STEP_S);
 		if (drop_rights(&t)) {
 			checks_jvm(&t);
+			tell(&t, STEP_S);
 			checks_stacks(&t);
+			tell(&t, ATTACH_S);
 			checks_dump(&t);
 		}
 	}
+	tell(&t, ATTACH_S); /* a child that attaches may still be busy */
 	checked_done(&t);
+}
+
+static void child_main(pid_t pid, const struct checks_options *o, int out)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct checks c = {0};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* One that is left behind must not keep a pipe open that somebody reads to its end. */
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+	examine(&c, pid, o, out);
+	_exit(0);
+}
+
+/* A child that was taken over may say anything. */
+static void take(struct checks *c, struct told *m)
+{
+	struct check *k = &m->check;
+
+	k->name[sizeof(k->name) - 1] = k->text[sizeof(k->text) - 1] = k->remedy[sizeof(k->remedy) - 1] = '\0';
+	if (c->n >= CHECKS_MAX || (unsigned)k->level >= CHECK_LEVELS)
+		return;
+	checks_add(c, k->level, k->name, "%s", k->text);
+	if (k->remedy[0])
+		checks_remedy(c, "%s", k->remedy);
+}
+
+/* false: it took too long. */
+static bool listen_to(int in, struct checks *c)
+{
+	struct pollfd p = {.fd = in, .events = POLLIN};
+	unsigned seconds = STEP_S;
+	struct told m;
+
+	for (;;) {
+		int r = poll(&p, 1, (int)seconds * 1000);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			return false;
+		if (read(in, &m, sizeof(m)) != (ssize_t)sizeof(m))
+			return true;
+		if (m.seconds)
+			seconds = m.seconds;
+		else
+			take(c, &m);
+	}
+}
+
+static void say_end(struct checks *c, pid_t pid, bool ended, int status)
+{
+	if (!ended) {
+		checks_add(c, CHECK_FAIL, "answer", "tried: PID %d gives no answer: its memory or its files cannot be read, "
+			   "or reading them does not end (a FUSE file system that is silent?)", (int)pid);
+		checks_remedy(c, "ps -eo pid,state,wchan,cmd shows who waits for what");
+	} else if (WIFSIGNALED(status)) {
+		checks_add(c, CHECK_FAIL, "answer", "the examination of PID %d ended by signal %d", (int)pid, WTERMSIG(status));
+		checks_remedy(c, "please report it");
+	}
+}
+
+void checks_target(struct checks *c, pid_t pid, const struct checks_options *o)
+{
+	int ends[2], status = 0;
+	pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
+	bool ended;
+
+	if (child == 0) {
+		close(ends[0]);
+		child_main(pid, o, ends[1]);
+	}
+	if (child < 0) {
+		checks_add(c, CHECK_FAIL, "process", "cannot start a process: %s", strerror(errno));
+		return;
+	}
+	close(ends[1]);
+	ended = listen_to(ends[0], c);
+	close(ends[0]);
+	if (!ended)
+		kill(child, SIGKILL);
+	waitpid(child, &status, ended ? 0 : WNOHANG);
+	say_end(c, pid, ended, status);
 }

@@ -21,6 +21,8 @@ struct checked {
 	struct engine *engine; /* NULL: perf events refused */
 	struct attach *attach; /* NULL: no attach wanted, or not possible */
 	const char *no_attach; /* why it was not even tried; NULL: it may be */
+	int out; /* what is found goes there */
+	size_t told; /* checks that went there */
 	bool may_wake; /* SIGQUIT does no harm: caught, and attaching is not switched off */
 };
 

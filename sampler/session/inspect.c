@@ -118,25 +118,66 @@ static void read_jvm(struct proc *p, struct inspection *i)
 		text_sanitise(i->release, sizeof(i->release), release, strlen(release));
 	} else if (v->jvm != JVM_ABSENT) {
 		i->jvm = INSPECT_JVM_CLOSED;
+		if (v->native_image)
+			snprintf(i->release, sizeof(i->release), "native image");
 	}
 	view_close(v);
+}
+
+static void read_ids(struct proc *p, struct inspection *i)
+{
+	struct proc_status st;
+
+	if (proc_status(p, &st) == 0) {
+		i->uid = st.euid;
+		i->ns_pid = st.ns_pid;
+	}
+	i->uptime_s = uptime_s(p);
+}
+
+int inspect_outside(pid_t pid, struct inspection *ret)
+{
+	struct inspection i = {.pid = pid};
+	struct proc *p;
+	int r = proc_open(pid, &p, NULL);
+
+	if (r < 0)
+		return r;
+	read_ids(p, &i);
+	i.jvm = exe_is_java(p) ? INSPECT_JVM_CLOSED : INSPECT_NO_JVM;
+	read_container(p, &i);
+	proc_close(p);
+	*ret = i;
+	return 0;
+}
+
+static void sanitise(char *text, size_t size)
+{
+	char raw[512];
+	size_t len = strnlen(text, size - 1);
+
+	memcpy(raw, text, len);
+	text_sanitise(text, size, raw, len);
+}
+
+void inspect_sanitise(struct inspection *i)
+{
+	_Static_assert(sizeof(i->main) <= 512 && sizeof(i->release) <= 512 && sizeof(i->container) <= 512, "raw[]");
+	sanitise(i->release, sizeof(i->release));
+	sanitise(i->main, sizeof(i->main));
+	sanitise(i->container, sizeof(i->container));
 }
 
 int inspect_process(pid_t pid, struct inspection *ret)
 {
 	struct inspection i = {.pid = pid};
 	enum log_level level = log_get_level();
-	struct proc_status st;
 	struct proc *p;
 	int r = proc_open(pid, &p, NULL);
 
 	if (r < 0)
 		return r;
-	if (proc_status(p, &st) == 0) {
-		i.uid = st.euid;
-		i.ns_pid = st.ns_pid;
-	}
-	i.uptime_s = uptime_s(p);
+	read_ids(p, &i);
 	log_set_level(LOG_LEVEL_QUIET);
 	read_jvm(p, &i);
 	log_set_level(level);

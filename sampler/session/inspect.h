@@ -25,10 +25,15 @@ struct inspection {
 	char container[80]; /* name or shortened id from the cgroup; "" none */
 	uint64_t uptime_s;
 	bool bridge; /* the bridge's library is mapped */
+	bool silent; /* it took too long to read it */
 };
 
-/* -ESRCH: no such process. */
+/* -ESRCH: no such process. What its memory and its files are made of can make this take for ever: each_process.h. */
 int inspect_process(pid_t pid, struct inspection *ret);
+/* As far as nothing of it can delay: without its memory and its command line. INSPECT_JVM_CLOSED: it has java's name. */
+int inspect_outside(pid_t pid, struct inspection *ret);
+/* One that comes from another process: all texts end, and are harmless. */
+void inspect_sanitise(struct inspection *i);
 
 /* The container part of a /proc/PID/cgroup text: docker, containerd, CRI-O, podman, lxc, systemd-nspawn
  * and Kubernetes pods. dst "" when there is none. */

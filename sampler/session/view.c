@@ -171,9 +171,9 @@ static enum jvm_state unsupported(struct view *v, const char *why, const char *d
 static bool is_native_image(struct view *v)
 {
 	uint64_t vaddr, size;
-	struct dso *exe = modmap_dso(v->modmap, 1);
+	struct dso *exe = modmap_load_dso(v->modmap, 1);
 
-	return exe && dso_find_by_name(exe, "__svm_version_info", &vaddr, &size) == 0;
+	return exe && dso_find_variable(exe, "__svm_version_info", &vaddr, &size) == 0;
 }
 
 /* map_files, which still has a deleted file, needs CAP_CHECKPOINT_RESTORE. */
@@ -197,7 +197,8 @@ static enum jvm_state unfit(struct view *v, const char *why)
 
 static enum jvm_state no_libjvm(struct view *v)
 {
-	if (is_native_image(v))
+	v->native_image = is_native_image(v);
+	if (v->native_image)
 		return unsupported(v, "the target is a GraalVM native image", "");
 	v->was_absent = true;
 	return JVM_ABSENT;

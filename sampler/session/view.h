@@ -37,6 +37,7 @@ struct view {
 	struct unwinder *unwinder;
 	enum jvm_state jvm;
 	char why[440]; /* JVM_UNSUPPORTED: the reason; JVM_STARTING: what did not fit, if anything */
+	bool native_image; /* GraalVM's: no libjvm.so to read */
 	bool was_absent; /* looked for without result before */
 	unsigned doubts; /* how often a JVM that has just come did not fit */
 };

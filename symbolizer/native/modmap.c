@@ -278,6 +278,15 @@ struct dso *modmap_dso(const struct modmap *m, uint32_t dso_id)
 	return mod ? mod->dso : NULL;
 }
 
+struct dso *modmap_load_dso(struct modmap *m, uint32_t dso_id)
+{
+	follow_maps(m);
+	for (size_t i = 0; i < m->spans.n && !modmap_dso(m, dso_id); i++)
+		if (dso_id && m->spans.v[i].module == dso_id)
+			make_hit(m, &m->spans.v[i], m->spans.v[i].start);
+	return modmap_dso(m, dso_id);
+}
+
 const char *modmap_dso_path(const struct modmap *m, uint32_t dso_id)
 {
 	struct module *mod = module_get(m, dso_id);

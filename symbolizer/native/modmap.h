@@ -53,6 +53,8 @@ void modmap_set_tap(struct modmap *m, const struct dso_tap *tap);
 struct modmap_hit modmap_find(struct modmap *m, uint64_t addr);
 
 struct dso *modmap_dso(const struct modmap *m, uint32_t dso_id); /* NULL: unknown or not opened */
+/* The same, opened if no address in it was asked for yet. Id 1 is the program's own file, as a rule. */
+struct dso *modmap_load_dso(struct modmap *m, uint32_t dso_id);
 const char *modmap_dso_path(const struct modmap *m, uint32_t dso_id); /* never NULL */
 uint32_t modmap_dso_count(const struct modmap *m); /* ids are 1..count */
 

@@ -3,6 +3,7 @@
 
 usage: interrupt.py"""
 
+import fcntl
 import os
 import pathlib
 import signal
@@ -48,6 +49,7 @@ def blocked_write(pid, fifo, sig):
     """Nobody reads what is written: the first signal ends sampling, the second the program."""
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
     p = start("-p", str(pid), "-o", fifo, "-f", "html")
     samples(p)
     time.sleep(APART)

@@ -39,7 +39,9 @@ struct unwinder *unwinder_new(struct modmap *maps, struct hotspot *hs, struct me
 	u->w.arch = arch_host();
 	u->w.flow = flow_new();
 	u->w.rows = pc_cache_new();
-	if (!u->w.flow || !u->w.rows) {
+	/* Pages that no walk is deep enough for are never touched. */
+	u->w.frames = malloc(WALK_MAX_FRAMES * sizeof(*u->w.frames));
+	if (!u->w.flow || !u->w.rows || !u->w.frames) {
 		unwinder_free(u);
 		return NULL;
 	}

@@ -15,7 +15,8 @@ struct modmap;
 /*
  * Turns registers and a memory view into frames with keys: kernel chain, native frames by CFI, Java
  * frames by HotSpot's rules, and back to native, down to the thread's first frame. Knows nothing of
- * engines. Never calls malloc while walking, never opens files itself (modmap does, once a DSO).
+ * engines. Allocates nothing while walking, however deep the stack is, and opens no files: what a key stands for is
+ * copied by hotspot, and a DSO opened by modmap, when a walk meets it for the first time.
  */
 struct unwinder;
 

@@ -1,25 +1,8 @@
 #include "sampler/unwind/walker.h"
 
-#include <stdlib.h>
-
-static bool grow(struct walker *w)
-{
-	uint32_t cap = w->cap ? w->cap * 2 : 2048;
-	struct frame_key *p;
-
-	if (w->n >= WALK_MAX_FRAMES)
-		return false;
-	p = realloc(w->frames, cap * sizeof(*p));
-	if (!p)
-		return false;
-	w->frames = p;
-	w->cap = cap;
-	return true;
-}
-
 bool walker_push(struct walker *w, enum frame_kind kind, unsigned flags, uint32_t id, int64_t off)
 {
-	if (w->n == w->cap && !grow(w))
+	if (w->n == WALK_MAX_FRAMES)
 		return false;
 	w->frames[w->n++] = (struct frame_key){
 		.kind = (uint8_t)kind, .flags = (uint8_t)flags, .id = id, .off = off};

@@ -47,8 +47,8 @@ struct walker {
 	const uint8_t *heap; /* copy of the frozen frames; borrowed from the sample */
 	size_t heap_len;
 
-	struct frame_key *frames;
-	uint32_t n, cap;
+	struct frame_key *frames; /* WALK_MAX_FRAMES */
+	uint32_t n;
 	bool resynchronised, frozen, heap_used, java;
 };
 
@@ -62,7 +62,7 @@ static inline uint64_t walker_sp(const struct walker *w)
 	return w->regs.r[X86_RSP];
 }
 
-/* false: the limit is reached, or memory is short. */
+/* false: the limit is reached. */
 bool walker_push(struct walker *w, enum frame_kind kind, unsigned flags, uint32_t id, int64_t off);
 void walker_pop(struct walker *w); /* takes the last frame back */
 

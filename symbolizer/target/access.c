@@ -1,5 +1,6 @@
 #include "symbolizer/target/access.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdbool.h>
@@ -61,7 +62,12 @@ static int explain_to_root(struct proc *p, uid_t user, int code, struct err *err
 		       (int)proc_pid(p), (unsigned)user);
 }
 
-int access_explain(struct proc *p, int code, struct err *err)
+static int has_ended(struct proc *p, struct err *err)
+{
+	return err_set(err, -ESRCH, "process %d has ended", (int)proc_pid(p));
+}
+
+static int explain(struct proc *p, int code, struct err *err)
 {
 	struct proc_status s = {.euid = (uid_t)-1};
 	int pid = (int)proc_pid(p), scope = yama_scope();
@@ -88,4 +94,12 @@ int access_explain(struct proc *p, int code, struct err *err)
 		       "PID %d may not be read, though it is of the same user: it has capabilities that "
 		       "jsampler lacks, or a security module forbids it; run jsampler as root",
 		       pid);
+}
+
+/* A process that is ending gives its files to root before it is gone: asked last, or it would be called protected. */
+int access_explain(struct proc *p, int code, struct err *err)
+{
+	int r = explain(p, code, err);
+
+	return proc_alive(p) && !proc_ending(p) ? r : has_ended(p, err);
 }

@@ -21,6 +21,7 @@
 enum {
 	STAT_MAX = 4096,
 	STATUS_MAX = 64 << 10,
+	FLAG_EXITING = 0x4, /* PF_EXITING, linux/sched.h */
 	CMDLINE_MAX = 8 << 20, /* above what execve(2) takes by default */
 };
 
@@ -138,6 +139,13 @@ bool proc_alive(struct proc *p)
 	if (p->pidfd >= 0)
 		return poll(&poll_pid, 1, 0) == 0;
 	return stat_read(p->dirfd, "stat", &s) == 0 && s.start == p->start && stat_alive(&s);
+}
+
+bool proc_ending(struct proc *p)
+{
+	struct proc_stat s;
+
+	return stat_read(p->dirfd, "stat", &s) < 0 || (s.n_threads <= 1 && (s.flags & FLAG_EXITING));
 }
 
 int proc_read(struct proc *p, const char *path, size_t max, char **ret, size_t *ret_len)

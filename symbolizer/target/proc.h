@@ -20,6 +20,7 @@ void proc_close(struct proc *p);
 pid_t proc_pid(const struct proc *p);
 int proc_dirfd(const struct proc *p); /* borrowed */
 bool proc_alive(struct proc *p); /* same process, not a zombie */
+bool proc_ending(struct proc *p); /* its last thread is on the way out: its memory may be gone already */
 
 /* Start time in clock ticks since boot (field 22 of stat): with the PID, an identity. */
 uint64_t proc_start_ticks(const struct proc *p);

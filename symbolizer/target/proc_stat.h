@@ -9,6 +9,7 @@
 
 struct proc_stat {
 	char state;
+	uint64_t flags; /* PF_* of linux/sched.h */
 	uint64_t utime, stime; /* ticks of sysconf(_SC_CLK_TCK) */
 	uint64_t n_threads;
 	uint64_t start; /* ticks since boot */

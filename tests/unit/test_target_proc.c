@@ -20,6 +20,7 @@
 
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/target/access.h"
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/proc_stat.h"
 
@@ -260,6 +261,38 @@ static void test_tasks_and_cpu(void **state)
 	proc_close(p);
 }
 
+/* What is refused of a process that has ended is refused because of that. */
+static void test_ended_is_said(void **state)
+{
+	struct err err = {0};
+	struct proc *p = NULL;
+	int gate[2];
+	char c;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(gate), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(gate[1]);
+		(void)!read(gate[0], &c, 1);
+		_exit(0);
+	}
+	close(gate[0]);
+	assert_int_equal(proc_open(pid, &p, NULL), 0);
+	assert_false(proc_ending(p));
+	assert_int_equal(access_explain(p, -EACCES, &err), -EACCES);
+	close(gate[1]);
+	while (proc_alive(p))
+		usleep(1000);
+	assert_true(proc_ending(p));
+	assert_int_equal(access_explain(p, -EACCES, &err), -ESRCH);
+	assert_non_null(strstr(err.msg, "has ended"));
+	waitpid(pid, NULL, 0);
+	assert_int_equal(access_explain(p, -EACCES, &err), -ESRCH);
+	proc_close(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_comm),
 		cmocka_unit_test(test_dead),
+		cmocka_unit_test(test_ended_is_said),
 		cmocka_unit_test(test_tasks_and_cpu),
 	};
 

@@ -878,7 +878,42 @@ static void push_recursion(unsigned n)
 	set(X86_RSP, fake.top);
 }
 
-/* Deep stacks, whole or partly from memory; and one that is too deep. */
+static unsigned long allocations;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	allocations++;
+	return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	allocations++;
+	return __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	allocations++;
+	return __real_realloc(p, size);
+}
+
+static void walk_without_malloc(struct walk *w)
+{
+	unsigned long before = allocations;
+
+	fake_walk(w);
+	assert_int_equal(allocations, before);
+}
+
+/* Deep stacks, whole or partly from memory; and one that is too deep. Nothing is allocated for them. */
 static void test_deep(void **state)
 {
 	struct walk w;
@@ -887,12 +922,12 @@ static void test_deep(void **state)
 	setup();
 	push_recursion(20000);
 	fake.copied = 16384;
-	fake_walk(&w);
+	walk_without_malloc(&w);
 	assert_int_equal(w.end, WALK_ROOT);
 	assert_int_equal(w.n, 20005);
 	setup();
 	push_recursion(70000);
-	fake_walk(&w);
+	walk_without_malloc(&w);
 	assert_int_equal(w.end, WALK_TOO_DEEP);
 	assert_int_equal(w.n, 65536);
 }

@@ -15,6 +15,7 @@
 #include "sampler/session/by_time.h"
 #include "sampler/session/compile_watch.h"
 #include "sampler/session/meta.h"
+#include "symbolizer/attribution/attribution.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -98,6 +99,9 @@ int session_name_view(struct session *s, struct named_builder *b)
 	if (r == -EFBIG)
 		budget_refuse(&s->files, 0, "names of code compiled at run time, %s", e.msg);
 	r = resolver_name(s->profile, &sources, &o, b, &unnamed);
+	if (s->view->attribution && attribution_refused(s->view->attribution))
+		log_warn("%" PRIu64 " different frames of compiled code are named by the nearest record only: following "
+			 "the flow of this program's code takes too long", attribution_refused(s->view->attribution));
 	if (unnamed)
 		log_warn("naming was ended by a signal: %" PRIu64 " different frames have no name, or that of their file only",
 			 unnamed);

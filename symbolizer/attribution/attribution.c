@@ -8,6 +8,7 @@
 #include "symbolizer/attribution/elimination.h"
 #include "symbolizer/attribution/env.h"
 #include "symbolizer/attribution/known.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/callee.h"
 #include "symbolizer/hotspot/hotspot.h"
@@ -26,7 +27,10 @@ struct attribution {
 	struct graph_cache *cache;
 	struct choice_scratch scratch;
 	VEC(bool) prepared; /* by code id */
+	uint64_t left_ns, refused; /* CPU time */
 };
+
+#define LIMIT_NS UINT64_C(10000000000)
 
 static enum blob_role hotspot_role(void *ctx, uint64_t target)
 {
@@ -69,6 +73,7 @@ struct attribution *attribution_new_env(const struct attribution_env *env)
 		return NULL;
 	}
 	a->env = known_env(a->known);
+	a->left_ns = LIMIT_NS;
 	return a;
 }
 
@@ -85,6 +90,23 @@ struct attribution *attribution_new(struct hotspot *hs)
 	};
 
 	return attribution_new_env(&env);
+}
+
+void attribution_set_limit(struct attribution *a, uint64_t cpu_ns)
+{
+	a->left_ns = cpu_ns;
+}
+
+uint64_t attribution_refused(const struct attribution *a)
+{
+	return a->refused;
+}
+
+static void spend(struct attribution *a, uint64_t since_ns)
+{
+	uint64_t took = clock_thread_cpu_ns() - since_ns;
+
+	a->left_ns -= took < a->left_ns ? took : a->left_ns;
 }
 
 void attribution_free(struct attribution *a)
@@ -240,12 +262,15 @@ static bool note_prepared(struct attribution *a, uint32_t code_id)
 void attribution_prepare(struct attribution *a, const struct code *code)
 {
 	const struct graph *g;
+	uint64_t start;
 
-	if (code->kind != BLOB_NMETHOD || code->tier != TIER_C2 || !note_prepared(a, code->id))
+	if (code->kind != BLOB_NMETHOD || code->tier != TIER_C2 || !a->left_ns || !note_prepared(a, code->id))
 		return;
+	start = clock_thread_cpu_ns();
 	g = graph_of(a, code);
 	if (g)
 		prepare_loops(a, g);
+	spend(a, start);
 }
 
 void attribution_keep(struct attribution *a, struct hotspot *hs)
@@ -278,6 +303,23 @@ static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc
 	return 0;
 }
 
+/* false: there is no time left, or the flow does not tell. */
+static bool follow_flow(struct attribution *a, const struct code *c, int64_t pc, struct attributed *ret)
+{
+	uint64_t start = clock_thread_cpu_ns();
+	const struct graph *g;
+	bool found;
+
+	if (!a->left_ns) {
+		a->refused++;
+		return false;
+	}
+	g = graph_of(a, c);
+	found = g && find_by_flow(a, g, pc, ret) == 0;
+	spend(a, start);
+	return found;
+}
+
 /* Before the verified entry, and in the stubs behind the code: the compiled method, nothing inlined. */
 static bool is_outside_body(const struct code *c, int64_t pc)
 {
@@ -289,7 +331,6 @@ static void find_in_nmethod(struct attribution *a, const struct code *c, int64_t
 			    struct attributed *ret)
 {
 	const struct code_record *r = is_return ? record_at(c, pc) : NULL;
-	const struct graph *g;
 
 	if (r) {
 		record_scopes(c, a->env->major, r, ret);
@@ -310,8 +351,7 @@ static void find_in_nmethod(struct attribution *a, const struct code *c, int64_t
 			ret->exactness = EXACT_FLOW;
 		return;
 	}
-	g = graph_of(a, c);
-	if (g && find_by_flow(a, g, pc, ret) == 0)
+	if (follow_flow(a, c, pc, ret))
 		return;
 	address_rule(c, a->env->major, pc, false, ret);
 	ret->exactness = EXACT_APPROXIMATE;

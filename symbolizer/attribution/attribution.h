@@ -25,6 +25,14 @@ struct attribution *attribution_new(struct hotspot *hs);
 void attribution_free(struct attribution *a);
 
 /*
+ * CPU time that following the flow of code may take in all, 10 s unless told: the code is the target's, who may have
+ * made it to be slow to follow. What is asked for beyond that is attributed by the nearest record, approximately;
+ * attribution_refused() counts it.
+ */
+void attribution_set_limit(struct attribution *a, uint64_t cpu_ns);
+uint64_t attribution_refused(const struct attribution *a);
+
+/*
  * Asks the JVM what naming pcs of this code takes, and builds its graph; once a code. For a target that
  * lives: it may have ended, or unloaded classes, when names are wanted.
  */

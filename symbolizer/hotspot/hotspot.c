@@ -6,11 +6,12 @@
 #include <sys/random.h>
 
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
 #include "symbolizer/hotspot/flags.h"
 #include "symbolizer/hotspot/hs_private.h"
 #include "symbolizer/hotspot/vmstructs.h"
 
-enum { MEMORY_MAX = 1 << 30, FORGET_FIRST = 4 << 20 };
+enum { MEMORY_MAX = 256 << 20, FORGET_FIRST = 4 << 20 };
 
 bool hs_get(struct hotspot *hs, uint64_t base, struct hs_field f, uint64_t *ret)
 {
@@ -31,9 +32,15 @@ bool hs_read_fresh(struct hotspot *hs, uint64_t addr, void *dst, uint32_t len)
 	return s.ok;
 }
 
-bool memory_full(const struct hotspot *hs)
+bool memory_full(struct hotspot *hs)
 {
-	return hs->arena.bytes + hs->copies + strtab_bytes(hs->names) > MEMORY_MAX;
+	bool full = hs->arena.bytes + hs->copies + strtab_bytes(hs->names) > MEMORY_MAX;
+
+	if (full && !hs->said_full)
+		log_warn("the JVM's code and methods take more than %d MB here: those that are met from now on have no name",
+			 MEMORY_MAX >> 20);
+	hs->said_full |= full;
+	return full;
 }
 
 void hs_note(struct hotspot *hs, const char *text)

@@ -177,6 +177,7 @@ struct hotspot {
 	struct arena code_parts, method_parts; /* while a code or a method is read */
 	struct strtab *names; /* of blobs */
 	size_t copies; /* bytes of codes and methods */
+	bool said_full;
 	size_t forget_at; /* of them; forget.c */
 	uint64_t kept;
 	VEC(const char *) notes; /* NULL-terminated */
@@ -261,7 +262,7 @@ bool hs_get(struct hotspot *hs, uint64_t base, struct hs_field f, uint64_t *ret)
 bool hs_read_fresh(struct hotspot *hs, uint64_t addr, void *dst, uint32_t len);
 
 /* The bound on what a hostile target can make this hold was reached: nothing more is interned. */
-bool memory_full(const struct hotspot *hs);
+bool memory_full(struct hotspot *hs); /* said the first time */
 
 /*
  * The same JVM over another view of its memory, for reading objects and classes only: it knows the layout, and no

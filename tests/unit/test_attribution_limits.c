@@ -133,10 +133,32 @@ static void other_constants_are_no_limits(void **state)
 	assert_int_equal(innermost(&s), HIDDEN);
 }
 
+/* Time that is over: the nearest record tells, and it is counted. */
+static void time_is_limited(void **state)
+{
+	static struct scene s;
+	struct attribution *a;
+	struct attributed r;
+
+	(void)state;
+	scene_init(&s, 12000);
+	a = attribution_new_env(&s.f.env);
+	assert_non_null(a);
+	attribution_set_limit(a, 1);
+	attribution_find(a, &s.f.code, s.inner + 2, 0, &r);
+	assert_int_equal(attribution_refused(a), 0);
+	attribution_find(a, &s.f.code, s.inner + 2, 0, &r);
+	assert_int_equal(attribution_refused(a), 1);
+	assert_int_equal(r.exactness, EXACT_APPROXIMATE);
+	assert_true(r.n >= 1);
+	attribution_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_limit_tells_whose_loop_it_is),
+		cmocka_unit_test(time_is_limited),
 		cmocka_unit_test(the_same_limit_twice_tells_nothing),
 		cmocka_unit_test(the_method_at_the_end_stays),
 		cmocka_unit_test(other_constants_are_no_limits),

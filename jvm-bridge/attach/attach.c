@@ -1,6 +1,7 @@
 #include "jvm-bridge/attach/attach.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -17,7 +18,8 @@
 #include "symbolizer/base/err.h"
 
 /* The longest that the child can take: start, listener, answer, connection. */
-enum { PARENT_WAIT_MS = 2 * ATTACH_START_MS + 4 * ATTACH_WAIT_MS, MAX_PATH = 4096, MAX_COMMAND = 16 };
+enum { PARENT_WAIT_MS = 2 * ATTACH_START_MS + 4 * ATTACH_WAIT_MS, MAX_PATH = 4096, MAX_COMMAND = 16,
+       STOP_WAIT_MS = 500 };
 
 struct attach {
 	pid_t child;
@@ -146,7 +148,12 @@ static void serve(struct proc *proc, int parent, const struct request *q)
 
 static void child_main(struct proc *proc, int parent)
 {
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct request q;
+
+	/* It may outlive its parent: who reads the parent's output to the end is not to wait for it. */
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
 
 	/* It ends by itself soon after its parent did, and takes its files away first. */
 	signal(SIGINT, SIG_IGN);
@@ -191,10 +198,19 @@ void attach_stop(struct attach *a)
 	if (!a)
 		return;
 	close(a->fd);
-	/* While it waits for a request it sees the end at once; else it is let finish, so that nothing stays. */
-	if (a->child > 0)
-		waitpid(a->child, NULL, 0);
+	/*
+	 * While it waits for a request it sees the end at once; else it is let finish, so that nothing stays in the target's
+	 * file system. How long that takes is the target's to say: it is not waited for to the end.
+	 */
+	for (int ms = 0; a->child > 0 && ms < STOP_WAIT_MS && waitpid(a->child, NULL, WNOHANG) == 0; ms += ATTACH_POLL_MS)
+		poll(NULL, 0, ATTACH_POLL_MS);
 	free(a);
+}
+
+void attach_cancel(struct attach *a)
+{
+	if (a)
+		shutdown(a->fd, SHUT_RDWR);
 }
 
 static int wait_readable(int fd, struct err *err)

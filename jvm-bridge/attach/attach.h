@@ -21,6 +21,8 @@ struct attach;
 
 int attach_start(struct proc *proc, struct attach **ret, struct err *err);
 void attach_stop(struct attach *a); /* NULL is fine */
+/* Ends what another thread waits for in attach_ask() or attach_load(), with an error. NULL is fine. */
+void attach_cancel(struct attach *a);
 
 /*
  * The text of a command without arguments ("threaddump", "properties", ...), NUL-terminated and maybe empty; *ret is

@@ -14,7 +14,7 @@
 #include "symbolizer/base/strtab.h"
 #include "symbolizer/base/vec.h"
 
-#define MAX_BYTES (UINT64_C(512) << 20)
+#define MAX_BYTES (UINT64_C(256) << 20)
 
 enum { MAX_CHAIN = 1024, METHOD_BYTES = 8 + 4 + 4 + 2 + 2, SCOPE_BYTES = 16, RANGE_BYTES = 8 };
 

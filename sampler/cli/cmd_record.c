@@ -289,6 +289,7 @@ static int wait_for_command(struct record *rec)
 			limit_ms = -1;
 		}
 	}
+	interrupt_set_command(0);
 	return status;
 }
 

@@ -381,6 +381,7 @@ static void stop_thread(struct bridge *b)
 
 	if (!b->running)
 		return;
+	attach_cancel(b->attach);
 	if (write(b->stop, &one, sizeof(one)) == sizeof(one))
 		pthread_join(b->thread, NULL);
 	b->running = false;

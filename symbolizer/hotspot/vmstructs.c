@@ -11,7 +11,7 @@
 #include "symbolizer/hotspot/cstrs.h"
 #include "symbolizer/target/mem.h"
 
-enum { ENTRIES_MAX = 1 << 16, STRIDE_MAX = 256, READ_CHUNK = 1 << 16, CHAIN_MAX = 16 };
+enum { ENTRIES_MAX = 1 << 14, STRIDE_MAX = 256, READ_CHUNK = 1 << 16, CHAIN_MAX = 16 };
 enum { PROBES_MAX = 256 }; /* beyond, somebody made names that collide */
 
 enum table_kind { TABLE_FIELDS, TABLE_TYPES, TABLE_INTS, TABLE_LONGS, N_TABLES };

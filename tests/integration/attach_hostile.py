@@ -138,13 +138,13 @@ os.unlink(path)
 """
 
 
-def answer_of(answer, size=0, pause=0):
+def answer_of(answer, size=0, pause=0, options=()):
     """What the client makes of an answer, sent until it has the size, by a process that is no JVM. And how long it took."""
     with subprocess.Popen([sys.executable, "-c", LISTENER, answer.hex(), str(size or max(1, len(answer))), str(pause)],
                           stdout=subprocess.PIPE, text=True, preexec_fn=jvm.die_with_parent) as p:
         p.stdout.readline()
         start = time.monotonic()
-        done = subprocess.run([PROBE, str(p.pid), "threaddump"], capture_output=True, text=True, errors="replace",
+        done = subprocess.run([PROBE, *options, str(p.pid), "threaddump"], capture_output=True, text=True, errors="replace",
                               timeout=100)
         took = time.monotonic() - start
         p.kill()
@@ -165,6 +165,8 @@ def answers():
     got = answer_of(b"0\n" + b"x" * 32766, 70 << 20)
     check("70 MiB of an answer", got[0] == 1 and "too long" in got[1] and got[2] < 10, got)
     got = answer_of(b"0\n", 1000, 1)
+    slow = answer_of(b"0\n", 1000, 1, ("--cancel", "300"))
+    check("cancelled while it waits", slow[0] == 1 and "ended early" in slow[1] and slow[2] < 3, slow)
     check("an answer of two bytes a second", got[0] == 1 and "did not answer in time" in got[1] and got[2] < 12, got)
 
 

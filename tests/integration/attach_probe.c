@@ -1,9 +1,10 @@
 /*
- * The attach client by itself. usage: attach_probe [--wake] [--times N] PID COMMAND
+ * The attach client by itself. usage: attach_probe [--wake] [--times N] [--cancel MS] PID COMMAND
  *                                     attach_probe [--wake] [--times N] PID load LIBRARY
  *                                     attach_probe [--wake] [--times N] PID loaded LIBRARY
  * Prints the answer, or what comes over the agent's connection; "failed: MESSAGE" and exit status 1.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,10 +44,21 @@ static int load(struct attach *a, const struct attach_load *l, struct err *err)
 	return 0;
 }
 
+static unsigned cancel_ms; /* 0: never */
+
+static void *cancel(void *a)
+{
+	usleep(cancel_ms * 1000);
+	attach_cancel(a);
+	return NULL;
+}
+
 static int once(struct proc *proc, char **argv, bool wake, struct err *err)
 {
 	struct attach *a = NULL;
 	int r = attach_start(proc, &a, err);
+	pthread_t thread;
+	bool started = r == 0 && cancel_ms && pthread_create(&thread, NULL, cancel, a) == 0;
 
 	if (r == 0 && strcmp(argv[1], "load") == 0)
 		r = load(a, &(struct attach_load){.wake = wake, .library = argv[2]}, err);
@@ -54,6 +66,8 @@ static int once(struct proc *proc, char **argv, bool wake, struct err *err)
 		r = load(a, &(struct attach_load){.wake = wake, .loaded = argv[2]}, err);
 	else if (r == 0)
 		r = ask(a, argv[1], wake, err);
+	if (started)
+		pthread_join(thread, NULL);
 	attach_stop(a);
 	return r;
 }
@@ -70,6 +84,10 @@ int main(int argc, char **argv)
 			wake = true;
 		} else if (strcmp(argv[1], "--times") == 0 && argc > 2) {
 			times = atoi(argv[2]);
+			argv++;
+			argc--;
+		} else if (strcmp(argv[1], "--cancel") == 0 && argc > 2) {
+			cancel_ms = (unsigned)atoi(argv[2]);
 			argv++;
 			argc--;
 		}

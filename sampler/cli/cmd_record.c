@@ -141,6 +141,8 @@ static int start(struct record *rec, struct err *err)
 		r = privs_drop(&needs, err);
 	}
 	if (r == 0)
+		interrupt_set_phase(INTERRUPT_SAMPLING);
+	if (r == 0)
 		r = runs_start(rec->runs, rec->o.duration_ns, err);
 	if (r == 0 && rec->has_child)
 		r = child_release(&rec->child, rec->o.command[0], err);
@@ -256,7 +258,6 @@ static int record(struct record *rec, struct err *err)
 		r = start(rec, err);
 	if (r < 0)
 		return r;
-	interrupt_set_phase(INTERRUPT_SAMPLING);
 	wait_for_end(rec);
 	interrupt_set_phase(INTERRUPT_FINISHING);
 	r = runs_join(rec->runs, &late);

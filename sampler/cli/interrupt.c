@@ -46,11 +46,9 @@ static void end_by(int sig)
 	_exit(128 + sig);
 }
 
-/* Is it the command's, and not this program's? */
-static bool hand_on(int sig, int phase)
+/* Is it the command's alone? */
+static bool hand_on(int sig, pid_t command, int phase)
 {
-	pid_t command = at.command;
-
 	if (!command)
 		return false;
 	if (sig != SIGINT)
@@ -69,11 +67,13 @@ static bool is_same(const siginfo_t *info)
 static void take(const siginfo_t *info)
 {
 	int phase = at.phase;
+	pid_t command = at.command;
 	const uint64_t one = 1;
 
-	if (hand_on(info->si_signo, phase) || is_same(info))
+	if (hand_on(info->si_signo, command, phase) || is_same(info))
 		return;
-	if (phase == INTERRUPT_OPENING)
+	/* A command that it ended before it was started ends this program, too. */
+	if (phase == INTERRUPT_OPENING && !command)
 		end_by(info->si_signo);
 	if (++at.count > 1) {
 		log_warn("ended by a second signal: what was not written by now is lost");
@@ -81,7 +81,7 @@ static void take(const siginfo_t *info)
 	}
 	if (phase == INTERRUPT_SAMPLING)
 		(void)!write(at.fd, &one, sizeof(one));
-	else
+	else if (phase == INTERRUPT_FINISHING)
 		atomic_store(&at.naming, true);
 }
 

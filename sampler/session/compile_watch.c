@@ -4,6 +4,8 @@
 
 #include "sampler/profile/profile.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/log.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/code.h"
 #include "symbolizer/hotspot/compile_state.h"
@@ -31,14 +33,21 @@ struct compile_watch {
 	uint64_t start_ns, read_ns;
 	bool has_rules;
 	struct hs_compile_rules rules;
+	/*
+	 * CPU time for telling why. Patterns of CompileCommand and names of classes are the target's: 4 KiB of the ones and
+	 * 64 KiB of the others take 0.1 s a method.
+	 */
+	uint64_t why_left_ns;
 };
+
+#define WHY_NS UINT64_C(2000000000)
 
 struct compile_watch *compile_watch_new(uint64_t start_ns)
 {
 	struct compile_watch *w = calloc(1, sizeof(*w));
 
 	if (w)
-		w->start_ns = w->read_ns = start_ns;
+		*w = (struct compile_watch){.start_ns = start_ns, .read_ns = start_ns, .why_left_ns = WHY_NS};
 	return w;
 }
 
@@ -165,11 +174,22 @@ void compile_watch_read(struct compile_watch *w, struct hotspot *hs, const struc
 	}
 }
 
+static void tell_why(struct compile_watch *w, const struct hs_method *m, const struct watched *at, struct buf *why)
+{
+	uint64_t start = clock_thread_cpu_ns(), took;
+
+	hs_compile_why(&w->rules, m, &at->state, why);
+	took = clock_thread_cpu_ns() - start;
+	w->why_left_ns -= took < w->why_left_ns ? took : w->why_left_ns;
+	if (!w->why_left_ns)
+		log_warn("why methods are interpreted is not told of all: comparing them with CompileCommand takes too long");
+}
+
 void compile_watch_note(void *ctx, uint32_t method_id, struct named_compile *ret,
 			struct buf *why)
 {
 	const struct compile_watch_notes *n = ctx;
-	const struct compile_watch *w = n->watch;
+	struct compile_watch *w = n->watch;
 	const struct hs_method *m = hs_method(n->hs, method_id);
 	const struct watched *at;
 
@@ -179,6 +199,6 @@ void compile_watch_note(void *ctx, uint32_t method_id, struct named_compile *ret
 	ret->c1_ms = at->c1_ms;
 	ret->c2_ms = at->c2_ms;
 	ret->not_entrant = at->state.not_entrant;
-	if (w->has_rules && at->interpreted)
-		hs_compile_why(&w->rules, m, &at->state, why);
+	if (w->has_rules && at->interpreted && w->why_left_ns)
+		tell_why(w, m, at, why);
 }

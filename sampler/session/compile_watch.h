@@ -35,7 +35,7 @@ void compile_watch_read(struct compile_watch *w, struct hotspot *hs, const struc
 
 /* A resolver_compile_fn. hs: where the id is from. */
 struct compile_watch_notes {
-	const struct compile_watch *watch;
+	struct compile_watch *watch;
 	const struct hotspot *hs;
 };
 void compile_watch_note(void *ctx, uint32_t method_id, struct named_compile *ret,

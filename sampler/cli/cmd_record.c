@@ -123,7 +123,6 @@ static struct session_options session_options(const struct record *rec)
 		.bridge_symbols = o->bridge_symbols,
 		.jsampler_command = rec->command_line.data,
 		.command_line = o->command_line,
-		.naming_ends = interrupt_naming(),
 	};
 }
 
@@ -213,13 +212,21 @@ static int filter_each(const struct record_options *o, struct results *res, stru
 	return r;
 }
 
+static void end_naming(void *runs)
+{
+	runs_end_naming(runs);
+}
+
 static int write_results(struct record *rec, struct err *err)
 {
 	CLEANUP(results_done) struct results res = {0};
 	const struct writer_options wo = {.annotate = !rec->o.no_annotate, .lines = rec->o.lines};
 	struct session_summary sum;
-	int r = runs_result(rec->runs, outputs_are_split(&rec->outs) ? res.each : NULL, &res.all, err);
+	int r;
 
+	interrupt_set_naming(end_naming, rec->runs);
+	r = runs_result(rec->runs, outputs_are_split(&rec->outs) ? res.each : NULL, &res.all, err);
+	interrupt_set_naming(NULL, NULL);
 	if (r == 0)
 		runs_forget_stacks(rec->runs);
 	if (r == 0)

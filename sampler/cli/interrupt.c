@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -20,11 +22,14 @@ static struct {
 	int fd;
 	_Atomic int phase;
 	_Atomic pid_t command;
-	atomic_bool naming;
+	pthread_mutex_t lock; /* of end_naming and its ctx */
+	void (*end_naming)(void *ctx);
+	void *ctx;
+	bool naming_ends; /* wanted already */
 	/* Of the thread: */
 	unsigned count;
 	uint64_t last_ns;
-} at = {.fd = -1};
+} at = {.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_ignored(int sig)
 {
@@ -64,6 +69,15 @@ static bool is_same(const siginfo_t *info)
 	return at.count && info->si_code == SI_USER && now - last < SAME_NS;
 }
 
+static void end_naming(void)
+{
+	pthread_mutex_lock(&at.lock);
+	at.naming_ends = true;
+	if (at.end_naming)
+		at.end_naming(at.ctx);
+	pthread_mutex_unlock(&at.lock);
+}
+
 static void take(const siginfo_t *info)
 {
 	int phase = at.phase;
@@ -82,7 +96,7 @@ static void take(const siginfo_t *info)
 	if (phase == INTERRUPT_SAMPLING)
 		(void)!write(at.fd, &one, sizeof(one));
 	else if (phase == INTERRUPT_FINISHING)
-		atomic_store(&at.naming, true);
+		end_naming();
 }
 
 static void *wait_for_signals(void *arg)
@@ -139,7 +153,12 @@ int interrupt_fd(void)
 	return at.fd;
 }
 
-const atomic_bool *interrupt_naming(void)
+void interrupt_set_naming(void (*end)(void *ctx), void *ctx)
 {
-	return &at.naming;
+	pthread_mutex_lock(&at.lock);
+	at.end_naming = end;
+	at.ctx = ctx;
+	if (end && at.naming_ends)
+		end(ctx);
+	pthread_mutex_unlock(&at.lock);
 }

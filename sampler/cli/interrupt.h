@@ -1,8 +1,6 @@
 #ifndef JS_CLI_INTERRUPT_H
 #define JS_CLI_INTERRUPT_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct err;
@@ -29,7 +27,8 @@ void interrupt_set_command(pid_t pid);
 
 /* Becomes readable when sampling is to end. */
 int interrupt_fd(void);
-/* Naming is to end. */
-const atomic_bool *interrupt_naming(void);
+/* Called by the thread when naming is to end, and at once where that is wanted already. NULL: nothing any more, and it
+ * is not running when this returns. */
+void interrupt_set_naming(void (*end)(void *ctx), void *ctx);
 
 #endif

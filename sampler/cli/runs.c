@@ -192,6 +192,12 @@ int runs_result(struct runs *r, struct named_profile **each, struct named_profil
 	return e < 0 ? e : err_set(err, -ENOMEM, "out of memory while naming the stacks");
 }
 
+void runs_end_naming(struct runs *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		session_end_naming(r->runs[i].session);
+}
+
 void runs_forget_stacks(struct runs *r)
 {
 	for (size_t i = 0; i < r->n; i++)

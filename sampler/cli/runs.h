@@ -31,6 +31,7 @@ int runs_join(struct runs *r, struct err *err);
  * processes, in their order: the result of each by itself, the caller's too (NULL behind the first that failed).
  */
 int runs_result(struct runs *r, struct named_profile **each, struct named_profile **ret, struct err *err);
+void runs_end_naming(struct runs *r); /* from any thread: session_end_naming() of all */
 /* When they are named; only runs_summary() and runs_close() may follow. */
 void runs_forget_stacks(struct runs *r);
 struct session_summary runs_summary(const struct runs *r); /* after the join */

@@ -1,7 +1,6 @@
 #ifndef JS_SESSION_SESSION_H
 #define JS_SESSION_SESSION_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -47,8 +46,6 @@ struct session_options {
 	const char *include_threads; /* extended regular expression, or NULL */
 	const char *jsampler_command; /* for the meta data */
 	bool command_line; /* keep the target's whole: it may hold secrets (command_line.h) */
-	/* Set by another thread: naming ends, and what has no name yet gets none. NULL: it goes on to the end. */
-	const atomic_bool *naming_ends;
 };
 
 /* With o->replay, pid is not looked at. */
@@ -69,6 +66,8 @@ struct session_live session_live(struct session *s);
 
 /* The result so far, named; the caller's (named_profile_free()). */
 int session_result(struct session *s, struct named_profile **ret, struct err *err);
+/* From any thread: naming ends soon; what has no name yet gets none, and is counted. */
+void session_end_naming(struct session *s);
 
 /*
  * What was counted is named: frees it, before outputs need as much memory again. Only session_summary() and

@@ -75,7 +75,7 @@ int session_name_view(struct session *s, struct named_builder *b)
 		.states = s->wall != NULL,
 		.bridge_symbols = s->o.bridge_symbols,
 		.process_name = s->comm,
-		.ends = s->o.naming_ends,
+		.ends = &s->naming_ends,
 	};
 	uint64_t unnamed = 0;
 	struct err e = {0};
@@ -106,6 +106,12 @@ int session_name_view(struct session *s, struct named_builder *b)
 		log_warn("naming was ended by a signal: %" PRIu64 " different frames have no name, or that of their file only",
 			 unnamed);
 	return r;
+}
+
+void session_end_naming(struct session *s)
+{
+	atomic_store(&s->naming_ends, true);
+	budget_cancel(&s->files);
 }
 
 static int add_epoch(struct named_builder *b, struct named_profile *np)

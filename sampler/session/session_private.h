@@ -31,6 +31,7 @@ struct wall;
  * session_name.c: keys to names, the result.
  */
 struct session {
+	atomic_bool naming_ends; /* set by any thread */
 	struct session_options o;
 	struct proc *proc; /* NULL: replay */
 	pid_t pid;

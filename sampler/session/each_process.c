@@ -43,6 +43,7 @@ static size_t message_size(const struct run *r)
 
 /* --- in the child */
 
+/* What is allocated, not files that are mapped: a libjvm.so with all symbols has a gigabyte. */
 static void limit_memory(void)
 {
 	struct rlimit l;
@@ -51,9 +52,10 @@ static void limit_memory(void)
 
 	if (!f)
 		return;
-	if (fscanf(f, "%lu", &pages) == 1) {
+	/* size, resident, shared, text, 0, data */
+	if (fscanf(f, "%*u %*u %*u %*u %*u %lu", &pages) == 1) {
 		l.rlim_cur = l.rlim_max = pages * (rlim_t)sysconf(_SC_PAGESIZE) + EACH_BYTES;
-		setrlimit(RLIMIT_AS, &l);
+		setrlimit(RLIMIT_DATA, &l);
 	}
 	fclose(f);
 }

@@ -6,7 +6,7 @@
  * Code heaps and their segment maps (JDK src/hotspot/share/memory/heap.cpp): one byte a segment, 0xFF
  * free, 0 the start of a block, n: go back n segments.
  */
-enum { SEGMENT_FREE = 0xFF, SEGMAP_READ = 256, HOPS_MAX = 20000 };
+enum { SEGMENT_FREE = 0xFF, SEGMAP_READ = 256, HOPS_MAX = 20000, BLOCKS_MAX = 1 << 20 };
 
 static bool space_read(struct hotspot *hs, uint64_t space, uint64_t *low_boundary, uint64_t *low,
 		       uint64_t *high)
@@ -181,14 +181,15 @@ bool block_find(struct hotspot *hs, uint64_t pc, struct block *ret)
 
 size_t hs_code_each(struct hotspot *hs, hs_code_each_fn *fn, void *ctx)
 {
-	size_t n = 0;
+	size_t n = 0, blocks = 0;
 
 	for (size_t i = 0; i < hs->n_heaps; i++) {
 		struct code_heap *h = &hs->heap[i];
 		struct block b;
 
 		heap_refresh(hs, h);
-		for (uint64_t at = h->low; at < h->high && block_read(hs, h, at, &b); at += b.size) {
+		for (uint64_t at = h->low; at < h->high && blocks++ < BLOCKS_MAX && block_read(hs, h, at, &b);
+		     at += b.size) {
 			if (!b.raw)
 				continue;
 			n++;

@@ -1,0 +1,107 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/session/each_process.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+
+/* PIDs that no process has: only look() gives them a meaning. */
+enum { FIRST = 1 << 23, N = 20, HANGS = FIRST + 7, DIES = FIRST + 9, GREEDY = FIRST + 11, SILENT = FIRST + 13 };
+
+struct seen {
+	int found[N], stuck[N];
+};
+
+static bool look(void *ctx, pid_t pid, void *record)
+{
+	(void)ctx;
+	if (pid == HANGS)
+		for (;;)
+			pause();
+	if (pid == DIES)
+		abort();
+	if (pid == GREEDY) {
+		char *volatile p = malloc(2 * (size_t)EACH_BYTES);
+
+		/* Without so much memory it goes on. */
+		if (p)
+			abort();
+	}
+	memcpy(record, &pid, sizeof(pid));
+	return pid != SILENT;
+}
+
+static void found(void *ctx, pid_t pid, const void *record)
+{
+	struct seen *s = ctx;
+
+	assert_memory_equal(record, &pid, sizeof(pid));
+	s->found[pid - FIRST]++;
+}
+
+static void stuck(void *ctx, pid_t pid)
+{
+	struct seen *s = ctx;
+
+	s->stuck[pid - FIRST]++;
+}
+
+static void test_none_holds_up_the_others(void **state)
+{
+	struct seen s = {0};
+	const struct each_process e = {&s, sizeof(pid_t), look, found, stuck};
+	struct err err = {0};
+	uint64_t start = clock_monotonic_ns();
+	pid_t pids[N];
+	size_t left;
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		pids[i] = FIRST + i;
+	assert_int_equal(each_process(pids, N, &e, &left, &err), 0);
+	assert_int_equal(left, 0);
+	for (int i = 0; i < N; i++) {
+		bool bad = FIRST + i == HANGS || FIRST + i == DIES;
+
+		assert_int_equal(s.stuck[i], bad);
+		assert_int_equal(s.found[i], !bad && FIRST + i != SILENT);
+	}
+	assert_in_range(clock_monotonic_ns() - start, EACH_PATIENCE_MS * UINT64_C(1000000),
+			EACH_ALL_MS * UINT64_C(1000000));
+}
+
+/* All of them hang: what there was no time for is counted. */
+static void test_time_is_limited(void **state)
+{
+	struct seen s = {0};
+	const struct each_process e = {&s, sizeof(pid_t), look, found, stuck};
+	struct err err = {0};
+	uint64_t start = clock_monotonic_ns();
+	pid_t pids[N];
+	size_t left;
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		pids[i] = HANGS;
+	assert_int_equal(each_process(pids, N, &e, &left, &err), 0);
+	assert_true(left >= N / 2);
+	assert_int_equal(s.stuck[HANGS - FIRST] + left, N);
+	assert_true(clock_monotonic_ns() - start < (EACH_ALL_MS + EACH_PATIENCE_MS) * UINT64_C(1000000));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_none_holds_up_the_others),
+		cmocka_unit_test(test_time_is_limited),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -36,6 +36,8 @@ enum {
 	FRAME_PC_EXACT = 1,
 	/* Compiled frame entered through its deopt handler: pc is the original one. */
 	FRAME_DEOPTED = 2,
+	/* A stub of a virtual call is an itable stub. */
+	FRAME_ITABLE = 4,
 };
 
 /*

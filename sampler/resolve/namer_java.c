@@ -235,6 +235,8 @@ struct named_frame namer_stub(struct namer *n, const struct frame_key *key)
 	const struct code *c = code_of(n, key->id);
 	const char *name = c ? hs_stub_name(n->s->hs, c, (uint64_t)key->off) : NULL;
 
+	if (c && (key->flags & FRAME_ITABLE))
+		name = "itable stub";
 	if (!name || !*name)
 		name = c && c->name && *c->name ? c->name : NULL;
 	if (!name)

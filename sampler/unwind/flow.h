@@ -101,6 +101,13 @@ void flow_follow(struct flow *f, const struct flow_options *o, uint64_t pc, stru
  */
 bool flow_moves_sp(const struct flow_options *o, uint64_t from, uint64_t to, int32_t words);
 
+/*
+ * Is `pc`, in a vtable or an itable stub, in one of the latter? Its search of the interface table branches, and behind
+ * its last instruction stands the jump for an interface that was not found; a vtable stub is two loads and a jump
+ * through memory (vtableStubs_x86_64.cpp). false where the code cannot be read.
+ */
+bool flow_is_itable(const struct flow_options *o, uint64_t pc);
+
 /* false: it depends on an unknown register or unreadable memory. */
 bool flow_eval(const struct flow_val *v, const struct regs *regs, struct mem *mem, uint64_t *ret);
 

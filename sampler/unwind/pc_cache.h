@@ -14,6 +14,7 @@ enum row_class {
 	ROW_COMPLETE, /* the frame is whole: the rule of its kind holds */
 	ROW_SHIFTED, /* whole, but the stack pointer may be some words off, it is not known how many */
 	ROW_FLOW, /* leave by the flow row */
+	ROW_ITABLE, /* of a stub: in an itable stub */
 	ROW_RETURN_ON_TOP, /* nothing pushed yet, or all popped: return address at [sp] */
 };
 

@@ -169,16 +169,26 @@ static void classify_framed(struct walker *w, const struct code *c, struct pc_en
 		classify_free(w, c, e);
 }
 
-static const struct flow_row *find_row(struct walker *w, const struct code *c)
+static bool is_itable(struct walker *w, const struct code *c, uint64_t pc)
+{
+	struct flow_options o = step_flow_options(w, c, 0);
+
+	return c->kind == BLOB_VTABLE && flow_is_itable(&o, pc);
+}
+
+static const struct pc_entry *find_entry(struct walker *w, const struct code *c)
 {
 	bool hit;
 	struct pc_entry *e = pc_cache_get(w->rows, walker_pc(w), c->id, &hit);
 
-	if (!hit && c->frame_size >= 2)
+	if (hit)
+		return e;
+	e->cls = is_itable(w, c, e->pc) ? ROW_ITABLE : ROW_FLOW;
+	if (c->frame_size >= 2)
 		classify_framed(w, c, e);
-	else if (!hit)
+	else
 		classify_free(w, c, e);
-	return &e->row;
+	return e;
 }
 
 /* The frame has one size while it is whole: at calls, give or take a word of alignment. */
@@ -195,7 +205,7 @@ static bool leave_stub(struct walker *w, const struct code *c)
 		return true;
 	if (!w->exact && step_whole(w, c))
 		return true;
-	if (step_flow(w, c, find_row(w, c)))
+	if (step_flow(w, c, &find_entry(w, c)->row))
 		return true;
 	/* Deoptimisation removes its own frame first. */
 	if (c->kind == BLOB_DEOPT && step_top(w))
@@ -205,7 +215,11 @@ static bool leave_stub(struct walker *w, const struct code *c)
 
 int step_stub(struct walker *w, const struct code *c)
 {
-	if (!walker_push(w, FRAME_STUB, walker_exact_flag(w), c->id,
+	unsigned flags = walker_exact_flag(w);
+
+	if (c->kind == BLOB_VTABLE && find_entry(w, c)->cls == ROW_ITABLE)
+		flags |= FRAME_ITABLE;
+	if (!walker_push(w, FRAME_STUB, flags, c->id,
 		    (int64_t)(walker_pc(w) - c->begin)))
 		return WALK_TOO_DEEP;
 	if (leave_stub(w, c))

@@ -515,6 +515,37 @@ static void test_eval(void **state)
 	mem_free(mem);
 }
 
+static bool is_itable(const void *bytes, uint32_t len, uint32_t at)
+{
+	struct code_bytes c = {bytes, len};
+	struct flow_options o = {.fetch = fetch, .ctx = &c, .lo = CODE, .hi = CODE + len};
+
+	return flow_is_itable(&o, CODE + at);
+}
+
+/* JDK 17, as disassembled, each with what stands behind it: the header of the next stub. */
+static void test_itable(void **state)
+{
+	/* mov eax,[rsi+8]; movabs r11,0x800000000; add rax,r11; mov rbx,[rax+0x1d8]; jmp [rbx+0x40] */
+	static const uint8_t vtable[] = {0x8b, 0x46, 0x08, 0x49, 0xbb, 0, 0, 0, 0, 8, 0, 0, 0, 0x49, 0x03, 0xc3,
+		0x48, 0x8b, 0x98, 0xd8, 0x01, 0, 0, 0xff, 0x63, 0x40, 0x75, 0xfe};
+	/* mov eax,[rsi+8]; mov r11,[rax+0xa0]; next: test r11,r11; je 14 (missing); add rbx,0x10; cmp rax,r11; jne next;
+	 * mov rbx,[rax+rbx]; jmp [rbx+0x40]; missing: jmp away */
+	static const uint8_t itable[] = {0x8b, 0x46, 0x08, 0x4c, 0x8b, 0x98, 0xa0, 0, 0, 0, 0x4d, 0x85, 0xdb, 0x74, 0x10,
+		0x48, 0x83, 0xc3, 0x10, 0x49, 0x3b, 0xc3, 0x75, 0xf2, 0x48, 0x8b, 0x1c, 0x18, 0xff, 0x63, 0x40,
+		0xe9, 0, 0x10, 0, 0, 0, 0};
+	static const uint8_t in_vtable[] = {0, 3, 13, 16, 23}, in_itable[] = {0, 3, 10, 13, 15, 22, 24, 28, 31};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(in_vtable); i++)
+		assert_false(is_itable(vtable, sizeof(vtable), in_vtable[i]));
+	for (unsigned i = 0; i < sizeof(in_itable); i++)
+		assert_true(is_itable(itable, sizeof(itable), in_itable[i]));
+	/* What cannot be read is not said to be one. */
+	assert_false(is_itable(itable, 3, 0));
+	assert_false(is_itable(itable, sizeof(itable), sizeof(itable)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -542,6 +573,7 @@ int main(void)
 		cmocka_unit_test(test_no_way_out),
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_eval),
+		cmocka_unit_test(test_itable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -497,6 +497,8 @@ static void test_vtable_and_adapter(void **state)
 	/* pop rax; mov r13,rsp; sub rsp,0x10; mov [rsp],rax; mov rcx,[rbx+0x48]; jmp rcx */
 	static const uint8_t c2i[] = {0x58, 0x49, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0x48, 0x89, 4, 0x24,
 		0x48, 0x8b, 0x4b, 0x48, 0xff, 0xe1};
+	/* jne -14; mov rbx,[rax+rbx]; jmp [rbx+0x40] */
+	static const uint8_t itable[] = {0x75, 0xf2, 0x48, 0x8b, 0x1c, 0x18, 0xff, 0x63, 0x40};
 	struct walk w;
 	uint64_t ret;
 
@@ -510,6 +512,12 @@ static void test_vtable_and_adapter(void **state)
 	set(X86_RSP, fake.top);
 	set(X86_RIP, at(VTABLE, 0x10));
 	fake_walk(&w);
+	expect_key(&w.frames[0], FRAME_STUB, FRAME_PC_EXACT, VTABLE, 0x10);
+	expect_caller_on(&w, 1);
+	fake_bytes(VTABLE, 0x80, itable, sizeof(itable));
+	set(X86_RIP, at(VTABLE, 0x80));
+	fake_walk(&w);
+	expect_key(&w.frames[0], FRAME_STUB, FRAME_PC_EXACT | FRAME_ITABLE, VTABLE, 0x80);
 	expect_caller_on(&w, 1);
 	set(X86_RIP, at(ADAPTER, 0));
 	fake_walk(&w);

@@ -37,7 +37,7 @@ static const struct option_spec specs[] = {
 	{0, "no-annotate", NULL, "no _[j], _[i], _[0], _[1], _[k] behind frames", NULL, false},
 	{0, "no-kernel", NULL, "leave kernel frames out", NULL, false},
 	{0, "raw-names", NULL, "names of hidden classes as the JVM has them", NULL, false},
-	{0, "depth", "N", "frames kept, from the leaf; deeper ones: [truncated]", "2048", false},
+	{0, "depth", "N", "frames kept, from the leaf, inlined ones too; deeper ones: [truncated]", "2048", false},
 	{0, "max-memory", "SIZE", "for stacks and code that is gone; then [storage limit]", "512M", false},
 	{0, "max-pause", "TIME", "suspend engine: longest stop of a thread", "2ms", false},
 	{0, "bridge", "WHEN", "agent in the JVM: auto (if it is loaded), on (load it), off", "auto", false},

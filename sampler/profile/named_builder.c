@@ -271,6 +271,28 @@ uint32_t named_builder_location(struct named_builder *b, uint32_t mapping, uint6
 	return i != SLOTS_NONE ? i : location_add(b, &w, hash);
 }
 
+uint32_t named_builder_lines(const struct named_builder *b, uint32_t location)
+{
+	return location < b->np->n_locations ? b->np->locations[location].n_lines : 0;
+}
+
+uint32_t named_builder_innermost(struct named_builder *b, uint32_t location, uint32_t n)
+{
+	const struct named_profile *np = b->np;
+	struct named_line *lines;
+	uint32_t cut;
+
+	if (b->failed || location >= np->n_locations || n > np->locations[location].n_lines)
+		return UINT32_MAX;
+	lines = malloc((n + 1) * sizeof(*lines)); /* adding may move the others */
+	if (!lines)
+		return fail(b);
+	memcpy(lines, np->lines + np->locations[location].first_line, n * sizeof(*lines));
+	cut = named_builder_location(b, np->locations[location].mapping, np->locations[location].address, lines, n);
+	free(lines);
+	return cut;
+}
+
 static bool stack_is(const void *ctx, const void *wanted, uint32_t position)
 {
 	const struct named_profile *np = ctx;

@@ -27,6 +27,9 @@ void named_builder_compile(struct named_builder *b, uint32_t function,
 uint32_t named_builder_mapping(struct named_builder *b, const char *file, const char *build_id);
 uint32_t named_builder_location(struct named_builder *b, uint32_t mapping, uint64_t address,
 				const struct named_line *lines, uint32_t n);
+uint32_t named_builder_lines(const struct named_builder *b, uint32_t location); /* how many; 0: none such */
+/* The innermost `n` lines of a location, as a location of its own. */
+uint32_t named_builder_innermost(struct named_builder *b, uint32_t location, uint32_t n);
 /* locations: leaf first. */
 uint32_t named_builder_stack(struct named_builder *b, const uint32_t *locations, uint32_t n);
 /* Samples equal but for count and weight are added up. */

@@ -8,7 +8,7 @@
 #include "sampler/profile/thread_names.h"
 
 /* 524,288 samples by slice take 40 MB; an eighth of the memory is theirs at most. */
-enum { DEFAULT_DEPTH = 2048, DEFAULT_SLICED = 1 << 19, SLICED_SHARE = 8 * 64 };
+enum { DEFAULT_SLICED = 1 << 19, SLICED_SHARE = 8 * 64 };
 static const uint64_t DEFAULT_MAX_BYTES = 512ull << 20;
 
 /* Stack number of `[storage limit]`: made first, so that it is there when memory is not. */
@@ -46,7 +46,7 @@ struct profile *profile_new(struct profile_options o)
 		return NULL;
 	p->o = o;
 	if (!o.depth)
-		p->o.depth = DEFAULT_DEPTH;
+		p->o.depth = PROFILE_DEPTH;
 	if (!o.max_bytes)
 		p->o.max_bytes = DEFAULT_MAX_BYTES;
 	p->slice_limit = o.max_sliced ? o.max_sliced : DEFAULT_SLICED;
@@ -105,6 +105,21 @@ static void add_mark(struct stack_keys *k, enum frame_mark mark)
 	k->marks[k->n_marks++] = (struct frame_key){.kind = FRAME_MARK, .off = mark};
 }
 
+/* A run of those may be shown as one. */
+static uint32_t kernel_frames(const struct walk *w)
+{
+	uint32_t n = 0;
+
+	while (n < w->n && w->frames[n].kind == FRAME_KERNEL)
+		n++;
+	return n;
+}
+
+static bool is_deeper(const struct profile *p, const struct walk *w)
+{
+	return w->n > p->o.depth && w->n - kernel_frames(w) > p->o.depth;
+}
+
 /* At most two marks: where frames were cut off, and outside of it what is wrong with the walk. */
 static struct stack_keys walk_keys(const struct profile *p, const struct walk *w, enum quality q)
 {
@@ -112,8 +127,8 @@ static struct stack_keys walk_keys(const struct profile *p, const struct walk *w
 						  MARK_INCOMPLETE};
 	struct stack_keys k = {.frames = w->frames, .n = w->n};
 
-	if (w->n > p->o.depth) {
-		k.n = p->o.depth;
+	if (is_deeper(p, w)) {
+		k.n = p->o.depth + kernel_frames(w);
 		add_mark(&k, MARK_TRUNCATED);
 	}
 	if (mark_of[q] != MARK_NONE)
@@ -246,7 +261,7 @@ void profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_stat
 	s->count += times;
 	s->weight += weight;
 	p->totals.weight += weight;
-	p->totals.truncated += w->n > p->o.depth ? times : 0;
+	p->totals.truncated += is_deeper(p, w) ? times : 0;
 	count(&p->totals, w, q, s->stack == LIMIT_STACK, times);
 }
 

@@ -18,8 +18,12 @@
  */
 struct profile;
 
+enum { PROFILE_DEPTH = 2048 };
+
 struct profile_options {
-	uint32_t depth; /* frames kept from the leaf; deeper: one [truncated] root. 0: 2048 */
+	/* Frames kept from the leaf, kernel frames aside; deeper: one [truncated] root. 0: PROFILE_DEPTH. What a frame has
+	 * inlined counts when it is named (resolver_options.depth). */
+	uint32_t depth;
 	uint64_t max_bytes; /* new stacks beyond it count under [storage limit]. 0: 512 MiB */
 	bool threads; /* keep samples of threads apart */
 	bool states; /* keep samples of states apart */

@@ -20,6 +20,7 @@ struct resolve_run {
 	struct namer n;
 	struct named_frame *frames; /* by frame number; location 0: not named yet */
 	uint32_t *stacks; /* by stack number, when no root depends on the sample; UINT32_MAX */
+	bool *cut; /* by stack number: naming made it deeper than resolver_options.depth */
 	uint32_t *at; /* locations of the stack at hand */
 	size_t at_cap;
 	uint32_t kernel; /* location of [kernel] */
@@ -94,32 +95,76 @@ static const struct named_frame *frame_of(struct resolve_run *r, uint32_t number
 	return f;
 }
 
-/* Locations of a stack into r->at, room for roots behind them. Kernel frames that may not be named
- * say nothing one by one: a run of them is one. */
+/* What was said of the whole stack when it was counted. */
+static bool is_root_mark(const struct frame_key *k)
+{
+	return k->kind == FRAME_MARK && (k->off == MARK_INCOMPLETE || k->off == MARK_RESYNCHRONISED ||
+					 k->off == MARK_FROZEN || k->off == MARK_TRUNCATED);
+}
+
+static bool make_room(struct resolve_run *r, size_t room)
+{
+	uint32_t *at;
+
+	if (room <= r->at_cap)
+		return true;
+	at = realloc(r->at, room * 2 * sizeof(*at));
+	if (!at)
+		return false;
+	r->at = at;
+	r->at_cap = room * 2;
+	return true;
+}
+
+/* A stack on its way into r->at. */
+struct placing {
+	uint32_t n; /* locations */
+	uint32_t left; /* frames that it may still have */
+	bool cut;
+};
+
+/* As much of a location as may be shown; [truncated] in place of the rest, once. false: out of memory. */
+static bool place(struct resolve_run *r, const struct frame_key *k, uint32_t location, struct placing *p)
+{
+	uint32_t lines = named_builder_lines(r->n.b, location);
+	bool mark = is_root_mark(k);
+
+	/* Kernel frames that may not be named say nothing one by one: a run of them is one. */
+	if (location == r->kernel && p->n && r->at[p->n - 1] == location)
+		return true;
+	if (p->cut && (!mark || k->off == MARK_TRUNCATED))
+		return true;
+	if (mark || lines <= p->left) {
+		p->left -= mark ? 0 : lines;
+		r->at[p->n++] = location;
+		return location != UINT32_MAX;
+	}
+	if (p->left)
+		r->at[p->n++] = named_builder_innermost(r->n.b, location, p->left);
+	r->at[p->n++] = name_mark(&r->n, MARK_TRUNCATED).location;
+	p->cut = true;
+	return r->at[p->n - 1] != UINT32_MAX && (!p->left || r->at[p->n - 2] != UINT32_MAX);
+}
+
+/* Locations of a stack into r->at, room for roots behind them. */
 static int locate(struct resolve_run *r, uint32_t stack, uint32_t *ret_n)
 {
 	struct stack_cursor c = profile_stack(r->p, stack);
-	size_t room = (size_t)c.left + MAX_ROOTS;
-	uint32_t out = 0, frame;
+	struct placing p = {.left = r->n.o->depth ? r->n.o->depth : UINT32_MAX};
+	bool counted = false; /* as truncated */
+	uint32_t frame;
 
-	if (room > r->at_cap) {
-		uint32_t *at = realloc(r->at, room * 2 * sizeof(*at));
-
-		if (!at)
-			return -ENOMEM;
-		r->at = at;
-		r->at_cap = room * 2;
-	}
+	if (!make_room(r, (size_t)c.left + 1 + MAX_ROOTS))
+		return -ENOMEM;
 	while (profile_next(&c, &frame)) {
-		uint32_t location = frame_of(r, frame)->location;
+		const struct frame_key *k = profile_frame(r->p, frame);
 
-		if (location == UINT32_MAX)
+		counted |= k->kind == FRAME_MARK && k->off == MARK_TRUNCATED;
+		if (!place(r, k, frame_of(r, frame)->location, &p))
 			return -ENOMEM;
-		if (location == r->kernel && out && r->at[out - 1] == location)
-			continue;
-		r->at[out++] = location;
 	}
-	*ret_n = out;
+	r->cut[stack] = p.cut && !counted;
+	*ret_n = p.n;
 	return 0;
 }
 
@@ -229,6 +274,8 @@ static int name_sample(struct resolve_run *r, const struct profile_sample *s)
 	if (o->states || o->state_root || s->state != THREAD_RUNNING)
 		out.state = named_builder_string(r->n.b, state_name(s->state));
 	count_exactness(r, s);
+	if (o->cut && r->cut[s->stack])
+		*o->cut += s->count;
 	return named_builder_sample(r->n.b, &out) == UINT32_MAX ? -ENOMEM : 0;
 }
 
@@ -251,7 +298,8 @@ static int run_init(struct resolve_run *r)
 	n->mappings = unset(n->n_mappings);
 	r->stacks = unset(profile_stack_count(r->p));
 	r->frames = calloc(profile_frame_count(r->p) + 1, sizeof(*r->frames));
-	if (!n->functions || !n->mappings || !r->stacks || !r->frames)
+	r->cut = calloc(profile_stack_count(r->p) + 1, sizeof(*r->cut));
+	if (!n->functions || !n->mappings || !r->stacks || !r->frames || !r->cut)
 		return -ENOMEM;
 	r->kernel = name_mark(n, MARK_KERNEL).location;
 	return 0;
@@ -264,6 +312,7 @@ static void run_done(struct resolve_run *r)
 	buf_done(&r->n.name);
 	buf_done(&r->n.system);
 	free(r->stacks);
+	free(r->cut);
 	free(r->frames);
 	free(r->at);
 }

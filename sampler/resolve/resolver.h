@@ -57,6 +57,10 @@ struct resolver_options {
 	const char *process_name;
 	/* Set by another thread: from then on nothing that takes time is named. NULL: never. */
 	const atomic_bool *ends;
+	/* Frames that a stack keeps from the leaf, inlined ones too; in place of the others it has [truncated]. 0: all.
+	 * Roots are none of them. */
+	uint32_t depth;
+	uint64_t *cut; /* samples that were cut here, and not when they were counted, are added; NULL: not asked */
 };
 
 /* Names everything in `p` and adds it to `b`. *ret_unnamed: frames left without a name because of o->ends. */

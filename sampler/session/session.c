@@ -167,5 +167,6 @@ struct session_summary session_summary(const struct session *s)
 	};
 
 	profile_totals_add(&sum.totals, &s->old_totals);
+	sum.totals.truncated += s->named_cut;
 	return sum;
 }

@@ -41,6 +41,8 @@ static int close_epoch(struct session *s, struct err *err)
 		profile_free(fresh);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
+	t.truncated += s->named_cut;
+	s->named_cut = 0;
 	profile_totals_add(&s->old_totals, &t);
 	profile_free(s->profile);
 	s->profile = fresh;

@@ -76,11 +76,14 @@ int session_name_view(struct session *s, struct named_builder *b)
 		.bridge_symbols = s->o.bridge_symbols,
 		.process_name = s->comm,
 		.ends = &s->naming_ends,
+		.depth = s->o.profile.depth ? s->o.profile.depth : PROFILE_DEPTH,
+		.cut = &s->named_cut,
 	};
 	uint64_t unnamed = 0;
 	struct err e = {0};
 	int r;
 
+	s->named_cut = 0;
 	sources.kernel = s->kallsyms;
 	sources.virtual_name = s->virtual_names ? virtual_names_get : NULL;
 	sources.virtual_ctx = s->virtual_names;

@@ -292,6 +292,7 @@ static void frames_of_every_kind(void **state)
 		 "jbyte_disjoint_arraycopy"},
 		{{.kind = FRAME_STUB, .id = C_STUB, .off = 1}, "StubRoutines (2)",
 		 "StubRoutines (2)"},
+		{{.kind = FRAME_STUB, .flags = FRAME_ITABLE, .id = C_STUB, .off = 1}, "itable stub", "itable stub"},
 		{{.kind = FRAME_STUB, .id = C_NAMELESS, .off = 1}, "[unknown]", "[unknown]"},
 		{{.kind = FRAME_STUB, .id = 0, .off = 1}, "[unknown]", "[unknown]"},
 		{{.kind = FRAME_NATIVE, .id = 1, .off = 0x1011},
@@ -535,6 +536,57 @@ static void exactness_of_leaves_is_counted(void **state)
 	profile_free(p);
 }
 
+static void check_depth(uint32_t depth, const char *want, uint64_t want_cut)
+{
+	/* Leaf first: a method with one inlined, a native frame, the same method again. */
+	struct frame_key k[] = {key(FRAME_COMPILED, C_C2, 10), key(FRAME_NATIVE, 1, 0x1011), key(FRAME_COMPILED, C_C2, 10)};
+	struct profile *p = profile_new((struct profile_options){.depth = depth, .threads = true});
+	struct walk w = {.frames = k, .n = 3, .end = WALK_BAD_FRAME};
+	uint64_t cut = 0;
+	struct named_profile *np;
+
+	profile_add_times(p, 4711, 1, THREAD_RUNNING, &w, 2, 20);
+	profile_add_times(p, 4711, 2, THREAD_RUNNING, &w, 1, 10);
+	np = name(p, all_sources(), (struct resolver_options){.depth = depth, .cut = &cut});
+	check_folded(np, false, want);
+	assert_int_equal(cut + profile_totals(p).truncated, want_cut);
+	named_profile_free(np);
+	profile_free(p);
+}
+
+static void depth_counts_inlined_frames(void **state)
+{
+#define METHOD "java/util/HashMap.put_[j];java/util/HashMap.hash_[i]"
+#define NATIVE "G1CollectedHeap::do_collection_pause"
+	(void)state;
+	check_depth(5, "[incomplete];" METHOD ";" NATIVE ";" METHOD " 3\n", 0);
+	/* The outer method's own line is beyond it, what it inlined is not. */
+	check_depth(4, "[incomplete];[truncated];java/util/HashMap.hash_[i];" NATIVE ";" METHOD " 3\n", 3);
+	check_depth(3, "[incomplete];[truncated];" NATIVE ";" METHOD " 3\n", 3);
+	check_depth(2, "[incomplete];[truncated];" METHOD " 3\n", 3);
+	check_depth(1, "[incomplete];[truncated];java/util/HashMap.hash_[i] 3\n", 3);
+#undef METHOD
+#undef NATIVE
+}
+
+/* Kernel frames without names are one frame, however many there are. */
+static void depth_counts_hidden_kernel_frames_once(void **state)
+{
+	struct frame_key k[] = {key(FRAME_KERNEL, 0, -8), key(FRAME_KERNEL, 0, -16), key(FRAME_KERNEL, 0, -24),
+				key(FRAME_NATIVE, 1, 0x1011), key(FRAME_NATIVE, 1, 0x2000)};
+	struct profile *p = profile_new((struct profile_options){.depth = 2});
+	struct named_profile *np;
+	(void)state;
+
+	add_stack(p, 1, k, 5);
+	add_stack(p, 1, k, 4);
+	np = name(p, all_sources(), (struct resolver_options){.depth = 2});
+	check_folded(np, false, "G1CollectedHeap::do_collection_pause;[kernel] 1\n"
+		     "[truncated];G1CollectedHeap::do_collection_pause;[kernel] 1\n");
+	named_profile_free(np);
+	profile_free(p);
+}
+
 static void the_limit_has_a_name(void **state)
 {
 	struct profile *p = profile_new((struct profile_options){.max_bytes = 1, .threads = true});
@@ -604,6 +656,8 @@ int main(void)
 		cmocka_unit_test(long_thread_names_keep_the_tid),
 		cmocka_unit_test(details_of_lines),
 		cmocka_unit_test(exactness_of_leaves_is_counted),
+		cmocka_unit_test(depth_counts_inlined_frames),
+		cmocka_unit_test(depth_counts_hidden_kernel_frames_once),
 		cmocka_unit_test(the_limit_has_a_name),
 		cmocka_unit_test(a_large_profile),
 	};

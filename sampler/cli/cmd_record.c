@@ -118,6 +118,7 @@ static struct session_options session_options(const struct record *rec)
 		.thread_root = o->threads,
 		.state_root = o->states,
 		.process_root = o->n_pids > 1,
+		.launched = rec->has_child,
 		.include_threads = o->include_threads,
 		.bridge = o->bridge,
 		.bridge_symbols = o->bridge_symbols,

@@ -13,6 +13,7 @@
 
 enum {
 	REST_DOUBTFUL = 256 << 10, /* read where a stack's end is not known */
+	REST_HOLE = 64 << 10, /* read behind a page that was not there */
 	KERNEL_MAX = 1024, /* kernel.perf_event_max_stack is 127 unless somebody raised it */
 };
 
@@ -60,6 +61,12 @@ static bool has_stayed(const struct perf_intake *in, pid_t tid)
 	return proc_thread_cpu(in->proc, tid, &cpu) == 0 && cpu == in->cpu;
 }
 
+/* The kernel's copy ends early: at a page that is not there, if it does not end with its mapping. */
+static bool is_hole(const struct perf_record *r)
+{
+	return r->stack_dyn < r->stack_size;
+}
+
 static struct stack_copy stack_copy_of(const struct perf_msg_sample *m, const struct perf_record *r)
 {
 	return (struct stack_copy){
@@ -78,6 +85,8 @@ static size_t append_rest(struct perf_intake *in, struct perf_msg_sample *m,
 	const struct stack_copy copy = stack_copy_of(m, r);
 	size_t got = in->cpu < 0 ? 0 : stack_rest_read(&in->rest, &copy, dst, wanted, now);
 
+	if (is_hole(r) && in->cpu < 0)
+		stack_rest_touch(&in->rest, copy.addr + copy.len, wanted, now);
 	if (got && !has_stayed(in, r->tid))
 		got = 0;
 	count(got ? &in->joined : &in->refused, 1);
@@ -112,7 +121,7 @@ static uint64_t find_end(struct perf_intake *in, struct perf_msg_sample *m, cons
 		m->stack_len = len;
 		return 0;
 	}
-	if (r->stack_dyn < r->stack_size || r->stack_dyn < STACK_REST_MIN)
+	if (r->stack_dyn < STACK_REST_MIN)
 		return 0;
 	return stack_rest_beyond(&in->rest, m->stack_addr + r->stack_dyn, now);
 }
@@ -137,6 +146,14 @@ static size_t note_depth(struct perf_intake *in, const struct stack_use *u, uint
 		in->resize_to = resize;
 	in->wake_to = wake_note(&in->wake, cut || aside, now);
 	return beyond;
+}
+
+/* The same, where a hole says nothing of how much is to be copied, and most likely will not be there the next time. */
+static size_t note_hole(struct perf_intake *in, const struct stack_use *u, uint64_t beyond, bool aside, uint64_t now)
+{
+	wake_hole(&in->wake, now);
+	note_depth(in, u, 0, aside, now);
+	return beyond < REST_HOLE ? beyond : REST_HOLE;
 }
 
 /* Bytes to reserve behind what is there for certain: the kernel's chain and the stack's copy. */
@@ -165,8 +182,9 @@ static void push_sample(struct perf_intake *in, const struct perf_record *r)
 	fixed = sizeof(m) + n_kernel * 8 + m.stack_len;
 	use.copy = (uint32_t)r->stack_size;
 	use.used = m.stack_len;
-	use.cut = beyond > 0;
-	wanted = note_depth(in, &use, beyond, aside, now);
+	use.cut = beyond > 0 && !is_hole(r);
+	wanted = is_hole(r) && beyond ? note_hole(in, &use, beyond, aside, now) :
+					note_depth(in, &use, beyond, aside, now);
 	count(&in->cut, wanted ? 1 : 0);
 	if (wanted || aside)
 		dst = sample_queue_reserve(in->queue, fixed + extra_room(wanted, aside));
@@ -214,8 +232,10 @@ static void take_task(struct perf_intake *in, const struct perf_record *r)
 	} else if (r->kind == PERF_REC_MMAP) {
 		push_event(in, PERF_MSG_MAPPED, r);
 	} else {
-		if (r->exec)
+		if (r->exec) {
+			stack_rest_exec(&in->rest);
 			push_event(in, PERF_MSG_EXEC, r);
+		}
 		push_event(in, PERF_MSG_THREAD, r);
 	}
 }

@@ -10,19 +10,32 @@
 
 /* Reading costs about 0.2 ns a byte: at most some percent of a CPU. */
 #define BYTES_PER_SECOND (UINT64_C(256) << 20)
-#define MAPS_PAUSE_NS UINT64_C(100000000)
+#define MAPS_PAUSE_NS UINT64_C(5000000)
+enum {
+	PAGE = 4096, /* larger ones are read more than once */
+	MAPS_SHARE = 20, /* of the time may go into reading them */
+	TOUCHED_PAGE = 256, /* what a page that is made present costs, in bytes that are read */
+};
+
+static int read_maps(struct stack_rest *r)
+{
+	uint64_t start = clock_monotonic_ns(), cost;
+	int e = r->maps ? maps_refresh(r->maps) : maps_open(r->proc, &r->maps, NULL);
+
+	cost = clock_monotonic_ns() - start;
+	r->maps_pause_ns = cost * MAPS_SHARE > MAPS_PAUSE_NS ? cost * MAPS_SHARE : MAPS_PAUSE_NS;
+	return e;
+}
 
 static const struct mapping *find_mapping(struct stack_rest *r, uint64_t addr, uint64_t now_ns)
 {
 	const struct mapping *m = r->maps ? maps_find(r->maps, addr) : NULL;
 
-	if (m || (r->maps_read_ns && now_ns - r->maps_read_ns < MAPS_PAUSE_NS))
+	if (m || (r->maps_read_ns && now_ns - r->maps_read_ns < r->maps_pause_ns))
 		return m;
 	/* New threads have new stacks. */
 	r->maps_read_ns = now_ns;
-	if (r->maps ? maps_refresh(r->maps) : maps_open(r->proc, &r->maps, NULL))
-		return NULL;
-	return maps_find(r->maps, addr);
+	return read_maps(r) ? NULL : maps_find(r->maps, addr);
 }
 
 uint64_t stack_rest_beyond(struct stack_rest *r, uint64_t end, uint64_t now_ns)
@@ -122,10 +135,29 @@ bool stack_rest_same(struct stack_rest *r, const struct stack_copy *copy, uint64
 	       is_unchanged(r, copy);
 }
 
-void stack_rest_done(struct stack_rest *r)
+void stack_rest_touch(struct stack_rest *r, uint64_t from, uint64_t len, uint64_t now_ns)
+{
+	uint8_t bytes[STACK_REST_TOUCH];
+	struct iovec local = {bytes, 0}, remote[STACK_REST_TOUCH];
+	size_t n = 0;
+
+	for (uint64_t at = from; at < from + len && at >= from && n < STACK_REST_TOUCH; at = (at / PAGE + 1) * PAGE)
+		remote[n++] = (struct iovec){(void *)(uintptr_t)at, 1};
+	local.iov_len = n;
+	if (n && spend(r, n * TOUCHED_PAGE, now_ns))
+		(void)!process_vm_readv(proc_pid(r->proc), &local, 1, remote, n, 0);
+}
+
+void stack_rest_exec(struct stack_rest *r)
 {
 	maps_close(r->maps);
 	r->maps = NULL;
+	r->maps_read_ns = 0;
+}
+
+void stack_rest_done(struct stack_rest *r)
+{
+	stack_rest_exec(r);
 	free(r->again);
 	r->again = NULL;
 }

@@ -18,13 +18,13 @@ struct proc;
  * One thread at a time uses it. Zero-initialise with the process; stack_rest_done().
  */
 enum { STACK_REST_MIN = 256, STACK_REST_MAX = 4 << 20, STACK_REST_COPY_MAX = 65536,
-       STACK_REST_RESULT = 512 };
+       STACK_REST_RESULT = 512, STACK_REST_TOUCH = 64 };
 #define STACK_REST_AGE_NS UINT64_C(2000000)
 
 struct stack_rest {
 	struct proc *proc; /* borrowed */
 	struct maps *maps; /* read when first needed, and anew when an address is not in it */
-	uint64_t maps_read_ns;
+	uint64_t maps_read_ns, maps_pause_ns;
 	uint64_t budget, budget_ns; /* bytes that may be read now; as of when */
 	uint64_t joined, refused; /* stacks */
 	uint8_t *again; /* STACK_REST_COPY_MAX bytes, when first needed */
@@ -55,6 +55,14 @@ size_t stack_rest_read(struct stack_rest *r, const struct stack_copy *copy, uint
 /* Does the whole copy still read the same, as stack_rest_read() wants it? */
 bool stack_rest_same(struct stack_rest *r, const struct stack_copy *copy, uint64_t now_ns);
 
+/*
+ * Makes pages of a stack present, so that the kernel copies them in the samples to come: one byte of each is read, from
+ * `from` on, of STACK_REST_TOUCH pages at most. A page that a large frame left out was never touched, and the kernel's copy
+ * ends there. Nothing changes for the target: reading such a page gives zeros and takes no memory.
+ */
+void stack_rest_touch(struct stack_rest *r, uint64_t from, uint64_t len, uint64_t now_ns);
+
+void stack_rest_exec(struct stack_rest *r); /* the process has another address space now */
 void stack_rest_done(struct stack_rest *r);
 
 #endif

@@ -8,17 +8,27 @@ enum {
 	WINDOW = 1024, /* samples that count as recent */
 };
 #define CALM_NS UINT64_C(10000000000)
+#define FIRST_NS UINT64_C(200000000)
+#define FIRST_MAX_NS UINT64_C(2000000000)
+#define HOLE_NS UINT64_C(100000000) /* where there was one, more may come */
 
 static bool worth_it(const struct wake *w)
 {
 	return w->cut >= CUT_MIN && w->cut * CUT_SHARE > w->seen;
 }
 
-static enum wake_mode first_note(const struct wake *w)
+static bool is_starting(const struct wake *w, uint64_t now_ns)
+{
+	uint64_t age = now_ns - w->since_ns;
+
+	return age < FIRST_NS || (w->hole_ns && age < FIRST_MAX_NS && now_ns - w->hole_ns < HOLE_NS);
+}
+
+static enum wake_mode first_note(const struct wake *w, uint64_t now_ns)
 {
 	if (w->cut)
 		return WAKE_DEEP;
-	return w->seen < FIRST_SAMPLES ? WAKE_FIRST : WAKE_BATCH;
+	return w->seen < FIRST_SAMPLES || is_starting(w, now_ns) ? WAKE_FIRST : WAKE_BATCH;
 }
 
 static enum wake_mode batch_note(struct wake *w)
@@ -50,13 +60,18 @@ enum wake_mode wake_note(struct wake *w, bool cut, uint64_t now_ns)
 	w->cut += cut;
 	switch (w->mode) {
 	case WAKE_FIRST:
-		return first_note(w);
+		return first_note(w, now_ns);
 	case WAKE_BATCH:
 		return batch_note(w);
 	case WAKE_DEEP:
 		break;
 	}
 	return deep_note(w, now_ns);
+}
+
+void wake_hole(struct wake *w, uint64_t now_ns)
+{
+	w->hole_ns = now_ns;
 }
 
 void wake_changed(struct wake *w, enum wake_mode mode, uint64_t now_ns)

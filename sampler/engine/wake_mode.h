@@ -10,7 +10,9 @@
  * is that deep, waking for each sample is for nothing.
  */
 enum wake_mode {
-	WAKE_FIRST, /* each sample, for some samples: so that no deep stack is missed at the start */
+	/* Each sample, for some samples and some time: so that no deep stack is missed at the start, and no stack with holes
+	 * (stack_rest_touch()) while the target is starting. */
+	WAKE_FIRST,
 	WAKE_BATCH,
 	/* Each sample, and the events count the threads' own CPU time. On a busy CPU a thread that is
 	 * sampled makes room for its reader, and then for others: by the clock of the CPU it would be
@@ -21,11 +23,14 @@ enum wake_mode {
 struct wake {
 	enum wake_mode mode;
 	uint32_t seen, cut; /* samples of this window; of those with a deeper stack than was copied */
-	uint64_t since_ns;
+	uint64_t since_ns, hole_ns; /* the latter: of the last stack with a hole */
 };
 
 /* A sample came, `cut`: deeper than its copy. Returns the mode to change to; the present one: none. */
 enum wake_mode wake_note(struct wake *w, bool cut, uint64_t now_ns);
+
+/* A sample came whose stack has a hole; before its wake_note(). */
+void wake_hole(struct wake *w, uint64_t now_ns);
 
 /* That mode is there now (or, the present one once more, the change was not possible). */
 void wake_changed(struct wake *w, enum wake_mode mode, uint64_t now_ns);

@@ -82,6 +82,7 @@ int session_start(struct session *s, struct err *err)
 	}
 	s->started_ns = clock_monotonic_ns();
 	s->start_realtime_ns = clock_realtime_ns();
+	s->before_exec = s->o.launched && !session_traces(s);
 	if (s->proc)
 		proc_cpu_ns(s->proc, &s->cpu_start_ns);
 	r = s->engine->ops->start(s->engine, err);

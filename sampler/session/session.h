@@ -43,6 +43,9 @@ struct session_options {
 	bool thread_root, process_root, state_root;
 	enum bridge_mode bridge;
 	bool bridge_symbols; /* names of compiled code come from the bridge alone */
+	/* Until its execve(2) the process runs this program's own code: samples before it are none of the target's (perf
+	 * engine). */
+	bool launched;
 	const char *include_threads; /* extended regular expression, or NULL */
 	const char *jsampler_command; /* for the meta data */
 	bool command_line; /* keep the target's whole: it may hold secrets (command_line.h) */

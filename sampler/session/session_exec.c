@@ -61,13 +61,15 @@ void session_on_exec(void *ctx, pid_t pid)
 	if (!s->proc || pid != s->pid)
 		return;
 	s->gone_since_ns = 0;
+	s->before_exec = false;
 	if (s->o.snapshot) { /* a recording is of one address space */
 		session_stop(s);
 		return;
 	}
 	if (s->by_time)
 		bridge_finish(s->bridge);
-	r = close_epoch(s, &e);
+	/* Naming takes tens of milliseconds, in which a program that was just started may have ended. */
+	r = profile_totals(s->profile).samples ? close_epoch(s, &e) : 0;
 	if (r == 0)
 		r = view_open(s->proc, session_unwinder_options(s), &s->files, &fresh, &e);
 	/* What has ended has no memory either, and may be seen before it is no process any more. */

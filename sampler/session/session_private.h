@@ -50,6 +50,7 @@ struct session {
 	struct kallsyms *kallsyms; /* NULL: not permitted, or kernel frames not wanted */
 	VEC(struct named_profile *) epochs; /* what was sampled before an execve(), named */
 	struct profile_totals old_totals; /* of those */
+	bool before_exec; /* of a launched command: see session_options.launched */
 	uint64_t named_cut; /* samples that the last naming cut to the depth asked for */
 	struct bridge *bridge; /* NULL: not used */
 	struct by_time *by_time; /* of the view's JVM and the bridge */

@@ -120,13 +120,24 @@ static void note_heap_frames(struct session *s, const struct raw_sample *sample,
 /* While no JVM was found: look again this often (a launcher maps libjvm.so after a while). */
 #define FIND_JVM_NS UINT64_C(20000000)
 
+/* An execve follows within a millisecond; its record may be lost. */
+#define LAUNCH_NS UINT64_C(1000000000)
+
+static bool is_own_code(struct session *s, const struct raw_sample *sample)
+{
+	if (s->before_exec && sample->time_ns > s->started_ns + LAUNCH_NS)
+		s->before_exec = false;
+	return s->before_exec;
+}
+
 static void on_sample(void *ctx, const struct raw_sample *sample)
 {
 	struct session *s = ctx;
 	struct walk w;
 	int32_t ns_tid;
 
-	if (s->o.snapshot_samples && session_live_samples(s) >= s->o.snapshot_samples)
+	if (is_own_code(s, sample) ||
+	    (s->o.snapshot_samples && session_live_samples(s) >= s->o.snapshot_samples))
 		return;
 	if (sample->again) {
 		profile_time(s->profile, sample->time_ns);

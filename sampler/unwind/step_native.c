@@ -30,6 +30,14 @@ static int step_frame_pointer(struct walker *w)
 	return STEP_MORE;
 }
 
+/* The dynamic linker's _start, where a program begins, has no rows in glibc. The kernel clears the frame pointer, and what
+ * is on top of the stack is the count of arguments (AMD64 supplement 3.4.1). */
+static bool is_linker_base(const struct walker *w, const struct modmap_hit *hit)
+{
+	return hit->dso && strncmp(dso_name(hit->dso), "ld-linux", 8) == 0 && regs_known(&w->regs, X86_RBP) &&
+	       w->regs.r[X86_RBP] == 0;
+}
+
 /* A function without rows that was just called, or keeps no frame: the return address is on top. */
 static int step_no_row(struct walker *w, const struct modmap_hit *hit)
 {
@@ -38,7 +46,9 @@ static int step_no_row(struct walker *w, const struct modmap_hit *hit)
 	if (is_musl_base(w, hit))
 		return WALK_ROOT;
 	r = step_frame_pointer(w);
-	return r != STEP_MORE && w->exact && step_top(w) ? STEP_MORE : r;
+	if (r != STEP_MORE && w->exact && step_top(w))
+		return STEP_MORE;
+	return r != STEP_MORE && is_linker_base(w, hit) ? WALK_ROOT : r;
 }
 
 static int step_row(struct walker *w, const struct cfi_row *row)

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -198,6 +199,47 @@ static void test_rest_that_does_not_join(void **state)
 	area_done(&a);
 }
 
+static bool is_present(const uint8_t *page)
+{
+	uint64_t entry = 0;
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, &entry, 8, (off_t)((uintptr_t)page / (size_t)sysconf(_SC_PAGESIZE) * 8)), 8);
+	close(fd);
+	return entry >> 63;
+}
+
+/* A page that was never touched comes into being when it is read from outside; nothing below `from` does. */
+static void test_touch(void **state)
+{
+	struct area a;
+	uint8_t dst[16384];
+	struct stack_copy copy;
+
+	(void)state;
+	area_init(&a);
+	madvise(a.base, a.page * 3, MADV_DONTNEED);
+	assert_false(is_present(a.base + a.page));
+	stack_rest_touch(&a.rest, (uintptr_t)a.base + a.page + 8, a.page, clock_monotonic_ns());
+	assert_false(is_present(a.base));
+	assert_true(is_present(a.base + a.page));
+	assert_true(is_present(a.base + a.page * 2));
+	/* What is not mapped, and nothing at all, does no harm. */
+	stack_rest_touch(&a.rest, 4096, 1 << 20, clock_monotonic_ns());
+	stack_rest_touch(&a.rest, UINT64_MAX - 100, 4096, clock_monotonic_ns());
+	stack_rest_touch(&a.rest, (uintptr_t)a.base, 0, clock_monotonic_ns());
+	assert_false(is_present(a.base));
+	/* The rest behind a hole is read as any other. */
+	madvise(a.base + a.page * 2, a.page, MADV_DONTNEED);
+	copy = copy_of((uintptr_t)a.base + a.page * 2, 512);
+	copy.time_ns += SECOND; /* however slow this machine is */
+	assert_int_equal(stack_rest_read(&a.rest, &copy, dst, a.page * 2, copy.time_ns), a.page * 2);
+	assert_int_equal(dst[0], 0);
+	assert_memory_equal(dst + a.page, a.base + a.page * 3, a.page);
+	area_done(&a);
+}
+
 static void test_rest_has_a_budget(void **state)
 {
 	static uint8_t dst[1 << 20];
@@ -240,7 +282,13 @@ static void test_wake_modes(void **state)
 	(void)state;
 	assert_int_equal(w.mode, WAKE_FIRST);
 	assert_int_equal(feed_wake(&w, 10, 0, SECOND), WAKE_FIRST);
-	assert_int_equal(feed_wake(&w, 10, 0, SECOND), WAKE_BATCH);
+	assert_int_equal(feed_wake(&w, 10, 0, SECOND), WAKE_FIRST); /* the target may be starting */
+	assert_int_equal(feed_wake(&w, 1, 0, SECOND + SECOND / 4), WAKE_BATCH);
+	wake_hole(&w, SECOND + SECOND / 4);
+	assert_int_equal(feed_wake(&w, 1, 0, SECOND + SECOND / 4 + SECOND / 20), WAKE_FIRST);
+	assert_int_equal(feed_wake(&w, 1, 0, SECOND + SECOND / 2), WAKE_BATCH);
+	wake_hole(&w, 4 * SECOND);
+	assert_int_equal(feed_wake(&w, 1, 0, 4 * SECOND), WAKE_BATCH); /* not for ever */
 	wake_changed(&w, WAKE_BATCH, SECOND);
 	assert_int_equal(feed_wake(&w, 20000, 1000, SECOND), WAKE_BATCH);
 	assert_int_equal(feed_wake(&w, 20000, 100, SECOND), WAKE_DEEP);
@@ -325,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_rest_is_joined),
 		cmocka_unit_test(test_rest_that_does_not_join),
+		cmocka_unit_test(test_touch),
 		cmocka_unit_test(test_rest_has_a_budget),
 		cmocka_unit_test(test_wake_modes),
 		cmocka_unit_test(test_stack_ends),

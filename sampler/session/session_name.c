@@ -15,6 +15,7 @@
 #include "sampler/session/by_time.h"
 #include "sampler/session/compile_watch.h"
 #include "sampler/session/meta.h"
+#include "sampler/session/threads.h"
 #include "symbolizer/attribution/attribution.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
@@ -141,6 +142,7 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
 	struct named_profile *np = NULL;
 	int r;
 
+	threads_name_rest(s->threads, s->view->hs, s->profile);
 	profile_close(s->profile);
 	malloc_trim(0); /* another thread's arena: naming does not get what is free there */
 	session_read_kallsyms(s);

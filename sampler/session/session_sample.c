@@ -185,7 +185,7 @@ static void on_thread(void *ctx, pid_t pid, pid_t tid, const char *comm)
 	struct session *s = ctx;
 
 	(void)pid;
-	threads_comm(s->threads, tid, comm, s->profile);
+	threads_comm(s->threads, tid, comm, s->view->hs, s->profile);
 	session_wish_thread(s, tid, comm);
 }
 

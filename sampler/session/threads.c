@@ -1,18 +1,22 @@
 #include "sampler/session/threads.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/profile/profile.h"
 #include "symbolizer/base/map.h"
 #include "symbolizer/hotspot/hs_thread.h"
 #include "symbolizer/target/proc.h"
 
+/* A name may change; one that was not there yet, of a thread that was just started, is looked for sooner. */
 #define RENAME_NS UINT64_C(2000000000)
+#define FIRST_RENAME_NS UINT64_C(10000000)
 
 struct thread {
 	pid_t tid;
 	int32_t ns_tid;
 	uint64_t named_ns; /* 0: never */
+	uint64_t pause_ns; /* until it is named again */
 	bool java_name;
 	UT_hash_handle hh;
 };
@@ -78,6 +82,7 @@ static struct thread *thread_add(struct threads *t, pid_t tid)
 	if (!th)
 		return NULL;
 	th->tid = tid;
+	th->pause_ns = FIRST_RENAME_NS / 2;
 	th->ns_tid = find_ns_tid(t, tid);
 	HASH_ADD_INT(t->by_tid, tid, th);
 	if (!th->hh.tbl) {
@@ -85,6 +90,12 @@ static struct thread *thread_add(struct threads *t, pid_t tid)
 		return NULL;
 	}
 	return t->last = th;
+}
+
+/* What the first thread is called while it waits for the others to end, its own work done. */
+static bool is_leftover(const struct threads *t, pid_t tid, const char *name, const struct profile *p)
+{
+	return strcmp(name, "DestroyJavaVM") == 0 && profile_thread_name(p, t->pid, tid);
 }
 
 static bool set_java_name(struct threads *t, struct thread *th, struct hotspot *hs,
@@ -95,8 +106,19 @@ static bool set_java_name(struct threads *t, struct thread *th, struct hotspot *
 
 	if (!jt || !hs_thread_name(hs, jt, name, sizeof(name)))
 		return false;
-	profile_set_thread_name(p, t->pid, th->tid, name);
+	if (!is_leftover(t, th->tid, name, p))
+		profile_set_thread_name(p, t->pid, th->tid, name);
 	return true;
+}
+
+static void set_kernel_name(struct threads *t, pid_t tid, int32_t ns_tid, const char *comm, struct hotspot *hs,
+			    struct profile *p)
+{
+	char whole[256];
+	bool is_whole = hs_vm_thread_name(hs, ns_tid, comm, whole, sizeof(whole));
+
+	if (!is_leftover(t, tid, comm, p))
+		profile_set_thread_name(p, t->pid, tid, is_whole ? whole : comm);
 }
 
 static void set_name(struct threads *t, struct thread *th, struct hotspot *hs, struct profile *p)
@@ -108,7 +130,14 @@ static void set_name(struct threads *t, struct thread *th, struct hotspot *hs, s
 	if (set_java_name(t, th, hs, p))
 		th->java_name = true;
 	else if (!th->java_name && proc_comm(t->proc, th->tid, comm, sizeof(comm)) == 0)
-		profile_set_thread_name(p, t->pid, th->tid, comm);
+		set_kernel_name(t, th->tid, th->ns_tid, comm, hs, p);
+}
+
+static void name_again(struct threads *t, struct thread *th, uint64_t now_ns, struct hotspot *hs, struct profile *p)
+{
+	th->named_ns = now_ns;
+	set_name(t, th, hs, p);
+	th->pause_ns = th->java_name || th->pause_ns * 2 > RENAME_NS ? RENAME_NS : th->pause_ns * 2;
 }
 
 int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotspot *hs,
@@ -120,20 +149,27 @@ int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotsp
 		th = thread_add(t, tid);
 	if (!th)
 		return t->same_ns ? tid : 0;
-	if (!th->named_ns || now_ns - th->named_ns > RENAME_NS) {
-		th->named_ns = now_ns;
-		set_name(t, th, hs, p);
-	}
+	if (!th->named_ns || now_ns - th->named_ns > th->pause_ns)
+		name_again(t, th, now_ns, hs, p);
 	return th->ns_tid;
 }
 
-void threads_comm(struct threads *t, pid_t tid, const char *comm, struct profile *p)
+void threads_comm(struct threads *t, pid_t tid, const char *comm, struct hotspot *hs, struct profile *p)
 {
 	struct thread *th = thread_find(t, tid);
 
 	if (th && th->java_name)
 		return;
-	profile_set_thread_name(p, t->pid, tid, comm);
+	set_kernel_name(t, tid, th ? th->ns_tid : find_ns_tid(t, tid), comm, hs, p);
+}
+
+void threads_name_rest(struct threads *t, struct hotspot *hs, struct profile *p)
+{
+	struct thread *th, *next;
+
+	HASH_ITER(hh, t->by_tid, th, next)
+		if (!th->java_name)
+			set_name(t, th, hs, p);
 }
 
 void threads_exited(struct threads *t, pid_t tid)

@@ -11,7 +11,8 @@ struct profile;
 
 /*
  * What a session remembers of the target's threads: the tid in the target's own PID namespace, and
- * the name, which is refreshed every two seconds while samples arrive (Thread.setName).
+ * the name, which is refreshed every two seconds while samples arrive (Thread.setName), and sooner at first.
+ * The first thread's name stays when it becomes "DestroyJavaVM".
  */
 struct threads;
 
@@ -28,7 +29,10 @@ int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotsp
 		     struct profile *p);
 
 /* comm as the kernel reported it; used until a better name is known. */
-void threads_comm(struct threads *t, pid_t tid, const char *comm, struct profile *p);
+void threads_comm(struct threads *t, pid_t tid, const char *comm, struct hotspot *hs, struct profile *p);
+
+/* At the end: threads that have only the kernel's name, once more. */
+void threads_name_rest(struct threads *t, struct hotspot *hs, struct profile *p);
 
 void threads_exited(struct threads *t, pid_t tid);
 

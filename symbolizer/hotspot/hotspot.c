@@ -184,6 +184,7 @@ int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspo
 	}
 	unloads_poll(hs);
 	redefinitions_find(hs, symbol, ctx);
+	vm_threads_find(hs, symbol, ctx);
 	*ret = hs;
 	return 0;
 }

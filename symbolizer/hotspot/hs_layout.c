@@ -210,6 +210,7 @@ static const struct row rows[] = {
 	REQ(jt_osthread, "JavaThread", "_osthread", 8), /* in Thread 25+ */
 	REQ(jt_stack_base, "JavaThread", "_stack_base", 8),
 	REQ(jt_stack_size, "JavaThread", "_stack_size", 8),
+	OPT(nt_processed, "NamedThread", "_processed_thread", 8),
 	REQ(os_tid, "OSThread", "_thread_id", 4),
 	ANY(jt_anchor, "JavaThread", "_anchor", 8, G_ANCHOR),
 	ANY(jt_state, "JavaThread", "_thread_state", 4, G_STATE),

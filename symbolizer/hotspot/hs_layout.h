@@ -78,6 +78,7 @@ struct hs_layout {
 	struct hs_field jt_next, jt_osthread, jt_stack_base, jt_stack_size, jt_anchor, jt_state;
 	struct hs_field jt_vframes, jt_cont_entry, jt_thread_obj;
 	struct hs_field os_tid;
+	struct hs_field nt_processed;
 	struct hs_field anchor_sp, anchor_pc, anchor_fp, wrapper_anchor;
 	struct hs_field cont_return_pc /* static */, cont_parent;
 

@@ -215,6 +215,7 @@ struct hotspot {
 	struct u64map method_ids; /* Method* -> id */
 	struct unloads unloads;
 	struct redefinitions redefinitions;
+	uint64_t vm_threads; /* NonJavaThread::_the_list; 0: unknown */
 	hs_gone_method_fn *gone_method; /* NULL: none */
 	void *gone_method_ctx;
 
@@ -351,6 +352,9 @@ void redefinitions_poll(struct hotspot *hs);
 bool redefined_since_sample(struct hotspot *hs); /* as unloads_since_sample() */
 void redefined_note(struct hotspot *hs, uint32_t id); /* at this method's address is another one now */
 bool redefined_doubt(struct hotspot *hs, uint32_t id); /* may this method have come there since the sample? */
+
+/* vm_threads.c */
+void vm_threads_find(struct hotspot *hs, hs_symbol_fn *symbol, void *ctx);
 
 /* Does the class still have its name? Spans: the Symbol* in the class, and the end of its text. */
 bool method_class_same(const struct method_entry *e, const struct mem_span *name,

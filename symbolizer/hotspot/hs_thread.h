@@ -41,6 +41,10 @@ bool hs_thread_in_deopt(struct hotspot *hs, const struct hs_thread *t); /* _vfra
 /* Whole name of the java.lang.Thread, UTF-8. false: none to be had (the note says why, -v). */
 bool hs_thread_name(struct hotspot *hs, const struct hs_thread *t, char *buf, size_t size);
 
+/* Whole name of a thread of the JVM's own, of which the kernel has the first 15 characters (`comm`). false: that is all there is,
+ * or the rest is not known. hs may be NULL, while the JVM is starting. */
+bool hs_vm_thread_name(struct hotspot *hs, int32_t ns_tid, const char *comm, char *buf, size_t size);
+
 /* What a thread that does not run waits for, as java.lang.Thread.threadStatus has it. */
 enum hs_wait {
 	HS_WAIT_UNKNOWN, /* not a wait that Java knows of: native code, the VM's own; or unreadable */

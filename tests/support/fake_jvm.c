@@ -559,6 +559,28 @@ static void stubs(struct fake_jvm *j)
 	symbol(j, "_ZN12StubRoutines10_jint_fillE", j->begin[3] + 128);
 }
 
+enum { PROCESSED = 72 }; /* NamedThread::_processed_thread */
+
+/* A list of two, each with a name behind a pointer. */
+static void vm_threads(struct fake_jvm *j)
+{
+	static const char *const names[] = {"Shenandoah GC Threads#12", "Shenandoah GC Threads#3"};
+
+	for (uint64_t i = 0; i < 2; i++) {
+		uint64_t t = take(j, 256), os = take(j, 32), name = take(j, 32);
+
+		j->vm_thread[i] = t;
+		put64(j, t + 48, os);
+		put32(j, os + 20, (uint32_t)(2000 + i));
+		put(j, name, names[i], strlen(names[i]) + 1);
+		put64(j, t + PROCESSED - 8, name);
+		put64(j, t + PROCESSED - 16, 0);
+	}
+	put64(j, j->vm_thread[0] + PROCESSED - 16, j->vm_thread[1]);
+	field(j, "NamedThread", "::_processed_thread", "Thread*", PROCESSED);
+	symbol(j, "_ZN13NonJavaThread9_the_listE", j->vm_thread[0]);
+}
+
 static void threads(struct fake_jvm *j)
 {
 	uint64_t list = take(j, 64), array = take(j, 32);
@@ -604,6 +626,7 @@ static void threads(struct fake_jvm *j)
 	field(j, "OSThread", "::_thread_id", "pid_t", 20);
 	constant(j, "_thread_in_Java", 7);
 	constant(j, "_thread_in_vm", 3);
+	vm_threads(j);
 }
 
 /* One entry of jvmstat with its name and 8 bytes of data. */

@@ -43,6 +43,7 @@ struct fake_jvm {
 	uint64_t blob[4]; /* interpreter, first nmethod, second, stub */
 	uint64_t block[4], begin[4], end[4];
 	uint64_t thread[2], list_var;
+	uint64_t vm_thread[2]; /* of the JVM itself: tids 2000, 2001; NamedThreads as far as their names go */
 	uint64_t unloads; /* the jvmstat counter of unloaded classes */
 	uint64_t redefinitions; /* JvmtiExport::_redefinition_count */
 };

@@ -16,6 +16,8 @@ enum {
 	BUILD_ID_MAX = 64, /* bytes; 20 are usual */
 };
 
+#define PLT "@plt"
+
 struct named_frame namer_plain(struct namer *n, const char *name, enum named_kind kind,
 			       const char *mapping)
 {
@@ -62,17 +64,31 @@ static void dso_text(const char *path, char *dst, size_t size)
 		snprintf(dst, size, *name == '[' ? "%s" : "[%s]", name);
 }
 
+/* What a stub of the procedure linkage table calls, and that it is one: "operator new@plt". */
+static void demangle_stub(const char *mangled, size_t len, char *dst, size_t size)
+{
+	char target[NAME_SIZE];
+
+	snprintf(target, sizeof(target), "%.*s", (int)len, mangled);
+	demangle(target, dst, size);
+	len = strlen(dst);
+	snprintf(dst + len, size - len, "%s", PLT);
+}
+
 static uint32_t native_function(struct namer *n, const char *mangled, const char *file)
 {
 	struct budget *files = n->s->files;
+	size_t len = strlen(mangled);
 	char name[NAME_SIZE];
 
 	budget_begin(files);
-	if (!budget_expired(files)) {
-		demangle(mangled, name, sizeof(name));
-	} else {
+	if (budget_expired(files)) {
 		snprintf(name, sizeof(name), "%s", mangled);
 		budget_refuse(files, 0, "what mangled names mean, for want of time");
+	} else if (len > strlen(PLT) && strcmp(mangled + len - strlen(PLT), PLT) == 0) {
+		demangle_stub(mangled, len - strlen(PLT), name, sizeof(name));
+	} else {
+		demangle(mangled, name, sizeof(name));
 	}
 	budget_end(files);
 	return named_builder_function(n->b, name, mangled, file);

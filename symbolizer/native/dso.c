@@ -12,6 +12,7 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/strtab.h"
 #include "symbolizer/native/dso_lines.h"
+#include "symbolizer/native/dso_plt.h"
 #include "symbolizer/native/dso_priv.h"
 #include "symbolizer/target/mem.h"
 
@@ -145,6 +146,7 @@ void dso_close(struct dso *d)
 		dwarf_cfi_end(d->cfi);
 	lines_close(d->lines);
 	symbol_table_done(&d->symbols);
+	dso_plt_free(d->plt);
 	name_index_done(&d->dynamic_names);
 	name_index_done(&d->variables);
 	name_index_done(&d->all_names);

@@ -112,6 +112,9 @@ struct dso {
 	struct symbol_table symbols;
 	struct name_index dynamic_names, variables, all_names;
 
+	struct dso_plt *plt; /* dso_plt.c; read when first needed */
+	bool plt_tried;
+
 	Dwarf_CFI *cfi;
 	bool cfi_tried;
 	struct row_cache rows;

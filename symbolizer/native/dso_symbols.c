@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/native/dso_plt.h"
 #include "symbolizer/native/dso_priv.h"
 
 struct section_span {
@@ -154,9 +155,10 @@ int dso_find_symbol(struct dso *d, uint64_t vaddr, struct dso_symbol *ret)
 
 	load_symbols(d);
 	s = symbol_table_find(&d->symbols, vaddr);
-	if (!s)
+	if (s)
+		*ret = (struct dso_symbol){s->name, s->start, s->end - s->start};
+	else if (d->recorded || dso_plt_find(d, vaddr, ret) < 0)
 		return -ENOENT;
-	*ret = (struct dso_symbol){s->name, s->start, s->end - s->start};
 	if (d->tap && d->tap->symbol)
 		d->tap->symbol(d->tap->ctx, d, vaddr, ret);
 	return 0;

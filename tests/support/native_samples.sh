@@ -10,5 +10,6 @@ for id in none sha1; do
 	$objcopy --only-keep-debug --compress-debug-sections full_$id.so full_$id.debug
 	$objcopy --strip-all --add-gnu-debuglink=full_$id.debug full_$id.so stripped_$id.so
 done
+$cc -g -O1 -fPIC -shared -fcf-protection=full -Wl,--build-id=none,-z,lazy,-z,ibtplt "$source" -o ibt.so
 $objcopy --strip-debug full_none.so nodebug.so
 $objcopy --strip-all full_none.so bare.so

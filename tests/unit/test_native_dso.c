@@ -70,6 +70,42 @@ static void finds_functions_anywhere_inside(void **state)
 	dso_close(d);
 }
 
+/* Addresses from 0x1000 to 0x2000 with that name, in one run; its length. */
+static uint64_t run_of(struct dso *d, const char *name)
+{
+	uint64_t n = 0, last = 0;
+
+	for (uint64_t v = 0x1000; v < 0x2000; v++) {
+		struct dso_symbol s;
+
+		if (dso_find_symbol(d, v, &s) || strcmp(s.name, name))
+			continue;
+		assert_true(!n || v == last + 1 || s.vaddr > last);
+		assert_in_range(v, s.vaddr, s.vaddr + s.size - 1);
+		last = v;
+		n++;
+	}
+	return n;
+}
+
+static void stubs_have_the_name_of_what_they_call(void **state)
+{
+	static const char *const files[] = {SAMPLES "/full_none.so", SAMPLES "/bare.so", SAMPLES "/ibt.so"};
+	struct dso_symbol s;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct dso *d = open_path(files[i]);
+
+		/* With endbr64 there are two: one that is called, one that has the slot filled. */
+		assert_int_equal(run_of(d, "getpid@plt"), i == 2 ? 32 : 16);
+		assert_int_equal(run_of(d, "__cxa_finalize@plt"), i == 2 ? 16 : 8);
+		assert_int_equal(dso_find_symbol(d, 0, &s), -ENOENT);
+		assert_int_equal(dso_find_symbol(d, UINT64_MAX, &s), -ENOENT);
+		dso_close(d);
+	}
+}
+
 static void prefers_the_better_name(void **state)
 {
 	struct dso *d = open_path(SAMPLES "/full_none.so");
@@ -648,6 +684,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_functions_anywhere_inside),
+		cmocka_unit_test(stubs_have_the_name_of_what_they_call),
 		cmocka_unit_test(prefers_the_better_name),
 		cmocka_unit_test(separate_file_by_crc),
 		cmocka_unit_test(separate_file_by_build_id),

@@ -144,6 +144,8 @@ void dso_close(struct dso *d)
 		return;
 	if (d->cfi)
 		dwarf_cfi_end(d->cfi);
+	for (unsigned i = 0; i < DEBUG_FRAMES; i++)
+		debug_frame_free(d->frames[i]);
 	lines_close(d->lines);
 	symbol_table_done(&d->symbols);
 	dso_plt_free(d->plt);

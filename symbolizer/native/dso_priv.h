@@ -11,6 +11,7 @@
 #include "symbolizer/base/budget.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/native/dso.h"
+#include "symbolizer/native/dso_debug_frame.h"
 #include "symbolizer/native/dso_record.h"
 
 /* What a hostile file may make us hold, besides the budget for all files. */
@@ -117,6 +118,8 @@ struct dso {
 
 	Dwarf_CFI *cfi;
 	bool cfi_tried;
+	struct debug_frame *frames[DEBUG_FRAMES];
+	bool frames_tried[DEBUG_FRAMES];
 	struct row_cache rows;
 
 	struct lines *lines; /* dso_lines.h; NULL: not opened, or there are none */

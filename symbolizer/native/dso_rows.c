@@ -176,6 +176,12 @@ static const struct cfi_row *read_row(struct dso *d, uint64_t vaddr)
 		dso_refuse(d, 0, "unwind information, for want of time,");
 	else if (open_cfi(d) && cfi_read_row(d->cfi, vaddr, &fresh, &exprs) == 0)
 		row = row_cache_intern(d, &fresh);
+	for (unsigned i = 0; i < DEBUG_FRAMES && !row && !budget_expired(d->budget); i++) {
+		Dwarf_CFI *cfi = dso_debug_frame(d, i);
+
+		if (cfi && cfi_read_row(cfi, vaddr, &fresh, &exprs) == 0)
+			row = row_cache_intern(d, &fresh);
+	}
 	budget_end(d->budget);
 	row_cache_put(&d->rows, vaddr, row);
 	return row;

@@ -1,4 +1,4 @@
-/* ELF images: symbols, rows and lines of a file that a hostile target maps. */
+/* ELF images: symbols, stubs, rows and lines of a file that a hostile target maps. */
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>

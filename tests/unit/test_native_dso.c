@@ -207,6 +207,48 @@ static void separate_file_by_build_id(void **state)
 	dso_close(d);
 }
 
+/* At its first instruction and inside of it. */
+static void expect_rows(struct dso *d, uint64_t v)
+{
+	const struct cfi_row *row;
+
+	assert_int_equal(dso_cfi_row(d, v, &row), 0);
+	assert_int_equal(row->cfa_reg, X86_RSP);
+	assert_int_equal(row->cfa_off, 8);
+	assert_int_equal(row->rule[X86_RIP].kind, CFI_OFFSET);
+	assert_int_equal(row->rule[X86_RIP].value, -8);
+	assert_int_equal(row->rule[X86_RBX].kind, CFI_SAME);
+	assert_int_equal(dso_cfi_row(d, v + 1, &row), 0);
+}
+
+static void rows_of_debug_frame(void **state)
+{
+	static const char *const files[] = {"/frame.so", "/frame_zlib.so", "/frame_gnu.so"};
+	struct opener o = {.file = SAMPLES "/frame.debug"};
+	const struct cfi_row *row;
+	uint64_t v, size;
+	struct dso *d;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		char path[512];
+
+		snprintf(path, sizeof(path), "%s%s", SAMPLES, files[i]);
+		d = open_path(path);
+		assert_int_equal(dso_find_by_name(d, "sample_entry", &v, &size), 0);
+		expect_rows(d, v);
+		assert_int_equal(dso_cfi_row(d, v + 0x100000, &row), -ENOENT);
+		dso_close(d);
+	}
+	d = open_path(SAMPLES "/frame_stripped.so");
+	assert_int_equal(dso_cfi_row(d, v, &row), -ENOENT); /* no file is opened without leave */
+	dso_close(d);
+	d = open_path(SAMPLES "/frame_stripped.so");
+	dso_set_debug_open(d, fake_open, &o);
+	expect_rows(d, v);
+	dso_close(d);
+}
+
 static char *read_all(const char *path, size_t *len)
 {
 	FILE *f = fopen(path, "rb");
@@ -414,6 +456,34 @@ static void exercise(struct dso *d)
 	dso_find_by_name(d, "sample_entry", &v, &size);
 	dso_find_lines(d, 0x1100, l, 4);
 	dso_offset_to_vaddr(d, 0x1100, &v);
+}
+
+/* Every byte of the section is wrong once: rows may be, nothing else. */
+static void damaged_debug_frames(void **state)
+{
+	size_t len, at;
+	char *elf, *found = NULL;
+	(void)state;
+
+	elf = read_all(SAMPLES "/frame.so", &len);
+	/* A CIE: 4 bytes of length, the id of all ones, version 1, 3 or 4. */
+	for (at = 64; at + 16 < len && !found; at += 4)
+		if (!memcmp(elf + at + 4, "\xff\xff\xff\xff", 4) && (elf[at + 8] == 1 || elf[at + 8] == 3 || elf[at + 8] == 4))
+			found = elf + at;
+	assert_non_null(found);
+	for (size_t i = 0; i < 160 && found + i < elf + len; i++)
+		for (unsigned k = 0; k < 4; k++) {
+			static const uint8_t flip[] = {0xff, 0x80, 0x01, 0x40};
+			struct dso *d;
+
+			found[i] ^= (char)flip[k];
+			if (open_bytes(elf, len, &d) == 0) {
+				exercise(d);
+				dso_close(d);
+			}
+			found[i] ^= (char)flip[k];
+		}
+	free(elf);
 }
 
 static void damaged_files(void **state)
@@ -685,6 +755,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_functions_anywhere_inside),
 		cmocka_unit_test(stubs_have_the_name_of_what_they_call),
+		cmocka_unit_test(rows_of_debug_frame),
+		cmocka_unit_test(damaged_debug_frames),
 		cmocka_unit_test(prefers_the_better_name),
 		cmocka_unit_test(separate_file_by_crc),
 		cmocka_unit_test(separate_file_by_build_id),

@@ -244,6 +244,9 @@ static int run(struct filter_run *r, struct named_filter_result *result, struct 
 
 	judge_functions(r);
 	judge_stacks(r);
+	/* The program's. */
+	if (np->n_mappings > 1)
+		move_mapping(r, 1);
 	for (uint32_t i = 0; i < np->n_samples; i++) {
 		if (!wanted(r, &np->samples[i])) {
 			result->dropped += np->samples[i].count;

@@ -40,6 +40,9 @@ struct named_frame namer_plain(struct namer *n, const char *name, enum named_kin
 			       const char *mapping);
 struct named_frame namer_unknown(struct namer *n);
 
+/* Makes the program's file the first mapping, whatever is sampled. */
+void namer_program(struct namer *n);
+
 /* Where to look for a pc: a return address may be the first byte of what follows the call. */
 static inline uint64_t namer_lookup_pc(const struct frame_key *key)
 {

@@ -53,6 +53,20 @@ static uint32_t mapping_of(struct namer *n, uint32_t dso_id, const struct dso *d
 	return n->mappings[dso_id];
 }
 
+void namer_program(struct namer *n)
+{
+	const char *program = n->s->program;
+
+	if (!program || !*program || !n->s->maps)
+		return;
+	for (uint32_t id = 1; id <= modmap_dso_count(n->s->maps); id++)
+		if (strcmp(modmap_dso_path(n->s->maps, id), program) == 0) {
+			mapping_of(n, id, modmap_dso(n->s->maps, id));
+			return;
+		}
+	named_builder_mapping(n->b, program, "");
+}
+
 /* "[libfoo.so]" for a DSO without a symbol there; "[vdso]" has its brackets already. */
 static void dso_text(const char *path, char *dst, size_t size)
 {

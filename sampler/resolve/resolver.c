@@ -301,6 +301,7 @@ static int run_init(struct resolve_run *r)
 	r->cut = calloc(profile_stack_count(r->p) + 1, sizeof(*r->cut));
 	if (!n->functions || !n->mappings || !r->stacks || !r->frames || !r->cut)
 		return -ENOMEM;
+	namer_program(n);
 	r->kernel = name_mark(n, MARK_KERNEL).location;
 	return 0;
 }

@@ -33,6 +33,7 @@ typedef void resolver_compile_fn(void *ctx, uint32_t method_id, struct named_com
 struct resolver_sources {
 	struct modmap *maps;
 	struct budget *files; /* of the modmap; NULL: none */
+	const char *program; /* path of the file that runs: the first mapping of the profile, as pprof wants it */
 	struct hotspot *hs;
 	struct attribution *attribution;
 	struct kallsyms *kernel; /* NULL: kernel frames are [kernel] */

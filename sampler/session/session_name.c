@@ -64,6 +64,7 @@ int session_name_view(struct session *s, struct named_builder *b)
 	struct resolver_sources sources = {
 		.maps = s->view->modmap,
 		.files = &s->files,
+		.program = s->program,
 		.hs = s->view->hs,
 		.attribution = s->view->attribution,
 	};

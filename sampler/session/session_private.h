@@ -56,6 +56,7 @@ struct session {
 	struct by_time *by_time; /* of the view's JVM and the bridge */
 	char comm[64];
 	char command[4096];
+	char program[4096]; /* path; "": unknown */
 	char jdk[128];
 
 	uint64_t opened_ns, started_ns, ended_ns;

@@ -587,6 +587,28 @@ static void depth_counts_hidden_kernel_frames_once(void **state)
 	profile_free(p);
 }
 
+/* Tools show the first mapping's file as the program's. */
+static void the_program_is_the_first_mapping(void **state)
+{
+	struct profile *p = profile_new((struct profile_options){0});
+	struct frame_key k = key(FRAME_NATIVE, 1, 0x2000);
+	struct resolver_sources s = all_sources();
+	struct named_profile *np;
+	(void)state;
+
+	add_stack(p, 1, &k, 1);
+	s.program = "/opt/lib;foo.so";
+	np = name(p, s, (struct resolver_options){0});
+	assert_int_equal(np->n_mappings, 4); /* none, the program, [kernel], libjvm.so */
+	assert_string_equal(named_string(np, np->mappings[1].file), s.program);
+	named_profile_free(np);
+	s.program = "/usr/bin/elsewhere"; /* not among the mappings */
+	np = name(p, s, (struct resolver_options){0});
+	assert_string_equal(named_string(np, np->mappings[1].file), s.program);
+	named_profile_free(np);
+	profile_free(p);
+}
+
 static void the_limit_has_a_name(void **state)
 {
 	struct profile *p = profile_new((struct profile_options){.max_bytes = 1, .threads = true});
@@ -658,6 +680,7 @@ int main(void)
 		cmocka_unit_test(exactness_of_leaves_is_counted),
 		cmocka_unit_test(depth_counts_inlined_frames),
 		cmocka_unit_test(depth_counts_hidden_kernel_frames_once),
+		cmocka_unit_test(the_program_is_the_first_mapping),
 		cmocka_unit_test(the_limit_has_a_name),
 		cmocka_unit_test(a_large_profile),
 	};

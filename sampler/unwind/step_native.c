@@ -38,6 +38,21 @@ static bool is_linker_base(const struct walker *w, const struct modmap_hit *hit)
 	       w->regs.r[X86_RBP] == 0;
 }
 
+enum { CLONE_BYTES = 24 };
+
+/* A thread that was just made begins behind the system call in clone() or clone3(), where glibc has no rows (clone3.S); the
+ * call gives it 0, and its maker something else. It has no caller, and its maker's frame pointer. */
+static bool is_thread_start(struct walker *w, const struct modmap_hit *hit)
+{
+	const char *name = hit->dso ? dso_name(hit->dso) : "";
+	uint8_t before[CLONE_BYTES];
+
+	if (!w->exact || strncmp(name, "libc.so", 7) != 0 || !regs_known(&w->regs, X86_RAX) || w->regs.r[X86_RAX] != 0
+		|| !mem_read(w->mem, walker_pc(w) - CLONE_BYTES, before, sizeof(before)))
+		return false;
+	return memmem(before, sizeof(before), "\x0f\x05", 2) != NULL; /* syscall */
+}
+
 /* A function without rows that was just called, or keeps no frame: the return address is on top. */
 static int step_no_row(struct walker *w, const struct modmap_hit *hit)
 {
@@ -48,7 +63,7 @@ static int step_no_row(struct walker *w, const struct modmap_hit *hit)
 	r = step_frame_pointer(w);
 	if (r != STEP_MORE && w->exact && step_top(w))
 		return STEP_MORE;
-	return r != STEP_MORE && is_linker_base(w, hit) ? WALK_ROOT : r;
+	return r != STEP_MORE && (is_linker_base(w, hit) || is_thread_start(w, hit)) ? WALK_ROOT : r;
 }
 
 static int step_row(struct walker *w, const struct cfi_row *row)

@@ -602,6 +602,35 @@ static void test_anchor(void **state)
 	assert_int_equal(w.end, WALK_NO_CFI);
 }
 
+static enum walk_end end_without_rows(const char *dso, uint64_t fp, uint64_t rax)
+{
+	static const uint8_t syscall[] = {0x0f, 0x05, 0x48, 0x85, 0xc0};
+	struct walk w;
+
+	setup();
+	push_n(4, 0x777);
+	fake_native_bytes(NATIVE_NO_ROWS - sizeof(syscall), syscall, sizeof(syscall));
+	fake.dso_name = dso;
+	set(X86_RIP, NATIVE_NO_ROWS);
+	set(X86_RSP, fake.top);
+	set(X86_RBP, fp);
+	set(X86_RAX, rax);
+	fake_walk(&w);
+	return w.end;
+}
+
+/* Where programs and threads begin in glibc there are no rows. */
+static void test_first_functions_without_rows(void **state)
+{
+	(void)state;
+	assert_int_equal(end_without_rows("ld-linux-x86-64.so.2", 0, 1), WALK_ROOT);
+	assert_int_equal(end_without_rows("ld-linux-x86-64.so.2", 0x1234, 1), WALK_NO_CFI);
+	assert_int_equal(end_without_rows("libfake.so", 0, 0), WALK_NO_CFI);
+	/* The new thread of clone3(), and the one that called it. */
+	assert_int_equal(end_without_rows("libc.so.6", 0x1234, 0), WALK_ROOT);
+	assert_int_equal(end_without_rows("libc.so.6", 0x1234, 4711), WALK_NO_CFI);
+}
+
 /* The anchor is the caller of what cannot be left: no other return address lies in front of it. */
 static void test_anchor_is_caller(void **state)
 {
@@ -990,6 +1019,7 @@ int main(void)
 		cmocka_unit_test(test_vtable_and_adapter),
 		cmocka_unit_test(test_static_call_stub),
 		cmocka_unit_test(test_anchor),
+		cmocka_unit_test(test_first_functions_without_rows),
 		cmocka_unit_test(test_anchor_is_caller),
 		cmocka_unit_test(test_wrapper_anchor),
 		cmocka_unit_test(test_return_barrier),

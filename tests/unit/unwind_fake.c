@@ -38,6 +38,11 @@ static size_t fake_read(struct mem *m, uint64_t addr, void *dst, size_t len)
 static const struct mem_ops fake_ops = {.read = fake_read};
 static struct mem fake_mem = {.ops = &fake_ops};
 
+void fake_native_bytes(uint64_t at, const void *bytes, size_t len)
+{
+	memcpy(native_bytes + (at - FAKE_NATIVE), bytes, len);
+}
+
 void fake_reset(void)
 {
 	unwinder_free(unwinder);
@@ -323,7 +328,7 @@ struct modmap_hit modmap_find(struct modmap *m, uint64_t addr)
 const char *dso_name(const struct dso *d)
 {
 	(void)d;
-	return "libfake.so";
+	return fake.dso_name ? fake.dso_name : "libfake.so";
 }
 
 int dso_cfi_row(struct dso *d, uint64_t vaddr, const struct cfi_row **ret)

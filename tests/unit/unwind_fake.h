@@ -53,6 +53,7 @@ struct fake {
 	const uint8_t *frozen; /* copy of the heap handed over with the sample */
 	size_t frozen_len;
 	unsigned enter, yield; /* methods that are Continuation.enter and doYield */
+	const char *dso_name; /* of the native functions' file; NULL: "libfake.so" */
 	uint64_t kernel[4];
 	size_t n_kernel;
 };
@@ -64,6 +65,7 @@ struct code *fake_code(unsigned id, enum blob_kind kind, int frame_size);
 void fake_bytes(unsigned id, uint32_t off, const void *bytes, size_t len);
 uint64_t fake_call(unsigned id, uint32_t off); /* a call that returns to code begin + off */
 uint64_t fake_native_call(uint64_t at);
+void fake_native_bytes(uint64_t at, const void *bytes, size_t len);
 void fake_push(uint64_t word);
 void fake_walk(struct walk *ret); /* from fake.regs; the walk is valid until the next */
 

@@ -114,15 +114,13 @@ static uint64_t find_end(struct perf_intake *in, struct perf_msg_sample *m, cons
 {
 	size_t len;
 
-	if (!m->has_user || !r->stack_dyn)
+	if (!m->has_user || !r->stack_size)
 		return 0;
 	len = stack_end_find(&in->ends, r->tid, m->stack_addr, r->stack, r->stack_dyn);
 	if (len) {
 		m->stack_len = len;
 		return 0;
 	}
-	if (r->stack_dyn < STACK_REST_MIN)
-		return 0;
 	return stack_rest_beyond(&in->rest, m->stack_addr + r->stack_dyn, now);
 }
 
@@ -148,12 +146,21 @@ static size_t note_depth(struct perf_intake *in, const struct stack_use *u, uint
 	return beyond;
 }
 
-/* The same, where a hole says nothing of how much is to be copied, and most likely will not be there the next time. */
-static size_t note_hole(struct perf_intake *in, const struct stack_use *u, uint64_t beyond, bool aside, uint64_t now)
+/*
+ * The same, where a hole says nothing of how much is to be copied, and most likely will not be there the next time. At the
+ * start of a large frame the stack pointer itself may be in one. What was copied then proves nothing, so nothing is read.
+ */
+static size_t note_hole(struct perf_intake *in, const struct perf_record *r, uint64_t end, const struct stack_use *u,
+			uint64_t beyond, bool aside, uint64_t now)
 {
+	size_t wanted = beyond < REST_HOLE ? beyond : REST_HOLE;
+
 	wake_hole(&in->wake, now);
 	note_depth(in, u, 0, aside, now);
-	return beyond < REST_HOLE ? beyond : REST_HOLE;
+	if (r->stack_dyn >= STACK_REST_MIN)
+		return wanted;
+	stack_rest_touch(&in->rest, end, wanted, now);
+	return 0;
 }
 
 /* Bytes to reserve behind what is there for certain: the kernel's chain and the stack's copy. */
@@ -183,8 +190,9 @@ static void push_sample(struct perf_intake *in, const struct perf_record *r)
 	use.copy = (uint32_t)r->stack_size;
 	use.used = m.stack_len;
 	use.cut = beyond > 0 && !is_hole(r);
-	wanted = is_hole(r) && beyond ? note_hole(in, &use, beyond, aside, now) :
-					note_depth(in, &use, beyond, aside, now);
+	wanted = is_hole(r) && beyond ?
+			 note_hole(in, r, m.stack_addr + r->stack_dyn, &use, beyond, aside, now) :
+			 note_depth(in, &use, beyond, aside, now);
 	count(&in->cut, wanted ? 1 : 0);
 	if (wanted || aside)
 		dst = sample_queue_reserve(in->queue, fixed + extra_room(wanted, aside));

@@ -1,7 +1,8 @@
 #include "sampler/engine/wake_mode.h"
 
 enum {
-	FIRST_SAMPLES = 16,
+	FIRST_SAMPLES = 16, /* at least; FIRST_ENOUGH show more than FIRST_NS does where the target has to wait for its CPU */
+	FIRST_ENOUGH = 512,
 	CUT_MIN = 2, /* one cut stack decides nothing */
 	CUT_SHARE = 500, /* wake for each sample where more than 1 in 500 is cut */
 	SEEN_MIN = 100, /* fewer samples do not show that there are no deep stacks */
@@ -21,7 +22,9 @@ static bool is_starting(const struct wake *w, uint64_t now_ns)
 {
 	uint64_t age = now_ns - w->since_ns;
 
-	return age < FIRST_NS || (w->hole_ns && age < FIRST_MAX_NS && now_ns - w->hole_ns < HOLE_NS);
+	if (age >= FIRST_MAX_NS)
+		return false;
+	return age < FIRST_NS || w->seen < FIRST_ENOUGH || (w->hole_ns && now_ns - w->hole_ns < HOLE_NS);
 }
 
 static enum wake_mode first_note(const struct wake *w, uint64_t now_ns)

@@ -10,6 +10,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/hotspot/code.h"
 #include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/native/modmap.h"
 
 struct unwinder {
 	struct walker w; /* frames, caches and borrowed parts stay; the rest is set per walk */
@@ -151,6 +152,15 @@ static int walk_kernel(struct walker *w, const struct raw_sample *s)
 	return STEP_MORE;
 }
 
+/* In the kernel, with the registers of a program whose memory is gone: execve() has not set up the new one's yet. */
+static bool is_in_execve(const struct unwinder *u, const struct raw_sample *s)
+{
+	uint64_t pc = s->regs.r[u->w.arch->pc];
+
+	return s->n_kernel && !s->stack_len && u->w.n == (u->options.kernel ? s->n_kernel : 0) &&
+	       !(u->w.hs && hs_in_code_cache(u->w.hs, pc)) && modmap_find(u->w.maps, pc).kind == MODMAP_NONE;
+}
+
 static int walk_user(struct unwinder *u, const struct raw_sample *s)
 {
 	struct walker *w = &u->w;
@@ -166,6 +176,8 @@ static int walk_user(struct unwinder *u, const struct raw_sample *s)
 	w->heap = s->frozen;
 	w->heap_len = s->frozen_len;
 	r = walk_frames(w);
+	if (r == WALK_BAD_PC && is_in_execve(u, s))
+		r = WALK_NO_USER;
 	w->mem = NULL;
 	return r;
 }

@@ -283,7 +283,8 @@ static void test_wake_modes(void **state)
 	assert_int_equal(w.mode, WAKE_FIRST);
 	assert_int_equal(feed_wake(&w, 10, 0, SECOND), WAKE_FIRST);
 	assert_int_equal(feed_wake(&w, 10, 0, SECOND), WAKE_FIRST); /* the target may be starting */
-	assert_int_equal(feed_wake(&w, 1, 0, SECOND + SECOND / 4), WAKE_BATCH);
+	assert_int_equal(feed_wake(&w, 100, 0, SECOND + SECOND / 4), WAKE_FIRST); /* and has few turns */
+	assert_int_equal(feed_wake(&w, 500, 0, SECOND + SECOND / 4), WAKE_BATCH);
 	wake_hole(&w, SECOND + SECOND / 4);
 	assert_int_equal(feed_wake(&w, 1, 0, SECOND + SECOND / 4 + SECOND / 20), WAKE_FIRST);
 	assert_int_equal(feed_wake(&w, 1, 0, SECOND + SECOND / 2), WAKE_BATCH);

@@ -602,6 +602,27 @@ static void test_anchor(void **state)
 	assert_int_equal(w.end, WALK_NO_CFI);
 }
 
+/* In execve() the old program's registers are there still, its memory is not. */
+static void test_between_two_programs(void **state)
+{
+	struct walk w;
+
+	(void)state;
+	setup();
+	fake.kernel[0] = 0xffffffff81000000;
+	fake.n_kernel = 1;
+	fake.copied = 0;
+	set(X86_RIP, 0x600000000000);
+	set(X86_RSP, 0x600000001000);
+	fake_walk(&w);
+	assert_int_equal(w.end, WALK_NO_USER);
+	assert_int_equal(w.n, 1);
+	/* Not in the kernel: a jump to nowhere. */
+	fake.n_kernel = 0;
+	fake_walk(&w);
+	assert_int_equal(w.end, WALK_BAD_PC);
+}
+
 static enum walk_end end_without_rows(const char *dso, uint64_t fp, uint64_t rax)
 {
 	static const uint8_t syscall[] = {0x0f, 0x05, 0x48, 0x85, 0xc0};
@@ -1019,6 +1040,7 @@ int main(void)
 		cmocka_unit_test(test_vtable_and_adapter),
 		cmocka_unit_test(test_static_call_stub),
 		cmocka_unit_test(test_anchor),
+		cmocka_unit_test(test_between_two_programs),
 		cmocka_unit_test(test_first_functions_without_rows),
 		cmocka_unit_test(test_anchor_is_caller),
 		cmocka_unit_test(test_wrapper_anchor),

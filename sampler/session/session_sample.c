@@ -158,7 +158,7 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 		mem_new_sample(s->view->mem);
 		unwinder_walk(s->view->unwinder, sample, ns_tid, &w);
 	}
-	if (w.end != WALK_ROOT && sample->has_user)
+	if (w.end != WALK_ROOT && w.end != WALK_NO_USER)
 		say_incomplete(sample, &w);
 	session_wish_regs(s, sample, &w);
 	note_heap_frames(s, sample, &w, ns_tid);

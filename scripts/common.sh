@@ -4,6 +4,17 @@
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT" || exit 1
 
+# on_error FILE LINE COMMAND STATUS...: where a script ends by errexit. A subshell leaves it to the shell
+# that waits for it; what a signal ended needs no explanation.
+on_error() {
+	[ "$BASH_SUBSHELL" = 0 ] || return 0
+	case $4 in 129 | 130 | 143) return 0 ;; esac
+	printf 'scripts/%s, line %s: status %s from: %s%s\n' "${1##*/}" "$2" "${*:4}" \
+		"$([ $# -eq 4 ] || echo '... | ')" "${3//$'\n'/ }" >&2
+}
+set -E
+trap 'on_error "${BASH_SOURCE[0]}" "$LINENO" "$BASH_COMMAND" "${PIPESTATUS[@]}"' ERR
+
 say() {
 	printf '== %s\n' "$*"
 }
@@ -19,19 +30,48 @@ build_preset() {
 	shift
 	say "build: $preset (build/$preset)"
 	# One list: a caller that looks at the status switches errexit off in here.
-	cmake --preset "$preset" "$@" --log-level=WARNING >/dev/null &&
+	if mkdir -p "build/$preset" && { [ -w "build/$preset" ] || fail "$ROOT/build/$preset cannot be written to"; } &&
+		cmake --preset "$preset" "$@" --log-level=WARNING >/dev/null &&
 		cmake --build "build/$preset" --parallel "$(nproc)" \
-			${BUILD_TARGET:+--target "$BUILD_TARGET"} -- --quiet
+			${BUILD_TARGET:+--target "$BUILD_TARGET"} -- --quiet; then
+		return 0
+	fi
+	say_full "build/$preset"
+	say_full "${TMPDIR:-/tmp}"
+	return 1
 }
 
-# The home of a JDK with a compiler, JSAMPLER_JDKS first, the lowest version else; empty: none.
+# say_full DIRECTORY: compilers and CMake often do not say that a disk is full.
+say_full() {
+	local free
+	free=$(df --output=avail -m "$1" 2>/dev/null | tail -n 1) || return 0
+	[ "${free:-100}" -ge 20 ] || say "$1 is on a disk that is full: $((free)) MB are free"
+}
+
+# The major version of the JDK in that home; empty: it does not say.
+jdk_major() {
+	sed -nE 's/^JAVA_VERSION="(1\.)?([0-9]+).*/\2/p' "$1/release" 2>/dev/null | head -n 1 || true
+}
+
+# The home of a JDK with a compiler: of those that JSAMPLER_JDKS names (as for tests/integration/jvm.py) or
+# /usr/lib/jvm has, the lowest version; else JAVA_HOME. Empty: none.
 find_jdk() {
-	python3 - <<-'PY'
-		import sys
-		sys.dont_write_bytecode = True
-		sys.path.insert(0, "tests/integration")
-		import jvm
-		jdks = jvm.find_jdks()
-		print(jdks[min(jdks)].home if jdks else "")
-	PY
+	local LC_ALL=C dir home major best='' least=0 dirs homes
+	IFS=: read -ra dirs <<<"${JSAMPLER_JDKS:-/usr/lib/jvm}"
+	for dir in "${dirs[@]}"; do
+		if [ -e "$dir/bin/java" ]; then homes=("$dir"); else homes=("$dir"/*); fi
+		for home in "${homes[@]}"; do
+			if ! [ -e "$home/bin/java" ] || ! [ -e "$home/bin/javac" ]; then
+				continue
+			fi
+			major=$(jdk_major "$home")
+			if [ -n "$major" ] && { [ -z "$best" ] || [ "$major" -lt "$least" ]; }; then
+				best=$home least=$major
+			fi
+		done
+	done
+	if [ -z "$best" ] && [ -n "${JAVA_HOME:-}" ] && [ -x "$JAVA_HOME/bin/javac" ]; then
+		best=$JAVA_HOME
+	fi
+	[ -z "$best" ] || readlink -f "$best"
 }

@@ -1,4 +1,6 @@
-# What scripts/test decides with.
+# What scripts/test decides with, and what the scripts say.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
-add_test(NAME unit.count_tests COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/unit/count_tests.py)
-set_tests_properties(unit.count_tests PROPERTIES LABELS unit TIMEOUT 60)
+foreach(name count_tests scripts)
+  add_test(NAME unit.${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/unit/${name}.py)
+  set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 60)
+endforeach()

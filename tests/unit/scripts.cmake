@@ -2,5 +2,5 @@
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 foreach(name count_tests scripts)
   add_test(NAME unit.${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/unit/${name}.py)
-  set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 60)
+  set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 300)
 endforeach()

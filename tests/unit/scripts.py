@@ -66,7 +66,7 @@ def setup(tmp, *options, **stubs):
         calls = pathlib.Path(d, "calls")
         calls.touch()
         run = subprocess.run(["bash", ROOT / "scripts/setup", *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             stdin=subprocess.DEVNULL, text=True, env={"PATH": d, "CALLS": str(calls)}, timeout=60)
+                             stdin=subprocess.DEVNULL, text=True, env={"PATH": d, "CALLS": str(calls)}, timeout=200)
         return run.returncode, run.stdout, calls.read_text()
 
 

@@ -56,11 +56,11 @@ jdk_major() {
 # The home of a JDK with a compiler: of those that JSAMPLER_JDKS names (as for tests/integration/jvm.py) or
 # /usr/lib/jvm has, the lowest version; else JAVA_HOME. Empty: none.
 find_jdk() {
-	local LC_ALL=C dir home major best='' least=0 dirs homes
+	local LC_ALL=C dir home major best='' least=0 dirs places
 	IFS=: read -ra dirs <<<"${JSAMPLER_JDKS:-/usr/lib/jvm}"
 	for dir in "${dirs[@]}"; do
-		if [ -e "$dir/bin/java" ]; then homes=("$dir"); else homes=("$dir"/*); fi
-		for home in "${homes[@]}"; do
+		if [ -e "$dir/bin/java" ]; then places=("$dir"); else places=("$dir"/*); fi
+		for home in "${places[@]}"; do
 			if ! [ -e "$home/bin/java" ] || ! [ -e "$home/bin/javac" ]; then
 				continue
 			fi

@@ -113,7 +113,6 @@ void gc_enable(struct agent *a);
 void gc_enable_all(struct thread *t); /* what a thread that ends left disabled */
 void gc_run(void);
 bool gc_pump_start(void); /* its thread is there; idempotent */
-void gc_frees_flush(void); /* what is known to be freed is told to on_object_free() */
 void JNICALL on_gc_start(jvmtiEnv *ti);
 void JNICALL on_gc_finish(jvmtiEnv *ti);
 void JNICALL on_object_free(jvmtiEnv *ti, jlong tag);

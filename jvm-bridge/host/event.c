@@ -141,6 +141,12 @@ static bool event_supported(jint type)
 	}
 }
 
+/* A collection is where the pump looks for dead objects, whatever agents want. */
+static bool is_needed(jvmtiEvent event)
+{
+	return event == JVMTI_EVENT_GARBAGE_COLLECTION_FINISH && ids_looked_for();
+}
+
 void event_modes_apply(void)
 {
 	static bool set[sizeof(modes) / sizeof(*modes)]; /* as JVMTI has them; below the steady lock */
@@ -150,7 +156,7 @@ void event_modes_apply(void)
 		return;
 	steady_take(thread_find(bridge_env()));
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
-		bool on = false;
+		bool on = is_needed(modes[i].event);
 
 		for (size_t k = 0; k < 6 && modes[i].types[k]; k++)
 			on |= anybody_wants(modes[i].types[k]);

@@ -8,6 +8,11 @@
  * A thread that is woken in the pause blocks at the safepoint and is woken once more. So where nobody waits for
  * what a collection brings (no window, no unloaded class), the pump takes collections in batches, on a clock of its
  * own, and is woken only by the first one after it found nothing for a whole turn: an idle JVM is left alone.
+ *
+ * Freed objects are reported by JVMTI in the pause up to JDK 15. Later it reports them on the Service Thread, and whoever
+ * sets the mode of OBJECT_FREE, and the thread that ends the JVM, wait for that without letting a safepoint begin: the JVM
+ * then stands still for good when that thread is stopped at one (docs/jvmti-waits.md). There the event stays off, and
+ * after a collection the pump looks which weak references were cleared.
  */
 #include <stdlib.h>
 
@@ -18,6 +23,7 @@ enum {
 	PAUSES = 512,
 	RUN_LIMIT_MS = 10000,
 	BATCH_NS = 250000000, /* JS_GC_PAUSE comes so much later, at most */
+	LOOK_SHARE = 50, /* dead objects are looked for in one such part of the time, at most */
 };
 
 static struct {
@@ -29,7 +35,10 @@ static struct {
 	_Atomic uint32_t collections; /* finished, by JVMTI */
 	_Atomic uint32_t delivered; /* of them */
 	_Atomic(struct object_id *) freed; /* pushed by on_object_free */
-	struct object_id *used; /* the pump's: told as freed while somebody was looking at them */
+	/* The pump's. */
+	struct object_id *used; /* told as freed while somebody was looking at them */
+	bool look; /* there was a collection since dead objects were looked for */
+	uint64_t look_next; /* not before */
 	/* Of the thread that collects; the pump reads behind `collections`. */
 	_Atomic int64_t pause_begin;
 	struct {
@@ -276,22 +285,22 @@ static void unloads_send(struct thread *t, struct object_id *freed)
 	}
 }
 
-/*
- * JVMTI tells of freed objects late (a service thread does, from JDK 17 on); switching the event on makes it tell
- * at once, on this thread, also when it is on. It is never off: what is found dead then is forgotten untold
- * (src/hotspot/share/prims/jvmtiTagMap.cpp, flush_object_free_events, JDK 17).
- */
-void gc_frees_flush(void)
+static struct object_id *freed_take(JNIEnv *env, bool collected)
 {
-	jvmtiEnv *ti = the_bridge.ti;
+	uint64_t begin, end;
+	struct object_id *dead;
 
-	(*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_OBJECT_FREE, NULL);
-}
-
-static struct object_id *freed_take(void)
-{
-	gc_frees_flush();
-	return atomic_exchange(&gc.freed, NULL);
+	if (!ids_looked_for())
+		return atomic_exchange(&gc.freed, NULL);
+	gc.look |= collected;
+	begin = clock_ns(CLOCK_MONOTONIC);
+	if (!gc.look || begin < gc.look_next)
+		return NULL;
+	gc.look = false;
+	dead = ids_dead(env);
+	end = clock_ns(CLOCK_MONOTONIC);
+	gc.look_next = end + (end - begin) * LOOK_SHARE;
+	return dead;
 }
 
 /* True: classes were among them. */
@@ -315,7 +324,7 @@ static void pump_once(struct thread *t)
 {
 	JNIEnv *env = t->env;
 	uint32_t done = atomic_load(&gc.delivered), now = atomic_load(&gc.collections);
-	struct object_id *freed = freed_take(), *used = gc.used;
+	struct object_id *freed = freed_take(env, now != done), *used = gc.used;
 	JVMPI_Event finish = {0};
 	bool classes;
 	unsigned n = atomic_load(&the_bridge.n_agents);
@@ -338,7 +347,7 @@ static void pump_once(struct thread *t)
 
 static bool pump_has_work(void)
 {
-	return atomic_load(&gc.hurry) || atomic_load(&gc.freed) ||
+	return atomic_load(&gc.hurry) || atomic_load(&gc.freed) || gc.look ||
 		atomic_load(&gc.collections) != atomic_load(&gc.delivered);
 }
 
@@ -397,7 +406,10 @@ bool gc_pump_start(void)
 	return ok;
 }
 
-/* Returns when its events were delivered. With GC disabled by the caller: at once, without. */
+/*
+ * Returns when its GC events were delivered; CLASS_UNLOAD and OBJECT_FREE may follow (LOOK_SHARE). With GC disabled by
+ * the caller: at once, without.
+ */
 void gc_run(void)
 {
 	struct thread *t = thread_current();

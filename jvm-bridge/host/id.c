@@ -15,7 +15,8 @@ static struct {
 	_Atomic unsigned n;
 	unsigned used; /* records of the last chunk */
 	struct object_id *free;
-	bool ready; /* the capability to tag */
+	_Atomic bool ready; /* objects can be tagged */
+	_Atomic bool reported; /* by OBJECT_FREE, when they are freed */
 } ids;
 
 static void *pages(void *hint, size_t size, int flags)
@@ -89,17 +90,59 @@ struct object_id *id_from_tag(jlong tag)
 	return (struct object_id *)(uintptr_t)tag;
 }
 
+/* JDK 16 is where OBJECT_FREE left the pause; see gc.c. */
+static bool is_reported_in_pause(void)
+{
+	jint version = 0;
+
+	if ((*the_bridge.ti)->GetVersionNumber(the_bridge.ti, &version))
+		return false;
+	return (version & JVMTI_VERSION_MASK_MAJOR) >> JVMTI_VERSION_SHIFT_MAJOR < 16;
+}
+
 bool ids_init(JNIEnv *env)
 {
-	if (ids.ready)
+	jvmtiEnv *ti = the_bridge.ti;
+
+	if (atomic_load(&ids.ready))
 		return true;
-	/* can_tag_objects, can_generate_object_free_events, can_generate_garbage_collection_events */
-	if (!env || !event_capabilities_add(0, 32, 31, -1) || !gc_pump_start())
+	/* can_tag_objects, can_generate_garbage_collection_events */
+	if (!env || !event_capabilities_add(0, 31, -1) || !gc_pump_start())
 		return false;
-	gc_frees_flush(); /* on before the first object has an id */
-	ids.ready = true;
+	if (is_reported_in_pause()) {
+		if (!event_capabilities_add(32, -1) || /* can_generate_object_free_events */
+			(*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_OBJECT_FREE, NULL))
+			return false;
+		atomic_store(&ids.reported, true);
+	}
+	atomic_store(&ids.ready, true);
 	event_modes_apply();
 	return true;
+}
+
+bool ids_looked_for(void)
+{
+	return atomic_load(&ids.ready) && !atomic_load(&ids.reported);
+}
+
+struct object_id *ids_dead(JNIEnv *env)
+{
+	unsigned n = atomic_load(&ids.n);
+	struct object_id *dead = NULL;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct object_id *chunk = atomic_load(&ids.chunks[i]);
+
+		for (size_t k = 0; k < ID_PER_CHUNK; k++) {
+			jweak ref = atomic_load(&chunk[k].ref);
+
+			if (!ref || !(*env)->IsSameObject(env, ref, NULL))
+				continue;
+			chunk[k].next = dead;
+			dead = &chunk[k];
+		}
+	}
+	return dead;
 }
 
 struct object_id *id_known(jobject object)

@@ -32,6 +32,9 @@ jobject id_object(JNIEnv *env, struct object_id *id); /* local reference; NULL: 
 bool id_free(JNIEnv *env, struct object_id *id); /* false: in use; to be called again later */
 struct object_id *id_from_tag(jlong tag);
 bool ids_init(JNIEnv *env);
+bool ids_looked_for(void); /* there are ids, and JVMTI does not report which objects are freed */
+/* Those whose objects are gone, linked by `next`. Each is found until id_free(); only the thread that frees asks. */
+struct object_id *ids_dead(JNIEnv *env);
 
 void *low_alloc(size_t size); /* below 2 GB where there is room; zeroed, never freed; NULL */
 

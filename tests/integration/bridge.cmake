@@ -13,6 +13,7 @@ js_test_agent(tracer check.c tracer.c)
 js_test_agent(counter check.c counter.c)
 js_test_agent(sampler check.c sampler.c)
 js_test_agent(edges check.c edges.c burner.c)
+js_test_agent(churn check.c churn.c)
 
 js_integration_test(bridge_checks 300 bridge.py checks)
 js_integration_test(bridge_hosting 300 bridge.py hosting)
@@ -20,3 +21,14 @@ js_integration_test(bridge_agents 300 bridge.py agents)
 js_integration_test(bridge_edges 300 bridge_edges.py)
 js_integration_test(bridge_stream 300 bridge_stream.py stream)
 js_integration_test(bridge_attach 300 bridge_stream.py attach)
+
+# No JVM stands still under load; with a bridge that makes the wrong call, one does, or the test sees nothing.
+add_executable(native_stacks ${CMAKE_CURRENT_LIST_DIR}/native_stacks.c)
+target_link_libraries(native_stacks PRIVATE dw)
+get_target_property(bridge_sources jsampler-bridge SOURCES)
+list(TRANSFORM bridge_sources PREPEND ${CMAKE_SOURCE_DIR}/jvm-bridge/)
+js_jvm_library(jvmpi_flush ../../jvm-bridge/host/bridge.map ${bridge_sources}
+  ${CMAKE_SOURCE_DIR}/tests/jvmpi/flush.c)
+target_link_options(jvmpi_flush PRIVATE -Wl,--wrap=anybody_wants,--wrap=ids_looked_for)
+js_integration_test(bridge_churn 600 bridge_churn.py)
+js_integration_test(bridge_churn.flush 300 bridge_churn.py --flush --jdk 17 --runs 4 --seconds 10 --still 10)

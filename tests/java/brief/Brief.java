@@ -1,0 +1,102 @@
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.lang.reflect.Method;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Threads that live for a given CPU time, a given number of them at once, beside one that never ends. All spend it in
+ * burn(), by way of brief() or lasting(), and count the rounds: the shares of the two kinds are known.
+ *
+ * Brief platform|virtual|both LIFE_US AT_ONCE LASTING (threads that last, 0 or 1). "mark" on standard input: prints
+ * "rounds BRIEF LASTING LIVES".
+ */
+public final class Brief {
+	static final int CHUNK = 20_000; /* rounds, some 20 us */
+	static final AtomicLong briefRounds = new AtomicLong(), lastingRounds = new AtomicLong(), lives = new AtomicLong();
+	static volatile long sink;
+
+	static long burn(int rounds) {
+		long x = rounds;
+		for (int i = 0; i < rounds; i++)
+			x = x * 6364136223846793005L + 1442695040888963407L ^ x >>> 7;
+		return x;
+	}
+
+	static void brief(int chunks) {
+		for (int i = 0; i < chunks; i++)
+			sink += burn(CHUNK);
+		briefRounds.addAndGet((long)chunks * CHUNK);
+	}
+
+	static void lasting() {
+		for (;;) {
+			sink += burn(CHUNK);
+			lastingRounds.addAndGet(CHUNK);
+		}
+	}
+
+	/** Chunks in so many us of CPU time; burn() is compiled afterwards. */
+	static int calibrate(int lifeUs) {
+		ThreadMXBean bean = ManagementFactory.getThreadMXBean();
+		double best = Double.MAX_VALUE;
+		for (int i = 0; i < 40; i++) {
+			long begin = bean.getCurrentThreadCpuTime();
+			for (int j = 0; j < 50; j++)
+				sink += burn(CHUNK);
+			best = Math.min(best, (bean.getCurrentThreadCpuTime() - begin) / 50.0);
+		}
+		return (int)Math.max(1, Math.round(lifeUs * 1000.0 / best));
+	}
+
+	static void start(boolean virtual, Runnable body, Method startVirtual) throws Exception {
+		if (virtual)
+			startVirtual.invoke(null, body);
+		else
+			new Thread(body, "brief").start();
+	}
+
+	static void spawn(String kind, int chunks, int atOnce) {
+		Semaphore room = new Semaphore(atOnce);
+		Runnable body = () -> {
+			try {
+				brief(chunks);
+			} finally {
+				lives.incrementAndGet();
+				room.release();
+			}
+		};
+		try {
+			/* Not in JDK 17. */
+			Method startVirtual = kind.equals("platform") ? null
+				: Thread.class.getMethod("startVirtualThread", Runnable.class);
+			for (long n = 0;; n++) {
+				room.acquire();
+				start(kind.equals("virtual") || kind.equals("both") && n % 2 == 0, body, startVirtual);
+			}
+		} catch (Exception e) {
+			e.printStackTrace();
+			System.exit(1);
+		}
+	}
+
+	public static void main(String[] args) throws Exception {
+		String kind = args[0];
+		int chunks = calibrate(Integer.parseInt(args[1])), atOnce = Integer.parseInt(args[2]);
+
+		for (int i = 0; i < Integer.parseInt(args[3]); i++)
+			new Thread(Brief::lasting, "lasting").start();
+		new Thread(() -> spawn(kind, chunks, atOnce), "spawner").start();
+		Thread.sleep(1500);
+		System.out.println("ready " + chunks);
+		for (;;) {
+			int c = System.in.read();
+			if (c < 0)
+				System.exit(0);
+			if (c == '\n') {
+				System.out.println("rounds " + briefRounds.get() + " " + lastingRounds.get() + " " + lives.get());
+				System.out.flush();
+			}
+		}
+	}
+}

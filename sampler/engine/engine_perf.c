@@ -274,6 +274,13 @@ static void perf_stop(struct engine *e)
 
 /* --- Facts */
 
+static const char *attachment_name(const struct engine_perf *p, enum perf_attach_on on)
+{
+	if (on == PERF_ON_THREADS)
+		return "thread x cpu events";
+	return on == PERF_ON_BOTH ? "thread x cpu events and cpu events with filter" : p->attachment;
+}
+
 static struct engine_stats perf_stats(const struct engine *e)
 {
 	const struct engine_perf *p = self_const(e);
@@ -286,7 +293,7 @@ static struct engine_stats perf_stats(const struct engine *e)
 		.stack_bytes = d.stack_bytes,
 		.no_kernel = p->no_kernel,
 		.threads = p->threads,
-		.attachment = d.by_thread ? "thread x cpu events" : p->attachment,
+		.attachment = attachment_name(p, d.on),
 		.unit = p->unit,
 		.deep_stacks = d.cut,
 		.deep_joined = d.rest_joined,

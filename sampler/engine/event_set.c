@@ -46,10 +46,13 @@ int event_set_open_cpus(struct event_set *s, const struct event_target *t)
 
 	perf_attr_sampling(t->config, false, &attr);
 	for (uint32_t i = 0; i < t->n_cpus; i++) {
+		uint64_t id;
 		int fd = add_event(s, t, &attr, -1, i);
 
 		if (fd < 0)
 			return fd;
+		if (ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0 && !vec_push(&s->cpu_ids, id))
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -75,6 +78,45 @@ static int open_thread(struct event_set *s, const struct event_target *t, pid_t 
 			ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	}
 	return 0;
+}
+
+static int open_fixed_thread(struct event_set *s, const struct event_target *t, pid_t tid)
+{
+	struct event_fixed f = {.tid = tid};
+	struct perf_event_attr attr;
+	int r = proc_ns_tid(t->proc, tid, &f.ns_tid);
+
+	if (r < 0)
+		return r;
+	perf_attr_sampling(t->config, true, &attr);
+	attr.inherit = attr.inherit_thread = 0;
+	for (uint32_t i = 0; i < t->n_cpus; i++) {
+		r = add_event(s, t, &attr, tid, i);
+		if (r < 0)
+			return r;
+	}
+	return vec_push(&s->fixed, f) ? 0 : -ENOMEM;
+}
+
+int event_set_open_fixed(struct event_set *s, const struct event_target *t)
+{
+	uint64_t age;
+	pid_t *tids;
+	size_t n;
+	int r = proc_tasks(t->proc, &tids, &n);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		breathe(t, i);
+		if (proc_thread_age_ns(t->proc, tids[i], &age) < 0 || age < EVENT_FIXED_NS)
+			continue;
+		r = open_fixed_thread(s, t, tids[i]);
+		if (r == -ESRCH)
+			r = 0; /* it ended */
+	}
+	free(tids);
+	return r;
 }
 
 static int compare_tids(const void *a, const void *b)
@@ -177,6 +219,8 @@ void event_set_done(struct event_set *s)
 		close(s->events.v[i].fd);
 	vec_done(&s->events);
 	vec_done(&s->suspects);
+	vec_done(&s->fixed);
+	vec_done(&s->cpu_ids);
 	free(s->known);
 	*s = (struct event_set){0};
 }

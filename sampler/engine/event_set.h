@@ -24,10 +24,17 @@ struct event_suspect {
 	uint64_t id; /* an event opened for it */
 };
 
+/* A thread that has events of its own beside those on the CPUs, which leave it out. */
+struct event_fixed {
+	pid_t tid, ns_tid; /* as this program sees it, and in the target's PID namespace */
+};
+
 /* Sampling events of one size of stack copy. Zero-initialise; event_set_done(). */
 struct event_set {
 	VEC(struct event_fd) events;
 	VEC(struct event_suspect) suspects;
+	VEC(struct event_fixed) fixed;
+	VEC(uint64_t) cpu_ids; /* of events on CPUs */
 	pid_t *known; /* sorted: threads that were attached to */
 	size_t n_known;
 };
@@ -57,6 +64,13 @@ void event_stagger(const struct event_target *t);
 
 /* One event a CPU, with the filter. */
 int event_set_open_cpus(struct event_set *s, const struct event_target *t);
+
+/*
+ * One event a (thread, CPU) for every thread that is EVENT_FIXED_NS old, not inherited. For the others
+ * event_set_open_cpus() is to be called, too.
+ */
+#define EVENT_FIXED_NS UINT64_C(1000000000)
+int event_set_open_fixed(struct event_set *s, const struct event_target *t);
 
 /*
  * One event a (thread, CPU) for every thread that is not known yet; threads are listed again until

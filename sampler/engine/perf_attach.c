@@ -9,7 +9,6 @@
 #include "sampler/engine/cpu_list.h"
 #include "sampler/engine/perf_attach_priv.h"
 #include "sampler/engine/perf_explain.h"
-#include "sampler/engine/perf_filter.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/target/proc.h"
@@ -36,7 +35,7 @@ static struct event_target attach_target(const struct perf_attach *a,
 		.cpus = a->cpus,
 		.ring_fds = a->ring_fds,
 		.n_cpus = a->n_cpus,
-		.filter_fd = a->filter_fd,
+		.filter_fd = a->filter.fd,
 		.breathe = a->breathe,
 		.breathe_ctx = a->breathe_ctx,
 		.stagger_ns = stagger_ns(a, config),
@@ -91,9 +90,9 @@ static int open_cpus_mode(struct perf_attach *a, struct err *err)
 	r = perf_attr_probe(&a->config, -1, a->cpus[0]);
 	if (r < 0)
 		return perf_explain_open(r, a->proc, &a->config, err);
-	a->filter_fd = perf_filter_open(a->proc);
-	if (a->filter_fd < 0)
-		return err_set(err, a->filter_fd, "no eBPF filter here");
+	r = perf_filter_open(a->proc, &a->filter);
+	if (r < 0)
+		return err_set(err, r, "no eBPF filter here");
 	r = attach_rings_open(a, err);
 	if (r < 0)
 		return r;
@@ -145,9 +144,7 @@ static void abandon(struct perf_attach *a, const struct perf_config *c)
 {
 	event_set_done(&a->set);
 	attach_rings_close(a);
-	if (a->filter_fd >= 0)
-		close(a->filter_fd);
-	a->filter_fd = -1;
+	perf_filter_close(&a->filter);
 	a->config = *c;
 }
 
@@ -190,7 +187,7 @@ int perf_attach_open(struct proc *proc, const struct perf_config *c, enum perf_a
 		return err_set(err, -ENOMEM, "out of memory");
 	a->proc = proc;
 	a->config = *c;
-	a->filter_fd = -1;
+	a->filter.fd = -1;
 	a->automatic = mode == PERF_ATTACH_AUTO;
 	r = cpu_list_online(&a->cpus, &a->n_cpus);
 	if (r == 0)
@@ -213,8 +210,7 @@ void perf_attach_close(struct perf_attach *a)
 		return;
 	event_set_done(&a->set);
 	attach_rings_close(a);
-	if (a->filter_fd >= 0)
-		close(a->filter_fd);
+	perf_filter_close(&a->filter);
 	free(a->rings);
 	free(a->ring_fds);
 	free(a->cpus);
@@ -264,6 +260,10 @@ static void replace_set(struct perf_attach *a, struct event_set *fresh, bool wid
 {
 	struct event_target t = attach_target(a, &a->config);
 
+	if (a->on == PERF_ON_BOTH)
+		perf_filter_skip_none(&a->filter);
+	for (size_t i = 0; i < fresh->fixed.n; i++)
+		perf_filter_skip(&a->filter, fresh->fixed.v[i].ns_tid);
 	/* One by one, so that no thread is without events, or has two sets, for long. */
 	for (size_t i = 0; i < fresh->events.n || i < a->set.events.n; i++) {
 		if (i < fresh->events.n && a->enabled)
@@ -288,24 +288,41 @@ size_t perf_attach_events(const struct perf_attach *a)
 
 bool perf_attach_by_thread(const struct perf_attach *a)
 {
-	return a->mode == PERF_ATTACH_THREADS || a->by_thread;
+	return a->mode == PERF_ATTACH_THREADS || a->on == PERF_ON_THREADS;
 }
 
-static int open_fresh(struct perf_attach *a, struct perf_config *c, bool by_thread,
+bool perf_attach_may_both(const struct perf_attach *a)
+{
+	return a->filter.skip != NULL;
+}
+
+bool perf_attach_is_cpu_event(const struct perf_attach *a, uint64_t id)
+{
+	for (size_t i = 0; i < a->set.cpu_ids.n; i++)
+		if (a->set.cpu_ids.v[i] == id)
+			return true;
+	return false;
+}
+
+static int open_fresh(struct perf_attach *a, struct perf_config *c, enum perf_attach_on on,
 		      struct event_set *fresh)
 {
 	struct event_target t;
 	int r = 0;
 
 	/* What was probed for a whole CPU says nothing about inheritance. */
-	if (by_thread && a->mode == PERF_ATTACH_CPUS)
+	if (on != PERF_ON_CPUS && a->mode == PERF_ATTACH_CPUS)
 		r = check_budget(a, NULL);
-	if (r == 0 && by_thread && a->mode == PERF_ATTACH_CPUS)
+	if (r == 0 && on != PERF_ON_CPUS && a->mode == PERF_ATTACH_CPUS)
 		r = probe_threads(a, c);
 	if (r < 0)
 		return r;
 	t = attach_target(a, c);
-	return by_thread ? event_set_open_threads(fresh, &t, false) : event_set_open_cpus(fresh, &t);
+	if (on == PERF_ON_THREADS)
+		return event_set_open_threads(fresh, &t, false);
+	if (on == PERF_ON_BOTH)
+		r = event_set_open_fixed(fresh, &t);
+	return r < 0 ? r : event_set_open_cpus(fresh, &t);
 }
 
 int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *change)
@@ -313,7 +330,7 @@ int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *c
 	struct perf_config c = a->config;
 	struct event_target t;
 	struct event_set fresh = {0};
-	bool by_thread = a->mode == PERF_ATTACH_THREADS || change->by_thread;
+	enum perf_attach_on on = a->mode == PERF_ATTACH_THREADS ? PERF_ON_THREADS : change->on;
 	int r;
 
 	/* A ring must hold several samples. */
@@ -322,15 +339,15 @@ int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *c
 	c.stack_bytes = change->stack_bytes;
 	c.wake_each = change->wake_each;
 	c.sideband_apart = a->mode == PERF_ATTACH_CPUS;
-	r = open_fresh(a, &c, by_thread, &fresh);
+	r = open_fresh(a, &c, on, &fresh);
 	if (r < 0) {
 		event_set_done(&fresh);
 		return r;
 	}
-	replace_set(a, &fresh, !by_thread);
+	replace_set(a, &fresh, on == PERF_ON_CPUS);
 	a->config = c;
-	a->by_thread = change->by_thread;
-	if (by_thread && a->enabled) {
+	a->on = on;
+	if (on == PERF_ON_THREADS && a->enabled) {
 		t = attach_target(a, &a->config);
 		event_set_open_threads(&a->set, &t, true);
 	}
@@ -353,6 +370,27 @@ bool perf_attach_accepts(const struct perf_attach *a, const struct perf_record *
 	return !suspect;
 }
 
+/* An execve leaves one thread, whose events and id may be those of two threads. */
+static void leave_to_cpus(struct perf_attach *a)
+{
+	for (size_t i = 0; i + a->n_cpus < a->set.events.n; i++)
+		ioctl(a->set.events.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	perf_filter_skip_none(&a->filter);
+	a->set.fixed.n = 0;
+}
+
+/* Its tid is free for another thread. */
+static void forget_fixed(struct perf_attach *a, pid_t tid)
+{
+	for (size_t i = 0; i < a->set.fixed.n; i++) {
+		if (a->set.fixed.v[i].tid != tid)
+			continue;
+		perf_filter_unskip(&a->filter, a->set.fixed.v[i].ns_tid);
+		a->set.fixed.v[i] = a->set.fixed.v[--a->set.fixed.n];
+		break;
+	}
+}
+
 void perf_attach_note(struct perf_attach *a, const struct perf_record *r)
 {
 	size_t kept = 0;
@@ -364,6 +402,10 @@ void perf_attach_note(struct perf_attach *a, const struct perf_record *r)
 		if (!r->exec && a->set.suspects.v[i].tid != r->tid)
 			a->set.suspects.v[kept++] = a->set.suspects.v[i];
 	a->set.suspects.n = kept;
+	if (!r->exec)
+		forget_fixed(a, r->tid);
+	else if (a->on == PERF_ON_BOTH)
+		leave_to_cpus(a);
 }
 
 size_t perf_attach_n_rings(const struct perf_attach *a)

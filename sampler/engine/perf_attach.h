@@ -46,11 +46,18 @@ void perf_attach_set_stack_of(struct perf_attach *a,
 void perf_attach_enable(struct perf_attach *a);
 void perf_attach_disable(struct perf_attach *a);
 
+/* In the mode CPUS the events may be on the threads nevertheless, so that their own CPU time is counted. */
+enum perf_attach_on {
+	PERF_ON_CPUS,
+	PERF_ON_THREADS, /* and inherited: right while no thread starts or ends */
+	PERF_ON_BOTH, /* on threads that have been there for a while, and on CPUs for all others */
+};
+
 /* What the events can be changed to while they sample. */
 struct perf_attach_change {
 	uint32_t stack_bytes;
 	bool wake_each; /* each sample wakes the reader of its ring */
-	bool by_thread; /* CPUS: on the threads nevertheless, so that their own CPU time is counted */
+	enum perf_attach_on on; /* CPUS only */
 };
 
 /* New events take over from the present ones, into the same rings. On failure all stays as it was. */
@@ -71,7 +78,10 @@ const struct perf_config *perf_attach_config(const struct perf_attach *a);
 /* Events on CPUs, or for a while on threads, as the owner likes: opened with AUTO, which became CPUS. */
 bool perf_attach_may_choose(const struct perf_attach *a);
 enum perf_attach_mode perf_attach_mode(const struct perf_attach *a);
-bool perf_attach_by_thread(const struct perf_attach *a); /* there is one event a (thread, CPU) now */
+bool perf_attach_by_thread(const struct perf_attach *a); /* there is one event a (thread, CPU), and no other */
+bool perf_attach_may_both(const struct perf_attach *a); /* PERF_ON_BOTH is possible */
+/* Of an event on a CPU: its time is that of the CPU, not of the thread. */
+bool perf_attach_is_cpu_event(const struct perf_attach *a, uint64_t id);
 size_t perf_attach_events(const struct perf_attach *a); /* how many there are, but for inherited ones */
 size_t perf_attach_threads(const struct perf_attach *a); /* at the time of attaching */
 size_t perf_attach_ring_size(const struct perf_attach *a);

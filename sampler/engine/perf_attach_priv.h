@@ -4,6 +4,7 @@
 #include "sampler/engine/event_set.h"
 #include "sampler/engine/perf_attach.h"
 #include "sampler/engine/perf_attr.h"
+#include "sampler/engine/perf_filter.h"
 #include "sampler/engine/perf_ring.h"
 
 /* Internal to perf_attach*.c. */
@@ -11,7 +12,7 @@ struct perf_attach {
 	struct proc *proc;
 	struct perf_config config;
 	enum perf_attach_mode mode; /* never AUTO */
-	int filter_fd;
+	struct perf_filter filter;
 	int *cpus;
 	size_t n_cpus;
 	int *ring_fds; /* a dummy event a CPU that owns the ring */
@@ -19,7 +20,8 @@ struct perf_attach {
 	size_t ring_size;
 	struct event_set set;
 	uint64_t lost_before, counted_before; /* of sets that were replaced */
-	bool enabled, by_thread; /* by_thread: CPUS, but with events on the threads for now */
+	bool enabled;
+	enum perf_attach_on on; /* CPUS: what the events are on for now */
 	bool automatic; /* the mode was not asked for */
 	void (*breathe)(void *ctx);
 	void *breathe_ctx;

@@ -14,6 +14,7 @@
 
 #include "sampler/engine/engine_thread.h"
 #include "sampler/engine/perf_attach.h"
+#include "sampler/engine/perf_step.h"
 #include "sampler/engine/prompt.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/clock.h"
@@ -32,6 +33,8 @@ enum {
 /* epoll_event.data of what is no ring. */
 #define TAG_WAKE UINT64_MAX
 #define TAG_END (UINT64_MAX - 1)
+
+#define CALM_NS UINT64_C(10000000000) /* without a new thread, at first */
 
 /* --- The thread */
 
@@ -75,6 +78,7 @@ static void adapt_pause(struct perf_drain *d, uint64_t used)
 
 static void drain_ring(struct perf_drain *d, size_t i)
 {
+	d->intake.step = &d->steps[i];
 	if (perf_ring_drain(perf_attach_ring(d->attach, i), perf_intake_record, &d->intake) == -EBADMSG)
 		perf_intake_malformed(&d->intake);
 }
@@ -151,6 +155,7 @@ static void take_at_once(void *ctx, size_t ring)
 	drain_ring(d, ring);
 	d->waited[ring] = false;
 	d->intake.cpu = -1;
+	perf_step_end(&d->steps[ring], clock_thread_cpu_ns());
 	/* Later ones are told of when this program's thread comes round. */
 	if (d->intake.pushed && !d->woke)
 		wake_consumer(d);
@@ -304,7 +309,10 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 	if (!d)
 		return err_set(err, -ENOMEM, "out of memory");
 	d->waited = calloc(perf_attach_n_rings(attach), sizeof(*d->waited));
-	if (!d->waited) {
+	d->steps = calloc(perf_attach_n_rings(attach), sizeof(*d->steps));
+	if (!d->waited || !d->steps) {
+		free(d->waited);
+		free(d->steps);
 		free(d);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -314,6 +322,7 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 	d->attach = d->intake.attach = attach;
 	d->queue = d->intake.queue = q;
 	d->intake.layout = perf_attr_layout(perf_attach_config(attach));
+	d->intake.clock = perf_attach_config(attach)->event.clock;
 	d->intake.weight = perf_attr_weight(perf_attach_config(attach));
 	d->pause_ms = PAUSE_MS;
 	d->random = (uint32_t)clock_monotonic_ns();
@@ -328,7 +337,8 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 	stack_size_init(&d->intake.size, first_stack_bytes, (uint32_t)(perf_attach_ring_size(attach) / 8));
 	d->intake.size.now = perf_attach_config(attach)->stack_bytes;
 	atomic_init(&d->stack_bytes, d->intake.size.now);
-	atomic_init(&d->by_thread, false);
+	atomic_init(&d->on, PERF_ON_CPUS);
+	d->calm_ns = CALM_NS;
 	d->choice.refused = !perf_attach_may_choose(attach) ||
 			    !perf_attach_config(attach)->event.clock;
 	r = open_fds(d);
@@ -403,7 +413,7 @@ struct perf_drain_stats perf_drain_stats(const struct perf_drain *d)
 		.rest_refused = d->intake.refused,
 		.stack_bytes = d->stack_bytes,
 		.target_ended = d->ended,
-		.by_thread = d->by_thread,
+		.on = d->on,
 	};
 }
 
@@ -434,6 +444,7 @@ void perf_drain_close(struct perf_drain *d)
 	stack_rest_done(&d->intake.rest);
 	quiet_cpu_done(&d->quiet);
 	free(d->waited);
+	free(d->steps);
 	sem_destroy(&d->sampling);
 	pthread_mutex_destroy(&d->lock);
 	free(d);

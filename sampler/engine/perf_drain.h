@@ -22,7 +22,7 @@ struct perf_drain_stats {
 	uint64_t cut, rest_joined, rest_refused; /* stacks deeper than their copy; what became of them */
 	uint32_t stack_bytes;
 	bool target_ended;
-	bool by_thread; /* events are on the threads, though they could be on CPUs */
+	int on; /* enum perf_attach_on, where events could be on CPUs */
 };
 
 /* `attach` is used by the drain thread alone from perf_drain_start() until perf_drain_close(). */

@@ -6,10 +6,29 @@
 #include "symbolizer/base/log.h"
 
 enum { OWN_SIZES_MAX = 512 }; /* events */
+#define CALM_MAX_NS UINT64_C(160000000000)
 
-static bool wants_threads(const struct perf_drain *d)
+/*
+ * An inherited event begins with a whole period to go, on each CPU again: threads that live for less are never
+ * sampled. So as soon as threads start, only those that were there before have events of their own.
+ */
+static enum perf_attach_on wanted(const struct perf_drain *d)
 {
-	return d->intake.wake_to == WAKE_DEEP || d->choice.by_thread;
+	uint64_t fork_ns = d->intake.fork_ns;
+
+	if (d->intake.wake_to != WAKE_DEEP && !d->choice.by_thread)
+		return PERF_ON_CPUS;
+	if (!fork_ns || clock_monotonic_ns() - fork_ns > d->calm_ns)
+		return PERF_ON_THREADS;
+	return perf_attach_may_both(d->attach) ? PERF_ON_BOTH : PERF_ON_CPUS;
+}
+
+/* Each change costs samples: events on threads begin anew. */
+static void note_change(struct perf_drain *d, enum perf_attach_on on)
+{
+	if (d->on != PERF_ON_THREADS && on == PERF_ON_THREADS && d->calm_ns < CALM_MAX_NS)
+		d->calm_ns *= 2;
+	atomic_store_explicit(&d->on, on, memory_order_relaxed);
 }
 
 /* To open thousands of events anew costs more than large copies do. */
@@ -24,20 +43,27 @@ static int try_reopen(struct perf_drain *d, uint32_t stack_bytes)
 	struct perf_attach_change change = {
 		.stack_bytes = stack_bytes,
 		.wake_each = d->intake.wake_to != WAKE_BATCH,
-		.by_thread = wants_threads(d),
+		.on = wanted(d),
 	};
 	int r = perf_attach_reopen(d->attach, &change);
 
 	/* Descriptors may not do for as many events. */
-	if (r < 0 && change.by_thread && d->intake.wake_to != WAKE_DEEP) {
+	if (r < 0 && change.on != PERF_ON_CPUS && d->intake.wake_to != WAKE_DEEP) {
 		d->choice = (struct event_choice){.refused = true};
-		change.by_thread = false;
+		change.on = PERF_ON_CPUS;
 		r = perf_attach_reopen(d->attach, &change);
 	}
 	if (r == 0)
-		atomic_store_explicit(&d->by_thread, change.by_thread, memory_order_relaxed);
+		note_change(d, change.on);
 	d->intake.may_own = drain_may_own(d);
 	return r;
+}
+
+static const char *drain_on_name(enum perf_attach_on on)
+{
+	static const char *const names[] = {"CPUs", "threads", "threads that stay, and CPUs for all others"};
+
+	return names[on];
 }
 
 void drain_reopen(struct perf_drain *d)
@@ -60,13 +86,13 @@ void drain_reopen(struct perf_drain *d)
 	else
 		log_info("stack copy %s %u bytes, %s, events on %s", own ? "<=" : "of", size,
 			 each ? "each sample read at once" : "samples read in batches",
-			 perf_attach_by_thread(d->attach) ? "threads" : "CPUs");
+			 drain_on_name(perf_attach_by_thread(d->attach) ? PERF_ON_THREADS : d->on));
 }
 
 /* The first few samples come from the CPUs: that is sooner. */
 bool drain_wants_change(const struct perf_drain *d)
 {
 	return perf_intake_wants_change(&d->intake) ||
-	       (d->intake.wake.mode != WAKE_FIRST && wants_threads(d) != d->by_thread &&
+	       (d->intake.wake.mode != WAKE_FIRST && (int)wanted(d) != d->on &&
 		perf_attach_mode(d->attach) == PERF_ATTACH_CPUS);
 }

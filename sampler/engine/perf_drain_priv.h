@@ -22,6 +22,7 @@ struct perf_drain {
 	struct perf_intake intake;
 	struct event_choice choice;
 	struct quiet_cpu quiet;
+	uint64_t calm_ns; /* so long without a new thread, and threads' events are inherited again */
 	bool size_asked_for;
 	bool woke; /* ever */
 	uint32_t pause_ms; /* at most; adapted to how fast the rings fill */
@@ -41,7 +42,8 @@ struct perf_drain {
 	int ready_fd; /* drain -> consumer */
 	atomic_bool stop, done, ended;
 	_Atomic uint32_t stack_bytes;
-	atomic_bool by_thread; /* what there is now */
+	_Atomic int on; /* enum perf_attach_on: what there is now */
+	struct perf_steps *steps; /* for each ring */
 	bool *waited; /* for each ring: something was in it in the last round, and its reader has not come */
 };
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -12,6 +13,9 @@
 
 /* The inode number of the initial PID namespace, PROC_PID_INIT_INO in linux/proc_ns.h. */
 #define INIT_PID_NS_INO 0xEFFFFFFCu
+
+/* linux/bpf.h of 5.5. */
+#define MAP_MMAPABLE (1u << 10)
 
 #define INSN(c, d, s, o, i) ((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
 #define MOV_REG(d, s) INSN(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
@@ -24,10 +28,32 @@
 #define STORE_U64(d, o, i) INSN(BPF_ST | BPF_DW | BPF_MEM, d, 0, o, i)
 #define LOAD_U32(d, s, o) INSN(BPF_LDX | BPF_W | BPF_MEM, d, s, o, 0)
 #define CALL(f) INSN(BPF_JMP | BPF_CALL, 0, 0, 0, f)
+#define SHIFT_RIGHT_REG(d, s) INSN(BPF_ALU64 | BPF_RSH | BPF_X, d, s, 0, 0)
+#define SHIFT_LEFT(d, i) INSN(BPF_ALU64 | BPF_LSH | BPF_K, d, 0, 0, i)
+#define AND_IMM(d, i) INSN(BPF_ALU64 | BPF_AND | BPF_K, d, 0, 0, i)
+#define XOR_IMM(d, i) INSN(BPF_ALU64 | BPF_XOR | BPF_K, d, 0, 0, i)
+#define LOAD_U64(d, s, o) INSN(BPF_LDX | BPF_DW | BPF_MEM, d, s, o, 0)
+#define STORE_U32_REG(d, s, o) INSN(BPF_STX | BPF_W | BPF_MEM, d, s, o, 0)
+#define LOAD_MAP(d, fd) INSN(BPF_LD | BPF_DW | BPF_IMM, d, BPF_PSEUDO_MAP_FD, 0, fd)
+#define JUMP_EQ(d, i, o) INSN(BPF_JMP | BPF_JEQ | BPF_K, d, 0, o, i)
 #define JUMP_NE(d, i, o) INSN(BPF_JMP | BPF_JNE | BPF_K, d, 0, o, i)
 #define EXIT() INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
-static int load(const struct bpf_insn *insns, unsigned n)
+/* The largest tid there can be, PID_MAX_LIMIT in linux/threads.h. */
+enum { TIDS = 1 << 22, WORDS = TIDS / 64, WORD_BYTES = 8, SKIP_BYTES = WORDS * WORD_BYTES, INSNS_MAX = 48 };
+
+struct program {
+	struct bpf_insn insns[INSNS_MAX];
+	unsigned n;
+};
+
+static void emit(struct program *p, struct bpf_insn insn)
+{
+	if (p->n < INSNS_MAX)
+		p->insns[p->n++] = insn;
+}
+
+static int load(const struct program *p)
 {
 	static const char licence[] = "Apache-2.0";
 	union bpf_attr a;
@@ -35,60 +61,108 @@ static int load(const struct bpf_insn *insns, unsigned n)
 
 	memset(&a, 0, sizeof(a));
 	a.prog_type = BPF_PROG_TYPE_PERF_EVENT;
-	a.insns = (uint64_t)(uintptr_t)insns;
-	a.insn_cnt = n;
+	a.insns = (uint64_t)(uintptr_t)p->insns;
+	a.insn_cnt = p->n;
 	a.license = (uint64_t)(uintptr_t)licence;
 	strcpy(a.prog_name, "jsampler_pid");
 	fd = syscall(SYS_bpf, BPF_PROG_LOAD, &a, sizeof(a));
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Compares with struct bpf_pidns_info { u32 pid, tgid } written to the stack at r10 - 8. */
-static int load_in_ns(uint64_t dev, uint64_t ino, pid_t tgid)
+static int create_skip(void)
 {
-	const struct bpf_insn insns[] = {
-		STORE_U64(BPF_REG_10, -8, 0),
-		LOAD_U64_LOW(BPF_REG_1, dev),
-		LOAD_U64_HIGH(dev),
-		LOAD_U64_LOW(BPF_REG_2, ino),
-		LOAD_U64_HIGH(ino),
-		MOV_REG(BPF_REG_3, BPF_REG_10),
-		ADD_IMM(BPF_REG_3, -8),
-		MOV_IMM(BPF_REG_4, 8),
-		CALL(BPF_FUNC_get_ns_current_pid_tgid),
-		JUMP_NE(BPF_REG_0, 0, 4),
-		LOAD_U32(BPF_REG_1, BPF_REG_10, -4),
-		JUMP_NE(BPF_REG_1, tgid, 2),
-		MOV_IMM(BPF_REG_0, 1),
-		EXIT(),
-		MOV_IMM(BPF_REG_0, 0),
-		EXIT(),
-	};
+	union bpf_attr a;
+	long fd;
 
-	return load(insns, sizeof(insns) / sizeof(insns[0]));
+	memset(&a, 0, sizeof(a));
+	a.map_type = BPF_MAP_TYPE_ARRAY;
+	a.key_size = sizeof(uint32_t);
+	a.value_size = WORD_BYTES;
+	a.max_entries = WORDS;
+	a.map_flags = MAP_MMAPABLE;
+	strcpy(a.map_name, "jsampler_skip");
+	fd = syscall(SYS_bpf, BPF_MAP_CREATE, &a, sizeof(a));
+	return fd < 0 ? -errno : (int)fd;
 }
 
-static int load_in_init_ns(pid_t tgid)
+/* Leaves the thread's tid in r6, goes on behind it if it is one of the target's, and ends with 0 if not. The tid and the
+ * group are in struct bpf_pidns_info { u32 pid, tgid }, written to the stack at r10 - 8. */
+static void emit_group_in_ns(struct program *p, uint64_t dev, uint64_t ino, pid_t tgid)
 {
-	const struct bpf_insn insns[] = {
-		CALL(BPF_FUNC_get_current_pid_tgid), /* tgid << 32 | pid */
-		SHIFT_RIGHT(BPF_REG_0, 32),
-		MOV_REG(BPF_REG_1, BPF_REG_0),
-		MOV_IMM(BPF_REG_0, 0),
-		JUMP_NE(BPF_REG_1, tgid, 1),
-		MOV_IMM(BPF_REG_0, 1),
-		EXIT(),
-	};
-
-	return load(insns, sizeof(insns) / sizeof(insns[0]));
+	emit(p, STORE_U64(BPF_REG_10, -8, 0));
+	emit(p, LOAD_U64_LOW(BPF_REG_1, dev));
+	emit(p, LOAD_U64_HIGH(dev));
+	emit(p, LOAD_U64_LOW(BPF_REG_2, ino));
+	emit(p, LOAD_U64_HIGH(ino));
+	emit(p, MOV_REG(BPF_REG_3, BPF_REG_10));
+	emit(p, ADD_IMM(BPF_REG_3, -8));
+	emit(p, MOV_IMM(BPF_REG_4, 8));
+	emit(p, CALL(BPF_FUNC_get_ns_current_pid_tgid));
+	emit(p, JUMP_NE(BPF_REG_0, 0, 2));
+	emit(p, LOAD_U32(BPF_REG_1, BPF_REG_10, -4));
+	emit(p, JUMP_EQ(BPF_REG_1, tgid, 2));
+	emit(p, MOV_IMM(BPF_REG_0, 0));
+	emit(p, EXIT());
+	emit(p, LOAD_U32(BPF_REG_6, BPF_REG_10, -8));
 }
 
-int perf_filter_load(uint64_t dev, uint64_t ino, pid_t tgid)
+/* The same of the initial namespace. */
+static void emit_group_in_init_ns(struct program *p, pid_t tgid)
 {
-	return dev ? load_in_ns(dev, ino, tgid) : load_in_init_ns(tgid);
+	emit(p, CALL(BPF_FUNC_get_current_pid_tgid)); /* tgid << 32 | pid */
+	emit(p, MOV_REG(BPF_REG_6, BPF_REG_0));
+	emit(p, SHIFT_RIGHT(BPF_REG_0, 32));
+	emit(p, JUMP_EQ(BPF_REG_0, tgid, 2));
+	emit(p, MOV_IMM(BPF_REG_0, 0));
+	emit(p, EXIT());
+	emit(p, SHIFT_LEFT(BPF_REG_6, 32));
+	emit(p, SHIFT_RIGHT(BPF_REG_6, 32));
 }
 
-int perf_filter_open(struct proc *proc)
+/* Returns whether bit r6 of the map is clear. */
+static void emit_skip(struct program *p, int map_fd)
+{
+	emit(p, MOV_REG(BPF_REG_1, BPF_REG_6));
+	emit(p, SHIFT_RIGHT(BPF_REG_1, 6));
+	emit(p, STORE_U32_REG(BPF_REG_10, BPF_REG_1, -12));
+	emit(p, MOV_REG(BPF_REG_2, BPF_REG_10));
+	emit(p, ADD_IMM(BPF_REG_2, -12));
+	emit(p, LOAD_MAP(BPF_REG_1, map_fd));
+	emit(p, LOAD_U64_HIGH(0));
+	emit(p, CALL(BPF_FUNC_map_lookup_elem));
+	emit(p, JUMP_NE(BPF_REG_0, 0, 2));
+	emit(p, MOV_IMM(BPF_REG_0, 1));
+	emit(p, EXIT());
+	emit(p, LOAD_U64(BPF_REG_0, BPF_REG_0, 0));
+	emit(p, AND_IMM(BPF_REG_6, 63));
+	emit(p, SHIFT_RIGHT_REG(BPF_REG_0, BPF_REG_6));
+	emit(p, AND_IMM(BPF_REG_0, 1));
+	emit(p, XOR_IMM(BPF_REG_0, 1));
+	emit(p, EXIT());
+}
+
+/*
+ * The group's id in the PID namespace that dev and ino (of its nsfs file) name. dev 0: the id is that of
+ * the initial namespace, for kernels without bpf_get_ns_current_pid_tgid (before 5.7).
+ */
+static int load_for(uint64_t dev, uint64_t ino, pid_t tgid, int map_fd)
+{
+	struct program p = {.n = 0};
+
+	if (dev)
+		emit_group_in_ns(&p, dev, ino, tgid);
+	else
+		emit_group_in_init_ns(&p, tgid);
+	if (map_fd >= 0) {
+		emit_skip(&p, map_fd);
+	} else {
+		emit(&p, MOV_IMM(BPF_REG_0, 1));
+		emit(&p, EXIT());
+	}
+	return load(&p);
+}
+
+static int open_program(struct proc *proc, int map_fd)
 {
 	struct proc_status status;
 	struct stat st;
@@ -104,8 +178,57 @@ int perf_filter_open(struct proc *proc)
 		return r;
 	/* The kernel compares with its own dev_t, in which the minor number has 20 bits. */
 	dev = (uint64_t)major(st.st_dev) << 20 | minor(st.st_dev);
-	fd = perf_filter_load(dev, st.st_ino, status.ns_pid);
+	fd = load_for(dev, st.st_ino, status.ns_pid, map_fd);
 	if (fd < 0 && stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == INIT_PID_NS_INO)
-		fd = perf_filter_load(0, 0, proc_pid(proc));
+		fd = load_for(0, 0, proc_pid(proc), map_fd);
 	return fd;
+}
+
+int perf_filter_open(struct proc *proc, struct perf_filter *ret)
+{
+	int map_fd = create_skip();
+
+	*ret = (struct perf_filter){.fd = -1};
+	if (map_fd >= 0) {
+		void *p = mmap(NULL, SKIP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
+
+		ret->skip = p == MAP_FAILED ? NULL : p;
+		if (ret->skip)
+			ret->fd = open_program(proc, map_fd);
+		close(map_fd);
+	}
+	if (ret->fd < 0) {
+		perf_filter_close(ret);
+		ret->fd = open_program(proc, -1);
+	}
+	return ret->fd < 0 ? ret->fd : 0;
+}
+
+void perf_filter_close(struct perf_filter *f)
+{
+	if (f->skip)
+		munmap(f->skip, SKIP_BYTES);
+	if (f->fd >= 0)
+		close(f->fd);
+	*f = (struct perf_filter){.fd = -1};
+}
+
+void perf_filter_skip(const struct perf_filter *f, pid_t ns_tid)
+{
+	if (f->skip && ns_tid >= 0 && ns_tid < TIDS)
+		f->skip[ns_tid / 64] |= UINT64_C(1) << ns_tid % 64;
+}
+
+void perf_filter_unskip(const struct perf_filter *f, pid_t ns_tid)
+{
+	if (f->skip && ns_tid >= 0 && ns_tid < TIDS)
+		f->skip[ns_tid / 64] &= ~(UINT64_C(1) << ns_tid % 64);
+}
+
+void perf_filter_skip_none(const struct perf_filter *f)
+{
+	/* Only pages that were written to are present, so the others are not touched. */
+	for (size_t i = 0; f->skip && i < WORDS; i++)
+		if (f->skip[i])
+			f->skip[i] = 0;
 }

@@ -12,12 +12,23 @@ struct proc;
  * Needs CAP_BPF and CAP_PERFMON, or root.
  */
 
-/* A descriptor for PERF_EVENT_IOC_SET_BPF, or -errno: not possible here. */
-int perf_filter_open(struct proc *proc);
+struct perf_filter {
+	int fd; /* for PERF_EVENT_IOC_SET_BPF */
+	/*
+	 * Threads that are not let through: a bit each, by the tid in the target's PID namespace. Shared with the
+	 * program (BPF_F_MMAPABLE): after the privileges are dropped, bpf(2) is out of reach. NULL: not possible
+	 * here (before Linux 5.5).
+	 */
+	uint64_t *skip;
+};
 
-/* As above from the facts: the group's id in the PID namespace that dev and ino (of its nsfs file)
- * name. dev 0: the id is that of the initial namespace, for kernels without
- * bpf_get_ns_current_pid_tgid (before 5.7). */
-int perf_filter_load(uint64_t dev, uint64_t ino, pid_t tgid);
+/* 0 or -errno: not possible here. *ret is to be closed in both cases. */
+int perf_filter_open(struct proc *proc, struct perf_filter *ret);
+void perf_filter_close(struct perf_filter *f);
+
+/* Threads by their tids in the target's PID namespace. */
+void perf_filter_skip(const struct perf_filter *f, pid_t ns_tid);
+void perf_filter_unskip(const struct perf_filter *f, pid_t ns_tid);
+void perf_filter_skip_none(const struct perf_filter *f);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "sampler/engine/perf_attach.h"
 #include "sampler/engine/perf_msg.h"
+#include "sampler/engine/perf_step.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/target/arch.h"
@@ -169,6 +170,15 @@ static size_t extra_room(size_t wanted, bool aside)
 	return wanted + (aside ? ENGINE_ASIDE_MAX : 0);
 }
 
+static uint64_t weight_of(const struct perf_intake *in, const struct perf_record *r)
+{
+	uint64_t period = in->weight ? in->weight : r->period;
+
+	if (!in->clock || !in->step || !perf_attach_is_cpu_event(in->attach, r->id))
+		return period;
+	return perf_step_weight(in->step, r->time, period);
+}
+
 static void push_sample(struct perf_intake *in, const struct perf_record *r)
 {
 	uint64_t kernel[KERNEL_MAX], now = clock_monotonic_ns(), beyond;
@@ -177,7 +187,7 @@ static void push_sample(struct perf_intake *in, const struct perf_record *r)
 		.head = {.kind = PERF_MSG_SAMPLE, .pid = r->pid, .tid = r->tid},
 		.n_kernel = (uint32_t)n_kernel,
 		.time_ns = r->time,
-		.weight = in->weight ? in->weight : r->period,
+		.weight = weight_of(in, r),
 		.stack_len = r->stack_dyn,
 	};
 	bool aside = engine_aside_wants(&in->aside, r->tid);
@@ -236,6 +246,7 @@ static void take_task(struct perf_intake *in, const struct perf_record *r)
 	if (r->kind == PERF_REC_EXIT) {
 		push_event(in, PERF_MSG_EXIT, r);
 	} else if (r->kind == PERF_REC_FORK) {
+		in->fork_ns = clock_monotonic_ns();
 		push_event(in, PERF_MSG_FORK, r);
 	} else if (r->kind == PERF_REC_MMAP) {
 		push_event(in, PERF_MSG_MAPPED, r);

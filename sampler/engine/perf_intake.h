@@ -15,6 +15,7 @@
 #include "sampler/engine/wake_mode.h"
 
 struct perf_attach;
+struct perf_steps;
 struct proc;
 struct sample_queue;
 
@@ -29,6 +30,9 @@ struct perf_intake {
 	struct sample_queue *queue;
 	struct perf_layout layout;
 	uint64_t weight; /* of every sample; 0: each says its own */
+	bool clock; /* the event goes by CPU time */
+	struct perf_steps *step; /* of the ring that is read; NULL: none */
+	uint64_t fork_ns; /* when the target was last seen to make a thread (CLOCK_MONOTONIC); 0: never */
 	struct engine_aside aside;
 	struct stack_rest rest;
 	struct stack_size size;

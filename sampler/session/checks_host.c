@@ -296,15 +296,16 @@ static void check_perf(struct checks *c, struct proc *self)
 
 static void check_bpf(struct checks *c, struct proc *self)
 {
-	int fd = perf_filter_open(self);
+	struct perf_filter filter;
+	int r = perf_filter_open(self, &filter);
 
-	if (fd >= 0) {
+	perf_filter_close(&filter);
+	if (r == 0) {
 		checks_add(c, CHECK_OK, "eBPF", "tried: programs can be loaded");
-		close(fd);
 		return;
 	}
 	checks_add(c, CHECK_OK, "eBPF", "tried: %s; one event for each thread and CPU instead, which is "
-		   "good for hundreds of threads", strerror(-fd));
+		   "good for hundreds of threads", strerror(-r));
 	checks_remedy(c, "for thousands of threads: sudo jsampler, or CAP_BPF and CAP_PERFMON");
 }
 

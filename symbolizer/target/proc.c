@@ -275,6 +275,24 @@ int proc_cpu_ns(struct proc *p, uint64_t *ret)
 	return r;
 }
 
+int proc_thread_age_ns(struct proc *p, pid_t tid, uint64_t *ret)
+{
+	struct proc_stat s;
+	struct timespec now;
+	char path[64];
+	uint64_t now_ns;
+	int r;
+
+	snprintf(path, sizeof(path), "task/%d/stat", (int)tid);
+	r = stat_read(p->dirfd, path, &s);
+	if (r < 0)
+		return r == -ENOENT ? -ESRCH : r;
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	*ret = now_ns > ticks_ns(s.start) ? now_ns - ticks_ns(s.start) : 0;
+	return 0;
+}
+
 int proc_thread_cpu(struct proc *p, pid_t tid, int *ret)
 {
 	CLEANUP(free_at_exit) char *text = NULL;

@@ -316,7 +316,7 @@ int main(int argc, char **argv)
 	       t.samples ? (double)(own1 - own0) / 1e3 / (double)t.samples : 0.0,
 	       t.samples ? (double)t.late_sum / 1e6 / (double)t.samples : 0.0,
 	       (double)t.late_max / 1e6, (unsigned long long)t.weight, (unsigned long long)counted,
-	       d.by_thread);
+	       d.on == PERF_ON_THREADS);
 	e->ops->close(e);
 	proc_close(t.proc);
 	return 0;

@@ -90,6 +90,20 @@ static void print_no_samples(const struct session_summary *s)
 		say("no samples: fewer %s than -c says happened in the target, or none", s->engine.unit);
 }
 
+/* Said apart: what is known to be missing, and why. */
+static void print_unsampled(const struct session_summary *s)
+{
+	const struct profile_totals *t = &s->totals;
+	uint64_t all = t->weight + t->unsampled_short + t->unsampled_kernel;
+
+	if (t->unsampled_short)
+		say("not sampled: %.2f s (%.1f %% of the CPU time) of threads that ended before a sample was due",
+		    (double)t->unsampled_short / 1e9, percent(t->unsampled_short, all));
+	if (t->unsampled_kernel)
+		say("not sampled: %.2f s (%.1f %% of the CPU time) in the kernel",
+		    (double)t->unsampled_kernel / 1e9, percent(t->unsampled_kernel, all));
+}
+
 static void print_notes(const struct session_summary *s)
 {
 	const struct profile_totals *t = &s->totals;
@@ -284,6 +298,7 @@ void summary_print(const struct session_summary *s, const struct named_profile *
 	struct flat f;
 
 	print_samples(s);
+	print_unsampled(s);
 	print_notes(s);
 	if (flat_build(np, &f) == 0) {
 		print_kinds(&f);

@@ -17,6 +17,14 @@ struct proc;
  */
 struct engine;
 
+/* What a thread that is no more used, all in all or on one CPU, in the event's unit. Comes before or after its end. */
+struct engine_ended {
+	pid_t pid, tid;
+	uint64_t counted;
+	uint64_t tail; /* of it, what was too short for a sample */
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+};
+
 /* What the sink is told, in order, all from the thread that calls engine_run(). */
 struct engine_sink {
 	void *ctx;
@@ -24,6 +32,7 @@ struct engine_sink {
 	/* A thread appeared or changed its name (comm, at most 15 bytes). */
 	void (*thread)(void *ctx, pid_t pid, pid_t tid, const char *comm);
 	void (*thread_exit)(void *ctx, pid_t pid, pid_t tid);
+	void (*ended)(void *ctx, const struct engine_ended *e);
 	/* The target called execve: its memory and maps are other ones now. */
 	void (*exec)(void *ctx, pid_t pid);
 	/* New executable mapping (mmap record): maps should be re-read. */
@@ -72,6 +81,9 @@ struct engine_stats {
 	uint64_t lost_ring, lost_queue;
 	uint32_t stack_bytes; /* size of the stack copy now */
 	bool no_kernel; /* kernel chains were asked for but are not permitted */
+	/* Each thread is sampled by its own CPU time, which begins anew with it: what samples do not stand for is known,
+	 * and no chance. skips_kernel: time in the kernel never has a sample. */
+	bool by_thread_time, skips_kernel;
 	uint64_t max_sample_rate; /* the kernel's limit when it cut the rate; 0: it did not */
 	uint32_t threads; /* attached */
 	const char *attachment; /* "thread x cpu events" or "cpu events with filter"; for -v */

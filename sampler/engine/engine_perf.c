@@ -28,7 +28,7 @@ struct engine_perf {
 	struct sample_queue *queue;
 	struct perf_drain *drain;
 	/* As it was when opened: the drain thread owns the attachment later. */
-	bool no_kernel;
+	bool no_kernel, skips_kernel, clock, by_thread;
 	const char *attachment;
 	char unit[64];
 	atomic_bool stop;
@@ -108,7 +108,10 @@ static int open_parts(struct engine_perf *p, const struct engine_options *o,
 	if (r < 0)
 		return r;
 	p->threads = (uint32_t)perf_attach_threads(p->attach);
-	p->no_kernel = o->kernel && !c.event.user_only && perf_attach_config(p->attach)->exclude_kernel;
+	p->clock = c.event.clock;
+	p->by_thread = perf_attach_mode(p->attach) == PERF_ATTACH_THREADS;
+	p->skips_kernel = perf_attach_config(p->attach)->exclude_kernel;
+	p->no_kernel = o->kernel && !c.event.user_only && p->skips_kernel;
 	p->attachment = perf_attach_mode(p->attach) == PERF_ATTACH_CPUS ? "cpu events with filter"
 									: "thread x cpu events";
 	p->queue = sample_queue_new(QUEUE_BYTES);
@@ -198,6 +201,15 @@ static void deliver_sample(struct engine_perf *p, const struct engine_sink *sink
 	sink->sample(sink->ctx, &s);
 }
 
+static void deliver_ended(const struct engine_sink *sink, const struct perf_msg_ended *m)
+{
+	const struct engine_ended e = {
+		.pid = m->head.pid, .tid = m->head.tid, .counted = m->counted, .tail = m->tail, .time_ns = m->time_ns};
+
+	if (sink->ended)
+		sink->ended(sink->ctx, &e);
+}
+
 /* Messages come from this process's own drain thread: their lengths are true. */
 static void deliver(struct engine *e, const struct engine_sink *sink, const void *msg)
 {
@@ -218,6 +230,9 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 	case PERF_MSG_EXIT:
 		if (sink->thread_exit)
 			sink->thread_exit(sink->ctx, m->pid, m->tid);
+		break;
+	case PERF_MSG_ENDED:
+		deliver_ended(sink, (const struct perf_msg_ended *)m);
 		break;
 	case PERF_MSG_EXEC:
 		if (sink->exec)
@@ -292,6 +307,8 @@ static struct engine_stats perf_stats(const struct engine *e)
 		.throttled = d.throttled,
 		.stack_bytes = d.stack_bytes,
 		.no_kernel = p->no_kernel,
+		.by_thread_time = p->clock && p->by_thread,
+		.skips_kernel = p->skips_kernel,
 		.threads = p->threads,
 		.attachment = attachment_name(p, d.on),
 		.unit = p->unit,

@@ -82,6 +82,7 @@ void perf_attr_sampling(const struct perf_config *c, bool per_thread, struct per
 	if (per_thread) {
 		a->inherit = 1;
 		a->inherit_thread = !!(c->features & PERF_CAN_INHERIT_THREAD);
+		a->inherit_stat = !!(c->features & PERF_CAN_READ_ENDED);
 		if (!c->sideband_apart)
 			set_sideband(a);
 	} else {
@@ -122,9 +123,13 @@ static int try_open(const struct perf_config *c, pid_t tid, int cpu)
 static int probe_features(struct perf_config *c, pid_t tid, int cpu)
 {
 	static const unsigned sets[] = {
+		PERF_CAN_INHERIT_THREAD | PERF_CAN_COUNT_LOST | PERF_CAN_READ_ENDED,
 		PERF_CAN_INHERIT_THREAD | PERF_CAN_COUNT_LOST,
+		PERF_CAN_INHERIT_THREAD | PERF_CAN_READ_ENDED,
 		PERF_CAN_INHERIT_THREAD,
+		PERF_CAN_COUNT_LOST | PERF_CAN_READ_ENDED,
 		PERF_CAN_COUNT_LOST,
+		PERF_CAN_READ_ENDED,
 		0,
 	};
 	int r = -EINVAL;

@@ -235,6 +235,25 @@ static void take_sample(struct perf_intake *in, const struct perf_record *r)
 		count(&in->foreign, 1);
 }
 
+static void take_ended(struct perf_intake *in, const struct perf_record *r)
+{
+	struct perf_msg_ended *m;
+
+	if (r->pid != proc_pid(in->proc) || !r->counted)
+		return;
+	m = sample_queue_reserve(in->queue, sizeof(*m));
+	if (!m)
+		return; /* the sum of all threads has it */
+	*m = (struct perf_msg_ended){
+		.head = {.kind = PERF_MSG_ENDED, .pid = r->pid, .tid = r->tid},
+		.counted = r->counted,
+		.tail = r->counted % perf_attach_config(in->attach)->period,
+		.time_ns = r->time,
+	};
+	sample_queue_commit(in->queue, sizeof(*m));
+	in->pushed = true;
+}
+
 static void take_task(struct perf_intake *in, const struct perf_record *r)
 {
 	if (r->pid != proc_pid(in->proc))
@@ -286,6 +305,9 @@ int perf_intake_record(void *ctx, const void *bytes, size_t size)
 	case PERF_REC_EXIT:
 	case PERF_REC_MMAP:
 		take_task(in, &r);
+		break;
+	case PERF_REC_READ:
+		take_ended(in, &r);
 		break;
 	case PERF_REC_UNTHROTTLE:
 	case PERF_REC_OTHER:

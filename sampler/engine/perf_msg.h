@@ -14,12 +14,19 @@ enum perf_msg_kind {
 	PERF_MSG_EXIT,
 	PERF_MSG_EXEC,
 	PERF_MSG_MAPPED,
+	PERF_MSG_ENDED, /* struct perf_msg_ended */
 };
 
 struct perf_msg {
 	uint32_t kind;
 	pid_t pid, tid;
 	char comm[16];
+};
+
+/* What a thread that ended used on one CPU, in the event's unit; `tail`: since its last sample there was due. */
+struct perf_msg_ended {
+	struct perf_msg head;
+	uint64_t counted, tail, time_ns;
 };
 
 /* Followed by n_kernel u64 of the kernel call chain, then stack_len bytes of stack, frozen_len of the heap. */

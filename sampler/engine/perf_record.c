@@ -160,6 +160,12 @@ static void parse_body(struct cursor *c, struct perf_record *r)
 	case PERF_RECORD_EXIT:
 		parse_task(c, r);
 		break;
+	case PERF_RECORD_READ:
+		r->kind = PERF_REC_READ;
+		r->pid = cursor_i32(c);
+		r->tid = cursor_i32(c);
+		r->counted = cursor_u64(c); /* first of the read format, whatever else it has */
+		break;
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
 		r->kind = PERF_REC_MMAP;

@@ -28,6 +28,7 @@ enum perf_record_kind {
 	PERF_REC_FORK,
 	PERF_REC_EXIT,
 	PERF_REC_MMAP,
+	PERF_REC_READ, /* `counted`: by an inherited event, whose thread ends */
 	PERF_REC_OTHER, /* well-formed, of a type that nobody here wants */
 };
 
@@ -41,7 +42,7 @@ struct perf_record {
 	uint64_t time; /* ns, 0: not in the record */
 	uint64_t id; /* of the event that was opened, the same for inherited ones; 0: not there */
 	uint32_t cpu;
-	uint64_t lost;
+	uint64_t lost, counted;
 
 	bool exec; /* COMM: because of execve */
 	char comm[16];

@@ -25,6 +25,8 @@ enum frame_mark {
 	MARK_DEOPT, /* a frame under deoptimisation */
 	MARK_KERNEL, /* kernel frames that may not be named (kptr_restrict) */
 	MARK_STORAGE_LIMIT, /* stands for stacks beyond --max-memory */
+	MARK_UNSAMPLED_SHORT, /* stands for CPU time of threads that ended, or were idle, before a sample was due */
+	MARK_UNSAMPLED_KERNEL, /* stands for CPU time in the kernel where that may not be sampled */
 	MARK_VIRTUAL, /* root: a virtual thread; id: its name (resolver_sources.virtual_name) */
 };
 

@@ -265,6 +265,27 @@ void profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_stat
 	count(&p->totals, w, q, s->stack == LIMIT_STACK, times);
 }
 
+void profile_add_unsampled(struct profile *p, pid_t pid, pid_t tid, enum frame_mark mark, uint64_t count,
+			   uint64_t weight)
+{
+	struct stack_keys k = {.n_marks = 0};
+	struct profile_sample *s;
+
+	add_mark(&k, mark);
+	s = sample_place(p, (struct profile_sample){
+		.stack = stack_of(p, &k),
+		.pid = pid,
+		.tid = p->o.threads ? tid : 0,
+		.state = p->o.states ? THREAD_RUNNING : 0,
+		.slice = p->slice,
+	});
+	if (s == &p->spill && !s->count)
+		s->pid = pid;
+	s->count += count;
+	s->weight += weight;
+	*(mark == MARK_UNSAMPLED_KERNEL ? &p->totals.unsampled_kernel : &p->totals.unsampled_short) += weight;
+}
+
 void profile_close(struct profile *p)
 {
 	p->totals.bytes = profile_bytes(p);
@@ -309,6 +330,8 @@ void profile_totals_add(struct profile_totals *sum, const struct profile_totals 
 	sum->frozen += t->frozen;
 	sum->truncated += t->truncated;
 	sum->storage_limit += t->storage_limit;
+	sum->unsampled_short += t->unsampled_short;
+	sum->unsampled_kernel += t->unsampled_kernel;
 	sum->java += t->java;
 	sum->java_complete += t->java_complete;
 	sum->stacks += t->stacks;

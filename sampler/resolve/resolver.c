@@ -33,6 +33,8 @@ static struct named_frame name_mark(struct namer *n, enum frame_mark mark)
 		[MARK_INCOMPLETE] = "[incomplete]", [MARK_RESYNCHRONISED] = "[resynchronised]",
 		[MARK_FROZEN] = "[frozen]",	    [MARK_TRUNCATED] = "[truncated]",
 		[MARK_DEOPT] = "[deopt]",	    [MARK_STORAGE_LIMIT] = "[storage limit]",
+		[MARK_UNSAMPLED_SHORT] = "[not sampled: short-lived threads]",
+		[MARK_UNSAMPLED_KERNEL] = "[not sampled: kernel]",
 	};
 
 	if (mark == MARK_KERNEL)

@@ -12,6 +12,7 @@
 #include "sampler/session/compile_watch.h"
 #include "sampler/session/heap_frames.h"
 #include "sampler/session/threads.h"
+#include "sampler/session/unsampled.h"
 #include "sampler/session/virtual_names.h"
 #include "sampler/session/wall.h"
 #include "symbolizer/base/clock.h"
@@ -36,6 +37,7 @@ void session_close(struct session *s)
 	compile_watch_free(s->compiles);
 	threads_free(s->threads);
 	wall_free(s->wall);
+	unsampled_free(s->unsampled);
 	session_wish_close(s);
 	by_time_free(s->by_time);
 	bridge_close(s->bridge);
@@ -85,6 +87,8 @@ int session_start(struct session *s, struct err *err)
 	s->before_exec = s->o.launched && !session_traces(s);
 	if (s->proc)
 		proc_cpu_ns(s->proc, &s->cpu_start_ns);
+	if (s->unsampled)
+		unsampled_start(s->unsampled);
 	r = s->engine->ops->start(s->engine, err);
 	if (r < 0)
 		return r;
@@ -103,6 +107,22 @@ static void say_heap_frames(struct session *s)
 			 ", refused %" PRIu64, f.asked, f.tried, f.copied, s->heap_refused);
 }
 
+static void give_unsampled(struct session *s)
+{
+	const struct engine_stats *e = &s->final_stats;
+	uint64_t period = s->o.engine_options.period;
+	struct unsampled_sums sums = {
+		.cpu_ns = s->cpu_ns,
+		.sampled_ns = profile_totals(s->profile).weight + s->old_totals.weight,
+		.lost_ns = e->lost * period,
+		.period_ns = period,
+		.skips_kernel = e->skips_kernel,
+	};
+
+	if (s->unsampled && e->by_thread_time)
+		unsampled_give(s->unsampled, &sums, s->profile, s->pid);
+}
+
 int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 {
 	const struct engine_sink sink = session_sink(s);
@@ -111,6 +131,7 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 
 	s->ended_ns = clock_monotonic_ns();
 	s->final_stats = s->engine->ops->stats(s->engine);
+	give_unsampled(s);
 	view_say_doubts(s->view);
 	say_heap_frames(s);
 	bridge_finish(s->bridge);

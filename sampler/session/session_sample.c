@@ -8,6 +8,7 @@
 #include "sampler/session/compile_watch.h"
 #include "sampler/session/heap_frames.h"
 #include "sampler/session/threads.h"
+#include "sampler/session/unsampled.h"
 #include "sampler/session/virtual_names.h"
 #include "sampler/session/wall.h"
 #include "symbolizer/attribution/attribution.h"
@@ -78,6 +79,8 @@ static void count_sample(struct session *s, const struct raw_sample *sample, con
 		wall_keep(s->wall, sample->tid, sample->state, state, w);
 	}
 	profile_add(s->profile, sample->pid, sample->tid, state, w, sample->weight);
+	if (s->unsampled)
+		unsampled_sample(s->unsampled, sample->tid, sample->weight);
 }
 
 static void count_again(struct session *s, const struct raw_sample *sample)
@@ -201,6 +204,14 @@ static void on_thread_exit(void *ctx, pid_t pid, pid_t tid)
 		wall_forget(s->wall, tid);
 }
 
+static void on_ended(void *ctx, const struct engine_ended *e)
+{
+	struct session *s = ctx;
+
+	if (s->unsampled)
+		unsampled_ended(s->unsampled, e);
+}
+
 static void on_mapped(void *ctx, pid_t pid)
 {
 	struct session *s = ctx;
@@ -218,6 +229,8 @@ static void on_sampled(void *ctx)
 
 	if (s->proc && proc_cpu_ns(s->proc, &cpu) == 0 && cpu > s->cpu_start_ns)
 		s->cpu_ns = cpu - s->cpu_start_ns;
+	if (s->unsampled)
+		unsampled_finish(s->unsampled);
 }
 
 struct engine_sink session_sink(struct session *s)
@@ -227,6 +240,7 @@ struct engine_sink session_sink(struct session *s)
 		.sample = on_sample,
 		.thread = on_thread,
 		.thread_exit = on_thread_exit,
+		.ended = on_ended,
 		.exec = session_on_exec,
 		.mapped = on_mapped,
 		.sampled = on_sampled,

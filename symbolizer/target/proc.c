@@ -275,18 +275,35 @@ int proc_cpu_ns(struct proc *p, uint64_t *ret)
 	return r;
 }
 
+static int thread_stat(struct proc *p, pid_t tid, struct proc_stat *ret)
+{
+	char path[64];
+	int r;
+
+	snprintf(path, sizeof(path), "task/%d/stat", (int)tid);
+	r = stat_read(p->dirfd, path, ret);
+	return r == -ENOENT ? -ESRCH : r;
+}
+
+int proc_system_ns(struct proc *p, pid_t tid, uint64_t *ret)
+{
+	struct proc_stat s;
+	int r = tid ? thread_stat(p, tid, &s) : stat_read(p->dirfd, "stat", &s);
+
+	if (r == 0)
+		*ret = ticks_ns(s.stime);
+	return r;
+}
+
 int proc_thread_age_ns(struct proc *p, pid_t tid, uint64_t *ret)
 {
 	struct proc_stat s;
 	struct timespec now;
-	char path[64];
 	uint64_t now_ns;
-	int r;
+	int r = thread_stat(p, tid, &s);
 
-	snprintf(path, sizeof(path), "task/%d/stat", (int)tid);
-	r = stat_read(p->dirfd, path, &s);
 	if (r < 0)
-		return r == -ENOENT ? -ESRCH : r;
+		return r;
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	*ret = now_ns > ticks_ns(s.start) ? now_ns - ticks_ns(s.start) : 0;
@@ -306,17 +323,13 @@ int proc_thread_cpu_ns(struct proc *p, pid_t tid, uint64_t *ret)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
 	struct proc_stat s;
-	char path[64];
 	int r = task_read(p, tid, "schedstat", STAT_MAX, &text, NULL);
 
 	if (r == 0)
 		return sscanf(text, "%" SCNu64, ret) == 1 ? 0 : -EINVAL;
 	if (r != -ESRCH)
 		return r;
-	snprintf(path, sizeof(path), "task/%d/stat", (int)tid);
-	r = stat_read(p->dirfd, path, &s);
-	if (r == -ENOENT)
-		r = -ESRCH;
+	r = thread_stat(p, tid, &s);
 	if (r == 0)
 		*ret = ticks_ns(s.utime + s.stime);
 	return r;

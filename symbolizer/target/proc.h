@@ -51,6 +51,8 @@ bool proc_same_ns(struct proc *p, const char *ns); /* "pid", "mnt", "user", "net
 /* CPU time (user + system, whole thread group) in ns; per-thread from schedstat (first field). */
 int proc_cpu_ns(struct proc *p, uint64_t *ret);
 int proc_thread_cpu_ns(struct proc *p, pid_t tid, uint64_t *ret);
+/* Of it in the kernel, to a tick; tid 0: of the whole thread group. */
+int proc_system_ns(struct proc *p, pid_t tid, uint64_t *ret);
 int proc_thread_age_ns(struct proc *p, pid_t tid, uint64_t *ret); /* since it was made, to a tick (10 ms) */
 int proc_thread_cpu(struct proc *p, pid_t tid, int *ret); /* that it last ran on */
 

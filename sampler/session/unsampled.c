@@ -1,0 +1,282 @@
+#include "sampler/session/unsampled.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/engine/engine.h"
+#include "sampler/profile/profile.h"
+#include "symbolizer/base/map.h"
+#include "symbolizer/base/vec.h"
+#include "symbolizer/target/proc.h"
+
+enum {
+	THREADS_MAX = 200000, /* kept apart; all others are one without a name */
+	SHOWN_SHARE = 100, /* less than a hundredth of the CPU time is no news */
+};
+
+struct thread {
+	pid_t tid;
+	bool live; /* at the end */
+	uint64_t cpu_ns, system_ns; /* when it was first seen; in the end what was used since */
+	uint64_t counted, tail; /* of a thread that ended, engine_ended */
+	uint64_t seen; /* weights of its samples */
+	uint64_t time_ns; /* of its end */
+	UT_hash_handle hh;
+};
+
+struct unsampled {
+	struct proc *proc;
+	struct thread *by_tid;
+	uint64_t system_ns; /* of the process, when it began; in the end what was used since */
+};
+
+/* What goes under a thread's name. */
+struct share {
+	const struct thread *thread;
+	const char *name;
+	uint64_t short_ns, kernel_ns;
+};
+
+struct shares {
+	VEC(struct share) list;
+};
+
+struct unsampled *unsampled_new(struct proc *proc)
+{
+	struct unsampled *u = calloc(1, sizeof(*u));
+
+	if (u)
+		u->proc = proc;
+	return u;
+}
+
+void unsampled_free(struct unsampled *u)
+{
+	struct thread *t, *next;
+
+	if (!u)
+		return;
+	HASH_ITER(hh, u->by_tid, t, next) {
+		HASH_DEL(u->by_tid, t);
+		free(t);
+	}
+	free(u);
+}
+
+/* NULL: out of memory. Threads beyond the limit are thread 0. */
+static struct thread *thread_of(struct unsampled *u, pid_t tid)
+{
+	struct thread *t;
+
+	HASH_FIND_INT(u->by_tid, &tid, t);
+	if (!t && tid && HASH_COUNT(u->by_tid) >= THREADS_MAX)
+		return thread_of(u, 0);
+	if (t || !(t = calloc(1, sizeof(*t))))
+		return t;
+	t->tid = tid;
+	HASH_ADD_INT(u->by_tid, tid, t);
+	if (t->hh.tbl)
+		return t;
+	free(t);
+	return NULL;
+}
+
+void unsampled_start(struct unsampled *u)
+{
+	pid_t *tids;
+	size_t n;
+
+	proc_system_ns(u->proc, 0, &u->system_ns);
+	if (proc_tasks(u->proc, &tids, &n) < 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		struct thread *t = thread_of(u, tids[i]);
+
+		if (t && proc_thread_cpu_ns(u->proc, tids[i], &t->cpu_ns) == 0)
+			proc_system_ns(u->proc, tids[i], &t->system_ns);
+	}
+	free(tids);
+}
+
+void unsampled_sample(struct unsampled *u, pid_t tid, uint64_t weight)
+{
+	struct thread *t = thread_of(u, tid);
+
+	if (t)
+		t->seen += weight;
+}
+
+void unsampled_ended(struct unsampled *u, const struct engine_ended *e)
+{
+	struct thread *t = thread_of(u, e->tid);
+
+	if (!t)
+		return;
+	t->counted += e->counted;
+	t->tail += e->tail;
+	t->time_ns = e->time_ns;
+}
+
+static uint64_t since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+void unsampled_finish(struct unsampled *u)
+{
+	uint64_t cpu, system;
+	pid_t *tids;
+	size_t n;
+
+	u->system_ns = proc_system_ns(u->proc, 0, &system) == 0 ? since(system, u->system_ns) : 0;
+	if (proc_tasks(u->proc, &tids, &n) < 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		struct thread *t = thread_of(u, tids[i]);
+
+		if (!t || !t->tid || proc_thread_cpu_ns(u->proc, tids[i], &cpu) < 0 ||
+		    proc_system_ns(u->proc, tids[i], &system) < 0)
+			continue;
+		t->live = true;
+		t->cpu_ns = since(cpu, t->cpu_ns);
+		t->system_ns = since(system, t->system_ns);
+	}
+	free(tids);
+}
+
+/* --- What is whose */
+
+/* Time in the kernel that the thread has no samples for, as far as it is known: of threads that ended, all that is
+ * missing but their tails. */
+static uint64_t kernel_of(const struct thread *t)
+{
+	uint64_t missing = t->live ? since(t->cpu_ns, t->seen) : since(t->counted, t->tail + t->seen);
+
+	return t->live && t->system_ns < missing ? t->system_ns : missing;
+}
+
+static uint64_t short_of(const struct thread *t)
+{
+	return t->live ? since(t->cpu_ns, t->seen + kernel_of(t)) : t->tail;
+}
+
+/* `part` of `whole`, of a sum that is to be `due`. */
+static uint64_t scaled(uint64_t part, uint64_t whole, uint64_t due)
+{
+	return whole ? (uint64_t)((double)part / (double)whole * (double)due) : 0;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Of what is missing, what is time in the kernel: no more than the process spent there, and not what was too
+ * short, which is known of threads that ended. */
+static uint64_t kernel_due(const struct unsampled *u, const struct unsampled_sums *sums, uint64_t missing)
+{
+	uint64_t tails = 0;
+
+	for (const struct thread *t = u->by_tid; t; t = t->hh.next)
+		tails += t->live ? 0 : t->tail;
+	return sums->skips_kernel ? least(since(missing, tails), u->system_ns) : 0;
+}
+
+static bool share_out(const struct unsampled *u, struct shares *s, uint64_t short_ns, uint64_t kernel_ns)
+{
+	uint64_t shorts = 0, kernels = 0;
+
+	for (const struct thread *t = u->by_tid; t; t = t->hh.next) {
+		shorts += short_of(t);
+		kernels += kernel_of(t);
+	}
+	for (const struct thread *t = u->by_tid; t; t = t->hh.next) {
+		struct share one = {.thread = t,
+				    .short_ns = scaled(short_of(t), shorts, short_ns),
+				    .kernel_ns = scaled(kernel_of(t), kernels, kernel_ns)};
+
+		if ((one.short_ns || one.kernel_ns) && !vec_push(&s->list, one))
+			return false;
+	}
+	return true;
+}
+
+/* --- Into the profile */
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+	int r = strcmp(x->name, y->name);
+
+	if (r)
+		return r;
+	return (x->thread->time_ns > y->thread->time_ns) - (x->thread->time_ns < y->thread->time_ns);
+}
+
+struct giving {
+	struct profile *p;
+	pid_t pid;
+	uint64_t period;
+	uint64_t slice_ns; /* 0: not kept apart by time */
+	uint64_t left[2]; /* weights that were no whole sample yet, by mark */
+};
+
+static void give(struct giving *g, pid_t tid, bool kernel, uint64_t weight)
+{
+	uint64_t *left = &g->left[kernel];
+
+	if (!weight)
+		return;
+	*left += weight;
+	profile_add_unsampled(g->p, g->pid, tid, kernel ? MARK_UNSAMPLED_KERNEL : MARK_UNSAMPLED_SHORT,
+			      *left / g->period, weight);
+	*left %= g->period;
+}
+
+static bool same_place(const struct giving *g, const struct share *a, const struct share *b)
+{
+	return strcmp(a->name, b->name) == 0 &&
+	       (!g->slice_ns || a->thread->time_ns / g->slice_ns == b->thread->time_ns / g->slice_ns);
+}
+
+/* Threads of one name are one: thousands that each miss a bit would each be less than a sample. */
+static void give_all(struct giving *g, const struct shares *s)
+{
+	for (size_t i = 0, j; i < s->list.n; i = j) {
+		uint64_t short_ns = 0, kernel_ns = 0;
+		const struct thread *first = s->list.v[i].thread;
+
+		for (j = i; j < s->list.n && same_place(g, &s->list.v[i], &s->list.v[j]); j++) {
+			short_ns += s->list.v[j].short_ns;
+			kernel_ns += s->list.v[j].kernel_ns;
+		}
+		if (first->time_ns)
+			profile_time(g->p, first->time_ns);
+		give(g, first->tid, false, short_ns);
+		give(g, first->tid, true, kernel_ns);
+	}
+}
+
+void unsampled_give(struct unsampled *u, const struct unsampled_sums *sums, struct profile *p, pid_t pid)
+{
+	uint64_t missing = since(sums->cpu_ns, sums->sampled_ns + sums->lost_ns);
+	uint64_t kernel_ns = kernel_due(u, sums, missing), short_ns = missing - kernel_ns;
+	struct giving g = {.p = p, .pid = pid, .period = sums->period_ns, .slice_ns = profile_slice_ns(p)};
+	struct shares s = {0};
+
+	if (short_ns < sums->cpu_ns / SHOWN_SHARE)
+		short_ns = 0;
+	if (kernel_ns < sums->cpu_ns / SHOWN_SHARE)
+		kernel_ns = 0;
+	if (sums->period_ns && (short_ns || kernel_ns) && share_out(u, &s, short_ns, kernel_ns)) {
+		for (size_t i = 0; i < s.list.n; i++) {
+			const char *name = profile_thread_name(p, pid, s.list.v[i].thread->tid);
+
+			s.list.v[i].name = name ? name : "";
+		}
+		if (s.list.n)
+			qsort(s.list.v, s.list.n, sizeof(*s.list.v), compare_names);
+		give_all(&g, &s);
+	}
+	vec_done(&s.list);
+}

@@ -1,0 +1,40 @@
+#ifndef JS_SESSION_UNSAMPLED_H
+#define JS_SESSION_UNSAMPLED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct engine_ended;
+struct proc;
+struct profile;
+
+/*
+ * CPU time that no sample stands for, where threads are sampled by their own CPU time (engine_stats.by_thread_time):
+ * there it is no chance. The process's CPU time less the samples' weights is what is missing, exactly; what is known
+ * of single threads says under whose name it goes, and what it is: what was too short for a sample, or time in the
+ * kernel where that is not sampled.
+ */
+struct unsampled;
+
+struct unsampled_sums {
+	uint64_t cpu_ns; /* used by the process, from unsampled_start() to unsampled_finish() */
+	uint64_t sampled_ns, lost_ns; /* weights of the samples; of those that were lost */
+	uint64_t period_ns;
+	bool skips_kernel;
+};
+
+/* NULL: out of memory. `proc` is borrowed. */
+struct unsampled *unsampled_new(struct proc *proc);
+void unsampled_free(struct unsampled *u);
+
+void unsampled_start(struct unsampled *u);
+void unsampled_sample(struct unsampled *u, pid_t tid, uint64_t weight);
+void unsampled_ended(struct unsampled *u, const struct engine_ended *e);
+/* Sampling has ended: reads the threads that are still there. */
+void unsampled_finish(struct unsampled *u);
+
+/* When all samples are counted: adds what is missing to the profile, if it is more than 1 % of the CPU time. */
+void unsampled_give(struct unsampled *u, const struct unsampled_sums *sums, struct profile *p, pid_t pid);
+
+#endif

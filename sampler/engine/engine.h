@@ -21,7 +21,8 @@ struct engine;
 struct engine_ended {
 	pid_t pid, tid;
 	uint64_t counted;
-	uint64_t tail; /* of it, what was too short for a sample */
+	/* Of it, what was too short for a sample. Where that is not known, 1 for each thread. */
+	uint64_t tail;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 };
 
@@ -84,6 +85,7 @@ struct engine_stats {
 	/* Each thread is sampled by its own CPU time, which begins anew with it: what samples do not stand for is known,
 	 * and no chance. skips_kernel: time in the kernel never has a sample. */
 	bool by_thread_time, skips_kernel;
+	bool only_ended; /* nothing is missing of threads that are there until the end, whatever accounts say */
 	uint64_t max_sample_rate; /* the kernel's limit when it cut the rate; 0: it did not */
 	uint32_t threads; /* attached */
 	const char *attachment; /* "thread x cpu events" or "cpu events with filter"; for -v */

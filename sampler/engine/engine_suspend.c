@@ -212,6 +212,10 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 		engine_tell_thread(s->proc, sink, m->tid);
 		break;
 	case SUSPEND_MSG_EXIT:
+		/* What it used since its last tick, nobody knows any more. */
+		if (sink->ended)
+			sink->ended(sink->ctx, &(struct engine_ended){.pid = pid, .tid = m->tid, .tail = 1,
+								      .time_ns = clock_monotonic_ns()});
 		if (sink->thread_exit)
 			sink->thread_exit(sink->ctx, pid, m->tid);
 		break;
@@ -284,6 +288,8 @@ static struct engine_stats suspend_stats_of(const struct engine *e)
 		.threads = (uint32_t)l.threads,
 		.attachment = "threads stopped one by one",
 		.unit = "ns",
+		.by_thread_time = true,
+		.only_ended = true,
 		.suspend = l.suspend,
 	};
 }

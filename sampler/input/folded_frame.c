@@ -107,6 +107,7 @@ static uint8_t bracket_kind(const char *text, size_t len)
 	static const char *const marks[] = {
 		"[incomplete]", "[resynchronised]", "[frozen]",
 		"[truncated]",	"[deopt]",	    "[storage limit]",
+		"[not sampled: short-lived threads]", "[not sampled: kernel]",
 	};
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)

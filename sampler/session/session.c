@@ -117,6 +117,7 @@ static void give_unsampled(struct session *s)
 		.lost_ns = e->lost * period,
 		.period_ns = period,
 		.skips_kernel = e->skips_kernel,
+		.only_ended = e->only_ended,
 	};
 
 	if (s->unsampled && e->by_thread_time)

@@ -182,18 +182,38 @@ static uint64_t kernel_due(const struct unsampled *u, const struct unsampled_sum
 	return sums->skips_kernel ? least(since(missing, tails), u->system_ns) : 0;
 }
 
-static bool share_out(const struct unsampled *u, struct shares *s, uint64_t short_ns, uint64_t kernel_ns)
+/* What is known of the threads, and what it is to add up to. */
+struct sum {
+	uint64_t known, due;
+};
+
+struct dues {
+	struct sum live, ended, kernel;
+};
+
+static struct dues dues_of(const struct unsampled *u, const struct unsampled_sums *sums, uint64_t short_ns,
+			   uint64_t kernel_ns)
 {
-	uint64_t shorts = 0, kernels = 0;
+	struct dues d = {.kernel.due = kernel_ns};
 
 	for (const struct thread *t = u->by_tid; t; t = t->hh.next) {
-		shorts += short_of(t);
-		kernels += kernel_of(t);
+		d.kernel.known += kernel_of(t);
+		*(t->live ? &d.live.known : &d.ended.known) += short_of(t);
 	}
+	if (!sums->only_ended)
+		d.live.due = least(d.live.known, short_ns);
+	if (d.ended.known)
+		d.ended.due = short_ns - d.live.due;
+	return d;
+}
+
+static bool share_out(const struct unsampled *u, struct shares *s, const struct dues *d)
+{
 	for (const struct thread *t = u->by_tid; t; t = t->hh.next) {
+		const struct sum *sum = t->live ? &d->live : &d->ended;
 		struct share one = {.thread = t,
-				    .short_ns = scaled(short_of(t), shorts, short_ns),
-				    .kernel_ns = scaled(kernel_of(t), kernels, kernel_ns)};
+				    .short_ns = scaled(short_of(t), sum->known, sum->due),
+				    .kernel_ns = scaled(kernel_of(t), d->kernel.known, d->kernel.due)};
 
 		if ((one.short_ns || one.kernel_ns) && !vec_push(&s->list, one))
 			return false;
@@ -263,12 +283,14 @@ void unsampled_give(struct unsampled *u, const struct unsampled_sums *sums, stru
 	uint64_t kernel_ns = kernel_due(u, sums, missing), short_ns = missing - kernel_ns;
 	struct giving g = {.p = p, .pid = pid, .period = sums->period_ns, .slice_ns = profile_slice_ns(p)};
 	struct shares s = {0};
+	struct dues d;
 
 	if (short_ns < sums->cpu_ns / SHOWN_SHARE)
 		short_ns = 0;
 	if (kernel_ns < sums->cpu_ns / SHOWN_SHARE)
 		kernel_ns = 0;
-	if (sums->period_ns && (short_ns || kernel_ns) && share_out(u, &s, short_ns, kernel_ns)) {
+	d = dues_of(u, sums, short_ns, kernel_ns);
+	if (sums->period_ns && (short_ns || kernel_ns) && share_out(u, &s, &d)) {
 		for (size_t i = 0; i < s.list.n; i++) {
 			const char *name = profile_thread_name(p, pid, s.list.v[i].thread->tid);
 

@@ -21,7 +21,7 @@ struct unsampled_sums {
 	uint64_t cpu_ns; /* used by the process, from unsampled_start() to unsampled_finish() */
 	uint64_t sampled_ns, lost_ns; /* weights of the samples; of those that were lost */
 	uint64_t period_ns;
-	bool skips_kernel;
+	bool skips_kernel, only_ended; /* as in engine_stats */
 };
 
 /* NULL: out of memory. `proc` is borrowed. */

@@ -337,6 +337,7 @@ int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *c
 	if (change->stack_bytes > a->ring_size / 8)
 		return -ENOSPC;
 	c.stack_bytes = change->stack_bytes;
+	c.period = change->period;
 	c.wake_each = change->wake_each;
 	c.sideband_apart = a->mode == PERF_ATTACH_CPUS;
 	r = open_fresh(a, &c, on, &fresh);

@@ -56,6 +56,7 @@ enum perf_attach_on {
 /* What the events can be changed to while they sample. */
 struct perf_attach_change {
 	uint32_t stack_bytes;
+	uint64_t period;
 	bool wake_each; /* each sample wakes the reader of its ring */
 	enum perf_attach_on on; /* CPUS only */
 };

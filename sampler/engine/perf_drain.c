@@ -323,6 +323,9 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 	d->queue = d->intake.queue = q;
 	d->intake.layout = perf_attr_layout(perf_attach_config(attach));
 	d->intake.clock = perf_attach_config(attach)->event.clock;
+	d->intake.period = perf_attach_config(attach)->period;
+	d->intake.divisor = 1;
+	d->intake.thin.random = (uint32_t)clock_monotonic_ns();
 	d->intake.weight = perf_attr_weight(perf_attach_config(attach));
 	d->pause_ms = PAUSE_MS;
 	d->random = (uint32_t)clock_monotonic_ns();

@@ -38,10 +38,19 @@ bool drain_may_own(const struct perf_drain *d)
 	       !d->size_asked_for;
 }
 
+/* In the mode THREADS; in the other, threads that are brief are left to the events on CPUs. */
+static uint64_t period_wanted(const struct perf_drain *d)
+{
+	bool finer = perf_attach_mode(d->attach) == PERF_ATTACH_THREADS;
+
+	return d->intake.period / (finer ? d->intake.divisor : 1);
+}
+
 static int try_reopen(struct perf_drain *d, uint32_t stack_bytes)
 {
 	struct perf_attach_change change = {
 		.stack_bytes = stack_bytes,
+		.period = period_wanted(d),
 		.wake_each = d->intake.wake_to != WAKE_BATCH,
 		.on = wanted(d),
 	};
@@ -82,6 +91,8 @@ void drain_reopen(struct perf_drain *d)
 	d->intake.wake_to = d->intake.wake.mode;
 	atomic_store_explicit(&d->stack_bytes, d->intake.size.now, memory_order_relaxed);
 	if (r < 0)
+		d->intake.divisor = (uint32_t)(d->intake.period / perf_attach_config(d->attach)->period);
+	if (r < 0)
 		log_info("sampling events stay as they are: %s", strerror(-r));
 	else
 		log_info("stack copy %s %u bytes, %s, events on %s", own ? "<=" : "of", size,
@@ -93,6 +104,7 @@ void drain_reopen(struct perf_drain *d)
 bool drain_wants_change(const struct perf_drain *d)
 {
 	return perf_intake_wants_change(&d->intake) ||
+	       period_wanted(d) != perf_attach_config(d->attach)->period ||
 	       (d->intake.wake.mode != WAKE_FIRST && (int)wanted(d) != d->on &&
 		perf_attach_mode(d->attach) == PERF_ATTACH_CPUS);
 }

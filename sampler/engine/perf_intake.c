@@ -170,9 +170,15 @@ static size_t extra_room(size_t wanted, bool aside)
 	return wanted + (aside ? ENGINE_ASIDE_MAX : 0);
 }
 
+/* How many samples this one stands for. */
+static uint32_t times_of(const struct perf_intake *in, const struct perf_record *r)
+{
+	return in->clock && r->period && r->period < in->period ? (uint32_t)(in->period / r->period) : 1;
+}
+
 static uint64_t weight_of(const struct perf_intake *in, const struct perf_record *r)
 {
-	uint64_t period = in->weight ? in->weight : r->period;
+	uint64_t period = in->weight ? in->weight : r->period * times_of(in, r);
 
 	if (!in->clock || !in->step || !perf_attach_is_cpu_event(in->attach, r->id))
 		return period;
@@ -229,10 +235,15 @@ static void push_sample(struct perf_intake *in, const struct perf_record *r)
 
 static void take_sample(struct perf_intake *in, const struct perf_record *r)
 {
-	if (perf_attach_accepts(in->attach, r))
-		push_sample(in, r);
-	else
+	uint32_t times = times_of(in, r);
+
+	if (!perf_attach_accepts(in->attach, r)) {
 		count(&in->foreign, 1);
+		return;
+	}
+	in->due_ns += r->period;
+	if (times == 1 || perf_thin_keep(&in->thin, r->tid, times))
+		push_sample(in, r);
 }
 
 static void take_ended(struct perf_intake *in, const struct perf_record *r)
@@ -241,6 +252,9 @@ static void take_ended(struct perf_intake *in, const struct perf_record *r)
 
 	if (r->pid != proc_pid(in->proc) || !r->counted)
 		return;
+	in->tail_ns += r->counted % perf_attach_config(in->attach)->period;
+	if (in->clock && in->divisor == 1)
+		in->divisor = perf_thin_divisor(in->period, in->tail_ns, in->tail_ns + in->due_ns);
 	m = sample_queue_reserve(in->queue, sizeof(*m));
 	if (!m)
 		return; /* the sum of all threads has it */

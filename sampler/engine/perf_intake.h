@@ -8,6 +8,7 @@
 
 #include "sampler/engine/engine.h"
 #include "sampler/engine/perf_record.h"
+#include "sampler/engine/perf_thin.h"
 #include "sampler/engine/stack_end.h"
 #include "sampler/engine/stack_rest.h"
 #include "sampler/engine/stack_size.h"
@@ -31,6 +32,10 @@ struct perf_intake {
 	struct perf_layout layout;
 	uint64_t weight; /* of every sample; 0: each says its own */
 	bool clock; /* the event goes by CPU time */
+	uint64_t period; /* that was asked for; events may have a smaller one, and are thinned out then */
+	struct perf_thin thin;
+	uint64_t due_ns, tail_ns; /* weights of all samples; what threads that ended used beside that */
+	uint32_t divisor; /* of the period, as would do better */
 	struct perf_steps *step; /* of the ring that is read; NULL: none */
 	uint64_t fork_ns; /* when the target was last seen to make a thread (CLOCK_MONOTONIC); 0: never */
 	struct engine_aside aside;

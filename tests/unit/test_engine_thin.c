@@ -1,0 +1,79 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "sampler/engine/perf_thin.h"
+
+#define MS UINT64_C(1000000)
+
+static struct perf_thin thin;
+
+/* A thread that lasts: one in k, to a sample. */
+static void test_one_of_k(void **state)
+{
+	int kept = 0;
+
+	(void)state;
+	thin = (struct perf_thin){.random = 1};
+	for (int i = 0; i < 1000; i++)
+		kept += perf_thin_keep(&thin, 7, 10);
+	assert_int_equal(kept, 100);
+}
+
+/* Threads of three samples each: their first, second and third are kept alike. */
+static void test_brief_threads(void **state)
+{
+	int kept[3] = {0}, all = 0;
+
+	(void)state;
+	thin = (struct perf_thin){.random = 5};
+	for (int tid = 1; tid <= 40000; tid++)
+		for (int i = 0; i < 3; i++)
+			kept[i] += perf_thin_keep(&thin, tid, 8);
+	for (int i = 0; i < 3; i++) {
+		all += kept[i];
+		assert_in_range(kept[i], 5000 - 350, 5000 + 350); /* five standard deviations */
+	}
+	assert_in_range(all, 15000 - 600, 15000 + 600);
+}
+
+/* Two threads in turn, at the same place of the table: neither hides the other. */
+static void test_same_place(void **state)
+{
+	int kept[2] = {0};
+
+	(void)state;
+	thin = (struct perf_thin){.random = 9};
+	for (int i = 0; i < 40000; i++)
+		kept[i % 2] += perf_thin_keep(&thin, 3 + i % 2 * THIN_THREADS, 4);
+	assert_in_range(kept[0], 5000 - 350, 5000 + 350);
+	assert_in_range(kept[1], 5000 - 350, 5000 + 350);
+}
+
+static void test_divisor(void **state)
+{
+	(void)state;
+	assert_int_equal(perf_thin_divisor(10 * MS, 0, 1000 * MS), 1);
+	assert_int_equal(perf_thin_divisor(10 * MS, 19 * MS, 100 * MS), 1); /* too little to tell */
+	assert_int_equal(perf_thin_divisor(10 * MS, 20 * MS, 1000 * MS), 1); /* 2 % */
+	assert_int_equal(perf_thin_divisor(10 * MS, 21 * MS, 1000 * MS), 10);
+	assert_int_equal(perf_thin_divisor(100 * MS, 500 * MS, 1000 * MS), 16);
+	assert_int_equal(perf_thin_divisor(MS, 500 * MS, 1000 * MS), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_of_k),
+		cmocka_unit_test(test_brief_threads),
+		cmocka_unit_test(test_same_place),
+		cmocka_unit_test(test_divisor),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -2,12 +2,12 @@
 """CPU time of threads that live for less than a period, against what the kernel accounted.
 
 tests/java/brief/Brief.java makes threads of some ms without end, beside one that lasts. What is sampled, and what
-outputs show as not sampled, must be its CPU time, and the two kinds must have the shares that the program counted.
+outputs show as not sampled, must be its CPU time, and the two kinds must have the shares that the program counted. Brief threads' time that is shown as not sampled stands under their name, and is theirs.
 
-    short_threads.py --table            every kind, life and number at once; takes hours with --runs 20
-    short_threads.py --jdk 17 --user    one cell as uid 65534
+    short_threads.py --table         every kind, life and number at once; takes hours with --runs 20
+    short_threads.py --jdk 17 --user one cell as uid 65534
 
-A bar is the issue's bar and what chance may add: with `p` the share of a period that a thread uses, n samples that are
+A bar is what must hold and what chance may add: with `p` the share of a period that a thread uses, n samples that are
 due scatter by sqrt((1 - p) / n) at most. A run misses it by chance once in 300 times (three standard deviations);
 each cell that CI runs may miss it in one of --tries.
 

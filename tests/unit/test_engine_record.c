@@ -251,6 +251,31 @@ static void test_fork_exit_mmap(void **state)
 	buf_done(&b);
 }
 
+/* Whatever the read format adds. */
+static void test_read_of_ended(void **state)
+{
+	struct buf b = begin(PERF_RECORD_READ, 0);
+	struct perf_record r;
+
+	(void)state;
+	put(&b, 10, 4);
+	put(&b, 11, 4);
+	put(&b, 3000000, 8);
+	put(&b, 0, 8); /* lost */
+	put_sample_id(&b, 20, 21, 99, 42);
+	assert_int_equal(finish(&b, &full, &r), 0);
+	assert_int_equal(r.kind, PERF_REC_READ);
+	assert_true(r.pid == 10 && r.tid == 11 && r.counted == 3000000 && r.id == 42);
+	buf_done(&b);
+
+	b = begin(PERF_RECORD_READ, 0);
+	put(&b, 10, 4);
+	put(&b, 11, 4);
+	put_sample_id(&b, 20, 21, 99, 42);
+	assert_int_equal(finish(&b, &full, &r), -EINVAL);
+	buf_done(&b);
+}
+
 static void test_throttle_and_unknown(void **state)
 {
 	struct buf b = begin(PERF_RECORD_THROTTLE, 0);
@@ -327,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_comm),
 		cmocka_unit_test(test_fork_exit_mmap),
 		cmocka_unit_test(test_throttle_and_unknown),
+		cmocka_unit_test(test_read_of_ended),
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_layouts),
 	};

@@ -340,6 +340,38 @@ static void ends_have_names(void **state)
 	assert_string_equal(walk_end_name(WALK_ENDS), "?");
 }
 
+static void what_was_not_sampled_is_no_sample(void **state)
+{
+	struct profile *p = profile_new((struct profile_options){.threads = true});
+	struct frame_key a[] = {key(FRAME_NATIVE, 1, 16)};
+	struct walk w = walk_of(a, 1);
+	struct profile_totals t, sum = {0};
+	(void)state;
+
+	profile_add(p, PID, 10, THREAD_RUNNING, &w, 5);
+	profile_add_unsampled(p, PID, 10, MARK_UNSAMPLED_SHORT, 2, 11);
+	profile_add_unsampled(p, PID, 10, MARK_UNSAMPLED_SHORT, 1, 4);
+	profile_add_unsampled(p, PID, 11, MARK_UNSAMPLED_KERNEL, 0, 3);
+	t = profile_totals(p);
+	assert_int_equal(t.samples, 1);
+	assert_int_equal(t.complete, 1);
+	assert_int_equal(t.weight, 5);
+	assert_int_equal(t.unsampled_short, 15);
+	assert_int_equal(t.unsampled_kernel, 3);
+	profile_totals_add(&sum, &t);
+	profile_totals_add(&sum, &t);
+	assert_int_equal(sum.unsampled_short, 30);
+	assert_int_equal(sum.unsampled_kernel, 6);
+
+	assert_int_equal(profile_sample_count(p), 3);
+	assert_int_equal(profile_sample(p, 1).count, 3);
+	assert_int_equal(profile_sample(p, 1).weight, 15);
+	assert_int_equal(profile_sample(p, 1).tid, 10);
+	assert_int_equal(root_mark(p, profile_sample(p, 1).stack, 0), MARK_UNSAMPLED_SHORT);
+	assert_int_equal(root_mark(p, profile_sample(p, 2).stack, 0), MARK_UNSAMPLED_KERNEL);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +387,7 @@ int main(void)
 		cmocka_unit_test(thread_names),
 		cmocka_unit_test(nothing_added),
 		cmocka_unit_test(ends_have_names),
+		cmocka_unit_test(what_was_not_sampled_is_no_sample),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

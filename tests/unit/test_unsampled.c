@@ -1,0 +1,124 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/engine/engine.h"
+#include "sampler/profile/profile.h"
+#include "sampler/session/unsampled.h"
+#include "symbolizer/target/proc.h"
+
+#define MS UINT64_C(1000000)
+
+/* Threads that nobody has: of this process, which has one of its own. */
+enum { GONE = 0x3ffff0 };
+
+struct case_of {
+	struct proc *proc;
+	struct unsampled *u;
+	struct profile *p;
+};
+
+static struct case_of begin(void)
+{
+	struct case_of c = {.p = profile_new((struct profile_options){.threads = true})};
+
+	assert_int_equal(proc_open(getpid(), &c.proc, NULL), 0);
+	c.u = unsampled_new(c.proc);
+	assert_non_null(c.u);
+	unsampled_start(c.u);
+	return c;
+}
+
+static void end(struct case_of *c)
+{
+	unsampled_free(c->u);
+	profile_free(c->p);
+	proc_close(c->proc);
+}
+
+static void ended(struct case_of *c, pid_t tid, const char *name, uint64_t counted, uint64_t tail)
+{
+	const struct engine_ended e = {.tid = tid, .counted = counted, .tail = tail};
+
+	profile_set_thread_name(c->p, 1, tid, name);
+	unsampled_ended(c->u, &e);
+}
+
+static void give(struct case_of *c, uint64_t cpu_ns, uint64_t sampled_ns)
+{
+	const struct unsampled_sums sums = {.cpu_ns = cpu_ns, .sampled_ns = sampled_ns, .period_ns = 10 * MS};
+
+	unsampled_finish(c->u);
+	unsampled_give(c->u, &sums, c->p, 1);
+}
+
+/* A thousand threads of 3 ms, of two names: one entry each, and the sum is what was missing. */
+static void test_threads_of_a_name(void **state)
+{
+	struct case_of c = begin();
+	uint64_t all = 0, more = 0;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		ended(&c, GONE + i, i % 4 ? "many" : "few", 3 * MS, 3 * MS);
+	give(&c, 5000 * MS, 2000 * MS);
+	assert_in_range(profile_sample_count(c.p), 2, 3); /* and this program's own thread */
+	for (size_t i = 0; i < profile_sample_count(c.p); i++) {
+		struct profile_sample s = profile_sample(c.p, i);
+		const char *name = profile_thread_name(c.p, 1, s.tid);
+
+		all += s.weight;
+		more += name && !strcmp(name, "many") ? s.weight : 0;
+		assert_in_range(s.count, s.weight / (10 * MS), s.weight / (10 * MS) + 1);
+	}
+	assert_in_range(all, 2990 * MS, 3000 * MS);
+	assert_in_range(more, 2230 * MS, 2250 * MS);
+	assert_int_equal(profile_totals(c.p).unsampled_short, all);
+	assert_int_equal(profile_totals(c.p).samples, 0);
+	end(&c);
+}
+
+static void test_nothing_is_missing(void **state)
+{
+	struct case_of c = begin();
+
+	(void)state;
+	ended(&c, GONE, "one", 30 * MS, 5 * MS);
+	give(&c, 1000 * MS, 995 * MS); /* 0.5 % */
+	assert_int_equal(profile_sample_count(c.p), 0);
+	give(&c, 1000 * MS, 1020 * MS);
+	assert_int_equal(profile_sample_count(c.p), 0);
+	end(&c);
+}
+
+/* What threads used that were sampled is not theirs once more. */
+static void test_lost_samples_are_counted_elsewhere(void **state)
+{
+	struct case_of c = begin();
+	const struct unsampled_sums sums = {.cpu_ns = 1000 * MS, .sampled_ns = 900 * MS, .lost_ns = 95 * MS,
+					    .period_ns = 10 * MS};
+
+	(void)state;
+	ended(&c, GONE, "one", 300 * MS, 5 * MS);
+	unsampled_finish(c.u);
+	unsampled_give(c.u, &sums, c.p, 1);
+	assert_int_equal(profile_sample_count(c.p), 0);
+	end(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_threads_of_a_name),
+		cmocka_unit_test(test_nothing_is_missing),
+		cmocka_unit_test(test_lost_samples_are_counted_elsewhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

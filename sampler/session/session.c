@@ -120,7 +120,8 @@ static void give_unsampled(struct session *s)
 		.only_ended = e->only_ended,
 	};
 
-	if (s->unsampled && e->by_thread_time)
+	/* Threads that were left alone have no samples because nobody wanted them. */
+	if (s->unsampled && e->by_thread_time && !(s->only_threads && s->engine->ops->wish))
 		unsampled_give(s->unsampled, &sums, s->profile, s->pid);
 }
 

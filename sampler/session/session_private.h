@@ -43,7 +43,7 @@ struct session {
 	struct compile_watch *compiles; /* of the view's JVM; NULL: none yet */
 	struct engine *engine;
 	struct wall *wall; /* wall-clock profiles only */
-	struct unsampled *unsampled; /* NULL: replay, wall-clock profiles, or some threads only */
+	struct unsampled *unsampled; /* NULL: replay, recordings, wall-clock profiles */
 	struct heap_frames *heap_frames; /* NULL: replay */
 	struct virtual_names *virtual_names; /* NULL: threads are no roots */
 	regex_t *only_threads; /* NULL: all */

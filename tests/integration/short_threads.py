@@ -2,7 +2,7 @@
 """CPU time of threads that live for less than a period, against what the kernel accounted.
 
 tests/java/brief/Brief.java makes threads of some ms without end, beside one that lasts. What is sampled, and what
-outputs show as not sampled, must be its CPU time, and the two kinds must have the shares that the program counted. Brief threads' time that is shown as not sampled stands under their name, and is theirs.
+outputs show as not sampled, must be its CPU time, and the samples of the two kinds must have the shares that the program counted.
 
     short_threads.py --table         every kind, life and number at once; takes hours with --runs 20
     short_threads.py --jdk 17 --user one cell as uid 65534

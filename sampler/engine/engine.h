@@ -85,6 +85,7 @@ struct engine_stats {
 	/* Each thread is sampled by its own CPU time, which begins anew with it: what samples do not stand for is known,
 	 * and no chance. skips_kernel: time in the kernel never has a sample. */
 	bool by_thread_time, skips_kernel;
+	uint64_t lost_weight; /* of what was lost */
 	bool only_ended; /* nothing is missing of threads that are there until the end, whatever accounts say */
 	uint64_t max_sample_rate; /* the kernel's limit when it cut the rate; 0: it did not */
 	uint32_t threads; /* attached */

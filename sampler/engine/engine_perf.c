@@ -32,6 +32,7 @@ struct engine_perf {
 	const char *attachment;
 	char unit[64];
 	atomic_bool stop;
+	uint64_t period; /* as asked for */
 	bool started, greeted; /* greeted: the sink knows the threads that were there before */
 	/* Read by the live line's thread, too; left: not taken from the queue in time. */
 	_Atomic uint64_t samples, left;
@@ -109,6 +110,7 @@ static int open_parts(struct engine_perf *p, const struct engine_options *o,
 		return r;
 	p->threads = (uint32_t)perf_attach_threads(p->attach);
 	p->clock = c.event.clock;
+	p->period = o->period;
 	p->by_thread = perf_attach_mode(p->attach) == PERF_ATTACH_THREADS;
 	p->skips_kernel = perf_attach_config(p->attach)->exclude_kernel;
 	p->no_kernel = o->kernel && !c.event.user_only && p->skips_kernel;
@@ -311,6 +313,7 @@ static struct engine_stats perf_stats(const struct engine *e)
 		.skips_kernel = p->skips_kernel,
 		.threads = p->threads,
 		.attachment = attachment_name(p, d.on),
+		.lost_weight = (d.lost_ring + d.lost_samples) * d.period + (d.lost_queue + p->left) * p->period,
 		.unit = p->unit,
 		.deep_stacks = d.cut,
 		.deep_joined = d.rest_joined,

@@ -62,8 +62,10 @@ static int try_reopen(struct perf_drain *d, uint32_t stack_bytes)
 		change.on = PERF_ON_CPUS;
 		r = perf_attach_reopen(d->attach, &change);
 	}
-	if (r == 0)
+	if (r == 0) {
 		note_change(d, change.on);
+		atomic_store_explicit(&d->period, change.period, memory_order_relaxed);
+	}
 	d->intake.may_own = drain_may_own(d);
 	return r;
 }

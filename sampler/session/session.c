@@ -114,7 +114,7 @@ static void give_unsampled(struct session *s)
 	struct unsampled_sums sums = {
 		.cpu_ns = s->cpu_ns,
 		.sampled_ns = profile_totals(s->profile).weight + s->old_totals.weight,
-		.lost_ns = e->lost * period,
+		.lost_ns = e->lost_weight,
 		.period_ns = period,
 		.skips_kernel = e->skips_kernel,
 		.only_ended = e->only_ended,

@@ -64,6 +64,8 @@ static int try_reopen(struct perf_drain *d, uint32_t stack_bytes)
 	}
 	if (r == 0) {
 		note_change(d, change.on);
+		if (change.period != d->period)
+			d->intake.due_ns = d->intake.tail_ns = 0;
 		atomic_store_explicit(&d->period, change.period, memory_order_relaxed);
 	}
 	d->intake.may_own = drain_may_own(d);

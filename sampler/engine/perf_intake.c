@@ -253,8 +253,8 @@ static void take_ended(struct perf_intake *in, const struct perf_record *r)
 	if (r->pid != proc_pid(in->proc) || !r->counted)
 		return;
 	in->tail_ns += r->counted % perf_attach_config(in->attach)->period;
-	if (in->clock && in->divisor == 1)
-		in->divisor = perf_thin_divisor(in->period, in->tail_ns, in->tail_ns + in->due_ns);
+	if (in->clock)
+		in->divisor = perf_thin_divisor(in->period, in->divisor, in->tail_ns, in->tail_ns + in->due_ns);
 	m = sample_queue_reserve(in->queue, sizeof(*m));
 	if (!m)
 		return; /* the sum of all threads has it */

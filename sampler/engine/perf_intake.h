@@ -34,7 +34,8 @@ struct perf_intake {
 	bool clock; /* the event goes by CPU time */
 	uint64_t period; /* that was asked for; events may have a smaller one, and are thinned out then */
 	struct perf_thin thin;
-	uint64_t due_ns, tail_ns; /* weights of all samples; what threads that ended used beside that */
+	/* Since the period was changed: weights of all samples; what threads that ended used beside that. */
+	uint64_t due_ns, tail_ns;
 	uint32_t divisor; /* of the period, as would do better */
 	struct perf_steps *step; /* of the ring that is read; NULL: none */
 	uint64_t fork_ns; /* when the target was last seen to make a thread (CLOCK_MONOTONIC); 0: never */

@@ -21,11 +21,15 @@ bool perf_thin_keep(struct perf_thin *t, pid_t tid, uint32_t k)
 	return t->threads[i].n++ % k == 0;
 }
 
-uint32_t perf_thin_divisor(uint64_t period_ns, uint64_t tail_ns, uint64_t all_ns)
+uint32_t perf_thin_divisor(uint64_t period_ns, uint32_t now, uint64_t tail_ns, uint64_t all_ns)
 {
-	uint64_t k = period_ns / LEAST_PERIOD_NS;
+	uint64_t most = period_ns / LEAST_PERIOD_NS, k;
 
-	if (tail_ns < LEAST_TAIL_NS || tail_ns * TAIL_SHARE <= all_ns || k < 2)
-		return 1;
-	return k < DIVISOR_MAX ? (uint32_t)k : DIVISOR_MAX;
+	if (most > DIVISOR_MAX)
+		most = DIVISOR_MAX;
+	if (tail_ns < LEAST_TAIL_NS || tail_ns * TAIL_SHARE <= all_ns || most <= now)
+		return now;
+	/* Of threads that last for several periods, what is left over shrinks with the period. */
+	k = now * ((tail_ns * TAIL_SHARE + all_ns - 1) / all_ns);
+	return (uint32_t)(k < most ? k : most);
 }

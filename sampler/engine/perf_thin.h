@@ -25,9 +25,10 @@ struct perf_thin {
 bool perf_thin_keep(struct perf_thin *t, pid_t tid, uint32_t k);
 
 /*
- * By how much to divide a period of `period_ns` where `tail_ns` of `all_ns` was too short for a sample; 1: not at all.
- * An interrupt is the target's time whether its sample is kept or not, so there are no more than 1,000 a second for it.
+ * By how much to divide a period of `period_ns`, divided by `now` already, where `tail_ns` of `all_ns` was too short for
+ * a sample: as much as brings that under 2 %, never less than `now`. An interrupt is the target's time whether its
+ * sample is kept or not, so there are no more than 1,000 a second.
  */
-uint32_t perf_thin_divisor(uint64_t period_ns, uint64_t tail_ns, uint64_t all_ns);
+uint32_t perf_thin_divisor(uint64_t period_ns, uint32_t now, uint64_t tail_ns, uint64_t all_ns);
 
 #endif

@@ -302,9 +302,10 @@ static struct engine_stats perf_stats(const struct engine *e)
 {
 	const struct engine_perf *p = self_const(e);
 	struct perf_drain_stats d = perf_drain_stats(p->drain);
+	uint64_t ring_weight = (d.lost_ring + d.lost_samples) * d.period;
 	struct engine_stats s = {
 		.samples = p->samples,
-		.lost_ring = d.lost_ring + d.lost_samples,
+		.lost_ring = (ring_weight + p->period - 1) / p->period,
 		.lost_queue = d.lost_queue + p->left,
 		.throttled = d.throttled,
 		.stack_bytes = d.stack_bytes,
@@ -313,7 +314,7 @@ static struct engine_stats perf_stats(const struct engine *e)
 		.skips_kernel = p->skips_kernel,
 		.threads = p->threads,
 		.attachment = attachment_name(p, d.on),
-		.lost_weight = (d.lost_ring + d.lost_samples) * d.period + (d.lost_queue + p->left) * p->period,
+		.lost_weight = ring_weight + (d.lost_queue + p->left) * p->period,
 		.unit = p->unit,
 		.deep_stacks = d.cut,
 		.deep_joined = d.rest_joined,

@@ -246,6 +246,21 @@ static void take_sample(struct perf_intake *in, const struct perf_record *r)
 		push_sample(in, r);
 }
 
+static void note_tail(struct perf_intake *in)
+{
+	uint32_t k = perf_thin_divisor(in->period, in->divisor, in->tail_ns, in->tail_ns + in->due_ns);
+
+	if (in->clock)
+		in->divisor = in->divisor_most && k > in->divisor_most ? in->divisor_most : k;
+}
+
+/* Samples that are thinned out anyway must not drive others out. */
+static void note_lost(struct perf_intake *in)
+{
+	if (in->divisor > 1)
+		in->divisor = in->divisor_most = in->divisor / 2;
+}
+
 static void take_ended(struct perf_intake *in, const struct perf_record *r)
 {
 	struct perf_msg_ended *m;
@@ -253,8 +268,7 @@ static void take_ended(struct perf_intake *in, const struct perf_record *r)
 	if (r->pid != proc_pid(in->proc) || !r->counted)
 		return;
 	in->tail_ns += r->counted % perf_attach_config(in->attach)->period;
-	if (in->clock)
-		in->divisor = perf_thin_divisor(in->period, in->divisor, in->tail_ns, in->tail_ns + in->due_ns);
+	note_tail(in);
 	m = sample_queue_reserve(in->queue, sizeof(*m));
 	if (!m)
 		return; /* the sum of all threads has it */
@@ -307,6 +321,7 @@ int perf_intake_record(void *ctx, const void *bytes, size_t size)
 		break;
 	case PERF_REC_LOST:
 		count(&in->lost_ring, r.lost);
+		note_lost(in);
 		break;
 	case PERF_REC_LOST_SAMPLES:
 		count(&in->lost_samples, r.lost);

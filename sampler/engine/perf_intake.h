@@ -37,6 +37,7 @@ struct perf_intake {
 	/* Since the period was changed: weights of all samples; what threads that ended used beside that. */
 	uint64_t due_ns, tail_ns;
 	uint32_t divisor; /* of the period, as would do better */
+	uint32_t divisor_most; /* the rings have no room for more; 0: they had until now */
 	struct perf_steps *step; /* of the ring that is read; NULL: none */
 	uint64_t fork_ns; /* when the target was last seen to make a thread (CLOCK_MONOTONIC); 0: never */
 	struct engine_aside aside;

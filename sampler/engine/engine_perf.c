@@ -302,7 +302,7 @@ static struct engine_stats perf_stats(const struct engine *e)
 {
 	const struct engine_perf *p = self_const(e);
 	struct perf_drain_stats d = perf_drain_stats(p->drain);
-	uint64_t ring_weight = (d.lost_ring + d.lost_samples) * d.period;
+	uint64_t ring_weight = d.lost_weight + d.lost_samples * p->period;
 	struct engine_stats s = {
 		.samples = p->samples,
 		.lost_ring = (ring_weight + p->period - 1) / p->period,

@@ -12,7 +12,7 @@ struct proc;
  * switches, but finds the target running by chance: on a machine that others use the number of samples
  * scatters like a binomial's, and comes out some percent high. Events on the threads count just their
  * CPU time (0.3 % at most), and cost some 0.7 us at each switch of a thread. So: on the threads where
- * they are few and switch seldom. Zero-initialise.
+ * they are few and switch seldom, and no new ones start (perf_drain_change.c). Zero-initialise.
  */
 struct event_choice {
 	bool refused; /* it has to be CPUs */

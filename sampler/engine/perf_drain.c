@@ -325,7 +325,6 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 	d->intake.clock = perf_attach_config(attach)->event.clock;
 	d->intake.period = perf_attach_config(attach)->period;
 	d->intake.divisor = 1;
-	d->period = d->intake.period;
 	d->intake.thin.random = (uint32_t)clock_monotonic_ns();
 	d->intake.weight = perf_attr_weight(perf_attach_config(attach));
 	d->pause_ms = PAUSE_MS;
@@ -415,7 +414,7 @@ struct perf_drain_stats perf_drain_stats(const struct perf_drain *d)
 		.cut = d->intake.cut,
 		.rest_joined = d->intake.joined,
 		.rest_refused = d->intake.refused,
-		.period = d->period,
+		.lost_weight = perf_intake_lost_weight(&d->intake),
 		.stack_bytes = d->stack_bytes,
 		.target_ended = d->ended,
 		.on = d->on,

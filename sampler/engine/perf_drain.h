@@ -20,7 +20,7 @@ struct perf_drain;
 struct perf_drain_stats {
 	uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
 	uint64_t cut, rest_joined, rest_refused; /* stacks deeper than their copy; what became of them */
-	uint64_t period; /* of the events; smaller than what was asked for where samples are thinned out */
+	uint64_t lost_weight; /* of lost_ring: less than as many periods where samples were to be thinned out */
 	uint32_t stack_bytes;
 	bool target_ended;
 	int on; /* enum perf_attach_on, where events could be on CPUs */

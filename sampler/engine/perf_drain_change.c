@@ -54,6 +54,7 @@ static int try_reopen(struct perf_drain *d, uint32_t stack_bytes)
 		.wake_each = d->intake.wake_to != WAKE_BATCH,
 		.on = wanted(d),
 	};
+	uint64_t before = perf_attach_config(d->attach)->period;
 	int r = perf_attach_reopen(d->attach, &change);
 
 	/* Descriptors may not do for as many events. */
@@ -64,9 +65,8 @@ static int try_reopen(struct perf_drain *d, uint32_t stack_bytes)
 	}
 	if (r == 0) {
 		note_change(d, change.on);
-		if (change.period != d->period)
+		if (change.period != before)
 			d->intake.due_ns = d->intake.tail_ns = 0;
-		atomic_store_explicit(&d->period, change.period, memory_order_relaxed);
 	}
 	d->intake.may_own = drain_may_own(d);
 	return r;

@@ -42,7 +42,6 @@ struct perf_drain {
 	int ready_fd; /* drain -> consumer */
 	atomic_bool stop, done, ended;
 	_Atomic uint32_t stack_bytes;
-	_Atomic uint64_t period;
 	_Atomic int on; /* enum perf_attach_on: what there is now */
 	struct perf_steps *steps; /* for each ring */
 	bool *waited; /* for each ring: something was in it in the last round, and its reader has not come */

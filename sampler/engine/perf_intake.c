@@ -255,8 +255,11 @@ static void note_tail(struct perf_intake *in)
 }
 
 /* Samples that are thinned out anyway must not drive others out. */
-static void note_lost(struct perf_intake *in)
+static void note_lost(struct perf_intake *in, uint64_t n)
 {
+	count(&in->lost_ring, n);
+	count(&in->told_lost, n);
+	count(&in->told_weight, n * perf_attach_config(in->attach)->period);
 	if (in->divisor > 1)
 		in->divisor = in->divisor_most = in->divisor / 2;
 }
@@ -320,8 +323,7 @@ int perf_intake_record(void *ctx, const void *bytes, size_t size)
 		take_sample(in, &r);
 		break;
 	case PERF_REC_LOST:
-		count(&in->lost_ring, r.lost);
-		note_lost(in);
+		note_lost(in, r.lost);
 		break;
 	case PERF_REC_LOST_SAMPLES:
 		count(&in->lost_samples, r.lost);
@@ -345,6 +347,13 @@ int perf_intake_record(void *ctx, const void *bytes, size_t size)
 	return 0;
 }
 
+
+uint64_t perf_intake_lost_weight(const struct perf_intake *in)
+{
+	uint64_t lost = in->lost_ring, told = in->told_lost;
+
+	return told ? (uint64_t)((double)lost * (double)in->told_weight / (double)told) : lost * in->period;
+}
 
 void perf_intake_malformed(struct perf_intake *in)
 {

@@ -57,6 +57,7 @@ struct perf_intake {
 
 	_Atomic uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
 	_Atomic uint64_t cut, joined, refused;
+	_Atomic uint64_t told_lost, told_weight; /* by records of what was lost, at the period of that time */
 };
 
 /* A perf_ring_fn; `ctx` is the intake. */
@@ -67,5 +68,8 @@ static inline bool perf_intake_wants_change(const struct perf_intake *in)
 {
 	return in->resize_to || in->own_changed || in->wake_to != in->wake.mode;
 }
+
+/* Units of the event that those stand for which found no room in a ring. */
+uint64_t perf_intake_lost_weight(const struct perf_intake *in);
 
 #endif

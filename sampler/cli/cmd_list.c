@@ -118,7 +118,7 @@ static void stuck(void *ctx, pid_t pid)
 
 	if (inspect_outside(pid, &i) < 0)
 		return;
-	log_warn("process %d: reading it takes too long (more than %d s), or cannot be done", (int)pid, EACH_PATIENCE_MS / 1000);
+	log_warn("process %d: could not be read within %d s", (int)pid, EACH_PATIENCE_MS / 1000);
 	i.silent = true;
 	if (i.jvm != INSPECT_NO_JVM)
 		add(ctx, &i);
@@ -131,7 +131,7 @@ static int find_jvms(struct listing *l, struct err *err)
 	int r = each_process(l->pids.v, l->pids.n, &e, &left, err);
 
 	if (r == 0 && left + l->left)
-		log_warn("%zu processes were not looked at: others took too long", left + l->left);
+		log_warn("%zu processes were left out: others took too long to read", left + l->left);
 	if (l->jvms.n)
 		qsort(l->jvms.v, l->jvms.n, sizeof(*l->jvms.v), by_pid);
 	return r;

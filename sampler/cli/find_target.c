@@ -75,7 +75,7 @@ static void found(void *ctx, pid_t pid, const void *record)
 static void stuck(void *ctx, pid_t pid)
 {
 	(void)ctx;
-	log_warn("process %d: reading its command line takes too long, or cannot be done", (int)pid);
+	log_warn("process %d: its command line could not be read within %d s", (int)pid, EACH_PATIENCE_MS / 1000);
 }
 
 static int search_all(struct search *s, struct err *err)
@@ -97,7 +97,7 @@ static int search_all(struct search *s, struct err *err)
 		closedir(d);
 	r = each_process(pids.v, pids.n, &e, &left, err);
 	if (r == 0 && left)
-		log_warn("%zu processes were not looked at: others took too long", left);
+		log_warn("%zu processes were left out: others took too long to read", left);
 	vec_done(&pids);
 	return r;
 }

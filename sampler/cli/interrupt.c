@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -90,7 +91,7 @@ static void take(const siginfo_t *info)
 	if (phase == INTERRUPT_OPENING && !command)
 		end_by(info->si_signo);
 	if (++at.count > 1) {
-		log_warn("ended by a second signal: what was not written by now is lost");
+		log_warn("ended by a second signal: what has not been written yet is lost");
 		end_by(info->si_signo);
 	}
 	if (phase == INTERRUPT_SAMPLING)
@@ -133,7 +134,7 @@ int interrupt_start(struct err *err)
 		return err_set(err, -errno, "cannot wait for signals: %m");
 	r = pthread_create(&thread, NULL, wait_for_signals, NULL);
 	if (r)
-		return err_set(err, -r, "cannot start a thread: %s", "out of resources");
+		return err_set(err, -r, "cannot start a thread: %s", strerror(r));
 	pthread_detach(thread);
 	return 0;
 }

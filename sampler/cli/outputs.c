@@ -302,7 +302,7 @@ static int write_file(struct output *o, const struct named_profile *np,
 		outfile_abort(f);
 	if (is_rescued(r, written) && rescue(o, np, wo, elsewhere, sizeof(elsewhere)))
 		return err_set(err, r, "cannot write '%s': %s; the profile is in '%s' instead", o->path,
-			       r == -EEXIST ? "somebody else has put something there meanwhile" : strerror(-r), elsewhere);
+			       r == -EEXIST ? "somebody else has taken that name in the meantime" : strerror(-r), elsewhere);
 	if (r == 0 || written)
 		return r;
 	if (*outfile_remedy(r))

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -106,7 +107,7 @@ int runs_start(struct runs *r, uint64_t duration_ns, struct err *err)
 		int e = pthread_create(&run->thread, NULL, run_session, run);
 
 		if (e)
-			return err_set(err, -e, "cannot start a thread: %s", "out of resources");
+			return err_set(err, -e, "cannot start a thread: %s", strerror(e));
 		run->running = true;
 	}
 	return 0;

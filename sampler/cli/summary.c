@@ -87,7 +87,7 @@ static void print_no_samples(const struct session_summary *s)
 	if (!s->engine.unit || strcmp(s->engine.unit, "ns") == 0)
 		say("no samples: the target used no CPU time");
 	else
-		say("no samples: fewer %s than -c says happened in the target, or none", s->engine.unit);
+		say("no samples: the target had fewer %s than -c asks for, or none at all", s->engine.unit);
 }
 
 /* Said apart: what is known to be missing, and why. */
@@ -126,9 +126,9 @@ static void print_notes(const struct session_summary *s)
 		    "a tick takes; weights are right all the same", s->engine.suspend.skipped,
 		    s->engine.suspend.ticks + s->engine.suspend.skipped);
 	for (unsigned i = 0; s->files && i < s->files->n_notes; i++)
-		say("not read, because the target's files take too much: %s", s->files->note[i]);
+		say("not read, to limit what the target's files cost: %s", s->files->note[i]);
 	if (s->files && s->files->refused > s->files->n_notes)
-		say("not read, because the target's files take too much: %" PRIu64 " times in all", s->files->refused);
+		say("not read, to limit what the target's files cost: %" PRIu64 " items in all", s->files->refused);
 	if (s->engine.no_kernel)
 		say("kernel frames are not permitted: as root, or after "
 		    "sysctl -w kernel.perf_event_paranoid=1");
@@ -165,7 +165,7 @@ static void print_exactness(const struct named_meta *m)
 		return;
 	say("compiled code: the method is sure in %.0f %% of the samples, likely in %.0f %%%s", percent(sure, sure + likely),
 	    percent(likely, sure + likely),
-	    likely ? " (1 of 10 to 1 of 4 of the likely ones belong to a caller or callee inlined there)" : "");
+	    likely ? " (of the likely ones, 1 in 10 to 1 in 4 belong to a caller or callee inlined there)" : "");
 }
 
 static void print_exactness_details(const struct named_meta *m)

@@ -198,7 +198,7 @@ static int find_modified(const char *name, struct perf_event_spec *ret, struct e
 	if (!find_plain(plain, ret))
 		return -ENOENT;
 	ret->user_only = strcmp(colon, ":u") == 0;
-	return ret->user_only ? 0 : err_set(err, -EINVAL, "event '%s': of perf's modifiers there is :u only", name);
+	return ret->user_only ? 0 : err_set(err, -EINVAL, "event '%s': of perf's modifiers, only :u is supported", name);
 }
 
 int perf_event_find(const char *name, struct perf_event_spec *ret, struct err *err)

@@ -266,10 +266,11 @@ static void say_end(struct checks *c, pid_t pid, bool ended, int status)
 {
 	if (!ended) {
 		checks_add(c, CHECK_FAIL, "answer", "tried: PID %d gives no answer: its memory or its files cannot be read, "
-			   "or reading them does not end (a FUSE file system that is silent?)", (int)pid);
-		checks_remedy(c, "ps -eo pid,state,wchan,cmd shows who waits for what");
+			   "or reading them never ends (a FUSE file system whose daemon hangs?)", (int)pid);
+		checks_remedy(c, "ps -eo pid,state,wchan,cmd shows which process waits for what");
 	} else if (WIFSIGNALED(status)) {
-		checks_add(c, CHECK_FAIL, "answer", "the examination of PID %d ended by signal %d", (int)pid, WTERMSIG(status));
+		checks_add(c, CHECK_FAIL, "answer", "the child that examined PID %d was ended by signal %d", (int)pid,
+			   WTERMSIG(status));
 		checks_remedy(c, "please report it");
 	}
 }

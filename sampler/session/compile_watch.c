@@ -182,7 +182,8 @@ static void tell_why(struct compile_watch *w, const struct hs_method *m, const s
 	took = clock_thread_cpu_ns() - start;
 	w->why_left_ns -= took < w->why_left_ns ? took : w->why_left_ns;
 	if (!w->why_left_ns)
-		log_warn("why methods are interpreted is not told of all: comparing them with CompileCommand takes too long");
+		log_warn("for some methods it is not said why they are interpreted: comparing them with CompileCommand "
+			 "takes too long");
 }
 
 void compile_watch_note(void *ctx, uint32_t method_id, struct named_compile *ret,

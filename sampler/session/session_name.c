@@ -105,10 +105,10 @@ int session_name_view(struct session *s, struct named_builder *b)
 		budget_refuse(&s->files, 0, "names of code compiled at run time, %s", e.msg);
 	r = resolver_name(s->profile, &sources, &o, b, &unnamed);
 	if (s->view->attribution && attribution_refused(s->view->attribution))
-		log_warn("%" PRIu64 " different frames of compiled code are named by the nearest record only: following "
+		log_warn("%" PRIu64 " different frames of compiled code are named by the nearest debug record only: following "
 			 "the flow of this program's code takes too long", attribution_refused(s->view->attribution));
 	if (unnamed)
-		log_warn("naming was ended by a signal: %" PRIu64 " different frames have no name, or that of their file only",
+		log_warn("naming was ended by a signal: %" PRIu64 " different frames have no name, or only that of their file",
 			 unnamed);
 	return r;
 }

@@ -111,7 +111,8 @@ int view_threads(const struct named_profile *np, const struct view_options *o, F
 		return err_set(err, -ENOMEM, "out of memory");
 	n = threads_of(np, rows);
 	if (n && !has_threads(rows, n))
-		return err_set(err, -ENOENT, "the profile does not say which threads its samples are of");
+		return err_set(err, -ENOENT, "the profile does not say which thread each sample is of (folded text does with "
+				       "record --threads)");
 	shown = o->rows && o->rows < n ? (size_t)o->rows : n;
 	view_head(np, "threads", o->format, out);
 	table_begin(&t, out, o->format, o->width, columns, sizeof(columns) / sizeof(columns[0]));

@@ -90,7 +90,7 @@ static int open_in_place(const struct path_end *end, const char *path)
 
 static int refuse_other(const struct stat *st, int code, struct err *why)
 {
-	return err_set(why, code, "it is user %u's, in a directory where others may write; remove it, or name another file",
+	return err_set(why, code, "it belongs to user %u, in a directory where others may write; remove it, or name another file",
 		       (unsigned)st->st_uid);
 }
 
@@ -128,7 +128,7 @@ static int place_file(const struct path_end *end, struct err *why)
 	char self[40];
 
 	if (end->dir < 0)
-		return err_set(why, -EINVAL, "it is a file that another process has open; name the file");
+		return err_set(why, -EINVAL, "it is a file that another process has open; give the file's own name");
 	if (is_others(&end->dir_st, &end->st))
 		return refuse_other(&end->st, -EACCES, why);
 	/* Replacing it needs no right on it: ask for one. */

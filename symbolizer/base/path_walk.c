@@ -78,8 +78,8 @@ static bool may_search(uid_t uid, const struct stat *dir)
 
 static int refuse_bound(const struct walk *w)
 {
-	return err_set(w->why, -EACCES, "the symbolic link '%s', which user %u controls, leads to what is not that user's; "
-		       "name the file that is meant", w->link, (unsigned)w->bound);
+	return err_set(w->why, -EACCES, "the symbolic link '%s', which user %u controls, leads outside that user's "
+		       "directories; give the name that it leads to", w->link, (unsigned)w->bound);
 }
 
 /* Consumes fd. */
@@ -109,7 +109,7 @@ static int refuse_link(const struct walk *w, const struct stat *link)
 	if (link->st_nlink > 1)
 		return err_set(w->why, -EACCES, "the symbolic link '%s' has a second name (a hard link), and others may "
 			       "have put it there: it is not followed; name another file", name);
-	return err_set(w->why, -EACCES, "the symbolic link '%s' is user %u's, and is not followed; remove it, or name "
+	return err_set(w->why, -EACCES, "the symbolic link '%s' belongs to user %u, and is not followed; remove it, or name "
 		       "another file", name, (unsigned)link->st_uid);
 }
 
@@ -118,8 +118,8 @@ static int refuse_process(const struct walk *w)
 	char name[PATH_MAX];
 
 	full_name(w, name, sizeof(name));
-	return err_set(w->why, -EACCES, "'%s' is a link of another process, and is not followed; name the file that is "
-		       "meant", name);
+	return err_set(w->why, -EACCES, "'%s' is a link of another process, and is not followed; give the file's own "
+		       "name", name);
 }
 
 static bool may_follow(const struct stat *dir, const struct stat *link)

@@ -37,7 +37,8 @@ bool memory_full(struct hotspot *hs)
 	bool full = hs->arena.bytes + hs->copies + strtab_bytes(hs->names) > MEMORY_MAX;
 
 	if (full && !hs->said_full)
-		log_warn("the JVM's code and methods take more than %d MB here: those that are met from now on have no name",
+		log_warn("copies of the JVM's code and methods take more than %d MB: what is seen for the first time from now "
+			 "on has no name",
 			 MEMORY_MAX >> 20);
 	hs->said_full |= full;
 	return full;

@@ -350,7 +350,7 @@ static void given_up(struct lines_child *c, struct dso *d, int r)
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == LINES_NO_MEMORY)
 		dso_refuse(d, 0, "source lines, which take too much memory,");
 	else
-		dso_refuse(d, 0, "source lines, which made their reader end,");
+		dso_refuse(d, 0, "source lines, which made their reader crash,");
 }
 
 /* A dso that was opened since is not known to the child. */

@@ -224,8 +224,8 @@ static int open_failed(struct err *err, int code, struct proc *proc)
 	pid_t pid = proc_pid(proc);
 
 	if ((code == -ENOENT || code == -ESRCH) && proc_alive(proc) && !proc_ending(proc))
-		return err_set(err, -ESRCH, "process %d has no memory that can be opened: its first thread has ended (others "
-			       "run on), or it is a kernel thread", (int)pid);
+		return err_set(err, -ESRCH, "process %d has no memory that can be opened: its first thread has ended (and others "
+			       "go on), or it is a kernel thread", (int)pid);
 	if (code == -ENOENT || code == -ESRCH)
 		return err_set(err, -ESRCH,
 			       "process %d has no memory: it has ended, or is a kernel thread",

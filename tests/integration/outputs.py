@@ -18,7 +18,7 @@ import shell
 from environments_common import JS, NOBODY, Background, check, main, note, run, spin
 
 SAVED = str(jvm.ROOT / "tests/golden/mixed.folded")
-REFUSED = "is user %d's" % NOBODY
+REFUSED = "belongs to user %d" % NOBODY
 
 
 @contextlib.contextmanager

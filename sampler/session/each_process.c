@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/data_limit.h"
 #include "symbolizer/base/err.h"
 
 /* Below PIPE_BUF: a message comes whole or not at all. */
@@ -43,23 +43,6 @@ static size_t message_size(const struct run *r)
 
 /* --- in the child */
 
-/* What is allocated, not files that are mapped: a libjvm.so with all symbols has a gigabyte. */
-static void limit_memory(void)
-{
-	struct rlimit l;
-	unsigned long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
-
-	if (!f)
-		return;
-	/* size, resident, shared, text, 0, data */
-	if (fscanf(f, "%*u %*u %*u %*u %*u %lu", &pages) == 1) {
-		l.rlim_cur = l.rlim_max = pages * (rlim_t)sysconf(_SC_PAGESIZE) + EACH_BYTES;
-		setrlimit(RLIMIT_DATA, &l);
-	}
-	fclose(f);
-}
-
 /* One that is left behind must not keep a pipe open that somebody reads to its end. */
 static void child_leave_stdio(void)
 {
@@ -75,7 +58,7 @@ static void look_at_all(const struct run *r, int out)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	child_leave_stdio();
-	limit_memory();
+	data_limit(EACH_BYTES);
 	for (size_t i = r->next; i < r->n; i++) {
 		memset(&m, 0, sizeof(m));
 		m.pid = r->pids[i];

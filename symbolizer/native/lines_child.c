@@ -1,11 +1,9 @@
 #include "symbolizer/native/lines_child.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,6 +16,7 @@
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/cursor.h"
+#include "symbolizer/base/data_limit.h"
 #include "symbolizer/base/strtab.h"
 #include "symbolizer/native/dso_lines.h"
 #include "symbolizer/native/dso_priv.h"
@@ -121,22 +120,6 @@ static void answer(int fd, struct dso *d, uint64_t vaddr)
 	buf_done(&b);
 }
 
-/* Private writable memory now (proc(5), statm: data), and `more`. */
-static void limit_memory(uint64_t more)
-{
-	uint64_t data = 0;
-	struct rlimit r;
-	FILE *f = fopen("/proc/self/statm", "re");
-
-	if (f && fscanf(f, "%*u %*u %*u %*u %*u %" SCNu64, &data) == 1) {
-		data *= (uint64_t)sysconf(_SC_PAGESIZE);
-		r.rlim_cur = r.rlim_max = data < UINT64_MAX - more ? data + more : RLIM_INFINITY;
-		setrlimit(RLIMIT_DATA, &r);
-	}
-	if (f)
-		fclose(f);
-}
-
 static void limit_child(struct budget *b, uint64_t ns, pid_t parent)
 {
 	struct rlimit none = {0, 0}, cpu;
@@ -151,7 +134,7 @@ static void limit_child(struct budget *b, uint64_t ns, pid_t parent)
 		setrlimit(RLIMIT_CPU, &cpu);
 	}
 	if (bytes != UINT64_MAX)
-		limit_memory(bytes);
+		data_limit(bytes);
 	budget_restart(b, ns);
 }
 

@@ -1,0 +1,13 @@
+#ifndef JS_BASE_DATA_LIMIT_H
+#define JS_BASE_DATA_LIMIT_H
+
+#include <stdint.h>
+
+/*
+ * Limits the private writable memory of this process (RLIMIT_DATA) to what it has now and `more` bytes: for a child
+ * that parses what is hostile. Mapped files do not count: a libjvm.so with all its symbols has a gigabyte. Where
+ * /proc cannot be read, there is no limit.
+ */
+void data_limit(uint64_t more);
+
+#endif

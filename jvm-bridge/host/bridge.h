@@ -102,7 +102,6 @@ enum gc_mode { GC_MAY, GC_NOT }; /* GC_NOT: no GC window opens while the agent h
 void event_send(struct agent *a, struct thread *t, JVMPI_Event *e, enum gc_mode mode);
 /* To every agent that wants it. */
 void event_send_all(struct thread *t, JVMPI_Event *e, enum gc_mode mode);
-int callbacks_set(void);
 
 /* gc.c */
 void gc_gate_enter(struct agent *a, struct thread *t, enum gc_mode mode);

@@ -6,29 +6,29 @@
 struct err;
 
 /*
- * What SIGINT, SIGTERM and SIGHUP do to a recording, whatever it is at: a thread of its own, without any
- * privilege, waits for them, so that they count even while the main one is busy with what a hostile target made.
+ * What SIGINT, SIGTERM and SIGHUP do to a recording. A thread without privileges waits for them, so that they take
+ * effect even while the main thread is busy with something that a hostile target made.
  *
- *	opening            the first ends the program
- *	sampling           the first ends sampling: what was sampled is named and written
- *	finishing          the first ends naming: what has no name yet is written without
- *	the second, always ends the program, and nothing more is written
+ *	opening       the first ends the program
+ *	sampling      the first ends sampling: what was sampled is named and written
+ *	finishing     the first ends naming: what has no name yet is written without one
+ *	at any time   the second ends the program, and nothing more is written
  *
- * A command that is sampled has the signals to itself while it runs and is sampled: SIGINT comes to it from the
- * terminal, the other two are handed on. A SIGHUP that is ignored (nohup) stays ignored.
+ * While a command that was started here is being sampled, the signals are for the command: SIGINT reaches it from the
+ * terminal, the other two are passed on. A SIGHUP that is ignored (nohup) stays ignored.
  */
 enum interrupt_phase { INTERRUPT_OPENING, INTERRUPT_SAMPLING, INTERRUPT_FINISHING, INTERRUPT_WAITING };
 
-/* Blocks the signals, for threads that are started later too. Once, before any other thread is there. */
+/* Blocks the signals, also in threads started later. To be called once, before there is any other thread. */
 int interrupt_start(struct err *err);
 void interrupt_set_phase(enum interrupt_phase phase);
-/* The command that is sampled; 0: none. */
+/* The command that is sampled. 0: none. */
 void interrupt_set_command(pid_t pid);
 
 /* Becomes readable when sampling is to end. */
 int interrupt_fd(void);
-/* Called by the thread when naming is to end, and at once where that is wanted already. NULL: nothing any more, and it
- * is not running when this returns. */
+/* `end` is called by the thread when naming is to end; at once if that was asked for before. With NULL, nothing is called
+ * any more, and `end` is not running when this returns. */
 void interrupt_set_naming(void (*end)(void *ctx), void *ctx);
 
 #endif

@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 /*
- * What this program's own work in step with the samples takes of a CPU. An event on a CPU goes by the clock on the
- * wall. A reader that always runs right behind a sample of the target is never sampled itself, and its time would
- * count as the target's: 0.3 to 1 % at 99 Hz, ten times that at 999 Hz. So the next sample stands for less. One of
- * these for each CPU. Zero-initialise.
+ * CPU time that this program uses in step with the samples. An event on a CPU goes by elapsed time. A reader that
+ * always runs right after a sample of the target is never sampled itself, and its time would count as the target's:
+ * 0.3 to 1 % at 99 Hz, ten times that at 999 Hz. So it is taken off the next sample's weight. One of these for each
+ * CPU. Zero-initialise.
  */
 struct perf_steps {
 	uint64_t hit_ns; /* time of the last sample of an event on the CPU; 0: none yet */
@@ -17,7 +17,7 @@ struct perf_steps {
 	bool open; /* there was a sample, and the reader is not done with it */
 };
 
-/* A sample of the event on the CPU. Returns its weight, at most `period_ns`: that of an event that goes by CPU time. */
+/* A sample of the event on the CPU came. Returns its weight in CPU time, at most `period_ns`. */
 uint64_t perf_step_weight(struct perf_steps *s, uint64_t time_ns, uint64_t period_ns);
 
 /* The ring's own reader is done, and about to sleep. */

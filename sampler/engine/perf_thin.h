@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 /*
- * One of k samples of each thread, at random: where the period was made k times smaller so that brief threads are
- * seen, the others would have more samples than were asked for. The first one kept of a thread is drawn, those after
- * it follow at equal distances: a thread that lasts keeps its weight to a sample. Zero-initialise but for `random`.
+ * Keeps one of k samples of each thread. Where the period was made k times smaller so that short-lived threads are
+ * seen, all other threads would have more samples than were asked for. The first sample kept of a thread is drawn at
+ * random, and then every k-th: the weight of a thread that lasts is right to a sample. Zero-initialise but for `random`.
  */
 enum { THIN_THREADS = 1024 };
 
@@ -17,17 +17,17 @@ struct perf_thin {
 	struct {
 		pid_t tid;
 		uint32_t n;
-	} threads[THIN_THREADS]; /* by tid; of two with the same place each is drawn for anew */
+	} threads[THIN_THREADS]; /* by tid; threads that share a place are drawn for anew each time they alternate */
 	uint32_t random;
 };
 
-/* Is this sample kept? Each is with a chance of 1 in k. */
+/* Whether to keep this sample: the chance is 1 in k. */
 bool perf_thin_keep(struct perf_thin *t, pid_t tid, uint32_t k);
 
 /*
- * By how much to divide a period of `period_ns`, divided by `now` already, where `tail_ns` of `all_ns` was too short for
- * a sample: as much as brings that under 2 %, never less than `now`. An interrupt is the target's time whether its
- * sample is kept or not, so there are no more than 1,000 a second.
+ * By what to divide a period of `period_ns`, which is divided by `now` already, when `tail_ns` of `all_ns` was too short
+ * for a sample: enough to bring that under 2 %, and never less than `now`. An interrupt costs the target time whether
+ * its sample is kept or not, so there are at most 1,000 a second.
  */
 uint32_t perf_thin_divisor(uint64_t period_ns, uint32_t now, uint64_t tail_ns, uint64_t all_ns);
 

@@ -8,9 +8,9 @@
 struct err;
 
 /*
- * Looks at many processes, none of which can hold up the others: in a child, which is killed when it takes too
- * long over one, and replaced. (A read of memory whose pages a FUSE daemon keeps back cannot even be killed: that
- * child is left behind.) Children have no more memory than EACH_BYTES besides what is there at the call.
+ * Looks at many processes so that none can hold up the others. A child does it, which is killed and replaced when it
+ * takes too long over one of them. (A read of memory whose pages a FUSE daemon withholds cannot be ended even by SIGKILL:
+ * such a child is left behind.) A child can allocate EACH_BYTES more than the caller has.
  */
 enum {
 	EACH_PATIENCE_MS = 3000, /* for one process */
@@ -22,17 +22,17 @@ enum {
 struct each_process {
 	void *ctx;
 	size_t record; /* bytes, at most EACH_RECORD_MAX; no pointers */
-	/* In the child. false: nothing to say. */
+	/* In the child. false: there is nothing to report. */
 	bool (*look)(void *ctx, pid_t pid, void *record);
-	/* In the caller: what look() said. It comes from a child that has parsed what is hostile. */
+	/* In the caller: what look() reported. The child has parsed hostile data: trust nothing in it. */
 	void (*found)(void *ctx, pid_t pid, const void *record);
 	/* In the caller: this one took too long. */
 	void (*stuck)(void *ctx, pid_t pid);
 };
 
 /*
- * Of a user who has one process that takes too long, the others come last. *ret_left: processes for which no time
- * was left. 0 or -errno.
+ * When one process of a user takes too long, the user's other processes come last. *ret_left: how many there was no time
+ * for. 0 or -errno.
  */
 int each_process(const pid_t *pids, size_t n, const struct each_process *e, size_t *ret_left, struct err *err);
 

@@ -10,10 +10,10 @@ struct proc;
 struct profile;
 
 /*
- * CPU time that no sample stands for, where threads are sampled by their own CPU time (engine_stats.by_thread_time):
- * there it is no chance. The process's CPU time less the samples' weights is what is missing, exactly; what is known
- * of single threads says under whose name it goes, and what it is: what was too short for a sample, or time in the
- * kernel where that is not sampled.
+ * CPU time that no sample stands for. Where threads are sampled by their own CPU time (engine_stats.by_thread_time),
+ * that is not left to chance: exactly what the samples' weights lack of the process's CPU time is missing. What is known
+ * of each thread says under whose name it is shown, and why there was no sample: the time was too short for one, or was
+ * spent in the kernel where that is not sampled.
  */
 struct unsampled;
 

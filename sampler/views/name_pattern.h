@@ -11,8 +11,8 @@ struct named_profile;
  * Methods as a person names them, matched against whole names ("java/util/HashMap.put"):
  *   *    any characters but a slash: java/util/HashMap.*
  *   **   any characters, slashes too
- * A dot matches a slash, too: com.acme.Shop.run, and HashMap#put and HashMap::put are HashMap.put. A pattern without a slash, and without dots but the
- * one in front of the method, matches behind a package as well: HashMap.put.
+ * A dot matches a slash too (com.acme.Shop.run), and HashMap#put and HashMap::put are HashMap.put. A pattern that has no
+ * slash, and no dot but the one in front of the method, also matches in any package: HashMap.put.
  */
 enum { NAME_PATTERN_MAX = 1000 };
 

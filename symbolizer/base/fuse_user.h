@@ -6,8 +6,8 @@
 #include <sys/types.h>
 
 /*
- * Whoever mounts a FUSE file system tells the kernel what it wants of it: owners, links, modes (fuse(4)). True, and his
- * id in *ret, where `fd` lies on one of an ordinary user's; (uid_t)-2 where it cannot be learnt whose.
+ * Whoever mounts a FUSE file system tells the kernel what owners, links and modes it has, true or not (fuse(4)). True
+ * where `fd` is on one that an ordinary user mounted; *ret is that user, or (uid_t)-2 where it cannot be learnt who.
  */
 bool fuse_user(int fd, uid_t *ret);
 

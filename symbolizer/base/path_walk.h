@@ -8,17 +8,18 @@
 struct err;
 
 /*
- * Where a path leads, found name by name on open directories, so that nothing that is renamed meanwhile leads elsewhere.
- * Symbolic links are followed by these rules, whatever fs.protected_symlinks is (the caller is the effective user):
+ * Where a path leads, resolved one component at a time on open directories, so that renaming something in the meantime
+ * cannot lead it elsewhere. Symbolic links are followed by these rules, whatever fs.protected_symlinks is (the caller is
+ * the effective user):
  *
- * - In a sticky directory that its group or others may write, the caller or the directory's owner must own the link.
- * - In any other, the caller, root, or (unless everybody may write to it) the directory's owner.
+ * - In a sticky directory that its group or others may write, the link must belong to the caller or the directory's owner.
+ * - In any other, to the caller, root, or (unless everybody may write to the directory) the directory's owner.
  * - A link with a second name is followed only in directories of the caller and root that nobody else may write.
- * - What another user may have put there, his own link, or root's in his directory, leads only to names in directories
- *   that are his, and on the way only through directories that he may search.
- * - On a FUSE file system of an ordinary user's all is that user's, whatever it says.
- * - Who called sudo is another user like all.
- * - /proc/PID/root and the like: of this process; of others only where they are the caller's, who is not root.
+ * - A link that another user may have put there (one of that user, or one of root in that user's directory) leads only
+ *   to names in directories of that user, and only through directories that the user may search.
+ * - On a FUSE file system that an ordinary user mounted, everything belongs to that user, whatever it claims.
+ * - The user who called sudo is just another user.
+ * - /proc/PID/root and the like: only of this process, and for callers other than root, of their own processes.
  */
 struct path_end {
 	int dir; /* O_PATH: holds the name; -1: there is none, a link of /proc leads straight to fd or own */
@@ -29,16 +30,16 @@ struct path_end {
 };
 
 /*
- * links: may there be any? Without, one gives -ELOOP. 0: the caller ends with path_end_done(), which is also fine
- * after a failure. -EISDIR: a directory, or a name that only a directory can have. -EACCES with a
- * message in *why: a link that is not followed; an empty message: errno says it all.
+ * links: whether to follow links; if not, a link gives -ELOOP. 0: path_end_done() releases *ret (and may be called after
+ * a failure too). -EISDIR: a directory, or a name that only a directory can have. -EACCES with a message in *why: a link
+ * that is not followed. Where the message is empty, errno says it all.
  */
 int path_walk(const char *path, bool links, struct path_end *ret, struct err *why);
 void path_end_done(struct path_end *end);
 
-/* Sticky, and its group or others may write: each may put names there, and nobody take away another's. */
+/* Sticky, and its group or others may write: they may add names, but not remove those of others. */
 bool path_dir_shared(const struct stat *dir);
-/* May others than the caller and root, and the group of a directory of theirs, have put there what is in it? */
+/* May anyone have put names there, other than the caller, root, and the group of a directory of theirs? */
 bool path_dir_foreign(const struct stat *dir);
 
 #endif

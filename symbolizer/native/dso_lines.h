@@ -12,18 +12,20 @@ struct dso_line;
  * only (lines_child.h). */
 struct lines;
 
-/* How a process ends in which libdw finds no memory. */
+/* Exit status of a process in which libdw ran out of memory. */
 enum { LINES_NO_MEMORY = 71 };
 
 /* Is there DWARF in the file, or a separate debug file? */
 bool lines_may_be_in(struct dso *d);
-/* `map`: see dwarf_image.h; and strings of an answer last until the next question only. What is not opened for its size, or for want of time, is told to the dso's budget.
- * -ENOENT: there is none. */
+/*
+ * With `map` (see dwarf_image.h), strings of an answer last only until the next question. What is too large to be opened, or
+ * takes too much time, is told to the dso's budget. -ENOENT: there is no DWARF.
+ */
 int lines_open(struct dso *d, bool map, struct lines **ret);
 void lines_close(struct lines *l);
 /* As dso_find_lines(); strings are borrowed from `l`. */
 size_t lines_find(struct lines *l, uint64_t vaddr, struct dso_line *ret, size_t max);
-/* Did the last answer take what no real unit does? Then it is time to close it. */
+/* Whether the last answer took more memory than any real unit does: close `l` then. */
 bool lines_too_large(const struct lines *l);
 
 #endif

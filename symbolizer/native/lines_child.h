@@ -9,11 +9,11 @@ struct dso;
 struct dso_line;
 
 /*
- * A child process that reads DWARF. A small file can make libdw take any amount of memory and time inside one
- * call; the child has limits of both, out of the budget, and is ended when they are used up. Then the file that it
- * was busy with has no lines, which the budget is told, and another child goes on with the others.
- * Started when lines are first asked for. Not thread-safe; whoever asks must outlive it (the child ends with the
- * thread that started it).
+ * A child process that reads DWARF. A small file can make libdw use any amount of memory and time within one call. The
+ * child has limits of both, out of the budget, and is killed when it exceeds them; the file that it was reading then has
+ * no lines, which the budget is told, and a new child goes on with the others.
+ * The child is started when lines are first asked for. Not thread-safe; the thread that asks must outlive the child, which
+ * ends with the thread that started it.
  */
 struct lines_child;
 

@@ -7,7 +7,8 @@ struct err;
 
 /*
  * Gives up every privilege that sampling does not need any more. Call when the events, the target's
- * memory and the outputs are open, before any thread is started and any file of the target is parsed.
+ * memory and the outputs are open, before any file of the target is parsed, and before any thread is started that does
+ * not give up its privileges by itself.
  *
  * Kept, where they were held: CAP_SYS_PTRACE (reading memory, /proc/PID/root), CAP_PERFMON (events
  * for a larger stack copy; CAP_SYS_ADMIN instead on kernels before 5.8), CAP_CHECKPOINT_RESTORE

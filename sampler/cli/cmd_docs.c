@@ -22,7 +22,7 @@ static const char *const record_statuses[] = {
 	"0", "written; Ctrl-C, SIGTERM and the end of the target included",
 	"1", "failed; one line on stderr says what, on what, and what to do",
 	"2", "wrong usage",
-	"128+N", "ended by signal N (as shells say it): a second one, or one before anything was sampled",
+	"128+N", "ended by signal N (as a shell reports it): a second one, or one before anything was sampled",
 	NULL,
 };
 static const char *const list_statuses[] = {

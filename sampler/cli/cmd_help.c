@@ -30,6 +30,20 @@ static void print_option(const struct option_spec *s)
 	columns_wrap(stdout, text, LEFT, LEFT, COLUMNS);
 }
 
+static void print_statuses(const char *const *statuses)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; statuses[i]; i += 2)
+		if (strlen(statuses[i]) > left)
+			left = strlen(statuses[i]);
+	left += 4; /* two blanks on each side */
+	for (size_t i = 0; statuses[i]; i += 2) {
+		printf("  %-*s", (int)left - 2, statuses[i]);
+		columns_wrap(stdout, statuses[i + 1], left, left, COLUMNS);
+	}
+}
+
 static void print_command(const struct cmd_doc *doc)
 {
 	for (size_t i = 0; doc->usage[i]; i++)
@@ -41,10 +55,7 @@ static void print_command(const struct cmd_doc *doc)
 		if (s->help)
 			print_option(s);
 	printf("\nExit status:\n");
-	for (size_t i = 0; doc->statuses[i]; i += 2) {
-		printf("  %s  ", doc->statuses[i]);
-		columns_wrap(stdout, doc->statuses[i + 1], 5, 5, COLUMNS);
-	}
+	print_statuses(doc->statuses);
 }
 
 void help_overview(FILE *out)

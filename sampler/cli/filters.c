@@ -15,7 +15,7 @@
 
 typedef void nearest_fn(const struct named_profile *np, const char *text, char *dst, size_t size);
 
-/* Somebody who mistyped an expression gets an empty profile, or a whole one, without a hint why. */
+/* Without this, a mistyped expression gives an empty profile, or a whole one, and no hint why. */
 static void warn_of_expression(const struct named_profile *np, const char *option, const char *text, const char *what,
 			       nearest_fn *nearest)
 {
@@ -67,7 +67,7 @@ static void warn_of_filters(const struct record_options *o, const struct named_p
 				   nearest_threads);
 }
 
-/* Each expression matches something, or that was said: it is all of them together that leave nothing. */
+/* Each expression matches something, or was warned of: all of them together leave nothing. */
 static void warn_of_nothing(const struct record_options *o, uint32_t leaf_kinds)
 {
 	if (o->n_exclude && !o->n_include && !o->include_threads && !leaf_kinds)

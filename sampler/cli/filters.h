@@ -10,7 +10,7 @@ struct record_options;
 /*
  * --include, --exclude, --include-threads (of *o) and --kind (leaf_kinds: of named_filter.h, 0: all)
  * on a profile, which is replaced by what they leave. Expressions that match nothing, and filters that leave
- * nothing, are said.
+ * nothing, are warned of.
  */
 int filters_apply(const struct record_options *o, uint32_t leaf_kinds, struct named_profile **np,
 		  struct err *err);

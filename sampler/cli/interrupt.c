@@ -39,7 +39,7 @@ static bool is_ignored(int sig)
 	return sigaction(sig, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* As the signal would have ended the program by itself: shells tell that from an exit status. */
+/* Ends the program as the signal alone would have: shells can tell that from an exit status. */
 static void end_by(int sig)
 {
 	sigset_t one;
@@ -87,7 +87,7 @@ static void take(const siginfo_t *info)
 
 	if (hand_on(info->si_signo, command, phase) || is_same(info))
 		return;
-	/* A command that it ended before it was started ends this program, too. */
+	/* With a command, its end is what ends this program. */
 	if (phase == INTERRUPT_OPENING && !command)
 		end_by(info->si_signo);
 	if (++at.count > 1) {
@@ -105,7 +105,7 @@ static void *wait_for_signals(void *arg)
 	struct err err = {0};
 	siginfo_t info;
 
-	/* Whoever takes over the parsers finds no thread here with more rights than they have. */
+	/* Code that takes over a parser must not find a thread with more rights than its own. */
 	if (privs_drop_all(&err) < 0)
 		log_info("%s", err.msg);
 	for (;;)
@@ -115,8 +115,8 @@ static void *wait_for_signals(void *arg)
 }
 
 /*
- * A signal that is blocked comes even if it is ignored: nohup's must not be. Shells ignore SIGINT in background jobs
- * of scripts, which end a recording with it all the same.
+ * A blocked signal is delivered here even if it is ignored, so a SIGHUP that nohup ignores is left out. SIGINT is not:
+ * shells ignore it in background jobs of scripts, and scripts use it to end a recording.
  */
 int interrupt_start(struct err *err)
 {

@@ -80,7 +80,7 @@ static int check_terminal(const struct output *o, struct err *err)
 	return err_set(err, -EINVAL, "pprof is binary, and stdout is a terminal: name a file, -o FILE.pb.gz");
 }
 
-/* Rather now than when all is recorded. main() puts something that cannot be written to in a closed one's place. */
+/* Checked now rather than after the recording. In place of a closed stdout, main() opens something read-only. */
 static int check_stdout(const struct output *o, struct err *err)
 {
 	int flags = strcmp(o->path, "-") == 0 ? fcntl(STDOUT_FILENO, F_GETFL) : O_WRONLY;
@@ -281,7 +281,7 @@ static bool rescue(const struct output *o, const struct named_profile *np, const
 	return done;
 }
 
-/* Not where the limit or the reader's end would be the same elsewhere. */
+/* Not where another directory would not help: a limit on file sizes, a reader that is gone. */
 static bool is_rescued(int code, bool written)
 {
 	return code == -ENOSPC || code == -EDQUOT || (written && code < 0 && code != -EPIPE && code != -EFBIG);

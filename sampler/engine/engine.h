@@ -17,11 +17,11 @@ struct proc;
  */
 struct engine;
 
-/* What a thread that is no more used, all in all or on one CPU, in the event's unit. Comes before or after its end. */
+/* What a thread that has ended used, in all or on one CPU, in the event's unit. Told before or after its thread_exit(). */
 struct engine_ended {
 	pid_t pid, tid;
 	uint64_t counted;
-	/* Of it, what was too short for a sample. Where that is not known, 1 for each thread. */
+	/* The part of it that was too short for a sample. Where that is not known, 1 for each thread. */
 	uint64_t tail;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 };
@@ -82,11 +82,11 @@ struct engine_stats {
 	uint64_t lost_ring, lost_queue;
 	uint32_t stack_bytes; /* size of the stack copy now */
 	bool no_kernel; /* kernel chains were asked for but are not permitted */
-	/* Each thread is sampled by its own CPU time, which begins anew with it: what samples do not stand for is known,
-	 * and no chance. skips_kernel: time in the kernel never has a sample. */
+	/* Each thread is sampled by its own CPU time, from its start: what no sample stands for is known, and not a matter of
+	 * chance. skips_kernel: time in the kernel never has a sample. */
 	bool by_thread_time, skips_kernel;
-	uint64_t lost_weight; /* of what was lost */
-	bool only_ended; /* nothing is missing of threads that are there until the end, whatever accounts say */
+	uint64_t lost_weight; /* of lost samples */
+	bool only_ended; /* only threads that ended lack samples, whatever the accounts of the others say */
 	uint64_t max_sample_rate; /* the kernel's limit when it cut the rate; 0: it did not */
 	uint32_t threads; /* attached */
 	const char *attachment; /* "thread x cpu events" or "cpu events with filter"; for -v */

@@ -24,7 +24,7 @@ struct event_suspect {
 	uint64_t id; /* an event opened for it */
 };
 
-/* A thread that has events of its own beside those on the CPUs, which leave it out. */
+/* A thread with events of its own besides those on the CPUs; the latter leave it out. */
 struct event_fixed {
 	pid_t tid, ns_tid; /* as this program sees it, and in the target's PID namespace */
 };

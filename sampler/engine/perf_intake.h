@@ -32,12 +32,12 @@ struct perf_intake {
 	struct perf_layout layout;
 	uint64_t weight; /* of every sample; 0: each says its own */
 	bool clock; /* the event goes by CPU time */
-	uint64_t period; /* that was asked for; events may have a smaller one, and are thinned out then */
+	uint64_t period; /* as asked for; events may have a smaller one, whose samples are thinned out */
 	struct perf_thin thin;
-	/* Since the period was changed: weights of all samples; what threads that ended used beside that. */
+	/* Since the period was last changed: the weights of all samples; what ended threads used besides. */
 	uint64_t due_ns, tail_ns;
-	uint32_t divisor; /* of the period, as would do better */
-	uint32_t divisor_most; /* the rings have no room for more; 0: they had until now */
+	uint32_t divisor; /* of the period: the one that is wanted */
+	uint32_t divisor_most; /* the largest for which the rings have room; 0: no limit has been met */
 	struct perf_steps *step; /* of the ring that is read; NULL: none */
 	uint64_t fork_ns; /* when the target was last seen to make a thread (CLOCK_MONOTONIC); 0: never */
 	struct engine_aside aside;
@@ -57,7 +57,7 @@ struct perf_intake {
 
 	_Atomic uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
 	_Atomic uint64_t cut, joined, refused;
-	_Atomic uint64_t told_lost, told_weight; /* by records of what was lost, at the period of that time */
+	_Atomic uint64_t told_lost, told_weight; /* by the kernel's records of losses, weighed by the period of that time */
 };
 
 /* A perf_ring_fn; `ctx` is the intake. */
@@ -69,7 +69,7 @@ static inline bool perf_intake_wants_change(const struct perf_intake *in)
 	return in->resize_to || in->own_changed || in->wake_to != in->wake.mode;
 }
 
-/* Units of the event that those stand for which found no room in a ring. */
+/* What the samples that found no room in a ring stand for, in the event's unit. */
 uint64_t perf_intake_lost_weight(const struct perf_intake *in);
 
 #endif

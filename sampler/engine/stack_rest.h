@@ -57,8 +57,8 @@ bool stack_rest_same(struct stack_rest *r, const struct stack_copy *copy, uint64
 
 /*
  * Makes pages of a stack present, so that the kernel copies them in the samples to come: one byte of each is read, from
- * `from` on, of STACK_REST_TOUCH pages at most. A page that a large frame left out was never touched, and the kernel's copy
- * ends there. Nothing changes for the target: reading such a page gives zeros and takes no memory.
+ * `from` on, of STACK_REST_TOUCH pages at most. A page that a large frame skipped was never touched, and the kernel's copy
+ * ends there. Nothing changes for the target: reading such a page gives zeros and uses no memory.
  */
 void stack_rest_touch(struct stack_rest *r, uint64_t from, uint64_t len, uint64_t now_ns);
 

@@ -56,8 +56,8 @@ void profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_stat
 		       const struct walk *w, uint32_t count, uint64_t weight);
 
 /*
- * CPU time that no sample stands for, under one of the marks MARK_UNSAMPLED_*: `count` samples would. No sample:
- * neither complete nor incomplete, and in the totals only where they say so.
+ * CPU time that no sample stands for, under one of the marks MARK_UNSAMPLED_*; it is worth `count` samples. It counts
+ * neither as complete nor as incomplete, and only in those totals that say so.
  */
 void profile_add_unsampled(struct profile *p, pid_t pid, pid_t tid, enum frame_mark mark, uint64_t count,
 			   uint64_t weight);
@@ -83,7 +83,7 @@ struct profile_totals {
 	uint64_t complete, resynchronised, frozen;
 	uint64_t truncated, storage_limit; /* apart from the above */
 	uint64_t java, java_complete; /* stacks with a Java frame; of these the complete ones */
-	uint64_t unsampled_short, unsampled_kernel; /* weights that no sample stands for; not in `weight` */
+	uint64_t unsampled_short, unsampled_kernel; /* what no sample stands for; not in `weight` */
 	size_t stacks, frames; /* distinct */
 	size_t bytes; /* memory held; after profile_close() what was held before */
 };

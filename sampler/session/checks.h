@@ -51,8 +51,8 @@ struct checks_options {
 /*
  * One process: access, namespaces, JDK, tables, symbols, attach, a short recording, and its waiting threads against
  * the JVM's own dump. In a child, which drops its privileges for good (privs_drop()) before any file of the target is
- * parsed: a target can make reads wait for ever, in a way that not even SIGKILL ends. Such a child is left behind, and
- * what it had found out is there.
+ * parsed. A target can make reads wait for ever, in a way that not even SIGKILL ends; such a child is left behind, and
+ * what it had found out is kept.
  */
 void checks_target(struct checks *c, pid_t pid, const struct checks_options *o);
 

@@ -43,7 +43,7 @@ struct session_options {
 	bool thread_root, process_root, state_root;
 	enum bridge_mode bridge;
 	bool bridge_symbols; /* names of compiled code come from the bridge alone */
-	/* Until its execve(2) the process runs this program's own code: samples before it are none of the target's (perf
+	/* Until its execve(2) the process runs this program's own code, so samples before that are not the target's (perf
 	 * engine). */
 	bool launched;
 	const char *include_threads; /* extended regular expression, or NULL */
@@ -90,7 +90,7 @@ struct session_summary {
 	uint64_t first_stack_ns; /* from session_open() to the first walked stack; 0: none */
 	uint64_t elapsed_ns;
 	bool is_jvm, target_ended;
-	/* What was not read of the target's files, because it takes too much; borrowed from the session. */
+	/* What was not read of the target's files, because of its cost; borrowed from the session. */
 	const struct budget *files;
 };
 struct session_summary session_summary(const struct session *s);

@@ -120,14 +120,23 @@ static void answer(int fd, struct dso *d, uint64_t vaddr)
 	buf_done(&b);
 }
 
-static void limit_child(struct budget *b, uint64_t ns, pid_t parent)
+/*
+ * PR_SET_PDEATHSIG means the thread that forked, prctl(2): one that ends before the others would take the child with
+ * it. Without it the child ends when the other end of its socket is closed, at the latest when its CPU time is used up.
+ */
+static void die_with_parent(pid_t parent, bool main_thread)
+{
+	if (main_thread)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+}
+
+static void limit_child(struct budget *b, uint64_t ns)
 {
 	struct rlimit none = {0, 0}, cpu;
 	uint64_t bytes = budget_bytes_left(b);
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(0);
 	setrlimit(RLIMIT_CORE, &none); /* what is in memory is root's, perhaps */
 	if (ns != UINT64_MAX) {
 		cpu.rlim_cur = cpu.rlim_max = ns / 1000000000 + 2;
@@ -138,11 +147,11 @@ static void limit_child(struct budget *b, uint64_t ns, pid_t parent)
 	budget_restart(b, ns);
 }
 
-static _Noreturn void child_main(int fd, struct budget *b, uint64_t ns, pid_t parent)
+static _Noreturn void child_main(int fd, struct budget *b, uint64_t ns)
 {
 	struct question q;
 
-	limit_child(b, ns, parent);
+	limit_child(b, ns);
 	while (recv(fd, &q, sizeof(q), MSG_WAITALL) == sizeof(q))
 		answer(fd, q.dso, q.vaddr);
 	_exit(0);
@@ -200,6 +209,7 @@ static bool start_child(struct lines_child *c)
 {
 	uint64_t ns = budget_ns_left(c->budget);
 	pid_t parent = getpid();
+	bool main_thread = gettid() == parent;
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
@@ -209,7 +219,8 @@ static bool start_child(struct lines_child *c)
 	c->pid = fork();
 	if (c->pid == 0) {
 		close(pair[0]);
-		child_main(pair[1], c->budget, ns, parent);
+		die_with_parent(parent, main_thread);
+		child_main(pair[1], c->budget, ns);
 	}
 	close(pair[1]);
 	c->fd = pair[0];

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ struct bridge {
 
 	pthread_t thread;
 	bool running;
+	atomic_bool cancelled; /* sampling is over, and nothing has come from the JVM yet */
 	int stop; /* eventfd */
 	pthread_mutex_t lock; /* everything below */
 	pthread_cond_t changed;
@@ -259,6 +261,8 @@ static void *bridge_thread(void *arg)
 	pthread_setname_np(pthread_self(), "jsampler-bridge");
 	r = load(b, &err);
 	if (r < 0) {
+		if (atomic_load(&b->cancelled))
+			err_set(&err, r, "the JVM had not answered when sampling was over");
 		if (!b->waited_for && b->mode == BRIDGE_ON)
 			log_warn("the bridge is not used: %s", err.msg);
 		else if (b->mode == BRIDGE_AUTO)
@@ -381,6 +385,7 @@ static void stop_thread(struct bridge *b)
 
 	if (!b->running)
 		return;
+	atomic_store(&b->cancelled, true);
 	attach_cancel(b->attach);
 	if (write(b->stop, &one, sizeof(one)) == sizeof(one))
 		pthread_join(b->thread, NULL);

@@ -4,6 +4,7 @@
 import contextlib
 import ctypes
 import mmap
+import json
 import os
 import pathlib
 import resource
@@ -192,10 +193,13 @@ def jsampler_names(tmp):
     path = tmp / "usual.so"
     lines(path, 100)
     with target([path]) as t:
-        status, text, _, _ = measured(["-p", str(t.pid), "-d", "1", "-o", str(tmp / "out.folded"), "--lines"])
+        out = str(tmp / "out.pb.gz")
+        status, text, _, _ = measured(["-p", str(t.pid), "-d", "1", "-o", out, "--lines"])
     check("a usual file: nothing is given up", status == 0 and "not read" not in text, text)
-    folded = (tmp / "out.folded").read_text()
-    check("a usual file: function and line", ";spin:" in folded, folded[-1000:])
+    r = subprocess.run([JS, "report", "--lines", "spin", "-f", "json", out], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=jvm.PATIENCE)
+    rows = json.loads(r.stdout)["rows"] if r.returncode == 0 else []
+    check("a usual file: function and line", any(row.get("line") for row in rows), r.stdout)
 
 
 def main():

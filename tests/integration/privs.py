@@ -78,14 +78,23 @@ def probe(pid):
           all_threads)
 
 
-def follow(args, wrap=lambda a: a, samples=None):
+def child_threads(pid):
+    """doctor looks at a process in a child: that is what parses."""
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as f:
+            return [s for child in f.read().split() for s in threads(int(child))]
+    except OSError:
+        return []
+
+
+def follow(args, wrap=lambda a: a, samples=None, look=threads):
     """Runs jsampler; (Popen, every state its threads were seen in, in order): to its end, or with the PID that it
     samples, till its drain thread has run for a second and that process for half a second of CPU time."""
     p = subprocess.Popen(wrap([shell.JS, *map(str, args)]), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True, preexec_fn=jvm.die_with_parent)
     seen, until = [], time.monotonic() + jvm.PATIENCE
     while time.monotonic() < until and p.poll() is None:
-        seen.append(threads(p.pid))
+        seen.append(look(p.pid))
         if samples and "jsampler-drain\n" in jvm.texts_of(p.pid, "comm"):
             jvm.burn(samples, 0.5)
             samples, until = None, time.monotonic() + 1
@@ -155,10 +164,10 @@ def saved_profiles():
 
 
 def other_commands(target):
-    for args in (["list"], ["doctor", "-p", target.pid]):
+    for args, look in ((["list"], threads), (["doctor", "-p", target.pid], child_threads)):
         # They are quick: one that ended between two looks is no proof of anything.
         for _ in range(50):
-            p, seen = follow(args)
+            p, seen = follow(args, look=look)
             p.communicate(timeout=jvm.PATIENCE)
             dropped = any(all(is_dropped(s, MAY_KEEP, True) for s in at) for at in seen)
             if dropped:

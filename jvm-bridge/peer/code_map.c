@@ -46,6 +46,11 @@ void code_map_free(struct code_map *m)
 	free(m);
 }
 
+size_t code_map_bytes(const struct code_map *m)
+{
+	return m->arena.bytes + HASH_COUNT(m->pages) * 2 * sizeof(void *);
+}
+
 static struct page *page_find(const struct code_map *m, uint64_t number)
 {
 	struct page *p;

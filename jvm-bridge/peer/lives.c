@@ -46,6 +46,11 @@ size_t lives_bytes(const struct lives *l)
 	return l->arena.bytes + HASH_COUNT(l->places) * 2 * sizeof(void *);
 }
 
+size_t lives_count(const struct lives *l)
+{
+	return HASH_COUNT(l->places);
+}
+
 static struct place *place_find(const struct lives *l, uint64_t addr)
 {
 	struct place *p;

@@ -10,6 +10,7 @@ struct lives;
 struct lives *lives_new(void);
 void lives_free(struct lives *l);
 size_t lives_bytes(const struct lives *l);
+size_t lives_count(const struct lives *l); /* addresses */
 
 /* A method is at an address from a time on; told again in a replay: stays. -ENOMEM. */
 int lives_add(struct lives *l, uint64_t addr, uint32_t method, uint64_t from, uint32_t replay);

@@ -15,6 +15,9 @@
 #include "symbolizer/base/vec.h"
 
 #define MAX_BYTES (UINT64_C(256) << 20)
+/* Of what is gone through at the ends of replays, seconds; a replay that tells again what there is, has more. */
+#define REPLAY_STEPS (UINT64_C(1) << 27)
+#define REPLAY_STEPS_PER_BYTE 16
 
 enum { MAX_CHAIN = 1024, METHOD_BYTES = 8 + 4 + 4 + 2 + 2, SCOPE_BYTES = 16, RANGE_BYTES = 8 };
 
@@ -37,6 +40,7 @@ struct timeline {
 	int64_t offset;
 	uint32_t replay;
 	uint64_t replay_begin, last_time;
+	uint64_t fed, replay_steps; /* bytes; see REPLAY_STEPS */
 	uint64_t sure; /* everything that happened until then was told */
 	uint64_t full_from; /* methods were not kept from then on; 0: all were */
 	struct timeline_stats stats;
@@ -80,7 +84,7 @@ void timeline_set_offset(struct timeline *t, int64_t ns)
 static bool is_full(struct timeline *t)
 {
 	t->stats.bytes = t->arena.bytes + strtab_bytes(t->names) + t->methods.cap * sizeof(*t->methods.v) +
-			 t->codes.n * (sizeof(*t->codes.v) + 64) + lives_bytes(t->lives);
+			 t->codes.cap * sizeof(*t->codes.v) + code_map_bytes(t->map) + lives_bytes(t->lives);
 	if (t->stats.bytes < MAX_BYTES)
 		return false;
 	t->stats.dropped++;
@@ -361,6 +365,9 @@ static int on_replay_end(struct timeline *t, struct cursor c)
 	status = cursor_u32(&c);
 	if (c.bad)
 		return -EPROTO;
+	t->replay_steps += t->codes.n + lives_count(t->lives);
+	if (t->replay_steps > REPLAY_STEPS + t->fed * REPLAY_STEPS_PER_BYTE)
+		return -EPROTO;
 	for (size_t i = 0; status == 0 && i < t->codes.n; i++)
 		if (t->codes.v[i]->to == TIMELINE_ALIVE && t->codes.v[i]->replay != t->replay)
 			code_map_end(t->map, t->codes.v[i], t->replay_begin);
@@ -421,8 +428,10 @@ static int feed(struct timeline *t, const struct wire_record *r, uint64_t time)
 int timeline_feed(struct timeline *t, const struct wire_record *r)
 {
 	uint64_t time = r->time + (uint64_t)t->offset;
-	int e = feed(t, r, time);
+	int e;
 
+	t->fed += r->size;
+	e = feed(t, r, time);
 	t->stats.records++;
 	if (!(r->flags & WIRE_REPLAYED) && r->type != WIRE_LOST && r->type != WIRE_REPLAY_BEGIN &&
 	    r->type != WIRE_HELLO && time > t->last_time && t->replay)

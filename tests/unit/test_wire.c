@@ -372,6 +372,39 @@ static void test_clock(void **state)
 	buf_done(&b);
 }
 
+/* Code that covers as many pages as it can: what a map of pages takes for it counts, too. */
+static void test_large_codes(void **state)
+{
+	enum { CODES = 4000, SIZE = 8 << 20 };
+	struct timeline *t = timeline_new();
+	struct buf b = {0};
+
+	(void)state;
+	for (uint64_t i = 1; i <= CODES; i++)
+		code_load(&b, 0, i, i * SIZE, 10, SIZE);
+	assert_int_equal(feed_all(t, &b), 0);
+	assert_true(timeline_stats(t).dropped > 0);
+	timeline_free(t);
+	buf_done(&b);
+}
+
+/* Replays that end, with nothing in them, over and over: each goes through all that there is. */
+static void test_endless_replays(void **state)
+{
+	enum { CODES = 10000, ENDS = 40000 };
+	struct timeline *t = timeline_new();
+	struct buf b = {0};
+
+	(void)state;
+	for (uint64_t i = 1; i <= CODES; i++)
+		code_load(&b, 0, i, i * 64, 10, 64);
+	for (uint64_t i = 0; i < ENDS; i++)
+		simple(&b, WIRE_REPLAY_END, CODES + i, 1, 0);
+	assert_int_equal(feed_all(t, &b), -EPROTO);
+	timeline_free(t);
+	buf_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -380,7 +413,8 @@ int main(void)
 		cmocka_unit_test(test_methods_by_time),
 		cmocka_unit_test(test_malformed), cmocka_unit_test(test_bad_tables),
 		cmocka_unit_test(test_connection), cmocka_unit_test(test_bad_peers),
-		cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_clock), cmocka_unit_test(test_large_codes),
+		cmocka_unit_test(test_endless_replays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,11 +18,22 @@ enum { MAX_FDINFO = 65536, MAX_MOUNTINFO = 16 << 20 };
 
 #define UNKNOWN ((uid_t)-2)
 
+/*
+ * The last field, the file system's own options. Type and source stand before it, and are what the user likes, with
+ * commas; blanks are escaped in both.
+ */
+static const char *own_options(const char *type)
+{
+	const char *source = strpbrk(type, " \n"), *options = source && *source == ' ' ? strpbrk(source + 1, " \n") : NULL;
+
+	return options && *options == ' ' ? options : NULL;
+}
+
 /* "1130 26 0:52 / /home/a/mnt rw,nosuid shared:3 - fuse.sshfs a@host: rw,user_id=1000,group_id=1000": */
 static bool user_of_line(const char *line, uid_t *ret)
 {
 	size_t len = strcspn(line, "\n");
-	const char *type = memmem(line, len, " - ", 3), *user;
+	const char *type = memmem(line, len, " - ", 3), *options, *user;
 
 	*ret = UNKNOWN;
 	if (!type)
@@ -30,7 +41,8 @@ static bool user_of_line(const char *line, uid_t *ret)
 	/* virtiofs and the like are FUSE too, but can be mounted by root only. */
 	if (strncmp(type + 3, "fuse", 4) != 0)
 		return false;
-	user = memmem(type, len - (size_t)(type - line), ",user_id=", 9);
+	options = own_options(type + 3);
+	user = options ? memmem(options, len - (size_t)(options - line), ",user_id=", 9) : NULL;
 	if (user)
 		*ret = (uid_t)strtoul(user + 9, NULL, 10);
 	return *ret != 0;

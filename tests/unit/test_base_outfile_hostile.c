@@ -324,6 +324,8 @@ static void test_fuse_users(void **state)
 		"114 26 0:53 / /mnt rw - fuse.glusterfs host:vol rw,user_id=0,group_id=0\n"
 		"115 26 0:54 / /host rw - virtiofs host rw\n"
 		"116 26 0:55 / /odd rw - fuse odd rw\n"
+		"118 26 0:56 / /home/a/b rw - fuse.x,user_id=0 y,user_id=0,z rw,user_id=1001,group_id=1001,allow_other\n"
+		"119 26 0:57 / /home/a/c rw - fuse  rw,user_id=1002,group_id=1002,allow_other\n"
 		"117";
 	uid_t uid = 0;
 
@@ -335,6 +337,10 @@ static void test_fuse_users(void **state)
 	assert_false(fuse_user_of(mounts, 26, &uid));
 	assert_true(fuse_user_of(mounts, 116, &uid));
 	assert_int_equal(uid, (uid_t)-2);
+	assert_true(fuse_user_of(mounts, 118, &uid)); /* type and source are the user's to choose */
+	assert_int_equal(uid, 1001);
+	assert_true(fuse_user_of(mounts, 119, &uid));
+	assert_int_equal(uid, 1002);
 	uid = 0;
 	assert_true(fuse_user_of(mounts, 117, &uid));
 	assert_int_equal(uid, (uid_t)-2);

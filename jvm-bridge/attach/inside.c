@@ -17,11 +17,12 @@
 enum { MAX_STAT = 4096 };
 
 /* The JVM compares user ids as its own user namespace has them; one that is not mapped is nobody's. */
-static int enter_user_namespace(struct inside *in, struct err *err)
+static int enter_user_namespace(struct inside *in, bool *entered, struct err *err)
 {
 	CLEANUP(close_at_exit) int ns = -1;
 
-	if (proc_same_ns(in->proc, "user"))
+	*entered = !proc_same_ns(in->proc, "user");
+	if (!*entered)
 		return 0;
 	ns = openat(proc_dirfd(in->proc), "ns/user", O_RDONLY | O_CLOEXEC);
 	if (ns < 0 || setns(ns, CLONE_NEWUSER) < 0)
@@ -30,12 +31,15 @@ static int enter_user_namespace(struct inside *in, struct err *err)
 	return 0;
 }
 
-/* The JVM asks the kernel who is at the other end: it must be its own user (some accept root too). */
-static int become(struct inside *in, struct err *err)
+/*
+ * The JVM asks the kernel who is at the other end: it must be its own user (some accept root too). In another user
+ * namespace root is "nobody", and so may the JVM's user be: equal numbers prove nothing there.
+ */
+static int become(struct inside *in, bool entered, struct err *err)
 {
 	const struct proc_status *st = &in->st;
 
-	if (st->euid == geteuid() && st->egid == getegid())
+	if (!entered && st->euid == geteuid() && st->egid == getegid())
 		return 0;
 	/* User namespaces may refuse setgroups(2); the groups there are then what they are. */
 	if ((setgroups(0, NULL) < 0 && errno != EPERM) ||
@@ -47,6 +51,7 @@ static int become(struct inside *in, struct err *err)
 
 int inside_enter(struct proc *proc, struct inside *in, struct err *err)
 {
+	bool entered;
 	int r;
 
 	*in = (struct inside){.proc = proc, .root = -1};
@@ -56,13 +61,13 @@ int inside_enter(struct proc *proc, struct inside *in, struct err *err)
 	if (in->root < 0)
 		return err_set(err, -errno, "cannot open the root directory of process %d: %m",
 			       (int)proc_pid(proc));
-	r = enter_user_namespace(in, err);
+	r = enter_user_namespace(in, &entered, err);
 	if (r < 0)
 		return r;
 	r = proc_status(proc, &in->st);
 	if (r < 0)
 		return err_set(err, r, "the JVM ended");
-	return become(in, err);
+	return become(in, entered, err);
 }
 
 void inside_leave(struct inside *in)

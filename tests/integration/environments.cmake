@@ -2,8 +2,8 @@
 # sanitizer builds.
 js_integration_test(environments_rights 600 environments_rights.py)
 js_integration_test(environments_jvms 600 environments_jvms.py broken replaced upgraded_library)
-js_integration_test(environments_places 600 environments_places.py namespaces rootless same_container
-  chroot)
+js_integration_test(environments_places 600 environments_places.py namespaces rootless nobody_inside
+  same_container chroot)
 js_integration_test(containers 600 containers.py)
 js_integration_test(environments_life 600 environments_life.py)
 js_integration_test(environments_hostile 600 environments_places.py mapped_traps perfmap_traps changing_maps

@@ -76,6 +76,30 @@ def rootless():
     t.proc.wait()
 
 
+def nobody_inside():
+    """Its user is 65534 inside, as root is; its /tmp is a directory of root's: nothing may be made there."""
+    outer, inner = ["unshare", "-U", "-r", "-m"], "unshare -U --map-user=65534 --map-group=65534"
+    as_user = ["setpriv", "--reuid", "4242", "--regid", "4242", "--clear-groups"]
+    if not jvm.can_unshare() or subprocess.run([*as_user, *outer, *inner.split(), "true"],
+                                               stderr=subprocess.DEVNULL).returncode:
+        left_out("nobody inside: no user namespaces here")
+        return
+    jdk = jdks()[0]
+    classes = jvm.public(jvm.compile_java(jdk, "demo"))
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as roots:
+        os.chmod(roots, 0o755)
+        script = ("mount -t tmpfs none /mnt && mkdir /mnt/classes && mount --bind %s /mnt/classes && mount --bind %s /tmp "
+                  "&& exec %s %s" % (classes, roots, inner, java_line(jdk, jdk.home, "/mnt/classes")[len("exec "):]))
+        with Target([*as_user, *outer, "sh", "-c", script]) as t:
+            burn(t.pid, 1.5)
+            before = os.stat(roots).st_mtime_ns
+            p = subprocess.run([JS, "doctor", "-p", str(t.pid)], stdout=subprocess.PIPE, text=True)
+            check("nobody inside: said", "cannot write to its /tmp" in " ".join(p.stdout.split()), p.stdout)
+            check("nobody inside: no file is made as root", os.stat(roots).st_mtime_ns == before)
+            os.kill(t.pid, 9)
+        t.proc.wait()
+
+
 def same_container():
     """Both inside: jsampler sees the PIDs of the namespace it runs in."""
     # In a chroot only /proc can be made private, which is all that this needs.
@@ -267,5 +291,5 @@ def changing_maps():
 
 
 if __name__ == "__main__":
-    main({f.__name__: f for f in (namespaces, rootless, same_container, chroot, bits32, mapped_traps, perfmap_traps,
-                                  changing_maps)})
+    main({f.__name__: f for f in (namespaces, rootless, nobody_inside, same_container, chroot, bits32, mapped_traps,
+                                  perfmap_traps, changing_maps)})

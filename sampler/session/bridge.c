@@ -203,18 +203,16 @@ static int load(struct bridge *b, struct err *err)
 	return 0;
 }
 
-/* False: the connection has ended. */
+/* False: the connection has ended. Once: a JVM that never stops sending must not keep the thread from its own end. */
 static bool read_some(struct bridge *b, struct err *err)
 {
 	int r;
 
-	do {
-		pthread_mutex_lock(&b->lock);
-		r = peer_read(b->peer, err);
-		pthread_cond_broadcast(&b->changed);
-		pthread_mutex_unlock(&b->lock);
-	} while (r > 0);
-	return r == 0;
+	pthread_mutex_lock(&b->lock);
+	r = peer_read(b->peer, err);
+	pthread_cond_broadcast(&b->changed);
+	pthread_mutex_unlock(&b->lock);
+	return r >= 0;
 }
 
 /* Before anything was told it is as if there had been no bridge: who waits for it says so. */

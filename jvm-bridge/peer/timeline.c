@@ -15,9 +15,10 @@
 #include "symbolizer/base/vec.h"
 
 #define MAX_BYTES (UINT64_C(256) << 20)
-/* Of what is gone through at the ends of replays, seconds; a replay that tells again what there is, has more. */
-#define REPLAY_STEPS (UINT64_C(1) << 27)
-#define REPLAY_STEPS_PER_BYTE 16
+/* Of what short records may have gone through, a second; replays that tell again what there is, have more. */
+#define STEPS (UINT64_C(1) << 26)
+#define STEPS_PER_BYTE 16
+#define PAGE_BITS 12
 
 enum { MAX_CHAIN = 1024, METHOD_BYTES = 8 + 4 + 4 + 2 + 2, SCOPE_BYTES = 16, RANGE_BYTES = 8 };
 
@@ -40,7 +41,7 @@ struct timeline {
 	int64_t offset;
 	uint32_t replay;
 	uint64_t replay_begin, last_time;
-	uint64_t fed, replay_steps; /* bytes; see REPLAY_STEPS */
+	uint64_t fed, steps; /* bytes; see STEPS */
 	uint64_t sure; /* everything that happened until then was told */
 	uint64_t full_from; /* methods were not kept from then on; 0: all were */
 	struct timeline_stats stats;
@@ -89,6 +90,13 @@ static bool is_full(struct timeline *t)
 		return false;
 	t->stats.dropped++;
 	return true;
+}
+
+/* A few bytes make a map be gone through, or all that was told, while others wait. */
+static bool may_go(struct timeline *t, uint64_t steps)
+{
+	t->steps += steps;
+	return t->steps <= STEPS + t->fed * STEPS_PER_BYTE;
 }
 
 /* --- methods --- */
@@ -310,6 +318,8 @@ static int on_code(struct timeline *t, const struct wire_record *rec, uint64_t t
 	if (c.bad || (uint64_t)n.methods * 8 + (uint64_t)n.scopes * SCOPE_BYTES +
 			     (uint64_t)n.ranges * RANGE_BYTES > cursor_left(&c))
 		return -EPROTO;
+	if (!may_go(t, told.size >> PAGE_BITS))
+		return -EPROTO;
 	if (replayed && is_known(t, &told, &n))
 		return 0;
 	code = arena_copy(&t->arena, &told, sizeof(told));
@@ -340,7 +350,7 @@ static int on_dynamic(struct timeline *t, struct cursor c, uint64_t time)
 	uint64_t begin = cursor_u64(&c);
 	uint32_t size = cursor_u32(&c);
 
-	if (c.bad)
+	if (c.bad || !may_go(t, size >> PAGE_BITS))
 		return -EPROTO;
 	t->stats.dynamic++;
 	code_map_end_range(t->map, begin, size, time);
@@ -365,8 +375,7 @@ static int on_replay_end(struct timeline *t, struct cursor c)
 	status = cursor_u32(&c);
 	if (c.bad)
 		return -EPROTO;
-	t->replay_steps += t->codes.n + lives_count(t->lives);
-	if (t->replay_steps > REPLAY_STEPS + t->fed * REPLAY_STEPS_PER_BYTE)
+	if (!may_go(t, t->codes.n + lives_count(t->lives)))
 		return -EPROTO;
 	for (size_t i = 0; status == 0 && i < t->codes.n; i++)
 		if (t->codes.v[i]->to == TIMELINE_ALIVE && t->codes.v[i]->replay != t->replay)

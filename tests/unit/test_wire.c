@@ -388,6 +388,19 @@ static void test_large_codes(void **state)
 	buf_done(&b);
 }
 
+static void test_endless_ranges(void **state)
+{
+	struct timeline *t = timeline_new();
+	struct buf b = {0};
+
+	(void)state;
+	for (uint64_t i = 0; i < 50000; i++)
+		simple(&b, WIRE_DYNAMIC_CODE, i, 1 << 20, 8 << 20);
+	assert_int_equal(feed_all(t, &b), -EPROTO);
+	timeline_free(t);
+	buf_done(&b);
+}
+
 /* Replays that end, with nothing in them, over and over: each goes through all that there is. */
 static void test_endless_replays(void **state)
 {
@@ -414,7 +427,7 @@ int main(void)
 		cmocka_unit_test(test_malformed), cmocka_unit_test(test_bad_tables),
 		cmocka_unit_test(test_connection), cmocka_unit_test(test_bad_peers),
 		cmocka_unit_test(test_clock), cmocka_unit_test(test_large_codes),
-		cmocka_unit_test(test_endless_replays),
+		cmocka_unit_test(test_endless_ranges), cmocka_unit_test(test_endless_replays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

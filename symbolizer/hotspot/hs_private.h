@@ -216,6 +216,7 @@ struct hotspot {
 	struct unloads unloads;
 	struct redefinitions redefinitions;
 	uint64_t vm_threads; /* NonJavaThread::_the_list; 0: unknown */
+	uint64_t vm_threads_from_ns, vm_threads_cost_ns; /* first search; what all of them took */
 	hs_gone_method_fn *gone_method; /* NULL: none */
 	void *gone_method_ctx;
 

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "symbolizer/base/clock.h"
 #include "symbolizer/hotspot/hs_private.h"
 
 /*
@@ -17,7 +18,9 @@ enum {
 	THREADS_MAX = 1 << 14,
 	NAME_BACK = 8, /* from _processed_thread */
 	NEXT_BACK = 16,
+	COST_SHARE = 16, /* searches may take a sixteenth of the time, and COST_FREE_NS */
 };
+#define COST_FREE_NS UINT64_C(500000000)
 
 void vm_threads_find(struct hotspot *hs, hs_symbol_fn *symbol, void *ctx)
 {
@@ -32,12 +35,20 @@ static bool is_cut_name(const char *name, const char *comm)
 	return strncmp(name, comm, COMM) == 0 && strlen(name) > COMM;
 }
 
+/* A list that is long, or a circle, is gone through for each thread that is named: whoever makes it makes those, too. */
+static bool too_dear(struct hotspot *hs, uint64_t now_ns)
+{
+	if (!hs->vm_threads_from_ns)
+		hs->vm_threads_from_ns = now_ns;
+	return hs->vm_threads_cost_ns > COST_FREE_NS + (now_ns - hs->vm_threads_from_ns) / COST_SHARE;
+}
+
 /* The thread of this tid; 0: none such. */
-static uint64_t find_thread(struct hotspot *hs, int32_t ns_tid)
+static uint64_t search_list(struct hotspot *hs, int32_t ns_tid)
 {
 	uint64_t t, os, tid;
 
-	if (!hs || !hs->vm_threads || !mem_read_u64(hs->mem, hs->vm_threads, &t))
+	if ( !mem_read_u64(hs->mem, hs->vm_threads, &t))
 		return 0;
 	for (unsigned i = 0; i < THREADS_MAX && object_ok(t); i++) {
 		if (hs_get(hs, t, hs->l.jt_osthread, &os) && object_ok(os) && hs_get(hs, os, hs->l.os_tid, &tid) &&
@@ -47,6 +58,20 @@ static uint64_t find_thread(struct hotspot *hs, int32_t ns_tid)
 			break;
 	}
 	return 0;
+}
+
+static uint64_t find_thread(struct hotspot *hs, int32_t ns_tid)
+{
+	uint64_t now_ns, t;
+
+	if (!hs || !hs->vm_threads)
+		return 0;
+	now_ns = clock_monotonic_ns();
+	if (too_dear(hs, now_ns))
+		return 0;
+	t = search_list(hs, ns_tid);
+	hs->vm_threads_cost_ns += clock_monotonic_ns() - now_ns;
+	return t;
 }
 
 /* Threads whose names are longer than the kernel's, and stand in no object, or in one that is not there yet. */

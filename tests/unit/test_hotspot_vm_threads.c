@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "symbolizer/base/clock.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/hotspot/hs_thread.h"
 #include "tests/support/fake_jvm.h"
@@ -96,6 +97,18 @@ static void test_a_list_that_lies(void **state)
 	expect(w, 2000, "Shenandoah GC T", NULL);
 }
 
+/* As many threads as a user may have, each of which is looked for in a circle. */
+static void test_a_circle_for_many_threads(void **state)
+{
+	struct world *w = *state;
+	uint64_t self = w->j.vm_thread[0], begin = clock_process_cpu_ns();
+
+	fake_jvm_poke(&w->j, w->j.vm_thread[0] + 56, &self, sizeof(self));
+	for (int32_t tid = 10000; tid < 50000; tid++)
+		expect(w, tid, "Shenandoah GC T", NULL);
+	assert_true(clock_process_cpu_ns() - begin < UINT64_C(4000000000));
+}
+
 static void test_names_that_are_known(void **state)
 {
 	struct world *w = *state;
@@ -114,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_names_of_the_list, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_list_that_lies, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_circle_for_many_threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_names_that_are_known, set_up_without_list, tear_down),
 		cmocka_unit_test_setup_teardown(test_names_that_are_known, set_up_without_field, tear_down),
 	};

@@ -1,6 +1,8 @@
 #include "symbolizer/base/hash.h"
 
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/random.h>
 
 uint64_t hash_bytes_seeded(uint64_t seed, const void *p, size_t len)
 {
@@ -22,4 +24,22 @@ uint64_t hash_bytes_seeded(uint64_t seed, const void *p, size_t len)
 uint64_t hash_bytes(const void *p, size_t len)
 {
 	return hash_bytes_seeded(0, p, len);
+}
+
+static uint64_t secret(void)
+{
+	static _Atomic uint64_t seed;
+	uint64_t have = atomic_load_explicit(&seed, memory_order_relaxed), made;
+
+	if (have)
+		return have;
+	if (getrandom(&made, sizeof(made), GRND_NONBLOCK) < 0)
+		made = hash_u64((uintptr_t)&made);
+	made |= 1; /* never 0 */
+	return atomic_compare_exchange_strong(&seed, &have, made) ? made : have;
+}
+
+uint64_t hash_bytes_secret(const void *p, size_t len)
+{
+	return hash_bytes_seeded(secret(), p, len);
 }

@@ -23,5 +23,7 @@ uint64_t hash_bytes(const void *p, size_t len);
 
 /* With a secret seed, where an enemy chooses the keys: collisions cannot be prepared. */
 uint64_t hash_bytes_seeded(uint64_t seed, const void *p, size_t len);
+/* The same with one seed for the whole process, which is made at the first call. Any thread. */
+uint64_t hash_bytes_secret(const void *p, size_t len);
 
 #endif

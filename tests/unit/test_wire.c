@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <uthash.h>
 
 #include "jvm-bridge/peer/peer.h"
 #include "jvm-bridge/peer/timeline.h"
@@ -401,6 +402,31 @@ static void test_endless_ranges(void **state)
 	buf_done(&b);
 }
 
+/* Ids that all fall into one bucket of uthash, as it is without a secret. */
+static void test_ids_that_collide(void **state)
+{
+	enum { IDS = 50000, BUCKETS = 512 };
+	struct timeline *t = timeline_new();
+	uint64_t begin_ns;
+	struct buf b = {0};
+
+	(void)state;
+	for (uint64_t id = 1, n = 0; n < IDS; id++) {
+		unsigned hash;
+
+		HASH_JEN(&id, sizeof(id), hash);
+		if (hash % BUCKETS)
+			continue;
+		class_with(&b, 0, 1, "a/B", "m", "()V", id, 0);
+		n++;
+	}
+	begin_ns = clock_thread_cpu_ns();
+	assert_int_equal(feed_all(t, &b), 0);
+	assert_true(clock_thread_cpu_ns() - begin_ns < UINT64_C(1000000000));
+	timeline_free(t);
+	buf_done(&b);
+}
+
 /* Replays that end, with nothing in them, over and over: each goes through all that there is. */
 static void test_endless_replays(void **state)
 {
@@ -427,7 +453,7 @@ int main(void)
 		cmocka_unit_test(test_malformed), cmocka_unit_test(test_bad_tables),
 		cmocka_unit_test(test_connection), cmocka_unit_test(test_bad_peers),
 		cmocka_unit_test(test_clock), cmocka_unit_test(test_large_codes),
-		cmocka_unit_test(test_endless_ranges), cmocka_unit_test(test_endless_replays),
+		cmocka_unit_test(test_ids_that_collide), cmocka_unit_test(test_endless_ranges), cmocka_unit_test(test_endless_replays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

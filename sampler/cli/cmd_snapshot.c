@@ -10,6 +10,7 @@
 #include "sampler/recording/recording.h"
 #include "sampler/recording/writer.h"
 #include "sampler/session/pick.h"
+#include "sampler/session/privs.h"
 #include "sampler/session/session.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
@@ -23,6 +24,8 @@
  */
 #define SNAPSHOT_USAGE "jsampler snapshot -p PID -o FILE [-n SAMPLES] [-F HZ] [-s FOLDED]"
 #define REPLAY_USAGE "jsampler replay [-w KIND] [-n SAMPLES] [-o FILE] [-s FOLDED] RECORDING"
+
+enum { DRAIN_NICE = -10 }; /* what the engine's drain thread asks for */
 
 struct snapshot_options {
 	uint64_t pid, samples, hz;
@@ -109,11 +112,25 @@ static int open_private(const char *path, struct outfile **ret, struct err *err)
 	return 0;
 }
 
+/* From here on what others have made is read: memory, files, a recording. Results go anywhere all the same. */
+static int drop_rights(const struct session *s, struct err *err)
+{
+	const struct privs_needs needs = {
+		.dac_override = true,
+		.priority = !privs_allow_priority(DRAIN_NICE),
+		.tracing = session_traces(s),
+	};
+
+	return privs_drop(&needs, err);
+}
+
 static int run_session(pid_t pid, const struct session_options *so, struct session **ret,
 		       struct named_profile **ret_np, struct err *err)
 {
 	int r = session_open(pid, so, ret, err);
 
+	if (r == 0)
+		r = drop_rights(*ret, err);
 	if (r == 0)
 		r = session_start(*ret, err);
 	if (r == 0)

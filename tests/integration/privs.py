@@ -138,6 +138,11 @@ def as_root(target):
         p.communicate(timeout=jvm.PATIENCE)
         check("... and it was written too", p.returncode == 0 and os.path.getsize(tmp + "/out.folded") > 0)
 
+        p, seen = follow(["snapshot", "-p", target.pid, "-n", 100000, "-o", tmp + "/out.recording"], samples=target.pid)
+        phases("root, a snapshot", seen, MAY_KEEP | 1 << CAP["DAC_OVERRIDE"], True)
+        p.kill()
+        p.communicate(timeout=jvm.PATIENCE)
+
 
 def as_nobody(target):
     p, seen = follow(["-p", target.pid, "-F", 499], wrap=shell.nobody, samples=target.pid)

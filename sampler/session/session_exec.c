@@ -18,6 +18,9 @@
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"
 
+/* A program that calls execve() all the time would have memory grow without end: the same frames in each profile. */
+enum { EPOCHS_MAX = 16 };
+
 /* The address space is about to be another one: keep what was seen in the old one, by name. */
 static int close_epoch(struct session *s, struct err *err)
 {
@@ -41,6 +44,8 @@ static int close_epoch(struct session *s, struct err *err)
 		profile_free(fresh);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
+	if (s->epochs.n >= EPOCHS_MAX && session_merge_epochs(s) < 0)
+		log_warn("out of memory for what was sampled in programs that called execve");
 	t.truncated += s->named_cut;
 	s->named_cut = 0;
 	profile_totals_add(&s->old_totals, &t);

@@ -128,6 +128,28 @@ static int add_epoch(struct named_builder *b, struct named_profile *np)
 	return named_builder_add(b, np);
 }
 
+int session_merge_epochs(struct session *s)
+{
+	struct named_builder *b = named_builder_new();
+	struct named_profile *np;
+	int r = b ? 0 : -ENOMEM;
+
+	if (b)
+		named_builder_meta(b)->slice_ns = profile_slice_ns(s->profile);
+	for (size_t i = 0; r == 0 && i < s->epochs.n; i++)
+		r = add_epoch(b, s->epochs.v[i]);
+	if (r < 0)
+		named_builder_free(b);
+	np = r == 0 ? named_builder_take(b) : NULL;
+	if (!np)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->epochs.n; i++)
+		named_profile_free(s->epochs.v[i]);
+	s->epochs.v[0] = np;
+	s->epochs.n = 1;
+	return 0;
+}
+
 static void say_slices(const struct session *s)
 {
 	uint64_t ns = profile_slice_ns(s->profile);

@@ -102,5 +102,6 @@ void session_forget(struct session *s);
 /* session_name.c */
 void session_read_kallsyms(struct session *s);
 int session_name_view(struct session *s, struct named_builder *b);
+int session_merge_epochs(struct session *s); /* into one; 0 or -ENOMEM, which leaves them as they are */
 
 #endif

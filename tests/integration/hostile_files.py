@@ -188,18 +188,29 @@ def attack(tmp, what, make, want, copies=1, args=("--lines",), name="x.so"):
         check("%s: %r is said" % (what, w), w in text.replace("\n  ", " "), text)
 
 
+USUAL = """volatile long x;
+__attribute__((noinline)) void spin(void) { for (;;) x++; }
+int main(void) { spin(); return 0; }
+"""
+
+
 def jsampler_names(tmp):
-    """What is usual is not given up."""
-    path = tmp / "usual.so"
-    lines(path, 100)
-    with target([path]) as t:
-        out = str(tmp / "out.pb.gz")
-        status, text, _, _ = measured(["-p", str(t.pid), "-d", "1", "-o", out, "--lines"])
-    check("a usual file: nothing is given up", status == 0 and "not read" not in text, text)
-    r = subprocess.run([JS, "report", "--lines", "spin", "-f", "json", out], stdin=subprocess.DEVNULL,
-                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=jvm.PATIENCE)
-    rows = json.loads(r.stdout)["rows"] if r.returncode == 0 else []
-    check("a usual file: function and line", any(row.get("line") for row in rows), r.stdout)
+    """What is usual is not given up; with -vv frames are named while they are sampled, too."""
+    source, program, out = tmp / "usual.c", tmp / "usual", str(tmp / "out.pb.gz")
+    source.write_text(USUAL)
+    subprocess.run(["gcc", "-g", "-O1", "-o", str(program), str(source)], check=True, stdin=subprocess.DEVNULL)
+    for options in (["--lines"], ["--lines", "-vv"]):
+        t = subprocess.Popen([str(program)], stdin=subprocess.DEVNULL, preexec_fn=jvm.die_with_parent)
+        try:
+            status, text, _, _ = measured(["-p", str(t.pid), "-d", "1", "-o", out, *options])
+        finally:
+            t.kill()
+            t.wait()
+        check("a usual file, %s: nothing is given up" % options[-1], status == 0 and "not read" not in text, text)
+        r = subprocess.run([JS, "report", "--lines", "spin", "-f", "json", out], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=jvm.PATIENCE)
+        rows = json.loads(r.stdout)["rows"] if r.returncode == 0 else []
+        check("a usual file, %s: its line" % options[-1], any(row.get("line") == 2 for row in rows), r.stdout)
 
 
 def main():

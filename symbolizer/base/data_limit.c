@@ -11,6 +11,7 @@ void data_limit(uint64_t more)
 	struct rlimit r;
 	FILE *f = fopen("/proc/self/statm", "re");
 
+	more = more < UINT64_MAX / DATA_LIMIT_FACTOR ? more * DATA_LIMIT_FACTOR : UINT64_MAX;
 	/* proc(5): size, resident, shared, text, 0, data; in pages */
 	if (f && fscanf(f, "%*u %*u %*u %*u %*u %" SCNu64, &data) == 1) {
 		data *= (uint64_t)sysconf(_SC_PAGESIZE);

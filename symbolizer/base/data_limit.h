@@ -10,4 +10,11 @@
  */
 void data_limit(uint64_t more);
 
+/* Sanitizers keep memory of their own, for each byte that is allocated and for what was freed. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define DATA_LIMIT_FACTOR 16
+#else
+#define DATA_LIMIT_FACTOR 1
+#endif
+
 #endif

@@ -11,6 +11,7 @@
 
 #include "sampler/session/each_process.h"
 #include "symbolizer/base/clock.h"
+#include "symbolizer/base/data_limit.h"
 #include "symbolizer/base/err.h"
 
 /* PIDs that no process has: only look() gives them a meaning. */
@@ -29,7 +30,8 @@ static bool look(void *ctx, pid_t pid, void *record)
 	if (pid == DIES)
 		abort();
 	if (pid == GREEDY) {
-		void *p = mmap(NULL, 2 * (size_t)EACH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *p = mmap(NULL, 2 * (size_t)EACH_BYTES * DATA_LIMIT_FACTOR, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 		/* Without so much memory it goes on. Not malloc(), which ASan has abort. */
 		if (p != MAP_FAILED)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,8 @@
 /* Below PIPE_BUF: a message comes whole or not at all. */
 struct message {
 	pid_t pid;
-	bool found;
-	uint8_t record[EACH_RECORD_MAX];
+	uint8_t found; /* a child that was taken over may send anything */
+	_Alignas(max_align_t) uint8_t record[EACH_RECORD_MAX]; /* a struct of the caller's */
 };
 
 _Static_assert(sizeof(struct message) <= 4096, "more than a pipe takes at once");

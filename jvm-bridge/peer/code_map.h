@@ -15,7 +15,7 @@ struct code_map;
 
 struct code_map *code_map_new(void);
 void code_map_free(struct code_map *m);
-size_t code_map_bytes(const struct code_map *m); /* memory held: code of 8 MB stands in 2,048 pages */
+size_t code_map_bytes(const struct code_map *m); /* memory held: 8 MB of code take 2,048 pages */
 
 /* `c` is borrowed, its interval is the map's to end. -E2BIG: too long for code; -ENOMEM. */
 int code_map_add(struct code_map *m, struct timeline_code *c);

@@ -21,7 +21,7 @@ struct proc;
  * context switches; needs privileges.
  * THREADS: one event a (thread, CPU), inherited by new threads. Each such event begins with a whole
  * period before its first sample, so a thread that ends before it used one on a CPU is not seen; what it
- * used is told when it ends (PERF_CAN_READ_ENDED).
+ * used is reported when it ends (PERF_CAN_READ_ENDED).
  */
 struct perf_attach;
 

@@ -15,7 +15,7 @@ struct err;
 enum perf_feature {
 	PERF_CAN_INHERIT_THREAD = 1, /* Linux 5.13: threads inherit events, child processes do not */
 	PERF_CAN_COUNT_LOST = 2, /* Linux 6.0: PERF_FORMAT_LOST */
-	PERF_CAN_READ_ENDED = 4, /* inherit_stat: what an inherited event counted is told when its thread ends */
+	PERF_CAN_READ_ENDED = 4, /* inherit_stat: an inherited event reports its count when its thread ends */
 };
 
 struct perf_config {

@@ -24,7 +24,7 @@ struct budget {
 	unsigned polls;
 	bool expired; /* time is up: for good */
 	_Atomic bool cancelled; /* whoever waits for the result wants no more work: for good */
-	uint64_t refused; /* how many things were given up; the first few are told in `note` */
+	uint64_t refused; /* how many things were given up; `note` describes the first few */
 	uint64_t refused_bytes; /* what they would have taken, where that is known */
 	unsigned n_notes;
 	char note[BUDGET_NOTES][BUDGET_NOTE_SIZE];

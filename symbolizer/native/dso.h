@@ -25,7 +25,7 @@ struct mem;
  * Takes the descriptor over in any case. `path` is for people. -ENOEXEC: not a 64-bit ELF file of this machine;
  * -E2BIG: the budget does not allow it.
  * All that is read of the file and of its debug files is limited by `b` (budget.h; borrowed, NULL: no limits but
- * constant ones), and what is not read for that is told there.
+ * constant ones), and what is left unread for that reason is noted there.
  */
 int dso_open_fd(int fd, const char *path, struct budget *b, struct dso **ret, struct err *err);
 

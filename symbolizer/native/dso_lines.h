@@ -19,7 +19,7 @@ enum { LINES_NO_MEMORY = 71 };
 bool lines_may_be_in(struct dso *d);
 /*
  * With `map` (see dwarf_image.h), strings of an answer last only until the next question. What is too large to be opened, or
- * takes too much time, is told to the dso's budget. -ENOENT: there is no DWARF.
+ * takes too much time, is noted in the dso's budget. -ENOENT: there is no DWARF.
  */
 int lines_open(struct dso *d, bool map, struct lines **ret);
 void lines_close(struct lines *l);

@@ -9,7 +9,7 @@
 
 /*
  * Stubs of the procedure linkage table have no symbols. Each jumps through a slot of the global offset table, or, where
- * that jump stands in .plt.sec, pushes the number of its relocation (psABI AMD64 supplement, 5.2 and 13.2); the slot's
+ * that jump is in .plt.sec, pushes the number of its relocation (psABI AMD64 supplement, 5.2 and 13.2); the slot's
  * relocation names the symbol. Everything is read when an address in such a section is asked for first.
  */
 enum {

@@ -123,7 +123,7 @@ struct dso {
 	struct row_cache rows;
 
 	struct lines *lines; /* dso_lines.h; NULL: not opened, or there are none */
-	bool lines_tried; /* with a child: there are none to be had */
+	bool lines_tried; /* with a child: the file has none, or they were given up */
 	uint64_t opened_ns; /* CLOCK_MONOTONIC */
 	struct lines_child *lines_child; /* NULL: in this process */
 	struct strtab *line_texts; /* of what the child answered */

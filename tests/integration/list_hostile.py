@@ -41,7 +41,7 @@ def listed():
 
 
 def silent(tmp):
-    """A process that maps a libjvm.so whose bytes never come; None: not to be had here."""
+    """A process that maps a libjvm.so whose bytes never come; None: it cannot be made here."""
     place = tempfile.mkdtemp(dir=tmp)
     p = subprocess.Popen([sys.executable, str(ROOT / "tests/integration/silent_fs.py"), place, "libjvm.so"],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -11,6 +11,7 @@
 #include "sampler/engine/perf_attr.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
+#include "symbolizer/target/own_rights.h"
 #include "symbolizer/target/proc.h"
 
 int64_t perf_sysctl(const char *name, int64_t fallback)
@@ -29,21 +30,6 @@ int64_t perf_sysctl(const char *name, int64_t fallback)
 	return v;
 }
 
-/* Is a seccomp filter on this program (mode 2)? seccomp(2), proc(5). */
-static bool own_filter(void)
-{
-	char *text = NULL, *p;
-	bool yes = false;
-
-	if (file_read_at(AT_FDCWD, "/proc/self/status", 64 << 10, &text, NULL) < 0)
-		return false;
-	p = strstr(text, "\nSeccomp:");
-	if (p)
-		yes = atoi(p + strlen("\nSeccomp:")) == 2;
-	free(text);
-	return yes;
-}
-
 static int explain_denied(int r, struct proc *proc, struct err *err)
 {
 	int64_t paranoid = perf_sysctl("perf_event_paranoid", 2);
@@ -60,7 +46,7 @@ static int explain_denied(int r, struct proc *proc, struct err *err)
 			       "root, or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=1",
 			       (long long)paranoid);
 	/* The kernel itself says EACCES; container runtimes' seccomp profiles say EPERM as a rule. */
-	if (r == -EPERM || own_filter())
+	if (r == -EPERM || own_rights().seccomp == 2)
 		return err_set(err, r,
 			       "perf_event_open is refused although kernel.perf_event_paranoid is "
 			       "%lld: a seccomp profile (container?) blocks it; allow it there, or run "

@@ -16,7 +16,7 @@
 #include "sampler/engine/perf_explain.h"
 #include "sampler/engine/perf_filter.h"
 #include "sampler/session/inspect.h"
-#include "sampler/session/own_rights.h"
+#include "symbolizer/target/own_rights.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"

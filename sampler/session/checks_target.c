@@ -19,7 +19,7 @@
 #include "sampler/engine/perf_explain.h"
 #include "sampler/session/inspect.h"
 #include "sampler/session/java_main.h"
-#include "sampler/session/own_rights.h"
+#include "symbolizer/target/own_rights.h"
 #include "sampler/session/privs.h"
 #include "sampler/session/view.h"
 #include "symbolizer/base/cleanup.h"

@@ -12,6 +12,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
+#include "symbolizer/target/own_rights.h"
 #include "symbolizer/target/proc.h"
 
 /* 0: Yama is not in use, or restricts nothing. */
@@ -32,24 +33,13 @@ static bool not_dumpable(struct proc *p, uid_t euid)
 	return euid != 0 && fstatat(proc_dirfd(p), "stat", &st, 0) == 0 && st.st_uid != euid;
 }
 
-/* Does this process have the capability in effect? capabilities(7), /proc/PID/status. */
-static bool has_capability(int cap)
-{
-	CLEANUP(free_at_exit) char *text = NULL;
-	const char *line;
-
-	if (file_read_at(AT_FDCWD, "/proc/self/status", 64 << 10, &text, NULL) < 0)
-		return true;
-	line = strstr(text, "\nCapEff:");
-	return !line || strtoull(line + strlen("\nCapEff:"), NULL, 16) >> cap & 1;
-}
-
 /* Root without some capabilities, as in containers; or with all, and a security module says no. */
 static int explain_to_root(struct proc *p, uid_t user, int code, struct err *err)
 {
-	const char *missing = !has_capability(CAP_SYS_PTRACE)	    ? "CAP_SYS_PTRACE"
-			      : !has_capability(CAP_DAC_READ_SEARCH) ? "CAP_DAC_READ_SEARCH"
-								    : NULL;
+	struct own_rights me = own_rights();
+	const char *missing = !own_cap(&me, CAP_SYS_PTRACE)	    ? "CAP_SYS_PTRACE"
+			      : !own_cap(&me, CAP_DAC_READ_SEARCH) ? "CAP_DAC_READ_SEARCH"
+								   : NULL;
 
 	if (missing)
 		return err_set(err, code,

@@ -1,4 +1,4 @@
-#include "sampler/session/own_rights.h"
+#include "symbolizer/target/own_rights.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>

@@ -1,5 +1,5 @@
-#ifndef JS_SESSION_OWN_RIGHTS_H
-#define JS_SESSION_OWN_RIGHTS_H
+#ifndef JS_TARGET_OWN_RIGHTS_H
+#define JS_TARGET_OWN_RIGHTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

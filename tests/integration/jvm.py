@@ -362,5 +362,10 @@ def thread_of(frames):
 MARKS = ("[incomplete]", "[resynchronised]", "[frozen]", "[truncated]", "[storage limit]")
 
 
+def is_sampled(frames):
+    """False for CPU time that no sample stands for: it has a name, but no stack."""
+    return not (frames and frames[-1].startswith("[not sampled: "))
+
+
 def is_complete(frames):
     return not any(f in MARKS for f in frames[:4])

@@ -274,7 +274,7 @@ class Result:
         self.examples, self.missing = [], set(shape.needs)
         for frames, n in folded:
             name, _, frames = jvm.thread_of(frames)
-            if name is not None and shape.threads.match(name):
+            if name is not None and shape.threads.match(name) and jvm.is_sampled(frames):
                 self.add(shape, frames, n)
 
     def add_up(self, other):

@@ -130,14 +130,15 @@ uint64_t proc_start_ticks(const struct proc *p)
 	return p->start;
 }
 
-/* A pidfd becomes readable when the last thread has ended; asking it costs a tenth of stat. */
+/* A pidfd becomes readable when the last thread has ended; asking it costs a tenth of stat. Not even a poll() that does
+ * not wait is safe from EINTR (do_poll() in linux/fs/select.c). */
 bool proc_alive(struct proc *p)
 {
 	struct pollfd poll_pid = {.fd = p->pidfd, .events = POLLIN};
 	struct proc_stat s;
 
 	if (p->pidfd >= 0)
-		return poll(&poll_pid, 1, 0) == 0;
+		return poll(&poll_pid, 1, 0) <= 0;
 	return stat_read(p->dirfd, "stat", &s) == 0 && s.start == p->start && stat_alive(&s);
 }
 

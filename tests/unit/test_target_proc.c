@@ -200,6 +200,48 @@ static void test_dead(void **state)
 
 static atomic_int tid_of_thread;
 
+static void on_signal(int signal)
+{
+	(void)signal;
+}
+
+struct storm {
+	pthread_t target;
+	atomic_bool stop;
+};
+
+static void *storm(void *arg)
+{
+	struct storm *s = arg;
+
+	while (!atomic_load(&s->stop))
+		pthread_kill(s->target, SIGUSR1);
+	return NULL;
+}
+
+/* The suspend engine's thread has a signal each millisecond while a thread is slow to stop. */
+static void test_alive_among_signals(void **state)
+{
+	struct storm s = {.target = pthread_self()};
+	uint64_t until = clock_monotonic_ns() + 1000000000;
+	struct err err = {0};
+	bool alive = true;
+	struct proc *p;
+	pthread_t t;
+
+	(void)state;
+	sigaction(SIGUSR1, &(struct sigaction){.sa_handler = on_signal}, NULL);
+	assert_int_equal(proc_open(getpid(), &p, &err), 0);
+	assert_int_equal(pthread_create(&t, NULL, storm, &s), 0);
+	while (alive && clock_monotonic_ns() < until)
+		alive = proc_alive(p);
+	atomic_store(&s.stop, true);
+	pthread_join(t, NULL);
+	signal(SIGUSR1, SIG_DFL);
+	assert_true(alive);
+	proc_close(p);
+}
+
 static void *burn(void *arg)
 {
 	uint64_t until = clock_thread_cpu_ns() + 30000000;
@@ -302,6 +344,7 @@ int main(void)
 		cmocka_unit_test(test_comm),
 		cmocka_unit_test(test_dead),
 		cmocka_unit_test(test_ended_is_said),
+		cmocka_unit_test(test_alive_among_signals),
 		cmocka_unit_test(test_tasks_and_cpu),
 	};
 

@@ -15,6 +15,8 @@
 #include "symbolizer/target/maps.h"
 
 #define REFRESH_NS UINT64_C(1000000)
+/* A program that starts maps one library after the other, and is in each at once. */
+#define REFRESH_FREE_NS UINT64_C(20000000)
 enum { REFRESH_SHARE = 20, MODULES_MAX = 1 << 16, FIRST_INDEX = 256 };
 
 /* Below it nothing is mapped, above it is the kernel: such addresses are garbage, not news. */
@@ -33,6 +35,7 @@ int modmap_open(struct proc *proc, struct maps *maps, struct mem *mem, struct bu
 	m->budget = b;
 	if (getrandom(&m->seed, sizeof(m->seed), GRND_NONBLOCK) < 0)
 		m->seed = 0;
+	m->free_ns = REFRESH_FREE_NS;
 	m->proc = proc;
 	m->maps = maps;
 	m->mem = mem;
@@ -232,6 +235,10 @@ static bool refresh(struct modmap *m, uint64_t addr)
 	m->next_refresh_ns = now + (now - start) * (REFRESH_SHARE - 1);
 	if (m->next_refresh_ns < start + REFRESH_NS)
 		m->next_refresh_ns = start + REFRESH_NS;
+	if (m->free_ns > now - start) {
+		m->free_ns -= now - start;
+		m->next_refresh_ns = now;
+	}
 	return r == 0 && m->generation != maps_generation(m->maps);
 }
 

@@ -36,6 +36,7 @@ struct modmap {
 	bool built;
 	size_t last; /* span of the last hit */
 	uint64_t next_refresh_ns;
+	uint64_t free_ns; /* of reading the maps anew that no pause has to follow */
 };
 
 /* Opens the module's file, once. Fills dso or anon. */

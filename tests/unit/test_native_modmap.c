@@ -111,6 +111,32 @@ static void tells_code_from_other_memory(void **state)
 	close(fd);
 }
 
+/* As a program maps its libraries when it starts: the maps are read anew for each, without a pause. */
+static void finds_one_mapping_after_the_other(void **state)
+{
+	struct world *w = *state;
+	void *at[8];
+
+	for (int i = 0; i < 8; i++) {
+		at[i] = mmap(NULL, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		assert_true(at[i] != MAP_FAILED);
+		assert_int_equal(modmap_find(w->m, address(at[i]) + 5000).kind, MODMAP_ANON);
+	}
+	for (int i = 0; i < 8; i++)
+		munmap(at[i], 8192);
+}
+
+/* Addresses that are nowhere cost more than that only now and then. */
+static void looks_in_vain_for_a_while_only(void **state)
+{
+	struct world *w = *state;
+	uint64_t start = clock_monotonic_ns(), looks = 0, local;
+
+	while (clock_monotonic_ns() - start < UINT64_C(2000000000) && looks < 1000000)
+		looks += modmap_find(w->m, address(&local)).kind == MODMAP_NONE;
+	assert_int_equal(looks, 1000000);
+}
+
 static void vdso_is_read_from_memory(void **state)
 {
 	struct world *w = *state;
@@ -344,6 +370,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(finds_a_function_of_libc, setup, teardown),
 		cmocka_unit_test_setup_teardown(tells_code_from_other_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(finds_one_mapping_after_the_other, setup, teardown),
+		cmocka_unit_test_setup_teardown(looks_in_vain_for_a_while_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(vdso_is_read_from_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(libraries_come_and_go, setup, teardown),
 		cmocka_unit_test_setup_teardown(deleted_before_it_was_looked_at, setup, teardown),

@@ -11,6 +11,7 @@
 #include "sampler/session/by_time.h"
 #include "sampler/session/compile_watch.h"
 #include "sampler/session/heap_frames.h"
+#include "sampler/session/held.h"
 #include "sampler/session/threads.h"
 #include "sampler/session/unsampled.h"
 #include "sampler/session/virtual_names.h"
@@ -29,6 +30,7 @@ void session_close(struct session *s)
 	if (s->engine)
 		s->engine->ops->close(s->engine);
 	heap_frames_free(s->heap_frames);
+	held_free(s->held);
 	virtual_names_free(s->virtual_names);
 	for (size_t i = 0; i < s->epochs.n; i++)
 		named_profile_free(s->epochs.v[i]);
@@ -131,6 +133,7 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 	uint64_t deadline = duration_ns ? s->started_ns + duration_ns : 0;
 	int r = s->engine->ops->run(s->engine, &sink, deadline, err);
 
+	session_give_held(s);
 	s->ended_ns = clock_monotonic_ns();
 	s->final_stats = s->engine->ops->stats(s->engine);
 	give_unsampled(s);

@@ -73,6 +73,7 @@ void session_on_exec(void *ctx, pid_t pid)
 	}
 	if (s->by_time)
 		bridge_finish(s->bridge);
+	session_give_held(s);
 	/* Naming takes tens of milliseconds, in which a program that was just started may have ended. */
 	r = profile_totals(s->profile).samples ? close_epoch(s, &e) : 0;
 	if (r == 0)

@@ -10,6 +10,7 @@
 #include "sampler/recording/recording.h"
 #include "sampler/session/descriptors.h"
 #include "sampler/session/heap_frames.h"
+#include "sampler/session/held.h"
 #include "sampler/session/meta.h"
 #include "sampler/session/threads.h"
 #include "sampler/session/unsampled.h"
@@ -65,7 +66,8 @@ static int open_engine(struct session *s, struct err *err)
 		return r;
 	if (!chosen)
 		s->o.engine = is_wall(s) ? &engine_suspend_ops : &engine_perf_ops;
-	if ((is_wall(s) && !(s->wall = wall_new())) || !(s->heap_frames = heap_frames_new(s->proc)))
+	if ((is_wall(s) && !(s->wall = wall_new())) || !(s->heap_frames = heap_frames_new(s->proc)) ||
+	    !(s->held = held_new()))
 		return err_set(err, -ENOMEM, "out of memory");
 	if (!is_wall(s) && !s->o.snapshot && !(s->unsampled = unsampled_new(s->proc)))
 		return err_set(err, -ENOMEM, "out of memory");

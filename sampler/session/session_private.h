@@ -17,6 +17,7 @@
 struct by_time;
 struct compile_watch;
 struct heap_frames;
+struct held;
 struct kallsyms;
 struct named_builder;
 struct proc;
@@ -45,6 +46,7 @@ struct session {
 	struct wall *wall; /* wall-clock profiles only */
 	struct unsampled *unsampled; /* NULL: replay, recordings, wall-clock profiles */
 	struct heap_frames *heap_frames; /* NULL: replay */
+	struct held *held; /* NULL: replay */
 	struct virtual_names *virtual_names; /* NULL: threads are no roots */
 	regex_t *only_threads; /* NULL: all */
 	uint64_t heap_refused; /* copies of frozen frames that made no sense */
@@ -83,6 +85,7 @@ uint64_t session_live_samples(const struct session *s);
 
 /* session_sample.c */
 struct engine_sink session_sink(struct session *s);
+void session_give_held(struct session *s); /* walks and counts the samples that were held */
 
 /* session_wish.c: what the engine is asked for, thread by thread. Before the engine is opened. */
 int session_wish_open(struct session *s, struct err *err);

@@ -7,6 +7,7 @@
 #include "sampler/session/by_time.h"
 #include "sampler/session/compile_watch.h"
 #include "sampler/session/heap_frames.h"
+#include "sampler/session/held.h"
 #include "sampler/session/threads.h"
 #include "sampler/session/unsampled.h"
 #include "sampler/session/virtual_names.h"
@@ -133,34 +134,40 @@ static bool is_own_code(struct session *s, const struct raw_sample *sample)
 	return s->before_exec;
 }
 
-static void on_sample(void *ctx, const struct raw_sample *sample)
+static bool has_enough(const struct session *s)
 {
-	struct session *s = ctx;
+	return s->o.snapshot_samples && session_live_samples(s) >= s->o.snapshot_samples;
+}
+
+/* The JVM's code is there, its tables are not: what was walked through it is wrong, or ends in it. */
+static bool is_too_early(const struct session *s, const struct walk *w)
+{
+	if (s->view->jvm != JVM_STARTING || w->end == WALK_NO_USER)
+		return false;
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->frames[i].kind == FRAME_ANON)
+			return true;
+	return w->end != WALK_ROOT;
+}
+
+/* Not new: it was held. */
+static void take_sample(struct session *s, const struct raw_sample *sample, bool is_new)
+{
 	struct walk w;
 	int32_t ns_tid;
 
-	if (is_own_code(s, sample) ||
-	    (s->o.snapshot_samples && session_live_samples(s) >= s->o.snapshot_samples))
-		return;
-	if (sample->again) {
-		profile_time(s->profile, sample->time_ns);
-		count_again(s, sample);
-		return;
-	}
 	mem_new_sample(s->view->mem);
-	if (s->view->jvm != JVM_READY && sample->time_ns - s->looked_for_jvm_ns > FIND_JVM_NS) {
-		session_find_jvm(s, sample->time_ns);
-		session_use_bridge(s, false, NULL);
-	}
 	ns_tid = threads_seen(s->threads, sample->tid, sample->time_ns, s->view->hs, s->profile);
 	if (s->by_time)
 		by_time_look(s->by_time);
 	unwinder_walk(s->view->unwinder, sample, ns_tid, &w);
-	if (w.end != WALK_ROOT && session_missed_exec(s, sample)) {
+	if (is_new && w.end != WALK_ROOT && session_missed_exec(s, sample)) {
 		session_on_exec(s, s->pid);
 		mem_new_sample(s->view->mem);
 		unwinder_walk(s->view->unwinder, sample, ns_tid, &w);
 	}
+	if (is_new && s->held && is_too_early(s, &w) && held_keep(s->held, sample))
+		return;
 	if (w.end != WALK_ROOT && w.end != WALK_NO_USER)
 		say_incomplete(sample, &w);
 	session_wish_regs(s, sample, &w);
@@ -181,6 +188,35 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 	atomic_fetch_add_explicit(&s->live_samples, 1, memory_order_relaxed);
 	note_first_stack(s, &w);
 	session_forget(s);
+}
+
+void session_give_held(struct session *s)
+{
+	const struct raw_sample *sample;
+
+	while (s->held && !has_enough(s) && (sample = held_take(s->held)))
+		take_sample(s, sample, false);
+}
+
+static void on_sample(void *ctx, const struct raw_sample *sample)
+{
+	struct session *s = ctx;
+
+	if (is_own_code(s, sample) || has_enough(s))
+		return;
+	if (sample->again) {
+		profile_time(s->profile, sample->time_ns);
+		count_again(s, sample);
+		return;
+	}
+	mem_new_sample(s->view->mem);
+	if (s->view->jvm != JVM_READY && sample->time_ns - s->looked_for_jvm_ns > FIND_JVM_NS) {
+		session_find_jvm(s, sample->time_ns);
+		session_use_bridge(s, false, NULL);
+	}
+	if (s->view->jvm != JVM_STARTING)
+		session_give_held(s);
+	take_sample(s, sample, true);
 }
 
 static void on_thread(void *ctx, pid_t pid, pid_t tid, const char *comm)

@@ -1,0 +1,101 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/model/raw_sample.h"
+#include "sampler/session/held.h"
+
+static struct raw_sample make(pid_t tid, const void *stack, size_t stack_len)
+{
+	return (struct raw_sample){.pid = 1, .tid = tid, .stack = stack, .stack_len = stack_len};
+}
+
+static void test_a_copy_of_all(void **state)
+{
+	uint64_t kernel[] = {7, 8, 9};
+	char stack[] = "of the stack", frozen[] = "frozen";
+	struct raw_sample s = make(5, stack, sizeof(stack));
+	struct held *h = held_new();
+	const struct raw_sample *got;
+
+	(void)state;
+	s.kernel = kernel;
+	s.n_kernel = 3;
+	s.frozen = (const uint8_t *)frozen;
+	s.frozen_len = sizeof(frozen);
+	s.stack_addr = 0x1000;
+	assert_true(held_keep(h, &s));
+	memset(kernel, 0, sizeof(kernel));
+	memset(stack, 0, sizeof(stack));
+	memset(frozen, 0, sizeof(frozen));
+	got = held_take(h);
+	assert_non_null(got);
+	assert_int_equal(got->tid, 5);
+	assert_int_equal(got->stack_addr, 0x1000);
+	assert_int_equal(got->kernel[0] * 100 + got->kernel[1] * 10 + got->kernel[2], 789);
+	assert_string_equal((const char *)got->stack, "of the stack");
+	assert_string_equal((const char *)got->frozen, "frozen");
+	assert_null(held_take(h));
+	held_free(h);
+	held_free(NULL);
+}
+
+/* The oldest first, also when others come in between. */
+static void test_in_order(void **state)
+{
+	struct held *h = held_new();
+	struct raw_sample s;
+
+	(void)state;
+	assert_null(held_take(h));
+	for (pid_t i = 1; i <= 3; i++) {
+		s = make(i, NULL, 0);
+		assert_true(held_keep(h, &s));
+	}
+	assert_int_equal(held_take(h)->tid, 1);
+	s = make(4, NULL, 0);
+	assert_true(held_keep(h, &s));
+	for (pid_t i = 2; i <= 4; i++)
+		assert_int_equal(held_take(h)->tid, i);
+	assert_null(held_take(h));
+	assert_true(held_keep(h, &s));
+	assert_int_equal(held_take(h)->tid, 4);
+	held_free(h);
+}
+
+static void test_limits(void **state)
+{
+	uint8_t *stack = calloc(1, HELD_BYTES);
+	struct raw_sample large = make(1, stack, HELD_BYTES / 2), small = make(2, NULL, 0);
+	struct held *h = held_new();
+
+	(void)state;
+	assert_true(held_keep(h, &large));
+	assert_true(held_keep(h, &large));
+	large.stack_len = 1;
+	assert_false(held_keep(h, &large));
+	for (int i = 2; i < HELD_MAX; i++)
+		assert_true(held_keep(h, &small));
+	assert_false(held_keep(h, &small));
+	assert_int_equal(held_take(h)->tid, 1);
+	assert_true(held_keep(h, &large)); /* there is room again */
+	held_free(h);
+	free(stack);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_copy_of_all),
+		cmocka_unit_test(test_in_order),
+		cmocka_unit_test(test_limits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

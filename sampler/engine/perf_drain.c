@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -149,12 +150,17 @@ static void forget_fd(struct perf_drain *d, const struct epoll_event *e)
 static void take_at_once(void *ctx, size_t ring)
 {
 	struct perf_drain *d = ctx;
+	uint64_t switches = prompt_switches();
+	int cpu = perf_attach_cpus(d->attach)[ring];
 
-	if (lock(d))
-		d->intake.cpu = perf_attach_cpus(d->attach)[ring];
+	if (lock(d) && sched_getcpu() == cpu)
+		d->intake.cpu = cpu;
+	d->intake.switches = switches;
+	d->intake.waiting_since_ns = d->waiting_since_ns[ring];
 	drain_ring(d, ring);
 	d->waited[ring] = false;
 	d->intake.cpu = -1;
+	d->waiting_since_ns[ring] = clock_monotonic_ns();
 	perf_step_end(&d->steps[ring], clock_thread_cpu_ns());
 	/* Later ones are told of when this program's thread comes round. */
 	if (d->intake.pushed && !d->woke)
@@ -165,7 +171,12 @@ static void take_at_once(void *ctx, size_t ring)
 static void start_readers(struct perf_drain *d)
 {
 	size_t n = perf_attach_n_rings(d->attach);
-	int r = prompt_start(perf_attach_cpus(d->attach), perf_attach_poll_fds(d->attach), n,
+	int r;
+
+	/* What is in a ring before its reader has waited once may be old. */
+	for (size_t i = 0; i < n; i++)
+		d->waiting_since_ns[i] = UINT64_MAX;
+	r = prompt_start(perf_attach_cpus(d->attach), perf_attach_poll_fds(d->attach), n,
 			     take_at_once, d, &d->prompt);
 
 	if (r < 0) {
@@ -310,8 +321,10 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 		return err_set(err, -ENOMEM, "out of memory");
 	d->waited = calloc(perf_attach_n_rings(attach), sizeof(*d->waited));
 	d->steps = calloc(perf_attach_n_rings(attach), sizeof(*d->steps));
-	if (!d->waited || !d->steps) {
+	d->waiting_since_ns = calloc(perf_attach_n_rings(attach), sizeof(*d->waiting_since_ns));
+	if (!d->waited || !d->steps || !d->waiting_since_ns) {
 		free(d->waited);
+		free(d->waiting_since_ns);
 		free(d->steps);
 		free(d);
 		return err_set(err, -ENOMEM, "out of memory");
@@ -448,6 +461,7 @@ void perf_drain_close(struct perf_drain *d)
 	stack_rest_done(&d->intake.rest);
 	quiet_cpu_done(&d->quiet);
 	free(d->waited);
+	free(d->waiting_since_ns);
 	free(d->steps);
 	sem_destroy(&d->sampling);
 	pthread_mutex_destroy(&d->lock);

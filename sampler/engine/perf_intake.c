@@ -6,6 +6,7 @@
 #include "sampler/engine/perf_attach.h"
 #include "sampler/engine/perf_msg.h"
 #include "sampler/engine/perf_step.h"
+#include "sampler/engine/prompt.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/target/arch.h"
@@ -52,14 +53,18 @@ static void fill_user(struct perf_msg_sample *m, const struct perf_record *r)
 	m->stack_addr = arch_sp(arch_host(), &m->regs);
 }
 
-/* Has the thread run since its sample? Not while its CPU was occupied, unless another CPU pulled it over. The
- * copy alone does not tell: what a deep call left behind stays the same while another outer frame is
- * entered. */
-static bool has_stayed(const struct perf_intake *in, pid_t tid)
+/*
+ * Has the thread not run since its sample? The sample woke the caller, which has kept the CPU since then; another CPU may have
+ * pulled the thread over. A caller that has to wait for something (the lock of the target's address space, say) lets the
+ * thread go on. The copy alone does not tell: what a deep call left behind stays the same while another outer frame is
+ * entered.
+ */
+static bool has_stayed(const struct perf_intake *in, const struct perf_record *r)
 {
 	int cpu;
 
-	return proc_thread_cpu(in->proc, tid, &cpu) == 0 && cpu == in->cpu;
+	return r->time > in->waiting_since_ns && proc_thread_cpu(in->proc, r->tid, &cpu) == 0 && cpu == in->cpu &&
+	       prompt_switches() == in->switches;
 }
 
 /* The kernel's copy ends early: at a page that is not there, if it does not end with its mapping. */
@@ -88,7 +93,7 @@ static size_t append_rest(struct perf_intake *in, struct perf_msg_sample *m,
 
 	if (is_hole(r) && in->cpu < 0)
 		stack_rest_touch(&in->rest, copy.addr + copy.len, wanted, now);
-	if (got && !has_stayed(in, r->tid))
+	if (got && !has_stayed(in, r))
 		got = 0;
 	count(got ? &in->joined : &in->refused, 1);
 	return got;
@@ -106,7 +111,7 @@ static size_t append_aside(struct perf_intake *in, struct perf_msg_sample *m, co
 	if (copy.len > m->stack_len && m->stack_len)
 		copy.len = m->stack_len; /* behind it is no stack of this thread */
 	got = in->aside.take(in->aside.ctx, r->tid, dst, ENGINE_ASIDE_MAX);
-	return got && stack_rest_same(&in->rest, &copy, now) && has_stayed(in, r->tid) ? got : 0;
+	return got && stack_rest_same(&in->rest, &copy, now) && has_stayed(in, r) ? got : 0;
 }
 
 /* Cuts off what is no stack of this thread. Returns how much of the stack lies beyond the copy. */
@@ -149,7 +154,8 @@ static size_t note_depth(struct perf_intake *in, const struct stack_use *u, uint
 
 /*
  * The same, where a hole says nothing of how much is to be copied, and most likely will not be there the next time. At the
- * start of a large frame the stack pointer itself may be in one. What was copied then proves nothing, so nothing is read.
+ * start of a large frame, and as long as the kernel makes the page of the stack pointer present, the stack pointer itself is in
+ * one. What was copied then proves nothing: it takes a caller that came before the thread could go on.
  */
 static size_t note_hole(struct perf_intake *in, const struct perf_record *r, uint64_t end, const struct stack_use *u,
 			uint64_t beyond, bool aside, uint64_t now)
@@ -158,7 +164,7 @@ static size_t note_hole(struct perf_intake *in, const struct perf_record *r, uin
 
 	wake_hole(&in->wake, now);
 	note_depth(in, u, 0, aside, now);
-	if (r->stack_dyn >= STACK_REST_MIN)
+	if (r->stack_dyn >= STACK_REST_MIN || (in->cpu >= 0 && prompt_is_ahead()))
 		return wanted;
 	stack_rest_touch(&in->rest, end, wanted, now);
 	return 0;

@@ -54,6 +54,8 @@ struct perf_intake {
 	/* The caller occupies this CPU in place of the threads that were sampled there; -1: it does not, they
 	 * may have gone on, and no more of their stacks is read. */
 	int cpu;
+	uint64_t waiting_since_ns; /* the sample that came after this has woken the caller */
+	uint64_t switches; /* prompt_switches() when it woke */
 
 	_Atomic uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
 	_Atomic uint64_t cut, joined, refused;

@@ -4,8 +4,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -72,6 +70,22 @@ void prompt_raise_priority(void)
 		(void)!setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
 		ask_for_short_slice();
 	}
+}
+
+bool prompt_is_ahead(void)
+{
+	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+	return policy == SCHED_RR || policy == SCHED_FIFO;
+}
+
+uint64_t prompt_switches(void)
+{
+	struct rusage u;
+
+	if (getrusage(RUSAGE_THREAD, &u) < 0)
+		return 0;
+	return (uint64_t)u.ru_nvcsw + (uint64_t)u.ru_nivcsw;
 }
 
 /* From elsewhere it is a bit later, so failure is no error. */

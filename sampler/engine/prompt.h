@@ -1,7 +1,9 @@
 #ifndef JS_ENGINE_PROMPT_H
 #define JS_ENGINE_PROMPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Threads that take samples at once: one a CPU, on that CPU alone, in the real-time class where that
@@ -22,5 +24,11 @@ void prompt_stop(struct prompt *p); /* joins; NULL is accepted */
  * PROMPT_SLICE_NS, the shortest that Linux grants. */
 enum { PROMPT_SLICE_NS = 100000 };
 void prompt_raise_priority(void);
+
+/* Is the calling thread in the real-time class? Then it runs as soon as it is woken, before what it interrupts goes on. */
+bool prompt_is_ahead(void);
+
+/* How often the calling thread has left its CPU. As long as this stays the same, nothing else has run there. */
+uint64_t prompt_switches(void);
 
 #endif

@@ -204,6 +204,15 @@ static void test_unprivileged_gets_a_short_slice(void **state)
 	assert_int_equal(WEXITSTATUS(status), AS_ASKED);
 }
 
+static void test_leaving_the_cpu_is_noticed(void **state)
+{
+	uint64_t before = prompt_switches();
+
+	(void)state;
+	usleep(1000);
+	assert_true(prompt_switches() > before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +220,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_after_the_stop),
 		cmocka_unit_test(test_a_ring_that_hung_up),
 		cmocka_unit_test(test_unprivileged_gets_a_short_slice),
+		cmocka_unit_test(test_leaving_the_cpu_is_noticed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

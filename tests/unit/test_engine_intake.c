@@ -1,0 +1,231 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sampler/engine/perf_attach_priv.h"
+#include "sampler/engine/perf_intake.h"
+#include "sampler/engine/perf_msg.h"
+#include "sampler/engine/prompt.h"
+#include "sampler/engine/sample_queue.h"
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/target/proc.h"
+
+/* Samples of this very thread, on a stack of PAGES pages of which two were never touched. */
+enum { PAGE = 4096, HOLE_AT = 2, HOLE_PAGES = 2, PAGES = 8, REGS = 20, SP = 7 /* PERF_REG_X86_SP */, TRIES = 1000 };
+
+struct world {
+	struct proc *proc;
+	struct perf_attach attach;
+	struct perf_intake in;
+	uint8_t *stack;
+	int cpu;
+};
+
+struct got {
+	uint64_t len, missing;
+};
+
+static int stay_here(void)
+{
+	int cpu = sched_getcpu();
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+	return cpu;
+}
+
+/* With a page on each side that keeps it apart from other mappings. */
+static uint8_t *make_stack(void)
+{
+	uint8_t *p = mmap(NULL, (PAGES + 2) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(p != MAP_FAILED);
+	assert_int_equal(mprotect(p + PAGE, PAGES * PAGE, PROT_READ | PROT_WRITE), 0);
+	for (int i = 0; i < PAGES; i++)
+		if (i < HOLE_AT || i >= HOLE_AT + HOLE_PAGES)
+			memset(p + PAGE + i * PAGE, 'a' + i, PAGE);
+	return p + PAGE;
+}
+
+static void world_init(struct world *w)
+{
+	memset(w, 0, sizeof(*w));
+	w->cpu = stay_here();
+	w->stack = make_stack();
+	assert_int_equal(proc_open(getpid(), &w->proc, NULL), 0);
+	w->attach.proc = w->proc;
+	w->in = (struct perf_intake){
+		.proc = w->proc,
+		.attach = &w->attach,
+		.queue = sample_queue_new(1 << 20),
+		.layout = {.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER |
+					  PERF_SAMPLE_STACK_USER,
+			   .n_regs = REGS},
+		.weight = 1,
+		.cpu = w->cpu,
+	};
+	w->in.rest.proc = w->proc;
+	assert_non_null(w->in.queue);
+}
+
+static void world_done(struct world *w)
+{
+	stack_rest_done(&w->in.rest);
+	sample_queue_free(w->in.queue);
+	proc_close(w->proc);
+	munmap(w->stack - PAGE, (PAGES + 2) * PAGE);
+}
+
+static void put(struct buf *b, uint64_t v, size_t len)
+{
+	buf_add(b, &v, len);
+}
+
+/* As the kernel writes it: the copy ends where a page is not there. */
+static struct buf sample(const struct world *w, uint64_t time, size_t offset, size_t copied)
+{
+	struct buf b = {0};
+	uint16_t size;
+
+	put(&b, PERF_RECORD_SAMPLE, 4);
+	put(&b, PERF_RECORD_MISC_USER, 2);
+	put(&b, 0, 2);
+	put(&b, (uint32_t)getpid(), 4);
+	put(&b, (uint32_t)syscall(SYS_gettid), 4);
+	put(&b, time, 8);
+	put(&b, PERF_SAMPLE_REGS_ABI_64, 8);
+	for (int i = 0; i < REGS; i++)
+		put(&b, i == SP ? (uintptr_t)(w->stack + offset) : 0, 8);
+	put(&b, 2 * PAGE + 8, 8);
+	buf_add(&b, w->stack + offset, copied);
+	for (size_t i = copied; i < 2 * PAGE + 8; i += 8)
+		put(&b, 0, 8);
+	put(&b, copied, 8);
+	size = (uint16_t)b.len;
+	memcpy(b.data + 6, &size, 2);
+	return b;
+}
+
+static struct got deliver(struct world *w, size_t offset, size_t copied)
+{
+	struct buf b = sample(w, clock_monotonic_ns(), offset, copied);
+	const struct perf_msg_sample *m;
+	struct got got = {0};
+	size_t len;
+
+	w->in.switches += prompt_switches();
+	assert_int_equal(perf_intake_record(&w->in, b.data, b.len), 0);
+	m = sample_queue_peek(w->in.queue, &len);
+	assert_non_null(m);
+	got = (struct got){m->stack_len, m->stack_missing};
+	sample_queue_release(w->in.queue);
+	buf_done(&b);
+	return got;
+}
+
+/* This thread may be moved on between two instructions of the test: how often is the whole stack there? */
+static unsigned times_whole(struct world *w, size_t offset, size_t copied, int switches, uint64_t waiting_since_ns)
+{
+	unsigned whole = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		struct got got;
+
+		w->in.switches = (uint64_t)switches;
+		w->in.waiting_since_ns = waiting_since_ns;
+		got = deliver(w, offset, copied);
+		assert_int_equal(got.len + got.missing, PAGES * PAGE - offset);
+		whole += got.missing == 0;
+	}
+	return whole;
+}
+
+static void test_a_hole_is_crossed_while_the_thread_waits(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	assert_true(times_whole(&w, 0, HOLE_AT * PAGE, 0, 0) > 0);
+	world_done(&w);
+}
+
+static void test_not_when_the_reader_left_its_cpu(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	assert_int_equal(times_whole(&w, 0, HOLE_AT * PAGE, -1, 0), 0);
+	world_done(&w);
+}
+
+static void test_not_when_the_sample_came_before_the_reader_waited(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	assert_int_equal(times_whole(&w, 0, HOLE_AT * PAGE, 0, UINT64_MAX), 0);
+	world_done(&w);
+}
+
+static void test_not_on_another_cpu(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	w.in.cpu = w.cpu + 1;
+	assert_int_equal(times_whole(&w, 0, HOLE_AT * PAGE, 0, 0), 0);
+	w.in.cpu = -1; /* of nobody's in particular */
+	assert_int_equal(times_whole(&w, 0, HOLE_AT * PAGE, 0, 0), 0);
+	world_done(&w);
+}
+
+/* The stack pointer itself is in the hole: only a thread that is ahead of all others knows that nothing has run since. */
+static void test_nothing_copied(void **state)
+{
+	const struct sched_param lowest = {.sched_priority = 1}, none = {0};
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+	assert_int_equal(times_whole(&w, HOLE_AT * PAGE, 0, 0, 0), 0);
+	if (sched_setscheduler(0, SCHED_RR, &lowest) == 0) {
+		assert_true(prompt_is_ahead());
+		assert_true(times_whole(&w, HOLE_AT * PAGE, 0, 0, 0) > 0);
+		assert_int_equal(times_whole(&w, HOLE_AT * PAGE, 0, -1, 0), 0);
+		assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+	}
+	assert_false(prompt_is_ahead());
+	world_done(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_hole_is_crossed_while_the_thread_waits),
+		cmocka_unit_test(test_not_when_the_reader_left_its_cpu),
+		cmocka_unit_test(test_not_when_the_sample_came_before_the_reader_waited),
+		cmocka_unit_test(test_not_on_another_cpu),
+		cmocka_unit_test(test_nothing_copied),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -75,6 +75,7 @@ struct engine_options {
 	bool ask_first; /* suspend: a thread is left alone until it is wished for; thread() is told of again then */
 	uint32_t stack_bytes; /* first size of the stack copy; 0: default, adaptive */
 	struct engine_aside aside;
+	bool starting; /* the target has yet to start: what of it is not read soon may be gone, as a short program is */
 };
 
 struct engine_stats {

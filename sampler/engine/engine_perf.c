@@ -8,6 +8,7 @@
 #include "sampler/engine/engine_deliver.h"
 #include "sampler/engine/perf_explain.h"
 #include "sampler/engine/perf_msg.h"
+#include "sampler/engine/prompt.h"
 #include "sampler/engine/sample_queue.h"
 #include "sampler/engine/stack_size.h"
 #include "symbolizer/base/clock.h"
@@ -28,12 +29,14 @@ struct engine_perf {
 	struct sample_queue *queue;
 	struct perf_drain *drain;
 	/* As it was when opened: the drain thread owns the attachment later. */
-	bool no_kernel, skips_kernel, clock, by_thread;
+	bool no_kernel, skips_kernel, clock, by_thread, starting;
 	const char *attachment;
 	char unit[64];
 	atomic_bool stop;
 	uint64_t period; /* as asked for */
 	bool started, greeted; /* greeted: the sink knows the threads that were there before */
+	uint64_t calm_ns; /* the thread of perf_run() hurries until then; 0: it does not */
+	int calm; /* for prompt_calm() */
 	/* Read by the live line's thread, too; left: not taken from the queue in time. */
 	_Atomic uint64_t samples, left;
 	uint32_t threads;
@@ -119,7 +122,8 @@ static int open_parts(struct engine_perf *p, const struct engine_options *o,
 	p->queue = sample_queue_new(QUEUE_BYTES);
 	if (!p->queue)
 		return err_set(err, -ENOMEM, "out of memory");
-	return perf_drain_new(p->proc, p->attach, p->queue, o->stack_bytes, &o->aside, &p->drain, err);
+	p->starting = o->starting;
+	return perf_drain_new(p->proc, p->attach, p->queue, o, &p->drain, err);
 }
 
 int engine_perf_open(struct proc *proc, const struct engine_options *o, enum perf_attach_mode mode,
@@ -176,6 +180,20 @@ static void greet(struct engine_perf *p, const struct engine_sink *sink)
 	free(tids);
 }
 
+/* What a program that ends soon leaves behind is its samples; its memory, without which they have no names, is gone. */
+static void hurry(struct engine_perf *p)
+{
+	p->calm_ns = clock_monotonic_ns() + PERF_DRAIN_START_NS;
+	p->calm = prompt_hurry();
+}
+
+static void calm_down(struct engine_perf *p)
+{
+	if (p->calm_ns)
+		prompt_calm(p->calm);
+	p->calm_ns = 0;
+}
+
 static void deliver_sample(struct engine_perf *p, const struct engine_sink *sink,
 			   const struct perf_msg_sample *m)
 {
@@ -200,6 +218,8 @@ static void deliver_sample(struct engine_perf *p, const struct engine_sink *sink
 	};
 
 	p->samples++;
+	if (p->calm_ns && m->time_ns > p->calm_ns)
+		calm_down(p);
 	sink->sample(sink->ctx, &s);
 }
 
@@ -270,6 +290,8 @@ static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t d
 
 	if (!p->started)
 		return err_set(err, -EINVAL, "sampling has not been started");
+	if (p->starting)
+		hurry(p);
 	greet(p, sink);
 	for (;;) {
 		/* Asked before the queue is looked at: nothing is pushed after it. */
@@ -280,6 +302,7 @@ static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t d
 		perf_drain_wait(p->drain, deadline_ns);
 	}
 	end_sampling(e, sink);
+	calm_down(p);
 	return 0;
 }
 

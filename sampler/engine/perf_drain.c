@@ -162,8 +162,8 @@ static void take_at_once(void *ctx, size_t ring)
 	d->intake.cpu = -1;
 	d->waiting_since_ns[ring] = clock_monotonic_ns();
 	perf_step_end(&d->steps[ring], clock_thread_cpu_ns());
-	/* Later ones are told of when this program's thread comes round. */
-	if (d->intake.pushed && !d->woke)
+	/* Once the target has started, samples are told of when this program's thread comes round. */
+	if (d->intake.pushed && (!d->woke || d->waiting_since_ns[ring] < d->started_ns))
 		wake_consumer(d);
 	unlock(d);
 }
@@ -268,6 +268,8 @@ static void *drain_main(void *arg)
 	prompt_raise_priority();
 	start_readers(d);
 	lock(d);
+	if (d->intake.wake.starting)
+		d->started_ns = clock_monotonic_ns() + PERF_DRAIN_START_NS;
 	perf_attach_enable(d->attach);
 	unlock(d);
 	sem_post(&d->sampling);
@@ -311,8 +313,7 @@ static int open_fds(struct perf_drain *d)
 }
 
 int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_queue *q,
-		   uint32_t first_stack_bytes, const struct engine_aside *aside, struct perf_drain **ret,
-		   struct err *err)
+		   const struct engine_options *o, struct perf_drain **ret, struct err *err)
 {
 	struct perf_drain *d = calloc(1, sizeof(*d));
 	int r;
@@ -330,7 +331,8 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	d->intake.cpu = -1;
-	d->intake.aside = *aside;
+	d->intake.aside = o->aside;
+	d->intake.wake.starting = o->starting;
 	d->proc = d->intake.proc = proc;
 	d->attach = d->intake.attach = attach;
 	d->queue = d->intake.queue = q;
@@ -347,10 +349,10 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 	pthread_mutex_init(&d->lock, NULL);
 	perf_attach_set_breathe(attach, drain_meanwhile, d);
 	perf_attach_set_stack_of(attach, stack_of, &d->intake.own);
-	d->size_asked_for = first_stack_bytes != 0;
+	d->size_asked_for = o->stack_bytes != 0;
 	d->intake.may_own = drain_may_own(d);
 	d->epoll_fd = d->wake_fd = d->pid_fd = d->ready_fd = -1;
-	stack_size_init(&d->intake.size, first_stack_bytes, (uint32_t)(perf_attach_ring_size(attach) / 8));
+	stack_size_init(&d->intake.size, o->stack_bytes, (uint32_t)(perf_attach_ring_size(attach) / 8));
 	d->intake.size.now = perf_attach_config(attach)->stack_bytes;
 	atomic_init(&d->stack_bytes, d->intake.size.now);
 	atomic_init(&d->on, PERF_ON_CPUS);

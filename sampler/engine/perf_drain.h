@@ -4,11 +4,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct engine_aside;
+struct engine_options;
 struct err;
 struct perf_attach;
 struct proc;
 struct sample_queue;
+
+/* A program that starts is followed closely for so long. */
+#define PERF_DRAIN_START_NS UINT64_C(2000000000)
 
 /*
  * A thread that empties the kernel's rings into the queue and does nothing slow: what it is late
@@ -28,8 +31,7 @@ struct perf_drain_stats {
 
 /* `attach` is used by the drain thread alone from perf_drain_start() until perf_drain_close(). */
 int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_queue *q,
-		   uint32_t first_stack_bytes, const struct engine_aside *aside, struct perf_drain **ret,
-		   struct err *err);
+		   const struct engine_options *o, struct perf_drain **ret, struct err *err);
 /* The drain thread enables the events itself, so that none fills a ring unseen. Returns when it has. */
 int perf_drain_start(struct perf_drain *d, struct err *err);
 

@@ -25,6 +25,7 @@ struct perf_drain {
 	uint64_t calm_ns; /* so long without a new thread, and threads' events are inherited again */
 	bool size_asked_for;
 	bool woke; /* ever */
+	uint64_t started_ns; /* until then the target is starting; 0: it had started before */
 	uint32_t pause_ms; /* at most; adapted to how fast the rings fill */
 	uint32_t empty_rounds;
 	uint32_t random;

@@ -46,9 +46,9 @@ enum { KEEP_POLICY = 0x08 }; /* SCHED_FLAG_KEEP_POLICY */
  * kernels is at the next tick, up to 4 ms later. Its share of the CPU stays the same, so anyone may ask for a
  * short slice. Older kernels ignore it.
  */
-static void ask_for_short_slice(void)
+static void ask_for_slice(uint64_t ns)
 {
-	struct task_attr attr = {.size = sizeof(attr), .flags = KEEP_POLICY, .runtime_ns = PROMPT_SLICE_NS};
+	struct task_attr attr = {.size = sizeof(attr), .flags = KEEP_POLICY, .runtime_ns = ns};
 
 	errno = 0;
 	attr.nice = getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid));
@@ -68,8 +68,24 @@ void prompt_raise_priority(void)
 	/* Threads that such a thread starts begin as what it is, and need not wait for a busy CPU first. */
 	if (sched_setscheduler(0, SCHED_RR, &lowest) < 0) {
 		(void)!setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
-		ask_for_short_slice();
+		ask_for_slice(PROMPT_SLICE_NS);
 	}
+}
+
+int prompt_hurry(void)
+{
+	id_t tid = (id_t)syscall(SYS_gettid);
+	int before = getpriority(PRIO_PROCESS, tid);
+
+	if (before <= NICE || setpriority(PRIO_PROCESS, tid, NICE) < 0)
+		ask_for_slice(PROMPT_SLICE_NS);
+	return before;
+}
+
+void prompt_calm(int before)
+{
+	ask_for_slice(0);
+	(void)!setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), before);
 }
 
 bool prompt_is_ahead(void)

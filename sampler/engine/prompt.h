@@ -25,6 +25,11 @@ void prompt_stop(struct prompt *p); /* joins; NULL is accepted */
 enum { PROMPT_SLICE_NS = 100000 };
 void prompt_raise_priority(void);
 
+/* For a while, the calling thread ahead of those that it shares its part of the machine with, its session say, as far as that
+ * is permitted. Returns what prompt_calm() takes to end it. */
+int prompt_hurry(void);
+void prompt_calm(int before);
+
 /* Is the calling thread in the real-time class? Then it runs as soon as it is woken, before what it interrupts goes on. */
 bool prompt_is_ahead(void);
 

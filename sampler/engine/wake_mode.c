@@ -24,7 +24,7 @@ static bool is_starting(const struct wake *w, uint64_t now_ns)
 
 	if (age >= FIRST_MAX_NS)
 		return false;
-	return age < FIRST_NS || w->seen < FIRST_ENOUGH || (w->hole_ns && now_ns - w->hole_ns < HOLE_NS);
+	return w->starting || age < FIRST_NS || w->seen < FIRST_ENOUGH || (w->hole_ns && now_ns - w->hole_ns < HOLE_NS);
 }
 
 static enum wake_mode first_note(const struct wake *w, uint64_t now_ns)

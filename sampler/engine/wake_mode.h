@@ -24,6 +24,7 @@ struct wake {
 	enum wake_mode mode;
 	uint32_t seen, cut; /* samples of this window; of those with a deeper stack than was copied */
 	uint64_t since_ns, hole_ns; /* the latter: of the last stack with a hole */
+	bool starting; /* the target is known to start (set by the owner) */
 };
 
 /* A sample came, `cut`: deeper than its copy. Returns the mode to change to; the present one: none. */

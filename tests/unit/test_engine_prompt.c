@@ -204,6 +204,20 @@ static void test_unprivileged_gets_a_short_slice(void **state)
 	assert_int_equal(WEXITSTATUS(status), AS_ASKED);
 }
 
+static void test_hurry_ends(void **state)
+{
+	int before = getpriority(PRIO_PROCESS, 0), was;
+
+	(void)state;
+	was = prompt_hurry();
+	assert_int_equal(was, before);
+	assert_true(getpriority(PRIO_PROCESS, 0) <= before);
+	if (geteuid() == 0)
+		assert_true(getpriority(PRIO_PROCESS, 0) <= -10);
+	prompt_calm(was);
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), before);
+}
+
 static void test_leaving_the_cpu_is_noticed(void **state)
 {
 	uint64_t before = prompt_switches();
@@ -220,6 +234,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_after_the_stop),
 		cmocka_unit_test(test_a_ring_that_hung_up),
 		cmocka_unit_test(test_unprivileged_gets_a_short_slice),
+		cmocka_unit_test(test_hurry_ends),
 		cmocka_unit_test(test_leaving_the_cpu_is_noticed),
 	};
 

@@ -302,6 +302,16 @@ static void test_wake_modes(void **state)
 	assert_int_equal(feed_wake(&w, 10, 5, SECOND), WAKE_DEEP); /* at the start one is enough */
 }
 
+static void test_wake_of_a_program_that_starts(void **state)
+{
+	struct wake w = {.starting = true};
+
+	(void)state;
+	assert_int_equal(feed_wake(&w, 10000, 0, SECOND), WAKE_FIRST);
+	assert_int_equal(feed_wake(&w, 10000, 0, 2 * SECOND), WAKE_FIRST);
+	assert_int_equal(feed_wake(&w, 1, 0, 3 * SECOND), WAKE_BATCH);
+}
+
 enum { COPY = 4096 };
 #define BLOCK UINT64_C(0x7f0000002140)
 
@@ -377,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_touch),
 		cmocka_unit_test(test_rest_has_a_budget),
 		cmocka_unit_test(test_wake_modes),
+		cmocka_unit_test(test_wake_of_a_program_that_starts),
 		cmocka_unit_test(test_stack_ends),
 		cmocka_unit_test(test_stack_ends_of_others),
 	};

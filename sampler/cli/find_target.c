@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/cli/cmd.h"
 #include "sampler/session/each_process.h"
 #include "sampler/session/java_main.h"
+#include "sampler/views/nearest.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
@@ -19,6 +21,8 @@
 
 /* Longest command line looked at; the kernel's own limit is far above what a JVM is given. */
 #define MAX_CMDLINE (1u << 20)
+
+enum { MISSPELT = 2 }; /* letters of a command */
 
 static bool is_java(struct proc *p)
 {
@@ -102,15 +106,34 @@ static int search_all(struct search *s, struct err *err)
 	return r;
 }
 
+/* A command that was misspelt is taken for a main class. NULL: it is like none. */
+static const struct cmd *command_like(const char *name)
+{
+	const struct cmd *c = cmd_table();
+
+	while (c->name && (!c->summary || c->name[0] != name[0] || nearest_distance(name, c->name) > MISSPELT))
+		c++;
+	return c->name ? c : NULL;
+}
+
+static int not_found(const char *name, struct err *err)
+{
+	const struct cmd *c = command_like(name);
+
+	if (c)
+		return err_set(err, -ENOENT, "no running JVM that you may see has the main class or jar '%.80s'; did you mean "
+			       "'jsampler %s'?", name, c->name);
+	return err_set(err, -ENOENT, "no running JVM that you may see has the main class or jar '%.80s'; 'jsampler list' "
+		       "shows them", name);
+}
+
 int find_target(const char *name, pid_t *ret, struct err *err)
 {
 	struct search s = {.name = name};
 	int r = search_all(&s, err);
 
 	if (r == 0 && s.n == 0)
-		r = err_set(err, -ENOENT,
-			    "no running JVM that you may see has the main class or jar '%.80s'; jsampler "
-			    "list shows them", name);
+		r = not_found(name, err);
 	else if (r == 0 && s.n > 1)
 		r = err_set(err, -EEXIST, "several JVMs have the main class or jar '%.80s': PIDs%.80s; use -p",
 			    name, s.pids.data ? s.pids.data : "");

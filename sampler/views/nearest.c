@@ -66,6 +66,11 @@ static int distance(const char *wanted, const char *name, size_t len)
 	return row[n];
 }
 
+int nearest_distance(const char *a, const char *b)
+{
+	return strlen(a) > WORD ? FAR : distance(a, b, strlen(b));
+}
+
 static const char *behind(const char *name, char c)
 {
 	const char *p = strrchr(name, c);

@@ -13,4 +13,7 @@ struct named_profile;
 void nearest_methods(const struct named_profile *np, const char *text, char *dst, size_t size);
 void nearest_threads(const struct named_profile *np, const char *text, char *dst, size_t size);
 
+/* In how many letters the lower-case words differ: put in, left out, another one. */
+int nearest_distance(const char *a, const char *b);
+
 #endif

@@ -3,6 +3,7 @@
 
 import os
 import re
+import subprocess
 import tempfile
 import zipfile
 
@@ -80,6 +81,34 @@ def command(*_):
         check("one that ends before is not", r.status == 0 and not r.says("waiting for"), r)
 
 
+def misspelt(*_):
+    """A command that there is not is taken for a main class."""
+    for typed, meant in (("lst", "list"), ("lsit", "list"), ("reprot", "report"), ("recrod", "record"), ("conver", "convert")):
+        r = run(typed)
+        check(typed, r.status == 1 and r.refused("main class or jar '%s'; did you mean 'jsampler %s'" % (typed, meant)), r)
+    for typed in ("Lost", "replays", "l" * 100):
+        r = run(typed)
+        check("%.10s is like no command" % typed, r.status == 1 and r.refused("main class or jar .*'jsampler list' shows them") and
+              not r.says("did you mean"), r)
+
+
+def events(t, *_):
+    """Those that never come."""
+    quiet = r"no samples: the target had fewer %s than -c asks for, or none at all"
+    r = run("-p", t.pid, "-d", ".5", "-e", "emulation-faults", "-c", "1")
+    check("an event that never comes", r.status == 0 and not r.folded and r.says(quiet % "emulation-faults"), r)
+    # Tracepoints are listed in a file system that is not mounted everywhere.
+    own = ["unshare", "--mount", "sh", "-c", 'mount -t tracefs none /sys/kernel/tracing && exec "$@"', "sh"]
+    name = "oom/mark_victim"
+    if os.geteuid() or subprocess.run([*own, "test", "-r", "/sys/kernel/tracing/events/%s/id" % name],
+                                      stderr=subprocess.DEVNULL, check=False).returncode:
+        print("no tracefs here")
+        return
+    name = name.replace("/", ":")
+    r = run("-p", t.pid, "-d", ".5", "-e", name, "-c", "1", wrap=own)
+    check("a tracepoint that never comes", r.status == 0 and not r.folded and r.says(quiet % name), r)
+
+
 def secrets(t, jar, tmp):
     """Command lines hold passwords; files get passed around."""
     with Target([jdks()[0].home / "bin/java", "-Xmx64m", "-Dpassword=hunter2", "-jar", jar, "hunter2"]) as j:
@@ -141,4 +170,5 @@ def with_target(part):
 
 
 if __name__ == "__main__":
-    main({f.__name__: with_target(f) for f in (by_name, outputs, one_file_each, command, secrets, filters, summary)})
+    main({f.__name__: with_target(f) for f in (by_name, outputs, one_file_each, command, misspelt, events, secrets, filters,
+                                               summary)})

@@ -1,6 +1,7 @@
 #include "sampler/engine/engine_perf.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ struct engine_perf {
 	uint64_t period; /* as asked for */
 	bool started, greeted; /* greeted: the sink knows the threads that were there before */
 	uint64_t calm_ns; /* the thread of perf_run() hurries until then; 0: it does not */
+	uint64_t used_ns; /* of CPU time, by that thread, that perf_drain_used() knows of */
 	int calm; /* for prompt_calm() */
 	/* Read by the live line's thread, too; left: not taken from the queue in time. */
 	_Atomic uint64_t samples, left;
@@ -185,6 +187,16 @@ static void hurry(struct engine_perf *p)
 {
 	p->calm_ns = clock_monotonic_ns() + PERF_DRAIN_START_NS;
 	p->calm = prompt_hurry();
+	p->used_ns = clock_thread_cpu_ns();
+}
+
+/* What always follows a sample is never sampled itself (perf_step.h). */
+static void note_used(struct engine_perf *p)
+{
+	uint64_t now = clock_thread_cpu_ns();
+
+	perf_drain_used(p->drain, sched_getcpu(), now - p->used_ns);
+	p->used_ns = now;
 }
 
 static void calm_down(struct engine_perf *p)
@@ -221,6 +233,8 @@ static void deliver_sample(struct engine_perf *p, const struct engine_sink *sink
 	if (p->calm_ns && m->time_ns > p->calm_ns)
 		calm_down(p);
 	sink->sample(sink->ctx, &s);
+	if (p->calm_ns)
+		note_used(p);
 }
 
 static void deliver_ended(const struct engine_sink *sink, const struct perf_msg_ended *m)

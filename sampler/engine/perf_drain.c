@@ -157,6 +157,7 @@ static void take_at_once(void *ctx, size_t ring)
 		d->intake.cpu = cpu;
 	d->intake.switches = switches;
 	d->intake.waiting_since_ns = d->waiting_since_ns[ring];
+	perf_step_add(&d->steps[ring], atomic_exchange_explicit(&d->used_ns[ring], 0, memory_order_relaxed));
 	drain_ring(d, ring);
 	d->waited[ring] = false;
 	d->intake.cpu = -1;
@@ -323,7 +324,9 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 	d->waited = calloc(perf_attach_n_rings(attach), sizeof(*d->waited));
 	d->steps = calloc(perf_attach_n_rings(attach), sizeof(*d->steps));
 	d->waiting_since_ns = calloc(perf_attach_n_rings(attach), sizeof(*d->waiting_since_ns));
-	if (!d->waited || !d->steps || !d->waiting_since_ns) {
+	d->used_ns = calloc(perf_attach_n_rings(attach), sizeof(*d->used_ns));
+	if (!d->waited || !d->steps || !d->waiting_since_ns || !d->used_ns) {
+		free(d->used_ns);
 		free(d->waited);
 		free(d->waiting_since_ns);
 		free(d->steps);
@@ -417,6 +420,15 @@ void perf_drain_wait(struct perf_drain *d, uint64_t until_ns)
 	(void)!read(d->ready_fd, &n, sizeof(n));
 }
 
+void perf_drain_used(struct perf_drain *d, int cpu, uint64_t ns)
+{
+	const int *cpus = perf_attach_cpus(d->attach);
+
+	for (size_t i = 0; i < perf_attach_n_rings(d->attach); i++)
+		if (cpus[i] == cpu)
+			atomic_fetch_add_explicit(&d->used_ns[i], ns, memory_order_relaxed);
+}
+
 struct perf_drain_stats perf_drain_stats(const struct perf_drain *d)
 {
 	return (struct perf_drain_stats){
@@ -462,6 +474,7 @@ void perf_drain_close(struct perf_drain *d)
 	close_fd(d->ready_fd);
 	stack_rest_done(&d->intake.rest);
 	quiet_cpu_done(&d->quiet);
+	free(d->used_ns);
 	free(d->waited);
 	free(d->waiting_since_ns);
 	free(d->steps);

@@ -46,6 +46,9 @@ bool perf_drain_done(const struct perf_drain *d);
  * (CLOCK_MONOTONIC, 0: no limit). */
 void perf_drain_wait(struct perf_drain *d, uint64_t until_ns);
 
+/* Consumer, while it is woken by each sample of a target that starts: it has used `ns` of that CPU. */
+void perf_drain_used(struct perf_drain *d, int cpu, uint64_t ns);
+
 struct perf_drain_stats perf_drain_stats(const struct perf_drain *d);
 void perf_drain_close(struct perf_drain *d); /* stops, joins */
 

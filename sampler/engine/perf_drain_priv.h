@@ -45,6 +45,7 @@ struct perf_drain {
 	_Atomic uint32_t stack_bytes;
 	_Atomic int on; /* enum perf_attach_on: what there is now */
 	struct perf_steps *steps; /* for each ring */
+	_Atomic uint64_t *used_ns; /* for each ring: CPU time of the consumer there, not yet in `steps` */
 	uint64_t *waiting_since_ns; /* for each ring: its reader; UINT64_MAX: it has not waited yet */
 	bool *waited; /* for each ring: something was in it in the last round, and its reader has not come */
 };

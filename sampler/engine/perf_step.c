@@ -12,6 +12,11 @@ uint64_t perf_step_weight(struct perf_steps *s, uint64_t time_ns, uint64_t perio
 	return period_ns - (own < period_ns / 2 ? own : period_ns / 2);
 }
 
+void perf_step_add(struct perf_steps *s, uint64_t used_ns)
+{
+	s->own_ns += used_ns;
+}
+
 void perf_step_end(struct perf_steps *s, uint64_t reader_cpu_ns)
 {
 	if (s->open && s->reader_ns && reader_cpu_ns > s->reader_ns)

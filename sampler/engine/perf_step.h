@@ -12,13 +12,16 @@
  */
 struct perf_steps {
 	uint64_t hit_ns; /* time of the last sample of an event on the CPU; 0: none yet */
-	uint64_t own_ns; /* CPU time of the reader since, in all that it did of this sample */
+	uint64_t own_ns; /* CPU time of the reader since, in all that it did of this sample, and of those that it woke */
 	uint64_t reader_ns; /* the reader's CPU clock when it was last done */
 	bool open; /* there was a sample, and the reader is not done with it */
 };
 
 /* A sample of the event on the CPU came. Returns its weight in CPU time, at most `period_ns`. */
 uint64_t perf_step_weight(struct perf_steps *s, uint64_t time_ns, uint64_t period_ns);
+
+/* Another thread that the last sample woke has used so much of this CPU. */
+void perf_step_add(struct perf_steps *s, uint64_t used_ns);
 
 /* The ring's own reader is done, and about to sleep. */
 void perf_step_end(struct perf_steps *s, uint64_t reader_cpu_ns);

@@ -26,6 +26,23 @@ static void test_reader_behind_each_sample(void **state)
 	assert_int_equal(sum, 10000 * 950 * US + 50 * US);
 }
 
+/* A thread that each sample wakes as well, on the same CPU. */
+static void test_another_thread_behind_each_sample(void **state)
+{
+	struct perf_steps s = {0};
+
+	(void)state;
+	perf_step_end(&s, MS);
+	assert_int_equal(perf_step_weight(&s, 1 * MS, MS), MS);
+	perf_step_end(&s, MS + 20 * US);
+	perf_step_add(&s, 30 * US);
+	assert_int_equal(perf_step_weight(&s, 2 * MS, MS), MS - 50 * US);
+	perf_step_add(&s, 700 * US);
+	assert_int_equal(perf_step_weight(&s, 3 * MS, MS), MS / 2);
+	perf_step_add(&s, 30 * US); /* with another process's sample in between */
+	assert_int_equal(perf_step_weight(&s, 5 * MS, MS), MS);
+}
+
 /* The sample between them was another process's: nobody read it. */
 static void test_only_the_next_one(void **state)
 {
@@ -72,6 +89,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reader_behind_each_sample),
+		cmocka_unit_test(test_another_thread_behind_each_sample),
 		cmocka_unit_test(test_only_the_next_one),
 		cmocka_unit_test(test_other_work_of_the_reader),
 		cmocka_unit_test(test_nonsense),

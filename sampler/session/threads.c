@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sampler/profile/profile.h"
-#include "symbolizer/base/map.h"
+#include "symbolizer/base/tid_map.h"
 #include "symbolizer/hotspot/hs_thread.h"
 #include "symbolizer/target/proc.h"
 
@@ -13,19 +13,17 @@
 #define FIRST_RENAME_NS UINT64_C(10000000)
 
 struct thread {
-	pid_t tid;
 	int32_t ns_tid;
 	uint64_t named_ns; /* 0: never */
 	uint64_t pause_ns; /* until it is named again */
 	bool java_name;
-	UT_hash_handle hh;
 };
 
 struct threads {
 	struct proc *proc; /* NULL: a recording */
 	pid_t pid;
 	bool same_ns;
-	struct thread *by_tid;
+	struct tid_map by_tid; /* struct thread */
 	struct thread *last;
 };
 
@@ -37,20 +35,15 @@ struct threads *threads_new(struct proc *proc, pid_t pid)
 		return NULL;
 	t->proc = proc;
 	t->pid = pid;
+	t->by_tid.size = sizeof(struct thread);
 	t->same_ns = !proc || proc_same_ns(proc, "pid");
 	return t;
 }
 
 void threads_free(struct threads *t)
 {
-	struct thread *th, *next;
-
-	if (!t)
-		return;
-	HASH_ITER(hh, t->by_tid, th, next) {
-		HASH_DEL(t->by_tid, th);
-		free(th);
-	}
+	if (t)
+		tid_map_clear(&t->by_tid);
 	free(t);
 }
 
@@ -58,9 +51,9 @@ static struct thread *thread_find(struct threads *t, pid_t tid)
 {
 	struct thread *th;
 
-	if (t->last && t->last->tid == tid)
+	if (t->last && tid_map_tid(t->last) == tid)
 		return t->last;
-	HASH_FIND_INT(t->by_tid, &tid, th);
+	th = tid_map_find(&t->by_tid, tid);
 	if (th)
 		t->last = th;
 	return th;
@@ -77,18 +70,12 @@ static int32_t find_ns_tid(struct threads *t, pid_t tid)
 
 static struct thread *thread_add(struct threads *t, pid_t tid)
 {
-	struct thread *th = calloc(1, sizeof(*th));
+	struct thread *th = tid_map_get(&t->by_tid, tid);
 
 	if (!th)
 		return NULL;
-	th->tid = tid;
 	th->pause_ns = FIRST_RENAME_NS / 2;
 	th->ns_tid = find_ns_tid(t, tid);
-	HASH_ADD_INT(t->by_tid, tid, th);
-	if (!th->hh.tbl) {
-		free(th);
-		return NULL;
-	}
 	return t->last = th;
 }
 
@@ -103,11 +90,12 @@ static bool set_java_name(struct threads *t, struct thread *th, struct hotspot *
 {
 	const struct hs_thread *jt = hs ? hs_thread_find(hs, th->ns_tid) : NULL;
 	char name[3 * 4096 + 1]; /* 4,096 characters of UTF-8 */
+	pid_t tid = tid_map_tid(th);
 
 	if (!jt || !hs_thread_name(hs, jt, name, sizeof(name)))
 		return false;
-	if (!is_leftover(t, th->tid, name, p))
-		profile_set_thread_name(p, t->pid, th->tid, name);
+	if (!is_leftover(t, tid, name, p))
+		profile_set_thread_name(p, t->pid, tid, name);
 	return true;
 }
 
@@ -129,8 +117,8 @@ static void set_name(struct threads *t, struct thread *th, struct hotspot *hs, s
 		return;
 	if (set_java_name(t, th, hs, p))
 		th->java_name = true;
-	else if (!th->java_name && proc_comm(t->proc, th->tid, comm, sizeof(comm)) == 0)
-		set_kernel_name(t, th->tid, th->ns_tid, comm, hs, p);
+	else if (!th->java_name && proc_comm(t->proc, tid_map_tid(th), comm, sizeof(comm)) == 0)
+		set_kernel_name(t, tid_map_tid(th), th->ns_tid, comm, hs, p);
 }
 
 static void name_again(struct threads *t, struct thread *th, uint64_t now_ns, struct hotspot *hs, struct profile *p)
@@ -165,9 +153,7 @@ void threads_comm(struct threads *t, pid_t tid, const char *comm, struct hotspot
 
 void threads_name_rest(struct threads *t, struct hotspot *hs, struct profile *p)
 {
-	struct thread *th, *next;
-
-	HASH_ITER(hh, t->by_tid, th, next)
+	for (struct thread *th = NULL; (th = tid_map_next(&t->by_tid, th));)
 		if (!th->java_name)
 			set_name(t, th, hs, p);
 }
@@ -180,8 +166,7 @@ void threads_exited(struct threads *t, pid_t tid)
 		return;
 	if (t->last == th)
 		t->last = NULL;
-	HASH_DEL(t->by_tid, th);
-	free(th);
+	tid_map_drop(&t->by_tid, th);
 }
 
 void threads_add_recorded(struct threads *t, pid_t tid, int32_t ns_tid, const char *name,
@@ -205,9 +190,7 @@ void threads_rename(struct threads *t, pid_t tid)
 
 void threads_rename_all(struct threads *t)
 {
-	struct thread *th, *next;
-
-	HASH_ITER(hh, t->by_tid, th, next) {
+	for (struct thread *th = NULL; (th = tid_map_next(&t->by_tid, th));) {
 		th->named_ns = 0;
 		th->java_name = false;
 	}

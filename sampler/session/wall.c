@@ -3,38 +3,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/base/map.h"
+#include "symbolizer/base/tid_map.h"
 #include "symbolizer/hotspot/hs_thread.h"
 
 struct kept {
-	pid_t tid;
 	enum thread_state found, told;
 	struct walk walk; /* frames are its own */
 	uint32_t cap;
-	UT_hash_handle hh;
 };
 
 struct wall {
-	struct kept *by_tid;
+	struct tid_map by_tid; /* struct kept */
 };
 
 struct wall *wall_new(void)
 {
-	return calloc(1, sizeof(struct wall));
+	struct wall *w = calloc(1, sizeof(*w));
+
+	if (w)
+		w->by_tid.size = sizeof(struct kept);
+	return w;
 }
 
 static void drop(struct wall *w, struct kept *k)
 {
-	HASH_DEL(w->by_tid, k);
 	free(k->walk.frames);
-	free(k);
+	tid_map_drop(&w->by_tid, k);
 }
 
 void wall_reset(struct wall *w)
 {
-	struct kept *k, *next;
+	struct kept *k;
 
-	HASH_ITER(hh, w->by_tid, k, next)
+	while ((k = tid_map_next(&w->by_tid, NULL)))
 		drop(w, k);
 }
 
@@ -45,17 +46,9 @@ void wall_free(struct wall *w)
 	free(w);
 }
 
-static struct kept *find(struct wall *w, pid_t tid)
-{
-	struct kept *k;
-
-	HASH_FIND_INT(w->by_tid, &tid, k);
-	return k;
-}
-
 void wall_forget(struct wall *w, pid_t tid)
 {
-	struct kept *k = find(w, tid);
+	struct kept *k = tid_map_find(&w->by_tid, tid);
 
 	if (k)
 		drop(w, k);
@@ -63,26 +56,9 @@ void wall_forget(struct wall *w, pid_t tid)
 
 void wall_frames(const struct wall *w, void (*fn)(void *ctx, const struct frame_key *k), void *ctx)
 {
-	const struct kept *k, *next;
-
-	HASH_ITER(hh, w->by_tid, k, next)
+	for (const struct kept *k = NULL; (k = tid_map_next(&w->by_tid, k));)
 		for (uint32_t i = 0; i < k->walk.n; i++)
 			fn(ctx, &k->walk.frames[i]);
-}
-
-static struct kept *add(struct wall *w, pid_t tid)
-{
-	struct kept *k = calloc(1, sizeof(*k));
-
-	if (!k)
-		return NULL;
-	k->tid = tid;
-	HASH_ADD_INT(w->by_tid, tid, k);
-	if (!k->hh.tbl) {
-		free(k);
-		return NULL;
-	}
-	return k;
 }
 
 static bool set_frames(struct kept *k, const struct walk *walk)
@@ -106,10 +82,10 @@ static bool set_frames(struct kept *k, const struct walk *walk)
 void wall_keep(struct wall *w, pid_t tid, enum thread_state found, enum thread_state told,
 	       const struct walk *walk)
 {
-	struct kept *k = find(w, tid);
+	struct kept *k = tid_map_find(&w->by_tid, tid);
 
 	if (!k)
-		k = add(w, tid);
+		k = tid_map_get(&w->by_tid, tid);
 	if (!k)
 		return;
 	k->found = found;
@@ -121,7 +97,7 @@ void wall_keep(struct wall *w, pid_t tid, enum thread_state found, enum thread_s
 const struct walk *wall_again(struct wall *w, pid_t tid, enum thread_state found,
 			      enum thread_state *ret_told)
 {
-	struct kept *k = find(w, tid);
+	struct kept *k = tid_map_find(&w->by_tid, tid);
 
 	if (!k)
 		return NULL;

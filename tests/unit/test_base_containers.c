@@ -14,6 +14,7 @@
 #include "symbolizer/base/cursor.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/base/strtab.h"
+#include "symbolizer/base/tid_map.h"
 #include "symbolizer/base/vec.h"
 
 static void test_cursor(void **state)
@@ -35,6 +36,36 @@ static void test_cursor(void **state)
 	c = cursor_make(bytes, sizeof(bytes));
 	assert_null(cursor_take(&c, SIZE_MAX));
 	assert_true(c.bad);
+}
+
+static void test_tid_map(void **state)
+{
+	struct tid_map m = {.size = sizeof(double)};
+	double *first, *e, sum = 0;
+
+	(void)state;
+	assert_null(tid_map_find(&m, 7));
+	assert_null(tid_map_next(&m, NULL));
+	first = tid_map_get(&m, 7);
+	assert_non_null(first);
+	assert_true(*first == 0);
+	*first = 0.5;
+	for (int tid = 1000; tid < 2000; tid++)
+		*(double *)tid_map_get(&m, tid) = 1;
+	assert_ptr_equal(tid_map_get(&m, 7), first);
+	assert_ptr_equal(tid_map_find(&m, 7), first);
+	assert_int_equal(tid_map_tid(first), 7);
+	assert_int_equal(tid_map_count(&m), 1001);
+	assert_ptr_equal(tid_map_next(&m, NULL), first);
+	for (e = NULL; (e = tid_map_next(&m, e));)
+		sum += *e;
+	assert_true(sum == 1000.5);
+	tid_map_drop(&m, first);
+	assert_null(tid_map_find(&m, 7));
+	assert_int_equal(tid_map_tid(tid_map_next(&m, NULL)), 1000);
+	tid_map_clear(&m);
+	assert_int_equal(tid_map_count(&m), 0);
+	assert_null(tid_map_find(&m, 1000));
 }
 
 static void test_vec(void **state)
@@ -193,6 +224,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cursor),
+		cmocka_unit_test(test_tid_map),
 		cmocka_unit_test(test_vec),
 		cmocka_unit_test(test_arena),
 		cmocka_unit_test(test_buf),

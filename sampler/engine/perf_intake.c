@@ -248,6 +248,7 @@ static void take_sample(struct perf_intake *in, const struct perf_record *r)
 		return;
 	}
 	in->due_ns += r->period;
+	perf_tails_sample(&in->tails, r->tid);
 	if (times == 1 || perf_thin_keep(&in->thin, r->tid, times))
 		push_sample(in, r);
 }
@@ -272,11 +273,12 @@ static void note_lost(struct perf_intake *in, uint64_t n)
 
 static void take_ended(struct perf_intake *in, const struct perf_record *r)
 {
+	uint64_t tail = r->counted % perf_attach_config(in->attach)->period;
 	struct perf_msg_ended *m;
 
 	if (r->pid != proc_pid(in->proc) || !r->counted)
 		return;
-	in->tail_ns += r->counted % perf_attach_config(in->attach)->period;
+	in->tail_ns += perf_tails_ended(&in->tails, r->tid, tail, clock_monotonic_ns());
 	note_tail(in);
 	m = sample_queue_reserve(in->queue, sizeof(*m));
 	if (!m)
@@ -284,7 +286,7 @@ static void take_ended(struct perf_intake *in, const struct perf_record *r)
 	*m = (struct perf_msg_ended){
 		.head = {.kind = PERF_MSG_ENDED, .pid = r->pid, .tid = r->tid},
 		.counted = r->counted,
-		.tail = r->counted % perf_attach_config(in->attach)->period,
+		.tail = tail,
 		.time_ns = r->time,
 	};
 	sample_queue_commit(in->queue, sizeof(*m));

@@ -34,7 +34,8 @@ struct perf_intake {
 	bool clock; /* the event goes by CPU time */
 	uint64_t period; /* as asked for; events may have a smaller one, whose samples are thinned out */
 	struct perf_thin thin;
-	/* Since the period was last changed: the weights of all samples; what ended threads used besides. */
+	struct perf_tails tails;
+	/* Since the period was last changed: the weights of all samples; what threads without a sample used. */
 	uint64_t due_ns, tail_ns;
 	uint32_t divisor; /* of the period: the one that is wanted */
 	uint32_t divisor_most; /* the largest for which the rings have room; 0: no limit has been met */

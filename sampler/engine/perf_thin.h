@@ -25,8 +25,28 @@ struct perf_thin {
 bool perf_thin_keep(struct perf_thin *t, pid_t tid, uint32_t k);
 
 /*
- * By what to divide a period of `period_ns`, which is divided by `now` already, when `tail_ns` of `all_ns` was too short
- * for a sample: enough to bring that under 2 %, and never less than `now`. An interrupt costs the target time whether
+ * What threads used that ended without a sample. Each CPU tells of a thread's end apart, and a CPU's samples may come later
+ * than another's news: so it is decided some time after. Zero-initialise.
+ */
+enum { TAILS = 512 };
+#define TAIL_WAIT_NS UINT64_C(200000000)
+
+struct perf_tails {
+	pid_t sampled[THIN_THREADS]; /* threads with a sample, by tid; of two at one place the later one */
+	struct {
+		pid_t tid;
+		uint64_t tail_ns, time_ns;
+	} ended[TAILS]; /* a ring */
+	uint32_t first, n;
+};
+
+void perf_tails_sample(struct perf_tails *t, pid_t tid);
+/* A thread ended, with `tail_ns` left over on one CPU. Returns what is decided by now: CPU time of threads without a sample. */
+uint64_t perf_tails_ended(struct perf_tails *t, pid_t tid, uint64_t tail_ns, uint64_t now_ns);
+
+/*
+ * By what to divide a period of `period_ns`, which is divided by `now` already, when `tail_ns` of `all_ns` was used by threads too
+ * short for a sample: enough to bring that under 2 %, and never less than `now`. An interrupt costs the target time whether
  * its sample is kept or not, so there are at most 1,000 a second.
  */
 uint32_t perf_thin_divisor(uint64_t period_ns, uint32_t now, uint64_t tail_ns, uint64_t all_ns);

@@ -236,14 +236,14 @@ void profile_time(struct profile *p, uint64_t time_ns)
 		p->last_slice = p->slice;
 }
 
-void profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
-		 const struct walk *w, uint64_t weight)
+uint32_t profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
+		     const struct walk *w, uint64_t weight)
 {
-	profile_add_times(p, pid, tid, state, w, 1, weight);
+	return profile_add_times(p, pid, tid, state, w, 1, weight);
 }
 
-void profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
-		       const struct walk *w, uint32_t times, uint64_t weight)
+uint32_t profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
+			   const struct walk *w, uint32_t times, uint64_t weight)
 {
 	enum quality q = walk_quality(w);
 	struct stack_keys k = walk_keys(p, w, q);
@@ -263,26 +263,39 @@ void profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_stat
 	p->totals.weight += weight;
 	p->totals.truncated += is_deeper(p, w) ? times : 0;
 	count(&p->totals, w, q, s->stack == LIMIT_STACK, times);
+	return s->stack;
+}
+
+/* Counted like a sample of a running thread, but not in the totals. */
+static void add_uncounted(struct profile *p, pid_t pid, pid_t tid, uint32_t stack, uint64_t count, uint64_t weight)
+{
+	struct profile_sample *s = sample_place(p, (struct profile_sample){
+		.stack = stack,
+		.pid = pid,
+		.tid = p->o.threads ? tid : 0,
+		.state = p->o.states ? THREAD_RUNNING : 0,
+		.slice = p->slice,
+	});
+
+	if (s == &p->spill && !s->count)
+		s->pid = pid;
+	s->count += count;
+	s->weight += weight;
+}
+
+void profile_add_weight(struct profile *p, pid_t pid, pid_t tid, uint32_t stack, uint64_t count, uint64_t weight)
+{
+	add_uncounted(p, pid, tid, stack, count, weight);
+	p->totals.weight += weight;
 }
 
 void profile_add_unsampled(struct profile *p, pid_t pid, pid_t tid, enum frame_mark mark, uint64_t count,
 			   uint64_t weight)
 {
 	struct stack_keys k = {.n_marks = 0};
-	struct profile_sample *s;
 
 	add_mark(&k, mark);
-	s = sample_place(p, (struct profile_sample){
-		.stack = stack_of(p, &k),
-		.pid = pid,
-		.tid = p->o.threads ? tid : 0,
-		.state = p->o.states ? THREAD_RUNNING : 0,
-		.slice = p->slice,
-	});
-	if (s == &p->spill && !s->count)
-		s->pid = pid;
-	s->count += count;
-	s->weight += weight;
+	add_uncounted(p, pid, tid, stack_of(p, &k), count, weight);
 	*(mark == MARK_UNSAMPLED_KERNEL ? &p->totals.unsampled_kernel : &p->totals.unsampled_short) += weight;
 }
 

@@ -46,14 +46,20 @@ void profile_time(struct profile *p, uint64_t time_ns);
 /*
  * Counts one sample. Adds the mark that the walk's end calls for as root frame: [incomplete], else
  * [resynchronised], else [frozen]; [truncated] stands inside of it. Never fails: without memory the
- * sample counts under [storage limit].
+ * sample counts under [storage limit]. Returns the number of the stack.
  */
-void profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
+uint32_t profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
 		 const struct walk *w, uint64_t weight);
 
 /* The same `count` times, `weight` in all. */
-void profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
+uint32_t profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
 		       const struct walk *w, uint32_t count, uint64_t weight);
+
+/*
+ * More weight for a stack that is there, of running threads. It is worth `count` samples, which the totals do not count:
+ * nothing was walked.
+ */
+void profile_add_weight(struct profile *p, pid_t pid, pid_t tid, uint32_t stack, uint64_t count, uint64_t weight);
 
 /*
  * CPU time that no sample stands for, under one of the marks MARK_UNSAMPLED_*; it is worth `count` samples. It counts

@@ -112,12 +112,10 @@ static void say_heap_frames(struct session *s)
 static void give_unsampled(struct session *s)
 {
 	const struct engine_stats *e = &s->final_stats;
-	uint64_t period = s->o.engine_options.period;
 	struct unsampled_sums sums = {
 		.cpu_ns = s->cpu_ns,
 		.sampled_ns = profile_totals(s->profile).weight + s->old_totals.weight,
 		.lost_ns = e->lost_weight,
-		.period_ns = period,
 		.skips_kernel = e->skips_kernel,
 		.only_ended = e->only_ended,
 	};

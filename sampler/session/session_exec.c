@@ -8,6 +8,7 @@
 #include "sampler/session/compile_watch.h"
 #include "sampler/session/heap_frames.h"
 #include "sampler/session/threads.h"
+#include "sampler/session/unsampled.h"
 #include "sampler/session/wall.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
@@ -51,6 +52,8 @@ static int close_epoch(struct session *s, struct err *err)
 	profile_totals_add(&s->old_totals, &t);
 	profile_free(s->profile);
 	s->profile = fresh;
+	if (s->unsampled)
+		unsampled_new_profile(s->unsampled);
 	compile_watch_free(s->compiles);
 	s->compiles = NULL;
 	return 0;

@@ -69,7 +69,7 @@ static int open_engine(struct session *s, struct err *err)
 	if ((is_wall(s) && !(s->wall = wall_new())) || !(s->heap_frames = heap_frames_new(s->proc)) ||
 	    !(s->held = held_new()))
 		return err_set(err, -ENOMEM, "out of memory");
-	if (!is_wall(s) && !s->o.snapshot && !(s->unsampled = unsampled_new(s->proc)))
+	if (!is_wall(s) && !s->o.snapshot && !(s->unsampled = unsampled_new(s->proc, s->o.engine_options.period)))
 		return err_set(err, -ENOMEM, "out of memory");
 	s->o.engine_options.aside = heap_frames_aside(s->heap_frames);
 	r = s->o.engine->open(s->proc, &s->o.engine_options, &s->engine, err);

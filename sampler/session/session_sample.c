@@ -74,14 +74,15 @@ static void count_sample(struct session *s, const struct raw_sample *sample, con
 			 int32_t ns_tid)
 {
 	enum thread_state state = sample->state;
+	uint32_t stack;
 
 	if (s->wall) {
 		state = wall_state(sample->state, s->view->hs, ns_tid);
 		wall_keep(s->wall, sample->tid, sample->state, state, w);
 	}
-	profile_add(s->profile, sample->pid, sample->tid, state, w, sample->weight);
+	stack = profile_add(s->profile, sample->pid, sample->tid, state, w, sample->weight);
 	if (s->unsampled)
-		unsampled_sample(s->unsampled, sample->tid, sample->weight);
+		unsampled_sample(s->unsampled, sample->tid, sample->weight, stack, sample->time_ns);
 }
 
 static void count_again(struct session *s, const struct raw_sample *sample)
@@ -245,7 +246,7 @@ static void on_ended(void *ctx, const struct engine_ended *e)
 	struct session *s = ctx;
 
 	if (s->unsampled)
-		unsampled_ended(s->unsampled, e);
+		unsampled_ended(s->unsampled, e, s->profile, s->pid);
 }
 
 static void on_mapped(void *ctx, pid_t pid)

@@ -5,7 +5,8 @@
 
 #include "sampler/engine/engine.h"
 #include "sampler/profile/profile.h"
-#include "symbolizer/base/map.h"
+#include "sampler/session/leftover.h"
+#include "symbolizer/base/tid_map.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
@@ -15,19 +16,20 @@ enum {
 };
 
 struct thread {
-	pid_t tid;
 	bool live; /* at the end */
 	uint64_t cpu_ns, system_ns; /* when it was first seen; in the end what was used since */
 	uint64_t counted, tail; /* of a thread that ended, engine_ended */
 	uint64_t seen; /* weights of its samples */
 	uint64_t time_ns; /* of its end */
-	UT_hash_handle hh;
 };
 
 struct unsampled {
 	struct proc *proc;
-	struct thread *by_tid;
+	struct tid_map by_tid; /* struct thread */
 	uint64_t system_ns; /* of the process, when it began; in the end what was used since */
+	uint64_t period_ns;
+	struct leftovers *leftovers;
+	uint64_t given_ns, rest_ns; /* weights of leftovers; of these, what was no whole sample yet */
 };
 
 /* What goes under a thread's name. */
@@ -41,44 +43,39 @@ struct shares {
 	VEC(struct share) list;
 };
 
-struct unsampled *unsampled_new(struct proc *proc)
+struct unsampled *unsampled_new(struct proc *proc, uint64_t period_ns)
 {
 	struct unsampled *u = calloc(1, sizeof(*u));
 
-	if (u)
-		u->proc = proc;
-	return u;
+	if (!u)
+		return NULL;
+	u->proc = proc;
+	u->by_tid.size = sizeof(struct thread);
+	u->period_ns = period_ns ? period_ns : 1;
+	u->leftovers = leftovers_new();
+	if (u->leftovers)
+		return u;
+	free(u);
+	return NULL;
 }
 
 void unsampled_free(struct unsampled *u)
 {
-	struct thread *t, *next;
-
 	if (!u)
 		return;
-	HASH_ITER(hh, u->by_tid, t, next) {
-		HASH_DEL(u->by_tid, t);
-		free(t);
-	}
+	tid_map_clear(&u->by_tid);
+	leftovers_free(u->leftovers);
 	free(u);
 }
 
 /* NULL: out of memory. Threads beyond the limit are thread 0. */
 static struct thread *thread_of(struct unsampled *u, pid_t tid)
 {
-	struct thread *t;
+	struct thread *t = tid_map_find(&u->by_tid, tid);
 
-	HASH_FIND_INT(u->by_tid, &tid, t);
-	if (!t && tid && HASH_COUNT(u->by_tid) >= THREADS_MAX)
-		return thread_of(u, 0);
-	if (t || !(t = calloc(1, sizeof(*t))))
+	if (t)
 		return t;
-	t->tid = tid;
-	HASH_ADD_INT(u->by_tid, tid, t);
-	if (t->hh.tbl)
-		return t;
-	free(t);
-	return NULL;
+	return tid_map_get(&u->by_tid, tid_map_count(&u->by_tid) >= THREADS_MAX ? 0 : tid);
 }
 
 void unsampled_start(struct unsampled *u)
@@ -98,28 +95,56 @@ void unsampled_start(struct unsampled *u)
 	free(tids);
 }
 
-void unsampled_sample(struct unsampled *u, pid_t tid, uint64_t weight)
+void unsampled_sample(struct unsampled *u, pid_t tid, uint64_t weight, uint32_t stack, uint64_t time_ns)
 {
 	struct thread *t = thread_of(u, tid);
 
 	if (t)
 		t->seen += weight;
-}
-
-void unsampled_ended(struct unsampled *u, const struct engine_ended *e)
-{
-	struct thread *t = thread_of(u, e->tid);
-
-	if (!t)
-		return;
-	t->counted += e->counted;
-	t->tail += e->tail;
-	t->time_ns = e->time_ns;
+	leftovers_sample(u->leftovers, tid, weight, stack, time_ns);
 }
 
 static uint64_t since(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
+}
+
+/* Of threads that ended a second ago. */
+static void give_leftovers(struct unsampled *u, uint64_t now_ns, struct profile *p, pid_t pid)
+{
+	struct leftover o;
+
+	while (leftovers_next(u->leftovers, now_ns, &o)) {
+		struct thread *t = thread_of(u, o.tid);
+
+		if (t) {
+			t->seen += o.sampled_ns;
+			t->tail = since(t->tail, o.sampled_ns + o.kernel_ns);
+		}
+		u->given_ns += o.sampled_ns;
+		u->rest_ns += o.sampled_ns;
+		profile_time(p, o.time_ns);
+		profile_add_weight(p, pid, o.tid, o.stack, u->rest_ns / u->period_ns, o.sampled_ns);
+		u->rest_ns %= u->period_ns;
+	}
+}
+
+void unsampled_ended(struct unsampled *u, const struct engine_ended *e, struct profile *p, pid_t pid)
+{
+	struct thread *t = thread_of(u, e->tid);
+
+	if (t) {
+		t->counted += e->counted;
+		t->tail += e->tail;
+		t->time_ns = e->time_ns;
+	}
+	leftovers_ended(u->leftovers, e);
+	give_leftovers(u, e->time_ns, p, pid);
+}
+
+void unsampled_new_profile(struct unsampled *u)
+{
+	leftovers_forget(u->leftovers);
 }
 
 void unsampled_finish(struct unsampled *u)
@@ -134,7 +159,7 @@ void unsampled_finish(struct unsampled *u)
 	for (size_t i = 0; i < n; i++) {
 		struct thread *t = thread_of(u, tids[i]);
 
-		if (!t || !t->tid || proc_thread_cpu_ns(u->proc, tids[i], &cpu) < 0 ||
+		if (!t || !tid_map_tid(t) || proc_thread_cpu_ns(u->proc, tids[i], &cpu) < 0 ||
 		    proc_system_ns(u->proc, tids[i], &system) < 0)
 			continue;
 		t->live = true;
@@ -177,7 +202,7 @@ static uint64_t kernel_due(const struct unsampled *u, const struct unsampled_sum
 {
 	uint64_t tails = 0;
 
-	for (const struct thread *t = u->by_tid; t; t = t->hh.next)
+	for (const struct thread *t = NULL; (t = tid_map_next(&u->by_tid, t));)
 		tails += t->live ? 0 : t->tail;
 	return sums->skips_kernel ? least(since(missing, tails), u->system_ns) : 0;
 }
@@ -196,7 +221,7 @@ static struct dues dues_of(const struct unsampled *u, const struct unsampled_sum
 {
 	struct dues d = {.kernel.due = kernel_ns};
 
-	for (const struct thread *t = u->by_tid; t; t = t->hh.next) {
+	for (const struct thread *t = NULL; (t = tid_map_next(&u->by_tid, t));) {
 		d.kernel.known += kernel_of(t);
 		*(t->live ? &d.live.known : &d.ended.known) += short_of(t);
 	}
@@ -209,7 +234,7 @@ static struct dues dues_of(const struct unsampled *u, const struct unsampled_sum
 
 static bool share_out(const struct unsampled *u, struct shares *s, const struct dues *d)
 {
-	for (const struct thread *t = u->by_tid; t; t = t->hh.next) {
+	for (const struct thread *t = NULL; (t = tid_map_next(&u->by_tid, t));) {
 		const struct sum *sum = t->live ? &d->live : &d->ended;
 		struct share one = {.thread = t,
 				    .short_ns = scaled(short_of(t), sum->known, sum->due),
@@ -272,27 +297,30 @@ static void give_all(struct giving *g, const struct shares *s)
 		}
 		if (first->time_ns)
 			profile_time(g->p, first->time_ns);
-		give(g, first->tid, false, short_ns);
-		give(g, first->tid, true, kernel_ns);
+		give(g, tid_map_tid(first), false, short_ns);
+		give(g, tid_map_tid(first), true, kernel_ns);
 	}
 }
 
 void unsampled_give(struct unsampled *u, const struct unsampled_sums *sums, struct profile *p, pid_t pid)
 {
-	uint64_t missing = since(sums->cpu_ns, sums->sampled_ns + sums->lost_ns);
-	uint64_t kernel_ns = kernel_due(u, sums, missing), short_ns = missing - kernel_ns;
-	struct giving g = {.p = p, .pid = pid, .period = sums->period_ns, .slice_ns = profile_slice_ns(p)};
+	uint64_t given_ns = u->given_ns, missing, kernel_ns, short_ns;
+	struct giving g = {.p = p, .pid = pid, .period = u->period_ns, .slice_ns = profile_slice_ns(p)};
 	struct shares s = {0};
 	struct dues d;
 
+	give_leftovers(u, UINT64_MAX, p, pid);
+	missing = since(sums->cpu_ns, sums->sampled_ns + u->given_ns - given_ns + sums->lost_ns);
+	kernel_ns = kernel_due(u, sums, missing);
+	short_ns = missing - kernel_ns;
 	if (short_ns < sums->cpu_ns / SHOWN_SHARE)
 		short_ns = 0;
 	if (kernel_ns < sums->cpu_ns / SHOWN_SHARE)
 		kernel_ns = 0;
 	d = dues_of(u, sums, short_ns, kernel_ns);
-	if (sums->period_ns && (short_ns || kernel_ns) && share_out(u, &s, &d)) {
+	if ((short_ns || kernel_ns) && share_out(u, &s, &d)) {
 		for (size_t i = 0; i < s.list.n; i++) {
-			const char *name = profile_thread_name(p, pid, s.list.v[i].thread->tid);
+			const char *name = profile_thread_name(p, pid, tid_map_tid(s.list.v[i].thread));
 
 			s.list.v[i].name = name ? name : "";
 		}

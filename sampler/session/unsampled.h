@@ -20,21 +20,24 @@ struct unsampled;
 struct unsampled_sums {
 	uint64_t cpu_ns; /* used by the process, from unsampled_start() to unsampled_finish() */
 	uint64_t sampled_ns, lost_ns; /* weights of the samples; of those that were lost */
-	uint64_t period_ns;
 	bool skips_kernel, only_ended; /* as in engine_stats */
 };
 
 /* NULL: out of memory. `proc` is borrowed. */
-struct unsampled *unsampled_new(struct proc *proc);
+struct unsampled *unsampled_new(struct proc *proc, uint64_t period_ns);
 void unsampled_free(struct unsampled *u);
 
 void unsampled_start(struct unsampled *u);
-void unsampled_sample(struct unsampled *u, pid_t tid, uint64_t weight);
-void unsampled_ended(struct unsampled *u, const struct engine_ended *e);
+/* A sample was counted, under the profile's stack of that number. */
+void unsampled_sample(struct unsampled *u, pid_t tid, uint64_t weight, uint32_t stack, uint64_t time_ns);
+/* What a thread that was sampled had left over is given to its samples (leftover.h), in the profile. */
+void unsampled_ended(struct unsampled *u, const struct engine_ended *e, struct profile *p, pid_t pid);
+/* The profile is another one from now on. */
+void unsampled_new_profile(struct unsampled *u);
 /* Sampling has ended: reads the threads that are still there. */
 void unsampled_finish(struct unsampled *u);
 
-/* When all samples are counted: adds what is missing to the profile, if it is more than 1 % of the CPU time. */
+/* When all samples are counted: adds what is left over, and what is missing, if it is more than 1 % of the CPU time. */
 void unsampled_give(struct unsampled *u, const struct unsampled_sums *sums, struct profile *p, pid_t pid);
 
 #endif

@@ -55,6 +55,28 @@ static void test_same_place(void **state)
 	assert_in_range(kept[1], 5000 - 350, 5000 + 350);
 }
 
+static struct perf_tails tails;
+
+/* The sample of another CPU comes later than the news of the end: it counts all the same. */
+static void test_tails_of_unseen_threads(void **state)
+{
+	uint64_t now = 1000 * MS, unseen = 0;
+
+	(void)state;
+	tails = (struct perf_tails){.n = 0};
+	perf_tails_sample(&tails, 5);
+	assert_int_equal(perf_tails_ended(&tails, 5, 3 * MS, now), 0);
+	assert_int_equal(perf_tails_ended(&tails, 6, 4 * MS, now), 0);
+	assert_int_equal(perf_tails_ended(&tails, 7, 5 * MS, now), 0);
+	perf_tails_sample(&tails, 6);
+	assert_int_equal(perf_tails_ended(&tails, 8, 6 * MS, now + TAIL_WAIT_NS), 5 * MS);
+	/* There is room for some: with more, the first are decided at once. */
+	for (int i = 0; i < TAILS - 1; i++)
+		unseen += perf_tails_ended(&tails, 10 + i, MS, now + TAIL_WAIT_NS);
+	assert_int_equal(unseen, 0);
+	assert_int_equal(perf_tails_ended(&tails, 9, MS, now + TAIL_WAIT_NS), 6 * MS);
+}
+
 static void test_divisor(void **state)
 {
 	(void)state;
@@ -77,6 +99,7 @@ int main(void)
 		cmocka_unit_test(test_one_of_k),
 		cmocka_unit_test(test_brief_threads),
 		cmocka_unit_test(test_same_place),
+		cmocka_unit_test(test_tails_of_unseen_threads),
 		cmocka_unit_test(test_divisor),
 	};
 

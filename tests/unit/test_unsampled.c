@@ -29,7 +29,7 @@ static struct case_of begin(void)
 	struct case_of c = {.p = profile_new((struct profile_options){.threads = true})};
 
 	assert_int_equal(proc_open(getpid(), &c.proc, NULL), 0);
-	c.u = unsampled_new(c.proc);
+	c.u = unsampled_new(c.proc, 10 * MS);
 	assert_non_null(c.u);
 	unsampled_start(c.u);
 	return c;
@@ -47,12 +47,12 @@ static void ended(struct case_of *c, pid_t tid, const char *name, uint64_t count
 	const struct engine_ended e = {.tid = tid, .counted = counted, .tail = tail};
 
 	profile_set_thread_name(c->p, 1, tid, name);
-	unsampled_ended(c->u, &e);
+	unsampled_ended(c->u, &e, c->p, 1);
 }
 
 static void give(struct case_of *c, uint64_t cpu_ns, uint64_t sampled_ns)
 {
-	const struct unsampled_sums sums = {.cpu_ns = cpu_ns, .sampled_ns = sampled_ns, .period_ns = 10 * MS};
+	const struct unsampled_sums sums = {.cpu_ns = cpu_ns, .sampled_ns = sampled_ns};
 
 	unsampled_finish(c->u);
 	unsampled_give(c->u, &sums, c->p, 1);
@@ -101,8 +101,7 @@ static void test_nothing_is_missing(void **state)
 static void test_lost_samples_are_counted_elsewhere(void **state)
 {
 	struct case_of c = begin();
-	const struct unsampled_sums sums = {.cpu_ns = 1000 * MS, .sampled_ns = 900 * MS, .lost_ns = 95 * MS,
-					    .period_ns = 10 * MS};
+	const struct unsampled_sums sums = {.cpu_ns = 1000 * MS, .sampled_ns = 900 * MS, .lost_ns = 95 * MS};
 
 	(void)state;
 	ended(&c, GONE, "one", 300 * MS, 5 * MS);
@@ -112,12 +111,35 @@ static void test_lost_samples_are_counted_elsewhere(void **state)
 	end(&c);
 }
 
+/* Its samples have what it left over, in the profile and in the sum; nothing is missing then. */
+static void test_leftover_of_a_sampled_thread(void **state)
+{
+	struct case_of c = begin();
+	struct frame_key frame = {.kind = FRAME_NATIVE, .id = 1, .off = 0x10};
+	const struct walk w = {.end = WALK_ROOT, .n = 1, .frames = &frame};
+	uint32_t stack = profile_add(c.p, 1, GONE, THREAD_RUNNING, &w, 10 * MS);
+
+	(void)state;
+	unsampled_sample(c.u, GONE, 10 * MS, stack, 1);
+	ended(&c, GONE, "one", 10 * MS, 0);
+	ended(&c, GONE, "one", 14 * MS, 14 * MS); /* on another CPU */
+	give(&c, 24 * MS, 10 * MS);
+	assert_int_equal(profile_sample_count(c.p), 1);
+	assert_int_equal(profile_sample(c.p, 0).weight, 24 * MS);
+	assert_int_equal(profile_sample(c.p, 0).count, 2);
+	assert_int_equal(profile_totals(c.p).weight, 24 * MS);
+	assert_int_equal(profile_totals(c.p).samples, 1);
+	assert_int_equal(profile_totals(c.p).unsampled_short, 0);
+	end(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads_of_a_name),
 		cmocka_unit_test(test_nothing_is_missing),
 		cmocka_unit_test(test_lost_samples_are_counted_elsewhere),
+		cmocka_unit_test(test_leftover_of_a_sampled_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

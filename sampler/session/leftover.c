@@ -1,0 +1,123 @@
+#include "sampler/session/leftover.h"
+
+#include <stdlib.h>
+
+#include <utlist.h>
+
+#include "sampler/engine/engine.h"
+#include "symbolizer/base/tid_map.h"
+
+enum { THREADS_MAX = 200000 };
+#define WAIT_NS UINT64_C(1000000000)
+
+struct left {
+	uint32_t samples, stack;
+	uint64_t time_ns; /* of the sample that was drawn */
+	uint64_t seen; /* weights of the samples */
+	uint64_t counted, tail; /* engine_ended */
+	uint64_t ended_ns; /* 0: it has not ended */
+	struct left *prev, *next; /* of those that have ended, the first one first */
+};
+
+struct leftovers {
+	struct tid_map by_tid; /* struct left */
+	struct left *ended;
+	uint32_t random;
+};
+
+struct leftovers *leftovers_new(void)
+{
+	struct leftovers *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->by_tid.size = sizeof(struct left);
+	l->random = (uint32_t)(uintptr_t)l;
+	return l;
+}
+
+void leftovers_forget(struct leftovers *l)
+{
+	tid_map_clear(&l->by_tid);
+	l->ended = NULL;
+}
+
+void leftovers_free(struct leftovers *l)
+{
+	if (l)
+		leftovers_forget(l);
+	free(l);
+}
+
+/* NULL: there are too many, or out of memory. */
+static struct left *left_of(struct leftovers *l, pid_t tid)
+{
+	if (tid_map_count(&l->by_tid) >= THREADS_MAX)
+		return tid_map_find(&l->by_tid, tid);
+	return tid_map_get(&l->by_tid, tid);
+}
+
+/* Each sample of a thread has the same chance to be the one that is kept. */
+static bool draw(struct leftovers *l, uint32_t n)
+{
+	l->random = l->random * 1664525 + 1013904223;
+	return ((uint64_t)l->random * n) >> 32 == 0;
+}
+
+void leftovers_sample(struct leftovers *l, pid_t tid, uint64_t weight, uint32_t stack, uint64_t time_ns)
+{
+	struct left *t = left_of(l, tid);
+
+	if (!t)
+		return;
+	t->seen += weight;
+	t->samples += t->samples < UINT32_MAX;
+	if (!draw(l, t->samples))
+		return;
+	t->stack = stack;
+	t->time_ns = time_ns;
+}
+
+void leftovers_ended(struct leftovers *l, const struct engine_ended *e)
+{
+	struct left *t = left_of(l, e->tid);
+
+	if (!t)
+		return;
+	if (!t->ended_ns) {
+		t->ended_ns = e->time_ns ? e->time_ns : 1;
+		DL_APPEND(l->ended, t);
+	}
+	t->counted += e->counted;
+	t->tail += e->tail;
+}
+
+/*
+ * By how many of the samples that were due there are some: the others were of the kernel. Where samples are thinned out there
+ * may be more than were due, as there are none of other threads: so it is right in the mean.
+ */
+static struct leftover share_of(const struct left *t)
+{
+	uint64_t due = t->counted > t->tail ? t->counted - t->tail : 0;
+	struct leftover ret = {.tid = tid_map_tid(t), .stack = t->stack, .time_ns = t->time_ns};
+
+	if (!due || !t->samples)
+		return ret;
+	ret.sampled_ns = (uint64_t)((double)t->tail * (double)t->seen / (double)due);
+	ret.kernel_ns = t->tail > ret.sampled_ns ? t->tail - ret.sampled_ns : 0;
+	return ret;
+}
+
+bool leftovers_next(struct leftovers *l, uint64_t now_ns, struct leftover *ret)
+{
+	struct left *t;
+
+	while ((t = l->ended) && (t->ended_ns < now_ns && now_ns - t->ended_ns >= WAIT_NS)) {
+		*ret = share_of(t);
+		DL_DELETE(l->ended, t);
+		tid_map_drop(&l->by_tid, t);
+		if (ret->sampled_ns)
+			return true;
+	}
+	return false;
+}

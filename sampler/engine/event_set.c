@@ -198,18 +198,13 @@ void event_set_disable(const struct event_set *s)
 		ioctl(s->events.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-void event_set_read(const struct event_set *s, bool has_lost, uint64_t *ret_count,
-		    uint64_t *ret_lost)
+void event_set_read_lost(const struct event_set *s, uint64_t *sum)
 {
 	for (size_t i = 0; i < s->events.n; i++) {
-		/* read_format: value, then the number lost. */
-		uint64_t v[2] = {0, 0};
-		size_t len = has_lost ? 16 : 8;
+		uint64_t v[2]; /* read_format: value, then the number lost */
 
-		if (read(s->events.v[i].fd, v, len) != (ssize_t)len)
-			continue;
-		*ret_count += v[0];
-		*ret_lost += v[1];
+		if (read(s->events.v[i].fd, v, sizeof(v)) == sizeof(v))
+			*sum += v[1];
 	}
 }
 

@@ -80,9 +80,8 @@ int event_set_open_threads(struct event_set *s, const struct event_target *t, bo
 
 void event_set_enable(const struct event_set *s, const struct event_target *t);
 void event_set_disable(const struct event_set *s);
-/* Sums of what the events counted and of the records lost. */
-void event_set_read(const struct event_set *s, bool has_lost, uint64_t *ret_count,
-		    uint64_t *ret_lost);
+/* Adds the records that the events lost; only where they were opened to count these (PERF_CAN_COUNT_LOST). */
+void event_set_read_lost(const struct event_set *s, uint64_t *sum);
 void event_set_done(struct event_set *s);
 
 #endif

@@ -242,10 +242,12 @@ void perf_attach_enable(struct perf_attach *a)
 {
 	struct event_target t = attach_target(a, &a->config);
 
+	if (a->on != PERF_ON_CPUS)
+		t.stagger_ns = 0;
 	enable_leaders(a, true);
 	event_set_enable(&a->set, &t);
 	a->enabled = true;
-	if (a->mode == PERF_ATTACH_THREADS)
+	if (perf_attach_by_thread(a))
 		event_set_open_threads(&a->set, &t, true);
 }
 
@@ -275,8 +277,8 @@ static void replace_set(struct perf_attach *a, struct event_set *fresh, bool wid
 		if (a->breathe && i % 64 == 63)
 			a->breathe(a->breathe_ctx);
 	}
-	event_set_read(&a->set, a->config.features & PERF_CAN_COUNT_LOST, &a->counted_before,
-		       &a->lost_before);
+	if (a->config.features & PERF_CAN_COUNT_LOST)
+		event_set_read_lost(&a->set, &a->lost_before);
 	event_set_done(&a->set);
 	a->set = *fresh;
 }
@@ -302,6 +304,11 @@ bool perf_attach_is_cpu_event(const struct perf_attach *a, uint64_t id)
 		if (a->set.cpu_ids.v[i] == id)
 			return true;
 	return false;
+}
+
+bool perf_attach_wakes(const struct perf_attach *a, uint64_t id)
+{
+	return a->config.wake_each && !(a->config.cpus_in_batches && perf_attach_is_cpu_event(a, id));
 }
 
 static int open_fresh(struct perf_attach *a, struct perf_config *c, enum perf_attach_on on,
@@ -339,6 +346,7 @@ int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *c
 	c.stack_bytes = change->stack_bytes;
 	c.period = change->period;
 	c.wake_each = change->wake_each;
+	c.cpus_in_batches = on == PERF_ON_BOTH;
 	c.sideband_apart = a->mode == PERF_ATTACH_CPUS;
 	r = open_fresh(a, &c, on, &fresh);
 	if (r < 0) {
@@ -461,21 +469,9 @@ size_t perf_attach_ring_size(const struct perf_attach *a)
 
 bool perf_attach_lost(const struct perf_attach *a, uint64_t *ret)
 {
-	uint64_t count = 0;
-
 	if (!(a->config.features & PERF_CAN_COUNT_LOST))
 		return false;
 	*ret = a->lost_before;
-	event_set_read(&a->set, true, &count, ret);
+	event_set_read_lost(&a->set, ret);
 	return true;
-}
-
-uint64_t perf_attach_counted(const struct perf_attach *a)
-{
-	uint64_t lost = 0, count = a->counted_before;
-
-	if (!perf_attach_by_thread(a))
-		return 0;
-	event_set_read(&a->set, a->config.features & PERF_CAN_COUNT_LOST, &count, &lost);
-	return count;
 }

@@ -19,7 +19,7 @@ struct perf_attach {
 	struct perf_ring *rings;
 	size_t ring_size;
 	struct event_set set;
-	uint64_t lost_before, counted_before; /* of sets that were replaced */
+	uint64_t lost_before; /* of sets that were replaced */
 	bool enabled;
 	enum perf_attach_on on; /* CPUS: what the events are on for now */
 	bool automatic; /* the mode was not asked for */

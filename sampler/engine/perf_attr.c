@@ -74,7 +74,7 @@ void perf_attr_sampling(const struct perf_config *c, bool per_thread, struct per
 	a->type = c->event.type;
 	a->config = c->event.config;
 	a->sample_period = c->period;
-	if (c->wake_each) {
+	if (c->wake_each && (per_thread || !c->cpus_in_batches)) {
 		/* The ring's own limit stays: it is that of the event that owns the ring. */
 		a->watermark = 0;
 		a->wakeup_events = 1;

@@ -27,6 +27,7 @@ struct perf_config {
 	unsigned features; /* enum perf_feature */
 	uint32_t wakeup_bytes; /* waiting readers are woken when that much is in the ring */
 	bool wake_each; /* and by every sample */
+	bool cpus_in_batches; /* but not by those of events on CPUs */
 	bool sideband_apart; /* side-band records come from elsewhere, not from the sampling events */
 };
 

@@ -23,6 +23,8 @@ struct perf_drain {
 	struct event_choice choice;
 	struct quiet_cpu quiet;
 	uint64_t calm_ns; /* so long without a new thread, and threads' events are inherited again */
+	uint64_t changed_ns, refix_ns; /* when events were last opened; how long to wait before threads are chosen anew */
+	bool first_on_threads; /* in WAKE_FIRST */
 	bool size_asked_for;
 	bool woke; /* ever */
 	uint64_t started_ns; /* until then the target is starting; 0: it had started before */
@@ -51,7 +53,9 @@ struct perf_drain {
 };
 
 /* Would other events do better? Then drain_reopen(), both with the lock. */
-bool drain_wants_change(const struct perf_drain *d);
+bool drain_wants_change(struct perf_drain *d);
+/* Asked before there is anything to sample. */
+bool drain_begins_on_threads(const struct perf_drain *d);
 void drain_reopen(struct perf_drain *d);
 /* May threads have sizes of their own? */
 bool drain_may_own(const struct perf_drain *d);

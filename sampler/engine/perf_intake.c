@@ -53,6 +53,13 @@ static void fill_user(struct perf_msg_sample *m, const struct perf_record *r)
 	m->stack_addr = arch_sp(arch_host(), &m->regs);
 }
 
+/* Does this thread of the program occupy the CPU since this sample? Of a sample that did not wake it, others may have
+ * come in between. */
+static bool is_prompt(const struct perf_intake *in, const struct perf_record *r)
+{
+	return in->cpu >= 0 && perf_attach_wakes(in->attach, r->id);
+}
+
 /*
  * Has the thread not run since its sample? The sample woke the caller, which has kept the CPU since then; another CPU may have
  * pulled the thread over. A caller that has to wait for something (the lock of the target's address space, say) lets the
@@ -89,9 +96,10 @@ static size_t append_rest(struct perf_intake *in, struct perf_msg_sample *m,
 			  const struct perf_record *r, uint8_t *dst, size_t wanted, uint64_t now)
 {
 	const struct stack_copy copy = stack_copy_of(m, r);
-	size_t got = in->cpu < 0 ? 0 : stack_rest_read(&in->rest, &copy, dst, wanted, now);
+	bool prompt = is_prompt(in, r);
+	size_t got = prompt ? stack_rest_read(&in->rest, &copy, dst, wanted, now) : 0;
 
-	if (is_hole(r) && in->cpu < 0)
+	if (is_hole(r) && !prompt)
 		stack_rest_touch(&in->rest, copy.addr + copy.len, wanted, now);
 	if (got && !has_stayed(in, r))
 		got = 0;
@@ -106,7 +114,7 @@ static size_t append_aside(struct perf_intake *in, struct perf_msg_sample *m, co
 	struct stack_copy copy = stack_copy_of(m, r);
 	size_t got;
 
-	if (in->cpu < 0 || !m->has_user)
+	if (!is_prompt(in, r) || !m->has_user)
 		return 0;
 	if (copy.len > m->stack_len && m->stack_len)
 		copy.len = m->stack_len; /* behind it is no stack of this thread */
@@ -186,7 +194,8 @@ static uint64_t weight_of(const struct perf_intake *in, const struct perf_record
 {
 	uint64_t period = in->weight ? in->weight : r->period * times_of(in, r);
 
-	if (!in->clock || !in->step || !perf_attach_is_cpu_event(in->attach, r->id))
+	if (!in->clock || !in->step || !perf_attach_is_cpu_event(in->attach, r->id) ||
+	    !perf_attach_wakes(in->attach, r->id))
 		return period;
 	return perf_step_weight(in->step, r->time, period);
 }
@@ -216,6 +225,7 @@ static void push_sample(struct perf_intake *in, const struct perf_record *r)
 			 note_hole(in, r, m.stack_addr + r->stack_dyn, &use, beyond, aside, now) :
 			 note_depth(in, &use, beyond, aside, now);
 	count(&in->cut, wanted ? 1 : 0);
+	in->late += (wanted || aside) && perf_attach_is_cpu_event(in->attach, r->id);
 	if (wanted || aside)
 		dst = sample_queue_reserve(in->queue, fixed + extra_room(wanted, aside));
 	if (dst && wanted)

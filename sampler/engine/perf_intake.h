@@ -51,6 +51,7 @@ struct perf_intake {
 	uint32_t resize_to; /* asked for by the samples of this round; 0: nothing */
 	bool own_changed; /* the same: what `own` says */
 	enum wake_mode wake_to; /* the same; the present mode: nothing */
+	uint32_t late; /* samples of events on CPUs that should have been read at once */
 	bool pushed; /* since the owner took it back */
 	/* The caller occupies this CPU in place of the threads that were sampled there; -1: it does not, they
 	 * may have gone on, and no more of their stacks is read. */

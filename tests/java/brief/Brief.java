@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * Threads that live for a given CPU time, a given number of them at once, beside one that never ends. All spend it in
  * burn(), by way of brief() or lasting(), and count the rounds: the shares of the two kinds are known.
  *
- * Brief platform|virtual|both LIFE_US AT_ONCE LASTING (threads that last, 0 or 1). "mark" on standard input: prints
- * "rounds BRIEF LASTING LIVES".
+ * Brief platform|virtual|both LIFE_US AT_ONCE LASTING [DEPTH]: LASTING threads that last, 0 or 1; the brief ones work below
+ * DEPTH calls more. "mark" on standard input: prints "rounds BRIEF LASTING LIVES".
  */
 public final class Brief {
 	static final int CHUNK = 20_000; /* rounds, some 20 us */
@@ -27,6 +27,14 @@ public final class Brief {
 		for (int i = 0; i < chunks; i++)
 			sink += burn(CHUNK);
 		briefRounds.addAndGet((long)chunks * CHUNK);
+	}
+
+	static void deep(int depth, int chunks) {
+		if (depth > 0)
+			deep(depth - 1, chunks);
+		else
+			brief(chunks);
+		sink++;
 	}
 
 	static void lasting() {
@@ -56,11 +64,11 @@ public final class Brief {
 			new Thread(body, "brief").start();
 	}
 
-	static void spawn(String kind, int chunks, int atOnce) {
+	static void spawn(String kind, int chunks, int atOnce, int depth) {
 		Semaphore room = new Semaphore(atOnce);
 		Runnable body = () -> {
 			try {
-				brief(chunks);
+				deep(depth, chunks);
 			} finally {
 				lives.incrementAndGet();
 				room.release();
@@ -83,10 +91,11 @@ public final class Brief {
 	public static void main(String[] args) throws Exception {
 		String kind = args[0];
 		int chunks = calibrate(Integer.parseInt(args[1])), atOnce = Integer.parseInt(args[2]);
+		int depth = args.length > 4 ? Integer.parseInt(args[4]) : 0;
 
 		for (int i = 0; i < Integer.parseInt(args[3]); i++)
 			new Thread(Brief::lasting, "lasting").start();
-		new Thread(() -> spawn(kind, chunks, atOnce), "spawner").start();
+		new Thread(() -> spawn(kind, chunks, atOnce, depth), "spawner").start();
 		Thread.sleep(1500);
 		System.out.println("ready " + chunks);
 		for (;;) {

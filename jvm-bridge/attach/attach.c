@@ -15,6 +15,7 @@
 #include "jvm-bridge/attach/protocol.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 
 /* The longest that the child can take: start, listener, answer, connection. */
@@ -24,6 +25,8 @@ enum { PARENT_WAIT_MS = 2 * ATTACH_START_MS + 4 * ATTACH_WAIT_MS, MAX_PATH = 409
 struct attach {
 	pid_t child;
 	int fd; /* one request out, one reply in */
+	unsigned patience_ms;
+	uint64_t deadline_ns; /* of the request under way */
 };
 
 enum { ASK, LOAD };
@@ -173,6 +176,7 @@ int attach_start(struct proc *proc, struct attach **ret, struct err *err)
 
 	if (!a)
 		return err_set(err, -ENOMEM, "out of memory");
+	a->patience_ms = PARENT_WAIT_MS;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
 		free(a);
 		return err_set(err, -errno, "cannot make a pair of sockets: %m");
@@ -213,15 +217,31 @@ void attach_cancel(struct attach *a)
 		shutdown(a->fd, SHUT_RDWR);
 }
 
-static int wait_readable(int fd, struct err *err)
+void attach_set_patience(struct attach *a, unsigned ms)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
+	a->patience_ms = ms;
+}
+
+static int send_request(struct attach *a, const struct request *q, struct err *err)
+{
+	int r = transfer(a->fd, (struct request *)q, sizeof(*q), true);
+
+	a->deadline_ns = clock_monotonic_ns() + a->patience_ms * UINT64_C(1000000);
+	return r < 0 ? err_set(err, -EPIPE, "the attaching process ended early") : 0;
+}
+
+static int wait_readable(struct attach *a, struct err *err)
+{
+	struct pollfd p = {.fd = a->fd, .events = POLLIN};
 	int r;
 
-	do
-		r = poll(&p, 1, PARENT_WAIT_MS);
-	while (r < 0 && errno == EINTR);
-	return r > 0 ? 0 : err_set(err, -ETIMEDOUT, "attaching takes too long");
+	do {
+		uint64_t now = clock_monotonic_ns();
+
+		r = poll(&p, 1, now < a->deadline_ns ? (int)((a->deadline_ns - now) / 1000000) + 1 : 0);
+	} while (r < 0 && errno == EINTR);
+	return r > 0 ? 0 :
+		       err_set(err, -ETIMEDOUT, "the JVM did not answer within %.1f s", (double)a->patience_ms / 1000);
 }
 
 static void take_descriptor(struct msghdr *m, int *ret_fd)
@@ -238,7 +258,7 @@ static int receive_reply(struct attach *a, struct reply *reply, int *ret_fd, str
 	union fd_message u = {{0}};
 	struct msghdr m = {
 		.msg_iov = &v, .msg_iovlen = 1, .msg_control = u.room, .msg_controllen = sizeof(u.room)};
-	int r = wait_readable(a->fd, err);
+	int r = wait_readable(a, err);
 
 	if (r < 0)
 		return r;
@@ -262,7 +282,7 @@ static int read_text(struct attach *a, struct buf *b, struct err *err)
 	char block[16384];
 
 	for (;;) {
-		int r = wait_readable(a->fd, err);
+		int r = wait_readable(a, err);
 		ssize_t n = r == 0 ? recv(a->fd, block, sizeof(block), 0) : 0;
 
 		if (r < 0 || n <= 0)
@@ -282,8 +302,9 @@ int attach_ask(struct attach *a, const char *command, bool wake, char **ret, siz
 	int fd = -1, r;
 
 	strncpy(q.command, command, sizeof(q.command) - 1);
-	r = transfer(a->fd, &q, sizeof(q), true);
-	r = r < 0 ? err_set(err, r, "the attaching process ended early") : receive_reply(a, &reply, &fd, err);
+	r = send_request(a, &q, err);
+	if (r == 0)
+		r = receive_reply(a, &reply, &fd, err);
 	if (r == 0)
 		r = read_text(a, &b, err);
 	if (r == 0) {
@@ -312,8 +333,8 @@ int attach_load(struct attach *a, const struct attach_load *l, int *ret_fd, int 
 		r = copy_path(q->musl_library, l->musl_library, err);
 	if (r == 0)
 		r = copy_path(q->loaded, l->loaded, err);
-	if (r == 0 && transfer(a->fd, q, sizeof(*q), true) < 0)
-		r = err_set(err, -EPIPE, "the attaching process ended early");
+	if (r == 0)
+		r = send_request(a, q, err);
 	free(q);
 	if (r == 0)
 		r = receive_reply(a, &reply, ret_fd, err);

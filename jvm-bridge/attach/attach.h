@@ -23,6 +23,8 @@ int attach_start(struct proc *proc, struct attach **ret, struct err *err);
 void attach_stop(struct attach *a); /* NULL is fine */
 /* Ends what another thread waits for in attach_ask() or attach_load(), with an error. NULL is fine. */
 void attach_cancel(struct attach *a);
+/* How long to wait for the answer to a request, from then on. The child goes on after that, until it has cleaned up. */
+void attach_set_patience(struct attach *a, unsigned ms);
 
 /*
  * The text of a command without arguments ("threaddump", "properties", ...), NUL-terminated and maybe empty; *ret is

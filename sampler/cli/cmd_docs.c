@@ -78,7 +78,7 @@ static const struct cmd_doc docs[] = {
 	 list_option_specs, list_statuses},
 	{"doctor", "what works here, what does not, and the remedy", doctor_usage,
 	 "Tries what jsampler needs of this host and, with -p, of one process, and says for what is "
-	 "missing which command mends it. With -p it samples 200 stacks (or for 5 s), and compares the "
+	 "missing which command mends it. With -p it samples 200 stacks (or for 4 s), and compares the "
 	 "stacks of waiting threads with the JVM's own thread dump, where asking for one does no harm.",
 	 doctor_option_specs, doctor_statuses},
 	{"help", "what there is, and how to use it", help_usage,

@@ -16,7 +16,9 @@
 
 /* Of the target's making: threads, the depth of their stacks, the length of names. */
 enum { MAX_THREADS = 2000, MAX_NAMES = 64 << 20 };
-#define LOOK_NS UINT64_C(3000000000)
+#define LOOK_NS UINT64_C(2000000000)
+/* The JVM gets what time the examination has left, at least this; END_MS: for what comes after its answer. */
+enum { LEAST_MS = 2000, END_MS = 700 };
 
 struct looked {
 	pid_t tid;
@@ -144,6 +146,13 @@ static void compare(struct checked *t, looked_vec *before, char *text)
 	thread_dump_done(&dump);
 }
 
+static unsigned patience_ms(const struct checked *t)
+{
+	uint64_t took = (clock_monotonic_ns() - t->began_ns) / 1000000 + END_MS;
+
+	return took + LEAST_MS < CHECKS_ALL_MS ? (unsigned)(CHECKS_ALL_MS - took) : LEAST_MS;
+}
+
 void checks_dump(struct checked *t)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
@@ -159,6 +168,7 @@ void checks_dump(struct checked *t)
 		return;
 	}
 	look_at_threads(t, &before);
+	attach_set_patience(t->attach, patience_ms(t));
 	if (attach_ask(t->attach, "threaddump", t->may_wake, &text, &len, &err) < 0)
 		checks_add(t->c, CHECK_SKIP, "thread dump", "not compared with the JVM's own: %s", err.msg);
 	else

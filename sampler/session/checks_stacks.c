@@ -13,8 +13,7 @@
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"
 
-#define TEST_NS UINT64_C(5000000000)
-enum { TEST_STACKS = 200, GOOD_PERCENT = 99 };
+enum { TEST_S = 4, TEST_STACKS = 200, GOOD_PERCENT = 99 };
 
 /* What the short recording counts. */
 struct tally {
@@ -69,7 +68,7 @@ static int sample(struct tally *y, struct err *err)
 	const struct engine_ops *ops = y->t->engine->ops;
 	int r = ops->start(y->t->engine, err);
 
-	return r < 0 ? r : ops->run(y->t->engine, &sink, clock_monotonic_ns() + TEST_NS, err);
+	return r < 0 ? r : ops->run(y->t->engine, &sink, clock_monotonic_ns() + TEST_S * UINT64_C(1000000000), err);
 }
 
 static const char *most_frequent_end(const struct tally *y)
@@ -87,7 +86,7 @@ static void say_stacks(const struct tally *y)
 	struct checks *c = y->t->c;
 
 	if (!y->n) {
-		checks_add(c, CHECK_SKIP, "stacks", "it used no CPU time for 5 s: nothing to sample");
+		checks_add(c, CHECK_SKIP, "stacks", "it used no CPU time for %d s: nothing to sample", TEST_S);
 	} else if (y->complete * 100 >= y->n * GOOD_PERCENT) {
 		checks_add(c, CHECK_OK, "stacks", "tried: %zu sampled, %zu complete, %zu with Java frames",
 			   y->n, y->complete, y->java);

@@ -6,11 +6,9 @@
 #include <linux/capability.h>
 #include <poll.h>
 #include <pwd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,40 +17,30 @@
 #include "sampler/engine/perf_explain.h"
 #include "sampler/session/inspect.h"
 #include "sampler/session/java_main.h"
-#include "symbolizer/target/own_rights.h"
 #include "sampler/session/privs.h"
 #include "sampler/session/view.h"
+#include "symbolizer/base/bounded_child.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/fileio.h"
+#include "symbolizer/target/own_rights.h"
 
 /* Of the self-test: 1 kHz, so that a busy thread gives 200 stacks in a fifth of a second. */
 #define TEST_PERIOD_NS UINT64_C(1000000)
 
-/* From the child: a check; or how long the next step may take, as far as the target can delay it. Below PIPE_BUF. */
-struct told {
-	uint32_t seconds; /* 0: a check */
-	struct check check;
-};
-
 enum {
-	STEP_S = 9,
-	ATTACH_S = 40, /* a JVM in a long safepoint is asked */
+	ALL_MAX_MS = 40000, /* CHECKS_ALL_MS, and the time in which the child waits for a CPU */
+	TICK_MS = 500,
 	CHECKS_MAX = 100,
 };
 
-/* What was found since the last time, then what comes next. */
-static void tell(struct checked *t, uint32_t seconds)
+/* What was found since the last time. */
+static void tell(struct checked *t)
 {
-	struct told m;
-
-	for (; t->told < t->c->n; t->told++) {
-		memset(&m, 0, sizeof(m));
-		m.check = t->c->v[t->told];
-		(void)!write(t->out, &m, sizeof(m));
-	}
-	memset(&m, 0, sizeof(m));
-	m.seconds = seconds;
-	(void)!write(t->out, &m, sizeof(m));
+	for (; t->told < t->c->n; t->told++)
+		if (send(t->out, &t->c->v[t->told], sizeof(struct check), MSG_NOSIGNAL) != sizeof(struct check))
+			return;
 }
 
 static void check_process(struct checked *t, pid_t pid)
@@ -183,54 +171,54 @@ static void checked_done(struct checked *t)
 
 static void examine(struct checks *c, pid_t pid, const struct checks_options *o, int out)
 {
-	struct checked t = {.c = c, .out = out};
+	struct checked t = {.c = c, .out = out, .began_ns = clock_monotonic_ns()};
 	struct err err = {0};
 
 	if (proc_open(pid, &t.proc, &err) < 0 || proc_status(t.proc, &t.st) < 0) {
 		checks_add(c, CHECK_FAIL, "process", "%s", *err.msg ? err.msg : "it ended");
 		checks_remedy(c, "jsampler list");
-		tell(&t, STEP_S);
+		tell(&t);
 		proc_close(t.proc);
 		return;
 	}
 	check_process(&t, pid);
 	check_namespaces(&t);
 	check_container(&t);
-	tell(&t, STEP_S);
+	tell(&t);
 	if (check_access(&t)) {
 		start_attach(&t, o);
 		check_events(&t);
-		tell(&t, STEP_S);
+		tell(&t);
 		if (drop_rights(&t)) {
 			checks_jvm(&t);
-			tell(&t, STEP_S);
+			tell(&t);
 			checks_stacks(&t);
-			tell(&t, ATTACH_S);
+			tell(&t);
 			checks_dump(&t);
 		}
 	}
-	tell(&t, ATTACH_S); /* a child that attaches may still be busy */
+	tell(&t);
 	checked_done(&t);
 }
 
-static void child_main(pid_t pid, const struct checks_options *o, int out)
+struct task {
+	pid_t pid;
+	const struct checks_options *o;
+};
+
+static void child_main(void *ctx, int out)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const struct task *k = ctx;
 	struct checks c = {0};
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* One that is left behind must not keep a pipe open that somebody reads to its end. */
-	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
-		dup2(null, fd);
-	examine(&c, pid, o, out);
-	_exit(0);
+	examine(&c, k->pid, k->o, out);
 }
 
-/* A child that was taken over may say anything. */
-static void take(struct checks *c, struct told *m)
-{
-	struct check *k = &m->check;
+/* --- in the caller */
 
+/* A child that was taken over may say anything. */
+static void take(struct checks *c, struct check *k)
+{
 	k->name[sizeof(k->name) - 1] = k->text[sizeof(k->text) - 1] = k->remedy[sizeof(k->remedy) - 1] = '\0';
 	if (c->n >= CHECKS_MAX || (unsigned)k->level >= CHECK_LEVELS)
 		return;
@@ -239,36 +227,60 @@ static void take(struct checks *c, struct told *m)
 		checks_remedy(c, "%s", k->remedy);
 }
 
-/* false: it took too long. */
-static bool listen_to(int in, struct checks *c)
+/* How long the child was ready to run while others ran, in ms: schedstat, second field. Not the target's doing. */
+static int starved_ms(pid_t child)
 {
-	struct pollfd p = {.fd = in, .events = POLLIN};
-	unsigned seconds = STEP_S;
-	struct told m;
+	CLEANUP(free_at_exit) char *text = NULL;
+	uint64_t ns = 0;
+	char path[40];
 
-	for (;;) {
-		int r = poll(&p, 1, (int)seconds * 1000);
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)child);
+	if (file_read_at(AT_FDCWD, path, 200, &text, NULL) < 0 || sscanf(text, "%*u %" SCNu64, &ns) != 1)
+		return 0;
+	return (int)(ns / 1000000 < ALL_MAX_MS ? ns / 1000000 : ALL_MAX_MS);
+}
 
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r <= 0)
+static int left_ms(pid_t child, uint64_t began_ns)
+{
+	uint64_t took_ms = (clock_monotonic_ns() - began_ns) / 1000000;
+	uint64_t may_ms = (uint64_t)(CHECKS_ALL_MS + starved_ms(child));
+
+	if (may_ms > ALL_MAX_MS)
+		may_ms = ALL_MAX_MS;
+	return took_ms < may_ms ? (int)(may_ms - took_ms) : 0;
+}
+
+/* false: it took too long. */
+static bool listen_to(const struct bounded_child *child, struct checks *c)
+{
+	struct pollfd p = {.fd = child->fd, .events = POLLIN};
+	uint64_t began_ns = clock_monotonic_ns();
+	struct check k;
+	int left;
+
+	while ((left = left_ms(child->pid, began_ns)) > 0) {
+		int r = poll(&p, 1, left < TICK_MS ? left : TICK_MS);
+
+		if (r < 0 && errno != EINTR)
 			return false;
-		if (read(in, &m, sizeof(m)) != (ssize_t)sizeof(m))
+		if (r <= 0)
+			continue;
+		if (recv(child->fd, &k, sizeof(k), MSG_DONTWAIT) != (ssize_t)sizeof(k))
 			return true;
-		if (m.seconds)
-			seconds = m.seconds;
-		else
-			take(c, &m);
+		take(c, &k);
 	}
+	return false;
 }
 
 static void say_end(struct checks *c, pid_t pid, bool ended, int status)
 {
-	if (!ended) {
-		checks_add(c, CHECK_FAIL, "answer", "tried: PID %d gives no answer: its memory or its files cannot be read, "
-			   "or reading them never ends (a FUSE file system whose daemon hangs?)", (int)pid);
+	bool by_signal = WIFSIGNALED(status) && (ended || WTERMSIG(status) != SIGKILL);
+
+	if (!ended && !by_signal) {
+		checks_add(c, CHECK_FAIL, "answer", "tried: PID %d gives no answer in time: its memory or its files cannot be "
+			   "read, or reading them never ends (a FUSE file system whose daemon hangs?)", (int)pid);
 		checks_remedy(c, "ps -eo pid,state,wchan,cmd shows which process waits for what");
-	} else if (WIFSIGNALED(status)) {
+	} else if (by_signal) {
 		checks_add(c, CHECK_FAIL, "answer", "the child that examined PID %d was ended by signal %d", (int)pid,
 			   WTERMSIG(status));
 		checks_remedy(c, "please report it");
@@ -277,23 +289,18 @@ static void say_end(struct checks *c, pid_t pid, bool ended, int status)
 
 void checks_target(struct checks *c, pid_t pid, const struct checks_options *o)
 {
-	int ends[2], status = 0;
-	pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
+	/* The memory that it may take has limits of its own: those of a recording. */
+	const struct bounded_limits limits = {UINT64_MAX, ALL_MAX_MS * UINT64_C(1000000)};
+	struct task task = {pid, o};
+	struct bounded_child child;
+	int status, r = bounded_child_start(&child, &limits, child_main, &task);
 	bool ended;
 
-	if (child == 0) {
-		close(ends[0]);
-		child_main(pid, o, ends[1]);
-	}
-	if (child < 0) {
-		checks_add(c, CHECK_FAIL, "process", "cannot start a process: %s", strerror(errno));
+	if (r < 0) {
+		checks_add(c, CHECK_FAIL, "process", "cannot start a process: %s", strerror(-r));
 		return;
 	}
-	close(ends[1]);
-	ended = listen_to(ends[0], c);
-	close(ends[0]);
-	if (!ended)
-		kill(child, SIGKILL);
-	waitpid(child, &status, ended ? 0 : WNOHANG);
+	ended = listen_to(&child, c);
+	bounded_child_end(&child, &status);
 	say_end(c, pid, ended, status);
 }

@@ -1,40 +1,43 @@
 #include "sampler/session/each_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include "symbolizer/base/clock.h"
+#include "symbolizer/base/bounded_child.h"
 #include "symbolizer/base/cleanup.h"
-#include "symbolizer/base/data_limit.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/target/proc.h"
 
-/* Below PIPE_BUF: a message comes whole or not at all. */
+/* Small: a message comes whole or not at all. */
 struct message {
 	pid_t pid;
 	uint8_t found; /* a child that was taken over may send anything */
 	_Alignas(max_align_t) uint8_t record[EACH_RECORD_MAX]; /* a struct of the caller's */
 };
 
-_Static_assert(sizeof(struct message) <= 4096, "more than a pipe takes at once");
+_Static_assert(sizeof(struct message) <= 4096, "too large for one piece of a socket's buffer");
+
+/* Whose processes come last together when one of them is stuck. */
+enum { OWNER_GONE = -1, OWNER_NAMESPACE = -2 };
+
+struct item {
+	pid_t pid;
+	int64_t owner; /* real user id, or one of the above */
+};
 
 struct run {
 	const struct each_process *e;
-	pid_t *pids; /* those from `next` on are still to come */
+	struct item *items; /* those from `next` on are still to come */
 	size_t n, next;
 	uint64_t deadline_ns;
-	pid_t child; /* 0: none */
-	int fd;
+	struct bounded_child child;
 };
 
 static size_t message_size(const struct run *r)
@@ -44,106 +47,76 @@ static size_t message_size(const struct run *r)
 
 /* --- in the child */
 
-/* One that is left behind must not keep a pipe open that somebody reads to its end. */
-static void child_leave_stdio(void)
+static void look_at_all(void *ctx, int out)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
-		dup2(null, fd);
-}
-
-static void look_at_all(const struct run *r, int out)
-{
+	const struct run *r = ctx;
 	struct message m;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	child_leave_stdio();
-	data_limit(EACH_BYTES);
 	for (size_t i = r->next; i < r->n; i++) {
 		memset(&m, 0, sizeof(m));
-		m.pid = r->pids[i];
+		m.pid = r->items[i].pid;
 		m.found = r->e->look(r->e->ctx, m.pid, m.record);
-		if (write(out, &m, message_size(r)) < 0)
+		if (send(out, &m, message_size(r), MSG_NOSIGNAL) != (ssize_t)message_size(r))
 			break;
 	}
-	_exit(0);
 }
 
 /* --- in the caller */
 
-static int child_begin(struct run *r)
+/*
+ * The real user: the effective one, who owns /proc/PID, is root in a set-user-id program. In a user namespace a user may
+ * have 65,536 ids (newuidmap(1)), so all processes in such namespaces count as one user's.
+ */
+static int64_t owner(pid_t pid)
 {
-	int ends[2];
+	struct proc_status st;
+	struct proc *p;
+	int64_t ret = OWNER_GONE;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	r->child = fork();
-	if (r->child == 0)
-		look_at_all(r, ends[1]);
-	close(ends[1]);
-	r->fd = ends[0];
-	if (r->child > 0)
-		return 0;
-	r->child = 0;
-	close(ends[0]);
-	return -EAGAIN;
+	if (proc_open(pid, &p, NULL) < 0)
+		return ret;
+	if (!proc_same_ns(p, "user"))
+		ret = OWNER_NAMESPACE;
+	else if (proc_status(p, &st) == 0)
+		ret = st.uid;
+	proc_close(p);
+	return ret;
 }
 
-/* One that cannot be killed is left behind. */
-static void child_end(struct run *r, bool kill_it)
+/* What is left of this owner's processes comes last; the order stays otherwise. */
+static void postpone(struct run *r, int64_t whose)
 {
-	if (!r->child)
-		return;
-	if (kill_it)
-		kill(r->child, SIGKILL);
-	close(r->fd);
-	waitpid(r->child, NULL, kill_it ? WNOHANG : 0);
-	r->child = 0;
-}
-
-static uid_t owner(pid_t pid)
-{
-	struct stat st;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return stat(path, &st) < 0 ? (uid_t)-1 : st.st_uid;
-}
-
-/* Of this user's processes the rest comes last; in the order that they had. */
-static void postpone(struct run *r, uid_t uid)
-{
-	pid_t *later = calloc(r->n - r->next + 1, sizeof(*later));
+	struct item *later = calloc(r->n - r->next + 1, sizeof(*later));
 	size_t to = r->next, n = 0;
 
 	for (size_t i = r->next; later && i < r->n; i++)
-		if (owner(r->pids[i]) == uid)
-			later[n++] = r->pids[i];
+		if (r->items[i].owner == whose)
+			later[n++] = r->items[i];
 		else
-			r->pids[to++] = r->pids[i];
+			r->items[to++] = r->items[i];
 	if (later)
-		memcpy(r->pids + to, later, n * sizeof(*later));
+		memcpy(r->items + to, later, n * sizeof(*later));
 	free(later);
 }
 
+/* Only if the process is still its owner's: the PID may have been reused, so that another user's would come last. */
 static void give_up(struct run *r)
 {
-	pid_t pid = r->pids[r->next++];
-	uid_t uid = owner(pid);
+	struct item it = r->items[r->next++];
 
-	child_end(r, true);
-	r->e->stuck(r->e->ctx, pid);
-	postpone(r, uid);
+	bounded_child_end(&r->child, NULL);
+	r->e->stuck(r->e->ctx, it.pid);
+	if (it.owner != OWNER_GONE && owner(it.pid) == it.owner)
+		postpone(r, it.owner);
 }
 
 /* Of the process that it must be about? A child that was taken over may say anything. */
 static bool take(struct run *r)
 {
 	struct message m;
-	ssize_t n = read(r->fd, &m, message_size(r));
+	ssize_t n = recv(r->child.fd, &m, message_size(r), MSG_DONTWAIT);
 
-	if (n != (ssize_t)message_size(r) || m.pid != r->pids[r->next])
+	if (n != (ssize_t)message_size(r) || m.pid != r->items[r->next].pid)
 		return false;
 	r->next++;
 	if (m.found)
@@ -160,12 +133,13 @@ static int patience_ms(const struct run *r)
 
 static int look_at_rest(struct run *r)
 {
+	const struct bounded_limits limits = {EACH_BYTES, EACH_ALL_MS * UINT64_C(1000000)};
 	struct pollfd p = {.events = POLLIN};
-	int n, e = r->child ? 0 : child_begin(r);
+	int n, e = r->child.pid ? 0 : bounded_child_start(&r->child, &limits, look_at_all, r);
 
 	if (e < 0)
 		return e;
-	p.fd = r->fd;
+	p.fd = r->child.fd;
 	do
 		n = poll(&p, 1, patience_ms(r));
 	while (n < 0 && errno == EINTR);
@@ -177,18 +151,19 @@ static int look_at_rest(struct run *r)
 
 int each_process(const pid_t *pids, size_t n, const struct each_process *e, size_t *ret_left, struct err *err)
 {
-	CLEANUP(free_at_exit) pid_t *own = calloc(n + 1, sizeof(*own));
-	struct run r = {.e = e, .pids = own, .n = n};
+	CLEANUP(free_at_exit) struct item *items = calloc(n + 1, sizeof(*items));
+	struct run r = {.e = e, .items = items, .n = n};
 	int code = 0;
 
 	*ret_left = n;
-	if (!own)
+	if (!items)
 		return err_set(err, -ENOMEM, "out of memory");
-	memcpy(own, pids, n * sizeof(*own));
+	for (size_t i = 0; i < n; i++)
+		items[i] = (struct item){pids[i], owner(pids[i])};
 	r.deadline_ns = clock_monotonic_ns() + EACH_ALL_MS * UINT64_C(1000000);
 	while (code == 0 && r.next < n && clock_monotonic_ns() < r.deadline_ns)
 		code = look_at_rest(&r);
-	child_end(&r, r.next < n);
+	bounded_child_end(&r.child, NULL);
 	*ret_left = n - r.next;
 	return code < 0 ? err_set(err, code, "cannot start a process: %s", strerror(-code)) : 0;
 }

@@ -8,9 +8,8 @@
 struct err;
 
 /*
- * Looks at many processes so that none can hold up the others. A child does it, which is killed and replaced when it
- * takes too long over one of them. (A read of memory whose pages a FUSE daemon withholds cannot be ended even by SIGKILL:
- * such a child is left behind.) A child can allocate EACH_BYTES more than the caller has.
+ * Looks at many processes so that none can hold up the others: a child does it (bounded_child.h), which is ended and
+ * replaced when it takes too long over one of them. A child can allocate EACH_BYTES more than the caller has.
  */
 enum {
 	EACH_PATIENCE_MS = 3000, /* for one process */
@@ -31,8 +30,8 @@ struct each_process {
 };
 
 /*
- * When one process of a user takes too long, the user's other processes come last. *ret_left: how many there was no time
- * for. 0 or -errno.
+ * When one process of a user takes too long, the user's other processes come last; processes in user namespaces other
+ * than the caller's count as one user's. *ret_left: how many there was no time for. 0 or -errno.
  */
 int each_process(const pid_t *pids, size_t n, const struct each_process *e, size_t *ret_left, struct err *err);
 

@@ -6,17 +6,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "symbolizer/base/bounded_child.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/cursor.h"
-#include "symbolizer/base/data_limit.h"
 #include "symbolizer/base/strtab.h"
 #include "symbolizer/native/dso_lines.h"
 #include "symbolizer/native/dso_priv.h"
@@ -32,9 +30,9 @@ enum {
 
 struct lines_child {
 	struct budget *budget;
-	pid_t pid; /* 0: none */
-	int fd; /* the parent's end of a socket pair */
+	struct bounded_child child;
 	uint64_t forked_ns; /* knows the dsos that were there then */
+	uint64_t ns; /* CPU time that the budget had left for it then */
 	uint64_t cpu_ns; /* that it has taken, as far as the budget knows */
 };
 
@@ -120,41 +118,14 @@ static void answer(int fd, struct dso *d, uint64_t vaddr)
 	buf_done(&b);
 }
 
-/*
- * PR_SET_PDEATHSIG means the thread that forked, prctl(2): one that ends before the others would take the child with
- * it. Without it the child ends when the other end of its socket is closed, at the latest when its CPU time is used up.
- */
-static void die_with_parent(pid_t parent, bool main_thread)
+static void read_lines(void *ctx, int fd)
 {
-	if (main_thread)
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(0);
-}
-
-static void limit_child(struct budget *b, uint64_t ns)
-{
-	struct rlimit none = {0, 0}, cpu;
-	uint64_t bytes = budget_bytes_left(b);
-
-	setrlimit(RLIMIT_CORE, &none); /* what is in memory is root's, perhaps */
-	if (ns != UINT64_MAX) {
-		cpu.rlim_cur = cpu.rlim_max = ns / 1000000000 + 2;
-		setrlimit(RLIMIT_CPU, &cpu);
-	}
-	if (bytes != UINT64_MAX)
-		data_limit(bytes);
-	budget_restart(b, ns);
-}
-
-static _Noreturn void child_main(int fd, struct budget *b, uint64_t ns)
-{
+	struct lines_child *c = ctx;
 	struct question q;
 
-	limit_child(b, ns);
+	budget_restart(c->budget, c->ns);
 	while (recv(fd, &q, sizeof(q), MSG_WAITALL) == sizeof(q))
 		answer(fd, q.dso, q.vaddr);
-	_exit(0);
 }
 
 /* --- the parent --- */
@@ -163,10 +134,8 @@ struct lines_child *lines_child_new(struct budget *b)
 {
 	struct lines_child *c = calloc(1, sizeof(*c));
 
-	if (c) {
+	if (c)
 		c->budget = b;
-		c->fd = -1;
-	}
 	return c;
 }
 
@@ -175,26 +144,20 @@ static void note_cpu_time(struct lines_child *c)
 	clockid_t clock;
 	uint64_t ns;
 
-	if (clock_getcpuclockid(c->pid, &clock) != 0 || !clock_read_ns(clock, &ns) || ns <= c->cpu_ns)
+	if (clock_getcpuclockid(c->child.pid, &clock) != 0 || !clock_read_ns(clock, &ns) || ns <= c->cpu_ns)
 		return;
 	budget_spend(c->budget, ns - c->cpu_ns);
 	c->cpu_ns = ns;
 }
 
-/* Returns its status (waitpid(2)), of its own end if it ended before. */
+/* Returns its status (waitpid(2)): of its own end if it ended before, 0 if it cannot be ended. */
 static int end_child(struct lines_child *c)
 {
-	int status = 0;
+	int status;
 
-	if (!c->pid)
-		return 0;
-	note_cpu_time(c);
-	close(c->fd);
-	kill(c->pid, SIGKILL);
-	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
-		;
-	c->pid = 0;
-	c->fd = -1;
+	if (c->child.pid)
+		note_cpu_time(c);
+	bounded_child_end(&c->child, &status);
 	return status;
 }
 
@@ -207,36 +170,19 @@ void lines_child_free(struct lines_child *c)
 
 static bool start_child(struct lines_child *c)
 {
-	uint64_t ns = budget_ns_left(c->budget);
-	pid_t parent = getpid();
-	bool main_thread = gettid() == parent;
-	int pair[2];
+	struct bounded_limits limits = {budget_bytes_left(c->budget), budget_ns_left(c->budget)};
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return false;
-	c->forked_ns = clock_monotonic_ns();
+	c->ns = limits.cpu_ns;
 	c->cpu_ns = 0;
-	c->pid = fork();
-	if (c->pid == 0) {
-		close(pair[0]);
-		die_with_parent(parent, main_thread);
-		child_main(pair[1], c->budget, ns);
-	}
-	close(pair[1]);
-	c->fd = pair[0];
-	if (c->pid > 0)
-		return true;
-	c->pid = 0;
-	close(c->fd);
-	c->fd = -1;
-	return false;
+	c->forked_ns = clock_monotonic_ns();
+	return bounded_child_start(&c->child, &limits, read_lines, c) == 0;
 }
 
 /* 0, or -ETIME, -ECANCELED, -EPIPE: the child has ended. Whoever waits for a disk that never answers takes no CPU
  * time. */
 static int wait_readable(struct lines_child *c)
 {
-	struct pollfd p = {.fd = c->fd, .events = POLLIN};
+	struct pollfd p = {.fd = c->child.fd, .events = POLLIN};
 
 	for (unsigned ticks = 0;; ticks++) {
 		int n = poll(&p, 1, TICK_MS);
@@ -257,7 +203,7 @@ static int receive(struct lines_child *c, void *dst, size_t len)
 
 	while (len) {
 		int r = wait_readable(c);
-		ssize_t n = r == 0 ? recv(c->fd, p, len, MSG_DONTWAIT) : 0;
+		ssize_t n = r == 0 ? recv(c->child.fd, p, len, MSG_DONTWAIT) : 0;
 
 		if (r < 0)
 			return r;
@@ -314,7 +260,7 @@ static int ask(struct lines_child *c, struct dso *d, uint64_t vaddr, struct dso_
 	struct answer a;
 	struct cursor cur;
 	char *text;
-	int r = send_all(c->fd, &q, sizeof(q)) ? receive(c, &a, sizeof(a)) : -EPIPE;
+	int r = send_all(c->child.fd, &q, sizeof(q)) ? receive(c, &a, sizeof(a)) : -EPIPE;
 
 	*n = 0;
 	if (r < 0)
@@ -350,7 +296,7 @@ static void given_up(struct lines_child *c, struct dso *d, int r)
 /* A dso that was opened since is not known to the child. */
 static bool child_knows(struct lines_child *c, const struct dso *d)
 {
-	if (c->pid && d->opened_ns < c->forked_ns)
+	if (c->child.pid && d->opened_ns < c->forked_ns)
 		return true;
 	end_child(c);
 	return start_child(c);

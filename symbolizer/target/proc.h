@@ -29,7 +29,7 @@ uint64_t proc_start_ticks(const struct proc *p);
 int proc_read(struct proc *p, const char *path, size_t max, char **ret, size_t *ret_len);
 
 struct proc_status {
-	uid_t euid;
+	uid_t uid, euid; /* real, effective */
 	gid_t egid;
 	pid_t tgid;
 	pid_t ns_pid; /* in the innermost PID namespace (last of NSpid) */

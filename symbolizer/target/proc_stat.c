@@ -72,6 +72,7 @@ int proc_status_parse(const char *text, struct proc_status *ret)
 	if (!line_find(text, "Tgid") || !line_find(text, "Uid"))
 		return -EINVAL;
 	*ret = (struct proc_status){
+		.uid = (uid_t)line_number(text, "Uid", 0, 10),
 		.euid = (uid_t)line_number(text, "Uid", 1, 10),
 		.egid = (gid_t)line_number(text, "Gid", 1, 10),
 		.tgid = (pid_t)line_number(text, "Tgid", 0, 10),

@@ -4,6 +4,7 @@ target_link_libraries(privs_probe PRIVATE js_session Threads::Threads)
 
 js_integration_test(privs 180 privs.py)
 js_integration_test(doctor 400 doctor.py)
+js_integration_test(doctor_hostile 120 doctor_hostile.py)
 js_integration_test(list 240 list.py)
 js_integration_test(list_hostile 120 list_hostile.py)
 js_integration_test(manual 60 manual.py)

@@ -1,3 +1,4 @@
+js_unit_test(base_bounded_child js_base)
 js_unit_test(base_budget js_base)
 js_unit_test(base_containers js_base)
 js_unit_test(base_outfile js_base)

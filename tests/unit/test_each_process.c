@@ -4,15 +4,20 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sampler/session/each_process.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/data_limit.h"
 #include "symbolizer/base/err.h"
+#include "tests/support/unkillable.h"
 
 /* PIDs that no process has: only look() gives them a meaning. */
 enum { FIRST = 1 << 23, N = 20, HANGS = FIRST + 7, DIES = FIRST + 9, GREEDY = FIRST + 11, SILENT = FIRST + 13 };
@@ -105,11 +110,176 @@ static void test_time_is_limited(void **state)
 	assert_true(ns < (EACH_ALL_MS + EACH_PATIENCE_MS) * UINT64_C(1000000));
 }
 
+/* --- a child that was taken over, and stays */
+
+static struct unkillable tracer;
+
+static bool look_and_stay(void *ctx, pid_t pid, void *record)
+{
+	(void)ctx;
+	if (pid == FIRST + N - 1 && !be_unkillable(&tracer))
+		abort();
+	memcpy(record, &pid, sizeof(pid));
+	return true;
+}
+
+/* It has answered for all, and never ends. */
+static void test_answered_but_stays(void **state)
+{
+	struct seen s = {0};
+	const struct each_process e = {&s, sizeof(pid_t), look_and_stay, found, stuck};
+	struct err err = {0};
+	pid_t pids[N];
+	uint64_t start;
+	size_t left;
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		pids[i] = FIRST + i;
+	unkillable_begin(&tracer);
+	start = clock_monotonic_ns();
+	assert_int_equal(each_process(pids, N, &e, &left, &err), 0);
+	assert_true(clock_monotonic_ns() - start < EACH_ALL_MS * UINT64_C(1000000));
+	unkillable_end(&tracer);
+	assert_int_equal(left, 0);
+	for (int i = 0; i < N - 1; i++)
+		assert_int_equal(s.found[i], 1);
+}
+
+/* --- whose processes come last */
+
+enum { STUCK = 8, OTHERS = 8, STRANGER = 64000 };
+
+/* What an ordinary user can make of a process of his, to look like another's. */
+enum disguise { SET_USER_ID, NAMESPACES };
+
+/* In namespaces a user may have many ids: newuidmap(1). */
+static pid_t start_stranger(enum disguise how, int i)
+{
+	uid_t uid = how == NAMESPACES ? (uid_t)(STRANGER + i) : STRANGER;
+	int ready[2];
+	pid_t pid;
+	char ok = 1;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (setgroups(0, NULL) < 0 || setgid(STRANGER) < 0 || setresuid(uid, how == SET_USER_ID ? 0 : uid, how == SET_USER_ID ? 0 : uid) < 0)
+			ok = 0;
+		if (how == NAMESPACES && unshare(CLONE_NEWUSER) < 0)
+			ok = 0;
+		(void)!write(ready[1], &ok, 1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(ready[0], &ok, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	if (ok)
+		return pid;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+
+static pid_t start_own(void)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+struct two_kinds {
+	pid_t pids[STUCK + OTHERS]; /* alternating: the first of two is stuck */
+	int found, stuck;
+};
+
+static bool look_at_two(void *ctx, pid_t pid, void *record)
+{
+	const struct two_kinds *k = ctx;
+
+	(void)record;
+	for (int i = 0; i < STUCK + OTHERS; i += 2)
+		while (k->pids[i] == pid)
+			pause();
+	return true;
+}
+
+static void found_one(void *ctx, pid_t pid, const void *record)
+{
+	struct two_kinds *k = ctx;
+
+	(void)pid, (void)record;
+	k->found++;
+}
+
+static void stuck_one(void *ctx, pid_t pid)
+{
+	struct two_kinds *k = ctx;
+
+	(void)pid;
+	k->stuck++;
+}
+
+/* Whatever a user's processes that hang look like: those of others are looked at. */
+static void none_is_left_out(enum disguise how)
+{
+	struct two_kinds k = {0};
+	const struct each_process e = {&k, 0, look_at_two, found_one, stuck_one};
+	struct err err = {0};
+	size_t left;
+
+	if (geteuid() != 0)
+		skip();
+	for (int i = 0; i < STUCK + OTHERS; i++) {
+		k.pids[i] = i % 2 ? start_own() : start_stranger(how, i);
+		if (!k.pids[i]) {
+			print_message("no user namespace can be made here\n");
+			break;
+		}
+	}
+	if (k.pids[0]) {
+		assert_int_equal(each_process(k.pids, STUCK + OTHERS, &e, &left, &err), 0);
+		assert_int_equal(k.found, OTHERS);
+		assert_in_range(k.stuck, 1, STUCK);
+		assert_int_equal(k.stuck + left, STUCK);
+	}
+	for (int i = 0; i < STUCK + OTHERS && k.pids[i]; i++) {
+		kill(k.pids[i], SIGKILL);
+		waitpid(k.pids[i], NULL, 0);
+	}
+	if (!k.pids[0])
+		skip();
+}
+
+static void test_set_user_id(void **state)
+{
+	(void)state;
+	none_is_left_out(SET_USER_ID);
+}
+
+static void test_namespaces(void **state)
+{
+	(void)state;
+	none_is_left_out(NAMESPACES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_none_holds_up_the_others),
 		cmocka_unit_test(test_time_is_limited),
+		cmocka_unit_test(test_answered_but_stays),
+		cmocka_unit_test(test_set_user_id),
+		cmocka_unit_test(test_namespaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

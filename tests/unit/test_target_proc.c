@@ -77,6 +77,7 @@ static void test_status_text(void **state)
 	(void)state;
 	assert_int_equal(proc_status_parse(good, &s), 0);
 	assert_int_equal(s.tgid, 42);
+	assert_int_equal(s.uid, 1000);
 	assert_int_equal(s.euid, 1001);
 	assert_int_equal(s.egid, 6);
 	assert_int_equal(s.tracer, 7);

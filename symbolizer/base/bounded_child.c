@@ -1,0 +1,116 @@
+#include "symbolizer/base/bounded_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "symbolizer/base/data_limit.h"
+#include "symbolizer/base/log.h"
+
+enum {
+	GRACE_MS = 200, /* for one that is ending by itself, before it gets SIGKILL */
+	END_MS = 1000, /* memory has to be freed */
+	TICK_MS = 5,
+};
+
+/* --- the child --- */
+
+/* A child that is left behind must not keep a pipe open that somebody reads to its end. */
+static void leave_stdio(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+}
+
+/* PR_SET_PDEATHSIG means the thread that forked, prctl(2): one that ends before the others would take the child along. */
+static void die_with_parent(pid_t parent, bool main_thread)
+{
+	if (main_thread)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+}
+
+static void limit(const struct bounded_limits *l)
+{
+	struct rlimit none = {0, 0}, cpu;
+
+	setrlimit(RLIMIT_CORE, &none); /* a limit that is exceeded may end it by a signal that dumps one */
+	if (l->cpu_ns != UINT64_MAX) {
+		cpu.rlim_cur = l->cpu_ns / 1000000000 + 2;
+		cpu.rlim_max = cpu.rlim_cur + 1; /* were both the same, the signal would be SIGKILL, not SIGXCPU */
+		setrlimit(RLIMIT_CPU, &cpu);
+	}
+	if (l->bytes != UINT64_MAX)
+		data_limit(l->bytes);
+}
+
+/* --- the parent --- */
+
+int bounded_child_start(struct bounded_child *c, const struct bounded_limits *l, bounded_main *run, void *ctx)
+{
+	pid_t parent = getpid();
+	bool main_thread = gettid() == parent;
+	int pair[2], r;
+
+	*c = (struct bounded_child){.fd = -1};
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	c->pid = fork();
+	if (c->pid == 0) {
+		close(pair[0]);
+		die_with_parent(parent, main_thread);
+		leave_stdio();
+		limit(l);
+		run(ctx, pair[1]);
+		shutdown(pair[1], SHUT_RDWR); /* what it started may have a copy */
+		_exit(0);
+	}
+	r = -errno;
+	close(pair[1]);
+	c->fd = pair[0];
+	if (c->pid > 0)
+		return 0;
+	c->pid = 0;
+	close(c->fd);
+	c->fd = -1;
+	return r;
+}
+
+/* Its end of the socket is closed: what it was asked to do is done, or it is dying. */
+static bool is_ending(const struct bounded_child *c)
+{
+	struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
+
+	return poll(&p, 1, 0) > 0 && p.revents & (POLLRDHUP | POLLHUP);
+}
+
+bool bounded_child_end(struct bounded_child *c, int *ret_status)
+{
+	int status = 0, kill_at = is_ending(c) ? GRACE_MS : 0;
+	pid_t done = -1;
+
+	if (c->pid) {
+		close(c->fd);
+		for (int ms = 0; (done = waitpid(c->pid, &status, WNOHANG)) == 0 && ms < END_MS; ms += TICK_MS) {
+			if (ms >= kill_at)
+				kill(c->pid, SIGKILL);
+			poll(NULL, 0, TICK_MS);
+		}
+		if (done == 0)
+			log_warn("process %d, a child that reads what belongs to the target, cannot be ended (it waits for memory or "
+				 "a file?): it is left behind", (int)c->pid);
+	}
+	*c = (struct bounded_child){.fd = -1};
+	if (ret_status)
+		*ret_status = status;
+	return done != 0;
+}

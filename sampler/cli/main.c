@@ -6,6 +6,7 @@
 
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/habits.h"
+#include "sampler/session/privs.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
@@ -53,6 +54,7 @@ int main(int argc, char **argv)
 	struct err e = {0};
 
 	keep_numbers();
+	privs_guard_memory();
 	/* A closed pipe, a file over RLIMIT_FSIZE: errors of write(2), said like any other. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);

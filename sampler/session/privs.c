@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "symbolizer/base/err.h"
+#include "symbolizer/target/own_rights.h"
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
@@ -160,6 +161,14 @@ static int drop_to(uint64_t permitted, uint64_t keep, bool tracing, struct err *
 	r = filter_system_calls(tracing);
 	/* A kernel without seccomp: the capabilities are gone all the same. */
 	return r == -EINVAL || r == -ENOSYS ? 0 : r < 0 ? err_set(err, r, "cannot filter system calls") : 0;
+}
+
+void privs_guard_memory(void)
+{
+	struct own_rights me = own_rights();
+
+	if (own_cap(&me, CAP_SYS_PTRACE))
+		prctl(PR_SET_DUMPABLE, 0);
 }
 
 int privs_drop(const struct privs_needs *needs, struct err *err)

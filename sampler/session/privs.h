@@ -26,6 +26,13 @@ struct privs_needs {
 
 int privs_drop(const struct privs_needs *needs, struct err *err);
 
+/*
+ * Where other users' memory may be read, at the start: this process and its children dump no core, and cannot be traced
+ * without CAP_SYS_PTRACE. A command that is executed can again. (PR_SET_DUMPABLE; a limit of 0 for cores would not do where
+ * they are piped to a program, core(5).)
+ */
+void privs_guard_memory(void);
+
 /* Of the calling thread: everything. 0 or -errno. */
 int privs_drop_all(struct err *err);
 

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -180,6 +181,36 @@ def other_commands(target):
         check("%s parses without privileges" % args[0], dropped, seen[-1:])
 
 
+def dumps_core(argv, cwd, wait):
+    """Whether a process that SIGQUIT ends dumps a core. wait(process): until it may be sent."""
+    p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=cwd,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2))
+    wait(p)
+    p.send_signal(signal.SIGQUIT)
+    _, status, _ = os.wait4(p.pid, 0)
+    p.returncode = os.waitstatus_to_exitcode(status)
+    return os.WCOREDUMP(status)
+
+
+def cores(target):
+    """What was read of another user's memory does not come to lie in a file, or in a program that collects cores."""
+    with tempfile.TemporaryDirectory() as tmp:
+        if not dumps_core(["sleep", "60"], tmp, lambda p: time.sleep(0.2)):
+            print("skip: core files (none are made here)")
+            return
+        record = [shell.JS, "-p", str(target.pid), "-f", "folded", "-o", "/dev/null"]
+        check("no core of jsampler", not dumps_core(record, tmp, lambda p: jvm.wait_until(
+            lambda: "jsampler-drain\n" in jvm.texts_of(p.pid, "comm"))))
+        for f in os.listdir(tmp):
+            os.unlink(os.path.join(tmp, f))
+        subprocess.run([shell.JS, "-f", "folded", "-o", "/dev/null", "--", "sh", "-c", "sleep 0.3; kill -QUIT $$"],
+                       stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp, timeout=jvm.PATIENCE, check=False,
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2))
+        pattern = pathlib.Path("/proc/sys/kernel/core_pattern").read_text().strip()
+        if pattern[0] not in "|/":
+            check("... but of a command that it starts", len(os.listdir(tmp)) == 1, os.listdir(tmp))
+
+
 def main():
     jdk = jvm.pick_jdk(None)
     if not shell.can_be_nobody():
@@ -191,6 +222,7 @@ def main():
         as_nobody(target)
         saved_profiles()
         other_commands(target)
+        cores(target)
     shell.finish()
 
 

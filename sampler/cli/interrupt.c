@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sampler/session/privs.h"
@@ -17,6 +18,8 @@
 
 /* timeout(1) and others signal a process and then its group: that is one signal, not two. */
 #define SAME_NS UINT64_C(250000000)
+
+enum { MESSAGE_NS = 300000000 };
 
 static struct {
 	sigset_t set;
@@ -39,8 +42,8 @@ static bool is_ignored(int sig)
 	return sigaction(sig, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* Ends the program as the signal alone would have: shells can tell that from an exit status. */
-static void end_by(int sig)
+/* From here on the signal ends the program. */
+static void let_through(int sig)
 {
 	sigset_t one;
 
@@ -48,8 +51,30 @@ static void end_by(int sig)
 	sigemptyset(&one);
 	sigaddset(&one, sig);
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+}
+
+/* Ends the program as the signal alone would have: shells can tell that from an exit status. */
+static void end_by(int sig)
+{
+	let_through(sig);
 	raise(sig);
 	_exit(128 + sig);
+}
+
+/*
+ * The message must not keep it: somebody may have stopped reading stderr. A write that waits is ended by the same signal,
+ * as the program's end is, from a timer.
+ */
+static void end_with_message(int sig)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = sig};
+	const struct itimerspec soon = {.it_value.tv_nsec = MESSAGE_NS};
+	timer_t timer;
+
+	let_through(sig);
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && timer_settime(timer, 0, &soon, NULL) == 0)
+		log_warn("ended by a second signal: what has not been written yet is lost");
+	end_by(sig);
 }
 
 /* Is it the command's alone? */
@@ -90,10 +115,8 @@ static void take(const siginfo_t *info)
 	/* With a command, its end is what ends this program. */
 	if (phase == INTERRUPT_OPENING && !command)
 		end_by(info->si_signo);
-	if (++at.count > 1) {
-		log_warn("ended by a second signal: what has not been written yet is lost");
-		end_by(info->si_signo);
-	}
+	if (++at.count > 1)
+		end_with_message(info->si_signo);
 	if (phase == INTERRUPT_SAMPLING)
 		(void)!write(at.fd, &one, sizeof(one));
 	else if (phase == INTERRUPT_FINISHING)

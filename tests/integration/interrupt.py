@@ -63,6 +63,47 @@ def blocked_write(pid, fifo, sig):
     os.unlink(fifo)
 
 
+def full_pipe():
+    """One that nobody reads, and that takes no more bytes."""
+    ends = os.pipe()
+    fcntl.fcntl(ends[1], fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(ends[1], False)
+    try:
+        while True:
+            os.write(ends[1], bytes(4096))
+    except BlockingIOError:
+        os.set_blocking(ends[1], True)
+    return ends
+
+
+def blocked_message(pid, tmp):
+    """Nor does anybody read its messages: they do not keep it when the second signal comes."""
+    fifo = os.path.join(tmp, "fifo")
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+    ends = full_pipe()
+    p = subprocess.Popen([JS, "-p", str(pid), "-o", fifo, "-f", "html"], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=ends[1], preexec_fn=jvm.die_with_parent)
+    samples(p)
+    time.sleep(APART)
+    p.send_signal(signal.SIGINT)
+    time.sleep(APART)
+    check("stderr is full: the first signal does not end it", p.poll() is None, p.returncode)
+    p.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    try:
+        p.wait(10 * SOON)
+    except subprocess.TimeoutExpired:
+        p.kill()
+    p.wait()
+    took = time.monotonic() - began
+    check("... the second does", p.returncode == -signal.SIGINT and took < SOON, (p.returncode, took))
+    for fd in (*ends, reader):
+        os.close(fd)
+    os.unlink(fifo)
+
+
 def twice_at_once(pid, tmp):
     """timeout(1) signals the process, then its group: that is one signal."""
     out = pathlib.Path(tmp, "twice.folded")
@@ -121,6 +162,7 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             blocked_write(s.pid, os.path.join(tmp, "fifo"), sig)
+        blocked_message(s.pid, tmp)
         twice_at_once(s.pid, tmp)
         opening(tmp)
         command(tmp)

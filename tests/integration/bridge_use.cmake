@@ -1,6 +1,7 @@
 # The sampler with the bridge: --bridge, --symbols, list, and what can go wrong.
 js_integration_test(bridge_use 180 bridge_use.py)
 js_integration_sanitized(bridge_use)
+js_integration_test(bridge_hostile 120 bridge_hostile.py)
 
 # One recording named by the JVM's memory and by the bridge's stream.
 add_executable(symbols_agree ${CMAKE_CURRENT_LIST_DIR}/symbols_agree.c)

@@ -37,11 +37,16 @@ def left_out(reason):
     skipped.append(reason)
 
 
-def main(parts):
-    if os.geteuid() != 0:
-        print("skipped: needs root")
-        sys.exit(jvm.SKIP)
+def main(parts, of_users=()):
+    """Runs the parts that the command line names, or all; as an ordinary user only those of `of_users`."""
     wanted = sys.argv[1:] or list(parts)
+    if os.geteuid() != 0:
+        for name in set(wanted).difference(of_users):
+            note("%s needs root" % name)
+        wanted = [name for name in wanted if name in of_users]
+        if not wanted or not jvm.may_sample():
+            print("skipped: needs root" + (" here: users may not sample their own processes" if wanted else ""))
+            sys.exit(jvm.SKIP)
     for name in wanted:
         started = time.monotonic()
         parts[name]()

@@ -3,7 +3,6 @@
 
 usage: doctor_hostile.py"""
 
-import os
 import signal
 import subprocess
 import sys

@@ -9,6 +9,7 @@
 #include "jvm-bridge/peer/wire_read.h"
 #include "jvm-bridge/stream/wire.h"
 #include "symbolizer/base/arena.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/map.h"
 #include "symbolizer/base/strtab.h"
@@ -45,6 +46,8 @@ struct timeline {
 	uint64_t sure; /* everything that happened until then was told */
 	uint64_t full_from; /* methods were not kept from then on; 0: all were */
 	struct timeline_stats stats;
+	struct budget *budget; /* borrowed; NULL: none */
+	uint64_t taken; /* bytes out of it */
 };
 
 struct timeline *timeline_new(void)
@@ -63,10 +66,16 @@ struct timeline *timeline_new(void)
 	return t;
 }
 
+void timeline_set_budget(struct timeline *t, struct budget *b)
+{
+	t->budget = b;
+}
+
 void timeline_free(struct timeline *t)
 {
 	if (!t)
 		return;
+	budget_give(t->budget, t->taken);
 	HASH_CLEAR(hh, t->ids);
 	vec_done(&t->methods);
 	vec_done(&t->codes);
@@ -86,7 +95,7 @@ static bool is_full(struct timeline *t)
 {
 	t->stats.bytes = t->arena.bytes + strtab_bytes(t->names) + t->methods.cap * sizeof(*t->methods.v) +
 			 t->codes.cap * sizeof(*t->codes.v) + code_map_bytes(t->map) + lives_bytes(t->lives);
-	if (t->stats.bytes < MAX_BYTES)
+	if (t->stats.bytes < MAX_BYTES && budget_hold(t->budget, &t->taken, t->stats.bytes))
 		return false;
 	t->stats.dropped++;
 	return true;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct budget;
 struct wire_record;
 
 /*
@@ -48,6 +49,8 @@ struct timeline_method {
 };
 
 struct timeline *timeline_new(void);
+/* What is told takes bytes out of `b`, borrowed, too; records that find none are dropped. */
+void timeline_set_budget(struct timeline *t, struct budget *b);
 void timeline_free(struct timeline *t);
 
 /* Added to each record's time: from the target's clock to ours. */

@@ -121,8 +121,8 @@ static void bridge_close_at_exit(struct bridge **b)
 	bridge_close(*b);
 }
 
-int bridge_open(struct proc *proc, const struct maps *maps, enum bridge_mode mode, struct bridge **ret,
-		struct err *err)
+int bridge_open(struct proc *proc, const struct maps *maps, enum bridge_mode mode, struct budget *budget,
+		struct bridge **ret, struct err *err)
 {
 	CLEANUP(bridge_close_at_exit) struct bridge *b = NULL;
 	const char *mapped = mode == BRIDGE_OFF ? NULL : bridge_mapped(maps);
@@ -142,6 +142,7 @@ int bridge_open(struct proc *proc, const struct maps *maps, enum bridge_mode mod
 	b->timeline = timeline_new();
 	if (b->stop < 0 || !b->timeline)
 		return err_set(err, -ENOMEM, "out of memory or descriptors");
+	timeline_set_budget(b->timeline, budget);
 	if (mapped)
 		snprintf(b->loaded, sizeof(b->loaded), "%s", mapped);
 	else

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+struct budget;
 struct err;
 struct hotspot;
 struct maps;
@@ -24,9 +25,10 @@ enum bridge_mode {
 /* The path of the bridge library in those mappings, borrowed; NULL: it is not mapped. */
 const char *bridge_mapped(const struct maps *maps);
 
-/* While this program has its privileges. *ret NULL without an error: nothing to do. */
-int bridge_open(struct proc *proc, const struct maps *maps, enum bridge_mode mode, struct bridge **ret,
-		struct err *err);
+/* While this program has its privileges. *ret NULL without an error: nothing to do. What is told takes bytes out of
+ * `budget`, borrowed. */
+int bridge_open(struct proc *proc, const struct maps *maps, enum bridge_mode mode, struct budget *budget,
+		struct bridge **ret, struct err *err);
 
 /*
  * When the JVM can be read, and privileges were dropped: decides whether attaching does no harm, and

@@ -15,7 +15,7 @@ enum {
 	EACH_PATIENCE_MS = 3000, /* for one process */
 	EACH_ALL_MS = 9000,
 	EACH_RECORD_MAX = 2048,
-	EACH_BYTES = 384 << 20,
+	EACH_BYTES = 448 << 20,
 };
 
 struct each_process {

@@ -105,7 +105,7 @@ static void read_jvm(struct proc *p, struct inspection *i)
 	struct budget files;
 	struct view *v = NULL;
 
-	budget_init(&files, VIEW_FILES_BYTES, FILES_NS);
+	budget_init(&files, VIEW_BYTES, FILES_NS);
 	if (view_open(p, (struct unwinder_options){0}, &files, &v, NULL) < 0) {
 		i->jvm = exe_is_java(p) ? INSPECT_JVM_CLOSED : INSPECT_NO_JVM;
 		return;

@@ -96,7 +96,7 @@ int session_name_view(struct session *s, struct named_builder *b)
 		sources.compile = compile_watch_note;
 		sources.compile_ctx = &notes;
 	}
-	r = s->proc ? perfmap_open(s->proc, &perfmap, &e) : -ENOENT;
+	r = s->proc ? perfmap_open(s->proc, &s->files, &perfmap, &e) : -ENOENT;
 	if (r == 0)
 		sources.perfmap = perfmap;
 	else if (r != -ENOENT && r != -ESRCH)

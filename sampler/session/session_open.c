@@ -149,7 +149,7 @@ static int open_bridge(struct session *s, struct err *err)
 
 	if (!s->proc || s->o.snapshot)
 		return 0;
-	r = bridge_open(s->proc, s->view->maps, s->o.bridge, &s->bridge, err);
+	r = bridge_open(s->proc, s->view->maps, s->o.bridge, &s->files, &s->bridge, err);
 	if (r == 0 && s->o.bridge_symbols && !s->bridge)
 		return err_set(err, -ENOENT, "--symbols bridge: the bridge is not loaded in process %d: add "
 			       "--bridge on", (int)s->pid);

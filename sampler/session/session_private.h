@@ -38,7 +38,7 @@ struct session {
 	struct proc *proc; /* NULL: replay */
 	pid_t pid;
 	struct view *view;
-	struct budget files; /* what those of the target may cost, in all its views */
+	struct budget files; /* what they, and all else that the target makes, may cost, in all views */
 	struct threads *threads;
 	struct profile *profile;
 	struct compile_watch *compiles; /* of the view's JVM; NULL: none yet */

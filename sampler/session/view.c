@@ -51,10 +51,11 @@ static int memory_open(struct proc *proc, struct mem **ret, struct err *err)
 
 /* Everything above the memory, which is there. */
 static int open_readers(struct view *v, struct proc *proc, struct unwinder_options o,
-			struct budget *files, struct err *err)
+			struct budget *budget, struct err *err)
 {
-	int r = modmap_open(proc, v->maps, v->mem, files, &v->modmap, err);
+	int r = modmap_open(proc, v->maps, v->mem, budget, &v->modmap, err);
 
+	v->budget = budget;
 	if (r < 0)
 		return r;
 	v->unwinder = unwinder_new(v->modmap, NULL, v->mem, o);
@@ -63,10 +64,10 @@ static int open_readers(struct view *v, struct proc *proc, struct unwinder_optio
 
 void view_budget(struct budget *ret)
 {
-	budget_init(ret, VIEW_FILES_BYTES, VIEW_FILES_NS);
+	budget_init(ret, VIEW_BYTES, VIEW_FILES_NS);
 }
 
-int view_open(struct proc *proc, struct unwinder_options o, struct budget *files, struct view **ret,
+int view_open(struct proc *proc, struct unwinder_options o, struct budget *budget, struct view **ret,
 	      struct err *err)
 {
 	CLEANUP(view_close_at_exit) struct view *v = calloc(1, sizeof(*v));
@@ -78,7 +79,7 @@ int view_open(struct proc *proc, struct unwinder_options o, struct budget *files
 	if (r == 0)
 		r = maps_open(proc, &v->maps, err);
 	if (r == 0)
-		r = open_readers(v, proc, o, files, err);
+		r = open_readers(v, proc, o, budget, err);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(v);
@@ -93,7 +94,7 @@ static bool tap_into(struct view *v, struct recording_writer *w)
 	return v->mem != NULL;
 }
 
-int view_open_noting(struct proc *proc, struct unwinder_options o, struct budget *files,
+int view_open_noting(struct proc *proc, struct unwinder_options o, struct budget *budget,
 		     struct recording_writer *w, struct view **ret, struct err *err)
 {
 	CLEANUP(view_close_at_exit) struct view *v = calloc(1, sizeof(*v));
@@ -107,7 +108,7 @@ int view_open_noting(struct proc *proc, struct unwinder_options o, struct budget
 	if (r == 0)
 		r = maps_open(proc, &v->maps, err);
 	if (r == 0)
-		r = open_readers(v, proc, o, files, err);
+		r = open_readers(v, proc, o, budget, err);
 	if (r < 0)
 		return r;
 	modmap_set_tap(v->modmap, recording_tap(w));
@@ -225,6 +226,8 @@ static enum jvm_state open_hotspot(struct view *v)
 	r = hotspot_open(v->mem, libjvm_symbol, &l, &v->hs, &e);
 	if (r == -EAGAIN)
 		return JVM_STARTING;
+	if (r == 0)
+		hotspot_set_budget(v->hs, v->budget);
 	return r < 0 ? unfit(v, e.msg) : JVM_READY;
 }
 

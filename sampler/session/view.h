@@ -35,6 +35,7 @@ struct view {
 	struct hotspot *hs; /* JVM_READY only */
 	struct attribution *attribution;
 	struct unwinder *unwinder;
+	struct budget *budget; /* borrowed; NULL: none */
 	enum jvm_state jvm;
 	char why[440]; /* JVM_UNSUPPORTED: the reason; JVM_STARTING: what did not fit, if anything */
 	bool native_image; /* GraalVM's: no libjvm.so to read */
@@ -43,18 +44,20 @@ struct view {
 };
 
 /*
- * What the files of a target may cost (budget.h). Debian's debug information of libjvm.so takes 314 MB and 3 s,
- * more than that of any other library measured; all of jsampler stays below 512 MB besides what it samples.
+ * What a target may cost (budget.h): its files, copies of the JVM's code and methods, what its bridge tells, its perf map.
+ * Debian's debug information of libjvm.so takes 314 MB and 3 s, more than that of any other library measured. All of
+ * jsampler stays below 512 MB besides the stacks that it counts (--max-memory): 25 MB of its own and a queue of 64 MB
+ * while sampling, a cache of 64 MB while naming.
  */
-#define VIEW_FILES_BYTES (UINT64_C(384) << 20)
+#define VIEW_BYTES (UINT64_C(416) << 20)
 #define VIEW_FILES_NS UINT64_C(8000000000)
 void view_budget(struct budget *ret);
 
-/* `files` is borrowed, and may be of several views, one after the other. */
-int view_open(struct proc *proc, struct unwinder_options o, struct budget *files, struct view **ret,
+/* `budget` is borrowed, and may be of several views, one after the other. */
+int view_open(struct proc *proc, struct unwinder_options o, struct budget *budget, struct view **ret,
 	      struct err *err);
 /* The same, with everything that is read noted in `w` (borrowed): a snapshot. */
-int view_open_noting(struct proc *proc, struct unwinder_options o, struct budget *files,
+int view_open_noting(struct proc *proc, struct unwinder_options o, struct budget *budget,
 		     struct recording_writer *w, struct view **ret, struct err *err);
 /* Of a recording (borrowed); `mem`, or `live` below a tap into `w` (NULL: none), is a mem_pages that a
  * replay engine fills. */

@@ -45,18 +45,35 @@ void budget_spend(struct budget *b, uint64_t ns)
 
 bool budget_take(struct budget *b, uint64_t bytes)
 {
+	uint64_t left;
+
 	if (!b)
 		return true;
-	if (bytes > b->bytes_left)
+	left = atomic_load_explicit(&b->bytes_left, memory_order_relaxed);
+	do
+		if (bytes > left)
+			return false;
+	while (!atomic_compare_exchange_weak_explicit(&b->bytes_left, &left, left - bytes, memory_order_relaxed,
+						      memory_order_relaxed));
+	return true;
+}
+
+bool budget_hold(struct budget *b, uint64_t *taken, uint64_t bytes)
+{
+	uint64_t want = bytes > UINT64_MAX - BUDGET_STEP ? bytes : (bytes + BUDGET_STEP - 1) / BUDGET_STEP * BUDGET_STEP;
+
+	if (want > *taken && !budget_take(b, want - *taken))
 		return false;
-	b->bytes_left -= bytes;
+	if (want < *taken)
+		budget_give(b, *taken - want);
+	*taken = want;
 	return true;
 }
 
 void budget_give(struct budget *b, uint64_t bytes)
 {
 	if (b)
-		b->bytes_left += bytes;
+		atomic_fetch_add_explicit(&b->bytes_left, bytes, memory_order_relaxed);
 }
 
 uint64_t budget_bytes_left(const struct budget *b)

@@ -7,17 +7,18 @@
 #include <stdint.h>
 
 /*
- * What a target's files may cost: bytes held for them, and CPU time spent on them (not time by the clock: what is
- * named must not depend on what else a machine has to do). Files are untrusted, so whoever reads them takes bytes
- * before it allocates, and asks in its loops whether time is up. Work is clocked between budget_begin() and
- * budget_end() of one thread, which nest; outside of them time stands still.
- * One thread at a time works with a budget; budget_cancel() may come from any, and from a signal handler.
+ * What a target may cost: bytes held of what it made (its files, copies of its memory, what the bridge in it told), and
+ * CPU time spent on its files (not time by the clock: what is named must not depend on what else a machine has to do).
+ * All that is untrusted, so whoever reads it takes bytes before it allocates, and asks in its loops whether time is up.
+ * Work is clocked between budget_begin() and budget_end() of one thread, which nest; outside of them time stands still.
+ * One thread at a time works with a budget; bytes may be taken and given by any, and budget_cancel() may come from any, and
+ * from a signal handler.
  * NULL stands for a budget without limits everywhere.
  */
 enum { BUDGET_NOTES = 8, BUDGET_NOTE_SIZE = 240 };
 
 struct budget {
-	uint64_t bytes_left;
+	_Atomic uint64_t bytes_left;
 	uint64_t ns_left; /* as of the last budget_end() */
 	uint64_t started_ns; /* CPU time of the thread at the outermost begin */
 	unsigned depth;
@@ -38,6 +39,12 @@ void budget_end(struct budget *b);
 /* false: there is not that much left, nothing was taken. */
 bool budget_take(struct budget *b, uint64_t bytes);
 void budget_give(struct budget *b, uint64_t bytes); /* back: what was taken is freed */
+/*
+ * For what grows and shrinks by little: `*taken` becomes `bytes`, rounded up by up to BUDGET_STEP. false: there is not that
+ * much left, nothing changed.
+ */
+enum { BUDGET_STEP = 256 << 10 };
+bool budget_hold(struct budget *b, uint64_t *taken, uint64_t bytes);
 uint64_t budget_bytes_left(const struct budget *b);
 
 /* Cancelled, or time is up. Reads the clock. */

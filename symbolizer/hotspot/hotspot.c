@@ -1,10 +1,12 @@
 #include "symbolizer/hotspot/hotspot.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/hotspot/flags.h"
@@ -34,12 +36,13 @@ bool hs_read_fresh(struct hotspot *hs, uint64_t addr, void *dst, uint32_t len)
 
 bool memory_full(struct hotspot *hs)
 {
-	bool full = hs->arena.bytes + hs->copies + strtab_bytes(hs->names) > MEMORY_MAX;
+	uint64_t bytes = hs->arena.bytes + hs->copies + strtab_bytes(hs->names);
+	bool full = bytes > MEMORY_MAX || !budget_hold(hs->budget, &hs->taken, bytes);
 
 	if (full && !hs->said_full)
-		log_warn("copies of the JVM's code and methods take more than %d MB: what is seen for the first time from now "
-			 "on has no name",
-			 MEMORY_MAX >> 20);
+		log_warn("copies of the JVM's code and methods take %" PRIu64 " MB, and there is no room for more: what is seen "
+			 "for the first time from now on has no name",
+			 bytes >> 20);
 	hs->said_full |= full;
 	return full;
 }
@@ -91,6 +94,7 @@ struct hotspot *hotspot_of_heap(struct hotspot *hs, struct mem *mem)
 	own->version = hs->version;
 	own->heap_mode = hs->heap_mode;
 	own->cont_entry_offset = hs->cont_entry_offset;
+	own->budget = hs->budget;
 	return own;
 }
 
@@ -190,10 +194,16 @@ int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspo
 	return 0;
 }
 
+void hotspot_set_budget(struct hotspot *hs, struct budget *b)
+{
+	hs->budget = b;
+}
+
 void hotspot_close(struct hotspot *hs)
 {
 	if (!hs)
 		return;
+	budget_give(hs->budget, hs->taken);
 	strtab_free(hs->names);
 	arena_done(&hs->arena);
 	arena_done(&hs->code_parts);

@@ -12,6 +12,7 @@
  */
 struct hotspot;
 struct mem;
+struct budget;
 struct err;
 
 /* Run-time address of a symbol of libjvm.so; false: not there. Optional symbols are refinements. */
@@ -23,6 +24,8 @@ typedef bool hs_symbol_fn(void *ctx, const char *name, uint64_t *ret_addr);
  */
 int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspot **ret,
 		 struct err *err);
+/* Copies of codes and methods take bytes out of `b`, borrowed, too: what finds none is not copied. */
+void hotspot_set_budget(struct hotspot *hs, struct budget *b);
 void hotspot_close(struct hotspot *hs);
 
 struct hs_version {

@@ -177,6 +177,8 @@ struct hotspot {
 	struct arena code_parts, method_parts; /* while a code or a method is read */
 	struct strtab *names; /* of blobs */
 	size_t copies; /* bytes of codes and methods */
+	struct budget *budget; /* borrowed; NULL: none */
+	uint64_t taken; /* bytes out of it */
 	bool said_full;
 	size_t forget_at; /* of them; forget.c */
 	uint64_t kept;

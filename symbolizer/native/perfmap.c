@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
@@ -19,7 +20,8 @@
 /* The format: linux/tools/perf/Documentation/jit-interface.txt. */
 enum {
 	TEXT_MAX = 64 << 20,
-	SYMBOLS_MAX = 2 << 20, /* of 24 bytes, sorted with as much room again */
+	SYMBOLS_MAX = 2 << 20,
+	SYMBOL_BYTES = 2 * 24 + 24 + 8, /* a vector that grows; what sorting takes; reach */
 	NAME_MAX_LEN = 1024,
 	WALK_MAX = 64,
 };
@@ -35,6 +37,8 @@ struct perfmap {
 	VEC(struct jit_symbol) syms; /* by start, then line */
 	uint64_t *reach; /* highest end so far */
 	size_t malformed;
+	struct budget *budget; /* borrowed; NULL: none */
+	uint64_t taken; /* bytes out of it */
 };
 
 /* "0x" is accepted: some runtimes write it. NULL: no number, or more than 64 bits. */
@@ -110,8 +114,13 @@ static bool finish(struct perfmap *pm)
 	return true;
 }
 
+static bool may_hold(struct perfmap *pm, size_t len)
+{
+	return pm->syms.n <= SYMBOLS_MAX && budget_hold(pm->budget, &pm->taken, len + pm->syms.n * SYMBOL_BYTES);
+}
+
 /* Takes `text` over: `len` bytes, NUL-terminated. */
-static int parse_owned(char *text, size_t len, struct perfmap **ret)
+static int parse_owned(char *text, size_t len, struct budget *b, struct perfmap **ret)
 {
 	struct perfmap *pm = calloc(1, sizeof(*pm));
 	char *p, *eol, *end = text + len;
@@ -123,6 +132,7 @@ static int parse_owned(char *text, size_t len, struct perfmap **ret)
 		return -ENOMEM;
 	}
 	pm->text = text;
+	pm->budget = b;
 	for (p = text; r == 0 && p < end; p = eol + 1) {
 		eol = memchr(p, '\n', (size_t)(end - p));
 		if (!eol)
@@ -130,7 +140,7 @@ static int parse_owned(char *text, size_t len, struct perfmap **ret)
 		*eol = 0;
 		if (*p && !parse_line(pm, p, line++))
 			r = -ENOMEM;
-		if (pm->syms.n > SYMBOLS_MAX)
+		if (r == 0 && !may_hold(pm, len))
 			r = -EFBIG;
 	}
 	if (r == 0 && !finish(pm))
@@ -154,7 +164,7 @@ int perfmap_parse(const char *text, size_t len, struct perfmap **ret)
 		return -ENOMEM;
 	memcpy(copy, text, len);
 	copy[len] = 0;
-	return parse_owned(copy, len, ret);
+	return parse_owned(copy, len, NULL, ret);
 }
 
 /*
@@ -179,7 +189,7 @@ static int check_owner(struct proc *proc, int fd, const char *path, struct err *
 	return 0;
 }
 
-int perfmap_open(struct proc *proc, struct perfmap **ret, struct err *err)
+int perfmap_open(struct proc *proc, struct budget *b, struct perfmap **ret, struct err *err)
 {
 	CLEANUP(close_at_exit) int fd = -1;
 	struct proc_status status;
@@ -196,10 +206,10 @@ int perfmap_open(struct proc *proc, struct perfmap **ret, struct err *err)
 	r = check_owner(proc, fd, path, err);
 	if (r < 0)
 		return r;
-	r = file_read_fd(fd, TEXT_MAX, &text, &len);
+	r = file_read_fd(fd, budget_bytes_left(b) < TEXT_MAX ? (size_t)budget_bytes_left(b) : TEXT_MAX, &text, &len);
 	if (r < 0)
 		return err_set(err, r, "%s: %s", path, strerror(-r));
-	r = parse_owned(text, len, ret);
+	r = parse_owned(text, len, b, ret);
 	if (r < 0)
 		return err_set(err, r, "%s: %s", path, strerror(-r));
 	if ((*ret)->malformed)
@@ -211,6 +221,7 @@ void perfmap_close(struct perfmap *p)
 {
 	if (!p)
 		return;
+	budget_give(p->budget, p->taken);
 	vec_done(&p->syms);
 	free(p->reach);
 	free(p->text);

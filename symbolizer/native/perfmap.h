@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct budget;
 struct proc;
 struct err;
 
@@ -14,7 +15,8 @@ struct err;
  */
 struct perfmap;
 
-int perfmap_open(struct proc *proc, struct perfmap **ret, struct err *err); /* -ENOENT: none */
+/* -ENOENT: none; -EFBIG: too large, or for what is left of `b` (borrowed, NULL: no limit). */
+int perfmap_open(struct proc *proc, struct budget *b, struct perfmap **ret, struct err *err);
 int perfmap_parse(const char *text, size_t len, struct perfmap **ret);
 void perfmap_close(struct perfmap *p);
 const char *perfmap_find(const struct perfmap *p, uint64_t addr); /* NULL: none; borrowed */

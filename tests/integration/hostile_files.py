@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import zlib
 
 import jvm
@@ -131,6 +132,9 @@ def mangled(path, levels):
 
 
 def run_code(paths):
+    if "--mappings" in paths:
+        paths, (_, folder) = paths[:-2], paths[-2:]
+        mappings(folder, 50000, 1000)
     """The target: a thread for each file, in its code for ever."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
@@ -144,8 +148,8 @@ def run_code(paths):
 
 
 @contextlib.contextmanager
-def target(paths):
-    p = subprocess.Popen([sys.executable, __file__, "target", *map(str, paths)], stdout=subprocess.PIPE, text=True,
+def target(paths, *options):
+    p = subprocess.Popen([sys.executable, __file__, "target", *map(str, paths), *options], stdout=subprocess.PIPE, text=True,
                          preexec_fn=jvm.die_with_parent)
     try:
         p.stdout.readline()
@@ -186,6 +190,74 @@ def attack(tmp, what, make, want, copies=1, args=("--lines",), name="x.so"):
     check(what, status == 0 and cpu <= CPU_MOST and rss <= RSS_MOST, (status, text))
     for w in want:
         check("%s: %r is said" % (what, w), w in text.replace("\n  ", " "), text)
+
+
+def mappings(folder, n, length):
+    """As many of a page each of a file with a long name, which the kernel cannot merge."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+    os.chdir(folder)
+    for _ in range(length // 200):
+        os.mkdir("d" * 200)
+        os.chdir("d" * 200)
+    fd = os.open("f", os.O_RDWR | os.O_CREAT)
+    os.ftruncate(fd, 4 << 12)
+    for i in range(n):
+        libc.mmap(None, 4096, mmap.PROT_READ, mmap.MAP_PRIVATE, fd, (i % 2) << 13)
+
+
+def perf_map(pid, lines):
+    path = pathlib.Path("/tmp/perf-%d.map" % pid)
+    path.write_bytes(b"".join(b"%x 1 %s\n" % (i, b"n" * 10) for i in range(lines)))
+    return path
+
+
+def resident(pid):
+    """KB of this process and its children, what they share once."""
+    total = 0
+    try:
+        children = pathlib.Path("/proc/%d/task/%d/children" % (pid, pid)).read_text().split()
+        for p in (pid, *map(int, children)):
+            text = pathlib.Path("/proc/%d/smaps_rollup" % p).read_text()
+            total += int(text.partition("\nPss:")[2].split()[0])
+    except (OSError, ValueError, IndexError):
+        pass
+    return total
+
+
+def all_at_once(tmp):
+    """Each has its limit, and so have all together."""
+    kinds = {"symbols": lambda p: plain_names(p, 2000000, 64), "symbols2": lambda p: plain_names(p, 2000000, 60),
+             "symbols3": lambda p: plain_names(p, 2000000, 56), "frames": lambda p: frames(p, 160),
+             "lines": lambda p: lines(p, 12 << 20)}
+    paths = [tmp / "all" / k / ("libjvm.so" if k == "symbols" else "x.so") for k in kinds]
+    for p, make in zip(paths, kinds.values()):
+        p.parent.mkdir(parents=True)
+        make(p)
+    (tmp / "all/maps").mkdir()
+    with target(paths, "--mappings", str(tmp / "all/maps")) as t:
+        named = perf_map(t.pid, 1500000)
+        try:
+            with tempfile.TemporaryFile("w+") as err:
+                q = subprocess.Popen([JS, "-p", str(t.pid), "-d", "2", "-o", str(tmp / "out.folded"), "--lines"],
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err, preexec_fn=limits)
+                most = 0
+                while True:
+                    pid, status, use = os.wait4(q.pid, os.WNOHANG)
+                    if pid:
+                        break
+                    most = max(most, resident(q.pid))
+                    time.sleep(0.02)
+                q.returncode = os.waitstatus_to_exitcode(status)
+                err.seek(0)
+                text = err.read()
+        finally:
+            named.unlink()
+    cpu = use.ru_utime + use.ru_stime
+    print("     all at once: %.1f s of CPU time, %.0f MB" % (cpu, most / 1024), flush=True)
+    check("all at once", q.returncode == 0 and 0 < most <= RSS_MOST and cpu <= CPU_MOST, (q.returncode, most, cpu, text))
+    check("all at once: it is said", "not read" in text or "not named" in text, text)
 
 
 USUAL = """volatile long x;
@@ -229,6 +301,7 @@ def main():
         attack(tmp, "unwind entries", lambda p: frames(p, 160), ["unwind information of"])
         attack(tmp, "compressed names", lambda p: names(p, 2000000, 64), ["some names of"], name="libjvm.so")
         attack(tmp, "long names", lambda p: plain_names(p, 2000000, 64), ["some names of"], name="libjvm.so")
+        all_at_once(tmp)
         attack(tmp, "mangled", lambda p: mangled(p, 34), [])
     return 1 if failures else 0
 

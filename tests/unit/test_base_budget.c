@@ -34,6 +34,29 @@ static void bytes_are_taken_and_given_back(void **state)
 	assert_false(budget_take(&b, UINT64_MAX));
 }
 
+static void what_is_held_grows_and_shrinks(void **state)
+{
+	enum { STEP = BUDGET_STEP };
+	struct budget b;
+	uint64_t taken = 0;
+
+	(void)state;
+	budget_init(&b, 10 * STEP, 0);
+	assert_true(budget_hold(&b, &taken, 1));
+	assert_int_equal(taken, STEP);
+	assert_int_equal(budget_bytes_left(&b), 9 * STEP);
+	assert_true(budget_hold(&b, &taken, STEP));
+	assert_int_equal(budget_bytes_left(&b), 9 * STEP);
+	assert_false(budget_hold(&b, &taken, 10 * STEP + 1));
+	assert_false(budget_hold(&b, &taken, UINT64_MAX));
+	assert_int_equal(taken, STEP);
+	assert_true(budget_hold(&b, &taken, 10 * STEP));
+	assert_int_equal(budget_bytes_left(&b), 0);
+	assert_true(budget_hold(&b, &taken, 0));
+	assert_int_equal(budget_bytes_left(&b), 10 * STEP);
+	assert_true(budget_hold(NULL, &taken, UINT64_MAX));
+}
+
 static void time_runs_between_begin_and_end(void **state)
 {
 	struct budget b;
@@ -125,6 +148,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_are_taken_and_given_back),
+		cmocka_unit_test(what_is_held_grows_and_shrinks),
 		cmocka_unit_test(time_runs_between_begin_and_end),
 		cmocka_unit_test(polls_notice_the_end_of_time),
 		cmocka_unit_test(cancelling_ends_all_work_and_notes_nothing),

@@ -13,6 +13,7 @@
 
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/clock.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/native/demangle.h"
@@ -279,6 +280,7 @@ static void perfmap_must_belong_to_the_target(void **state)
 	char path[64];
 	struct proc *proc;
 	struct perfmap *p;
+	struct budget b;
 	struct err err = {0};
 	FILE *f;
 
@@ -286,16 +288,24 @@ static void perfmap_must_belong_to_the_target(void **state)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	unlink(path);
 	assert_int_equal(proc_open(getpid(), &proc, NULL), 0);
-	assert_int_equal(perfmap_open(proc, &p, &err), -ENOENT);
+	assert_int_equal(perfmap_open(proc, NULL, &p, &err), -ENOENT);
 	f = fopen(path, "w");
 	assert_non_null(f);
 	fputs("1000 10 mine\n", f);
 	fclose(f);
-	assert_int_equal(perfmap_open(proc, &p, &err), 0);
+	assert_int_equal(perfmap_open(proc, NULL, &p, &err), 0);
 	assert_string_equal(perfmap_find(p, 0x1001), "mine");
 	perfmap_close(p);
+	budget_init(&b, BUDGET_STEP, 0);
+	assert_int_equal(perfmap_open(proc, &b, &p, &err), 0);
+	assert_int_equal(budget_bytes_left(&b), 0);
+	perfmap_close(p);
+	assert_int_equal(budget_bytes_left(&b), BUDGET_STEP);
+	budget_init(&b, BUDGET_STEP - 1, 0);
+	assert_int_equal(perfmap_open(proc, &b, &p, &err), -EFBIG);
+	assert_int_equal(budget_bytes_left(&b), BUDGET_STEP - 1);
 	if (geteuid() == 0 && chown(path, 12345, 12345) == 0) {
-		assert_int_equal(perfmap_open(proc, &p, &err), -EPERM);
+		assert_int_equal(perfmap_open(proc, NULL, &p, &err), -EPERM);
 		assert_non_null(strstr(err.msg, "12345"));
 	}
 	unlink(path);

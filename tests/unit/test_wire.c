@@ -16,6 +16,7 @@
 #include "jvm-bridge/peer/wire_read.h"
 #include "jvm-bridge/stream/wire.h"
 #include "symbolizer/base/buf.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "tests/support/wire_build.h"
@@ -389,6 +390,28 @@ static void test_large_codes(void **state)
 	buf_done(&b);
 }
 
+/* Files have taken most of what the target may cost: what is told is dropped sooner, and the bytes come back. */
+static void test_little_is_left(void **state)
+{
+	enum { LEFT = 1 << 20 };
+	struct timeline *t = timeline_new();
+	struct budget few;
+	struct buf b = {0};
+
+	(void)state;
+	budget_init(&few, LEFT, 0);
+	timeline_set_budget(t, &few);
+	for (uint64_t i = 1; i <= 50000; i++)
+		code_load(&b, 0, i, i * 64, 10, 64);
+	assert_int_equal(feed_all(t, &b), 0);
+	assert_true(timeline_stats(t).dropped > 0);
+	assert_true(timeline_stats(t).bytes < 2 * LEFT);
+	assert_in_range(budget_bytes_left(&few), 0, LEFT / 2);
+	timeline_free(t);
+	assert_int_equal(budget_bytes_left(&few), LEFT);
+	buf_done(&b);
+}
+
 static void test_endless_ranges(void **state)
 {
 	struct timeline *t = timeline_new();
@@ -453,7 +476,7 @@ int main(void)
 		cmocka_unit_test(test_malformed), cmocka_unit_test(test_bad_tables),
 		cmocka_unit_test(test_connection), cmocka_unit_test(test_bad_peers),
 		cmocka_unit_test(test_clock), cmocka_unit_test(test_large_codes),
-		cmocka_unit_test(test_ids_that_collide), cmocka_unit_test(test_endless_ranges), cmocka_unit_test(test_endless_replays),
+		cmocka_unit_test(test_ids_that_collide), cmocka_unit_test(test_little_is_left), cmocka_unit_test(test_endless_ranges), cmocka_unit_test(test_endless_replays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/hotspot/code.h"
 #include "symbolizer/hotspot/forget.h"
@@ -136,6 +137,24 @@ static void methods_come_again_with_new_ids(void **state)
 	assert_int_equal(hotspot_stats(w->hs).forgotten_methods, 1);
 }
 
+/* Files have taken what the target may cost: nothing new is copied, and what is copied is given back. */
+static void copies_take_bytes_of_a_budget(void **state)
+{
+	struct world *w = *state;
+	struct budget none, some;
+
+	budget_init(&none, 0, 0);
+	hotspot_set_budget(w->hs, &none);
+	assert_int_equal(walk_to(w, w->j.begin[1] + 16), 0);
+	budget_init(&some, BUDGET_STEP, 0);
+	hotspot_set_budget(w->hs, &some);
+	assert_int_not_equal(walk_to(w, w->j.begin[1] + 16), 0);
+	assert_int_equal(budget_bytes_left(&some), 0);
+	hotspot_close(w->hs);
+	w->hs = NULL;
+	assert_int_equal(budget_bytes_left(&some), BUDGET_STEP);
+}
+
 /* What only the stream told of is asked for by others' ids. */
 static void told_code_stays(void **state)
 {
@@ -179,6 +198,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(code_that_is_gone_goes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(code_that_is_named_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(methods_come_again_with_new_ids, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(copies_take_bytes_of_a_budget, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(told_code_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(churn_is_bounded, set_up, tear_down),
 	};

@@ -2,7 +2,7 @@
 
 #include "jvm-bridge/peer/timeline.h"
 #include "sampler/resolve/java_name.h"
-#include "sampler/resolve/namer.h"
+#include "sampler/resolve/namer_text.h"
 #include "symbolizer/attribution/attribution.h"
 #include "symbolizer/hotspot/code.h"
 #include "symbolizer/hotspot/method.h"
@@ -54,8 +54,7 @@ static uint32_t method_function_new(struct namer *n, const struct hs_method *m)
 	if (n->name.failed || n->system.failed || file.failed)
 		f = UINT32_MAX;
 	else
-		f = named_builder_function(n->b, n->name.data, n->system.data,
-					   file.data ? file.data : "");
+		f = namer_function(n, n->name.data, n->system.data, file.data);
 	buf_done(&file);
 	note_compilation(n, m, f);
 	return f;
@@ -97,7 +96,7 @@ static struct named_line method_line(struct namer *n, uint32_t method_id, int32_
 	int line;
 
 	if (!m) {
-		l.function = named_builder_function(n->b, "[unknown]", "", "");
+		l.function = namer_function(n, "[unknown]", "", "");
 		return l;
 	}
 	l.function = method_function(n, m);
@@ -176,7 +175,7 @@ static struct named_line told_line(struct namer *n, const struct timeline_frame 
 	struct hs_method m = {0};
 
 	if (!f->method) {
-		l.function = named_builder_function(n->b, "[unknown]", "", "");
+		l.function = namer_function(n, "[unknown]", "", "");
 		return l;
 	}
 	m.class_name = f->method->class_name;

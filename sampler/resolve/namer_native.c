@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sampler/resolve/namer.h"
+#include "sampler/resolve/namer_text.h"
 #include "symbolizer/attribution/exactness.h"
 #include "symbolizer/base/budget.h"
 #include "symbolizer/native/demangle.h"
@@ -105,7 +105,7 @@ static uint32_t native_function(struct namer *n, const char *mangled, const char
 		demangle(mangled, name, sizeof(name));
 	}
 	budget_end(files);
-	return named_builder_function(n->b, name, mangled, file);
+	return namer_function(n, name, mangled, file);
 }
 
 /* Inlined functions by DWARF, innermost first; the last one is the symbol's own. */
@@ -138,7 +138,7 @@ struct named_frame namer_module(struct namer *n, const struct frame_key *key)
 	if (!n->s->maps || !key->id || key->id > modmap_dso_count(n->s->maps))
 		return namer_unknown(n);
 	dso_text(modmap_dso_path(n->s->maps, key->id), text, sizeof(text));
-	line.function = named_builder_function(n->b, text, "", "");
+	line.function = namer_function(n, text, "", "");
 	return (struct named_frame){
 		named_builder_location(n->b, mapping_of(n, key->id, modmap_dso(n->s->maps, key->id)), namer_lookup_pc(key),
 				       &line, 1),
@@ -163,7 +163,7 @@ struct named_frame namer_native(struct namer *n, const struct frame_key *key)
 		dso_text(modmap_dso_path(n->s->maps, key->id), text, sizeof(text));
 		lines[0] = (struct named_line){.bci = -1, .kind = NAMED_NATIVE};
 		lines[0].function = found ? native_function(n, symbol.name, "")
-					  : named_builder_function(n->b, text, "", "");
+					  : namer_function(n, text, "", "");
 		count = 1;
 	}
 	return (struct named_frame){

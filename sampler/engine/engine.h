@@ -8,6 +8,7 @@
 #include "sampler/engine/suspend_stats.h"
 #include "sampler/model/raw_sample.h"
 
+struct budget;
 struct err;
 struct proc;
 
@@ -76,6 +77,7 @@ struct engine_options {
 	uint32_t stack_bytes; /* first size of the stack copy; 0: default, adaptive */
 	struct engine_aside aside;
 	bool starting; /* the target has yet to start: what of it is not read soon may be gone, as a short program is */
+	struct budget *budget; /* of the target's: what is kept of it takes bytes out of it; borrowed, NULL: no limit */
 };
 
 struct engine_stats {

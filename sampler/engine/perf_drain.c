@@ -351,6 +351,7 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 	d->pause_ms = PAUSE_MS;
 	d->random = (uint32_t)clock_monotonic_ns();
 	d->intake.rest.proc = proc;
+	d->intake.rest.memory = o->budget;
 	sem_init(&d->sampling, 0, 0);
 	pthread_mutex_init(&d->lock, NULL);
 	perf_attach_set_breathe(attach, drain_meanwhile, d);

@@ -20,7 +20,7 @@ enum {
 static int read_maps(struct stack_rest *r)
 {
 	uint64_t start = clock_monotonic_ns(), cost;
-	int e = r->maps ? maps_refresh(r->maps) : maps_open(r->proc, &r->maps, NULL);
+	int e = r->maps ? maps_refresh(r->maps) : maps_open_within(r->proc, r->memory, &r->maps, NULL);
 
 	cost = clock_monotonic_ns() - start;
 	r->maps_pause_ns = cost * MAPS_SHARE > MAPS_PAUSE_NS ? cost * MAPS_SHARE : MAPS_PAUSE_NS;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct budget;
 struct maps;
 struct proc;
 
@@ -23,6 +24,7 @@ enum { STACK_REST_MIN = 256, STACK_REST_MAX = 4 << 20, STACK_REST_COPY_MAX = 655
 
 struct stack_rest {
 	struct proc *proc; /* borrowed */
+	struct budget *memory; /* what `maps` may take; borrowed, NULL: no limit */
 	struct maps *maps; /* read when first needed, and anew when an address is not in it */
 	uint64_t maps_read_ns, maps_pause_ns;
 	uint64_t budget, budget_ns; /* bytes that may be read now; as of when */

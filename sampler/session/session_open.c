@@ -72,6 +72,7 @@ static int open_engine(struct session *s, struct err *err)
 	if (!is_wall(s) && !s->o.snapshot && !(s->unsampled = unsampled_new(s->proc, s->o.engine_options.period)))
 		return err_set(err, -ENOMEM, "out of memory");
 	s->o.engine_options.aside = heap_frames_aside(s->heap_frames);
+	s->o.engine_options.budget = &s->files;
 	r = s->o.engine->open(s->proc, &s->o.engine_options, &s->engine, err);
 	return r < 0 && !chosen ? fall_back(s, r, err) : r;
 }

@@ -77,7 +77,7 @@ int view_open(struct proc *proc, struct unwinder_options o, struct budget *budge
 		return err_set(err, -ENOMEM, "out of memory");
 	r = memory_open(proc, &v->mem, err);
 	if (r == 0)
-		r = maps_open(proc, &v->maps, err);
+		r = maps_open_within(proc, budget, &v->maps, err);
 	if (r == 0)
 		r = open_readers(v, proc, o, budget, err);
 	if (r < 0)
@@ -106,7 +106,7 @@ int view_open_noting(struct proc *proc, struct unwinder_options o, struct budget
 	if (r == 0 && !tap_into(v, w))
 		r = err_set(err, -ENOMEM, "out of memory");
 	if (r == 0)
-		r = maps_open(proc, &v->maps, err);
+		r = maps_open_within(proc, budget, &v->maps, err);
 	if (r == 0)
 		r = open_readers(v, proc, o, budget, err);
 	if (r < 0)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "symbolizer/base/arena.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
@@ -16,6 +17,7 @@
 enum {
 	LINE_MAX_ = 32 << 10, /* a path of 4 KiB, each byte printed as \ooo, and the numbers */
 	TEXT_MAX = 64 << 20, /* 260,000 mappings of Elasticsearch: 30 MB */
+	TIMES_TEXT = 2,
 	REREAD_MAX = 4,
 };
 
@@ -25,16 +27,19 @@ struct content {
 	size_t len;
 	VEC(struct mapping) v;
 	struct arena paths;
+	uint64_t taken; /* out of the budget */
 };
 
 struct maps {
 	struct content now;
 	uint64_t generation;
 	int fd; /* -1: not a live process */
+	struct budget *budget; /* borrowed; NULL: none */
 };
 
-static void content_done(struct content *c)
+static void content_done(struct content *c, struct budget *b)
 {
+	budget_give(b, c->taken);
 	free(c->text);
 	vec_done(&c->v);
 	arena_done(&c->paths);
@@ -185,7 +190,7 @@ void maps_close(struct maps *m)
 {
 	if (!m)
 		return;
-	content_done(&m->now);
+	content_done(&m->now, m->budget);
 	if (m->fd >= 0)
 		close(m->fd);
 	free(m);
@@ -216,16 +221,25 @@ int maps_parse(const char *text, size_t len, struct maps **ret)
 	return r;
 }
 
+/* The paths are copied; what a mapping takes besides is about its line without a path. */
+static uint64_t content_bytes(const struct content *c)
+{
+	return TIMES_TEXT * (uint64_t)c->len;
+}
+
 /*
  * The file is bound to the address space it was opened on: it reads empty when the process has
  * ended or called execve(2), and access was checked for good.
  */
 static int read_again(struct maps *m, struct content *c)
 {
+	uint64_t left = budget_bytes_left(m->budget) / TIMES_TEXT;
 	int r = lseek(m->fd, 0, SEEK_SET) < 0 ? -errno : 0;
 
 	if (r == 0)
-		r = file_read_fd(m->fd, TEXT_MAX, &c->text, &c->len);
+		r = file_read_fd(m->fd, left < TEXT_MAX ? (size_t)left : TEXT_MAX, &c->text, &c->len);
+	if (r == 0 && !budget_hold(m->budget, &c->taken, content_bytes(c)))
+		r = -EFBIG;
 	return r == 0 && c->len == 0 ? -ESRCH : r;
 }
 
@@ -236,16 +250,16 @@ static int refresh_once(struct maps *m)
 	int r = read_again(m, &c);
 
 	if (r == 0 && c.len == m->now.len && memcmp(c.text, m->now.text, c.len) == 0) {
-		content_done(&c);
+		content_done(&c, m->budget);
 		return 0;
 	}
 	if (r == 0)
 		r = content_parse(&c);
 	if (r < 0) {
-		content_done(&c);
+		content_done(&c, m->budget);
 		return r;
 	}
-	content_done(&m->now);
+	content_done(&m->now, m->budget);
 	m->now = c;
 	m->generation++;
 	return 0;
@@ -269,12 +283,19 @@ int maps_refresh(struct maps *m)
 
 int maps_open(struct proc *p, struct maps **ret, struct err *err)
 {
+	return maps_open_within(p, NULL, ret, err);
+}
+
+int maps_open_within(struct proc *p, struct budget *b, struct maps **ret, struct err *err)
+{
 	CLEANUP(close_at_exit) int fd = openat(proc_dirfd(p), "maps", O_RDONLY | O_CLOEXEC);
 	CLEANUP(maps_close_at_exit) struct maps *m = NULL;
 	int r = fd < 0 ? -errno : 0;
 
 	if (r == 0) {
 		m = maps_new(fd);
+		if (m)
+			m->budget = b;
 		r = m ? (take_fd(&fd), maps_refresh(m)) : -ENOMEM;
 	}
 	if (r == -ENOENT || r == -ESRCH)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct budget;
 struct proc;
 struct err;
 
@@ -29,7 +30,9 @@ struct maps;
 /* From a text (tests, recordings). -EINVAL: lines that are not /proc/PID/maps, or not in order. */
 int maps_parse(const char *text, size_t len, struct maps **ret);
 int maps_open(struct proc *p, struct maps **ret, struct err *err);
-/* -ESRCH: the process has ended, or called execve(2); -EINVAL: nonsense. The old content stays. */
+/* What is read takes bytes out of `b`, borrowed. */
+int maps_open_within(struct proc *p, struct budget *b, struct maps **ret, struct err *err);
+/* -ESRCH: the process has ended, or called execve(2); -EINVAL: nonsense; -EFBIG: too much. The old content stays. */
 int maps_refresh(struct maps *m);
 void maps_close(struct maps *m);
 

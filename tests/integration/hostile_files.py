@@ -134,7 +134,7 @@ def mangled(path, levels):
 def run_code(paths):
     if "--mappings" in paths:
         paths, (_, folder) = paths[:-2], paths[-2:]
-        mappings(folder, 50000, 1000)
+        mappings(folder, 19000, 3000)
     """The target: a thread for each file, in its code for ever."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p

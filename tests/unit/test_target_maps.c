@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "symbolizer/base/budget.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 
@@ -169,6 +170,37 @@ static void test_own_process(void **state)
 	proc_close(p);
 }
 
+/* The list is the target's, too: what is left limits it, and what was read stays. */
+static void test_little_is_left(void **state)
+{
+	struct budget b;
+	struct proc *p = NULL;
+	struct maps *m = NULL;
+	uint64_t generation;
+	size_t n;
+	void *page;
+
+	(void)state;
+	assert_int_equal(proc_open(getpid(), &p, NULL), 0);
+	budget_init(&b, 100, 0);
+	assert_int_equal(maps_open_within(p, &b, &m, NULL), -EFBIG);
+	assert_int_equal(budget_bytes_left(&b), 100);
+	budget_init(&b, 64 << 20, 0);
+	assert_int_equal(maps_open_within(p, &b, &m, NULL), 0);
+	assert_true(budget_bytes_left(&b) < 64 << 20);
+	generation = maps_generation(m);
+	n = maps_count(m);
+	b.bytes_left = 100;
+	page = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_int_equal(maps_refresh(m), -EFBIG);
+	assert_int_equal(maps_generation(m), generation);
+	assert_int_equal(maps_count(m), n);
+	munmap(page, 4096);
+	maps_close(m);
+	assert_in_range(budget_bytes_left(&b), 100 + 1, 64 << 20);
+	proc_close(p);
+}
+
 static void test_child_ends(void **state)
 {
 	pid_t child;
@@ -212,6 +244,7 @@ int main(void)
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_overlong_line),
 		cmocka_unit_test(test_own_process),
+		cmocka_unit_test(test_little_is_left),
 		cmocka_unit_test(test_child_ends),
 	};
 

@@ -101,7 +101,7 @@ extern "C" {
 enum {
 	JVMPI_THREAD_RUNNABLE = 1,
 	JVMPI_THREAD_MONITOR_WAIT,
-	JVMPI_THREAD_CONDVAR_WAIT,
+	JVMPI_THREAD_CONDVAR_WAIT
 };
 #define JVMPI_THREAD_SUSPENDED 0x8000
 #define JVMPI_THREAD_INTERRUPTED 0x4000
@@ -318,6 +318,7 @@ typedef struct {
 				struct {
 					jint chosen_pair_index; /* == pairs_total: default */
 					jint pairs_total;
+					jboolean is_default; /* in the specification's text instead of pairs_total */
 				} lookupswitch_info;
 			} u;
 		} instruction;

@@ -130,6 +130,7 @@ JVMPI_AT(instruction.u.tableswitch_info.low, 32);
 JVMPI_AT(instruction.u.tableswitch_info.hi, 36);
 JVMPI_AT(instruction.u.lookupswitch_info.chosen_pair_index, 28);
 JVMPI_AT(instruction.u.lookupswitch_info.pairs_total, 32);
+JVMPI_AT(instruction.u.lookupswitch_info.is_default, 36);
 JVMPI_AT(monitor_dump.begin, 16);
 JVMPI_AT(monitor_dump.end, 24);
 JVMPI_AT(monitor_dump.num_traces, 32);

@@ -21,3 +21,8 @@ set_tests_properties(unit.bridge_symbols PROPERTIES LABELS unit TIMEOUT 60)
 # The page of what the bridge has of JVMPI: complete, and each row with a check that exists.
 add_test(NAME unit.jvmpi_rows COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/unit/jvmpi_rows.py)
 set_tests_properties(unit.jvmpi_rows PROPERTIES LABELS unit TIMEOUT 60)
+
+# Old sources, C and C++, against the header.
+add_test(NAME unit.jvmpi_idioms COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/unit/jvmpi_idioms.py
+  ${CMAKE_C_COMPILER} ${JDK_INCLUDE})
+set_tests_properties(unit.jvmpi_idioms PROPERTIES LABELS unit TIMEOUT 60 SKIP_RETURN_CODE 77)

@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "jvm-bridge/host/libc_old.h"
+#include "jvm-bridge/host/method_list.h"
 #include "jvm-bridge/host/thread.h"
 
-enum { METHODS_MAX = 65535, ENTRIES_MAX = 1 << 16 };
+enum { ENTRIES_MAX = 1 << 16 };
 
 /* jdk.internal.misc.Unsafe reads a field of an object where it is now; JNI may not read injected ones. */
 static struct {
@@ -19,10 +20,7 @@ static struct {
 	jobject unsafe;
 	jmethodID get_long;
 	jlong klass; /* in java.lang.Class: InstanceKlass* */
-	uint64_t methods, ids; /* in InstanceKlass: Array<Method*>*, jmethodID* */
-	uint64_t array_length, array_data;
-	uint64_t const_method; /* in Method */
-	uint64_t number; /* in ConstMethod, u2 */
+	struct method_layout layout;
 } at;
 
 /* One of the exported tables; how its entries look is exported, too. */
@@ -94,12 +92,12 @@ static bool fields_find(void)
 	int32_t offset;
 	const struct jvm_field fields[] = {
 		{"java_lang_Class", "_klass_offset", &klass},
-		{"InstanceKlass", "_methods", &at.methods},
-		{"InstanceKlass", "_methods_jmethod_ids", &at.ids},
-		{"Array<int>", "_length", &at.array_length},
-		{"Array<Method*>", "_data", &at.array_data},
-		{"Method", "_constMethod", &at.const_method},
-		{"ConstMethod", "_method_idnum", &at.number},
+		{"InstanceKlass", "_methods", &at.layout.methods},
+		{"InstanceKlass", "_methods_jmethod_ids", &at.layout.ids},
+		{"Array<int>", "_length", &at.layout.array_length},
+		{"Array<Method*>", "_data", &at.layout.array_data},
+		{"Method", "_constMethod", &at.layout.const_method},
+		{"ConstMethod", "_method_idnum", &at.layout.number},
 	};
 
 	if (!jvm_fields_find(fields, sizeof(fields) / sizeof(*fields)) || !klass)
@@ -152,64 +150,15 @@ static uint64_t klass_of(JNIEnv *env, jmethodID method)
 	return (uint64_t)v;
 }
 
-struct class_methods {
-	uint64_t data, ids, n, n_ids;
-};
-
-/* The Method* at an index and its jmethodID; false: it has none. */
-static bool method_at(const struct class_methods *c, uint64_t i, uint64_t *ret, jmethodID *ret_id)
-{
-	uint64_t method = jvm_word(c->data + 8 * i), id;
-	uint16_t number;
-
-	memcpy(&number, (const void *)(uintptr_t)(jvm_word(method + at.const_method) + at.number), sizeof(number));
-	if (number >= c->n_ids)
-		return false;
-	id = jvm_word(c->ids + 8 * ((uint64_t)number + 1));
-	memcpy(ret_id, &id, sizeof(id));
-	*ret = method;
-	return id;
-}
-
-/* In the order that JVMTI tells methods in, which is the class's: each is looked for behind the one before. */
-static bool methods_match(const struct class_methods *c, JVMPI_JS_Addresses *a)
-{
-	uint64_t next = 0, method;
-	jmethodID id;
-
-	for (jint i = 0; i < a->num_methods; i++) {
-		uint64_t looks;
-
-		for (looks = 0; looks < c->n; looks++, next = (next + 1) % c->n)
-			if (method_at(c, next, &method, &id) && id == a->methods[i].method_id)
-				break;
-		if (looks == c->n)
-			return false;
-		a->addresses[i] = (jlong)method;
-		next = (next + 1) % c->n;
-	}
-	return true;
-}
-
 /* All methods are of one class, which lives: the caller has got them of it just now. */
 jint addresses_request(JNIEnv *env, JVMPI_JS_Addresses *a)
 {
-	struct class_methods c = {0};
-	uint64_t klass, array;
-	int32_t n;
+	uint64_t klass;
 
 	if (!atomic_load(&at.ready))
 		return JVMPI_NOT_AVAILABLE;
-	if (!a || a->num_methods <= 0 || a->num_methods > METHODS_MAX)
+	if (!a || a->num_methods <= 0)
 		return JVMPI_FAIL;
 	klass = klass_of(env, a->methods[0].method_id);
-	array = klass ? jvm_word(klass + at.methods) : 0;
-	c.ids = klass ? jvm_word(klass + at.ids) : 0;
-	if (!array || !c.ids)
-		return JVMPI_FAIL;
-	memcpy(&n, (const void *)(uintptr_t)(array + at.array_length), sizeof(n));
-	c.n = n > 0 && n <= METHODS_MAX ? (uint64_t)n : 0;
-	c.n_ids = jvm_word(c.ids);
-	c.data = array + at.array_data;
-	return c.n && methods_match(&c, a) ? JVMPI_SUCCESS : JVMPI_FAIL;
+	return klass && method_list_find(&at.layout, klass, a) ? JVMPI_SUCCESS : JVMPI_FAIL;
 }

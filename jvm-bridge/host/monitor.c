@@ -13,7 +13,8 @@
 enum { MONITORS_CHUNK = 1 << 16 };
 
 struct _JVMPI_RawMonitor {
-	uint64_t magic;
+	uint64_t magic; /* 0: destroyed */
+	_Atomic uint32_t life; /* counts Destroy: the record is used again */
 	struct lock lock;
 	_Atomic uintptr_t owner; /* pthread_self(); 0: nobody */
 	uint32_t depth; /* of the owner */
@@ -39,13 +40,25 @@ static bool mine(JVMPI_RawMonitor m)
 	return valid(m) && atomic_load(&m->owner) == (uintptr_t)pthread_self();
 }
 
+/* Destroyed by another thread while this one had it. */
+static bool left_to_me(JVMPI_RawMonitor m)
+{
+	for (JVMPI_RawMonitor one = atomic_load(&monitors.all); one; one = one->next)
+		if (one == m)
+			return !m->magic && atomic_load(&m->owner) == (uintptr_t)pthread_self();
+	return false;
+}
+
 static JVMPI_RawMonitor record_new_locked(void)
 {
 	JVMPI_RawMonitor m;
 
+	/* One whose owner has not let go of it yet stays his. */
 	for (m = atomic_load(&monitors.all); m; m = m->next)
-		if (!m->magic)
+		if (!m->magic && lock_try(&m->lock)) {
+			lock_drop(&m->lock);
 			return m;
+		}
 	if (!monitors.left) {
 		monitors.chunk = low_alloc(MONITORS_CHUNK);
 		if (!monitors.chunk)
@@ -81,9 +94,9 @@ JVMPI_RawMonitor monitor_create(char *name)
 /*
  * Native code of a suspended thread runs on. One that got a monitor so would stop at its next call into the JVM
  * with the monitor in hand, which the thread that should resume it may need: it gives it back and waits.
- * false: it was destroyed meanwhile, and nobody has it.
+ * false: that monitor was destroyed meanwhile, and nobody has it.
  */
-static bool monitor_get(JVMPI_RawMonitor m)
+static bool monitor_get(JVMPI_RawMonitor m, uint32_t life)
 {
 	struct thread *t = thread_find(bridge_env());
 
@@ -94,7 +107,7 @@ static bool monitor_get(JVMPI_RawMonitor m)
 		lock_drop(&m->lock);
 		thread_suspended_wait(t);
 	}
-	if (!valid(m)) {
+	if (!valid(m) || atomic_load(&m->life) != life) {
 		lock_drop(&m->lock);
 		return false;
 	}
@@ -104,9 +117,12 @@ static bool monitor_get(JVMPI_RawMonitor m)
 
 void monitor_enter(JVMPI_RawMonitor m)
 {
+	uint32_t life;
+
 	if (!valid(m))
 		return;
-	if (mine(m) || monitor_get(m))
+	life = atomic_load(&m->life);
+	if (mine(m) || monitor_get(m, life))
 		m->depth++;
 }
 
@@ -119,7 +135,7 @@ static void monitor_give(JVMPI_RawMonitor m)
 
 void monitor_exit(JVMPI_RawMonitor m)
 {
-	if (mine(m) && --m->depth == 0)
+	if ((mine(m) || left_to_me(m)) && --m->depth == 0)
 		monitor_give(m);
 }
 
@@ -131,11 +147,14 @@ static uint64_t now_ns(void)
 /* 0: for ever. By a stranger: returns at once. */
 void monitor_wait(JVMPI_RawMonitor m, jlong ms)
 {
-	uint32_t seen, depth;
+	uint32_t seen, depth, life;
 	uint64_t end, now;
 
+	if (left_to_me(m))
+		monitor_give(m);
 	if (!mine(m))
 		return;
+	life = atomic_load(&m->life);
 	depth = m->depth;
 	seen = atomic_load(&m->notified);
 	ms = ms < 0 ? 0 : ms > 1000000000000 ? 1000000000000 : ms;
@@ -147,7 +166,7 @@ void monitor_wait(JVMPI_RawMonitor m, jlong ms)
 			break;
 		futex_wait(&m->notified, seen, ms ? end - now : 0);
 	}
-	if (monitor_get(m))
+	if (monitor_get(m, life))
 		m->depth = depth;
 }
 
@@ -163,7 +182,10 @@ void monitor_notify_all(JVMPI_RawMonitor m)
 		notify_all(m);
 }
 
-/* Exits it first, and who waits for it goes on without; its record is used again by the next one. */
+/*
+ * Exits it first, and who waits for it goes on without; its record is used again by the next one. Another owner keeps the
+ * record until he exits.
+ */
 void monitor_destroy(JVMPI_RawMonitor m)
 {
 	char *name;
@@ -174,6 +196,7 @@ void monitor_destroy(JVMPI_RawMonitor m)
 	name = m->name;
 	m->name = NULL;
 	m->magic = 0;
+	atomic_fetch_add(&m->life, 1);
 	lock_drop(&monitors.lock);
 	free(name);
 	notify_all(m);

@@ -195,6 +195,51 @@ static void destroy_check(void)
 	jvmpi->RawMonitorExit(NULL);
 }
 
+/* One that another thread has is destroyed: the next one in its place is free. */
+static struct {
+	JVMPI_RawMonitor m, next;
+	_Atomic int owned, destroyed, exited, entered;
+} taken;
+
+static void owner_main(void *arg)
+{
+	(void)arg;
+	jvmpi->RawMonitorEnter(taken.m);
+	taken.owned = 1;
+	checker_waits(&taken.destroyed, 1);
+	jvmpi->RawMonitorExit(taken.m);
+	taken.exited = 1;
+}
+
+static void next_main(void *arg)
+{
+	(void)arg;
+	jvmpi->RawMonitorEnter(taken.next);
+	taken.entered++;
+	jvmpi->RawMonitorExit(taken.next);
+}
+
+static void taken_check(void)
+{
+	char name[] = "test taken";
+	JVMPI_RawMonitor early;
+
+	taken.m = jvmpi->RawMonitorCreate(name);
+	check("CreateSystemThread", jvmpi->CreateSystemThread(name, 5, owner_main) == JNI_OK, "refused");
+	check("RawMonitorEnter", checker_waits(&taken.owned, 1), "no thread owns it");
+	jvmpi->RawMonitorDestroy(taken.m);
+	early = jvmpi->RawMonitorCreate(name);
+	check("RawMonitorDestroy", early != taken.m, "its owner has it, and it is given to others");
+	taken.destroyed = 1;
+	check("RawMonitorExit", checker_waits(&taken.exited, 1), "its owner does not come back");
+	taken.next = jvmpi->RawMonitorCreate(name);
+	check("RawMonitorDestroy", taken.next == taken.m, "its place is not used again");
+	check("CreateSystemThread", jvmpi->CreateSystemThread(name, 5, next_main) == JNI_OK, "refused");
+	check("RawMonitorDestroy", checker_waits(&taken.entered, 1), "the next one in its place is locked");
+	jvmpi->RawMonitorDestroy(early);
+	jvmpi->RawMonitorDestroy(taken.next);
+}
+
 /* Many, one in the place of the one that is gone; all can be had at once. */
 static void many_check(void)
 {
@@ -218,6 +263,7 @@ void monitors_check(JNIEnv *env)
 	side_check(env);
 	suspended_check();
 	destroy_check();
+	taken_check();
 	many_check();
 	jvmpi->RawMonitorEnter(side.m);
 	jvmpi->RawMonitorDestroy(side.m);

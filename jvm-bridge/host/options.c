@@ -30,20 +30,30 @@ static int agent_set(struct options *o, char *value, char *why, size_t size)
 	return value_set(&o->agent, value, "agent", why, size);
 }
 
+/* jcmd takes what is behind the first '=' of an argument for the value of an option of its own: "key:value" is as good. */
+static char *value_of(char *item, const char *key)
+{
+	size_t n = strlen(key);
+
+	return !strncmp(item, key, n) && (item[n] == '=' || item[n] == ':') ? item + n + 1 : NULL;
+}
+
 static int item_parse(struct options *o, char *item, char *why, size_t size)
 {
+	char *stream = value_of(item, "stream"), *has_run = value_of(item, "has_run");
+
 	if (!strcmp(item, "early"))
 		o->early = true;
 	else if (!strcmp(item, "quiet"))
 		o->quiet = true;
 	else if (!strcmp(item, "slashes"))
 		o->slashes = true;
-	else if (!strcmp(item, "has_run=registers"))
+	else if (has_run && !strcmp(has_run, "registers"))
 		o->registers = true;
-	else if (!strcmp(item, "has_run=clock"))
+	else if (has_run && !strcmp(has_run, "clock"))
 		o->registers = false;
-	else if (!strncmp(item, "stream=", 7))
-		return value_set(&o->stream, item + 7, "stream", why, size);
+	else if (stream)
+		return value_set(&o->stream, stream, "stream", why, size);
 	else {
 		snprintf(why, size, "'%.200s' is no option (early, quiet, slashes, has_run=clock|registers, stream=PATH, agent=NAME)", item);
 		return -EINVAL;
@@ -65,8 +75,10 @@ int options_parse(const char *text, struct options *ret, char *why, size_t size)
 		return -ENOMEM;
 	}
 	for (at = ret->text; at && !r; at = comma) {
-		if (!strncmp(at, "agent=", 6)) {
-			r = agent_set(ret, at + 6, why, size);
+		char *agent = value_of(at, "agent");
+
+		if (agent) {
+			r = agent_set(ret, agent, why, size);
 			break;
 		}
 		comma = strchr(at, ',');

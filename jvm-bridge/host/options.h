@@ -7,7 +7,7 @@
 /*
  * Options of the library:
  *     [early,][quiet,][slashes,][has_run=clock|registers,][stream=PATH,][agent=NAME_OR_PATH[:OPTIONS]]
- * agent= takes the rest of the text, for its options may have commas.
+ * agent= takes the rest of the text, for its options may have commas. A colon is as good as each of these '='.
  */
 struct options {
 	bool early, quiet, slashes;

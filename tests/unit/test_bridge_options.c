@@ -29,12 +29,19 @@ static void good(void **state)
 	assert_true(o.quiet);
 	assert_null(o.agent_options);
 	options_done(&o);
+	/* As jcmd lets them through. */
+	assert_int_equal(options_parse("has_run:registers,stream:/a,agent:hprof:depth=4", &o, why, sizeof(why)), 0);
+	assert_true(o.registers);
+	assert_string_equal(o.stream, "/a");
+	assert_string_equal(o.agent, "hprof");
+	assert_string_equal(o.agent_options, "depth=4");
+	options_done(&o);
 }
 
 static void bad(void **state)
 {
 	static const char *const texts[] = {"agent=", "agent=:x", "stream=", "x", ",", "early,", "early,,quiet",
-		"stream=/a,stream=/b", "earl", "early=1", "Agent=x"};
+		"stream=/a,stream=/b", "earl", "early=1", "Agent=x", "agent:", "agentx", "stream:", "has_run:x"};
 	struct options o;
 	char why[64];
 

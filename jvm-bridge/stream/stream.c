@@ -1,5 +1,6 @@
 #include "jvm-bridge/stream/stream.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,7 +15,6 @@ enum {
 	IDLE_MS = 500, /* and those that nobody waits for, while there are no others */
 	CONNECT_MS = 1000, /* between attempts of a standing stream */
 	REPLAY_MS = 1000, /* between two replays after losses */
-	BUSY_MS = 3000, /* a connection that just ended is waited for */
 	FLUSH_SIZE = 64 << 10, /* of a replay, sent while it goes on */
 };
 
@@ -38,6 +38,8 @@ static struct stream {
 	struct lock lock; /* of what follows */
 	bool running; /* the thread */
 	int offered; /* connected socket for the thread; -1 */
+	int served; /* the one that it serves; -1: none, or that one ends */
+	bool busy; /* it serves one, or ends that */
 	char standing[WIRE_PATH_MAX + 1]; /* "": none */
 	/* The thread's own. */
 	JNIEnv *_Atomic env;
@@ -46,7 +48,7 @@ static struct stream {
 	uint32_t replays;
 	bool said; /* that nobody listens */
 	bool listening; /* `wanted` is enabled */
-} stream = {.wake = -1, .offered = -1, .channel = {.fd = -1}};
+} stream = {.wake = -1, .offered = -1, .served = -1, .channel = {.fd = -1}};
 
 static const jint wanted[] = {JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START,
 	JVMPI_EVENT_THREAD_END, JVMPI_EVENT_JS_CODE_LOAD, JVMPI_EVENT_JS_CODE_UNLOAD,
@@ -284,21 +286,37 @@ static void connection_serve(void)
 	bye(WIRE_BYE_SHUTDOWN);
 }
 
+/* The one that was offered goes first, for it was told that it is served. */
+static int offered_take(int other)
+{
+	int fd;
+
+	lock_take(&stream.lock);
+	fd = stream.offered >= 0 ? stream.offered : other;
+	stream.offered = -1;
+	stream.served = fd;
+	stream.busy = fd >= 0;
+	lock_drop(&stream.lock);
+	if (other >= 0 && fd != other)
+		close(other);
+	return fd;
+}
+
 /* A socket to serve; -1: none now. *wait_ms: look again then; -1: when woken. */
 static int socket_next(int *wait_ms)
 {
 	char path[WIRE_PATH_MAX + 1];
 	int fd;
 
+	fd = offered_take(-1);
 	lock_take(&stream.lock);
-	fd = stream.offered;
 	memcpy(path, stream.standing, sizeof(path));
 	lock_drop(&stream.lock);
 	*wait_ms = path[0] ? CONNECT_MS : -1;
 	if (fd >= 0 || !path[0])
 		return fd;
 	if (channel_connect(path, &fd) == WIRE_ATTACH_OK)
-		return fd;
+		return offered_take(fd);
 	if (!stream.said)
 		fprintf(stderr, "jsampler-bridge: stream=%s: nobody listens there; tried every second "
 			"(jsampler needs no stream=, it connects by itself)\n", path);
@@ -324,10 +342,12 @@ static void thread_main(void *arg)
 		}
 		connection_begin(env, fd);
 		connection_serve();
+		lock_take(&stream.lock);
+		stream.served = -1;
+		lock_drop(&stream.lock);
 		connection_end();
 		lock_take(&stream.lock);
-		if (stream.offered == fd)
-			stream.offered = -1;
+		stream.busy = false;
 		lock_drop(&stream.lock);
 	}
 	atomic_store(&stream.env, NULL);
@@ -374,30 +394,31 @@ static int set_up(JavaVM *vm)
 	return WIRE_ATTACH_OK;
 }
 
-static bool offer_once(int fd)
+/* Below the lock: what is served now will not be for long. */
+static bool is_leaving(void)
 {
-	bool free;
+	struct pollfd p = {.fd = stream.served};
 
-	lock_take(&stream.lock);
-	free = stream.offered < 0 && !atomic_load(&stream.active);
-	if (free)
-		stream.offered = fd;
-	lock_drop(&stream.lock);
-	return free;
+	return stream.served < 0 || (poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL)));
 }
 
+/* Answers at once: on HotSpot's Attach Listener everybody else would wait, too. */
 static int offer(int fd)
 {
-	for (int i = 0; i < BUSY_MS / 10; i++) {
-		if (offer_once(fd)) {
-			stream_wake();
-			thread_begin();
-			return WIRE_ATTACH_OK;
-		}
-		usleep(10000);
+	bool taken;
+
+	lock_take(&stream.lock);
+	taken = stream.offered < 0 && (!stream.busy || is_leaving());
+	if (taken)
+		stream.offered = fd;
+	lock_drop(&stream.lock);
+	if (!taken) {
+		close(fd);
+		return WIRE_ATTACH_BUSY;
 	}
-	close(fd);
-	return WIRE_ATTACH_BUSY;
+	stream_wake();
+	thread_begin();
+	return WIRE_ATTACH_OK;
 }
 
 int stream_load(JavaVM *vm, const char *path, bool standing)

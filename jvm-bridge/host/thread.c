@@ -4,15 +4,18 @@
 
 #include "jvm-bridge/host/id.h"
 
-enum { BUCKETS = 1024, RETIRED_MAX = 64 };
+enum { BUCKETS = 1024, BATCH = 64 };
+
+struct retired {
+	struct retired *next;
+	jobject ref;
+	struct thread *t;
+};
 
 static struct {
 	struct thread *_Atomic buckets[BUCKETS];
 	struct lock lock; /* of insertion, and of what follows */
-	struct {
-		jobject ref;
-		struct thread *t;
-	} retired[RETIRED_MAX];
+	struct retired *retired;
 } table;
 
 static struct thread *_Atomic *bucket_of(JNIEnv *env)
@@ -48,31 +51,45 @@ static struct thread *record_get(JNIEnv *env)
 	return t;
 }
 
+/* What nobody is about to use any more, taken off the list: BATCH at most. */
+static unsigned retired_take(jobject *dead)
+{
+	struct retired **at = &table.retired, *one;
+	unsigned n = 0;
+
+	lock_take(&table.lock);
+	while ((one = *at) && n < BATCH) {
+		if (atomic_load(&one->t->users)) {
+			at = &one->next;
+			continue;
+		}
+		*at = one->next;
+		dead[n++] = one->ref;
+		free(one);
+	}
+	lock_drop(&table.lock);
+	return n;
+}
+
 /* A reference goes when nobody is about to use it; else a later thread's end takes care of it. */
 static void refs_retire(JNIEnv *env, struct thread *t, jobject ref)
 {
-	jobject dead[RETIRED_MAX + 1];
-	unsigned n = 0, i;
+	bool used = ref && atomic_load(&t->users);
+	struct retired *one = used ? malloc(sizeof(*one)) : NULL;
+	jobject dead[BATCH];
+	unsigned n = retired_take(dead);
 
-	lock_take(&table.lock);
-	for (i = 0; i < RETIRED_MAX; i++)
-		if (table.retired[i].ref && !atomic_load(&table.retired[i].t->users)) {
-			dead[n++] = table.retired[i].ref;
-			table.retired[i].ref = NULL;
-		}
-	if (ref && !atomic_load(&t->users)) {
-		dead[n++] = ref;
-	} else if (ref) {
-		for (i = 0; i < RETIRED_MAX && table.retired[i].ref; i++)
-			;
-		if (i < RETIRED_MAX) { /* else it leaks: 64 threads ended in the midst of being asked */
-			table.retired[i].ref = ref;
-			table.retired[i].t = t;
-		}
-	}
-	lock_drop(&table.lock);
 	while (n)
 		(*env)->DeleteGlobalRef(env, dead[--n]);
+	if (one) {
+		*one = (struct retired){NULL, ref, t};
+		lock_take(&table.lock);
+		one->next = table.retired;
+		table.retired = one;
+		lock_drop(&table.lock);
+	} else if (ref && !used) {
+		(*env)->DeleteGlobalRef(env, ref);
+	}
 }
 
 static void thread_reset(struct thread *t)

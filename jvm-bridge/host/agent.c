@@ -74,27 +74,29 @@ static void *open_in_property(const char *property, const char *name)
 	return lib;
 }
 
-/* A path has a slash; a name is lib<name>.so where the JVM would look for it. `why` says what failed first. */
+/*
+ * A path has a slash; a name is lib<name>.so where the JVM would look for it: among its own libraries, then where the loader
+ * does; at last where Java code would load it from. `why` is what the loader says.
+ */
 static void *library_open(const char *name, char *why, size_t size)
 {
 	char file[AGENT_NAME_MAX];
-	const char *path = name;
+	bool bare = !strchr(name, '/');
 	const char *said;
-	void *lib;
+	void *lib = NULL;
 
-	if (!strchr(name, '/')) {
-		if (snprintf(file, sizeof(file), "lib%s.so", name) >= (int)sizeof(file)) {
-			snprintf(why, size, "the name is too long");
-			return NULL;
-		}
-		path = file;
+	if (bare && snprintf(file, sizeof(file), "lib%s.so", name) >= (int)sizeof(file)) {
+		snprintf(why, size, "the name is too long");
+		return NULL;
 	}
-	lib = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	if (bare)
+		lib = open_in_property("sun.boot.library.path", name);
+	if (lib)
+		return lib;
+	lib = dlopen(bare ? file : name, RTLD_LAZY | RTLD_LOCAL);
 	said = lib ? NULL : dlerror();
 	snprintf(why, size, "%s", said ? said : "it cannot be loaded");
-	if (!lib && path == file)
-		lib = open_in_property("sun.boot.library.path", name);
-	if (!lib && path == file)
+	if (!lib && bare)
 		lib = open_in_property("java.library.path", name);
 	return lib;
 }

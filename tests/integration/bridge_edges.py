@@ -9,6 +9,7 @@ import argparse
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -107,6 +108,33 @@ def held(jdk, tmp):
     return bad
 
 
+def by_jcmd(jdk, tmp):
+    """jcmd cuts what it takes for an option of its own, agent=, but not agent:."""
+    path = os.path.join(tmp, "trace")
+    with bridge.Java(jdk, tmp, LATE) as java:
+        java.wait_for("ready")
+        options = "agent:%s:%s" % (bridge.agent("tracer"), path)
+        p = subprocess.run([str(jdk.home / "bin/jcmd"), str(java.pid), "JVMTI.agent_load", str(bridge.BRIDGE), options],
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=bridge.DONE)
+        status = java.end()
+    if jdk.major >= 9 and (p.returncode or status or "> Init done" not in written(path)):
+        return ["%s; exit status %d, %.80s" % (p.stdout, status, written(path))]
+    return []
+
+
+def first_found(jdk, tmp):
+    """A bare name is looked for among the JDK's own libraries first, then where the loader looks."""
+    trace, dirs = os.path.join(tmp, "trace"), [os.path.join(tmp, d) for d in ("own", "loader")]
+    for d, name in zip(dirs, ("tracer", "counter")):
+        os.mkdir(d)
+        shutil.copy(bridge.agent(name), os.path.join(d, "libjvmpi_twice.so"))
+    flags = ["-Dsun.boot.library.path=%s" % dirs[0], bridge.hosted("jvmpi_twice", trace)]
+    with bridge.Java(jdk, tmp, flags, env={"LD_LIBRARY_PATH": dirs[1]}) as java:
+        java.wait_for("ready")
+        status = java.end()
+    return [] if status == 0 and "> Init done" in written(trace) else ["exit status %d, %.80s" % (status, written(trace))]
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--jdk")
@@ -117,7 +145,7 @@ def main():
         sys.exit("no JDK found in /usr/lib/jvm")
     failed = 0
     for jdk in jdks:
-        for case in (late, late_registers, too_many, frozen, held):
+        for case in (late, late_registers, too_many, frozen, held, by_jcmd, first_found):
             with tempfile.TemporaryDirectory(prefix="jsampler-bridge-") as tmp:
                 bad = case(jdk, tmp)
             print("JDK %d, %s: %s" % (jdk.major, case.__name__, "; ".join(bad) or "ok"), flush=True)

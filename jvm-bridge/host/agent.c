@@ -21,6 +21,7 @@ struct agent *agent_new(const void *base)
 		a = &the_bridge.agents[n];
 		a->index = n;
 		a->base = base;
+		atomic_store(&a->collected, gc_collections());
 		functions_fill(a);
 		atomic_store(&the_bridge.n_agents, n + 1);
 	}
@@ -170,8 +171,8 @@ void agent_start(struct agent *a, JNIEnv *env)
 		return;
 	events_prepare(a);
 	a->started = true;
-	if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD))
-		class_tell_all(a, t, env, false);
+	if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD) && !class_tell_all(a, t, env, false))
+		bridge_say("an agent is told of no class that was there before it: the JVM does not list them");
 	threads_announce(a, t, 0);
 	if (agent_wants(a, JVMPI_EVENT_JVM_INIT_DONE))
 		event_send(a, t, &e, GC_MAY);

@@ -38,14 +38,19 @@ struct agent {
 	unsigned index;
 	const void *base; /* load address of its library; NULL: not known yet */
 	bool lean; /* JS_LEAN */
-	bool started; /* JVM_INIT_DONE was sent */
+	_Atomic bool started; /* events may be sent */
 	bool failed; /* its JVM_OnLoad did; it may be tried again */
 	_Atomic uint64_t enabled; /* bit a slot */
-	/* Gate of GC windows, gc.c */
-	_Atomic uint32_t gc_off; /* events under way that carry ids, and DisableGC */
+	/* gate.c */
+	_Atomic uint32_t gc_not; /* events under way that carry ids */
+	_Atomic uint32_t disabled; /* by DisableGC */
 	_Atomic uint32_t entering; /* threads between the gate and the agent */
-	_Atomic uint32_t window; /* 1: between GC_START and GC_FINISH */
+	_Atomic uint32_t inside; /* handlers under way */
+	_Atomic uint32_t window; /* 1: shut, from the return of GC_START's handler to GC_FINISH */
 	_Atomic(struct thread *) window_owner;
+	_Atomic(struct thread *) turn; /* who tells of collections now; NULL: nobody */
+	_Atomic uint32_t turns; /* that ended */
+	_Atomic uint32_t collected; /* collections that the agent was told of */
 };
 
 struct bridge {
@@ -55,6 +60,8 @@ struct bridge {
 	bool slashes; /* class names as Classic had them */
 	bool by_registers; /* ThreadHasRun: by a checksum instead of the CPU clock */
 	_Atomic bool live, dead;
+	_Atomic bool ending; /* JVM_SHUT_DOWN is being sent: no other event begins */
+	_Atomic(struct thread *) ender; /* the thread that sends it */
 	_Atomic bool started; /* the agents of the JVM's start are */
 	struct lock agents_lock;
 	_Atomic unsigned n_agents;
@@ -67,8 +74,14 @@ extern struct bridge the_bridge;
 
 void bridge_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* a line on stderr */
 _Noreturn void bridge_freeze(void); /* what is called after JVM_SHUT_DOWN stays */
+void exit_watch(void); /* once, behind the last event: exit() finds agents' destructors later than what this registers */
+void exit_begin(void); /* the calling thread calls exit() now */
+bool exit_is_here(void); /* the calling thread is inside exit() */
 JNIEnv *bridge_env(void); /* of this thread, or NULL */
 void bridge_free(void *p); /* memory of JVMTI; NULL is fine */
+/* An exception that is the agent's is put aside while JNI is called, which must not be called with one. NULL is fine. */
+jthrowable bridge_exception_take(JNIEnv *env);
+void bridge_exception_put(JNIEnv *env, jthrowable pending);
 
 /* A lock that is never held by a suspended thread, so that it may be held over JVMTI calls. */
 void steady_take(struct thread *t);
@@ -98,19 +111,36 @@ void event_modes_apply(void); /* tells JVMTI what is wanted now */
 void events_prepare(struct agent *a); /* what was enabled before the JVM lived; drops what cannot be had */
 bool event_capabilities_add(int first, ...); /* bit numbers, ending with -1 */
 
-enum gc_mode { GC_MAY, GC_NOT }; /* GC_NOT: no GC window opens while the agent has the event */
-void event_send(struct agent *a, struct thread *t, JVMPI_Event *e, enum gc_mode mode);
+/* GC_NOT: nothing is told as freed while the agent has the event. GC_FREES: not sent while GC is disabled. */
+enum gc_mode { GC_MAY, GC_NOT, GC_FREES };
+/* false: not sent. */
+bool event_send(struct agent *a, struct thread *t, JVMPI_Event *e, enum gc_mode mode);
 /* To every agent that wants it. */
 void event_send_all(struct thread *t, JVMPI_Event *e, enum gc_mode mode);
 
-/* gc.c */
-void gc_gate_enter(struct agent *a, struct thread *t, enum gc_mode mode);
-void gc_gate_passed(struct agent *a); /* at once behind it, right before the agent is called */
-void gc_gate_leave(struct agent *a, enum gc_mode mode);
+/* gate.c */
+/* Waits in GC windows. false: not to be sent, because the JVM ends, or with GC_FREES because GC is disabled. */
+bool gate_enter(struct agent *a, struct thread *t, enum gc_mode mode, bool requested);
+void gate_passed(struct agent *a, enum gc_mode mode); /* at once behind it, right before the agent is called */
+void gate_leave(struct agent *a, enum gc_mode mode);
+void gate_shut(struct agent *a, struct thread *t); /* by whoever has the turn */
+void gate_open(struct agent *a);
+bool gate_quiet(struct agent *a); /* waits a little until no GC_NOT event is under way */
+bool gate_turn_take(struct agent *a, struct thread *t); /* false: it is another's, or the JVM ends */
+void gate_turn_drop(struct agent *a);
+bool gate_turn_wait(struct agent *a, uint64_t ns); /* until it is nobody's */
+bool gate_disabled(const struct thread *t); /* by DisableGC of any agent, on another thread */
+/* Runs f(arg) if GC is not disabled, and nobody gets it disabled meanwhile; f calls nobody. */
+bool gate_free(const struct thread *t, void (*f)(void *), void *arg);
+void gate_end(struct thread *t); /* from here on only t has events; waits for those under way, 2 s at most */
 void gc_disable(struct agent *a);
 void gc_enable(struct agent *a);
 void gc_enable_all(struct thread *t); /* what a thread that ends left disabled */
-void gc_run(void);
+
+/* gc.c */
+void gc_run(struct agent *a);
+uint32_t gc_collections(void); /* so far */
+void gc_enabled(void); /* nobody has it disabled any more */
 bool gc_pump_start(void); /* its thread is there; idempotent */
 void JNICALL on_gc_start(jvmtiEnv *ti);
 void JNICALL on_gc_finish(jvmtiEnv *ti);
@@ -144,11 +174,13 @@ void lines_range(const struct lines *l, jint *first, jint *last);
 /* class.c */
 void class_tell(struct agent *a, struct thread *t, JNIEnv *env, jclass klass);
 void class_tell_of(struct agent *a, struct thread *t, JNIEnv *env, jmethodID method);
-void class_tell_all(struct agent *a, struct thread *t, JNIEnv *env, bool again);
+bool class_tell_all(struct agent *a, struct thread *t, JNIEnv *env, bool again); /* false: they cannot be had */
 jint class_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id);
 jint method_request(struct agent *a, struct thread *t, JNIEnv *env, jmethodID method);
 void class_forget(struct saved_class *s); /* NULL is fine */
-void class_unload_tell(struct agent *a, struct thread *t, struct object_id *id);
+/* The agent has got the id of a class otherwise than by CLASS_LOAD: it hears of the class's end as well. */
+void class_met(struct agent *a, JNIEnv *env, jclass klass, struct object_id *id);
+bool class_unload_tell(struct agent *a, struct thread *t, struct object_id *id);
 
 /* address.c: offsets of fields, addresses of static ones, by the tables of the JVM. False: one is missing. */
 struct jvm_field {

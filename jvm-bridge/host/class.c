@@ -182,21 +182,52 @@ void class_forget(struct saved_class *s)
 	free(s);
 }
 
-static void class_send(struct agent *a, struct thread *t, JNIEnv *env, jclass klass, struct object_id *id,
+/* Before that a class has no methods and fields. */
+static bool is_prepared(jclass klass)
+{
+	jint status = 0;
+
+	return !(*the_bridge.ti)->GetClassStatus(the_bridge.ti, klass, &status) && (status & JVMTI_CLASS_STATUS_PREPARED);
+}
+
+static void class_keep(const struct agent *a, const JVMPI_Event *e, struct object_id *id)
+{
+	struct saved_class *none = NULL, *saved;
+
+	if (a->lean || !agent_wants(a, JVMPI_EVENT_CLASS_UNLOAD) || atomic_load(&id->saved))
+		return;
+	saved = class_save(e);
+	if (!atomic_compare_exchange_strong(&id->saved, &none, saved))
+		class_forget(saved);
+}
+
+static bool class_send(struct agent *a, struct thread *t, JNIEnv *env, jclass klass, struct object_id *id,
 	jint requested)
 {
 	JVMPI_Event e = {.event_type = JVMPI_EVENT_CLASS_LOAD | requested};
+	bool prepared = is_prepared(klass), sent = false;
 	struct pool pool = {0};
-	struct saved_class *none = NULL, *saved;
 
 	if (class_fill(&pool, a, env, klass, &e)) {
 		e.u.class_load.class_id = (jobjectID)id;
-		if (!a->lean && agent_wants(a, JVMPI_EVENT_CLASS_UNLOAD) && !atomic_load(&id->saved)) {
-			saved = class_save(&e);
-			if (!atomic_compare_exchange_strong(&id->saved, &none, saved))
-				class_forget(saved);
-		}
-		event_send(a, t, &e, GC_NOT);
+		if (prepared)
+			class_keep(a, &e, id);
+		sent = event_send(a, t, &e, GC_NOT);
+	}
+	pool_done(&pool);
+	return sent;
+}
+
+void class_met(struct agent *a, JNIEnv *env, jclass klass, struct object_id *id)
+{
+	JVMPI_Event e = {0};
+	struct pool pool = {0};
+
+	if (!told_know(&id->told, a) || a->lean || !agent_wants(a, JVMPI_EVENT_CLASS_UNLOAD))
+		return;
+	if (class_fill(&pool, a, env, klass, &e)) {
+		e.u.class_load.class_id = (jobjectID)id;
+		class_keep(a, &e, id);
 	}
 	pool_done(&pool);
 }
@@ -204,13 +235,16 @@ static void class_send(struct agent *a, struct thread *t, JNIEnv *env, jclass kl
 static void class_tell_as(struct agent *a, struct thread *t, JNIEnv *env, jclass klass, jint requested)
 {
 	struct object_id *id = id_of(t, env, klass, ID_CLASS);
-	uint32_t bit = 1u << a->index;
+	bool first, sent;
 
 	if (!id)
 		return;
-	if ((atomic_fetch_or(&id->announced, bit) & bit) && !requested)
+	first = told_begin(&id->told, a, t);
+	if (!first && !requested)
 		return;
-	class_send(a, t, env, klass, id, requested);
+	sent = class_send(a, t, env, klass, id, requested);
+	if (first)
+		told_end(&id->told, a, sent);
 }
 
 void class_tell(struct agent *a, struct thread *t, JNIEnv *env, jclass klass)
@@ -231,38 +265,44 @@ void class_tell_of(struct agent *a, struct thread *t, JNIEnv *env, jmethodID met
 }
 
 /* Prepared ones: what is loaded and no more has no methods yet and comes with its CLASS_PREPARE. */
-void class_tell_all(struct agent *a, struct thread *t, JNIEnv *env, bool again)
+bool class_tell_all(struct agent *a, struct thread *t, JNIEnv *env, bool again)
 {
 	jclass *list = NULL;
-	jint n = 0, status;
+	jint n = 0;
+	bool ok;
 
-	if ((*env)->PushLocalFrame(env, 16))
-		return (*env)->ExceptionClear(env);
-	if ((*the_bridge.ti)->GetLoadedClasses(the_bridge.ti, &n, &list) || (*env)->EnsureLocalCapacity(env, n + 64))
-		n = 0;
+	if ((*env)->PushLocalFrame(env, 16)) {
+		(*env)->ExceptionClear(env);
+		return false;
+	}
+	/* JNI promises room for 65,536 references at most. JVMTI makes room for its own; this is for some more. */
+	ok = !(*the_bridge.ti)->GetLoadedClasses(the_bridge.ti, &n, &list) && !(*env)->EnsureLocalCapacity(env, 64);
 	for (jint i = 0; i < n; i++) {
 		/* It may want no more in the midst of them. */
-		if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD) &&
-			!(*the_bridge.ti)->GetClassStatus(the_bridge.ti, list[i], &status) &&
-			(status & JVMTI_CLASS_STATUS_PREPARED))
+		if (ok && agent_wants(a, JVMPI_EVENT_CLASS_LOAD) && is_prepared(list[i]))
 			class_tell_as(a, t, env, list[i], again ? JVMPI_REQUESTED_EVENT : 0);
 		(*env)->DeleteLocalRef(env, list[i]);
 	}
 	bridge_free(list);
 	(*env)->PopLocalFrame(env, NULL);
+	return ok;
 }
 
 jint class_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id)
 {
-	jobject klass = id_object(env, id);
+	jobject klass = id->kind == ID_CLASS ? id_object(env, id) : NULL;
 	struct saved_class *saved = atomic_load(&id->saved);
 	JVMPI_Event e;
 
 	if (id->kind != ID_CLASS)
 		return JVMPI_FAIL;
 	if (klass) {
-		atomic_fetch_or(&id->announced, 1u << a->index);
-		class_send(a, t, env, klass, id, JVMPI_REQUESTED_EVENT);
+		/* Where it is not prepared, this tells its name, and CLASS_LOAD with its methods is to come. */
+		if (is_prepared(klass))
+			class_tell_as(a, t, env, klass, JVMPI_REQUESTED_EVENT);
+		else
+			class_send(a, t, env, klass, id, JVMPI_REQUESTED_EVENT);
+		told_know(&id->told, a);
 		(*env)->DeleteLocalRef(env, klass);
 		return JVMPI_SUCCESS;
 	}
@@ -275,14 +315,12 @@ jint class_request(struct agent *a, struct thread *t, JNIEnv *env, struct object
 	return JVMPI_SUCCESS;
 }
 
-void class_unload_tell(struct agent *a, struct thread *t, struct object_id *id)
+bool class_unload_tell(struct agent *a, struct thread *t, struct object_id *id)
 {
 	JVMPI_Event e = {.event_type = JVMPI_EVENT_CLASS_UNLOAD};
 
-	if (!(atomic_load(&id->announced) & 1u << a->index))
-		return;
 	e.u.class_unload.class_id = (jobjectID)id;
-	event_send(a, t, &e, GC_NOT);
+	return event_send(a, t, &e, GC_FREES);
 }
 
 jint method_request(struct agent *a, struct thread *t, JNIEnv *env, jmethodID method)

@@ -43,6 +43,32 @@ _Noreturn void bridge_freeze(void)
 		futex_wait(&never, 0, 0);
 }
 
+/* Not atexit(): that lies in each library's own start files, of which this one has none. */
+int __cxa_atexit(void (*f)(void *), void *arg, void *library);
+
+static _Atomic uint32_t exit_tid;
+
+void exit_begin(void)
+{
+	atomic_store(&exit_tid, (uint32_t)syscall(SYS_gettid));
+}
+
+static void exit_noted(void *arg)
+{
+	(void)arg;
+	exit_begin();
+}
+
+void exit_watch(void)
+{
+	__cxa_atexit(exit_noted, NULL, NULL);
+}
+
+bool exit_is_here(void)
+{
+	return atomic_load(&exit_tid) == (uint32_t)syscall(SYS_gettid);
+}
+
 JNIEnv *bridge_env(void)
 {
 	void *env = NULL;
@@ -56,6 +82,23 @@ void bridge_free(void *p)
 {
 	if (p)
 		(*the_bridge.ti)->Deallocate(the_bridge.ti, p);
+}
+
+jthrowable bridge_exception_take(JNIEnv *env)
+{
+	jthrowable pending = (*env)->ExceptionOccurred(env);
+
+	if (pending)
+		(*env)->ExceptionClear(env);
+	return pending;
+}
+
+void bridge_exception_put(JNIEnv *env, jthrowable pending)
+{
+	if (!pending)
+		return;
+	(*env)->Throw(env, pending);
+	(*env)->DeleteLocalRef(env, pending);
 }
 
 static int stream_begin(const char *path, bool standing)
@@ -114,9 +157,12 @@ static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 static void JNICALL on_vm_death(jvmtiEnv *ti, JNIEnv *env)
 {
 	JVMPI_Event e = {.event_type = JVMPI_EVENT_JVM_SHUT_DOWN};
+	struct thread *t = thread_current();
 
 	(void)ti, (void)env;
-	event_send_all(thread_current(), &e, GC_MAY);
+	gate_end(t);
+	event_send_all(t, &e, GC_MAY);
+	exit_watch();
 	atomic_store(&the_bridge.dead, true);
 	gc_shutdown();
 }

@@ -78,10 +78,10 @@ static const struct mode {
 } modes[] = {
 	{JVMTI_EVENT_CLASS_PREPARE, {JVMPI_EVENT_CLASS_LOAD}},
 	{JVMTI_EVENT_COMPILED_METHOD_LOAD,
+		{JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMPI_EVENT_JS_CODE_UNLOAD}},
+	{JVMTI_EVENT_COMPILED_METHOD_UNLOAD,
 		{JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMPI_EVENT_JS_CODE_LOAD,
 			JVMPI_EVENT_JS_CODE_UNLOAD}},
-	{JVMTI_EVENT_COMPILED_METHOD_UNLOAD,
-		{JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMPI_EVENT_JS_CODE_UNLOAD}},
 	{JVMTI_EVENT_DYNAMIC_CODE_GENERATED, {JVMPI_EVENT_JS_DYNAMIC_CODE}},
 	{JVMTI_EVENT_DATA_DUMP_REQUEST, {JVMPI_EVENT_DATA_DUMP_REQUEST, JVMPI_EVENT_DATA_RESET_REQUEST}},
 	{JVMTI_EVENT_GARBAGE_COLLECTION_START,
@@ -194,23 +194,29 @@ void events_prepare(struct agent *a)
 	event_modes_apply();
 }
 
-static jint thread_request(struct agent *a, struct thread *t, JNIEnv *id)
+/* The specification wants the id of the thread's object, agents pass its JNIEnv, too. */
+static jint thread_request(struct agent *a, struct thread *t, void *arg)
 {
-	struct thread *about = thread_find(id);
+	struct object_id *id = id_check(arg);
+	struct thread *about = id ? thread_of(id, t->env) : thread_find(arg);
 
 	if (!about || !atomic_load(&about->ref))
 		return JVMPI_FAIL;
-	return thread_describe(a, about, t);
+	thread_announce(a, about, t, JVMPI_REQUESTED_EVENT);
+	return JVMPI_SUCCESS;
 }
 
 static jint replay(struct agent *a, struct thread *t)
 {
+	bool ok = true;
+
 	addresses_init(t->env);
 	if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD))
-		class_tell_all(a, t, t->env, true);
-	threads_announce(a, t, JVMPI_REQUESTED_EVENT);
+		ok = class_tell_all(a, t, t->env, true);
+	if (agent_wants(a, JVMPI_EVENT_THREAD_START))
+		threads_announce(a, t, JVMPI_REQUESTED_EVENT);
 	code_replay(a, t);
-	return JVMPI_SUCCESS;
+	return ok ? JVMPI_SUCCESS : JVMPI_FAIL;
 }
 
 jint event_request(struct agent *a, jint type, void *arg)
@@ -246,28 +252,32 @@ jint event_request(struct agent *a, jint type, void *arg)
  * t may be NULL (a thread of the JVM that is no Java thread). The thread is announced before its first event.
  * NotifyEvent is read anew each time: agents may set it late.
  */
-void event_send(struct agent *a, struct thread *t, JVMPI_Event *e, enum gc_mode mode)
+bool event_send(struct agent *a, struct thread *t, JVMPI_Event *e, enum gc_mode mode)
 {
 	void (*notify)(JVMPI_Event *) = a->iface.NotifyEvent;
 	jint type = e->event_type & ~JVMPI_REQUESTED_EVENT;
 
-	if (!notify || atomic_load(&the_bridge.dead))
-		return;
+	if (!notify)
+		return true; /* to nobody */
+	if (atomic_load(&the_bridge.dead))
+		return false;
 	if (t && !a->lean && type != JVMPI_EVENT_THREAD_START && type != JVMPI_EVENT_THREAD_END && a->started)
 		thread_announce(a, t, t, 0);
-	gc_gate_enter(a, t, mode);
+	if (!gate_enter(a, t, mode, e->event_type & JVMPI_REQUESTED_EVENT))
+		return false;
 	e->env_id = t ? t->env : NULL;
 	if (t) {
 		t->inside++;
 		t->gc_not += mode == GC_NOT;
 	}
-	gc_gate_passed(a);
+	gate_passed(a, mode);
 	notify(e);
 	if (t) {
 		t->inside--;
 		t->gc_not -= mode == GC_NOT;
 	}
-	gc_gate_leave(a, mode);
+	gate_leave(a, mode);
+	return true;
 }
 
 void event_send_all(struct thread *t, JVMPI_Event *e, enum gc_mode mode)

@@ -1,7 +1,9 @@
 /*
  * The interface functions. JVMPI gives them no context, so those whose meaning depends on the agent exist once
  * for each of AGENTS_MAX. After JVM_SHUT_DOWN all but ProfilerExit keep their caller for good, as HotSpot did:
- * an agent's thread freezes instead of racing the end of the process.
+ * an agent's thread freezes instead of racing the end of the process. Only the thread that is inside exit() gets out
+ * again: it runs the destructors of agents. There is no JVM for it any more, and whoever holds a monitor may be frozen,
+ * so for that thread they do nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,22 +12,26 @@
 #include "jvm-bridge/host/thread.h"
 #include "jvm-bridge/jvmpi/layout.h"
 
-static void alive(void)
+/* false: nothing is to be done. */
+static bool alive(void)
 {
-	if (atomic_load(&the_bridge.dead))
+	if (!atomic_load(&the_bridge.dead))
+		return true;
+	if (!exit_is_here())
 		bridge_freeze();
+	return false;
 }
 
 static void call_trace(JVMPI_CallTrace *trace, jint depth)
 {
-	alive();
-	if (trace)
+	if (alive() && trace)
 		trace_get(trace, depth);
 }
 
 /* As the JVM's own exit does, without shutdown hooks or JVM_SHUT_DOWN. Works in JVM_OnLoad too. */
 static void profiler_exit(jint code)
 {
+	exit_begin();
 	atomic_store(&the_bridge.dead, true);
 	fflush(NULL);
 	exit(code);
@@ -33,104 +39,93 @@ static void profiler_exit(jint code)
 
 static JVMPI_RawMonitor raw_create(char *name)
 {
-	alive();
-	return monitor_create(name);
+	return alive() ? monitor_create(name) : NULL;
 }
 
 static void raw_enter(JVMPI_RawMonitor m)
 {
-	alive();
-	monitor_enter(m);
+	if (alive())
+		monitor_enter(m);
 }
 
 static void raw_exit(JVMPI_RawMonitor m)
 {
-	alive();
-	monitor_exit(m);
+	if (alive())
+		monitor_exit(m);
 }
 
 static void raw_wait(JVMPI_RawMonitor m, jlong ms)
 {
-	alive();
-	monitor_wait(m, ms);
-	alive();
+	if (alive())
+		monitor_wait(m, ms);
+	(void)alive();
 }
 
 static void raw_notify_all(JVMPI_RawMonitor m)
 {
-	alive();
-	monitor_notify_all(m);
+	if (alive())
+		monitor_notify_all(m);
 }
 
 static void raw_destroy(JVMPI_RawMonitor m)
 {
-	alive();
-	monitor_destroy(m);
+	if (alive())
+		monitor_destroy(m);
 }
 
 static jlong cpu_time(void)
 {
-	alive();
+	(void)alive();
 	return (jlong)clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static void suspend(JNIEnv *env)
 {
-	alive();
-	thread_suspend_list(1, &env, NULL);
+	if (alive())
+		thread_suspend_list(1, &env, NULL);
 }
 
 static void resume(JNIEnv *env)
 {
-	alive();
-	thread_resume_list(1, &env, NULL);
+	if (alive())
+		thread_resume_list(1, &env, NULL);
 }
 
 static void suspend_list(jint n, JNIEnv **envs, jint *results)
 {
-	alive();
-	thread_suspend_list(n, envs, results);
+	if (alive())
+		thread_suspend_list(n, envs, results);
 }
 
 static void resume_list(jint n, JNIEnv **envs, jint *results)
 {
-	alive();
-	thread_resume_list(n, envs, results);
+	if (alive())
+		thread_resume_list(n, envs, results);
 }
 
 static jint status(JNIEnv *env)
 {
-	alive();
-	return thread_status(env);
+	return alive() ? thread_status(env) : JVMPI_FAIL;
 }
 
 static jboolean has_run(JNIEnv *env)
 {
-	alive();
-	return thread_has_run(env);
+	return alive() ? thread_has_run(env) : JNI_FALSE;
 }
 
 /* The name and f(NULL) are the agent's; JVM_OnLoad before the JVM lives gets JNI_ERR. */
 static jint create_thread(char *name, jint priority, void (*f)(void *))
 {
-	alive();
-	return thread_create(name, priority, f, NULL);
-}
-
-static void run_gc(void)
-{
-	alive();
-	gc_run();
+	return alive() ? thread_create(name, priority, f, NULL) : JNI_ERR;
 }
 
 static jobjectID thread_id(JNIEnv *id)
 {
-	JNIEnv *env = bridge_env();
+	JNIEnv *env = alive() ? bridge_env() : NULL;
 	struct thread *t = thread_find(id);
 	jobject object;
 	struct object_id *found;
 
-	alive();
 	object = t && env ? thread_object(t, env) : NULL;
 	if (!object)
 		return NULL;
@@ -139,53 +134,58 @@ static jobjectID thread_id(JNIEnv *id)
 	return (jobjectID)found;
 }
 
-static jobjectID method_class(jmethodID method)
+static jobjectID method_class(struct agent *a, jmethodID method)
 {
-	JNIEnv *env = bridge_env();
+	JNIEnv *env = alive() ? bridge_env() : NULL;
 	struct object_id *found;
 	jclass klass = NULL;
 
-	alive();
 	if (!env || !method || (*the_bridge.ti)->GetMethodDeclaringClass(the_bridge.ti, method, &klass) || !klass)
 		return NULL;
 	found = id_of(thread_current(), env, klass, ID_CLASS);
+	if (found)
+		class_met(a, env, klass, found);
 	(*env)->DeleteLocalRef(env, klass);
 	return (jobjectID)found;
 }
 
 static jobject id_to_object(jobjectID id)
 {
+	JNIEnv *env = alive() ? bridge_env() : NULL;
 	struct object_id *found = id_check(id);
-	JNIEnv *env = bridge_env();
 
-	alive();
 	return found && env ? id_object(env, found) : NULL;
 }
 
-static jobjectID object_to_id(jobject object)
+/* Of a class only. JNI would need a reference to java.lang.Class, and may leave an exception. */
+static bool is_class(jobject object)
 {
-	JNIEnv *env = bridge_env();
-	struct object_id *id;
-	jclass klass;
-	bool is_class;
+	jint status;
 
-	alive();
+	return !(*the_bridge.ti)->GetClassStatus(the_bridge.ti, object, &status);
+}
+
+static jobjectID object_to_id(struct agent *a, jobject object)
+{
+	JNIEnv *env = alive() ? bridge_env() : NULL;
+	struct object_id *id;
+
 	if (!env || !object)
 		return NULL;
 	id = id_known(object);
-	if (id)
-		return (jobjectID)id;
-	klass = (*env)->FindClass(env, "java/lang/Class");
-	is_class = klass && (*env)->IsInstanceOf(env, object, klass);
-	(*env)->DeleteLocalRef(env, klass);
-	return (jobjectID)id_of(thread_current(), env, object, is_class ? ID_CLASS : ID_OBJECT);
+	if (!id)
+		id = id_of(thread_current(), env, object, is_class(object) ? ID_CLASS : ID_OBJECT);
+	if (id && id->kind == ID_CLASS)
+		class_met(a, env, object, id);
+	return (jobjectID)id;
 }
 
 static void tls_set(unsigned agent, JNIEnv *env, void *data)
 {
 	struct thread *t = thread_find(env);
 
-	alive();
+	if (!alive())
+		return;
 	if (!t && env == bridge_env())
 		t = thread_current();
 	if (t)
@@ -196,27 +196,23 @@ static void *tls_get(unsigned agent, JNIEnv *env)
 {
 	struct thread *t = thread_find(env);
 
-	alive();
-	return t ? atomic_load(&t->tls[agent]) : NULL;
+	return alive() && t ? atomic_load(&t->tls[agent]) : NULL;
 }
 
 #define AGENT_FUNCTIONS(n)                                                                         \
 	static jint enable_##n(jint type, void *arg)                                               \
 	{                                                                                          \
 		(void)arg;                                                                         \
-		alive();                                                                           \
-		return event_enable(&the_bridge.agents[n], type, true);                            \
+		return alive() ? event_enable(&the_bridge.agents[n], type, true) : JVMPI_FAIL;     \
 	}                                                                                          \
 	static jint disable_##n(jint type, void *arg)                                              \
 	{                                                                                          \
 		(void)arg;                                                                         \
-		alive();                                                                           \
-		return event_enable(&the_bridge.agents[n], type, false);                           \
+		return alive() ? event_enable(&the_bridge.agents[n], type, false) : JVMPI_FAIL;    \
 	}                                                                                          \
 	static jint request_##n(jint type, void *arg)                                              \
 	{                                                                                          \
-		alive();                                                                           \
-		return event_request(&the_bridge.agents[n], type, arg);                            \
+		return alive() ? event_request(&the_bridge.agents[n], type, arg) : JVMPI_FAIL;     \
 	}                                                                                          \
 	static void tls_set_##n(JNIEnv *env, void *data)                                           \
 	{                                                                                          \
@@ -228,13 +224,26 @@ static void *tls_get(unsigned agent, JNIEnv *env)
 	}                                                                                          \
 	static void gc_off_##n(void)                                                               \
 	{                                                                                          \
-		alive();                                                                           \
-		gc_disable(&the_bridge.agents[n]);                                                 \
+		if (alive())                                                                       \
+			gc_disable(&the_bridge.agents[n]);                                         \
 	}                                                                                          \
 	static void gc_on_##n(void)                                                                \
 	{                                                                                          \
-		alive();                                                                           \
-		gc_enable(&the_bridge.agents[n]);                                                  \
+		if (alive())                                                                       \
+			gc_enable(&the_bridge.agents[n]);                                          \
+	}                                                                                          \
+	static void gc_run_##n(void)                                                               \
+	{                                                                                          \
+		if (alive())                                                                       \
+			gc_run(&the_bridge.agents[n]);                                             \
+	}                                                                                          \
+	static jobjectID method_class_##n(jmethodID method)                                        \
+	{                                                                                          \
+		return method_class(&the_bridge.agents[n], method);                                \
+	}                                                                                          \
+	static jobjectID object_to_id_##n(jobject object)                                          \
+	{                                                                                          \
+		return object_to_id(&the_bridge.agents[n], object);                                \
 	}
 
 AGENT_FUNCTIONS(0)
@@ -250,7 +259,8 @@ AGENT_FUNCTIONS(7)
 	{                                                                                          \
 		.EnableEvent = enable_##n, .DisableEvent = disable_##n, .RequestEvent = request_##n,       \
 		.SetThreadLocalStorage = tls_set_##n, .GetThreadLocalStorage = tls_get_##n,        \
-		.DisableGC = gc_off_##n, .EnableGC = gc_on_##n                                     \
+		.DisableGC = gc_off_##n, .EnableGC = gc_on_##n, .RunGC = gc_run_##n,               \
+		.GetMethodClass = method_class_##n, .jobject2jobjectID = object_to_id_##n          \
 	}
 
 static const JVMPI_Interface of_agent[AGENTS_MAX] = {AGENT_ENTRY(0), AGENT_ENTRY(1), AGENT_ENTRY(2), AGENT_ENTRY(3),
@@ -274,11 +284,8 @@ void functions_fill(struct agent *a)
 	a->iface.GetThreadStatus = status;
 	a->iface.ThreadHasRun = has_run;
 	a->iface.CreateSystemThread = create_thread;
-	a->iface.RunGC = run_gc;
 	a->iface.GetThreadObject = thread_id;
-	a->iface.GetMethodClass = method_class;
 	a->iface.jobjectID2jobject = id_to_object;
-	a->iface.jobject2jobjectID = object_to_id;
 	a->iface.SuspendThreadList = suspend_list;
 	a->iface.ResumeThreadList = resume_list;
 }

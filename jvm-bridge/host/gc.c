@@ -1,9 +1,8 @@
 /*
  * Garbage collections. JVMTI's callbacks run in the pause, where an agent's handler that takes a lock would
  * deadlock with a thread that holds it and waits for the pause to end. So they only count, and a thread
- * of the bridge sends GC_START, OBJECT_FREE, GC_FINISH afterwards, as one window. In the window other
- * threads' events wait (as everything stood still in a collection of that time), unless the thread is in the
- * agent already or owns a raw monitor: then somebody may be waiting for it.
+ * of the bridge, the pump, sends GC_START, OBJECT_FREE, GC_FINISH afterwards, as one window (gate.c). Who calls RunGC has
+ * GC_START and GC_FINISH of it sent on its own thread, as it may hold what their handlers take.
  *
  * A thread that is woken in the pause blocks at the safepoint and is woken once more. So where nobody waits for
  * what a collection brings (no window, no unloaded class), the pump takes collections in batches, on a clock of its
@@ -13,6 +12,8 @@
  * sets the mode of OBJECT_FREE, and the thread that ends the JVM, wait for that without letting a safepoint begin: the JVM
  * then stands still for good when that thread is stopped at one (docs/jvmti-waits.md). There the event stays off, and
  * after a collection the pump looks which weak references were cleared.
+ *
+ * Ids of dead objects stay with the pump until every agent was told, and are given anew only while nobody has GC disabled.
  */
 #include <stdlib.h>
 
@@ -21,10 +22,13 @@
 
 enum {
 	PAUSES = 512,
-	RUN_LIMIT_MS = 10000,
 	BATCH_NS = 250000000, /* JS_GC_PAUSE comes so much later, at most */
+	AGAIN_NS = 20000000, /* what could not be told is tried again */
 	LOOK_SHARE = 50, /* dead objects are looked for in one such part of the time, at most */
 };
+
+#define RUN_LIMIT_NS 10000000000ull /* RunGC waits for others who have GC disabled */
+#define TURN_NS 1000000000ull /* and for another's window */
 
 static struct {
 	struct lock start_lock;
@@ -36,7 +40,8 @@ static struct {
 	_Atomic uint32_t delivered; /* of them */
 	_Atomic(struct object_id *) freed; /* pushed by on_object_free */
 	/* The pump's. */
-	struct object_id *used; /* told as freed while somebody was looking at them */
+	struct object_id *dead; /* ids that are not given back yet */
+	bool again; /* something could not be told */
 	bool look; /* there was a collection since dead objects were looked for */
 	uint64_t look_next; /* not before */
 	/* Of the thread that collects; the pump reads behind `collections`. */
@@ -105,111 +110,6 @@ void JNICALL on_object_free(jvmtiEnv *ti, jlong tag)
 	pump_tell(class); /* before others take its place */
 }
 
-/* The gate. */
-
-static bool passes(struct agent *a, struct thread *t)
-{
-	return (t && t->inside) || atomic_load(&a->window_owner) == t || monitor_owned();
-}
-
-static void gc_off_drop(struct agent *a)
-{
-	if (atomic_fetch_sub(&a->gc_off, 1) == 1)
-		futex_wake_all(&a->gc_off);
-}
-
-void gc_gate_enter(struct agent *a, struct thread *t, enum gc_mode mode)
-{
-	for (;;) {
-		if (mode == GC_NOT)
-			atomic_fetch_add(&a->gc_off, 1);
-		atomic_fetch_add(&a->entering, 1);
-		if (!atomic_load(&a->window) || passes(a, t))
-			return;
-		gc_gate_passed(a);
-		if (mode == GC_NOT)
-			gc_off_drop(a);
-		futex_wait(&a->window, 1, 0);
-	}
-}
-
-void gc_gate_passed(struct agent *a)
-{
-	if (atomic_fetch_sub(&a->entering, 1) == 1 && atomic_load(&a->window))
-		futex_wake_all(&a->entering);
-}
-
-void gc_gate_leave(struct agent *a, enum gc_mode mode)
-{
-	if (mode == GC_NOT)
-		gc_off_drop(a);
-}
-
-void gc_disable(struct agent *a)
-{
-	struct thread *t = thread_current();
-
-	if (!t)
-		return;
-	gc_gate_enter(a, t, GC_NOT); /* not in the midst of a window */
-	gc_gate_passed(a);
-	t->gc_off[a->index]++;
-}
-
-void gc_enable(struct agent *a)
-{
-	struct thread *t = thread_current();
-
-	if (!t || !t->gc_off[a->index])
-		return;
-	t->gc_off[a->index]--;
-	gc_off_drop(a);
-}
-
-void gc_enable_all(struct thread *t)
-{
-	for (unsigned i = 0; i < AGENTS_MAX; i++)
-		for (; t->gc_off[i]; t->gc_off[i]--)
-			gc_off_drop(&the_bridge.agents[i]);
-}
-
-/* Who saw no window reaches the agent before there is one; nothing on that way waits. */
-static void entering_wait(struct agent *a)
-{
-	for (uint32_t n; (n = atomic_load(&a->entering)) && !atomic_load(&the_bridge.dead);)
-		futex_wait(&a->entering, n, 100000000);
-}
-
-/* Not closed while it waits: events go on meanwhile. false: the JVM ends. */
-static bool window_open(struct agent *a, struct thread *t)
-{
-	for (;;) {
-		uint32_t off = atomic_load(&a->gc_off);
-
-		if (atomic_load(&the_bridge.dead))
-			return false;
-		if (off) {
-			futex_wait(&a->gc_off, off, 100000000);
-			continue;
-		}
-		atomic_store(&a->window_owner, t);
-		atomic_store(&a->window, 1);
-		if (!atomic_load(&a->gc_off)) {
-			entering_wait(a);
-			return true;
-		}
-		atomic_store(&a->window, 0);
-		futex_wake_all(&a->window);
-	}
-}
-
-static void window_close(struct agent *a)
-{
-	atomic_store(&a->window_owner, NULL);
-	atomic_store(&a->window, 0);
-	futex_wake_all(&a->window);
-}
-
 static jlong call_long(JNIEnv *env, jobject runtime, jclass klass, const char *name)
 {
 	jmethodID m = (*env)->GetMethodID(env, klass, name, "()J");
@@ -238,116 +138,211 @@ static void heap_sizes(JNIEnv *env, JVMPI_Event *e)
 		e->u.gc_info.total_object_space - call_long(env, runtime, klass, "freeMemory");
 }
 
-/* A window for one agent: what was freed is told, and nothing else happens meanwhile. */
-static void window_send(struct agent *a, struct thread *t, struct object_id *freed, JVMPI_Event *finish)
+static bool is_ending(void)
 {
-	JVMPI_Event e = {.event_type = JVMPI_EVENT_GC_START};
-
-	thread_announce(a, t, t, 0);
-	if (!window_open(a, t))
-		return;
-	if (agent_wants(a, JVMPI_EVENT_GC_START))
-		event_send(a, t, &e, GC_MAY);
-	for (struct object_id *id = freed; id && agent_wants(a, JVMPI_EVENT_OBJECT_FREE); id = id->next) {
-		e = (JVMPI_Event){.event_type = JVMPI_EVENT_OBJECT_FREE};
-		e.u.obj_free.obj_id = (jobjectID)id;
-		event_send(a, t, &e, GC_MAY);
-	}
-	finish->event_type = JVMPI_EVENT_GC_FINISH;
-	if (agent_wants(a, JVMPI_EVENT_GC_FINISH))
-		event_send(a, t, finish, GC_MAY);
-	window_close(a);
+	return atomic_load(&the_bridge.ending) || atomic_load(&the_bridge.dead);
 }
 
-static void pauses_send(struct thread *t, uint32_t from, uint32_t to)
+static bool wants_free(const struct agent *a, const struct object_id *id)
 {
-	for (; from != to; from++) {
+	return agent_wants(a, JVMPI_EVENT_OBJECT_FREE) && !(id->freed_told & 1u << a->index);
+}
+
+static bool has_frees(const struct agent *a)
+{
+	for (const struct object_id *id = gc.dead; id; id = id->next)
+		if (wants_free(a, id))
+			return true;
+	return false;
+}
+
+static void frees_send(struct agent *a, struct thread *t)
+{
+	for (struct object_id *id = gc.dead; id && !is_ending(); id = id->next) {
+		JVMPI_Event e = {.event_type = JVMPI_EVENT_OBJECT_FREE};
+
+		if (!wants_free(a, id))
+			continue;
+		e.u.obj_free.obj_id = (jobjectID)id;
+		if (!event_send(a, t, &e, GC_FREES)) {
+			gc.again = true;
+			return;
+		}
+		id->freed_told |= 1u << a->index;
+	}
+}
+
+/*
+ * false: GC is disabled, or the JVM ends. The gate is shut behind GC_START, and what was under way then may wait for a lock
+ * that its handler took: what was freed is left for the next window.
+ */
+static bool window_send(struct agent *a, struct thread *t, bool collected, bool frees)
+{
+	JVMPI_Event e = {.event_type = JVMPI_EVENT_GC_START}, finish = {.event_type = JVMPI_EVENT_GC_FINISH};
+
+	thread_announce(a, t, t, 0);
+	if (agent_wants(a, JVMPI_EVENT_GC_FINISH))
+		heap_sizes(t->env, &finish);
+	if (!gate_quiet(a) && !collected)
+		return false;
+	if (gate_disabled(t) || (agent_wants(a, JVMPI_EVENT_GC_START) && !event_send(a, t, &e, GC_FREES)))
+		return false;
+	gate_shut(a, t);
+	if (frees && gate_quiet(a))
+		frees_send(a, t);
+	else
+		gc.again |= frees;
+	if (agent_wants(a, JVMPI_EVENT_GC_FINISH))
+		event_send(a, t, &finish, GC_MAY);
+	gate_open(a);
+	return true;
+}
+
+static void pauses_send(struct agent *a, struct thread *t, uint32_t from, uint32_t to)
+{
+	for (; from != to && agent_wants(a, JVMPI_EVENT_JS_GC_PAUSE); from++) {
 		JVMPI_Event e = {.event_type = JVMPI_EVENT_JS_GC_PAUSE};
 
 		if (to - from >= PAUSES)
 			continue; /* overwritten */
 		e.u.js_gc_pause.begin = atomic_load(&gc.pauses[from % PAUSES].begin);
 		e.u.js_gc_pause.end = atomic_load(&gc.pauses[from % PAUSES].end);
-		event_send_all(t, &e, GC_MAY);
+		event_send(a, t, &e, GC_MAY);
 	}
 }
 
-static void unloads_send(struct thread *t, struct object_id *freed)
+/* Collections up to `now`, and with `frees` what they freed; false: not now. In the agent's turn. */
+static bool collections_tell(struct agent *a, struct thread *t, uint32_t now, bool frees)
+{
+	uint32_t before = atomic_load(&a->collected);
+
+	if (wants_window(a) && (now != before || frees) && !window_send(a, t, now != before, frees))
+		return false;
+	pauses_send(a, t, before, now);
+	atomic_store(&a->collected, now);
+	return true;
+}
+
+static void agents_tell(struct thread *t, uint32_t now)
 {
 	unsigned n = atomic_load(&the_bridge.n_agents);
 
-	for (struct object_id *id = freed; id; id = id->next) {
-		if (id->kind != ID_CLASS)
+	for (unsigned i = 0; i < n; i++) {
+		struct agent *a = &the_bridge.agents[i];
+		bool frees = has_frees(a);
+		uint32_t told;
+
+		if (!gate_turn_take(a, t)) {
+			gc.again = true;
 			continue;
-		for (unsigned i = 0; i < n; i++)
-			if (agent_wants(&the_bridge.agents[i], JVMPI_EVENT_CLASS_UNLOAD))
-				class_unload_tell(&the_bridge.agents[i], t, id);
+		}
+		/* A caller of RunGC may have told it of more. */
+		told = atomic_load(&a->collected);
+		if ((int32_t)(now - told) > 0)
+			told = now;
+		gc.again |= !collections_tell(a, t, told, frees);
+		gate_turn_drop(a);
 	}
 }
 
-static struct object_id *freed_take(JNIEnv *env, bool collected)
+static bool wants_unload(const struct agent *a, const struct object_id *id)
+{
+	return id->kind == ID_CLASS && agent_wants(a, JVMPI_EVENT_CLASS_UNLOAD) && told_is_known(&id->told, a) &&
+		!(id->unload_told & 1u << a->index);
+}
+
+static void unloads_send(struct thread *t)
+{
+	unsigned n = atomic_load(&the_bridge.n_agents);
+
+	for (struct object_id *id = gc.dead; id; id = id->next)
+		for (unsigned i = 0; i < n; i++) {
+			if (!wants_unload(&the_bridge.agents[i], id))
+				continue;
+			if (!class_unload_tell(&the_bridge.agents[i], t, id)) {
+				gc.again = true;
+				return;
+			}
+			id->unload_told |= 1u << i;
+		}
+}
+
+static bool is_told(const struct object_id *id)
+{
+	unsigned n = atomic_load(&the_bridge.n_agents);
+
+	for (unsigned i = 0; i < n; i++)
+		if (wants_free(&the_bridge.agents[i], id) || wants_unload(&the_bridge.agents[i], id))
+			return false;
+	return true;
+}
+
+/* Those that have died since, in front of `dead`. */
+static void dead_take(JNIEnv *env, bool collected)
 {
 	uint64_t begin, end;
-	struct object_id *dead;
+	struct object_id *list, *next;
 
-	if (!ids_looked_for())
-		return atomic_exchange(&gc.freed, NULL);
-	gc.look |= collected;
-	begin = clock_ns(CLOCK_MONOTONIC);
-	if (!gc.look || begin < gc.look_next)
-		return NULL;
-	gc.look = false;
-	dead = ids_dead(env);
-	end = clock_ns(CLOCK_MONOTONIC);
-	gc.look_next = end + (end - begin) * LOOK_SHARE;
-	return dead;
-}
-
-/* True: classes were among them. */
-static bool ids_free(JNIEnv *env, struct object_id *list)
-{
-	struct object_id *next;
-	bool classes = false;
-
+	if (!ids_looked_for()) {
+		list = atomic_exchange(&gc.freed, NULL);
+	} else {
+		gc.look |= collected;
+		begin = clock_ns(CLOCK_MONOTONIC);
+		if (!gc.look || begin < gc.look_next)
+			return;
+		gc.look = false;
+		list = ids_dead(env);
+		end = clock_ns(CLOCK_MONOTONIC);
+		gc.look_next = end + (end - begin) * LOOK_SHARE;
+	}
 	for (; list; list = next) {
 		next = list->next;
-		classes |= list->kind == ID_CLASS;
-		if (id_free(env, list))
-			continue;
-		list->next = gc.used;
-		gc.used = list;
+		list->next = gc.dead;
+		gc.dead = list;
 	}
-	return classes;
+}
+
+/* Gives ids back. Those of classes go with line numbers of their methods. */
+static void dead_free(struct thread *t)
+{
+	struct object_id *list = gc.dead, *next;
+	bool classes = false;
+
+	gc.dead = NULL;
+	for (; list; list = next) {
+		next = list->next;
+		if (is_told(list) && id_empty(t->env, list)) {
+			classes |= list->kind == ID_CLASS;
+			if (gate_free(t, id_free, list))
+				continue;
+			gc.again = true;
+		}
+		list->next = gc.dead;
+		gc.dead = list;
+	}
+	if (classes)
+		trace_forget();
 }
 
 static void pump_once(struct thread *t)
 {
-	JNIEnv *env = t->env;
-	uint32_t done = atomic_load(&gc.delivered), now = atomic_load(&gc.collections);
-	struct object_id *freed = freed_take(env, now != done), *used = gc.used;
-	JVMPI_Event finish = {0};
-	bool classes;
-	unsigned n = atomic_load(&the_bridge.n_agents);
+	uint32_t now = atomic_load(&gc.collections);
 
-	if (anybody_wants(JVMPI_EVENT_GC_FINISH))
-		heap_sizes(env, &finish);
-	unloads_send(t, freed); /* before OBJECT_FREE of the same id */
-	for (unsigned i = 0; i < n && (now != done || freed); i++)
-		if (wants_window(&the_bridge.agents[i]))
-			window_send(&the_bridge.agents[i], t, freed, &finish);
-	pauses_send(t, done, now);
-	gc.used = NULL;
-	classes = ids_free(env, used);
-	classes = ids_free(env, freed) || classes;
-	if (classes)
-		trace_forget();
+	gc.again = false;
+	if (gate_disabled(t)) {
+		gc.again = true; /* gc_enabled() wakes */
+		return;
+	}
+	dead_take(t->env, now != atomic_load(&gc.delivered));
+	unloads_send(t); /* before OBJECT_FREE of the same id */
+	agents_tell(t, now);
+	dead_free(t);
 	atomic_store(&gc.delivered, now);
-	futex_wake_all(&gc.delivered);
 }
 
 static bool pump_has_work(void)
 {
-	return atomic_load(&gc.hurry) || atomic_load(&gc.freed) || gc.look ||
+	return atomic_load(&gc.hurry) || atomic_load(&gc.freed) || gc.look || gc.again ||
 		atomic_load(&gc.collections) != atomic_load(&gc.delivered);
 }
 
@@ -357,7 +352,7 @@ static void pump_sleep(void)
 	uint32_t now = atomic_load(&gc.wake);
 
 	atomic_store(&gc.asleep, true);
-	if (!pump_has_work() && !atomic_load(&the_bridge.dead))
+	if (!pump_has_work() && !is_ending())
 		futex_wait(&gc.wake, now, 0);
 	atomic_store(&gc.asleep, false);
 }
@@ -370,11 +365,11 @@ static void pump_main(void *arg)
 	if (!t)
 		return;
 	t->system = true;
-	while (!atomic_load(&the_bridge.dead)) {
+	while (!is_ending()) {
 		uint32_t now = atomic_load(&gc.wake);
 
 		if (!atomic_load(&gc.hurry))
-			futex_wait(&gc.wake, now, BATCH_NS);
+			futex_wait(&gc.wake, now, gc.again ? AGAIN_NS : BATCH_NS);
 		if (!pump_has_work()) {
 			pump_sleep();
 			continue;
@@ -406,38 +401,89 @@ bool gc_pump_start(void)
 	return ok;
 }
 
-/*
- * Returns when its GC events were delivered; CLASS_UNLOAD and OBJECT_FREE may follow (LOOK_SHARE). With GC disabled by
- * the caller: at once, without.
- */
-void gc_run(void)
+void gc_enabled(void)
+{
+	if (gc.started)
+		pump_hurry();
+}
+
+/* Somebody else tells the agent of a collection, and does not come to an end: he may be waiting for what t holds. */
+static void run_tell_inside(struct agent *a, struct thread *t)
+{
+	JVMPI_Event start = {.event_type = JVMPI_EVENT_GC_START}, finish = {.event_type = JVMPI_EVENT_GC_FINISH};
+
+	heap_sizes(t->env, &finish);
+	if (agent_wants(a, JVMPI_EVENT_GC_START))
+		event_send(a, t, &start, GC_MAY);
+	if (agent_wants(a, JVMPI_EVENT_GC_FINISH))
+		event_send(a, t, &finish, GC_MAY);
+}
+
+/* Before the collection, or the pump is quicker. */
+static bool run_turn(struct agent *a, struct thread *t)
+{
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) + TURN_NS;
+
+	while (!gate_turn_take(a, t))
+		if (clock_ns(CLOCK_MONOTONIC) >= end || is_ending() || !gate_turn_wait(a, TURN_NS))
+			return false;
+	return true;
+}
+
+/* Waits for other threads that have GC disabled. */
+static void run_tell(struct agent *a, struct thread *t)
+{
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) + RUN_LIMIT_NS;
+
+	while (!collections_tell(a, t, atomic_load(&gc.collections), false)) {
+		if (clock_ns(CLOCK_MONOTONIC) >= end || is_ending())
+			return;
+		usleep(AGAIN_NS / 1000);
+	}
+}
+
+static void run_collected(struct agent *a, struct thread *t, bool turn)
+{
+	jthrowable pending = bridge_exception_take(t->env);
+
+	if ((*t->env)->PushLocalFrame(t->env, 32)) {
+		(*t->env)->ExceptionClear(t->env);
+	} else {
+		turn ? run_tell(a, t) : run_tell_inside(a, t);
+		(*t->env)->PopLocalFrame(t->env, NULL);
+	}
+	bridge_exception_put(t->env, pending);
+}
+
+uint32_t gc_collections(void)
+{
+	return atomic_load(&gc.collections);
+}
+
+/* Its GC_START and GC_FINISH come before this returns. With GC disabled by the caller: none. */
+void gc_run(struct agent *a)
 {
 	struct thread *t = thread_current();
-	uint32_t before, now;
+	uint32_t before;
+	bool turn;
 
 	if (!t || t->gc_not)
 		return;
 	for (unsigned i = 0; i < AGENTS_MAX; i++)
 		if (t->gc_off[i])
 			return;
+	turn = !t->system && run_turn(a, t);
 	before = atomic_load(&gc.collections);
 	(*the_bridge.ti)->ForceGarbageCollection(the_bridge.ti);
-	if (!gc.started || t->system || atomic_load(&gc.collections) == before)
-		return;
-	pump_hurry();
-	for (unsigned i = 0; i < RUN_LIMIT_MS / 100 && !atomic_load(&the_bridge.dead); i++) {
-		now = atomic_load(&gc.delivered);
-		if ((int32_t)(now - before) > 0)
-			return;
-		futex_wait(&gc.delivered, now, 100000000);
-	}
+	if (gc.started && !t->system && atomic_load(&gc.collections) != before)
+		run_collected(a, t, turn);
+	if (turn)
+		gate_turn_drop(a);
+	if (gc.started)
+		pump_hurry();
 }
 
 void gc_shutdown(void)
 {
-	unsigned n = atomic_load(&the_bridge.n_agents);
-
-	for (unsigned i = 0; i < n; i++)
-		futex_wake_all(&the_bridge.agents[i].gc_off);
 	pump_wake();
 }

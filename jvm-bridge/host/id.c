@@ -136,8 +136,9 @@ struct object_id *ids_dead(JNIEnv *env)
 		for (size_t k = 0; k < ID_PER_CHUNK; k++) {
 			jweak ref = atomic_load(&chunk[k].ref);
 
-			if (!ref || !(*env)->IsSameObject(env, ref, NULL))
+			if (!ref || chunk[k].gone || !(*env)->IsSameObject(env, ref, NULL))
 				continue;
+			chunk[k].gone = true;
 			chunk[k].next = dead;
 			dead = &chunk[k];
 		}
@@ -180,17 +181,20 @@ static struct object_id *id_new(JNIEnv *env, jobject object, enum id_kind kind)
 struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_kind kind)
 {
 	struct object_id *id;
+	jthrowable pending;
 
 	if (!object || !ids_init(env))
 		return NULL;
 	id = id_known(object);
 	if (id)
 		return id;
+	pending = bridge_exception_take(env);
 	steady_take(t); /* or two threads tag it */
 	id = id_known(object);
 	if (!id)
 		id = id_new(env, object, kind);
 	steady_drop();
+	bridge_exception_put(env, pending);
 	return id;
 }
 
@@ -224,7 +228,7 @@ jobject id_object(JNIEnv *env, struct object_id *id)
 	return local;
 }
 
-bool id_free(JNIEnv *env, struct object_id *id)
+bool id_empty(JNIEnv *env, struct object_id *id)
 {
 	jweak ref = atomic_exchange(&id->ref, NULL);
 
@@ -236,7 +240,15 @@ bool id_free(JNIEnv *env, struct object_id *id)
 		(*env)->DeleteWeakGlobalRef(env, id->dead);
 	id->dead = NULL;
 	class_forget(atomic_exchange(&id->saved, NULL));
-	atomic_store(&id->announced, 0);
-	record_free(id);
+	told_forget(&id->told);
 	return true;
+}
+
+void id_free(void *arg)
+{
+	struct object_id *id = arg;
+
+	id->gone = false;
+	id->freed_told = id->unload_told = 0;
+	record_free(id);
 }

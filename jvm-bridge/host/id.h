@@ -2,6 +2,7 @@
 #define JS_BRIDGE_ID_H
 
 #include "jvm-bridge/host/bridge.h"
+#include "jvm-bridge/host/told.h"
 
 struct saved_class;
 struct thread;
@@ -19,7 +20,9 @@ struct object_id {
 	_Atomic uint32_t users; /* of ref */
 	jweak dead; /* what ref was, until nobody uses it any more */
 	enum id_kind kind;
-	_Atomic uint32_t announced; /* bit an agent: CLASS_LOAD was sent */
+	struct told told; /* of a class: by CLASS_LOAD */
+	bool gone; /* of the pump: found dead */
+	uint32_t freed_told, unload_told; /* bit an agent, of the pump: the object is dead, and the agent knows */
 	struct saved_class *_Atomic saved; /* class.c: for RequestEvent inside CLASS_UNLOAD */
 	struct object_id *next; /* of the free, or the dead */
 };
@@ -29,11 +32,12 @@ struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_k
 struct object_id *id_known(jobject object); /* NULL: it has none */
 struct object_id *id_check(jobjectID id); /* NULL: no such id */
 jobject id_object(JNIEnv *env, struct object_id *id); /* local reference; NULL: dead */
-bool id_free(JNIEnv *env, struct object_id *id); /* false: in use; to be called again later */
+bool id_empty(JNIEnv *env, struct object_id *id); /* of a dead object. false: in use; to be called again later */
+void id_free(void *id); /* an empty one: it may be given to another object */
 struct object_id *id_from_tag(jlong tag);
 bool ids_init(JNIEnv *env);
 bool ids_looked_for(void); /* there are ids, and JVMTI does not report which objects are freed */
-/* Those whose objects are gone, linked by `next`. Each is found until id_free(); only the thread that frees asks. */
+/* Those whose objects have gone, linked by `next`; each is found once. Only the thread that frees asks. */
 struct object_id *ids_dead(JNIEnv *env);
 
 void *low_alloc(size_t size); /* below 2 GB where there is room; zeroed, never freed; NULL */

@@ -94,7 +94,7 @@ static void refs_retire(JNIEnv *env, struct thread *t, jobject ref)
 
 static void thread_reset(struct thread *t)
 {
-	atomic_store(&t->announced, 0);
+	told_forget(&t->told);
 	atomic_store(&t->suspended, 0);
 	atomic_store(&t->cpu, 0);
 	atomic_store(&t->sum, 0);
@@ -155,6 +155,35 @@ void thread_each(void (*f)(struct thread *t, void *arg), void *arg)
 		for (struct thread *t = atomic_load(&table.buckets[i]); t; t = t->next)
 			if (atomic_load(&t->ref))
 				f(t, arg);
+}
+
+struct search {
+	JNIEnv *env;
+	jobject object;
+	struct thread *found;
+};
+
+static void search_one(struct thread *t, void *arg)
+{
+	struct search *s = arg;
+	jobject object = s->found ? NULL : thread_object(t, s->env);
+
+	if (!object)
+		return;
+	if ((*s->env)->IsSameObject(s->env, object, s->object))
+		s->found = t;
+	(*s->env)->DeleteLocalRef(s->env, object);
+}
+
+struct thread *thread_of(struct object_id *id, JNIEnv *env)
+{
+	struct search s = {env, id_object(env, id), NULL};
+
+	if (!s.object)
+		return NULL;
+	thread_each(search_one, &s);
+	(*env)->DeleteLocalRef(env, s.object);
+	return s.found;
 }
 
 /*
@@ -240,11 +269,12 @@ static void names_done(struct thread_names *n, JNIEnv *env)
 }
 
 /* A lean agent knows threads by their JNIEnv alone: no id is made, and an end needs no names. */
-static void thread_tell(struct agent *a, struct thread *about, struct thread *t, jint type)
+static bool thread_tell(struct agent *a, struct thread *about, struct thread *t, jint type)
 {
 	JNIEnv *env = t->env;
 	struct thread_names names = {0};
 	JVMPI_Event e = {.event_type = type};
+	bool sent;
 	jobject object = a->lean && type == JVMPI_EVENT_THREAD_END ? NULL : thread_object(about, env);
 
 	if (object && !(*the_bridge.ti)->GetThreadInfo(the_bridge.ti, object, &names.info))
@@ -254,28 +284,25 @@ static void thread_tell(struct agent *a, struct thread *about, struct thread *t,
 	e.u.thread_start.parent_name = names.parent.name;
 	e.u.thread_start.thread_id = a->lean ? NULL : (jobjectID)id_of(t, env, object, ID_OBJECT);
 	e.u.thread_start.thread_env_id = about->env;
-	event_send(a, t, &e, (type & ~JVMPI_REQUESTED_EVENT) == JVMPI_EVENT_THREAD_START ? GC_NOT : GC_MAY);
+	sent = event_send(a, t, &e, (type & ~JVMPI_REQUESTED_EVENT) == JVMPI_EVENT_THREAD_START ? GC_NOT : GC_MAY);
 	names_done(&names, env);
 	if (object)
 		(*env)->DeleteLocalRef(env, object);
-}
-
-jint thread_describe(struct agent *a, struct thread *about, struct thread *t)
-{
-	atomic_fetch_or(&about->announced, 1u << a->index);
-	thread_tell(a, about, t, JVMPI_EVENT_THREAD_START | JVMPI_REQUESTED_EVENT);
-	return JVMPI_SUCCESS;
+	return sent;
 }
 
 void thread_announce(struct agent *a, struct thread *about, struct thread *t, jint requested)
 {
-	uint32_t bit = 1u << a->index;
+	bool first, sent;
 
-	if (!agent_wants(a, JVMPI_EVENT_THREAD_START) || !atomic_load(&about->ref))
+	if ((!requested && !agent_wants(a, JVMPI_EVENT_THREAD_START)) || !atomic_load(&about->ref))
 		return;
-	if ((atomic_fetch_or(&about->announced, bit) & bit) && !requested)
+	first = told_begin(&about->told, a, t);
+	if (!first && !requested)
 		return;
-	thread_tell(a, about, t, JVMPI_EVENT_THREAD_START | requested);
+	sent = thread_tell(a, about, t, JVMPI_EVENT_THREAD_START | requested);
+	if (first)
+		told_end(&about->told, a, sent);
 }
 
 struct announcement {
@@ -335,9 +362,13 @@ void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 	(void)ti, (void)thread;
 	if (!t || atomic_load(&the_bridge.dead))
 		return;
-	for (unsigned i = 0; i < n; i++)
-		if (agent_wants(&the_bridge.agents[i], JVMPI_EVENT_THREAD_END) && the_bridge.agents[i].started)
-			thread_tell(&the_bridge.agents[i], t, t, JVMPI_EVENT_THREAD_END);
+	for (unsigned i = 0; i < n; i++) {
+		struct agent *a = &the_bridge.agents[i];
+
+		told_wait(&t->told, a, t);
+		if (agent_wants(a, JVMPI_EVENT_THREAD_END) && a->started)
+			thread_tell(a, t, t, JVMPI_EVENT_THREAD_END);
+	}
 	gc_enable_all(t);
 	/* One suspended from here on could not be resumed: its resumer finds it by this reference. */
 	steady_take(t);

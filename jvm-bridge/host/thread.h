@@ -2,6 +2,7 @@
 #define JS_BRIDGE_THREAD_H
 
 #include "jvm-bridge/host/bridge.h"
+#include "jvm-bridge/host/told.h"
 
 /* All but the first: the thread takes nothing that its resumer may need. */
 enum suspension {
@@ -22,7 +23,7 @@ struct thread {
 	_Atomic(jobject) ref; /* global; NULL: ended */
 	_Atomic uint32_t users; /* of ref */
 	_Atomic uint32_t tid; /* kernel's; 0: unknown */
-	_Atomic uint32_t announced; /* bit an agent: THREAD_START was sent */
+	struct told told; /* by THREAD_START */
 	_Atomic uint32_t suspended; /* by an agent: enum suspension */
 	_Atomic uint64_t cpu; /* ns when it was last resumed */
 	_Atomic uint64_t sum, sum_before; /* of registers at the last two suspensions; 0: there was none */
@@ -36,6 +37,7 @@ struct thread {
 };
 
 struct thread *thread_find(JNIEnv *env); /* NULL: unknown */
+struct thread *thread_of(struct object_id *id, JNIEnv *env); /* the one whose java.lang.Thread that is; NULL */
 struct thread *thread_current(void); /* makes the record; NULL: no Java thread, or no memory */
 struct thread *thread_add(JNIEnv *env, jthread thread);
 void threads_learn(JNIEnv *env); /* those that were there before us */
@@ -45,7 +47,6 @@ void thread_each(void (*f)(struct thread *t, void *arg), void *arg);
 jobject thread_object(struct thread *t, JNIEnv *env);
 void thread_announce(struct agent *a, struct thread *about, struct thread *t, jint requested);
 void threads_announce(struct agent *a, struct thread *t, jint requested);
-jint thread_describe(struct agent *a, struct thread *about, struct thread *t); /* answers a request */
 
 void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread);
 void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread);

@@ -341,6 +341,29 @@ def agents(jdks, o):
     return bad
 
 
+def run_cases(doc, cases):
+    """The main() of tests whose cases take a JDK and a folder and return what was wrong. usage: [--jdk 17] [--case NAME]"""
+    p = argparse.ArgumentParser(description=doc.splitlines()[0])
+    p.add_argument("--jdk")
+    p.add_argument("--case", choices=[c.__name__ for c in cases])
+    o = p.parse_args()
+    found = jvm.find_jdks()
+    jdks = [jvm.pick_jdk(o.jdk)] if o.jdk else [found[m] for m in sorted(found)]
+    if not jdks:
+        sys.exit("no JDK found in /usr/lib/jvm")
+    failed = 0
+    for jdk in jdks:
+        for case in cases:
+            if o.case and case.__name__ != o.case:
+                continue
+            with tempfile.TemporaryDirectory(prefix="jsampler-bridge-") as tmp:
+                bad = case(jdk, tmp)
+            print("JDK %d, %s: %s" % (jdk.major, case.__name__, "; ".join(bad) or "ok"), flush=True)
+            failed += len(bad)
+    print("%d failures" % failed)
+    return 1 if failed else 0
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("what", choices=("checks", "hosting", "agents"))

@@ -2,19 +2,16 @@
 """The bridge at its edges: agents that are loaded into a running JVM, one too many, behind the JVM's end, and beside
 another agent that holds what the bridge needs. With tests/jvmpi/edges.c.
 
-usage: bridge_edges.py [--jdk 17]
+usage: bridge_edges.py [--jdk 17] [--case NAME]
 """
 
-import argparse
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 
 import bridge
-import jvm
 from bridge_stream import answer_of, attach_load
 
 AGENTS_MAX = 8  # jvm-bridge/host/bridge.h
@@ -135,24 +132,7 @@ def first_found(jdk, tmp):
     return [] if status == 0 and "> Init done" in written(trace) else ["exit status %d, %.80s" % (status, written(trace))]
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("--jdk")
-    o = p.parse_args()
-    found = jvm.find_jdks()
-    jdks = [jvm.pick_jdk(o.jdk)] if o.jdk else [found[m] for m in sorted(found)]
-    if not jdks:
-        sys.exit("no JDK found in /usr/lib/jvm")
-    failed = 0
-    for jdk in jdks:
-        for case in (late, late_registers, too_many, frozen, held, by_jcmd, first_found):
-            with tempfile.TemporaryDirectory(prefix="jsampler-bridge-") as tmp:
-                bad = case(jdk, tmp)
-            print("JDK %d, %s: %s" % (jdk.major, case.__name__, "; ".join(bad) or "ok"), flush=True)
-            failed += len(bad)
-    print("%d failures" % failed)
-    return 1 if failed else 0
-
+CASES = (late, late_registers, too_many, frozen, held, by_jcmd, first_found)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(bridge.run_cases(__doc__, CASES))

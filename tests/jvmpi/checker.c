@@ -163,8 +163,9 @@ static void gc_seen(const JVMPI_Event *e)
 	switch (e->event_type) {
 	case JVMPI_EVENT_GC_START:
 		check("GC_START", !checker.in_gc, "two in a row");
-		check("GC_START", t && t->name && !strcmp(t->name, "jsampler bridge"), "on the thread %s",
-			t && t->name ? t->name : "?");
+		check("GC_START", t && t->name && (!strcmp(t->name, "jsampler bridge") || e->env_id == checker.runner),
+			"on the thread %s", t && t->name ? t->name : "?");
+		checker.own_starts += e->env_id == checker.runner;
 		checker.in_gc = true;
 		break;
 	case JVMPI_EVENT_GC_FINISH:
@@ -174,14 +175,15 @@ static void gc_seen(const JVMPI_Event *e)
 			!e->u.gc_info.used_objects, "used %lld of %lld, objects %lld",
 			(long long)e->u.gc_info.used_object_space, (long long)e->u.gc_info.total_object_space,
 			(long long)e->u.gc_info.used_objects);
-		checker.in_gc = false;
+		checker.in_gc = checker.standing = false;
 		checker.collections++;
 		break;
 	case JVMPI_EVENT_OBJECT_FREE:
-		check("OBJECT_FREE", checker.in_gc, "outside GC_START and GC_FINISH");
+		check("OBJECT_FREE", checker.in_gc || checker.bare, "outside GC_START and GC_FINISH");
 		check("OBJECT_FREE", table_find(&checker.objects, e->u.obj_free.obj_id) ||
 			table_find(&checker.classes, e->u.obj_free.obj_id), "of an id that nobody had");
 		checker.freed++;
+		checker.standing = !checker.bare;
 		table_drop(&checker.objects, e->u.obj_free.obj_id);
 		table_drop(&checker.classes, e->u.obj_free.obj_id);
 		break;
@@ -262,13 +264,13 @@ static void js_pause_seen(const JVMPI_Event *e)
 		(long long)e->u.js_gc_pause.end, (long long)ns);
 }
 
-/* What holds for every event. `in_gc`: in a GC window when the agent was called. */
-static void any_seen(const JVMPI_Event *e, jint type, bool in_gc)
+/* What holds for every event. `standing`: everything stood still when the agent was called. */
+static void any_seen(const JVMPI_Event *e, jint type, bool standing)
 {
 	struct entry *t = table_find(&checker.threads, e->env_id);
 
 	check("delivery thread", e->env_id == env_here(), "event %d has another thread's env_id", type);
-	checker.in_window += in_gc && checker.in_gc && type != JVMPI_EVENT_GC_FINISH &&
+	checker.in_window += standing && checker.standing && type != JVMPI_EVENT_GC_FINISH &&
 		type != JVMPI_EVENT_OBJECT_FREE && e->env_id != checker.gc_env;
 	if (type != JVMPI_EVENT_THREAD_START)
 		check("threads are told first", t != NULL, "event %d on a thread without THREAD_START", type);
@@ -277,11 +279,11 @@ static void any_seen(const JVMPI_Event *e, jint type, bool in_gc)
 		checker.gc_env = e->env_id;
 }
 
-static void seen(const JVMPI_Event *e, bool in_gc)
+static void seen(const JVMPI_Event *e, bool standing)
 {
 	jint type = e->event_type & ~JVMPI_REQUESTED_EVENT;
 
-	any_seen(e, type, in_gc);
+	any_seen(e, type, standing);
 	if (type < 0x5000 && is_delivered(type))
 		checker.count[type & 0xff]++;
 	checker.asked = e->event_type & JVMPI_REQUESTED_EVENT;
@@ -298,7 +300,7 @@ static void seen(const JVMPI_Event *e, bool in_gc)
 	case JVMPI_EVENT_CLASS_UNLOAD:
 		check("CLASS_UNLOAD", table_find(&checker.classes, e->u.class_unload.class_id) != NULL,
 			"of a class without CLASS_LOAD");
-		check("CLASS_UNLOAD", !checker.in_gc, "in the window");
+		check("CLASS_UNLOAD", !checker.standing, "in the window");
 		checker.unloading = e->u.class_unload.class_id;
 		break;
 	case JVMPI_EVENT_THREAD_START:
@@ -355,7 +357,7 @@ static void shut_down(void)
 	check("JVM_SHUT_DOWN", !checker.ended, "twice");
 	checker.ended = true;
 	/* One may have been stopped by the kernel on its last steps to the agent. */
-	check("events wait in a GC window", checker.in_window <= 1, "%u events between GC_START and GC_FINISH",
+	check("events wait in a GC window", checker.in_window <= 1, "%u events between OBJECT_FREE and GC_FINISH",
 		checker.in_window);
 	counted("CLASS_LOAD", JVMPI_EVENT_CLASS_LOAD);
 	counted("CLASS_UNLOAD", JVMPI_EVENT_CLASS_UNLOAD);
@@ -392,19 +394,19 @@ static void unloading_ask(jobjectID id)
 
 static void notify(JVMPI_Event *e)
 {
-	bool in_gc = checker.in_gc, late = checker.ended;
+	bool standing = checker.standing, late = checker.ended;
 	jobjectID unloading;
 
 	pthread_mutex_lock(&checker.lock);
 	checker.unloading = NULL;
-	seen(e, in_gc);
+	seen(e, standing);
 	unloading = checker.unloading;
 	pthread_mutex_unlock(&checker.lock);
 	if (unloading)
 		unloading_ask(unloading);
 	if (e->event_type == JVMPI_EVENT_JVM_INIT_DONE)
 		told_check();
-	if (e->event_type == JVMPI_EVENT_GC_START)
+	if (e->event_type == JVMPI_EVENT_OBJECT_FREE && !standing)
 		usleep(2000); /* others have time to break in */
 	if (late)
 		check_report(); /* once more: it is written already */

@@ -12,8 +12,12 @@ struct checker {
 	struct table live; /* methods of Throwaway: versions of their code that are there */
 	unsigned count[256]; /* by the low byte of the type */
 	unsigned collections, freed, inlined, versions, lambdas, own_ended;
-	_Atomic bool in_gc; /* read without the lock, too */
-	unsigned in_window; /* events that began between GC_START and GC_FINISH */
+	bool in_gc;
+	_Atomic bool bare; /* GC_START and GC_FINISH are disabled, OBJECT_FREE is not */
+	_Atomic bool standing; /* from the first OBJECT_FREE to GC_FINISH; read without the lock, too */
+	unsigned in_window; /* events that began meanwhile */
+	JNIEnv *_Atomic runner; /* the thread that is in RunGC */
+	unsigned own_starts; /* GC_START on that thread */
 	bool ended, asked;
 	JNIEnv *gc_env;
 	jobjectID unloading, unloaded; /* the class that its handler asks about, and asked */
@@ -39,5 +43,6 @@ void told_check(void);
 void monitors_check(JNIEnv *env);
 void ids_check(JNIEnv *env, jclass klass, jobject object);
 void dead_ids_check(JNIEnv *env);
+void pending_check(JNIEnv *env);
 
 #endif

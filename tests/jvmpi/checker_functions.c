@@ -128,6 +128,13 @@ static unsigned pauses(void)
 	return n;
 }
 
+static void run_gc(void)
+{
+	checker.runner = env_here();
+	jvmpi->RunGC();
+	checker.runner = NULL;
+}
+
 static _Atomic int disabler_done;
 
 static void disabler_main(void *arg)
@@ -148,24 +155,25 @@ static void gc_check(void)
 	for (int i = 0; i < 30000 && checker_thread(name); i++)
 		usleep(1000);
 
-	jvmpi->RunGC();
+	run_gc();
 	check("RunGC", collections() > before, "its events were not delivered when it came back");
+	check("RunGC", checker.own_starts == 1, "%u of its GC_STARTs on the calling thread", checker.own_starts);
 	check("JS_GC_PAUSE", pauses() > told, "a collection without its pause");
 	for (int i = 0; i < 3; i++) {
 		told = pauses();
-		jvmpi->RunGC();
+		run_gc();
 		check("JS_GC_PAUSE", pauses() > told, "collection %d without its pause", i + 2);
 	}
 	jvmpi->DisableGC();
 	jvmpi->DisableGC();
 	before = collections();
-	jvmpi->RunGC();
+	run_gc();
 	jvmpi->EnableGC();
 	usleep(50000);
 	check("DisableGC", collections() == before, "a collection was told while GC was disabled");
 	jvmpi->EnableGC();
 	jvmpi->EnableGC(); /* one too many: ignored */
-	jvmpi->RunGC();
+	run_gc();
 	check("EnableGC", collections() > before, "none was told afterwards");
 }
 
@@ -174,16 +182,18 @@ static void disable_check(void)
 	unsigned before;
 
 	jvmpi->DisableGC(); /* not in the midst of a window */
+	checker.bare = true;
 	check("DisableEvent", jvmpi->DisableEvent(JVMPI_EVENT_GC_FINISH, NULL) == JVMPI_SUCCESS, "refused");
 	check("DisableEvent", jvmpi->DisableEvent(JVMPI_EVENT_GC_START, NULL) == JVMPI_SUCCESS, "refused");
 	check("DisableEvent", jvmpi->DisableEvent(JVMPI_EVENT_HEAP_DUMP, NULL) == JVMPI_NOT_AVAILABLE, "a dump");
 	jvmpi->EnableGC();
 	before = collections();
-	jvmpi->RunGC();
+	run_gc();
 	check("DisableEvent", collections() == before, "events came nevertheless");
 	jvmpi->DisableGC();
 	jvmpi->EnableEvent(JVMPI_EVENT_GC_START, NULL);
 	jvmpi->EnableEvent(JVMPI_EVENT_GC_FINISH, NULL);
+	checker.bare = false;
 	jvmpi->EnableGC();
 }
 
@@ -196,6 +206,7 @@ JNIEXPORT void JNICALL Java_Jvmpi_functions(JNIEnv *env, jclass klass, jobject o
 	monitors_check(env);
 	gc_check();
 	disable_check();
+	pending_check(env);
 }
 
 static void status_is(const char *name, jint expected)

@@ -33,9 +33,37 @@ void ids_check(JNIEnv *env, jclass klass, jobject object)
 	checker.told = NULL;
 	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, env) == JVMPI_SUCCESS && checker.told == env,
 		"no THREAD_START");
+	checker.told = NULL;
+	check("RequestEvent",
+		jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, jvmpi->GetThreadObject(env)) == JVMPI_SUCCESS &&
+			checker.told == env,
+		"no THREAD_START by the id of the thread's object");
+	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, id) == JVMPI_FAIL, "an object is a thread");
 	for (jint type = -2; type < 2100; type++)
 		if (type != JVMPI_EVENT_CLASS_LOAD && type != JVMPI_EVENT_THREAD_START)
 			check("RequestEvent", jvmpi->RequestEvent(type, NULL) == JVMPI_NOT_AVAILABLE, "event %d", type);
+}
+
+/* With an exception of the caller's: it stays, and -Xcheck:jni has nothing to say. */
+void pending_check(JNIEnv *env)
+{
+	jclass klass = (*env)->FindClass(env, "java/lang/IllegalStateException");
+	jobject object = klass ? (*env)->AllocObject(env, klass) : NULL;
+	jthrowable pending;
+	jobjectID id;
+
+	if (!object || (*env)->ThrowNew(env, klass, "the agent's"))
+		return;
+	id = jvmpi->jobject2jobjectID(object);
+	checker.runner = env;
+	jvmpi->RunGC();
+	checker.runner = NULL;
+	pending = (*env)->ExceptionOccurred(env);
+	(*env)->ExceptionClear(env);
+	check("jobject2jobjectID", id && pending && (*env)->IsInstanceOf(env, pending, klass), "an exception is lost, or no id");
+	pthread_mutex_lock(&checker.lock);
+	table_add(&checker.objects, id, NULL);
+	pthread_mutex_unlock(&checker.lock);
 }
 
 static void objects_make(JNIEnv *env, jobjectID *ret)

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
-/** What the test agents of tests/jvmpi look at. usage: Jvmpi checks LIBRARY unload|no | leave | load SECONDS | flood CLASSES | idle [exit] */
+/** What the test agents of tests/jvmpi look at. usage: Jvmpi checks LIBRARY unload|no | leave | load SECONDS | flood CLASSES | drop | late | many CLASSES | idle [exit] */
 public class Jvmpi {
 	static final Object monitor = new Object(), condition = new Object();
 	static volatile boolean stop;
@@ -228,6 +228,26 @@ public class Jvmpi {
 		System.out.println("rounds " + round + " worst " + worst / 1000);
 	}
 
+	static volatile boolean dropping = true;
+
+	/** Until there is something on stdin: threads that load classes which nothing keeps, and collections. */
+	static void drop() throws Exception {
+		URL here = Jvmpi.class.getProtectionDomain().getCodeSource().getLocation();
+		for (int n = 0; n < 2; n++)
+			start("dropper-" + n, () -> {
+				for (int i = 0; dropping; i++) {
+					try (URLClassLoader loader = new URLClassLoader(new URL[] {here}, null)) {
+						Class.forName("Throwaway", true, loader);
+						if (i % 20 == 0)
+							System.gc();
+					} catch (Exception e) {
+						throw new RuntimeException(e);
+					}
+				}
+			});
+		System.in.read();
+	}
+
 	/** An interface with many methods: its CLASS_LOAD has some 100 kB. */
 	static byte[] wide(String name, int methods) throws Exception {
 		ByteArrayOutputStream bytes = new ByteArrayOutputStream();
@@ -262,6 +282,31 @@ public class Jvmpi {
 		}
 		out.writeShort(0);
 		return bytes.toByteArray();
+	}
+
+	/** Loaded before it is linked. */
+	static class Late {
+		static int one() {
+			return 1;
+		}
+	}
+
+	static void late() throws Exception {
+		Class<?> c = Class.forName("Jvmpi$Late", false, Jvmpi.class.getClassLoader());
+		System.out.println("ready");
+		System.in.read();
+		Class.forName(c.getName());
+	}
+
+	/** Loads and links that many classes, and keeps them. */
+	static List<Class<?>> many(int n) throws Exception {
+		List<Class<?>> kept = new ArrayList<>();
+		Loader loader = new Loader();
+		for (int i = 0; i < n; i++) {
+			kept.add(loader.define("Many" + i, wide("Many" + i, 1)));
+			Class.forName("Many" + i, true, loader);
+		}
+		return kept;
 	}
 
 	static class Loader extends ClassLoader {
@@ -314,6 +359,18 @@ public class Jvmpi {
 		case "load":
 			System.out.println("ready");
 			load(Double.parseDouble(args[1]));
+			break;
+		case "drop":
+			System.out.println("ready");
+			drop();
+			break;
+		case "late":
+			late();
+			break;
+		case "many":
+			sink += many(Integer.parseInt(args[1])).size();
+			System.out.println("ready");
+			System.in.read();
 			break;
 		case "flood":
 			System.out.println("ready");

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""What an agent is told before it is used, and when it goes: threads, classes that are not linked yet, classes that it has
+met through a method only, more classes than JNI promises local references for. With tests/jvmpi/defines.c.
+
+usage: bridge_defines.py [--jdk 17] [--case NAME]
+"""
+
+import os
+import sys
+
+import bridge
+import jvm
+from bridge_edges import LATE
+from bridge_holds import said
+from bridge_stream import answer_of, attach_load
+
+MANY = 70_000
+
+
+def defines(what, path):
+    return "agent=%s:%s %s" % (bridge.agent("defines"), what, path)
+
+
+def at_start(what, path):
+    return "-agentpath:%s=%s" % (bridge.BRIDGE, defines(what, path))
+
+
+def order(jdk, tmp):
+    """No event on a thread whose THREAD_START has not been handled, in an agent that is attached to busy threads."""
+    path = os.path.join(tmp, "order")
+    with bridge.Java(jdk, tmp, ["-XX:+UseSerialGC", *LATE], ("Jvmpi", "drop")) as java:
+        java.wait_for("ready")
+        answer = answer_of(attach_load(jdk, java.pid, defines("order", path)))
+        got = said(path, java)
+        status = java.end()
+    return [] if (answer, got, status) == (0, "early none", 0) else ["answer %s, %s, exit status %s" % (answer, got, status)]
+
+
+def unprepared(jdk, tmp):
+    path = os.path.join(tmp, "unprepared")
+    with bridge.Java(jdk, tmp, ["-Xcheck:jni", at_start("unprepared", path)], ("Jvmpi", "late")) as java:
+        java.wait_for("ready")
+        first = said(path, java)
+        java.proc.stdin.write(b"\n")
+        java.proc.stdin.close()
+        for _ in range(1200):
+            last = said(path, java)
+            if last != first:
+                break
+            jvm.time.sleep(0.01)
+        status = java.proc.wait(bridge.DONE)
+        bad = bridge.warnings(java)
+    if (first, last, status) != ("answered 1", "answered 1, then its CLASS_LOAD with methods", 0):
+        bad.append("%r, %r, exit status %d" % (first, last, status))
+    return bad
+
+
+def met(jdk, tmp):
+    path = os.path.join(tmp, "met")
+    with bridge.Java(jdk, tmp, ["-XX:+UseSerialGC", "-Xcheck:jni", at_start("met", path)], ("Jvmpi", "drop")) as java:
+        java.wait_for("ready")
+        got = said(path, java)
+        status = java.end()
+        bad = bridge.warnings(java)
+    if got != "unloaded many, named all" or status:
+        bad.append("%s, exit status %d" % (got, status))
+    return bad
+
+
+def count(jdk, tmp):
+    path = os.path.join(tmp, "count")
+    with bridge.Java(jdk, tmp, ["-XX:+UseSerialGC", *LATE], ("Jvmpi", "many", MANY)) as java:
+        java.wait_for("ready")
+        answer = answer_of(attach_load(jdk, java.pid, defines("count", path)))
+        got = said(path, java)
+        status = java.end()
+    if answer or not got.isdigit() or int(got) < MANY or status:
+        return ["answer %s, %s classes, exit status %s" % (answer, got, status)]
+    return []
+
+
+CASES = (order, unprepared, met, count)
+
+if __name__ == "__main__":
+    sys.exit(bridge.run_cases(__doc__, CASES))

@@ -1,0 +1,208 @@
+/*
+ * An agent that looks at what it is told before it is used, and when it goes. Options: "WHAT FILE", the file being written
+ * when it is known; WHAT is
+ *
+ *     order       events on a thread whose THREAD_START has not been handled yet; its handler is slow
+ *     unprepared  CLASS_LOAD of a class that was asked for before it was linked
+ *     met         CLASS_UNLOAD of classes that are known through GetMethodClass only, and what is known of them then
+ *     count       CLASS_LOADs until JVM_INIT_DONE
+ */
+#include <jvmti.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/jvmpi/check.h"
+
+enum { ENOUGH = 20 };
+
+static struct {
+	char what[16], path[4000];
+	pthread_mutex_t lock; /* of threads */
+	struct table threads;
+	_Atomic int early, handled, classes, met, gone, named;
+	_Atomic(jobjectID) asked;
+	_Atomic int answered, methods;
+	jobjectID going;
+} o = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *fmt, ...)
+{
+	FILE *f = fopen(o.path, "we");
+	va_list ap;
+
+	if (!f)
+		return;
+	va_start(ap, fmt);
+	vfprintf(f, fmt, ap);
+	va_end(ap);
+	fclose(f);
+}
+
+static bool is(const char *what)
+{
+	return !strcmp(o.what, what);
+}
+
+/* order */
+
+static void order_note(const JVMPI_Event *e)
+{
+	bool started = e->event_type == JVMPI_EVENT_THREAD_START;
+
+	/* From here on it has events, and its definition is not handled yet. */
+	if (started && !strcmp(e->u.thread_start.thread_name, "dropper-0")) {
+		jvmpi->EnableEvent(JVMPI_EVENT_CLASS_LOAD, NULL);
+		usleep(300000);
+	}
+	pthread_mutex_lock(&o.lock);
+	if (started)
+		table_add(&o.threads, e->u.thread_start.thread_env_id, NULL);
+	else
+		o.early += !table_find(&o.threads, e->env_id);
+	o.handled++;
+	pthread_mutex_unlock(&o.lock);
+}
+
+static void order_main(void *arg)
+{
+	int before = o.handled;
+
+	(void)arg;
+	for (int i = 0; i < 60000 && o.handled < before + 50; i++)
+		usleep(1000);
+	say("early %s", o.early ? "some" : "none");
+}
+
+/* Calls f for each loaded class of that signature; local references are its to keep. */
+static void classes_each(const char *signature, void (*f)(JNIEnv *, jvmtiEnv *, jclass))
+{
+	JNIEnv *env = env_here();
+	void *ti = NULL;
+	jclass *list = NULL;
+	jint n = 0;
+
+	if ((*java_vm)->GetEnv(java_vm, &ti, JVMTI_VERSION_1_2) || (*env)->PushLocalFrame(env, 16))
+		return;
+	if ((*(jvmtiEnv *)ti)->GetLoadedClasses(ti, &n, &list) || (*env)->EnsureLocalCapacity(env, 64))
+		n = 0;
+	for (jint i = 0; i < n; i++) {
+		char *name = NULL;
+
+		if (!(*(jvmtiEnv *)ti)->GetClassSignature(ti, list[i], &name, NULL) && !strcmp(name, signature))
+			f(env, ti, list[i]);
+		(*(jvmtiEnv *)ti)->Deallocate(ti, (unsigned char *)name);
+	}
+	(*(jvmtiEnv *)ti)->Deallocate(ti, (unsigned char *)list);
+	(*env)->PopLocalFrame(env, NULL);
+	(*(jvmtiEnv *)ti)->DisposeEnvironment(ti);
+}
+
+/* unprepared */
+
+static void unprepared_ask(JNIEnv *env, jvmtiEnv *ti, jclass klass)
+{
+	jint status = 0;
+
+	(void)env;
+	(*ti)->GetClassStatus(ti, klass, &status);
+	if (status & JVMTI_CLASS_STATUS_PREPARED)
+		return say("it is prepared");
+	o.asked = jvmpi->jobject2jobjectID(klass);
+	if (jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, o.asked) != JVMPI_SUCCESS)
+		say("refused");
+}
+
+static void unprepared_main(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 3000 && !o.asked; i++) {
+		classes_each("LJvmpi$Late;", unprepared_ask);
+		usleep(10000);
+	}
+	say("answered %d", o.answered);
+	for (int i = 0; i < 10000 && !o.methods; i++)
+		usleep(1000);
+	say("answered %d, then its CLASS_LOAD with %s", o.answered, o.methods ? "methods" : "none");
+}
+
+/* met */
+
+static void method_met(JNIEnv *env, jvmtiEnv *ti, jclass klass)
+{
+	jmethodID *methods = NULL;
+	jint n = 0;
+
+	(void)env;
+	if ((*ti)->GetClassMethods(ti, klass, &n, &methods) || !n)
+		return;
+	o.met += jvmpi->GetMethodClass(methods[0]) != NULL;
+	(*ti)->Deallocate(ti, (unsigned char *)methods);
+}
+
+static void met_main(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 600 && o.gone < ENOUGH; i++) {
+		classes_each("LThrowaway;", method_met);
+		usleep(50000);
+	}
+	say("unloaded %s, named %s", o.gone >= ENOUGH ? "many" : "few", o.named >= o.gone ? "all" : "not all");
+}
+
+static void class_seen(const JVMPI_Event *e)
+{
+	o.classes += !(e->event_type & JVMPI_REQUESTED_EVENT);
+	if (e->u.class_load.class_id == o.asked && o.asked) {
+		if (e->event_type & JVMPI_REQUESTED_EVENT)
+			o.answered++;
+		else
+			o.methods = e->u.class_load.num_methods;
+	}
+	if (o.going && e->u.class_load.class_id == o.going)
+		o.named += !strcmp(e->u.class_load.class_name, "Throwaway");
+}
+
+static void notify(JVMPI_Event *e)
+{
+	static char name[] = "definer";
+	jint type = e->event_type & ~JVMPI_REQUESTED_EVENT;
+
+	if (is("order") && type != JVMPI_EVENT_JVM_INIT_DONE)
+		order_note(e);
+	switch (type) {
+	case JVMPI_EVENT_CLASS_LOAD:
+		class_seen(e);
+		break;
+	case JVMPI_EVENT_CLASS_UNLOAD:
+		o.going = e->u.class_unload.class_id;
+		jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, o.going);
+		o.going = NULL;
+		o.gone++;
+		break;
+	case JVMPI_EVENT_JVM_INIT_DONE:
+		if (is("count"))
+			say("%d", o.classes);
+		else
+			jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY,
+				is("order") ? order_main : is("met") ? met_main : unprepared_main);
+		break;
+	}
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+	(void)reserved;
+	if (!options || sscanf(options, "%15s %3999s", o.what, o.path) != 2 || !interface_get(vm, JVMPI_VERSION_1_2))
+		return JNI_ERR;
+	jvmpi->NotifyEvent = notify;
+	jvmpi->EnableEvent(JVMPI_EVENT_JVM_INIT_DONE, NULL);
+	if (!is("order"))
+		jvmpi->EnableEvent(is("met") ? JVMPI_EVENT_CLASS_UNLOAD : JVMPI_EVENT_CLASS_LOAD, NULL);
+	if (is("order"))
+		jvmpi->EnableEvent(JVMPI_EVENT_THREAD_START, NULL);
+	return JNI_OK;
+}

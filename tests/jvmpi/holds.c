@@ -1,0 +1,273 @@
+/*
+ * An agent that holds what others wait for: a lock, disabled collections, a handler, the end of the process. Options:
+ * "WHAT FILE", the file being written when it is known; WHAT is
+ *
+ *     start     whether an event begins while the handler of GC_START has not returned
+ *     run       how long RunGC takes, and what was delivered when it is back, for a caller that holds what the handlers
+ *               of GC_START and GC_FINISH take
+ *     disable   CLASS_UNLOADs and ids given anew while a thread has GC disabled, by an agent without GC events
+ *     stuck     a handler of GC_FINISH that never returns
+ *     last      events that begin on other threads while JVM_SHUT_DOWN is handled and behind it
+ *     exit      functions called while the process ends, on the thread that ends it
+ *     leave     the same behind ProfilerExit
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/jvmpi/check.h"
+
+static struct {
+	char what[16], path[4000];
+	JVMPI_RawMonitor monitor;
+	_Atomic int starts, finishes, loads, unloads, reused;
+	_Atomic bool disabled, ending, held;
+	_Atomic int late;
+	_Atomic(JNIEnv *) ender;
+	pthread_mutex_t lock; /* of ids */
+	struct table ids; /* of classes */
+} o = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void say(const char *text)
+{
+	FILE *f = fopen(o.path, "we");
+
+	if (!f)
+		return;
+	fputs(text, f);
+	fclose(f);
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static bool is(const char *what)
+{
+	return !strcmp(o.what, what);
+}
+
+static void thread(void (*f)(void *))
+{
+	char name[] = "holder";
+
+	if (jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY, f) != JNI_OK)
+		say("no thread");
+}
+
+/* start: the program loads classes all the time, so one comes within 5 s if it may. */
+static void start_handle(void)
+{
+	int before = o.loads;
+	char text[64];
+
+	if (o.starts > 1)
+		return;
+	for (int i = 0; i < 5000 && o.loads == before; i++)
+		usleep(1000);
+	snprintf(text, sizeof(text), "passed %d", o.loads != before);
+	say(text);
+}
+
+static void run_main(void *arg)
+{
+	char text[128];
+	double begin;
+	int starts, finishes;
+
+	(void)arg;
+	jvmpi->RawMonitorEnter(o.monitor);
+	starts = o.starts;
+	finishes = o.finishes;
+	begin = seconds();
+	jvmpi->RunGC();
+	snprintf(text, sizeof(text), "%s start %d finish %d", seconds() - begin < 5 ? "at once" : "late",
+		o.starts > starts, o.finishes > finishes);
+	jvmpi->RawMonitorExit(o.monitor);
+	say(text);
+}
+
+static void monitor_pass(void)
+{
+	jvmpi->RawMonitorEnter(o.monitor);
+	jvmpi->RawMonitorExit(o.monitor);
+}
+
+static void disable_main(void *arg)
+{
+	char text[128];
+	int unloads, reused;
+
+	(void)arg;
+	for (int i = 0; i < 60000 && o.unloads < 10; i++)
+		usleep(1000);
+	jvmpi->DisableGC();
+	unloads = o.unloads;
+	o.disabled = true;
+	for (int i = 0, before = o.loads; i < 3000 || (i < 30000 && o.loads < before + 200); i++)
+		usleep(1000);
+	unloads = o.unloads - unloads;
+	reused = o.reused;
+	o.disabled = false;
+	snprintf(text, sizeof(text), "%d classes; unloaded %d reused %d", o.loads, unloads, reused);
+	unloads = o.unloads;
+	jvmpi->EnableGC();
+	for (int i = 0; i < 60000 && o.unloads == unloads; i++)
+		usleep(1000);
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), " afterwards %d", o.unloads > unloads);
+	say(strchr(text, ';'));
+}
+
+/* An id that is given to a class while the one that had it was not told as unloaded. */
+static void id_note(jobjectID id, bool gone)
+{
+	pthread_mutex_lock(&o.lock);
+	if (gone) {
+		table_drop(&o.ids, id);
+	} else {
+		o.reused += o.disabled && table_find(&o.ids, id);
+		table_add(&o.ids, id, NULL);
+	}
+	pthread_mutex_unlock(&o.lock);
+}
+
+static void at_end(void)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "late %s", o.late ? "some" : "none");
+	say(text);
+}
+
+/* last: long enough for the program's threads to have thousands. */
+static void shut_down(JNIEnv *env)
+{
+	o.ender = env;
+	o.ending = true;
+	if (is("last")) {
+		if (atexit(at_end))
+			say("no atexit");
+		usleep(700000);
+	}
+}
+
+/* exit: holds the monitor when the functions begin to keep their callers. */
+static void holder_main(void *arg)
+{
+	(void)arg;
+	jvmpi->RawMonitorEnter(o.monitor);
+	o.held = true;
+	for (;;) {
+		jvmpi->GetThreadStatus(NULL);
+		usleep(1000);
+	}
+}
+
+/* What destructors of static objects do. */
+static void destructor(void)
+{
+	if (!jvmpi || (!is("exit") && !is("leave")))
+		return;
+	jvmpi->DisableEvent(JVMPI_EVENT_CLASS_LOAD, NULL);
+	jvmpi->RawMonitorEnter(o.monitor);
+	jvmpi->RawMonitorWait(o.monitor, 0);
+	jvmpi->RawMonitorNotifyAll(o.monitor);
+	jvmpi->RawMonitorExit(o.monitor);
+	jvmpi->RawMonitorDestroy(o.monitor);
+	jvmpi->GetThreadObject(NULL);
+	jvmpi->RunGC();
+	say(jvmpi->GetCurrentThreadCpuTime() > 0 ? "destroyed" : "no time");
+}
+
+__attribute__((constructor)) static void construct(void)
+{
+	if (atexit(destructor))
+		abort();
+}
+
+static void leave_main(void *arg)
+{
+	(void)arg;
+	while (!o.held)
+		usleep(1000);
+	jvmpi->ProfilerExit(9);
+}
+
+static void init_done(void)
+{
+	if (is("run"))
+		thread(run_main);
+	if (is("disable"))
+		thread(disable_main);
+	if (is("exit") || is("leave"))
+		thread(holder_main);
+	if (is("leave"))
+		thread(leave_main);
+}
+
+static void notify(JVMPI_Event *e)
+{
+	if (o.ending && e->env_id != o.ender)
+		o.late++;
+	switch (e->event_type) {
+	case JVMPI_EVENT_CLASS_LOAD:
+		o.loads++;
+		id_note(e->u.class_load.class_id, false);
+		break;
+	case JVMPI_EVENT_CLASS_UNLOAD:
+		o.unloads++;
+		id_note(e->u.class_unload.class_id, true);
+		break;
+	case JVMPI_EVENT_GC_START:
+		o.starts++;
+		if (is("start"))
+			start_handle();
+		if (is("run"))
+			monitor_pass();
+		break;
+	case JVMPI_EVENT_GC_FINISH:
+		if (is("stuck"))
+			say("stuck");
+		while (is("stuck"))
+			pause();
+		if (is("run"))
+			monitor_pass();
+		o.finishes++;
+		break;
+	case JVMPI_EVENT_JVM_INIT_DONE:
+		init_done();
+		break;
+	case JVMPI_EVENT_JVM_SHUT_DOWN:
+		shut_down(e->env_id);
+		break;
+	}
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+	static char name[] = "holds";
+
+	(void)reserved;
+	if (!options || sscanf(options, "%15s %3999s", o.what, o.path) != 2 || !interface_get(vm, JVMPI_VERSION_1_2))
+		return JNI_ERR;
+	o.monitor = jvmpi->RawMonitorCreate(name);
+	jvmpi->NotifyEvent = notify;
+	jvmpi->EnableEvent(JVMPI_EVENT_JVM_INIT_DONE, NULL);
+	jvmpi->EnableEvent(JVMPI_EVENT_JVM_SHUT_DOWN, NULL);
+	if (!is("stuck")) /* the thread that calls System.exit() is not to have another event */
+		jvmpi->EnableEvent(JVMPI_EVENT_CLASS_LOAD, NULL);
+	if (is("disable"))
+		jvmpi->EnableEvent(JVMPI_EVENT_CLASS_UNLOAD, NULL);
+	if (is("start") || is("run") || is("stuck")) {
+		jvmpi->EnableEvent(JVMPI_EVENT_GC_START, NULL);
+		jvmpi->EnableEvent(JVMPI_EVENT_GC_FINISH, NULL);
+	}
+	return JNI_OK;
+}

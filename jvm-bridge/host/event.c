@@ -90,11 +90,9 @@ static const struct mode {
 		{JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_JS_GC_PAUSE}},
 };
 
-/* What a JVMPI event takes; true: it can be had now. */
-static bool event_prepare(jint type)
+/* What a JVMPI event takes of JVMTI. Before the JVM lives the answer is as good as later. */
+static bool event_is_possible(jint type)
 {
-	JNIEnv *env = bridge_env();
-
 	switch (type) {
 	case JVMPI_EVENT_COMPILED_METHOD_LOAD:
 	case JVMPI_EVENT_COMPILED_METHOD_UNLOAD:
@@ -105,11 +103,31 @@ static bool event_prepare(jint type)
 	case JVMPI_EVENT_CLASS_UNLOAD:
 	case JVMPI_EVENT_OBJECT_FREE:
 	case JVMPI_EVENT_THREAD_START:
-		return ids_init(env);
+		return ids_are_possible();
 	case JVMPI_EVENT_GC_START:
 	case JVMPI_EVENT_GC_FINISH:
 	case JVMPI_EVENT_JS_GC_PAUSE:
-		return event_capabilities_add(31, -1) && gc_pump_start();
+		return event_capabilities_add(31, -1); /* can_generate_garbage_collection_events */
+	default:
+		return true;
+	}
+}
+
+/* And of the bridge; true: it can be had now. */
+static bool event_prepare(jint type)
+{
+	if (!event_is_possible(type))
+		return false;
+	switch (type) {
+	case JVMPI_EVENT_CLASS_LOAD:
+	case JVMPI_EVENT_CLASS_UNLOAD:
+	case JVMPI_EVENT_OBJECT_FREE:
+	case JVMPI_EVENT_THREAD_START:
+		return ids_init(bridge_env());
+	case JVMPI_EVENT_GC_START:
+	case JVMPI_EVENT_GC_FINISH:
+	case JVMPI_EVENT_JS_GC_PAUSE:
+		return gc_pump_start();
 	default:
 		return true;
 	}
@@ -172,8 +190,8 @@ jint event_enable(struct agent *a, jint type, bool on)
 {
 	if (!event_supported(type))
 		return JVMPI_NOT_AVAILABLE;
-	/* Before the JVM lives it is only remembered; agent_start() prepares then. */
-	if (on && atomic_load(&the_bridge.live) && !event_prepare(type))
+	/* Before the JVM lives it is remembered; agent_start() prepares then. */
+	if (on && !(atomic_load(&the_bridge.live) ? event_prepare(type) : event_is_possible(type)))
 		return JVMPI_NOT_AVAILABLE;
 	if (on)
 		atomic_fetch_or(&a->enabled, bit_of(type));
@@ -183,14 +201,21 @@ jint event_enable(struct agent *a, jint type, bool on)
 	return JVMPI_SUCCESS;
 }
 
+/* The agent was told that it is enabled. */
+static void event_check(struct agent *a, jint type)
+{
+	if (!agent_wants(a, type) || event_prepare(type))
+		return;
+	atomic_fetch_and(&a->enabled, ~bit_of(type));
+	bridge_say("an agent has enabled event %d, which this JVM cannot send now: it does not come", (int)type);
+}
+
 void events_prepare(struct agent *a)
 {
 	for (jint type = 1; type <= JVMPI_MAX_EVENT_TYPE_VAL; type++)
-		if (agent_wants(a, type) && !event_prepare(type))
-			atomic_fetch_and(&a->enabled, ~bit_of(type));
+		event_check(a, type);
 	for (jint type = JVMPI_EVENT_JS_CODE_LOAD; type < JVMPI_EVENT_JS_CODE_LOAD + JS_EVENTS; type++)
-		if (agent_wants(a, type) && !event_prepare(type))
-			atomic_fetch_and(&a->enabled, ~bit_of(type));
+		event_check(a, type);
 	event_modes_apply();
 }
 

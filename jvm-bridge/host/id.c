@@ -100,18 +100,22 @@ static bool is_reported_in_pause(void)
 	return (version & JVMTI_VERSION_MASK_MAJOR) >> JVMTI_VERSION_SHIFT_MAJOR < 16;
 }
 
+bool ids_are_possible(void)
+{
+	/* can_tag_objects, can_generate_garbage_collection_events, can_generate_object_free_events */
+	return event_capabilities_add(0, 31, -1) && (!is_reported_in_pause() || event_capabilities_add(32, -1));
+}
+
 bool ids_init(JNIEnv *env)
 {
 	jvmtiEnv *ti = the_bridge.ti;
 
 	if (atomic_load(&ids.ready))
 		return true;
-	/* can_tag_objects, can_generate_garbage_collection_events */
-	if (!env || !event_capabilities_add(0, 31, -1) || !gc_pump_start())
+	if (!env || !ids_are_possible() || !gc_pump_start())
 		return false;
 	if (is_reported_in_pause()) {
-		if (!event_capabilities_add(32, -1) || /* can_generate_object_free_events */
-			(*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_OBJECT_FREE, NULL))
+		if ((*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_OBJECT_FREE, NULL))
 			return false;
 		atomic_store(&ids.reported, true);
 	}

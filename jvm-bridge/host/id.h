@@ -35,6 +35,7 @@ jobject id_object(JNIEnv *env, struct object_id *id); /* local reference; NULL: 
 bool id_empty(JNIEnv *env, struct object_id *id); /* of a dead object. false: in use; to be called again later */
 void id_free(void *id); /* an empty one: it may be given to another object */
 struct object_id *id_from_tag(jlong tag);
+bool ids_are_possible(void); /* the capabilities, which it takes */
 bool ids_init(JNIEnv *env);
 bool ids_looked_for(void); /* there are ids, and JVMTI does not report which objects are freed */
 /* Those whose objects have gone, linked by `next`; each is found once. Only the thread that frees asks. */

@@ -105,6 +105,18 @@ def held(jdk, tmp):
     return bad
 
 
+def refused(jdk, tmp):
+    """An event that cannot be had is not enabled, as is known before the JVM lives."""
+    path, bad = os.path.join(tmp, "refused"), []
+    for first, wanted in (([], "answer 0"), (["-agentpath:%s=refuse" % bridge.agent("edges")], "answer 1")):
+        with bridge.Java(jdk, tmp, [*first, edges("refused", path, "early,")]) as java:
+            java.wait_for("ready")
+            status = java.end()
+        if status or written(path) != wanted:
+            bad.append("%s: exit status %d, %s" % (first, status, written(path)))
+    return bad
+
+
 def by_jcmd(jdk, tmp):
     """jcmd cuts what it takes for an option of its own, agent=, but not agent:."""
     path = os.path.join(tmp, "trace")
@@ -132,7 +144,7 @@ def first_found(jdk, tmp):
     return [] if status == 0 and "> Init done" in written(trace) else ["exit status %d, %.80s" % (status, written(trace))]
 
 
-CASES = (late, late_registers, too_many, frozen, held, by_jcmd, first_found)
+CASES = (late, late_registers, too_many, frozen, held, refused, by_jcmd, first_found)
 
 if __name__ == "__main__":
     sys.exit(bridge.run_cases(__doc__, CASES))

@@ -5,6 +5,8 @@
  *     suspend  the result of suspending another thread. This library is an agent of JVMTI, too: loaded as
  *              one before the bridge, it holds can_suspend, which is exclusive
  *     has_run  what ThreadHasRun says of a thread in native code
+ *     refused  what EnableEvent(COMPILED_METHOD_LOAD) answers in a JVM_OnLoad before the JVM lives. Loaded before the bridge
+ *              with the option "refuse", this library has the JVM refuse the capability that it takes
  */
 #include <jvmti.h>
 #include <pthread.h>
@@ -128,6 +130,32 @@ static void has_run(void)
 	say(text);
 }
 
+static void refused(void)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "answer %d", (int)jvmpi->EnableEvent(JVMPI_EVENT_COMPILED_METHOD_LOAD, NULL));
+	say(text);
+}
+
+static jvmtiError(JNICALL *add_capabilities)(jvmtiEnv *, const jvmtiCapabilities *);
+
+static jvmtiError JNICALL add_fewer_capabilities(jvmtiEnv *ti, const jvmtiCapabilities *wanted)
+{
+	return wanted->can_generate_compiled_method_load_events ? JVMTI_ERROR_NOT_AVAILABLE : add_capabilities(ti, wanted);
+}
+
+/* One table serves all environments. */
+static jint refuse(jvmtiEnv *ti)
+{
+	struct jvmtiInterface_1_ *table;
+
+	memcpy(&table, ti, sizeof(table));
+	add_capabilities = table->AddCapabilities;
+	table->AddCapabilities = add_fewer_capabilities;
+	return JNI_OK;
+}
+
 static void notify(JVMPI_Event *e)
 {
 	switch (e->event_type) {
@@ -155,6 +183,8 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 	(void)reserved;
 	if (!options || sscanf(options, "%15s %3999s", o.what, o.path) != 2 || !interface_get(vm, JVMPI_VERSION_1_2))
 		return JNI_ERR;
+	if (!strcmp(o.what, "refused"))
+		refused();
 	o.monitor = jvmpi->RawMonitorCreate(name);
 	jvmpi->NotifyEvent = notify;
 	jvmpi->EnableEvent(JVMPI_EVENT_THREAD_START, NULL);
@@ -168,8 +198,10 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 	const jvmtiCapabilities suspend = {.can_suspend = 1};
 	void *ti = NULL;
 
-	(void)options, (void)reserved;
+	(void)reserved;
 	if ((*vm)->GetEnv(vm, &ti, JVMTI_VERSION_1_2))
 		return JNI_ERR;
+	if (options && !strcmp(options, "refuse"))
+		return refuse(ti);
 	return (*(jvmtiEnv *)ti)->AddCapabilities(ti, &suspend) ? JNI_ERR : JNI_OK;
 }

@@ -174,6 +174,8 @@ void agent_start(struct agent *a, JNIEnv *env)
 	if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD) && !class_tell_all(a, t, env, false))
 		bridge_say("an agent is told of no class that was there before it: the JVM does not list them");
 	threads_announce(a, t, 0);
+	if (!a->lean)
+		code_tell_all(a, t, 0);
 	if (agent_wants(a, JVMPI_EVENT_JVM_INIT_DONE))
 		event_send(a, t, &e, GC_MAY);
 }

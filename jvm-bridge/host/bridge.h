@@ -41,6 +41,7 @@ struct agent {
 	_Atomic bool started; /* events may be sent */
 	bool failed; /* its JVM_OnLoad did; it may be tried again */
 	_Atomic uint64_t enabled; /* bit a slot */
+	_Atomic bool code_wanted; /* the pump tells it of the code that there is */
 	/* gate.c */
 	_Atomic uint32_t gc_not; /* events under way that carry ids */
 	_Atomic uint32_t disabled; /* by DisableGC */
@@ -141,6 +142,7 @@ void gc_enable_all(struct thread *t); /* what a thread that ends left disabled *
 void gc_run(struct agent *a);
 uint32_t gc_collections(void); /* so far */
 void gc_enabled(void); /* nobody has it disabled any more */
+bool gc_pump_wants_code(struct agent *a); /* code_tell_all() on the pump, soon; false: there is no pump */
 bool gc_pump_start(void); /* its thread is there; idempotent */
 void JNICALL on_gc_start(jvmtiEnv *ti);
 void JNICALL on_gc_finish(jvmtiEnv *ti);
@@ -209,6 +211,6 @@ void JNICALL on_code_load(jvmtiEnv *ti, jmethodID method, jint size, const void 
 	const jvmtiAddrLocationMap *map, const void *info);
 void JNICALL on_code_unload(jvmtiEnv *ti, jmethodID method, const void *addr);
 void JNICALL on_dynamic_code(jvmtiEnv *ti, const char *name, const void *addr, jint length);
-void code_replay(struct agent *a, struct thread *t);
+void code_tell_all(struct agent *a, struct thread *t, jint requested); /* what there is */
 
 #endif

@@ -6,46 +6,13 @@
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/pool.h"
 #include "jvm-bridge/host/thread.h"
+#include "jvm-bridge/host/versions.h"
 
-enum { DEPTH_MAX = 1024, PCS_MAX = 1 << 20, METHODS = 1024, VERSIONS = 4096, PROBES = 64 };
-
-/*
- * COMPILED_METHOD_UNLOAD names a method, not an address, and a method has several versions (C1, C2) at a
- * time: it is sent when the last one goes. Counts by method; when the table is full, at once.
- */
-static struct {
-	struct lock lock;
-	struct {
-		jmethodID method;
-		uint32_t n;
-	} at[VERSIONS];
-} versions;
+enum { DEPTH_MAX = 1024, PCS_MAX = 1 << 20, METHODS = 1024 };
 
 static uint64_t method_hash(jmethodID m)
 {
 	return (uint64_t)(uintptr_t)m * 0x9e3779b97f4a7c15u >> 40;
-}
-
-/* Adds to the count of a method; what is left of it. */
-static uint32_t versions_add(jmethodID method, int by)
-{
-	uint32_t left = 0;
-	unsigned first = (unsigned)method_hash(method) % VERSIONS, i, k;
-
-	lock_take(&versions.lock);
-	for (k = 0, i = first; k < PROBES && versions.at[i].method != method; k++)
-		i = (i + 1) % VERSIONS;
-	/* Anew: where none is left of another. */
-	if (k == PROBES && by > 0)
-		for (k = 0, i = first; k < PROBES && versions.at[i].n; k++)
-			i = (i + 1) % VERSIONS;
-	if (k < PROBES) {
-		versions.at[i].method = method;
-		versions.at[i].n += (uint32_t)(by < 0 && !versions.at[i].n ? 0 : by);
-		left = versions.at[i].n;
-	}
-	lock_drop(&versions.lock);
-	return left;
 }
 
 /* The events of one CompiledMethodLoad, made once for all agents. */
@@ -255,12 +222,11 @@ void JNICALL on_code_load(jvmtiEnv *ti, jmethodID method, jint size, const void 
 	(void)ti;
 	if (!t || atomic_load(&the_bridge.dead) || (t->asks && !wants_code(t->asks)))
 		return;
-	if (!t->asks)
-		versions_add(method, 1);
+	versions_add(method, addr);
 	code_fill(&c, map, map ? map_length : 0, info);
 	for (unsigned i = 0; i < n; i++)
 		if (is_for(t, &the_bridge.agents[i]))
-			code_send(&c, &the_bridge.agents[i], t, t->asks ? JVMPI_REQUESTED_EVENT : 0);
+			code_send(&c, &the_bridge.agents[i], t, t->asks ? t->asks_as : 0);
 	code_done(&c);
 }
 
@@ -275,7 +241,7 @@ void JNICALL on_code_unload(jvmtiEnv *ti, jmethodID method, const void *addr)
 	e.u.js_code.method_id = method;
 	e.u.js_code.code_addr = (void *)addr;
 	event_send_all(t, &e, GC_MAY);
-	if (versions_add(method, -1))
+	if (!versions_drop(method, addr))
 		return;
 	e = (JVMPI_Event){.event_type = JVMPI_EVENT_COMPILED_METHOD_UNLOAD};
 	e.u.compiled_method_unload.method_id = method;
@@ -297,16 +263,17 @@ void JNICALL on_dynamic_code(jvmtiEnv *ti, const char *name, const void *addr, j
 
 		if (!agent_wants(a, JVMPI_EVENT_JS_DYNAMIC_CODE) || (t && !is_for(t, a)))
 			continue;
-		e.event_type = JVMPI_EVENT_JS_DYNAMIC_CODE | (t && t->asks ? JVMPI_REQUESTED_EVENT : 0);
+		e.event_type = JVMPI_EVENT_JS_DYNAMIC_CODE | (t && t->asks ? t->asks_as : 0);
 		event_send(a, t, &e, GC_MAY);
 	}
 }
 
-void code_replay(struct agent *a, struct thread *t)
+void code_tell_all(struct agent *a, struct thread *t, jint requested)
 {
 	jvmtiEnv *ti = the_bridge.ti;
 
 	t->asks = a;
+	t->asks_as = requested;
 	if (agent_wants(a, JVMPI_EVENT_JS_DYNAMIC_CODE))
 		(*ti)->GenerateEvents(ti, JVMTI_EVENT_DYNAMIC_CODE_GENERATED);
 	if (wants_code(a))

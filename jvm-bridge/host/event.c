@@ -4,6 +4,7 @@
 
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/thread.h"
+#include "jvm-bridge/host/versions.h"
 
 enum { SLOT_JS = 10, JS_EVENTS = 4 }; /* the extensions sit in slots that history left unused */
 
@@ -78,7 +79,8 @@ static const struct mode {
 } modes[] = {
 	{JVMTI_EVENT_CLASS_PREPARE, {JVMPI_EVENT_CLASS_LOAD}},
 	{JVMTI_EVENT_COMPILED_METHOD_LOAD,
-		{JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMPI_EVENT_JS_CODE_UNLOAD}},
+		{JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMPI_EVENT_JS_CODE_LOAD,
+			JVMPI_EVENT_JS_CODE_UNLOAD}},
 	{JVMTI_EVENT_COMPILED_METHOD_UNLOAD,
 		{JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMPI_EVENT_JS_CODE_LOAD,
 			JVMPI_EVENT_JS_CODE_UNLOAD}},
@@ -182,22 +184,32 @@ void event_modes_apply(void)
 		if (on != set[i] && !(*ti)->SetEventNotificationMode(
 				ti, on ? JVMTI_ENABLE : JVMTI_DISABLE, modes[i].event, NULL))
 			set[i] = on;
+		if (!on && modes[i].event == JVMTI_EVENT_COMPILED_METHOD_UNLOAD)
+			versions_clear();
 	}
 	steady_drop();
 }
 
+static bool is_code(jint type)
+{
+	return type == JVMPI_EVENT_COMPILED_METHOD_LOAD || type == JVMPI_EVENT_JS_CODE_LOAD ||
+		type == JVMPI_EVENT_JS_DYNAMIC_CODE;
+}
+
 jint event_enable(struct agent *a, jint type, bool on)
 {
+	uint64_t before;
+
 	if (!event_supported(type))
 		return JVMPI_NOT_AVAILABLE;
 	/* Before the JVM lives it is remembered; agent_start() prepares then. */
 	if (on && !(atomic_load(&the_bridge.live) ? event_prepare(type) : event_is_possible(type)))
 		return JVMPI_NOT_AVAILABLE;
-	if (on)
-		atomic_fetch_or(&a->enabled, bit_of(type));
-	else
-		atomic_fetch_and(&a->enabled, ~bit_of(type));
+	before = on ? atomic_fetch_or(&a->enabled, bit_of(type)) : atomic_fetch_and(&a->enabled, ~bit_of(type));
 	event_modes_apply();
+	/* The code that there is. Not on this thread: it may hold what the handler takes. */
+	if (on && !(before & bit_of(type)) && is_code(type) && a->started && !a->lean && !gc_pump_wants_code(a))
+		bridge_say("an agent is told of no code that was there before it enabled event %d", (int)type);
 	return JVMPI_SUCCESS;
 }
 
@@ -240,7 +252,7 @@ static jint replay(struct agent *a, struct thread *t)
 		ok = class_tell_all(a, t, t->env, true);
 	if (agent_wants(a, JVMPI_EVENT_THREAD_START))
 		threads_announce(a, t, JVMPI_REQUESTED_EVENT);
-	code_replay(a, t);
+	code_tell_all(a, t, JVMPI_REQUESTED_EVENT);
 	return ok ? JVMPI_SUCCESS : JVMPI_FAIL;
 }
 

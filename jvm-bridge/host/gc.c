@@ -324,11 +324,21 @@ static void dead_free(struct thread *t)
 		trace_forget();
 }
 
+static void code_send(struct thread *t)
+{
+	unsigned n = atomic_load(&the_bridge.n_agents);
+
+	for (unsigned i = 0; i < n; i++)
+		if (atomic_exchange(&the_bridge.agents[i].code_wanted, false))
+			code_tell_all(&the_bridge.agents[i], t, 0);
+}
+
 static void pump_once(struct thread *t)
 {
 	uint32_t now = atomic_load(&gc.collections);
 
 	gc.again = false;
+	code_send(t);
 	if (gate_disabled(t)) {
 		gc.again = true; /* gc_enabled() wakes */
 		return;
@@ -399,6 +409,15 @@ bool gc_pump_start(void)
 	if (!ok)
 		gc.started = false;
 	return ok;
+}
+
+bool gc_pump_wants_code(struct agent *a)
+{
+	if (!gc_pump_start())
+		return false;
+	atomic_store(&a->code_wanted, true);
+	pump_hurry();
+	return true;
 }
 
 void gc_enabled(void)

@@ -33,6 +33,7 @@ struct thread {
 	unsigned gc_not; /* of them with GC disabled */
 	unsigned gc_off[AGENTS_MAX]; /* depth of DisableGC */
 	struct agent *asks; /* whose RequestEvent makes JVMTI's events now */
+	jint asks_as; /* JVMPI_REQUESTED_EVENT, or 0 */
 	bool system; /* ours: not suspended, never has run */
 };
 

@@ -79,7 +79,21 @@ def count(jdk, tmp):
     return []
 
 
-CASES = (order, unprepared, met, count)
+def code(jdk, tmp):
+    """Compiled code that was there before the agent, and before it enabled the event."""
+    path = os.path.join(tmp, "code")
+    with bridge.Java(jdk, tmp, ["-XX:+UseSerialGC", "-Xcheck:jni", *LATE], ("Jvmpi", "many", 3000)) as java:
+        java.wait_for("ready")
+        answer = answer_of(attach_load(jdk, java.pid, defines("code", path)))
+        got = said(path, java)
+        status = java.end()
+        bad = bridge.warnings(java)
+    if (answer, got, status) != (0, "many then many", 0):
+        bad.append("answer %s, %s, exit status %s" % (answer, got, status))
+    return bad
+
+
+CASES = (order, unprepared, met, count, code)
 
 if __name__ == "__main__":
     sys.exit(bridge.run_cases(__doc__, CASES))

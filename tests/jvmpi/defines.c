@@ -6,6 +6,8 @@
  *     unprepared  CLASS_LOAD of a class that was asked for before it was linked
  *     met         CLASS_UNLOAD of classes that are known through GetMethodClass only, and what is known of them then
  *     count       CLASS_LOADs until JVM_INIT_DONE
+ *     code        the code that was there before: COMPILED_METHOD_LOADs until JVM_INIT_DONE, and once the event is enabled
+ *                 a second time
  */
 #include <jvmti.h>
 #include <pthread.h>
@@ -26,6 +28,7 @@ static struct {
 	_Atomic(jobjectID) asked;
 	_Atomic int answered, methods;
 	jobjectID going;
+	_Atomic int code;
 } o = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -153,6 +156,20 @@ static void met_main(void *arg)
 	say("unloaded %s, named %s", o.gone >= ENOUGH ? "many" : "few", o.named >= o.gone ? "all" : "not all");
 }
 
+/* code: the program does nothing that would be compiled. */
+static void code_main(void *arg)
+{
+	int before = o.code;
+
+	(void)arg;
+	jvmpi->DisableEvent(JVMPI_EVENT_COMPILED_METHOD_LOAD, NULL);
+	o.code = 0;
+	jvmpi->EnableEvent(JVMPI_EVENT_COMPILED_METHOD_LOAD, NULL);
+	for (int i = 0; i < 10000 && o.code < ENOUGH; i++)
+		usleep(1000);
+	say("%s then %s", before >= ENOUGH ? "many" : "few", o.code >= ENOUGH ? "many" : "few");
+}
+
 static void class_seen(const JVMPI_Event *e)
 {
 	o.classes += !(e->event_type & JVMPI_REQUESTED_EVENT);
@@ -183,12 +200,15 @@ static void notify(JVMPI_Event *e)
 		o.going = NULL;
 		o.gone++;
 		break;
+	case JVMPI_EVENT_COMPILED_METHOD_LOAD:
+		o.code++;
+		break;
 	case JVMPI_EVENT_JVM_INIT_DONE:
 		if (is("count"))
 			say("%d", o.classes);
 		else
 			jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY,
-				is("order") ? order_main : is("met") ? met_main : unprepared_main);
+				is("order") ? order_main : is("met") ? met_main : is("code") ? code_main : unprepared_main);
 		break;
 	}
 }
@@ -202,6 +222,8 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 	jvmpi->EnableEvent(JVMPI_EVENT_JVM_INIT_DONE, NULL);
 	if (!is("order"))
 		jvmpi->EnableEvent(is("met") ? JVMPI_EVENT_CLASS_UNLOAD : JVMPI_EVENT_CLASS_LOAD, NULL);
+	if (is("code"))
+		jvmpi->EnableEvent(JVMPI_EVENT_COMPILED_METHOD_LOAD, NULL);
 	if (is("order"))
 		jvmpi->EnableEvent(JVMPI_EVENT_THREAD_START, NULL);
 	return JNI_OK;

@@ -9,6 +9,11 @@ target_sources(test_bridge_stream PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/
 target_include_directories(test_bridge_stream PRIVATE ${CMAKE_SOURCE_DIR})
 target_include_directories(test_bridge_stream SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
 
+js_unit_test(versions)
+target_sources(test_versions PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/versions.c)
+target_include_directories(test_versions PRIVATE ${CMAKE_SOURCE_DIR})
+target_include_directories(test_versions SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
+
 js_unit_test(method_list)
 target_sources(test_method_list PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/method_list.c)
 target_include_directories(test_method_list PRIVATE ${CMAKE_SOURCE_DIR})

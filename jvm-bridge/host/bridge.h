@@ -110,6 +110,7 @@ jint event_enable(struct agent *a, jint type, bool on);
 jint event_request(struct agent *a, jint type, void *arg);
 void event_modes_apply(void); /* tells JVMTI what is wanted now */
 void events_prepare(struct agent *a); /* what was enabled before the JVM lived; drops what cannot be had */
+bool events_want_ids(void); /* some agent does */
 bool event_capabilities_add(int first, ...); /* bit numbers, ending with -1 */
 
 /* GC_NOT: nothing is told as freed while the agent has the event. GC_FREES: not sent while GC is disabled. */
@@ -142,6 +143,7 @@ void gc_enable_all(struct thread *t); /* what a thread that ends left disabled *
 void gc_run(struct agent *a);
 uint32_t gc_collections(void); /* so far */
 void gc_enabled(void); /* nobody has it disabled any more */
+void gc_ids_release(void); /* nobody wants ids any more: the pump takes them off their objects, if it is still so */
 bool gc_pump_wants_code(struct agent *a); /* code_tell_all() on the pump, soon; false: there is no pump */
 bool gc_pump_start(void); /* its thread is there; idempotent */
 void JNICALL on_gc_start(jvmtiEnv *ti);

@@ -239,12 +239,14 @@ static void class_tell_as(struct agent *a, struct thread *t, JNIEnv *env, jclass
 
 	if (!id)
 		return;
+	atomic_fetch_add(&id->users, 1);
 	first = told_begin(&id->told, a, t);
-	if (!first && !requested)
-		return;
-	sent = class_send(a, t, env, klass, id, requested);
-	if (first)
-		told_end(&id->told, a, sent);
+	if (first || requested) {
+		sent = class_send(a, t, env, klass, id, requested);
+		if (first)
+			told_end(&id->told, a, sent);
+	}
+	atomic_fetch_sub(&id->users, 1);
 }
 
 void class_tell(struct agent *a, struct thread *t, JNIEnv *env, jclass klass)

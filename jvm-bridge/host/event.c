@@ -207,10 +207,24 @@ jint event_enable(struct agent *a, jint type, bool on)
 		return JVMPI_NOT_AVAILABLE;
 	before = on ? atomic_fetch_or(&a->enabled, bit_of(type)) : atomic_fetch_and(&a->enabled, ~bit_of(type));
 	event_modes_apply();
+	if (!on && a->lean && !events_want_ids())
+		gc_ids_release();
 	/* The code that there is. Not on this thread: it may hold what the handler takes. */
 	if (on && !(before & bit_of(type)) && is_code(type) && a->started && !a->lean && !gc_pump_wants_code(a))
 		bridge_say("an agent is told of no code that was there before it enabled event %d", (int)type);
 	return JVMPI_SUCCESS;
+}
+
+/* A lean agent does so as long as it has these events; any other may keep ids as long as it likes. */
+bool events_want_ids(void)
+{
+	unsigned n = atomic_load(&the_bridge.n_agents);
+
+	for (unsigned i = 0; i < n; i++)
+		if (!the_bridge.agents[i].lean && !the_bridge.agents[i].failed)
+			return true;
+	return anybody_wants(JVMPI_EVENT_CLASS_LOAD) || anybody_wants(JVMPI_EVENT_CLASS_UNLOAD) ||
+		anybody_wants(JVMPI_EVENT_OBJECT_FREE);
 }
 
 /* The agent was told that it is enabled. */

@@ -39,6 +39,7 @@ static struct {
 	_Atomic uint32_t collections; /* finished, by JVMTI */
 	_Atomic uint32_t delivered; /* of them */
 	_Atomic(struct object_id *) freed; /* pushed by on_object_free */
+	_Atomic bool release; /* all ids */
 	/* The pump's. */
 	struct object_id *dead; /* ids that are not given back yet */
 	bool again; /* something could not be told */
@@ -277,29 +278,34 @@ static bool is_told(const struct object_id *id)
 	return true;
 }
 
-/* Those that have died since, in front of `dead`. */
-static void dead_take(JNIEnv *env, bool collected)
+static void dead_add(struct object_id *list)
 {
-	uint64_t begin, end;
-	struct object_id *list, *next;
+	struct object_id *next;
 
-	if (!ids_looked_for()) {
-		list = atomic_exchange(&gc.freed, NULL);
-	} else {
-		gc.look |= collected;
-		begin = clock_ns(CLOCK_MONOTONIC);
-		if (!gc.look || begin < gc.look_next)
-			return;
-		gc.look = false;
-		list = ids_dead(env);
-		end = clock_ns(CLOCK_MONOTONIC);
-		gc.look_next = end + (end - begin) * LOOK_SHARE;
-	}
 	for (; list; list = next) {
 		next = list->next;
 		list->next = gc.dead;
 		gc.dead = list;
 	}
+}
+
+/* Those that have died since. */
+static void dead_take(JNIEnv *env, bool collected)
+{
+	uint64_t begin, end;
+
+	if (!ids_looked_for()) {
+		dead_add(atomic_exchange(&gc.freed, NULL));
+		return;
+	}
+	gc.look |= collected;
+	begin = clock_ns(CLOCK_MONOTONIC);
+	if (!gc.look || begin < gc.look_next)
+		return;
+	gc.look = false;
+	dead_add(ids_dead(env));
+	end = clock_ns(CLOCK_MONOTONIC);
+	gc.look_next = end + (end - begin) * LOOK_SHARE;
 }
 
 /* Gives ids back. Those of classes go with line numbers of their methods. */
@@ -336,6 +342,7 @@ static void code_send(struct thread *t)
 static void pump_once(struct thread *t)
 {
 	uint32_t now = atomic_load(&gc.collections);
+	bool release;
 
 	gc.again = false;
 	code_send(t);
@@ -344,9 +351,14 @@ static void pump_once(struct thread *t)
 		return;
 	}
 	dead_take(t->env, now != atomic_load(&gc.delivered));
+	release = atomic_exchange(&gc.release, false) && !events_want_ids();
+	if (release)
+		dead_add(ids_untag(t->env));
 	unloads_send(t); /* before OBJECT_FREE of the same id */
 	agents_tell(t, now);
 	dead_free(t);
+	if (release)
+		event_modes_apply();
 	atomic_store(&gc.delivered, now);
 }
 
@@ -409,6 +421,13 @@ bool gc_pump_start(void)
 	if (!ok)
 		gc.started = false;
 	return ok;
+}
+
+void gc_ids_release(void)
+{
+	atomic_store(&gc.release, true);
+	if (gc.started)
+		pump_hurry();
 }
 
 bool gc_pump_wants_code(struct agent *a)

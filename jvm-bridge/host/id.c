@@ -17,6 +17,7 @@ static struct {
 	struct object_id *free;
 	_Atomic bool ready; /* objects can be tagged */
 	_Atomic bool reported; /* by OBJECT_FREE, when they are freed */
+	_Atomic uint32_t in_use;
 } ids;
 
 static void *pages(void *hint, size_t size, int flags)
@@ -126,7 +127,32 @@ bool ids_init(JNIEnv *env)
 
 bool ids_looked_for(void)
 {
-	return atomic_load(&ids.ready) && !atomic_load(&ids.reported);
+	return atomic_load(&ids.ready) && !atomic_load(&ids.reported) && atomic_load(&ids.in_use);
+}
+
+/* Whoever got an id just before counts as its user, or is about to: by then it is nobody else's yet. */
+struct object_id *ids_untag(JNIEnv *env)
+{
+	unsigned n = atomic_load(&ids.n);
+	struct object_id *list = NULL;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct object_id *chunk = atomic_load(&ids.chunks[i]);
+
+		for (size_t k = 0; k < ID_PER_CHUNK; k++) {
+			jobject object = chunk[k].gone ? NULL : id_object(env, &chunk[k]);
+
+			if (!object)
+				continue;
+			if (!(*the_bridge.ti)->SetTag(the_bridge.ti, object, 0)) {
+				chunk[k].gone = true;
+				chunk[k].next = list;
+				list = &chunk[k];
+			}
+			(*env)->DeleteLocalRef(env, object);
+		}
+	}
+	return list;
 }
 
 struct object_id *ids_dead(JNIEnv *env)
@@ -186,6 +212,7 @@ struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_k
 {
 	struct object_id *id;
 	jthrowable pending;
+	bool first = false;
 
 	if (!object || !ids_init(env))
 		return NULL;
@@ -195,9 +222,13 @@ struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_k
 	pending = bridge_exception_take(env);
 	steady_take(t); /* or two threads tag it */
 	id = id_known(object);
-	if (!id)
+	if (!id) {
 		id = id_new(env, object, kind);
+		first = id && !atomic_fetch_add(&ids.in_use, 1);
+	}
 	steady_drop();
+	if (first)
+		event_modes_apply();
 	bridge_exception_put(env, pending);
 	return id;
 }
@@ -252,6 +283,7 @@ void id_free(void *arg)
 {
 	struct object_id *id = arg;
 
+	atomic_fetch_sub(&ids.in_use, 1);
 	id->gone = false;
 	id->freed_told = id->unload_told = 0;
 	record_free(id);

@@ -17,7 +17,7 @@ enum id_kind { ID_OBJECT, ID_CLASS };
 struct object_id {
 	uint64_t magic;
 	_Atomic(jweak) ref; /* NULL: dead */
-	_Atomic uint32_t users; /* of ref */
+	_Atomic uint32_t users; /* of ref, or of the record */
 	jweak dead; /* what ref was, until nobody uses it any more */
 	enum id_kind kind;
 	struct told told; /* of a class: by CLASS_LOAD */
@@ -38,6 +38,8 @@ struct object_id *id_from_tag(jlong tag);
 bool ids_are_possible(void); /* the capabilities, which it takes */
 bool ids_init(JNIEnv *env);
 bool ids_looked_for(void); /* there are ids, and JVMTI does not report which objects are freed */
+/* All whose objects live, linked by `next`: the objects lose them, as if they were gone. Only the thread that frees asks. */
+struct object_id *ids_untag(JNIEnv *env);
 /* Those whose objects have gone, linked by `next`; each is found once. Only the thread that frees asks. */
 struct object_id *ids_dead(JNIEnv *env);
 

@@ -243,6 +243,30 @@ def once(jdk, java, listener, seconds):
     return bad
 
 
+def weak_references(jdk, pid):
+    """JNI's, as the JVM counts them; None: it does not say (JDK 8)."""
+    p = subprocess.run([str(jdk.home / "bin/jcmd"), str(pid), "Thread.print"], stdout=subprocess.PIPE, text=True, timeout=WAIT)
+    m = re.search(r"weak refs: (\d+)", p.stdout)
+    return int(m[1]) if m else None
+
+
+def released(jdk, java, listener):
+    """The ids of some hundred classes, a weak reference each, go with the connection that needed them."""
+    if answer_of(attach_load(jdk, java.pid, "stream=" + listener.path)) != 0:
+        return ["no connection"]
+    peer = listener.accept(WAIT)
+    bad = [] if peer.read(is_kind(wire.REPLAY_END), WAIT) else ["no replay"]
+    while_connected = weak_references(jdk, java.pid)
+    peer.close()
+    deadline = time.monotonic() + 60
+    while while_connected is not None and time.monotonic() < deadline:
+        left = weak_references(jdk, java.pid)
+        if while_connected > 300 and left < 50:
+            return bad
+        time.sleep(0.2)
+    return bad if while_connected is None else [*bad, "%s weak references, and %s afterwards" % (while_connected, left)]
+
+
 def quiet(pid, threads, timeout=WAIT, fds=0):
     """The stream's thread has done with the connection."""
     deadline = time.monotonic() + timeout
@@ -294,6 +318,7 @@ def attach(jdks, o):
             # A connection's ring and table have megabytes.
             if last[2] > rss + 3000:
                 found.append("%d kB of memory, %d at first" % (last[2], rss))
+            found += released(jdk, java, listener)
             found += bridge.warnings(java)
             if java.end():
                 found.append("exit status %s: %s" % (java.proc.returncode, java.text()[-1000:]))

@@ -6,8 +6,11 @@
  * GetCallTrace. Of another thread it is what the thread runs at its next safepoint, unless it is suspended;
  * of the calling thread it is exact. No Java frame, an unknown thread: no frames.
  */
-/* The same (method, bci) is asked again and again; entries are written under a lock, never waited for. */
-enum { CACHE = 1024 };
+/*
+ * The same (method, bci) is asked again and again; entries are written under a lock, never waited for. JVMTI does not tell
+ * of a redefinition, which gives the method other lines: an entry is good for FRESH_NS.
+ */
+enum { CACHE = 1024, FRESH_NS = 500000000 };
 
 static struct {
 	struct lock lock;
@@ -15,10 +18,11 @@ static struct {
 		jmethodID method;
 		jlong bci;
 		jint line;
+		uint64_t since; /* ns of CLOCK_MONOTONIC_COARSE */
 	} at[CACHE];
 } cache;
 
-static jint line_of(jmethodID method, jlong bci)
+static jint line_of(jmethodID method, jlong bci, uint64_t now)
 {
 	uint64_t h = ((uint64_t)(uintptr_t)method ^ (uint64_t)bci << 48) * 0x9e3779b97f4a7c15u;
 	unsigned i = (unsigned)(h >> 54) % CACHE;
@@ -28,7 +32,7 @@ static jint line_of(jmethodID method, jlong bci)
 	if (bci < 0)
 		return -3; /* GetStackTrace says -1 for native methods */
 	if (lock_try(&cache.lock)) {
-		if (cache.at[i].method == method && cache.at[i].bci == bci)
+		if (cache.at[i].method == method && cache.at[i].bci == bci && now - cache.at[i].since < FRESH_NS)
 			line = cache.at[i].line;
 		lock_drop(&cache.lock);
 	}
@@ -41,6 +45,7 @@ static jint line_of(jmethodID method, jlong bci)
 		cache.at[i].method = method;
 		cache.at[i].bci = bci;
 		cache.at[i].line = line;
+		cache.at[i].since = now;
 		lock_drop(&cache.lock);
 	}
 	return line;
@@ -57,14 +62,14 @@ void trace_forget(void)
 /* The agent's frames are JVMTI's buffer first: both are 16 bytes a frame, and nothing is allocated. */
 _Static_assert(sizeof(jvmtiFrameInfo) == sizeof(JVMPI_CallFrame), "converted in place");
 
-static void frame_convert(void *at)
+static void frame_convert(void *at, uint64_t now)
 {
 	jvmtiFrameInfo in;
 	JVMPI_CallFrame out = {0};
 
 	memcpy(&in, at, sizeof(in));
 	out.method_id = in.method;
-	out.lineno = line_of(in.method, in.location);
+	out.lineno = line_of(in.method, in.location, now);
 	memcpy(at, &out, sizeof(out));
 }
 
@@ -72,6 +77,7 @@ void trace_get(JVMPI_CallTrace *trace, jint depth)
 {
 	JNIEnv *env = bridge_env();
 	struct thread *t = thread_find(trace->env_id);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
 	jobject object = NULL;
 	jint n = 0;
 
@@ -86,7 +92,7 @@ void trace_get(JVMPI_CallTrace *trace, jint depth)
 	if ((*the_bridge.ti)->GetStackTrace(the_bridge.ti, object, 0, depth, (jvmtiFrameInfo *)trace->frames, &n))
 		n = 0;
 	for (jint i = 0; i < n; i++)
-		frame_convert(&trace->frames[i]);
+		frame_convert(&trace->frames[i], now);
 	trace->num_frames = n;
 	if (object)
 		(*env)->DeleteLocalRef(env, object);

@@ -93,7 +93,39 @@ def code(jdk, tmp):
     return bad
 
 
-CASES = (order, unprepared, met, count, code)
+def lines_later(data, add):
+    """A class file whose tables of lines say that much more."""
+    name = data.index(b"\x01\x00\x0fLineNumberTable")
+    # Its number: constants are counted from the first one.
+    at, n = 10, 1
+    while at < name:
+        tag = data[at]
+        at += 3 + int.from_bytes(data[at + 1:at + 3], "big") if tag == 1 else {5: 9, 6: 9, 7: 3, 8: 3, 15: 4, 16: 3}.get(tag, 5)
+        n += 2 if tag in (5, 6) else 1
+    out, key = bytearray(data), n.to_bytes(2, "big")
+    at = data.find(key, name)
+    while at >= 0:
+        size, count = int.from_bytes(data[at + 2:at + 6], "big"), int.from_bytes(data[at + 6:at + 8], "big")
+        if count and size == 2 + 4 * count:
+            for i in range(at + 10, at + 8 + 4 * count, 4):
+                out[i:i + 2] = (int.from_bytes(data[i:i + 2], "big") + add).to_bytes(2, "big")
+        at = data.find(key, at + 1)
+    return bytes(out)
+
+
+def lines(jdk, tmp):
+    """A method has the lines of its class's last definition."""
+    path, file = os.path.join(tmp, "lines"), os.path.join(tmp, "Late.class")
+    with open(bridge.classes_of(jdk) / "Jvmpi$Late.class", "rb") as f, open(file, "wb") as to:
+        to.write(lines_later(f.read(), 1000))
+    with bridge.Java(jdk, tmp, ["-XX:+UseSerialGC", at_start("lines", "%s %s" % (path, file))], ("Jvmpi", "busy")) as java:
+        java.wait_for("ready")
+        got = said(path, java)
+        status = java.end()
+    return [] if (got, status) == ("redefined 1, new line", 0) else ["%s, exit status %s" % (got, status)]
+
+
+CASES = (order, unprepared, met, count, code, lines)
 
 if __name__ == "__main__":
     sys.exit(bridge.run_cases(__doc__, CASES))

@@ -5,6 +5,7 @@
  *     order       events on a thread whose THREAD_START has not been handled yet; its handler is slow
  *     unprepared  CLASS_LOAD of a class that was asked for before it was linked
  *     met         CLASS_UNLOAD of classes that are known through GetMethodClass only, and what is known of them then
+ *     lines       lines of a method before and behind a redefinition of its class; the third option is the new class file
  *     count       CLASS_LOADs until JVM_INIT_DONE
  *     code        the code that was there before: COMPILED_METHOD_LOADs until JVM_INIT_DONE, and once the event is enabled
  *                 a second time
@@ -21,13 +22,16 @@
 enum { ENOUGH = 20 };
 
 static struct {
-	char what[16], path[4000];
+	char what[16], path[2000], file[2000];
 	pthread_mutex_t lock; /* of threads */
 	struct table threads;
 	_Atomic int early, handled, classes, met, gone, named;
 	_Atomic(jobjectID) asked;
 	_Atomic int answered, methods;
 	jobjectID going;
+	_Atomic bool redefined;
+	JNIEnv *main;
+	jmethodID busy;
 	_Atomic int code;
 } o = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -156,6 +160,56 @@ static void met_main(void *arg)
 	say("unloaded %s, named %s", o.gone >= ENOUGH ? "many" : "few", o.named >= o.gone ? "all" : "not all");
 }
 
+/* lines */
+
+enum { CLASS_MAX = 1 << 16, FRAMES = 16 };
+
+static void late_redefine(JNIEnv *env, jvmtiEnv *ti, jclass klass)
+{
+	const jvmtiCapabilities redefine = {.can_redefine_classes = 1};
+	static unsigned char bytes[CLASS_MAX];
+	jvmtiClassDefinition to = {klass, 0, bytes};
+	FILE *f = fopen(o.file, "re");
+
+	(void)env;
+	if (!f)
+		return;
+	to.class_byte_count = (jint)fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	o.redefined = !(*ti)->AddCapabilities(ti, &redefine) && !(*ti)->RedefineClasses(ti, 1, &to);
+}
+
+/* The line of Jvmpi$Late.busy(), which the main thread calls all the time; 0: it is not in it. */
+static jint late_line(void)
+{
+	JVMPI_CallFrame frames[FRAMES];
+	JVMPI_CallTrace trace = {o.main, 0, frames};
+
+	jvmpi->GetCallTrace(&trace, FRAMES);
+	for (jint i = 0; i < trace.num_frames; i++)
+		if (frames[i].method_id == o.busy)
+			return frames[i].lineno;
+	return 0;
+}
+
+static void lines_main(void *arg)
+{
+	jint before = 0, line = 0;
+
+	(void)arg;
+	for (int i = 0; i < 10000 && !before; i++) {
+		usleep(1000);
+		before = late_line();
+	}
+	classes_each("LJvmpi$Late;", late_redefine);
+	/* The old line is not told any more when what was known of it is a second old. */
+	for (int i = 0; i < 5000 && line < before + 1000; i++) {
+		usleep(1000);
+		line = late_line();
+	}
+	say("redefined %d, %s", o.redefined, before && line == before + 1000 ? "new line" : "old line");
+}
+
 /* code: the program does nothing that would be compiled. */
 static void code_main(void *arg)
 {
@@ -173,6 +227,13 @@ static void code_main(void *arg)
 static void class_seen(const JVMPI_Event *e)
 {
 	o.classes += !(e->event_type & JVMPI_REQUESTED_EVENT);
+	if (is("lines") && !strcmp(e->u.class_load.class_name, "Jvmpi$Late"))
+		for (jint i = 0; i < e->u.class_load.num_methods; i++)
+			if (!strcmp(e->u.class_load.methods[i].method_name, "busy")) {
+				o.main = e->env_id;
+				o.busy = e->u.class_load.methods[i].method_id;
+				jvmpi->CreateSystemThread(e->u.class_load.class_name, JVMPI_NORMAL_PRIORITY, lines_main);
+			}
 	if (e->u.class_load.class_id == o.asked && o.asked) {
 		if (e->event_type & JVMPI_REQUESTED_EVENT)
 			o.answered++;
@@ -206,7 +267,7 @@ static void notify(JVMPI_Event *e)
 	case JVMPI_EVENT_JVM_INIT_DONE:
 		if (is("count"))
 			say("%d", o.classes);
-		else
+		else if (!is("lines"))
 			jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY,
 				is("order") ? order_main : is("met") ? met_main : is("code") ? code_main : unprepared_main);
 		break;
@@ -216,7 +277,7 @@ static void notify(JVMPI_Event *e)
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
 	(void)reserved;
-	if (!options || sscanf(options, "%15s %3999s", o.what, o.path) != 2 || !interface_get(vm, JVMPI_VERSION_1_2))
+	if (!options || sscanf(options, "%15s %1999s %1999s", o.what, o.path, o.file) < 2 || !interface_get(vm, JVMPI_VERSION_1_2))
 		return JNI_ERR;
 	jvmpi->NotifyEvent = notify;
 	jvmpi->EnableEvent(JVMPI_EVENT_JVM_INIT_DONE, NULL);

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
-/** What the test agents of tests/jvmpi look at. usage: Jvmpi checks LIBRARY unload|no | leave | load SECONDS | flood CLASSES | drop | late | many CLASSES | idle [exit] */
+/** What the test agents of tests/jvmpi look at. usage: Jvmpi checks LIBRARY unload|no | leave | load SECONDS | flood CLASSES | drop | late | busy | many CLASSES | idle [exit] */
 public class Jvmpi {
 	static final Object monitor = new Object(), condition = new Object();
 	static volatile boolean stop;
@@ -286,8 +286,8 @@ public class Jvmpi {
 
 	/** Loaded before it is linked. */
 	static class Late {
-		static int one() {
-			return 1;
+		static void busy() throws InterruptedException {
+			Thread.sleep(20);
 		}
 	}
 
@@ -296,6 +296,13 @@ public class Jvmpi {
 		System.out.println("ready");
 		System.in.read();
 		Class.forName(c.getName());
+	}
+
+	/** Until there is something on stdin. */
+	static void busy() throws Exception {
+		System.out.println("ready");
+		while (System.in.available() == 0)
+			Late.busy();
 	}
 
 	/** Loads and links that many classes, and keeps them. */
@@ -366,6 +373,9 @@ public class Jvmpi {
 			break;
 		case "late":
 			late();
+			break;
+		case "busy":
+			busy();
 			break;
 		case "many":
 			sink += many(Integer.parseInt(args[1])).size();

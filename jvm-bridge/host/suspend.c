@@ -154,12 +154,15 @@ jint thread_status(JNIEnv *id)
 {
 	JNIEnv *env = bridge_env();
 	struct thread *t = thread_find(id);
-	jobject object = t && env ? thread_object(t, env) : NULL;
+	jobject object = t && env ? thread_object(t, env) : NULL, carried;
 	jint state = 0, status = JVMPI_THREAD_RUNNABLE;
 
 	if (!object)
 		return JVMPI_FAIL;
-	(*the_bridge.ti)->GetThreadState(the_bridge.ti, object, &state);
+	carried = thread_carried(t, env, object);
+	(*the_bridge.ti)->GetThreadState(the_bridge.ti, carried ? carried : object, &state);
+	if (carried)
+		(*env)->DeleteLocalRef(env, carried);
 	(*env)->DeleteLocalRef(env, object);
 	if (t->system)
 		return JVMPI_THREAD_CONDVAR_WAIT;

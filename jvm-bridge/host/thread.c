@@ -96,6 +96,7 @@ static void thread_reset(struct thread *t)
 {
 	told_forget(&t->told);
 	atomic_store(&t->suspended, 0);
+	atomic_store(&t->carrier, CARRIER_UNKNOWN);
 	atomic_store(&t->cpu, 0);
 	atomic_store(&t->sum, 0);
 	atomic_store(&t->sum_before, 0);

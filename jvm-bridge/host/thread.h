@@ -12,6 +12,8 @@ enum suspension {
 	SUSPENDED_BEGINNING, /* somebody suspends it */
 };
 
+enum carrier { CARRIER_UNKNOWN, CARRIER_NO, CARRIER_YES };
+
 /*
  * A Java thread as JVMPI knows it: by its JNIEnv. Records are found without a lock and are never
  * freed, because addresses of JNIEnv recur and a lookup may come from anywhere; a thread that gets the
@@ -25,6 +27,7 @@ struct thread {
 	_Atomic uint32_t tid; /* kernel's; 0: unknown */
 	struct told told; /* by THREAD_START */
 	_Atomic uint32_t suspended; /* by an agent: enum suspension */
+	_Atomic uint32_t carrier; /* of virtual threads: enum carrier */
 	_Atomic uint64_t cpu; /* ns when it was last resumed */
 	_Atomic uint64_t sum, sum_before; /* of registers at the last two suspensions; 0: there was none */
 	void *_Atomic tls[AGENTS_MAX];
@@ -46,6 +49,8 @@ void thread_each(void (*f)(struct thread *t, void *arg), void *arg);
 
 /* A local reference to its java.lang.Thread, or NULL. */
 jobject thread_object(struct thread *t, JNIEnv *env);
+/* And to the virtual thread that runs on it: carrier.c. NULL: none. */
+jobject thread_carried(struct thread *t, JNIEnv *env, jobject thread);
 void thread_announce(struct agent *a, struct thread *about, struct thread *t, jint requested);
 void threads_announce(struct agent *a, struct thread *t, jint requested);
 

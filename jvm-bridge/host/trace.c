@@ -78,7 +78,7 @@ void trace_get(JVMPI_CallTrace *trace, jint depth)
 	JNIEnv *env = bridge_env();
 	struct thread *t = thread_find(trace->env_id);
 	uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
-	jobject object = NULL;
+	jobject object = NULL, carried = NULL;
 	jint n = 0;
 
 	trace->num_frames = 0;
@@ -88,12 +88,15 @@ void trace_get(JVMPI_CallTrace *trace, jint depth)
 		object = t && !t->system ? thread_object(t, env) : NULL;
 		if (!object)
 			return;
+		carried = thread_carried(t, env, object);
 	}
-	if ((*the_bridge.ti)->GetStackTrace(the_bridge.ti, object, 0, depth, (jvmtiFrameInfo *)trace->frames, &n))
+	if ((*the_bridge.ti)->GetStackTrace(the_bridge.ti, carried ? carried : object, 0, depth, (jvmtiFrameInfo *)trace->frames, &n))
 		n = 0;
 	for (jint i = 0; i < n; i++)
 		frame_convert(&trace->frames[i], now);
 	trace->num_frames = n;
+	if (carried)
+		(*env)->DeleteLocalRef(env, carried);
 	if (object)
 		(*env)->DeleteLocalRef(env, object);
 }

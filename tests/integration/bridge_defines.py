@@ -125,7 +125,22 @@ def lines(jdk, tmp):
     return [] if (got, status) == ("redefined 1, new line", 0) else ["%s, exit status %s" % (got, status)]
 
 
-CASES = (order, unprepared, met, count, code, lines)
+def carrier(jdk, tmp):
+    """A thread that carries a virtual one is seen to do what that does."""
+    path = os.path.join(tmp, "carrier")
+    if jdk.major < 21:
+        return []
+    with bridge.Java(jdk, tmp, ["-XX:+UseSerialGC", "-Xcheck:jni", at_start("carrier", path)], ("Jvmpi", "carrier")) as java:
+        java.wait_for("ready")
+        got = said(path, java)
+        status = java.end()
+        bad = bridge.warnings(java)
+    if (got, status) != ("runs, its frames", 0):
+        bad.append("%s, exit status %s" % (got, status))
+    return bad
+
+
+CASES = (order, unprepared, met, count, code, lines, carrier)
 
 if __name__ == "__main__":
     sys.exit(bridge.run_cases(__doc__, CASES))

@@ -6,6 +6,7 @@
  *     unprepared  CLASS_LOAD of a class that was asked for before it was linked
  *     met         CLASS_UNLOAD of classes that are known through GetMethodClass only, and what is known of them then
  *     lines       lines of a method before and behind a redefinition of its class; the third option is the new class file
+ *     carrier     what a thread does that carries a virtual one, which computes
  *     count       CLASS_LOADs until JVM_INIT_DONE
  *     code        the code that was there before: COMPILED_METHOD_LOADs until JVM_INIT_DONE, and once the event is enabled
  *                 a second time
@@ -30,7 +31,7 @@ static struct {
 	_Atomic int answered, methods;
 	jobjectID going;
 	_Atomic bool redefined;
-	JNIEnv *main;
+	JNIEnv *main; /* or the carrier */
 	jmethodID busy;
 	_Atomic int code;
 } o = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -179,7 +180,7 @@ static void late_redefine(JNIEnv *env, jvmtiEnv *ti, jclass klass)
 	o.redefined = !(*ti)->AddCapabilities(ti, &redefine) && !(*ti)->RedefineClasses(ti, 1, &to);
 }
 
-/* The line of Jvmpi$Late.busy(), which the main thread calls all the time; 0: it is not in it. */
+/* The line of Jvmpi$Late.busy(), which the thread is in all the time; 0: it is not. */
 static jint late_line(void)
 {
 	JVMPI_CallFrame frames[FRAMES];
@@ -210,6 +211,23 @@ static void lines_main(void *arg)
 	say("redefined %d, %s", o.redefined, before && line == before + 1000 ? "new line" : "old line");
 }
 
+/* carrier */
+
+enum { LOOKS = 50 };
+
+static void carrier_main(void *arg)
+{
+	int runs = 0, in = 0;
+
+	(void)arg;
+	for (int i = 0; i < LOOKS; i++) {
+		usleep(10000);
+		runs += jvmpi->GetThreadStatus(o.main) == JVMPI_THREAD_RUNNABLE;
+		in += late_line() > 0;
+	}
+	say("%s, %s", runs > LOOKS / 2 ? "runs" : "waits", in > LOOKS / 2 ? "its frames" : "other frames");
+}
+
 /* code: the program does nothing that would be compiled. */
 static void code_main(void *arg)
 {
@@ -227,12 +245,13 @@ static void code_main(void *arg)
 static void class_seen(const JVMPI_Event *e)
 {
 	o.classes += !(e->event_type & JVMPI_REQUESTED_EVENT);
-	if (is("lines") && !strcmp(e->u.class_load.class_name, "Jvmpi$Late"))
+	if ((is("lines") || is("carrier")) && !strcmp(e->u.class_load.class_name, "Jvmpi$Late"))
 		for (jint i = 0; i < e->u.class_load.num_methods; i++)
 			if (!strcmp(e->u.class_load.methods[i].method_name, "busy")) {
 				o.main = e->env_id;
 				o.busy = e->u.class_load.methods[i].method_id;
-				jvmpi->CreateSystemThread(e->u.class_load.class_name, JVMPI_NORMAL_PRIORITY, lines_main);
+				jvmpi->CreateSystemThread(e->u.class_load.class_name, JVMPI_NORMAL_PRIORITY,
+					is("lines") ? lines_main : carrier_main);
 			}
 	if (e->u.class_load.class_id == o.asked && o.asked) {
 		if (e->event_type & JVMPI_REQUESTED_EVENT)
@@ -267,7 +286,7 @@ static void notify(JVMPI_Event *e)
 	case JVMPI_EVENT_JVM_INIT_DONE:
 		if (is("count"))
 			say("%d", o.classes);
-		else if (!is("lines"))
+		else if (!is("lines") && !is("carrier"))
 			jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY,
 				is("order") ? order_main : is("met") ? met_main : is("code") ? code_main : unprepared_main);
 		break;

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
-/** What the test agents of tests/jvmpi look at. usage: Jvmpi checks LIBRARY unload|no | leave | load SECONDS | flood CLASSES | drop | late | busy | many CLASSES | idle [exit] */
+/** What the test agents of tests/jvmpi look at. usage: Jvmpi checks LIBRARY unload|no | leave | load SECONDS | flood CLASSES | drop | late | busy | carrier | many CLASSES | idle [exit] */
 public class Jvmpi {
 	static final Object monitor = new Object(), condition = new Object();
 	static volatile boolean stop;
@@ -90,12 +90,12 @@ public class Jvmpi {
 	}
 
 	/** Runs a virtual thread, where there are any. */
-	static void virtual() throws Exception {
+	static void virtual(Runnable r) throws Exception {
 		try {
 			Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
 			Class<?> type = Class.forName("java.lang.Thread$Builder");
 			type.getMethod("name", String.class).invoke(builder, "virtual");
-			((Thread) type.getMethod("start", Runnable.class).invoke(builder, (Runnable) () -> sink = spin(sink))).join();
+			((Thread) type.getMethod("start", Runnable.class).invoke(builder, r)).join();
 		} catch (NoSuchMethodException | UnsupportedOperationException e) {
 			// before JDK 21
 		}
@@ -146,7 +146,7 @@ public class Jvmpi {
 			waitFor(waiter, Thread.State.WAITING);
 			waitFor(parked, Thread.State.WAITING);
 			waitFor(blocked, Thread.State.BLOCKED);
-			virtual();
+			virtual(() -> sink = spin(sink));
 			Thread.sleep(100); // the acceptor reaches its system call
 			threads();
 		}
@@ -287,7 +287,9 @@ public class Jvmpi {
 	/** Loaded before it is linked. */
 	static class Late {
 		static void busy() throws InterruptedException {
-			Thread.sleep(20);
+			long end = System.nanoTime() + 20_000_000;
+			while (System.nanoTime() < end)
+				sink = spin(sink);
 		}
 	}
 
@@ -299,10 +301,14 @@ public class Jvmpi {
 	}
 
 	/** Until there is something on stdin. */
-	static void busy() throws Exception {
-		System.out.println("ready");
-		while (System.in.available() == 0)
-			Late.busy();
+	static void busy() {
+		try {
+			System.out.println("ready");
+			while (System.in.available() == 0)
+				Late.busy();
+		} catch (Exception e) {
+			throw new RuntimeException(e);
+		}
 	}
 
 	/** Loads and links that many classes, and keeps them. */
@@ -376,6 +382,9 @@ public class Jvmpi {
 			break;
 		case "busy":
 			busy();
+			break;
+		case "carrier":
+			virtual(Jvmpi::busy);
 			break;
 		case "many":
 			sink += many(Integer.parseInt(args[1])).size();

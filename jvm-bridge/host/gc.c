@@ -12,11 +12,10 @@
  * sets the mode of OBJECT_FREE, and the thread that ends the JVM, wait for that without letting a safepoint begin: the JVM
  * then stands still for good when that thread is stopped at one (docs/jvmti-waits.md). There the event stays off, and
  * after a collection the pump looks which weak references were cleared.
- *
- * Ids of dead objects stay with the pump until every agent was told, and are given anew only while nobody has GC disabled.
  */
 #include <stdlib.h>
 
+#include "jvm-bridge/host/dead.h"
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/thread.h"
 
@@ -24,7 +23,6 @@ enum {
 	PAUSES = 512,
 	BATCH_NS = 250000000, /* JS_GC_PAUSE comes so much later, at most */
 	AGAIN_NS = 20000000, /* what could not be told is tried again */
-	LOOK_SHARE = 50, /* dead objects are looked for in one such part of the time, at most */
 };
 
 #define RUN_LIMIT_NS 10000000000ull /* RunGC waits for others who have GC disabled */
@@ -41,10 +39,7 @@ static struct {
 	_Atomic(struct object_id *) freed; /* pushed by on_object_free */
 	_Atomic bool release; /* all ids */
 	/* The pump's. */
-	struct object_id *dead; /* ids that are not given back yet */
 	bool again; /* something could not be told */
-	bool look; /* there was a collection since dead objects were looked for */
-	uint64_t look_next; /* not before */
 	/* Of the thread that collects; the pump reads behind `collections`. */
 	_Atomic int64_t pause_begin;
 	struct {
@@ -144,35 +139,6 @@ static bool is_ending(void)
 	return atomic_load(&the_bridge.ending) || atomic_load(&the_bridge.dead);
 }
 
-static bool wants_free(const struct agent *a, const struct object_id *id)
-{
-	return agent_wants(a, JVMPI_EVENT_OBJECT_FREE) && !(id->freed_told & 1u << a->index);
-}
-
-static bool has_frees(const struct agent *a)
-{
-	for (const struct object_id *id = gc.dead; id; id = id->next)
-		if (wants_free(a, id))
-			return true;
-	return false;
-}
-
-static void frees_send(struct agent *a, struct thread *t)
-{
-	for (struct object_id *id = gc.dead; id && !is_ending(); id = id->next) {
-		JVMPI_Event e = {.event_type = JVMPI_EVENT_OBJECT_FREE};
-
-		if (!wants_free(a, id))
-			continue;
-		e.u.obj_free.obj_id = (jobjectID)id;
-		if (!event_send(a, t, &e, GC_FREES)) {
-			gc.again = true;
-			return;
-		}
-		id->freed_told |= 1u << a->index;
-	}
-}
-
 /*
  * false: GC is disabled, or the JVM ends. The gate is shut behind GC_START, and what was under way then may wait for a lock
  * that its handler took: what was freed is left for the next window.
@@ -190,9 +156,7 @@ static bool window_send(struct agent *a, struct thread *t, bool collected, bool 
 		return false;
 	gate_shut(a, t);
 	if (frees && gate_quiet(a))
-		frees_send(a, t);
-	else
-		gc.again |= frees;
+		dead_frees_send(a, t); /* the pump sees what is left */
 	if (agent_wants(a, JVMPI_EVENT_GC_FINISH))
 		event_send(a, t, &finish, GC_MAY);
 	gate_open(a);
@@ -230,7 +194,7 @@ static void agents_tell(struct thread *t, uint32_t now)
 
 	for (unsigned i = 0; i < n; i++) {
 		struct agent *a = &the_bridge.agents[i];
-		bool frees = has_frees(a);
+		bool frees = dead_has_frees(a);
 		uint32_t told;
 
 		if (!gate_turn_take(a, t)) {
@@ -241,93 +205,9 @@ static void agents_tell(struct thread *t, uint32_t now)
 		told = atomic_load(&a->collected);
 		if ((int32_t)(now - told) > 0)
 			told = now;
-		gc.again |= !collections_tell(a, t, told, frees);
+		gc.again |= !collections_tell(a, t, told, frees) || dead_has_frees(a);
 		gate_turn_drop(a);
 	}
-}
-
-static bool wants_unload(const struct agent *a, const struct object_id *id)
-{
-	return id->kind == ID_CLASS && agent_wants(a, JVMPI_EVENT_CLASS_UNLOAD) && told_is_known(&id->told, a) &&
-		!(id->unload_told & 1u << a->index);
-}
-
-static void unloads_send(struct thread *t)
-{
-	unsigned n = atomic_load(&the_bridge.n_agents);
-
-	for (struct object_id *id = gc.dead; id; id = id->next)
-		for (unsigned i = 0; i < n; i++) {
-			if (!wants_unload(&the_bridge.agents[i], id))
-				continue;
-			if (!class_unload_tell(&the_bridge.agents[i], t, id)) {
-				gc.again = true;
-				return;
-			}
-			id->unload_told |= 1u << i;
-		}
-}
-
-static bool is_told(const struct object_id *id)
-{
-	unsigned n = atomic_load(&the_bridge.n_agents);
-
-	for (unsigned i = 0; i < n; i++)
-		if (wants_free(&the_bridge.agents[i], id) || wants_unload(&the_bridge.agents[i], id))
-			return false;
-	return true;
-}
-
-static void dead_add(struct object_id *list)
-{
-	struct object_id *next;
-
-	for (; list; list = next) {
-		next = list->next;
-		list->next = gc.dead;
-		gc.dead = list;
-	}
-}
-
-/* Those that have died since. */
-static void dead_take(JNIEnv *env, bool collected)
-{
-	uint64_t begin, end;
-
-	if (!ids_looked_for()) {
-		dead_add(atomic_exchange(&gc.freed, NULL));
-		return;
-	}
-	gc.look |= collected;
-	begin = clock_ns(CLOCK_MONOTONIC);
-	if (!gc.look || begin < gc.look_next)
-		return;
-	gc.look = false;
-	dead_add(ids_dead(env));
-	end = clock_ns(CLOCK_MONOTONIC);
-	gc.look_next = end + (end - begin) * LOOK_SHARE;
-}
-
-/* Gives ids back. Those of classes go with line numbers of their methods. */
-static void dead_free(struct thread *t)
-{
-	struct object_id *list = gc.dead, *next;
-	bool classes = false;
-
-	gc.dead = NULL;
-	for (; list; list = next) {
-		next = list->next;
-		if (is_told(list) && id_empty(t->env, list)) {
-			classes |= list->kind == ID_CLASS;
-			if (gate_free(t, id_free, list))
-				continue;
-			gc.again = true;
-		}
-		list->next = gc.dead;
-		gc.dead = list;
-	}
-	if (classes)
-		trace_forget();
 }
 
 static void code_send(struct thread *t)
@@ -350,13 +230,15 @@ static void pump_once(struct thread *t)
 		gc.again = true; /* gc_enabled() wakes */
 		return;
 	}
-	dead_take(t->env, now != atomic_load(&gc.delivered));
+	dead_add(atomic_exchange(&gc.freed, NULL));
+	if (ids_looked_for())
+		dead_look(t->env, now != atomic_load(&gc.delivered));
 	release = atomic_exchange(&gc.release, false) && !events_want_ids();
 	if (release)
 		dead_add(ids_untag(t->env));
-	unloads_send(t); /* before OBJECT_FREE of the same id */
+	gc.again |= !dead_unloads_send(t); /* before OBJECT_FREE of the same id */
 	agents_tell(t, now);
-	dead_free(t);
+	gc.again |= !dead_free(t);
 	if (release)
 		event_modes_apply();
 	atomic_store(&gc.delivered, now);
@@ -364,7 +246,7 @@ static void pump_once(struct thread *t)
 
 static bool pump_has_work(void)
 {
-	return atomic_load(&gc.hurry) || atomic_load(&gc.freed) || gc.look || gc.again ||
+	return atomic_load(&gc.hurry) || atomic_load(&gc.freed) || dead_is_to_look() || gc.again ||
 		atomic_load(&gc.collections) != atomic_load(&gc.delivered);
 }
 

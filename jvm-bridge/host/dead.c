@@ -1,0 +1,121 @@
+#include "jvm-bridge/host/dead.h"
+
+#include "jvm-bridge/host/thread.h"
+
+enum { LOOK_SHARE = 50 }; /* dead objects are looked for in one such part of the time, at most */
+
+static struct {
+	struct object_id *list;
+	bool look; /* there was a collection since they were looked for */
+	uint64_t look_next; /* not before */
+} dead;
+
+void dead_add(struct object_id *list)
+{
+	struct object_id *next;
+
+	for (; list; list = next) {
+		next = list->next;
+		list->next = dead.list;
+		dead.list = list;
+	}
+}
+
+void dead_look(JNIEnv *env, bool collected)
+{
+	uint64_t begin = clock_ns(CLOCK_MONOTONIC), end;
+
+	dead.look |= collected;
+	if (!dead.look || begin < dead.look_next)
+		return;
+	dead.look = false;
+	dead_add(ids_dead(env));
+	end = clock_ns(CLOCK_MONOTONIC);
+	dead.look_next = end + (end - begin) * LOOK_SHARE;
+}
+
+bool dead_is_to_look(void)
+{
+	return dead.look;
+}
+
+static bool wants_free(const struct agent *a, const struct object_id *id)
+{
+	return agent_wants(a, JVMPI_EVENT_OBJECT_FREE) && !(id->freed_told & 1u << a->index);
+}
+
+bool dead_has_frees(const struct agent *a)
+{
+	for (const struct object_id *id = dead.list; id; id = id->next)
+		if (wants_free(a, id))
+			return true;
+	return false;
+}
+
+void dead_frees_send(struct agent *a, struct thread *t)
+{
+	for (struct object_id *id = dead.list; id && !atomic_load(&the_bridge.ending); id = id->next) {
+		JVMPI_Event e = {.event_type = JVMPI_EVENT_OBJECT_FREE};
+
+		if (!wants_free(a, id))
+			continue;
+		e.u.obj_free.obj_id = (jobjectID)id;
+		if (!event_send(a, t, &e, GC_FREES))
+			return;
+		id->freed_told |= 1u << a->index;
+	}
+}
+
+static bool wants_unload(const struct agent *a, const struct object_id *id)
+{
+	return id->kind == ID_CLASS && agent_wants(a, JVMPI_EVENT_CLASS_UNLOAD) && told_is_known(&id->told, a) &&
+		!(id->unload_told & 1u << a->index);
+}
+
+bool dead_unloads_send(struct thread *t)
+{
+	unsigned n = atomic_load(&the_bridge.n_agents);
+
+	for (struct object_id *id = dead.list; id; id = id->next)
+		for (unsigned i = 0; i < n; i++) {
+			if (!wants_unload(&the_bridge.agents[i], id))
+				continue;
+			if (!class_unload_tell(&the_bridge.agents[i], t, id))
+				return false;
+			id->unload_told |= 1u << i;
+		}
+	return true;
+}
+
+static bool is_told(const struct object_id *id)
+{
+	unsigned n = atomic_load(&the_bridge.n_agents);
+
+	for (unsigned i = 0; i < n; i++)
+		if (wants_free(&the_bridge.agents[i], id) || wants_unload(&the_bridge.agents[i], id))
+			return false;
+	return true;
+}
+
+/* Classes go with line numbers of their methods. */
+bool dead_free(struct thread *t)
+{
+	struct object_id *list = dead.list, *next;
+	bool classes = false, all = true;
+
+	dead.list = NULL;
+	for (; list; list = next) {
+		next = list->next;
+		if (is_told(list) && id_empty(t->env, list)) {
+			classes |= list->kind == ID_CLASS;
+			if (gate_free(t, id_free, list))
+				continue;
+			all = false;
+		}
+		list->next = dead.list;
+		dead.list = list;
+	}
+	if (classes)
+		trace_forget();
+	return all;
+}

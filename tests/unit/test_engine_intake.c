@@ -68,6 +68,7 @@ static void world_init(struct world *w)
 	w->stack = make_stack();
 	assert_int_equal(proc_open(getpid(), &w->proc, NULL), 0);
 	w->attach.proc = w->proc;
+	w->attach.config.wake_each = true;
 	w->in = (struct perf_intake){
 		.proc = w->proc,
 		.attach = &w->attach,

@@ -14,7 +14,7 @@
 #include "symbolizer/target/regs_host.h"
 
 enum {
-	REST_DOUBTFUL = 256 << 10, /* read where a stack's end is not known */
+	REST_DOUBTFUL = 256 << 10, /* read, or hidden, where a stack's end is not known */
 	REST_HOLE = 64 << 10, /* read behind a page that was not there */
 	KERNEL_MAX = 1024, /* kernel.perf_event_max_stack is 127 unless somebody raised it */
 };
@@ -122,7 +122,8 @@ static size_t append_aside(struct perf_intake *in, struct perf_msg_sample *m, co
 	return got && stack_rest_same(&in->rest, &copy, now) && has_stayed(in, r) ? got : 0;
 }
 
-/* Cuts off what is no stack of this thread. Returns how much of the stack lies beyond the copy. */
+/* Cuts off what is no stack of this thread. Returns how much of the stack lies beyond the copy, or STACK_REST_UNKNOWN: what is
+ * there when the sample is walked is of another moment in either case. */
 static uint64_t find_end(struct perf_intake *in, struct perf_msg_sample *m, const struct perf_record *r,
 			 uint64_t now)
 {
@@ -214,9 +215,13 @@ static void push_sample(struct perf_intake *in, const struct perf_record *r)
 	bool aside = engine_aside_wants(&in->aside, r->tid);
 	struct stack_use use = {.tid = r->tid};
 	uint8_t *dst = NULL;
+	bool unknown;
 
 	fill_user(&m, r);
 	beyond = find_end(in, &m, r, now);
+	unknown = beyond == STACK_REST_UNKNOWN;
+	if (unknown)
+		beyond = 0;
 	fixed = sizeof(m) + n_kernel * 8 + m.stack_len;
 	use.copy = (uint32_t)r->stack_size;
 	use.used = m.stack_len;
@@ -241,8 +246,8 @@ static void push_sample(struct perf_intake *in, const struct perf_record *r)
 	if (m.stack_len)
 		memcpy(dst + sizeof(m) + n_kernel * 8, r->stack, m.stack_len);
 	m.stack_len += got;
-	m.stack_missing = beyond - got;
-	m.stack_cut = got < beyond;
+	m.stack_missing = unknown ? REST_DOUBTFUL : beyond - got;
+	m.stack_cut = unknown || got < beyond;
 	memcpy(dst, &m, sizeof(m));
 	memcpy(dst + sizeof(m), kernel, n_kernel * 8);
 	sample_queue_commit(in->queue, fixed + got + m.frozen_len);

@@ -11,6 +11,7 @@
 /* Reading costs about 0.2 ns a byte: at most some percent of a CPU. */
 #define BYTES_PER_SECOND (UINT64_C(256) << 20)
 #define MAPS_PAUSE_NS UINT64_C(5000000)
+#define MAPS_FREE_NS UINT64_C(20000000) /* a program that starts has new stacks all the time */
 enum {
 	PAGE = 4096, /* larger ones are read more than once */
 	MAPS_SHARE = 20, /* of the time may go into reading them */
@@ -23,7 +24,10 @@ static int read_maps(struct stack_rest *r)
 	int e = r->maps ? maps_refresh(r->maps) : maps_open_within(r->proc, r->memory, &r->maps, NULL);
 
 	cost = clock_monotonic_ns() - start;
+	r->maps_spent_ns += cost;
 	r->maps_pause_ns = cost * MAPS_SHARE > MAPS_PAUSE_NS ? cost * MAPS_SHARE : MAPS_PAUSE_NS;
+	if (r->maps_spent_ns < MAPS_FREE_NS)
+		r->maps_pause_ns = 0;
 	return e;
 }
 
@@ -42,7 +46,9 @@ uint64_t stack_rest_beyond(struct stack_rest *r, uint64_t end, uint64_t now_ns)
 {
 	const struct mapping *m = find_mapping(r, end - 1, now_ns);
 
-	if (!m || !(m->flags & MAP_W) || end >= m->end)
+	if (!m)
+		return STACK_REST_UNKNOWN;
+	if (!(m->flags & MAP_W) || end >= m->end)
 		return 0;
 	return m->end - end;
 }
@@ -152,7 +158,7 @@ void stack_rest_exec(struct stack_rest *r)
 {
 	maps_close(r->maps);
 	r->maps = NULL;
-	r->maps_read_ns = 0;
+	r->maps_read_ns = r->maps_spent_ns = 0;
 }
 
 void stack_rest_done(struct stack_rest *r)

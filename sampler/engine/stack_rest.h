@@ -26,7 +26,7 @@ struct stack_rest {
 	struct proc *proc; /* borrowed */
 	struct budget *memory; /* what `maps` may take; borrowed, NULL: no limit */
 	struct maps *maps; /* read when first needed, and anew when an address is not in it */
-	uint64_t maps_read_ns, maps_pause_ns;
+	uint64_t maps_read_ns, maps_pause_ns, maps_spent_ns; /* the latter: in all */
 	uint64_t budget, budget_ns; /* bytes that may be read now; as of when */
 	uint64_t joined, refused; /* stacks */
 	uint8_t *again; /* STACK_REST_COPY_MAX bytes, when first needed */
@@ -43,8 +43,9 @@ struct stack_copy {
 	bool in_kernel;
 };
 
-/* Bytes from `end`, where a copy ended, to the end of the stack's mapping; 0: there are none, or it is
- * not known. `now_ns`: CLOCK_MONOTONIC. */
+/* Bytes from `end`, where a copy ended, to the end of the stack's mapping; 0: there are none; STACK_REST_UNKNOWN: the mapping is
+ * a new one, and the maps cannot be read yet. `now_ns`: CLOCK_MONOTONIC. */
+#define STACK_REST_UNKNOWN UINT64_MAX
 uint64_t stack_rest_beyond(struct stack_rest *r, uint64_t end, uint64_t now_ns);
 
 /*

@@ -198,6 +198,29 @@ static void test_not_on_another_cpu(void **state)
 	world_done(&w);
 }
 
+/* Of a new stack nothing is known until the maps may be read again: what is behind its copy is not to be read from it later. */
+static void test_a_stack_that_is_not_known(void **state)
+{
+	struct world w;
+	struct got got;
+	uint8_t *known;
+
+	(void)state;
+	world_init(&w);
+	assert_true(times_whole(&w, 0, HOLE_AT * PAGE, 0, 0) > 0);
+	w.in.rest.maps_pause_ns = UINT64_C(1000000000000);
+	known = w.stack;
+	w.stack = make_stack();
+	w.in.switches = w.in.waiting_since_ns = 0;
+	got = deliver(&w, 0, HOLE_AT * PAGE);
+	assert_int_equal(got.len, HOLE_AT * PAGE);
+	assert_true(got.missing >= (PAGES - HOLE_AT) * PAGE);
+	w.in.rest.maps_pause_ns = 0;
+	assert_true(times_whole(&w, 0, HOLE_AT * PAGE, 0, 0) > 0);
+	munmap(known - PAGE, (PAGES + 2) * PAGE);
+	world_done(&w);
+}
+
 /* The stack pointer itself is in the hole: only a thread that is ahead of all others knows that nothing has run since. */
 static void test_nothing_copied(void **state)
 {
@@ -225,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_not_when_the_reader_left_its_cpu),
 		cmocka_unit_test(test_not_when_the_sample_came_before_the_reader_waited),
 		cmocka_unit_test(test_not_on_another_cpu),
+		cmocka_unit_test(test_a_stack_that_is_not_known),
 		cmocka_unit_test(test_nothing_copied),
 	};
 

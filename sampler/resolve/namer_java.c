@@ -4,6 +4,7 @@
 #include "sampler/resolve/java_name.h"
 #include "sampler/resolve/namer_text.h"
 #include "symbolizer/attribution/attribution.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/hotspot/code.h"
 #include "symbolizer/hotspot/method.h"
 
@@ -87,21 +88,36 @@ static const struct code *code_of(const struct namer *n, uint32_t id)
 	return hs_code(n->s->hs, id);
 }
 
+/* 0: none. A table of lines has up to 64 KB, and is gone through from its beginning for each bci: 0.1 ms. */
+static int line_of(struct namer *n, const struct hs_method *m, int32_t bci)
+{
+	struct budget *b = n->s->files;
+	int line = 0;
+
+	if (m->access_flags & METHOD_NATIVE)
+		return 0;
+	budget_begin(b);
+	if (budget_expired(b))
+		budget_refuse(b, 0, "line numbers of Java methods, for want of time");
+	else
+		line = hs_method_line(n->s->hs, m, bci);
+	budget_end(b);
+	return line > 0 ? line : 0;
+}
+
 /* A line in a method; one that could not be read stays unknown, not some neighbour's. */
 static struct named_line method_line(struct namer *n, uint32_t method_id, int32_t bci,
 				     enum named_kind kind)
 {
 	const struct hs_method *m = method_of(n, method_id);
 	struct named_line l = {.bci = bci, .kind = m ? kind : NAMED_UNKNOWN};
-	int line;
 
 	if (!m) {
 		l.function = namer_function(n, "[unknown]", "", "");
 		return l;
 	}
 	l.function = method_function(n, m);
-	line = m->access_flags & METHOD_NATIVE ? 0 : hs_method_line(n->s->hs, m, bci);
-	l.line = line > 0 ? line : 0;
+	l.line = line_of(n, m, bci);
 	return l;
 }
 

@@ -15,6 +15,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/resolve/resolver.h"
 #include "symbolizer/attribution/attribution.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/hotspot/code.h"
@@ -76,9 +77,15 @@ const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id)
 	return &methods[id];
 }
 
+static uint64_t line_takes_ns; /* of CPU time */
+
 int hs_method_line(const struct hotspot *hs, const struct hs_method *m, int32_t bci)
 {
+	uint64_t start = clock_thread_cpu_ns();
+
 	(void)hs;
+	while (line_takes_ns && clock_thread_cpu_ns() - start < line_takes_ns)
+		;
 	return m->source_file ? 100 + (bci < 0 ? 0 : bci) : -1;
 }
 
@@ -357,6 +364,34 @@ static void naming_that_is_ended(void **state)
 	check_frame(cases[2].key, all_sources(), (struct resolver_options){.ends = &ends},
 		    "java/util/HashMap.put_[j];java/util/HashMap.hash_[i]");
 	assert_int_equal(unnamed, 0);
+}
+
+/* A table of lines may be made so that each number of 100,000 takes long. */
+static void lines_take_limited_time(void **state)
+{
+	enum { FRAMES = 2000, MS = 1000000 };
+	struct frame_key k[FRAMES];
+	struct profile *p = profile_new((struct profile_options){0});
+	struct resolver_sources s = all_sources();
+	struct named_profile *np;
+	struct budget b;
+	uint64_t start = clock_thread_cpu_ns();
+
+	(void)state;
+	for (int i = 0; i < FRAMES; i++)
+		k[i] = key(FRAME_INTERPRETED, M_RUN, i);
+	add_stack(p, 1, k, FRAMES);
+	budget_init(&b, 0, 100 * MS);
+	s.files = &b;
+	line_takes_ns = MS;
+	np = name(p, s, (struct resolver_options){.lines = true});
+	line_takes_ns = 0;
+	assert_true(clock_thread_cpu_ns() - start < UINT64_C(1000) * MS);
+	assert_true(np->n_locations >= FRAMES);
+	assert_int_equal(b.n_notes, 1);
+	assert_non_null(strstr(b.note[0], "line numbers"));
+	named_profile_free(np);
+	profile_free(p);
 }
 
 /* A return address that is the first byte behind a function belongs to that function. */
@@ -672,6 +707,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_of_every_kind),
 		cmocka_unit_test(naming_that_is_ended),
+		cmocka_unit_test(lines_take_limited_time),
 		cmocka_unit_test(return_addresses_are_looked_up_before_the_call),
 		cmocka_unit_test(kernel_and_perf_map),
 		cmocka_unit_test(a_stack_with_roots),

@@ -1,6 +1,6 @@
 #include "sampler/engine/perf_thin.h"
 
-#define LEAST_PERIOD_NS UINT64_C(1000000)
+#define LEAST_PERIOD_NS UINT64_C(5000000)
 #define LEAST_TAIL_NS UINT64_C(20000000) /* less says nothing */
 enum { TAIL_SHARE = 50, DIVISOR_MAX = 16 };
 

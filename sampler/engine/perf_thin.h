@@ -47,7 +47,7 @@ uint64_t perf_tails_ended(struct perf_tails *t, pid_t tid, uint64_t tail_ns, uin
 /*
  * By what to divide a period of `period_ns`, which is divided by `now` already, when `tail_ns` of `all_ns` was used by threads too
  * short for a sample: enough to bring that under 2 %, and never less than `now`. An interrupt costs the target time whether
- * its sample is kept or not, so there are at most 1,000 a second.
+ * its sample is kept or not, so there are at most 200 a second.
  */
 uint32_t perf_thin_divisor(uint64_t period_ns, uint32_t now, uint64_t tail_ns, uint64_t all_ns);
 

@@ -57,6 +57,24 @@ static void test_names(void **state)
 	assert_true(perf_event_try(&e) < 0);
 }
 
+/* A reader of an event on a CPU may have to come at another time than the samples. */
+static void test_who_wakes(void **state)
+{
+	struct perf_config c = {.wake_each = true};
+	struct perf_event_attr a;
+
+	(void)state;
+	assert_int_equal(perf_event_find("cpu", &c.event, NULL), 0);
+	perf_attr_sampling(&c, false, &a);
+	assert_false(a.watermark);
+	assert_int_equal(a.wakeup_events, 1);
+	c.cpus_in_batches = true;
+	perf_attr_sampling(&c, true, &a);
+	assert_false(a.watermark);
+	perf_attr_sampling(&c, false, &a);
+	assert_true(a.watermark);
+}
+
 static void test_unknown_names(void **state)
 {
 	static const char *const bad[] = {
@@ -151,6 +169,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_who_wakes),
 		cmocka_unit_test(test_unknown_names),
 		cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_weights),

@@ -84,11 +84,12 @@ static void test_divisor(void **state)
 	assert_int_equal(perf_thin_divisor(10 * MS, 1, 19 * MS, 100 * MS), 1); /* too little to tell */
 	assert_int_equal(perf_thin_divisor(10 * MS, 1, 20 * MS, 1000 * MS), 1); /* 2 % */
 	assert_int_equal(perf_thin_divisor(10 * MS, 1, 21 * MS, 1000 * MS), 2);
-	assert_int_equal(perf_thin_divisor(10 * MS, 1, 100 * MS, 1000 * MS), 5);
-	assert_int_equal(perf_thin_divisor(10 * MS, 5, 30 * MS, 1000 * MS), 10); /* not enough */
-	assert_int_equal(perf_thin_divisor(10 * MS, 5, 10 * MS, 1000 * MS), 5);
-	assert_int_equal(perf_thin_divisor(10 * MS, 10, 500 * MS, 1000 * MS), 10);
-	assert_int_equal(perf_thin_divisor(100 * MS, 1, 500 * MS, 1000 * MS), 16);
+	assert_int_equal(perf_thin_divisor(10 * MS, 1, 100 * MS, 1000 * MS), 2); /* no more interrupts than that */
+	assert_int_equal(perf_thin_divisor(50 * MS, 1, 100 * MS, 1000 * MS), 5);
+	assert_int_equal(perf_thin_divisor(50 * MS, 5, 30 * MS, 1000 * MS), 10); /* not enough */
+	assert_int_equal(perf_thin_divisor(50 * MS, 5, 10 * MS, 1000 * MS), 5);
+	assert_int_equal(perf_thin_divisor(50 * MS, 10, 500 * MS, 1000 * MS), 10);
+	assert_int_equal(perf_thin_divisor(500 * MS, 1, 500 * MS, 1000 * MS), 16);
 	assert_int_equal(perf_thin_divisor(MS, 1, 500 * MS, 1000 * MS), 1);
 	assert_int_equal(perf_thin_divisor(MS / 2, 1, 500 * MS, 1000 * MS), 1);
 }

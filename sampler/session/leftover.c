@@ -92,6 +92,16 @@ void leftovers_ended(struct leftovers *l, const struct engine_ended *e)
 	t->tail += e->tail;
 }
 
+bool leftovers_drawn(const struct leftovers *l, pid_t tid, struct leftover *ret)
+{
+	const struct left *t = tid_map_find(&l->by_tid, tid);
+
+	if (!t || !t->samples)
+		return false;
+	*ret = (struct leftover){.tid = tid, .stack = t->stack, .time_ns = t->time_ns};
+	return true;
+}
+
 /*
  * By how many of the samples that were due there are some: the others were of the kernel. Where samples are thinned out there
  * may be more than were due, as there are none of other threads: so it is right in the mean.

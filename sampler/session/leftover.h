@@ -8,7 +8,7 @@
 struct engine_ended;
 
 /*
- * What threads had used since their last sample when they ended. Where a thread is sampled by its own CPU time, on each CPU
+ * What threads had used since their last sample when they, or the recording, ended. Where a thread is sampled by its own CPU time, on each CPU
  * by an event of its own, each of these leaves something over, half a period in the mean; of a thread of two periods on
  * two CPUs that is half of all it used. The kernel says how much it was. It belongs to the thread, and the thread's samples
  * are the best that is known of where it was spent: one of them, drawn at random, is given that weight besides. Of a thread
@@ -39,5 +39,8 @@ void leftovers_forget(struct leftovers *l);
  * its end), UINT64_MAX: of any. False: there is none.
  */
 bool leftovers_next(struct leftovers *l, uint64_t now_ns, struct leftover *ret);
+
+/* The sample that was drawn of a thread; the parts are 0. False: it has none. */
+bool leftovers_drawn(const struct leftovers *l, pid_t tid, struct leftover *ret);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sampler/engine/engine.h"
 #include "sampler/profile/profile.h"
@@ -109,24 +110,26 @@ static uint64_t since(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
+static void give_leftover(struct unsampled *u, struct thread *t, const struct leftover *o, struct profile *p, pid_t pid)
+{
+	if (t) {
+		t->seen += o->sampled_ns;
+		t->tail = since(t->tail, o->sampled_ns + o->kernel_ns);
+	}
+	u->given_ns += o->sampled_ns;
+	u->rest_ns += o->sampled_ns;
+	profile_time(p, o->time_ns);
+	profile_add_weight(p, pid, o->tid, o->stack, u->rest_ns / u->period_ns, o->sampled_ns);
+	u->rest_ns %= u->period_ns;
+}
+
 /* Of threads that ended a second ago. */
 static void give_leftovers(struct unsampled *u, uint64_t now_ns, struct profile *p, pid_t pid)
 {
 	struct leftover o;
 
-	while (leftovers_next(u->leftovers, now_ns, &o)) {
-		struct thread *t = thread_of(u, o.tid);
-
-		if (t) {
-			t->seen += o.sampled_ns;
-			t->tail = since(t->tail, o.sampled_ns + o.kernel_ns);
-		}
-		u->given_ns += o.sampled_ns;
-		u->rest_ns += o.sampled_ns;
-		profile_time(p, o.time_ns);
-		profile_add_weight(p, pid, o.tid, o.stack, u->rest_ns / u->period_ns, o.sampled_ns);
-		u->rest_ns %= u->period_ns;
-	}
+	while (leftovers_next(u->leftovers, now_ns, &o))
+		give_leftover(u, thread_of(u, o.tid), &o, p, pid);
 }
 
 void unsampled_ended(struct unsampled *u, const struct engine_ended *e, struct profile *p, pid_t pid)
@@ -248,6 +251,34 @@ static bool share_out(const struct unsampled *u, struct shares *s, const struct 
 
 /* --- Into the profile */
 
+/* A whole period on each CPU is a thread's at most. */
+static uint64_t rest_of(const struct unsampled *u, const struct thread *t, bool skips_kernel, struct leftover *ret)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (!t->live || !leftovers_drawn(u->leftovers, tid_map_tid(t), ret))
+		return 0;
+	return least(skips_kernel ? short_of(t) : since(t->cpu_ns, t->seen),
+		     u->period_ns * (cpus > 0 ? (uint64_t)cpus : 1));
+}
+
+/* What threads that are still there have used since their last sample: the same, no more than `missing_ns` in all. */
+static void give_rests(struct unsampled *u, uint64_t missing_ns, bool skips_kernel, struct profile *p, pid_t pid)
+{
+	struct leftover o;
+	uint64_t all = 0;
+
+	for (struct thread *t = NULL; (t = tid_map_next(&u->by_tid, t));)
+		all += rest_of(u, t, skips_kernel, &o);
+	for (struct thread *t = NULL; (t = tid_map_next(&u->by_tid, t));) {
+		uint64_t rest = rest_of(u, t, skips_kernel, &o);
+
+		o.sampled_ns = scaled(rest, all, least(all, missing_ns));
+		if (rest && o.sampled_ns)
+			give_leftover(u, t, &o, p, pid);
+	}
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
@@ -311,6 +342,10 @@ void unsampled_give(struct unsampled *u, const struct unsampled_sums *sums, stru
 
 	give_leftovers(u, UINT64_MAX, p, pid);
 	missing = since(sums->cpu_ns, sums->sampled_ns + u->given_ns - given_ns + sums->lost_ns);
+	given_ns = u->given_ns;
+	if (!sums->only_ended)
+		give_rests(u, missing, sums->skips_kernel, p, pid);
+	missing -= u->given_ns - given_ns;
 	kernel_ns = kernel_due(u, sums, missing);
 	short_ns = missing - kernel_ns;
 	if (short_ns < sums->cpu_ns / SHOWN_SHARE)

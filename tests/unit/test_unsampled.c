@@ -11,6 +11,7 @@
 #include "sampler/engine/engine.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/unsampled.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/target/proc.h"
 
 #define MS UINT64_C(1000000)
@@ -133,6 +134,30 @@ static void test_leftover_of_a_sampled_thread(void **state)
 	end(&c);
 }
 
+/* It is still there when sampling ends, in the middle of a period; a whole period on each CPU is the most. */
+static void test_rest_of_a_live_thread(void **state)
+{
+	struct case_of c = begin();
+	struct frame_key frame = {.kind = FRAME_NATIVE, .id = 1, .off = 0x10};
+	const struct walk w = {.end = WALK_ROOT, .n = 1, .frames = &frame};
+	uint32_t stack = profile_add(c.p, 1, getpid(), THREAD_RUNNING, &w, 10 * MS);
+	uint64_t begin_ns, now_ns, weight;
+
+	(void)state;
+	unsampled_sample(c.u, getpid(), 10 * MS, stack, 1);
+	for (begin_ns = clock_thread_cpu_ns(); (now_ns = clock_thread_cpu_ns()) < begin_ns + 15 * MS;)
+		;
+	give(&c, 1000 * MS, 10 * MS);
+	weight = profile_totals(c.p).weight;
+	assert_true(weight > 10 * MS);
+	assert_true(weight <= 10 * MS * (1 + (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)));
+	assert_int_equal(profile_totals(c.p).samples, 1);
+	/* No more than is missing. */
+	give(&c, weight + MS, weight);
+	assert_true(profile_totals(c.p).weight <= weight + MS);
+	end(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +165,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_is_missing),
 		cmocka_unit_test(test_lost_samples_are_counted_elsewhere),
 		cmocka_unit_test(test_leftover_of_a_sampled_thread),
+		cmocka_unit_test(test_rest_of_a_live_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

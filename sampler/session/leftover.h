@@ -8,9 +8,9 @@
 struct engine_ended;
 
 /*
- * What threads had used since their last sample when they, or the recording, ended. Where a thread is sampled by its own CPU time, on each CPU
- * by an event of its own, each of these leaves something over, half a period in the mean; of a thread of two periods on
- * two CPUs that is half of all it used. The kernel says how much it was. It belongs to the thread, and the thread's samples
+ * What threads had used since their last sample when they, or the recording, ended. Where a thread is sampled by its own CPU
+ * time, on each CPU by an event of its own, each of these leaves something over, half a period in the mean; of a thread of
+ * two periods on two CPUs that is half of all it used. The kernel says how much it was. It belongs to the thread, and the thread's samples
  * are the best that is known of where it was spent: one of them, drawn at random, is given that weight besides. Of a thread
  * without a sample nothing is known, and nothing is given.
  */

@@ -94,6 +94,11 @@ int session_start(struct session *s, struct err *err)
 	r = s->engine->ops->start(s->engine, err);
 	if (r < 0)
 		return r;
+	/* What no sample stands for is a matter of chance, and not known. */
+	if (!s->engine->ops->stats(s->engine).by_thread_time) {
+		unsampled_free(s->unsampled);
+		s->unsampled = NULL;
+	}
 	session_find_jvm(s, s->started_ns);
 	return session_use_bridge(s, false, err);
 }
@@ -121,7 +126,7 @@ static void give_unsampled(struct session *s)
 	};
 
 	/* Threads that were left alone have no samples because nobody wanted them. */
-	if (s->unsampled && e->by_thread_time && !(s->only_threads && s->engine->ops->wish))
+	if (s->unsampled && !(s->only_threads && s->engine->ops->wish))
 		unsampled_give(s->unsampled, &sums, s->profile, s->pid);
 }
 

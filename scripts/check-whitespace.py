@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 FOLDERS = ("sampler", "symbolizer", "jvm-bridge", "scripts", "tests", "packaging", "docs", ".ci")
-ENDINGS = {".c", ".h", ".py", ".java", ".cmake", ".txt", ".md", ".sh", ""}
+ENDINGS = {".c", ".h", ".js", ".css", ".py", ".java", ".cmake", ".txt", ".md", ".sh", ""}
 
 
 def text_files():

@@ -1,84 +1,12 @@
 # Makes one C source of the page: its parts joined, hashes for the content security policy, split
-# where the data goes. Runs at build time; needs nothing but CMake.
+# where the data goes. Runs at build time.
 #
-# cmake -DPAGE=page.html -DSTYLE=page.css -DSCRIPTS=a.js,b.js -DOUTPUT=page.c [-DNAME=page] -P embed.cmake
+# cmake -DPAGE=page.html -DSTYLE=page.css -DSCRIPT=page.js -DNAME=page -DOUTPUT=page.c -P embed.cmake
 #
-# The arrays are NAME_head and NAME_tail (sampler/output/page.h).
+# STYLE and SCRIPT are what esbuild made of the sources. The arrays are NAME_head and NAME_tail
+# (sampler/output/page.h).
 # page.html holds @STYLE@, @SCRIPT@, @STYLE_HASH@, @SCRIPT_HASH@ and, between head and tail, @DATA@.
 cmake_minimum_required(VERSION 3.25)
-
-# Indentation and lines that are nothing but a // comment stay in the checkout.
-function(read_source path ret)
-  file(READ ${path} text)
-  string(REGEX REPLACE "\n[\t ]+" "\n" text "${text}")
-  string(REGEX REPLACE "\n//[^\n]*" "" text "\n${text}")
-  string(REGEX REPLACE "\n\n+" "\n" text "${text}")
-  set(${ret} "${text}" PARENT_SCOPE)
-endfunction()
-
-function(squeeze_style text ret)
-  string(REGEX REPLACE " *([{}:;,>]) *" "\\1" text "${text}")
-  string(REGEX REPLACE "([{};,])\n" "\\1" text "${text}")
-  string(REPLACE ";}" "}" text "${text}")
-  set(${ret} "${text}" PARENT_SCOPE)
-endfunction()
-
-# Spaces in code mean nothing, but in texts they do: only lines whose texts are plain '...' are
-# touched, which rules out regular expressions and templates. Every statement ends with a semicolon
-# or a brace, so that line breaks mean nothing either.
-function(squeeze_script text ret)
-  string(ASCII 1 semicolon)
-  string(ASCII 2 open)
-  string(ASCII 3 close)
-  string(REPLACE ";" "${semicolon}" text "${text}")
-  string(REPLACE "[" "${open}" text "${text}")
-  string(REPLACE "]" "${close}" text "${text}")
-  string(REPLACE "\n" ";" text "${text}")
-  set(out "")
-  string(ASCII 4 divided)
-  foreach(line IN LISTS text)
-    string(REPLACE " / " "${divided}" line "${line}")
-    string(REGEX REPLACE "'[^']*'" "" code "${line}")
-    if(NOT line MATCHES "\\\\'" AND NOT code MATCHES "[`/]")
-      string(REGEX MATCHALL "[^']+|'[^']*'" parts "${line}")
-      set(line "")
-      foreach(part IN LISTS parts)
-        if(NOT part MATCHES "^'")
-          string(REGEX REPLACE " *([*<>=!&|?:,{}()${semicolon}${open}${close}]+) *" "\\1" part "${part}")
-          string(REGEX REPLACE "([A-Za-z0-9_)${close}]) ([-+]) ([A-Za-z0-9_(])" "\\1\\2\\3" part "${part}")
-          string(REGEX REPLACE "^ \\+ ([A-Za-z0-9_(])" "+\\1" part "${part}")
-          string(REGEX REPLACE "([A-Za-z0-9_)${close}]) \\+ $" "\\1+" part "${part}")
-        endif()
-        string(APPEND line "${part}")
-      endforeach()
-    endif()
-    string(APPEND out "${line}\n")
-  endforeach()
-  string(REGEX REPLACE "([{},()+?:=|&>${semicolon}])\n" "\\1" out "${out}")
-  string(REPLACE "${semicolon}}" "}" out "${out}")
-  string(REPLACE "${semicolon}\n}" "}" out "${out}")
-  string(REGEX REPLACE "([^A-Za-z])const " "\\1let " out "${out}") # two bytes less, nothing else
-  string(REPLACE "${divided}" "/" out "${out}")
-  string(REPLACE "${semicolon}" ";" out "${out}")
-  string(REPLACE "${open}" "[" out "${out}")
-  string(REPLACE "${close}" "]" out "${out}")
-  set(${ret} "${out}" PARENT_SCOPE)
-endfunction()
-
-# Long names that stand in many places and nowhere but in code, and what they are in the page.
-function(shorten_names text ret)
-  set(pairs ROOT_NAME RN variantName vN placeSelection pS drawTable dT hideTip hT zoomTrail zT filterStack fS
-    nextMatch nM scrollHome sH showFrameTip sF filterMethod fM countMatches cM redraw rD)
-  while(pairs)
-    list(POP_FRONT pairs long short)
-    if("${text}" MATCHES "[^A-Za-z0-9_$]${short}[^A-Za-z0-9_$]")
-      message(FATAL_ERROR "the page's script has a name of its own that is ${short}")
-    endif()
-    string(REPLACE "${long}" "${short}" text "${text}")
-  endwhile()
-  string(REPLACE "Math." "M." text "${text}")
-  set(${ret} "${text}" PARENT_SCOPE)
-endfunction()
 
 # The policy wants base64 of the SHA-256; CMake gives hexadecimal digits. Three bytes at a time.
 function(hash_base64 text ret)
@@ -108,19 +36,10 @@ function(c_array name path ret)
     PARENT_SCOPE)
 endfunction()
 
-if(NOT NAME)
-  set(NAME page)
-endif()
-read_source(${STYLE} style)
-squeeze_style("${style}" style)
-set(script "'use strict';\nconst M = Math;")
-string(REPLACE "," ";" SCRIPTS "${SCRIPTS}")
-foreach(path IN LISTS SCRIPTS)
-  read_source(${path} part)
-  string(APPEND script "${part}")
-endforeach()
-squeeze_script("${script}" script)
-shorten_names("${script}" script)
+file(READ ${STYLE} style)
+file(READ ${SCRIPT} script)
+string(STRIP "${style}" style)
+string(STRIP "${script}" script)
 if(script MATCHES "</script|<!--")
   message(FATAL_ERROR "the page's script holds what ends it")
 endif()
@@ -135,7 +54,7 @@ function(squeeze_page text ret)
   set(${ret} "${text}" PARENT_SCOPE)
 endfunction()
 
-read_source(${PAGE} page)
+file(READ ${PAGE} page)
 squeeze_page("${page}" page)
 string(STRIP "${page}" page)
 string(FIND "${page}" "@DATA@" at)

@@ -8,7 +8,7 @@ struct err;
 struct named_profile;
 
 /*
- * The flame graph page of two sides (page/diff.js): one profile of all samples, whose label says in its
+ * The flame graph page of two sides (page/main_diff.js): one profile of all samples, whose label says in its
  * state "before" or "after", in its thread the side's files. profiles, paths: n_before, then
  * n_after. 0 or -ENOMEM; errors stick to the stream.
  */

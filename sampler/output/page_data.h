@@ -7,7 +7,7 @@
 struct named_profile;
 
 /*
- * The data block of the page, one JSON object (page/data.js reads it):
+ * The data block of the page, one JSON object (page/data/profile.js reads it):
  *   meta      what was recorded
  *   kinds     names of the kinds, by number
  *   names     texts of frames as pairs: characters shared with the one before, the rest

@@ -288,7 +288,7 @@ def stacks_of(events, frames):
 
 def speedscope(tmp):
     import chromium
-    index = jvm.ROOT / "build/npm/package/dist/release/index.html"
+    index = jvm.ROOT / "build/npm/speedscope/dist/release/index.html"
     if not index.exists():
         sys.exit("%s is missing; scripts/setup fetches it" % index)
     mixed = jvm.ROOT / "tests/golden/mixed.folded"

@@ -17,8 +17,15 @@ import chromium
 import javac
 import jvm
 
-# In the page: a frame by the names on its way from the root, and where it is.
+# In the page: short names for parts of its app object; a frame by the names on its way from the root, and where it is.
 HELPERS = """
+var $ = id => document.getElementById(id), list = $('list'), COLUMNS = app.profile.kinds.length + 4;
+var {view, table, slices, sides, total, shortName, selection: {filter}, profile: {names, rows, meta}} = app;
+var {canvas, scroller, contentHeight, rowAt, nodeBox, topOf, draw} = app.graph;
+var {setZoom, select, openSandwich, closeSandwich, rebuild} = app.nav, {searchFor} = app.search;
+var {copyFolded, foldedText, svgText, save} = app.output, resetFilters = app.filters.reset;
+var fillOf = (tree, node) => app.look.fill(tree, node), summaryText = (tree, node) => app.look.summary(tree, node);
+var {strip, bars, kindsAt} = slices || {};
 window.frameAt = (names_, pane = 0) => {
     const tree = view.panes[pane];
     let node = 0;
@@ -34,10 +41,8 @@ window.frameAt = (names_, pane = 0) => {
     return {pane, node};
 };
 window.place = (names_, pane = 0) => {
-    const at = frameAt(names_, pane), box = nodeBox(pane, at.node), r = canvas.getBoundingClientRect();
-    const counts = rowCounts(), level = view.panes[pane].level[at.node];
-    return [r.left + box.left + Math.min(box.width / 2, 30), r.top + rowTop(rowOf(pane, level, counts), counts) + 9,
-        box.width];
+    const at = frameAt(names_, pane), box = nodeBox(at), r = canvas.getBoundingClientRect();
+    return [r.left + box.left + Math.min(box.width / 2, 30), r.top + topOf(at) + 9, box.width];
 };
 window.copied = [];
 navigator.clipboard.writeText = async text => { copied.push(text); };
@@ -479,7 +484,7 @@ def test_deep(browser, make):
     p = open_page(browser, make("deep"))
     check("taller than a canvas", p.js("contentHeight()") > 100000)
     check("the canvas is not", p.js("canvas.height") < 2000)
-    check("at the root", p.js("view.hover = null, rowAt(view.height - 10, rowCounts())"), 0)
+    check("at the root", p.js("view.hover = null, rowAt(view.height - 10)"), 0)
     p.js("searchFor('Bottom')")
     p.key("n")
     x, y = p.js("(() => { const r = canvas.getBoundingClientRect(), s = $('selected').getBoundingClientRect();"
@@ -490,7 +495,7 @@ def test_deep(browser, make):
     p.mouse(x, y)
     check("zoomed", p.js("names[view.main.name[view.zoom.node]]"), "deep/Bottom.leaf")
     p.key("i")
-    check("the leaf is still in sight", p.js("nodeBox(0, view.zoom.node).width === view.width"))
+    check("the leaf is still in sight", p.js("nodeBox(view.zoom).width === view.width"))
     p.call("Performance.enable", {"timeDomain": "threadTicks"})
     check.under("draw", cost(p, "scroller.scrollTop = 50000")[0], 50)
     quiet(p)
@@ -533,13 +538,13 @@ def test_slice_keys(p):
 
 
 def test_slices(browser, make):
-    check("no strip without slices", open_page(browser, make("mixed")).js("typeof slices"), "undefined")
+    check("no strip without slices", open_page(browser, make("mixed")).js("typeof app.slices"), "undefined")
     path = make("slices")
     p = open_page(browser, path)
     run = ["app/Main.run"]
     check("all", shown(p), 1001)
     check("the strip's height", p.js("bars.most"), 100)
-    check("kinds over time", p.js("[0, 9].map(i => kindsAt[i * KINDS + KIND.interpreted])"), [60, 0])
+    check("kinds over time", p.js("[0, 9].map(i => kindsAt[i * app.profile.kinds.length + app.profile.kinds.indexOf('interpreted')])"), [60, 0])
     # One range: what is not in it is not there.
     drag(p, 0, 3)
     check("a range", [shown(p), p.js("$('range').textContent")[:9]], [400, "0.0 – 2.0"])
@@ -565,7 +570,7 @@ def test_slices(browser, make):
         check("width of " + name, round(width(p, run + [name]) / full, 2), share)
     colour = "fillOf(view.panes[0], frameAt(%s).node)"
     check("colours", [p.js(colour % json.dumps(run + [n])) for n in ("app/Load.read", "app/Cache.hit", "app/Same.run")],
-          p.js("[SHRANK, GREW, SAME]"))
+          ["#4f8fe6", "#ec6a3c", "#dfe3e8"])
     click(p, run + ["app/Load.read"], kind="move")
     check("the tooltip", [t in p.js("$('tip').textContent") for t in ("Total before20.0 %", "vanished")], [True, True])
     check("the table", p.js("[table.shown[0], table.shown[1]].map(m => names[m.name]).sort()"),

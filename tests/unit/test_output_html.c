@@ -55,7 +55,7 @@ static char *data_of(struct named_builder *b)
 	return got;
 }
 
-/* What page/data.js does, in C: numbers, names, folded lines. */
+/* What page/data/profile.js does, in C: numbers, names, folded lines. */
 struct reader {
 	json_t *json;
 	uint8_t *bytes;

@@ -8,25 +8,18 @@
 #include <string.h>
 
 #include "sampler/model/named_profile.h"
-#include "sampler/output/frame_text.h"
+#include "sampler/output/frame_ranks.h"
 #include "sampler/output/writer.h"
-#include "symbolizer/base/buf.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/vec.h"
 
 enum { OUT_SIZE = 64 * 1024 };
 
-/* Ranks number the distinct frame texts in byte order, from 1; 0 is the end of a stack. */
-struct text {
-	const char *s;
-	uint32_t len, id;
-};
-
 /* A stack being sorted: how far its frames, root first, have been compared. */
 struct cursor_item {
 	uint32_t stack;
 	uint32_t locations, lines; /* left: locations of the stack, lines of the current one */
-	uint32_t rank; /* of the frame the cursor is on */
+	uint32_t rank; /* of the frame the cursor is on; 0: the end of the stack */
 	uint64_t count;
 };
 
@@ -36,12 +29,7 @@ struct range {
 
 struct folded {
 	const struct named_profile *np;
-	const struct writer_options *o;
-	struct strtab *strings;
-	struct text *texts; /* by rank - 1 */
-	uint32_t n_texts;
-	uint32_t *ranks; /* by line of the profile */
-	uint32_t unknown; /* rank of [unknown]: locations without a line, stacks without a frame */
+	struct frame_ranks ranks;
 	struct cursor_item *items;
 	uint32_t n_items;
 
@@ -51,53 +39,6 @@ struct folded {
 	size_t out_len;
 	int rc;
 };
-
-static int text_compare(const void *a, const void *b)
-{
-	return strcmp(((const struct text *)a)->s, ((const struct text *)b)->s);
-}
-
-/* The text of every line, as an id of f->strings, into f->ranks. */
-static bool render_texts(struct folded *f)
-{
-	struct buf b = {0};
-	bool ok = true;
-
-	for (uint32_t i = 0; i < f->np->n_lines && ok; i++) {
-		buf_reset(&b);
-		frame_text_add(&b, f->np, &f->np->lines[i], f->o->annotate, f->o->lines);
-		ok = !b.failed && (f->ranks[i] = strtab_add(f->strings, b.data, b.len)) != UINT32_MAX;
-	}
-	buf_done(&b);
-	f->unknown = strtab_add_z(f->strings, "[unknown]");
-	return ok && f->unknown != UINT32_MAX;
-}
-
-/* From ids to ranks. */
-static bool rank_texts(struct folded *f)
-{
-	uint32_t n = strtab_count(f->strings), *rank_of = calloc(n, sizeof(*rank_of));
-
-	f->n_texts = n - 1; /* but for the empty string, id 0, which is no frame's text */
-	f->texts = calloc(n, sizeof(*f->texts));
-	if (!rank_of || !f->texts) {
-		free(rank_of);
-		return false;
-	}
-	for (uint32_t id = 1; id < n; id++) {
-		const char *s = strtab_get(f->strings, id);
-
-		f->texts[id - 1] = (struct text){s, strlen(s), id};
-	}
-	qsort(f->texts, f->n_texts, sizeof(*f->texts), text_compare);
-	for (uint32_t i = 0; i < f->n_texts; i++)
-		rank_of[f->texts[i].id] = i + 1;
-	for (uint32_t i = 0; i < f->np->n_lines; i++)
-		f->ranks[i] = rank_of[f->ranks[i]];
-	f->unknown = rank_of[f->unknown];
-	free(rank_of);
-	return true;
-}
 
 /* To the next frame towards the leaf. */
 static void advance(const struct folded *f, struct cursor_item *it)
@@ -113,13 +54,13 @@ static void advance(const struct folded *f, struct cursor_item *it)
 		l = &f->np->locations[f->np->stack_locations[s->first + --it->locations]];
 		it->lines = l->n_lines;
 		if (!it->lines) {
-			it->rank = f->unknown;
+			it->rank = f->ranks.unknown;
 			return;
 		}
 	} else {
 		l = &f->np->locations[f->np->stack_locations[s->first + it->locations]];
 	}
-	it->rank = f->ranks[l->first_line + --it->lines];
+	it->rank = f->ranks.of_line[l->first_line + --it->lines];
 }
 
 static struct cursor_item first_frame(const struct folded *f, uint32_t stack, uint64_t count)
@@ -130,7 +71,7 @@ static struct cursor_item first_frame(const struct folded *f, uint32_t stack, ui
 	if (it.locations)
 		advance(f, &it);
 	else
-		it.rank = f->unknown;
+		it.rank = f->ranks.unknown;
 	return it;
 }
 
@@ -265,7 +206,7 @@ static void put_line(struct folded *f, const struct cursor_item *sorted)
 	int n = snprintf(count, sizeof(count), " %" PRIu64 "\n", sorted->count);
 
 	for (bool first = true; it.rank; advance(f, &it), first = false) {
-		const struct text *t = &f->texts[it.rank - 1];
+		const struct frame_rank_text *t = &f->ranks.texts[it.rank];
 
 		if (!first)
 			put(f, ";", 1);
@@ -292,9 +233,7 @@ static int put_lines(struct folded *f, uint64_t *ret_lines)
 
 static void folded_done(struct folded *f)
 {
-	strtab_free(f->strings);
-	free(f->texts);
-	free(f->ranks);
+	frame_ranks_done(&f->ranks);
 	free(f->items);
 	free(f->out);
 }
@@ -302,14 +241,10 @@ static void folded_done(struct folded *f)
 int folded_lines(const struct named_profile *np, const struct writer_options *o,
 		 folded_sink_fn *sink, void *ctx, uint64_t *ret_lines, struct err *err)
 {
-	struct folded f = {.np = np, .o = o, .sink = sink, .ctx = ctx};
+	struct folded f = {.np = np, .sink = sink, .ctx = ctx, .out = malloc(OUT_SIZE)};
 	int rc;
 
-	f.strings = strtab_new();
-	f.ranks = calloc((size_t)np->n_lines + 1, sizeof(*f.ranks));
-	f.out = malloc(OUT_SIZE);
-	if (f.strings && f.ranks && f.out && render_texts(&f) && rank_texts(&f) && make_items(&f) &&
-	    sort_items(&f))
+	if (frame_ranks_make(&f.ranks, np, o->annotate, o->lines) && f.out && make_items(&f) && sort_items(&f))
 		rc = put_lines(&f, ret_lines);
 	else
 		rc = err_set(err, -ENOMEM, "out of memory");

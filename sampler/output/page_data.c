@@ -8,10 +8,9 @@
 
 #include "sampler/model/named_profile.h"
 #include "sampler/output/flat.h"
-#include "sampler/output/frame_text.h"
+#include "sampler/output/frame_ranks.h"
 #include "sampler/output/page_json.h"
 #include "sampler/output/page_trie.h"
-#include "symbolizer/base/buf.h"
 #include "symbolizer/base/map.h"
 #include "symbolizer/base/vec.h"
 
@@ -29,17 +28,10 @@ struct label {
 	UT_hash_handle hh;
 };
 
-struct text {
-	const char *s;
-	uint32_t id;
-};
-
 struct page_data {
 	const struct named_profile *np;
-	struct strtab *strings; /* texts of frames */
-	struct text *texts; /* sorted */
-	uint32_t n_texts;
-	uint32_t *frames; /* variant, by line of the profile; first the text's id */
+	struct frame_ranks names; /* texts of frames */
+	uint32_t *frames; /* variant, by line of the profile */
 	VEC(uint64_t) variants; /* name << 6 | kind << 2 | exactness; sorted */
 	uint32_t unknown; /* variant of [unknown] */
 	struct label *labels; /* in order of their ids */
@@ -50,51 +42,11 @@ struct page_data {
 	uint32_t n_slices; /* 0: not kept apart */
 };
 
-static int text_compare(const void *a, const void *b)
-{
-	return strcmp(((const struct text *)a)->s, ((const struct text *)b)->s);
-}
-
 static int u64_compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return x < y ? -1 : x > y;
-}
-
-/* Text of each line, as an id of d->strings, into d->frames. */
-static bool render_texts(struct page_data *d)
-{
-	struct buf b = {0};
-	bool ok = true;
-
-	for (uint32_t i = 0; i < d->np->n_lines && ok; i++) {
-		buf_reset(&b);
-		frame_text_add(&b, d->np, &d->np->lines[i], false, false);
-		ok = !b.failed &&
-		     (d->frames[i] = strtab_add(d->strings, b.data, b.len)) != UINT32_MAX;
-	}
-	buf_done(&b);
-	return ok && strtab_add_z(d->strings, "[unknown]") != UINT32_MAX;
-}
-
-/* Sorted texts; *rank_of: place of each by id, the caller's. */
-static uint32_t *sort_texts(struct page_data *d)
-{
-	uint32_t n = strtab_count(d->strings), *rank_of = calloc(n, sizeof(*rank_of));
-
-	d->texts = calloc(n, sizeof(*d->texts));
-	if (!rank_of || !d->texts) {
-		free(rank_of);
-		return NULL;
-	}
-	for (uint32_t id = 0; id < n; id++)
-		d->texts[id] = (struct text){strtab_get(d->strings, id), id};
-	d->n_texts = n;
-	qsort(d->texts, n, sizeof(*d->texts), text_compare);
-	for (uint32_t i = 0; i < n; i++)
-		rank_of[d->texts[i].id] = i;
-	return rank_of;
 }
 
 static uint64_t variant_of(uint32_t rank, const struct named_line *l)
@@ -127,24 +79,20 @@ static bool make_frames(struct page_data *d)
 {
 	const struct named_line *lines = d->np->lines;
 	const struct named_line none = {.kind = NAMED_UNKNOWN};
-	uint32_t *rank_of;
 	uint64_t unknown;
 	bool ok;
 
-	if (!render_texts(d) || !(rank_of = sort_texts(d)))
+	if (!frame_ranks_make(&d->names, d->np, false, false))
 		return false;
-	unknown = variant_of(rank_of[strtab_add_z(d->strings, "[unknown]")], &none);
+	unknown = variant_of(d->names.unknown, &none);
 	ok = vec_push(&d->variants, unknown);
-	for (uint32_t i = 0; i < d->np->n_lines && ok; i++) {
-		d->frames[i] = rank_of[d->frames[i]];
-		ok = vec_push(&d->variants, variant_of(d->frames[i], &lines[i]));
-	}
-	free(rank_of);
+	for (uint32_t i = 0; i < d->np->n_lines && ok; i++)
+		ok = vec_push(&d->variants, variant_of(d->names.of_line[i], &lines[i]));
 	if (!ok)
 		return false;
 	remove_duplicates(d);
 	for (uint32_t i = 0; i < d->np->n_lines; i++)
-		d->frames[i] = variant_find(d, variant_of(d->frames[i], &lines[i]));
+		d->frames[i] = variant_find(d, variant_of(d->names.of_line[i], &lines[i]));
 	d->unknown = variant_find(d, unknown);
 	return true;
 }
@@ -265,8 +213,8 @@ static void put_names(const struct page_data *d, FILE *out)
 	const char *before = "";
 
 	fputs(",\n\"names\":[", out);
-	for (uint32_t i = 0; i < d->n_texts; i++) {
-		const char *s = d->texts[i].s;
+	for (uint32_t i = 0; i < d->names.n; i++) {
+		const char *s = d->names.texts[i].s;
 		size_t shared = shared_ascii(before, s);
 
 		fprintf(out, "%s%zu,", i ? "," : "", shared);
@@ -371,9 +319,8 @@ static void page_data_done(struct page_data *d)
 		HASH_DEL(d->labels, l);
 		free(l);
 	}
-	strtab_free(d->strings);
+	frame_ranks_done(&d->names);
 	page_trie_free(d->trie);
-	free(d->texts);
 	free(d->frames);
 	vec_done(&d->variants);
 }
@@ -390,12 +337,12 @@ uint32_t page_data_slices(const struct named_profile *np)
 
 int page_data_write(const struct named_profile *np, FILE *out)
 {
-	struct page_data d = {.np = np, .strings = strtab_new(), .trie = page_trie_new(),
-			      .n_slices = page_data_slices(np)};
+	struct page_data d = {
+		.np = np, .trie = page_trie_new(), .n_slices = page_data_slices(np)};
 	int r = -ENOMEM;
 
 	d.frames = calloc((size_t)np->n_lines + 1, sizeof(*d.frames));
-	if (d.strings && d.trie && d.frames && make_frames(&d) && add_samples(&d))
+	if (d.trie && d.frames && make_frames(&d) && add_samples(&d))
 		r = put_all(&d, out);
 	page_data_done(&d);
 	return r;

@@ -1,0 +1,32 @@
+#ifndef JS_OUTPUT_FRAME_RANKS_H
+#define JS_OUTPUT_FRAME_RANKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct named_profile;
+struct strtab;
+
+struct frame_rank_text {
+	const char *s;
+	uint32_t len, id;
+};
+
+/*
+ * The texts of a profile's frames (frame_text.h), each once, in byte order. A frame is known by the rank
+ * of its text: its place among them. Rank 0 is the empty text.
+ */
+struct frame_ranks {
+	struct frame_rank_text *texts; /* by rank */
+	uint32_t n;
+	uint32_t *of_line; /* by line of the profile */
+	uint32_t unknown; /* of "[unknown]": locations without a line, stacks without a frame */
+	struct strtab *strings; /* owns the texts */
+};
+
+/* false: out of memory. frame_ranks_done() either way. */
+bool frame_ranks_make(struct frame_ranks *r, const struct named_profile *np, bool annotate, bool lines);
+void frame_ranks_done(struct frame_ranks *r);
+
+#endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sampler/diff/diff.h"
-#include "sampler/output/page_json.h"
+#include "symbolizer/base/json.h"
 #include "symbolizer/base/strtab.h"
 
 /* Text shows the largest of the other new and vanished methods, and where nothing changed the surest. */
@@ -142,7 +142,7 @@ static void put_json_side(const struct diff *d, enum diff_side side, const char 
 		d->samples[side]);
 	for (size_t i = 0; i < d->n_files[side]; i++) {
 		fputs(i ? "," : "", out);
-		page_json_string(out, paths[from + i], strlen(paths[from + i]));
+		json_put_text(out, paths[from + i], strlen(paths[from + i]));
 	}
 	fputs("]},\n", out);
 }

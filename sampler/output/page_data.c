@@ -1,7 +1,6 @@
 #include "sampler/output/page_data.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +8,9 @@
 #include "sampler/model/named_profile.h"
 #include "sampler/output/flat.h"
 #include "sampler/output/frame_ranks.h"
-#include "sampler/output/page_json.h"
+#include "sampler/output/page_pack.h"
 #include "sampler/output/page_trie.h"
+#include "symbolizer/base/json.h"
 #include "symbolizer/base/map.h"
 #include "symbolizer/base/vec.h"
 
@@ -163,39 +163,45 @@ static bool add_samples(struct page_data *d)
 	return true;
 }
 
-static void put_text(FILE *out, const char *key, const char *s)
+/* A key on a line of its own. */
+static void begin_list(struct json *j, const char *key)
 {
-	fprintf(out, "\"%s\":", key);
-	page_json_string(out, s ? s : "", s ? strlen(s) : 0);
-	fputc(',', out);
+	json_line(j);
+	json_key(j, key);
+	json_open(j, '[');
 }
 
-static void put_meta(const struct page_data *d, FILE *out)
+static void put_meta(const struct page_data *d, struct json *j)
 {
 	const struct named_meta *m = &d->np->meta;
 
-	fputs("\"meta\":{", out);
-	put_text(out, "event", m->event);
-	put_text(out, "unit", m->unit);
-	put_text(out, "command", m->command);
-	put_text(out, "jdk", m->jdk);
-	put_text(out, "jsampler", m->jsampler);
-	put_text(out, "version", JS_VERSION);
-	fprintf(out,
-		"\"period\":%" PRIu64 ",\"start\":%" PRIu64 ",\"duration\":%" PRIu64
-		",\"samples\":%" PRIu64 ",\"weight\":%" PRIu64 ",\"lost\":%" PRIu64
-		",\"complete\":%" PRIu64 ",\"resynchronised\":%" PRIu64 ",\"incomplete\":%" PRIu64
-		",\"frozen\":%" PRIu64 "}",
-		m->period, m->start_realtime_ns / 1000000, m->duration_ns, d->samples, d->weight,
-		m->lost, m->complete, m->resynchronised, m->incomplete, m->frozen);
+	json_key(j, "meta");
+	json_open(j, '{');
+	json_member_text(j, "event", m->event);
+	json_member_text(j, "unit", m->unit);
+	json_member_text(j, "command", m->command);
+	json_member_text(j, "jdk", m->jdk);
+	json_member_text(j, "jsampler", m->jsampler);
+	json_member_text(j, "version", JS_VERSION);
+	json_member_uint(j, "period", m->period);
+	json_member_uint(j, "start", m->start_realtime_ns / 1000000);
+	json_member_uint(j, "duration", m->duration_ns);
+	json_member_uint(j, "samples", d->samples);
+	json_member_uint(j, "weight", d->weight);
+	json_member_uint(j, "lost", m->lost);
+	json_member_uint(j, "complete", m->complete);
+	json_member_uint(j, "resynchronised", m->resynchronised);
+	json_member_uint(j, "incomplete", m->incomplete);
+	json_member_uint(j, "frozen", m->frozen);
+	json_close(j, '}');
 }
 
-static void put_kinds(FILE *out)
+static void put_kinds(struct json *j)
 {
+	begin_list(j, "kinds");
 	for (int k = 0; k < NAMED_KINDS; k++)
-		fprintf(out, "%s\"%s\"", k ? "," : ",\n\"kinds\":[",
-			flat_kind_name((enum named_kind)k));
-	fputc(']', out);
+		json_text(j, flat_kind_name((enum named_kind)k));
+	json_close(j, ']');
 }
 
 /* Only ASCII counts as shared: a reader's characters are not our bytes. */
@@ -208,39 +214,42 @@ static size_t shared_ascii(const char *a, const char *b)
 	return n;
 }
 
-static void put_names(const struct page_data *d, FILE *out)
+static void put_names(const struct page_data *d, struct json *j)
 {
 	const char *before = "";
 
-	fputs(",\n\"names\":[", out);
+	begin_list(j, "names");
 	for (uint32_t i = 0; i < d->names.n; i++) {
 		const char *s = d->names.texts[i].s;
 		size_t shared = shared_ascii(before, s);
 
-		fprintf(out, "%s%zu,", i ? "," : "", shared);
-		page_json_string(out, s + shared, strlen(s) - shared);
+		json_uint(j, shared);
+		json_text(j, s + shared);
 		before = s;
 	}
-	fputs("],\n\"variants\":[", out);
-	for (size_t i = 0; i < d->variants.n; i++)
-		fprintf(out, "%s%" PRIu64, i ? "," : "", d->variants.v[i]);
-	fputc(']', out);
+	json_close(j, ']');
 }
 
-static void put_labels(const struct page_data *d, FILE *out)
+static void put_variants(const struct page_data *d, struct json *j)
 {
-	fputs(",\n\"labels\":[", out);
-	for (const struct label *l = d->labels; l; l = l->hh.next) {
-		const char *thread = named_string(d->np, l->key.thread);
-		const char *state = named_string(d->np, l->key.state);
+	begin_list(j, "variants");
+	for (size_t i = 0; i < d->variants.n; i++)
+		json_uint(j, d->variants.v[i]);
+	json_close(j, ']');
+}
 
-		fprintf(out, "%s[%d,%d,", l->id ? "," : "", l->key.pid, l->key.tid);
-		page_json_string(out, thread, strlen(thread));
-		fputc(',', out);
-		page_json_string(out, state, strlen(state));
-		fputc(']', out);
+static void put_labels(const struct page_data *d, struct json *j)
+{
+	begin_list(j, "labels");
+	for (const struct label *l = d->labels; l; l = l->hh.next) {
+		json_open(j, '[');
+		json_int(j, l->key.pid);
+		json_int(j, l->key.tid);
+		json_text(j, named_string(d->np, l->key.thread));
+		json_text(j, named_string(d->np, l->key.state));
+		json_close(j, ']');
 	}
-	fputc(']', out);
+	json_close(j, ']');
 }
 
 struct row_output {
@@ -274,39 +283,55 @@ static void put_row_slices(void *ctx, const struct page_row *row)
 	}
 }
 
-static int put_slices(const struct page_data *d, FILE *out)
+/* Numbers of all rows, packed. */
+static int put_packed(const struct page_data *d, struct json *j, const char *key,
+		      void (*put)(void *ctx, const struct page_row *row))
 {
-	struct row_output rows = {d, {.out = out}};
+	struct row_output rows = {d, {.out = j->out}};
 	int r;
 
-	if (!d->n_slices)
-		return 0;
-	fprintf(out, ",\n\"slices\":{\"ns\":%" PRIu64 ",\"n\":%" PRIu32 ",\"counts\":\"",
-		d->np->meta.slice_ns, d->n_slices);
-	r = page_trie_walk(d->trie, put_row_slices, &rows);
+	json_key(j, key);
+	json_open(j, '"');
+	r = page_trie_walk(d->trie, put, &rows);
 	page_packer_end(&rows.packer);
-	fputs("\"}", out);
+	json_close(j, '"');
+	return r;
+}
+
+static int put_slices(const struct page_data *d, struct json *j)
+{
+	int r;
+
+	json_line(j);
+	json_key(j, "slices");
+	json_open(j, '{');
+	json_member_uint(j, "ns", d->np->meta.slice_ns);
+	json_member_uint(j, "n", d->n_slices);
+	r = put_packed(d, j, "counts", put_row_slices);
+	json_close(j, '}');
 	return r;
 }
 
 static int put_all(const struct page_data *d, FILE *out)
 {
-	struct row_output rows = {d, {.out = out}};
+	struct json j = {.out = out};
 	int r;
 
-	fputs("{\"v\":1,", out);
-	put_meta(d, out);
-	put_kinds(out);
-	put_names(d, out);
-	put_labels(d, out);
-	fprintf(out, ",\n\"rows\":%zu,\"weighted\":%d,\n\"stacks\":\"", page_trie_rows(d->trie),
-		d->weighted);
-	r = page_trie_walk(d->trie, put_row, &rows);
-	page_packer_end(&rows.packer);
-	fputc('"', out);
-	if (r == 0)
-		r = put_slices(d, out);
-	fputc('}', out);
+	json_open(&j, '{');
+	json_member_uint(&j, "v", 1);
+	put_meta(d, &j);
+	put_kinds(&j);
+	put_names(d, &j);
+	put_variants(d, &j);
+	put_labels(d, &j);
+	json_line(&j);
+	json_member_uint(&j, "rows", page_trie_rows(d->trie));
+	json_member_uint(&j, "weighted", d->weighted);
+	json_line(&j);
+	r = put_packed(d, &j, "stacks", put_row);
+	if (r == 0 && d->n_slices)
+		r = put_slices(d, &j);
+	json_close(&j, '}');
 	return r;
 }
 

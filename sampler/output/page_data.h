@@ -15,7 +15,7 @@ struct named_profile;
  *   labels    [pid, tid, thread name, state name] of samples
  *   rows      groups of samples in `stacks`
  *   weighted  weights are not proportional to counts
- *   stacks    numbers (page_json.h); of each row: frames shared with the one before, frames added,
+ *   stacks    numbers (page_pack.h); of each row: frames shared with the one before, frames added,
  *             each of them as a variant, count, label when there are several, weight when weighted
  *   slices    only with time slices: their width ns, how many n, and counts, packed like stacks: of
  *             each row the number of entries, of each a slice from 1 on (0: none) and its samples

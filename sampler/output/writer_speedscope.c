@@ -1,14 +1,13 @@
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/model/named_profile.h"
 #include "sampler/output/frame_text.h"
-#include "sampler/output/page_json.h"
 #include "sampler/output/writer.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/json.h"
 #include "symbolizer/base/map.h"
 
 /*
@@ -31,7 +30,7 @@ struct frame {
 struct scope {
 	const struct named_profile *np;
 	const struct writer_options *o;
-	FILE *out;
+	struct json json;
 	struct strtab *texts;
 	struct frame *frames; /* in order of their ids */
 	uint32_t n_frames;
@@ -109,93 +108,106 @@ static void add_weights(struct scope *s)
 	}
 }
 
-static void put_text(const struct scope *s, const char *text)
+static void put_frames(struct scope *s)
 {
-	page_json_string(s->out, text, strlen(text));
-}
+	struct json *j = &s->json;
 
-static void put_frames(const struct scope *s)
-{
-	const struct frame *f;
-
-	fputs("\"shared\":{\"frames\":[", s->out);
-	for (f = s->frames; f; f = f->hh.next) {
-		fputs(f->id ? ",\n{\"name\":" : "\n{\"name\":", s->out);
-		put_text(s, strtab_get(s->texts, f->key.text));
-		if (f->key.file) {
-			fputs(",\"file\":", s->out);
-			put_text(s, named_string(s->np, f->key.file));
-		}
+	json_key(j, "shared");
+	json_open(j, '{');
+	json_key(j, "frames");
+	json_open(j, '[');
+	for (const struct frame *f = s->frames; f; f = f->hh.next) {
+		json_line(j);
+		json_open(j, '{');
+		json_member_text(j, "name", strtab_get(s->texts, f->key.text));
+		if (f->key.file)
+			json_member_text(j, "file", named_string(s->np, f->key.file));
 		if (f->key.line > 0)
-			fprintf(s->out, ",\"line\":%" PRId32, f->key.line);
-		fputc('}', s->out);
+			json_member_uint(j, "line", f->key.line);
+		json_close(j, '}');
 	}
-	fputs("]},\n", s->out);
+	json_close(j, ']');
+	json_close(j, '}');
 }
 
-static void put_id(const struct scope *s, uint32_t id, bool *first)
-{
-	fprintf(s->out, *first ? "%" PRIu32 : ",%" PRIu32, id);
-	*first = false;
-}
-
-static void put_stack(const struct scope *s, const struct named_stack *stack)
+static void put_stack(struct scope *s, const struct named_stack *stack)
 {
 	const struct named_profile *np = s->np;
-	bool first = true;
 
-	fputc('[', s->out);
+	json_open(&s->json, '[');
 	if (!stack->n)
-		put_id(s, s->unknown, &first);
+		json_uint(&s->json, s->unknown);
 	for (uint32_t i = stack->n; i-- > 0;) {
 		const struct named_location *l =
 			&np->locations[np->stack_locations[stack->first + i]];
 
 		if (!l->n_lines)
-			put_id(s, s->unknown, &first);
+			json_uint(&s->json, s->unknown);
 		for (uint32_t k = l->n_lines; k-- > 0;)
-			put_id(s, s->frame_of[l->first_line + k], &first);
+			json_uint(&s->json, s->frame_of[l->first_line + k]);
 	}
-	fputc(']', s->out);
+	json_close(&s->json, ']');
 }
 
-static void put_profile(const struct scope *s)
+static void put_samples(struct scope *s)
 {
-	bool first = true;
+	struct json *j = &s->json;
 
-	fputs("\"profiles\":[{\"type\":\"sampled\",\"name\":", s->out);
-	put_text(s, s->np->meta.event);
-	fprintf(s->out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n\"samples\":[",
-		s->unit, s->total);
+	json_line(j);
+	json_key(j, "samples");
+	json_open(j, '[');
 	for (uint32_t i = 0; i < s->np->n_stacks; i++) {
 		if (!s->weights[i])
 			continue;
-		fputs(first ? "\n" : ",\n", s->out);
+		json_line(j);
 		put_stack(s, &s->np->stacks[i]);
-		first = false;
 	}
-	fputs("],\n\"weights\":[", s->out);
-	first = true;
-	for (uint32_t i = 0; i < s->np->n_stacks; i++) {
-		if (!s->weights[i])
-			continue;
-		fprintf(s->out, first ? "%" PRIu64 : ",%" PRIu64, s->weights[i]);
-		first = false;
-	}
-	fputs("]}]", s->out);
+	json_close(j, ']');
+	json_line(j);
+	json_key(j, "weights");
+	json_open(j, '[');
+	for (uint32_t i = 0; i < s->np->n_stacks; i++)
+		if (s->weights[i])
+			json_uint(j, s->weights[i]);
+	json_close(j, ']');
 }
 
-static void put_file(const struct scope *s)
+static void put_profile(struct scope *s)
 {
+	struct json *j = &s->json;
+
+	json_key(j, "profiles");
+	json_open(j, '[');
+	json_open(j, '{');
+	json_member_text(j, "type", "sampled");
+	json_member_text(j, "name", s->np->meta.event);
+	json_member_text(j, "unit", s->unit);
+	json_member_uint(j, "startValue", 0);
+	json_member_uint(j, "endValue", s->total);
+	put_samples(s);
+	json_close(j, '}');
+	json_close(j, ']');
+}
+
+static void put_file(struct scope *s)
+{
+	struct json *j = &s->json;
 	const char *command = s->np->meta.command;
 
-	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n", s->out);
-	fputs("\"exporter\":\"jsampler " JS_VERSION "\",\n\"name\":", s->out);
-	put_text(s, *command ? command : "jsampler");
-	fputs(",\n\"activeProfileIndex\":0,\n", s->out);
+	json_open(j, '{');
+	json_member_text(j, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	json_line(j);
+	json_member_text(j, "exporter", "jsampler " JS_VERSION);
+	json_line(j);
+	json_member_text(j, "name", *command ? command : "jsampler");
+	json_line(j);
+	json_member_uint(j, "activeProfileIndex", 0);
+	json_line(j);
 	put_frames(s);
+	json_line(j);
 	put_profile(s);
-	fputs("}\n", s->out);
+	json_close(j, '}');
+	fputc('\n', j->out);
 }
 
 static void scope_done(struct scope *s)
@@ -214,7 +226,7 @@ static void scope_done(struct scope *s)
 static int speedscope_write(const struct named_profile *np, const struct writer_options *o,
 			    FILE *out, struct err *err)
 {
-	struct scope s = {.np = np, .o = o, .out = out, .unit = unit_of(np)};
+	struct scope s = {.np = np, .o = o, .json = {.out = out}, .unit = unit_of(np)};
 	int rc = 0;
 
 	s.texts = strtab_new();

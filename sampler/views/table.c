@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/output/page_json.h"
+#include "symbolizer/base/json.h"
 #include "symbolizer/base/text.h"
 
 int table_format_parse(const char *word, enum table_format *ret)
@@ -195,7 +195,7 @@ void table_text(struct table *t, const char *text)
 	else if (c && t->format == TABLE_CSV)
 		put_csv(t->out, s, len);
 	else if (c)
-		page_json_string(t->out, s, len);
+		json_put_text(t->out, s, len);
 	cell_end(t);
 }
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "sampler/output/page_json.h"
+#include "symbolizer/base/json.h"
 
 bool view_is_time(const struct named_meta *m)
 {
@@ -29,7 +29,7 @@ struct view_sum view_sum(const struct named_profile *np)
 static void put_json_text(FILE *out, const char *key, const char *s)
 {
 	fprintf(out, "\"%s\":", key);
-	page_json_string(out, s ? s : "", s ? strlen(s) : 0);
+	json_put_text(out, s ? s : "", s ? strlen(s) : 0);
 	fputc(',', out);
 }
 

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "sampler/output/page_json.h"
 #include "sampler/output/share.h"
 #include "sampler/views/frames.h"
 #include "sampler/views/timeline.h"
@@ -10,6 +9,7 @@
 #include "sampler/views/view_head.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/json.h"
 
 static const struct table_column columns[] = {
 	{"slice", NULL, 0, 0},
@@ -144,7 +144,7 @@ static void put_method_json(const struct named_profile *np, const struct timelin
 		",\"not_entrant\":%" PRIu32 ",\"strip\":\"%s\",\"method\":",
 		first ? "" : ",", m->self, first_ms(line, m->compile.c1_ms, m->first[PART_C1]),
 		first_ms(line, m->compile.c2_ms, m->first[PART_C2]), m->compile.not_entrant, strip);
-	page_json_string(out, name, strlen(name));
+	json_put_text(out, name, strlen(name));
 	fputc('}', out);
 }
 

@@ -1,6 +1,7 @@
 js_unit_test(base_bounded_child js_base)
 js_unit_test(base_budget js_base)
 js_unit_test(base_containers js_base)
+js_unit_test(base_json js_base)
 js_unit_test(base_outfile js_base)
 js_unit_test(base_outfile_hostile js_base)
 js_unit_test(base_parse js_base)

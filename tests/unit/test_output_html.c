@@ -12,8 +12,9 @@
 
 #include "sampler/output/page.h"
 #include "sampler/output/page_data.h"
-#include "sampler/output/page_json.h"
+#include "sampler/output/page_pack.h"
 #include "sampler/output/page_trie.h"
+#include "symbolizer/base/json.h"
 #include "sampler/output/writer.h"
 #include "sampler/profile/named_builder.h"
 #include "symbolizer/base/err.h"
@@ -255,7 +256,7 @@ static void long_texts(void **state)
 		for (size_t i = shift; i + 3 <= LEN; i += 3)
 			memcpy(s + i, "\u20ac", 3);
 		s[shift + (LEN - shift) / 3 * 3] = '\0';
-		page_json_string(f, s, strlen(s));
+		json_put_text(f, s, strlen(s));
 		fclose(f);
 		assert_int_equal(len, strlen(s) + 2);
 		assert_memory_equal(got + 1, s, strlen(s));

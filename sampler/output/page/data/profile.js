@@ -52,7 +52,7 @@
 /** @typedef {ReturnType<typeof readProfile>} Profile */
 
 /**
- * The next of the numbers in a packed text (page_json.h), at each call.
+ * The next of the numbers in a packed text (page_pack.h), at each call.
  * @param {string} packed
  */
 export function numbersOf(packed) {

@@ -1,0 +1,131 @@
+#include "symbolizer/base/json.h"
+
+#include <string.h>
+
+#include "symbolizer/base/text.h"
+
+static void begin_element(struct json *j)
+{
+	if (j->comma)
+		fputc(',', j->out);
+	if (j->line)
+		fputc('\n', j->out);
+	j->comma = true;
+	j->line = false;
+}
+
+void json_open(struct json *j, char bracket)
+{
+	begin_element(j);
+	fputc(bracket, j->out);
+	j->comma = false;
+}
+
+void json_close(struct json *j, char bracket)
+{
+	j->comma = false;
+	begin_element(j);
+	fputc(bracket, j->out);
+}
+
+void json_line(struct json *j)
+{
+	j->line = true;
+}
+
+void json_key(struct json *j, const char *key)
+{
+	begin_element(j);
+	fputc('"', j->out);
+	fputs(key, j->out);
+	fputs("\":", j->out);
+	j->comma = false;
+}
+
+/* A profile has millions of them: fprintf() would take most of the time. */
+static void put_digits(FILE *out, uint64_t value)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + value % 10);
+	while (value /= 10);
+	fwrite(digits + at, 1, sizeof(digits) - at, out);
+}
+
+void json_uint(struct json *j, uint64_t value)
+{
+	begin_element(j);
+	put_digits(j->out, value);
+}
+
+void json_int(struct json *j, int64_t value)
+{
+	begin_element(j);
+	if (value < 0)
+		fputc('-', j->out);
+	put_digits(j->out, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+void json_text(struct json *j, const char *s)
+{
+	begin_element(j);
+	json_put_text(j->out, s ? s : "", s ? strlen(s) : 0);
+}
+
+void json_member_uint(struct json *j, const char *key, uint64_t value)
+{
+	json_key(j, key);
+	json_uint(j, value);
+}
+
+void json_member_text(struct json *j, const char *key, const char *s)
+{
+	json_key(j, key);
+	json_text(j, s);
+}
+
+static void put_escaped(FILE *out, const char *s, size_t len)
+{
+	size_t clean = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = s[i];
+
+		if (c >= 0x20 && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&')
+			continue;
+		fwrite(s + clean, 1, i - clean, out);
+		fprintf(out, "\\u%04x", c);
+		clean = i + 1;
+	}
+	fwrite(s + clean, 1, len - clean, out);
+}
+
+/* The longest part of s, at most max bytes, that ends with a character. */
+static size_t whole_characters(const char *s, size_t len, size_t max)
+{
+	size_t n = len < max ? len : max;
+
+	if (n == len)
+		return n;
+	for (size_t back = 0; back < 4 && back < n; back++)
+		if ((s[n - back] & 0xc0) != 0x80)
+			return n - back;
+	return n;
+}
+
+void json_put_text(FILE *out, const char *s, size_t len)
+{
+	char piece[1024];
+
+	fputc('"', out);
+	while (len) {
+		size_t n = whole_characters(s, len, sizeof(piece) - 1);
+
+		put_escaped(out, piece, text_sanitise(piece, sizeof(piece), s, n));
+		s += n;
+		len -= n;
+	}
+	fputc('"', out);
+}

@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "sampler/session/inspect.h"
 #include "sampler/session/privs.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/json.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
@@ -188,26 +188,32 @@ static void print_text(struct listing *l)
 		print_jvm(l, &l->jvms.v[k], width);
 }
 
-static json_t *to_json(struct listing *l, const struct inspection *i)
+static void put_json(struct listing *l, const struct inspection *i, struct json *j)
 {
-	return json_pack("{s:i, s:i, s:s, s:s, s:I, s:s, s:s, s:b, s:b, s:b}", "pid", (int)i->pid, "ns_pid",
-			 (int)i->ns_pid, "user", user_name(l, i->uid), "jdk",
-			 i->release, "uptime_seconds", (json_int_t)i->uptime_s, "main", i->main,
-			 "container", i->container, "readable", i->jvm == INSPECT_JVM, "bridge", i->bridge, "answered", !i->silent);
+	json_open(j, '{');
+	json_member_uint(j, "pid", (uint64_t)i->pid);
+	json_member_uint(j, "ns_pid", (uint64_t)i->ns_pid);
+	json_member_text(j, "user", user_name(l, i->uid));
+	json_member_text(j, "jdk", i->release);
+	json_member_uint(j, "uptime_seconds", (uint64_t)i->uptime_s);
+	json_member_text(j, "main", i->main);
+	json_member_text(j, "container", i->container);
+	json_member_bool(j, "readable", i->jvm == INSPECT_JVM);
+	json_member_bool(j, "bridge", i->bridge);
+	json_member_bool(j, "answered", !i->silent);
+	json_close(j, '}');
 }
 
 static int print_json(struct listing *l)
 {
-	json_t *list = json_array();
-	int r = 0;
+	struct json j = {.out = stdout, .indent = 2};
 
+	json_open(&j, '[');
 	for (size_t k = 0; k < l->jvms.n; k++)
-		r |= json_array_append_new(list, to_json(l, &l->jvms.v[k]));
-	if (r == 0)
-		r = json_dumpf(list, stdout, JSON_INDENT(2));
+		put_json(l, &l->jvms.v[k], &j);
+	json_close(&j, ']');
 	putchar('\n');
-	json_decref(list);
-	return r;
+	return ferror(stdout) ? -1 : 0;
 }
 
 static int parse(int argc, char **argv, bool *json, bool *help, struct err *err)

@@ -1,10 +1,10 @@
 #include "sampler/cli/doctor_print.h"
 
-#include <jansson.h>
 #include <stdio.h>
 
 #include "sampler/output/columns.h"
 #include "sampler/session/checks.h"
+#include "symbolizer/base/json.h"
 
 enum { TEXT_COLUMN = 26, REMEDY_COLUMN = 9 };
 
@@ -31,24 +31,26 @@ void doctor_print_text(const struct checks *c)
 		printf("\njsampler works here\n");
 }
 
-static json_t *to_json(const struct check *k)
-{
-	return json_pack("{s:s, s:s, s:s, s:s}", "check", k->name, "level", check_level_name(k->level),
-			 "text", k->text, "remedy", k->remedy);
-}
-
 int doctor_print_json(const struct checks *c)
 {
-	json_t *list = json_array(), *all;
-	int r = 0;
+	struct json j = {.out = stdout, .indent = 2};
 
-	for (size_t i = 0; i < c->n; i++)
-		r |= json_array_append_new(list, to_json(&c->v[i]));
-	all = json_pack("{s:b, s:o}", "works", checks_count(c, CHECK_FAIL) == 0, "checks", list);
-	if (r == 0)
-		r = all ? json_dumpf(all, stdout, JSON_INDENT(2)) : -1;
-	if (r == 0)
-		putchar('\n');
-	json_decref(all);
-	return r;
+	json_open(&j, '{');
+	json_member_bool(&j, "works", checks_count(c, CHECK_FAIL) == 0);
+	json_key(&j, "checks");
+	json_open(&j, '[');
+	for (size_t i = 0; i < c->n; i++) {
+		const struct check *k = &c->v[i];
+
+		json_open(&j, '{');
+		json_member_text(&j, "check", k->name);
+		json_member_text(&j, "level", check_level_name(k->level));
+		json_member_text(&j, "text", k->text);
+		json_member_text(&j, "remedy", k->remedy);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	putchar('\n');
+	return ferror(stdout) ? -1 : 0;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sampler/diff/diff.h"
-#include "symbolizer/base/json.h"
+#include "sampler/views/view_head.h"
 #include "symbolizer/base/strtab.h"
 
 /* Text shows the largest of the other new and vanished methods, and where nothing changed the surest. */
@@ -134,27 +134,35 @@ static void put_text_head(const struct diff *d, const struct diff_print_options 
 	fputs("\n\n", out);
 }
 
-static void put_json_side(const struct diff *d, enum diff_side side, const char *const *paths, FILE *out)
+static void put_json_side(const struct diff *d, enum diff_side side, const char *const *paths, struct json *json)
 {
 	size_t from = side == DIFF_BEFORE ? 0 : d->n_files[DIFF_BEFORE];
 
-	fprintf(out, "\"%s\":{\"samples\":%" PRIu64 ",\"files\":[", side == DIFF_BEFORE ? "before" : "after",
-		d->samples[side]);
-	for (size_t i = 0; i < d->n_files[side]; i++) {
-		fputs(i ? "," : "", out);
-		json_put_text(out, paths[from + i], strlen(paths[from + i]));
-	}
-	fputs("]},\n", out);
+	json_key(json, side == DIFF_BEFORE ? "before" : "after");
+	json_open(json, '{');
+	json_member_uint(json, "samples", d->samples[side]);
+	json_key(json, "files");
+	json_open(json, '[');
+	for (size_t i = 0; i < d->n_files[side]; i++)
+		json_text(json, paths[from + i]);
+	json_close(json, ']');
+	json_close(json, '}');
+	json_line(json);
 }
 
-static void put_json_head(const struct diff *d, const struct diff_print_options *o, FILE *out)
+static void put_json_head(const struct diff *d, const struct diff_print_options *o, struct json *json)
 {
-	fputc('{', out);
-	put_json_side(d, DIFF_BEFORE, o->paths, out);
-	put_json_side(d, DIFF_AFTER, o->paths, out);
-	fprintf(out, "\"judged\":\"%s\",\"chance\":\"%s\",\"min_effect_points\":%g,\"changed\":%zu,\n",
-		d->by_total ? "total" : "self", d->spread ? "spread" : "counts", 100 * d->min_effect,
-		d->n_changed);
+	char points[32];
+
+	snprintf(points, sizeof(points), "%g", 100 * d->min_effect);
+	json_open(json, '{');
+	put_json_side(d, DIFF_BEFORE, o->paths, json);
+	put_json_side(d, DIFF_AFTER, o->paths, json);
+	json_member_text(json, "judged", d->by_total ? "total" : "self");
+	json_member_text(json, "chance", d->spread ? "spread" : "counts");
+	json_key(json, "min_effect_points");
+	json_raw(json, points);
+	json_member_uint(json, "changed", d->n_changed);
 }
 
 static void put_rows(const struct diff *d, size_t from, size_t to, struct table *t)
@@ -191,14 +199,15 @@ static size_t at_most(const struct diff_print_options *o, size_t rows)
 	return o->rows && o->rows < rows ? (size_t)o->rows : rows;
 }
 
-static void begin(struct table *t, const struct diff_print_options *o, FILE *out)
+static void begin(struct table *t, const struct diff_print_options *o, struct json *json)
 {
-	table_begin(t, out, o->format, o->width, columns, sizeof(columns) / sizeof(columns[0]));
+	table_begin(t, json, o->format, o->width, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
 static void put_others(const struct diff *d, const struct diff_print_options *o, FILE *out)
 {
 	const struct diff_row *r = next_other(d, NULL);
+	struct json json = {.out = out};
 	struct table t;
 	size_t n = 0, all = 0;
 
@@ -207,7 +216,7 @@ static void put_others(const struct diff *d, const struct diff_print_options *o,
 	for (size_t i = d->n_changed; i < d->n; i++)
 		all += *presence(&d->rows[i]) != '\0';
 	fputs("\nAlso new or vanished, with what they call:\n", out);
-	begin(&t, o, out);
+	begin(&t, o, &json);
 	for (; r && n < at_most(o, OTHER_ROWS); n++, r = next_other(d, r))
 		put_row(&t, d, r, true);
 	table_end(&t);
@@ -218,6 +227,7 @@ static void put_others(const struct diff *d, const struct diff_print_options *o,
 static void print_text(const struct diff *d, const struct diff_print_options *o, FILE *out)
 {
 	size_t n = at_most(o, d->n_changed);
+	struct json json = {.out = out};
 	struct table t;
 
 	if (o->all)
@@ -229,7 +239,7 @@ static void print_text(const struct diff *d, const struct diff_print_options *o,
 		n = at_most(o, d->n_judged < UNSURE_ROWS ? d->n_judged : UNSURE_ROWS);
 	}
 	if (n) {
-		begin(&t, o, out);
+		begin(&t, o, &json);
 		put_rows(d, 0, n, &t);
 		table_end(&t);
 	}
@@ -242,6 +252,7 @@ static void print_text(const struct diff *d, const struct diff_print_options *o,
 
 void diff_print(const struct diff *d, const struct diff_print_options *o, FILE *out)
 {
+	struct json json = {.out = out};
 	struct table t;
 
 	if (o->format == TABLE_TEXT) {
@@ -249,10 +260,9 @@ void diff_print(const struct diff *d, const struct diff_print_options *o, FILE *
 		return;
 	}
 	if (o->format == TABLE_JSON)
-		put_json_head(d, o, out);
-	begin(&t, o, out);
+		put_json_head(d, o, &json);
+	begin(&t, o, &json);
 	put_rows(d, 0, d->n, &t);
 	table_end(&t);
-	if (o->format == TABLE_JSON)
-		fputs("}\n", out);
+	view_foot(o->format, &json);
 }

@@ -1,7 +1,6 @@
 #include "sampler/diff/diff_tiers.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,17 +155,31 @@ static void put_side(const struct named_meta *m, const char *side, const struct 
 	buf_done(&b);
 }
 
-static void put_head(const struct named_meta *m, const struct tiers t[2],
-		     const struct diff_tiers_options *o, FILE *out)
+static void put_json_side(const char *side, const struct tiers *t, struct json *json)
 {
-	if (o->format == TABLE_JSON)
-		fprintf(out, "{\"unit\":\"%s\",\"work\":%.9g,\"before\":{\"samples\":%" PRIu64
-			     ",\"weight\":%" PRIu64 "},\"after\":{\"samples\":%" PRIu64
-			     ",\"weight\":%" PRIu64 "},\n",
-			view_is_time(m) ? "nanoseconds" : "", o->work, t[0].samples, t[0].weight,
-			t[1].samples, t[1].weight);
-	if (o->format != TABLE_TEXT)
-		return;
+	json_key(json, side);
+	json_open(json, '{');
+	json_member_uint(json, "samples", t->samples);
+	json_member_uint(json, "weight", t->weight);
+	json_close(json, '}');
+}
+
+static void put_json_head(const struct named_meta *m, const struct tiers t[2], double work, struct json *json)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.9g", work);
+	json_open(json, '{');
+	json_member_text(json, "unit", view_is_time(m) ? "nanoseconds" : "");
+	json_key(json, "work");
+	json_raw(json, text);
+	put_json_side("before", &t[0], json);
+	put_json_side("after", &t[1], json);
+}
+
+static void put_text_head(const struct named_meta *m, const struct tiers t[2],
+			  const struct diff_tiers_options *o, FILE *out)
+{
 	put_side(m, "before", &t[0], o->width, out);
 	put_side(m, "after ", &t[1], o->width, out);
 	if (o->work == 1)
@@ -180,20 +193,23 @@ static void print(const struct named_meta *m, const struct tiers t[2], const str
 {
 	size_t shown = o->rows && o->rows < n ? o->rows : n;
 	struct table_column shown_columns[N_COLUMNS];
+	struct json json = {.out = out};
 	struct table table;
 
 	memcpy(shown_columns, columns, sizeof(columns));
 	for (int i = 0; i < N_COLUMNS; i++)
 		shown_columns[i].decimals = view_is_time(m) ? columns[i].decimals : 0;
-	put_head(m, t, o, out);
-	table_begin(&table, out, o->format, o->width, shown_columns, N_COLUMNS);
+	if (o->format == TABLE_JSON)
+		put_json_head(m, t, o->work, &json);
+	else if (o->format == TABLE_TEXT)
+		put_text_head(m, t, o, out);
+	table_begin(&table, &json, o->format, o->width, shown_columns, N_COLUMNS);
 	for (size_t i = 0; i < shown; i++)
 		put_pair(&table, m, &pairs[i], o->work);
 	table_end(&table);
 	if (shown < n && o->format == TABLE_TEXT)
 		fprintf(out, "and %zu more (-n 0 shows all)\n", n - shown);
-	if (o->format == TABLE_JSON)
-		fputs("}\n", out);
+	view_foot(o->format, &json);
 }
 
 static void tiers_done_both(struct tiers (*t)[2])

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/base/json.h"
 #include "symbolizer/base/text.h"
 
 int table_format_parse(const char *word, enum table_format *ret)
@@ -97,15 +96,27 @@ static void put_titles(struct table *t)
 	fputs(t->format == TABLE_CSV ? "\r\n" : "\n", t->out);
 }
 
-void table_begin(struct table *t, FILE *out, enum table_format format, size_t width,
+void table_begin(struct table *t, struct json *json, enum table_format format, size_t width,
 		 const struct table_column *columns, size_t n)
 {
 	*t = (struct table){
-		.out = out, .format = format, .columns = columns, .n = n, .width = width};
-	if (format == TABLE_JSON)
-		fputs("\"rows\":[", out);
-	else if (!fits_terminal(t))
+		.out = json->out, .json = json, .format = format, .columns = columns, .n = n, .width = width};
+	if (format == TABLE_JSON) {
+		json_line(json);
+		json_key(json, "rows");
+		json_open(json, '[');
+	} else if (!fits_terminal(t)) {
 		put_titles(t);
+	}
+}
+
+static void cell_begin_json(struct table *t, const char *key)
+{
+	if (!t->filled) {
+		json_line(t->json);
+		json_open(t->json, '{');
+	}
+	json_key(t->json, key);
 }
 
 /* What stands in front of a cell; NULL: the format leaves the column out. */
@@ -116,21 +127,21 @@ static const struct table_column *cell_begin(struct table *t)
 	if (!column_is_shown(t, c))
 		return NULL;
 	if (t->format == TABLE_JSON)
-		fprintf(t->out, "%s\"%s\":", t->filled ? "," : t->any ? ",\n{" : "\n{", c->key);
+		cell_begin_json(t, c->key);
 	else if (t->filled && !fits_terminal(t))
 		fputc(t->format == TABLE_CSV ? ',' : ' ', t->out);
-	t->filled = t->any = true;
+	t->filled = true;
 	return c;
 }
 
 static void cell_end(struct table *t)
 {
-	static const char *const ends[] = {"\n", "}", "\r\n"};
-
 	if (++t->at < t->n)
 		return;
-	if (!fits_terminal(t))
-		fputs(ends[t->format], t->out);
+	if (t->format == TABLE_JSON)
+		json_close(t->json, '}');
+	else if (!fits_terminal(t))
+		fputs(t->format == TABLE_CSV ? "\r\n" : "\n", t->out);
 	t->at = 0;
 	t->filled = false;
 }
@@ -139,6 +150,8 @@ static void put_plain(struct table *t, const struct table_column *c, const char 
 {
 	if (t->format == TABLE_TEXT)
 		put_aligned(t, c, s, strlen(s));
+	else if (t->format == TABLE_JSON)
+		json_raw(t->json, s);
 	else
 		fputs(s, t->out);
 }
@@ -195,7 +208,7 @@ void table_text(struct table *t, const char *text)
 	else if (c && t->format == TABLE_CSV)
 		put_csv(t->out, s, len);
 	else if (c)
-		json_put_text(t->out, s, len);
+		json_text(t->json, s);
 	cell_end(t);
 }
 
@@ -234,8 +247,10 @@ void table_end(struct table *t)
 {
 	if (fits_terminal(t))
 		put_fitted(t);
-	if (t->format == TABLE_JSON)
-		fputs("\n]", t->out);
+	if (t->format == TABLE_JSON) {
+		json_line(t->json);
+		json_close(t->json, ']');
+	}
 	table_fit_done(&t->fit);
 	buf_done(&t->text);
 }

@@ -8,6 +8,7 @@
 
 #include "sampler/views/table_fit.h"
 #include "symbolizer/base/buf.h"
+#include "symbolizer/base/json.h"
 
 /*
  * Rows of cells as aligned text, as JSON objects or as CSV (RFC 4180). Text cells hold names from the
@@ -25,11 +26,12 @@ struct table_column {
 
 struct table {
 	FILE *out;
+	struct json *json; /* to `out` */
 	enum table_format format;
 	const struct table_column *columns;
 	size_t n;
 	size_t at; /* next column of the current row */
-	bool any, filled; /* a row has begun; the current one has a cell */
+	bool filled; /* the current row has a cell */
 	struct buf text;
 	size_t width; /* of the terminal; 0: none */
 	struct table_fit fit; /* with a width, in text */
@@ -38,8 +40,9 @@ struct table {
 /* "text", "json", "csv"; -EINVAL: another word. */
 int table_format_parse(const char *word, enum table_format *ret);
 
-/* The heading, if the format has one. width: columns of the terminal that `out` is, 0: it is none. */
-void table_begin(struct table *t, FILE *out, enum table_format format, size_t width,
+/* The heading, if the format has one; in JSON the object that `json` is in gets a list, "rows". width: columns
+ * of the terminal that json->out is, 0: it is none. */
+void table_begin(struct table *t, struct json *json, enum table_format format, size_t width,
 		 const struct table_column *columns, size_t n);
 
 /* One cell each, in the order of the columns; the row ends with its last one. */

@@ -54,6 +54,7 @@ static void put_row(struct table *t, const struct named_profile *np, const struc
 int view_flat(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err)
 {
 	CLEANUP(flat_done) struct flat f = {0};
+	struct json json = {.out = out};
 	struct table t;
 	uint64_t rest = 0;
 	size_t n;
@@ -61,14 +62,14 @@ int view_flat(const struct named_profile *np, const struct view_options *o, FILE
 	if (flat_build(np, &f) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	n = o->rows && o->rows < f.n ? o->rows : f.n;
-	view_head(np, "flat", o->format, out);
-	table_begin(&t, out, o->format, o->width, columns, sizeof(columns) / sizeof(columns[0]));
+	view_head(np, "flat", o->format, &json);
+	table_begin(&t, &json, o->format, o->width, columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < n; i++)
 		put_row(&t, np, &f, &f.rows[i]);
 	table_end(&t);
 	for (size_t i = n; i < f.n; i++)
 		rest += f.rows[i].self;
 	view_more(out, o->format, f.n - n, share_percent(rest, f.samples));
-	view_foot(o->format, out);
+	view_foot(o->format, &json);
 	return 0;
 }

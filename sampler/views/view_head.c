@@ -3,8 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "symbolizer/base/json.h"
-
 bool view_is_time(const struct named_meta *m)
 {
 	return m->unit && strcmp(m->unit, "nanoseconds") == 0;
@@ -24,13 +22,6 @@ struct view_sum view_sum(const struct named_profile *np)
 		sum.weight += np->samples[i].weight;
 	}
 	return sum;
-}
-
-static void put_json_text(FILE *out, const char *key, const char *s)
-{
-	fprintf(out, "\"%s\":", key);
-	json_put_text(out, s ? s : "", s ? strlen(s) : 0);
-	fputc(',', out);
 }
 
 /* Bytes of allocations, say, of which nothing tells how many samples they are. */
@@ -68,25 +59,28 @@ static void put_text(const struct named_meta *m, const struct view_sum *sum, FIL
 	buf_done(&b);
 }
 
-void view_head(const struct named_profile *np, const char *view, enum table_format format, FILE *out)
+void view_head(const struct named_profile *np, const char *view, enum table_format format, struct json *json)
 {
 	struct view_sum sum = view_sum(np);
 
 	if (format == TABLE_TEXT)
-		put_text(&np->meta, &sum, out);
+		put_text(&np->meta, &sum, json->out);
 	if (format != TABLE_JSON)
 		return;
-	fputc('{', out);
-	put_json_text(out, "view", view);
-	put_json_text(out, "event", np->meta.event);
-	put_json_text(out, "unit", np->meta.unit);
-	fprintf(out, "\"samples\":%" PRIu64 ",\"weight\":%" PRIu64 ",\n", sum.samples, sum.weight);
+	json_open(json, '{');
+	json_member_text(json, "view", view);
+	json_member_text(json, "event", np->meta.event);
+	json_member_text(json, "unit", np->meta.unit);
+	json_member_uint(json, "samples", sum.samples);
+	json_member_uint(json, "weight", sum.weight);
 }
 
-void view_foot(enum table_format format, FILE *out)
+void view_foot(enum table_format format, struct json *json)
 {
-	if (format == TABLE_JSON)
-		fputs("}\n", out);
+	if (format != TABLE_JSON)
+		return;
+	json_close(json, '}');
+	fputc('\n', json->out);
 }
 
 void view_more(FILE *out, enum table_format format, uint64_t n, double percent)

@@ -10,8 +10,8 @@
 
 /* What stands in front of a view: how much was sampled, of what. In JSON it opens the object that
  * view_foot() closes; CSV has none. */
-void view_head(const struct named_profile *np, const char *view, enum table_format format, FILE *out);
-void view_foot(enum table_format format, FILE *out);
+void view_head(const struct named_profile *np, const char *view, enum table_format format, struct json *json);
+void view_foot(enum table_format format, struct json *json);
 
 /* "...and N more (X %)" below a text whose rows were limited; nothing for n 0 and other formats. */
 void view_more(FILE *out, enum table_format format, uint64_t n, double percent);

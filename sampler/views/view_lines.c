@@ -124,11 +124,12 @@ static void print(const struct named_profile *np, const struct view_options *o, 
 		  FILE *out)
 {
 	uint64_t all = view_sum(np).samples, shown = 0, more = 0, rest = 0;
+	struct json json = {.out = out};
 	bool numbers = false;
 	struct table t;
 
-	view_head(np, "lines", o->format, out);
-	table_begin(&t, out, o->format, o->width, columns, sizeof(columns) / sizeof(columns[0]));
+	view_head(np, "lines", o->format, &json);
+	table_begin(&t, &json, o->format, o->width, columns, sizeof(columns) / sizeof(columns[0]));
 	for (struct line_row *r = rows; r; r = r->hh.next) {
 		numbers |= r->key.line > 0;
 		if (!o->rows || shown < o->rows) {
@@ -143,7 +144,7 @@ static void print(const struct named_profile *np, const struct view_options *o, 
 	view_more(out, o->format, more, share_percent(rest, all));
 	if (!numbers && o->format == TABLE_TEXT)
 		fputs("no line numbers in this profile: record with -o FILE.pb.gz or --lines\n", out);
-	view_foot(o->format, out);
+	view_foot(o->format, &json);
 }
 
 int view_lines(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err)

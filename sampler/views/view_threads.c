@@ -103,6 +103,7 @@ static bool has_threads(const struct thread_row *rows, size_t n)
 int view_threads(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err)
 {
 	CLEANUP(free_at_exit) struct thread_row *rows = calloc((size_t)np->n_samples + 1, sizeof(*rows));
+	struct json json = {.out = out};
 	struct table t;
 	uint64_t all = view_sum(np).samples, rest = 0;
 	size_t n, shown;
@@ -114,14 +115,14 @@ int view_threads(const struct named_profile *np, const struct view_options *o, F
 		return err_set(err, -ENOENT, "the profile does not say which thread each sample is of (folded text does with "
 				       "record --threads)");
 	shown = o->rows && o->rows < n ? (size_t)o->rows : n;
-	view_head(np, "threads", o->format, out);
-	table_begin(&t, out, o->format, o->width, columns, sizeof(columns) / sizeof(columns[0]));
+	view_head(np, "threads", o->format, &json);
+	table_begin(&t, &json, o->format, o->width, columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < shown; i++)
 		put_row(&t, np, &rows[i], all);
 	table_end(&t);
 	for (size_t i = shown; i < n; i++)
 		rest += rows[i].count;
 	view_more(out, o->format, n - shown, share_percent(rest, all));
-	view_foot(o->format, out);
+	view_foot(o->format, &json);
 	return 0;
 }

@@ -88,23 +88,24 @@ static void put_notes(struct printing *p, const struct tier_row *r)
 		table_note(&p->t, p->scratch.data);
 }
 
-static void put_json_totals(const struct printing *p)
+static void put_json_totals(const struct printing *p, struct json *json)
 {
-	FILE *out = p->t.out;
-	const char *sep = "";
-
-	fputs("\"totals\":{\"java\":{", out);
+	json_line(json);
+	json_key(json, "totals");
+	json_open(json, '{');
+	json_key(json, "java");
+	json_open(json, '{');
 	for (int k = 0; k < TIERS; k++)
-		fprintf(out, "\"%s\":%" PRIu64 ",", columns[FIRST_TIER + k].key, p->tiers->all.samples[k]);
-	fprintf(out, "\"osr\":%" PRIu64 "},\"other\":{", p->tiers->all.osr);
-	for (int k = 0; k < NAMED_KINDS; k++) {
-		if (!p->tiers->other[k])
-			continue;
-		fprintf(out, "%s\"%s\":%" PRIu64, sep, flat_kind_name((enum named_kind)k),
-			p->tiers->other[k]);
-		sep = ",";
-	}
-	fputs("}},\n", out);
+		json_member_uint(json, columns[FIRST_TIER + k].key, p->tiers->all.samples[k]);
+	json_member_uint(json, "osr", p->tiers->all.osr);
+	json_close(json, '}');
+	json_key(json, "other");
+	json_open(json, '{');
+	for (int k = 0; k < NAMED_KINDS; k++)
+		if (p->tiers->other[k])
+			json_member_uint(json, flat_kind_name((enum named_kind)k), p->tiers->other[k]);
+	json_close(json, '}');
+	json_close(json, '}');
 }
 
 static void put_total_line(const struct printing *p, const char *what, uint64_t samples, uint64_t weight)
@@ -129,7 +130,7 @@ static void put_text_totals(const struct printing *p)
 	fputc('\n', p->t.out);
 }
 
-static void begin(struct printing *p, const struct view_options *o, FILE *out)
+static void begin(struct printing *p, const struct view_options *o, struct json *json)
 {
 	memcpy(p->columns, columns, sizeof(columns));
 	if (p->tiers->all.samples[TIER_C1])
@@ -137,26 +138,27 @@ static void begin(struct printing *p, const struct view_options *o, FILE *out)
 	for (int i = FIRST_TIER; i < AMOUNTS_END; i++)
 		p->columns[i].decimals = view_is_time(&p->np->meta) ? 2 : 0;
 	p->columns[0].decimals = p->columns[FIRST_TIER].decimals;
-	p->t = (struct table){.out = out, .format = o->format};
-	view_head(p->np, "tiers", o->format, out);
+	p->t = (struct table){.out = json->out, .format = o->format};
+	view_head(p->np, "tiers", o->format, json);
 	if (o->format == TABLE_JSON)
-		put_json_totals(p);
+		put_json_totals(p, json);
 	if (o->format == TABLE_TEXT)
 		put_text_totals(p);
-	table_begin(&p->t, out, o->format, o->width, p->columns, COLUMNS);
+	table_begin(&p->t, json, o->format, o->width, p->columns, COLUMNS);
 }
 
 int view_tiers(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err)
 {
 	CLEANUP(tiers_done) struct tiers tiers = {0};
 	struct printing p = {.np = np, .tiers = &tiers};
+	struct json json = {.out = out};
 	uint64_t rest = 0;
 	size_t n;
 
 	if (tiers_build(np, &tiers) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	n = o->rows && o->rows < tiers.n ? o->rows : tiers.n;
-	begin(&p, o, out);
+	begin(&p, o, &json);
 	for (size_t i = 0; i < n; i++) {
 		put_row(&p, &tiers.rows[i], frame_name_text(np, tiers.rows[i].name));
 		put_notes(&p, &tiers.rows[i]);
@@ -165,7 +167,7 @@ int view_tiers(const struct named_profile *np, const struct view_options *o, FIL
 	for (size_t i = n; i < tiers.n; i++)
 		rest += tiers.rows[i].self;
 	view_more(out, o->format, tiers.n - n, share_percent(rest, tiers.samples));
-	view_foot(o->format, out);
+	view_foot(o->format, &json);
 	buf_done(&p.scratch);
 	return 0;
 }

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "sampler/output/share.h"
@@ -133,24 +132,37 @@ static void put_method_text(const struct named_profile *np, const struct timelin
 }
 
 static void put_method_json(const struct named_profile *np, const struct timeline *line,
-			    const struct timeline_method *m, bool first, FILE *out)
+			    const struct timeline_method *m, struct json *json)
 {
 	char strip[TIMELINE_COLUMNS + 1];
-	const char *name = frame_name_text(np, m->name);
 
 	strip_text(line, m, 1, strip);
-	fprintf(out,
-		"%s\n{\"self\":%" PRIu64 ",\"first_c1_ms\":%" PRIu64 ",\"first_c2_ms\":%" PRIu64
-		",\"not_entrant\":%" PRIu32 ",\"strip\":\"%s\",\"method\":",
-		first ? "" : ",", m->self, first_ms(line, m->compile.c1_ms, m->first[PART_C1]),
-		first_ms(line, m->compile.c2_ms, m->first[PART_C2]), m->compile.not_entrant, strip);
-	json_put_text(out, name, strlen(name));
-	fputc('}', out);
+	json_line(json);
+	json_open(json, '{');
+	json_member_uint(json, "self", m->self);
+	json_member_uint(json, "first_c1_ms", first_ms(line, m->compile.c1_ms, m->first[PART_C1]));
+	json_member_uint(json, "first_c2_ms", first_ms(line, m->compile.c2_ms, m->first[PART_C2]));
+	json_member_uint(json, "not_entrant", m->compile.not_entrant);
+	json_member_text(json, "strip", strip);
+	json_member_text(json, "method", frame_name_text(np, m->name));
+	json_close(json, '}');
+}
+
+static void put_methods_json(const struct named_profile *np, const struct timeline *line, size_t n,
+			     struct json *json)
+{
+	json_line(json);
+	json_key(json, "methods");
+	json_open(json, '[');
+	for (size_t i = 0; i < n; i++)
+		put_method_json(np, line, &line->methods[i], json);
+	json_close(json, ']');
 }
 
 static void put_methods_text(const struct named_profile *np, const struct timeline *line, size_t n,
 			     const struct view_options *o, FILE *out)
 {
+	struct json json = {.out = out};
 	const int strip = line->n_columns > 9 ? (int)line->n_columns : 9; /* its title's, at least */
 	const struct table_column method_columns[] = {
 		{NULL, "self %", 7, 2},
@@ -164,7 +176,7 @@ static void put_methods_text(const struct named_profile *np, const struct timeli
 	struct table t;
 
 	fputc('\n', out);
-	table_begin(&t, out, TABLE_TEXT, o->width, method_columns,
+	table_begin(&t, &json, TABLE_TEXT, o->width, method_columns,
 		    sizeof(method_columns) / sizeof(method_columns[0]));
 	for (size_t i = 0; i < n; i++)
 		put_method_text(np, line, &line->methods[i], samples, &t);
@@ -173,28 +185,25 @@ static void put_methods_text(const struct named_profile *np, const struct timeli
 
 /* CSV has one table: the slices. */
 static void put_methods(const struct named_profile *np, const struct timeline *line,
-			const struct view_options *o, FILE *out)
+			const struct view_options *o, struct json *json)
 {
 	size_t n = o->rows && o->rows < line->n_methods ? o->rows : line->n_methods;
 	uint64_t rest = 0;
 
 	if (o->format == TABLE_TEXT)
-		put_methods_text(np, line, n, o, out);
-	if (o->format == TABLE_JSON) {
-		fputs(",\n\"methods\":[", out);
-		for (size_t i = 0; i < n; i++)
-			put_method_json(np, line, &line->methods[i], i == 0, out);
-		fputc(']', out);
-	}
+		put_methods_text(np, line, n, o, json->out);
+	if (o->format == TABLE_JSON)
+		put_methods_json(np, line, n, json);
 	for (size_t i = n; i < line->n_methods; i++)
 		rest += line->methods[i].self;
-	view_more(out, o->format, line->n_methods - n, share_percent(rest, view_sum(np).samples));
+	view_more(json->out, o->format, line->n_methods - n, share_percent(rest, view_sum(np).samples));
 }
 
 int view_timeline(const struct named_profile *np, const struct view_options *o, FILE *out,
 		  struct err *err)
 {
 	CLEANUP(timeline_done) struct timeline line = {0};
+	struct json json = {.out = out};
 	int r = timeline_build(np, &line);
 	struct table t;
 
@@ -203,15 +212,17 @@ int view_timeline(const struct named_profile *np, const struct view_options *o, 
 				       "into a .pb.gz");
 	if (r < 0)
 		return err_set(err, r, "out of memory");
-	view_head(np, "timeline", o->format, out);
-	if (o->format == TABLE_JSON)
-		fprintf(out, "\"slice_ns\":%" PRIu64 ",\"unsliced\":%" PRIu64
-			     ",\"slices_per_column\":%" PRIu32 ",\n",
-			line.slice_ns, line.unsliced, line.slices_per_column);
-	table_begin(&t, out, o->format, o->width, columns, COLUMNS);
+	view_head(np, "timeline", o->format, &json);
+	if (o->format == TABLE_JSON) {
+		json_line(&json);
+		json_member_uint(&json, "slice_ns", line.slice_ns);
+		json_member_uint(&json, "unsliced", line.unsliced);
+		json_member_uint(&json, "slices_per_column", line.slices_per_column);
+	}
+	table_begin(&t, &json, o->format, o->width, columns, COLUMNS);
 	put_slices(&t, &line);
 	table_end(&t);
-	put_methods(np, &line, o, out);
-	view_foot(o->format, out);
+	put_methods(np, &line, o, &json);
+	view_foot(o->format, &json);
 	return 0;
 }

@@ -133,6 +133,7 @@ static int walk(struct shown *s)
 static int print(struct shown *s, const struct view_options *o, const char *view, bool callers, FILE *out,
 		 struct err *err)
 {
+	struct json json = {.out = out};
 	int r;
 
 	s->all = view_sum(s->np).samples;
@@ -140,8 +141,8 @@ static int print(struct shown *s, const struct view_options *o, const char *view
 	s->least = (uint64_t)(o->least / 100 * (double)s->all);
 	s->least += !s->least;
 	buf_add_z(&s->lead, "");
-	view_head(s->np, view, o->format, out);
-	table_begin(&s->t, out, o->format, o->width, callers ? caller_columns : columns,
+	view_head(s->np, view, o->format, &json);
+	table_begin(&s->t, &json, o->format, o->width, callers ? caller_columns : columns,
 		    sizeof(columns) / sizeof(columns[0]));
 	r = walk(s);
 	table_end(&s->t);
@@ -149,7 +150,7 @@ static int print(struct shown *s, const struct view_options *o, const char *view
 		fprintf(out, "and %llu more lines (-n 0 shows all)\n", (unsigned long long)s->more);
 	if (s->tree->skipped)
 		fputs("\nStacks begin at the first Java method; -f json has what starts the threads, too.\n", out);
-	view_foot(o->format, out);
+	view_foot(o->format, &json);
 	buf_done(&s->lead);
 	vec_done(&s->lead_len);
 	return r < 0 ? err_set(err, r, "out of memory") : 0;

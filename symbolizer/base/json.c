@@ -4,14 +4,23 @@
 
 #include "symbolizer/base/text.h"
 
+static void new_line(struct json *j)
+{
+	if (j->line || j->indent)
+		fputc('\n', j->out);
+	for (unsigned i = 0; i < j->depth * j->indent; i++)
+		fputc(' ', j->out);
+	j->line = false;
+}
+
 static void begin_element(struct json *j)
 {
 	if (j->comma)
 		fputc(',', j->out);
-	if (j->line)
-		fputc('\n', j->out);
+	if (!j->key && (j->depth || j->line))
+		new_line(j);
 	j->comma = true;
-	j->line = false;
+	j->key = false;
 }
 
 void json_open(struct json *j, char bracket)
@@ -19,13 +28,16 @@ void json_open(struct json *j, char bracket)
 	begin_element(j);
 	fputc(bracket, j->out);
 	j->comma = false;
+	j->depth++;
 }
 
 void json_close(struct json *j, char bracket)
 {
-	j->comma = false;
-	begin_element(j);
+	j->depth--;
+	if (j->line || j->comma)
+		new_line(j);
 	fputc(bracket, j->out);
+	j->comma = true;
 }
 
 void json_line(struct json *j)
@@ -36,10 +48,9 @@ void json_line(struct json *j)
 void json_key(struct json *j, const char *key)
 {
 	begin_element(j);
-	fputc('"', j->out);
-	fputs(key, j->out);
-	fputs("\":", j->out);
+	fprintf(j->out, j->indent ? "\"%s\": " : "\"%s\":", key);
 	j->comma = false;
+	j->key = true;
 }
 
 /* A profile has millions of them: fprintf() would take most of the time. */
@@ -68,22 +79,15 @@ void json_int(struct json *j, int64_t value)
 	put_digits(j->out, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-void json_text(struct json *j, const char *s)
+void json_bool(struct json *j, bool value)
+{
+	json_raw(j, value ? "true" : "false");
+}
+
+void json_raw(struct json *j, const char *s)
 {
 	begin_element(j);
-	json_put_text(j->out, s ? s : "", s ? strlen(s) : 0);
-}
-
-void json_member_uint(struct json *j, const char *key, uint64_t value)
-{
-	json_key(j, key);
-	json_uint(j, value);
-}
-
-void json_member_text(struct json *j, const char *key, const char *s)
-{
-	json_key(j, key);
-	json_text(j, s);
+	fputs(s, j->out);
 }
 
 static void put_escaped(FILE *out, const char *s, size_t len)
@@ -115,7 +119,7 @@ static size_t whole_characters(const char *s, size_t len, size_t max)
 	return n;
 }
 
-void json_put_text(FILE *out, const char *s, size_t len)
+static void put_text(FILE *out, const char *s, size_t len)
 {
 	char piece[1024];
 
@@ -128,4 +132,28 @@ void json_put_text(FILE *out, const char *s, size_t len)
 		len -= n;
 	}
 	fputc('"', out);
+}
+
+void json_text(struct json *j, const char *s)
+{
+	begin_element(j);
+	put_text(j->out, s ? s : "", s ? strlen(s) : 0);
+}
+
+void json_member_bool(struct json *j, const char *key, bool value)
+{
+	json_key(j, key);
+	json_bool(j, value);
+}
+
+void json_member_uint(struct json *j, const char *key, uint64_t value)
+{
+	json_key(j, key);
+	json_uint(j, value);
+}
+
+void json_member_text(struct json *j, const char *key, const char *s)
+{
+	json_key(j, key);
+	json_text(j, s);
 }

@@ -9,11 +9,14 @@
 /*
  * JSON, written to a stream as it comes. Commas are put where they belong; the caller opens and closes in
  * pairs, and in an object writes a key before each value. Errors of the stream stick to it (ferror()).
- * Zero but for `out`.
+ * Zero but for `out`, and `indent` where people may read it: each element has a line of its own then.
  */
 struct json {
 	FILE *out;
+	unsigned indent; /* blanks for each level; 0: lines only where json_line() asks for them */
+	unsigned depth;
 	bool comma; /* the next element is not the first, and no key stands before it */
+	bool key; /* one stands before it */
 	bool line; /* it begins a line */
 };
 
@@ -21,24 +24,22 @@ struct json {
 void json_open(struct json *j, char bracket);
 void json_close(struct json *j, char bracket);
 
-/* The next element, or closing bracket, begins a line. */
+/* Without indent: the next element, or closing bracket, begins a line. */
 void json_line(struct json *j);
 
 void json_key(struct json *j, const char *key); /* nothing in it is escaped */
 void json_uint(struct json *j, uint64_t value);
 void json_int(struct json *j, int64_t value);
+void json_bool(struct json *j, bool value);
+void json_raw(struct json *j, const char *s); /* a number, or null: as it is */
 
-/* Text, which may come from a target: made fit to show (text.h). NULL is "". */
+/* Text, which may come from a target: made fit to show (text.h), and `<`, `>` and `&` are escaped, so that within
+ * <script> neither `</script>` nor `<!--` can appear. NULL is "". */
 void json_text(struct json *j, const char *s);
 
 /* A key and its value. */
+void json_member_bool(struct json *j, const char *key, bool value);
 void json_member_uint(struct json *j, const char *key, uint64_t value);
 void json_member_text(struct json *j, const char *key, const char *s);
-
-/*
- * The text alone, quoted. Besides what JSON asks for, `<`, `>` and `&` are escaped: within <script> neither
- * `</script>` nor `<!--` can appear.
- */
-void json_put_text(FILE *out, const char *s, size_t len);
 
 #endif

@@ -93,6 +93,31 @@ static void texts(void **state)
 	expect(&w, "[\"a\\u0022b\\u005cc\\u003c/script\\u003e\\u0026??[0m?\",\"\xe2\x82\xac\"]");
 }
 
+static void indented(void **state)
+{
+	struct written w;
+	struct json *j = begin(&w);
+	(void)state;
+
+	j->indent = 2;
+	json_open(j, '{');
+	json_member_bool(j, "works", true);
+	json_key(j, "empty");
+	json_open(j, '[');
+	json_close(j, ']');
+	json_key(j, "list");
+	json_open(j, '[');
+	json_open(j, '{');
+	json_member_text(j, "a", "b");
+	json_member_uint(j, "n", 1);
+	json_close(j, '}');
+	json_raw(j, "null");
+	json_close(j, ']');
+	json_close(j, '}');
+	expect(&w, "{\n  \"works\": true,\n  \"empty\": [],\n  \"list\": [\n    {\n      \"a\": \"b\",\n"
+		   "      \"n\": 1\n    },\n    null\n  ]\n}");
+}
+
 /* Errors stick to the stream. */
 static void full(void **state)
 {
@@ -115,6 +140,7 @@ int main(void)
 		cmocka_unit_test(commas_and_lines),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(texts),
+		cmocka_unit_test(indented),
 		cmocka_unit_test(full),
 	};
 

@@ -256,7 +256,7 @@ static void long_texts(void **state)
 		for (size_t i = shift; i + 3 <= LEN; i += 3)
 			memcpy(s + i, "\u20ac", 3);
 		s[shift + (LEN - shift) / 3 * 3] = '\0';
-		json_put_text(f, s, strlen(s));
+		json_text(&(struct json){.out = f}, s);
 		fclose(f);
 		assert_int_equal(len, strlen(s) + 2);
 		assert_memory_equal(got + 1, s, strlen(s));

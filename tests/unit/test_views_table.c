@@ -35,9 +35,10 @@ static char *print(size_t width, enum table_format format, const char *kind, con
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
+	struct json json = {.out = out};
 	struct table t;
 
-	table_begin(&t, out, format, width, columns, N);
+	table_begin(&t, &json, format, width, columns, N);
 	put_row(&t, 7, kind, " short");
 	if (note)
 		table_note(&t, note);

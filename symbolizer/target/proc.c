@@ -253,7 +253,8 @@ static uint64_t ticks_ns(uint64_t ticks)
 
 /*
  * The process's CPU clock counts nanoseconds and threads that have ended; stat counts ticks.
- * clock_getcpuclockid(3) makes the id from the PID alone, hence the look afterwards.
+ * clock_getcpuclockid(3) makes the id from the PID alone, hence the look afterwards: dirfd stands for this process only, and
+ * for as long as nobody has waited for it.
  */
 int proc_cpu_ns(struct proc *p, uint64_t *ret)
 {
@@ -263,10 +264,9 @@ int proc_cpu_ns(struct proc *p, uint64_t *ret)
 	int r;
 
 	if (clock_getcpuclockid(p->pid, &clock) == 0 && clock_read_ns(clock, &ns)) {
-		if (!proc_alive(p))
-			return -ESRCH;
+		r = stat_read(p->dirfd, "stat", &s);
 		*ret = ns;
-		return 0;
+		return r == -ENOENT ? -ESRCH : r;
 	}
 	r = stat_read(p->dirfd, "stat", &s);
 	if (r == -ENOENT)
@@ -274,6 +274,16 @@ int proc_cpu_ns(struct proc *p, uint64_t *ret)
 	if (r == 0)
 		*ret = ticks_ns(s.utime + s.stime);
 	return r;
+}
+
+int proc_waited_cpu_ns(struct proc *p, uint64_t *ret)
+{
+	struct proc_stat s;
+	int r = stat_read(p->dirfd, "stat", &s);
+
+	if (r == 0)
+		*ret = ticks_ns(s.cutime + s.cstime);
+	return r == -ENOENT ? -ESRCH : r;
 }
 
 static int thread_stat(struct proc *p, pid_t tid, struct proc_stat *ret)

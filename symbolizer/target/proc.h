@@ -51,6 +51,8 @@ bool proc_same_ns(struct proc *p, const char *ns); /* "pid", "mnt", "user", "net
 /* CPU time (user + system, whole thread group) in ns; per-thread from schedstat (first field). */
 int proc_cpu_ns(struct proc *p, uint64_t *ret);
 int proc_thread_cpu_ns(struct proc *p, pid_t tid, uint64_t *ret);
+/* Of the children that it has waited for, and of theirs; to a tick. */
+int proc_waited_cpu_ns(struct proc *p, uint64_t *ret);
 /* Of it in the kernel, to a tick; tid 0: of the whole thread group. */
 int proc_system_ns(struct proc *p, pid_t tid, uint64_t *ret);
 int proc_thread_age_ns(struct proc *p, pid_t tid, uint64_t *ret); /* since it was made, to a tick (10 ms) */
@@ -61,5 +63,11 @@ int proc_thread_cpu(struct proc *p, pid_t tid, int *ret); /* that it last ran on
  * found by comparing with the previous list.
  */
 int proc_tasks(struct proc *p, pid_t **ret, size_t *ret_n);
+
+/*
+ * The processes that `p` has started, and theirs, as far as their parents are still there; parents come first. Reads
+ * /proc once. *ret is the caller's.
+ */
+int proc_descendants(struct proc *p, pid_t **ret, size_t *ret_n);
 
 #endif

@@ -9,8 +9,10 @@
 
 struct proc_stat {
 	char state;
+	pid_t ppid;
 	uint64_t flags; /* PF_* of linux/sched.h */
 	uint64_t utime, stime; /* ticks of sysconf(_SC_CLK_TCK) */
+	uint64_t cutime, cstime; /* the same of children that have ended and were waited for, and of theirs */
 	uint64_t n_threads;
 	uint64_t start; /* ticks since boot */
 };

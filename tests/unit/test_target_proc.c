@@ -42,6 +42,9 @@ static void test_stat_text(void **state)
 	assert_int_equal(s.state, 'S');
 	assert_int_equal(s.utime, 500);
 	assert_int_equal(s.stime, 60);
+	assert_int_equal(s.ppid, 1);
+	assert_int_equal(s.cutime, 7);
+	assert_int_equal(s.cstime, 8);
 	assert_int_equal(s.n_threads, 33);
 	assert_int_equal(s.start, 987654321);
 	assert_int_equal(proc_stat_parse("", &s), -EINVAL);
@@ -181,6 +184,8 @@ static void test_dead(void **state)
 	while (waitid(P_PID, (id_t)child, &(siginfo_t){0}, WEXITED | WNOWAIT) < 0)
 		;
 	assert_false(proc_alive(p)); /* a zombie */
+	assert_int_equal(proc_cpu_ns(p, &ns), 0); /* whose CPU time is still there */
+	assert_int_equal(proc_waited_cpu_ns(p, &ns), 0);
 	assert_no_process(child, "there is no process");
 	waitpid(child, NULL, 0);
 	assert_false(proc_alive(p)); /* gone */
@@ -194,6 +199,7 @@ static void test_dead(void **state)
 	assert_int_equal(proc_comm(p, child, buf, sizeof(buf)), -ESRCH);
 	assert_int_equal(proc_cmdline(p, &text, &n), -ESRCH);
 	assert_int_equal(proc_cpu_ns(p, &ns), -ESRCH);
+	assert_int_equal(proc_waited_cpu_ns(p, &ns), -ESRCH);
 	assert_int_equal(proc_thread_cpu_ns(p, child, &ns), -ESRCH);
 	assert_int_equal(proc_tasks(p, &tids, &n), -ESRCH);
 	proc_close(p);
@@ -336,6 +342,59 @@ static void test_ended_is_said(void **state)
 	proc_close(p);
 }
 
+static pid_t start_pausing(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static void burn_ms(uint64_t ms)
+{
+	uint64_t until = clock_process_cpu_ns() + ms * 1000000;
+
+	while (clock_process_cpu_ns() < until)
+		;
+}
+
+/* Descendants, and the CPU time of those that were waited for. */
+static void test_children(void **state)
+{
+	pid_t a = start_pausing(), b, *pids;
+	uint64_t before, after;
+	struct proc *p;
+	bool found = false;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(proc_open(getpid(), &p, NULL), 0);
+	assert_int_equal(proc_waited_cpu_ns(p, &before), 0);
+	assert_int_equal(proc_descendants(p, &pids, &n), 0);
+	for (size_t i = 0; i < n; i++)
+		found |= pids[i] == a;
+	free(pids);
+	assert_true(found);
+	kill(a, SIGKILL);
+	waitpid(a, NULL, 0);
+	assert_int_equal(proc_descendants(p, &pids, &n), 0);
+	assert_int_equal(n, 0);
+	free(pids);
+	b = fork();
+	if (b == 0) {
+		burn_ms(120);
+		_exit(0);
+	}
+	waitpid(b, NULL, 0);
+	assert_int_equal(proc_waited_cpu_ns(p, &after), 0);
+	assert_in_range(after - before, 100000000, 1000000000);
+	proc_close(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_comm),
 		cmocka_unit_test(test_dead),
+		cmocka_unit_test(test_children),
 		cmocka_unit_test(test_ended_is_said),
 		cmocka_unit_test(test_alive_among_signals),
 		cmocka_unit_test(test_tasks_and_cpu),

@@ -1,0 +1,112 @@
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/fileio.h"
+#include "symbolizer/base/vec.h"
+#include "symbolizer/target/proc.h"
+#include "symbolizer/target/proc_stat.h"
+
+enum { STAT_MAX = 4096, FEW_THREADS = 64 };
+
+struct edge {
+	pid_t parent, pid;
+	bool taken;
+};
+
+struct tree {
+	VEC(struct edge) edges;
+	VEC(pid_t) found;
+};
+
+static void read_edge(struct tree *t, int proc_fd, const char *name)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	struct proc_stat s;
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/stat", name);
+	if (file_read_at(proc_fd, path, STAT_MAX, &text, NULL) < 0 || proc_stat_parse(text, &s) < 0)
+		return;
+	(void)vec_push(&t->edges, ((struct edge){.parent = s.ppid, .pid = (pid_t)strtol(name, NULL, 10)}));
+}
+
+static int read_edges(struct tree *t)
+{
+	DIR *d = opendir("/proc");
+
+	if (!d)
+		return -errno;
+	for (struct dirent *e; (e = readdir(d));)
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
+			read_edge(t, dirfd(d), e->d_name);
+	closedir(d);
+	return 0;
+}
+
+/* Those of `parent`; a PID that was given twice while they were read may make a circle. */
+static int take_children(struct tree *t, pid_t parent)
+{
+	for (size_t i = 0; i < t->edges.n; i++) {
+		struct edge *e = &t->edges.v[i];
+
+		if (e->parent != parent || e->taken)
+			continue;
+		e->taken = true;
+		if (!vec_push(&t->found, e->pid))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* task/TID/children, where the kernel has it (CONFIG_PROC_CHILDREN): far cheaper than all of /proc. */
+static bool thread_has_none(struct proc *p, pid_t tid)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	char path[64];
+	size_t len;
+
+	snprintf(path, sizeof(path), "task/%d/children", (int)tid);
+	return proc_read(p, path, STAT_MAX, &text, &len) == 0 && len == 0;
+}
+
+static bool has_none(struct proc *p)
+{
+	bool none = true;
+	pid_t *tids;
+	size_t n;
+
+	if (proc_tasks(p, &tids, &n) < 0)
+		return false;
+	for (size_t i = 0; i < n && none; i++)
+		none = n <= FEW_THREADS && thread_has_none(p, tids[i]);
+	free(tids);
+	return none;
+}
+
+int proc_descendants(struct proc *p, pid_t **ret, size_t *ret_n)
+{
+	struct tree t = {0};
+	int r;
+
+	*ret = NULL;
+	*ret_n = 0;
+	if (has_none(p))
+		return 0;
+	r = read_edges(&t);
+	if (r == 0)
+		r = take_children(&t, proc_pid(p));
+	for (size_t i = 0; r == 0 && i < t.found.n; i++)
+		r = take_children(&t, t.found.v[i]);
+	vec_done(&t.edges);
+	if (r < 0) {
+		vec_done(&t.found);
+		return r;
+	}
+	*ret = t.found.v;
+	*ret_n = t.found.n;
+	return 0;
+}

@@ -37,6 +37,10 @@ struct engine_sink {
 	void (*ended)(void *ctx, const struct engine_ended *e);
 	/* The target called execve: its memory and maps are other ones now. */
 	void (*exec)(void *ctx, pid_t pid);
+	/* `parent`, the target or one that is followed, has started the process `pid`; NULL: nobody wants to know. */
+	void (*child)(void *ctx, pid_t parent, pid_t pid);
+	/* The process of one that is followed; NULL: not known. */
+	struct proc *(*process)(void *ctx, pid_t pid);
 	/* New executable mapping (mmap record): maps should be re-read. */
 	void (*mapped)(void *ctx, pid_t pid);
 	/* Live engines, once: sampling has ended; what it found until now is still delivered. */
@@ -73,6 +77,7 @@ struct engine_options {
 	uint64_t period; /* in the event's unit: ns for cpu */
 	bool kernel; /* want kernel call chains */
 	uint64_t max_pause_ns; /* suspend: a thread is let go after so long, with what was copied; 0: 2 ms */
+	bool follow; /* the processes that the target starts, too (perf) */
 	bool ask_first; /* suspend: a thread is left alone until it is wished for; thread() is told of again then */
 	uint32_t stack_bytes; /* first size of the stack copy; 0: default, adaptive */
 	struct engine_aside aside;
@@ -84,6 +89,8 @@ struct engine_stats {
 	uint64_t samples, lost, throttled; /* lost: by the kernel's rings and by our own queue */
 	uint64_t lost_ring, lost_queue;
 	uint32_t stack_bytes; /* size of the stack copy now */
+	uint64_t followed, brief, refused; /* processes that the target started: struct family */
+	uint64_t children; /* of those that are followed, how many run now */
 	bool no_kernel; /* kernel chains were asked for but are not permitted */
 	/* Each thread is sampled by its own CPU time, from its start: what no sample stands for is known, and not a matter of
 	 * chance. skips_kernel: time in the kernel never has a sample. */

@@ -98,7 +98,7 @@ static int open_parts(struct engine_perf *p, const struct engine_options *o,
 		      enum perf_attach_mode mode, struct err *err)
 {
 	struct stack_size first;
-	struct perf_config c = {.period = o->period, .kernel = o->kernel, .wake_each = true};
+	struct perf_config c = {.period = o->period, .kernel = o->kernel, .follow = o->follow, .wake_each = true};
 	int r = perf_event_find(o->event ? o->event : "cpu", &c.event, err);
 
 	if (r < 0)
@@ -246,6 +246,13 @@ static void deliver_ended(const struct engine_sink *sink, const struct perf_msg_
 		sink->ended(sink->ctx, &e);
 }
 
+static struct proc *process_of(struct engine_perf *p, const struct engine_sink *sink, pid_t pid)
+{
+	if (pid == proc_pid(p->proc))
+		return p->proc;
+	return sink->process ? sink->process(sink->ctx, pid) : NULL;
+}
+
 /* Messages come from this process's own drain thread: their lengths are true. */
 static void deliver(struct engine *e, const struct engine_sink *sink, const void *msg)
 {
@@ -261,7 +268,12 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 			sink->thread(sink->ctx, m->pid, m->tid, m->comm);
 		break;
 	case PERF_MSG_FORK:
-		engine_tell_thread(p->proc, sink, m->tid);
+		if (process_of(p, sink, m->pid))
+			engine_tell_thread(process_of(p, sink, m->pid), sink, m->tid);
+		break;
+	case PERF_MSG_CHILD:
+		if (sink->child)
+			sink->child(sink->ctx, m->tid, m->pid);
 		break;
 	case PERF_MSG_EXIT:
 		if (sink->thread_exit)
@@ -346,6 +358,10 @@ static struct engine_stats perf_stats(const struct engine *e)
 		.lost_queue = d.lost_queue + p->left,
 		.throttled = d.throttled,
 		.stack_bytes = d.stack_bytes,
+		.followed = d.followed,
+		.brief = d.brief,
+		.refused = d.refused,
+		.children = d.alive,
 		.no_kernel = p->no_kernel,
 		.by_thread_time = p->clock && p->by_thread,
 		.skips_kernel = p->skips_kernel,

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sampler/engine/family.h"
 #include "symbolizer/target/proc.h"
 
 /* A process may make threads faster than they can be listed; those made by attached threads have
@@ -147,8 +148,8 @@ static int open_new_threads(struct event_set *s, const struct event_target *t, p
 		breathe(t, i);
 		/* Events of threads of the first listing cannot have been inherited by it. */
 		r = open_thread(s, t, tids[i], !first, enable);
-		if (r == -ESRCH)
-			r = 0; /* it ended */
+		if (r == -ESRCH || (t->family && (r == -EACCES || r == -EPERM)))
+			r = 0; /* it ended, or its process has become somebody else's */
 	}
 	free(s->known);
 	s->known = tids;
@@ -162,7 +163,7 @@ int event_set_open_threads(struct event_set *s, const struct event_target *t, bo
 		pid_t *tids;
 		size_t n;
 		bool any;
-		int r = proc_tasks(t->proc, &tids, &n);
+		int r = t->family ? family_tasks(t->family, &tids, &n) : proc_tasks(t->proc, &tids, &n);
 
 		if (r < 0)
 			return r;

@@ -9,6 +9,7 @@
 #include "sampler/engine/perf_attr.h"
 #include "symbolizer/base/vec.h"
 
+struct family;
 struct proc;
 
 /* One opened event. */
@@ -42,6 +43,7 @@ struct event_set {
 /* Where events go. */
 struct event_target {
 	struct proc *proc;
+	const struct family *family; /* its threads are opened too; NULL: those of `proc` alone */
 	const struct perf_config *config;
 	const int *cpus; /* numbers of the CPUs */
 	const int *ring_fds; /* the event of each CPU that owns the ring */

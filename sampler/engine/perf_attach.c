@@ -31,6 +31,7 @@ static struct event_target attach_target(const struct perf_attach *a,
 {
 	return (struct event_target){
 		.proc = a->proc,
+		.family = a->config.follow && a->mode == PERF_ATTACH_THREADS ? &a->follow.family : NULL,
 		.config = config,
 		.cpus = a->cpus,
 		.ring_fds = a->ring_fds,
@@ -90,12 +91,16 @@ static int open_cpus_mode(struct perf_attach *a, struct err *err)
 	r = perf_attr_probe(&a->config, -1, a->cpus[0]);
 	if (r < 0)
 		return perf_explain_open(r, a->proc, &a->config, err);
-	r = perf_filter_open(a->proc, &a->filter);
+	r = perf_filter_open(a->proc, a->config.follow, &a->filter);
 	if (r < 0)
 		return err_set(err, r, "no eBPF filter here");
 	r = attach_rings_open(a, err);
 	if (r < 0)
 		return r;
+	if (a->config.follow)
+		r = perf_follow_open(&a->follow, a->proc, &a->config, &a->filter, a->cpus, a->n_cpus);
+	if (r < 0)
+		return perf_explain_open(r, a->proc, &a->config, err);
 	t = attach_target(a, &a->config);
 	r = event_set_open_cpus(&a->set, &t);
 	return r < 0 ? perf_explain_open(r, a->proc, &a->config, err) : 0;
@@ -132,6 +137,12 @@ static int open_threads_mode(struct perf_attach *a, struct err *err)
 	r = attach_rings_open(a, err);
 	if (r < 0)
 		return r;
+	if (a->config.follow)
+		r = perf_follow_open(&a->follow, a->proc, &a->config, NULL, NULL, 0);
+	if (r < 0)
+		return perf_explain_open(r, a->proc, &a->config, err);
+	if (a->config.follow)
+		perf_follow_start(&a->follow);
 	t = attach_target(a, &a->config);
 	r = event_set_open_threads(&a->set, &t, false);
 	if (r == -EMFILE)
@@ -144,6 +155,7 @@ static void abandon(struct perf_attach *a, const struct perf_config *c)
 {
 	event_set_done(&a->set);
 	attach_rings_close(a);
+	perf_follow_close(&a->follow);
 	perf_filter_close(&a->filter);
 	a->config = *c;
 }
@@ -210,6 +222,7 @@ void perf_attach_close(struct perf_attach *a)
 		return;
 	event_set_done(&a->set);
 	attach_rings_close(a);
+	perf_follow_close(&a->follow);
 	perf_filter_close(&a->filter);
 	free(a->rings);
 	free(a->ring_fds);
@@ -245,6 +258,8 @@ void perf_attach_enable(struct perf_attach *a)
 	if (a->on != PERF_ON_CPUS)
 		t.stagger_ns = 0;
 	enable_leaders(a, true);
+	if (a->config.follow && a->mode == PERF_ATTACH_CPUS)
+		perf_follow_start(&a->follow);
 	event_set_enable(&a->set, &t);
 	a->enabled = true;
 	if (perf_attach_by_thread(a))
@@ -258,6 +273,11 @@ void perf_attach_disable(struct perf_attach *a)
 	a->enabled = false;
 }
 
+static pid_t filter_id(const struct perf_attach *a, const struct event_fixed *f)
+{
+	return a->filter.global ? f->tid : f->ns_tid;
+}
+
 static void replace_set(struct perf_attach *a, struct event_set *fresh, bool wide)
 {
 	struct event_target t = attach_target(a, &a->config);
@@ -265,7 +285,7 @@ static void replace_set(struct perf_attach *a, struct event_set *fresh, bool wid
 	if (a->on == PERF_ON_BOTH)
 		perf_filter_skip_none(&a->filter);
 	for (size_t i = 0; i < fresh->fixed.n; i++)
-		perf_filter_skip(&a->filter, fresh->fixed.v[i].ns_tid);
+		perf_filter_skip(&a->filter, filter_id(a, &fresh->fixed.v[i]));
 	/* One by one, so that no thread is without events, or has two sets, for long. */
 	for (size_t i = 0; i < fresh->events.n || i < a->set.events.n; i++) {
 		if (i < fresh->events.n && a->enabled)
@@ -363,11 +383,29 @@ int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *c
 	return 0;
 }
 
-bool perf_attach_accepts(const struct perf_attach *a, const struct perf_record *r)
+/* Inherited events are on nothing but the family; so are those that the filter lets through, unless a number was given again
+ * just now. */
+static bool takes_process(struct perf_attach *a, const struct perf_record *r)
+{
+	struct family *f = &a->follow.family;
+
+	if (a->mode == PERF_ATTACH_THREADS)
+		family_add(f, r->pid, r->time);
+	else
+		perf_follow_take(&a->follow);
+	return a->mode == PERF_ATTACH_THREADS || family_knows(f, r->pid, r->time);
+}
+
+struct perf_follow *perf_attach_follow(struct perf_attach *a)
+{
+	return a->config.follow ? &a->follow : NULL;
+}
+
+bool perf_attach_accepts(struct perf_attach *a, const struct perf_record *r)
 {
 	bool suspect = false;
 
-	if (r->pid != proc_pid(a->proc))
+	if (r->pid != proc_pid(a->proc) && !(a->config.follow && takes_process(a, r)))
 		return false;
 	for (size_t i = 0; i < a->set.suspects.n; i++) {
 		if (a->set.suspects.v[i].tid != r->tid)
@@ -394,7 +432,7 @@ static void forget_fixed(struct perf_attach *a, pid_t tid)
 	for (size_t i = 0; i < a->set.fixed.n; i++) {
 		if (a->set.fixed.v[i].tid != tid)
 			continue;
-		perf_filter_unskip(&a->filter, a->set.fixed.v[i].ns_tid);
+		perf_filter_unskip(&a->filter, filter_id(a, &a->set.fixed.v[i]));
 		a->set.fixed.v[i] = a->set.fixed.v[--a->set.fixed.n];
 		break;
 	}
@@ -402,18 +440,19 @@ static void forget_fixed(struct perf_attach *a, pid_t tid)
 
 void perf_attach_note(struct perf_attach *a, const struct perf_record *r)
 {
+	bool target = r->pid == proc_pid(a->proc);
 	size_t kept = 0;
 
-	if (r->pid != proc_pid(a->proc))
+	if (!target && !a->config.follow)
 		return;
 	/* After exec the one thread left has the leader's id, whoever it was. */
 	for (size_t i = 0; i < a->set.suspects.n; i++)
-		if (!r->exec && a->set.suspects.v[i].tid != r->tid)
+		if (!(r->exec && target) && a->set.suspects.v[i].tid != r->tid)
 			a->set.suspects.v[kept++] = a->set.suspects.v[i];
 	a->set.suspects.n = kept;
 	if (!r->exec)
 		forget_fixed(a, r->tid);
-	else if (a->on == PERF_ON_BOTH)
+	else if (a->on == PERF_ON_BOTH && target)
 		leave_to_cpus(a);
 }
 

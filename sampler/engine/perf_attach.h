@@ -11,6 +11,7 @@
 #include "sampler/engine/perf_ring.h"
 
 struct err;
+struct perf_follow;
 struct proc;
 
 /*
@@ -76,8 +77,11 @@ struct perf_ring *perf_attach_ring(struct perf_attach *a, size_t i);
 const int *perf_attach_poll_fds(const struct perf_attach *a);
 const int *perf_attach_cpus(const struct perf_attach *a); /* the number of each ring's CPU */
 
-/* Is this sample of the target, and not the second one of a thread that has two sets of events? */
-bool perf_attach_accepts(const struct perf_attach *a, const struct perf_record *r);
+/* The processes that the target starts, where they are followed; else NULL. Borrowed. */
+struct perf_follow *perf_attach_follow(struct perf_attach *a);
+
+/* Is this sample of the target or of one that is followed, and not the second one of a thread that has two sets of events? */
+bool perf_attach_accepts(struct perf_attach *a, const struct perf_record *r);
 /* To be told of every EXIT and of COMM with exec, for perf_attach_accepts(). */
 void perf_attach_note(struct perf_attach *a, const struct perf_record *r);
 

@@ -5,6 +5,7 @@
 #include "sampler/engine/perf_attach.h"
 #include "sampler/engine/perf_attr.h"
 #include "sampler/engine/perf_filter.h"
+#include "sampler/engine/perf_follow.h"
 #include "sampler/engine/perf_ring.h"
 
 /* Internal to perf_attach*.c. */
@@ -13,6 +14,7 @@ struct perf_attach {
 	struct perf_config config;
 	enum perf_attach_mode mode; /* never AUTO */
 	struct perf_filter filter;
+	struct perf_follow follow; /* config.follow */
 	int *cpus;
 	size_t n_cpus;
 	int *ring_fds; /* a dummy event a CPU that owns the ring */

@@ -81,7 +81,7 @@ void perf_attr_sampling(const struct perf_config *c, bool per_thread, struct per
 	}
 	if (per_thread) {
 		a->inherit = 1;
-		a->inherit_thread = !!(c->features & PERF_CAN_INHERIT_THREAD);
+		a->inherit_thread = !c->follow && c->features & PERF_CAN_INHERIT_THREAD;
 		a->inherit_stat = !!(c->features & PERF_CAN_READ_ENDED);
 		if (!c->sideband_apart)
 			set_sideband(a);
@@ -97,6 +97,13 @@ void perf_attr_leader(const struct perf_config *c, bool sideband, struct perf_ev
 	a->config = PERF_COUNT_SW_DUMMY;
 	if (sideband)
 		set_sideband(a);
+}
+
+void perf_attr_forks(const struct perf_config *c, struct perf_event_attr *a)
+{
+	perf_attr_leader(c, false, a);
+	a->task = 1;
+	a->wakeup_watermark = 1;
 }
 
 int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu)

@@ -28,6 +28,7 @@ struct perf_config {
 	uint32_t wakeup_bytes; /* waiting readers are woken when that much is in the ring */
 	bool wake_each; /* and by every sample */
 	bool cpus_in_batches; /* but not by those of events on CPUs */
+	bool follow; /* processes that the target starts are sampled too */
 	bool sideband_apart; /* side-band records come from elsewhere, not from the sampling events */
 };
 
@@ -49,6 +50,9 @@ void perf_attr_sampling(const struct perf_config *c, bool per_thread,
 			struct perf_event_attr *ret);
 /* An event that counts nothing and owns a ring; `sideband`: and carries the side-band records. */
 void perf_attr_leader(const struct perf_config *c, bool sideband, struct perf_event_attr *ret);
+
+/* An event that counts nothing: a ring of its own for the records of forks and ends, each of which wakes the reader. */
+void perf_attr_forks(const struct perf_config *c, struct perf_event_attr *ret);
 
 /* perf_event_open(2), close-on-exec. A descriptor or -errno. */
 int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu);

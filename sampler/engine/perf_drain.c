@@ -15,6 +15,7 @@
 
 #include "sampler/engine/engine_thread.h"
 #include "sampler/engine/perf_attach.h"
+#include "sampler/engine/perf_follow.h"
 #include "sampler/engine/perf_step.h"
 #include "sampler/engine/prompt.h"
 #include "sampler/engine/sample_queue.h"
@@ -24,9 +25,11 @@
 #include "symbolizer/target/proc.h"
 
 enum {
+	YOUNG_PAUSE_MS = 5, /* while processes start: some end so soon that they can hardly be read */
 	PAUSE_MS = 20, /* the longest time between looks at rings that are not a quarter full */
 	IDLE_PAUSE_MS = 80, /* the same after IDLE_ROUNDS with nothing in them */
 	IDLE_ROUNDS = 16,
+	SWEEP_EVERY = 16, /* rounds between looks for followed processes that have ended */
 	ALIVE_EVERY = 10, /* rounds between looks at a target without a pidfd */
 	SPINS = 2000, /* about 0.1 ms */
 };
@@ -34,7 +37,9 @@ enum {
 /* epoll_event.data of what is no ring. */
 #define TAG_WAKE UINT64_MAX
 #define TAG_END (UINT64_MAX - 1)
+#define TAG_FORK (UINT64_MAX - 2)
 
+#define YOUNG_NS UINT64_C(500000000)
 #define CALM_NS UINT64_C(10000000000) /* without a new thread, at first */
 
 /* --- The thread */
@@ -108,6 +113,7 @@ static void drain_rings(struct perf_drain *d, bool all)
 			drain_ring(d, i);
 	}
 	adapt_pause(d, fullest);
+	perf_intake_look(&d->intake);
 	if (d->intake.pushed)
 		wake_consumer(d);
 }
@@ -141,7 +147,7 @@ static void unwatch_ring(struct perf_drain *d, size_t i)
 /* A descriptor that reports an error for ever must not keep the thread awake. */
 static void forget_fd(struct perf_drain *d, const struct epoll_event *e)
 {
-	if (e->data.u64 == TAG_WAKE || e->data.u64 == TAG_END)
+	if (e->data.u64 >= TAG_FORK)
 		return;
 	if (e->events & (EPOLLHUP | EPOLLERR))
 		unwatch_ring(d, e->data.u64);
@@ -223,28 +229,65 @@ static void adapt(struct perf_drain *d)
 static uint32_t next_pause_ms(struct perf_drain *d)
 {
 	uint32_t most = d->empty_rounds < IDLE_ROUNDS ? d->pause_ms : IDLE_PAUSE_MS;
+	const struct perf_follow *f = perf_attach_follow(d->attach);
 
+	if (f && f->family.last_ns && clock_monotonic_ns() - f->family.last_ns < YOUNG_NS && most > YOUNG_PAUSE_MS)
+		most = YOUNG_PAUSE_MS;
 	d->random = d->random * 1664525 + 1013904223;
 	return most / 2 + (d->random >> 16) % (most / 2 + 1) + 1;
 }
 
-static void wait_rings(struct perf_drain *d)
+/* Returns whether there is nothing but forks, or their parents' ends, to be looked at. */
+static bool wait_rings(struct perf_drain *d)
 {
 	struct epoll_event events[16];
 	int n = epoll_wait(d->epoll_fd, events, 16, (int)next_pause_ms(d));
+	bool forks = n > 0;
 
 	for (int i = 0; i < n; i++) {
-		if (events[i].data.u64 == TAG_END)
+		if (events[i].data.u64 == TAG_END) {
 			d->ended_seen = true;
+			epoll_ctl(d->epoll_fd, EPOLL_CTL_DEL, d->pid_fd, NULL);
+		}
+		forks &= events[i].data.u64 == TAG_FORK;
 		forget_fd(d, &events[i]);
 	}
+	return forks;
 }
 
+/* The target, and all that it has started. */
 static bool target_is_gone(struct perf_drain *d, unsigned round)
 {
+	struct perf_follow *f = perf_attach_follow(d->attach);
+	bool gone;
+
 	if (d->pid_fd < 0 && round % ALIVE_EVERY == 0 && !proc_alive(d->proc))
 		d->ended_seen = true;
-	return d->ended_seen;
+	if (!f || !(d->ended_seen || round % SWEEP_EVERY == 0))
+		return d->ended_seen;
+	lock(d);
+	perf_follow_take(f);
+	family_sweep(&f->family, clock_monotonic_ns());
+	gone = d->ended_seen && family_is_empty(&f->family);
+	atomic_store_explicit(&d->alive, family_count(&f->family), memory_order_relaxed);
+	unlock(d);
+	return gone;
+}
+
+/* Before the samples of new processes are read, and at once. */
+static void take_forks(struct perf_drain *d)
+{
+	struct perf_follow *f = perf_attach_follow(d->attach);
+
+	if (!f)
+		return;
+	lock(d);
+	perf_follow_take(f);
+	atomic_store_explicit(&d->alive, family_count(&f->family), memory_order_relaxed);
+	atomic_store_explicit(&d->followed, f->family.followed, memory_order_relaxed);
+	atomic_store_explicit(&d->brief, f->family.brief, memory_order_relaxed);
+	atomic_store_explicit(&d->refused, f->family.refused, memory_order_relaxed);
+	unlock(d);
 }
 
 static void finish(struct perf_drain *d)
@@ -278,7 +321,12 @@ static void *drain_main(void *arg)
 	unlock(d);
 	sem_post(&d->sampling);
 	for (unsigned round = 1; !atomic_load(&d->stop) && !target_is_gone(d, round); round++) {
-		wait_rings(d);
+		bool forks = wait_rings(d);
+
+		take_forks(d);
+		if (forks && clock_monotonic_ns() - d->drained_ns < PAUSE_MS * UINT64_C(1000000))
+			continue;
+		d->drained_ns = clock_monotonic_ns();
 		quiet_cpu_begin(&d->quiet);
 		lock(d);
 		drain_rings(d, false);
@@ -301,6 +349,7 @@ static uint32_t stack_of(const void *ctx, pid_t tid, uint32_t common)
 
 static int open_fds(struct perf_drain *d)
 {
+	const struct perf_follow *f = perf_attach_follow(d->attach);
 	int r;
 
 	d->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -313,6 +362,8 @@ static int open_fds(struct perf_drain *d)
 	r = watch(d, d->wake_fd, TAG_WAKE);
 	if (r == 0 && d->pid_fd >= 0)
 		r = watch(d, d->pid_fd, TAG_END);
+	for (size_t i = 0; r == 0 && f && i < f->n; i++)
+		r = watch(d, f->fds[i], TAG_FORK);
 	return r < 0 ? r : watch_rings(d);
 }
 
@@ -448,6 +499,10 @@ struct perf_drain_stats perf_drain_stats(const struct perf_drain *d)
 		.lost_weight = perf_intake_lost_weight(&d->intake),
 		.stack_bytes = d->stack_bytes,
 		.target_ended = d->ended,
+		.followed = d->followed,
+		.brief = d->brief,
+		.refused = d->refused,
+		.alive = d->alive,
 		.on = d->on,
 	};
 }

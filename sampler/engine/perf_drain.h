@@ -26,6 +26,8 @@ struct perf_drain_stats {
 	uint64_t lost_weight; /* of lost_ring: less than as many periods where samples were to be thinned out */
 	uint32_t stack_bytes;
 	bool target_ended;
+	uint64_t followed, brief, refused; /* struct family */
+	uint64_t alive; /* of those that are followed */
 	int on; /* enum perf_attach_on, where events could be on CPUs */
 };
 

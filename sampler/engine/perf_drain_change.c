@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "sampler/engine/perf_attach.h"
+#include "sampler/engine/perf_follow.h"
 #include "sampler/engine/perf_drain_priv.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/log.h"
@@ -31,16 +32,18 @@ bool drain_begins_on_threads(const struct perf_drain *d)
 
 /*
  * An inherited event begins with a whole period to go, on each CPU again: threads that live for less are never
- * sampled. So as soon as threads start, only those that were there before have events of their own.
+ * sampled. So as soon as threads start, only those that were there before have events of their own. The same for processes.
  */
 static enum perf_attach_on wanted(const struct perf_drain *d)
 {
+	struct perf_follow *f = perf_attach_follow(d->attach);
 	uint64_t fork_ns = d->intake.fork_ns;
+	bool alone = !f || family_is_empty(&f->family);
 
-	if (d->intake.wake_to == WAKE_FIRST ? !d->first_on_threads :
-	    d->intake.wake_to == WAKE_BATCH && !d->choice.by_thread)
+	if (d->ended_seen || (d->intake.wake_to == WAKE_FIRST ? !d->first_on_threads :
+			      d->intake.wake_to == WAKE_BATCH && !d->choice.by_thread))
 		return PERF_ON_CPUS;
-	if (!fork_ns || clock_monotonic_ns() - fork_ns > d->calm_ns)
+	if (alone && (!fork_ns || clock_monotonic_ns() - fork_ns > d->calm_ns))
 		return PERF_ON_THREADS;
 	return perf_attach_may_both(d->attach) ? PERF_ON_BOTH : PERF_ON_CPUS;
 }

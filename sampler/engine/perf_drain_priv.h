@@ -30,6 +30,7 @@ struct perf_drain {
 	uint64_t started_ns; /* until then the target is starting; 0: it had started before */
 	uint32_t pause_ms; /* at most; adapted to how fast the rings fill */
 	uint32_t empty_rounds;
+	uint64_t drained_ns; /* when the rings of samples were last looked at */
 	uint32_t random;
 	bool ended_seen;
 
@@ -45,6 +46,7 @@ struct perf_drain {
 	int ready_fd; /* drain -> consumer */
 	atomic_bool stop, done, ended;
 	_Atomic uint32_t stack_bytes;
+	_Atomic uint64_t followed, brief, refused, alive; /* of the family, for others to read */
 	_Atomic int on; /* enum perf_attach_on: what there is now */
 	struct perf_steps *steps; /* for each ring */
 	_Atomic uint64_t *used_ns; /* for each ring: CPU time of the consumer there, not yet in `steps` */

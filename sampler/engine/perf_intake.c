@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/engine/perf_attach.h"
+#include "sampler/engine/perf_follow.h"
 #include "sampler/engine/perf_msg.h"
 #include "sampler/engine/perf_step.h"
 #include "sampler/engine/prompt.h"
@@ -22,6 +23,27 @@ enum {
 static void count(_Atomic uint64_t *counter, uint64_t n)
 {
 	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+/* Of the thread's process. NULL: it has ended, or was never opened. */
+static struct kin *kin_of(const struct perf_intake *in, pid_t pid)
+{
+	struct perf_follow *f = perf_attach_follow(in->attach);
+
+	return f && pid != proc_pid(in->proc) ? family_find(&f->family, pid) : NULL;
+}
+
+static bool is_target(const struct perf_intake *in, pid_t pid)
+{
+	return pid == proc_pid(in->proc);
+}
+
+/* NULL: nothing more of this process's stacks can be read. */
+static struct stack_rest *rest_of(struct perf_intake *in, pid_t pid)
+{
+	struct kin *k = kin_of(in, pid);
+
+	return is_target(in, pid) ? &in->rest : k ? &k->rest : NULL;
 }
 
 static void push_event(struct perf_intake *in, enum perf_msg_kind kind, const struct perf_record *r)
@@ -66,11 +88,11 @@ static bool is_prompt(const struct perf_intake *in, const struct perf_record *r)
  * thread go on. The copy alone does not tell: what a deep call left behind stays the same while another outer frame is
  * entered.
  */
-static bool has_stayed(const struct perf_intake *in, const struct perf_record *r)
+static bool has_stayed(const struct perf_intake *in, const struct stack_rest *rest, const struct perf_record *r)
 {
 	int cpu;
 
-	return r->time > in->waiting_since_ns && proc_thread_cpu(in->proc, r->tid, &cpu) == 0 && cpu == in->cpu &&
+	return r->time > in->waiting_since_ns && proc_thread_cpu(rest->proc, r->tid, &cpu) == 0 && cpu == in->cpu &&
 	       prompt_switches() == in->switches;
 }
 
@@ -96,12 +118,13 @@ static size_t append_rest(struct perf_intake *in, struct perf_msg_sample *m,
 			  const struct perf_record *r, uint8_t *dst, size_t wanted, uint64_t now)
 {
 	const struct stack_copy copy = stack_copy_of(m, r);
+	struct stack_rest *rest = rest_of(in, r->pid);
 	bool prompt = is_prompt(in, r);
-	size_t got = prompt ? stack_rest_read(&in->rest, &copy, dst, wanted, now) : 0;
+	size_t got = prompt && rest ? stack_rest_read(rest, &copy, dst, wanted, now) : 0;
 
-	if (is_hole(r) && !prompt)
-		stack_rest_touch(&in->rest, copy.addr + copy.len, wanted, now);
-	if (got && !has_stayed(in, r))
+	if (rest && is_hole(r) && !prompt)
+		stack_rest_touch(rest, copy.addr + copy.len, wanted, now);
+	if (got && !has_stayed(in, rest, r))
 		got = 0;
 	count(got ? &in->joined : &in->refused, 1);
 	return got;
@@ -112,14 +135,15 @@ static size_t append_aside(struct perf_intake *in, struct perf_msg_sample *m, co
 			   uint8_t *dst, uint64_t now)
 {
 	struct stack_copy copy = stack_copy_of(m, r);
+	struct stack_rest *rest = rest_of(in, r->pid);
 	size_t got;
 
-	if (!is_prompt(in, r) || !m->has_user)
+	if (!is_prompt(in, r) || !m->has_user || !rest)
 		return 0;
 	if (copy.len > m->stack_len && m->stack_len)
 		copy.len = m->stack_len; /* behind it is no stack of this thread */
 	got = in->aside.take(in->aside.ctx, r->tid, dst, ENGINE_ASIDE_MAX);
-	return got && stack_rest_same(&in->rest, &copy, now) && has_stayed(in, r) ? got : 0;
+	return got && stack_rest_same(rest, &copy, now) && has_stayed(in, rest, r) ? got : 0;
 }
 
 /* Cuts off what is no stack of this thread. Returns how much of the stack lies beyond the copy, or STACK_REST_UNKNOWN: what is
@@ -127,6 +151,7 @@ static size_t append_aside(struct perf_intake *in, struct perf_msg_sample *m, co
 static uint64_t find_end(struct perf_intake *in, struct perf_msg_sample *m, const struct perf_record *r,
 			 uint64_t now)
 {
+	struct stack_rest *rest = rest_of(in, r->pid);
 	size_t len;
 
 	if (!m->has_user || !r->stack_size)
@@ -136,7 +161,7 @@ static uint64_t find_end(struct perf_intake *in, struct perf_msg_sample *m, cons
 		m->stack_len = len;
 		return 0;
 	}
-	return stack_rest_beyond(&in->rest, m->stack_addr + r->stack_dyn, now);
+	return rest ? stack_rest_beyond(rest, m->stack_addr + r->stack_dyn, now) : 0;
 }
 
 /*
@@ -175,7 +200,8 @@ static size_t note_hole(struct perf_intake *in, const struct perf_record *r, uin
 	note_depth(in, u, 0, aside, now);
 	if (r->stack_dyn >= STACK_REST_MIN || (in->cpu >= 0 && prompt_is_ahead()))
 		return wanted;
-	stack_rest_touch(&in->rest, end, wanted, now);
+	if (rest_of(in, r->pid))
+		stack_rest_touch(rest_of(in, r->pid), end, wanted, now);
 	return 0;
 }
 
@@ -286,12 +312,20 @@ static void note_lost(struct perf_intake *in, uint64_t n)
 		in->divisor = in->divisor_most = in->divisor / 2;
 }
 
+/* Of the target, or of one that is followed; what is told last may be read when that has ended. */
+static bool is_family(const struct perf_intake *in, const struct perf_record *r)
+{
+	const struct perf_follow *f = perf_attach_follow(in->attach);
+
+	return f ? family_knows(&f->family, r->pid, r->time) : is_target(in, r->pid);
+}
+
 static void take_ended(struct perf_intake *in, const struct perf_record *r)
 {
 	uint64_t tail = r->counted % perf_attach_config(in->attach)->period;
 	struct perf_msg_ended *m;
 
-	if (r->pid != proc_pid(in->proc) || !r->counted)
+	if (!is_family(in, r) || !r->counted)
 		return;
 	in->tail_ns += perf_tails_ended(&in->tails, r->tid, tail, clock_monotonic_ns());
 	note_tail(in);
@@ -308,10 +342,41 @@ static void take_ended(struct perf_intake *in, const struct perf_record *r)
 	in->pushed = true;
 }
 
+static void push_child(struct perf_intake *in, const struct perf_record *r)
+{
+	struct perf_record child = *r;
+
+	child.tid = r->ppid;
+	push_event(in, PERF_MSG_CHILD, &child);
+}
+
+/* A process has been started, by one of the family as it turns out. */
+static void take_child(struct perf_intake *in, const struct perf_record *r)
+{
+	struct perf_follow *f = perf_attach_follow(in->attach);
+
+	if (!f) {
+		if (!is_target(in, r->ppid))
+			return;
+		left_alone_add(&in->alone, r->pid);
+		push_child(in, r);
+		return;
+	}
+	family_forked(&f->family, r->ppid, r->pid, r->time);
+	if (!is_family(in, r))
+		return;
+	in->fork_ns = clock_monotonic_ns();
+	push_child(in, r);
+}
+
 static void take_task(struct perf_intake *in, const struct perf_record *r)
 {
-	if (r->pid != proc_pid(in->proc))
-		return; /* others on the same CPU, and children */
+	if (r->kind == PERF_REC_FORK && r->pid != r->ppid) {
+		take_child(in, r);
+		return;
+	}
+	if (!is_family(in, r))
+		return; /* others on the same CPU, and children that are left alone */
 	if (r->kind == PERF_REC_EXIT || r->exec) {
 		perf_attach_note(in->attach, r);
 		thread_stacks_forget(&in->own, r->tid);
@@ -325,7 +390,8 @@ static void take_task(struct perf_intake *in, const struct perf_record *r)
 		push_event(in, PERF_MSG_MAPPED, r);
 	} else {
 		if (r->exec) {
-			stack_rest_exec(&in->rest);
+			if (rest_of(in, r->pid))
+				stack_rest_exec(rest_of(in, r->pid));
 			push_event(in, PERF_MSG_EXEC, r);
 		}
 		push_event(in, PERF_MSG_THREAD, r);
@@ -370,6 +436,19 @@ int perf_intake_record(void *ctx, const void *bytes, size_t size)
 	return 0;
 }
 
+
+static void push_name(void *ctx, const struct left_alone_child *c)
+{
+	struct perf_record r = {.pid = c->pid, .tid = c->pid};
+
+	memcpy(r.comm, c->comm, sizeof(r.comm));
+	push_event(ctx, PERF_MSG_THREAD, &r);
+}
+
+void perf_intake_look(struct perf_intake *in)
+{
+	left_alone_look(&in->alone, clock_monotonic_ns(), push_name, in);
+}
 
 uint64_t perf_intake_lost_weight(const struct perf_intake *in)
 {

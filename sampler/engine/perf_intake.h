@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "sampler/engine/engine.h"
+#include "sampler/engine/left_alone.h"
 #include "sampler/engine/perf_record.h"
 #include "sampler/engine/perf_thin.h"
 #include "sampler/engine/stack_end.h"
@@ -41,6 +42,7 @@ struct perf_intake {
 	uint32_t divisor_most; /* the largest for which the rings have room; 0: no limit has been met */
 	struct perf_steps *step; /* of the ring that is read; NULL: none */
 	uint64_t fork_ns; /* when the target was last seen to make a thread (CLOCK_MONOTONIC); 0: never */
+	struct left_alone alone; /* processes that are not followed */
 	struct engine_aside aside;
 	struct stack_rest rest;
 	struct stack_size size;
@@ -66,6 +68,7 @@ struct perf_intake {
 
 /* A perf_ring_fn; `ctx` is the intake. */
 int perf_intake_record(void *ctx, const void *bytes, size_t size);
+void perf_intake_look(struct perf_intake *in); /* now and then: what has become of processes that are left alone */
 void perf_intake_malformed(struct perf_intake *in); /* a ring made no sense */
 
 static inline bool perf_intake_wants_change(const struct perf_intake *in)

@@ -11,6 +11,7 @@ enum perf_msg_kind {
 	PERF_MSG_SAMPLE,
 	PERF_MSG_THREAD, /* `comm` */
 	PERF_MSG_FORK, /* a new thread, name not known yet */
+	PERF_MSG_CHILD, /* a new process, `tid` is the PID of the one that started it */
 	PERF_MSG_EXIT,
 	PERF_MSG_EXEC,
 	PERF_MSG_MAPPED,

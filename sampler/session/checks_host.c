@@ -297,7 +297,7 @@ static void check_perf(struct checks *c, struct proc *self)
 static void check_bpf(struct checks *c, struct proc *self)
 {
 	struct perf_filter filter;
-	int r = perf_filter_open(self, &filter);
+	int r = perf_filter_open(self, false, &filter);
 
 	perf_filter_close(&filter);
 	if (r == 0) {

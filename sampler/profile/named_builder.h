@@ -47,6 +47,9 @@ void named_builder_copy_meta(struct named_builder *b, const struct named_meta *m
 /* What counts samples: of two profiles that become one. Times and measures are the caller's matter. */
 void named_meta_add_counts(struct named_meta *sum, const struct named_meta *m);
 
+/* Takes the process off the root of every stack, of a profile that turned out to be of one process. */
+void named_profile_drop_process_root(struct named_profile *np);
+
 /* The finished profile, the caller's; frees the builder. NULL: out of memory. */
 struct named_profile *named_builder_take(struct named_builder *b);
 void named_profile_free(struct named_profile *np);

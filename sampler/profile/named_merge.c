@@ -120,6 +120,23 @@ static int merge_samples(struct merge *m)
 	return 0;
 }
 
+static bool is_process_root(const struct named_profile *np, uint32_t location)
+{
+	const struct named_location *l = &np->locations[location];
+
+	return l->n_lines && np->lines[l->first_line].kind == NAMED_PROCESS;
+}
+
+void named_profile_drop_process_root(struct named_profile *np)
+{
+	for (uint32_t i = 0; i < np->n_stacks; i++) {
+		struct named_stack *st = &np->stacks[i];
+
+		if (st->n && is_process_root(np, np->stack_locations[st->first + st->n - 1]))
+			st->n--;
+	}
+}
+
 int named_builder_add(struct named_builder *b, const struct named_profile *np)
 {
 	CLEANUP(merge_done)

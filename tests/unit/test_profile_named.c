@@ -226,6 +226,33 @@ static void bad_expressions_are_told(void **state)
 	named_profile_free(np);
 }
 
+static uint32_t root(struct named_builder *b, const char *name)
+{
+	struct named_line l = {.function = named_builder_function(b, name, name, ""), .kind = NAMED_PROCESS, .bci = -1};
+
+	return named_builder_location(b, 0, 0, &l, 1);
+}
+
+/* Of one process: its name says nothing at the root. Other frames stay, and stacks without a root. */
+static void process_roots_are_dropped(void **state)
+{
+	struct named_builder *b = named_builder_new();
+	uint32_t a = frame(b, "a", 1), c = frame(b, "c", 1), p = root(b, "[java pid=1]");
+	uint32_t with = named_builder_stack(b, (uint32_t[]){a, c, p}, 3), without = named_builder_stack(b, &c, 1);
+	uint32_t alone = named_builder_stack(b, &p, 1);
+	struct named_profile *np;
+
+	(void)state;
+	np = named_builder_take(b);
+	assert_non_null(np);
+	named_profile_drop_process_root(np);
+	assert_int_equal(np->stacks[with].n, 2);
+	assert_int_equal(np->stack_locations[np->stacks[with].first + 1], c);
+	assert_int_equal(np->stacks[without].n, 1);
+	assert_int_equal(np->stacks[alone].n, 0);
+	named_profile_free(np);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +262,7 @@ int main(void)
 		cmocka_unit_test(filters_keep_and_drop),
 		cmocka_unit_test(filtering_keeps_the_shape),
 		cmocka_unit_test(bad_expressions_are_told),
+		cmocka_unit_test(process_roots_are_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

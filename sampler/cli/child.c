@@ -69,6 +69,13 @@ int child_release(struct child *c, const char *name, struct err *err)
 	return e ? err_set(err, -e, "cannot execute '%s': %s", name, strerror(e)) : 0;
 }
 
+bool child_is_over(const struct child *c)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	return waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == c->pid;
+}
+
 bool child_ended(const struct child *c, int *ret_status)
 {
 	int status = 127 << 8; /* of one that somebody else waited for */

@@ -19,6 +19,7 @@ struct child {
 int child_start(char **command, struct child *ret, struct err *err);
 /* Lets it run; -errno and a message when the command cannot be executed. */
 int child_release(struct child *c, const char *name, struct err *err);
+bool child_is_over(const struct child *c); /* it has ended, and child_ended() still tells how */
 /* Has it ended, and with which exit status, as a shell gives it (128 + signal)? SIGCHLD tells when to ask. */
 bool child_ended(const struct child *c, int *ret_status);
 void child_abandon(struct child *c); /* one that was never released ends */

@@ -28,6 +28,7 @@
 enum {
 	LIVE_LINE_MS = 250,
 	SOON_MS = 200, /* a command that is about to end is not worth a message */
+	AFTER_COMMAND_MS = 500, /* the same of processes that it leaves behind */
 	DRAIN_NICE = -10, /* what the engine's drain thread asks for */
 };
 
@@ -36,7 +37,8 @@ struct record {
 	struct record_options o;
 	struct outputs outs;
 	struct child child;
-	bool has_child;
+	bool has_child, over; /* over: the command has ended */
+	uint64_t outlived; /* when; 0: that has been said, or there is nothing to say */
 	struct runs *runs;
 	struct buf command_line;
 	int signals; /* signalfd */
@@ -120,6 +122,9 @@ static struct session_options session_options(const struct record *rec)
 		.state_root = o->states,
 		.process_root = o->n_pids > 1,
 		.launched = rec->has_child,
+		.apart = o->pids,
+		.n_apart = o->n_pids,
+		.follow = o->children || (o->command && !o->no_children),
 		.include_threads = o->include_threads,
 		.bridge = o->bridge,
 		.bridge_symbols = o->bridge_symbols,
@@ -155,6 +160,10 @@ static void take_child_signal(struct record *rec)
 	struct signalfd_siginfo info;
 
 	(void)!read(rec->signals, &info, sizeof(info));
+	if (rec->has_child && !rec->outlived && !rec->over && child_is_over(&rec->child)) {
+		rec->over = true;
+		rec->outlived = clock_monotonic_ns();
+	}
 }
 
 static void live_line(const struct record *rec, uint64_t elapsed_ns)
@@ -162,6 +171,20 @@ static void live_line(const struct record *rec, uint64_t elapsed_ns)
 	struct session_live l = runs_live(rec->runs);
 
 	summary_live_line(elapsed_ns, &l, clock_process_cpu_ns());
+}
+
+/* Of a command that has ended: what it started may go on for ever, a daemon say. */
+static void say_outlived(struct record *rec, uint64_t start_ns)
+{
+	uint64_t ended_ns = rec->outlived;
+
+	if (!ended_ns || clock_monotonic_ns() - ended_ns < AFTER_COMMAND_MS * UINT64_C(1000000))
+		return;
+	rec->outlived = 0;
+	if (!runs_live(rec->runs).children)
+		return;
+	log_warn("'%s' ended after %.1f s, but processes that it started go on, and are sampled until they end or until Ctrl-C "
+		 "(--no-children: they are not)", rec->o.command[0], (double)(ended_ns - start_ns) / 1e9);
 }
 
 static void wait_for_end(struct record *rec)
@@ -177,8 +200,11 @@ static void wait_for_end(struct record *rec)
 	if (seen && !live && !rec->o.duration_ns)
 		log_warn("sampling; Ctrl-C ends it");
 	while (!(fds[0].revents & POLLIN)) {
-		if (poll(fds, 3, live ? LIVE_LINE_MS : -1) < 0 && errno != EINTR)
+		int n = poll(fds, 3, live ? LIVE_LINE_MS : rec->outlived ? AFTER_COMMAND_MS : -1);
+
+		if (n < 0 && errno != EINTR)
 			break;
+		say_outlived(rec, start_ns);
 		if (fds[1].revents & POLLIN)
 			take_child_signal(rec);
 		if (fds[2].revents & POLLIN) {

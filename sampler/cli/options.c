@@ -32,6 +32,8 @@ static const struct option_spec specs[] = {
 	{0, "include-threads", "REGEX", "only threads whose name matches", NULL, false},
 	{'I', "include", "REGEX", "keep only stacks with a frame that matches", NULL, false},
 	{'X', "exclude", "REGEX", "drop stacks with a frame that matches", NULL, false},
+	{0, "children", NULL, "sample the processes that the target starts, too", "with -- COMMAND", false},
+	{0, "no-children", NULL, "leave them out", "with -p", false},
 	{0, "slices", "TIME", "keep time slices apart: warm-up, in .html and report --timeline", NULL, false},
 	{0, "lines", NULL, ":LINE behind Java frames", NULL, false},
 	{0, "no-annotate", NULL, "no _[j], _[i], _[0], _[1], _[k] behind frames", NULL, false},
@@ -261,6 +263,8 @@ static void set_flag(const struct option_spec *s, struct record_options *o)
 		const char *name;
 		size_t offset;
 	} flags[] = {
+		{"children", offsetof(struct record_options, children)},
+		{"no-children", offsetof(struct record_options, no_children)},
 		{"threads", offsetof(struct record_options, threads)},
 		{"states", offsetof(struct record_options, states)},
 		{"lines", offsetof(struct record_options, lines)},
@@ -354,6 +358,11 @@ static int check_together(const struct record_options *o, struct err *err)
 	if (!o->command && !attach)
 		return err_set(err, -EINVAL, "which process? -p PID, the main class or jar of a running "
 					     "JVM, or -- COMMAND");
+	if (o->children && o->no_children)
+		return err_set(err, -EINVAL, "--children or --no-children, not both");
+	if (o->children && (o->engine == &engine_suspend_ops || strcmp(o->event, "wall") == 0))
+		return err_set(err, -EINVAL, "--children goes with --engine perf: suspend follows no child processes; "
+					     "name them with -p");
 	if (o->bridge_symbols && o->bridge == BRIDGE_OFF)
 		return err_set(err, -EINVAL, "--symbols bridge needs the bridge: not with --bridge off");
 	if (o->n_pids && o->target_name)

@@ -70,6 +70,7 @@ struct record_options {
 	size_t n_outputs;
 	const char *format; /* -f; NULL: by ending */
 
+	bool children, no_children; /* as asked for */
 	bool threads, states, lines, raw_names, no_annotate, no_kernel, command_line;
 	const struct engine_ops *engine; /* NULL: perf, or what is permitted */
 	uint64_t max_pause_ns; /* 0: the engine's own */

@@ -205,12 +205,25 @@ void runs_forget_stacks(struct runs *r)
 		session_forget_stacks(r->runs[i].session);
 }
 
+static void add_children(struct session_children *sum, const struct session_children *c)
+{
+	sum->processes += c->processes;
+	sum->sampled += c->sampled;
+	sum->unread += c->unread;
+	sum->unread_weight += c->unread_weight;
+	sum->refused += c->refused;
+	sum->cpu_ns += c->cpu_ns;
+	if (!sum->names[0])
+		memcpy(sum->names, c->names, sizeof(sum->names));
+}
+
 static void add_summary(struct session_summary *sum, const struct session_summary *s)
 {
 	profile_totals_add(&sum->totals, &s->totals);
 	sum->engine.lost += s->engine.lost;
 	sum->engine.throttled += s->engine.throttled;
 	sum->engine.threads += s->engine.threads;
+	add_children(&sum->children, &s->children);
 	sum->cpu_ns += s->cpu_ns;
 	sum->is_jvm |= s->is_jvm;
 	sum->target_ended &= s->target_ended;
@@ -238,6 +251,7 @@ struct session_live runs_live(const struct runs *r)
 		sum.samples += l.samples;
 		sum.lost += l.lost;
 		sum.threads += l.threads;
+		sum.children += l.children;
 	}
 	return sum;
 }

@@ -19,6 +19,7 @@
 #include "symbolizer/base/text.h"
 
 /* SHARES: columns of the two percentages in front of a method's name. */
+#define LEAST_MISSING_NS UINT64_C(30000000) /* accounts of processes that have ended are in ticks */
 enum { HOTTEST = 10, SHARES = 18, SPLIT_COLUMNS = 22, LEAST_NAME = 24, HANG = 2 };
 
 /* One line of the summary, broken where a terminal is narrower. */
@@ -82,9 +83,57 @@ static void print_samples(const struct session_summary *s)
 	buf_done(&b);
 }
 
+static bool is_time(const struct session_summary *s)
+{
+	return !s->engine.unit || strcmp(s->engine.unit, "ns") == 0;
+}
+
+/* "its child java used 1.20 s and was not followed", as far as it is known; "": it has none. */
+static void children_text(const struct session_summary *s, char *dst, size_t size)
+{
+	const struct session_children *c = &s->children;
+	bool many = c->processes > 1, suspends = strcmp(s->engine_name, "suspend") == 0;
+	char names[4 + sizeof(c->names)], clean[1 + sizeof(c->names)], used[40];
+
+	dst[0] = '\0';
+	if (c->followed || !(c->processes || c->cpu_ns))
+		return;
+	text_sanitise(clean, sizeof(clean), c->names, strlen(c->names));
+	snprintf(names, sizeof(names), "%s%s", clean[0] ? " " : "", clean);
+	snprintf(used, sizeof(used), " used %.2f s and", (double)c->cpu_ns / 1e9);
+	snprintf(dst, size, "its child%s%s%s %s not followed (%s)", many ? "ren" : "", names, c->cpu_ns ? used : "",
+		 many ? "were" : "was", suspends ? "--engine suspend follows none" : "--children does that");
+}
+
+/* CPU time that the kernel accounted to all processes, and that nothing above explains; 0: chance does. */
+static uint64_t unexplained_ns(const struct session_summary *s)
+{
+	const struct profile_totals *t = &s->totals;
+	uint64_t known = t->weight + t->unsampled_short + t->unsampled_kernel + s->engine.lost_weight + s->children.unread_weight;
+	uint64_t period = t->samples ? t->weight / t->samples : 0, missing = s->cpu_ns > known ? s->cpu_ns - known : 0;
+	double deviations = 4; /* of how many samples there are */
+
+	return missing > s->cpu_ns / 20 && missing > LEAST_MISSING_NS &&
+			       (double)missing * (double)missing >
+				       deviations * deviations * (double)s->cpu_ns * (double)period ?
+		       missing :
+		       0;
+}
+
 static void print_no_samples(const struct session_summary *s)
 {
-	if (!s->engine.unit || strcmp(s->engine.unit, "ns") == 0)
+	char children[200], comm[sizeof(s->comm)];
+	uint64_t followed = s->children.followed ? s->children.cpu_ns : 0;
+
+	children_text(s, children, sizeof(children));
+	if (s->children.followed && s->children.processes)
+		snprintf(children, sizeof(children), "the %" PRIu64 " process%s that it started used %.0f ms",
+			 s->children.processes, s->children.processes == 1 ? "" : "es", (double)s->children.cpu_ns / 1e6);
+	text_sanitise(comm, sizeof(comm), s->comm, strlen(s->comm));
+	if (is_time(s) && (s->cpu_ns || children[0]))
+		say("no samples: %s used %.0f ms%s%s", comm[0] ? comm : "the target", (double)(s->cpu_ns - followed) / 1e6,
+		    children[0] ? "; " : "", children);
+	else if (is_time(s))
 		say("no samples: the target used no CPU time");
 	else
 		say("no samples: the target had fewer %s than -c asks for, or none at all", s->engine.unit);
@@ -102,6 +151,28 @@ static void print_unsampled(const struct session_summary *s)
 	if (t->unsampled_kernel)
 		say("not sampled: %.2f s (%.1f %% of the CPU time) in the kernel",
 		    (double)t->unsampled_kernel / 1e9, percent(t->unsampled_kernel, all));
+}
+
+/* CPU time of child processes that has no samples, and why. */
+static void print_children(const struct session_summary *s)
+{
+	const struct session_children *c = &s->children;
+	char text[200];
+
+	if (c->sampled)
+		say("processes: the target, and %" PRIu64 " that it started, of which %" PRIu64 " %s samples", c->processes,
+		    c->sampled, c->sampled == 1 ? "has" : "have");
+	if (c->unread)
+		say("not sampled: %" PRIu64 " sample%s of child processes (%.1f %% of all) that ended before they could be read, or "
+		    "may not be read", c->unread, c->unread == 1 ? "" : "s", percent(c->unread, s->totals.samples + c->unread));
+	if (c->followed && is_time(s) && c->cpu_ns && unexplained_ns(s))
+		say("%.2f s (%.1f %%) of the CPU time has no samples: of child processes that ended at once, or may not be sampled",
+		    (double)unexplained_ns(s) / 1e9, percent(unexplained_ns(s), s->cpu_ns));
+	if (c->refused)
+		say("%" PRIu64 " child processes were not followed: there were too many at a time", c->refused);
+	children_text(s, text, sizeof(text));
+	if (s->totals.samples && text[0] && c->cpu_ns > s->cpu_ns / 100)
+		say("%s", text);
 }
 
 static void print_notes(const struct session_summary *s)
@@ -299,6 +370,7 @@ void summary_print(const struct session_summary *s, const struct named_profile *
 
 	print_samples(s);
 	print_unsampled(s);
+	print_children(s);
 	print_notes(s);
 	if (flat_build(np, &f) == 0) {
 		print_kinds(&f);

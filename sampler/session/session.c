@@ -9,6 +9,7 @@
 
 #include "sampler/profile/named_builder.h"
 #include "sampler/session/by_time.h"
+#include "sampler/session/children.h"
 #include "sampler/session/compile_watch.h"
 #include "sampler/session/heap_frames.h"
 #include "sampler/session/held.h"
@@ -27,8 +28,9 @@ void session_close(struct session *s)
 {
 	if (!s)
 		return;
-	if (s->engine)
+	if (s->engine && !s->owner)
 		s->engine->ops->close(s->engine);
+	children_free(s->children);
 	heap_frames_free(s->heap_frames);
 	held_free(s->held);
 	virtual_names_free(s->virtual_names);
@@ -44,7 +46,8 @@ void session_close(struct session *s)
 	by_time_free(s->by_time);
 	bridge_close(s->bridge);
 	view_close(s->view);
-	kallsyms_close(s->kallsyms);
+	if (!s->owner)
+		kallsyms_close(s->kallsyms);
 	if (s->kallsyms_fd >= 0)
 		close(s->kallsyms_fd);
 	proc_close(s->proc);
@@ -91,6 +94,10 @@ int session_start(struct session *s, struct err *err)
 		proc_cpu_ns(s->proc, &s->cpu_start_ns);
 	if (s->unsampled)
 		unsampled_start(s->unsampled);
+	if (s->children)
+		children_start(s->children);
+	else if (s->proc)
+		session_begin_alone(s);
 	r = s->engine->ops->start(s->engine, err);
 	if (r < 0)
 		return r;
@@ -130,9 +137,27 @@ static void give_unsampled(struct session *s)
 		unsampled_give(s->unsampled, &sums, s->profile, s->pid);
 }
 
+void session_end_child(struct session *s)
+{
+	uint64_t cpu;
+
+	s->ended_ns = clock_monotonic_ns();
+	s->final_stats = s->engine->ops->stats(s->engine);
+	/* These are the owner's. */
+	s->final_stats.lost = s->final_stats.lost_weight = s->final_stats.throttled = 0;
+	if (proc_cpu_ns(s->proc, &cpu) < 0)
+		s->cpu_ns = unsampled_counted(s->unsampled);
+	else
+		s->cpu_ns = cpu > s->cpu_start_ns ? cpu - s->cpu_start_ns : 0;
+	unsampled_finish(s->unsampled);
+	give_unsampled(s);
+	view_say_doubts(s->view);
+	say_heap_frames(s);
+}
+
 int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 {
-	const struct engine_sink sink = session_sink(s);
+	const struct engine_sink sink = s->children ? children_sink(s->children) : session_sink(s);
 	uint64_t deadline = duration_ns ? s->started_ns + duration_ns : 0;
 	int r = s->engine->ops->run(s->engine, &sink, deadline, err);
 
@@ -140,6 +165,8 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 	s->ended_ns = clock_monotonic_ns();
 	s->final_stats = s->engine->ops->stats(s->engine);
 	give_unsampled(s);
+	if (s->children)
+		children_end(s->children);
 	view_say_doubts(s->view);
 	say_heap_frames(s);
 	bridge_finish(s->bridge);
@@ -163,7 +190,8 @@ uint64_t session_live_samples(const struct session *s)
 
 struct session_live session_live(struct session *s)
 {
-	struct session_live l = {.samples = session_live_samples(s), .lost = s->engine->ops->stats(s->engine).lost};
+	struct engine_stats e = s->engine->ops->stats(s->engine);
+	struct session_live l = {.samples = session_live_samples(s), .lost = e.lost, .children = e.children};
 	struct proc_status status;
 
 	if (s->proc && proc_status(s->proc, &status) == 0)
@@ -192,11 +220,16 @@ struct session_summary session_summary(const struct session *s)
 		.first_stack_ns = s->first_stack_ns,
 		.elapsed_ns = (s->ended_ns ? s->ended_ns : clock_monotonic_ns()) - s->started_ns,
 		.is_jvm = s->was_jvm,
-		.files = &s->files,
+		.files = s->files,
 		.target_ended = s->engine->ops->target_ended(s->engine),
 	};
 
 	profile_totals_add(&sum.totals, &s->old_totals);
+	snprintf(sum.comm, sizeof(sum.comm), "%s", s->comm);
+	if (s->children)
+		children_summary(s->children, &sum);
+	else
+		sum.children = s->alone;
 	sum.totals.truncated += s->named_cut;
 	return sum;
 }

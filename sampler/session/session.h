@@ -46,6 +46,9 @@ struct session_options {
 	/* Until its execve(2) the process runs this program's own code, so samples before that are not the target's (perf
 	 * engine). */
 	bool launched;
+	bool follow; /* sample the processes that it starts, too (perf engine) */
+	const pid_t *apart; /* but not these, which have sessions of their own (borrowed) */
+	size_t n_apart;
 	const char *include_threads; /* extended regular expression, or NULL */
 	const char *jsampler_command; /* for the meta data */
 	bool command_line; /* keep the target's whole: it may hold secrets (command_line.h) */
@@ -64,6 +67,7 @@ void session_stop(struct session *s); /* async-signal-safe */
 /* So far; threads: of the target, now. From any thread. */
 struct session_live {
 	uint64_t samples, lost, threads;
+	uint64_t children; /* processes that are followed */
 };
 struct session_live session_live(struct session *s);
 
@@ -81,10 +85,24 @@ void session_forget_stacks(struct session *s);
 /* Writes what o->snapshot collected; call after session_result(), whose reads belong to it. */
 int session_write_snapshot(struct session *s, FILE *out, struct err *err);
 
+/* Of processes that the target started, and those that they did. */
+struct session_children {
+	bool followed; /* else only cpu_ns and names are known */
+	uint64_t processes, sampled; /* that were seen to start; that have samples */
+	/* Samples of processes that had ended, or were not permitted to be read, before the first was looked at; beyond the limit of processes at a
+	 * time. Their weights. */
+	uint64_t unread, unread_weight;
+	uint64_t refused; /* processes that were not followed: too many at a time */
+	uint64_t cpu_ns; /* of those that were waited for, or are still there */
+	char names[80]; /* of some; "": not known */
+};
+
 struct session_summary {
 	struct profile_totals totals;
 	struct engine_stats engine;
 	const char *engine_name;
+	struct session_children children;
+	char comm[64]; /* the target's name */
 	uint64_t cpu_ns; /* CPU time that the kernel accounted to the target in the meantime */
 	uint64_t own_cpu_ns; /* ours */
 	uint64_t first_stack_ns; /* from session_open() to the first walked stack; 0: none */

@@ -35,11 +35,14 @@ static int close_epoch(struct session *s, struct err *err)
 		named_builder_meta(b)->slice_ns = profile_slice_ns(s->profile);
 	if (fresh)
 		profile_slices(fresh, profile_slice_ns(s->profile), s->sliced_from_ns);
+	s->naming_epoch = s->children != NULL;
 	if (!b || !fresh || session_name_view(s, b) < 0 || !(np = named_builder_take(b))) {
 		profile_free(fresh);
 		named_builder_free(b);
+		s->naming_epoch = false;
 		return err_set(err, -ENOMEM, "out of memory");
 	}
+	s->naming_epoch = false;
 	if (!vec_push(&s->epochs, np)) {
 		named_profile_free(np);
 		profile_free(fresh);
@@ -80,9 +83,11 @@ void session_on_exec(void *ctx, pid_t pid)
 	/* Naming takes tens of milliseconds, in which a program that was just started may have ended. */
 	r = profile_totals(s->profile).samples ? close_epoch(s, &e) : 0;
 	if (r == 0)
-		r = view_open(s->proc, session_unwinder_options(s), &s->files, &fresh, &e);
+		r = view_open(s->proc, session_unwinder_options(s), s->files, &fresh, &e);
 	/* What has ended has no memory either, and may be seen before it is no process any more. */
-	if (r < 0 && r != -ESRCH)
+	if (r < 0 && r != -ESRCH && s->owner)
+		log_info("process %d called execve and cannot be read any more: %s", (int)s->pid, e.msg);
+	else if (r < 0 && r != -ESRCH)
 		log_warn("the target called execve and cannot be read any more: %s", e.msg);
 	if (r < 0)
 		return;

@@ -13,6 +13,7 @@
 #include "sampler/recording/writer.h"
 #include "sampler/resolve/resolver.h"
 #include "sampler/session/by_time.h"
+#include "sampler/session/children.h"
 #include "sampler/session/compile_watch.h"
 #include "sampler/session/meta.h"
 #include "sampler/session/threads.h"
@@ -63,7 +64,7 @@ int session_name_view(struct session *s, struct named_builder *b)
 	struct compile_watch_notes notes;
 	struct resolver_sources sources = {
 		.maps = s->view->modmap,
-		.files = &s->files,
+		.files = s->files,
 		.program = s->program,
 		.hs = s->view->hs,
 		.attribution = s->view->attribution,
@@ -72,12 +73,12 @@ int session_name_view(struct session *s, struct named_builder *b)
 		.raw_names = s->o.raw_names,
 		.lines = s->o.lines,
 		.thread_root = s->o.thread_root,
-		.process_root = s->o.process_root,
+		.process_root = s->o.process_root || s->naming_epoch,
 		.state_root = s->o.state_root,
 		.states = s->wall != NULL,
 		.bridge_symbols = s->o.bridge_symbols,
 		.process_name = s->comm,
-		.ends = &s->naming_ends,
+		.ends = &(s->owner ? s->owner : s)->naming_ends,
 		.depth = s->o.profile.depth ? s->o.profile.depth : PROFILE_DEPTH,
 		.cut = &s->named_cut,
 	};
@@ -86,6 +87,10 @@ int session_name_view(struct session *s, struct named_builder *b)
 	int r;
 
 	s->named_cut = 0;
+	if (s->owner) {
+		session_read_kallsyms(s->owner);
+		s->kallsyms = s->owner->kallsyms; /* borrowed */
+	}
 	sources.kernel = s->kallsyms;
 	sources.virtual_name = s->virtual_names ? virtual_names_get : NULL;
 	sources.virtual_ctx = s->virtual_names;
@@ -96,13 +101,13 @@ int session_name_view(struct session *s, struct named_builder *b)
 		sources.compile = compile_watch_note;
 		sources.compile_ctx = &notes;
 	}
-	r = s->proc ? perfmap_open(s->proc, &s->files, &perfmap, &e) : -ENOENT;
+	r = s->proc ? perfmap_open(s->proc, s->files, &perfmap, &e) : -ENOENT;
 	if (r == 0)
 		sources.perfmap = perfmap;
 	else if (r != -ENOENT && r != -ESRCH)
 		log_info("%s", e.msg);
 	if (r == -EFBIG)
-		budget_refuse(&s->files, 0, "names of code compiled at run time, %s", e.msg);
+		budget_refuse(s->files, 0, "names of code compiled at run time, %s", e.msg);
 	r = resolver_name(s->profile, &sources, &o, b, &unnamed);
 	if (s->view->attribution && attribution_refused(s->view->attribution))
 		log_warn("%" PRIu64 " different frames of compiled code are named by the nearest debug record only: following "
@@ -116,7 +121,7 @@ int session_name_view(struct session *s, struct named_builder *b)
 void session_end_naming(struct session *s)
 {
 	atomic_store(&s->naming_ends, true);
-	budget_cancel(&s->files);
+	budget_cancel(s->files);
 }
 
 static int add_epoch(struct named_builder *b, struct named_profile *np)
@@ -159,12 +164,23 @@ static void say_slices(const struct session *s)
 			 (double)ns / 1e9);
 }
 
+/* A process root is for telling processes apart. What was sampled before the last execve() has one, if it might be needed. */
+static void settle_process_root(struct session *s)
+{
+	if (!s->children || s->o.process_root)
+		return;
+	s->o.process_root = children_sampled(s->children) > 0;
+	for (size_t i = 0; i < s->epochs.n && !s->o.process_root; i++)
+		named_profile_drop_process_root(s->epochs.v[i]);
+}
+
 int session_result(struct session *s, struct named_profile **ret, struct err *err)
 {
 	struct named_builder *b = named_builder_new();
 	struct named_profile *np = NULL;
 	int r;
 
+	settle_process_root(s);
 	threads_name_rest(s->threads, s->view->hs, s->profile);
 	profile_close(s->profile);
 	malloc_trim(0); /* another thread's arena: naming does not get what is free there */
@@ -175,6 +191,8 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
 	r = b ? session_name_view(s, b) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < s->epochs.n; i++)
 		r = add_epoch(b, s->epochs.v[i]);
+	if (r == 0 && s->children)
+		r = children_add_results(s->children, b, err);
 	if (r == 0) {
 		struct session_summary sum = session_summary(s);
 

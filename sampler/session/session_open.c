@@ -8,6 +8,7 @@
 
 #include "sampler/engine/engine_replay.h"
 #include "sampler/recording/recording.h"
+#include "sampler/session/children.h"
 #include "sampler/session/descriptors.h"
 #include "sampler/session/heap_frames.h"
 #include "sampler/session/held.h"
@@ -72,7 +73,14 @@ static int open_engine(struct session *s, struct err *err)
 	if (!is_wall(s) && !s->o.snapshot && !(s->unsampled = unsampled_new(s->proc, s->o.engine_options.period)))
 		return err_set(err, -ENOMEM, "out of memory");
 	s->o.engine_options.aside = heap_frames_aside(s->heap_frames);
-	s->o.engine_options.budget = &s->files;
+	s->o.engine_options.budget = s->files;
+	if (s->o.follow && s->o.engine == &engine_perf_ops) {
+		s->children = children_new(s);
+		if (!s->children)
+			return err_set(err, -ENOMEM, "out of memory");
+		s->o.engine_options.aside = children_aside(s->children, s->o.engine_options.aside);
+		s->o.engine_options.follow = true;
+	}
 	r = s->o.engine->open(s->proc, &s->o.engine_options, &s->engine, err);
 	return r < 0 && !chosen ? fall_back(s, r, err) : r;
 }
@@ -87,9 +95,9 @@ static int open_process(struct session *s, struct err *err)
 	int r;
 
 	if (s->o.snapshot)
-		r = view_open_noting(s->proc, session_unwinder_options(s), &s->files, s->o.snapshot, &s->view, err);
+		r = view_open_noting(s->proc, session_unwinder_options(s), s->files, s->o.snapshot, &s->view, err);
 	else
-		r = view_open(s->proc, session_unwinder_options(s), &s->files, &s->view, err);
+		r = view_open(s->proc, session_unwinder_options(s), s->files, &s->view, err);
 	if (r < 0)
 		return r;
 	return open_engine(s, err);
@@ -130,7 +138,8 @@ static int open_parts(struct session *s, struct err *err)
 {
 	int r;
 
-	view_budget(&s->files);
+	view_budget(&s->own_files);
+	s->files = &s->own_files;
 	s->threads = threads_new(s->proc, s->pid);
 	s->profile = profile_new(s->o.profile);
 	if (s->o.thread_root)
@@ -150,7 +159,7 @@ static int open_bridge(struct session *s, struct err *err)
 
 	if (!s->proc || s->o.snapshot)
 		return 0;
-	r = bridge_open(s->proc, s->view->maps, s->o.bridge, &s->files, &s->bridge, err);
+	r = bridge_open(s->proc, s->view->maps, s->o.bridge, s->files, &s->bridge, err);
 	if (r == 0 && s->o.bridge_symbols && !s->bridge)
 		return err_set(err, -ENOENT, "--symbols bridge: the bridge is not loaded in process %d: add "
 			       "--bridge on", (int)s->pid);
@@ -193,6 +202,70 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 		r = descriptors_check(err);
 	if (r < 0)
 		return r;
+	*ret = take_ptr(s);
+	return 0;
+}
+
+/* Of --max-memory, or of what it is without being asked for, each child may take 1 / CHILD_MEMORY. */
+enum { CHILD_MEMORY = 4, CHILD_MEMORY_OF = 512 << 20 };
+
+/* What it used before sampling began is no business of ours; of one that has started since, all is. */
+static void begin_child_account(struct session *s)
+{
+	uint64_t age;
+
+	if (proc_thread_age_ns(s->proc, s->pid, &age) < 0 || age < s->opened_ns - s->started_ns)
+		return;
+	if (proc_cpu_ns(s->proc, &s->cpu_start_ns) < 0)
+		s->cpu_start_ns = 0;
+	unsampled_start(s->unsampled);
+}
+
+static int open_child_parts(struct session *s, const struct session *owner, struct err *err)
+{
+	int r = proc_open(s->pid, &s->proc, err);
+
+	if (r < 0)
+		return r;
+	s->threads = threads_new(s->proc, s->pid);
+	s->profile = profile_new(s->o.profile);
+	s->heap_frames = heap_frames_new(s->proc);
+	s->held = held_new();
+	s->unsampled = unsampled_new(s->proc, owner->o.engine_options.period);
+	if (s->o.thread_root)
+		s->virtual_names = virtual_names_new();
+	if (!s->threads || !s->profile || !s->heap_frames || !s->held || !s->unsampled || (s->o.thread_root && !s->virtual_names))
+		return err_set(err, -ENOMEM, "out of memory");
+	return view_open(s->proc, session_unwinder_options(s), s->files, &s->view, err);
+}
+
+int session_open_child(struct session *owner, pid_t pid, struct session **ret, struct err *err)
+{
+	CLEANUP(session_close_at_exit) struct session *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	s->o = owner->o;
+	s->o.process_root = true;
+	s->o.launched = false;
+	s->o.include_threads = NULL;
+	s->o.bridge = BRIDGE_OFF;
+	s->o.profile.max_bytes = (owner->o.profile.max_bytes ? owner->o.profile.max_bytes : CHILD_MEMORY_OF) / CHILD_MEMORY;
+	s->owner = owner;
+	s->engine = owner->engine;
+	s->files = owner->files;
+	s->kallsyms_fd = -1;
+	s->pid = pid;
+	s->opened_ns = clock_monotonic_ns();
+	s->started_ns = owner->started_ns;
+	s->start_realtime_ns = owner->start_realtime_ns;
+	r = open_child_parts(s, owner, err);
+	if (r < 0)
+		return r;
+	begin_child_account(s);
+	session_note_identity(s);
+	session_find_jvm(s, s->opened_ns);
 	*ret = take_ptr(s);
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "symbolizer/base/vec.h"
 
 struct by_time;
+struct children;
 struct compile_watch;
 struct heap_frames;
 struct held;
@@ -30,7 +31,7 @@ struct wall;
  * What the files of a session share. session_open.c: with privileges, before any of it; session.c: from its
  * start to its end; session_sample.c: what the engine delivers; session_wish.c: what it is asked for;
  * session_exec.c: one address space after the other; session_forget.c: what of the JVM is not kept;
- * session_name.c: keys to names, the result.
+ * session_name.c: keys to names, the result; children.c: the processes that the target starts.
  */
 struct session {
 	atomic_bool naming_ends; /* set by any thread */
@@ -38,7 +39,14 @@ struct session {
 	struct proc *proc; /* NULL: replay */
 	pid_t pid;
 	struct view *view;
-	struct budget files; /* what they, and all else that the target makes, may cost, in all views */
+	struct session *owner; /* of a child process that is followed: the session of the target; else NULL */
+	struct session_children alone; /* children that are not followed */
+	struct named_child { /* some of them */
+		pid_t pid;
+		char comm[16];
+	} alone_named[8];
+	struct children *children; /* NULL: not followed, or this is one */
+	struct budget *files, own_files; /* what they, and all else that the target and its children make, may cost, in all views */
 	struct threads *threads;
 	struct profile *profile;
 	struct compile_watch *compiles; /* of the view's JVM; NULL: none yet */
@@ -54,6 +62,7 @@ struct session {
 	struct kallsyms *kallsyms; /* NULL: not permitted, or kernel frames not wanted */
 	VEC(struct named_profile *) epochs; /* what was sampled before an execve(), named */
 	struct profile_totals old_totals; /* of those */
+	bool naming_epoch; /* it is not known yet whether children will have samples */
 	bool before_exec; /* of a launched command: see session_options.launched */
 	uint64_t named_cut; /* samples that the last naming cut to the depth asked for */
 	struct bridge *bridge; /* NULL: not used */
@@ -74,10 +83,14 @@ struct session {
 };
 
 /* session_open.c */
+/* Of a process that the target has started: fed by the owner's engine, by children.c. */
+int session_open_child(struct session *owner, pid_t pid, struct session **ret, struct err *err);
 struct unwinder_options session_unwinder_options(const struct session *s);
 void session_note_identity(struct session *s); /* the process's name and command line, now */
 
 /* session.c */
+/* Of a child process, when it has ended or sampling has: no sample follows. */
+void session_end_child(struct session *s);
 void session_find_jvm(struct session *s, uint64_t now);
 /* `wait`: before sampling begins, so that what goes wrong is told in time. */
 int session_use_bridge(struct session *s, bool wait, struct err *err);
@@ -98,6 +111,12 @@ void session_wish_regs(struct session *s, const struct raw_sample *sample, const
 /* session_exec.c */
 void session_on_exec(void *ctx, pid_t pid);
 bool session_missed_exec(struct session *s, const struct raw_sample *sample);
+
+/* session_alone.c: what is known of processes that the target starts and that are not followed. */
+void session_begin_alone(struct session *s);
+void session_on_child(void *ctx, pid_t parent, pid_t pid);
+void session_note_alone(struct session *s, pid_t pid, const char *comm);
+void session_end_alone(struct session *s);
 
 /* session_forget.c: between two samples; frees what has become useless. */
 void session_forget(struct session *s);

@@ -224,7 +224,10 @@ static void on_thread(void *ctx, pid_t pid, pid_t tid, const char *comm)
 {
 	struct session *s = ctx;
 
-	(void)pid;
+	if (pid != s->pid) {
+		session_note_alone(s, pid, comm);
+		return;
+	}
 	threads_comm(s->threads, tid, comm, s->view->hs, s->profile);
 	session_wish_thread(s, tid, comm);
 }
@@ -268,6 +271,8 @@ static void on_sampled(void *ctx)
 		s->cpu_ns = cpu - s->cpu_start_ns;
 	if (s->unsampled)
 		unsampled_finish(s->unsampled);
+	if (s->proc && !s->children)
+		session_end_alone(s);
 }
 
 struct engine_sink session_sink(struct session *s)
@@ -280,6 +285,7 @@ struct engine_sink session_sink(struct session *s)
 		.ended = on_ended,
 		.exec = session_on_exec,
 		.mapped = on_mapped,
+		.child = session_on_child,
 		.sampled = on_sampled,
 	};
 }

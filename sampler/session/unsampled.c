@@ -105,6 +105,15 @@ void unsampled_sample(struct unsampled *u, pid_t tid, uint64_t weight, uint32_t 
 	leftovers_sample(u->leftovers, tid, weight, stack, time_ns);
 }
 
+uint64_t unsampled_counted(const struct unsampled *u)
+{
+	uint64_t sum = 0;
+
+	for (const struct thread *t = NULL; (t = tid_map_next(&u->by_tid, t));)
+		sum += t->counted;
+	return sum;
+}
+
 static uint64_t since(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
@@ -156,7 +165,8 @@ void unsampled_finish(struct unsampled *u)
 	pid_t *tids;
 	size_t n;
 
-	u->system_ns = proc_system_ns(u->proc, 0, &system) == 0 ? since(system, u->system_ns) : 0;
+	/* What a process that is gone spent in the kernel is not known, only what its threads lack. */
+	u->system_ns = proc_system_ns(u->proc, 0, &system) == 0 ? since(system, u->system_ns) : UINT64_MAX;
 	if (proc_tasks(u->proc, &tids, &n) < 0)
 		return;
 	for (size_t i = 0; i < n; i++) {

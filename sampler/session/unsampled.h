@@ -34,6 +34,8 @@ void unsampled_sample(struct unsampled *u, pid_t tid, uint64_t weight, uint32_t 
 void unsampled_ended(struct unsampled *u, const struct engine_ended *e, struct profile *p, pid_t pid);
 /* The profile is another one from now on. */
 void unsampled_new_profile(struct unsampled *u);
+/* What all threads that have ended used. */
+uint64_t unsampled_counted(const struct unsampled *u);
 /* Sampling has ended: reads the threads that are still there. */
 void unsampled_finish(struct unsampled *u);
 

@@ -53,6 +53,11 @@ static void good(void **state)
 	assert_string_equal(o.command[0], "java");
 	assert_string_equal(o.command[3], "--bogus");
 	assert_true(o.quiet);
+	assert_false(o.children || o.no_children);
+	assert_int_equal(parse("-p 1 --children", &o, &err), 0);
+	assert_true(o.children);
+	assert_int_equal(parse("--no-children -- sh --children", &o, &err), 0);
+	assert_true(o.no_children && !o.children);
 	assert_int_equal(parse("-p 1 -e cpu-clock -F 9", &o, &err), 0);
 	assert_string_equal(o.event, "cpu");
 	assert_int_equal(parse("sh -d 1", &o, &err), 0); /* a main class may be called like a program */
@@ -111,6 +116,9 @@ static void advice(void **state)
 		{"-d 1 /bin/sh -c true", "-- /bin/sh"},
 		{"-p 1 -e cpu:u", "--no-kernel"},
 		{"-p 1 --bridge no", "auto, on or off"},
+		{"-p 1 --children --no-children", "not both"},
+		{"-p 1 --children --engine suspend", "suspend follows no"},
+		{"-p 1 --children -e wall", "suspend follows no"},
 		{"-p 1 --symbols dwarf", "vm or bridge"},
 		{"-p 1 --symbols bridge --bridge off", "needs the bridge"},
 	};

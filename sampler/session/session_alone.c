@@ -1,0 +1,88 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/session/session_private.h"
+#include "symbolizer/target/proc.h"
+
+/* CPU time of children that were waited for; until session_end_alone() what it was at the start. */
+void session_begin_alone(struct session *s)
+{
+	proc_waited_cpu_ns(s->proc, &s->alone.cpu_ns);
+}
+
+void session_on_child(void *ctx, pid_t parent, pid_t pid)
+{
+	struct session *s = ctx;
+
+	(void)pid;
+	if (parent == s->pid)
+		s->alone.processes++;
+}
+
+enum { NAMED = sizeof(((struct session *)NULL)->alone_named) / sizeof(struct named_child) };
+
+/* The last name of a process counts: until it calls execve() it has the target's. */
+void session_note_alone(struct session *s, pid_t pid, const char *comm)
+{
+	for (size_t i = 0; i < NAMED; i++) {
+		struct named_child *c = &s->alone_named[i];
+
+		if (c->pid && c->pid != pid)
+			continue;
+		c->pid = pid;
+		snprintf(c->comm, sizeof(c->comm), "%s", comm);
+		return;
+	}
+}
+
+static bool is_said(const struct session *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(s->alone_named[i].comm, s->alone_named[n].comm) == 0)
+			return true;
+	return false;
+}
+
+static void say_names(struct session *s)
+{
+	char *names = s->alone.names;
+	size_t len = 0;
+
+	for (size_t i = 0; i < NAMED && s->alone_named[i].pid && len < sizeof(s->alone.names); i++)
+		if (!is_said(s, i))
+			len += (size_t)snprintf(names + len, sizeof(s->alone.names) - len, "%s%s", len ? ", " : "",
+						s->alone_named[i].comm);
+}
+
+/* Children that were there before: only where somebody will wonder. */
+static void name_those_left(struct session *s)
+{
+	pid_t *pids;
+	size_t n;
+
+	if (proc_descendants(s->proc, &pids, &n) < 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		struct proc *p;
+		char comm[16];
+
+		if (proc_open(pids[i], &p, NULL) < 0)
+			continue;
+		s->alone.processes += s->alone.processes < n;
+		if (proc_comm(p, pids[i], comm, sizeof(comm)) == 0)
+			session_note_alone(s, pids[i], comm);
+		proc_close(p);
+	}
+	free(pids);
+}
+
+void session_end_alone(struct session *s)
+{
+	uint64_t before = s->alone.cpu_ns, now;
+
+	s->alone.cpu_ns = proc_waited_cpu_ns(s->proc, &now) == 0 && now > before ? now - before : 0;
+	if (!session_live_samples(s))
+		name_those_left(s);
+	say_names(s);
+}

@@ -1,0 +1,29 @@
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.HashMap;
+import java.util.Map;
+
+/** Works for so many milliseconds of CPU time, and writes to a file what the whole process used, in nanoseconds. */
+public final class Children {
+    private static volatile long sink;
+
+    private static long used() {
+        return ((com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
+    }
+
+    private static void work(long until) {
+        while (used() < until) {
+            Map<Integer, Integer> map = new HashMap<>();
+            for (int i = 0; i < 20000; i++)
+                map.merge(i % 1000, i, Integer::sum);
+            sink += map.size();
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        work(Long.parseLong(args[0]) * 1000000);
+        if (args.length > 1)
+            Files.write(Paths.get(args[1]), String.valueOf(used()).getBytes());
+    }
+}

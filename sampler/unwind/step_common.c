@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "sampler/unwind/flow.h"
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/validate.h"
@@ -30,7 +28,7 @@ static bool leaves_frame(void *ctx, uint64_t target)
 	c = hs_code(w->hs, hs_code_find(w->hs, target));
 	if (!c || c->kind == BLOB_DEOPT || c->kind == BLOB_EXCEPTION || c->kind == BLOB_UPCALL)
 		return false;
-	return c->kind != BLOB_RUNTIME || !strstr(c->name, "forward_exception");
+	return c->role != STUB_FORWARD_EXCEPTION;
 }
 
 struct flow_options step_flow_options(struct walker *w, const struct code *c, unsigned budget)

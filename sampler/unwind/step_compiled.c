@@ -263,12 +263,7 @@ static int step_gone(struct walker *w, const struct code *c)
 /* The frame of enterSpecial begins with the ContinuationEntry. Rather no thread than one of another moment. */
 static void note_continuation(struct walker *w, const struct code *c)
 {
-	const struct hs_method *m;
-
-	if (c->kind != BLOB_NATIVE || w->continuation || w->exact || w->doubtful_from != UINT32_MAX)
-		return;
-	m = hs_method(w->hs, c->method_id);
-	if (!m || strcmp(m->name, "enterSpecial"))
+	if (c->role != STUB_ENTER_SPECIAL || w->continuation || w->exact || w->doubtful_from != UINT32_MAX)
 		return;
 	if (!mem_read_u64(w->mem, walker_sp(w) + HS_ENTRY_CONTINUATION, &w->continuation))
 		w->continuation = 0;

@@ -35,9 +35,8 @@ static bool is_freezing(const struct walker *w)
 	for (uint32_t i = 0; i < w->n; i++) {
 		const struct code *c =
 			w->frames[i].kind == FRAME_COMPILED ? hs_code(w->hs, w->frames[i].id) : NULL;
-		const struct hs_method *m = c && c->kind == BLOB_NATIVE ? hs_method(w->hs, c->method_id) : NULL;
 
-		if (m && (!strcmp(m->name, "doYield") || !strcmp(m->name, "enterSpecial")))
+		if (c && (c->role == STUB_DO_YIELD || c->role == STUB_ENTER_SPECIAL))
 			return true;
 	}
 	return false;

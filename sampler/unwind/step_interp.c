@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "sampler/unwind/pc_cache.h"
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/validate.h"
@@ -19,11 +17,9 @@ struct interp_frame {
 	uint64_t method, bcp, sender_sp, pc, fp;
 };
 
-static bool in_method_entry(const struct walker *w, const struct code *c)
+static bool in_method_entry(const struct walker *w)
 {
-	const char *name = hs_stub_name(w->hs, c, walker_pc(w) - c->begin);
-
-	return name && strstr(name, "method entry point");
+	return hs_codelet_role(w->hs, walker_pc(w)) == STUB_METHOD_ENTRY;
 }
 
 static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
@@ -42,7 +38,7 @@ static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
 	if (r->end == FLOW_NONE || r->end == FLOW_TAIL_MEM
 		|| (r->end == FLOW_JUMP_REG && flow_same(r->target, whole))
 		|| (r->end == FLOW_JUMP_REG && flow_same(r->rdx, whole))
-		|| (r->end == FLOW_TAIL && !in_method_entry(w, c)))
+		|| (r->end == FLOW_TAIL && !in_method_entry(w)))
 		e->cls = ROW_COMPLETE;
 }
 
@@ -116,7 +112,7 @@ static bool step_building(struct walker *w, const struct flow_row *row)
 }
 
 /* Between `mov rbp, rsp` and the push of Method*: at most three words below rbp (steps 7 and 8). */
-static bool step_half_built(struct walker *w, const struct code *c)
+static bool step_half_built(struct walker *w)
 {
 	const struct hs_interp_layout *l = hs_interp_layout(w->hs);
 	uint64_t fp = w->regs.r[X86_RBP], sp = walker_sp(w);
@@ -124,7 +120,7 @@ static bool step_half_built(struct walker *w, const struct code *c)
 	uint32_t id;
 
 	if (!w->exact || !regs_known(&w->regs, X86_RBP) || fp < sp || fp - sp >= HALF_BUILT
-		|| !in_method_entry(w, c))
+		|| !in_method_entry(w))
 		return false;
 	if (!mem_read_u64(w->mem, fp + 8 * (uint64_t)l->return_pc, &f.pc)
 		|| !mem_read_u64(w->mem, fp, &f.fp))
@@ -216,13 +212,9 @@ static bool behind_deopt(const struct walker *w)
  * (Deoptimization::fetch_unroll_info_helper(), vframeArrayElement::unpack_on_stack(), JDK 8 to 25).
  * Until then another frame's Method* may be left in its slot.
  */
-static bool is_hollow(struct walker *w, const struct code *c)
+static bool is_hollow(const struct walker *w)
 {
-	const char *name = NULL;
-
-	if (!w->exact && behind_deopt(w))
-		name = hs_stub_name(w->hs, c, walker_pc(w) - c->begin);
-	return name && strstr(name, "deoptimization entry");
+	return !w->exact && behind_deopt(w) && hs_codelet_role(w->hs, walker_pc(w)) == STUB_DEOPT_ENTRY;
 }
 
 /* A frame that deoptimisation is making: its outer half is written first (hotspot.md 6.4). */
@@ -243,7 +235,7 @@ static int step_deopt(struct walker *w, const struct interp_frame *f)
 	return leave_frame(w, f) ? STEP_MORE : WALK_DEOPT;
 }
 
-static int step_whole(struct walker *w, const struct code *c)
+static int step_whole(struct walker *w)
 {
 	struct interp_frame f;
 	uint64_t fp;
@@ -255,7 +247,7 @@ static int step_whole(struct walker *w, const struct code *c)
 		return WALK_BAD_MEMORY;
 	if (f.sender_sp <= fp)
 		return WALK_BAD_FRAME;
-	if (is_hollow(w, c) || !find_method(w, f.method, &id))
+	if (is_hollow(w) || !find_method(w, f.method, &id))
 		return step_deopt(w, &f);
 	if (push_and_leave(w, id, &f))
 		return STEP_MORE;
@@ -276,7 +268,7 @@ int step_interp(struct walker *w)
 		classify(w, c, e);
 	if (e->cls == ROW_FLOW && (step_building(w, &e->row) || step_exit(w, &e->row)))
 		return STEP_MORE;
-	if (step_half_built(w, c))
+	if (step_half_built(w))
 		return STEP_MORE;
-	return step_whole(w, c);
+	return step_whole(w);
 }

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "sampler/unwind/pc_cache.h"
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/validate.h"
@@ -16,8 +14,7 @@ enum {
 /* Code that jumps to a method's entry: arguments may have been moved, r13 holds the caller's sp. */
 static bool takes_sender_sp(const struct code *c)
 {
-	return c->kind == BLOB_ADAPTER
-	       || (c->kind == BLOB_BUFFER && c->name && strstr(c->name, "MethodHandles"));
+	return c->kind == BLOB_ADAPTER || c->role == STUB_METHOD_HANDLES;
 }
 
 /*
@@ -76,13 +73,6 @@ static bool enters_method(struct walker *w, const struct flow_row *row)
 	       && to - c->begin <= c->verified_entry;
 }
 
-/* C1's stub that leaves for a handler in the method; also for the code that unwinds the method's own
- * frame, which is in no table (Runtime1::generate_handle_exception(), c1_Runtime1_x86.cpp). */
-static bool enters_handler(const struct code *c)
-{
-	return c->kind == BLOB_RUNTIME && c->name && strstr(c->name, "handle_exception");
-}
-
 /* A jump through a register: back to the caller, or to its exception handler, or to a method. */
 static bool step_jump(struct walker *w, const struct code *c, const struct flow_row *row)
 {
@@ -91,7 +81,9 @@ static bool step_jump(struct walker *w, const struct code *c, const struct flow_
 	if (takes_sender_sp(c) || enters_method(w, row))
 		return step_tail(w, c, row);
 	back.ra = row->target;
-	if (enters_handler(c))
+	/* C1's stub that leaves for a handler in the method; also for the code that unwinds the method's own
+	 * frame, which is in no table (Runtime1::generate_handle_exception(), c1_Runtime1_x86.cpp). */
+	if (c->role == STUB_HANDLE_EXCEPTION)
 		back.end = FLOW_RETURN;
 	if (step_by_row(w, &back))
 		return true;

@@ -1,7 +1,6 @@
 #include "sampler/unwind/unwinder.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "sampler/unwind/flow.h"
 #include "sampler/unwind/pc_cache.h"
@@ -73,12 +72,8 @@ static bool is_barrier(const struct walker *w, const struct code *c)
 {
 	uint64_t barrier = hs_cont_return_barrier(w->hs), pc = walker_pc(w);
 
-	if (c->kind != BLOB_STUBS)
-		return false;
-	if (barrier && pc == barrier)
-		return true;
-	/* Thawing: what lies outside of it is being put back on the stack. */
-	return c->name && strstr(c->name, "ontinuation");
+	/* Thawing too: what lies outside of it is being put back on the stack. */
+	return c->kind == BLOB_STUBS && ((barrier && pc == barrier) || c->role == STUB_CONTINUATION);
 }
 
 int step_java(struct walker *w)

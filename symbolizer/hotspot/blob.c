@@ -56,6 +56,30 @@ static enum blob_kind kind_by_name(const char *name, int32_t frame_size)
 	return frame_size != 0 ? BLOB_RUNTIME : BLOB_BUFFER;
 }
 
+/* Roles by parts of names that are the same in JDK 8 to 28. */
+static const struct name_role {
+	enum blob_kind kind;
+	const char *part;
+	enum stub_role role;
+} name_roles[] = {
+	{BLOB_STUBS, "ontinuation", STUB_CONTINUATION},
+	{BLOB_BUFFER, "MethodHandles", STUB_METHOD_HANDLES},
+	{BLOB_RUNTIME, "forward_exception", STUB_FORWARD_EXCEPTION},
+	{BLOB_RUNTIME, "handle_exception", STUB_HANDLE_EXCEPTION},
+	{BLOB_RUNTIME, "resolve_", STUB_CALL_RESOLVER},
+	{BLOB_RUNTIME, "wrong_method", STUB_CALL_RESOLVER},
+	{BLOB_RUNTIME, "ic_miss", STUB_CALL_RESOLVER},
+	{BLOB_DEOPT, "ncommon", STUB_UNCOMMON_TRAP}, /* UncommonTrapBlob, uncommon_trap */
+};
+
+enum stub_role stub_role_of(enum blob_kind kind, const char *name)
+{
+	for (size_t i = 0; i < sizeof(name_roles) / sizeof(*name_roles); i++)
+		if (name_roles[i].kind == kind && strstr(name, name_roles[i].part))
+			return name_roles[i].role;
+	return STUB_OTHER;
+}
+
 static bool is(struct hs_constant c, int64_t kind)
 {
 	return c.ok && c.value == kind;
@@ -229,8 +253,6 @@ bool blob_read(struct hotspot *hs, const struct block *block, struct blob *ret)
 		!name_read(hs, ret))
 		return false;
 	ret->kind = blob_kind(hs, ret);
-	ret->trap = strstr(ret->name, "ncommonTrap") || strstr(ret->name, "ncommon_trap") ||
-		(l->blob_kind.ok && is(l->c.kind_trap, bytes_get_signed(h, l->blob_kind)));
 	ret->identity = blob_identity(hs, (struct bytes){ret->raw, ret->n_raw},
 		ret->kind <= BLOB_MH_INTRINSIC, &ret->method);
 	if (ret->identity == 0)

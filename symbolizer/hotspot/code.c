@@ -99,12 +99,25 @@ static void stub_bytes_copy(struct hotspot *hs, struct code *c)
 	c->n_bytes = (uint32_t)n;
 }
 
+/* The two hand-written native wrappers of virtual threads (JDK 21 on). */
+static enum stub_role wrapper_role(const struct hotspot *hs, const struct code *c)
+{
+	const struct hs_method *m = c->kind == BLOB_NATIVE ? hs_method(hs, c->method_id) : NULL;
+
+	if (!m || strcmp(m->class_name, "jdk/internal/vm/Continuation") != 0)
+		return STUB_OTHER;
+	if (strcmp(m->name, "enterSpecial") == 0)
+		return STUB_ENTER_SPECIAL;
+	return strcmp(m->name, "doYield") == 0 ? STUB_DO_YIELD : STUB_OTHER;
+}
+
 static bool code_fill(struct hotspot *hs, const struct blob *b, struct code *c)
 {
 	uint32_t name = strtab_add_z(hs->names, b->name);
 
 	*c = (struct code){
 		.kind = b->kind,
+		.role = stub_role_of(b->kind, b->name),
 		.blob = b->addr,
 		.blob_size = b->size,
 		.begin = b->begin,
@@ -121,8 +134,12 @@ static bool code_fill(struct hotspot *hs, const struct blob *b, struct code *c)
 		.exception_handler = -1,
 		.stub_begin = -1,
 	};
-	if (b->kind <= BLOB_MH_INTRINSIC)
-		return nmethod_copy(hs, b, c);
+	if (b->kind <= BLOB_MH_INTRINSIC) {
+		if (!nmethod_copy(hs, b, c))
+			return false;
+		c->role = wrapper_role(hs, c);
+		return true;
+	}
 	stub_bytes_copy(hs, c);
 	if (b->kind == BLOB_STUBS)
 		stub_names_refresh(hs);
@@ -307,12 +324,6 @@ bool hs_in_interpreter(const struct hotspot *hs, uint64_t pc)
 	return pc >= hs->interp_start && pc < hs->interp_end;
 }
 
-/* Stubs that stand in for a Java call that is not linked yet. */
-static bool is_call_resolver(const char *name)
-{
-	return strstr(name, "resolve_") || strstr(name, "wrong_method") || strstr(name, "ic_miss");
-}
-
 enum blob_role hs_code_role(struct hotspot *hs, uint64_t target)
 {
 	const struct code *c;
@@ -327,9 +338,9 @@ enum blob_role hs_code_role(struct hotspot *hs, uint64_t target)
 	case BLOB_STUBS:
 		return ROLE_LEAF;
 	case BLOB_DEOPT:
-		return strstr(c->name, "ncommon") ? ROLE_UNCOMMON_TRAP : ROLE_RUNTIME;
+		return c->role == STUB_UNCOMMON_TRAP ? ROLE_UNCOMMON_TRAP : ROLE_RUNTIME;
 	case BLOB_RUNTIME:
-		return is_call_resolver(c->name) ? ROLE_NONE : ROLE_RUNTIME;
+		return c->role == STUB_CALL_RESOLVER ? ROLE_NONE : ROLE_RUNTIME;
 	case BLOB_SAFEPOINT:
 	case BLOB_EXCEPTION:
 		return ROLE_RUNTIME;

@@ -28,6 +28,21 @@ enum blob_kind {
 	BLOB_BUFFER, /* other buffers: method handle adapters, InlineCacheBuffer, ... */
 };
 
+/* What code of the JVM's own does to the frames around it, where its kind does not say. */
+enum stub_role {
+	STUB_OTHER,
+	STUB_METHOD_ENTRY, /* interpreter: builds a method's frame */
+	STUB_DEOPT_ENTRY, /* interpreter: where deoptimisation's frames are returned to */
+	STUB_CONTINUATION, /* moves frames of virtual threads: the return barrier, thawing */
+	STUB_ENTER_SPECIAL, /* native wrapper: Continuation.enterSpecial */
+	STUB_DO_YIELD, /* native wrapper: Continuation.doYield */
+	STUB_METHOD_HANDLES, /* jumps to a method with the sender's sp in a register */
+	STUB_FORWARD_EXCEPTION, /* jumped to with the frame still in place */
+	STUB_HANDLE_EXCEPTION, /* jumps to a handler in its caller */
+	STUB_CALL_RESOLVER, /* stands in for a call that is not linked yet */
+	STUB_UNCOMMON_TRAP,
+};
+
 enum { TIER_INTERPRETER = 0, TIER_C1_SIMPLE = 1, TIER_C1_LIMITED = 2, TIER_C1_FULL = 3, TIER_C2 = 4 };
 
 /* Why a call of compiled code has no return: classes of runtime blobs that attribution asks for. */
@@ -64,6 +79,7 @@ enum { CODE_MAX_SCOPES = 128 };
 struct code {
 	uint32_t id;
 	enum blob_kind kind;
+	enum stub_role role; /* of the whole blob; codelets of the interpreter have their own, hs_codelet_role() */
 	uint64_t blob, blob_size; /* run-time address and size of the blob */
 	uint64_t begin, end; /* code: [begin, end), run-time addresses */
 	int32_t frame_size; /* words, return address and saved fp included; 0 or -1: no fixed frame */
@@ -130,6 +146,9 @@ bool hs_code_shape(struct hotspot *hs, uint64_t begin, int32_t *ret_frame_size, 
 
 /* What a call target is, by address (attribution). Adds a stub to the codes if it is new. */
 enum blob_role hs_code_role(struct hotspot *hs, uint64_t target);
+
+/* What the interpreter's codelet at a pc is for: STUB_OTHER, STUB_METHOD_ENTRY or STUB_DEOPT_ENTRY. */
+enum stub_role hs_codelet_role(const struct hotspot *hs, uint64_t pc);
 
 /* HotSpot's name of the stub, codelet or blob that contains a pc of `code` ("jbyte_disjoint_arraycopy"). */
 const char *hs_stub_name(const struct hotspot *hs, const struct code *code, uint64_t pc_offset);

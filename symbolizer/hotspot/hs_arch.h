@@ -18,13 +18,6 @@ struct hotspot;
 const struct hs_interp_layout *hs_interp_layout(const struct hotspot *hs);
 int hs_call_wrapper_offset(const struct hotspot *hs); /* words, JavaCallWrapper* in the call_stub frame */
 
-/* A codelet of the interpreter; description as HotSpot has it ("method entry point (kind = native)"). */
-struct hs_codelet {
-	uint64_t start, size;
-	const char *description;
-};
-bool hs_codelet_find(const struct hotspot *hs, uint64_t pc, struct hs_codelet *ret);
-
 /* What stands right before a return address must be a call: fills `ret` with the 8 bytes before
  * it; false: unreadable. */
 bool hs_bytes_before(struct hotspot *hs, uint64_t pc, uint8_t ret[8]);

@@ -67,6 +67,7 @@ struct code_heap {
 struct codelet {
 	uint64_t start, end;
 	const char *description;
+	enum stub_role role;
 };
 
 /* A code that stands in the code cache now. */
@@ -292,7 +293,6 @@ struct blob {
 	uint64_t name_addr, identity;
 	int32_t frame_size, frame_complete;
 	enum blob_kind kind;
-	bool trap; /* UncommonTrapBlob */
 	char name[256];
 	/* nmethods */
 	uint64_t method;
@@ -304,6 +304,7 @@ struct blob {
 };
 bool blob_read(struct hotspot *hs, const struct block *block, struct blob *ret);
 bool blob_freeable(enum blob_kind kind);
+enum stub_role stub_role_of(enum blob_kind kind, const char *name); /* of a blob that is no nmethod */
 /* Identity of the blob from bytes that start at its HeapBlock; 0: free, or no blob at all. */
 uint64_t blob_identity(const struct hotspot *hs, struct bytes from_block, bool nmethod,
 		       uint64_t *ret_method);
@@ -367,6 +368,7 @@ uint64_t method_identity(const struct hotspot *hs, struct bytes const_method);
 
 /* interpreter.c, stub_names.c, hs_arch_x86_64.c */
 int interpreter_read(struct hotspot *hs);
+const char *codelet_description(const struct hotspot *hs, uint64_t pc); /* as HotSpot has it; NULL: no codelet */
 struct vmstructs;
 int stub_names_resolve(struct hotspot *hs, const struct vmstructs *tables, hs_symbol_fn *symbol,
 		       void *ctx);

@@ -56,6 +56,13 @@ static size_t codelets_walk(struct hotspot *hs, const struct queue *q, struct co
 	return n;
 }
 
+static enum stub_role role_of(const char *description)
+{
+	if (strstr(description, "method entry point"))
+		return STUB_METHOD_ENTRY;
+	return strstr(description, "deoptimization entry") ? STUB_DEOPT_ENTRY : STUB_OTHER;
+}
+
 static int codelets_read(struct hotspot *hs, const struct queue *q)
 {
 	uint64_t *at CLEANUP(free_at_exit) = calloc(CODELETS_MAX, sizeof(*at));
@@ -68,8 +75,10 @@ static int codelets_read(struct hotspot *hs, const struct queue *q)
 		return 0;
 	hs->n_codelets = codelets_walk(hs, q, hs->codelets, at);
 	cstrs_read(hs->mem, at, hs->n_codelets, &hs->arena, texts);
-	for (size_t i = 0; i < hs->n_codelets; i++)
+	for (size_t i = 0; i < hs->n_codelets; i++) {
 		hs->codelets[i].description = texts[i] && texts[i][0] ? texts[i] : "Interpreter";
+		hs->codelets[i].role = role_of(hs->codelets[i].description);
+	}
 	return 0;
 }
 
@@ -84,7 +93,7 @@ int interpreter_read(struct hotspot *hs)
 	return codelets_read(hs, &q);
 }
 
-bool hs_codelet_find(const struct hotspot *hs, uint64_t pc, struct hs_codelet *ret)
+static const struct codelet *codelet_at(const struct hotspot *hs, uint64_t pc)
 {
 	size_t lo = 0, hi = hs->n_codelets;
 
@@ -96,12 +105,19 @@ bool hs_codelet_find(const struct hotspot *hs, uint64_t pc, struct hs_codelet *r
 		else
 			lo = mid + 1;
 	}
-	if (lo == hs->n_codelets || hs->codelets[lo].start > pc)
-		return false;
-	*ret = (struct hs_codelet){
-		.start = hs->codelets[lo].start,
-		.size = hs->codelets[lo].end - hs->codelets[lo].start,
-		.description = hs->codelets[lo].description,
-	};
-	return true;
+	return lo < hs->n_codelets && hs->codelets[lo].start <= pc ? &hs->codelets[lo] : NULL;
+}
+
+const char *codelet_description(const struct hotspot *hs, uint64_t pc)
+{
+	const struct codelet *c = codelet_at(hs, pc);
+
+	return c ? c->description : NULL;
+}
+
+enum stub_role hs_codelet_role(const struct hotspot *hs, uint64_t pc)
+{
+	const struct codelet *c = codelet_at(hs, pc);
+
+	return c ? c->role : STUB_OTHER;
 }

@@ -236,11 +236,12 @@ static const char *stub_find(const struct hotspot *hs, const struct code *code, 
 
 const char *hs_stub_name(const struct hotspot *hs, const struct code *code, uint64_t pc_offset)
 {
-	struct hs_codelet c;
+	const char *codelet;
 
 	switch (code->kind) {
 	case BLOB_INTERPRETER:
-		return hs_codelet_find(hs, code->begin + pc_offset, &c) ? c.description : code->name;
+		codelet = codelet_description(hs, code->begin + pc_offset);
+		return codelet ? codelet : code->name;
 	case BLOB_STUBS:
 		return stub_find(hs, code, code->begin + pc_offset);
 	case BLOB_VTABLE:

@@ -182,7 +182,6 @@ static void names_stubs_and_codelets(void **state)
 {
 	struct world *w = *state;
 	const struct code *stubs = code_at(w, w->j.begin[3]), *interp = code_at(w, w->j.interp);
-	struct hs_codelet c;
 
 	assert_string_equal(hs_stub_name(w->hs, stubs, 0), "StubRoutines (1)");
 	assert_string_equal(hs_stub_name(w->hs, stubs, 7), "StubRoutines (1)");
@@ -193,12 +192,14 @@ static void names_stubs_and_codelets(void **state)
 	assert_string_equal(hs_stub_name(w->hs, stubs, 128), "jint_fill");
 	assert_string_equal(hs_stub_name(w->hs, interp, 300), "iadd");
 	assert_int_equal(hs_call_stub_return(w->hs), w->j.begin[3] + 30);
-	assert_true(hs_codelet_find(w->hs, w->j.codelet[0] + 100, &c));
-	assert_string_equal(c.description, "method entry point (kind = native)");
-	assert_int_equal(c.start, w->j.codelet[0]);
-	assert_int_equal(c.size, 256);
-	assert_false(hs_codelet_find(w->hs, w->j.interp + 600, &c));
-	assert_false(hs_codelet_find(w->hs, w->j.interp - 1, &c));
+	assert_string_equal(hs_stub_name(w->hs, interp, w->j.codelet[0] - interp->begin), "method entry point (kind = native)");
+	assert_string_equal(hs_stub_name(w->hs, interp, w->j.codelet[0] + 255 - interp->begin), "method entry point (kind = native)");
+	assert_string_equal(hs_stub_name(w->hs, interp, w->j.codelet[0] + 256 - interp->begin), "iadd");
+	assert_string_equal(hs_stub_name(w->hs, interp, 600), interp->name);
+	assert_int_equal(hs_codelet_role(w->hs, w->j.codelet[0] + 100), STUB_METHOD_ENTRY);
+	assert_int_equal(hs_codelet_role(w->hs, w->j.codelet[0] + 256), STUB_OTHER);
+	assert_int_equal(hs_codelet_role(w->hs, w->j.interp + 600), STUB_OTHER);
+	assert_int_equal(hs_codelet_role(w->hs, w->j.interp - 1), STUB_OTHER);
 	assert_true(hs_in_interpreter(w->hs, w->j.interp + 600));
 	assert_int_equal(hs_code_role(w->hs, w->j.begin[3] + 64), ROLE_LEAF);
 	assert_int_equal(hs_code_role(w->hs, w->j.begin[1]), ROLE_NONE);

@@ -75,7 +75,7 @@ static void setup(void)
 	compiled(COMPILED, 3);
 	compiled(ENTER, ENTER_METHOD);
 	fake_code(NATIVE, BLOB_NATIVE, WORDS);
-	fake_code(CONT, BLOB_STUBS, 0)->name = "StubRoutines (continuation stubs)";
+	fake_code(CONT, BLOB_STUBS, 0)->role = STUB_CONTINUATION;
 	fake_code(ENTER_SPECIAL, BLOB_NATIVE, 10);
 	fake.enter = ENTER_METHOD;
 	fake.has_thread = true;
@@ -228,11 +228,10 @@ static void test_freezing(void **state)
 	setup();
 	push_n(WORDS - 1, 0x333);
 	fake_push(fake_call(NATIVE, 0x80));
-	fake.code[NATIVE].method_id = ENTER_METHOD + 1;
 	regs_set(&fake.regs, X86_RSP, fake.top);
 	fake_walk(&w);
 	assert_false(w.frozen);
-	fake.yield = ENTER_METHOD + 1;
+	fake.code[NATIVE].role = STUB_DO_YIELD;
 	fake_walk(&w);
 	assert_true(w.frozen);
 	assert_int_equal(w.n, 2);

@@ -352,7 +352,7 @@ static void test_interpreted_hollow(void **state)
 	(void)state;
 	setup();
 	fake_code(DEOPT, BLOB_DEOPT, 4);
-	fake.codelet = "deoptimization entry points";
+	fake.codelet = STUB_DEOPT_ENTRY;
 	fake.codelet_from = 0x60;
 	stub_fp = push_base();
 	fp = push_interpreted(fake.call_stub_return, stub_fp, fake.top, 2, 9, 3);
@@ -402,7 +402,7 @@ static void test_interpreter_entry(void **state)
 	(void)state;
 	setup();
 	push_caller();
-	fake.codelet = "method entry point (kind = zerolocals)";
+	fake.codelet = STUB_METHOD_ENTRY;
 	fake_bytes(1, 0x400, entry, sizeof(entry));
 	ret = fake.stack[(fake.top - FAKE_STACK) / 8];
 	set(X86_RBX, FAKE_METHOD + 9 * 0x100);
@@ -726,7 +726,7 @@ static void test_return_barrier(void **state)
 
 	(void)state;
 	setup();
-	fake_code(CONT, BLOB_STUBS, 0)->name = "StubRoutines (continuation stubs)";
+	fake_code(CONT, BLOB_STUBS, 0)->role = STUB_CONTINUATION;
 	c = fake_code(ENTER_SPECIAL, BLOB_NATIVE, 10);
 	fp = push_base();
 	fake_push(fake.call_stub_return);

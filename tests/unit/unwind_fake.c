@@ -172,11 +172,10 @@ uint64_t hs_cont_entry_return(struct hotspot *hs)
 	return fake.cont_return;
 }
 
-const char *hs_stub_name(const struct hotspot *hs, const struct code *c, uint64_t off)
+enum stub_role hs_codelet_role(const struct hotspot *hs, uint64_t pc)
 {
 	(void)hs;
-	(void)c;
-	return off >= fake.codelet_from ? fake.codelet : "iadd";
+	return pc - FAKE_CACHE - FAKE_CODE_SIZE >= fake.codelet_from ? fake.codelet : STUB_OTHER;
 }
 
 const struct hs_interp_layout *hs_interp_layout(const struct hotspot *hs)
@@ -273,7 +272,7 @@ const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id)
 	bool enter = id == fake.enter;
 
 	(void)hs;
-	m = (struct hs_method){.id = id, .name = enter ? "enter" : id == fake.yield ? "doYield" : "m",
+	m = (struct hs_method){.id = id, .name = enter ? "enter" : "m",
 		.class_name = enter ? "jdk/internal/vm/Continuation" : "C",
 		.code_base = FAKE_BYTECODES + id * 0x100, .code_size = 0x80,
 		.access_flags = id == 9 ? METHOD_NATIVE : 0};

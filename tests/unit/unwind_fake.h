@@ -44,7 +44,7 @@ struct fake {
 	bool lost; /* classes were unloaded since the sample */
 	struct hs_anchor anchor, wrapper_anchor;
 	int bad_walk_ends; /* so many times hotspot_walk_end() says no */
-	const char *codelet; /* of all offsets from codelet_from on */
+	enum stub_role codelet; /* of all offsets from codelet_from on */
 	uint64_t codelet_from;
 
 	struct regs regs;
@@ -52,7 +52,7 @@ struct fake {
 	size_t copied; /* bytes of stack handed over as copied; the rest is memory */
 	const uint8_t *frozen; /* copy of the heap handed over with the sample */
 	size_t frozen_len;
-	unsigned enter, yield; /* methods that are Continuation.enter and doYield */
+	unsigned enter; /* the method that is Continuation.enter */
 	const char *dso_name; /* of the native functions' file; NULL: "libfake.so" */
 	uint64_t kernel[4];
 	size_t n_kernel;

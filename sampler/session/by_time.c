@@ -8,6 +8,7 @@
 #include "sampler/session/bridge.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/gone.h"
 #include "symbolizer/hotspot/method.h"
 
 /* Code that was sampled so shortly before the JVM told of it is that code, not what stood there before. */

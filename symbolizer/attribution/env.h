@@ -5,6 +5,7 @@
 
 #include "symbolizer/attribution/attribution.h"
 #include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/roles.h"
 #include "symbolizer/hotspot/trap.h"
 
 /*

@@ -1,5 +1,6 @@
 #include "symbolizer/base/hash.h"
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/code_cache.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
 
 /* Names of blobs, JDK 8 to 28, for JVMs without CodeBlob::_kind. */
 static const struct name_kind {
@@ -37,12 +38,8 @@ uint32_t blob_span_wanted(const struct hs_layout *l)
 		l->nm_immutable, l->nm_immutable_size, l->nm_immutable_refs, l->nm_deopt_ptr,
 		l->nm_deopt_mh_ptr, l->nm_deopt_offset, l->nm_deopt_mh_offset,
 	};
-	uint64_t span = 0;
 
-	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
-		if (fields[i].ok && fields[i].at + fields[i].width > span)
-			span = fields[i].at + fields[i].width;
-	return span < BLOB_SPAN_MAX ? (uint32_t)span : BLOB_SPAN_MAX;
+	return hs_fields_span(fields, sizeof(fields) / sizeof(*fields), BLOB_SPAN_MAX);
 }
 
 static enum blob_kind kind_by_name(const char *name, int32_t frame_size)
@@ -108,16 +105,16 @@ static enum blob_kind kind_by_number(const struct hs_layout *l, int64_t k, const
 	return kind_by_name(name, frame_size);
 }
 
-static enum blob_kind blob_kind(const struct hotspot *hs, const struct blob *b)
+static enum blob_kind blob_kind(const struct code_cache *cache, const struct blob *b)
 {
-	const struct hs_layout *l = &hs->l;
+	const struct hs_layout *l = &cache->jvm->l;
 
 	/* The names of these are the same in every JDK. */
 	if (strcmp(b->name, "nmethod") == 0)
 		return BLOB_NMETHOD;
 	if (strcmp(b->name, "native nmethod") == 0)
 		return b->frame_size > 0 ? BLOB_NATIVE : BLOB_MH_INTRINSIC;
-	if (b->begin <= hs->interp_start && hs->interp_start < b->end)
+	if (b->begin <= cache->interpreter.start && cache->interpreter.start < b->end)
 		return BLOB_INTERPRETER;
 	if (l->blob_kind.ok && l->c.kind_nmethod.ok) {
 		struct bytes h = b->header;
@@ -133,23 +130,19 @@ bool blob_freeable(enum blob_kind kind)
 	return kind <= BLOB_MH_INTRINSIC || kind == BLOB_UPCALL || kind == BLOB_BUFFER;
 }
 
-uint32_t blob_identity_span(const struct hotspot *hs, bool nmethod)
+uint32_t blob_identity_span(const struct jvm *jvm, bool nmethod)
 {
-	const struct hs_layout *l = &hs->l;
+	const struct hs_layout *l = &jvm->l;
 	const struct hs_field fields[] = {l->blob_name, l->blob_size, l->nm_method, l->nm_compile_id};
-	uint64_t span = 0;
 
-	for (size_t i = 0; i < (nmethod ? 4 : 2); i++)
-		if (fields[i].at + fields[i].width > span)
-			span = fields[i].at + fields[i].width;
-	return (uint32_t)(l->size.heap_block + (span < BLOB_SPAN_MAX ? span : BLOB_SPAN_MAX));
+	return (uint32_t)l->size.heap_block + hs_fields_span(fields, nmethod ? 4 : 2, BLOB_SPAN_MAX);
 }
 
 /* Not the state: a method that was made not entrant is still there. Compile ids are never reused. */
-uint64_t blob_identity(const struct hotspot *hs, struct bytes from_block, bool nmethod,
+uint64_t blob_identity(const struct jvm *jvm, struct bytes from_block, bool nmethod,
 		       uint64_t *ret_method)
 {
-	const struct hs_layout *l = &hs->l;
+	const struct hs_layout *l = &jvm->l;
 	uint64_t skip = l->size.heap_block, h;
 	struct bytes blob = {from_block.p + skip, from_block.n > skip ? from_block.n - skip : 0};
 
@@ -180,9 +173,9 @@ static bool code_bounds(const struct hs_layout *l, struct blob *b)
 	return b->begin >= b->addr && b->begin <= b->end && b->end <= b->addr + b->size;
 }
 
-static bool name_read(struct hotspot *hs, struct blob *b)
+static bool name_read(struct jvm *jvm, struct blob *b)
 {
-	if (!addr_ok(b->name_addr) || !mem_read_cstr(hs->mem, b->name_addr, b->name, sizeof(b->name)))
+	if (!addr_ok(b->name_addr) || !mem_read_cstr(jvm->mem, b->name_addr, b->name, sizeof(b->name)))
 		return false;
 	for (const char *s = b->name; *s; s++)
 		if (*s < 0x20 || *s > 0x7e)
@@ -191,14 +184,14 @@ static bool name_read(struct hotspot *hs, struct blob *b)
 }
 
 /* The header, with its HeapBlock in front, as far as the block goes. */
-static bool header_read(struct hotspot *hs, const struct block *block, struct blob *b)
+static bool header_read(struct code_cache *cache, const struct block *block, struct blob *b)
 {
-	uint64_t skip = hs->l.size.heap_block, n = skip + hs->blob_span;
+	uint64_t skip = cache->jvm->l.size.heap_block, n = skip + cache->blob_span;
 
 	if (n > block->size)
 		n = block->size;
 	if (n > sizeof(b->raw) || n <= skip ||
-		!hs_read_fresh(hs, block->header, b->raw, (uint32_t)n))
+		!jvm_read_fresh(cache->jvm, block->header, b->raw, (uint32_t)n))
 		return false;
 	b->addr = block->header + skip;
 	b->n_raw = (uint32_t)n;
@@ -215,18 +208,18 @@ static const struct {
 	int major, dead; /* from that JDK on, from that state on */
 } states[] = {{20, 128}, {9, 3}, {8, 2}};
 
-bool blob_dead(const struct hotspot *hs, struct bytes header)
+bool blob_dead(const struct jvm *jvm, struct bytes header)
 {
 	size_t i = 0;
 
-	while (i + 1 < sizeof(states) / sizeof(*states) && hs->version.major < states[i].major)
+	while (i + 1 < sizeof(states) / sizeof(*states) && jvm->version.major < states[i].major)
 		i++;
-	return bytes_get_signed(header, hs->l.nm_state) >= states[i].dead;
+	return bytes_get_signed(header, jvm->l.nm_state) >= states[i].dead;
 }
 
-static bool nmethod_plausible(const struct hotspot *hs, struct blob *b)
+static bool nmethod_plausible(const struct jvm *jvm, struct blob *b)
 {
-	const struct hs_layout *l = &hs->l;
+	const struct hs_layout *l = &jvm->l;
 	struct bytes h = b->header;
 
 	b->compile_id = (int32_t)bytes_get(h, l->nm_compile_id);
@@ -236,12 +229,12 @@ static bool nmethod_plausible(const struct hotspot *hs, struct blob *b)
 		b->entry_bci >= CODE_OSR_LEFT && b->entry_bci <= 65535;
 }
 
-bool blob_read(struct hotspot *hs, const struct block *block, struct blob *ret)
+bool blob_read(struct code_cache *cache, const struct block *block, struct blob *ret)
 {
-	const struct hs_layout *l = &hs->l;
+	const struct hs_layout *l = &cache->jvm->l;
 	struct bytes h;
 
-	if (!header_read(hs, block, ret))
+	if (!header_read(cache, block, ret))
 		return false;
 	h = ret->header;
 	ret->size = bytes_get(h, l->blob_size);
@@ -250,14 +243,14 @@ bool blob_read(struct hotspot *hs, const struct block *block, struct blob *ret)
 	ret->name_addr = bytes_get(h, l->blob_name);
 	if (ret->size == 0 || ret->size > block->size - l->size.heap_block || !code_bounds(l, ret) ||
 		ret->frame_size < -1 || ret->frame_size > 65536 || ret->frame_complete < -1 ||
-		!name_read(hs, ret))
+		!name_read(cache->jvm, ret))
 		return false;
-	ret->kind = blob_kind(hs, ret);
-	ret->identity = blob_identity(hs, (struct bytes){ret->raw, ret->n_raw},
+	ret->kind = blob_kind(cache, ret);
+	ret->identity = blob_identity(cache->jvm, (struct bytes){ret->raw, ret->n_raw},
 		ret->kind <= BLOB_MH_INTRINSIC, &ret->method);
 	if (ret->identity == 0)
 		return false;
 	ret->compile_id = 0;
 	ret->entry_bci = -1;
-	return ret->kind > BLOB_MH_INTRINSIC || nmethod_plausible(hs, ret);
+	return ret->kind > BLOB_MH_INTRINSIC || nmethod_plausible(cache->jvm, ret);
 }

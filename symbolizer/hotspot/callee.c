@@ -1,6 +1,8 @@
 #include "symbolizer/hotspot/callee.h"
 
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
+#include "symbolizer/hotspot/jvm.h"
+#include "symbolizer/hotspot/method.h"
 
 /*
  * Operands of rewritten invokes are indices, in the processor's byte order, of entries that hold what
@@ -26,7 +28,7 @@ struct invoke {
 	uint16_t index;
 };
 
-static bool invoke_at(const struct hotspot *hs, const struct hs_method *m, int32_t bci,
+static bool invoke_at(const struct jvm *jvm, const struct hs_method *m, int32_t bci,
 		      struct invoke *ret)
 {
 	uint8_t op;
@@ -34,7 +36,7 @@ static bool invoke_at(const struct hotspot *hs, const struct hs_method *m, int32
 	if (!m->bytecodes || bci < 0 || bci + 3 > m->code_size)
 		return false;
 	op = m->bytecodes[bci];
-	if (op == (hs->version.major < 9 ? FAST_INVOKEVFINAL - 1 : FAST_INVOKEVFINAL))
+	if (op == (jvm->version.major < 9 ? FAST_INVOKEVFINAL - 1 : FAST_INVOKEVFINAL))
 		op = OP_INVOKEVIRTUAL;
 	if (op < OP_INVOKEVIRTUAL || op > OP_INVOKESTATIC)
 		return false;
@@ -49,15 +51,15 @@ static uint64_t entry_word(const uint8_t *entry, struct hs_field f)
 }
 
 /* JDK 8 to 22. f1: static and special; f2: virtual, if it can only be that one method. */
-static uint64_t method_in_cache(struct hotspot *hs, uint64_t cache, struct invoke v)
+static uint64_t method_in_cache(struct jvm *jvm, uint64_t cache, struct invoke v)
 {
-	const struct hs_layout *l = &hs->l;
+	const struct hs_layout *l = &jvm->l;
 	uint64_t size = l->size.cp_cache_entry, indices;
 	uint8_t entry[ENTRY_MAX] = {0}, by_op;
 
 	if (!l->cpce_indices.ok || !l->cpce_f1.ok || !l->cpce_f2.ok || !l->cpce_flags.ok ||
 		!l->c.vfinal_shift.ok || size > sizeof(entry) ||
-		!mem_read(hs->mem, cache + l->size.cp_cache + v.index * size, entry, size))
+		!mem_read(jvm->mem, cache + l->size.cp_cache + v.index * size, entry, size))
 		return 0;
 	indices = entry_word(entry, l->cpce_indices);
 	if (v.op != OP_INVOKEVIRTUAL) {
@@ -72,18 +74,18 @@ static uint64_t method_in_cache(struct hotspot *hs, uint64_t cache, struct invok
 }
 
 /* JDK 23 on. */
-static uint64_t method_resolved(struct hotspot *hs, uint64_t cache, struct invoke v)
+static uint64_t method_resolved(struct jvm *jvm, uint64_t cache, struct invoke v)
 {
-	const struct hs_layout *l = &hs->l;
+	const struct hs_layout *l = &jvm->l;
 	uint8_t entry[RESOLVED_SIZE];
 	uint64_t array, method;
 	uint32_t length;
 
 	if (l->size.resolved_method != RESOLVED_SIZE || !l->resolved_cpool.ok ||
 		l->resolved_cpool.at != RESOLVED_CPOOL ||
-		!hs_get(hs, cache, l->cpc_methods, &array) || !object_ok(array) ||
-		!mem_read_u32(hs->mem, array, &length) || v.index >= length ||
-		!mem_read(hs->mem, array + 8 + (uint64_t)v.index * RESOLVED_SIZE, entry, sizeof(entry)))
+		!jvm_get(jvm, cache, l->cpc_methods, &array) || !object_ok(array) ||
+		!mem_read_u32(jvm->mem, array, &length) || v.index >= length ||
+		!mem_read(jvm->mem, array + 8 + (uint64_t)v.index * RESOLVED_SIZE, entry, sizeof(entry)))
 		return 0;
 	if (v.op == OP_INVOKEVIRTUAL) {
 		if (entry[RESOLVED_2] != v.op || !(entry[RESOLVED_FLAGS] & RESOLVED_VFINAL))
@@ -101,10 +103,10 @@ uint32_t hs_callee_at(struct hotspot *hs, uint32_t method_id, int32_t bci)
 	uint64_t constants, cache, method;
 	struct invoke v;
 
-	if (!m || !invoke_at(hs, m, bci, &v) ||
-		!hs_get(hs, m->const_method, hs->l.cm_constants, &constants) || !object_ok(constants) ||
-		!hs_get(hs, constants, hs->l.cp_cache, &cache) || !object_ok(cache))
+	if (!m || !invoke_at(hs->jvm, m, bci, &v) ||
+		!jvm_get(hs->jvm, m->const_method, hs->jvm->l.cm_constants, &constants) || !object_ok(constants) ||
+		!jvm_get(hs->jvm, constants, hs->jvm->l.cp_cache, &cache) || !object_ok(cache))
 		return 0;
-	method = hs->l.cpc_methods.ok ? method_resolved(hs, cache, v) : method_in_cache(hs, cache, v);
+	method = hs->jvm->l.cpc_methods.ok ? method_resolved(hs->jvm, cache, v) : method_in_cache(hs->jvm, cache, v);
 	return object_ok(method) ? hs_method_find(hs, method) : 0;
 }

@@ -1,20 +1,22 @@
 #include <stdlib.h>
 
 #include "symbolizer/base/clock.h"
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/base/strtab.h"
+#include "symbolizer/hotspot/code_cache.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
 #include "symbolizer/hotspot/roles.h"
 
 #define REUSE_NS UINT64_C(100000000)
 
 /* First live code that ends behind addr. */
-static size_t live_index(const struct hotspot *hs, uint64_t addr)
+static size_t live_index(const struct code_cache *cache, uint64_t addr)
 {
-	size_t lo = 0, hi = hs->live.n;
+	size_t lo = 0, hi = cache->live.n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (hs->live.v[mid].end > addr)
+		if (cache->live.v[mid].end > addr)
 			hi = mid;
 		else
 			lo = mid + 1;
@@ -22,42 +24,42 @@ static size_t live_index(const struct hotspot *hs, uint64_t addr)
 	return lo;
 }
 
-static const struct live_code *live_find(const struct hotspot *hs, uint64_t pc)
+static const struct live_code *live_find(const struct code_cache *cache, uint64_t pc)
 {
-	size_t i = live_index(hs, pc);
+	size_t i = live_index(cache, pc);
 
-	return i < hs->live.n && hs->live.v[i].start <= pc ? &hs->live.v[i] : NULL;
+	return i < cache->live.n && cache->live.v[i].start <= pc ? &cache->live.v[i] : NULL;
 }
 
 /* What was known of the same bytes is gone. */
-static bool live_insert(struct hotspot *hs, struct live_code c)
+static bool live_insert(struct code_cache *cache, struct live_code c)
 {
-	size_t i = live_index(hs, c.start), n = i;
+	size_t i = live_index(cache, c.start), n = i;
 
-	while (n < hs->live.n && hs->live.v[n].start < c.end)
+	while (n < cache->live.n && cache->live.v[n].start < c.end)
 		n++;
 	if (n > i) {
-		memmove(&hs->live.v[i], &hs->live.v[n], (hs->live.n - n) * sizeof(c));
-		hs->live.n -= n - i;
-		hs->pc_generation++;
+		memmove(&cache->live.v[i], &cache->live.v[n], (cache->live.n - n) * sizeof(c));
+		cache->live.n -= n - i;
+		cache->pc_generation++;
 	}
-	if (!vec_push(&hs->live, c))
+	if (!vec_push(&cache->live, c))
 		return false;
-	memmove(&hs->live.v[i + 1], &hs->live.v[i], (hs->live.n - 1 - i) * sizeof(c));
-	hs->live.v[i] = c;
+	memmove(&cache->live.v[i + 1], &cache->live.v[i], (cache->live.n - 1 - i) * sizeof(c));
+	cache->live.v[i] = c;
 	return true;
 }
 
-void code_drop(struct hotspot *hs, uint32_t id)
+void code_drop(struct code_cache *cache, uint32_t id)
 {
-	const struct code *c = hs_code(hs, id);
-	size_t i = live_index(hs, c->blob);
+	const struct code *c = code_get(cache, id);
+	size_t i = live_index(cache, c->blob);
 
-	if (i >= hs->live.n || hs->live.v[i].id != id)
+	if (i >= cache->live.n || cache->live.v[i].id != id)
 		return;
-	memmove(&hs->live.v[i], &hs->live.v[i + 1], (hs->live.n - 1 - i) * sizeof(*hs->live.v));
-	hs->live.n--;
-	hs->pc_generation++;
+	memmove(&cache->live.v[i], &cache->live.v[i + 1], (cache->live.n - 1 - i) * sizeof(*cache->live.v));
+	cache->live.n--;
+	cache->pc_generation++;
 }
 
 uint64_t code_key(uint64_t blob, uint64_t identity)
@@ -68,10 +70,10 @@ uint64_t code_key(uint64_t blob, uint64_t identity)
 }
 
 /* The same blob, seen before and dropped by a false alarm. */
-static uint32_t code_known(const struct hotspot *hs, const struct blob *b)
+static uint32_t code_known(const struct code_cache *cache, const struct blob *b)
 {
-	uint32_t id = u64map_get(&hs->code_ids, code_key(b->addr, b->identity));
-	const struct code_entry *e = id ? hs->codes.v[id - 1] : NULL;
+	uint32_t id = u64map_get(&cache->ids, code_key(b->addr, b->identity));
+	const struct code_entry *e = id ? cache->codes.v[id - 1] : NULL;
 
 	return e && e->code.blob == b->addr && e->identity == b->identity &&
 			(b->method == 0 || e->method == b->method) ?
@@ -85,24 +87,24 @@ static bool bytes_constant(enum blob_kind kind)
 	return kind != BLOB_VTABLE && kind != BLOB_BUFFER && kind > BLOB_MH_INTRINSIC;
 }
 
-static void stub_bytes_copy(struct hotspot *hs, struct code *c)
+static void stub_bytes_copy(struct code_cache *cache, struct code *c)
 {
 	uint64_t n = c->end - c->begin;
 	uint8_t *p;
 
 	if (n == 0 || n > CODE_BYTES_MAX || !bytes_constant(c->kind))
 		return;
-	p = arena_alloc(&hs->code_parts, n);
-	if (!p || !hs_read_fresh(hs, c->begin, p, (uint32_t)n))
+	p = arena_alloc(&cache->parts, n);
+	if (!p || !jvm_read_fresh(cache->jvm, c->begin, p, (uint32_t)n))
 		return;
 	c->bytes = p;
 	c->n_bytes = (uint32_t)n;
 }
 
 /* The two hand-written native wrappers of virtual threads (JDK 21 on). */
-static enum stub_role wrapper_role(const struct hotspot *hs, const struct code *c)
+static enum stub_role wrapper_role(const struct code_cache *cache, const struct code *c)
 {
-	const struct hs_method *m = c->kind == BLOB_NATIVE ? hs_method(hs, c->method_id) : NULL;
+	const struct hs_method *m = c->kind == BLOB_NATIVE ? method_get(cache->methods, c->method_id) : NULL;
 
 	if (!m || strcmp(m->class_name, "jdk/internal/vm/Continuation") != 0)
 		return STUB_OTHER;
@@ -111,9 +113,9 @@ static enum stub_role wrapper_role(const struct hotspot *hs, const struct code *
 	return strcmp(m->name, "doYield") == 0 ? STUB_DO_YIELD : STUB_OTHER;
 }
 
-static bool code_fill(struct hotspot *hs, const struct blob *b, struct code *c)
+static bool code_fill(struct code_cache *cache, const struct blob *b, struct code *c)
 {
-	uint32_t name = strtab_add_z(hs->names, b->name);
+	uint32_t name = strtab_add_z(cache->copies->names, b->name);
 
 	*c = (struct code){
 		.kind = b->kind,
@@ -124,7 +126,7 @@ static bool code_fill(struct hotspot *hs, const struct blob *b, struct code *c)
 		.end = b->end,
 		.frame_size = b->frame_size,
 		.frame_complete = b->frame_complete,
-		.name = name == UINT32_MAX ? "" : strtab_get(hs->names, name),
+		.name = name == UINT32_MAX ? "" : strtab_get(cache->copies->names, name),
 		.compile_id = b->compile_id,
 		.osr_bci = b->entry_bci,
 		.osr_entry = -1,
@@ -135,61 +137,80 @@ static bool code_fill(struct hotspot *hs, const struct blob *b, struct code *c)
 		.stub_begin = -1,
 	};
 	if (b->kind <= BLOB_MH_INTRINSIC) {
-		if (!nmethod_copy(hs, b, c))
+		if (!nmethod_copy(cache, b, c))
 			return false;
-		c->role = wrapper_role(hs, c);
+		c->role = wrapper_role(cache, c);
 		return true;
 	}
-	stub_bytes_copy(hs, c);
+	stub_bytes_copy(cache, c);
 	if (b->kind == BLOB_STUBS)
-		stub_names_refresh(hs);
+		stub_names_refresh(cache);
 	return true;
 }
 
-uint32_t code_entry_add(struct hotspot *hs, struct code_entry *e, uint32_t stamp)
+static struct code_entry *entry_copy(struct copies *copies, const struct code_entry *e)
+{
+	const struct code *c = &e->code;
+	const struct copy_part parts[] = {
+		{offsetof(struct code, records), c->n_records * sizeof(*c->records)},
+		{offsetof(struct code, scopes), c->scopes_len},
+		{offsetof(struct code, methods), c->n_methods * sizeof(*c->methods)},
+		{offsetof(struct code, bytes), c->n_bytes},
+		{offsetof(struct code, null_checks), c->n_null_checks * sizeof(*c->null_checks)},
+		{offsetof(struct code, handlers), c->n_handlers * sizeof(*c->handlers)},
+	};
+	size_t bytes;
+	struct code_entry *ret = copies_add(copies, e, sizeof(*e), parts, sizeof(parts) / sizeof(*parts), &bytes);
+
+	if (ret)
+		ret->bytes = bytes;
+	return ret;
+}
+
+uint32_t code_entry_add(struct code_cache *cache, struct code_entry *e, uint32_t stamp)
 {
 	struct code_entry *kept;
 
-	e->code.id = (uint32_t)hs->codes.n + 1;
-	if (e->code.id >= STAMP_PERMANENT || !vec_push(&hs->code_stamps, stamp))
+	e->code.id = (uint32_t)cache->codes.n + 1;
+	if (e->code.id >= STAMP_PERMANENT || !vec_push(&cache->stamps, stamp))
 		return 0;
-	if (!vec_push(&hs->codes, NULL)) {
-		hs->code_stamps.n--;
+	if (!vec_push(&cache->codes, NULL)) {
+		cache->stamps.n--;
 		return 0;
 	}
-	kept = code_entry_new(hs, e);
+	kept = entry_copy(cache->copies, e);
 	if (!kept) {
-		hs->code_stamps.n--;
-		hs->codes.n--;
+		cache->stamps.n--;
+		cache->codes.n--;
 		return 0;
 	}
-	hs->codes.v[e->code.id - 1] = kept;
-	hs->stats.codes++;
+	cache->codes.v[e->code.id - 1] = kept;
+	cache->counts.added++;
 	return e->code.id;
 }
 
-static uint32_t code_add(struct hotspot *hs, const struct blob *b)
+static uint32_t code_add(struct code_cache *cache, const struct blob *b)
 {
 	struct code_entry e = {.identity = b->identity, .method = b->method};
 	uint32_t id;
 
-	if (memory_full(hs))
+	if (copies_full(cache->copies))
 		return 0;
-	if (code_fill(hs, b, &e.code)) {
+	if (code_fill(cache, b, &e.code)) {
 		e.read_ns = clock_monotonic_ns();
-		id = code_entry_add(hs, &e, blob_freeable(b->kind) ? 0 : STAMP_PERMANENT);
+		id = code_entry_add(cache, &e, blob_freeable(b->kind) ? 0 : STAMP_PERMANENT);
 	} else {
 		id = 0;
 	}
-	arena_done(&hs->code_parts);
+	arena_done(&cache->parts);
 	if (!id)
 		return 0;
-	u64map_put(&hs->code_ids, code_key(b->addr, b->identity), id);
+	u64map_put(&cache->ids, code_key(b->addr, b->identity), id);
 	return id;
 }
 
 /* *ret_bad: there is something that makes no sense, or that changed under the reader. */
-static uint32_t code_intern(struct hotspot *hs, uint64_t pc, bool *ret_bad)
+static uint32_t code_intern(struct code_cache *cache, uint64_t pc, bool *ret_bad)
 {
 	struct block block;
 	struct blob b;
@@ -197,28 +218,28 @@ static uint32_t code_intern(struct hotspot *hs, uint64_t pc, bool *ret_bad)
 	uint32_t id;
 
 	*ret_bad = false;
-	if (!block_find(hs, pc, &block))
+	if (!block_find(cache, pc, &block))
 		return 0;
-	*ret_bad = !blob_read(hs, &block, &b);
+	*ret_bad = !blob_read(cache, &block, &b);
 	if (*ret_bad || pc < b.begin || pc >= b.end)
 		return 0;
-	id = code_known(hs, &b);
+	id = code_known(cache, &b);
 	if (!id) {
-		id = code_add(hs, &b);
+		id = code_add(cache, &b);
 		added = true;
 	}
 	*ret_bad = !id;
-	if (!id || !live_insert(hs, (struct live_code){b.addr, b.addr + b.size, id}))
+	if (!id || !live_insert(cache, (struct live_code){b.addr, b.addr + b.size, id}))
 		return 0;
 	if (added && b.kind == BLOB_NMETHOD)
-		roles_note(hs, hs_code(hs, id));
+		roles_note(cache, code_get(cache, id));
 	return id;
 }
 
-static uint32_t code_find_slow(struct hotspot *hs, uint64_t pc)
+static uint32_t code_find_slow(struct code_cache *cache, uint64_t pc)
 {
-	const struct live_code *live = live_find(hs, pc);
-	const struct code *c = live ? hs_code(hs, live->id) : NULL;
+	const struct live_code *live = live_find(cache, pc);
+	const struct code *c = live ? code_get(cache, live->id) : NULL;
 	uint32_t id = 0;
 	bool bad = true;
 
@@ -226,125 +247,135 @@ static uint32_t code_find_slow(struct hotspot *hs, uint64_t pc)
 		struct block block;
 
 		/* So that a part of the recording finds it from this pc alone. */
-		if (hs->mem->exact)
-			block_find(hs, pc, &block);
+		if (cache->jvm->mem->exact)
+			block_find(cache, pc, &block);
 		return c->id;
 	}
 	/* In its header or data; unless something smaller stands there now. */
-	if (c && hs->code_stamps.v[c->id - 1] == STAMP_PERMANENT)
+	if (c && cache->stamps.v[c->id - 1] == STAMP_PERMANENT)
 		return 0;
 	/* The code cache may change under the reader: once more. */
 	for (int try = 0; bad && try < 2; try++) {
-		hs->stats.remote_lookups++;
-		id = code_intern(hs, pc, &bad);
+		cache->counts.remote_lookups++;
+		id = code_intern(cache, pc, &bad);
 	}
-	hs->stats.bad_blobs += bad;
+	cache->counts.bad += bad;
 	return id;
 }
 
-static void code_use(struct hotspot *hs, uint32_t id)
+static void code_use(struct code_cache *cache, uint32_t id)
 {
-	uint32_t *stamp = &hs->code_stamps.v[id - 1];
+	uint32_t *stamp = &cache->stamps.v[id - 1];
 
-	if (*stamp == STAMP_PERMANENT || *stamp == hs->walk ||
-		walk_checked(hs, hs->codes.v[id - 1]->checked_ns))
+	if (*stamp == STAMP_PERMANENT || *stamp == cache->jvm->moment.walk ||
+		moment_checked(&cache->jvm->moment, cache->codes.v[id - 1]->checked_ns))
 		return;
-	if (hs->walking && vec_push(&hs->used_codes, id))
-		*stamp = hs->walk;
+	if (cache->jvm->moment.walking && vec_push(&cache->used, id))
+		*stamp = cache->jvm->moment.walk;
 }
 
 /* An nmethod that nobody saw at the sample's time: it may stand where another one was sampled. */
-static bool younger_than_sample(const struct hotspot *hs, uint32_t id)
+static bool younger_than_sample(const struct code_cache *cache, uint32_t id)
 {
-	const struct code_entry *e = hs->codes.v[id - 1];
+	const struct code_entry *e = cache->codes.v[id - 1];
 
-	return hs->walking && hs->sample_ns && hs->sample_ns < e->read_ns && e->code.kind <= BLOB_MH_INTRINSIC;
+	return cache->jvm->moment.walking && cache->jvm->moment.sample_ns && cache->jvm->moment.sample_ns < e->read_ns && e->code.kind <= BLOB_MH_INTRINSIC;
 }
 
 /*
  * Could the memory of an unloaded class's code have been used again before `id` was read? Between the two lie
  * the end of the collection, a sweep and a compilation.
  */
-static bool reused_since_sample(struct hotspot *hs, uint32_t id)
+static bool reused_since_sample(struct code_cache *cache, uint32_t id)
 {
-	return hs->codes.v[id - 1]->read_ns - hs->sample_ns > REUSE_NS && unloads_since_sample(hs);
+	return cache->codes.v[id - 1]->read_ns - cache->jvm->moment.sample_ns > REUSE_NS && unloads_since_sample(cache->jvm, &cache->methods->unloads);
 }
 
-uint32_t hs_code_find(struct hotspot *hs, uint64_t pc)
+uint32_t code_find(struct code_cache *cache, uint64_t pc)
 {
 	struct pc_slot *s;
 
-	hs->stats.lookups++;
-	if (pc < hs->low || pc >= hs->high)
+	cache->counts.lookups++;
+	if (pc < cache->low || pc >= cache->high)
 		return 0;
-	s = &hs->pcs[hash_u64(pc ^ hs->seed) % PC_CACHE];
-	if (s->pc != pc || s->generation != hs->pc_generation) {
-		uint32_t id = code_find_slow(hs, pc);
+	s = &cache->pcs[hash_u64(pc ^ cache->jvm->seed) % PC_CACHE];
+	if (s->pc != pc || s->generation != cache->pc_generation) {
+		uint32_t id = code_find_slow(cache, pc);
 
 		if (!id)
-			return gone_find(hs, pc, false);
-		*s = (struct pc_slot){pc, id, hs->pc_generation};
+			return gone_find(cache, pc, false);
+		*s = (struct pc_slot){pc, id, cache->pc_generation};
 	}
-	if (younger_than_sample(hs, s->id)) {
-		uint32_t gone = gone_find(hs, pc, true);
+	if (younger_than_sample(cache, s->id)) {
+		uint32_t gone = gone_find(cache, pc, true);
 
-		if (gone || (!hs->gone && reused_since_sample(hs, s->id)))
+		if (gone || (!cache->gone && reused_since_sample(cache, s->id)))
 			return gone;
 	}
-	code_use(hs, s->id);
+	code_use(cache, s->id);
 	return s->id;
 }
 
-const struct code *hs_code(const struct hotspot *hs, uint32_t code_id)
+const struct code *code_get(const struct code_cache *cache, uint32_t id)
 {
-	const struct code_entry *e = code_id && code_id <= hs->codes.n ? hs->codes.v[code_id - 1] : NULL;
+	const struct code_entry *e = id && id <= cache->codes.n ? cache->codes.v[id - 1] : NULL;
 
 	return e ? &e->code : NULL;
 }
 
-uint32_t hs_code_count(const struct hotspot *hs)
+const struct code *code_peek(const struct code_cache *cache, uint64_t pc)
 {
-	return (uint32_t)hs->codes.n;
+	const struct live_code *live = live_find(cache, pc);
+
+	return live ? code_get(cache, live->id) : NULL;
 }
 
-const struct code *code_peek(const struct hotspot *hs, uint64_t pc)
+uint32_t hs_code_find(struct hotspot *hs, uint64_t pc)
 {
-	const struct live_code *live = live_find(hs, pc);
+	return code_find(hs->cache, pc);
+}
 
-	return live ? hs_code(hs, live->id) : NULL;
+const struct code *hs_code(const struct hotspot *hs, uint32_t code_id)
+{
+	return code_get(hs->cache, code_id);
+}
+
+uint32_t hs_code_count(const struct hotspot *hs)
+{
+	return (uint32_t)hs->cache->codes.n;
 }
 
 bool hs_in_code_cache(const struct hotspot *hs, uint64_t pc)
 {
-	return pc >= hs->low && pc < hs->high;
+	return in_code_cache(hs->cache, pc);
 }
 
-bool hs_in_interpreter(const struct hotspot *hs, uint64_t pc)
+/* Bytes [pc, pc + len) of the copy of a code; NULL: not there. */
+static const uint8_t *copied_bytes(const struct code_cache *cache, uint64_t pc, uint32_t len)
 {
-	return pc >= hs->interp_start && pc < hs->interp_end;
+	const struct code *c = code_peek(cache, pc);
+
+	if (!c || pc < c->begin || pc - c->begin > c->n_bytes || c->n_bytes - (pc - c->begin) < len)
+		return NULL;
+	return c->bytes + (pc - c->begin);
 }
 
-enum blob_role hs_code_role(struct hotspot *hs, uint64_t target)
+bool hs_bytes_before(struct hotspot *hs, uint64_t pc, uint8_t ret[8])
 {
-	const struct code *c;
+	const uint8_t *p = copied_bytes(hs->cache, pc - 8, 8);
 
-	/* A call out of the code cache needs no record: what needs one goes through a stub. */
-	if (!hs_in_code_cache(hs, target))
-		return target ? ROLE_LEAF : ROLE_NONE;
-	c = stub_find(hs, target);
-	if (!c)
-		return ROLE_NONE;
-	switch (c->kind) {
-	case BLOB_STUBS:
-		return ROLE_LEAF;
-	case BLOB_DEOPT:
-		return c->role == STUB_UNCOMMON_TRAP ? ROLE_UNCOMMON_TRAP : ROLE_RUNTIME;
-	case BLOB_RUNTIME:
-		return c->role == STUB_CALL_RESOLVER ? ROLE_NONE : ROLE_RUNTIME;
-	case BLOB_SAFEPOINT:
-	case BLOB_EXCEPTION:
-		return ROLE_RUNTIME;
-	default:
-		return ROLE_NONE;
-	}
+	if (!p)
+		return addr_ok(pc - 8) && mem_read(hs->jvm->mem, pc - 8, ret, 8);
+	memcpy(ret, p, 8);
+	return true;
+}
+
+uint32_t hs_code_bytes(struct hotspot *hs, uint64_t pc, uint8_t *dst, uint32_t len)
+{
+	const uint8_t *p = copied_bytes(hs->cache, pc, len);
+
+	if (!p)
+		return addr_ok(pc) ? (uint32_t)mem_read_some(hs->jvm->mem, pc, dst, len) : 0;
+	memcpy(dst, p, len);
+	return len;
 }

@@ -45,15 +45,6 @@ enum stub_role {
 
 enum { TIER_INTERPRETER = 0, TIER_C1_SIMPLE = 1, TIER_C1_LIMITED = 2, TIER_C1_FULL = 3, TIER_C2 = 4 };
 
-/* Why a call of compiled code has no return: classes of runtime blobs that attribution asks for. */
-enum blob_role {
-	ROLE_NONE,
-	ROLE_UNCOMMON_TRAP,
-	ROLE_RUNTIME, /* C1/C2/shared runtime stub: slow path */
-	ROLE_LEAF, /* StubRoutines: array copy and the like; calls to it have no record */
-	ROLE_NATIVE, /* outside of the code cache; attribution's own, hs_code_role() says ROLE_LEAF */
-};
-
 /* A record of debug information (PcDesc). Sentinels and records without scope are left out. */
 struct code_record {
 	int32_t pc_offset; /* from code begin: return address of a call, or the polling instruction */
@@ -132,20 +123,12 @@ uint64_t hs_call_stub_return(const struct hotspot *hs); /* the one return addres
 uint64_t hs_cont_return_barrier(const struct hotspot *hs); /* 0: unknown (then by blob name) */
 uint64_t hs_cont_entry_return(struct hotspot *hs); /* return pc of ContinuationEntry; 0: unknown */
 
-/*
- * Code that is no longer there. Where hs_code_find() finds nothing at a pc, or code that it first saw later than
- * the sample, fn is asked (walks with hotspot_walk_times() only): the id of the code that was there at the
- * sample's time and is gone, as hs_gone_add() made it; 0: none. `there`: something is there now. Without fn, such
- * code is nobody's when classes were unloaded since the sample and it was read 0.1 s later or more.
- */
-typedef uint32_t hs_gone_fn(void *ctx, uint64_t pc, uint64_t time_ns, bool there);
-void hs_set_gone(struct hotspot *hs, hs_gone_fn *fn, void *ctx);
-uint32_t hs_gone_add(struct hotspot *hs, uint64_t begin, uint32_t size, int32_t frame_size, int tier);
-/* Frame size and tier of the nmethod whose code begins there now; false: none does. */
-bool hs_code_shape(struct hotspot *hs, uint64_t begin, int32_t *ret_frame_size, int32_t *ret_tier);
+/* What stands right before a return address must be a call: fills `ret` with the 8 bytes before
+ * it; false: unreadable. */
+bool hs_bytes_before(struct hotspot *hs, uint64_t pc, uint8_t ret[8]);
 
-/* What a call target is, by address (attribution). Adds a stub to the codes if it is new. */
-enum blob_role hs_code_role(struct hotspot *hs, uint64_t target);
+/* Code bytes at a pc in the code cache, for prologue and epilogue decoding; count read. */
+uint32_t hs_code_bytes(struct hotspot *hs, uint64_t pc, uint8_t *dst, uint32_t len);
 
 /* What the interpreter's codelet at a pc is for: STUB_OTHER, STUB_METHOD_ENTRY or STUB_DEOPT_ENTRY. */
 enum stub_role hs_codelet_role(const struct hotspot *hs, uint64_t pc);

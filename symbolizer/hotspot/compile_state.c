@@ -4,9 +4,10 @@
 #include <stdlib.h>
 
 #include "symbolizer/base/cleanup.h"
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
+#include "symbolizer/hotspot/method_table.h"
 
-enum { GROUP = 64, METHOD_SPAN = 128, HEAD_MAX = 256 };
+enum { GROUP = 64, METHOD_SPAN = 128, HEAD_MAX = CONST_METHOD_MAX };
 
 /* Small fields behind pointers of the Method. */
 enum {
@@ -20,7 +21,7 @@ enum {
 	N_FIELDS
 };
 
-enum { SPAN_METHOD, SPAN_CONST_METHOD, SPAN_CLASS, SPAN_TAIL, IDENTITY_SPANS };
+enum { IDENTITY_SPANS = 1 + REST_SPANS }; /* the Method comes first */
 
 struct state_read {
 	const struct method_entry *e;
@@ -32,7 +33,7 @@ struct state_read {
 };
 
 struct state_batch {
-	struct hotspot *hs;
+	struct jvm *jvm;
 	struct state_read at[GROUP];
 	struct mem_span span[GROUP * N_FIELDS];
 	bool *ok[GROUP * N_FIELDS];
@@ -54,11 +55,11 @@ enum {
 	ACCESS_NOT_OSR = 0x08000000,
 };
 
-static struct hs_field flags_field(const struct hotspot *hs)
+static struct hs_field flags_field(const struct jvm *jvm)
 {
-	const struct hs_field *i = &hs->l.method_intrinsic;
+	const struct hs_field *i = &jvm->l.method_intrinsic;
 
-	if (hs->version.major < 21 || !i->ok || i->at < 4)
+	if (jvm->version.major < 21 || !i->ok || i->at < 4)
 		return (struct hs_field){0};
 	return (struct hs_field){.at = i->at - 4, .width = 4, .ok = true};
 }
@@ -71,7 +72,7 @@ static void span_add(struct state_batch *b, uint64_t addr, void *dst, uint32_t l
 
 static void batch_read(struct state_batch *b)
 {
-	mem_read_batch(b->hs->mem, b->span, b->n);
+	mem_read_batch(b->jvm->mem, b->span, b->n);
 	for (size_t i = 0; i < b->n; i++)
 		if (b->ok[i])
 			*b->ok[i] = b->span[i].ok;
@@ -79,41 +80,32 @@ static void batch_read(struct state_batch *b)
 }
 
 /* No more of a Method than is used: behind the last one may be nothing. */
-static uint32_t method_span(const struct hotspot *hs)
+static uint32_t method_span(const struct jvm *jvm)
 {
-	const struct hs_layout *l = &hs->l;
-	const struct hs_field f[] = {l->method_const, l->method_flags,	   l->method_data,
-				     l->method_code,  l->method_counters, flags_field(hs)};
-	uint64_t span = 0;
+	const struct hs_layout *l = &jvm->l;
+	const struct hs_field f[] = {l->method_const, l->method_flags, l->method_data, l->method_code,
+				     l->method_counters, flags_field(jvm)};
 
-	for (size_t i = 0; i < sizeof(f) / sizeof(*f); i++)
-		if (f[i].ok && f[i].at + f[i].width > span)
-			span = f[i].at + f[i].width;
-	return span < METHOD_SPAN ? (uint32_t)span : METHOD_SPAN;
+	return hs_fields_span(f, sizeof(f) / sizeof(*f), METHOD_SPAN);
 }
 
 /* The Method, and what tells whether it still is the one that was interned: as after a walk. */
 static void add_identity(struct state_batch *b, struct state_read *r)
 {
-	const struct method_entry *e = r->e;
+	void *const dst[REST_SPANS] = {[REST_HEAD] = r->head, [REST_CLASS] = &r->class_symbol, [REST_TAIL] = r->tail};
+	struct mem_span rest[REST_SPANS];
 
-	span_add(b, e->method.addr, r->method, method_span(b->hs), NULL);
-	span_add(b, e->method.const_method, r->head, method_identity_span(b->hs), NULL);
-	span_add(b, e->holder + b->hs->l.klass_name.at, &r->class_symbol, 8, NULL);
-	span_add(b, e->tail_len ? e->tail_addr : e->class_symbol, r->tail,
-		 e->tail_len ? e->tail_len : 1, NULL);
+	span_add(b, r->e->method.addr, r->method, method_span(b->jvm), NULL);
+	method_rest_spans(b->jvm, r->e, rest);
+	for (int i = 0; i < REST_SPANS; i++)
+		span_add(b, rest[i].addr, dst[i], rest[i].len, NULL);
 }
 
-static bool identity_same(const struct hotspot *hs, const struct state_read *r,
-			  const struct mem_span *s)
+static bool identity_same(const struct jvm *jvm, const struct state_read *r, const struct mem_span *s)
 {
 	struct bytes method = {r->method, METHOD_SPAN};
 
-	return s[SPAN_METHOD].ok && s[SPAN_CONST_METHOD].ok &&
-	       bytes_get(method, hs->l.method_const) == r->e->method.const_method &&
-	       method_identity(hs, (struct bytes){r->head, s[SPAN_CONST_METHOD].len}) ==
-		       r->e->identity &&
-	       method_class_same(r->e, &s[SPAN_CLASS], &s[SPAN_TAIL]);
+	return s[0].ok && method_same(jvm, r->e, bytes_get(method, jvm->l.method_const), s + 1);
 }
 
 static void add_field(struct state_batch *b, struct state_read *r, int which, uint64_t base,
@@ -140,7 +132,7 @@ static struct hs_field data_counter(const struct hs_layout *l, bool loops)
 
 static void add_fields(struct state_batch *b, struct state_read *r)
 {
-	const struct hs_layout *l = &b->hs->l;
+	const struct hs_layout *l = &b->jvm->l;
 	struct bytes method = {r->method, METHOD_SPAN};
 	uint64_t counters = bytes_get(method, l->method_counters);
 	uint64_t data = bytes_get(method, l->method_data);
@@ -157,13 +149,13 @@ static void add_fields(struct state_batch *b, struct state_read *r)
 }
 
 /* An InvocationCounter: the count above state bits, of which the highest says that it ran over. */
-static uint64_t counter_add(const struct hotspot *hs, const struct state_read *r, int which,
+static uint64_t counter_add(const struct jvm *jvm, const struct state_read *r, int which,
 			    bool *full)
 {
-	const struct hs_constant *c = &hs->l.c.count_shift;
+	const struct hs_constant *c = &jvm->l.c.count_shift;
 	/* 8 to 14 have two more state bits (interpreter/invocationCounter.hpp). */
 	unsigned shift = c->ok && c->value > 0 && c->value < 8 ? (unsigned)c->value :
-			 hs->version.major >= 15 ? 1 : 3;
+			 jvm->version.major >= 15 ? 1 : 3;
 
 	if (!r->has[which])
 		return 0;
@@ -171,11 +163,11 @@ static uint64_t counter_add(const struct hotspot *hs, const struct state_read *r
 	return (r->field[which] & UINT32_MAX) >> shift;
 }
 
-static void flags_fill(const struct hotspot *hs, struct bytes method, struct hs_compile_state *s)
+static void flags_fill(const struct jvm *jvm, struct bytes method, struct hs_compile_state *s)
 {
-	struct hs_field f = flags_field(hs);
-	bool access = !f.ok && hs->version.major < 21;
-	uint64_t v = f.ok ? bytes_get(method, f) : access ? bytes_get(method, hs->l.method_flags) : 0;
+	struct hs_field f = flags_field(jvm);
+	bool access = !f.ok && jvm->version.major < 21;
+	uint64_t v = f.ok ? bytes_get(method, f) : access ? bytes_get(method, jvm->l.method_flags) : 0;
 
 	s->queued = v & (access ? ACCESS_QUEUED : FLAGS_QUEUED);
 	s->not_c1 = v & (access ? ACCESS_NOT_C1 : FLAGS_NOT_C1);
@@ -183,31 +175,31 @@ static void flags_fill(const struct hotspot *hs, struct bytes method, struct hs_
 	s->not_c2_osr = v & (access ? ACCESS_NOT_OSR : FLAGS_NOT_OSR);
 }
 
-static void state_fill(const struct hotspot *hs, const struct state_read *r,
+static void state_fill(const struct jvm *jvm, const struct state_read *r,
 		       struct hs_compile_state *s)
 {
 	s->known = true;
 	s->counted = r->has[COUNTER_CALLS] && r->has[COUNTER_LOOPS];
-	s->calls = counter_add(hs, r, COUNTER_CALLS, &s->calls_full) +
-		   counter_add(hs, r, DATA_CALLS, &s->calls_full);
-	s->loops = counter_add(hs, r, COUNTER_LOOPS, &s->loops_full) +
-		   counter_add(hs, r, DATA_LOOPS, &s->loops_full);
+	s->calls = counter_add(jvm, r, COUNTER_CALLS, &s->calls_full) +
+		   counter_add(jvm, r, DATA_CALLS, &s->calls_full);
+	s->loops = counter_add(jvm, r, COUNTER_LOOPS, &s->loops_full) +
+		   counter_add(jvm, r, DATA_LOOPS, &s->loops_full);
 	s->breakpoints = r->has[COUNTER_BREAKPOINTS] ? (uint32_t)r->field[COUNTER_BREAKPOINTS] : 0;
 	s->not_entrant = r->has[DATA_NOT_ENTRANT] ? (uint32_t)r->field[DATA_NOT_ENTRANT] : 0;
 	s->tier = r->has[CODE_TIER] && r->field[CODE_TIER] <= 4 ? (int8_t)r->field[CODE_TIER] : 0;
-	flags_fill(hs, (struct bytes){r->method, METHOD_SPAN}, s);
+	flags_fill(jvm, (struct bytes){r->method, METHOD_SPAN}, s);
 }
 
-static void group_read(struct state_batch *b, const uint32_t *methods, size_t n,
+static void group_read(struct state_batch *b, const struct method_table *table, const uint32_t *methods, size_t n,
 		       struct hs_compile_state *ret)
 {
-	struct hotspot *hs = b->hs;
+	struct jvm *jvm = b->jvm;
 
 	memset(b->at, 0, n * sizeof(b->at[0]));
 	for (size_t i = 0; i < n; i++) {
-		b->at[i].bad = !hs_method(hs, methods[i]);
+		b->at[i].bad = !method_get(table, methods[i]);
 		if (!b->at[i].bad) {
-			b->at[i].e = hs->methods.v[methods[i] - 1];
+			b->at[i].e = table->methods.v[methods[i] - 1];
 			add_identity(b, &b->at[i]);
 		}
 	}
@@ -215,7 +207,7 @@ static void group_read(struct state_batch *b, const uint32_t *methods, size_t n,
 	for (size_t i = 0, s = 0; i < n; i++) {
 		if (b->at[i].bad)
 			continue;
-		b->at[i].bad = !identity_same(hs, &b->at[i], &b->span[s]);
+		b->at[i].bad = !identity_same(jvm, &b->at[i], &b->span[s]);
 		s += IDENTITY_SPANS;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -225,7 +217,7 @@ static void group_read(struct state_batch *b, const uint32_t *methods, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		ret[i] = (struct hs_compile_state){0};
 		if (!b->at[i].bad)
-			state_fill(hs, &b->at[i], &ret[i]);
+			state_fill(jvm, &b->at[i], &ret[i]);
 	}
 }
 
@@ -236,9 +228,9 @@ int hs_compile_states(struct hotspot *hs, const uint32_t *methods, size_t n,
 
 	if (!b)
 		return -ENOMEM;
-	b->hs = hs;
+	b->jvm = hs->jvm;
 	b->n = 0;
 	for (size_t i = 0; i < n; i += GROUP)
-		group_read(b, methods + i, n - i < GROUP ? n - i : GROUP, ret + i);
+		group_read(b, hs->methods, methods + i, n - i < GROUP ? n - i : GROUP, ret + i);
 	return 0;
 }

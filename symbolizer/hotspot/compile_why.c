@@ -3,65 +3,67 @@
 
 #include "symbolizer/base/buf.h"
 #include "symbolizer/hotspot/compile_state.h"
-#include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
+#include "symbolizer/hotspot/jvm.h"
+#include "symbolizer/hotspot/method.h"
 
 /* HugeMethodLimit is a constant of release builds (runtime/globals.hpp, 8 to 25). */
 enum { HUGE_METHOD_LIMIT = 8000 };
 
-static uint64_t flag(struct hotspot *hs, const char *name, uint64_t otherwise)
+static uint64_t flag(struct jvm *jvm, const char *name, uint64_t otherwise)
 {
 	uint64_t v;
 
-	return hotspot_flag(hs, name, &v, NULL) == 0 ? v : otherwise;
+	return jvm_flag(jvm, name, &v, NULL) == 0 ? v : otherwise;
 }
 
-static void thresholds_read(struct hotspot *hs, struct hs_compile_rules *r)
+static void thresholds_read(struct jvm *jvm, struct hs_compile_rules *r)
 {
 	/* Without C1 the interpreter's counts lead to C2 by what else leads from C1 to C2. */
 	bool c1 = r->tiered;
 
-	r->calls = flag(hs, c1 ? "Tier3InvocationThreshold" : "Tier4InvocationThreshold", 0);
-	r->min_calls = flag(hs, c1 ? "Tier3MinInvocationThreshold" : "Tier4MinInvocationThreshold", 0);
-	r->calls_and_loops = flag(hs, c1 ? "Tier3CompileThreshold" : "Tier4CompileThreshold", 0);
-	r->loops = flag(hs, c1 ? "Tier3BackEdgeThreshold" : "Tier4BackEdgeThreshold", 0);
+	r->calls = flag(jvm, c1 ? "Tier3InvocationThreshold" : "Tier4InvocationThreshold", 0);
+	r->min_calls = flag(jvm, c1 ? "Tier3MinInvocationThreshold" : "Tier4MinInvocationThreshold", 0);
+	r->calls_and_loops = flag(jvm, c1 ? "Tier3CompileThreshold" : "Tier4CompileThreshold", 0);
+	r->loops = flag(jvm, c1 ? "Tier3BackEdgeThreshold" : "Tier4BackEdgeThreshold", 0);
 }
 
 /* A flag that is a text; "" where it is not set, or longer. */
-static void text_read(struct hotspot *hs, const char *name, char *dst, size_t size)
+static void text_read(struct jvm *jvm, const char *name, char *dst, size_t size)
 {
-	uint64_t at = flag(hs, name, 0);
+	uint64_t at = flag(jvm, name, 0);
 
-	if (!addr_ok(at) || !mem_read_cstr(hs->mem, at, dst, size))
+	if (!addr_ok(at) || !mem_read_cstr(jvm->mem, at, dst, size))
 		dst[0] = '\0';
 }
 
 /* Without tiers, JDK 17 to 25 compile methods of any size, whatever the flag says (JDK-8366118;
  * tried on 17 and 25). */
-static bool huge_counts(const struct hotspot *hs, bool tiered)
+static bool huge_counts(const struct jvm *jvm, bool tiered)
 {
-	return tiered || hs->version.major < 17 || hs->version.major > 25;
+	return tiered || jvm->version.major < 17 || jvm->version.major > 25;
 }
 
 bool hs_compile_rules_read(struct hotspot *hs, struct hs_compile_rules *ret)
 {
+	struct jvm *jvm = hs->jvm;
 	uint64_t compiler;
 	char only[COMPILE_TEXT_MAX];
 
-	if (hotspot_flag(hs, "UseCompiler", &compiler, NULL) < 0)
+	if (jvm_flag(jvm, "UseCompiler", &compiler, NULL) < 0)
 		return false;
 	*ret = (struct hs_compile_rules){
 		.compiler_off = !compiler,
 		/* -Xint switches both off; a full code cache only the compilers. */
-		.interpreter_only = !compiler && !flag(hs, "UseLoopCounter", true),
-		.tiered = flag(hs, "TieredCompilation", true),
+		.interpreter_only = !compiler && !flag(jvm, "UseLoopCounter", true),
+		.tiered = flag(jvm, "TieredCompilation", true),
 	};
-	if (flag(hs, "DontCompileHugeMethods", true) && huge_counts(hs, ret->tiered))
-		ret->huge_limit = (uint32_t)flag(hs, "HugeMethodLimit", HUGE_METHOD_LIMIT);
-	thresholds_read(hs, ret);
-	text_read(hs, "CompileOnly", only, sizeof(only));
+	if (flag(jvm, "DontCompileHugeMethods", true) && huge_counts(jvm, ret->tiered))
+		ret->huge_limit = (uint32_t)flag(jvm, "HugeMethodLimit", HUGE_METHOD_LIMIT);
+	thresholds_read(jvm, ret);
+	text_read(jvm, "CompileOnly", only, sizeof(only));
 	ret->compile_only = *only;
-	text_read(hs, "CompileCommand", ret->commands, sizeof(ret->commands));
+	text_read(jvm, "CompileCommand", ret->commands, sizeof(ret->commands));
 	return true;
 }
 

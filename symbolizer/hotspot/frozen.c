@@ -3,8 +3,9 @@
 #include <stdlib.h>
 
 #include "symbolizer/hotspot/frozen_copy.h"
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
 #include "symbolizer/hotspot/hs_virtual.h"
+#include "symbolizer/hotspot/java_objects.h"
 
 /*
  * JavaThread::_cont_entry -> ContinuationEntry::_cont -> Continuation.tail -> StackChunk.parent -> ... All of it
@@ -19,7 +20,7 @@ enum {
 };
 
 struct hs_frozen {
-	struct hotspot *hs; /* its own: layout and heap, over another memory view */
+	struct jvm jvm; /* its own, over another memory view */
 	bool tried, known;
 	unsigned lessons; /* continuations that were looked at for the layout */
 	uint64_t cont_klass[NAMES], chunk_klass;
@@ -38,18 +39,15 @@ struct hs_frozen *hs_frozen_new(struct hotspot *hs, struct mem *mem)
 	struct hs_frozen *f = calloc(1, sizeof(*f));
 
 	if (f)
-		f->hs = hotspot_of_heap(hs, mem);
-	if (f && f->hs)
-		return f;
-	free(f);
-	return NULL;
+		jvm_view(&f->jvm, hs->jvm, mem);
+	return f;
 }
 
 void hs_frozen_free(struct hs_frozen *f)
 {
 	if (!f)
 		return;
-	hotspot_close(f->hs);
+	jvm_done(&f->jvm);
 	free(f);
 }
 
@@ -63,7 +61,7 @@ static bool is_continuation(struct hs_frozen *f, uint64_t klass)
 	for (int i = 0; klass && i < NAMES; i++)
 		if (f->cont_klass[i] == klass)
 			return true;
-	if (!klass_find_super(f->hs, klass, "jdk/internal/vm/Continuation"))
+	if (!klass_find_super(&f->jvm, klass, "jdk/internal/vm/Continuation"))
 		return false;
 	memmove(f->cont_klass + 1, f->cont_klass, sizeof(f->cont_klass) - sizeof(f->cont_klass[0]));
 	f->cont_klass[0] = klass;
@@ -72,23 +70,23 @@ static bool is_continuation(struct hs_frozen *f, uint64_t klass)
 
 static int32_t chunk_field(struct hs_frozen *f, const char *name, const char *sig)
 {
-	return klass_field_offset(f->hs, f->chunk_klass, name, sig);
+	return klass_field_offset(&f->jvm, f->chunk_klass, name, sig);
 }
 
 /* From the first continuation with a chunk. The classes are of the boot loader: never unloaded. */
 static bool learn(struct hs_frozen *f, uint64_t cont)
 {
-	uint64_t klass = klass_find_super(f->hs, oop_klass(f->hs, cont), "jdk/internal/vm/Continuation"), chunk;
+	uint64_t klass = klass_find_super(&f->jvm, oop_klass(&f->jvm, cont), "jdk/internal/vm/Continuation"), chunk;
 	uint64_t helper;
 
 	if (!klass)
 		return false;
-	f->tail = klass_field_offset(f->hs, klass, "tail", "Ljdk/internal/vm/StackChunk;");
-	if (f->tail < 0 || !oop_load(f->hs, cont + (uint64_t)f->tail, &chunk))
+	f->tail = klass_field_offset(&f->jvm, klass, "tail", "Ljdk/internal/vm/StackChunk;");
+	if (f->tail < 0 || !oop_load(&f->jvm, cont + (uint64_t)f->tail, &chunk))
 		return false;
-	f->chunk_klass = oop_klass(f->hs, chunk);
-	if (!f->chunk_klass || !klass_name_is(f->hs, f->chunk_klass, "jdk/internal/vm/StackChunk") ||
-		!hs_get(f->hs, f->chunk_klass, f->hs->l.klass_layout_helper, &helper))
+	f->chunk_klass = oop_klass(&f->jvm, chunk);
+	if (!f->chunk_klass || !klass_name_is(&f->jvm, f->chunk_klass, "jdk/internal/vm/StackChunk") ||
+		!jvm_get(&f->jvm, f->chunk_klass, f->jvm.l.klass_layout_helper, &helper))
 		return false;
 	f->words = (helper & UINT32_MAX) & ~(uint64_t)STACK_ALIGN;
 	f->parent = chunk_field(f, "parent", "Ljdk/internal/vm/StackChunk;");
@@ -103,36 +101,33 @@ static bool learn(struct hs_frozen *f, uint64_t cont)
 /* Frames are being moved into and out of chunks in the VM and on the way there. */
 static bool is_settled(struct hs_frozen *f, uint64_t java_thread)
 {
-	const struct hs_layout *l = &f->hs->l;
+	const struct hs_layout *l = &f->jvm.l;
 	uint64_t state;
 
-	return hs_get(f->hs, java_thread, l->jt_state, &state) &&
+	return jvm_get(&f->jvm, java_thread, l->jt_state, &state) &&
 		((l->c.thread_in_java.ok && state == (uint64_t)l->c.thread_in_java.value) ||
 			(l->c.thread_in_native.ok && state == (uint64_t)l->c.thread_in_native.value));
 }
 
 static bool is_thread(struct hs_frozen *f, uint64_t java_thread, int32_t ns_tid)
 {
-	const struct hs_layout *l = &f->hs->l;
+	const struct hs_layout *l = &f->jvm.l;
 	uint64_t os, tid;
 
-	return hs_get(f->hs, java_thread, l->jt_osthread, &os) && object_ok(os) &&
-		hs_get(f->hs, os, l->os_tid, &tid) && (int32_t)tid == ns_tid;
+	return jvm_get(&f->jvm, java_thread, l->jt_osthread, &os) && object_ok(os) &&
+		jvm_get(&f->jvm, os, l->os_tid, &tid) && (int32_t)tid == ns_tid;
 }
 
 static bool state_read(struct hs_frozen *f, uint64_t java_thread, struct frozen_state *ret)
 {
-	struct hs_thread t = {.addr = java_thread};
-
-	if (!is_settled(f, java_thread))
-		return false;
-	ret->entry = hs_thread_cont_entry(f->hs, &t);
-	if (!ret->entry || !mem_read_u64(f->hs->mem, ret->entry + HS_ENTRY_CONTINUATION, &ret->cont) ||
-		!object_ok(ret->cont) || !is_continuation(f, oop_klass(f->hs, ret->cont)))
+	if (!is_settled(f, java_thread) || !jvm_get(&f->jvm, java_thread, f->jvm.l.jt_cont_entry, &ret->entry) ||
+		!object_ok(ret->entry) ||
+		!mem_read_u64(f->jvm.mem, ret->entry + HS_ENTRY_CONTINUATION, &ret->cont) ||
+		!object_ok(ret->cont) || !is_continuation(f, oop_klass(&f->jvm, ret->cont)))
 		return false;
 	if (!f->known && !f->tried && !learn(f, ret->cont)) /* one without a chunk teaches nothing */
 		f->tried = f->tail < 0 || f->chunk_klass != 0 || ++f->lessons == LEARN_MAX;
-	return f->known && oop_load(f->hs, ret->cont + (uint64_t)f->tail, &ret->tail);
+	return f->known && oop_load(&f->jvm, ret->cont + (uint64_t)f->tail, &ret->tail);
 }
 
 static bool head_read(struct hs_frozen *f, uint64_t chunk, struct frozen_head *ret)
@@ -140,10 +135,10 @@ static bool head_read(struct hs_frozen *f, uint64_t chunk, struct frozen_head *r
 	uint32_t v = 0;
 
 	*ret = (struct frozen_head){0};
-	if (oop_klass(f->hs, chunk) != f->chunk_klass ||
-		!mem_read_u32(f->hs->mem, chunk + (uint64_t)f->size, &ret->size) ||
-		!mem_read_u32(f->hs->mem, chunk + (uint64_t)f->sp, &ret->sp) ||
-		!mem_read_u32(f->hs->mem, chunk + (uint64_t)(f->bottom > 0 ? f->bottom : f->argsize), &v))
+	if (oop_klass(&f->jvm, chunk) != f->chunk_klass ||
+		!mem_read_u32(f->jvm.mem, chunk + (uint64_t)f->size, &ret->size) ||
+		!mem_read_u32(f->jvm.mem, chunk + (uint64_t)f->sp, &ret->sp) ||
+		!mem_read_u32(f->jvm.mem, chunk + (uint64_t)(f->bottom > 0 ? f->bottom : f->argsize), &v))
 		return false;
 	ret->bottom = f->bottom > 0 ? v : ret->size - v;
 	return ret->size <= FROZEN_WORDS_MAX && ret->bottom <= ret->size && ret->sp <= ret->size;
@@ -171,7 +166,7 @@ static size_t chunk_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, size
 		return 0;
 	n = 8 * (size_t)(h.size - h.sp + CHUNK_BELOW);
 	from = chunk + f->words + 8 * (uint64_t)(h.sp - CHUNK_BELOW);
-	if (max < sizeof(h) || max - sizeof(h) < n || !hs_read_fresh(f->hs, from, dst + sizeof(h), (uint32_t)n))
+	if (max < sizeof(h) || max - sizeof(h) < n || !jvm_read_fresh(&f->jvm, from, dst + sizeof(h), (uint32_t)n))
 		return 0;
 	memcpy(dst, &h, sizeof(h));
 	return sizeof(h) + n;
@@ -196,9 +191,9 @@ static size_t chunks_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, siz
 			seen[n++] = chunk;
 		}
 		len += got;
-		more = oop_load(f->hs, chunk + (uint64_t)f->parent, &chunk);
+		more = oop_load(&f->jvm, chunk + (uint64_t)f->parent, &chunk);
 	}
-	mem_new_sample(f->hs->mem);
+	mem_new_sample(f->jvm.mem);
 	for (size_t i = 0; i < n; i++)
 		if (!head_same(f, seen[i], &heads[i]))
 			return 0;
@@ -210,8 +205,8 @@ size_t hs_frozen_copy(struct hs_frozen *f, uint64_t java_thread, int32_t ns_tid,
 	struct frozen_state before, behind;
 	size_t len;
 
-	mem_new_sample(f->hs->mem);
-	if (max < FROZEN_ENTRY || hs_frozen_hopeless(f) || !heap_mode_read(f->hs) ||
+	mem_new_sample(f->jvm.mem);
+	if (max < FROZEN_ENTRY || hs_frozen_hopeless(f) || !heap_mode_read(&f->jvm) ||
 		!is_thread(f, java_thread, ns_tid) || !state_read(f, java_thread, &before))
 		return 0;
 	len = chunks_copy(f, before.tail, dst, max);

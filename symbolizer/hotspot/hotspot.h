@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbolizer/hotspot/jvm_facts.h"
+
 /*
  * One HotSpot JVM seen from outside: no agent, no JVM flag, no writes. Layouts come from the JVM's
  * own tables (gHotSpotVMStructs); hs_layout.h names every field wanted. All memory is untrusted.
@@ -14,9 +16,6 @@ struct hotspot;
 struct mem;
 struct budget;
 struct err;
-
-/* Run-time address of a symbol of libjvm.so; false: not there. Optional symbols are refinements. */
-typedef bool hs_symbol_fn(void *ctx, const char *name, uint64_t *ret_addr);
 
 /*
  * `mem` is borrowed and outlives the hotspot. -EAGAIN: the JVM is still starting (retry later);
@@ -28,12 +27,6 @@ int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspo
 void hotspot_set_budget(struct hotspot *hs, struct budget *b);
 void hotspot_close(struct hotspot *hs);
 
-struct hs_version {
-	int major; /* 8, 11, 17, 21, 25, ... */
-	char release[96]; /* "17.0.15+6-Debian-1deb12u1"; of 8 that of HotSpot, "25.504-b01" */
-	char jdk[96]; /* as people know it: the release, of 8 "8u504" */
-	char vm_info[256]; /* the JVM's own long text; "" where it has none */
-};
 const struct hs_version *hotspot_version(const struct hotspot *hs);
 
 /* A VM flag by name: its value as up to 8 bytes, zero-extended. -ENOENT. origin: low 4 bits of

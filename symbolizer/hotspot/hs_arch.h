@@ -18,11 +18,4 @@ struct hotspot;
 const struct hs_interp_layout *hs_interp_layout(const struct hotspot *hs);
 int hs_call_wrapper_offset(const struct hotspot *hs); /* words, JavaCallWrapper* in the call_stub frame */
 
-/* What stands right before a return address must be a call: fills `ret` with the 8 bytes before
- * it; false: unreadable. */
-bool hs_bytes_before(struct hotspot *hs, uint64_t pc, uint8_t ret[8]);
-
-/* Code bytes at a pc in the code cache, for prologue and epilogue decoding; count read. */
-uint32_t hs_code_bytes(struct hotspot *hs, uint64_t pc, uint8_t *dst, uint32_t len);
-
 #endif

@@ -1,4 +1,5 @@
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
+#include "symbolizer/hotspot/jvm.h"
 
 /*
  * x86-64: interpreter frame slots (JDK src/hotspot/cpu/x86/frame_x86.hpp), in words from rbp. Verified
@@ -31,66 +32,36 @@ static bool slot_ok(struct hs_constant c)
 	return c.ok && c.value < 0 && c.value > -64;
 }
 
-void arch_layout_init(struct hotspot *hs)
+void arch_layout_init(struct jvm *jvm)
 {
-	hs->interp = hs->version.major <= 8 ? layout_8 : layout_9;
-	if (slot_ok(hs->l.c.interp_sender_sp))
-		hs->interp.sender_sp = (int)hs->l.c.interp_sender_sp.value;
-	if (slot_ok(hs->l.c.interp_last_sp))
-		hs->interp.last_sp = (int)hs->l.c.interp_last_sp.value;
+	jvm->interp = jvm->version.major <= 8 ? layout_8 : layout_9;
+	if (slot_ok(jvm->l.c.interp_sender_sp))
+		jvm->interp.sender_sp = (int)jvm->l.c.interp_sender_sp.value;
+	if (slot_ok(jvm->l.c.interp_last_sp))
+		jvm->interp.last_sp = (int)jvm->l.c.interp_last_sp.value;
 }
 
 const struct hs_interp_layout *hs_interp_layout(const struct hotspot *hs)
 {
-	return &hs->interp;
+	return &hs->jvm->interp;
 }
 
 int hs_call_wrapper_offset(const struct hotspot *hs)
 {
-	return slot_ok(hs->l.c.call_wrapper) ? (int)hs->l.c.call_wrapper.value : CALL_WRAPPER;
-}
-
-/* Bytes [pc, pc + len) of the copy of a code; NULL: not there. */
-static const uint8_t *copied_bytes(const struct hotspot *hs, uint64_t pc, uint32_t len)
-{
-	const struct code *c = code_peek(hs, pc);
-
-	if (!c || pc < c->begin || pc - c->begin > c->n_bytes || c->n_bytes - (pc - c->begin) < len)
-		return NULL;
-	return c->bytes + (pc - c->begin);
-}
-
-bool hs_bytes_before(struct hotspot *hs, uint64_t pc, uint8_t ret[8])
-{
-	const uint8_t *p = copied_bytes(hs, pc - 8, 8);
-
-	if (!p)
-		return addr_ok(pc - 8) && mem_read(hs->mem, pc - 8, ret, 8);
-	memcpy(ret, p, 8);
-	return true;
-}
-
-uint32_t hs_code_bytes(struct hotspot *hs, uint64_t pc, uint8_t *dst, uint32_t len)
-{
-	const uint8_t *p = copied_bytes(hs, pc, len);
-
-	if (!p)
-		return addr_ok(pc) ? (uint32_t)mem_read_some(hs->mem, pc, dst, len) : 0;
-	memcpy(dst, p, len);
-	return len;
+	return slot_ok(hs->jvm->l.c.call_wrapper) ? (int)hs->jvm->l.c.call_wrapper.value : CALL_WRAPPER;
 }
 
 /*
  * JDK 21 to 24 do not export JavaThread::_cont_entry, but the return barrier begins with
  * mov rsp, [r15 + disp32], which loads it.
  */
-int64_t arch_cont_entry_offset(struct hotspot *hs)
+int64_t arch_cont_entry_offset(struct jvm *jvm, uint64_t barrier)
 {
 	static const uint8_t load[3] = {0x49, 0x8b, 0xa7};
 	uint8_t code[7];
 	int32_t disp;
 
-	if (hs->cont_barrier == 0 || !mem_read(hs->mem, hs->cont_barrier, code, sizeof(code)) ||
+	if (barrier == 0 || !mem_read(jvm->mem, barrier, code, sizeof(code)) ||
 		memcmp(code, load, sizeof(load)) != 0)
 		return -1;
 	memcpy(&disp, code + 3, sizeof(disp));

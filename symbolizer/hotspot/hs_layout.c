@@ -502,6 +502,16 @@ static void constants_fill(const struct vmstructs *v, struct hs_layout *l)
 	}
 }
 
+uint32_t hs_fields_span(const struct hs_field *fields, size_t n, uint32_t max)
+{
+	uint64_t span = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (fields[i].ok && fields[i].at + fields[i].width > span)
+			span = fields[i].at + fields[i].width;
+	return span < max ? (uint32_t)span : max;
+}
+
 int hs_layout_fill(const struct vmstructs *v, struct hs_layout *ret, hs_layout_note_fn *note,
 		   void *ctx, struct err *err)
 {

@@ -19,6 +19,9 @@ struct hs_field {
 	bool handle; /* an OopHandle: pointer to the slot with the oop */
 };
 
+/* Bytes that these fields reach to, at most `max`. */
+uint32_t hs_fields_span(const struct hs_field *fields, size_t n, uint32_t max);
+
 struct hs_constant {
 	int64_t value;
 	bool ok;

@@ -3,7 +3,8 @@
 
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/hotspot/cstrs.h"
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/code_cache.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
 
 /*
  * The template interpreter: one StubQueue of codelets (JDK src/hotspot/share/code/stubs.hpp,
@@ -15,36 +16,36 @@ struct queue {
 	uint64_t start, limit, begin, end;
 };
 
-static bool queue_read(struct hotspot *hs, struct queue *ret)
+static bool queue_read(struct jvm *jvm, struct queue *ret)
 {
-	const struct hs_layout *l = &hs->l;
+	const struct hs_layout *l = &jvm->l;
 	uint64_t q;
 
-	if (!hs_get(hs, 0, l->interpreter_code, &q) || !object_ok(q) ||
-		!hs_get(hs, q, l->queue_buffer, &ret->start) ||
-		!hs_get(hs, q, l->queue_limit, &ret->limit))
+	if (!jvm_get(jvm, 0, l->interpreter_code, &q) || !object_ok(q) ||
+		!jvm_get(jvm, q, l->queue_buffer, &ret->start) ||
+		!jvm_get(jvm, q, l->queue_limit, &ret->limit))
 		return false;
 	ret->begin = 0;
 	ret->end = ret->limit;
-	hs_get(hs, q, l->queue_begin, &ret->begin);
-	hs_get(hs, q, l->queue_end, &ret->end);
+	jvm_get(jvm, q, l->queue_begin, &ret->begin);
+	jvm_get(jvm, q, l->queue_end, &ret->end);
 	return addr_ok(ret->start) && ret->limit && ret->limit <= INTERP_MAX &&
 		ret->begin <= ret->end && ret->end <= ret->limit;
 }
 
 /* Start, end and description's address of each codelet. Heads only: what is between them is a few
  * hundred KiB of code. */
-static size_t codelets_walk(struct hotspot *hs, const struct queue *q, struct codelet *ret,
+static size_t codelets_walk(struct jvm *jvm, const struct queue *q, struct codelet *ret,
 			    uint64_t *descriptions)
 {
-	const struct hs_layout *l = &hs->l;
+	const struct hs_layout *l = &jvm->l;
 	uint8_t head[HEAD_MAX];
 	struct bytes b = {head, l->size.codelet};
 	uint64_t at = q->begin, size;
 	size_t n = 0;
 
 	while (n < CODELETS_MAX && b.n <= sizeof(head) && at + b.n <= q->end &&
-		mem_read(hs->mem, q->start + at, head, b.n)) {
+		mem_read(jvm->mem, q->start + at, head, b.n)) {
 		size = bytes_get(b, l->codelet_size);
 		if (size < b.n || size > q->end - at)
 			break;
@@ -63,61 +64,71 @@ static enum stub_role role_of(const char *description)
 	return strstr(description, "deoptimization entry") ? STUB_DEOPT_ENTRY : STUB_OTHER;
 }
 
-static int codelets_read(struct hotspot *hs, const struct queue *q)
+static int codelets_read(struct code_cache *cache, const struct queue *q)
 {
+	struct interpreter *interp = &cache->interpreter;
 	uint64_t *at CLEANUP(free_at_exit) = calloc(CODELETS_MAX, sizeof(*at));
 	const char **texts CLEANUP(free_at_exit) = calloc(CODELETS_MAX, sizeof(*texts));
 
-	hs->codelets = calloc(CODELETS_MAX, sizeof(*hs->codelets));
-	if (!at || !texts || !hs->codelets)
+	interp->codelets = calloc(CODELETS_MAX, sizeof(*interp->codelets));
+	if (!at || !texts || !interp->codelets)
 		return -ENOMEM;
-	if (!hs->l.codelet_size.ok || !hs->l.size.codelet)
+	if (!cache->jvm->l.codelet_size.ok || !cache->jvm->l.size.codelet)
 		return 0;
-	hs->n_codelets = codelets_walk(hs, q, hs->codelets, at);
-	cstrs_read(hs->mem, at, hs->n_codelets, &hs->arena, texts);
-	for (size_t i = 0; i < hs->n_codelets; i++) {
-		hs->codelets[i].description = texts[i] && texts[i][0] ? texts[i] : "Interpreter";
-		hs->codelets[i].role = role_of(hs->codelets[i].description);
+	interp->n = codelets_walk(cache->jvm, q, interp->codelets, at);
+	cstrs_read(cache->jvm->mem, at, interp->n, &cache->jvm->arena, texts);
+	for (size_t i = 0; i < interp->n; i++) {
+		interp->codelets[i].description = texts[i] && texts[i][0] ? texts[i] : "Interpreter";
+		interp->codelets[i].role = role_of(interp->codelets[i].description);
 	}
 	return 0;
 }
 
-int interpreter_read(struct hotspot *hs)
+int interpreter_read(struct code_cache *cache)
 {
+	struct interpreter *interp = &cache->interpreter;
 	struct queue q;
 
-	if (!queue_read(hs, &q))
+	if (!queue_read(cache->jvm, &q))
 		return -EAGAIN;
-	hs->interp_start = q.start;
-	hs->interp_end = q.start + q.limit;
-	return codelets_read(hs, &q);
+	interp->start = q.start;
+	interp->end = q.start + q.limit;
+	return codelets_read(cache, &q);
 }
 
-static const struct codelet *codelet_at(const struct hotspot *hs, uint64_t pc)
+static const struct codelet *codelet_at(const struct code_cache *cache, uint64_t pc)
 {
-	size_t lo = 0, hi = hs->n_codelets;
+	const struct interpreter *interp = &cache->interpreter;
+	size_t lo = 0, hi = interp->n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (hs->codelets[mid].end > pc)
+		if (interp->codelets[mid].end > pc)
 			hi = mid;
 		else
 			lo = mid + 1;
 	}
-	return lo < hs->n_codelets && hs->codelets[lo].start <= pc ? &hs->codelets[lo] : NULL;
+	return lo < interp->n && interp->codelets[lo].start <= pc ? &interp->codelets[lo] : NULL;
 }
 
-const char *codelet_description(const struct hotspot *hs, uint64_t pc)
+const char *codelet_description(const struct code_cache *cache, uint64_t pc)
 {
-	const struct codelet *c = codelet_at(hs, pc);
+	const struct codelet *c = codelet_at(cache, pc);
 
 	return c ? c->description : NULL;
 }
 
 enum stub_role hs_codelet_role(const struct hotspot *hs, uint64_t pc)
 {
-	const struct codelet *c = codelet_at(hs, pc);
+	const struct codelet *c = codelet_at(hs->cache, pc);
 
 	return c ? c->role : STUB_OTHER;
+}
+
+bool hs_in_interpreter(const struct hotspot *hs, uint64_t pc)
+{
+	const struct interpreter *i = &hs->cache->interpreter;
+
+	return pc >= i->start && pc < i->end;
 }

@@ -1,26 +1,27 @@
 #include "symbolizer/base/clock.h"
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/jvm.h"
+#include "symbolizer/hotspot/unloads.h"
 
-bool jvm_count_find(struct hotspot *hs, uint64_t address, struct jvm_count *ret)
+bool jvm_count_find(struct jvm *jvm, uint64_t address, struct jvm_count *ret)
 {
-	ret->counter = address && hs_read_fresh(hs, address, &ret->count, sizeof(ret->count)) ? address : 0;
+	ret->counter = address && jvm_read_fresh(jvm, address, &ret->count, sizeof(ret->count)) ? address : 0;
 	return ret->counter;
 }
 
-void jvm_count_poll(struct hotspot *hs, struct jvm_count *c)
+void jvm_count_poll(struct jvm *jvm, struct jvm_count *c)
 {
 	uint64_t count;
 
-	if (!c->counter || !hs_read_fresh(hs, c->counter, &count, sizeof(count)) || count == c->count)
+	if (!c->counter || !jvm_read_fresh(jvm, c->counter, &count, sizeof(count)) || count == c->count)
 		return;
 	c->count = count;
 	c->since_ns = clock_monotonic_ns();
 }
 
-bool jvm_count_moved(struct hotspot *hs, struct jvm_count *c)
+bool jvm_count_moved(struct jvm *jvm, struct jvm_count *c)
 {
-	if (!hs->walking || !hs->sample_ns)
+	if (!jvm->moment.walking || !jvm->moment.sample_ns)
 		return false;
-	jvm_count_poll(hs, c);
-	return hs->sample_ns < c->since_ns;
+	jvm_count_poll(jvm, c);
+	return jvm->moment.sample_ns < c->since_ns;
 }

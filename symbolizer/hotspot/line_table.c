@@ -1,5 +1,7 @@
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
+#include "symbolizer/hotspot/jvm.h"
 #include "symbolizer/hotspot/line_table.h"
+#include "symbolizer/hotspot/method.h"
 #include "symbolizer/hotspot/unsigned5.h"
 
 /* JDK src/hotspot/share/code/compressedStream.cpp, oops/method.cpp (CompressedLineNumberReadStream). */
@@ -44,5 +46,5 @@ int hs_method_line(const struct hotspot *hs, const struct hs_method *m, int32_t 
 {
 	if (!m || !m->line_table)
 		return -1;
-	return line_table_find(m->line_table, m->line_table_len, hs->version.major, bci < 0 ? 0 : bci);
+	return line_table_find(m->line_table, m->line_table_len, hs->jvm->version.major, bci < 0 ? 0 : bci);
 }

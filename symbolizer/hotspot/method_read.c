@@ -4,7 +4,7 @@
 
 /* One batch under construction: `fail` of a span is set where it was unreadable. */
 struct batch {
-	struct hotspot *hs;
+	const struct method_table *table;
 	struct mem_span span[READ_GROUP * READ_SPANS];
 	bool *fail[READ_GROUP * READ_SPANS];
 	size_t n;
@@ -19,57 +19,30 @@ static void batch_add(struct batch *b, uint64_t addr, void *dst, uint64_t len, b
 static void batch_read(struct batch *b)
 {
 	if (b->n)
-		mem_read_batch(b->hs->mem, b->span, b->n);
+		mem_read_batch(b->table->jvm->mem, b->span, b->n);
 	for (size_t i = 0; i < b->n; i++)
 		if (!b->span[i].ok)
 			*b->fail[i] = true;
 	b->n = 0;
 }
 
-static uint32_t span_of(const struct hs_field *fields, size_t n, uint32_t max)
-{
-	uint64_t span = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (fields[i].ok && fields[i].at + fields[i].width > span)
-			span = fields[i].at + fields[i].width;
-	return span < max ? (uint32_t)span : max;
-}
-
 static uint32_t method_span(const struct hs_layout *l)
 {
 	const struct hs_field f[] = {l->method_const, l->method_flags};
 
-	return span_of(f, 2, METHOD_SPAN_MAX);
+	return hs_fields_span(f, 2, METHOD_SPAN_MAX);
 }
 
 static uint32_t pool_span(const struct hs_layout *l)
 {
 	const struct hs_field f[] = {l->cp_holder, l->cp_length, l->cp_source_file};
 
-	return span_of(f, 3, POOL_SPAN_MAX);
+	return hs_fields_span(f, 3, POOL_SPAN_MAX);
 }
 
-uint32_t method_identity_span(const struct hotspot *hs)
+struct bytes method_read_header(const struct jvm *jvm, const struct method_read *m)
 {
-	const struct hs_layout *l = &hs->l;
-	const struct hs_field f[] = {l->cm_constants, l->cm_code_size, l->cm_name, l->cm_signature};
-
-	return span_of(f, 4, CONST_METHOD_MAX);
-}
-
-uint64_t method_identity(const struct hotspot *hs, struct bytes cm)
-{
-	const struct hs_layout *l = &hs->l;
-	uint64_t h = hash_mix(bytes_get(cm, l->cm_constants), bytes_get(cm, l->cm_code_size));
-
-	h = hash_mix(h, bytes_get(cm, l->cm_name) << 16 | bytes_get(cm, l->cm_signature));
-	return h ? h : 1;
-}
-
-struct bytes method_read_header(const struct hotspot *hs, const struct method_read *m)
-{
-	return (struct bytes){m->header, hs->l.size.const_method};
+	return (struct bytes){m->header, jvm->l.size.const_method};
 }
 
 static bool wanted(const struct method_read *m)
@@ -81,12 +54,12 @@ static void step_method(struct batch *b, struct method_read *m)
 {
 	m->bad = !object_ok(m->addr);
 	if (!m->bad)
-		batch_add(b, m->addr, m->method, method_span(&b->hs->l), &m->bad);
+		batch_add(b, m->addr, m->method, method_span(&b->table->jvm->l), &m->bad);
 }
 
 static void step_const_method(struct batch *b, struct method_read *m)
 {
-	const struct hs_layout *l = &b->hs->l;
+	const struct hs_layout *l = &b->table->jvm->l;
 
 	m->const_method = bytes_get((struct bytes){m->method, method_span(l)}, l->method_const);
 	m->bad = !object_ok(m->const_method);
@@ -97,8 +70,8 @@ static void step_const_method(struct batch *b, struct method_read *m)
 /* The bytecodes, and as far as the ConstMethod tells its size, the line table behind them. */
 static void tail_plan(struct batch *b, struct method_read *m)
 {
-	const struct hs_layout *l = &b->hs->l;
-	struct bytes h = method_read_header(b->hs, m);
+	const struct hs_layout *l = &b->table->jvm->l;
+	struct bytes h = method_read_header(b->table->jvm, m);
 	uint64_t all = bytes_get(h, l->cm_size) * 8, head = l->size.const_method;
 
 	m->code_size = (uint32_t)bytes_get(h, l->cm_code_size);
@@ -113,20 +86,20 @@ static void tail_plan(struct batch *b, struct method_read *m)
 		batch_add(b, m->const_method + head, m->tail, m->tail_len, &m->tail_bad);
 }
 
-static uint64_t pool_slot(const struct hotspot *hs, const struct method_read *m, uint64_t index)
+static uint64_t pool_slot(const struct jvm *jvm, const struct method_read *m, uint64_t index)
 {
-	return m->pool + hs->l.size.constant_pool + 8 * index;
+	return m->pool + jvm->l.size.constant_pool + 8 * index;
 }
 
 static void step_pool(struct batch *b, struct method_read *m)
 {
-	const struct hs_layout *l = &b->hs->l;
-	struct bytes h = method_read_header(b->hs, m);
-	uint32_t id = m->fresh ? 0 : u64map_get(&b->hs->method_ids, m->addr);
-	const struct method_entry *e = id ? b->hs->methods.v[id - 1] : NULL;
+	const struct hs_layout *l = &b->table->jvm->l;
+	struct bytes h = method_read_header(b->table->jvm, m);
+	uint32_t id = m->fresh ? 0 : u64map_get(&b->table->ids, m->addr);
+	const struct method_entry *e = id ? b->table->methods.v[id - 1] : NULL;
 
 	if (e && e->method.const_method == m->const_method &&
-		e->identity == method_identity(b->hs, h))
+		e->identity == method_identity(b->table->jvm, h))
 		m->candidate = id;
 	m->pool = bytes_get(h, l->cm_constants);
 	m->bad = !object_ok(m->pool);
@@ -135,16 +108,16 @@ static void step_pool(struct batch *b, struct method_read *m)
 	if (!m->candidate)
 		tail_plan(b, m);
 	batch_add(b, m->pool, m->cp, pool_span(l), &m->bad);
-	batch_add(b, pool_slot(b->hs, m, bytes_get(h, l->cm_name)), &m->slot[NAME], 8, &m->bad);
-	batch_add(b, pool_slot(b->hs, m, bytes_get(h, l->cm_signature)), &m->slot[SIGNATURE], 8,
+	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->slot[NAME], 8, &m->bad);
+	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_signature)), &m->slot[SIGNATURE], 8,
 		&m->bad);
 }
 
 /* Synthetic methods have pools of three entries: every index is checked (hotspot.md 4.2). */
-static bool pool_check(const struct hotspot *hs, struct method_read *m, uint64_t *ret_length)
+static bool pool_check(const struct jvm *jvm, struct method_read *m, uint64_t *ret_length)
 {
-	const struct hs_layout *l = &hs->l;
-	struct bytes h = method_read_header(hs, m), cp = {m->cp, pool_span(l)};
+	const struct hs_layout *l = &jvm->l;
+	struct bytes h = method_read_header(jvm, m), cp = {m->cp, pool_span(l)};
 	uint64_t name = bytes_get(h, l->cm_name), signature = bytes_get(h, l->cm_signature);
 	uint64_t length = bytes_get(cp, l->cp_length);
 
@@ -166,10 +139,10 @@ static void symbol_plan(struct batch *b, struct method_read *m, int s)
 
 static void step_names(struct batch *b, struct method_read *m)
 {
-	const struct hs_layout *l = &b->hs->l;
+	const struct hs_layout *l = &b->table->jvm->l;
 	uint64_t length;
 
-	if (!pool_check(b->hs, m, &length)) {
+	if (!pool_check(b->table->jvm, m, &length)) {
 		m->bad = true;
 		return;
 	}
@@ -178,7 +151,7 @@ static void step_names(struct batch *b, struct method_read *m)
 	batch_add(b, m->holder + l->klass_name.at, &m->slot[CLASS], 8, &m->bad);
 	m->slot[SOURCE] = 0;
 	if (l->cp_source_file.ok && m->source_index && m->source_index < length)
-		batch_add(b, pool_slot(b->hs, m, m->source_index), &m->slot[SOURCE], 8,
+		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8,
 			&m->long_way[SOURCE]);
 	else if (!l->cp_source_file.ok && l->klass_source_file.ok)
 		batch_add(b, m->holder + l->klass_source_file.at, &m->source_index, 2,
@@ -188,12 +161,12 @@ static void step_names(struct batch *b, struct method_read *m)
 /* Up to JDK 14 the index of the source file is in the class: one step more. */
 static void step_source_index(struct batch *b, struct method_read *m)
 {
-	const struct hs_layout *l = &b->hs->l;
+	const struct hs_layout *l = &b->table->jvm->l;
 	uint64_t length = bytes_get((struct bytes){m->cp, pool_span(l)}, l->cp_length);
 
 	if (!l->cp_source_file.ok && l->klass_source_file.ok && m->source_index &&
 		m->source_index < length)
-		batch_add(b, pool_slot(b->hs, m, m->source_index), &m->slot[SOURCE], 8,
+		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8,
 			&m->long_way[SOURCE]);
 }
 
@@ -206,13 +179,13 @@ static void step_class(struct batch *b, struct method_read *m)
 /* Last: if these are what they were, everything before belonged to one method of one class. */
 static void step_again(struct batch *b, struct method_read *m)
 {
-	const struct hs_layout *l = &b->hs->l;
-	struct bytes h = method_read_header(b->hs, m);
+	const struct hs_layout *l = &b->table->jvm->l;
+	struct bytes h = method_read_header(b->table->jvm, m);
 
 	batch_add(b, m->addr + l->method_const.at, &m->again[AGAIN_CONST_METHOD], 8, &m->bad);
 	batch_add(b, m->pool + l->cp_holder.at, &m->again[AGAIN_HOLDER], 8, &m->bad);
 	batch_add(b, m->holder + l->klass_name.at, &m->again[AGAIN_CLASS], 8, &m->bad);
-	batch_add(b, pool_slot(b->hs, m, bytes_get(h, l->cm_name)), &m->again[AGAIN_NAME], 8,
+	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->again[AGAIN_NAME], 8,
 		&m->bad);
 }
 
@@ -223,13 +196,13 @@ static bool unchanged(const struct method_read *m)
 		m->again[AGAIN_NAME] == m->slot[NAME];
 }
 
-void methods_read(struct hotspot *hs, struct method_read *m, size_t n)
+void methods_read(const struct method_table *table, struct method_read *m, size_t n)
 {
 	static void (*const steps[])(struct batch *, struct method_read *) = {
 		step_method, step_const_method, step_pool, step_names, step_source_index, step_class,
 		step_again,
 	};
-	struct batch b = {.hs = hs};
+	struct batch b = {.table = table};
 
 	for (size_t s = 0; s < sizeof(steps) / sizeof(*steps); s++) {
 		for (size_t i = 0; i < n; i++)

@@ -1,7 +1,7 @@
 #ifndef JS_HOTSPOT_METHOD_READ_H
 #define JS_HOTSPOT_METHOD_READ_H
 
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/method_table.h"
 
 /*
  * Reads what naming needs of many methods at once: Method* -> ConstMethod -> ConstantPool -> class and
@@ -10,7 +10,6 @@
 enum {
 	SYMBOL_GUESS = 136, /* bytes read of a symbol before its length is known */
 	METHOD_SPAN_MAX = 256,
-	CONST_METHOD_MAX = 256,
 	POOL_SPAN_MAX = 512,
 	READ_GROUP = 64, /* methods a batch */
 	READ_SPANS = 6, /* at most, of one method in one step */
@@ -37,10 +36,10 @@ struct method_read {
 	uint8_t guess[N_SYMBOLS][SYMBOL_GUESS];
 };
 
-struct bytes method_read_header(const struct hotspot *hs, const struct method_read *m);
+struct bytes method_read_header(const struct jvm *jvm, const struct method_read *m);
 
 /* Fills n <= READ_GROUP of them; frees nothing. */
-void methods_read(struct hotspot *hs, struct method_read *m, size_t n);
+void methods_read(const struct method_table *table, struct method_read *m, size_t n);
 void method_read_done(struct method_read *m);
 
 #endif

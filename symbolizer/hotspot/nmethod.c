@@ -2,7 +2,8 @@
 
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/cursor.h"
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/code_cache.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
 #include "symbolizer/hotspot/scopes.h"
 #include "symbolizer/hotspot/unsigned5.h"
 
@@ -13,7 +14,7 @@
  * is the same method still.
  */
 struct nm {
-	struct hotspot *hs;
+	struct code_cache *cache;
 	const struct hs_layout *l;
 	const struct blob *b;
 	struct bytes header; /* as in the copy */
@@ -81,7 +82,7 @@ static struct bytes pcs_part(const struct nm *nm)
  */
 static struct bytes table_part(const struct nm *nm, bool handlers)
 {
-	const struct hs_layout *l = &nm->hs->l;
+	const struct hs_layout *l = &nm->cache->jvm->l;
 	struct hs_field table = handlers ? l->nm_handlers_offset : l->nm_nulls_offset;
 	struct hs_field other = handlers ? l->nm_nulls_offset : l->nm_handlers_offset;
 	int64_t from = header_get(nm, table), next = header_get(nm, other), end = INT32_MAX;
@@ -154,7 +155,7 @@ static bool blocks_read(struct nm *nm)
 		spans[i].dst = nm->memory + at;
 		at += spans[i].len;
 	}
-	mem_read_batch(nm->hs->mem, spans, 3);
+	mem_read_batch(nm->cache->jvm->mem, spans, 3);
 	for (int i = 0; i < 3; i++)
 		if (spans[i].len && !spans[i].ok)
 			return false;
@@ -209,9 +210,9 @@ static void places_fill(const struct nm *nm, struct code *ret)
 	ret->orig_pc_offset = l->nm_orig_pc.ok ? (int32_t)header_get(nm, l->nm_orig_pc) : -1;
 }
 
-static bool keep(struct hotspot *hs, const void *src, size_t size, const void *ret_ptr)
+static bool keep(struct code_cache *cache, const void *src, size_t size, const void *ret_ptr)
 {
-	void *p = size ? arena_copy(&hs->code_parts, src, size) : NULL;
+	void *p = size ? arena_copy(&cache->parts, src, size) : NULL;
 
 	memcpy((void *)(uintptr_t)ret_ptr, &p, sizeof(p));
 	return size == 0 || p;
@@ -222,7 +223,7 @@ static void bytes_fill(const struct nm *nm, struct code *ret)
 	struct bytes code = part(nm->blob, (int64_t)(nm->b->begin - nm->b->addr),
 		(int64_t)(nm->b->end - nm->b->addr));
 
-	if (code.n && code.n <= CODE_BYTES_MAX && keep(nm->hs, code.p, code.n, &ret->bytes))
+	if (code.n && code.n <= CODE_BYTES_MAX && keep(nm->cache, code.p, code.n, &ret->bytes))
 		ret->n_bytes = (uint32_t)code.n;
 }
 
@@ -246,12 +247,12 @@ static int32_t *oop_offsets_8(const struct nm *nm, uint64_t set, uint32_t n)
 	int32_t *ret CLEANUP(free_at_exit) = calloc(n, sizeof(*ret));
 
 	if (!ptrs || !spans || !ret || !l->oopmap8_pc.ok ||
-		!hs_get(nm->hs, set, l->oopmaps8_data, &data) ||
-		!hs_read_fresh(nm->hs, data, ptrs, n * 8))
+		!jvm_get(nm->cache->jvm, set, l->oopmaps8_data, &data) ||
+		!jvm_read_fresh(nm->cache->jvm, data, ptrs, n * 8))
 		return NULL;
 	for (uint32_t i = 0; i < n; i++)
 		spans[i] = (struct mem_span){ptrs[i] + l->oopmap8_pc.at, &ret[i], 4, false};
-	mem_read_batch(nm->hs->mem, spans, n);
+	mem_read_batch(nm->cache->jvm->mem, spans, n);
 	for (uint32_t i = 0; i < n; i++)
 		if (!spans[i].ok)
 			return NULL;
@@ -266,7 +267,7 @@ static int32_t *oop_offsets_9(const struct nm *nm, uint64_t set, uint32_t n)
 	int32_t *ret CLEANUP(free_at_exit) = calloc(n, sizeof(*ret));
 
 	if (!pairs || !ret || !l->oopmap_pair_pc.ok ||
-		!hs_read_fresh(nm->hs, set + l->size.oopmaps, pairs, n * size))
+		!jvm_read_fresh(nm->cache->jvm, set + l->size.oopmaps, pairs, n * size))
 		return NULL;
 	for (uint32_t i = 0; i < n; i++)
 		ret[i] = (int32_t)bytes_get((struct bytes){pairs + i * size, size}, l->oopmap_pair_pc);
@@ -284,7 +285,7 @@ static bool oop_offsets(const struct nm *nm, int32_t **ret, uint32_t *ret_n)
 	if (set == 0)
 		return l->blob_oop_maps.ok;
 	if (!object_ok(set) ||
-		!hs_get(nm->hs, set, l->oopmaps_count.ok ? l->oopmaps_count : l->oopmaps8_count, &n) ||
+		!jvm_get(nm->cache->jvm, set, l->oopmaps_count.ok ? l->oopmaps_count : l->oopmaps8_count, &n) ||
 		n > OOP_MAPS_MAX)
 		return false;
 	if (n == 0)
@@ -330,7 +331,7 @@ static void records_fill(const struct nm *nm, struct code *ret)
 		ret->n_extra_records += !r[n].safepoint;
 		n++;
 	}
-	if (keep(nm->hs, r, n * sizeof(*r), &ret->records))
+	if (keep(nm->cache, r, n * sizeof(*r), &ret->records))
 		ret->n_records = n;
 	else
 		ret->n_extra_records = 0;
@@ -345,13 +346,13 @@ static void tables_fill(const struct nm *nm, struct code *ret)
 
 	/* Null checks: u4 count, then pairs of code offsets. */
 	if (n && n <= cursor_left(&c) / sizeof(struct code_pair) &&
-		keep(nm->hs, c.p, n * sizeof(struct code_pair), &ret->null_checks))
+		keep(nm->cache, c.p, n * sizeof(struct code_pair), &ret->null_checks))
 		ret->n_null_checks = n;
 
 	/* Handlers: (count, call, 0), then count times (bci, handler, depth). */
 	t = table_part(nm, true);
 	c = cursor_make(t.p, t.n);
-	h = t.n ? arena_alloc(&nm->hs->code_parts, t.n / 12 * sizeof(*h) + 4) : NULL;
+	h = t.n ? arena_alloc(&nm->cache->parts, t.n / 12 * sizeof(*h) + 4) : NULL;
 	ret->handlers = h;
 	while (h && cursor_left(&c) >= 12) {
 		uint32_t count = cursor_u32(&c);
@@ -383,7 +384,7 @@ static bool seen_before(struct seen *s, size_t i)
 static void chain_mark(const struct nm *nm, struct bytes scopes, int32_t offset, struct seen *seen,
 		       struct bytes metadata)
 {
-	uint32_t bias = unsigned5_bias(nm->hs->version.major);
+	uint32_t bias = unsigned5_bias(nm->cache->jvm->version.major);
 	struct scope s;
 
 	while (offset > 0 && (size_t)offset < scopes.n && !seen_before(seen, (size_t)offset) &&
@@ -408,7 +409,7 @@ static bool methods_intern_all(struct nm *nm, uint32_t *ids, uint32_t *ret_own)
 	for (size_t i = 0; i < nm->n_methods && n <= SCOPE_METHODS_MAX; i++)
 		if (nm->methods[i])
 			addrs[n++] = nm->methods[i];
-	if (methods_intern(nm->hs, addrs, n, found) < 0)
+	if (methods_intern(nm->cache->methods, addrs, n, found) < 0)
 		return false;
 	*ret_own = found[0];
 	n = 1;
@@ -440,9 +441,9 @@ static bool scopes_fill(struct nm *nm, struct code *ret)
 	for (size_t i = 0; i < nm->n_methods; i++)
 		if (nm->methods[i])
 			used = i + 1;
-	if (ok && ret->n_records && keep(nm->hs, scopes.p, scopes.n, &ret->scopes))
+	if (ok && ret->n_records && keep(nm->cache, scopes.p, scopes.n, &ret->scopes))
 		ret->scopes_len = (uint32_t)scopes.n;
-	if (ok && keep(nm->hs, ids, used * sizeof(*ids), &ret->methods))
+	if (ok && keep(nm->cache, ids, used * sizeof(*ids), &ret->methods))
 		ret->n_methods = (uint32_t)used;
 	return ok;
 }
@@ -453,17 +454,17 @@ static bool still_there(struct nm *nm)
 	uint32_t n = nm->b->n_raw, skip = (uint32_t)nm->l->size.heap_block;
 	uint64_t method;
 
-	if (!hs_read_fresh(nm->hs, nm->b->addr - skip, now, n) ||
-		(!nm->dead && blob_dead(nm->hs, (struct bytes){now + skip, n - skip})))
+	if (!jvm_read_fresh(nm->cache->jvm, nm->b->addr - skip, now, n) ||
+		(!nm->dead && blob_dead(nm->cache->jvm, (struct bytes){now + skip, n - skip})))
 		return false;
-	return blob_identity(nm->hs, (struct bytes){now, n}, true, &method) == nm->b->identity &&
+	return blob_identity(nm->cache->jvm, (struct bytes){now, n}, true, &method) == nm->b->identity &&
 		method == nm->b->method;
 }
 
-bool nmethod_copy(struct hotspot *hs, const struct blob *b, struct code *ret)
+bool nmethod_copy(struct code_cache *cache, const struct blob *b, struct code *ret)
 {
-	struct nm nm = {.hs = hs, .l = &hs->l, .b = b, .dead = blob_dead(hs, b->header)};
-	uint32_t known = hs_method_count(hs);
+	struct nm nm = {.cache = cache, .l = &cache->jvm->l, .b = b, .dead = blob_dead(cache->jvm, b->header)};
+	uint32_t known = cache->methods->methods.n;
 	bool ok = true;
 
 	places_fill(&nm, ret);
@@ -476,8 +477,8 @@ bool nmethod_copy(struct hotspot *hs, const struct blob *b, struct code *ret)
 	}
 	ok = scopes_fill(&nm, ret) && still_there(&nm);
 	/* An nmethod goes before its methods do: while it is there their names are theirs. */
-	for (uint32_t id = known + 1; !ok && id <= hs_method_count(hs); id++)
-		method_drop(hs, id);
+	for (uint32_t id = known + 1; !ok && id <= cache->methods->methods.n; id++)
+		method_drop(cache->methods, id);
 	free(nm.methods);
 	free(nm.memory);
 	return ok;

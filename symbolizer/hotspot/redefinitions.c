@@ -1,4 +1,5 @@
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/jvm.h"
+#include "symbolizer/hotspot/unloads.h"
 
 /*
  * Were classes redefined since a sample was taken? The methods of a class's old version are freed when nothing
@@ -9,36 +10,33 @@
  */
 #define COUNTER "_ZN11JvmtiExport19_redefinition_countE"
 
-void redefinitions_find(struct hotspot *hs, hs_symbol_fn *symbol, void *ctx)
+void redefinitions_find(struct jvm *jvm, struct redefinitions *r, hs_symbol_fn *symbol, void *ctx)
 {
 	uint64_t address;
 
 	if (symbol(ctx, COUNTER, &address) && addr_ok(address))
-		jvm_count_find(hs, address, &hs->redefinitions.seen);
+		jvm_count_find(jvm, address, &r->seen);
 }
 
-void redefinitions_poll(struct hotspot *hs)
+void redefinitions_poll(struct jvm *jvm, struct redefinitions *r)
 {
-	jvm_count_poll(hs, &hs->redefinitions.seen);
+	jvm_count_poll(jvm, &r->seen);
 }
 
-bool redefined_since_sample(struct hotspot *hs)
+bool redefined_since_sample(struct jvm *jvm, struct redefinitions *r)
 {
-	return jvm_count_moved(hs, &hs->redefinitions.seen);
+	return jvm_count_moved(jvm, &r->seen);
 }
 
-void redefined_note(struct hotspot *hs, uint32_t id)
+void redefined_note(struct redefinitions *r, uint64_t klass)
 {
 	/* When there is no memory for it, it is noted the next time. */
-	if (hs->redefinitions.seen.count)
-		u64map_put(&hs->redefinitions.classes, hs->methods.v[id - 1]->holder, 1);
+	if (r->seen.count)
+		u64map_put(&r->classes, klass, 1);
 }
 
-bool redefined_doubt(struct hotspot *hs, uint32_t id)
+bool redefined_doubt(struct jvm *jvm, struct redefinitions *r, uint64_t klass, uint64_t added_ns)
 {
-	const struct method_entry *e = hs->methods.v[id - 1];
-
 	/* The count is read last, and seldom: it takes a system call. */
-	return (e->added_ns > hs->sample_ns || u64map_get(&hs->redefinitions.classes, e->holder)) &&
-		redefined_since_sample(hs);
+	return (added_ns > jvm->moment.sample_ns || u64map_get(&r->classes, klass)) && redefined_since_sample(jvm, r);
 }

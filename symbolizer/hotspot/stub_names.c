@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "symbolizer/base/cleanup.h"
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/code_cache.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
 #include "symbolizer/hotspot/vmstructs.h"
 
 /*
@@ -79,6 +80,12 @@ static const struct stub_field {
 	{"double_sign_flip", 1, 1},
 };
 
+struct stub_name {
+	uint64_t addr;
+	const char *name;
+	uint32_t order;
+};
+
 enum { SYMBOL_NAME = 128 };
 
 /* Itanium C++ ABI: _ZN12StubRoutines<length>_<name>E. */
@@ -101,14 +108,14 @@ static bool exported(const struct vmstructs *tables, const char *name, uint64_t 
 }
 
 /* "jbyte_fill_entry" -> "jbyte_fill". */
-static const char *shown_name(struct hotspot *hs, const char *name)
+static const char *shown_name(struct code_cache *cache, const char *name)
 {
 	size_t len = strlen(name);
 
 	if (strcmp(name, "call_stub_return_address") == 0)
 		return "call_stub";
 	if (len > 6 && strcmp(name + len - 6, "_entry") == 0)
-		return arena_strndup(&hs->arena, name, len - 6);
+		return arena_strndup(&cache->jvm->arena, name, len - 6);
 	return name;
 }
 
@@ -130,22 +137,22 @@ static bool var_find(const struct vmstructs *tables, const struct symbols *s,
 	return s->fn(s->ctx, name, ret);
 }
 
-static int var_add(struct hotspot *hs, const struct stub_field *f, uint64_t addr)
+static int var_add(struct code_cache *cache, const struct stub_field *f, uint64_t addr)
 {
-	const char *name = shown_name(hs, f->name);
+	const char *name = shown_name(cache, f->name);
 
 	for (unsigned i = 0; name && i < f->count; i++) {
 		struct stub_var v = {addr + 8 * i, name};
 
-		if (!vec_push(&hs->stub_vars, v))
+		if (!vec_push(&cache->stubs.vars, v))
 			return -ENOMEM;
 	}
 	if (strcmp(f->name, "cont_returnBarrier") == 0)
-		hs->cont_barrier_var = addr;
+		cache->stubs.cont_barrier_var = addr;
 	return name ? 0 : -ENOMEM;
 }
 
-int stub_names_resolve(struct hotspot *hs, const struct vmstructs *tables, hs_symbol_fn *symbol,
+int stub_names_resolve(struct code_cache *cache, const struct vmstructs *tables, hs_symbol_fn *symbol,
 		       void *ctx)
 {
 	struct symbols s = {symbol, ctx};
@@ -154,18 +161,18 @@ int stub_names_resolve(struct hotspot *hs, const struct vmstructs *tables, hs_sy
 
 	if (!symbol(ctx, "_ZN12StubRoutines16_call_stub_entryE", &addr)) {
 		s.fn = NULL;
-		hs_note(hs, "libjvm.so has no .symtab: stubs of the JVM show the name of their group");
+		jvm_note(cache->jvm, "libjvm.so has no .symtab: stubs of the JVM show the name of their group");
 	}
 	for (size_t i = 0; r == 0 && i < sizeof(fields) / sizeof(*fields); i++)
 		if (var_find(tables, &s, &fields[i], &addr))
-			r = var_add(hs, &fields[i], addr);
-	if (hs->l.cont_barrier.ok)
-		hs->cont_barrier_var = hs->l.cont_barrier.at;
-	if (hs->l.cont_return_pc.ok)
-		hs->cont_return_var = hs->l.cont_return_pc.at;
+			r = var_add(cache, &fields[i], addr);
+	if (cache->jvm->l.cont_barrier.ok)
+		cache->stubs.cont_barrier_var = cache->jvm->l.cont_barrier.at;
+	if (cache->jvm->l.cont_return_pc.ok)
+		cache->stubs.cont_return_var = cache->jvm->l.cont_return_pc.at;
 	else if (s.fn && symbol(ctx, "_ZN17ContinuationEntry10_return_pcE", &addr))
-		hs->cont_return_var = addr;
-	stub_names_refresh(hs);
+		cache->stubs.cont_return_var = addr;
+	stub_names_refresh(cache);
 	return r;
 }
 
@@ -179,59 +186,64 @@ static int compare_stub(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void barrier_refresh(struct hotspot *hs)
+static void barrier_refresh(struct code_cache *cache)
 {
+	struct stubs *stubs = &cache->stubs;
+	struct hs_field *entry = &cache->jvm->l.jt_cont_entry;
+	int64_t offset;
 	uint64_t at;
 
-	if (hs->cont_barrier_var && mem_read_u64(hs->mem, hs->cont_barrier_var, &at))
-		hs->cont_barrier = at;
-	hs->cont_entry_offset = hs->l.jt_cont_entry.ok ? (int64_t)hs->l.jt_cont_entry.at :
-							  arch_cont_entry_offset(hs);
+	if (stubs->cont_barrier_var && mem_read_u64(cache->jvm->mem, stubs->cont_barrier_var, &at))
+		stubs->cont_barrier = at;
+	if (!entry->ok) {
+		offset = arch_cont_entry_offset(cache->jvm, stubs->cont_barrier);
+		*entry = (struct hs_field){(uint64_t)offset, 8, offset > 0, false};
+	}
 }
 
-void stub_names_refresh(struct hotspot *hs)
+void stub_names_refresh(struct code_cache *cache)
 {
-	size_t n = hs->stub_vars.n;
+	struct stubs *stubs = &cache->stubs;
+	size_t n = stubs->vars.n;
 	struct mem_span *spans CLEANUP(free_at_exit) = calloc(n + 1, sizeof(*spans));
 	uint64_t *at CLEANUP(free_at_exit) = calloc(n + 1, sizeof(*at));
-	struct stub_name *stubs = calloc(n + 1, sizeof(*stubs));
+	struct stub_name *names = calloc(n + 1, sizeof(*names));
 
-	barrier_refresh(hs);
-	if (!spans || !at || !stubs) {
-		free(stubs);
+	barrier_refresh(cache);
+	if (!spans || !at || !names) {
+		free(names);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		spans[i] = (struct mem_span){hs->stub_vars.v[i].addr, &at[i], 8, false};
-	mem_read_batch(hs->mem, spans, n);
-	free(hs->stubs);
-	hs->stubs = stubs;
-	hs->n_stubs = 0;
+		spans[i] = (struct mem_span){stubs->vars.v[i].addr, &at[i], 8, false};
+	mem_read_batch(cache->jvm->mem, spans, n);
+	free(stubs->names);
+	stubs->names = names;
+	stubs->n = 0;
 	for (size_t i = 0; i < n; i++)
-		if (spans[i].ok && hs_in_code_cache(hs, at[i]))
-			stubs[hs->n_stubs++] =
-				(struct stub_name){at[i], hs->stub_vars.v[i].name, (uint32_t)i};
-	qsort(stubs, hs->n_stubs, sizeof(*stubs), compare_stub);
+		if (spans[i].ok && in_code_cache(cache, at[i]))
+			names[stubs->n++] = (struct stub_name){at[i], stubs->vars.v[i].name, (uint32_t)i};
+	qsort(names, stubs->n, sizeof(*names), compare_stub);
 }
 
 /* The first of those with the greatest address <= pc. */
-static const char *stub_find(const struct hotspot *hs, const struct code *code, uint64_t pc)
+static const char *name_find(const struct stubs *stubs, const struct code *code, uint64_t pc)
 {
-	size_t lo = 0, hi = hs->n_stubs;
+	size_t lo = 0, hi = stubs->n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (hs->stubs[mid].addr > pc)
+		if (stubs->names[mid].addr > pc)
 			hi = mid;
 		else
 			lo = mid + 1;
 	}
-	if (lo == 0 || hs->stubs[lo - 1].addr < code->begin)
+	if (lo == 0 || stubs->names[lo - 1].addr < code->begin)
 		return code->name;
-	while (lo > 1 && hs->stubs[lo - 2].addr == hs->stubs[lo - 1].addr)
+	while (lo > 1 && stubs->names[lo - 2].addr == stubs->names[lo - 1].addr)
 		lo--;
-	return hs->stubs[lo - 1].name;
+	return stubs->names[lo - 1].name;
 }
 
 const char *hs_stub_name(const struct hotspot *hs, const struct code *code, uint64_t pc_offset)
@@ -240,10 +252,10 @@ const char *hs_stub_name(const struct hotspot *hs, const struct code *code, uint
 
 	switch (code->kind) {
 	case BLOB_INTERPRETER:
-		codelet = codelet_description(hs, code->begin + pc_offset);
+		codelet = codelet_description(hs->cache, code->begin + pc_offset);
 		return codelet ? codelet : code->name;
 	case BLOB_STUBS:
-		return stub_find(hs, code, code->begin + pc_offset);
+		return name_find(&hs->cache->stubs, code, code->begin + pc_offset);
 	case BLOB_VTABLE:
 		return "vtable stub";
 	default:
@@ -253,19 +265,21 @@ const char *hs_stub_name(const struct hotspot *hs, const struct code *code, uint
 
 uint64_t hs_call_stub_return(const struct hotspot *hs)
 {
-	return hs->call_stub_return;
+	return hs->cache->stubs.call_stub_return;
 }
 
 uint64_t hs_cont_return_barrier(const struct hotspot *hs)
 {
-	return hs->cont_barrier;
+	return hs->cache->stubs.cont_barrier;
 }
 
 /* Set when the first continuation is entered. */
 uint64_t hs_cont_entry_return(struct hotspot *hs)
 {
-	if (hs->cont_return == 0 && hs->cont_return_var &&
-		!mem_read_u64(hs->mem, hs->cont_return_var, &hs->cont_return))
-		hs->cont_return = 0;
-	return hs->cont_return;
+	struct stubs *stubs = &hs->cache->stubs;
+
+	if (stubs->cont_return == 0 && stubs->cont_return_var &&
+		!mem_read_u64(hs->jvm->mem, stubs->cont_return_var, &stubs->cont_return))
+		stubs->cont_return = 0;
+	return stubs->cont_return;
 }

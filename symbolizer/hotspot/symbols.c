@@ -1,10 +1,10 @@
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/jvm.h"
 
 /* JDK src/hotspot/share/oops/symbol.hpp: a length and that many bytes of modified UTF-8. */
 
-bool symbol_decode(const struct hotspot *hs, struct bytes s, struct bytes *ret, size_t *ret_len)
+bool symbol_decode(const struct jvm *jvm, struct bytes s, struct bytes *ret, size_t *ret_len)
 {
-	const struct hs_layout *l = &hs->l;
+	const struct hs_layout *l = &jvm->l;
 
 	if (s.n <= l->symbol_body.at)
 		return false;
@@ -16,15 +16,15 @@ bool symbol_decode(const struct hotspot *hs, struct bytes s, struct bytes *ret, 
 	return *ret_len <= 65535;
 }
 
-bool symbol_read(struct hotspot *hs, uint64_t symbol, uint8_t *buf, size_t size, size_t *ret_len)
+bool symbol_read(struct jvm *jvm, uint64_t symbol, uint8_t *buf, size_t size, size_t *ret_len)
 {
 	uint8_t head[16] = {0};
-	size_t n = hs->l.symbol_body.at, len;
+	size_t n = jvm->l.symbol_body.at, len;
 	struct bytes text;
 
-	if (!addr_ok(symbol) || n > sizeof(head) - 1 || !mem_read(hs->mem, symbol, head, n) ||
-		!symbol_decode(hs, (struct bytes){head, n + 1}, &text, &len) || len > size)
+	if (!addr_ok(symbol) || n > sizeof(head) - 1 || !mem_read(jvm->mem, symbol, head, n) ||
+		!symbol_decode(jvm, (struct bytes){head, n + 1}, &text, &len) || len > size)
 		return false;
 	*ret_len = len;
-	return mem_read(hs->mem, symbol + n, buf, len);
+	return mem_read(jvm->mem, symbol + n, buf, len);
 }

@@ -1,6 +1,7 @@
 #include "symbolizer/hotspot/trap.h"
 
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
+#include "symbolizer/hotspot/jvm.h"
 
 static bool is_reason(struct hs_constant c, int64_t reason)
 {
@@ -16,7 +17,7 @@ static bool is_predicate(const struct hs_layout *l, int64_t reason)
 
 enum trap_kind hs_trap_kind(const struct hotspot *hs, int32_t request)
 {
-	const struct hs_layout *l = &hs->l;
+	const struct hs_layout *l = &hs->jvm->l;
 	const struct hs_constant shift = l->c.trap_reason_shift, bits = l->c.trap_reason_bits;
 	int64_t reason;
 

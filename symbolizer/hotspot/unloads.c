@@ -1,7 +1,8 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/cursor.h"
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/java_objects.h"
+#include "symbolizer/hotspot/unloads.h"
 
 #include <stdlib.h>
 
@@ -52,7 +53,7 @@ static uint64_t counter_offset(struct bytes all, uint64_t at, uint32_t n)
 	return 0;
 }
 
-static uint64_t counter_find(struct hotspot *hs)
+static uint64_t counter_find(struct jvm *jvm)
 {
 	uint8_t *region CLEANUP(free_at_exit) = NULL;
 	uint8_t head[PERF_PROLOGUE] = {0};
@@ -60,8 +61,8 @@ static uint64_t counter_find(struct hotspot *hs)
 	uint64_t start, offset;
 	uint32_t used, entries_at, n;
 
-	if (!hs_get(hs, 0, hs->l.perf_start, &start) || !object_ok(start) ||
-		!hs_read_fresh(hs, start, head, sizeof(head)))
+	if (!jvm_get(jvm, 0, jvm->l.perf_start, &start) || !object_ok(start) ||
+		!jvm_read_fresh(jvm, start, head, sizeof(head)))
 		return 0;
 	cursor_take(&c, 4); /* magic, always big-endian */
 	if (cursor_u8(&c) != 1 || cursor_u8(&c) != 2) /* little-endian, version 2 */
@@ -72,31 +73,31 @@ static uint64_t counter_find(struct hotspot *hs)
 	entries_at = cursor_u32(&c);
 	n = cursor_u32(&c);
 	region = used >= PERF_PROLOGUE && used <= PERF_BYTES_MAX ? malloc(used) : NULL;
-	if (!region || !hs_read_fresh(hs, start, region, used))
+	if (!region || !jvm_read_fresh(jvm, start, region, used))
 		return 0;
 	offset = counter_offset((struct bytes){region, used}, entries_at, n);
 	return offset ? start + offset : 0;
 }
 
 /* The boot loader's is the first that was made, hence the last of the list; it has no object. */
-static void boot_find(struct hotspot *hs)
+static void boot_find(struct jvm *jvm, struct unloads *u)
 {
-	const struct hs_layout *l = &hs->l;
+	const struct hs_layout *l = &jvm->l;
 	uint64_t cld, next, loader;
 
-	if (!hs_get(hs, 0, l->cldg_head, &cld))
+	if (!jvm_get(jvm, 0, l->cldg_head, &cld))
 		return;
-	for (uint32_t i = 0; i < LOADERS_MAX && object_ok(cld) && hs_get(hs, cld, l->cld_next, &next); i++, cld = next) {
+	for (uint32_t i = 0; i < LOADERS_MAX && object_ok(cld) && jvm_get(jvm, cld, l->cld_next, &next); i++, cld = next) {
 		if (next)
 			continue;
-		if (hs_get(hs, cld, l->cld_loader, &loader) && !loader)
-			hs->unloads.lasting[hs->unloads.n_lasting++] = cld;
+		if (jvm_get(jvm, cld, l->cld_loader, &loader) && !loader)
+			u->lasting[u->n_lasting++] = cld;
 		return;
 	}
 }
 
 /* Classes of which the JVM makes one object each. */
-static bool is_builtin(struct hotspot *hs, uint64_t klass)
+static bool is_builtin(struct jvm *jvm, uint64_t klass)
 {
 	static const char *const names[] = {
 		"jdk/internal/loader/ClassLoaders$AppClassLoader",
@@ -106,53 +107,51 @@ static bool is_builtin(struct hotspot *hs, uint64_t klass)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (klass_name_is(hs, klass, names[i]))
+		if (klass_name_is(jvm, klass, names[i]))
 			return true;
 	return false;
 }
 
-bool unloads_spare(struct hotspot *hs, uint64_t klass)
+bool unloads_spare(struct jvm *jvm, struct unloads *u, uint64_t klass)
 {
-	struct unloads *u = &hs->unloads;
 	uint64_t cld, slot, loader;
 
-	if (!hs_get(hs, klass, hs->l.klass_cld, &cld) || !object_ok(cld))
+	if (!jvm_get(jvm, klass, jvm->l.klass_cld, &cld) || !object_ok(cld))
 		return false;
 	for (size_t i = 0; i < u->n_lasting; i++)
 		if (u->lasting[i] == cld)
 			return true;
-	if (u->n_lasting == sizeof(u->lasting) / sizeof(u->lasting[0]) || !heap_mode_read(hs) ||
-		!hs_get(hs, cld, hs->l.cld_loader, &slot) || !oop_from_slot(hs, slot, &loader) ||
-		!is_builtin(hs, oop_klass(hs, loader)))
+	if (u->n_lasting == sizeof(u->lasting) / sizeof(u->lasting[0]) || !heap_mode_read(jvm) ||
+		!jvm_get(jvm, cld, jvm->l.cld_loader, &slot) || !oop_from_slot(jvm, slot, &loader) ||
+		!is_builtin(jvm, oop_klass(jvm, loader)))
 		return false;
 	u->lasting[u->n_lasting++] = cld;
 	return true;
 }
 
-static void counter_try(struct hotspot *hs)
+static void counter_try(struct jvm *jvm, struct unloads *u)
 {
-	struct unloads *u = &hs->unloads;
 	uint64_t now = clock_monotonic_ns();
 
 	if (u->tries >= FIND_TRIES || (u->tries && now - u->tried_ns < FIND_EVERY_NS))
 		return;
 	u->tries++;
 	u->tried_ns = now;
-	if (jvm_count_find(hs, counter_find(hs), &u->seen))
-		boot_find(hs);
+	if (jvm_count_find(jvm, counter_find(jvm), &u->seen))
+		boot_find(jvm, u);
 }
 
-void unloads_poll(struct hotspot *hs)
+void unloads_poll(struct jvm *jvm, struct unloads *u)
 {
-	if (hs->unloads.seen.counter)
-		jvm_count_poll(hs, &hs->unloads.seen);
+	if (u->seen.counter)
+		jvm_count_poll(jvm, &u->seen);
 	else
-		counter_try(hs);
+		counter_try(jvm, u);
 }
 
-bool unloads_since_sample(struct hotspot *hs)
+bool unloads_since_sample(struct jvm *jvm, struct unloads *u)
 {
-	if (!hs->unloads.seen.counter && hs->walking && hs->sample_ns)
-		counter_try(hs);
-	return jvm_count_moved(hs, &hs->unloads.seen);
+	if (!u->seen.counter && jvm->moment.walking && jvm->moment.sample_ns)
+		counter_try(jvm, u);
+	return jvm_count_moved(jvm, &u->seen);
 }

@@ -1,4 +1,6 @@
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/utf8.h"
+
+#include <stdbool.h>
 
 static size_t put(char *dst, size_t at, size_t size, uint32_t c)
 {

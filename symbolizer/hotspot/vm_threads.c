@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "symbolizer/base/clock.h"
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
+#include "symbolizer/hotspot/thread_list.h"
 
 /*
  * Names of the JVM's own threads. The kernel keeps 15 characters of a name. Java threads have a java.lang.Thread; the
@@ -22,12 +23,12 @@ enum {
 };
 #define COST_FREE_NS UINT64_C(500000000)
 
-void vm_threads_find(struct hotspot *hs, hs_symbol_fn *symbol, void *ctx)
+void vm_threads_find(struct thread_list *list, hs_symbol_fn *symbol, void *ctx)
 {
 	uint64_t address;
 
-	if (hs->l.nt_processed.ok && hs->l.nt_processed.at >= NEXT_BACK && symbol(ctx, LIST, &address) && addr_ok(address))
-		hs->vm_threads = address;
+	if (list->jvm->l.nt_processed.ok && list->jvm->l.nt_processed.at >= NEXT_BACK && symbol(ctx, LIST, &address) && addr_ok(address))
+		list->vm_threads = address;
 }
 
 static bool is_cut_name(const char *name, const char *comm)
@@ -36,41 +37,41 @@ static bool is_cut_name(const char *name, const char *comm)
 }
 
 /* A list that is long, or a circle, is gone through for each thread that is named: whoever makes it makes those, too. */
-static bool too_dear(struct hotspot *hs, uint64_t now_ns)
+static bool too_dear(struct thread_list *list, uint64_t now_ns)
 {
-	if (!hs->vm_threads_from_ns)
-		hs->vm_threads_from_ns = now_ns;
-	return hs->vm_threads_cost_ns > COST_FREE_NS + (now_ns - hs->vm_threads_from_ns) / COST_SHARE;
+	if (!list->vm_threads_from_ns)
+		list->vm_threads_from_ns = now_ns;
+	return list->vm_threads_cost_ns > COST_FREE_NS + (now_ns - list->vm_threads_from_ns) / COST_SHARE;
 }
 
 /* The thread of this tid; 0: none such. */
-static uint64_t search_list(struct hotspot *hs, int32_t ns_tid)
+static uint64_t search_list(struct thread_list *list, int32_t ns_tid)
 {
 	uint64_t t, os, tid;
 
-	if ( !mem_read_u64(hs->mem, hs->vm_threads, &t))
+	if (!mem_read_u64(list->jvm->mem, list->vm_threads, &t))
 		return 0;
 	for (unsigned i = 0; i < THREADS_MAX && object_ok(t); i++) {
-		if (hs_get(hs, t, hs->l.jt_osthread, &os) && object_ok(os) && hs_get(hs, os, hs->l.os_tid, &tid) &&
+		if (jvm_get(list->jvm, t, list->jvm->l.jt_osthread, &os) && object_ok(os) && jvm_get(list->jvm, os, list->jvm->l.os_tid, &tid) &&
 			(int32_t)tid == ns_tid)
 			return t;
-		if (!mem_read_u64(hs->mem, t + hs->l.nt_processed.at - NEXT_BACK, &t))
+		if (!mem_read_u64(list->jvm->mem, t + list->jvm->l.nt_processed.at - NEXT_BACK, &t))
 			break;
 	}
 	return 0;
 }
 
-static uint64_t find_thread(struct hotspot *hs, int32_t ns_tid)
+static uint64_t find_thread(struct thread_list *list, int32_t ns_tid)
 {
 	uint64_t now_ns, t;
 
-	if (!hs || !hs->vm_threads)
+	if (!list->vm_threads)
 		return 0;
 	now_ns = clock_monotonic_ns();
-	if (too_dear(hs, now_ns))
+	if (too_dear(list, now_ns))
 		return 0;
-	t = search_list(hs, ns_tid);
-	hs->vm_threads_cost_ns += clock_monotonic_ns() - now_ns;
+	t = search_list(list, ns_tid);
+	list->vm_threads_cost_ns += clock_monotonic_ns() - now_ns;
 	return t;
 }
 
@@ -96,9 +97,9 @@ bool hs_vm_thread_name(struct hotspot *hs, int32_t ns_tid, const char *comm, cha
 
 	if (strlen(comm) != COMM || ns_tid <= 0)
 		return false;
-	t = find_thread(hs, ns_tid);
-	if (t && mem_read_u64(hs->mem, t + hs->l.nt_processed.at - NAME_BACK, &name) && object_ok(name) &&
-		mem_read_cstr(hs->mem, name, buf, size) && is_cut_name(buf, comm))
+	t = hs ? find_thread(hs->threads, ns_tid) : 0;
+	if (t && mem_read_u64(hs->jvm->mem, t + hs->jvm->l.nt_processed.at - NAME_BACK, &name) && object_ok(name) &&
+		mem_read_cstr(hs->jvm->mem, name, buf, size) && is_cut_name(buf, comm))
 		return true;
 	known = known_name(comm);
 	if (known)

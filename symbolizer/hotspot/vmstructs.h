@@ -4,12 +4,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/hotspot/jvm_facts.h"
 
 /*
  * The JVM's own tables (gHotSpotVMStructs, ...Types, ...IntConstants, ...LongConstants; JDK
  * src/hotspot/share/runtime/vmStructs.hpp), copied and made searchable. Strings live as long as it.
  */
+struct err;
+struct mem;
 struct vmstructs;
 
 /* -EAGAIN: libjvm is mapped but not yet initialised; -ENOTSUP: it exports no such tables. */

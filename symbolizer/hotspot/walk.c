@@ -1,143 +1,73 @@
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/code_cache.h"
+#include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
+#include "symbolizer/hotspot/walk_check.h"
 
-/*
- * Consistency of a walk: what the caches answered is compared with the target in one batch. A code's
- * identity is one span, of its HeapBlock and header; a method's are its ConstMethod pointer, the
- * head of that ConstMethod, and the name of its class, by pointer and by the end of its text.
- */
-
-enum { METHOD_SPANS = 4 };
+/* Consistency of a walk: what the caches answered is compared with the target in one batch. */
 
 void hotspot_walk_begin(struct hotspot *hs)
 {
-	hs->walking = true;
+	struct moment *m = &hs->jvm->moment;
+
+	m->walking = true;
 	/* 0 is "never", the top bit is "permanent". */
-	hs->walk = hs->walk + 1 < STAMP_PERMANENT ? hs->walk + 1 : 1;
-	hs->used_codes.n = 0;
-	hs->used_methods.n = 0;
+	m->walk = m->walk + 1 < STAMP_PERMANENT ? m->walk + 1 : 1;
+	hs->cache->used.n = 0;
+	hs->methods->used.n = 0;
 }
 
 void hotspot_walk_times(struct hotspot *hs, uint64_t sample_ns, uint64_t now_ns)
 {
-	if (now_ns != hs->now_ns) {
-		unloads_poll(hs);
-		redefinitions_poll(hs);
+	struct moment *m = &hs->jvm->moment;
+
+	if (now_ns != m->now_ns) {
+		unloads_poll(hs->jvm, &hs->methods->unloads);
+		redefinitions_poll(hs->jvm, &hs->methods->redefinitions);
 	}
-	hs->sample_ns = sample_ns;
-	hs->now_ns = now_ns;
+	m->sample_ns = sample_ns;
+	m->now_ns = now_ns;
 }
 
-static bool span_add(struct hotspot *hs, uint64_t addr, uint32_t len, size_t *at)
+static bool reserve(void **v, size_t *cap, size_t n, size_t size)
 {
-	struct mem_span s = {.addr = addr, .len = len};
-
-	/* dst is set when the bytes no longer move. */
-	*at += len;
-	return vec_push(&hs->spans, s);
-}
-
-/* METHOD_SPANS of them, as method_same() takes them. */
-static bool method_spans_add(struct hotspot *hs, const struct hs_method *m,
-	const struct method_entry *e, size_t *bytes)
-{
-	return span_add(hs, m->addr + hs->l.method_const.at, 8, bytes) &&
-		span_add(hs, m->const_method, method_identity_span(hs), bytes) &&
-		span_add(hs, e->holder + hs->l.klass_name.at, 8, bytes) &&
-		span_add(hs, e->tail_len ? e->tail_addr : e->class_symbol,
-			e->tail_len ? e->tail_len : 1, bytes);
-}
-
-static bool spans_collect(struct hotspot *hs, size_t *ret_bytes)
-{
-	bool ok = true;
-
-	hs->spans.n = 0;
-	*ret_bytes = 0;
-	for (size_t i = 0; ok && i < hs->used_codes.n; i++) {
-		const struct code *c = hs_code(hs, hs->used_codes.v[i]);
-
-		ok = span_add(hs, c->blob - hs->l.size.heap_block,
-			blob_identity_span(hs, c->kind <= BLOB_MH_INTRINSIC), ret_bytes);
-	}
-	for (size_t i = 0; ok && i < hs->used_methods.n; i++) {
-		const struct hs_method *m = hs_method(hs, hs->used_methods.v[i]);
-
-		ok = method_spans_add(hs, m, hs->methods.v[m->id - 1], ret_bytes);
-	}
-	return ok;
-}
-
-static bool spans_read(struct hotspot *hs)
-{
-	size_t n, at = 0;
-
-	if (!spans_collect(hs, &n))
-		return false;
-	while (hs->span_bytes.cap < n)
-		if (!vec_grow_((void **)&hs->span_bytes.v, &hs->span_bytes.cap, hs->span_bytes.cap, 1))
+	while (*cap < n)
+		if (!vec_grow_(v, cap, *cap, size))
 			return false;
-	for (size_t i = 0; i < hs->spans.n; i++) {
-		hs->spans.v[i].dst = hs->span_bytes.v + at;
-		at += hs->spans.v[i].len;
-	}
-	mem_read_batch(hs->mem, hs->spans.v, hs->spans.n);
 	return true;
 }
 
-static bool code_same(struct hotspot *hs, uint32_t id, const struct mem_span *s)
+/* Room for the bytes of n spans. */
+static bool place(struct walk_check *w, size_t n)
 {
-	const struct code_entry *e = hs->codes.v[id - 1];
-	uint64_t method;
+	size_t bytes = 0, at = 0;
 
-	return s->ok &&
-		blob_identity(hs, (struct bytes){s->dst, s->len}, e->code.kind <= BLOB_MH_INTRINSIC,
-			&method) == e->identity &&
-		(method == 0 || method == e->method);
-}
-
-static bool method_same(struct hotspot *hs, uint32_t id, const struct mem_span *s)
-{
-	const struct method_entry *e = hs->methods.v[id - 1];
-	uint64_t const_method;
-
-	if (!s[0].ok || !s[1].ok)
+	for (size_t i = 0; i < n; i++)
+		bytes += w->spans.v[i].len;
+	if (!reserve((void **)&w->bytes.v, &w->bytes.cap, bytes, 1))
 		return false;
-	memcpy(&const_method, s[0].dst, 8);
-	return const_method == e->method.const_method &&
-		method_identity(hs, (struct bytes){s[1].dst, s[1].len}) == e->identity &&
-		method_class_same(e, &s[2], &s[3]);
-}
-
-static bool walk_check(struct hotspot *hs)
-{
-	const struct mem_span *s = hs->spans.v;
-	bool same = true;
-
-	for (size_t i = 0; i < hs->used_codes.n; i++, s++) {
-		if (code_same(hs, hs->used_codes.v[i], s)) {
-			hs->codes.v[hs->used_codes.v[i] - 1]->checked_ns = hs->now_ns;
-			continue;
-		}
-		code_drop(hs, hs->used_codes.v[i]);
-		hs->stats.replaced++;
-		same = false;
+	for (size_t i = 0; i < n; i++) {
+		w->spans.v[i].dst = w->bytes.v + at;
+		at += w->spans.v[i].len;
 	}
-	for (size_t i = 0; i < hs->used_methods.n; i++, s += METHOD_SPANS) {
-		if (method_same(hs, hs->used_methods.v[i], s)) {
-			hs->methods.v[hs->used_methods.v[i] - 1]->checked_ns = hs->now_ns;
-			continue;
-		}
-		method_drop(hs, hs->used_methods.v[i]);
-		hs->stats.replaced++;
-		same = false;
-	}
-	return same;
+	return true;
 }
 
 bool hotspot_walk_end(struct hotspot *hs)
 {
-	hs->walking = false;
-	if (hs->used_codes.n + hs->used_methods.n == 0)
+	struct walk_check *w = hs->check;
+	size_t codes = hs->cache->used.n, n = codes + METHOD_SPANS * hs->methods->used.n;
+	bool same;
+
+	hs->jvm->moment.walking = false;
+	if (n == 0)
 		return true;
-	return spans_read(hs) && walk_check(hs);
+	if (!reserve((void **)&w->spans.v, &w->spans.cap, n, sizeof(*w->spans.v)))
+		return false;
+	codes_spans(hs->cache, w->spans.v);
+	methods_spans(hs->methods, w->spans.v + codes);
+	if (!place(w, n))
+		return false;
+	mem_read_batch(hs->jvm->mem, w->spans.v, n);
+	same = codes_check(hs->cache, w->spans.v);
+	return methods_check(hs->methods, w->spans.v + codes) && same;
 }

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "symbolizer/base/cleanup.h"
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/java_objects.h"
 
 /*
  * References of ZGC carry a colour. One that nobody loaded since its object was moved still has the old
@@ -20,12 +20,12 @@ enum {
 };
 
 /* A number behind a pointer in ZGC's globals. */
-static bool z_read(struct hotspot *hs, struct hs_field globals, struct hs_field f, uint64_t *ret)
+static bool z_read(struct jvm *jvm, struct hs_field globals, struct hs_field f, uint64_t *ret)
 {
 	uint64_t at, var;
 
-	return hs_get(hs, 0, globals, &at) && object_ok(at) && hs_get(hs, at, f, &var) &&
-		addr_ok(var) && mem_read_u64(hs->mem, var, ret);
+	return jvm_get(jvm, 0, globals, &at) && object_ok(at) && jvm_get(jvm, at, f, &var) &&
+		addr_ok(var) && mem_read_u64(jvm->mem, var, ret);
 }
 
 /* Is an address in libjvm, given one of a variable in it? */
@@ -61,22 +61,22 @@ static void maps_search(struct heap_mode *m, const uint64_t *w, size_t n, uint64
 	}
 }
 
-static void maps_find(struct hotspot *hs)
+static void maps_find(struct jvm *jvm)
 {
-	const struct hs_layout *l = &hs->l;
-	struct heap_mode *m = &hs->heap_mode;
+	const struct hs_layout *l = &jvm->l;
+	struct heap_mode *m = &jvm->heap_mode;
 	uint64_t *words CLEANUP(free_at_exit) = calloc(l->size.zheap / 8 + 1, 8);
 	uint64_t heap, first = l->zheap_page_table.at / 8 + 2, n = l->size.zheap / 8;
 
 	m->z_maps_read = true;
-	if (!words || !l->zc_heap.ok || !hs_get(hs, 0, l->universe_heap, &heap))
+	if (!words || !l->zc_heap.ok || !jvm_get(jvm, 0, l->universe_heap, &heap))
 		return;
 	heap += l->zc_heap.at;
 	if (l->zheap_forwarding.ok) {
-		if (!hs_get(hs, heap + l->zheap_forwarding.at, l->zgranules_map, &m->z_map_old))
+		if (!jvm_get(jvm, heap + l->zheap_forwarding.at, l->zgranules_map, &m->z_map_old))
 			m->z_map_old = 0;
 	} else if (l->zheap_page_table.ok && first < n &&
-		hs_read_fresh(hs, heap, words, (uint32_t)(8 * n))) {
+		jvm_read_fresh(jvm, heap, words, (uint32_t)(8 * n))) {
 		maps_search(m, words + first, n - first, l->universe_heap.at);
 	}
 }
@@ -92,7 +92,7 @@ static uint32_t z_hash(uint32_t k)
 	return k ^ k >> 16;
 }
 
-static bool entry_find(struct hotspot *hs, uint64_t entries, uint64_t length, uint64_t from,
+static bool entry_find(struct jvm *jvm, uint64_t entries, uint64_t length, uint64_t from,
 		       uint64_t *ret)
 {
 	uint64_t e[PROBES_READ], at = z_hash((uint32_t)from) & (length - 1);
@@ -100,7 +100,7 @@ static bool entry_find(struct hotspot *hs, uint64_t entries, uint64_t length, ui
 	for (unsigned probes = 0; probes < PROBES_MAX;) {
 		uint64_t n = length - at < PROBES_READ ? length - at : PROBES_READ;
 
-		if (!mem_read(hs->mem, entries + 8 * at, e, 8 * n))
+		if (!mem_read(jvm->mem, entries + 8 * at, e, 8 * n))
 			return false;
 		for (uint64_t i = 0; i < n; i++) {
 			if (!(e[i] & 1))
@@ -117,86 +117,86 @@ static bool entry_find(struct hotspot *hs, uint64_t entries, uint64_t length, ui
 }
 
 /* Where the object at `offset` of the heap went, by one table. */
-static bool forward_by(struct hotspot *hs, uint64_t map, uint64_t offset, uint64_t *ret)
+static bool forward_by(struct jvm *jvm, uint64_t map, uint64_t offset, uint64_t *ret)
 {
-	const struct hs_layout *l = &hs->l;
+	const struct hs_layout *l = &jvm->l;
 	uint64_t f, start, shift, length;
 
-	if (!mem_read_u64(hs->mem, map + 8 * (offset >> GRANULE_SHIFT), &f) || !object_ok(f) ||
-		!hs_get(hs, f + l->zforwarding_virtual.at, l->zvirtual_start, &start) ||
-		!hs_get(hs, f, l->zforwarding_shift, &shift) ||
-		!hs_get(hs, f + l->zforwarding_entries.at, l->zarray_length, &length))
+	if (!mem_read_u64(jvm->mem, map + 8 * (offset >> GRANULE_SHIFT), &f) || !object_ok(f) ||
+		!jvm_get(jvm, f + l->zforwarding_virtual.at, l->zvirtual_start, &start) ||
+		!jvm_get(jvm, f, l->zforwarding_shift, &shift) ||
+		!jvm_get(jvm, f + l->zforwarding_entries.at, l->zarray_length, &length))
 		return false;
 	if (offset < start || shift < 3 || shift > 32 || length == 0 || length > ENTRIES_MAX ||
 		(length & (length - 1)) != 0)
 		return false;
-	return entry_find(hs, f + l->size.zforwarding, length, (offset - start) >> shift, ret);
+	return entry_find(jvm, f + l->size.zforwarding, length, (offset - start) >> shift, ret);
 }
 
-static bool forward_old(struct hotspot *hs, uint64_t offset, uint64_t *ret)
+static bool forward_old(struct jvm *jvm, uint64_t offset, uint64_t *ret)
 {
-	struct heap_mode *m = &hs->heap_mode;
+	struct heap_mode *m = &jvm->heap_mode;
 
 	if (!m->z_maps_read)
-		maps_find(hs);
-	return m->z_map_old && forward_by(hs, m->z_map_old, offset, ret);
+		maps_find(jvm);
+	return m->z_map_old && forward_by(jvm, m->z_map_old, offset, ret);
 }
 
-static bool forward_young(struct hotspot *hs, uint64_t offset, uint64_t *ret)
+static bool forward_young(struct jvm *jvm, uint64_t offset, uint64_t *ret)
 {
-	struct heap_mode *m = &hs->heap_mode;
+	struct heap_mode *m = &jvm->heap_mode;
 
 	if (!m->z_maps_read)
-		maps_find(hs);
-	return m->z_map_young && forward_by(hs, m->z_map_young, offset, ret);
+		maps_find(jvm);
+	return m->z_map_young && forward_by(jvm, m->z_map_young, offset, ret);
 }
 
 /*
  * Before generations a coloured pointer is an address in one of several views of the heap, of which
  * only the good one is sure to be mapped. Weakly bad: not remapped since the last relocation.
  */
-static bool resolve_single(struct hotspot *hs, uint64_t raw, uint64_t *ret)
+static bool resolve_single(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 {
-	const struct hs_layout *l = &hs->l;
+	const struct hs_layout *l = &jvm->l;
 	bool x = l->x_globals.ok;
 	struct hs_field globals = x ? l->x_globals : l->z_globals;
 	uint64_t mask, good, bad, to;
 
 	*ret = raw;
-	if (!z_read(hs, globals, x ? l->x_offset_mask : l->z_offset_mask, &mask) ||
-		!z_read(hs, globals, x ? l->x_good_mask : l->z_good_mask, &good))
+	if (!z_read(jvm, globals, x ? l->x_offset_mask : l->z_offset_mask, &mask) ||
+		!z_read(jvm, globals, x ? l->x_good_mask : l->z_good_mask, &good))
 		return object_ok(raw);
 	*ret = (raw & mask) | good;
-	if (z_read(hs, globals, l->z_weak_bad_mask, &bad) && (raw & bad) != 0 &&
-		forward_old(hs, raw & mask, &to))
+	if (z_read(jvm, globals, l->z_weak_bad_mask, &bad) && (raw & bad) != 0 &&
+		forward_old(jvm, raw & mask, &to))
 		*ret = to | good;
 	return object_ok(*ret);
 }
 
 /* A reference is stale in the generations that were relocated since it got its colour. The table of a
  * generation that the object is not in may name a page that stood there before (ZBarrier::remap_generation). */
-static bool resolve_generational(struct hotspot *hs, uint64_t raw, uint64_t *ret)
+static bool resolve_generational(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 {
 	uint64_t good, mask, to;
 	unsigned shift, ignored;
 	int colour = arch_z_colour(raw, &shift), now, stale;
 
-	if (colour < 0 || !z_read(hs, hs->l.z_globals, hs->l.z_load_good_mask, &good) ||
-		!z_read(hs, hs->l.z_globals, hs->l.z_offset_mask, &mask))
+	if (colour < 0 || !z_read(jvm, jvm->l.z_globals, jvm->l.z_load_good_mask, &good) ||
+		!z_read(jvm, jvm->l.z_globals, jvm->l.z_offset_mask, &mask))
 		return false;
 	*ret = raw >> shift;
 	now = arch_z_colour(good, &ignored);
 	stale = now < 0 ? 0 : colour ^ now;
 	if (stale == 3 && arch_z_old_to_old(raw))
 		stale = 2;
-	if (((stale & 1) && forward_young(hs, *ret & mask, &to)) ||
-		((stale & 2) && forward_old(hs, *ret & mask, &to)))
+	if (((stale & 1) && forward_young(jvm, *ret & mask, &to)) ||
+		((stale & 2) && forward_old(jvm, *ret & mask, &to)))
 		*ret = (*ret & ~mask) | to;
 	return object_ok(*ret);
 }
 
-bool z_resolve(struct hotspot *hs, uint64_t raw, uint64_t *ret)
+bool z_resolve(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 {
-	return hs->heap_mode.z_generational ? resolve_generational(hs, raw, ret) :
-					      resolve_single(hs, raw, ret);
+	return jvm->heap_mode.z_generational ? resolve_generational(jvm, raw, ret) :
+					      resolve_single(jvm, raw, ret);
 }

@@ -25,6 +25,7 @@
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/hotspot/hs_arch.h"
 #include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/roles.h"
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/modmap.h"
 #include "symbolizer/target/maps.h"

@@ -2,6 +2,7 @@
 #define TEST_ATTRIBUTION_DUMP_H
 
 #include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/roles.h"
 
 /*
  * A struct code in a file, for the unit tests: 32-bit words, little-endian. DUMP_MAGIC, JDK, method id,

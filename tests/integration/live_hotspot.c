@@ -14,7 +14,10 @@
 
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/code_cache.h"
+#include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
+#include "symbolizer/hotspot/hs_thread.h"
 #include "symbolizer/target/mem_live.h"
 #include "tests/integration/jvm_target.h"
 
@@ -40,13 +43,13 @@ static void blob_note(void *ctx, uint64_t blob, uint64_t size)
 /* Every address of a block must lead to its header. */
 static bool segments_agree(struct hotspot *hs, const struct live_code *at)
 {
-	uint64_t header = at->start - hs->l.size.heap_block, step = (at->end - at->start) / 7 + 1;
+	uint64_t header = at->start - hs->jvm->l.size.heap_block, step = (at->end - at->start) / 7 + 1;
 	struct block b;
 
 	for (uint64_t pc = at->start; pc < at->end; pc += step)
-		if (!block_find(hs, pc, &b) || b.header != header)
+		if (!block_find(hs->cache, pc, &b) || b.header != header)
 			return false;
-	return block_find(hs, at->end - 1, &b) && b.header == header;
+	return block_find(hs->cache, at->end - 1, &b) && b.header == header;
 }
 
 static void nmethod_check(struct hotspot *hs, const struct code *c, struct counts *n)
@@ -61,7 +64,7 @@ static void nmethod_check(struct hotspot *hs, const struct code *c, struct count
 	n->handlers += c->n_handlers;
 	n->no_bytes += c->n_bytes != c->end - c->begin;
 	for (uint32_t i = 0; i < c->n_records; i++) {
-		size_t k = code_scopes_at(c, hs->version.major, c->records[i].scope_offset, scopes,
+		size_t k = code_scopes_at(c, hs->jvm->version.major, c->records[i].scope_offset, scopes,
 			CODE_MAX_SCOPES);
 
 		n->garbage_scope += k == 0 || scopes[k - 1].method_id != c->method_id;
@@ -86,7 +89,7 @@ static void blob_check(struct hotspot *hs, const struct live_code *at, struct co
 		n->wrong++;
 		return;
 	}
-	if (!block_find(hs, at->start, &block) || !blob_read(hs, &block, &b) || b.begin == b.end) {
+	if (!block_find(hs->cache, at->start, &block) || !blob_read(hs->cache, &block, &b) || b.begin == b.end) {
 		n->unused++;
 		return;
 	}
@@ -99,7 +102,7 @@ static void blob_check(struct hotspot *hs, const struct live_code *at, struct co
 		return;
 	}
 	n->kind[c->kind]++;
-	if (c->kind <= BLOB_MH_INTRINSIC && blob_dead(hs, b.header)) {
+	if (c->kind <= BLOB_MH_INTRINSIC && blob_dead(hs->jvm, b.header)) {
 		n->dead++;
 		return;
 	}

@@ -13,6 +13,7 @@
 #include "symbolizer/hotspot/hs_arch.h"
 #include "symbolizer/hotspot/hs_thread.h"
 #include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/roles.h"
 #include "tests/support/fake_jvm.h"
 
 struct world {

@@ -9,6 +9,7 @@
 #include "symbolizer/base/budget.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/gone.h"
 #include "symbolizer/hotspot/forget.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/hotspot/method.h"

@@ -8,8 +8,9 @@
 
 #include "symbolizer/hotspot/frozen_copy.h"
 #include "symbolizer/hotspot/hs_frozen.h"
-#include "symbolizer/hotspot/hs_private.h"
+#include "symbolizer/hotspot/hotspot_parts.h"
 #include "symbolizer/hotspot/hs_virtual.h"
+#include "symbolizer/hotspot/jvm.h"
 
 /*
  * A mounted virtual thread in an array: JavaThread, ContinuationEntry, Continuation, chunks. What links the chunks
@@ -41,6 +42,7 @@ static struct {
 	struct mem mem;
 	uint64_t reads;
 	struct hotspot hs;
+	struct jvm jvm;
 } fake;
 
 static size_t fake_read(struct mem *m, uint64_t addr, void *dst, size_t len)
@@ -138,11 +140,12 @@ static int setup(void **state)
 	(void)state;
 	memset(&fake, 0, sizeof(fake));
 	fake.mem.ops = &fake_ops;
-	fake.hs.mem = &fake.mem;
-	fake.hs.cont_entry_offset = ENTRY_AT;
-	fake.hs.version.major = 17;
-	fake.hs.heap_mode.known = true;
-	layout_fill(&fake.hs.l);
+	fake.hs.jvm = &fake.jvm;
+	fake.jvm.mem = &fake.mem;
+	fake.jvm.version.major = 17;
+	fake.jvm.heap_mode.known = true;
+	layout_fill(&fake.jvm.l);
+	fake.jvm.l.jt_cont_entry = field(ENTRY_AT, 8);
 	put(THREAD + 16, IN_JAVA, 4);
 	put(THREAD + 24, BASE + OS_THREAD, 8);
 	put(THREAD + ENTRY_AT, BASE + ENTRY, 8);
@@ -225,9 +228,9 @@ static void test_mode_is_read_before(void **state)
 {
 	(void)state;
 	put_chunk(0, false, 0);
-	fake.hs.heap_mode.known = false;
+	fake.jvm.heap_mode.known = false;
 	assert_int_equal(copy(), FROZEN_ENTRY + CHUNK_COPIED);
-	assert_true(fake.hs.heap_mode.known);
+	assert_true(fake.jvm.heap_mode.known);
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 
 #include "symbolizer/base/clock.h"
 #include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/gone.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/hotspot/method.h"
 #include "tests/support/fake_jvm.h"

@@ -1,0 +1,15 @@
+#ifndef JS_HOTSPOT_WALK_CHECK_H
+#define JS_HOTSPOT_WALK_CHECK_H
+
+#include <stdint.h>
+
+#include "symbolizer/base/vec.h"
+#include "symbolizer/target/mem.h"
+
+/* Memory for the check at a walk's end. Zero-initialise. */
+struct walk_check {
+	VEC(struct mem_span) spans;
+	VEC(uint8_t) bytes;
+};
+
+#endif

@@ -4,9 +4,8 @@
 #include "sampler/resolve/java_name.h"
 #include "sampler/resolve/namer_text.h"
 #include "symbolizer/attribution/attribution.h"
-#include "symbolizer/base/budget.h"
-#include "symbolizer/hotspot/code.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/methods/method.h"
 
 static void add_class(struct namer *n, struct buf *b, const char *name)
 {

@@ -9,7 +9,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/resolve/namer.h"
 #include "symbolizer/attribution/exactness.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/native/modmap.h"
 
 /* A root's name: as long as the longest thread name that is read. */

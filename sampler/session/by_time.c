@@ -7,9 +7,9 @@
 #include "sampler/model/walk.h"
 #include "sampler/session/bridge.h"
 #include "symbolizer/base/vec.h"
-#include "symbolizer/hotspot/code.h"
-#include "symbolizer/hotspot/gone.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/code/gone.h"
+#include "symbolizer/hotspot/methods/method.h"
 
 /* Code that was sampled so shortly before the JVM told of it is that code, not what stood there before. */
 #define FRESH_NS UINT64_C(20000000)

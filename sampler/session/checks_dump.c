@@ -12,7 +12,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/vec.h"
-#include "symbolizer/hotspot/hs_thread.h"
+#include "symbolizer/hotspot/threads/hs_thread.h"
 
 /* Of the target's making: threads, the depth of their stacks, the length of names. */
 enum { MAX_THREADS = 2000, MAX_NAMES = 64 << 20 };

@@ -8,7 +8,7 @@
 #include "sampler/session/view.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"

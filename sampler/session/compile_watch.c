@@ -7,9 +7,9 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/vec.h"
-#include "symbolizer/hotspot/code.h"
-#include "symbolizer/hotspot/compile_state.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/methods/compile_state.h"
+#include "symbolizer/hotspot/methods/method.h"
 
 /* A reading of 512 methods takes 3 ms: more are read in turn. Short runs want an early one. */
 #define FIRST_INTERVAL_NS UINT64_C(250000000)

@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "symbolizer/hotspot/hs_frozen.h"
-#include "symbolizer/hotspot/hs_thread.h"
+#include "symbolizer/hotspot/objects/hs_frozen.h"
+#include "symbolizer/hotspot/threads/hs_thread.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/mem_live.h"
 

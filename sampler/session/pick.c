@@ -5,7 +5,7 @@
 
 #include "sampler/model/walk.h"
 #include "symbolizer/base/hash.h"
-#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/code/code.h"
 
 enum pick_kind {
 	PICK_INTERPRETED, PICK_C1, PICK_C2, PICK_OSR, PICK_NATIVE, PICK_JNI, PICK_MH, PICK_STUB,

@@ -16,7 +16,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/hotspot/hs_thread.h"
+#include "symbolizer/hotspot/threads/hs_thread.h"
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "sampler/profile/profile.h"
-#include "symbolizer/base/tid_map.h"
-#include "symbolizer/hotspot/hs_thread.h"
+#include "symbolizer/base/map.h"
+#include "symbolizer/hotspot/threads/hs_thread.h"
 #include "symbolizer/target/proc.h"
 
 /* A name may change; one that was not there yet, of a thread that was just started, is looked for sooner. */

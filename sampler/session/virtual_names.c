@@ -6,7 +6,7 @@
 #include "sampler/model/walk.h"
 #include "sampler/unwind/unwinder.h"
 #include "symbolizer/base/map.h"
-#include "symbolizer/hotspot/hs_virtual.h"
+#include "symbolizer/hotspot/objects/hs_virtual.h"
 
 struct name {
 	uint32_t id;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/base/tid_map.h"
-#include "symbolizer/hotspot/hs_thread.h"
+#include "symbolizer/base/map.h"
+#include "symbolizer/hotspot/threads/hs_thread.h"
 
 struct kept {
 	enum thread_state found, told;

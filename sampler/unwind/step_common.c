@@ -2,8 +2,8 @@
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/validate.h"
 #include "sampler/unwind/walker.h"
-#include "symbolizer/hotspot/code.h"
-#include "symbolizer/hotspot/hs_arch.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/reader/hs_arch.h"
 
 /* Steps that several kinds of frames share. */
 

@@ -3,9 +3,9 @@
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/validate.h"
 #include "sampler/unwind/walker.h"
-#include "symbolizer/hotspot/code.h"
-#include "symbolizer/hotspot/hs_arch.h"
-#include "symbolizer/hotspot/hs_frozen.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/objects/hs_frozen.h"
+#include "symbolizer/hotspot/reader/hs_arch.h"
 
 /*
  * call_stub, from C++ to Java: the frame of JDK 8 to 28 on System V x86-64 (stubGenerator_x86_64.cpp,

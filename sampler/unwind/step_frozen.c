@@ -1,13 +1,13 @@
-#include "symbolizer/hotspot/hs_frozen.h"
+#include "symbolizer/hotspot/objects/hs_frozen.h"
 
 #include <string.h>
 
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/validate.h"
 #include "sampler/unwind/walker.h"
-#include "symbolizer/hotspot/code.h"
-#include "symbolizer/hotspot/hs_arch.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/methods/method.h"
+#include "symbolizer/hotspot/reader/hs_arch.h"
 
 /*
  * Frames in a stack chunk look as on a stack, with the addresses of interpreted ones in words from the slot

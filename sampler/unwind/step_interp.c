@@ -2,10 +2,10 @@
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/validate.h"
 #include "sampler/unwind/walker.h"
-#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/hotspot/hs_arch.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/methods/method.h"
+#include "symbolizer/hotspot/reader/hs_arch.h"
 
 /* Longest way from a pc in an entry point to the built frame, or in a return to its jump. */
 enum { INTERP_BUDGET = 160, HALF_BUILT = 3 * 8, LOWEST_OBJECT = 4096 };

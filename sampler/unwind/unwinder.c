@@ -7,7 +7,7 @@
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/walker.h"
 #include "symbolizer/base/clock.h"
-#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/native/modmap.h"
 

@@ -2,8 +2,8 @@
 
 #include "sampler/unwind/pc_cache.h"
 #include "sampler/unwind/walker.h"
-#include "symbolizer/hotspot/code.h"
-#include "symbolizer/hotspot/hs_arch.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/reader/hs_arch.h"
 #include "symbolizer/native/modmap.h"
 
 bool is_deopt_handler(const struct code *c, uint64_t pc)

@@ -8,7 +8,7 @@
 #include "sampler/model/walk.h"
 #include "sampler/unwind/flow.h"
 #include "sampler/unwind/unwinder.h"
-#include "symbolizer/hotspot/hs_thread.h"
+#include "symbolizer/hotspot/threads/hs_thread.h"
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"
 

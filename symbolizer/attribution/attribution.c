@@ -10,9 +10,9 @@
 #include "symbolizer/attribution/known.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/vec.h"
-#include "symbolizer/hotspot/callee.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/hotspot/hs_arch.h"
+#include "symbolizer/hotspot/methods/callee.h"
+#include "symbolizer/hotspot/reader/hs_arch.h"
 
 enum {
 	CACHE_BYTES = 64 << 20,

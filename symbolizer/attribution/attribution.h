@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "symbolizer/attribution/exactness.h"
-#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/code/code.h"
 
 struct hotspot;
 

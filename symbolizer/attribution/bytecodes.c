@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/methods/method.h"
 
 enum {
 	OP_BIPUSH = 16,

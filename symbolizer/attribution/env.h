@@ -4,9 +4,9 @@
 #include <stdint.h>
 
 #include "symbolizer/attribution/attribution.h"
-#include "symbolizer/hotspot/method.h"
-#include "symbolizer/hotspot/roles.h"
-#include "symbolizer/hotspot/trap.h"
+#include "symbolizer/hotspot/code/roles.h"
+#include "symbolizer/hotspot/code/trap.h"
+#include "symbolizer/hotspot/methods/method.h"
 
 /*
  * What attribution asks of the JVM beyond a struct code: a running one (attribution_new()), or tables

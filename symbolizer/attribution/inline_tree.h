@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/code/code.h"
 
 /*
  * The inlining tree of one nmethod, as far as its records show it. A node is an inline path: methods

@@ -6,7 +6,7 @@
 #include "symbolizer/attribution/traits.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/hotspot/forget.h"
-#include "symbolizer/hotspot/u64map.h"
+#include "symbolizer/hotspot/reader/u64map.h"
 
 enum {
 	ROLES = 1024, /* a power of two */

@@ -1,7 +1,8 @@
 #include "symbolizer/hotspot/forget.h"
 
-#include "symbolizer/hotspot/code_cache.h"
-#include "symbolizer/hotspot/hotspot_parts.h"
+#include "symbolizer/hotspot/code/code_cache.h"
+#include "symbolizer/hotspot/methods/method_table.h"
+#include "symbolizer/hotspot/reader/hotspot_parts.h"
 
 /* Sooner would cost time, later memory: between two times copies grow by an eighth, and by 2 MB. */
 enum { FORGET_STEP = 2 << 20, FORGET_SHARE = 8 };

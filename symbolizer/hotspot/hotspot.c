@@ -6,11 +6,12 @@
 #include "symbolizer/base/budget.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/strtab.h"
-#include "symbolizer/hotspot/code_cache.h"
-#include "symbolizer/hotspot/hotspot_parts.h"
-#include "symbolizer/hotspot/java_objects.h"
-#include "symbolizer/hotspot/thread_list.h"
-#include "symbolizer/hotspot/vmstructs.h"
+#include "symbolizer/hotspot/code/code_cache.h"
+#include "symbolizer/hotspot/methods/method_table.h"
+#include "symbolizer/hotspot/objects/java_objects.h"
+#include "symbolizer/hotspot/reader/hotspot_parts.h"
+#include "symbolizer/hotspot/reader/vmstructs.h"
+#include "symbolizer/hotspot/threads/thread_list.h"
 #include "symbolizer/hotspot/walk_check.h"
 
 enum { FORGET_FIRST = 4 << 20 };

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/hotspot/jvm_facts.h"
+#include "symbolizer/hotspot/reader/jvm_facts.h"
 
 /*
  * One HotSpot JVM seen from outside: no agent, no JVM flag, no writes. Layouts come from the JVM's

@@ -1,6 +1,7 @@
-#include "symbolizer/hotspot/code_cache.h"
+#include "symbolizer/hotspot/code/code_cache.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/hotspot/hotspot_parts.h"
+#include "symbolizer/hotspot/methods/method_table.h"
+#include "symbolizer/hotspot/reader/hotspot_parts.h"
 #include "symbolizer/hotspot/walk_check.h"
 
 /* Consistency of a walk: what the caches answered is compared with the target in one batch. */

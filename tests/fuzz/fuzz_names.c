@@ -10,8 +10,8 @@
 #include "sampler/resolve/java_name.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/text.h"
-#include "symbolizer/hotspot/compile_state.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/methods/compile_state.h"
+#include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/native/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

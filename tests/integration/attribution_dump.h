@@ -1,8 +1,8 @@
 #ifndef TEST_ATTRIBUTION_DUMP_H
 #define TEST_ATTRIBUTION_DUMP_H
 
-#include "symbolizer/hotspot/code.h"
-#include "symbolizer/hotspot/roles.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/code/roles.h"
 
 /*
  * A struct code in a file, for the unit tests: 32-bit words, little-endian. DUMP_MAGIC, JDK, method id,

@@ -1,8 +1,8 @@
 #include "tests/integration/attribution_foreign.h"
 
 #include "symbolizer/attribution/bytecodes.h"
-#include "symbolizer/hotspot/callee.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/methods/callee.h"
+#include "symbolizer/hotspot/methods/method.h"
 
 /* Are the outermost n frames of x those of this record, with the same bcis but for the innermost of them? */
 static bool same_path(const struct attributed *x, size_t n, const struct code_scope *s, size_t n_scopes)

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/methods/method.h"
 
 static int line_of(struct hotspot *hs, const struct code_scope *s)
 {

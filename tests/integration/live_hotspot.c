@@ -14,10 +14,10 @@
 
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/hotspot/code_cache.h"
+#include "symbolizer/hotspot/code/code_cache.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/hotspot/hotspot_parts.h"
-#include "symbolizer/hotspot/hs_thread.h"
+#include "symbolizer/hotspot/reader/hotspot_parts.h"
+#include "symbolizer/hotspot/threads/hs_thread.h"
 #include "symbolizer/target/mem_live.h"
 #include "tests/integration/jvm_target.h"
 

@@ -26,8 +26,8 @@
 #include "single_step_edges.h"
 #include "stack_dump_view.h"
 #include "symbolizer/base/clock.h"
-#include "symbolizer/hotspot/code.h"
-#include "symbolizer/hotspot/hs_arch.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/reader/hs_arch.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"
 

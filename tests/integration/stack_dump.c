@@ -19,7 +19,7 @@
 
 #include "sampler/unwind/unwinder.h"
 #include "stack_dump_view.h"
-#include "symbolizer/hotspot/hs_thread.h"
+#include "symbolizer/hotspot/threads/hs_thread.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"
 

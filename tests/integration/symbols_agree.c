@@ -21,8 +21,8 @@
 #include "sampler/session/session_private.h"
 #include "symbolizer/attribution/exactness.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/hotspot/code.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/methods/method.h"
 
 enum { VM, BRIDGE, SOURCES, MAX_METHODS = 1 << 16, MAX_EXAMPLES = 12 };
 

@@ -11,9 +11,9 @@
 #include "sampler/session/bridge.h"
 #include "sampler/session/by_time.h"
 #include "symbolizer/base/clock.h"
-#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/methods/method.h"
 #include "tests/support/fake_jvm.h"
 #include "tests/support/wire_build.h"
 

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "symbolizer/base/err.h"
-#include "symbolizer/hotspot/code.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/code/roles.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/hotspot/hs_arch.h"
-#include "symbolizer/hotspot/hs_thread.h"
-#include "symbolizer/hotspot/method.h"
-#include "symbolizer/hotspot/roles.h"
+#include "symbolizer/hotspot/methods/method.h"
+#include "symbolizer/hotspot/reader/hs_arch.h"
+#include "symbolizer/hotspot/threads/hs_thread.h"
 #include "tests/support/fake_jvm.h"
 
 struct world {

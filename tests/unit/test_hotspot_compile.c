@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "symbolizer/base/buf.h"
-#include "symbolizer/hotspot/compile_state.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/methods/compile_state.h"
+#include "symbolizer/hotspot/methods/method.h"
 
 static const struct hs_method method = {
 	.class_name = "com/acme/Shop$Cart",

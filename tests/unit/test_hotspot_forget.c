@@ -8,11 +8,11 @@
 
 #include "symbolizer/base/budget.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/hotspot/code.h"
-#include "symbolizer/hotspot/gone.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/code/gone.h"
 #include "symbolizer/hotspot/forget.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/methods/method.h"
 #include "tests/support/fake_jvm.h"
 
 struct world {

@@ -6,11 +6,11 @@
 
 #include <stdlib.h>
 
-#include "symbolizer/hotspot/frozen_copy.h"
-#include "symbolizer/hotspot/hs_frozen.h"
-#include "symbolizer/hotspot/hotspot_parts.h"
-#include "symbolizer/hotspot/hs_virtual.h"
-#include "symbolizer/hotspot/jvm.h"
+#include "symbolizer/hotspot/objects/frozen_copy.h"
+#include "symbolizer/hotspot/objects/hs_frozen.h"
+#include "symbolizer/hotspot/objects/hs_virtual.h"
+#include "symbolizer/hotspot/reader/hotspot_parts.h"
+#include "symbolizer/hotspot/reader/jvm.h"
 
 /*
  * A mounted virtual thread in an array: JavaThread, ContinuationEntry, Continuation, chunks. What links the chunks

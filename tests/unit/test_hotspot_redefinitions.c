@@ -9,7 +9,7 @@
 
 #include "symbolizer/base/clock.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/target/mem.h"
 #include "tests/support/fake_jvm.h"
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "symbolizer/hotspot/blob.h"
+#include "symbolizer/hotspot/code/blob.h"
 
 /* Names as JDK 8, 17 and 25 have them. */
 static void test_by_name(void **state)

@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-#include "symbolizer/hotspot/code.h"
-#include "symbolizer/hotspot/line_table.h"
-#include "symbolizer/hotspot/u64map.h"
-#include "symbolizer/hotspot/unsigned5.h"
-#include "symbolizer/hotspot/utf8.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/methods/line_table.h"
+#include "symbolizer/hotspot/reader/u64map.h"
+#include "symbolizer/hotspot/reader/unsigned5.h"
+#include "symbolizer/hotspot/reader/utf8.h"
 
 static uint32_t decode(const uint8_t *p, size_t n, uint32_t x, bool *bad)
 {

@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "symbolizer/hotspot/hotspot_parts.h"
-#include "symbolizer/hotspot/jvm.h"
-#include "symbolizer/hotspot/trap.h"
+#include "symbolizer/hotspot/code/trap.h"
+#include "symbolizer/hotspot/reader/hotspot_parts.h"
+#include "symbolizer/hotspot/reader/jvm.h"
 
 enum { PREDICATE = 17, LOOP_LIMIT = 18, UNSTABLE_IF = 23, FUSED_IF = 24, RANGE_CHECK = 3 };
 

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "symbolizer/base/clock.h"
-#include "symbolizer/hotspot/code.h"
-#include "symbolizer/hotspot/gone.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/code/gone.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/methods/method.h"
 #include "tests/support/fake_jvm.h"
 
 struct world {

@@ -9,7 +9,7 @@
 
 #include "symbolizer/base/clock.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/hotspot/hs_thread.h"
+#include "symbolizer/hotspot/threads/hs_thread.h"
 #include "tests/support/fake_jvm.h"
 
 struct world {

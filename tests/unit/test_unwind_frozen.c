@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "symbolizer/hotspot/frozen_copy.h"
-#include "symbolizer/hotspot/hs_frozen.h"
+#include "symbolizer/hotspot/objects/frozen_copy.h"
+#include "symbolizer/hotspot/objects/hs_frozen.h"
 #include "symbolizer/target/arch.h"
 #include "unwind_fake.h"
 

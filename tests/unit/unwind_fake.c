@@ -9,8 +9,8 @@
 
 #include "sampler/unwind/unwinder.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/hotspot/hs_arch.h"
-#include "symbolizer/hotspot/method.h"
+#include "symbolizer/hotspot/methods/method.h"
+#include "symbolizer/hotspot/reader/hs_arch.h"
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/modmap.h"
 #include "symbolizer/target/mem.h"

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "sampler/model/walk.h"
-#include "symbolizer/hotspot/code.h"
-#include "symbolizer/hotspot/hs_thread.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/threads/hs_thread.h"
 #include "symbolizer/target/regs.h"
 
 /*

@@ -1,0 +1,48 @@
+#ifndef JS_HOTSPOT_BLOB_H
+#define JS_HOTSPOT_BLOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/reader/jvm.h"
+
+struct code_cache;
+struct code_heap;
+
+enum { BLOB_SPAN_MAX = 1024 }; /* header bytes read of a blob */
+
+/* A block of a code heap; code_heap.c. */
+struct block {
+	const struct code_heap *heap;
+	uint64_t header, size; /* HeapBlock*, bytes with the header */
+	uint64_t raw; /* length and used as read, part of the identity */
+};
+bool block_find(struct code_cache *cache, uint64_t pc, struct block *ret);
+
+/* A blob's header, decoded and plausible. */
+struct blob {
+	uint64_t addr, size, begin, end;
+	uint64_t name_addr, identity;
+	int32_t frame_size, frame_complete;
+	enum blob_kind kind;
+	char name[256];
+	/* nmethods */
+	uint64_t method;
+	int32_t compile_id, entry_bci;
+	/* as read: from the HeapBlock on; header: from the blob on */
+	struct bytes header;
+	uint32_t n_raw;
+	uint8_t raw[64 + BLOB_SPAN_MAX];
+};
+bool blob_read(struct code_cache *cache, const struct block *block, struct blob *ret);
+bool blob_freeable(enum blob_kind kind);
+enum stub_role stub_role_of(enum blob_kind kind, const char *name); /* of a blob that is no nmethod */
+bool blob_dead(const struct jvm *jvm, struct bytes header); /* an nmethod's header */
+
+/* Identity of the blob from bytes that start at its HeapBlock; 0: free, or no blob at all. */
+uint64_t blob_identity(const struct jvm *jvm, struct bytes from_block, bool nmethod, uint64_t *ret_method);
+uint32_t blob_identity_span(const struct jvm *jvm, bool nmethod); /* bytes that it wants */
+uint32_t blob_span_wanted(const struct hs_layout *l);
+
+#endif

@@ -1,0 +1,381 @@
+#include <stdlib.h>
+
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/strtab.h"
+#include "symbolizer/hotspot/code/code_cache.h"
+#include "symbolizer/hotspot/code/roles.h"
+#include "symbolizer/hotspot/reader/hotspot_parts.h"
+
+#define REUSE_NS UINT64_C(100000000)
+
+/* First live code that ends behind addr. */
+static size_t live_index(const struct code_cache *cache, uint64_t addr)
+{
+	size_t lo = 0, hi = cache->live.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (cache->live.v[mid].end > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static const struct live_code *live_find(const struct code_cache *cache, uint64_t pc)
+{
+	size_t i = live_index(cache, pc);
+
+	return i < cache->live.n && cache->live.v[i].start <= pc ? &cache->live.v[i] : NULL;
+}
+
+/* What was known of the same bytes is gone. */
+static bool live_insert(struct code_cache *cache, struct live_code c)
+{
+	size_t i = live_index(cache, c.start), n = i;
+
+	while (n < cache->live.n && cache->live.v[n].start < c.end)
+		n++;
+	if (n > i) {
+		memmove(&cache->live.v[i], &cache->live.v[n], (cache->live.n - n) * sizeof(c));
+		cache->live.n -= n - i;
+		cache->pc_generation++;
+	}
+	if (!vec_push(&cache->live, c))
+		return false;
+	memmove(&cache->live.v[i + 1], &cache->live.v[i], (cache->live.n - 1 - i) * sizeof(c));
+	cache->live.v[i] = c;
+	return true;
+}
+
+void code_drop(struct code_cache *cache, uint32_t id)
+{
+	const struct code *c = code_get(cache, id);
+	size_t i = live_index(cache, c->blob);
+
+	if (i >= cache->live.n || cache->live.v[i].id != id)
+		return;
+	memmove(&cache->live.v[i], &cache->live.v[i + 1], (cache->live.n - 1 - i) * sizeof(*cache->live.v));
+	cache->live.n--;
+	cache->pc_generation++;
+}
+
+uint64_t code_key(uint64_t blob, uint64_t identity)
+{
+	uint64_t k = hash_mix(blob, identity);
+
+	return k ? k : 1;
+}
+
+/* The same blob, seen before and dropped by a false alarm. */
+static uint32_t code_known(const struct code_cache *cache, const struct blob *b)
+{
+	uint32_t id = u64map_get(&cache->ids, code_key(b->addr, b->identity));
+	const struct code_entry *e = id ? cache->codes.v[id - 1] : NULL;
+
+	return e && e->code.blob == b->addr && e->identity == b->identity &&
+			(b->method == 0 || e->method == b->method) ?
+		id :
+		0;
+}
+
+/* Code that does not change while the JVM runs. New stubs come into vtable chunks. */
+static bool bytes_constant(enum blob_kind kind)
+{
+	return kind != BLOB_VTABLE && kind != BLOB_BUFFER && kind > BLOB_MH_INTRINSIC;
+}
+
+static void stub_bytes_copy(struct code_cache *cache, struct code *c)
+{
+	uint64_t n = c->end - c->begin;
+	uint8_t *p;
+
+	if (n == 0 || n > CODE_BYTES_MAX || !bytes_constant(c->kind))
+		return;
+	p = arena_alloc(&cache->parts, n);
+	if (!p || !jvm_read_fresh(cache->jvm, c->begin, p, (uint32_t)n))
+		return;
+	c->bytes = p;
+	c->n_bytes = (uint32_t)n;
+}
+
+/* The two hand-written native wrappers of virtual threads (JDK 21 on). */
+static enum stub_role wrapper_role(const struct code_cache *cache, const struct code *c)
+{
+	const struct hs_method *m = c->kind == BLOB_NATIVE ? method_get(cache->methods, c->method_id) : NULL;
+
+	if (!m || strcmp(m->class_name, "jdk/internal/vm/Continuation") != 0)
+		return STUB_OTHER;
+	if (strcmp(m->name, "enterSpecial") == 0)
+		return STUB_ENTER_SPECIAL;
+	return strcmp(m->name, "doYield") == 0 ? STUB_DO_YIELD : STUB_OTHER;
+}
+
+static bool code_fill(struct code_cache *cache, const struct blob *b, struct code *c)
+{
+	uint32_t name = strtab_add_z(cache->copies->names, b->name);
+
+	*c = (struct code){
+		.kind = b->kind,
+		.role = stub_role_of(b->kind, b->name),
+		.blob = b->addr,
+		.blob_size = b->size,
+		.begin = b->begin,
+		.end = b->end,
+		.frame_size = b->frame_size,
+		.frame_complete = b->frame_complete,
+		.name = name == UINT32_MAX ? "" : strtab_get(cache->copies->names, name),
+		.compile_id = b->compile_id,
+		.osr_bci = b->entry_bci,
+		.osr_entry = -1,
+		.orig_pc_offset = -1,
+		.deopt_handler = -1,
+		.deopt_mh_handler = -1,
+		.exception_handler = -1,
+		.stub_begin = -1,
+	};
+	if (b->kind <= BLOB_MH_INTRINSIC) {
+		if (!nmethod_copy(cache, b, c))
+			return false;
+		c->role = wrapper_role(cache, c);
+		return true;
+	}
+	stub_bytes_copy(cache, c);
+	if (b->kind == BLOB_STUBS)
+		stub_names_refresh(cache);
+	return true;
+}
+
+static struct code_entry *entry_copy(struct copies *copies, const struct code_entry *e)
+{
+	const struct code *c = &e->code;
+	const struct copy_part parts[] = {
+		{offsetof(struct code, records), c->n_records * sizeof(*c->records)},
+		{offsetof(struct code, scopes), c->scopes_len},
+		{offsetof(struct code, methods), c->n_methods * sizeof(*c->methods)},
+		{offsetof(struct code, bytes), c->n_bytes},
+		{offsetof(struct code, null_checks), c->n_null_checks * sizeof(*c->null_checks)},
+		{offsetof(struct code, handlers), c->n_handlers * sizeof(*c->handlers)},
+	};
+	size_t bytes;
+	struct code_entry *ret = copies_add(copies, e, sizeof(*e), parts, sizeof(parts) / sizeof(*parts), &bytes);
+
+	if (ret)
+		ret->bytes = bytes;
+	return ret;
+}
+
+uint32_t code_entry_add(struct code_cache *cache, struct code_entry *e, uint32_t stamp)
+{
+	struct code_entry *kept;
+
+	e->code.id = (uint32_t)cache->codes.n + 1;
+	if (e->code.id >= STAMP_PERMANENT || !vec_push(&cache->stamps, stamp))
+		return 0;
+	if (!vec_push(&cache->codes, NULL)) {
+		cache->stamps.n--;
+		return 0;
+	}
+	kept = entry_copy(cache->copies, e);
+	if (!kept) {
+		cache->stamps.n--;
+		cache->codes.n--;
+		return 0;
+	}
+	cache->codes.v[e->code.id - 1] = kept;
+	cache->counts.added++;
+	return e->code.id;
+}
+
+static uint32_t code_add(struct code_cache *cache, const struct blob *b)
+{
+	struct code_entry e = {.identity = b->identity, .method = b->method};
+	uint32_t id;
+
+	if (copies_full(cache->copies))
+		return 0;
+	if (code_fill(cache, b, &e.code)) {
+		e.read_ns = clock_monotonic_ns();
+		id = code_entry_add(cache, &e, blob_freeable(b->kind) ? 0 : STAMP_PERMANENT);
+	} else {
+		id = 0;
+	}
+	arena_done(&cache->parts);
+	if (!id)
+		return 0;
+	u64map_put(&cache->ids, code_key(b->addr, b->identity), id);
+	return id;
+}
+
+/* *ret_bad: there is something that makes no sense, or that changed under the reader. */
+static uint32_t code_intern(struct code_cache *cache, uint64_t pc, bool *ret_bad)
+{
+	struct block block;
+	struct blob b;
+	bool added = false;
+	uint32_t id;
+
+	*ret_bad = false;
+	if (!block_find(cache, pc, &block))
+		return 0;
+	*ret_bad = !blob_read(cache, &block, &b);
+	if (*ret_bad || pc < b.begin || pc >= b.end)
+		return 0;
+	id = code_known(cache, &b);
+	if (!id) {
+		id = code_add(cache, &b);
+		added = true;
+	}
+	*ret_bad = !id;
+	if (!id || !live_insert(cache, (struct live_code){b.addr, b.addr + b.size, id}))
+		return 0;
+	if (added && b.kind == BLOB_NMETHOD)
+		roles_note(cache, code_get(cache, id));
+	return id;
+}
+
+static uint32_t code_find_slow(struct code_cache *cache, uint64_t pc)
+{
+	const struct live_code *live = live_find(cache, pc);
+	const struct code *c = live ? code_get(cache, live->id) : NULL;
+	uint32_t id = 0;
+	bool bad = true;
+
+	if (c && pc >= c->begin && pc < c->end) {
+		struct block block;
+
+		/* So that a part of the recording finds it from this pc alone. */
+		if (cache->jvm->mem->exact)
+			block_find(cache, pc, &block);
+		return c->id;
+	}
+	/* In its header or data; unless something smaller stands there now. */
+	if (c && cache->stamps.v[c->id - 1] == STAMP_PERMANENT)
+		return 0;
+	/* The code cache may change under the reader: once more. */
+	for (int try = 0; bad && try < 2; try++) {
+		cache->counts.remote_lookups++;
+		id = code_intern(cache, pc, &bad);
+	}
+	cache->counts.bad += bad;
+	return id;
+}
+
+static void code_use(struct code_cache *cache, uint32_t id)
+{
+	uint32_t *stamp = &cache->stamps.v[id - 1];
+
+	if (*stamp == STAMP_PERMANENT || *stamp == cache->jvm->moment.walk ||
+		moment_checked(&cache->jvm->moment, cache->codes.v[id - 1]->checked_ns))
+		return;
+	if (cache->jvm->moment.walking && vec_push(&cache->used, id))
+		*stamp = cache->jvm->moment.walk;
+}
+
+/* An nmethod that nobody saw at the sample's time: it may stand where another one was sampled. */
+static bool younger_than_sample(const struct code_cache *cache, uint32_t id)
+{
+	const struct code_entry *e = cache->codes.v[id - 1];
+
+	return cache->jvm->moment.walking && cache->jvm->moment.sample_ns && cache->jvm->moment.sample_ns < e->read_ns && e->code.kind <= BLOB_MH_INTRINSIC;
+}
+
+/*
+ * Could the memory of an unloaded class's code have been used again before `id` was read? Between the two lie
+ * the end of the collection, a sweep and a compilation.
+ */
+static bool reused_since_sample(struct code_cache *cache, uint32_t id)
+{
+	return cache->codes.v[id - 1]->read_ns - cache->jvm->moment.sample_ns > REUSE_NS && unloads_since_sample(cache->jvm, &cache->methods->unloads);
+}
+
+uint32_t code_find(struct code_cache *cache, uint64_t pc)
+{
+	struct pc_slot *s;
+
+	cache->counts.lookups++;
+	if (pc < cache->low || pc >= cache->high)
+		return 0;
+	s = &cache->pcs[hash_u64(pc ^ cache->jvm->seed) % PC_CACHE];
+	if (s->pc != pc || s->generation != cache->pc_generation) {
+		uint32_t id = code_find_slow(cache, pc);
+
+		if (!id)
+			return gone_find(cache, pc, false);
+		*s = (struct pc_slot){pc, id, cache->pc_generation};
+	}
+	if (younger_than_sample(cache, s->id)) {
+		uint32_t gone = gone_find(cache, pc, true);
+
+		if (gone || (!cache->gone && reused_since_sample(cache, s->id)))
+			return gone;
+	}
+	code_use(cache, s->id);
+	return s->id;
+}
+
+const struct code *code_get(const struct code_cache *cache, uint32_t id)
+{
+	const struct code_entry *e = id && id <= cache->codes.n ? cache->codes.v[id - 1] : NULL;
+
+	return e ? &e->code : NULL;
+}
+
+const struct code *code_peek(const struct code_cache *cache, uint64_t pc)
+{
+	const struct live_code *live = live_find(cache, pc);
+
+	return live ? code_get(cache, live->id) : NULL;
+}
+
+uint32_t hs_code_find(struct hotspot *hs, uint64_t pc)
+{
+	return code_find(hs->cache, pc);
+}
+
+const struct code *hs_code(const struct hotspot *hs, uint32_t code_id)
+{
+	return code_get(hs->cache, code_id);
+}
+
+uint32_t hs_code_count(const struct hotspot *hs)
+{
+	return (uint32_t)hs->cache->codes.n;
+}
+
+bool hs_in_code_cache(const struct hotspot *hs, uint64_t pc)
+{
+	return in_code_cache(hs->cache, pc);
+}
+
+/* Bytes [pc, pc + len) of the copy of a code; NULL: not there. */
+static const uint8_t *copied_bytes(const struct code_cache *cache, uint64_t pc, uint32_t len)
+{
+	const struct code *c = code_peek(cache, pc);
+
+	if (!c || pc < c->begin || pc - c->begin > c->n_bytes || c->n_bytes - (pc - c->begin) < len)
+		return NULL;
+	return c->bytes + (pc - c->begin);
+}
+
+bool hs_bytes_before(struct hotspot *hs, uint64_t pc, uint8_t ret[8])
+{
+	const uint8_t *p = copied_bytes(hs->cache, pc - 8, 8);
+
+	if (!p)
+		return addr_ok(pc - 8) && mem_read(hs->jvm->mem, pc - 8, ret, 8);
+	memcpy(ret, p, 8);
+	return true;
+}
+
+uint32_t hs_code_bytes(struct hotspot *hs, uint64_t pc, uint8_t *dst, uint32_t len)
+{
+	const uint8_t *p = copied_bytes(hs->cache, pc, len);
+
+	if (!p)
+		return addr_ok(pc) ? (uint32_t)mem_read_some(hs->jvm->mem, pc, dst, len) : 0;
+	memcpy(dst, p, len);
+	return len;
+}

@@ -1,0 +1,141 @@
+#ifndef JS_HOTSPOT_CODE_CACHE_H
+#define JS_HOTSPOT_CODE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/base/vec.h"
+#include "symbolizer/hotspot/code/blob.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/code/gone.h"
+#include "symbolizer/hotspot/methods/method_table.h"
+#include "symbolizer/hotspot/reader/jvm.h"
+#include "symbolizer/hotspot/reader/u64map.h"
+
+enum {
+	HEAPS_MAX = 16,
+	PC_CACHE = 8192, /* power of two */
+	BLOB_COPY_MAX = 4 << 20, /* of one code, all parts */
+	CODE_BYTES_MAX = 512 << 10,
+	SCOPE_METHODS_MAX = 8192, /* different methods in one nmethod */
+};
+
+struct code_heap {
+	uint64_t addr; /* CodeHeap* */
+	uint64_t low, high, reserved_high; /* [low, high) committed */
+	uint64_t segmap, segmap_high;
+	unsigned log2_segment;
+};
+
+struct codelet {
+	uint64_t start, end;
+	const char *description;
+	enum stub_role role;
+};
+
+/* A code that stands in the code cache now. */
+struct live_code {
+	uint64_t start, end; /* the blob */
+	uint32_t id;
+};
+
+struct pc_slot {
+	uint64_t pc;
+	uint32_t id, generation;
+};
+
+struct code_entry {
+	struct code code; /* must stay first */
+	uint64_t identity; /* of the blob's header, blob_identity() */
+	uint64_t method; /* Method* */
+	uint64_t read_ns; /* clock_monotonic_ns() */
+	uint64_t checked_ns; /* last found the same; 0: never */
+	size_t bytes; /* of the entry and all it points to, one block */
+	uint8_t keep;
+};
+
+/* The interpreter's codelets; interpreter.c. */
+struct interpreter {
+	uint64_t start, end;
+	struct codelet *codelets; /* sorted */
+	size_t n;
+};
+
+/* Entries into the blobs of StubRoutines, and into generated code by name; stub_names.c. */
+struct stubs {
+	VEC(struct stub_var {
+		uint64_t addr; /* of the variable */
+		const char *name;
+	}) vars;
+	struct stub_name *names; /* sorted */
+	size_t n;
+	uint64_t call_stub_return;
+	uint64_t cont_barrier_var, cont_barrier, cont_return_var, cont_return;
+};
+
+/* Zero-initialise, set the first three. */
+struct code_cache {
+	struct jvm *jvm; /* borrowed, all three */
+	struct method_table *methods;
+	struct copies *copies;
+
+	struct code_heap heap[HEAPS_MAX];
+	size_t n_heaps;
+	uint64_t low, high; /* reserved, all heaps */
+	uint32_t blob_span; /* header bytes wanted of a blob, up to BLOB_SPAN_MAX */
+	struct interpreter interpreter;
+	struct stubs stubs;
+
+	VEC(struct code_entry *) codes; /* id - 1; NULL: forgotten */
+	VEC(uint32_t) stamps; /* walk that noted it, or STAMP_PERMANENT */
+	VEC(uint32_t) used; /* ids noted in this walk */
+	VEC(struct live_code) live; /* sorted by start, disjoint */
+	struct u64map ids; /* hash of (blob, identity) -> id */
+	uint32_t pc_generation;
+	struct pc_slot pcs[PC_CACHE];
+	struct arena parts; /* while a code is read */
+	hs_gone_fn *gone; /* NULL: none */
+	void *gone_ctx;
+	struct { uint64_t added, lookups, remote_lookups, replaced, bad, forgotten; } counts;
+};
+
+/* -EAGAIN: the JVM is still starting; -ENOTSUP: its tables lack something, as hotspot_open() says. */
+int code_cache_open(struct code_cache *c, const struct vmstructs *tables, hs_symbol_fn *symbol, void *ctx,
+		    struct err *err);
+void code_cache_done(struct code_cache *c);
+
+/* code.c */
+uint32_t code_find(struct code_cache *c, uint64_t pc); /* as hs_code_find() */
+const struct code *code_get(const struct code_cache *c, uint32_t id); /* as hs_code() */
+const struct code *code_peek(const struct code_cache *c, uint64_t pc); /* cached only, not noted */
+uint64_t code_key(uint64_t blob, uint64_t identity);
+/* Copies it, gives it an id. 0: out of memory. */
+uint32_t code_entry_add(struct code_cache *c, struct code_entry *e, uint32_t stamp);
+void code_drop(struct code_cache *c, uint32_t id);
+static inline bool in_code_cache(const struct code_cache *c, uint64_t pc)
+{
+	return pc >= c->low && pc < c->high;
+}
+
+/* nmethod.c: fills what an nmethod has beyond a blob. false: changed under the reader. */
+bool nmethod_copy(struct code_cache *c, const struct blob *b, struct code *ret);
+
+uint32_t gone_find(struct code_cache *c, uint64_t pc, bool there); /* gone.c: as hs_gone_fn */
+
+int heaps_read(struct code_cache *c); /* code_heap.c */
+int interpreter_read(struct code_cache *c);
+const char *codelet_description(const struct code_cache *c, uint64_t pc); /* as HotSpot has it; NULL: no codelet */
+int stub_names_resolve(struct code_cache *c, const struct vmstructs *tables, hs_symbol_fn *symbol, void *ctx);
+void stub_names_refresh(struct code_cache *c);
+
+/* What a walk used, as for methods. */
+void codes_spans(const struct code_cache *c, struct mem_span *ret); /* one of each used */
+bool codes_check(struct code_cache *c, const struct mem_span *spans);
+
+/* forget.h. codes_forget() returns the bytes of those that only a name keeps. */
+void codes_forget_begin(struct code_cache *c);
+void code_keep(struct code_cache *c, uint32_t id, uint8_t why); /* and its methods */
+uint64_t codes_forget(struct code_cache *c);
+
+#endif

@@ -1,0 +1,485 @@
+#include <stdlib.h>
+
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/cursor.h"
+#include "symbolizer/hotspot/code/code_cache.h"
+#include "symbolizer/hotspot/code/scopes.h"
+#include "symbolizer/hotspot/reader/hotspot_parts.h"
+#include "symbolizer/hotspot/reader/unsigned5.h"
+
+/*
+ * Copies what an nmethod has beyond a blob. Its parts lie inside the blob (JDK 8 to 22), or in two
+ * malloc'ed blocks beside it (23+: immutable data; 25+: mutable data, with the metadata). A block may be
+ * freed and reused under the reader: the header is read again afterwards, and the copy counts only if it
+ * is the same method still.
+ */
+struct nm {
+	struct code_cache *cache;
+	const struct hs_layout *l;
+	const struct blob *b;
+	struct bytes header; /* as in the copy */
+	struct bytes blob, immutable, metadata;
+	uint64_t oop_maps;
+	uint64_t *methods; /* Method* of the metadata table; 0: not in a scope */
+	size_t n_methods;
+	bool dead; /* Method*s are not to be trusted any more */
+	uint8_t *memory;
+};
+
+static int64_t header_get(const struct nm *nm, struct hs_field f)
+{
+	return bytes_get_signed(nm->b->header, f);
+}
+
+/* [from, to) of `b`, empty if that makes no sense. */
+static struct bytes part(struct bytes b, int64_t from, int64_t to)
+{
+	if (from < 0 || to <= from || (uint64_t)from >= b.n)
+		return (struct bytes){0};
+	if ((uint64_t)to > b.n)
+		to = (int64_t)b.n;
+	return (struct bytes){b.p + from, (size_t)(to - from)};
+}
+
+static bool out_of_line(const struct nm *nm)
+{
+	return nm->l->nm_immutable.ok;
+}
+
+static struct bytes scopes_part(const struct nm *nm)
+{
+	const struct hs_layout *l = nm->l;
+	int64_t from, to;
+
+	if (out_of_line(nm)) {
+		/* 26+: a reference count stands behind. */
+		to = l->nm_immutable_refs.ok ? header_get(nm, l->nm_immutable_refs) : INT32_MAX;
+		return part(nm->immutable, header_get(nm, l->nm_scopes_offset), to);
+	}
+	from = l->nm_scopes_begin.ok ?
+		(int64_t)((uint64_t)header_get(nm, l->nm_scopes_begin) - nm->b->addr) :
+		header_get(nm, l->nm_scopes_offset);
+	return part(nm->blob, from, header_get(nm, l->nm_pcs_offset));
+}
+
+static struct bytes pcs_part(const struct nm *nm)
+{
+	const struct hs_layout *l = nm->l;
+	int64_t from = header_get(nm, l->nm_pcs_offset);
+
+	if (!l->nm_pcs_offset.ok)
+		return (struct bytes){0};
+	if (out_of_line(nm))
+		return part(nm->immutable, from, header_get(nm, l->nm_scopes_offset));
+	return part(nm->blob, from,
+		l->nm_dependencies_offset.ok ? header_get(nm, l->nm_dependencies_offset) :
+					       INT32_MAX);
+}
+
+/*
+ * Two tables side by side: handlers, then null checks; since they are out of line the other way round.
+ * The records, or the end, stand behind both.
+ */
+static struct bytes table_part(const struct nm *nm, bool handlers)
+{
+	const struct hs_layout *l = &nm->cache->jvm->l;
+	struct hs_field table = handlers ? l->nm_handlers_offset : l->nm_nulls_offset;
+	struct hs_field other = handlers ? l->nm_nulls_offset : l->nm_handlers_offset;
+	int64_t from = header_get(nm, table), next = header_get(nm, other), end = INT32_MAX;
+	bool first = handlers != out_of_line(nm);
+
+	if (!table.ok)
+		return (struct bytes){0};
+	if (out_of_line(nm))
+		end = header_get(nm, l->nm_pcs_offset);
+	else if (l->nm_end_offset.ok)
+		end = header_get(nm, l->nm_end_offset);
+	/* Equal offsets: the first of them is empty. */
+	if (other.ok && next < end && (next > from || (next == from && first)))
+		end = next;
+	return part(out_of_line(nm) ? nm->immutable : nm->blob, from, end);
+}
+
+static struct bytes metadata_part(const struct nm *nm)
+{
+	const struct hs_layout *l = nm->l;
+	int64_t from = header_get(nm, l->nm_metadata_offset);
+
+	if (l->blob_mutable_data.ok)
+		return nm->metadata;
+	if (!l->nm_metadata_offset.ok)
+		return (struct bytes){0};
+	if (out_of_line(nm)) /* 23, 24 */
+		return part(nm->blob, header_get(nm, l->blob_data_offset) + from, INT32_MAX);
+	/* The scopes stand behind (8 to 22). */
+	return part(nm->blob, from,
+		l->nm_scopes_begin.ok ?
+			(int64_t)((uint64_t)header_get(nm, l->nm_scopes_begin) - nm->b->addr) :
+			header_get(nm, l->nm_scopes_offset));
+}
+
+/* Sizes of the three blocks; a block that is larger than allowed is left out. */
+static void blocks_plan(const struct nm *nm, struct mem_span spans[3])
+{
+	const struct hs_layout *l = nm->l;
+	int64_t immutable = header_get(nm, l->nm_immutable_size);
+	int64_t relocations = header_get(nm, l->blob_relocation_size);
+	int64_t metadata = header_get(nm, l->blob_mutable_size) - relocations;
+
+	spans[0] = (struct mem_span){.addr = nm->b->addr, .len = (uint32_t)nm->b->size};
+	if (nm->b->size > BLOB_COPY_MAX)
+		spans[0].len = 0;
+	spans[1] = (struct mem_span){.addr = bytes_get(nm->b->header, l->nm_immutable)};
+	if (nm->b->kind != BLOB_NMETHOD)
+		immutable = metadata = 0; /* may be there, but tell nothing */
+	if (l->nm_immutable.ok && immutable > 0 && immutable <= BLOB_COPY_MAX)
+		spans[1].len = (uint32_t)immutable;
+	spans[2] = (struct mem_span){.addr = bytes_get(nm->b->header, l->blob_mutable_data) + (uint64_t)relocations};
+	if (l->blob_mutable_data.ok && relocations >= 0 && metadata > 0 && metadata <= BLOB_COPY_MAX)
+		spans[2].len = (uint32_t)metadata;
+}
+
+static bool blocks_read(struct nm *nm)
+{
+	struct mem_span spans[3];
+	size_t n, at = 0;
+
+	blocks_plan(nm, spans);
+	n = (size_t)spans[0].len + spans[1].len + spans[2].len;
+	if (n == 0 || n > BLOB_COPY_MAX)
+		return false;
+	nm->memory = malloc(n);
+	if (!nm->memory)
+		return false;
+	for (int i = 0; i < 3; i++) {
+		spans[i].dst = nm->memory + at;
+		at += spans[i].len;
+	}
+	mem_read_batch(nm->cache->jvm->mem, spans, 3);
+	for (int i = 0; i < 3; i++)
+		if (spans[i].len && !spans[i].ok)
+			return false;
+	nm->blob = (struct bytes){spans[0].dst, spans[0].len};
+	nm->immutable = (struct bytes){spans[1].dst, spans[1].len};
+	nm->metadata = (struct bytes){spans[2].dst, spans[2].len};
+	return true;
+}
+
+static int64_t code_offset(const struct blob *b, uint64_t addr)
+{
+	return addr >= b->begin && addr <= b->end ? (int64_t)(addr - b->begin) : -1;
+}
+
+/* A pointer into the code, or an offset from the blob; what the JVM has. */
+static int64_t code_place(const struct nm *nm, struct hs_field ptr, struct hs_field offset)
+{
+	int64_t v;
+
+	if (ptr.ok)
+		return code_offset(nm->b, (uint64_t)header_get(nm, ptr));
+	v = offset.ok ? header_get(nm, offset) : 0;
+	return v > 0 ? code_offset(nm->b, nm->b->addr + (uint64_t)v) : -1;
+}
+
+static uint32_t entry_place(const struct nm *nm, struct hs_field ptr, struct hs_field offset)
+{
+	int64_t v = ptr.ok ? code_offset(nm->b, (uint64_t)header_get(nm, ptr)) :
+			     (int64_t)bytes_get(nm->b->header, offset);
+
+	return v >= 0 && (uint64_t)v <= nm->b->end - nm->b->begin ? (uint32_t)v : 0;
+}
+
+static void places_fill(const struct nm *nm, struct code *ret)
+{
+	const struct hs_layout *l = nm->l;
+	const struct hs_field none = {0};
+
+	if (ret->kind == BLOB_NMETHOD)
+		ret->tier = (int8_t)bytes_get(nm->b->header,
+			(struct hs_field){l->nm_comp_level.at, 1, true, false});
+	if (ret->tier < 0 || ret->tier > TIER_C2)
+		ret->tier = 0;
+	ret->entry = entry_place(nm, l->nm_entry, l->nm_entry_offset);
+	ret->verified_entry = entry_place(nm, l->nm_verified_entry, l->nm_verified_entry_offset);
+	if (ret->osr_bci != CODE_NO_OSR)
+		ret->osr_entry = code_place(nm, l->nm_osr_entry, none);
+	ret->deopt_handler = code_place(nm, l->nm_deopt_ptr, l->nm_deopt_offset);
+	ret->deopt_mh_handler = code_place(nm, l->nm_deopt_mh_ptr, l->nm_deopt_mh_offset);
+	ret->exception_handler = code_place(nm, none, l->nm_exception);
+	ret->stub_begin = code_place(nm, none, l->nm_stub);
+	ret->orig_pc_offset = l->nm_orig_pc.ok ? (int32_t)header_get(nm, l->nm_orig_pc) : -1;
+}
+
+static bool keep(struct code_cache *cache, const void *src, size_t size, const void *ret_ptr)
+{
+	void *p = size ? arena_copy(&cache->parts, src, size) : NULL;
+
+	memcpy((void *)(uintptr_t)ret_ptr, &p, sizeof(p));
+	return size == 0 || p;
+}
+
+static void bytes_fill(const struct nm *nm, struct code *ret)
+{
+	struct bytes code = part(nm->blob, (int64_t)(nm->b->begin - nm->b->addr),
+		(int64_t)(nm->b->end - nm->b->addr));
+
+	if (code.n && code.n <= CODE_BYTES_MAX && keep(nm->cache, code.p, code.n, &ret->bytes))
+		ret->n_bytes = (uint32_t)code.n;
+}
+
+static int compare_i32(const void *a, const void *b)
+{
+	int32_t x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return (x > y) - (x < y);
+}
+
+enum { OOP_MAPS_MAX = 1 << 18 };
+
+/* JDK 8: an array of pointers to maps. */
+static int32_t *oop_offsets_8(const struct nm *nm, uint64_t set, uint32_t n)
+{
+	const struct hs_layout *l = nm->l;
+	uint64_t data, *ptrs CLEANUP(free_at_exit) = calloc(n, sizeof(*ptrs));
+	struct mem_span *spans CLEANUP(free_at_exit) = calloc(n, sizeof(*spans));
+	int32_t *ret CLEANUP(free_at_exit) = calloc(n, sizeof(*ret));
+
+	if (!ptrs || !spans || !ret || !l->oopmap8_pc.ok ||
+		!jvm_get(nm->cache->jvm, set, l->oopmaps8_data, &data) ||
+		!jvm_read_fresh(nm->cache->jvm, data, ptrs, n * 8))
+		return NULL;
+	for (uint32_t i = 0; i < n; i++)
+		spans[i] = (struct mem_span){ptrs[i] + l->oopmap8_pc.at, &ret[i], 4, false};
+	mem_read_batch(nm->cache->jvm->mem, spans, n);
+	for (uint32_t i = 0; i < n; i++)
+		if (!spans[i].ok)
+			return NULL;
+	return take_ptr(ret);
+}
+
+static int32_t *oop_offsets_9(const struct nm *nm, uint64_t set, uint32_t n)
+{
+	const struct hs_layout *l = nm->l;
+	uint32_t size = (uint32_t)l->size.oopmap_pair;
+	uint8_t *pairs CLEANUP(free_at_exit) = malloc((size_t)n * size);
+	int32_t *ret CLEANUP(free_at_exit) = calloc(n, sizeof(*ret));
+
+	if (!pairs || !ret || !l->oopmap_pair_pc.ok ||
+		!jvm_read_fresh(nm->cache->jvm, set + l->size.oopmaps, pairs, n * size))
+		return NULL;
+	for (uint32_t i = 0; i < n; i++)
+		ret[i] = (int32_t)bytes_get((struct bytes){pairs + i * size, size}, l->oopmap_pair_pc);
+	return take_ptr(ret);
+}
+
+/* Sorted offsets of the safepoints; false: unknown. *ret is the caller's, may be NULL. */
+static bool oop_offsets(const struct nm *nm, int32_t **ret, uint32_t *ret_n)
+{
+	const struct hs_layout *l = nm->l;
+	uint64_t set = bytes_get(nm->b->header, l->blob_oop_maps), n = 0;
+
+	*ret = NULL;
+	*ret_n = 0;
+	if (set == 0)
+		return l->blob_oop_maps.ok;
+	if (!object_ok(set) ||
+		!jvm_get(nm->cache->jvm, set, l->oopmaps_count.ok ? l->oopmaps_count : l->oopmaps8_count, &n) ||
+		n > OOP_MAPS_MAX)
+		return false;
+	if (n == 0)
+		return true;
+	*ret = l->oopmaps_count.ok ? oop_offsets_9(nm, set, (uint32_t)n) :
+				     oop_offsets_8(nm, set, (uint32_t)n);
+	if (!*ret)
+		return false;
+	qsort(*ret, n, sizeof(**ret), compare_i32);
+	*ret_n = (uint32_t)n;
+	return true;
+}
+
+static bool pcdesc_at(const struct nm *nm, struct bytes pcs, size_t i, struct code_record *ret)
+{
+	size_t size = nm->l->size.pcdesc;
+	struct bytes p = {pcs.p + i * size, size};
+
+	ret->pc_offset = (int32_t)bytes_get(p, nm->l->pcdesc_pc);
+	ret->scope_offset = (int32_t)bytes_get(p, nm->l->pcdesc_scope);
+	return ret->scope_offset > 0 && ret->pc_offset >= 0 &&
+		(uint64_t)ret->pc_offset <= nm->b->end - nm->b->begin;
+}
+
+static void records_fill(const struct nm *nm, struct code *ret)
+{
+	struct bytes pcs = pcs_part(nm);
+	size_t max = pcs.n / nm->l->size.pcdesc;
+	struct code_record *r CLEANUP(free_at_exit) = calloc(max + 1, sizeof(*r));
+	int32_t *oops CLEANUP(free_at_exit) = NULL;
+	uint32_t n_oops, n = 0, at = 0;
+	bool known;
+
+	if (!r || max == 0)
+		return;
+	known = oop_offsets(nm, &oops, &n_oops);
+	for (size_t i = 0; i < max; i++) {
+		if (!pcdesc_at(nm, pcs, i, &r[n]) || (n && r[n].pc_offset <= r[n - 1].pc_offset))
+			continue;
+		while (at < n_oops && oops[at] < r[n].pc_offset)
+			at++;
+		r[n].safepoint = !known || (at < n_oops && oops[at] == r[n].pc_offset);
+		ret->n_extra_records += !r[n].safepoint;
+		n++;
+	}
+	if (keep(nm->cache, r, n * sizeof(*r), &ret->records))
+		ret->n_records = n;
+	else
+		ret->n_extra_records = 0;
+}
+
+static void tables_fill(const struct nm *nm, struct code *ret)
+{
+	struct bytes t = table_part(nm, false);
+	struct cursor c = cursor_make(t.p, t.n);
+	uint32_t n = t.n ? cursor_u32(&c) : 0;
+	uint32_t *h;
+
+	/* Null checks: u4 count, then pairs of code offsets. */
+	if (n && n <= cursor_left(&c) / sizeof(struct code_pair) &&
+		keep(nm->cache, c.p, n * sizeof(struct code_pair), &ret->null_checks))
+		ret->n_null_checks = n;
+
+	/* Handlers: (count, call, 0), then count times (bci, handler, depth). */
+	t = table_part(nm, true);
+	c = cursor_make(t.p, t.n);
+	h = t.n ? arena_alloc(&nm->cache->parts, t.n / 12 * sizeof(*h) + 4) : NULL;
+	ret->handlers = h;
+	while (h && cursor_left(&c) >= 12) {
+		uint32_t count = cursor_u32(&c);
+
+		cursor_take(&c, 8);
+		for (; count && cursor_left(&c) >= 12; count--) {
+			cursor_take(&c, 4);
+			h[ret->n_handlers++] = cursor_u32(&c);
+			cursor_take(&c, 4);
+		}
+	}
+}
+
+struct seen {
+	uint64_t *bits;
+	size_t n;
+};
+
+static bool seen_before(struct seen *s, size_t i)
+{
+	uint64_t bit = UINT64_C(1) << i % 64;
+	bool was = s->bits[i / 64] & bit;
+
+	s->bits[i / 64] |= bit;
+	return was;
+}
+
+/* Marks the methods in the chain at `offset`; each scope is decoded once. */
+static void chain_mark(const struct nm *nm, struct bytes scopes, int32_t offset, struct seen *seen,
+		       struct bytes metadata)
+{
+	uint32_t bias = unsigned5_bias(nm->cache->jvm->version.major);
+	struct scope s;
+
+	while (offset > 0 && (size_t)offset < scopes.n && !seen_before(seen, (size_t)offset) &&
+		scope_read(scopes.p, scopes.n, bias, offset, &s)) {
+		if (s.method_index && s.method_index <= nm->n_methods)
+			memcpy(&nm->methods[s.method_index - 1],
+				metadata.p + 8 * (size_t)(s.method_index - 1), 8);
+		offset = s.sender;
+	}
+}
+
+/* Methods in scopes -> ids, all in one go with the method itself. */
+static bool methods_intern_all(struct nm *nm, uint32_t *ids, uint32_t *ret_own)
+{
+	uint64_t *addrs CLEANUP(free_at_exit) = calloc(nm->n_methods + 1, sizeof(*addrs));
+	uint32_t *found CLEANUP(free_at_exit) = calloc(nm->n_methods + 1, sizeof(*found));
+	size_t n = 0;
+
+	if (!addrs || !found)
+		return false;
+	addrs[n++] = nm->b->method;
+	for (size_t i = 0; i < nm->n_methods && n <= SCOPE_METHODS_MAX; i++)
+		if (nm->methods[i])
+			addrs[n++] = nm->methods[i];
+	if (methods_intern(nm->cache->methods, addrs, n, found) < 0)
+		return false;
+	*ret_own = found[0];
+	n = 1;
+	for (size_t i = 0; i < nm->n_methods && n <= SCOPE_METHODS_MAX; i++)
+		if (nm->methods[i])
+			ids[i] = found[n++];
+	return true;
+}
+
+static bool scopes_fill(struct nm *nm, struct code *ret)
+{
+	struct bytes scopes = scopes_part(nm), metadata = metadata_part(nm);
+	uint64_t *bits CLEANUP(free_at_exit) = calloc(scopes.n / 64 + 1, sizeof(*bits));
+	uint32_t *ids CLEANUP(free_at_exit) = NULL;
+	struct seen seen = {bits, scopes.n};
+	size_t used = 0;
+	bool ok;
+
+	if (nm->dead)
+		return true;
+	nm->n_methods = ret->n_records && metadata.n / 8 < 1 << 20 ? metadata.n / 8 : 0;
+	nm->methods = calloc(nm->n_methods + 1, sizeof(*nm->methods));
+	ids = calloc(nm->n_methods + 1, sizeof(*ids));
+	if (!bits || !nm->methods || !ids)
+		return false;
+	for (uint32_t i = 0; i < ret->n_records; i++)
+		chain_mark(nm, scopes, ret->records[i].scope_offset, &seen, metadata);
+	ok = methods_intern_all(nm, ids, &ret->method_id);
+	for (size_t i = 0; i < nm->n_methods; i++)
+		if (nm->methods[i])
+			used = i + 1;
+	if (ok && ret->n_records && keep(nm->cache, scopes.p, scopes.n, &ret->scopes))
+		ret->scopes_len = (uint32_t)scopes.n;
+	if (ok && keep(nm->cache, ids, used * sizeof(*ids), &ret->methods))
+		ret->n_methods = (uint32_t)used;
+	return ok;
+}
+
+static bool still_there(struct nm *nm)
+{
+	uint8_t now[64 + BLOB_SPAN_MAX];
+	uint32_t n = nm->b->n_raw, skip = (uint32_t)nm->l->size.heap_block;
+	uint64_t method;
+
+	if (!jvm_read_fresh(nm->cache->jvm, nm->b->addr - skip, now, n) ||
+		(!nm->dead && blob_dead(nm->cache->jvm, (struct bytes){now + skip, n - skip})))
+		return false;
+	return blob_identity(nm->cache->jvm, (struct bytes){now, n}, true, &method) == nm->b->identity &&
+		method == nm->b->method;
+}
+
+bool nmethod_copy(struct code_cache *cache, const struct blob *b, struct code *ret)
+{
+	struct nm nm = {.cache = cache, .l = &cache->jvm->l, .b = b, .dead = blob_dead(cache->jvm, b->header)};
+	uint32_t known = cache->methods->methods.n;
+	bool ok = true;
+
+	places_fill(&nm, ret);
+	if (blocks_read(&nm)) {
+		bytes_fill(&nm, ret);
+		if (ret->kind == BLOB_NMETHOD) {
+			records_fill(&nm, ret);
+			tables_fill(&nm, ret);
+		}
+	}
+	ok = scopes_fill(&nm, ret) && still_there(&nm);
+	/* An nmethod goes before its methods do: while it is there their names are theirs. */
+	for (uint32_t id = known + 1; !ok && id <= cache->methods->methods.n; id++)
+		method_drop(cache->methods, id);
+	free(nm.methods);
+	free(nm.memory);
+	return ok;
+}

@@ -1,0 +1,369 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/hotspot/methods/line_table.h"
+#include "symbolizer/hotspot/methods/method_read.h"
+#include "symbolizer/hotspot/reader/hotspot_parts.h"
+#include "symbolizer/hotspot/reader/utf8.h"
+
+/* Longest symbol, and what its UTF-8 can grow to. */
+enum { SYMBOL_MAX = 65535, TEXT_MAX = SYMBOL_MAX / 2 * 3 + 8 };
+
+/* The text of a symbol, among method_parts; NULL: none, or no text. */
+static const char *symbol_text(struct method_table *table, const struct method_read *m, int s)
+{
+	uint8_t *bytes CLEANUP(free_at_exit) = NULL;
+	char *text CLEANUP(free_at_exit) = NULL;
+	char small[SYMBOL_GUESS * 2], *dst = small;
+	struct bytes t = {0};
+	size_t len = 0, size = sizeof(small);
+	long n;
+
+	if (m->symbol[s] == 0)
+		return NULL;
+	if (m->long_way[s] ||
+		!symbol_decode(table->jvm, (struct bytes){m->guess[s], SYMBOL_GUESS}, &t, &len) || t.n < len) {
+		bytes = malloc(SYMBOL_MAX);
+		dst = text = malloc(TEXT_MAX);
+		size = TEXT_MAX;
+		if (!bytes || !text || !symbol_read(table->jvm, m->symbol[s], bytes, SYMBOL_MAX, &len))
+			return NULL;
+		t = (struct bytes){bytes, len};
+	}
+	n = utf8_from_modified(dst, size, t.p, t.n);
+	if (n <= 0)
+		return NULL;
+	return arena_strndup(&table->parts, dst, (size_t)n);
+}
+
+static bool names_fill(struct method_table *table, const struct method_read *m, struct hs_method *ret)
+{
+	ret->signature = symbol_text(table, m, SIGNATURE);
+	if (!ret->signature || ret->signature[0] != '(' || !strchr(ret->signature, ')'))
+		return false;
+	ret->class_name = symbol_text(table, m, CLASS);
+	ret->name = symbol_text(table, m, NAME);
+	ret->source_file = symbol_text(table, m, SOURCE);
+	return ret->class_name && ret->name;
+}
+
+static bool has_line_table(const struct jvm *jvm, struct bytes header)
+{
+	uint64_t bit = jvm->l.c.has_line_table.ok ? (uint64_t)jvm->l.c.has_line_table.value : 1;
+
+	return bytes_get(header, jvm->l.cm_flags) & bit;
+}
+
+/* The line table's length is known only by its end mark. */
+static uint32_t line_table_length(const struct jvm *jvm, const uint8_t *p, size_t n)
+{
+	struct line_reader r = {.c = cursor_make(p, n),
+		.bias = jvm->version.major >= 20 ? 1 : 0};
+
+	while (line_table_next(&r))
+		;
+	return r.c.bad ? 0 : (uint32_t)(r.c.p - p);
+}
+
+static void line_table_keep(struct method_table *table, const uint8_t *p, size_t n, struct hs_method *ret)
+{
+	uint32_t len = line_table_length(table->jvm, p, n < METHOD_BYTES_MAX ? n : METHOD_BYTES_MAX);
+
+	ret->line_table = len > 1 ? arena_copy(&table->parts, p, len) : NULL;
+	ret->line_table_len = ret->line_table ? len : 0;
+}
+
+/* JVMs that do not say how large a ConstMethod is: read on as far as memory goes. */
+static void line_table_seek(struct method_table *table, struct hs_method *ret)
+{
+	uint8_t *p CLEANUP(free_at_exit) = malloc(METHOD_BYTES_MAX);
+	uint64_t at = ret->code_base + ret->code_size;
+
+	for (size_t n = 256; p && n <= METHOD_BYTES_MAX && !ret->line_table; n *= 4) {
+		size_t got = mem_read_some(table->jvm->mem, at, p, n);
+
+		line_table_keep(table, p, got, ret);
+		if (got < n)
+			break;
+	}
+}
+
+static void bytecodes_keep(struct method_table *table, const struct method_read *m, struct hs_method *ret)
+{
+	struct bytes h = method_read_header(table->jvm, m);
+
+	if (!m->tail_bad && m->code_size)
+		ret->bytecodes = arena_copy(&table->parts, m->tail, m->code_size);
+	if (!has_line_table(table->jvm, h))
+		return;
+	if (!m->tail_bad && m->tail_len > m->code_size)
+		line_table_keep(table, m->tail + m->code_size, m->tail_len - m->code_size, ret);
+	else
+		line_table_seek(table, ret);
+}
+
+static bool method_build(struct method_table *table, const struct method_read *m, struct hs_method *ret)
+{
+	const struct hs_layout *l = &table->jvm->l;
+	struct bytes h = method_read_header(table->jvm, m);
+
+	*ret = (struct hs_method){
+		.addr = m->addr,
+		.const_method = m->const_method,
+		.access_flags =
+			(uint32_t)bytes_get((struct bytes){m->method, METHOD_SPAN_MAX}, l->method_flags),
+		.code_base = m->const_method + l->size.const_method,
+		.code_size = (uint16_t)m->code_size,
+		.max_locals = (uint16_t)bytes_get(h, l->cm_max_locals),
+		.max_stack = (uint16_t)bytes_get(h, l->cm_max_stack),
+	};
+	if (!names_fill(table, m, ret))
+		return false;
+	bytecodes_keep(table, m, ret);
+	return true;
+}
+
+/* The end of the class name as it stands in memory, for the check after each walk. */
+static void class_tail_note(struct jvm *jvm, const struct method_read *m, struct method_entry *e)
+{
+	uint8_t tail[CLASS_TAIL_MAX];
+	struct bytes t;
+	size_t len;
+
+	if (!symbol_decode(jvm, (struct bytes){m->guess[CLASS], SYMBOL_GUESS}, &t, &len) || !len)
+		return;
+	e->tail_len = (uint8_t)(len < CLASS_TAIL_MAX ? len : CLASS_TAIL_MAX);
+	e->tail_addr = e->class_symbol + jvm->l.symbol_body.at + len - e->tail_len;
+	if (mem_read(jvm->mem, e->tail_addr, tail, e->tail_len))
+		e->tail_hash = hash_bytes(tail, e->tail_len);
+	else
+		e->tail_len = 0;
+}
+
+static size_t text_size(const char *s)
+{
+	return s ? strlen(s) + 1 : 0;
+}
+
+static struct method_entry *entry_copy(struct copies *copies, const struct method_entry *e)
+{
+	const struct hs_method *m = &e->method;
+	const struct copy_part parts[] = {
+		{offsetof(struct hs_method, class_name), text_size(m->class_name)},
+		{offsetof(struct hs_method, name), text_size(m->name)},
+		{offsetof(struct hs_method, signature), text_size(m->signature)},
+		{offsetof(struct hs_method, source_file), text_size(m->source_file)},
+		{offsetof(struct hs_method, bytecodes), m->bytecodes ? m->code_size : 0},
+		{offsetof(struct hs_method, line_table), m->line_table_len},
+	};
+	size_t bytes;
+	struct method_entry *ret = copies_add(copies, e, sizeof(*e), parts, sizeof(parts) / sizeof(*parts), &bytes);
+
+	if (ret)
+		ret->bytes = bytes;
+	return ret;
+}
+
+uint32_t method_entry_add(struct method_table *table, struct method_entry *e, uint32_t stamp)
+{
+	struct method_entry *kept;
+
+	e->method.id = (uint32_t)table->methods.n + 1;
+	if (e->method.id >= STAMP_PERMANENT || !vec_push(&table->stamps, stamp))
+		return 0;
+	if (!vec_push(&table->methods, NULL)) {
+		table->stamps.n--;
+		return 0;
+	}
+	kept = entry_copy(table->copies, e);
+	if (!kept) {
+		table->stamps.n--;
+		table->methods.n--;
+		return 0;
+	}
+	table->methods.v[e->method.id - 1] = kept;
+	table->added++;
+	return e->method.id;
+}
+
+static uint32_t method_add(struct method_table *table, const struct method_read *m)
+{
+	struct hs_method method;
+	struct method_entry e;
+	uint32_t id;
+
+	if (copies_full(table->copies) || !method_build(table, m, &method))
+		return 0;
+	e = (struct method_entry){
+		.method = method,
+		.identity = method_identity(table->jvm, method_read_header(table->jvm, m)),
+		.holder = m->holder,
+		.class_symbol = m->symbol[CLASS],
+		.unloads = table->unloads.seen.count,
+		.added_ns = clock_monotonic_ns(),
+	};
+	class_tail_note(table->jvm, m, &e);
+	id = method_entry_add(table, &e, 0);
+	if (id)
+		u64map_put(&table->ids, m->addr, id);
+	return id;
+}
+
+static bool text_same(const char *a, const char *b)
+{
+	return a && strcmp(a, b) == 0;
+}
+
+/* A loader that replaces another gets its memory, word for word: only the names tell (hotspot.md 11). */
+static bool same_names(struct method_table *table, const struct method_read *m, uint32_t id)
+{
+	const struct hs_method *old = method_get(table, id);
+
+	return text_same(symbol_text(table, m, CLASS), old->class_name) &&
+		text_same(symbol_text(table, m, NAME), old->name) &&
+		text_same(symbol_text(table, m, SIGNATURE), old->signature);
+}
+
+static uint32_t method_take_fresh(struct method_table *table, const struct method_read *m)
+{
+	uint32_t id;
+
+	if (m->bad) {
+		table->bad += m->addr != 0;
+		return 0;
+	}
+	/* Twice in one group. */
+	id = u64map_get(&table->ids, m->addr);
+	if (id && method_get(table, id)->const_method == m->const_method &&
+		table->methods.v[id - 1]->identity == method_identity(table->jvm, method_read_header(table->jvm, m)) &&
+		same_names(table, m, id))
+		return id;
+	if (id)
+		redefined_note(&table->redefinitions, table->methods.v[id - 1]->holder);
+	id = method_add(table, m);
+	table->bad += id == 0;
+	return id;
+}
+
+static uint32_t method_take(struct method_table *table, struct method_read *m)
+{
+	uint64_t addr = m->addr;
+
+	if (m->bad || !m->candidate)
+		return method_take_fresh(table, m);
+	if (same_names(table, m, m->candidate))
+		return m->candidate;
+	table->replaced++;
+	method_drop(table, m->candidate);
+	method_read_done(m);
+	*m = (struct method_read){.addr = addr, .fresh = true};
+	methods_read(table, m, 1);
+	return method_take_fresh(table, m);
+}
+
+int methods_intern(struct method_table *table, const uint64_t *addrs, size_t n, uint32_t *ret)
+{
+	size_t group = n < READ_GROUP ? n : READ_GROUP;
+	struct method_read *m CLEANUP(free_at_exit) = calloc(group + 1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i += group) {
+		size_t k = n - i < group ? n - i : group;
+
+		memset(m, 0, k * sizeof(*m));
+		for (size_t j = 0; j < k; j++)
+			m[j].addr = addrs[i + j];
+		methods_read(table, m, k);
+		for (size_t j = 0; j < k; j++) {
+			ret[i + j] = method_take(table, &m[j]);
+			method_read_done(&m[j]);
+			arena_done(&table->parts);
+		}
+	}
+	return 0;
+}
+
+void method_drop(struct method_table *table, uint32_t id)
+{
+	const struct hs_method *m = method_get(table, id);
+
+	redefined_note(&table->redefinitions, table->methods.v[id - 1]->holder);
+	if (u64map_get(&table->ids, m->addr) == id)
+		u64map_remove(&table->ids, m->addr);
+}
+
+/* Reads it; what may be another's by now counts only as far as others know the same. */
+static uint32_t method_read_now(struct method_table *table, uint64_t method)
+{
+	uint64_t count = table->unloads.seen.count;
+	size_t known = table->methods.n;
+	uint32_t id, was;
+
+	if (methods_intern(table, &method, 1, &id) < 0)
+		id = 0;
+	if (id && id <= known) {
+		table->methods.v[id - 1]->unloads = count;
+		return id;
+	}
+	if (!unloads_since_sample(table->jvm, &table->unloads) || (id && unloads_spare(table->jvm, &table->unloads, table->methods.v[id - 1]->holder)))
+		return id;
+	was = gone_method_find(table, method, method_get(table, id));
+	if (id && was != id)
+		method_drop(table, id);
+	return was;
+}
+
+/* One that was read before classes were unloaded may be another's now: its names are looked at again. */
+uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
+{
+	struct method_table *table = hs->methods;
+	const struct moment *now = &table->jvm->moment;
+	uint32_t id = u64map_get(&table->ids, method), *stamp;
+	const struct method_entry *e;
+
+	if (!id || table->methods.v[id - 1]->unloads != table->unloads.seen.count)
+		id = method_read_now(table, method);
+	if (!id || method_get(table, id)->gone)
+		return id;
+	e = table->methods.v[id - 1];
+	if (redefined_doubt(table->jvm, &table->redefinitions, e->holder, e->added_ns))
+		return 0;
+	stamp = &table->stamps.v[id - 1];
+	if (*stamp != now->walk && now->walking && !moment_checked(now, e->checked_ns) && vec_push(&table->used, id))
+		*stamp = now->walk;
+	return id;
+}
+
+bool hs_method_lost(struct hotspot *hs)
+{
+	struct method_table *table = hs->methods;
+
+	return unloads_since_sample(table->jvm, &table->unloads) || redefined_since_sample(table->jvm, &table->redefinitions);
+}
+
+const struct hs_method *method_get(const struct method_table *table, uint32_t id)
+{
+	const struct method_entry *e = id && id <= table->methods.n ? table->methods.v[id - 1] : NULL;
+
+	return e ? &e->method : NULL;
+}
+
+const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id)
+{
+	return method_get(hs->methods, id);
+}
+
+uint32_t hs_method_count(const struct hotspot *hs)
+{
+	return (uint32_t)hs->methods->methods.n;
+}
+
+int32_t hs_method_bci(const struct hs_method *m, uint64_t bcp)
+{
+	return bcp >= m->code_base && bcp - m->code_base < m->code_size ?
+		(int32_t)(bcp - m->code_base) :
+		-1;
+}

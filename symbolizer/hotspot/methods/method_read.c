@@ -1,0 +1,222 @@
+#include "symbolizer/hotspot/methods/method_read.h"
+
+#include <stdlib.h>
+
+/* One batch under construction: `fail` of a span is set where it was unreadable. */
+struct batch {
+	const struct method_table *table;
+	struct mem_span span[READ_GROUP * READ_SPANS];
+	bool *fail[READ_GROUP * READ_SPANS];
+	size_t n;
+};
+
+static void batch_add(struct batch *b, uint64_t addr, void *dst, uint64_t len, bool *fail)
+{
+	b->fail[b->n] = fail;
+	b->span[b->n++] = (struct mem_span){addr, dst, (uint32_t)len, false};
+}
+
+static void batch_read(struct batch *b)
+{
+	if (b->n)
+		mem_read_batch(b->table->jvm->mem, b->span, b->n);
+	for (size_t i = 0; i < b->n; i++)
+		if (!b->span[i].ok)
+			*b->fail[i] = true;
+	b->n = 0;
+}
+
+static uint32_t method_span(const struct hs_layout *l)
+{
+	const struct hs_field f[] = {l->method_const, l->method_flags};
+
+	return hs_fields_span(f, 2, METHOD_SPAN_MAX);
+}
+
+static uint32_t pool_span(const struct hs_layout *l)
+{
+	const struct hs_field f[] = {l->cp_holder, l->cp_length, l->cp_source_file};
+
+	return hs_fields_span(f, 3, POOL_SPAN_MAX);
+}
+
+struct bytes method_read_header(const struct jvm *jvm, const struct method_read *m)
+{
+	return (struct bytes){m->header, jvm->l.size.const_method};
+}
+
+static bool wanted(const struct method_read *m)
+{
+	return !m->bad;
+}
+
+static void step_method(struct batch *b, struct method_read *m)
+{
+	m->bad = !object_ok(m->addr);
+	if (!m->bad)
+		batch_add(b, m->addr, m->method, method_span(&b->table->jvm->l), &m->bad);
+}
+
+static void step_const_method(struct batch *b, struct method_read *m)
+{
+	const struct hs_layout *l = &b->table->jvm->l;
+
+	m->const_method = bytes_get((struct bytes){m->method, method_span(l)}, l->method_const);
+	m->bad = !object_ok(m->const_method);
+	if (!m->bad)
+		batch_add(b, m->const_method, m->header, l->size.const_method, &m->bad);
+}
+
+/* The bytecodes, and as far as the ConstMethod tells its size, the line table behind them. */
+static void tail_plan(struct batch *b, struct method_read *m)
+{
+	const struct hs_layout *l = &b->table->jvm->l;
+	struct bytes h = method_read_header(b->table->jvm, m);
+	uint64_t all = bytes_get(h, l->cm_size) * 8, head = l->size.const_method;
+
+	m->code_size = (uint32_t)bytes_get(h, l->cm_code_size);
+	m->tail_len = m->code_size;
+	if (all >= head + m->code_size)
+		m->tail_len = all - head < m->code_size + METHOD_BYTES_MAX ?
+			(uint32_t)(all - head) :
+			m->code_size + METHOD_BYTES_MAX;
+	m->tail = m->tail_len ? malloc(m->tail_len) : NULL;
+	m->tail_bad = !m->tail;
+	if (m->tail)
+		batch_add(b, m->const_method + head, m->tail, m->tail_len, &m->tail_bad);
+}
+
+static uint64_t pool_slot(const struct jvm *jvm, const struct method_read *m, uint64_t index)
+{
+	return m->pool + jvm->l.size.constant_pool + 8 * index;
+}
+
+static void step_pool(struct batch *b, struct method_read *m)
+{
+	const struct hs_layout *l = &b->table->jvm->l;
+	struct bytes h = method_read_header(b->table->jvm, m);
+	uint32_t id = m->fresh ? 0 : u64map_get(&b->table->ids, m->addr);
+	const struct method_entry *e = id ? b->table->methods.v[id - 1] : NULL;
+
+	if (e && e->method.const_method == m->const_method &&
+		e->identity == method_identity(b->table->jvm, h))
+		m->candidate = id;
+	m->pool = bytes_get(h, l->cm_constants);
+	m->bad = !object_ok(m->pool);
+	if (m->bad)
+		return;
+	if (!m->candidate)
+		tail_plan(b, m);
+	batch_add(b, m->pool, m->cp, pool_span(l), &m->bad);
+	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->slot[NAME], 8, &m->bad);
+	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_signature)), &m->slot[SIGNATURE], 8,
+		&m->bad);
+}
+
+/* Synthetic methods have pools of three entries: every index is checked (hotspot.md 4.2). */
+static bool pool_check(const struct jvm *jvm, struct method_read *m, uint64_t *ret_length)
+{
+	const struct hs_layout *l = &jvm->l;
+	struct bytes h = method_read_header(jvm, m), cp = {m->cp, pool_span(l)};
+	uint64_t name = bytes_get(h, l->cm_name), signature = bytes_get(h, l->cm_signature);
+	uint64_t length = bytes_get(cp, l->cp_length);
+
+	*ret_length = length;
+	m->holder = bytes_get(cp, l->cp_holder);
+	m->source_index = (uint32_t)bytes_get(cp, l->cp_source_file);
+	return length <= 65535 && name && name < length && signature && signature < length &&
+		object_ok(m->holder);
+}
+
+/* Slots of the pool hold a Symbol*, its low bit a mark. */
+static void symbol_plan(struct batch *b, struct method_read *m, int s)
+{
+	m->symbol[s] = m->slot[s] & ~UINT64_C(1);
+	m->long_way[s] = !addr_ok(m->symbol[s]);
+	if (!m->long_way[s])
+		batch_add(b, m->symbol[s], m->guess[s], SYMBOL_GUESS, &m->long_way[s]);
+}
+
+static void step_names(struct batch *b, struct method_read *m)
+{
+	const struct hs_layout *l = &b->table->jvm->l;
+	uint64_t length;
+
+	if (!pool_check(b->table->jvm, m, &length)) {
+		m->bad = true;
+		return;
+	}
+	symbol_plan(b, m, NAME);
+	symbol_plan(b, m, SIGNATURE);
+	batch_add(b, m->holder + l->klass_name.at, &m->slot[CLASS], 8, &m->bad);
+	m->slot[SOURCE] = 0;
+	if (l->cp_source_file.ok && m->source_index && m->source_index < length)
+		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8,
+			&m->long_way[SOURCE]);
+	else if (!l->cp_source_file.ok && l->klass_source_file.ok)
+		batch_add(b, m->holder + l->klass_source_file.at, &m->source_index, 2,
+			&m->long_way[SOURCE]);
+}
+
+/* Up to JDK 14 the index of the source file is in the class: one step more. */
+static void step_source_index(struct batch *b, struct method_read *m)
+{
+	const struct hs_layout *l = &b->table->jvm->l;
+	uint64_t length = bytes_get((struct bytes){m->cp, pool_span(l)}, l->cp_length);
+
+	if (!l->cp_source_file.ok && l->klass_source_file.ok && m->source_index &&
+		m->source_index < length)
+		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8,
+			&m->long_way[SOURCE]);
+}
+
+static void step_class(struct batch *b, struct method_read *m)
+{
+	symbol_plan(b, m, CLASS);
+	symbol_plan(b, m, SOURCE);
+}
+
+/* Last: if these are what they were, everything before belonged to one method of one class. */
+static void step_again(struct batch *b, struct method_read *m)
+{
+	const struct hs_layout *l = &b->table->jvm->l;
+	struct bytes h = method_read_header(b->table->jvm, m);
+
+	batch_add(b, m->addr + l->method_const.at, &m->again[AGAIN_CONST_METHOD], 8, &m->bad);
+	batch_add(b, m->pool + l->cp_holder.at, &m->again[AGAIN_HOLDER], 8, &m->bad);
+	batch_add(b, m->holder + l->klass_name.at, &m->again[AGAIN_CLASS], 8, &m->bad);
+	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->again[AGAIN_NAME], 8,
+		&m->bad);
+}
+
+static bool unchanged(const struct method_read *m)
+{
+	return m->again[AGAIN_CONST_METHOD] == m->const_method &&
+		m->again[AGAIN_HOLDER] == m->holder && m->again[AGAIN_CLASS] == m->slot[CLASS] &&
+		m->again[AGAIN_NAME] == m->slot[NAME];
+}
+
+void methods_read(const struct method_table *table, struct method_read *m, size_t n)
+{
+	static void (*const steps[])(struct batch *, struct method_read *) = {
+		step_method, step_const_method, step_pool, step_names, step_source_index, step_class,
+		step_again,
+	};
+	struct batch b = {.table = table};
+
+	for (size_t s = 0; s < sizeof(steps) / sizeof(*steps); s++) {
+		for (size_t i = 0; i < n; i++)
+			if (wanted(&m[i]))
+				steps[s](&b, &m[i]);
+		batch_read(&b);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (wanted(&m[i]) && !unchanged(&m[i]))
+			m[i].bad = true;
+}
+
+void method_read_done(struct method_read *m)
+{
+	free(m->tail);
+	m->tail = NULL;
+}

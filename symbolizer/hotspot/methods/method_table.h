@@ -1,0 +1,87 @@
+#ifndef JS_HOTSPOT_METHOD_TABLE_H
+#define JS_HOTSPOT_METHOD_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/base/vec.h"
+#include "symbolizer/hotspot/methods/copies.h"
+#include "symbolizer/hotspot/methods/method.h"
+#include "symbolizer/hotspot/methods/unloads.h"
+#include "symbolizer/hotspot/reader/jvm.h"
+#include "symbolizer/hotspot/reader/u64map.h"
+
+enum {
+	METHOD_BYTES_MAX = 64 << 10, /* bytecodes; line table */
+	CONST_METHOD_MAX = 256,
+	CLASS_TAIL_MAX = 24,
+};
+
+/* Why a copy is kept; forget.h. */
+enum { KEEP_NOT, KEEP_LIVE, KEEP_NAMED };
+
+struct method_entry {
+	struct hs_method method; /* must stay first */
+	uint64_t identity; /* of the ConstMethod's header */
+	/* Its class by name: a class loader that follows an unloaded one can get the same addresses. */
+	uint64_t holder, class_symbol; /* InstanceKlass*, its Symbol* */
+	uint64_t tail_addr, tail_hash; /* the end of the symbol's text */
+	uint8_t tail_len; /* 0: not known */
+	uint64_t checked_ns; /* last found the same; 0: never */
+	uint64_t unloads; /* classes unloaded when it was last read */
+	uint64_t added_ns; /* clock_monotonic_ns() */
+	size_t bytes; /* of the entry and all it points to, one block */
+	uint8_t keep;
+};
+
+/* Methods by id, and what tells whether they still are what they were. Zero-initialise, set the first two. */
+struct method_table {
+	struct jvm *jvm; /* borrowed, both */
+	struct copies *copies;
+
+	VEC(struct method_entry *) methods; /* id - 1; NULL: forgotten */
+	VEC(uint32_t) stamps; /* walk that noted it, or STAMP_PERMANENT */
+	VEC(uint32_t) used; /* ids noted in this walk */
+	struct u64map ids; /* Method* -> id */
+	struct arena parts; /* while a method is read */
+	struct unloads unloads;
+	struct redefinitions redefinitions;
+	hs_gone_method_fn *gone; /* NULL: none */
+	void *gone_ctx;
+	uint64_t added, replaced, bad, forgotten; /* counts */
+};
+
+void method_table_done(struct method_table *t);
+
+const struct hs_method *method_get(const struct method_table *t, uint32_t id); /* as hs_method() */
+/* Ids of many methods in a few batches; 0 for what is no method. 0 or -ENOMEM. */
+int methods_intern(struct method_table *t, const uint64_t *addrs, size_t n, uint32_t *ret);
+/* Copies it, gives it an id. 0: out of memory. */
+uint32_t method_entry_add(struct method_table *t, struct method_entry *e, uint32_t stamp);
+void method_drop(struct method_table *t, uint32_t id);
+
+/* gone_method.c: the method that was at the address at the sample's time; `fresh`: read there now, NULL: nothing. */
+uint32_t gone_method_find(struct method_table *t, uint64_t method, const struct hs_method *fresh);
+
+/* method_check.c: identity of a method, by the head of its ConstMethod and the name of its class. */
+uint64_t method_identity(const struct jvm *jvm, struct bytes const_method);
+/* Beside the ConstMethod* in the Method: its head, the Symbol* in the class, the end of that text. dst is not set. */
+enum { REST_HEAD, REST_CLASS, REST_TAIL, REST_SPANS };
+void method_rest_spans(const struct jvm *jvm, const struct method_entry *e, struct mem_span ret[REST_SPANS]);
+/* Is it still the one that was interned, by what was read now? */
+bool method_same(const struct jvm *jvm, const struct method_entry *e, uint64_t const_method,
+		 const struct mem_span rest[REST_SPANS]);
+
+/* What a walk used: spans to be read, then compared in the same order. */
+enum { METHOD_SPANS = 1 + REST_SPANS }; /* of each */
+void methods_spans(const struct method_table *t, struct mem_span *ret); /* of all used; dst is not set */
+bool methods_check(struct method_table *t, const struct mem_span *spans); /* drops what is another; false: any was */
+
+/* forget.h. methods_forget() returns the bytes of those that only a name keeps. */
+void methods_forget_begin(struct method_table *t);
+bool method_keep(struct method_table *t, uint32_t id, uint8_t why); /* false: it is kept already, or unknown */
+bool method_kept(const struct method_table *t, uint32_t id);
+uint64_t methods_forget(struct method_table *t);
+
+#endif

@@ -1,0 +1,157 @@
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/cursor.h"
+#include "symbolizer/hotspot/methods/unloads.h"
+#include "symbolizer/hotspot/objects/java_objects.h"
+
+#include <stdlib.h>
+
+/*
+ * Were classes unloaded since a sample was taken? Memory of an unloaded class stays as it is for a while, and
+ * its symbols are freed one by one, so nothing in it tells that what is read is dead, or another's. The JVM
+ * counts: java.cls.unloadedClasses goes up when a class is found dead, before anything of it is freed
+ * (InstanceKlass::unload_class(), JDK 8 to 25). The counter lies among those of jvmstat (PerfMemory; format
+ * of JDK src/hotspot/share/runtime/perfMemory.hpp, version 2.0). With -XX:-UsePerfData there is none.
+ */
+enum {
+	PERF_BYTES_MAX = 4 << 20,
+	PERF_ENTRIES_MAX = 1 << 14,
+	PERF_PROLOGUE = 32,
+	PERF_ENTRY = 20,
+	/* A JVM that starts has not made it yet. */
+	FIND_TRIES = 100,
+	LOADERS_MAX = 1 << 16,
+};
+
+#define FIND_EVERY_NS UINT64_C(100000000)
+#define COUNTER "java.cls.unloadedClasses"
+
+static bool name_is(struct bytes entry, uint32_t at, const char *name)
+{
+	size_t n = strlen(name) + 1;
+
+	return at < entry.n && entry.n - at >= n && memcmp(entry.p + at, name, n) == 0;
+}
+
+/* Offset of the counter's value in the region; 0: it is not there. */
+static uint64_t counter_offset(struct bytes all, uint64_t at, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && i < PERF_ENTRIES_MAX && at < all.n; i++) {
+		struct cursor c = cursor_make(all.p + at, all.n - at);
+		uint32_t length = cursor_u32(&c), name = cursor_u32(&c), vector = cursor_u32(&c);
+		uint8_t type = cursor_u8(&c);
+		uint32_t data;
+
+		cursor_take(&c, 3); /* flags, units, variability */
+		data = cursor_u32(&c);
+		if (c.bad || length < PERF_ENTRY || length > all.n - at)
+			return 0;
+		if (type == 'J' && !vector && data <= length - 8 && name_is((struct bytes){all.p + at, length}, name, COUNTER))
+			return at + data;
+		at += length;
+	}
+	return 0;
+}
+
+static uint64_t counter_find(struct jvm *jvm)
+{
+	uint8_t *region CLEANUP(free_at_exit) = NULL;
+	uint8_t head[PERF_PROLOGUE] = {0};
+	struct cursor c = cursor_make(head, sizeof(head));
+	uint64_t start, offset;
+	uint32_t used, entries_at, n;
+
+	if (!jvm_get(jvm, 0, jvm->l.perf_start, &start) || !object_ok(start) ||
+		!jvm_read_fresh(jvm, start, head, sizeof(head)))
+		return 0;
+	cursor_take(&c, 4); /* magic, always big-endian */
+	if (cursor_u8(&c) != 1 || cursor_u8(&c) != 2) /* little-endian, version 2 */
+		return 0;
+	cursor_take(&c, 2);
+	used = cursor_u32(&c);
+	cursor_take(&c, 12);
+	entries_at = cursor_u32(&c);
+	n = cursor_u32(&c);
+	region = used >= PERF_PROLOGUE && used <= PERF_BYTES_MAX ? malloc(used) : NULL;
+	if (!region || !jvm_read_fresh(jvm, start, region, used))
+		return 0;
+	offset = counter_offset((struct bytes){region, used}, entries_at, n);
+	return offset ? start + offset : 0;
+}
+
+/* The boot loader's is the first that was made, hence the last of the list; it has no object. */
+static void boot_find(struct jvm *jvm, struct unloads *u)
+{
+	const struct hs_layout *l = &jvm->l;
+	uint64_t cld, next, loader;
+
+	if (!jvm_get(jvm, 0, l->cldg_head, &cld))
+		return;
+	for (uint32_t i = 0; i < LOADERS_MAX && object_ok(cld) && jvm_get(jvm, cld, l->cld_next, &next); i++, cld = next) {
+		if (next)
+			continue;
+		if (jvm_get(jvm, cld, l->cld_loader, &loader) && !loader)
+			u->lasting[u->n_lasting++] = cld;
+		return;
+	}
+}
+
+/* Classes of which the JVM makes one object each. */
+static bool is_builtin(struct jvm *jvm, uint64_t klass)
+{
+	static const char *const names[] = {
+		"jdk/internal/loader/ClassLoaders$AppClassLoader",
+		"jdk/internal/loader/ClassLoaders$PlatformClassLoader",
+		"sun/misc/Launcher$AppClassLoader", /* 8 */
+		"sun/misc/Launcher$ExtClassLoader",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (klass_name_is(jvm, klass, names[i]))
+			return true;
+	return false;
+}
+
+bool unloads_spare(struct jvm *jvm, struct unloads *u, uint64_t klass)
+{
+	uint64_t cld, slot, loader;
+
+	if (!jvm_get(jvm, klass, jvm->l.klass_cld, &cld) || !object_ok(cld))
+		return false;
+	for (size_t i = 0; i < u->n_lasting; i++)
+		if (u->lasting[i] == cld)
+			return true;
+	if (u->n_lasting == sizeof(u->lasting) / sizeof(u->lasting[0]) || !heap_mode_read(jvm) ||
+		!jvm_get(jvm, cld, jvm->l.cld_loader, &slot) || !oop_from_slot(jvm, slot, &loader) ||
+		!is_builtin(jvm, oop_klass(jvm, loader)))
+		return false;
+	u->lasting[u->n_lasting++] = cld;
+	return true;
+}
+
+static void counter_try(struct jvm *jvm, struct unloads *u)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (u->tries >= FIND_TRIES || (u->tries && now - u->tried_ns < FIND_EVERY_NS))
+		return;
+	u->tries++;
+	u->tried_ns = now;
+	if (jvm_count_find(jvm, counter_find(jvm), &u->seen))
+		boot_find(jvm, u);
+}
+
+void unloads_poll(struct jvm *jvm, struct unloads *u)
+{
+	if (u->seen.counter)
+		jvm_count_poll(jvm, &u->seen);
+	else
+		counter_try(jvm, u);
+}
+
+bool unloads_since_sample(struct jvm *jvm, struct unloads *u)
+{
+	if (!u->seen.counter && jvm->moment.walking && jvm->moment.sample_ns)
+		counter_try(jvm, u);
+	return jvm_count_moved(jvm, &u->seen);
+}

@@ -1,0 +1,217 @@
+#include "symbolizer/hotspot/objects/hs_frozen.h"
+
+#include <stdlib.h>
+
+#include "symbolizer/hotspot/objects/frozen_copy.h"
+#include "symbolizer/hotspot/objects/hs_virtual.h"
+#include "symbolizer/hotspot/objects/java_objects.h"
+#include "symbolizer/hotspot/reader/hotspot_parts.h"
+
+/*
+ * JavaThread::_cont_entry -> ContinuationEntry::_cont -> Continuation.tail -> StackChunk.parent -> ... All of it
+ * is read, and what says where it stands is read again behind it: the collector moves chunks.
+ */
+enum {
+	CHUNKS_MAX = 16,
+	PARENTS_MAX = 64, /* empty chunks too: the program can make any chunk another's parent, or its own */
+	LEARN_MAX = 1000, /* continuations that the layout is looked for in */
+	NAMES = 4, /* classes proved to be continuations */
+	STACK_ALIGN = 7, /* low bits of a layout helper are flags */
+};
+
+struct hs_frozen {
+	struct jvm jvm; /* its own, over another memory view */
+	bool tried, known;
+	unsigned lessons; /* continuations that were looked at for the layout */
+	uint64_t cont_klass[NAMES], chunk_klass;
+	int32_t tail; /* in a Continuation */
+	int32_t parent, size, sp, bottom, argsize; /* in a StackChunk */
+	uint64_t words; /* of a chunk's stack, from the chunk */
+};
+
+/* What must be the same before and behind the reading. */
+struct frozen_state {
+	uint64_t entry, cont, tail;
+};
+
+struct hs_frozen *hs_frozen_new(struct hotspot *hs, struct mem *mem)
+{
+	struct hs_frozen *f = calloc(1, sizeof(*f));
+
+	if (f)
+		jvm_view(&f->jvm, hs->jvm, mem);
+	return f;
+}
+
+void hs_frozen_free(struct hs_frozen *f)
+{
+	if (!f)
+		return;
+	jvm_done(&f->jvm);
+	free(f);
+}
+
+bool hs_frozen_hopeless(const struct hs_frozen *f)
+{
+	return f->tried && !f->known;
+}
+
+static bool is_continuation(struct hs_frozen *f, uint64_t klass)
+{
+	for (int i = 0; klass && i < NAMES; i++)
+		if (f->cont_klass[i] == klass)
+			return true;
+	if (!klass_find_super(&f->jvm, klass, "jdk/internal/vm/Continuation"))
+		return false;
+	memmove(f->cont_klass + 1, f->cont_klass, sizeof(f->cont_klass) - sizeof(f->cont_klass[0]));
+	f->cont_klass[0] = klass;
+	return true;
+}
+
+static int32_t chunk_field(struct hs_frozen *f, const char *name, const char *sig)
+{
+	return klass_field_offset(&f->jvm, f->chunk_klass, name, sig);
+}
+
+/* From the first continuation with a chunk. The classes are of the boot loader: never unloaded. */
+static bool learn(struct hs_frozen *f, uint64_t cont)
+{
+	uint64_t klass = klass_find_super(&f->jvm, oop_klass(&f->jvm, cont), "jdk/internal/vm/Continuation"), chunk;
+	uint64_t helper;
+
+	if (!klass)
+		return false;
+	f->tail = klass_field_offset(&f->jvm, klass, "tail", "Ljdk/internal/vm/StackChunk;");
+	if (f->tail < 0 || !oop_load(&f->jvm, cont + (uint64_t)f->tail, &chunk))
+		return false;
+	f->chunk_klass = oop_klass(&f->jvm, chunk);
+	if (!f->chunk_klass || !klass_name_is(&f->jvm, f->chunk_klass, "jdk/internal/vm/StackChunk") ||
+		!jvm_get(&f->jvm, f->chunk_klass, f->jvm.l.klass_layout_helper, &helper))
+		return false;
+	f->words = (helper & UINT32_MAX) & ~(uint64_t)STACK_ALIGN;
+	f->parent = chunk_field(f, "parent", "Ljdk/internal/vm/StackChunk;");
+	f->size = chunk_field(f, "size", "I");
+	f->sp = chunk_field(f, "sp", "I");
+	f->bottom = chunk_field(f, "bottom", "I");
+	f->argsize = chunk_field(f, "argsize", "I"); /* in place of it, size - argsize */
+	return f->known = f->parent > 0 && f->size > 0 && f->sp > 0 && (f->bottom > 0 || f->argsize > 0) &&
+			  f->words >= 16 && f->words <= 256;
+}
+
+/* Frames are being moved into and out of chunks in the VM and on the way there. */
+static bool is_settled(struct hs_frozen *f, uint64_t java_thread)
+{
+	const struct hs_layout *l = &f->jvm.l;
+	uint64_t state;
+
+	return jvm_get(&f->jvm, java_thread, l->jt_state, &state) &&
+		((l->c.thread_in_java.ok && state == (uint64_t)l->c.thread_in_java.value) ||
+			(l->c.thread_in_native.ok && state == (uint64_t)l->c.thread_in_native.value));
+}
+
+static bool is_thread(struct hs_frozen *f, uint64_t java_thread, int32_t ns_tid)
+{
+	const struct hs_layout *l = &f->jvm.l;
+	uint64_t os, tid;
+
+	return jvm_get(&f->jvm, java_thread, l->jt_osthread, &os) && object_ok(os) &&
+		jvm_get(&f->jvm, os, l->os_tid, &tid) && (int32_t)tid == ns_tid;
+}
+
+static bool state_read(struct hs_frozen *f, uint64_t java_thread, struct frozen_state *ret)
+{
+	if (!is_settled(f, java_thread) || !jvm_get(&f->jvm, java_thread, f->jvm.l.jt_cont_entry, &ret->entry) ||
+		!object_ok(ret->entry) ||
+		!mem_read_u64(f->jvm.mem, ret->entry + HS_ENTRY_CONTINUATION, &ret->cont) ||
+		!object_ok(ret->cont) || !is_continuation(f, oop_klass(&f->jvm, ret->cont)))
+		return false;
+	if (!f->known && !f->tried && !learn(f, ret->cont)) /* one without a chunk teaches nothing */
+		f->tried = f->tail < 0 || f->chunk_klass != 0 || ++f->lessons == LEARN_MAX;
+	return f->known && oop_load(&f->jvm, ret->cont + (uint64_t)f->tail, &ret->tail);
+}
+
+static bool head_read(struct hs_frozen *f, uint64_t chunk, struct frozen_head *ret)
+{
+	uint32_t v = 0;
+
+	*ret = (struct frozen_head){0};
+	if (oop_klass(&f->jvm, chunk) != f->chunk_klass ||
+		!mem_read_u32(f->jvm.mem, chunk + (uint64_t)f->size, &ret->size) ||
+		!mem_read_u32(f->jvm.mem, chunk + (uint64_t)f->sp, &ret->sp) ||
+		!mem_read_u32(f->jvm.mem, chunk + (uint64_t)(f->bottom > 0 ? f->bottom : f->argsize), &v))
+		return false;
+	ret->bottom = f->bottom > 0 ? v : ret->size - v;
+	return ret->size <= FROZEN_WORDS_MAX && ret->bottom <= ret->size && ret->sp <= ret->size;
+}
+
+static bool head_same(struct hs_frozen *f, uint64_t chunk, const struct frozen_head *h)
+{
+	struct frozen_head now;
+
+	return head_read(f, chunk, &now) && !memcmp(&now, h, sizeof(now));
+}
+
+/* Bytes written; 0: it could not be read. An empty chunk has none: *ret_empty. */
+static size_t chunk_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, size_t max, bool *ret_empty)
+{
+	struct frozen_head h;
+	uint64_t from;
+	size_t n;
+
+	*ret_empty = false;
+	if (!head_read(f, chunk, &h))
+		return 0;
+	*ret_empty = h.sp >= h.bottom;
+	if (*ret_empty || h.sp < CHUNK_BELOW)
+		return 0;
+	n = 8 * (size_t)(h.size - h.sp + CHUNK_BELOW);
+	from = chunk + f->words + 8 * (uint64_t)(h.sp - CHUNK_BELOW);
+	if (max < sizeof(h) || max - sizeof(h) < n || !jvm_read_fresh(&f->jvm, from, dst + sizeof(h), (uint32_t)n))
+		return 0;
+	memcpy(dst, &h, sizeof(h));
+	return sizeof(h) + n;
+}
+
+/* From the innermost to the one without a parent. That it is the last, its outermost frame shows. */
+static size_t chunks_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, size_t max)
+{
+	uint64_t seen[CHUNKS_MAX];
+	struct frozen_head heads[CHUNKS_MAX];
+	size_t n = 0, len = FROZEN_ENTRY;
+	bool more = true;
+
+	for (int visited = 0; more; visited++) {
+		bool empty = false;
+		size_t got = visited < PARENTS_MAX && n < CHUNKS_MAX ? chunk_copy(f, chunk, dst + len, max - len, &empty) : 0;
+
+		if (!got && !empty)
+			return 0;
+		if (got) {
+			memcpy(&heads[n], dst + len, sizeof(heads[n]));
+			seen[n++] = chunk;
+		}
+		len += got;
+		more = oop_load(&f->jvm, chunk + (uint64_t)f->parent, &chunk);
+	}
+	mem_new_sample(f->jvm.mem);
+	for (size_t i = 0; i < n; i++)
+		if (!head_same(f, seen[i], &heads[i]))
+			return 0;
+	return n ? len : 0;
+}
+
+size_t hs_frozen_copy(struct hs_frozen *f, uint64_t java_thread, int32_t ns_tid, uint8_t *dst, size_t max)
+{
+	struct frozen_state before, behind;
+	size_t len;
+
+	mem_new_sample(f->jvm.mem);
+	if (max < FROZEN_ENTRY || hs_frozen_hopeless(f) || !heap_mode_read(&f->jvm) ||
+		!is_thread(f, java_thread, ns_tid) || !state_read(f, java_thread, &before))
+		return 0;
+	len = chunks_copy(f, before.tail, dst, max);
+	if (!len || !state_read(f, java_thread, &behind) || memcmp(&before, &behind, sizeof(before)))
+		return 0;
+	memcpy(dst, &before.entry, FROZEN_ENTRY);
+	return len;
+}

@@ -1,0 +1,202 @@
+#include <stdlib.h>
+
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/hotspot/objects/java_objects.h"
+
+/*
+ * References of ZGC carry a colour. One that nobody loaded since its object was moved still has the old
+ * place; the new one is in a forwarding table, which lives until the next cycle. (JDK gc/z/: zAddress.hpp,
+ * zForwarding.hpp, zForwardingEntry.hpp, zGranuleMap.hpp; verified on 17 and 25.)
+ */
+enum {
+	GRANULE_SHIFT = 21,
+	ENTRIES_MAX = 1 << 18,
+	PROBES_MAX = 4096,
+	PROBES_READ = 32,
+	TO_SHIFT = 1,
+	TO_BITS = 45,
+	FROM_SHIFT = 46,
+	LIBJVM_MAX = 64 << 20,
+};
+
+/* A number behind a pointer in ZGC's globals. */
+static bool z_read(struct jvm *jvm, struct hs_field globals, struct hs_field f, uint64_t *ret)
+{
+	uint64_t at, var;
+
+	return jvm_get(jvm, 0, globals, &at) && object_ok(at) && jvm_get(jvm, at, f, &var) &&
+		addr_ok(var) && mem_read_u64(jvm->mem, var, ret);
+}
+
+/* Is an address in libjvm, given one of a variable in it? */
+static bool in_libjvm(uint64_t addr, uint64_t variable)
+{
+	return addr - variable < LIBJVM_MAX || variable - addr < LIBJVM_MAX;
+}
+
+/*
+ * A map over the granules of the heap: their number, a power of two from 21 on, and the array. Behind
+ * that of a generation stands an object with a vtable.
+ */
+static bool is_map(const uint64_t w[3], uint64_t variable)
+{
+	return w[0] >= 64 && w[0] <= UINT64_C(1) << 24 && (w[0] & (w[0] - 1)) == 0 && addr_ok(w[1]) &&
+		w[1] % 4096 == 0 && in_libjvm(w[2], variable);
+}
+
+/* The old generation, then the young one, hang on the heap object with a forwarding table each; where is
+ * not exported. Both maps have the same size, and the same vtable stands behind both. */
+static void maps_search(struct heap_mode *m, const uint64_t *w, size_t n, uint64_t variable)
+{
+	for (size_t i = 0; i + 3 <= n; i++) {
+		if (!is_map(&w[i], variable))
+			continue;
+		for (size_t k = i + 3; k + 3 <= n; k++) {
+			if (w[k] != w[i] || w[k + 2] != w[i + 2] || !is_map(&w[k], variable))
+				continue;
+			m->z_map_old = w[i + 1];
+			m->z_map_young = w[k + 1];
+			return;
+		}
+	}
+}
+
+static void maps_find(struct jvm *jvm)
+{
+	const struct hs_layout *l = &jvm->l;
+	struct heap_mode *m = &jvm->heap_mode;
+	uint64_t *words CLEANUP(free_at_exit) = calloc(l->size.zheap / 8 + 1, 8);
+	uint64_t heap, first = l->zheap_page_table.at / 8 + 2, n = l->size.zheap / 8;
+
+	m->z_maps_read = true;
+	if (!words || !l->zc_heap.ok || !jvm_get(jvm, 0, l->universe_heap, &heap))
+		return;
+	heap += l->zc_heap.at;
+	if (l->zheap_forwarding.ok) {
+		if (!jvm_get(jvm, heap + l->zheap_forwarding.at, l->zgranules_map, &m->z_map_old))
+			m->z_map_old = 0;
+	} else if (l->zheap_page_table.ok && first < n &&
+		jvm_read_fresh(jvm, heap, words, (uint32_t)(8 * n))) {
+		maps_search(m, words + first, n - first, l->universe_heap.at);
+	}
+}
+
+/* ZHash::uint32_to_uint32, where the search of a forwarding begins. */
+static uint32_t z_hash(uint32_t k)
+{
+	k = (k << 15) - k - 1;
+	k ^= k >> 12;
+	k *= 5;
+	k ^= k >> 4;
+	k *= 2057;
+	return k ^ k >> 16;
+}
+
+static bool entry_find(struct jvm *jvm, uint64_t entries, uint64_t length, uint64_t from,
+		       uint64_t *ret)
+{
+	uint64_t e[PROBES_READ], at = z_hash((uint32_t)from) & (length - 1);
+
+	for (unsigned probes = 0; probes < PROBES_MAX;) {
+		uint64_t n = length - at < PROBES_READ ? length - at : PROBES_READ;
+
+		if (!mem_read(jvm->mem, entries + 8 * at, e, 8 * n))
+			return false;
+		for (uint64_t i = 0; i < n; i++) {
+			if (!(e[i] & 1))
+				return false;
+			if (e[i] >> FROM_SHIFT == from) {
+				*ret = e[i] >> TO_SHIFT & ((UINT64_C(1) << TO_BITS) - 1);
+				return true;
+			}
+		}
+		probes += (unsigned)n;
+		at = (at + n) & (length - 1);
+	}
+	return false;
+}
+
+/* Where the object at `offset` of the heap went, by one table. */
+static bool forward_by(struct jvm *jvm, uint64_t map, uint64_t offset, uint64_t *ret)
+{
+	const struct hs_layout *l = &jvm->l;
+	uint64_t f, start, shift, length;
+
+	if (!mem_read_u64(jvm->mem, map + 8 * (offset >> GRANULE_SHIFT), &f) || !object_ok(f) ||
+		!jvm_get(jvm, f + l->zforwarding_virtual.at, l->zvirtual_start, &start) ||
+		!jvm_get(jvm, f, l->zforwarding_shift, &shift) ||
+		!jvm_get(jvm, f + l->zforwarding_entries.at, l->zarray_length, &length))
+		return false;
+	if (offset < start || shift < 3 || shift > 32 || length == 0 || length > ENTRIES_MAX ||
+		(length & (length - 1)) != 0)
+		return false;
+	return entry_find(jvm, f + l->size.zforwarding, length, (offset - start) >> shift, ret);
+}
+
+static bool forward_old(struct jvm *jvm, uint64_t offset, uint64_t *ret)
+{
+	struct heap_mode *m = &jvm->heap_mode;
+
+	if (!m->z_maps_read)
+		maps_find(jvm);
+	return m->z_map_old && forward_by(jvm, m->z_map_old, offset, ret);
+}
+
+static bool forward_young(struct jvm *jvm, uint64_t offset, uint64_t *ret)
+{
+	struct heap_mode *m = &jvm->heap_mode;
+
+	if (!m->z_maps_read)
+		maps_find(jvm);
+	return m->z_map_young && forward_by(jvm, m->z_map_young, offset, ret);
+}
+
+/*
+ * Before generations a coloured pointer is an address in one of several views of the heap, of which
+ * only the good one is sure to be mapped. Weakly bad: not remapped since the last relocation.
+ */
+static bool resolve_single(struct jvm *jvm, uint64_t raw, uint64_t *ret)
+{
+	const struct hs_layout *l = &jvm->l;
+	bool x = l->x_globals.ok;
+	struct hs_field globals = x ? l->x_globals : l->z_globals;
+	uint64_t mask, good, bad, to;
+
+	*ret = raw;
+	if (!z_read(jvm, globals, x ? l->x_offset_mask : l->z_offset_mask, &mask) ||
+		!z_read(jvm, globals, x ? l->x_good_mask : l->z_good_mask, &good))
+		return object_ok(raw);
+	*ret = (raw & mask) | good;
+	if (z_read(jvm, globals, l->z_weak_bad_mask, &bad) && (raw & bad) != 0 &&
+		forward_old(jvm, raw & mask, &to))
+		*ret = to | good;
+	return object_ok(*ret);
+}
+
+/* A reference is stale in the generations that were relocated since it got its colour. The table of a
+ * generation that the object is not in may name a page that stood there before (ZBarrier::remap_generation). */
+static bool resolve_generational(struct jvm *jvm, uint64_t raw, uint64_t *ret)
+{
+	uint64_t good, mask, to;
+	unsigned shift, ignored;
+	int colour = arch_z_colour(raw, &shift), now, stale;
+
+	if (colour < 0 || !z_read(jvm, jvm->l.z_globals, jvm->l.z_load_good_mask, &good) ||
+		!z_read(jvm, jvm->l.z_globals, jvm->l.z_offset_mask, &mask))
+		return false;
+	*ret = raw >> shift;
+	now = arch_z_colour(good, &ignored);
+	stale = now < 0 ? 0 : colour ^ now;
+	if (stale == 3 && arch_z_old_to_old(raw))
+		stale = 2;
+	if (((stale & 1) && forward_young(jvm, *ret & mask, &to)) ||
+		((stale & 2) && forward_old(jvm, *ret & mask, &to)))
+		*ret = (*ret & ~mask) | to;
+	return object_ok(*ret);
+}
+
+bool z_resolve(struct jvm *jvm, uint64_t raw, uint64_t *ret)
+{
+	return jvm->heap_mode.z_generational ? resolve_generational(jvm, raw, ret) :
+					      resolve_single(jvm, raw, ret);
+}

@@ -1,0 +1,136 @@
+#ifndef JS_HOTSPOT_JVM_H
+#define JS_HOTSPOT_JVM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "symbolizer/base/arena.h"
+#include "symbolizer/base/vec.h"
+#include "symbolizer/hotspot/reader/hs_arch.h"
+#include "symbolizer/hotspot/reader/hs_layout.h"
+#include "symbolizer/hotspot/reader/jvm_facts.h"
+#include "symbolizer/target/mem.h"
+
+/*
+ * The reader: a JVM's memory, and what it takes to find something in it. It knows the layout of objects, the version
+ * and the flags, and no code, method or thread.
+ */
+struct err;
+struct vm_flag;
+struct vmstructs;
+
+/* Bytes of the target, of which fields are asked. A field beyond the end reads as 0. */
+struct bytes {
+	const uint8_t *p;
+	size_t n;
+};
+
+static inline uint64_t bytes_get(struct bytes b, struct hs_field f)
+{
+	uint64_t v = 0;
+
+	if (f.ok && f.width <= 8 && f.at <= b.n && b.n - f.at >= f.width)
+		memcpy(&v, b.p + f.at, f.width);
+	return v;
+}
+
+static inline int64_t sign_extend(uint64_t v, unsigned width)
+{
+	unsigned shift = 64 - 8 * width;
+
+	return width == 0 || width >= 8 ? (int64_t)v : (int64_t)(v << shift) >> shift;
+}
+
+static inline int64_t bytes_get_signed(struct bytes b, struct hs_field f)
+{
+	return sign_extend(bytes_get(b, f), f.width);
+}
+
+/* How the Java heap refers to objects and classes; heap_mode.c. */
+struct heap_mode {
+	bool known;
+	bool narrow_oops, narrow_klasses, compact_headers, z, z_generational;
+	uint64_t oops_base, klasses_base;
+	unsigned oops_shift, klasses_shift;
+	bool z_maps_read;
+	uint64_t z_map_old, z_map_young; /* of forwardings; one generation: old. 0: none */
+};
+
+/* The walk that is being made, and the sample that it is of; set by walk.c only. */
+struct moment {
+	bool walking;
+	uint32_t walk; /* its number, below STAMP_PERMANENT; 0: never */
+	uint64_t sample_ns, now_ns; /* hotspot_walk_times() */
+};
+
+/* The walk that noted an entry, or this: the entry never changes. */
+enum { STAMP_PERMANENT = 1u << 31 };
+
+struct jvm {
+	struct mem *mem;
+	struct hs_layout l;
+	struct hs_version version;
+	struct hs_interp_layout interp;
+	uint64_t seed; /* of hash tables with keys of the target's choice */
+	struct heap_mode heap_mode;
+	struct moment moment;
+
+	struct arena arena; /* notes, and other texts that are read once */
+	VEC(const char *) notes; /* NULL-terminated; none at first */
+	struct arena flag_arena;
+	struct vm_flag *flags;
+	size_t n_flags;
+};
+
+/* Zero-initialise it. `mem` is borrowed and outlives it. */
+void jvm_init(struct jvm *jvm, struct mem *mem);
+void jvm_done(struct jvm *jvm);
+
+/* Layout and version, from the JVM's tables. Errors as hotspot_open()'s. */
+int jvm_read(struct jvm *jvm, const struct vmstructs *tables, struct err *err);
+
+/* The same JVM over another view of its memory, which another thread may own; jvm_done() is the caller's. */
+void jvm_view(struct jvm *own, struct jvm *jvm, struct mem *mem);
+
+static inline bool addr_ok(uint64_t a)
+{
+	return a >= 4096 && a < UINT64_C(1) << 57;
+}
+
+/* An address of an object: 8-aligned. */
+static inline bool object_ok(uint64_t a)
+{
+	return addr_ok(a) && a % 8 == 0;
+}
+
+/* A field of the object at `base`, zero-extended; of a static with base 0. */
+bool jvm_get(struct jvm *jvm, uint64_t base, struct hs_field f, uint64_t *ret);
+bool jvm_read_fresh(struct jvm *jvm, uint64_t addr, void *dst, uint32_t len); /* no page cache answers */
+
+void jvm_note(struct jvm *jvm, const char *text); /* hotspot_notes() */
+int jvm_flag(struct jvm *jvm, const char *name, uint64_t *ret, int *ret_origin); /* as hotspot_flag() */
+bool jvm_flag_true(struct jvm *jvm, const char *name); /* false, too, if there is no such flag */
+bool heap_mode_read(struct jvm *jvm);
+
+/* The text of a Symbol; decode: as far as it is among the bytes. */
+bool symbol_decode(const struct jvm *jvm, struct bytes s, struct bytes *ret, size_t *ret_len);
+bool symbol_read(struct jvm *jvm, uint64_t symbol, uint8_t *buf, size_t size, size_t *ret_len);
+
+/* Was an entry found the same at or after the time of this walk's sample? */
+static inline bool moment_checked(const struct moment *m, uint64_t checked_ns)
+{
+	return m->sample_ns && checked_ns >= m->sample_ns;
+}
+
+/* hs_arch_x86_64.c */
+void arch_layout_init(struct jvm *jvm);
+/* Generational ZGC: which of the four colours that matter to a load. -1: none. Bit 0 flips with each
+ * relocation of the young generation, bit 1 of the old one. The address stands above *ret_shift bits. */
+int arch_z_colour(uint64_t raw, unsigned *ret_shift);
+bool arch_z_old_to_old(uint64_t raw); /* the object is in the old generation for certain */
+/* Offset of JavaThread::_cont_entry by the code of the return barrier at `barrier`. -1: unknown. */
+int64_t arch_cont_entry_offset(struct jvm *jvm, uint64_t barrier);
+
+#endif

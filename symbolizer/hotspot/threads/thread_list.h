@@ -1,0 +1,39 @@
+#ifndef JS_HOTSPOT_THREAD_LIST_H
+#define JS_HOTSPOT_THREAD_LIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbolizer/base/vec.h"
+#include "symbolizer/hotspot/reader/jvm.h"
+#include "symbolizer/hotspot/reader/u64map.h"
+#include "symbolizer/hotspot/threads/hs_thread.h"
+
+struct java_objects;
+
+/* Threads of the JVM: Java's by the list of JavaThreads, its own by another. Zero-initialise, set the first two. */
+struct thread_list {
+	struct jvm *jvm; /* borrowed, both */
+	struct java_objects *objects;
+
+	VEC(struct hs_thread) threads;
+	VEC(uint64_t) thread_os; /* OSThread* of each */
+	struct u64map ids; /* tid -> index + 1 */
+	uint64_t addr, read_ns; /* ThreadsList* and time of the last reading */
+	uint64_t cost_ns; /* how long it took */
+	bool incomplete;
+	bool names_tried;
+
+	uint64_t vm_threads; /* NonJavaThread::_the_list; 0: unknown */
+	uint64_t vm_threads_from_ns, vm_threads_cost_ns; /* first search; what all of them took */
+};
+
+void thread_list_done(struct thread_list *list);
+
+/* thread_name.c: the java.lang.Thread, not yet proved to be the right one. */
+bool thread_oop(struct jvm *jvm, const struct hs_thread *t, uint64_t *ret);
+
+/* vm_threads.c: the list's address, by its symbol. */
+void vm_threads_find(struct thread_list *list, hs_symbol_fn *symbol, void *ctx);
+
+#endif

@@ -25,19 +25,21 @@ void hotspot_keep_code(struct hotspot *hs, uint32_t id)
 
 bool hotspot_keep_method(struct hotspot *hs, uint32_t id)
 {
-	return method_keep(hs->methods, id, KEEP_NAMED);
+	return interned_keep(&hs->methods->methods, id, KEEP_NAMED);
 }
 
 bool hotspot_keeps_method(const struct hotspot *hs, uint32_t id)
 {
-	return method_kept(hs->methods, id);
+	const struct entry *e = interned_get(&hs->methods->methods, id);
+
+	return e && e->keep;
 }
 
 void hotspot_forget_end(struct hotspot *hs)
 {
 	struct copies *c = hs->copies;
 
-	c->kept = codes_forget(hs->cache) + methods_forget(hs->methods);
+	c->kept = interned_forget(&hs->cache->codes) + interned_forget(&hs->methods->methods);
 	c->forget_at = c->bytes + c->bytes / FORGET_SHARE + FORGET_STEP;
 }
 

@@ -39,11 +39,12 @@ static struct hotspot *hotspot_new(struct mem *mem)
 	jvm_init(jvm, mem);
 	w->objects.jvm = w->threads.jvm = w->copies.jvm = w->methods.jvm = w->cache.jvm = jvm;
 	w->threads.objects = &w->objects;
-	w->methods.copies = w->cache.copies = &w->copies;
+	w->methods.methods.copies = w->cache.codes.copies = &w->copies;
 	w->cache.methods = &w->methods;
 	w->copies.forget_at = FORGET_FIRST;
 	w->copies.names = strtab_new();
-	w->threads.ids.seed = w->methods.ids.seed = w->methods.redefinitions.classes.seed = w->cache.ids.seed = jvm->seed;
+	w->threads.ids.seed = w->methods.redefinitions.classes.seed = jvm->seed;
+	w->methods.methods.ids.seed = w->cache.codes.ids.seed = jvm->seed;
 	w->hs = (struct hotspot){jvm, &w->objects, &w->threads, &w->copies, &w->methods, &w->cache, &w->check};
 	if (w->copies.names)
 		return &w->hs;
@@ -121,9 +122,7 @@ static uint64_t bytes_held(const struct hotspot *hs)
 	const struct method_table *m = hs->methods;
 
 	return sizeof(struct whole) + copies_bytes(hs->copies) + hs->jvm->flag_arena.bytes +
-		c->live.cap * sizeof(*c->live.v) +
-		(c->ids.cap + m->ids.cap) * sizeof(struct u64map_slot) +
-		(c->codes.cap + m->methods.cap) * (sizeof(void *) + sizeof(uint32_t));
+		c->live.cap * sizeof(*c->live.v) + interned_bytes(&c->codes) + interned_bytes(&m->methods);
 }
 
 struct hotspot_stats hotspot_stats(const struct hotspot *hs)
@@ -132,15 +131,15 @@ struct hotspot_stats hotspot_stats(const struct hotspot *hs)
 	const struct method_table *m = hs->methods;
 
 	return (struct hotspot_stats){
-		.codes = c->counts.added,
-		.methods = m->added,
-		.lookups = c->counts.lookups,
-		.remote_lookups = c->counts.remote_lookups,
-		.replaced = c->counts.replaced + m->replaced,
-		.bad_blobs = c->counts.bad,
+		.codes = c->codes.added,
+		.methods = m->methods.added,
+		.lookups = c->lookups,
+		.remote_lookups = c->remote_lookups,
+		.replaced = c->codes.replaced + m->methods.replaced,
+		.bad_blobs = c->bad,
 		.bad_methods = m->bad,
-		.forgotten_codes = c->counts.forgotten,
-		.forgotten_methods = m->forgotten,
+		.forgotten_codes = c->codes.forgotten,
+		.forgotten_methods = m->methods.forgotten,
 		.bytes = bytes_held(hs),
 	};
 }

@@ -13,8 +13,8 @@ void hotspot_walk_begin(struct hotspot *hs)
 	m->walking = true;
 	/* 0 is "never", the top bit is "permanent". */
 	m->walk = m->walk + 1 < STAMP_PERMANENT ? m->walk + 1 : 1;
-	hs->cache->used.n = 0;
-	hs->methods->used.n = 0;
+	hs->cache->codes.used.n = 0;
+	hs->methods->methods.used.n = 0;
 }
 
 void hotspot_walk_times(struct hotspot *hs, uint64_t sample_ns, uint64_t now_ns)
@@ -56,7 +56,7 @@ static bool place(struct walk_check *w, size_t n)
 bool hotspot_walk_end(struct hotspot *hs)
 {
 	struct walk_check *w = hs->check;
-	size_t codes = hs->cache->used.n, n = codes + METHOD_SPANS * hs->methods->used.n;
+	size_t codes = hs->cache->codes.used.n, n = codes + METHOD_SPANS * hs->methods->methods.used.n;
 	bool same;
 
 	hs->jvm->moment.walking = false;

@@ -183,6 +183,7 @@ static void names_stubs_and_codelets(void **state)
 {
 	struct world *w = *state;
 	const struct code *stubs = code_at(w, w->j.begin[3]), *interp = code_at(w, w->j.interp);
+	uint64_t entry = w->j.codelet[0] - interp->begin;
 
 	assert_string_equal(hs_stub_name(w->hs, stubs, 0), "StubRoutines (1)");
 	assert_string_equal(hs_stub_name(w->hs, stubs, 7), "StubRoutines (1)");
@@ -193,9 +194,9 @@ static void names_stubs_and_codelets(void **state)
 	assert_string_equal(hs_stub_name(w->hs, stubs, 128), "jint_fill");
 	assert_string_equal(hs_stub_name(w->hs, interp, 300), "iadd");
 	assert_int_equal(hs_call_stub_return(w->hs), w->j.begin[3] + 30);
-	assert_string_equal(hs_stub_name(w->hs, interp, w->j.codelet[0] - interp->begin), "method entry point (kind = native)");
-	assert_string_equal(hs_stub_name(w->hs, interp, w->j.codelet[0] + 255 - interp->begin), "method entry point (kind = native)");
-	assert_string_equal(hs_stub_name(w->hs, interp, w->j.codelet[0] + 256 - interp->begin), "iadd");
+	assert_string_equal(hs_stub_name(w->hs, interp, entry), "method entry point (kind = native)");
+	assert_string_equal(hs_stub_name(w->hs, interp, entry + 255), "method entry point (kind = native)");
+	assert_string_equal(hs_stub_name(w->hs, interp, entry + 256), "iadd");
 	assert_string_equal(hs_stub_name(w->hs, interp, 600), interp->name);
 	assert_int_equal(hs_codelet_role(w->hs, w->j.codelet[0] + 100), STUB_METHOD_ENTRY);
 	assert_int_equal(hs_codelet_role(w->hs, w->j.codelet[0] + 256), STUB_OTHER);

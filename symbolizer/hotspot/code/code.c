@@ -62,7 +62,7 @@ void code_drop(struct code_cache *cache, uint32_t id)
 	cache->pc_generation++;
 }
 
-uint64_t code_key(uint64_t blob, uint64_t identity)
+static uint64_t code_key(uint64_t blob, uint64_t identity)
 {
 	uint64_t k = hash_mix(blob, identity);
 
@@ -72,8 +72,8 @@ uint64_t code_key(uint64_t blob, uint64_t identity)
 /* The same blob, seen before and dropped by a false alarm. */
 static uint32_t code_known(const struct code_cache *cache, const struct blob *b)
 {
-	uint32_t id = u64map_get(&cache->ids, code_key(b->addr, b->identity));
-	const struct code_entry *e = id ? cache->codes.v[id - 1] : NULL;
+	uint32_t id = u64map_get(&cache->codes.ids, code_key(b->addr, b->identity));
+	const struct code_entry *e = code_entry(cache, id);
 
 	return e && e->code.blob == b->addr && e->identity == b->identity &&
 			(b->method == 0 || e->method == b->method) ?
@@ -113,11 +113,11 @@ static enum stub_role wrapper_role(const struct code_cache *cache, const struct 
 	return strcmp(m->name, "doYield") == 0 ? STUB_DO_YIELD : STUB_OTHER;
 }
 
-static bool code_fill(struct code_cache *cache, const struct blob *b, struct code *c)
+struct code code_of_blob(struct code_cache *cache, const struct blob *b)
 {
-	uint32_t name = strtab_add_z(cache->copies->names, b->name);
+	uint32_t name = strtab_add_z(cache->codes.copies->names, b->name);
 
-	*c = (struct code){
+	return (struct code){
 		.kind = b->kind,
 		.role = stub_role_of(b->kind, b->name),
 		.blob = b->addr,
@@ -126,7 +126,7 @@ static bool code_fill(struct code_cache *cache, const struct blob *b, struct cod
 		.end = b->end,
 		.frame_size = b->frame_size,
 		.frame_complete = b->frame_complete,
-		.name = name == UINT32_MAX ? "" : strtab_get(cache->copies->names, name),
+		.name = name == UINT32_MAX ? "" : strtab_get(cache->codes.copies->names, name),
 		.compile_id = b->compile_id,
 		.osr_bci = b->entry_bci,
 		.osr_entry = -1,
@@ -136,6 +136,11 @@ static bool code_fill(struct code_cache *cache, const struct blob *b, struct cod
 		.exception_handler = -1,
 		.stub_begin = -1,
 	};
+}
+
+static bool code_fill(struct code_cache *cache, const struct blob *b, struct code *c)
+{
+	*c = code_of_blob(cache, b);
 	if (b->kind <= BLOB_MH_INTRINSIC) {
 		if (!nmethod_copy(cache, b, c))
 			return false;
@@ -148,53 +153,32 @@ static bool code_fill(struct code_cache *cache, const struct blob *b, struct cod
 	return true;
 }
 
-static struct code_entry *entry_copy(struct copies *copies, const struct code_entry *e)
+uint32_t code_entry_add(struct code_cache *cache, struct code_entry *e, uint32_t stamp)
 {
 	const struct code *c = &e->code;
 	const struct copy_part parts[] = {
-		{offsetof(struct code, records), c->n_records * sizeof(*c->records)},
-		{offsetof(struct code, scopes), c->scopes_len},
-		{offsetof(struct code, methods), c->n_methods * sizeof(*c->methods)},
-		{offsetof(struct code, bytes), c->n_bytes},
-		{offsetof(struct code, null_checks), c->n_null_checks * sizeof(*c->null_checks)},
-		{offsetof(struct code, handlers), c->n_handlers * sizeof(*c->handlers)},
+		{offsetof(struct code_entry, code.records), c->n_records * sizeof(*c->records)},
+		{offsetof(struct code_entry, code.scopes), c->scopes_len},
+		{offsetof(struct code_entry, code.methods), c->n_methods * sizeof(*c->methods)},
+		{offsetof(struct code_entry, code.bytes), c->n_bytes},
+		{offsetof(struct code_entry, code.null_checks), c->n_null_checks * sizeof(*c->null_checks)},
+		{offsetof(struct code_entry, code.handlers), c->n_handlers * sizeof(*c->handlers)},
 	};
-	size_t bytes;
-	struct code_entry *ret = copies_add(copies, e, sizeof(*e), parts, sizeof(parts) / sizeof(*parts), &bytes);
 
-	if (ret)
-		ret->bytes = bytes;
-	return ret;
-}
-
-uint32_t code_entry_add(struct code_cache *cache, struct code_entry *e, uint32_t stamp)
-{
-	struct code_entry *kept;
-
-	e->code.id = (uint32_t)cache->codes.n + 1;
-	if (e->code.id >= STAMP_PERMANENT || !vec_push(&cache->stamps, stamp))
-		return 0;
-	if (!vec_push(&cache->codes, NULL)) {
-		cache->stamps.n--;
-		return 0;
-	}
-	kept = entry_copy(cache->copies, e);
-	if (!kept) {
-		cache->stamps.n--;
-		cache->codes.n--;
-		return 0;
-	}
-	cache->codes.v[e->code.id - 1] = kept;
-	cache->counts.added++;
-	return e->code.id;
+	e->code.id = (uint32_t)cache->codes.entries.n + 1;
+	return interned_add(&cache->codes, &e->head, sizeof(*e), parts, sizeof(parts) / sizeof(*parts), stamp);
 }
 
 static uint32_t code_add(struct code_cache *cache, const struct blob *b)
 {
-	struct code_entry e = {.identity = b->identity, .method = b->method};
+	struct code_entry e = {
+		.head.key = code_key(b->addr, b->identity),
+		.identity = b->identity,
+		.method = b->method,
+	};
 	uint32_t id;
 
-	if (copies_full(cache->copies))
+	if (copies_full(cache->codes.copies))
 		return 0;
 	if (code_fill(cache, b, &e.code)) {
 		e.read_ns = clock_monotonic_ns();
@@ -205,7 +189,7 @@ static uint32_t code_add(struct code_cache *cache, const struct blob *b)
 	arena_done(&cache->parts);
 	if (!id)
 		return 0;
-	u64map_put(&cache->ids, code_key(b->addr, b->identity), id);
+	u64map_put(&cache->codes.ids, e.head.key, id);
 	return id;
 }
 
@@ -252,34 +236,24 @@ static uint32_t code_find_slow(struct code_cache *cache, uint64_t pc)
 		return c->id;
 	}
 	/* In its header or data; unless something smaller stands there now. */
-	if (c && cache->stamps.v[c->id - 1] == STAMP_PERMANENT)
+	if (c && cache->codes.stamps.v[c->id - 1] == STAMP_PERMANENT)
 		return 0;
 	/* The code cache may change under the reader: once more. */
 	for (int try = 0; bad && try < 2; try++) {
-		cache->counts.remote_lookups++;
+		cache->remote_lookups++;
 		id = code_intern(cache, pc, &bad);
 	}
-	cache->counts.bad += bad;
+	cache->bad += bad;
 	return id;
-}
-
-static void code_use(struct code_cache *cache, uint32_t id)
-{
-	uint32_t *stamp = &cache->stamps.v[id - 1];
-
-	if (*stamp == STAMP_PERMANENT || *stamp == cache->jvm->moment.walk ||
-		moment_checked(&cache->jvm->moment, cache->codes.v[id - 1]->checked_ns))
-		return;
-	if (cache->jvm->moment.walking && vec_push(&cache->used, id))
-		*stamp = cache->jvm->moment.walk;
 }
 
 /* An nmethod that nobody saw at the sample's time: it may stand where another one was sampled. */
 static bool younger_than_sample(const struct code_cache *cache, uint32_t id)
 {
-	const struct code_entry *e = cache->codes.v[id - 1];
+	const struct code_entry *e = code_entry(cache, id);
+	const struct moment *now = &cache->jvm->moment;
 
-	return cache->jvm->moment.walking && cache->jvm->moment.sample_ns && cache->jvm->moment.sample_ns < e->read_ns && e->code.kind <= BLOB_MH_INTRINSIC;
+	return now->walking && now->sample_ns && now->sample_ns < e->read_ns && e->code.kind <= BLOB_MH_INTRINSIC;
 }
 
 /*
@@ -288,15 +262,16 @@ static bool younger_than_sample(const struct code_cache *cache, uint32_t id)
  */
 static bool reused_since_sample(struct code_cache *cache, uint32_t id)
 {
-	return cache->codes.v[id - 1]->read_ns - cache->jvm->moment.sample_ns > REUSE_NS && unloads_since_sample(cache->jvm, &cache->methods->unloads);
+	return code_entry(cache, id)->read_ns - cache->jvm->moment.sample_ns > REUSE_NS &&
+		unloads_since_sample(cache->jvm, &cache->methods->unloads);
 }
 
 uint32_t code_find(struct code_cache *cache, uint64_t pc)
 {
 	struct pc_slot *s;
 
-	cache->counts.lookups++;
-	if (pc < cache->low || pc >= cache->high)
+	cache->lookups++;
+	if (!in_code_cache(cache, pc))
 		return 0;
 	s = &cache->pcs[hash_u64(pc ^ cache->jvm->seed) % PC_CACHE];
 	if (s->pc != pc || s->generation != cache->pc_generation) {
@@ -312,13 +287,13 @@ uint32_t code_find(struct code_cache *cache, uint64_t pc)
 		if (gone || (!cache->gone && reused_since_sample(cache, s->id)))
 			return gone;
 	}
-	code_use(cache, s->id);
+	interned_use(&cache->codes, s->id);
 	return s->id;
 }
 
 const struct code *code_get(const struct code_cache *cache, uint32_t id)
 {
-	const struct code_entry *e = id && id <= cache->codes.n ? cache->codes.v[id - 1] : NULL;
+	const struct code_entry *e = code_entry(cache, id);
 
 	return e ? &e->code : NULL;
 }
@@ -342,7 +317,7 @@ const struct code *hs_code(const struct hotspot *hs, uint32_t code_id)
 
 uint32_t hs_code_count(const struct hotspot *hs)
 {
-	return (uint32_t)hs->cache->codes.n;
+	return (uint32_t)hs->cache->codes.entries.n;
 }
 
 bool hs_in_code_cache(const struct hotspot *hs, uint64_t pc)

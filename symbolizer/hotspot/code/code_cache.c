@@ -33,79 +33,47 @@ int code_cache_open(struct code_cache *cache, const struct vmstructs *tables, hs
 
 void code_cache_done(struct code_cache *cache)
 {
-	for (size_t i = 0; i < cache->codes.n; i++)
-		free(cache->codes.v[i]);
+	interned_done(&cache->codes);
 	arena_done(&cache->parts);
 	free(cache->interpreter.codelets);
 	free(cache->stubs.names);
 	vec_done(&cache->stubs.vars);
-	vec_done(&cache->codes);
-	vec_done(&cache->stamps);
-	vec_done(&cache->used);
 	vec_done(&cache->live);
-	u64map_done(&cache->ids);
 }
 
 void code_keep(struct code_cache *cache, uint32_t id, uint8_t why)
 {
-	struct code_entry *e = id && id <= cache->codes.n ? cache->codes.v[id - 1] : NULL;
+	struct interned *methods = &cache->methods->methods;
+	const struct code *c = code_get(cache, id);
 
-	if (!e || e->keep)
+	if (!interned_keep(&cache->codes, id, why))
 		return;
-	e->keep = why;
-	method_keep(cache->methods, e->code.method_id, why);
-	for (uint32_t i = 0; i < e->code.n_methods; i++)
-		method_keep(cache->methods, e->code.methods[i], why);
+	interned_keep(methods, c->method_id, why);
+	for (uint32_t i = 0; i < c->n_methods; i++)
+		interned_keep(methods, c->methods[i], why);
 }
 
 /* What stands in the code cache, and what only others know: they have the ids. */
 void codes_forget_begin(struct code_cache *cache)
 {
-	for (size_t i = 0; i < cache->codes.n; i++)
-		if (cache->codes.v[i])
-			cache->codes.v[i]->keep = KEEP_NOT;
+	const struct interned *t = &cache->codes;
+
+	for (size_t i = 0; i < t->entries.n; i++)
+		if (t->entries.v[i])
+			t->entries.v[i]->keep = KEEP_NOT;
 	for (size_t i = 0; i < cache->live.n; i++)
 		code_keep(cache, cache->live.v[i].id, KEEP_LIVE);
-	for (uint32_t id = 1; id <= cache->codes.n; id++)
-		if (cache->stamps.v[id - 1] == STAMP_PERMANENT)
-			code_keep(cache, id, cache->codes.v[id - 1]->code.gone ? KEEP_NAMED : KEEP_LIVE);
-}
-
-static void forget(struct code_cache *cache, uint32_t id)
-{
-	struct code_entry *e = cache->codes.v[id - 1];
-	uint64_t key = code_key(e->code.blob, e->identity);
-
-	if (u64map_get(&cache->ids, key) == id)
-		u64map_remove(&cache->ids, key);
-	copies_drop(cache->copies, e, e->bytes);
-	cache->codes.v[id - 1] = NULL;
-	cache->counts.forgotten++;
-}
-
-uint64_t codes_forget(struct code_cache *cache)
-{
-	/* An id takes its place in the tables for ever. */
-	uint64_t kept = cache->codes.n * (sizeof(void *) + sizeof(uint32_t));
-
-	for (uint32_t id = 1; id <= cache->codes.n; id++) {
-		const struct code_entry *e = cache->codes.v[id - 1];
-
-		if (e && !e->keep)
-			forget(cache, id);
-		else if (e && e->keep == KEEP_NAMED)
-			kept += e->bytes;
-	}
-	cache->pc_generation++;
-	cache->used.n = 0;
-	return kept;
+	for (uint32_t id = 1; id <= t->entries.n; id++)
+		if (t->stamps.v[id - 1] == STAMP_PERMANENT)
+			code_keep(cache, id, code_get(cache, id)->gone ? KEEP_NAMED : KEEP_LIVE);
+	cache->pc_generation++; /* the pc cache knows ids that are to go */
 }
 
 /* A code's identity is one span, of its HeapBlock and header. */
 void codes_spans(const struct code_cache *cache, struct mem_span *ret)
 {
-	for (size_t i = 0; i < cache->used.n; i++) {
-		const struct code *c = code_get(cache, cache->used.v[i]);
+	for (size_t i = 0; i < cache->codes.used.n; i++) {
+		const struct code *c = code_get(cache, cache->codes.used.v[i]);
 
 		ret[i] = (struct mem_span){
 			.addr = c->blob - cache->jvm->l.size.heap_block,
@@ -128,15 +96,15 @@ bool codes_check(struct code_cache *cache, const struct mem_span *spans)
 {
 	bool all = true;
 
-	for (size_t i = 0; i < cache->used.n; i++) {
-		struct code_entry *e = cache->codes.v[cache->used.v[i] - 1];
+	for (size_t i = 0; i < cache->codes.used.n; i++) {
+		struct code_entry *e = code_entry(cache, cache->codes.used.v[i]);
 
 		if (code_same(cache->jvm, e, &spans[i])) {
-			e->checked_ns = cache->jvm->moment.now_ns;
+			e->head.checked_ns = cache->jvm->moment.now_ns;
 			continue;
 		}
-		code_drop(cache, cache->used.v[i]);
-		cache->counts.replaced++;
+		code_drop(cache, cache->codes.used.v[i]);
+		cache->codes.replaced++;
 		all = false;
 	}
 	return all;

@@ -46,13 +46,11 @@ struct pc_slot {
 };
 
 struct code_entry {
-	struct code code; /* must stay first */
+	struct entry head; /* must stay first. key: a hash of blob and identity */
+	struct code code;
 	uint64_t identity; /* of the blob's header, blob_identity() */
 	uint64_t method; /* Method* */
 	uint64_t read_ns; /* clock_monotonic_ns() */
-	uint64_t checked_ns; /* last found the same; 0: never */
-	size_t bytes; /* of the entry and all it points to, one block */
-	uint8_t keep;
 };
 
 /* The interpreter's codelets; interpreter.c. */
@@ -74,11 +72,10 @@ struct stubs {
 	uint64_t cont_barrier_var, cont_barrier, cont_return_var, cont_return;
 };
 
-/* Zero-initialise, set the first three. */
+/* Zero-initialise, set the first two and what `codes` asks for. */
 struct code_cache {
-	struct jvm *jvm; /* borrowed, all three */
+	struct jvm *jvm; /* borrowed, both */
 	struct method_table *methods;
-	struct copies *copies;
 
 	struct code_heap heap[HEAPS_MAX];
 	size_t n_heaps;
@@ -87,17 +84,14 @@ struct code_cache {
 	struct interpreter interpreter;
 	struct stubs stubs;
 
-	VEC(struct code_entry *) codes; /* id - 1; NULL: forgotten */
-	VEC(uint32_t) stamps; /* walk that noted it, or STAMP_PERMANENT */
-	VEC(uint32_t) used; /* ids noted in this walk */
+	struct interned codes;
 	VEC(struct live_code) live; /* sorted by start, disjoint */
-	struct u64map ids; /* hash of (blob, identity) -> id */
 	uint32_t pc_generation;
 	struct pc_slot pcs[PC_CACHE];
 	struct arena parts; /* while a code is read */
 	hs_gone_fn *gone; /* NULL: none */
 	void *gone_ctx;
-	struct { uint64_t added, lookups, remote_lookups, replaced, bad, forgotten; } counts;
+	uint64_t lookups, remote_lookups, bad; /* counts; bad: blobs */
 };
 
 /* -EAGAIN: the JVM is still starting; -ENOTSUP: its tables lack something, as hotspot_open() says. */
@@ -107,9 +101,13 @@ void code_cache_done(struct code_cache *c);
 
 /* code.c */
 uint32_t code_find(struct code_cache *c, uint64_t pc); /* as hs_code_find() */
+static inline struct code_entry *code_entry(const struct code_cache *c, uint32_t id) /* as interned_get() */
+{
+	return (struct code_entry *)interned_get(&c->codes, id);
+}
 const struct code *code_get(const struct code_cache *c, uint32_t id); /* as hs_code() */
 const struct code *code_peek(const struct code_cache *c, uint64_t pc); /* cached only, not noted */
-uint64_t code_key(uint64_t blob, uint64_t identity);
+struct code code_of_blob(struct code_cache *c, const struct blob *b); /* as far as its header says */
 /* Copies it, gives it an id. 0: out of memory. */
 uint32_t code_entry_add(struct code_cache *c, struct code_entry *e, uint32_t stamp);
 void code_drop(struct code_cache *c, uint32_t id);
@@ -133,9 +131,8 @@ void stub_names_refresh(struct code_cache *c);
 void codes_spans(const struct code_cache *c, struct mem_span *ret); /* one of each used */
 bool codes_check(struct code_cache *c, const struct mem_span *spans);
 
-/* forget.h. codes_forget() returns the bytes of those that only a name keeps. */
+/* forget.h */
 void codes_forget_begin(struct code_cache *c);
 void code_keep(struct code_cache *c, uint32_t id, uint8_t why); /* and its methods */
-uint64_t codes_forget(struct code_cache *c);
 
 #endif

@@ -16,33 +16,29 @@ uint32_t gone_find(struct code_cache *cache, uint64_t pc, bool there)
 		cache->gone(cache->gone_ctx, pc, now->sample_ns, there) :
 		0;
 
-	return id <= cache->codes.n ? id : 0;
+	return id <= cache->codes.entries.n ? id : 0;
 }
 
 uint32_t hs_gone_add(struct hotspot *hs, uint64_t begin, uint32_t size, int32_t frame_size, int tier)
 {
-	struct code_entry e = {.code = {
+	const struct blob b = {
 		.kind = BLOB_NMETHOD,
-		.blob = begin,
-		.blob_size = size,
+		.addr = begin,
+		.size = size,
 		.begin = begin,
 		.end = begin + size,
 		.frame_size = frame_size,
 		.frame_complete = -1,
+		.entry_bci = CODE_NO_OSR,
 		.name = "nmethod",
-		.tier = (int8_t)tier,
-		.osr_bci = -1,
-		.osr_entry = -1,
-		.orig_pc_offset = -1,
-		.deopt_handler = -1,
-		.deopt_mh_handler = -1,
-		.exception_handler = -1,
-		.stub_begin = -1,
-		.gone = true,
-	}};
+	};
+	struct code_entry e = {.code = code_of_blob(hs->cache, &b)};
+
+	e.code.tier = (int8_t)tier;
+	e.code.gone = true;
 
 	/* Nothing in memory that a walk's end could compare it with. */
-	return copies_full(hs->cache->copies) ? 0 : code_entry_add(hs->cache, &e, STAMP_PERMANENT);
+	return copies_full(hs->cache->codes.copies) ? 0 : code_entry_add(hs->cache, &e, STAMP_PERMANENT);
 }
 
 bool hs_code_shape(struct hotspot *hs, uint64_t begin, int32_t *ret_frame_size, int32_t *ret_tier)

@@ -199,7 +199,7 @@ static void group_read(struct state_batch *b, const struct method_table *table, 
 	for (size_t i = 0; i < n; i++) {
 		b->at[i].bad = !method_get(table, methods[i]);
 		if (!b->at[i].bad) {
-			b->at[i].e = table->methods.v[methods[i] - 1];
+			b->at[i].e = method_entry(table, methods[i]);
 			add_identity(b, &b->at[i]);
 		}
 	}

@@ -17,7 +17,7 @@ uint32_t gone_method_find(struct method_table *table, uint64_t method, const str
 		table->gone(table->gone_ctx, method, now->sample_ns, fresh) :
 		0;
 
-	return id <= table->methods.n ? id : 0;
+	return id <= table->methods.entries.n ? id : 0;
 }
 
 uint32_t hs_gone_method_add(struct hotspot *hs)
@@ -25,7 +25,7 @@ uint32_t hs_gone_method_add(struct hotspot *hs)
 	struct method_entry e = {.method = {.class_name = "", .name = "", .signature = "", .gone = true}};
 
 	/* Nothing in memory that a walk's end could compare it with. */
-	return copies_full(hs->methods->copies) ? 0 : method_entry_add(hs->methods, &e, STAMP_PERMANENT);
+	return copies_full(hs->methods->methods.copies) ? 0 : method_entry_add(hs->methods, &e, STAMP_PERMANENT);
 }
 
 static const char *kept(struct copies *copies, const char *s)
@@ -38,15 +38,15 @@ static const char *kept(struct copies *copies, const char *s)
 void hs_gone_method_name(struct hotspot *hs, uint32_t id, const char *class_name, const char *name,
 			 const char *signature, const char *source_file)
 {
-	struct method_table *table = hs->methods;
-	struct method_entry *e = id && id <= table->methods.n ? table->methods.v[id - 1] : NULL;
+	struct copies *copies = hs->methods->methods.copies;
+	struct method_entry *e = method_entry(hs->methods, id);
 	struct hs_method *m = e ? &e->method : NULL;
-	const char *names[3] = {kept(table->copies, class_name), kept(table->copies, name), kept(table->copies, signature)};
+	const char *names[3] = {kept(copies, class_name), kept(copies, name), kept(copies, signature)};
 
 	if (!m || !m->gone || !names[0] || !names[1] || !names[2])
 		return;
 	m->class_name = names[0];
 	m->name = names[1];
 	m->signature = names[2];
-	m->source_file = kept(table->copies, source_file);
+	m->source_file = kept(copies, source_file);
 }

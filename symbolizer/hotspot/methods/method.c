@@ -147,45 +147,20 @@ static size_t text_size(const char *s)
 	return s ? strlen(s) + 1 : 0;
 }
 
-static struct method_entry *entry_copy(struct copies *copies, const struct method_entry *e)
+uint32_t method_entry_add(struct method_table *table, struct method_entry *e, uint32_t stamp)
 {
 	const struct hs_method *m = &e->method;
 	const struct copy_part parts[] = {
-		{offsetof(struct hs_method, class_name), text_size(m->class_name)},
-		{offsetof(struct hs_method, name), text_size(m->name)},
-		{offsetof(struct hs_method, signature), text_size(m->signature)},
-		{offsetof(struct hs_method, source_file), text_size(m->source_file)},
-		{offsetof(struct hs_method, bytecodes), m->bytecodes ? m->code_size : 0},
-		{offsetof(struct hs_method, line_table), m->line_table_len},
+		{offsetof(struct method_entry, method.class_name), text_size(m->class_name)},
+		{offsetof(struct method_entry, method.name), text_size(m->name)},
+		{offsetof(struct method_entry, method.signature), text_size(m->signature)},
+		{offsetof(struct method_entry, method.source_file), text_size(m->source_file)},
+		{offsetof(struct method_entry, method.bytecodes), m->bytecodes ? m->code_size : 0},
+		{offsetof(struct method_entry, method.line_table), m->line_table_len},
 	};
-	size_t bytes;
-	struct method_entry *ret = copies_add(copies, e, sizeof(*e), parts, sizeof(parts) / sizeof(*parts), &bytes);
 
-	if (ret)
-		ret->bytes = bytes;
-	return ret;
-}
-
-uint32_t method_entry_add(struct method_table *table, struct method_entry *e, uint32_t stamp)
-{
-	struct method_entry *kept;
-
-	e->method.id = (uint32_t)table->methods.n + 1;
-	if (e->method.id >= STAMP_PERMANENT || !vec_push(&table->stamps, stamp))
-		return 0;
-	if (!vec_push(&table->methods, NULL)) {
-		table->stamps.n--;
-		return 0;
-	}
-	kept = entry_copy(table->copies, e);
-	if (!kept) {
-		table->stamps.n--;
-		table->methods.n--;
-		return 0;
-	}
-	table->methods.v[e->method.id - 1] = kept;
-	table->added++;
-	return e->method.id;
+	e->method.id = (uint32_t)table->methods.entries.n + 1;
+	return interned_add(&table->methods, &e->head, sizeof(*e), parts, sizeof(parts) / sizeof(*parts), stamp);
 }
 
 static uint32_t method_add(struct method_table *table, const struct method_read *m)
@@ -194,9 +169,10 @@ static uint32_t method_add(struct method_table *table, const struct method_read 
 	struct method_entry e;
 	uint32_t id;
 
-	if (copies_full(table->copies) || !method_build(table, m, &method))
+	if (copies_full(table->methods.copies) || !method_build(table, m, &method))
 		return 0;
 	e = (struct method_entry){
+		.head.key = m->addr,
 		.method = method,
 		.identity = method_identity(table->jvm, method_read_header(table->jvm, m)),
 		.holder = m->holder,
@@ -207,7 +183,7 @@ static uint32_t method_add(struct method_table *table, const struct method_read 
 	class_tail_note(table->jvm, m, &e);
 	id = method_entry_add(table, &e, 0);
 	if (id)
-		u64map_put(&table->ids, m->addr, id);
+		u64map_put(&table->methods.ids, m->addr, id);
 	return id;
 }
 
@@ -235,13 +211,13 @@ static uint32_t method_take_fresh(struct method_table *table, const struct metho
 		return 0;
 	}
 	/* Twice in one group. */
-	id = u64map_get(&table->ids, m->addr);
+	id = u64map_get(&table->methods.ids, m->addr);
 	if (id && method_get(table, id)->const_method == m->const_method &&
-		table->methods.v[id - 1]->identity == method_identity(table->jvm, method_read_header(table->jvm, m)) &&
+		method_entry(table, id)->identity == method_identity(table->jvm, method_read_header(table->jvm, m)) &&
 		same_names(table, m, id))
 		return id;
 	if (id)
-		redefined_note(&table->redefinitions, table->methods.v[id - 1]->holder);
+		redefined_note(&table->redefinitions, method_entry(table, id)->holder);
 	id = method_add(table, m);
 	table->bad += id == 0;
 	return id;
@@ -255,7 +231,7 @@ static uint32_t method_take(struct method_table *table, struct method_read *m)
 		return method_take_fresh(table, m);
 	if (same_names(table, m, m->candidate))
 		return m->candidate;
-	table->replaced++;
+	table->methods.replaced++;
 	method_drop(table, m->candidate);
 	method_read_done(m);
 	*m = (struct method_read){.addr = addr, .fresh = true};
@@ -290,25 +266,26 @@ void method_drop(struct method_table *table, uint32_t id)
 {
 	const struct hs_method *m = method_get(table, id);
 
-	redefined_note(&table->redefinitions, table->methods.v[id - 1]->holder);
-	if (u64map_get(&table->ids, m->addr) == id)
-		u64map_remove(&table->ids, m->addr);
+	redefined_note(&table->redefinitions, method_entry(table, id)->holder);
+	if (u64map_get(&table->methods.ids, m->addr) == id)
+		u64map_remove(&table->methods.ids, m->addr);
 }
 
 /* Reads it; what may be another's by now counts only as far as others know the same. */
 static uint32_t method_read_now(struct method_table *table, uint64_t method)
 {
 	uint64_t count = table->unloads.seen.count;
-	size_t known = table->methods.n;
+	size_t known = table->methods.entries.n;
 	uint32_t id, was;
 
 	if (methods_intern(table, &method, 1, &id) < 0)
 		id = 0;
 	if (id && id <= known) {
-		table->methods.v[id - 1]->unloads = count;
+		method_entry(table, id)->unloads = count;
 		return id;
 	}
-	if (!unloads_since_sample(table->jvm, &table->unloads) || (id && unloads_spare(table->jvm, &table->unloads, table->methods.v[id - 1]->holder)))
+	if (!unloads_since_sample(table->jvm, &table->unloads) ||
+		(id && unloads_spare(table->jvm, &table->unloads, method_entry(table, id)->holder)))
 		return id;
 	was = gone_method_find(table, method, method_get(table, id));
 	if (id && was != id)
@@ -320,20 +297,17 @@ static uint32_t method_read_now(struct method_table *table, uint64_t method)
 uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 {
 	struct method_table *table = hs->methods;
-	const struct moment *now = &table->jvm->moment;
-	uint32_t id = u64map_get(&table->ids, method), *stamp;
+	uint32_t id = u64map_get(&table->methods.ids, method);
 	const struct method_entry *e;
 
-	if (!id || table->methods.v[id - 1]->unloads != table->unloads.seen.count)
+	if (!id || method_entry(table, id)->unloads != table->unloads.seen.count)
 		id = method_read_now(table, method);
-	if (!id || method_get(table, id)->gone)
+	e = method_entry(table, id);
+	if (!e || e->method.gone)
 		return id;
-	e = table->methods.v[id - 1];
 	if (redefined_doubt(table->jvm, &table->redefinitions, e->holder, e->added_ns))
 		return 0;
-	stamp = &table->stamps.v[id - 1];
-	if (*stamp != now->walk && now->walking && !moment_checked(now, e->checked_ns) && vec_push(&table->used, id))
-		*stamp = now->walk;
+	interned_use(&table->methods, id);
 	return id;
 }
 
@@ -341,12 +315,13 @@ bool hs_method_lost(struct hotspot *hs)
 {
 	struct method_table *table = hs->methods;
 
-	return unloads_since_sample(table->jvm, &table->unloads) || redefined_since_sample(table->jvm, &table->redefinitions);
+	return unloads_since_sample(table->jvm, &table->unloads) ||
+		redefined_since_sample(table->jvm, &table->redefinitions);
 }
 
 const struct hs_method *method_get(const struct method_table *table, uint32_t id)
 {
-	const struct method_entry *e = id && id <= table->methods.n ? table->methods.v[id - 1] : NULL;
+	const struct method_entry *e = method_entry(table, id);
 
 	return e ? &e->method : NULL;
 }
@@ -358,7 +333,7 @@ const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id)
 
 uint32_t hs_method_count(const struct hotspot *hs)
 {
-	return (uint32_t)hs->methods->methods.n;
+	return (uint32_t)hs->methods->methods.entries.n;
 }
 
 int32_t hs_method_bci(const struct hs_method *m, uint64_t bcp)
@@ -366,4 +341,21 @@ int32_t hs_method_bci(const struct hs_method *m, uint64_t bcp)
 	return bcp >= m->code_base && bcp - m->code_base < m->code_size ?
 		(int32_t)(bcp - m->code_base) :
 		-1;
+}
+
+void method_table_done(struct method_table *table)
+{
+	interned_done(&table->methods);
+	arena_done(&table->parts);
+	u64map_done(&table->redefinitions.classes);
+}
+
+void methods_forget_begin(struct method_table *table)
+{
+	for (uint32_t id = 1; id <= table->methods.entries.n; id++) {
+		struct method_entry *e = method_entry(table, id);
+
+		if (e)
+			e->head.keep = e->method.gone ? KEEP_NAMED : KEEP_NOT;
+	}
 }

@@ -1,8 +1,10 @@
 #include "symbolizer/base/hash.h"
 #include "symbolizer/hotspot/methods/method_table.h"
 
-/* A method's identity is its ConstMethod pointer, the head of that ConstMethod, and the name of its class, by pointer and
- * by the end of its text. */
+/*
+ * A method's identity is its ConstMethod pointer, the head of that ConstMethod, and the name of its class, by pointer
+ * and by the end of its text.
+ */
 
 static uint32_t identity_span(const struct hs_layout *l)
 {
@@ -44,8 +46,8 @@ bool method_same(const struct jvm *jvm, const struct method_entry *e, uint64_t c
 
 void methods_spans(const struct method_table *table, struct mem_span *ret)
 {
-	for (size_t i = 0; i < table->used.n; i++, ret += METHOD_SPANS) {
-		const struct method_entry *e = table->methods.v[table->used.v[i] - 1];
+	for (size_t i = 0; i < table->methods.used.n; i++, ret += METHOD_SPANS) {
+		const struct method_entry *e = method_entry(table, table->methods.used.v[i]);
 
 		ret[0] = (struct mem_span){.addr = e->method.addr + table->jvm->l.method_const.at, .len = 8};
 		method_rest_spans(table->jvm, e, ret + 1);
@@ -56,18 +58,18 @@ bool methods_check(struct method_table *table, const struct mem_span *s)
 {
 	bool all = true;
 
-	for (size_t i = 0; i < table->used.n; i++, s += METHOD_SPANS) {
-		struct method_entry *e = table->methods.v[table->used.v[i] - 1];
+	for (size_t i = 0; i < table->methods.used.n; i++, s += METHOD_SPANS) {
+		struct method_entry *e = method_entry(table, table->methods.used.v[i]);
 		uint64_t const_method = 0;
 
 		if (s[0].ok)
 			memcpy(&const_method, s[0].dst, sizeof(const_method));
 		if (method_same(table->jvm, e, const_method, s + 1)) {
-			e->checked_ns = table->jvm->moment.now_ns;
+			e->head.checked_ns = table->jvm->moment.now_ns;
 			continue;
 		}
-		method_drop(table, table->used.v[i]);
-		table->replaced++;
+		method_drop(table, table->methods.used.v[i]);
+		table->methods.replaced++;
 		all = false;
 	}
 	return all;

@@ -95,8 +95,8 @@ static void step_pool(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;
 	struct bytes h = method_read_header(b->table->jvm, m);
-	uint32_t id = m->fresh ? 0 : u64map_get(&b->table->ids, m->addr);
-	const struct method_entry *e = id ? b->table->methods.v[id - 1] : NULL;
+	uint32_t id = m->fresh ? 0 : u64map_get(&b->table->methods.ids, m->addr);
+	const struct method_entry *e = method_entry(b->table, id);
 
 	if (e && e->method.const_method == m->const_method &&
 		e->identity == method_identity(b->table->jvm, h))

@@ -5,12 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/base/vec.h"
-#include "symbolizer/hotspot/methods/copies.h"
+#include "symbolizer/hotspot/methods/interned.h"
 #include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/hotspot/methods/unloads.h"
 #include "symbolizer/hotspot/reader/jvm.h"
-#include "symbolizer/hotspot/reader/u64map.h"
 
 enum {
 	METHOD_BYTES_MAX = 64 << 10, /* bytecodes; line table */
@@ -18,42 +16,39 @@ enum {
 	CLASS_TAIL_MAX = 24,
 };
 
-/* Why a copy is kept; forget.h. */
-enum { KEEP_NOT, KEEP_LIVE, KEEP_NAMED };
-
 struct method_entry {
-	struct hs_method method; /* must stay first */
+	struct entry head; /* must stay first. key: Method* */
+	struct hs_method method;
 	uint64_t identity; /* of the ConstMethod's header */
 	/* Its class by name: a class loader that follows an unloaded one can get the same addresses. */
 	uint64_t holder, class_symbol; /* InstanceKlass*, its Symbol* */
 	uint64_t tail_addr, tail_hash; /* the end of the symbol's text */
 	uint8_t tail_len; /* 0: not known */
-	uint64_t checked_ns; /* last found the same; 0: never */
 	uint64_t unloads; /* classes unloaded when it was last read */
 	uint64_t added_ns; /* clock_monotonic_ns() */
-	size_t bytes; /* of the entry and all it points to, one block */
-	uint8_t keep;
 };
 
-/* Methods by id, and what tells whether they still are what they were. Zero-initialise, set the first two. */
+/*
+ * Methods by id, and what tells whether they still are what they were. Zero-initialise it; set jvm, and what `methods`
+ * asks for.
+ */
 struct method_table {
-	struct jvm *jvm; /* borrowed, both */
-	struct copies *copies;
-
-	VEC(struct method_entry *) methods; /* id - 1; NULL: forgotten */
-	VEC(uint32_t) stamps; /* walk that noted it, or STAMP_PERMANENT */
-	VEC(uint32_t) used; /* ids noted in this walk */
-	struct u64map ids; /* Method* -> id */
+	struct jvm *jvm; /* borrowed */
+	struct interned methods;
 	struct arena parts; /* while a method is read */
 	struct unloads unloads;
 	struct redefinitions redefinitions;
 	hs_gone_method_fn *gone; /* NULL: none */
 	void *gone_ctx;
-	uint64_t added, replaced, bad, forgotten; /* counts */
+	uint64_t bad; /* counted: what did not look like a method */
 };
 
 void method_table_done(struct method_table *t);
 
+static inline struct method_entry *method_entry(const struct method_table *t, uint32_t id) /* as interned_get() */
+{
+	return (struct method_entry *)interned_get(&t->methods, id);
+}
 const struct hs_method *method_get(const struct method_table *t, uint32_t id); /* as hs_method() */
 /* Ids of many methods in a few batches; 0 for what is no method. 0 or -ENOMEM. */
 int methods_intern(struct method_table *t, const uint64_t *addrs, size_t n, uint32_t *ret);
@@ -78,10 +73,6 @@ enum { METHOD_SPANS = 1 + REST_SPANS }; /* of each */
 void methods_spans(const struct method_table *t, struct mem_span *ret); /* of all used; dst is not set */
 bool methods_check(struct method_table *t, const struct mem_span *spans); /* drops what is another; false: any was */
 
-/* forget.h. methods_forget() returns the bytes of those that only a name keeps. */
-void methods_forget_begin(struct method_table *t);
-bool method_keep(struct method_table *t, uint32_t id, uint8_t why); /* false: it is kept already, or unknown */
-bool method_kept(const struct method_table *t, uint32_t id);
-uint64_t methods_forget(struct method_table *t);
+void methods_forget_begin(struct method_table *t); /* forget.h */
 
 #endif

@@ -30,7 +30,8 @@ struct unloads {
 	size_t n_lasting;
 };
 void unloads_poll(struct jvm *jvm, struct unloads *u);
-bool unloads_since_sample(struct jvm *jvm, struct unloads *u); /* of the present walk; false, too, when it cannot be known */
+/* Since the sample of the present walk; false, too, when it cannot be known. */
+bool unloads_since_sample(struct jvm *jvm, struct unloads *u);
 bool unloads_spare(struct jvm *jvm, struct unloads *u, uint64_t klass); /* its loader lives as long as the JVM */
 
 /* Classes that are redefined; redefinitions.c. */
@@ -41,7 +42,8 @@ struct redefinitions {
 void redefinitions_find(struct jvm *jvm, struct redefinitions *r, hs_symbol_fn *symbol, void *ctx);
 void redefinitions_poll(struct jvm *jvm, struct redefinitions *r);
 bool redefined_since_sample(struct jvm *jvm, struct redefinitions *r); /* as unloads_since_sample() */
-void redefined_note(struct redefinitions *r, uint64_t klass); /* at the address of one of its methods is another one now */
+/* At the address of one of its methods is another one now. */
+void redefined_note(struct redefinitions *r, uint64_t klass);
 /* May a method of this class, first read at added_ns, have come to its address since the sample? */
 bool redefined_doubt(struct jvm *jvm, struct redefinitions *r, uint64_t klass, uint64_t added_ns);
 

@@ -8,8 +8,8 @@
 #include "symbolizer/hotspot/reader/jvm.h"
 
 /*
- * Objects of the Java heap, through the reader alone. They may move while they are read: what comes back is checked by its
- * meaning.
+ * Objects of the Java heap, through the reader alone. They may move while they are read: what comes back is checked by
+ * its meaning.
  */
 
 /* After heap_mode_read(). */

@@ -1,5 +1,3 @@
-#include "symbolizer/hotspot/reader/flags.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,6 +6,13 @@
 #include "symbolizer/hotspot/reader/jvm.h"
 
 enum { FLAGS_MAX = 8192 };
+
+/* One entry of the JVM's flag table. */
+struct vm_flag {
+	const char *name;
+	uint64_t addr; /* of the value */
+	uint8_t width, origin;
+};
 
 /* JVMFlag::_type is a number from 17 on (runtime/flags/jvmFlag.hpp: bool, int, uint, intx, uintx,
  * uint64_t, size_t, double, ccstr, ccstrlist), a text before. */

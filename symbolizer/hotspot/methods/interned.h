@@ -1,0 +1,68 @@
+#ifndef JS_HOTSPOT_INTERNED_H
+#define JS_HOTSPOT_INTERNED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/base/vec.h"
+#include "symbolizer/hotspot/reader/u64map.h"
+
+struct jvm;
+struct strtab;
+
+/* Memory for copies of code and methods: counted, and bounded whatever a target shows. */
+struct copies {
+	struct jvm *jvm; /* borrowed, both */
+	struct strtab *names; /* of blobs, and of what only others know; never freed */
+	size_t bytes; /* of the copies */
+	size_t forget_at; /* of them; forget.c */
+	uint64_t kept; /* hotspot_kept_bytes() */
+	bool said_full;
+};
+
+/* The bound was reached: nothing more is to be interned. A message says so the first time. */
+bool copies_full(struct copies *c);
+size_t copies_bytes(const struct copies *c); /* with names and the reader's texts */
+
+/* A pointer in an entry, by its offset, and the size of what it points to. 0: it becomes NULL. */
+struct copy_part {
+	size_t pointer, size;
+};
+
+/* Why a copy is kept; forget.h. */
+enum { KEEP_NOT, KEEP_LIVE, KEEP_NAMED };
+
+/* What an entry begins with. */
+struct entry {
+	uint64_t key; /* in ids; 0: it is not to be found there */
+	uint64_t checked_ns; /* last found the same; 0: never */
+	size_t bytes; /* of the entry and all it points to, one block */
+	uint8_t keep;
+};
+
+/* Codes, or methods: by id, from 1 on. Ids are never given twice. Zero-initialise, set copies and ids.seed. */
+struct interned {
+	struct copies *copies; /* borrowed */
+	VEC(struct entry *) entries; /* id - 1; NULL: forgotten */
+	VEC(uint32_t) stamps; /* walk that noted it, or STAMP_PERMANENT */
+	VEC(uint32_t) used; /* ids noted in this walk */
+	struct u64map ids; /* key -> id */
+	uint64_t added, replaced, forgotten; /* counts */
+};
+void interned_done(struct interned *t);
+
+static inline struct entry *interned_get(const struct interned *t, uint32_t id) /* NULL for 0, and what was forgotten */
+{
+	return id && id <= t->entries.n ? t->entries.v[id - 1] : NULL;
+}
+
+/* Copies an entry of `size` bytes with its parts, as the next id. 0: out of memory. Does not enter its key. */
+uint32_t interned_add(struct interned *t, const struct entry *e, size_t size, const struct copy_part *parts, size_t n,
+		      uint32_t stamp);
+void interned_use(struct interned *t, uint32_t id); /* notes it for the check at the walk's end */
+bool interned_keep(struct interned *t, uint32_t id, uint8_t why); /* false: it is kept already, or unknown */
+uint64_t interned_forget(struct interned *t); /* what is not kept; returns the bytes of those that only a name keeps */
+size_t interned_bytes(const struct interned *t); /* without the copies */
+
+#endif

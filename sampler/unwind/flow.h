@@ -33,7 +33,7 @@ struct flow_val {
 	int32_t off, add, more;
 };
 
-enum { FLOW_ALIGNED = X86_RIP };
+enum { FLOW_ALIGNED = REGS_MAX };
 
 enum flow_end {
 	FLOW_NONE, /* no way out was found */
@@ -45,8 +45,9 @@ enum flow_end {
 	FLOW_BUILT, /* an interpreter frame was built: the four slots are in `slot` */
 };
 
-/* Registers that a caller can want back. */
-enum flow_saved { SAVED_RBX, SAVED_RBP, SAVED_R12, SAVED_R13, SAVED_R14, SAVED_R15, SAVED_REGS };
+/* Registers that a caller can want back: the frame pointer comes first. */
+enum { SAVED_FP, SAVED_REGS = 6 };
+extern const uint8_t flow_saved_regs[SAVED_REGS]; /* their DWARF numbers */
 
 enum flow_slot { SLOT_SENDER_SP, SLOT_METHOD, FLOW_SLOTS };
 
@@ -55,8 +56,8 @@ struct flow_row {
 	bool called; /* a call lies on the way */
 	struct flow_val ra; /* the word on top of the stack */
 	struct flow_val sp; /* behind that word; FLOW_JUMP_REG: in front of it */
-	struct flow_val rdx; /* exception handlers are jumped to with the return address in it */
-	struct flow_val r13; /* sender sp on entry to interpreter and adapters */
+	struct flow_val thrown_at; /* where exception handlers find the return address when they are jumped to */
+	struct flow_val sender_sp; /* on entry to interpreter and adapters */
 	struct flow_val target; /* FLOW_JUMP_REG */
 	uint64_t target_pc; /* FLOW_TAIL */
 	struct flow_val saved[SAVED_REGS];

@@ -4,7 +4,7 @@
 #include <Zydis/Zydis.h>
 #include <stdbool.h>
 
-#include "sampler/unwind/flow_state.h"
+#include "sampler/unwind/flow_state_x86_64.h"
 
 /* What one x86-64 instruction does to registers and stack slots. Internal to flow_*_x86_64.c. */
 enum { MAX_INSN = 15 };

@@ -4,7 +4,7 @@
 
 #include "sampler/unwind/flow.h"
 #include "sampler/unwind/flow_insn.h"
-#include "sampler/unwind/flow_state.h"
+#include "sampler/unwind/flow_state_x86_64.h"
 
 enum { MAX_FORKS = 24, VISITED_BITS = 10 };
 
@@ -155,7 +155,7 @@ static void row_built(const struct flow_state *s, const struct flow_options *o,
 {
 	flow_row_from(s, FLOW_BUILT, ret);
 	ret->ra = flow_load(s, flow_val_add(s->frame, 8));
-	ret->saved[SAVED_RBP] = flow_load(s, s->frame);
+	ret->saved[SAVED_FP] = flow_load(s, s->frame);
 	ret->slot[SLOT_SENDER_SP] = flow_load(s, flow_val_add(s->frame, o->sender_sp_slot * 8));
 	ret->slot[SLOT_METHOD] = flow_load(s, flow_val_add(s->frame, o->method_slot * 8));
 }
@@ -216,7 +216,7 @@ static bool rebuilds_frame(const struct flow_state *s, const struct insn *in, st
 	ret->ra = push ? insn_value(s, &op[0]) : flow_load(s, flow_val_add(fp, 8));
 	ret->sp = s->reg[X86_R8];
 	if (link)
-		ret->saved[SAVED_RBP] = flow_load(s, fp);
+		ret->saved[SAVED_FP] = flow_load(s, fp);
 	return true;
 }
 
@@ -263,12 +263,12 @@ static enum way step(struct flow *f, const struct flow_options *o, struct flow_r
 	return WAY_GOES_ON;
 }
 
-/* A way out whose return address is not expressible is no way out, except where `rdx` or the jump
+/* A way out whose return address is not expressible is no way out, except where `thrown_at` or the jump
  * itself tells. */
 static bool usable(const struct flow_row *row)
 {
 	if (row->end == FLOW_JUMP_REG
-		&& (row->target.kind != FLOW_UNKNOWN || row->rdx.kind != FLOW_UNKNOWN))
+		&& (row->target.kind != FLOW_UNKNOWN || row->thrown_at.kind != FLOW_UNKNOWN))
 		return row->sp.kind != FLOW_UNKNOWN;
 	return row->ra.kind != FLOW_UNKNOWN && row->sp.kind != FLOW_UNKNOWN;
 }

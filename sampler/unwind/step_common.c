@@ -45,8 +45,8 @@ struct flow_options step_flow_options(struct walker *w, const struct code *c, un
 
 bool step_top(struct walker *w)
 {
-	uint64_t pc, sp = walker_sp(w), fp = w->regs.r[X86_RBP];
-	bool fp_known = regs_known(&w->regs, X86_RBP);
+	uint64_t pc, sp = walker_sp(w), fp;
+	bool fp_known = walker_fp(w, &fp);
 
 	if (!mem_read_u64(w->mem, sp, &pc) || !is_return(w, pc))
 		return false;
@@ -59,8 +59,8 @@ bool step_top(struct walker *w)
 	}
 	/* Back in native code: what a function without a frame did not touch is still the caller's. */
 	w->regs.known &= w->arch->callee_saved;
-	regs_set(&w->regs, X86_RIP, pc);
-	regs_set(&w->regs, X86_RSP, sp + 8);
+	regs_set(&w->regs, w->arch->pc, pc);
+	regs_set(&w->regs, w->arch->sp, sp + 8);
 	w->exact = false;
 	return true;
 }
@@ -86,10 +86,6 @@ bool step_by_size(struct walker *w, const struct code *c, uint64_t sp, bool chec
 
 bool step_by_row(struct walker *w, const struct flow_row *row)
 {
-	static const uint8_t dwarf[SAVED_REGS] = {
-		[SAVED_RBX] = X86_RBX, [SAVED_RBP] = X86_RBP, [SAVED_R12] = X86_R12,
-		[SAVED_R13] = X86_R13, [SAVED_R14] = X86_R14, [SAVED_R15] = X86_R15,
-	};
 	struct regs next = {.known = 0};
 	uint64_t pc, sp, v;
 
@@ -100,9 +96,9 @@ bool step_by_row(struct walker *w, const struct flow_row *row)
 		return false;
 	for (unsigned i = 0; i < SAVED_REGS; i++)
 		if (flow_eval(&row->saved[i], &w->regs, w->mem, &v))
-			regs_set(&next, dwarf[i], v);
-	regs_set(&next, X86_RIP, pc);
-	regs_set(&next, X86_RSP, sp);
+			regs_set(&next, flow_saved_regs[i], v);
+	regs_set(&next, w->arch->pc, pc);
+	regs_set(&next, w->arch->sp, sp);
 	w->regs = next;
 	w->exact = false;
 	return true;

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "sampler/unwind/pc_cache.h"
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/validate.h"
@@ -15,22 +13,21 @@ enum {
 	BODY_BUDGET = 1000,
 	OSR_PROLOGUE = 64, /* bytes */
 	MAX_PUSHED = 6, /* words pushed around leaf calls in slow paths */
-	MOVABS = 10, /* bytes of movabs r64, imm64 */
 };
 
-/* `mov [rsp + x], rbp` writes the saved frame pointer of a frame made by `sub rsp` alone; it may
- * stand behind the place that HotSpot calls frame complete (hotspot.md 6.2). Its length, or 0. */
-static uint32_t saves_rbp_at(struct walker *w, const struct code *c, uint64_t pc)
+static uint32_t frame_bytes(const struct code *c)
+{
+	return (uint32_t)c->frame_size * 8 - 8;
+}
+
+/* The saved frame pointer of a frame may be written behind the place that HotSpot calls frame complete
+ * (hotspot.md 6.2). The length of that instruction, or 0. */
+static uint32_t saves_fp_at(struct walker *w, const struct code *c, uint64_t pc)
 {
 	uint8_t b[8] = {0};
-	uint32_t n = hs_code_bytes(w->hs, pc, b, sizeof(b)), disp;
+	uint32_t n = hs_code_bytes(w->hs, pc, b, sizeof(b));
 
-	if (n >= 5 && b[0] == 0x48 && b[1] == 0x89 && b[2] == 0x6c && b[3] == 0x24)
-		return b[4] == c->frame_size * 8 - 16 ? 5 : 0;
-	if (n < 8 || b[0] != 0x48 || b[1] != 0x89 || b[2] != 0xac || b[3] != 0x24)
-		return 0;
-	memcpy(&disp, b + 4, sizeof(disp));
-	return disp == (uint32_t)c->frame_size * 8 - 16 ? 8 : 0;
+	return w->patterns->saves_fp(b, n, frame_bytes(c));
 }
 
 /* In front of `limit`, where the frame is complete: what is still to be pushed is missing. */
@@ -39,7 +36,7 @@ static bool follow_to_limit(struct walker *w, const struct code *c, uint64_t lim
 {
 	struct flow_options o = step_flow_options(w, c, PROLOGUE_BUDGET);
 
-	limit += saves_rbp_at(w, c, limit);
+	limit += saves_fp_at(w, c, limit);
 	if (e->pc >= limit)
 		return false;
 	o.limit_pc = limit;
@@ -51,25 +48,13 @@ static bool follow_to_limit(struct walker *w, const struct code *c, uint64_t lim
 	return e->row.end == FLOW_LIMIT;
 }
 
-/* End of the prologue that begins at `start`: behind the `sub rsp` of the frame's size. 0: none. */
+/* End of the prologue that begins at `start`. 0: none. */
 static uint64_t find_prologue_end(struct walker *w, const struct code *c, uint64_t start)
 {
 	uint8_t b[OSR_PROLOGUE];
-	uint32_t n = hs_code_bytes(w->hs, start, b, sizeof(b));
+	uint32_t n = hs_code_bytes(w->hs, start, b, sizeof(b)), end = w->patterns->frame_made(b, n, frame_bytes(c));
 
-	for (uint32_t i = 0; i + 7 <= n; i++) {
-		uint32_t imm = b[i + 3], len = 4;
-
-		if (b[i] != 0x48 || (b[i + 1] != 0x81 && b[i + 1] != 0x83) || b[i + 2] != 0xec)
-			continue;
-		if (b[i + 1] == 0x81) {
-			memcpy(&imm, b + i + 3, sizeof(imm));
-			len = 7;
-		}
-		if (imm == (uint32_t)c->frame_size * 8 - 8 || imm == (uint32_t)c->frame_size * 8 - 16)
-			return start + i + len;
-	}
-	return 0;
+	return end ? start + end : 0;
 }
 
 static bool classify_prologue(struct walker *w, const struct code *c, struct pc_entry *e)
@@ -173,22 +158,22 @@ static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
 		classify_body(w, c, e);
 }
 
-static bool is_movabs_rbx(struct walker *w, uint64_t pc)
+static bool is_static_call_at(struct walker *w, uint64_t pc)
 {
 	uint8_t b[2];
 
-	return hs_code_bytes(w->hs, pc, b, sizeof(b)) == sizeof(b) && b[0] == 0x48 && b[1] == 0xbb;
+	return w->patterns->is_static_call(b, hs_code_bytes(w->hs, pc, b, sizeof(b)));
 }
 
 /*
- * A static call goes through a stub behind the method's own code (movabs rbx; jmp) when its target
- * is interpreted: then [sp] is the method's own return address, and the frame below it is the method's.
+ * A static call goes through a stub behind the method's own code when its target is interpreted: then [sp] is the
+ * method's own return address, and the frame below it is the method's.
  */
 static bool step_static_call(struct walker *w, const struct code *c)
 {
 	uint64_t pc = walker_pc(w), ra;
 
-	if (!in_stubs(c, pc) || !(is_movabs_rbx(w, pc) || is_movabs_rbx(w, pc - MOVABS))
+	if (!in_stubs(c, pc) || !(is_static_call_at(w, pc) || is_static_call_at(w, pc - w->patterns->static_call_jump))
 		|| !mem_read_u64(w->mem, walker_sp(w), &ra) || ra <= c->begin || ra >= c->end)
 		return false;
 	return is_recorded(w, c, ra) && step_top(w);

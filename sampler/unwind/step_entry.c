@@ -7,38 +7,27 @@
 #include "symbolizer/hotspot/objects/hs_frozen.h"
 #include "symbolizer/hotspot/reader/hs_arch.h"
 
-/*
- * call_stub, from C++ to Java: the frame of JDK 8 to 28 on System V x86-64 (stubGenerator_x86_64.cpp,
- * call_stub_layout; disassembled on 17 and 25). Words from rbp; the callee-saved registers of the
- * C++ caller lie side by side.
- */
-enum { CALL_STUB_R15 = -11, CALL_STUB_WORDS = 13 };
-
 enum { GAP_WORDS = 512 }; /* of a native frame that is searched for return addresses */
 
 int step_call_stub(struct walker *w)
 {
-	static const struct {
-		uint8_t reg;
-		int8_t word;
-	} saved[] = {{X86_RBX, -7}, {X86_R12, -8}, {X86_R13, -9}, {X86_R14, -10}, {X86_R15, -11},
-		{X86_RBP, 0}, {X86_RIP, 1}};
-	uint64_t fp = w->regs.r[X86_RBP], word[CALL_STUB_WORDS], pc = walker_pc(w);
+	const struct patterns *p = w->patterns;
+	uint64_t fp, word[STUB_WORDS_MAX], pc = walker_pc(w);
 	const struct code *c = hs_code(w->hs, hs_code_find(w->hs, pc));
-	int wrapper = hs_call_wrapper_offset(w->hs) - CALL_STUB_R15;
+	int wrapper = hs_call_wrapper_offset(w->hs) - p->stub_first;
 
 	if (c && !walker_push(w, FRAME_STUB, 0, c->id, (int64_t)(pc - c->begin)))
 		return WALK_TOO_DEEP;
-	if (!regs_known(&w->regs, X86_RBP) || fp < walker_sp(w) || !walker_on_stack(w, fp))
+	if (!walker_fp(w, &fp) || fp < walker_sp(w) || !walker_on_stack(w, fp))
 		return WALK_BAD_FRAME;
-	if (!mem_read(w->mem, fp + 8 * CALL_STUB_R15, word, sizeof(word)))
+	if (!mem_read(w->mem, fp + 8 * (int64_t)p->stub_first, word, 8 * (size_t)p->stub_words))
 		return WALK_BAD_MEMORY;
-	if (wrapper >= 0 && wrapper < CALL_STUB_WORDS && word[wrapper] % 8 == 0)
+	if (wrapper >= 0 && wrapper < p->stub_words && word[wrapper] % 8 == 0)
 		w->wrapper = word[wrapper];
 	w->regs.known = 0;
-	for (unsigned i = 0; i < sizeof(saved) / sizeof(saved[0]); i++)
-		regs_set(&w->regs, saved[i].reg, word[saved[i].word - CALL_STUB_R15]);
-	regs_set(&w->regs, X86_RSP, fp + 16);
+	for (unsigned i = 0; i < p->n_stub_saved; i++)
+		regs_set(&w->regs, p->stub_saved[i].reg, word[p->stub_saved[i].word - p->stub_first]);
+	regs_set(&w->regs, w->arch->sp, fp + 8 * (int64_t)(p->stub_first + p->stub_words));
 	w->exact = false;
 	return STEP_MORE;
 }
@@ -124,7 +113,7 @@ static bool is_caller(struct walker *w, uint64_t anchor_sp)
 {
 	uint64_t words[GAP_WORDS], sp = walker_sp(w), n = (anchor_sp - sp) / sizeof(words[0]);
 
-	if (!regs_known(&w->regs, X86_RSP) || anchor_sp <= sp || sp % 8 || anchor_sp % 8 || n > GAP_WORDS
+	if (!regs_known(&w->regs, w->arch->sp) || anchor_sp <= sp || sp % 8 || anchor_sp % 8 || n > GAP_WORDS
 		|| hs_in_code_cache(w->hs, walker_pc(w)) || !mem_read(w->mem, sp, words, n * sizeof(words[0])))
 		return false;
 	for (uint64_t i = 0; i + 1 < n; i++)
@@ -139,7 +128,7 @@ bool step_anchor(struct walker *w)
 
 	if (!walker_thread(w) || !find_anchor(w, &a) || a.sp <= w->anchor_sp || !walker_on_stack(w, a.sp))
 		return false;
-	if (regs_known(&w->regs, X86_RSP) && a.sp < walker_sp(w))
+	if (regs_known(&w->regs, w->arch->sp) && a.sp < walker_sp(w))
 		return false;
 	/* The interpreter and leaf stubs leave the pc out (hotspot.md 7.2). */
 	if (!a.pc && !mem_read_u64(w->mem, a.sp - 8, &a.pc))

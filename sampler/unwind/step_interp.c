@@ -26,7 +26,7 @@ static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	const struct hs_interp_layout *l = hs_interp_layout(w->hs);
 	struct flow_options o = step_flow_options(w, c, INTERP_BUDGET);
-	struct flow_val whole = {FLOW_MEM, X86_RBP, 8 * l->return_pc, 0, 0};
+	struct flow_val whole = {FLOW_MEM, (uint8_t)w->arch->fp, 8 * l->return_pc, 0, 0};
 	const struct flow_row *r = &e->row;
 
 	o.leaves = NULL;
@@ -37,20 +37,21 @@ static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
 	e->cls = ROW_FLOW;
 	if (r->end == FLOW_NONE || r->end == FLOW_TAIL_MEM
 		|| (r->end == FLOW_JUMP_REG && flow_same(r->target, whole))
-		|| (r->end == FLOW_JUMP_REG && flow_same(r->rdx, whole))
+		|| (r->end == FLOW_JUMP_REG && flow_same(r->thrown_at, whole))
 		|| (r->end == FLOW_TAIL && !in_method_entry(w)))
 		e->cls = ROW_COMPLETE;
 }
 
-/* The bci of a frame: r13 is the live one at the leaf; the slot is written at calls. */
+/* The bci of a frame: the register has the live one at the leaf; the slot is written at calls. */
 static int64_t find_bci(struct walker *w, const struct hs_method *m, uint64_t slot)
 {
+	unsigned reg = hs_interp_layout(w->hs)->bcp_reg;
 	int32_t bci = -1;
 
 	if (m->access_flags & METHOD_NATIVE || m->gone)
 		return FRAME_NO_BCI;
-	if (regs_known(&w->regs, X86_R13))
-		bci = hs_method_bci(m, w->regs.r[X86_R13]);
+	if (regs_known(&w->regs, reg))
+		bci = hs_method_bci(m, w->regs.r[reg]);
 	if (bci < 0)
 		bci = hs_method_bci(m, slot);
 	/* JDK 8 keeps a plain bci in the slot during some collections. */
@@ -104,35 +105,35 @@ static bool step_building(struct walker *w, const struct flow_row *row)
 	uint32_t id;
 
 	if (row->end != FLOW_BUILT || !flow_eval(&row->ra, &w->regs, w->mem, &f.pc)
-		|| !flow_eval(&row->saved[SAVED_RBP], &w->regs, w->mem, &f.fp)
+		|| !flow_eval(&row->saved[SAVED_FP], &w->regs, w->mem, &f.fp)
 		|| !flow_eval(&row->slot[SLOT_SENDER_SP], &w->regs, w->mem, &f.sender_sp)
 		|| !flow_eval(&row->slot[SLOT_METHOD], &w->regs, w->mem, &f.method))
 		return false;
 	return find_method(w, f.method, &id) && push_and_leave(w, id, &f);
 }
 
-/* Between `mov rbp, rsp` and the push of Method*: at most three words below rbp (steps 7 and 8). */
+/* Between the move of the frame pointer and the push of Method*: at most three words below it (steps 7 and 8). */
 static bool step_half_built(struct walker *w)
 {
 	const struct hs_interp_layout *l = hs_interp_layout(w->hs);
-	uint64_t fp = w->regs.r[X86_RBP], sp = walker_sp(w);
+	uint64_t fp, sp = walker_sp(w);
 	struct interp_frame f = {0};
 	uint32_t id;
 
-	if (!w->exact || !regs_known(&w->regs, X86_RBP) || fp < sp || fp - sp >= HALF_BUILT
+	if (!w->exact || !walker_fp(w, &fp) || fp < sp || fp - sp >= HALF_BUILT
 		|| !in_method_entry(w))
 		return false;
 	if (!mem_read_u64(w->mem, fp + 8 * (uint64_t)l->return_pc, &f.pc)
 		|| !mem_read_u64(w->mem, fp, &f.fp))
 		return false;
-	f.sender_sp = w->regs.r[X86_R13];
+	f.sender_sp = w->regs.r[l->sender_sp_reg];
 	if (fp > sp && !mem_read_u64(w->mem, fp - 8, &f.sender_sp))
 		return false;
-	return find_method(w, w->regs.r[X86_RBX], &id) && push_and_leave(w, id, &f);
+	return find_method(w, w->regs.r[l->method_reg], &id) && push_and_leave(w, id, &f);
 }
 
 /* After `leave`, up to the jump to the caller; also error paths of an entry point. The method's own
- * frame is gone. Exception handlers are found by the return address in rdx. */
+ * frame is gone. Exception handlers are found by the return address in a register. */
 static bool step_exit(struct walker *w, const struct flow_row *row)
 {
 	const struct flow_val *candidate[2] = {&row->ra, NULL};
@@ -141,9 +142,9 @@ static bool step_exit(struct walker *w, const struct flow_row *row)
 
 	if (row->end == FLOW_JUMP_REG) {
 		candidate[0] = &row->target;
-		candidate[1] = &row->rdx;
+		candidate[1] = &row->thrown_at;
 	}
-	fp_known = flow_eval(&row->saved[SAVED_RBP], &w->regs, w->mem, &f.fp);
+	fp_known = flow_eval(&row->saved[SAVED_FP], &w->regs, w->mem, &f.fp);
 	if (!fp_known || !flow_eval(&row->sp, &w->regs, w->mem, &f.sender_sp))
 		return false;
 	for (int i = 0; i < 2 && candidate[i]; i++) {
@@ -169,10 +170,8 @@ static bool find_fp(struct walker *w, uint64_t *ret)
 	const struct hs_thread *t;
 	struct hs_anchor a;
 
-	if (regs_known(&w->regs, X86_RBP)) {
-		*ret = w->regs.r[X86_RBP];
+	if (walker_fp(w, ret))
 		return true;
-	}
 	t = walker_thread(w);
 	if (!t || !hs_thread_anchor(w->hs, t, &a) || a.sp != walker_sp(w) || !a.fp)
 		return false;

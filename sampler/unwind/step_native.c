@@ -6,21 +6,28 @@
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/modmap.h"
 
+static bool is_fp_cleared(const struct walker *w)
+{
+	uint64_t fp;
+
+	return walker_fp(w, &fp) && fp == 0;
+}
+
 /* musl's thread start has no rows; it clears the frame pointer (src/thread/x86_64/clone.s). */
 static bool is_musl_base(const struct walker *w, const struct modmap_hit *hit)
 {
 	const char *name = hit->dso ? dso_name(hit->dso) : "";
 
-	return !w->exact && regs_known(&w->regs, X86_RBP) && w->regs.r[X86_RBP] == 0
+	return !w->exact && is_fp_cleared(w)
 	       && (strncmp(name, "ld-musl", 7) == 0 || strncmp(name, "libc.musl", 9) == 0);
 }
 
 /* Code without rows (other JITs, assembly): by the frame pointer, if that leads to a call. */
 static int step_frame_pointer(struct walker *w)
 {
-	uint64_t fp = w->regs.r[X86_RBP], words[2];
+	uint64_t fp, words[2];
 
-	if (!regs_known(&w->regs, X86_RBP) || fp < walker_sp(w) || !walker_on_stack(w, fp))
+	if (!walker_fp(w, &fp) || fp < walker_sp(w) || !walker_on_stack(w, fp))
 		return WALK_NO_CFI;
 	if (!mem_read(w->mem, fp, words, sizeof(words)))
 		return WALK_BAD_MEMORY;
@@ -34,8 +41,7 @@ static int step_frame_pointer(struct walker *w)
  * is on top of the stack is the count of arguments (AMD64 supplement 3.4.1). */
 static bool is_linker_base(const struct walker *w, const struct modmap_hit *hit)
 {
-	return hit->dso && strncmp(dso_name(hit->dso), "ld-linux", 8) == 0 && regs_known(&w->regs, X86_RBP) &&
-	       w->regs.r[X86_RBP] == 0;
+	return hit->dso && strncmp(dso_name(hit->dso), "ld-linux", 8) == 0 && is_fp_cleared(w);
 }
 
 enum { CLONE_BYTES = 24 };
@@ -45,12 +51,13 @@ enum { CLONE_BYTES = 24 };
 static bool is_thread_start(struct walker *w, const struct modmap_hit *hit)
 {
 	const char *name = hit->dso ? dso_name(hit->dso) : "";
+	unsigned result = w->patterns->result_reg;
 	uint8_t before[CLONE_BYTES];
 
-	if (!w->exact || strncmp(name, "libc.so", 7) != 0 || !regs_known(&w->regs, X86_RAX) || w->regs.r[X86_RAX] != 0
+	if (!w->exact || strncmp(name, "libc.so", 7) != 0 || !regs_known(&w->regs, result) || w->regs.r[result] != 0
 		|| !mem_read(w->mem, walker_pc(w) - CLONE_BYTES, before, sizeof(before)))
 		return false;
-	return memmem(before, sizeof(before), "\x0f\x05", 2) != NULL; /* syscall */
+	return w->patterns->has_syscall(before, sizeof(before));
 }
 
 /* A function without rows that was just called, or keeps no frame: the return address is on top. */
@@ -83,7 +90,7 @@ static int step_row(struct walker *w, const struct cfi_row *row)
 		return STEP_MORE;
 	/* A first function without marks has a return address of zero, and the ABI's frame pointer of
 	 * zero (AMD64 supplement 3.4.1). Zero alone is what a wrong stack pointer finds. */
-	return regs_known(&w->regs, X86_RBP) && w->regs.r[X86_RBP] == 0 ? WALK_ROOT : WALK_BAD_PC;
+	return is_fp_cleared(w) ? WALK_ROOT : WALK_BAD_PC;
 }
 
 int step_native(struct walker *w)

@@ -11,7 +11,7 @@ enum {
 	SCAN_WORDS = 16,
 };
 
-/* Code that jumps to a method's entry: arguments may have been moved, r13 holds the caller's sp. */
+/* Code that jumps to a method's entry: arguments may have been moved, a register holds the caller's sp. */
 static bool takes_sender_sp(const struct code *c)
 {
 	return c->kind == BLOB_ADAPTER || c->role == STUB_METHOD_HANDLES;
@@ -19,13 +19,16 @@ static bool takes_sender_sp(const struct code *c)
 
 /*
  * A jump to a method's entry with the return address on top of the stack. Arguments may lie behind
- * it: the caller's sp is r13 then, unless r13 was used up for moving them (i2c; its caller is
+ * it: the caller's sp is in that register then, unless it was used up for moving them (i2c; its caller is
  * interpreted and needs no exact one).
  */
 static bool step_method(struct walker *w, struct flow_row *tail)
 {
 	const struct flow_val sp[] = {
-		tail->r13, {FLOW_REG, X86_R13, 0, 0, 0}, {FLOW_REG, X86_RSP, 8, 0, 0}};
+		tail->sender_sp,
+		{FLOW_REG, hs_interp_layout(w->hs)->sender_sp_reg, 0, 0, 0},
+		{FLOW_REG, (uint8_t)w->arch->sp, 8, 0, 0},
+	};
 
 	for (unsigned i = 0; i < sizeof(sp) / sizeof(sp[0]); i++) {
 		tail->sp = sp[i];
@@ -47,18 +50,18 @@ static bool step_tail(struct walker *w, const struct code *c, const struct flow_
 	return step_by_row(w, &tail);
 }
 
-/* Exception handlers are jumped to with the return address, just popped, in rdx. */
-static bool has_return_in_rdx(const struct code *c, const struct flow_row *row)
+/* Exception handlers are jumped to with the return address, just popped, in a register. */
+static bool has_return_in_reg(const struct code *c, const struct flow_row *row)
 {
-	const struct flow_val *rdx = &row->rdx;
+	const struct flow_val *at = &row->thrown_at;
 
-	if (rdx->kind == FLOW_REG || c->kind == BLOB_EXCEPTION)
+	if (at->kind == FLOW_REG || c->kind == BLOB_EXCEPTION)
 		return true;
-	return rdx->kind == FLOW_MEM && row->sp.kind == FLOW_REG && rdx->base == row->sp.base
-	       && rdx->off == row->sp.off - 8;
+	return at->kind == FLOW_MEM && row->sp.kind == FLOW_REG && at->base == row->sp.base
+	       && at->off == row->sp.off - 8;
 }
 
-/* Call resolution ends in a jump to the method: rdx holds an argument then. */
+/* Call resolution ends in a jump to the method: that register holds an argument then. */
 static bool enters_method(struct walker *w, const struct flow_row *row)
 {
 	const struct code *c;
@@ -87,8 +90,8 @@ static bool step_jump(struct walker *w, const struct code *c, const struct flow_
 		back.end = FLOW_RETURN;
 	if (step_by_row(w, &back))
 		return true;
-	back.ra = row->rdx;
-	return (has_return_in_rdx(c, row) && step_by_row(w, &back)) || step_tail(w, c, row);
+	back.ra = row->thrown_at;
+	return (has_return_in_reg(c, row) && step_by_row(w, &back)) || step_tail(w, c, row);
 }
 
 static bool step_flow(struct walker *w, const struct code *c, const struct flow_row *row)
@@ -107,12 +110,12 @@ static bool step_flow(struct walker *w, const struct code *c, const struct flow_
 	}
 }
 
-/* Most stubs with a frame begin with push rbp; mov rbp, rsp (hotspot.md 6.9). */
+/* Most stubs with a frame save and set the frame pointer (hotspot.md 6.9). */
 static bool step_frame(struct walker *w)
 {
-	uint64_t fp = w->regs.r[X86_RBP], words[2];
+	uint64_t fp, words[2];
 
-	if (!regs_known(&w->regs, X86_RBP) || fp < walker_sp(w) || !walker_on_stack(w, fp)
+	if (!walker_fp(w, &fp) || fp < walker_sp(w) || !walker_on_stack(w, fp)
 		|| !mem_read(w->mem, fp, words, sizeof(words)) || !is_return(w, words[1]))
 		return false;
 	walker_goto(w, words[1], fp + 16, words[0]);
@@ -122,7 +125,7 @@ static bool step_frame(struct walker *w)
 /* The first word further up that is a return address into compiled code. */
 static bool step_scan(struct walker *w)
 {
-	uint64_t sp = walker_sp(w), fp = w->regs.r[X86_RBP], words[SCAN_WORDS];
+	uint64_t sp = walker_sp(w), fp = w->regs.r[w->arch->fp], words[SCAN_WORDS];
 	size_t n = mem_read_some(w->mem, sp, words, sizeof(words)) / 8;
 
 	for (size_t i = 0; i < n; i++) {

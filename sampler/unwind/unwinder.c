@@ -36,7 +36,8 @@ struct unwinder *unwinder_new(struct modmap *maps, struct hotspot *hs, struct me
 	u->options = options;
 	u->w.maps = maps;
 	u->w.hs = hs;
-	u->w.arch = arch_host();
+	u->w.arch = options.arch ? options.arch : arch_host();
+	u->w.patterns = options.arch ? options.patterns : patterns_host();
 	u->w.flow = flow_new();
 	u->w.rows = pc_cache_new();
 	/* Pages that no walk is deep enough for are never touched. */

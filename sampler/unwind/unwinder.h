@@ -8,9 +8,11 @@
 #include "sampler/model/raw_sample.h"
 #include "sampler/model/walk.h"
 
+struct arch;
 struct hotspot;
 struct mem;
 struct modmap;
+struct patterns;
 
 /*
  * Turns registers and a memory view into frames with keys: kernel chain, native frames by CFI, Java
@@ -23,6 +25,8 @@ struct unwinder;
 struct unwinder_options {
 	bool kernel; /* keep kernel frames */
 	bool live; /* samples are of this moment: their times compare with CLOCK_MONOTONIC */
+	const struct arch *arch; /* the samples' processor; NULL: this host's */
+	const struct patterns *patterns; /* of the same one */
 };
 
 /* All borrowed. hs may be NULL (not a JVM), and may be set later. `mem`: the target's memory. */

@@ -19,15 +19,15 @@ void walker_pop(struct walker *w)
 void walker_goto_no_fp(struct walker *w, uint64_t pc, uint64_t sp)
 {
 	w->regs.known = 0;
-	regs_set(&w->regs, X86_RIP, pc);
-	regs_set(&w->regs, X86_RSP, sp);
+	regs_set(&w->regs, w->arch->pc, pc);
+	regs_set(&w->regs, w->arch->sp, sp);
 	w->exact = false;
 }
 
 void walker_goto(struct walker *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
 	walker_goto_no_fp(w, pc, sp);
-	regs_set(&w->regs, X86_RBP, fp);
+	regs_set(&w->regs, w->arch->fp, fp);
 }
 
 const struct hs_thread *walker_thread(struct walker *w)

@@ -7,6 +7,7 @@
 #include "sampler/model/frame_key.h"
 #include "sampler/model/walk.h"
 #include "sampler/unwind/flow.h"
+#include "sampler/unwind/patterns.h"
 #include "sampler/unwind/unwinder.h"
 #include "symbolizer/hotspot/threads/hs_thread.h"
 #include "symbolizer/target/arch.h"
@@ -28,6 +29,7 @@ struct walker {
 	struct flow *flow;
 	struct pc_cache *rows;
 	const struct arch *arch;
+	const struct patterns *patterns;
 
 	struct mem *mem; /* the copied stack over the live memory */
 	struct regs regs;
@@ -54,12 +56,19 @@ struct walker {
 
 static inline uint64_t walker_pc(const struct walker *w)
 {
-	return w->regs.r[X86_RIP];
+	return w->regs.r[w->arch->pc];
 }
 
 static inline uint64_t walker_sp(const struct walker *w)
 {
-	return w->regs.r[X86_RSP];
+	return w->regs.r[w->arch->sp];
+}
+
+/* false: the frame pointer is not known. */
+static inline bool walker_fp(const struct walker *w, uint64_t *ret)
+{
+	*ret = w->regs.r[w->arch->fp];
+	return regs_known(&w->regs, w->arch->fp);
 }
 
 /* false: the limit is reached. */

@@ -85,9 +85,9 @@ static void test_epilogue(void **state)
 		assert_int_equal(row.end, FLOW_RETURN);
 		ASSERT_TOP(row, c[i].ra);
 		if (c[i].at < 5)
-			assert_val(row.saved[SAVED_RBP], FLOW_MEM, X86_RSP, c[i].ra - 8);
+			assert_val(row.saved[SAVED_FP], FLOW_MEM, X86_RSP, c[i].ra - 8);
 		else
-			assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+			assert_val(row.saved[SAVED_FP], FLOW_REG, X86_RBP, 0);
 	}
 }
 
@@ -135,7 +135,7 @@ static void test_older_polls(void **state)
 	row = FOLLOW(wrapper, 0, .straight = true);
 	assert_val(row.ra, FLOW_MEM, X86_RBP, 8);
 	assert_val(row.sp, FLOW_REG, X86_RBP, 16);
-	assert_val(row.saved[SAVED_RBP], FLOW_MEM, X86_RBP, 0);
+	assert_val(row.saved[SAVED_FP], FLOW_MEM, X86_RBP, 0);
 }
 
 /* mov [rsp-0x14000],eax; push rbp; sub rsp,0x20; ... frame size 6 words */
@@ -158,9 +158,9 @@ static void test_prologue(void **state)
 		assert_int_equal(row.end, FLOW_LIMIT);
 		ASSERT_TOP(row, c[i].ra);
 		if (c[i].saved)
-			assert_val(row.saved[SAVED_RBP], FLOW_MEM, X86_RSP, 0);
+			assert_val(row.saved[SAVED_FP], FLOW_MEM, X86_RSP, 0);
 		else
-			assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+			assert_val(row.saved[SAVED_FP], FLOW_REG, X86_RBP, 0);
 	}
 }
 
@@ -174,10 +174,10 @@ static void test_prologue_without_bang(void **state)
 	(void)state;
 	row = FOLLOW(code, 0, .straight = true, .limit_pc = CODE + 12, .limit_words = 4);
 	ASSERT_TOP(row, 0);
-	assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+	assert_val(row.saved[SAVED_FP], FLOW_REG, X86_RBP, 0);
 	row = FOLLOW(code, 7, .straight = true, .limit_pc = CODE + 12, .limit_words = 4);
 	ASSERT_TOP(row, 0x18);
-	assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+	assert_val(row.saved[SAVED_FP], FLOW_REG, X86_RBP, 0);
 }
 
 /* A call in the way of a straight row: the frame's own rule is asked instead. */
@@ -201,11 +201,11 @@ static void test_stub_with_saved_registers(void **state)
 	row = FOLLOW(code, 0);
 	assert_int_equal(row.end, FLOW_RETURN);
 	ASSERT_TOP(row, 0);
-	assert_val(row.saved[SAVED_RBX], FLOW_REG, X86_RBX, 0);
+	assert_val(row.saved[SAVED_FP + 1], FLOW_REG, X86_RBX, 0);
 	assert_true(row.called);
 	row = FOLLOW(code, 9);
 	assert_val(row.ra, FLOW_MEM, X86_RBP, 8);
-	assert_val(row.saved[SAVED_RBX], FLOW_MEM, X86_RSP, 8);
+	assert_val(row.saved[SAVED_FP + 1], FLOW_MEM, X86_RSP, 8);
 	row = FOLLOW(code, 24);
 	ASSERT_TOP(row, 0);
 }
@@ -257,10 +257,10 @@ static void test_c2i_adapter(void **state)
 	row = FOLLOW(code, 0);
 	assert_int_equal(row.end, FLOW_JUMP_REG);
 	assert_val(row.ra, FLOW_MEM, X86_RSP, 0);
-	assert_val(row.r13, FLOW_REG, X86_RSP, 8);
+	assert_val(row.sender_sp, FLOW_REG, X86_RSP, 8);
 	row = FOLLOW(code, 4);
 	assert_val(row.ra, FLOW_REG, X86_RAX, 0);
-	assert_val(row.r13, FLOW_REG, X86_R13, 0);
+	assert_val(row.sender_sp, FLOW_REG, X86_R13, 0);
 	row = FOLLOW(code, 12);
 	assert_val(row.ra, FLOW_MEM, X86_RSP, 0);
 }
@@ -280,7 +280,7 @@ static void test_interpreter_entry(void **state)
 	row = FOLLOW(entry, 0, ENTRY_OPTIONS);
 	assert_int_equal(row.end, FLOW_BUILT);
 	assert_val(row.ra, FLOW_MEM, X86_RSP, 0);
-	assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+	assert_val(row.saved[SAVED_FP], FLOW_REG, X86_RBP, 0);
 	assert_val(row.slot[SLOT_SENDER_SP], FLOW_REG, X86_R13, 0);
 	assert_val(row.slot[SLOT_METHOD], FLOW_REG, X86_RBX, 0);
 	row = FOLLOW(entry, 1, ENTRY_OPTIONS);
@@ -289,7 +289,7 @@ static void test_interpreter_entry(void **state)
 	assert_val(row.ra, FLOW_MEM, X86_RSP, 0);
 	row = FOLLOW(entry, 5, ENTRY_OPTIONS);
 	assert_val(row.ra, FLOW_MEM, X86_RSP, 8);
-	assert_val(row.saved[SAVED_RBP], FLOW_MEM, X86_RSP, 0);
+	assert_val(row.saved[SAVED_FP], FLOW_MEM, X86_RSP, 0);
 	row = FOLLOW(entry, 17, ENTRY_OPTIONS); /* the frame stands: dispatch */
 	assert_int_equal(row.end, FLOW_TAIL_MEM);
 }
@@ -308,11 +308,11 @@ static void test_interpreter_exit(void **state)
 	assert_int_equal(row.end, FLOW_JUMP_REG);
 	assert_val(row.target, FLOW_MEM, X86_RBP, 8);
 	assert_val(row.sp, FLOW_MEM, X86_RBP, -8);
-	assert_val(row.saved[SAVED_RBP], FLOW_MEM, X86_RBP, 0);
+	assert_val(row.saved[SAVED_FP], FLOW_MEM, X86_RBP, 0);
 	row = FOLLOW(code, 5, ENTRY_OPTIONS);
 	assert_val(row.target, FLOW_MEM, X86_RSP, 0);
 	assert_val(row.sp, FLOW_REG, X86_RBX, 0);
-	assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+	assert_val(row.saved[SAVED_FP], FLOW_REG, X86_RBP, 0);
 	row = FOLLOW(code, 7, ENTRY_OPTIONS);
 	assert_val(row.target, FLOW_REG, X86_R13, 0);
 	row = FOLLOW(code, 10, ENTRY_OPTIONS);
@@ -327,7 +327,7 @@ static void test_exception_convention(void **state)
 
 	(void)state;
 	assert_int_equal(row.end, FLOW_JUMP_REG);
-	assert_val(row.rdx, FLOW_MEM, X86_RSP, 0);
+	assert_val(row.thrown_at, FLOW_MEM, X86_RSP, 0);
 	assert_val(row.sp, FLOW_REG, X86_RSP, 8);
 	assert_int_equal(row.target.kind, FLOW_UNKNOWN);
 }
@@ -381,7 +381,7 @@ static void test_limit_at_call(void **state)
 	(void)state;
 	assert_int_equal(row.end, FLOW_LIMIT);
 	assert_val(row.ra, FLOW_MEM, X86_RSP, 0);
-	assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+	assert_val(row.saved[SAVED_FP], FLOW_REG, X86_RBP, 0);
 	row = FOLLOW(code, 10, .straight = true, .limit_call = true, .limit_words = 6);
 	assert_val(row.ra, FLOW_MEM, X86_RSP, 40);
 }
@@ -403,7 +403,7 @@ static void test_whole_at_call(void **state)
 	(void)state;
 	assert_int_equal(row.end, FLOW_LIMIT);
 	assert_val(row.ra, FLOW_MEM, X86_RSP, 32);
-	assert_val(row.saved[SAVED_RBP], FLOW_MEM, X86_RSP, 24);
+	assert_val(row.saved[SAVED_FP], FLOW_MEM, X86_RSP, 24);
 	row = FOLLOW(code, 0, .limit_words = 4);
 	assert_int_equal(row.end, FLOW_NONE);
 }
@@ -424,10 +424,10 @@ static void test_deoptimisation(void **state)
 	row = FOLLOW(code, 16, .straight = true, .rebuilds = true); /* pc pushed, rbp not yet */
 	assert_val(row.ra, FLOW_MEM, X86_RSP, 0);
 	assert_val(row.sp, FLOW_REG, X86_R8, 0);
-	assert_val(row.saved[SAVED_RBP], FLOW_REG, X86_RBP, 0);
+	assert_val(row.saved[SAVED_FP], FLOW_REG, X86_RBP, 0);
 	row = FOLLOW(code, 20, .straight = true, .rebuilds = true); /* linked through rbp */
 	assert_val(row.ra, FLOW_MEM, X86_RBP, 8);
-	assert_val(row.saved[SAVED_RBP], FLOW_MEM, X86_RBP, 0);
+	assert_val(row.saved[SAVED_FP], FLOW_MEM, X86_RBP, 0);
 	row = FOLLOW(code, 27, .straight = true, .rebuilds = true); /* a frame stands: its pc is next */
 	assert_val(row.ra, FLOW_MEM, X86_RCX, 8);
 	assert_val(row.sp, FLOW_REG, X86_RSP, 0);

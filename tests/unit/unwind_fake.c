@@ -7,16 +7,20 @@
 
 #include <cmocka.h>
 
+#include "sampler/unwind/patterns.h"
 #include "sampler/unwind/unwinder.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/hotspot/reader/hs_arch.h"
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/modmap.h"
+#include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"
 
 struct fake fake;
 static struct unwinder *unwinder;
+static const struct arch *arch;
+static const struct hs_interp_layout *layout;
 static uint8_t native_bytes[0x6000];
 
 /* Target memory: the stack and the native code. */
@@ -43,16 +47,25 @@ void fake_native_bytes(uint64_t at, const void *bytes, size_t len)
 	memcpy(native_bytes + (at - FAKE_NATIVE), bytes, len);
 }
 
-void fake_reset(void)
+void fake_reset_on(const struct arch *a, const struct patterns *patterns, const struct hs_interp_layout *l)
 {
+	arch = a;
+	layout = l;
 	unwinder_free(unwinder);
 	memset(&fake, 0, sizeof(fake));
 	memset(native_bytes, 0, sizeof(native_bytes));
 	fake.top = FAKE_STACK_END;
 	unwinder = unwinder_new((struct modmap *)&fake, (struct hotspot *)&fake, &fake_mem,
-		(struct unwinder_options){true, false});
+		(struct unwinder_options){.kernel = true, .arch = a, .patterns = patterns});
 	assert_non_null(unwinder);
 	fake_code(1, BLOB_INTERPRETER, 0);
+}
+
+void fake_reset(void)
+{
+	static const struct hs_interp_layout layout_17 = {-1, -2, -3, -8, -7, 1, 0, X86_R13, X86_RBX, X86_R13};
+
+	fake_reset_on(&arch_x86_64, &patterns_x86_64, &layout_17);
 }
 
 struct code *fake_code(unsigned id, enum blob_kind kind, int frame_size)
@@ -104,7 +117,7 @@ void fake_push(uint64_t word)
 
 void fake_walk(struct walk *ret)
 {
-	uint64_t sp = fake.regs.r[X86_RSP];
+	uint64_t sp = fake.regs.r[arch->sp];
 	struct raw_sample s = {
 		.has_user = true,
 		.regs = fake.regs,
@@ -180,10 +193,8 @@ enum stub_role hs_codelet_role(const struct hotspot *hs, uint64_t pc)
 
 const struct hs_interp_layout *hs_interp_layout(const struct hotspot *hs)
 {
-	static const struct hs_interp_layout layout = {-1, -2, -3, -8, -7, 1, 0};
-
 	(void)hs;
-	return &layout;
+	return layout;
 }
 
 int hs_call_wrapper_offset(const struct hotspot *hs)

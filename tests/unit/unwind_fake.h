@@ -35,6 +35,10 @@ enum {
 #define NATIVE_SIGNAL (FAKE_NATIVE + 0x4100) /* row: signal frame, CFA = rsp + 32, RA at CFA - 8 */
 #define NATIVE_ANON (FAKE_NATIVE + 0x5100) /* executable memory without a file */
 
+struct arch;
+struct hs_interp_layout;
+struct patterns;
+
 struct fake {
 	struct code code[FAKE_CODES]; /* [0] is none, [1] the interpreter */
 	uint8_t bytes[FAKE_CODES][FAKE_CODE_SIZE];
@@ -60,7 +64,8 @@ struct fake {
 
 extern struct fake fake;
 
-void fake_reset(void);
+void fake_reset(void); /* x86-64, JDK 17 */
+void fake_reset_on(const struct arch *arch, const struct patterns *patterns, const struct hs_interp_layout *layout);
 struct code *fake_code(unsigned id, enum blob_kind kind, int frame_size);
 void fake_bytes(unsigned id, uint32_t off, const void *bytes, size_t len);
 uint64_t fake_call(unsigned id, uint32_t off); /* a call that returns to code begin + off */

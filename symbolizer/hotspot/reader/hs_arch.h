@@ -11,6 +11,8 @@
 struct hs_interp_layout {
 	int sender_sp, last_sp, method, bcp, locals;
 	int return_pc, saved_fp;
+	/* DWARF numbers: of the sender's sp and the Method* at a method's entry; of the bytecode pointer behind it. */
+	uint8_t sender_sp_reg, method_reg, bcp_reg;
 };
 
 struct hotspot;

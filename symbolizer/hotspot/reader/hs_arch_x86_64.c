@@ -1,5 +1,6 @@
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 #include "symbolizer/hotspot/reader/jvm.h"
+#include "symbolizer/target/regs.h"
 
 /*
  * x86-64: interpreter frame slots (JDK src/hotspot/cpu/x86/frame_x86.hpp), in words from rbp. Verified
@@ -13,6 +14,9 @@ static const struct hs_interp_layout layout_8 = {
 	.locals = -6,
 	.return_pc = 1,
 	.saved_fp = 0,
+	.sender_sp_reg = X86_R13,
+	.method_reg = X86_RBX,
+	.bcp_reg = X86_R13,
 };
 
 static const struct hs_interp_layout layout_9 = {
@@ -23,6 +27,9 @@ static const struct hs_interp_layout layout_9 = {
 	.locals = -7,
 	.return_pc = 1,
 	.saved_fp = 0,
+	.sender_sp_reg = X86_R13,
+	.method_reg = X86_RBX,
+	.bcp_reg = X86_R13,
 };
 
 enum { CALL_WRAPPER = -6 };

@@ -1,4 +1,4 @@
-#include "sampler/unwind/flow_state.h"
+#include "sampler/unwind/flow_state_x86_64.h"
 
 #include <string.h>
 
@@ -125,20 +125,17 @@ void flow_clobber_call(struct flow_state *s)
 	s->called = true;
 }
 
+const uint8_t flow_saved_regs[SAVED_REGS] = {X86_RBP, X86_RBX, X86_R12, X86_R13, X86_R14, X86_R15};
+
 void flow_row_from(const struct flow_state *s, enum flow_end end, struct flow_row *ret)
 {
-	static const uint8_t saved[SAVED_REGS] = {
-		[SAVED_RBX] = X86_RBX, [SAVED_RBP] = X86_RBP, [SAVED_R12] = X86_R12,
-		[SAVED_R13] = X86_R13, [SAVED_R14] = X86_R14, [SAVED_R15] = X86_R15,
-	};
-
 	memset(ret, 0, sizeof(*ret));
 	ret->end = (uint8_t)end;
 	ret->called = s->called;
 	ret->ra = flow_load(s, s->reg[X86_RSP]);
 	ret->sp = flow_val_add(s->reg[X86_RSP], 8);
-	ret->rdx = s->reg[X86_RDX];
-	ret->r13 = s->reg[X86_R13];
+	ret->thrown_at = s->reg[X86_RDX];
+	ret->sender_sp = s->reg[X86_R13];
 	for (unsigned i = 0; i < SAVED_REGS; i++)
-		ret->saved[i] = s->reg[saved[i]];
+		ret->saved[i] = s->reg[flow_saved_regs[i]];
 }

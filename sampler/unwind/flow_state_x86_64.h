@@ -1,5 +1,5 @@
-#ifndef JS_UNWIND_FLOW_STATE_H
-#define JS_UNWIND_FLOW_STATE_H
+#ifndef JS_UNWIND_FLOW_STATE_X86_64_H
+#define JS_UNWIND_FLOW_STATE_X86_64_H
 
 #include <stdbool.h>
 #include <stdint.h>

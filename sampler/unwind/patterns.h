@@ -1,0 +1,42 @@
+#ifndef JS_UNWIND_PATTERNS_H
+#define JS_UNWIND_PATTERNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * What code of HotSpot and of libc looks like on one processor, where the unwinder must know it by its bytes or by its
+ * registers. One const struct per processor, one file per processor; struct arch has what the ABI says.
+ */
+enum { STUB_WORDS_MAX = 32, STUB_SAVED_MAX = 16 };
+
+struct patterns {
+	/* The frame of call_stub, from C++ to Java: words from the frame pointer, and which caller's registers,
+	 * pc included, stand in them (DWARF numbers). Behind its last word is the caller's stack pointer. */
+	int8_t stub_first;
+	uint8_t stub_words, n_stub_saved;
+	struct {
+		uint8_t reg;
+		int8_t word;
+	} stub_saved[STUB_SAVED_MAX];
+
+	uint8_t result_reg; /* of a call, and of a system call */
+	/* Is a system call among these bytes? */
+	bool (*has_syscall)(const uint8_t *bytes, uint32_t n);
+
+	/* Length of an instruction that saves the frame pointer in a frame of so many bytes, the return address not
+	 * counted; 0: the bytes begin with another. */
+	uint32_t (*saves_fp)(const uint8_t *bytes, uint32_t n, uint32_t frame_bytes);
+	/* Offset behind the instruction that makes such a frame; 0: none. */
+	uint32_t (*frame_made)(const uint8_t *bytes, uint32_t n, uint32_t frame_bytes);
+	/* Is this, at its beginning or `static_call_jump` bytes before, a stub of a static call? */
+	bool (*is_static_call)(const uint8_t *bytes, uint32_t n);
+	uint8_t static_call_jump;
+};
+
+extern const struct patterns patterns_x86_64;
+
+/* Of the processor that this program runs on. */
+const struct patterns *patterns_host(void);
+
+#endif

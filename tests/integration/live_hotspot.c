@@ -164,13 +164,12 @@ static int threads_check(struct hotspot *hs, const char *path)
 	}
 	for (size_t i = 0; i < hs_thread_count(hs); i++) {
 		const struct hs_thread *t = hs_thread_at(hs, i);
-		const char *state = hs_thread_state_name(hs, t);
 		struct hs_anchor a = {0};
 		char name[512] = "";
 		bool ok = hs_thread_name(hs, t, name, sizeof(name));
 
 		hs_thread_anchor(hs, t, &a);
-		unnamed += !ok || !state;
+		unnamed += !ok;
 		if (f)
 			fprintf(f, "%s 0x%016lx\n", name, (unsigned long)t->addr);
 		if (a.sp && (a.sp >= t->stack_base || a.sp < t->stack_base - t->stack_size)) {

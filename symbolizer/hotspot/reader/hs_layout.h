@@ -114,10 +114,7 @@ struct hs_layout {
 		struct hs_constant kind_nmethod, kind_buffer, kind_adapter, kind_vtable, kind_mh,
 			kind_runtime, kind_deopt, kind_safepoint, kind_exception, kind_trap,
 			kind_upcall;
-		struct hs_constant thread_new, thread_in_native, thread_in_vm, thread_in_java,
-			thread_blocked;
-		struct hs_constant thread_new_trans, thread_in_native_trans, thread_in_vm_trans,
-			thread_in_java_trans, thread_blocked_trans;
+		struct hs_constant thread_in_native, thread_in_java;
 		struct hs_constant call_wrapper, interp_sender_sp, interp_last_sp;
 		struct hs_constant klass_shift, vfinal_shift, count_shift;
 		struct hs_constant trap_reason_shift, trap_reason_bits;

@@ -55,7 +55,4 @@ enum hs_wait {
 };
 enum hs_wait hs_thread_wait(struct hotspot *hs, const struct hs_thread *t);
 
-/* HotSpot's own thread state, as name: "in_Java", "in_vm", "in_native", "blocked", "new"; NULL: unknown. */
-const char *hs_thread_state_name(struct hotspot *hs, const struct hs_thread *t);
-
 #endif

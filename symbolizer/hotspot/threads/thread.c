@@ -277,31 +277,3 @@ bool hs_thread_in_deopt(struct hotspot *hs, const struct hs_thread *t)
 
 	return jvm_get(hs->jvm, t->addr, hs->jvm->l.jt_vframes, &v) && v != 0;
 }
-
-/* The states on the way into another count as it: they take nanoseconds, and 28 has none. */
-const char *hs_thread_state_name(struct hotspot *hs, const struct hs_thread *t)
-{
-	const struct {
-		struct hs_constant c;
-		const char *name;
-	} names[] = {
-		{hs->jvm->l.c.thread_in_java, "in_Java"},
-		{hs->jvm->l.c.thread_in_vm, "in_vm"},
-		{hs->jvm->l.c.thread_in_native, "in_native"},
-		{hs->jvm->l.c.thread_blocked, "blocked"},
-		{hs->jvm->l.c.thread_new, "new"},
-		{hs->jvm->l.c.thread_in_java_trans, "in_Java"},
-		{hs->jvm->l.c.thread_in_vm_trans, "in_vm"},
-		{hs->jvm->l.c.thread_in_native_trans, "in_native"},
-		{hs->jvm->l.c.thread_blocked_trans, "blocked"},
-		{hs->jvm->l.c.thread_new_trans, "new"},
-	};
-	uint64_t v;
-
-	if (!jvm_get(hs->jvm, t->addr, hs->jvm->l.jt_state, &v))
-		return NULL;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (names[i].c.ok && (uint64_t)names[i].c.value == v)
-			return names[i].name;
-	return NULL;
-}

@@ -5,14 +5,14 @@
 #include <stdint.h>
 
 /*
- * What code of HotSpot and of libc looks like on one processor, where the unwinder must know it by its bytes or by its
- * registers. One const struct per processor, one file per processor; struct arch has what the ABI says.
+ * What the code of HotSpot and libc looks like on one processor, where the unwinder has to recognise it by its bytes or
+ * its registers. One const struct and one file per processor. What the ABI says is in struct arch.
  */
 enum { STUB_WORDS_MAX = 32, STUB_SAVED_MAX = 16 };
 
 struct patterns {
-	/* The frame of call_stub, from C++ to Java: words from the frame pointer, and which caller's registers,
-	 * pc included, stand in them (DWARF numbers). Behind its last word is the caller's stack pointer. */
+	/* The frame of call_stub, from C++ to Java: its words, counted from the frame pointer, and which of the
+	 * caller's registers they hold, pc included (DWARF numbers). The caller's sp is right above the last word. */
 	int8_t stub_first;
 	uint8_t stub_words, n_stub_saved;
 	struct {
@@ -29,7 +29,7 @@ struct patterns {
 	uint32_t (*saves_fp)(const uint8_t *bytes, uint32_t n, uint32_t frame_bytes);
 	/* Offset behind the instruction that makes such a frame; 0: none. */
 	uint32_t (*frame_made)(const uint8_t *bytes, uint32_t n, uint32_t frame_bytes);
-	/* Is this, at its beginning or `static_call_jump` bytes before, a stub of a static call? */
+	/* Do the bytes begin the stub of a static call? Its jump comes `static_call_jump` bytes later. */
 	bool (*is_static_call)(const uint8_t *bytes, uint32_t n);
 	uint8_t static_call_jump;
 };

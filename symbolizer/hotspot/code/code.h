@@ -28,7 +28,7 @@ enum blob_kind {
 	BLOB_BUFFER, /* other buffers: method handle adapters, InlineCacheBuffer, ... */
 };
 
-/* What code of the JVM's own does to the frames around it, where its kind does not say. */
+/* What a piece of the JVM's own code does to the frames around it, beyond what its kind says. */
 enum stub_role {
 	STUB_OTHER,
 	STUB_METHOD_ENTRY, /* interpreter: builds a method's frame */

@@ -21,7 +21,7 @@ struct copies {
 	bool said_full;
 };
 
-/* The bound was reached: nothing more is to be interned. A message says so the first time. */
+/* Is the limit reached, so that nothing more may be interned? Logs a message the first time. */
 bool copies_full(struct copies *c);
 size_t copies_bytes(const struct copies *c); /* with names and the reader's texts */
 
@@ -35,13 +35,13 @@ enum { KEEP_NOT, KEEP_LIVE, KEEP_NAMED };
 
 /* What an entry begins with. */
 struct entry {
-	uint64_t key; /* in ids; 0: it is not to be found there */
+	uint64_t key; /* in ids; 0: not entered there */
 	uint64_t checked_ns; /* last found the same; 0: never */
 	size_t bytes; /* of the entry and all it points to, one block */
 	uint8_t keep;
 };
 
-/* Codes, or methods: by id, from 1 on. Ids are never given twice. Zero-initialise, set copies and ids.seed. */
+/* Code blobs or methods by id, from 1 on. An id is never used twice. Zero-initialise; set copies and ids.seed. */
 struct interned {
 	struct copies *copies; /* borrowed */
 	VEC(struct entry *) entries; /* id - 1; NULL: forgotten */
@@ -62,7 +62,8 @@ uint32_t interned_add(struct interned *t, const struct entry *e, size_t size, co
 		      uint32_t stamp);
 void interned_use(struct interned *t, uint32_t id); /* notes it for the check at the walk's end */
 bool interned_keep(struct interned *t, uint32_t id, uint8_t why); /* false: it is kept already, or unknown */
-uint64_t interned_forget(struct interned *t); /* what is not kept; returns the bytes of those that only a name keeps */
+/* Frees what is not kept. Returns the bytes of the entries that are kept for their names only. */
+uint64_t interned_forget(struct interned *t);
 size_t interned_bytes(const struct interned *t); /* without the copies */
 
 #endif

@@ -1,10 +1,7 @@
 #ifndef JS_HOTSPOT_HOTSPOT_PARTS_H
 #define JS_HOTSPOT_HOTSPOT_PARTS_H
 
-/*
- * What a struct hotspot consists of. Each part's struct is known in its own folder only; others call its functions.
- * Parts borrow those that they are built on, in this order.
- */
+/* The parts of a struct hotspot, lowest first. Each may use the parts above it in this list, and none below it. */
 struct hotspot {
 	struct jvm *jvm; /* the reader */
 	struct java_objects *objects; /* of the Java heap */

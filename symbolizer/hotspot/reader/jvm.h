@@ -14,8 +14,8 @@
 #include "symbolizer/target/mem.h"
 
 /*
- * The reader: a JVM's memory, and what it takes to find something in it. It knows the layout of objects, the version
- * and the flags, and no code, method or thread.
+ * The reader: a JVM's memory and what is needed to find one's way in it, that is the layout of objects, the version and
+ * the flags. It knows nothing of code, methods or threads.
  */
 struct err;
 struct vm_flag;
@@ -58,14 +58,14 @@ struct heap_mode {
 	uint64_t z_map_old, z_map_young; /* of forwardings; one generation: old. 0: none */
 };
 
-/* The walk that is being made, and the sample that it is of; set by walk.c only. */
+/* The current walk and its sample. Set by walk.c only. */
 struct moment {
 	bool walking;
 	uint32_t walk; /* its number, below STAMP_PERMANENT; 0: never */
 	uint64_t sample_ns, now_ns; /* hotspot_walk_times() */
 };
 
-/* The walk that noted an entry, or this: the entry never changes. */
+/* The stamp of an entry that never changes, in place of a walk's number. */
 enum { STAMP_PERMANENT = 1u << 31 };
 
 struct jvm {
@@ -91,7 +91,7 @@ void jvm_done(struct jvm *jvm);
 /* Layout and version, from the JVM's tables. Errors as hotspot_open()'s. */
 int jvm_read(struct jvm *jvm, const struct vmstructs *tables, struct err *err);
 
-/* The same JVM over another view of its memory, which another thread may own; jvm_done() is the caller's. */
+/* The same JVM through another view of its memory, for use by another thread. The caller calls jvm_done(). */
 void jvm_view(struct jvm *own, struct jvm *jvm, struct mem *mem);
 
 static inline bool addr_ok(uint64_t a)

@@ -11,7 +11,7 @@
 
 struct java_objects;
 
-/* Threads of the JVM: Java's by the list of JavaThreads, its own by another. Zero-initialise, set the first two. */
+/* The JVM's threads: JavaThreads, and its own, which are in another list. Zero-initialise; set the first two. */
 struct thread_list {
 	struct jvm *jvm; /* borrowed, both */
 	struct java_objects *objects;

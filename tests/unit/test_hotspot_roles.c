@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "symbolizer/hotspot/code/blob.h"
+#include "symbolizer/hotspot/methods/method.h"
 
 /* Names as JDK 8, 17 and 25 have them. */
 static void test_by_name(void **state)
@@ -38,10 +39,28 @@ static void test_by_name(void **state)
 		assert_int_equal(stub_role_of(blobs[i].kind, blobs[i].name), blobs[i].role);
 }
 
+static enum stub_role native(const char *class_name, const char *name)
+{
+	return stub_role_of_native(&(struct hs_method){.class_name = class_name, .name = name});
+}
+
+static void test_native(void **state)
+{
+	(void)state;
+	assert_int_equal(native("jdk/internal/vm/Continuation", "enterSpecial"), STUB_ENTER_SPECIAL);
+	assert_int_equal(native("jdk/internal/vm/Continuation", "doYield"), STUB_DO_YIELD);
+	assert_int_equal(native("jdk/internal/vm/Continuation", "pin"), STUB_OTHER);
+	/* Any program may have such a method: its frames are nobody's but its own. */
+	assert_int_equal(native("app/Generator", "doYield"), STUB_OTHER);
+	assert_int_equal(native("app/Generator", "enterSpecial"), STUB_OTHER);
+	assert_int_equal(stub_role_of_native(NULL), STUB_OTHER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_name),
+		cmocka_unit_test(test_native),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

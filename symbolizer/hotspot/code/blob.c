@@ -77,6 +77,16 @@ enum stub_role stub_role_of(enum blob_kind kind, const char *name)
 	return STUB_OTHER;
 }
 
+/* HotSpot writes the wrappers of these two by hand (JDK 21 on); a method of such a name in another class has none. */
+enum stub_role stub_role_of_native(const struct hs_method *m)
+{
+	if (!m || strcmp(m->class_name, "jdk/internal/vm/Continuation") != 0)
+		return STUB_OTHER;
+	if (strcmp(m->name, "enterSpecial") == 0)
+		return STUB_ENTER_SPECIAL;
+	return strcmp(m->name, "doYield") == 0 ? STUB_DO_YIELD : STUB_OTHER;
+}
+
 static bool is(struct hs_constant c, int64_t kind)
 {
 	return c.ok && c.value == kind;

@@ -9,6 +9,7 @@
 
 struct code_cache;
 struct code_heap;
+struct hs_method;
 
 enum { BLOB_SPAN_MAX = 1024 }; /* header bytes read of a blob */
 
@@ -38,6 +39,7 @@ struct blob {
 bool blob_read(struct code_cache *cache, const struct block *block, struct blob *ret);
 bool blob_freeable(enum blob_kind kind);
 enum stub_role stub_role_of(enum blob_kind kind, const char *name); /* of a blob that is no nmethod */
+enum stub_role stub_role_of_native(const struct hs_method *m); /* of a native method's wrapper; NULL: unknown */
 bool blob_dead(const struct jvm *jvm, struct bytes header); /* an nmethod's header */
 
 /* Identity of the blob from bytes that start at its HeapBlock; 0: free, or no blob at all. */

@@ -101,18 +101,6 @@ static void stub_bytes_copy(struct code_cache *cache, struct code *c)
 	c->n_bytes = (uint32_t)n;
 }
 
-/* The two hand-written native wrappers of virtual threads (JDK 21 on). */
-static enum stub_role wrapper_role(const struct code_cache *cache, const struct code *c)
-{
-	const struct hs_method *m = c->kind == BLOB_NATIVE ? method_get(cache->methods, c->method_id) : NULL;
-
-	if (!m || strcmp(m->class_name, "jdk/internal/vm/Continuation") != 0)
-		return STUB_OTHER;
-	if (strcmp(m->name, "enterSpecial") == 0)
-		return STUB_ENTER_SPECIAL;
-	return strcmp(m->name, "doYield") == 0 ? STUB_DO_YIELD : STUB_OTHER;
-}
-
 struct code code_of_blob(struct code_cache *cache, const struct blob *b)
 {
 	uint32_t name = strtab_add_z(cache->codes.copies->names, b->name);
@@ -144,7 +132,8 @@ static bool code_fill(struct code_cache *cache, const struct blob *b, struct cod
 	if (b->kind <= BLOB_MH_INTRINSIC) {
 		if (!nmethod_copy(cache, b, c))
 			return false;
-		c->role = wrapper_role(cache, c);
+		if (c->kind == BLOB_NATIVE)
+			c->role = stub_role_of_native(method_get(cache->methods, c->method_id));
 		return true;
 	}
 	stub_bytes_copy(cache, c);

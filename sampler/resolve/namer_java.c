@@ -4,6 +4,7 @@
 #include "sampler/resolve/java_name.h"
 #include "sampler/resolve/namer_text.h"
 #include "symbolizer/attribution/attribution.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/methods/method.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sampler/profile/profile.h"
-#include "symbolizer/base/map.h"
+#include "symbolizer/base/tid_map.h"
 #include "symbolizer/hotspot/threads/hs_thread.h"
 #include "symbolizer/target/proc.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/base/map.h"
+#include "symbolizer/base/tid_map.h"
 #include "symbolizer/hotspot/threads/hs_thread.h"
 
 struct kept {

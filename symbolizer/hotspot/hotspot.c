@@ -80,7 +80,7 @@ int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspo
 
 void hotspot_set_budget(struct hotspot *hs, struct budget *b)
 {
-	hs->budget = b;
+	hs->copies->budget = b;
 }
 
 void hotspot_close(struct hotspot *hs)
@@ -91,6 +91,7 @@ void hotspot_close(struct hotspot *hs)
 		return;
 	code_cache_done(&w->cache);
 	method_table_done(&w->methods);
+	budget_give(w->copies.budget, w->copies.taken);
 	strtab_free(w->copies.names);
 	thread_list_done(&w->threads);
 	vec_done(&w->check.spans);

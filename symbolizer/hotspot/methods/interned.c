@@ -1,8 +1,10 @@
 #include "symbolizer/hotspot/methods/interned.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/strtab.h"
 #include "symbolizer/hotspot/reader/jvm.h"
@@ -16,12 +18,13 @@ size_t copies_bytes(const struct copies *c)
 
 bool copies_full(struct copies *c)
 {
-	bool full = copies_bytes(c) > MEMORY_MAX;
+	uint64_t bytes = copies_bytes(c);
+	bool full = bytes > MEMORY_MAX || !budget_hold(c->budget, &c->taken, bytes);
 
 	if (full && !c->said_full)
-		log_warn("copies of the JVM's code and methods take more than %d MB: what is seen for the first time from now "
-			 "on has no name",
-			 MEMORY_MAX >> 20);
+		log_warn("copies of the JVM's code and methods take %" PRIu64 " MB, and there is no room for more: what is seen "
+			 "for the first time from now on has no name",
+			 bytes >> 20);
 	c->said_full |= full;
 	return full;
 }

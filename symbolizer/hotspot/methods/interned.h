@@ -8,6 +8,7 @@
 #include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/reader/u64map.h"
 
+struct budget;
 struct jvm;
 struct strtab;
 
@@ -16,6 +17,8 @@ struct copies {
 	struct jvm *jvm; /* borrowed, both */
 	struct strtab *names; /* of blobs, and of what only others know; never freed */
 	size_t bytes; /* of the copies */
+	struct budget *budget; /* borrowed; NULL: none */
+	uint64_t taken; /* bytes out of it */
 	size_t forget_at; /* of them; forget.c */
 	uint64_t kept; /* hotspot_kept_bytes() */
 	bool said_full;

@@ -13,8 +13,8 @@ struct err;
 struct proc;
 
 /*
- * A way to obtain raw samples. Engines: perf (engine_perf.c), suspend (engine_suspend.c), replay
- * (engine_replay.c). An engine hands samples to a sink; it never unwinds or names.
+ * A way to obtain raw samples. Engines: perf (perf/engine_perf.c), suspend (suspend/engine_suspend.c), replay
+ * (replay/engine_replay.c). An engine hands samples to a sink; it never unwinds or names.
  */
 struct engine;
 

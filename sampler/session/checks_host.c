@@ -13,14 +13,14 @@
 #include <unistd.h>
 
 #include "sampler/engine/engine.h"
-#include "sampler/engine/perf_explain.h"
-#include "sampler/engine/perf_filter.h"
+#include "sampler/engine/perf/perf_explain.h"
+#include "sampler/engine/perf/perf_filter.h"
 #include "sampler/session/inspect.h"
-#include "symbolizer/target/own_rights.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
+#include "symbolizer/target/own_rights.h"
 #include "symbolizer/target/proc.h"
 
 /* The inode number of the initial PID namespace, PROC_PID_INIT_INO in linux/proc_ns.h. */

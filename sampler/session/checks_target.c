@@ -14,7 +14,7 @@
 
 #include "jvm-bridge/attach/attach.h"
 #include "sampler/engine/engine.h"
-#include "sampler/engine/perf_explain.h"
+#include "sampler/engine/perf/perf_explain.h"
 #include "sampler/session/inspect.h"
 #include "sampler/session/java_main.h"
 #include "sampler/session/privs.h"

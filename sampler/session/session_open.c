@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/engine/engine_replay.h"
+#include "sampler/engine/replay/engine_replay.h"
 #include "sampler/recording/recording.h"
 #include "sampler/session/children.h"
 #include "sampler/session/descriptors.h"

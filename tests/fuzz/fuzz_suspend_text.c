@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/engine/suspend_text.h"
+#include "sampler/engine/suspend/suspend_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

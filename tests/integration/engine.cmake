@@ -4,7 +4,7 @@ target_link_libraries(engine_load PRIVATE Threads::Threads)
 target_compile_options(engine_load PRIVATE -fno-sanitize=all)
 target_link_options(engine_load PRIVATE -fno-sanitize=all)
 add_executable(engine_probe ${CMAKE_CURRENT_SOURCE_DIR}/engine_probe.c)
-target_link_libraries(engine_probe PRIVATE js_engine m)
+target_link_libraries(engine_probe PRIVATE js_perf js_engine m)
 
 foreach(subject truth life refusals counts)
   js_integration_test(engine_${subject} 600 engine.py ${subject} $<TARGET_FILE:engine_probe>

@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sampler/engine/engine_perf.h"
-#include "sampler/engine/perf_event.h"
+#include "sampler/engine/perf/engine_perf.h"
+#include "sampler/engine/perf/perf_event.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"

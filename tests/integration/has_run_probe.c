@@ -20,10 +20,10 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "sampler/engine/has_run.h"
-#include "sampler/engine/ptrace_stop.h"
+#include "sampler/engine/suspend/has_run.h"
+#include "sampler/engine/suspend/ptrace_stop.h"
+#include "sampler/engine/suspend/suspend_threads.h"
 #include "sampler/engine/suspend_stats.h"
-#include "sampler/engine/suspend_threads.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/target/proc.h"
 

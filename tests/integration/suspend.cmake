@@ -19,5 +19,5 @@ set_property(TEST integration.suspend_harm integration.suspend_wall integration.
 add_executable(has_run_mix ${CMAKE_CURRENT_SOURCE_DIR}/../native/has_run_mix.c)
 target_link_libraries(has_run_mix PRIVATE Threads::Threads)
 add_executable(has_run_probe ${CMAKE_CURRENT_SOURCE_DIR}/has_run_probe.c)
-target_link_libraries(has_run_probe PRIVATE js_engine)
+target_link_libraries(has_run_probe PRIVATE js_suspend js_engine)
 add_custom_target(has_run_bench DEPENDS jsampler has_run_mix has_run_probe eintr_calls eintr_signals)

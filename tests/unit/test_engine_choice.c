@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sampler/engine/event_choice.h"
+#include "sampler/engine/perf/event_choice.h"
 #include "symbolizer/target/proc.h"
 
 #define SECOND UINT64_C(1000000000)

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "sampler/engine/cpu_list.h"
-#include "sampler/engine/perf_attr.h"
-#include "sampler/engine/perf_event.h"
+#include "sampler/engine/perf/cpu_list.h"
+#include "sampler/engine/perf/perf_attr.h"
+#include "sampler/engine/perf/perf_event.h"
 #include "symbolizer/base/err.h"
 
 static void test_names(void **state)

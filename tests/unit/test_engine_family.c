@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sampler/engine/family.h"
-#include "sampler/engine/left_alone.h"
+#include "sampler/engine/perf/family.h"
+#include "sampler/engine/perf/left_alone.h"
 #include "symbolizer/target/proc.h"
 
 #define MS UINT64_C(1000000)

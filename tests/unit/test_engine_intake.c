@@ -13,9 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sampler/engine/perf_attach_priv.h"
-#include "sampler/engine/perf_intake.h"
-#include "sampler/engine/perf_msg.h"
+#include "sampler/engine/perf/perf_attach_priv.h"
+#include "sampler/engine/perf/perf_intake.h"
+#include "sampler/engine/perf/perf_msg.h"
 #include "sampler/engine/prompt.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/buf.h"

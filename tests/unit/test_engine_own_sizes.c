@@ -8,8 +8,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "sampler/engine/quiet_cpu.h"
-#include "sampler/engine/thread_stacks.h"
+#include "sampler/engine/perf/quiet_cpu.h"
+#include "sampler/engine/perf/thread_stacks.h"
 
 #define MS UINT64_C(1000000)
 #define COMMON UINT32_C(65528)

@@ -9,10 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sampler/engine/stack_end.h"
-#include "sampler/engine/stack_rest.h"
-#include "sampler/engine/stack_size.h"
-#include "sampler/engine/wake_mode.h"
+#include "sampler/engine/perf/stack_end.h"
+#include "sampler/engine/perf/stack_rest.h"
+#include "sampler/engine/perf/stack_size.h"
+#include "sampler/engine/perf/wake_mode.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/target/proc.h"
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "sampler/engine/perf_step.h"
+#include "sampler/engine/perf/perf_step.h"
 
 #define MS UINT64_C(1000000)
 #define US UINT64_C(1000)

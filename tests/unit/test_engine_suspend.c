@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "sampler/engine/has_run.h"
-#include "sampler/engine/suspend_call.h"
+#include "sampler/engine/suspend/has_run.h"
+#include "sampler/engine/suspend/suspend_call.h"
 #include "sampler/engine/suspend_stats.h"
 
 #define MS UINT64_C(1000000)

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "sampler/engine/perf_thin.h"
+#include "sampler/engine/perf/perf_thin.h"
 
 #define MS UINT64_C(1000000)
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/engine/has_run.h"
+#include "sampler/engine/suspend/has_run.h"
 
 /*
  * Register sets of real threads (tests/java/suspend/Blocked.java, has_run_probe record): looked at while they were

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sampler/engine/suspend_idle.h"
+#include "sampler/engine/suspend/suspend_idle.h"
 
 /*
  * Threads whose schedstat are files of the test, and a process clock that is the sum of what they say and of

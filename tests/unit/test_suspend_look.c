@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "sampler/engine/sample_queue.h"
-#include "sampler/engine/suspend_look.h"
-#include "sampler/engine/suspend_tick.h"
+#include "sampler/engine/suspend/suspend_look.h"
+#include "sampler/engine/suspend/suspend_tick.h"
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sampler/engine/suspend_places.h"
+#include "sampler/engine/suspend/suspend_places.h"
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"
 

@@ -1,0 +1,402 @@
+#include "sampler/engine/perf/engine_perf.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/engine/engine_deliver.h"
+#include "sampler/engine/perf/perf_explain.h"
+#include "sampler/engine/perf/perf_msg.h"
+#include "sampler/engine/perf/stack_size.h"
+#include "sampler/engine/prompt.h"
+#include "sampler/engine/sample_queue.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/target/proc.h"
+
+enum {
+	/* While a JVM is being looked at, and of deep stacks: 400 samples of 160 KiB. Pages are touched
+	 * when they are needed. */
+	QUEUE_BYTES = 64 << 20,
+	LAST_NS = 200000000, /* for what is queued when sampling has ended */
+};
+
+struct engine_perf {
+	struct engine base;
+	struct proc *proc; /* borrowed */
+	struct perf_attach *attach;
+	struct sample_queue *queue;
+	struct perf_drain *drain;
+	/* As it was when opened: the drain thread owns the attachment later. */
+	bool no_kernel, skips_kernel, clock, by_thread, starting;
+	const char *attachment;
+	char unit[64];
+	atomic_bool stop;
+	uint64_t period; /* as asked for */
+	bool started, greeted; /* greeted: the sink knows the threads that were there before */
+	uint64_t calm_ns; /* the thread of perf_run() hurries until then; 0: it does not */
+	uint64_t used_ns; /* of CPU time, by that thread, that perf_drain_used() knows of */
+	int calm; /* for prompt_calm() */
+	/* Read by the live line's thread, too; left: not taken from the queue in time. */
+	_Atomic uint64_t samples, left;
+	uint32_t threads;
+};
+
+static struct engine_perf *self(struct engine *e)
+{
+	return (struct engine_perf *)e;
+}
+
+static const struct engine_perf *self_const(const struct engine *e)
+{
+	return (const struct engine_perf *)e;
+}
+
+/* --- Opening */
+
+static void perf_close(struct engine *e)
+{
+	struct engine_perf *p = self(e);
+
+	if (!p)
+		return;
+	perf_drain_close(p->drain);
+	perf_attach_close(p->attach);
+	sample_queue_free(p->queue);
+	free(p);
+}
+
+static bool is_missing(const struct perf_event_spec *event)
+{
+	int r = event->hardware ? perf_event_try(event) : 0;
+
+	return r == -ENOENT || r == -ENODEV || r == -EOPNOTSUPP || r == -EINVAL;
+}
+
+static int check_period(const struct perf_config *c, uint64_t period, struct proc *proc, struct err *err)
+{
+	const struct perf_event_spec *event = &c->event;
+
+	/* Who adds the -c that is asked for should not be told then that there is no such event. */
+	if (is_missing(event))
+		return perf_explain_open(-ENOENT, proc, c, err);
+	if (!period)
+		return err_set(err, -EINVAL, "event '%s' needs -c N: a sample is taken after every N of them",
+			       event->name);
+	if (event->clock && period < PERF_CLOCK_MIN_PERIOD_NS)
+		return err_set(err, -EINVAL,
+			       "a period of %llu ns: the kernel's timer allows no less than %d "
+			       "(-F %d)",
+			       (unsigned long long)period, PERF_CLOCK_MIN_PERIOD_NS,
+			       1000000000 / PERF_CLOCK_MIN_PERIOD_NS);
+	return 0;
+}
+
+static int open_parts(struct engine_perf *p, const struct engine_options *o,
+		      enum perf_attach_mode mode, struct err *err)
+{
+	struct stack_size first;
+	struct perf_config c = {.period = o->period, .kernel = o->kernel, .follow = o->follow, .wake_each = true};
+	int r = perf_event_find(o->event ? o->event : "cpu", &c.event, err);
+
+	if (r < 0)
+		return r;
+	memcpy(p->unit, c.event.unit, sizeof(p->unit));
+	c.exclude_kernel = c.event.user_only;
+	r = check_period(&c, o->period, p->proc, err);
+	if (r < 0)
+		return r;
+	stack_size_init(&first, o->stack_bytes, PERF_STACK_MAX);
+	c.stack_bytes = first.now;
+	r = perf_attach_open(p->proc, &c, mode, &p->attach, err);
+	if (r < 0)
+		return r;
+	p->threads = (uint32_t)perf_attach_threads(p->attach);
+	p->clock = c.event.clock;
+	p->period = o->period;
+	p->by_thread = perf_attach_mode(p->attach) == PERF_ATTACH_THREADS;
+	p->skips_kernel = perf_attach_config(p->attach)->exclude_kernel;
+	p->no_kernel = o->kernel && !c.event.user_only && p->skips_kernel;
+	p->attachment = perf_attach_mode(p->attach) == PERF_ATTACH_CPUS ? "cpu events with filter"
+									: "thread x cpu events";
+	p->queue = sample_queue_new(QUEUE_BYTES);
+	if (!p->queue)
+		return err_set(err, -ENOMEM, "out of memory");
+	p->starting = o->starting;
+	return perf_drain_new(p->proc, p->attach, p->queue, o, &p->drain, err);
+}
+
+int engine_perf_open(struct proc *proc, const struct engine_options *o, enum perf_attach_mode mode,
+		     struct engine **ret, struct err *err)
+{
+	struct engine_perf *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	p->base.ops = &engine_perf_ops;
+	p->proc = proc;
+	r = open_parts(p, o, mode, err);
+	if (r < 0) {
+		perf_close(&p->base);
+		return r;
+	}
+	*ret = &p->base;
+	return 0;
+}
+
+static int perf_open_auto(struct proc *proc, const struct engine_options *o, struct engine **ret,
+			  struct err *err)
+{
+	return engine_perf_open(proc, o, PERF_ATTACH_AUTO, ret, err);
+}
+
+static int perf_start(struct engine *e, struct err *err)
+{
+	struct engine_perf *p = self(e);
+	int r;
+
+	if (p->started)
+		return err_set(err, -EALREADY, "sampling has been started before");
+	r = perf_drain_start(p->drain, err);
+	p->started = r == 0;
+	return r;
+}
+
+/* --- Delivery */
+
+static void greet(struct engine_perf *p, const struct engine_sink *sink)
+{
+	pid_t *tids;
+	size_t n;
+
+	if (p->greeted)
+		return;
+	p->greeted = true;
+	if (proc_tasks(p->proc, &tids, &n) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		engine_tell_thread(p->proc, sink, tids[i]);
+	free(tids);
+}
+
+/* What a program that ends soon leaves behind is its samples; its memory, without which they have no names, is gone. */
+static void hurry(struct engine_perf *p)
+{
+	p->calm_ns = clock_monotonic_ns() + PERF_DRAIN_START_NS;
+	p->calm = prompt_hurry();
+	p->used_ns = clock_thread_cpu_ns();
+}
+
+/* What always follows a sample is never sampled itself (perf_step.h). */
+static void note_used(struct engine_perf *p)
+{
+	uint64_t now = clock_thread_cpu_ns();
+
+	perf_drain_used(p->drain, sched_getcpu(), now - p->used_ns);
+	p->used_ns = now;
+}
+
+static void calm_down(struct engine_perf *p)
+{
+	if (p->calm_ns)
+		prompt_calm(p->calm);
+	p->calm_ns = 0;
+}
+
+static void deliver_sample(struct engine_perf *p, const struct engine_sink *sink,
+			   const struct perf_msg_sample *m)
+{
+	const uint64_t *kernel = (const uint64_t *)(m + 1);
+	const struct raw_sample s = {
+		.pid = m->head.pid,
+		.tid = m->head.tid,
+		.time_ns = m->time_ns,
+		.weight = m->weight,
+		.state = THREAD_RUNNING,
+		.has_user = m->has_user,
+		.regs = m->regs,
+		.stack_addr = m->stack_addr,
+		.stack = (const uint8_t *)(kernel + m->n_kernel),
+		.stack_len = m->stack_len,
+		.stack_cut = m->stack_cut,
+		.stack_missing = m->stack_missing,
+		.frozen = (const uint8_t *)(kernel + m->n_kernel) + m->stack_len,
+		.frozen_len = m->frozen_len,
+		.kernel = kernel,
+		.n_kernel = m->n_kernel,
+	};
+
+	p->samples++;
+	if (p->calm_ns && m->time_ns > p->calm_ns)
+		calm_down(p);
+	sink->sample(sink->ctx, &s);
+	if (p->calm_ns)
+		note_used(p);
+}
+
+static void deliver_ended(const struct engine_sink *sink, const struct perf_msg_ended *m)
+{
+	const struct engine_ended e = {
+		.pid = m->head.pid, .tid = m->head.tid, .counted = m->counted, .tail = m->tail, .time_ns = m->time_ns};
+
+	if (sink->ended)
+		sink->ended(sink->ctx, &e);
+}
+
+static struct proc *process_of(struct engine_perf *p, const struct engine_sink *sink, pid_t pid)
+{
+	if (pid == proc_pid(p->proc))
+		return p->proc;
+	return sink->process ? sink->process(sink->ctx, pid) : NULL;
+}
+
+/* Messages come from this process's own drain thread: their lengths are true. */
+static void deliver(struct engine *e, const struct engine_sink *sink, const void *msg)
+{
+	struct engine_perf *p = self(e);
+	const struct perf_msg *m = msg;
+
+	switch ((enum perf_msg_kind)m->kind) {
+	case PERF_MSG_SAMPLE:
+		deliver_sample(p, sink, (const struct perf_msg_sample *)m);
+		break;
+	case PERF_MSG_THREAD:
+		if (sink->thread)
+			sink->thread(sink->ctx, m->pid, m->tid, m->comm);
+		break;
+	case PERF_MSG_FORK:
+		if (process_of(p, sink, m->pid))
+			engine_tell_thread(process_of(p, sink, m->pid), sink, m->tid);
+		break;
+	case PERF_MSG_CHILD:
+		if (sink->child)
+			sink->child(sink->ctx, m->tid, m->pid);
+		break;
+	case PERF_MSG_EXIT:
+		if (sink->thread_exit)
+			sink->thread_exit(sink->ctx, m->pid, m->tid);
+		break;
+	case PERF_MSG_ENDED:
+		deliver_ended(sink, (const struct perf_msg_ended *)m);
+		break;
+	case PERF_MSG_EXEC:
+		if (sink->exec)
+			sink->exec(sink->ctx, m->pid);
+		break;
+	case PERF_MSG_MAPPED:
+		if (sink->mapped)
+			sink->mapped(sink->ctx, m->pid);
+		break;
+	}
+}
+
+/* All that was sampled is delivered, or counted: the kernel sampled on for as long as this process had no CPU. */
+static void end_sampling(struct engine *e, const struct engine_sink *sink)
+{
+	struct engine_perf *p = self(e);
+	const struct perf_msg *m;
+	size_t len;
+
+	perf_drain_finish(p->drain);
+	if (sink->sampled)
+		sink->sampled(sink->ctx);
+	engine_deliver_queued(e, p->queue, deliver, sink, clock_monotonic_ns() + LAST_NS, NULL);
+	for (; (m = sample_queue_peek(p->queue, &len)); sample_queue_release(p->queue))
+		p->left += m->kind == PERF_MSG_SAMPLE;
+	sample_queue_drop(p->queue);
+}
+
+static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns,
+		    struct err *err)
+{
+	struct engine_perf *p = self(e);
+
+	if (!p->started)
+		return err_set(err, -EINVAL, "sampling has not been started");
+	if (p->starting)
+		hurry(p);
+	greet(p, sink);
+	for (;;) {
+		/* Asked before the queue is looked at: nothing is pushed after it. */
+		bool done = perf_drain_done(p->drain);
+
+		if (engine_deliver_queued(e, p->queue, deliver, sink, deadline_ns, &p->stop) || done)
+			break;
+		perf_drain_wait(p->drain, deadline_ns);
+	}
+	end_sampling(e, sink);
+	calm_down(p);
+	return 0;
+}
+
+static void perf_stop(struct engine *e)
+{
+	self(e)->stop = true;
+	perf_drain_stop(self(e)->drain);
+}
+
+/* --- Facts */
+
+static const char *attachment_name(const struct engine_perf *p, enum perf_attach_on on)
+{
+	if (on == PERF_ON_THREADS)
+		return "thread x cpu events";
+	return on == PERF_ON_BOTH ? "thread x cpu events and cpu events with filter" : p->attachment;
+}
+
+static struct engine_stats perf_stats(const struct engine *e)
+{
+	const struct engine_perf *p = self_const(e);
+	struct perf_drain_stats d = perf_drain_stats(p->drain);
+	uint64_t ring_weight = d.lost_weight + d.lost_samples * p->period;
+	struct engine_stats s = {
+		.samples = p->samples,
+		.lost_ring = (ring_weight + p->period - 1) / p->period,
+		.lost_queue = d.lost_queue + p->left,
+		.throttled = d.throttled,
+		.stack_bytes = d.stack_bytes,
+		.followed = d.followed,
+		.brief = d.brief,
+		.refused = d.refused,
+		.children = d.alive,
+		.no_kernel = p->no_kernel,
+		.by_thread_time = p->clock && p->by_thread,
+		.skips_kernel = p->skips_kernel,
+		.threads = p->threads,
+		.attachment = attachment_name(p, d.on),
+		.lost_weight = ring_weight + (d.lost_queue + p->left) * p->period,
+		.unit = p->unit,
+		.deep_stacks = d.cut,
+		.deep_joined = d.rest_joined,
+	};
+
+	s.lost = s.lost_ring + s.lost_queue;
+	if (d.throttled)
+		s.max_sample_rate =
+			(uint64_t)perf_sysctl("perf_event_max_sample_rate", 100000);
+	return s;
+}
+
+struct perf_drain_stats engine_perf_drain_stats(const struct engine *e)
+{
+	return perf_drain_stats(self_const(e)->drain);
+}
+
+static bool perf_target_ended(const struct engine *e)
+{
+	return perf_drain_stats(self_const(e)->drain).target_ended;
+}
+
+const struct engine_ops engine_perf_ops = {
+	.name = "perf",
+	.open = perf_open_auto,
+	.start = perf_start,
+	.run = perf_run,
+	.stop = perf_stop,
+	.stats = perf_stats,
+	.target_ended = perf_target_ended,
+	.close = perf_close,
+};

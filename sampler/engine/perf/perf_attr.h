@@ -1,0 +1,66 @@
+#ifndef JS_ENGINE_PERF_ATTR_H
+#define JS_ENGINE_PERF_ATTR_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/engine/perf/perf_event.h"
+#include "sampler/engine/perf/perf_record.h"
+
+struct err;
+
+/* What a kernel can do, found out by trying (perf_attr_probe). */
+enum perf_feature {
+	PERF_CAN_INHERIT_THREAD = 1, /* Linux 5.13: threads inherit events, child processes do not */
+	PERF_CAN_COUNT_LOST = 2, /* Linux 6.0: PERF_FORMAT_LOST */
+	PERF_CAN_READ_ENDED = 4, /* inherit_stat: an inherited event reports its count when its thread ends */
+};
+
+struct perf_config {
+	struct perf_event_spec event;
+	uint64_t period;
+	bool kernel; /* kernel call chains */
+	bool exclude_kernel; /* the kernel is not to be sampled at all: not permitted */
+	uint32_t stack_bytes; /* of each sample, a multiple of 8; at most PERF_STACK_MAX */
+	unsigned features; /* enum perf_feature */
+	uint32_t wakeup_bytes; /* waiting readers are woken when that much is in the ring */
+	bool wake_each; /* and by every sample */
+	bool cpus_in_batches; /* but not by those of events on CPUs */
+	bool follow; /* processes that the target starts are sampled too */
+	bool sideband_apart; /* side-band records come from elsewhere, not from the sampling events */
+};
+
+/* The largest stack copy: record sizes have 16 bits, and the kernel takes multiples of 8. */
+enum { PERF_STACK_MAX = 65528 };
+
+/* Of the samples that these events write. */
+struct perf_layout perf_attr_layout(const struct perf_config *c);
+
+/*
+ * What a sample stands for when it does not say so itself; 0: it does. Asked for the period in each sample,
+ * the kernel writes one for every single software event or tracepoint, whatever the period (up to
+ * now: perf_swevent_event() in linux/kernel/events/core.c). So it is not asked.
+ */
+uint64_t perf_attr_weight(const struct perf_config *c);
+
+/* A sampling event, disabled. `per_thread`: to be inherited; carries the side-band records itself. */
+void perf_attr_sampling(const struct perf_config *c, bool per_thread,
+			struct perf_event_attr *ret);
+/* An event that counts nothing and owns a ring; `sideband`: and carries the side-band records. */
+void perf_attr_leader(const struct perf_config *c, bool sideband, struct perf_event_attr *ret);
+
+/* An event that counts nothing: a ring of its own for the records of forks and ends, each of which wakes the reader. */
+void perf_attr_forks(const struct perf_config *c, struct perf_event_attr *ret);
+
+/* perf_event_open(2), close-on-exec. A descriptor or -errno. */
+int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu);
+
+/*
+ * Opens the sampling event once, to learn what kernel and permissions allow; *c is made to fit
+ * (features, exclude_kernel). `tid` -1: the whole CPU.
+ */
+int perf_attr_probe(struct perf_config *c, pid_t tid, int cpu);
+
+#endif

@@ -1,0 +1,312 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
+#include "sampler/engine/engine.h"
+#include "sampler/engine/engine_deliver.h"
+#include "sampler/engine/sample_queue.h"
+#include "sampler/engine/suspend/suspend_loop.h"
+#include "sampler/engine/suspend/suspend_msg.h"
+#include "sampler/engine/suspend/suspend_threads.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/target/proc.h"
+
+enum {
+	QUEUE_BYTES = 64 << 20,
+	WISH_BYTES = 64 << 10,
+	LAST_NS = 100000000, /* for what is told at the end, as long as this again and again */
+	MAX_THREADS_CHECKED = 4096,
+};
+/* A stop and a resumption take tens of microseconds a thread: below this there is little but them. */
+#define MIN_PERIOD_NS UINT64_C(500000)
+#define DEFAULT_PAUSE_NS UINT64_C(2000000)
+
+struct engine_suspend {
+	struct engine base;
+	struct proc *proc; /* borrowed */
+	struct sample_queue *queue, *wishes;
+	struct suspend_loop *loop;
+	bool started;
+	atomic_bool stop;
+	_Atomic uint64_t left; /* samples that were not taken from the queue in time */
+};
+
+static struct engine_suspend *self(struct engine *e)
+{
+	return (struct engine_suspend *)e;
+}
+
+/* --- Opening */
+
+static void suspend_close(struct engine *e)
+{
+	struct engine_suspend *s = self(e);
+
+	if (!s)
+		return;
+	suspend_loop_close(s->loop);
+	sample_queue_free(s->queue);
+	sample_queue_free(s->wishes);
+	free(s);
+}
+
+static int check_event(const struct engine_options *o, struct err *err)
+{
+	if (o->event && strcmp(o->event, "cpu") != 0 && strcmp(o->event, "wall") != 0)
+		return err_set(err, -EINVAL, "event '%s' needs the perf engine: --engine suspend has cpu and wall",
+			       o->event);
+	if (o->period < MIN_PERIOD_NS)
+		return err_set(err, -EINVAL,
+			       "a period of %" PRIu64 " ns: the suspend engine does no less than %" PRIu64
+			       " us (-F %" PRIu64 ")",
+			       o->period, MIN_PERIOD_NS / 1000, 1000000000 / MIN_PERIOD_NS);
+	return 0;
+}
+
+/* A thread has one tracer at most. */
+static int check_tracer(struct proc *proc, struct err *err)
+{
+	char comm[64] = "?";
+	struct proc *other;
+	pid_t *tids, tracer = 0;
+	size_t n;
+	int r = proc_tasks(proc, &tids, &n);
+
+	if (r < 0)
+		return err_set(err, r, "cannot list the threads of PID %d", (int)proc_pid(proc));
+	for (size_t i = 0; i < n && i < MAX_THREADS_CHECKED && !tracer; i++)
+		tracer = suspend_thread_tracer(proc, tids[i]);
+	free(tids);
+	if (!tracer)
+		return 0;
+	if (proc_open(tracer, &other, NULL) == 0) {
+		proc_comm(other, tracer, comm, sizeof(comm));
+		proc_close(other);
+	}
+	return err_set(err, -EBUSY, "PID %d is traced by %s (PID %d): a thread has one tracer only; end that, "
+		       "or use --engine perf", (int)proc_pid(proc), comm, (int)tracer);
+}
+
+/* No thread has PID 0: permitted, the answer is ESRCH. A container's seccomp profile says EPERM. */
+static int check_permission(struct err *err)
+{
+	if (ptrace(PTRACE_INTERRUPT, 0, NULL, NULL) == 0 || errno == ESRCH || errno == EIO)
+		return 0;
+	return err_set(err, -errno, "ptrace(2) is refused: a seccomp profile (container?) blocks it; allow it "
+		       "there, or run jsampler on the host");
+}
+
+static int open_parts(struct engine_suspend *s, const struct engine_options *o, struct err *err)
+{
+	const struct suspend_loop_options lo = {
+		.period_ns = o->period,
+		.max_pause_ns = o->max_pause_ns ? o->max_pause_ns : DEFAULT_PAUSE_NS,
+		.wall = o->event && strcmp(o->event, "wall") == 0,
+		.aside = o->aside,
+		.ask_first = o->ask_first,
+	};
+	int r = check_event(o, err);
+
+	if (r == 0)
+		r = check_permission(err);
+	if (r == 0)
+		r = check_tracer(s->proc, err);
+	if (r < 0)
+		return r;
+	s->queue = sample_queue_new(QUEUE_BYTES);
+	s->wishes = sample_queue_new(WISH_BYTES);
+	if (!s->queue || !s->wishes)
+		return err_set(err, -ENOMEM, "out of memory");
+	return suspend_loop_new(s->proc, s->queue, s->wishes, &lo, &s->loop, err);
+}
+
+static int suspend_open(struct proc *proc, const struct engine_options *o, struct engine **ret,
+			struct err *err)
+{
+	struct engine_suspend *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	s->base.ops = &engine_suspend_ops;
+	s->proc = proc;
+	r = open_parts(s, o, err);
+	if (r < 0) {
+		suspend_close(&s->base);
+		return r;
+	}
+	*ret = &s->base;
+	return 0;
+}
+
+static int suspend_start(struct engine *e, struct err *err)
+{
+	struct engine_suspend *s = self(e);
+	int r;
+
+	if (s->started)
+		return err_set(err, -EALREADY, "sampling has been started before");
+	r = suspend_loop_start(s->loop, err);
+	s->started = r == 0;
+	return r;
+}
+
+/* --- Delivery */
+
+static void deliver_sample(struct engine_suspend *s, const struct engine_sink *sink,
+			   const struct suspend_msg_sample *m)
+{
+	const struct raw_sample sample = {
+		.pid = proc_pid(s->proc),
+		.tid = m->head.tid,
+		.time_ns = m->time_ns,
+		.weight = m->head.weight,
+		.state = (enum thread_state)m->head.state,
+		.has_user = true,
+		.regs = m->regs,
+		.stack_addr = m->stack_addr,
+		.stack = (const uint8_t *)(m + 1),
+		.stack_len = m->stack_len,
+		.stack_cut = m->stack_cut,
+		.frozen = (const uint8_t *)(m + 1) + m->stack_len,
+		.frozen_len = m->frozen_len,
+	};
+
+	sink->sample(sink->ctx, &sample);
+}
+
+static void deliver_again(struct engine_suspend *s, const struct engine_sink *sink,
+			  const struct suspend_msg *m)
+{
+	const struct raw_sample sample = {
+		.pid = proc_pid(s->proc),
+		.tid = m->tid,
+		.time_ns = clock_monotonic_ns(),
+		.weight = m->weight,
+		.state = (enum thread_state)m->state,
+		.again = m->count,
+	};
+
+	sink->sample(sink->ctx, &sample);
+}
+
+/* Messages come from this process's own thread: their lengths are true. */
+static void deliver(struct engine *e, const struct engine_sink *sink, const void *msg)
+{
+	struct engine_suspend *s = self(e);
+	const struct suspend_msg *m = msg;
+	pid_t pid = proc_pid(s->proc);
+
+	switch ((enum suspend_msg_kind)m->kind) {
+	case SUSPEND_MSG_SAMPLE:
+		deliver_sample(s, sink, (const struct suspend_msg_sample *)m);
+		break;
+	case SUSPEND_MSG_AGAIN:
+		deliver_again(s, sink, m);
+		break;
+	case SUSPEND_MSG_THREAD:
+		engine_tell_thread(s->proc, sink, m->tid);
+		break;
+	case SUSPEND_MSG_EXIT:
+		/* What it used since its last tick, nobody knows any more. */
+		if (sink->ended)
+			sink->ended(sink->ctx, &(struct engine_ended){.pid = pid, .tid = m->tid, .tail = 1,
+								      .time_ns = clock_monotonic_ns()});
+		if (sink->thread_exit)
+			sink->thread_exit(sink->ctx, pid, m->tid);
+		break;
+	case SUSPEND_MSG_EXEC:
+		if (sink->exec)
+			sink->exec(sink->ctx, pid);
+		break;
+	}
+}
+
+static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns,
+		       struct err *err)
+{
+	struct engine_suspend *s = self(e);
+	const struct suspend_msg *m;
+	size_t len;
+
+	if (!s->started)
+		return err_set(err, -EINVAL, "sampling has not been started");
+	for (;;) {
+		/* Asked before the queue is looked at: nothing is pushed after it. */
+		bool done = suspend_loop_done(s->loop);
+
+		if (engine_deliver_queued(e, s->queue, deliver, sink, deadline_ns, &s->stop) || done)
+			break;
+		suspend_loop_wait(s->loop, deadline_ns);
+	}
+	/* What the threads did since their last message is told at the end. */
+	suspend_loop_stop(s->loop);
+	while (!suspend_loop_done(s->loop))
+		suspend_loop_wait(s->loop, clock_monotonic_ns() + LAST_NS);
+	if (sink->sampled)
+		sink->sampled(sink->ctx);
+	engine_deliver_queued(e, s->queue, deliver, sink, clock_monotonic_ns() + LAST_NS, NULL);
+	for (; (m = sample_queue_peek(s->queue, &len)); sample_queue_release(s->queue))
+		s->left += m->kind == SUSPEND_MSG_SAMPLE ? 1 : m->kind == SUSPEND_MSG_AGAIN ? m->count : 0;
+	sample_queue_drop(s->queue);
+	return 0;
+}
+
+/* One that there is no room for comes again: with the next sample, or when the owner is asked again. */
+static void suspend_wish(struct engine *e, pid_t tid, enum engine_wish w)
+{
+	struct sample_queue *q = self(e)->wishes;
+	struct suspend_wish *at = sample_queue_reserve(q, sizeof(*at));
+
+	if (!at)
+		return;
+	*at = (struct suspend_wish){tid, w};
+	sample_queue_commit(q, sizeof(*at));
+}
+
+static void suspend_stop(struct engine *e)
+{
+	self(e)->stop = true;
+	suspend_loop_stop(self(e)->loop);
+}
+
+/* --- Facts */
+
+static struct engine_stats suspend_stats_of(const struct engine *e)
+{
+	const struct engine_suspend *s = (const struct engine_suspend *)e;
+	struct suspend_loop_stats l = suspend_loop_stats(s->loop);
+
+	return (struct engine_stats){
+		.samples = l.samples,
+		.lost = l.lost + s->left,
+		.lost_queue = l.lost + s->left,
+		.threads = (uint32_t)l.threads,
+		.attachment = "threads stopped one by one",
+		.unit = "ns",
+		.by_thread_time = true,
+		.only_ended = true,
+		.suspend = l.suspend,
+	};
+}
+
+static bool suspend_target_ended(const struct engine *e)
+{
+	return suspend_loop_stats(((const struct engine_suspend *)e)->loop).target_ended;
+}
+
+const struct engine_ops engine_suspend_ops = {
+	.name = "suspend",
+	.open = suspend_open,
+	.start = suspend_start,
+	.run = suspend_run,
+	.wish = suspend_wish,
+	.stop = suspend_stop,
+	.stats = suspend_stats_of,
+	.target_ended = suspend_target_ended,
+	.close = suspend_close,
+};

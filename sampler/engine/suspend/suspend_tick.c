@@ -1,0 +1,396 @@
+#include "sampler/engine/suspend/suspend_tick.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "sampler/engine/sample_queue.h"
+#include "sampler/engine/suspend/ptrace_stop.h"
+#include "sampler/engine/suspend/suspend_call.h"
+#include "sampler/engine/suspend/suspend_look.h"
+#include "sampler/engine/suspend/suspend_msg.h"
+#include "sampler/engine/suspend/suspend_tell.h"
+#include "sampler/engine/suspend/suspend_wishes.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/target/arch.h"
+#include "symbolizer/target/mem.h"
+#include "symbolizer/target/mem_live.h"
+#include "symbolizer/target/proc.h"
+
+enum {
+	STILL = 32, /* ticks until a thread that sleeps is idle */
+	REGS_STOPS = 4, /* blocked threads that are stopped at a tick */
+};
+/* Of idle threads is told that often. */
+#define IDLE_TOLD_NS UINT64_C(1000000000)
+/* The owner is asked about a thread when it begins, and again when it has its name. */
+#define ASK_SOON_NS UINT64_C(100000000)
+/* While a debugger has threads of the target, it is left alone for so long. */
+#define OTHER_TRACER_NS UINT64_C(200000000)
+
+int suspend_tick_init(struct suspend_tick *t, struct err *err)
+{
+	suspend_threads_init(&t->threads, t->proc);
+	suspend_idle_init(&t->idle, &t->threads);
+	t->stats.period_ns = t->period_ns;
+	return mem_live_open(t->proc, &t->mem, err);
+}
+
+void suspend_tick_done(struct suspend_tick *t)
+{
+	suspend_threads_done(&t->threads);
+	mem_free(t->mem);
+	t->mem = NULL;
+}
+
+/* --- Threads that come and go */
+
+static void on_added(void *ctx, struct suspend_thread *th)
+{
+	struct suspend_tick *t = ctx;
+
+	th->left = t->ask_first;
+	t->threads.n_left += th->left;
+	th->tell_ns = t->tick_ns + ASK_SOON_NS;
+	th->call = -1;
+	th->last_ns = t->tick_ns - t->period_ns; /* its first sample stands for one period */
+	/* What a thread used before the start is not counted; one that came later began with nothing. */
+	if (t->number <= 1 && suspend_thread_account(&t->threads, th, &th->look.account) == 0)
+		th->counted_ns = th->look.account.cpu_ns;
+	suspend_tell(t, &(struct suspend_msg){.kind = SUSPEND_MSG_THREAD, .tid = th->tid});
+}
+
+static void on_gone(void *ctx, struct suspend_thread *th)
+{
+	struct suspend_tick *t = ctx;
+
+	if (th->at >= t->threads.n_awake)
+		suspend_tell_idle(t, th, t->number, t->tick_ns);
+	suspend_tell_again(t, th);
+	suspend_tell(t, &(struct suspend_msg){.kind = SUSPEND_MSG_EXIT, .tid = th->tid});
+}
+
+/* --- Asking to stop */
+
+static void ask(struct suspend_tick *t, struct suspend_thread *th)
+{
+	int r;
+
+	if (t->tick_ns < t->quiet_until_ns)
+		return;
+	suspend_tell_again(t, th);
+	th->asked_ns = clock_monotonic_ns();
+	th->asked_tick = t->number;
+	r = ptrace_stop_ask(th->tid);
+	/* EPERM is also the answer for a thread that is ending. */
+	if (r == -EPERM && suspend_thread_tracer(t->proc, th->tid)) {
+		t->stats.refused++;
+		t->quiet_until_ns = t->tick_ns + OTHER_TRACER_NS;
+	}
+	if (r < 0)
+		return;
+	th->tracing = true;
+	t->asked++;
+}
+
+/* --- Looking without stopping */
+
+/*
+ * May a thread that is blocked be stopped, so that its stack can be walked? Once for each place that it is blocked
+ * in, a few at a tick, and only in a call that goes on as if nothing had been.
+ */
+static bool may_stop_blocked(struct suspend_tick *t, struct suspend_thread *th)
+{
+	int fd;
+
+	if (!th->wants_regs || t->regs_stops >= REGS_STOPS)
+		return false;
+	th->wants_regs = false;
+	if (!suspend_call_unharmed(th->call, &th->call_regs, &fd) ||
+	    (fd >= 0 && suspend_threads_is_socket(&t->threads, fd)))
+		return false;
+	t->regs_stops++;
+	return true;
+}
+
+static enum thread_state blocked_state(const struct has_run_set *s)
+{
+	return suspend_call_sleeps(s->call) ? THREAD_SLEEPING : THREAD_NATIVE;
+}
+
+/* A look that holds: nothing moved meanwhile. */
+static void looked(struct suspend_tick *t, struct suspend_thread *th, struct suspend_look *l, struct suspend_msg_sample *m)
+{
+	uint64_t weight;
+	bool wanted = suspend_look_judge(t, th, l, &weight, t->tick_ns);
+
+	th->call = l->set.call;
+	th->call_regs = l->set.regs;
+	if (wanted && m && !m->stack_len) {
+		suspend_look_check_exec(t, arch_sp(arch_host(), &l->set.regs), t->tick_ns);
+	} else if (wanted && m) {
+		if (l->set.call >= 0 && suspend_places_complete(&th->places, &l->set.regs, t->mem))
+			th->wants_regs = false;
+		suspend_look_commit(t, th, m, l, weight, t->tick_ns);
+	}
+	/* One that is never long in the same place. */
+	if (may_stop_blocked(t, th)) {
+		th->only_regs = true;
+		ask(t, th);
+	}
+}
+
+/* It was blocked at `set`. One that ran meanwhile is due at the next tick. */
+static void look_at(struct suspend_tick *t, struct suspend_thread *th, const struct has_run_set *set)
+{
+	struct suspend_look l = {.set = *set, .account = th->now};
+	struct has_run_account after;
+	struct suspend_msg_sample *m;
+
+	suspend_tell_again(t, th); /* before there is room reserved for the sample */
+	m = suspend_look_copy(t, th, &l);
+	if (suspend_thread_account(&t->threads, th, &after) < 0 || !has_run_account_equal(&th->now, &after))
+		return; /* what was copied is not committed */
+	t->stats.looks++;
+	l.state = blocked_state(&l.set);
+	looked(t, th, &l, m);
+}
+
+/* --- Stopped */
+
+/* In place of an EINTR that is only because of the stop, the call is made again. */
+static bool mend_call(struct suspend_tick *t, struct suspend_thread *th, const struct ptrace_stop_event *e,
+		      const struct ptrace_stop_regs *r, uint64_t now_ns)
+{
+	struct suspend_call c;
+
+	if (r->result != -EINTR || r->set.call < 0)
+		return false;
+	c = suspend_call_again(r->set.call, &r->set.regs, now_ns - th->asked_ns);
+	if (!c.again || e->signal || e->group || suspend_thread_signalled(&t->threads, th->tid) ||
+	    ptrace_stop_rewind(th->tid, c.timeout_arg, c.timeout) < 0) {
+		t->stats.interrupted++;
+		return false;
+	}
+	t->stats.rewound++;
+	t->stats.lengthened += c.longer;
+	return c.timeout_arg >= 0;
+}
+
+static void note_stop(struct suspend_tick *t, const struct suspend_thread *th, uint64_t now_ns)
+{
+	t->stats.stops++;
+	suspend_times_add(&t->stop, now_ns - th->asked_ns);
+	if (th->asked_tick != t->number || now_ns - th->asked_ns > t->max_pause_ns) {
+		t->stats.late_stops++;
+		return;
+	}
+	if (!t->first_stop_ns)
+		t->first_stop_ns = now_ns;
+	t->last_stop_ns = now_ns;
+}
+
+/* Of the ticks that went by until it stopped each is a sample too. */
+static void add_late(struct suspend_tick *t, struct suspend_thread *th, enum thread_state state,
+		     uint64_t *weight)
+{
+	uint64_t ticks = t->number - th->asked_tick, share;
+
+	if (!t->wall || !ticks || ticks > UINT32_MAX)
+		return;
+	share = *weight / (ticks + 1) * ticks;
+	th->again = (uint32_t)ticks;
+	th->again_state = state;
+	th->again_ns = share;
+	th->again_since_ns = t->tick_ns;
+	*weight -= share;
+}
+
+static void sample_stopped(struct suspend_tick *t, struct suspend_thread *th, const struct suspend_look *l,
+			   struct suspend_msg_sample *m, uint64_t now_ns)
+{
+	uint64_t weight;
+
+	if (!suspend_look_judge(t, th, l, &weight, now_ns) || !m)
+		return;
+	if (!m->stack_len) {
+		suspend_look_check_exec(t, arch_sp(arch_host(), &l->set.regs), now_ns);
+		return;
+	}
+	add_late(t, th, l->state, &weight);
+	suspend_look_commit(t, th, m, l, weight, now_ns);
+}
+
+/* False: it could not be let go. */
+static bool on_stop(struct suspend_tick *t, struct suspend_thread *th, const struct ptrace_stop_event *e)
+{
+	uint64_t now_ns = clock_monotonic_ns(), done_ns;
+	struct ptrace_stop_regs r = {0};
+	struct suspend_msg_sample *m = NULL;
+	struct suspend_look l = {.stopped = true};
+	bool ok, gone, changed = false, only_regs = th->only_regs;
+
+	th->only_regs = false;
+	note_stop(t, th, now_ns);
+	ok = ptrace_stop_regs(e->tid, &r) == 0 && suspend_thread_account(&t->threads, th, &l.account) == 0;
+	if (ok) {
+		l.set = r.set;
+		l.thread_block = r.thread_block;
+		l.until_ns = now_ns + t->max_pause_ns;
+		m = only_regs ? NULL : suspend_look_copy(t, th, &l);
+		if (l.set.call >= 0 && (only_regs || th->asleep))
+			suspend_places_keep(&th->places, &l.set.regs, t->mem);
+		suspend_times_add(&t->copy, clock_monotonic_ns() - now_ns);
+		changed = mend_call(t, th, e, &r, now_ns);
+	}
+	gone = ptrace_stop_release(e->tid, e->signal) == 0;
+	done_ns = clock_monotonic_ns();
+	suspend_times_add(&t->pause, done_ns - now_ns);
+	if (!ok)
+		return gone;
+	if (only_regs) { /* the look before it was the sample */
+		th->look.disturbed = true;
+		return gone;
+	}
+	l.state = l.set.call >= 0 ? blocked_state(&l.set)
+				  : suspend_look_label(th, &th->look.account, &l.account);
+	sample_stopped(t, th, &l, m, now_ns);
+	if (changed)
+		th->looked = false; /* its arguments are other ones now */
+	return gone;
+}
+
+bool suspend_tick_answer(struct suspend_tick *t, const struct ptrace_stop_event *e)
+{
+	struct suspend_thread *th = suspend_threads_find(&t->threads, e->tid);
+	bool gone = true;
+
+	if (th && th->tracing) {
+		th->tracing = false;
+		t->asked--;
+		if (!e->ended)
+			gone = on_stop(t, th, e);
+	} else if (!e->ended) {
+		gone = ptrace_stop_release(e->tid, e->signal) == 0;
+	}
+	if (th && e->ended) {
+		on_gone(t, th);
+		suspend_threads_drop(&t->threads, th);
+	}
+	return gone;
+}
+
+/* --- A thread */
+
+static void on_woken(void *ctx, struct suspend_thread *th)
+{
+	struct suspend_tick *t = ctx;
+
+	suspend_tell_idle(t, th, t->number - 1, t->before_ns);
+}
+
+static void on_still(struct suspend_tick *t, struct suspend_thread *th)
+{
+	if (th->asleep && may_stop_blocked(t, th)) {
+		th->look.disturbed = true; /* what that costs it is no running */
+		ask(t, th);
+		return;
+	}
+	suspend_tell_still(t, th, th->asleep ? th->state : THREAD_RUNNABLE);
+	if (!th->asleep || th->wants_regs || ++th->still <= STILL)
+		return;
+	th->told_tick = t->number;
+	suspend_idle_add(&t->idle, &t->threads, th);
+}
+
+/* Its account tells most of the time that nothing need be done. */
+static void observe(struct suspend_tick *t, struct suspend_thread *th)
+{
+	struct has_run_set set;
+	int r;
+
+	if (!th->read)
+		return;
+	if (th->now.slices && th->off_cpu && has_run_account_equal(&th->now, &th->look.account)) {
+		on_still(t, th);
+		return;
+	}
+	th->still = 0;
+	r = suspend_thread_position(&t->threads, th, &set);
+	if (r == -EAGAIN) {
+		ask(t, th);
+		return;
+	}
+	switch (suspend_thread_state(&t->threads, th->tid)) {
+	case 'R': /* by now, or nothing is told of positions here */
+		if (r < 0)
+			ask(t, th);
+		break;
+	case 't': /* stopped by another tracer */
+		t->stats.refused++;
+		break;
+	case 'S':
+	case 'D':
+	case 'T':
+		if (r == 0)
+			look_at(t, th, &set);
+		break;
+	default: /* ends */
+		break;
+	}
+}
+
+/* A traced thread of which nothing is heard any more (ended, and another thread took note of it). */
+static void forget_lost(struct suspend_tick *t, struct suspend_thread *th)
+{
+	char state = suspend_thread_state(&t->threads, th->tid);
+
+	if (state && state != 'Z' && state != 'X')
+		return;
+	th->tracing = false;
+	t->asked--;
+}
+
+/* --- A tick */
+
+static void tell_idle(struct suspend_tick *t)
+{
+	for (size_t i = t->threads.n_awake; i < t->threads.n; i++)
+		suspend_tell_idle(t, t->threads.all[i], t->number, t->tick_ns);
+	t->idle_told_ns = t->tick_ns;
+}
+
+void suspend_tick_begin(struct suspend_tick *t, uint64_t now_ns)
+{
+	if (t->first_stop_ns && t->last_stop_ns > t->first_stop_ns)
+		suspend_times_add(&t->spread, t->last_stop_ns - t->first_stop_ns);
+	t->before_ns = t->tick_ns;
+	t->tick_ns = now_ns;
+	t->number++;
+	t->stats.ticks++;
+	t->first_stop_ns = t->last_stop_ns = 0;
+	t->regs_stops = 0;
+	suspend_threads_refresh(&t->threads, now_ns, on_added, on_gone, t);
+	suspend_wishes_fulfil(t);
+	suspend_wishes_ask(t);
+	suspend_idle_find(&t->idle, &t->threads, on_woken, t);
+	/* From the last on: one that becomes idle has its place taken by one that was looked at. */
+	for (size_t i = t->threads.n_awake; i-- > 0;) {
+		struct suspend_thread *th = t->threads.all[i];
+
+		if (!th->tracing)
+			observe(t, th);
+		else if (t->number % 16 == 0)
+			forget_lost(t, th);
+	}
+	if (t->wall && now_ns - t->idle_told_ns >= IDLE_TOLD_NS)
+		tell_idle(t);
+}
+
+void suspend_tick_flush(struct suspend_tick *t)
+{
+	tell_idle(t);
+	for (size_t i = 0; i < t->threads.n; i++)
+		suspend_tell_again(t, t->threads.all[i]);
+}

@@ -54,7 +54,7 @@ struct session {
 	struct wall *wall; /* wall-clock profiles only */
 	struct unsampled *unsampled; /* NULL: replay, recordings, wall-clock profiles */
 	struct heap_frames *heap_frames; /* NULL: replay */
-	struct held *held; /* NULL: replay */
+	struct held *held; /* NULL: replay; wall-clock profiles, where the next sample may say: as the one before */
 	struct virtual_names *virtual_names; /* NULL: threads are no roots */
 	regex_t *only_threads; /* NULL: all */
 	uint64_t heap_refused; /* copies of frozen frames that made no sense */

@@ -99,15 +99,23 @@ static void postpone(struct run *r, int64_t whose)
 	free(later);
 }
 
-/* Only if the process is still its owner's: the PID may have been reused, so that another user's would come last. */
+/*
+ * The next child goes on in another order. Only if the process is still its owner's: the PID may have been reused, so that
+ * another user's would come last.
+ */
+static void took_long(struct run *r, const struct item *it)
+{
+	bounded_child_end(&r->child, NULL);
+	if (it->owner != OWNER_GONE && owner(it->pid) == it->owner)
+		postpone(r, it->owner);
+}
+
 static void give_up(struct run *r)
 {
 	struct item it = r->items[r->next++];
 
-	bounded_child_end(&r->child, NULL);
 	r->e->stuck(r->e->ctx, it.pid);
-	if (it.owner != OWNER_GONE && owner(it.pid) == it.owner)
-		postpone(r, it.owner);
+	took_long(r, &it);
 }
 
 /* Of the process that it must be about? A child that was taken over may say anything. */
@@ -135,6 +143,7 @@ static int look_at_rest(struct run *r)
 {
 	const struct bounded_limits limits = {EACH_BYTES, EACH_ALL_MS * UINT64_C(1000000)};
 	struct pollfd p = {.events = POLLIN};
+	uint64_t start = clock_monotonic_ns();
 	int n, e = r->child.pid ? 0 : bounded_child_start(&r->child, &limits, look_at_all, r);
 
 	if (e < 0)
@@ -146,6 +155,8 @@ static int look_at_rest(struct run *r)
 	/* One that ends by itself has met something that it died of. */
 	if (n <= 0 || !take(r))
 		give_up(r);
+	else if (clock_monotonic_ns() - start > EACH_SLOW_MS * UINT64_C(1000000))
+		took_long(r, &r->items[r->next - 1]);
 	return 0;
 }
 

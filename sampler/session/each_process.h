@@ -13,6 +13,7 @@ struct err;
  */
 enum {
 	EACH_PATIENCE_MS = 3000, /* for one process */
+	EACH_SLOW_MS = 700, /* one that takes longer has its owner's others come last, too */
 	EACH_ALL_MS = 9000,
 	EACH_RECORD_MAX = 2048,
 	EACH_BYTES = 448 << 20,
@@ -30,7 +31,7 @@ struct each_process {
 };
 
 /*
- * When one process of a user takes too long, the user's other processes come last; processes in user namespaces other
+ * When one process of a user takes long, the user's other processes come last; processes in user namespaces other
  * than the caller's count as one user's. *ret_left: how many there was no time for. 0 or -errno.
  */
 int each_process(const pid_t *pids, size_t n, const struct each_process *e, size_t *ret_left, struct err *err);

@@ -38,6 +38,32 @@ static bool cpu_time(struct thread *t, uint64_t *ret)
 	return r == 0;
 }
 
+/* A carrier runs on as long as it has a virtual thread: that is stopped, and does not leave it meanwhile. */
+static jvmtiError suspend_now(JNIEnv *self, struct thread *t, jobject object)
+{
+	jobject carried = thread_carried(t, self, object);
+	jvmtiError r;
+
+	if (!carried)
+		return (*the_bridge.ti)->SuspendThread(the_bridge.ti, object);
+	t->stopped = (*self)->NewGlobalRef(self, carried);
+	r = t->stopped ? (*the_bridge.ti)->SuspendThread(the_bridge.ti, carried) : JVMTI_ERROR_OUT_OF_MEMORY;
+	if (r && t->stopped) {
+		(*self)->DeleteGlobalRef(self, t->stopped);
+		t->stopped = NULL;
+	}
+	(*self)->DeleteLocalRef(self, carried);
+	return r;
+}
+
+static void resume_now(JNIEnv *self, struct thread *t, jobject object)
+{
+	(*the_bridge.ti)->ResumeThread(the_bridge.ti, t->stopped ? t->stopped : object);
+	if (t->stopped)
+		(*self)->DeleteGlobalRef(self, t->stopped);
+	t->stopped = NULL;
+}
+
 static jint suspend_one(JNIEnv *self, struct thread *t)
 {
 	uint32_t not = SUSPENDED_NOT;
@@ -50,7 +76,7 @@ static jint suspend_one(JNIEnv *self, struct thread *t)
 	if (!atomic_compare_exchange_strong(&t->suspended, &not, SUSPENDED_BEGINNING))
 		return LIST_SUSPENDED;
 	object = thread_object(t, self);
-	r = object ? (*the_bridge.ti)->SuspendThread(the_bridge.ti, object) : JVMTI_ERROR_INVALID_THREAD;
+	r = object ? suspend_now(self, t, object) : JVMTI_ERROR_INVALID_THREAD;
 	if (object)
 		(*self)->DeleteLocalRef(self, object);
 	if (!r && registers_known()) {
@@ -80,7 +106,7 @@ static jint resume_one(JNIEnv *self, struct thread *t)
 		atomic_store(&t->cpu, cpu);
 	object = thread_object(t, self);
 	if (object) {
-		(*the_bridge.ti)->ResumeThread(the_bridge.ti, object);
+		resume_now(self, t, object);
 		(*self)->DeleteLocalRef(self, object);
 	}
 	atomic_store(&t->suspended, SUSPENDED_NOT);

@@ -28,6 +28,7 @@ struct thread {
 	struct told told; /* by THREAD_START */
 	_Atomic uint32_t suspended; /* by an agent: enum suspension */
 	_Atomic uint32_t carrier; /* of virtual threads: enum carrier */
+	jobject stopped; /* global, while `suspended`: the virtual thread that was, instead of this one */
 	_Atomic uint64_t cpu; /* ns when it was last resumed */
 	_Atomic uint64_t sum, sum_before; /* of registers at the last two suspensions; 0: there was none */
 	void *_Atomic tls[AGENTS_MAX];

@@ -215,6 +215,32 @@ static void lines_main(void *arg)
 
 enum { LOOKS = 50 };
 
+/* What the virtual thread computes. */
+static jlong sink(JNIEnv *env)
+{
+	jclass klass = (*env)->FindClass(env, "Jvmpi");
+	jfieldID field = klass ? (*env)->GetStaticFieldID(env, klass, "sink", "J") : NULL;
+	jlong v = field ? (*env)->GetStaticLongField(env, klass, field) : 0;
+
+	if (klass)
+		(*env)->DeleteLocalRef(env, klass);
+	return v;
+}
+
+static bool runs_on_suspended(JNIEnv *env)
+{
+	jlong before;
+	bool on;
+
+	jvmpi->SuspendThread(o.main);
+	usleep(50000);
+	before = sink(env);
+	usleep(100000);
+	on = sink(env) != before;
+	jvmpi->ResumeThread(o.main);
+	return on;
+}
+
 static void carrier_main(void *arg)
 {
 	int runs = 0, in = 0;
@@ -225,7 +251,8 @@ static void carrier_main(void *arg)
 		runs += jvmpi->GetThreadStatus(o.main) == JVMPI_THREAD_RUNNABLE;
 		in += late_line() > 0;
 	}
-	say("%s, %s", runs > LOOKS / 2 ? "runs" : "waits", in > LOOKS / 2 ? "its frames" : "other frames");
+	say("%s, %s, %s", runs > LOOKS / 2 ? "runs" : "waits", in > LOOKS / 2 ? "its frames" : "other frames",
+		runs_on_suspended(env_here()) ? "runs on" : "stops");
 }
 
 /* code: the program does nothing that would be compiled. */

@@ -169,7 +169,8 @@ static void print_children(const struct session_summary *s)
 		say("%.2f s (%.1f %%) of the CPU time has no samples: of child processes that ended at once, or may not be sampled",
 		    (double)unexplained_ns(s) / 1e9, percent(unexplained_ns(s), s->cpu_ns));
 	if (c->refused)
-		say("%" PRIu64 " child processes were not followed: there were too many at a time", c->refused);
+		say("%" PRIu64 " child process%s not followed: there were too many at a time", c->refused,
+		    c->refused == 1 ? " was" : "es were");
 	children_text(s, text, sizeof(text));
 	if (s->totals.samples && text[0] && c->cpu_ns > s->cpu_ns / 100)
 		say("%s", text);

@@ -22,6 +22,7 @@ struct left {
 struct leftovers {
 	struct tid_map by_tid; /* struct left */
 	struct left *ended;
+	uint64_t over; /* what samples of threads stood for beyond what these had used */
 	uint32_t random;
 };
 
@@ -102,19 +103,34 @@ bool leftovers_drawn(const struct leftovers *l, pid_t tid, struct leftover *ret)
 	return true;
 }
 
-/*
- * By how many of the samples that were due there are some: the others were of the kernel. Where samples are thinned out there
- * may be more than were due, as there are none of other threads: so it is right in the mean.
- */
-static struct leftover share_of(const struct left *t)
+/* The part of its time that was not the kernel's, by how many of the samples that were due there are some. */
+static double sampled_part(const struct left *t)
 {
 	uint64_t due = t->counted > t->tail ? t->counted - t->tail : 0;
+
+	return !due ? 0 : t->seen < due ? (double)t->seen / (double)due : 1;
+}
+
+/*
+ * Samples may stand for more than their thread has used: where they are thinned out, and because the kernel, when it switches
+ * between two threads of one parent, exchanges their events with what is left of the periods. Others have less for it.
+ */
+static struct leftover share_of(struct leftovers *l, const struct left *t)
+{
+	double part = sampled_part(t);
+	uint64_t used = (uint64_t)((double)t->counted * part), over;
 	struct leftover ret = {.tid = tid_map_tid(t), .stack = t->stack, .time_ns = t->time_ns};
 
-	if (!due || !t->samples)
+	if (!t->samples)
 		return ret;
-	ret.sampled_ns = (uint64_t)((double)t->tail * (double)t->seen / (double)due);
-	ret.kernel_ns = t->tail > ret.sampled_ns ? t->tail - ret.sampled_ns : 0;
+	if (used <= t->seen) {
+		l->over += t->seen - used;
+		return ret;
+	}
+	over = used - t->seen < l->over ? used - t->seen : l->over;
+	l->over -= over;
+	ret.sampled_ns = used - t->seen - over;
+	ret.kernel_ns = (uint64_t)((double)t->tail * (1 - part));
 	return ret;
 }
 
@@ -123,7 +139,7 @@ bool leftovers_next(struct leftovers *l, uint64_t now_ns, struct leftover *ret)
 	struct left *t;
 
 	while ((t = l->ended) && (t->ended_ns < now_ns && now_ns - t->ended_ns >= WAIT_NS)) {
-		*ret = share_of(t);
+		*ret = share_of(l, t);
 		DL_DELETE(l->ended, t);
 		tid_map_drop(&l->by_tid, t);
 		if (ret->sampled_ns)

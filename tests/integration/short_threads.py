@@ -117,7 +117,7 @@ class Run:
         worked = count["Brief.brief"] + count["Brief.lasting"]
         self.share = 100 * count["Brief.brief"] / max(1, worked)
         self.brief_s, self.lasting_s = count["Brief.brief"] / freq, count["Brief.lasting"] / freq
-        self.ratio = (self.sampled + sum(self.missing)) / self.used
+        self.ratio = (self.sampled + sum(self.missing) + self.lost / freq) / self.used
         p = min(1, self.used / o.duration / os.cpu_count())
         self.scatter = math.sqrt((1 - p) / max(1, self.used * freq))
 

@@ -69,22 +69,22 @@ static void test_kernel(void **state)
 	leftovers_free(l);
 }
 
-/* One of five samples is kept, of threads of two and a half short periods: the sum is right in the mean. */
-static void test_thinned(void **state)
+/* Two samples of a thread that used one and a half periods: another one gets that much less. */
+static void test_more_than_was_used(void **state)
 {
 	struct leftovers *l = leftovers_new();
 	struct leftover o;
-	uint64_t sum = 0;
 
 	(void)state;
-	for (int tid = 1; tid <= 1000; tid++) {
-		if (tid % 5 < 2)
-			leftovers_sample(l, tid, 10 * MS, 3, 100);
-		ended(l, tid, 5 * MS, MS, SECOND);
-	}
-	while (leftovers_next(l, UINT64_MAX, &o))
-		sum += o.sampled_ns;
-	assert_int_equal(sum, 1000 * MS);
+	leftovers_sample(l, 7, 10 * MS, 3, 100);
+	leftovers_sample(l, 7, 10 * MS, 3, 200);
+	ended(l, 7, 15 * MS, 5 * MS, SECOND);
+	leftovers_sample(l, 8, 10 * MS, 4, 300);
+	ended(l, 8, 18 * MS, 8 * MS, SECOND);
+	assert_true(leftovers_next(l, UINT64_MAX, &o));
+	assert_int_equal(o.tid, 8);
+	assert_int_equal(o.sampled_ns, 3 * MS);
+	assert_false(leftovers_next(l, UINT64_MAX, &o));
 	leftovers_free(l);
 }
 
@@ -127,7 +127,7 @@ int main(void)
 		cmocka_unit_test(test_two_cpus),
 		cmocka_unit_test(test_without_a_sample),
 		cmocka_unit_test(test_kernel),
-		cmocka_unit_test(test_thinned),
+		cmocka_unit_test(test_more_than_was_used),
 		cmocka_unit_test(test_draw),
 		cmocka_unit_test(test_forget),
 	};

@@ -315,6 +315,8 @@ static void *drain_main(void *arg)
 	if (d->intake.wake.starting)
 		d->started_ns = clock_monotonic_ns() + PERF_DRAIN_START_NS;
 	d->first_on_threads = drain_begins_on_threads(d);
+	if (d->first_on_threads)
+		drain_look_for_new_threads(d);
 	if (drain_wants_change(d))
 		drain_reopen(d);
 	perf_attach_enable(d->attach);

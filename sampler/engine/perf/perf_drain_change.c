@@ -1,5 +1,7 @@
+#include <stdlib.h>
 #include <string.h>
 
+#include "sampler/engine/perf/event_set.h"
 #include "sampler/engine/perf/perf_attach.h"
 #include "sampler/engine/perf/perf_drain_priv.h"
 #include "sampler/engine/perf/perf_follow.h"
@@ -28,6 +30,21 @@ bool drain_begins_on_threads(const struct perf_drain *d)
 	return !d->choice.refused && perf_attach_may_both(d->attach) &&
 	       proc_thread_age_ns(d->proc, proc_pid(d->proc), &age) == 0 && age >= STARTING_NS &&
 	       perf_attach_threads(d->attach) * perf_attach_n_rings(d->attach) <= FIRST_MAX;
+}
+
+/* Events on all threads, even for some milliseconds, would leave out a target of brief ones. */
+void drain_look_for_new_threads(struct perf_drain *d)
+{
+	uint64_t age;
+	pid_t *tids;
+	size_t n;
+
+	if (proc_tasks(d->proc, &tids, &n) < 0)
+		return;
+	for (size_t i = n; i-- > 0 && !d->intake.fork_ns;) /* the last one is most likely the newest */
+		if (proc_thread_age_ns(d->proc, tids[i], &age) == 0 && age < EVENT_FIXED_NS)
+			d->intake.fork_ns = clock_monotonic_ns();
+	free(tids);
 }
 
 /*

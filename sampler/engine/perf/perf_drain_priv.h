@@ -56,8 +56,9 @@ struct perf_drain {
 
 /* Would other events do better? Then drain_reopen(), both with the lock. */
 bool drain_wants_change(struct perf_drain *d);
-/* Asked before there is anything to sample. */
+/* Before there is anything to sample. */
 bool drain_begins_on_threads(const struct perf_drain *d);
+void drain_look_for_new_threads(struct perf_drain *d);
 void drain_reopen(struct perf_drain *d);
 /* May threads have sizes of their own? */
 bool drain_may_own(const struct perf_drain *d);

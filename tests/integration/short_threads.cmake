@@ -2,7 +2,7 @@
 # All of them, with the bars that need many runs: short_threads.py --table --runs 20.
 js_integration_test(short_threads.17 120 short_threads.py --jdk 17 --freq 999 --option=--no-kernel --tries 3)
 js_integration_test(short_threads.new 120 short_threads.py --jdk 25,21 --kind both --at-once 4 --tries 3)
-# Deep stacks of brief threads, while others want the CPU: a reader that came in step with the samples made it 30 % too much.
+# Deep stacks of brief threads, while others want the CPU: a reader in step with the samples made it 11 to 13 % too much.
 js_integration_test(short_threads.rivals 120 short_threads.py --jdk 17 --life 15 --depth 6000 --rivals 2 --freq 999
   --tries 3)
 js_integration_test(short_threads.user 120 short_threads.py --jdk 17 --user --life 25 --tries 3)

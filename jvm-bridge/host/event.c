@@ -190,6 +190,14 @@ void event_modes_apply(void)
 	steady_drop();
 }
 
+/* Capabilities are given then, and when the JVM lives; a plain -Xrun agent comes between the two. */
+static bool is_loading(void)
+{
+	jvmtiPhase phase;
+
+	return !(*the_bridge.ti)->GetPhase(the_bridge.ti, &phase) && phase == JVMTI_PHASE_ONLOAD;
+}
+
 static bool is_code(jint type)
 {
 	return type == JVMPI_EVENT_COMPILED_METHOD_LOAD || type == JVMPI_EVENT_JS_CODE_LOAD ||
@@ -203,7 +211,7 @@ jint event_enable(struct agent *a, jint type, bool on)
 	if (!event_supported(type))
 		return JVMPI_NOT_AVAILABLE;
 	/* Before the JVM lives it is remembered; agent_start() prepares then. */
-	if (on && !(atomic_load(&the_bridge.live) ? event_prepare(type) : event_is_possible(type)))
+	if (on && !(atomic_load(&the_bridge.live) ? event_prepare(type) : !is_loading() || event_is_possible(type)))
 		return JVMPI_NOT_AVAILABLE;
 	before = on ? atomic_fetch_or(&a->enabled, bit_of(type)) : atomic_fetch_and(&a->enabled, ~bit_of(type));
 	event_modes_apply();

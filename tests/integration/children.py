@@ -176,7 +176,7 @@ def many(_):
     seen = r.fact(r"the target, and (\d+) that it started", 0)
     check("1,000 that end at once", r.status == 0, r.messages)
     print("seen %d; %d samples" % (seen, count(r.folded)))
-    r = run("--", program, "all", "400", "0.02")
+    r = run("--", program, "all", "400", "0.01")
     check("400 at once: it is said how many were not followed", re.search(r"\d+ child processes were not followed", r.messages),
           r.messages)
     unread = r.fact(r"not sampled: (\d+) sample", 0)

@@ -3,7 +3,7 @@
  *
  * children burn SECONDS        uses that much CPU time
  * children each N SECONDS      starts N such, one after the other
- * children all N SECONDS       starts N such at once
+ * children all N SECONDS       starts N such, which begin when all are there
  * children daemon SECONDS      leaves one behind that nothing is the parent of, and ends
  */
 #include <stdio.h>
@@ -30,9 +30,15 @@ __attribute__((noinline)) static void burn(double seconds)
 			sink += (unsigned long)i;
 }
 
+static int gate[2] = {-1, -1}; /* closed when all are there */
+
 static void start(double seconds)
 {
+	char none;
+
 	if (fork() == 0) {
+		close(gate[1]);
+		(void)!read(gate[0], &none, 1);
 		burn(seconds);
 		_exit(0);
 	}
@@ -60,8 +66,11 @@ int main(int argc, char **argv)
 		start(seconds);
 		wait(NULL);
 	}
+	if (!strcmp(what, "all") && pipe(gate) < 0)
+		return 1;
 	for (int i = 0; i < n && !strcmp(what, "all"); i++)
 		start(seconds);
+	close(gate[1]);
 	if (!strcmp(what, "daemon"))
 		leave_behind(seconds);
 	while (wait(NULL) > 0)

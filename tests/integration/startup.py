@@ -5,10 +5,9 @@ java:  runs of `-- java -version` and of a program that starts as an application
        4,999 Hz, pooled: 99.5 % of the stacks are complete. The kernel's copy of a stack ends at a page that was never touched, as in
        the frame of Threads::create_vm; code runs before the JVM's tables are filled in; a short program has ended before its
        last samples are walked.
-names: the first thread has the name that it had while it worked, though it is DestroyJavaVM when the profile ends.
 holes: threads whose stack pointer stands in such pages; two ways down that must not mix. What cannot be had is left out.
 
-usage: startup.py [--jdk 17] java|names|holes
+usage: startup.py [--jdk 17] java|holes
 """
 
 import argparse
@@ -29,11 +28,11 @@ MIXED = 0 if PROMPT else 0.005
 VERSIONS = 3
 
 
-def launch(argv, frequency=FREQUENCY, options=()):
+def launch(argv, frequency=FREQUENCY):
     """jsampler -- argv; [(frames, count)]."""
     with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
         out = os.path.join(tmp, "out.folded")
-        run = subprocess.run([jvm.jsampler_path(), "-q", "-F", str(frequency), "-o", out, *options, "--", *map(str, argv)],
+        run = subprocess.run([jvm.jsampler_path(), "-q", "-F", str(frequency), "-o", out, "--", *map(str, argv)],
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=jvm.PATIENCE,
                              preexec_fn=jvm.die_with_parent)
         if run.returncode:
@@ -69,24 +68,6 @@ def java(jdk):
     return False
 
 
-def names(jdk):
-    """Longer than it takes until a name is looked up again (2 s), and with samples of the thread's end."""
-    classes = jvm.compile_java(jdk, "leftover")
-    folded = launch([jdk.home / "bin/java", "-cp", classes, "Leftover", "500", "3500"], options=["-t"])
-    roots = {}
-    for frames, n in folded:
-        thread = frames[0].rpartition(" tid=")[0].lstrip("[")
-        for method in {f.partition("_[")[0] for f in frames} & {"Leftover.work", "Leftover.goOn"}:
-            roots.setdefault(method, {}).setdefault(thread, 0)
-            roots[method][thread] += n
-    tids = {frames[0] for frames, _ in folded if any(f.startswith("Leftover.work") for f in frames)}
-    end = count(folded, lambda f: f[0] in tids and any("destroy_vm" in x or "before_exit" in x for x in f))
-    print("threads by method: %s, %d samples of the first thread's end" % (roots, end))
-    left = [";".join(f) for f, _ in folded if "DestroyJavaVM" in f[0]]
-    print(*left[:3], sep="\n")
-    return set(roots.get("Leftover.work", {})) == {"main"} and set(roots.get("Leftover.goOn", {})) == {"goes on"} and not left
-
-
 def holes():
     program = native("holes", options=("-O1", "-g0", "-fomit-frame-pointer"))
     if not program:
@@ -104,9 +85,9 @@ def holes():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--jdk", default="17")
-    parser.add_argument("subject", choices=["java", "names", "holes"])
+    parser.add_argument("subject", choices=["java", "holes"])
     args = parser.parse_args()
-    ok = holes() if args.subject == "holes" else {"java": java, "names": names}[args.subject](jvm.pick_jdk(args.jdk))
+    ok = holes() if args.subject == "holes" else java(jvm.pick_jdk(args.jdk))
     sys.exit(0 if ok else 1)
 
 

@@ -266,6 +266,8 @@ static bool target_is_gone(struct perf_drain *d, unsigned round)
 	if (!f || !(d->ended_seen || round % SWEEP_EVERY == 0))
 		return d->ended_seen;
 	lock(d);
+	if (d->ended_seen) /* a fork shortly before the end may be in any ring */
+		drain_rings(d, true);
 	perf_follow_take(f);
 	family_sweep(&f->family, clock_monotonic_ns());
 	gone = d->ended_seen && family_is_empty(&f->family);

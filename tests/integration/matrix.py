@@ -8,13 +8,13 @@ explains it; one that fails is run once more, at the end. What sid calls an earl
 looked at but cannot fail: it is another one each week.
 
 usage: matrix.py [--jdks 8,21|all] [--modes default,int] [--quick] [--minutes N] [--results FILE]
-                 [--fresh] [--strict] [--list] [--readme]
+                 [--fresh] [--strict] [--list] [--docs]
 
   --quick    few cells of short recordings, and the checks, for JDKs that no other test runs on
   --minutes  cells that would not end in time are named as not reached
   --results  a line of JSON a cell; cells that are there already are not run again (--fresh: they are)
   --strict   the bars of a quiet machine
-  --readme   writes the table of the results into README.md, runs nothing
+  --docs     writes the results to docs/matrix.md, runs nothing
 
 The JDKs are those in /usr/lib/jvm and what scripts/jdks brought, or what JSAMPLER_JDKS names.
 Exit status: 0 no cell failed, 1 one did, 2 wrong usage.
@@ -32,7 +32,7 @@ import tempfile
 import time
 
 import jvm
-from matrix_table import write_readme
+import matrix_table
 from truth import COLLECTORS
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -106,7 +106,7 @@ QUICK_CHECKS = ["step", "dump", "shapes"]
 RARE = 0.002
 # What the other tests of the same run use.
 INSTALLED = "/usr/lib/jvm"
-# Kept from failing, with the reason: what ARCHITECTURE.md lists.
+# Cells that may fail, with the reason, which ARCHITECTURE.md explains.
 KNOWN = {}
 
 
@@ -356,7 +356,7 @@ def parse_arguments():
     p.add_argument("--warmup", type=int)
     p.add_argument("--duration", type=int)
     p.add_argument("--list", action="store_true")
-    p.add_argument("--readme", action="store_true")
+    p.add_argument("--docs", action="store_true")
     o = p.parse_args()
     for name, quick, whole in (("freq", 499, 999), ("warmup", 6, 12), ("duration", 5, 20)):
         if not getattr(o, name):
@@ -367,8 +367,8 @@ def parse_arguments():
 def main():
     o = parse_arguments()
     results = Results(o.results, o.fresh)
-    if o.readme:
-        return write_readme(jvm.ROOT / "README.md", results.cells.values(), list(MODES))
+    if o.docs:
+        return matrix_table.write(jvm.ROOT / "docs/matrix.md", results.cells.values(), MODES)
     cells = cells_of(o)
     if o.list:
         print("\n".join(c.key for c in cells))

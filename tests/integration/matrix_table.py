@@ -1,8 +1,28 @@
-"""The README's table of the matrix: between its markers, from the results of matrix.py."""
+"""docs/matrix.md, from the results of matrix.py."""
 
 import sys
 
-BEGIN, END = "<!-- matrix: begin -->", "<!-- matrix: end -->"
+HEAD = """# JDKs and modes
+
+Written by `tests/integration/matrix.py --docs`, from the results of `scripts/test --jdks all`.
+
+Under each JDK and in each mode, a program that knows its own CPU time (`tests/java/truth`) is profiled, by default at 999 Hz
+for 20 s. To repeat one cell: `tests/integration/matrix.py --jdks 25 --modes default`. JDK 28 is an early-access build.
+
+A cell of the first table reads *complete / sure / misplaced (chance)*:
+
+* **complete**: share of the samples whose stack reaches the thread's first frame, in percent
+* **sure**: share of the samples in compiled code whose method is known by evidence, in percent: exactly, or from the flow of the
+  code; `-` where nothing is compiled. See [measurements.md](measurements.md#names-in-compiled-code)
+* **misplaced**: CPU time attributed to the wrong method, in percentage points, according to the program's own CPU clocks
+* **chance**: what a perfect sampler would misplace with the same number of samples, in percentage points
+
+A cell that is only `-` is a mode that this build of the JDK leaves out. An empty cell was not measured, mostly because the JDK
+does not have the mode. `failed` means that nothing could be measured.
+
+## Results
+
+"""
 
 
 def text_of(r):
@@ -31,17 +51,27 @@ def table(results, modes):
         if any(t not in ("", "-") for t in row):
             rows.append("| %s | %s |" % (mode, " | ".join(row)))
     samples = [r["samples"] for r in cells.values() if "samples" in r]
-    return "\n".join([*rows, "", "%d to %d samples a cell; where there are few, most of what is misplaced is chance." % (min(samples), max(samples))])
+    return "\n".join([*rows, "", "A cell has %d to %d samples; where there are few, most of what is misplaced is chance." % (
+        min(samples), max(samples))]) + "\n"
 
 
-def write_readme(path, results, modes):
+def jdks_of(mode):
+    if mode.until >= 99:
+        return "all" if mode.since <= 8 else "%d and later" % mode.since
+    return "%d" % mode.since if mode.since == mode.until else "%d to %d" % (mode.since, mode.until)
+
+
+def modes_table(modes):
+    rows = ["\n## Modes\n", "| mode | collector | further flags | JDKs |", "| --- | --- | --- | --- |"]
+    for name, mode in modes.items():
+        flags = ["-Xint"] * mode.interpreted + [f.replace("%s", "FILE") for f in mode.flags]
+        rows.append("| %s | %s | %s | %s |" % (name, mode.gc, " ".join("`%s`" % f for f in flags), jdks_of(mode)))
+    return "\n".join(rows) + "\n"
+
+
+def write(path, results, modes):
     results = list(results)
     if not any("samples" in r for r in results):
         sys.exit("no results: --results names the file of a run")
-    text = path.read_text(encoding="utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        sys.exit("%s: no place for the table (%s ... %s)" % (path, BEGIN, END))
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    path.write_text("%s%s\n%s\n%s%s" % (before, BEGIN, table(results, modes), END, after), encoding="utf-8")
+    path.write_text(HEAD + table(results, modes) + modes_table(modes), encoding="utf-8")
     return 0

@@ -39,15 +39,15 @@ def packages_of(*options):
 def roles():
     """A row has what its role takes besides another row, which it names in bold, or all."""
     rows = {}
-    for line in (ROOT / "README.md").read_text().splitlines():
+    for line in (ROOT / "docs/building.md").read_text().splitlines():
         m = re.match(r"\| ([a-z][\w ]*) \| (.*) \| `scripts/setup ", line)
         if m:
             base = re.search(r"\*\*(.*?)\*\*", m.group(2))
             rows[m.group(1)] = set(re.findall(r"`([^`]*)`", m.group(2))) | (rows[base.group(1)] if base else set())
-    check("the README's table has a row for each role", rows.keys() == ROWS.keys(), sorted(rows))
+    check("the table of packages has a row for each role", rows.keys() == ROWS.keys(), sorted(rows))
     for name, option in ROWS.items():
         have, want = rows.get(name, set()), packages_of(option)
-        check("the README's row for " + name, have == want, "only in one of them: %s" % sorted(have ^ want))
+        check("the table's row for " + name, have == want, "only in one of them: %s" % sorted(have ^ want))
     check("the default is what all tests take", packages_of() == packages_of("--test"))
     for name in ("chromium", "npm", "golang-go", "libcmocka-dev", "libunwind-dev", "zsh"):
         check("the demo does not take " + name, name not in packages_of("--demo"))

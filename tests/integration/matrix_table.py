@@ -4,7 +4,7 @@ import sys
 
 HEAD = """# JDKs and modes
 
-Written by `tests/integration/matrix.py --docs`, from the results of `scripts/test --jdks all`.
+Written by `tests/integration/matrix.py --results build/matrix.jsonl --docs`, from the results of `scripts/test --jdks all`.
 
 Under each JDK and in each mode, a program that knows its own CPU time (`tests/java/truth`) is profiled, by default at 999 Hz
 for 20 s. To repeat one cell: `tests/integration/matrix.py --jdks 25 --modes default`. JDK 28 is an early-access build.

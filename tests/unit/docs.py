@@ -99,6 +99,9 @@ def architecture():
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     rooms = {line.split()[0] for line in (ROOT / "scripts/layers.txt").read_text().splitlines()}
     rooms = {r for r in rooms if not r.startswith("sampler/output/page/")}  # drawn in "The page"
+    sources = "".join(f.read_text(encoding="utf-8") for f in SOURCES if f.suffix in (".c", ".h", ".js"))
+    lost = [n for n in re.findall(r"`(\w+)\(\)`", text) if not re.search(r"\b%s\(" % n, sources)]
+    check("ARCHITECTURE.md: names of functions", not lost, lost)
     found = rows(text, "\n## The rooms\n")
     check("ARCHITECTURE.md: a row for each room", rooms == set(found) and len(found) == len(rooms), rooms ^ set(found))
 

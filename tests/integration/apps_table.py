@@ -2,7 +2,8 @@
 
 HEAD = """# Applications
 
-Written by `scripts/test --apps`. Applications of others, as they are, for {duration} s each at {frequency} Hz, all threads:
+Written by `scripts/test --apps`, which profiles applications of others, unchanged, with all their threads, for {duration} s each at
+{frequency} Hz:
 
 * **complete**: share of the stacks that reach their thread's first frame; at least 99.9 %, and 99.5 % where the recording
   begins with the JVM's first instruction

@@ -39,6 +39,11 @@ BAR_ROOT, BAR_USER, BAR_SHARE = 0.02, 0.03, 3.0
 BAR_BIAS, BIAS_SAMPLES, BIAS_RUNS = 1.0, 10000, 20
 
 
+def reachable(path):
+    """The same, where the other user gets at it."""
+    return jvm.public(path) if NOBODY else path
+
+
 def start(o, jdk, life_us, at_once, kind):
     classes = jvm.compile_java(jdk, "brief")
     args = [kind, str(round(life_us)), str(at_once), "1", str(o.depth)]
@@ -46,7 +51,7 @@ def start(o, jdk, life_us, at_once, kind):
     if not o.user:
         return jvm.Jvm(jdk, classes, "Brief", args, flags)
     target = jvm.Jvm.__new__(jvm.Jvm)
-    target.argv = NOBODY + [str(jdk.home / "bin/java"), *flags, "-cp", str(classes), "Brief", *args]
+    target.argv = NOBODY + [str(jdk.home / "bin/java"), *flags, "-cp", str(reachable(classes)), "Brief", *args]
     target.proc = subprocess.Popen(target.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    preexec_fn=jvm.die_with_parent, bufsize=0)
     target.pid, target.buffer = target.proc.pid, b""
@@ -89,8 +94,8 @@ class Run:
         with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
             os.chmod(tmp, 0o777)
             out = os.path.join(tmp, "out.folded")
-            argv = [jvm.jsampler_path(), "-p", str(java.pid), "-v", "-o", out, "-F", str(freq), "-d",
-                    str(o.duration), *o.option]
+            program = reachable(jvm.jsampler_path()) if o.user else jvm.jsampler_path()
+            argv = [str(program), "-p", str(java.pid), "-v", "-o", out, "-F", str(freq), "-d", str(o.duration), *o.option]
             r = subprocess.run((NOBODY if o.user else []) + argv, stdin=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True, preexec_fn=jvm.die_with_parent)
             if r.returncode:

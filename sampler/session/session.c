@@ -141,6 +141,7 @@ void session_end_child(struct session *s)
 {
 	uint64_t cpu;
 
+	session_give_held(s);
 	s->ended_ns = clock_monotonic_ns();
 	s->final_stats = s->engine->ops->stats(s->engine);
 	/* These are the owner's. */

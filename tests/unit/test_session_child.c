@@ -1,0 +1,139 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sampler/session/session_private.h"
+#include "sampler/session/unsampled.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/target/proc.h"
+
+#define MS UINT64_C(1000000)
+#define S UINT64_C(1000000000)
+
+/* The test itself is the target; its engine knows nothing but what is set here. */
+static struct engine_stats stats;
+static struct session owner;
+static struct session *child;
+
+static struct engine_stats get_stats(const struct engine *e)
+{
+	(void)e;
+	return stats;
+}
+
+static bool has_ended(const struct engine *e)
+{
+	(void)e;
+	return false;
+}
+
+static const struct engine_ops ops = {.name = "fake", .stats = get_stats, .target_ended = has_ended};
+static struct engine engine = {.ops = &ops};
+
+static pid_t start_busy(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (clock_process_cpu_ns() < 50 * MS) /* hardly any of it in the kernel */
+			for (volatile int i = 0; i < 100000; i++)
+				;
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+/* A child of a session that began long before it, and whose CPU time is used. */
+static void open_child(bool by_thread_time)
+{
+	uint64_t cpu = 0;
+
+	stats = (struct engine_stats){.by_thread_time = by_thread_time};
+	owner = (struct session){.engine = &engine, .pid = getpid(), .kallsyms_fd = -1};
+	owner.files = &owner.own_files;
+	owner.started_ns = clock_monotonic_ns() - 100 * S;
+	owner.o.engine_options.period = 10 * MS;
+	view_budget(&owner.own_files);
+	assert_int_equal(proc_open(getpid(), &owner.proc, NULL), 0);
+	if (by_thread_time)
+		owner.unsampled = unsampled_new(owner.proc, 10 * MS);
+	assert_int_equal(session_open_child(&owner, start_busy(), &child, NULL), 0);
+	while (cpu < 50 * MS)
+		assert_int_equal(proc_cpu_ns(child->proc, &cpu), 0);
+}
+
+static void close_child(void)
+{
+	pid_t pid = child->pid;
+
+	session_close(child);
+	unsampled_free(owner.unsampled);
+	proc_close(owner.proc);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static struct profile_totals end_child(void)
+{
+	session_end_child(child);
+	return profile_totals(child->profile);
+}
+
+static void sample(uint64_t weight)
+{
+	const struct raw_sample s = {
+		.pid = child->pid,
+		.tid = child->pid,
+		.time_ns = child->looked_for_jvm_ns,
+		.weight = weight,
+		.has_user = true,
+		.stack_addr = 8,
+	};
+
+	session_sink(child).sample(child, &s);
+}
+
+static void test_held_samples_are_given_at_the_end(void **state)
+{
+	(void)state;
+	open_child(true);
+	child->view->jvm = JVM_STARTING;
+	sample(10 * MS);
+	sample(10 * MS);
+	assert_int_equal(profile_totals(child->profile).samples, 0);
+	assert_int_equal(end_child().samples, 2);
+	close_child();
+}
+
+static void test_time_without_samples(void **state)
+{
+	struct profile_totals t;
+
+	(void)state;
+	open_child(true);
+	sample(10 * MS);
+	t = end_child();
+	assert_true(t.weight + t.unsampled_short + t.unsampled_kernel >= 50 * MS);
+	close_child();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_held_samples_are_given_at_the_end),
+		cmocka_unit_test(test_time_without_samples),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

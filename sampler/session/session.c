@@ -146,11 +146,12 @@ void session_end_child(struct session *s)
 	s->final_stats = s->engine->ops->stats(s->engine);
 	/* These are the owner's. */
 	s->final_stats.lost = s->final_stats.lost_weight = s->final_stats.throttled = 0;
-	if (proc_cpu_ns(s->proc, &cpu) < 0)
-		s->cpu_ns = unsampled_counted(s->unsampled);
-	else
+	if (proc_cpu_ns(s->proc, &cpu) == 0)
 		s->cpu_ns = cpu > s->cpu_start_ns ? cpu - s->cpu_start_ns : 0;
-	unsampled_finish(s->unsampled);
+	else if (s->unsampled)
+		s->cpu_ns = unsampled_counted(s->unsampled);
+	if (s->unsampled)
+		unsampled_finish(s->unsampled);
 	give_unsampled(s);
 	view_say_doubts(s->view);
 	say_heap_frames(s);

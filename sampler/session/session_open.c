@@ -218,7 +218,8 @@ static void begin_child_account(struct session *s)
 		return;
 	if (proc_cpu_ns(s->proc, &s->cpu_start_ns) < 0)
 		s->cpu_start_ns = 0;
-	unsampled_start(s->unsampled);
+	if (s->unsampled)
+		unsampled_start(s->unsampled);
 }
 
 static int open_child_parts(struct session *s, const struct session *owner, struct err *err)
@@ -231,10 +232,12 @@ static int open_child_parts(struct session *s, const struct session *owner, stru
 	s->profile = profile_new(s->o.profile);
 	s->heap_frames = heap_frames_new(s->proc);
 	s->held = held_new();
-	s->unsampled = unsampled_new(s->proc, owner->o.engine_options.period);
+	if (owner->unsampled)
+		s->unsampled = unsampled_new(s->proc, owner->o.engine_options.period);
 	if (s->o.thread_root)
 		s->virtual_names = virtual_names_new();
-	if (!s->threads || !s->profile || !s->heap_frames || !s->held || !s->unsampled || (s->o.thread_root && !s->virtual_names))
+	if (!s->threads || !s->profile || !s->heap_frames || !s->held || (owner->unsampled && !s->unsampled) ||
+	    (s->o.thread_root && !s->virtual_names))
 		return err_set(err, -ENOMEM, "out of memory");
 	return view_open(s->proc, session_unwinder_options(s), s->files, &s->view, err);
 }

@@ -52,7 +52,7 @@ struct session {
 	struct compile_watch *compiles; /* of the view's JVM; NULL: none yet */
 	struct engine *engine;
 	struct wall *wall; /* wall-clock profiles only */
-	struct unsampled *unsampled; /* NULL: replay, recordings, wall-clock profiles */
+	struct unsampled *unsampled; /* NULL: replay, recordings, wall-clock profiles, and where it is not known (engine.h) */
 	struct heap_frames *heap_frames; /* NULL: replay */
 	struct held *held; /* NULL: replay; wall-clock profiles, where the next sample may say: as the one before */
 	struct virtual_names *virtual_names; /* NULL: threads are no roots */

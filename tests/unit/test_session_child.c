@@ -128,11 +128,26 @@ static void test_time_without_samples(void **state)
 	close_child();
 }
 
+/* Page faults are no nanoseconds, and on whole CPUs it is a matter of chance who is sampled. */
+static void test_nothing_is_missing_where_that_is_not_known(void **state)
+{
+	struct profile_totals t;
+
+	(void)state;
+	open_child(false);
+	sample(1);
+	t = end_child();
+	assert_int_equal(t.weight, 1);
+	assert_int_equal(t.unsampled_short + t.unsampled_kernel, 0);
+	close_child();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_held_samples_are_given_at_the_end),
 		cmocka_unit_test(test_time_without_samples),
+		cmocka_unit_test(test_nothing_is_missing_where_that_is_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

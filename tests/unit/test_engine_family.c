@@ -14,6 +14,7 @@
 
 #include "sampler/engine/perf/family.h"
 #include "sampler/engine/perf/left_alone.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/target/proc.h"
 
 #define MS UINT64_C(1000000)
@@ -22,6 +23,7 @@ enum { STRANGER = 1, KIDS = FAMILY_MAX + 3 };
 
 /* The test itself is the target. */
 static struct family f;
+static struct budget memory;
 static int joined, left;
 
 static void on_joined(void *ctx, struct kin *k)
@@ -60,7 +62,8 @@ static void end(pid_t pid)
 static int setup(void **state)
 {
 	(void)state;
-	f = (struct family){.joined = on_joined, .left = on_left, .ctx = &f};
+	budget_init(&memory, 1 << 30, UINT64_MAX);
+	f = (struct family){.joined = on_joined, .left = on_left, .ctx = &f, .memory = &memory};
 	joined = left = 0;
 	return proc_open(getpid(), &f.target, NULL);
 }
@@ -101,6 +104,24 @@ static void test_child(void **state)
 	assert_false(family_has(&f, a));
 	assert_true(family_knows(&f, a, 3 * MS));
 	assert_false(family_knows(&f, a, 3000 * MS));
+}
+
+/* A child may have as many mappings as the target. */
+static void test_memory(void **state)
+{
+	pid_t a = start();
+	struct kin *k;
+
+	(void)state;
+	family_forked(&f, getpid(), a, 1 * MS);
+	k = family_find(&f, a);
+	assert_non_null(k);
+	stack_rest_beyond(&k->rest, (uint64_t)(uintptr_t)&k, 1 * MS);
+	assert_non_null(k->rest.maps);
+	assert_true(budget_bytes_left(&memory) < 1 << 30);
+	end(a);
+	family_sweep(&f, 2 * MS);
+	assert_int_equal(budget_bytes_left(&memory), 1 << 30);
 }
 
 /* Records of one CPU are read before those of another. */
@@ -252,6 +273,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_child, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_grandchild_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parent_has_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_many, setup, teardown),

@@ -98,7 +98,13 @@ static int open_parts(struct engine_perf *p, const struct engine_options *o,
 		      enum perf_attach_mode mode, struct err *err)
 {
 	struct stack_size first;
-	struct perf_config c = {.period = o->period, .kernel = o->kernel, .follow = o->follow, .wake_each = true};
+	struct perf_config c = {
+		.period = o->period,
+		.kernel = o->kernel,
+		.follow = o->follow,
+		.memory = o->budget,
+		.wake_each = true,
+	};
 	int r = perf_event_find(o->event ? o->event : "cpu", &c.event, err);
 
 	if (r < 0)

@@ -96,6 +96,7 @@ static void take_in(struct family *f, pid_t pid, uint64_t time_ns)
 	if (r == 0) {
 		k->pid = pid;
 		k->rest.proc = k->proc;
+		k->rest.memory = f->memory;
 		HASH_ADD_INT(f->by_pid, pid, k);
 	}
 	if (r < 0 || !k->hh.tbl) {

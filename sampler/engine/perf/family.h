@@ -9,6 +9,7 @@
 #include "sampler/engine/perf/stack_rest.h"
 #include "symbolizer/base/map.h"
 
+struct budget;
 struct proc;
 
 /*
@@ -37,6 +38,7 @@ struct family_fork {
 
 struct family {
 	struct proc *target; /* borrowed */
+	struct budget *memory; /* what is kept of the members takes bytes out of it; borrowed, NULL: no limit */
 	struct kin *by_pid;
 	struct family_fork early[FAMILY_EARLY], ended[FAMILY_ENDED]; /* of the ended ones, only the pid */
 	size_t next_early, next_ended;

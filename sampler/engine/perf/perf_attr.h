@@ -9,6 +9,7 @@
 #include "sampler/engine/perf/perf_event.h"
 #include "sampler/engine/perf/perf_record.h"
 
+struct budget;
 struct err;
 
 /* What a kernel can do, found out by trying (perf_attr_probe). */
@@ -29,6 +30,7 @@ struct perf_config {
 	bool wake_each; /* and by every sample */
 	bool cpus_in_batches; /* but not by those of events on CPUs */
 	bool follow; /* processes that the target starts are sampled too */
+	struct budget *memory; /* what is kept of those takes bytes out of it; borrowed, NULL: no limit */
 	bool sideband_apart; /* side-band records come from elsewhere, not from the sampling events */
 };
 

@@ -69,7 +69,8 @@ int perf_follow_open(struct perf_follow *f, struct proc *target, const struct pe
 {
 	int r = 0;
 
-	*f = (struct perf_follow){.family.target = target, .filter = filter, .config = config};
+	*f = (struct perf_follow){
+		.family.target = target, .family.memory = config->memory, .filter = filter, .config = config};
 	if (filter) {
 		f->family.joined = add_to_filter;
 		f->family.left = take_from_filter;

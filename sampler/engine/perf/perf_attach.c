@@ -258,8 +258,6 @@ void perf_attach_enable(struct perf_attach *a)
 	if (a->on != PERF_ON_CPUS)
 		t.stagger_ns = 0;
 	enable_leaders(a, true);
-	if (a->config.follow && a->mode == PERF_ATTACH_CPUS)
-		perf_follow_start(&a->follow);
 	event_set_enable(&a->set, &t);
 	a->enabled = true;
 	if (perf_attach_by_thread(a))

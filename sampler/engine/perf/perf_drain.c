@@ -310,10 +310,14 @@ static void finish(struct perf_drain *d)
 static void *drain_main(void *arg)
 {
 	struct perf_drain *d = arg;
+	struct perf_follow *f = perf_attach_follow(d->attach);
 
 	prompt_raise_priority();
 	start_readers(d);
 	lock(d);
+	/* Which events are wanted depends on whether there are children already. */
+	if (f)
+		perf_follow_start(f);
 	if (d->intake.wake.starting)
 		d->started_ns = clock_monotonic_ns() + PERF_DRAIN_START_NS;
 	d->first_on_threads = drain_begins_on_threads(d);

@@ -271,6 +271,11 @@ static bool target_is_gone(struct perf_drain *d, unsigned round)
 	perf_follow_take(f);
 	family_sweep(&f->family, clock_monotonic_ns());
 	gone = d->ended_seen && family_is_empty(&f->family);
+	/* Inherited events tell of a fork in the rings of samples, and nobody may have looked there since. */
+	if (gone && perf_attach_mode(d->attach) == PERF_ATTACH_THREADS) {
+		drain_rings(d, true);
+		gone = family_is_empty(&f->family);
+	}
 	atomic_store_explicit(&d->alive, family_count(&f->family), memory_order_relaxed);
 	unlock(d);
 	return gone;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sampler/model/raw_sample.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/vec.h"
 
 /* What the pointers point to follows: kernel chain, stack, frozen frames. */
@@ -17,11 +18,17 @@ struct held {
 	VEC(struct copy *) copies;
 	size_t taken; /* of the copies, from the start; freed, but the last */
 	size_t bytes; /* of the others */
+	struct budget *budget; /* borrowed; NULL: none */
+	uint64_t reserved; /* bytes out of it */
 };
 
-struct held *held_new(void)
+struct held *held_new(struct budget *b)
 {
-	return calloc(1, sizeof(struct held));
+	struct held *h = calloc(1, sizeof(*h));
+
+	if (h)
+		h->budget = b;
+	return h;
 }
 
 void held_free(struct held *h)
@@ -31,6 +38,7 @@ void held_free(struct held *h)
 	for (size_t i = 0; i < h->copies.n; i++)
 		free(h->copies.v[i]);
 	vec_done(&h->copies);
+	budget_give(h->budget, h->reserved);
 	free(h);
 }
 
@@ -71,7 +79,8 @@ bool held_keep(struct held *h, const struct raw_sample *sample)
 	size_t size = size_of(sample);
 	struct copy *c;
 
-	if (h->copies.n - h->taken >= HELD_MAX || size > HELD_BYTES - h->bytes)
+	if (h->copies.n - h->taken >= HELD_MAX || size > HELD_BYTES - h->bytes ||
+	    !budget_hold(h->budget, &h->reserved, h->bytes + size))
 		return false;
 	c = copy_of(sample);
 	if (!c || !vec_push(&h->copies, c)) {
@@ -96,5 +105,6 @@ const struct raw_sample *held_take(struct held *h)
 	}
 	c = h->copies.v[h->taken++];
 	h->bytes -= size_of(&c->sample);
+	budget_hold(h->budget, &h->reserved, h->bytes);
 	return &c->sample;
 }

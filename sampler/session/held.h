@@ -3,18 +3,20 @@
 
 #include <stdbool.h>
 
+struct budget;
 struct raw_sample;
 
 /*
  * Samples of a JVM that is starting, in code which only that JVM's tables explain. The tables are not filled in yet
  * (while it asks the processor what it can do, say), but soon will be, and the code stays where it is: such samples wait
- * for them. At most HELD_MAX samples of HELD_BYTES in all.
+ * for them. At most HELD_MAX samples of HELD_BYTES in all, which are taken out of a budget.
  */
 struct held;
 
 enum { HELD_MAX = 256, HELD_BYTES = 4 << 20 };
 
-struct held *held_new(void); /* NULL: out of memory */
+/* `b` is borrowed, NULL: no limit. NULL: out of memory. */
+struct held *held_new(struct budget *b);
 void held_free(struct held *h); /* NULL is fine */
 
 /* Copies the sample with all that it points to. false: there is no room. */

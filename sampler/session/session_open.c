@@ -68,7 +68,7 @@ static int open_engine(struct session *s, struct err *err)
 	if (!chosen)
 		s->o.engine = is_wall(s) ? &engine_suspend_ops : &engine_perf_ops;
 	if ((is_wall(s) && !(s->wall = wall_new())) || !(s->heap_frames = heap_frames_new(s->proc)) ||
-	    (!is_wall(s) && !(s->held = held_new())))
+	    (!is_wall(s) && !(s->held = held_new(s->files))))
 		return err_set(err, -ENOMEM, "out of memory");
 	if (!is_wall(s) && !s->o.snapshot && !(s->unsampled = unsampled_new(s->proc, s->o.engine_options.period)))
 		return err_set(err, -ENOMEM, "out of memory");
@@ -231,7 +231,7 @@ static int open_child_parts(struct session *s, const struct session *owner, stru
 	s->threads = threads_new(s->proc, s->pid);
 	s->profile = profile_new(s->o.profile);
 	s->heap_frames = heap_frames_new(s->proc);
-	s->held = held_new();
+	s->held = held_new(s->files);
 	if (owner->unsampled)
 		s->unsampled = unsampled_new(s->proc, owner->o.engine_options.period);
 	if (s->o.thread_root)

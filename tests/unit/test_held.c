@@ -10,6 +10,7 @@
 
 #include "sampler/model/raw_sample.h"
 #include "sampler/session/held.h"
+#include "symbolizer/base/budget.h"
 
 static struct raw_sample make(pid_t tid, const void *stack, size_t stack_len)
 {
@@ -21,7 +22,7 @@ static void test_a_copy_of_all(void **state)
 	uint64_t kernel[] = {7, 8, 9};
 	char stack[] = "of the stack", frozen[] = "frozen";
 	struct raw_sample s = make(5, stack, sizeof(stack));
-	struct held *h = held_new();
+	struct held *h = held_new(NULL);
 	const struct raw_sample *got;
 
 	(void)state;
@@ -49,7 +50,7 @@ static void test_a_copy_of_all(void **state)
 /* The oldest first, also when others come in between. */
 static void test_in_order(void **state)
 {
-	struct held *h = held_new();
+	struct held *h = held_new(NULL);
 	struct raw_sample s;
 
 	(void)state;
@@ -73,7 +74,7 @@ static void test_limits(void **state)
 {
 	uint8_t *stack = calloc(1, HELD_BYTES);
 	struct raw_sample large = make(1, stack, HELD_BYTES / 2), small = make(2, NULL, 0);
-	struct held *h = held_new();
+	struct held *h = held_new(NULL);
 
 	(void)state;
 	assert_true(held_keep(h, &large));
@@ -89,12 +90,37 @@ static void test_limits(void **state)
 	free(stack);
 }
 
+/* Of each of many processes that start at the same time. */
+static void test_budget(void **state)
+{
+	uint8_t *stack = calloc(1, BUDGET_STEP);
+	struct raw_sample s = make(1, stack, BUDGET_STEP);
+	struct budget b;
+	struct held *one, *other;
+
+	(void)state;
+	budget_init(&b, 3 * BUDGET_STEP, UINT64_MAX);
+	one = held_new(&b);
+	other = held_new(&b);
+	assert_true(held_keep(one, &s));
+	assert_true(held_keep(one, &s));
+	assert_true(held_keep(other, &s));
+	assert_false(held_keep(other, &s));
+	assert_non_null(held_take(one));
+	assert_true(held_keep(other, &s));
+	held_free(one);
+	held_free(other);
+	assert_int_equal(budget_bytes_left(&b), 3 * BUDGET_STEP);
+	free(stack);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_copy_of_all),
 		cmocka_unit_test(test_in_order),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

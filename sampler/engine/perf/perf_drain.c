@@ -281,6 +281,14 @@ static bool target_is_gone(struct perf_drain *d, unsigned round)
 	return gone;
 }
 
+static void note_family(struct perf_drain *d, const struct family *f)
+{
+	atomic_store_explicit(&d->alive, family_count(f), memory_order_relaxed);
+	atomic_store_explicit(&d->followed, f->followed, memory_order_relaxed);
+	atomic_store_explicit(&d->brief, f->brief, memory_order_relaxed);
+	atomic_store_explicit(&d->refused, f->refused, memory_order_relaxed);
+}
+
 /* Before the samples of new processes are read, and at once. */
 static void take_forks(struct perf_drain *d)
 {
@@ -290,19 +298,19 @@ static void take_forks(struct perf_drain *d)
 		return;
 	lock(d);
 	perf_follow_take(f);
-	atomic_store_explicit(&d->alive, family_count(&f->family), memory_order_relaxed);
-	atomic_store_explicit(&d->followed, f->family.followed, memory_order_relaxed);
-	atomic_store_explicit(&d->brief, f->family.brief, memory_order_relaxed);
-	atomic_store_explicit(&d->refused, f->family.refused, memory_order_relaxed);
+	note_family(d, &f->family);
 	unlock(d);
 }
 
 static void finish(struct perf_drain *d)
 {
+	const struct perf_follow *f = perf_attach_follow(d->attach);
 	uint64_t lost;
 
 	perf_attach_disable(d->attach);
 	drain_rings(d, true);
+	if (f)
+		note_family(d, &f->family);
 	/* The records of what was lost are right while it happens, not to the sample: 514 of 404 were seen
 	 * after a stop of 4 s (6.18). Samples and what each event says it lost are all that it took. */
 	if (perf_attach_lost(d->attach, &lost))

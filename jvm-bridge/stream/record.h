@@ -10,7 +10,7 @@
 
 /*
  * A record in the making. Appending beyond WIRE_RECORD_MAX or without memory sets `full` and adds
- * nothing; record_mark() and record_cut() take back a half-written part. Zero-initialise; record_done().
+ * nothing. Zero-initialise; record_done().
  */
 struct record {
 	unsigned char *data;

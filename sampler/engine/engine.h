@@ -27,7 +27,7 @@ struct engine_ended {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 };
 
-/* What the sink is told, in order, all from the thread that calls engine_run(). */
+/* What the sink is told, in order, all from the thread that calls run(). */
 struct engine_sink {
 	void *ctx;
 	void (*sample)(void *ctx, const struct raw_sample *s);
@@ -114,7 +114,7 @@ struct engine_ops {
 	/* Starts sampling. */
 	int (*start)(struct engine *e, struct err *err);
 	/*
-	 * Delivers samples to the sink until engine_stop(), the end of the target (0 is returned in
+	 * Delivers samples to the sink until stop(), the end of the target (0 is returned in
 	 * both cases), or deadline_ns (CLOCK_MONOTONIC, 0: none). Then sampling ends, what is still queued is
 	 * delivered, and the queue's memory is given back.
 	 */

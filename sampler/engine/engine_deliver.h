@@ -11,7 +11,7 @@ struct engine_sink;
 struct proc;
 struct sample_queue;
 
-/* What engines with a thread of their own share on the side of engine_run(). */
+/* What engines with a thread of their own share on the side of run(). */
 
 /* Tells the sink of one message of the queue. */
 typedef void engine_deliver_fn(struct engine *e, const struct engine_sink *sink, const void *msg);

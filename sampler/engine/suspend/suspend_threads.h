@@ -32,7 +32,7 @@ struct suspend_thread {
 	bool looked, off_cpu, asleep;
 	uint64_t counted_ns; /* CPU time that samples stand for so far */
 	uint64_t last_ns; /* until when its wall-clock time is told */
-	double share; /* of running, that has not been told yet; see suspend_label() */
+	double share; /* of running, that has not been told yet; see suspend_look_label() */
 	bool sampled; /* there is a sample that `again` can repeat */
 	enum thread_state state; /* of that sample */
 	uint32_t still; /* ticks in a row without having run */

@@ -36,6 +36,14 @@ static bool is_refusal(int r)
 	return r == -EPERM || r == -EACCES || r == -ENOSYS || r == -EOPNOTSUPP;
 }
 
+/* Another engine than perf samples the target alone. */
+static void follow_none(struct session *s)
+{
+	children_free(take_ptr(s->children));
+	s->o.engine_options.follow = false;
+	s->o.engine_options.aside = heap_frames_aside(s->heap_frames);
+}
+
 static int fall_back(struct session *s, int r, struct err *err)
 {
 	struct engine_options *o = &s->o.engine_options;
@@ -46,6 +54,7 @@ static int fall_back(struct session *s, int r, struct err *err)
 	if (o->period < FALLBACK_PERIOD_NS)
 		o->period = FALLBACK_PERIOD_NS;
 	s->o.engine = &engine_suspend_ops;
+	follow_none(s);
 	if (s->o.engine->open(s->proc, o, &s->engine, &other) < 0)
 		return err_set(err, r, "%s", why.msg);
 	log_warn("%s", why.msg);

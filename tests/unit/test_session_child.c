@@ -5,14 +5,19 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "sampler/session/session_private.h"
 #include "sampler/session/unsampled.h"
 #include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
 #include "symbolizer/target/proc.h"
 
 #define MS UINT64_C(1000000)
@@ -142,12 +147,47 @@ static void test_nothing_is_missing_where_that_is_not_known(void **state)
 	close_child();
 }
 
+/* As in a container. For good, so this test is the last one. */
+static void refuse_perf(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog filter = {sizeof(code) / sizeof(code[0]), code};
+
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+}
+
+/* Threads of children are not stopped: that is said, and their CPU time is not called missing. */
+static void test_not_followed_where_perf_is_refused(void **state)
+{
+	const struct session_options o = {.engine_options.period = 10 * MS, .follow = true};
+	struct err e = {0};
+	struct session *s;
+	pid_t pid;
+
+	(void)state;
+	refuse_perf();
+	pid = start_busy();
+	assert_int_equal(session_open(pid, &o, &s, &e), 0);
+	assert_true(session_traces(s));
+	assert_false(session_summary(s).children.followed);
+	session_close(s);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_held_samples_are_given_at_the_end),
 		cmocka_unit_test(test_time_without_samples),
 		cmocka_unit_test(test_nothing_is_missing_where_that_is_not_known),
+		cmocka_unit_test(test_not_followed_where_perf_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

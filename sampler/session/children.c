@@ -129,12 +129,13 @@ static int retire(struct children *c, size_t i, struct err *err)
 	return r;
 }
 
-static void retire_one(struct children *c)
+/* One that has ended; pid 0: whichever. */
+static void retire_one(struct children *c, pid_t pid)
 {
 	struct err e = {0};
 
 	for (size_t i = 0; i < c->n; i++) {
-		if (proc_alive(c->open[i]->proc))
+		if ((pid && c->open[i]->pid != pid) || proc_alive(c->open[i]->proc))
 			continue;
 		if (retire(c, i, &e) < 0)
 			log_warn("what was sampled of a child process is lost: %s", e.msg);
@@ -215,7 +216,7 @@ static struct session *open_child(struct children *c, pid_t pid)
 	struct err e = {0};
 
 	if (c->n == CHILDREN_OPEN)
-		retire_one(c);
+		retire_one(c, 0);
 	if (pid == c->refused_pid || c->n == CHILDREN_OPEN || c->sampled == CHILDREN_MAX)
 		return NULL;
 	if (session_open_child(c->owner, pid, &s, &e) == 0) {
@@ -294,6 +295,17 @@ static void on_exec(void *ctx, pid_t pid)
 		session_on_exec(s, pid);
 }
 
+/* Its number may have been that of another one. */
+static void on_child(void *ctx, pid_t parent, pid_t pid)
+{
+	struct children *c = ctx;
+
+	(void)parent;
+	retire_one(c, pid);
+	if (c->refused_pid == pid)
+		c->refused_pid = 0;
+}
+
 static void on_mapped(void *ctx, pid_t pid)
 {
 	struct session *s = session_of(ctx, pid);
@@ -326,6 +338,7 @@ struct engine_sink children_sink(struct children *c)
 		.ended = on_ended,
 		.exec = on_exec,
 		.mapped = on_mapped,
+		.child = on_child,
 		.process = process,
 		.sampled = on_sampled,
 	};

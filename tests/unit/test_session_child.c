@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/session/children.h"
 #include "sampler/session/session_private.h"
 #include "sampler/session/unsampled.h"
 #include "symbolizer/base/clock.h"
@@ -147,6 +148,28 @@ static void test_nothing_is_missing_where_that_is_not_known(void **state)
 	close_child();
 }
 
+/* Where numbers are few, they are soon given again, long before room is needed for another session. */
+static void test_a_number_is_given_again(void **state)
+{
+	struct engine_sink sink;
+	pid_t pid;
+
+	(void)state;
+	open_child(false);
+	pid = child->pid;
+	owner.children = children_new(&owner);
+	owner.profile = profile_new((struct profile_options){.threads = true});
+	sink = children_sink(owner.children);
+	sink.sample(sink.ctx, &(struct raw_sample){.pid = pid, .tid = pid, .weight = 1});
+	sink.child(sink.ctx, owner.pid, pid); /* of this one, behind its first sample */
+	assert_non_null(sink.process(sink.ctx, pid));
+	close_child();
+	sink.child(sink.ctx, owner.pid, pid);
+	assert_null(sink.process(sink.ctx, pid));
+	children_free(owner.children);
+	profile_free(owner.profile);
+}
+
 /* As in a container. For good, so this test is the last one. */
 static void refuse_perf(void)
 {
@@ -187,6 +210,7 @@ int main(void)
 		cmocka_unit_test(test_held_samples_are_given_at_the_end),
 		cmocka_unit_test(test_time_without_samples),
 		cmocka_unit_test(test_nothing_is_missing_where_that_is_not_known),
+		cmocka_unit_test(test_a_number_is_given_again),
 		cmocka_unit_test(test_not_followed_where_perf_is_refused),
 	};
 

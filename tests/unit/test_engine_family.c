@@ -174,6 +174,8 @@ static void test_too_many(void **state)
 	assert_int_equal(f.followed, FAMILY_MAX);
 	family_forked(&f, getpid(), pids[KIDS - 1], 2 * MS); /* from a second ring */
 	assert_int_equal(f.refused, KIDS - FAMILY_MAX);
+	family_add(&f, pids[KIDS - 1], 1000 * MS); /* by each of its samples */
+	assert_int_equal(f.refused, KIDS - FAMILY_MAX);
 	/* Those that end make room. */
 	end(pids[0]);
 	family_add(&f, pids[KIDS - 1], 2000 * MS);

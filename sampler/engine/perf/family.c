@@ -55,6 +55,15 @@ static void note_ended(struct family *f, pid_t pid, uint64_t time_ns)
 	f->ended[f->next_ended++ % FAMILY_ENDED] = (struct family_fork){.pid = pid, .time_ns = time_ns};
 }
 
+/* One that cannot be followed is met again by each of its samples. */
+static void count_missed(struct family *f, pid_t pid, bool brief)
+{
+	for (size_t i = 0; i < FAMILY_ENDED; i++)
+		if (f->ended[i].pid == pid)
+			return;
+	*(brief ? &f->brief : &f->refused) += 1;
+}
+
 static void kin_free(struct kin *k)
 {
 	stack_rest_done(&k->rest);
@@ -103,8 +112,8 @@ static void take_in(struct family *f, pid_t pid, uint64_t time_ns)
 		if (k)
 			proc_close(k->proc);
 		free(k);
+		count_missed(f, pid, r == -ESRCH);
 		note_ended(f, pid, time_ns + TWICE_NS);
-		*(r == -ESRCH ? &f->brief : &f->refused) += 1;
 		return;
 	}
 	f->followed++;

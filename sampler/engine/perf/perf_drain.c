@@ -255,6 +255,14 @@ static bool wait_rings(struct perf_drain *d)
 	return forks;
 }
 
+static void note_family(struct perf_drain *d, const struct family *f)
+{
+	atomic_store_explicit(&d->alive, family_count(f), memory_order_relaxed);
+	atomic_store_explicit(&d->followed, f->followed, memory_order_relaxed);
+	atomic_store_explicit(&d->brief, f->brief, memory_order_relaxed);
+	atomic_store_explicit(&d->refused, f->refused, memory_order_relaxed);
+}
+
 /* The target, and all that it has started. */
 static bool target_is_gone(struct perf_drain *d, unsigned round)
 {
@@ -266,8 +274,6 @@ static bool target_is_gone(struct perf_drain *d, unsigned round)
 	if (!f || !(d->ended_seen || round % SWEEP_EVERY == 0))
 		return d->ended_seen;
 	lock(d);
-	if (d->ended_seen) /* a fork shortly before the end may be in any ring */
-		drain_rings(d, true);
 	perf_follow_take(f);
 	family_sweep(&f->family, clock_monotonic_ns());
 	gone = d->ended_seen && family_is_empty(&f->family);
@@ -276,17 +282,9 @@ static bool target_is_gone(struct perf_drain *d, unsigned round)
 		drain_rings(d, true);
 		gone = family_is_empty(&f->family);
 	}
-	atomic_store_explicit(&d->alive, family_count(&f->family), memory_order_relaxed);
+	note_family(d, &f->family);
 	unlock(d);
 	return gone;
-}
-
-static void note_family(struct perf_drain *d, const struct family *f)
-{
-	atomic_store_explicit(&d->alive, family_count(f), memory_order_relaxed);
-	atomic_store_explicit(&d->followed, f->followed, memory_order_relaxed);
-	atomic_store_explicit(&d->brief, f->brief, memory_order_relaxed);
-	atomic_store_explicit(&d->refused, f->refused, memory_order_relaxed);
 }
 
 /* Before the samples of new processes are read, and at once. */

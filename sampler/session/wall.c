@@ -82,10 +82,8 @@ static bool set_frames(struct kept *k, const struct walk *walk)
 void wall_keep(struct wall *w, pid_t tid, enum thread_state found, enum thread_state told,
 	       const struct walk *walk)
 {
-	struct kept *k = tid_map_find(&w->by_tid, tid);
+	struct kept *k = tid_map_get(&w->by_tid, tid);
 
-	if (!k)
-		k = tid_map_get(&w->by_tid, tid);
 	if (!k)
 		return;
 	k->found = found;

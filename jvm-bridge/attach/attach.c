@@ -98,11 +98,11 @@ static int take_answer(struct buf *text, struct err *err)
 	return 0;
 }
 
-static int ask(struct proc *proc, const struct request *q, struct buf *text, struct err *err)
+static int ask(struct proc *proc, int parent, const struct request *q, struct buf *text, struct err *err)
 {
 	CLEANUP(close_at_exit) int jvm = -1;
 	struct inside in;
-	int r = inside_enter(proc, &in, err);
+	int r = inside_enter(proc, parent, &in, err);
 
 	if (r == 0)
 		r = jvm = listener_connect(&in, q->wake, err);
@@ -117,7 +117,8 @@ static const char *or_null(const char *s)
 	return *s ? s : NULL;
 }
 
-static int load(struct proc *proc, const struct request *q, int *ret_fd, int *ret_code, struct err *err)
+static int load(struct proc *proc, int parent, const struct request *q, int *ret_fd, int *ret_code,
+		struct err *err)
 {
 	const struct attach_load l = {q->wake, or_null(q->library), or_null(q->musl_library), or_null(q->loaded)};
 	struct inside in = {.root = -1};
@@ -125,7 +126,7 @@ static int load(struct proc *proc, const struct request *q, int *ret_fd, int *re
 	int r = l.loaded ? 0 : library_read(proc, &l, &lib, err);
 
 	if (r == 0)
-		r = inside_enter(proc, &in, err);
+		r = inside_enter(proc, parent, &in, err);
 	if (r == 0)
 		r = inside_load(&in, &l, &lib, ret_fd, ret_code, err);
 	inside_leave(&in);
@@ -139,7 +140,7 @@ static void serve(struct proc *proc, int parent, const struct request *q)
 	struct buf text = {0};
 	struct err err = {0};
 	int fd = -1, code = 0;
-	int r = q->what == LOAD ? load(proc, q, &fd, &code, &err) : ask(proc, q, &text, &err);
+	int r = q->what == LOAD ? load(proc, parent, q, &fd, &code, &err) : ask(proc, parent, q, &text, &err);
 
 	reply.result = r;
 	reply.agent_code = code;
@@ -203,8 +204,8 @@ void attach_stop(struct attach *a)
 		return;
 	close(a->fd);
 	/*
-	 * While it waits for a request it sees the end at once; else it is let finish, so that nothing stays in the target's
-	 * file system. How long that takes is the target's to say: it is not waited for to the end.
+	 * While it waits for a request or an answer it sees the end at once. A JVM that has been sent SIGQUIT must open its
+	 * listener first, or it would take the signal for another one: that is not waited for to the end.
 	 */
 	for (int ms = 0; a->child > 0 && ms < STOP_WAIT_MS && waitpid(a->child, NULL, WNOHANG) == 0; ms += ATTACH_POLL_MS)
 		poll(NULL, 0, ATTACH_POLL_MS);

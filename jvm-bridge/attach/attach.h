@@ -12,7 +12,8 @@ struct proc;
  * started while this program still has its privileges and does not parse anything, so that whoever
  * asks it needs none. The child enters the target's user namespace, takes its user and group id, and
  * reaches its files through its root directory. It serves one request, cleans up after itself even
- * when its parent was killed meanwhile, and ends.
+ * when its parent was killed meanwhile, and ends. When nobody waits for the answer any more it ends at
+ * once, but for a JVM that was signalled and is late to open its listener (ATTACH_WAIT_MS at most).
  *
  * It sends SIGQUIT only to a JVM that catches it, is past its start, is not stopped, and whose
  * caller said `wake`: made sure that attaching is not switched off (-XX:+DisableAttachMechanism).
@@ -23,7 +24,7 @@ int attach_start(struct proc *proc, struct attach **ret, struct err *err);
 void attach_stop(struct attach *a); /* NULL is fine */
 /* Ends what another thread waits for in attach_ask() or attach_load(), with an error. NULL is fine. */
 void attach_cancel(struct attach *a);
-/* How long to wait for the answer to a request, from then on. The child goes on after that, until it has cleaned up. */
+/* How long to wait for the answer to a request, from then on. The child goes on after that, until attach_stop(). */
 void attach_set_patience(struct attach *a, unsigned ms);
 
 /*

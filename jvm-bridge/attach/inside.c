@@ -49,12 +49,12 @@ static int become(struct inside *in, bool entered, struct err *err)
 	return 0;
 }
 
-int inside_enter(struct proc *proc, struct inside *in, struct err *err)
+int inside_enter(struct proc *proc, int parent, struct inside *in, struct err *err)
 {
 	bool entered;
 	int r;
 
-	*in = (struct inside){.proc = proc, .root = -1};
+	*in = (struct inside){.proc = proc, .root = -1, .parent = parent};
 	in->root = openat(proc_dirfd(proc), "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (in->root < 0 && (errno == ENOENT || errno == ESRCH))
 		return err_set(err, -ESRCH, "the JVM ended");
@@ -75,6 +75,16 @@ void inside_leave(struct inside *in)
 	if (in->root >= 0)
 		close(in->root);
 	in->root = -1;
+}
+
+int inside_wait(struct inside *in, int fd, short events, int ms)
+{
+	struct pollfd p[] = {{.fd = fd, .events = events}, {.fd = in->parent, .events = POLLRDHUP}};
+	int r = poll(p, 2, ms);
+
+	if (r > 0 && p[1].revents)
+		return -ECANCELED;
+	return r > 0;
 }
 
 static char state_of(struct inside *in)
@@ -135,6 +145,8 @@ int inside_wait_started(struct inside *in, struct err *err)
 		if (ms >= ATTACH_START_MS)
 			return err_set(err, -EAGAIN, "SIGQUIT is not caught (the JVM is starting, or runs with "
 				       "-Xrs): it would end the JVM, so it is not sent");
-		poll(NULL, 0, ATTACH_POLL_MS);
+		r = inside_wait(in, -1, 0, ATTACH_POLL_MS);
+		if (r < 0)
+			return err_set(err, r, "nobody waits for the JVM's answer any more");
 	}
 }

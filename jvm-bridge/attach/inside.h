@@ -15,6 +15,7 @@ struct err;
 struct inside {
 	struct proc *proc;
 	int root; /* O_PATH of its root directory */
+	int parent; /* the socket to who asked, borrowed */
 	struct proc_status st; /* ids as in its user namespace */
 };
 
@@ -26,8 +27,13 @@ enum {
 };
 
 /* inside.c */
-int inside_enter(struct proc *proc, struct inside *in, struct err *err);
+int inside_enter(struct proc *proc, int parent, struct inside *in, struct err *err);
 void inside_leave(struct inside *in);
+/*
+ * Waits up to `ms` for fd, of which `events` are wanted; negative: for the time to go by. 1: it is ready; 0: not in that time;
+ * -ECANCELED: whoever asked has ended or does not want the answer any more.
+ */
+int inside_wait(struct inside *in, int fd, short events, int ms);
 int inside_check_running(struct inside *in, struct err *err); /* -errno: stopped, or ended */
 /* Waits until SIGQUIT does no harm any more; -errno if that does not come. */
 int inside_wait_started(struct inside *in, struct err *err);

@@ -20,7 +20,7 @@
 #include "symbolizer/target/path_in_root.h"
 
 /* The socket, not what a link of its name leads to, and only if it is the target's. */
-static int find_socket(const struct inside *in)
+static int find_socket(const struct inside *in, struct err *err)
 {
 	CLEANUP(close_at_exit) int fd = -1;
 	struct stat s;
@@ -30,39 +30,68 @@ static int find_socket(const struct inside *in)
 	fd = path_in_root_open(in->root, path);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &s) < 0 || !S_ISSOCK(s.st_mode) || s.st_uid != in->st.euid)
-		return -EPERM;
+	if (fstat(fd, &s) < 0 || !S_ISSOCK(s.st_mode))
+		return err_set(err, -EPERM, "%s in the JVM's root is not a socket: remove it", path);
+	/* The JVM removes what an earlier process of its number left there, if it may. */
+	if (s.st_uid != in->st.euid)
+		return err_set(err, -EPERM, "%s in the JVM's root is of user %u, not of the JVM's (left by an earlier process of "
+			       "that number?): remove it", path, (unsigned)s.st_uid);
 	return take_fd(&fd);
 }
 
-/* An O_PATH descriptor of a socket can be named to connect(2) only by its link in /proc. */
-static int connect_to(int socket_path, pid_t pid)
+/*
+ * An O_PATH descriptor of a socket can be named to connect(2) only by its link in /proc. -EAGAIN: connections wait to be
+ * accepted, and there is no room for one more.
+ */
+static int connect_to(int socket_path)
 {
-	CLEANUP(close_at_exit) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	const struct timeval patience = {.tv_sec = ATTACH_WAIT_MS / 1000};
+	CLEANUP(close_at_exit) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	struct ucred peer = {0};
-	socklen_t len = sizeof(peer);
 
 	if (fd < 0)
 		return -errno;
 	snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d", socket_path);
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
 		return -errno;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.pid != pid)
-		return -EPERM;
 	return take_fd(&fd);
 }
 
-/* -ENOENT: nobody listens; the socket of a process that is gone refuses. */
-static int try_listener(struct inside *in)
+static int check_peer(const struct inside *in, int fd, struct err *err)
 {
-	CLEANUP(close_at_exit) int path = find_socket(in);
-	int r = path < 0 ? path : connect_to(path, proc_pid(in->proc));
+	struct ucred peer = {0};
+	socklen_t len = sizeof(peer);
 
-	return r == -ECONNREFUSED ? -ENOENT : r;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return -errno;
+	if (peer.pid == proc_pid(in->proc))
+		return 0;
+	return err_set(err, -EPERM, "another process (PID %d) listens at the JVM's /tmp/.java_pid%d: do two containers share a /tmp?",
+		       (int)peer.pid, (int)in->st.ns_pid);
+}
+
+static uint64_t wait_end_ns(void)
+{
+	return clock_monotonic_ns() + ATTACH_WAIT_MS * UINT64_C(1000000);
+}
+
+/* -ENOENT: nobody listens; the socket of a process that is gone refuses. `err` may be set, or not. */
+static int try_listener(struct inside *in, struct err *err)
+{
+	CLEANUP(close_at_exit) int path = find_socket(in, err), fd = -1;
+	uint64_t end = wait_end_ns();
+	int r = path;
+
+	if (path < 0)
+		return path;
+	while ((r = fd = connect_to(path)) == -EAGAIN && clock_monotonic_ns() < end) {
+		r = inside_wait(in, -1, 0, ATTACH_POLL_MS);
+		if (r < 0)
+			return r;
+	}
+	if (r < 0)
+		return r == -ECONNREFUSED ? -ENOENT : r;
+	r = check_peer(in, fd, err);
+	return r < 0 ? r : take_fd(&fd);
 }
 
 static int send_signal(struct proc *proc, int sig)
@@ -81,14 +110,16 @@ static int send_signal(struct proc *proc, int sig)
 	return r;
 }
 
-static int wait_for_listener(struct inside *in)
+/* Wanted or not: the file that it looks for must not go before it has. */
+static int wait_for_listener(struct inside *in, struct err *err)
 {
+	uint64_t end = wait_end_ns();
 	int r = -ETIMEDOUT;
 
-	for (int ms = 0; ms < ATTACH_WAIT_MS && proc_alive(in->proc); ms += ATTACH_POLL_MS) {
+	while (clock_monotonic_ns() < end && proc_alive(in->proc)) {
 		poll(NULL, 0, ATTACH_POLL_MS);
-		r = try_listener(in);
-		if (r >= 0)
+		r = try_listener(in, err);
+		if (r >= 0 || r == -ECANCELED)
 			return r;
 	}
 	if (!proc_alive(in->proc))
@@ -144,7 +175,7 @@ static int wake_listener(struct inside *in, struct err *err)
 		return err_set(err, r, "cannot make /tmp/%s: %s", name, strerror(-r));
 	r = send_signal(in->proc, SIGQUIT);
 	if (r == 0)
-		r = wait_for_listener(in);
+		r = wait_for_listener(in, err);
 	/* Stopped since: the signal is pending, and without the file it would print the threads later. */
 	if (r != -ETIMEDOUT || inside_check_running(in, err) != -EAGAIN)
 		unlinkat(dir, name, 0);
@@ -160,7 +191,7 @@ int listener_connect(struct inside *in, bool wake, struct err *err)
 	int r;
 
 	err->msg[0] = '\0';
-	r = try_listener(in);
+	r = try_listener(in, err);
 	/* The connection would be made, but nobody would answer. */
 	if (r >= 0 && inside_check_running(in, err) < 0) {
 		close(r);
@@ -173,16 +204,16 @@ int listener_connect(struct inside *in, bool wake, struct err *err)
 	if (r == -ENOENT)
 		return err_set(err, r, "the JVM has no attach listener yet");
 	if (r == -EPERM || r == -EACCES)
-		return err_set(err, r, "not allowed to connect to the JVM's attach socket, or it is not the JVM's");
+		return err_set(err, r, "not allowed to connect to the JVM's attach socket");
 	return err_set(err, r, "cannot connect to the JVM's attach socket: %s", strerror(-r));
 }
 
-static int send_all(int fd, const char *bytes, size_t len)
+static int send_all(struct inside *in, int fd, const char *bytes, size_t len)
 {
 	while (len) {
 		ssize_t n = send(fd, bytes, len, MSG_NOSIGNAL);
 
-		if (n < 0 && errno == EINTR)
+		if (n < 0 && (errno == EINTR || (errno == EAGAIN && inside_wait(in, fd, POLLOUT, ATTACH_WAIT_MS) > 0)))
 			continue;
 		if (n <= 0)
 			return n < 0 ? -errno : -EPIPE;
@@ -192,33 +223,31 @@ static int send_all(int fd, const char *bytes, size_t len)
 	return 0;
 }
 
-/* What is left of the time that an answer may take as a whole: one byte now and then would never end. */
-static int set_patience(int fd, uint64_t deadline_ns)
+/* The time that an answer may take as a whole: one byte now and then would never end. */
+static int wait_for_answer(struct inside *in, int fd, uint64_t end_ns, struct err *err)
 {
-	uint64_t now = clock_monotonic_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
-	const struct timeval t = {.tv_sec = (time_t)(left / 1000000000), .tv_usec = (suseconds_t)(left / 1000 % 1000000)};
+	uint64_t now = clock_monotonic_ns();
+	int r = now < end_ns ? inside_wait(in, fd, POLLIN, (int)((end_ns - now) / 1000000) + 1) : -ETIMEDOUT;
 
-	/* 0 would mean for ever. */
-	if (!t.tv_sec && !t.tv_usec)
-		return -ETIMEDOUT;
-	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) < 0 ? -errno : 0;
+	if (r == -ETIMEDOUT)
+		return err_set(err, r, "the JVM did not answer in time");
+	return r < 0 ? err_set(err, r, "nobody waits for the JVM's answer any more") : r;
 }
 
-static int read_answer(int fd, struct buf *b, struct err *err)
+static int read_answer(struct inside *in, int fd, struct buf *b, struct err *err)
 {
-	uint64_t deadline_ns = clock_monotonic_ns() + ATTACH_WAIT_MS * UINT64_C(1000000);
+	uint64_t end = wait_end_ns();
 	char block[16384];
 
 	for (;;) {
-		ssize_t n = set_patience(fd, deadline_ns) < 0 ? -1 : recv(fd, block, sizeof(block), 0);
+		int r = wait_for_answer(in, fd, end, err);
+		ssize_t n;
 
-		if (n < 0 && clock_monotonic_ns() >= deadline_ns)
-			return err_set(err, -ETIMEDOUT, "the JVM did not answer in time");
-
-		if (n < 0 && errno == EINTR)
+		if (r < 0)
+			return r;
+		n = recv(fd, block, sizeof(block), MSG_DONTWAIT);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
-		if (n < 0 && errno == EAGAIN)
-			continue; /* woken a little early */
 		if (n < 0 && errno != ECONNRESET)
 			return err_set(err, -errno, "reading from the JVM's attach listener: %m");
 		if (n <= 0)
@@ -239,9 +268,9 @@ static int ask_version(struct inside *in, struct err *err)
 
 	if (fd < 0)
 		return r;
-	r = send_all(fd, request, sizeof(request));
+	r = send_all(in, fd, request, sizeof(request));
 	r = r < 0 ? err_set(err, r, "cannot send to the JVM's attach listener: %s", strerror(-r)) :
-		    read_answer(fd, &answer, err);
+		    read_answer(in, fd, &answer, err);
 	if (r == 0)
 		r = attach_answer_version(answer.data);
 	buf_done(&answer);
@@ -279,11 +308,11 @@ int listener_talk(struct inside *in, int *fd, const char *command, const char *c
 	else if (r < 0)
 		err_set(err, r, "out of memory");
 	if (r == 0) {
-		r = send_all(*fd, b.data, b.len);
+		r = send_all(in, *fd, b.data, b.len);
 		/* Sent to a JVM that ends meanwhile: the answer, or its lack, tells. */
 		r = r < 0 && r != -EPIPE ?
 			err_set(err, r, "cannot send to the JVM's attach listener: %s", strerror(-r)) :
-			read_answer(*fd, answer, err);
+			read_answer(in, *fd, answer, err);
 	}
 	buf_done(&b);
 	return r;

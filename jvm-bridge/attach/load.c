@@ -48,11 +48,13 @@ static int accept_target(struct inside *in, int listener, struct err *err)
 	uint64_t end = clock_monotonic_ns() + ATTACH_WAIT_MS * UINT64_C(1000000);
 
 	while (clock_monotonic_ns() < end && proc_alive(in->proc)) {
-		struct pollfd p = {.fd = listener, .events = POLLIN};
 		struct ucred peer = {0};
 		socklen_t len = sizeof(peer);
-		int fd = poll(&p, 1, 100) > 0 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : -1;
+		int r = inside_wait(in, listener, POLLIN, 100);
+		int fd = r > 0 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : -1;
 
+		if (r < 0)
+			return err_set(err, r, "nobody waits for the bridge any more");
 		if (fd < 0)
 			continue;
 		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
@@ -89,7 +91,8 @@ static int load_placed(struct inside *in, int *jvm, const char *library, const c
 	int r = talk(in, jvm, library, socket, &early, ret_code, err);
 
 	for (int ms = 0; r < 0 && early && ms < ATTACH_START_MS; ms += ATTACH_POLL_MS) {
-		poll(NULL, 0, ATTACH_POLL_MS);
+		if (inside_wait(in, -1, 0, ATTACH_POLL_MS) < 0)
+			return err_set(err, -ECANCELED, "nobody waits for the bridge any more");
 		close(*jvm);
 		*jvm = listener_connect(in, false, err);
 		if (*jvm < 0)

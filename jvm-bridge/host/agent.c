@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jvm-bridge/host/alloc.h"
 #include "jvm-bridge/host/libc_old.h"
 #include "jvm-bridge/host/thread.h"
 
@@ -171,6 +172,7 @@ void agent_start(struct agent *a, JNIEnv *env)
 		return;
 	events_prepare(a);
 	a->started = true;
+	arena_tell(a, t);
 	if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD) && !class_tell_all(a, t, env, false))
 		bridge_say("an agent is told of no class that was there before it: the JVM does not list them");
 	threads_announce(a, t, 0);

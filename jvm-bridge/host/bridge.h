@@ -111,6 +111,8 @@ jint event_request(struct agent *a, jint type, void *arg);
 void event_modes_apply(void); /* tells JVMTI what is wanted now */
 void events_prepare(struct agent *a); /* what was enabled before the JVM lived; drops what cannot be had */
 bool events_want_ids(void); /* some agent does */
+
+/* support.c */
 bool event_capabilities_add(int first, ...); /* bit numbers, ending with -1 */
 
 /* GC_NOT: nothing is told as freed while the agent has the event. GC_FREES: not sent while GC is disabled. */
@@ -159,10 +161,28 @@ void monitor_wait(JVMPI_RawMonitor m, jlong ms);
 void monitor_notify_all(JVMPI_RawMonitor m);
 void monitor_destroy(JVMPI_RawMonitor m);
 bool monitor_owned(void); /* by the calling thread, any */
+/* Of one that somebody owns. */
+struct raw_monitor {
+	JVMPI_RawMonitor id;
+	JNIEnv *owner; /* NULL: no thread of Java */
+	uint32_t depth;
+	char name[256];
+};
+size_t monitors_list(struct raw_monitor *ret, size_t max); /* how many */
 
 /* trace.c */
 void trace_get(JVMPI_CallTrace *trace, jint depth);
 void trace_forget(void); /* after classes were unloaded */
+/* Of all threads that the bridge knows, but its own; as many frames as there are, `depth` at most. Whatever memory there is. */
+struct traces {
+	JVMPI_CallTrace *at;
+	jint *status; /* as GetThreadStatus says */
+	jint n;
+	JVMPI_CallFrame *frames;
+};
+
+void traces_get(struct traces *ret, jint depth);
+void traces_done(struct traces *t);
 
 /* lines.c: line number tables. */
 struct lines {

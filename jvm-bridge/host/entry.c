@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jvm-bridge/host/alloc.h"
+#include "jvm-bridge/host/contention.h"
+#include "jvm-bridge/host/dump.h"
+#include "jvm-bridge/host/hook.h"
+#include "jvm-bridge/host/method.h"
 #include "jvm-bridge/host/options.h"
+#include "jvm-bridge/host/step.h"
+#include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
 #include "jvm-bridge/stream/stream.h"
 #include "jvm-bridge/stream/wire.h"
@@ -121,6 +128,8 @@ static int options_run(struct options *o, bool standing)
 {
 	int r = 0;
 
+	if (o->dump_limit)
+		dump_limit_set(o->dump_limit);
 	if (o->stream)
 		r = stream_begin(o->stream, standing);
 	if (!r && o->agent)
@@ -202,6 +211,15 @@ static const jvmtiEventCallbacks callbacks = {
 	.GarbageCollectionStart = on_gc_start,
 	.GarbageCollectionFinish = on_gc_finish,
 	.ObjectFree = on_object_free,
+	.SampledObjectAlloc = on_sampled_alloc,
+	.ClassFileLoadHook = on_class_file,
+	.MethodEntry = on_method_entry,
+	.MethodExit = on_method_exit,
+	.SingleStep = on_single_step,
+	.MonitorContendedEnter = on_monitor_enter,
+	.MonitorContendedEntered = on_monitor_entered,
+	.MonitorWait = on_monitor_wait,
+	.MonitorWaited = on_monitor_waited,
 };
 
 /* Always on; the others as agents ask (event_modes_apply()). */
@@ -228,6 +246,32 @@ static int bridge_open(JavaVM *vm)
 	return 0;
 }
 
+/* A plain -Xrun agent asks when it is too late: the JVM's arguments tell of it. -1: it cannot be known. */
+static int file_has(const char *path, const char *word)
+{
+	FILE *f = fopen(path, "re");
+	size_t at = 0;
+	int c, found = f ? 0 : -1;
+
+	while (f && !found && (c = getc(f)) != EOF) {
+		at = c == word[at] ? at + 1 : c == word[0];
+		found = !word[at];
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Here, or never: see support.h. false: an event that there is not. */
+static bool events_ask(const struct options *o)
+{
+	if (o->events)
+		return !support_ask(o->events);
+	if (o->agent || (!o->stream && (file_has("/proc/self/cmdline", "-Xrun") || file_has("/proc/self/environ", "-Xrun"))))
+		support_ask_usual();
+	return true;
+}
+
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *text, void *reserved)
 {
 	struct options o;
@@ -240,6 +284,10 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *text, void *reserved)
 	}
 	if (bridge_open(vm) || pending.n == PENDING_MAX) {
 		options_done(&o);
+		return JNI_ERR;
+	}
+	if (!events_ask(&o)) {
+		bridge_say("events=%.200s: names of JVMPI's events, as in METHOD_ENTRY+HEAP_DUMP", o.events);
 		return JNI_ERR;
 	}
 	the_bridge.slashes |= o.slashes;
@@ -268,6 +316,8 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
 	}
 	the_bridge.by_registers |= o.registers;
 	r = (*vm)->GetEnv(vm, &env, JNI_VERSION_1_6) || bridge_open(vm) ? WIRE_ATTACH_JVM : 0;
+	if (!r && o.events && support_ask(o.events))
+		r = WIRE_ATTACH_OPTIONS;
 	/* Where registers are is learnt with the threads: anew, when it is asked for later. */
 	if (!r && (!atomic_load(&the_bridge.live) || (o.registers && !registers_known())))
 		bridge_live(env);

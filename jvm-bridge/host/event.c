@@ -1,8 +1,11 @@
 /* Which events are on, for JVMPI and for JVMTI, and the way of one to the agents. */
-#include <stdarg.h>
 #include <string.h>
 
+#include "jvm-bridge/host/alloc.h"
+#include "jvm-bridge/host/dump.h"
 #include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/monitor_dump.h"
+#include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
 #include "jvm-bridge/host/versions.h"
 
@@ -39,163 +42,46 @@ bool anybody_wants(jint type)
 	return false;
 }
 
-/*
- * Capabilities are taken when they are needed: some are exclusive, and an agent that enables nothing
- * should cost nothing. Bits, not names: one binary serves JDKs whose structs differ.
- */
-bool event_capabilities_add(int first, ...)
-{
-	static struct lock lock;
-	static _Atomic uint64_t held;
-	uint64_t wanted = 0;
-	va_list ap;
-
-	va_start(ap, first);
-	for (int bit = first; bit >= 0; bit = va_arg(ap, int))
-		wanted |= 1ull << bit;
-	va_end(ap);
-	if ((atomic_load(&held) & wanted) == wanted)
-		return true;
-	for (int bit = 0; bit < 64; bit++) {
-		jvmtiCapabilities one = {0};
-		uint64_t mask = 1ull << bit;
-
-		if (!(wanted & mask) || (atomic_load(&held) & mask))
-			continue;
-		memcpy(&one, &mask, sizeof(mask));
-		if ((*the_bridge.ti)->AddCapabilities(the_bridge.ti, &one))
-			return false;
-		lock_take(&lock);
-		atomic_fetch_or(&held, mask);
-		lock_drop(&lock);
-	}
-	return true;
-}
-
-/* What makes JVMTI send an event of its own. 0 ends the list. */
-static const struct mode {
-	jvmtiEvent event;
-	jint types[6];
-} modes[] = {
-	{JVMTI_EVENT_CLASS_PREPARE, {JVMPI_EVENT_CLASS_LOAD}},
-	{JVMTI_EVENT_COMPILED_METHOD_LOAD,
-		{JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMPI_EVENT_JS_CODE_LOAD,
-			JVMPI_EVENT_JS_CODE_UNLOAD}},
-	{JVMTI_EVENT_COMPILED_METHOD_UNLOAD,
-		{JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMPI_EVENT_JS_CODE_LOAD,
-			JVMPI_EVENT_JS_CODE_UNLOAD}},
-	{JVMTI_EVENT_DYNAMIC_CODE_GENERATED, {JVMPI_EVENT_JS_DYNAMIC_CODE}},
-	{JVMTI_EVENT_DATA_DUMP_REQUEST, {JVMPI_EVENT_DATA_DUMP_REQUEST, JVMPI_EVENT_DATA_RESET_REQUEST}},
-	{JVMTI_EVENT_GARBAGE_COLLECTION_START,
-		{JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_JS_GC_PAUSE}},
-	{JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
-		{JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_JS_GC_PAUSE}},
-};
-
-/* What a JVMPI event takes of JVMTI. Before the JVM lives the answer is as good as later. */
-static bool event_is_possible(jint type)
-{
-	switch (type) {
-	case JVMPI_EVENT_COMPILED_METHOD_LOAD:
-	case JVMPI_EVENT_COMPILED_METHOD_UNLOAD:
-	case JVMPI_EVENT_JS_CODE_LOAD:
-	case JVMPI_EVENT_JS_CODE_UNLOAD:
-		return event_capabilities_add(27, -1); /* can_generate_compiled_method_load_events */
-	case JVMPI_EVENT_CLASS_LOAD:
-	case JVMPI_EVENT_CLASS_UNLOAD:
-	case JVMPI_EVENT_OBJECT_FREE:
-	case JVMPI_EVENT_THREAD_START:
-		return ids_are_possible();
-	case JVMPI_EVENT_GC_START:
-	case JVMPI_EVENT_GC_FINISH:
-	case JVMPI_EVENT_JS_GC_PAUSE:
-		return event_capabilities_add(31, -1); /* can_generate_garbage_collection_events */
-	default:
-		return true;
-	}
-}
-
-/* And of the bridge; true: it can be had now. */
-static bool event_prepare(jint type)
-{
-	if (!event_is_possible(type))
-		return false;
-	switch (type) {
-	case JVMPI_EVENT_CLASS_LOAD:
-	case JVMPI_EVENT_CLASS_UNLOAD:
-	case JVMPI_EVENT_OBJECT_FREE:
-	case JVMPI_EVENT_THREAD_START:
-		return ids_init(bridge_env());
-	case JVMPI_EVENT_GC_START:
-	case JVMPI_EVENT_GC_FINISH:
-	case JVMPI_EVENT_JS_GC_PAUSE:
-		return gc_pump_start();
-	default:
-		return true;
-	}
-}
-
-static bool event_supported(jint type)
-{
-	switch (type) {
-	case JVMPI_EVENT_CLASS_LOAD:
-	case JVMPI_EVENT_CLASS_UNLOAD:
-	case JVMPI_EVENT_COMPILED_METHOD_LOAD:
-	case JVMPI_EVENT_COMPILED_METHOD_UNLOAD:
-	case JVMPI_EVENT_THREAD_START:
-	case JVMPI_EVENT_THREAD_END:
-	case JVMPI_EVENT_GC_START:
-	case JVMPI_EVENT_GC_FINISH:
-	case JVMPI_EVENT_OBJECT_FREE:
-	case JVMPI_EVENT_DATA_DUMP_REQUEST:
-	case JVMPI_EVENT_DATA_RESET_REQUEST:
-	case JVMPI_EVENT_JVM_INIT_DONE:
-	case JVMPI_EVENT_JVM_SHUT_DOWN:
-	case JVMPI_EVENT_JS_CODE_LOAD:
-	case JVMPI_EVENT_JS_CODE_UNLOAD:
-	case JVMPI_EVENT_JS_DYNAMIC_CODE:
-	case JVMPI_EVENT_JS_GC_PAUSE:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* A collection is where the pump looks for dead objects, whatever agents want. */
 static bool is_needed(jvmtiEvent event)
 {
 	return event == JVMTI_EVENT_GARBAGE_COLLECTION_FINISH && ids_looked_for();
 }
 
+/* true: allocations are told from here on (alloc_begin()). */
+static bool modes_apply_locked(void)
+{
+	static uint64_t set; /* as JVMTI has them: bit an event */
+	jvmtiEnv *ti = the_bridge.ti;
+	bool allocs = false;
+
+	for (jvmtiEvent event = JVMTI_MIN_EVENT_TYPE_VAL; event <= JVMTI_MAX_EVENT_TYPE_VAL; event++) {
+		uint64_t bit = 1ull << (event - JVMTI_MIN_EVENT_TYPE_VAL);
+		bool on = support_wants(event) || is_needed(event);
+
+		/* Each change takes locks that threads take when they start. */
+		if (on != ((set & bit) != 0) &&
+			!(*ti)->SetEventNotificationMode(ti, on ? JVMTI_ENABLE : JVMTI_DISABLE, event, NULL)) {
+			set ^= bit;
+			allocs |= on && event == JVMTI_EVENT_SAMPLED_OBJECT_ALLOC;
+		}
+		if (!on && event == JVMTI_EVENT_COMPILED_METHOD_UNLOAD)
+			versions_clear();
+	}
+	return allocs;
+}
+
 void event_modes_apply(void)
 {
-	static bool set[sizeof(modes) / sizeof(*modes)]; /* as JVMTI has them; below the steady lock */
-	jvmtiEnv *ti = the_bridge.ti;
+	bool allocs;
 
 	if (!atomic_load(&the_bridge.live) || atomic_load(&the_bridge.dead))
 		return;
 	steady_take(thread_find(bridge_env()));
-	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
-		bool on = is_needed(modes[i].event);
-
-		for (size_t k = 0; k < 6 && modes[i].types[k]; k++)
-			on |= anybody_wants(modes[i].types[k]);
-		/* Each change takes locks that threads take when they start. */
-		if (on != set[i] && !(*ti)->SetEventNotificationMode(
-				ti, on ? JVMTI_ENABLE : JVMTI_DISABLE, modes[i].event, NULL))
-			set[i] = on;
-		if (!on && modes[i].event == JVMTI_EVENT_COMPILED_METHOD_UNLOAD)
-			versions_clear();
-	}
+	allocs = modes_apply_locked();
 	steady_drop();
-}
-
-/* Capabilities are given then, and when the JVM lives; a plain -Xrun agent comes between the two. */
-static bool is_loading(void)
-{
-	jvmtiPhase phase;
-
-	return !(*the_bridge.ti)->GetPhase(the_bridge.ti, &phase) && phase == JVMTI_PHASE_ONLOAD;
+	if (allocs)
+		alloc_begin();
 }
 
 static bool is_code(jint type)
@@ -208,10 +94,10 @@ jint event_enable(struct agent *a, jint type, bool on)
 {
 	uint64_t before;
 
-	if (!event_supported(type))
+	if (!support_has(type))
 		return JVMPI_NOT_AVAILABLE;
 	/* Before the JVM lives it is remembered; agent_start() prepares then. */
-	if (on && !(atomic_load(&the_bridge.live) ? event_prepare(type) : !is_loading() || event_is_possible(type)))
+	if (on && !(atomic_load(&the_bridge.live) ? support_prepare(type) : support_possible(type)))
 		return JVMPI_NOT_AVAILABLE;
 	before = on ? atomic_fetch_or(&a->enabled, bit_of(type)) : atomic_fetch_and(&a->enabled, ~bit_of(type));
 	event_modes_apply();
@@ -238,7 +124,7 @@ bool events_want_ids(void)
 /* The agent was told that it is enabled. */
 static void event_check(struct agent *a, jint type)
 {
-	if (!agent_wants(a, type) || event_prepare(type))
+	if (!agent_wants(a, type) || support_prepare(type))
 		return;
 	atomic_fetch_and(&a->enabled, ~bit_of(type));
 	bridge_say("an agent has enabled event %d, which this JVM cannot send now: it does not come", (int)type);
@@ -278,6 +164,24 @@ static jint replay(struct agent *a, struct thread *t)
 	return ok ? JVMPI_SUCCESS : JVMPI_FAIL;
 }
 
+static bool is_requestable(jint type)
+{
+	switch (type) {
+	case JVMPI_EVENT_CLASS_LOAD:
+	case JVMPI_EVENT_OBJECT_ALLOC:
+	case JVMPI_EVENT_THREAD_START:
+	case JVMPI_EVENT_HEAP_DUMP:
+	case JVMPI_EVENT_OBJECT_DUMP:
+	case JVMPI_EVENT_MONITOR_DUMP:
+	case JVMPI_EVENT_JS_METHOD:
+	case JVMPI_EVENT_JS_REPLAY:
+	case JVMPI_EVENT_JS_ADDRESSES:
+		return true;
+	default:
+		return false;
+	}
+}
+
 jint event_request(struct agent *a, jint type, void *arg)
 {
 	struct thread *t = thread_current();
@@ -287,8 +191,7 @@ jint event_request(struct agent *a, jint type, void *arg)
 		a->lean = true;
 		return JVMPI_SUCCESS;
 	}
-	if (type != JVMPI_EVENT_CLASS_LOAD && type != JVMPI_EVENT_THREAD_START && type != JVMPI_EVENT_JS_METHOD &&
-		type != JVMPI_EVENT_JS_REPLAY && type != JVMPI_EVENT_JS_ADDRESSES)
+	if (!is_requestable(type))
 		return JVMPI_NOT_AVAILABLE;
 	if (!t || !atomic_load(&the_bridge.live))
 		return JVMPI_FAIL;
@@ -296,8 +199,18 @@ jint event_request(struct agent *a, jint type, void *arg)
 	case JVMPI_EVENT_CLASS_LOAD:
 		id = id_check(arg);
 		return id ? class_request(a, t, t->env, id) : JVMPI_FAIL;
+	case JVMPI_EVENT_OBJECT_ALLOC:
+		id = id_check(arg);
+		return id ? alloc_request(a, t, t->env, id) : JVMPI_FAIL;
 	case JVMPI_EVENT_THREAD_START:
 		return thread_request(a, t, arg);
+	case JVMPI_EVENT_HEAP_DUMP:
+		return heap_dump_request(a, t, t->env, arg);
+	case JVMPI_EVENT_OBJECT_DUMP:
+		id = id_check(arg);
+		return id ? object_dump_request(a, t, t->env, id) : JVMPI_FAIL;
+	case JVMPI_EVENT_MONITOR_DUMP:
+		return monitor_dump_request(a, t, t->env);
 	case JVMPI_EVENT_JS_ADDRESSES:
 		return addresses_request(t->env, arg);
 	case JVMPI_EVENT_JS_METHOD:
@@ -324,7 +237,8 @@ bool event_send(struct agent *a, struct thread *t, JVMPI_Event *e, enum gc_mode 
 		thread_announce(a, t, t, 0);
 	if (!gate_enter(a, t, mode, e->event_type & JVMPI_REQUESTED_EVENT))
 		return false;
-	e->env_id = t ? t->env : NULL;
+	if (!e->env_id)
+		e->env_id = t ? t->env : NULL;
 	if (t) {
 		t->inside++;
 		t->gc_not += mode == GC_NOT;

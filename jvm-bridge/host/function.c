@@ -157,14 +157,6 @@ static jobject id_to_object(jobjectID id)
 	return found && env ? id_object(env, found) : NULL;
 }
 
-/* Of a class only. JNI would need a reference to java.lang.Class, and may leave an exception. */
-static bool is_class(jobject object)
-{
-	jint status;
-
-	return !(*the_bridge.ti)->GetClassStatus(the_bridge.ti, object, &status);
-}
-
 static jobjectID object_to_id(struct agent *a, jobject object)
 {
 	JNIEnv *env = alive() ? bridge_env() : NULL;
@@ -172,9 +164,7 @@ static jobjectID object_to_id(struct agent *a, jobject object)
 
 	if (!env || !object)
 		return NULL;
-	id = id_known(object);
-	if (!id)
-		id = id_of(thread_current(), env, object, is_class(object) ? ID_CLASS : ID_OBJECT);
+	id = id_of_object(thread_current(), env, object);
 	if (id && id->kind == ID_CLASS)
 		class_met(a, env, object, id);
 	return (jobjectID)id;

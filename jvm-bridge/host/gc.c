@@ -100,6 +100,7 @@ void JNICALL on_object_free(jvmtiEnv *ti, jlong tag)
 	bool class = id->kind == ID_CLASS;
 
 	(void)ti;
+	id->gone = true;
 	id->next = atomic_load(&gc.freed);
 	while (!atomic_compare_exchange_weak(&gc.freed, &id->next, id))
 		;

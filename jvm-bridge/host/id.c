@@ -1,90 +1,16 @@
 #include "jvm-bridge/host/id.h"
 
-#include <sys/mman.h>
-
+#include "jvm-bridge/host/id_record.h"
+#include "jvm-bridge/host/refs.h"
 #include "jvm-bridge/host/thread.h"
 
-enum { CHUNK = 1 << 18, CHUNKS_MAX = 4096 };
-#define ID_MAGIC 0x4a53424f424a4944ull
-#define ID_PER_CHUNK (CHUNK / sizeof(struct object_id))
-
-/* Only grows. Ids are checked without the lock: n is published behind its chunk. */
 static struct {
-	struct lock lock;
-	struct object_id *_Atomic chunks[CHUNKS_MAX];
-	_Atomic unsigned n;
-	unsigned used; /* records of the last chunk */
-	struct object_id *free;
 	_Atomic bool ready; /* objects can be tagged */
 	_Atomic bool reported; /* by OBJECT_FREE, when they are freed */
 	_Atomic uint32_t in_use;
+	_Atomic uint32_t by_tag; /* odd while there are some that have a tag only */
+	size_t by_tag_left;
 } ids;
-
-static void *pages(void *hint, size_t size, int flags)
-{
-	void *p = mmap(hint, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-/* MAP_32BIT looks from 1 GB on only, where ZGC may have its heap; then any free place below 2 GB. */
-void *low_alloc(size_t size)
-{
-	const uintptr_t step = 1 << 24, end = (uintptr_t)1 << 31;
-	void *p = pages(NULL, size, MAP_32BIT);
-
-	for (uintptr_t at = step; !p && at < end; at += step) {
-		p = pages((void *)at, size, 0);
-		if (p && (uintptr_t)p + size > end) {
-			munmap(p, size);
-			p = NULL;
-		}
-	}
-	return p ? p : pages(NULL, size, 0);
-}
-
-static struct object_id *record_new_locked(void)
-{
-	unsigned n = atomic_load(&ids.n);
-	struct object_id *id = ids.free;
-
-	if (id) {
-		ids.free = id->next;
-		id->next = NULL;
-		id->magic = ID_MAGIC;
-		return id;
-	}
-	if (!n || ids.used == ID_PER_CHUNK) {
-		id = n < CHUNKS_MAX ? low_alloc(CHUNK) : NULL;
-		if (!id)
-			return NULL;
-		atomic_store(&ids.chunks[n], id);
-		atomic_store(&ids.n, ++n);
-		ids.used = 0;
-	}
-	id = atomic_load(&ids.chunks[n - 1]) + ids.used++;
-	id->magic = ID_MAGIC;
-	return id;
-}
-
-static struct object_id *record_new(void)
-{
-	struct object_id *id;
-
-	lock_take(&ids.lock);
-	id = record_new_locked();
-	lock_drop(&ids.lock);
-	return id;
-}
-
-static void record_free(struct object_id *id)
-{
-	lock_take(&ids.lock);
-	id->magic = 0;
-	id->next = ids.free;
-	ids.free = id;
-	lock_drop(&ids.lock);
-}
 
 struct object_id *id_from_tag(jlong tag)
 {
@@ -130,50 +56,54 @@ bool ids_looked_for(void)
 	return atomic_load(&ids.ready) && !atomic_load(&ids.reported) && atomic_load(&ids.in_use);
 }
 
+struct finding {
+	JNIEnv *env;
+	struct object_id *found;
+};
+
+static void find_add(struct finding *f, struct object_id *id)
+{
+	id->gone = true;
+	id->next = f->found;
+	f->found = id;
+}
+
+static void untag_one(struct object_id *id, void *arg)
+{
+	struct finding *f = arg;
+	jobject object = id->gone || atomic_load(&id->by_tag) ? NULL : id_object(f->env, id);
+
+	if (!object)
+		return;
+	if (!(*the_bridge.ti)->SetTag(the_bridge.ti, object, 0))
+		find_add(f, id);
+	(*f->env)->DeleteLocalRef(f->env, object);
+}
+
 /* Whoever got an id just before counts as its user, or is about to: by then it is nobody else's yet. */
 struct object_id *ids_untag(JNIEnv *env)
 {
-	unsigned n = atomic_load(&ids.n);
-	struct object_id *list = NULL;
+	struct finding f = {env, NULL};
 
-	for (unsigned i = 0; i < n; i++) {
-		struct object_id *chunk = atomic_load(&ids.chunks[i]);
+	id_records_each(untag_one, &f);
+	return f.found;
+}
 
-		for (size_t k = 0; k < ID_PER_CHUNK; k++) {
-			jobject object = chunk[k].gone ? NULL : id_object(env, &chunk[k]);
+static void dead_one(struct object_id *id, void *arg)
+{
+	struct finding *f = arg;
+	jweak ref = atomic_load(&id->ref);
 
-			if (!object)
-				continue;
-			if (!(*the_bridge.ti)->SetTag(the_bridge.ti, object, 0)) {
-				chunk[k].gone = true;
-				chunk[k].next = list;
-				list = &chunk[k];
-			}
-			(*env)->DeleteLocalRef(env, object);
-		}
-	}
-	return list;
+	if (ref && !id->gone && (*f->env)->IsSameObject(f->env, ref, NULL))
+		find_add(f, id);
 }
 
 struct object_id *ids_dead(JNIEnv *env)
 {
-	unsigned n = atomic_load(&ids.n);
-	struct object_id *dead = NULL;
+	struct finding f = {env, NULL};
 
-	for (unsigned i = 0; i < n; i++) {
-		struct object_id *chunk = atomic_load(&ids.chunks[i]);
-
-		for (size_t k = 0; k < ID_PER_CHUNK; k++) {
-			jweak ref = atomic_load(&chunk[k].ref);
-
-			if (!ref || chunk[k].gone || !(*env)->IsSameObject(env, ref, NULL))
-				continue;
-			chunk[k].gone = true;
-			chunk[k].next = dead;
-			dead = &chunk[k];
-		}
-	}
-	return dead;
+	id_records_each(dead_one, &f);
+	return f.found;
 }
 
 struct object_id *id_known(jobject object)
@@ -187,25 +117,59 @@ struct object_id *id_known(jobject object)
 
 static struct object_id *id_new(JNIEnv *env, jobject object, enum id_kind kind)
 {
-	struct object_id *id = record_new();
+	struct object_id *id = id_record_new();
 	jweak ref;
 
 	if (!id)
 		return NULL;
 	id->kind = kind;
-	ref = (*env)->NewWeakGlobalRef(env, object);
+	ref = ref_weak_new(env, object);
 	if (!ref) {
 		(*env)->ExceptionClear(env);
-		record_free(id);
+		id_record_free(id);
 		return NULL;
 	}
 	if ((*the_bridge.ti)->SetTag(the_bridge.ti, object, (jlong)(uintptr_t)id)) {
-		(*env)->DeleteWeakGlobalRef(env, ref);
-		record_free(id);
+		ref_weak_delete(env, ref);
+		id_record_free(id);
 		return NULL;
 	}
 	atomic_store(&id->ref, ref);
 	return id;
+}
+
+/* JNI would need a reference to java.lang.Class, and may leave an exception. */
+static bool is_class(jobject object)
+{
+	jint status;
+
+	return !(*the_bridge.ti)->GetClassStatus(the_bridge.ti, object, &status);
+}
+
+/* One that stays; NULL: it has none, or that may go. */
+static struct object_id *id_settled(jobject object)
+{
+	uint32_t seen = atomic_load(&ids.by_tag);
+	struct object_id *id = id_known(object);
+
+	return !(seen & 1) && atomic_load(&ids.by_tag) == seen ? id : NULL;
+}
+
+/* Below the steady lock. */
+static bool id_keep(JNIEnv *env, struct object_id *id, jobject object)
+{
+	jweak ref = atomic_load(&id->by_tag) ? ref_weak_new(env, object) : NULL;
+
+	if (!atomic_load(&id->by_tag))
+		return true;
+	if (!ref) {
+		(*env)->ExceptionClear(env);
+		return false;
+	}
+	id->kind = is_class(object) ? ID_CLASS : ID_OBJECT;
+	atomic_store(&id->ref, ref);
+	atomic_store(&id->by_tag, false);
+	return true;
 }
 
 struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_kind kind)
@@ -216,7 +180,7 @@ struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_k
 
 	if (!object || !ids_init(env))
 		return NULL;
-	id = id_known(object);
+	id = id_settled(object);
 	if (id)
 		return id;
 	pending = bridge_exception_take(env);
@@ -225,6 +189,8 @@ struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_k
 	if (!id) {
 		id = id_new(env, object, kind);
 		first = id && !atomic_fetch_add(&ids.in_use, 1);
+	} else if (!id_keep(env, id, object)) {
+		id = NULL;
 	}
 	steady_drop();
 	if (first)
@@ -233,27 +199,38 @@ struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_k
 	return id;
 }
 
-struct object_id *id_check(jobjectID id)
+struct object_id *id_of_object(struct thread *t, JNIEnv *env, jobject object)
 {
-	uintptr_t p = (uintptr_t)id;
-	unsigned n = atomic_load(&ids.n);
+	struct object_id *id = object ? id_settled(object) : NULL;
 
-	for (unsigned i = 0; i < n; i++) {
-		uintptr_t base = (uintptr_t)atomic_load(&ids.chunks[i]);
+	return id ? id : id_of(t, env, object, object && is_class(object) ? ID_CLASS : ID_OBJECT);
+}
 
-		if (p < base || p - base >= ID_PER_CHUNK * sizeof(struct object_id))
-			continue;
-		if ((p - base) % sizeof(struct object_id))
-			return NULL;
-		return ((struct object_id *)p)->magic == ID_MAGIC ? (struct object_id *)p : NULL;
+/* Of an id that has a tag only: JVMTI looks at all tags. */
+static void id_find(JNIEnv *env, struct object_id *id)
+{
+	jlong tag = (jlong)(uintptr_t)id;
+	jobject *objects = NULL;
+	jint n = 0;
+
+	steady_take(thread_find(env));
+	if (atomic_load(&id->by_tag) && !(*the_bridge.ti)->GetObjectsWithTags(the_bridge.ti, 1, &tag, &n, &objects, NULL)) {
+		for (jint i = 0; i < n; i++) {
+			id_keep(env, id, objects[i]);
+			(*env)->DeleteLocalRef(env, objects[i]);
+		}
+		bridge_free(objects);
 	}
-	return NULL;
+	steady_drop();
 }
 
 jobject id_object(JNIEnv *env, struct object_id *id)
 {
 	jobject local = NULL;
 	jweak ref;
+
+	if (atomic_load(&id->by_tag))
+		id_find(env, id);
 
 	atomic_fetch_add(&id->users, 1);
 	ref = atomic_load(&id->ref);
@@ -272,10 +249,14 @@ bool id_empty(JNIEnv *env, struct object_id *id)
 	if (atomic_load(&id->users))
 		return false;
 	if (id->dead)
-		(*env)->DeleteWeakGlobalRef(env, id->dead);
+		ref_weak_delete(env, id->dead);
 	id->dead = NULL;
 	class_forget(atomic_exchange(&id->saved, NULL));
 	told_forget(&id->told);
+	atomic_store(&id->array, 0);
+	atomic_store(&id->element, NULL);
+	atomic_store(&id->by_tag, false);
+	id->record = NULL;
 	return true;
 }
 
@@ -286,5 +267,59 @@ void id_free(void *arg)
 	atomic_fetch_sub(&ids.in_use, 1);
 	id->gone = false;
 	id->freed_told = id->unload_told = 0;
-	record_free(id);
+	id_record_free(id);
+}
+
+bool ids_by_tag_begin(size_t bytes)
+{
+	atomic_fetch_add(&ids.by_tag, 1);
+	ids.by_tag_left = bytes / sizeof(struct object_id);
+	return true;
+}
+
+struct object_id *id_by_tag(void)
+{
+	struct object_id *id = ids.by_tag_left ? id_record_new() : NULL;
+
+	if (!id)
+		return NULL;
+	ids.by_tag_left--;
+	id->kind = ID_OBJECT;
+	atomic_store(&id->by_tag, true);
+	atomic_fetch_add(&ids.in_use, 1);
+	return id;
+}
+
+static jint JNICALL on_tagged(jlong class_tag, jlong size, jlong *tag, jint length, void *arg)
+{
+	(void)class_tag, (void)size, (void)length, (void)arg;
+	if (*tag && atomic_load(&id_from_tag(*tag)->by_tag))
+		*tag = 0;
+	return 0;
+}
+
+static void by_tag_free(struct object_id *id, void *arg)
+{
+	(void)arg;
+	if (id->record)
+		id->record = NULL;
+	if (!atomic_load(&id->by_tag) || id->gone)
+		return; /* it stays, or the pump has it */
+	atomic_store(&id->by_tag, false);
+	atomic_fetch_sub(&ids.in_use, 1);
+	id_record_free(id);
+}
+
+void ids_by_tag_end(struct thread *t)
+{
+	jvmtiHeapCallbacks callbacks = {.heap_iteration_callback = on_tagged};
+
+	if (!(atomic_load(&ids.by_tag) & 1))
+		return;
+	steady_take(t);
+	(*the_bridge.ti)->IterateThroughHeap(the_bridge.ti, JVMTI_HEAP_FILTER_UNTAGGED, NULL, &callbacks, NULL);
+	id_records_each(by_tag_free, NULL);
+	id_records_trim();
+	atomic_fetch_add(&ids.by_tag, 1);
+	steady_drop();
 }

@@ -3,6 +3,7 @@
  * cannot be listed. Who waits here is in native state.
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +18,10 @@ struct _JVMPI_RawMonitor {
 	_Atomic uint32_t life; /* counts Destroy: the record is used again */
 	struct lock lock;
 	_Atomic uintptr_t owner; /* pthread_self(); 0: nobody */
-	uint32_t depth; /* of the owner */
+	_Atomic(JNIEnv *) owner_env;
+	_Atomic uint32_t depth; /* of the owner */
 	_Atomic uint32_t notified; /* counts NotifyAll */
+	_Atomic uint32_t entering; /* threads that have told so */
 	char *name;
 	struct _JVMPI_RawMonitor *next; /* of all, free ones too */
 };
@@ -91,6 +94,43 @@ JVMPI_RawMonitor monitor_create(char *name)
 	return m;
 }
 
+/* Who asks tells of this one; the name is copied, for another thread may destroy it. An agent's own begin with '_'. */
+static struct thread *teller(JVMPI_RawMonitor m, jint type, char *name, size_t size)
+{
+	struct thread *t = anybody_wants(type) ? thread_find(bridge_env()) : NULL;
+
+	*name = 0;
+	if (!t || t->raw)
+		return NULL;
+	lock_take(&monitors.lock);
+	if (valid(m))
+		snprintf(name, size, "%s", m->name);
+	lock_drop(&monitors.lock);
+	return *name == '_' ? NULL : t;
+}
+
+static bool tell(JVMPI_RawMonitor m, jint type)
+{
+	JVMPI_Event e = {.event_type = type};
+	char name[256];
+	struct thread *t = teller(m, type, name, sizeof(name));
+
+	if (!t)
+		return false;
+	e.u.raw_monitor.name = name;
+	e.u.raw_monitor.id = m;
+	t->raw = true;
+	event_send_all(t, &e, GC_MAY);
+	t->raw = false;
+	return true;
+}
+
+static bool anybody_tells(void)
+{
+	return anybody_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER) || anybody_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED) ||
+		anybody_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT);
+}
+
 /*
  * Native code of a suspended thread runs on. One that got a monitor so would stop at its next call into the JVM
  * with the monitor in hand, which the thread that should resume it may need: it gives it back and waits.
@@ -100,6 +140,8 @@ static bool monitor_get(JVMPI_RawMonitor m, uint32_t life)
 {
 	struct thread *t = thread_find(bridge_env());
 
+	if (t)
+		atomic_store(&t->raw_enters, m);
 	for (;;) {
 		lock_take(&m->lock);
 		if (!t || !atomic_load(&t->suspended))
@@ -107,11 +149,31 @@ static bool monitor_get(JVMPI_RawMonitor m, uint32_t life)
 		lock_drop(&m->lock);
 		thread_suspended_wait(t);
 	}
+	if (t)
+		atomic_store(&t->raw_enters, NULL);
 	if (!valid(m) || atomic_load(&m->life) != life) {
 		lock_drop(&m->lock);
 		return false;
 	}
+	atomic_store(&m->owner_env, t ? t->env : NULL);
 	atomic_store(&m->owner, (uintptr_t)pthread_self());
+	return true;
+}
+
+/* Another thread owns it, and somebody wants to hear of that. */
+static bool contended_get(JVMPI_RawMonitor m, uint32_t life)
+{
+	bool got;
+
+	/* Before it tells: whoever knows of it finds the owner's exit told, too. */
+	atomic_fetch_add(&m->entering, 1);
+	tell(m, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER);
+	got = monitor_get(m, life);
+	atomic_fetch_sub(&m->entering, 1);
+	if (!got)
+		return false;
+	m->depth++; /* its handler may enter it, and exit */
+	tell(m, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED);
 	return true;
 }
 
@@ -122,7 +184,9 @@ void monitor_enter(JVMPI_RawMonitor m)
 	if (!valid(m))
 		return;
 	life = atomic_load(&m->life);
-	if (mine(m) || monitor_get(m, life))
+	if (!mine(m) && atomic_load(&m->owner) && anybody_tells())
+		contended_get(m, life);
+	else if (mine(m) || monitor_get(m, life))
 		m->depth++;
 }
 
@@ -135,8 +199,14 @@ static void monitor_give(JVMPI_RawMonitor m)
 
 void monitor_exit(JVMPI_RawMonitor m)
 {
-	if ((mine(m) || left_to_me(m)) && --m->depth == 0)
-		monitor_give(m);
+	bool waited_for;
+
+	if ((!mine(m) && !left_to_me(m)) || --m->depth)
+		return;
+	waited_for = atomic_load(&m->entering);
+	monitor_give(m);
+	if (waited_for)
+		tell(m, JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT);
 }
 
 static uint64_t now_ns(void)
@@ -147,6 +217,7 @@ static uint64_t now_ns(void)
 /* 0: for ever. By a stranger: returns at once. */
 void monitor_wait(JVMPI_RawMonitor m, jlong ms)
 {
+	struct thread *t = thread_find(bridge_env());
 	uint32_t seen, depth, life;
 	uint64_t end, now;
 
@@ -159,6 +230,8 @@ void monitor_wait(JVMPI_RawMonitor m, jlong ms)
 	seen = atomic_load(&m->notified);
 	ms = ms < 0 ? 0 : ms > 1000000000000 ? 1000000000000 : ms;
 	end = now_ns() + (uint64_t)ms * 1000000;
+	if (t)
+		atomic_store(&t->raw_waits, m);
 	monitor_give(m);
 	while (atomic_load(&m->notified) == seen) {
 		now = now_ns();
@@ -166,6 +239,8 @@ void monitor_wait(JVMPI_RawMonitor m, jlong ms)
 			break;
 		futex_wait(&m->notified, seen, ms ? end - now : 0);
 	}
+	if (t)
+		atomic_store(&t->raw_waits, NULL);
 	if (monitor_get(m, life))
 		m->depth = depth;
 }
@@ -212,4 +287,19 @@ bool monitor_owned(void)
 		if (m->magic && atomic_load(&m->owner) == self)
 			return true;
 	return false;
+}
+
+size_t monitors_list(struct raw_monitor *ret, size_t max)
+{
+	size_t n = 0;
+
+	lock_take(&monitors.lock);
+	for (JVMPI_RawMonitor m = atomic_load(&monitors.all); m && n < max; m = m->next) {
+		if (!valid(m) || !atomic_load(&m->owner))
+			continue;
+		ret[n] = (struct raw_monitor){m, atomic_load(&m->owner_env), atomic_load(&m->depth), ""};
+		snprintf(ret[n++].name, sizeof(ret->name), "%s", m->name);
+	}
+	lock_drop(&monitors.lock);
+	return n;
 }

@@ -38,9 +38,24 @@ static char *value_of(char *item, const char *key)
 	return !strncmp(item, key, n) && (item[n] == '=' || item[n] == ':') ? item + n + 1 : NULL;
 }
 
+enum { DUMP_MAX_MB = 1 << 20 };
+
+/* Not strtoul(): what it is called differs between versions of glibc. */
+static bool megabytes(const char *value, unsigned *ret)
+{
+	*ret = 0;
+	do {
+		if (*value < '0' || *value > '9' || *ret > DUMP_MAX_MB)
+			return false;
+		*ret = *ret * 10 + (unsigned)(*value - '0');
+	} while (*++value);
+	return *ret && *ret <= DUMP_MAX_MB;
+}
+
 static int item_parse(struct options *o, char *item, char *why, size_t size)
 {
 	char *stream = value_of(item, "stream"), *has_run = value_of(item, "has_run");
+	char *events = value_of(item, "events"), *dump_limit = value_of(item, "dump_limit");
 
 	if (!strcmp(item, "early"))
 		o->early = true;
@@ -54,8 +69,12 @@ static int item_parse(struct options *o, char *item, char *why, size_t size)
 		o->registers = false;
 	else if (stream)
 		return value_set(&o->stream, stream, "stream", why, size);
+	else if (dump_limit && megabytes(dump_limit, &o->dump_limit))
+		return 0;
+	else if (events)
+		return value_set(&o->events, events, "events", why, size);
 	else {
-		snprintf(why, size, "'%.200s' is no option (early, quiet, slashes, has_run=clock|registers, stream=PATH, agent=NAME)", item);
+		snprintf(why, size, "'%.200s' is no option (early, quiet, slashes, has_run=clock|registers, events=NAME, dump_limit=MB, stream=PATH, agent=NAME)", item);
 		return -EINVAL;
 	}
 	return 0;

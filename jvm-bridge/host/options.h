@@ -6,12 +6,15 @@
 
 /*
  * Options of the library:
- *     [early,][quiet,][slashes,][has_run=clock|registers,][stream=PATH,][agent=NAME_OR_PATH[:OPTIONS]]
+ *     [early,][quiet,][slashes,][has_run=clock|registers,][events=NAME[+NAME...],][dump_limit=MB,]
+ *     [stream=PATH,][agent=NAME_OR_PATH[:OPTIONS]]
  * agent= takes the rest of the text, for its options may have commas. A colon is as good as each of these '='.
  */
 struct options {
 	bool early, quiet, slashes;
 	bool registers; /* has_run=registers */
+	unsigned dump_limit; /* MB; 0: not said */
+	char *events; /* what will be enabled; NULL: not said */
 	char *stream; /* NULL: none */
 	char *agent; /* NULL: none */
 	char *agent_options; /* NULL: none given */

@@ -1,6 +1,7 @@
 /* Suspending threads and what an agent asks of a suspended one. */
 #include <stdlib.h>
 
+#include "jvm-bridge/host/refs.h"
 #include "jvm-bridge/host/thread.h"
 
 /* Result codes of the thread lists: JVMDI's numbers, as HotSpot answered. */
@@ -46,10 +47,10 @@ static jvmtiError suspend_now(JNIEnv *self, struct thread *t, jobject object)
 
 	if (!carried)
 		return (*the_bridge.ti)->SuspendThread(the_bridge.ti, object);
-	t->stopped = (*self)->NewGlobalRef(self, carried);
+	t->stopped = ref_new(self, carried);
 	r = t->stopped ? (*the_bridge.ti)->SuspendThread(the_bridge.ti, carried) : JVMTI_ERROR_OUT_OF_MEMORY;
 	if (r && t->stopped) {
-		(*self)->DeleteGlobalRef(self, t->stopped);
+		ref_delete(self, t->stopped);
 		t->stopped = NULL;
 	}
 	(*self)->DeleteLocalRef(self, carried);
@@ -60,7 +61,7 @@ static void resume_now(JNIEnv *self, struct thread *t, jobject object)
 {
 	(*the_bridge.ti)->ResumeThread(the_bridge.ti, t->stopped ? t->stopped : object);
 	if (t->stopped)
-		(*self)->DeleteGlobalRef(self, t->stopped);
+		ref_delete(self, t->stopped);
 	t->stopped = NULL;
 }
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/refs.h"
+#include "jvm-bridge/host/step.h"
 
 enum { BUCKETS = 1024, BATCH = 64 };
 
@@ -80,7 +82,7 @@ static void refs_retire(JNIEnv *env, struct thread *t, jobject ref)
 	unsigned n = retired_take(dead);
 
 	while (n)
-		(*env)->DeleteGlobalRef(env, dead[--n]);
+		ref_delete(env, dead[--n]);
 	if (one) {
 		*one = (struct retired){NULL, ref, t};
 		lock_take(&table.lock);
@@ -88,7 +90,7 @@ static void refs_retire(JNIEnv *env, struct thread *t, jobject ref)
 		table.retired = one;
 		lock_drop(&table.lock);
 	} else if (ref && !used) {
-		(*env)->DeleteGlobalRef(env, ref);
+		ref_delete(env, ref);
 	}
 }
 
@@ -105,6 +107,10 @@ static void thread_reset(struct thread *t)
 		atomic_store(&t->tls[i], NULL);
 		t->gc_off[i] = 0;
 	}
+	t->contended_owner = NULL;
+	t->wait_began = 0;
+	steps_done(t->steps);
+	t->steps = NULL;
 	t->system = false;
 }
 
@@ -115,7 +121,7 @@ struct thread *thread_add(JNIEnv *env, jthread thread)
 
 	if (!t || atomic_load(&t->ref))
 		return t;
-	ref = (*bridge_env())->NewGlobalRef(bridge_env(), thread);
+	ref = ref_new(bridge_env(), thread);
 	if (!ref || !atomic_compare_exchange_strong(&t->ref, &none, ref))
 		refs_retire(bridge_env(), t, ref);
 	return t;
@@ -176,15 +182,22 @@ static void search_one(struct thread *t, void *arg)
 	(*s->env)->DeleteLocalRef(s->env, object);
 }
 
+struct thread *thread_of_object(jobject object, JNIEnv *env)
+{
+	struct search s = {env, object, NULL};
+
+	thread_each(search_one, &s);
+	return s.found;
+}
+
 struct thread *thread_of(struct object_id *id, JNIEnv *env)
 {
-	struct search s = {env, id_object(env, id), NULL};
+	jobject object = id_object(env, id);
+	struct thread *found = object ? thread_of_object(object, env) : NULL;
 
-	if (!s.object)
-		return NULL;
-	thread_each(search_one, &s);
-	(*env)->DeleteLocalRef(env, s.object);
-	return s.found;
+	if (object)
+		(*env)->DeleteLocalRef(env, object);
+	return found;
 }
 
 /*

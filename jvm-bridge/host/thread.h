@@ -31,11 +31,17 @@ struct thread {
 	jobject stopped; /* global, while `suspended`: the virtual thread that was, instead of this one */
 	_Atomic uint64_t cpu; /* ns when it was last resumed */
 	_Atomic uint64_t sum, sum_before; /* of registers at the last two suspensions; 0: there was none */
+	_Atomic(JVMPI_RawMonitor) raw_enters, raw_waits; /* what it waits for in RawMonitorEnter, in RawMonitorWait */
 	void *_Atomic tls[AGENTS_MAX];
 	/* Of the thread itself. */
 	unsigned inside; /* depth of NotifyEvent */
 	unsigned gc_not; /* of them with GC disabled */
 	unsigned gc_off[AGENTS_MAX]; /* depth of DisableGC */
+	JNIEnv *contended_owner; /* of the monitor that it waits to enter, when it began to */
+	uint64_t wait_began; /* ns of CLOCK_MONOTONIC: Object.wait(); 0: it does not */
+	struct steps *steps; /* step.c; NULL: it was not stepped */
+	struct hook_memory *hook; /* hook.c: of the CLASS_LOAD_HOOK that is handled */
+	bool raw; /* it tells of a raw monitor */
 	struct agent *asks; /* whose RequestEvent makes JVMTI's events now */
 	jint asks_as; /* JVMPI_REQUESTED_EVENT, or 0 */
 	bool system; /* ours: not suspended, never has run */
@@ -43,6 +49,7 @@ struct thread {
 
 struct thread *thread_find(JNIEnv *env); /* NULL: unknown */
 struct thread *thread_of(struct object_id *id, JNIEnv *env); /* the one whose java.lang.Thread that is; NULL */
+struct thread *thread_of_object(jobject object, JNIEnv *env); /* the same by the object */
 struct thread *thread_current(void); /* makes the record; NULL: no Java thread, or no memory */
 struct thread *thread_add(JNIEnv *env, jthread thread);
 void threads_learn(JNIEnv *env); /* those that were there before us */

@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "jvm-bridge/host/thread.h"
@@ -99,4 +100,49 @@ void trace_get(JVMPI_CallTrace *trace, jint depth)
 		(*env)->DeleteLocalRef(env, carried);
 	if (object)
 		(*env)->DeleteLocalRef(env, object);
+}
+
+struct gathering {
+	struct traces *traces;
+	jint max, depth;
+};
+
+static void count_one(struct thread *t, void *arg)
+{
+	(void)t;
+	++*(jint *)arg;
+}
+
+static void gather_one(struct thread *t, void *arg)
+{
+	struct gathering *g = arg;
+	struct traces *all = g->traces;
+	JVMPI_CallTrace *trace = &all->at[all->n];
+
+	if (t->system || all->n == g->max)
+		return;
+	*trace = (JVMPI_CallTrace){t->env, 0, all->frames + (size_t)all->n * (size_t)g->depth};
+	trace_get(trace, g->depth);
+	all->status[all->n++] = thread_status(t->env);
+}
+
+void traces_get(struct traces *ret, jint depth)
+{
+	struct gathering g = {ret, 0, depth};
+
+	*ret = (struct traces){0};
+	thread_each(count_one, &g.max);
+	ret->at = calloc((size_t)g.max + 1, sizeof(*ret->at));
+	ret->status = calloc((size_t)g.max + 1, sizeof(*ret->status));
+	ret->frames = calloc((size_t)g.max + 1, (size_t)depth * sizeof(*ret->frames));
+	if (ret->at && ret->status && ret->frames)
+		thread_each(gather_one, &g);
+}
+
+void traces_done(struct traces *t)
+{
+	free(t->at);
+	free(t->status);
+	free(t->frames);
+	*t = (struct traces){0};
 }

@@ -16,6 +16,8 @@ js_test_agent(edges check.c edges.c burner.c)
 js_test_agent(churn check.c churn.c)
 js_test_agent(holds check.c holds.c)
 js_test_agent(defines check.c defines.c)
+js_test_agent(events check.c events.c events_methods.c events_steps.c events_monitors.c events_deadlock.c events_alloc.c
+  events_refs.c events_hook.c events_heap.c events_arena.c events_storm.c)
 
 js_integration_test(bridge_checks 300 bridge.py checks)
 js_integration_test(bridge_hosting 300 bridge.py hosting)
@@ -23,6 +25,7 @@ js_integration_test(bridge_agents 300 bridge.py agents)
 js_integration_test(bridge_edges 300 bridge_edges.py)
 js_integration_test(bridge_holds 300 bridge_holds.py)
 js_integration_test(bridge_defines 300 bridge_defines.py)
+js_integration_test(bridge_events 600 bridge_events.py)
 js_integration_test(bridge_stream 300 bridge_stream.py stream)
 js_integration_test(bridge_attach 300 bridge_stream.py attach)
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """No JVM stands still for the bridge, under what makes the JVM's own threads wait for each other (tests/java/churn):
 class loaders, threads, code, collections, and the end of the JVM in the midst of it. Runs alternate between
-  agent   a JVMPI agent that enables every event (tests/jvmpi/churn.c), and jsampler --bridge on, again and again
+  agent   a JVMPI agent that enables every event but those that make all code interpreted (tests/jvmpi/churn.c), and
+          jsampler --bridge on, again and again
   bridge  jsampler --bridge on alone, again and again
 and the collectors take turns. A JVM that prints nothing for --still seconds has the native stacks of all its threads
 saved in --keep; when it prints nothing for as long again and takes no CPU time, it stands still.
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 
+import bridge
 import jvm
 
 COLLECTORS = ("G1", "Serial", "Parallel", "Z")
@@ -80,7 +82,8 @@ class Run:
     def flags(self):
         agent = jvm.build_dir() / "tests/integration/libjvmpi_churn.so"
         return [*FLAGS, "-XX:+UnlockExperimentalVMOptions", "-XX:+Use%sGC" % self.gc,
-                *(["-agentpath:%s=quiet,agent=%s:%s" % (library(self.o.flush), agent, self.counts)] if self.mode == "agent" else [])]
+                *(["-agentpath:%s=quiet,%sagent=%s:%s" % (library(self.o.flush), bridge.NO_METHODS, agent, self.counts)]
+                  if self.mode == "agent" else [])]
 
     def sample(self, pid, time_left):
         """One jsampler at a time, and the next when it has ended."""

@@ -102,12 +102,25 @@ def use(jdk, wrap, user):
         check(what + ": it printed nothing and ended as it should", not rest and status == 0, (rest[:300], status))
 
 
+def latest_compilation_ms(pid):
+    """When a method was first seen compiled, and how long it all took."""
+    with tempfile.TemporaryDirectory(prefix="jsampler-bridge-") as folder:
+        path, start = os.path.join(folder, "x.pb.gz"), time.monotonic()
+        shell.run(["-p", pid, "-d", "1", "-F", "499", "--bridge", "on", "--slices", "100ms", "-o", path])
+        took = time.monotonic() - start
+        line = json.loads(shell.run(["report", path, "--timeline", "-f", "json"]).stdout)
+    return max((m[k] for m in line["methods"] for k in ("first_c1_ms", "first_c2_ms")), default=0), 1000 * took
+
+
 def from_the_start(jdk):
     """Loaded with -agentpath: auto connects, and the JVM has nothing to warn of."""
     with Busy(jdk, flags=["-agentpath:%s" % LIBRARY]) as t:
         p = record_connected(t.pid)
         check("JDK %d, -agentpath: auto connects" % jdk.major, connected(p), p.stderr)
         check("JDK %d, -agentpath: no warning" % jdk.major, t.warnings() == 0)
+        latest, limit = latest_compilation_ms(t.pid)
+        check("JDK %d: --bridge on: compilations are timed from the start of sampling" % jdk.major,
+              latest <= limit, (latest, limit))
 
 
 def refused(jdk, flags, message):

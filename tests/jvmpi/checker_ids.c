@@ -6,6 +6,23 @@
 
 enum { OBJECTS = 100 };
 
+static bool is_requestable(jint type)
+{
+	static const jint types[] = {
+		JVMPI_EVENT_CLASS_LOAD,
+		JVMPI_EVENT_THREAD_START,
+		JVMPI_EVENT_OBJECT_ALLOC,
+		JVMPI_EVENT_OBJECT_DUMP,
+		JVMPI_EVENT_HEAP_DUMP,
+		JVMPI_EVENT_MONITOR_DUMP,
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (types[i] == type)
+			return true;
+	return false;
+}
+
 void ids_check(JNIEnv *env, jclass klass, jobject object)
 {
 	jobjectID id = jvmpi->jobject2jobjectID(object), class_id = jvmpi->jobject2jobjectID(klass);
@@ -40,7 +57,7 @@ void ids_check(JNIEnv *env, jclass klass, jobject object)
 		"no THREAD_START by the id of the thread's object");
 	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, id) == JVMPI_FAIL, "an object is a thread");
 	for (jint type = -2; type < 2100; type++)
-		if (type != JVMPI_EVENT_CLASS_LOAD && type != JVMPI_EVENT_THREAD_START)
+		if (!is_requestable(type))
 			check("RequestEvent", jvmpi->RequestEvent(type, NULL) == JVMPI_NOT_AVAILABLE, "event %d", type);
 }
 

@@ -1,0 +1,198 @@
+/*
+ * OBJECT_ALLOC: SampledObjectAlloc (JDK 16 on) with an interval of 0, which tells of each allocation that is really made, by
+ * compiled code and by the JVM, too. What would not be told when it is switched on: what a thread's allocation buffer has room
+ * for, so a collection takes these buffers away; and what a thread allocates until the next sample that was chosen by the
+ * interval from before (512 kB on average), so the calling thread allocates more than that.
+ *
+ * What an agent's own handlers allocate is not told: it would call them again. RequestEvent answers for such objects, and for
+ * those that were there before.
+ */
+#include "jvm-bridge/host/alloc.h"
+
+#include <string.h>
+
+#include "jvm-bridge/host/thread.h"
+
+enum { ARENA = 1 }; /* there is one heap */
+
+jint jvmpi_type(char signature)
+{
+	static const char letters[] = "ZCFDBSIJ"; /* in the order of JVMPI_BOOLEAN and so on */
+	const char *at = strchr(letters, signature);
+
+	return signature && at ? JVMPI_BOOLEAN + (jint)(at - letters) : JVMPI_CLASS;
+}
+
+static jclass component_type(JNIEnv *env, jclass klass)
+{
+	static _Atomic(jmethodID) method;
+	jmethodID m = atomic_load(&method);
+	jclass of;
+
+	if (!m) {
+		of = (*env)->GetObjectClass(env, klass); /* java.lang.Class */
+		m = (*env)->GetMethodID(env, of, "getComponentType", "()Ljava/lang/Class;");
+		(*env)->DeleteLocalRef(env, of);
+		atomic_store(&method, m);
+	}
+	of = m ? (*env)->CallObjectMethod(env, klass, m) : NULL;
+	if ((*env)->ExceptionCheck(env))
+		(*env)->ExceptionClear(env);
+	return of;
+}
+
+/* Java code is called for arrays of objects only. */
+static bool kind_find(struct thread *t, JNIEnv *env, jclass klass, struct object_id *id, struct class_kind *ret)
+{
+	char *signature = NULL;
+	jclass element;
+
+	*ret = (struct class_kind){JVMPI_NORMAL_OBJECT, (jobjectID)id};
+	if ((*the_bridge.ti)->GetClassSignature(the_bridge.ti, klass, &signature, NULL))
+		return false;
+	if (signature[0] == '[')
+		*ret = (struct class_kind){jvmpi_type(signature[1]), NULL};
+	bridge_free(signature);
+	if (ret->is_array != JVMPI_CLASS)
+		return true;
+	element = component_type(env, klass);
+	ret->class_id = element ? (jobjectID)id_of(t, env, element, ID_CLASS) : NULL;
+	if (element)
+		(*env)->DeleteLocalRef(env, element);
+	return ret->class_id;
+}
+
+/* Who asks for it twice finds the same: the class of the elements is kept alive by that of the array. */
+bool class_kind_of_class(struct thread *t, JNIEnv *env, jclass klass, struct class_kind *ret)
+{
+	struct object_id *id = id_of(t, env, klass, ID_CLASS);
+
+	if (!id)
+		return false;
+	ret->is_array = atomic_load(&id->array) - 1;
+	ret->class_id = ret->is_array == JVMPI_NORMAL_OBJECT ? (jobjectID)id : (jobjectID)atomic_load(&id->element);
+	if (ret->is_array >= 0)
+		return true;
+	if (!kind_find(t, env, klass, id, ret))
+		return false;
+	if (ret->is_array != JVMPI_NORMAL_OBJECT)
+		atomic_store(&id->element, (struct object_id *)ret->class_id);
+	atomic_store(&id->array, ret->is_array + 1);
+	return true;
+}
+
+bool class_kind_of(struct thread *t, JNIEnv *env, jobject object, jclass klass, struct class_kind *ret)
+{
+	jclass of = klass ? klass : (*env)->GetObjectClass(env, object);
+	bool ok = class_kind_of_class(t, env, of, ret);
+
+	/* java.lang.Class is its own class: an agent that asks for the class of what it does not know would never end. */
+	if (ok && (*env)->IsSameObject(env, of, object))
+		ret->class_id = NULL;
+	if (!klass)
+		(*env)->DeleteLocalRef(env, of);
+	return ok;
+}
+
+static bool alloc_send(struct agent *a, struct thread *t, struct object_id *id, const struct class_kind *kind, jlong size, jint type)
+{
+	JVMPI_Event e = {.event_type = type};
+
+	e.u.obj_alloc.arena_id = ARENA;
+	e.u.obj_alloc.class_id = kind->class_id;
+	e.u.obj_alloc.is_array = kind->is_array;
+	e.u.obj_alloc.size = (jint)size;
+	e.u.obj_alloc.obj_id = (jobjectID)id;
+	return event_send(a, t, &e, GC_NOT);
+}
+
+void arena_tell(struct agent *a, struct thread *t)
+{
+	static char name[] = "Java heap";
+	JVMPI_Event e = {.event_type = JVMPI_EVENT_ARENA_NEW};
+
+	e.u.new_arena.arena_id = ARENA;
+	e.u.new_arena.arena_name = name;
+	if (agent_wants(a, JVMPI_EVENT_ARENA_NEW))
+		event_send(a, t, &e, GC_MAY);
+}
+
+jint alloc_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id)
+{
+	jthrowable pending = bridge_exception_take(env);
+	jobject object = id_object(env, id);
+	struct class_kind kind;
+	jlong size = 0;
+	bool ok = object && class_kind_of(t, env, object, NULL, &kind) &&
+		!(*the_bridge.ti)->GetObjectSize(the_bridge.ti, object, &size);
+
+	bridge_exception_put(env, pending);
+	if (ok)
+		ok = alloc_send(a, t, id, &kind, size, JVMPI_EVENT_OBJECT_ALLOC | JVMPI_REQUESTED_EVENT);
+	if (object)
+		(*env)->DeleteLocalRef(env, object);
+	return ok ? JVMPI_SUCCESS : JVMPI_FAIL;
+}
+
+/* JDK 11 has the event, and does not send it for all allocations: with Serial and Parallel for none, with G1 for most. */
+static bool is_exact(void)
+{
+	jint version = 0;
+
+	return !(*the_bridge.ti)->GetVersionNumber(the_bridge.ti, &version) &&
+		(version & JVMTI_VERSION_MASK_MAJOR) >> JVMTI_VERSION_SHIFT_MAJOR >= 16;
+}
+
+bool alloc_prepare(void)
+{
+	return is_exact() && !(*the_bridge.ti)->SetHeapSamplingInterval(the_bridge.ti, 0);
+}
+
+/* Small pieces: a small heap has room for them, too. They are not told: it is the bridge that makes them. */
+static void samples_pass(struct thread *t, JNIEnv *env)
+{
+	enum { PIECE = 1 << 16, PIECES = 256 };
+	jthrowable pending = bridge_exception_take(env);
+
+	t->inside++;
+	for (int i = 0; i < PIECES; i++) {
+		jbyteArray piece = (*env)->NewByteArray(env, PIECE);
+
+		if (!piece) {
+			(*env)->ExceptionClear(env);
+			break;
+		}
+		(*env)->DeleteLocalRef(env, piece);
+	}
+	t->inside--;
+	bridge_exception_put(env, pending);
+}
+
+void alloc_begin(void)
+{
+	struct thread *t = thread_current();
+
+	if (t)
+		samples_pass(t, t->env);
+	(*the_bridge.ti)->ForceGarbageCollection(the_bridge.ti);
+}
+
+void JNICALL on_sampled_alloc(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object, jclass klass, jlong size)
+{
+	struct thread *t = thread_current();
+	unsigned n = atomic_load(&the_bridge.n_agents);
+	jthrowable pending;
+	struct class_kind kind;
+	struct object_id *id;
+
+	(void)ti, (void)thread;
+	if (!t || t->inside || t->system || atomic_load(&the_bridge.dead))
+		return;
+	pending = bridge_exception_take(env);
+	id = id_of_object(t, env, object);
+	if (id && class_kind_of(t, env, object, klass, &kind))
+		for (unsigned i = 0; i < n; i++)
+			if (agent_wants(&the_bridge.agents[i], JVMPI_EVENT_OBJECT_ALLOC))
+				alloc_send(&the_bridge.agents[i], t, id, &kind, size, JVMPI_EVENT_OBJECT_ALLOC);
+	bridge_exception_put(env, pending);
+}

@@ -1,0 +1,26 @@
+#ifndef JS_BRIDGE_ALLOC_H
+#define JS_BRIDGE_ALLOC_H
+
+#include "jvm-bridge/host/id.h"
+
+/* OBJECT_ALLOC, ARENA_NEW, and what JVMPI says of an object's class. */
+
+/* Of a class, by its id. */
+struct class_kind {
+	jint is_array; /* JVMPI_NORMAL_OBJECT, JVMPI_CLASS (an array of objects), or the type of a primitive array's elements */
+	jobjectID class_id; /* the class; of an array of objects the class of its elements; of a primitive array NULL */
+};
+
+/* A local reference to the object's class is `klass`; NULL: it is asked for. false: no memory. */
+bool class_kind_of(struct thread *t, JNIEnv *env, jobject object, jclass klass, struct class_kind *ret);
+bool class_kind_of_class(struct thread *t, JNIEnv *env, jclass klass, struct class_kind *ret);
+
+jint jvmpi_type(char signature); /* JVMPI_BOOLEAN and so on, JVMPI_CLASS, by the first character of a signature */
+
+void arena_tell(struct agent *a, struct thread *t); /* the one that there is */
+jint alloc_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id);
+bool alloc_prepare(void); /* false: the JVM does not tell of allocations */
+void alloc_begin(void); /* right behind JVMTI's event was switched on: from here on all are told */
+void JNICALL on_sampled_alloc(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object, jclass klass, jlong size);
+
+#endif

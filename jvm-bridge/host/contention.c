@@ -1,0 +1,136 @@
+/*
+ * Contention of Java's monitors. JVMTI has no event for the exit of a monitor that others wait for: who enters sends it, right
+ * before its own MONITOR_CONTENDED_ENTERED, in the name of the thread that owned the monitor when it began to wait.
+ */
+#include "jvm-bridge/host/contention.h"
+
+#include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/thread.h"
+
+/* A thread in an agent's handler: the handler would be called while it waits for something itself. */
+static struct thread *teller(void)
+{
+	struct thread *t = thread_current();
+
+	return !t || t->inside || atomic_load(&the_bridge.dead) ? NULL : t;
+}
+
+/* JNIEnv of the thread that owns the monitor; NULL: nobody, or it is no thread that the bridge knows. */
+static JNIEnv *owner_of(JNIEnv *env, jobject object)
+{
+	jvmtiMonitorUsage usage = {0};
+	struct thread *owner = NULL;
+
+	if ((*the_bridge.ti)->GetObjectMonitorUsage(the_bridge.ti, object, &usage))
+		return NULL;
+	if (usage.owner) {
+		owner = thread_of_object(usage.owner, env);
+		(*env)->DeleteLocalRef(env, usage.owner);
+	}
+	for (jint i = 0; i < usage.waiter_count; i++)
+		(*env)->DeleteLocalRef(env, usage.waiters[i]);
+	for (jint i = 0; i < usage.notify_waiter_count; i++)
+		(*env)->DeleteLocalRef(env, usage.notify_waiters[i]);
+	bridge_free(usage.waiters);
+	bridge_free(usage.notify_waiters);
+	return owner ? owner->env : NULL;
+}
+
+/* To each agent that wants it. The id of a class is one that it hears of again when the class ends. */
+static void object_send(struct thread *t, JNIEnv *env, jobject object, JVMPI_Event *e)
+{
+	struct object_id *id = (struct object_id *)e->u.monitor.object;
+	unsigned n = atomic_load(&the_bridge.n_agents);
+	jint type = e->event_type;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct agent *a = &the_bridge.agents[i];
+
+		if (!agent_wants(a, type))
+			continue;
+		if (id && id->kind == ID_CLASS)
+			class_met(a, env, object, id);
+		e->event_type = type;
+		event_send(a, t, e, GC_NOT);
+	}
+}
+
+static void monitor_send(struct thread *t, JNIEnv *env, jobject object, jint type, JNIEnv *about)
+{
+	JVMPI_Event e = {.event_type = type, .env_id = about};
+
+	if (!anybody_wants(type))
+		return;
+	e.u.monitor.object = (jobjectID)id_of_object(t, env, object);
+	object_send(t, env, object, &e);
+}
+
+void JNICALL on_monitor_enter(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object)
+{
+	struct thread *t = teller();
+	jthrowable pending;
+
+	(void)ti, (void)thread;
+	if (!t)
+		return;
+	pending = bridge_exception_take(env);
+	if (anybody_wants(JVMPI_EVENT_MONITOR_CONTENDED_EXIT))
+		t->contended_owner = owner_of(env, object);
+	monitor_send(t, env, object, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, NULL);
+	bridge_exception_put(env, pending);
+}
+
+void JNICALL on_monitor_entered(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object)
+{
+	struct thread *t = teller();
+	jthrowable pending;
+
+	(void)ti, (void)thread;
+	if (!t)
+		return;
+	pending = bridge_exception_take(env);
+	if (t->contended_owner)
+		monitor_send(t, env, object, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, t->contended_owner);
+	t->contended_owner = NULL;
+	monitor_send(t, env, object, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, NULL);
+	bridge_exception_put(env, pending);
+}
+
+static void wait_send(struct thread *t, JNIEnv *env, jobject object, jint type, jlong ms)
+{
+	JVMPI_Event e = {.event_type = type};
+	jthrowable pending;
+
+	if (!anybody_wants(type))
+		return;
+	pending = bridge_exception_take(env);
+	e.u.monitor_wait.object = (jobjectID)id_of_object(t, env, object);
+	e.u.monitor_wait.timeout = ms;
+	object_send(t, env, object, &e);
+	bridge_exception_put(env, pending);
+}
+
+void JNICALL on_monitor_wait(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object, jlong timeout)
+{
+	struct thread *t = teller();
+
+	(void)ti, (void)thread;
+	if (!t)
+		return;
+	wait_send(t, env, object, JVMPI_EVENT_MONITOR_WAIT, timeout);
+	t->wait_began = clock_ns(CLOCK_MONOTONIC);
+}
+
+/* JVMTI tells whether the time was up; JVMPI how long it was. */
+void JNICALL on_monitor_waited(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object, jboolean timed_out)
+{
+	struct thread *t = teller();
+	uint64_t ns;
+
+	(void)ti, (void)thread, (void)timed_out;
+	if (!t)
+		return;
+	ns = t->wait_began ? clock_ns(CLOCK_MONOTONIC) - t->wait_began : 0;
+	t->wait_began = 0;
+	wait_send(t, env, object, JVMPI_EVENT_MONITOR_WAITED, (jlong)(ns / 1000000));
+}

@@ -1,0 +1,57 @@
+/*
+ * METHOD_ENTRY, METHOD_ENTRY2, METHOD_EXIT by JVMTI's own events: exact for native methods and exceptions, and all code
+ * is interpreted while one of them is enabled. What runs inside an agent's handler is not told: it would call the handler again.
+ */
+#include "jvm-bridge/host/method.h"
+
+#include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/thread.h"
+
+static struct thread *teller(void)
+{
+	struct thread *t = thread_current();
+
+	return !t || t->inside || t->system || atomic_load(&the_bridge.dead) ? NULL : t;
+}
+
+/* The object whose method runs in the innermost frame. NULL: a static method. */
+static jobjectID receiver(struct thread *t, JNIEnv *env)
+{
+	struct object_id *id;
+	jobject object = NULL;
+
+	if ((*the_bridge.ti)->GetLocalInstance(the_bridge.ti, NULL, 0, &object) || !object)
+		return NULL;
+	id = id_of_object(t, env, object);
+	(*env)->DeleteLocalRef(env, object);
+	return (jobjectID)id;
+}
+
+void JNICALL on_method_entry(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method)
+{
+	struct thread *t = teller();
+	JVMPI_Event e = {.event_type = JVMPI_EVENT_METHOD_ENTRY};
+
+	(void)ti, (void)thread;
+	if (!t)
+		return;
+	e.u.method.method_id = method;
+	event_send_all(t, &e, GC_MAY);
+	if (!anybody_wants(JVMPI_EVENT_METHOD_ENTRY2))
+		return;
+	e.event_type = JVMPI_EVENT_METHOD_ENTRY2;
+	e.u.method_entry2.obj_id = receiver(t, env);
+	event_send_all(t, &e, GC_NOT);
+}
+
+void JNICALL on_method_exit(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method, jboolean by_exception, jvalue value)
+{
+	struct thread *t = teller();
+	JVMPI_Event e = {.event_type = JVMPI_EVENT_METHOD_EXIT};
+
+	(void)ti, (void)env, (void)thread, (void)by_exception, (void)value;
+	if (!t)
+		return;
+	e.u.method.method_id = method;
+	event_send_all(t, &e, GC_MAY);
+}

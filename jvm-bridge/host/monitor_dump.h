@@ -1,0 +1,9 @@
+#ifndef JS_BRIDGE_MONITOR_DUMP_H
+#define JS_BRIDGE_MONITOR_DUMP_H
+
+#include "jvm-bridge/host/bridge.h"
+
+/* NOT_AVAILABLE: nobody asked for what it takes when the JVM was started (support.h). */
+jint monitor_dump_request(struct agent *a, struct thread *t, JNIEnv *env);
+
+#endif

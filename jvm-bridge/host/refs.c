@@ -1,0 +1,134 @@
+#include "jvm-bridge/host/refs.h"
+
+#include <stdlib.h>
+
+#include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/thread.h"
+
+/* As it was before ours. Set once, and never freed: threads may be inside it. */
+static _Atomic(struct JNINativeInterface_ *) before;
+
+static const struct JNINativeInterface_ *functions(JNIEnv *env)
+{
+	const struct JNINativeInterface_ *f = atomic_load(&before);
+
+	return f ? f : *env;
+}
+
+jobject ref_new(JNIEnv *env, jobject object)
+{
+	return functions(env)->NewGlobalRef(env, object);
+}
+
+void ref_delete(JNIEnv *env, jobject ref)
+{
+	functions(env)->DeleteGlobalRef(env, ref);
+}
+
+jweak ref_weak_new(JNIEnv *env, jobject object)
+{
+	return functions(env)->NewWeakGlobalRef(env, object);
+}
+
+void ref_weak_delete(JNIEnv *env, jweak ref)
+{
+	functions(env)->DeleteWeakGlobalRef(env, ref);
+}
+
+/* What an agent's handler does is not told: it would be called again. */
+static struct thread *teller(JNIEnv *env, jint type)
+{
+	struct thread *t = anybody_wants(type) && !atomic_load(&the_bridge.dead) ? thread_current() : NULL;
+
+	(void)env;
+	return t && !t->inside && !t->system ? t : NULL;
+}
+
+static void alloc_tell(JNIEnv *env, jobject object, jobject ref, jint type)
+{
+	struct thread *t = ref ? teller(env, type) : NULL;
+	JVMPI_Event e = {.event_type = type};
+	jthrowable pending;
+
+	if (!t)
+		return;
+	pending = bridge_exception_take(env);
+	e.u.jni_globalref_alloc.obj_id = (jobjectID)id_of_object(t, env, object);
+	e.u.jni_globalref_alloc.ref_id = ref;
+	if (e.u.jni_globalref_alloc.obj_id)
+		event_send_all(t, &e, GC_NOT);
+	bridge_exception_put(env, pending);
+}
+
+/* Before it is free, or another thread's new one might be told first. */
+static void free_tell(JNIEnv *env, jobject ref, jint type)
+{
+	struct thread *t = ref ? teller(env, type) : NULL;
+	JVMPI_Event e = {.event_type = type};
+
+	if (!t)
+		return;
+	e.u.jni_globalref_free.ref_id = ref;
+	event_send_all(t, &e, GC_MAY);
+}
+
+static jobject JNICALL new_global(JNIEnv *env, jobject object)
+{
+	jobject ref = ref_new(env, object);
+
+	alloc_tell(env, object, ref, JVMPI_EVENT_JNI_GLOBALREF_ALLOC);
+	return ref;
+}
+
+static void JNICALL delete_global(JNIEnv *env, jobject ref)
+{
+	free_tell(env, ref, JVMPI_EVENT_JNI_GLOBALREF_FREE);
+	ref_delete(env, ref);
+}
+
+static jweak JNICALL new_weak(JNIEnv *env, jobject object)
+{
+	jweak ref = ref_weak_new(env, object);
+
+	alloc_tell(env, object, ref, JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC);
+	return ref;
+}
+
+static void JNICALL delete_weak(JNIEnv *env, jweak ref)
+{
+	free_tell(env, ref, JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE);
+	ref_weak_delete(env, ref);
+}
+
+/* Ours stay once they are there: another agent may have put its own on top. Below the steady lock. */
+static bool table_replace(void)
+{
+	jvmtiEnv *ti = the_bridge.ti;
+	struct JNINativeInterface_ *own = NULL, *table = NULL;
+	bool ok;
+
+	if ((*ti)->GetJNIFunctionTable(ti, &own))
+		return false;
+	if ((*ti)->GetJNIFunctionTable(ti, &table)) {
+		bridge_free(own);
+		return false;
+	}
+	table->NewGlobalRef = new_global;
+	table->DeleteGlobalRef = delete_global;
+	table->NewWeakGlobalRef = new_weak;
+	table->DeleteWeakGlobalRef = delete_weak;
+	atomic_store(&before, own);
+	ok = !(*ti)->SetJNIFunctionTable(ti, table);
+	bridge_free(table);
+	return ok;
+}
+
+bool refs_prepare(void)
+{
+	static bool ok; /* below the steady lock */
+
+	steady_take(thread_find(bridge_env()));
+	ok = ok || table_replace();
+	steady_drop();
+	return ok;
+}

@@ -1,0 +1,11 @@
+#ifndef JS_BRIDGE_STEP_H
+#define JS_BRIDGE_STEP_H
+
+#include "jvm-bridge/host/bridge.h"
+
+struct steps;
+
+void JNICALL on_single_step(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method, jlocation location);
+void steps_done(struct steps *s); /* of a thread that ends; NULL is fine */
+
+#endif

@@ -1,4 +1,4 @@
-"""What must hold of attribution, line by line: holds, fails, or inconclusive, with what was seen."""
+"""Judges the bars of attribution one by one: holds, fails, or inconclusive, with the numbers."""
 
 LINES = {
     "misplaced": "misplaced CPU share, worst of 5 fresh JVMs: G1 1.5 points, others 2; with all records, a listener",
@@ -21,7 +21,7 @@ class Bars:
         self.seen[line].append((status, what))
 
     def compare(self, line, what, value, bar, margin, above=False):
-        """A percentage and what chance may do to it: over the bar by more than that fails."""
+        """A percentage and how far chance may move it: exceeding the bar by more than that fails."""
         over = bar - value if above else value - bar
         status = HOLDS if over <= 0 else FAILS if over > margin else OPEN
         self.note(line, status, "%s %.1f (bar %g, chance %.1f)" % (what, value, bar, margin))

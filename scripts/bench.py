@@ -35,7 +35,7 @@ def progress(text):
 
 
 class Tool:
-    """A profiler that can be started and stopped; what it used comes from its rusage."""
+    """A profiler that can be started and stopped; its rusage tells what it used."""
 
     name = "?"
 
@@ -62,8 +62,17 @@ class Tool:
 class Jsampler(Tool):
     name = "jsampler"
 
+    def __init__(self, path=None):
+        self.path = path or jvm.jsampler_path()
+
     def command(self, pid, hz, out):
-        return [jvm.jsampler_path(), "-p", str(pid), "-F", str(hz), "-v", "-o", out + ".folded"]
+        return [self.path, "-p", str(pid), "-F", str(hz), "-v", "-o", out + ".folded"]
+
+
+class Other(Jsampler):
+    """Another build of jsampler, in the same windows."""
+
+    name = "other"
 
 
 class Perf(Tool):
@@ -93,6 +102,8 @@ class Asprof(Tool):
 
 def tools():
     found = [Jsampler()]
+    if "--against" in sys.argv:
+        found.append(Other(sys.argv[sys.argv.index("--against") + 1]))
     if "--alone" in sys.argv:
         return found
     if shutil.which("perf"):
@@ -105,14 +116,16 @@ def tools():
 # ---- the table --------------------------------------------------------------------------------
 
 
+CELL = {"jsampler": "jsampler", "other": "other", "perf dwarf": "perf", "async-profiler": "asprof"}
+
+
 class Results:
     def __init__(self):
         self.rows, self.columns, self.failed = [], [t.name for t in tools()], False
 
     def add(self, what, bar="", verdict="", **cells):
         """cells: jsampler=..., perf=..., asprof=..."""
-        values = dict(zip(("jsampler", "perf dwarf", "async-profiler"),
-                          (cells.get("jsampler", ""), cells.get("perf", ""), cells.get("asprof", ""))))
+        values = {name: cells.get(key, "") for name, key in CELL.items()}
         self.rows.append((what, bar, [values[c] for c in self.columns], verdict))
         self.failed |= verdict == "FAILS"
         progress("   %s: %s %s" % (what, ", ".join("%s %s" % (k, v) for k, v in values.items() if v), verdict))
@@ -129,9 +142,6 @@ def verdict(value, bar, more=False):
     if value is None:
         return "not measured"
     return "holds" if (value >= bar if more else value <= bar) else "FAILS"
-
-
-CELL = {"jsampler": "jsampler", "perf dwarf": "perf", "async-profiler": "asprof"}
 
 
 # ---- cost to the target -----------------------------------------------------------------------
@@ -151,7 +161,7 @@ class Counter:
                 return ops, wall, cpu
 
     def window(self, seconds):
-        """(wall ns, CPU ns) per operation over a window from now on."""
+        """(wall ns, CPU ns) per operation over a window that begins now."""
         o0, w0, c0 = self.read()
         time.sleep(seconds)
         o1, w1, c1 = self.read()
@@ -167,7 +177,7 @@ def one_window(tool, hz, pid, counter, tmp, seconds):
 
 
 def measure_cost(o, jdk, classes, results, tmp):
-    """Interleaved windows: off, on (one profiler and rate), off, ...; each on against its neighbours."""
+    """Alternating windows: off, on (one profiler and rate), off, ...; compares each "on" with its neighbours."""
     rates = ((99, 0.3), (1000, 1.5))
     cases = [(t, hz, bar) for t in tools() for hz, bar in rates]
     ratios = {(t.name, hz): ([], []) for t, hz, _ in cases}
@@ -302,7 +312,7 @@ def measure_threads(o, jdk, classes, results, tmp):
 
 
 def measure_first(o, jdk, classes, results, tmp):
-    """Time to the first named stack, JVM with 10,000 compiled methods."""
+    """Time to the first named stack in a JVM with 10,000 compiled methods."""
     firsts, whole = [], []
     with jvm.Jvm(jdk, classes, "Ops", ["methods", "10000"], OPS_FLAGS) as java:
         java.wait_ready()
@@ -362,13 +372,14 @@ PARTS = {"cost": measure_cost, "period": measure_period, "truth": measure_truth,
 
 def parse_arguments():
     p = argparse.ArgumentParser(prog="scripts/bench")
-    p.add_argument("--quick", action="store_true", help="few windows, short runs: a look, no proof")
+    p.add_argument("--quick", action="store_true", help="few windows, short runs: a rough result")
     p.add_argument("--windows", type=int, help="interleaved windows per profiler and rate (200)")
     p.add_argument("--window", type=float, default=0.6, help="seconds of each")
     p.add_argument("--only", default=",".join(PARTS), help="parts: " + ", ".join(PARTS))
-    p.add_argument("--alone", action="store_true", help="jsampler without the others beside it")
+    p.add_argument("--alone", action="store_true", help="jsampler only, without other profilers")
+    p.add_argument("--against", metavar="BINARY", help="another build of jsampler: its cost in the same windows")
     p.add_argument("--jdk", help="major version or directory")
-    p.add_argument("--json", help="write the table there too")
+    p.add_argument("--json", help="also write the table to this file")
     o = p.parse_args()
     o.windows = o.windows or (10 if o.quick else 200)
     unknown = set(o.only.split(",")) - set(PARTS)

@@ -41,7 +41,7 @@ def progress(text):
 
 
 def run(command):
-    """Exit status and output; one that takes too long is ended, and counts as failed."""
+    """Exit status and output; a command that takes too long is killed and counts as failed."""
     command = [sys.executable, *map(str, command)]
     try:
         r = subprocess.run(command, stdin=subprocess.DEVNULL, text=True, stdout=subprocess.PIPE,
@@ -62,7 +62,7 @@ def append(o, result):
 
 
 def load(path):
-    """What an earlier, interrupted run measured; a last line that was cut is measured again."""
+    """Results of an earlier, interrupted run; an incomplete last line is measured again."""
     if not path or not os.path.exists(path):
         return
     with open(path, encoding="utf-8") as f:
@@ -87,7 +87,7 @@ def jdks_of(o):
 
 
 def read_agreement(text):
-    """What attribution.py printed, as one dict; None: it did not get that far."""
+    """The output of attribution.py as a dict; None: it ended before that."""
     compared = re.search(r"compared (\d+)", text)
     cost = re.search(r"graphs ([\d.]+) ns an instruction, then (\d+) ns a pc", text)
     foreign = re.search(r"pcs named (\d+), after a method that is not there (\d+)", text)
@@ -120,7 +120,7 @@ def show_head():
 
 
 def show_agreement(name, r):
-    """One line of the table; what attribution.py said failed goes below it."""
+    """One line of the table, followed by the failures that attribution.py reported."""
     rows = {(code, rule): values for code, rule, values in r["rows"]}
     four = "%(method).1f / %(child).1f / %(line).1f / %(wrong).1f"
     sure = [rows[k] for k in (("named", "exact"), ("named", "flow")) if k in rows]
@@ -138,7 +138,7 @@ def show_agreement(name, r):
 
 
 def agree(o, jdk, workload):
-    """The result; None: it failed; False: what it needs is not here."""
+    """The result; None: it failed; False: something that it needs is missing."""
     bar = ["--bar-method", 76, "--bar-child", 88, "--bar-wrong", 11] if workload == "javac" else []
     status, text = run([AGREEMENT, "--jdk", jdk.home, "--workload", workload,
                         "--duration", 15 if o.quick else 40, "--freq", 1999, "--bar-sure", 97, *bar])
@@ -230,7 +230,7 @@ def one_jvm(o, jdk, cell, seed, tmp):
 
 
 def judge_shares(o, cells, runs):
-    """A JVM over its bar fails; too few of them prove nothing."""
+    """A JVM over its bar is a failure; with too few JVMs the result is inconclusive."""
     for cell in cells:
         good = [r for r in runs[cell] if counts(r)]
         name = "%d %s %s" % (cell.major, cell.gc, cell.records)
@@ -262,7 +262,7 @@ def show_matrix(cells, runs):
 
 
 def measure_shares(o):
-    """Round by round, so that an interrupted matrix has something of every cell."""
+    """In rounds, so that an interrupted matrix has results for every cell."""
     jdks = {j.major: j for j in jdks_of(o)}
     cells = [Cell(m, gc, records) for records in RECORDS for gc in o.gc or COLLECTORS for m in sorted(jdks)]
     runs = collections.defaultdict(list)
@@ -302,9 +302,9 @@ def show_known(o):
 def parse_arguments():
     p = argparse.ArgumentParser(prog="scripts/bench --attribution")
     p.add_argument("--attribution", action="store_true")
-    p.add_argument("--quick", action="store_true", help="a look, no proof")
+    p.add_argument("--quick", action="store_true", help="few runs: a rough result")
     p.add_argument("--only", choices=("agreement", "shares", "table"),
-                   help="table: measure nothing, show what FILE has")
+                   help="table: measure nothing, show the contents of FILE")
     p.add_argument("--workload", action="append", choices=WORKLOADS)
     p.add_argument("--gc", action="append", choices=COLLECTORS)
     p.add_argument("--jdk", help="major versions, separated by commas")
@@ -313,8 +313,8 @@ def parse_arguments():
     p.add_argument("--samples", type=int, help="of each JVM (100,000: with 40,000 chance alone is 0.8 points)")
     p.add_argument("--warmup", type=int, default=8)
     p.add_argument("--patience", type=int, default=60, help="seconds to wait for C2 to inline the kernels")
-    p.add_argument("--natural", action="store_true", help="JVMs inline as they do without being told")
-    p.add_argument("--json", help="add each JVM and workload there, one a line; what is there already counts")
+    p.add_argument("--natural", action="store_true", help="do not tell JVMs what to inline")
+    p.add_argument("--json", help="append each JVM and workload to this file, one on each line; those in it already are not measured again")
     p.add_argument("--keep", help="write the folded stacks of each JVM into that directory")
     o = p.parse_args()
     o.runs = o.runs or (1 if o.quick else 5)

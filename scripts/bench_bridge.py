@@ -41,7 +41,7 @@ class Program(jvm.Jvm):
     def __init__(self, jdk, young=1):
         super().__init__(jdk, jvm.compile_java(jdk, "windows"), "Windows", flags=[*FLAGS, "-Xmn%dm" % young])
         self.wait_ready()
-        # One core may be a seventh faster than the other for a while (its neighbours on the host).
+        # One core may be a seventh faster than the other for a while, because of other virtual machines on the host.
         os.sched_setaffinity(self.main_thread(), {max(os.sched_getaffinity(0))})
 
     def main_thread(self):
@@ -56,7 +56,7 @@ class Program(jvm.Jvm):
         return wall, thread, 1e9 * (cpu_clock(self.pid) - cpu)
 
     def warm(self):
-        """Until its compilers have nothing to do for a second; how many units a window has."""
+        """Waits until its compilers have been idle for a second; returns the number of units of a window."""
         units, deadline, compiled, since = 50, time.monotonic() + 30, -1, time.monotonic()
         while time.monotonic() < deadline and time.monotonic() - since < 1:
             ns = self.do("work", units)[1]
@@ -78,7 +78,7 @@ class Program(jvm.Jvm):
 
 
 class Stream:
-    """A sampler that reads what comes and throws it away."""
+    """A sampler that reads the stream and discards it."""
 
     def __init__(self, jdk, pid, tmp):
         self.jdk, self.pid, self.path = jdk, pid, os.path.join(tmp, "s")
@@ -104,7 +104,7 @@ class Stream:
                 return
 
     def disconnect(self):
-        """And waits until the bridge has done with it."""
+        """And waits until the bridge has closed it."""
         self.peer.ask(wire.ASK_BYE)
         self.reader.join()
         self.peer.close()
@@ -112,7 +112,7 @@ class Stream:
 
 
 class Pair:
-    """Windows of A and B beside each other: {phase: [(A / B by each measure)]}, of two kinds of work."""
+    """Alternating windows of A and B: {phase: [(A / B by each measure)]}, for two kinds of work."""
 
     def __init__(self, a, b):
         self.a, self.b = a, b
@@ -142,7 +142,7 @@ class Pair:
 
 
 def own_threads(pid):
-    """ns of CPU time that the bridge's threads had; 0 where the JVM does not tell the kernel their names (JDK 8)."""
+    """CPU time of the bridge's threads in ns; 0 if the JVM does not tell the kernel their names (JDK 8)."""
     ns = 0
     for task in pathlib.Path("/proc/%d/task" % pid).iterdir():
         try:
@@ -179,7 +179,7 @@ def jcmd(jdk, pid):
 
 
 def effect(pairs, against, phase, measure, pick=lambda v: v):
-    """Percent that a phase takes more than another: the middle of its fours, by what each pair's were there."""
+    """Percent by which a phase takes longer than another: the middle of its fours, with that of each pair."""
     values = []
     for ratios in pairs:
         base = midmean([r[measure] for r in pick(ratios[against])])
@@ -228,7 +228,7 @@ LOOK_S = 0.0002
 
 
 class Locks:
-    """Looks again and again at what the program's main thread waits for: the longest in a lock of the bridge, ns."""
+    """Polls what the program's main thread waits for: the longest wait for a lock of the bridge, in ns."""
 
     def __init__(self, program):
         self.own, self.longest, self.looks, self.ended = self.bridge(program.pid), 0, 0, False
@@ -236,7 +236,7 @@ class Locks:
         self.thread = threading.Thread(target=self.look)
 
     def bridge(self, pid):
-        """Its mappings, and what it has of zeros behind them."""
+        """Its mappings, and the zeroed memory behind them."""
         spans = []
         with open("/proc/%d/maps" % pid) as f:
             for w in map(str.split, f):
@@ -271,8 +271,8 @@ class Locks:
 
 
 def measure_waits(jdk, n):
-    """The longest that the loading of a class waited, which is neither CPU time nor waiting for a CPU: for anybody, as
-    the program sees it (collections first of all), and for the bridge's locks, as seen from outside."""
+    """The longest wait while a class was loaded, other than for a CPU: for anything, as measured by the program (mostly
+    collections), and for locks of the bridge, as seen from outside."""
     with tempfile.TemporaryDirectory(prefix="js-") as tmp, Program(jdk) as a:
         found, lost, stream = {}, [], Stream(jdk, a.pid, tmp)
 
@@ -308,14 +308,14 @@ def measure_waits(jdk, n):
 def main():
     p = argparse.ArgumentParser(prog="scripts/bench --bridge")
     p.add_argument("--bridge", action="store_true")
-    p.add_argument("--quick", action="store_true", help="a look, no proof")
-    p.add_argument("--jdk", help="one JDK's major version or directory; otherwise the oldest and the newest that are there")
+    p.add_argument("--quick", action="store_true", help="few windows: a rough result")
+    p.add_argument("--jdk", help="one JDK's major version or directory; otherwise the oldest and the newest that are installed")
     p.add_argument("--young", type=int, default=1, metavar="MB",
-                   help="of the heap: 1 is a collection in each window or every other one, and fits a core's own cache")
+                   help="of the heap: 1 means a collection in each window or every other one, and fits a core's own cache")
     p.add_argument("--pairs", type=int, help="fresh pairs of JVMs for each JDK (4)")
-    p.add_argument("--windows", type=int, help="of each JVM and state (72); more take longer and make bounds narrower")
-    p.add_argument("--nothing", action="store_true", help="load nothing: what the method itself shows")
-    p.add_argument("--waits", action="store_true", help="instead: how long Java threads wait beside a stream that is full")
+    p.add_argument("--windows", type=int, help="for each JVM and state (72); more take longer and give narrower bounds")
+    p.add_argument("--nothing", action="store_true", help="load nothing: shows the error of the method itself")
+    p.add_argument("--waits", action="store_true", help="instead, measure how long Java threads wait while the stream is full")
     o = p.parse_args()
     print("%d CPUs, load %.1f, kernel %s" % (os.cpu_count(), os.getloadavg()[0], os.uname().release))
     began, found = time.monotonic(), jvm.find_jdks()

@@ -1,9 +1,9 @@
-"""What a sample takes of the thread that is sampled, by the clock of its CPU: scripts/bench --only gaps.
+"""The time that a sample takes from the sampled thread, by the clock of its CPU: scripts/bench --only gaps.
 
 A thread reads the time stamp counter without a pause (tests/native/gaps.c); what is missing between two readings
 is an interrupt. With each profiler in turn and without any, in windows; the difference, by the samples. So the timer
 interrupt alone (perf without stacks), the kernel's copy of a stack, and what jsampler has it do can be told apart.
-What it does to the caches of a real program is not in it: that is part cost."""
+Its effect on the caches of a real program is not included: see the part "cost"."""
 
 import shutil
 import signal
@@ -23,7 +23,7 @@ BINS = 1000
 
 
 def commands(pid, tmp):
-    """None: nobody samples."""
+    """None: without sampling."""
     perf = ["perf", "record", "-q", "-e", "cpu-clock", "-c", str(1_000_000_000 // HZ), "-p", str(pid), "-o", tmp + "/gaps.data"]
     found = {"nobody": None}
     if shutil.which("perf"):
@@ -39,7 +39,7 @@ def counts(path):
 
 
 def window(path, pid, seconds):
-    """How often each length of gap was seen, a second of the thread's CPU time, and that time."""
+    """How often each length of gap was seen per second of the thread's CPU time, and that time."""
     def cpu():
         return sum(int(text.split()[0]) for text in jvm.texts_of(pid, "schedstat")) / 1e9
     before, began = counts(path), cpu()
@@ -53,7 +53,7 @@ def microseconds(gaps):
 
 
 def median_gap(windows):
-    """Of all windows together: beside others on the machine it says more than sums do."""
+    """Of all windows together: on a busy machine this is more reliable than sums."""
     gaps = [sum(column) for column in zip(*(g for g, _ in windows))]
     half, seen = sum(gaps) / 2, 0
     for i, n in enumerate(gaps):

@@ -1,4 +1,4 @@
-"""The measurements behind scripts/bench --has-run: how right ThreadHasRun is from outside, and its price."""
+"""The measurements behind scripts/bench --has-run: how accurate ThreadHasRun is from outside, and what it costs."""
 
 import argparse
 import concurrent.futures
@@ -24,7 +24,7 @@ PROGRAMS = jvm.build_dir() / "tests/integration"
 
 
 class Mix:
-    """has_run_mix, killed at the end."""
+    """Runs has_run_mix, and kills it at the end."""
 
     def __init__(self, *args):
         self.proc = subprocess.Popen([str(PROGRAMS / "has_run_mix"), "3600", *map(str, args)],
@@ -51,7 +51,7 @@ def share(part, whole):
 
 
 def measure_judge(ticks):
-    """By kind of thread and over all; the second opinion's bars are those of the issue."""
+    """By kind of thread, and in total."""
     with Mix() as mix:
         rows = [line.split() for line in probe("judge", mix.pid, 10000, ticks)]
     total = {}
@@ -93,12 +93,12 @@ def done(path):
 
 
 def cpu_clock(pid):
-    """CPU seconds of a process; clock_getcpuclockid(3) makes the id so."""
+    """CPU seconds of a process, with the clock id that clock_getcpuclockid(3) would return."""
     return time.clock_gettime((~pid << 3) | 2)
 
 
 def speed(pid, path, seconds):
-    """Work done a second of the clock, and a second of the program's CPU time."""
+    """Work done per second, and per second of the program's CPU time."""
     before, begin, cpu = done(path), time.monotonic(), cpu_clock(pid)
     time.sleep(seconds)
     work = done(path) - before
@@ -106,8 +106,8 @@ def speed(pid, path, seconds):
 
 
 def measure_slowdown(period, bar, windows):
-    """Windows with and without the sampler in turn, which has started and found its way by then. One that holds does so
-    with its upper bound."""
+    """Alternating windows with and without the sampler, which has started up by then. To hold, the upper bound must be
+    below the bar."""
     slow, dear = [], []
     with tempfile.TemporaryDirectory(prefix="jsampler-bench-") as tmp:
         path, out = os.path.join(tmp, "counters"), os.path.join(tmp, "out")
@@ -120,7 +120,7 @@ def measure_slowdown(period, bar, windows):
                 slow.append(100 - 100 * with_it / without)
                 dear.append(100 - 100 * cpu_with / cpu_without)
                 stop(s)
-    # Holds on a busy machine too, but leaves out the time that threads are stopped.
+    # Valid on a busy machine, too, but excludes the time for which threads are stopped.
     row("less work a CPU second, %s" % period, "%.1f %%" % statistics.median(dear))
     median, low, high = bootstrap(slow)
     row("slowdown, 10 threads, 7 runnable, %s" % period,
@@ -161,8 +161,8 @@ def measure_pauses(seconds):
 
 
 def measure_units(seconds):
-    """CPU time by weights, and by counting ticks, against the kernel's: one thread on an idle CPU. Where it has to wait
-    for one, it ran in ticks in which it used little of it."""
+    """CPU time by weights, and by counting ticks, compared with the kernel's: one thread on an idle CPU. If it has to wait
+    for a CPU, it runs in ticks of which it uses little."""
     with tempfile.TemporaryDirectory(prefix="jsampler-bench-") as tmp:
         with Mix(1, 8, os.path.join(tmp, "counters")) as mix:
             run, waited = schedule_of(mix.pid)
@@ -184,7 +184,7 @@ def schedule_of(pid):
 
 
 def tool(name, *args, env=None):
-    """A test of tests/integration, its status and what it printed."""
+    """Runs a test of tests/integration; returns its status and output."""
     run = subprocess.run([sys.executable, str(ROOT / "tests/integration" / name), *map(str, args)], text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                          env={**os.environ, "EINTR_PROGRAMS": str(PROGRAMS), "JSAMPLER_STRICT": "1", **(env or {})})
@@ -200,8 +200,8 @@ def measure_shares(seconds):
 
 
 def measure_agreement(seconds):
-    """Both engines on one thread of the truth program in the same seconds. More threads than CPUs would measure
-    where they wait for one (docs/suspend.md)."""
+    """Both engines on one thread of the truth program at the same time. With more threads than CPUs, this would measure
+    where they wait for a CPU (docs/suspend.md)."""
     jdk = jvm.pick_jdk(None)
     with jvm.Jvm(jdk, jvm.compile_java(jdk, "truth"), "Truth", ["interactive=1", "warmup=8", "threads=1", "seed=42"],
                  ["-XX:+UseG1GC"]) as java, concurrent.futures.ThreadPoolExecutor() as pool:
@@ -226,7 +226,7 @@ def measure_wall(seconds):
 
 
 def measure_eintr(ticks):
-    """Programs that notice, for so many ticks in all."""
+    """Programs that notice disturbed system calls, for that many ticks in all."""
     done = bad = 0
     while done < ticks and not bad:
         status, said = tool("suspend.py", "calls", "--seconds", min(120, 5 + (ticks - done) // 900))
@@ -258,9 +258,9 @@ def measure_all(quick):
 def main():
     p = argparse.ArgumentParser(prog="scripts/bench --has-run")
     p.add_argument("--has-run", action="store_true")
-    p.add_argument("--quick", action="store_true", help="a look, no proof")
-    p.add_argument("--eintr", type=int, metavar="TICKS", help="instead: calls of all kinds for so many ticks of 1 ms")
-    p.add_argument("--kill", type=int, metavar="TIMES", help="instead: kill -9 so often, half of it in a stop")
+    p.add_argument("--quick", action="store_true", help="few windows: a rough result")
+    p.add_argument("--eintr", type=int, metavar="TICKS", help="instead, make system calls of all kinds for this number of ticks of 1 ms")
+    p.add_argument("--kill", type=int, metavar="TIMES", help="instead, kill -9 jsampler this number of times, half of them during a stop")
     o = p.parse_args()
     print("%d CPUs, load %.1f, kernel %s" % (os.cpu_count(), os.getloadavg()[0], os.uname().release))
     began = time.monotonic()

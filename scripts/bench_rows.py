@@ -1,4 +1,4 @@
-"""What the measurements behind scripts/bench share: lines of a table with their bars, and how sure a number is."""
+"""Shared by the measurements behind scripts/bench: lines of a table with their bars, and confidence bounds."""
 
 import random
 import statistics
@@ -19,12 +19,12 @@ def row(what, value, bar="", ok=None):
 
 
 def judge(low, high, bar):
-    """Of something that must not exceed the bar, by its bounds."""
+    """The verdict on a number that must not exceed the bar, by its bounds."""
     return True if high <= bar else False if low > bar else UNSURE
 
 
 def resampled(estimate, rounds=2000):
-    """95 % bounds of estimate(draw), which draws each list of its values anew by draw(list)."""
+    """95 % bounds of estimate(draw), which resamples each list of its values with draw(list)."""
     rng = random.Random(1)
     found = sorted(estimate(lambda values: rng.choices(values, k=len(values))) for _ in range(rounds))
     return found[int(0.025 * rounds)], found[int(0.975 * rounds)]
@@ -36,14 +36,14 @@ def bootstrap(values):
 
 
 def midmean(values):
-    """Mean of the middle half: as little moved by what happens now and then as a median, and surer."""
+    """Mean of the middle half: as robust against outliers as a median, and more precise."""
     values = sorted(values)
     cut = len(values) // 4
     return statistics.fmean(values[cut:len(values) - cut])
 
 
 def finish(began):
-    """Says how it went; the exit status. `began` by time.monotonic()."""
+    """Prints a summary and returns the exit status. `began` is of time.monotonic()."""
     print("%.0f s" % (time.monotonic() - began))
     for what in unsure:
         print("inconclusive: " + what)

@@ -1,4 +1,4 @@
-"""Fails on trailing blanks, a missing or doubled newline at a file's end, and carriage returns."""
+"""Fails for trailing blanks, a missing or doubled newline at the end of a file, and carriage returns."""
 
 import pathlib
 import sys

@@ -4,8 +4,8 @@
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT" || exit 1
 
-# on_error FILE LINE COMMAND STATUS...: where a script ends by errexit. A subshell leaves it to the shell
-# that waits for it; what a signal ended needs no explanation.
+# on_error FILE LINE COMMAND STATUS...: reports where errexit ended a script. A subshell leaves that to the shell
+# that waits for it; a script that a signal ended needs no explanation.
 on_error() {
 	[ "$BASH_SUBSHELL" = 0 ] || return 0
 	case $4 in 129 | 130 | 143) return 0 ;; esac
@@ -29,7 +29,7 @@ build_preset() {
 	local preset=$1
 	shift
 	say "build: $preset (build/$preset)"
-	# One list: a caller that looks at the status switches errexit off in here.
+	# One list, because errexit is off in here if the caller checks the status.
 	if mkdir -p "build/$preset" && { [ -w "build/$preset" ] || fail "$ROOT/build/$preset cannot be written to"; } &&
 		cmake --preset "$preset" "$@" --log-level=WARNING >/dev/null &&
 		cmake --build "build/$preset" --parallel "$(nproc)" \
@@ -41,20 +41,20 @@ build_preset() {
 	return 1
 }
 
-# say_full DIRECTORY: compilers and CMake often do not say that a disk is full.
+# say_full DIRECTORY: reports a full disk, which compilers and CMake often do not mention.
 say_full() {
 	local free
 	free=$(df --output=avail -m "$1" 2>/dev/null | tail -n 1) || return 0
 	[ "${free:-100}" -ge 20 ] || say "$1 is on a disk that is full: $((free)) MB are free"
 }
 
-# The major version of the JDK in that home; empty: it does not say.
+# The major version of the JDK in that home; empty: unknown.
 jdk_major() {
 	sed -nE 's/^JAVA_VERSION="(1\.)?([0-9]+).*/\2/p' "$1/release" 2>/dev/null | head -n 1 || true
 }
 
-# The home of a JDK with a compiler: of those that JSAMPLER_JDKS names (as for tests/integration/jvm.py) or
-# /usr/lib/jvm has, the lowest version; else JAVA_HOME. Empty: none.
+# The home of a JDK with a compiler: the lowest version in JSAMPLER_JDKS (as for tests/integration/jvm.py) or
+# /usr/lib/jvm; else JAVA_HOME. Empty: none.
 find_jdk() {
 	local LC_ALL=C dir home major best='' least=0 dirs places
 	IFS=: read -ra dirs <<<"${JSAMPLER_JDKS:-/usr/lib/jvm}"

@@ -1,14 +1,14 @@
-# Makes one C source of the page: its parts joined, hashes for the content security policy, split
-# where the data goes. Runs at build time.
+# Makes a C source of the page: joins its parts, adds hashes for the content security policy, and splits it where
+# the data goes. Runs at build time.
 #
 # cmake -DPAGE=page.html -DSTYLE=page.css -DSCRIPT=page.js -DNAME=page -DOUTPUT=page.c -P embed.cmake
 #
-# STYLE and SCRIPT are what esbuild made of the sources. The arrays are NAME_head and NAME_tail
+# esbuild has made STYLE and SCRIPT from the sources. The arrays are NAME_head and NAME_tail
 # (sampler/output/page.h).
 # page.html holds @STYLE@, @SCRIPT@, @STYLE_HASH@, @SCRIPT_HASH@ and, between head and tail, @DATA@.
 cmake_minimum_required(VERSION 3.25)
 
-# The policy wants base64 of the SHA-256; CMake gives hexadecimal digits. Three bytes at a time.
+# The policy takes the SHA-256 in base64; CMake gives hexadecimal digits. Converts three bytes at a time.
 function(hash_base64 text ret)
   set(digits "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
   string(SHA256 hex "${text}")
@@ -46,8 +46,8 @@ endif()
 hash_base64("${style}" style_hash)
 hash_base64("${script}" script_hash)
 
-# Attributes of one plain word need no quotes; between tags a line break is nothing: all of them stand
-# in boxes that lay out elements only. What ends in "/>" keeps its quotes.
+# Attributes of one plain word need no quotes. Line breaks between tags do not matter: they are all in boxes that only
+# lay out elements. Tags that end in "/>" keep their quotes.
 function(squeeze_page text ret)
   string(REGEX REPLACE "=\"([A-Za-z0-9_-]+)\"([ >])" "=\\1\\2" text "${text}")
   string(REPLACE ">\n<" "><" text "${text}")

@@ -10,7 +10,7 @@
 
 #include "symbolizer/base/err.h"
 
-/* In the child: no return. Signals are as a shell would hand them over. */
+/* In the child; does not return. Resets signals, as a shell does. */
 static void wait_and_exec(int gate, int report, char **command)
 {
 	sigset_t none;
@@ -38,7 +38,7 @@ int child_start(char **command, struct child *ret, struct err *err)
 
 	if (pipe2(gate, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0)
 		return err_set(err, -errno, "cannot make a pipe: %m");
-	signal(SIGCHLD, SIG_DFL); /* whoever ignores it gets no exit status: waitpid(2) */
+	signal(SIGCHLD, SIG_DFL); /* if it is ignored, waitpid(2) gets no exit status */
 	ret->pid = fork();
 	if (ret->pid < 0)
 		return err_set(err, -errno, "cannot start '%s': %m", command[0]);
@@ -58,10 +58,10 @@ int child_release(struct child *c, const char *name, struct err *err)
 	int e = 0;
 
 	if (write(c->gate, "g", 1) != 1)
-		return err_set(err, -errno, "'%s' ended before it was started: %m", name);
+		return err_set(err, -errno, "'%s' ended before it could be executed: %m", name);
 	close(c->gate);
 	c->gate = -1;
-	/* execve() closes the other end; a failed one reports first. */
+	/* execve() closes the other end; if it fails, its errno comes first. */
 	if (read(c->exec_error, &e, sizeof(e)) != sizeof(e))
 		e = 0;
 	close(c->exec_error);
@@ -78,7 +78,7 @@ bool child_is_over(const struct child *c)
 
 bool child_ended(const struct child *c, int *ret_status)
 {
-	int status = 127 << 8; /* of one that somebody else waited for */
+	int status = 127 << 8; /* if somebody else has waited for it, the status stays 127 */
 
 	if (waitpid(c->pid, &status, WNOHANG) == 0)
 		return false;

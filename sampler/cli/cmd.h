@@ -3,13 +3,12 @@
 
 #include <stdio.h>
 
-/* Exit statuses (DESIGN section 3). */
+/* Exit statuses. */
 enum { EXIT_WRITTEN = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_GATE = 3 };
 
 /* One command: argv[0] is its name. Returns the exit status. */
 struct cmd {
 	const char *name;
-	const char *summary; /* for help; NULL: hidden */
 	int (*run)(int argc, char **argv);
 };
 
@@ -23,7 +22,11 @@ int cmd_diff(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
-const struct cmd *cmd_table(void); /* ends with a NULL name */
-void help_overview(FILE *out); /* the commands, each in a line */
+/*
+ * The exit status of a command that has printed to stdout; r: 0, or it could not be printed. A reader that
+ * closes the pipe (`| head`) has what it wants.
+ */
+int cmd_end(int r);
+void help_overview(FILE *out); /* lists the commands, one per line */
 
 #endif

@@ -1,27 +1,29 @@
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/cli/closing.h"
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/filters.h"
 #include "sampler/cli/inputs.h"
-#include "sampler/cli/options.h"
+#include "sampler/cli/options/options.h"
 #include "sampler/cli/outputs.h"
+#include "sampler/closed/opener.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
-#include "sampler/session/privs.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
 struct convert {
-	struct record_options o; /* those that convert has too */
+	struct record_options o; /* the options that convert shares with record */
 	uint32_t kinds; /* --kind; 0: all */
 	char **files;
 	size_t n_files;
 	struct outputs outs;
 };
 
-/* Without -o: to stdout, if that is not a terminal, or when it was asked for a format. */
+/* Without -o: stdout, if that is not a terminal or -f was given. */
 static int choose_output(struct convert *c, struct err *err)
 {
 	if (c->o.n_outputs)
@@ -45,7 +47,7 @@ static int parse(int argc, char **argv, struct convert *c, struct err *err)
 	int r;
 
 	optind = 0;
-	while ((r = option_next(argc, argv, convert_option_specs(), &s, err)) == 0 && s) {
+	while ((r = option_next(argc, argv, convert_option_specs, &s, err)) == 0 && s) {
 		if (strcmp(s->name, "kind") == 0)
 			r = filters_parse_kinds(optarg, &c->kinds, err);
 		else
@@ -71,26 +73,39 @@ static int write_all(struct convert *c, struct named_profile **np, struct err *e
 		return r;
 	if (empty)
 		log_warn("no samples: there is nothing to convert");
-	wo.lines = c->o.lines || (*np)->meta.lines_shown;
+	wo.lines = c->o.session.show.lines || (*np)->meta.lines_shown;
 	return outputs_write(&c->outs, *np, NULL, &wo, err);
+}
+
+static int read_and_write(struct convert *c, struct opener *o, struct err *err)
+{
+	struct named_profile *np = NULL;
+	int r = outputs_hand_over(&c->outs, o);
+
+	if (r < 0)
+		return err_set(err, r, "out of memory");
+	r = close_with(o, err);
+	if (r == 0)
+		r = inputs_read_merged(o, c->files, c->n_files, &np, err);
+	if (r == 0)
+		r = write_all(c, &np, err);
+	named_profile_free(np);
+	return r;
 }
 
 /* The exit status. */
 static int convert(struct convert *c, struct err *err)
 {
-	struct named_profile *np = NULL;
-	pid_t own = getpid(); /* files do not say one PID: %p has to stand for something */
-	int r = outputs_open(&c->o, &own, 1, &c->outs, err);
+	struct opener *o = opener_new((const char *const *)c->files, c->n_files);
+	pid_t own = getpid(); /* files have no PID: %p needs some value */
+	int r = o ? outputs_open(&c->o, &own, 1, &c->outs, err) : err_set(err, -ENOMEM, "out of memory");
+	bool usage = r == -EINVAL;
 
-	if (r == -EINVAL)
-		return EXIT_USAGE;
 	if (r == 0)
-		r = inputs_read_merged(c->files, c->n_files, &np, err);
-	if (r == 0)
-		r = write_all(c, &np, err);
-	named_profile_free(np);
+		r = read_and_write(c, o, err);
 	outputs_done(&c->outs);
-	return r < 0 ? EXIT_FAILED : EXIT_WRITTEN;
+	opener_free(o);
+	return usage ? EXIT_USAGE : r < 0 ? EXIT_FAILED : EXIT_WRITTEN;
 }
 
 int cmd_convert(int argc, char **argv)
@@ -105,7 +120,7 @@ int cmd_convert(int argc, char **argv)
 	if (c.o.quiet)
 		log_set_level(LOG_LEVEL_QUIET);
 	if (status == EXIT_WRITTEN)
-		status = privs_drop_for_files(&err) < 0 ? EXIT_FAILED : convert(&c, &err);
+		status = convert(&c, &err);
 	if (status != EXIT_WRITTEN)
 		log_error("%s", err.msg);
 	return status;

@@ -4,18 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/cli/closing.h"
 #include "sampler/cli/cmd.h"
-#include "sampler/cli/data_out.h"
 #include "sampler/cli/inputs.h"
-#include "sampler/cli/options.h"
+#include "sampler/cli/options/options.h"
+#include "sampler/closed/opener.h"
 #include "sampler/diff/diff.h"
 #include "sampler/diff/diff_html.h"
 #include "sampler/diff/diff_print.h"
 #include "sampler/diff/diff_tiers.h"
 #include "sampler/diff/gate.h"
 #include "sampler/model/named_profile.h"
+#include "sampler/output/data_out.h"
 #include "sampler/profile/named_builder.h"
-#include "sampler/session/privs.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
@@ -28,11 +29,15 @@ struct diff_run {
 	size_t n_before, n_after;
 	struct named_profile *profiles[DIFF_MAX_FILES];
 
+	struct opener *opener;
+	struct data_out outs[MAX_DIFF_OUTPUTS]; /* opened; those that are written are closed */
+	size_t n_opened, n_written;
+
 	struct gate gates[MAX_GATES];
 	size_t n_gates;
 	const char *outputs[MAX_DIFF_OUTPUTS];
 	size_t n_outputs;
-	const char *format; /* NULL: by ending, else text */
+	const char *format; /* NULL: by file name ending */
 	struct diff_options o;
 	uint64_t rows;
 	bool rows_given, all, tiers, help;
@@ -41,6 +46,9 @@ struct diff_run {
 
 static void run_done(struct diff_run *run)
 {
+	for (size_t i = run->n_written; i < run->n_opened; i++)
+		data_out_close(&run->outs[i], -ECANCELED, NULL);
+	opener_free(run->opener);
 	for (size_t i = 0; i < run->n_gates; i++)
 		gate_done(&run->gates[i]);
 	for (size_t i = 0; i < run->n_before + run->n_after; i++)
@@ -125,7 +133,7 @@ static int take_option(const struct option_spec *s, struct diff_run *run, struct
 	return 0;
 }
 
-/* Options and files of one side of "--"; argv[0] is no argument. */
+/* Parses options and files on one side of "--"; argv[0] is not an argument. */
 static int parse_part(int argc, char **argv, struct diff_run *run, size_t *ret_files, struct err *err)
 {
 	const struct option_spec *s = NULL;
@@ -133,7 +141,7 @@ static int parse_part(int argc, char **argv, struct diff_run *run, size_t *ret_f
 	int r;
 
 	optind = 0;
-	while ((r = option_next(argc, argv, diff_option_specs(), &s, err)) == 0 && s)
+	while ((r = option_next(argc, argv, diff_option_specs, &s, err)) == 0 && s)
 		if ((r = take_option(s, run, err)) < 0)
 			break;
 	for (; r == 0 && optind < argc; optind++) {
@@ -156,7 +164,7 @@ static int check_files(struct diff_run *run, bool split, struct err *err)
 	return inputs_check(run->paths, run->n_before + run->n_after, err);
 }
 
-/* "-" behind an option is its argument; the "--" that stands alone divides. */
+/* "--" divides the files unless it is the argument of an option. */
 static int parse(int argc, char **argv, struct diff_run *run, struct err *err)
 {
 	size_t files = 0;
@@ -212,7 +220,8 @@ static int check_formats(const struct diff_run *run, struct err *err)
 		const char *f = format_for(run, path);
 
 		if (!f)
-			return err_set(err, -EINVAL, "'%s': no known ending (.html .json .csv .txt); give -f", path);
+			return err_set(err, -EINVAL, "'%s': unknown file name ending (not .html, .json, .csv "
+				"or .txt); give -f", path);
 		if (strcmp(f, "html") != 0 && table_format_parse(f, &t) < 0)
 			return err_set(err, -EINVAL, "-f %.40s: text, json, csv or html", f);
 		if (run->tiers && strcmp(f, "html") == 0)
@@ -245,30 +254,44 @@ static int write_tiers(const struct diff_run *run, enum table_format format, siz
 	return r;
 }
 
-static int write_one(const struct diff_run *run, const struct diff *d, const char *path, struct err *err)
+/* -o; without it, stdout. */
+static int open_outputs(struct diff_run *run, struct err *err)
 {
-	const char *format = format_for(run, path);
-	struct diff_print_options o = {.all = run->all, .paths = run->paths};
-	struct data_out out;
-	int r = data_out_open(&out, path, err);
+	int r = 0;
 
-	if (r < 0)
-		return r;
+	for (size_t i = 0; r == 0 && i < (run->n_outputs ? run->n_outputs : 1); i++) {
+		r = data_out_open(&run->outs[i], run->outputs[i], err);
+		if (r < 0)
+			return r;
+		run->n_opened++;
+		if (data_out_hand_over(&run->outs[i], run->opener) < 0)
+			r = err_set(err, -ENOMEM, "out of memory");
+	}
+	return r;
+}
+
+static int write_one(struct diff_run *run, const struct diff *d, struct err *err)
+{
+	struct data_out *out = &run->outs[run->n_written];
+	const char *format = format_for(run, run->outputs[run->n_written++]);
+	struct diff_print_options o = {.all = run->all, .paths = run->paths};
+	int r = 0;
+
 	o.rows = run->rows_given ? run->rows : run->all ? 0 : TEXT_ROWS;
-	o.width = data_out_width(&out);
+	o.width = data_out_width(out);
 	if (strcmp(format, "html") == 0) {
-		r = diff_html_write(borrow(run), run->paths, run->n_before, run->n_after, out.stream, err);
+		r = diff_html_write(borrow(run), run->paths, run->n_before, run->n_after, out->stream, err);
 	} else {
 		table_format_parse(format, &o.format);
 		if (run->tiers)
-			r = write_tiers(run, o.format, o.width, out.stream, err);
+			r = write_tiers(run, o.format, o.width, out->stream, err);
 		else
-			diff_print(d, &o, out.stream);
+			diff_print(d, &o, out->stream);
 	}
-	return data_out_close(&out, r, err);
+	return data_out_close(out, r, err);
 }
 
-/* Shares of different things can be compared, but hardly ever are on purpose. */
+/* Shares of different events can be compared, but that is hardly ever intended. */
 static void warn_of_events(const struct diff_run *run)
 {
 	const struct named_meta *first = NULL;
@@ -276,14 +299,14 @@ static void warn_of_events(const struct diff_run *run)
 	for (size_t i = 0; i < run->n_before + run->n_after; i++) {
 		const struct named_meta *m = &run->profiles[i]->meta;
 
-		/* Folded stacks do not say what they count. */
+		/* Folded stacks do not say which event they count. */
 		if (strcmp(m->event, "samples") == 0 || strcmp(m->event, "") == 0)
 			continue;
 		if (!first)
 			first = m;
 		if (strcmp(first->event, m->event) == 0)
 			continue;
-		log_warn("'%s' has samples of %.40s, files before it of %.40s: what differs may be that",
+		log_warn("'%s' has samples of %.40s, files before it of %.40s: they may differ because of that",
 			 run->paths[i], m->event, first->event);
 		return;
 	}
@@ -291,10 +314,10 @@ static void warn_of_events(const struct diff_run *run)
 
 static int read_all(struct diff_run *run, struct err *err)
 {
-	int r = privs_drop_for_files(err);
+	int r = close_with(run->opener, err);
 
 	for (size_t i = 0; r == 0 && i < run->n_before + run->n_after; i++)
-		r = inputs_read(run->paths[i], &run->profiles[i], err);
+		r = inputs_read(run->opener, run->paths[i], &run->profiles[i], err);
 	if (r == 0)
 		warn_of_events(run);
 	return r;
@@ -306,7 +329,7 @@ static const char *p_text(double p, char *dst, size_t size)
 	return dst;
 }
 
-/* Of a set that failed: the methods that changed most. */
+/* For a pattern that failed: the methods that changed most. */
 static void say_methods(const struct gate *g, const struct diff *d)
 {
 	double last = INFINITY;
@@ -347,7 +370,7 @@ static void say_failed(const struct gate *g, const struct gate_result *res, cons
 		say_methods(g, d);
 }
 
-/* 1: a gate has failed. */
+/* 1: a --fail-if holds. */
 static int judge_gates(const struct diff_run *run, const struct diff *d, struct err *err)
 {
 	int failed = 0;
@@ -370,14 +393,16 @@ static int judge_gates(const struct diff_run *run, const struct diff *d, struct 
 static int run_diff(struct diff_run *run, struct err *err)
 {
 	CLEANUP(diff_done) struct diff d = {0};
-	int r = read_all(run, err);
+	int r;
 
+	run->opener = opener_new(run->paths, run->n_before + run->n_after);
+	r = run->opener ? open_outputs(run, err) : err_set(err, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = read_all(run, err);
 	if (r == 0 && !run->tiers)
 		r = diff_build(borrow(run), run->n_before, run->n_after, &run->o, &d, err);
-	if (r == 0 && !run->n_outputs)
-		r = write_one(run, &d, NULL, err);
-	for (size_t i = 0; r == 0 && i < run->n_outputs; i++)
-		r = write_one(run, &d, run->outputs[i], err);
+	while (r == 0 && run->n_written < run->n_opened)
+		r = write_one(run, &d, err);
 	return r == 0 && !run->tiers ? judge_gates(run, &d, err) : r;
 }
 

@@ -3,17 +3,17 @@
 #include <string.h>
 
 #include "sampler/cli/cmd.h"
-#include "sampler/cli/doctor_print.h"
 #include "sampler/cli/find_target.h"
-#include "sampler/cli/options.h"
-#include "sampler/session/checks.h"
+#include "sampler/cli/options/options.h"
+#include "sampler/doctor/checks.h"
+#include "sampler/doctor/checks_print.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/parse.h"
 
 struct doctor_options {
 	pid_t pid; /* 0: none */
-	const char *name; /* instead of a PID */
+	const char *name; /* an argument that is not a PID */
 	bool json, no_attach, help;
 };
 
@@ -51,7 +51,7 @@ static int parse(int argc, char **argv, struct doctor_options *o, struct err *er
 	int r;
 
 	optind = 0;
-	while ((r = option_next(argc, argv, doctor_option_specs(), &s, err)) == 0 && s) {
+	while ((r = option_next(argc, argv, doctor_option_specs, &s, err)) == 0 && s) {
 		r = parse_one(s, o, err);
 		if (r < 0)
 			return r;
@@ -67,17 +67,13 @@ static int parse(int argc, char **argv, struct doctor_options *o, struct err *er
 
 static int print(const struct checks *c, bool json)
 {
-	int r = 0;
+	int status;
 
-	if (json)
-		r = doctor_print_json(c);
-	else
-		doctor_print_text(c);
-	/* `| head` closed the pipe: it has what it wanted. */
-	if (r < 0 || (fflush(stdout) != 0 && errno != EPIPE)) {
-		log_error("cannot write to stdout: %m");
-		return EXIT_FAILED;
-	}
+	if (!json)
+		checks_print_text(c);
+	status = cmd_end(json ? checks_print_json(c) : 0);
+	if (status != EXIT_WRITTEN)
+		return status;
 	return checks_count(c, CHECK_FAIL) ? EXIT_FAILED : EXIT_WRITTEN;
 }
 

@@ -3,14 +3,14 @@
 #include <string.h>
 
 #include "sampler/cli/cmd.h"
-#include "sampler/cli/cmd_docs.h"
-#include "sampler/cli/completion.h"
-#include "sampler/cli/options.h"
+#include "sampler/cli/options/cmd_docs.h"
+#include "sampler/cli/options/completion.h"
+#include "sampler/cli/options/options.h"
 #include "sampler/output/columns.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
-/* Width of the left column; the right one wraps so that 80 columns suffice. */
+/* Width of the left column. The right one is wrapped to fit 80 columns. */
 enum { LEFT = 24 };
 
 static void print_option(const struct option_spec *s)
@@ -20,9 +20,8 @@ static void print_option(const struct option_spec *s)
 
 	snprintf(left, sizeof(left), "  %s --%s%s%s", s->letter ? letter : "   ", s->name,
 		 s->arg ? " " : "", s->arg ? s->arg : "");
-	snprintf(text, sizeof(text), "%s%s%s%s%s", s->help, s->fallback ? " (default: " : "",
-		 s->fallback ? s->fallback : "", s->fallback ? ")" : "",
-		 s->later ? " (not in this build)" : "");
+	snprintf(text, sizeof(text), "%s%s%s%s", s->help, s->fallback ? " (default: " : "",
+		 s->fallback ? s->fallback : "", s->fallback ? ")" : "");
 	if (strlen(left) >= LEFT)
 		printf("%s\n%*s", left, LEFT, "");
 	else
@@ -37,7 +36,7 @@ static void print_statuses(const char *const *statuses)
 	for (size_t i = 0; statuses[i]; i += 2)
 		if (strlen(statuses[i]) > left)
 			left = strlen(statuses[i]);
-	left += 4; /* two blanks on each side */
+	left += 4; /* two spaces on each side */
 	for (size_t i = 0; statuses[i]; i += 2) {
 		printf("  %-*s", (int)left - 2, statuses[i]);
 		columns_wrap(stdout, statuses[i + 1], left, left, COLUMNS);
@@ -51,7 +50,7 @@ static void print_command(const struct cmd_doc *doc)
 	putchar('\n');
 	columns_wrap(stdout, doc->about, 0, 0, COLUMNS);
 	putchar('\n');
-	for (const struct option_spec *s = doc->options(); s->name; s++)
+	for (const struct option_spec *s = doc->options; s->name; s++)
 		if (s->help)
 			print_option(s);
 	printf("\nExit status:\n");
@@ -64,15 +63,14 @@ void help_overview(FILE *out)
 		     "  jsampler -p PID                    sample until Ctrl-C\n"
 		     "  jsampler -p PID -d 30 > f.folded   30 seconds, folded stacks\n\n",
 		JS_VERSION);
-	for (const struct cmd *c = cmd_table(); c->name; c++)
-		if (c->summary)
-			fprintf(out, "  jsampler %-10s %s\n", c->name, c->summary);
+	for (const struct cmd_doc *d = cmd_docs(); d->name; d++)
+		fprintf(out, "  jsampler %-10s %s\n", d->name, d->summary);
 	fprintf(out, "\n`jsampler help record` lists the options, `jsampler list` the JVMs here.\n");
 }
 
 struct help {
 	bool man, help;
-	const char *shell; /* NULL: no completion asked for */
+	const char *shell; /* NULL: --completion was not given */
 };
 
 static int parse(int argc, char **argv, struct help *h, struct err *err)
@@ -81,7 +79,7 @@ static int parse(int argc, char **argv, struct help *h, struct err *err)
 	int r;
 
 	optind = 0;
-	while ((r = option_next(argc, argv, help_option_specs(), &s, err)) == 0 && s) {
+	while ((r = option_next(argc, argv, help_option_specs, &s, err)) == 0 && s) {
 		h->man |= strcmp(s->name, "man") == 0;
 		h->help |= strcmp(s->name, "help") == 0;
 		if (strcmp(s->name, "completion") == 0)
@@ -90,19 +88,10 @@ static int parse(int argc, char **argv, struct help *h, struct err *err)
 	return r;
 }
 
-/* `| head` closed the pipe: it has what it wanted. */
-static int finish(void)
-{
-	if (fflush(stdout) == 0 || errno == EPIPE)
-		return EXIT_WRITTEN;
-	log_error("cannot write to stdout: %m");
-	return EXIT_FAILED;
-}
-
 static int show_completion(const char *shell)
 {
 	if (completion_print(shell, stdout) == 0)
-		return finish();
+		return cmd_end(0);
 	log_error("--completion %.40s: bash, zsh or fish", shell);
 	return EXIT_USAGE;
 }
@@ -115,7 +104,7 @@ static int show(const struct cmd_doc *doc, bool man)
 		print_command(doc);
 	else
 		help_overview(stdout);
-	return finish();
+	return cmd_end(0);
 }
 
 int cmd_help(int argc, char **argv)

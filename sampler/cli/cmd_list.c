@@ -10,18 +10,18 @@
 #include <unistd.h>
 
 #include "sampler/cli/cmd.h"
-#include "sampler/cli/options.h"
+#include "sampler/cli/options/options.h"
+#include "sampler/inspect/each_process.h"
+#include "sampler/inspect/inspect.h"
 #include "sampler/output/columns.h"
-#include "sampler/session/each_process.h"
-#include "sampler/session/inspect.h"
-#include "sampler/session/privs.h"
+#include "sampler/rights/privs.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/json.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
 
-/* LEFT: columns in front of the last one. */
+/* LEFT: columns before the last one. */
 enum { USER_COLUMNS = 10, JDK_COLUMNS = 14, LEFT = 7 + 1 + USER_COLUMNS + 1 + JDK_COLUMNS + 1 + 8 + 2 };
 
 typedef VEC(struct inspection) inspections;
@@ -43,7 +43,7 @@ struct listing {
 	VEC(pid_t) pids;
 	VEC(struct user) users;
 	inspections jvms;
-	size_t left; /* that there was no memory for */
+	size_t left; /* JVMs left out for lack of memory */
 };
 
 static void listing_done(struct listing *l)
@@ -68,7 +68,7 @@ static const char *user_name(struct listing *l, uid_t uid)
 	return vec_push(&l->users, u) ? l->users.v[l->users.n - 1].name : "?";
 }
 
-/* The processes, and the names of their users, which a directory service may have to be asked for. */
+/* Looks up user names before dropping privileges: that may take a directory service. */
 static int read_processes(struct listing *l)
 {
 	DIR *d = opendir("/proc");
@@ -149,7 +149,7 @@ static const char *uptime_text(uint64_t s, char *buf, size_t size)
 	return buf;
 }
 
-/* "abc123def456, bridge": what stands behind the main class, in parentheses. */
+/* "abc123def456, bridge": shown in parentheses after the main class. */
 static void notes_text(const struct inspection *i, char *dst, size_t size)
 {
 	const char *notes[] = {i->container, i->bridge ? "bridge" : "", i->silent ? "no answer" : ""};
@@ -177,7 +177,7 @@ static void print_jvm(struct listing *l, const struct inspection *i, size_t widt
 	       uptime_text(i->uptime_s, up, sizeof(up)), what, in ? " (" : "", notes, in ? ")" : "");
 }
 
-/* Lines are cut to a terminal's width; a pipe gets them whole. */
+/* Lines are cut to the width of a terminal, but whole in a pipe. */
 static void print_text(struct listing *l)
 {
 	size_t width = columns_of_terminal(STDOUT_FILENO);
@@ -222,7 +222,7 @@ static int parse(int argc, char **argv, bool *json, bool *help, struct err *err)
 	int r;
 
 	optind = 0;
-	while ((r = option_next(argc, argv, list_option_specs(), &s, err)) == 0 && s) {
+	while ((r = option_next(argc, argv, list_option_specs, &s, err)) == 0 && s) {
 		*help |= strcmp(s->name, "help") == 0;
 		*json |= strcmp(s->name, "json") == 0;
 		if (strcmp(s->name, "format") != 0)
@@ -236,7 +236,7 @@ static int parse(int argc, char **argv, bool *json, bool *help, struct err *err)
 	return r;
 }
 
-/* Libraries of the JVMs are parsed with no more rights than reading takes. */
+/* Libraries of JVMs are parsed without any privileges that reading does not need. */
 static int read_all(struct listing *l, struct err *err)
 {
 	int r = read_processes(l);
@@ -259,11 +259,7 @@ static int print(struct listing *l, bool json)
 		print_text(l);
 	else
 		log_warn("no JVM that you may see is running");
-	/* `| head` closed the pipe: it has what it wanted. */
-	if (r == 0 && (fflush(stdout) == 0 || errno == EPIPE))
-		return EXIT_WRITTEN;
-	log_error("cannot write to stdout: %m");
-	return EXIT_FAILED;
+	return cmd_end(r);
 }
 
 int cmd_list(int argc, char **argv)

@@ -10,15 +10,16 @@
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/filters.h"
 #include "sampler/cli/find_target.h"
-#include "sampler/cli/habits.h"
 #include "sampler/cli/interrupt.h"
-#include "sampler/cli/options.h"
+#include "sampler/cli/options/hints.h"
+#include "sampler/cli/options/options.h"
 #include "sampler/cli/outputs.h"
 #include "sampler/cli/runs.h"
+#include "sampler/cli/stuck.h"
 #include "sampler/cli/summary.h"
 #include "sampler/output/columns.h"
 #include "sampler/profile/named_builder.h"
-#include "sampler/session/privs.h"
+#include "sampler/rights/privs.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
@@ -27,18 +28,18 @@
 
 enum {
 	LIVE_LINE_MS = 250,
-	SOON_MS = 200, /* a command that is about to end is not worth a message */
-	AFTER_COMMAND_MS = 500, /* the same of processes that it leaves behind */
-	DRAIN_NICE = -10, /* what the engine's drain thread asks for */
+	SOON_MS = 200, /* do not mention a command that ends within this time */
+	AFTER_COMMAND_MS = 500, /* the same for processes that the command leaves behind */
+	DRAIN_NICE = -10, /* nice value of the engine's drain thread */
 };
 
-/* Everything that one `record` holds; released in one place. */
+/* Everything that one `record` holds; freed in one place. */
 struct record {
 	struct record_options o;
 	struct outputs outs;
 	struct child child;
 	bool has_child, over; /* over: the command has ended */
-	uint64_t outlived; /* when; 0: that has been said, or there is nothing to say */
+	uint64_t outlived; /* when the command ended; 0: still runs, or nothing left to mention */
 	struct runs *runs;
 	struct buf command_line;
 	int signals; /* signalfd */
@@ -64,7 +65,7 @@ static void set_log_level(const struct record_options *o)
 	log_set_level(level);
 }
 
-/* SIGCHLD tells of the command's end. */
+/* SIGCHLD announces the end of the command. */
 static int block_signals(struct record *rec, struct err *err)
 {
 	sigset_t set;
@@ -85,7 +86,7 @@ static int choose_targets(struct record *rec, struct err *err)
 	if (o->target_name) {
 		r = find_target(o->target_name, &o->pids[0], err);
 		o->n_pids = r == 0;
-		if (r == -ENOENT && habits_is_command(o->target_name))
+		if (r == -ENOENT && hints_is_command(o->target_name))
 			return err_set(err, r, "no JVM runs the main class or jar '%.80s'; to start the program of "
 				       "that name: jsampler -- %.80s", o->target_name, o->target_name);
 		return r;
@@ -102,46 +103,31 @@ static int choose_targets(struct record *rec, struct err *err)
 	return 0;
 }
 
-static struct session_options session_options(const struct record *rec)
+/* Adds what does not come from options alone. */
+static void complete_options(struct record *rec)
 {
-	const struct record_options *o = &rec->o;
-	bool wall = strcmp(o->event, "wall") == 0, time = wall || strcmp(o->event, "cpu") == 0;
+	struct record_options *o = &rec->o;
+	struct session_options *so = &o->session;
 
-	return (struct session_options){
-		.engine = o->engine,
-		.engine_options = {.event = o->event,
-				   .period = time ? o->period_ns : o->event_count,
-				   .max_pause_ns = o->max_pause_ns,
-				   .starting = rec->has_child},
-		.slice_ns = o->slice_ns,
-		.profile = {.depth = o->depth, .max_bytes = o->max_memory, .threads = true, .states = wall},
-		.kernel = !o->no_kernel,
-		.raw_names = o->raw_names,
-		.lines = o->lines,
-		.thread_root = o->threads,
-		.state_root = o->states,
-		.process_root = o->n_pids > 1,
-		.launched = rec->has_child,
-		.apart = o->pids,
-		.n_apart = o->n_pids,
-		.follow = o->children || (o->command && !o->no_children),
-		.include_threads = o->include_threads,
-		.bridge = o->bridge,
-		.bridge_symbols = o->bridge_symbols,
-		.jsampler_command = rec->command_line.data,
-		.command_line = o->command_line,
-	};
+	so->engine_options.starting = so->launched = rec->has_child;
+	so->profile.states = strcmp(so->engine_options.event, "wall") == 0;
+	so->show.process_root = o->n_pids > 1;
+	so->apart = o->pids;
+	so->n_apart = o->n_pids;
+	so->follow = o->children || (o->command && !o->no_children);
+	so->jsampler_command = rec->command_line.data;
 }
 
 static int start(struct record *rec, struct err *err)
 {
-	struct session_options so = session_options(rec);
 	struct privs_needs needs = {
 		.dac_override = outputs_need_override(&rec->outs),
 		.priority = !privs_allow_priority(DRAIN_NICE),
 	};
-	int r = runs_open(rec->o.pids, rec->o.n_pids, &so, &rec->runs, err);
+	int r;
 
+	complete_options(rec);
+	r = runs_open(rec->o.pids, rec->o.n_pids, &rec->o.session, &rec->runs, err);
 	if (r == 0) {
 		needs.tracing = runs_trace(rec->runs);
 		r = privs_drop(&needs, err);
@@ -173,7 +159,7 @@ static void live_line(const struct record *rec, uint64_t elapsed_ns)
 	summary_live_line(elapsed_ns, &l, clock_process_cpu_ns());
 }
 
-/* Of a command that has ended: what it started may go on for ever, a daemon say. */
+/* Processes that a command leaves behind, such as a daemon, may run forever. */
 static void say_outlived(struct record *rec, uint64_t start_ns)
 {
 	uint64_t ended_ns = rec->outlived;
@@ -183,14 +169,24 @@ static void say_outlived(struct record *rec, uint64_t start_ns)
 	rec->outlived = 0;
 	if (!runs_live(rec->runs).children)
 		return;
-	log_warn("'%s' ended after %.1f s, but processes that it started go on, and are sampled until they end or until Ctrl-C "
-		 "(--no-children: they are not)", rec->o.command[0], (double)(ended_ns - start_ns) / 1e9);
+	log_warn("'%s' ended after %.1f s, but processes that it started are still running; they are sampled "
+		"until they end or until Ctrl-C (not with --no-children)", rec->o.command[0], (double)(ended_ns - start_ns) / 1e9);
+}
+
+/* Its threads cannot be waited for. */
+static _Noreturn void give_up(struct record *rec)
+{
+	log_error("sampling does not end: a process that is sampled holds up whoever looks at it (its memory, or its execve(2), "
+		  "waits for a file system that does not answer?); nothing is written");
+	outputs_done(&rec->outs);
+	_exit(EXIT_FAILED);
 }
 
 static void wait_for_end(struct record *rec)
 {
 	bool seen = isatty(STDERR_FILENO) && !rec->o.quiet, live = seen && columns_live_terminal();
 	uint64_t start_ns = clock_monotonic_ns();
+	struct stuck stuck = {0};
 	struct pollfd fds[3] = {
 		{.fd = runs_done_fd(rec->runs), .events = POLLIN},
 		{.fd = rec->signals, .events = POLLIN},
@@ -198,9 +194,12 @@ static void wait_for_end(struct record *rec)
 	};
 
 	if (seen && !live && !rec->o.duration_ns)
-		log_warn("sampling; Ctrl-C ends it");
+		log_warn("sampling; press Ctrl-C to stop");
+	if (rec->o.duration_ns)
+		stuck_expect(&stuck, start_ns + rec->o.duration_ns);
 	while (!(fds[0].revents & POLLIN)) {
-		int n = poll(fds, 3, live ? LIVE_LINE_MS : rec->outlived ? AFTER_COMMAND_MS : -1);
+		int pause = live ? LIVE_LINE_MS : rec->outlived ? AFTER_COMMAND_MS : -1;
+		int n = poll(fds, 3, stuck_pause_ms(&stuck, pause));
 
 		if (n < 0 && errno != EINTR)
 			break;
@@ -209,8 +208,11 @@ static void wait_for_end(struct record *rec)
 			take_child_signal(rec);
 		if (fds[2].revents & POLLIN) {
 			fds[2].fd = -1;
+			stuck_expect(&stuck, clock_monotonic_ns());
 			runs_stop(rec->runs);
 		}
+		if (stuck_look(&stuck, clock_monotonic_ns(), clock_process_cpu_ns()))
+			give_up(rec);
 		if (live)
 			live_line(rec, clock_monotonic_ns() - start_ns);
 	}
@@ -218,7 +220,7 @@ static void wait_for_end(struct record *rec)
 		summary_live_line_clear();
 }
 
-/* What is written: of all processes, and where an output is of one process alone, of each. */
+/* The profile of all processes, and, if an output is per process, one for each. */
 struct results {
 	struct named_profile *all;
 	struct named_profile *each[MAX_PIDS];
@@ -248,7 +250,7 @@ static void end_naming(void *runs)
 static int write_results(struct record *rec, struct err *err)
 {
 	CLEANUP(results_done) struct results res = {0};
-	const struct writer_options wo = {.annotate = !rec->o.no_annotate, .lines = rec->o.lines};
+	const struct writer_options wo = {.annotate = !rec->o.no_annotate, .lines = rec->o.session.show.lines};
 	struct session_summary sum;
 	int r;
 
@@ -274,7 +276,7 @@ static void check_slices(const struct record *rec)
 	for (size_t i = 0; i < rec->outs.n; i++)
 		if (rec->outs.list[i].writer == &writer_html || strcmp(rec->outs.list[i].writer->name, "pprof") == 0)
 			return;
-	if (rec->o.slice_ns)
+	if (rec->o.session.slice_ns)
 		log_warn("--slices: time slices are kept in .html and .pb.gz only");
 }
 
@@ -299,17 +301,17 @@ static int record(struct record *rec, struct err *err)
 	if (r < 0 && !runs_live(rec->runs).samples)
 		return err_set(err, r, "%s", late.msg);
 	if (r < 0)
-		log_warn("%s: what was sampled until then is written", late.msg);
+		log_warn("%s: writing what was sampled until then", late.msg);
 	return write_results(rec, err);
 }
 
-/* Whatever ran out of descriptors says so; this says what to do. */
+/* The message says that descriptors ran out; this says what to do. */
 static const char *limit_hint(int r, const char *msg)
 {
 	return r == -EMFILE && !strstr(msg, "ulimit") ? "; raise the limit with ulimit -n" : "";
 }
 
-/* Signals are the command's meanwhile. Its exit status. */
+/* Until the command has ended, signals are for it. Returns its exit status. */
 static int wait_for_command(struct record *rec)
 {
 	struct pollfd p = {.fd = rec->signals, .events = POLLIN};
@@ -343,13 +345,16 @@ static int finish(struct record *rec, int r, const struct err *err)
 	return status;
 }
 
-/* jsampler's own, for the files: of a command that it starts only the name, unless all of it is wanted. */
+/*
+ * jsampler's own command line, for profiles. Of a command that it starts it has only the name,
+ * unless --command-line.
+ */
 static void note_command_line(struct record *rec, int argc, char **argv)
 {
 	for (int i = 0; i < argc; i++) {
 		bool arguments = rec->o.command && argv + i > rec->o.command;
 
-		if (arguments && !rec->o.command_line) {
+		if (arguments && !rec->o.session.command_line) {
 			buf_add_z(&rec->command_line, " ...");
 			return;
 		}

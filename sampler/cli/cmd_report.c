@@ -4,28 +4,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/cli/closing.h"
 #include "sampler/cli/cmd.h"
-#include "sampler/cli/data_out.h"
 #include "sampler/cli/filters.h"
 #include "sampler/cli/inputs.h"
-#include "sampler/cli/options.h"
+#include "sampler/cli/options/options.h"
+#include "sampler/closed/opener.h"
 #include "sampler/model/named_profile.h"
+#include "sampler/output/data_out.h"
 #include "sampler/profile/named_builder.h"
-#include "sampler/session/privs.h"
 #include "sampler/views/name_pattern.h"
 #include "sampler/views/view.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/parse.h"
 
-/* Rows of a text; JSON and CSV are for programs, which get all. */
+/* Default rows of text. JSON and CSV are for programs and have all rows. */
 enum { TEXT_ROWS = 50 };
 
 static const double LEAST_PERCENT = 0.5;
 
 struct report {
 	view_fn *view;
-	const char *chosen; /* the option that chose it */
+	const char *chosen; /* the option that selected it */
 	struct view_options o;
 	struct record_options filters; /* -I, -X, --include-threads */
 	bool rows_given;
@@ -99,7 +100,7 @@ static int parse(int argc, char **argv, struct report *rep, struct err *err)
 	int r;
 
 	optind = 0;
-	while ((r = option_next(argc, argv, report_option_specs(), &s, err)) == 0 && s)
+	while ((r = option_next(argc, argv, report_option_specs, &s, err)) == 0 && s)
 		if ((r = take_option(s, rep, err)) < 0)
 			break;
 	if (r < 0 || rep->help)
@@ -113,23 +114,41 @@ static int parse(int argc, char **argv, struct report *rep, struct err *err)
 	return 0;
 }
 
-static int write_view(const struct named_profile *np, struct report *rep, struct err *err)
+static int read_and_view(struct report *rep, struct opener *o, char **files, size_t n, const struct data_out *out,
+			 struct err *err)
 {
-	struct data_out out;
-	int r = data_out_open(&out, rep->output, err);
+	struct named_profile *np = NULL;
+	int r = close_with(o, err);
 
-	if (r < 0)
-		return r;
-	rep->o.width = data_out_width(&out);
-	r = rep->view(np, &rep->o, out.stream, err);
-	return data_out_close(&out, r, err);
+	if (r == 0)
+		r = inputs_read_merged(o, files, n, &np, err);
+	if (r == 0)
+		r = filters_apply(&rep->filters, 0, &np, err);
+	rep->o.width = data_out_width(out);
+	if (r == 0)
+		r = rep->view(np, &rep->o, out->stream, err);
+	named_profile_free(np);
+	return r;
+}
+
+static int report(struct report *rep, char **files, size_t n, struct err *err)
+{
+	struct opener *o = opener_new((const char *const *)files, n);
+	struct data_out out;
+	int r = o ? data_out_open(&out, rep->output, err) : err_set(err, -ENOMEM, "out of memory");
+
+	if (r == 0 && data_out_hand_over(&out, o) < 0)
+		r = data_out_close(&out, err_set(err, -ENOMEM, "out of memory"), err);
+	else if (r == 0)
+		r = data_out_close(&out, read_and_view(rep, o, files, n, &out, err), err);
+	opener_free(o);
+	return r;
 }
 
 int cmd_report(int argc, char **argv)
 {
 	char *help_argv[] = {"help", "report", NULL};
 	struct report rep = {.view = view_flat, .o = {.least = LEAST_PERCENT}};
-	struct named_profile *np = NULL;
 	struct err err = {0};
 	int r;
 
@@ -139,14 +158,7 @@ int cmd_report(int argc, char **argv)
 	}
 	if (rep.help)
 		return cmd_help(2, help_argv);
-	r = privs_drop_for_files(&err);
-	if (r == 0)
-		r = inputs_read_merged(argv + optind, (size_t)(argc - optind), &np, &err);
-	if (r == 0)
-		r = filters_apply(&rep.filters, 0, &np, &err);
-	if (r == 0)
-		r = write_view(np, &rep, &err);
-	named_profile_free(np);
+	r = report(&rep, argv + optind, (size_t)(argc - optind), &err);
 	if (r < 0)
 		log_error("%s", err.msg);
 	return r < 0 ? EXIT_FAILED : EXIT_WRITTEN;

@@ -2,15 +2,20 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
+#include "sampler/cli/closing.h"
 #include "sampler/cli/cmd.h"
+#include "sampler/closed/opener.h"
 #include "sampler/output/writer.h"
 #include "sampler/profile/named_builder.h"
+#include "sampler/readers/readers.h"
 #include "sampler/recording/recording.h"
-#include "sampler/recording/writer.h"
+#include "sampler/recording/recording_writer.h"
+#include "sampler/rights/privs.h"
+#include "sampler/session/parts/part.h"
 #include "sampler/session/pick.h"
-#include "sampler/session/privs.h"
 #include "sampler/session/session.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
@@ -19,18 +24,18 @@
 #include "symbolizer/base/parse.h"
 
 /*
- * Recordings for tests and bug reports: `jsampler snapshot` writes one, `jsampler replay` prints its
- * folded stacks, or writes a smaller one with what its own samples need.
+ * Recordings for tests and bug reports. `jsampler snapshot` writes one; `jsampler replay` prints
+ * its folded stacks, or writes a smaller recording with what some of its samples need.
  */
 #define SNAPSHOT_USAGE "jsampler snapshot -p PID -o FILE [-n SAMPLES] [-F HZ] [-s FOLDED]"
 #define REPLAY_USAGE "jsampler replay [-w KIND] [-n SAMPLES] [-o FILE] [-s FOLDED] RECORDING"
 
-enum { DRAIN_NICE = -10 }; /* what the engine's drain thread asks for */
+enum { DRAIN_NICE = -10 }; /* nice value of the engine's drain thread */
 
 struct snapshot_options {
 	uint64_t pid, samples, hz;
 	const char *path, *folded; /* NULL: not written */
-	bool any; /* all samples, else those that `want` matches */
+	bool any; /* all samples; else those that match `want` */
 	struct pick want;
 };
 
@@ -73,33 +78,39 @@ static void recording_close_at_exit(struct recording **r)
 	recording_close(*r);
 }
 
-static void outfile_abort_at_exit(struct outfile **f)
-{
-	outfile_abort(*f);
-}
-
 static void profile_free_at_exit(struct named_profile **np)
 {
 	named_profile_free(*np);
 }
 
-static int write_folded(const struct named_profile *np, const char *path, struct err *err)
+static void opener_free_at_exit(struct opener **o)
 {
-	const struct writer_options wo = {.annotate = true, .lines = true};
-	CLEANUP(outfile_abort_at_exit) struct outfile *out = NULL;
-	int r = path ? outfile_open(path, &out, err) : 0;
-
-	if (r == 0)
-		r = writer_folded.write(np, &wo, out ? outfile_stream(out) : stdout, err);
-	if (r < 0 || !out)
-		return r;
-	return outfile_commit(take_ptr(out), err);
+	opener_free(*o);
 }
 
-/* A recording holds stacks and memory of the target: nobody else's business. */
+/* Opened before anything is parsed. */
+struct files {
+	struct outfile *recording, *folded; /* NULL: not written */
+};
+
+static void files_abort(struct files *f)
+{
+	outfile_abort(f->recording);
+	outfile_abort(f->folded);
+}
+
+static int write_folded(const struct named_profile *np, struct files *f, struct err *err)
+{
+	const struct writer_options wo = {.annotate = true, .lines = true};
+	int r = writer_folded.write(np, &wo, f->folded ? outfile_stream(f->folded) : stdout, err);
+
+	return r == 0 && f->folded ? outfile_commit(take_ptr(f->folded), err) : r;
+}
+
+/* A recording holds stacks and memory of the target, which are private. */
 static int open_private(const char *path, struct outfile **ret, struct err *err)
 {
-	mode_t mask = umask(077); /* a temporary file with a name is there for all to open at once */
+	mode_t mask = umask(077); /* others could open a temporary file that has a name */
 	struct stat st;
 	int fd, r = outfile_open(path, ret, err);
 
@@ -112,7 +123,17 @@ static int open_private(const char *path, struct outfile **ret, struct err *err)
 	return 0;
 }
 
-/* From here on what others have made is read: memory, files, a recording. Results go anywhere all the same. */
+static int open_files(const struct snapshot_options *o, struct files *ret, struct err *err)
+{
+	int r = o->path ? open_private(o->path, &ret->recording, err) : 0;
+
+	return r == 0 && o->folded ? outfile_open(o->folded, &ret->folded, err) : r;
+}
+
+/*
+ * From here on, data from others is parsed: memory, files, a recording. Outputs may be anywhere, so
+ * CAP_DAC_OVERRIDE stays.
+ */
 static int drop_rights(const struct session *s, struct err *err)
 {
 	const struct privs_needs needs = {
@@ -129,7 +150,7 @@ static int run_session(pid_t pid, const struct session_options *so, struct sessi
 {
 	int r = session_open(pid, so, ret, err);
 
-	if (r == 0)
+	if (r == 0 && !so->replay)
 		r = drop_rights(*ret, err);
 	if (r == 0)
 		r = session_start(*ret, err);
@@ -138,33 +159,27 @@ static int run_session(pid_t pid, const struct session_options *so, struct sessi
 	return r == 0 ? session_result(*ret, ret_np, err) : r;
 }
 
-/* Runs a session; writes what o->snapshot collected to `path`, and the folded stacks. */
-static int run_and_write(pid_t pid, const struct session_options *so,
-			 const struct snapshot_options *o, struct err *err)
+/* Runs a session, writes its snapshot to f->recording, and the folded stacks. */
+static int run_and_write(pid_t pid, const struct session_options *so, struct files *f, struct err *err)
 {
 	CLEANUP(session_close_at_exit) struct session *s = NULL;
 	CLEANUP(profile_free_at_exit) struct named_profile *np = NULL;
-	CLEANUP(outfile_abort_at_exit) struct outfile *out = NULL;
-	int r = o->path ? open_private(o->path, &out, err) : 0;
+	bool folded = f->folded || !f->recording;
+	int r = run_session(pid, so, &s, &np, err);
 
-	if (r == 0)
-		r = run_session(pid, so, &s, &np, err);
-	if (r == 0 && out)
-		r = session_write_snapshot(s, outfile_stream(out), err);
-	if (r == 0 && out)
-		r = outfile_commit(take_ptr(out), err);
-	if (r == 0 && (o->folded || !o->path))
-		r = write_folded(np, o->folded, err);
-	return r;
+	if (r == 0 && f->recording)
+		r = session_write_snapshot(s, outfile_stream(f->recording), err);
+	if (r == 0 && f->recording)
+		r = outfile_commit(take_ptr(f->recording), err);
+	return r == 0 && folded ? write_folded(np, f, err) : r;
 }
 
 static struct session_options session_options(struct recording_writer *w)
 {
 	return (struct session_options){
+		.engine_options = {.event = "cpu", .kernel = true},
 		.profile = {.threads = true},
-		.kernel = true,
-		.lines = true,
-		.thread_root = true,
+		.show = {.lines = true, .thread_root = true},
 		.snapshot = w,
 	};
 }
@@ -172,13 +187,13 @@ static struct session_options session_options(struct recording_writer *w)
 static int take_snapshot(const struct snapshot_options *o, struct err *err)
 {
 	CLEANUP(writer_free_at_exit) struct recording_writer *w = recording_writer_new();
+	CLEANUP(files_abort) struct files files = {NULL, NULL};
 	struct session_options so = session_options(w);
+	int r = w ? open_files(o, &files, err) : err_set(err, -ENOMEM, "out of memory");
 
-	if (!w)
-		return err_set(err, -ENOMEM, "out of memory");
-	so.engine_options = (struct engine_options){.event = "cpu", .period = UINT64_C(1000000000) / o->hz};
+	so.engine_options.period = UINT64_C(1000000000) / o->hz;
 	so.snapshot_samples = o->samples;
-	return run_and_write((pid_t)o->pid, &so, o, err);
+	return r == 0 ? run_and_write((pid_t)o->pid, &so, &files, err) : r;
 }
 
 static int report(int r, const struct err *err)
@@ -200,22 +215,21 @@ int cmd_snapshot(int argc, char **argv)
 	return report(take_snapshot(&o, &err), &err);
 }
 
-/* Which samples of a recording stay: of those that match, first the ones that differ. */
-struct choice {
+/* Which samples of a recording are kept: of those that match, the first of each shape. */
+struct selection {
 	const struct snapshot_options *o;
 	bool *keep;
-	uint64_t *seen; /* what the kept ones show */
+	uint64_t *seen; /* shapes of the kept ones */
 	size_t at, kept;
 };
 
-static void choose(void *ctx, const struct raw_sample *s, const struct walk *w, struct hotspot *hs)
+static void choose(void *selection, struct sampled *s)
 {
-	struct choice *c = ctx;
+	struct selection *c = selection;
 	size_t i = c->at++;
 	uint64_t what = 0;
 
-	(void)s;
-	if (c->kept == c->o->samples || (!c->o->any && !pick_matches(&c->o->want, w, hs, &what)))
+	if (c->kept == c->o->samples || (!c->o->any && !pick_matches(&c->o->want, s->walk, s->readers->hs, &what)))
 		return;
 	for (size_t k = 0; k < c->kept && !c->o->any; k++)
 		if (c->seen[k] == what)
@@ -224,21 +238,23 @@ static void choose(void *ctx, const struct raw_sample *s, const struct walk *w, 
 	c->keep[i] = true;
 }
 
+static const struct part_ops choosing = {.walked = choose};
+
 static int keep_chosen(struct recording *rec, const struct snapshot_options *o, struct err *err)
 {
 	CLEANUP(session_close_at_exit) struct session *s = NULL;
 	CLEANUP(profile_free_at_exit) struct named_profile *np = NULL;
 	CLEANUP(free_at_exit) bool *keep = calloc(recording_sample_count(rec) + 1, sizeof(*keep));
 	CLEANUP(free_at_exit) uint64_t *seen = calloc(recording_sample_count(rec) + 1, sizeof(*seen));
-	struct choice c = {o, keep, seen, 0, 0};
+	struct selection c = {o, keep, seen, 0, 0};
 	struct session_options so = session_options(NULL);
 	int r;
 
 	if (!keep || !seen)
 		return err_set(err, -ENOMEM, "out of memory");
 	so.replay = rec;
-	so.walked = choose;
-	so.walked_ctx = &c;
+	so.observer = &choosing;
+	so.observer_ctx = &c;
 	r = run_session(0, &so, &s, &np, err);
 	if (r == 0 && !c.kept)
 		r = err_set(err, -ENOENT, "no sample of the recording is of that kind");
@@ -247,17 +263,39 @@ static int keep_chosen(struct recording *rec, const struct snapshot_options *o, 
 	return r;
 }
 
+/* Opens the outputs, hands them to the opener, and closes this process; only then reads the recording. */
+static int open_all(const char *const *path, const struct snapshot_options *o, struct opener *opener, struct files *files,
+		    struct recording **ret, struct err *err)
+{
+	CLEANUP(close_at_exit) int fd = -1;
+	int r = open_files(o, files, err);
+
+	if (r == 0 && ((files->recording && opener_add_output(opener, files->recording, o->path) < 0) ||
+		       (files->folded && opener_add_output(opener, files->folded, o->folded) < 0)))
+		r = err_set(err, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = close_with(opener, err);
+	if (r < 0)
+		return r;
+	fd = opener_input(opener, *path);
+	if (fd < 0)
+		return err_set(err, fd, "cannot read '%s': %s", *path, strerror(-fd));
+	return recording_read(fd, *path, ret, err);
+}
+
 static int replay(const char *path, const struct snapshot_options *o, struct err *err)
 {
+	CLEANUP(opener_free_at_exit) struct opener *opener = opener_new(&path, 1);
+	CLEANUP(files_abort) struct files files = {NULL, NULL};
 	CLEANUP(recording_close_at_exit) struct recording *rec = NULL;
 	CLEANUP(writer_free_at_exit) struct recording_writer *w = recording_writer_new();
 	struct session_options so = session_options(o->path ? w : NULL);
-	int r = w ? recording_open(path, &rec, err) : err_set(err, -ENOMEM, "out of memory");
+	int r = w && opener ? open_all(&path, o, opener, &files, &rec, err) : err_set(err, -ENOMEM, "out of memory");
 
 	if (r == 0 && (!o->any || o->samples != UINT64_MAX))
 		r = keep_chosen(rec, o, err);
 	so.replay = rec;
-	return r == 0 ? run_and_write(0, &so, o, err) : r;
+	return r == 0 ? run_and_write(0, &so, &files, err) : r;
 }
 
 int cmd_replay(int argc, char **argv)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "sampler/cli/options.h"
+#include "sampler/cli/options/options.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
 #include "sampler/profile/named_filter.h"
@@ -15,7 +15,7 @@
 
 typedef void nearest_fn(const struct named_profile *np, const char *text, char *dst, size_t size);
 
-/* Without this, a mistyped expression gives an empty profile, or a whole one, and no hint why. */
+/* Without this, a mistyped expression would give an empty or a whole profile without a hint why. */
 static void warn_of_expression(const struct named_profile *np, const char *option, const char *text, const char *what,
 			       nearest_fn *nearest)
 {
@@ -48,7 +48,7 @@ static bool is_matched(const struct named_profile *np, const char *text,
 	bool yes;
 
 	if (regcomp(&re, text, REG_EXTENDED | REG_NOSUB))
-		return true; /* an error elsewhere */
+		return true; /* reported elsewhere */
 	yes = matches(np, &re);
 	regfree(&re);
 	return yes;
@@ -62,23 +62,23 @@ static void warn_of_filters(const struct record_options *o, const struct named_p
 	for (size_t i = 0; i < o->n_exclude; i++)
 		if (!is_matched(np, o->exclude[i], matches_frame))
 			warn_of_expression(np, "exclude", o->exclude[i], "frame", nearest_methods);
-	if (o->include_threads && !is_matched(np, o->include_threads, matches_thread))
-		warn_of_expression(np, "include-threads", o->include_threads, "thread that was sampled",
+	if (o->session.include_threads && !is_matched(np, o->session.include_threads, matches_thread))
+		warn_of_expression(np, "include-threads", o->session.include_threads, "thread that was sampled",
 				   nearest_threads);
 }
 
-/* Each expression matches something, or was warned of: all of them together leave nothing. */
+/* Every expression matches something, or was warned about: all together leave nothing. */
 static void warn_of_nothing(const struct record_options *o, uint32_t leaf_kinds)
 {
-	if (o->n_exclude && !o->n_include && !o->include_threads && !leaf_kinds)
-		log_warn("no sample is left: --exclude drops every stack");
+	if (o->n_exclude && !o->n_include && !o->session.include_threads && !leaf_kinds)
+		log_warn("no samples are left: --exclude drops every stack");
 	else
-		log_warn("no sample is left: no stack passes all of the filters");
+		log_warn("no samples are left: no stack passes all of the filters");
 }
 
 static bool has_filters(const struct record_options *o, uint32_t leaf_kinds)
 {
-	return o->n_include || o->n_exclude || o->include_threads || leaf_kinds;
+	return o->n_include || o->n_exclude || o->session.include_threads || leaf_kinds;
 }
 
 static int keep(const struct record_options *o, uint32_t leaf_kinds, const struct named_profile *np,
@@ -89,7 +89,7 @@ static int keep(const struct record_options *o, uint32_t leaf_kinds, const struc
 		.n_include = o->n_include,
 		.exclude = o->exclude,
 		.n_exclude = o->n_exclude,
-		.include_threads = o->include_threads,
+		.include_threads = o->session.include_threads,
 		.leaf_kinds = leaf_kinds,
 	};
 

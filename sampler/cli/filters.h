@@ -8,9 +8,9 @@ struct named_profile;
 struct record_options;
 
 /*
- * --include, --exclude, --include-threads (of *o) and --kind (leaf_kinds: of named_filter.h, 0: all)
- * on a profile, which is replaced by what they leave. Expressions that match nothing, and filters that leave
- * nothing, are warned of.
+ * Applies --include, --exclude, --include-threads (in *o) and --kind (leaf_kinds as in
+ * named_filter.h, 0: all) to a profile and replaces it by the result. Warns about expressions that
+ * match nothing, and filters that leave nothing.
  */
 int filters_apply(const struct record_options *o, uint32_t leaf_kinds, struct named_profile **np,
 		  struct err *err);
@@ -18,7 +18,7 @@ int filters_apply(const struct record_options *o, uint32_t leaf_kinds, struct na
 int filters_apply_quietly(const struct record_options *o, uint32_t leaf_kinds, struct named_profile **np,
 			  struct err *err);
 
-/* "interpreted,C1": a set of 1 << enum named_kind. -EINVAL: the message says which there are. */
+/* "interpreted,C1": a set of 1 << enum named_kind. -EINVAL: the message lists the kinds. */
 int filters_parse_kinds(const char *text, uint32_t *ret, struct err *err);
 
 #endif

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sampler/cli/cmd.h"
-#include "sampler/session/each_process.h"
-#include "sampler/session/java_main.h"
+#include "sampler/cli/options/cmd_docs.h"
+#include "sampler/inspect/each_process.h"
+#include "sampler/inspect/java_main.h"
 #include "sampler/views/nearest.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
@@ -19,10 +19,10 @@
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
-/* Longest command line looked at; the kernel's own limit is far above what a JVM is given. */
+/* Longest command line that is looked at; real ones are far shorter than the kernel's limit. */
 #define MAX_CMDLINE (1u << 20)
 
-enum { MISSPELT = 2 }; /* letters of a command */
+enum { MISSPELT = 2 }; /* bytes of a command's name */
 
 static bool is_java(struct proc *p)
 {
@@ -53,9 +53,9 @@ static bool matches(pid_t pid, const char *name)
 
 struct search {
 	const char *name;
-	struct buf pids; /* found, in words */
+	struct buf pids; /* PIDs found, as text */
 	size_t n;
-	pid_t pid; /* one of them */
+	pid_t pid; /* any of them */
 };
 
 static bool look(void *ctx, pid_t pid, void *record)
@@ -106,22 +106,23 @@ static int search_all(struct search *s, struct err *err)
 	return r;
 }
 
-/* A command that was misspelt is taken for a main class. NULL: it is like none. */
-static const struct cmd *command_like(const char *name)
+/* A misspelt command looks like a main class. NULL: no command is similar. */
+static const struct cmd_doc *command_like(const char *name)
 {
-	const struct cmd *c = cmd_table();
+	const struct cmd_doc *c = cmd_docs();
 
-	while (c->name && (!c->summary || c->name[0] != name[0] || nearest_distance(name, c->name) > MISSPELT))
+	while (c->name && (c->name[0] != name[0] || nearest_distance(name, c->name) > MISSPELT))
 		c++;
 	return c->name ? c : NULL;
 }
 
 static int not_found(const char *name, struct err *err)
 {
-	const struct cmd *c = command_like(name);
+	const struct cmd_doc *c = command_like(name);
 
 	if (c)
-		return err_set(err, -ENOENT, "no running JVM that you may see has the main class or jar '%.80s'; did you mean "
+		return err_set(err, -ENOENT, "no running JVM that you may see has the main class or jar "
+			"'%.80s'; did you mean "
 			       "'jsampler %s'?", name, c->name);
 	return err_set(err, -ENOENT, "no running JVM that you may see has the main class or jar '%.80s'; 'jsampler list' "
 		       "shows them", name);

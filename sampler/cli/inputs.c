@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "sampler/closed/opener.h"
 #include "sampler/input/reader.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
@@ -31,10 +32,23 @@ int inputs_check(const char *const *paths, size_t n, struct err *err)
 	return stdins > 1 ? err_set(err, -EINVAL, "-: stdin can be read once") : 0;
 }
 
-int inputs_read(const char *path, struct named_profile **ret, struct err *err)
+static int read_profile(struct opener *o, const char *path, struct named_profile **ret, struct reader_report *report,
+			struct err *err)
+{
+	int fd;
+
+	if (strcmp(path, "-") == 0)
+		return reader_open_profile(path, ret, report, err);
+	fd = opener_input(o, path);
+	if (fd < 0)
+		return err_set(err, fd, "cannot read '%s': %s", path, strerror(-fd));
+	return reader_read_profile(fd, path, ret, report, err);
+}
+
+int inputs_read(struct opener *o, const char *path, struct named_profile **ret, struct err *err)
 {
 	struct reader_report report = {0};
-	int r = reader_open_profile(path, ret, &report, err);
+	int r = read_profile(o, path, ret, &report, err);
 
 	if (r == 0)
 		warn_of_lines(path, &report);
@@ -50,7 +64,7 @@ static void merge_meta(struct named_meta *to, const struct named_meta *m)
 		to->start_realtime_ns = m->start_realtime_ns;
 }
 
-/* Of folded text, say: samples without the event's own measure. */
+/* For folded text: samples have no measure of the event. */
 static bool counts_alone(const struct named_meta *m)
 {
 	return strcmp(m->unit, "count") == 0 || strcmp(m->unit, "samples") == 0;
@@ -62,7 +76,7 @@ static void weigh_by_count(struct named_profile *np)
 		np->samples[i].weight = np->samples[i].count;
 }
 
-/* Measures that are not the same cannot be added up; counts can, and all files have those. */
+/* Different measures cannot be added up. Counts can, and all files have counts. */
 static int join_events(struct named_meta *to, const struct named_meta *m, const char *path,
 		       struct err *err)
 {
@@ -76,7 +90,7 @@ static int join_events(struct named_meta *to, const struct named_meta *m, const 
 			       "they cannot be added up",
 			       path, m->event, m->unit, to->event, to->unit);
 	if (!counts_alone(to) || !counts_alone(m))
-		log_warn("%s: it or the files before it have counts only; the result has counts", path);
+		log_warn("%s: this file or those before it have only counts, so the result has only counts", path);
 	to->event = "samples";
 	to->unit = "count";
 	to->period = 1;
@@ -124,21 +138,21 @@ int inputs_merge(const struct named_profile *const *profiles, const char *const 
 	return finish(b, r, ret, err);
 }
 
-/* One after the other: only the sum is kept in memory. */
-int inputs_read_merged(char *const *paths, size_t n, struct named_profile **ret, struct err *err)
+/* Reads one after the other, so that only the sum is kept in memory. */
+int inputs_read_merged(struct opener *o, char *const *paths, size_t n, struct named_profile **ret, struct err *err)
 {
 	struct named_builder *b;
 	int r = 0;
 
 	if (n == 1)
-		return inputs_read(paths[0], ret, err);
+		return inputs_read(o, paths[0], ret, err);
 	b = named_builder_new();
 	if (!b)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct named_profile *np = NULL;
 
-		r = inputs_read(paths[i], &np, err);
+		r = inputs_read(o, paths[i], &np, err);
 		if (r == 0)
 			r = add_profile(b, np, paths[i], i == 0, err);
 		named_profile_free(np);

@@ -5,19 +5,22 @@
 
 struct err;
 struct named_profile;
+struct opener;
 
-/* -EINVAL: "-", stdin, is there more than once. */
+/* -EINVAL: "-" (stdin) is given more than once. */
 int inputs_check(const char *const *paths, size_t n, struct err *err);
 
-/* One saved profile; lines that cannot be read are warned of. *ret is the caller's. */
-int inputs_read(const char *path, struct named_profile **ret, struct err *err);
+/* Reads one saved profile, which `o` opens, and warns about lines that cannot be read. The caller frees *ret. */
+int inputs_read(struct opener *o, const char *path, struct named_profile **ret, struct err *err);
 
-/* Several profiles as one, with their paths for messages. Those given stay the caller's. Where one
- * has counts only (folded text), the result has counts only. */
+/*
+ * Adds up profiles; their paths are for messages, and they still belong to the caller. If one has
+ * only counts (folded text), the result has only counts.
+ */
 int inputs_merge(const struct named_profile *const *profiles, const char *const *paths, size_t n,
 		 struct named_profile **ret, struct err *err);
 
-/* Reads several as one. */
-int inputs_read_merged(char *const *paths, size_t n, struct named_profile **ret, struct err *err);
+/* Reads several files and adds them up. */
+int inputs_read_merged(struct opener *o, char *const *paths, size_t n, struct named_profile **ret, struct err *err);
 
 #endif

@@ -11,12 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sampler/session/privs.h"
+#include "sampler/rights/privs.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
-/* timeout(1) and others signal a process and then its group: that is one signal, not two. */
+/* timeout(1) and others signal a process and then its group: that counts as one signal. */
 #define SAME_NS UINT64_C(250000000)
 
 enum { MESSAGE_NS = 300000000 };
@@ -26,10 +26,10 @@ static struct {
 	int fd;
 	_Atomic int phase;
 	_Atomic pid_t command;
-	pthread_mutex_t lock; /* of end_naming and its ctx */
+	pthread_mutex_t lock; /* protects end_naming and its ctx */
 	void (*end_naming)(void *ctx);
 	void *ctx;
-	bool naming_ends; /* wanted already */
+	bool naming_ends; /* naming is to end */
 	/* Of the thread: */
 	unsigned count;
 	uint64_t last_ns;
@@ -42,7 +42,7 @@ static bool is_ignored(int sig)
 	return sigaction(sig, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* From here on the signal ends the program. */
+/* From now on, the signal ends the program. */
 static void let_through(int sig)
 {
 	sigset_t one;
@@ -53,7 +53,10 @@ static void let_through(int sig)
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
 }
 
-/* Ends the program as the signal alone would have: shells can tell that from an exit status. */
+/*
+ * Ends the program as the signal itself would have done, which shells tell apart from an exit
+ * status.
+ */
 static void end_by(int sig)
 {
 	let_through(sig);
@@ -62,8 +65,8 @@ static void end_by(int sig)
 }
 
 /*
- * The message must not keep it: somebody may have stopped reading stderr. A write that waits is ended by the same signal,
- * as the program's end is, from a timer.
+ * The message must not delay the end, as stderr may have no reader: a timer's signal ends a write
+ * that hangs, and with it the program.
  */
 static void end_with_message(int sig)
 {
@@ -77,7 +80,7 @@ static void end_with_message(int sig)
 	end_by(sig);
 }
 
-/* Is it the command's alone? */
+/* Is the signal for the command alone? */
 static bool hand_on(int sig, pid_t command, int phase)
 {
 	if (!command)
@@ -112,7 +115,7 @@ static void take(const siginfo_t *info)
 
 	if (hand_on(info->si_signo, command, phase) || is_same(info))
 		return;
-	/* With a command, its end is what ends this program. */
+	/* With a command, its end ends this program. */
 	if (phase == INTERRUPT_OPENING && !command)
 		end_by(info->si_signo);
 	if (++at.count > 1)
@@ -128,7 +131,7 @@ static void *wait_for_signals(void *arg)
 	struct err err = {0};
 	siginfo_t info;
 
-	/* Code that takes over a parser must not find a thread with more rights than its own. */
+	/* A parser that is taken over must not find a thread with more privileges than its own. */
 	if (privs_drop_all(&err) < 0)
 		log_info("%s", err.msg);
 	for (;;)
@@ -138,8 +141,9 @@ static void *wait_for_signals(void *arg)
 }
 
 /*
- * A blocked signal is delivered here even if it is ignored, so a SIGHUP that nohup ignores is left out. SIGINT is not:
- * shells ignore it in background jobs of scripts, and scripts use it to end a recording.
+ * A blocked signal is delivered here even if it is ignored, so an ignored SIGHUP (nohup) is not
+ * blocked. SIGINT is: shells ignore it in background jobs of scripts, and scripts use it to end a
+ * recording.
  */
 int interrupt_start(struct err *err)
 {

@@ -19,16 +19,21 @@ struct err;
  */
 enum interrupt_phase { INTERRUPT_OPENING, INTERRUPT_SAMPLING, INTERRUPT_FINISHING, INTERRUPT_WAITING };
 
-/* Blocks the signals, also in threads started later. To be called once, before there is any other thread. */
+/*
+ * Blocks the signals, also in threads started later. Call it once, before there is any other
+ * thread.
+ */
 int interrupt_start(struct err *err);
 void interrupt_set_phase(enum interrupt_phase phase);
-/* The command that is sampled. 0: none. */
+/* The PID of the command that is sampled. 0: none. */
 void interrupt_set_command(pid_t pid);
 
-/* Becomes readable when sampling is to end. */
+/* Becomes readable when sampling should end. */
 int interrupt_fd(void);
-/* `end` is called by the thread when naming is to end; at once if that was asked for before. With NULL, nothing is called
- * any more, and `end` is not running when this returns. */
+/*
+ * The thread calls `end` when naming should end; at once if that was already requested. With NULL,
+ * nothing is called any more, and `end` is not running when this returns.
+ */
 void interrupt_set_naming(void (*end)(void *ctx), void *ctx);
 
 #endif

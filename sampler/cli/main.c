@@ -5,27 +5,30 @@
 #include <unistd.h>
 
 #include "sampler/cli/cmd.h"
-#include "sampler/cli/habits.h"
-#include "sampler/session/privs.h"
+#include "sampler/cli/options/hints.h"
+#include "sampler/rights/privs.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
 static const struct cmd cmds[] = {
-	{"record", "sample running processes, or a command", cmd_record},
-	{"report", "text views of saved profiles: methods, calls, lines, tiers", cmd_report},
-	{"diff", "what grew, what shrank between sets of profiles; a gate", cmd_diff},
-	{"convert", "merge saved profiles, change their format", cmd_convert},
-	{"list", "JVMs on this host", cmd_list},
-	{"doctor", "what works here, what does not, and the remedy", cmd_doctor},
-	{"snapshot", NULL, cmd_snapshot},
-	{"replay", NULL, cmd_replay},
-	{"help", "what there is, and how to use it", cmd_help},
-	{NULL, NULL, NULL},
+	{"record", cmd_record},
+	{"report", cmd_report},
+	{"diff", cmd_diff},
+	{"convert", cmd_convert},
+	{"list", cmd_list},
+	{"doctor", cmd_doctor},
+	{"snapshot", cmd_snapshot},
+	{"replay", cmd_replay},
+	{"help", cmd_help},
+	{NULL, NULL},
 };
 
-const struct cmd *cmd_table(void)
+int cmd_end(int r)
 {
-	return cmds;
+	if (r == 0 && (fflush(stdout) == 0 || errno == EPIPE))
+		return EXIT_WRITTEN;
+	log_error("cannot write to stdout: %m");
+	return EXIT_FAILED;
 }
 
 static const struct cmd *find_cmd(const char *name)
@@ -37,8 +40,8 @@ static const struct cmd *find_cmd(const char *name)
 }
 
 /*
- * Where stdin, stdout or stderr is closed, the next file or event to be opened would take its number,
- * and get what is written there. What is put in its place can be neither read nor written, as before.
+ * If stdin, stdout or stderr is closed, the next file or event to be opened would get its number,
+ * and what is written there. The placeholder can be neither read nor written, as before.
  */
 static void keep_numbers(void)
 {
@@ -55,7 +58,10 @@ int main(int argc, char **argv)
 
 	keep_numbers();
 	privs_guard_memory();
-	/* A closed pipe, a file over RLIMIT_FSIZE: errors of write(2), said like any other. */
+	/*
+	 * A closed pipe or a file over RLIMIT_FSIZE become errors of write(2), which are reported
+	 * like others.
+	 */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (c)
@@ -66,7 +72,7 @@ int main(int argc, char **argv)
 	}
 	if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
 		return cmd_help(1, argv);
-	if (habits_check_command(argv[1], &e) < 0) {
+	if (hints_check_command(argv[1], &e) < 0) {
 		log_error("%s", e.msg);
 		return EXIT_USAGE;
 	}

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sampler/closed/opener.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
@@ -63,16 +64,16 @@ static int choose_writer(const char *path, const char *format, const struct writ
 		*ret = &writer_folded;
 	else
 		*ret = by_ending;
-	/* -f folded -o x.folded.gz: of the same format, the one that the ending asks for. */
+	/* -f folded -o x.folded.gz: among writers of the same format, the ending decides. */
 	if (*ret && by_ending && strcmp((*ret)->name, by_ending->name) == 0)
 		*ret = by_ending;
 	if (*ret)
 		return 0;
 	writer_names(names, sizeof(names));
-	return err_set(err, -EINVAL, "'%s': no known ending; give the format with -f (%s)", path, names);
+	return err_set(err, -EINVAL, "'%s': unknown file name ending; give the format with -f (%s)", path, names);
 }
 
-/* Bytes that are no text would garble a terminal. */
+/* Binary data would garble a terminal. */
 static int check_terminal(const struct output *o, struct err *err)
 {
 	if (strcmp(o->path, "-") != 0 || strcmp(o->writer->name, "pprof") != 0 || !isatty(STDOUT_FILENO))
@@ -80,7 +81,10 @@ static int check_terminal(const struct output *o, struct err *err)
 	return err_set(err, -EINVAL, "pprof is binary, and stdout is a terminal: name a file, -o FILE.pb.gz");
 }
 
-/* Checked now rather than after the recording. In place of a closed stdout, main() opens something read-only. */
+/*
+ * Checked now rather than after the recording. main() replaces a closed stdout by something
+ * read-only.
+ */
 static int check_stdout(const struct output *o, struct err *err)
 {
 	int flags = strcmp(o->path, "-") == 0 ? fcntl(STDOUT_FILENO, F_GETFL) : O_WRONLY;
@@ -90,7 +94,7 @@ static int check_stdout(const struct output *o, struct err *err)
 	return err_set(err, -EBADF, "cannot write to stdout: it is closed; name a file with -o");
 }
 
-/* open: outfile_open(), or outfile_open_own() for a name that nobody typed. */
+/* `open`: outfile_open(), or outfile_open_own() for a name that the user has not typed. */
 static int add_output_as(struct outputs *outs, const char *pattern, const char *format, pid_t pid, size_t process,
 			 int (*open)(const char *, struct outfile **, struct err *), struct err *err)
 {
@@ -122,7 +126,7 @@ static int add_output(struct outputs *outs, const char *pattern, const char *for
 	return add_output_as(outs, pattern, format, pid, process, outfile_open, err);
 }
 
-/* PID and time can be guessed: where others have put something under that name, a random one is taken. */
+/* PID and time can be guessed: if others have created a file of that name, a random one is used. */
 static int add_named(struct outputs *outs, const char *ending, const char *format, pid_t pid, struct err *err)
 {
 	char pattern[64];
@@ -137,7 +141,7 @@ static int add_named(struct outputs *outs, const char *ending, const char *forma
 	return add_output_as(outs, pattern, format, pid, 0, outfile_open_own, err);
 }
 
-/* Without -o: a file when stdout is a terminal, else stdout. */
+/* Without -o: a file if stdout is a terminal, else stdout. */
 static int add_default(struct outputs *outs, const struct record_options *o, pid_t pid,
 		       struct err *err)
 {
@@ -179,9 +183,9 @@ static int check_stdout_once(const struct record_options *o, struct err *err)
 	for (size_t i = 0; i < o->n_outputs; i++)
 		n += strcmp(o->outputs[i], "-") == 0;
 	if (n > 1)
-		return err_set(err, -EINVAL, "-o -: stdout takes one output");
+		return err_set(err, -EINVAL, "-o -: only one output can go to stdout");
 	if (n && o->command)
-		return err_set(err, -EINVAL, "-o -: stdout is the command's; name a file");
+		return err_set(err, -EINVAL, "-o -: stdout belongs to the command; name a file");
 	return 0;
 }
 
@@ -197,6 +201,17 @@ int outputs_open(const struct record_options *o, const pid_t *pids, size_t n_pid
 		r = add_asked(ret, o->outputs[i], o->format, pids, n_pids, err);
 	if (r < 0)
 		outputs_done(ret);
+	return r;
+}
+
+int outputs_hand_over(struct outputs *outs, struct opener *o)
+{
+	int r = 0;
+
+	outs->opener = o;
+	for (size_t i = 0; r == 0 && i < outs->n; i++)
+		if (outs->list[i].file)
+			r = opener_add_output(o, outs->list[i].file, outs->list[i].path);
 	return r;
 }
 
@@ -231,7 +246,7 @@ static int write_stdout(const struct output *o, const struct named_profile *np,
 {
 	int r = o->writer->write(np, wo, stdout, err);
 
-	/* `| head` closed the pipe: it has what it wanted. */
+	/* A reader that closes the pipe (`| head`) has what it wants. */
 	if (r == -EPIPE)
 		return 0;
 	if (r < 0)
@@ -241,53 +256,34 @@ static int write_stdout(const struct output *o, const struct named_profile *np,
 	return errno == EPIPE ? 0 : err_set(err, -errno, "cannot write to stdout: %m");
 }
 
-/* Nobody can have put a link there. */
-static void rescue_path(const struct output *o, const char *dir, char *dst, size_t size)
-{
-	const char *slash = strrchr(o->path, '/');
-	uint64_t r;
-
-	if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != sizeof(r) ||
-	    snprintf(dst, size, "%s/jsampler-%016" PRIx64 "-%s", dir, r, slash ? slash + 1 : o->path) >= (int)size)
-		dst[0] = '\0';
-}
-
 static bool rescue_to(const struct output *o, const struct named_profile *np, const struct writer_options *wo,
-		      const char *path)
+		      struct outfile *f)
 {
-	struct outfile *f;
-
-	if (!*path || outfile_open(path, &f, NULL) < 0)
-		return false;
 	if (o->writer->write(np, wo, outfile_stream(f), NULL) == 0)
 		return outfile_commit(f, NULL) == 0;
 	outfile_abort(f);
 	return false;
 }
 
-/* Samples that were taken are not thrown away because a disk is full, or the directory has changed meanwhile. */
-static bool rescue(const struct output *o, const struct named_profile *np, const struct writer_options *wo,
-		   char *ret_path, size_t size)
+/* Samples must not be lost because a disk is full, or the directory has changed meanwhile. */
+static bool rescue(struct opener *opener, const struct output *o, const struct named_profile *np,
+		   const struct writer_options *wo, char *ret_path, size_t size)
 {
-	static const char *const dirs[] = {"/tmp", "/var/tmp", "/dev/shm"};
-	mode_t mask = umask(077);
-	bool done = false;
+	struct outfile *f;
 
-	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs) && !done; i++) {
-		rescue_path(o, dirs[i], ret_path, size);
-		done = rescue_to(o, np, wo, ret_path);
-	}
-	umask(mask);
-	return done;
+	for (unsigned i = 0; i < OUTFILE_RESCUES; i++)
+		if (opener_rescue(opener, o->path, i, &f, ret_path, size) == 0 && rescue_to(o, np, wo, f))
+			return true;
+	return false;
 }
 
-/* Not where another directory would not help: a limit on file sizes, a reader that is gone. */
+/* Not if another directory would not help: a limit on file sizes, a reader that is gone. */
 static bool is_rescued(int code, bool written)
 {
 	return code == -ENOSPC || code == -EDQUOT || (written && code < 0 && code != -EPIPE && code != -EFBIG);
 }
 
-static int write_file(struct output *o, const struct named_profile *np,
+static int write_file(struct opener *opener, struct output *o, const struct named_profile *np,
 		      const struct writer_options *wo, struct err *err)
 {
 	char elsewhere[sizeof(o->path)];
@@ -300,9 +296,9 @@ static int write_file(struct output *o, const struct named_profile *np,
 		r = outfile_commit(f, err);
 	else
 		outfile_abort(f);
-	if (is_rescued(r, written) && rescue(o, np, wo, elsewhere, sizeof(elsewhere)))
+	if (is_rescued(r, written) && rescue(opener, o, np, wo, elsewhere, sizeof(elsewhere)))
 		return err_set(err, r, "cannot write '%s': %s; the profile is in '%s' instead", o->path,
-			       r == -EEXIST ? "somebody else has taken that name in the meantime" : strerror(-r), elsewhere);
+			       r == -EEXIST ? "somebody else has created a file of that name" : strerror(-r), elsewhere);
 	if (r == 0 || written)
 		return r;
 	if (*outfile_remedy(r))
@@ -319,7 +315,7 @@ int outputs_write(struct outputs *outs, const struct named_profile *np, struct n
 		struct output *o = &outs->list[i];
 		const struct named_profile *of = o->process ? each[o->process - 1] : np;
 		struct err later, *e = result == 0 ? err : &later;
-		int r = o->file ? write_file(o, of, wo, e) : write_stdout(o, of, wo, e);
+		int r = o->file ? write_file(outs->opener, o, of, wo, e) : write_stdout(o, of, wo, e);
 
 		if (r < 0 && result == 0)
 			result = r;

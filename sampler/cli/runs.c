@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sampler/profile/named_builder.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
@@ -24,6 +25,7 @@ struct run {
 struct runs {
 	struct run *runs;
 	size_t n;
+	struct budget_pool files;
 	int done_fd;
 	uint64_t duration_ns;
 	_Atomic size_t left;
@@ -60,16 +62,19 @@ int runs_open(const pid_t *pids, size_t n, const struct session_options *o,
 		   struct runs **ret, struct err *err)
 {
 	CLEANUP(runs_close_at_exit) struct runs *r = calloc(1, sizeof(*r));
+	struct session_options all = *o;
 
 	if (!r)
 		return err_set(err, -ENOMEM, "out of memory");
 	r->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r->runs = calloc(n, sizeof(*r->runs));
 	if (r->done_fd < 0 || !r->runs)
-		return err_set(err, -ENOMEM, "out of memory or descriptors");
+		return err_set(err, -ENOMEM, "out of memory or file descriptors");
 	r->n = n;
+	session_files_pool(&r->files, n);
+	all.files = &r->files;
 	for (size_t i = 0; i < n; i++) {
-		int e = session_open(pids[i], o, &r->runs[i].session, err);
+		int e = session_open(pids[i], &all, &r->runs[i].session, err);
 
 		if (e < 0)
 			return e;

@@ -12,27 +12,27 @@ struct err;
 struct named_profile;
 
 /*
- * Sessions over one or more processes, each in a thread of its own, run until all have ended or
- * runs_stop() was called.
+ * Sessions of one or more processes, each in a thread of its own, which run until all have ended or
+ * runs_stop() is called.
  */
 struct runs;
 
 int runs_open(const pid_t *pids, size_t n, const struct session_options *o,
 		   struct runs **ret, struct err *err);
-/* Starts sampling and the threads. Signals must be blocked before: the threads inherit the mask. */
+/* Starts sampling and the threads. Signals must be blocked before, as threads inherit the mask. */
 int runs_start(struct runs *r, uint64_t duration_ns, struct err *err);
 bool runs_trace(const struct runs *r); /* session_traces() of any of them */
 int runs_done_fd(const struct runs *r); /* readable when all sessions have ended */
 void runs_stop(struct runs *r);
-/* Waits for the threads. The first error of a session, if any. */
+/* Waits for the threads. Returns the first error of a session, if any. */
 int runs_join(struct runs *r, struct err *err);
 /*
- * All sessions' results in one profile; the caller's. each: NULL, or room for as many profiles as there are
- * processes, in their order: the result of each by itself, the caller's too (NULL behind the first that failed).
+ * Adds up the results of all sessions; the caller frees *ret. each: NULL, or room for one profile
+ * per process, in their order, which the caller frees, too (NULL from the first that failed on).
  */
 int runs_result(struct runs *r, struct named_profile **each, struct named_profile **ret, struct err *err);
 void runs_end_naming(struct runs *r); /* from any thread: session_end_naming() of all */
-/* When they are named; only runs_summary() and runs_close() may follow. */
+/* After naming; only runs_summary() and runs_close() may follow. */
 void runs_forget_stacks(struct runs *r);
 struct session_summary runs_summary(const struct runs *r); /* after the join */
 struct session_live runs_live(const struct runs *r); /* the sum */

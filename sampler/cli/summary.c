@@ -18,11 +18,11 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/text.h"
 
-/* SHARES: columns of the two percentages in front of a method's name. */
-#define LEAST_MISSING_NS UINT64_C(30000000) /* accounts of processes that have ended are in ticks */
+/* SHARES: width of the two percentages before a method's name. */
+#define LEAST_MISSING_NS UINT64_C(30000000) /* accounts of processes that have ended are counted in ticks */
 enum { HOTTEST = 10, SHARES = 18, SPLIT_COLUMNS = 22, LEAST_NAME = 24, HANG = 2 };
 
-/* One line of the summary, broken where a terminal is narrower. */
+/* Prints one line of the summary, wrapped to the width of a terminal. */
 static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *fmt, ...)
 {
@@ -105,13 +105,16 @@ static void children_text(const struct session_summary *s, char *dst, size_t siz
 		 many ? "were" : "was", suspends ? "--engine suspend follows none" : "--children does that");
 }
 
-/* CPU time that the kernel accounted to all processes, and that nothing above explains; 0: chance does. */
+/*
+ * CPU time that the kernel accounted to all processes, and that nothing above explains; 0: chance
+ * explains it.
+ */
 static uint64_t unexplained_ns(const struct session_summary *s)
 {
 	const struct profile_totals *t = &s->totals;
 	uint64_t known = t->weight + t->unsampled_short + t->unsampled_kernel + s->engine.lost_weight + s->children.unread_weight;
 	uint64_t period = t->samples ? t->weight / t->samples : 0, missing = s->cpu_ns > known ? s->cpu_ns - known : 0;
-	double deviations = 4; /* of how many samples there are */
+	double deviations = 4; /* standard deviations of the number of samples */
 
 	return missing > s->cpu_ns / 20 && missing > LEAST_MISSING_NS &&
 			       (double)missing * (double)missing >
@@ -139,7 +142,7 @@ static void print_no_samples(const struct session_summary *s)
 		say("no samples: the target had fewer %s than -c asks for, or none at all", s->engine.unit);
 }
 
-/* Said apart: what is known to be missing, and why. */
+/* What is known to be missing, and why. */
 static void print_unsampled(const struct session_summary *s)
 {
 	const struct profile_totals *t = &s->totals;
@@ -163,13 +166,14 @@ static void print_children(const struct session_summary *s)
 		say("processes: the target, and %" PRIu64 " that it started, of which %" PRIu64 " %s samples", c->processes,
 		    c->sampled, c->sampled == 1 ? "has" : "have");
 	if (c->unread)
-		say("not sampled: %" PRIu64 " sample%s of child processes (%.1f %% of all) that ended before they could be read, or "
-		    "may not be read", c->unread, c->unread == 1 ? "" : "s", percent(c->unread, s->totals.samples + c->unread));
+		say("not sampled: %" PRIu64 " sample%s of child processes (%.1f %% of all), which ended before "
+			"they could be read or may not be read", c->unread, c->unread == 1 ? "" : "s", percent(c->unread, s->totals.samples + c->unread));
 	if (c->followed && is_time(s) && c->cpu_ns && unexplained_ns(s))
-		say("%.2f s (%.1f %%) of the CPU time has no samples: of child processes that ended at once, or may not be sampled",
+		say("%.2f s (%.1f %%) of the CPU time has no samples: it was used by child processes that "
+			"ended at once or may not be sampled",
 		    (double)unexplained_ns(s) / 1e9, percent(unexplained_ns(s), s->cpu_ns));
 	if (c->refused)
-		say("%" PRIu64 " child process%s not followed: there were too many at a time", c->refused,
+		say("%" PRIu64 " child process%s not followed: there were too many at the same time", c->refused,
 		    c->refused == 1 ? " was" : "es were");
 	children_text(s, text, sizeof(text));
 	if (s->totals.samples && text[0] && c->cpu_ns > s->cpu_ns / 100)
@@ -185,25 +189,24 @@ static void print_notes(const struct session_summary *s)
 	if (t->truncated)
 		say("--depth reached: %" PRIu64 " samples under [truncated]", t->truncated);
 	if (s->engine.max_sample_rate)
-		say("the kernel cut the rate (kernel.perf_event_max_sample_rate %" PRIu64
-		    "): fewer samples than asked for", s->engine.max_sample_rate);
+		say("the kernel lowered the rate (kernel.perf_event_max_sample_rate %" PRIu64
+		    "): there are fewer samples than requested", s->engine.max_sample_rate);
 	if (s->engine.suspend.stops)
-		say("threads were stopped %" PRIu64 " times: half of the pauses up to %.0f us, 99 %% up to "
-		    "%.0f us, the longest %.0f us", s->engine.suspend.stops,
+		say("threads were stopped %" PRIu64 " times: half of the pauses took up to %.0f us, 99 %% up to "
+			"%.0f us, the longest %.0f us", s->engine.suspend.stops,
 		    (double)s->engine.suspend.pause.p50_ns / 1e3,
 		    (double)s->engine.suspend.pause.p99_ns / 1e3,
 		    (double)s->engine.suspend.pause.max_ns / 1e3);
 	if (s->engine.suspend.skipped)
-		say("%" PRIu64 " of %" PRIu64 " ticks were skipped: the target is left alone at least as long as "
-		    "a tick takes; weights are right all the same", s->engine.suspend.skipped,
+		say("%" PRIu64 " of %" PRIu64 " ticks were skipped: the target is left alone for at least as "
+			"long as a tick takes; weights make up for it", s->engine.suspend.skipped,
 		    s->engine.suspend.ticks + s->engine.suspend.skipped);
 	for (unsigned i = 0; s->files && i < s->files->n_notes; i++)
 		say("not read, to limit what the target's files cost: %s", s->files->note[i]);
 	if (s->files && s->files->refused > s->files->n_notes)
 		say("not read, to limit what the target's files cost: %" PRIu64 " items in all", s->files->refused);
 	if (s->engine.no_kernel)
-		say("kernel frames are not permitted: as root, or after "
-		    "sysctl -w kernel.perf_event_paranoid=1");
+		say("kernel frames are not permitted; run as root, or first: sysctl -w kernel.perf_event_paranoid=1");
 	if (s->target_ended)
 		say("the target ended");
 	if (!t->samples)
@@ -269,7 +272,7 @@ static void tier_split(const struct flat_row *row, char *dst, size_t size)
 	}
 }
 
-/* Long names keep their end: that is where class and method stand. */
+/* Long names are cut at the front: class and method are at the end. */
 static void print_method(const struct named_profile *np, const struct flat *f, const struct flat_row *row)
 {
 	size_t width = columns_of_terminal(STDERR_FILENO), room;
@@ -279,7 +282,7 @@ static void print_method(const struct named_profile *np, const struct flat *f, c
 	tier_split(row, all, sizeof(all));
 	columns_fit(split, sizeof(split), all, SPLIT_COLUMNS, false);
 	room = (width ? width : COLUMNS) - SHARES - 4 - columns_of(split);
-	/* A long name's end is what is kept, so it must not be cut before. */
+	/* The end of a long name is shown, so text_sanitise() must not cut it. */
 	full += strlen(full) > sizeof(clean) - 1 ? strlen(full) - (sizeof(clean) - 1) : 0;
 	text_sanitise(clean, sizeof(clean), full, strlen(full));
 	columns_fit(name, sizeof(name), clean, room > LEAST_NAME ? room : LEAST_NAME, true);
@@ -332,7 +335,7 @@ static void print_suspend(const struct suspend_stats *s)
 	    "; EINTR left %" PRIu64, s->late_stops, s->cut, s->rewound, s->lengthened, s->interrupted);
 }
 
-/* One fact a line, for people with -v and for scripts/bench. */
+/* One fact per line, for -v and for scripts/bench. */
 static void print_details(const struct session_summary *s)
 {
 	const struct profile_totals *t = &s->totals;

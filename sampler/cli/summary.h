@@ -8,11 +8,13 @@ struct outputs;
 struct session_live;
 struct session_summary;
 
-/* The line that updates while recording: elapsed, samples, lost, CPU of jsampler itself. */
+/*
+ * The line that is updated while recording: time, samples, lost samples, jsampler's own CPU time.
+ */
 void summary_live_line(uint64_t elapsed_ns, const struct session_live *l, uint64_t own_cpu_ns);
 void summary_live_line_clear(void);
 
-/* What is printed to stderr when the recording is over. `verbose`: count of -v. */
+/* Printed to stderr when the recording has ended. `verbose`: number of -v. */
 void summary_print(const struct session_summary *s, const struct named_profile *np,
 		   const struct outputs *outs, int verbose);
 

@@ -6,22 +6,25 @@
 #include <string.h>
 
 #include "sampler/diff/judge.h"
-#include "sampler/diff/student.h"
+#include "sampler/diff/t_distribution.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/output/flat.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
-/* Methods with fewer samples a file say nothing about the spread that is typical. */
+/* Methods with fewer samples per file do not show a typical spread. */
 static const double ENOUGH_SAMPLES = 400;
 static const double ONE_FILE_MIN_EFFECT = 0.01;
-/* Methods with less of all samples are not judged: each that is makes all others harder to tell. */
+/*
+ * Methods with a smaller share are not judged: each that is judged makes all others harder to tell
+ * from chance.
+ */
 static const double LEAST_SHARE = 0.001;
 
-/* Counts of all methods: `self` and `total` have n_all numbers a string id. */
+/* Counts of all methods: `self` and `total` have n_all numbers per string id. */
 struct counts {
 	uint64_t *self, *total;
-	size_t cap; /* string ids that there is room for */
+	size_t cap; /* capacity in string ids */
 };
 
 static void counts_done(struct counts *c)
@@ -92,8 +95,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * The relative spread, squared, that half of the methods with enough samples are above: from their
- * phi. The median of chi^2 / df lies below its mean 1 by nearly that factor (Wilson and Hilferty).
+ * The square of the relative spread that half of the methods with enough samples exceed, from their
+ * phi. The median of chi^2 / df is below its mean 1 by nearly that factor (Wilson and Hilferty).
  */
 static int typical_spread(const struct diff *d, const uint64_t *counts, double *ret)
 {
@@ -138,7 +141,7 @@ static bool is_judged(const struct diff *d, const struct diff_row *r)
 	return diff_has_enough(d, d->by_total ? r->total_count : r->self_count);
 }
 
-/* By t: the probabilities of the clearest changes are all 0 as numbers. */
+/* Sorts by t, since the probabilities of the clearest changes all become 0. */
 static int compare_rows(const void *a, const void *b, void *context)
 {
 	const struct diff_row *x = a, *y = b;
@@ -218,7 +221,7 @@ int diff_build(const struct named_profile *const *profiles, size_t n_before, siz
 	d.strings = strtab_new();
 	d.file_samples = calloc(d.n_all + 1, sizeof(*d.file_samples));
 	d.spread = d.n_all > DIFF_SIDES;
-	d.quantile = student_quantile(0.05, diff_freedom(&d));
+	d.quantile = t_distribution_quantile(0.05, diff_freedom(&d));
 	d.min_effect = o->min_effect >= 0 ? o->min_effect : d.spread ? 0 : ONE_FILE_MIN_EFFECT;
 	r = d.strings && d.file_samples ? count_all(&d, &c, profiles, err) :
 					  err_set(err, -ENOMEM, "out of memory");

@@ -32,17 +32,17 @@ enum diff_side { DIFF_BEFORE, DIFF_AFTER, DIFF_SIDES };
 
 enum { DIFF_MAX_FILES = 256, DIFF_PRIOR_FILES = 4 };
 
-/* Samples of something on both sides, and by file. */
+/* Samples of a method on both sides, and by file. */
 struct diff_count {
 	uint64_t side[DIFF_SIDES];
 	const uint64_t *file; /* by file of both sides, before first; borrowed */
 };
 
-/* What became of a share. */
+/* How a share changed. */
 struct diff_change {
 	double share[DIFF_SIDES]; /* 0..1 */
 	double delta; /* after - before */
-	double t, p; /* p: two-sided, of this alone */
+	double t, p; /* two-sided p of this change alone */
 	double error; /* half of the 95 % interval of delta */
 };
 
@@ -50,12 +50,12 @@ struct diff_row {
 	uint32_t name; /* string id of diff.strings */
 	struct diff_change self, total;
 	uint64_t self_count[DIFF_SIDES], total_count[DIFF_SIDES];
-	double adjusted; /* p of what is judged, times n_judged, at most 1; not judged: 1 */
+	double adjusted; /* p times n_judged, at most 1; 1 if it is not judged */
 	bool changed; /* adjusted < 0.05, and at least min_effect */
 };
 
 struct diff_options {
-	double min_effect; /* in shares of 1; negative: 0.01 where each side has one file, else 0 */
+	double min_effect; /* as a share of 1; negative: 0.01 if each side has one file, else 0 */
 	bool by_total; /* rows are judged by total, not by self */
 };
 
@@ -66,17 +66,17 @@ struct diff {
 	uint64_t *file_samples; /* n_all */
 	double min_effect;
 	bool by_total;
-	bool spread; /* some side has several files */
-	double quantile; /* errors at 95 % are as many standard errors */
+	bool spread; /* a side has several files */
+	double quantile; /* standard errors that make an error at 95 % */
 	double c2_self, c2_total; /* typical relative spread, squared */
-	struct diff_row *rows; /* changed ones first, then those judged, by probability */
+	struct diff_row *rows; /* changed ones first, then judged ones, by probability */
 	size_t n;
 	size_t n_judged, n_changed;
 };
 
 /*
- * profiles: n_before, then n_after. -EINVAL: a side without samples. Names are copied: the profiles
- * are not needed afterwards.
+ * profiles: n_before, then n_after. -EINVAL: a side has no samples. Names are copied, so the
+ * profiles are not needed afterwards.
  */
 int diff_build(const struct named_profile *const *profiles, size_t n_before, size_t n_after,
 	       const struct diff_options *o, struct diff *ret, struct err *err);

@@ -8,7 +8,10 @@
 #include "sampler/views/view_head.h"
 #include "symbolizer/base/strtab.h"
 
-/* Text shows the largest of the other new and vanished methods, and where nothing changed the surest. */
+/*
+ * Text shows this many of the other new and vanished methods, and, if nothing changed, of the most
+ * likely changes.
+ */
 enum { OTHER_ROWS = 10, UNSURE_ROWS = 5 };
 
 static const struct table_column columns[] = {
@@ -39,7 +42,7 @@ static const struct table_column columns[] = {
 	{"method", "method", 0, 0},
 };
 
-/* "new", "vanished", or "": on the stacks of both sides. */
+/* "new", "vanished", or "": in stacks of both sides. */
 static const char *presence(const struct diff_row *r)
 {
 	if (!r->total_count[DIFF_BEFORE])
@@ -47,7 +50,7 @@ static const char *presence(const struct diff_row *r)
 	return r->total_count[DIFF_AFTER] ? "" : "vanished";
 }
 
-/* "+28%", "x12", "-" where there was nothing. */
+/* "+28%", "x12", or "-" if there was nothing before. */
 static const char *relative_text(const struct diff_change *c, char *dst, size_t size)
 {
 	double factor = c->share[DIFF_BEFORE] > 0 ? c->share[DIFF_AFTER] / c->share[DIFF_BEFORE] : 0;
@@ -176,7 +179,7 @@ static uint64_t largest(const struct diff_row *r)
 	return r->total_count[DIFF_BEFORE] + r->total_count[DIFF_AFTER];
 }
 
-/* The largest new or vanished row that comes behind `before` in order of size; NULL: none. */
+/* The largest new or vanished row after `before`, by size; NULL: none. */
 static const struct diff_row *next_other(const struct diff *d, const struct diff_row *before)
 {
 	const struct diff_row *best = NULL;
@@ -193,7 +196,10 @@ static const struct diff_row *next_other(const struct diff *d, const struct diff
 	return best;
 }
 
-/* -n limits every table; 0 is no limit, other tables than that of the changes have one of their own even then. */
+/*
+ * -n limits every table. Without a limit (0), tables other than that of changes still have their
+ * own.
+ */
 static size_t at_most(const struct diff_print_options *o, size_t rows)
 {
 	return o->rows && o->rows < rows ? (size_t)o->rows : rows;

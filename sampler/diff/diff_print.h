@@ -11,14 +11,16 @@ struct diff;
 
 struct diff_print_options {
 	enum table_format format;
-	size_t width; /* of the terminal that it goes to; 0: to none */
-	uint64_t rows; /* of the changed ones at most; 0: all */
-	bool all; /* text: rows that chance can explain, too */
+	size_t width; /* width of the terminal that it goes to; 0: not a terminal */
+	uint64_t rows; /* maximum of changed rows; 0: all */
+	bool all; /* text: also rows that chance can explain */
 	const char *const *paths; /* of both sides, before first */
 };
 
-/* Text has the changed methods, and apart from them the others that are on the stacks of one side only;
- * JSON and CSV have all. Errors stick to the stream. */
+/*
+ * Text has the changed methods and, separately, the others that are in stacks of one side only;
+ * JSON and CSV have all methods. Errors stick to the stream.
+ */
 void diff_print(const struct diff *d, const struct diff_print_options *o, FILE *out);
 
 #endif

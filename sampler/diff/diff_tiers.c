@@ -56,7 +56,7 @@ static int by_time(const void *a, const void *b)
 	return tx != ty ? (tx < ty ? 1 : -1) : by_name(a, b);
 }
 
-/* The rows of both sides, then neighbours of one name as one. */
+/* Puts the rows of both sides together, then merges those with the same name. */
 static size_t pair_up(struct pair *pairs, size_t n)
 {
 	size_t to = 0;
@@ -75,7 +75,10 @@ static size_t pair_up(struct pair *pairs, size_t n)
 	return to;
 }
 
-/* Speed-up, and half of its 95 % interval: counts are Poisson, errors of quotients add up squared. */
+/*
+ * Speed-up, and half of its 95 % interval: counts are Poisson, and squared errors of quotients add
+ * up.
+ */
 static double speed_up(const struct pair *p, double work, double *ret_error)
 {
 	const struct tier_row *b = &p->side[0], *a = &p->side[1];
@@ -89,7 +92,7 @@ static double speed_up(const struct pair *p, double work, double *ret_error)
 	return s;
 }
 
-/* "interpreted 97": what most of it was, in percent. */
+/* "interpreted 97": how most of it ran, in percent. */
 static void put_how(struct table *t, const struct tier_row *r)
 {
 	char text[48];

@@ -11,14 +11,15 @@ struct named_profile;
 
 struct diff_tiers_options {
 	enum table_format format;
-	size_t width; /* of the terminal that it goes to; 0: to none */
+	size_t width; /* width of the terminal that it goes to; 0: not a terminal */
 	uint64_t rows; /* 0: all */
-	double work; /* what the after side did, in units of what the before side did */
+	double work; /* work of the after side, with the before side as 1 */
 };
 
 /*
- * The same program run in two ways: time of each Java method's own code before and after, how it ran,
- * and the speed-up (time before x work / time after). Errors stick to the stream; 0 or -ENOMEM.
+ * Compares a program that ran in two ways: the self time of each Java method before and after, how
+ * it ran, and the speed-up (time before x work / time after). Errors stick to the stream; 0 or
+ * -ENOMEM.
  */
 int diff_tiers_print(const struct named_profile *before, const struct named_profile *after,
 		     const struct diff_tiers_options *o, FILE *out, struct err *err);

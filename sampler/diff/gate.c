@@ -19,7 +19,7 @@ bool gate_is_beyond(const struct gate *g, const struct diff_change *c)
 		change = 100 * c->delta / c->share[DIFF_BEFORE];
 	else if (g->relative)
 		change = c->delta > 0 ? INFINITY : 0;
-	/* Shares are quotients: what is equal on paper may differ in the last digit. */
+	/* Shares are quotients, so equal ones may differ in their last digits. */
 	if (fabs(change - g->limit) < 1e-9)
 		return g->or_equal;
 	return g->less ? change < g->limit : change > g->limit;
@@ -69,7 +69,7 @@ static int judge_set(const struct gate *g, const struct diff *d, const struct na
 	return 0;
 }
 
-/* The clearest change of those that are beyond the limit; else of all. */
+/* The clearest change of those beyond the limit; if there is none, of all. */
 static void judge_each(const struct gate *g, const struct diff *d, struct gate_result *res)
 {
 	bool have = false, have_beyond = false;

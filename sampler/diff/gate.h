@@ -25,7 +25,7 @@ struct gate {
 	const char *text; /* the expression, borrowed */
 	char *pattern;
 	bool any, total;
-	bool less, or_equal; /* of the comparison */
+	bool less, or_equal; /* operator of the comparison */
 	double limit; /* in points or percent, signed */
 	bool relative;
 };
@@ -38,20 +38,23 @@ extern const double GATE_P; /* 0.01 */
 int gate_parse(const char *text, struct gate *ret, struct err *err);
 void gate_done(struct gate *g);
 
-/* Is it one of the methods that the expression names? */
+/* Does the expression name this method? */
 bool gate_matches(const struct gate *g, const struct diff *d, const struct diff_row *r);
 
-/* Is a change beyond the limit, chance aside? No share before: every growth is beyond any percentage. */
+/*
+ * Is a change beyond the limit, ignoring chance? If there was no share before, all growth is beyond
+ * any percentage.
+ */
 bool gate_is_beyond(const struct gate *g, const struct diff_change *c);
 
 struct gate_result {
 	bool failed;
 	size_t matches; /* methods of either side */
-	struct diff_change change; /* of the set; with `any` of the worst method */
+	struct diff_change change; /* of all that match; with `any`, of the worst method */
 	uint32_t worst; /* with `any`: string id of diff.strings */
 };
 
-/* The profiles are those that the diff was built of. 0 or -ENOMEM. */
+/* The profiles must be those that the diff was built from. 0 or -ENOMEM. */
 int gate_judge(const struct gate *g, const struct diff *d, const struct named_profile *const *profiles,
 	       struct gate_result *ret);
 

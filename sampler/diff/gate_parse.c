@@ -8,7 +8,7 @@
 #include "sampler/views/name_pattern.h"
 #include "symbolizer/base/err.h"
 
-/* Where reading has come to. */
+/* State of the parser. */
 struct reading {
 	const char *text, *at;
 	struct err *err;
@@ -26,7 +26,7 @@ static int wanted(const struct reading *r, const char *what)
 		       what);
 }
 
-/* A word: letters, and none behind it. */
+/* Matches a word that is not followed by a letter. */
 static bool take_word(struct reading *r, const char *word)
 {
 	size_t n = strlen(word);
@@ -49,7 +49,7 @@ static bool take_sign(struct reading *r, const char *sign)
 	return true;
 }
 
-/* The parenthesis that closes the one before `s`; NULL: none. Names have pairs of their own: operator(). */
+/* The parenthesis that closes the one before `s`; NULL: none. Names contain pairs: operator(). */
 static const char *closing(const char *s)
 {
 	for (int open = 1; *s; s++) {
@@ -93,7 +93,10 @@ static int read_comparison(struct reading *r, struct gate *g)
 	return 0;
 }
 
-/* Digits with at most one point: what strtod() takes besides (hexadecimal, inf, exponents) is none. */
+/*
+ * Digits with at most one point, without the other forms that strtod() accepts (hexadecimal, inf,
+ * exponents).
+ */
 static int read_number(struct reading *r, double *ret)
 {
 	size_t whole = strspn(r->at, "0123456789"), part = 0;

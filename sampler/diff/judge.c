@@ -2,7 +2,7 @@
 
 #include "sampler/diff/diff.h"
 #include "sampler/diff/judge.h"
-#include "sampler/diff/student.h"
+#include "sampler/diff/t_distribution.h"
 
 double diff_freedom(const struct diff *d)
 {
@@ -38,7 +38,7 @@ double judge_room(const struct diff *d, const struct diff_count *count)
 	return all / (double)d->n_all * p * (1 - p);
 }
 
-/* The spread of this one, drawn to what is typical; see diff.h. */
+/* The spread of this method, weighed with the typical one; see diff.h. */
 static double drawn_phi(const struct diff *d, const struct diff_count *count, double c2)
 {
 	double typical = 1 + c2 * judge_room(d, count);
@@ -69,7 +69,7 @@ struct diff_change diff_judge(const struct diff *d, const struct diff_count *cou
 	c.delta = c.share[DIFF_AFTER] - c.share[DIFF_BEFORE];
 	se = sqrt(drawn_phi(d, count, c2) * v);
 	c.t = c.delta / se;
-	c.p = student_p(c.t, diff_freedom(d));
+	c.p = t_distribution_p(c.t, diff_freedom(d));
 	c.error = d->quantile * se;
 	return c;
 }

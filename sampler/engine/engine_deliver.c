@@ -6,8 +6,8 @@
 #include "symbolizer/target/proc.h"
 
 enum {
-	DEADLINE_EVERY = 64, /* messages that are taken together at the end */
-	LATE_NS = 100000000, /* but no longer than this, however slow the target makes them */
+	DEADLINE_EVERY = 64, /* messages, after which the deadline counts */
+	LATE_NS = 100000000, /* or this long after it, where messages take long */
 };
 
 bool engine_deliver_queued(struct engine *e, struct sample_queue *q, engine_deliver_fn *deliver,

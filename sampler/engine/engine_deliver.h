@@ -11,19 +11,19 @@ struct engine_sink;
 struct proc;
 struct sample_queue;
 
-/* What engines with a thread of their own share on the side of run(). */
+/* The side of run(), for engines whose samples come from a thread of their own. */
 
-/* Tells the sink of one message of the queue. */
+/* Passes one message of the queue to the sink. */
 typedef void engine_deliver_fn(struct engine *e, const struct engine_sink *sink, const void *msg);
 
 /*
- * All that is queued; true: the deadline (CLOCK_MONOTONIC in ns, 0: none) has come, or `stop` (NULL: none) was set.
- * Once the deadline has come, what is queued may still be delivered for a tenth of a second.
+ * Delivers all that is queued. True: the deadline (CLOCK_MONOTONIC in ns, 0: none) has passed, or `stop` (NULL: none) is set.
+ * What is queued by the deadline may still be delivered for a tenth of a second.
  */
 bool engine_deliver_queued(struct engine *e, struct sample_queue *q, engine_deliver_fn *deliver,
 			   const struct engine_sink *sink, uint64_t deadline_ns, const atomic_bool *stop);
 
-/* Tells the sink of a thread and its name; one that is gone is not told of. */
+/* Tells the sink a thread's name, unless the thread is gone. */
 void engine_tell_thread(struct proc *proc, const struct engine_sink *sink, pid_t tid);
 
 #endif

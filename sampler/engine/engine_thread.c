@@ -1,6 +1,13 @@
 #include "sampler/engine/engine_thread.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { NICE = -10 };
 
 int engine_thread_start(pthread_t *ret, const char *name, size_t stack_bytes, void *(*body)(void *),
 			void *arg)
@@ -20,4 +27,78 @@ int engine_thread_start(pthread_t *ret, const char *name, size_t stack_bytes, vo
 	if (r == 0)
 		pthread_setname_np(*ret, name);
 	return -r;
+}
+
+/* As in sched_setattr(2): the kernel's header collides with the C library's, which has this only since 2.41. */
+struct task_attr {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+enum { KEEP_POLICY = 0x08 }; /* SCHED_FLAG_KEEP_POLICY */
+
+/*
+ * For users who may not raise a priority. Since Linux 6.12 a task that wakes preempts one with a longer time slice
+ * (PREEMPT_SHORT in kernel/sched/features.h); with an equal one it waits until the other's slice ends, which on most
+ * kernels is at the next tick, up to 4 ms later. Its share of the CPU stays the same, so anyone may ask for a
+ * short slice. Older kernels ignore it.
+ */
+static void set_slice(uint64_t ns)
+{
+	struct task_attr attr = {.size = sizeof(attr), .flags = KEEP_POLICY, .runtime_ns = ns};
+
+	errno = 0;
+	attr.nice = getpriority(PRIO_PROCESS, (id_t)gettid());
+	if (errno == 0)
+		(void)!syscall(SYS_sched_setattr, 0, &attr, 0);
+}
+
+/*
+ * A thread that waits for a CPU loses samples. A nice value alone would not do: it counts only within a session's
+ * autogroup (sched(7)), not against the machine's other work. The thread's share of a CPU is a percent or two. Where
+ * real time is not permitted, a short time slice helps.
+ */
+void engine_thread_raise_priority(void)
+{
+	const struct sched_param lowest = {.sched_priority = 1};
+
+	/* Inherited: threads that this one starts need not wait for a busy CPU before they can raise their own. */
+	if (sched_setscheduler(0, SCHED_RR, &lowest) == 0)
+		return;
+	(void)!setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+	set_slice(ENGINE_THREAD_SLICE_NS);
+}
+
+int engine_thread_boost(void)
+{
+	int before = getpriority(PRIO_PROCESS, (id_t)gettid());
+
+	if (before <= NICE || setpriority(PRIO_PROCESS, (id_t)gettid(), NICE) < 0)
+		set_slice(ENGINE_THREAD_SLICE_NS);
+	return before;
+}
+
+void engine_thread_unboost(int before)
+{
+	set_slice(0);
+	(void)!setpriority(PRIO_PROCESS, (id_t)gettid(), before);
+}
+
+bool engine_thread_is_realtime(void)
+{
+	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+	return policy == SCHED_RR || policy == SCHED_FIFO;
+}
+
+uint64_t engine_thread_switches(void)
+{
+	struct rusage u;
+
+	if (getrusage(RUSAGE_THREAD, &u) < 0)
+		return 0;
+	return (uint64_t)u.ru_nvcsw + (uint64_t)u.ru_nivcsw;
 }

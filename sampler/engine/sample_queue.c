@@ -7,8 +7,8 @@
 
 /*
  * Messages lie one behind the other in a ring, each behind a header of 8 bytes. One that does not
- * fit before the end of the ring starts at its beginning; a header with SKIP fills the gap.
- * `head` and `tail` count bytes for ever.
+ * fit in front of the ring's end starts at its beginning; a header with SKIP marks the gap.
+ * `head` and `tail` count bytes and never wrap.
  */
 enum { HEADER = 8, START_OVER = 8 << 20, START_OVER_MESSAGES = 64, START_OVER_SMALL = 1024 };
 #define SKIP UINT64_MAX
@@ -33,7 +33,7 @@ struct sample_queue *sample_queue_new(size_t bytes)
 	if (!q)
 		return NULL;
 	memset(q, 0, sizeof(*q));
-	/* Pages that were never needed are never there. */
+	/* Pages take memory when they are first used. */
 	q->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (q->data == MAP_FAILED) {
@@ -63,10 +63,9 @@ static void put_header(struct sample_queue *q, uint64_t pos, uint64_t value)
 }
 
 /*
- * While the consumer keeps up the same memory is used over and over, and the rest of the ring is never
- * touched: a page that is new costs more than most messages. Until the consumer takes the message that starts
- * over there is room for no more than was used so far: that must do for the messages of a while, which are 1,024
- * of those that were seen, or fewer where they are long.
+ * While the consumer keeps up, the same part of the ring is used over and over, because touching a new page costs more than
+ * most messages. Until the consumer has taken the message that starts over, there is room for no more than was used so
+ * far. That has to be enough for a while: for 1,024 messages as long as the longest, or fewer where they are long.
  */
 static bool starts_over(const struct sample_queue *q, uint64_t head, uint64_t tail, size_t len)
 {

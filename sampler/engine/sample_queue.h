@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * A bounded queue of messages between two threads: one pushes, one pops, neither waits for the
- * other. Full: the push fails, and the pusher counts it as lost.
+ * A bounded queue of messages from one thread to another, without locks. When it is full, the producer counts the message as
+ * lost.
  */
 struct sample_queue;
 
@@ -16,13 +16,13 @@ void sample_queue_free(struct sample_queue *q);
 
 /*
  * Producer. Room for a message of `len` bytes, 8-byte aligned, in one piece; NULL: full, or longer
- * than a quarter of the queue. It appears to the consumer with the commit, which may make it
- * shorter. One reservation at a time; one that is not committed is as if it never was.
+ * than a quarter of the queue. The commit makes it visible to the consumer, and may make it
+ * shorter. One reservation at a time; one that is not committed has no effect.
  */
 void *sample_queue_reserve(struct sample_queue *q, size_t len);
 void sample_queue_commit(struct sample_queue *q, size_t len);
 
-/* Consumer. The oldest message, NULL: none. It stays until sample_queue_release(). */
+/* Consumer. The oldest message; NULL: none. It is valid until sample_queue_release(). */
 const void *sample_queue_peek(struct sample_queue *q, size_t *ret_len);
 void sample_queue_release(struct sample_queue *q);
 

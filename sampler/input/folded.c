@@ -17,20 +17,20 @@
 /* What a distinct text of a frame is. */
 struct frame {
 	struct named_line line;
-	uint32_t location; /* of this line alone; 0: not made yet */
+	uint32_t location; /* in this line only; 0: not made yet */
 };
 
 struct folded_run {
 	struct named_builder *b;
 	struct strtab *texts;
 	VEC(struct frame) frames; /* by text id; [0] is the empty text */
-	VEC(uint32_t) ids; /* texts of the line at hand, root first */
-	VEC(uint32_t) locations; /* of the line at hand, leaf first */
+	VEC(uint32_t) ids; /* texts of the current line, root first */
+	VEC(uint32_t) locations; /* of the current line, leaf first */
 	VEC(struct named_line) lines; /* of one location, innermost first */
 	uint32_t mappings[NAMED_KINDS]; /* by kind; 0: not made yet, or none */
 	struct buf name;
 	struct reader_report *report;
-	uint64_t line; /* number of the line at hand */
+	uint64_t line; /* number of the current line */
 	uint64_t total; /* samples so far */
 	bool lines_shown;
 };
@@ -48,7 +48,9 @@ static void report(struct folded_run *r, const char *what)
 	to->unreadable++;
 }
 
-/* The count at the end: where the stack in front of it ends. flamegraph.pl takes 12.0 too. */
+/*
+ * Finds the count at the end, and where the stack before it ends. flamegraph.pl also accepts 12.0.
+ */
 static const char *take_count(const char *text, size_t len, size_t *ret_stack, uint64_t *ret)
 {
 	const char *sp = memrchr(text, ' ', len), *p, *end = text + len;
@@ -116,7 +118,7 @@ static bool split(struct folded_run *r, const char *text, size_t len)
 	}
 }
 
-/* As the recorder has it, as far as the text tells. */
+/* As in a recording, as far as the text tells. */
 static uint32_t mapping_of(struct folded_run *r, uint8_t kind)
 {
 	static const char *const files[NAMED_KINDS] = {
@@ -143,7 +145,7 @@ static bool is_compiled(const struct named_line *l)
 	return l->kind == NAMED_C1 || l->kind == NAMED_C2;
 }
 
-/* Frame `at` with the n inlined ones behind it. */
+/* The location of frame `at` with the n inlined ones that follow. */
 static uint32_t inlined_location(struct folded_run *r, size_t at, size_t n)
 {
 	const struct named_line *outer = &r->frames.v[r->ids.v[at]].line;
@@ -161,7 +163,7 @@ static uint32_t inlined_location(struct folded_run *r, size_t at, size_t n)
 	return named_builder_location(r->b, mapping_of(r, outer->kind), 0, r->lines.v, r->lines.n);
 }
 
-/* The location that begins with frame *at, which moves behind it. */
+/* The location that begins with frame *at, which is advanced past it. */
 static uint32_t take_location(struct folded_run *r, size_t *at)
 {
 	size_t first = (*at)++;
@@ -204,7 +206,7 @@ static uint32_t label(struct folded_run *r, const struct folded_root *root)
 	return root->name_len ? named_builder_string(r->b, r->name.data) : 0;
 }
 
-/* Labels from the roots: process, thread, state, in this order, none of which must be there. */
+/* Labels from roots: process, thread, state, in this order; each is optional. */
 static bool take_labels(struct folded_run *r, struct named_sample *s)
 {
 	uint8_t least = NAMED_UNKNOWN;

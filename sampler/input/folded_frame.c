@@ -17,7 +17,7 @@ static bool text_is(const char *text, size_t len, const char *s)
 	return strlen(s) == len && !memcmp(text, s, len);
 }
 
-/* A number as we print them: no sign, no leading zero, 1 to INT32_MAX; 0: it is none. */
+/* A number as jsampler prints it: no sign, no leading zero, 1 to INT32_MAX; 0: it is not one. */
 static int32_t number(const char *s, size_t len)
 {
 	int64_t v = 0;
@@ -63,7 +63,7 @@ static bool take_suffix(const char *text, struct folded_frame *f)
 	};
 	const char *s = text + f->name_len - SUFFIX;
 
-	/* What stands in brackets has no suffix when it is printed. */
+	/* Names in brackets are printed without a suffix. */
 	if (f->name_len <= SUFFIX || *text == '[' || s[0] != '_' || s[1] != '[' || s[3] != ']')
 		return false;
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * The text of one frame taken apart: the inverse of sampler/output/frame_text.h, so that what is
- * printed from the parts (with lines and suffixes) is the text again, byte by byte.
+ * Takes the text of a frame apart: the inverse of sampler/output/frame_text.h, so that printing the
+ * parts (with lines and suffixes) gives the same bytes.
  */
 struct folded_frame {
 	size_t name_len; /* the name is the text's beginning */
@@ -17,9 +17,9 @@ struct folded_frame {
 
 struct folded_frame folded_frame_parse(const char *text, size_t len);
 
-/* Synthetic roots: what "[name tid=7]", "[comm pid=7]" and "[blocked]" say. */
+/* Synthetic roots: "[name tid=7]", "[comm pid=7]" and "[blocked]". */
 struct folded_root {
-	uint8_t kind; /* NAMED_THREAD, NAMED_PROCESS, NAMED_STATE; NAMED_UNKNOWN: it is none */
+	uint8_t kind; /* NAMED_THREAD, NAMED_PROCESS, NAMED_STATE; NAMED_UNKNOWN: not a root */
 	const char *name; /* in the text: the thread, the state */
 	size_t name_len;
 	int32_t id; /* tid, pid */

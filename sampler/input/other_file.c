@@ -9,7 +9,7 @@
 static const struct {
 	const char *begin;
 	size_t len;
-	const char *within; /* NULL: nothing else is asked for */
+	const char *within; /* NULL: no other bytes are checked */
 	const char *advice;
 } others[] = {
 	{"<!DOCTYPE", 9, NULL, PAGE},

@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 /*
- * Of a file that is no profile, by how it begins (OTHER_FILE_HEAD bytes are enough): what it is and what
- * to do, to stand behind "'NAME' is "; NULL: not known.
+ * For a file that is not a profile: says what it is, by its first OTHER_FILE_HEAD bytes, and what
+ * to do, as text to follow "'NAME' is "; NULL: not known.
  */
 const char *other_file_advice(const char *head, size_t len);
 

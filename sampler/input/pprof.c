@@ -15,7 +15,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
-/* A part of a message is taken apart in memory at some thirty times its size. */
+/* Parsing a part of a message takes some thirty times its size in memory. */
 enum { PART_MAX = 4 << 20, UNPACKED_MAX = 1 << 30 };
 
 /* Numbers of the outermost fields. */
@@ -111,7 +111,7 @@ static int add_string(struct pprof_run *r, const struct pprof_field *f)
 	return vec_push(&r->texts, t) ? 0 : pprof_no_memory(r);
 }
 
-/* First round: what everything else refers to. */
+/* First pass: everything that other fields refer to. */
 static int take_basics(struct pprof_run *r, const struct pprof_field *f)
 {
 	struct named_meta *m = named_builder_meta(r->b);
@@ -149,7 +149,7 @@ static int take_comment(struct pprof_run *r, int64_t index)
 	return 0;
 }
 
-/* Repeated numbers are packed, or come one by one. */
+/* Repeated numbers are packed, or one field each. */
 static int take_comments(struct pprof_run *r, const struct pprof_field *f)
 {
 	struct pprof_scan s = {f->bytes, f->bytes, f->bytes ? f->bytes + f->len : NULL};
@@ -190,7 +190,7 @@ static int take_samples(struct pprof_run *r, const struct pprof_field *f)
 				   : ADD_PART(r, f, Pprof__Sample, pprof__sample, pprof_add_sample);
 }
 
-/* A round over all fields. */
+/* A pass over all fields. */
 static int scan(struct pprof_run *r, const uint8_t *bytes, size_t len,
 		int (*take)(struct pprof_run *, const struct pprof_field *))
 {
@@ -222,7 +222,7 @@ static int sort_ids(struct pprof_run *r, struct pprof_ids *ids, const char *what
 {
 	if (pprof_ids_sort(ids))
 		return 0;
-	return err_set(r->err, -EINVAL, "'%s': bad pprof: a %s's id is there twice", r->name, what);
+	return err_set(r->err, -EINVAL, "'%s': bad pprof: two %ss have the same id", r->name, what);
 }
 
 static int parse(struct pprof_run *r, const uint8_t *bytes, size_t len)
@@ -230,7 +230,7 @@ static int parse(struct pprof_run *r, const uint8_t *bytes, size_t len)
 	int rc = scan(r, bytes, len, take_basics);
 
 	if (!rc && !r->n_types && !r->texts.n && len)
-		rc = err_set(r->err, -EINVAL, "'%s' is no profile", r->name);
+		rc = err_set(r->err, -EINVAL, "'%s' is not a profile", r->name);
 	if (!rc)
 		rc = pprof_set_types(r);
 	if (!rc)

@@ -6,11 +6,11 @@ struct named_builder;
 struct source;
 
 /*
- * A pprof profile (an unpacked message of sampler/pprof/profile.proto) into the builder. Counts and
- * weights: of the sample types the default one, else the last, is the weight, and the nearest one
- * before it that counts is the count; with a single type both are the same, or the count follows
- * from the period. What is not ours says nothing of kinds: they are guessed from mappings, files
- * and names. 0, -ENOMEM, -EFBIG, -EINVAL with the place.
+ * Reads a pprof profile (an unpacked message of sampler/pprof/profile.proto) into the builder. The
+ * default sample type, else the last, is the weight, and the nearest one before it that counts
+ * samples is the count; if there is only one, both are the same, or the count follows from the
+ * period. Profiles of other tools do not say kinds of frames: they are guessed from mappings, files
+ * and names. 0, -ENOMEM, -EFBIG, or -EINVAL with the place.
  */
 int pprof_read(struct source *s, struct named_builder *b, struct err *err);
 

@@ -19,7 +19,7 @@ static bool ends_in(const char *s, const char *end)
 	return n > k && !strcmp(s + n - k, end);
 }
 
-/* Kind of frames by the name of their mapping; ours, and perf's names of the kernel. */
+/* Kinds of frames by the name of their mapping: our own, and perf's names of the kernel. */
 static int mapping_kind(const char *file)
 {
 	static const struct {
@@ -39,7 +39,7 @@ static int mapping_kind(const char *file)
 	return -1;
 }
 
-/* A frame without a line stands for its file: "[libfoo.so]", or for nothing that is known. */
+/* A frame without a line is named after its file: "[libfoo.so]", or "[unknown]". */
 static int add_unnamed(struct pprof_run *r, const struct pprof_mapping *m)
 {
 	const char *file = m ? named_builder_text(r->b, m->file) : "", *slash = strrchr(file, '/');
@@ -79,7 +79,7 @@ int pprof_add_mapping(struct pprof_run *r, const Pprof__Mapping *m)
 	return 0;
 }
 
-/* By suffix, source file and name, of what does not say. */
+/* Guesses the kind by suffix, source file and name. */
 static void guess(struct pprof_function *f, const char *name, const char *file, size_t *ret_len)
 {
 	static const char *const java[] = {".java", ".kt", ".scala", ".groovy", ".clj"};
@@ -150,7 +150,7 @@ static int32_t line_number(int64_t line)
 	return line > 0 && line <= INT32_MAX ? (int32_t)line : 0;
 }
 
-/* A line that says how it ran: ours. */
+/* A line of a jsampler profile, which says how the code ran. */
 static struct named_line said_line(const Pprof__Line *l, const struct pprof_function *f, int kind)
 {
 	return (struct named_line){
@@ -199,7 +199,7 @@ static int add_line(struct pprof_run *r, const Pprof__Location *l, size_t i,
 	return vec_push(&r->lines, to) ? 0 : pprof_no_memory(r);
 }
 
-/* Kernel addresses do not go from file to file. */
+/* Kernel addresses differ from machine to machine and are left out. */
 static uint64_t shown_address(const struct pprof_run *r, uint64_t address)
 {
 	bool kernel = r->lines.n && r->lines.v[0].kind == NAMED_KERNEL;

@@ -10,7 +10,7 @@
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/vec.h"
 
-/* Inside of the pprof reader. */
+/* Internal to the pprof reader. */
 struct err;
 struct named_builder;
 
@@ -18,22 +18,24 @@ enum pprof_label { LABEL_OTHER, LABEL_PID, LABEL_TID, LABEL_THREAD, LABEL_STATE,
 
 struct pprof_text {
 	const char *s; /* not NUL-terminated */
-	uint32_t len, id; /* id: in the builder; UINT32_MAX: not yet there */
-	uint8_t label; /* enum pprof_label: what it is as the key of a label */
+	uint32_t len, id; /* id in the builder; UINT32_MAX: not made yet */
+	uint8_t label; /* enum pprof_label, if it is the key of a label */
 };
 
 struct pprof_mapping {
 	uint32_t index; /* in the builder */
 	uint32_t file; /* string of the builder */
-	int kind; /* of frames in it that do not say theirs; -1: not known */
+	int kind; /* kind of frames in it that do not say theirs; -1: not known */
 };
 
-/* Two functions of the builder: the name as it is, and what a text frame's name is without suffix,
- * for lines that do not say their kind. */
+/*
+ * Two functions of the builder: with the name as it is, and with what a frame of that text is
+ * called without its suffix, for lines that do not say their kind.
+ */
 struct pprof_function {
 	uint32_t said, guessed;
 	struct named_line guess; /* kind, tier and line by suffix, file and name */
-	bool suffix; /* the name has one: it counts more than the mapping */
+	bool suffix; /* the name has a suffix, which overrides the mapping */
 };
 
 struct pprof_id {
@@ -54,10 +56,10 @@ struct pprof_run {
 	VEC(struct pprof_mapping) mappings;
 	VEC(struct pprof_function) functions;
 	struct pprof_ids mapping_ids, function_ids, location_ids;
-	VEC(struct named_line) lines; /* of the location at hand */
-	VEC(uint32_t) stack; /* of the sample at hand */
-	uint32_t unknown; /* location of stacks without a frame */
-	bool has_unknown; /* it is made */
+	VEC(struct named_line) lines; /* lines of the current location */
+	VEC(uint32_t) stack; /* locations of the current sample */
+	uint32_t unknown; /* location for stacks without a frame */
+	bool has_unknown; /* it exists */
 	struct buf scratch;
 
 	size_t n_types, weight_at, count_at;
@@ -65,18 +67,18 @@ struct pprof_run {
 	int64_t period, default_type;
 	uint64_t count, weight; /* sums */
 
-	uint64_t place; /* of the field at hand, bytes */
+	uint64_t place; /* offset of the current field, in bytes */
 	const char *what; /* "sample" */
-	uint64_t number; /* of those, the first is 1 */
+	uint64_t number; /* its number among those, from 1 */
 };
 
 /* -EINVAL with the place in the message. */
 int pprof_bad(struct pprof_run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int pprof_no_memory(struct pprof_run *r);
 
-/* UINT32_MAX after an error that is set. */
+/* UINT32_MAX: an error was set. */
 uint32_t pprof_string(struct pprof_run *r, int64_t index);
-/* Borrowed until the next call; NULL after an error that is set. */
+/* Borrowed until the next call; NULL: an error was set. */
 const char *pprof_text(struct pprof_run *r, int64_t index);
 
 enum pprof_label pprof_label_of(const char *text, size_t len);
@@ -86,10 +88,10 @@ int pprof_add_location(struct pprof_run *r, const Pprof__Location *l);
 /* "[unknown]": for a stack without a frame. */
 int pprof_unknown_location(struct pprof_run *r, uint32_t *ret);
 int pprof_add_sample(struct pprof_run *r, const Pprof__Sample *s);
-int pprof_set_types(struct pprof_run *r); /* when all types, the period and the texts are known */
+int pprof_set_types(struct pprof_run *r); /* call it when all types, the period and the texts are known */
 
 bool pprof_ids_add(struct pprof_ids *ids, uint64_t id, uint32_t at);
-bool pprof_ids_sort(struct pprof_ids *ids); /* false: one is there twice */
+bool pprof_ids_sort(struct pprof_ids *ids); /* false: two are equal */
 const uint32_t *pprof_ids_find(const struct pprof_ids *ids, uint64_t id); /* NULL: not there */
 
 #endif

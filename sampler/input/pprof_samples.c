@@ -141,7 +141,7 @@ static int take_stack(struct pprof_run *r, const Pprof__Sample *s, struct named_
 		if (!vec_push(&r->stack, *at))
 			return pprof_no_memory(r);
 	}
-	/* Every sample has a frame, so that it is in every view. */
+	/* Every sample gets a frame, so that all views show it. */
 	if (!r->stack.n) {
 		uint32_t unknown;
 		int rc = pprof_unknown_location(r, &unknown);

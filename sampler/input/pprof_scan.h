@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * The fields of a protobuf message, one after the other, without taking in the whole message: the
- * outermost one of a profile is the whole file.
+ * Reads the fields of a protobuf message one by one, without holding the whole message: the
+ * outermost message of a profile is the whole file.
  */
 struct pprof_field {
 	uint32_t number;

@@ -19,7 +19,7 @@ static bool has_ending(const char *name, const char *ending)
 	return n >= k && !strcmp(name + n - k, ending);
 }
 
-/* Text has no control characters but these; a message of pprof begins with small numbers. */
+/* Text has no other control characters; a pprof message begins with small numbers. */
 static bool is_text(const char *name, const char *bytes, size_t len)
 {
 	static const char *const endings[] = {".folded", ".collapsed", ".folded.gz", ".collapsed.gz"};
@@ -38,12 +38,12 @@ static int not_folded(const struct source *s, const struct reader_report *report
 	const struct reader_problem *p = &report->first[0];
 
 	return err_set(err, -EINVAL,
-		       "'%s' is no profile: neither pprof nor folded stacks (line %" PRIu64
-		       ": %s; %" PRIu64 " of %" PRIu64 " lines are so)",
+		       "'%s' is not a profile: neither pprof nor folded stacks (line %" PRIu64
+		       ": %s; %" PRIu64 " of %" PRIu64 " lines are malformed)",
 		       source_name(s), p->line, p->what, report->unreadable, report->lines);
 }
 
-/* How a file begins. */
+/* What the first bytes of a file look like. */
 struct head {
 	char bytes[OTHER_FILE_HEAD];
 	size_t len;
@@ -111,6 +111,19 @@ int reader_open_profile(const char *path, struct named_profile **ret, struct rea
 {
 	struct source *s;
 	int rc = source_open(path, &s, err);
+
+	if (rc)
+		return rc;
+	rc = read_profile(s, ret, report, err);
+	source_close(s);
+	return rc;
+}
+
+int reader_read_profile(int fd, const char *name, struct named_profile **ret, struct reader_report *report,
+			struct err *err)
+{
+	struct source *s;
+	int rc = source_open_fd(fd, name, &s, err);
 
 	if (rc)
 		return rc;

@@ -8,14 +8,14 @@ struct err;
 struct named_profile;
 
 /*
- * Saved profiles back to named profiles. What is read is folded text (ours, flamegraph.pl's,
- * async-profiler's) and pprof (ours, Go's, async-profiler's), each as it is or in gzip; the
- * contents decide; what is named .folded or .collapsed is taken for text. Files may be hostile: every
- * length is bounded, errors name the place.
+ * Reads saved profiles: folded text (of jsampler, flamegraph.pl, async-profiler) and pprof (of
+ * jsampler, Go, async-profiler), each in gzip or not. The contents decide, except that files named
+ * .folded or .collapsed are text. Files may be hostile: all lengths are limited, and errors name
+ * the place.
  *
- * What formats cannot say: folded text has counts of samples but no event. Its profile has event
+ * Formats lack some things: folded text has counts of samples but no event. Its profile has event
  * "samples", unit "count", weights equal to the counts and period 1; C1 code has tier 0 (level not
- * known). A text frame's suffix gives its kind; one without is NAMED_UNKNOWN where it reads like
+ * known). The suffix of a frame gives its kind; without one, it is NAMED_UNKNOWN if it looks like
  * Java, else NAMED_NATIVE.
  */
 
@@ -29,22 +29,25 @@ enum { READER_PROBLEMS = 8 };
 
 struct reader_report {
 	const char *format; /* "folded" or "pprof" */
-	uint64_t lines; /* of text, but for empty ones; 0: no text */
-	uint64_t unreadable; /* of them, skipped */
+	uint64_t lines; /* lines of text that are not empty; 0: not text */
+	uint64_t unreadable; /* of these, skipped */
 	struct reader_problem first[READER_PROBLEMS]; /* of them */
 };
 
 /*
- * path: a file, or "-" for stdin. *ret is the caller's (named_profile_free()). Lines that cannot be
- * read are skipped and reported, unless they are most; `report` may be NULL. An empty file is an empty
- * profile.
- * -EINVAL: not a profile, or damaged (the message begins with the path and says where); -EFBIG:
- * beyond the limits (pprof: 1 GiB unpacked); others: cannot be read.
+ * path: a file, or "-" for stdin. The caller frees *ret (named_profile_free()). Lines that cannot
+ * be read are skipped and reported, unless most of them are; `report` may be NULL. An empty file is
+ * an empty profile. -EINVAL: not a profile, or damaged (the message begins with the path and says
+ * where); -EFBIG: beyond the limits (pprof: 1 GiB unpacked); other errors: cannot be read.
  */
 int reader_open_profile(const char *path, struct named_profile **ret, struct reader_report *report,
 			struct err *err);
 
-/* The same of bytes in memory (not in gzip); `name` is for messages. */
+/* The same for a file that is open for reading; always takes over fd. `name` is for messages. */
+int reader_read_profile(int fd, const char *name, struct named_profile **ret, struct reader_report *report,
+			struct err *err);
+
+/* The same for bytes in memory (not in gzip); `name` is for messages. */
 int reader_parse_profile(const void *bytes, size_t len, const char *name,
 			 struct named_profile **ret, struct reader_report *report, struct err *err);
 

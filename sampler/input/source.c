@@ -16,7 +16,7 @@ struct source {
 	gzFile gz; /* NULL: bytes in memory */
 	const char *bytes;
 	size_t n_bytes;
-	char *buf; /* what was read and not yet handed out: [at, end) */
+	char *buf; /* bytes that were read and not yet used: [at, end) */
 	size_t cap, at, end;
 	bool at_end;
 	char name[NAME_SIZE];
@@ -51,21 +51,26 @@ struct source *source_new_bytes(const void *bytes, size_t len, const char *name)
 int source_open(const char *path, struct source **ret, struct err *err)
 {
 	bool in = !strcmp(path, "-");
-	CLEANUP(close_at_exit)
 	int fd = in ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
 		    : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	struct source *s;
 
 	if (fd < 0)
 		return err_set(err, -errno, "cannot read '%s': %m", path);
-	s = source_new(in ? "stdin" : path);
+	return source_open_fd(fd, in ? "stdin" : path, ret, err);
+}
+
+int source_open_fd(int fd, const char *name, struct source **ret, struct err *err)
+{
+	CLEANUP(close_at_exit) int owned = fd;
+	struct source *s = source_new(name);
+
 	if (s)
 		s->gz = gzdopen(fd, "rb");
 	if (!s || !s->gz) {
 		source_close(s);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
-	take_fd(&fd);
+	take_fd(&owned);
 	gzbuffer(s->gz, BUFFER);
 	*ret = s;
 	return 0;
@@ -98,14 +103,14 @@ static int gz_failed(struct source *s, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (code == Z_BUF_ERROR)
 		why = "it ends in the middle";
-	/* "<fd:3>: " stands before it: zlib knows no name. */
+	/* "<fd:3>: " comes before it, as zlib knows no name. */
 	if (strncmp(why, "<fd:", 4) == 0 && strstr(why, ">: "))
 		why = strstr(why, ">: ") + 3;
-	return err_set(err, -EINVAL, "'%s': damaged gzip at %lld bytes unpacked: %s", s->name,
+	return err_set(err, -EINVAL, "'%s': damaged gzip data after %lld unpacked bytes: %s", s->name,
 		       (long long)gztell(s->gz), why);
 }
 
-/* More bytes behind those in the buffer, which has room; at_end when there are none. */
+/* Reads more bytes into the buffer, which has room; sets at_end if there are none. */
 static int fill(struct source *s, struct err *err)
 {
 	size_t room = s->cap - s->end;
@@ -139,7 +144,7 @@ int source_peek(struct source *s, const char **ret, size_t *ret_len, struct err 
 	return rc;
 }
 
-/* Room behind the bytes in the buffer: moved to its front, or in a larger one. */
+/* Makes room after the bytes in the buffer, by moving them to its front or into a larger one. */
 static int make_room(struct source *s, struct err *err)
 {
 	char *p;
@@ -187,7 +192,7 @@ static int take_line(struct source *s, size_t len, size_t skip, char **ret, size
 
 int source_line(struct source *s, char **ret, size_t *ret_len, struct err *err)
 {
-	size_t seen = 0; /* of the line, without an end in it */
+	size_t seen = 0; /* of the line so far, which has no end yet */
 	int rc;
 
 	for (;;) {
@@ -214,7 +219,7 @@ int source_rest(struct source *s, size_t max, char **ret, size_t *ret_len, struc
 
 	while (!s->at_end) {
 		if (s->end - s->at > max)
-			return err_set(err, -EFBIG, "'%s': more than %zu MiB", s->name, max >> 20);
+			return err_set(err, -EFBIG, "'%s': larger than %zu MiB", s->name, max >> 20);
 		if ((rc = make_room(s, err)) || (rc = fill(s, err)))
 			return rc;
 	}

@@ -7,19 +7,21 @@
 struct err;
 
 /*
- * The bytes of an input, unpacked where they are in gzip, a buffer at a time. The functions that
- * read answer -EIO or -EINVAL (damaged gzip) with a message that begins with the input's name.
+ * The bytes of an input, unpacked if they are in gzip, one buffer at a time. Functions that read
+ * return -EIO or -EINVAL (damaged gzip), with a message that begins with the name of the input.
  */
 struct source;
 
 /* "-": stdin. */
 int source_open(const char *path, struct source **ret, struct err *err);
-/* Borrows bytes and name; no gzip. NULL: out of memory. */
+/* fd: open for reading; always taken over. `name` is for messages. */
+int source_open_fd(int fd, const char *name, struct source **ret, struct err *err);
+/* Bytes and name are borrowed; no gzip. NULL: out of memory. */
 struct source *source_new_bytes(const void *bytes, size_t len, const char *name);
 void source_close(struct source *s);
 const char *source_name(const struct source *s); /* for messages */
 
-/* The first bytes, at most a buffer full, before anything else was read. Borrowed. */
+/* Before anything else is read: the first bytes, at most a buffer full. Borrowed. */
 int source_peek(struct source *s, const char **ret, size_t *ret_len, struct err *err);
 
 /*
@@ -29,7 +31,7 @@ int source_peek(struct source *s, const char **ret, size_t *ret_len, struct err 
 enum { SOURCE_LINE_MAX = 64 << 20 };
 int source_line(struct source *s, char **ret, size_t *ret_len, struct err *err);
 
-/* All that is left; the caller's to free. -EFBIG: more than max. */
+/* Everything that is left; the caller frees it. -EFBIG: more than max. */
 int source_rest(struct source *s, size_t max, char **ret, size_t *ret_len, struct err *err);
 
 #endif

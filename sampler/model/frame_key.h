@@ -24,9 +24,9 @@ enum frame_mark {
 	MARK_TRUNCATED, /* root: frames beyond --depth */
 	MARK_DEOPT, /* a frame under deoptimisation */
 	MARK_KERNEL, /* kernel frames that may not be named (kptr_restrict) */
-	MARK_STORAGE_LIMIT, /* stands for stacks beyond --max-memory */
-	MARK_UNSAMPLED_SHORT, /* stands for CPU time of threads that ended, or were idle, before a sample was due */
-	MARK_UNSAMPLED_KERNEL, /* stands for CPU time in the kernel where that may not be sampled */
+	MARK_STORAGE_LIMIT, /* in place of stacks beyond --max-memory */
+	MARK_UNSAMPLED_SHORT, /* CPU time of threads that ended, or were idle, before a sample was due */
+	MARK_UNSAMPLED_KERNEL, /* CPU time in the kernel, where that may not be sampled */
 	MARK_VIRTUAL, /* root: a virtual thread; id: its name (resolver_sources.virtual_name) */
 };
 
@@ -34,7 +34,7 @@ enum { FRAME_NO_BCI = -1 };
 
 /* Flags of a key. */
 enum {
-	/* pc is where execution was (leaf, or interrupted by a signal), not a return address. */
+	/* pc is where the thread was executing (leaf, or interrupted by a signal), not a return address. */
 	FRAME_PC_EXACT = 1,
 	/* Compiled frame entered through its deopt handler: pc is the original one. */
 	FRAME_DEOPTED = 2,

@@ -33,13 +33,13 @@ enum named_kind {
 };
 
 /*
- * What the JVM's memory said of a Java method's compilation while it was recorded; the last reading
- * counts. All 0: nothing known. Part of a function, not of what makes functions equal.
+ * What the JVM's memory showed about the compilation of a Java method during the recording; the last reading
+ * counts. All 0: nothing is known. Functions that differ in this only are equal.
  */
 struct named_compile {
-	uint32_t why_interpreted; /* why it was not compiled, one sentence; string id, 0: not said */
-	uint32_t c1_ms, c2_ms; /* first seen compiled, ms after the start (at least 1); 0: not seen */
-	uint32_t not_entrant; /* times its compiled code was thrown away */
+	uint32_t why_interpreted; /* why it was not compiled, one sentence; string id, 0: not known */
+	uint32_t c1_ms, c2_ms; /* when it was first seen compiled, ms after the start (at least 1); 0: never */
+	uint32_t not_entrant; /* how often its compiled code was made not entrant */
 };
 
 struct named_function {
@@ -116,8 +116,8 @@ struct named_profile {
 	struct named_meta meta;
 };
 
-/* Of two readings of one method, or of two methods of one name: the earlier times, the first reason. What was
- * thrown away adds up. */
+/* Merges two readings of one method, or those of two methods of the same name: the earlier times, the first reason, the sum of
+ * not_entrant. */
 static inline void named_compile_add(struct named_compile *to, const struct named_compile *c)
 {
 	if (!to->why_interpreted)

@@ -29,21 +29,21 @@ struct raw_sample {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t weight; /* in the event's unit (ns of CPU time for `cpu`) */
 	enum thread_state state;
-	/* Not 0: so many samples in one, of a thread that has not run since its last one: the stack is
-	 * that one's, nothing below is there. */
+	/* Not 0: this many samples in one, of a thread that has not run since its last sample. The stack is
+	 * that of the last one; the members below are not set. */
 	uint32_t again;
 
-	bool has_user; /* regs and stack are there (not a kernel thread) */
+	bool has_user; /* there are regs and a stack (not a kernel thread) */
 	struct regs regs;
 	uint64_t stack_addr; /* address of stack[0]: the user sp */
 	const uint8_t *stack;
 	size_t stack_len; /* bytes really copied */
-	bool stack_cut; /* the copy ended because the asked size was reached */
-	/* Bytes behind the copy that are known to be of the same stack. What is there now belongs to
-	 * another moment: not to be read. */
+	bool stack_cut; /* the stack goes on behind the copy */
+	/* Bytes behind the copy that belong to the same stack. They must not be read, because what is there now is of
+	 * another moment. */
 	uint64_t stack_missing;
 
-	/* Frames of the mounted virtual thread that lay in the heap then, as hs_frozen.h has them. */
+	/* Frames of the mounted virtual thread that were in the heap (hs_frozen.h). */
 	const uint8_t *frozen;
 	size_t frozen_len; /* 0: none, or not copied */
 

@@ -7,11 +7,11 @@
 #include "sampler/model/frame_key.h"
 
 /*
- * Why a walk stopped. None of these is an error: every sample has one, it is counted and shown with
- * -v, and anything but ROOT puts `[incomplete]` at the root of the stack.
+ * Why a walk ended. None of these is an error: every sample has one, which is counted and shown with
+ * -v. With any but ROOT, the root of the stack is `[incomplete]`.
  */
 enum walk_end {
-	WALK_ROOT, /* the thread's first frame was reached: the stack is whole */
+	WALK_ROOT, /* the thread's first frame was reached: the stack is complete */
 	WALK_NO_USER, /* kernel thread, or a sample without user registers */
 	WALK_NO_CFI, /* native code without unwind rows, and no anchor to go on from */
 	WALK_BAD_MEMORY, /* a needed stack word could not be read */
@@ -20,7 +20,7 @@ enum walk_end {
 	WALK_NO_BLOB, /* code cache address without a blob */
 	WALK_BAD_FRAME, /* a Java frame that makes no sense */
 	WALK_DEOPT, /* the stack was being rebuilt by a deoptimisation */
-	WALK_CHANGED, /* code was replaced under the walk, again and again */
+	WALK_CHANGED, /* code was replaced during the walk, again and again */
 	WALK_TOO_DEEP, /* hard limit on frames (65,536) */
 	WALK_ENDS
 };
@@ -32,11 +32,11 @@ struct walk {
 	struct frame_key *frames;
 	uint32_t n;
 	enum walk_end end;
-	bool resynchronised; /* crossed a gap through the frame anchor */
+	bool resynchronised; /* crossed a gap by the frame anchor */
 	bool heap; /* frames of a virtual thread were read from the heap */
-	bool frozen; /* outer frames lie in the heap (virtual thread), carrier frames follow or not */
-	bool java; /* holds a Java frame */
-	uint64_t continuation; /* mounted when it was sampled: address in the Java heap; 0: none, or not seen */
+	bool frozen; /* outer frames are in the heap (virtual thread); the carrier's frames may follow */
+	bool java; /* has a Java frame */
+	uint64_t continuation; /* the mounted one: its address in the Java heap; 0: none, or not found */
 	uint64_t fail_pc, fail_sp; /* where it stopped, when end != WALK_ROOT */
 };
 

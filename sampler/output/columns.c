@@ -8,7 +8,7 @@
 
 enum { NARROWEST = 40 };
 
-/* The character at *p, which is not the NUL, and one further. */
+/* Decodes the character at *p, which is not NUL, and advances *p. */
 static uint32_t next_char(const char **p)
 {
 	const unsigned char *s = (const unsigned char *)*p;
@@ -53,7 +53,7 @@ size_t columns_of_terminal(int fd)
 	return ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col >= NARROWEST ? w.ws_col : COLUMNS;
 }
 
-/* Bytes of the longest start of `text` that takes at most `columns` and `bytes`. */
+/* Length in bytes of the longest start of `text` that fits in `columns` and `bytes`. */
 static size_t head_bytes(const char *text, size_t columns, size_t bytes)
 {
 	const char *p = text, *fits = text;
@@ -92,7 +92,7 @@ void columns_fit(char *dst, size_t size, const char *text, size_t columns, bool 
 	snprintf(dst, size, "..%s", tail);
 }
 
-/* Columns of the next word, which is `bytes` long. */
+/* Width of the next word, which has `bytes` bytes. */
 static size_t word_columns(const char *text, size_t bytes)
 {
 	const char *p = text;
@@ -103,7 +103,7 @@ static size_t word_columns(const char *text, size_t bytes)
 	return n;
 }
 
-/* "12.3 %", and what it is a share of, stay on one line. */
+/* "12.3 %" and the word after it stay on one line. */
 static bool belongs_to_word_before(const char *text)
 {
 	size_t n = strcspn(text, " ");
@@ -128,7 +128,7 @@ void columns_wrap(FILE *out, const char *text, size_t used, size_t indent, size_
 	while (*text) {
 		size_t bytes = word_bytes(text), columns = word_columns(text, bytes);
 
-		/* A word wider than a line is broken where the line ends. */
+		/* A word that is wider than a line is broken at the end of the line. */
 		if (columns > room) {
 			bytes = head_bytes(text, room, bytes);
 			columns = word_columns(text, bytes);

@@ -86,7 +86,7 @@ static void count_sample(const struct named_profile *np, struct counting *c, uin
 	}
 }
 
-/* Texts decide what counts leave open: ids differ from file to file. */
+/* Texts break ties, since ids differ from file to file. */
 static int by_self(const void *a, const void *b, void *profile)
 {
 	const struct flat_row *x = a, *y = b;

@@ -8,7 +8,8 @@
 
 /*
  * A profile added up by method: frames that differ only in tier or inlining are one row, with the
- * split. Self: samples whose leaf it is. Total: samples whose stack holds it, once each.
+ * split. Self: samples with the method as leaf. Total: samples with the method in their stack,
+ * counted once each.
  */
 struct flat_row {
 	uint32_t name; /* string id of the profile */
@@ -21,7 +22,7 @@ struct flat {
 	struct flat_row *rows; /* sorted by self, then total, then name */
 	size_t n;
 	uint64_t samples, weight;
-	uint64_t self_by_kind[NAMED_KINDS]; /* of all leaves */
+	uint64_t self_by_kind[NAMED_KINDS]; /* of all leaf frames */
 };
 
 /* 0 or -ENOMEM. Synthetic roots are left out. */

@@ -15,11 +15,11 @@
 
 enum { OUT_SIZE = 64 * 1024 };
 
-/* A stack being sorted: how far its frames, root first, have been compared. */
+/* A stack while it is sorted, with a cursor at the frames compared so far, root first. */
 struct cursor_item {
 	uint32_t stack;
-	uint32_t locations, lines; /* left: locations of the stack, lines of the current one */
-	uint32_t rank; /* of the frame the cursor is on; 0: the end of the stack */
+	uint32_t locations, lines; /* left: locations left in the stack, lines left in the current one */
+	uint32_t rank; /* rank of the frame at the cursor; 0: the end of the stack */
 	uint64_t count;
 };
 
@@ -40,7 +40,7 @@ struct folded {
 	int rc;
 };
 
-/* To the next frame towards the leaf. */
+/* Advances to the next frame towards the leaf. */
 static void advance(const struct folded *f, struct cursor_item *it)
 {
 	const struct named_stack *s = &f->np->stacks[it->stack];
@@ -75,7 +75,7 @@ static struct cursor_item first_frame(const struct folded *f, uint32_t stack, ui
 	return it;
 }
 
-/* One item for each stack that has samples: threads that are not roots play no part in the text. */
+/* One item for each stack with samples: text shows threads only as roots. */
 static bool make_items(struct folded *f)
 {
 	const struct named_profile *np = f->np;
@@ -116,8 +116,10 @@ static uint32_t pivot(const struct cursor_item *v, struct range r)
 	return c < a ? a : c > b ? b : c;
 }
 
-/* Items [ret.lo, ret.hi) have the pivot's rank afterwards, smaller ones before, greater ones
- * behind. */
+/*
+ * Afterwards, items [ret.lo, ret.hi) have the rank of the pivot, smaller ones come before, greater
+ * ones after.
+ */
 static struct range partition(struct cursor_item *v, struct range r)
 {
 	uint32_t p = pivot(v, r), lo = r.lo, i = r.lo, hi = r.hi;
@@ -133,8 +135,7 @@ static struct range partition(struct cursor_item *v, struct range r)
 	return (struct range){lo, hi};
 }
 
-/* Stacks that ended together: equal lines. The first gets all, the others have nothing left to
- * print. */
+/* Stacks that ended together are equal lines: the first gets the sum, the others nothing. */
 static void merge(struct cursor_item *v, struct range r)
 {
 	for (uint32_t i = r.lo + 1; i < r.hi; i++) {
@@ -144,8 +145,8 @@ static void merge(struct cursor_item *v, struct range r)
 }
 
 /*
- * Multikey quicksort (Bentley and Sedgewick): partitions by one frame, then goes on with the next
- * frame of those that agree. The frames that stacks share are looked at once a stack, not once a
+ * Multikey quicksort (Bentley and Sedgewick): partitions by one frame, then continues with the next
+ * frame of those that are equal. Frames that stacks share are compared once per stack, not once per
  * comparison.
  */
 static bool sort_items(struct folded *f)

@@ -9,14 +9,13 @@ struct named_profile;
 struct writer_options;
 
 /*
- * Folded lines of a profile: root first, `;` between frames, a space, the count of samples, a
- * line break. Sorted frame by frame by their bytes; what reads the same is one line. The text is
- * made piece by piece: a whole profile as text is ten times its size in memory.
+ * The folded lines of a profile: root first, `;` between frames, a space, the count of samples, a
+ * line break. Sorted by frames, by their bytes; stacks that read the same are one line. The text is
+ * made piece by piece, as all of it would take ten times the memory of the profile.
  */
 typedef int folded_sink_fn(void *ctx, const char *bytes, size_t len); /* 0 or negative errno */
 
-/* *ret_lines (may be NULL): lines handed over. An error of the sink is returned without a
- * message. */
+/* *ret_lines (may be NULL): number of lines. An error of the sink is returned without a message. */
 int folded_lines(const struct named_profile *np, const struct writer_options *o,
 		 folded_sink_fn *sink, void *ctx, uint64_t *ret_lines, struct err *err);
 

@@ -13,7 +13,7 @@ static int text_compare(const void *a, const void *b)
 	return strcmp(((const struct frame_rank_text *)a)->s, ((const struct frame_rank_text *)b)->s);
 }
 
-/* The text of every line, as an id of r->strings, into r->of_line. */
+/* Sets r->of_line to the id of the text of each line in r->strings. */
 static bool render_texts(struct frame_ranks *r, const struct named_profile *np, bool annotate, bool lines)
 {
 	struct buf b = {0};
@@ -29,7 +29,7 @@ static bool render_texts(struct frame_ranks *r, const struct named_profile *np, 
 	return ok && r->unknown != UINT32_MAX;
 }
 
-/* From ids to ranks. */
+/* Replaces ids by ranks. */
 static bool rank_texts(struct frame_ranks *r, uint32_t n_lines)
 {
 	uint32_t n = strtab_count(r->strings), *rank_of = calloc(n, sizeof(*rank_of));

@@ -14,18 +14,18 @@ struct frame_rank_text {
 };
 
 /*
- * The texts of a profile's frames (frame_text.h), each once, in byte order. A frame is known by the rank
- * of its text: its place among them. Rank 0 is the empty text.
+ * The distinct texts of a profile's frames (frame_text.h), in byte order. The rank of a frame is
+ * the position of its text among them. Rank 0 is the empty text.
  */
 struct frame_ranks {
 	struct frame_rank_text *texts; /* by rank */
 	uint32_t n;
 	uint32_t *of_line; /* by line of the profile */
-	uint32_t unknown; /* of "[unknown]": locations without a line, stacks without a frame */
+	uint32_t unknown; /* rank of "[unknown]", for locations without lines and stacks without frames */
 	struct strtab *strings; /* owns the texts */
 };
 
-/* false: out of memory. frame_ranks_done() either way. */
+/* False: out of memory. Call frame_ranks_done() in any case. */
 bool frame_ranks_make(struct frame_ranks *r, const struct named_profile *np, bool annotate, bool lines);
 void frame_ranks_done(struct frame_ranks *r);
 

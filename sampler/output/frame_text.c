@@ -5,8 +5,8 @@
 #include "symbolizer/base/text.h"
 
 /*
- * The suffixes that flamegraph.pl --color=java and other tools read. Native methods of Java have
- * none: the wrapper is generated code, but neither of a compiler tier nor interpreted.
+ * The suffixes that flamegraph.pl --color=java and other tools know. Native methods have none:
+ * their wrapper is generated code, but neither compiled from Java nor interpreted.
  */
 const char *frame_text_suffix(const struct named_line *line)
 {
@@ -19,14 +19,14 @@ const char *frame_text_suffix(const struct named_line *line)
 	return suffix ? suffix : "";
 }
 
-/* Unknown with a line: Java read from a text without suffixes. */
+/* Unknown, but with a line: Java from text without suffixes. */
 static bool has_line(const struct named_line *line)
 {
 	return line->kind == NAMED_UNKNOWN || line->kind == NAMED_INTERPRETED || line->kind == NAMED_C1 ||
 	       line->kind == NAMED_C2 || line->kind == NAMED_INLINED;
 }
 
-/* Appends a name from the target, which may hold anything. */
+/* Appends a name from the target, which may contain anything. */
 static void add_clean(struct buf *b, const char *name)
 {
 	size_t start = b->len, len;
@@ -49,7 +49,7 @@ void frame_text_add(struct buf *b, const struct named_profile *np, const struct 
 	add_clean(b, *name ? name : "[unknown]");
 	if (lines && line->line > 0 && has_line(line))
 		buf_printf(b, ":%d", line->line);
-	/* What stands in brackets is no function ([kernel], [unknown]) and has no tier to show. */
+	/* Names in brackets ([kernel], [unknown]) are not functions and have no tier. */
 	if (annotate && *name && *name != '[')
 		buf_add_z(b, frame_text_suffix(line));
 }

@@ -18,7 +18,7 @@ struct gzip {
 	z_stream z;
 	bool plain;
 	int rc;
-	size_t n; /* bytes waiting in `in`: deflate() likes to be called seldom */
+	size_t n; /* bytes in `in`, since deflate() is better called with many */
 	unsigned char in[BUFFER], packed[BUFFER];
 };
 

@@ -14,7 +14,7 @@
 #include "symbolizer/base/map.h"
 #include "symbolizer/base/vec.h"
 
-/* A page draws each slice; a file may hold any number. */
+/* The page draws each slice; a file could have any number. */
 enum { SLICES_MAX = 100000 };
 
 struct label_key {
@@ -39,7 +39,7 @@ struct page_data {
 	struct page_trie *trie;
 	bool weighted;
 	uint64_t samples, weight;
-	uint32_t n_slices; /* 0: not kept apart */
+	uint32_t n_slices; /* 0: no slices */
 };
 
 static int u64_compare(const void *a, const void *b)
@@ -137,7 +137,7 @@ static uint32_t add_stack(struct page_data *d, const struct named_stack *s)
 	return s->n ? node : page_trie_child(d->trie, 0, d->unknown);
 }
 
-/* Samples without a count are in no text output either. */
+/* Samples without a count are left out, as in text outputs. */
 static bool add_samples(struct page_data *d)
 {
 	const struct named_sample *first = NULL;
@@ -204,7 +204,7 @@ static void put_kinds(struct json *j)
 	json_close(j, ']');
 }
 
-/* Only ASCII counts as shared: a reader's characters are not our bytes. */
+/* Only ASCII counts as shared, as JavaScript's characters are not bytes. */
 static size_t shared_ascii(const char *a, const char *b)
 {
 	size_t n = 0;

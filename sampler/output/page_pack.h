@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Unsigned LEB128 numbers in base64, written as they come. Zero but for `out`; end with _end(). */
+/* Writes unsigned LEB128 numbers in base64. Zero-initialise except `out`; end with _end(). */
 struct page_packer {
 	FILE *out;
 	uint8_t pending[3];

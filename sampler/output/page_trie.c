@@ -10,7 +10,7 @@
 
 enum { ROWS_COMPARED = 64 };
 
-/* Links are positions; 0 is none, because the root is nobody's child and row 0 is not used. */
+/* Links are positions; 0 means none, as the root is not a child and row 0 is not used. */
 struct node {
 	uint32_t parent, frame;
 	uint32_t first_child, next;
@@ -28,7 +28,7 @@ struct page_trie {
 	VEC(struct node) nodes;
 	VEC(struct row) rows;
 	VEC(struct page_slice) slices;
-	VEC(struct page_slice) handed; /* those of one row, side by side */
+	VEC(struct page_slice) handed; /* entries of one row, consecutive */
 	uint32_t *slots; /* node, by hash of (parent, frame); 0: free */
 	uint32_t n_slots; /* a power of two */
 	uint32_t max_depth;
@@ -60,7 +60,7 @@ void page_trie_free(struct page_trie *t)
 	free(t);
 }
 
-/* The slot that holds the child, or the free one where it belongs. */
+/* The slot of the child, or the free one for it. */
 static uint32_t slot_of(const struct page_trie *t, uint32_t parent, uint32_t frame)
 {
 	uint32_t mask = t->n_slots - 1;
@@ -119,7 +119,7 @@ bool page_trie_add(struct page_trie *t, uint32_t node, uint32_t label, uint64_t 
 			.weight = weight};
 	uint32_t looked = 0;
 
-	/* Equal rows are added up where that is cheap; a reader adds up the others. */
+	/* Equal rows are merged if that is cheap; a reader merges the others. */
 	for (uint32_t i = r.next; i && looked < ROWS_COMPARED; i = t->rows.v[i].next, looked++) {
 		if (t->rows.v[i].label != label)
 			continue;
@@ -138,7 +138,7 @@ bool page_trie_slice(struct page_trie *t, uint32_t node, uint32_t label, uint32_
 {
 	uint32_t i = t->nodes.v[node].first_row;
 
-	/* The row that page_trie_add() found or made is the first of that label. */
+	/* page_trie_add() makes the row first in the list of its label. */
 	while (i && t->rows.v[i].label != label)
 		i = t->rows.v[i].next;
 	if (!i)
@@ -157,7 +157,10 @@ size_t page_trie_rows(const struct page_trie *t)
 	return t->rows.n - 1;
 }
 
-/* What the walk is at: the frames of the current node, and how many of them the reader has. */
+/*
+ * Position of the walk: the frames of the current node, and how many of them the reader already
+ * has.
+ */
 struct walk_state {
 	uint32_t *path;
 	uint32_t known;

@@ -6,24 +6,26 @@
 #include <stdint.h>
 
 /*
- * Stacks as a tree, root first, so that each is written as its difference from the one before.
+ * Stacks as a tree, root first, so that each is written as the difference from the previous one.
  * Node 0 is the root. A node has rows: the samples that end there, by label.
  */
 struct page_trie;
 
-/* One group of samples on the way out: the stack is the one before cut to `shared` frames, and
- * the n frames of `frames` behind it. */
+/*
+ * A group of samples to write: its stack is the previous one cut to `shared` frames, followed by
+ * the n frames of `frames`.
+ */
 struct page_row {
 	uint32_t shared, n;
 	const uint32_t *frames;
 	uint32_t label;
 	uint64_t count, weight;
-	const struct page_slice *slices; /* in no order; a slice may be there twice */
+	const struct page_slice *slices; /* in no particular order; a slice may occur twice */
 	uint32_t n_slices;
 };
 
 struct page_slice {
-	uint32_t slice, next; /* next: the trie's own */
+	uint32_t slice, next; /* next: used by the trie */
 	uint64_t count;
 };
 
@@ -32,12 +34,14 @@ typedef void page_row_fn(void *ctx, const struct page_row *row);
 struct page_trie *page_trie_new(void); /* NULL: out of memory */
 void page_trie_free(struct page_trie *t);
 
-/* The child of `parent` for that frame; UINT32_MAX: out of memory. New nodes are numbered from 1 on,
- * as they come. */
+/*
+ * Finds or adds the child of `parent` for that frame; UINT32_MAX: out of memory. New nodes get
+ * numbers from 1 on.
+ */
 uint32_t page_trie_child(struct page_trie *t, uint32_t parent, uint32_t frame);
 bool page_trie_add(struct page_trie *t, uint32_t node, uint32_t label, uint64_t count,
 		   uint64_t weight);
-/* Notes that `count` of the samples last added to the node were taken in a time slice. */
+/* Says that `count` of the samples last added to the node are from a time slice. */
 bool page_trie_slice(struct page_trie *t, uint32_t node, uint32_t label, uint32_t slice,
 		     uint64_t count);
 size_t page_trie_rows(const struct page_trie *t);

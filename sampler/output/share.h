@@ -4,13 +4,13 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Parts of a profile in points of 100. */
+/* Shares of a profile, in percent. */
 static inline double share_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* Half of the interval that holds 95 of 100 repetitions (binomial), in points of 100. */
+/* Half of the interval that contains 95 of 100 repetitions (binomial), in percentage points. */
 static inline double share_error(uint64_t part, uint64_t whole)
 {
 	double p = whole ? (double)part / (double)whole : 0;

@@ -10,22 +10,24 @@ struct named_profile;
 /* Output formats: one const struct per format, in the table of writer_list.c. */
 struct writer_options {
 	bool annotate; /* _[0], _[1], _[j], _[i], _[k] suffixes */
-	bool lines; /* :LINE behind Java frames */
+	bool lines; /* append :LINE to Java frames */
 };
 
 struct writer {
-	const char *name; /* what -f takes: "folded" */
+	const char *name; /* as in -f: "folded" */
 	const char *endings; /* space-separated file endings: ".folded .collapsed" */
 	int (*write)(const struct named_profile *np, const struct writer_options *o, FILE *out,
 		     struct err *err);
 };
 
-/* Two of one name are one format, packed or not: the ending says which. */
+/* Two with the same name are the same format, packed or not; the ending decides. */
 extern const struct writer writer_folded, writer_folded_gz, writer_html, writer_pprof, writer_pprof_plain,
 	writer_speedscope, writer_text, writer_null, writer_digest;
 
-const struct writer *writer_find(const char *format); /* the first of that name; NULL: unknown */
+const struct writer *writer_find(const char *format); /* the first with that name; NULL: unknown */
 const struct writer *writer_for_path(const char *path); /* by ending; NULL: unknown */
+/* 0, or why not everything could be written to `out`; set errno to 0 before writing. */
+int writer_end(FILE *out, struct err *err);
 void writer_names(char *dst, size_t size); /* "folded, html, ..." for messages */
 
 #endif

@@ -6,7 +6,7 @@
 #include "sampler/output/writer.h"
 #include "symbolizer/base/err.h"
 
-/* FNV-1a, 64 bits: its value is in golden files, so it may not depend on our own hash functions. */
+/* FNV-1a, 64 bits: golden files contain it, so it must not depend on our own hash functions. */
 static int digest_bytes(void *ctx, const char *bytes, size_t len)
 {
 	uint64_t *hash = ctx, h = *hash;

@@ -7,7 +7,7 @@
 #include "sampler/output/writer.h"
 #include "symbolizer/base/err.h"
 
-/* Frames are merged by method here, so neither suffixes nor lines are asked for. */
+/* The page merges frames by method, so it needs neither suffixes nor lines. */
 static int html_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
 		      struct err *err)
 {
@@ -27,10 +27,7 @@ static int html_write(const struct named_profile *np, const struct writer_option
 		fwrite(page_slices_tail, 1, page_slices_tail_len, out);
 	else
 		fwrite(page_tail, 1, page_tail_len, out);
-	if (!fflush(out) && !ferror(out))
-		return 0;
-	r = errno ? -errno : -EIO;
-	return err_set(err, r, "cannot write: %s", strerror(-r));
+	return writer_end(out, err);
 }
 
 const struct writer writer_html = {

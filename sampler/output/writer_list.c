@@ -1,7 +1,9 @@
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "sampler/output/writer.h"
+#include "symbolizer/base/err.h"
 
 static const struct writer *const writers[] = {
 	&writer_folded,
@@ -25,8 +27,10 @@ const struct writer *writer_find(const char *format)
 	return NULL;
 }
 
-/* Length of the longest of the endings that `path` has; 0: none. A name that is only an ending
- * counts. */
+/*
+ * Length of the longest matching ending of `path`; 0: none. A name that is only an ending counts,
+ * too.
+ */
 static size_t ending_match(const char *endings, const char *path)
 {
 	size_t path_len = strlen(path), best = 0, len;
@@ -55,7 +59,17 @@ const struct writer *writer_for_path(const char *path)
 	return found;
 }
 
-/* Those without an ending are for tests and are not offered. */
+int writer_end(FILE *out, struct err *err)
+{
+	int r;
+
+	if (!fflush(out) && !ferror(out))
+		return 0;
+	r = errno ? -errno : -EIO;
+	return err_set(err, r, "cannot write: %s", strerror(-r));
+}
+
+/* Formats without an ending are for tests and are not listed. */
 void writer_names(char *dst, size_t size)
 {
 	size_t len = 0;

@@ -1,6 +1,6 @@
 #include "sampler/output/writer.h"
 
-/* Writes nothing: measures what comes before writing. */
+/* Writes nothing, to measure everything else. */
 static int null_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
 		      struct err *err)
 {

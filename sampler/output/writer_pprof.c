@@ -16,8 +16,8 @@
 
 /*
  * Parts of the message are packed one by one: a repeated field is the sum of its pieces, wherever
- * they stand. Ids are indices of the named profile, so they are consecutive from 1; texts are its
- * string ids, with the writer's own behind them.
+ * they are. Ids are indices of the named profile, so they are consecutive from 1; texts are its
+ * string ids, followed by the writer's own.
  */
 
 enum { SAMPLE = 2, MAPPING, LOCATION, FUNCTION, STRING }; /* field numbers of Profile */
@@ -27,13 +27,13 @@ struct pprof_writer {
 	const struct named_profile *np;
 	struct gzip *gz;
 	struct buf part, text;
-	VEC(char *) own; /* texts behind those of the profile */
+	VEC(char *) own; /* texts after those of the profile */
 	uint32_t *mapping_ids; /* by index */
-	uint64_t *limits; /* behind the highest address, by mapping */
+	uint64_t *limits; /* end of the addresses, by mapping */
 	uint64_t *locations; /* of one sample */
 	Pprof__Line *lines; /* of one location */
 	Pprof__Line **line_list;
-	bool counts_only; /* one value a sample */
+	bool counts_only; /* one value per sample */
 	bool location_none, function_none; /* something refers to index 0 */
 	bool failed; /* out of memory */
 };
@@ -78,7 +78,7 @@ static void put_part(struct pprof_writer *w, int field, const ProtobufCMessage *
 		put_bytes(w, field, w->part.data, w->part.len);
 }
 
-/* Index of a text of the writer's own. */
+/* Index of one of the writer's own texts. */
 static int64_t own_text(struct pprof_writer *w, const char *s)
 {
 	uint32_t base = strtab_count(w->np->strings);
@@ -139,7 +139,7 @@ static void put_basics(struct pprof_writer *w)
 	free(comments);
 }
 
-/* Index 0 is nothing, and no id: what refers to it gets one behind all others. */
+/* Index 0 means nothing and is not an id: references to it get one after all others. */
 static uint64_t location_id(struct pprof_writer *w, uint32_t index)
 {
 	w->location_none |= !index;
@@ -203,7 +203,7 @@ static bool is_file(const struct named_profile *np, uint32_t mapping)
 	return *named_string(np, np->mappings[mapping].file) != '[';
 }
 
-/* Tools take the first mapping for the program: files come before [jit] and its like. */
+/* Tools take the first mapping for the program, so files come before [jit] and the like. */
 static void number_mappings(struct pprof_writer *w)
 {
 	uint32_t id = 1;
@@ -225,11 +225,11 @@ static void put_mapping(struct pprof_writer *w, uint32_t i)
 	Pprof__Mapping m = PPROF__MAPPING__INIT;
 
 	m.id = w->mapping_ids[i];
-	/* Addresses of locations are those in the file; 1: none has one. */
+	/* Addresses of locations are addresses in the file; 1: no location has one. */
 	m.memory_limit = w->limits[i] > 1 ? w->limits[i] : 0;
 	m.filename = w->np->mappings[i].file;
 	m.build_id = w->np->mappings[i].build_id;
-	/* What has no name here has none anywhere: nobody needs to look for symbols. */
+	/* Frames without a name have none anywhere, so no tool needs to look for symbols. */
 	m.has_functions = m.has_filenames = m.has_line_numbers = m.has_inline_frames = true;
 	put_part(w, MAPPING, &m.base);
 }
@@ -302,7 +302,7 @@ static void put_functions(struct pprof_writer *w)
 		put_function(w, 0);
 }
 
-/* The format wants UTF-8. */
+/* The format requires UTF-8. */
 static void put_string(struct pprof_writer *w, const char *s)
 {
 	buf_reset(&w->text);
@@ -366,7 +366,7 @@ static int writer_done(struct pprof_writer *w)
 	return w->failed ? -ENOMEM : rc;
 }
 
-/* All there is, whatever the options: what reads the file chooses. */
+/* Writes everything, whatever the options are: the reader of the file chooses. */
 static int write_to(struct gzip *gz, const struct named_profile *np, FILE *out, struct err *err)
 {
 	struct pprof_writer w;

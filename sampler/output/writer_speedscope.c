@@ -240,10 +240,7 @@ static int speedscope_write(const struct named_profile *np, const struct writer_
 		rc = err_set(err, -ENOMEM, "out of memory");
 	}
 	scope_done(&s);
-	if (rc || (!fflush(out) && !ferror(out)))
-		return rc;
-	rc = errno ? -errno : -EIO;
-	return err_set(err, rc, "cannot write: %s", strerror(-rc));
+	return rc ? rc : writer_end(out, err);
 }
 
 const struct writer writer_speedscope = {

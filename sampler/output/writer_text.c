@@ -15,10 +15,10 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/text.h"
 
-/* 23 columns of numbers stand before the name, the split behind it. */
+/* 23 columns of numbers come before the name, and the split after it. */
 enum { WIDTH = 80, SPLIT_WIDTH = 18, NAME_WIDTH = WIDTH - 23 - 2 - SPLIT_WIDTH };
 
-/* Methods with less of the samples than this, in self and in total, are one line at the end. */
+/* Methods with a smaller share, self and total, are summed up in a line at the end. */
 static const double LEAST_PERCENT = 0.05;
 
 static bool is_time(const struct named_meta *m)
@@ -35,7 +35,7 @@ static void put_amount(const struct named_meta *m, uint64_t weight, FILE *out)
 		fprintf(out, "%" PRIu64 " %.40s", weight, m->event ? m->event : "");
 }
 
-/* A field that may be long, folded into lines of the page's width behind its label. */
+/* Prints a field that may be long, wrapped to the width of the page after its label. */
 static void put_field(FILE *out, const char *label, const char *s)
 {
 	enum { INDENT = 11 };
@@ -46,7 +46,7 @@ static void put_field(FILE *out, const char *label, const char *s)
 		size_t n = left < step ? left : step;
 
 		while (n > 1 && n < left && ((unsigned char)s[n] & 0xc0) == 0x80)
-			n--; /* not within a character */
+			n--; /* do not cut within a character */
 		text_sanitise(line, sizeof(line), s, n);
 		fprintf(out, "%-*s%s\n", INDENT, first ? label : "", line);
 		s += n;
@@ -95,14 +95,14 @@ static void put_kinds(const struct named_meta *m, const struct flat *f, FILE *ou
 				flat_kind_name((enum named_kind)k));
 }
 
-enum { MAX_STATES = 16 }; /* twice as many as there are; another's file may have any number */
+enum { MAX_STATES = 16 }; /* twice as many as exist; a file of another tool may have any number */
 
 struct state_row {
 	uint32_t state; /* string id */
 	uint64_t count;
 };
 
-/* Wall-clock profiles: what the threads were doing. */
+/* For -e wall: what the threads were doing. */
 static size_t count_states(const struct named_profile *np, struct state_row rows[MAX_STATES])
 {
 	size_t n = 0, i;
@@ -198,15 +198,15 @@ static size_t count_characters(const char *s, size_t len)
 }
 
 /*
- * The name in at most NAME_WIDTH columns: a longer one keeps its end, where class and method stand,
- * behind "..". The text is in *b until it is reused; *ret: columns.
+ * The name in at most NAME_WIDTH columns: a longer one is cut at its start, marked by "..", since
+ * class and method are at its end. The text is in *b until that is reused; *ret: its width.
  */
 static const char *fit_name(struct buf *b, const char *name, size_t *ret)
 {
 	size_t from = 2;
 
 	buf_reset(b);
-	buf_add_z(b, ".."); /* in front of what is dropped */
+	buf_add_z(b, ".."); /* before the part that is dropped */
 	buf_add_z(b, *name ? name : "[unknown]");
 	if (b->failed) {
 		*ret = 1;
@@ -293,10 +293,7 @@ static int text_write(const struct named_profile *np, const struct writer_option
 	errno = 0;
 	put_all(np, &f, out);
 	flat_done(&f);
-	if (!fflush(out) && !ferror(out))
-		return 0;
-	r = errno ? -errno : -EIO;
-	return err_set(err, r, "cannot write: %s", strerror(-r));
+	return writer_end(out, err);
 }
 
 const struct writer writer_text = {

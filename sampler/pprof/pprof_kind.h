@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* Between enum named_kind, which may change, and Kind of profile.proto, which is in files. */
+/* Converts between enum named_kind, which may change, and Kind of profile.proto, which is in files. */
 int pprof_kind(uint8_t named_kind);
-int pprof_named_kind(int kind); /* -1: not said, or not known to this build */
+int pprof_named_kind(int kind); /* -1: unknown, or not known to this build */
 
 #endif

@@ -3,20 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/profile/slots.h"
 #include "symbolizer/base/hash.h"
+#include "symbolizer/base/slots.h"
 
 /*
- * The arrays of the profile under construction grow in place; every kind of thing has a hash
- * index beside it that lives until named_builder_take(). Index 0 of functions, locations and
- * mappings is "none" and never found by a lookup.
+ * The arrays of the profile grow in place. Each kind of item has a hash index that lives until
+ * named_builder_take(). Index 0 of functions, locations and mappings means "none" and is never
+ * found by a lookup.
  */
 struct named_builder {
 	struct named_profile *np;
 	uint32_t cap_functions, cap_lines, cap_locations, cap_mappings, cap_stack_locations,
 		cap_stacks, cap_samples;
 	struct slots functions, locations, mappings, stacks, samples;
-	uint64_t seed; /* of hashes over what a target chooses */
+	uint64_t seed; /* seed of hashes, since a target chooses what is hashed */
 	bool failed; /* out of memory, for good */
 };
 
@@ -32,7 +32,7 @@ struct wanted_stack {
 	uint32_t n;
 };
 
-/* Room for `more` elements behind n. */
+/* Makes room for `more` elements after n. */
 static bool room(void *vp, uint32_t n, uint32_t *cap, uint32_t more, size_t size)
 {
 	void **v = vp, *p;
@@ -77,7 +77,7 @@ struct named_builder *named_builder_new(void)
 
 	if (!b)
 		return NULL;
-	b->seed = slots_seed();
+	b->seed = hash_secret();
 	b->np = calloc(1, sizeof(*b->np));
 	if (b->np)
 		b->np->strings = strtab_new();

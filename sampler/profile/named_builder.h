@@ -16,41 +16,45 @@ struct named_builder *named_builder_new(void);
 void named_builder_free(struct named_builder *b);
 
 uint32_t named_builder_string(struct named_builder *b, const char *s);
-/* Borrowed, as long as the result lives. "" for an id that is none. */
+/* Borrowed; lives as long as the result. "" for an unknown id. */
 const char *named_builder_text(const struct named_builder *b, uint32_t string);
 uint32_t named_builder_function(struct named_builder *b, const char *name, const char *system_name,
 				const char *file);
-/* Notes what is known of a method's compilation; of two notes for one function each number keeps
- * what says more (the earlier time, the larger count), the first sentence stays. */
+/*
+ * Notes how a method was compiled. If there are two notes for a function, each number keeps the one
+ * that says more (the earlier time, the larger count), and the first sentence stays.
+ */
 void named_builder_compile(struct named_builder *b, uint32_t function,
 			   const struct named_compile *c);
 uint32_t named_builder_mapping(struct named_builder *b, const char *file, const char *build_id);
 uint32_t named_builder_location(struct named_builder *b, uint32_t mapping, uint64_t address,
 				const struct named_line *lines, uint32_t n);
-uint32_t named_builder_lines(const struct named_builder *b, uint32_t location); /* how many; 0: none such */
+uint32_t named_builder_lines(const struct named_builder *b, uint32_t location); /* number of lines; 0: unknown id */
 /* The innermost `n` lines of a location, as a location of its own. */
 uint32_t named_builder_innermost(struct named_builder *b, uint32_t location, uint32_t n);
 /* locations: leaf first. */
 uint32_t named_builder_stack(struct named_builder *b, const uint32_t *locations, uint32_t n);
-/* Samples equal but for count and weight are added up. */
+/* Samples that differ only in count and weight are added up. */
 uint32_t named_builder_sample(struct named_builder *b, const struct named_sample *s);
 /*
- * Adds all of another profile (merging). Of its meta data only slice_ns is looked at: time slices
- * are kept where the builder's meta has the same width, else its samples lose them. 0 or -ENOMEM.
+ * Adds another profile (merging). Of its meta data, only slice_ns matters: time slices are kept if
+ * the builder has the same width, else dropped. 0 or -ENOMEM.
  */
 int named_builder_add(struct named_builder *b, const struct named_profile *np);
 struct named_meta *named_builder_meta(struct named_builder *b);
 /* A copy of `s` that lives as long as the result, for the meta's strings. */
 const char *named_builder_keep(struct named_builder *b, const char *s);
-/* All of another profile's meta data, in place of the builder's. */
+/* Replaces the meta data of the builder by that of another profile. */
 void named_builder_copy_meta(struct named_builder *b, const struct named_meta *m);
-/* What counts samples: of two profiles that become one. Times and measures are the caller's matter. */
+/* Adds the numbers of samples of another profile. Times and units are left to the caller. */
 void named_meta_add_counts(struct named_meta *sum, const struct named_meta *m);
 
-/* Takes the process off the root of every stack, of a profile that turned out to be of one process. */
+/* Removes the process from the root of every stack, if there turned out to be only one process. */
 void named_profile_drop_process_root(struct named_profile *np);
 
-/* The finished profile, the caller's; frees the builder. NULL: out of memory. */
+/*
+ * Returns the finished profile, which the caller frees, and frees the builder. NULL: out of memory.
+ */
 struct named_profile *named_builder_take(struct named_builder *b);
 void named_profile_free(struct named_profile *np);
 

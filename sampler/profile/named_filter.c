@@ -10,13 +10,13 @@
 #include "sampler/profile/named_builder.h"
 #include "symbolizer/base/err.h"
 
-/* Compiled expressions: one of `n` has to match. */
+/* Compiled expressions, of which one must match. */
 struct matcher {
 	regex_t *re;
 	size_t n;
 };
 
-/* What a name is to the filter; worked out once a function, then taken over to stacks. */
+/* How the filter sees a name: found once per function, then passed on to stacks. */
 enum { IS_INCLUDED = 1, IS_EXCLUDED = 2 };
 
 struct filter_run {
@@ -244,7 +244,7 @@ static int run(struct filter_run *r, struct named_filter_result *result, struct 
 
 	judge_functions(r);
 	judge_stacks(r);
-	/* The program's. */
+	/* The program's mapping stays the first. */
 	if (np->n_mappings > 1)
 		move_mapping(r, 1);
 	for (uint32_t i = 0; i < np->n_samples; i++) {

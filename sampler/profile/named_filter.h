@@ -26,8 +26,8 @@ struct named_filter_result {
 };
 
 /*
- * *ret: a new profile, the caller's (named_profile_free()). The meta data is copied: its counts
- * stay those of the whole recording. -EINVAL: an expression does not parse, err says which and
+ * *ret: a new profile, which the caller frees (named_profile_free()). Meta data is copied, so its
+ * counts are those of the whole recording. -EINVAL: an expression is malformed, err says which and
  * why. `result` may be NULL.
  */
 int named_filter_apply(const struct named_profile *np, const struct named_filter *f,

@@ -5,7 +5,7 @@
 
 #include "symbolizer/base/cleanup.h"
 
-/* Ids of the profile that is added -> ids in the builder; made as they are met, in order. */
+/* Maps ids of the added profile to ids in the builder, filled in as ids are met. */
 struct merge {
 	struct named_builder *b;
 	const struct named_profile *np;

@@ -3,15 +3,15 @@
 #include <stdlib.h>
 
 #include "sampler/profile/sample_table.h"
-#include "sampler/profile/slots.h"
 #include "sampler/profile/stack_table.h"
 #include "sampler/profile/thread_names.h"
+#include "symbolizer/base/hash.h"
 
-/* 524,288 samples by slice take 40 MB; an eighth of the memory is theirs at most. */
+/* 524,288 samples with slices take 40 MB; they may use an eighth of the memory. */
 enum { DEFAULT_SLICED = 1 << 19, SLICED_SHARE = 8 * 64 };
 static const uint64_t DEFAULT_MAX_BYTES = 512ull << 20;
 
-/* Stack number of `[storage limit]`: made first, so that it is there when memory is not. */
+/* Number of the stack `[storage limit]`: made first, while there is memory. */
 enum { LIMIT_STACK = 0 };
 
 struct profile {
@@ -19,15 +19,15 @@ struct profile {
 	struct stack_table stacks;
 	struct sample_table samples;
 	uint64_t slice_ns, slices_from_ns; /* 0: no slices */
-	uint32_t slice, last_slice; /* of the samples that come next; the last that there was */
-	size_t slice_limit; /* samples, kept apart by slice, that are not too many */
+	uint32_t slice, last_slice; /* slice of the samples that follow; the last slice so far */
+	size_t slice_limit; /* limit of samples with slices */
 	struct thread_names names;
-	struct profile_sample spill; /* what not even a sample of LIMIT_STACK could be made for */
+	struct profile_sample spill; /* what could not even be counted under LIMIT_STACK */
 	struct profile_totals totals;
 	uint64_t elsewhere; /* profile_set_elsewhere() */
 };
 
-/* How far a walk can be trusted. The four exclude each other, so they add up to the samples. */
+/* How far a walk can be trusted. Each walk is one of these, so they add up to the samples. */
 enum quality { QUALITY_COMPLETE, QUALITY_RESYNCHRONISED, QUALITY_FROZEN, QUALITY_INCOMPLETE };
 
 static bool add_limit_stack(struct profile *p)
@@ -53,7 +53,7 @@ struct profile *profile_new(struct profile_options o)
 	if (p->slice_limit > p->o.max_bytes / SLICED_SHARE)
 		p->slice_limit = p->o.max_bytes / SLICED_SHARE;
 	p->spill.stack = LIMIT_STACK;
-	p->stacks.seed = slots_seed();
+	p->stacks.seed = hash_secret();
 	if (!add_limit_stack(p)) {
 		profile_free(p);
 		return NULL;
@@ -77,9 +77,11 @@ static size_t profile_bytes(const struct profile *p)
 	       sample_table_bytes(&p->samples) + thread_names_bytes(&p->names);
 }
 
-/* The stack of a sample without user registers is whole: a kernel thread has no user side, and a
- * thread on its way out (exit, the end of execve) has it no more. Kernel frames reach the entry
- * by construction. */
+/*
+ * The stack of a sample without user registers is complete: a kernel thread has no user side, and a
+ * thread that exits, or is at the end of execve, has it no longer. Kernel frames always reach the
+ * entry.
+ */
 static bool only_kernel(const struct walk *w)
 {
 	for (uint32_t i = 0; i < w->n; i++)
@@ -105,7 +107,7 @@ static void add_mark(struct stack_keys *k, enum frame_mark mark)
 	k->marks[k->n_marks++] = (struct frame_key){.kind = FRAME_MARK, .off = mark};
 }
 
-/* A run of those may be shown as one. */
+/* Consecutive ones may be shown as one frame. */
 static uint32_t kernel_frames(const struct walk *w)
 {
 	uint32_t n = 0;
@@ -120,7 +122,9 @@ static bool is_deeper(const struct profile *p, const struct walk *w)
 	return w->n > p->o.depth && w->n - kernel_frames(w) > p->o.depth;
 }
 
-/* At most two marks: where frames were cut off, and outside of it what is wrong with the walk. */
+/*
+ * At most two marks: where frames were cut off and, outside of that, what is wrong with the walk.
+ */
 static struct stack_keys walk_keys(const struct profile *p, const struct walk *w, enum quality q)
 {
 	static const enum frame_mark mark_of[] = {MARK_NONE, MARK_RESYNCHRONISED, MARK_FROZEN,
@@ -133,8 +137,7 @@ static struct stack_keys walk_keys(const struct profile *p, const struct walk *w
 	}
 	if (mark_of[q] != MARK_NONE)
 		add_mark(&k, mark_of[q]);
-	/* A thread in the kernel for good, its kernel frames not wanted: something must stand
-	 * there. */
+	/* A kernel thread without its kernel frames: the stack needs a frame. */
 	if (!k.n && !k.n_marks)
 		add_mark(&k, MARK_KERNEL);
 	return k;
@@ -153,7 +156,7 @@ static uint32_t stack_of(struct profile *p, const struct stack_keys *k)
 	return stack == SLOTS_NONE ? LIMIT_STACK : stack;
 }
 
-/* Fewer, wider slices: when their counts have grown over their room, or stand in the way of stacks. */
+/* Widens slices when their counts take too much room, or leave too little for stacks. */
 static void fold_slices(struct profile *p)
 {
 	sample_table_fold(&p->samples);
@@ -185,8 +188,10 @@ static struct profile_sample *sample_of(struct profile *p, struct profile_sample
 	return s;
 }
 
-/* Where the sample is counted: as asked, else under the limit's stack, else not kept apart at
- * all. */
+/*
+ * Finds where to count the sample: as requested, else under the limit's stack, else without keeping
+ * it separate.
+ */
 static struct profile_sample *sample_place(struct profile *p, struct profile_sample wanted)
 {
 	struct profile_sample *s = sample_of(p, &wanted);
@@ -389,10 +394,4 @@ size_t profile_frame_count(const struct profile *p)
 const struct frame_key *profile_frame(const struct profile *p, uint32_t frame)
 {
 	return &p->stacks.keys[frame];
-}
-
-bool profile_is_storage_limit(const struct profile *p, uint32_t stack)
-{
-	(void)p;
-	return stack == LIMIT_STACK;
 }

@@ -52,7 +52,7 @@ void sample_table_fold(struct sample_table *t)
 			same->count += s.count;
 			same->weight += s.weight;
 		} else if (!sample_table_add(t, &s)) {
-			/* There is room: what is written stands in front of what is read. */
+			/* In place: writing never overtakes reading. */
 			t->list.v[t->list.n++] = s;
 		}
 	}

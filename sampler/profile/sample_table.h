@@ -5,27 +5,27 @@
 #include <stddef.h>
 
 #include "sampler/profile/profile.h"
-#include "sampler/profile/slots.h"
+#include "symbolizer/base/slots.h"
 #include "symbolizer/base/vec.h"
 
-/* Counted samples, found by all but count and weight. Zero-initialise. */
+/* Counted samples; all fields but count and weight identify one. Zero-initialise. */
 struct sample_table {
 	VEC(struct profile_sample) list;
 	struct slots slots;
 };
 
-/* NULL: not there. Valid until the next one is added. */
+/* NULL: there is none. Valid until the next one is added. */
 struct profile_sample *sample_table_find(struct sample_table *t, const struct profile_sample *wanted);
 /* Adds one that is not there. NULL: out of memory. */
 struct profile_sample *sample_table_add(struct sample_table *t, const struct profile_sample *s);
 
 /*
- * Halves the number of time slices: 1 and 2 become 1, 3 and 4 become 2. Samples that are equal then
- * are one. Nothing is lost; out of memory some stay apart.
+ * Halves the number of time slices: 1 and 2 become 1, 3 and 4 become 2. Samples that become equal
+ * are merged. Nothing is lost; without memory, some stay separate.
  */
 void sample_table_fold(struct sample_table *t);
 
-/* Gives back what only adding and finding need. What is added afterwards is not found again. */
+/* Frees what only adding and finding need. What is added afterwards cannot be found. */
 void sample_table_close(struct sample_table *t);
 
 size_t sample_table_cost(const struct sample_table *t); /* bytes that one more can cost */

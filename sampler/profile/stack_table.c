@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stacks lie in chunks, 16 KiB to 1 MiB: they never move, and nothing is copied to grow. */
+/* Stacks are in chunks of 16 KiB to 1 MiB, so they never move and growing copies nothing. */
 enum { CHUNK_FIRST = 16 << 10, CHUNK_MAX = 1 << 20, ARRAY_FIRST = 512 };
 
 struct stack_chunk {
@@ -56,7 +56,7 @@ uint32_t stack_table_find(const struct stack_table *t, const struct stack_keys *
 	return slots_find(&t->stack_slots, hash, stack_is, t, k);
 }
 
-/* Arrays grow by half: memory is the bar here, not copying. */
+/* Arrays grow by half: memory matters more here than copying. */
 static uint32_t grown(uint32_t cap)
 {
 	return cap < ARRAY_FIRST ? ARRAY_FIRST : cap + cap / 2;
@@ -114,13 +114,13 @@ static uint8_t *number_put(uint8_t *to, uint32_t v)
 	return to;
 }
 
-/* Bytes that a stack of n frames takes at most, all of them new or the latest ones. */
+/* The most bytes that a stack of n frames takes, if all of them are new or among the latest. */
 static size_t stack_size(const struct stack_table *t, uint32_t n)
 {
 	return number_size(n) + (size_t)n * number_size(t->n_keys + n);
 }
 
-/* Bytes that the next chunk has to hold so that `size` fit; 0: they fit into the current one. */
+/* Size of the next chunk if `size` bytes need one; 0: they fit into the current one. */
 static size_t next_chunk(const struct stack_table *t, size_t size)
 {
 	const struct stack_chunk *c = t->chunks;
@@ -133,7 +133,7 @@ static size_t next_chunk(const struct stack_table *t, size_t size)
 	return size > cap ? size : cap;
 }
 
-/* Room for so many bytes in one piece; taken only when the caller adds to ->used. */
+/* Contiguous room for this many bytes; used once the caller adds to ->used. */
 static uint8_t *chunk_room(struct stack_table *t, size_t size)
 {
 	size_t cap = next_chunk(t, size), bytes = sizeof(struct stack_chunk) + cap;

@@ -7,7 +7,7 @@
 
 #include "sampler/model/frame_key.h"
 #include "sampler/profile/profile.h"
-#include "sampler/profile/slots.h"
+#include "symbolizer/base/slots.h"
 
 /*
  * Interned frame keys and interned stacks. Two levels: a stack seen before is found by the hash
@@ -39,7 +39,7 @@ struct stack_keys {
 	uint32_t n_marks;
 };
 
-/* The next of our own numbers: they are well formed. */
+/* Reads the next number; our own encoding is well-formed. */
 static inline uint32_t stack_number(const uint8_t **at)
 {
 	uint32_t byte = *(*at)++, v = byte & 0x7f;
@@ -63,7 +63,7 @@ uint64_t stack_keys_hash(const struct stack_table *t, const struct stack_keys *k
 
 /* Stack number, or SLOTS_NONE. */
 uint32_t stack_table_find(const struct stack_table *t, const struct stack_keys *k, uint64_t hash);
-/* Adds a stack that is not there. SLOTS_NONE: out of memory (keys may have been interned). */
+/* Adds a new stack. SLOTS_NONE: out of memory (keys may have been interned). */
 uint32_t stack_table_add(struct stack_table *t, const struct stack_keys *k, uint64_t hash);
 
 /* Bytes by which adding a stack of n keys makes the table grow at most (n small against the
@@ -71,7 +71,7 @@ uint32_t stack_table_add(struct stack_table *t, const struct stack_keys *k, uint
 size_t stack_table_cost(const struct stack_table *t, uint32_t n);
 size_t stack_table_bytes(const struct stack_table *t);
 
-/* Gives back what only adding and finding need. What is added afterwards is not found again. */
+/* Frees what only adding and finding need. What is added afterwards cannot be found. */
 void stack_table_close(struct stack_table *t);
 void stack_table_done(struct stack_table *t);
 

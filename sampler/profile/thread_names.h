@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "sampler/profile/slots.h"
+#include "symbolizer/base/slots.h"
 
 struct strtab;
 
@@ -22,7 +22,7 @@ struct thread_names {
 	struct strtab *strings;
 };
 
-/* false: out of memory, or `full`: nothing new is taken. */
+/* False: out of memory, or `full`: no new names are taken. */
 bool thread_names_set(struct thread_names *t, pid_t pid, pid_t tid, const char *name, bool full);
 const char *thread_names_get(const struct thread_names *t, pid_t pid, pid_t tid); /* NULL: none */
 size_t thread_names_bytes(const struct thread_names *t);

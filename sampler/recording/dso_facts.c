@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/recording/encode.h"
 #include "sampler/recording/format.h"
-#include "sampler/recording/put.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/base/map.h"
+#include "symbolizer/target/arch.h"
 
 /* Collected facts of one DSO, already in the format of the file. */
 struct facts {
@@ -16,7 +17,7 @@ struct facts {
 	struct facts *next;
 };
 
-/* A fact that is there already: which DSO, what sort, which address or name. */
+/* A fact that has been collected, by DSO, kind, and address or name. */
 struct seen {
 	uint64_t key;
 	UT_hash_handle hh;
@@ -85,7 +86,7 @@ static void on_row(void *ctx, struct dso *d, uint64_t vaddr, const struct cfi_ro
 				 (row->cfa_is_expr ? ROW_CFA_IS_EXPR : 0));
 	put_u8(&x->rows, row->cfa_reg);
 	put_u32(&x->rows, (uint32_t)row->cfa_off);
-	for (unsigned i = 0; i < X86_REGS; i++) {
+	for (unsigned i = 0; i < arch_host()->n_regs; i++) {
 		put_u8(&x->rows, row->rule[i].kind);
 		put_u32(&x->rows, (uint32_t)row->rule[i].value);
 	}

@@ -1,9 +1,10 @@
 #include "sampler/recording/dso_parse.h"
 
+#include "sampler/recording/decode.h"
 #include "sampler/recording/format.h"
-#include "sampler/recording/take.h"
+#include "symbolizer/target/arch.h"
 
-/* Least bytes of an element in the file, to bound counts before anything is allocated. */
+/* The least size of an element in the file, to check counts before anything is allocated. */
 enum { SEGMENT_BYTES = 36, ROW_BYTES = 101, NAME_BYTES = 20, LINE_BYTES = 21 };
 
 static void *alloc_array(struct cursor *c, struct arena *a, uint32_t n, size_t size)
@@ -17,7 +18,7 @@ static void *alloc_array(struct cursor *c, struct arena *a, uint32_t n, size_t s
 
 static void parse_segments(struct cursor *c, struct arena *a, struct dso_record *r)
 {
-	uint32_t n = take_count(c, SEGMENT_BYTES);
+	uint32_t n = get_count(c, SEGMENT_BYTES);
 	struct dso_segment *s = alloc_array(c, a, n, sizeof(*s));
 
 	for (uint32_t i = 0; i < n && !c->bad; i++) {
@@ -72,6 +73,7 @@ static void parse_row(struct cursor *c, struct arena *a, struct dso_record_row *
 {
 	uint8_t flags;
 
+	*row = (struct cfi_row){0};
 	ret->vaddr = cursor_u64(c);
 	ret->row = row;
 	flags = cursor_u8(c);
@@ -79,7 +81,7 @@ static void parse_row(struct cursor *c, struct arena *a, struct dso_record_row *
 	row->cfa_is_expr = flags & ROW_CFA_IS_EXPR;
 	row->cfa_reg = cursor_u8(c);
 	row->cfa_off = cursor_i32(c);
-	for (unsigned i = 0; i < X86_REGS; i++) {
+	for (unsigned i = 0; i < arch_host()->n_regs; i++) {
 		row->rule[i].kind = cursor_u8(c);
 		row->rule[i].value = cursor_i32(c);
 	}
@@ -88,7 +90,7 @@ static void parse_row(struct cursor *c, struct arena *a, struct dso_record_row *
 
 static void parse_rows(struct cursor *c, struct arena *a, struct dso_record *r)
 {
-	uint32_t n = take_count(c, ROW_BYTES);
+	uint32_t n = get_count(c, ROW_BYTES);
 	struct dso_record_row *rows = alloc_array(c, a, n, sizeof(*rows));
 	struct cfi_row *values = alloc_array(c, a, n, sizeof(*values));
 
@@ -98,37 +100,23 @@ static void parse_rows(struct cursor *c, struct arena *a, struct dso_record *r)
 	r->n_rows = n;
 }
 
-static void parse_symbols(struct cursor *c, struct arena *a, struct dso_record *r)
+static const struct dso_symbol *parse_symbols(struct cursor *c, struct arena *a, size_t *ret_n)
 {
-	uint32_t n = take_count(c, NAME_BYTES);
+	uint32_t n = get_count(c, NAME_BYTES);
 	struct dso_symbol *s = alloc_array(c, a, n, sizeof(*s));
 
 	for (uint32_t i = 0; i < n && !c->bad; i++) {
-		s[i].name = take_text(c, a);
+		s[i].name = get_text(c, a);
 		s[i].vaddr = cursor_u64(c);
 		s[i].size = cursor_u64(c);
 	}
-	r->symbols = s;
-	r->n_symbols = n;
-}
-
-static void parse_names(struct cursor *c, struct arena *a, struct dso_record *r)
-{
-	uint32_t n = take_count(c, NAME_BYTES);
-	struct dso_record_name *s = alloc_array(c, a, n, sizeof(*s));
-
-	for (uint32_t i = 0; i < n && !c->bad; i++) {
-		s[i].name = take_text(c, a);
-		s[i].vaddr = cursor_u64(c);
-		s[i].size = cursor_u64(c);
-	}
-	r->names = s;
-	r->n_names = n;
+	*ret_n = n;
+	return s;
 }
 
 static void parse_lines(struct cursor *c, struct arena *a, struct dso_record *r)
 {
-	uint32_t n = take_count(c, LINE_BYTES);
+	uint32_t n = get_count(c, LINE_BYTES);
 	struct dso_record_line *l = alloc_array(c, a, n, sizeof(*l));
 
 	for (uint32_t i = 0; i < n && !c->bad; i++) {
@@ -136,10 +124,10 @@ static void parse_lines(struct cursor *c, struct arena *a, struct dso_record *r)
 
 		l[i].vaddr = cursor_u64(c);
 		has_function = cursor_u8(c);
-		l[i].line.function = take_text(c, a);
+		l[i].line.function = get_text(c, a);
 		if (!has_function)
 			l[i].line.function = NULL;
-		l[i].line.file = take_text(c, a);
+		l[i].line.file = get_text(c, a);
 		l[i].line.line = cursor_i32(c);
 	}
 	r->lines = l;
@@ -150,12 +138,12 @@ bool dso_parse(struct cursor *c, struct arena *a, struct dso_record *ret)
 {
 	*ret = (struct dso_record){0};
 	ret->has_symtab = cursor_u8(c);
-	ret->build_id_len = take_count(c, 1);
+	ret->build_id_len = get_count(c, 1);
 	ret->build_id = cursor_take(c, ret->build_id_len);
 	parse_segments(c, a, ret);
 	parse_rows(c, a, ret);
-	parse_symbols(c, a, ret);
-	parse_names(c, a, ret);
+	ret->symbols = parse_symbols(c, a, &ret->n_symbols);
+	ret->names = parse_symbols(c, a, &ret->n_names);
 	parse_lines(c, a, ret);
 	return !c->bad;
 }

@@ -13,17 +13,19 @@
 struct err;
 
 /*
- * A recording: raw samples with registers, stack bytes, the memory that naming them needed, maps,
- * and the facts about files (rows, symbols) that were asked for. It replays on any machine, for
- * tests and bug reports. The file is zstd-compressed; format.h has the layout.
+ * A recording: raw samples with registers and stack bytes, the memory that walking and naming them read, maps,
+ * and the facts about files (rows, symbols) that were looked up. It can be replayed on any machine, for
+ * tests and bug reports. The file is compressed with zstd; format.h describes the layout.
  *
- * Read whole into memory; immutable; everything handed out is borrowed from it. Untrusted input.
+ * It is read into memory as a whole, and immutable; what is returned is borrowed from it. The file is not trusted.
  */
 struct recording;
 
 enum { RECORDING_MAX_BYTES = 128 << 20 }; /* decompressed */
 
 int recording_open(const char *path, struct recording **ret, struct err *err);
+/* The same for a file that is open for reading; fd is borrowed. `name` is for messages. */
+int recording_read(int fd, const char *name, struct recording **ret, struct err *err);
 /* Decompressed content (copied). */
 int recording_parse(const void *bytes, size_t len, struct recording **ret, struct err *err);
 void recording_close(struct recording *r);
@@ -39,9 +41,8 @@ const struct recording_facts *recording_facts(const struct recording *r);
 const char *recording_maps(const struct recording *r, size_t *len);
 
 /*
- * Samples in the order in which they were taken. The memory of sample i is what was read, with these
- * bytes, after sample i - 1 was walked and until sample i was; that of number `count` is what naming
- * read in the end.
+ * Samples in the order in which they were taken. The memory of sample i is what walking it has read; that of number `count`
+ * is what naming has read at the end.
  */
 size_t recording_sample_count(const struct recording *r);
 const struct raw_sample *recording_sample(const struct recording *r, size_t i); /* NULL: dropped */
@@ -51,11 +52,11 @@ struct recording_span {
 	const uint8_t *bytes;
 	size_t len;
 };
-/* Calls fn for each span in front of sample i, by address, until it gives a negative number; that or 0. */
+/* Calls fn for each span of sample i's memory, by address, until it returns a negative number. Returns that, or 0. */
 typedef int recording_span_fn(void *ctx, const struct recording_span *span);
 int recording_each_span(const struct recording *r, size_t i, recording_span_fn *fn, void *ctx);
 
-/* Drops the samples whose keep[i] is false; their memory stays, and their numbers. */
+/* Drops the samples for which keep[i] is false; their memory and numbers stay. */
 void recording_keep_samples(struct recording *r, const bool *keep);
 
 struct recording_thread {

@@ -7,9 +7,9 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "sampler/recording/decode.h"
 #include "sampler/recording/dso_parse.h"
 #include "sampler/recording/format.h"
-#include "sampler/recording/take.h"
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
@@ -22,7 +22,7 @@ struct taken {
 	struct raw_sample *sample;
 };
 
-/* What more frames than this would be is no kernel's call chain (perf_event_max_stack is 127). */
+/* A call chain of the kernel has no more frames (perf_event_max_stack is 127). */
 enum { KERNEL_MAX = 1024 };
 
 /* Stands for all kernel addresses: they are not in the file. */
@@ -67,9 +67,9 @@ static bool parse_facts(struct recording *r, struct cursor *c)
 {
 	r->facts.pid = (pid_t)cursor_u32(c);
 	r->facts.period = cursor_u64(c);
-	copy_text(r->facts.event, sizeof(r->facts.event), take_text(c, &r->arena));
-	copy_text(r->facts.comm, sizeof(r->facts.comm), take_text(c, &r->arena));
-	copy_text(r->facts.command, sizeof(r->facts.command), take_text(c, &r->arena));
+	copy_text(r->facts.event, sizeof(r->facts.event), get_text(c, &r->arena));
+	copy_text(r->facts.comm, sizeof(r->facts.comm), get_text(c, &r->arena));
+	copy_text(r->facts.command, sizeof(r->facts.command), get_text(c, &r->arena));
 	return !c->bad;
 }
 
@@ -79,7 +79,7 @@ static bool parse_thread(struct recording *r, struct cursor *c)
 
 	t.tid = (pid_t)cursor_u32(c);
 	t.ns_tid = (int32_t)cursor_u32(c);
-	t.name = take_text(c, &r->arena);
+	t.name = get_text(c, &r->arena);
 	return !c->bad && vec_push(&r->threads, t);
 }
 
@@ -87,15 +87,15 @@ static bool parse_dso(struct recording *r, struct cursor *c)
 {
 	struct recording_dso d = {0};
 
-	d.path = take_text(c, &r->arena);
+	d.path = get_text(c, &r->arena);
 	return dso_parse(c, &r->arena, &d.record) && vec_push(&r->dsos, d);
 }
 
-/* The next span of a memory section; `bytes` stands at the bytes of the spans. */
+/* The next span of a memory section; `bytes`: the bytes of this span and those behind it. */
 static bool take_span(struct cursor *c, struct cursor *bytes, uint64_t *end,
 		      struct recording_span *ret)
 {
-	uint64_t gap = take_uleb(c), len = take_uleb(c);
+	uint64_t gap = get_uleb(c), len = get_uleb(c);
 
 	if (c->bad || !len || gap > UINT64_MAX - *end || len > UINT64_MAX - *end - gap)
 		return false;
@@ -109,12 +109,12 @@ static bool take_span(struct cursor *c, struct cursor *bytes, uint64_t *end,
 /* The number of spans, and a cursor at their bytes, behind the table. */
 static uint64_t memory_open(struct cursor *c, struct cursor *bytes)
 {
-	uint64_t n = take_uleb(c);
+	uint64_t n = get_uleb(c);
 
 	*bytes = *c;
 	for (uint64_t i = 0; i < n && !bytes->bad; i++) {
-		take_uleb(bytes);
-		take_uleb(bytes);
+		get_uleb(bytes);
+		get_uleb(bytes);
 	}
 	return n;
 }
@@ -125,7 +125,7 @@ static bool parse_memory(struct recording *r, struct cursor *c)
 	struct recording_span span;
 	uint64_t n, end = 0;
 
-	/* One a sample: a thousand small ones would be slow to put in place. */
+	/* At most one per sample: many small ones would be slow to replay. */
 	if (cursor_left(&r->last_memory))
 		return false;
 	r->last_memory = *c;
@@ -272,16 +272,25 @@ static int decompress(const char *z, size_t z_len, struct recording **ret, struc
 	return recording_parse(bytes, n, ret, err);
 }
 
-int recording_open(const char *path, struct recording **ret, struct err *err)
+int recording_read(int fd, const char *name, struct recording **ret, struct err *err)
 {
 	CLEANUP(free_at_exit) char *z = NULL;
 	size_t z_len;
-	int r = file_read_at(AT_FDCWD, path, RECORDING_MAX_BYTES, &z, &z_len);
+	int r = file_read_fd(fd, RECORDING_MAX_BYTES, &z, &z_len);
 
 	if (r < 0)
-		return err_set(err, r, "cannot read '%s': %s", path, strerror(-r));
+		return err_set(err, r, "cannot read '%s': %s", name, strerror(-r));
 	r = decompress(z, z_len, ret, err);
-	return r < 0 ? err_wrap(err, r, "'%s'", path) : 0;
+	return r < 0 ? err_wrap(err, r, "'%s'", name) : 0;
+}
+
+int recording_open(const char *path, struct recording **ret, struct err *err)
+{
+	CLEANUP(close_at_exit) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return err_set(err, -errno, "cannot read '%s': %m", path);
+	return recording_read(fd, path, ret, err);
 }
 
 const struct recording_facts *recording_facts(const struct recording *r)

@@ -1,4 +1,4 @@
-#include "sampler/recording/writer.h"
+#include "sampler/recording/recording_writer.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -7,19 +7,19 @@
 #include <zstd.h>
 
 #include "sampler/recording/dso_facts.h"
+#include "sampler/recording/encode.h"
 #include "sampler/recording/format.h"
-#include "sampler/recording/put.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/map.h"
 #include "symbolizer/base/vec.h"
 
-/* The best compression takes a second for a few MB; more than that is for nobody's repository. */
+/* The best compression takes a second for a few MB. Larger recordings will hardly be kept in a repository. */
 enum { PAGE = 4096, SMALL = 8 << 20, COMPRESSION_SMALL = 19, COMPRESSION_LARGE = 6 };
 
 /* What is known of a byte of the target. */
-enum { BYTE_KNOWN = 1, BYTE_FRESH = 2 }; /* fresh: not in the file yet, or with another value */
+enum { BYTE_KNOWN = 1, BYTE_FRESH = 2 }; /* fresh: not in the file yet, or with another value there */
 
 /* One page of the target, with the values last seen. */
 struct shadow {
@@ -30,15 +30,15 @@ struct shadow {
 	UT_hash_handle hh;
 };
 
-/* Bytes that lie together. */
+/* Adjacent bytes. */
 struct run {
 	uint64_t addr;
 	size_t len;
 };
 
 struct runs {
-	struct run *v;
-	size_t n, cap;
+	VEC(struct run) list;
+	struct buf bytes; /* of all */
 };
 
 struct recording_writer {
@@ -152,43 +152,44 @@ static int compare_pages(const void *pa, const void *pb)
 	return ((*a)->addr > (*b)->addr) - ((*a)->addr < (*b)->addr);
 }
 
-/* Bytes of one page become runs; the first may go on where the last page's ended. */
-static bool page_runs(const struct shadow *s, struct runs *runs, struct buf *bytes)
+/* Appends the fresh bytes of a page; the first may extend the last run. */
+static bool page_runs(const struct shadow *s, struct runs *runs)
 {
 	struct run *last;
 
 	for (size_t i = 0; i < PAGE; i++) {
 		if (!(s->state[i] & BYTE_FRESH))
 			continue;
-		last = runs->n ? &runs->v[runs->n - 1] : NULL;
+		last = runs->list.n ? &runs->list.v[runs->list.n - 1] : NULL;
 		if (last && last->addr + last->len == s->addr + i)
 			last->len++;
-		else if (!vec_push(runs, ((struct run){s->addr + i, 1})))
+		else if (!vec_push(&runs->list, ((struct run){s->addr + i, 1})))
 			return false;
-		buf_add(bytes, &s->bytes[i], 1);
+		buf_add(&runs->bytes, &s->bytes[i], 1);
 	}
 	return true;
 }
 
-static void put_runs(struct buf *b, const struct runs *runs, const struct buf *bytes)
+static void put_runs(struct buf *b, const struct runs *runs)
 {
 	size_t start = put_section(b, TAG_MEMORY);
 	uint64_t end = 0;
 
-	put_uleb(b, runs->n);
-	for (size_t i = 0; i < runs->n; i++) {
-		put_uleb(b, runs->v[i].addr - end);
-		put_uleb(b, runs->v[i].len);
-		end = runs->v[i].addr + runs->v[i].len;
+	put_uleb(b, runs->list.n);
+	for (size_t i = 0; i < runs->list.n; i++) {
+		const struct run *run = &runs->list.v[i];
+
+		put_uleb(b, run->addr - end);
+		put_uleb(b, run->len);
+		end = run->addr + run->len;
 	}
-	buf_add(b, bytes->data, bytes->len);
+	buf_add(b, runs->bytes.data, runs->bytes.len);
 	put_section_end(b, start);
 }
 
 /* Everything noted since the last time, as one section. */
 static void put_memory(struct recording_writer *w)
 {
-	CLEANUP(buf_done) struct buf bytes = {0};
 	struct runs runs = {0};
 
 	if (w->fresh.n)
@@ -196,16 +197,17 @@ static void put_memory(struct recording_writer *w)
 	for (size_t i = 0; i < w->fresh.n; i++) {
 		struct shadow *s = w->fresh.v[i];
 
-		w->failed |= !page_runs(s, &runs, &bytes);
+		w->failed |= !page_runs(s, &runs);
 		for (size_t k = 0; k < PAGE; k++)
 			s->state[k] &= (uint8_t)~BYTE_FRESH;
 		s->fresh = false;
 	}
-	if (runs.n)
-		put_runs(&w->samples, &runs, &bytes);
-	w->failed |= bytes.failed;
+	if (runs.list.n)
+		put_runs(&w->samples, &runs);
+	w->failed |= runs.bytes.failed;
 	w->fresh.n = 0;
-	vec_done(&runs);
+	buf_done(&runs.bytes);
+	vec_done(&runs.list);
 }
 
 static void note_tid(struct recording_writer *w, pid_t tid, int32_t ns_tid)

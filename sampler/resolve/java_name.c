@@ -32,7 +32,7 @@ static bool starts(const char *s, size_t len, const char *prefix)
 	return n <= len && !memcmp(s, prefix, n);
 }
 
-/* Length without the characters at the end that `in` holds for. */
+/* Length without the trailing characters for which `in` holds. */
 static size_t cut_end(const char *s, size_t len, bool (*in)(char))
 {
 	while (len && in(s[len - 1]))
@@ -41,7 +41,7 @@ static size_t cut_end(const char *s, size_t len, bool (*in)(char))
 }
 
 /*
- * Hidden classes: "+0x" or "/0x" and an address. JDK 8 and 11 write "/" and a decimal number behind
+ * Hidden classes: "+0x" or "/0x" and an address. JDK 8 and 11 append "/" and a decimal number to
  * anonymous ones; no part of another class's name is all digits.
  */
 static size_t cut_address(const char *s, size_t len)
@@ -55,7 +55,7 @@ static size_t cut_address(const char *s, size_t len)
 	return n < len && n > 1 && s[n - 1] == '/' ? n - 1 : len;
 }
 
-/* Start of what follows the last slash. */
+/* Start of the part after the last slash. */
 static size_t simple_name(const char *s, size_t len)
 {
 	while (len && s[len - 1] != '/')
@@ -63,7 +63,7 @@ static size_t simple_name(const char *s, size_t len)
 	return len;
 }
 
-/* sun/reflect (8), jdk/internal/reflect (9 on): "accessors", numbered as they are spun. */
+/* sun/reflect (8), jdk/internal/reflect (9 on): accessors, numbered as they are generated. */
 static size_t cut_accessor(const char *s, size_t len)
 {
 	static const char *const packages[] = {"sun/reflect/", "jdk/internal/reflect/"};
@@ -82,7 +82,7 @@ static size_t cut_accessor(const char *s, size_t len)
 	return len;
 }
 
-/* LambdaForm$MH, $DMH000, $BMH: shown under one name, the method tells what it does. */
+/* LambdaForm$MH, $DMH000, $BMH get one name: the method says what they do. */
 static bool is_lambda_form(const char *s, size_t len)
 {
 	static const char prefix[] = "java/lang/invoke/LambdaForm$";
@@ -97,8 +97,8 @@ static bool is_lambda_form(const char *s, size_t len)
 }
 
 /*
- * $Proxy and a number, in any package: that of a non-public interface, or one made for proxies,
- * which is numbered too from 16 on (jdk/proxy1, com/sun/proxy/jdk/proxy1).
+ * $Proxy and a number, in any package: that of a non-public interface, or a package made for
+ * proxies, which is numbered from JDK 16 on (jdk/proxy1, com/sun/proxy/jdk/proxy1).
  */
 static bool add_proxy(struct buf *b, const char *s, size_t len)
 {
@@ -120,11 +120,11 @@ static bool add_proxy(struct buf *b, const char *s, size_t len)
 	return true;
 }
 
-/* What generators put between two separators: a number, a hash or random letters. */
+/* What code generators put between two separators: a number, a hash or random letters. */
 struct tag {
-	const char *before; /* ends in the separator, which goes with what is cut */
+	const char *before; /* ends in the separator, which is cut off, too */
 	size_t separator;
-	bool (*in)(char); /* what it is made of, up to the next '$' or the end */
+	bool (*in)(char); /* which characters it has, up to the next '$' or the end */
 };
 
 static const struct tag tags[] = {
@@ -138,7 +138,7 @@ static const struct tag tags[] = {
 	{"$HibernateProxy$", 1, is_alnum},
 };
 
-/* A tag that ends right before s + at; its run's end in *ret. */
+/* Finds a tag that ends right before s + at; *ret is the end of what it marks. */
 static const struct tag *tag_at(const char *s, size_t len, size_t at, size_t *ret)
 {
 	for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {

@@ -9,7 +9,7 @@
 #include "sampler/resolve/resolver.h"
 #include "symbolizer/base/buf.h"
 
-/* Inside of resolve: what naming one key needs. */
+/* Internal to sampler/resolve: what naming one key needs. */
 struct namer {
 	const struct resolver_sources *s;
 	const struct resolver_options *o;
@@ -21,21 +21,21 @@ struct namer {
 	uint32_t n_mappings;
 };
 
-/* What became of a key. */
+/* The result for one key. */
 struct named_frame {
 	uint32_t location; /* UINT32_MAX: out of memory */
-	uint8_t exactness; /* of a compiled Java method; else EXACTNESS_COUNT */
+	uint8_t exactness; /* for a compiled Java method; else EXACTNESS_COUNT */
 };
 
 struct named_frame namer_native(struct namer *n, const struct frame_key *key);
-struct named_frame namer_module(struct namer *n, const struct frame_key *key); /* native, by its file alone */
+struct named_frame namer_module(struct namer *n, const struct frame_key *key); /* native, named after its file only */
 struct named_frame namer_kernel(struct namer *n, const struct frame_key *key);
 struct named_frame namer_anon(struct namer *n, const struct frame_key *key);
 struct named_frame namer_interpreted(struct namer *n, const struct frame_key *key);
 struct named_frame namer_compiled(struct namer *n, const struct frame_key *key);
 struct named_frame namer_stub(struct namer *n, const struct frame_key *key);
 
-/* A frame of one line and nothing but a name. mapping: NULL or "" for none. */
+/* A frame with one line and only a name. mapping: NULL or "" for none. */
 struct named_frame namer_plain(struct namer *n, const char *name, enum named_kind kind,
 			       const char *mapping);
 struct named_frame namer_unknown(struct namer *n);
@@ -43,7 +43,7 @@ struct named_frame namer_unknown(struct namer *n);
 /* Makes the program's file the first mapping, whatever is sampled. */
 void namer_program(struct namer *n);
 
-/* Where to look for a pc: a return address may be the first byte of what follows the call. */
+/* The pc to look up: a return address may be the first byte after the calling code. */
 static inline uint64_t namer_lookup_pc(const struct frame_key *key)
 {
 	return (uint64_t)key->off - !(key->flags & FRAME_PC_EXACT);

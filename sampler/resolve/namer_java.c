@@ -10,13 +10,13 @@
 
 static void add_class(struct namer *n, struct buf *b, const char *name)
 {
-	if (n->o->raw_names)
+	if (n->o->show.raw_names)
 		buf_add_z(b, name);
 	else
 		java_class_add(b, name);
 }
 
-/* "java/util/HashMap.java": the source file beside its package, as source trees have it. */
+/* "java/util/HashMap.java": the path of the source file in a source tree. */
 static void add_file(struct buf *b, const struct hs_method *m)
 {
 	const char *slash = strrchr(m->class_name, '/');
@@ -63,7 +63,7 @@ static uint32_t method_function_new(struct namer *n, const struct hs_method *m)
 
 static uint32_t method_function(struct namer *n, const struct hs_method *m)
 {
-	/* Methods may have come along since the table was made. */
+	/* Methods may have been added since the table was made. */
 	if (m->id >= n->n_functions)
 		return method_function_new(n, m);
 	if (n->functions[m->id] == UINT32_MAX)
@@ -88,7 +88,7 @@ static const struct code *code_of(const struct namer *n, uint32_t id)
 	return hs_code(n->s->hs, id);
 }
 
-/* 0: none. A table of lines has up to 64 KB, and is gone through from its beginning for each bci: 0.1 ms. */
+/* 0: none. A line table has up to 64 KB and is read from its start for each bci: 0.1 ms. */
 static int line_of(struct namer *n, const struct hs_method *m, int32_t bci)
 {
 	struct budget *b = n->s->files;
@@ -105,7 +105,7 @@ static int line_of(struct namer *n, const struct hs_method *m, int32_t bci)
 	return line > 0 ? line : 0;
 }
 
-/* A line in a method; one that could not be read stays unknown, not some neighbour's. */
+/* Adds a line of a method; a method that could not be read stays unknown. */
 static struct named_line method_line(struct namer *n, uint32_t method_id, int32_t bci,
 				     enum named_kind kind)
 {
@@ -134,7 +134,7 @@ static enum named_kind tier_kind(const struct code *c)
 	return c->tier >= TIER_C1_SIMPLE && c->tier <= TIER_C1_FULL ? NAMED_C1 : NAMED_C2;
 }
 
-/* Native methods' wrappers and method handle intrinsics: no scopes, one method. */
+/* Wrappers of native methods and method handle intrinsics have no scopes and one method. */
 static struct named_frame name_wrapper(struct namer *n, const struct code *c)
 {
 	struct named_line l = method_line(n, c->method_id, -1, NAMED_JAVA_NATIVE);
@@ -143,14 +143,17 @@ static struct named_frame name_wrapper(struct namer *n, const struct code *c)
 	return (struct named_frame){named_builder_location(n->b, m, 0, &l, 1), EXACTNESS_COUNT};
 }
 
-/* A frame to be deoptimised whose own pc could not be read: the handler's tells nothing of where it was. */
+/*
+ * A frame that will be deoptimised, and whose own pc could not be read: the pc of the handler does
+ * not say where it was.
+ */
 static bool lost_its_pc(const struct code *c, const struct frame_key *key)
 {
 	return (key->flags & FRAME_DEOPTED) && key->off >= 0 &&
 	       (key->off == c->deopt_handler || key->off == c->deopt_mh_handler);
 }
 
-/* The chain at the pc; the compiled method alone where there is none. */
+/* The chain of inlined methods at the pc; if there is none, only the compiled method. */
 static void find_chain(struct namer *n, const struct code *c, const struct frame_key *key,
 		       struct attributed *ret)
 {
@@ -202,7 +205,10 @@ static struct named_line told_line(struct namer *n, const struct timeline_frame 
 	return l;
 }
 
-/* By what the bridge told. Its records are those of the JVM, next in address order: approximate. */
+/*
+ * Names by the bridge's records, which are those of the JVM: the next one by address, so
+ * approximate.
+ */
 static struct named_frame name_told(struct namer *n, const struct code *c, const struct timeline_code *t,
 				    const struct frame_key *key)
 {
@@ -222,8 +228,8 @@ static struct named_frame name_told(struct namer *n, const struct code *c, const
 
 static const struct timeline_code *told_code(const struct namer *n, const struct code *c)
 {
-	/* An nmethod whose class was unloaded may stand there still, without its method (up to JDK 19). */
-	if (!n->s->timeline || !(c->gone || !c->method_id || n->o->bridge_symbols))
+	/* An nmethod whose class was unloaded may remain without its method (up to JDK 19). */
+	if (!n->s->timeline || !(c->gone || !c->method_id || n->o->show.bridge_symbols))
 		return NULL;
 	return n->s->timeline_code(n->s->timeline_ctx, c);
 }

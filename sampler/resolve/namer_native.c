@@ -67,7 +67,7 @@ void namer_program(struct namer *n)
 	named_builder_mapping(n->b, program, "");
 }
 
-/* "[libfoo.so]" for a DSO without a symbol there; "[vdso]" has its brackets already. */
+/* "[libfoo.so]" if the DSO has no symbol there; the name of [vdso] already has brackets. */
 static void dso_text(const char *path, char *dst, size_t size)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -78,7 +78,10 @@ static void dso_text(const char *path, char *dst, size_t size)
 		snprintf(dst, size, *name == '[' ? "%s" : "[%s]", name);
 }
 
-/* What a stub of the procedure linkage table calls, and that it is one: "operator new@plt". */
+/*
+ * The function that a stub of the procedure linkage table calls, marked as such: "operator
+ * new@plt".
+ */
 static void demangle_stub(const char *mangled, size_t len, char *dst, size_t size)
 {
 	char target[NAME_SIZE];
@@ -108,12 +111,12 @@ static uint32_t native_function(struct namer *n, const char *mangled, const char
 	return namer_function(n, name, mangled, file);
 }
 
-/* Inlined functions by DWARF, innermost first; the last one is the symbol's own. */
+/* Inlined functions from DWARF, innermost first; the last one is the symbol itself. */
 static uint32_t native_lines(struct namer *n, struct dso *dso, uint64_t vaddr, const char *symbol,
 			     struct named_line *ret)
 {
 	struct dso_line at[MAX_INLINED];
-	size_t count = n->o->lines ? dso_find_lines(dso, vaddr, at, MAX_INLINED) : 0;
+	size_t count = n->o->show.lines ? dso_find_lines(dso, vaddr, at, MAX_INLINED) : 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const char *function = i + 1 < count || !symbol ? at[i].function : symbol;

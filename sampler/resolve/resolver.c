@@ -12,16 +12,16 @@
 #include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/native/modmap.h"
 
-/* A root's name: as long as the longest thread name that is read. */
+/* Roots are as long as the longest thread name that is read. */
 enum { MAX_ROOTS = 3, ROOT_NAME = 3 * 4096, ROOT_TEXT = ROOT_NAME + 64 };
 
 struct resolve_run {
 	const struct profile *p;
 	struct namer n;
 	struct named_frame *frames; /* by frame number; location 0: not named yet */
-	uint32_t *stacks; /* by stack number, when no root depends on the sample; UINT32_MAX */
-	bool *cut; /* by stack number: naming made it deeper than resolver_options.depth */
-	uint32_t *at; /* locations of the stack at hand */
+	uint32_t *stacks; /* by stack number, if roots do not depend on the sample; else UINT32_MAX */
+	bool *cut; /* by stack number: deeper than resolver_options.depth once inlined frames are named */
+	uint32_t *at; /* locations of the current stack */
 	size_t at_cap;
 	uint32_t kernel; /* location of [kernel] */
 	uint64_t unnamed;
@@ -77,7 +77,7 @@ static struct named_frame name_key(struct namer *n, const struct frame_key *key)
 	}
 }
 
-/* Native and compiled code takes time to name: files are parsed, the flow of code is followed. */
+/* Native and compiled frames take time to name: files are parsed, control flow is followed. */
 static struct named_frame name_in_haste(struct resolve_run *r, const struct frame_key *key)
 {
 	if (key->kind != FRAME_NATIVE && key->kind != FRAME_COMPILED)
@@ -97,7 +97,7 @@ static const struct named_frame *frame_of(struct resolve_run *r, uint32_t number
 	return f;
 }
 
-/* What was said of the whole stack when it was counted. */
+/* A mark that describes the whole stack, added when it was counted. */
 static bool is_root_mark(const struct frame_key *k)
 {
 	return k->kind == FRAME_MARK && (k->off == MARK_INCOMPLETE || k->off == MARK_RESYNCHRONISED ||
@@ -121,17 +121,20 @@ static bool make_room(struct resolve_run *r, size_t room)
 /* A stack on its way into r->at. */
 struct placing {
 	uint32_t n; /* locations */
-	uint32_t left; /* frames that it may still have */
+	uint32_t left; /* frames that may still be added */
 	bool cut;
 };
 
-/* As much of a location as may be shown; [truncated] in place of the rest, once. false: out of memory. */
+/*
+ * Adds as much of a location as may be shown, and [truncated], once, in place of the rest. False:
+ * out of memory.
+ */
 static bool place(struct resolve_run *r, const struct frame_key *k, uint32_t location, struct placing *p)
 {
 	uint32_t lines = named_builder_lines(r->n.b, location);
 	bool mark = is_root_mark(k);
 
-	/* Kernel frames that may not be named say nothing one by one: a run of them is one. */
+	/* Consecutive [kernel] frames are shown as one. */
 	if (location == r->kernel && p->n && r->at[p->n - 1] == location)
 		return true;
 	if (p->cut && (!mark || k->off == MARK_TRUNCATED))
@@ -148,7 +151,7 @@ static bool place(struct resolve_run *r, const struct frame_key *k, uint32_t loc
 	return r->at[p->n - 1] != UINT32_MAX && (!p->left || r->at[p->n - 2] != UINT32_MAX);
 }
 
-/* Locations of a stack into r->at, room for roots behind them. */
+/* Puts the locations of a stack into r->at, with room for roots after them. */
 static int locate(struct resolve_run *r, uint32_t stack, uint32_t *ret_n)
 {
 	struct stack_cursor c = profile_stack(r->p, stack);
@@ -170,7 +173,7 @@ static int locate(struct resolve_run *r, uint32_t stack, uint32_t *ret_n)
 	return 0;
 }
 
-/* As people know them from thread dumps where there is such a word. */
+/* Words from thread dumps, where they have one. */
 static const char *state_name(uint8_t state)
 {
 	static const char *const names[THREAD_STATES] = {
@@ -191,22 +194,22 @@ static void thread_text(const char *name, int32_t tid, char *dst, size_t size)
 		snprintf(dst, size, "[tid=%d]", tid);
 }
 
-/* Roots behind the n locations there, innermost first: state, thread, process. */
+/* Adds roots after the n locations, innermost first: state, thread, process. */
 static uint32_t add_roots(struct resolve_run *r, const struct profile_sample *s, const char *thread,
 			  uint32_t n)
 {
 	const struct resolver_options *o = r->n.o;
 	char text[ROOT_TEXT];
 
-	if (o->state_root) {
+	if (o->show.state_root) {
 		snprintf(text, sizeof(text), "[%s]", state_name(s->state));
 		r->at[n++] = namer_plain(&r->n, text, NAMED_STATE, NULL).location;
 	}
-	if (o->thread_root && s->tid) {
+	if (o->show.thread_root && s->tid) {
 		thread_text(thread, s->tid, text, sizeof(text));
 		r->at[n++] = namer_plain(&r->n, text, NAMED_THREAD, NULL).location;
 	}
-	if (o->process_root) {
+	if (o->show.process_root) {
 		snprintf(text, sizeof(text), "[%.*s pid=%d]", ROOT_NAME,
 			 o->process_name ? o->process_name : "?", s->pid);
 		r->at[n++] = namer_plain(&r->n, text, NAMED_PROCESS, NULL).location;
@@ -216,7 +219,7 @@ static uint32_t add_roots(struct resolve_run *r, const struct profile_sample *s,
 
 static bool has_roots(const struct resolver_options *o)
 {
-	return o->state_root || o->thread_root || o->process_root;
+	return o->show.state_root || o->show.thread_root || o->show.process_root;
 }
 
 static int stack_of(struct resolve_run *r, const struct profile_sample *s, const char *thread,
@@ -239,8 +242,10 @@ static int stack_of(struct resolve_run *r, const struct profile_sample *s, const
 	return *ret == UINT32_MAX ? -ENOMEM : 0;
 }
 
-/* How surely the innermost user frame was named, if it is compiled code: kernel frames on top of it
- * (a page fault, an interrupt) leave its pc as exact as before. */
+/*
+ * Counts how exactly the innermost user frame was named, if it is compiled code. Kernel frames on
+ * top of it (a page fault, an interrupt) leave its pc exact.
+ */
 static void count_exactness(struct resolve_run *r, const struct profile_sample *s)
 {
 	struct named_meta *m = named_builder_meta(r->n.b);
@@ -273,7 +278,7 @@ static int name_sample(struct resolve_run *r, const struct profile_sample *s)
 	if (rc)
 		return rc;
 	out.thread = named_builder_string(r->n.b, thread ? thread : "");
-	if (o->states || o->state_root || s->state != THREAD_RUNNING)
+	if (o->states || o->show.state_root || s->state != THREAD_RUNNING)
 		out.state = named_builder_string(r->n.b, state_name(s->state));
 	count_exactness(r, s);
 	if (o->cut && r->cut[s->stack])

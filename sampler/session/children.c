@@ -2,16 +2,15 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/engine/engine_deliver.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
-#include "sampler/profile/named_slices.h"
 #include "sampler/session/children_cpu.h"
-#include "sampler/session/heap_frames.h"
+#include "sampler/session/parts/heap_frames.h"
 #include "sampler/session/session_private.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
@@ -19,22 +18,26 @@
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 
-enum { MERGE_EVERY = 16 }; /* profiles of ended processes become one */
+enum { MERGE_EVERY = 16 }; /* merge the profiles of ended processes when there are this many */
 
 struct children {
 	struct session *owner;
-	/* The open ones. The lock is for the engine's threads, which look for heap frames while a session opens or closes. */
+	/*
+	 * Open sessions. The lock protects them from the engine's threads, which look for heap
+	 * frames meanwhile.
+	 */
 	pthread_mutex_t lock;
 	struct session *open[CHILDREN_OPEN];
 	size_t n;
-	struct engine_aside target_aside;
-	VEC(struct named_profile *) done;
-	struct profile_totals totals; /* of those in `done` */
+	struct engine_frozen target_aside;
+	named_profiles done;
+	struct profile_totals totals; /* of the profiles in `done` */
 	size_t sampled;
-	bool is_jvm; /* one of those in `done` was */
+	bool is_jvm; /* at least one in `done` was a JVM */
 	uint64_t unread, unread_weight;
-	uint64_t cpu_before_ns, cpu_ns; /* of all processes but the target */
-	pid_t refused_pid; /* the last that could not be opened: not tried for each of its samples */
+	uint64_t cpu_before_ns, cpu_ns; /* of all processes except the target */
+	atomic_bool naming; /* a process that has ended, while others are sampled */
+	pid_t refused_pid; /* the last process that could not be opened: it is not tried again for each sample */
 };
 
 struct children *children_new(struct session *owner)
@@ -63,31 +66,6 @@ void children_free(struct children *c)
 
 /* --- Results */
 
-static int merge_done(struct children *c)
-{
-	struct named_builder *b = named_builder_new();
-	struct named_profile *np;
-	int r = b ? 0 : -ENOMEM;
-
-	if (b)
-		named_builder_meta(b)->slice_ns = profile_slice_ns(c->owner->profile);
-	for (size_t i = 0; r == 0 && i < c->done.n; i++) {
-		named_slices_widen(c->done.v[i], named_builder_meta(b)->slice_ns);
-		named_meta_add_counts(named_builder_meta(b), &c->done.v[i]->meta);
-		r = named_builder_add(b, c->done.v[i]);
-	}
-	if (r < 0)
-		named_builder_free(b);
-	np = r == 0 ? named_builder_take(b) : NULL;
-	if (!np)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->done.n; i++)
-		named_profile_free(c->done.v[i]);
-	c->done.v[0] = np;
-	c->done.n = 1;
-	return 0;
-}
-
 static int keep_result(struct children *c, struct session *s, struct err *err)
 {
 	struct session_summary sum;
@@ -105,7 +83,9 @@ static int keep_result(struct children *c, struct session *s, struct err *err)
 		named_profile_free(np);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
-	return c->done.n >= MERGE_EVERY && merge_done(c) < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
+	if (c->done.n >= MERGE_EVERY && session_merge_named(&c->done, profile_slice_ns(c->owner->profile)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
 }
 
 static void forget(struct children *c, size_t i)
@@ -129,7 +109,7 @@ static int retire(struct children *c, size_t i, struct err *err)
 	return r;
 }
 
-/* One that has ended; pid 0: whichever. */
+/* Retires one process that has ended: `pid`, or any if it is 0. */
 static void retire_one(struct children *c, pid_t pid)
 {
 	struct err e = {0};
@@ -137,10 +117,18 @@ static void retire_one(struct children *c, pid_t pid)
 	for (size_t i = 0; i < c->n; i++) {
 		if ((pid && c->open[i]->pid != pid) || proc_alive(c->open[i]->proc))
 			continue;
+		c->naming = true;
 		if (retire(c, i, &e) < 0)
 			log_warn("what was sampled of a child process is lost: %s", e.msg);
+		c->naming = false;
 		return;
 	}
+}
+
+void children_hurry(struct children *c)
+{
+	if (c->naming)
+		budget_hurry(c->owner->files, true);
 }
 
 size_t children_sampled(const struct children *c)
@@ -155,9 +143,7 @@ int children_add_results(struct children *c, struct named_builder *b, struct err
 	while (r == 0 && c->n)
 		r = retire(c, c->n - 1, err);
 	for (size_t i = 0; r == 0 && i < c->done.n; i++) {
-		named_slices_widen(c->done.v[i], named_builder_meta(b)->slice_ns);
-		named_meta_add_counts(named_builder_meta(b), &c->done.v[i]->meta);
-		if (named_builder_add(b, c->done.v[i]) < 0)
+		if (session_add_named(b, c->done.v[i]) < 0)
 			r = err_set(err, -ENOMEM, "out of memory while naming the stacks");
 		named_profile_free(c->done.v[i]);
 		c->done.v[i] = NULL;
@@ -193,7 +179,7 @@ void children_summary(const struct children *c, struct session_summary *sum)
 
 /* --- Processes */
 
-static struct session *find(struct children *c, pid_t pid)
+struct session *children_find(struct children *c, pid_t pid)
 {
 	for (size_t i = 0; i < c->n; i++)
 		if (c->open[i]->pid == pid)
@@ -209,7 +195,7 @@ static void let_in(struct children *c, struct session *s)
 	c->sampled++;
 }
 
-/* For its first sample. NULL: it has ended, or there are too many. */
+/* Called for the first sample of a process. NULL: it has ended, or there are too many. */
 static struct session *open_child(struct children *c, pid_t pid)
 {
 	struct session *s;
@@ -228,136 +214,55 @@ static struct session *open_child(struct children *c, pid_t pid)
 	return NULL;
 }
 
-/* The target, one that has a session, or NULL. */
-static struct session *session_of(struct children *c, pid_t pid)
-{
-	return pid == c->owner->pid ? c->owner : find(c, pid);
-}
-
-/* --- What the engine tells */
-
-/* A sample that was taken before its process could be looked at, which has called execve since: its addresses are those of
- * another program. */
+/*
+ * A sample that was taken before its process was opened, and that process has called execve since:
+ * the addresses belong to another program.
+ */
 static bool is_of_old_program(const struct session *s, const struct raw_sample *sample)
 {
-	return s->owner && sample->time_ns < s->opened_ns && sample->has_user &&
-	       !maps_find(s->view->maps, sample->regs.r[arch_host()->pc]);
+	return sample->time_ns < s->opened_ns && sample->has_user &&
+	       !maps_find(s->readers->maps, sample->regs.r[arch_host()->pc]);
 }
 
-static void on_sample(void *ctx, const struct raw_sample *sample)
+struct session *children_of_sample(struct children *c, const struct raw_sample *sample)
 {
-	struct children *c = ctx;
-	struct session *s = session_of(c, sample->pid);
+	struct session *s = children_find(c, sample->pid);
 
 	if (!s && session_is_apart(c->owner, sample->pid))
-		return;
+		return NULL;
 	if (!s)
 		s = open_child(c, sample->pid);
 	if (!s || is_of_old_program(s, sample)) {
 		c->unread++;
 		c->unread_weight += sample->weight;
-		return;
+		return NULL;
 	}
-	session_sink(s).sample(s, sample);
-	if (s != c->owner)
-		atomic_fetch_add_explicit(&c->owner->live_samples, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&c->owner->live_samples, 1, memory_order_relaxed);
+	return s;
 }
 
-static void on_thread(void *ctx, pid_t pid, pid_t tid, const char *comm)
+/* The PID may have belonged to a process that has ended. */
+void children_started(struct children *c, pid_t pid)
 {
-	struct session *s = session_of(ctx, pid);
-
-	if (s)
-		session_sink(s).thread(s, pid, tid, comm);
-}
-
-static void on_thread_exit(void *ctx, pid_t pid, pid_t tid)
-{
-	struct session *s = session_of(ctx, pid);
-
-	if (s)
-		session_sink(s).thread_exit(s, pid, tid);
-}
-
-static void on_ended(void *ctx, const struct engine_ended *e)
-{
-	struct session *s = session_of(ctx, e->pid);
-
-	if (s)
-		session_sink(s).ended(s, e);
-}
-
-static void on_exec(void *ctx, pid_t pid)
-{
-	struct session *s = session_of(ctx, pid);
-
-	if (s)
-		session_on_exec(s, pid);
-}
-
-/* Its number may have been that of another one. */
-static void on_child(void *ctx, pid_t parent, pid_t pid)
-{
-	struct children *c = ctx;
-
-	(void)parent;
 	retire_one(c, pid);
 	if (c->refused_pid == pid)
 		c->refused_pid = 0;
 }
 
-static void on_mapped(void *ctx, pid_t pid)
-{
-	struct session *s = session_of(ctx, pid);
-
-	if (s)
-		session_sink(s).mapped(s, pid);
-}
-
-static void on_sampled(void *ctx)
-{
-	struct children *c = ctx;
-
-	session_sink(c->owner).sampled(c->owner);
-}
-
-static struct proc *process(void *ctx, pid_t pid)
-{
-	struct session *s = session_of(ctx, pid);
-
-	return s ? s->proc : NULL;
-}
-
-struct engine_sink children_sink(struct children *c)
-{
-	return (struct engine_sink){
-		.ctx = c,
-		.sample = on_sample,
-		.thread = on_thread,
-		.thread_exit = on_thread_exit,
-		.ended = on_ended,
-		.exec = on_exec,
-		.mapped = on_mapped,
-		.child = on_child,
-		.process = process,
-		.sampled = on_sampled,
-	};
-}
-
 /* --- Heap frames */
 
-/* Of the engine's threads, which never wait. */
+/* Called by the engine's threads, which must not wait. */
 static bool wants(void *ctx, pid_t tid)
 {
 	struct children *c = ctx;
-	bool wanted = engine_aside_wants(&c->target_aside, tid);
+	bool wanted = engine_frozen_wanted(&c->target_aside, tid);
 
 	if (wanted || pthread_mutex_trylock(&c->lock))
 		return wanted;
 	for (size_t i = 0; !wanted && i < c->n; i++) {
-		struct engine_aside a = heap_frames_aside(c->open[i]->heap_frames);
+		struct engine_frozen a = heap_frames_aside(c->open[i]->heap_frames);
 
-		wanted = engine_aside_wants(&a, tid);
+		wanted = engine_frozen_wanted(&a, tid);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return wanted;
@@ -366,23 +271,23 @@ static bool wants(void *ctx, pid_t tid)
 static size_t take(void *ctx, pid_t tid, uint8_t *dst, size_t max)
 {
 	struct children *c = ctx;
-	size_t n = c->target_aside.take(c->target_aside.ctx, tid, dst, max);
+	size_t n = c->target_aside.copy(c->target_aside.ctx, tid, dst, max);
 
 	if (n || pthread_mutex_trylock(&c->lock))
 		return n;
 	for (size_t i = 0; !n && i < c->n; i++) {
-		struct engine_aside a = heap_frames_aside(c->open[i]->heap_frames);
+		struct engine_frozen a = heap_frames_aside(c->open[i]->heap_frames);
 
-		n = a.take(a.ctx, tid, dst, max);
+		n = a.copy(a.ctx, tid, dst, max);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return n;
 }
 
-struct engine_aside children_aside(struct children *c, struct engine_aside target)
+struct engine_frozen children_aside(struct children *c, struct engine_frozen target)
 {
 	c->target_aside = target;
-	return (struct engine_aside){.ctx = c, .wants = wants, .take = take};
+	return (struct engine_frozen){.ctx = c, .wants = wants, .copy = take};
 }
 
 /* --- CPU time */

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "sampler/engine/engine.h"
 
@@ -12,12 +13,13 @@ struct session;
 struct session_summary;
 
 /*
- * The processes that a session's target starts, and those that they start: one engine samples all of them, and each that
- * has a sample gets a session of its own to walk, count and name it. One that has ended is named, and its session closed,
- * when room is needed for another.
+ * The processes that a session's target starts, and those that they start in turn. One engine
+ * samples all of them. Each process that has a sample gets a session of its own, which walks,
+ * counts and names its stacks. When room is needed for another, a process that has ended is named
+ * and its session closed.
  */
 enum {
-	CHILDREN_OPEN = 64, /* sessions at a time */
+	CHILDREN_OPEN = 64, /* sessions at the same time */
 	CHILDREN_MAX = 2000, /* in all: each has a root frame of its own */
 };
 
@@ -26,16 +28,27 @@ struct children;
 struct children *children_new(struct session *owner); /* NULL: out of memory */
 void children_free(struct children *c);
 
-/* What the engine is to take aside of threads of all processes; `target`: of the target's. */
-struct engine_aside children_aside(struct children *c, struct engine_aside target);
-/* In place of session_sink(): hands each process's samples to its session. */
-struct engine_sink children_sink(struct children *c);
+/*
+ * What the engine copies besides the stacks, for all processes; `target`: the same for the target
+ * alone.
+ */
+struct engine_frozen children_aside(struct children *c, struct engine_frozen target);
+struct session *children_find(struct children *c, pid_t pid); /* NULL: it has no session */
+/*
+ * The session that counts the sample: opened if it is the first of its process. NULL: the process has a session of its own
+ * (session_options.apart), or it could not be read, which is counted.
+ */
+struct session *children_of_sample(struct children *c, const struct raw_sample *sample);
+void children_started(struct children *c, pid_t pid);
 
-void children_start(struct children *c); /* sampling begins: CPU time counts from now on */
+void children_start(struct children *c); /* sampling begins: CPU time counts from here */
 void children_end(struct children *c); /* sampling has ended */
 
+/* Async-signal-safe: sampling is to end, and the one that is being named meanwhile is to be done soon. */
+void children_hurry(struct children *c);
+
 size_t children_sampled(const struct children *c); /* processes that have samples */
-/* All that was sampled of them, named; their sessions are closed. 0 or an error. */
+/* Adds everything that was sampled of them, named, and closes their sessions. 0 or an error. */
 int children_add_results(struct children *c, struct named_builder *b, struct err *err);
 void children_summary(const struct children *c, struct session_summary *sum);
 

@@ -3,7 +3,11 @@
 #include <stdlib.h>
 
 #include "sampler/session/session_private.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/target/proc.h"
+
+/* With the time that it takes to find them; a summary is not worth more. */
+#define COUNT_NS UINT64_C(700000000)
 
 static bool is_among(pid_t pid, const pid_t *pids, size_t n)
 {
@@ -46,12 +50,13 @@ uint64_t children_cpu_ns(const struct session *owner, struct session *const *ope
 	uint64_t sum = 0;
 	pid_t *pids = NULL;
 	size_t n_pids = 0;
+	uint64_t until = clock_monotonic_ns() + COUNT_NS;
 
 	if (proc_waited_cpu_ns(owner->proc, &sum) < 0)
 		sum = 0;
 	if (proc_descendants(owner->proc, &pids, &n_pids) < 0)
 		n_pids = 0;
-	for (size_t i = 0; i < n_pids; i++)
+	for (size_t i = 0; i < n_pids && clock_monotonic_ns() < until; i++)
 		if (!session_is_apart(owner, pids[i]))
 			sum += used_by_pid(pids[i]);
 	for (size_t i = 0; i < n; i++)

@@ -9,12 +9,13 @@
 struct session;
 
 /*
- * CPU time since they began, in ns, of all processes that the target has started: of those that it has waited for (to a tick), and
- * of those that are still there. A daemon is no descendant any more; it counts while it has a session (`open`). What an orphan
- * used that has ended is in nobody's account.
+ * CPU time in ns, since they began, of all processes that the target has started: those that it has
+ * waited for (to a tick), and those that still run. A daemon is no longer a descendant; it counts
+ * while it has a session (`open`). The time of an orphan that has ended is in no account and is
+ * missing here.
  */
 uint64_t children_cpu_ns(const struct session *owner, struct session *const *open, size_t n);
 
-bool session_is_apart(const struct session *s, pid_t pid); /* it is a target of its own: session_options.apart */
+bool session_is_apart(const struct session *s, pid_t pid); /* is it a target of its own (session_options.apart)? */
 
 #endif

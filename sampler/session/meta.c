@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "sampler/inspect/command_line.h"
 #include "sampler/profile/named_builder.h"
-#include "sampler/session/command_line.h"
 #include "sampler/session/session.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/target/proc.h"
@@ -36,7 +36,7 @@ void meta_fill(struct named_builder *b, const struct session_options *o,
 	m->period = o->engine_options.period;
 	m->duration_ns = sum->elapsed_ns;
 	m->lost = sum->engine.lost;
-	m->lines_shown = o->lines;
+	m->lines_shown = o->show.lines;
 	m->command = named_builder_keep(b, command);
 	m->jdk = named_builder_keep(b, jdk);
 	m->jsampler = named_builder_keep(b, o->jsampler_command ? o->jsampler_command : "");

@@ -9,7 +9,7 @@ struct proc;
 struct session_options;
 struct session_summary;
 
-/* What is stored of the target's command line (command_line.h); "" when it cannot be read. */
+/* The target's command line as profiles store it (command_line.h); "" if it cannot be read. */
 void meta_command(struct proc *proc, bool whole, char *dst, size_t size);
 
 /* Fills the meta data of the profile being built, except what the resolver knows. */

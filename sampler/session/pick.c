@@ -60,7 +60,10 @@ static bool blob_matches(enum pick_kind kind, const struct code *c)
 	return blobs[kind] && blobs[kind] == c->kind + 1;
 }
 
-/* On x86-64 an epilogue is `add $n,%rsp; pop %rbp; [poll]; ret`: two of its instructions are told. */
+/*
+ * On x86-64 an epilogue is `add $n,%rsp; pop %rbp; [poll]; ret`. Two of these instructions are
+ * recognised.
+ */
 static bool in_epilogue(const struct code *c, int64_t off)
 {
 	return off >= 0 && off < c->n_bytes && (c->bytes[off] == 0xc3 || c->bytes[off] == 0x5d);

@@ -11,7 +11,7 @@ struct walk;
 /*
  * Chooses samples by what their walks met, to make small recordings of rare shapes: "vtable" is a
  * sample whose innermost user frame is a vtable or itable stub, "any:vtable" one with such a frame
- * anywhere; "deep", "frozen", "heap", "broken", "plain" tell of the walk as a whole.
+ * anywhere; "deep", "frozen", "heap", "broken" and "plain" describe the walk as a whole.
  */
 struct pick {
 	uint8_t kind;

@@ -1,22 +1,19 @@
 #include "sampler/session/session_private.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "sampler/profile/named_builder.h"
-#include "sampler/session/by_time.h"
 #include "sampler/session/children.h"
-#include "sampler/session/compile_watch.h"
-#include "sampler/session/heap_frames.h"
-#include "sampler/session/held.h"
-#include "sampler/session/threads.h"
-#include "sampler/session/unsampled.h"
-#include "sampler/session/virtual_names.h"
-#include "sampler/session/wall.h"
+#include "sampler/session/parts/compile_watch.h"
+#include "sampler/session/parts/held.h"
+#include "sampler/session/parts/leftover.h"
+#include "sampler/session/parts/threads.h"
+#include "sampler/session/parts/unsampled.h"
+#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
@@ -31,21 +28,14 @@ void session_close(struct session *s)
 	if (s->engine && !s->owner)
 		s->engine->ops->close(s->engine);
 	children_free(s->children);
-	heap_frames_free(s->heap_frames);
+	parts_call(&s->parts, close);
 	held_free(s->held);
-	virtual_names_free(s->virtual_names);
 	for (size_t i = 0; i < s->epochs.n; i++)
 		named_profile_free(s->epochs.v[i]);
 	vec_done(&s->epochs);
 	profile_free(s->profile);
-	compile_watch_free(s->compiles);
-	threads_free(s->threads);
-	wall_free(s->wall);
-	unsampled_free(s->unsampled);
 	session_wish_close(s);
-	by_time_free(s->by_time);
-	bridge_close(s->bridge);
-	view_close(s->view);
+	readers_close(s->readers);
 	if (!s->owner)
 		kallsyms_close(s->kallsyms);
 	if (s->kallsyms_fd >= 0)
@@ -57,24 +47,34 @@ void session_close(struct session *s)
 void session_find_jvm(struct session *s, uint64_t now)
 {
 	s->looked_for_jvm_ns = now;
-	if (!view_find_jvm(s->view))
+	if (!readers_find_jvm(s->readers))
 		return;
 	s->was_jvm = true;
-	if (!s->compiles)
-		s->compiles = compile_watch_new(s->started_ns);
-	snprintf(s->jdk, sizeof(s->jdk), "%s", hotspot_version(s->view->hs)->jdk);
+	snprintf(s->jdk, sizeof(s->jdk), "%s", hotspot_version(s->readers->hs)->jdk);
 	threads_rename_all(s->threads);
 }
 
-int session_use_bridge(struct session *s, bool wait, struct err *err)
+/*
+ * CPU time without samples is known only if the engine accounts for each thread's CPU time.
+ * Otherwise it is a matter of chance.
+ */
+static int start_engine(struct session *s, struct err *err)
 {
-	if (!s->bridge || s->view->jvm != JVM_READY)
-		return 0;
-	if (!s->by_time)
-		s->by_time = by_time_new(s->bridge, s->view->hs);
-	if (!s->by_time)
+	bool counted = s->proc && !s->wall && !s->o.snapshot;
+	struct unsampled *u = counted ? unsampled_new(s->proc, s->o.engine_options.period) : NULL;
+	int r;
+
+	if (counted && !u)
 		return err_set(err, -ENOMEM, "out of memory");
-	return bridge_connect(s->bridge, s->view->hs, wait, err);
+	if (u)
+		unsampled_start(u);
+	r = s->engine->ops->start(s->engine, err);
+	if (r == 0 && u && s->engine->ops->stats(s->engine).by_thread_time)
+		parts_add(&s->parts, &unsampled_part, s->unsampled = take_ptr(u));
+	else if (r == 0 && u)
+		parts_add(&s->parts, &leftovers_part, s->drawn = leftovers_new());
+	unsampled_free(u);
+	return r;
 }
 
 int session_start(struct session *s, struct err *err)
@@ -92,33 +92,17 @@ int session_start(struct session *s, struct err *err)
 	s->before_exec = s->o.launched && !session_traces(s);
 	if (s->proc)
 		proc_cpu_ns(s->proc, &s->cpu_start_ns);
-	if (s->unsampled)
-		unsampled_start(s->unsampled);
 	if (s->children)
 		children_start(s->children);
 	else if (s->proc)
 		session_begin_alone(s);
-	r = s->engine->ops->start(s->engine, err);
+	if (!parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, s->proc && !s->o.snapshot)))
+		return err_set(err, -ENOMEM, "out of memory");
+	r = start_engine(s, err);
 	if (r < 0)
 		return r;
-	/* What no sample stands for is a matter of chance, and not known. */
-	if (!s->engine->ops->stats(s->engine).by_thread_time) {
-		unsampled_free(s->unsampled);
-		s->unsampled = NULL;
-	}
 	session_find_jvm(s, s->started_ns);
 	return session_use_bridge(s, false, err);
-}
-
-static void say_heap_frames(struct session *s)
-{
-	struct heap_frames_stats f = {0};
-
-	if (s->heap_frames)
-		f = heap_frames_stats(s->heap_frames);
-	if (f.asked)
-		log_info("frozen frames: samples %" PRIu64 ", read in time %" PRIu64 ", copied %" PRIu64
-			 ", refused %" PRIu64, f.asked, f.tried, f.copied, s->heap_refused);
 }
 
 static void give_unsampled(struct session *s)
@@ -132,7 +116,7 @@ static void give_unsampled(struct session *s)
 		.only_ended = e->only_ended,
 	};
 
-	/* Threads that were left alone have no samples because nobody wanted them. */
+	/* Threads that --include-threads leaves out have no samples on purpose. */
 	if (s->unsampled && !(s->only_threads && s->engine->ops->wish))
 		unsampled_give(s->unsampled, &sums, s->profile, s->pid);
 }
@@ -144,7 +128,7 @@ void session_end_child(struct session *s)
 	session_give_held(s);
 	s->ended_ns = clock_monotonic_ns();
 	s->final_stats = s->engine->ops->stats(s->engine);
-	/* These are the owner's. */
+	/* The owner's session counts these. */
 	s->final_stats.lost = s->final_stats.lost_weight = s->final_stats.throttled = 0;
 	if (proc_cpu_ns(s->proc, &cpu) == 0)
 		s->cpu_ns = cpu > s->cpu_start_ns ? cpu - s->cpu_start_ns : 0;
@@ -153,35 +137,32 @@ void session_end_child(struct session *s)
 	if (s->unsampled)
 		unsampled_finish(s->unsampled);
 	give_unsampled(s);
-	view_say_doubts(s->view);
-	say_heap_frames(s);
+	readers_say_doubts(s->readers);
+	parts_call(&s->parts, ended);
 }
 
 int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 {
-	const struct engine_sink sink = s->children ? children_sink(s->children) : session_sink(s);
+	const struct engine_sink sink = session_sink(s);
 	uint64_t deadline = duration_ns ? s->started_ns + duration_ns : 0;
 	int r = s->engine->ops->run(s->engine, &sink, deadline, err);
 
+	budget_hurry(s->files, false); /* what session_stop() cut short is over */
 	session_give_held(s);
 	s->ended_ns = clock_monotonic_ns();
 	s->final_stats = s->engine->ops->stats(s->engine);
 	give_unsampled(s);
 	if (s->children)
 		children_end(s->children);
-	view_say_doubts(s->view);
-	say_heap_frames(s);
-	bridge_finish(s->bridge);
-	if (s->by_time)
-		log_info("bridge: found by time: %" PRIu64 " compiled frames, %" PRIu64 " interpreted",
-			 by_time_stats(s->by_time).gone, by_time_stats(s->by_time).gone_methods);
-	else if (s->bridge && s->o.bridge == BRIDGE_ON)
-		log_warn("--bridge on: not used, no JVM was found");
+	readers_say_doubts(s->readers);
+	parts_call(&s->parts, ended);
 	return r;
 }
 
 void session_stop(struct session *s)
 {
+	if (s->children)
+		children_hurry(s->children);
 	s->engine->ops->stop(s->engine);
 }
 
@@ -208,7 +189,7 @@ void session_forget_stacks(struct session *s)
 	profile_totals_add(&s->old_totals, &t);
 	profile_free(s->profile);
 	s->profile = NULL;
-	malloc_trim(0); /* another thread's arena: the writers do not get what is free there */
+	malloc_trim(0); /* memory in another thread's arena is of no use to the writers */
 }
 
 struct session_summary session_summary(const struct session *s)

@@ -3,26 +3,20 @@
 #include <string.h>
 
 #include "sampler/session/session_private.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/target/proc.h"
 
-/* CPU time of children that were waited for; until session_end_alone() what it was at the start. */
+#define NAME_NS UINT64_C(700000000) /* finding and naming them takes at most this long */
+
+/* While sampling, cpu_ns is what children that were waited for had used at the start. */
 void session_begin_alone(struct session *s)
 {
 	proc_waited_cpu_ns(s->proc, &s->alone.cpu_ns);
 }
 
-void session_on_child(void *ctx, pid_t parent, pid_t pid)
-{
-	struct session *s = ctx;
-
-	(void)pid;
-	if (parent == s->pid)
-		s->alone.processes++;
-}
-
 enum { NAMED = sizeof(((struct session *)NULL)->alone_named) / sizeof(struct named_child) };
 
-/* The last name of a process counts: until it calls execve() it has the target's. */
+/* The last name counts: before execve() a process has the name of the target. */
 void session_note_alone(struct session *s, pid_t pid, const char *comm)
 {
 	for (size_t i = 0; i < NAMED; i++) {
@@ -55,15 +49,19 @@ static void say_names(struct session *s)
 						s->alone_named[i].comm);
 }
 
-/* Children that were there before: only where somebody will wonder. */
+/*
+ * Also counts children that ran before sampling began. Only done when there are no samples, which
+ * needs explaining.
+ */
 static void name_those_left(struct session *s)
 {
+	uint64_t until = clock_monotonic_ns() + NAME_NS;
 	pid_t *pids;
 	size_t n;
 
 	if (proc_descendants(s->proc, &pids, &n) < 0)
 		return;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && clock_monotonic_ns() < until; i++) {
 		struct proc *p;
 		char comm[16];
 

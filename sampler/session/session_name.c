@@ -1,5 +1,4 @@
 #include "sampler/session/session_private.h"
-#include "sampler/session/virtual_names.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,13 +9,11 @@
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
 #include "sampler/profile/named_slices.h"
-#include "sampler/recording/writer.h"
+#include "sampler/recording/recording_writer.h"
 #include "sampler/resolve/resolver.h"
-#include "sampler/session/by_time.h"
 #include "sampler/session/children.h"
-#include "sampler/session/compile_watch.h"
 #include "sampler/session/meta.h"
-#include "sampler/session/threads.h"
+#include "sampler/session/parts/threads.h"
 #include "symbolizer/attribution/attribution.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
@@ -27,7 +24,7 @@
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 
-/* Parsed when something is named for the first time: it takes tens of milliseconds. */
+/* Parsed only when something is to be named: that takes tens of milliseconds. */
 void session_read_kallsyms(struct session *s)
 {
 	struct err e = {0};
@@ -46,37 +43,20 @@ static void perfmap_close_at_exit(struct perfmap **p)
 	perfmap_close(*p);
 }
 
-/* Whoever reads the stream has ended, or its process has called execve: it stays as it is. */
-static void name_by_bridge(struct session *s, struct resolver_sources *sources)
-{
-	if (!s->by_time || !(sources->timeline = bridge_lock(s->bridge)))
-		return;
-	bridge_unlock(s->bridge);
-	by_time_finish(s->by_time);
-	sources->timeline_code = by_time_code;
-	sources->timeline_ctx = s->by_time;
-}
-
-/* Names what was counted in the present view. Kernel symbols are parsed only for the result. */
-int session_name_view(struct session *s, struct named_builder *b)
+/* Names what was counted with the present readers. */
+int session_name_view(struct session *s, struct named_builder *b, bool process_root)
 {
 	CLEANUP(perfmap_close_at_exit) struct perfmap *perfmap = NULL;
-	struct compile_watch_notes notes;
 	struct resolver_sources sources = {
-		.maps = s->view->modmap,
+		.maps = s->readers->modmap,
 		.files = s->files,
 		.program = s->program,
-		.hs = s->view->hs,
-		.attribution = s->view->attribution,
+		.hs = s->readers->hs,
+		.attribution = s->readers->attribution,
 	};
 	struct resolver_options o = {
-		.raw_names = s->o.raw_names,
-		.lines = s->o.lines,
-		.thread_root = s->o.thread_root,
-		.process_root = s->o.process_root || s->naming_epoch,
-		.state_root = s->o.state_root,
+		.show = s->o.show,
 		.states = s->wall != NULL,
-		.bridge_symbols = s->o.bridge_symbols,
 		.process_name = s->comm,
 		.ends = &(s->owner ? s->owner : s)->naming_ends,
 		.depth = s->o.profile.depth ? s->o.profile.depth : PROFILE_DEPTH,
@@ -86,21 +66,14 @@ int session_name_view(struct session *s, struct named_builder *b)
 	struct err e = {0};
 	int r;
 
+	o.show.process_root = process_root;
 	s->named_cut = 0;
 	if (s->owner) {
 		session_read_kallsyms(s->owner);
 		s->kallsyms = s->owner->kallsyms; /* borrowed */
 	}
 	sources.kernel = s->kallsyms;
-	sources.virtual_name = s->virtual_names ? virtual_names_get : NULL;
-	sources.virtual_ctx = s->virtual_names;
-	name_by_bridge(s, &sources);
-	if (s->view->hs && s->compiles) {
-		compile_watch_read(s->compiles, s->view->hs, s->profile, clock_monotonic_ns(), true);
-		notes = (struct compile_watch_notes){s->compiles, s->view->hs};
-		sources.compile = compile_watch_note;
-		sources.compile_ctx = &notes;
-	}
+	parts_call(&s->parts, name, s->profile, &sources);
 	r = s->proc ? perfmap_open(s->proc, s->files, &perfmap, &e) : -ENOENT;
 	if (r == 0)
 		sources.perfmap = perfmap;
@@ -109,11 +82,12 @@ int session_name_view(struct session *s, struct named_builder *b)
 	if (r == -EFBIG)
 		budget_refuse(s->files, 0, "names of code compiled at run time, %s", e.msg);
 	r = resolver_name(s->profile, &sources, &o, b, &unnamed);
-	if (s->view->attribution && attribution_refused(s->view->attribution))
-		log_warn("%" PRIu64 " different frames of compiled code are named by the nearest debug record only: following "
-			 "the flow of this program's code takes too long", attribution_refused(s->view->attribution));
+	if (s->readers->attribution && attribution_refused(s->readers->attribution))
+		log_warn("%" PRIu64 " distinct frames of compiled code are named by the nearest debug record "
+			"only: following the flow of this program's code takes too long", attribution_refused(s->readers->attribution));
 	if (unnamed)
-		log_warn("naming was ended by a signal: %" PRIu64 " different frames have no name, or only that of their file",
+		log_warn("naming was ended by a signal: %" PRIu64 " distinct frames have no name, or only that "
+			"of their file",
 			 unnamed);
 	return r;
 }
@@ -124,34 +98,34 @@ void session_end_naming(struct session *s)
 	budget_cancel(s->files);
 }
 
-static int add_epoch(struct named_builder *b, struct named_profile *np)
+int session_add_named(struct named_builder *b, struct named_profile *np)
 {
 	struct named_meta *m = named_builder_meta(b);
 
-	named_slices_widen(np, m->slice_ns); /* they may have become wider since */
+	named_slices_widen(np, m->slice_ns); /* slices may have become wider since */
 	named_meta_add_counts(m, &np->meta);
 	return named_builder_add(b, np);
 }
 
-int session_merge_epochs(struct session *s)
+int session_merge_named(named_profiles *all, uint64_t slice_ns)
 {
 	struct named_builder *b = named_builder_new();
 	struct named_profile *np;
 	int r = b ? 0 : -ENOMEM;
 
 	if (b)
-		named_builder_meta(b)->slice_ns = profile_slice_ns(s->profile);
-	for (size_t i = 0; r == 0 && i < s->epochs.n; i++)
-		r = add_epoch(b, s->epochs.v[i]);
+		named_builder_meta(b)->slice_ns = slice_ns;
+	for (size_t i = 0; r == 0 && i < all->n; i++)
+		r = session_add_named(b, all->v[i]);
 	if (r < 0)
 		named_builder_free(b);
 	np = r == 0 ? named_builder_take(b) : NULL;
 	if (!np)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->epochs.n; i++)
-		named_profile_free(s->epochs.v[i]);
-	s->epochs.v[0] = np;
-	s->epochs.n = 1;
+	for (size_t i = 0; i < all->n; i++)
+		named_profile_free(all->v[i]);
+	all->v[0] = np;
+	all->n = 1;
 	return 0;
 }
 
@@ -164,13 +138,16 @@ static void say_slices(const struct session *s)
 			 (double)ns / 1e9);
 }
 
-/* A process root is for telling processes apart. What was sampled before the last execve() has one, if it might be needed. */
+/*
+ * Process roots tell processes apart: they are needed only if child processes have samples.
+ * Profiles from before the last execve() have them in case they are needed.
+ */
 static void settle_process_root(struct session *s)
 {
-	if (!s->children || s->o.process_root)
+	if (!s->children || s->o.show.process_root)
 		return;
-	s->o.process_root = children_sampled(s->children) > 0;
-	for (size_t i = 0; i < s->epochs.n && !s->o.process_root; i++)
+	s->o.show.process_root = children_sampled(s->children) > 0;
+	for (size_t i = 0; i < s->epochs.n && !s->o.show.process_root; i++)
 		named_profile_drop_process_root(s->epochs.v[i]);
 }
 
@@ -181,16 +158,16 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
 	int r;
 
 	settle_process_root(s);
-	threads_name_rest(s->threads, s->view->hs, s->profile);
+	threads_name_rest(s->threads, s->readers->hs, s->profile);
 	profile_close(s->profile);
-	malloc_trim(0); /* another thread's arena: naming does not get what is free there */
+	malloc_trim(0); /* memory in another thread's arena is of no use to naming */
 	session_read_kallsyms(s);
 	say_slices(s);
 	if (b)
 		named_builder_meta(b)->slice_ns = profile_slice_ns(s->profile);
-	r = b ? session_name_view(s, b) : -ENOMEM;
+	r = b ? session_name_view(s, b, s->o.show.process_root) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < s->epochs.n; i++)
-		r = add_epoch(b, s->epochs.v[i]);
+		r = session_add_named(b, s->epochs.v[i]);
 	if (r == 0 && s->children)
 		r = children_add_results(s->children, b, err);
 	if (r == 0) {
@@ -208,7 +185,7 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
 	return 0;
 }
 
-/* Ended threads too: their samples are there. */
+/* Includes threads that have ended: they have samples. */
 static void note_threads(struct session *s)
 {
 	const struct recording_tid *t;
@@ -225,7 +202,7 @@ int session_write_snapshot(struct session *s, FILE *out, struct err *err)
 {
 	struct recording_facts f = {.pid = s->pid, .period = s->o.engine_options.period};
 	size_t len;
-	const char *maps = maps_text(s->view->maps, &len);
+	const char *maps = maps_text(s->readers->maps, &len);
 
 	snprintf(f.event, sizeof(f.event), "%s", "cpu");
 	snprintf(f.comm, sizeof(f.comm), "%s", s->comm);

@@ -8,15 +8,15 @@
 
 #include "sampler/engine/replay/engine_replay.h"
 #include "sampler/recording/recording.h"
+#include "sampler/rights/descriptors.h"
 #include "sampler/session/children.h"
-#include "sampler/session/descriptors.h"
-#include "sampler/session/heap_frames.h"
-#include "sampler/session/held.h"
 #include "sampler/session/meta.h"
-#include "sampler/session/threads.h"
-#include "sampler/session/unsampled.h"
-#include "sampler/session/virtual_names.h"
-#include "sampler/session/wall.h"
+#include "sampler/session/parts/compile_watch.h"
+#include "sampler/session/parts/heap_frames.h"
+#include "sampler/session/parts/held.h"
+#include "sampler/session/parts/threads.h"
+#include "sampler/session/parts/unsampled.h"
+#include "sampler/session/parts/wall.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -25,10 +25,10 @@
 
 struct unwinder_options session_unwinder_options(const struct session *s)
 {
-	return (struct unwinder_options){.kernel = s->o.kernel, .live = !s->o.replay};
+	return (struct unwinder_options){.kernel = s->o.engine_options.kernel, .live = !s->o.replay};
 }
 
-/* Sampling by stopping threads costs them more than perf does, so that the rate is bounded. */
+/* Stopping threads costs them more than perf events do, so the rate is limited. */
 #define FALLBACK_PERIOD_NS UINT64_C(10101010) /* 99 Hz */
 
 static bool is_refusal(int r)
@@ -36,12 +36,12 @@ static bool is_refusal(int r)
 	return r == -EPERM || r == -EACCES || r == -ENOSYS || r == -EOPNOTSUPP;
 }
 
-/* Another engine than perf samples the target alone. */
+/* Only the perf engine follows child processes. */
 static void follow_none(struct session *s)
 {
 	children_free(take_ptr(s->children));
 	s->o.engine_options.follow = false;
-	s->o.engine_options.aside = heap_frames_aside(s->heap_frames);
+	s->o.engine_options.frozen = heap_frames_aside(s->heap_frames);
 }
 
 static int fall_back(struct session *s, int r, struct err *err)
@@ -76,18 +76,15 @@ static int open_engine(struct session *s, struct err *err)
 		return r;
 	if (!chosen)
 		s->o.engine = is_wall(s) ? &engine_suspend_ops : &engine_perf_ops;
-	if ((is_wall(s) && !(s->wall = wall_new())) || !(s->heap_frames = heap_frames_new(s->proc)) ||
-	    (!is_wall(s) && !(s->held = held_new(s->files))))
+	if (is_wall(s) ? !parts_add(&s->parts, &wall_part, s->wall = wall_new()) : !(s->held = held_new(s->files)))
 		return err_set(err, -ENOMEM, "out of memory");
-	if (!is_wall(s) && !s->o.snapshot && !(s->unsampled = unsampled_new(s->proc, s->o.engine_options.period)))
-		return err_set(err, -ENOMEM, "out of memory");
-	s->o.engine_options.aside = heap_frames_aside(s->heap_frames);
+	s->o.engine_options.frozen = heap_frames_aside(s->heap_frames);
 	s->o.engine_options.budget = s->files;
 	if (s->o.follow && s->o.engine == &engine_perf_ops) {
 		s->children = children_new(s);
 		if (!s->children)
 			return err_set(err, -ENOMEM, "out of memory");
-		s->o.engine_options.aside = children_aside(s->children, s->o.engine_options.aside);
+		s->o.engine_options.frozen = children_aside(s->children, s->o.engine_options.frozen);
 		s->o.engine_options.follow = true;
 	}
 	r = s->o.engine->open(s->proc, &s->o.engine_options, &s->engine, err);
@@ -101,26 +98,20 @@ bool session_traces(const struct session *s)
 
 static int open_process(struct session *s, struct err *err)
 {
-	int r;
+	int r = readers_open(s->proc, session_unwinder_options(s), s->files, s->o.snapshot, &s->readers, err);
 
-	if (s->o.snapshot)
-		r = view_open_noting(s->proc, session_unwinder_options(s), s->files, s->o.snapshot, &s->view, err);
-	else
-		r = view_open(s->proc, session_unwinder_options(s), s->files, &s->view, err);
-	if (r < 0)
-		return r;
-	return open_engine(s, err);
+	return r < 0 ? r : open_engine(s, err);
 }
 
 static int open_replay(struct session *s, struct err *err)
 {
 	const struct recording *rec = s->o.replay;
 	const struct recording_facts *f = recording_facts(rec);
-	int r = view_open_recording(rec, session_unwinder_options(s), s->o.snapshot, &s->view, err);
+	int r = readers_open_recording(rec, session_unwinder_options(s), s->o.snapshot, &s->readers, err);
 
 	if (r < 0)
 		return r;
-	s->engine = engine_replay_new(rec, s->view->live ? s->view->live : s->view->mem);
+	s->engine = engine_replay_new(rec, s->readers->live ? s->readers->live : s->readers->mem);
 	if (!s->engine)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < recording_thread_count(rec); i++) {
@@ -143,17 +134,21 @@ void session_note_identity(struct session *s)
 	meta_command(s->proc, s->o.command_line, s->command, sizeof(s->command));
 }
 
+void session_files_pool(struct budget_pool *ret, size_t sessions)
+{
+	budget_pool_init(ret, READERS_BYTES, sessions);
+}
+
 static int open_parts(struct session *s, struct err *err)
 {
 	int r;
 
-	view_budget(&s->own_files);
+	readers_budget(&s->own_files);
+	if (s->o.files)
+		budget_join(&s->own_files, s->o.files);
 	s->files = &s->own_files;
-	s->threads = threads_new(s->proc, s->pid);
 	s->profile = profile_new(s->o.profile);
-	if (s->o.thread_root)
-		s->virtual_names = virtual_names_new();
-	if (!s->threads || !s->profile || (s->o.thread_root && !s->virtual_names))
+	if (!s->profile || !session_add_sample_parts(s))
 		return err_set(err, -ENOMEM, "out of memory");
 	r = s->proc ? open_process(s, err) : open_replay(s, err);
 	if (r == 0 && s->proc)
@@ -161,24 +156,10 @@ static int open_parts(struct session *s, struct err *err)
 	return r;
 }
 
-/* Before the privileges are dropped: where the bridge is wanted, or there. */
-static int open_bridge(struct session *s, struct err *err)
-{
-	int r;
-
-	if (!s->proc || s->o.snapshot)
-		return 0;
-	r = bridge_open(s->proc, s->view->maps, s->o.bridge, s->files, &s->bridge, err);
-	if (r == 0 && s->o.bridge_symbols && !s->bridge)
-		return err_set(err, -ENOENT, "--symbols bridge: the bridge is not loaded in process %d: add "
-			       "--bridge on", (int)s->pid);
-	return r;
-}
-
-/* Reading the kernel's symbols takes 0.1 s: only where there is something for them to name. */
+/* Reading the kernel's symbols takes 0.1 s, so it is done only if there can be kernel frames. */
 static bool has_kernel_frames(const struct session *s)
 {
-	return s->proc && s->o.kernel && !session_traces(s) && !s->engine->ops->stats(s->engine).no_kernel;
+	return s->proc && s->o.engine_options.kernel && !session_traces(s) && !s->engine->ops->stats(s->engine).no_kernel;
 }
 
 static void session_close_at_exit(struct session **s)
@@ -196,8 +177,8 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 	s->o = *o;
 	s->kallsyms_fd = -1;
 	s->opened_ns = clock_monotonic_ns();
-	descriptors_raise();
-	s->o.engine_options.kernel = o->kernel;
+	if (!o->replay)
+		descriptors_raise();
 	s->pid = o->replay ? recording_facts(o->replay)->pid : pid;
 	if (!o->replay)
 		r = proc_open(pid, &s->proc, err);
@@ -206,8 +187,8 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 	if (r == 0 && has_kernel_frames(s))
 		s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	if (r == 0)
-		r = open_bridge(s, err);
-	if (r == 0)
+		r = session_open_bridge(s, err);
+	if (r == 0 && !o->replay)
 		r = descriptors_check(err);
 	if (r < 0)
 		return r;
@@ -215,10 +196,10 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 	return 0;
 }
 
-/* Of --max-memory, or of what it is without being asked for, each child may take 1 / CHILD_MEMORY. */
+/* Each child may use 1 / CHILD_MEMORY of --max-memory, or of its default. */
 enum { CHILD_MEMORY = 4, CHILD_MEMORY_OF = 512 << 20 };
 
-/* What it used before sampling began is no business of ours; of one that has started since, all is. */
+/* CPU time counts from the start of sampling, or of the process if it started later. */
 static void begin_child_account(struct session *s)
 {
 	uint64_t age;
@@ -237,18 +218,14 @@ static int open_child_parts(struct session *s, const struct session *owner, stru
 
 	if (r < 0)
 		return r;
-	s->threads = threads_new(s->proc, s->pid);
 	s->profile = profile_new(s->o.profile);
-	s->heap_frames = heap_frames_new(s->proc);
 	s->held = held_new(s->files);
-	if (owner->unsampled)
-		s->unsampled = unsampled_new(s->proc, owner->o.engine_options.period);
-	if (s->o.thread_root)
-		s->virtual_names = virtual_names_new();
-	if (!s->threads || !s->profile || !s->heap_frames || !s->held || (owner->unsampled && !s->unsampled) ||
-	    (s->o.thread_root && !s->virtual_names))
+	if (!s->profile || !s->held || !session_add_sample_parts(s) ||
+	    (owner->unsampled && !parts_add(&s->parts, &unsampled_part,
+					    s->unsampled = unsampled_new(s->proc, owner->o.engine_options.period))) ||
+	    !parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, true)))
 		return err_set(err, -ENOMEM, "out of memory");
-	return view_open(s->proc, session_unwinder_options(s), s->files, &s->view, err);
+	return readers_open(s->proc, session_unwinder_options(s), s->files, NULL, &s->readers, err);
 }
 
 int session_open_child(struct session *owner, pid_t pid, struct session **ret, struct err *err)
@@ -259,7 +236,7 @@ int session_open_child(struct session *owner, pid_t pid, struct session **ret, s
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->o = owner->o;
-	s->o.process_root = true;
+	s->o.show.process_root = true;
 	s->o.launched = false;
 	s->o.include_threads = NULL;
 	s->o.bridge = BRIDGE_OFF;

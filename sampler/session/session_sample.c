@@ -3,25 +3,24 @@
 #include <inttypes.h>
 
 #include "sampler/profile/named_builder.h"
-#include "sampler/recording/writer.h"
-#include "sampler/session/by_time.h"
-#include "sampler/session/compile_watch.h"
-#include "sampler/session/heap_frames.h"
-#include "sampler/session/held.h"
-#include "sampler/session/threads.h"
-#include "sampler/session/unsampled.h"
-#include "sampler/session/virtual_names.h"
-#include "sampler/session/wall.h"
+#include "sampler/recording/recording_writer.h"
+#include "sampler/session/children.h"
+#include "sampler/session/parts/heap_frames.h"
+#include "sampler/session/parts/held.h"
+#include "sampler/session/parts/leftover.h"
+#include "sampler/session/parts/threads.h"
+#include "sampler/session/parts/unsampled.h"
+#include "sampler/session/parts/virtual_names.h"
+#include "sampler/session/parts/wall.h"
 #include "symbolizer/attribution/attribution.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/hotspot/threads/hs_thread.h"
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"
 
-/* From the start on; a recording's samples have times of their own. */
+/* Slices begin with sampling. Samples of a recording have times of their own. */
 static void begin_slices(struct session *s, uint64_t sample_ns)
 {
 	if (s->sliced_from_ns || !s->o.slice_ns)
@@ -34,23 +33,16 @@ static void note_first_stack(struct session *s, const struct walk *w)
 {
 	struct named_builder *b;
 
-	if (s->first_stack_ns || (s->view->jvm == JVM_READY && !w->java))
+	if (s->first_stack_ns || (s->readers->jvm == JVM_READY && !w->java))
 		return;
 	b = named_builder_new();
 	if (b && log_get_level() >= LOG_LEVEL_INFO)
-		session_name_view(s, b);
+		session_name_view(s, b, s->o.show.process_root);
 	named_builder_free(b);
 	s->first_stack_ns = clock_monotonic_ns() - s->opened_ns;
 }
 
-static void note_snapshot(struct session *s, const struct raw_sample *sample, int32_t ns_tid)
-{
-	recording_writer_sample(s->o.snapshot, sample, ns_tid);
-	if (s->o.snapshot_samples && session_live_samples(s) + 1 >= s->o.snapshot_samples)
-		session_stop(s);
-}
-
-/* What a bug report about a broken stack starts with (-vv). */
+/* The first thing to look at in a bug report about a broken stack (-vv). */
 static void say_incomplete(const struct raw_sample *sample, const struct walk *w)
 {
 	log_debug("incomplete stack: tid %d, %s at pc %#" PRIx64 " sp %#" PRIx64 " after %u frames; "
@@ -60,72 +52,72 @@ static void say_incomplete(const struct raw_sample *sample, const struct walk *w
 		  sample->stack_cut ? " cut" : "");
 }
 
-/* A recording is of one moment's memory: read at the end only. */
-static void watch_compiles(struct session *s, uint64_t now_ns)
+/* --- Parts of a session that know it */
+
+static void note_in_snapshot(void *session, struct sampled *x)
 {
-	if (!s->compiles || !s->view->hs)
-		return;
-	compile_watch_codes(s->compiles, s->view->hs, now_ns);
-	if (s->proc && !s->o.snapshot && compile_watch_due(s->compiles, now_ns))
-		compile_watch_read(s->compiles, s->view->hs, s->profile, now_ns, false);
+	struct session *s = session;
+
+	recording_writer_sample(s->o.snapshot, x->raw, x->ns_tid);
+	if (s->o.snapshot_samples && session_live_samples(s) + 1 >= s->o.snapshot_samples)
+		session_stop(s);
 }
 
-static void count_sample(struct session *s, const struct raw_sample *sample, const struct walk *w,
-			 int32_t ns_tid)
+/*
+ * Prepares names of the compiled code that was sampled, or that made the sampled call, by its
+ * control flow.
+ */
+static void prepare_names(void *session, struct sampled *x)
 {
-	enum thread_state state = sample->state;
-	uint32_t stack;
-
-	if (s->wall) {
-		state = wall_state(sample->state, s->view->hs, ns_tid);
-		wall_keep(s->wall, sample->tid, sample->state, state, w);
-	}
-	stack = profile_add(s->profile, sample->pid, sample->tid, state, w, sample->weight);
-	if (s->unsampled)
-		unsampled_sample(s->unsampled, sample->tid, sample->weight, stack, sample->time_ns);
-}
-
-static void count_again(struct session *s, const struct raw_sample *sample)
-{
-	enum thread_state state;
-	const struct walk *w = s->wall ? wall_again(s->wall, sample->tid, sample->state, &state) : NULL;
-
-	if (!w)
-		return;
-	profile_add_times(s->profile, sample->pid, sample->tid, state, w, sample->again, sample->weight);
-	atomic_fetch_add_explicit(&s->live_samples, sample->again, memory_order_relaxed);
-}
-
-/* The code that the sample is in, or what it called is, gets its names by the flow in it. */
-static void prepare_names(struct session *s, const struct walk *w)
-{
+	struct readers *v = x->readers;
+	const struct walk *w = x->walk;
+	const struct code *code;
 	uint32_t i = 0;
 
-	if (!s->proc || s->o.snapshot || !s->view->attribution)
-		return;
+	(void)session;
 	while (i < w->n && w->frames[i].kind != FRAME_COMPILED)
 		i++;
-	if (i < w->n && hs_code(s->view->hs, w->frames[i].id))
-		attribution_prepare(s->view->attribution, hs_code(s->view->hs, w->frames[i].id));
+	code = i < w->n && v->attribution ? hs_code(v->hs, w->frames[i].id) : NULL;
+	if (code)
+		attribution_prepare(v->attribution, code);
 }
 
-static void note_heap_frames(struct session *s, const struct raw_sample *sample, const struct walk *w,
-			     int32_t ns_tid)
+static void keep_prepared(void *session, struct hotspot *hs)
 {
-	const struct hs_thread *t;
+	struct session *s = session;
 
-	s->heap_refused += w->frozen && sample->frozen_len;
-	if (!w->frozen || sample->frozen_len || !s->heap_frames || !s->view->hs)
-		return;
-	t = hs_thread_find(s->view->hs, ns_tid);
-	if (t)
-		heap_frames_note(s->heap_frames, s->view->hs, sample->tid, t);
+	attribution_keep(s->readers->attribution, hs);
 }
 
-/* While no JVM was found: look again this often (a launcher maps libjvm.so after a while). */
+static const struct part_ops snapshot_part = {.walked = note_in_snapshot};
+static const struct part_ops prepare_part = {.walked = prepare_names, .keep = keep_prepared};
+
+bool session_add_sample_parts(struct session *s)
+{
+	struct parts *p = &s->parts;
+
+	parts_add(p, &session_wish_part, s);
+	if (!parts_add(p, &threads_part, s->threads = threads_new(s->proc, s->pid)))
+		return false;
+	if (s->proc && !parts_add(p, &heap_frames_part, s->heap_frames = heap_frames_new(s->proc)))
+		return false;
+	if (s->o.show.thread_root && !parts_add(p, &virtual_names_part, virtual_names_new()))
+		return false;
+	if (s->proc && !s->o.snapshot)
+		parts_add(p, &prepare_part, s);
+	if (s->o.snapshot)
+		parts_add(p, &snapshot_part, s);
+	if (s->o.observer)
+		parts_add(p, s->o.observer, s->o.observer_ctx);
+	return true;
+}
+
+/* --- Samples */
+
+/* As long as no JVM was found, look again this often: a launcher maps libjvm.so after a while. */
 #define FIND_JVM_NS UINT64_C(20000000)
 
-/* An execve follows within a millisecond; its record may be lost. */
+/* The execve follows within a millisecond, but its record may be lost. */
 #define LAUNCH_NS UINT64_C(1000000000)
 
 static bool is_own_code(struct session *s, const struct raw_sample *sample)
@@ -140,10 +132,13 @@ static bool has_enough(const struct session *s)
 	return s->o.snapshot_samples && session_live_samples(s) >= s->o.snapshot_samples;
 }
 
-/* The JVM's code is there, its tables are not: what was walked through it is wrong, or ends in it. */
+/*
+ * The JVM runs code, but its tables are not filled in yet: a walk through that code is wrong, or
+ * ends there.
+ */
 static bool is_too_early(const struct session *s, const struct walk *w)
 {
-	if (s->view->jvm != JVM_STARTING || w->end == WALK_NO_USER)
+	if (s->readers->jvm != JVM_STARTING || w->end == WALK_NO_USER)
 		return false;
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->frames[i].kind == FRAME_ANON)
@@ -151,44 +146,60 @@ static bool is_too_early(const struct session *s, const struct walk *w)
 	return w->end != WALK_ROOT;
 }
 
-/* Not new: it was held. */
-static void take_sample(struct session *s, const struct raw_sample *sample, bool is_new)
+static void walk(struct session *s, const struct sampled *x)
+{
+	parts_call(&s->parts, before_walk);
+	unwinder_walk(s->readers->unwinder, x->raw, x->ns_tid, x->walk);
+}
+
+static void count(struct session *s, struct sampled *x)
+{
+	const struct raw_sample *raw = x->raw;
+
+	begin_slices(s, raw->time_ns);
+	profile_time(s->profile, raw->time_ns);
+	x->stack = profile_add(s->profile, raw->pid, raw->tid, x->state, x->walk, raw->weight);
+	atomic_fetch_add_explicit(&s->live_samples, 1, memory_order_relaxed);
+}
+
+/* `is_new`: the sample was not held. */
+static void take_sample(struct session *s, const struct raw_sample *raw, bool is_new)
 {
 	struct walk w;
-	int32_t ns_tid;
+	struct sampled x = {.raw = raw, .walk = &w, .state = raw->state};
 
-	mem_new_sample(s->view->mem);
-	ns_tid = threads_seen(s->threads, sample->tid, sample->time_ns, s->view->hs, s->profile);
-	if (s->by_time)
-		by_time_look(s->by_time);
-	unwinder_walk(s->view->unwinder, sample, ns_tid, &w);
-	if (is_new && w.end != WALK_ROOT && session_missed_exec(s, sample)) {
-		session_on_exec(s, s->pid);
-		mem_new_sample(s->view->mem);
-		unwinder_walk(s->view->unwinder, sample, ns_tid, &w);
+	mem_new_sample(s->readers->mem);
+	x.ns_tid = threads_seen(s->threads, raw->tid, raw->time_ns, s->readers->hs, s->profile);
+	walk(s, &x);
+	if (is_new && w.end != WALK_ROOT && session_missed_exec(s, raw)) {
+		session_on_exec(s);
+		mem_new_sample(s->readers->mem);
+		walk(s, &x);
 	}
-	if (is_new && s->held && is_too_early(s, &w) && held_keep(s->held, sample))
+	if (is_new && s->held && is_too_early(s, &w) && held_keep(s->held, raw))
 		return;
 	if (w.end != WALK_ROOT && w.end != WALK_NO_USER)
-		say_incomplete(sample, &w);
-	session_wish_regs(s, sample, &w);
-	note_heap_frames(s, sample, &w, ns_tid);
-	if (s->virtual_names)
-		virtual_names_add(s->virtual_names, s->view->hs, s->view->unwinder, &w);
-	prepare_names(s, &w);
-	if (s->by_time)
-		by_time_note(s->by_time, &w, sample->time_ns);
-	if (s->o.snapshot)
-		note_snapshot(s, sample, ns_tid);
-	if (s->o.walked)
-		s->o.walked(s->o.walked_ctx, sample, &w, s->view->hs);
-	begin_slices(s, sample->time_ns);
-	profile_time(s->profile, sample->time_ns);
-	count_sample(s, sample, &w, ns_tid);
-	watch_compiles(s, sample->time_ns);
-	atomic_fetch_add_explicit(&s->live_samples, 1, memory_order_relaxed);
+		say_incomplete(raw, &w);
+	x.readers = s->readers;
+	x.profile = s->profile;
+	parts_call(&s->parts, walked, &x);
+	count(s, &x);
+	parts_call(&s->parts, counted, &x);
 	note_first_stack(s, &w);
 	session_forget(s);
+}
+
+/* The thread has not run since its last sample. */
+static void count_again(struct session *s, const struct raw_sample *raw)
+{
+	enum thread_state state;
+	const struct walk *w = wall_again(s->wall, raw->tid, raw->state, &state);
+
+	profile_time(s->profile, raw->time_ns);
+	if (!w)
+		return;
+	profile_add_times(s->profile, raw->pid, raw->tid, state, w, raw->again, raw->weight);
+	atomic_fetch_add_explicit(&s->live_samples, raw->again, memory_order_relaxed);
 }
 
 void session_give_held(struct session *s)
@@ -199,75 +210,119 @@ void session_give_held(struct session *s)
 		take_sample(s, sample, false);
 }
 
+/* The target's session, or that of a process which it started; NULL: that has none. */
+static struct session *session_of(struct session *s, pid_t pid)
+{
+	return s->children && pid != s->pid ? children_find(s->children, pid) : s;
+}
+
 static void on_sample(void *ctx, const struct raw_sample *sample)
 {
 	struct session *s = ctx;
 
-	if (is_own_code(s, sample) || has_enough(s))
+	if (s->children && sample->pid != s->pid)
+		s = children_of_sample(s->children, sample);
+	if (!s || is_own_code(s, sample) || has_enough(s))
 		return;
 	if (sample->again) {
-		profile_time(s->profile, sample->time_ns);
 		count_again(s, sample);
 		return;
 	}
-	mem_new_sample(s->view->mem);
-	if (s->view->jvm != JVM_READY && sample->time_ns - s->looked_for_jvm_ns > FIND_JVM_NS) {
+	if (s->readers->jvm != JVM_READY && sample->time_ns - s->looked_for_jvm_ns > FIND_JVM_NS) {
+		mem_new_sample(s->readers->mem);
 		session_find_jvm(s, sample->time_ns);
 		session_use_bridge(s, false, NULL);
 	}
-	if (s->view->jvm != JVM_STARTING)
+	if (s->readers->jvm != JVM_STARTING)
 		session_give_held(s);
 	take_sample(s, sample, true);
 }
 
 static void on_thread(void *ctx, pid_t pid, pid_t tid, const char *comm)
 {
-	struct session *s = ctx;
+	struct session *s = session_of(ctx, pid);
 
-	if (pid != s->pid) {
+	if (s && pid != s->pid) {
 		session_note_alone(s, pid, comm);
-		return;
+	} else if (s) {
+		threads_comm(s->threads, tid, comm, s->readers->hs, s->profile);
+		session_wish_thread(s, tid, comm);
 	}
-	threads_comm(s->threads, tid, comm, s->view->hs, s->profile);
-	session_wish_thread(s, tid, comm);
 }
 
 static void on_thread_exit(void *ctx, pid_t pid, pid_t tid)
 {
-	struct session *s = ctx;
+	struct session *s = session_of(ctx, pid);
 
-	(void)pid;
-	threads_exited(s->threads, tid);
-	if (s->heap_frames)
-		heap_frames_forget(s->heap_frames, tid);
-	if (s->wall)
-		wall_forget(s->wall, tid);
+	if (s)
+		parts_call(&s->parts, thread_ended, tid);
 }
 
 static void on_ended(void *ctx, const struct engine_ended *e)
 {
+	struct session *s = session_of(ctx, e->pid);
+
+	if (s && s->unsampled)
+		unsampled_ended(s->unsampled, e, s->profile, s->pid);
+}
+
+static void on_exec(void *ctx, pid_t pid)
+{
+	struct session *s = session_of(ctx, pid);
+
+	if (s && pid == s->pid)
+		session_on_exec(s);
+}
+
+static void on_child(void *ctx, pid_t parent, pid_t pid)
+{
 	struct session *s = ctx;
 
-	if (s->unsampled)
-		unsampled_ended(s->unsampled, e, s->profile, s->pid);
+	if (s->children)
+		children_started(s->children, pid);
+	else if (parent == s->pid)
+		s->alone.processes++;
+}
+
+/* One of the thread's samples, drawn by lot, stands for it too: it weighs more, and remains one sample. */
+static void on_rest(void *ctx, pid_t pid, pid_t tid, uint64_t weight)
+{
+	struct session *s = session_of(ctx, pid);
+	struct leftover o;
+
+	if (!s || !s->drawn || !leftovers_drawn(s->drawn, tid, &o))
+		return;
+	profile_time(s->profile, o.time_ns);
+	profile_add_weight(s->profile, pid, tid, o.stack, 0, weight);
 }
 
 static void on_mapped(void *ctx, pid_t pid)
 {
-	struct session *s = ctx;
+	struct session *s = session_of(ctx, pid);
 
-	(void)pid;
-	if (s->view->jvm == JVM_ABSENT)
+	if (s && s->readers->jvm == JVM_ABSENT)
 		session_find_jvm(s, clock_monotonic_ns());
 }
 
-/* Here, and not when all is delivered: samples x period is compared with it. */
+static struct proc *process_of(void *ctx, pid_t pid)
+{
+	struct session *s = session_of(ctx, pid);
+
+	return s ? s->proc : NULL;
+}
+
+/*
+ * CPU time is read now, not when all samples are delivered: samples x period is compared with it.
+ */
 static void on_sampled(void *ctx)
 {
 	struct session *s = ctx;
-	uint64_t cpu;
+	struct engine_stats e = s->engine->ops->stats(s->engine);
+	uint64_t cpu = e.cpu_end_ns;
 
-	if (s->proc && proc_cpu_ns(s->proc, &cpu) == 0 && cpu > s->cpu_start_ns)
+	if (e.cpu_begin_ns)
+		s->cpu_start_ns = e.cpu_begin_ns;
+	if ((cpu || (s->proc && proc_cpu_ns(s->proc, &cpu) == 0)) && cpu > s->cpu_start_ns)
 		s->cpu_ns = cpu - s->cpu_start_ns;
 	if (s->unsampled)
 		unsampled_finish(s->unsampled);
@@ -283,9 +338,11 @@ struct engine_sink session_sink(struct session *s)
 		.thread = on_thread,
 		.thread_exit = on_thread_exit,
 		.ended = on_ended,
-		.exec = session_on_exec,
+		.rest = on_rest,
+		.exec = on_exec,
 		.mapped = on_mapped,
-		.child = session_on_child,
+		.child = on_child,
+		.process = s->children ? process_of : NULL,
 		.sampled = on_sampled,
 	};
 }

@@ -2,8 +2,8 @@
 #include <regex.h>
 #include <stdlib.h>
 
+#include "sampler/session/parts/threads.h"
 #include "sampler/session/session_private.h"
-#include "sampler/session/threads.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/arch.h"
@@ -19,7 +19,7 @@ int session_wish_open(struct session *s, struct err *err)
 	if (regcomp(s->only_threads, s->o.include_threads, REG_EXTENDED | REG_NOSUB)) {
 		free(s->only_threads);
 		s->only_threads = NULL;
-		return err_set(err, -EINVAL, "'%s' is no regular expression", s->o.include_threads);
+		return err_set(err, -EINVAL, "'%s' is not a regular expression", s->o.include_threads);
 	}
 	s->o.engine_options.ask_first = true;
 	return 0;
@@ -39,19 +39,25 @@ void session_wish_thread(struct session *s, pid_t tid, const char *comm)
 
 	if (!s->only_threads || !s->engine->ops->wish)
 		return;
-	mem_new_sample(s->view->mem);
+	mem_new_sample(s->readers->mem);
 	threads_rename(s->threads, tid);
-	threads_seen(s->threads, tid, clock_monotonic_ns(), s->view->hs, s->profile);
+	threads_seen(s->threads, tid, clock_monotonic_ns(), s->readers->hs, s->profile);
 	name = profile_thread_name(s->profile, s->pid, tid);
 	s->engine->ops->wish(s->engine, tid, regexec(s->only_threads, name ? name : comm, 0, NULL, 0) == 0
 						     ? ENGINE_WISH_SAMPLE
 						     : ENGINE_WISH_LEAVE);
 }
 
-void session_wish_regs(struct session *s, const struct raw_sample *sample, const struct walk *w)
+/* The walk lacked registers that can be read if the thread is stopped. */
+static void walked(void *session, struct sampled *x)
 {
+	struct session *s = session;
+	const struct raw_sample *sample = x->raw;
+
 	if (!sample->has_user || regs_known(&sample->regs, arch_host()->fp) || !s->engine->ops->wish)
 		return;
-	if (w->end != WALK_ROOT || w->resynchronised)
+	if (x->walk->end != WALK_ROOT || x->walk->resynchronised)
 		s->engine->ops->wish(s->engine, sample->tid, ENGINE_WISH_REGS);
 }
+
+const struct part_ops session_wish_part = {.walked = walked};

@@ -9,13 +9,13 @@
 struct mem;
 
 /*
- * Unwinding rows for generated code, which has none of its own: from a pc the instructions are
- * followed to where the code leaves its frame (a return, a jump out), and the stack pointer, the
- * frame pointer and the return address at that place are expressed by the registers at the pc.
- * Prologues, epilogues, adapters, stubs with any frame and the interpreter's entry and exit all
- * come out exact this way, whatever a JDK's version of them looks like.
+ * Makes unwinding rows for generated code, which has none: follows the instructions from a pc
+ * to where the code leaves its frame (a return, or a jump out), and expresses the stack pointer, the
+ * frame pointer and the return address there in terms of the registers at the pc.
+ * This is exact for prologues, epilogues, adapters, stubs with any frame and the interpreter's entry and exit,
+ * whatever they look like in a JDK.
  *
- * The result depends on the code bytes only, so it is cached by pc.
+ * The result depends only on the bytes of the code, so it is cached by pc.
  */
 
 /* A value in terms of the registers at the starting pc. */
@@ -29,7 +29,7 @@ enum flow_kind {
 
 struct flow_val {
 	uint8_t kind;
-	uint8_t base; /* DWARF number; FLOW_ALIGNED and above: an aligned stack pointer, unknown */
+	uint8_t base; /* DWARF number; from FLOW_ALIGNED on: an aligned stack pointer, whose value is unknown */
 	int32_t off, add, more;
 };
 
@@ -41,11 +41,11 @@ enum flow_end {
 	FLOW_JUMP_REG, /* a jump through register, whose value is `target` */
 	FLOW_TAIL_MEM, /* a jump through memory */
 	FLOW_TAIL, /* a direct jump out of the code, to target_pc */
-	FLOW_LIMIT, /* an option's limit was reached, or the next frame that is rebuilt */
+	FLOW_LIMIT, /* a limit from the options was reached, or the next frame that deoptimisation rebuilds */
 	FLOW_BUILT, /* an interpreter frame was built: the four slots are in `slot` */
 };
 
-/* Registers that a caller can want back: the frame pointer comes first. */
+/* Registers that a caller may need: the frame pointer comes first. */
 enum { SAVED_FP, SAVED_REGS = 6 };
 extern const uint8_t flow_saved_regs[SAVED_REGS]; /* their DWARF numbers */
 
@@ -53,7 +53,7 @@ enum flow_slot { SLOT_SENDER_SP, SLOT_METHOD, FLOW_SLOTS };
 
 struct flow_row {
 	uint8_t end; /* enum flow_end */
-	bool called; /* a call lies on the way */
+	bool called; /* there is a call on the way */
 	struct flow_val ra; /* the word on top of the stack */
 	struct flow_val sp; /* behind that word; FLOW_JUMP_REG: in front of it */
 	struct flow_val thrown_at; /* where exception handlers find the return address when they are jumped to */
@@ -64,13 +64,13 @@ struct flow_row {
 	struct flow_val slot[FLOW_SLOTS]; /* FLOW_BUILT */
 };
 
-/* Code bytes at `pc`: how many of `len` there are. */
+/* Reads code at `pc`. Returns how many of `len` bytes there are. */
 typedef uint32_t flow_fetch_fn(void *ctx, uint64_t pc, uint8_t *dst, uint32_t len);
 
-/* Is the frame gone when the code jumps to `target`, outside of it? */
+/* Has the code left its frame when it jumps to `target`, outside of the code? */
 typedef bool flow_leaves_fn(void *ctx, uint64_t target);
 
-/* Is the frame whole, nothing pushed, at a call that returns to `pc`? */
+/* Is the frame complete, with nothing else pushed, at a call that returns to `pc`? */
 typedef bool flow_whole_fn(void *ctx, uint64_t pc);
 
 struct flow_options {
@@ -83,8 +83,8 @@ struct flow_options {
 	bool limit_call; /* stop at a call, or where the stack is aligned for one: the same holds */
 	int32_t limit_words;
 	uint16_t budget; /* instructions */
-	bool straight; /* conditional branches are not taken, and a call ends the way */
-	bool no_calls; /* a call ends the way */
+	bool straight; /* do not follow conditional branches, and end at a call */
+	bool no_calls; /* end at a call */
 	bool rebuilds; /* deoptimisation: makes frames from lists, see flow_x86_64.c */
 	bool interpreter; /* look for FLOW_BUILT; slots as below, words from the frame pointer */
 	int8_t sender_sp_slot, method_slot;
@@ -97,15 +97,15 @@ void flow_free(struct flow *f);
 void flow_follow(struct flow *f, const struct flow_options *o, uint64_t pc, struct flow_row *ret);
 
 /*
- * Does code [from, to) with frames of `words` move the stack pointer in its body (pushes around leaf
- * calls, scratch space)? Nothing but the frame itself being made and left is none.
+ * Does code [from, to) with frames of `words` move the stack pointer other than to make and leave the frame (pushes around leaf
+ * calls, scratch space)?
  */
 bool flow_moves_sp(const struct flow_options *o, uint64_t from, uint64_t to, int32_t words);
 
 /*
- * Is `pc`, in a vtable or an itable stub, in one of the latter? Its search of the interface table branches, and behind
- * its last instruction stands the jump for an interface that was not found; a vtable stub is two loads and a jump
- * through memory (vtableStubs_x86_64.cpp). false where the code cannot be read.
+ * Is `pc`, which is in a vtable or an itable stub, in an itable stub? That has branches, in the search for the interface, and ends
+ * with a jump for an interface that was not found; a vtable stub is two loads and a jump
+ * through memory (vtableStubs_x86_64.cpp). false if the code cannot be read.
  */
 bool flow_is_itable(const struct flow_options *o, uint64_t pc);
 

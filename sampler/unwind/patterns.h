@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * What the code of HotSpot and libc looks like on one processor, where the unwinder has to recognise it by its bytes or
- * its registers. One const struct and one file per processor. What the ABI says is in struct arch.
+ * What code of HotSpot and libc looks like on one processor, where the unwinder has to recognise it by its bytes or
+ * registers. One const struct and one file per processor. What the ABI says is in struct arch.
  */
 enum { STUB_WORDS_MAX = 32, STUB_SAVED_MAX = 16 };
 
@@ -24,10 +24,10 @@ struct patterns {
 	/* Is a system call among these bytes? */
 	bool (*has_syscall)(const uint8_t *bytes, uint32_t n);
 
-	/* Length of an instruction that saves the frame pointer in a frame of so many bytes, the return address not
-	 * counted; 0: the bytes begin with another. */
+	/* Length of the instruction that saves the frame pointer in a frame of `frame_bytes`, without the return
+	 * address; 0: the bytes begin with another instruction. */
 	uint32_t (*saves_fp)(const uint8_t *bytes, uint32_t n, uint32_t frame_bytes);
-	/* Offset behind the instruction that makes such a frame; 0: none. */
+	/* Offset of the end of the instruction that makes such a frame; 0: there is none. */
 	uint32_t (*frame_made)(const uint8_t *bytes, uint32_t n, uint32_t frame_bytes);
 	/* Do the bytes begin the stub of a static call? Its jump comes `static_call_jump` bytes later. */
 	bool (*is_static_call)(const uint8_t *bytes, uint32_t n);

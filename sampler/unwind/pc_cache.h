@@ -7,14 +7,14 @@
 #include "sampler/unwind/flow.h"
 
 /*
- * What was found out about pcs of generated code, by (pc, code id). Direct-mapped: a collision
- * costs a second look, never a wrong answer.
+ * Remembers what was found out about pcs in generated code, by (pc, code id). Direct-mapped: a collision
+ * costs time, but never gives a wrong answer.
  */
 enum row_class {
-	ROW_COMPLETE, /* the frame is whole: the rule of its kind holds */
-	ROW_SHIFTED, /* whole, but the stack pointer may be some words off, it is not known how many */
+	ROW_COMPLETE, /* the frame is complete: leave by the rule for its kind */
+	ROW_SHIFTED, /* complete, but the stack pointer may be some words off, and it is not known how many */
 	ROW_FLOW, /* leave by the flow row */
-	ROW_ITABLE, /* of a stub: in an itable stub */
+	ROW_ITABLE, /* in an itable stub */
 	ROW_RETURN_ON_TOP, /* nothing pushed yet, or all popped: return address at [sp] */
 };
 
@@ -30,7 +30,7 @@ struct pc_cache;
 struct pc_cache *pc_cache_new(void); /* NULL: out of memory */
 void pc_cache_free(struct pc_cache *c);
 
-/* The entry of this pc; *hit says whether it was there. If not, the caller fills in cls and row. */
+/* The entry of this pc. If !*hit, the caller fills in cls and row. */
 struct pc_entry *pc_cache_get(struct pc_cache *c, uint64_t pc, uint32_t code_id, bool *hit);
 
 /* Does the code with this id move sp in its body? 0: unknown, else 1 no, 2 yes. */

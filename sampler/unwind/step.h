@@ -10,9 +10,9 @@ struct flow_row;
 struct walker;
 
 /*
- * One step from a frame to its caller, by the owner of the pc. Each pushes the key of the frame it
- * leaves (or none, where no frame was made yet) and changes the registers to the caller's.
- * STEP_MORE, or a reason for the end of the walk (enum walk_end).
+ * One step from a frame to its caller, one function for each owner of a pc. Each pushes the key of the frame that it
+ * leaves (none, if there is no frame yet) and replaces the registers by the caller's.
+ * Returns STEP_MORE, or a reason why the walk ends (enum walk_end).
  */
 int step_native(struct walker *w);
 int step_java(struct walker *w); /* any pc in the code cache */
@@ -23,20 +23,20 @@ int step_stub(struct walker *w, const struct code *c);
 int step_call_stub(struct walker *w);
 int step_return_barrier(struct walker *w, const struct code *c);
 
-/* Pushes the frames of the sample's copy of the heap (hs_frozen.h), all of them or none: false. */
+/* Pushes the frozen frames that were copied with the sample (hs_frozen.h), all of them; false: none. */
 bool step_frozen(struct walker *w);
 
-/* From a frame anchor, when there is no other way on; walker.resynchronised, unless that is surely the caller.
+/* Goes on from a frame anchor, when there is no other way; sets walker.resynchronised, unless that is certainly the caller.
  * false: no anchor further out. */
 bool step_anchor(struct walker *w);
 
-/* hotspot.md 6.1: a whole frame of `c` with its own sp at `sp`. false: not a return address there. */
+/* Leaves a complete frame of `c` whose own sp is `sp` (hotspot.md 6.1). false: there is no return address. */
 bool step_by_size(struct walker *w, const struct code *c, uint64_t sp, bool checked);
 
-/* Leaves by a flow row, when its return address is one. */
+/* Leaves by a flow row. false: its return address is none. */
 bool step_by_row(struct walker *w, const struct flow_row *row);
 
-/* Return address at [sp]. */
+/* Leaves by the return address at [sp]. */
 bool step_top(struct walker *w);
 
 /* What flow_follow() needs for the code of `c`. */

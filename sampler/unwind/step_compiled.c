@@ -20,8 +20,8 @@ static uint32_t frame_bytes(const struct code *c)
 	return (uint32_t)c->frame_size * 8 - 8;
 }
 
-/* The saved frame pointer of a frame may be written behind the place that HotSpot calls frame complete
- * (hotspot.md 6.2). The length of that instruction, or 0. */
+/* The frame pointer may be saved after the place that HotSpot calls frame complete
+ * (hotspot.md 6.2). Returns the length of that instruction, or 0. */
 static uint32_t saves_fp_at(struct walker *w, const struct code *c, uint64_t pc)
 {
 	uint8_t b[8] = {0};
@@ -30,7 +30,7 @@ static uint32_t saves_fp_at(struct walker *w, const struct code *c, uint64_t pc)
 	return w->patterns->saves_fp(b, n, frame_bytes(c));
 }
 
-/* In front of `limit`, where the frame is complete: what is still to be pushed is missing. */
+/* In front of `limit`, where the frame is complete: finds what is still missing. */
 static bool follow_to_limit(struct walker *w, const struct code *c, uint64_t limit,
 	struct pc_entry *e)
 {
@@ -91,7 +91,7 @@ static bool in_stubs(const struct code *c, uint64_t pc)
 	return c->stub_begin > 0 && pc - c->begin >= (uint64_t)c->stub_begin;
 }
 
-/* Found out once a method, from the place where its frame is complete to its stubs. */
+/* Found out once for each method, from the place where its frame is complete to its stubs. */
 static bool moves_sp(struct walker *w, const struct code *c)
 {
 	uint8_t *known = pc_cache_moves_sp(w->rows, c->id);
@@ -120,8 +120,8 @@ static bool is_call_recorded(void *ctx, uint64_t pc)
 }
 
 /*
- * A body that pushes: where the stack pointer is, the way to the return tells, or to a call with a
- * record. Not so in native wrappers: Continuation.doYield returns to another frame's caller when it freezes.
+ * In a body that pushes, the instructions up to the return, or to a call with a
+ * record, show where the stack pointer is. Not in native wrappers: Continuation.doYield returns to another frame's caller.
  */
 static void classify_body(struct walker *w, const struct code *c, struct pc_entry *e)
 {
@@ -137,7 +137,7 @@ static void classify_body(struct walker *w, const struct code *c, struct pc_entr
 	e->cls = e->row.end == FLOW_RETURN || e->row.end == FLOW_LIMIT ? ROW_FLOW : ROW_SHIFTED;
 }
 
-/* No frame, but a collector's barrier may save registers on the stack; ends in a jump to a method. */
+/* Code without a frame, which ends in a jump to a method; a collector's barrier may save registers on the stack. */
 static void classify_frameless(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	struct flow_options o = step_flow_options(w, c, BODY_BUDGET);
@@ -166,8 +166,8 @@ static bool is_static_call_at(struct walker *w, uint64_t pc)
 }
 
 /*
- * A static call goes through a stub behind the method's own code when its target is interpreted: then [sp] is the
- * method's own return address, and the frame below it is the method's.
+ * If the target of a static call is interpreted, the call goes through a stub behind the method's own code: [sp] is a
+ * return address in the method then, and the frame above it is the method's.
  */
 static bool step_static_call(struct walker *w, const struct code *c)
 {
@@ -188,7 +188,7 @@ static bool step_shifted(struct walker *w, const struct code *c)
 	return false;
 }
 
-/* By what is known of the pc. What is known is not doubted: rather no caller than a wrong one. */
+/* By what is known of the pc, and nothing else: no caller is better than a wrong one. */
 static bool step_classified(struct walker *w, const struct code *c)
 {
 	bool hit;
@@ -217,8 +217,8 @@ static int step_leaf(struct walker *w, const struct code *c)
 	return step_classified(w, c) ? STEP_MORE : WALK_BAD_FRAME;
 }
 
-/* Calls without a record: leaf calls, around which barriers' slow paths save registers on the
- * stack; and native wrappers, which align it for some. */
+/* At calls without a record: leaf calls, around which slow paths of barriers save registers on the
+ * stack; and some calls in native wrappers, which align it. */
 static bool step_leaf_call(struct walker *w, const struct code *c)
 {
 	if (c->kind != BLOB_NMETHOD && step_by_size(w, c, walker_sp(w), true))
@@ -226,7 +226,7 @@ static bool step_leaf_call(struct walker *w, const struct code *c)
 	return step_classified(w, c);
 }
 
-/* The pc that the deoptimisation handler stands for (hotspot.md 6.4); unchanged if it cannot be told. */
+/* The pc that the deoptimisation handler has replaced (hotspot.md 6.4); unchanged if that is not known. */
 static uint64_t find_original_pc(struct walker *w, const struct code *c)
 {
 	uint64_t pc = walker_pc(w), orig;
@@ -237,7 +237,7 @@ static uint64_t find_original_pc(struct walker *w, const struct code *c)
 	return orig >= c->begin && orig < c->end ? orig : pc;
 }
 
-/* Its bytes are another's by now: by the frame's size, or, where that is no caller's, without a frame. */
+/* Other code may be there now, so its bytes are of no use: leaves by the size of the frame, or as if there were none. */
 static int step_gone(struct walker *w, const struct code *c)
 {
 	if (step_by_size(w, c, walker_sp(w), true) || (w->exact && step_top(w)))
@@ -245,7 +245,7 @@ static int step_gone(struct walker *w, const struct code *c)
 	return WALK_NO_BLOB;
 }
 
-/* The frame of enterSpecial begins with the ContinuationEntry. Rather no thread than one of another moment. */
+/* The frame of enterSpecial begins with the ContinuationEntry. No thread is better than one of another moment. */
 static void note_continuation(struct walker *w, const struct code *c)
 {
 	if (c->role != STUB_ENTER_SPECIAL || w->continuation || w->exact || w->doubtful_from != UINT32_MAX)

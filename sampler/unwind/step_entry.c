@@ -7,7 +7,7 @@
 #include "symbolizer/hotspot/objects/hs_frozen.h"
 #include "symbolizer/hotspot/reader/hs_arch.h"
 
-enum { GAP_WORDS = 512 }; /* of a native frame that is searched for return addresses */
+enum { GAP_WORDS = 512 }; /* the most of a native frame that is searched for return addresses */
 
 int step_call_stub(struct walker *w)
 {
@@ -32,7 +32,7 @@ int step_call_stub(struct walker *w)
 	return STEP_MORE;
 }
 
-/* The entry that was mounted at the sample, where the heap was copied then; else the one that is now. */
+/* The entry that was mounted at the sample, if frozen frames were copied with it; else the present one. */
 static uint64_t find_entry(struct walker *w, bool thawed)
 {
 	const struct hs_thread *t = walker_thread(w);
@@ -44,7 +44,7 @@ static uint64_t find_entry(struct walker *w, bool thawed)
 	return t ? hs_thread_cont_entry(w->hs, t) : 0;
 }
 
-/* The entry that is there now need not be the one of the sample: a frame of enterSpecial shows it. */
+/* The present entry need not be the one of the sample. It is if there is a frame of enterSpecial. */
 static bool is_entry(struct walker *w, uint64_t pc, uint64_t entry)
 {
 	const struct code *c = hs_code(w->hs, hs_code_find(w->hs, pc));
@@ -67,7 +67,7 @@ int step_return_barrier(struct walker *w, const struct code *c)
 	w->frozen |= !thawed;
 	w->heap_used |= thawed;
 	entry = find_entry(w, thawed);
-	/* What else is on this stack cannot be told: the virtual thread's own part is whole. */
+	/* What else is on this stack is not known; the virtual thread's own part is complete. */
 	if (!pc || !entry || !is_entry(w, pc, entry)) {
 		w->frozen = true;
 		return WALK_ROOT;
@@ -89,9 +89,9 @@ static bool find_anchor(struct walker *w, struct hs_anchor *ret)
 }
 
 /*
- * Native wrappers and stubs of the runtime note a pc of their own in front of the call: no return
- * address, and no record there (SharedRuntime::generate_native_wrapper, JDK 17 and 25). Their frame is
- * whole at it; that the word above it is a return address, the step out of it checks.
+ * Native wrappers and stubs of the runtime store a pc of their own in front of the call: it is not a return
+ * address, and has no record (SharedRuntime::generate_native_wrapper, JDK 17 and 25). Their frame is
+ * complete there; the step out of it checks that the word above it is a return address.
  */
 static bool is_noted_pc(struct walker *w, uint64_t pc)
 {
@@ -105,9 +105,9 @@ static bool is_noted_pc(struct walker *w, uint64_t pc)
 }
 
 /*
- * Was the native frame that cannot be left called by the anchor's? Then the return address in front of the anchor
- * is the first one: nothing was left out, what was missing is the frame pointer (of a thread that was looked at, in
- * a library that is built with frame pointers). What older calls left behind may hide that.
+ * Was the native frame that cannot be left called by the anchor's frame? Yes, if the return address in front of the anchor
+ * is the first one above sp: then no frame is left out, and only the frame pointer was missing (of a thread that was not
+ * stopped, in a library built with frame pointers). Return addresses left behind by older calls may hide that.
  */
 static bool is_caller(struct walker *w, uint64_t anchor_sp)
 {
@@ -130,7 +130,7 @@ bool step_anchor(struct walker *w)
 		return false;
 	if (regs_known(&w->regs, w->arch->sp) && a.sp < walker_sp(w))
 		return false;
-	/* The interpreter and leaf stubs leave the pc out (hotspot.md 7.2). */
+	/* The interpreter and leaf stubs do not store the pc (hotspot.md 7.2). */
 	if (!a.pc && !mem_read_u64(w->mem, a.sp - 8, &a.pc))
 		return false;
 	if (!is_java_return(w, a.pc) && !is_noted_pc(w, a.pc))

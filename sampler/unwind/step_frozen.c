@@ -10,15 +10,15 @@
 #include "symbolizer/hotspot/reader/hs_arch.h"
 
 /*
- * Frames in a stack chunk look as on a stack, with the addresses of interpreted ones in words from the slot
+ * Frames in a stack chunk look as on a stack, except that addresses in interpreted frames are distances in words from the slot
  * that holds them (JDK 21 on: runtime/stackChunkFrameStream.inline.hpp, cpu/x86/continuationFreezeThaw_x86.inline.hpp).
- * All must make sense, down to the first frame of every continuation: rather none than a wrong one.
+ * All frames must make sense, down to the first one of the continuation: no frames are better than wrong ones.
  */
 struct chunk_walk {
 	struct walker *w;
 	const struct hs_chunk *c;
 	int64_t sp; /* of the frame to be pushed */
-	int64_t own_sp; /* the same without arguments that an adapter put below (unextended_sp) */
+	int64_t own_sp; /* the same without arguments that an adapter pushed (unextended_sp) */
 	uint32_t method; /* of the last frame pushed */
 };
 
@@ -29,7 +29,7 @@ static bool is_first_frame(const struct walker *w, uint32_t method)
 	return m && !strcmp(m->name, "enter") && !strcmp(m->class_name, "jdk/internal/vm/Continuation");
 }
 
-/* While frames are being frozen, those on the stack may be in the heap too. */
+/* While frames are being frozen, those on the stack may be in the heap as well. */
 static bool is_freezing(const struct walker *w)
 {
 	for (uint32_t i = 0; i < w->n; i++) {
@@ -47,7 +47,7 @@ static bool word(const struct chunk_walk *k, int64_t index, uint64_t *ret)
 	return hs_chunk_word(k->c, index, ret);
 }
 
-/* An index that stands in the chunk as the distance from another. */
+/* An index that is stored as the distance from another. */
 static bool relative(const struct chunk_walk *k, int64_t index, int64_t from, int64_t *ret)
 {
 	uint64_t distance;
@@ -74,7 +74,7 @@ static bool push_interpreted(struct chunk_walk *k)
 	bci = m ? hs_method_bci(m, bcp) : -1;
 	if (bci < 0 || !walker_push(k->w, FRAME_INTERPRETED, 0, k->method, bci))
 		return false;
-	/* The last one's locals are the end of the chunk's frames. */
+	/* The chunk's frames end with the locals of the last one. */
 	k->sp = locals + 1 >= k->c->bottom ? k->c->bottom : fp + 2;
 	return true;
 }
@@ -96,7 +96,7 @@ static bool push_compiled(struct chunk_walk *k, uint64_t pc)
 		return false;
 	k->method = c->method_id;
 	k->sp = k->own_sp += c->frame_size;
-	/* Arguments of the last one lie behind it, on the carrier's side of the entry. */
+	/* Behind the last frame lie its arguments, on the carrier's side of the entry. */
 	if (k->sp >= k->c->bottom - 2 && k->sp <= k->c->bottom)
 		k->sp = k->c->bottom;
 	return true;

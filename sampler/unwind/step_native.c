@@ -37,8 +37,8 @@ static int step_frame_pointer(struct walker *w)
 	return STEP_MORE;
 }
 
-/* The dynamic linker's _start, where a program begins, has no rows in glibc. The kernel clears the frame pointer, and what
- * is on top of the stack is the count of arguments (AMD64 supplement 3.4.1). */
+/* The dynamic linker's _start, where a program begins, has no rows in glibc. The kernel clears the frame pointer, and
+ * the number of arguments is on top of the stack (AMD64 supplement 3.4.1). */
 static bool is_linker_base(const struct walker *w, const struct modmap_hit *hit)
 {
 	return hit->dso && strncmp(dso_name(hit->dso), "ld-linux", 8) == 0 && is_fp_cleared(w);
@@ -46,8 +46,8 @@ static bool is_linker_base(const struct walker *w, const struct modmap_hit *hit)
 
 enum { CLONE_BYTES = 24 };
 
-/* A thread that was just made begins behind the system call in clone() or clone3(), where glibc has no rows (clone3.S); the
- * call gives it 0, and its maker something else. It has no caller, and its maker's frame pointer. */
+/* A new thread begins behind the system call in clone() or clone3(), where glibc has no rows (clone3.S). The call returns
+ * 0 in it, and something else in its parent. It has no caller, and its parent's frame pointer. */
 static bool is_thread_start(struct walker *w, const struct modmap_hit *hit)
 {
 	const char *name = hit->dso ? dso_name(hit->dso) : "";
@@ -60,7 +60,7 @@ static bool is_thread_start(struct walker *w, const struct modmap_hit *hit)
 	return w->patterns->has_syscall(before, sizeof(before));
 }
 
-/* A function without rows that was just called, or keeps no frame: the return address is on top. */
+/* A function without rows that was just called, or has no frame: the return address is on top. */
 static int step_no_row(struct walker *w, const struct modmap_hit *hit)
 {
 	int r;
@@ -88,8 +88,8 @@ static int step_row(struct walker *w, const struct cfi_row *row)
 	w->exact = w->sp_free = row->signal_frame;
 	if (walker_pc(w))
 		return STEP_MORE;
-	/* A first function without marks has a return address of zero, and the ABI's frame pointer of
-	 * zero (AMD64 supplement 3.4.1). Zero alone is what a wrong stack pointer finds. */
+	/* The first function may be marked only by a return address of zero and the ABI's frame pointer of
+	 * zero (AMD64 supplement 3.4.1). A zero alone may come from a wrong stack pointer. */
 	return is_fp_cleared(w) ? WALK_ROOT : WALK_BAD_PC;
 }
 

@@ -11,16 +11,16 @@ enum {
 	SCAN_WORDS = 16,
 };
 
-/* Code that jumps to a method's entry: arguments may have been moved, a register holds the caller's sp. */
+/* Code that jumps to a method's entry: it may have moved arguments, and a register holds the caller's sp. */
 static bool takes_sender_sp(const struct code *c)
 {
 	return c->kind == BLOB_ADAPTER || c->role == STUB_METHOD_HANDLES;
 }
 
 /*
- * A jump to a method's entry with the return address on top of the stack. Arguments may lie behind
- * it: the caller's sp is in that register then, unless it was used up for moving them (i2c; its caller is
- * interpreted and needs no exact one).
+ * A jump to a method's entry with the return address on top of the stack. If arguments lie behind
+ * it, that register holds the caller's sp, unless it was needed for moving them (i2c; its caller is
+ * interpreted and needs no exact sp).
  */
 static bool step_method(struct walker *w, struct flow_row *tail)
 {
@@ -50,7 +50,7 @@ static bool step_tail(struct walker *w, const struct code *c, const struct flow_
 	return step_by_row(w, &tail);
 }
 
-/* Exception handlers are jumped to with the return address, just popped, in a register. */
+/* The return address, which was just popped, is in a register when exception handlers are jumped to. */
 static bool has_return_in_reg(const struct code *c, const struct flow_row *row)
 {
 	const struct flow_val *at = &row->thrown_at;
@@ -61,7 +61,7 @@ static bool has_return_in_reg(const struct code *c, const struct flow_row *row)
 	       && at->off == row->sp.off - 8;
 }
 
-/* Call resolution ends in a jump to the method: that register holds an argument then. */
+/* Call resolution ends in a jump to the method, where that register holds an argument. */
 static bool enters_method(struct walker *w, const struct flow_row *row)
 {
 	const struct code *c;
@@ -84,7 +84,7 @@ static bool step_jump(struct walker *w, const struct code *c, const struct flow_
 	if (takes_sender_sp(c) || enters_method(w, row))
 		return step_tail(w, c, row);
 	back.ra = row->target;
-	/* C1's stub that leaves for a handler in the method; also for the code that unwinds the method's own
+	/* C1's stub that jumps to a handler in the method, or to the code that unwinds the method's own
 	 * frame, which is in no table (Runtime1::generate_handle_exception(), c1_Runtime1_x86.cpp). */
 	if (c->role == STUB_HANDLE_EXCEPTION)
 		back.end = FLOW_RETURN;
@@ -146,7 +146,7 @@ static void classify_free(struct walker *w, const struct code *c, struct pc_entr
 }
 
 /* The way to the end of a blob with a frame of known size; or how much of the frame is still
- * missing where it makes its next call, at which it is whole. */
+ * missing at its next call, where it will be complete. */
 static void classify_framed(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	struct flow_options o = step_flow_options(w, c, FRAMED_BUDGET);
@@ -186,7 +186,7 @@ static const struct pc_entry *find_entry(struct walker *w, const struct code *c)
 	return e;
 }
 
-/* The frame has one size while it is whole: at calls, give or take a word of alignment. */
+/* The complete frame has one size, at calls, perhaps with a word of alignment. */
 static bool step_whole(struct walker *w, const struct code *c)
 {
 	uint64_t sp = walker_sp(w);

@@ -12,14 +12,14 @@
 #include "symbolizer/native/modmap.h"
 
 struct unwinder {
-	struct walker w; /* frames, caches and borrowed parts stay; the rest is set per walk */
+	struct walker w; /* frames, caches and borrowed parts are kept; the rest is set for each walk */
 	struct mem *mem;
 	struct unwinder_options options;
 	struct unwinder_stats stats;
-	uint64_t now_ns; /* read once for a batch of samples; never later than now */
+	uint64_t now_ns; /* read once for a batch of samples; not later than now */
 };
 
-/* A walk that stale code led astray ends early: each further one meets what lies beyond. */
+/* A walk that stale code has misled ends early, and the next one may meet more of it. */
 enum { MAX_WALKS = 6 };
 
 /* Pages below this are never mapped (vm.mmap_min_addr). */
@@ -40,7 +40,7 @@ struct unwinder *unwinder_new(struct modmap *maps, struct hotspot *hs, struct me
 	u->w.patterns = options.arch ? options.patterns : patterns_host();
 	u->w.flow = flow_new();
 	u->w.rows = pc_cache_new();
-	/* Pages that no walk is deep enough for are never touched. */
+	/* Pages take memory only when a walk is deep enough. */
 	u->w.frames = malloc(WALK_MAX_FRAMES * sizeof(*u->w.frames));
 	if (!u->w.flow || !u->w.rows || !u->w.frames) {
 		unwinder_free(u);
@@ -73,7 +73,7 @@ static bool is_barrier(const struct walker *w, const struct code *c)
 {
 	uint64_t barrier = hs_cont_return_barrier(w->hs), pc = walker_pc(w);
 
-	/* Thawing too: what lies outside of it is being put back on the stack. */
+	/* While thawing, too: outer frames are being copied back to the stack. */
 	return c->kind == BLOB_STUBS && ((barrier && pc == barrier) || c->role == STUB_CONTINUATION);
 }
 
@@ -108,8 +108,8 @@ static int step_once(struct walker *w)
 	return w->hs && hs_in_code_cache(w->hs, pc) ? step_java(w) : step_native(w);
 }
 
-/* The stack grows towards its base with every caller. Only the code that a leaf jumps out of, and
- * a signal's own stack, are exceptions. */
+/* Each caller's stack pointer is further out. The only exceptions are leaves that are left by a jump, and
+ * signals with a stack of their own. */
 static bool moved(const struct walker *w, uint64_t old_sp, bool was_exact)
 {
 	uint64_t sp = walker_sp(w);
@@ -130,7 +130,7 @@ static int walk_frames(struct walker *w)
 		if (r == STEP_MORE && !moved(w, sp, exact))
 			r = WALK_NO_PROGRESS;
 		if (r > WALK_ROOT && w->doubtful_from <= w->n) {
-			/* That entry was another's: the virtual thread's own part stays. */
+			/* That entry was of another moment: only the virtual thread's own part is kept. */
 			w->n = w->doubtful_from;
 			return WALK_ROOT;
 		}
@@ -148,7 +148,7 @@ static int walk_kernel(struct walker *w, const struct raw_sample *s)
 	return STEP_MORE;
 }
 
-/* In the kernel, with the registers of a program whose memory is gone: execve() has not set up the new one's yet. */
+/* In the kernel, with registers of a program whose memory is gone: execve() has not set up the new program's registers yet. */
 static bool is_in_execve(const struct unwinder *u, const struct raw_sample *s)
 {
 	uint64_t pc = s->regs.r[u->w.arch->pc];
@@ -209,7 +209,7 @@ static void tell_times(struct unwinder *u, const struct raw_sample *s)
 	hotspot_walk_times(u->w.hs, s->time_ns, u->now_ns);
 }
 
-/* Code that was replaced under the walk makes it worthless: again, with what is there now. */
+/* If code was replaced during the walk, the result is worthless, and the walk is repeated with what is there now. */
 static int walk_consistent(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid)
 {
 	if (!u->w.hs)

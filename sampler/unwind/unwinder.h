@@ -15,21 +15,21 @@ struct modmap;
 struct patterns;
 
 /*
- * Turns registers and a memory view into frames with keys: kernel chain, native frames by CFI, Java
- * frames by HotSpot's rules, and back to native, down to the thread's first frame. Knows nothing of
- * engines. Allocates nothing while walking, however deep the stack is, and opens no files: what a key stands for is
- * copied by hotspot, and a DSO opened by modmap, when a walk meets it for the first time.
+ * Turns registers and memory into frames with keys: the kernel's call chain, native frames by CFI, Java
+ * frames by HotSpot's rules, and native ones again, down to the thread's first frame. Knows nothing of
+ * engines. Walking allocates nothing, however deep the stack is, and opens no files: when a walk meets a method or a DSO for
+ * the first time, hotspot copies what its key needs, and modmap opens the DSO.
  */
 struct unwinder;
 
 struct unwinder_options {
 	bool kernel; /* keep kernel frames */
-	bool live; /* samples are of this moment: their times compare with CLOCK_MONOTONIC */
+	bool live; /* samples are recent: their times can be compared with CLOCK_MONOTONIC */
 	const struct arch *arch; /* the samples' processor; NULL: this host's */
-	const struct patterns *patterns; /* of the same one */
+	const struct patterns *patterns; /* of the same processor */
 };
 
-/* All borrowed. hs may be NULL (not a JVM), and may be set later. `mem`: the target's memory. */
+/* All are borrowed. `hs` may be NULL (not a JVM), and set later. `mem`: the target's memory. */
 struct unwinder *unwinder_new(struct modmap *maps, struct hotspot *hs, struct mem *mem,
 			      struct unwinder_options options);
 void unwinder_set_hotspot(struct unwinder *u, struct hotspot *hs);
@@ -37,12 +37,12 @@ void unwinder_free(struct unwinder *u);
 
 /*
  * Walks one sample. `ns_tid`: the thread in the target's own PID namespace (0: unknown).
- * ret->frames is borrowed until the next call. Always gives a walk, with a reason for its end.
+ * ret->frames is borrowed until the next call. There always is a walk, and a reason why it ended.
  */
 void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid,
 		   struct walk *ret);
 
-/* Puts a synthetic frame outside of the walk just made. false: no room. */
+/* Adds a synthetic root frame to the last walk. false: no room. */
 bool unwinder_add_root(struct unwinder *u, struct walk *w, enum frame_mark mark, uint32_t id);
 
 struct unwinder_stats {

@@ -1,5 +1,7 @@
 #include "sampler/unwind/validate.h"
 
+#include <stdlib.h>
+
 #include "sampler/unwind/pc_cache.h"
 #include "sampler/unwind/walker.h"
 #include "symbolizer/hotspot/code/code.h"
@@ -13,7 +15,7 @@ bool is_deopt_handler(const struct code *c, uint64_t pc)
 	return c->kind == BLOB_NMETHOD && (off == c->deopt_handler || off == c->deopt_mh_handler);
 }
 
-/* An exception in flight may have put a handler's address in place of a return address. */
+/* An exception that is being thrown may have replaced a return address by that of a handler. */
 static bool is_handler(const struct code *c, uint64_t pc)
 {
 	uint64_t off = pc - c->begin;
@@ -28,25 +30,23 @@ static bool is_handler(const struct code *c, uint64_t pc)
 	return false;
 }
 
+static int compare_offset(const void *key, const void *record)
+{
+	int64_t a = *(const int64_t *)key, b = ((const struct code_record *)record)->pc_offset;
+
+	return (a > b) - (a < b);
+}
+
 /* Every call of a method has a record at its return address; so have polls, whose handler is entered
  * as if the polling instruction had called it. */
 static bool has_record(const struct code *c, uint64_t pc)
 {
-	uint32_t lo = 0, hi = c->n_records;
-	int64_t off = (int64_t)(pc - c->begin);
+	const int64_t off = (int64_t)(pc - c->begin);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (c->records[mid].pc_offset < off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < c->n_records && c->records[lo].pc_offset == off;
+	return c->n_records && bsearch(&off, c->records, c->n_records, sizeof(*c->records), compare_offset);
 }
 
-/* What a pc is as a return address. Cached; 0 is unknown. */
+/* Whether a pc can be a return address. Cached; 0 is unknown. */
 enum verdict { VERDICT_NO = 1, VERDICT_CALL, VERDICT_RECORD };
 
 static enum verdict judge(struct walker *w, uint64_t pc, const struct code *c)
@@ -86,7 +86,7 @@ bool is_java_return(struct walker *w, uint64_t pc)
 
 	if (!w->hs || !hs_in_code_cache(w->hs, pc))
 		return false;
-	/* The interpreter pushes entry points of its own as return addresses. */
+	/* The interpreter pushes its own entry points as return addresses. */
 	if (hs_in_interpreter(w->hs, pc) || pc == hs_call_stub_return(w->hs)
 		|| pc == hs_cont_return_barrier(w->hs))
 		return true;

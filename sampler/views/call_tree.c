@@ -36,7 +36,7 @@ struct by_total {
 	uint32_t parent, name, id;
 };
 
-/* Smaller ones first, so that each pushed in front of its siblings leaves the largest there. */
+/* Smaller ones first: each is pushed before its siblings, so the largest ends up first. */
 static int compare(const void *a, const void *b)
 {
 	const struct by_total *x = a, *y = b;
@@ -73,7 +73,10 @@ static int tree_finish(struct call_tree *t)
 	return 0;
 }
 
-/* Frames [from, to) of a leaf-first list, in either direction; to < from: toward the leaf. */
+/*
+ * Frames [from, to) of a list that begins at the leaf, in either direction; to < from: towards the
+ * leaf.
+ */
 static int add_path(struct call_tree *t, const struct named_profile *np, const struct frames *f,
 		    size_t from, size_t to, uint64_t count)
 {
@@ -90,7 +93,7 @@ static int add_path(struct call_tree *t, const struct named_profile *np, const s
 	return 0;
 }
 
-/* The outermost frame of the method; SIZE_MAX: there is none. */
+/* Finds the outermost frame of the method; SIZE_MAX: there is none. */
 static size_t find_method(const struct named_profile *np, const struct frames *f, const uint8_t *method)
 {
 	for (size_t i = f->list.n; i-- > 0;)
@@ -113,7 +116,7 @@ static int add_around(struct call_tree *t, const struct named_profile *np, const
 	return add_path(t, np, f, at + 1, end, count);
 }
 
-/* `method` NULL: whole stacks. */
+/* `method` NULL: adds whole stacks. */
 static int build(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers,
 		 bool skip_start)
 {

@@ -9,28 +9,31 @@
 
 struct named_profile;
 
-/* Stacks merged by method into a tree. Node 0 is the root, nobody's child. */
+/* Stacks merged into a tree by method. Node 0 is the root. */
 struct call_node {
 	uint32_t parent, name; /* string id of the profile */
 	uint32_t first_child, next; /* 0: none; larger totals first */
-	uint32_t depth; /* of the root 0 */
+	uint32_t depth; /* 0 for the root */
 	uint64_t self; /* samples whose path ends here */
-	uint64_t total; /* and those that go on; valid once finished */
+	uint64_t total; /* samples whose path ends here or below; valid once finished */
 };
 
 struct call_tree {
 	struct page_trie *trie;
 	VEC(struct call_node) nodes;
-	bool skipped; /* frames that start threads were left out of some stack */
+	bool skipped; /* frames that start threads were left out of at least one stack */
 };
 
-/* 0 or -ENOMEM. All stacks, root first, process, thread and state included; skip_start: frames_skip_start(). */
+/*
+ * Adds all stacks, root first, with process, thread and state; skip_start: frames_skip_start(). 0
+ * or -ENOMEM.
+ */
 int call_tree_build(struct call_tree *t, const struct named_profile *np, bool skip_start);
 
 /*
- * The stacks that hold a method (one byte a string id, name_pattern.h), each from its outermost frame
- * of it: `callers`: on to the root; else on to the leaf. Synthetic roots are no callers. The root of
- * the tree stands for the method. 0 or -ENOMEM.
+ * Adds the stacks that contain a method (one byte per string id, name_pattern.h), each from its
+ * outermost frame of the method: `callers`: on to the root; else on to the leaf. Synthetic roots
+ * are not callers. The root of the tree is the method. 0 or -ENOMEM.
  */
 int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method,
 			   bool callers);

@@ -7,20 +7,23 @@
 #include "sampler/model/named_profile.h"
 #include "symbolizer/base/vec.h"
 
-/* The frames of one stack, leaf first, inlined ones as frames of their own. Zero-initialise. */
+/* The frames of a stack, leaf first, with inlined ones as separate frames. Zero-initialise. */
 struct frames {
 	VEC(const struct named_line *) list;
 };
 
-/* 0 or -ENOMEM. A location without lines and an empty stack are one frame without a name. The lines
- * are borrowed from the profile. */
+/*
+ * A location without lines and an empty stack have one frame without a name. Lines are borrowed
+ * from the profile. 0 or -ENOMEM.
+ */
 int frames_of(struct frames *f, const struct named_profile *np, uint32_t stack);
 void frames_done(struct frames *f);
 
 /*
- * Leaves out what starts a thread of a JVM, below its outermost Java method: clone3, JavaThread::run, call_stub.
- * Only where all of that belongs to the JVM, its launcher and the C library: an application that calls into a JVM
- * keeps its own frames. Returns whether there was such a part.
+ * Leaves out the frames that start a thread of a JVM, below its outermost Java method: clone3,
+ * JavaThread::run, call_stub. Only if all of them belong to the JVM, its launcher and the C
+ * library: an application that calls into a JVM keeps its own frames. Returns whether there were
+ * such frames.
  */
 bool frames_skip_start(struct frames *f, const struct named_profile *np, uint32_t stack);
 
@@ -30,10 +33,10 @@ static inline uint32_t frame_name(const struct named_profile *np, const struct n
 	return np->functions[l->function].name;
 }
 
-/* What stands for a name; "[unknown]" for an empty one. */
+/* The name to show; "[unknown]" for an empty one. */
 const char *frame_name_text(const struct named_profile *np, uint32_t name);
 
-/* Process, thread or state in front of the stack proper. */
+/* Is it a process, thread or state, a root that jsampler has added? */
 static inline bool frame_is_root_label(const struct named_line *l)
 {
 	return l->kind == NAMED_THREAD || l->kind == NAMED_PROCESS || l->kind == NAMED_STATE;

@@ -25,8 +25,9 @@ static bool same(char pattern, char name)
 }
 
 /*
- * With stars, the set of places in the pattern that the name read so far can have led to: one pass
- * over the name, whatever the stars are. at[i]: the pattern's first i characters are used up.
+ * With stars: the set of positions in the pattern that the name read so far may have led to. One
+ * pass over the name, whatever the stars are. at[i]: the first i characters of the pattern are used
+ * up.
  */
 static void skip_stars(const char *pattern, size_t n, uint8_t *at)
 {
@@ -93,7 +94,7 @@ static bool matches_as_it_is(const char *pattern, const char *name)
 	return matches_whole(pattern, slash + 1);
 }
 
-/* Class#method and Class::method with a dot, in `dst`. false: there is neither. */
+/* Turns Class#method and Class::method into Class.method, in `dst`. False: it is neither. */
 static bool with_dot(const char *pattern, char *dst, size_t size)
 {
 	const char *mark = strchr(pattern, '#');
@@ -140,7 +141,7 @@ static uint8_t *ids_of(matches_fn *matches, const char *pattern, const struct na
 	uint8_t *ids = calloc((size_t)n + 1, 1);
 
 	*ret_matches = *ret_one = 0;
-	/* Function 0 is "none"; what has no name is called [unknown] everywhere. */
+	/* Function 0 is "none"; a function without a name is [unknown] everywhere. */
 	for (uint32_t i = 0; ids && i < np->n_functions; i++) {
 		uint32_t id = np->functions[i].name;
 		const char *name = named_string(np, id);

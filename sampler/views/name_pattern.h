@@ -21,15 +21,16 @@ int name_pattern_check(const char *pattern, struct err *err);
 bool name_pattern_matches(const char *pattern, const char *name);
 
 /*
- * Which strings of a profile are names that match, one byte a string id; the caller's to free. NULL:
- * out of memory. *ret_matches: how many names of functions do; *ret_one: one of them (a string id).
+ * Finds the strings of a profile that are matching names, one byte per string id; the caller frees
+ * it. NULL: out of memory. *ret_matches: how many names of functions match; *ret_one: one of them
+ * (a string id).
  */
 uint8_t *name_pattern_ids(const char *pattern, const struct named_profile *np, uint32_t *ret_matches,
 			  uint32_t *ret_one);
 
 /*
- * The same for a method that somebody asked for, in *ret; where no whole name matches, the pattern may be a method's
- * name alone: "put". -ENOENT: there is none, err has the nearest names; -ENOMEM.
+ * The same for a method given by the user, in *ret. If no whole name matches, the pattern may be
+ * the name of a method alone: "put". -ENOENT: there is none, err has similar names; -ENOMEM.
  */
 int name_pattern_method(const char *pattern, const struct named_profile *np, uint8_t **ret,
 			uint32_t *ret_matches, uint32_t *ret_one, struct err *err);

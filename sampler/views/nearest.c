@@ -9,7 +9,7 @@
 #include "sampler/model/named_profile.h"
 #include "symbolizer/base/text.h"
 
-/* WORD: characters compared; FAR: no likeness. */
+/* WORD: characters compared; FAR: not similar. */
 enum { NEAREST = 3, WORD = 64, FAR = 1000 };
 
 struct candidates {
@@ -23,7 +23,7 @@ struct candidates {
 	size_t n;
 };
 
-/* Of a regular expression or a pattern, the letters that it is about. */
+/* The letters of a regular expression or pattern. */
 static void plain_word(const char *text, char *dst)
 {
 	size_t n = 0;
@@ -43,7 +43,7 @@ static int least(int a, int b, int c)
 	return m < c ? m : c;
 }
 
-/* Levenshtein's distance to the first WORD characters of `name`, in one row. */
+/* Levenshtein distance to the first WORD characters of `name`, in one row. */
 static int distance(const char *wanted, const char *name, size_t len)
 {
 	int row[WORD + 1], n = (int)strlen(wanted);
@@ -78,7 +78,7 @@ static const char *behind(const char *name, char c)
 	return p ? p + 1 : name;
 }
 
-/* The nearest of the whole name, Class.method, Class and method. */
+/* The smallest distance to the whole name, Class.method, Class and method. */
 static int likeness(const struct candidates *c, const char *name)
 {
 	const char *class = behind(name, '/'), *method = behind(class, '.');

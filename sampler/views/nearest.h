@@ -6,14 +6,14 @@
 struct named_profile;
 
 /*
- * What somebody may have meant who named a method or a thread that is not in a profile: up to three names, most
- * alike first, as "nearest: a, b, c"; "" where none is alike. Letters' case, dots for slashes and the operators of
- * regular expressions do not count.
+ * What the user may have meant by a method or thread that is not in a profile: up to three names,
+ * the most similar first, as "nearest: a, b, c"; "" if none is similar. Case, dots for slashes and
+ * operators of regular expressions do not count.
  */
 void nearest_methods(const struct named_profile *np, const char *text, char *dst, size_t size);
 void nearest_threads(const struct named_profile *np, const char *text, char *dst, size_t size);
 
-/* In how many letters the lower-case words differ: put in, left out, another one. */
+/* Edit distance of two lower-case words. */
 int nearest_distance(const char *a, const char *b);
 
 #endif

@@ -11,17 +11,17 @@
 #include "symbolizer/base/json.h"
 
 /*
- * Rows of cells as aligned text, as JSON objects or as CSV (RFC 4180). Text cells hold names from the
- * target: they are made fit to show. Errors of the stream stick to it (ferror()). Text for a terminal
- * fits in its width (table_fit.h): it comes at table_end().
+ * Rows of cells as aligned text, JSON objects or CSV (RFC 4180). Text cells hold names from the
+ * target and are sanitised. Errors of the stream stick to it (ferror()). Text for a terminal fits
+ * its width (table_fit.h), and is printed by table_end().
  */
 enum table_format { TABLE_TEXT, TABLE_JSON, TABLE_CSV };
 
 struct table_column {
 	const char *key; /* in json and csv; NULL: only in text */
-	const char *title; /* in text; NULL: not there */
-	int width; /* in text; negative: left-aligned; 0: as long as it is */
-	int decimals; /* of numbers, in text */
+	const char *title; /* in text; NULL: left out */
+	int width; /* in text; negative: left-aligned; 0: no padding */
+	int decimals; /* decimals, in text */
 };
 
 struct table {
@@ -33,31 +33,33 @@ struct table {
 	size_t at; /* next column of the current row */
 	bool filled; /* the current row has a cell */
 	struct buf text;
-	size_t width; /* of the terminal; 0: none */
-	struct table_fit fit; /* with a width, in text */
+	size_t width; /* width of the terminal; 0: none */
+	struct table_fit fit; /* for text with a width */
 };
 
 /* "text", "json", "csv"; -EINVAL: another word. */
 int table_format_parse(const char *word, enum table_format *ret);
 
-/* The heading, if the format has one; in JSON the object that `json` is in gets a list, "rows". width: columns
- * of the terminal that json->out is, 0: it is none. */
+/*
+ * Prints the heading if the format has one; in JSON, the open object gets a list, "rows". width: of
+ * the terminal that json->out is, 0: not a terminal.
+ */
 void table_begin(struct table *t, struct json *json, enum table_format format, size_t width,
 		 const struct table_column *columns, size_t n);
 
-/* One cell each, in the order of the columns; the row ends with its last one. */
+/* Each adds a cell, in the order of the columns; the last one ends the row. */
 void table_count(struct table *t, uint64_t value);
 void table_number(struct table *t, double value); /* NaN and infinity: none */
 void table_text(struct table *t, const char *text);
 void table_none(struct table *t); /* null, or nothing */
 
-/* In text: a line of its own below the last row; elsewhere nothing. */
+/* In text: adds a line below the last row; otherwise nothing. */
 void table_note(struct table *t, const char *text);
 
-/* JSON closes its list; the caller closes the object around it. */
+/* Closes the list in JSON; the caller closes the object around it. */
 void table_end(struct table *t);
 
-/* Foreign text made fit to show, on one line. */
+/* Sanitised text, on one line. */
 void table_put_clean(FILE *out, struct buf *scratch, const char *text);
 
 #endif

@@ -7,10 +7,10 @@
 #include "sampler/views/table.h"
 
 enum {
-	LEAST_NAME = 16, /* columns; a name is not cut further, come what may */
-	LEAST_LEAD = 4, /* columns; shorter lines of a tree say nothing */
+	LEAST_NAME = 16, /* columns; names are never cut to less */
+	LEAST_LEAD = 4, /* columns; tree lines that are cut to less say nothing */
 	NOTE_INDENT = 10,
-	NAME_BYTES = 1024, /* of what is printed of one */
+	NAME_BYTES = 1024, /* bytes that are printed of a cell */
 	MAX_COLUMNS = 32,
 };
 
@@ -37,7 +37,7 @@ void table_fit_done(struct table_fit *f)
 	vec_done(&f->notes);
 }
 
-/* Blanks and lines in front of a name in a tree, in bytes. */
+/* Length in bytes of the spaces and lines before a name in a tree. */
 static size_t lead_bytes(const char *s)
 {
 	static const char *const lines[] = {"│", "├", "└"};
@@ -67,7 +67,7 @@ void table_fit_name(FILE *out, const char *name, size_t room)
 		lead = sizeof(shown) - 1;
 	memcpy(shown, name, lead);
 	shown[lead] = '\0';
-	/* Deep in a tree its inner lines are what stays: they lead to the name. */
+	/* Deep in a tree, the lines next to the name are kept: they lead to it. */
 	if (columns_of(shown) > most) {
 		char cut[NAME_BYTES] = "";
 
@@ -86,14 +86,14 @@ static const char *cell(const struct table_fit *f, size_t at)
 	return f->text.data + f->cells.v[at];
 }
 
-/* "", "-" and blanks say nothing. */
+/* "", "-" and spaces say nothing. */
 static bool says_something(const char *s)
 {
 	s += strspn(s, " ");
 	return *s && strcmp(s, "-") != 0;
 }
 
-/* How wide columns are; 0: left out. */
+/* Widths of columns; 0: left out. */
 static void measure(const struct table_fit *f, const struct table_column *columns, size_t n,
 		    size_t *ret)
 {

@@ -19,7 +19,7 @@ const char *tier_name(enum tier tier)
 	return names[tier];
 }
 
-/* TIERS: no Java code. */
+/* TIERS: not Java code. */
 static enum tier tier_of(const struct named_line *l)
 {
 	switch (l->kind) {
@@ -90,7 +90,7 @@ int tiers_build(const struct named_profile *np, struct tiers *ret)
 			return -ENOMEM;
 		count_leaf(&t, rows, frame_name(np, f.list.v[0]), f.list.v[0], s);
 	}
-	/* Methods of one name and several signatures are one row. */
+	/* Methods with the same name and different signatures are one row. */
 	for (uint32_t i = 1; i < np->n_functions; i++)
 		named_compile_add(&rows[np->functions[i].name].compile, &np->functions[i].compile);
 	for (uint32_t i = 0; i < n_names; i++) {

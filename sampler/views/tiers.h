@@ -6,7 +6,7 @@
 
 #include "sampler/model/named_profile.h"
 
-/* How Java code ran. C1 without level: the profile does not say it (folded text). */
+/* How Java code ran. C1 without a level: the profile does not say it (folded text). */
 enum tier {
 	TIER_INTERPRETED,
 	TIER_C1,
@@ -18,12 +18,12 @@ enum tier {
 	TIERS
 };
 
-/* Of a method's own time; the tiers add up to its self time. */
+/* Self time of a method; the tiers add up to it. */
 struct tier_row {
 	uint32_t name; /* string id of the profile */
 	uint64_t self, self_weight;
 	uint64_t samples[TIERS], weight[TIERS];
-	uint64_t osr, osr_weight; /* of it in code that was entered in the middle of a loop */
+	uint64_t osr, osr_weight; /* part of it in code that was entered in the middle of a loop */
 	struct named_compile compile; /* all functions of that name together */
 };
 
@@ -32,7 +32,7 @@ struct tiers {
 	size_t n;
 	struct tier_row all; /* the sum of them */
 	uint64_t samples, weight; /* of the whole profile */
-	uint64_t other[NAMED_KINDS], other_weight[NAMED_KINDS]; /* what is no Java code, by kind */
+	uint64_t other[NAMED_KINDS], other_weight[NAMED_KINDS]; /* other code, by kind */
 };
 
 /* 0 or -ENOMEM. */

@@ -8,17 +8,8 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/vec.h"
 
-/* 11 days in slices of a second; a file may hold any number. */
+/* 11 days in slices of a second; a file could have any number. */
 enum { SLICES_MAX = 1000000 };
-
-const char *timeline_part_name(enum timeline_part part)
-{
-	static const char *const names[TIMELINE_PARTS] = {
-		"interpreted", "c1", "c2", "native", "kernel", "other",
-	};
-
-	return names[part];
-}
 
 static enum timeline_part part_of(const struct named_line *l)
 {

@@ -6,7 +6,7 @@
 
 #include "sampler/model/named_profile.h"
 
-/* How Java code ran, inlined code as what it was compiled into; and what is no Java code. */
+/* How Java code ran, with inlined code counted as the code it was compiled into; and other code. */
 enum timeline_part {
 	PART_INTERPRETED,
 	PART_C1,
@@ -17,9 +17,7 @@ enum timeline_part {
 	TIMELINE_PARTS
 };
 
-const char *timeline_part_name(enum timeline_part part);
-
-/* At most so many columns has a method's strip: slices side by side are put together. */
+/* Largest width of a method's strip: adjacent slices are combined. */
 enum { TIMELINE_COLUMNS = 60, TIMELINE_TIERS = PART_C2 + 1 };
 
 struct timeline_slice {
@@ -37,14 +35,14 @@ struct timeline_method {
 struct timeline {
 	uint64_t slice_ns;
 	uint32_t n_slices;
-	struct timeline_slice *slices; /* from the first on: slices[0] is slice 1 */
+	struct timeline_slice *slices; /* slices[0] is slice 1 */
 	uint32_t n_columns, slices_per_column;
 	struct timeline_method *methods; /* Java methods with self time, most first */
 	size_t n_methods;
-	uint64_t unsliced; /* samples of no slice */
+	uint64_t unsliced; /* samples without a slice */
 };
 
-/* -ENODATA: the profile has no slices, or more than anybody looks at; -ENOMEM. */
+/* -ENODATA: the profile has no slices, or too many; -ENOMEM. */
 int timeline_build(const struct named_profile *np, struct timeline *ret);
 void timeline_done(struct timeline *t);
 

@@ -21,7 +21,7 @@ static const struct table_column columns[] = {
 	{"method", "method", 0, 0},
 };
 
-/* What most of the method's own samples were. */
+/* How most of the method's own samples ran. */
 static const char *main_kind(const struct flat_row *r)
 {
 	int best = 0;

@@ -35,7 +35,7 @@ struct line_row {
 	UT_hash_handle hh;
 };
 
-/* Most first, then in the order of the source. */
+/* Most samples first, then in the order of the source. */
 static int compare(struct line_row *a, struct line_row *b)
 {
 	if (a->self != b->self)

@@ -46,7 +46,7 @@ static int by_count(const void *a, const void *b)
 	return by_identity(a, b);
 }
 
-/* One row a thread, in place; their number. */
+/* Merges rows to one per thread, in place; returns their number. */
 static size_t merge(struct thread_row *rows, size_t n)
 {
 	size_t to = 0;
@@ -112,7 +112,8 @@ int view_threads(const struct named_profile *np, const struct view_options *o, F
 		return err_set(err, -ENOMEM, "out of memory");
 	n = threads_of(np, rows);
 	if (n && !has_threads(rows, n))
-		return err_set(err, -ENOENT, "the profile does not say which thread each sample is of (folded text does with "
+		return err_set(err, -ENOENT, "the profile does not say which thread each sample is of (folded "
+			"text does with "
 				       "record --threads)");
 	shown = o->rows && o->rows < n ? (size_t)o->rows : n;
 	view_head(np, "threads", o->format, &json);

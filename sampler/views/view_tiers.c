@@ -11,7 +11,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
-/* The unlevelled C1 column is there for profiles that have no levels. */
+/* Profiles without levels use the column for C1 without a level. */
 enum { FIRST_TIER = 4, C1_COLUMN = FIRST_TIER + TIER_C1, AMOUNTS_END = FIRST_TIER + TIERS + 1 };
 
 static const struct table_column columns[] = {
@@ -44,7 +44,7 @@ struct printing {
 	struct buf scratch;
 };
 
-/* Times in text, samples elsewhere; "-" for none is easier to read past. */
+/* Times in text, samples elsewhere; "-" for none is easier to skip. */
 static void put_amount(struct printing *p, uint64_t samples, uint64_t weight)
 {
 	if (p->t.format != TABLE_TEXT)
@@ -73,7 +73,7 @@ static void put_row(struct printing *p, const struct tier_row *r, const char *na
 	table_text(&p->t, p->scratch.failed ? "?" : p->scratch.data);
 }
 
-/* Below a row in text: why its time in the interpreter, and what was thrown away. */
+/* Printed below a row of text: why the method is interpreted, and which code was discarded. */
 static void put_notes(struct printing *p, const struct tier_row *r)
 {
 	const char *why = named_string(p->np, r->compile.why_interpreted);

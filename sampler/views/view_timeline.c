@@ -27,7 +27,7 @@ enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), BAR = 20, NARROW_STRIP = 
 
 static const char letters[TIMELINE_PARTS] = {'0', '1', 'j', 'n', 'k', '.'};
 
-/* The parts of the time as so many letters, largest remainders left out. */
+/* Parts of the time as letters, proportionally; remainders that are too small are left out. */
 static void bar_text(const struct timeline_slice *s, char dst[BAR + 2])
 {
 	uint64_t sum = 0;
@@ -79,7 +79,7 @@ static void put_slices(struct table *t, const struct timeline *line)
 	}
 }
 
-/* What most of a method's own time was in each `step` columns: 0, 1, j; a dot where there was none. */
+/* How most of a method's own time ran in each `step` slices: 0, 1, j; a dot if there was none. */
 static void strip_text(const struct timeline *line, const struct timeline_method *m, uint32_t step,
 		       char dst[TIMELINE_COLUMNS + 1])
 {
@@ -100,8 +100,10 @@ static void strip_text(const struct timeline *line, const struct timeline_method
 	dst[n] = '\0';
 }
 
-/* ms after the start, at least 1; 0: never. Where the JVM's code was not seen in time (another reader's
- * profile), the first sample's slice says it. */
+/*
+ * ms after the start, at least 1; 0: never. If the JVM's code was not seen in time (profiles of
+ * other tools), the slice of the first sample.
+ */
 static uint64_t first_ms(const struct timeline *line, uint32_t seen_ms, uint32_t slice)
 {
 	return seen_ms ? seen_ms : slice ? (slice - 1) * (line->slice_ns / 1000000) + 1 : 0;
@@ -118,7 +120,7 @@ static void put_first(struct table *t, uint64_t ms)
 static void put_method_text(const struct named_profile *np, const struct timeline *line,
 			    const struct timeline_method *m, uint64_t samples, struct table *t)
 {
-	/* On a terminal names need the room that long strips would take. */
+	/* On a terminal, names need the room of long strips. */
 	uint32_t step = t->width ? (line->n_columns + NARROW_STRIP - 1) / NARROW_STRIP : 1;
 	char strip[1 + TIMELINE_COLUMNS + 1] = " ";
 
@@ -163,7 +165,7 @@ static void put_methods_text(const struct named_profile *np, const struct timeli
 			     const struct view_options *o, FILE *out)
 {
 	struct json json = {.out = out};
-	const int strip = line->n_columns > 9 ? (int)line->n_columns : 9; /* its title's, at least */
+	const int strip = line->n_columns > 9 ? (int)line->n_columns : 9; /* at least the width of its title */
 	const struct table_column method_columns[] = {
 		{NULL, "self %", 7, 2},
 		{NULL, "C1 at s", 9, 2},
@@ -208,8 +210,7 @@ int view_timeline(const struct named_profile *np, const struct view_options *o, 
 	struct table t;
 
 	if (r == -ENODATA)
-		return err_set(err, r, "no time slices in the profile: record with --slices 1s, "
-				       "into a .pb.gz");
+		return err_set(err, r, "the profile has no time slices: record with --slices 1s into a .pb.gz file");
 	if (r < 0)
 		return err_set(err, r, "out of memory");
 	view_head(np, "timeline", o->format, &json);

@@ -12,7 +12,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
-/* Lines that lead to a frame take no more room than this, in bytes: stacks can be 65,536 deep. */
+/* Lines that lead to a frame take at most this many bytes: stacks can be 65,536 deep. */
 enum { MAX_LEAD = 300 };
 
 static const struct table_column columns[] = {
@@ -24,7 +24,7 @@ static const struct table_column columns[] = {
 	{"method", " method", 0, 0},
 };
 
-/* Stacks do not end in a caller: it has no time of its own here. */
+/* Stacks do not end in callers, which have no self time here. */
 static const struct table_column caller_columns[] = {
 	{"depth", NULL, 0, 0},
 	{"total", "total", 10, 0},
@@ -34,7 +34,7 @@ static const struct table_column caller_columns[] = {
 	{"method", " method", 0, 0},
 };
 
-/* A walk over what is shown of a tree. */
+/* State of a walk over the part of a tree that is shown. */
 struct shown {
 	const struct named_profile *np;
 	const struct call_tree *tree;
@@ -42,8 +42,8 @@ struct shown {
 	uint64_t least, all; /* samples; all: of the profile */
 	uint64_t rows, more; /* rows left to print; those that were left out */
 	struct buf lead;
-	VEC(size_t) lead_len; /* by depth: of what its children's lines begin with */
-	const char *root; /* what the tree's root stands for; NULL: nothing */
+	VEC(size_t) lead_len; /* by depth: prefix of the lines of its children */
+	const char *root; /* the method that the root is; NULL: none */
 };
 
 static uint32_t next_shown(const struct shown *s, uint32_t node)
@@ -53,7 +53,10 @@ static uint32_t next_shown(const struct shown *s, uint32_t node)
 	return node;
 }
 
-/* Lines fork where a frame has several shown children; an only child is below an arrow, at no greater indent. */
+/*
+ * Lines fork if a frame has several visible children; an only child is below an arrow, without more
+ * indentation.
+ */
 static void put_lead(struct shown *s, uint32_t id, struct buf *text)
 {
 	const struct call_node *nodes = s->tree->nodes.v, *n = &nodes[id];

@@ -1,21 +1,12 @@
 #include "symbolizer/attribution/address_rule.h"
 
 #include "symbolizer/attribution/decode.h"
+#include "symbolizer/base/sorted.h"
 
-/* Index of the first record with pc_offset > pc. Records are sorted. */
+/* The index of the first record with pc_offset > pc. */
 static uint32_t records_above(const struct code *c, int64_t pc)
 {
-	uint32_t lo = 0, hi = c->n_records;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (c->records[mid].pc_offset > pc)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return (uint32_t)first_above(c->records, c->n_records, pc_offset, pc);
 }
 
 bool record_trusted(const struct code *c, const struct code_record *r)
@@ -67,7 +58,7 @@ void record_scopes(const struct code *c, int major, const struct code_record *r,
 }
 
 /* A record at a sampled pc belongs to it only if it is a poll: the record of a call has the offset
- * of the instruction behind the call. */
+ * of the next instruction. */
 static bool is_call_record(const struct code *c, int64_t pc)
 {
 	return pc > 0 && pc <= c->n_bytes && bytes_end_in_call(c->bytes, (uint32_t)pc);
@@ -83,7 +74,7 @@ void address_rule(const struct code *c, int major, int64_t pc, bool return_addre
 		ret->exactness = EXACT;
 		return;
 	}
-	/* The return address of a leaf call: what matters is the call in front of it. */
+	/* The return address of a leaf call: the call instruction before it is attributed. */
 	r = record_after(c, return_address && pc > 0 ? pc - 1 : pc);
 	if (!r)
 		r = record_before(c, pc);

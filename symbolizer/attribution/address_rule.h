@@ -8,21 +8,21 @@
 #include "symbolizer/attribution/attribution.h"
 
 /*
- * Attribution without decoding: the next trustworthy record in address order. The fallback for code
- * that cannot be decoded or is too large, and what the tests compare the real rule with.
+ * Attribution without decoding, by the next trustworthy record in address order: the fallback for code
+ * that cannot be decoded or is too large, and the reference that tests compare the real rule with.
  */
 
-/* Records with an oop map; in C1 code all of them (attribution.md 0.4). */
+/* Records with an oop map; in C1 code, all records. */
 bool record_trusted(const struct code *c, const struct code_record *r);
 
-/* Trustworthy record exactly at pc; NULL: none. */
+/* The trustworthy record exactly at pc; NULL: none. */
 const struct code_record *record_at(const struct code *c, int64_t pc);
 
-/* First trustworthy record with pc_offset > pc; NULL: none. */
+/* The first trustworthy record with pc_offset > pc; NULL: none. */
 const struct code_record *record_after(const struct code *c, int64_t pc);
 
-/* The chain of a record, or the compiled method itself where it makes no sense: not decodable, or
- * one that another method begins. */
+/* The chain of a record, or the compiled method itself if the chain is invalid: it cannot be decoded, or
+ * its root is another method. */
 void record_scopes(const struct code *c, int major, const struct code_record *r,
 		   struct attributed *ret);
 

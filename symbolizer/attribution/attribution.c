@@ -7,7 +7,7 @@
 #include "symbolizer/attribution/choice.h"
 #include "symbolizer/attribution/elimination.h"
 #include "symbolizer/attribution/env.h"
-#include "symbolizer/attribution/known.h"
+#include "symbolizer/attribution/env_cache.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/hotspot.h"
@@ -17,12 +17,12 @@
 enum {
 	CACHE_BYTES = 64 << 20,
 	PREPARE_MAX = 64, /* loops without evidence of one graph */
-	GAP_MAX = 16, /* bytes between a pc and the instruction it is taken for */
+	GAP_MAX = 16, /* most bytes between a pc and the instruction that it is attributed to */
 };
 
 struct attribution {
-	struct known *known;
-	const struct attribution_env *env; /* that of known */
+	struct env_cache *known;
+	const struct attribution_env *env; /* of `known` */
 	struct decoder *decoder;
 	struct graph_cache *cache;
 	struct choice_scratch scratch;
@@ -30,7 +30,6 @@ struct attribution {
 	uint64_t left_ns, refused; /* CPU time */
 };
 
-#define LIMIT_NS UINT64_C(10000000000)
 
 static enum blob_role hotspot_role(void *ctx, uint64_t target)
 {
@@ -59,21 +58,21 @@ static enum trap_kind hotspot_trap(void *ctx, int32_t request)
 	return hs_trap_kind(ctx, request);
 }
 
-struct attribution *attribution_new_env(const struct attribution_env *env)
+struct attribution *attribution_new_env(const struct attribution_env *env, uint64_t limit_ns)
 {
 	struct attribution *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return NULL;
-	a->known = known_new(env);
+	a->known = env_cache_new(env);
 	a->decoder = decoder_new();
 	a->cache = graph_cache_new(CACHE_BYTES);
 	if (!a->known || !a->decoder || !a->cache) {
 		attribution_free(a);
 		return NULL;
 	}
-	a->env = known_env(a->known);
-	a->left_ns = LIMIT_NS;
+	a->env = env_cache_env(a->known);
+	a->left_ns = limit_ns;
 	return a;
 }
 
@@ -89,12 +88,7 @@ struct attribution *attribution_new(struct hotspot *hs)
 		.trap = hotspot_trap,
 	};
 
-	return attribution_new_env(&env);
-}
-
-void attribution_set_limit(struct attribution *a, uint64_t cpu_ns)
-{
-	a->left_ns = cpu_ns;
+	return attribution_new_env(&env, ATTRIBUTION_LIMIT_NS);
 }
 
 uint64_t attribution_refused(const struct attribution *a)
@@ -113,7 +107,7 @@ void attribution_free(struct attribution *a)
 {
 	if (!a)
 		return;
-	known_free(a->known);
+	env_cache_free(a->known);
 	decoder_free(a->decoder);
 	graph_cache_free(a->cache);
 	choice_scratch_done(&a->scratch);
@@ -156,10 +150,10 @@ static bool has_predicate(const struct choice *c)
 }
 
 /*
- * Is an instruction of C2 that is evidence itself of the method that the evidence names? Not the
- * checks done before a loop, of any method inlined in it; not the access that a null check was left to, if
- * that is an inlined method's (up to 62 % are another one's, H2), if the check is of the receiver of a
- * call and the callee is not known, or if it is a branch of the program that was never taken.
+ * Does an instruction of C2 code that is evidence belong to the method of that evidence? Not if it is a
+ * check before a loop, which may be of any method inlined in it; an access that serves as the null check of
+ * an inlined method (up to 62 % belong to another one, H2); a check of the receiver of a call whose callee
+ * is unknown; or a branch of the program whose other side was never taken.
  */
 static bool own_stays(const struct choice *c)
 {
@@ -173,12 +167,11 @@ static bool own_stays(const struct choice *c)
 }
 
 /*
- * C2 moves code and checks. Of samples before a branch of which only one side leads to the evidence, up
- * to 33 % are of what the other one leads to (Clojure), but for the compiled method itself where
- * all ways from and to it are its own and the entry or a poll is next (100 % right everywhere); of those
- * between two checks of an inlined method, 17 to 33 % of its caller or of another one (javac). What lies
- * among checks done before a loop is of anything inlined in it. Polls stay where they are; so does
- * what lies between calls.
+ * C2 moves code and checks. Of the samples before a branch of which only one side leads to the evidence, up
+ * to 33 % belong to the other side (Clojure), except for the compiled method itself if all ways from and to
+ * it are its own and the entry or a poll is next (100 % right everywhere). Of the samples between two checks
+ * of an inlined method, 17 to 33 % belong to its caller or another method (javac). Instructions among checks
+ * before a loop may belong to anything inlined in it. Polls are not moved, nor is what is between calls.
  */
 static bool stays(const struct graph *g, uint32_t insn, const struct choice *c)
 {
@@ -198,17 +191,16 @@ static bool stays(const struct graph *g, uint32_t insn, const struct choice *c)
 }
 
 /*
- * Nothing inlined lies in between. What C1 inlines without a record of its own is a getter, as a rule:
- * its one access is a null check at the call. Of samples beside such a check, up to 78 % are the
- * getter's (H2), of the others 0 to 6 %.
+ * Is there nothing inlined in between? Methods that C1 inlines without a record of their own are usually
+ * getters, whose one access is a null check at the call. Of the samples next to such a check, up to 78 %
+ * belong to the getter (H2), of the others 0 to 6 %.
  */
 static bool hides_nothing(struct attribution *a, const struct graph *g, const struct choice *c)
 {
 	return (g->c1 && !has_end(c, EVIDENCE_NULL)) || !may_hide_callee(g, a->env, c);
 }
 
-/* Evidence on both sides with the same path, or none at all back to the entry; and nothing that could hide
- * between. */
+/* Evidence on both sides with the same path, or none back to the entry, and no call in between that could be hidden. */
 static bool is_agreed(struct attribution *a, const struct graph *g, uint32_t insn,
 		      const struct choice *c)
 {
@@ -230,7 +222,7 @@ static bool take_hidden(struct attribution *a, const struct graph *g, const stru
 	return true;
 }
 
-/* Asks for all that find_hidden_callee() will want to know of the loops of a graph. */
+/* Looks up all that find_hidden_callee() will need for the loops of a graph. */
 static void prepare_loops(struct attribution *a, const struct graph *g)
 {
 	struct hidden_callee h;
@@ -249,7 +241,7 @@ static void prepare_loops(struct attribution *a, const struct graph *g)
 	}
 }
 
-/* false: it was noted before, or cannot be. */
+/* false: it was noted before, or memory ran out. */
 static bool note_prepared(struct attribution *a, uint32_t code_id)
 {
 	if (!vec_reach(&a->prepared, (size_t)code_id + 1, false))
@@ -275,10 +267,10 @@ void attribution_prepare(struct attribution *a, const struct code *code)
 
 void attribution_keep(struct attribution *a, struct hotspot *hs)
 {
-	known_keep(a->known, hs);
+	env_cache_keep(a->known, hs);
 }
 
-/* -1: this pc is not in the graph. */
+/* -1: the pc is not in the graph. */
 static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc,
 			struct attributed *ret)
 {
@@ -303,7 +295,7 @@ static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc
 	return 0;
 }
 
-/* false: there is no time left, or the flow does not tell. */
+/* false: no time is left, or the control flow is unknown. */
 static bool follow_flow(struct attribution *a, const struct code *c, int64_t pc, struct attributed *ret)
 {
 	uint64_t start = clock_thread_cpu_ns();
@@ -320,7 +312,7 @@ static bool follow_flow(struct attribution *a, const struct code *c, int64_t pc,
 	return found;
 }
 
-/* Before the verified entry, and in the stubs behind the code: the compiled method, nothing inlined. */
+/* Before the verified entry, and in the stubs behind the code, there is nothing inlined. */
 static bool is_outside_body(const struct code *c, int64_t pc)
 {
 	return (c->osr_bci == CODE_NO_OSR && pc < c->verified_entry) ||
@@ -338,14 +330,14 @@ static void find_in_nmethod(struct attribution *a, const struct code *c, int64_t
 		return;
 	}
 	if (is_return && pc > 0)
-		pc--; /* a leaf call: attributed like a pc in the call */
+		pc--; /* a leaf call: attributed like a pc in the call instruction */
 	if (is_outside_body(c, pc)) {
 		root_scope(c, -1, ret);
 		ret->exactness = EXACT_FLOW;
 		return;
 	}
 	if (c->tier < TIER_C2 && c->n_extra_records > 0) {
-		/* Extra records stand behind what they cover, without gaps (attribution.md 1). */
+		/* Extra records follow what they cover, without gaps. */
 		address_rule(c, a->env->major, pc, false, ret);
 		if (ret->exactness == EXACT_APPROXIMATE && record_after(c, pc))
 			ret->exactness = EXACT_FLOW;

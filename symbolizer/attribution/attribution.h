@@ -16,7 +16,7 @@ struct attributed {
 };
 
 /*
- * Maps a pc of compiled code to its inlining chain. Works from the copies in struct code only; keeps
+ * Maps a pc of compiled code to its inlining chain. It only uses the copies in struct code, and keeps
  * its graphs in a bounded cache. One thread owns it.
  */
 struct attribution;
@@ -25,27 +25,25 @@ struct attribution *attribution_new(struct hotspot *hs);
 void attribution_free(struct attribution *a);
 
 /*
- * CPU time that following the flow of code may take in all, 10 s unless told: the code is the target's, who may have
- * made it to be slow to follow. What is asked for beyond that is attributed by the nearest record, approximately;
- * attribution_refused() counts it.
+ * The number of look-ups for which there was no time left. The target chooses its code, which may be slow to follow, so
+ * the CPU time for that is limited; beyond it, the nearest record is used, approximately.
  */
-void attribution_set_limit(struct attribution *a, uint64_t cpu_ns);
 uint64_t attribution_refused(const struct attribution *a);
 
 /*
- * Asks the JVM what naming pcs of this code takes, and builds its graph; once a code. For a target that
- * lives: it may have ended, or unloaded classes, when names are wanted.
+ * Builds the graph of a code blob, and reads from the JVM what naming its pcs takes, once for each. To be called while
+ * the target lives: by the end it may have exited, or unloaded classes.
  */
 void attribution_prepare(struct attribution *a, const struct code *code);
 
 /*
- * Between hotspot_forget_begin() and hotspot_forget_end(), when all else was kept: keeps the methods that naming
- * will want besides, and forgets what the others called.
+ * Between hotspot_forget_begin() and hotspot_forget_end(), after everything else was kept: keeps further methods that
+ * naming will need, and forgets the callees of the others.
  */
 void attribution_keep(struct attribution *a, struct hotspot *hs);
 
 /*
- * pc_offset: from code begin. return_address: it is one (exact record expected; a leaf call to a stub has
+ * pc_offset: from code begin. return_address: the pc is one (an exact record is expected; a leaf call to a stub has
  * none: then the call instruction is attributed like a sampled pc). ret->n is at least 1 for an nmethod.
  */
 void attribution_find(struct attribution *a, const struct code *code, int64_t pc_offset,

@@ -62,7 +62,7 @@ static const uint8_t lengths[OP_JSR_W + 1] = {
 };
 
 /*
- * HotSpot's own bytecodes from 203 on, by the bytecode that each stands for: bytecodes.hpp of 11, 17,
+ * HotSpot's own bytecodes from 203 on, by the bytecode that each replaces: bytecodes.hpp of 11, 17,
  * 25 and 27, the same in all of them. JDK 8 lacks _fast_zputfield and the last four. A pair such as
  * _fast_iaccess_0 replaces its aload_0 only; the getfield after it stays.
  */
@@ -78,7 +78,7 @@ static const uint8_t internal[] = {
 
 enum { INTERNAL_ZPUTFIELD = 10, INTERNAL_LAST_8 = 30 };
 
-/* The JVM's opcode as one of the specification; 0 (nop, not met among these): unknown. */
+/* The opcode of the specification for one of the JVM's; 0 (nop, which is none of these): unknown. */
 static uint8_t java_opcode(uint8_t op, int major)
 {
 	size_t i;

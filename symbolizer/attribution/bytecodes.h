@@ -7,8 +7,8 @@
 struct hs_method;
 
 /*
- * Walking the bytecodes of a method as they are in the JVM's memory: rewritten and quickened. Opcodes
- * above 201 are HotSpot's own and numbered by JDK. Only lengths, branches and calls are understood.
+ * Reads the bytecodes of a method as they are in the JVM's memory: rewritten and quickened. Opcodes
+ * above 201 are HotSpot's own, and their numbers depend on the JDK. Only lengths, branches and calls are decoded.
  */
 enum bytecode_kind {
 	BYTECODE_OTHER,
@@ -21,18 +21,18 @@ struct bytecode {
 	int32_t bci;
 	uint32_t len;
 	enum bytecode_kind kind;
-	uint8_t java; /* opcode of the JVM specification that this is or stands for */
+	uint8_t java; /* the opcode of the JVM specification that it is or replaces */
 	int32_t target; /* BYTECODE_BRANCH: bci; switches: the smallest one */
 	int32_t constant; /* bipush, sipush: what they push */
 };
 
-/* Does it load something of an object: a field, an element, the length of an array, its class? */
+/* Does it read from an object: a field, an element, the length of an array, its class? */
 bool bytecode_reads_object(const struct bytecode *b);
 
 /* bipush, sipush: `constant` is set. */
 bool bytecode_pushes_constant(const struct bytecode *b);
 
-/* Does it branch by which of two ints is the smaller one? */
+/* Does it branch by comparing the order of two ints? */
 bool bytecode_orders_ints(const struct bytecode *b);
 
 bool bytecode_is_static_call(const struct bytecode *b);

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A search that has not met any evidence by then gives up. */
+/* The number of instructions after which a search without evidence gives up. */
 enum { SEARCH_MAX = 2000 };
 
 struct search {
 	const struct graph *g;
 	struct choice_scratch *s;
-	int32_t loop; /* stay inside; -1: anywhere */
+	int32_t loop; /* the search stays in it; -1: anywhere */
 	bool pseudo; /* entries and returns count */
 	uint32_t n; /* in the queue */
 };
@@ -105,65 +105,58 @@ static void take_pseudo(uint32_t distance, struct choice_end *ret)
 	};
 }
 
-static struct choice_end search_forward(struct search *q, uint32_t from)
+/* Does the search end at an entry or return, as if that were evidence? */
+static bool is_pseudo(const struct search *q, uint32_t i, bool behind)
+{
+	return q->pseudo && (behind ? q->g->insns[i].flags & INSN_ENTRY : q->g->insns[i].class == INSN_RET);
+}
+
+/* Breadth-first: level by level away from the instruction. */
+static struct choice_end search_queue(struct search *q, bool behind)
 {
 	struct choice_end end = {0};
-	uint32_t level_end, distance = 0;
+	uint32_t level_end = q->n, distance = behind ? 1 : 0;
 
-	search_begin(q);
-	search_add(q, (int32_t)from);
-	level_end = q->n;
 	for (uint32_t head = 0; head < q->n && head < SEARCH_MAX; head++) {
-		uint32_t i;
+		uint32_t i = q->s->queue[head];
 
 		if (head == level_end) {
 			level_end = q->n;
 			distance++;
 		}
-		i = q->s->queue[head];
 		end.alone = q->n == head + 1;
-		if (take_evidence(q->g, i, distance, false, &end))
+		if (take_evidence(q->g, i, distance, behind, &end))
 			break;
-		if (q->pseudo && q->g->insns[i].class == INSN_RET) {
+		if (is_pseudo(q, i, behind)) {
 			take_pseudo(distance, &end);
 			break;
 		}
-		add_successors(q, i);
+		if (behind)
+			add_predecessors(q, i);
+		else
+			add_successors(q, i);
 	}
 	return end;
 }
 
+static struct choice_end search_forward(struct search *q, uint32_t from)
+{
+	search_begin(q);
+	search_add(q, (int32_t)from);
+	return search_queue(q, false);
+}
+
 static struct choice_end search_backward(struct search *q, uint32_t from)
 {
-	struct choice_end end = {0};
-	uint32_t level_end, distance = 1;
+	struct choice_end end = {.alone = true};
 
 	search_begin(q);
-	if (q->pseudo && q->g->insns[from].flags & INSN_ENTRY) {
-		end.alone = true;
-		take_pseudo(distance, &end);
+	if (is_pseudo(q, from, true)) {
+		take_pseudo(1, &end);
 		return end;
 	}
 	add_predecessors(q, from);
-	level_end = q->n;
-	for (uint32_t head = 0; head < q->n && head < SEARCH_MAX; head++) {
-		uint32_t i;
-
-		if (head == level_end) {
-			level_end = q->n;
-			distance++;
-		}
-		i = q->s->queue[head];
-		end.alone = q->n == head + 1;
-		if (take_evidence(q->g, i, distance, true, &end))
-			break;
-		if (q->pseudo && q->g->insns[i].flags & INSN_ENTRY) {
-			take_pseudo(distance, &end);
-			break;
-		}
-		add_predecessors(q, i);
-	}
-	return end;
+	return search_queue(q, true);
 }
 
 static void search_both(struct search *q, uint32_t insn, struct choice *ret)
@@ -172,7 +165,7 @@ static void search_both(struct search *q, uint32_t insn, struct choice *ret)
 	ret->backward = search_backward(q, insn);
 }
 
-/* A return knows no bci: it stands where the compiled method was last seen, or is seen next. */
+/* A return has no bci: it gets that of the evidence before it. */
 static void set_pseudo_bci(const struct graph *g, struct choice *c)
 {
 	if (c->forward.pseudo && c->backward.found && !c->backward.pseudo)
@@ -188,7 +181,7 @@ static void take_nearer(struct choice *c)
 		c->pos = c->backward.pos;
 }
 
-/* Frames equal in method and call-site bci, and the first one with the same method but another bci. */
+/* The frames that both sides have in common, and the first one with the same method but another bci. */
 static void take_ancestor(const struct graph *g, struct choice *c)
 {
 	const struct choice_end *near = c->forward.distance <= c->backward.distance ? &c->forward
@@ -199,7 +192,7 @@ static void take_ancestor(const struct graph *g, struct choice *c)
 	c->pos.bci = inline_tree_bci_in(&g->tree, near->pos, c->pos.node);
 }
 
-/* Both sides agree on the path, or only one found anything; false: they differ. */
+/* Takes the nearer side if both agree on the path, or only one found anything; false: they differ. */
 static bool take_agreed(struct choice *c)
 {
 	if (c->forward.found && c->backward.found && c->forward.pos.node != c->backward.pos.node)
@@ -247,7 +240,7 @@ static void choose_outside_loops(const struct graph *g, struct search *q, uint32
 		ret->pos = (struct inline_pos){.node = 0, .bci = -1};
 }
 
-/* The instruction is evidence itself: nothing to choose. */
+/* The instruction itself is evidence: there is nothing to choose. */
 static void take_own(const struct graph *g, uint32_t insn, struct choice *ret)
 {
 	ret->own = &g->evidence[g->insns[insn].evidence];
@@ -257,7 +250,7 @@ static void take_own(const struct graph *g, uint32_t insn, struct choice *ret)
 	ret->loop = -1;
 }
 
-/* Nothing but the compiled method itself is known. */
+/* There is no evidence: takes the compiled method itself. */
 static void take_root(struct choice *ret)
 {
 	ret->forward.alone = ret->backward.alone = true;

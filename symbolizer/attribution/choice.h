@@ -7,9 +7,9 @@
 
 #include "symbolizer/attribution/graph.h"
 
-/* The choice of attribution.md 5.3: the nearest evidence in the control flow, loop by loop outwards. */
+/* Chooses the nearest evidence in the control flow, from the innermost loop outwards. */
 
-/* Scratch of the searches, kept between them. Zero-initialise; choice_scratch_done() releases. */
+/* Memory of the searches, kept between them. Zero-initialise; choice_scratch_done() releases. */
 struct choice_scratch {
 	uint32_t *mark, *queue; /* per instruction */
 	uint32_t cap, epoch;
@@ -21,7 +21,7 @@ void choice_scratch_done(struct choice_scratch *s);
 struct choice_end {
 	bool found;
 	bool pseudo; /* method entry or return: the compiled method itself */
-	bool alone; /* control can take no other way in between */
+	bool alone; /* control has no other way in between */
 	uint8_t kind; /* enum evidence_kind, unless pseudo */
 	uint8_t trap; /* enum trap_kind, unless pseudo */
 	struct inline_pos pos;
@@ -30,11 +30,11 @@ struct choice_end {
 
 struct choice {
 	struct inline_pos pos;
-	const struct evidence *own; /* the instruction is evidence itself: pos is its own; else NULL */
+	const struct evidence *own; /* the instruction itself is evidence, with this pos; else NULL */
 	bool ancestor; /* the sides differ: pos is what they have in common */
 	struct choice_end forward, backward; /* what it was chosen from */
 	bool in_loop;
-	int32_t loop; /* the innermost loop of the instruction had no evidence: that loop; else -1 */
+	int32_t loop; /* the innermost loop of the instruction, if that has no evidence; else -1 */
 };
 
 /* -ENOMEM. */

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * What control flow needs to know of an instruction. The only part that knows the processor's
- * encoding: decode_x86_64.c is its only filling.
+ * What control flow needs to know of an instruction. Only the implementation knows the processor's
+ * encoding; so far there is decode_x86_64.c.
  */
 enum insn_class {
 	INSN_OTHER,
@@ -25,13 +25,13 @@ struct decoded {
 	bool memory; /* has a memory operand */
 	bool floating; /* floating-point arithmetic */
 	int64_t target; /* INSN_CALL, INSN_JCC, INSN_JMP: offset from the start of the bytes */
-	/* INSN_OTHER that forms an address relative to the pc (lea): that address as an offset. */
+	/* INSN_OTHER that computes an address relative to the pc (lea): that address as an offset. */
 	bool has_address;
 	int64_t address;
 	/* INSN_OTHER that loads a 64-bit constant into `reg`. */
 	bool has_constant;
 	uint64_t constant;
-	/* The register of that, or the one INSN_CALL_INDIRECT goes through; -1: none. */
+	/* That register, or the one with the target of INSN_CALL_INDIRECT; -1: none. */
 	int8_t reg;
 	/* INSN_OTHER that loads a 32-bit constant into the first argument of a Java call. */
 	bool has_argument;
@@ -47,11 +47,11 @@ struct decoder;
 struct decoder *decoder_new(void);
 void decoder_free(struct decoder *d);
 
-/* The instruction at bytes[at]; false: none that makes sense, or it does not fit. */
+/* The instruction at bytes[at]; false: it is invalid, or incomplete. */
 bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes, uint32_t at,
 		 struct decoded *ret);
 
-/* Do the bytes in front of `at` look like a call? Cheap, may err on the side of yes. */
+/* Do the bytes in front of `at` look like a call? Cheap; may return true for others. */
 bool bytes_end_in_call(const uint8_t *bytes, uint32_t at);
 
 #endif

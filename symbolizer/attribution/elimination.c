@@ -12,7 +12,7 @@ static const struct hs_method *method_of(const struct attribution_env *env, uint
 	return m && m->bytecodes ? m : NULL;
 }
 
-/* The bcis at which the two ends stand in the method of the chosen node. */
+/* The bcis of the two ends in the method of the chosen node. */
 static void range_of(const struct graph *g, const struct choice *c, int32_t *ret_x, int32_t *ret_y)
 {
 	*ret_x = inline_tree_bci_in(&g->tree, c->backward.pos, c->pos.node);
@@ -20,8 +20,8 @@ static void range_of(const struct graph *g, const struct choice *c, int32_t *ret
 }
 
 /*
- * Can control pass the call at bci on its way from x to y? A check at a call is the one of its
- * receiver: what follows may be the callee. In a loop the way may go round, and lead anywhere.
+ * Can control pass the call at bci on its way from x to y? A check at a call is that of its
+ * receiver, which the callee may follow. In a loop, the way may go round and pass any call.
  */
 static bool on_the_way(const struct graph *g, const struct choice *c, int32_t x, int32_t y,
 		       int32_t bci)
@@ -36,7 +36,7 @@ static bool on_the_way(const struct graph *g, const struct choice *c, int32_t x,
 bool may_hide_callee(const struct graph *g, const struct attribution_env *env,
 		     const struct choice *c)
 {
-	uint32_t id = g->tree.nodes[c->pos.node].method_id;
+	uint32_t id = g->tree.nodes.v[c->pos.node].method_id;
 	const struct hs_method *m = method_of(env, id);
 	struct invokes calls;
 	int32_t x, y;
@@ -54,7 +54,7 @@ bool may_hide_callee(const struct graph *g, const struct attribution_env *env,
 	return false;
 }
 
-/* The largest loop around the instruction that has no evidence. */
+/* The outermost loop around the instruction that has no evidence. */
 static int32_t blind_loop(const struct graph *g, int32_t loop)
 {
 	while (g->loops[loop].parent >= 0 && !g->loops[g->loops[loop].parent].evidence)
@@ -86,7 +86,7 @@ static void candidate_add(struct candidates *c, struct inline_pos at, uint32_t m
 		bytecode_traits_at(c->g, c->env, visible, &t);
 	else
 		bytecode_traits(c->env, method_id, &t);
-	/* What a visible method calls is visible too, most of it. */
+	/* Most callees of a visible method are visible, too. */
 	if ((!t.loops && (visible >= 0 || !t.unknown)) || t.left_out || !traits_agree(&c->machine, &t))
 		return;
 	h = (struct hidden_callee){.at = at, .method_id = method_id};
@@ -96,11 +96,11 @@ static void candidate_add(struct candidates *c, struct inline_pos at, uint32_t m
 	c->last = h;
 }
 
-/* The inlined method that an end of the choice stands in may be the one that loops: its checks are
- * done before the loop, its polls after it. */
+/* The inlined method of an end of the choice may be the one that loops, with its checks before the
+ * loop and its polls after it. */
 static void visible_add(struct candidates *c, const struct choice_end *end, int32_t node)
 {
-	const struct inline_node *nodes = c->g->tree.nodes;
+	const struct inline_node *nodes = c->g->tree.nodes.v;
 	int32_t x = end->pos.node;
 
 	while (x != node && nodes[x].parent != node)
@@ -110,11 +110,11 @@ static void visible_add(struct candidates *c, const struct choice_end *end, int3
 			      x);
 }
 
-/* Adds the calls of m between x and y that no record knows; false: the loop may be the method's own. */
+/* Adds the calls of m between x and y without a record; false: the loop may be the method's own. */
 static bool hidden_add(struct candidates *c, const struct hs_method *m, int32_t node, int32_t x,
 		       int32_t y)
 {
-	uint32_t id = c->g->tree.nodes[node].method_id, callee;
+	uint32_t id = c->g->tree.nodes.v[node].method_id, callee;
 	struct bytecode b;
 
 	for (int32_t bci = 0; bci < m->code_size && bci < y; bci += (int32_t)b.len) {
@@ -132,16 +132,16 @@ static bool hidden_add(struct candidates *c, const struct hs_method *m, int32_t 
 }
 
 /*
- * Inlined methods called between x and y that have records, and a loop that ends where this one does: such a
- * loop of arithmetic has none. The count; *ret is the last one.
+ * Counts the inlined methods called between x and y that have records, and a loop with the same limit as this one: a
+ * loop of mere arithmetic has no evidence. *ret is the last one.
  */
 static unsigned find_by_limit(const struct graph *g, const struct attribution_env *env, int32_t node, int32_t loop,
 			      int32_t x, int32_t y, struct hidden_callee *ret)
 {
 	unsigned n = 0;
 
-	for (uint32_t i = 1; i < g->tree.n; i++) {
-		const struct inline_node *t = &g->tree.nodes[i];
+	for (uint32_t i = 1; i < g->tree.nodes.n; i++) {
+		const struct inline_node *t = &g->tree.nodes.v[i];
 
 		if (t->parent != node || t->call_bci < x || t->call_bci > y ||
 		    !limits_agree(g, loop, env, t->method_id))
@@ -155,7 +155,7 @@ static unsigned find_by_limit(const struct graph *g, const struct attribution_en
 bool find_hidden_callee(const struct graph *g, const struct attribution_env *env,
 			const struct choice *c, struct hidden_callee *ret)
 {
-	const struct hs_method *m = method_of(env, g->tree.nodes[c->pos.node].method_id);
+	const struct hs_method *m = method_of(env, g->tree.nodes.v[c->pos.node].method_id);
 	struct candidates found = {.env = env, .g = g};
 	int32_t x, y, loop;
 	unsigned by_limit;
@@ -176,7 +176,7 @@ bool find_hidden_callee(const struct graph *g, const struct attribution_env *env
 		return by_limit == 1 && (is_same(ret, &found.last) || found.n != 1 ||
 					 !limits_agree(g, loop, env, found.last.method_id));
 	*ret = found.last;
-	/* Natives are replaced by loops at most, and no record names them. */
+	/* Intrinsics may replace native methods by loops, and no record names those. */
 	return found.n == 1 && method_of(env, ret->method_id) &&
 	       method_of(env, ret->method_id)->code_size > 0;
 }

@@ -6,8 +6,8 @@
 #include "symbolizer/attribution/choice.h"
 
 /*
- * Calls that no record knows: inlined without leaving one, replaced by an intrinsic, or never
- * reached (attribution.md 5.4).
+ * Calls without a record: inlined without leaving one, replaced by an intrinsic, or never
+ * reached.
  */
 
 /* Could code between the two ends of the choice belong to an inlined method that left no record? */
@@ -20,9 +20,9 @@ struct hidden_callee {
 };
 
 /*
- * A loop without evidence (c->loop), at c->pos: the one callee with a loop that its code can be, one
- * that no record knows or one that an end of the choice stands in.
- * false: none, several, or the loop may be the method's own.
+ * For a loop without evidence (c->loop) at c->pos: the only callee whose loop it can be. The callee has no
+ * record, or an end of the choice is in it. false: there is none, there are several, or the loop may be the
+ * method's own.
  */
 bool find_hidden_callee(const struct graph *g, const struct attribution_env *env,
 			const struct choice *c, struct hidden_callee *ret);

@@ -9,24 +9,26 @@
 #include "symbolizer/hotspot/methods/method.h"
 
 /*
- * What attribution asks of the JVM beyond a struct code: a running one (attribution_new()), or tables
- * in a test. Any function but role may be NULL: then nothing is inferred.
+ * What attribution needs of the JVM besides a struct code: a running JVM (attribution_new()), or tables
+ * in a test. All functions except `role` may be NULL: then nothing is inferred.
  */
 struct attribution_env {
 	void *ctx;
 	int major; /* JDK */
 	enum blob_role (*role)(void *ctx, uint64_t target);
 	const struct hs_method *(*method)(void *ctx, uint32_t id);
-	/* Bytes of the code cache as they are now (constants lie in front of the code); the count. */
+	/* Reads bytes of the code cache as they are now (constants precede the code); returns the count. */
 	uint32_t (*bytes)(void *ctx, uint64_t addr, uint8_t *dst, uint32_t len);
-	/* Method that the invoke bytecode at bci calls; 0: not known for certain. */
+	/* The method that the invoke bytecode at bci calls; 0: unknown, or uncertain. */
 	uint32_t (*callee)(void *ctx, uint32_t method_id, int32_t bci);
-	/* What check the uncommon trap with this request is of. */
+	/* The kind of check that leads to the uncommon trap with this request. */
 	enum trap_kind (*trap)(void *ctx, int32_t request);
-	struct traits_memo *traits; /* of methods, remembered (traits.h) */
-	struct invokes_memo *invokes; /* the same of their calls (invokes.h) */
+	struct traits_memo *traits; /* cache of methods' traits (traits.h) */
+	struct invokes_memo *invokes; /* cache of methods' calls (invokes.h) */
 };
 
-struct attribution *attribution_new_env(const struct attribution_env *env);
+/* CPU time for following the flow of code, in all; attribution_refused(). */
+#define ATTRIBUTION_LIMIT_NS UINT64_C(10000000000)
+struct attribution *attribution_new_env(const struct attribution_env *env, uint64_t limit_ns);
 
 #endif

@@ -1,11 +1,11 @@
 #ifndef JS_ATTRIBUTION_EXACTNESS_H
 #define JS_ATTRIBUTION_EXACTNESS_H
 
-/* How a frame of compiled code got its name, surest first. */
+/* How the method of a frame in compiled code was determined, most certain first. */
 enum exactness {
 	EXACT, /* a trustworthy record at this very pc */
 	EXACT_FLOW, /* the evidence before and after agrees */
-	EXACT_INFERRED, /* the one callee that could be there */
+	EXACT_INFERRED, /* the only callee that can be there */
 	EXACT_APPROXIMATE, /* nearest evidence, or the address rule */
 	EXACTNESS_COUNT
 };

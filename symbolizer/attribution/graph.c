@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "symbolizer/attribution/graph_build.h"
+#include "symbolizer/base/sorted.h"
 
 static uint32_t count_edges(struct graph *g)
 {
@@ -37,7 +38,7 @@ int graph_link(struct graph *g)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < g->n_insns; i++)
 		g->pred_start[i + 1] += g->pred_start[i];
-	/* Filling moves each start to its end; from the back, so that it comes to lie right. */
+	/* Filling moves each start to its end, which is where the next list starts; hence the memmove(). */
 	for (uint32_t i = g->n_insns; i-- > 0;)
 		for (uint32_t k = 0;; k++) {
 			int32_t s = graph_successor(g, i, k);
@@ -58,8 +59,7 @@ static size_t graph_size(const struct graph *g)
 	       g->pred_start[g->n_insns] * sizeof(*g->preds) +
 	       g->n_evidence * sizeof(*g->evidence) + g->n_loops * sizeof(*g->loops) +
 	       g->n_tables * sizeof(*g->tables) + g->n_table_targets * sizeof(*g->table_targets) +
-	       g->tree.cap * sizeof(*g->tree.nodes) +
-	       g->tree.n_buckets * sizeof(*g->tree.buckets) + g->n_sites * sizeof(*g->sites);
+	       g->tree.nodes.cap * sizeof(*g->tree.nodes.v) + slots_bytes(&g->tree.by_place) + g->n_sites * sizeof(*g->sites);
 }
 
 int graph_new(const struct code *code, const struct attribution_env *env, const struct decoder *d,
@@ -116,15 +116,5 @@ void graph_free(struct graph *g)
 
 int32_t graph_find(const struct graph *g, uint32_t pc)
 {
-	uint32_t lo = 0, hi = g->n_insns;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (g->insns[mid].off > pc)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return (int32_t)lo - 1;
+	return (int32_t)first_above(g->insns, g->n_insns, off, pc) - 1;
 }

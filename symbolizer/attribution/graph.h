@@ -7,12 +7,13 @@
 
 #include "symbolizer/attribution/decode.h"
 #include "symbolizer/attribution/env.h"
+#include "symbolizer/attribution/graph_insn.h"
 #include "symbolizer/attribution/inline_tree.h"
 
 /*
- * The control flow of one nmethod: instructions, edges, loops, and the evidence in it (attribution.md
- * 5.1, 5.2): instructions that a trustworthy record names, themselves or through the cold code that
- * they alone lead to. Built once from the copies in struct code, immutable afterwards.
+ * The control flow of one nmethod: instructions, edges, loops, and evidence: instructions that have a
+ * trustworthy record, or lead alone to cold code that has one. Built once from the copies in struct code,
+ * immutable afterwards.
  */
 enum {
 	GRAPH_MAX_INSNS = 200 * 1000,
@@ -22,50 +23,7 @@ enum {
 	GRAPH_MAX_TARGETS = 1 << 16, /* of all jump tables */
 };
 
-enum insn_flag {
-	INSN_ENTRY = 1, /* the compiled method begins here: normal or OSR entry */
-	INSN_FALLS = 2, /* may go on to the next instruction */
-	INSN_TAKEN = 4, /* may go to `target` */
-	INSN_ROOT = 8, /* reached from elsewhere: handler, record, null check */
-	INSN_RECORD = 16, /* a trustworthy record belongs to it */
-	INSN_FLOATING = 32, /* floating-point arithmetic */
-	INSN_ARGUMENT = 64, /* loads a constant as the first argument of a call */
-	INSN_LIMIT = 128, /* compares a register with a constant */
-};
-
-struct insn {
-	uint32_t off; /* from code begin */
-	/* index; INSN_JMP_INDIRECT: index into tables; -1: outside or none; with INSN_ARGUMENT or
-	 * INSN_LIMIT: that constant */
-	int32_t target;
-	int32_t evidence; /* index; -1: none */
-	int32_t loop; /* innermost; -1: none */
-	uint8_t len;
-	uint8_t class; /* enum insn_class */
-	uint8_t flags;
-	uint8_t role; /* of a call: enum blob_role of its target, if that is known */
-};
-
-enum evidence_kind {
-	EVIDENCE_CALL,
-	EVIDENCE_POLL,
-	EVIDENCE_TRAP, /* branch whose one side is an uncommon trap */
-	EVIDENCE_SLOW, /* branch whose one side calls a slow path of the runtime */
-	EVIDENCE_NULL, /* implicit null check */
-	EVIDENCE_KINDS,
-};
-
-struct evidence {
-	struct inline_pos pos;
-	/* Where control stands behind it: a check of the receiver of an inlined call has the bci of the
-	 * call, and what follows is the callee. Equal to pos where that is not known. */
-	struct inline_pos after;
-	uint8_t kind;
-	uint8_t trap; /* enum trap_kind: of the trap that the branch or null check leads to */
-	bool at_call; /* it is such a check */
-};
-
-/* What the instructions of a loop do, those of the loops within it included. */
+/* What the instructions of a loop do, including those of inner loops. */
 enum loop_does {
 	LOOP_FLOATING = 1, /* floating-point arithmetic */
 	/* calls without a record, of stubs and of native code; an unknown target may be either */
@@ -75,29 +33,29 @@ enum loop_does {
 
 enum { LOOP_LIMITS = 2 };
 
-/* A strongly connected part of the graph; nested ones lie within it without its header. */
+/* A strongly connected part of the graph; inner loops do not contain its header. */
 struct loop {
 	int32_t parent; /* -1: none */
 	uint32_t depth; /* 0: outermost */
-	uint32_t last; /* loops [own index, last] are this one and those within it */
-	bool evidence; /* there is some in it */
+	uint32_t last; /* loops [own index, last] are this one and its inner loops */
+	bool evidence; /* it contains evidence */
 	uint8_t does; /* enum loop_does */
 	uint8_t n_limits;
-	int32_t limits[LOOP_LIMITS]; /* constants that it compares with, not those within it; the first ones */
+	int32_t limits[LOOP_LIMITS]; /* the first constants that it compares with, without those of inner loops */
 };
 
 struct jump_table {
 	uint32_t first, n; /* in table_targets */
 };
 
-/* There is a way that meets evidence of an inlined method first, or leads nobody knows where. */
+/* A way in this direction first meets evidence of an inlined method, or leads to an unknown place. */
 enum ways {
 	WAYS_AHEAD = 1,
 	WAYS_BEHIND = 2,
 };
 
 struct graph {
-	struct insn *insns; /* by offset */
+	struct graph_insn *insns; /* by offset */
 	uint8_t *ways; /* enum ways, per instruction */
 	uint32_t n_insns;
 	uint32_t *pred_start, *preds; /* predecessors of i: preds[pred_start[i] .. pred_start[i + 1]) */
@@ -110,10 +68,10 @@ struct graph {
 	uint32_t *table_targets;
 	uint32_t n_table_targets;
 	struct inline_tree tree;
-	uint64_t *sites; /* sorted (node << 32 | bci): where records of this node stand or call */
+	uint64_t *sites; /* sorted (node << 32 | bci): positions of records and their call sites */
 	uint32_t n_sites;
 	bool c1; /* compiled by C1 */
-	/* Bytes and tables do not fit together, or bytes are missing: nothing in it is sure. */
+	/* Bytes and tables do not match, or bytes are missing: nothing in it is certain. */
 	bool damaged;
 	size_t bytes; /* memory held */
 };
@@ -132,20 +90,20 @@ static inline bool loop_contains(const struct graph *g, int32_t outer, int32_t i
 	return inner >= outer && (uint32_t)inner <= g->loops[outer].last;
 }
 
-/* The instruction has no evidence itself: are all ways to and from it, up to the first evidence, entry or
- * return, the compiled method's own? */
+/* Do all ways to and from an instruction without evidence, up to the first evidence, entry or return, belong to
+ * the compiled method itself? */
 static inline bool graph_encloses(const struct graph *g, uint32_t i)
 {
 	return g->ways[i] == 0;
 }
 
-/* Does a record of this node stand at bci, or call from there? */
+/* Is there a record of this node at bci, or one that was called from there? */
 bool graph_has_site(const struct graph *g, int32_t node, int32_t bci);
 
-/* Successor number k of i: an index, -1: that one is cut or leaves, -2: no more. */
+/* Successor number k of i: an index; -1: it was cut or leaves the method; -2: there are no more. */
 static inline int32_t graph_successor(const struct graph *g, uint32_t i, uint32_t k)
 {
-	const struct insn *in = &g->insns[i];
+	const struct graph_insn *in = &g->insns[i];
 
 	if (k == 0)
 		return in->flags & INSN_FALLS ? (int32_t)i + 1 : -1;

@@ -8,21 +8,21 @@
 #include "symbolizer/base/vec.h"
 
 /*
- * Decoding by following branches from everything that is known to be an instruction, then what is
- * left before the stub section (code reachable only through jump tables). Instructions never overlap:
- * who comes first keeps the bytes.
+ * Decodes by following branches from everything that is known to be an instruction, then decodes the
+ * rest before the stub section (code that only jump tables lead to). Instructions never overlap: the first
+ * one keeps the bytes.
  */
 struct decoding {
 	struct graph_build *b;
-	VEC(struct insn) insns; /* as found */
+	VEC(struct graph_insn) insns; /* as found */
 	VEC(uint32_t) work; /* offsets to decode from */
 	VEC(struct jump_table) tables;
 	VEC(uint32_t) targets;
 	int64_t address; /* of the last pc-relative lea of this run */
 	bool has_address;
 	uint64_t constant; /* loaded by the instruction before, of this run */
-	int8_t constant_reg; /* -1: it loads none */
-	bool sweeping; /* through what nothing leads to: it need not be code */
+	int8_t constant_reg; /* -1: none */
+	bool sweeping; /* through bytes that nothing leads to, which may be data */
 	bool oom;
 };
 
@@ -32,7 +32,7 @@ static void work_add(struct decoding *d, int64_t off)
 		d->oom = true;
 }
 
-/* Entry points of compiled Java code, and everything else that must be an instruction. */
+/* Entry points of compiled Java code, and all else that must be an instruction. */
 static void add_known(struct decoding *d)
 {
 	const struct code *c = d->b->code;
@@ -55,8 +55,8 @@ static void add_known(struct decoding *d)
 }
 
 /*
- * JDK 8 to 25 overwrite the start of a not-entrant method with a 5-byte jump out of it. What stood
- * there has 7 bytes: the stack bang `mov [rsp-disp32],eax`, or `sub rsp,imm32` (hotspot.md 6.2).
+ * JDK 8 to 25 overwrite the start of a not-entrant method with a 5-byte jump out of it. The original
+ * instruction has 7 bytes: the stack bang `mov [rsp-disp32],eax`, or `sub rsp,imm32`.
  */
 static void unpatch_entry(const struct code *c, uint32_t off, struct decoded *in)
 {
@@ -67,8 +67,8 @@ static void unpatch_entry(const struct code *c, uint32_t off, struct decoded *in
 	in->len = 7;
 }
 
-/* Constants lie in front of the code: what an indirect jump goes through is a table of addresses. */
-static void read_table(struct decoding *d, struct insn *in)
+/* Constants precede the code; those that an indirect jump uses are a table of addresses. */
+static void read_table(struct decoding *d, struct graph_insn *in)
 {
 	const struct graph_build *b = d->b;
 	struct jump_table t = {.first = (uint32_t)d->targets.n};
@@ -100,8 +100,8 @@ static void read_table(struct decoding *d, struct insn *in)
 }
 
 /*
- * Where a call goes. C2 calls what needs no record with the target in a register, near or far, loaded
- * right before (Java_To_Runtime in x86_64.ad: mov64 r10, target; call r10).
+ * The target of a call. If a call needs no record, C2 loads the target into a register
+ * right before it (Java_To_Runtime in x86_64.ad: mov64 r10, target; call r10).
  */
 static enum blob_role role_of_call(const struct decoding *d, const struct decoded *x)
 {
@@ -114,7 +114,7 @@ static enum blob_role role_of_call(const struct decoding *d, const struct decode
 	return ROLE_NONE;
 }
 
-static bool insn_goes_on(const struct insn *in)
+static bool insn_goes_on(const struct graph_insn *in)
 {
 	switch (in->class) {
 	case INSN_JMP:
@@ -128,7 +128,7 @@ static bool insn_goes_on(const struct insn *in)
 	return true;
 }
 
-/* Claims the bytes of an instruction; false: another one has some of them. */
+/* Claims the bytes of an instruction; false: another instruction has some of them. */
 static bool claim(struct graph_build *b, uint32_t off, uint32_t len, uint32_t index)
 {
 	if (len > b->code->n_bytes - off)
@@ -142,12 +142,12 @@ static bool claim(struct graph_build *b, uint32_t off, uint32_t len, uint32_t in
 	return true;
 }
 
-/* One instruction; its length, 0: the run ends before it. */
+/* Decodes one instruction and returns its length; 0: the run ends before it. */
 static uint32_t decode_one(struct decoding *d, uint32_t off, bool *ret_goes_on)
 {
 	const struct code *c = d->b->code;
 	struct decoded x;
-	struct insn in = {.off = off, .target = -1, .evidence = -1, .loop = -1};
+	struct graph_insn in = {.off = off, .target = -1, .evidence = -1, .loop = -1};
 
 	if (d->b->at[off] != AT_NONE) {
 		d->b->g->damaged |= d->b->at[off] == AT_INSIDE && !d->sweeping;
@@ -241,7 +241,7 @@ static int decode_gaps(struct decoding *d)
 	return r;
 }
 
-/* Brings the instructions into the order of their offsets; branch targets become indices. */
+/* Sorts the instructions by offset; branch targets become indices. */
 static int sort_insns(struct decoding *d)
 {
 	struct graph_build *b = d->b;
@@ -266,7 +266,7 @@ static void set_edges(struct graph_build *b)
 	struct graph *g = b->g;
 
 	for (uint32_t i = 0; i < g->n_insns; i++) {
-		struct insn *in = &g->insns[i];
+		struct graph_insn *in = &g->insns[i];
 
 		if (insn_goes_on(in) && i + 1 < g->n_insns &&
 		    g->insns[i + 1].off == in->off + in->len)
@@ -303,7 +303,7 @@ static void set_roots(struct graph_build *b)
 		set_flag(b, c->null_checks[i].to, INSN_ROOT);
 }
 
-/* Table targets become indices; those that fell into another instruction are dropped. */
+/* Table targets become indices; those within another instruction are dropped. */
 static void finish_tables(struct decoding *d)
 {
 	struct graph *g = d->b->g;

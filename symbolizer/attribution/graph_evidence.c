@@ -7,10 +7,10 @@
 #include "symbolizer/attribution/bytecodes.h"
 #include "symbolizer/base/vec.h"
 
-/* A straight line longer than this is no cold stub. */
+/* A longer straight line is not a cold stub. */
 enum { SIDE_MAX = 60 };
 
-/* Calls to follow into a callee that begins with a call. */
+/* How many calls to follow through callees that begin with a call. */
 enum { STEP_MAX = 4 };
 
 struct placing {
@@ -20,7 +20,7 @@ struct placing {
 	bool oom;
 };
 
-static void place(struct placing *p, struct insn *in, struct inline_pos pos, enum evidence_kind kind,
+static void place(struct placing *p, struct graph_insn *in, struct inline_pos pos, enum evidence_kind kind,
 		  enum trap_kind trap)
 {
 	struct evidence e = {.pos = pos, .after = pos, .kind = (uint8_t)kind, .trap = (uint8_t)trap};
@@ -38,8 +38,8 @@ static void site_add(struct placing *p, int32_t node, int32_t bci)
 		p->oom = true;
 }
 
-/* The record of a call has the offset of its return address, that of a poll the poll's own. */
-static struct insn *insn_of_record(const struct graph_build *b, int32_t off,
+/* The record of a call has the offset of its return address, that of a poll its own offset. */
+static struct graph_insn *insn_of_record(const struct graph_build *b, int32_t off,
 				   enum evidence_kind *ret_kind)
 {
 	struct graph *g = b->g;
@@ -63,7 +63,7 @@ static int place_records(struct placing *p)
 
 	for (uint32_t i = 0; i < c->n_records; i++) {
 		const struct code_record *r = &c->records[i];
-		struct insn *in;
+		struct graph_insn *in;
 		struct inline_pos pos;
 		size_t n;
 		int e;
@@ -89,24 +89,24 @@ static int place_records(struct placing *p)
 }
 
 struct side {
-	int32_t evidence; /* -1: leads to no cold call in a straight line */
+	int32_t evidence; /* -1: it does not lead straight to a cold call */
 	enum evidence_kind kind;
 	enum trap_kind trap;
 };
 
-static enum trap_kind trap_of(const struct attribution_env *env, const struct insn *argument)
+static enum trap_kind trap_of(const struct attribution_env *env, const struct graph_insn *argument)
 {
 	return argument && env->trap ? env->trap(env->ctx, argument->target) : TRAP_OF_CHECK;
 }
 
-/* Where a branch leads: to the call of an uncommon trap or of a slow path, and nothing else? */
+/* Does a branch lead only to the call of an uncommon trap or of a slow path? */
 static struct side side_of(const struct graph *g, const struct attribution_env *env, int32_t i)
 {
 	struct side none = {.evidence = -1};
-	const struct insn *argument = NULL;
+	const struct graph_insn *argument = NULL;
 
 	for (int steps = 0; i >= 0 && steps < SIDE_MAX; steps++) {
-		const struct insn *in = &g->insns[i];
+		const struct graph_insn *in = &g->insns[i];
 
 		if (in->flags & INSN_ARGUMENT)
 			argument = in;
@@ -133,7 +133,7 @@ static struct side side_of(const struct graph *g, const struct attribution_env *
 static void place_branch(struct placing *p, int32_t i)
 {
 	struct graph *g = p->b->g;
-	struct insn *in = &g->insns[i];
+	struct graph_insn *in = &g->insns[i];
 	struct side s;
 
 	if ((in->flags & (INSN_FALLS | INSN_TAKEN)) != (INSN_FALLS | INSN_TAKEN))
@@ -189,7 +189,7 @@ static void mark_reached(const struct graph *g, uint8_t *reached)
 	}
 }
 
-/* Blocks that nothing leads to are what indirect jumps without a known table go to (table 0). */
+/* Indirect jumps without a known table are assumed to go to all blocks that nothing else leads to (table 0). */
 static int link_orphans(struct graph *g, const struct attribution_env *env)
 {
 	uint8_t *reached;
@@ -227,8 +227,8 @@ static void add_call_sites(struct placing *p)
 {
 	const struct inline_tree *t = &p->b->g->tree;
 
-	for (uint32_t i = 1; i < t->n; i++)
-		site_add(p, t->nodes[i].parent, t->nodes[i].call_bci);
+	for (uint32_t i = 1; i < t->nodes.n; i++)
+		site_add(p, t->nodes.v[i].parent, t->nodes.v[i].call_bci);
 }
 
 static int finish(struct placing *p)
@@ -260,20 +260,20 @@ static int child_compare(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* Nodes by where they are called from; *ret is the caller's. */
+/* Nodes sorted by where they are called from; the caller frees *ret. */
 static int sort_children(const struct inline_tree *t, struct child **ret, uint32_t *ret_n)
 {
-	struct child *c = malloc((t->n + (size_t)1) * sizeof(*c));
+	struct child *c = malloc((t->nodes.n + (size_t)1) * sizeof(*c));
 	uint32_t n = 0;
 
 	if (!c)
 		return -ENOMEM;
-	for (uint32_t i = 1; i < t->n; i++)
-		c[i - 1] = (struct child){(uint64_t)(uint32_t)t->nodes[i].parent << 32 |
-						  (uint32_t)t->nodes[i].call_bci,
+	for (uint32_t i = 1; i < t->nodes.n; i++)
+		c[i - 1] = (struct child){(uint64_t)(uint32_t)t->nodes.v[i].parent << 32 |
+						  (uint32_t)t->nodes.v[i].call_bci,
 					  (int32_t)i};
-	qsort(c, t->n - 1, sizeof(*c), child_compare);
-	for (uint32_t i = 0; i + 1 < t->n; i++) {
+	qsort(c, t->nodes.n - 1, sizeof(*c), child_compare);
+	for (uint32_t i = 0; i + 1 < t->nodes.n; i++) {
 		if (n > 0 && c[n - 1].key == c[i].key)
 			c[n - 1].node = -1;
 		else
@@ -284,7 +284,7 @@ static int sort_children(const struct inline_tree *t, struct child **ret, uint32
 	return 0;
 }
 
-/* A call with a receiver? */
+/* Is there a call with a receiver? */
 static bool is_call(const struct attribution_env *env, uint32_t method_id, int32_t bci)
 {
 	const struct hs_method *m = env->method ? env->method(env->ctx, method_id) : NULL;
@@ -307,7 +307,7 @@ static bool has_bytecodes(const struct attribution_env *env, uint32_t method_id)
 	return m && m->bytecodes && m->code_size > 0;
 }
 
-/* What is called at a position: the method inlined there, or the only one it can be; -1: unknown. */
+/* The callee at a position: the method inlined there, or the only one that is possible; -1: unknown. */
 static int32_t callee_of(const struct callees *c, struct inline_pos at)
 {
 	const struct attribution_env *env = c->p->b->env;
@@ -318,8 +318,8 @@ static int32_t callee_of(const struct callees *c, struct inline_pos at)
 
 	if (known)
 		return known->node;
-	method = env->callee ? env->callee(env->ctx, t->nodes[at.node].method_id, at.bci) : 0;
-	/* Native methods cannot be inlined, only replaced. */
+	method = env->callee ? env->callee(env->ctx, t->nodes.v[at.node].method_id, at.bci) : 0;
+	/* Native methods can only be replaced by intrinsics, not inlined. */
 	return has_bytecodes(env, method) ? inline_tree_child(t, at.node, at.bci, method) : -1;
 }
 
@@ -338,8 +338,8 @@ static bool first_access(const struct attribution_env *env, uint32_t method_id, 
 }
 
 /*
- * C2 checks the receiver of a call with the state before the call. What follows is the callee, or,
- * where that does nothing but call on, the callee's callee.
+ * C2 checks the receiver of a call with the state before the call. The callee follows, or the callee's callee,
+ * if the callee does nothing but call that.
  */
 static void step_into(const struct callees *c, struct evidence *e)
 {
@@ -353,7 +353,7 @@ static void step_into(const struct callees *c, struct evidence *e)
 		if (node < 0)
 			return;
 		e->after = (struct inline_pos){.node = node, .bci = -1};
-		if (!first_access(env, c->p->b->g->tree.nodes[node].method_id, &b))
+		if (!first_access(env, c->p->b->g->tree.nodes.v[node].method_id, &b))
 			return;
 		e->after.bci = b.bci;
 		if (b.kind == BYTECODE_OTHER)
@@ -373,7 +373,7 @@ static int find_callees(struct placing *p)
 		struct evidence *e = &p->evidence.v[i];
 
 		if ((e->kind == EVIDENCE_NULL || e->kind == EVIDENCE_TRAP) &&
-		    is_call(p->b->env, p->b->g->tree.nodes[e->pos.node].method_id, e->pos.bci))
+		    is_call(p->b->env, p->b->g->tree.nodes.v[e->pos.node].method_id, e->pos.bci))
 			step_into(&c, e);
 	}
 	if (r == 0)

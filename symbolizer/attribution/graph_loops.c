@@ -8,16 +8,16 @@
 
 /*
  * Loops: the strongly connected components of the graph, then those of each component without its
- * header (where a depth-first search enters it), and so on inwards. Tarjan's algorithm with a stack
- * of its own, on basic blocks.
+ * header (where a depth-first search enters it), and so on inwards. Tarjan's algorithm on basic blocks, without
+ * recursion.
  */
 struct visit {
-	uint32_t block, k; /* k: next successor to look at */
+	uint32_t block, k; /* k: the next successor to visit */
 };
 
-/* A component whose inside is still to be searched; components wait last in, first out, which
- * numbers each loop right before those within it. */
-struct part {
+/* A component whose inside is still to be searched. Components are taken last in, first out, so that
+ * each loop is numbered right before its inner loops. */
+struct component {
 	uint32_t first, n; /* in members; the header comes first */
 	int32_t parent;
 };
@@ -33,12 +33,12 @@ struct looping {
 	struct visit *path;
 	uint32_t counter;
 	VEC(uint32_t) members;
-	VEC(struct part) parts;
+	VEC(struct component) parts;
 	VEC(struct loop) loops;
 	bool oom;
 };
 
-static bool ends_block(const struct insn *in)
+static bool ends_block(const struct graph_insn *in)
 {
 	return !(in->flags & INSN_FALLS) || in->class == INSN_JCC || in->class == INSN_JMP;
 }
@@ -74,7 +74,7 @@ static int find_blocks(struct looping *l)
 	return 0;
 }
 
-/* Successor k of a block: a block, -1: none there, -2: no more. */
+/* Successor k of a block: a block; -1: none; -2: there are no more. */
 static int32_t block_successor(const struct looping *l, uint32_t block, uint32_t k)
 {
 	int32_t s = graph_successor(l->g, l->start[block + 1] - 1, k);
@@ -95,7 +95,7 @@ static bool has_self_edge(const struct looping *l, uint32_t block)
 /* Takes the component whose root is `root` off the stack. */
 static void take_component(struct looping *l, uint32_t root, int32_t parent)
 {
-	struct part p = {.first = (uint32_t)l->members.n, .parent = parent};
+	struct component p = {.first = (uint32_t)l->members.n, .parent = parent};
 	bool loop = l->stack[l->n_stack - 1] != root || has_self_edge(l, root);
 	uint32_t block;
 
@@ -161,7 +161,7 @@ static void search_all(struct looping *l)
 		search_from(l, b, 0, -1);
 }
 
-static void search_inside(struct looping *l, struct part p, int32_t loop)
+static void search_inside(struct looping *l, struct component p, int32_t loop)
 {
 	uint32_t header = l->members.v[p.first], region = (uint32_t)loop + 1;
 	int32_t s;
@@ -176,12 +176,12 @@ static void search_inside(struct looping *l, struct part p, int32_t loop)
 	for (uint32_t k = 0; (s = block_successor(l, header, k)) != -2; k++)
 		if (s >= 0 && l->region[s] == region)
 			search_from(l, (uint32_t)s, region, loop);
-	/* members may move while searching */
+	/* `members` may move during the search */
 	for (uint32_t i = 1; i < p.n; i++)
 		search_from(l, l->members.v[p.first + i], region, loop);
 }
 
-static void add_loop(struct looping *l, struct part p)
+static void add_loop(struct looping *l, struct component p)
 {
 	struct loop loop = {.parent = p.parent};
 	int32_t index = (int32_t)l->loops.n;
@@ -241,7 +241,7 @@ static void set_last(struct looping *l)
 	}
 }
 
-static uint8_t insn_does(const struct insn *in)
+static uint8_t insn_does(const struct graph_insn *in)
 {
 	uint8_t does = in->flags & INSN_FLOATING ? LOOP_FLOATING : 0;
 
@@ -255,7 +255,7 @@ static uint8_t insn_does(const struct insn *in)
 	return does;
 }
 
-static void note_deed(struct loop *l, const struct insn *in)
+static void note_deed(struct loop *l, const struct graph_insn *in)
 {
 	l->does |= insn_does(in);
 	if ((in->flags & INSN_LIMIT) && l->n_limits < LOOP_LIMITS)
@@ -282,7 +282,7 @@ int graph_find_loops(struct graph *g)
 	if (r == 0) {
 		search_all(&l);
 		while (l.parts.n > 0 && !l.oom) {
-			struct part p = l.parts.v[--l.parts.n];
+			struct component p = l.parts.v[--l.parts.n];
 
 			add_loop(&l, p);
 		}

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 /*
- * Which instructions have a way from or to them that is not the compiled method's own: it meets evidence of
- * an inlined method before any other, or nobody knows where it leads. Found from those ends on.
+ * Finds the instructions with a way from or to them that does not belong to the compiled method itself: it first meets
+ * evidence of an inlined method, or leads to an unknown place. The search starts at these ends.
  */
 struct way_search {
 	struct graph *g;
@@ -34,17 +34,17 @@ static bool leads_on(const struct graph *g, uint32_t i)
 
 static bool is_foreign_end_ahead(const struct graph *g, uint32_t i)
 {
-	const struct insn *in = &g->insns[i];
+	const struct graph_insn *in = &g->insns[i];
 
 	if (in->evidence >= 0)
 		return g->evidence[in->evidence].pos.node != 0;
 	return in->class != INSN_RET && !leads_on(g, i);
 }
 
-/* Where nothing comes from, nothing comes by: padding behind a jump. */
+/* An instruction without predecessors that is not a root is padding behind a jump. */
 static bool is_foreign_end_behind(const struct graph *g, uint32_t i)
 {
-	const struct insn *in = &g->insns[i];
+	const struct graph_insn *in = &g->insns[i];
 
 	if (in->evidence >= 0)
 		return g->evidence[in->evidence].after.node != 0;

@@ -5,11 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbolizer/base/slots.h"
+#include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/code/code.h"
 
 /*
  * The inlining tree of one nmethod, as far as its records show it. A node is an inline path: methods
- * and call-site bcis from the compiled method (node 0) inwards, so equal paths are equal numbers.
+ * and call-site bcis from the compiled method (node 0) inwards. Equal paths have the same number.
  */
 struct inline_node {
 	uint32_t method_id;
@@ -24,29 +26,27 @@ struct inline_pos {
 };
 
 struct inline_tree {
-	struct inline_node *nodes;
-	uint32_t n, cap;
-	int32_t *buckets; /* hash of (parent, call_bci, method), open addressing; -1: empty */
-	uint32_t n_buckets;
+	VEC(struct inline_node) nodes;
+	struct slots by_place; /* (parent, call_bci, method) */
 };
 
 int inline_tree_init(struct inline_tree *t, uint32_t root_method); /* -ENOMEM */
 void inline_tree_done(struct inline_tree *t);
 
-/* Adds the chain (innermost first). -EINVAL: not one of this nmethod; -ENOMEM. */
+/* Adds a chain (innermost first). -EINVAL: its root is not the compiled method; -ENOMEM. */
 int inline_tree_add(struct inline_tree *t, const struct code_scope *scopes, size_t n,
 		    struct inline_pos *ret);
 
-/* The node of `method` called at bci of `parent`, added if need be. Negative errno. */
+/* The node of `method` called at bci of `parent`, added if necessary; or a negative errno. */
 int32_t inline_tree_child(struct inline_tree *t, int32_t parent, int32_t bci, uint32_t method);
 
-/* Innermost common node. */
+/* The innermost common node. */
 int32_t inline_tree_ancestor(const struct inline_tree *t, int32_t a, int32_t b);
 
-/* bci at which `pos` stands in the method of `node`, which is its node or an ancestor of it. */
+/* The bci of `pos` in the method of `node`, which is its node or an ancestor of it. */
 int32_t inline_tree_bci_in(const struct inline_tree *t, struct inline_pos pos, int32_t node);
 
-/* The chain of a position, innermost first; the count, at most max. */
+/* Writes the chain of a position, innermost first; returns the count, at most max. */
 size_t inline_tree_scopes(const struct inline_tree *t, struct inline_pos pos,
 			  struct code_scope *ret, size_t max);
 

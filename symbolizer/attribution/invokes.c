@@ -7,14 +7,14 @@
 
 enum { SLOTS = 512 };
 
-struct slot {
+struct method_invokes {
 	uint32_t method_id; /* 0: none */
 	bool ok;
 	VEC(uint16_t) bcis;
 };
 
 struct invokes_memo {
-	struct slot slots[SLOTS];
+	struct method_invokes slots[SLOTS];
 };
 
 struct invokes_memo *invokes_memo_new(void)
@@ -31,7 +31,7 @@ void invokes_memo_free(struct invokes_memo *m)
 	free(m);
 }
 
-static bool slot_fill(struct slot *s, const struct hs_method *m, int major)
+static bool slot_fill(struct method_invokes *s, const struct hs_method *m, int major)
 {
 	struct bytecode b;
 	int32_t bci = 0;
@@ -48,7 +48,7 @@ static bool slot_fill(struct slot *s, const struct hs_method *m, int major)
 
 bool method_invokes(const struct attribution_env *env, uint32_t method_id, struct invokes *ret)
 {
-	struct slot *s;
+	struct method_invokes *s;
 
 	if (!env->invokes || !env->method || !method_id)
 		return false;

@@ -6,7 +6,7 @@
 
 #include "symbolizer/attribution/env.h"
 
-/* Where a method calls others, remembered: it is asked for every pc. Bounded. */
+/* A bounded cache of the bcis at which methods call others, since every pc needs them. */
 struct invokes_memo *invokes_memo_new(void);
 void invokes_memo_free(struct invokes_memo *m);
 
@@ -15,7 +15,7 @@ struct invokes {
 	uint32_t n;
 };
 
-/* false: not all bytecodes of the method are known, or there is no env->invokes. */
+/* false: some bytecodes of the method are unknown, or there is no env->invokes. */
 bool method_invokes(const struct attribution_env *env, uint32_t method_id, struct invokes *ret);
 
 #endif

@@ -25,7 +25,7 @@ static void note_limit(struct limits *l, int32_t bci, int32_t value)
 	l->v[l->n++].of_loop = false;
 }
 
-/* A branch back: what is compared between its target and itself decides how long the loop runs. */
+/* At a backward branch: comparisons between its target and itself decide how long the loop runs. */
 static void note_loop(struct limits *l, const struct bytecode *b)
 {
 	for (unsigned i = 0; i < l->n; i++)

@@ -7,12 +7,12 @@
 #include "symbolizer/attribution/graph.h"
 
 /*
- * Constants that a loop runs to, in machine code and in bytecodes: where several loops are without evidence,
- * they tell which one is whose. A loop that C2 unrolls stops some rounds short of the limit (loopTransform.cpp,
- * do_unroll()), the rest is done by a copy behind it.
+ * Constant limits of loops, in machine code and in bytecodes: if several loops have no evidence, limits tell
+ * which belongs to which method. A loop that C2 unrolls stops some iterations short of the limit (loopTransform.cpp,
+ * do_unroll()); a copy behind it does the rest.
  */
 
-/* Does `loop`, or one within it, end at a limit that a loop of the method has? Limits below 256 say nothing. */
+/* Does `loop` or an inner loop have the limit of a loop of the method? Limits below 256 are ignored. */
 bool limits_agree(const struct graph *g, int32_t loop, const struct attribution_env *env, uint32_t method_id);
 
 #endif

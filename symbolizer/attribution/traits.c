@@ -23,20 +23,20 @@ struct machine_traits machine_traits(const struct graph *g, int32_t loop)
 	};
 }
 
-struct range {
+struct bci_range {
 	int32_t from, to;
 };
 
 struct reading {
 	const struct attribution_env *env;
-	const struct graph *g; /* NULL: of the method wherever it is */
+	const struct graph *g; /* NULL: for the method in general */
 	int32_t node;
-	unsigned methods; /* looked at */
+	unsigned methods; /* seen so far */
 	struct bytecode_traits *t;
 };
 
-/* The backward branches of a method; the count, at most max; *ret_ok: all bytecodes are understood. */
-static unsigned find_loops(const struct hs_method *m, int major, struct range *ret, unsigned max,
+/* Returns the number of backward branches of a method, at most max; *ret_ok: all bytecodes were decoded. */
+static unsigned find_loops(const struct hs_method *m, int major, struct bci_range *ret, unsigned max,
 			   bool *ret_ok)
 {
 	struct bytecode b;
@@ -45,7 +45,7 @@ static unsigned find_loops(const struct hs_method *m, int major, struct range *r
 
 	for (; bytecode_at(m, major, bci, &b); bci += (int32_t)b.len)
 		if (b.kind == BYTECODE_BRANCH && b.target <= bci && n < max)
-			ret[n++] = (struct range){b.target, bci};
+			ret[n++] = (struct bci_range){b.target, bci};
 	*ret_ok = bci == m->code_size;
 	return n;
 }
@@ -58,7 +58,7 @@ static bool is_one_of(const char *name, const char *const *names)
 	return false;
 }
 
-/* Intrinsics of C2 that never become plain instructions, or seldom (library_call.cpp). */
+/* Intrinsics of C2 that never or seldom become plain instructions (library_call.cpp). */
 static bool note_intrinsic(const struct hs_method *m, struct bytecode_traits *t)
 {
 	static const char *const math[] = {"sin", "cos", "tan", "exp", "log", "log10", NULL};
@@ -90,7 +90,7 @@ static void note_bytecode(uint8_t op, struct bytecode_traits *t)
 		t->objects = true; /* aaload, aastore, fields, allocations, monitors */
 }
 
-static void read_method(struct reading *r, uint32_t id, const struct range *within, unsigned n,
+static void read_method(struct reading *r, uint32_t id, const struct bci_range *within, unsigned n,
 			unsigned depth);
 
 /* Opcodes iaload to saload, iastore to sastore. */
@@ -104,7 +104,7 @@ static bool has_arrays(const struct hs_method *m, int major)
 	return false;
 }
 
-/* Was this call, at this bci of the node, never compiled? */
+/* Was the call at this bci of the node not compiled? */
 static bool is_left_out(const struct reading *r, const struct hs_method *callee, int32_t bci)
 {
 	return r->g && !graph_has_site(r->g, r->node, bci) && has_arrays(callee, r->env->major);
@@ -129,7 +129,7 @@ static void read_call(struct reading *r, uint32_t caller, const struct bytecode 
 	read_method(r, id, NULL, 0, depth + 1);
 }
 
-static bool in_ranges(int32_t bci, const struct range *r, unsigned n)
+static bool in_ranges(int32_t bci, const struct bci_range *r, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (bci >= r[i].from && bci <= r[i].to)
@@ -137,8 +137,8 @@ static bool in_ranges(int32_t bci, const struct range *r, unsigned n)
 	return n == 0;
 }
 
-/* Notes what the method does at the bcis of `within` (n 0: everywhere). */
-static void read_method(struct reading *r, uint32_t id, const struct range *within, unsigned n,
+/* Collects what the method does at the bcis of `within` (n 0: everywhere). */
+static void read_method(struct reading *r, uint32_t id, const struct bci_range *within, unsigned n,
 			unsigned depth)
 {
 	const struct hs_method *m = r->env->method(r->env->ctx, id);
@@ -169,7 +169,7 @@ static void traits_read(const struct attribution_env *env, uint32_t method_id, c
 	const struct hs_method *m = method_id && env->method ? env->method(env->ctx, method_id) :
 							       NULL;
 	struct reading r = {.env = env, .g = g, .node = node, .t = ret};
-	struct range loops[LOOPS_MAX];
+	struct bci_range loops[LOOPS_MAX];
 	bool ok;
 	unsigned n;
 
@@ -222,17 +222,17 @@ void bytecode_traits(const struct attribution_env *env, uint32_t method_id,
 void bytecode_traits_at(const struct graph *g, const struct attribution_env *env, int32_t node,
 			struct bytecode_traits *ret)
 {
-	traits_read(env, g->tree.nodes[node].method_id, g, node, ret);
+	traits_read(env, g->tree.nodes.v[node].method_id, g, node, ret);
 }
 
 bool traits_agree(const struct machine_traits *m, const struct bytecode_traits *b)
 {
 	bool calls = m->stub_call || m->runtime_call;
 
-	/* Arithmetic on floating point is neither invented nor removed. */
+	/* Compilers neither add nor remove floating-point arithmetic. */
 	if (b->floating && !m->floating)
 		return false;
-	/* Without a stub for it (-XX:-UseLibmIntrinsic) math is called in libjvm. */
+	/* Without a stub (-XX:-UseLibmIntrinsic), math is called in libjvm. */
 	if ((b->math && !calls) || (b->time && !m->runtime_call) ||
 	    (b->power && !calls && !m->floating))
 		return false;

@@ -15,7 +15,7 @@ struct arena_chunk {
 
 static struct arena_chunk *chunk_new(struct arena *a, size_t size)
 {
-	/* Fresh memory of calloc() is zero, and a chunk is never reused: no clearing later on. */
+	/* calloc() zeroes a chunk, and chunks are never reused: nothing has to be cleared later. */
 	struct arena_chunk *c = calloc(1, sizeof(*c) + size);
 
 	if (!c)
@@ -55,7 +55,7 @@ void *arena_alloc(struct arena *a, size_t size)
 	if (!c)
 		return NULL;
 	if (a->head && size > usual / 4) {
-		/* A chunk of its own, behind the head: the head's rest stays usable. */
+		/* A large one gets a chunk of its own behind the head, whose rest stays usable. */
 		c->next = a->head->next;
 		a->head->next = c;
 	} else {

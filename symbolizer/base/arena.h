@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 /*
- * Things that die together. Allocations are zeroed, 16-byte aligned, and released only as a whole.
+ * Memory that is released as a whole. Allocations are zeroed and 16-byte aligned.
  * Zero-initialise; arena_done() releases.
  */
 struct arena {

@@ -14,14 +14,14 @@
 #include "symbolizer/base/log.h"
 
 enum {
-	GRACE_MS = 200, /* for one that is ending by itself, before it gets SIGKILL */
-	END_MS = 1000, /* memory has to be freed */
+	GRACE_MS = 200, /* for a child that is ending by itself, before it gets SIGKILL */
+	END_MS = 1000, /* the kernel has to free its memory */
 	TICK_MS = 5,
 };
 
 /* --- the child --- */
 
-/* A child that is left behind must not keep a pipe open that somebody reads to its end. */
+/* A child that is left behind must not keep a pipe open whose reader waits for its end. */
 static void leave_stdio(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -30,7 +30,7 @@ static void leave_stdio(void)
 		dup2(null, fd);
 }
 
-/* PR_SET_PDEATHSIG means the thread that forked, prctl(2): one that ends before the others would take the child along. */
+/* PR_SET_PDEATHSIG fires when the thread that forked ends, even if the process goes on: prctl(2). */
 static void die_with_parent(pid_t parent, bool main_thread)
 {
 	if (main_thread)
@@ -43,10 +43,10 @@ static void limit(const struct bounded_limits *l)
 {
 	struct rlimit none = {0, 0}, cpu;
 
-	setrlimit(RLIMIT_CORE, &none); /* a limit that is exceeded may end it by a signal that dumps one */
+	setrlimit(RLIMIT_CORE, &none); /* exceeding a limit may raise a signal that dumps core */
 	if (l->cpu_ns != UINT64_MAX) {
 		cpu.rlim_cur = l->cpu_ns / 1000000000 + 2;
-		cpu.rlim_max = cpu.rlim_cur + 1; /* were both the same, the signal would be SIGKILL, not SIGXCPU */
+		cpu.rlim_max = cpu.rlim_cur + 1; /* with equal limits the signal would be SIGKILL, not SIGXCPU */
 		setrlimit(RLIMIT_CPU, &cpu);
 	}
 	if (l->bytes != UINT64_MAX)
@@ -71,7 +71,7 @@ int bounded_child_start(struct bounded_child *c, const struct bounded_limits *l,
 		leave_stdio();
 		limit(l);
 		run(ctx, pair[1]);
-		shutdown(pair[1], SHUT_RDWR); /* what it started may have a copy */
+		shutdown(pair[1], SHUT_RDWR); /* processes that it started may have a copy */
 		_exit(0);
 	}
 	r = -errno;
@@ -106,8 +106,8 @@ bool bounded_child_end(struct bounded_child *c, int *ret_status)
 			poll(NULL, 0, TICK_MS);
 		}
 		if (done == 0)
-			log_warn("process %d, a child that reads what belongs to the target, cannot be ended (it waits for memory or "
-				 "a file?): it is left behind", (int)c->pid);
+			log_warn("left process %d behind: this child reads data of the target and cannot be ended (it may be waiting "
+				 "for memory or a file)", (int)c->pid);
 	}
 	*c = (struct bounded_child){.fd = -1};
 	if (ret_status)

@@ -15,6 +15,22 @@ void budget_init(struct budget *b, uint64_t bytes, uint64_t ns)
 	b->ns_left = ns;
 }
 
+enum { POOL_SHARED_OUT = 4 };
+
+void budget_pool_init(struct budget_pool *p, uint64_t bytes, size_t budgets)
+{
+	p->share = bytes / POOL_SHARED_OUT / budgets;
+	p->bytes_left = bytes - p->share * budgets;
+	p->most = p->bytes_left + p->share;
+}
+
+void budget_join(struct budget *b, struct budget_pool *p)
+{
+	b->pool = p;
+	b->bytes_left = p->most;
+	b->pool_below = p->most - p->share;
+}
+
 void budget_begin(struct budget *b)
 {
 	if (b && !b->depth++)
@@ -43,19 +59,48 @@ void budget_spend(struct budget *b, uint64_t ns)
 	b->expired |= !b->ns_left;
 }
 
+static bool take_from(_Atomic uint64_t *all, uint64_t bytes)
+{
+	uint64_t left = atomic_load_explicit(all, memory_order_relaxed);
+
+	do
+		if (bytes > left)
+			return false;
+	while (!atomic_compare_exchange_weak_explicit(all, &left, left - bytes, memory_order_relaxed,
+						      memory_order_relaxed));
+	return true;
+}
+
+/* Of what a budget's bytes_left lacks, the part that is the pool's. */
+static uint64_t pooled(const struct budget *b, uint64_t bytes_left)
+{
+	return b->pool && bytes_left < b->pool_below ? b->pool_below - bytes_left : 0;
+}
+
+static void give_to_pool(struct budget *b, uint64_t bytes)
+{
+	if (bytes)
+		atomic_fetch_add_explicit(&b->pool->bytes_left, bytes, memory_order_relaxed);
+}
+
 bool budget_take(struct budget *b, uint64_t bytes)
 {
-	uint64_t left;
+	uint64_t left, more;
 
 	if (!b)
 		return true;
 	left = atomic_load_explicit(&b->bytes_left, memory_order_relaxed);
-	do
+	for (;;) {
 		if (bytes > left)
 			return false;
-	while (!atomic_compare_exchange_weak_explicit(&b->bytes_left, &left, left - bytes, memory_order_relaxed,
-						      memory_order_relaxed));
-	return true;
+		more = pooled(b, left - bytes) - pooled(b, left);
+		if (more && !take_from(&b->pool->bytes_left, more))
+			return false;
+		if (atomic_compare_exchange_weak_explicit(&b->bytes_left, &left, left - bytes, memory_order_relaxed,
+							  memory_order_relaxed))
+			return true;
+		give_to_pool(b, more);
+	}
 }
 
 bool budget_hold(struct budget *b, uint64_t *taken, uint64_t bytes)
@@ -72,13 +117,25 @@ bool budget_hold(struct budget *b, uint64_t *taken, uint64_t bytes)
 
 void budget_give(struct budget *b, uint64_t bytes)
 {
-	if (b)
-		atomic_fetch_add_explicit(&b->bytes_left, bytes, memory_order_relaxed);
+	uint64_t left;
+
+	if (!b)
+		return;
+	left = atomic_fetch_add_explicit(&b->bytes_left, bytes, memory_order_relaxed);
+	give_to_pool(b, pooled(b, left) - pooled(b, left + bytes));
 }
 
 uint64_t budget_bytes_left(const struct budget *b)
 {
-	return b ? b->bytes_left : UINT64_MAX;
+	uint64_t left, most;
+
+	if (!b)
+		return UINT64_MAX;
+	left = b->bytes_left;
+	if (!b->pool)
+		return left;
+	most = b->pool->bytes_left + (left > b->pool_below ? left - b->pool_below : 0);
+	return left < most ? left : most;
 }
 
 bool budget_expired(struct budget *b)
@@ -112,7 +169,7 @@ uint64_t budget_ns_left(struct budget *b)
 void budget_restart(struct budget *b, uint64_t ns)
 {
 	if (b)
-		budget_init(b, b->bytes_left, ns);
+		budget_init(b, budget_bytes_left(b), ns);
 }
 
 void budget_cancel(struct budget *b)
@@ -121,9 +178,16 @@ void budget_cancel(struct budget *b)
 		atomic_store_explicit(&b->cancelled, true, memory_order_relaxed);
 }
 
+void budget_hurry(struct budget *b, bool on)
+{
+	if (b)
+		atomic_store_explicit(&b->hurried, on, memory_order_relaxed);
+}
+
 bool budget_cancelled(const struct budget *b)
 {
-	return b && atomic_load_explicit(&b->cancelled, memory_order_relaxed);
+	return b && (atomic_load_explicit(&b->cancelled, memory_order_relaxed) ||
+		     atomic_load_explicit(&b->hurried, memory_order_relaxed));
 }
 
 static bool noted(const struct budget *b, const char *text)

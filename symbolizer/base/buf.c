@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for `more` bytes and a NUL behind len. */
+/* Makes room for `more` bytes and a NUL behind len. */
 static bool buf_reserve(struct buf *b, size_t more)
 {
 	size_t want, cap = b->cap ? b->cap : 64;

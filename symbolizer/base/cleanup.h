@@ -25,7 +25,7 @@ static inline void fclose_at_exit(FILE **f)
 		fclose(*f);
 }
 
-/* Hands the value on: the variable is emptied, so its cleanup does nothing. */
+/* Yields the value and empties the variable, so that its cleanup does nothing. */
 #define take_ptr(p)                                                                                \
 	__extension__({                                                                            \
 		__auto_type t_ = (p);                                                              \

@@ -4,19 +4,19 @@
 /*
  * Errors.
  *
- * The return value steers the program: 0, or a negative errno.
- * `struct err` is for the person: what failed, on what, and what to do.
- * Callers who only steer pass NULL. It owns no memory; put it on the stack.
+ * The return value is for the program: 0, or a negative errno.
+ * `struct err` is for the user: what failed, on what, and what to do about it.
+ * Callers that do not need it pass NULL. It owns no memory; put it on the stack.
  */
 struct err {
 	int code;
 	char msg[400];
 };
 
-/* Fills *e (if any) and returns `code`, so a failing line can be one line. */
+/* Fills *e (may be NULL) and returns `code`, so that a caller fails in one line. */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Puts context in front of the message already there: "PID 4711: <msg>". Returns code. */
+/* Puts context in front of the message: "PID 4711: <msg>". Returns code. */
 int err_wrap(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

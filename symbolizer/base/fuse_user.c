@@ -19,8 +19,8 @@ enum { MAX_FDINFO = 65536, MAX_MOUNTINFO = 16 << 20 };
 #define UNKNOWN ((uid_t)-2)
 
 /*
- * The last field, the file system's own options. Type and source stand before it, and are what the user likes, with
- * commas; blanks are escaped in both.
+ * The last field: the file system's own options. The user chooses the type and source before it, which may have commas;
+ * blanks are escaped in both.
  */
 static const char *own_options(const char *type)
 {
@@ -38,7 +38,7 @@ static bool user_of_line(const char *line, uid_t *ret)
 	*ret = UNKNOWN;
 	if (!type)
 		return true;
-	/* virtiofs and the like are FUSE too, but can be mounted by root only. */
+	/* virtiofs and others are FUSE, too, but only root can mount them. */
 	if (strncmp(type + 3, "fuse", 4) != 0)
 		return false;
 	options = own_options(type + 3);

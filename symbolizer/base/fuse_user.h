@@ -6,8 +6,8 @@
 #include <sys/types.h>
 
 /*
- * Whoever mounts a FUSE file system tells the kernel what owners, links and modes it has, true or not (fuse(4)). True
- * where `fd` is on one that an ordinary user mounted; *ret is that user, or (uid_t)-2 where it cannot be learnt who.
+ * Whoever mounts a FUSE file system decides which owners, links and modes it shows (fuse(4)). true: `fd` is on one that
+ * an ordinary user mounted; *ret is that user, or (uid_t)-2 if it cannot be found out who.
  */
 bool fuse_user(int fd, uid_t *ret);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-uint64_t hash_bytes_seeded(uint64_t seed, const void *p, size_t len)
+static uint64_t hash_bytes_seeded(uint64_t seed, const void *p, size_t len)
 {
 	const uint8_t *b = p;
 	uint64_t h = hash_u64(seed + len), word;
@@ -26,7 +26,7 @@ uint64_t hash_bytes(const void *p, size_t len)
 	return hash_bytes_seeded(0, p, len);
 }
 
-static uint64_t secret(void)
+uint64_t hash_secret(void)
 {
 	static _Atomic uint64_t seed;
 	uint64_t have = atomic_load_explicit(&seed, memory_order_relaxed), made;
@@ -41,5 +41,5 @@ static uint64_t secret(void)
 
 uint64_t hash_bytes_secret(const void *p, size_t len)
 {
-	return hash_bytes_seeded(secret(), p, len);
+	return hash_bytes_seeded(hash_secret(), p, len);
 }

@@ -21,9 +21,11 @@ static inline uint64_t hash_mix(uint64_t h, uint64_t x)
 
 uint64_t hash_bytes(const void *p, size_t len);
 
-/* With a secret seed, where an enemy chooses the keys: collisions cannot be prepared. */
-uint64_t hash_bytes_seeded(uint64_t seed, const void *p, size_t len);
-/* The same with one seed for the whole process, which is made at the first call. Any thread. */
+/*
+ * A random number that is chosen once per process. Tables whose keys come from a target hash with it, so that nobody
+ * can prepare keys that collide. Any thread.
+ */
+uint64_t hash_secret(void);
 uint64_t hash_bytes_secret(const void *p, size_t len);
 
 #endif

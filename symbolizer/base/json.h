@@ -7,31 +7,31 @@
 #include <stdio.h>
 
 /*
- * JSON, written to a stream as it comes. Commas are put where they belong; the caller opens and closes in
- * pairs, and in an object writes a key before each value. Errors of the stream stick to it (ferror()).
- * Zero but for `out`, and `indent` where people may read it: each element has a line of its own then.
+ * Writes JSON to a stream, commas included. The caller opens and closes in pairs, and in an object writes a key
+ * before each value. Errors of the stream stay with it (ferror()). Zero-initialise, set `out`, and `indent` if people
+ * may read the output: each element has a line of its own then.
  */
 struct json {
 	FILE *out;
 	unsigned indent; /* blanks for each level; 0: lines only where json_line() asks for them */
 	unsigned depth;
-	bool comma; /* the next element is not the first, and no key stands before it */
-	bool key; /* one stands before it */
-	bool line; /* it begins a line */
+	bool comma; /* the next element is neither the first nor preceded by a key */
+	bool key; /* a key precedes the next element */
+	bool line; /* the next element begins a line */
 };
 
 /* '{' or '['; '"' for a text that the caller writes to the stream. */
 void json_open(struct json *j, char bracket);
 void json_close(struct json *j, char bracket);
 
-/* Without indent: the next element, or closing bracket, begins a line. */
+/* Without indent: the next element or closing bracket begins a line. */
 void json_line(struct json *j);
 
 void json_key(struct json *j, const char *key); /* nothing in it is escaped */
 void json_uint(struct json *j, uint64_t value);
 void json_int(struct json *j, int64_t value);
 void json_bool(struct json *j, bool value);
-void json_raw(struct json *j, const char *s); /* a number, or null: as it is */
+void json_raw(struct json *j, const char *s); /* written as it is: a number, or null */
 
 /* Text, which may come from a target: made fit to show (text.h), and `<`, `>` and `&` are escaped, so that within
  * <script> neither `</script>` nor `<!--` can appear. NULL is "". */

@@ -29,7 +29,7 @@ void log_set_live_line(bool shown)
 	atomic_store_explicit(&live_line, shown, memory_order_relaxed);
 }
 
-/* One write(2) a line, so that lines of several threads do not mix. */
+/* One write(2) for each line, so that lines of several threads do not mix. */
 static void write_line(const char *fmt, va_list ap)
 {
 	const char *prefix = atomic_load_explicit(&live_line, memory_order_relaxed) ? "\r\033[Kjsampler: " : "jsampler: ";

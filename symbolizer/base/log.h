@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 /*
- * Messages for the person at the terminal, on stderr, one line each. Control, escape and
+ * Messages for the user, on stderr, one line each. Control, escape and
  * bidirectional characters in what is printed become '?': names come from the target.
  * The level and the live line are process-wide, the only globals there are. Thread-safe.
  */
@@ -18,7 +18,7 @@ enum log_level {
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
-/* A line that updates is on the terminal, without its end: a message takes its place. */
+/* The live line is on the terminal, without a line end: the next message replaces it. */
 void log_set_live_line(bool shown);
 
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* "jsampler: ..." */

@@ -21,20 +21,22 @@
 struct outfile {
 	FILE *stream;
 	char *path; /* as given: for messages */
-	char name[NAME_MAX + 1]; /* where it goes, symbolic links followed */
+	char name[NAME_MAX + 1]; /* last component, symbolic links followed */
 	int dirfd; /* holds the name; -1: written directly */
 	bool own_only; /* replaces nothing but a regular file of the caller */
 	char temp[40]; /* its name meanwhile, in dirfd; "": unnamed */
+	const struct outfile_namer *namer; /* NULL: this process */
+	unsigned number; /* that it has there */
 };
 
-/* Accepts half-built objects. Leaves a name behind only if outfile_commit() gave it. */
+/* f may be half-built. A name is left behind only if outfile_commit() gave it. */
 static void outfile_free(struct outfile *f)
 {
 	if (!f)
 		return;
 	if (f->stream)
 		fclose(f->stream);
-	if (f->temp[0])
+	if (f->temp[0] && !f->namer)
 		unlinkat(f->dirfd, f->temp, 0);
 	if (f->dirfd >= 0)
 		close(f->dirfd);
@@ -83,12 +85,12 @@ static void random_name(char *dst, size_t size)
 	snprintf(dst, size, ".jsampler-%016" PRIx64 ".tmp", r);
 }
 
-/* O_TMPFILE, open(2); else a hidden name that outfile_free() removes. */
+/* Without O_TMPFILE (open(2)), a hidden name that outfile_free() removes. */
 static int open_temp(struct outfile *f)
 {
 	int fd = openat(f->dirfd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 
-	/* EISDIR: a kernel, EOPNOTSUPP: a file system without it (EINVAL: some FUSE ones). */
+	/* EISDIR: the kernel lacks it; EOPNOTSUPP, and EINVAL with some FUSE ones: the file system does. */
 	if (fd >= 0 || (errno != EISDIR && errno != EOPNOTSUPP && errno != EINVAL))
 		return fd >= 0 ? fd : -errno;
 	for (int i = 0; i < 16; i++) {
@@ -170,6 +172,33 @@ int outfile_directory(const struct outfile *f)
 	return f->dirfd;
 }
 
+void outfile_hand_over(struct outfile *f, const struct outfile_namer *namer, unsigned number)
+{
+	if (f->dirfd >= 0)
+		close(take_fd(&f->dirfd));
+	f->namer = namer;
+	f->number = number;
+}
+
+int outfile_from(int fd, const char *path, const struct outfile_namer *namer, unsigned number, struct outfile **ret)
+{
+	CLEANUP(outfile_free_at_exit) struct outfile *f = calloc(1, sizeof(*f));
+	CLEANUP(close_at_exit) int owned = fd;
+
+	if (!f)
+		return -ENOMEM;
+	f->dirfd = -1;
+	f->namer = namer;
+	f->number = number;
+	f->path = strdup(path);
+	f->stream = f->path ? fdopen(fd, "w") : NULL;
+	if (!f->stream)
+		return -ENOMEM;
+	take_fd(&owned);
+	*ret = take_ptr(f);
+	return 0;
+}
+
 /* A hidden name for the unnamed file: linkat(2) cannot replace, renameat(2) can. */
 static int name_temp(struct outfile *f, const char *self)
 {
@@ -182,7 +211,7 @@ static int name_temp(struct outfile *f, const char *self)
 	return 0;
 }
 
-/* Gives the file its name, replacing what had it, if that may be. */
+/* Gives the file its name, replacing what has it if that is allowed. */
 static int publish(struct outfile *f, int fd, struct err *why)
 {
 	char self[40];
@@ -224,6 +253,8 @@ int outfile_commit(struct outfile *f, struct err *err)
 	struct err why = {0};
 	int r = fd < 0 ? -errno : finish_stream(f);
 
+	if (r == 0 && f->namer)
+		return f->namer->name(f->namer->ctx, f->number, err);
 	if (r == 0 && f->dirfd >= 0)
 		r = publish(f, fd, &why);
 	return r < 0 ? fail(err, r, owned->path, &why) : 0;

@@ -41,7 +41,7 @@ static int path_descriptor(const char *path)
 	return -1;
 }
 
-/* Those whom a shell's Ctrl-C, a kill, a closed terminal send; where they are blocked they interrupt no system call. */
+/* Sent by Ctrl-C, kill(1) and a closed terminal. While they are blocked they do not interrupt system calls. */
 static bool end_is_asked(void)
 {
 	sigset_t pending;
@@ -50,7 +50,7 @@ static bool end_is_asked(void)
 		sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGHUP) == 1);
 }
 
-/* Opening for writing waits for a reader, but not deaf to signals: ENXIO tells that there is none. */
+/* Opening for writing waits for a reader, but not without heeding signals: ENXIO means that there is none yet. */
 static int open_waiting(const char *self, const char *path)
 {
 	int fd;
@@ -69,7 +69,7 @@ static int open_waiting(const char *self, const char *path)
 	}
 }
 
-/* What is there is the one that was looked at: its descriptor is opened once more, not its name. */
+/* Opens the descriptor once more, not the name: this is the file that was checked. */
 static int open_in_place(const struct path_end *end, const char *path)
 {
 	bool fifo = S_ISFIFO(end->st.st_mode);
@@ -105,7 +105,7 @@ static bool is_own_file(const struct stat *st)
 	return S_ISREG(st->st_mode) && st->st_uid == geteuid();
 }
 
-/* Others can move or link to their place a device, or a FIFO that is not theirs. */
+/* Others may have moved or linked a device there, or a FIFO that is not theirs. */
 static bool is_planted(const struct stat *dir, const struct stat *st)
 {
 	return path_dir_foreign(dir) && (!S_ISFIFO(st->st_mode) || st->st_nlink > 1);
@@ -131,7 +131,7 @@ static int place_file(const struct path_end *end, struct err *why)
 		return err_set(why, -EINVAL, "it is a file that another process has open; give the file's own name");
 	if (is_others(&end->dir_st, &end->st))
 		return refuse_other(&end->st, -EACCES, why);
-	/* Replacing it needs no right on it: ask for one. */
+	/* Replacing a file needs no permission on the file itself, so ask for it. */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", end->fd);
 	return faccessat(AT_FDCWD, self, W_OK, AT_EACCESS) < 0 ? -EACCES : -1;
 }
@@ -180,7 +180,7 @@ int outfile_place_check(int dir, const char *name, bool own_only, struct err *wh
 	struct stat d, st;
 
 	if (fstat(dir, &d) < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0; /* free, or the attempt will tell */
+		return 0; /* the name is free, or the attempt will fail */
 	if (own_only ? !is_own_file(&st) : is_others(&d, &st))
 		return refuse_other(&st, -EEXIST, why);
 	return 0;

@@ -4,21 +4,30 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Decimal digits at *s, moved past them. -EINVAL: none. */
-static int digits(const char **s, uint64_t *ret)
+static unsigned digit_value(char c)
 {
-	const char *p = *s;
+	unsigned u = (unsigned char)c;
+
+	return u - '0' < 10 ? u - '0' : (u | 32) - 'a' < 6 ? (u | 32) - 'a' + 10 : 16;
+}
+
+int parse_digits(const char **s, const char *end, unsigned base, uint64_t *ret)
+{
+	const char *start = *s;
 	uint64_t v = 0;
 	bool over = false;
 
-	for (; *p >= '0' && *p <= '9'; p++)
-		over |= __builtin_mul_overflow(v, 10, &v) ||
-			__builtin_add_overflow(v, (uint64_t)(*p - '0'), &v);
-	if (p == *s)
-		return -EINVAL;
-	*s = p;
+	for (; *s < end && digit_value(**s) < base; ++*s)
+		over |= __builtin_mul_overflow(v, base, &v) || __builtin_add_overflow(v, digit_value(**s), &v);
+	if (*s == start || over)
+		return over ? -ERANGE : -EINVAL;
 	*ret = v;
-	return over ? -ERANGE : 0;
+	return 0;
+}
+
+static int digits(const char **s, uint64_t *ret)
+{
+	return parse_digits(s, *s + strlen(*s), 10, ret);
 }
 
 int parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret)
@@ -47,7 +56,7 @@ static uint64_t unit_find(const struct unit *units, const char *name)
 	return 0;
 }
 
-/* ".25" behind a number, as a count of 1/10^9; further digits are dropped. No dot: 0. */
+/* ".25" behind a number, in billionths; further digits are dropped. No dot: 0. */
 static int fraction(const char **s, uint64_t *ret_billionths)
 {
 	uint64_t v = 0, scale = 100000000;

@@ -4,8 +4,14 @@
 #include <stdint.h>
 
 /*
- * Numbers typed by a person. The whole string must be one number, else -EINVAL; out of range
- * -ERANGE. *ret is untouched on failure.
+ * The unsigned number in front of `end`, in base 10 or 16 (either case, no "0x"); *s moves past its digits. -EINVAL: no
+ * digit, -ERANGE: more than 64 bits; *ret is untouched then.
+ */
+int parse_digits(const char **s, const char *end, unsigned base, uint64_t *ret);
+
+/*
+ * Numbers typed by a user. -EINVAL: the whole string is not one number; -ERANGE: it is out of range. *ret is untouched
+ * on failure.
  */
 int parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret);
 

@@ -18,7 +18,7 @@ enum { LINKS_MAX = 40, PROC_ROOT_INODE = 1 };
 
 #define NOBODY ((uid_t)-1)
 
-struct walk {
+struct path_walk {
 	struct path_end *end; /* end->dir: where we are */
 	uid_t bound; /* who may have put a link there that was followed; NOBODY: the caller or root only */
 	char link[PATH_MAX]; /* the first of them, for the message */
@@ -43,7 +43,7 @@ bool path_dir_foreign(const struct stat *dir)
 	return !trusted(dir->st_uid) || dir->st_mode & S_IWOTH || path_dir_shared(dir);
 }
 
-/* Where owners are what an ordinary user's FUSE program says, all is that user's. */
+/* On a FUSE file system that an ordinary user mounted, everything counts as that user's. */
 static int stat_owned(int fd, struct stat *st)
 {
 	uid_t user;
@@ -55,8 +55,8 @@ static int stat_owned(int fd, struct stat *st)
 	return 0;
 }
 
-/* The name of what is in the current directory, for messages only. */
-static void full_name(const struct walk *w, char *dst, size_t size)
+/* A path for messages only. */
+static void full_name(const struct path_walk *w, char *dst, size_t size)
 {
 	char self[40], dir[PATH_MAX];
 	ssize_t n;
@@ -68,7 +68,7 @@ static void full_name(const struct walk *w, char *dst, size_t size)
 	snprintf(dst, size, "%.*s%s%s", (int)n, dir, n > 1 ? "/" : "", w->end->name);
 }
 
-/* Could that user have walked there himself? His groups are not known: it must not depend on them. */
+/* Could that user have walked there? The user's groups are unknown, so access must not depend on them. */
 static bool may_search(uid_t uid, const struct stat *dir)
 {
 	mode_t need = dir->st_uid == uid ? S_IXUSR : S_IXGRP | S_IXOTH;
@@ -76,14 +76,14 @@ static bool may_search(uid_t uid, const struct stat *dir)
 	return (dir->st_mode & need) == need;
 }
 
-static int refuse_bound(const struct walk *w)
+static int refuse_bound(const struct path_walk *w)
 {
 	return err_set(w->why, -EACCES, "the symbolic link '%s', which user %u controls, leads outside that user's "
 		       "directories; give the name that it leads to", w->link, (unsigned)w->bound);
 }
 
 /* Consumes fd. */
-static int enter(struct walk *w, int fd, const struct stat *st)
+static int enter(struct path_walk *w, int fd, const struct stat *st)
 {
 	if (w->end->dir >= 0)
 		close(w->end->dir);
@@ -92,7 +92,7 @@ static int enter(struct walk *w, int fd, const struct stat *st)
 	return w->bound == NOBODY || may_search(w->bound, st) ? 0 : refuse_bound(w);
 }
 
-static int enter_name(struct walk *w, int at, const char *name)
+static int enter_name(struct path_walk *w, int at, const char *name)
 {
 	CLEANUP(close_at_exit) int fd = openat(at, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat st;
@@ -101,7 +101,7 @@ static int enter_name(struct walk *w, int at, const char *name)
 	return r < 0 ? r : enter(w, take_fd(&fd), &st);
 }
 
-static int refuse_link(const struct walk *w, const struct stat *link)
+static int refuse_link(const struct path_walk *w, const struct stat *link)
 {
 	char name[PATH_MAX];
 
@@ -113,7 +113,7 @@ static int refuse_link(const struct walk *w, const struct stat *link)
 		       "another file", name, (unsigned)link->st_uid);
 }
 
-static int refuse_process(const struct walk *w)
+static int refuse_process(const struct path_walk *w)
 {
 	char name[PATH_MAX];
 
@@ -134,8 +134,8 @@ static bool may_follow(const struct stat *dir, const struct stat *link)
 }
 
 /*
- * The user that the link may be the work of; NOBODY: the caller's or root's. The owner of a directory can move
- * root's links, to where their text means something else. One's own are followed as by everybody else.
+ * The user who may have made the link; NOBODY: the caller or root. The owner of a directory can move
+ * root's links to where their text means something else. The caller's own links are followed as usual.
  */
 static uid_t author(const struct stat *dir, const struct stat *link)
 {
@@ -144,7 +144,7 @@ static uid_t author(const struct stat *dir, const struct stat *link)
 	return link->st_uid == 0 && !trusted(dir->st_uid) ? dir->st_uid : NOBODY;
 }
 
-static int check_link(struct walk *w, const struct stat *link)
+static int check_link(struct path_walk *w, const struct stat *link)
 {
 	uid_t by = author(&w->end->dir_st, link);
 
@@ -162,8 +162,8 @@ static int check_link(struct walk *w, const struct stat *link)
 	return 0;
 }
 
-/* Links of /proc but for those in its root (self, mounts) lead to an open file, and only look like text: proc(5). */
-static bool is_magic(const struct walk *w)
+/* Links below /proc, except those directly in it (self, mounts), lead to an open file whatever their text is: proc(5). */
+static bool is_magic(const struct path_walk *w)
 {
 	struct statfs fs;
 
@@ -184,8 +184,8 @@ static bool is_own_fds(const struct stat *dir)
 }
 
 /*
- * Whatever has another root than ours may have been arranged there, and a process that is not dumpable shows root as the
- * owner of its links, whoever runs it. So root follows no process but this one; others, their own.
+ * A process with another root may have arranged what is there, and a process that is not dumpable shows root as the
+ * owner of its links, whoever runs it. So root follows links of this process only; other users, of their own processes.
  */
 static bool may_follow_magic(const struct stat *dir, const struct stat *link)
 {
@@ -194,7 +194,7 @@ static bool may_follow_magic(const struct stat *dir, const struct stat *link)
 	return geteuid() != 0 && link->st_uid == geteuid();
 }
 
-static int finish(struct walk *w, int fd)
+static int finish(struct path_walk *w, int fd)
 {
 	struct path_end *end = w->end;
 	bool his = fd < 0 || S_ISREG(end->st.st_mode) || end->st.st_uid == w->bound;
@@ -205,8 +205,8 @@ static int finish(struct walk *w, int fd)
 	return 0;
 }
 
-/* Nobody can put another link into /proc in its place, so the kernel may follow it. 1: that was the end. */
-static int follow_magic(struct walk *w, const struct stat *link)
+/* Nobody can replace a link in /proc, so the kernel may follow it. 1: this was the last component. */
+static int follow_magic(struct path_walk *w, const struct stat *link)
 {
 	CLEANUP(close_at_exit) int fd = -1;
 	struct path_end *end = w->end;
@@ -235,8 +235,8 @@ static int follow_magic(struct walk *w, const struct stat *link)
 	return finish(w, take_fd(&fd)) < 0 ? -EACCES : 1;
 }
 
-/* Puts the text of the link in front of what is left to walk. */
-static int follow_text(struct walk *w, int link)
+/* Prepends the text of the link to what is left to walk. */
+static int follow_text(struct path_walk *w, int link)
 {
 	char text[PATH_MAX];
 	size_t left = strlen(w->rest);
@@ -251,7 +251,7 @@ static int follow_text(struct walk *w, int link)
 	return text[0] == '/' ? enter_name(w, AT_FDCWD, "/") : 0;
 }
 
-/* O_DIRECTORY first: without it O_PATH mounts nothing that is to be mounted when it is used. */
+/* O_DIRECTORY first: without it, O_PATH does not trigger automounts. */
 static int open_name(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -261,8 +261,8 @@ static int open_name(int dir, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* One name, which end->name has. 1: that was the end. */
-static int step(struct walk *w)
+/* Walks the component in end->name. 1: it was the last. */
+static int step(struct path_walk *w)
 {
 	struct path_end *end = w->end;
 	CLEANUP(close_at_exit) int fd = open_name(end->dir, end->name);
@@ -291,8 +291,8 @@ static int step(struct walk *w)
 	return finish(w, take_fd(&fd)) < 0 ? -EACCES : 1;
 }
 
-/* Takes the next name off `rest`; where there is none, the path led to a directory. */
-static int next_name(struct walk *w)
+/* Takes the next component off `rest`; if there is none, the path leads to a directory. */
+static int next_name(struct path_walk *w)
 {
 	size_t slashes = strspn(w->rest, "/"), len = strcspn(w->rest + slashes, "/");
 
@@ -306,8 +306,8 @@ static int next_name(struct walk *w)
 	return 0;
 }
 
-/* Ends: each turn shortens `rest`, but for a link, and those are counted. */
-static int walk_all(struct walk *w)
+/* Terminates: each turn shortens `rest`, except for links, which are counted. */
+static int walk_all(struct path_walk *w)
 {
 	struct path_end *end = w->end;
 	int r = enter_name(w, AT_FDCWD, w->rest[0] == '/' ? "/" : ".");
@@ -327,7 +327,7 @@ static int walk_all(struct walk *w)
 int path_walk(const char *path, bool links, struct path_end *ret, struct err *why)
 {
 	struct err unseen;
-	struct walk w = {.end = ret, .bound = NOBODY, .follow = links, .why = why ? why : &unseen};
+	struct path_walk w = {.end = ret, .bound = NOBODY, .follow = links, .why = why ? why : &unseen};
 
 	*ret = (struct path_end){.dir = -1, .fd = -1, .own = -1};
 	w.why->msg[0] = '\0';

@@ -2,11 +2,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
- * Bytes of the UTF-8 character at s (of `len` bytes, at least 1) and the character; 0: not UTF-8.
- * Overlong forms, surrogates and what lies above U+10FFFF are not (RFC 3629).
+ * The length of the UTF-8 character at s (of `len` bytes, at least 1), and the character; 0: not UTF-8.
+ * Overlong forms, surrogates and everything above U+10FFFF are not UTF-8 (RFC 3629).
  */
 static size_t utf8_decode(const uint8_t *s, size_t len, uint32_t *ret)
 {
@@ -27,7 +28,7 @@ static size_t utf8_decode(const uint8_t *s, size_t len, uint32_t *ret)
 	return n;
 }
 
-/* Characters that move the cursor, end the line or turn the order of what follows. */
+/* Characters that move the cursor, end the line or change the direction of text. */
 static bool is_unsafe(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) /* C0, DEL, C1 */
@@ -60,4 +61,29 @@ size_t text_sanitise(char *dst, size_t size, const char *src, size_t len)
 	}
 	dst[out] = '\0';
 	return out;
+}
+
+char *text_line(char **p, char *end)
+{
+	char *line = *p, *eol;
+
+	if (line >= end)
+		return NULL;
+	eol = memchr(line, '\n', (size_t)(end - line));
+	if (!eol)
+		eol = end;
+	*eol = '\0';
+	*p = eol + 1;
+	return line;
+}
+
+char *text_copy(const char *text, size_t len)
+{
+	char *copy = malloc(len + 1);
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	return copy;
 }

@@ -4,13 +4,18 @@
 #include <stddef.h>
 
 /*
- * Foreign text made fit for a terminal, a log line or a text output: valid UTF-8, where each control
- * (C0, DEL, C1, so ESC and line breaks too), line separator and bidirectional code point, and each
- * byte that is not UTF-8, became '?'. Everything else is unchanged.
- * Writes at most size - 1 bytes and a NUL (nothing when size is 0), never a part of a character.
+ * Makes foreign text fit for a terminal, a log line or a text output: valid UTF-8, in which each control character
+ * (C0, including ESC and line breaks, DEL, C1), line separator and bidirectional control, and each
+ * byte that is not UTF-8, is replaced by '?'.
+ * Writes at most size - 1 bytes and a NUL (nothing if size is 0), and never a part of a character.
  * Returns the bytes written without the NUL; never more than `len`, so size = len + 1 is enough.
  * dst may be src.
  */
 size_t text_sanitise(char *dst, size_t size, const char *src, size_t len);
+
+/* The line at *p, NUL-terminated in place; *p moves behind it. `end` is writable, too. NULL: *p has reached it. */
+char *text_line(char **p, char *end);
+/* The caller frees it. NULL: out of memory. */
+char *text_copy(const char *text, size_t len);
 
 #endif

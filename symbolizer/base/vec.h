@@ -22,7 +22,7 @@
 		ok_;                                                                               \
 	})
 
-/* Of ids that come one by one: makes it `count` elements long at least, new ones are `value`. */
+/* Makes it at least `count` elements long; new elements are `value`. */
 #define vec_reach(vec, count, value)                                                               \
 	__extension__({                                                                            \
 		bool reached_ = true;                                                              \

@@ -43,8 +43,6 @@ static struct hotspot *hotspot_new(struct mem *mem)
 	w->cache.methods = &w->methods;
 	w->copies.forget_at = FORGET_FIRST;
 	w->copies.names = strtab_new();
-	w->threads.ids.seed = w->methods.redefinitions.classes.seed = jvm->seed;
-	w->methods.methods.ids.seed = w->cache.codes.ids.seed = jvm->seed;
 	w->hs = (struct hotspot){jvm, &w->objects, &w->threads, &w->copies, &w->methods, &w->cache, &w->check};
 	if (w->copies.names)
 		return &w->hs;

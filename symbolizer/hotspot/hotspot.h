@@ -9,7 +9,7 @@
 
 /*
  * One HotSpot JVM seen from outside: no agent, no JVM flag, no writes. Layouts come from the JVM's
- * own tables (gHotSpotVMStructs); hs_layout.h names every field wanted. All memory is untrusted.
+ * own tables (gHotSpotVMStructs); hs_layout.h names every field that is used. All memory is untrusted.
  * One thread owns a hotspot.
  */
 struct hotspot;
@@ -23,7 +23,7 @@ struct err;
  */
 int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspot **ret,
 		 struct err *err);
-/* Copies of codes and methods take bytes out of `b`, borrowed, too: what finds none is not copied. */
+/* Copies of code and methods take bytes out of `b` (borrowed); if there are none left, nothing is copied. */
 void hotspot_set_budget(struct hotspot *hs, struct budget *b);
 void hotspot_close(struct hotspot *hs);
 
@@ -33,20 +33,20 @@ const struct hs_version *hotspot_version(const struct hotspot *hs);
  * JVMFlag::_flags (0 default, 1 command line, ...), may be NULL. */
 int hotspot_flag(struct hotspot *hs, const char *name, uint64_t *ret, int *ret_origin);
 
-/* Things learnt while reading that a person may want to know with -v (degraded parts: which
- * optional field was missing and what that costs). NULL-terminated list, borrowed. */
+/* What to tell the user with -v: which optional fields are missing, and what does not work without them.
+ * NULL-terminated list, borrowed. */
 const char *const *hotspot_notes(const struct hotspot *hs);
 
 /*
- * Consistency of a walk. Between begin and end, every cached code or method that a lookup answered
- * from the cache is noted; end re-reads their identities in one batch and returns false if one was replaced
+ * Consistency of a walk. Between begin and end, every code blob and method that a look-up found in
+ * the cache is noted; end reads their identities again in one batch and returns false if one was replaced
  * meanwhile (the caches have then dropped it, and the caller walks again).
  */
 void hotspot_walk_begin(struct hotspot *hs);
 
 /*
- * Times of the walk that begins next (ns, any one clock): of the sample, and of now, or a little earlier. What was
- * found the same after the sample was taken was the same at the sample too, and is not looked at
+ * Times for the next walk (ns, of one clock): of the sample, and the present or a little earlier. What was found
+ * unchanged after the sample was taken was also the same when it was taken, and is not read
  * again: one check serves a batch of samples. Without this call, or with 0, everything is checked.
  */
 void hotspot_walk_times(struct hotspot *hs, uint64_t sample_ns, uint64_t now_ns);

@@ -4,14 +4,14 @@
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 #include "symbolizer/hotspot/walk_check.h"
 
-/* Consistency of a walk: what the caches answered is compared with the target in one batch. */
+/* Consistency of a walk: compares what the caches returned with the target, in one batch. */
 
 void hotspot_walk_begin(struct hotspot *hs)
 {
 	struct moment *m = &hs->jvm->moment;
 
 	m->walking = true;
-	/* 0 is "never", the top bit is "permanent". */
+	/* 0 means "never", the top bit "permanent". */
 	m->walk = m->walk + 1 < STAMP_PERMANENT ? m->walk + 1 : 1;
 	hs->cache->codes.used.n = 0;
 	hs->methods->methods.used.n = 0;
@@ -37,7 +37,7 @@ static bool reserve(void **v, size_t *cap, size_t n, size_t size)
 	return true;
 }
 
-/* Room for the bytes of n spans. */
+/* Makes room for the bytes of n spans. */
 static bool place(struct walk_check *w, size_t n)
 {
 	size_t bytes = 0, at = 0;

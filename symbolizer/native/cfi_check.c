@@ -9,21 +9,21 @@
 #include "symbolizer/native/dso_priv.h"
 
 /*
- * .eh_frame before libdw gets it. One entry can make libdw take 400 times its length (each DW_CFA_remember_state
- * copies all rules), and the table of .eh_frame_hdr may point into the middle of anything: so entries are of
- * usual length, and everything that points to one points to where one starts. The largest entry in 3,000
+ * Checks .eh_frame before libdw gets it. One entry can make libdw allocate 400 times its length (each
+ * DW_CFA_remember_state copies all rules), and the table of .eh_frame_hdr may point anywhere. So entries must not be
+ * unusually long, and every reference to an entry must point to the start of one. The largest entry in 3,000
  * libraries and programs of Debian and in five JDKs has 6 KB.
  */
 enum {
 	ENTRY_MAX = 64 << 10,
-	FDE_BYTES = 112, /* libdw's, where it has no table to search: struct, node of a tree, two of malloc() */
+	FDE_BYTES = 112, /* libdw's, if there is no table to search: a struct, a tree node, two malloc() headers */
 	HDR_TABLE = 12, /* version, three encodings, address, count */
 };
 
 struct frame {
 	const uint8_t *data;
 	size_t len;
-	uint8_t *starts; /* a bit for each byte: an entry starts there */
+	uint8_t *starts; /* a bit for each byte at which an entry starts */
 	size_t n;
 };
 
@@ -32,7 +32,7 @@ static bool starts_at(const struct frame *f, uint64_t off)
 	return off < f->len && f->starts[off / 8] >> (off % 8) & 1;
 }
 
-/* The entry at *off, which moves behind it. false: malformed. The format: LSB Core, "Exception Frames". */
+/* Reads the entry at *off, which moves behind it. false: malformed. The format: LSB Core, "Exception Frames". */
 static bool walk_entry(struct frame *f, uint64_t *off)
 {
 	struct cursor c = cursor_make(f->data + *off, f->len - *off);
@@ -41,7 +41,7 @@ static bool walk_entry(struct frame *f, uint64_t *off)
 
 	if (wide)
 		len = cursor_u64(&c);
-	if (!len && !c.bad) { /* an end, of which there may be several */
+	if (!len && !c.bad) { /* a terminator; there may be several */
 		*off += 4;
 		return true;
 	}
@@ -76,7 +76,7 @@ static bool table_points_to_entries(const struct frame *f, const struct cfi_plac
 
 	*ret_used = false;
 	if (c.bad || version != 1)
-		return true; /* libdw leaves all of it alone then */
+		return true; /* libdw ignores all of it then */
 	if (count == DW_EH_PE_omit || table == DW_EH_PE_omit)
 		return true;
 	if (ptr != (DW_EH_PE_pcrel | DW_EH_PE_sdata4) || count != DW_EH_PE_udata4 ||
@@ -110,7 +110,7 @@ static int check(struct dso *d, const struct cfi_place *frame, const struct cfi_
 	return used || dso_take(d, (uint64_t)f.n * FDE_BYTES) ? 0 : -E2BIG;
 }
 
-/* As dwarf_getcfi_elf() finds them: the first .eh_frame, and the last .eh_frame_hdr in front of it. */
+/* The sections that dwarf_getcfi_elf() uses: the first .eh_frame, and the last .eh_frame_hdr in front of it. */
 static void find_places(struct image *im, struct cfi_place *frame, struct cfi_place *hdr)
 {
 	Elf_Scn *scn = NULL;
@@ -132,7 +132,7 @@ Dwarf_CFI *cfi_open_checked(struct dso *d)
 	int r;
 
 	find_places(&d->main, &frame, &hdr);
-	/* Without a section of that name libdw would read the whole file to search it. */
+	/* Without a section of that name, libdw would read the whole file. */
 	if (!frame.scn || elf64_getshdr(frame.scn)->sh_type == SHT_NOBITS)
 		return NULL;
 	r = check(d, &frame, &hdr);

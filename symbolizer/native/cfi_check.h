@@ -12,8 +12,8 @@ struct cfi_place {
 	uint64_t addr, size;
 };
 
-/* libdw's view of the file's .eh_frame, if it is such that libdw can be left alone with it. NULL: none, or it is
- * not; the dso's budget is told. dwarf_cfi_end() releases it. */
+/* libdw's view of the file's .eh_frame, if that is safe for libdw to read. NULL: there is none, or it is not safe, which
+ * is noted in the dso's budget. dwarf_cfi_end() releases it. */
 Dwarf_CFI *cfi_open_checked(struct dso *d);
 
 #endif

@@ -10,7 +10,7 @@ enum { STACK_MAX = 32, STEPS_MAX = 512 };
 struct machine {
 	uint64_t stack[STACK_MAX];
 	unsigned n;
-	bool bad; /* underflow, overflow, or an operation that has no meaning */
+	bool bad; /* underflow, overflow, or an unknown operation */
 };
 
 static void push(struct machine *m, uint64_t v)
@@ -29,7 +29,7 @@ static uint64_t pop(struct machine *m)
 	return 0;
 }
 
-/* Value `depth` entries below the top (0: the top). */
+/* The value `depth` entries below the top. */
 static void push_copy(struct machine *m, uint64_t depth)
 {
 	if (depth < m->n)
@@ -46,7 +46,7 @@ static void swap(struct machine *m)
 	push(m, b);
 }
 
-/* The third entry becomes the top's place: DWARF 5, section 2.5.1.3. */
+/* DW_OP_rot: the top moves to the third place. DWARF 5, section 2.5.1.3. */
 static void rotate(struct machine *m)
 {
 	uint64_t a = pop(m), b = pop(m), c = pop(m);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "symbolizer/native/dso_priv.h"
+#include "symbolizer/target/arch.h"
 
 /*
  * From libdw's view of call frame information (a small DWARF expression for everything) to a row.
@@ -13,6 +14,7 @@
  */
 
 struct reader {
+	const struct arch *arch;
 	struct cfi_row *row;
 	struct cfi_exprs *exprs;
 };
@@ -99,7 +101,7 @@ static int read_cfa(struct reader *r, Dwarf_Frame *frame)
 
 	if (dwarf_frame_cfa(frame, &ops, &n) < 0 || !n)
 		return -ENOENT;
-	if (n == 1 && ops[0].atom == DW_OP_bregx && ops[0].number < X86_REGS &&
+	if (n == 1 && ops[0].atom == DW_OP_bregx && ops[0].number < r->arch->n_regs &&
 	    fits_i32(ops[0].number2)) {
 		r->row->cfa_reg = (uint8_t)ops[0].number;
 		r->row->cfa_off = (int32_t)ops[0].number2;
@@ -124,13 +126,14 @@ static bool is_cfa_offset(const Dwarf_Op *ops, size_t n, int32_t *ret)
 	return true;
 }
 
-static bool is_register(const Dwarf_Op *ops, size_t n, int32_t *ret)
+static bool is_register(const struct arch *a, const Dwarf_Op *ops, size_t n, int32_t *ret)
 {
 	if (n != 1)
 		return false;
 	if (ops[0].atom == DW_OP_regx)
-		*ret = ops[0].number < X86_REGS ? (int32_t)ops[0].number : -1;
-	else if (ops[0].atom >= DW_OP_reg0 && ops[0].atom < DW_OP_reg0 + X86_REGS)
+		*ret = ops[0].number < a->n_regs ? (int32_t)ops[0].number : -1;
+	else if (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31 &&
+		 ops[0].atom - DW_OP_reg0 < (int)a->n_regs)
 		*ret = ops[0].atom - DW_OP_reg0;
 	else
 		return false;
@@ -148,10 +151,9 @@ static int read_rule(struct reader *r, Dwarf_Frame *frame, int reg, struct cfi_r
 		return -ENOENT;
 	if (!n) {
 		rule->kind = ops ? CFI_UNDEFINED : CFI_SAME;
-		/* elfutils 0.188 has rax in the place of rbx in its list of callee-saved ones. */
-		if (reg == X86_RBX && ops)
+		if (r->arch->cfi_same >> reg & 1)
 			rule->kind = CFI_SAME;
-		if (reg == X86_RAX)
+		if (r->arch->cfi_undefined >> reg & 1)
 			rule->kind = CFI_UNDEFINED;
 		return 0;
 	}
@@ -159,7 +161,7 @@ static int read_rule(struct reader *r, Dwarf_Frame *frame, int reg, struct cfi_r
 	n -= value;
 	if (is_cfa_offset(ops, n, &rule->value)) {
 		rule->kind = value ? CFI_VAL_OFFSET : CFI_OFFSET;
-	} else if (!value && is_register(ops, n, &rule->value)) {
+	} else if (!value && is_register(r->arch, ops, n, &rule->value)) {
 		rule->kind = CFI_REGISTER;
 	} else {
 		rule->value = add_expr(r, ops, n);
@@ -173,22 +175,22 @@ static int read_rule(struct reader *r, Dwarf_Frame *frame, int reg, struct cfi_r
 static int read_frame(struct reader *r, Dwarf_Frame *frame)
 {
 	Dwarf_Addr start, end;
-	int reg, result;
+	int pc = (int)r->arch->pc, result;
 
-	if (dwarf_frame_info(frame, &start, &end, &r->row->signal_frame) != X86_RIP)
+	if (dwarf_frame_info(frame, &start, &end, &r->row->signal_frame) != pc)
 		return -ENOENT;
 	result = read_cfa(r, frame);
-	for (reg = 0; reg < X86_REGS && result == 0; reg++)
+	for (int reg = 0; reg < (int)r->arch->n_regs && result == 0; reg++)
 		/* One odd register is unknown then; a return address that is not understood must
 		 * not look like the outermost frame's. */
-		if (read_rule(r, frame, reg, &r->row->rule[reg]) < 0 && reg == X86_RIP)
+		if (read_rule(r, frame, reg, &r->row->rule[reg]) < 0 && reg == pc)
 			result = -ENOENT;
 	return result;
 }
 
 int cfi_read_row(Dwarf_CFI *cfi, uint64_t vaddr, struct cfi_row *row, struct cfi_exprs *exprs)
 {
-	struct reader r = {row, exprs};
+	struct reader r = {arch_host(), row, exprs};
 	Dwarf_Frame *frame = NULL;
 	int result;
 

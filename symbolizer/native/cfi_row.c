@@ -27,7 +27,7 @@ static bool rule_valid(const struct cfi_row *row, const struct cfi_rule *rule)
 	unsigned n = row->exprs ? row->exprs->n : 0;
 
 	switch (rule->kind) {
-	case CFI_REGISTER: return rule->value >= 0 && rule->value < X86_REGS;
+	case CFI_REGISTER: return rule->value >= 0 && (unsigned)rule->value < arch_host()->n_regs;
 	case CFI_EXPR:
 	case CFI_VAL_EXPR: return rule->value >= 0 && (unsigned)rule->value < n;
 	default: return rule->kind <= CFI_VAL_EXPR;
@@ -38,16 +38,15 @@ static bool cfa_valid(const struct cfi_row *row)
 {
 	if (row->cfa_is_expr)
 		return row->exprs && row->cfa_off >= 0 && row->cfa_off < row->exprs->n;
-	return row->cfa_reg < X86_REGS;
+	return row->cfa_reg < arch_host()->n_regs;
 }
 
 /* One read gets all saved registers where they lie together, which they nearly always do. */
 static void find_save_area(struct cfi_row *row)
 {
 	int64_t lo = INT64_MAX, hi = INT64_MIN;
-	unsigned i;
 
-	for (i = 0; i < X86_REGS; i++) {
+	for (unsigned i = 0; i < REGS_MAX; i++) {
 		if (row->rule[i].kind != CFI_OFFSET)
 			continue;
 		lo = row->rule[i].value < lo ? row->rule[i].value : lo;
@@ -63,18 +62,16 @@ static void find_save_area(struct cfi_row *row)
 
 int cfi_row_seal(struct cfi_row *row)
 {
-	unsigned i;
-
 	if ((row->exprs && !exprs_valid(row->exprs)) || !cfa_valid(row))
 		return -EINVAL;
 	row->same = row->computed = 0;
-	for (i = 0; i < X86_REGS; i++) {
+	for (unsigned i = 0; i < REGS_MAX; i++) {
 		if (!rule_valid(row, &row->rule[i]))
 			return -EINVAL;
 		if (row->rule[i].kind == CFI_SAME)
-			row->same |= UINT32_C(1) << i;
+			row->same |= UINT64_C(1) << i;
 		else if (row->rule[i].kind != CFI_UNDEFINED)
-			row->computed |= UINT32_C(1) << i;
+			row->computed |= UINT64_C(1) << i;
 	}
 	find_save_area(row);
 	return 0;
@@ -150,8 +147,8 @@ enum cfi_step cfi_row_apply(const struct cfi_row *row, const struct arch *arch, 
 			    struct regs *regs)
 {
 	struct step s;
-	uint32_t todo;
-	struct regs caller;
+	uint64_t todo;
+	struct regs caller; /* only what is computed */
 	enum cfi_step result;
 
 	if (row->rule[arch->pc].kind == CFI_UNDEFINED)
@@ -165,13 +162,11 @@ enum cfi_step cfi_row_apply(const struct cfi_row *row, const struct arch *arch, 
 	s.in.cfa = &s.cfa;
 	s.have_area = row->save_len && mem_read(mem, s.cfa + (uint64_t)(int64_t)row->save_lo,
 						s.area, row->save_len);
-	/* Values of unknown registers are never looked at: only the low ones can be the same. */
-	memcpy(caller.r, regs->r, X86_REGS * sizeof(caller.r[0]));
 	caller.known = regs->known & row->same;
 	if (!(row->computed >> arch->sp & 1))
 		regs_set(&caller, arch->sp, s.cfa);
 	for (todo = row->computed; todo; todo &= todo - 1) {
-		unsigned reg = (unsigned)__builtin_ctz(todo);
+		unsigned reg = (unsigned)__builtin_ctzll(todo);
 		uint64_t value;
 
 		if (is_popped(&s, arch, reg)) {
@@ -184,7 +179,8 @@ enum cfi_step cfi_row_apply(const struct cfi_row *row, const struct arch *arch, 
 		else if (reg == arch->pc || reg == arch->sp)
 			return result;
 	}
-	memcpy(regs->r, caller.r, X86_REGS * sizeof(caller.r[0]));
+	for (todo = (row->computed | UINT64_C(1) << arch->sp) & caller.known; todo; todo &= todo - 1)
+		regs->r[__builtin_ctzll(todo)] = caller.r[__builtin_ctzll(todo)];
 	regs->known = caller.known;
 	return CFI_STEP_OK;
 }

@@ -51,11 +51,11 @@ struct cfi_row {
 	bool cfa_is_expr;
 	uint8_t cfa_reg; /* CFA = register + cfa_off, or expression cfa_off */
 	int32_t cfa_off;
-	struct cfi_rule rule[X86_REGS]; /* by DWARF number; pc's rule is the return address */
+	struct cfi_rule rule[REGS_MAX]; /* by DWARF number; pc's rule is the return address */
 	const struct cfi_exprs *exprs; /* NULL: none; owned by the dso's row cache */
 
 	/* Derived by cfi_row_seal(). */
-	uint32_t same, computed; /* bit masks of registers */
+	uint64_t same, computed; /* bit masks of registers */
 	int32_t save_lo; /* the saved registers lie in [CFA + save_lo, CFA + save_lo + save_len) */
 	uint32_t save_len; /* 0: they do not lie together */
 };

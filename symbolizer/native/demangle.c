@@ -15,8 +15,8 @@ enum { NAME_MAX_LEN = 4096, EXPANDED_MAX = 16 << 20, REPARSED_MAX = 8 };
 char *__cxa_demangle(const char *mangled, char *buf, size_t *len, int *status);
 
 /*
- * Back references (S0_, T_, ...) can double the text again and again, so a short name can stand
- * for gigabytes. References that multiply must be nested, each level needing as many as its factor:
+ * Back references (S0_, T_, ...) can double the text again and again, so that a short name may expand to
+ * gigabytes. References multiply only when nested, and a level that multiplies by k needs k references:
  * n of them multiply by at most 3^(n/3).
  */
 static bool expands_too_much(const char *name)
@@ -35,9 +35,9 @@ static bool expands_too_much(const char *name)
 }
 
 /*
- * In the type that a conversion operator converts to, the demangler does not know whether arguments behind a
- * template parameter (T_I...E) are the parameter's or the operator's: it parses them, and once more when it was
- * wrong, so each level inside another doubles the time (libiberty's cp-demangle.c, cplus_demangle_type). Of
+ * In the target type of a conversion operator, the demangler does not know whether arguments behind a
+ * template parameter (T_I...E) belong to the parameter or the operator: it parses them, and again if it was
+ * wrong, so that each nested level doubles the time (libiberty's cp-demangle.c, cplus_demangle_type). Of
  * 130,000 names of libstdc++, LLVM, Boost and HotSpot none has more than this many.
  */
 static bool parses_again_and_again(const char *name)
@@ -52,8 +52,8 @@ static bool parses_again_and_again(const char *name)
 	return n > REPARSED_MAX;
 }
 
-/* Behind the bracket that closes the one at `p`; NULL: none does. `->` and operators are not
- * brackets; callers skip operator names before they come here. */
+/* Returns a pointer behind the bracket that closes the one at `p`; NULL: none does. The `>` of `->` is not a
+ * bracket; callers skip names of operators first. */
 static const char *skip_brackets(const char *p)
 {
 	char stack[256];
@@ -91,7 +91,7 @@ static bool starts_word(const char *start, const char *p, const char *word)
 	       !(isalnum((unsigned char)p[len]) || p[len] == '_');
 }
 
-/* Behind an operator's name. Conversions (`operator unsigned int`) end at their parameters. */
+/* Returns a pointer behind an operator's name. Conversions (`operator unsigned int`) end at their parameters. */
 static const char *skip_operator(const char *p)
 {
 	static const char *const symbols[] = {"()", "[]", "<=>", "->*", "->", "<<=", ">>=", "<<", ">>",
@@ -141,7 +141,7 @@ static void append(struct cut *c, const char *from, const char *to)
 	c->n += (size_t)(to - from);
 }
 
-/* A parenthesis outside of all brackets: a name in itself, or parameters, which go. NULL: neither. */
+/* Handles a parenthesis outside of all brackets: a name, or parameters, which are dropped. NULL: neither. */
 static const char *cut_parenthesis(struct cut *c, const char *p)
 {
 	const char *end = skip_brackets(p);
@@ -152,7 +152,7 @@ static const char *cut_parenthesis(struct cut *c, const char *p)
 		append(c, p, end);
 		return end;
 	}
-	if (p[1] == '*' || p[1] == '&') /* returns a pointer to a function: too rare to take apart */
+	if (p[1] == '*' || p[1] == '&') /* returns a pointer to a function: too rare to be worth parsing */
 		return NULL;
 	end = skip_qualifiers(end);
 	if (!strncmp(end, "::", 2) || !*end)
@@ -162,7 +162,7 @@ static const char *cut_parenthesis(struct cut *c, const char *p)
 	return NULL;
 }
 
-/* Copies the name out of `s`, which is as long as `out` has room. false: not understood. */
+/* Copies the name in `s`, which is no longer than `out`. false: not understood. */
 static bool cut_parameters(const char *s, struct cut *c)
 {
 	const char *p = s, *end;
@@ -178,7 +178,7 @@ static bool cut_parameters(const char *s, struct cut *c)
 			if (end)
 				append(c, p, end);
 		} else if (*p == ' ' && !c->keep_spaces) {
-			c->n = 0; /* so far it was the return type */
+			c->n = 0; /* what precedes was the return type */
 			end = p + 1;
 		} else {
 			end = p + 1;
@@ -220,7 +220,7 @@ static bool cut_rust_hash(char *s)
 	return true;
 }
 
-/* What rustc's legacy mangling cannot say in an identifier ("$LT$", "..", "$u7b$"), in place. */
+/* Decodes, in place, what rustc's legacy mangling escapes ("$LT$", "..", "$u7b$"). */
 static void unescape_rust(char *s)
 {
 	static const struct {
@@ -263,7 +263,7 @@ static void copy(char *dst, size_t size, const char *s)
 	snprintf(dst, size, "%s", s);
 }
 
-/* NULL: not a mangled name, or not one to take on. The caller frees. */
+/* NULL: not a mangled name, or one that would cost too much. The caller frees it. */
 static char *full_name(const char *name)
 {
 	int status = 0;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "symbolizer/base/clock.h"
@@ -22,7 +21,6 @@ struct dso *dso_new(const char *path, struct budget *b)
 {
 	struct dso *d = calloc(1, sizeof(*d));
 	const char *slash;
-	uint64_t seed;
 
 	if (!d)
 		return NULL;
@@ -32,12 +30,8 @@ struct dso *dso_new(const char *path, struct budget *b)
 		free(d);
 		return NULL;
 	}
-	/* Where there is no randomness yet, the hashes are as good as unseeded ones. */
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
-		seed = 0;
 	d->opened_ns = clock_monotonic_ns();
 	d->budget = d->dynamic_names.budget = d->variables.budget = d->all_names.budget = b;
-	d->rows.seed = d->dynamic_names.seed = d->variables.seed = d->all_names.seed = seed;
 	slash = strrchr(d->path, '/');
 	d->name = slash && slash[1] ? slash + 1 : d->path;
 	return d;
@@ -132,7 +126,7 @@ int dso_open_mem(struct mem *mem, uint64_t start, uint64_t end, const char *name
 	r = image_open_bytes(&d->main, bytes, end - start, NULL);
 	if (r < 0) {
 		dso_close(d);
-		return err_set(err, r, "%s: no 64-bit x86-64 ELF image", name);
+		return err_set(err, r, "%s: not a 64-bit x86-64 ELF image", name);
 	}
 	r = finish_open(d, ret);
 	return r < 0 ? err_set(err, r, "%s: out of memory", name) : 0;
@@ -147,7 +141,7 @@ void dso_close(struct dso *d)
 	for (unsigned i = 0; i < DEBUG_FRAMES; i++)
 		debug_frame_free(d->frames[i]);
 	lines_close(d->lines);
-	symbol_table_done(&d->symbols);
+	vec_done(&d->symbols.syms);
 	dso_plt_free(d->plt);
 	name_index_done(&d->dynamic_names);
 	name_index_done(&d->variables);
@@ -203,7 +197,7 @@ void dso_set_tap(struct dso *d, const struct dso_tap *tap)
 	d->tap = tap;
 }
 
-/* The kernel maps whole pages around a segment (`pages`). */
+/* `pages`: as the kernel maps whole pages around a segment. */
 static bool segment_covers(const struct dso_segment *s, uint64_t offset, bool pages)
 {
 	uint64_t lo = s->offset, len = s->filesz;

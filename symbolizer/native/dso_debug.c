@@ -48,13 +48,13 @@ static uint32_t image_crc32(const struct image *im)
 		size_t n = im->size - off < sizeof(block) ? im->size - off : sizeof(block);
 
 		if (budget_expired(im->budget) || !image_read(im, off, block, n))
-			return ~crc; /* differs from whatever was asked for, or is as good as random */
+			return ~crc; /* in practice never the CRC that is wanted */
 		crc = lzma_crc32(block, n, crc);
 	}
 	return crc;
 }
 
-/* The file's build-id decides; the checksum, slow on large files, only where there is none. */
+/* The build-id decides; without one the checksum does, which is slow on large files. */
 static bool belongs(struct dso *d, struct image *im, const uint32_t *crc)
 {
 	uint8_t id[64];
@@ -75,7 +75,7 @@ static bool try_fd(struct dso *d, int fd, const uint32_t *crc, struct image *ret
 	return false;
 }
 
-/* This host's files: only where nothing but the right one can have that build-id. */
+/* Files of this host: only with a build-id that is long enough to be unique. */
 static int open_on_host(const char *path)
 {
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -164,7 +164,7 @@ int dso_open_alt(struct dso *d, const char *name, const uint8_t *id, size_t id_l
 	return -ENOENT;
 }
 
-/* All of an xz stream, of at most IMAGE_MAX_MINI bytes and what the budget has; those are taken from it. */
+/* Decompresses an xz stream to at most IMAGE_MAX_MINI bytes, which are taken from the budget. */
 static uint8_t *xz_decode(struct dso *d, const uint8_t *in, size_t in_len, size_t *ret_len)
 {
 	lzma_stream xz = LZMA_STREAM_INIT;
@@ -202,7 +202,7 @@ static void open_mini(struct dso *d, Elf_Scn *scn)
 	uint8_t *bytes = NULL;
 	size_t len;
 
-	/* The decoder's dictionary, for a while. */
+	/* For the decoder's dictionary, temporarily. */
 	if (data && budget_take(d->budget, XZ_MEMORY)) {
 		bytes = xz_decode(d, data->d_buf, data->d_size, &len);
 		budget_give(d->budget, XZ_MEMORY);

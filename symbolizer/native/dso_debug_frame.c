@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "symbolizer/native/dso_priv.h"
+#include "symbolizer/target/arch.h"
 
 /*
- * Call frame information that is not loaded: what compilers write with -fno-asynchronous-unwind-tables (DWARF 5, section
- * 6.4.1), in the file or in its debug file. libdw wants a whole file with all of its debug sections, and reads them: it gets a
- * file of this section alone, in memory.
+ * Call frame information that is not loaded: compilers write it with -fno-asynchronous-unwind-tables (DWARF 5, section
+ * 6.4.1), into the file or its debug file. libdw would read all debug sections of that file, so it gets a file in memory
+ * with this section alone.
  */
 enum {
 	FRAME_MAX = 16 << 20,
@@ -18,7 +19,7 @@ enum {
 };
 
 struct debug_frame {
-	uint8_t *bytes; /* the file made up */
+	uint8_t *bytes; /* the file in memory */
 	Elf *elf;
 	Dwarf *dwarf; /* owns cfi */
 	Dwarf_CFI *cfi;
@@ -27,7 +28,7 @@ struct debug_frame {
 static const char names[] = "\0.debug_frame\0.shstrtab";
 enum { NAME_FRAME = 1, NAME_NAMES = 14 };
 
-/* What unpacking, the file made up and libdw's entries take of the budget; given back when the image is closed. */
+/* Takes bytes of the budget for decompression, the file in memory and libdw's entries; returned when the image is closed. */
 static bool take(struct image *im, uint64_t bytes)
 {
 	uint64_t all = bytes * (1 + ENTRIES_FACTOR);
@@ -76,7 +77,7 @@ static Elf_Data *frame_data(struct image *im)
 	return scn && sh.sh_type != SHT_NOBITS ? old_compressed(im, scn, &sh) : NULL;
 }
 
-/* A file of nothing but that section: header, bytes, names of sections, section headers. */
+/* Makes the file: header, the section, names of sections, section headers. */
 static uint8_t *make_file(const Elf_Data *data, size_t *ret_len)
 {
 	size_t frame = sizeof(Elf64_Ehdr), strings = frame + data->d_size, table = (strings + sizeof(names) + 7) / 8 * 8;
@@ -89,7 +90,7 @@ static uint8_t *make_file(const Elf_Data *data, size_t *ret_len)
 	Elf64_Ehdr eh = {
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
+		.e_machine = arch_host()->elf_machine,
 		.e_version = EV_CURRENT,
 		.e_ehsize = sizeof(eh),
 		.e_shoff = table,

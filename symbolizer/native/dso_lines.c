@@ -10,20 +10,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/native/dso_priv.h"
 #include "symbolizer/native/dwarf_image.h"
 #include "symbolizer/native/lines_child.h"
 
 /*
- * Source positions through libdw. Two things that libdw would do on its own are kept from it,
- * because it would open paths that the file names, in our root: the file of common DWARF that
- * dwz(1) makes (opened here, or such DWARF is not used) and split DWARF (.dwo; units of that kind
- * give file and line of the innermost frame only).
+ * Source positions through libdw. libdw must not open paths that the file names, in jsampler's root, as it would for
+ * the file of common DWARF that dwz(1) makes (opened here, or such DWARF is not used) and for split DWARF (.dwo; such
+ * units only give file and line of the innermost frame).
  */
 
 struct unit_range {
 	uint64_t start, end;
-	uint64_t reach; /* highest end up to here */
+	uint64_t reach; /* highest end up to this one */
 	Dwarf_Off die;
 };
 
@@ -33,15 +33,15 @@ struct lines {
 	struct image alt_file;
 	Dwarf *dw, *alt;
 	VEC(struct unit_range) units; /* by start */
-	bool answers_are_copied; /* what libdw has made may be freed at the next question */
-	size_t heap; /* in use when libdw had made nothing yet */
-	bool no_memory; /* libdw found none */
+	bool answers_are_copied; /* libdw's memory may be freed at the next look-up */
+	size_t heap; /* in use before libdw was called */
+	bool no_memory; /* libdw ran out of memory */
 };
 
 /* What libdw holds for a unit: Dwarf_CU, a node of a tree, a table of abbreviations. */
 enum { UNIT_BYTES = 1024, STEPS_MAX = 64, CACHE_MAX = 40 << 20, HEAP_MAX = 128 << 20 };
 
-/* libdw's own handler ends the program with a message. */
+/* libdw's own handler would abort with a message. */
 static _Noreturn void out_of_memory(void)
 {
 	_exit(LINES_NO_MEMORY);
@@ -63,7 +63,7 @@ static size_t heap_in_use(void)
 	return m.uordblks + m.hblkhd;
 }
 
-/* libdw keeps the table of lines of each unit that was asked for: of all of libjvm.so 400 MB. */
+/* libdw keeps the line table of each unit that was looked up: 400 MB for all of libjvm.so. */
 static bool drop_caches(struct lines *l)
 {
 	if (!l->answers_are_copied || heap_in_use() < l->heap + CACHE_MAX)
@@ -109,7 +109,7 @@ static int range_cmp(const void *pa, const void *pb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* false: no more fits. */
+/* false: out of memory or budget. */
 static bool add_unit(struct lines *l, Dwarf_Off die_offset)
 {
 	Dwarf_Addr base, start, end;
@@ -131,12 +131,11 @@ static bool add_unit(struct lines *l, Dwarf_Off die_offset)
 	return true;
 }
 
-/* .debug_aranges would say the same in a table; not every compiler writes it, and this takes no longer. */
+/* .debug_aranges has the same as a table, but not every compiler writes it, and this is as fast. */
 static int index_units(struct lines *l)
 {
 	Dwarf_Off off = 0, next;
-	uint64_t reach = 0;
-	size_t header, i;
+	size_t header;
 
 	for (; dwarf_nextcu(l->dw, off, &next, &header, NULL, NULL, NULL) == 0 && next > off; off = next) {
 		if (budget_expired(l->budget))
@@ -146,10 +145,7 @@ static int index_units(struct lines *l)
 	}
 	if (l->units.n)
 		qsort(l->units.v, l->units.n, sizeof(*l->units.v), range_cmp);
-	for (i = 0; i < l->units.n; i++) {
-		reach = l->units.v[i].end > reach ? l->units.v[i].end : reach;
-		l->units.v[i].reach = reach;
-	}
+	set_reach(l->units.v, l->units.n);
 	return 0;
 }
 
@@ -225,20 +221,12 @@ int lines_open(struct dso *d, bool map, struct lines **ret)
 
 static bool find_unit(const struct lines *l, uint64_t vaddr, Dwarf_Die *ret)
 {
-	size_t lo = 0, hi = l->units.n;
+	size_t i = first_above(l->units.v, l->units.n, start, vaddr);
 	unsigned steps = 0;
 
-	while (lo < hi) { /* first one behind vaddr */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l->units.v[mid].start <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	while (lo-- > 0 && l->units.v[lo].reach > vaddr && steps++ < STEPS_MAX)
-		if (l->units.v[lo].end > vaddr)
-			return dwarf_offdie(l->dw, l->units.v[lo].die, ret) != NULL;
+	while (i-- > 0 && l->units.v[i].reach > vaddr && steps++ < STEPS_MAX)
+		if (l->units.v[i].end > vaddr)
+			return dwarf_offdie(l->dw, l->units.v[i].die, ret) != NULL;
 	return false;
 }
 
@@ -277,9 +265,9 @@ static void call_site(Dwarf_Die *unit, Dwarf_Die *inlined, struct dso_line *ret)
 }
 
 /*
- * The functions, inlined functions and blocks that hold vaddr, outermost first. Not
- * dwarf_getscopes(): that goes on with where an inlined function was written instead of with where
- * it was inlined, and neither stops on damaged trees nor frees what it has when it fails.
+ * The functions, inlined functions and blocks around vaddr, outermost first. dwarf_getscopes() would not do: it
+ * continues where an inlined function was defined rather than where it was inlined, does not terminate on damaged
+ * trees, and leaks memory when it fails.
  */
 enum { DEPTH_MAX = 64, VISITS_MAX = 500000 };
 

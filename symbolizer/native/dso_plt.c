@@ -6,14 +6,15 @@
 
 #include "symbolizer/native/dso_plt.h"
 #include "symbolizer/native/dso_priv.h"
+#include "symbolizer/target/arch.h"
 
 /*
  * Stubs of the procedure linkage table have no symbols. Each jumps through a slot of the global offset table, or, where
  * that jump is in .plt.sec, pushes the number of its relocation (psABI AMD64 supplement, 5.2 and 13.2); the slot's
- * relocation names the symbol. Everything is read when an address in such a section is asked for first.
+ * relocation names the symbol. Everything is read when an address in such a section is first looked up.
  */
 enum {
-	RELOCATIONS_MAX = 1 << 20, /* of the kinds that are looked at; and of a section, of all kinds, 4 times as many */
+	RELOCATIONS_MAX = 1 << 20, /* of the kinds that are used; a section may have 4 times as many in all */
 	SECTION_MAX = 64 << 20,
 	STUB = 16,
 	NAME_MAX_BYTES = 4096,
@@ -48,14 +49,15 @@ static int compare_slot(const void *a, const void *b)
 
 static bool add_relocation(struct dso_plt *p, const Elf64_Rela *r, bool numbered)
 {
+	const struct arch *a = arch_host();
 	uint32_t type = ELF64_R_TYPE(r->r_info), symbol = ELF64_R_SYM(r->r_info);
 	struct plt_relocation to = {r->r_offset, symbol, 0};
 
 	if (numbered && !vec_push(&p->numbered, to.slot))
 		return false;
-	if (type == R_X86_64_IRELATIVE)
+	if (type == a->reloc_irelative)
 		to = (struct plt_relocation){r->r_offset, 0, (uint64_t)r->r_addend};
-	else if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) || !symbol)
+	else if ((type != a->reloc_jump_slot && type != a->reloc_glob_dat) || !symbol)
 		return true;
 	return p->relocations.n < RELOCATIONS_MAX && vec_push(&p->relocations, to);
 }
@@ -136,7 +138,7 @@ static int32_t int32_at(const uint8_t *p)
 	return v;
 }
 
-/* The slot that the stub of `len` bytes goes through; 0: unknown. */
+/* The slot through which the stub of `len` bytes jumps; 0: unknown. */
 static uint64_t stub_slot(const struct dso_plt *p, const uint8_t *b, size_t len, uint64_t start)
 {
 	size_t i = len >= 4 && !memcmp(b, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0; /* endbr64 */
@@ -175,7 +177,7 @@ static const char *relocation_name(struct dso *d, const struct dso_plt *p, const
 	return sym.st_name && sym.st_name < p->strings_len ? p->strings + sym.st_name : NULL;
 }
 
-/* Stubs have 16 bytes, but 8 where a jump is all that there is: no push behind it, no endbr64 in front. */
+/* Stubs have 16 bytes, or 8 if they only consist of the jump, without push or endbr64. */
 static size_t stub_length(const struct section *s, uint64_t at)
 {
 	return s->size - at >= 8 && s->bytes[at] == 0xff && s->bytes[at + 6] != 0x68 ? STUB / 2 : STUB;

@@ -7,8 +7,8 @@
 
 struct dso_plt;
 
-/* The stub at an address of the procedure linkage table, named after what it calls ("memcpy@plt"; no version). -ENOENT: there
- * is none, or what it calls has no name. The name lives as long as the DSO. */
+/* The stub at an address of the procedure linkage table, named after what it calls ("memcpy@plt", without a version).
+ * -ENOENT: there is none, or what it calls has no name. The name is borrowed from the DSO. */
 int dso_plt_find(struct dso *d, uint64_t vaddr, struct dso_symbol *ret);
 
 void dso_plt_free(struct dso_plt *p);

@@ -16,9 +16,9 @@ static bool load_rows(struct dso *d, const struct dso_record *rec)
 	size_t i;
 
 	for (i = 0; i < rec->n_rows; i++) {
-		const struct cfi_row *row = row_cache_intern(d, rec->rows[i].row);
+		uint32_t row = row_cache_intern(d, rec->rows[i].row);
 
-		/* A row that makes no sense is as if it were not there. */
+		/* An invalid row counts as missing. */
 		if (row && !row_cache_put(&d->rows, rec->rows[i].vaddr, row))
 			return false;
 	}
@@ -31,7 +31,7 @@ static bool load_symbols(struct dso *d, const struct dso_record *rec)
 
 	for (i = 0; i < rec->n_symbols; i++) {
 		const struct dso_symbol *from = &rec->symbols[i];
-		struct symbol s = {from->vaddr, from->vaddr + from->size, NULL, SYMBOL_SIZED, false};
+		struct symbol s = {from->vaddr, from->vaddr + from->size, .rank = SYMBOL_SIZED};
 
 		if (!from->size || from->size > UINT64_MAX - from->vaddr)
 			continue;
@@ -40,7 +40,8 @@ static bool load_symbols(struct dso *d, const struct dso_record *rec)
 			return false;
 	}
 	d->symbols.full = rec->has_symtab;
-	return symbol_table_finish(&d->symbols);
+	symbol_table_finish(&d->symbols);
+	return true;
 }
 
 static bool load_names(struct dso *d, const struct dso_record *rec)

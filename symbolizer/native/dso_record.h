@@ -8,22 +8,16 @@
 #include "symbolizer/native/dso.h"
 
 /*
- * Facts about a DSO, so that a recording replays without the file: what was answered, at the
- * addresses and for the names that were asked. What is not in it answers -ENOENT.
- * Untrusted: dso_open_record() checks and copies all of it.
+ * Facts about a DSO, so that a recording can be replayed without the file: the results of all look-ups
+ * by address and name. Other look-ups give -ENOENT. Untrusted: dso_open_record() checks and copies all of it.
  */
 struct dso_record_row {
-	uint64_t vaddr; /* asked */
+	uint64_t vaddr; /* that was looked up */
 	const struct cfi_row *row; /* with its expressions; need not be sealed */
 };
 
-struct dso_record_name {
-	const char *name;
-	uint64_t vaddr, size;
-};
-
 struct dso_record_line {
-	uint64_t vaddr; /* asked; entries of one address together, innermost first */
+	uint64_t vaddr; /* that was looked up; entries of one address are adjacent, innermost first */
 	struct dso_line line;
 };
 
@@ -36,7 +30,7 @@ struct dso_record {
 	size_t n_rows;
 	const struct dso_symbol *symbols; /* as dso_find_symbol() gave them */
 	size_t n_symbols;
-	const struct dso_record_name *names;
+	const struct dso_symbol *names;
 	size_t n_names;
 	const struct dso_record_line *lines;
 	size_t n_lines;
@@ -44,9 +38,9 @@ struct dso_record {
 };
 
 /*
- * Told of every positive answer, repeated ones included; used to collect a dso_record. Members may
- * be NULL. What is passed lives as long as the dso, `lines` (the array, not its strings) and `sym`
- * for the call only.
+ * Called for every successful look-up, repeated ones included, to collect a dso_record. Members may
+ * be NULL. Arguments are valid as long as the dso, but `lines` (the array, not its strings) and `sym`
+ * only during the call.
  */
 struct dso_tap {
 	void (*row)(void *ctx, struct dso *d, uint64_t vaddr, const struct cfi_row *row);
@@ -57,7 +51,7 @@ struct dso_tap {
 	void *ctx;
 };
 
-/* `tap` is borrowed; NULL: none any more. */
+/* `tap` is borrowed; NULL removes it. */
 void dso_set_tap(struct dso *d, const struct dso_tap *tap);
 
 #endif

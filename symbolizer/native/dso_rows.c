@@ -6,54 +6,13 @@
 #include "symbolizer/native/cfi_check.h"
 #include "symbolizer/native/dso_priv.h"
 
-/*
- * The row cache. Distinct rows are few (libjvm: some thousand for millions of addresses), so rows
- * are shared, and a table from address to row is what a hot unwind touches.
- */
-enum { FIRST_SLOTS = 1024, MAX_SLOTS = 1 << 21, MAX_ROWS = 1 << 18, MAX_EXPRS = 1024 };
+enum { MAX_ADDRESSES = 1 << 20, MAX_ROWS = 1 << 18, MAX_EXPRS = 1024 };
 
-static size_t slot_find(uint64_t seed, const struct row_slot *slots, size_t n_slots, uint64_t key)
+bool row_cache_put(struct row_cache *c, uint64_t vaddr, uint32_t row)
 {
-	size_t i = hash_u64(key ^ seed) & (n_slots - 1);
-
-	while (slots[i].vaddr && slots[i].vaddr != key)
-		i = (i + 1) & (n_slots - 1);
-	return i;
-}
-
-static bool slots_grow(struct row_cache *c)
-{
-	size_t n = c->n_slots ? c->n_slots * 2 : FIRST_SLOTS, i;
-	struct row_slot *slots;
-
-	if (n > MAX_SLOTS) { /* more addresses than any real code has: start again */
-		memset(c->slots, 0, c->n_slots * sizeof(*c->slots));
-		c->n = 0;
-		return true;
-	}
-	slots = calloc(n, sizeof(*slots));
-	if (!slots)
-		return false;
-	for (i = 0; i < c->n_slots; i++)
-		if (c->slots[i].vaddr)
-			slots[slot_find(c->seed, slots, n, c->slots[i].vaddr)] = c->slots[i];
-	free(c->slots);
-	c->slots = slots;
-	c->n_slots = n;
-	return true;
-}
-
-bool row_cache_put(struct row_cache *c, uint64_t vaddr, const struct cfi_row *row)
-{
-	size_t i;
-
-	if (c->n * 2 >= c->n_slots && !slots_grow(c))
-		return false;
-	i = slot_find(c->seed, c->slots, c->n_slots, vaddr + 1);
-	if (!c->slots[i].vaddr)
-		c->n++;
-	c->slots[i] = (struct row_slot){vaddr + 1, row};
-	return true;
+	if (c->by_addr.n >= MAX_ADDRESSES) /* more than any real code has: start again */
+		u64map_clear(&c->by_addr);
+	return u64map_put(&c->by_addr, vaddr + 1, row + 1);
 }
 
 static const struct cfi_exprs *intern_exprs(struct dso *d, const struct cfi_exprs *exprs)
@@ -69,38 +28,15 @@ static const struct cfi_exprs *intern_exprs(struct dso *d, const struct cfi_expr
 	return copy && vec_push(&c->exprs, copy) ? copy : NULL;
 }
 
-static bool index_grow(struct row_cache *c)
-{
-	size_t n = c->n_index ? c->n_index * 2 : FIRST_SLOTS, i;
-	uint32_t *index = calloc(n, sizeof(*index));
-
-	if (!index)
-		return false;
-	for (i = 0; i < c->rows.n; i++) {
-		size_t at = hash_bytes_seeded(c->seed, c->rows.v[i], sizeof(struct cfi_row)) &
-			    (n - 1);
-
-		while (index[at])
-			at = (at + 1) & (n - 1);
-		index[at] = (uint32_t)i + 1;
-	}
-	free(c->index);
-	c->index = index;
-	c->n_index = n;
-	return true;
-}
-
-/* Rows are compared as bytes, so padding must be zero: copied member by member. */
+/* Rows are compared as bytes. Copying member by member keeps the padding zero. */
 static void copy_clean(struct cfi_row *dst, const struct cfi_row *src)
 {
-	unsigned i;
-
 	memset(dst, 0, sizeof(*dst));
 	dst->signal_frame = src->signal_frame;
 	dst->cfa_is_expr = src->cfa_is_expr;
 	dst->cfa_reg = src->cfa_reg;
 	dst->cfa_off = src->cfa_off;
-	for (i = 0; i < X86_REGS; i++) {
+	for (unsigned i = 0; i < REGS_MAX; i++) {
 		dst->rule[i].kind = src->rule[i].kind;
 		dst->rule[i].value = src->rule[i].value;
 	}
@@ -121,36 +57,49 @@ static void copy_clean_exprs(struct cfi_exprs *dst, const struct cfi_exprs *src)
 	}
 }
 
-const struct cfi_row *row_cache_intern(struct dso *d, const struct cfi_row *row)
+static bool row_is(const void *ctx, const void *wanted, uint32_t position)
+{
+	return !memcmp(((const struct row_cache *)ctx)->rows.v[position], wanted, sizeof(struct cfi_row));
+}
+
+static uint32_t row_add(struct dso *d, const struct cfi_row *row, uint64_t hash)
+{
+	struct row_cache *c = &d->rows;
+	const struct cfi_row *copy = c->rows.n < MAX_ROWS ? arena_copy(&d->arena, row, sizeof(*row)) : NULL;
+
+	if (!copy || !vec_push(&c->rows, copy))
+		return 0;
+	if (slots_add(&c->distinct, hash, (uint32_t)c->rows.n - 1))
+		return (uint32_t)c->rows.n;
+	c->rows.n--;
+	return 0;
+}
+
+uint32_t row_cache_intern(struct dso *d, const struct cfi_row *row)
 {
 	struct row_cache *c = &d->rows;
 	struct cfi_exprs exprs;
 	struct cfi_row clean;
-	size_t at;
+	uint64_t hash;
+	uint32_t at;
 
 	copy_clean(&clean, row);
 	if (row->exprs) {
 		copy_clean_exprs(&exprs, row->exprs);
 		if (!(clean.exprs = intern_exprs(d, &exprs)))
-			return NULL;
+			return 0;
 	}
-	if (cfi_row_seal(&clean) < 0 || (c->rows.n * 2 >= c->n_index && !index_grow(c)))
-		return NULL;
-	at = hash_bytes_seeded(c->seed, &clean, sizeof(clean)) & (c->n_index - 1);
-	for (; c->index[at]; at = (at + 1) & (c->n_index - 1))
-		if (!memcmp(c->rows.v[c->index[at] - 1], &clean, sizeof(clean)))
-			return c->rows.v[c->index[at] - 1];
-	row = c->rows.n < MAX_ROWS ? arena_copy(&d->arena, &clean, sizeof(clean)) : NULL;
-	if (!row || !vec_push(&c->rows, row))
-		return NULL;
-	c->index[at] = (uint32_t)c->rows.n;
-	return row;
+	if (cfi_row_seal(&clean) < 0)
+		return 0;
+	hash = hash_bytes_secret(&clean, sizeof(clean));
+	at = slots_find(&c->distinct, hash, row_is, c, &clean);
+	return at != SLOTS_NONE ? at + 1 : row_add(d, &clean, hash);
 }
 
 void row_cache_done(struct row_cache *c)
 {
-	free(c->slots);
-	free(c->index);
+	u64map_done(&c->by_addr);
+	slots_done(&c->distinct);
 	vec_done(&c->rows);
 	vec_done(&c->exprs);
 }
@@ -164,10 +113,10 @@ static bool open_cfi(struct dso *d)
 	return d->cfi != NULL;
 }
 
-/* Looks up in the file, and remembers also that there is nothing. */
-static const struct cfi_row *read_row(struct dso *d, uint64_t vaddr)
+/* Reads the row from the file, and caches the result even if there is none. */
+static uint32_t read_row(struct dso *d, uint64_t vaddr)
 {
-	const struct cfi_row *row = NULL;
+	uint32_t row = 0;
 	struct cfi_exprs exprs;
 	struct cfi_row fresh;
 
@@ -189,18 +138,13 @@ static const struct cfi_row *read_row(struct dso *d, uint64_t vaddr)
 
 int dso_cfi_row(struct dso *d, uint64_t vaddr, const struct cfi_row **ret)
 {
-	const struct row_cache *c = &d->rows;
-	const struct cfi_row *row;
-	size_t i = c->n_slots ? slot_find(c->seed, c->slots, c->n_slots, vaddr + 1) : 0;
+	uint32_t known = u64map_get(&d->rows.by_addr, vaddr + 1);
+	uint32_t row = known ? known - 1 : read_row(d, vaddr);
 
-	if (c->n_slots && c->slots[i].vaddr)
-		row = c->slots[i].row;
-	else
-		row = read_row(d, vaddr);
 	if (!row)
 		return -ENOENT;
-	*ret = row;
+	*ret = d->rows.rows.v[row - 1];
 	if (d->tap && d->tap->row)
-		d->tap->row(d->tap->ctx, d, vaddr, row);
+		d->tap->row(d->tap->ctx, d, vaddr, *ret);
 	return 0;
 }

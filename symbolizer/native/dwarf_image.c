@@ -10,38 +10,39 @@
 
 #include "symbolizer/base/budget.h"
 #include "symbolizer/native/dso_priv.h"
+#include "symbolizer/target/arch.h"
 
-/* The rest of .debug_* (location lists, names, macros) is half of what there is, and says nothing about lines. */
+/* The other .debug_* sections (location lists, names, macros) are half of the bytes and say nothing about lines. */
 static const char *const wanted[] = {"debug_info",	  "debug_abbrev", "debug_line", "debug_line_str",
 				     "debug_str",	  "debug_addr",	  "debug_ranges", "debug_rnglists",
 				     "debug_str_offsets", "gnu_debugaltlink"};
 
 enum {
 	N_WANTED = sizeof(wanted) / sizeof(wanted[0]),
-	N_SECTIONS = N_WANTED + 2, /* none, the names */
+	N_SECTIONS = N_WANTED + 2, /* the null section, section names */
 	NAME_SIZE = 20,
 	PAGE = 4096,
 	CHUNK = 64 << 10,
 	ZDEBUG_HEADER = 12, /* "ZLIB", the size as 8 bytes, big-endian */
-	DEFLATE_MOST = 1032, /* bytes that one byte can stand for (zlib's technical notes) */
+	DEFLATE_MOST = 1032, /* bytes that one byte can expand to (zlib's technical notes) */
 };
-/* Of pages of a file, which are there for the looking, more are allowed than of our own. */
+/* Mapped pages of a file are cheaper than memory of one's own, so their limit is higher. */
 #define MAPPED_MAX (UINT64_C(1) << 30)
 
-/* A section of the file, and its place in the image. */
-struct part {
-	uint64_t from, from_len; /* in the file, behind headers of compression */
-	uint64_t at, len; /* in the image; len 0: not there */
+/* A section: where it is in the file, and where it goes in the image. */
+struct dwarf_section {
+	uint64_t from, from_len; /* in the file, without the header of a compressed section */
+	uint64_t at, len; /* in the image; len 0: there is no such section */
 	bool packed, mapped;
 };
 
 struct plan {
 	struct image *im;
-	struct part part[N_WANTED];
-	uint64_t len, own, mapped; /* of the image, of memory of our own in it, of pages of the file */
+	struct dwarf_section part[N_WANTED];
+	uint64_t len, own, mapped; /* of the image; of own memory in it; of mapped pages of the file */
 };
 
-static bool read_chdr(struct image *im, struct part *p)
+static bool read_chdr(struct image *im, struct dwarf_section *p)
 {
 	Elf64_Chdr ch;
 
@@ -53,7 +54,7 @@ static bool read_chdr(struct image *im, struct part *p)
 	return true;
 }
 
-static bool read_zdebug(struct image *im, struct part *p)
+static bool read_zdebug(struct image *im, struct dwarf_section *p)
 {
 	uint8_t h[ZDEBUG_HEADER];
 
@@ -66,8 +67,8 @@ static bool read_zdebug(struct image *im, struct part *p)
 	return true;
 }
 
-/* Where `name` is in the file. false: malformed; len is 0 where there is no such section. */
-static bool find_part(struct image *im, const char *name, struct part *p)
+/* Finds `name` in the file. false: malformed; len is 0 if there is no such section. */
+static bool find_part(struct image *im, const char *name, struct dwarf_section *p)
 {
 	char text[NAME_SIZE + 2];
 	bool zdebug = false;
@@ -99,7 +100,7 @@ static uint64_t whole_pages(uint64_t n)
 	return (n + PAGE - 1) / PAGE * PAGE;
 }
 
-static uint64_t lead_of(const struct part *p)
+static uint64_t lead_of(const struct dwarf_section *p)
 {
 	return p->mapped ? p->from % PAGE : 0;
 }
@@ -109,7 +110,7 @@ static int plan_make(struct plan *pl, struct image *im, bool map)
 	pl->im = im;
 	pl->len = pl->own = PAGE; /* headers and names */
 	for (unsigned i = 0; i < N_WANTED; i++) {
-		struct part *p = &pl->part[i];
+		struct dwarf_section *p = &pl->part[i];
 
 		if (!find_part(im, wanted[i], p))
 			return -EINVAL;
@@ -125,7 +126,7 @@ static int plan_make(struct plan *pl, struct image *im, bool map)
 	return pl->part[0].len ? 0 : -ENOENT;
 }
 
-static int inflate_part(struct plan *pl, const struct part *p, uint8_t *dst, struct budget *b)
+static int inflate_part(struct plan *pl, const struct dwarf_section *p, uint8_t *dst, struct budget *b)
 {
 	z_stream z = {.next_out = dst};
 	uint64_t done = 0, out = p->len;
@@ -155,7 +156,7 @@ static int inflate_part(struct plan *pl, const struct part *p, uint8_t *dst, str
 	return !out ? 0 : budget_expired(b) ? -ETIME : r == Z_MEM_ERROR ? -ENOMEM : -EINVAL;
 }
 
-static int place_part(struct plan *pl, const struct part *p, uint8_t *base, struct budget *b)
+static int place_part(struct plan *pl, const struct dwarf_section *p, uint8_t *base, struct budget *b)
 {
 	uint8_t *start = base + p->at - lead_of(p);
 	size_t len = lead_of(p) + p->len;
@@ -169,7 +170,7 @@ static int place_part(struct plan *pl, const struct part *p, uint8_t *base, stru
 	return p->mapped || image_read(pl->im, p->from, base + p->at, p->len) ? 0 : -EINVAL;
 }
 
-/* Of a table of strings, what is terminated. */
+/* The length of a string table up to its last NUL. */
 static uint64_t terminated(const uint8_t *s, uint64_t len)
 {
 	const uint8_t *last = memrchr(s, 0, len);
@@ -182,7 +183,7 @@ static bool is_strings(const char *name)
 	return !strcmp(name, "debug_str") || !strcmp(name, "debug_line_str");
 }
 
-/* The header, the sections and their names: all in the first page. */
+/* Header, section headers and section names, all in the first page. */
 static void write_headers(const struct plan *pl, uint8_t *base)
 {
 	Elf64_Ehdr *eh = (Elf64_Ehdr *)(void *)base;
@@ -195,7 +196,7 @@ static void write_headers(const struct plan *pl, uint8_t *base)
 	eh->e_ident[EI_DATA] = ELFDATA2LSB;
 	eh->e_ident[EI_VERSION] = EV_CURRENT;
 	eh->e_type = ET_DYN;
-	eh->e_machine = EM_X86_64;
+	eh->e_machine = arch_host()->elf_machine;
 	eh->e_version = EV_CURRENT;
 	eh->e_ehsize = sizeof(*eh);
 	eh->e_shoff = sizeof(*eh);
@@ -203,7 +204,7 @@ static void write_headers(const struct plan *pl, uint8_t *base)
 	eh->e_shnum = N_SECTIONS;
 	eh->e_shstrndx = N_SECTIONS - 1;
 	for (unsigned i = 0; i < N_WANTED; i++) {
-		const struct part *p = &pl->part[i];
+		const struct dwarf_section *p = &pl->part[i];
 		uint64_t len = p->len && is_strings(wanted[i]) ? terminated(base + p->at, p->len) : p->len;
 
 		sh[i + 1] = (Elf64_Shdr){.sh_name = at, .sh_type = len ? SHT_PROGBITS : SHT_NOBITS,

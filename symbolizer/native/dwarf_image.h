@@ -9,9 +9,9 @@ struct budget;
 struct image;
 
 /*
- * The DWARF sections of a file that source positions need, as an ELF image of their own in memory. libdw
- * would read all of them whole, decompress whatever the file says, and trust tables of strings to end in a
- * NUL; here sizes are known, and taken from the budget, before anything is read.
+ * The DWARF sections of a file that source positions need, as an ELF image in memory. On the file itself, libdw
+ * would read all sections, decompress any amount, and trust string tables to end in a NUL. Here sizes are known,
+ * and taken from the budget, before anything is read.
  */
 struct dwarf_image {
 	Elf *elf; /* NULL: none */
@@ -22,9 +22,9 @@ struct dwarf_image {
 };
 
 /*
- * With `map`, sections that are not compressed are mapped instead of copied: only what is looked at takes
- * memory, and a file that is cut meanwhile is a SIGBUS, so only a process that may end so can ask for that.
- * -ENOENT: no DWARF there, -E2BIG: beyond the budget (*ret_bytes: what it takes), -ETIME: it took too long,
+ * With `map`, sections that are not compressed are mapped instead of copied: only what is used takes
+ * memory. If the file is truncated meanwhile, SIGBUS follows, so this is for expendable processes only.
+ * -ENOENT: no DWARF there, -E2BIG: beyond the budget (*ret_bytes: what it takes), -ETIME: out of time,
  * -EINVAL: malformed.
  */
 int dwarf_image_open(struct image *im, struct budget *b, bool map, struct dwarf_image *ret,

@@ -7,13 +7,14 @@
 
 #include "symbolizer/base/cursor.h"
 #include "symbolizer/native/dso_priv.h"
+#include "symbolizer/target/arch.h"
 
 /*
  * ELF images through libelf. ELF_C_READ, never one of the MMAP commands: the target owns the file
- * and may truncate it, and then a mapping would kill us with SIGBUS.
+ * and may truncate it; a mapping would then raise SIGBUS.
  */
 
-/* All names of a table together, in bytes: linkers let equal names, and ends of longer ones, share theirs. */
+/* Bytes of all names of a table together, which may exceed the table: linkers let equal names and suffixes overlap. */
 enum { NAMES_LEAST = 16 << 20, NAMES_FACTOR = 8 };
 
 bool image_read(const struct image *im, uint64_t off, void *dst, size_t len)
@@ -41,8 +42,8 @@ bool image_read(const struct image *im, uint64_t off, void *dst, size_t len)
 }
 
 /*
- * libelf allocates for every section that the header claims, and looks for the end of a name from the end of
- * the table of names backwards, each time. A count of 0 stands for one in section 0 (elf(5)).
+ * libelf allocates memory for every section that the header claims, and scans the table of names from its end for
+ * each name. If the count is 0, it is in section 0 (elf(5)).
  */
 static bool section_names_sane(const struct image *im, const Elf64_Ehdr *eh, uint64_t n)
 {
@@ -73,7 +74,7 @@ static bool sections_sane(const struct image *im, const Elf64_Ehdr *eh, uint64_t
 	return *ret_n <= IMAGE_MAX_SECTIONS && section_names_sane(im, eh, *ret_n);
 }
 
-/* What libelf holds for a section: its header, and Elf_Scn with room for data and relocations. */
+/* What libelf holds for a section: its header, and an Elf_Scn with data and relocations. */
 enum { SECTION_BYTES = 448 };
 
 static bool take(struct image *im, uint64_t bytes)
@@ -91,7 +92,7 @@ static int check_header(struct image *im)
 
 	if (!image_read(im, 0, &eh, sizeof(eh)) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
 	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    eh.e_machine != EM_X86_64 || (eh.e_type != ET_EXEC && eh.e_type != ET_DYN) ||
+	    eh.e_machine != arch_host()->elf_machine || (eh.e_type != ET_EXEC && eh.e_type != ET_DYN) ||
 	    eh.e_phnum > IMAGE_MAX_SEGMENTS || !sections_sane(im, &eh, &sections))
 		return -ENOEXEC;
 	return take(im, sections * SECTION_BYTES + eh.e_phnum * sizeof(Elf64_Phdr)) ? 0 : -E2BIG;
@@ -166,7 +167,7 @@ Elf_Scn *image_section(struct image *im, const char *name, Elf64_Shdr *ret)
 	return NULL;
 }
 
-/* Nobody compresses the tables that are read here: only DWARF (dwarf_image.c). */
+/* Only DWARF is ever compressed (dwarf_image.c), not the tables that are read here. */
 Elf_Data *image_section_data(struct image *im, Elf_Scn *scn, uint64_t max)
 {
 	Elf64_Shdr *sh = elf64_getshdr(scn);
@@ -230,7 +231,7 @@ size_t image_build_id(struct image *im, uint8_t *dst, size_t max)
 	return len;
 }
 
-/* Names up to the last NUL of the table are terminated. */
+/* Only names that start before the last NUL of the table are terminated. */
 static size_t terminated_len(const Elf_Data *strings)
 {
 	const char *last = memrchr(strings->d_buf, 0, strings->d_size);
@@ -240,11 +241,11 @@ static size_t terminated_len(const Elf_Data *strings)
 
 struct symbol_names {
 	const char *text;
-	size_t len; /* terminated */
-	uint64_t left; /* of what all names together may have */
+	size_t len; /* up to the last NUL */
+	uint64_t left; /* bytes that further names may have */
 };
 
-/* Names may share their bytes, but not without end. NULL: too long, or too much already. */
+/* Names may overlap, within limits. NULL: too long, or too many bytes in all. */
 static const char *name_at(struct symbol_names *names, uint32_t at)
 {
 	size_t len;

@@ -1,19 +1,20 @@
 #include "symbolizer/native/kallsyms.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
+#include "symbolizer/base/parse.h"
+#include "symbolizer/base/sorted.h"
+#include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/native/suffix.h"
 
-/* A few hundred thousand lines of 40 bytes; a quarter of that in names. */
+/* Usual are a few hundred thousand lines of 40 bytes. */
 enum { TEXT_MAX = 256 << 20 };
-/* No kernel function is this long: further from a symbol there is nothing (gaps between modules). */
+/* No kernel function is this long: an address further from its symbol is in a gap between modules. */
 #define REACH_MAX UINT64_C(0x40000)
 
 struct ksym {
@@ -28,16 +29,7 @@ struct kallsyms {
 	bool seen_nonzero;
 };
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
-/* Names of places rather than of functions; padding in front of functions. */
+/* Symbols that mark places rather than functions, or the padding in front of functions. */
 static bool is_marker(const char *name)
 {
 	return !strcmp(name, "_text") || !strcmp(name, "_stext") || !strcmp(name, "_etext") ||
@@ -51,30 +43,25 @@ static uint32_t order_of(char type, const char *name, size_t line)
 	return order << 28 | ((uint32_t)line & 0x0fffffff);
 }
 
-/* "ffffffff81000000 T _text", behind module symbols "\t[module]". proc(5). */
-static bool parse_line(struct kallsyms *k, char *line, char *end, size_t number)
+/* "ffffffff81000000 T _text", and "\t[module]" after symbols of modules. proc(5). false: out of memory. */
+static bool parse_line(struct kallsyms *k, char *line, size_t number)
 {
 	uint64_t addr = 0;
-	char *p = line, *name;
-	int digit;
+	const char *p = line, *end = line + strlen(line);
+	char type, *name;
 
-	while (p < end && p - line < 16 && (digit = hex_digit(*p)) >= 0) {
-		addr = addr << 4 | (uint64_t)digit;
-		p++;
-	}
-	if (p == line || end - p < 4 || p[0] != ' ' || p[2] != ' ')
+	if (parse_digits(&p, end, 16, &addr) < 0 || end - p < 4 || p[0] != ' ' || p[2] != ' ')
 		return true;
+	type = p[1];
+	name = line + (p - line) + 3;
 	k->seen_nonzero |= addr != 0;
-	if (!strchr("tTwW", p[1]))
+	if (!strchr("tTwW", type))
 		return true;
-	name = p + 3;
-	*end = 0;
 	name[strcspn(name, "\t ")] = 0;
 	cut_suffix(name);
 	if (!*name || !addr)
 		return true;
-	return vec_push(&k->syms, ((struct ksym){addr, (uint32_t)(name - k->text),
-						 order_of(p[1], name, number)}));
+	return vec_push(&k->syms, ((struct ksym){addr, (uint32_t)(name - k->text), order_of(type, name, number)}));
 }
 
 static int ksym_cmp(const void *pa, const void *pb)
@@ -98,57 +85,29 @@ static void sort_and_merge(struct kallsyms *k)
 	k->syms.n = n;
 }
 
-/* Takes `text` over: `len` bytes, NUL-terminated. */
+/* Takes over `text`, of `len` bytes and a NUL. */
 static int parse_owned(char *text, size_t len, struct kallsyms **ret)
 {
 	struct kallsyms *k = calloc(1, sizeof(*k));
-	char *p = text, *end = text + len, *eol;
+	char *p = text, *line;
 	size_t number = 0;
+	int r = k ? 0 : -ENOMEM;
 
-	if (!k) {
+	if (k)
+		k->text = text;
+	else
 		free(text);
-		return -ENOMEM;
-	}
-	k->text = text;
-	for (; p < end; p = eol + 1) {
-		eol = memchr(p, '\n', (size_t)(end - p));
-		if (!eol)
-			eol = end;
-		if (!parse_line(k, p, eol, number++)) {
-			kallsyms_close(k);
-			return -ENOMEM;
-		}
-	}
-	if (number && !k->seen_nonzero) {
+	while (r == 0 && (line = text_line(&p, text + len)))
+		r = parse_line(k, line, number++) ? 0 : -ENOMEM;
+	if (r == 0 && number && !k->seen_nonzero)
+		r = -EACCES;
+	if (r < 0) {
 		kallsyms_close(k);
-		return -EACCES;
+		return r;
 	}
 	sort_and_merge(k);
 	*ret = k;
 	return 0;
-}
-
-int kallsyms_parse(const char *text, uint64_t len, struct kallsyms **ret)
-{
-	char *copy;
-
-	if (len > TEXT_MAX)
-		return -EFBIG;
-	copy = malloc(len + 1);
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, text, len);
-	copy[len] = 0;
-	return parse_owned(copy, len, ret);
-}
-
-int kallsyms_open(struct kallsyms **ret, struct err *err)
-{
-	CLEANUP(close_at_exit) int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return err_set(err, -errno, "cannot read /proc/kallsyms: %m");
-	return kallsyms_read(fd, ret, err);
 }
 
 int kallsyms_read(int fd, struct kallsyms **ret, struct err *err)
@@ -177,19 +136,9 @@ void kallsyms_close(struct kallsyms *k)
 
 const char *kallsyms_find(const struct kallsyms *k, uint64_t addr)
 {
-	size_t lo = 0, hi = k->syms.n;
-	const struct ksym *s;
+	size_t i = first_above(k->syms.v, k->syms.n, addr, addr);
 
-	while (lo < hi) { /* first one behind addr */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (k->syms.v[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo)
+	if (i == 0 || addr - k->syms.v[i - 1].addr >= REACH_MAX)
 		return NULL;
-	s = &k->syms.v[lo - 1];
-	return addr - s->addr < REACH_MAX ? k->text + s->name : NULL;
+	return k->text + k->syms.v[i - 1].name;
 }

@@ -25,28 +25,28 @@ enum {
 	ANSWER_MAX = LINES_MAX * (2 * TEXT_MAX + 16) + BUDGET_NOTE_SIZE,
 	TICK_MS = 50, /* how soon a cancelled budget is noticed */
 	WAIT_MAX_MS = 60000, /* for one answer */
-	PER_LINE_BYTES = 64, /* of an interned string, besides its bytes */
+	PER_LINE_BYTES = 64, /* of an interned string, in addition to its bytes */
 };
 
 struct lines_child {
 	struct budget *budget;
 	struct bounded_child child;
-	uint64_t forked_ns; /* knows the dsos that were there then */
-	uint64_t ns; /* CPU time that the budget had left for it then */
-	uint64_t cpu_ns; /* that it has taken, as far as the budget knows */
+	uint64_t forked_ns; /* the child knows the dsos of that time */
+	uint64_t ns; /* CPU time left in the budget at that time */
+	uint64_t cpu_ns; /* of the child's, as charged to the budget */
 };
 
-/* The child has the parent's addresses. */
+/* A pointer: the child has the parent's address space. */
 struct question {
 	struct dso *dso;
 	uint64_t vaddr;
 };
 
 struct answer {
-	uint32_t len; /* of what follows: the lines, the note */
+	uint32_t len; /* of the lines and the note, which follow */
 	uint32_t n;
-	uint32_t note_len; /* what was given up, for the budget */
-	uint32_t none; /* this file has no lines at all */
+	uint32_t note_len; /* a note about what was given up, for the budget */
+	uint32_t none; /* nonzero: this file has no lines at all */
 	uint64_t refused_bytes;
 };
 
@@ -150,7 +150,7 @@ static void note_cpu_time(struct lines_child *c)
 	c->cpu_ns = ns;
 }
 
-/* Returns its status (waitpid(2)): of its own end if it ended before, 0 if it cannot be ended. */
+/* Ends the child and returns its status (waitpid(2)); 0: it could not be ended. */
 static int end_child(struct lines_child *c)
 {
 	int status;
@@ -178,8 +178,8 @@ static bool start_child(struct lines_child *c)
 	return bounded_child_start(&c->child, &limits, read_lines, c) == 0;
 }
 
-/* 0, or -ETIME, -ECANCELED, -EPIPE: the child has ended. Whoever waits for a disk that never answers takes no CPU
- * time. */
+/* 0, -ETIME, -ECANCELED, or -EPIPE: the child has ended. Wall time is limited, too: a child that waits for a disk uses no
+ * CPU time. */
 static int wait_readable(struct lines_child *c)
 {
 	struct pollfd p = {.fd = c->child.fd, .events = POLLIN};
@@ -217,7 +217,7 @@ static int receive(struct lines_child *c, void *dst, size_t len)
 	return 0;
 }
 
-/* A text of the answer, kept with the dso. NULL: none. */
+/* A string of the answer, interned in the dso. NULL: none. */
 static bool take_text(struct dso *d, struct cursor *c, const char **ret)
 {
 	uint16_t len = cursor_u16(c);
@@ -253,7 +253,7 @@ static size_t take_lines(struct dso *d, const struct answer *a, struct cursor *c
 	return n;
 }
 
-/* -EPIPE, or why nothing came. *n is the number of lines. */
+/* -EPIPE, or another errno if no answer came. *n is the number of lines. */
 static int ask(struct lines_child *c, struct dso *d, uint64_t vaddr, struct dso_line *ret, size_t max, size_t *n)
 {
 	struct question q = {d, vaddr};
@@ -293,7 +293,7 @@ static void given_up(struct lines_child *c, struct dso *d, int r)
 		dso_refuse(d, 0, "source lines, which made their reader crash,");
 }
 
-/* A dso that was opened since is not known to the child. */
+/* The child does not know dsos that were opened after it was started. */
 static bool child_knows(struct lines_child *c, const struct dso *d)
 {
 	if (c->child.pid && d->opened_ns < c->forked_ns)

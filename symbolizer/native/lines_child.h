@@ -10,10 +10,9 @@ struct dso_line;
 
 /*
  * A child process that reads DWARF. A small file can make libdw use any amount of memory and time within one call. The
- * child has limits of both, out of the budget, and is killed when it exceeds them; the file that it was reading then has
- * no lines, which the budget is told, and a new child goes on with the others.
- * The child is started when lines are first asked for. Not thread-safe; the thread that asks must outlive the child, which
- * ends with the thread that started it.
+ * budget limits both for the child, which is killed when it exceeds them; the file that it was reading then has
+ * no lines, which is noted in the budget, and a new child continues with the others.
+ * The child is started when lines are first looked up. Not thread-safe: the child ends with the thread that started it.
  */
 struct lines_child;
 

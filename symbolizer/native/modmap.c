@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/hash.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/dso_record.h"
 #include "symbolizer/native/lines_child.h"
@@ -15,11 +15,11 @@
 #include "symbolizer/target/maps.h"
 
 #define REFRESH_NS UINT64_C(1000000)
-/* A program that starts maps one library after the other, and is in each at once. */
+/* A program that is starting maps one library after the other and executes code of each at once. */
 #define REFRESH_FREE_NS UINT64_C(20000000)
-enum { REFRESH_SHARE = 20, MODULES_MAX = 1 << 16, FIRST_INDEX = 256 };
+enum { REFRESH_SHARE = 20, MODULES_MAX = 1 << 16 };
 
-/* Below it nothing is mapped, above it is the kernel: such addresses are garbage, not news. */
+/* Nothing is mapped below, and the kernel is above: such addresses are garbage, not new mappings. */
 #define USER_FIRST UINT64_C(0x1000)
 #define USER_LIMIT UINT64_C(0x800000000000)
 
@@ -33,8 +33,6 @@ int modmap_open(struct proc *proc, struct maps *maps, struct mem *mem, struct bu
 		return err_set(err, -ENOMEM, "module map: out of memory");
 	}
 	m->budget = b;
-	if (getrandom(&m->seed, sizeof(m->seed), GRND_NONBLOCK) < 0)
-		m->seed = 0;
 	m->free_ns = REFRESH_FREE_NS;
 	m->proc = proc;
 	m->maps = maps;
@@ -60,7 +58,7 @@ void modmap_close(struct modmap *m)
 	vec_done(&m->modules);
 	vec_done(&m->records);
 	vec_done(&m->spans);
-	free(m->index);
+	slots_done(&m->by_file);
 	free(m);
 }
 
@@ -88,83 +86,50 @@ void modmap_set_tap(struct modmap *m, const struct dso_tap *tap)
 			dso_set_tap(m->modules.v[i]->dso, tap);
 }
 
-static uint64_t module_hash(const struct modmap *m, uint64_t inode, uint32_t dev_major,
-			    uint32_t dev_minor, const char *path)
+static uint64_t module_hash(const struct mapping *map)
 {
-	uint64_t h = hash_bytes_seeded(m->seed, path, strlen(path));
+	uint64_t h = hash_bytes_secret(map->path, strlen(map->path));
 
-	return hash_mix(hash_mix(h, inode), (uint64_t)dev_major << 32 | dev_minor);
+	return hash_mix(hash_mix(h, map->inode), (uint64_t)map->dev_major << 32 | map->dev_minor);
 }
 
-static bool module_is(const struct module *mod, const struct mapping *map)
+static bool module_is(const void *ctx, const void *wanted, uint32_t position)
 {
+	const struct module *mod = ((const struct modmap *)ctx)->modules.v[position];
+	const struct mapping *map = wanted;
+
 	return mod->inode == map->inode && mod->dev_major == map->dev_major &&
 	       mod->dev_minor == map->dev_minor && !strcmp(mod->path, map->path);
 }
 
-/* Where the mapping's module is in the index, or the free place for it. */
-static size_t index_find(const struct modmap *m, const struct mapping *map)
-{
-	size_t i = module_hash(m, map->inode, map->dev_major, map->dev_minor, map->path) &
-		   (m->n_index - 1);
-
-	while (m->index[i] && !module_is(m->modules.v[m->index[i] - 1], map))
-		i = (i + 1) & (m->n_index - 1);
-	return i;
-}
-
-static bool index_grow(struct modmap *m)
-{
-	size_t n = m->n_index ? m->n_index * 2 : FIRST_INDEX, i;
-	uint32_t *index = calloc(n, sizeof(*index));
-
-	if (!index)
-		return false;
-	for (i = 0; i < m->modules.n; i++) {
-		const struct module *mod = m->modules.v[i];
-		size_t at = module_hash(m, mod->inode, mod->dev_major, mod->dev_minor, mod->path) &
-			    (n - 1);
-
-		while (index[at])
-			at = (at + 1) & (n - 1);
-		index[at] = (uint32_t)i + 1;
-	}
-	free(m->index);
-	m->index = index;
-	m->n_index = n;
-	return true;
-}
-
-static uint32_t module_add(struct modmap *m, const struct mapping *map, size_t at)
+/* Its id; 0: out of memory. */
+static uint32_t module_add(struct modmap *m, const struct mapping *map)
 {
 	struct module *mod = calloc(1, sizeof(*mod));
 
 	if (mod)
-		mod->path = strdup(map->path);
-	if (!mod || !mod->path || !vec_push(&m->modules, mod)) {
-		free(mod ? mod->path : NULL);
-		free(mod);
-		return 0;
+		*mod = (struct module){map->inode, map->dev_major, map->dev_minor, strdup(map->path), .dso = NULL};
+	if (mod && mod->path && vec_push(&m->modules, mod)) {
+		if (slots_add(&m->by_file, module_hash(map), (uint32_t)m->modules.n - 1))
+			return (uint32_t)m->modules.n;
+		m->modules.n--;
 	}
-	mod->inode = map->inode;
-	mod->dev_major = map->dev_major;
-	mod->dev_minor = map->dev_minor;
-	return m->index[at] = (uint32_t)m->modules.n;
+	free(mod ? mod->path : NULL);
+	free(mod);
+	return 0;
 }
 
-/* The id of a mapping's module; 0: anonymous (or no memory to keep it, or absurdly many). */
+/* The id of a mapping's module; 0: anonymous, out of memory, or absurdly many modules. */
 static uint32_t module_of(struct modmap *m, const struct mapping *map)
 {
-	size_t at;
+	uint32_t at;
 
 	if (path_is_anonymous(map->path))
 		return 0;
-	if (m->modules.n * 2 >= m->n_index && !index_grow(m))
-		return 0;
-	at = index_find(m, map);
-	if (m->index[at])
-		return m->index[at];
-	return m->modules.n < MODULES_MAX ? module_add(m, map, at) : 0;
+	at = slots_find(&m->by_file, module_hash(map), module_is, m, map);
+	if (at != SLOTS_NONE)
+		return at + 1;
+	return m->modules.n < MODULES_MAX ? module_add(m, map) : 0;
 }
 
 static void rebuild(struct modmap *m)
@@ -195,31 +160,19 @@ static void follow_maps(struct modmap *m)
 
 static const struct span *find_span(struct modmap *m, uint64_t addr)
 {
-	size_t lo = 0, hi = m->spans.n;
-	const struct span *s;
+	const struct span *v = m->spans.v;
+	size_t i = m->last;
 
-	if (m->last < hi) {
-		s = &m->spans.v[m->last];
-		if (addr >= s->start && addr < s->end)
-			return s;
-	}
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		s = &m->spans.v[mid];
-		if (addr >= s->end) {
-			lo = mid + 1;
-		} else if (addr < s->start) {
-			hi = mid;
-		} else {
-			m->last = mid;
-			return s;
-		}
-	}
-	return NULL;
+	if (i < m->spans.n && addr >= v[i].start && addr < v[i].end)
+		return &v[i];
+	i = first_above(v, m->spans.n, end, addr);
+	if (i == m->spans.n || addr < v[i].start)
+		return NULL;
+	m->last = i;
+	return &v[i];
 }
 
-/* true: the maps were read again and are different. */
+/* true: the maps were read again and have changed. */
 static bool refresh(struct modmap *m, uint64_t addr)
 {
 	uint64_t start, now;

@@ -14,9 +14,9 @@ struct mem;
 struct proc;
 
 /*
- * Run-time address <-> (dso, vaddr). Dso ids are small numbers that stay valid for the life of the
- * modmap, also after dlclose: keys of samples hold them. Id 0 is never a dso.
- * A DSO is opened when an address in it is first asked for; one that cannot be opened keeps its id
+ * Run-time address <-> (dso, vaddr). Dso ids are small numbers that stay valid as long as the
+ * modmap, even after dlclose(3), since keys of samples hold them. Id 0 is never a dso.
+ * A DSO is opened when an address in it is first looked up; one that cannot be opened keeps its id
  * (with a name, without symbols or rows) and the reason is logged once.
  */
 struct modmap;
@@ -34,32 +34,32 @@ struct modmap_hit {
 	struct dso *dso; /* MODMAP_DSO; NULL if it could not be opened */
 };
 
-/* `proc` may be NULL (recordings, with `maps` from their text): then only dsos added with modmap_add_record() are there.
- * What the files may cost together is `b` (budget.h; NULL: no limits, and DWARF is read in this process).
+/* `proc` may be NULL (recordings, with `maps` from their text): then there are only the dsos of modmap_add_record().
+ * `b` limits what all files together may cost (budget.h; NULL: no limits, and DWARF is read in this process).
  * Everything is borrowed and must outlive the modmap. */
 int modmap_open(struct proc *proc, struct maps *maps, struct mem *mem, struct budget *b, struct modmap **ret,
 		struct err *err);
 void modmap_close(struct modmap *m);
 
-/* A mapping with this path (as in the maps, without " (deleted)") is answered from the record, which
- * is copied. Before the first look-up of such an address. */
+/* Look-ups in a mapping with this path (as in the maps, without " (deleted)") use the record, which
+ * is copied. To be called before the first look-up of such an address. */
 int modmap_add_record(struct modmap *m, const char *path, const struct dso_record *rec);
 
-/* For all dsos, those of later too (dso_record.h). Borrowed; NULL: none any more. */
+/* For all dsos, including those that are opened later (dso_record.h). Borrowed; NULL removes it. */
 void modmap_set_tap(struct modmap *m, const struct dso_tap *tap);
 
-/* Looks up; on a miss re-reads the maps (at most once a millisecond, and at most a twentieth of the
- * time where reading them takes long). */
+/* Looks up an address; on a miss, reads the maps again (at most once a millisecond, and for at most a twentieth of the
+ * time if reading them takes long). */
 struct modmap_hit modmap_find(struct modmap *m, uint64_t addr);
 
 struct dso *modmap_dso(const struct modmap *m, uint32_t dso_id); /* NULL: unknown or not opened */
-/* The same, opened if no address in it was asked for yet. Id 1 is the program's own file, as a rule. */
+/* The same, but opens it if it is not open yet. Id 1 is usually the program's own file. */
 struct dso *modmap_load_dso(struct modmap *m, uint32_t dso_id);
 const char *modmap_dso_path(const struct modmap *m, uint32_t dso_id); /* never NULL */
 uint32_t modmap_dso_count(const struct modmap *m); /* ids are 1..count */
 
-/* Opens every mapped DSO whose last path component is `name`; first one whose mapping is found.
- * bias: run-time address - vaddr. -ENOENT: not mapped; -EACCES: mapped, *ret_id, but no file of that
+/* The first DSO whose last path component is `name` and that can be opened.
+ * bias: run-time address - vaddr. -ENOENT: not mapped; -EACCES: mapped as *ret_id, but no file of that
  * name could be opened. */
 int modmap_find_dso(struct modmap *m, const char *name, uint32_t *ret_id, uint64_t *ret_bias);
 

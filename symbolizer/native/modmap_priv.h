@@ -1,16 +1,17 @@
 #ifndef JS_NATIVE_MODMAP_PRIV_H
 #define JS_NATIVE_MODMAP_PRIV_H
 
+#include "symbolizer/base/slots.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/native/modmap.h"
 
-/* A file that was mapped executable, under one path. Index in the table + 1 is the dso id. */
+/* A file that was mapped executable, under one path. Its index in `modules` + 1 is the dso id. */
 struct module {
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
 	char *path;
 	struct dso *dso; /* NULL: not opened (yet) */
-	bool tried, anon; /* anon: opened, and no ELF file: code that a JIT put there */
+	bool tried, anon; /* anon: opened, but not an ELF file: code that a JIT wrote there */
 };
 
 /* An executable mapping. */
@@ -28,20 +29,18 @@ struct modmap {
 	const struct dso_tap *tap;
 	VEC(struct module *) modules;
 	VEC(struct span) spans; /* by address */
-	VEC(struct dso *) records; /* not yet taken by a module; NULL: taken */
-	uint32_t *index; /* hash of modules: id, 0 free */
-	size_t n_index;
-	uint64_t seed; /* of its hash */
+	VEC(struct dso *) records; /* not yet used by a module; NULL: used */
+	struct slots by_file; /* positions in modules */
 	uint64_t generation; /* of the maps that `spans` shows */
 	bool built;
 	size_t last; /* span of the last hit */
 	uint64_t next_refresh_ns;
-	uint64_t free_ns; /* of reading the maps anew that no pause has to follow */
+	uint64_t free_ns; /* time for reading the maps that need not be followed by a pause */
 };
 
 /* Opens the module's file, once. Fills dso or anon. */
 void module_open(struct modmap *m, struct module *mod, const struct span *span);
-/* Executable memory that no file explains, by its path. */
+/* Is this the path of executable memory without a file? */
 bool path_is_anonymous(const char *path);
 
 #endif

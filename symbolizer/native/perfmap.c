@@ -13,6 +13,9 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/parse.h"
+#include "symbolizer/base/sorted.h"
+#include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/target_file.h"
@@ -21,13 +24,14 @@
 enum {
 	TEXT_MAX = 64 << 20,
 	SYMBOLS_MAX = 2 << 20,
-	SYMBOL_BYTES = 2 * 24 + 24 + 8, /* a vector that grows; what sorting takes; reach */
+	SYMBOL_BYTES = 3 * 32, /* a vector that grows; what sorting takes */
 	NAME_MAX_LEN = 1024,
 	WALK_MAX = 64,
 };
 
 struct jit_symbol {
 	uint64_t start, end;
+	uint64_t reach; /* highest end up to this symbol */
 	uint32_t name; /* offset in text */
 	uint32_t line; /* a later line replaces earlier ones that it overlaps */
 };
@@ -35,56 +39,38 @@ struct jit_symbol {
 struct perfmap {
 	char *text; /* names are terminated in place */
 	VEC(struct jit_symbol) syms; /* by start, then line */
-	uint64_t *reach; /* highest end so far */
 	size_t malformed;
 	struct budget *budget; /* borrowed; NULL: none */
 	uint64_t taken; /* bytes out of it */
 };
 
-/* "0x" is accepted: some runtimes write it. NULL: no number, or more than 64 bits. */
-static char *parse_hex(char *p, uint64_t *ret)
+/* A number and the blank behind it; some runtimes write "0x". */
+static bool read_hex(const char **p, const char *end, uint64_t *ret)
 {
-	uint64_t v = 0;
-	unsigned n = 0;
-
-	if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
-		p += 2;
-	for (;; p++, n++) {
-		unsigned c = (unsigned char)*p;
-		unsigned digit = c - '0' < 10		? c - '0' :
-				 (c | 32) - 'a' < 6 ? (c | 32) - 'a' + 10 :
-						      16;
-
-		if (digit == 16)
-			break;
-		if (v >> 60)
-			return NULL;
-		v = v << 4 | digit;
-	}
-	*ret = v;
-	return n ? p : NULL;
+	if ((*p)[0] == '0' && ((*p)[1] | 32) == 'x')
+		*p += 2;
+	return parse_digits(p, end, 16, ret) == 0 && *(*p)++ == ' ';
 }
 
-static bool parse_line(struct perfmap *pm, char *p, uint32_t line)
+/* false: out of memory. */
+static bool parse_line(struct perfmap *pm, char *line, uint32_t number)
 {
-	struct jit_symbol s = {.line = line};
+	struct jit_symbol s = {.line = number};
+	size_t len = strlen(line), name;
+	const char *p = line;
 	uint64_t size;
 
-	p = parse_hex(p, &s.start);
-	if (!p || *p != ' ')
-		goto malformed;
-	p = parse_hex(p + 1, &size);
-	if (!p || *p != ' ' || !p[1] || !size || size > UINT64_MAX - s.start)
-		goto malformed;
+	if (!read_hex(&p, line + len, &s.start) || !read_hex(&p, line + len, &size) || !*p || !size ||
+	    size > UINT64_MAX - s.start) {
+		pm->malformed++;
+		return true;
+	}
 	s.end = s.start + size;
-	p++;
-	if (strlen(p) > NAME_MAX_LEN)
-		p[NAME_MAX_LEN] = 0;
+	name = (size_t)(p - line);
+	if (len - name > NAME_MAX_LEN)
+		line[name + NAME_MAX_LEN] = 0;
 	s.name = (uint32_t)(p - pm->text);
 	return vec_push(&pm->syms, s);
-malformed:
-	pm->malformed++;
-	return true;
 }
 
 static int symbol_cmp(const void *pa, const void *pb)
@@ -96,80 +82,48 @@ static int symbol_cmp(const void *pa, const void *pb)
 	return a->line < b->line ? -1 : a->line > b->line;
 }
 
-static bool finish(struct perfmap *pm)
-{
-	uint64_t reach = 0;
-	size_t i;
-
-	if (!pm->syms.n)
-		return true;
-	qsort(pm->syms.v, pm->syms.n, sizeof(*pm->syms.v), symbol_cmp);
-	pm->reach = malloc(pm->syms.n * sizeof(*pm->reach));
-	if (!pm->reach)
-		return false;
-	for (i = 0; i < pm->syms.n; i++) {
-		reach = pm->syms.v[i].end > reach ? pm->syms.v[i].end : reach;
-		pm->reach[i] = reach;
-	}
-	return true;
-}
-
 static bool may_hold(struct perfmap *pm, size_t len)
 {
 	return pm->syms.n <= SYMBOLS_MAX && budget_hold(pm->budget, &pm->taken, len + pm->syms.n * SYMBOL_BYTES);
 }
 
-/* Takes `text` over: `len` bytes, NUL-terminated. */
+/* Takes over `text`, of `len` bytes and a NUL; NULL: out of memory. */
 static int parse_owned(char *text, size_t len, struct budget *b, struct perfmap **ret)
 {
-	struct perfmap *pm = calloc(1, sizeof(*pm));
-	char *p, *eol, *end = text + len;
-	uint32_t line = 0;
-	int r = 0;
+	struct perfmap *pm = text ? calloc(1, sizeof(*pm)) : NULL;
+	char *p = text, *line;
+	uint32_t number = 0;
+	int r = pm ? 0 : -ENOMEM;
 
-	if (!pm) {
+	if (pm)
+		*pm = (struct perfmap){.text = text, .budget = b};
+	else
 		free(text);
-		return -ENOMEM;
-	}
-	pm->text = text;
-	pm->budget = b;
-	for (p = text; r == 0 && p < end; p = eol + 1) {
-		eol = memchr(p, '\n', (size_t)(end - p));
-		if (!eol)
-			eol = end;
-		*eol = 0;
-		if (*p && !parse_line(pm, p, line++))
+	while (r == 0 && (line = text_line(&p, text + len))) {
+		if (*line && !parse_line(pm, line, number++))
 			r = -ENOMEM;
-		if (r == 0 && !may_hold(pm, len))
+		else if (!may_hold(pm, len))
 			r = -EFBIG;
 	}
-	if (r == 0 && !finish(pm))
-		r = -ENOMEM;
 	if (r < 0) {
 		perfmap_close(pm);
 		return r;
 	}
+	if (pm->syms.n)
+		qsort(pm->syms.v, pm->syms.n, sizeof(*pm->syms.v), symbol_cmp);
+	set_reach(pm->syms.v, pm->syms.n);
 	*ret = pm;
 	return 0;
 }
 
 int perfmap_parse(const char *text, size_t len, struct perfmap **ret)
 {
-	char *copy;
-
-	if (len > TEXT_MAX)
-		return -EFBIG;
-	copy = malloc(len + 1);
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, text, len);
-	copy[len] = 0;
-	return parse_owned(copy, len, NULL, ret);
+	return len > TEXT_MAX ? -EFBIG : parse_owned(text_copy(text, len), len, NULL, ret);
 }
 
 /*
- * Anybody may write to /tmp: only the target's own file says what its code is called. Not root's
- * either: a link of that name would lead to any file of root's.
+ * Anybody may write to /tmp, so the file must belong to the target's user. Not even root's are accepted: a
+ * link of that name could lead to any file of root.
  */
 static int check_owner(struct proc *proc, int fd, const char *path, struct err *err)
 {
@@ -213,7 +167,7 @@ int perfmap_open(struct proc *proc, struct budget *b, struct perfmap **ret, stru
 	if (r < 0)
 		return err_set(err, r, "%s: %s", path, strerror(-r));
 	if ((*ret)->malformed)
-		log_info("%s: %zu lines make no sense, skipped", path, (*ret)->malformed);
+		log_info("%s: %zu malformed lines were skipped", path, (*ret)->malformed);
 	return 0;
 }
 
@@ -223,27 +177,18 @@ void perfmap_close(struct perfmap *p)
 		return;
 	budget_give(p->budget, p->taken);
 	vec_done(&p->syms);
-	free(p->reach);
 	free(p->text);
 	free(p);
 }
 
 const char *perfmap_find(const struct perfmap *p, uint64_t addr)
 {
-	size_t lo = 0, hi = p->syms.n;
+	size_t i = first_above(p->syms.v, p->syms.n, start, addr);
 	const struct jit_symbol *best = NULL;
 	unsigned steps = 0;
 
-	while (lo < hi) { /* first one behind addr */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->syms.v[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	while (lo-- > 0 && p->reach[lo] > addr && steps++ < WALK_MAX) {
-		const struct jit_symbol *s = &p->syms.v[lo];
+	while (i-- > 0 && p->syms.v[i].reach > addr && steps++ < WALK_MAX) {
+		const struct jit_symbol *s = &p->syms.v[i];
 
 		if (s->end > addr && (!best || s->line > best->line))
 			best = s;

@@ -2,7 +2,11 @@
 #include <string.h>
 
 #include "symbolizer/base/hash.h"
-#include "symbolizer/native/dso_priv.h"
+#include "symbolizer/base/sorted.h"
+#include "symbolizer/native/symbol_table.h"
+
+/* NAME_BYTES: an entry of a vector that grows, and its slots. */
+enum { STEPS_MAX = 64, NAME_BYTES = 2 * sizeof(struct name_entry) + 3 * sizeof(uint64_t) };
 
 bool symbol_table_add(struct symbol_table *t, const struct symbol *sym)
 {
@@ -42,8 +46,8 @@ static int symbol_cmp(const void *pa, const void *pb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* The best of those that start where v[i] does moves there. Returns the index behind them: names are compared
- * once each, not in the sort. */
+/* Moves the best of the symbols that start where v[i] does to v[i], and returns the index behind them. Comparing names
+ * here rather than in the sort compares each only once. */
 static size_t best_first(struct symbol *v, size_t i, size_t n)
 {
 	size_t k;
@@ -55,13 +59,13 @@ static size_t best_first(struct symbol *v, size_t i, size_t n)
 }
 
 /*
- * Keeps one symbol an address. Symbols without size (rank 0, `end` is their section's) reach to the
- * next symbol, and count only where no sized one lies over them: labels inside a function.
+ * Keeps one symbol for each address. Symbols without a size (`end` is their section's) reach to the
+ * next symbol, and are dropped where a sized one covers them: those are labels inside a function.
  */
 static void settle(struct symbol_table *t)
 {
 	struct symbol *v = t->syms.v;
-	uint64_t covered = 0; /* end of the sized ones so far */
+	uint64_t covered = 0; /* highest end of the sized symbols so far */
 	size_t i, next, n = 0;
 
 	for (i = 0; i < t->syms.n; i = next) {
@@ -80,118 +84,69 @@ static void settle(struct symbol_table *t)
 	t->syms.n = n;
 }
 
-bool symbol_table_finish(struct symbol_table *t)
+void symbol_table_finish(struct symbol_table *t)
 {
-	uint64_t reach = 0;
-	size_t i;
-
 	if (!t->syms.n)
-		return true;
+		return;
 	qsort(t->syms.v, t->syms.n, sizeof(*t->syms.v), symbol_cmp);
 	settle(t);
-	free(t->reach);
-	t->reach = malloc(t->syms.n * sizeof(*t->reach));
-	if (!t->reach) {
-		t->syms.n = 0;
-		return false;
-	}
-	for (i = 0; i < t->syms.n; i++) {
-		reach = t->syms.v[i].end > reach ? t->syms.v[i].end : reach;
-		t->reach[i] = reach;
-	}
-	return true;
-}
-
-void symbol_table_done(struct symbol_table *t)
-{
-	vec_done(&t->syms);
-	free(t->reach);
-	t->reach = NULL;
+	set_reach(t->syms.v, t->syms.n);
 }
 
 const struct symbol *symbol_table_find(const struct symbol_table *t, uint64_t vaddr)
 {
-	size_t lo = 0, hi = t->syms.n;
+	size_t i = first_above(t->syms.v, t->syms.n, start, vaddr);
 	unsigned steps = 0;
 
-	while (lo < hi) { /* first one behind vaddr */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->syms.v[mid].start <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	/* Innermost cover. Functions nest a little (entry points inside assembly); a file made to
-	 * be slow does not get more than this. */
-	while (lo-- > 0 && t->reach[lo] > vaddr && steps++ < 64)
-		if (t->syms.v[lo].end > vaddr)
-			return &t->syms.v[lo];
+	/* The innermost one. Functions nest a little (entry points in assembly); a hostile file gets no more than this. */
+	while (i-- > 0 && t->syms.v[i].reach > vaddr && steps++ < STEPS_MAX)
+		if (t->syms.v[i].end > vaddr)
+			return &t->syms.v[i];
 	return NULL;
-}
-
-static size_t name_slot(const struct name_index *x, const char *name)
-{
-	size_t i = hash_bytes_seeded(x->seed, name, strlen(name)) & (x->n_slots - 1);
-
-	while (x->slots[i].name && strcmp(x->slots[i].name, name))
-		i = (i + 1) & (x->n_slots - 1);
-	return i;
-}
-
-bool name_index_reserve(struct name_index *x, size_t n)
-{
-	struct name_index bigger = {.n_slots = 64, .seed = x->seed};
-	size_t i;
-
-	if (n < x->n_slots / 2)
-		return true;
-	while (bigger.n_slots <= n * 2)
-		bigger.n_slots *= 2;
-	if (!budget_take(x->budget, bigger.n_slots * sizeof(*bigger.slots)))
-		return false;
-	bigger.slots = calloc(bigger.n_slots, sizeof(*bigger.slots));
-	if (!bigger.slots) {
-		budget_give(x->budget, bigger.n_slots * sizeof(*bigger.slots));
-		return false;
-	}
-	for (i = 0; i < x->n_slots; i++)
-		if (x->slots[i].name)
-			bigger.slots[name_slot(&bigger, x->slots[i].name)] = x->slots[i];
-	name_index_done(x);
-	x->slots = bigger.slots;
-	x->n_slots = bigger.n_slots;
-	return true;
 }
 
 void name_index_done(struct name_index *x)
 {
-	budget_give(x->budget, x->n_slots * sizeof(*x->slots));
-	free(x->slots);
-	x->slots = NULL;
-	x->n_slots = 0;
+	budget_give(x->budget, x->held);
+	x->held = 0;
+	vec_done(&x->entries);
+	slots_done(&x->by_name);
+}
+
+bool name_index_reserve(struct name_index *x, size_t n)
+{
+	uint64_t bytes = (uint64_t)n * NAME_BYTES;
+
+	return bytes <= x->held || budget_hold(x->budget, &x->held, bytes);
+}
+
+static bool name_is(const void *ctx, const void *wanted, uint32_t position)
+{
+	return strcmp(((const struct name_index *)ctx)->entries.v[position].name, wanted) == 0;
+}
+
+static uint32_t name_position(const struct name_index *x, const char *name)
+{
+	return slots_find(&x->by_name, hash_bytes_secret(name, strlen(name)), name_is, x, name);
 }
 
 bool name_index_add(struct name_index *x, const char *name, uint64_t vaddr, uint64_t size)
 {
-	size_t i;
+	uint32_t position = (uint32_t)x->entries.n;
 
-	if (!name_index_reserve(x, x->n + 1))
+	if (name_position(x, name) != SLOTS_NONE)
+		return true;
+	if (!name_index_reserve(x, x->entries.n + 1) || !vec_push(&x->entries, ((struct name_entry){name, vaddr, size})))
 		return false;
-	i = name_slot(x, name);
-	if (x->slots[i].name)
-		return true; /* the first one counts */
-	x->slots[i] = (struct name_entry){name, vaddr, size};
-	x->n++;
-	return true;
+	if (slots_add(&x->by_name, hash_bytes_secret(name, strlen(name)), position))
+		return true;
+	x->entries.n--;
+	return false;
 }
 
 const struct name_entry *name_index_find(const struct name_index *x, const char *name)
 {
-	size_t i;
+	uint32_t i = name_position(x, name);
 
-	if (!x->n_slots)
-		return NULL;
-	i = name_slot(x, name);
-	return x->slots[i].name ? &x->slots[i] : NULL;
+	return i == SLOTS_NONE ? NULL : &x->entries.v[i];
 }

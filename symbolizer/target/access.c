@@ -15,7 +15,7 @@
 #include "symbolizer/target/own_rights.h"
 #include "symbolizer/target/proc.h"
 
-/* 0: Yama is not in use, or restricts nothing. */
+/* 0: Yama is not in use or does not restrict. */
 static int yama_scope(void)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
@@ -33,7 +33,7 @@ static bool not_dumpable(struct proc *p, uid_t euid)
 	return euid != 0 && fstatat(proc_dirfd(p), "stat", &st, 0) == 0 && st.st_uid != euid;
 }
 
-/* Root without some capabilities, as in containers; or with all, and a security module says no. */
+/* Root without some capabilities, as in containers, or with all of them, and a security module refuses. */
 static int explain_to_root(struct proc *p, uid_t user, int code, struct err *err)
 {
 	struct own_rights me = own_rights();
@@ -86,7 +86,7 @@ static int explain(struct proc *p, int code, struct err *err)
 		       pid);
 }
 
-/* A process that is ending gives its files to root before it is gone: asked last, or it would be called protected. */
+/* A process that is ending gives its files to root before it is gone. Checked last, or it would be reported as protected. */
 int access_explain(struct proc *p, int code, struct err *err)
 {
 	int r = explain(p, code, err);

@@ -5,9 +5,8 @@ struct err;
 struct proc;
 
 /*
- * Says in `err` why the kernel refuses (code: -EACCES or -EPERM) to let this program look into a
- * process, and what would help: __ptrace_may_access() in linux/kernel/ptrace.c. Returns code; -ESRCH where the
- * process has ended meanwhile.
+ * Explains in `err` why the kernel refuses this program access to a process (code: -EACCES or -EPERM), and what would
+ * help: __ptrace_may_access() in linux/kernel/ptrace.c. Returns code, or -ESRCH if the process has ended.
  */
 int access_explain(struct proc *p, int code, struct err *err);
 

@@ -17,7 +17,14 @@ struct arch {
 	unsigned n_regs;
 	unsigned pc, sp, fp; /* DWARF register numbers */
 	uint64_t callee_saved; /* bit mask: a call preserves these */
+	uint8_t call_args[6]; /* registers of a system call's arguments */
 	uint64_t user_limit; /* first address that user space never has */
+
+	uint16_t elf_machine; /* EM_* */
+	uint32_t reloc_jump_slot, reloc_glob_dat, reloc_irelative; /* R_* */
+	/* Bit masks of registers of which libdw says by mistake that a call changes, or preserves, them unless a rule says
+	 * otherwise. */
+	uint64_t cfi_same, cfi_undefined;
 
 	/* Do the bytes before a return address end in a call instruction? `before` holds the `n`
 	 * bytes (at least 7 on x86-64) in front of it. */

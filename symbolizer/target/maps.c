@@ -11,6 +11,8 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
+#include "symbolizer/base/parse.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
@@ -46,12 +48,12 @@ static void content_done(struct content *c, struct budget *b)
 	*c = (struct content){0};
 }
 
-/* A text between two ends. Readers move p; false: not what was expected. */
-struct text {
+/* Text from p to end. Readers move p; false: not what was expected. */
+struct maps_cursor {
 	const char *p, *end;
 };
 
-static bool read_char(struct text *t, char c)
+static bool read_char(struct maps_cursor *t, char c)
 {
 	if (t->p == t->end || *t->p != c)
 		return false;
@@ -59,29 +61,12 @@ static bool read_char(struct text *t, char c)
 	return true;
 }
 
-static int digit_value(char c)
+static bool read_number(struct maps_cursor *t, unsigned base, uint64_t max, uint64_t *ret)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return 99;
+	return parse_digits(&t->p, t->end, base, ret) == 0 && *ret <= max;
 }
 
-static bool read_number(struct text *t, unsigned base, uint64_t max, uint64_t *ret)
-{
-	const char *start = t->p;
-	uint64_t v = 0;
-
-	for (; t->p < t->end && digit_value(*t->p) < (int)base; t->p++)
-		if (__builtin_mul_overflow(v, base, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)digit_value(*t->p), &v))
-			return false;
-	*ret = v;
-	return t->p > start && v <= max;
-}
-
-static bool read_flags(struct text *t, uint8_t *ret)
+static bool read_flags(struct maps_cursor *t, uint8_t *ret)
 {
 	static const struct {
 		char set, clear;
@@ -99,7 +84,7 @@ static bool read_flags(struct text *t, uint8_t *ret)
 }
 
 /* "start-end perms offset major:minor inode", show_map_vma() in linux/fs/proc/task_mmu.c. */
-static bool read_numbers(struct text *t, struct mapping *m)
+static bool read_numbers(struct maps_cursor *t, struct mapping *m)
 {
 	uint64_t major, minor;
 
@@ -116,7 +101,7 @@ static bool read_numbers(struct text *t, struct mapping *m)
 	return m->start < m->end;
 }
 
-/* Neighbouring mappings are mostly of one file: they share the text. */
+/* Neighbouring mappings are mostly of one file and share the text. */
 static const char *path_keep(struct content *c, const char *s, size_t len)
 {
 	const char *last = c->v.n ? c->v.v[c->v.n - 1].path : "";
@@ -128,7 +113,7 @@ static const char *path_keep(struct content *c, const char *s, size_t len)
 	return arena_strndup(&c->paths, s, len);
 }
 
-static int read_path(struct content *c, struct text *t, struct mapping *m)
+static int read_path(struct content *c, struct maps_cursor *t, struct mapping *m)
 {
 	static const char deleted[] = " (deleted)";
 	size_t len, cut = sizeof(deleted) - 1;
@@ -143,7 +128,7 @@ static int read_path(struct content *c, struct text *t, struct mapping *m)
 	return m->path ? 0 : -ENOMEM;
 }
 
-static int parse_line(struct content *c, struct text line)
+static int parse_line(struct content *c, struct maps_cursor line)
 {
 	struct mapping m = {0};
 	int r;
@@ -170,7 +155,7 @@ static int content_parse(struct content *c)
 		nl = memchr(p, '\n', (size_t)(end - p));
 		if (!nl)
 			return -EINVAL;
-		r = parse_line(c, (struct text){p, nl});
+		r = parse_line(c, (struct maps_cursor){p, nl});
 		if (r < 0)
 			return r;
 	}
@@ -221,15 +206,15 @@ int maps_parse(const char *text, size_t len, struct maps **ret)
 	return r;
 }
 
-/* The paths are copied; what a mapping takes besides is about its line without a path. */
+/* Paths are copied; apart from its path, a mapping takes about as much as its line. */
 static uint64_t content_bytes(const struct content *c)
 {
 	return TIMES_TEXT * (uint64_t)c->len;
 }
 
 /*
- * The file is bound to the address space it was opened on: it reads empty when the process has
- * ended or called execve(2), and access was checked for good.
+ * The file is bound to the address space that it was opened on: it reads as empty after the process has
+ * ended or called execve(2), and access is not checked again.
  */
 static int read_again(struct maps *m, struct content *c)
 {
@@ -243,7 +228,7 @@ static int read_again(struct maps *m, struct content *c)
 	return r == 0 && c->len == 0 ? -ESRCH : r;
 }
 
-/* Takes the new content over, or drops it: in the same state as before, or when it is bad. */
+/* Adopts the new content, or drops it if it is unchanged or bad. */
 static int refresh_once(struct maps *m)
 {
 	struct content c = {0};
@@ -266,9 +251,9 @@ static int refresh_once(struct maps *m)
 }
 
 /*
- * The kernel hands the text out a page at a time; a mapping that was merged between two pages is
- * printed over one that was printed before. Such a text is read once more (a target that does nothing
- * but mprotect(2): 110 of 3,000 readings, none after up to three more).
+ * The kernel returns the text page by page; if mappings are merged between two pages, the merged one
+ * overlaps one that came before. Such a text is read again (in a target that does nothing but
+ * mprotect(2): 110 of 3,000 readings, none after up to three more).
  */
 int maps_refresh(struct maps *m)
 {
@@ -281,12 +266,7 @@ int maps_refresh(struct maps *m)
 	return r;
 }
 
-int maps_open(struct proc *p, struct maps **ret, struct err *err)
-{
-	return maps_open_within(p, NULL, ret, err);
-}
-
-int maps_open_within(struct proc *p, struct budget *b, struct maps **ret, struct err *err)
+int maps_open(struct proc *p, struct budget *b, struct maps **ret, struct err *err)
 {
 	CLEANUP(close_at_exit) int fd = openat(proc_dirfd(p), "maps", O_RDONLY | O_CLOEXEC);
 	CLEANUP(maps_close_at_exit) struct maps *m = NULL;
@@ -328,17 +308,9 @@ const struct mapping *maps_at(const struct maps *m, size_t i)
 
 const struct mapping *maps_find(const struct maps *m, uint64_t addr)
 {
-	size_t lo = 0, hi = m->now.v.n;
+	size_t i = first_above(m->now.v.v, m->now.v.n, end, addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->now.v.v[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < m->now.v.n && m->now.v.v[lo].start <= addr ? &m->now.v.v[lo] : NULL;
+	return i < m->now.v.n && m->now.v.v[i].start <= addr ? &m->now.v.v[i] : NULL;
 }
 
 const char *maps_text(const struct maps *m, size_t *len)

@@ -22,16 +22,15 @@ struct mapping {
 };
 
 /*
- * The mappings of a process, sorted by address. `maps_refresh()` re-reads; the generation changes
- * when the content did. Pointers into it die with the next refresh.
+ * The mappings of a process, sorted by address. maps_refresh() reads them again; the generation changes
+ * when the content does. Pointers into it are valid until the next refresh.
  */
 struct maps;
 
 /* From a text (tests, recordings). -EINVAL: lines that are not /proc/PID/maps, or not in order. */
 int maps_parse(const char *text, size_t len, struct maps **ret);
-int maps_open(struct proc *p, struct maps **ret, struct err *err);
-/* What is read takes bytes out of `b`, borrowed. */
-int maps_open_within(struct proc *p, struct budget *b, struct maps **ret, struct err *err);
+/* The text and its copies take bytes out of `b` (borrowed; NULL: no limit). */
+int maps_open(struct proc *p, struct budget *b, struct maps **ret, struct err *err);
 /* -ESRCH: the process has ended, or called execve(2); -EINVAL: nonsense; -EFBIG: too much. The old content stays. */
 int maps_refresh(struct maps *m);
 void maps_close(struct maps *m);

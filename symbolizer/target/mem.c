@@ -10,7 +10,7 @@ void mem_read_batch(struct mem *m, struct mem_span *spans, size_t n)
 		spans[i].ok = mem_read(m, spans[i].addr, spans[i].dst, spans[i].len);
 }
 
-/* In aligned pieces: a string that ends before a hole is whole although the piece is not. */
+/* In aligned pieces: a string may end before a hole in its last piece. */
 bool mem_read_cstr(struct mem *m, uint64_t addr, char *dst, size_t max)
 {
 	const size_t piece = m->exact ? 8 : 64;
@@ -32,7 +32,7 @@ bool mem_read_cstr(struct mem *m, uint64_t addr, char *dst, size_t max)
 	return false;
 }
 
-/* How many of `len` bytes from `addr` lie in the copy; *skip: bytes before the copy begins. */
+/* How many of `len` bytes from `addr` are in the copy; *skip: bytes before the copy begins. */
 static size_t stack_overlap(const struct mem_stack *s, uint64_t addr, size_t len, size_t *skip)
 {
 	uint64_t off = addr - s->addr;
@@ -49,7 +49,7 @@ static size_t stack_overlap(const struct mem_stack *s, uint64_t addr, size_t len
 	return len - *skip < s->len ? len - *skip : s->len;
 }
 
-/* How much of the span lies in front of what is hidden. */
+/* How much of the span precedes the hidden bytes. */
 static size_t stack_visible(const struct mem_stack *s, uint64_t addr, size_t len)
 {
 	uint64_t from = s->addr + s->len;
@@ -83,7 +83,7 @@ static size_t stack_read(struct mem *m, uint64_t addr, void *dst, size_t len)
 	return got + base_read(s, addr + got, out + got, len - got);
 }
 
-/* Runs of spans that do not touch the copy stay batches. */
+/* Consecutive spans that do not touch the copy are read as one batch. */
 static void stack_read_batch(struct mem *m, struct mem_span *spans, size_t n)
 {
 	struct mem_stack *s = (struct mem_stack *)m;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /*
- * A view of another process's memory. Every read of a target goes through this one interface.
+ * A view of another process's memory. All reads of a target go through this interface.
  * Sources: the live process (mem_live.h), copied stack bytes over another view (mem_stack below),
  * pages of a recording or an array in a test (mem_pages below). What comes back is untrusted.
  *
@@ -24,11 +24,11 @@ struct mem_span {
 };
 
 struct mem_ops {
-	/* Bytes read from the start of the span: `len`, or less where the view ends. */
+	/* The number of bytes read from the start of the span: `len`, or less if the view ends. */
 	size_t (*read)(struct mem *m, uint64_t addr, void *dst, size_t len);
 	/* Many small spans, each all or nothing. NULL: read() one by one. */
 	void (*read_batch)(struct mem *m, struct mem_span *spans, size_t n);
-	/* Forget cached pages: a new sample begins. May be NULL. */
+	/* Forgets cached pages, since a new sample begins. May be NULL. */
 	void (*new_sample)(struct mem *m);
 	void (*free)(struct mem *m);
 };
@@ -36,18 +36,18 @@ struct mem_ops {
 /* Base of every source; embed as first member. */
 struct mem {
 	const struct mem_ops *ops;
-	/* What is read gets written down (mem_tap): readers ask for no more than they need, at the price
-	 * of more reads. */
+	/* What is read is recorded (mem_tap): readers ask for no more than they need, even if it takes
+	 * more reads. */
 	bool exact;
 };
 
-/* All of it or nothing. */
+/* false: not all of it could be read. */
 static inline bool mem_read(struct mem *m, uint64_t addr, void *dst, size_t len)
 {
 	return m->ops->read(m, addr, dst, len) == len;
 }
 
-/* As much as there is from `addr` on; returns the count. */
+/* Reads as much as there is from `addr` on, and returns the count. */
 static inline size_t mem_read_some(struct mem *m, uint64_t addr, void *dst, size_t len)
 {
 	return m->ops->read(m, addr, dst, len);
@@ -91,8 +91,8 @@ static inline bool mem_read_u8(struct mem *m, uint64_t addr, uint8_t *ret)
 bool mem_read_cstr(struct mem *m, uint64_t addr, char *dst, size_t max);
 
 /*
- * Stack bytes copied at the moment of the sample, over `base` for all other addresses.
- * Nothing is owned; set one up per sample, on the stack. A read that straddles the end of the
+ * Stack bytes copied at the moment of the sample; all other addresses are read from `base`.
+ * It owns nothing; set one up for each sample, on the stack. A read that crosses the end of the
  * copy continues in `base`.
  */
 struct mem_stack {
@@ -101,15 +101,15 @@ struct mem_stack {
 	uint64_t addr;
 	const uint8_t *bytes;
 	size_t len;
-	uint64_t hidden; /* bytes behind the copy that cannot be read, from `base` neither */
+	uint64_t hidden; /* bytes behind the copy that cannot be read, not even from `base` */
 };
 
 void mem_stack_init(struct mem_stack *s, struct mem *base, uint64_t addr, const void *bytes,
 		    size_t len);
 
 /*
- * Pages (any spans) held in memory: a recording, or an array in a test. Spans may be added in any
- * order; where spans overlap the one added last is read. Spans that touch read as one.
+ * Spans held in memory: a recording, or an array in a test. Spans may be added in any
+ * order; where they overlap, the last one added counts. Adjacent spans read as one.
  */
 struct mem *mem_pages_new(void);
 int mem_pages_add(struct mem *m, uint64_t addr, const void *bytes, size_t len); /* copies */

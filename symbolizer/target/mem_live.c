@@ -22,26 +22,26 @@
  *	16 KiB                 4.1 us                  4.1 us
  *	30 spans of 16 B      35 us                   15 us
  *
- * So pages come by pread and batches by process_vm_readv. The descriptor is also the surer way: it
- * is bound to the address space it was opened on and reads as empty when that is gone, whereas a
- * PID may mean another program after an execve(2), or another process. A batch is therefore sent
- * by PID only when the descriptor was seen to work in the same sample.
+ * So pages are read with pread and batches with process_vm_readv. The descriptor is also safer: it
+ * is bound to the address space that it was opened on and reads as empty when that is gone, whereas a
+ * PID may mean another program after an execve(2), or another process. So a batch is read by PID only
+ * if the descriptor was seen to work in the same sample.
  *
  * The page cache is a small hash table over a pool of pages that is filled from its start in every
- * sample, so that a sample which needs few pages touches few of ours. An entry of an older
- * generation is empty, which makes forgetting one addition.
+ * sample, so that a sample which needs few pages touches few of jsampler's. An entry of an older
+ * generation counts as empty, so that forgetting all takes one addition.
  */
 enum {
-	PAGE = 4096, /* our granule; a target with larger pages is read in pieces of them */
+	PAGE = 4096, /* larger pages of a target are read in pieces of this size */
 	SLOTS = 256,
-	PAGES = 128, /* less than SLOTS: a search always ends */
-	CACHED_MAX = 2 * PAGE, /* larger reads go past the cache */
+	PAGES = 128, /* less than SLOTS, so that every search ends */
+	CACHED_MAX = 2 * PAGE, /* larger reads bypass the cache */
 	BATCH_MAX = 1024, /* IOV_MAX, process_vm_readv(2) */
 	BATCH_MIN = 3, /* fewer spans are as cheap one by one */
-	COST_BYTES = 16384, /* copying so many takes as long as a system call */
+	COST_BYTES = 16384, /* copying this many takes as long as a system call */
 };
 
-struct slot {
+struct page_slot {
 	uint64_t gen, page; /* page: address / PAGE */
 	int index; /* in the pool; -1: cannot be read */
 };
@@ -52,14 +52,14 @@ struct mem_live {
 	int fd; /* /proc/PID/mem */
 	bool vm_refused; /* process_vm_readv(2) does not work here */
 	uint64_t gen, gen_alive; /* this sample; the last one in which fd was seen to work */
-	uint64_t cost, cost_max; /* of this sample; what it may come to, 0: anything */
+	uint64_t cost, cost_max; /* of this sample; its limit, 0: none */
 	int used; /* of the pool */
-	struct slot slots[SLOTS];
+	struct page_slot slots[SLOTS];
 	struct mem_live_stats stats;
 	uint8_t pool[PAGES][PAGE];
 };
 
-/* false: this sample has cost enough. */
+/* false: this sample has used up its limit. */
 static bool charge(struct mem_live *l, size_t len)
 {
 	if (l->cost_max && l->cost >= l->cost_max) {
@@ -82,7 +82,7 @@ static size_t read_fd(struct mem_live *l, uint64_t addr, void *dst, size_t len)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n != 0) /* an error (EIO) says only that this page is not mapped; 0: all is gone */
+		if (n != 0) /* EIO only means that this page is not mapped; 0: the address space is gone */
 			l->gen_alive = l->gen;
 		if (n <= 0)
 			break;
@@ -91,7 +91,7 @@ static size_t read_fd(struct mem_live *l, uint64_t addr, void *dst, size_t len)
 	return got;
 }
 
-/* Past the cache. */
+/* Bypasses the cache. */
 static size_t read_direct(struct mem_live *l, uint64_t addr, void *dst, size_t len)
 {
 	size_t got = read_fd(l, addr, dst, len);
@@ -113,14 +113,14 @@ static void forget(struct mem_live *l)
 static const uint8_t *page_get(struct mem_live *l, uint64_t page)
 {
 	size_t k = hash_u64(page) % SLOTS;
-	struct slot *s;
+	struct page_slot *s;
 
 	if (l->used == PAGES)
 		forget(l);
 	for (s = &l->slots[k]; s->gen == l->gen; s = &l->slots[k = (k + 1) % SLOTS])
 		if (s->page == page)
 			return s->index < 0 ? NULL : l->pool[s->index];
-	*s = (struct slot){.gen = l->gen, .page = page, .index = l->used++};
+	*s = (struct page_slot){.gen = l->gen, .page = page, .index = l->used++};
 	l->stats.pages++;
 	if (read_direct(l, page * PAGE, l->pool[s->index], PAGE) == PAGE)
 		return l->pool[s->index];
@@ -150,8 +150,8 @@ static size_t live_read(struct mem *m, uint64_t addr, void *dst, size_t len)
 }
 
 /*
- * One system call for n <= BATCH_MAX spans. Returns how many of them were decided: those that were
- * read and the one that could not be. 0: the call does not work.
+ * One system call for n <= BATCH_MAX spans. Returns the number of spans that are done: those that were
+ * read, and the first that could not be. 0: the call does not work.
  */
 static size_t batch_call(struct mem_live *l, struct mem_span *spans, size_t n)
 {
@@ -184,7 +184,7 @@ static size_t batch_call(struct mem_live *l, struct mem_span *spans, size_t n)
 	return n;
 }
 
-/* Each turn decides at least one span, so there are at most n system calls. */
+/* Each turn finishes at least one span, so there are at most n system calls. */
 static void live_read_batch(struct mem *m, struct mem_span *spans, size_t n)
 {
 	struct mem_live *l = (struct mem_live *)m;
@@ -224,8 +224,8 @@ static int open_failed(struct err *err, int code, struct proc *proc)
 	pid_t pid = proc_pid(proc);
 
 	if ((code == -ENOENT || code == -ESRCH) && proc_alive(proc) && !proc_ending(proc))
-		return err_set(err, -ESRCH, "process %d has no memory that can be opened: its first thread has ended (and others "
-			       "go on), or it is a kernel thread", (int)pid);
+		return err_set(err, -ESRCH, "the memory of process %d cannot be opened: its first thread has ended while others "
+			       "are running, or it is a kernel thread", (int)pid);
 	if (code == -ENOENT || code == -ESRCH)
 		return err_set(err, -ESRCH,
 			       "process %d has no memory: it has ended, or is a kernel thread",

@@ -2,80 +2,47 @@
 #include <stdlib.h>
 
 #include "symbolizer/base/arena.h"
-#include "symbolizer/base/hash.h"
+#include "symbolizer/base/u64map.h"
+#include "symbolizer/base/vec.h"
 #include "symbolizer/target/mem.h"
 
 /*
- * A hash table of small pieces, each with a bit for every byte that is there. Adding costs the same
- * whatever is there already and in whatever order it comes: a hostile recording is made of a million
- * spans, back to front. For one byte of it 96 are held at worst; there is a limit.
+ * A hash map of small pieces, each with a bit for every byte that is known. Adding costs the same
+ * in any order: a hostile recording may have a million spans, back to front. For one byte of it, at worst
+ * about 100 are held; MEMORY_MAX limits them.
  */
-enum { PIECE = 64, TABLE_MIN = 64 };
+enum { PIECE = 64 };
 #define MEMORY_MAX ((size_t)1 << 30)
 
 struct piece {
-	uint64_t number; /* address / PIECE */
 	uint64_t there; /* bit i: bytes[i] is known */
 	uint8_t bytes[PIECE];
 };
 
 struct mem_pages {
 	struct mem mem;
-	struct arena pieces;
-	struct piece **table; /* open addressing; NULL: free */
-	size_t cap, n; /* cap: power of two, more than n */
-	uint64_t seed;
+	struct arena bytes;
+	VEC(struct piece *) pieces;
+	struct u64map by_number; /* number + 1 -> index in pieces + 1 */
 };
 
-/* Where it stands, or where it would. */
-static struct piece **slot_find(const struct mem_pages *p, uint64_t number)
+static struct piece *piece_find(const struct mem_pages *p, uint64_t number)
 {
-	uint64_t h = hash_u64(number ^ p->seed);
+	uint32_t i = u64map_get(&p->by_number, number + 1);
 
-	while (p->table[h & (p->cap - 1)] && p->table[h & (p->cap - 1)]->number != number)
-		h++;
-	return &p->table[h & (p->cap - 1)];
-}
-
-static bool table_grow(struct mem_pages *p)
-{
-	struct mem_pages big = *p;
-
-	big.cap = p->cap ? 2 * p->cap : TABLE_MIN;
-	big.table = calloc(big.cap, sizeof(struct piece *));
-	if (!big.table)
-		return false;
-	for (size_t i = 0; i < p->cap; i++)
-		if (p->table[i])
-			*slot_find(&big, p->table[i]->number) = p->table[i];
-	free(p->table);
-	p->table = big.table;
-	p->cap = big.cap;
-	return true;
-}
-
-static const struct piece *piece_find(const struct mem_pages *p, uint64_t number)
-{
-	return p->cap ? *slot_find(p, number) : NULL;
+	return i ? p->pieces.v[i - 1] : NULL;
 }
 
 static struct piece *piece_make(struct mem_pages *p, uint64_t number)
 {
-	struct piece **slot;
+	struct piece *piece = piece_find(p, number);
 
-	if (2 * p->n >= p->cap && !table_grow(p))
+	if (piece)
+		return piece;
+	piece = p->bytes.bytes <= MEMORY_MAX ? arena_alloc(&p->bytes, sizeof(*piece)) : NULL;
+	if (!piece || !vec_push(&p->pieces, piece) || !u64map_put(&p->by_number, number + 1, (uint32_t)p->pieces.n))
 		return NULL;
-	slot = slot_find(p, number);
-	if (*slot)
-		return *slot;
-	if (p->pieces.bytes > MEMORY_MAX)
-		return NULL;
-	*slot = arena_alloc(&p->pieces, sizeof(**slot));
-	if (!*slot)
-		return NULL;
-	(*slot)->number = number;
-	p->n++;
-	return *slot;
+	return piece;
 }
 
 /* Bits [at, at + n). */
@@ -126,8 +93,9 @@ static void pages_free(struct mem *m)
 {
 	struct mem_pages *p = (struct mem_pages *)m;
 
-	arena_done(&p->pieces);
-	free(p->table);
+	arena_done(&p->bytes);
+	vec_done(&p->pieces);
+	u64map_done(&p->by_number);
 	free(p);
 }
 
@@ -139,7 +107,6 @@ struct mem *mem_pages_new(void)
 	if (!p)
 		return NULL;
 	p->mem.ops = &ops;
-	p->seed = hash_u64((uintptr_t)p); /* addresses are the target's choice */
 	return &p->mem;
 }
 

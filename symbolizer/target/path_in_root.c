@@ -19,7 +19,7 @@ static int open_resolve(int dirfd, const char *path, uint64_t resolve)
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = resolve};
 	int fd = -1;
 
-	/* EAGAIN: something was renamed meanwhile and ".." could have led out. */
+	/* EAGAIN: something was renamed meanwhile, and ".." might have led out. */
 	for (int i = 0; i < 8; i++) {
 		fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
 		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
@@ -28,7 +28,7 @@ static int open_resolve(int dirfd, const char *path, uint64_t resolve)
 	return fd >= 0 ? fd : -errno;
 }
 
-/* Not there: an old kernel, or a seccomp filter that knows no better answer than EPERM. */
+/* An old kernel lacks it, or a seccomp filter refuses it with EPERM. */
 static bool openat2_missing(int code)
 {
 	return code == -ENOSYS || code == -EPERM;
@@ -42,10 +42,10 @@ int path_in_root_open(int rootfd, const char *path)
 }
 
 /*
- * The directories entered so far, so that ".." is a step back on our own list and cannot lead
+ * The directories entered so far: ".." is a step back in this list, so that it cannot lead
  * out, whatever is renamed meanwhile.
  */
-struct walk {
+struct root_walk {
 	int rootfd; /* borrowed */
 	int fds[DEPTH_MAX];
 	int depth;
@@ -54,19 +54,19 @@ struct walk {
 	char rest[2 * PATH_MAX];
 };
 
-static int walk_top(const struct walk *w)
+static int walk_top(const struct root_walk *w)
 {
 	return w->depth > 0 ? w->fds[w->depth - 1] : w->rootfd;
 }
 
-static void walk_up(struct walk *w, int depth)
+static void walk_up(struct root_walk *w, int depth)
 {
 	while (w->depth > depth)
 		close(w->fds[--w->depth]);
 }
 
-/* Puts the text of the link `fd` in front of what is left to walk. */
-static int walk_link(struct walk *w, int fd, size_t skip)
+/* Prepends the text of the link `fd` to what is left to walk. */
+static int walk_link(struct root_walk *w, int fd, size_t skip)
 {
 	char text[PATH_MAX];
 	size_t left = strlen(w->rest + skip);
@@ -86,8 +86,8 @@ static int walk_link(struct walk *w, int fd, size_t skip)
 	return 0;
 }
 
-/* One name. A file ends up on the list like a directory; a name behind it then gives ENOTDIR. */
-static int walk_step(struct walk *w, const char *name, size_t skip)
+/* Walks one component. A file goes on the list like a directory; a component behind it gives ENOTDIR. */
+static int walk_step(struct root_walk *w, const char *name, size_t skip)
 {
 	struct stat st;
 	int fd, r;
@@ -112,8 +112,8 @@ static int walk_step(struct walk *w, const char *name, size_t skip)
 	return 0;
 }
 
-/* Ends: each turn shortens `rest`, but for a link, and those are counted. */
-static int walk_all(struct walk *w)
+/* Terminates: each turn shortens `rest`, except for links, which are counted. */
+static int walk_all(struct root_walk *w)
 {
 	char name[NAME_MAX + 1];
 	size_t slashes, len;
@@ -142,7 +142,7 @@ static int walk_all(struct walk *w)
 
 static int walk(int rootfd, const char *path, bool follow_links)
 {
-	struct walk w = {.rootfd = rootfd, .follow_links = follow_links};
+	struct root_walk w = {.rootfd = rootfd, .follow_links = follow_links};
 	int r;
 
 	if (strlen(path) >= PATH_MAX)

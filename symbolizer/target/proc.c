@@ -22,13 +22,13 @@ enum {
 	STAT_MAX = 4096,
 	STATUS_MAX = 64 << 10,
 	FLAG_EXITING = 0x4, /* PF_EXITING, linux/sched.h */
-	CMDLINE_MAX = 8 << 20, /* above what execve(2) takes by default */
+	CMDLINE_MAX = 8 << 20, /* more than execve(2) accepts by default */
 };
 
 struct proc {
 	pid_t pid;
 	int dirfd;
-	int pidfd; /* -1: pidfd_open(2) is refused, or the kernel older than 5.3 */
+	int pidfd; /* -1: pidfd_open(2) is refused, or the kernel is older than 5.3 */
 	uint64_t start;
 };
 
@@ -56,7 +56,7 @@ static int stat_read(int dirfd, const char *path, struct proc_stat *ret)
 	return r < 0 ? r : proc_stat_parse(text, ret);
 }
 
-/* A process whose first thread has ended shows as a zombie while other threads run. */
+/* A process whose first thread has ended is shown as a zombie while other threads run. */
 static bool stat_alive(const struct proc_stat *s)
 {
 	return s->state != 'X' && s->state != 'x' && (s->state != 'Z' || s->n_threads > 1);
@@ -67,7 +67,7 @@ static int no_process(struct err *err, pid_t pid)
 	return err_set(err, -ESRCH, "there is no process %d", (int)pid);
 }
 
-/* /proc/TID works for every thread, though it is not listed: say which process is meant. */
+/* /proc/TID works for every thread, though it is not listed: name the process. */
 static int check_leader(struct proc *p, struct err *err)
 {
 	struct proc_status s;
@@ -100,7 +100,7 @@ int proc_open(pid_t pid, struct proc **ret, struct err *err)
 		return no_process(err, pid);
 	if (p->dirfd < 0)
 		return err_set(err, -errno, "cannot open %s: %m", path);
-	/* Before stat is read through dirfd: what is alive there then is what pidfd means. */
+	/* Before stat is read through dirfd: what is alive there then is the process of pidfd. */
 	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	r = stat_read(p->dirfd, "stat", &s);
 	if (r < 0 && r != -ENOENT && r != -ESRCH)
@@ -130,8 +130,8 @@ uint64_t proc_start_ticks(const struct proc *p)
 	return p->start;
 }
 
-/* A pidfd becomes readable when the last thread has ended; asking it costs a tenth of stat. Not even a poll() that does
- * not wait is safe from EINTR (do_poll() in linux/fs/select.c). */
+/* A pidfd becomes readable when the last thread has ended; polling it costs a tenth of reading stat. Even a poll() that
+ * does not wait may fail with EINTR (do_poll() in linux/fs/select.c). */
 bool proc_alive(struct proc *p)
 {
 	struct pollfd poll_pid = {.fd = p->pidfd, .events = POLLIN};
@@ -153,11 +153,11 @@ int proc_read(struct proc *p, const char *path, size_t max, char **ret, size_t *
 {
 	int r = file_read_at(p->dirfd, path, max, ret, ret_len);
 
-	/* The directory of a process that is gone is empty. */
+	/* The directory of a process that has ended is empty. */
 	return r == -ENOENT && !proc_alive(p) ? -ESRCH : r;
 }
 
-/* A file of one thread. -ESRCH: the thread is gone. */
+/* Reads a file of one thread. -ESRCH: the thread has ended. */
 static int task_read(struct proc *p, pid_t tid, const char *name, size_t max, char **ret,
 		     size_t *ret_len)
 {
@@ -221,7 +221,7 @@ int proc_comm(struct proc *p, pid_t tid, char *buf, size_t size)
 	r = task_read(p, tid, "comm", STAT_MAX, &text, &len);
 	if (r < 0)
 		return r;
-	/* One line end is the kernel's; others are part of the name. */
+	/* The kernel adds one line end; others belong to the name. */
 	if (len > 0 && text[len - 1] == '\n')
 		text[--len] = '\0';
 	snprintf(buf, size, "%s", text);
@@ -252,9 +252,9 @@ static uint64_t ticks_ns(uint64_t ticks)
 }
 
 /*
- * The process's CPU clock counts nanoseconds and threads that have ended; stat counts ticks.
- * clock_getcpuclockid(3) makes the id from the PID alone, hence the look afterwards: dirfd stands for this process only, and
- * for as long as nobody has waited for it.
+ * The process's CPU clock counts nanoseconds and includes threads that have ended; stat counts ticks.
+ * clock_getcpuclockid(3) derives the id from the PID alone, so check afterwards: dirfd is this process only, until it has
+ * been waited for.
  */
 int proc_cpu_ns(struct proc *p, uint64_t *ret)
 {
@@ -329,7 +329,7 @@ int proc_thread_cpu(struct proc *p, pid_t tid, int *ret)
 	return r < 0 ? r : proc_stat_cpu(text, ret);
 }
 
-/* schedstat is missing where the kernel lacks CONFIG_SCHED_INFO: then ticks. */
+/* Without CONFIG_SCHED_INFO the kernel has no schedstat; ticks will have to do. */
 int proc_thread_cpu_ns(struct proc *p, pid_t tid, uint64_t *ret)
 {
 	CLEANUP(free_at_exit) char *text = NULL;

@@ -9,8 +9,8 @@
 struct err;
 
 /*
- * A process, seen through a descriptor of its /proc directory: when the PID is reused, reads give
- * -ESRCH instead of another process's facts. proc(5).
+ * A process, through a descriptor of its /proc directory: if the PID is reused, reads give
+ * -ESRCH instead of another process's data. proc(5).
  */
 struct proc;
 
@@ -20,12 +20,12 @@ void proc_close(struct proc *p);
 pid_t proc_pid(const struct proc *p);
 int proc_dirfd(const struct proc *p); /* borrowed */
 bool proc_alive(struct proc *p); /* same process, not a zombie */
-bool proc_ending(struct proc *p); /* its last thread is on the way out: its memory may be gone already */
+bool proc_ending(struct proc *p); /* its last thread is exiting: its memory may be gone already */
 
-/* Start time in clock ticks since boot (field 22 of stat): with the PID, an identity. */
+/* Start time in clock ticks since boot (field 22 of stat); with the PID it identifies the process. */
 uint64_t proc_start_ticks(const struct proc *p);
 
-/* `path` below /proc/PID, whole, NUL-terminated; *ret is the caller's. */
+/* Reads the file `path` below /proc/PID, NUL-terminated; the caller frees *ret. */
 int proc_read(struct proc *p, const char *path, size_t max, char **ret, size_t *ret_len);
 
 struct proc_status {
@@ -35,6 +35,8 @@ struct proc_status {
 	pid_t ns_pid; /* in the innermost PID namespace (last of NSpid) */
 	pid_t tracer; /* 0: none */
 	uint64_t sig_caught; /* SigCgt */
+	uint64_t cap_effective; /* CapEff */
+	int seccomp; /* 0: none, 1: strict, 2: filter */
 	uint64_t threads;
 };
 int proc_status(struct proc *p, struct proc_status *ret);
@@ -45,28 +47,27 @@ int proc_exe(struct proc *p, char *buf, size_t size); /* readlink of exe */
 int proc_comm(struct proc *p, pid_t tid, char *buf, size_t size);
 int proc_cmdline(struct proc *p, char **ret, size_t *ret_len); /* NUL-separated */
 
-/* Same PID namespace / mount namespace as this program? Unknown counts as the same. */
+/* In the same namespace as this program? true, too, if that is unknown. */
 bool proc_same_ns(struct proc *p, const char *ns); /* "pid", "mnt", "user", "net" */
 
 /* CPU time (user + system, whole thread group) in ns; per-thread from schedstat (first field). */
 int proc_cpu_ns(struct proc *p, uint64_t *ret);
 int proc_thread_cpu_ns(struct proc *p, pid_t tid, uint64_t *ret);
-/* Of the children that it has waited for, and of theirs; to a tick. */
+/* Of the children that it has waited for, and of theirs; in whole ticks. */
 int proc_waited_cpu_ns(struct proc *p, uint64_t *ret);
-/* Of it in the kernel, to a tick; tid 0: of the whole thread group. */
+/* In the kernel, in whole ticks; tid 0: of the whole thread group. */
 int proc_system_ns(struct proc *p, pid_t tid, uint64_t *ret);
-int proc_thread_age_ns(struct proc *p, pid_t tid, uint64_t *ret); /* since it was made, to a tick (10 ms) */
-int proc_thread_cpu(struct proc *p, pid_t tid, int *ret); /* that it last ran on */
+int proc_thread_age_ns(struct proc *p, pid_t tid, uint64_t *ret); /* since it was created, in whole ticks (10 ms) */
+int proc_thread_cpu(struct proc *p, pid_t tid, int *ret); /* the CPU that it last ran on */
 
 /*
- * Threads, re-read until two readings agree or 8 were made. *ret is the caller's. New threads are
- * found by comparing with the previous list.
+ * The threads, read until two readings agree, at most 8 times. The caller frees *ret.
  */
 int proc_tasks(struct proc *p, pid_t **ret, size_t *ret_n);
 
 /*
- * The processes that `p` has started, and theirs, as far as their parents are still there; parents come first. Reads
- * /proc once. *ret is the caller's.
+ * The processes that `p` has started, and theirs, as far as their parents still exist; parents come first. Reads
+ * /proc once, for half a second at most: some are not found if there are too many processes for that. The caller frees *ret.
  */
 int proc_descendants(struct proc *p, pid_t **ret, size_t *ret_n);
 

@@ -9,7 +9,7 @@
 int proc_stat_parse(const char *text, struct proc_stat *ret)
 {
 	struct proc_stat s;
-	/* The name is the target's choice; what follows its last ')' is the kernel's. */
+	/* The target chooses the name; what follows the last ')' comes from the kernel. */
 	const char *p = strrchr(text, ')');
 
 	if (!p)
@@ -46,7 +46,7 @@ static const char *line_find(const char *text, const char *key)
 	return NULL;
 }
 
-/* The n-th number (from 0) of a line; -1: the last. 0 where there is none. */
+/* The n-th number (from 0) of a line; -1: the last. 0: there is none. */
 static uint64_t line_number(const char *text, const char *key, int n, int base)
 {
 	const char *p = line_find(text, key);
@@ -80,6 +80,8 @@ int proc_status_parse(const char *text, struct proc_status *ret)
 		.ns_pid = (pid_t)line_number(text, "NSpid", -1, 10),
 		.tracer = (pid_t)line_number(text, "TracerPid", 0, 10),
 		.sig_caught = line_number(text, "SigCgt", 0, 16),
+		.cap_effective = line_number(text, "CapEff", 0, 16),
+		.seccomp = (int)line_number(text, "Seccomp", 0, 10),
 		.threads = line_number(text, "Threads", 0, 10),
 	};
 	if (ret->ns_pid == 0) /* a kernel without PID namespaces */

@@ -12,12 +12,12 @@ struct proc_stat {
 	pid_t ppid;
 	uint64_t flags; /* PF_* of linux/sched.h */
 	uint64_t utime, stime; /* ticks of sysconf(_SC_CLK_TCK) */
-	uint64_t cutime, cstime; /* the same of children that have ended and were waited for, and of theirs */
+	uint64_t cutime, cstime; /* the same for children that have ended and were waited for, and for theirs */
 	uint64_t n_threads;
 	uint64_t start; /* ticks since boot */
 };
 
-/* -EINVAL: not such a text. The name in it may hold anything, parentheses and line ends included. */
+/* -EINVAL: malformed. The name in it may contain anything, even parentheses and line ends. */
 int proc_stat_parse(const char *text, struct proc_stat *ret);
 /* The CPU that the thread last ran on, or runs on (field 39); -EINVAL. */
 int proc_stat_cpu(const char *text, int *ret);

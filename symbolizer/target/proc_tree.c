@@ -5,12 +5,16 @@
 #include <string.h>
 
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/fileio.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/proc_stat.h"
 
 enum { STAT_MAX = 4096, FEW_THREADS = 64 };
+/* A user may have as many processes as the machine takes; 50,000 are read in this time. */
+#define READ_NS UINT64_C(500000000)
 
 struct edge {
 	pid_t parent, pid;
@@ -34,26 +38,36 @@ static void read_edge(struct tree *t, int proc_fd, const char *name)
 	(void)vec_push(&t->edges, ((struct edge){.parent = s.ppid, .pid = (pid_t)strtol(name, NULL, 10)}));
 }
 
+static int by_parent(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+
+	return (x->parent > y->parent) - (x->parent < y->parent);
+}
+
 static int read_edges(struct tree *t)
 {
+	uint64_t until = clock_monotonic_ns() + READ_NS;
 	DIR *d = opendir("/proc");
 
 	if (!d)
 		return -errno;
-	for (struct dirent *e; (e = readdir(d));)
+	for (struct dirent *e; (e = readdir(d)) && clock_monotonic_ns() < until;)
 		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
 			read_edge(t, dirfd(d), e->d_name);
 	closedir(d);
+	if (t->edges.n)
+		qsort(t->edges.v, t->edges.n, sizeof(*t->edges.v), by_parent);
 	return 0;
 }
 
-/* Those of `parent`; a PID that was given twice while they were read may make a circle. */
+/* Adds the children of `parent`. If a PID was reused while the edges were read, they may form a circle. */
 static int take_children(struct tree *t, pid_t parent)
 {
-	for (size_t i = 0; i < t->edges.n; i++) {
+	for (size_t i = first_above(t->edges.v, t->edges.n, parent, parent - 1); i < t->edges.n && t->edges.v[i].parent == parent; i++) {
 		struct edge *e = &t->edges.v[i];
 
-		if (e->parent != parent || e->taken)
+		if (e->taken)
 			continue;
 		e->taken = true;
 		if (!vec_push(&t->found, e->pid))

@@ -6,7 +6,7 @@
 
 /*
  * User registers of one thread, indexed by the processor's DWARF register numbers. A register whose
- * bit in `known` is clear has no meaning: further out on a stack most are not recoverable.
+ * bit in `known` is clear has no meaning: in outer frames most cannot be recovered.
  */
 enum { REGS_MAX = 33 };
 

@@ -24,8 +24,8 @@
 enum { AUFS_MAGIC = 0x61756673, BCACHEFS_MAGIC = (int)0xca451a4eu };
 
 /*
- * Opens for reading what an O_PATH descriptor stands for. Only now, and only if it is a regular
- * file, so that opening has no effect (devices) and does not wait (FIFOs).
+ * Opens for reading what an O_PATH descriptor refers to, but only a regular file, because opening
+ * others may have effects (devices) or wait (FIFOs).
  */
 static int open_regular(int pathfd)
 {
@@ -80,7 +80,7 @@ static int open_checked(int pathfd, const struct mapping *map)
 	return pathfd < 0 ? pathfd : open_if(pathfd, is_mapped_file(pathfd, map));
 }
 
-/* Does the link of a range still have the path that the mapping had? */
+/* Does the link of the address range still have the mapping's path? */
 static bool is_same_link(struct proc *p, const char *link, const struct mapping *map)
 {
 	static const char deleted[] = " (deleted)";
@@ -92,9 +92,9 @@ static bool is_same_link(struct proc *p, const char *link, const struct mapping 
 }
 
 /*
- * Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the name is the range as it is now. What overlayfs has copied
- * up to another file system keeps the inode of the lower file in maps, and has that of the upper one for
- * stat(2): there the link itself tells.
+ * Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the name is the current address range. A file that overlayfs has
+ * copied up to another file system keeps the inode of the lower file in maps, but stat(2) reports the upper one's;
+ * then the link itself decides.
  */
 static int open_map_files(struct proc *p, const struct mapping *map)
 {
@@ -119,8 +119,8 @@ static int open_below_root(struct proc *p, const char *path)
 }
 
 /*
- * The more telling of two failures: what was there but was wrong or refused, before what was not
- * there at all.
+ * Of two failures, the more informative one: a file that is wrong or refused, rather than one that is
+ * not there.
  */
 static int worse(int a, int b)
 {
@@ -136,7 +136,7 @@ static int open_mapping(struct proc *p, const struct mapping *map)
 	fd = open_checked(open_below_root(p, map->path), map);
 	if (fd >= 0 || fd == -ESRCH || !proc_same_ns(p, "mnt"))
 		return fd;
-	/* The kernel prints the path seen from our root, which holds a target's chroot. */
+	/* The kernel prints the path as seen from jsampler's root, which includes a target's chroot. */
 	again = open_checked(path_exact_open(map->path), map);
 	return again >= 0 ? again : worse(fd, again);
 }

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "sampler/engine/perf/perf_record.h"
+#include "sampler/engine/perf/events/perf_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,6 +32,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	l.sample_id_all = data[0] & 1;
 	if (data[0] & 2)
 		l.sample_type |= PERF_SAMPLE_IDENTIFIER;
+	if (data[0] & 4)
+		l.sample_type |= PERF_SAMPLE_READ;
+	l.n_read = data[0] >> 3 & 3;
 	if (!perf_layout_supported(&l) || perf_record_parse(&l, data + 1, size - 1, &r) < 0)
 		return 0;
 	if (r.kind == PERF_REC_SAMPLE) {

@@ -10,8 +10,8 @@ static void run(const struct recording *rec)
 	const struct session_options o = {
 		.replay = rec,
 		.profile = {.threads = true},
-		.kernel = true,
-		.lines = true,
+		.engine_options.kernel = true,
+		.show.lines = true,
 	};
 	struct named_profile *np = NULL;
 	struct session *s = NULL;

@@ -245,6 +245,17 @@ def stale(jdk, lib):
         out = probe(t.pid, "load", lib / "agent")
         check("a stale socket file", out == "hello\n", out)
         unharmed("a stale socket file", t)
+    if not shell.can_be_nobody():
+        return
+    with shell.Busy(jdk, wrap=shell.nobody) as t:
+        path = "/tmp/.java_pid%d" % t.pid
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(path)
+            out = probe(t.pid, "load", lib / "agent")
+            os.unlink(path)
+        check("one of another user: said", "%s in the JVM's root is of user 0" % path in out, out)
+        check("... and then attached", probe(t.pid, "load", lib / "agent") == "hello\n")
+        unharmed("another user's socket file", t)
 
 
 def in_namespace(jdk, what, script, expected, lib, flags=("-p", "-f", "-m", "-n", "--mount-proc")):

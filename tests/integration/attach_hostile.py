@@ -148,8 +148,7 @@ def answer_of(answer, size=0, pause=0, options=()):
                               timeout=100)
         took = time.monotonic() - start
         p.kill()
-    if os.path.lexists("/tmp/.java_pid%d" % p.pid):
-        os.unlink("/tmp/.java_pid%d" % p.pid)
+    jvm.forget_attach(p.pid)
     return done.returncode, done.stdout, took
 
 
@@ -170,8 +169,52 @@ def answers():
     check("an answer of two bytes a second", got[0] == 1 and "did not answer in time" in got[1] and got[2] < 12, got)
 
 
+CROWDED = """
+import os, signal, socket, time
+path = "/tmp/.java_pid%d" % os.getpid()
+def listen(*_):
+    global kept
+    listener, client = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(0)
+    client.connect(path)
+    kept = listener, client
+signal.signal(signal.SIGQUIT, listen)
+print("ready", flush=True)
+while True:
+    time.sleep(1)
+"""
+
+
+def probes():
+    """The client's processes: those that attach for it are of the same program."""
+    found = []
+    for p in pathlib.Path("/proc").iterdir():
+        try:
+            if p.name.isdigit() and os.readlink(p / "exe") == os.path.realpath(PROBE) and not has_ended(p.name):
+                found.append(int(p.name))
+        except OSError:
+            pass
+    return found
+
+
+def given_up(what, program, *args):
+    """Nobody waits any more: the child that attaches ends, too."""
+    before = set(probes())
+    with subprocess.Popen([sys.executable, "-c", program, *args], stdout=subprocess.PIPE, text=True,
+                          preexec_fn=jvm.die_with_parent) as p:
+        p.stdout.readline()
+        subprocess.run([PROBE, "--wake", "--cancel", "500", str(p.pid), "threaddump"], stdout=subprocess.DEVNULL, timeout=100)
+        gone = jvm.wait_until(lambda: not set(probes()) - before, 2)
+        check("given up on %s: the child ends" % what, gone, probes())
+        p.kill()
+    jvm.forget_attach(p.pid)
+
+
 def main():
     answers()
+    given_up("an answer of two bytes a second", LISTENER, b"0\n".hex(), "1000", "1")
+    given_up("a listener that does not accept", CROWDED)
     jdks = sorted(jvm.find_jdks().values())
     if not jdks:
         sys.exit(jvm.SKIP)

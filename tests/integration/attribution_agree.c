@@ -398,7 +398,7 @@ static int open_target(struct agree *a, pid_t pid, struct err *e)
 	if (r == 0)
 		r = mem_live_open(proc, &a->mem, e);
 	if (r == 0)
-		r = maps_open(proc, &maps, e);
+		r = maps_open(proc, NULL, &maps, e);
 	if (r == 0)
 		r = modmap_open(proc, maps, a->mem, NULL, &a->modmap, e);
 	if (r == 0)

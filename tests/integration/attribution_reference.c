@@ -179,7 +179,7 @@ static bool straight(const struct graph *g, int64_t pc, int32_t end)
 	return true;
 }
 
-static bool is_frame_copy(const struct reference *r, const struct insn *in)
+static bool is_frame_copy(const struct reference *r, const struct graph_insn *in)
 {
 	struct decoded x;
 

@@ -79,7 +79,7 @@ def usage(tmp):
     expect("unknown ending", ["-p", "1", "-o", "x.xyz"], 2, "ending")
     expect("--bridge maybe", ["-p", "1", "--bridge", "maybe"], 2, "auto, on or off")
     expect("an engine for an event", ["-p", "1", "--engine", "perf", "-e", "wall"], 2, "--engine suspend")
-    expect("a later command", ["top"], 2, "not in this build")
+    expect("a command of other tools", ["top"], 2, "there is no live view")
     expect("command and PID", ["-p", "1", "--", "true"], 2, "not both")
     expect("empty command", ["--"], 2, "command must follow")
     expect("no such name", ["no.such.Main"], 1, "no running JVM")

@@ -31,6 +31,8 @@ class Silent:
             self.proc.wait(jvm.PATIENCE)
         finally:
             self.proc.kill()
+            self.proc.wait()
+            jvm.forget_attach(self.pid)
 
 
 def to_its_end(pid):

@@ -338,7 +338,7 @@ def refusals():
         tried(unprivileged, load, nobody, paranoid)
         tried(no_locked_memory, load, nobody)
     with Load("idle", 300, 600, nobody) as load:
-        refused("descriptors", "file descriptors and a few, the limit is 300", load.pid, 99,
+        refused("descriptors", "file descriptors, the limit is 300", load.pid, 99,
                 before=("prlimit", "--nofile=100:300", *nobody))
 
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "sampler/engine/perf/engine_perf.h"
-#include "sampler/engine/perf/perf_event.h"
+#include "sampler/engine/perf/events/perf_event.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
@@ -304,10 +304,10 @@ int main(int argc, char **argv)
 	       cpu1 > cpu0 ? (double)t.weight / (double)(cpu1 - cpu0) : -1, n_threads, worst,
 	       (unsigned long long)s.samples, (unsigned long long)s.lost_ring,
 	       (unsigned long long)s.lost_queue, (unsigned long long)s.throttled,
-	       (unsigned long long)(d.foreign + t.foreign), (unsigned long long)d.malformed,
+	       (unsigned long long)(d.in.foreign + t.foreign), (unsigned long long)d.in.malformed,
 	       (unsigned long long)t.kernel, (unsigned long long)t.no_user,
-	       (unsigned long long)t.cut, (unsigned long long)d.cut,
-	       (unsigned long long)d.rest_joined, (unsigned long long)d.rest_refused, s.stack_bytes,
+	       (unsigned long long)t.cut, (unsigned long long)d.in.cut,
+	       (unsigned long long)d.in.rest_joined, (unsigned long long)d.in.rest_refused, s.stack_bytes,
 	       t.samples ? (double)t.stack_bytes / (double)t.samples : 0.0,
 	       (unsigned long long)t.stack_max, (unsigned long long)t.named,
 	       (unsigned long long)t.exits, (unsigned long long)t.execs,

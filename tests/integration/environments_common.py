@@ -232,6 +232,7 @@ class Target:
     def __exit__(self, *_):
         self.proc.kill()
         self.proc.wait()
+        jvm.forget_attach(self.pid)
         self.proc.stdout.close()
         self.proc.stdin.close()
 

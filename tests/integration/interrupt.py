@@ -157,6 +157,32 @@ def sandboxed(pid):
     end_of(p)
 
 
+def held_by_exec():
+    """A process in execve(2), of which /proc cannot be read until a file system answers: sampling ends all the same."""
+    place = tempfile.mkdtemp()
+    fs = subprocess.Popen([sys.executable, str(jvm.ROOT / "tests/integration/silent_fs.py"), place, "file", "exec"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          preexec_fn=jvm.die_with_parent)
+    said = fs.stdout.readline().split()
+    if said[:1] == ["ready"]:
+        p = start("-p", said[1], "--engine", "suspend", "-i", "1ms", "-d", "3", "-o", "/dev/null", "-f", "folded")
+        jvm.wait_until(lambda: "jsampler-stop\n" in jvm.texts_of(p.pid, "comm") or p.poll() is not None)
+        fs.stdin.write("\n")
+        fs.stdin.flush()
+        time.sleep(3)
+        code, err, took = end_of(p)
+        check("execve() that a file system holds up: sampling ends in 10 s", code == 1 and "sampling does not end" in err,
+              (code, err, took))
+    else:
+        print("skip: execve() that a file system holds up (%s)" % " ".join(said))
+    # With force it ends what waits there.
+    subprocess.run(["umount", "-f", place], stderr=subprocess.DEVNULL, check=False)
+    fs.kill()
+    fs.wait()
+    subprocess.run(["umount", "-l", place], stderr=subprocess.DEVNULL, check=False)
+    os.rmdir(place)
+
+
 def main():
     s = spin()
     with tempfile.TemporaryDirectory() as tmp:
@@ -167,6 +193,7 @@ def main():
         opening(tmp)
         command(tmp)
         sandboxed(s.pid)
+        held_by_exec()
     s.kill()
     s.wait()
     finish()

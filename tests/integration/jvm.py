@@ -198,6 +198,14 @@ def jar_of(classes):
     return jar
 
 
+def forget_attach(pid):
+    """A JVM that is killed leaves the socket of its attach listener, in the way of a later process of its number."""
+    try:
+        os.unlink("/tmp/.java_pid%d" % pid)
+    except OSError:
+        pass
+
+
 class Jvm:
     """A Java program that prints "ready"; killed when the with-block ends."""
 
@@ -223,6 +231,7 @@ class Jvm:
         if self.proc.poll() is None:
             self.proc.kill()
         self.proc.wait()
+        forget_attach(self.pid)
         self.proc.stdin.close()
         self.proc.stdout.close()
 

@@ -83,7 +83,7 @@ static int symbols_open(struct jvm_target *t, const struct mapping *m)
 static int libjvm_open(struct jvm_target *t, struct err *err)
 {
 	struct maps *maps;
-	int r = maps_open(t->proc, &maps, err);
+	int r = maps_open(t->proc, NULL, &maps, err);
 
 	if (r)
 		return r;

@@ -1,8 +1,10 @@
 """The tables of docs/jvmpi.md."""
 
 import pathlib
+import re
 
-DOC = pathlib.Path(__file__).resolve().parents[2] / "docs/jvmpi.md"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOC = ROOT / "docs/jvmpi.md"
 
 
 def rows():
@@ -21,3 +23,9 @@ def rows():
 
 def name_of(row):
     return next(iter(row.values()))
+
+
+def checks_of(agent):
+    """The checks that the sources of a test agent make."""
+    sources = "".join(f.read_text() for f in (ROOT / "tests/jvmpi").glob(agent + "*.c"))
+    return set(re.findall(r'\b(?:check|counted)\("([^"]+)"', sources))

@@ -19,7 +19,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "sampler/session/privs.h"
+#include "sampler/rights/privs.h"
 #include "symbolizer/base/err.h"
 
 /* linux/asm/unistd.h: the x32 ABI uses the same entry with this bit in the number. */

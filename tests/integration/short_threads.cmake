@@ -6,4 +6,6 @@ js_integration_test(short_threads.new 120 short_threads.py --jdk 25,21 --kind bo
 js_integration_test(short_threads.rivals 120 short_threads.py --jdk 17 --life 15 --depth 6000 --rivals 2 --freq 999
   --tries 3)
 js_integration_test(short_threads.user 120 short_threads.py --jdk 17 --user --life 25 --tries 3)
+# Where so many want a CPU, each is switched to from one with the same parent, and the kernel may exchange the two's events.
+js_integration_test(short_threads.crowd 120 short_threads.py --jdk 17 --user --life 25 --at-once 500 --tries 3)
 js_integration_test(short_threads.suspend 120 short_threads.py --jdk 17 --option=--engine=suspend --user --tries 3)

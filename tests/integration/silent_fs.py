@@ -2,6 +2,8 @@
 """A FUSE file system of one executable file that opens, maps and never reads; and a process that has it mapped.
 
 usage: silent_fs.py DIRECTORY NAME: mounts, prints "ready" and stays; "no FUSE: why" where that is refused.
+       silent_fs.py DIRECTORY NAME exec: prints "ready PID" of a child, which calls execve(2) when there is input. That does
+       not end: the file is closed by it, and the flush is not answered.
 Protocol: linux/fuse.h of the kernel, version 7.31; written from that description with the standard library only."""
 
 import ctypes
@@ -14,6 +16,7 @@ import threading
 LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT, OPENDIR, INTERRUPT, BATCH_FORGET = (
     1, 2, 3, 14, 15, 18, 25, 26, 27, 36, 42)
 ROOT, FILE, SIZE = 1, 2, 1 << 16
+silent = {READ, INTERRUPT, FORGET, BATCH_FORGET}
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -34,7 +37,7 @@ def answer(op, node, name, wanted):
         return struct.pack("<Q2I", 3600, 0, 0) + attributes(node)
     if op in (OPEN, OPENDIR):
         return struct.pack("<Q2I", 0, 0, 0)
-    if op in (READ, INTERRUPT, FORGET, BATCH_FORGET):
+    if op in silent:
         return None
     return b"" if op in (RELEASE, FLUSH) else -38
 
@@ -53,14 +56,30 @@ def serve(fd, wanted):
         os.write(fd, struct.pack("<IiQ", 16 + len(body), error, unique) + body)
 
 
+def call_exec(file):
+    """In a child: the file system's own process goes on."""
+    f = os.open(file, os.O_RDONLY)
+    print("ready %d" % os.getpid(), flush=True)
+    sys.stdin.readline()
+    os.execv("/bin/sleep", ["sleep", str(f)])
+
+
 def main():
-    directory, name = sys.argv[1:]
+    directory, name = sys.argv[1:3]
     fd = os.open("/dev/fuse", os.O_RDWR)
     options = "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other" % fd
     if libc.mount(b"silent", directory.encode(), b"fuse", 0, options.encode()) < 0:
         print("no FUSE: %s" % os.strerror(ctypes.get_errno()), flush=True)
         return
     threading.Thread(target=serve, args=(fd, name.encode()), daemon=True).start()
+    if sys.argv[3:]:
+        silent.add(FLUSH)
+        child = os.fork()
+        if not child:
+            os.close(fd)
+            call_exec(os.path.join(directory, name))
+        os.waitpid(child, 0)
+        return
     f = os.open(os.path.join(directory, name), os.O_RDONLY)
     m = mmap.mmap(f, SIZE, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
     print("ready", flush=True)

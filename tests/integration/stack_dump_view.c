@@ -38,7 +38,7 @@ static int open_parts(struct view *v, pid_t pid, struct err *err)
 	uint32_t id;
 	int r;
 
-	if ((r = proc_open(pid, &v->proc, err)) < 0 || (r = maps_open(v->proc, &v->maps, err)) < 0
+	if ((r = proc_open(pid, &v->proc, err)) < 0 || (r = maps_open(v->proc, NULL, &v->maps, err)) < 0
 		|| (r = mem_live_open(v->proc, &v->mem, err)) < 0
 		|| (r = modmap_open(v->proc, v->maps, v->mem, NULL, &v->modmap, err)) < 0)
 		return r;

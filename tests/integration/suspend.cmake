@@ -8,7 +8,7 @@ endforeach()
 
 # Together about 60 s. What they count is exact (an EINTR, a lost signal), or has bars that make room for chance
 # and for what else the machine does; suspend.py --seconds 20 --exact wall is for a quiet machine.
-js_integration_test(suspend_harm 400 suspend.py calls signals churn tracers --seconds 3)
+js_integration_test(suspend_harm 400 suspend.py calls signals churn held tracers --seconds 3)
 js_integration_test(suspend_wall 400 suspend.py wall chosen refused --seconds 6)
 js_integration_test(suspend_kill 400 suspend.py kill --times 30)
 js_integration_sanitized(suspend_harm)

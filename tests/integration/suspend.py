@@ -5,6 +5,7 @@ usage: suspend.py SUBJECT... [--seconds N] [--times N]
   calls    no EINTR and no wrong result in programs that are stopped while they wait
   signals  SIGSEGV, SIGQUIT, real-time signals arrive as they are; SIGSTOP and SIGCONT work
   churn    threads, forks, vforks and execs while they are sampled
+  held     an execve(2) that another tracer holds up does not hold jsampler up
   tracers  a process that is traced is refused; a debugger may come later
   wall     states of a thread against what it knows itself; stacks of blocked threads are whole
   chosen   threads that --include-threads leaves out are never stopped
@@ -32,6 +33,8 @@ import kill as kill_test
 PROGRAMS = pathlib.Path(os.environ.get("EINTR_PROGRAMS", "."))
 PTRACE_ATTACH, PTRACE_DETACH, PTRACE_SEIZE = 16, 17, 0x4206
 WALL = 0x40000000
+HELD = 5  # times: the engine has to meet a thread between the order to end and its end
+SAMPLER_ENDS = 30  # s, on the busiest machine: what waits for an execve(2) that is held up never ends
 bad, busy = [], []
 
 
@@ -73,8 +76,8 @@ def tried(subject, o):
 class Program:
     """A native program that prints "ready" and, at its end, lines of results."""
 
-    def __init__(self, name, *args):
-        self.proc = subprocess.Popen([str(PROGRAMS / ("eintr_" + name)), *map(str, args)],
+    def __init__(self, name, *args, wrap=()):
+        self.proc = subprocess.Popen([*wrap, str(PROGRAMS / ("eintr_" + name)), *map(str, args)],
                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                                      preexec_fn=jvm.die_with_parent)
         self.pid = self.proc.pid
@@ -207,6 +210,59 @@ def tracers(o):
     sampler.terminate()
     check(sampler.wait() == 0, "jsampler beside a debugger: status %s" % sampler.returncode)
     p.results()
+
+
+def seize_a_thread(pid):
+    """Of a program that calls execve(2) again and again: one that will have to end for it."""
+    for tid in os.listdir("/proc/%d/task" % pid):
+        if int(tid) != pid and ptrace(PTRACE_SEIZE, int(tid)) == 0:
+            return int(tid)
+    return 0
+
+
+def spinners(n):
+    return [subprocess.Popen(["sh", "-c", "while :; do :; done"], preexec_fn=jvm.die_with_parent) for _ in range(n)]
+
+
+def held(o):
+    for _ in range(HELD):
+        held_once(o)
+
+
+def held_once(o):
+    """The program has next to no CPU time: its threads are runnable for long after their end was ordered, so that the
+    engine asks one of them to stop while the first is in execve(2). That has to wait for one which is traced."""
+    spin = spinners(2 * os.cpu_count())
+    p = Program("churn", "exec", o.seconds, wrap=("nice", "-n", "19"))
+    sampler = start_sampler(p.pid)
+    seized = []
+    jvm.wait_until(lambda: seized.append(seize_a_thread(p.pid)) or seized[-1], pause=0.001)
+    wait_until(lambda: has_state(p.pid, seized[-1], "Z"), "execve ends the other threads")
+    time.sleep(0.5)
+    check(sampler.poll() is None, "jsampler ended early: %s" % sampler.returncode)
+    began = time.monotonic()
+    sampler.send_signal(signal.SIGINT)
+    try:
+        status = sampler.wait(SAMPLER_ENDS)
+    except subprocess.TimeoutExpired:
+        sampler.kill()
+        status = sampler.wait()
+    took = time.monotonic() - began
+    for s in spin:
+        s.kill()
+        s.wait()
+    check(status == 0, "held: jsampler's status %s after %.1f s" % (status, took))
+    os.waitpid(seized[-1], WALL)
+    f = p.results()["exec"]
+    check(f["bad"] == 0, "held: %s" % f)
+    print("held: ended after %.2f s, then %d calls of execve" % (took, f["done"]))
+
+
+def has_state(pid, tid, state):
+    try:
+        return stat_fields(pathlib.Path("/proc/%d/task/%d/stat" % (pid, tid)))[0] == state
+    except OSError:
+        return False
 
 
 def shares(recording, thread):
@@ -364,7 +420,7 @@ def kill(o):
     expect(o.times < 20 or held[1], "never killed while a thread was stopped")
 
 
-SUBJECTS = {f.__name__: f for f in (calls, signals, churn, tracers, wall, chosen, refused, kill)}
+SUBJECTS = {f.__name__: f for f in (calls, signals, churn, held, tracers, wall, chosen, refused, kill)}
 
 
 def main():

@@ -6,10 +6,13 @@
  *
  *     samples 4321
  *     frames sampled|called equal|line|REASON COUNT
+ *     inlined COUNT
  *     example REASON COUNT vm: A < B | bridge: C < B
- *     method SELF_VM SELF_BRIDGE ANY_VM ANY_BRIDGE NAME(SIGNATURE)
+ *     method SELF_VM SELF_BRIDGE SURE_VM SURE_BRIDGE NAME(SIGNATURE)
  *
- * "sampled" frames were executing, "called" ones wait at a return address. Counts are samples.
+ * "sampled" frames were executing, "called" ones wait at a return address. Counts are samples. A method is sure where it is the
+ * compiled one, and where it is inlined and the JVM has a record of the pc: of other places each source has its own opinion.
+ * "inlined" frames are of the second kind.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +20,7 @@
 
 #include "sampler/model/named_profile.h"
 #include "sampler/resolve/namer.h"
-#include "sampler/session/by_time.h"
+#include "sampler/session/bridge/gone_code.h"
 #include "sampler/session/session_private.h"
 #include "symbolizer/attribution/exactness.h"
 #include "symbolizer/base/err.h"
@@ -51,7 +54,7 @@ struct frame {
 };
 
 struct method {
-	uint64_t self[SOURCES], any[SOURCES];
+	uint64_t self[SOURCES], sure[SOURCES];
 };
 
 struct agree {
@@ -61,13 +64,13 @@ struct agree {
 	struct frame *frames; /* by frame number */
 	struct named_profile *np;
 	struct method *methods; /* by string of name and signature */
-	uint64_t counts[2][VERDICTS], samples;
+	uint64_t counts[2][VERDICTS], samples, inlined;
 	unsigned examples[VERDICTS];
 };
 
 static const struct code *nmethod_of(const struct agree *a, const struct frame_key *k)
 {
-	const struct code *c = k->kind == FRAME_COMPILED && k->id ? hs_code(a->s->view->hs, k->id) : NULL;
+	const struct code *c = k->kind == FRAME_COMPILED && k->id ? hs_code(a->s->readers->hs, k->id) : NULL;
 
 	return c && c->kind == BLOB_NMETHOD && !c->gone && c->method_id ? c : NULL;
 }
@@ -99,10 +102,11 @@ static void count_frames(struct agree *a)
 /* As session_name_view() does it, for one source of names. */
 static void name_frames(struct agree *a, int source)
 {
-	struct view *v = a->s->view;
+	struct readers *v = a->s->readers;
 	struct resolver_sources sources = {.maps = v->modmap, .hs = v->hs, .attribution = v->attribution,
-		.timeline = bridge_lock(a->s->bridge), .timeline_code = by_time_code, .timeline_ctx = a->s->by_time};
-	const struct resolver_options o = {.raw_names = true, .lines = true, .bridge_symbols = source == BRIDGE};
+		.timeline = bridge_lock(a->s->bridge), .timeline_code = gone_code_code, .timeline_ctx = a->s->gone_code};
+	const struct resolver_options o = {
+		.show = {.raw_names = true, .lines = true, .bridge_symbols = source == BRIDGE}};
 	struct namer n = {.s = &sources, .o = &o, .b = a->b};
 
 	if (sources.timeline)
@@ -114,7 +118,7 @@ static void name_frames(struct agree *a, int source)
 		if (!c)
 			continue;
 		a->frames[i].location[source] = namer_compiled(&n, k).location;
-		a->frames[i].told = by_time_code(a->s->by_time, c) != NULL;
+		a->frames[i].told = gone_code_code(a->s->gone_code, c) != NULL;
 	}
 	buf_done(&n.name);
 	buf_done(&n.system);
@@ -213,20 +217,29 @@ static void print_example(struct agree *a, size_t frame, enum verdict v, uint64_
 	printf("\n");
 }
 
-static void add_methods(struct agree *a, size_t frame, int source)
+/* Do both go by the JVM's record of this very pc? At a poll the stream's ranges do not. */
+static bool is_at_record(const struct agree *a, size_t frame, bool sampled)
+{
+	const struct frame_key *k = profile_frame(a->p, (uint32_t)frame);
+
+	return a->np->lines[location_of(a, frame, VM)->first_line].exactness == EXACT &&
+	       !(sampled && has_record(nmethod_of(a, k), k->off));
+}
+
+static void add_methods(struct agree *a, size_t frame, int source, bool at_record)
 {
 	const struct named_location *l = location_of(a, frame, source);
 
 	a->methods[method_at(a, l, 0)].self[source] += a->frames[frame].leaf;
-	for (uint32_t i = 0; i < l->n_lines; i++)
-		a->methods[method_at(a, l, i)].any[source] += a->frames[frame].any;
+	for (uint32_t i = at_record ? 0 : l->n_lines - 1; i < l->n_lines; i++)
+		a->methods[method_at(a, l, i)].sure[source] += a->frames[frame].any;
 }
 
 static void compare(struct agree *a)
 {
 	for (size_t i = 0; i < profile_frame_count(a->p); i++) {
 		const struct frame_key *k = profile_frame(a->p, (uint32_t)i);
-		bool sampled = k->flags & FRAME_PC_EXACT;
+		bool sampled = k->flags & FRAME_PC_EXACT, at_record;
 		enum verdict v;
 
 		if (!nmethod_of(a, k) || !a->frames[i].any)
@@ -234,8 +247,11 @@ static void compare(struct agree *a)
 		v = judge(a, i, sampled);
 		a->counts[!sampled][v] += a->frames[i].any;
 		print_example(a, i, v, a->frames[i].any);
-		add_methods(a, i, VM);
-		add_methods(a, i, BRIDGE);
+		at_record = is_at_record(a, i, sampled);
+		if (at_record && a->frames[i].told && location_of(a, i, VM)->n_lines > 1)
+			a->inlined += a->frames[i].any;
+		add_methods(a, i, VM, at_record);
+		add_methods(a, i, BRIDGE, at_record);
 	}
 }
 
@@ -246,13 +262,14 @@ static void print_result(const struct agree *a)
 		for (int v = 0; v < VERDICTS; v++)
 			printf("frames %s %s %llu\n", called ? "called" : "sampled", verdict_names[v],
 				(unsigned long long)a->counts[called][v]);
+	printf("inlined %llu\n", (unsigned long long)a->inlined);
 	for (uint32_t i = 0; i < MAX_METHODS; i++) {
 		const struct method *m = &a->methods[i];
 
-		if (m->any[VM] || m->any[BRIDGE])
+		if (m->self[VM] || m->self[BRIDGE] || m->sure[VM] || m->sure[BRIDGE])
 			printf("method %llu %llu %llu %llu %s\n", (unsigned long long)m->self[VM],
-				(unsigned long long)m->self[BRIDGE], (unsigned long long)m->any[VM],
-				(unsigned long long)m->any[BRIDGE], named_string(a->np, i));
+				(unsigned long long)m->self[BRIDGE], (unsigned long long)m->sure[VM],
+				(unsigned long long)m->sure[BRIDGE], named_string(a->np, i));
 	}
 }
 
@@ -260,14 +277,14 @@ static int agree(struct session *s)
 {
 	struct agree a = {.s = s, .p = s->profile, .b = named_builder_new()};
 
-	if (!s->view->hs || !s->by_time || !a.b) {
+	if (!s->readers->hs || !s->gone_code || !a.b) {
 		fprintf(stderr, "symbols_agree: no JVM, or the bridge told nothing\n");
 		return 1;
 	}
 	a.frames = calloc(profile_frame_count(a.p) + 1, sizeof(*a.frames));
 	a.methods = calloc(MAX_METHODS, sizeof(*a.methods));
 	count_frames(&a);
-	by_time_finish(s->by_time);
+	gone_code_finish(s->gone_code);
 	name_frames(&a, VM);
 	name_frames(&a, BRIDGE);
 	a.np = named_builder_take(a.b);
@@ -285,7 +302,7 @@ static int agree(struct session *s)
 
 int main(int argc, char **argv)
 {
-	struct session_options o = {.profile = {.threads = true}, .bridge = BRIDGE_ON, .lines = true};
+	struct session_options o = {.profile = {.threads = true}, .bridge = BRIDGE_ON, .show.lines = true};
 	struct session *s = NULL;
 	struct err err = {0};
 	int r;

@@ -29,16 +29,18 @@ WRONG = {
     "WRONG-LINE": "another bci or line, at a record",
 }
 SHARE = 0.5  # percent of the samples: methods that only one of the two has
-GONE = 10  # percent: a method as large as that is in both
+GONE = 10  # percent: a method that is surely as large as that is in both
 
 
 class Agreement:
     def __init__(self, text):
-        self.samples, self.frames, self.methods, self.examples = 0, {}, {}, []
+        self.samples, self.inlined, self.frames, self.methods, self.examples = 0, 0, {}, {}, []
         for line in text.splitlines():
             w = line.split(" ")
             if w[0] == "samples":
                 self.samples = int(w[1])
+            elif w[0] == "inlined":
+                self.inlined = int(w[1])
             elif w[0] == "frames":
                 self.frames[w[1], w[2]] = int(w[3])
             elif w[0] == "method":
@@ -56,7 +58,7 @@ class Agreement:
 
 
 def show(a, verbose):
-    print("%d samples; compiled frames that" % a.samples)
+    print("%d samples, %d inlined frames at a record; compiled frames that" % (a.samples, a.inlined))
     for what in ("sampled", "called"):
         n = sum(k for (w, _), k in a.frames.items() if w == what)
         print("  %s, %d:" % ({"sampled": "were executing", "called": "wait at a return address"}[what], n))
@@ -70,7 +72,7 @@ def show(a, verbose):
         print("%7.2f %8.2f            %s" % (a.share(m[0]), a.share(m[1]), name.split("(")[0]))
     for name, (_, _, vm, bridge) in sorted(a.methods.items()):
         if (not vm or not bridge) and a.share(max(vm, bridge)) >= SHARE:
-            print("only by %s, %.2f %% of the samples: %s" % ("vm" if vm else "bridge", a.share(max(vm, bridge)), name))
+            print("surely only by %s, %.2f %% of the samples: %s" % ("vm" if vm else "bridge", a.share(max(vm, bridge)), name))
     for line in a.examples if verbose else [e for e in a.examples if e.split()[1] in WRONG]:
         print(line)
     sys.stdout.flush()
@@ -89,6 +91,9 @@ def failures(a, least):
     # 0 were seen in 100,000; code that comes where other code just went may have that one's name.
     if wrong > max(3, 0.001 * told):
         bad.append("%d of %d frames differ where they may not" % (wrong, told))
+    # Without inlined frames that both are sure of, the next check finds nothing.
+    if not a.inlined:
+        bad.append("no inlined frame is at a record")
     for name, (_, _, vm, bridge) in a.methods.items():
         if (not vm or not bridge) and a.share(max(vm, bridge)) >= GONE:
             bad.append("%s: %.2f %% by vm, %.2f %% by bridge" % (name, a.share(vm), a.share(bridge)))

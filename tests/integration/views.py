@@ -185,7 +185,7 @@ def refused(before, folder):
             ("a bad expression", ["diff", before, before, "--fail-if", "self(x) > 3"], 2, "column 11"),
             ("stdin twice", ["diff", "-", "-"], 2, "read once"), ("stdin twice", ["report", "-", "-"], 2, "read once"),
             ("a page", ["report", page], 1, "-o FILE.pb.gz"),
-            ("an unknown ending", ["diff", before, before, "-o", folder + "/x.xyz"], 2, "no known ending"),
+            ("an unknown ending", ["diff", before, before, "-o", folder + "/x.xyz"], 2, "unknown file name ending"),
             ("a folder that is not there", ["diff", before, before, "-o", folder + "/no/x.html"], 1, "cannot write")):
         p = shell.run(args)
         check("refused: %s" % what, p.returncode == status and p.stderr.count("\n") == 1 and text in p.stderr and

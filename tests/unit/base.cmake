@@ -1,5 +1,6 @@
 js_unit_test(base_bounded_child js_base)
 js_unit_test(base_budget js_base)
+js_unit_test(base_channel js_base)
 js_unit_test(base_containers js_base)
 js_unit_test(base_json js_base)
 js_unit_test(base_outfile js_base)

@@ -1,3 +1,3 @@
-js_unit_test(diff_student js_diff)
+js_unit_test(diff_t_distribution js_diff)
 js_unit_test(diff_gate js_diff)
 js_unit_test(diff js_diff js_profile)

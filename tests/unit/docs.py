@@ -91,7 +91,7 @@ def rows(text, after):
 def readme():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     check("README.md has under %d lines" % README_LINES, text.count("\n") < README_LINES, text.count("\n"))
-    commands = re.findall(r'^\t\{"(\w+)", "', (ROOT / "sampler/cli/cmd_docs.c").read_text(), re.M)
+    commands = re.findall(r'^\t\{"(\w+)", "', (ROOT / "sampler/cli/options/cmd_docs.c").read_text(), re.M)
     check("README.md: the table of commands", commands and rows(text, "\n## Commands\n") == commands, rows(text, "\n## Commands\n"))
 
 

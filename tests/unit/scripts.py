@@ -94,7 +94,7 @@ def bare_machines(tmp):
     check("a sudo that does not ask", status == 0 and missing in calls, out + calls)
 
     status, out, _ = setup(tmp, "--build")
-    check("no Debian", status == 1 and out.count("\n") == 1 and "no Debian" in out and "ninja-build" in out and
+    check("no Debian", status == 1 and out.count("\n") == 1 and "not a Debian system" in out and "ninja-build" in out and
           " gcc" not in out, out)
     status, out, _ = setup(tmp, "--bulid")
     check("an unknown option", status == 2 and "--bulid" in out and "usage:" in out, out)

@@ -16,7 +16,7 @@ static struct graph *build(struct fake *f)
 	return g;
 }
 
-static const struct insn *insn_at(const struct graph *g, uint32_t off)
+static const struct graph_insn *insn_at(const struct graph *g, uint32_t off)
 {
 	int32_t i = graph_find(g, off);
 
@@ -27,7 +27,7 @@ static const struct insn *insn_at(const struct graph *g, uint32_t off)
 
 static enum evidence_kind kind_at(const struct graph *g, uint32_t off)
 {
-	const struct insn *in = insn_at(g, off);
+	const struct graph_insn *in = insn_at(g, off);
 
 	return in->evidence < 0 ? EVIDENCE_KINDS : g->evidence[in->evidence].kind;
 }

@@ -61,7 +61,7 @@ static void scene_init(struct scene *s, int32_t limit)
 
 static uint32_t innermost(struct scene *s)
 {
-	struct attribution *a = attribution_new_env(&s->f.env);
+	struct attribution *a = attribution_new_env(&s->f.env, ATTRIBUTION_LIMIT_NS);
 	struct attributed r;
 
 	assert_non_null(a);
@@ -133,7 +133,7 @@ static void other_constants_are_no_limits(void **state)
 	assert_int_equal(innermost(&s), HIDDEN);
 }
 
-/* Time that is over: the nearest record tells, and it is counted. */
+/* When the time is used up, the nearest record decides, and that is counted. */
 static void time_is_limited(void **state)
 {
 	static struct scene s;
@@ -142,9 +142,8 @@ static void time_is_limited(void **state)
 
 	(void)state;
 	scene_init(&s, 12000);
-	a = attribution_new_env(&s.f.env);
+	a = attribution_new_env(&s.f.env, 1);
 	assert_non_null(a);
-	attribution_set_limit(a, 1);
 	attribution_find(a, &s.f.code, s.inner + 2, 0, &r);
 	assert_int_equal(attribution_refused(a), 0);
 	attribution_find(a, &s.f.code, s.inner + 2, 0, &r);

@@ -34,6 +34,54 @@ static void bytes_are_taken_and_given_back(void **state)
 	assert_false(budget_take(&b, UINT64_MAX));
 }
 
+static void several_have_one_pool(void **state)
+{
+	struct budget_pool p;
+	struct budget a, b;
+
+	(void)state;
+	budget_pool_init(&p, 800, 2);
+	budget_init(&a, 1 << 20, MS);
+	budget_join(&a, &p);
+	budget_init(&b, 1 << 20, MS);
+	budget_join(&b, &p);
+	assert_int_equal(budget_bytes_left(&a), 700);
+	assert_false(budget_take(&a, 701));
+	assert_true(budget_take(&a, 50));
+	assert_int_equal(budget_bytes_left(&b), 700); /* so far it is of a's share */
+	assert_true(budget_take(&a, 650));
+	assert_false(budget_take(&a, 1));
+	assert_int_equal(budget_bytes_left(&b), 100); /* its share is left */
+	assert_false(budget_take(&b, 101));
+	assert_true(budget_take(&b, 100));
+	budget_give(&a, 650);
+	assert_int_equal(budget_bytes_left(&b), 600);
+	assert_true(budget_take(&b, 600));
+	assert_false(budget_take(&b, 1));
+	assert_int_equal(budget_bytes_left(&a), 50);
+	budget_give(&b, 700);
+	budget_give(&a, 50);
+	assert_int_equal(budget_bytes_left(&a), 700);
+	assert_int_equal(budget_bytes_left(&b), 700);
+}
+
+static void one_alone_has_the_whole_pool(void **state)
+{
+	struct budget_pool p;
+	struct budget b;
+
+	(void)state;
+	budget_pool_init(&p, 801, 1);
+	budget_init(&b, 0, MS);
+	budget_join(&b, &p);
+	assert_true(budget_take(&b, 801));
+	assert_false(budget_take(&b, 1));
+	budget_give(&b, 300);
+	budget_restart(&b, MS); /* a child's copy */
+	assert_int_equal(budget_bytes_left(&b), 300);
+	assert_false(budget_take(&b, 301));
+}
+
 static void what_is_held_grows_and_shrinks(void **state)
 {
 	enum { STEP = BUDGET_STEP };
@@ -114,6 +162,25 @@ static void cancelling_ends_all_work_and_notes_nothing(void **state)
 	assert_int_equal(b.refused, 0);
 }
 
+static void hurried_work_ends_and_the_next_does_not(void **state)
+{
+	struct budget b;
+
+	(void)state;
+	budget_init(&b, 100, 1000 * MS);
+	budget_hurry(&b, true);
+	assert_true(budget_expired(&b));
+	assert_true(budget_poll(&b));
+	assert_int_equal(budget_ns_left(&b), 0);
+	budget_refuse(&b, 1, "not wanted now");
+	assert_int_equal(b.refused, 0);
+	budget_hurry(&b, false);
+	assert_false(budget_expired(&b));
+	assert_false(budget_poll(&b));
+	assert_true(budget_ns_left(&b) > 0);
+	budget_hurry(NULL, true);
+}
+
 static void notes_are_few_and_different(void **state)
 {
 	struct budget b;
@@ -148,10 +215,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_are_taken_and_given_back),
+		cmocka_unit_test(several_have_one_pool),
+		cmocka_unit_test(one_alone_has_the_whole_pool),
 		cmocka_unit_test(what_is_held_grows_and_shrinks),
 		cmocka_unit_test(time_runs_between_begin_and_end),
 		cmocka_unit_test(polls_notice_the_end_of_time),
 		cmocka_unit_test(cancelling_ends_all_work_and_notes_nothing),
+		cmocka_unit_test(hurried_work_ends_and_the_next_does_not),
 		cmocka_unit_test(notes_are_few_and_different),
 		cmocka_unit_test(none_is_without_limits),
 	};

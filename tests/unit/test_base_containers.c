@@ -13,8 +13,11 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/cursor.h"
 #include "symbolizer/base/hash.h"
+#include "symbolizer/base/slots.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/base/strtab.h"
 #include "symbolizer/base/tid_map.h"
+#include "symbolizer/base/u64map.h"
 #include "symbolizer/base/vec.h"
 
 static void test_cursor(void **state)
@@ -204,7 +207,89 @@ static void test_hash(void **state)
 		free(copy);
 	}
 	assert_true(hash_bytes("\0", 1) != hash_bytes("\0\0", 2));
-	assert_true(hash_bytes_seeded(1, "a", 1) != hash_bytes_seeded(2, "a", 1));
+	assert_true(hash_bytes_secret("a", 1) == hash_bytes_secret("a", 1));
+	assert_true(hash_bytes_secret("a", 1) != hash_bytes("a", 1));
+}
+
+static void test_first_above(void **state)
+{
+	struct {
+		int64_t at;
+	} v[] = {{-3}, {0}, {0}, {7}, {9}};
+
+	(void)state;
+	for (int64_t key = -5; key <= 10; key++) {
+		size_t want = 0;
+
+		while (want < 5 && v[want].at <= key)
+			want++;
+		assert_int_equal(first_above(v, 5, at, key), want);
+	}
+	assert_int_equal(first_above(v, 0, at, 0), 0);
+}
+
+static void test_set_reach(void **state)
+{
+	struct {
+		uint64_t start, end, reach;
+	} v[] = {{1, 5, 0}, {2, 9, 0}, {3, 4, 0}, {9, 12, 0}};
+
+	(void)state;
+	set_reach(v, 4);
+	assert_int_equal(v[0].reach, 5);
+	assert_int_equal(v[1].reach, 9);
+	assert_int_equal(v[2].reach, 9);
+	assert_int_equal(v[3].reach, 12);
+}
+
+static bool number_is(const void *ctx, const void *wanted, uint32_t position)
+{
+	return ((const uint64_t *)ctx)[position] == *(const uint64_t *)wanted;
+}
+
+/* Half of the hashes are the same: only the callback tells those apart. */
+static void test_slots(void **state)
+{
+	enum { N = 5000 };
+	static uint64_t numbers[N];
+	struct slots s = {0};
+
+	(void)state;
+	for (uint64_t n = 0; n < N; n++) {
+		numbers[n] = n * 3;
+		assert_int_equal(slots_find(&s, hash_u64(n / 2), number_is, numbers, &numbers[n]), SLOTS_NONE);
+		assert_true(slots_add(&s, hash_u64(n / 2), (uint32_t)n));
+	}
+	for (uint64_t n = 0; n < N; n++)
+		assert_int_equal(slots_find(&s, hash_u64(n / 2), number_is, numbers, &numbers[n]), n);
+	slots_done(&s);
+	assert_int_equal(slots_bytes(&s), 0);
+}
+
+static void test_u64map(void **state)
+{
+	struct u64map m = {0};
+	uint32_t want[512] = {0};
+	uint64_t seed = 7;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		uint64_t k;
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		k = seed >> 33 & 511;
+		if (seed >> 60 & 1) {
+			u64map_remove(&m, k + 1);
+			want[k] = 0;
+		} else {
+			assert_true(u64map_put(&m, k + 1, (uint32_t)i + 1));
+			want[k] = (uint32_t)i + 1;
+		}
+	}
+	for (uint64_t k = 0; k < 512; k++)
+		assert_int_equal(u64map_get(&m, k + 1), want[k]);
+	assert_false(u64map_put(&m, 0, 1));
+	u64map_done(&m);
 }
 
 static void test_clock(void **state)
@@ -231,6 +316,10 @@ int main(void)
 		cmocka_unit_test(test_strtab),
 		cmocka_unit_test(test_strtab_lengths),
 		cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_first_above),
+		cmocka_unit_test(test_set_reach),
+		cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_u64map),
 		cmocka_unit_test(test_clock),
 	};
 

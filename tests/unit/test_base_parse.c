@@ -140,12 +140,37 @@ static void test_size(void **state)
 	check(parse_size, rows, N(rows));
 }
 
+/* Stops at `limit`, at the first character that is no digit, and never at the NUL of a longer text. */
+static void check_digits(const char *text, size_t limit, unsigned base, int result, uint64_t value, size_t used)
+{
+	const char *p = text;
+	uint64_t v = UNTOUCHED;
+
+	assert_int_equal(parse_digits(&p, text + limit, base, &v), result);
+	assert_true(v == (result ? UNTOUCHED : value));
+	assert_int_equal(p - text, used);
+}
+
+static void test_digits(void **state)
+{
+	(void)state;
+	check_digits("7fAb-8", 6, 16, 0, 0x7fab, 4);
+	check_digits("1234", 2, 10, 0, 12, 2);
+	check_digits("12f", 3, 10, 0, 12, 2);
+	check_digits("x", 1, 16, -EINVAL, 0, 0);
+	check_digits("1", 0, 10, -EINVAL, 0, 0);
+	check_digits("0000000000000000000ffffffffffffffff", 35, 16, 0, UINT64_MAX, 35);
+	check_digits("10000000000000000 ", 18, 16, -ERANGE, 0, 17);
+	check_digits("\xff", 1, 16, -EINVAL, 0, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_u64),
 		cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_size),
+		cmocka_unit_test(test_digits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -161,6 +162,23 @@ static void test_log(void **state)
 	assert_string_equal(out + strlen(out) - 5, "z...\n");
 }
 
+static void test_lines(void **state)
+{
+	static const char *const want[] = {"a", "", "b c", ""};
+	char text[] = "a\n\nb c\n\nlast", *p = text, *end = text + strlen(text), *copy;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		assert_string_equal(text_line(&p, end), want[i]);
+	assert_string_equal(text_line(&p, end), "last");
+	assert_null(text_line(&p, end));
+	copy = text_copy("ab\ncd", 4);
+	assert_string_equal(copy, "ab\nc");
+	p = copy;
+	assert_null(text_line(&p, copy));
+	free(copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +187,7 @@ int main(void)
 		cmocka_unit_test(test_sanitise_bad_utf8),
 		cmocka_unit_test(test_sanitise_nul_and_room),
 		cmocka_unit_test(test_sanitise_in_place),
+		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_err),
 		cmocka_unit_test(test_log),
 	};

@@ -29,6 +29,10 @@ static void good(void **state)
 	assert_true(o.quiet);
 	assert_null(o.agent_options);
 	options_done(&o);
+	assert_int_equal(options_parse("events=METHOD_ENTRY+HEAP_DUMP,dump_limit=64,agent=x", &o, why, sizeof(why)), 0);
+	assert_string_equal(o.events, "METHOD_ENTRY+HEAP_DUMP");
+	assert_int_equal(o.dump_limit, 64);
+	options_done(&o);
 	/* As jcmd lets them through. */
 	assert_int_equal(options_parse("has_run:registers,stream:/a,agent:hprof:depth=4", &o, why, sizeof(why)), 0);
 	assert_true(o.registers);
@@ -41,7 +45,8 @@ static void good(void **state)
 static void bad(void **state)
 {
 	static const char *const texts[] = {"agent=", "agent=:x", "stream=", "x", ",", "early,", "early,,quiet",
-		"stream=/a,stream=/b", "earl", "early=1", "Agent=x", "agent:", "agentx", "stream:", "has_run:x"};
+		"stream=/a,stream=/b", "earl", "early=1", "Agent=x", "agent:", "agentx", "stream:", "has_run:x",
+		"events=", "events=A,events=B", "dump_limit=", "dump_limit=0", "dump_limit=-1", "dump_limit=1x", "dump_limit=9999999"};
 	struct options o;
 	char why[64];
 

@@ -5,8 +5,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "sampler/cli/cmd_docs.h"
-#include "sampler/cli/options.h"
+#include "sampler/cli/options/cmd_docs.h"
+#include "sampler/cli/options/options.h"
 
 static void whole(void **state)
 {
@@ -17,7 +17,7 @@ static void whole(void **state)
 		assert_ptr_equal(cmd_doc_find(d->name), d);
 		assert_non_null(d->usage[0]);
 		assert_true(strlen(d->about) > 20);
-		assert_non_null(d->options()->name);
+		assert_non_null(d->options->name);
 		for (size_t i = 0; d->statuses[i]; i += 2)
 			assert_non_null(d->statuses[i + 1]);
 		for (size_t i = 0; d->usage[i]; i++)
@@ -32,7 +32,7 @@ static void sentences(void **state)
 {
 	(void)state;
 	for (const struct cmd_doc *d = cmd_docs(); d->name; d++)
-		for (const struct option_spec *s = d->options(); s->name; s++) {
+		for (const struct option_spec *s = d->options; s->name; s++) {
 			if (!s->help)
 				continue;
 			assert_true(strlen(s->help) > 2 && strlen(s->help) < 120);

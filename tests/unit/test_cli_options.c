@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sampler/cli/habits.h"
-#include "sampler/cli/options.h"
+#include "sampler/cli/options/hints.h"
+#include "sampler/cli/options/options.h"
 #include "symbolizer/base/err.h"
 
 /* Words separated by blanks, as argv, which the options point into; the command's name is put in front. */
@@ -39,14 +39,14 @@ static void good(void **state)
 	assert_int_equal(o.duration_ns, UINT64_C(300000000000));
 	assert_int_equal(o.period_ns, 1000000000 / 999);
 	assert_int_equal(o.n_outputs, 2);
-	assert_true(o.threads);
+	assert_true(o.session.show.thread_root);
 	assert_int_equal(parse("-p 7,7 -p 7", &o, &err), 0);
 	assert_int_equal(o.n_pids, 1);
 	assert_int_equal(parse("-r 100 4711", &o, &err), 0);
 	assert_int_equal(o.pids[0], 4711);
-	assert_int_equal(o.slice_ns, 0);
+	assert_int_equal(o.session.slice_ns, 0);
 	assert_int_equal(parse("-vv Main --slices 2.5s", &o, &err), 0);
-	assert_int_equal(o.slice_ns, UINT64_C(2500000000));
+	assert_int_equal(o.session.slice_ns, UINT64_C(2500000000));
 	assert_string_equal(o.target_name, "Main");
 	assert_int_equal(o.verbose, 2);
 	assert_int_equal(parse("-q -- java -p 1 --bogus", &o, &err), 0);
@@ -59,7 +59,7 @@ static void good(void **state)
 	assert_int_equal(parse("--no-children -- sh --children", &o, &err), 0);
 	assert_true(o.no_children && !o.children);
 	assert_int_equal(parse("-p 1 -e cpu-clock -F 9", &o, &err), 0);
-	assert_string_equal(o.event, "cpu");
+	assert_string_equal(o.session.engine_options.event, "cpu");
 	assert_int_equal(parse("sh -d 1", &o, &err), 0); /* a main class may be called like a program */
 	assert_string_equal(o.target_name, "sh");
 }
@@ -94,7 +94,7 @@ static void advice(void **state)
 		{"-p 1 -e cycles -F 9", "-c"},
 		{"-p 1 --wall=10ms", "-e wall"},
 		{"-p 1 --gil", "Python"},
-		{"-p 1 --subprocesses", "each PID"},
+		{"-p 1 --subprocesses", "--children"},
 		{"-p 1 -tg", "-g: stacks are always recorded"},
 		{"-p 1 -j 100", "--depth"},
 		{"-p 1 --bogus", "--bogus"},
@@ -158,16 +158,16 @@ static void commands(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		assert_int_equal(habits_check_command(known[i], &err), -EINVAL);
-	assert_int_equal(habits_check_command("com.acme.Main", &err), 0);
-	assert_int_equal(habits_check_command("4711", &err), 0);
+		assert_int_equal(hints_check_command(known[i], &err), -EINVAL);
+	assert_int_equal(hints_check_command("com.acme.Main", &err), 0);
+	assert_int_equal(hints_check_command("4711", &err), 0);
 }
 
 /* No letter and no name twice, and getopt's tables have room. */
 static void tables(void **state)
 {
-	const struct option_spec *all[] = {record_option_specs(), list_option_specs(),
-					   doctor_option_specs(), help_option_specs()};
+	const struct option_spec *all[] = {record_option_specs, list_option_specs,
+					   doctor_option_specs, help_option_specs};
 
 	(void)state;
 	for (size_t t = 0; t < 4; t++) {

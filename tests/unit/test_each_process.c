@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sampler/session/each_process.h"
+#include "sampler/inspect/each_process.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/data_limit.h"
 #include "symbolizer/base/err.h"

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "sampler/engine/perf/cpu_list.h"
-#include "sampler/engine/perf/perf_attr.h"
-#include "sampler/engine/perf/perf_event.h"
+#include "sampler/engine/perf/events/cpu_list.h"
+#include "sampler/engine/perf/events/perf_attr.h"
+#include "sampler/engine/perf/events/perf_event.h"
 #include "symbolizer/base/err.h"
 
 static void test_names(void **state)
@@ -121,6 +121,25 @@ static void test_attributes(void **state)
 	assert_int_equal(l.sample_type, a.sample_type);
 }
 
+/* A layout goes for all events of a ring, so those of a CPU, and their owners, are asked for the same fields. */
+static void test_staying(void **state)
+{
+	struct perf_config c = {.period = 12345, .stack_bytes = 16384, .features = PERF_CAN_STAY | PERF_CAN_COUNT_LOST};
+	struct perf_event_attr a;
+	struct perf_layout l = perf_attr_layout(&c);
+
+	(void)state;
+	assert_true(perf_layout_supported(&l));
+	assert_true(l.sample_type & PERF_SAMPLE_READ);
+	assert_int_equal(l.n_read, 2);
+	perf_attr_sampling(&c, true, &a);
+	assert_int_equal(a.sample_type, l.sample_type);
+	perf_attr_leader(&c, true, &a);
+	assert_int_equal(a.sample_type, l.sample_type);
+	c.features = PERF_CAN_STAY;
+	assert_int_equal(perf_attr_layout(&c).n_read, 1);
+}
+
 /* A period above 1 is kept to by the kernel only where samples are not to name it. */
 static void test_weights(void **state)
 {
@@ -172,6 +191,7 @@ int main(void)
 		cmocka_unit_test(test_who_wakes),
 		cmocka_unit_test(test_unknown_names),
 		cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_staying),
 		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_cpu_lists),
 	};

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sampler/engine/perf/family.h"
-#include "sampler/engine/perf/left_alone.h"
+#include "sampler/engine/perf/events/family.h"
+#include "sampler/engine/perf/unfollowed.h"
 #include "symbolizer/base/budget.h"
 #include "symbolizer/target/proc.h"
 
@@ -26,14 +26,14 @@ static struct family f;
 static struct budget memory;
 static int joined, left;
 
-static void on_joined(void *ctx, struct kin *k)
+static void on_joined(void *ctx, struct family_member *k)
 {
 	assert_ptr_equal(ctx, &f);
 	assert_ptr_equal(family_find(&f, k->pid), k);
 	joined++;
 }
 
-static void on_left(void *ctx, struct kin *k)
+static void on_left(void *ctx, struct family_member *k)
 {
 	(void)ctx;
 	assert_null(family_find(&f, k->pid));
@@ -110,7 +110,7 @@ static void test_child(void **state)
 static void test_memory(void **state)
 {
 	pid_t a = start();
-	struct kin *k;
+	struct family_member *k;
 
 	(void)state;
 	family_forked(&f, getpid(), a, 1 * MS);
@@ -176,8 +176,10 @@ static void test_too_many(void **state)
 	assert_int_equal(f.refused, KIDS - FAMILY_MAX);
 	family_add(&f, pids[KIDS - 1], 1000 * MS); /* by each of its samples */
 	assert_int_equal(f.refused, KIDS - FAMILY_MAX);
-	/* Those that end make room. */
+	/* Those that end make room, though not for each fork of a storm: all members are asked. */
 	end(pids[0]);
+	family_add(&f, pids[KIDS - 2], 1005 * MS);
+	assert_false(family_has(&f, pids[KIDS - 2]));
 	family_add(&f, pids[KIDS - 1], 2000 * MS);
 	assert_true(family_has(&f, pids[KIDS - 1]));
 	for (size_t i = 1; i < KIDS; i++)
@@ -218,7 +220,7 @@ static void test_tasks(void **state)
 static char seen[4][16];
 static int n_seen;
 
-static void note_name(void *ctx, const struct left_alone_child *c)
+static void note_name(void *ctx, const struct unfollowed_child *c)
 {
 	assert_null(ctx);
 	assert_in_range(n_seen, 0, 3);
@@ -226,9 +228,9 @@ static void note_name(void *ctx, const struct left_alone_child *c)
 }
 
 /* A process has its parent's name until it calls execve(2). */
-static void test_left_alone(void **state)
+static void test_unfollowed(void **state)
 {
-	struct left_alone l = {.n = 0};
+	struct unfollowed l = {.n = 0};
 	int gate[2], ready[2];
 	pid_t pid;
 	char go;
@@ -248,23 +250,23 @@ static void test_left_alone(void **state)
 		_exit(0);
 	}
 	assert_int_equal(read(ready[0], &go, 1), 1);
-	left_alone_add(&l, pid);
-	left_alone_look(&l, 1000 * MS, note_name, NULL);
+	unfollowed_add(&l, pid);
+	unfollowed_look(&l, 1000 * MS, note_name, NULL);
 	assert_int_equal(write(gate[1], "g", 1), 1);
 	assert_int_equal(read(ready[0], &go, 1), 1);
-	left_alone_look(&l, 1001 * MS, note_name, NULL); /* too soon */
+	unfollowed_look(&l, 1001 * MS, note_name, NULL); /* too soon */
 	assert_int_equal(n_seen, 1);
-	left_alone_look(&l, 2000 * MS, note_name, NULL);
-	left_alone_look(&l, 3000 * MS, note_name, NULL); /* nothing new */
+	unfollowed_look(&l, 2000 * MS, note_name, NULL);
+	unfollowed_look(&l, 3000 * MS, note_name, NULL); /* nothing new */
 	assert_int_equal(n_seen, 2);
 	assert_string_equal(seen[0], "before");
 	assert_string_equal(seen[1], "after");
 	end(pid);
-	left_alone_look(&l, 4000 * MS, note_name, NULL);
+	unfollowed_look(&l, 4000 * MS, note_name, NULL);
 	assert_int_equal(n_seen, 2);
-	for (int i = 0; i < 2 * LEFT_ALONE_MAX; i++)
-		left_alone_add(&l, 1);
-	assert_int_equal(l.n, LEFT_ALONE_MAX);
+	for (int i = 0; i < 2 * UNFOLLOWED_MAX; i++)
+		unfollowed_add(&l, 1);
+	assert_int_equal(l.n, UNFOLLOWED_MAX);
 	close(gate[0]);
 	close(gate[1]);
 	close(ready[0]);
@@ -281,7 +283,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_too_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scan, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tasks, setup, teardown),
-		cmocka_unit_test(test_left_alone),
+		cmocka_unit_test(test_unfollowed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,10 +13,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sampler/engine/perf/perf_attach_priv.h"
+#include "sampler/engine/engine_thread.h"
+#include "sampler/engine/perf/events/perf_attach_priv.h"
 #include "sampler/engine/perf/perf_intake.h"
-#include "sampler/engine/perf/perf_msg.h"
-#include "sampler/engine/prompt.h"
+#include "sampler/engine/perf/perf_policy.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/clock.h"
@@ -28,9 +28,10 @@ enum { PAGE = 4096, HOLE_AT = 2, HOLE_PAGES = 2, PAGES = 8, REGS = 20, SP = 7 /*
 struct world {
 	struct proc *proc;
 	struct perf_attach attach;
+	struct perf_policy policy;
 	struct perf_intake in;
+	struct perf_reader reader;
 	uint8_t *stack;
-	int cpu;
 };
 
 struct got {
@@ -64,28 +65,23 @@ static uint8_t *make_stack(void)
 static void world_init(struct world *w)
 {
 	memset(w, 0, sizeof(*w));
-	w->cpu = stay_here();
+	w->reader.cpu = stay_here();
 	w->stack = make_stack();
 	assert_int_equal(proc_open(getpid(), &w->proc, NULL), 0);
 	w->attach.proc = w->proc;
 	w->attach.config.wake_each = true;
-	w->in = (struct perf_intake){
-		.proc = w->proc,
-		.attach = &w->attach,
-		.queue = sample_queue_new(1 << 20),
-		.layout = {.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER |
-					  PERF_SAMPLE_STACK_USER,
-			   .n_regs = REGS},
-		.weight = 1,
-		.cpu = w->cpu,
+	w->policy = (struct perf_policy){.proc = w->proc, .attach = &w->attach};
+	perf_intake_init(&w->in, &w->attach, sample_queue_new(1 << 20), &w->policy, &(struct engine_options){0});
+	w->in.layout = (struct perf_layout){
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+		.n_regs = REGS,
 	};
-	w->in.rest.proc = w->proc;
 	assert_non_null(w->in.queue);
 }
 
 static void world_done(struct world *w)
 {
-	stack_rest_done(&w->in.rest);
+	perf_intake_done(&w->in);
 	sample_queue_free(w->in.queue);
 	proc_close(w->proc);
 	munmap(w->stack - PAGE, (PAGES + 2) * PAGE);
@@ -128,8 +124,8 @@ static struct got deliver(struct world *w, size_t offset, size_t copied)
 	struct got got = {0};
 	size_t len;
 
-	w->in.switches += prompt_switches();
-	assert_int_equal(perf_intake_record(&w->in, b.data, b.len), 0);
+	w->reader.switches += engine_thread_switches();
+	perf_intake_record(&w->in, &w->reader, b.data, b.len);
 	m = sample_queue_peek(w->in.queue, &len);
 	assert_non_null(m);
 	got = (struct got){m->stack_len, m->stack_missing};
@@ -146,8 +142,8 @@ static unsigned times_whole(struct world *w, size_t offset, size_t copied, int s
 	for (int i = 0; i < TRIES; i++) {
 		struct got got;
 
-		w->in.switches = (uint64_t)switches;
-		w->in.waiting_since_ns = waiting_since_ns;
+		w->reader.switches = (uint64_t)switches;
+		w->reader.waiting_since_ns = waiting_since_ns;
 		got = deliver(w, offset, copied);
 		assert_int_equal(got.len + got.missing, PAGES * PAGE - offset);
 		whole += got.missing == 0;
@@ -191,9 +187,9 @@ static void test_not_on_another_cpu(void **state)
 
 	(void)state;
 	world_init(&w);
-	w.in.cpu = w.cpu + 1;
+	w.reader.cpu++;
 	assert_int_equal(times_whole(&w, 0, HOLE_AT * PAGE, 0, 0), 0);
-	w.in.cpu = -1; /* of nobody's in particular */
+	w.reader.cpu = -1; /* of nobody's in particular */
 	assert_int_equal(times_whole(&w, 0, HOLE_AT * PAGE, 0, 0), 0);
 	world_done(&w);
 }
@@ -211,7 +207,7 @@ static void test_a_stack_that_is_not_known(void **state)
 	w.in.rest.maps_pause_ns = UINT64_C(1000000000000);
 	known = w.stack;
 	w.stack = make_stack();
-	w.in.switches = w.in.waiting_since_ns = 0;
+	w.reader.switches = w.reader.waiting_since_ns = 0;
 	got = deliver(&w, 0, HOLE_AT * PAGE);
 	assert_int_equal(got.len, HOLE_AT * PAGE);
 	assert_true(got.missing >= (PAGES - HOLE_AT) * PAGE);
@@ -232,12 +228,12 @@ static void test_nothing_copied(void **state)
 	assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
 	assert_int_equal(times_whole(&w, HOLE_AT * PAGE, 0, 0, 0), 0);
 	if (sched_setscheduler(0, SCHED_RR, &lowest) == 0) {
-		assert_true(prompt_is_ahead());
+		assert_true(engine_thread_is_realtime());
 		assert_true(times_whole(&w, HOLE_AT * PAGE, 0, 0, 0) > 0);
 		assert_int_equal(times_whole(&w, HOLE_AT * PAGE, 0, -1, 0), 0);
 		assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
 	}
-	assert_false(prompt_is_ahead());
+	assert_false(engine_thread_is_realtime());
 	world_done(&w);
 }
 

@@ -8,8 +8,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "sampler/engine/perf/events/thread_stacks.h"
 #include "sampler/engine/perf/quiet_cpu.h"
-#include "sampler/engine/perf/thread_stacks.h"
 
 #define MS UINT64_C(1000000)
 #define COMMON UINT32_C(65528)
@@ -191,7 +191,6 @@ static void test_moves_away(void **state)
 		assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
 		assert_true(CPU_EQUAL(&set, &after));
 	}
-	quiet_cpu_done(&q);
 }
 
 static void test_stays(void **state)
@@ -209,7 +208,6 @@ static void test_stays(void **state)
 	q.in_the_way = true;
 	q.empty = 100000;
 	quiet_cpu_end(&q);
-	quiet_cpu_done(&q);
 }
 
 int main(void)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/engine/perf/perf_record.h"
+#include "sampler/engine/perf/events/perf_record.h"
 #include "symbolizer/base/buf.h"
 
 static const struct perf_layout full = {
@@ -53,7 +53,7 @@ static void put_sample_id(struct buf *b, int pid, int tid, uint64_t time, uint64
 	put(b, 3, 8); /* cpu, reserved */
 }
 
-static struct buf sample(uint64_t n_chain, uint64_t abi, uint64_t stack, uint64_t dyn)
+static struct buf sample_with(unsigned n_read, uint64_t n_chain, uint64_t abi, uint64_t stack, uint64_t dyn)
 {
 	struct buf b = begin(PERF_RECORD_SAMPLE, 0);
 
@@ -64,6 +64,8 @@ static struct buf sample(uint64_t n_chain, uint64_t abi, uint64_t stack, uint64_
 	put(&b, 42, 8); /* id */
 	put(&b, 3, 8); /* cpu */
 	put(&b, 10000, 8); /* period */
+	for (unsigned i = 0; i < n_read; i++)
+		put(&b, 1000000 + i, 8);
 	put(&b, n_chain, 8);
 	put(&b, (uint64_t)PERF_CONTEXT_KERNEL, 8);
 	put(&b, 0xffffffff81000001, 8);
@@ -82,6 +84,11 @@ static struct buf sample(uint64_t n_chain, uint64_t abi, uint64_t stack, uint64_
 		put(&b, dyn, 8);
 	}
 	return b;
+}
+
+static struct buf sample(uint64_t n_chain, uint64_t abi, uint64_t stack, uint64_t dyn)
+{
+	return sample_with(0, n_chain, abi, stack, dyn);
 }
 
 static void test_sample(void **state)
@@ -109,6 +116,28 @@ static void test_sample(void **state)
 	assert_true(chain[0] == 0xffffffff81000001 && chain[1] == 0xffffffff81000002);
 	assert_int_equal(perf_record_kernel_chain(&r, chain, 1), 1);
 	buf_done(&b);
+}
+
+/* The count, and what of the read format is behind it, stand in front of the call chain. */
+static void test_sample_with_count(void **state)
+{
+	struct perf_layout l = full;
+
+	(void)state;
+	l.sample_type |= PERF_SAMPLE_READ;
+	for (l.n_read = 1; l.n_read <= 2; l.n_read++) {
+		struct buf b = sample_with(l.n_read, 5, PERF_SAMPLE_REGS_ABI_64, 16, 12);
+		struct perf_record r;
+
+		assert_true(perf_layout_supported(&l));
+		assert_int_equal(finish(&b, &l, &r), 0);
+		assert_int_equal(r.period, 10000);
+		assert_int_equal(r.n_chain, 5);
+		assert_int_equal(r.stack_dyn, 12);
+		b.len = 8 + 6 * 8 + 4;
+		assert_int_equal(finish(&b, &l, &r), -EINVAL);
+		buf_done(&b);
+	}
 }
 
 static void test_sample_of_kernel_thread(void **state)
@@ -345,6 +374,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_sample_with_count),
 		cmocka_unit_test(test_sample_of_kernel_thread),
 		cmocka_unit_test(test_sample_that_lies),
 		cmocka_unit_test(test_size_must_fit),

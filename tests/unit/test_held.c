@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "sampler/model/raw_sample.h"
-#include "sampler/session/held.h"
+#include "sampler/session/parts/held.h"
 #include "symbolizer/base/budget.h"
 
 static struct raw_sample make(pid_t tid, const void *stack, size_t stack_len)

@@ -8,7 +8,6 @@
 
 #include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/methods/line_table.h"
-#include "symbolizer/hotspot/reader/u64map.h"
 #include "symbolizer/hotspot/reader/unsigned5.h"
 #include "symbolizer/hotspot/reader/utf8.h"
 
@@ -138,32 +137,6 @@ static void modified_utf8(void **state)
 	assert_string_equal(small, "\xc3\xbc!");
 }
 
-static void map_against_array(void **state)
-{
-	struct u64map m = {.seed = 42};
-	uint32_t want[512] = {0};
-	uint64_t seed = 7;
-
-	(void)state;
-	for (int i = 0; i < 20000; i++) {
-		uint64_t k;
-
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		k = seed >> 33 & 511;
-		if (seed >> 60 & 1) {
-			u64map_remove(&m, k + 1);
-			want[k] = 0;
-		} else {
-			assert_true(u64map_put(&m, k + 1, (uint32_t)i + 1));
-			want[k] = (uint32_t)i + 1;
-		}
-	}
-	for (uint64_t k = 0; k < 512; k++)
-		assert_int_equal(u64map_get(&m, k + 1), want[k]);
-	assert_false(u64map_put(&m, 0, 1));
-	u64map_done(&m);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,7 +144,6 @@ int main(void)
 		cmocka_unit_test(line_tables),
 		cmocka_unit_test(scope_chains),
 		cmocka_unit_test(modified_utf8),
-		cmocka_unit_test(map_against_array),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,13 +318,13 @@ static void bad_references(void **state)
 	} cases[] = {
 		{2, 1, 99, 2, 1, "there is no location 99"},
 		{3, 1, 0, 5, 1, "(mapping 2): its id is 0"},
-		{3, 1, 1, 5, 1, "a mapping's id is there twice"},
+		{3, 1, 1, 5, 1, "two mappings have the same id"},
 		{3, 1, 2, 5, 77, "(mapping 2): text 77 of 11"},
 		{4, 1, 0, 2, 1, "(location 3): its id is 0"},
 		{4, 1, 3, 2, 9, "there is no mapping 9"},
-		{4, 1, 2, 2, 1, "a location's id is there twice"},
+		{4, 1, 2, 2, 1, "two locations have the same id"},
 		{5, 1, 0, 2, 1, "(function 3): its id is 0"},
-		{5, 1, 2, 2, 1, "a function's id is there twice"},
+		{5, 1, 2, 2, 1, "two functions have the same id"},
 		{5, 1, 3, 3, 500, "(function 3): text 500 of 11"},
 		{13, 0, 0, 0, 0, "damaged"},
 	};
@@ -425,7 +425,7 @@ static void gzip_is_read(void **state)
 	check_folded(np, false, "a;b 5\n");
 	named_profile_free(np);
 	assert_int_equal(reader_open_profile(cut, &np, NULL, &err), -EINVAL);
-	assert_non_null(strstr(err.msg, "damaged gzip at "));
+	assert_non_null(strstr(err.msg, "damaged gzip data after "));
 	assert_non_null(strstr(err.msg, "it ends in the middle"));
 	unlink(path);
 	unlink(cut);

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sampler/session/inspect.h"
-#include "sampler/session/command_line.h"
-#include "sampler/session/java_main.h"
+#include "sampler/inspect/command_line.h"
+#include "sampler/inspect/inspect.h"
+#include "sampler/inspect/java_main.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "sampler/engine/engine.h"
-#include "sampler/session/leftover.h"
+#include "sampler/session/parts/leftover.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)

@@ -610,7 +610,7 @@ static void libjvm_is_quick(void **state)
 struct collected {
 	struct dso_record_row rows[64];
 	struct dso_symbol symbols[64];
-	struct dso_record_name names[8];
+	struct dso_symbol names[8];
 	struct dso_record_line lines[64];
 	struct dso_record rec;
 };
@@ -639,7 +639,7 @@ static void note_name(void *ctx, struct dso *d, const char *name, uint64_t vaddr
 	struct collected *c = ctx;
 
 	(void)d;
-	c->names[c->rec.n_names++] = (struct dso_record_name){name, vaddr, size};
+	c->names[c->rec.n_names++] = (struct dso_symbol){name, vaddr, size};
 }
 
 static void note_lines(void *ctx, struct dso *d, uint64_t vaddr, const struct dso_line *lines,

@@ -37,7 +37,7 @@ static int setup(void **state)
 
 	assert_non_null(w);
 	assert_int_equal(proc_open(getpid(), &w->proc, NULL), 0);
-	assert_int_equal(maps_open(w->proc, &w->maps, NULL), 0);
+	assert_int_equal(maps_open(w->proc, NULL, &w->maps, NULL), 0);
 	w->mem = mem_pages_new();
 	assert_non_null(w->mem);
 	assert_int_equal(modmap_open(w->proc, w->maps, w->mem, NULL, &w->m, NULL), 0);

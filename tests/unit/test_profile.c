@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sampler/profile/profile.h"
+#include "tests/support/storage_limit.h"
 
 enum { PID = 7, STACK_MAX = 16 };
 
@@ -256,7 +257,7 @@ static void beyond_the_limit_stacks_share_one(void **state)
 
 		count += s.count;
 		weight += s.weight;
-		if (profile_is_storage_limit(p, s.stack))
+		if (is_storage_limit(p, s.stack))
 			limited += s.count;
 	}
 	t = profile_totals(p);
@@ -286,7 +287,7 @@ static void a_limit_too_small_for_anything(void **state)
 
 	profile_add(p, PID, 1, THREAD_RUNNING, &w, 2);
 	profile_add(p, PID, 2, THREAD_RUNNING, &w, 2);
-	assert_true(profile_is_storage_limit(p, only_stack(p)));
+	assert_true(is_storage_limit(p, only_stack(p)));
 	assert_int_equal(profile_sample(p, 0).count, 2);
 	assert_int_equal(profile_sample(p, 0).weight, 4);
 	assert_int_equal(profile_sample(p, 0).pid, PID);

@@ -14,6 +14,7 @@
 #include "sampler/profile/named_builder.h"
 #include "sampler/profile/named_filter.h"
 #include "sampler/profile/profile.h"
+#include "tests/support/storage_limit.h"
 
 /*
  * Runs with each allocation failing in turn, and with all from there on (linked with --wrap). Leaks
@@ -73,7 +74,7 @@ static void count_samples(void)
 		struct profile_sample s = profile_sample(p, i);
 
 		count += s.count;
-		limited += profile_is_storage_limit(p, s.stack) ? s.count : 0;
+		limited += is_storage_limit(p, s.stack) ? s.count : 0;
 	}
 	assert_int_equal(count, N);
 	assert_int_equal(profile_totals(p).storage_limit, limited);

@@ -11,10 +11,10 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "sampler/recording/encode.h"
 #include "sampler/recording/format.h"
-#include "sampler/recording/put.h"
 #include "sampler/recording/recording.h"
-#include "sampler/recording/writer.h"
+#include "sampler/recording/recording_writer.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/native/cfi_row.h"

@@ -13,7 +13,7 @@
 #include "sampler/output/writer.h"
 #include "sampler/profile/named_builder.h"
 #include "sampler/recording/recording.h"
-#include "sampler/recording/writer.h"
+#include "sampler/recording/recording_writer.h"
 #include "sampler/session/session.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
@@ -33,9 +33,8 @@ static void run(const struct recording *rec, struct recording_writer *w, FILE *f
 		.replay = rec,
 		.snapshot = w,
 		.profile = {.threads = true},
-		.kernel = true,
-		.lines = true,
-		.thread_root = true,
+		.engine_options.kernel = true,
+		.show = {.lines = true, .thread_root = true},
 	};
 	const struct writer_options wo = {.annotate = true, .lines = true};
 	struct named_profile *np;

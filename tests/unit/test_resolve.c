@@ -21,7 +21,7 @@
 #include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/native/dso.h"
-#include "symbolizer/native/kallsyms.h"
+#include "tests/support/kallsyms_text.h"
 #include "symbolizer/native/modmap.h"
 #include "symbolizer/native/perfmap.h"
 
@@ -244,7 +244,7 @@ static void check_frame(struct frame_key k, struct resolver_sources s, struct re
 	add_stack(p, 1, &k, 1);
 	np = name(p, s, o);
 	snprintf(text, sizeof(text), "%s 1\n", want);
-	check_folded(np, o.lines, text);
+	check_folded(np, o.show.lines, text);
 	named_profile_free(np);
 	profile_free(p);
 }
@@ -327,14 +327,14 @@ static void frames_of_every_kind(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		check_frame(cases[i].key, all_sources(), (struct resolver_options){0},
 			    cases[i].text);
-		check_frame(cases[i].key, all_sources(), (struct resolver_options){.lines = true},
+		check_frame(cases[i].key, all_sources(), (struct resolver_options){.show.lines = true},
 			    cases[i].lines);
 		/* Nothing to ask: no frame may need a source. */
 		if (cases[i].key.kind != FRAME_MARK && cases[i].key.kind != FRAME_KERNEL)
 			check_frame(cases[i].key, none, (struct resolver_options){0}, "[unknown]");
 	}
 	check_frame(key(FRAME_INTERPRETED, M_LAMBDA, 0), all_sources(),
-		    (struct resolver_options){.raw_names = true},
+		    (struct resolver_options){.show.raw_names = true},
 		    "Truth$$Lambda$14+0x00007f8905002000.run_[0]");
 }
 
@@ -356,7 +356,7 @@ static void naming_that_is_ended(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		check_frame(cases[i].key, all_sources(), (struct resolver_options){.lines = true, .ends = &ends},
+		check_frame(cases[i].key, all_sources(), (struct resolver_options){.show.lines = true, .ends = &ends},
 			    cases[i].text);
 		assert_int_equal(unnamed, cases[i].unnamed);
 	}
@@ -384,7 +384,7 @@ static void lines_take_limited_time(void **state)
 	budget_init(&b, 0, 100 * MS);
 	s.files = &b;
 	line_takes_ns = MS;
-	np = name(p, s, (struct resolver_options){.lines = true});
+	np = name(p, s, (struct resolver_options){.show.lines = true});
 	line_takes_ns = 0;
 	assert_true(clock_thread_cpu_ns() - start < UINT64_C(1000) * MS);
 	assert_true(np->n_locations >= FRAMES);
@@ -419,7 +419,7 @@ static void kernel_and_perf_map(void **state)
 	struct perfmap *perfmap = NULL;
 	(void)state;
 
-	assert_int_equal(kallsyms_parse(symbols, strlen(symbols), &kernel), 0);
+	assert_int_equal(kallsyms_of_text(symbols, strlen(symbols), &kernel), 0);
 	assert_int_equal(perfmap_parse(map, strlen(map), &perfmap), 0);
 	s.kernel = kernel;
 	s.perfmap = perfmap;
@@ -447,7 +447,7 @@ static void a_stack_with_roots(void **state)
 	profile_add(p, 4711, 8, THREAD_RUNNING, &w, 10);
 	profile_set_thread_name(p, 4711, 7, "http; nio");
 	np = name(p, all_sources(), (struct resolver_options){
-		.thread_root = true, .process_root = true, .state_root = true,
+		.show = {.thread_root = true, .process_root = true, .state_root = true},
 		.process_name = "java"});
 	check_folded(np, false,
 		     "[java pid=4711];[http: nio tid=7];[blocked];[incomplete];[libjvm.so];"
@@ -487,7 +487,7 @@ static void long_thread_names_keep_the_tid(void **state)
 	thread[sizeof(thread) - 1] = '\0';
 	add_stack(p, 12, &k, 1);
 	profile_set_thread_name(p, 4711, 12, thread);
-	np = name(p, all_sources(), (struct resolver_options){.thread_root = true});
+	np = name(p, all_sources(), (struct resolver_options){.show.thread_root = true});
 	snprintf(want, sizeof(want), "[%.12288s tid=12];[unknown] 1\n", thread);
 	check_folded(np, false, want);
 	named_profile_free(np);
@@ -653,7 +653,7 @@ static void the_limit_has_a_name(void **state)
 
 	add_stack(p, 1, &k, 1);
 	add_stack(p, 2, &k, 1);
-	np = name(p, all_sources(), (struct resolver_options){.thread_root = true});
+	np = name(p, all_sources(), (struct resolver_options){.show.thread_root = true});
 	check_folded(np, false, "[storage limit] 2\n");
 	named_profile_free(np);
 	profile_free(p);

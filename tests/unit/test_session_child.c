@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "sampler/session/children.h"
+#include "sampler/session/parts/unsampled.h"
 #include "sampler/session/session_private.h"
-#include "sampler/session/unsampled.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/proc.h"
@@ -70,7 +70,7 @@ static void open_child(bool by_thread_time)
 	owner.files = &owner.own_files;
 	owner.started_ns = clock_monotonic_ns() - 100 * S;
 	owner.o.engine_options.period = 10 * MS;
-	view_budget(&owner.own_files);
+	readers_budget(&owner.own_files);
 	assert_int_equal(proc_open(getpid(), &owner.proc, NULL), 0);
 	if (by_thread_time)
 		owner.unsampled = unsampled_new(owner.proc, 10 * MS);
@@ -114,7 +114,7 @@ static void test_held_samples_are_given_at_the_end(void **state)
 {
 	(void)state;
 	open_child(true);
-	child->view->jvm = JVM_STARTING;
+	child->readers->jvm = JVM_STARTING;
 	sample(10 * MS);
 	sample(10 * MS);
 	assert_int_equal(profile_totals(child->profile).samples, 0);
@@ -159,7 +159,7 @@ static void test_a_number_is_given_again(void **state)
 	pid = child->pid;
 	owner.children = children_new(&owner);
 	owner.profile = profile_new((struct profile_options){.threads = true});
-	sink = children_sink(owner.children);
+	sink = session_sink(&owner);
 	sink.sample(sink.ctx, &(struct raw_sample){.pid = pid, .tid = pid, .weight = 1});
 	sink.child(sink.ctx, owner.pid, pid); /* of this one, behind its first sample */
 	assert_non_null(sink.process(sink.ctx, pid));

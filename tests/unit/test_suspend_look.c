@@ -32,8 +32,8 @@ static void setup(struct world *w, size_t there, uint64_t sp, uint64_t block)
 	for (size_t i = 0; i < STACK_BYTES; i++)
 		w->bytes[i] = (uint8_t)(i * 2654435761u >> 24);
 	w->t.mem = mem_pages_new();
-	w->t.queue = sample_queue_new(QUEUE);
-	assert_true(w->t.mem && w->t.queue);
+	w->t.out.queue = sample_queue_new(QUEUE);
+	assert_true(w->t.mem && w->t.out.queue);
 	assert_int_equal(mem_pages_add(w->t.mem, STACK, w->bytes, there), 0);
 	regs_set(&w->l.set.regs, arch_host()->sp, sp);
 	w->l.thread_block = block;
@@ -43,7 +43,7 @@ static void setup(struct world *w, size_t there, uint64_t sp, uint64_t block)
 static void done(struct world *w)
 {
 	mem_free(w->t.mem);
-	sample_queue_free(w->t.queue);
+	sample_queue_free(w->t.out.queue);
 	free(w->bytes);
 }
 
@@ -136,11 +136,11 @@ static void test_no_room(void **state)
 
 	(void)state;
 	setup(&w, STACK_BYTES, STACK, STACK + 300000);
-	sample_queue_free(w.t.queue);
-	w.t.queue = sample_queue_new(1 << 16);
-	assert_non_null(w.t.queue);
+	sample_queue_free(w.t.out.queue);
+	w.t.out.queue = sample_queue_new(1 << 16);
+	assert_non_null(w.t.out.queue);
 	assert_null(suspend_look_copy(&w.t, &w.th, &w.l));
-	assert_int_equal(w.t.lost, 1);
+	assert_int_equal(w.t.out.lost, 1);
 	done(&w);
 }
 

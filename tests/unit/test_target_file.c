@@ -263,7 +263,7 @@ static struct mapping mapping_of(struct proc *p, ino_t inode, struct maps **ret)
 {
 	const struct mapping *found = NULL;
 
-	assert_int_equal(maps_open(p, ret, NULL), 0);
+	assert_int_equal(maps_open(p, NULL, ret, NULL), 0);
 	for (size_t i = 0; i < maps_count(*ret) && !found; i++)
 		if (maps_at(*ret, i)->inode == inode)
 			found = maps_at(*ret, i);

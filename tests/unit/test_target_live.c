@@ -349,7 +349,7 @@ static void test_exec(void **state)
 	}
 	close(go[0]);
 	target_open(&t);
-	assert_int_equal(maps_open(t.proc, &maps, NULL), 0);
+	assert_int_equal(maps_open(t.proc, NULL, &maps, NULL), 0);
 	assert_true(mem_read_u64(t.mem, at(&t, 1), &x) && x == 1);
 	close(go[1]);
 	wait_for_area(&t);
@@ -446,7 +446,7 @@ static void test_privileges_dropped(void **state)
 	pid_t user;
 
 	(void)state;
-	assert_int_equal(maps_open(t.proc, &maps, NULL), 0);
+	assert_int_equal(maps_open(t.proc, NULL, &maps, NULL), 0);
 	user = geteuid() == 0 ? fork() : -1;
 	if (user == 0)
 		_exit(use_without_privileges(&t, maps));

@@ -152,7 +152,7 @@ static void test_own_process(void **state)
 
 	(void)state;
 	assert_int_equal(proc_open(getpid(), &p, NULL), 0);
-	assert_int_equal(maps_open(p, &m, NULL), 0);
+	assert_int_equal(maps_open(p, NULL, &m, NULL), 0);
 	map = maps_find(m, (uintptr_t)&test_own_process);
 	assert_non_null(map);
 	assert_true(map->flags & MAP_X);
@@ -183,10 +183,10 @@ static void test_little_is_left(void **state)
 	(void)state;
 	assert_int_equal(proc_open(getpid(), &p, NULL), 0);
 	budget_init(&b, 100, 0);
-	assert_int_equal(maps_open_within(p, &b, &m, NULL), -EFBIG);
+	assert_int_equal(maps_open(p, &b, &m, NULL), -EFBIG);
 	assert_int_equal(budget_bytes_left(&b), 100);
 	budget_init(&b, 64 << 20, 0);
-	assert_int_equal(maps_open_within(p, &b, &m, NULL), 0);
+	assert_int_equal(maps_open(p, &b, &m, NULL), 0);
 	assert_true(budget_bytes_left(&b) < 64 << 20);
 	generation = maps_generation(m);
 	n = maps_count(m);
@@ -220,7 +220,7 @@ static void test_child_ends(void **state)
 			pause();
 	}
 	assert_int_equal(proc_open(child, &p, NULL), 0);
-	assert_int_equal(maps_open(p, &m, NULL), 0);
+	assert_int_equal(maps_open(p, NULL, &m, NULL), 0);
 	generation = maps_generation(m);
 	n = maps_count(m);
 	assert_int_equal(maps_refresh(m), 0);
@@ -231,7 +231,7 @@ static void test_child_ends(void **state)
 	assert_int_equal(maps_count(m), n); /* the old content stays */
 	maps_close(m);
 	m = NULL;
-	assert_int_equal(maps_open(p, &m, NULL), -ESRCH);
+	assert_int_equal(maps_open(p, NULL, &m, NULL), -ESRCH);
 	assert_null(m);
 	proc_close(p);
 }

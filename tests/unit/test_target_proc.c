@@ -362,6 +362,59 @@ static void burn_ms(uint64_t ms)
 		;
 }
 
+static size_t place_of(pid_t pid, const pid_t *pids, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && pids[i] != pid)
+		i++;
+	return i;
+}
+
+enum { GENERATIONS = 8 };
+
+/* Each starts the next, and tells its own number. */
+static void start_generations(int told, int left)
+{
+	pid_t self, child;
+
+	do {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		self = getpid();
+		(void)!write(told, &self, sizeof(self));
+		child = --left ? fork() : 1;
+	} while (child == 0);
+	for (;;)
+		pause();
+}
+
+static void test_generations(void **state)
+{
+	pid_t born[GENERATIONS], *pids, first;
+	struct proc *p;
+	int told[2];
+	size_t n;
+
+	(void)state;
+	assert_int_equal(pipe(told), 0);
+	first = fork();
+	if (first == 0)
+		start_generations(told[1], GENERATIONS);
+	for (size_t i = 0; i < GENERATIONS; i++)
+		assert_int_equal(read(told[0], &born[i], sizeof(born[i])), sizeof(born[i]));
+	assert_int_equal(proc_open(getpid(), &p, NULL), 0);
+	assert_int_equal(proc_descendants(p, &pids, &n), 0);
+	assert_int_equal(n, GENERATIONS);
+	for (size_t i = 0; i < GENERATIONS; i++)
+		assert_int_equal(place_of(born[i], pids, n), i);
+	free(pids);
+	proc_close(p);
+	kill(first, SIGKILL);
+	waitpid(first, NULL, 0);
+	close(told[0]);
+	close(told[1]);
+}
+
 /* Descendants, and the CPU time of those that were waited for. */
 static void test_children(void **state)
 {
@@ -403,6 +456,7 @@ int main(void)
 		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_comm),
 		cmocka_unit_test(test_dead),
+		cmocka_unit_test(test_generations),
 		cmocka_unit_test(test_children),
 		cmocka_unit_test(test_ended_is_said),
 		cmocka_unit_test(test_alive_among_signals),

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/session/thread_dump.h"
+#include "sampler/doctor/thread_dump.h"
 
 static const char jdk17[] =
 	"2026-11-21 12:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode):\n\n"

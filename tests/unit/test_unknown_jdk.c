@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/readers/readers.h"
 #include "sampler/recording/recording.h"
-#include "sampler/session/view.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/hotspot.h"
@@ -68,11 +68,11 @@ static int add_span(void *ctx, const struct recording_span *span)
 }
 
 /* Everything that was ever read, as it was first: tables do not change. */
-static struct view *open_view(const struct recording *rec)
+static struct readers *open_view(const struct recording *rec)
 {
-	struct view *v;
+	struct readers *v;
 
-	assert_int_equal(view_open_recording(rec, (struct unwinder_options){0}, NULL, &v, NULL), 0);
+	assert_int_equal(readers_open_recording(rec, (struct unwinder_options){0}, NULL, &v, NULL), 0);
 	for (size_t i = recording_sample_count(rec) + 1; i-- > 0;)
 		assert_int_equal(recording_each_span(rec, i, add_span, v->mem), 0);
 	return v;
@@ -91,7 +91,7 @@ static void name_frame(struct hotspot *hs, const struct frame_key *k, char *dst,
 		snprintf(dst, size, "%d %s.%s", k->kind, m->class_name, m->name);
 }
 
-static void walk_names(struct view *v, const struct raw_sample *s, struct names *ret)
+static void walk_names(struct readers *v, const struct raw_sample *s, struct names *ret)
 {
 	struct walk w;
 
@@ -108,7 +108,7 @@ static bool read_text(struct mem *m, uint64_t at, char *dst)
 	return mem_read_u64(m, at, &addr) && addr && mem_read_cstr(m, addr, dst, NAME_MAX_LEN);
 }
 
-static void read_table(struct subject *t, struct view *v, const struct table *table)
+static void read_table(struct subject *t, struct readers *v, const struct table *table)
 {
 	char type[NAME_MAX_LEN], field[NAME_MAX_LEN];
 	size_t first = t->n;
@@ -137,7 +137,7 @@ static size_t type_len(const struct entry *e)
 }
 
 /* The field, or all fields of its type. */
-static void rename_fields(const struct subject *t, struct view *v, const struct entry *e, bool type)
+static void rename_fields(const struct subject *t, struct readers *v, const struct entry *e, bool type)
 {
 	static const char renamed[] = "_another_name";
 	const uint64_t at = RENAMED;
@@ -148,7 +148,7 @@ static void rename_fields(const struct subject *t, struct view *v, const struct 
 			assert_int_equal(mem_pages_add(v->mem, o->name_at, &at, sizeof(at)), 0);
 }
 
-static void walk_all(struct subject *t, struct view *v, const struct entry *e)
+static void walk_all(struct subject *t, struct readers *v, const struct entry *e)
 {
 	for (size_t i = 0; i < t->n_whole; i++) {
 		struct names *now = calloc(1, sizeof(*now));
@@ -174,11 +174,11 @@ static void walk_all(struct subject *t, struct view *v, const struct entry *e)
 /* 1: the JVM is refused. */
 static bool try_without(struct subject *t, const struct entry *e, bool type)
 {
-	struct view *v = open_view(t->rec);
+	struct readers *v = open_view(t->rec);
 	bool refused;
 
 	rename_fields(t, v, e, type);
-	view_find_jvm(v);
+	readers_find_jvm(v);
 	refused = v->jvm != JVM_READY;
 	/* Of a subclass, where the field has moved between the two from one JDK to another. */
 	if (v->jvm == JVM_UNSUPPORTED && e->field && !type && !strstr(v->why, strstr(e->name, "::")))
@@ -186,7 +186,7 @@ static bool try_without(struct subject *t, const struct entry *e, bool type)
 	if (v->jvm == JVM_STARTING)
 		fail_msg("without %s: taken for a JVM that is still starting", e->name);
 	walk_all(t, v, e);
-	view_close(v);
+	readers_close(v);
 	return refused;
 }
 
@@ -200,14 +200,14 @@ static void every_entry(void **state)
 {
 	const struct recorded *r = *state;
 	struct subject t = {.entries = calloc(ENTRIES_MAX, sizeof(*t.entries))};
-	struct view *v;
+	struct readers *v;
 	size_t refused = 0, n_fields;
 
 	assert_non_null(t.entries);
 
 	assert_int_equal(recording_open(r->path, &t.rec, NULL), 0);
 	v = open_view(t.rec);
-	assert_true(view_find_jvm(v));
+	assert_true(readers_find_jvm(v));
 	while (t.n_whole < 8 && t.n_whole < recording_sample_count(t.rec)) {
 		walk_names(v, recording_sample(t.rec, t.n_whole), &t.whole[t.n_whole]);
 		t.n_whole++;
@@ -217,7 +217,7 @@ static void every_entry(void **state)
 	n_fields = t.n;
 	for (size_t i = 1; i < r->n_tables; i++)
 		read_table(&t, v, &tables[i]);
-	view_close(v);
+	readers_close(v);
 	for (size_t i = 0; i < t.n; i++) {
 		const struct entry *e = &t.entries[i];
 

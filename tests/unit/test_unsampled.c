@@ -10,7 +10,7 @@
 
 #include "sampler/engine/engine.h"
 #include "sampler/profile/profile.h"
-#include "sampler/session/unsampled.h"
+#include "sampler/session/parts/unsampled.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/target/proc.h"
 
@@ -98,6 +98,24 @@ static void test_nothing_is_missing(void **state)
 	end(&c);
 }
 
+/* Threads that ended after the events, so that nothing was told of them, lack what the sum lacks. */
+static void test_ended_unseen(void **state)
+{
+	struct case_of c = begin();
+	uint64_t all = 0;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		profile_set_thread_name(c.p, 1, GONE + i, "late");
+		unsampled_sample(c.u, GONE + i, 10 * MS, 0, 0);
+	}
+	give(&c, 1000 * MS, 200 * MS);
+	for (size_t i = 0; i < profile_sample_count(c.p); i++)
+		all += profile_sample(c.p, i).weight;
+	assert_in_range(all, 795 * MS, 800 * MS);
+	end(&c);
+}
+
 /* What threads used that were sampled is not theirs once more. */
 static void test_lost_samples_are_counted_elsewhere(void **state)
 {
@@ -163,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads_of_a_name),
 		cmocka_unit_test(test_nothing_is_missing),
+		cmocka_unit_test(test_ended_unseen),
 		cmocka_unit_test(test_lost_samples_are_counted_elsewhere),
 		cmocka_unit_test(test_leftover_of_a_sampled_thread),
 		cmocka_unit_test(test_rest_of_a_live_thread),

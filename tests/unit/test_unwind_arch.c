@@ -102,6 +102,26 @@ static void test_native(void **state)
 	expect(&w.frames[1], FRAME_NATIVE, 3, 0x2100);
 }
 
+/* A function with rows, by the registers of this processor. */
+static void test_rows(void **state)
+{
+	uint64_t cpp_fp = push_native();
+	struct walk w;
+
+	(void)state;
+	fake_push(native_call(NATIVE_NO_ROWS + 0x40));
+	fake_push(cpp_fp);
+	set(PC, NATIVE_FRAMED + 4);
+	set(SP, fake.top);
+	set(FP, 0x1234);
+	fake_walk(&w);
+	assert_int_equal(w.end, WALK_ROOT);
+	assert_int_equal(w.n, 3);
+	expect(&w.frames[0], FRAME_NATIVE, 3, 0x104);
+	expect(&w.frames[1], FRAME_NATIVE, 3, 0x2140);
+	expect(&w.frames[2], FRAME_NATIVE, 3, 0x2100);
+}
+
 /* What is a call on x86-64 is none here. */
 static void test_not_a_call(void **state)
 {
@@ -157,6 +177,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_native),
+		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_not_a_call),
 		cmocka_unit_test(test_interpreted),
 	};

@@ -351,12 +351,12 @@ int dso_cfi_row(struct dso *d, uint64_t vaddr, const struct cfi_row **ret)
 	if (fn == 2)
 		return -ENOENT;
 	memset(&row, 0, sizeof(row));
-	row.cfa_reg = X86_RSP;
+	row.cfa_reg = (uint8_t)arch->sp;
 	row.cfa_off = cfa_off[fn];
 	row.signal_frame = fn == 4;
-	row.rule[X86_RIP] = (struct cfi_rule){fn == 1 ? CFI_UNDEFINED : CFI_OFFSET, ra_off[fn]};
+	row.rule[arch->pc] = (struct cfi_rule){fn == 1 ? CFI_UNDEFINED : CFI_OFFSET, ra_off[fn]};
 	if (fn == 0)
-		row.rule[X86_RBP] = (struct cfi_rule){CFI_OFFSET, -16};
+		row.rule[arch->fp] = (struct cfi_rule){CFI_OFFSET, -16};
 	assert_int_equal(cfi_row_seal(&row), 0);
 	*ret = &row;
 	return 0;

@@ -28,11 +28,11 @@ enum {
 #define FAKE_BYTECODES UINT64_C(0x7f3000000000) /* of method i: + i * 0x100, 0x80 long */
 
 /* Native functions, 4 KiB each. */
-#define NATIVE_FRAMED (FAKE_NATIVE + 0x100) /* row: CFA = rsp + 16, rbp at CFA - 16, RA at CFA - 8 */
+#define NATIVE_FRAMED (FAKE_NATIVE + 0x100) /* row: CFA = sp + 16, fp at CFA - 16, RA at CFA - 8 */
 #define NATIVE_ROOT (FAKE_NATIVE + 0x1100) /* row: return address undefined */
 #define NATIVE_NO_ROWS (FAKE_NATIVE + 0x2100)
-#define NATIVE_STUCK (FAKE_NATIVE + 0x3100) /* row: CFA = rsp, RA at CFA + 0 */
-#define NATIVE_SIGNAL (FAKE_NATIVE + 0x4100) /* row: signal frame, CFA = rsp + 32, RA at CFA - 8 */
+#define NATIVE_STUCK (FAKE_NATIVE + 0x3100) /* row: CFA = sp, RA at CFA + 0 */
+#define NATIVE_SIGNAL (FAKE_NATIVE + 0x4100) /* row: signal frame, CFA = sp + 32, RA at CFA - 8 */
 #define NATIVE_ANON (FAKE_NATIVE + 0x5100) /* executable memory without a file */
 
 struct arch;

@@ -7,20 +7,19 @@
 #include <string.h>
 
 #include "sampler/engine/engine_deliver.h"
-#include "sampler/engine/perf/perf_explain.h"
-#include "sampler/engine/perf/perf_msg.h"
+#include "sampler/engine/engine_thread.h"
+#include "sampler/engine/perf/events/perf_explain.h"
 #include "sampler/engine/perf/stack_size.h"
-#include "sampler/engine/prompt.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/proc.h"
 
 enum {
-	/* While a JVM is being looked at, and of deep stacks: 400 samples of 160 KiB. Pages are touched
-	 * when they are needed. */
+	/* For the time that opening a JVM takes, with deep stacks: 400 samples of 160 KiB. Pages take memory when they are first
+	 * used. */
 	QUEUE_BYTES = 64 << 20,
-	LAST_NS = 200000000, /* for what is queued when sampling has ended */
+	LAST_NS = 200000000, /* to deliver what is queued when sampling has ended */
 };
 
 struct engine_perf {
@@ -29,17 +28,17 @@ struct engine_perf {
 	struct perf_attach *attach;
 	struct sample_queue *queue;
 	struct perf_drain *drain;
-	/* As it was when opened: the drain thread owns the attachment later. */
+	/* As of the opening: later the attachment belongs to the drain thread. */
 	bool no_kernel, skips_kernel, clock, by_thread, starting;
 	const char *attachment;
 	char unit[64];
 	atomic_bool stop;
 	uint64_t period; /* as asked for */
-	bool started, greeted; /* greeted: the sink knows the threads that were there before */
-	uint64_t calm_ns; /* the thread of perf_run() hurries until then; 0: it does not */
+	bool started, greeted; /* greeted: the sink knows the threads that existed before */
+	uint64_t boosted_ns; /* the thread of perf_run() has a higher priority until then; 0: it has not */
 	uint64_t used_ns; /* of CPU time, by that thread, that perf_drain_used() knows of */
-	int calm; /* for prompt_calm() */
-	/* Read by the live line's thread, too; left: not taken from the queue in time. */
+	int unboosted; /* for engine_thread_unboost() */
+	/* Read by the thread of the live line, too. `left`: samples not taken from the queue in time. */
 	_Atomic uint64_t samples, left;
 	uint32_t threads;
 };
@@ -79,7 +78,7 @@ static int check_period(const struct perf_config *c, uint64_t period, struct pro
 {
 	const struct perf_event_spec *event = &c->event;
 
-	/* Who adds the -c that is asked for should not be told then that there is no such event. */
+	/* First, so that nobody adds -c only to learn that there is no such event. */
 	if (is_missing(event))
 		return perf_explain_open(-ENOENT, proc, c, err);
 	if (!period)
@@ -87,8 +86,8 @@ static int check_period(const struct perf_config *c, uint64_t period, struct pro
 			       event->name);
 	if (event->clock && period < PERF_CLOCK_MIN_PERIOD_NS)
 		return err_set(err, -EINVAL,
-			       "a period of %llu ns: the kernel's timer allows no less than %d "
-			       "(-F %d)",
+			       "a period of %llu ns is too short: the kernel's timer allows no less than %d "
+			       "ns (-F %d)",
 			       (unsigned long long)period, PERF_CLOCK_MIN_PERIOD_NS,
 			       1000000000 / PERF_CLOCK_MIN_PERIOD_NS);
 	return 0;
@@ -188,11 +187,11 @@ static void greet(struct engine_perf *p, const struct engine_sink *sink)
 	free(tids);
 }
 
-/* What a program that ends soon leaves behind is its samples; its memory, without which they have no names, is gone. */
-static void hurry(struct engine_perf *p)
+/* A program that ends soon leaves its samples behind, but not the memory that they are named from: it has to be read at once. */
+static void boost(struct engine_perf *p)
 {
-	p->calm_ns = clock_monotonic_ns() + PERF_DRAIN_START_NS;
-	p->calm = prompt_hurry();
+	p->boosted_ns = clock_monotonic_ns() + PERF_DRAIN_START_NS;
+	p->unboosted = engine_thread_boost();
 	p->used_ns = clock_thread_cpu_ns();
 }
 
@@ -205,11 +204,11 @@ static void note_used(struct engine_perf *p)
 	p->used_ns = now;
 }
 
-static void calm_down(struct engine_perf *p)
+static void unboost(struct engine_perf *p)
 {
-	if (p->calm_ns)
-		prompt_calm(p->calm);
-	p->calm_ns = 0;
+	if (p->boosted_ns)
+		engine_thread_unboost(p->unboosted);
+	p->boosted_ns = 0;
 }
 
 static void deliver_sample(struct engine_perf *p, const struct engine_sink *sink,
@@ -236,10 +235,10 @@ static void deliver_sample(struct engine_perf *p, const struct engine_sink *sink
 	};
 
 	p->samples++;
-	if (p->calm_ns && m->time_ns > p->calm_ns)
-		calm_down(p);
+	if (p->boosted_ns && m->time_ns > p->boosted_ns)
+		unboost(p);
 	sink->sample(sink->ctx, &s);
-	if (p->calm_ns)
+	if (p->boosted_ns)
 		note_used(p);
 }
 
@@ -252,11 +251,15 @@ static void deliver_ended(const struct engine_sink *sink, const struct perf_msg_
 		sink->ended(sink->ctx, &e);
 }
 
-static struct proc *process_of(struct engine_perf *p, const struct engine_sink *sink, pid_t pid)
+/* A thread of the target, or of a process that is followed. */
+static void deliver_fork(struct engine_perf *p, const struct engine_sink *sink, const struct perf_msg *m)
 {
-	if (pid == proc_pid(p->proc))
-		return p->proc;
-	return sink->process ? sink->process(sink->ctx, pid) : NULL;
+	struct proc *proc = p->proc;
+
+	if (m->pid != proc_pid(proc))
+		proc = sink->process ? sink->process(sink->ctx, m->pid) : NULL;
+	if (proc)
+		engine_tell_thread(proc, sink, m->tid);
 }
 
 /* Messages come from this process's own drain thread: their lengths are true. */
@@ -274,8 +277,7 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 			sink->thread(sink->ctx, m->pid, m->tid, m->comm);
 		break;
 	case PERF_MSG_FORK:
-		if (process_of(p, sink, m->pid))
-			engine_tell_thread(process_of(p, sink, m->pid), sink, m->tid);
+		deliver_fork(p, sink, m);
 		break;
 	case PERF_MSG_CHILD:
 		if (sink->child)
@@ -288,6 +290,10 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 	case PERF_MSG_ENDED:
 		deliver_ended(sink, (const struct perf_msg_ended *)m);
 		break;
+	case PERF_MSG_REST:
+		if (sink->rest)
+			sink->rest(sink->ctx, m->pid, m->tid, ((const struct perf_msg_rest *)m)->rest);
+		break;
 	case PERF_MSG_EXEC:
 		if (sink->exec)
 			sink->exec(sink->ctx, m->pid);
@@ -299,7 +305,7 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 	}
 }
 
-/* All that was sampled is delivered, or counted: the kernel sampled on for as long as this process had no CPU. */
+/* What was sampled is delivered or counted, even if this process had no CPU for long while the kernel went on sampling. */
 static void end_sampling(struct engine *e, const struct engine_sink *sink)
 {
 	struct engine_perf *p = self(e);
@@ -323,10 +329,10 @@ static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t d
 	if (!p->started)
 		return err_set(err, -EINVAL, "sampling has not been started");
 	if (p->starting)
-		hurry(p);
+		boost(p);
 	greet(p, sink);
 	for (;;) {
-		/* Asked before the queue is looked at: nothing is pushed after it. */
+		/* Before the queue is looked at: nothing is put into it after that. */
 		bool done = perf_drain_done(p->drain);
 
 		if (engine_deliver_queued(e, p->queue, deliver, sink, deadline_ns, &p->stop) || done)
@@ -334,7 +340,7 @@ static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t d
 		perf_drain_wait(p->drain, deadline_ns);
 	}
 	end_sampling(e, sink);
-	calm_down(p);
+	unboost(p);
 	return 0;
 }
 
@@ -357,12 +363,12 @@ static struct engine_stats perf_stats(const struct engine *e)
 {
 	const struct engine_perf *p = self_const(e);
 	struct perf_drain_stats d = perf_drain_stats(p->drain);
-	uint64_t ring_weight = d.lost_weight + d.lost_samples * p->period;
+	uint64_t ring_weight = d.in.lost_weight + d.in.lost_samples * p->period;
 	struct engine_stats s = {
 		.samples = p->samples,
 		.lost_ring = (ring_weight + p->period - 1) / p->period,
-		.lost_queue = d.lost_queue + p->left,
-		.throttled = d.throttled,
+		.lost_queue = d.in.lost_queue + p->left,
+		.throttled = d.in.throttled,
 		.stack_bytes = d.stack_bytes,
 		.followed = d.followed,
 		.brief = d.brief,
@@ -373,14 +379,16 @@ static struct engine_stats perf_stats(const struct engine *e)
 		.skips_kernel = p->skips_kernel,
 		.threads = p->threads,
 		.attachment = attachment_name(p, d.on),
-		.lost_weight = ring_weight + (d.lost_queue + p->left) * p->period,
+		.lost_weight = ring_weight + (d.in.lost_queue + p->left) * p->period,
 		.unit = p->unit,
-		.deep_stacks = d.cut,
-		.deep_joined = d.rest_joined,
+		.cpu_begin_ns = d.cpu_begin_ns,
+		.cpu_end_ns = d.cpu_end_ns,
+		.deep_stacks = d.in.cut,
+		.deep_joined = d.in.rest_joined,
 	};
 
 	s.lost = s.lost_ring + s.lost_queue;
-	if (d.throttled)
+	if (d.in.throttled)
 		s.max_sample_rate =
 			(uint64_t)perf_sysctl("perf_event_max_sample_rate", 100000);
 	return s;

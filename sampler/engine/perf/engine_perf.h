@@ -2,7 +2,7 @@
 #define JS_ENGINE_ENGINE_PERF_H
 
 #include "sampler/engine/engine.h"
-#include "sampler/engine/perf/perf_attach.h"
+#include "sampler/engine/perf/events/perf_attach.h"
 #include "sampler/engine/perf/perf_drain.h"
 
 /* For measurements and tests: what engine_perf_ops decides by itself. */

@@ -10,10 +10,10 @@
 #include "symbolizer/target/proc.h"
 
 enum {
-	EVENTS_MAX = 256, /* threads x CPUs to begin with; twice that to go on */
-	SWITCHES_MAX = 2000, /* a second of CPU time: 0.15 % of it; twice that to go on */
+	EVENTS_MAX = 256, /* threads x CPUs to change to threads; twice that to stay there */
+	SWITCHES_MAX = 2000, /* per second of CPU time, 0.15 % of it; twice that to stay there */
 };
-#define RUN_MIN_NS UINT64_C(20000000) /* less CPU time says nothing */
+#define RUN_MIN_NS UINT64_C(20000000) /* less CPU time shows nothing */
 #define LOOK_NS UINT64_C(3000000000)
 
 static bool is_better(const struct event_choice *c, const struct event_load *l, uint64_t run_ns,
@@ -32,7 +32,7 @@ void event_choice_note(struct event_choice *c, const struct event_load *l)
 
 	if (c->refused)
 		return;
-	/* What threads that ended since then had done is not in the sums any more. */
+	/* The sums have lost what threads did that have ended since then. */
 	if (l->run_ns < c->run_ns || l->switches < c->switches) {
 		c->run_ns = l->run_ns;
 		c->switches = l->switches;
@@ -45,7 +45,7 @@ void event_choice_note(struct event_choice *c, const struct event_load *l)
 	c->switches = l->switches;
 }
 
-/* proc(5), /proc/PID/schedstat: time on a CPU, time waiting for one, times it was given one. */
+/* /proc/PID/schedstat, see proc(5): time on a CPU, time waiting for one, how often it got one. */
 static void add_thread(struct event_load *l, struct proc *proc, pid_t tid)
 {
 	uint64_t run, waited, switches;

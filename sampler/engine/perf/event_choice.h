@@ -8,16 +8,16 @@
 struct proc;
 
 /*
- * Whose clock the samples shall come from, where both are possible. An event on a CPU costs nothing at
- * switches, but finds the target running by chance: on a machine that others use the number of samples
- * scatters like a binomial's, and comes out some percent high. Events on the threads count just their
- * CPU time (0.3 % at most), and cost some 0.7 us at each switch of a thread. So: on the threads where
- * they are few and switch seldom, and no new ones start (perf_drain_change.c). Zero-initialise.
+ * Whether events are on CPUs or on threads, where both are possible. An event on a CPU costs nothing at context
+ * switches, but finds the target running by chance: on a machine that has other work, the number of samples varies like a
+ * binomial's, and is some percent too high. Events on threads count exactly the CPU time of these (to 0.3 %), and cost
+ * some 0.7 us at each context switch. So they are on threads where there are few, which switch seldom, and no new ones
+ * start (perf_policy.c). Zero-initialise.
  */
 struct event_choice {
-	bool refused; /* it has to be CPUs */
+	bool refused; /* only CPUs are possible */
 	bool by_thread; /* the present choice */
-	uint64_t run_ns, switches; /* of all threads when it was last looked at */
+	uint64_t run_ns, switches; /* of all threads at the last look */
 	uint64_t next_ns; /* time of the next look */
 };
 

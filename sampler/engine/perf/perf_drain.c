@@ -1,4 +1,4 @@
-#include "sampler/engine/perf/perf_drain_priv.h"
+#include "sampler/engine/perf/perf_drain.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,33 +14,75 @@
 #include <unistd.h>
 
 #include "sampler/engine/engine_thread.h"
-#include "sampler/engine/perf/perf_attach.h"
-#include "sampler/engine/perf/perf_follow.h"
+#include "sampler/engine/perf/events/perf_attach.h"
+#include "sampler/engine/perf/events/perf_follow.h"
+#include "sampler/engine/perf/perf_policy.h"
 #include "sampler/engine/perf/perf_step.h"
-#include "sampler/engine/prompt.h"
+#include "sampler/engine/perf/quiet_cpu.h"
+#include "sampler/engine/perf/ring_readers.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/random.h"
 #include "symbolizer/target/proc.h"
 
 enum {
-	YOUNG_PAUSE_MS = 5, /* while processes start: some end so soon that they can hardly be read */
-	PAUSE_MS = 20, /* the longest time between looks at rings that are not a quarter full */
-	IDLE_PAUSE_MS = 80, /* the same after IDLE_ROUNDS with nothing in them */
+	YOUNG_PAUSE_MS = 5, /* while processes start, some of which end before they are read */
+	PAUSE_MS = 20, /* longest time between two looks at rings that are not a quarter full, */
+	IDLE_PAUSE_MS = 80, /* and after IDLE_ROUNDS with nothing in them */
 	IDLE_ROUNDS = 16,
 	SWEEP_EVERY = 16, /* rounds between looks for followed processes that have ended */
 	ALIVE_EVERY = 10, /* rounds between looks at a target without a pidfd */
 	SPINS = 2000, /* about 0.1 ms */
 };
 
-/* epoll_event.data of what is no ring. */
+/* epoll_event.data of descriptors that are not rings. */
 #define TAG_WAKE UINT64_MAX
 #define TAG_END (UINT64_MAX - 1)
 #define TAG_FORK (UINT64_MAX - 2)
 
 #define YOUNG_NS UINT64_C(500000000)
-#define CALM_NS UINT64_C(10000000000) /* without a new thread, at first */
+
+/* What is known of one ring besides what is in it. */
+struct ring_state {
+	struct perf_steps steps;
+	_Atomic uint64_t used_ns; /* CPU time of the consumer on the ring's CPU, not yet in `steps` */
+	uint64_t waiting_since_ns; /* its reader; UINT64_MAX: it has not waited yet */
+	bool waited; /* something was in it in the last round, and its reader has not come */
+};
+
+struct perf_drain {
+	struct proc *proc;
+	struct perf_attach *attach;
+	struct sample_queue *queue;
+	struct perf_policy policy;
+	struct perf_intake intake;
+	struct ring_state *rings;
+	struct quiet_cpu quiet;
+	bool woke; /* the consumer, ever */
+	bool starting; /* the target has yet to start, */
+	uint64_t started_ns; /* and is still starting until then; 0: it had started before */
+	uint32_t pause_ms; /* at most; adapted to how fast the rings fill */
+	uint32_t empty_rounds;
+	uint64_t drained_ns; /* when the rings of samples were last looked at */
+	uint64_t random;
+	bool ended_seen;
+
+	int epoll_fd, wake_fd, pid_fd;
+	pthread_t thread;
+	sem_t sampling; /* posted when the events are enabled */
+	bool started;
+	/* While each sample wakes its reader, those are the readers; this thread looks after the rest.
+	 * NULL: it watches the rings itself. The lock is for all that is above. */
+	struct ring_readers *readers;
+	pthread_mutex_t lock;
+
+	int ready_fd; /* drain -> consumer */
+	atomic_bool stop, done, ended;
+	_Atomic uint64_t cpu_begin_ns, cpu_end_ns; /* the target's CPU clock when its events began and ended; 0: not known */
+	_Atomic uint64_t followed, brief, refused, alive; /* of the family, for others to read */
+};
 
 /* --- The thread */
 
@@ -48,12 +90,11 @@ static void wake_consumer(struct perf_drain *d)
 {
 	const uint64_t one = 1;
 
-	d->intake.pushed = false;
 	d->woke = true;
 	(void)!write(d->ready_fd, &one, sizeof(one));
 }
 
-/* Spins first: a reader that sleeps here lets the thread go on that it is to read. False: it slept. */
+/* Spins first, because a reader that sleeps lets the thread go on that it is to read. False: it has slept. */
 static bool lock(struct perf_drain *d)
 {
 	for (int i = 0; i < SPINS; i++) {
@@ -75,7 +116,7 @@ static void adapt_pause(struct perf_drain *d, uint64_t used)
 	size_t size = perf_attach_ring_size(d->attach);
 
 	d->empty_rounds = used ? 0 : d->empty_rounds + 1;
-	/* Well before a quarter, where the kernel would wake this thread in step with a sample. */
+	/* Well before a quarter: there the kernel would wake this thread in step with a sample. */
 	if (used > size / 8 && d->pause_ms > 1)
 		d->pause_ms = d->pause_ms * 2 / 3;
 	else if (used < size / 16 && d->pause_ms < PAUSE_MS)
@@ -84,18 +125,16 @@ static void adapt_pause(struct perf_drain *d, uint64_t used)
 
 static void drain_ring(struct perf_drain *d, size_t i)
 {
-	d->intake.step = &d->steps[i];
-	if (perf_ring_drain(perf_attach_ring(d->attach, i), perf_intake_record, &d->intake) == -EBADMSG)
-		perf_intake_malformed(&d->intake);
+	perf_intake_drain(&d->intake, &(struct perf_reader){.ring = i, .steps = &d->rings[i].steps, .cpu = -1});
 }
 
-/* A ring's reader, if it has one, comes first: what it takes is taken in place of the sampled thread. What does
- * not wake it, a new mapping say, is taken here when it was there in the round before. */
+/* A ring's reader, if it has one, comes first, because it runs in place of the sampled thread. Records that do not wake it,
+ * such as a new mapping, are taken here in the next round. */
 static bool is_due(struct perf_drain *d, size_t i, uint64_t used)
 {
-	bool due = !d->prompt || d->waited[i];
+	bool due = !d->readers || d->rings[i].waited;
 
-	d->waited[i] = used > 0;
+	d->rings[i].waited = used > 0;
 	return due;
 }
 
@@ -114,7 +153,7 @@ static void drain_rings(struct perf_drain *d, bool all)
 	}
 	adapt_pause(d, fullest);
 	perf_intake_look(&d->intake);
-	if (d->intake.pushed)
+	if (perf_intake_take_pushed(&d->intake))
 		wake_consumer(d);
 }
 
@@ -144,7 +183,7 @@ static void unwatch_ring(struct perf_drain *d, size_t i)
 	epoll_ctl(d->epoll_fd, EPOLL_CTL_DEL, perf_attach_poll_fds(d->attach)[i], NULL);
 }
 
-/* A descriptor that reports an error for ever must not keep the thread awake. */
+/* A descriptor that keeps reporting an error must not keep the thread awake. */
 static void forget_fd(struct perf_drain *d, const struct epoll_event *e)
 {
 	if (e->data.u64 >= TAG_FORK)
@@ -153,24 +192,23 @@ static void forget_fd(struct perf_drain *d, const struct epoll_event *e)
 		unwatch_ring(d, e->data.u64);
 }
 
-static void take_at_once(void *ctx, size_t ring)
+static void take_at_once(void *ctx, size_t i)
 {
 	struct perf_drain *d = ctx;
-	uint64_t switches = prompt_switches();
-	int cpu = perf_attach_cpus(d->attach)[ring];
+	struct ring_state *ring = &d->rings[i];
+	struct perf_reader reader = {.ring = i, .steps = &ring->steps, .cpu = -1, .switches = engine_thread_switches()};
+	int cpu = perf_attach_cpus(d->attach)[i];
 
 	if (lock(d) && sched_getcpu() == cpu)
-		d->intake.cpu = cpu;
-	d->intake.switches = switches;
-	d->intake.waiting_since_ns = d->waiting_since_ns[ring];
-	perf_step_add(&d->steps[ring], atomic_exchange_explicit(&d->used_ns[ring], 0, memory_order_relaxed));
-	drain_ring(d, ring);
-	d->waited[ring] = false;
-	d->intake.cpu = -1;
-	d->waiting_since_ns[ring] = clock_monotonic_ns();
-	perf_step_end(&d->steps[ring], clock_thread_cpu_ns());
-	/* Once the target has started, samples are told of when this program's thread comes round. */
-	if (d->intake.pushed && (!d->woke || d->waiting_since_ns[ring] < d->started_ns))
+		reader.cpu = cpu;
+	reader.waiting_since_ns = ring->waiting_since_ns;
+	perf_step_add(&ring->steps, atomic_exchange_explicit(&ring->used_ns, 0, memory_order_relaxed));
+	perf_intake_drain(&d->intake, &reader);
+	ring->waited = false;
+	ring->waiting_since_ns = clock_monotonic_ns();
+	perf_step_end(&ring->steps, clock_thread_cpu_ns());
+	/* Once the target has started, it is enough if the drain thread does so in its next round. */
+	if ((!d->woke || ring->waiting_since_ns < d->started_ns) && perf_intake_take_pushed(&d->intake))
 		wake_consumer(d);
 	unlock(d);
 }
@@ -180,51 +218,47 @@ static void start_readers(struct perf_drain *d)
 	size_t n = perf_attach_n_rings(d->attach);
 	int r;
 
-	/* What is in a ring before its reader has waited once may be old. */
+	/* A sample that came before the reader has waited once may be old. */
 	for (size_t i = 0; i < n; i++)
-		d->waiting_since_ns[i] = UINT64_MAX;
-	r = prompt_start(perf_attach_cpus(d->attach), perf_attach_poll_fds(d->attach), n,
-			     take_at_once, d, &d->prompt);
-
+		d->rings[i].waiting_since_ns = UINT64_MAX;
+	r = ring_readers_start(perf_attach_cpus(d->attach), perf_attach_poll_fds(d->attach), n, take_at_once, d,
+			       &d->readers);
 	if (r < 0) {
-		log_debug("no threads for single samples: %s", strerror(-r));
+		log_debug("cannot start threads that read single samples: %s", strerror(-r));
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
 		unwatch_ring(d, i);
 }
 
-/* Without the lock: the readers want it. */
+/* Without the lock, which the readers take. */
 static void stop_readers(struct perf_drain *d)
 {
-	prompt_stop(d->prompt);
-	d->prompt = NULL;
+	ring_readers_stop(d->readers);
+	d->readers = NULL;
 	if (watch_rings(d) < 0)
-		log_debug("rings are looked at now and then only");
+		log_debug("rings are read only now and then");
 }
 
 static void adapt(struct perf_drain *d)
 {
-	bool change;
+	bool change, each;
 
-	event_choice_look(&d->choice, d->proc, perf_attach_n_rings(d->attach), clock_monotonic_ns());
+	perf_policy_look(&d->policy);
 	lock(d);
-	change = drain_wants_change(d);
-	if (change)
-		drain_reopen(d);
+	change = perf_policy_adapt(&d->policy, d->ended_seen);
 	unlock(d);
-	if (!change)
-		return;
-	if (d->intake.wake.mode != WAKE_BATCH && !d->prompt)
+	each = perf_policy_wakes_each(&d->policy);
+	if (change && each && !d->readers)
 		start_readers(d);
-	else if (d->intake.wake.mode == WAKE_BATCH && d->prompt)
+	else if (change && !each && d->readers)
 		stop_readers(d);
 }
 
 /*
- * Irregular on purpose, and the rule rather than the wake-up by a full ring: work of this program
- * that always followed a sampling interrupt would never be sampled itself, or, in step with the
- * timer, always, and the target's share of the CPU would come out wrong (measured: 6 % at 99 Hz).
+ * Irregular on purpose, and so short that rings rarely fill and wake this thread: if work of this program always
+ * followed a sampling interrupt, it would never be sampled itself, or always where it is in step with the
+ * timer, and the target's share of the CPU would be wrong (by 6 % at 99 Hz, measured).
  */
 static uint32_t next_pause_ms(struct perf_drain *d)
 {
@@ -233,11 +267,10 @@ static uint32_t next_pause_ms(struct perf_drain *d)
 
 	if (f && f->family.last_ns && clock_monotonic_ns() - f->family.last_ns < YOUNG_NS && most > YOUNG_PAUSE_MS)
 		most = YOUNG_PAUSE_MS;
-	d->random = d->random * 1664525 + 1013904223;
-	return most / 2 + (d->random >> 16) % (most / 2 + 1) + 1;
+	return most / 2 + random_below(&d->random, most / 2 + 1) + 1;
 }
 
-/* Returns whether there is nothing but forks, or their parents' ends, to be looked at. */
+/* Returns whether only forks and exits have woken it. */
 static bool wait_rings(struct perf_drain *d)
 {
 	struct epoll_event events[16];
@@ -263,7 +296,7 @@ static void note_family(struct perf_drain *d, const struct family *f)
 	atomic_store_explicit(&d->refused, f->refused, memory_order_relaxed);
 }
 
-/* The target, and all that it has started. */
+/* Have the target and all followed processes ended? */
 static bool target_is_gone(struct perf_drain *d, unsigned round)
 {
 	struct perf_follow *f = perf_attach_follow(d->attach);
@@ -277,7 +310,7 @@ static bool target_is_gone(struct perf_drain *d, unsigned round)
 	perf_follow_take(f);
 	family_sweep(&f->family, clock_monotonic_ns());
 	gone = d->ended_seen && family_is_empty(&f->family);
-	/* Inherited events tell of a fork in the rings of samples, and nobody may have looked there since. */
+	/* Inherited events record forks in the rings of samples, which may not have been read since. */
 	if (gone && perf_attach_mode(d->attach) == PERF_ATTACH_THREADS) {
 		drain_rings(d, true);
 		gone = family_is_empty(&f->family);
@@ -287,7 +320,7 @@ static bool target_is_gone(struct perf_drain *d, unsigned round)
 	return gone;
 }
 
-/* Before the samples of new processes are read, and at once. */
+/* At once, before samples of new processes are read. */
 static void take_forks(struct perf_drain *d)
 {
 	struct perf_follow *f = perf_attach_follow(d->attach);
@@ -300,19 +333,30 @@ static void take_forks(struct perf_drain *d)
 	unlock(d);
 }
 
+/* The target's CPU clock while events are switched one after the other: half of what it uses meanwhile is sampled. */
+static uint64_t cpu_while(struct perf_drain *d, void (*switch_events)(struct perf_attach *a))
+{
+	uint64_t before, after;
+	int r = proc_cpu_ns(d->proc, &before);
+
+	switch_events(d->attach);
+	return r == 0 && proc_cpu_ns(d->proc, &after) == 0 ? before + (after - before) / 2 : 0;
+}
+
 static void finish(struct perf_drain *d)
 {
 	const struct perf_follow *f = perf_attach_follow(d->attach);
 	uint64_t lost;
 
-	perf_attach_disable(d->attach);
+	atomic_store_explicit(&d->cpu_end_ns, cpu_while(d, perf_attach_disable), memory_order_relaxed);
 	drain_rings(d, true);
+	perf_attach_each_rest(d->attach, perf_intake_rest, &d->intake);
 	if (f)
 		note_family(d, &f->family);
-	/* The records of what was lost are right while it happens, not to the sample: 514 of 404 were seen
-	 * after a stop of 4 s (6.18). Samples and what each event says it lost are all that it took. */
+	/* The records of lost samples may be wrong: 514 where 404 were lost, after a stop of 4 s (Linux 6.18). The counts of the
+	 * events are exact. */
 	if (perf_attach_lost(d->attach, &lost))
-		atomic_store_explicit(&d->intake.lost_ring, lost, memory_order_relaxed);
+		perf_intake_set_lost(&d->intake, lost);
 	atomic_store(&d->ended, d->ended_seen);
 	atomic_store(&d->done, true);
 	wake_consumer(d);
@@ -323,20 +367,16 @@ static void *drain_main(void *arg)
 	struct perf_drain *d = arg;
 	struct perf_follow *f = perf_attach_follow(d->attach);
 
-	prompt_raise_priority();
+	engine_thread_raise_priority();
 	start_readers(d);
 	lock(d);
 	/* Which events are wanted depends on whether there are children already. */
 	if (f)
 		perf_follow_start(f);
-	if (d->intake.wake.starting)
+	if (d->starting)
 		d->started_ns = clock_monotonic_ns() + PERF_DRAIN_START_NS;
-	d->first_on_threads = drain_begins_on_threads(d);
-	if (d->first_on_threads)
-		drain_look_for_new_threads(d);
-	if (drain_wants_change(d))
-		drain_reopen(d);
-	perf_attach_enable(d->attach);
+	perf_policy_begin(&d->policy);
+	atomic_store_explicit(&d->cpu_begin_ns, cpu_while(d, perf_attach_enable), memory_order_relaxed);
 	unlock(d);
 	sem_post(&d->sampling);
 	for (unsigned round = 1; !atomic_load(&d->stop) && !target_is_gone(d, round); round++) {
@@ -353,18 +393,13 @@ static void *drain_main(void *arg)
 		quiet_cpu_end(&d->quiet);
 		adapt(d);
 	}
-	prompt_stop(d->prompt);
-	d->prompt = NULL;
+	ring_readers_stop(d->readers);
+	d->readers = NULL;
 	finish(d);
 	return NULL;
 }
 
 /* --- For the owner */
-
-static uint32_t stack_of(const void *ctx, pid_t tid, uint32_t common)
-{
-	return thread_stacks_size(ctx, tid, common);
-}
 
 static int open_fds(struct perf_drain *d)
 {
@@ -376,7 +411,7 @@ static int open_fds(struct perf_drain *d)
 	d->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (d->epoll_fd < 0 || d->wake_fd < 0 || d->ready_fd < 0)
 		return -errno;
-	/* Linux 5.3; before it, the process is looked for. */
+	/* Since Linux 5.3; before, /proc is looked at now and then. */
 	d->pid_fd = (int)syscall(SYS_pidfd_open, proc_pid(d->proc), 0);
 	r = watch(d, d->wake_fd, TAG_WAKE);
 	if (r == 0 && d->pid_fd >= 0)
@@ -394,48 +429,23 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 
 	if (!d)
 		return err_set(err, -ENOMEM, "out of memory");
-	d->waited = calloc(perf_attach_n_rings(attach), sizeof(*d->waited));
-	d->steps = calloc(perf_attach_n_rings(attach), sizeof(*d->steps));
-	d->waiting_since_ns = calloc(perf_attach_n_rings(attach), sizeof(*d->waiting_since_ns));
-	d->used_ns = calloc(perf_attach_n_rings(attach), sizeof(*d->used_ns));
-	if (!d->waited || !d->steps || !d->waiting_since_ns || !d->used_ns) {
-		free(d->used_ns);
-		free(d->waited);
-		free(d->waiting_since_ns);
-		free(d->steps);
-		free(d);
-		return err_set(err, -ENOMEM, "out of memory");
-	}
-	d->intake.cpu = -1;
-	d->intake.aside = o->aside;
-	d->intake.wake.starting = o->starting;
-	d->proc = d->intake.proc = proc;
-	d->attach = d->intake.attach = attach;
-	d->queue = d->intake.queue = q;
-	d->intake.layout = perf_attr_layout(perf_attach_config(attach));
-	d->intake.clock = perf_attach_config(attach)->event.clock;
-	d->intake.period = perf_attach_config(attach)->period;
-	d->intake.divisor = 1;
-	d->intake.thin.random = (uint32_t)clock_monotonic_ns();
-	d->intake.weight = perf_attr_weight(perf_attach_config(attach));
-	d->pause_ms = PAUSE_MS;
-	d->random = (uint32_t)clock_monotonic_ns();
-	d->intake.rest.proc = proc;
-	d->intake.rest.memory = o->budget;
+	d->epoll_fd = d->wake_fd = d->pid_fd = d->ready_fd = -1;
 	sem_init(&d->sampling, 0, 0);
 	pthread_mutex_init(&d->lock, NULL);
-	perf_attach_set_breathe(attach, drain_meanwhile, d);
-	perf_attach_set_stack_of(attach, stack_of, &d->intake.own);
-	d->size_asked_for = o->stack_bytes != 0;
-	d->intake.may_own = drain_may_own(d);
-	d->epoll_fd = d->wake_fd = d->pid_fd = d->ready_fd = -1;
-	stack_size_init(&d->intake.size, o->stack_bytes, (uint32_t)(perf_attach_ring_size(attach) / 8));
-	d->intake.size.now = perf_attach_config(attach)->stack_bytes;
-	atomic_init(&d->stack_bytes, d->intake.size.now);
-	atomic_init(&d->on, PERF_ON_CPUS);
-	d->calm_ns = CALM_NS;
-	d->choice.refused = !perf_attach_may_choose(attach) ||
-			    !perf_attach_config(attach)->event.clock;
+	d->proc = proc;
+	d->attach = attach;
+	d->queue = q;
+	d->starting = o->starting;
+	d->pause_ms = PAUSE_MS;
+	d->random = clock_monotonic_ns();
+	perf_attach_set_drain(attach, drain_meanwhile, d);
+	perf_policy_init(&d->policy, proc, attach, o);
+	perf_intake_init(&d->intake, attach, q, &d->policy, o);
+	d->rings = calloc(perf_attach_n_rings(attach), sizeof(*d->rings));
+	if (!d->rings) {
+		perf_drain_close(d);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
 	r = open_fds(d);
 	if (r < 0) {
 		perf_drain_close(d);
@@ -488,7 +498,7 @@ void perf_drain_wait(struct perf_drain *d, uint64_t until_ns)
 	struct pollfd p = {.fd = d->ready_fd, .events = POLLIN};
 	uint64_t n;
 
-	/* The counter stays up from a push to the read here, so none goes unnoticed. */
+	/* The eventfd stays readable from a push until it is read here, so that none goes unnoticed. */
 	if (sample_queue_empty(d->queue) && !perf_drain_done(d))
 		poll(&p, 1, ms_until(until_ns));
 	(void)!read(d->ready_fd, &n, sizeof(n));
@@ -500,29 +510,22 @@ void perf_drain_used(struct perf_drain *d, int cpu, uint64_t ns)
 
 	for (size_t i = 0; i < perf_attach_n_rings(d->attach); i++)
 		if (cpus[i] == cpu)
-			atomic_fetch_add_explicit(&d->used_ns[i], ns, memory_order_relaxed);
+			atomic_fetch_add_explicit(&d->rings[i].used_ns, ns, memory_order_relaxed);
 }
 
 struct perf_drain_stats perf_drain_stats(const struct perf_drain *d)
 {
 	return (struct perf_drain_stats){
-		.lost_ring = d->intake.lost_ring,
-		.lost_samples = d->intake.lost_samples,
-		.lost_queue = d->intake.lost_queue,
-		.throttled = d->intake.throttled,
-		.foreign = d->intake.foreign,
-		.malformed = d->intake.malformed,
-		.cut = d->intake.cut,
-		.rest_joined = d->intake.joined,
-		.rest_refused = d->intake.refused,
-		.lost_weight = perf_intake_lost_weight(&d->intake),
-		.stack_bytes = d->stack_bytes,
+		.in = perf_intake_stats(&d->intake),
+		.stack_bytes = d->policy.stack_bytes,
 		.target_ended = d->ended,
 		.followed = d->followed,
 		.brief = d->brief,
 		.refused = d->refused,
 		.alive = d->alive,
-		.on = d->on,
+		.on = d->policy.on,
+		.cpu_begin_ns = d->cpu_begin_ns,
+		.cpu_end_ns = d->cpu_end_ns,
 	};
 }
 
@@ -550,12 +553,8 @@ void perf_drain_close(struct perf_drain *d)
 	close_fd(d->wake_fd);
 	close_fd(d->pid_fd);
 	close_fd(d->ready_fd);
-	stack_rest_done(&d->intake.rest);
-	quiet_cpu_done(&d->quiet);
-	free(d->used_ns);
-	free(d->waited);
-	free(d->waiting_since_ns);
-	free(d->steps);
+	perf_intake_done(&d->intake);
+	free(d->rings);
 	sem_destroy(&d->sampling);
 	pthread_mutex_destroy(&d->lock);
 	free(d);

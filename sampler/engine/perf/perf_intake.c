@@ -1,13 +1,16 @@
 #include "sampler/engine/perf/perf_intake.h"
 
+#include <errno.h>
 #include <linux/perf_event.h>
+#include <stdatomic.h>
 #include <string.h>
 
-#include "sampler/engine/perf/perf_attach.h"
-#include "sampler/engine/perf/perf_follow.h"
-#include "sampler/engine/perf/perf_msg.h"
+#include "sampler/engine/engine_thread.h"
+#include "sampler/engine/perf/events/perf_attach.h"
+#include "sampler/engine/perf/events/perf_follow.h"
+#include "sampler/engine/perf/events/perf_ring.h"
+#include "sampler/engine/perf/perf_policy.h"
 #include "sampler/engine/perf/perf_step.h"
-#include "sampler/engine/prompt.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/target/arch.h"
@@ -15,22 +18,14 @@
 #include "symbolizer/target/regs_host.h"
 
 enum {
-	REST_DOUBTFUL = 256 << 10, /* read, or hidden, where a stack's end is not known */
-	REST_HOLE = 64 << 10, /* read behind a page that was not there */
-	KERNEL_MAX = 1024, /* kernel.perf_event_max_stack is 127 unless somebody raised it */
+	REST_DOUBTFUL = 256 << 10, /* bytes to read, or to hide, where the end of the stack is not known */
+	REST_HOLE = 64 << 10, /* bytes to read behind a page that was not present */
+	KERNEL_MAX = 1024, /* kernel.perf_event_max_stack is 127 by default */
 };
 
 static void count(_Atomic uint64_t *counter, uint64_t n)
 {
 	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
-}
-
-/* Of the thread's process. NULL: it has ended, or was never opened. */
-static struct kin *kin_of(const struct perf_intake *in, pid_t pid)
-{
-	struct perf_follow *f = perf_attach_follow(in->attach);
-
-	return f && pid != proc_pid(in->proc) ? family_find(&f->family, pid) : NULL;
 }
 
 static bool is_target(const struct perf_intake *in, pid_t pid)
@@ -41,12 +36,17 @@ static bool is_target(const struct perf_intake *in, pid_t pid)
 /* NULL: nothing more of this process's stacks can be read. */
 static struct stack_rest *rest_of(struct perf_intake *in, pid_t pid)
 {
-	struct kin *k = kin_of(in, pid);
+	struct perf_follow *f = perf_attach_follow(in->attach);
+	struct family_member *k;
 
-	return is_target(in, pid) ? &in->rest : k ? &k->rest : NULL;
+	if (is_target(in, pid))
+		return &in->rest;
+	k = f ? family_find(&f->family, pid) : NULL;
+	return k ? &k->rest : NULL;
 }
 
-static void push_event(struct perf_intake *in, enum perf_msg_kind kind, const struct perf_record *r)
+/* `comm`: 16 bytes; NULL: none. */
+static void push_event(struct perf_intake *in, enum perf_msg_kind kind, pid_t pid, pid_t tid, const char *comm)
 {
 	struct perf_msg *m = sample_queue_reserve(in->queue, sizeof(*m));
 
@@ -54,14 +54,26 @@ static void push_event(struct perf_intake *in, enum perf_msg_kind kind, const st
 		count(&in->lost_queue, 1);
 		return;
 	}
-	memset(m, 0, sizeof(*m));
-	m->kind = kind;
-	m->pid = r->pid;
-	m->tid = r->tid;
-	memcpy(m->comm, r->comm, sizeof(m->comm));
+	*m = (struct perf_msg){.kind = kind, .pid = pid, .tid = tid};
+	if (comm)
+		memcpy(m->comm, comm, sizeof(m->comm));
 	sample_queue_commit(in->queue, sizeof(*m));
 	in->pushed = true;
 }
+
+/* A sample on its way into the queue. */
+struct arrival {
+	const struct perf_record *r;
+	struct stack_rest *rest; /* of its process; NULL: nothing more of its stacks can be read */
+	uint64_t now_ns;
+	bool cpu_event, wakes; /* perf_attach_is_cpu_event(), perf_attach_wakes() */
+	bool at_once; /* it woke the reader, which occupies the thread's CPU since then */
+	bool hole; /* the kernel's copy ends at a page that is not present, if not at the end of a mapping */
+	bool frozen; /* the thread may have frozen frames */
+	uint64_t beyond; /* how much of the stack lies behind the copy */
+	bool unknown; /* not known how much */
+	struct perf_msg_sample m;
+};
 
 static void fill_user(struct perf_msg_sample *m, const struct perf_record *r)
 {
@@ -75,244 +87,218 @@ static void fill_user(struct perf_msg_sample *m, const struct perf_record *r)
 	m->stack_addr = arch_sp(arch_host(), &m->regs);
 }
 
-/* Does this thread of the program occupy the CPU since this sample? Of a sample that did not wake it, others may have
- * come in between. */
-static bool is_prompt(const struct perf_intake *in, const struct perf_record *r)
+static uint64_t weight_of(const struct perf_intake *in, const struct arrival *a)
 {
-	return in->cpu >= 0 && perf_attach_wakes(in->attach, r->id);
+	const struct perf_record *r = a->r;
+	uint64_t period = in->weight ? in->weight : r->period * perf_policy_times(in->policy, r->period);
+	uint64_t rest = perf_attach_take_rest(in->attach, r->tid);
+
+	if (!in->policy->clock || !in->reader.steps || !a->cpu_event || !a->wakes)
+		return period + rest;
+	return perf_step_weight(in->reader.steps, r->time, period) + rest;
 }
 
 /*
- * Has the thread not run since its sample? The sample woke the caller, which has kept the CPU since then; another CPU may have
- * pulled the thread over. A caller that has to wait for something (the lock of the target's address space, say) lets the
- * thread go on. The copy alone does not tell: what a deep call left behind stays the same while another outer frame is
+ * Cuts off what is no stack of this thread, and finds how much of the stack lies behind the copy: what is there when the
+ * sample is walked is of another moment.
+ */
+static void find_end(struct perf_intake *in, struct arrival *a)
+{
+	const struct perf_record *r = a->r;
+	struct perf_msg_sample *m = &a->m;
+	size_t len;
+
+	if (!m->has_user || !r->stack_size)
+		return;
+	len = stack_end_find(&in->ends, r->tid, m->stack_addr, r->stack, r->stack_dyn);
+	if (len)
+		m->stack_len = len;
+	else if (a->rest)
+		a->beyond = stack_rest_beyond(a->rest, m->stack_addr + r->stack_dyn, a->now_ns);
+	a->unknown = a->beyond == STACK_REST_UNKNOWN;
+	if (a->unknown)
+		a->beyond = 0;
+}
+
+static void arrive(struct perf_intake *in, const struct perf_record *r, struct arrival *ret)
+{
+	size_t ring = in->reader.ring;
+
+	*ret = (struct arrival){
+		.r = r,
+		.rest = rest_of(in, r->pid),
+		.now_ns = clock_monotonic_ns(),
+		.cpu_event = perf_attach_is_cpu_event(in->attach, ring, r->id),
+		.wakes = perf_attach_wakes(in->attach, ring, r->id),
+		.hole = r->stack_dyn < r->stack_size,
+		.frozen = engine_frozen_wanted(&in->frozen, r->tid),
+		.m = {.head = {.kind = PERF_MSG_SAMPLE, .pid = r->pid, .tid = r->tid},
+		      .time_ns = r->time,
+		      .stack_len = r->stack_dyn},
+	};
+	/* A sample that woke nobody may have been followed by others before the reader came. */
+	ret->at_once = in->reader.cpu >= 0 && ret->wakes;
+	ret->m.weight = weight_of(in, ret);
+	fill_user(&ret->m, r);
+	find_end(in, ret);
+}
+
+/*
+ * Has the thread not run since its sample? The sample woke the reader, which has kept the CPU since then; another CPU may have
+ * pulled the thread over. A reader that has to wait for something (the lock of the target's address space, say) lets the
+ * thread go on. The copy alone does not show it: what a deep call left behind stays the same while another outer frame is
  * entered.
  */
-static bool has_stayed(const struct perf_intake *in, const struct stack_rest *rest, const struct perf_record *r)
+static bool has_stayed(const struct perf_intake *in, const struct arrival *a)
 {
+	const struct perf_reader *reader = &in->reader;
 	int cpu;
 
-	return r->time > in->waiting_since_ns && proc_thread_cpu(rest->proc, r->tid, &cpu) == 0 && cpu == in->cpu &&
-	       prompt_switches() == in->switches;
+	return a->r->time > reader->waiting_since_ns && proc_thread_cpu(a->rest->proc, a->r->tid, &cpu) == 0 &&
+	       cpu == reader->cpu && engine_thread_switches() == reader->switches;
 }
 
-/* The kernel's copy ends early: at a page that is not there, if it does not end with its mapping. */
-static bool is_hole(const struct perf_record *r)
-{
-	return r->stack_dyn < r->stack_size;
-}
-
-static struct stack_copy stack_copy_of(const struct perf_msg_sample *m, const struct perf_record *r)
+static struct stack_copy stack_copy_of(const struct arrival *a)
 {
 	return (struct stack_copy){
-		.addr = m->stack_addr,
-		.bytes = r->stack,
-		.len = r->stack_dyn,
-		.time_ns = r->time,
-		.in_kernel = (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
+		.addr = a->m.stack_addr,
+		.bytes = a->r->stack,
+		.len = a->r->stack_dyn,
+		.time_ns = a->r->time,
+		.in_kernel = (a->r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
 	};
 }
 
-/* Appends the part of the stack that was not copied, if it is to be had. Returns its length. */
-static size_t append_rest(struct perf_intake *in, struct perf_msg_sample *m,
-			  const struct perf_record *r, uint8_t *dst, size_t wanted, uint64_t now)
+/* Appends the part of the stack that was not copied, if it can be read in time. Returns its length. */
+static size_t append_rest(struct perf_intake *in, const struct arrival *a, uint8_t *dst, size_t wanted)
 {
-	const struct stack_copy copy = stack_copy_of(m, r);
-	struct stack_rest *rest = rest_of(in, r->pid);
-	bool prompt = is_prompt(in, r);
-	size_t got = prompt && rest ? stack_rest_read(rest, &copy, dst, wanted, now) : 0;
+	const struct stack_copy copy = stack_copy_of(a);
+	size_t got = 0;
 
-	if (rest && is_hole(r) && !prompt)
-		stack_rest_touch(rest, copy.addr + copy.len, wanted, now);
-	if (got && !has_stayed(in, rest, r))
+	if (a->rest && a->at_once)
+		got = stack_rest_read(a->rest, &copy, dst, wanted, a->now_ns);
+	else if (a->rest && a->hole)
+		stack_rest_touch(a->rest, copy.addr + copy.len, wanted, a->now_ns);
+	if (got && !has_stayed(in, a))
 		got = 0;
 	count(got ? &in->joined : &in->refused, 1);
 	return got;
 }
 
-/* Appends what belongs to the stack and is not on it, by the same rules. */
-static size_t append_aside(struct perf_intake *in, struct perf_msg_sample *m, const struct perf_record *r,
-			   uint8_t *dst, uint64_t now)
+/* Appends the frames that are not on the stack, by the same rules. */
+static size_t append_frozen(struct perf_intake *in, const struct arrival *a, uint8_t *dst)
 {
-	struct stack_copy copy = stack_copy_of(m, r);
-	struct stack_rest *rest = rest_of(in, r->pid);
+	struct stack_copy copy = stack_copy_of(a);
 	size_t got;
 
-	if (!is_prompt(in, r) || !m->has_user || !rest)
+	if (!a->at_once || !a->m.has_user || !a->rest)
 		return 0;
-	if (copy.len > m->stack_len && m->stack_len)
-		copy.len = m->stack_len; /* behind it is no stack of this thread */
-	got = in->aside.take(in->aside.ctx, r->tid, dst, ENGINE_ASIDE_MAX);
-	return got && stack_rest_same(rest, &copy, now) && has_stayed(in, rest, r) ? got : 0;
-}
-
-/* Cuts off what is no stack of this thread. Returns how much of the stack lies beyond the copy, or STACK_REST_UNKNOWN: what is
- * there when the sample is walked is of another moment in either case. */
-static uint64_t find_end(struct perf_intake *in, struct perf_msg_sample *m, const struct perf_record *r,
-			 uint64_t now)
-{
-	struct stack_rest *rest = rest_of(in, r->pid);
-	size_t len;
-
-	if (!m->has_user || !r->stack_size)
-		return 0;
-	len = stack_end_find(&in->ends, r->tid, m->stack_addr, r->stack, r->stack_dyn);
-	if (len) {
-		m->stack_len = len;
-		return 0;
-	}
-	return rest ? stack_rest_beyond(rest, m->stack_addr + r->stack_dyn, now) : 0;
+	if (copy.len > a->m.stack_len && a->m.stack_len)
+		copy.len = a->m.stack_len; /* behind it is no stack of this thread */
+	got = in->frozen.copy(in->frozen.ctx, a->r->tid, dst, ENGINE_FROZEN_MAX);
+	return got && stack_rest_same(a->rest, &copy, a->now_ns) && has_stayed(in, a) ? got : 0;
 }
 
 /*
- * Adapts to `beyond` bytes of stack behind the copy. Returns how much of that to read. A mapping that
- * goes on for long is most likely that of something else besides, next to a thread's stack and merged
- * with it (seen with the stacks of GC threads): it says nothing of the stack's depth.
+ * A hole does not show how much should be copied, and most likely will not be there the next time. At the start of a large
+ * frame, and as long as the kernel makes the page of the stack pointer present, the stack pointer itself is in one. What was
+ * copied then proves nothing: it takes a reader that came before the thread could go on. Returns how much to read.
  */
-static size_t note_depth(struct perf_intake *in, const struct stack_use *u, uint64_t beyond, bool aside, uint64_t now)
+static size_t cross_hole(const struct perf_intake *in, const struct arrival *a)
 {
-	bool own = thread_stacks_is_own(u, in->size.now), cut = beyond > 0 && !own;
-	uint32_t resize;
+	size_t wanted = a->beyond < REST_HOLE ? a->beyond : REST_HOLE;
 
-	if (beyond > STACK_REST_MAX)
-		return REST_DOUBTFUL;
-	if (in->may_own && thread_stacks_note(&in->own, u, in->size.now, now))
-		in->own_changed = true;
-	/* What a thread's own size cut is mended by that size. */
-	resize = stack_size_note(&in->size, u->used + (own ? beyond : 0), cut, now);
-	if (resize)
-		in->resize_to = resize;
-	in->wake_to = wake_note(&in->wake, cut || aside, now);
-	return beyond;
-}
-
-/*
- * The same, where a hole says nothing of how much is to be copied, and most likely will not be there the next time. At the
- * start of a large frame, and as long as the kernel makes the page of the stack pointer present, the stack pointer itself is in
- * one. What was copied then proves nothing: it takes a caller that came before the thread could go on.
- */
-static size_t note_hole(struct perf_intake *in, const struct perf_record *r, uint64_t end, const struct stack_use *u,
-			uint64_t beyond, bool aside, uint64_t now)
-{
-	size_t wanted = beyond < REST_HOLE ? beyond : REST_HOLE;
-
-	wake_hole(&in->wake, now);
-	note_depth(in, u, 0, aside, now);
-	if (r->stack_dyn >= STACK_REST_MIN || (in->cpu >= 0 && prompt_is_ahead()))
+	if (a->r->stack_dyn >= STACK_REST_MIN || (in->reader.cpu >= 0 && engine_thread_is_realtime()))
 		return wanted;
-	if (rest_of(in, r->pid))
-		stack_rest_touch(rest_of(in, r->pid), end, wanted, now);
+	if (a->rest)
+		stack_rest_touch(a->rest, a->m.stack_addr + a->r->stack_dyn, wanted, a->now_ns);
 	return 0;
 }
 
-/* Bytes to reserve behind what is there for certain: the kernel's chain and the stack's copy. */
-static size_t extra_room(size_t wanted, bool aside)
+/*
+ * Reports the stack's depth to the policy. Returns how much to read behind the copy. A mapping that goes on for long is most
+ * likely that of something else besides, next to a thread's stack and merged with it (seen with the stacks of GC
+ * threads): it does not show how deep the stack is.
+ */
+static size_t note_depth(struct perf_intake *in, const struct arrival *a)
 {
-	return wanted + (aside ? ENGINE_ASIDE_MAX : 0);
-}
+	const struct stack_use use = {
+		.tid = a->r->tid,
+		.copy = (uint32_t)a->r->stack_size,
+		.used = a->m.stack_len,
+		.cut = a->beyond > 0 && !a->hole,
+		.hole = a->beyond > 0 && a->hole,
+	};
 
-/* How many samples this one stands for. */
-static uint32_t times_of(const struct perf_intake *in, const struct perf_record *r)
-{
-	return in->clock && r->period && r->period < in->period ? (uint32_t)(in->period / r->period) : 1;
-}
-
-static uint64_t weight_of(const struct perf_intake *in, const struct perf_record *r)
-{
-	uint64_t period = in->weight ? in->weight : r->period * times_of(in, r);
-
-	if (!in->clock || !in->step || !perf_attach_is_cpu_event(in->attach, r->id) ||
-	    !perf_attach_wakes(in->attach, r->id))
-		return period;
-	return perf_step_weight(in->step, r->time, period);
+	if (use.hole) {
+		perf_policy_note_stack(in->policy, &use, 0, a->frozen, a->now_ns);
+		return cross_hole(in, a);
+	}
+	if (a->beyond > STACK_REST_MAX)
+		return REST_DOUBTFUL;
+	perf_policy_note_stack(in->policy, &use, a->beyond, a->frozen, a->now_ns);
+	return a->beyond;
 }
 
 static void push_sample(struct perf_intake *in, const struct perf_record *r)
 {
-	uint64_t kernel[KERNEL_MAX], now = clock_monotonic_ns(), beyond;
+	uint64_t kernel[KERNEL_MAX];
 	size_t n_kernel = perf_record_kernel_chain(r, kernel, KERNEL_MAX), fixed, wanted, got = 0;
-	struct perf_msg_sample m = {
-		.head = {.kind = PERF_MSG_SAMPLE, .pid = r->pid, .tid = r->tid},
-		.n_kernel = (uint32_t)n_kernel,
-		.time_ns = r->time,
-		.weight = weight_of(in, r),
-		.stack_len = r->stack_dyn,
-	};
-	bool aside = engine_aside_wants(&in->aside, r->tid);
-	struct stack_use use = {.tid = r->tid};
 	uint8_t *dst = NULL;
-	bool unknown;
+	struct arrival a;
 
-	fill_user(&m, r);
-	beyond = find_end(in, &m, r, now);
-	unknown = beyond == STACK_REST_UNKNOWN;
-	if (unknown)
-		beyond = 0;
-	fixed = sizeof(m) + n_kernel * 8 + m.stack_len;
-	use.copy = (uint32_t)r->stack_size;
-	use.used = m.stack_len;
-	use.cut = beyond > 0 && !is_hole(r);
-	wanted = is_hole(r) && beyond ?
-			 note_hole(in, r, m.stack_addr + r->stack_dyn, &use, beyond, aside, now) :
-			 note_depth(in, &use, beyond, aside, now);
+	arrive(in, r, &a);
+	wanted = note_depth(in, &a);
 	count(&in->cut, wanted ? 1 : 0);
-	in->late += (wanted || aside) && perf_attach_is_cpu_event(in->attach, r->id);
-	if (wanted || aside)
-		dst = sample_queue_reserve(in->queue, fixed + extra_room(wanted, aside));
+	if ((wanted || a.frozen) && a.cpu_event)
+		perf_policy_note_late(in->policy);
+	fixed = sizeof(a.m) + n_kernel * 8 + a.m.stack_len;
+	if (wanted || a.frozen)
+		dst = sample_queue_reserve(in->queue, fixed + wanted + (a.frozen ? ENGINE_FROZEN_MAX : 0));
 	if (dst && wanted)
-		got = append_rest(in, &m, r, dst + fixed, wanted, now);
-	if (dst && aside && got == wanted)
-		m.frozen_len = append_aside(in, &m, r, dst + fixed + got, now);
+		got = append_rest(in, &a, dst + fixed, wanted);
+	if (dst && a.frozen && got == wanted)
+		a.m.frozen_len = append_frozen(in, &a, dst + fixed + got);
 	if (!dst)
 		dst = sample_queue_reserve(in->queue, fixed);
 	if (!dst) {
 		count(&in->lost_queue, 1);
 		return;
 	}
-	if (m.stack_len)
-		memcpy(dst + sizeof(m) + n_kernel * 8, r->stack, m.stack_len);
-	m.stack_len += got;
-	m.stack_missing = unknown ? REST_DOUBTFUL : beyond - got;
-	m.stack_cut = unknown || got < beyond;
-	memcpy(dst, &m, sizeof(m));
-	memcpy(dst + sizeof(m), kernel, n_kernel * 8);
-	sample_queue_commit(in->queue, fixed + got + m.frozen_len);
+	if (a.m.stack_len)
+		memcpy(dst + sizeof(a.m) + n_kernel * 8, r->stack, a.m.stack_len);
+	a.m.n_kernel = (uint32_t)n_kernel;
+	a.m.stack_len += got;
+	a.m.stack_missing = a.unknown ? REST_DOUBTFUL : a.beyond - got;
+	a.m.stack_cut = a.unknown || got < a.beyond;
+	memcpy(dst, &a.m, sizeof(a.m));
+	memcpy(dst + sizeof(a.m), kernel, n_kernel * 8);
+	sample_queue_commit(in->queue, fixed + got + a.m.frozen_len);
 	in->pushed = true;
 }
 
 static void take_sample(struct perf_intake *in, const struct perf_record *r)
 {
-	uint32_t times = times_of(in, r);
+	uint32_t times = perf_policy_times(in->policy, r->period);
 
 	if (!perf_attach_accepts(in->attach, r)) {
 		count(&in->foreign, 1);
 		return;
 	}
-	in->due_ns += r->period;
-	perf_tails_sample(&in->tails, r->tid);
+	perf_policy_note_sample(in->policy, r->tid, r->period);
 	if (times == 1 || perf_thin_keep(&in->thin, r->tid, times))
 		push_sample(in, r);
 }
 
-static void note_tail(struct perf_intake *in)
-{
-	uint32_t k = perf_thin_divisor(in->period, in->divisor, in->tail_ns, in->tail_ns + in->due_ns);
-
-	if (in->clock)
-		in->divisor = in->divisor_most && k > in->divisor_most ? in->divisor_most : k;
-}
-
-/* Samples that are thinned out anyway must not drive others out. */
 static void note_lost(struct perf_intake *in, uint64_t n)
 {
 	count(&in->lost_ring, n);
 	count(&in->told_lost, n);
 	count(&in->told_weight, n * perf_attach_config(in->attach)->period);
-	if (in->divisor > 1)
-		in->divisor = in->divisor_most = in->divisor / 2;
+	perf_policy_note_lost(in->policy);
 }
 
-/* Of the target, or of one that is followed; what is told last may be read when that has ended. */
+/* Of the target or a followed process, which may have ended before its last records are read. */
 static bool is_family(const struct perf_intake *in, const struct perf_record *r)
 {
 	const struct perf_follow *f = perf_attach_follow(in->attach);
@@ -327,11 +313,10 @@ static void take_ended(struct perf_intake *in, const struct perf_record *r)
 
 	if (!is_family(in, r) || !r->counted)
 		return;
-	in->tail_ns += perf_tails_ended(&in->tails, r->tid, tail, clock_monotonic_ns());
-	note_tail(in);
+	perf_policy_note_tail(in->policy, r->tid, tail);
 	m = sample_queue_reserve(in->queue, sizeof(*m));
 	if (!m)
-		return; /* the sum of all threads has it */
+		return; /* it is still in the sum of all threads */
 	*m = (struct perf_msg_ended){
 		.head = {.kind = PERF_MSG_ENDED, .pid = r->pid, .tid = r->tid},
 		.counted = r->counted,
@@ -342,15 +327,7 @@ static void take_ended(struct perf_intake *in, const struct perf_record *r)
 	in->pushed = true;
 }
 
-static void push_child(struct perf_intake *in, const struct perf_record *r)
-{
-	struct perf_record child = *r;
-
-	child.tid = r->ppid;
-	push_event(in, PERF_MSG_CHILD, &child);
-}
-
-/* A process has been started, by one of the family as it turns out. */
+/* A process has been started, maybe by a member of the family. */
 static void take_child(struct perf_intake *in, const struct perf_record *r)
 {
 	struct perf_follow *f = perf_attach_follow(in->attach);
@@ -358,15 +335,15 @@ static void take_child(struct perf_intake *in, const struct perf_record *r)
 	if (!f) {
 		if (!is_target(in, r->ppid))
 			return;
-		left_alone_add(&in->alone, r->pid);
-		push_child(in, r);
+		unfollowed_add(&in->unfollowed, r->pid);
+		push_event(in, PERF_MSG_CHILD, r->pid, r->ppid, NULL);
 		return;
 	}
 	family_forked(&f->family, r->ppid, r->pid, r->time);
 	if (!is_family(in, r))
 		return;
-	in->fork_ns = clock_monotonic_ns();
-	push_child(in, r);
+	perf_policy_note_start(in->policy);
+	push_event(in, PERF_MSG_CHILD, r->pid, r->ppid, NULL);
 }
 
 static void take_task(struct perf_intake *in, const struct perf_record *r)
@@ -376,29 +353,32 @@ static void take_task(struct perf_intake *in, const struct perf_record *r)
 		return;
 	}
 	if (!is_family(in, r))
-		return; /* others on the same CPU, and children that are left alone */
+		return; /* others on the same CPU, and children that are not followed */
 	if (r->kind == PERF_REC_EXIT || r->exec) {
 		perf_attach_note(in->attach, r);
-		thread_stacks_forget(&in->own, r->tid);
+		perf_policy_forget(in->policy, r->tid);
 	}
 	if (r->kind == PERF_REC_EXIT) {
-		push_event(in, PERF_MSG_EXIT, r);
+		push_event(in, PERF_MSG_EXIT, r->pid, r->tid, NULL);
 	} else if (r->kind == PERF_REC_FORK) {
-		in->fork_ns = clock_monotonic_ns();
-		push_event(in, PERF_MSG_FORK, r);
+		perf_policy_note_start(in->policy);
+		perf_attach_forked(in->attach, r->ptid);
+		push_event(in, PERF_MSG_FORK, r->pid, r->tid, NULL);
 	} else if (r->kind == PERF_REC_MMAP) {
-		push_event(in, PERF_MSG_MAPPED, r);
+		push_event(in, PERF_MSG_MAPPED, r->pid, r->tid, NULL);
 	} else {
 		if (r->exec) {
-			if (rest_of(in, r->pid))
-				stack_rest_exec(rest_of(in, r->pid));
-			push_event(in, PERF_MSG_EXEC, r);
+			struct stack_rest *rest = rest_of(in, r->pid);
+
+			if (rest)
+				stack_rest_exec(rest);
+			push_event(in, PERF_MSG_EXEC, r->pid, r->tid, NULL);
 		}
-		push_event(in, PERF_MSG_THREAD, r);
+		push_event(in, PERF_MSG_THREAD, r->pid, r->tid, r->comm);
 	}
 }
 
-int perf_intake_record(void *ctx, const void *bytes, size_t size)
+static int take_record(void *ctx, const void *bytes, size_t size)
 {
 	struct perf_intake *in = ctx;
 	struct perf_record r;
@@ -436,28 +416,99 @@ int perf_intake_record(void *ctx, const void *bytes, size_t size)
 	return 0;
 }
 
+/* --- For the owner */
 
-static void push_name(void *ctx, const struct left_alone_child *c)
+void perf_intake_init(struct perf_intake *in, struct perf_attach *attach, struct sample_queue *q, struct perf_policy *policy,
+		      const struct engine_options *o)
 {
-	struct perf_record r = {.pid = c->pid, .tid = c->pid};
+	*in = (struct perf_intake){
+		.proc = policy->proc,
+		.attach = attach,
+		.queue = q,
+		.policy = policy,
+		.layout = perf_attr_layout(perf_attach_config(attach)),
+		.weight = perf_attr_weight(perf_attach_config(attach)),
+		.frozen = o->frozen,
+		.thin.random = clock_monotonic_ns(),
+		.rest = {.proc = policy->proc, .memory = o->budget},
+	};
+}
 
-	memcpy(r.comm, c->comm, sizeof(r.comm));
-	push_event(ctx, PERF_MSG_THREAD, &r);
+void perf_intake_done(struct perf_intake *in)
+{
+	stack_rest_done(&in->rest);
+}
+
+void perf_intake_drain(struct perf_intake *in, const struct perf_reader *r)
+{
+	in->reader = *r;
+	if (perf_ring_drain(perf_attach_ring(in->attach, r->ring), take_record, in) == -EBADMSG)
+		count(&in->malformed, 1);
+}
+
+void perf_intake_record(struct perf_intake *in, const struct perf_reader *r, const void *bytes, size_t size)
+{
+	in->reader = *r;
+	take_record(in, bytes, size);
+}
+
+static void push_name(void *ctx, const struct unfollowed_child *c)
+{
+	push_event(ctx, PERF_MSG_THREAD, c->pid, c->pid, c->comm);
 }
 
 void perf_intake_look(struct perf_intake *in)
 {
-	left_alone_look(&in->alone, clock_monotonic_ns(), push_name, in);
+	unfollowed_look(&in->unfollowed, clock_monotonic_ns(), push_name, in);
 }
 
-uint64_t perf_intake_lost_weight(const struct perf_intake *in)
+void perf_intake_rest(void *ctx, pid_t tid, uint64_t rest)
+{
+	struct perf_intake *in = ctx;
+	struct perf_msg_rest *m = sample_queue_reserve(in->queue, sizeof(*m));
+
+	if (!m)
+		return;
+	*m = (struct perf_msg_rest){
+		.head = {.kind = PERF_MSG_REST, .pid = proc_pid(in->proc), .tid = tid},
+		.rest = rest,
+	};
+	sample_queue_commit(in->queue, sizeof(*m));
+	in->pushed = true;
+}
+
+bool perf_intake_take_pushed(struct perf_intake *in)
+{
+	bool pushed = in->pushed;
+
+	in->pushed = false;
+	return pushed;
+}
+
+void perf_intake_set_lost(struct perf_intake *in, uint64_t lost)
+{
+	atomic_store_explicit(&in->lost_ring, lost, memory_order_relaxed);
+}
+
+static uint64_t lost_weight(const struct perf_intake *in)
 {
 	uint64_t lost = in->lost_ring, told = in->told_lost;
 
-	return told ? (uint64_t)((double)lost * (double)in->told_weight / (double)told) : lost * in->period;
+	return told ? (uint64_t)((double)lost * (double)in->told_weight / (double)told) : lost * in->policy->period;
 }
 
-void perf_intake_malformed(struct perf_intake *in)
+struct perf_intake_stats perf_intake_stats(const struct perf_intake *in)
 {
-	count(&in->malformed, 1);
+	return (struct perf_intake_stats){
+		.lost_ring = in->lost_ring,
+		.lost_samples = in->lost_samples,
+		.lost_queue = in->lost_queue,
+		.throttled = in->throttled,
+		.foreign = in->foreign,
+		.malformed = in->malformed,
+		.cut = in->cut,
+		.rest_joined = in->joined,
+		.rest_refused = in->refused,
+		.lost_weight = lost_weight(in),
+	};
 }

@@ -1,82 +1,124 @@
 #ifndef JS_ENGINE_PERF_INTAKE_H
 #define JS_ENGINE_PERF_INTAKE_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "sampler/engine/engine.h"
-#include "sampler/engine/perf/left_alone.h"
-#include "sampler/engine/perf/perf_record.h"
+#include "sampler/engine/perf/events/perf_record.h"
+#include "sampler/engine/perf/events/stack_rest.h"
 #include "sampler/engine/perf/perf_thin.h"
-#include "sampler/engine/perf/stack_end.h"
-#include "sampler/engine/perf/stack_rest.h"
-#include "sampler/engine/perf/stack_size.h"
-#include "sampler/engine/perf/thread_stacks.h"
-#include "sampler/engine/perf/wake_mode.h"
+#include "sampler/engine/perf/unfollowed.h"
+#include "symbolizer/target/regs.h"
 
 struct perf_attach;
+struct perf_policy;
 struct perf_steps;
 struct proc;
 struct sample_queue;
 
-/*
- * Turns records of the kernel's rings into messages for the queue: keeps of a stack's copy what is
- * stack, reads the rest of one that was cut, and says what size of the copy and what way of waking
- * would do better. One thread at a time uses it; the counters may be read by others.
- */
-struct perf_intake {
-	struct proc *proc; /* borrowed, as the next two */
-	struct perf_attach *attach;
-	struct sample_queue *queue;
-	struct perf_layout layout;
-	uint64_t weight; /* of every sample; 0: each says its own */
-	bool clock; /* the event goes by CPU time */
-	uint64_t period; /* as asked for; events may have a smaller one, whose samples are thinned out */
-	struct perf_thin thin;
-	struct perf_tails tails;
-	/* Since the period was last changed: the weights of all samples; what threads without a sample used. */
-	uint64_t due_ns, tail_ns;
-	uint32_t divisor; /* of the period: the one that is wanted */
-	uint32_t divisor_most; /* the largest for which the rings have room; 0: no limit has been met */
-	struct perf_steps *step; /* of the ring that is read; NULL: none */
-	uint64_t fork_ns; /* when the target was last seen to make a thread (CLOCK_MONOTONIC); 0: never */
-	struct left_alone alone; /* processes that are not followed */
-	struct engine_aside aside;
-	struct stack_rest rest;
-	struct stack_size size;
-	struct thread_stacks own; /* sizes of single threads */
-	bool may_own; /* events are on threads, and no size was asked for */
-	struct stack_ends ends;
-	struct wake wake;
-	uint32_t resize_to; /* asked for by the samples of this round; 0: nothing */
-	bool own_changed; /* the same: what `own` says */
-	enum wake_mode wake_to; /* the same; the present mode: nothing */
-	uint32_t late; /* samples of events on CPUs that should have been read at once */
-	bool pushed; /* since the owner took it back */
-	/* The caller occupies this CPU in place of the threads that were sampled there; -1: it does not, they
+/* What comes into the queue. */
+enum perf_msg_kind {
+	PERF_MSG_SAMPLE,
+	PERF_MSG_THREAD, /* `comm` */
+	PERF_MSG_FORK, /* a new thread, name not known yet */
+	PERF_MSG_CHILD, /* a new process, `tid` is the PID of the one that started it */
+	PERF_MSG_EXIT,
+	PERF_MSG_EXEC,
+	PERF_MSG_MAPPED,
+	PERF_MSG_ENDED, /* struct perf_msg_ended */
+	PERF_MSG_REST, /* struct perf_msg_rest */
+};
+
+struct perf_msg {
+	uint32_t kind;
+	pid_t pid, tid;
+	char comm[16];
+};
+
+/* What a thread that ended has used on one CPU, in the event's unit; `tail`: the part after its last sample was due there. */
+struct perf_msg_ended {
+	struct perf_msg head;
+	uint64_t counted, tail, time_ns;
+};
+
+struct perf_msg_rest {
+	struct perf_msg head;
+	uint64_t rest; /* struct engine_sink */
+};
+
+/* Followed by n_kernel u64 of the kernel call chain, then stack_len bytes of stack, frozen_len of the heap. */
+struct perf_msg_sample {
+	struct perf_msg head;
+	uint8_t has_user, stack_cut;
+	uint32_t n_kernel;
+	uint64_t time_ns, weight;
+	uint64_t stack_addr, stack_len, stack_missing, frozen_len;
+	struct regs regs;
+};
+
+/* The thread that reads a ring. */
+struct perf_reader {
+	size_t ring;
+	struct perf_steps *steps; /* of this ring; NULL: what the reader itself uses is not taken off */
+	/* The CPU that the reader occupies in place of the threads that were sampled there; -1: it does not, they
 	 * may have gone on, and no more of their stacks is read. */
 	int cpu;
-	uint64_t waiting_since_ns; /* the sample that came after this has woken the caller */
-	uint64_t switches; /* prompt_switches() when it woke */
+	uint64_t waiting_since_ns; /* a sample that came after this has woken the reader */
+	uint64_t switches; /* engine_thread_switches() when it woke */
+};
+
+/* May be read by any thread. */
+struct perf_intake_stats {
+	uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
+	uint64_t cut, rest_joined, rest_refused; /* stacks deeper than their copy; what became of them */
+	uint64_t lost_weight; /* of lost_ring: less than as many periods where samples were to be thinned out */
+};
+
+/*
+ * Turns records of the kernel's rings into messages for the queue: of a stack's copy it keeps what belongs to the stack, it
+ * reads the rest of one that was cut, and it reports to the policy what was seen. One thread at a time uses it. Its
+ * members are its own.
+ */
+struct perf_intake {
+	struct proc *proc; /* borrowed, as the next three */
+	struct perf_attach *attach;
+	struct sample_queue *queue;
+	struct perf_policy *policy;
+	struct perf_layout layout;
+	struct engine_frozen frozen;
+	uint64_t weight; /* of every sample; 0: each has its own */
+	struct perf_thin thin;
+	struct unfollowed unfollowed; /* processes that are not followed */
+	struct stack_rest rest; /* of the target's stacks */
+	struct stack_ends ends;
+	struct perf_reader reader; /* of the record at hand */
+	bool pushed; /* since perf_intake_take_pushed() */
 
 	_Atomic uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
 	_Atomic uint64_t cut, joined, refused;
 	_Atomic uint64_t told_lost, told_weight; /* by the kernel's records of losses, weighed by the period of that time */
 };
 
-/* A perf_ring_fn; `ctx` is the intake. */
-int perf_intake_record(void *ctx, const void *bytes, size_t size);
-void perf_intake_look(struct perf_intake *in); /* now and then: what has become of processes that are left alone */
-void perf_intake_malformed(struct perf_intake *in); /* a ring made no sense */
+void perf_intake_init(struct perf_intake *in, struct perf_attach *attach, struct sample_queue *q, struct perf_policy *policy,
+		      const struct engine_options *o);
+void perf_intake_done(struct perf_intake *in);
 
-static inline bool perf_intake_wants_change(const struct perf_intake *in)
-{
-	return in->resize_to || in->own_changed || in->wake_to != in->wake.mode;
-}
+/* Takes all that is in the reader's ring. */
+void perf_intake_drain(struct perf_intake *in, const struct perf_reader *r);
+/* The same for one record of `size` bytes. */
+void perf_intake_record(struct perf_intake *in, const struct perf_reader *r, const void *bytes, size_t size);
+/* Now and then: looks what has become of processes that are not followed. */
+void perf_intake_look(struct perf_intake *in);
+/* What a thread used after its last sample: a function for perf_attach_each_rest(), of which `ctx` is the intake. */
+void perf_intake_rest(void *ctx, pid_t tid, uint64_t rest);
+/* Has anything been put into the queue since the last call? */
+bool perf_intake_take_pushed(struct perf_intake *in);
+/* Records that found no room, as the events have counted them: better than what the rings say. */
+void perf_intake_set_lost(struct perf_intake *in, uint64_t lost);
 
-/* What the samples that found no room in a ring stand for, in the event's unit. */
-uint64_t perf_intake_lost_weight(const struct perf_intake *in);
+struct perf_intake_stats perf_intake_stats(const struct perf_intake *in);
 
 #endif

@@ -5,25 +5,25 @@
 #include <stdint.h>
 
 /*
- * CPU time that this program uses in step with the samples. An event on a CPU goes by elapsed time. A reader that
+ * CPU time that this program uses in step with the samples. Events on CPUs go by elapsed time. A reader that
  * always runs right after a sample of the target is never sampled itself, and its time would count as the target's:
- * 0.3 to 1 % at 99 Hz, ten times that at 999 Hz. So it is taken off the next sample's weight. One of these for each
+ * 0.3 to 1 % at 99 Hz, ten times that at 999 Hz. So it is subtracted from the weight of the next sample. One per
  * CPU. Zero-initialise.
  */
 struct perf_steps {
 	uint64_t hit_ns; /* time of the last sample of an event on the CPU; 0: none yet */
-	uint64_t own_ns; /* CPU time of the reader since, in all that it did of this sample, and of those that it woke */
-	uint64_t reader_ns; /* the reader's CPU clock when it was last done */
-	bool open; /* there was a sample, and the reader is not done with it */
+	uint64_t own_ns; /* CPU time since then of the reader, and of the threads that it woke */
+	uint64_t reader_ns; /* the reader's CPU clock when it last went to sleep */
+	bool open; /* there was a sample since then */
 };
 
 /* A sample of the event on the CPU came. Returns its weight in CPU time, at most `period_ns`. */
 uint64_t perf_step_weight(struct perf_steps *s, uint64_t time_ns, uint64_t period_ns);
 
-/* Another thread that the last sample woke has used so much of this CPU. */
+/* Another thread that the last sample woke has used this CPU. */
 void perf_step_add(struct perf_steps *s, uint64_t used_ns);
 
-/* The ring's own reader is done, and about to sleep. */
+/* The ring's reader is about to sleep. */
 void perf_step_end(struct perf_steps *s, uint64_t reader_cpu_ns);
 
 #endif

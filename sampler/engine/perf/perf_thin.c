@@ -1,14 +1,10 @@
 #include "sampler/engine/perf/perf_thin.h"
 
-#define LEAST_PERIOD_NS UINT64_C(5000000)
-#define LEAST_TAIL_NS UINT64_C(20000000) /* less says nothing */
-enum { TAIL_SHARE = 50, DIVISOR_MAX = 16 };
+#include "symbolizer/base/random.h"
 
-static uint32_t draw(struct perf_thin *t)
-{
-	t->random = t->random * 1664525 + 1013904223;
-	return t->random >> 8;
-}
+#define LEAST_PERIOD_NS UINT64_C(5000000)
+#define LEAST_TAIL_NS UINT64_C(20000000) /* less shows nothing */
+enum { TAIL_SHARE = 50, DIVISOR_MAX = 16 };
 
 bool perf_thin_keep(struct perf_thin *t, pid_t tid, uint32_t k)
 {
@@ -16,7 +12,7 @@ bool perf_thin_keep(struct perf_thin *t, pid_t tid, uint32_t k)
 
 	if (t->threads[i].tid != tid) {
 		t->threads[i].tid = tid;
-		t->threads[i].n = draw(t) % k;
+		t->threads[i].n = random_below(&t->random, k);
 	}
 	return t->threads[i].n++ % k == 0;
 }
@@ -57,7 +53,7 @@ uint32_t perf_thin_divisor(uint64_t period_ns, uint32_t now, uint64_t tail_ns, u
 		most = DIVISOR_MAX;
 	if (tail_ns < LEAST_TAIL_NS || tail_ns * TAIL_SHARE <= all_ns || most <= now)
 		return now;
-	/* Of threads that last for several periods, what is left over shrinks with the period. */
+	/* What is left over of threads that last for several periods shrinks with the period. */
 	k = now * ((tail_ns * TAIL_SHARE + all_ns - 1) / all_ns);
 	return (uint32_t)(k < most ? k : most);
 }

@@ -1,46 +1,21 @@
 #include "sampler/engine/perf/quiet_cpu.h"
 
-#include <errno.h>
-
 enum {
-	ROUNDS_MIN = 16, /* between moves: a target that hops about is not run after */
-	CPUS_MAX = 1 << 16,
+	ROUNDS_MIN = 16, /* between moves, so as not to run after a target that changes CPUs often */
 };
 
-static bool find_allowed(struct quiet_cpu *q)
-{
-	/* The kernel's own mask may be larger than the CPUs there are: EINVAL until it fits. */
-	for (int n = 1024; !q->allowed && n <= CPUS_MAX; n *= 2) {
-		cpu_set_t *set = CPU_ALLOC(n);
-
-		if (!set)
-			return false;
-		q->size = CPU_ALLOC_SIZE(n);
-		if (sched_getaffinity(0, q->size, set) == 0)
-			q->allowed = set;
-		else
-			CPU_FREE(set);
-		if (!q->allowed && errno != EINVAL)
-			return false;
-	}
-	return q->allowed != NULL;
-}
-
-/* There, and free to be moved on from there. That it cannot be is no matter. */
+/* Moves the thread there, and lets the scheduler move it on again. Failure does no harm. */
 static void move_to(struct quiet_cpu *q, int cpu)
 {
-	cpu_set_t *set;
+	cpu_set_t set[CPU_LIST_SETS] = {0};
 
-	if (!find_allowed(q) || !CPU_ISSET_S(cpu, q->size, q->allowed))
+	if (!q->known)
+		q->known = sched_getaffinity(0, sizeof(q->allowed), q->allowed) == 0;
+	if (!CPU_ISSET_S(cpu, sizeof(q->allowed), q->allowed))
 		return;
-	set = CPU_ALLOC((int)(q->size * 8));
-	if (!set)
-		return;
-	CPU_ZERO_S(q->size, set);
-	CPU_SET_S(cpu, q->size, set);
-	if (sched_setaffinity(0, q->size, set) == 0)
-		(void)!sched_setaffinity(0, q->size, q->allowed);
-	CPU_FREE(set);
+	CPU_SET_S(cpu, sizeof(set), set);
+	if (sched_setaffinity(0, sizeof(set), set) == 0)
+		(void)!sched_setaffinity(0, sizeof(q->allowed), q->allowed);
 }
 
 void quiet_cpu_begin(struct quiet_cpu *q)
@@ -66,11 +41,4 @@ void quiet_cpu_end(struct quiet_cpu *q)
 		return;
 	q->rounds = 0;
 	move_to(q, q->empty);
-}
-
-void quiet_cpu_done(struct quiet_cpu *q)
-{
-	if (q->allowed)
-		CPU_FREE(q->allowed);
-	q->allowed = NULL;
 }

@@ -3,27 +3,26 @@
 
 #include <sched.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
+#include "sampler/engine/perf/events/cpu_list.h"
+
 /*
- * Keeps a thread that reads rings off the CPUs where the target runs. One of real-time priority is woken on
- * the CPU that it slept on even if a thread of the target runs there and another CPU is idle
- * (select_task_rq_rt() in linux/kernel/sched/rt.c), and so does its timer interrupt. Zero-initialise;
- * quiet_cpu_done(). For one thread, which it is about.
+ * Keeps the calling thread, which reads rings, off the CPUs where the target runs. A thread with real-time priority wakes on
+ * the CPU where it went to sleep, even if a thread of the target runs there and another CPU is idle
+ * (select_task_rq_rt() in linux/kernel/sched/rt.c), and its timer interrupts that CPU. Zero-initialise; nothing to free.
  */
 struct quiet_cpu {
-	cpu_set_t *allowed; /* where the thread may run; NULL: not known yet */
-	size_t size;
-	int here, empty; /* of this round: its own CPU, one whose ring had nothing; -1: none */
-	bool in_the_way; /* there was something in the ring of its own CPU */
+	cpu_set_t allowed[CPU_LIST_SETS]; /* where the thread may run, if `known` */
+	bool known;
+	int here, empty; /* in this round: its own CPU; one whose ring was empty, -1: none */
+	bool in_the_way; /* the ring of its own CPU was not empty */
 	uint32_t rounds; /* since it moved */
 };
 
-/* A round: begin, each ring's CPU with the bytes in it, end, which moves the thread if that helps. */
+/* A round: begin, note for each ring its CPU and how much is in it, end. The latter moves the thread if that helps. */
 void quiet_cpu_begin(struct quiet_cpu *q);
 void quiet_cpu_note(struct quiet_cpu *q, int cpu, uint64_t used);
 void quiet_cpu_end(struct quiet_cpu *q);
-void quiet_cpu_done(struct quiet_cpu *q);
 
 #endif

@@ -8,7 +8,7 @@ enum {
 	N_SIZES = sizeof(sizes) / sizeof(sizes[0]),
 	WINDOW = 1024, /* samples that count as recent */
 	CUT_MIN = 2, /* one cut stack decides nothing */
-	CUT_SHARE = 500, /* grow at more than 1 in 500: what is cut may come out wrong */
+	CUT_SHARE = 500, /* grow if more than 1 in 500 is cut, because the rest may be of another moment */
 	CALM_SAMPLES = 1000,
 };
 #define CALM_NS UINT64_C(1000000000)
@@ -34,7 +34,7 @@ void stack_size_init(struct stack_size *s, uint32_t first, uint32_t max)
 {
 	memset(s, 0, sizeof(*s));
 	s->max = max < sizes[N_SIZES - 1] ? max : sizes[N_SIZES - 1];
-	/* A size that was asked for is the least that is wanted. */
+	/* A size that was asked for does not shrink. */
 	s->has_grown = first != 0;
 	s->now = first ? first : sizes[N_SIZES - 1];
 	if (s->now > s->max)

@@ -1,17 +1,17 @@
 #include "sampler/engine/perf/wake_mode.h"
 
 enum {
-	FIRST_SAMPLES = 16, /* at least; FIRST_ENOUGH show more than FIRST_NS does where the target has to wait for its CPU */
+	FIRST_SAMPLES = 16, /* at least; and after FIRST_NS, FIRST_ENOUGH where the target has to wait for a CPU */
 	FIRST_ENOUGH = 512,
 	CUT_MIN = 2, /* one cut stack decides nothing */
-	CUT_SHARE = 500, /* wake for each sample where more than 1 in 500 is cut */
+	CUT_SHARE = 500, /* wake for each sample if more than 1 in 500 is cut */
 	SEEN_MIN = 100, /* fewer samples do not show that there are no deep stacks */
 	WINDOW = 1024, /* samples that count as recent */
 };
 #define CALM_NS UINT64_C(10000000000)
 #define FIRST_NS UINT64_C(200000000)
 #define FIRST_MAX_NS UINT64_C(2000000000)
-#define HOLE_NS UINT64_C(100000000) /* where there was one, more may come */
+#define HOLE_NS UINT64_C(100000000) /* after a hole, more may come */
 
 static bool worth_it(const struct wake *w)
 {
@@ -24,7 +24,9 @@ static bool is_starting(const struct wake *w, uint64_t now_ns)
 
 	if (age >= FIRST_MAX_NS)
 		return false;
-	return w->starting || age < FIRST_NS || w->seen < FIRST_ENOUGH || (w->hole_ns && now_ns - w->hole_ns < HOLE_NS);
+	if (w->hole_ns && now_ns - w->hole_ns < HOLE_NS)
+		return true;
+	return !w->settled && (w->starting || age < FIRST_NS || w->seen < FIRST_ENOUGH);
 }
 
 static enum wake_mode first_note(const struct wake *w, uint64_t now_ns)

@@ -7,9 +7,9 @@ struct mem;
 struct recording;
 
 /*
- * The engine that replays a recording: puts its memory spans into `pages` (mem_pages_new()) and hands
- * its samples over, in order, as fast as they are taken. The spans in front of the first sample are
- * there when this returns. Both are borrowed. NULL: out of memory.
+ * The engine that replays a recording: puts its memory into `pages` (mem_pages_new()) and delivers
+ * its samples, in order and as fast as possible. The memory of the first sample is
+ * in `pages` when this returns. Both are borrowed. NULL: out of memory.
  */
 struct engine *engine_replay_new(const struct recording *rec, struct mem *pages);
 

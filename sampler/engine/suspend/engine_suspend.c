@@ -9,8 +9,9 @@
 #include "sampler/engine/engine_deliver.h"
 #include "sampler/engine/sample_queue.h"
 #include "sampler/engine/suspend/suspend_loop.h"
-#include "sampler/engine/suspend/suspend_msg.h"
+#include "sampler/engine/suspend/suspend_output.h"
 #include "sampler/engine/suspend/suspend_threads.h"
+#include "sampler/engine/suspend/suspend_wishes.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/proc.h"
@@ -18,12 +19,11 @@
 enum {
 	QUEUE_BYTES = 64 << 20,
 	WISH_BYTES = 64 << 10,
-	LAST_NS = 100000000, /* for what is told at the end, as long as this again and again */
+	LAST_NS = 100000000, /* to deliver what is queued when sampling has ended */
 	MAX_THREADS_CHECKED = 4096,
 };
-/* A stop and a resumption take tens of microseconds a thread: below this there is little but them. */
+/* Stopping and resuming a thread takes tens of microseconds: with a shorter period it would do little else. */
 #define MIN_PERIOD_NS UINT64_C(500000)
-#define DEFAULT_PAUSE_NS UINT64_C(2000000)
 
 struct engine_suspend {
 	struct engine base;
@@ -57,11 +57,11 @@ static void suspend_close(struct engine *e)
 static int check_event(const struct engine_options *o, struct err *err)
 {
 	if (o->event && strcmp(o->event, "cpu") != 0 && strcmp(o->event, "wall") != 0)
-		return err_set(err, -EINVAL, "event '%s' needs the perf engine: --engine suspend has cpu and wall",
+		return err_set(err, -EINVAL, "event '%s' needs the perf engine: --engine suspend knows only cpu and wall",
 			       o->event);
 	if (o->period < MIN_PERIOD_NS)
 		return err_set(err, -EINVAL,
-			       "a period of %" PRIu64 " ns: the suspend engine does no less than %" PRIu64
+			       "a period of %" PRIu64 " ns is too short: the suspend engine allows no less than %" PRIu64
 			       " us (-F %" PRIu64 ")",
 			       o->period, MIN_PERIOD_NS / 1000, 1000000000 / MIN_PERIOD_NS);
 	return 0;
@@ -87,11 +87,11 @@ static int check_tracer(struct proc *proc, struct err *err)
 		proc_comm(other, tracer, comm, sizeof(comm));
 		proc_close(other);
 	}
-	return err_set(err, -EBUSY, "PID %d is traced by %s (PID %d): a thread has one tracer only; end that, "
-		       "or use --engine perf", (int)proc_pid(proc), comm, (int)tracer);
+	return err_set(err, -EBUSY, "PID %d is traced by %s (PID %d), and a thread can have only one tracer: "
+		       "stop that one, or use --engine perf", (int)proc_pid(proc), comm, (int)tracer);
 }
 
-/* No thread has PID 0: permitted, the answer is ESRCH. A container's seccomp profile says EPERM. */
+/* No thread has PID 0: where ptrace(2) is permitted, it says ESRCH; where a container's seccomp profile forbids it, EPERM. */
 static int check_permission(struct err *err)
 {
 	if (ptrace(PTRACE_INTERRUPT, 0, NULL, NULL) == 0 || errno == ESRCH || errno == EIO)
@@ -102,13 +102,6 @@ static int check_permission(struct err *err)
 
 static int open_parts(struct engine_suspend *s, const struct engine_options *o, struct err *err)
 {
-	const struct suspend_loop_options lo = {
-		.period_ns = o->period,
-		.max_pause_ns = o->max_pause_ns ? o->max_pause_ns : DEFAULT_PAUSE_NS,
-		.wall = o->event && strcmp(o->event, "wall") == 0,
-		.aside = o->aside,
-		.ask_first = o->ask_first,
-	};
 	int r = check_event(o, err);
 
 	if (r == 0)
@@ -121,7 +114,7 @@ static int open_parts(struct engine_suspend *s, const struct engine_options *o, 
 	s->wishes = sample_queue_new(WISH_BYTES);
 	if (!s->queue || !s->wishes)
 		return err_set(err, -ENOMEM, "out of memory");
-	return suspend_loop_new(s->proc, s->queue, s->wishes, &lo, &s->loop, err);
+	return suspend_loop_new(s->proc, s->queue, s->wishes, o, &s->loop, err);
 }
 
 static int suspend_open(struct proc *proc, const struct engine_options *o, struct engine **ret,
@@ -212,7 +205,7 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 		engine_tell_thread(s->proc, sink, m->tid);
 		break;
 	case SUSPEND_MSG_EXIT:
-		/* What it used since its last tick, nobody knows any more. */
+		/* What it used since its last tick is not known any more. */
 		if (sink->ended)
 			sink->ended(sink->ctx, &(struct engine_ended){.pid = pid, .tid = m->tid, .tail = 1,
 								      .time_ns = clock_monotonic_ns()});
@@ -236,14 +229,14 @@ static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_
 	if (!s->started)
 		return err_set(err, -EINVAL, "sampling has not been started");
 	for (;;) {
-		/* Asked before the queue is looked at: nothing is pushed after it. */
+		/* Before the queue is looked at: nothing is put into it after that. */
 		bool done = suspend_loop_done(s->loop);
 
 		if (engine_deliver_queued(e, s->queue, deliver, sink, deadline_ns, &s->stop) || done)
 			break;
 		suspend_loop_wait(s->loop, deadline_ns);
 	}
-	/* What the threads did since their last message is told at the end. */
+	/* What threads did since their last message comes at the end. */
 	suspend_loop_stop(s->loop);
 	while (!suspend_loop_done(s->loop))
 		suspend_loop_wait(s->loop, clock_monotonic_ns() + LAST_NS);
@@ -256,7 +249,7 @@ static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_
 	return 0;
 }
 
-/* One that there is no room for comes again: with the next sample, or when the owner is asked again. */
+/* One for which there is no room is made again, with the next sample or when the owner is asked again. */
 static void suspend_wish(struct engine *e, pid_t tid, enum engine_wish w)
 {
 	struct sample_queue *q = self(e)->wishes;

@@ -2,10 +2,10 @@
 
 /* linux/arch/x86/entry/syscalls/syscall_64.tbl */
 enum { CALL_RESTART = 219 };
-/* Length of the syscall instruction: the kernel goes back by it to restart a call. */
+/* Length of the syscall instruction: the kernel moves the pc back by this to restart a call. */
 enum { CALL_BYTES = 2 };
 
-/* FNV-1a by words, with a final mix: a checksum as in the paper, no defence against anybody. */
+/* FNV-1a by words, with a final mix: a checksum, not secure. */
 static uint64_t add_word(uint64_t sum, uint64_t word)
 {
 	sum = (sum ^ word) * UINT64_C(0x100000001b3);
@@ -24,10 +24,10 @@ static uint64_t sum_of(const struct regs *r, const uint8_t *which, unsigned n, u
 
 /*
  * Registers of a thread in a system call change without its running: rax is the call's number, then an
- * error that asks for a restart (-ERESTARTSYS), then the number of restart_syscall; the pc goes back
- * over the instruction and forth again; rcx and r11 belong to the instruction. So of such a thread count
- * the pc behind the instruction, sp, and the call's six arguments, which is also all that is known
- * of one that is only looked at. The number of the call is left out: restart_syscall has another.
+ * error that asks for a restart (-ERESTARTSYS), then the number of restart_syscall; the pc moves back
+ * over the instruction and forth again; the instruction itself uses rcx and r11. So only the pc behind the instruction, sp and
+ * the call's six arguments count, which is also all that is known of a thread that is not stopped. The number of the
+ * call does not, because restart_syscall has another.
  */
 static uint64_t sum_in_call(const struct regs *r, uint64_t pc)
 {
@@ -36,7 +36,7 @@ static uint64_t sum_in_call(const struct regs *r, uint64_t pc)
 	return ~sum_of(r, which, sizeof(which), pc);
 }
 
-/* Outside of calls everything counts, flags apart: no loop changes nothing but them. */
+/* Outside of calls all registers count. Not the flags: there is no loop that changes only these. */
 static uint64_t sum_running(const struct regs *r)
 {
 	static const uint8_t which[] = {
@@ -53,7 +53,7 @@ static uint64_t checksum(const struct has_run_set *s)
 
 	if (s->call >= 0)
 		return sum_in_call(r, r->r[X86_RIP]);
-	/* On its way back into a call that the kernel restarts: at the instruction still. */
+	/* About to enter a call that the kernel restarts: still at the instruction. */
 	if (regs_known(r, X86_RAX) && r->r[X86_RAX] == CALL_RESTART)
 		return sum_in_call(r, r->r[X86_RIP] + CALL_BYTES);
 	return sum_running(r);

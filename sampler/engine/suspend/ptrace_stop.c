@@ -6,16 +6,12 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
 #include "symbolizer/target/regs_host.h"
-
-enum { CALL_BYTES = 2 }; /* of the syscall instruction */
-
-/* linux/errno.h, never seen by a program: the kernel restarts the call after the stop by itself. */
-enum { ERR_RESTARTSYS = 512, ERR_RESTARTNOINTR, ERR_RESTARTNOHAND, ERR_RESTART_BLOCK = 516 };
 
 int ptrace_stop_ask(pid_t tid)
 {
@@ -34,9 +30,9 @@ static void take_end(pid_t tid)
 }
 
 /*
- * WNOWAIT: taking note of a stop in front of a signal takes the signal from the thread (wait_task_stopped()
- * in linux/kernel/exit.c clears its exit_code): with this program killed then, it would be lost. Left
- * alone, it is what the kernel goes on with, whatever becomes of the tracer.
+ * WNOWAIT: a wait that consumes a stop for a signal takes the signal from the thread (wait_task_stopped()
+ * in linux/kernel/exit.c clears its exit_code), and if this program were killed then, it would be lost. Otherwise
+ * the kernel goes on with it, whatever becomes of the tracer.
  */
 static int take(struct ptrace_stop_event *ret, int how)
 {
@@ -79,21 +75,6 @@ static int get_regs(pid_t tid, struct user_regs_struct *u)
 	return ptrace(PTRACE_GETREGSET, tid, (void *)(long)NT_PRSTATUS, &iov) < 0 ? -errno : 0;
 }
 
-/* In a call that did not end: what it returned asks for a restart, or is EINTR. */
-static bool is_in_call(const struct user_regs_struct *u)
-{
-	switch (-(int64_t)u->rax) {
-	case EINTR:
-	case ERR_RESTARTSYS:
-	case ERR_RESTARTNOINTR:
-	case ERR_RESTARTNOHAND:
-	case ERR_RESTART_BLOCK:
-		return (int64_t)u->orig_rax >= 0;
-	default:
-		return false;
-	}
-}
-
 int ptrace_stop_regs(pid_t tid, struct ptrace_stop_regs *ret)
 {
 	struct user_regs_struct u;
@@ -102,35 +83,21 @@ int ptrace_stop_regs(pid_t tid, struct ptrace_stop_regs *ret)
 	if (r < 0)
 		return r;
 	regs_host_from_user(&ret->set.regs, &u);
-	ret->set.call = is_in_call(&u) ? (int64_t)u.orig_rax : -1;
-	ret->result = (int64_t)u.rax;
-	ret->thread_block = u.fs_base;
+	ret->set.call = regs_host_call(&u);
+	ret->result = regs_host_result(&u);
+	ret->thread_block = regs_host_thread_block(&u);
 	return 0;
-}
-
-/* The order of a system call's arguments, System V ABI AMD64 supplement, A.2.1. */
-static unsigned long long *argument(struct user_regs_struct *u, int i)
-{
-	unsigned long long *const args[] = {&u->rdi, &u->rsi, &u->rdx, &u->r10, &u->r8, &u->r9};
-
-	return i >= 0 && i < 6 ? args[i] : NULL;
 }
 
 int ptrace_stop_rewind(pid_t tid, int timeout_arg, uint64_t timeout)
 {
 	struct user_regs_struct u;
 	struct iovec iov = {&u, sizeof(u)};
-	unsigned long long *arg;
 	int r = get_regs(tid, &u);
 
 	if (r < 0)
 		return r;
-	arg = argument(&u, timeout_arg);
-	if (arg)
-		*arg = timeout;
-	u.rax = u.orig_rax;
-	u.rip -= CALL_BYTES;
-	u.orig_rax = (unsigned long long)-1; /* not in a call: nothing for the kernel to restart */
+	regs_host_rewind(&u, timeout_arg, timeout);
 	return ptrace(PTRACE_SETREGSET, tid, (void *)(long)NT_PRSTATUS, &iov) < 0 ? -errno : 0;
 }
 
@@ -139,13 +106,11 @@ int ptrace_stop_release(pid_t tid, int signal)
 	return ptrace(PTRACE_DETACH, tid, NULL, (void *)(long)signal) < 0 ? -errno : 0;
 }
 
-void ptrace_stop_reap(void)
+/*
+ * ptrace_attach() in linux/kernel/ptrace.c waits for the target's cred_guard_mutex; a signal ends that with
+ * -ERESTARTNOINTR, so the handler's context is that of before the call.
+ */
+bool ptrace_stop_break(void *context)
 {
-	int saved = errno;
-	siginfo_t info;
-
-	do
-		memset(&info, 0, sizeof(info));
-	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | __WALL | __WNOTHREAD) == 0 && info.si_pid);
-	errno = saved;
+	return regs_host_break_call(context, SYS_ptrace, PTRACE_SEIZE);
 }

@@ -8,27 +8,30 @@
 #include "sampler/engine/suspend/has_run.h"
 
 /*
- * Stopping single threads of another process, ptrace(2): seized, interrupted, and let go again. Nothing
- * stays attached between two looks, so that signals, new threads and debuggers meet no tracer.
- * PTRACE_SEIZE without options: when the tracing thread ends, kill -9 included, the kernel detaches
- * and resumes everything, with signals as they were. All calls for one thread come from one thread.
+ * Stops single threads of another process with ptrace(2): a thread is seized, interrupted, and released again. Nothing
+ * stays attached in between, so that signals, new threads and debuggers meet no tracer.
+ * PTRACE_SEIZE is used without options: when the tracing thread ends, even by SIGKILL, the kernel detaches
+ * and resumes everything, with signals as they were. All calls must come from the same thread.
  */
 
-/* Asks the thread to stop. -ESRCH: gone; -EPERM: another tracer has it, or it is not permitted. */
+/*
+ * Asks the thread to stop. -ESRCH: gone; -EPERM: another tracer has it, or it is not permitted. -EINTR: nothing was done,
+ * see ptrace_stop_break().
+ */
 int ptrace_stop_ask(pid_t tid);
 
 /* How a thread that was asked answers. */
 struct ptrace_stop_event {
 	pid_t tid;
-	bool ended; /* not there any more: there is nothing to let go */
-	int signal; /* it stopped in front of this signal, which has to be handed on; 0: none */
+	bool ended; /* there is nothing to release */
+	int signal; /* it stopped before it took this signal, which is to be passed on; 0: none */
 	bool group; /* its process is stopped (SIGSTOP) */
 };
 
-/* The next answer that is there; false: none now. Threads nobody knows may answer (execve() gives a thread
- * the id of its process): let them go as well. */
+/* The next answer; false: none has come. Threads that are not known may answer (execve() gives a thread
+ * the id of its process), and are to be released as well. */
 bool ptrace_stop_next(struct ptrace_stop_event *ret);
-/* Waits for it. 1: there it is; 0: nobody was asked, there is nothing to wait for; -EINTR. */
+/* Waits for it. 1: it has come; 0: no thread was asked; -EINTR. */
 int ptrace_stop_wait(struct ptrace_stop_event *ret);
 
 /* A stopped thread's registers. */
@@ -40,16 +43,19 @@ struct ptrace_stop_regs {
 int ptrace_stop_regs(pid_t tid, struct ptrace_stop_regs *ret);
 
 /*
- * Puts a thread whose system call has ended with EINTR because of the stop in front of the call again.
- * `timeout_arg`: index of the argument that is a timeout, set to `timeout`; negative: none.
+ * Makes a thread whose system call has failed with EINTR because of the stop make the call again.
+ * `timeout_arg`: index of the argument that is set to `timeout`; negative: none.
  */
 int ptrace_stop_rewind(pid_t tid, int timeout_arg, uint64_t timeout);
 
-/* Resumes and detaches; `signal` as the event said. */
+/* Resumes and detaches; `signal`: that of the event. */
 int ptrace_stop_release(pid_t tid, int signal);
 
-/* Async-signal-safe: takes note of traced threads that ended, nothing else. While a process is in
- * execve() PTRACE_SEIZE waits for it, and it for its traced threads to be taken note of. */
-void ptrace_stop_reap(void);
+/*
+ * Of a signal's handler, `context` as sigaction(2) says: ends a ptrace_stop_ask() of this thread that waits, or is about to
+ * begin. The kernel would make the call again after each handler. While a process is in execve() PTRACE_SEIZE waits for
+ * it, however long that takes, and it waits for traced threads that have ended to be taken note of.
+ */
+bool ptrace_stop_break(void *context);
 
 #endif

@@ -13,25 +13,17 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-/* A signal between the last look at the clock and waitid() is not heard; this long after it is the next. */
+/* A signal between the last look at the clock and waitid() has no effect; the next one comes this long after it. */
 #define AGAIN_NS 1000000
-enum { STUCK = 20 }; /* signals in one go: it takes as many ms */
 /* The same for suspend_alarm_ring(), which comes once. */
 #define LONGEST_NS UINT64_C(100000000)
 #define WITHOUT_TIMER_NS UINT64_C(500000)
 
-/* Of the handler's thread: one more than the signals since suspend_alarm_guard(); 0: outside of it. A pointer in
- * the signal could be anybody's. */
-static _Thread_local volatile sig_atomic_t guarded;
-
-/* PTRACE_SEIZE is made again by the kernel after any handler, so it is for this one to help. */
-static void on_alarm(int signal)
+static void on_alarm(int signal, siginfo_t *info, void *context)
 {
 	(void)signal;
-	if (guarded && ++guarded > STUCK) {
-		guarded = STUCK;
-		ptrace_stop_reap();
-	}
+	(void)info;
+	(void)ptrace_stop_break(context);
 }
 
 static int alarm_signal(void)
@@ -63,7 +55,7 @@ int suspend_alarm_check(void)
 void suspend_alarm_open(struct suspend_alarm *a)
 {
 	/* Without SA_RESTART: waitid() is to end. */
-	struct sigaction action = {.sa_handler = on_alarm};
+	struct sigaction action = {.sa_sigaction = on_alarm, .sa_flags = SA_SIGINFO};
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = alarm_signal()};
 	sigset_t mine;
 
@@ -112,9 +104,4 @@ bool suspend_alarm_wait(struct suspend_alarm *a, uint64_t until_ns, bool asked, 
 void suspend_alarm_ring(pthread_t waiter)
 {
 	(void)pthread_kill(waiter, alarm_signal());
-}
-
-void suspend_alarm_guard(bool on)
-{
-	guarded = on;
 }

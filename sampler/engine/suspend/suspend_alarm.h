@@ -9,7 +9,8 @@
 struct ptrace_stop_event;
 
 /*
- * How the thread that stops others waits: in waitid(2) for their answers, with a timer's signal for the end of it.
+ * How the thread that stops others waits: in waitid(2) for their answers, with a timer's signal for the end of it. The same
+ * signal, each millisecond from the end of a wait on, ends a ptrace_stop_ask() that must wait.
  * That costs a third of a poll(2) with a signalfd of SIGCHLD, which besides wakes all who wait for any signalfd.
  * Belongs to that thread, from suspend_alarm_open() on.
  */
@@ -19,7 +20,7 @@ struct suspend_alarm {
 	uint64_t set_ns; /* when it goes off first; then again and again */
 };
 
-/* May there be a timer? -EAGAIN: RLIMIT_SIGPENDING is reached, and an execve() of the target could not be helped. */
+/* May there be a timer? -EAGAIN: RLIMIT_SIGPENDING is reached, and nothing would end a wait for the target's execve(). */
 int suspend_alarm_check(void);
 
 void suspend_alarm_open(struct suspend_alarm *a);
@@ -32,11 +33,5 @@ void suspend_alarm_close(struct suspend_alarm *a);
 bool suspend_alarm_wait(struct suspend_alarm *a, uint64_t until_ns, bool asked, struct ptrace_stop_event *ret);
 /* From any thread: ends a wait. One that is just about to begin may not hear it, and ends in 0.1 s. */
 void suspend_alarm_ring(pthread_t waiter);
-
-/*
- * Around what asks threads to stop: where that takes so long that it must wait for an execve() of the target,
- * traced threads that ended are taken note of, for which the execve() waits.
- */
-void suspend_alarm_guard(bool on);
 
 #endif

@@ -3,15 +3,17 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
+#include "symbolizer/target/arch.h"
+
 enum { NO_TIMEOUT = -1, ELSEWHERE = -2, EPOLL_TIMEOUT = 3 };
 
 /*
- * EINTR from these means that nothing happened yet. close(2) is not among them: it says EINTR when
- * the descriptor is gone.
+ * If one of these fails with EINTR, nothing has been done yet. close(2) is not among them: the descriptor is closed
+ * even then.
  */
 static const struct {
 	int16_t nr;
-	int8_t timeout; /* argument, NO_TIMEOUT, or ELSEWHERE: in memory or in the socket's options */
+	int8_t timeout; /* index of the argument, NO_TIMEOUT, or ELSEWHERE: in memory, or an option of the socket */
 } calls[] = {
 	{SYS_epoll_wait, EPOLL_TIMEOUT}, {SYS_epoll_pwait, EPOLL_TIMEOUT},
 	{SYS_epoll_pwait2, ELSEWHERE},	 {SYS_rt_sigtimedwait, ELSEWHERE},
@@ -27,9 +29,12 @@ static const struct {
 	{SYS_msgsnd, NO_TIMEOUT},	 {SYS_io_uring_enter, ELSEWHERE},
 };
 
-static const uint8_t args[] = {X86_RDI, X86_RSI, X86_RDX, X86_R10, X86_R8, X86_R9};
+static uint64_t argument(const struct regs *r, int i)
+{
+	return r->r[arch_host()->call_args[i]];
+}
 
-/* `ms`: an int, negative for ever, 0 not at all. */
+/* `ms`: an int; negative: no timeout, 0: no wait. */
 static void shorten(struct suspend_call *c, uint64_t ms, uint64_t waited_ns)
 {
 	int32_t left = (int32_t)(uint32_t)ms;
@@ -51,7 +56,7 @@ struct suspend_call suspend_call_again(int64_t nr, const struct regs *r, uint64_
 		c.again = true;
 		c.longer = calls[i].timeout == ELSEWHERE;
 		if (calls[i].timeout >= 0) {
-			uint64_t value = r->r[args[calls[i].timeout]];
+			uint64_t value = argument(r, calls[i].timeout);
 
 			c.timeout = value;
 			shorten(&c, value, waited_ns);
@@ -61,7 +66,7 @@ struct suspend_call suspend_call_again(int64_t nr, const struct regs *r, uint64_
 	return c;
 }
 
-/* Those of sockets may have a timeout that begins anew (SO_RCVTIMEO). */
+/* Calls on sockets may have a timeout that begins anew (SO_RCVTIMEO). */
 bool suspend_call_unharmed(int64_t nr, const struct regs *r, int *ret_fd)
 {
 	*ret_fd = -1;
@@ -76,10 +81,10 @@ bool suspend_call_unharmed(int64_t nr, const struct regs *r, int *ret_fd)
 		return true;
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
-		return (int32_t)(uint32_t)r->r[args[EPOLL_TIMEOUT]] < 0;
+		return (int32_t)(uint32_t)argument(r, EPOLL_TIMEOUT) < 0;
 	case SYS_read:
 	case SYS_readv:
-		*ret_fd = (int)(uint32_t)r->r[args[0]];
+		*ret_fd = (int)(uint32_t)argument(r, 0);
 		return *ret_fd >= 0;
 	default:
 		return false;

@@ -4,10 +4,10 @@
 #include "symbolizer/target/proc.h"
 
 enum {
-	CLOCK_FROM = 16, /* fewer idle threads are as quickly read */
+	CLOCK_FROM = 16, /* fewer idle threads are read just as fast one by one */
 	CLOCK_TRIES = 2,
-	SCAN_SHARE = 4, /* that part of the idle threads may be read at a tick */
-	CLOCK_SHARE = 256, /* the kernel adds up some ten threads in a microsecond: as many idle ones, one tick in two */
+	SCAN_SHARE = 4, /* one in so many idle threads may be read at a tick */
+	CLOCK_SHARE = 256, /* the kernel adds up some ten threads per microsecond: with so many idle ones, only at every other tick */
 };
 
 static bool read_clock(const struct suspend_idle *s, uint64_t *ret_ns)
@@ -22,7 +22,7 @@ void suspend_idle_init(struct suspend_idle *s, struct suspend_threads *t)
 		s->read_clock = read_clock;
 }
 
-/* False: one of them is gone. `all_of_them`: also those that are about to stop, which nobody looks at now. */
+/* False: one of them is gone. `all_of_them`: also those that were asked to stop, which this tick does not look at. */
 static bool read_awake(struct suspend_threads *t, bool all_of_them, uint64_t *ret_cpu_ns)
 {
 	bool all = true;
@@ -39,7 +39,7 @@ static bool read_awake(struct suspend_threads *t, bool all_of_them, uint64_t *re
 	return all;
 }
 
-/* What all threads used but those that are awake. False: it cannot be told. */
+/* What all threads have used, apart from those that are awake. False: not known. */
 static bool read_others(const struct suspend_idle *s, struct suspend_threads *t, bool due, uint64_t *ret)
 {
 	uint64_t before, after, awake;
@@ -54,7 +54,7 @@ static bool read_others(const struct suspend_idle *s, struct suspend_threads *t,
 		}
 		if (!clock || !s->read_clock(s, &after))
 			return false;
-		/* Each thread's time only grows: the sum is the same, so each was. */
+		/* No thread's time can shrink: as the sum has not changed, none has. */
 		if (before == after) {
 			*ret = before - awake;
 			return true;
@@ -70,7 +70,7 @@ void suspend_idle_add(struct suspend_idle *s, struct suspend_threads *t, struct 
 	suspend_threads_sleep(t, th);
 }
 
-/* What it used since the scan began may be in from_ns or not: too little there means one scan more. */
+/* from_ns may or may not contain what it used since the scan began: if it has too little now, there is one more scan. */
 static void wake(struct suspend_idle *s, struct suspend_threads *t, struct suspend_thread *th,
 		 uint64_t cpu_ns)
 {
@@ -84,7 +84,7 @@ void suspend_idle_remove(struct suspend_idle *s, struct suspend_threads *t, stru
 	wake(s, t, th, th->look.account.cpu_ns);
 }
 
-/* True: it has run, and is awake now. */
+/* Returns whether it has run, and is awake now. */
 static bool read_idle(struct suspend_idle *s, struct suspend_threads *t, struct suspend_thread *th,
 		      suspend_thread_fn *woken, void *ctx)
 {
@@ -107,7 +107,7 @@ static void scan_ended(struct suspend_idle *s)
 	s->sure = true;
 }
 
-/* `missing`: what is to be found; 0: not known. */
+/* `missing`: how much CPU time is to be found; 0: not known. */
 static void scan(struct suspend_idle *s, struct suspend_threads *t, uint64_t missing,
 		 suspend_thread_fn *woken, void *ctx)
 {
@@ -122,7 +122,7 @@ static void scan(struct suspend_idle *s, struct suspend_threads *t, uint64_t mis
 		uint64_t was = th->look.account.cpu_ns;
 
 		if (!read_idle(s, t, th, woken, ctx)) {
-			s->cursor--; /* where it has run, one that has not been read took its place */
+			s->cursor--; /* in the place of one that has run there is now one that has not been read */
 			continue;
 		}
 		if (!missing)

@@ -2,8 +2,6 @@
 
 #include <stddef.h>
 
-#include "sampler/engine/sample_queue.h"
-#include "sampler/engine/suspend/suspend_tell.h"
 #include "sampler/engine/suspend/suspend_tick.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/target/arch.h"
@@ -13,8 +11,8 @@
 enum {
 	COPY = 64 << 10, /* of a stack whose end is not known */
 	COPY_MAX = 1 << 20,
-	PIECE = 64 << 10, /* between two looks at the clock: some 10 us */
-	BLOCK = 64, /* of the thread's control block: so much shows where the stack ends */
+	PIECE = 64 << 10, /* read between two looks at the clock, in some 10 us */
+	BLOCK = 64, /* of the thread's control block: enough to recognise the end of the stack */
 };
 #define EXEC_CHECK_NS UINT64_C(10000000)
 
@@ -22,13 +20,13 @@ static size_t stack_size(const struct suspend_look *l)
 {
 	uint64_t sp = arch_sp(arch_host(), &l->set.regs);
 
-	/* glibc puts the control block at the end of the stack; the first thread's is elsewhere. */
+	/* glibc puts the control block at the end of the stack, except for the first thread. */
 	if (l->thread_block > sp && l->thread_block - sp < COPY_MAX)
 		return (size_t)(l->thread_block - sp) + BLOCK;
 	return l->thread_block > sp && l->thread_block - sp < 64 * (uint64_t)COPY_MAX ? COPY_MAX : COPY;
 }
 
-/* In one go, past the cache of pages; what there is of it where a part cannot be read. */
+/* In one go, past the page cache; if a part cannot be read, up to there. */
 static size_t read_piece(struct mem *m, uint64_t sp, void *to, size_t size)
 {
 	struct mem_span whole = {.addr = sp, .dst = to, .len = (uint32_t)size};
@@ -37,7 +35,7 @@ static size_t read_piece(struct mem *m, uint64_t sp, void *to, size_t size)
 	return whole.ok ? size : mem_read_some(m, sp, to, size);
 }
 
-/* *ret_cut: there is more. */
+/* *ret_cut: the stack goes on. */
 static size_t read_stack(struct suspend_tick *t, const struct suspend_look *l, uint64_t sp, uint8_t *to,
 			 size_t size, bool *ret_cut)
 {
@@ -56,17 +54,15 @@ static size_t read_stack(struct suspend_tick *t, const struct suspend_look *l, u
 struct suspend_msg_sample *suspend_look_copy(struct suspend_tick *t, const struct suspend_thread *th,
 					     const struct suspend_look *l)
 {
-	bool aside = engine_aside_wants(&t->aside, th->tid);
+	bool frozen = engine_frozen_wanted(&t->frozen, th->tid);
 	uint64_t sp = arch_sp(arch_host(), &l->set.regs);
 	size_t size = stack_size(l), n;
 	bool cut;
-	struct suspend_msg_sample *m = sample_queue_reserve(
-		t->queue, sizeof(*m) + size + (aside ? ENGINE_ASIDE_MAX : 0));
+	struct suspend_msg_sample *m =
+		suspend_output_reserve(&t->out, sizeof(*m) + size + (frozen ? ENGINE_FROZEN_MAX : 0));
 
-	if (!m) {
-		t->lost++;
+	if (!m)
 		return NULL;
-	}
 	mem_new_sample(t->mem);
 	n = read_stack(t, l, sp, (uint8_t *)(m + 1), size, &cut);
 	*m = (struct suspend_msg_sample){
@@ -75,9 +71,9 @@ struct suspend_msg_sample *suspend_look_copy(struct suspend_tick *t, const struc
 		.stack_len = n,
 		.stack_cut = cut,
 	};
-	if (aside)
+	if (frozen)
 		m->frozen_len =
-			t->aside.take(t->aside.ctx, th->tid, (uint8_t *)(m + 1) + n, ENGINE_ASIDE_MAX);
+			t->frozen.copy(t->frozen.ctx, th->tid, (uint8_t *)(m + 1) + n, ENGINE_FROZEN_MAX);
 	return m;
 }
 
@@ -90,9 +86,7 @@ void suspend_look_commit(struct suspend_tick *t, struct suspend_thread *th, stru
 	m->head.weight = weight;
 	m->time_ns = now_ns;
 	m->regs = l->set.regs;
-	sample_queue_commit(t->queue, sizeof(*m) + m->stack_len + m->frozen_len);
-	t->samples++;
-	t->pushed = true;
+	suspend_output_commit(&t->out, m);
 	th->sampled = true;
 	th->state = l->state;
 }
@@ -113,7 +107,7 @@ void suspend_look_check_exec(struct suspend_tick *t, uint64_t sp, uint64_t now_n
 	}
 	mem_free(t->mem);
 	t->mem = fresh;
-	suspend_tell(t, &(struct suspend_msg){.kind = SUSPEND_MSG_EXEC});
+	suspend_output_put(&t->out, &(struct suspend_msg){.kind = SUSPEND_MSG_EXEC});
 }
 
 enum thread_state suspend_look_label(struct suspend_thread *th, const struct has_run_account *before,
@@ -145,10 +139,10 @@ bool suspend_look_judge(struct suspend_tick *t, struct suspend_thread *th, const
 	th->looked = th->off_cpu = true;
 	th->asleep = !l->stopped;
 	th->counted_ns = l->account.cpu_ns;
-	if (t->wall) {
-		*ret_weight = suspend_tell_elapsed(th, now_ns);
+	if (t->out.wall) {
+		*ret_weight = suspend_output_elapsed(th, now_ns);
 		return true;
 	}
-	*ret_weight = l->account.slices ? used : suspend_tell_elapsed(th, now_ns);
+	*ret_weight = l->account.slices ? used : suspend_output_elapsed(th, now_ns);
 	return v != HAS_NOT_RUN;
 }

@@ -12,36 +12,36 @@
 #include <unistd.h>
 
 #include "sampler/engine/engine_thread.h"
-#include "sampler/engine/prompt.h"
 #include "sampler/engine/sample_queue.h"
 #include "sampler/engine/suspend/ptrace_stop.h"
 #include "sampler/engine/suspend/suspend_alarm.h"
 #include "sampler/engine/suspend/suspend_tick.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/random.h"
 #include "symbolizer/target/proc.h"
 
-/* Threads that were asked to stop get so long at the end; then the kernel lets them go. */
+/* At the end, threads that were asked to stop have this long to do so; then the kernel lets them go. */
 #define LAST_ANSWERS_NS UINT64_C(200000000)
 #define STUBBORN_NS 200000
-/* The owner reads the target's memory too, which changes: on a busy machine it waits as long for a CPU. */
+/* How long a sample may wait for more to come: the owner reads the target's memory, which changes. */
 #define TELL_NS UINT64_C(2000000)
 #define ALIVE_NS UINT64_C(20000000)
+#define DEFAULT_PAUSE_NS UINT64_C(2000000)
 
 struct suspend_loop {
 	struct suspend_tick tick; /* of the thread, but for what `lock` guards */
-	struct suspend_loop_options o;
 	pthread_mutex_t lock; /* tick's stats and times, when somebody else reads them */
 	pthread_t thread;
 	bool started;
 	struct suspend_alarm alarm; /* of the thread */
-	int push_fd; /* eventfd: the owner may look */
+	int push_fd; /* eventfd: there may be something in the queue */
 	_Atomic bool owner_waits;
-	uint64_t untold_ns; /* since when something is in the queue that it was not told of; 0: nothing */
-	uint64_t alive_ns; /* when the target was last seen to be there */
+	uint64_t untold_ns; /* since when there is something in the queue that the owner has not been told about; 0: nothing */
+	uint64_t alive_ns; /* when the target was last seen alive */
 	uint64_t random;
 	uint64_t late, skipped; /* ticks */
-	uint64_t busy_ns; /* this thread worked since the last tick was planned */
+	uint64_t busy_ns; /* how long this thread has worked since the last tick was planned */
 	struct suspend_loop_stats stats; /* under `lock` */
 	_Atomic bool stopping, done;
 };
@@ -53,19 +53,16 @@ static void tell(int fd)
 	(void)!write(fd, &one, sizeof(one));
 }
 
-/*
- * That there is something in the queue, if the owner waits for that. `later`: more is about to come, it need not
- * wake for each.
- */
+/* Wakes the owner if it waits for the queue. `later`: more is about to come, so that it need not wake for each message. */
 static void tell_owner(struct suspend_loop *l, bool later, uint64_t now_ns)
 {
-	if (!l->tick.pushed)
+	if (!l->tick.out.pushed)
 		return;
 	if (!l->untold_ns)
 		l->untold_ns = now_ns;
 	if (later && now_ns - l->untold_ns < TELL_NS)
 		return;
-	l->tick.pushed = false;
+	l->tick.out.pushed = false;
 	l->untold_ns = 0;
 	atomic_thread_fence(memory_order_seq_cst); /* with the one in suspend_loop_wait() */
 	if (atomic_exchange(&l->owner_waits, false))
@@ -85,14 +82,14 @@ static void answer(struct suspend_loop *l, const struct ptrace_stop_event *e)
 	now = clock_monotonic_ns();
 	tell_owner(l, l->tick.asked, now);
 	l->busy_ns += now - began;
-	if (!gone) /* it would answer again at once */
+	if (!gone) /* it answers again at once */
 		nanosleep(&(struct timespec){.tv_nsec = STUBBORN_NS}, NULL);
 }
 
-/* Those that are there, however late it is: their threads stand still. */
+/* Takes all answers that have come, however late it is: their threads are stopped. */
 static void take_answers(struct suspend_loop *l, uint64_t until_ns)
 {
-	size_t most = 2 * l->tick.threads.n + 32; /* one that cannot be let go answers for ever */
+	size_t most = 2 * l->tick.threads.n + 32; /* a thread that cannot be resumed answers again and again */
 	struct ptrace_stop_event e;
 
 	while (!l->stopping) {
@@ -108,22 +105,14 @@ static void take_answers(struct suspend_loop *l, uint64_t until_ns)
 
 /* --- Ticks */
 
-/* xorshift64; any sequence that keeps no step with the target will do. */
-static uint64_t next_random(struct suspend_loop *l)
-{
-	l->random ^= l->random << 13;
-	l->random ^= l->random >> 7;
-	l->random ^= l->random << 17;
-	return l->random;
-}
-
 static void publish(struct suspend_loop *l)
 {
 	l->stats.suspend = l->tick.stats;
+	l->stats.suspend.again = l->tick.out.again;
 	l->stats.suspend.late = l->late;
 	l->stats.suspend.skipped = l->skipped;
-	l->stats.samples = l->tick.samples;
-	l->stats.lost = l->tick.lost;
+	l->stats.samples = l->tick.out.samples;
+	l->stats.lost = l->tick.out.lost;
 	l->stats.threads = l->tick.threads.n;
 }
 
@@ -132,19 +121,17 @@ static void do_tick(struct suspend_loop *l)
 	uint64_t began = clock_monotonic_ns();
 
 	pthread_mutex_lock(&l->lock);
-	suspend_alarm_guard(true);
 	suspend_tick_begin(&l->tick, began);
-	suspend_alarm_guard(false);
 	publish(l);
 	pthread_mutex_unlock(&l->lock);
 	tell_owner(l, false, began);
 	l->busy_ns += clock_monotonic_ns() - began;
 }
 
-/* The next time on the grid; this thread works half of the time at most. */
+/* The next time on the grid, so that this thread works at most half of the time. */
 static uint64_t next_on_grid(struct suspend_loop *l, uint64_t grid)
 {
-	uint64_t period = l->o.period_ns, next = grid + period, now = clock_monotonic_ns();
+	uint64_t period = l->tick.period_ns, next = grid + period, now = clock_monotonic_ns();
 	uint64_t soonest = now + (2 * l->busy_ns > period ? 2 * l->busy_ns - period : 0);
 
 	l->busy_ns = 0;
@@ -167,17 +154,17 @@ static bool is_alive(struct suspend_loop *l)
 	return proc_alive(l->tick.proc);
 }
 
-/* Up to an eighth of the period before or behind its time: a target with a period of its own would
- * be seen in the same place again and again. */
+/* Each tick is up to an eighth of the period early or late, because a target with the same period would always be seen in
+ * the same place. */
 static void run_ticks(struct suspend_loop *l)
 {
-	uint64_t grid = clock_monotonic_ns(), period = l->o.period_ns, due = grid;
+	uint64_t grid = clock_monotonic_ns(), period = l->tick.period_ns, due = grid;
 
 	while (!l->stopping && is_alive(l)) {
 		l->late += clock_monotonic_ns() > due + period / 2;
 		do_tick(l);
 		grid = next_on_grid(l, grid);
-		due = grid - period / 8 + next_random(l) % (period / 4 + 1);
+		due = grid - period / 8 + random_next(&l->random) % (period / 4 + 1);
 		take_answers(l, due);
 	}
 }
@@ -201,7 +188,7 @@ static void *loop_main(void *arg)
 {
 	struct suspend_loop *l = arg;
 
-	prompt_raise_priority();
+	engine_thread_raise_priority();
 	suspend_alarm_open(&l->alarm);
 	run_ticks(l);
 	finish(l);
@@ -214,7 +201,7 @@ static void *loop_main(void *arg)
 /* --- Life */
 
 int suspend_loop_new(struct proc *proc, struct sample_queue *q, struct sample_queue *wishes,
-		     const struct suspend_loop_options *o, struct suspend_loop **ret, struct err *err)
+		     const struct engine_options *o, struct suspend_loop **ret, struct err *err)
 {
 	struct suspend_loop *l = calloc(1, sizeof(*l));
 	int r;
@@ -222,24 +209,21 @@ int suspend_loop_new(struct proc *proc, struct sample_queue *q, struct sample_qu
 	if (!l)
 		return err_set(err, -ENOMEM, "out of memory");
 	pthread_mutex_init(&l->lock, NULL);
-	l->o = *o;
-	l->random = clock_monotonic_ns() | 1;
+	l->random = clock_monotonic_ns();
 	l->tick = (struct suspend_tick){.proc = proc,
-					.queue = q,
-					.wishes = wishes,
-					.wall = o->wall,
-					.ask_first = o->ask_first,
-					.aside = o->aside,
-					.period_ns = o->period_ns,
-					.max_pause_ns = o->max_pause_ns};
+					.out = {.queue = q, .wall = o->event && strcmp(o->event, "wall") == 0},
+					.wishes = {.queue = wishes, .ask_first = o->ask_first},
+					.frozen = o->frozen,
+					.period_ns = o->period,
+					.max_pause_ns = o->max_pause_ns ? o->max_pause_ns : DEFAULT_PAUSE_NS};
 	l->push_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = suspend_tick_init(&l->tick, err);
 	if (r == 0 && l->push_fd < 0)
 		r = err_set(err, -EMFILE, "out of descriptors (ulimit -n)");
 	if (r == 0 && suspend_alarm_check() < 0)
-		r = err_set(err, -EAGAIN, "no timer to be had: too many signals of this user are pending "
+		r = err_set(err, -EAGAIN, "cannot create a timer: too many signals are pending for this user "
 			    "(ulimit -i)");
-	/* Nobody wants to hear of the stops, and waitid() goes without. */
+	/* No SIGCHLD for stops: waitid() does not need it. */
 	if (r == 0)
 		sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP}, NULL);
 	if (r < 0) {
@@ -279,8 +263,8 @@ void suspend_loop_wait(struct suspend_loop *l, uint64_t until_ns)
 	struct timespec left = clock_timespec(ns);
 
 	l->owner_waits = true;
-	atomic_thread_fence(memory_order_seq_cst); /* it is seen before the queue is looked at */
-	if (sample_queue_empty(l->tick.queue) && !l->done &&
+	atomic_thread_fence(memory_order_seq_cst); /* visible before the queue is looked at */
+	if (sample_queue_empty(l->tick.out.queue) && !l->done &&
 	    ppoll(&fd, 1, until_ns ? &left : NULL, NULL) > 0)
 		(void)!read(l->push_fd, &n, sizeof(n));
 	l->owner_waits = false;
@@ -291,7 +275,7 @@ struct suspend_loop_stats suspend_loop_stats(struct suspend_loop *l)
 	struct suspend_times pause, stop, copy, spread;
 	struct suspend_loop_stats s;
 
-	pthread_mutex_lock(&l->lock); /* threads may be stopped that wait for it: not for long */
+	pthread_mutex_lock(&l->lock); /* for a short time only: stopped threads may wait for it */
 	s = l->stats;
 	pause = l->tick.pause;
 	stop = l->tick.stop;

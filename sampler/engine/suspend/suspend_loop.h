@@ -12,17 +12,10 @@ struct proc;
 struct sample_queue;
 
 /*
- * The thread that stops others: ticks at their times, answers in between, and its account. It is the
- * tracer, so everything it traces is let go by the kernel when it ends, however it ends.
+ * The thread that stops others: it begins ticks when they are due and takes the threads' answers in between. It is the tracer, so
+ * the kernel lets all traced threads go when it ends, however it ends.
  */
 struct suspend_loop;
-
-struct suspend_loop_options {
-	uint64_t period_ns, max_pause_ns;
-	bool wall;
-	bool ask_first; /* engine_options */
-	struct engine_aside aside;
-};
 
 struct suspend_loop_stats {
 	struct suspend_stats suspend;
@@ -30,13 +23,13 @@ struct suspend_loop_stats {
 	bool target_ended;
 };
 
-/* Both queues are borrowed; `wishes` holds struct suspend_wish for it. */
+/* The queues are borrowed; `wishes` is of struct suspend_wish. */
 int suspend_loop_new(struct proc *proc, struct sample_queue *q, struct sample_queue *wishes,
-		     const struct suspend_loop_options *o, struct suspend_loop **ret, struct err *err);
+		     const struct engine_options *o, struct suspend_loop **ret, struct err *err);
 int suspend_loop_start(struct suspend_loop *l, struct err *err);
 void suspend_loop_stop(struct suspend_loop *l); /* async-signal-safe */
 bool suspend_loop_done(const struct suspend_loop *l); /* everything is in the queue */
-/* Consumer: until there may be something in the queue, the loop is done, or `until_ns` (0: no limit). */
+/* Consumer: waits until there may be something in the queue, the loop is done, or `until_ns` (0: no limit). */
 void suspend_loop_wait(struct suspend_loop *l, uint64_t until_ns);
 struct suspend_loop_stats suspend_loop_stats(struct suspend_loop *l); /* from any thread */
 void suspend_loop_close(struct suspend_loop *l); /* stops, joins */

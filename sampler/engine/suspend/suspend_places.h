@@ -9,24 +9,24 @@
 struct mem;
 
 /*
- * Of a blocked thread /proc tells pc and sp, but not the frame pointer, without which some native frames cannot
- * be walked. A thread that was stopped once in such a place has it at its next look in the same place: with
- * pc and sp equal, and the frame that it points to as it was, it is the same.
+ * /proc shows the pc and sp of a blocked thread, but not its frame pointer, without which some native frames cannot
+ * be walked. So what it was is remembered when the thread is stopped in such a place. It is the same when the thread is
+ * blocked there again, if pc and sp are, and the frame that it points to.
  */
 enum { SUSPEND_PLACES = 4 };
 
 struct suspend_places {
 	struct suspend_place {
 		uint64_t pc, sp; /* 0: unused */
-		uint64_t fp; /* 0: it points to no frame, stopping there once more would be no use */
-		uint64_t frame[2]; /* what it points to: the outer frame pointer, the return address */
+		uint64_t fp; /* 0: it points to no frame, and another stop would be of no use */
+		uint64_t frame[2]; /* that frame: the outer frame pointer, the return address */
 	} v[SUSPEND_PLACES];
 	unsigned next;
 };
 
-/* The thread is stopped with `r`; `m`: its memory. */
+/* The thread is stopped with registers `r`; `m`: its memory. */
 void suspend_places_keep(struct suspend_places *p, const struct regs *r, struct mem *m);
-/* Adds to the registers of a look what is known of its place. False: stopping it there would tell more. */
+/* Adds the frame pointer, if it is known. False: stopping the thread there would show more. */
 bool suspend_places_complete(const struct suspend_places *p, struct regs *r, struct mem *m);
 
 #endif

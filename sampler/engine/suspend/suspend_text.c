@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/target/arch.h"
+
 struct has_run_account suspend_text_account(const char *text)
 {
 	struct has_run_account a = {0};
@@ -20,7 +22,7 @@ struct has_run_account suspend_text_account(const char *text)
 
 char suspend_text_state(const char *text)
 {
-	/* Behind the name. */
+	/* Behind the name, which may hold anything. */
 	const char *p = strrchr(text, ')');
 
 	return p && p[1] == ' ' ? p[2] : 0;
@@ -28,7 +30,7 @@ char suspend_text_state(const char *text)
 
 int suspend_text_position(const char *text, struct has_run_set *ret)
 {
-	static const uint8_t args[] = {X86_RDI, X86_RSI, X86_RDX, X86_R10, X86_R8, X86_R9};
+	const struct arch *arch = arch_host();
 	uint64_t a[6] = {0}, sp, pc;
 	int64_t nr;
 	int n;
@@ -42,16 +44,16 @@ int suspend_text_position(const char *text, struct has_run_set *ret)
 	if (n == 9) {
 		ret->call = nr;
 		for (unsigned i = 0; i < 6; i++)
-			regs_set(&ret->regs, args[i], a[i]);
+			regs_set(&ret->regs, arch->call_args[i], a[i]);
 	} else if (sscanf(text, "-1 %" SCNx64 " %" SCNx64, &sp, &pc) != 2) {
 		return -EAGAIN;
 	}
-	regs_set(&ret->regs, X86_RSP, sp);
-	regs_set(&ret->regs, X86_RIP, pc);
+	regs_set(&ret->regs, arch->sp, sp);
+	regs_set(&ret->regs, arch->pc, pc);
 	return 0;
 }
 
-/* A line breaks nowhere but where the kernel breaks it: in a name it is written as "\n". */
+/* Newlines in a thread's name are escaped: each line is the kernel's own. */
 static uint64_t status_field(const char *text, const char *name, int base)
 {
 	const char *p = strstr(text, name);

@@ -7,8 +7,8 @@
 #include "sampler/engine/suspend/has_run.h"
 
 /*
- * What the files below /proc/PID/task/TID say (proc(5)), as text that ends in NUL. A thread's name is in some of
- * them, which may be anything. What is not there reads as 0.
+ * Parsers for the files in /proc/PID/task/TID (proc(5)). Texts end in NUL. Some contain the thread's name, which may be
+ * anything. What is missing is 0.
  */
 
 /* schedstat. */
@@ -17,13 +17,13 @@ struct has_run_account suspend_text_account(const char *text);
 /* stat: 'R', 'S', ...; 0: none. */
 char suspend_text_state(const char *text);
 
-/* syscall: where a blocked thread is. -EAGAIN: it runs, or there is no sense in it. */
+/* syscall: where a blocked thread is. -EAGAIN: it runs, or the text makes no sense. */
 int suspend_text_position(const char *text, struct has_run_set *ret);
 
-/* status: is there a signal that the thread is about to take, or may take? Not told: true. */
+/* status: is there a signal that the thread is about to take, or may take? True if that is not known. */
 bool suspend_text_signalled(const char *text);
 
-/* status: who traces it; 0: nobody. */
+/* status: the tracer's PID; 0: none. */
 pid_t suspend_text_tracer(const char *text);
 
 #endif

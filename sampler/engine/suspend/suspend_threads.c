@@ -17,8 +17,8 @@
 enum {
 	TEXT = 4096,
 	SPARE_FDS = 512, /* for everything else that the program opens */
-	LIST_SHARE = 10, /* listing may take a tenth of the time */
-	LIST_IDLY = 400, /* where nothing says that there is something new */
+	LIST_SHARE = 10, /* listing may take a tenth of the time, */
+	LIST_IDLY = 400, /* and this part of it while there is no sign of a new thread */
 };
 #define LIST_NS UINT64_C(100000000)
 
@@ -51,7 +51,7 @@ static int open_file(struct suspend_threads *t, pid_t tid, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* -1: none to spare. */
+/* -1: no descriptor to spare. */
 static int keep_file(struct suspend_threads *t, pid_t tid, const char *name)
 {
 	int fd = t->fds < t->max_fds ? open_file(t, tid, name) : -1;
@@ -191,7 +191,7 @@ void suspend_threads_refresh(struct suspend_threads *t, uint64_t now_ns, suspend
 	t->list_cost_ns = clock_monotonic_ns() - now_ns;
 }
 
-/* Of files of a few hundred bytes, from their beginning. */
+/* From the beginning of a file of a few hundred bytes. */
 static int read_at(int fd, char *text, size_t size)
 {
 	ssize_t n = pread(fd, text, size - 1, 0);

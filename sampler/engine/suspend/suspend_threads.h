@@ -14,26 +14,27 @@
 struct proc;
 
 /*
- * The threads of the target as the suspend engine knows them, and what /proc says of one. Belongs to
- * the thread that traces.
+ * The threads of the target, and what the suspend engine and /proc know of each. Belongs to
+ * the tracing thread.
  */
 struct suspend_thread {
 	pid_t tid;
 	size_t at; /* in all[] */
 	int account_fd; /* schedstat; -1: opened each time */
-	int position_fd; /* syscall; while it is awake and there are descriptors; -1: not open */
+	int position_fd; /* syscall; open while the thread is awake, if there are enough descriptors; -1: not open */
 	struct has_run_account now; /* as of this tick, if `read` */
 	bool read;
-	bool left, was_sampled; /* not to be sampled (engine_wish); not for the first time */
-	uint64_t tell_ns; /* the owner is asked about it again; engine_options.ask_first */
-	/* As of the last look. `off_cpu`: it was off the CPU then, so that while its account stays as it is
-	 * it has not run since. */
+	bool left; /* not to be sampled (engine_wish) */
+	bool was_sampled; /* before it was left alone */
+	uint64_t tell_ns; /* when to ask the owner about it again; engine_options.ask_first */
+	/* As of the last look. `off_cpu`: it was off the CPU, so that it has not run since as long as its account has
+	 * not changed. */
 	struct has_run_look look;
 	bool looked, off_cpu, asleep;
 	uint64_t counted_ns; /* CPU time that samples stand for so far */
-	uint64_t last_ns; /* until when its wall-clock time is told */
-	double share; /* of running, that has not been told yet; see suspend_look_label() */
-	bool sampled; /* there is a sample that `again` can repeat */
+	uint64_t last_ns; /* its samples have the wall-clock time until then */
+	double share; /* of a sample in state RUNNING, carried over; see suspend_look_label() */
+	bool sampled; /* has a sample that `again` can repeat */
 	enum thread_state state; /* of that sample */
 	uint32_t still; /* ticks in a row without having run */
 	uint64_t told_tick; /* idle: up to which tick `again` counts */
@@ -41,9 +42,9 @@ struct suspend_thread {
 	enum thread_state again_state;
 	uint64_t again_ns, again_since_ns;
 	bool tracing; /* asked to stop, has not answered */
-	bool wants_regs; /* its stack cannot be walked without them */
-	bool only_regs; /* it was asked to stop for them alone */
-	int64_t call; /* as of the last look: that it is blocked in; negative: in none */
+	bool wants_regs; /* its stack cannot be walked without all registers */
+	bool only_regs; /* it was asked to stop for these alone */
+	int64_t call; /* the system call that it was blocked in at the last look; negative: none */
 	struct regs call_regs;
 	struct suspend_places places;
 	uint64_t asked_ns, asked_tick;
@@ -60,7 +61,7 @@ struct suspend_threads {
 	size_t fds, max_fds;
 	uint64_t listed_ns, list_cost_ns;
 	int task_fd; /* /proc/PID/task */
-	uint64_t links; /* of it when it was listed: one a thread, and two */
+	uint64_t links; /* of it, when it was listed: one per thread, and two */
 };
 
 void suspend_threads_init(struct suspend_threads *t, struct proc *proc);
@@ -69,12 +70,12 @@ void suspend_threads_done(struct suspend_threads *t);
 /* Called for each thread that is new, and for each that is gone (freed afterwards). */
 typedef void suspend_thread_fn(void *ctx, struct suspend_thread *t);
 
-/* Lists the threads again when their number has changed, or as often as costs next to nothing. */
+/* Lists the threads again when their number has changed, and now and then, at next to no cost. */
 void suspend_threads_refresh(struct suspend_threads *t, uint64_t now_ns, suspend_thread_fn *added,
 			     suspend_thread_fn *gone, void *ctx);
 struct suspend_thread *suspend_threads_find(struct suspend_threads *t, pid_t tid); /* NULL: unknown */
 void suspend_threads_drop(struct suspend_threads *t, struct suspend_thread *th);
-/* A thread is known to be gone, or there may be one that is not known. */
+/* The next refresh is to list the threads: one is gone, or may be new. */
 void suspend_threads_relist(struct suspend_threads *t);
 
 /* An awake thread becomes idle: the first of those. The last awake one takes its place. */
@@ -87,7 +88,7 @@ int suspend_thread_account(struct suspend_threads *t, struct suspend_thread *th,
 			   struct has_run_account *ret);
 char suspend_thread_state(struct suspend_threads *t, pid_t tid); /* as in proc(5); 0: gone */
 
-/* Does this descriptor of the target's lead to a socket? Not known: true. */
+/* Is this descriptor of the target a socket? True if that is not known. */
 bool suspend_threads_is_socket(struct suspend_threads *t, int fd);
 
 /* Where a blocked thread is. -EAGAIN: it runs; -ESRCH: gone. */
@@ -96,7 +97,7 @@ int suspend_thread_position(struct suspend_threads *t, struct suspend_thread *th
 /* Is there a signal that this thread is about to take, or may take? */
 bool suspend_thread_signalled(struct suspend_threads *t, pid_t tid);
 
-/* Who traces the thread; 0: nobody. */
+/* The PID of its tracer; 0: none. */
 pid_t suspend_thread_tracer(struct proc *p, pid_t tid);
 
 #endif

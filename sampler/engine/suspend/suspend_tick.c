@@ -8,9 +8,6 @@
 #include "sampler/engine/suspend/ptrace_stop.h"
 #include "sampler/engine/suspend/suspend_call.h"
 #include "sampler/engine/suspend/suspend_look.h"
-#include "sampler/engine/suspend/suspend_msg.h"
-#include "sampler/engine/suspend/suspend_tell.h"
-#include "sampler/engine/suspend/suspend_wishes.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/arch.h"
@@ -19,14 +16,14 @@
 #include "symbolizer/target/proc.h"
 
 enum {
-	STILL = 32, /* ticks until a thread that sleeps is idle */
-	REGS_STOPS = 4, /* blocked threads that are stopped at a tick */
+	STILL = 32, /* ticks after which a sleeping thread is idle */
+	REGS_STOPS = 4, /* blocked threads that may be stopped at a tick */
 };
-/* Of idle threads is told that often. */
+/* How often idle threads' samples are put into the queue. */
 #define IDLE_TOLD_NS UINT64_C(1000000000)
-/* The owner is asked about a thread when it begins, and again when it has its name. */
+/* The owner is asked about a thread when it starts, and again when it has had time to get its name. */
 #define ASK_SOON_NS UINT64_C(100000000)
-/* While a debugger has threads of the target, it is left alone for so long. */
+/* How long the target is left alone when a debugger traces it. */
 #define OTHER_TRACER_NS UINT64_C(200000000)
 
 int suspend_tick_init(struct suspend_tick *t, struct err *err)
@@ -50,15 +47,15 @@ static void on_added(void *ctx, struct suspend_thread *th)
 {
 	struct suspend_tick *t = ctx;
 
-	th->left = t->ask_first;
+	th->left = t->wishes.ask_first;
 	t->threads.n_left += th->left;
 	th->tell_ns = t->tick_ns + ASK_SOON_NS;
 	th->call = -1;
-	th->last_ns = t->tick_ns - t->period_ns; /* its first sample stands for one period */
-	/* What a thread used before the start is not counted; one that came later began with nothing. */
+	th->last_ns = t->tick_ns - t->period_ns; /* the weight of its first sample is one period */
+	/* What a thread used before sampling began does not count; threads that start later begin at 0. */
 	if (t->number <= 1 && suspend_thread_account(&t->threads, th, &th->look.account) == 0)
 		th->counted_ns = th->look.account.cpu_ns;
-	suspend_tell(t, &(struct suspend_msg){.kind = SUSPEND_MSG_THREAD, .tid = th->tid});
+	suspend_output_put(&t->out, &(struct suspend_msg){.kind = SUSPEND_MSG_THREAD, .tid = th->tid});
 }
 
 static void on_gone(void *ctx, struct suspend_thread *th)
@@ -66,12 +63,27 @@ static void on_gone(void *ctx, struct suspend_thread *th)
 	struct suspend_tick *t = ctx;
 
 	if (th->at >= t->threads.n_awake)
-		suspend_tell_idle(t, th, t->number, t->tick_ns);
-	suspend_tell_again(t, th);
-	suspend_tell(t, &(struct suspend_msg){.kind = SUSPEND_MSG_EXIT, .tid = th->tid});
+		suspend_output_idle(&t->out, th, t->number, t->tick_ns);
+	suspend_output_again(&t->out, th);
+	suspend_output_put(&t->out, &(struct suspend_msg){.kind = SUSPEND_MSG_EXIT, .tid = th->tid});
 }
 
 /* --- Asking to stop */
+
+/*
+ * The first signal may have come before the call; after the second it has waited for a millisecond. The target is in
+ * execve() then, which may wait in turn for threads that were asked already and have ended: those come first.
+ */
+static int ask_twice(struct suspend_tick *t, pid_t tid)
+{
+	int r = ptrace_stop_ask(tid);
+
+	if (r == -EINTR)
+		r = ptrace_stop_ask(tid);
+	if (r == -EINTR)
+		t->quiet_until_ns = t->tick_ns + 1; /* until the next tick */
+	return r;
+}
 
 static void ask(struct suspend_tick *t, struct suspend_thread *th)
 {
@@ -79,10 +91,10 @@ static void ask(struct suspend_tick *t, struct suspend_thread *th)
 
 	if (t->tick_ns < t->quiet_until_ns)
 		return;
-	suspend_tell_again(t, th);
+	suspend_output_again(&t->out, th);
 	th->asked_ns = clock_monotonic_ns();
 	th->asked_tick = t->number;
-	r = ptrace_stop_ask(th->tid);
+	r = ask_twice(t, th->tid);
 	/* EPERM is also the answer for a thread that is ending. */
 	if (r == -EPERM && suspend_thread_tracer(t->proc, th->tid)) {
 		t->stats.refused++;
@@ -97,8 +109,8 @@ static void ask(struct suspend_tick *t, struct suspend_thread *th)
 /* --- Looking without stopping */
 
 /*
- * May a thread that is blocked be stopped, so that its stack can be walked? Once for each place that it is blocked
- * in, a few at a tick, and only in a call that goes on as if nothing had been.
+ * May a blocked thread be stopped, so that its stack can be walked? Once in each place, a few threads at a tick, and only
+ * in a system call that the stop does not disturb.
  */
 static bool may_stop_blocked(struct suspend_tick *t, struct suspend_thread *th)
 {
@@ -119,7 +131,7 @@ static enum thread_state blocked_state(const struct has_run_set *s)
 	return suspend_call_sleeps(s->call) ? THREAD_SLEEPING : THREAD_NATIVE;
 }
 
-/* A look that holds: nothing moved meanwhile. */
+/* After a valid look: nothing has changed meanwhile. */
 static void looked(struct suspend_tick *t, struct suspend_thread *th, struct suspend_look *l, struct suspend_msg_sample *m)
 {
 	uint64_t weight;
@@ -134,24 +146,24 @@ static void looked(struct suspend_tick *t, struct suspend_thread *th, struct sus
 			th->wants_regs = false;
 		suspend_look_commit(t, th, m, l, weight, t->tick_ns);
 	}
-	/* One that is never long in the same place. */
+	/* Or it would never be stopped, if it is never in the same place for long. */
 	if (may_stop_blocked(t, th)) {
 		th->only_regs = true;
 		ask(t, th);
 	}
 }
 
-/* It was blocked at `set`. One that ran meanwhile is due at the next tick. */
+/* It was blocked at `set`. If it has run meanwhile, the next tick will look at it. */
 static void look_at(struct suspend_tick *t, struct suspend_thread *th, const struct has_run_set *set)
 {
 	struct suspend_look l = {.set = *set, .account = th->now};
 	struct has_run_account after;
 	struct suspend_msg_sample *m;
 
-	suspend_tell_again(t, th); /* before there is room reserved for the sample */
+	suspend_output_again(&t->out, th); /* before room is reserved for the sample */
 	m = suspend_look_copy(t, th, &l);
 	if (suspend_thread_account(&t->threads, th, &after) < 0 || !has_run_account_equal(&th->now, &after))
-		return; /* what was copied is not committed */
+		return; /* without committing the copy */
 	t->stats.looks++;
 	l.state = blocked_state(&l.set);
 	looked(t, th, &l, m);
@@ -159,7 +171,7 @@ static void look_at(struct suspend_tick *t, struct suspend_thread *th, const str
 
 /* --- Stopped */
 
-/* In place of an EINTR that is only because of the stop, the call is made again. */
+/* Instead of failing with EINTR only because of the stop, the call is made again. */
 static bool mend_call(struct suspend_tick *t, struct suspend_thread *th, const struct ptrace_stop_event *e,
 		      const struct ptrace_stop_regs *r, uint64_t now_ns)
 {
@@ -191,13 +203,13 @@ static void note_stop(struct suspend_tick *t, const struct suspend_thread *th, u
 	t->last_stop_ns = now_ns;
 }
 
-/* Of the ticks that went by until it stopped each is a sample too. */
+/* Each tick that passed until the thread stopped is a sample as well. */
 static void add_late(struct suspend_tick *t, struct suspend_thread *th, enum thread_state state,
 		     uint64_t *weight)
 {
 	uint64_t ticks = t->number - th->asked_tick, share;
 
-	if (!t->wall || !ticks || ticks > UINT32_MAX)
+	if (!t->out.wall || !ticks || ticks > UINT32_MAX)
 		return;
 	share = *weight / (ticks + 1) * ticks;
 	th->again = (uint32_t)ticks;
@@ -222,7 +234,7 @@ static void sample_stopped(struct suspend_tick *t, struct suspend_thread *th, co
 	suspend_look_commit(t, th, m, l, weight, now_ns);
 }
 
-/* False: it could not be let go. */
+/* False: the thread could not be resumed. */
 static bool on_stop(struct suspend_tick *t, struct suspend_thread *th, const struct ptrace_stop_event *e)
 {
 	uint64_t now_ns = clock_monotonic_ns(), done_ns;
@@ -249,7 +261,7 @@ static bool on_stop(struct suspend_tick *t, struct suspend_thread *th, const str
 	suspend_times_add(&t->pause, done_ns - now_ns);
 	if (!ok)
 		return gone;
-	if (only_regs) { /* the look before it was the sample */
+	if (only_regs) { /* it was sampled by the look before */
 		th->look.disturbed = true;
 		return gone;
 	}
@@ -257,7 +269,7 @@ static bool on_stop(struct suspend_tick *t, struct suspend_thread *th, const str
 				  : suspend_look_label(th, &th->look.account, &l.account);
 	sample_stopped(t, th, &l, m, now_ns);
 	if (changed)
-		th->looked = false; /* its arguments are other ones now */
+		th->looked = false; /* the call has other arguments now */
 	return gone;
 }
 
@@ -287,24 +299,24 @@ static void on_woken(void *ctx, struct suspend_thread *th)
 {
 	struct suspend_tick *t = ctx;
 
-	suspend_tell_idle(t, th, t->number - 1, t->before_ns);
+	suspend_output_idle(&t->out, th, t->number - 1, t->before_ns);
 }
 
 static void on_still(struct suspend_tick *t, struct suspend_thread *th)
 {
 	if (th->asleep && may_stop_blocked(t, th)) {
-		th->look.disturbed = true; /* what that costs it is no running */
+		th->look.disturbed = true; /* what the stop costs is not its own running */
 		ask(t, th);
 		return;
 	}
-	suspend_tell_still(t, th, th->asleep ? th->state : THREAD_RUNNABLE);
+	suspend_output_still(&t->out, th, th->asleep ? th->state : THREAD_RUNNABLE, t->tick_ns);
 	if (!th->asleep || th->wants_regs || ++th->still <= STILL)
 		return;
 	th->told_tick = t->number;
 	suspend_idle_add(&t->idle, &t->threads, th);
 }
 
-/* Its account tells most of the time that nothing need be done. */
+/* Mostly the account shows that there is nothing to do. */
 static void observe(struct suspend_tick *t, struct suspend_thread *th)
 {
 	struct has_run_set set;
@@ -323,7 +335,7 @@ static void observe(struct suspend_tick *t, struct suspend_thread *th)
 		return;
 	}
 	switch (suspend_thread_state(&t->threads, th->tid)) {
-	case 'R': /* by now, or nothing is told of positions here */
+	case 'R': /* by now, or the kernel does not show where threads are */
 		if (r < 0)
 			ask(t, th);
 		break;
@@ -341,7 +353,7 @@ static void observe(struct suspend_tick *t, struct suspend_thread *th)
 	}
 }
 
-/* A traced thread of which nothing is heard any more (ended, and another thread took note of it). */
+/* A traced thread that will not answer any more: it has ended, and another thread has waited for it. */
 static void forget_lost(struct suspend_tick *t, struct suspend_thread *th)
 {
 	char state = suspend_thread_state(&t->threads, th->tid);
@@ -357,7 +369,7 @@ static void forget_lost(struct suspend_tick *t, struct suspend_thread *th)
 static void tell_idle(struct suspend_tick *t)
 {
 	for (size_t i = t->threads.n_awake; i < t->threads.n; i++)
-		suspend_tell_idle(t, t->threads.all[i], t->number, t->tick_ns);
+		suspend_output_idle(&t->out, t->threads.all[i], t->number, t->tick_ns);
 	t->idle_told_ns = t->tick_ns;
 }
 
@@ -375,7 +387,7 @@ void suspend_tick_begin(struct suspend_tick *t, uint64_t now_ns)
 	suspend_wishes_fulfil(t);
 	suspend_wishes_ask(t);
 	suspend_idle_find(&t->idle, &t->threads, on_woken, t);
-	/* From the last on: one that becomes idle has its place taken by one that was looked at. */
+	/* Backwards: the place of a thread that becomes idle is taken by one that has been looked at. */
 	for (size_t i = t->threads.n_awake; i-- > 0;) {
 		struct suspend_thread *th = t->threads.all[i];
 
@@ -384,7 +396,7 @@ void suspend_tick_begin(struct suspend_tick *t, uint64_t now_ns)
 		else if (t->number % 16 == 0)
 			forget_lost(t, th);
 	}
-	if (t->wall && now_ns - t->idle_told_ns >= IDLE_TOLD_NS)
+	if (t->out.wall && now_ns - t->idle_told_ns >= IDLE_TOLD_NS)
 		tell_idle(t);
 }
 
@@ -392,5 +404,5 @@ void suspend_tick_flush(struct suspend_tick *t)
 {
 	tell_idle(t);
 	for (size_t i = 0; i < t->threads.n; i++)
-		suspend_tell_again(t, t->threads.all[i]);
+		suspend_output_again(&t->out, t->threads.all[i]);
 }

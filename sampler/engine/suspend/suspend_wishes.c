@@ -2,8 +2,6 @@
 
 #include "sampler/engine/engine.h"
 #include "sampler/engine/sample_queue.h"
-#include "sampler/engine/suspend/suspend_msg.h"
-#include "sampler/engine/suspend/suspend_tell.h"
 #include "sampler/engine/suspend/suspend_tick.h"
 
 #define ASK_NS UINT64_C(2000000000)
@@ -14,11 +12,11 @@ static void leave(struct suspend_tick *t, struct suspend_thread *th, bool left)
 	if (th->left == left)
 		return;
 	if (left)
-		suspend_tell_again(t, th);
+		suspend_output_again(&t->out, th);
 	th->left = left;
 	t->threads.n_left += left ? 1 : (size_t)-1;
 	th->last_ns = t->tick_ns - t->period_ns;
-	/* What it used while it was left alone is nobody's; a new one has been left since it began. */
+	/* What it used while it was left alone does not count; a new thread has been left alone since it started. */
 	if (!left && th->was_sampled && suspend_thread_account(&t->threads, th, &th->now) == 0)
 		th->counted_ns = th->now.cpu_ns;
 	th->was_sampled = true;
@@ -31,7 +29,7 @@ static void fulfil(struct suspend_tick *t, const struct suspend_wish *w)
 	if (!th)
 		return;
 	if (th->at >= t->threads.n_awake) {
-		suspend_tell_idle(t, th, t->number - 1, t->before_ns);
+		suspend_output_idle(&t->out, th, t->number - 1, t->before_ns);
 		suspend_idle_remove(&t->idle, &t->threads, th);
 		th->still = 0;
 	}
@@ -46,23 +44,23 @@ void suspend_wishes_fulfil(struct suspend_tick *t)
 	const void *msg;
 	size_t len;
 
-	while ((msg = sample_queue_peek(t->wishes, &len))) {
+	while ((msg = sample_queue_peek(t->wishes.queue, &len))) {
 		fulfil(t, msg);
-		sample_queue_release(t->wishes);
+		sample_queue_release(t->wishes.queue);
 	}
 }
 
 void suspend_wishes_ask(struct suspend_tick *t)
 {
-	if (!t->ask_first || t->tick_ns - t->owner_asked_ns < CHECK_NS)
+	if (!t->wishes.ask_first || t->tick_ns - t->wishes.asked_ns < CHECK_NS)
 		return;
-	t->owner_asked_ns = t->tick_ns;
+	t->wishes.asked_ns = t->tick_ns;
 	for (size_t i = 0; i < t->threads.n; i++) {
 		struct suspend_thread *th = t->threads.all[i];
 
 		if (t->tick_ns < th->tell_ns)
 			continue;
 		th->tell_ns = t->tick_ns + ASK_NS;
-		suspend_tell(t, &(struct suspend_msg){.kind = SUSPEND_MSG_THREAD, .tid = th->tid});
+		suspend_output_put(&t->out, &(struct suspend_msg){.kind = SUSPEND_MSG_THREAD, .tid = th->tid});
 	}
 }

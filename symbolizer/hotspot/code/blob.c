@@ -23,7 +23,7 @@ static const struct name_kind {
 	{"C1 temporary CodeBuffer", BLOB_BUFFER},
 };
 
-/* Header bytes that the fields of CodeBlob and nmethod reach to. */
+/* How many header bytes the fields of CodeBlob and nmethod take. */
 uint32_t blob_span_wanted(const struct hs_layout *l)
 {
 	const struct hs_field fields[] = {
@@ -49,7 +49,7 @@ static enum blob_kind kind_by_name(const char *name, int32_t frame_size)
 			return name_kinds[i].kind;
 	if (strstr(name, "upcall_stub"))
 		return BLOB_UPCALL;
-	/* Runtime stubs have a frame size, or -1 for none that is fixed; buffers have 0. */
+	/* Runtime stubs have a frame size, or -1 if it is not fixed; buffers have 0. */
 	return frame_size != 0 ? BLOB_RUNTIME : BLOB_BUFFER;
 }
 
@@ -77,7 +77,7 @@ enum stub_role stub_role_of(enum blob_kind kind, const char *name)
 	return STUB_OTHER;
 }
 
-/* HotSpot writes the wrappers of these two by hand (JDK 21 on); a method of such a name in another class has none. */
+/* HotSpot generates the wrappers of these two specially (JDK 21 on). */
 enum stub_role stub_role_of_native(const struct hs_method *m)
 {
 	if (!m || strcmp(m->class_name, "jdk/internal/vm/Continuation") != 0)
@@ -87,31 +87,24 @@ enum stub_role stub_role_of_native(const struct hs_method *m)
 	return strcmp(m->name, "doYield") == 0 ? STUB_DO_YIELD : STUB_OTHER;
 }
 
-static bool is(struct hs_constant c, int64_t kind)
-{
-	return c.ok && c.value == kind;
-}
-
 /* CodeBlobKind, 25+. */
-static enum blob_kind kind_by_number(const struct hs_layout *l, int64_t k, const char *name,
+static enum blob_kind kind_by_number(const struct hs_layout *l, int64_t number, const char *name,
 				     int32_t frame_size)
 {
-	if (is(l->c.kind_adapter, k))
-		return BLOB_ADAPTER;
-	if (is(l->c.kind_vtable, k))
-		return BLOB_VTABLE;
-	if (is(l->c.kind_mh, k))
-		return BLOB_BUFFER;
-	if (is(l->c.kind_runtime, k))
-		return BLOB_RUNTIME;
-	if (is(l->c.kind_deopt, k) || is(l->c.kind_trap, k))
-		return BLOB_DEOPT;
-	if (is(l->c.kind_safepoint, k))
-		return BLOB_SAFEPOINT;
-	if (is(l->c.kind_exception, k))
-		return BLOB_EXCEPTION;
-	if (is(l->c.kind_upcall, k))
-		return BLOB_UPCALL;
+	const struct {
+		struct hs_constant number;
+		enum blob_kind kind;
+	} kinds[] = {
+		{l->c.kind_adapter, BLOB_ADAPTER}, {l->c.kind_vtable, BLOB_VTABLE},
+		{l->c.kind_mh, BLOB_BUFFER}, {l->c.kind_runtime, BLOB_RUNTIME},
+		{l->c.kind_deopt, BLOB_DEOPT}, {l->c.kind_trap, BLOB_DEOPT},
+		{l->c.kind_safepoint, BLOB_SAFEPOINT}, {l->c.kind_exception, BLOB_EXCEPTION},
+		{l->c.kind_upcall, BLOB_UPCALL},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (kinds[i].number.ok && kinds[i].number.value == number)
+			return kinds[i].kind;
 	return kind_by_name(name, frame_size);
 }
 
@@ -136,7 +129,7 @@ static enum blob_kind blob_kind(const struct code_cache *cache, const struct blo
 
 bool blob_freeable(enum blob_kind kind)
 {
-	/* Besides nmethods, upcall stubs go with their arena, and buffers are reused. */
+	/* nmethods are freed, upcall stubs too (with their arena), and buffers are reused. */
 	return kind <= BLOB_MH_INTRINSIC || kind == BLOB_UPCALL || kind == BLOB_BUFFER;
 }
 
@@ -148,7 +141,7 @@ uint32_t blob_identity_span(const struct jvm *jvm, bool nmethod)
 	return (uint32_t)l->size.heap_block + hs_fields_span(fields, nmethod ? 4 : 2, BLOB_SPAN_MAX);
 }
 
-/* Not the state: a method that was made not entrant is still there. Compile ids are never reused. */
+/* The state is left out: a method that was made not entrant is still there. Compile ids are never reused. */
 uint64_t blob_identity(const struct jvm *jvm, struct bytes from_block, bool nmethod,
 		       uint64_t *ret_method)
 {
@@ -193,7 +186,7 @@ static bool name_read(struct jvm *jvm, struct blob *b)
 	return b->name[0] != 0;
 }
 
-/* The header, with its HeapBlock in front, as far as the block goes. */
+/* The HeapBlock and the header behind it, as far as the block reaches. */
 static bool header_read(struct code_cache *cache, const struct block *block, struct blob *b)
 {
 	uint64_t skip = cache->jvm->l.size.heap_block, n = skip + cache->blob_span;
@@ -210,12 +203,12 @@ static bool header_read(struct code_cache *cache, const struct block *block, str
 }
 
 /*
- * States in which nothing runs in an nmethod any more, and from which on its methods may be unloaded while
- * it still stands there: zombie and unloaded (code/nmethod.hpp of 8, code/compiledMethod.hpp of 9 to
+ * States in which nothing executes an nmethod any more, and its methods may be unloaded before it is
+ * freed: zombie and unloaded (code/nmethod.hpp of 8, code/compiledMethod.hpp of 9 to
  * 19). 20 has none.
  */
 static const struct {
-	int major, dead; /* from that JDK on, from that state on */
+	int major, dead; /* from this JDK on, states from this one on */
 } states[] = {{20, 128}, {9, 3}, {8, 2}};
 
 bool blob_dead(const struct jvm *jvm, struct bytes header)
@@ -234,7 +227,7 @@ static bool nmethod_plausible(const struct jvm *jvm, struct blob *b)
 
 	b->compile_id = (int32_t)bytes_get(h, l->nm_compile_id);
 	b->entry_bci = (int32_t)bytes_get_signed(h, l->nm_entry_bci);
-	/* -1: not installed yet. Method* is cleared when a class was unloaded. */
+	/* -1: not installed yet. Class unloading clears the Method*. */
 	return bytes_get_signed(h, l->nm_state) >= 0 && (b->method == 0 || object_ok(b->method)) &&
 		b->entry_bci >= CODE_OSR_LEFT && b->entry_bci <= 65535;
 }

@@ -11,13 +11,13 @@ struct code_cache;
 struct code_heap;
 struct hs_method;
 
-enum { BLOB_SPAN_MAX = 1024 }; /* header bytes read of a blob */
+enum { BLOB_SPAN_MAX = 1024 }; /* header bytes that are read of a blob */
 
 /* A block of a code heap; code_heap.c. */
 struct block {
 	const struct code_heap *heap;
 	uint64_t header, size; /* HeapBlock*, bytes with the header */
-	uint64_t raw; /* length and used as read, part of the identity */
+	uint64_t raw; /* the fields length and used; part of the identity */
 };
 bool block_find(struct code_cache *cache, uint64_t pc, struct block *ret);
 
@@ -38,13 +38,13 @@ struct blob {
 };
 bool blob_read(struct code_cache *cache, const struct block *block, struct blob *ret);
 bool blob_freeable(enum blob_kind kind);
-enum stub_role stub_role_of(enum blob_kind kind, const char *name); /* of a blob that is no nmethod */
+enum stub_role stub_role_of(enum blob_kind kind, const char *name); /* of a blob other than an nmethod */
 enum stub_role stub_role_of_native(const struct hs_method *m); /* of a native method's wrapper; NULL: unknown */
 bool blob_dead(const struct jvm *jvm, struct bytes header); /* an nmethod's header */
 
-/* Identity of the blob from bytes that start at its HeapBlock; 0: free, or no blob at all. */
+/* The identity of a blob by bytes from its HeapBlock on; 0: the block is free or has no blob. */
 uint64_t blob_identity(const struct jvm *jvm, struct bytes from_block, bool nmethod, uint64_t *ret_method);
-uint32_t blob_identity_span(const struct jvm *jvm, bool nmethod); /* bytes that it wants */
+uint32_t blob_identity_span(const struct jvm *jvm, bool nmethod); /* bytes that this takes */
 uint32_t blob_span_wanted(const struct hs_layout *l);
 
 #endif

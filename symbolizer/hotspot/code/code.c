@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "symbolizer/base/clock.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/base/strtab.h"
 #include "symbolizer/hotspot/code/code_cache.h"
 #include "symbolizer/hotspot/code/roles.h"
@@ -8,20 +9,10 @@
 
 #define REUSE_NS UINT64_C(100000000)
 
-/* First live code that ends behind addr. */
+/* The first live code that ends above addr. */
 static size_t live_index(const struct code_cache *cache, uint64_t addr)
 {
-	size_t lo = 0, hi = cache->live.n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (cache->live.v[mid].end > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return first_above(cache->live.v, cache->live.n, end, addr);
 }
 
 static const struct live_code *live_find(const struct code_cache *cache, uint64_t pc)
@@ -31,7 +22,7 @@ static const struct live_code *live_find(const struct code_cache *cache, uint64_
 	return i < cache->live.n && cache->live.v[i].start <= pc ? &cache->live.v[i] : NULL;
 }
 
-/* What was known of the same bytes is gone. */
+/* Drops the live code blobs that overlap this one. */
 static bool live_insert(struct code_cache *cache, struct live_code c)
 {
 	size_t i = live_index(cache, c.start), n = i;
@@ -69,7 +60,7 @@ static uint64_t code_key(uint64_t blob, uint64_t identity)
 	return k ? k : 1;
 }
 
-/* The same blob, seen before and dropped by a false alarm. */
+/* Is it the same blob, which was dropped for an identity that only seemed to change? */
 static uint32_t code_known(const struct code_cache *cache, const struct blob *b)
 {
 	uint32_t id = u64map_get(&cache->codes.ids, code_key(b->addr, b->identity));
@@ -81,7 +72,7 @@ static uint32_t code_known(const struct code_cache *cache, const struct blob *b)
 		0;
 }
 
-/* Code that does not change while the JVM runs. New stubs come into vtable chunks. */
+/* Is this code that does not change while the JVM runs? (Stubs are added to vtable chunks.) */
 static bool bytes_constant(enum blob_kind kind)
 {
 	return kind != BLOB_VTABLE && kind != BLOB_BUFFER && kind > BLOB_MH_INTRINSIC;
@@ -182,7 +173,7 @@ static uint32_t code_add(struct code_cache *cache, const struct blob *b)
 	return id;
 }
 
-/* *ret_bad: there is something that makes no sense, or that changed under the reader. */
+/* *ret_bad: there is something invalid, or it changed while it was read. */
 static uint32_t code_intern(struct code_cache *cache, uint64_t pc, bool *ret_bad)
 {
 	struct block block;
@@ -219,15 +210,15 @@ static uint32_t code_find_slow(struct code_cache *cache, uint64_t pc)
 	if (c && pc >= c->begin && pc < c->end) {
 		struct block block;
 
-		/* So that a part of the recording finds it from this pc alone. */
+		/* So that part of a recording suffices to find it by this pc. */
 		if (cache->jvm->mem->exact)
 			block_find(cache, pc, &block);
 		return c->id;
 	}
-	/* In its header or data; unless something smaller stands there now. */
+	/* The pc is in its header or data, unless a smaller blob has replaced it. */
 	if (c && cache->codes.stamps.v[c->id - 1] == STAMP_PERMANENT)
 		return 0;
-	/* The code cache may change under the reader: once more. */
+	/* The code cache may have changed during the read: try again once. */
 	for (int try = 0; bad && try < 2; try++) {
 		cache->remote_lookups++;
 		id = code_intern(cache, pc, &bad);
@@ -236,7 +227,7 @@ static uint32_t code_find_slow(struct code_cache *cache, uint64_t pc)
 	return id;
 }
 
-/* An nmethod that nobody saw at the sample's time: it may stand where another one was sampled. */
+/* An nmethod that was first read after the sample: another one may have been there at the time. */
 static bool younger_than_sample(const struct code_cache *cache, uint32_t id)
 {
 	const struct code_entry *e = code_entry(cache, id);
@@ -246,8 +237,8 @@ static bool younger_than_sample(const struct code_cache *cache, uint32_t id)
 }
 
 /*
- * Could the memory of an unloaded class's code have been used again before `id` was read? Between the two lie
- * the end of the collection, a sweep and a compilation.
+ * May the memory of an unloaded class's nmethod have been reused before `id` was read? In between,
+ * the collection must end, and a sweep and a compilation must happen.
  */
 static bool reused_since_sample(struct code_cache *cache, uint32_t id)
 {
@@ -262,7 +253,7 @@ uint32_t code_find(struct code_cache *cache, uint64_t pc)
 	cache->lookups++;
 	if (!in_code_cache(cache, pc))
 		return 0;
-	s = &cache->pcs[hash_u64(pc ^ cache->jvm->seed) % PC_CACHE];
+	s = &cache->pcs[hash_u64(pc) % PC_CACHE];
 	if (s->pc != pc || s->generation != cache->pc_generation) {
 		uint32_t id = code_find_slow(cache, pc);
 
@@ -314,7 +305,7 @@ bool hs_in_code_cache(const struct hotspot *hs, uint64_t pc)
 	return in_code_cache(hs->cache, pc);
 }
 
-/* Bytes [pc, pc + len) of the copy of a code; NULL: not there. */
+/* Bytes [pc, pc + len) in the copy of a code blob; NULL: not copied. */
 static const uint8_t *copied_bytes(const struct code_cache *cache, uint64_t pc, uint32_t len)
 {
 	const struct code *c = code_peek(cache, pc);

@@ -9,8 +9,8 @@ struct hotspot;
 
 /*
  * Code blobs: the units of the code cache. hs_code_find() maps a pc to a *code id*, an interned
- * (blob, compile id); what naming needs is copied when the id is made, so that unloading harms
- * nothing. A struct code is immutable and lives as long as the hotspot, or until it is forgotten (forget.h).
+ * (blob, compile id); what naming needs is copied when the id is made, so that unloading does no
+ * harm. A struct code is immutable and lives as long as the hotspot, or until it is forgotten (forget.h).
  */
 enum blob_kind {
 	BLOB_NMETHOD, /* compiled Java method */
@@ -22,24 +22,24 @@ enum blob_kind {
 	BLOB_STUBS, /* StubRoutines: array copy, ciphers, call_stub, ... */
 	BLOB_RUNTIME, /* runtime stubs of C1, C2, and the shared runtime */
 	BLOB_DEOPT, /* DeoptimizationBlob, UncommonTrapBlob */
-	BLOB_SAFEPOINT, /* SafepointBlob and its like */
+	BLOB_SAFEPOINT, /* SafepointBlob and similar ones */
 	BLOB_EXCEPTION,
 	BLOB_UPCALL, /* Panama */
 	BLOB_BUFFER, /* other buffers: method handle adapters, InlineCacheBuffer, ... */
 };
 
-/* What a piece of the JVM's own code does to the frames around it, beyond what its kind says. */
+/* What generated code of the JVM does to the frames around it, if its kind does not say so. */
 enum stub_role {
 	STUB_OTHER,
-	STUB_METHOD_ENTRY, /* interpreter: builds a method's frame */
-	STUB_DEOPT_ENTRY, /* interpreter: where deoptimisation's frames are returned to */
+	STUB_METHOD_ENTRY, /* interpreter: makes a method's frame */
+	STUB_DEOPT_ENTRY, /* interpreter: frames that deoptimisation made are returned to here */
 	STUB_CONTINUATION, /* moves frames of virtual threads: the return barrier, thawing */
 	STUB_ENTER_SPECIAL, /* native wrapper: Continuation.enterSpecial */
 	STUB_DO_YIELD, /* native wrapper: Continuation.doYield */
 	STUB_METHOD_HANDLES, /* jumps to a method with the sender's sp in a register */
 	STUB_FORWARD_EXCEPTION, /* jumped to with the frame still in place */
 	STUB_HANDLE_EXCEPTION, /* jumps to a handler in its caller */
-	STUB_CALL_RESOLVER, /* stands in for a call that is not linked yet */
+	STUB_CALL_RESOLVER, /* replaces the target of a call that is not linked yet */
 	STUB_UNCOMMON_TRAP,
 };
 
@@ -62,7 +62,7 @@ struct code_scope {
 	int32_t bci; /* -1: entry (synchronisation, prologue) */
 };
 
-/* CODE_OSR_LEFT: not entrant any more in JDK 8 (InvalidOSREntryBci); activations stay on stacks. */
+/* CODE_OSR_LEFT: JDK 8 made it not entrant (InvalidOSREntryBci); there may still be activations. */
 enum { CODE_NO_OSR = -1, CODE_OSR_LEFT = -2 };
 
 enum { CODE_MAX_SCOPES = 128 };
@@ -73,15 +73,15 @@ struct code {
 	enum stub_role role; /* of the whole blob; codelets of the interpreter have their own, hs_codelet_role() */
 	uint64_t blob, blob_size; /* run-time address and size of the blob */
 	uint64_t begin, end; /* code: [begin, end), run-time addresses */
-	int32_t frame_size; /* words, return address and saved fp included; 0 or -1: no fixed frame */
-	int32_t frame_complete; /* code offset where the frame is complete; -1: never */
+	int32_t frame_size; /* words, including return address and saved fp; 0 or -1: no fixed frame */
+	int32_t frame_complete; /* code offset from which on the frame is complete; -1: never */
 	const char *name; /* HotSpot's own name of the blob, or of the stub/codelet inside it */
 
 	/* BLOB_NMETHOD, BLOB_NATIVE, BLOB_MH_INTRINSIC */
 	uint32_t method_id; /* 0: unknown */
 	int32_t compile_id;
 	int8_t tier; /* TIER_* ; 0 for native wrappers */
-	int32_t osr_bci; /* CODE_NO_OSR; CODE_OSR_LEFT: bci is gone */
+	int32_t osr_bci; /* or CODE_NO_OSR, or CODE_OSR_LEFT: the bci is lost */
 	uint32_t entry, verified_entry; /* code offsets */
 	int64_t osr_entry; /* code offset, -1: none */
 	int64_t deopt_handler, deopt_mh_handler; /* code offsets, -1: none */
@@ -96,7 +96,7 @@ struct code {
 	const uint32_t *methods; /* method ids of the metadata table (index - 1); 0: none or not a method */
 	uint32_t n_methods;
 
-	/* For attribution; copied in the same moment as the records. May be empty (too large). */
+	/* For attribution; copied together with the records. Empty if it would be too large. */
 	const uint8_t *bytes; /* code bytes from begin */
 	uint32_t n_bytes;
 	const struct code_pair *null_checks; /* instruction -> handler */
@@ -104,39 +104,38 @@ struct code {
 	const uint32_t *handlers; /* exception handler offsets */
 	uint32_t n_handlers;
 
-	bool gone; /* hs_gone_add(): no longer there, and not read from memory */
+	bool gone; /* hs_gone_add(): known from the bridge, not read from memory */
 };
 
-/* 0: no blob there. The answer holds for the current walk (hotspot_walk_end()). */
+/* 0: there is no blob. The result is valid for the current walk (hotspot_walk_end()). */
 uint32_t hs_code_find(struct hotspot *hs, uint64_t pc);
-const struct code *hs_code(const struct hotspot *hs, uint32_t code_id); /* NULL for 0, and what was forgotten */
+const struct code *hs_code(const struct hotspot *hs, uint32_t code_id); /* NULL for 0 and for what was forgotten */
 uint32_t hs_code_count(const struct hotspot *hs); /* ids are 1..count */
 
-/* Calls fn for every block in use (blob address, bytes), whether a blob is in it or not. Tests, dumps. */
+/* Calls fn for every block in use (blob address, bytes), whether a blob is in it or not. For tests. */
 typedef void hs_code_each_fn(void *ctx, uint64_t blob, uint64_t size);
 size_t hs_code_each(struct hotspot *hs, hs_code_each_fn *fn, void *ctx);
 
-/* Quick tests without a read. */
+/* These read no memory. */
 bool hs_in_code_cache(const struct hotspot *hs, uint64_t pc);
 bool hs_in_interpreter(const struct hotspot *hs, uint64_t pc);
 uint64_t hs_call_stub_return(const struct hotspot *hs); /* the one return address into call_stub */
 uint64_t hs_cont_return_barrier(const struct hotspot *hs); /* 0: unknown (then by blob name) */
 uint64_t hs_cont_entry_return(struct hotspot *hs); /* return pc of ContinuationEntry; 0: unknown */
 
-/* What stands right before a return address must be a call: fills `ret` with the 8 bytes before
- * it; false: unreadable. */
+/* Fills `ret` with the 8 bytes before a return address, which should end in a call; false: unreadable. */
 bool hs_bytes_before(struct hotspot *hs, uint64_t pc, uint8_t ret[8]);
 
-/* Code bytes at a pc in the code cache, for prologue and epilogue decoding; count read. */
+/* Reads code bytes at a pc in the code cache, to decode prologues and epilogues; returns the count. */
 uint32_t hs_code_bytes(struct hotspot *hs, uint64_t pc, uint8_t *dst, uint32_t len);
 
-/* What the interpreter's codelet at a pc is for: STUB_OTHER, STUB_METHOD_ENTRY or STUB_DEOPT_ENTRY. */
+/* The role of the interpreter's codelet at a pc: STUB_OTHER, STUB_METHOD_ENTRY or STUB_DEOPT_ENTRY. */
 enum stub_role hs_codelet_role(const struct hotspot *hs, uint64_t pc);
 
 /* HotSpot's name of the stub, codelet or blob that contains a pc of `code` ("jbyte_disjoint_arraycopy"). */
 const char *hs_stub_name(const struct hotspot *hs, const struct code *code, uint64_t pc_offset);
 
-/* Decodes the inlining chain at scope_offset, innermost first. Returns the count; 0: garbage. */
+/* Decodes the inlining chain at scope_offset, innermost first. Returns the count; 0: invalid. */
 size_t code_scopes_at(const struct code *c, int major, int32_t scope_offset, struct code_scope *ret,
 		      size_t max);
 

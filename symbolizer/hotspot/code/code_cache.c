@@ -53,7 +53,7 @@ void code_keep(struct code_cache *cache, uint32_t id, uint8_t why)
 		interned_keep(methods, c->methods[i], why);
 }
 
-/* What stands in the code cache, and what only others know: they have the ids. */
+/* Keeps what is in the code cache, and what others reported, since they have the ids. */
 void codes_forget_begin(struct code_cache *cache)
 {
 	const struct interned *t = &cache->codes;
@@ -66,10 +66,10 @@ void codes_forget_begin(struct code_cache *cache)
 	for (uint32_t id = 1; id <= t->entries.n; id++)
 		if (t->stamps.v[id - 1] == STAMP_PERMANENT)
 			code_keep(cache, id, code_get(cache, id)->gone ? KEEP_NAMED : KEEP_LIVE);
-	cache->pc_generation++; /* the pc cache knows ids that are to go */
+	cache->pc_generation++; /* the pc cache has ids that will be forgotten */
 }
 
-/* A code's identity is one span, of its HeapBlock and header. */
+/* The identity of a code blob is one span: its HeapBlock and header. */
 void codes_spans(const struct code_cache *cache, struct mem_span *ret)
 {
 	for (size_t i = 0; i < cache->codes.used.n; i++) {

@@ -11,12 +11,12 @@
 #include "symbolizer/hotspot/code/gone.h"
 #include "symbolizer/hotspot/methods/method_table.h"
 #include "symbolizer/hotspot/reader/jvm.h"
-#include "symbolizer/hotspot/reader/u64map.h"
+#include "symbolizer/base/u64map.h"
 
 enum {
 	HEAPS_MAX = 16,
 	PC_CACHE = 8192, /* power of two */
-	BLOB_COPY_MAX = 4 << 20, /* of one code, all parts */
+	BLOB_COPY_MAX = 4 << 20, /* of one code blob, all parts */
 	CODE_BYTES_MAX = 512 << 10,
 	SCOPE_METHODS_MAX = 8192, /* different methods in one nmethod */
 };
@@ -34,7 +34,7 @@ struct codelet {
 	enum stub_role role;
 };
 
-/* A code that stands in the code cache now. */
+/* A code blob that is in the code cache now. */
 struct live_code {
 	uint64_t start, end; /* the blob */
 	uint32_t id;
@@ -60,7 +60,7 @@ struct interpreter {
 	size_t n;
 };
 
-/* Entries into the blobs of StubRoutines, and into generated code by name; stub_names.c. */
+/* Entry points in the blobs of StubRoutines and in other generated code, by name; stub_names.c. */
 struct stubs {
 	VEC(struct stub_var {
 		uint64_t addr; /* of the variable */
@@ -72,7 +72,7 @@ struct stubs {
 	uint64_t cont_barrier_var, cont_barrier, cont_return_var, cont_return;
 };
 
-/* Zero-initialise, set the first two and what `codes` asks for. */
+/* Zero-initialise; set the first two, and codes.copies. */
 struct code_cache {
 	struct jvm *jvm; /* borrowed, both */
 	struct method_table *methods;
@@ -80,7 +80,7 @@ struct code_cache {
 	struct code_heap heap[HEAPS_MAX];
 	size_t n_heaps;
 	uint64_t low, high; /* reserved, all heaps */
-	uint32_t blob_span; /* header bytes wanted of a blob, up to BLOB_SPAN_MAX */
+	uint32_t blob_span; /* header bytes to read of a blob, up to BLOB_SPAN_MAX */
 	struct interpreter interpreter;
 	struct stubs stubs;
 
@@ -88,13 +88,13 @@ struct code_cache {
 	VEC(struct live_code) live; /* sorted by start, disjoint */
 	uint32_t pc_generation;
 	struct pc_slot pcs[PC_CACHE];
-	struct arena parts; /* while a code is read */
+	struct arena parts; /* while a code blob is read */
 	hs_gone_fn *gone; /* NULL: none */
 	void *gone_ctx;
 	uint64_t lookups, remote_lookups, bad; /* counts; bad: blobs */
 };
 
-/* -EAGAIN: the JVM is still starting; -ENOTSUP: its tables lack something, as hotspot_open() says. */
+/* Errors as hotspot_open()'s. */
 int code_cache_open(struct code_cache *c, const struct vmstructs *tables, hs_symbol_fn *symbol, void *ctx,
 		    struct err *err);
 void code_cache_done(struct code_cache *c);
@@ -107,8 +107,8 @@ static inline struct code_entry *code_entry(const struct code_cache *c, uint32_t
 }
 const struct code *code_get(const struct code_cache *c, uint32_t id); /* as hs_code() */
 const struct code *code_peek(const struct code_cache *c, uint64_t pc); /* cached only, not noted */
-struct code code_of_blob(struct code_cache *c, const struct blob *b); /* as far as its header says */
-/* Copies it, gives it an id. 0: out of memory. */
+struct code code_of_blob(struct code_cache *c, const struct blob *b); /* what its header says */
+/* Copies it and gives it an id. 0: out of memory. */
 uint32_t code_entry_add(struct code_cache *c, struct code_entry *e, uint32_t stamp);
 void code_drop(struct code_cache *c, uint32_t id);
 static inline bool in_code_cache(const struct code_cache *c, uint64_t pc)
@@ -116,19 +116,19 @@ static inline bool in_code_cache(const struct code_cache *c, uint64_t pc)
 	return pc >= c->low && pc < c->high;
 }
 
-/* nmethod.c: fills what an nmethod has beyond a blob. false: changed under the reader. */
+/* nmethod.c: fills in what is specific to nmethods. false: it changed while it was read. */
 bool nmethod_copy(struct code_cache *c, const struct blob *b, struct code *ret);
 
 uint32_t gone_find(struct code_cache *c, uint64_t pc, bool there); /* gone.c: as hs_gone_fn */
 
 int heaps_read(struct code_cache *c); /* code_heap.c */
 int interpreter_read(struct code_cache *c);
-const char *codelet_description(const struct code_cache *c, uint64_t pc); /* as HotSpot has it; NULL: no codelet */
+const char *codelet_description(const struct code_cache *c, uint64_t pc); /* HotSpot's text; NULL: no codelet */
 int stub_names_resolve(struct code_cache *c, const struct vmstructs *tables, hs_symbol_fn *symbol, void *ctx);
 void stub_names_refresh(struct code_cache *c);
 
-/* What a walk used, as for methods. */
-void codes_spans(const struct code_cache *c, struct mem_span *ret); /* one of each used */
+/* The blobs that a walk used; as for methods. */
+void codes_spans(const struct code_cache *c, struct mem_span *ret); /* one for each */
 bool codes_check(struct code_cache *c, const struct mem_span *spans);
 
 /* forget.h */

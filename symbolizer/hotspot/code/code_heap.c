@@ -4,8 +4,8 @@
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 
 /*
- * Code heaps and their segment maps (JDK src/hotspot/share/memory/heap.cpp): one byte a segment, 0xFF
- * free, 0 the start of a block, n: go back n segments.
+ * Code heaps and their segment maps (JDK src/hotspot/share/memory/heap.cpp): one byte for each segment; 0xFF:
+ * free, 0: the start of a block, n: go back n segments.
  */
 enum { SEGMENT_FREE = 0xFF, SEGMAP_READ = 256, HOPS_MAX = 20000, BLOCKS_MAX = 1 << 20 };
 
@@ -82,7 +82,7 @@ int heaps_read(struct code_cache *cache)
 	return r;
 }
 
-/* Heaps grow. true: this one has. */
+/* true: the heap has grown. */
 static bool heap_refresh(struct code_cache *cache, struct code_heap *h)
 {
 	struct code_heap now;
@@ -95,7 +95,7 @@ static bool heap_refresh(struct code_cache *cache, struct code_heap *h)
 	return true;
 }
 
-/* The heap whose committed part holds pc. */
+/* The heap whose committed part contains pc. */
 static struct code_heap *heap_find(struct code_cache *cache, uint64_t pc)
 {
 	for (size_t i = 0; i < cache->n_heaps; i++) {
@@ -110,7 +110,7 @@ static struct code_heap *heap_find(struct code_cache *cache, uint64_t pc)
 	return NULL;
 }
 
-/* Index of the segment where the block begins. */
+/* The index of the segment in which the block begins. */
 static bool segment_find(struct code_cache *cache, const struct code_heap *h, uint64_t index, uint64_t *ret)
 {
 	uint8_t map[SEGMAP_READ];
@@ -140,7 +140,7 @@ static bool segment_find(struct code_cache *cache, const struct code_heap *h, ui
 	return false;
 }
 
-/* What the HeapBlock at `header` says. */
+/* Reads the HeapBlock at `header`. */
 static bool block_read(struct code_cache *cache, const struct code_heap *h, uint64_t header,
 		       struct block *ret)
 {
@@ -176,7 +176,7 @@ bool block_find(struct code_cache *cache, uint64_t pc, struct block *ret)
 
 	if (!h)
 		return false;
-	/* A block can begin below the end that was known and reach beyond it. */
+	/* A block may begin below the known end of the heap and reach beyond it. */
 	return block_find_in(cache, h, pc, ret) || (heap_refresh(cache, h) && block_find_in(cache, h, pc, ret));
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/hotspot/code/code_cache.h"
 #include "symbolizer/hotspot/reader/cstrs.h"
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
@@ -33,8 +34,8 @@ static bool queue_read(struct jvm *jvm, struct queue *ret)
 		ret->begin <= ret->end && ret->end <= ret->limit;
 }
 
-/* Start, end and description's address of each codelet. Heads only: what is between them is a few
- * hundred KiB of code. */
+/* Reads start, end and the address of the description of each codelet, but not the code between these headers, which
+ * has a few hundred KiB. */
 static size_t codelets_walk(struct jvm *jvm, const struct queue *q, struct codelet *ret,
 			    uint64_t *descriptions)
 {
@@ -99,17 +100,9 @@ int interpreter_read(struct code_cache *cache)
 static const struct codelet *codelet_at(const struct code_cache *cache, uint64_t pc)
 {
 	const struct interpreter *interp = &cache->interpreter;
-	size_t lo = 0, hi = interp->n;
+	size_t i = first_above(interp->codelets, interp->n, end, pc);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (interp->codelets[mid].end > pc)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo < interp->n && interp->codelets[lo].start <= pc ? &interp->codelets[lo] : NULL;
+	return i < interp->n && interp->codelets[i].start <= pc ? &interp->codelets[i] : NULL;
 }
 
 const char *codelet_description(const struct code_cache *cache, uint64_t pc)

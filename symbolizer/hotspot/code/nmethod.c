@@ -8,21 +8,20 @@
 #include "symbolizer/hotspot/reader/unsigned5.h"
 
 /*
- * Copies what an nmethod has beyond a blob. Its parts lie inside the blob (JDK 8 to 22), or in two
- * malloc'ed blocks beside it (23+: immutable data; 25+: mutable data, with the metadata). A block may be
- * freed and reused under the reader: the header is read again afterwards, and the copy counts only if it
- * is the same method still.
+ * Copies the parts of an nmethod. They are in the blob (JDK 8 to 22) or in separate blocks of
+ * malloc() (23+: immutable data; 25+: mutable data, with the metadata). A block may be freed and reused while it is
+ * read: the header is read again afterwards, and the copy is valid only if it is still that of the same method.
  */
 struct nm {
 	struct code_cache *cache;
 	const struct hs_layout *l;
 	const struct blob *b;
-	struct bytes header; /* as in the copy */
+	struct bytes header; /* in the copy */
 	struct bytes blob, immutable, metadata;
 	uint64_t oop_maps;
-	uint64_t *methods; /* Method* of the metadata table; 0: not in a scope */
+	uint64_t *methods; /* Method* of the metadata table; 0: in no scope */
 	size_t n_methods;
-	bool dead; /* Method*s are not to be trusted any more */
+	bool dead; /* its Method*s may be dangling */
 	uint8_t *memory;
 };
 
@@ -31,7 +30,7 @@ static int64_t header_get(const struct nm *nm, struct hs_field f)
 	return bytes_get_signed(nm->b->header, f);
 }
 
-/* [from, to) of `b`, empty if that makes no sense. */
+/* [from, to) of `b`; empty if that is invalid. */
 static struct bytes part(struct bytes b, int64_t from, int64_t to)
 {
 	if (from < 0 || to <= from || (uint64_t)from >= b.n)
@@ -52,7 +51,7 @@ static struct bytes scopes_part(const struct nm *nm)
 	int64_t from, to;
 
 	if (out_of_line(nm)) {
-		/* 26+: a reference count stands behind. */
+		/* 26+: a reference count follows. */
 		to = l->nm_immutable_refs.ok ? header_get(nm, l->nm_immutable_refs) : INT32_MAX;
 		return part(nm->immutable, header_get(nm, l->nm_scopes_offset), to);
 	}
@@ -77,8 +76,8 @@ static struct bytes pcs_part(const struct nm *nm)
 }
 
 /*
- * Two tables side by side: handlers, then null checks; since they are out of line the other way round.
- * The records, or the end, stand behind both.
+ * Two adjacent tables: handlers, then null checks; in a separate block in the other order.
+ * The records, or the end, follow.
  */
 static struct bytes table_part(const struct nm *nm, bool handlers)
 {
@@ -94,7 +93,7 @@ static struct bytes table_part(const struct nm *nm, bool handlers)
 		end = header_get(nm, l->nm_pcs_offset);
 	else if (l->nm_end_offset.ok)
 		end = header_get(nm, l->nm_end_offset);
-	/* Equal offsets: the first of them is empty. */
+	/* With equal offsets, the first table is empty. */
 	if (other.ok && next < end && (next > from || (next == from && first)))
 		end = next;
 	return part(out_of_line(nm) ? nm->immutable : nm->blob, from, end);
@@ -111,14 +110,14 @@ static struct bytes metadata_part(const struct nm *nm)
 		return (struct bytes){0};
 	if (out_of_line(nm)) /* 23, 24 */
 		return part(nm->blob, header_get(nm, l->blob_data_offset) + from, INT32_MAX);
-	/* The scopes stand behind (8 to 22). */
+	/* The scopes follow (8 to 22). */
 	return part(nm->blob, from,
 		l->nm_scopes_begin.ok ?
 			(int64_t)((uint64_t)header_get(nm, l->nm_scopes_begin) - nm->b->addr) :
 			header_get(nm, l->nm_scopes_offset));
 }
 
-/* Sizes of the three blocks; a block that is larger than allowed is left out. */
+/* The sizes of the three blocks; one that is too large is left out. */
 static void blocks_plan(const struct nm *nm, struct mem_span spans[3])
 {
 	const struct hs_layout *l = nm->l;
@@ -131,7 +130,7 @@ static void blocks_plan(const struct nm *nm, struct mem_span spans[3])
 		spans[0].len = 0;
 	spans[1] = (struct mem_span){.addr = bytes_get(nm->b->header, l->nm_immutable)};
 	if (nm->b->kind != BLOB_NMETHOD)
-		immutable = metadata = 0; /* may be there, but tell nothing */
+		immutable = metadata = 0; /* may exist, but cannot be trusted */
 	if (l->nm_immutable.ok && immutable > 0 && immutable <= BLOB_COPY_MAX)
 		spans[1].len = (uint32_t)immutable;
 	spans[2] = (struct mem_span){.addr = bytes_get(nm->b->header, l->blob_mutable_data) + (uint64_t)relocations};
@@ -170,7 +169,7 @@ static int64_t code_offset(const struct blob *b, uint64_t addr)
 	return addr >= b->begin && addr <= b->end ? (int64_t)(addr - b->begin) : -1;
 }
 
-/* A pointer into the code, or an offset from the blob; what the JVM has. */
+/* A code offset, from a pointer into the code or an offset from the blob, whichever the JVM has. */
 static int64_t code_place(const struct nm *nm, struct hs_field ptr, struct hs_field offset)
 {
 	int64_t v;
@@ -274,7 +273,7 @@ static int32_t *oop_offsets_9(const struct nm *nm, uint64_t set, uint32_t n)
 	return take_ptr(ret);
 }
 
-/* Sorted offsets of the safepoints; false: unknown. *ret is the caller's, may be NULL. */
+/* The sorted offsets of safepoints; false: unknown. The caller frees *ret, which may be NULL. */
 static bool oop_offsets(const struct nm *nm, int32_t **ret, uint32_t *ret_n)
 {
 	const struct hs_layout *l = nm->l;
@@ -344,12 +343,12 @@ static void tables_fill(const struct nm *nm, struct code *ret)
 	uint32_t n = t.n ? cursor_u32(&c) : 0;
 	uint32_t *h;
 
-	/* Null checks: u4 count, then pairs of code offsets. */
+	/* Null checks: a u4 count, then pairs of code offsets. */
 	if (n && n <= cursor_left(&c) / sizeof(struct code_pair) &&
 		keep(nm->cache, c.p, n * sizeof(struct code_pair), &ret->null_checks))
 		ret->n_null_checks = n;
 
-	/* Handlers: (count, call, 0), then count times (bci, handler, depth). */
+	/* Handlers: (count, call, 0), followed by `count` triples (bci, handler, depth). */
 	t = table_part(nm, true);
 	c = cursor_make(t.p, t.n);
 	h = t.n ? arena_alloc(&nm->cache->parts, t.n / 12 * sizeof(*h) + 4) : NULL;
@@ -396,7 +395,7 @@ static void chain_mark(const struct nm *nm, struct bytes scopes, int32_t offset,
 	}
 }
 
-/* Methods in scopes -> ids, all in one go with the method itself. */
+/* Finds the ids of methods in scopes and of the method itself, all at once. */
 static bool methods_intern_all(struct nm *nm, uint32_t *ids, uint32_t *ret_own)
 {
 	uint64_t *addrs CLEANUP(free_at_exit) = calloc(nm->n_methods + 1, sizeof(*addrs));
@@ -476,7 +475,7 @@ bool nmethod_copy(struct code_cache *cache, const struct blob *b, struct code *r
 		}
 	}
 	ok = scopes_fill(&nm, ret) && still_there(&nm);
-	/* An nmethod goes before its methods do: while it is there their names are theirs. */
+	/* An nmethod is freed before its methods are: while it exists, their memory is valid. */
 	for (uint32_t id = known + 1; !ok && id <= cache->methods->methods.entries.n; id++)
 		method_drop(cache->methods, id);
 	free(nm.methods);

@@ -3,7 +3,7 @@
 #include "symbolizer/hotspot/code/code_cache.h"
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 
-/* With a segmented code cache, compiled methods have heaps of their own, without any stub. */
+/* In a segmented code cache, compiled methods have heaps of their own without stubs. */
 static bool in_method_heap(const struct code_cache *cache, uint64_t pc)
 {
 	for (size_t i = 0; i < cache->n_heaps; i++) {
@@ -21,7 +21,7 @@ const struct code *stub_find(struct code_cache *cache, uint64_t pc)
 	struct block block;
 	struct blob b;
 
-	/* A part of a recording has to find it from this target alone. */
+	/* Part of a recording must suffice to find it by this target. */
 	if (c && cache->jvm->mem->exact && !in_method_heap(cache, pc))
 		block_find(cache, pc, &block);
 	if (c)
@@ -33,8 +33,8 @@ const struct code *stub_find(struct code_cache *cache, uint64_t pc)
 }
 
 /*
- * Calls with debug information are direct: `call rel32` on x86-64 (x86_64.ad, c1_LIRAssembler_x86.cpp);
- * other bytes that look like one do no harm.
+ * Calls with debug information are direct: `call rel32` on x86-64 (x86_64.ad, c1_LIRAssembler_x86.cpp).
+ * Other bytes that look like one do no harm.
  */
 void roles_note(struct code_cache *cache, const struct code *c)
 {
@@ -57,7 +57,7 @@ enum blob_role hs_code_role(struct hotspot *hs, uint64_t target)
 	struct code_cache *cache = hs->cache;
 	const struct code *c;
 
-	/* A call out of the code cache needs no record: what needs one goes through a stub. */
+	/* Calls out of the code cache have no record; those that need one go through a stub. */
 	if (!in_code_cache(cache, target))
 		return target ? ROLE_LEAF : ROLE_NONE;
 	c = stub_find(cache, target);

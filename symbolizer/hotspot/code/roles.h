@@ -7,22 +7,22 @@ struct code;
 struct code_cache;
 struct hotspot;
 
-/* Why a call of compiled code has no return: classes of runtime blobs that attribution asks for. */
+/* The classes of call targets that attribution distinguishes. */
 enum blob_role {
 	ROLE_NONE,
 	ROLE_UNCOMMON_TRAP,
-	ROLE_RUNTIME, /* C1/C2/shared runtime stub: slow path */
-	ROLE_LEAF, /* StubRoutines: array copy and the like; calls to it have no record */
-	ROLE_NATIVE, /* outside of the code cache; attribution's own, hs_code_role() says ROLE_LEAF */
+	ROLE_RUNTIME, /* stub of C1, C2 or the shared runtime: a slow path */
+	ROLE_LEAF, /* StubRoutines: array copy and so on; calls to it have no record */
+	ROLE_NATIVE, /* outside the code cache; set by attribution, hs_code_role() returns ROLE_LEAF */
 };
 
-/* What a call target is, by address (attribution). Adds a stub to the codes if it is new. */
+/* The role of a call target, by address. Interns a stub that is new. */
 enum blob_role hs_code_role(struct hotspot *hs, uint64_t target);
 
-/* The code at a pc unless it is a compiled method not met yet, of which nothing is copied. */
+/* The code blob at a pc, unless it is a compiled method that was not seen before; nothing is copied of those. */
 const struct code *stub_find(struct code_cache *cache, uint64_t pc);
 
-/* Interns the stubs that a compiled method calls, so that hs_code_role() knows them when the target
+/* Interns the stubs that a compiled method calls, so that hs_code_role() knows them after the target
  * has ended. */
 void roles_note(struct code_cache *cache, const struct code *c);
 

@@ -8,7 +8,7 @@ bool scope_read(const uint8_t *scopes, size_t len, uint32_t bias, int32_t offset
 	struct cursor c;
 	uint32_t bci;
 
-	/* Offset 0 is "no scope". */
+	/* Offset 0 means "no scope". */
 	if (offset <= 0 || (size_t)offset >= len)
 		return false;
 	c = cursor_make(scopes + offset, len - (size_t)offset);

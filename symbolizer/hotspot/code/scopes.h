@@ -15,7 +15,7 @@ struct scope {
 	int32_t bci;
 };
 
-/* false: garbage. A sender always stands in front of what it calls: chains end. */
+/* false: invalid. A sender always precedes what it calls, so that chains end. */
 bool scope_read(const uint8_t *scopes, size_t len, uint32_t bias, int32_t offset, struct scope *ret);
 
 #endif

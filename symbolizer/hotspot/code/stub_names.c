@@ -3,21 +3,22 @@
 #include <stdlib.h>
 
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/hotspot/code/code_cache.h"
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 #include "symbolizer/hotspot/reader/vmstructs.h"
 
 /*
- * Stubs inside the StubRoutines blobs have no records of their own. Their entry points stand in static
- * variables StubRoutines::_x, exported by the tables (8 to 21 in part) or found by symbol where libjvm
- * has a .symtab. A pc belongs to the nearest entry below it.
+ * Stubs in the StubRoutines blobs have no records of their own. Their entry points are in static
+ * variables StubRoutines::_x, some of which the tables export (8 to 21); others are found by symbol if libjvm
+ * has a .symtab. A pc belongs to the nearest entry at or below it.
  */
 static const struct stub_field {
 	const char *name;
-	uint16_t count; /* array of so many */
+	uint16_t count; /* length of the array */
 	bool x86; /* in StubRoutines::x86 */
 } fields[] = {
-	/* Of aliases the first here is shown. */
+	/* Of aliases, the first in this list is shown. */
 	{"call_stub_entry", 1, 0}, {"forward_exception_entry", 1, 0}, {"catch_exception_entry", 1, 0},
 	{"call_stub_return_address", 1, 0},
 	{"jbyte_disjoint_arraycopy", 1, 0}, {"jshort_disjoint_arraycopy", 1, 0},
@@ -176,7 +177,7 @@ int stub_names_resolve(struct code_cache *cache, const struct vmstructs *tables,
 	return r;
 }
 
-/* By address; of equal ones the earlier in the list stands in front. */
+/* By address, then by the order of the list. */
 static int compare_stub(const void *a, const void *b)
 {
 	const struct stub_name *x = a, *y = b;
@@ -226,24 +227,16 @@ void stub_names_refresh(struct code_cache *cache)
 	qsort(names, stubs->n, sizeof(*names), compare_stub);
 }
 
-/* The first of those with the greatest address <= pc. */
+/* The first one with the greatest address <= pc. */
 static const char *name_find(const struct stubs *stubs, const struct code *code, uint64_t pc)
 {
-	size_t lo = 0, hi = stubs->n;
+	size_t i = first_above(stubs->names, stubs->n, addr, pc);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (stubs->names[mid].addr > pc)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	if (lo == 0 || stubs->names[lo - 1].addr < code->begin)
+	if (i == 0 || stubs->names[i - 1].addr < code->begin)
 		return code->name;
-	while (lo > 1 && stubs->names[lo - 2].addr == stubs->names[lo - 1].addr)
-		lo--;
-	return stubs->names[lo - 1].name;
+	while (i > 1 && stubs->names[i - 2].addr == stubs->names[i - 1].addr)
+		i--;
+	return stubs->names[i - 1].name;
 }
 
 const char *hs_stub_name(const struct hotspot *hs, const struct code *code, uint64_t pc_offset)
@@ -273,7 +266,7 @@ uint64_t hs_cont_return_barrier(const struct hotspot *hs)
 	return hs->cache->stubs.cont_barrier;
 }
 
-/* Set when the first continuation is entered. */
+/* The JVM sets it when the first continuation is entered. */
 uint64_t hs_cont_entry_return(struct hotspot *hs)
 {
 	struct stubs *stubs = &hs->cache->stubs;

@@ -5,14 +5,14 @@
 
 struct hotspot;
 
-/* What kind of check an uncommon trap of C2 is of, as far as it says where that check was done. */
+/* The kinds of checks that lead to C2's uncommon traps, by where the check is made. */
 enum trap_kind {
-	TRAP_OF_CHECK, /* where its bytecode is executed, or not known */
-	TRAP_OF_LOOP, /* before a loop, for what the loop does: its state is that of the loop's entry */
-	TRAP_OF_BRANCH, /* a branch of the program: its other side was never taken */
+	TRAP_OF_CHECK, /* where its bytecode is executed, or unknown */
+	TRAP_OF_LOOP, /* before a loop, on behalf of its body: the state is that of the loop's entry */
+	TRAP_OF_BRANCH, /* at a branch of the program whose other side was never taken */
 };
 
-/* request: the argument of the trap's call, as Deoptimization::make_trap_request() puts it together. */
+/* request: the argument of the call, as made by Deoptimization::make_trap_request(). */
 enum trap_kind hs_trap_kind(const struct hotspot *hs, int32_t request);
 
 #endif

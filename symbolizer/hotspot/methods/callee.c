@@ -5,9 +5,9 @@
 #include "symbolizer/hotspot/reader/jvm.h"
 
 /*
- * Operands of rewritten invokes are indices, in the processor's byte order, of entries that hold what
- * was resolved: ConstantPoolCacheEntry up to JDK 22 (cpCache.hpp), ResolvedMethodEntry from 23 on
- * (resolvedMethodEntry.hpp). Both note the bytecode they were resolved for.
+ * Operands of rewritten invokes are indices, in the processor's byte order, of entries with the resolved
+ * method: ConstantPoolCacheEntry up to JDK 22 (cpCache.hpp), ResolvedMethodEntry from 23 on
+ * (resolvedMethodEntry.hpp). Both contain the bytecode that they were resolved for.
  */
 enum {
 	OP_INVOKEVIRTUAL = 182,
@@ -24,7 +24,7 @@ enum { RESOLVED_METHOD = 0, RESOLVED_CPOOL = 16, RESOLVED_FLAGS = 21, RESOLVED_1
 enum { RESOLVED_SIZE = 24, RESOLVED_VFINAL = 1 };
 
 struct invoke {
-	uint8_t op; /* of the specification */
+	uint8_t op; /* as in the JVM specification */
 	uint16_t index;
 };
 
@@ -50,7 +50,7 @@ static uint64_t entry_word(const uint8_t *entry, struct hs_field f)
 	return bytes_get((struct bytes){entry, ENTRY_MAX}, f);
 }
 
-/* JDK 8 to 22. f1: static and special; f2: virtual, if it can only be that one method. */
+/* JDK 8 to 22. f1: static and special; f2: virtual, if only that method is possible. */
 static uint64_t method_in_cache(struct jvm *jvm, uint64_t cache, struct invoke v)
 {
 	const struct hs_layout *l = &jvm->l;

@@ -6,10 +6,10 @@
 /*
  * Patterns of -XX:CompileCommand (compiler/methodMatcher.cpp, compilerOracle.cpp, JDK 17 and 25):
  *   exclude,java/util/Foo.bar   exclude java.util.Foo::bar   exclude,*Foo.b*,(I)V
- * Class and method are told apart by "::", else by a comma or a blank, else by the last dot; each may begin
- * and end with one `*`. The class may have dots for slashes. What stands behind them is a signature.
+ * "::" separates class and method, else a comma or a blank, else the last dot; each may begin
+ * and end with one `*`. The class may have dots instead of slashes. A signature may follow.
  */
-struct piece {
+struct pattern_part {
 	const char *s;
 	size_t n;
 };
@@ -27,7 +27,7 @@ static bool text_is(const char *pattern, const char *text, size_t n)
 	return true;
 }
 
-static bool piece_is(struct piece p, const char *text)
+static bool piece_is(struct pattern_part p, const char *text)
 {
 	size_t len = strlen(text);
 	bool open_begin = p.n && p.s[0] == '*', open_end;
@@ -60,54 +60,54 @@ static size_t word(const char *s, size_t n)
 	return i;
 }
 
-static struct piece behind(struct piece p, size_t skip)
+static struct pattern_part behind(struct pattern_part p, size_t skip)
 {
 	while (skip < p.n && is_blank(p.s[skip]))
 		skip++;
-	return (struct piece){p.s + skip, p.n - skip};
+	return (struct pattern_part){p.s + skip, p.n - skip};
 }
 
-/* "Foo::bar" or "Foo.bar" in one word. false: the class alone. */
-static bool split(struct piece both, struct piece *cls, struct piece *method)
+/* "Foo::bar" or "Foo.bar" in one word. false: only a class. */
+static bool split(struct pattern_part both, struct pattern_part *cls, struct pattern_part *method)
 {
 	for (size_t i = 0; i + 1 < both.n; i++)
 		if (both.s[i] == ':' && both.s[i + 1] == ':') {
-			*cls = (struct piece){both.s, i};
-			*method = (struct piece){both.s + i + 2, both.n - i - 2};
+			*cls = (struct pattern_part){both.s, i};
+			*method = (struct pattern_part){both.s + i + 2, both.n - i - 2};
 			return true;
 		}
 	for (size_t i = both.n; i > 0; i--)
 		if (both.s[i - 1] == '.') {
-			*cls = (struct piece){both.s, i - 1};
-			*method = (struct piece){both.s + i, both.n - i};
+			*cls = (struct pattern_part){both.s, i - 1};
+			*method = (struct pattern_part){both.s + i, both.n - i};
 			return true;
 		}
 	*cls = both;
 	return false;
 }
 
-static bool pattern_is(struct piece p, const struct hs_method *m)
+static bool pattern_is(struct pattern_part p, const struct hs_method *m)
 {
-	struct piece cls, method, first;
+	struct pattern_part cls, method, first;
 	size_t n = word(p.s, p.n);
 	const char *open = memchr(p.s, '(', n);
 
 	if (open)
 		n = (size_t)(open - p.s);
-	first = (struct piece){p.s, n};
+	first = (struct pattern_part){p.s, n};
 	p = behind(p, n);
 	if (!split(first, &cls, &method)) {
 		n = word(p.s, p.n);
-		method = (struct piece){p.s, n};
+		method = (struct pattern_part){p.s, n};
 		p = behind(p, n);
 	}
 	if (!cls.n || !method.n || !piece_is(cls, m->class_name) || !piece_is(method, m->name))
 		return false;
-	/* A signature may leave out its end: "(I" is "(I*" (Symbol::starts_with). */
+	/* A signature matches as a prefix: "(I" is "(I*" (Symbol::starts_with). */
 	return !p.n || p.s[0] != '(' || !strncmp(m->signature, p.s, word(p.s, p.n));
 }
 
-static bool excludes(struct piece line, const struct hs_method *m)
+static bool excludes(struct pattern_part line, const struct hs_method *m)
 {
 	static const char command[] = "exclude";
 	size_t n;
@@ -125,7 +125,7 @@ const char *compile_command_exclude(const char *commands, const struct hs_method
 	while (*commands) {
 		size_t n = strcspn(commands, "\n");
 
-		if (excludes((struct piece){commands, n}, m)) {
+		if (excludes((struct pattern_part){commands, n}, m)) {
 			*ret_len = n;
 			return commands;
 		}

@@ -79,7 +79,7 @@ static void batch_read(struct state_batch *b)
 	b->n = 0;
 }
 
-/* No more of a Method than is used: behind the last one may be nothing. */
+/* Reads no more of a Method than is used: the memory behind the last one may be unmapped. */
 static uint32_t method_span(const struct jvm *jvm)
 {
 	const struct hs_layout *l = &jvm->l;
@@ -89,7 +89,7 @@ static uint32_t method_span(const struct jvm *jvm)
 	return hs_fields_span(f, sizeof(f) / sizeof(*f), METHOD_SPAN);
 }
 
-/* The Method, and what tells whether it still is the one that was interned: as after a walk. */
+/* The Method, and the spans that show whether it is still the one that was interned, as after a walk. */
 static void add_identity(struct state_batch *b, struct state_read *r)
 {
 	void *const dst[REST_SPANS] = {[REST_HEAD] = r->head, [REST_CLASS] = &r->class_symbol, [REST_TAIL] = r->tail};
@@ -143,12 +143,12 @@ static void add_fields(struct state_batch *b, struct state_read *r)
 	add_field(b, r, DATA_NOT_ENTRANT, data, l->md_decompiles);
 	add_field(b, r, DATA_CALLS, data, data_counter(l, false));
 	add_field(b, r, DATA_LOOPS, data, data_counter(l, true));
-	/* One byte in all JDKs (hotspot.md 3.1). */
+	/* One byte in all JDKs. */
 	add_field(b, r, CODE_TIER, bytes_get(method, l->method_code),
 		  (struct hs_field){l->nm_comp_level.at, 1, l->nm_comp_level.ok, false});
 }
 
-/* An InvocationCounter: the count above state bits, of which the highest says that it ran over. */
+/* An InvocationCounter: the count above state bits, the highest of which means that it overflowed. */
 static uint64_t counter_add(const struct jvm *jvm, const struct state_read *r, int which,
 			    bool *full)
 {

@@ -9,22 +9,22 @@ struct buf;
 struct hotspot;
 struct hs_method;
 
-/* What the JVM's memory says of a method's way through the compilers, at one moment. */
+/* How far a method has come through the compilers, by the JVM's memory at one moment. */
 struct hs_compile_state {
 	bool known; /* false: not read, or the method is gone */
-	bool counted; /* the JVM keeps counters of it */
+	bool counted; /* the JVM has counters for it */
 	uint64_t calls, loops; /* invocations, backedges: the sum of both sets of counters */
-	bool calls_full, loops_full; /* a counter ran over: at least this many */
-	uint32_t not_entrant; /* times its C2 code was thrown away (MethodData::_nof_decompiles) */
+	bool calls_full, loops_full; /* a counter overflowed: at least this many */
+	uint32_t not_entrant; /* how often its C2 code was discarded (MethodData::_nof_decompiles) */
 	uint32_t breakpoints;
-	bool not_c1, not_c2, not_c2_osr; /* not compilable by, for good */
+	bool not_c1, not_c2, not_c2_osr; /* permanently not compilable by that compiler */
 	bool queued; /* waits for a compiler thread */
-	int8_t tier; /* of the code that calls enter now; 0: none */
+	int8_t tier; /* of the nmethod that calls enter now; 0: none */
 };
 
 /*
- * States of methods by id, in a few batches of reads. A method that is no longer what its id says
- * is not known. 0 or -ENOMEM.
+ * The states of methods by id, in a few batches of reads. `known` is false for a method that was
+ * replaced. 0 or -ENOMEM.
  */
 int hs_compile_states(struct hotspot *hs, const uint32_t *methods, size_t n,
 		      struct hs_compile_state *ret);
@@ -38,21 +38,21 @@ struct hs_compile_rules {
 	uint32_t huge_limit; /* methods of more bytecodes are not compiled; 0: all are */
 	uint64_t calls, min_calls, calls_and_loops, loops; /* thresholds; 0: not known */
 	bool compile_only; /* CompileOnly is set */
-	char commands[COMPILE_TEXT_MAX]; /* CompileCommand, one a line */
+	char commands[COMPILE_TEXT_MAX]; /* CompileCommand, one on each line */
 };
-/* false: the JVM's flags cannot be read (it ended). */
+/* false: the JVM's flags cannot be read (it has ended). */
 bool hs_compile_rules_read(struct hotspot *hs, struct hs_compile_rules *ret);
 
 /*
- * Adds one sentence without a full stop: why the method was interpreted. Adds nothing where nothing
- * is known. How often it was made not entrant is for the caller to say.
+ * Adds one sentence without a full stop: why the method was interpreted. Adds nothing if the reason
+ * is unknown. The caller reports how often it was made not entrant.
  */
 void hs_compile_why(const struct hs_compile_rules *rules, const struct hs_method *m,
 		    const struct hs_compile_state *s, struct buf *out);
 
 /*
- * Does one of these commands (lines, or parts between \n, as -XX:CompileCommand takes them) exclude the
- * method? The command then, not terminated, and its length; else NULL.
+ * Of the commands of -XX:CompileCommand (separated by line ends or "\n"), the one that excludes the method, not
+ * terminated, and its length; NULL: none does.
  */
 const char *compile_command_exclude(const char *commands, const struct hs_method *m,
 				    size_t *ret_len);

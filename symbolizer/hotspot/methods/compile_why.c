@@ -19,7 +19,7 @@ static uint64_t flag(struct jvm *jvm, const char *name, uint64_t otherwise)
 
 static void thresholds_read(struct jvm *jvm, struct hs_compile_rules *r)
 {
-	/* Without C1 the interpreter's counts lead to C2 by what else leads from C1 to C2. */
+	/* Without C1, the thresholds from C1 to C2 apply to the interpreter's counters. */
 	bool c1 = r->tiered;
 
 	r->calls = flag(jvm, c1 ? "Tier3InvocationThreshold" : "Tier4InvocationThreshold", 0);
@@ -28,7 +28,7 @@ static void thresholds_read(struct jvm *jvm, struct hs_compile_rules *r)
 	r->loops = flag(jvm, c1 ? "Tier3BackEdgeThreshold" : "Tier4BackEdgeThreshold", 0);
 }
 
-/* A flag that is a text; "" where it is not set, or longer. */
+/* A string flag; "" if it is not set, or too long. */
 static void text_read(struct jvm *jvm, const char *name, char *dst, size_t size)
 {
 	uint64_t at = flag(jvm, name, 0);
@@ -67,7 +67,7 @@ bool hs_compile_rules_read(struct hotspot *hs, struct hs_compile_rules *ret)
 	return true;
 }
 
-/* "12,345": numbers as a person reads them. */
+/* "12,345". */
 static void add_number(struct buf *b, uint64_t n)
 {
 	if (n >= 1000) {
@@ -90,7 +90,7 @@ static void add_of(struct buf *b, uint64_t n, bool full, uint64_t limit, const c
 	buf_add_z(b, what);
 }
 
-/* What compilation asks for (compiler/compilationPolicy.cpp, CallPredicate and LoopPredicate). */
+/* The conditions for compilation (compiler/compilationPolicy.cpp, CallPredicate and LoopPredicate). */
 static bool reached(const struct hs_compile_rules *r, const struct hs_compile_state *s)
 {
 	if (s->calls_full || s->loops_full)
@@ -116,7 +116,7 @@ static void add_counts(const struct hs_compile_rules *r, const struct hs_compile
 	add_of(b, s->loops, s->loops_full, r->loops, " loop iterations");
 }
 
-/* false: the JVM's settings do not say. */
+/* false: unknown from the JVM's settings. */
 static bool add_setting(const struct hs_compile_rules *r, const struct hs_method *m,
 			const struct hs_compile_state *s, struct buf *b)
 {

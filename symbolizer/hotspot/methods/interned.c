@@ -22,8 +22,8 @@ bool copies_full(struct copies *c)
 	bool full = bytes > MEMORY_MAX || !budget_hold(c->budget, &c->taken, bytes);
 
 	if (full && !c->said_full)
-		log_warn("copies of the JVM's code and methods take %" PRIu64 " MB, and there is no room for more: what is seen "
-			 "for the first time from now on has no name",
+		log_warn("copies of the JVM's code and methods have reached their limit (%" PRIu64 " MB): code and methods "
+			 "that are first seen from now on have no names",
 			 bytes >> 20);
 	c->said_full |= full;
 	return full;
@@ -131,7 +131,7 @@ static void forget(struct interned *t, uint32_t id)
 
 uint64_t interned_forget(struct interned *t)
 {
-	/* An id takes its place in the tables for ever. */
+	/* Ids of forgotten entries keep their places in the tables. */
 	uint64_t kept = t->entries.n * (sizeof(void *) + sizeof(uint32_t));
 
 	for (uint32_t id = 1; id <= t->entries.n; id++) {

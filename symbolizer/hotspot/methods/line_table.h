@@ -13,9 +13,9 @@ struct line_reader {
 	int32_t bci, line;
 };
 
-bool line_table_next(struct line_reader *r); /* false: end, or garbage (c.bad) */
+bool line_table_next(struct line_reader *r); /* false: the end, or invalid (c.bad) */
 
-/* Line of the entry at bci, else of the nearest below; -1: none. */
+/* The line of the entry at bci, or of the nearest below; -1: none. */
 int line_table_find(const uint8_t *table, uint32_t len, int major, int32_t bci);
 
 #endif

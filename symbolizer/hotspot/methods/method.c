@@ -8,10 +8,10 @@
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 #include "symbolizer/hotspot/reader/utf8.h"
 
-/* Longest symbol, and what its UTF-8 can grow to. */
+/* The longest symbol, and its longest UTF-8 form. */
 enum { SYMBOL_MAX = 65535, TEXT_MAX = SYMBOL_MAX / 2 * 3 + 8 };
 
-/* The text of a symbol, among method_parts; NULL: none, or no text. */
+/* The text of a symbol of method_parts, as UTF-8; NULL: there is none, or it is malformed. */
 static const char *symbol_text(struct method_table *table, const struct method_read *m, int s)
 {
 	uint8_t *bytes CLEANUP(free_at_exit) = NULL;
@@ -56,7 +56,7 @@ static bool has_line_table(const struct jvm *jvm, struct bytes header)
 	return bytes_get(header, jvm->l.cm_flags) & bit;
 }
 
-/* The line table's length is known only by its end mark. */
+/* Only its end mark shows how long the line table is. */
 static uint32_t line_table_length(const struct jvm *jvm, const uint8_t *p, size_t n)
 {
 	struct line_reader r = {.c = cursor_make(p, n),
@@ -75,7 +75,7 @@ static void line_table_keep(struct method_table *table, const uint8_t *p, size_t
 	ret->line_table_len = ret->line_table ? len : 0;
 }
 
-/* JVMs that do not say how large a ConstMethod is: read on as far as memory goes. */
+/* For JVMs that do not tell the size of a ConstMethod: reads as far as memory is mapped. */
 static void line_table_seek(struct method_table *table, struct hs_method *ret)
 {
 	uint8_t *p CLEANUP(free_at_exit) = malloc(METHOD_BYTES_MAX);
@@ -125,7 +125,7 @@ static bool method_build(struct method_table *table, const struct method_read *m
 	return true;
 }
 
-/* The end of the class name as it stands in memory, for the check after each walk. */
+/* The end of the class name in memory, for the check after each walk. */
 static void class_tail_note(struct jvm *jvm, const struct method_read *m, struct method_entry *e)
 {
 	uint8_t tail[CLASS_TAIL_MAX];
@@ -192,7 +192,7 @@ static bool text_same(const char *a, const char *b)
 	return a && strcmp(a, b) == 0;
 }
 
-/* A loader that replaces another gets its memory, word for word: only the names tell (hotspot.md 11). */
+/* A class loader that replaces another may get the same addresses throughout: only names differ. */
 static bool same_names(struct method_table *table, const struct method_read *m, uint32_t id)
 {
 	const struct hs_method *old = method_get(table, id);
@@ -210,7 +210,7 @@ static uint32_t method_take_fresh(struct method_table *table, const struct metho
 		table->bad += m->addr != 0;
 		return 0;
 	}
-	/* Twice in one group. */
+	/* It may be twice in one group. */
 	id = u64map_get(&table->methods.ids, m->addr);
 	if (id && method_get(table, id)->const_method == m->const_method &&
 		method_entry(table, id)->identity == method_identity(table->jvm, method_read_header(table->jvm, m)) &&
@@ -271,7 +271,7 @@ void method_drop(struct method_table *table, uint32_t id)
 		u64map_remove(&table->methods.ids, m->addr);
 }
 
-/* Reads it; what may be another's by now counts only as far as others know the same. */
+/* Reads it; if it may have been replaced since the sample, others must confirm it. */
 static uint32_t method_read_now(struct method_table *table, uint64_t method)
 {
 	uint64_t count = table->unloads.seen.count;
@@ -293,7 +293,7 @@ static uint32_t method_read_now(struct method_table *table, uint64_t method)
 	return was;
 }
 
-/* One that was read before classes were unloaded may be another's now: its names are looked at again. */
+/* One that was read before classes were unloaded may have been replaced: its names are read again. */
 uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 {
 	struct method_table *table = hs->methods;

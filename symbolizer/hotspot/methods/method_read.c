@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* One batch under construction: `fail` of a span is set where it was unreadable. */
+/* A batch of spans; `fail` of each is set if it was unreadable. */
 struct batch {
 	const struct method_table *table;
 	struct mem_span span[READ_GROUP * READ_SPANS];
@@ -67,7 +67,7 @@ static void step_const_method(struct batch *b, struct method_read *m)
 		batch_add(b, m->const_method, m->header, l->size.const_method, &m->bad);
 }
 
-/* The bytecodes, and as far as the ConstMethod tells its size, the line table behind them. */
+/* The bytecodes and, if the size of the ConstMethod is known, the line table behind them. */
 static void tail_plan(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;
@@ -113,7 +113,7 @@ static void step_pool(struct batch *b, struct method_read *m)
 		&m->bad);
 }
 
-/* Synthetic methods have pools of three entries: every index is checked (hotspot.md 4.2). */
+/* Constant pools of synthetic methods have only three entries, so every index is checked. */
 static bool pool_check(const struct jvm *jvm, struct method_read *m, uint64_t *ret_length)
 {
 	const struct hs_layout *l = &jvm->l;
@@ -128,7 +128,7 @@ static bool pool_check(const struct jvm *jvm, struct method_read *m, uint64_t *r
 		object_ok(m->holder);
 }
 
-/* Slots of the pool hold a Symbol*, its low bit a mark. */
+/* Slots of the pool hold a Symbol* with a mark in its low bit. */
 static void symbol_plan(struct batch *b, struct method_read *m, int s)
 {
 	m->symbol[s] = m->slot[s] & ~UINT64_C(1);
@@ -158,7 +158,7 @@ static void step_names(struct batch *b, struct method_read *m)
 			&m->long_way[SOURCE]);
 }
 
-/* Up to JDK 14 the index of the source file is in the class: one step more. */
+/* Up to JDK 14 the index of the source file is in the class, which takes one more step. */
 static void step_source_index(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;
@@ -176,7 +176,7 @@ static void step_class(struct batch *b, struct method_read *m)
 	symbol_plan(b, m, SOURCE);
 }
 
-/* Last: if these are what they were, everything before belonged to one method of one class. */
+/* Comes last: if these have not changed, everything before belonged to one method of one class. */
 static void step_again(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;

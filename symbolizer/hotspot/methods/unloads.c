@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 /*
- * Were classes unloaded since a sample was taken? Memory of an unloaded class stays as it is for a while, and
- * its symbols are freed one by one, so nothing in it tells that what is read is dead, or another's. The JVM
- * counts: java.cls.unloadedClasses goes up when a class is found dead, before anything of it is freed
- * (InstanceKlass::unload_class(), JDK 8 to 25). The counter lies among those of jvmstat (PerfMemory; format
+ * Were classes unloaded since a sample was taken? The memory of an unloaded class stays unchanged for a while, and
+ * its symbols are freed one by one, so nothing in it shows that what is read is dead, or reused. But the JVM
+ * counts: java.cls.unloadedClasses is incremented when a class is found dead, before anything of it is freed
+ * (InstanceKlass::unload_class(), JDK 8 to 25). The counter is among those of jvmstat (PerfMemory; format
  * of JDK src/hotspot/share/runtime/perfMemory.hpp, version 2.0). With -XX:-UsePerfData there is none.
  */
 enum {
@@ -18,7 +18,7 @@ enum {
 	PERF_ENTRIES_MAX = 1 << 14,
 	PERF_PROLOGUE = 32,
 	PERF_ENTRY = 20,
-	/* A JVM that starts has not made it yet. */
+	/* A JVM that is starting has not created it yet. */
 	FIND_TRIES = 100,
 	LOADERS_MAX = 1 << 16,
 };
@@ -33,7 +33,7 @@ static bool name_is(struct bytes entry, uint32_t at, const char *name)
 	return at < entry.n && entry.n - at >= n && memcmp(entry.p + at, name, n) == 0;
 }
 
-/* Offset of the counter's value in the region; 0: it is not there. */
+/* The offset of the counter's value in the region; 0: not found. */
 static uint64_t counter_offset(struct bytes all, uint64_t at, uint32_t n)
 {
 	for (uint32_t i = 0; i < n && i < PERF_ENTRIES_MAX && at < all.n; i++) {
@@ -79,7 +79,7 @@ static uint64_t counter_find(struct jvm *jvm)
 	return offset ? start + offset : 0;
 }
 
-/* The boot loader's is the first that was made, hence the last of the list; it has no object. */
+/* The boot loader's is the oldest, hence the last in the list; it has no object. */
 static void boot_find(struct jvm *jvm, struct unloads *u)
 {
 	const struct hs_layout *l = &jvm->l;
@@ -96,7 +96,7 @@ static void boot_find(struct jvm *jvm, struct unloads *u)
 	}
 }
 
-/* Classes of which the JVM makes one object each. */
+/* Loaders of which there is one object for each JVM. */
 static bool is_builtin(struct jvm *jvm, uint64_t klass)
 {
 	static const char *const names[] = {

@@ -5,21 +5,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbolizer/base/u64map.h"
 #include "symbolizer/hotspot/reader/jvm_facts.h"
-#include "symbolizer/hotspot/reader/u64map.h"
 
 struct jvm;
 struct method_table;
 
-/* A number in the JVM that goes up; jvm_count.c. */
+/* A count in the JVM that only increases; jvm_count.c. */
 struct jvm_count {
 	uint64_t counter; /* its address; 0: not found */
 	uint64_t count;
-	uint64_t since_ns; /* it was read first at that time, or before; 0: it never changed */
+	uint64_t since_ns; /* `count` has been current at least since then; 0: it never changed */
 };
-bool jvm_count_find(struct jvm *jvm, uint64_t address, struct jvm_count *ret); /* false: not to be read */
+bool jvm_count_find(struct jvm *jvm, uint64_t address, struct jvm_count *ret); /* false: unreadable */
 void jvm_count_poll(struct jvm *jvm, struct jvm_count *c);
-bool jvm_count_moved(struct jvm *jvm, struct jvm_count *c); /* since the sample of the present walk */
+bool jvm_count_moved(struct jvm *jvm, struct jvm_count *c); /* since the sample of the current walk */
 
 /* Classes that the JVM has unloaded; unloads.c. */
 struct unloads {
@@ -30,21 +30,21 @@ struct unloads {
 	size_t n_lasting;
 };
 void unloads_poll(struct jvm *jvm, struct unloads *u);
-/* Since the sample of the present walk; false, too, when it cannot be known. */
+/* Since the sample of the current walk; false, too, if that is unknown. */
 bool unloads_since_sample(struct jvm *jvm, struct unloads *u);
 bool unloads_spare(struct jvm *jvm, struct unloads *u, uint64_t klass); /* its loader lives as long as the JVM */
 
 /* Classes that are redefined; redefinitions.c. */
 struct redefinitions {
 	struct jvm_count seen;
-	struct u64map classes; /* InstanceKlass* of which a method changed in place */
+	struct u64map classes; /* InstanceKlass* of classes with a method that was replaced in place */
 };
 void redefinitions_find(struct jvm *jvm, struct redefinitions *r, hs_symbol_fn *symbol, void *ctx);
 void redefinitions_poll(struct jvm *jvm, struct redefinitions *r);
 bool redefined_since_sample(struct jvm *jvm, struct redefinitions *r); /* as unloads_since_sample() */
-/* At the address of one of its methods is another one now. */
+/* Another method is now at the address of one of its methods. */
 void redefined_note(struct redefinitions *r, uint64_t klass);
-/* May a method of this class, first read at added_ns, have come to its address since the sample? */
+/* May a method of this class, first read at added_ns, have got its address after the sample? */
 bool redefined_doubt(struct jvm *jvm, struct redefinitions *r, uint64_t klass, uint64_t added_ns);
 
 #endif

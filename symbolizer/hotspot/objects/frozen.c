@@ -8,28 +8,28 @@
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 
 /*
- * JavaThread::_cont_entry -> ContinuationEntry::_cont -> Continuation.tail -> StackChunk.parent -> ... All of it
- * is read, and what says where it stands is read again behind it: the collector moves chunks.
+ * JavaThread::_cont_entry -> ContinuationEntry::_cont -> Continuation.tail -> StackChunk.parent -> ... The references
+ * are read again at the end, because the collector moves chunks.
  */
 enum {
 	CHUNKS_MAX = 16,
-	PARENTS_MAX = 64, /* empty chunks too: the program can make any chunk another's parent, or its own */
-	LEARN_MAX = 1000, /* continuations that the layout is looked for in */
-	NAMES = 4, /* classes proved to be continuations */
+	PARENTS_MAX = 64, /* including empty ones: a program can make a chunk the parent of any chunk, even of itself */
+	LEARN_MAX = 1000, /* continuations that are tried to find out the layout */
+	NAMES = 4, /* classes known to be continuations */
 	STACK_ALIGN = 7, /* low bits of a layout helper are flags */
 };
 
 struct hs_frozen {
-	struct jvm jvm; /* its own, over another memory view */
+	struct jvm jvm; /* private, with another view of the memory */
 	bool tried, known;
-	unsigned lessons; /* continuations that were looked at for the layout */
+	unsigned lessons; /* continuations tried so far */
 	uint64_t cont_klass[NAMES], chunk_klass;
 	int32_t tail; /* in a Continuation */
 	int32_t parent, size, sp, bottom, argsize; /* in a StackChunk */
-	uint64_t words; /* of a chunk's stack, from the chunk */
+	uint64_t words; /* offset of the stack in a chunk */
 };
 
-/* What must be the same before and behind the reading. */
+/* What must not change while frames are copied. */
 struct frozen_state {
 	uint64_t entry, cont, tail;
 };
@@ -73,7 +73,7 @@ static int32_t chunk_field(struct hs_frozen *f, const char *name, const char *si
 	return klass_field_offset(&f->jvm, f->chunk_klass, name, sig);
 }
 
-/* From the first continuation with a chunk. The classes are of the boot loader: never unloaded. */
+/* Finds out the layout from the first continuation with a chunk. Classes of the boot loader are never unloaded. */
 static bool learn(struct hs_frozen *f, uint64_t cont)
 {
 	uint64_t klass = klass_find_super(&f->jvm, oop_klass(&f->jvm, cont), "jdk/internal/vm/Continuation"), chunk;
@@ -93,12 +93,12 @@ static bool learn(struct hs_frozen *f, uint64_t cont)
 	f->size = chunk_field(f, "size", "I");
 	f->sp = chunk_field(f, "sp", "I");
 	f->bottom = chunk_field(f, "bottom", "I");
-	f->argsize = chunk_field(f, "argsize", "I"); /* in place of it, size - argsize */
+	f->argsize = chunk_field(f, "argsize", "I"); /* if there is no `bottom`, it is size - argsize */
 	return f->known = f->parent > 0 && f->size > 0 && f->sp > 0 && (f->bottom > 0 || f->argsize > 0) &&
 			  f->words >= 16 && f->words <= 256;
 }
 
-/* Frames are being moved into and out of chunks in the VM and on the way there. */
+/* Is the thread in the VM, or on the way there? Then frames may be being moved into or out of chunks. */
 static bool is_settled(struct hs_frozen *f, uint64_t java_thread)
 {
 	const struct hs_layout *l = &f->jvm.l;
@@ -125,7 +125,7 @@ static bool state_read(struct hs_frozen *f, uint64_t java_thread, struct frozen_
 		!mem_read_u64(f->jvm.mem, ret->entry + HS_ENTRY_CONTINUATION, &ret->cont) ||
 		!object_ok(ret->cont) || !is_continuation(f, oop_klass(&f->jvm, ret->cont)))
 		return false;
-	if (!f->known && !f->tried && !learn(f, ret->cont)) /* one without a chunk teaches nothing */
+	if (!f->known && !f->tried && !learn(f, ret->cont)) /* one without a chunk shows nothing */
 		f->tried = f->tail < 0 || f->chunk_klass != 0 || ++f->lessons == LEARN_MAX;
 	return f->known && oop_load(&f->jvm, ret->cont + (uint64_t)f->tail, &ret->tail);
 }
@@ -151,7 +151,7 @@ static bool head_same(struct hs_frozen *f, uint64_t chunk, const struct frozen_h
 	return head_read(f, chunk, &now) && !memcmp(&now, h, sizeof(now));
 }
 
-/* Bytes written; 0: it could not be read. An empty chunk has none: *ret_empty. */
+/* The bytes written; 0: it could not be read, or it is empty (*ret_empty). */
 static size_t chunk_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, size_t max, bool *ret_empty)
 {
 	struct frozen_head h;
@@ -172,7 +172,7 @@ static size_t chunk_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, size
 	return sizeof(h) + n;
 }
 
-/* From the innermost to the one without a parent. That it is the last, its outermost frame shows. */
+/* From the innermost chunk to the one without a parent, whose outermost frame shows that it is the last. */
 static size_t chunks_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, size_t max)
 {
 	uint64_t seen[CHUNKS_MAX];

@@ -3,14 +3,14 @@
 
 #include <stdint.h>
 
-/* A copy of frozen frames: one u64, the ContinuationEntry; then for each chunk this head and its words. */
+/* A copy of frozen frames: the ContinuationEntry as u64, then for each chunk this head and its words. */
 struct frozen_head {
 	uint32_t sp, bottom, size, zero;
 };
 
 enum {
 	FROZEN_ENTRY = 8, /* bytes in front of the chunks */
-	FROZEN_WORDS_MAX = 1 << 20, /* in a chunk: 8 MiB, more than any thread's stack has */
+	FROZEN_WORDS_MAX = 1 << 20, /* in a chunk: 8 MiB, more than any thread's stack */
 };
 
 #endif

@@ -1,8 +1,8 @@
 #include "symbolizer/hotspot/objects/java_objects.h"
 
 /*
- * Objects of the Java heap: references as each collector stores them, classes as each header layout
- * has them. Objects may move while this reads: what comes back is checked by its meaning (thread_name.c).
+ * Objects of the Java heap: references by collector, classes by header layout. Objects may move while they
+ * are read: callers check whether the results make sense (thread_name.c).
  */
 
 bool oop_from_slot(struct jvm *jvm, uint64_t slot, uint64_t *ret)

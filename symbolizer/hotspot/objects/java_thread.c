@@ -3,10 +3,10 @@
 
 /* java.lang.Thread and java.lang.String. */
 
-/* Longer names are cut: they come from the target. */
+/* Longer names are cut, since they come from the target. */
 enum { NAME_MAX_CHARS = 4096 };
 
-/* From the first Thread and the first String met. */
+/* Found out from the first Thread and the first String. */
 static bool offsets_read(struct java_objects *o, uint64_t thread)
 {
 	struct java_offsets *f = &o->java;
@@ -37,7 +37,7 @@ static uint64_t array_length_offset(const struct heap_mode *m)
 	return m->narrow_klasses ? 12 : 16;
 }
 
-/* Elements follow the length; with whole class pointers they were 8-aligned up to JDK 22. */
+/* Elements follow the length; with full-width class pointers they were 8-aligned up to JDK 22. */
 static uint64_t array_data(const struct jvm *jvm, uint64_t length_at)
 {
 	return length_at == 16 && jvm->version.major < 23 ? 24 : length_at + 4;
@@ -49,7 +49,7 @@ static bool string_read(struct java_objects *o, uint64_t string, char *buf, size
 	uint64_t array, length_at = array_length_offset(&o->jvm->heap_mode);
 	uint32_t length;
 
-	/* The collector may have moved it, and something else be there. */
+	/* The collector may have moved it, and something else may be there. */
 	if (oop_klass(o->jvm, string) != o->java.string_klass)
 		return false;
 	if (!oop_load(o->jvm, string + (uint64_t)o->java.string_value, &array) ||
@@ -58,7 +58,7 @@ static bool string_read(struct java_objects *o, uint64_t string, char *buf, size
 	if (o->java.string_coder >= 0 &&
 		(!mem_read_u8(o->jvm->mem, string + (uint64_t)o->java.string_coder, &coder) || coder > 1))
 		return false;
-	/* In bytes, but for JDK 8's characters. */
+	/* In bytes, except for JDK 8's char[]. */
 	if (o->java.string_coder < 0)
 		length = length < NAME_MAX_CHARS ? 2 * length : sizeof(bytes);
 	if (length > (coder ? sizeof(bytes) : NAME_MAX_CHARS))
@@ -90,7 +90,7 @@ bool java_thread_eetop(struct java_objects *o, uint64_t thread, uint64_t *ret)
 	return java_thread_known(o, thread) && mem_read_u64(o->jvm->mem, thread + (uint64_t)o->java.thread_eetop, ret);
 }
 
-/* From the first Thread met. */
+/* Found out from the first Thread. */
 static bool status_offset_read(struct java_objects *o, uint64_t thread)
 {
 	struct java_offsets *f = &o->java;

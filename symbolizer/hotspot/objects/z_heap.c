@@ -4,8 +4,8 @@
 #include "symbolizer/hotspot/objects/java_objects.h"
 
 /*
- * References of ZGC carry a colour. One that nobody loaded since its object was moved still has the old
- * place; the new one is in a forwarding table, which lives until the next cycle. (JDK gc/z/: zAddress.hpp,
+ * References of ZGC have a colour. One that was not loaded since its object was moved still has the old
+ * address; the new one is in a forwarding table, which exists until the next cycle. (JDK gc/z/: zAddress.hpp,
  * zForwarding.hpp, zForwardingEntry.hpp, zGranuleMap.hpp; verified on 17 and 25.)
  */
 enum {
@@ -19,7 +19,7 @@ enum {
 	LIBJVM_MAX = 64 << 20,
 };
 
-/* A number behind a pointer in ZGC's globals. */
+/* A number that a pointer in ZGC's globals points to. */
 static bool z_read(struct jvm *jvm, struct hs_field globals, struct hs_field f, uint64_t *ret)
 {
 	uint64_t at, var;
@@ -28,15 +28,15 @@ static bool z_read(struct jvm *jvm, struct hs_field globals, struct hs_field f, 
 		addr_ok(var) && mem_read_u64(jvm->mem, var, ret);
 }
 
-/* Is an address in libjvm, given one of a variable in it? */
+/* Is an address near a variable of libjvm, and so probably in libjvm? */
 static bool in_libjvm(uint64_t addr, uint64_t variable)
 {
 	return addr - variable < LIBJVM_MAX || variable - addr < LIBJVM_MAX;
 }
 
 /*
- * A map over the granules of the heap: their number, a power of two from 21 on, and the array. Behind
- * that of a generation stands an object with a vtable.
+ * A map over the granules of the heap: their number, a power of two from 21 on, and the array. That of a
+ * generation is followed by an object with a vtable.
  */
 static bool is_map(const uint64_t w[3], uint64_t variable)
 {
@@ -44,8 +44,8 @@ static bool is_map(const uint64_t w[3], uint64_t variable)
 		w[1] % 4096 == 0 && in_libjvm(w[2], variable);
 }
 
-/* The old generation, then the young one, hang on the heap object with a forwarding table each; where is
- * not exported. Both maps have the same size, and the same vtable stands behind both. */
+/* The heap object has the old generation, then the young one, each with a forwarding table, at offsets that are not
+ * exported. Both maps have the same size and are followed by the same vtable. */
 static void maps_search(struct heap_mode *m, const uint64_t *w, size_t n, uint64_t variable)
 {
 	for (size_t i = 0; i + 3 <= n; i++) {
@@ -81,7 +81,7 @@ static void maps_find(struct jvm *jvm)
 	}
 }
 
-/* ZHash::uint32_to_uint32, where the search of a forwarding begins. */
+/* ZHash::uint32_to_uint32: the search for a forwarding begins at this slot. */
 static uint32_t z_hash(uint32_t k)
 {
 	k = (k << 15) - k - 1;
@@ -116,7 +116,7 @@ static bool entry_find(struct jvm *jvm, uint64_t entries, uint64_t length, uint6
 	return false;
 }
 
-/* Where the object at `offset` of the heap went, by one table. */
+/* The new offset of the object at `offset` of the heap, by one table. */
 static bool forward_by(struct jvm *jvm, uint64_t map, uint64_t offset, uint64_t *ret)
 {
 	const struct hs_layout *l = &jvm->l;
@@ -133,27 +133,21 @@ static bool forward_by(struct jvm *jvm, uint64_t map, uint64_t offset, uint64_t 
 	return entry_find(jvm, f + l->size.zforwarding, length, (offset - start) >> shift, ret);
 }
 
-static bool forward_old(struct jvm *jvm, uint64_t offset, uint64_t *ret)
+/* Without generations, all objects count as old. */
+static bool forward(struct jvm *jvm, bool young, uint64_t offset, uint64_t *ret)
 {
-	struct heap_mode *m = &jvm->heap_mode;
+	const struct heap_mode *m = &jvm->heap_mode;
+	uint64_t map;
 
 	if (!m->z_maps_read)
 		maps_find(jvm);
-	return m->z_map_old && forward_by(jvm, m->z_map_old, offset, ret);
-}
-
-static bool forward_young(struct jvm *jvm, uint64_t offset, uint64_t *ret)
-{
-	struct heap_mode *m = &jvm->heap_mode;
-
-	if (!m->z_maps_read)
-		maps_find(jvm);
-	return m->z_map_young && forward_by(jvm, m->z_map_young, offset, ret);
+	map = young ? m->z_map_young : m->z_map_old;
+	return map && forward_by(jvm, map, offset, ret);
 }
 
 /*
- * Before generations a coloured pointer is an address in one of several views of the heap, of which
- * only the good one is sure to be mapped. Weakly bad: not remapped since the last relocation.
+ * Without generations, a coloured pointer is an address in one of several views of the heap, of which
+ * only the good one is certain to be mapped. Weakly bad: not remapped since the last relocation.
  */
 static bool resolve_single(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 {
@@ -168,13 +162,13 @@ static bool resolve_single(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 		return object_ok(raw);
 	*ret = (raw & mask) | good;
 	if (z_read(jvm, globals, l->z_weak_bad_mask, &bad) && (raw & bad) != 0 &&
-		forward_old(jvm, raw & mask, &to))
+		forward(jvm, false, raw & mask, &to))
 		*ret = to | good;
 	return object_ok(*ret);
 }
 
-/* A reference is stale in the generations that were relocated since it got its colour. The table of a
- * generation that the object is not in may name a page that stood there before (ZBarrier::remap_generation). */
+/* A reference is stale in the generations that were relocated since it got its colour. The table of the
+ * generation that the object is not in may have an entry for an earlier page (ZBarrier::remap_generation). */
 static bool resolve_generational(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 {
 	uint64_t good, mask, to;
@@ -189,8 +183,8 @@ static bool resolve_generational(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 	stale = now < 0 ? 0 : colour ^ now;
 	if (stale == 3 && arch_z_old_to_old(raw))
 		stale = 2;
-	if (((stale & 1) && forward_young(jvm, *ret & mask, &to)) ||
-		((stale & 2) && forward_old(jvm, *ret & mask, &to)))
+	if (((stale & 1) && forward(jvm, true, *ret & mask, &to)) ||
+		((stale & 2) && forward(jvm, false, *ret & mask, &to)))
 		*ret = (*ret & ~mask) | to;
 	return object_ok(*ret);
 }

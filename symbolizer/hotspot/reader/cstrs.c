@@ -8,7 +8,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/target/mem.h"
 
-/* Bounds what a hostile target can make this read: 16 MiB. */
+/* A hostile target cannot make this read more than 16 MiB. */
 enum { PAGE = 4096, PAGES_MAX = 4096 };
 
 struct pages {
@@ -34,7 +34,7 @@ static void pages_done(struct pages *p)
 	free(p->bytes);
 }
 
-/* The pages that the strings start on and, where one could cross, the page behind. */
+/* The pages on which strings start and, if a string may reach into it, the next page. */
 static size_t pages_collect(const uint64_t *addrs, size_t n, uint64_t *ret)
 {
 	size_t k = 0, unique = 0;
@@ -69,7 +69,7 @@ static int pages_read(struct mem *m, const uint64_t *addrs, size_t n, struct pag
 	return 0;
 }
 
-/* The string at addr within the pages; NULL: not whole in there. */
+/* The string at addr within the pages; NULL: it is not completely in there. */
 static const char *pages_string(const struct pages *p, uint64_t addr, size_t *len)
 {
 	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
@@ -83,7 +83,7 @@ static const char *pages_string(const struct pages *p, uint64_t addr, size_t *le
 	if (!p->span[i].ok)
 		return NULL;
 	max = PAGE - addr % PAGE;
-	/* Neighbours in the list are neighbours in `bytes`. */
+	/* Adjacent in the list means adjacent in `bytes`. */
 	if (i + 1 < p->n && p->addr[i + 1] == page + PAGE && p->span[i + 1].ok)
 		max += PAGE;
 	s = (const char *)p->bytes + i * PAGE + addr % PAGE;
@@ -99,7 +99,7 @@ static const char *string_copy(struct mem *m, const struct pages *p, uint64_t ad
 
 	if (s)
 		return arena_strndup(a, s, len);
-	/* Its pages are not there as a whole (a recording, a test). */
+	/* Recordings and tests do not have whole pages. */
 	if (addr == 0 || !mem_read_cstr(m, addr, buf, sizeof(buf)))
 		return NULL;
 	return arena_strndup(a, buf, strlen(buf));

@@ -14,8 +14,8 @@ struct vm_flag {
 	uint8_t width, origin;
 };
 
-/* JVMFlag::_type is a number from 17 on (runtime/flags/jvmFlag.hpp: bool, int, uint, intx, uintx,
- * uint64_t, size_t, double, ccstr, ccstrlist), a text before. */
+/* JVMFlag::_type is a number from JDK 17 on (runtime/flags/jvmFlag.hpp: bool, int, uint, intx, uintx,
+ * uint64_t, size_t, double, ccstr, ccstrlist), and a string before. */
 static uint8_t width_by_number(uint64_t type)
 {
 	return type == 0 ? 1 : type <= 2 ? 4 : 8;

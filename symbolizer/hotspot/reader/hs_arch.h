@@ -5,19 +5,19 @@
 #include <stdint.h>
 
 /*
- * What HotSpot's frames look like on one processor and JDK range: the facts that no table exports
- * (hotspot.md 5.2, 7.1). Offsets in words from the frame pointer. One file per processor.
+ * The layout of HotSpot's frames on one processor, which no table exports. Offsets are in words from the frame
+ * pointer. There is one file for each processor.
  */
 struct hs_interp_layout {
 	int sender_sp, last_sp, method, bcp, locals;
 	int return_pc, saved_fp;
-	/* DWARF numbers: of the sender's sp and the Method* at a method's entry; of the bytecode pointer behind it. */
+	/* DWARF numbers of registers: the sender's sp and the Method* at a method's entry; the bytecode pointer after it. */
 	uint8_t sender_sp_reg, method_reg, bcp_reg;
 };
 
 struct hotspot;
 
 const struct hs_interp_layout *hs_interp_layout(const struct hotspot *hs);
-int hs_call_wrapper_offset(const struct hotspot *hs); /* words, JavaCallWrapper* in the call_stub frame */
+int hs_call_wrapper_offset(const struct hotspot *hs); /* words; of the JavaCallWrapper* in the call_stub frame */
 
 #endif

@@ -4,22 +4,9 @@
 
 /*
  * x86-64: interpreter frame slots (JDK src/hotspot/cpu/x86/frame_x86.hpp), in words from rbp. Verified
- * on 8, 11, 17, 21, 25, 26, 27, 28. JDK 9 put the mirror behind the Method*.
+ * on 8, 11, 17, 21, 25, 26, 27, 28. JDK 9 inserted the mirror behind the Method*.
  */
-static const struct hs_interp_layout layout_8 = {
-	.sender_sp = -1,
-	.last_sp = -2,
-	.method = -3,
-	.bcp = -7,
-	.locals = -6,
-	.return_pc = 1,
-	.saved_fp = 0,
-	.sender_sp_reg = X86_R13,
-	.method_reg = X86_RBX,
-	.bcp_reg = X86_R13,
-};
-
-static const struct hs_interp_layout layout_9 = {
+static const struct hs_interp_layout layout = {
 	.sender_sp = -1,
 	.last_sp = -2,
 	.method = -3,
@@ -41,7 +28,9 @@ static bool slot_ok(struct hs_constant c)
 
 void arch_layout_init(struct jvm *jvm)
 {
-	jvm->interp = jvm->version.major <= 8 ? layout_8 : layout_9;
+	jvm->interp = layout;
+	jvm->interp.bcp += jvm->version.major <= 8;
+	jvm->interp.locals += jvm->version.major <= 8;
 	if (slot_ok(jvm->l.c.interp_sender_sp))
 		jvm->interp.sender_sp = (int)jvm->l.c.interp_sender_sp.value;
 	if (slot_ok(jvm->l.c.interp_last_sp))
@@ -77,7 +66,7 @@ int64_t arch_cont_entry_offset(struct jvm *jvm, uint64_t barrier)
 
 /*
  * Pointers of generational ZGC (JDK src/hotspot/share/gc/z/zAddress.hpp): one of the bits 12 to 15 is
- * set, and the address stands right above that bit. (21+, verified on 25.)
+ * set, and the address starts right above that bit. (21+, verified on 25.)
  */
 int arch_z_colour(uint64_t raw, unsigned *ret_shift)
 {
@@ -90,7 +79,7 @@ int arch_z_colour(uint64_t raw, unsigned *ret_shift)
 	return -1;
 }
 
-/* Both remembered bits. */
+/* Both remembered bits are set. */
 bool arch_z_old_to_old(uint64_t raw)
 {
 	return (raw >> 4 & 3) == 3;

@@ -10,8 +10,8 @@
 
 enum { OFFSET, STATIC };
 
-/* What a person loses without a group. Groups without text are part of another one or of no matter
- * in JDKs that do not have them. */
+/* What does not work without a group. Groups without a text belong to another one, or do not matter
+ * in JDKs that lack them. */
 enum group_id {
 	G_NONE,
 	G_HEAPS,
@@ -42,13 +42,13 @@ static const char *const group_cost[N_GROUPS] = {
 	[G_INLINE] = "inlined methods and bytecode positions of compiled code are not shown",
 	[G_PCS] = "inlined methods and bytecode positions of compiled code are not shown",
 	[G_META] = "inlined methods of compiled code are not shown",
-	[G_OOPMAPS] = "every debug record of compiled code is taken for exact",
+	[G_OOPMAPS] = "every debug record of compiled code counts as exact",
 	[G_DEOPT] = "stacks through deoptimised methods may end early",
 	[G_ENTRY] = "samples in the prologue of compiled methods may lose their caller",
 	[G_LINES] = "no line numbers",
 	[G_INTERP] = "interpreter codelets have no names",
 	[G_NAMES] = "threads have the kernel's names",
-	[G_ANCHOR] = "no resuming at the last Java frame",
+	[G_ANCHOR] = "stacks cannot be continued at the last Java frame",
 	[G_STATE] = "no thread states",
 	[G_SOURCE] = "no source files",
 	[G_FLAGS] = "VM flags are unknown",
@@ -56,10 +56,10 @@ static const char *const group_cost[N_GROUPS] = {
 };
 
 /*
- * One line for each field and alias. need: 1 = required by itself. Lines with the same group stand in
- * for each other: at least one must be there, else `required` groups fail and others are noted.
- * Several lines may fill one member: the first that exists wins. Width is used where the type string
- * does not tell it.
+ * One line for each field and alias. need: 1 = required by itself. Lines with the same group are alternatives:
+ * at least one must exist, else a group in `required` is an error and another one is noted.
+ * Several lines may fill one member: the first that exists wins. The width is used if the type string
+ * does not determine it.
  */
 struct row {
 	size_t member;
@@ -352,7 +352,7 @@ static const struct constant_row constants[] = {
 	CONSTANT(ff_contended, "FieldInfo::FieldFlags::_ff_contended"),
 };
 
-/* Groups without which nothing works. */
+/* Groups that are required. */
 static bool group_required(int g)
 {
 	return g == G_HEAPS || g == G_BEGIN || g == G_END || g == G_SYMBOL || g == G_THREADS;
@@ -370,7 +370,7 @@ static const struct type_width {
 	{"jlong", 8}, {"oop", 8}, {"OopHandle", 8}, {"const size_t", 8}, {"const uintptr_t", 8},
 };
 
-/* Bytes of a field: from its type string, the size of that type in the tables, or as usual. */
+/* The size of a field in bytes: from its type string, the size of that type in the tables, or the usual one. */
 static uint8_t width_of(const struct vmstructs *v, const char *type, uint8_t usual)
 {
 	size_t len = strlen(type);
@@ -386,7 +386,7 @@ static uint8_t width_of(const struct vmstructs *v, const char *type, uint8_t usu
 	return usual;
 }
 
-/* No object of HotSpot's is larger; a wilder offset is garbage. */
+/* No object of HotSpot is larger; larger offsets are invalid. */
 enum { OFFSET_MAX = 1 << 16 };
 
 static void row_fill(const struct vmstructs *v, const struct row *r, struct hs_layout *ret)

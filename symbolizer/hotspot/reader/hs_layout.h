@@ -9,17 +9,17 @@ struct vmstructs;
 struct err;
 
 /*
- * Where the fields wanted of the JVM's objects stand in this JVM: filled from its tables by the one
+ * Where this JVM's objects have the fields that are used, filled from its tables by the
  * list in hs_layout.c, which names every alias of JDK 8 to 28.
  */
 struct hs_field {
-	uint64_t at; /* offset; of a static: its address */
+	uint64_t at; /* offset, or the address of a static */
 	uint8_t width; /* 1, 2, 4, 8 bytes */
 	bool ok; /* this JVM has it */
 	bool handle; /* an OopHandle: pointer to the slot with the oop */
 };
 
-/* Bytes that these fields reach to, at most `max`. */
+/* The number of bytes that these fields span, at most `max`. */
 uint32_t hs_fields_span(const struct hs_field *fields, size_t n, uint32_t max);
 
 struct hs_constant {
@@ -125,8 +125,8 @@ struct hs_layout {
 };
 
 /*
- * -ENOTSUP: required entries are missing, the message names them all. `note` is called for each
- * optional group that is missing, with what that costs.
+ * -ENOTSUP: required entries are missing; the message names all of them. `note` is called for each
+ * optional group that is missing, with what does not work without it.
  */
 typedef void hs_layout_note_fn(void *ctx, const char *text);
 int hs_layout_fill(const struct vmstructs *v, struct hs_layout *ret, hs_layout_note_fn *note,

@@ -3,16 +3,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "symbolizer/base/err.h"
 
 void jvm_init(struct jvm *jvm, struct mem *mem)
 {
 	jvm->mem = mem;
-	/* Without randomness the maps still work. */
-	if (getrandom(&jvm->seed, sizeof(jvm->seed), GRND_NONBLOCK) < 0)
-		jvm->seed = (uintptr_t)jvm;
 }
 
 void jvm_done(struct jvm *jvm)
@@ -26,7 +22,7 @@ void jvm_done(struct jvm *jvm)
 void jvm_view(struct jvm *own, struct jvm *jvm, struct mem *mem)
 {
 	jvm_init(own, mem);
-	heap_mode_read(jvm); /* by its flags, which `own` need not read then */
+	heap_mode_read(jvm); /* so that `own` need not read flags */
 	own->l = jvm->l;
 	own->version = jvm->version;
 	own->heap_mode = jvm->heap_mode;
@@ -55,7 +51,7 @@ void jvm_note(struct jvm *jvm, const char *text)
 {
 	const char *copy = arena_strndup(&jvm->arena, text, strlen(text));
 
-	/* The NULL at the end is replaced. */
+	/* Replaces the NULL at the end. */
 	if (copy && (jvm->notes.n || vec_push(&jvm->notes, NULL)) && vec_push(&jvm->notes, NULL))
 		jvm->notes.v[jvm->notes.n - 2] = copy;
 }
@@ -73,7 +69,7 @@ static bool text_read(struct jvm *jvm, struct hs_field var, char *dst, size_t si
 	return jvm_get(jvm, 0, var, &at) && addr_ok(at) && mem_read_cstr(jvm->mem, at, dst, size);
 }
 
-/* HotSpot 25.504-b01 is that of JDK 8u504, and 25.0 that of 8. */
+/* HotSpot 25.504-b01 belongs to JDK 8u504, and 25.0 to 8. */
 static void jdk_fill(struct hs_version *v)
 {
 	unsigned update;
@@ -94,7 +90,7 @@ static int version_read(struct jvm *jvm, struct err *err)
 	if (!text_read(jvm, jvm->l.vm_release, v->release, sizeof(v->release)))
 		return err_set(err, -EAGAIN, "the JVM is still starting (no version yet)");
 	text_read(jvm, jvm->l.vm_info, v->vm_info, sizeof(v->vm_info));
-	/* JDK 8 says 25 (of HotSpot 25); it has one code heap. */
+	/* JDK 8 reports 25 (of HotSpot 25), but it has one code heap. */
 	if (!jvm->l.cache_heaps.ok)
 		v->major = 8;
 	else if (jvm_get(jvm, 0, jvm->l.vm_major, &major) && major >= 9 && major < 1000)
@@ -102,7 +98,7 @@ static int version_read(struct jvm *jvm, struct err *err)
 	else
 		v->major = atoi(v->release);
 	if (v->major < 8)
-		return err_set(err, -ENOTSUP, "JVM version \"%.40s\" is not known", v->release);
+		return err_set(err, -ENOTSUP, "unknown JVM version \"%.40s\"", v->release);
 	jdk_fill(v);
 	return 0;
 }

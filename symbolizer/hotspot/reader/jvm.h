@@ -14,14 +14,14 @@
 #include "symbolizer/target/mem.h"
 
 /*
- * The reader: a JVM's memory and what is needed to find one's way in it, that is the layout of objects, the version and
+ * The reader: a JVM's memory, and what is needed to read it: the layout of objects, the version and
  * the flags. It knows nothing of code, methods or threads.
  */
 struct err;
 struct vm_flag;
 struct vmstructs;
 
-/* Bytes of the target, of which fields are asked. A field beyond the end reads as 0. */
+/* A copy of bytes of the target. A field beyond the end reads as 0. */
 struct bytes {
 	const uint8_t *p;
 	size_t n;
@@ -55,17 +55,17 @@ struct heap_mode {
 	uint64_t oops_base, klasses_base;
 	unsigned oops_shift, klasses_shift;
 	bool z_maps_read;
-	uint64_t z_map_old, z_map_young; /* of forwardings; one generation: old. 0: none */
+	uint64_t z_map_old, z_map_young; /* of forwardings; without generations: old. 0: none */
 };
 
 /* The current walk and its sample. Set by walk.c only. */
 struct moment {
 	bool walking;
-	uint32_t walk; /* its number, below STAMP_PERMANENT; 0: never */
+	uint32_t walk; /* its number, below STAMP_PERMANENT and never 0 */
 	uint64_t sample_ns, now_ns; /* hotspot_walk_times() */
 };
 
-/* The stamp of an entry that never changes, in place of a walk's number. */
+/* The stamp of an entry that never changes, instead of a walk's number. */
 enum { STAMP_PERMANENT = 1u << 31 };
 
 struct jvm {
@@ -73,11 +73,10 @@ struct jvm {
 	struct hs_layout l;
 	struct hs_version version;
 	struct hs_interp_layout interp;
-	uint64_t seed; /* of hash tables with keys of the target's choice */
 	struct heap_mode heap_mode;
 	struct moment moment;
 
-	struct arena arena; /* notes, and other texts that are read once */
+	struct arena arena; /* notes and other texts that are never freed */
 	VEC(const char *) notes; /* NULL-terminated; none at first */
 	struct arena flag_arena;
 	struct vm_flag *flags;
@@ -88,7 +87,7 @@ struct jvm {
 void jvm_init(struct jvm *jvm, struct mem *mem);
 void jvm_done(struct jvm *jvm);
 
-/* Layout and version, from the JVM's tables. Errors as hotspot_open()'s. */
+/* Reads layout and version from the JVM's tables. Errors as hotspot_open()'s. */
 int jvm_read(struct jvm *jvm, const struct vmstructs *tables, struct err *err);
 
 /* The same JVM through another view of its memory, for use by another thread. The caller calls jvm_done(). */
@@ -105,20 +104,20 @@ static inline bool object_ok(uint64_t a)
 	return addr_ok(a) && a % 8 == 0;
 }
 
-/* A field of the object at `base`, zero-extended; of a static with base 0. */
+/* A field of the object at `base`, zero-extended; for statics, base is 0. */
 bool jvm_get(struct jvm *jvm, uint64_t base, struct hs_field f, uint64_t *ret);
-bool jvm_read_fresh(struct jvm *jvm, uint64_t addr, void *dst, uint32_t len); /* no page cache answers */
+bool jvm_read_fresh(struct jvm *jvm, uint64_t addr, void *dst, uint32_t len); /* bypasses the page cache */
 
 void jvm_note(struct jvm *jvm, const char *text); /* hotspot_notes() */
 int jvm_flag(struct jvm *jvm, const char *name, uint64_t *ret, int *ret_origin); /* as hotspot_flag() */
 bool jvm_flag_true(struct jvm *jvm, const char *name); /* false, too, if there is no such flag */
 bool heap_mode_read(struct jvm *jvm);
 
-/* The text of a Symbol; decode: as far as it is among the bytes. */
+/* The text of a Symbol; symbol_decode(): as far as the bytes have it. */
 bool symbol_decode(const struct jvm *jvm, struct bytes s, struct bytes *ret, size_t *ret_len);
 bool symbol_read(struct jvm *jvm, uint64_t symbol, uint8_t *buf, size_t size, size_t *ret_len);
 
-/* Was an entry found the same at or after the time of this walk's sample? */
+/* Was an entry found unchanged at or after the time of this walk's sample? */
 static inline bool moment_checked(const struct moment *m, uint64_t checked_ns)
 {
 	return m->sample_ns && checked_ns >= m->sample_ns;
@@ -126,11 +125,11 @@ static inline bool moment_checked(const struct moment *m, uint64_t checked_ns)
 
 /* hs_arch_x86_64.c */
 void arch_layout_init(struct jvm *jvm);
-/* Generational ZGC: which of the four colours that matter to a load. -1: none. Bit 0 flips with each
- * relocation of the young generation, bit 1 of the old one. The address stands above *ret_shift bits. */
+/* Generational ZGC: which of the four colours that matter to a load it has. -1: none. Bit 0 flips with each
+ * relocation of the young generation, bit 1 of the old one. The address starts above *ret_shift bits. */
 int arch_z_colour(uint64_t raw, unsigned *ret_shift);
-bool arch_z_old_to_old(uint64_t raw); /* the object is in the old generation for certain */
-/* Offset of JavaThread::_cont_entry by the code of the return barrier at `barrier`. -1: unknown. */
+bool arch_z_old_to_old(uint64_t raw); /* the object is certain to be in the old generation */
+/* The offset of JavaThread::_cont_entry, decoded from the return barrier at `barrier`. -1: unknown. */
 int64_t arch_cont_entry_offset(struct jvm *jvm, uint64_t barrier);
 
 #endif

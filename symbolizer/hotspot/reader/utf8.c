@@ -36,7 +36,7 @@ static bool is_low(uint32_t c)
 	return c >= 0xdc00 && c < 0xe000;
 }
 
-/* Appends a UTF-16 unit; a high surrogate waits in *pending for its other half. */
+/* Appends a UTF-16 unit; *pending keeps a high surrogate until its other half follows. */
 static size_t put_unit(char *dst, size_t at, size_t size, uint32_t unit, uint32_t *pending)
 {
 	size_t n = 0;
@@ -84,7 +84,7 @@ long utf8_from_modified(char *dst, size_t size, const uint8_t *src, size_t n)
 		return -1;
 	for (size_t i = 0, used; i < n; i += used) {
 		used = unit_decode(src + i, n - i, &unit);
-		/* A plain 0 byte never occurs; 0 itself comes as C0 80. */
+		/* A 0 byte never occurs; the character 0 is C0 80. */
 		if (used == 0 || (used == 1 && unit == 0))
 			return -1;
 		at += put_unit(dst, at, size, unit == 0 ? 0xfffd : unit, &pending);

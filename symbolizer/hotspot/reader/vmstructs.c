@@ -8,18 +8,18 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/hash.h"
+#include "symbolizer/base/slots.h"
 #include "symbolizer/hotspot/reader/cstrs.h"
 #include "symbolizer/target/mem.h"
 
 enum { ENTRIES_MAX = 1 << 14, STRIDE_MAX = 256, READ_CHUNK = 1 << 16, CHAIN_MAX = 16 };
-enum { PROBES_MAX = 256 }; /* beyond, somebody made names that collide */
 
 enum table_kind { TABLE_FIELDS, TABLE_TYPES, TABLE_INTS, TABLE_LONGS, N_TABLES };
 
 enum { COL_NAME, COL_NAME2, COL_TYPE, COL_STATIC, COL_OFFSET, COL_VALUE, N_COLS };
 
-/* Where a column of a table stands: the symbol that says so, and what it has been in every JDK seen
- * (8 to 28), for builds that drop the symbol. */
+/* The offset of a column of a table: the symbol that has it, and the usual value in all known JDKs
+ * (8 to 28) for builds without the symbol. */
 struct column {
 	const char *symbol; /* behind the entry prefix; NULL: no such column */
 	uint64_t usual;
@@ -44,7 +44,7 @@ static const struct table_desc {
 		{[COL_NAME] = {"NameOffset", 0, 8}, [COL_VALUE] = {"ValueOffset", 8, 8}}},
 };
 
-struct entry {
+struct vm_entry {
 	enum table_kind kind;
 	const char *name, *name2, *type;
 	bool is_static;
@@ -53,28 +53,27 @@ struct entry {
 
 struct vmstructs {
 	struct arena arena;
-	struct entry *entries;
+	struct vm_entry *entries;
 	size_t n;
-	uint32_t *index; /* open addressing over entries, + 1; 0: free */
-	size_t index_cap; /* power of two */
+	struct slots by_name; /* positions of entries */
 };
 
-/* One table on its way in. */
-struct raw {
+/* One table while it is read. */
+struct raw_table {
 	const struct table_desc *desc;
 	uint64_t stride, at[N_COLS];
 	uint8_t *bytes;
 	size_t n;
 };
 
-struct source {
+struct table_source {
 	struct mem *mem;
 	hs_symbol_fn *symbol;
 	void *ctx;
 };
 
-/* A table's layout number; symbols that were dropped from the build fall back to the usual value. */
-static bool number_read(const struct source *s, const char *entry, const char *what, uint64_t usual,
+/* A number in the layout of a table, or the usual one in builds without the symbol. */
+static bool number_read(const struct table_source *s, const char *entry, const char *what, uint64_t usual,
 			uint64_t *ret)
 {
 	char name[96];
@@ -89,11 +88,11 @@ static bool number_read(const struct source *s, const char *entry, const char *w
 	return !s->symbol(s->ctx, name, &addr) || mem_read_u64(s->mem, addr, ret);
 }
 
-static int raw_layout(const struct source *s, struct raw *r, struct err *err)
+static int raw_layout(const struct table_source *s, struct raw_table *r, struct err *err)
 {
 	bool ok = number_read(s, r->desc->entry, "ArrayStride", r->desc->usual_stride, &r->stride);
 
-	/* Filled in by static constructors of libjvm: 0 until they ran. */
+	/* Static constructors of libjvm fill it in; it is 0 until they have run. */
 	if (ok && r->stride == 0)
 		return err_set(err, -EAGAIN, "the JVM is still starting (its tables are empty)");
 	for (int i = 0; ok && i < N_COLS; i++) {
@@ -105,11 +104,11 @@ static int raw_layout(const struct source *s, struct raw *r, struct err *err)
 			r->at[i] <= r->stride && r->stride - r->at[i] >= c->width;
 	}
 	if (!ok || r->stride > STRIDE_MAX)
-		return err_set(err, -ENOTSUP, "the layout of %s makes no sense", r->desc->array);
+		return err_set(err, -ENOTSUP, "the layout of %s is invalid", r->desc->array);
 	return 0;
 }
 
-static uint64_t raw_get(const struct raw *r, size_t i, int col)
+static uint64_t raw_get(const struct raw_table *r, size_t i, int col)
 {
 	const struct column *c = &r->desc->cols[col];
 	uint64_t v = 0;
@@ -125,8 +124,8 @@ static uint64_t raw_get(const struct raw *r, size_t i, int col)
 	return (uint64_t)(int64_t)v32;
 }
 
-/* Reads on until the entry without a name. */
-static int raw_entries(const struct source *s, uint64_t array, struct raw *r, struct err *err)
+/* Reads entries up to the one without a name. */
+static int raw_entries(const struct table_source *s, uint64_t array, struct raw_table *r, struct err *err)
 {
 	const size_t chunk = s->mem->exact ? r->stride : READ_CHUNK;
 	size_t have = 0;
@@ -150,7 +149,7 @@ static int raw_entries(const struct source *s, uint64_t array, struct raw *r, st
 	}
 }
 
-static int raw_read(const struct source *s, enum table_kind kind, struct raw *r, struct err *err)
+static int raw_read(const struct table_source *s, enum table_kind kind, struct raw_table *r, struct err *err)
 {
 	uint64_t var, array;
 	int err_code;
@@ -167,14 +166,14 @@ static int raw_read(const struct source *s, enum table_kind kind, struct raw *r,
 	return err_code ? err_code : raw_entries(s, array, r, err);
 }
 
-static void entries_fill(struct vmstructs *v, const struct raw *raw, uint64_t *strings)
+static void entries_fill(struct vmstructs *v, const struct raw_table *raw, uint64_t *strings)
 {
 	for (int k = 0; k < N_TABLES; k++) {
 		for (size_t i = 0; i < raw[k].n; i++) {
 			strings[3 * v->n] = raw_get(&raw[k], i, COL_NAME);
 			strings[3 * v->n + 1] = raw_get(&raw[k], i, COL_NAME2);
 			strings[3 * v->n + 2] = raw_get(&raw[k], i, COL_TYPE);
-			v->entries[v->n++] = (struct entry){
+			v->entries[v->n++] = (struct vm_entry){
 				.kind = (enum table_kind)k,
 				.is_static = raw_get(&raw[k], i, COL_STATIC) != 0,
 				.offset = raw_get(&raw[k], i, COL_OFFSET),
@@ -184,12 +183,12 @@ static void entries_fill(struct vmstructs *v, const struct raw *raw, uint64_t *s
 	}
 }
 
+/* Constants are one name space. Only fields have a second name. */
 static uint64_t key_hash(enum table_kind kind, const char *a, const char *b)
 {
-	/* Constants are one name space. */
-	uint64_t h = hash_mix(kind == TABLE_LONGS ? TABLE_INTS : kind, hash_bytes(a, strlen(a)));
+	uint64_t h = hash_mix(kind == TABLE_LONGS ? TABLE_INTS : kind, hash_bytes_secret(a, strlen(a)));
 
-	return kind == TABLE_FIELDS ? hash_mix(h, hash_bytes(b, strlen(b))) : h;
+	return kind == TABLE_FIELDS ? hash_mix(h, hash_bytes_secret(b, strlen(b))) : h;
 }
 
 static bool same_kind(enum table_kind a, enum table_kind b)
@@ -197,56 +196,38 @@ static bool same_kind(enum table_kind a, enum table_kind b)
 	return a == b || (a >= TABLE_INTS && b >= TABLE_INTS);
 }
 
-static const struct entry *entry_find(const struct vmstructs *v, enum table_kind kind, const char *a,
-				      const char *b)
+static bool entry_is(const void *ctx, const void *wanted, uint32_t position)
 {
-	uint64_t h = key_hash(kind, a, b);
+	const struct vm_entry *e = &((const struct vmstructs *)ctx)->entries[position], *w = wanted;
 
-	for (int probe = 0; probe < PROBES_MAX; probe++, h++) {
-		uint32_t i = v->index[h & (v->index_cap - 1)];
-		const struct entry *e;
-
-		if (i == 0)
-			return NULL;
-		e = &v->entries[i - 1];
-		if (same_kind(e->kind, kind) && strcmp(e->name, a) == 0 &&
-			(kind != TABLE_FIELDS || strcmp(e->name2, b) == 0))
-			return e;
-	}
-	return NULL;
+	return same_kind(e->kind, w->kind) && strcmp(e->name, w->name) == 0 &&
+	       (w->kind != TABLE_FIELDS || strcmp(e->name2, w->name2) == 0);
 }
 
-static void index_add(struct vmstructs *v, size_t i)
+static const struct vm_entry *entry_find(const struct vmstructs *v, enum table_kind kind, const char *a,
+				      const char *b)
 {
-	const struct entry *e = &v->entries[i];
-	uint64_t h = key_hash(e->kind, e->name, e->name2);
+	struct vm_entry wanted = {.kind = kind, .name = a, .name2 = b};
+	uint32_t i = slots_find(&v->by_name, key_hash(kind, a, b), entry_is, v, &wanted);
 
-	for (int probe = 0; probe < PROBES_MAX; probe++, h++) {
-		uint32_t *slot = &v->index[h & (v->index_cap - 1)];
-
-		if (*slot == 0) {
-			*slot = (uint32_t)i + 1;
-			return;
-		}
-	}
+	return i == SLOTS_NONE ? NULL : &v->entries[i];
 }
 
 /* Of several entries with one name the first is found. */
 static int index_build(struct vmstructs *v)
 {
-	v->index_cap = 64;
-	while (v->index_cap < 2 * v->n)
-		v->index_cap *= 2;
-	v->index = calloc(v->index_cap, sizeof(*v->index));
-	if (!v->index)
-		return -ENOMEM;
-	for (size_t i = 0; i < v->n; i++)
-		if (v->entries[i].name && (v->entries[i].kind != TABLE_FIELDS || v->entries[i].name2))
-			index_add(v, i);
+	for (uint32_t i = 0; i < v->n; i++) {
+		const struct vm_entry *e = &v->entries[i];
+
+		if (!e->name || (e->kind == TABLE_FIELDS && !e->name2) || entry_find(v, e->kind, e->name, e->name2))
+			continue;
+		if (!slots_add(&v->by_name, key_hash(e->kind, e->name, e->name2), i))
+			return -ENOMEM;
+	}
 	return 0;
 }
 
-static int tables_join(struct vmstructs *v, struct mem *mem, const struct raw *raw)
+static int tables_join(struct vmstructs *v, struct mem *mem, const struct raw_table *raw)
 {
 	size_t n = raw[0].n + raw[1].n + raw[2].n + raw[3].n;
 	uint64_t *strings CLEANUP(free_at_exit) = calloc(3 * n + 1, sizeof(*strings));
@@ -269,8 +250,8 @@ static int tables_join(struct vmstructs *v, struct mem *mem, const struct raw *r
 int vmstructs_read(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct vmstructs **ret,
 		   struct err *err)
 {
-	struct source s = {mem, symbol, ctx};
-	struct raw raw[N_TABLES] = {0};
+	struct table_source s = {mem, symbol, ctx};
+	struct raw_table raw[N_TABLES] = {0};
 	struct vmstructs *v = calloc(1, sizeof(*v));
 	int r = v ? 0 : -ENOMEM;
 
@@ -296,13 +277,13 @@ void vmstructs_free(struct vmstructs *v)
 		return;
 	arena_done(&v->arena);
 	free(v->entries);
-	free(v->index);
+	slots_done(&v->by_name);
 	free(v);
 }
 
 static const char *superclass(const struct vmstructs *v, const char *type)
 {
-	const struct entry *e = entry_find(v, TABLE_TYPES, type, "");
+	const struct vm_entry *e = entry_find(v, TABLE_TYPES, type, "");
 
 	return e ? e->name2 : NULL;
 }
@@ -311,7 +292,7 @@ bool vmstructs_field(const struct vmstructs *v, const char *type, const char *fi
 		     struct vm_field *ret)
 {
 	for (int depth = 0; type && depth < CHAIN_MAX; depth++, type = superclass(v, type)) {
-		const struct entry *e = entry_find(v, TABLE_FIELDS, type, field);
+		const struct vm_entry *e = entry_find(v, TABLE_FIELDS, type, field);
 
 		if (!e)
 			continue;
@@ -325,7 +306,7 @@ bool vmstructs_field(const struct vmstructs *v, const char *type, const char *fi
 
 bool vmstructs_size(const struct vmstructs *v, const char *type, uint64_t *ret)
 {
-	const struct entry *e = entry_find(v, TABLE_TYPES, type, "");
+	const struct vm_entry *e = entry_find(v, TABLE_TYPES, type, "");
 
 	if (e)
 		*ret = e->value;
@@ -334,7 +315,7 @@ bool vmstructs_size(const struct vmstructs *v, const char *type, uint64_t *ret)
 
 bool vmstructs_constant(const struct vmstructs *v, const char *name, int64_t *ret)
 {
-	const struct entry *e = entry_find(v, TABLE_INTS, name, "");
+	const struct vm_entry *e = entry_find(v, TABLE_INTS, name, "");
 
 	if (e)
 		*ret = (int64_t)e->value;

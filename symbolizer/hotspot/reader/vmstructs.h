@@ -20,12 +20,12 @@ int vmstructs_read(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct vmst
 void vmstructs_free(struct vmstructs *v);
 
 struct vm_field {
-	const char *type; /* type string of the field; "" where the JVM gives none */
+	const char *type; /* type string of the field; "" if the JVM has none */
 	bool is_static;
 	uint64_t at; /* offset, or the run-time address of a static */
 };
 
-/* Looks along the superclasses of `type` too. */
+/* Also searches the superclasses of `type`. */
 bool vmstructs_field(const struct vmstructs *v, const char *type, const char *field,
 		     struct vm_field *ret);
 bool vmstructs_size(const struct vmstructs *v, const char *type, uint64_t *ret);

@@ -8,11 +8,11 @@
 
 enum {
 	THREADS_MAX = 1 << 17,
-	MISS_NS = 10 * 1000 * 1000, /* between two readings of the list for unknown tids */
-	/* A list may stand where the one before the last stood: its address alone proves nothing for long. */
+	MISS_NS = 10 * 1000 * 1000, /* between two reads of the list for unknown tids */
+	/* A new list may have the address of the one before the last, so the address is trusted only for a while. */
 	UNCHANGED_MISS_NS = 100 * 1000 * 1000,
 	UNCHANGED_HIT_NS = 1000 * 1000 * 1000,
-	COST_SHARE = 4, /* reading the list again may take a fourth of the time */
+	COST_SHARE = 4, /* reading the list may take a quarter of the time */
 };
 
 void thread_list_done(struct thread_list *list)
@@ -22,7 +22,7 @@ void thread_list_done(struct thread_list *list)
 	u64map_done(&list->ids);
 }
 
-/* Addresses of the JavaThreads; *ret is the caller's. */
+/* The addresses of the JavaThreads; the caller frees *ret. */
 static int list_smr(struct jvm *jvm, uint64_t at, uint64_t **ret, size_t *ret_n)
 {
 	const struct hs_layout *l = &jvm->l;
@@ -43,7 +43,7 @@ static int list_smr(struct jvm *jvm, uint64_t at, uint64_t **ret, size_t *ret_n)
 	return 0;
 }
 
-/* JDK 8 to 11: linked. */
+/* JDK 8 to 11: a linked list. */
 static int list_linked(struct jvm *jvm, uint64_t first, uint64_t **ret, size_t *ret_n)
 {
 	VEC(uint64_t) v = {0};
@@ -66,7 +66,7 @@ static struct hs_field list_var(const struct jvm *jvm)
 	return jvm->l.threads_smr.ok ? jvm->l.threads_smr : jvm->l.threads_list;
 }
 
-/* Two batches: what the JavaThreads say, then the tids from their OSThreads. */
+/* Reads two batches: the JavaThreads, then the tids in their OSThreads. */
 struct thread_read {
 	uint64_t os, base, size;
 	uint32_t tid;
@@ -104,7 +104,7 @@ static int threads_store(struct thread_list *list, const uint64_t *addrs, size_t
 	for (size_t i = 0; i < n; i++) {
 		struct hs_thread thread = {addrs[i], (int32_t)t[i].tid, t[i].base, t[i].size};
 
-		/* One that is just being created has neither. */
+		/* A thread that is being created has neither. */
 		if (thread.ns_tid <= 0 || thread.stack_size > thread.stack_base) {
 			list->incomplete = true;
 			continue;
@@ -148,7 +148,7 @@ static int list_read(struct thread_list *list)
 	return r;
 }
 
-/* What cannot be read costs a system call each, so that a list of garbage takes a second or more. */
+/* Each unreadable entry costs a system call, so that a list of garbage may take a second or more. */
 static int refresh(struct thread_list *list)
 {
 	int r;
@@ -164,12 +164,12 @@ int hs_thread_refresh(struct hotspot *hs)
 	return refresh(hs->threads);
 }
 
-static bool too_dear(const struct thread_list *list)
+static bool reads_too_long(const struct thread_list *list)
 {
 	return list->read_ns && (clock_monotonic_ns() - list->read_ns) / COST_SHARE < list->cost_ns;
 }
 
-/* Has the list been replaced since it was read? The linked one has no such mark. */
+/* Has the list been replaced since it was read? For the linked list this is unknown. */
 static bool list_changed(struct thread_list *list)
 {
 	uint64_t now;
@@ -178,7 +178,7 @@ static bool list_changed(struct thread_list *list)
 		!jvm_get(list->jvm, 0, list->jvm->l.threads_smr, &now) || now != list->addr;
 }
 
-/* Is the JavaThread still that of the tid? */
+/* Does the JavaThread still have this tid? */
 static bool thread_same(struct thread_list *list, uint32_t index)
 {
 	uint64_t os, tid;
@@ -193,7 +193,7 @@ static uint32_t index_of(const struct thread_list *list, int32_t ns_tid)
 	return ns_tid > 0 ? u64map_get(&list->ids, (uint64_t)ns_tid) : 0;
 }
 
-/* Is what the list says of this tid (index + 1, 0: nothing) good enough? */
+/* Is the entry for this tid (index + 1, 0: none) still reliable? */
 static bool list_fresh(struct thread_list *list, uint32_t i)
 {
 	uint64_t age = clock_monotonic_ns() - list->read_ns;
@@ -213,7 +213,7 @@ const struct hs_thread *hs_thread_find(struct hotspot *hs, int32_t ns_tid)
 	uint32_t i = index_of(list, ns_tid);
 
 	if (!list_fresh(list, i)) {
-		if (too_dear(list) || refresh(list) < 0)
+		if (reads_too_long(list) || refresh(list) < 0)
 			return NULL;
 		i = index_of(list, ns_tid);
 	}
@@ -240,7 +240,7 @@ static bool anchor_read(struct jvm *jvm, uint64_t addr, struct hs_anchor *ret)
 	if (!l->anchor_sp.ok || !l->anchor_pc.ok || !jvm_get(jvm, addr, l->anchor_sp, &ret->sp) ||
 		!jvm_get(jvm, addr, l->anchor_pc, &ret->pc))
 		return false;
-	/* Not everywhere; without it 0 is right. */
+	/* Not every JVM has it; without it, 0 is right. */
 	jvm_get(jvm, addr, l->anchor_fp, &ret->fp);
 	return true;
 }

@@ -6,12 +6,12 @@
 
 #include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/reader/jvm.h"
-#include "symbolizer/hotspot/reader/u64map.h"
+#include "symbolizer/base/u64map.h"
 #include "symbolizer/hotspot/threads/hs_thread.h"
 
 struct java_objects;
 
-/* The JVM's threads: JavaThreads, and its own, which are in another list. Zero-initialise; set the first two. */
+/* The JVM's threads: JavaThreads, and its own threads, which are in another list. Zero-initialise; set the first two. */
 struct thread_list {
 	struct jvm *jvm; /* borrowed, both */
 	struct java_objects *objects;
@@ -25,15 +25,15 @@ struct thread_list {
 	bool names_tried;
 
 	uint64_t vm_threads; /* NonJavaThread::_the_list; 0: unknown */
-	uint64_t vm_threads_from_ns, vm_threads_cost_ns; /* first search; what all of them took */
+	uint64_t vm_threads_from_ns, vm_threads_cost_ns; /* of the first search; time of all searches */
 };
 
 void thread_list_done(struct thread_list *list);
 
-/* thread_name.c: the java.lang.Thread, not yet proved to be the right one. */
+/* thread_name.c: the java.lang.Thread, not yet verified. */
 bool thread_oop(struct jvm *jvm, const struct hs_thread *t, uint64_t *ret);
 
-/* vm_threads.c: the list's address, by its symbol. */
+/* vm_threads.c: finds the list's address by its symbol. */
 void vm_threads_find(struct thread_list *list, hs_symbol_fn *symbol, void *ctx);
 
 #endif

@@ -7,10 +7,10 @@
 
 /*
  * Names of the JVM's own threads. The kernel keeps 15 characters of a name. Java threads have a java.lang.Thread; the
- * others, of collectors and of the VM itself, stand in the list NonJavaThread::_the_list, whose head comes first (JDK 12
- * to 28, nonJavaThread.hpp), which is no entry of the JVM's tables: it takes a libjvm.so with symbols. Of their fields the
- * tables give NamedThread::_processed_thread; the name is the pointer in front of it, NonJavaThread::_next the one before
- * that. What is no NamedThread has something else there, so a name counts only when it begins as the kernel's does.
+ * others, of collectors and of the VM itself, are in the list NonJavaThread::_the_list, whose head comes first (JDK 12
+ * to 28, nonJavaThread.hpp). The JVM's tables do not have it: this needs a libjvm.so with symbols. Of their fields the
+ * tables have NamedThread::_processed_thread; the name is the pointer in front of it, and NonJavaThread::_next the one
+ * before that. Other threads have something else there, so a name is valid only if it begins like the kernel's.
  */
 #define LIST "_ZN13NonJavaThread9_the_listE"
 
@@ -36,15 +36,15 @@ static bool is_cut_name(const char *name, const char *comm)
 	return strncmp(name, comm, COMM) == 0 && strlen(name) > COMM;
 }
 
-/* A list that is long, or a circle, is gone through for each thread that is named: whoever makes it makes those, too. */
-static bool too_dear(struct thread_list *list, uint64_t now_ns)
+/* A long or circular list is searched for every thread that is named, so the time for all searches is limited. */
+static bool reads_too_long(struct thread_list *list, uint64_t now_ns)
 {
 	if (!list->vm_threads_from_ns)
 		list->vm_threads_from_ns = now_ns;
 	return list->vm_threads_cost_ns > COST_FREE_NS + (now_ns - list->vm_threads_from_ns) / COST_SHARE;
 }
 
-/* The thread of this tid; 0: none such. */
+/* The thread with this tid; 0: none. */
 static uint64_t search_list(struct thread_list *list, int32_t ns_tid)
 {
 	uint64_t t, os, tid;
@@ -68,14 +68,14 @@ static uint64_t find_thread(struct thread_list *list, int32_t ns_tid)
 	if (!list->vm_threads)
 		return 0;
 	now_ns = clock_monotonic_ns();
-	if (too_dear(list, now_ns))
+	if (reads_too_long(list, now_ns))
 		return 0;
 	t = search_list(list, ns_tid);
 	list->vm_threads_cost_ns += clock_monotonic_ns() - now_ns;
 	return t;
 }
 
-/* Threads whose names are longer than the kernel's, and stand in no object, or in one that is not there yet. */
+/* Threads whose names are longer than the kernel's and in no object, or in one that does not exist yet. */
 static const char *known_name(const char *comm)
 {
 	static const char *const names[] = {

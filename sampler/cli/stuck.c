@@ -1,0 +1,40 @@
+#include "sampler/cli/stuck.h"
+
+#include <limits.h>
+
+#include "symbolizer/base/clock.h"
+
+enum { LOOK_MS = 500 };
+#define PATIENCE_NS UINT64_C(8000000000)
+/* Of CPU time: on the busiest machine one that works gets more in that time. */
+#define WORKS_NS UINT64_C(20000000)
+
+void stuck_expect(struct stuck *s, uint64_t end_ns)
+{
+	if (!s->end_ns || end_ns < s->end_ns)
+		s->end_ns = end_ns;
+}
+
+int stuck_pause_ms(const struct stuck *s, int otherwise)
+{
+	uint64_t now = clock_monotonic_ns(), ms = LOOK_MS;
+
+	if (!s->end_ns)
+		return otherwise;
+	if (now < s->end_ns)
+		ms = (s->end_ns - now) / 1000000 + 1;
+	if (ms > INT_MAX)
+		ms = INT_MAX;
+	return otherwise < 0 || (int)ms < otherwise ? (int)ms : otherwise;
+}
+
+bool stuck_look(struct stuck *s, uint64_t now_ns, uint64_t cpu_ns)
+{
+	if (!s->end_ns || now_ns < s->end_ns)
+		return false;
+	if (!s->since_ns || cpu_ns - s->cpu_ns > WORKS_NS) {
+		s->since_ns = now_ns;
+		s->cpu_ns = cpu_ns;
+	}
+	return now_ns - s->since_ns >= PATIENCE_NS;
+}

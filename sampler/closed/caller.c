@@ -1,0 +1,68 @@
+#include "sampler/closed/caller.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/fileio.h"
+#include "symbolizer/base/parse.h"
+
+enum {
+	NOBODY = 65534, /* of every distribution, and what the kernel shows for ids that have no other */
+	STATUS_MAX = 64 << 10,
+	ANCESTORS_MAX = 256, /* a chain that changes while it is followed has no end of its own */
+};
+
+struct process {
+	uint64_t parent, uid, gid; /* the ids are the real ones */
+};
+
+/* The first number behind `name`, which begins with the end of the line before. */
+static bool field(const char *status, const char *name, uint64_t *ret)
+{
+	const char *at = strstr(status, name);
+	char number[24];
+	size_t n;
+
+	if (!at)
+		return false;
+	at += strlen(name);
+	n = strspn(at, "0123456789");
+	if (n == 0 || n >= sizeof(number))
+		return false;
+	memcpy(number, at, n);
+	number[n] = '\0';
+	return parse_u64(number, 0, UINT32_MAX, ret) == 0;
+}
+
+/* proc_pid_status(5). The name in its first line has no line ends: the kernel escapes them. */
+static bool read_process(int proc, uint64_t pid, struct process *ret)
+{
+	CLEANUP(free_at_exit) char *status = NULL;
+	char path[40];
+	size_t len;
+
+	snprintf(path, sizeof(path), "%u/status", (unsigned)pid);
+	return file_read_at(proc, path, STATUS_MAX, &status, &len) == 0 && field(status, "\nPPid:\t", &ret->parent) &&
+	       field(status, "\nUid:\t", &ret->uid) && field(status, "\nGid:\t", &ret->gid);
+}
+
+struct ids caller_ids(int proc, pid_t pid, const char *sudo_uid)
+{
+	const struct ids nobody = {NOBODY, NOBODY};
+	struct process p;
+	uint64_t said, at = (uint64_t)pid;
+
+	if (!sudo_uid || parse_u64(sudo_uid, 1, UINT32_MAX - 1, &said) < 0)
+		return nobody;
+	for (int i = 0; i < ANCESTORS_MAX && at; i++, at = p.parent) {
+		if (!read_process(proc, at, &p))
+			return nobody;
+		if (p.uid)
+			return p.uid == said && p.gid ? (struct ids){(uid_t)p.uid, (gid_t)p.gid} : nobody;
+	}
+	return nobody;
+}

@@ -1,0 +1,128 @@
+#include "sampler/closed/closed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/closed/caller.h"
+#include "sampler/closed/landlock.h"
+#include "sampler/closed/system_calls.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+
+/* capabilities(7): of the bounding set, what an execve(2) could give back. Refused without CAP_SETPCAP: there is nothing to
+ * lose then, as no_new_privs holds. */
+static void drop_bounding_set(void)
+{
+	for (int cap = 0; cap <= 63; cap++)
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+			return;
+}
+
+/* tzset(3) looks for /etc/localtime again at each use, but only where TZ does not say that it is to be this file. */
+static void keep_time_zone(void)
+{
+	setenv("TZ", ":/etc/localtime", 0);
+	tzset();
+}
+
+/* Groups first: without uid 0 they could not be changed any more. */
+static int leave_root(void)
+{
+	CLEANUP(close_at_exit) int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct ids to = caller_ids(proc, getpid(), getenv("SUDO_UID"));
+
+	if (setgroups(0, NULL) < 0 || setresgid(to.gid, to.gid, to.gid) < 0 || setresuid(to.uid, to.uid, to.uid) < 0)
+		return -errno;
+	return 0;
+}
+
+static bool is_root(void)
+{
+	uid_t real, effective, saved;
+
+	return getresuid(&real, &effective, &saved) < 0 || !real || !effective || !saved;
+}
+
+/* capset(2), version 3; the ambient set goes with the permitted one. */
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{0}, {0}};
+
+	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
+}
+
+int closed_begin(int socket, struct closed_gaps *ret, struct err *err)
+{
+	int r;
+
+	*ret = (struct closed_gaps){0};
+	keep_time_zone();
+	drop_bounding_set();
+	if (is_root())
+		ret->ids = leave_root();
+	if ((r = drop_capabilities()) < 0)
+		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set(err, -errno, "cannot set no_new_privs: %m");
+	r = landlock_close();
+	ret->landlock = r < 0 ? r : 0;
+	ret->filter = system_calls_filter(socket);
+	return 0;
+}
+
+/* The answer fits into the pipe: nobody needs to wait for anybody but at the end. */
+static void try_in_child(int out)
+{
+	struct closed_gaps gaps;
+
+	if (closed_begin(-1, &gaps, NULL) == 0 && write(out, &gaps, sizeof(gaps)) == sizeof(gaps))
+		_exit(0);
+	_exit(1);
+}
+
+int closed_try(struct closed_gaps *ret)
+{
+	int ends[2], r;
+	ssize_t n = -1;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	child = fork();
+	r = -errno;
+	if (child == 0)
+		try_in_child(ends[1]);
+	close(ends[1]);
+	if (child > 0) {
+		r = -EIO;
+		n = read(ends[0], ret, sizeof(*ret));
+		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	close(ends[0]);
+	return n == sizeof(*ret) ? 0 : r;
+}
+
+void closed_say_gaps(const struct closed_gaps *g)
+{
+	if (g->filter)
+		log_warn("what is read here is parsed without a filter of system calls, since the kernel, or a container, refuses "
+			 "one (%s): read no files of others as root", strerror(-g->filter));
+	if (g->landlock)
+		log_info("no Landlock here (%s): the filter of system calls alone keeps files closed", strerror(-g->landlock));
+	if (g->ids)
+		log_info("cannot take on another user's ids (%s): files are parsed with uid 0, without capabilities",
+			 strerror(-g->ids));
+}

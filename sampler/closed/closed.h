@@ -1,0 +1,35 @@
+#ifndef JS_CLOSED_CLOSED_H
+#define JS_CLOSED_CLOSED_H
+
+struct err;
+
+/*
+ * A process that parses what others have written, and can do nothing else any more.
+ *
+ * closed_begin() is called by the only thread there is, when everything is open and before the first byte of input is parsed.
+ * From then on the process has no uid 0, no groups and no capabilities, and cannot get any; it dumps no core and cannot be traced by
+ * others without CAP_SYS_PTRACE; it opens, makes and names no file, starts no process, reaches none, and has no memory that
+ * is written and executed (system_calls.h, landlock.h, caller.h). It reads and writes what was open before, and asks for
+ * files whoever has the other end of `socket` (opener.h).
+ */
+
+/* What the kernel, or a container around, did not take: 0, or -errno. */
+struct closed_gaps {
+	int filter; /* of system calls */
+	int landlock;
+	int ids; /* the process still has uid 0 */
+};
+
+/*
+ * socket: stays usable with sendmsg(2) and recvmsg(2); -1: none. A gap is no failure. -errno: no_new_privs or capabilities,
+ * which every kernel has.
+ */
+int closed_begin(int socket, struct closed_gaps *ret, struct err *err);
+
+/* The same in a child that does nothing else: what would be missing here. 0, or -errno: it could not be tried. */
+int closed_try(struct closed_gaps *ret);
+
+/* The gaps, for the person: that there is no filter as a warning, the others with -v (log.h). */
+void closed_say_gaps(const struct closed_gaps *gaps);
+
+#endif

@@ -1,0 +1,53 @@
+#ifndef JS_CLOSED_OPENER_PRIVATE_H
+#define JS_CLOSED_OPENER_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/fileio.h"
+
+/* The messages between the two ends of an opener. Each request has one answer. */
+enum opener_what { OPENER_INPUT, OPENER_NAME, OPENER_RESCUE };
+
+struct opener_request {
+	uint32_t what;
+	uint32_t number; /* of an input; of a file that may be named (opener_file()); of an output */
+	uint32_t place; /* rescue: below OUTFILE_RESCUES */
+};
+
+struct opener_answer {
+	int32_t code; /* 0, or a negative errno */
+	char message[sizeof(((struct err *)0)->msg)]; /* NAME: why not */
+	char path[4096]; /* RESCUE: the file's */
+};
+
+struct opener_output {
+	struct outfile *file, *rescue[OUTFILE_RESCUES];
+	bool rescued[OUTFILE_RESCUES]; /* once each: whoever asks cannot fill a directory with names */
+	char *path;
+};
+
+struct opener {
+	int socket; /* -1: not started */
+	pid_t child;
+	int (*drop)(struct err *err); /* what the child gives up first; NULL: nothing */
+	const char *const *inputs;
+	size_t n_inputs;
+	struct opener_output *outputs;
+	size_t n_outputs;
+	struct outfile_namer namer;
+};
+
+/* The child: by number, an output, then what stands in for it. NULL: no such number. */
+struct outfile **opener_file(struct opener *o, size_t number);
+
+/* The child: until the other end is closed, or breaks the rules. */
+void opener_serve(struct opener *o, int socket);
+
+/* Both: blocks on a FIFO without a writer only until `socket` (-1: none) is closed. A descriptor, or -errno. */
+int opener_open_input(const char *path, int socket);
+
+#endif

@@ -1,0 +1,74 @@
+#ifndef JS_ENGINE_PERF_ATTR_H
+#define JS_ENGINE_PERF_ATTR_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/engine/perf/events/perf_event.h"
+#include "sampler/engine/perf/events/perf_record.h"
+
+struct budget;
+struct err;
+
+/* What a kernel can do, found out by trying (perf_attr_probe). */
+enum perf_feature {
+	PERF_CAN_INHERIT_THREAD = 1, /* Linux 5.13: threads inherit events, child processes do not */
+	PERF_CAN_COUNT_LOST = 2, /* Linux 6.0: PERF_FORMAT_LOST */
+	PERF_CAN_READ_ENDED = 4, /* inherit_stat: an inherited event reports its count when its thread ends */
+	/*
+	 * Linux 6.13: inherited events may write their counts into samples, and then stay with their threads. Else the kernel, when
+	 * it switches between two threads of one parent, exchanges their events: a sample is of the one with time of the other.
+	 */
+	PERF_CAN_STAY = 8,
+};
+
+struct perf_config {
+	struct perf_event_spec event;
+	uint64_t period;
+	bool kernel; /* kernel call chains */
+	bool exclude_kernel; /* sampling the kernel is not permitted */
+	uint32_t stack_bytes; /* of each sample, a multiple of 8; at most PERF_STACK_MAX */
+	unsigned features; /* enum perf_feature */
+	uint32_t wakeup_bytes; /* readers are woken when this much is in the ring */
+	bool wake_each; /* and by every sample */
+	bool cpus_in_batches; /* but not by samples of events on CPUs */
+	bool stay; /* PERF_CAN_STAY is of use: threads have no other events */
+	bool follow; /* processes that the target starts are sampled too */
+	struct budget *memory; /* what is kept of those takes bytes out of it; borrowed, NULL: no limit */
+	bool sideband_apart; /* side-band records come from other events than those that sample */
+};
+
+/* The largest stack copy: record sizes have 16 bits, and the kernel takes multiples of 8. */
+enum { PERF_STACK_MAX = 65528 };
+
+/* Of the records that events of this configuration write. */
+struct perf_layout perf_attr_layout(const struct perf_config *c);
+
+/*
+ * The weight of each sample; 0: samples have their own. The latter takes PERF_SAMPLE_PERIOD, with which the kernel writes
+ * a sample for every single software event or tracepoint, whatever the period is (perf_swevent_event() in
+ * linux/kernel/events/core.c, as of 6.18). So those are opened without it.
+ */
+uint64_t perf_attr_weight(const struct perf_config *c);
+
+/* A sampling event, disabled. `per_thread`: inherited, and with the side-band records. */
+void perf_attr_sampling(const struct perf_config *c, bool per_thread,
+			struct perf_event_attr *ret);
+/* An event that counts nothing and owns a ring. `sideband`: with the side-band records. */
+void perf_attr_leader(const struct perf_config *c, bool sideband, struct perf_event_attr *ret);
+
+/* The same for a ring with the records of forks and exits only, each of which wakes the reader. */
+void perf_attr_forks(const struct perf_config *c, struct perf_event_attr *ret);
+
+/* perf_event_open(2), close-on-exec. A descriptor or -errno. */
+int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu);
+
+/*
+ * Opens the sampling event once, to find out what the kernel supports and permits, and changes *c to that
+ * (features, exclude_kernel). `tid` -1: the whole CPU.
+ */
+int perf_attr_probe(struct perf_config *c, pid_t tid, int cpu);
+
+#endif

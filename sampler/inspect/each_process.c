@@ -1,0 +1,184 @@
+#include "sampler/inspect/each_process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "symbolizer/base/bounded_child.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/target/proc.h"
+
+/* Small, so that a message arrives whole or not at all. */
+struct message {
+	pid_t pid;
+	uint8_t found; /* a child that was taken over may send anything */
+	_Alignas(max_align_t) uint8_t record[EACH_RECORD_MAX]; /* the caller's struct */
+};
+
+_Static_assert(sizeof(struct message) <= 4096, "too large for one piece of a socket's buffer");
+
+/* Owners: when one of an owner's processes takes too long, the others come last. */
+enum { OWNER_GONE = -1, OWNER_NAMESPACE = -2 };
+
+struct item {
+	pid_t pid;
+	int64_t owner; /* real user id, or one of the above */
+};
+
+struct run {
+	const struct each_process *e;
+	struct item *items; /* those from `next` on are not done yet */
+	size_t n, next;
+	uint64_t deadline_ns;
+	struct bounded_child child;
+};
+
+static size_t message_size(const struct run *r)
+{
+	return offsetof(struct message, record) + r->e->record;
+}
+
+/* --- In the child */
+
+static void look_at_all(void *ctx, int out)
+{
+	const struct run *r = ctx;
+	struct message m;
+
+	for (size_t i = r->next; i < r->n; i++) {
+		memset(&m, 0, sizeof(m));
+		m.pid = r->items[i].pid;
+		m.found = r->e->look(r->e->ctx, m.pid, m.record);
+		if (send(out, &m, message_size(r), MSG_NOSIGNAL) != (ssize_t)message_size(r))
+			break;
+	}
+}
+
+/* --- In the caller */
+
+/*
+ * The real user id: /proc/PID belongs to the effective one, which is root for a set-user-ID
+ * program. In a user namespace a user may have 65,536 ids (newuidmap(1)), so all processes in such
+ * namespaces count as one user's.
+ */
+static int64_t owner(pid_t pid)
+{
+	struct proc_status st;
+	struct proc *p;
+	int64_t ret = OWNER_GONE;
+
+	if (proc_open(pid, &p, NULL) < 0)
+		return ret;
+	if (!proc_same_ns(p, "user"))
+		ret = OWNER_NAMESPACE;
+	else if (proc_status(p, &st) == 0)
+		ret = st.uid;
+	proc_close(p);
+	return ret;
+}
+
+/* Moves the remaining processes of this owner to the end; otherwise the order stays. */
+static void postpone(struct run *r, int64_t whose)
+{
+	struct item *later = calloc(r->n - r->next + 1, sizeof(*later));
+	size_t to = r->next, n = 0;
+
+	for (size_t i = r->next; later && i < r->n; i++)
+		if (r->items[i].owner == whose)
+			later[n++] = r->items[i];
+		else
+			r->items[to++] = r->items[i];
+	if (later)
+		memcpy(r->items + to, later, n * sizeof(*later));
+	free(later);
+}
+
+/*
+ * The next child continues in another order. Only if the process still has the same owner: if the
+ * PID was reused, another user's processes would come last.
+ */
+static void took_long(struct run *r, const struct item *it)
+{
+	bounded_child_end(&r->child, NULL);
+	if (it->owner != OWNER_GONE && owner(it->pid) == it->owner)
+		postpone(r, it->owner);
+}
+
+static void give_up(struct run *r)
+{
+	struct item it = r->items[r->next++];
+
+	r->e->stuck(r->e->ctx, it.pid);
+	took_long(r, &it);
+}
+
+/*
+ * Checks that the answer is about the right process, since a child that was taken over may send
+ * anything.
+ */
+static bool take(struct run *r)
+{
+	struct message m;
+	ssize_t n = recv(r->child.fd, &m, message_size(r), MSG_DONTWAIT);
+
+	if (n != (ssize_t)message_size(r) || m.pid != r->items[r->next].pid)
+		return false;
+	r->next++;
+	if (m.found)
+		r->e->found(r->e->ctx, m.pid, m.record);
+	return true;
+}
+
+static int patience_ms(const struct run *r)
+{
+	uint64_t now = clock_monotonic_ns(), left = now < r->deadline_ns ? (r->deadline_ns - now) / 1000000 : 0;
+
+	return left < EACH_PATIENCE_MS ? (int)left : EACH_PATIENCE_MS;
+}
+
+static int look_at_rest(struct run *r)
+{
+	const struct bounded_limits limits = {EACH_BYTES, EACH_ALL_MS * UINT64_C(1000000)};
+	struct pollfd p = {.events = POLLIN};
+	uint64_t start = clock_monotonic_ns();
+	int n, e = r->child.pid ? 0 : bounded_child_start(&r->child, &limits, look_at_all, r);
+
+	if (e < 0)
+		return e;
+	p.fd = r->child.fd;
+	do
+		n = poll(&p, 1, patience_ms(r));
+	while (n < 0 && errno == EINTR);
+	/* A child that ended by itself was killed by what it read. */
+	if (n <= 0 || !take(r))
+		give_up(r);
+	else if (clock_monotonic_ns() - start > EACH_SLOW_MS * UINT64_C(1000000))
+		took_long(r, &r->items[r->next - 1]);
+	return 0;
+}
+
+int each_process(const pid_t *pids, size_t n, const struct each_process *e, size_t *ret_left, struct err *err)
+{
+	CLEANUP(free_at_exit) struct item *items = calloc(n + 1, sizeof(*items));
+	struct run r = {.e = e, .items = items, .n = n};
+	int code = 0;
+
+	*ret_left = n;
+	if (!items)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		items[i] = (struct item){pids[i], owner(pids[i])};
+	r.deadline_ns = clock_monotonic_ns() + EACH_ALL_MS * UINT64_C(1000000);
+	while (code == 0 && r.next < n && clock_monotonic_ns() < r.deadline_ns)
+		code = look_at_rest(&r);
+	bounded_child_end(&r.child, NULL);
+	*ret_left = n - r.next;
+	return code < 0 ? err_set(err, code, "cannot start a process: %s", strerror(-code)) : 0;
+}

@@ -1,0 +1,44 @@
+#ifndef JS_INSPECT_EACH_PROCESS_H
+#define JS_INSPECT_EACH_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct err;
+
+/*
+ * Looks at many processes so that none can delay the others: a child does it (bounded_child.h), and
+ * is killed and replaced when one of them takes too long. A child can allocate EACH_BYTES more than
+ * the caller has.
+ */
+enum {
+	EACH_PATIENCE_MS = 3000, /* for each process */
+	EACH_SLOW_MS = 700, /* if one takes longer, the others of its owner come last, too */
+	EACH_ALL_MS = 9000,
+	EACH_RECORD_MAX = 2048,
+	EACH_BYTES = 448 << 20,
+};
+
+struct each_process {
+	void *ctx;
+	size_t record; /* bytes, at most EACH_RECORD_MAX; no pointers */
+	/* In the child. False: there is nothing to report. */
+	bool (*look)(void *ctx, pid_t pid, void *record);
+	/*
+	 * In the caller: receives what look() reported. The child has parsed hostile data, so
+	 * nothing in it can be trusted.
+	 */
+	void (*found)(void *ctx, pid_t pid, const void *record);
+	/* In the caller: this process took too long. */
+	void (*stuck)(void *ctx, pid_t pid);
+};
+
+/*
+ * When one process of a user takes too long, the user's other processes come last; processes in
+ * other user namespaces count as one user's. *ret_left: how many were left out for lack of time. 0
+ * or -errno.
+ */
+int each_process(const pid_t *pids, size_t n, const struct each_process *e, size_t *ret_left, struct err *err);
+
+#endif

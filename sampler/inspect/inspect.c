@@ -1,0 +1,191 @@
+#include "sampler/inspect/inspect.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/inspect/java_main.h"
+#include "sampler/readers/readers.h"
+#include "sampler/session/bridge/bridge.h"
+#include "symbolizer/base/budget.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/base/text.h"
+#include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/target/proc.h"
+
+/* `list` opens many processes, and needs only a few names from one file of each. */
+#define FILES_NS UINT64_C(2000000000)
+enum { MAX_CGROUP = 1 << 16, ID_SHOWN = 12, ID_LEN = 64 };
+
+/* All container engines write ids as 64 hex digits. */
+static const char *find_id(const char *s)
+{
+	size_t run = 0;
+
+	for (; *s; s++) {
+		run = isxdigit((unsigned char)*s) ? run + 1 : 0;
+		if (run == ID_LEN)
+			return s - ID_LEN + 1;
+	}
+	return NULL;
+}
+
+static bool copy_between(const char *s, const char *before, const char *stop, char *dst, size_t size)
+{
+	const char *p = strstr(s, before);
+
+	if (!p)
+		return false;
+	p += strlen(before);
+	snprintf(dst, size, "%.*s", (int)strcspn(p, stop), p);
+	return dst[0] != '\0';
+}
+
+void inspect_container(const char *cgroup, char *dst, size_t size)
+{
+	const char *id = find_id(cgroup);
+
+	dst[0] = '\0';
+	if (id)
+		snprintf(dst, size, "%.*s", ID_SHOWN, id);
+	else if (!copy_between(cgroup, "/lxc/", "/\n", dst, size) &&
+		 !copy_between(cgroup, "/lxc.payload.", "/\n", dst, size))
+		copy_between(cgroup, "systemd-nspawn@", ".\n", dst, size);
+}
+
+static void read_container(struct proc *p, struct inspection *i)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	char raw[80];
+	size_t len;
+
+	if (proc_read(p, "cgroup", MAX_CGROUP, &text, &len) < 0)
+		return;
+	inspect_container(text, raw, sizeof(raw));
+	text_sanitise(i->container, sizeof(i->container), raw, strlen(raw));
+}
+
+static void read_main(struct proc *p, struct inspection *i)
+{
+	CLEANUP(free_at_exit) char *cmdline = NULL;
+	char main[512];
+	size_t len;
+
+	if (proc_cmdline(p, &cmdline, &len) == 0 && java_main(cmdline, len, main, sizeof(main)))
+		text_sanitise(i->main, sizeof(i->main), main, strlen(main));
+}
+
+static uint64_t uptime_s(struct proc *p)
+{
+	struct timespec now;
+	uint64_t started = proc_start_ticks(p) / (uint64_t)sysconf(_SC_CLK_TCK);
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec > started ? (uint64_t)now.tv_sec - started : 0;
+}
+
+static bool exe_is_java(struct proc *p)
+{
+	char exe[4096];
+	const char *base;
+
+	if (proc_exe(p, exe, sizeof(exe)) < 0)
+		return proc_comm(p, proc_pid(p), exe, sizeof(exe)) == 0 && strcmp(exe, "java") == 0;
+	base = strrchr(exe, '/');
+	return strncmp(base ? base + 1 : exe, "java", 4) == 0;
+}
+
+static void read_jvm(struct proc *p, struct inspection *i)
+{
+	const char *release;
+	struct budget files;
+	struct readers *v = NULL;
+
+	budget_init(&files, READERS_BYTES, FILES_NS);
+	if (readers_open(p, (struct unwinder_options){0}, &files, NULL, &v, NULL) < 0) {
+		i->jvm = exe_is_java(p) ? INSPECT_JVM_CLOSED : INSPECT_NO_JVM;
+		return;
+	}
+	readers_find_jvm(v);
+	if (v->jvm == JVM_READY) {
+		i->jvm = INSPECT_JVM;
+		i->bridge = bridge_mapped(v->maps) != NULL;
+		release = hotspot_version(v->hs)->jdk;
+		text_sanitise(i->release, sizeof(i->release), release, strlen(release));
+	} else if (v->jvm != JVM_ABSENT) {
+		i->jvm = INSPECT_JVM_CLOSED;
+		if (v->native_image)
+			snprintf(i->release, sizeof(i->release), "native image");
+	}
+	readers_close(v);
+}
+
+static void read_ids(struct proc *p, struct inspection *i)
+{
+	struct proc_status st;
+
+	if (proc_status(p, &st) == 0) {
+		i->uid = st.euid;
+		i->ns_pid = st.ns_pid;
+	}
+	i->uptime_s = uptime_s(p);
+}
+
+int inspect_outside(pid_t pid, struct inspection *ret)
+{
+	struct inspection i = {.pid = pid};
+	struct proc *p;
+	int r = proc_open(pid, &p, NULL);
+
+	if (r < 0)
+		return r;
+	read_ids(p, &i);
+	i.jvm = exe_is_java(p) ? INSPECT_JVM_CLOSED : INSPECT_NO_JVM;
+	read_container(p, &i);
+	proc_close(p);
+	*ret = i;
+	return 0;
+}
+
+static void sanitise(char *text, size_t size)
+{
+	char raw[512];
+	size_t len = strnlen(text, size - 1);
+
+	memcpy(raw, text, len);
+	text_sanitise(text, size, raw, len);
+}
+
+void inspect_sanitise(struct inspection *i)
+{
+	_Static_assert(sizeof(i->main) <= 512 && sizeof(i->release) <= 512 && sizeof(i->container) <= 512, "raw[]");
+	sanitise(i->release, sizeof(i->release));
+	sanitise(i->main, sizeof(i->main));
+	sanitise(i->container, sizeof(i->container));
+}
+
+int inspect_process(pid_t pid, struct inspection *ret)
+{
+	struct inspection i = {.pid = pid};
+	enum log_level level = log_get_level();
+	struct proc *p;
+	int r = proc_open(pid, &p, NULL);
+
+	if (r < 0)
+		return r;
+	read_ids(p, &i);
+	log_set_level(LOG_LEVEL_QUIET);
+	read_jvm(p, &i);
+	log_set_level(level);
+	if (i.jvm != INSPECT_NO_JVM) {
+		read_main(p, &i);
+		read_container(p, &i);
+	}
+	proc_close(p);
+	*ret = i;
+	return 0;
+}

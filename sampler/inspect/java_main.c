@@ -1,0 +1,73 @@
+#include "sampler/inspect/java_main.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Launcher options whose value is the next argument. */
+static bool takes_value(const char *arg)
+{
+	static const char *const options[] = {
+		"-cp",		  "-classpath",	   "--class-path",    "-p",
+		"--module-path",  "--upgrade-module-path", "--add-modules", "--limit-modules",
+		"--add-exports",  "--add-opens",   "--add-reads",     "--patch-module",
+		"--source",	  "--describe-module", "-d",	      "--enable-native-access",
+		NULL,
+	};
+
+	for (const char *const *o = options; *o; o++)
+		if (strcmp(arg, *o) == 0)
+			return true;
+	return false;
+}
+
+static const char *next_arg(const char *arg, const char *end)
+{
+	const char *next = arg + strnlen(arg, (size_t)(end - arg)) + 1;
+
+	return next < end ? next : NULL;
+}
+
+bool java_main(const char *cmdline, size_t len, char *dst, size_t size)
+{
+	const char *end = cmdline + len;
+	const char *arg = len ? next_arg(cmdline, end) : NULL;
+
+	while (arg && *arg == '-') {
+		bool named = strcmp(arg, "-jar") == 0 || strcmp(arg, "-m") == 0 ||
+			     strcmp(arg, "--module") == 0;
+
+		if (strncmp(arg, "--module=", 9) == 0) {
+			arg += 9;
+			break;
+		}
+		if (named || takes_value(arg))
+			arg = next_arg(arg, end);
+		if (named)
+			break;
+		if (arg)
+			arg = next_arg(arg, end);
+	}
+	if (!arg || !*arg)
+		return false;
+	snprintf(dst, size, "%.*s", (int)strnlen(arg, (size_t)(end - arg)), arg);
+	return true;
+}
+
+static const char *after_last(const char *s, char c)
+{
+	const char *p = strrchr(s, c);
+
+	return p ? p + 1 : s;
+}
+
+bool java_main_matches(const char *main, const char *name)
+{
+	const char *file = after_last(main, '/');
+	size_t n = strlen(file);
+
+	if (strcmp(main, name) == 0 || strcmp(file, name) == 0)
+		return true;
+	if (n > 4 && strcmp(file + n - 4, ".jar") == 0)
+		return strlen(name) == n - 4 && strncmp(file, name, n - 4) == 0;
+	return strcmp(after_last(file, '.'), name) == 0;
+}

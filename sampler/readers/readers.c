@@ -1,0 +1,265 @@
+#include "sampler/readers/readers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sampler/recording/recording_writer.h"
+#include "symbolizer/attribution/attribution.h"
+#include "symbolizer/base/budget.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/hotspot/forget.h"
+#include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/native/dso.h"
+#include "symbolizer/native/modmap.h"
+#include "symbolizer/target/maps.h"
+#include "symbolizer/target/mem.h"
+#include "symbolizer/target/mem_live.h"
+#include "symbolizer/target/proc.h"
+
+/*
+ * Attempts to read a JVM that has just started, at least 20 ms apart (FIND_JVM_NS in
+ * session_sample.c).
+ */
+enum { DOUBTS_MAX = 10 };
+
+void readers_close(struct readers *v)
+{
+	if (!v)
+		return;
+	unwinder_free(v->unwinder);
+	attribution_free(v->attribution);
+	hotspot_close(v->hs);
+	modmap_close(v->modmap);
+	maps_close(v->maps);
+	mem_free(v->mem);
+	mem_free(v->live);
+	free(v);
+}
+
+static void readers_close_at_exit(struct readers **v)
+{
+	readers_close(*v);
+}
+
+static int memory_open(struct proc *proc, struct mem **ret, struct err *err)
+{
+	int r = mem_live_open(proc, ret, err);
+
+	if (r == 0)
+		mem_live_limit(*ret, MEM_LIVE_COST_WALK);
+	return r;
+}
+
+/* Everything but the memory, which is open already. */
+static int open_readers(struct readers *v, struct proc *proc, struct unwinder_options o,
+			struct budget *budget, struct err *err)
+{
+	int r = modmap_open(proc, v->maps, v->mem, budget, &v->modmap, err);
+
+	v->budget = budget;
+	if (r < 0)
+		return r;
+	v->unwinder = unwinder_new(v->modmap, NULL, v->mem, o);
+	return v->unwinder ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+void readers_budget(struct budget *ret)
+{
+	budget_init(ret, READERS_BYTES, READERS_FILES_NS);
+}
+
+/* Puts a tap between the memory and its readers, if there is a `w` to note in. */
+static int tap_into(struct readers *v, struct recording_writer *w, struct err *err)
+{
+	if (!w)
+		return 0;
+	v->live = v->mem;
+	v->mem = mem_tap_new(v->live, recording_note, w);
+	return v->mem ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+int readers_open(struct proc *proc, struct unwinder_options o, struct budget *budget, struct recording_writer *w,
+		 struct readers **ret, struct err *err)
+{
+	CLEANUP(readers_close_at_exit) struct readers *v = calloc(1, sizeof(*v));
+	int r;
+
+	if (!v)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = memory_open(proc, &v->mem, err);
+	if (r == 0)
+		r = tap_into(v, w, err);
+	if (r == 0)
+		r = maps_open(proc, budget, &v->maps, err);
+	if (r == 0)
+		r = open_readers(v, proc, o, budget, err);
+	if (r < 0)
+		return r;
+	if (w)
+		modmap_set_tap(v->modmap, recording_tap(w));
+	*ret = take_ptr(v);
+	return 0;
+}
+
+int readers_open_recording(const struct recording *rec, struct unwinder_options o,
+			struct recording_writer *w, struct readers **ret, struct err *err)
+{
+	CLEANUP(readers_close_at_exit) struct readers *v = calloc(1, sizeof(*v));
+	size_t len;
+	const char *text = recording_maps(rec, &len);
+	int r;
+
+	if (!v || !(v->mem = mem_pages_new()))
+		return err_set(err, -ENOMEM, "out of memory");
+	r = tap_into(v, w, err);
+	if (r == 0 && (r = maps_parse(text, len, &v->maps)) < 0)
+		err_set(err, r, "the recording's maps are malformed");
+	if (r < 0)
+		return r;
+	r = open_readers(v, NULL, o, NULL, err);
+	for (size_t i = 0; r == 0 && i < recording_dso_count(rec); i++) {
+		const struct recording_dso *d = recording_dso(rec, i);
+
+		r = modmap_add_record(v->modmap, d->path, &d->record);
+		if (r < 0)
+			r = err_set(err, r, "the recording's facts about '%s' are malformed", d->path);
+	}
+	if (r < 0)
+		return r;
+	if (w)
+		modmap_set_tap(v->modmap, recording_tap(w));
+	*ret = take_ptr(v);
+	return 0;
+}
+
+struct libjvm {
+	struct dso *dso;
+	uint64_t bias;
+};
+
+static bool libjvm_symbol(void *ctx, const char *name, uint64_t *ret)
+{
+	struct libjvm *l = ctx;
+	uint64_t vaddr, size;
+
+	if (dso_find_variable(l->dso, name, &vaddr, &size) < 0)
+		return false;
+	*ret = l->bias + vaddr;
+	return true;
+}
+
+static enum jvm_state unsupported(struct readers *v, const char *why, const char *detail)
+{
+	snprintf(v->why, sizeof(v->why), "%s%s", why, detail);
+	log_warn("%s: Java code is not named, native frames only", v->why);
+	return JVM_UNSUPPORTED;
+}
+
+/* GraalVM's native images export this; they have neither libjvm.so nor its tables. */
+static bool is_native_image(struct readers *v)
+{
+	uint64_t vaddr, size;
+	struct dso *exe = modmap_load_dso(v->modmap, 1);
+
+	return exe && dso_find_variable(exe, "__svm_version_info", &vaddr, &size) == 0;
+}
+
+/* A deleted file can still be opened in map_files, with CAP_CHECKPOINT_RESTORE. */
+static enum jvm_state no_file(struct readers *v, uint32_t id)
+{
+	return unsupported(v, "cannot open the libjvm.so that the target runs (replaced by an upgrade? run "
+			   "jsampler as root, or restart the target): ", modmap_dso_path(v->modmap, id));
+}
+
+/*
+ * A libjvm.so that was not there a moment ago may still be mapped in part, by a loader that was
+ * interrupted. It gets some more attempts before it is called wrong.
+ */
+static enum jvm_state unfit(struct readers *v, const char *why)
+{
+	if (!v->was_absent || ++v->doubts > DOUBTS_MAX)
+		return unsupported(v, "cannot read this JVM: ", why);
+	snprintf(v->why, sizeof(v->why), "cannot read this JVM: %s", why);
+	return JVM_STARTING;
+}
+
+static enum jvm_state no_libjvm(struct readers *v)
+{
+	v->native_image = is_native_image(v);
+	if (v->native_image)
+		return unsupported(v, "the target is a GraalVM native image", "");
+	v->was_absent = true;
+	return JVM_ABSENT;
+}
+
+static enum jvm_state open_hotspot(struct readers *v)
+{
+	struct libjvm l;
+	struct err e = {0};
+	uint64_t addr;
+	uint32_t id;
+	int r = modmap_find_dso(v->modmap, "libjvm.so", &id, &l.bias);
+
+	if (r == -EACCES)
+		return no_file(v, id);
+	if (r < 0)
+		return no_libjvm(v);
+	l.dso = modmap_dso(v->modmap, id);
+	if (!l.dso)
+		return no_file(v, id);
+	if (!libjvm_symbol(&l, "gHotSpotVMStructs", &addr))
+		return unsupported(v, "the target's libjvm.so has no HotSpot tables (OpenJ9, or stripped "
+				   "of its dynamic symbols)", "");
+	r = hotspot_open(v->mem, libjvm_symbol, &l, &v->hs, &e);
+	if (r == -EAGAIN)
+		return JVM_STARTING;
+	if (r == 0)
+		hotspot_set_budget(v->hs, v->budget);
+	return r < 0 ? unfit(v, e.msg) : JVM_READY;
+}
+
+static void say_notes(struct hotspot *hs)
+{
+	const char *const *note = hotspot_notes(hs);
+
+	for (; note && *note; note++)
+		log_info("JVM: %s", *note);
+}
+
+void readers_keep_frame(struct hotspot *hs, const struct frame_key *k)
+{
+	if (k->kind == FRAME_COMPILED || k->kind == FRAME_STUB)
+		hotspot_keep_code(hs, k->id);
+	else if (k->kind == FRAME_INTERPRETED)
+		hotspot_keep_method(hs, k->id);
+}
+
+void readers_say_doubts(const struct readers *v)
+{
+	if (v->jvm == JVM_STARTING && v->why[0])
+		log_warn("%s: Java code is not named, native frames only", v->why);
+}
+
+bool readers_find_jvm(struct readers *v)
+{
+	if (v->jvm == JVM_READY || v->jvm == JVM_UNSUPPORTED)
+		return false;
+	mem_new_sample(v->mem);
+	v->jvm = open_hotspot(v);
+	if (v->jvm != JVM_READY)
+		return false;
+	v->attribution = attribution_new(v->hs);
+	if (!v->attribution) {
+		hotspot_close(v->hs);
+		v->hs = NULL;
+		v->jvm = unsupported(v, "out of memory", "");
+		return false;
+	}
+	log_info("JVM: HotSpot %s", hotspot_version(v->hs)->jdk);
+	say_notes(v->hs);
+	unwinder_set_hotspot(v->unwinder, v->hs);
+	return true;
+}

@@ -1,0 +1,80 @@
+#ifndef JS_READERS_READERS_H
+#define JS_READERS_READERS_H
+
+#include <stdbool.h>
+
+#include "sampler/unwind/unwinder.h"
+
+struct attribution;
+struct budget;
+struct err;
+struct hotspot;
+struct maps;
+struct mem;
+struct modmap;
+struct proc;
+struct recording;
+struct recording_writer;
+
+/*
+ * All readers of one address space, opened and closed together: an execve() of the target
+ * invalidates all of them at once. Ids in frame keys are valid only with the same readers.
+ */
+enum jvm_state {
+	JVM_ABSENT, /* no libjvm.so mapped (yet) */
+	JVM_STARTING, /* tables not filled in yet: try again */
+	JVM_READY,
+	JVM_UNSUPPORTED, /* a JVM whose memory cannot be read; the reason was logged, and is in `why` */
+};
+
+struct readers {
+	struct maps *maps;
+	struct mem *mem; /* what is read: the process, a tap over it, or a recording's pages */
+	struct mem *live; /* below the tap: the process or a recording's pages; NULL without a tap */
+	struct modmap *modmap;
+	struct hotspot *hs; /* JVM_READY only */
+	struct attribution *attribution;
+	struct unwinder *unwinder;
+	struct budget *budget; /* borrowed; NULL: none */
+	enum jvm_state jvm;
+	char why[440]; /* JVM_UNSUPPORTED: the reason; JVM_STARTING: what did not fit, if anything */
+	bool native_image; /* GraalVM's: no libjvm.so to read */
+	bool was_absent; /* no JVM was found earlier */
+	unsigned doubts; /* failed attempts to read a JVM that has just started */
+};
+
+/*
+ * What a target may cost (budget.h): its files, copies of the JVM's code and methods, what its
+ * bridge sends, its perf map. Debian's debug information of libjvm.so takes 314 MB and 3 s, more
+ * than that of any other library measured. Apart from the stacks that it counts (--max-memory),
+ * jsampler stays below 512 MB: 25 MB of its own and a queue of 64 MB while sampling, a cache of 64
+ * MB while naming.
+ */
+#define READERS_BYTES (UINT64_C(416) << 20)
+#define READERS_FILES_NS UINT64_C(8000000000)
+void readers_budget(struct budget *ret);
+
+/*
+ * `budget` is borrowed and may be shared. `w` (borrowed) records everything that is read, for a
+ * snapshot; NULL: nothing.
+ */
+int readers_open(struct proc *proc, struct unwinder_options o, struct budget *budget, struct recording_writer *w,
+		 struct readers **ret, struct err *err);
+/*
+ * For a recording (borrowed): `mem`, or `live` below a tap into `w` (NULL: none), is a mem_pages
+ * that a replay engine fills.
+ */
+int readers_open_recording(const struct recording *rec, struct unwinder_options o,
+			struct recording_writer *w, struct readers **ret, struct err *err);
+void readers_close(struct readers *v);
+
+/*
+ * Looks for a JVM if none was found yet; cheap to call again. True if it has just become readable.
+ */
+bool readers_find_jvm(struct readers *v);
+/* Between hotspot_forget_begin() and hotspot_forget_end(): keeps what the frame key stands for. */
+void readers_keep_frame(struct hotspot *hs, const struct frame_key *k);
+/* At the end: logs why a JVM stayed JVM_STARTING. */
+void readers_say_doubts(const struct readers *v);
+
+#endif

@@ -1,0 +1,207 @@
+#include "sampler/rights/privs.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "symbolizer/base/err.h"
+#include "symbolizer/target/own_rights.h"
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
+
+/* capget(2)/capset(2), version 3: two 32-bit halves. */
+struct caps {
+	struct __user_cap_header_struct header;
+	struct __user_cap_data_struct data[2];
+};
+
+static int caps_get(struct caps *c)
+{
+	*c = (struct caps){.header = {.version = _LINUX_CAPABILITY_VERSION_3}};
+	return syscall(SYS_capget, &c->header, c->data) < 0 ? -errno : 0;
+}
+
+static uint64_t caps_permitted(const struct caps *c)
+{
+	return c->data[0].permitted | (uint64_t)c->data[1].permitted << 32;
+}
+
+static int caps_set(uint64_t keep)
+{
+	struct caps c = {.header = {.version = _LINUX_CAPABILITY_VERSION_3}};
+
+	for (int i = 0; i < 2; i++)
+		c.data[i].permitted = c.data[i].effective = (uint32_t)(keep >> (32 * i));
+	return syscall(SYS_capset, &c.header, c.data) < 0 ? -errno : 0;
+}
+
+static uint64_t cap_bit(int cap)
+{
+	return UINT64_C(1) << cap;
+}
+
+static uint64_t caps_wanted(uint64_t permitted, const struct privs_needs *needs)
+{
+	uint64_t keep = cap_bit(CAP_SYS_PTRACE) | cap_bit(CAP_PERFMON) |
+			cap_bit(CAP_CHECKPOINT_RESTORE) | cap_bit(CAP_DAC_READ_SEARCH);
+
+	if (!(permitted & cap_bit(CAP_PERFMON)))
+		keep |= cap_bit(CAP_SYS_ADMIN);
+	if (needs->priority)
+		keep |= cap_bit(CAP_SYS_NICE);
+	if (needs->dac_override)
+		keep |= cap_bit(CAP_DAC_OVERRIDE);
+	return keep & permitted;
+}
+
+/* System calls that sampling and writing do not need, but a parser that was taken over would. */
+static const uint32_t denied[] = {
+	SYS_execve,	   SYS_execveat,    SYS_ptrace,	     SYS_process_vm_writev,
+	SYS_mount,	   SYS_umount2,	    SYS_pivot_root,  SYS_chroot,
+	SYS_setns,	   SYS_unshare,	    SYS_init_module, SYS_finit_module,
+	SYS_delete_module, SYS_kexec_load,  SYS_reboot,	     SYS_swapon,
+	SYS_add_key,	   SYS_request_key, SYS_keyctl,	     SYS_setuid,
+	SYS_setgid,	   SYS_setresuid,   SYS_setresgid,   SYS_socket,
+	SYS_userfaultfd,   SYS_bpf,	    SYS_open_by_handle_at,
+	/* Requests through these are not filtered. */
+	SYS_io_uring_setup, SYS_io_uring_enter,
+};
+
+/* linux/asm/unistd.h: the x32 ABI has the same AUDIT_ARCH, and this bit in every number. */
+#define X32_BIT 0x40000000u
+
+/*
+ * The requests of ptrace(2) that the suspend engine makes. No others stay permitted, above all not
+ * those that write memory.
+ */
+static const uint32_t traced[] = {
+	PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_GETREGSET, PTRACE_SETREGSET, PTRACE_DETACH,
+};
+
+enum {
+	N_DENIED = sizeof(denied) / sizeof(denied[0]),
+	N_TRACED = sizeof(traced) / sizeof(traced[0]),
+	PROLOGUE = 5,
+	ANSWERS = PROLOGUE + N_DENIED, /* allowed, refused */
+	TRACING = ANSWERS + 2, /* load the request, compare, refused, allowed */
+	LENGTH = TRACING + 1 + N_TRACED + 2,
+};
+
+/* Replaces the refusal of SYS_ptrace, denied[i]. */
+static void permit_tracing(struct sock_filter *code, unsigned i)
+{
+	struct sock_filter *p = code + TRACING;
+
+	code[PROLOGUE + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace,
+							  (uint8_t)(N_DENIED - i + 1), 0);
+	*p++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					    offsetof(struct seccomp_data, args[0]));
+	for (unsigned k = 0; k < N_TRACED; k++)
+		*p++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, traced[k],
+						    (uint8_t)(N_TRACED - k), 0);
+	*p++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	*p = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+}
+
+/* seccomp(2): architecture check, then one comparison for each denied call. */
+static int filter_system_calls(bool tracing)
+{
+	struct sock_filter code[LENGTH] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, N_DENIED + 1, 0),
+	};
+	struct sock_fprog prog = {.len = tracing ? LENGTH : TRACING, .filter = code};
+
+	for (unsigned i = 0; i < N_DENIED; i++)
+		code[PROLOGUE + i] = (struct sock_filter)BPF_JUMP(
+			BPF_JMP | BPF_JEQ | BPF_K, denied[i], (uint8_t)(N_DENIED - i), 0);
+	code[ANSWERS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	code[ANSWERS + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	for (unsigned i = 0; tracing && i < N_DENIED; i++)
+		if (denied[i] == SYS_ptrace)
+			permit_tracing(code, i);
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0 ? -errno : 0;
+}
+
+static int drop_bounding_set(void)
+{
+	for (int cap = 0; cap <= 63; cap++)
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno != EINVAL)
+			return -errno;
+	return 0;
+}
+
+static int drop_to(uint64_t permitted, uint64_t keep, bool tracing, struct err *err)
+{
+	int r = 0;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set(err, -errno, "cannot set no_new_privs: %m");
+	if (permitted & cap_bit(CAP_SETPCAP))
+		r = drop_bounding_set();
+	if (r == 0)
+		r = caps_set(keep & permitted);
+	if (r < 0)
+		return err_set(err, r, "cannot give up capabilities");
+	r = filter_system_calls(tracing);
+	/* The kernel lacks seccomp; capabilities are dropped nevertheless. */
+	return r == -EINVAL || r == -ENOSYS ? 0 : r < 0 ? err_set(err, r, "cannot filter system calls") : 0;
+}
+
+void privs_guard_memory(void)
+{
+	struct own_rights me = own_rights();
+
+	if (own_cap(&me, CAP_SYS_PTRACE))
+		prctl(PR_SET_DUMPABLE, 0);
+}
+
+int privs_drop(const struct privs_needs *needs, struct err *err)
+{
+	struct caps c;
+	uint64_t permitted = caps_get(&c) == 0 ? caps_permitted(&c) : 0;
+
+	return drop_to(permitted, caps_wanted(permitted, needs), needs->tracing, err);
+}
+
+int privs_drop_all(struct err *err)
+{
+	struct caps c;
+	uint64_t permitted = caps_get(&c) == 0 ? caps_permitted(&c) : 0;
+
+	return drop_to(permitted, 0, false, err);
+}
+
+int privs_drop_for_files(struct err *err)
+{
+	struct caps c;
+	uint64_t permitted = caps_get(&c) == 0 ? caps_permitted(&c) : 0;
+
+	return drop_to(permitted, cap_bit(CAP_DAC_OVERRIDE), false, err);
+}
+
+bool privs_allow_priority(int nice)
+{
+	struct rlimit r = {.rlim_cur = (rlim_t)(20 - nice), .rlim_max = (rlim_t)(20 - nice)};
+
+	struct rlimit realtime = {1, 1};
+
+	return setrlimit(RLIMIT_NICE, &r) == 0 && setrlimit(RLIMIT_RTPRIO, &realtime) == 0;
+}

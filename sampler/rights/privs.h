@@ -1,0 +1,51 @@
+#ifndef JS_RIGHTS_PRIVS_H
+#define JS_RIGHTS_PRIVS_H
+
+#include <stdbool.h>
+
+struct err;
+
+/*
+ * Gives up every privilege that sampling does not need any more. Call when the events, the target's
+ * memory and the outputs are open, before any file of the target is parsed, and before any thread is started that does
+ * not give up its privileges by itself.
+ *
+ * Kept, where they were held: CAP_SYS_PTRACE (reading memory, /proc/PID/root), CAP_PERFMON (events
+ * for a larger stack copy; CAP_SYS_ADMIN instead on kernels before 5.8), CAP_CHECKPOINT_RESTORE
+ * (/proc/PID/map_files), CAP_DAC_READ_SEARCH (private libraries of another user), and
+ * CAP_DAC_OVERRIDE only if the outputs cannot be named without it, CAP_SYS_NICE only if the limits that
+ * do without it cannot be raised (needs).
+ * Also no_new_privs, and a system call filter without execve, ptrace (needs), mount, module loading,
+ * writing to other processes. 0 or -errno.
+ */
+struct privs_needs {
+	bool dac_override;
+	bool priority; /* keep CAP_SYS_NICE */
+	bool tracing; /* keep the requests of ptrace(2) that stop, read and resume threads */
+};
+
+int privs_drop(const struct privs_needs *needs, struct err *err);
+
+/*
+ * If memory of other users' processes may be read, at the start: this process and its children dump
+ * no core, and cannot be traced without CAP_SYS_PTRACE. A command that is executed can be, again.
+ * (PR_SET_DUMPABLE; a core limit of 0 would not do if cores are piped to a program, core(5).)
+ */
+void privs_guard_memory(void);
+
+/* Drops all privileges of the calling thread. 0 or -errno. */
+int privs_drop_all(struct err *err);
+
+/*
+ * For commands that only read and write profiles, before anything is parsed: keeps at most
+ * CAP_DAC_OVERRIDE. 0 or -errno.
+ */
+int privs_drop_for_files(struct err *err);
+
+/*
+ * Lets threads that start later take this nice value, and the lowest real-time priority, without a
+ * capability. False: that is not permitted, and takes CAP_SYS_NICE (needs).
+ */
+bool privs_allow_priority(int nice);
+
+#endif

@@ -1,0 +1,259 @@
+#include "sampler/session/parts/compile_watch.h"
+
+#include <stdlib.h>
+
+#include "sampler/profile/profile.h"
+#include "sampler/readers/readers.h"
+#include "sampler/resolve/resolver.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/base/vec.h"
+#include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/methods/compile_state.h"
+#include "symbolizer/hotspot/methods/method.h"
+
+/*
+ * Reading 512 methods takes 3 ms: when there are more, they are read in turn. Short runs need an
+ * early reading.
+ */
+#define FIRST_INTERVAL_NS UINT64_C(250000000)
+#define INTERVAL_NS UINT64_C(1000000000)
+#define FIRST_NS UINT64_C(2000000000)
+enum { READ_MAX = 512, WATCHED_MAX = 1 << 18 };
+
+struct watched {
+	uint32_t method;
+	uint32_t c1_ms, c2_ms; /* 0: not seen compiled */
+	bool interpreted; /* has interpreted samples */
+	struct hs_compile_state state;
+};
+
+struct compile_watch {
+	VEC(struct watched) methods;
+	VEC(uint32_t) index; /* by method id: position + 1 */
+	uint32_t codes; /* code ids looked at */
+	size_t frames; /* frames of the profile looked at */
+	size_t next; /* position of the next method to read */
+	uint64_t start_ns, read_ns;
+	bool now_and_then;
+	const struct hotspot *hs; /* while frames are named: the JVM of the method ids */
+	bool has_rules;
+	struct hs_compile_rules rules;
+	/*
+	 * CPU time left for saying why methods are interpreted. Patterns of CompileCommand and
+	 * names of classes come from the target: comparing 4 KiB of patterns with 64 KiB of names
+	 * takes 0.1 s for each method.
+	 */
+	uint64_t why_left_ns;
+};
+
+#define WHY_NS UINT64_C(2000000000)
+
+static void begin(struct compile_watch *w, uint64_t start_ns, bool now_and_then)
+{
+	*w = (struct compile_watch){
+		.start_ns = start_ns, .read_ns = start_ns, .now_and_then = now_and_then, .why_left_ns = WHY_NS};
+}
+
+struct compile_watch *compile_watch_new(uint64_t start_ns, bool now_and_then)
+{
+	struct compile_watch *w = malloc(sizeof(*w));
+
+	if (w)
+		begin(w, start_ns, now_and_then);
+	return w;
+}
+
+static void exec(void *part)
+{
+	struct compile_watch *w = part;
+
+	vec_done(&w->methods);
+	vec_done(&w->index);
+	begin(w, w->start_ns, w->now_and_then);
+}
+
+static void close_part(void *part)
+{
+	exec(part);
+	free(part);
+}
+
+/* NULL: out of memory, or too many methods. */
+static struct watched *watch(struct compile_watch *w, uint32_t method)
+{
+	if (!method || w->methods.n >= WATCHED_MAX)
+		return NULL;
+	if (!vec_reach(&w->index, (size_t)method + 1, 0))
+		return NULL;
+	if (!w->index.v[method]) {
+		if (!vec_push(&w->methods, (struct watched){.method = method}))
+			return NULL;
+		w->index.v[method] = (uint32_t)w->methods.n;
+	}
+	return &w->methods.v[w->index.v[method] - 1];
+}
+
+static void note_tier(const struct compile_watch *w, struct watched *m, int tier, uint64_t now_ns)
+{
+	uint64_t ms = now_ns > w->start_ns ? (now_ns - w->start_ns) / 1000000 + 1 : 1;
+	uint32_t *first = tier == TIER_C2 ? &m->c2_ms : &m->c1_ms;
+
+	if (tier > 0 && !*first)
+		*first = ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
+}
+
+/* Cheap while there is no new code. */
+static void note_codes(struct compile_watch *w, const struct hotspot *hs, uint64_t now_ns)
+{
+	for (uint32_t n = hs_code_count(hs); w->codes < n;) {
+		const struct code *c = hs_code(hs, ++w->codes);
+		struct watched *m = c && c->kind == BLOB_NMETHOD ? watch(w, c->method_id) : NULL;
+
+		if (m)
+			note_tier(w, m, c->tier, now_ns);
+	}
+}
+
+static void forgotten(void *part, struct hotspot *hs)
+{
+	struct compile_watch *w = part;
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->methods.n; i++) {
+		struct watched m = w->methods.v[i];
+		bool there = hs_method(hs, m.method) != NULL;
+
+		w->index.v[m.method] = there ? (uint32_t)n + 1 : 0;
+		if (there)
+			w->methods.v[n++] = m;
+	}
+	w->methods.n = n;
+	w->next = 0;
+}
+
+static bool is_due(const struct compile_watch *w, uint64_t now_ns)
+{
+	return now_ns > w->read_ns &&
+	       now_ns - w->read_ns >=
+		       (now_ns - w->start_ns < FIRST_NS ? FIRST_INTERVAL_NS : INTERVAL_NS);
+}
+
+static void watch_interpreted(struct compile_watch *w, const struct profile *p)
+{
+	for (size_t n = profile_frame_count(p); w->frames < n; w->frames++) {
+		const struct frame_key *k = profile_frame(p, (uint32_t)w->frames);
+
+		struct watched *m = k->kind == FRAME_INTERPRETED ? watch(w, k->id) : NULL;
+
+		if (m)
+			m->interpreted = true;
+	}
+}
+
+static void take(struct compile_watch *w, struct watched *m, const struct hs_compile_state *s,
+		 uint64_t now_ns)
+{
+	if (!s->known)
+		return;
+	m->state = *s;
+	note_tier(w, m, s->tier, now_ns);
+}
+
+static void read_some(struct compile_watch *w, struct hotspot *hs, size_t n, uint64_t now_ns)
+{
+	CLEANUP(free_at_exit) uint32_t *ids = calloc(n, sizeof(*ids));
+	CLEANUP(free_at_exit) struct hs_compile_state *states = calloc(n, sizeof(*states));
+	size_t from = w->next;
+
+	if (!ids || !states)
+		return;
+	for (size_t i = 0; i < n; i++)
+		ids[i] = w->methods.v[(from + i) % w->methods.n].method;
+	if (hs_compile_states(hs, ids, n, states) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		take(w, &w->methods.v[(from + i) % w->methods.n], &states[i], now_ns);
+	w->next = (from + n) % w->methods.n;
+}
+
+/* Reads the states of methods in `p`: of all, or of a limited number in turn. */
+static void read_states(struct compile_watch *w, struct hotspot *hs, const struct profile *p, uint64_t now_ns, bool all)
+{
+	struct hs_compile_rules rules;
+	size_t n;
+
+	w->read_ns = now_ns;
+	watch_interpreted(w, p);
+	n = all || w->methods.n < READ_MAX ? w->methods.n : READ_MAX;
+	if (!n)
+		return;
+	read_some(w, hs, n, now_ns);
+	if (hs_compile_rules_read(hs, &rules)) {
+		w->rules = rules;
+		w->has_rules = true;
+	}
+}
+
+static void counted(void *part, const struct sampled *s)
+{
+	struct compile_watch *w = part;
+	struct hotspot *hs = s->readers->hs;
+	uint64_t now_ns = s->raw->time_ns;
+
+	if (!hs)
+		return;
+	note_codes(w, hs, now_ns);
+	if (w->now_and_then && is_due(w, now_ns))
+		read_states(w, hs, s->profile, now_ns, false);
+}
+
+static void say_why(struct compile_watch *w, const struct hs_method *m, const struct watched *at, struct buf *why)
+{
+	uint64_t start = clock_thread_cpu_ns(), took;
+
+	hs_compile_why(&w->rules, m, &at->state, why);
+	took = clock_thread_cpu_ns() - start;
+	w->why_left_ns -= took < w->why_left_ns ? took : w->why_left_ns;
+	if (!w->why_left_ns)
+		log_warn("the reason why some methods are interpreted is missing: comparing them with "
+			"CompileCommand takes too long");
+}
+
+/* A resolver_compile_fn. */
+static void describe(void *part, uint32_t method_id, struct named_compile *ret, struct buf *why)
+{
+	struct compile_watch *w = part;
+	const struct hs_method *m = hs_method(w->hs, method_id);
+	const struct watched *at;
+
+	if (!m || method_id >= w->index.n || !w->index.v[method_id])
+		return;
+	at = &w->methods.v[w->index.v[method_id] - 1];
+	ret->c1_ms = at->c1_ms;
+	ret->c2_ms = at->c2_ms;
+	ret->not_entrant = at->state.not_entrant;
+	if (w->has_rules && at->interpreted && w->why_left_ns)
+		say_why(w, m, at, why);
+}
+
+static void name(void *part, const struct profile *p, struct resolver_sources *sources)
+{
+	struct compile_watch *w = part;
+
+	if (!sources->hs)
+		return;
+	read_states(w, sources->hs, p, clock_monotonic_ns(), true);
+	w->hs = sources->hs;
+	sources->compile = describe;
+	sources->compile_ctx = w;
+}
+
+const struct part_ops compile_watch_part = {
+	.counted = counted,
+	.forgotten = forgotten,
+	.name = name,
+	.exec = exec,
+	.close = close_part,
+};

@@ -1,0 +1,212 @@
+#include "sampler/session/parts/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/profile.h"
+#include "symbolizer/base/tid_map.h"
+#include "symbolizer/hotspot/threads/hs_thread.h"
+#include "symbolizer/target/proc.h"
+
+/*
+ * Names may change. The name of a new thread may not be there yet, and is looked up again sooner.
+ */
+#define RENAME_NS UINT64_C(2000000000)
+#define FIRST_RENAME_NS UINT64_C(10000000)
+
+struct known_thread {
+	int32_t ns_tid;
+	uint64_t named_ns; /* 0: never */
+	uint64_t pause_ns; /* until it is named again */
+	bool java_name;
+};
+
+struct threads {
+	struct proc *proc; /* NULL: a recording */
+	pid_t pid;
+	bool same_ns;
+	struct tid_map by_tid; /* struct known_thread */
+	struct known_thread *last;
+};
+
+struct threads *threads_new(struct proc *proc, pid_t pid)
+{
+	struct threads *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->proc = proc;
+	t->pid = pid;
+	t->by_tid.size = sizeof(struct known_thread);
+	t->same_ns = !proc || proc_same_ns(proc, "pid");
+	return t;
+}
+
+static struct known_thread *thread_find(struct threads *t, pid_t tid)
+{
+	struct known_thread *th;
+
+	if (t->last && tid_map_tid(t->last) == tid)
+		return t->last;
+	th = tid_map_find(&t->by_tid, tid);
+	if (th)
+		t->last = th;
+	return th;
+}
+
+static int32_t find_ns_tid(struct threads *t, pid_t tid)
+{
+	pid_t ns_tid;
+
+	if (t->same_ns)
+		return tid;
+	return proc_ns_tid(t->proc, tid, &ns_tid) < 0 ? 0 : ns_tid;
+}
+
+static struct known_thread *thread_add(struct threads *t, pid_t tid)
+{
+	struct known_thread *th = tid_map_get(&t->by_tid, tid);
+
+	if (!th)
+		return NULL;
+	th->pause_ns = FIRST_RENAME_NS / 2;
+	th->ns_tid = find_ns_tid(t, tid);
+	return t->last = th;
+}
+
+/* The JVM renames its first thread to this when main() has returned. */
+static bool is_leftover(const struct threads *t, pid_t tid, const char *name, const struct profile *p)
+{
+	return strcmp(name, "DestroyJavaVM") == 0 && profile_thread_name(p, t->pid, tid);
+}
+
+static bool set_java_name(struct threads *t, struct known_thread *th, struct hotspot *hs,
+			  struct profile *p)
+{
+	const struct hs_thread *jt = hs ? hs_thread_find(hs, th->ns_tid) : NULL;
+	char name[3 * 4096 + 1]; /* 4,096 characters of UTF-8 */
+	pid_t tid = tid_map_tid(th);
+
+	if (!jt || !hs_thread_name(hs, jt, name, sizeof(name)))
+		return false;
+	if (!is_leftover(t, tid, name, p))
+		profile_set_thread_name(p, t->pid, tid, name);
+	return true;
+}
+
+static void set_kernel_name(struct threads *t, pid_t tid, int32_t ns_tid, const char *comm, struct hotspot *hs,
+			    struct profile *p)
+{
+	char whole[256];
+	bool is_whole = hs_vm_thread_name(hs, ns_tid, comm, whole, sizeof(whole));
+
+	if (!is_leftover(t, tid, comm, p))
+		profile_set_thread_name(p, t->pid, tid, is_whole ? whole : comm);
+}
+
+static void set_name(struct threads *t, struct known_thread *th, struct hotspot *hs, struct profile *p)
+{
+	char comm[64];
+
+	if (!t->proc)
+		return;
+	if (set_java_name(t, th, hs, p))
+		th->java_name = true;
+	else if (!th->java_name && proc_comm(t->proc, tid_map_tid(th), comm, sizeof(comm)) == 0)
+		set_kernel_name(t, tid_map_tid(th), th->ns_tid, comm, hs, p);
+}
+
+static void name_again(struct threads *t, struct known_thread *th, uint64_t now_ns, struct hotspot *hs, struct profile *p)
+{
+	th->named_ns = now_ns;
+	set_name(t, th, hs, p);
+	th->pause_ns = th->java_name || th->pause_ns * 2 > RENAME_NS ? RENAME_NS : th->pause_ns * 2;
+}
+
+int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotspot *hs,
+		     struct profile *p)
+{
+	struct known_thread *th = thread_find(t, tid);
+
+	if (!th)
+		th = thread_add(t, tid);
+	if (!th)
+		return t->same_ns ? tid : 0;
+	if (!th->named_ns || now_ns - th->named_ns > th->pause_ns)
+		name_again(t, th, now_ns, hs, p);
+	return th->ns_tid;
+}
+
+void threads_comm(struct threads *t, pid_t tid, const char *comm, struct hotspot *hs, struct profile *p)
+{
+	struct known_thread *th = thread_find(t, tid);
+
+	if (th && th->java_name)
+		return;
+	set_kernel_name(t, tid, th ? th->ns_tid : find_ns_tid(t, tid), comm, hs, p);
+}
+
+void threads_name_rest(struct threads *t, struct hotspot *hs, struct profile *p)
+{
+	for (struct known_thread *th = NULL; (th = tid_map_next(&t->by_tid, th));)
+		if (!th->java_name)
+			set_name(t, th, hs, p);
+}
+
+void threads_add_recorded(struct threads *t, pid_t tid, int32_t ns_tid, const char *name,
+			  struct profile *p)
+{
+	struct known_thread *th = thread_add(t, tid);
+
+	if (!th)
+		return;
+	th->ns_tid = ns_tid;
+	profile_set_thread_name(p, t->pid, tid, name);
+}
+
+void threads_rename(struct threads *t, pid_t tid)
+{
+	struct known_thread *th = thread_find(t, tid);
+
+	if (th)
+		th->named_ns = 0;
+}
+
+void threads_rename_all(struct threads *t)
+{
+	for (struct known_thread *th = NULL; (th = tid_map_next(&t->by_tid, th));) {
+		th->named_ns = 0;
+		th->java_name = false;
+	}
+}
+
+static void thread_ended(void *part, pid_t tid)
+{
+	struct threads *t = part;
+	struct known_thread *th = thread_find(t, tid);
+
+	if (!th)
+		return;
+	if (t->last == th)
+		t->last = NULL;
+	tid_map_drop(&t->by_tid, th);
+}
+
+static void exec(void *part)
+{
+	threads_rename_all(part);
+}
+
+static void close_part(void *part)
+{
+	struct threads *t = part;
+
+	tid_map_clear(&t->by_tid);
+	free(t);
+}
+
+const struct part_ops threads_part = {
+	.thread_ended = thread_ended,
+	.exec = exec,
+	.close = close_part,
+};

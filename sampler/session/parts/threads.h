@@ -1,0 +1,47 @@
+#ifndef JS_SESSION_PARTS_THREADS_H
+#define JS_SESSION_PARTS_THREADS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/session/parts/part.h"
+
+struct hotspot;
+struct proc;
+struct profile;
+
+/*
+ * What a session knows about the target's threads: the tid in the target's own PID namespace, and
+ * the name, which is refreshed every two seconds while samples arrive (Thread.setName), and sooner
+ * at first. The name of the first thread is kept when it becomes "DestroyJavaVM".
+ */
+struct threads;
+
+/*
+ * NULL: out of memory. proc (borrowed) is NULL for a recording, whose threads come from
+ * threads_add_recorded().
+ */
+struct threads *threads_new(struct proc *proc, pid_t pid);
+void threads_add_recorded(struct threads *t, pid_t tid, int32_t ns_tid, const char *name,
+			  struct profile *p);
+extern const struct part_ops threads_part;
+
+/* A sample of `tid` arrived. Returns the tid in the target's namespace (0: unknown); names the
+ * thread in `p` when it is new or due. hs may be NULL. */
+int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotspot *hs,
+		     struct profile *p);
+
+/* The kernel's name, used until a better one is known. */
+void threads_comm(struct threads *t, pid_t tid, const char *comm, struct hotspot *hs, struct profile *p);
+
+/* At the end: looks up the names of threads that have only the kernel's name once more. */
+void threads_name_rest(struct threads *t, struct hotspot *hs, struct profile *p);
+
+/* Looks up the thread's name again at its next sample. */
+void threads_rename(struct threads *t, pid_t tid);
+
+/* The same for all threads: a JVM was found, or replaced. */
+void threads_rename_all(struct threads *t);
+
+#endif

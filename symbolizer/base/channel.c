@@ -1,0 +1,139 @@
+#include "symbolizer/base/channel.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Room for more than one, so that those that were not asked for are seen, and closed. */
+enum { FDS_MAX = 4 };
+
+union control {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
+};
+
+int channel_pair(int ret[2])
+{
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret) < 0 ? -errno : 0;
+}
+
+int channel_start(void (*run)(void *ctx, int socket), void *ctx, int *ret_socket, pid_t *ret_child)
+{
+	int pair[2], r = channel_pair(pair);
+
+	*ret_socket = -1;
+	if (r < 0)
+		return r;
+	*ret_child = fork();
+	if (*ret_child == 0) {
+		close(pair[0]);
+		run(ctx, pair[1]);
+		_exit(0);
+	}
+	r = *ret_child < 0 ? -errno : 0;
+	close(pair[1]);
+	if (r == 0)
+		*ret_socket = pair[0];
+	else
+		close(pair[0]);
+	return r;
+}
+
+void channel_end(int socket, pid_t child)
+{
+	if (socket >= 0)
+		close(socket);
+	if (child > 0)
+		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+			;
+}
+
+static void attach(struct msghdr *m, union control *c, int fd)
+{
+	struct cmsghdr *h;
+
+	m->msg_control = c->bytes;
+	m->msg_controllen = CMSG_SPACE(sizeof(fd));
+	h = CMSG_FIRSTHDR(m);
+	h->cmsg_level = SOL_SOCKET;
+	h->cmsg_type = SCM_RIGHTS;
+	h->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(h), &fd, sizeof(fd));
+}
+
+int channel_send(int socket, const void *message, size_t size, int fd)
+{
+	struct iovec io = {(void *)message, size};
+	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
+	union control control = {.bytes = {0}};
+	ssize_t n;
+
+	if (fd >= 0)
+		attach(&m, &control, fd);
+	do
+		n = sendmsg(socket, &m, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == ECONNRESET ? -EPIPE : -errno;
+	return (size_t)n == size ? 0 : -EPROTO;
+}
+
+/* Keeps the first where `ret` asks for one. Returns how many came. */
+static unsigned take_descriptors(struct msghdr *m, int *ret)
+{
+	unsigned count = 0;
+
+	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
+		size_t n = h->cmsg_len < CMSG_LEN(0) ? 0 : (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < n; i++, count++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(h) + i * sizeof(fd), sizeof(fd));
+			if (ret && count == 0)
+				*ret = fd;
+			else
+				close(fd);
+		}
+	}
+	return count;
+}
+
+int channel_receive(int socket, void *ret, size_t size, int *ret_fd)
+{
+	struct iovec io = {ret, size};
+	union control control;
+	struct msghdr m = {
+		.msg_iov = &io,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	int fd = -1;
+	unsigned fds;
+	ssize_t n;
+
+	if (ret_fd)
+		*ret_fd = -1;
+	do
+		n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == ECONNRESET ? -EPIPE : -errno;
+	/* An empty message, which looks like the end, may bring some too. */
+	fds = take_descriptors(&m, ret_fd ? &fd : NULL);
+	if ((size_t)n != size || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || fds > (ret_fd ? 1 : 0)) {
+		if (fd >= 0)
+			close(fd);
+		return n == 0 ? -EPIPE : -EPROTO;
+	}
+	if (ret_fd)
+		*ret_fd = fd;
+	return 0;
+}

@@ -1,0 +1,109 @@
+#include "symbolizer/base/slots.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/base/hash.h"
+
+enum { FIRST_CAP = 64 };
+
+uint32_t slots_find(const struct slots *s, uint64_t hash, slots_equal_fn *equal, const void *ctx,
+		    const void *wanted)
+{
+	uint32_t tag = hash >> 32, i = tag;
+
+	if (!s->cap)
+		return SLOTS_NONE;
+	for (;; i++) {
+		uint64_t slot = s->v[i & (s->cap - 1)];
+		uint32_t position = (uint32_t)slot - 1;
+
+		if (!slot)
+			return SLOTS_NONE;
+		if (slot >> 32 == tag && equal(ctx, wanted, position))
+			return position;
+	}
+}
+
+static void put(uint64_t *v, uint32_t cap, uint64_t slot)
+{
+	uint32_t i = slot >> 32;
+
+	while (v[i & (cap - 1)])
+		i++;
+	v[i & (cap - 1)] = slot;
+}
+
+/* At most two thirds full: short probe sequences, and always a free slot that ends them. */
+static uint32_t limit(const struct slots *s)
+{
+	return s->cap / 3 * 2;
+}
+
+static bool grow(struct slots *s)
+{
+	uint32_t cap = s->cap ? s->cap * 2 : FIRST_CAP;
+	uint64_t *v;
+
+	if (!cap || !(v = calloc(cap, sizeof(*v))))
+		return false;
+	for (uint32_t i = 0; i < s->cap; i++)
+		if (s->v[i])
+			put(v, cap, s->v[i]);
+	free(s->v);
+	s->v = v;
+	s->cap = cap;
+	return true;
+}
+
+bool slots_add(struct slots *s, uint64_t hash, uint32_t position)
+{
+	if (position == SLOTS_NONE || (s->n >= limit(s) && !grow(s)))
+		return false;
+	put(s->v, s->cap, hash >> 32 << 32 | (position + 1));
+	s->n++;
+	return true;
+}
+
+size_t slots_growth(const struct slots *s, uint32_t n)
+{
+	size_t cap = s->cap ? s->cap : FIRST_CAP;
+
+	return limit(s) - s->n >= n && s->cap ? 0 : cap * sizeof(*s->v);
+}
+
+size_t slots_bytes(const struct slots *s)
+{
+	return s->cap * sizeof(*s->v);
+}
+
+void slots_done(struct slots *s)
+{
+	free(s->v);
+	*s = (struct slots){0};
+}
+
+/* Both halves of the product: every input bit reaches every output bit. */
+static uint64_t multiply_fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+uint64_t slots_hash(uint64_t seed, const void *p, size_t n_words)
+{
+	const unsigned char *bytes = p;
+	uint64_t h = seed ^ 0x9e3779b97f4a7c15ull, w[2];
+	size_t i;
+
+	for (i = 0; i + 2 <= n_words; i += 2) {
+		memcpy(w, bytes + i * 8, 16);
+		h = multiply_fold(w[0] ^ seed, w[1] ^ h);
+	}
+	if (i < n_words) {
+		memcpy(w, bytes + i * 8, 8);
+		h = multiply_fold(w[0] ^ seed, h);
+	}
+	return hash_mix(h, n_words);
+}

@@ -1,0 +1,43 @@
+#ifndef JS_BASE_U64MAP_H
+#define JS_BASE_U64MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/base/hash.h"
+
+/*
+ * Map of 64-bit keys (never 0) to 32-bit values (0: not there), open addressing, hashed with the secret of hash.h.
+ * Zero-initialise.
+ */
+struct u64map {
+	struct u64map_slot {
+		uint64_t key;
+		uint32_t value;
+	} *slots;
+	size_t cap, n; /* cap: 0 or a power of two */
+	uint64_t seed; /* the secret, at hand */
+};
+
+bool u64map_put(struct u64map *m, uint64_t key, uint32_t value); /* false: out of memory */
+void u64map_remove(struct u64map *m, uint64_t key);
+void u64map_clear(struct u64map *m); /* keeps the memory */
+void u64map_done(struct u64map *m);
+
+/* 0: not there. */
+static inline uint32_t u64map_get(const struct u64map *m, uint64_t key)
+{
+	if (m->cap == 0)
+		return 0;
+	for (size_t i = hash_u64(key ^ m->seed);; i++) {
+		const struct u64map_slot *s = &m->slots[i & (m->cap - 1)];
+
+		if (s->key == key)
+			return s->value;
+		if (s->key == 0)
+			return 0;
+	}
+}
+
+#endif

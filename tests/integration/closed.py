@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""What parses saved files holds nothing: what /proc says of it before its first byte, and what whoever takes it over
+cannot do (closed_trials.c), in each command, as root, as a user with sudo, and as an ordinary user.
+
+usage: closed.py [TRIAL...]
+Exit status: 0 it holds, 1 not, 77 not root.
+"""
+
+import concurrent.futures
+import errno
+import os
+import pathlib
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+import jvm
+import shell
+from shell import check
+
+FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
+TRIALS = str(jvm.build_dir() / "tests/integration/libclosed_trials.so")
+SUDO_USER, OTHER_USER = 64001, 64002
+# A process whose real uid is SUDO_USER starts jsampler as root, as sudo does.
+SUDO = """import os, subprocess, sys
+os.setresgid(%d, 0, 0); os.setresuid(%d, 0, 0)
+def root(): os.setresgid(0, 0, 0); os.setresuid(0, 0, 0)
+sys.exit(subprocess.call(sys.argv[1:], preexec_fn=root) %% 256)""" % (SUDO_USER, SUDO_USER)
+
+
+def with_sudo(argv, said=SUDO_USER):
+    return ["env", "SUDO_UID=%s" % said, sys.executable, "-I", "-S", "-c", SUDO, *argv]
+
+
+def as_user(argv):
+    return ["setpriv", "--reuid", str(OTHER_USER), "--regid", str(OTHER_USER), "--clear-groups", *argv]
+
+
+# How it is started, and the uid with which it parses.
+USERS = {"root": (lambda a: a, shell.NOBODY), "sudo": (with_sudo, SUDO_USER), "user": (as_user, OTHER_USER)}
+SAVED = [str(FIXTURES / "17-c2.folded"), str(FIXTURES / "17-c1.folded")]
+COMMANDS = {"report": ["report", SAVED[0]], "convert": ["convert", SAVED[0], "-f", "folded", "-o", "-"],
+            "diff": ["diff", *SAVED], "replay": ["replay", str(FIXTURES / "17-c2.jsrec")]}
+# Those for which an error is the answer, as libc opens files unasked.
+OPENED = {"read_mem", "read_own_mem", "own_environment", "root_of_process", "shadow", "file_at_home"}
+
+
+def trial_names():
+    text = (pathlib.Path(__file__).parent / "closed_trials.c").read_text()
+    return re.findall(r"^\tT\((\w+),", text, re.M)
+
+
+class Victims:
+    """Processes and files that must be left alone."""
+
+    def __enter__(self):
+        self.tmp = tempfile.TemporaryDirectory()
+        os.chmod(self.tmp.name, 0o777)
+        home = os.path.join(self.tmp.name, "home")
+        os.mkdir(home, 0o700)
+        self.file = os.path.join(home, "private")
+        pathlib.Path(self.file).write_text("private\n")
+        self.processes = {}
+        for uid in (0, shell.NOBODY, SUDO_USER, OTHER_USER):
+            who = [] if uid == 0 else ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups"]
+            self.processes[uid] = subprocess.Popen([*who, "sleep", "1000"], preexec_fn=jvm.die_with_parent)
+        return self
+
+    def __exit__(self, *_):
+        for p in self.processes.values():
+            p.kill()
+            p.wait()
+        self.tmp.cleanup()
+
+    def environment(self, uid, trial):
+        return {"LD_PRELOAD": TRIALS, "CLOSED_TRIAL": trial, "CLOSED_FOREIGN": str(self.processes[0].pid),
+                "CLOSED_OWN": str(self.processes[uid].pid), "CLOSED_FILE": self.file, "CLOSED_DIRECTORY": self.tmp.name}
+
+    def unharmed(self):
+        return (all(p.poll() is None for p in self.processes.values()) and os.listdir(self.tmp.name) == ["home"] and
+                pathlib.Path(self.file).read_text() == "private\n" and stat.S_IMODE(os.stat(self.file).st_mode) == 0o644)
+
+
+def attempt(victims, user, command, trial):
+    """None, or how it was not refused."""
+    wrap, uid = USERS[user]
+    # The file belongs to who parses: permissions are not what refuses.
+    p = subprocess.run(wrap(["env"] + ["%s=%s" % v for v in victims.environment(uid, trial).items()] +
+                            [shell.JS, *COMMANDS[command]]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.PIPE, text=True, timeout=jvm.PATIENCE, preexec_fn=jvm.die_with_parent)
+    killed = p.returncode in (-signal.SIGSYS, 256 - signal.SIGSYS)
+    said = re.search(r"^%s: errno (\d+)$" % trial, p.stderr, re.M)
+    if trial in OPENED:
+        return None if said and int(said.group(1)) == errno.EACCES else (p.returncode, p.stderr)
+    line = trial == "x32" or re.search(r"^jsampler: system call \d+ \(0x[0-9a-f]+, 0x[0-9a-f]+\) is not allowed", p.stderr, re.M)
+    return None if killed and line and not said else (p.returncode, p.stderr)
+
+
+def trials(names):
+    with Victims() as victims:
+        for user, (_, uid) in USERS.items():
+            os.chown(os.path.dirname(victims.file), uid, uid)
+            os.chown(victims.file, uid, uid)
+            for command in COMMANDS:
+                with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                    results = pool.map(lambda t: (t, attempt(victims, user, command, t)), names)
+                    bad = [r for r in results if r[1]]
+                check("%s, %s: %d things are refused" % (user, command, len(names)), names and not bad, bad)
+            check(user + ": nothing was harmed", victims.unharmed())
+
+
+def fields(pid):
+    try:
+        text = pathlib.Path("/proc/%d/status" % pid).read_text()
+    except OSError:
+        return {}
+    return dict(re.findall(r"^(\w+):[ \t]*(.*)$", text, re.M))
+
+
+def is_closed(f, uid):
+    ids = [str(uid)] * 4
+    return (f.get("Uid", "").split() == ids and f["Gid"].split() == ids and f["Groups"].strip() == "" and
+            all(int(f[c], 16) == 0 for c in ("CapEff", "CapPrm", "CapInh", "CapAmb")) and
+            f["NoNewPrivs"] == "1" and f["Seccomp"] == "2")
+
+
+def descendants(pid):
+    try:
+        children = pathlib.Path("/proc/%d/task/%d/children" % (pid, pid)).read_text().split()
+    except OSError:
+        children = []
+    return [pid] + [d for c in children for d in descendants(int(c))]
+
+
+def open_files(pid):
+    """What its descriptors lead to, by number."""
+    try:
+        return {int(fd): os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)}
+    except OSError:
+        return {}
+
+
+def waiting(what, wrap, uid):
+    """A command that waits for the first byte of its input is closed already."""
+    with open("/etc/shadow", "rb") as stray:
+        p = subprocess.Popen(wrap([shell.JS, "report", "-"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, preexec_fn=jvm.die_with_parent, pass_fds=[stray.fileno()])
+    until, seen = time.monotonic() + jvm.PATIENCE, []
+    while time.monotonic() < until and not any(is_closed(f, uid) for f in seen):
+        seen = [f for f in map(fields, descendants(p.pid)) if f]
+        time.sleep(0.01)
+    held = [open_files(int(f["Pid"])) for f in seen if is_closed(f, uid)]
+    check(what + ": has stdio, its input and a socket open", held and len(held[0]) <= 5 and
+          sum(to.startswith("socket:") for to in held[0].values()) == 1 and "/etc/shadow" not in held[0].values(), held)
+    out, err = p.communicate(input="a;b 3\n", timeout=jvm.PATIENCE)
+    check(what + ": closed before it reads", any(is_closed(f, uid) for f in seen),
+          [{k: f.get(k) for k in ("Name", "Uid", "Gid", "Groups", "CapEff", "NoNewPrivs", "Seccomp")} for f in seen])
+    check(what + ": does its work", p.returncode == 0 and "b" in out, (out, err))
+
+
+def outputs():
+    """Files of root's in places where the parser could not write."""
+    with tempfile.TemporaryDirectory() as tmp:
+        os.chmod(tmp, 0o700)
+        for ending in ("folded", "html", "pb.gz"):
+            out = os.path.join(tmp, "x." + ending)
+            for again in ("made", "replaced"):
+                p = shell.run(["convert", SAVED[0], "-o", out])
+                check("%s: %s in a closed directory" % (ending, again), p.returncode == 0 and os.path.getsize(out), p.stderr)
+        source = os.path.join(tmp, "private.folded")
+        shutil.copy(SAVED[0], source)
+        os.chmod(source, 0o600)
+        p = shell.run(["report", source])
+        check("an input that root alone may read", p.returncode == 0 and "Truth" in p.stdout, p.stderr)
+        check("nothing else is left", sorted(os.listdir(tmp)) == ["private.folded", "x.folded", "x.html", "x.pb.gz"],
+              os.listdir(tmp))
+
+
+def fifo():
+    """An input that nobody writes yet is waited for, and given up with the command."""
+    with tempfile.TemporaryDirectory() as tmp:
+        path = os.path.join(tmp, "fifo")
+        os.mkfifo(path)
+        p = subprocess.Popen([shell.JS, "report", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.2)
+        with open(path, "w", encoding="ascii") as f:
+            time.sleep(0.1)
+            f.write("a;b 3\n")
+        out, err = p.communicate(timeout=jvm.PATIENCE)
+        check("a FIFO is read", p.returncode == 0 and "b" in out, err)
+        p = subprocess.Popen([shell.JS, "report", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        jvm.wait_until(lambda: len(descendants(p.pid)) == 2)
+        opener = descendants(p.pid)[1]
+        time.sleep(0.1)
+        p.kill()
+        p.communicate()
+        jvm.wait_until(lambda: not fields(opener) or fields(opener)["State"].startswith("Z"))
+
+
+def is_gone(pid):
+    return not fields(pid) or fields(pid)["State"].startswith("Z")
+
+
+def killed(name, args, size, seconds):
+    """Wherever either process is killed: no process, no half output. seconds: how long it takes."""
+    with tempfile.TemporaryDirectory() as tmp:
+        left, whole, ended = [], 0, 0
+        for i in range(200):
+            p = subprocess.Popen([shell.JS, *args, "-o", tmp + "/x.out"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(i / 200 * seconds)
+            both = descendants(p.pid)
+            try:
+                os.kill(both[-1] if i % 2 else p.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            ended += p.wait() == -signal.SIGKILL
+            if not jvm.wait_until(lambda: all(map(is_gone, both)), pause=0.002):
+                left.append((i, both))
+            found = {f: os.path.getsize(os.path.join(tmp, f)) for f in os.listdir(tmp)}
+            whole += found == {"x.out": size}
+            if found not in ({}, {"x.out": size}):
+                left.append((i, found))
+            for f in found:
+                os.unlink(os.path.join(tmp, f))
+        check("%s, killed 200 times at random: nothing is left" % name, not left, left)
+        print("     %d killed themselves, %d wrote their file" % (ended, whole))
+
+
+def kills():
+    args = {"report": [*COMMANDS["report"], "-f", "json"], "convert": ["convert", SAVED[0], "-f", "html"],
+            "diff": [*COMMANDS["diff"], "-f", "json"], "replay": ["replay", "-n", "5", COMMANDS["replay"][1]]}
+    with tempfile.TemporaryDirectory() as tmp:
+        for name, a in args.items():
+            start = time.monotonic()
+            p = shell.run([*a, "-o", tmp + "/x.out"])
+            seconds = time.monotonic() - start
+            if check(name + " -o", p.returncode == 0, p.stderr):
+                killed(name, a, os.path.getsize(tmp + "/x.out"), seconds)
+
+
+def main():
+    if not shell.can_be_nobody():
+        print("skipped: not root, or no setpriv")
+        sys.exit(jvm.SKIP)
+    for user, (wrap, uid) in USERS.items():
+        waiting(user, wrap, uid)
+    waiting("a SUDO_UID that lies", lambda a: with_sudo(a, said=OTHER_USER), shell.NOBODY)
+    waiting("a SUDO_UID without sudo", lambda a: ["env", "SUDO_UID=0", *a], shell.NOBODY)
+    outputs()
+    fifo()
+    kills()
+    trials(sys.argv[1:] or trial_names())
+    shell.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,3 @@
+js_unit_test(closed_caller js_closed)
+js_unit_test(closed_opener js_closed)
+js_unit_test(closed_process js_closed)

@@ -1,0 +1,231 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/closed/closed.h"
+#include "sampler/closed/landlock.h"
+#include "symbolizer/base/log.h"
+
+/* In a child with stderr in a pipe: its status, and what it said. */
+static int run(void (*body)(void), char *ret, size_t size)
+{
+	int out[2], status;
+	size_t len = 0;
+	ssize_t n;
+	pid_t pid;
+
+	assert_int_equal(pipe(out), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(out[1], STDERR_FILENO);
+		close(out[0]);
+		close(out[1]);
+		body();
+		_exit(0);
+	}
+	close(out[1]);
+	while ((n = read(out[0], ret + len, size - 1 - len)) > 0)
+		len += (size_t)n;
+	ret[len] = '\0';
+	close(out[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void begin(struct closed_gaps *g)
+{
+	if (closed_begin(-1, g, NULL) < 0)
+		_exit(2);
+	closed_say_gaps(g);
+}
+
+static void work(void)
+{
+	struct closed_gaps g;
+	char *p;
+
+	begin(&g);
+	if (g.filter)
+		_exit(3);
+	for (size_t size = 1; size < (64 << 20); size *= 3) {
+		p = malloc(size);
+		if (!p)
+			_exit(4);
+		memset(p, 1, size);
+		free(p);
+	}
+	_exit(open("/dev/null", O_RDONLY) < 0 && errno == EACCES ? 0 : 5);
+}
+
+static void works_on(void **state)
+{
+	char said[512];
+
+	(void)state;
+	assert_int_equal(run(work, said, sizeof(said)), 0);
+	assert_string_equal(said, "");
+}
+
+static void try_socket(void)
+{
+	struct closed_gaps g;
+
+	begin(&g);
+	syscall(SYS_socket, 0x1234, 0xabcd, 0);
+}
+
+static void dies_with_a_line(void **state)
+{
+	char said[512], expected[128];
+	int status = run(try_socket, said, sizeof(said));
+
+	(void)state;
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);
+	snprintf(expected, sizeof(expected), "jsampler: system call %d (0x1234, 0xabcd) is not allowed", SYS_socket);
+	assert_int_equal(strncmp(said, expected, strlen(expected)), 0);
+	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1); /* one */
+}
+
+/* libc would look for the file of the time zone once more, and take UTC where it cannot. */
+static void tell_time(void)
+{
+	static const time_t moment = 1700000000;
+	struct closed_gaps g;
+	struct tm before, after;
+	char text[64];
+
+	unsetenv("TZ");
+	localtime_r(&moment, &before);
+	begin(&g);
+	localtime_r(&moment, &after);
+	_exit(strftime(text, sizeof(text), "%F %T %z", &after) && before.tm_hour == after.tm_hour &&
+	      before.tm_gmtoff == after.tm_gmtoff ? 0 : 14);
+}
+
+static void keeps_the_time_zone(void **state)
+{
+	char said[512];
+
+	(void)state;
+	assert_int_equal(run(tell_time, said, sizeof(said)), 0);
+	assert_string_equal(said, "");
+}
+
+static void abort_it(void)
+{
+	struct closed_gaps g;
+
+	begin(&g);
+	abort();
+}
+
+static void abort_is_abort(void **state)
+{
+	char said[512];
+	int status = run(abort_it, said, sizeof(said));
+
+	(void)state;
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+/* A container's filter, around this process, that answers `call` with `error`. */
+static void refuse(int call, int error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {sizeof(code) / sizeof(code[0]), code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0)
+		_exit(6);
+}
+
+static void without_filter(void)
+{
+	struct closed_gaps g;
+
+	refuse(SYS_seccomp, EPERM);
+	begin(&g);
+	_exit(g.filter ? 0 : 7);
+}
+
+static void without_landlock(void)
+{
+	struct closed_gaps g;
+
+	log_set_level(LOG_LEVEL_INFO);
+	refuse(SYS_landlock_create_ruleset, ENOSYS);
+	begin(&g);
+	_exit(g.landlock == -ENOSYS && !g.filter ? 0 : 8);
+}
+
+static void what_is_refused_is_said(void **state)
+{
+	char said[512];
+
+	(void)state;
+	assert_int_equal(run(without_filter, said, sizeof(said)), 0);
+	assert_non_null(strstr(said, "without a filter of system calls"));
+	assert_int_equal(run(without_landlock, said, sizeof(said)), 0);
+	assert_non_null(strstr(said, "no Landlock here"));
+	assert_null(strstr(said, "without a filter"));
+}
+
+/* Landlock alone, without the filter: neither a file nor a directory can be opened or made any more. */
+static void close_files(void)
+{
+	int null = open("/dev/null", O_WRONLY);
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || landlock_close() < 1)
+		_exit(9);
+	if (open("/dev/null", O_RDONLY) >= 0 || errno != EACCES)
+		_exit(10);
+	if (open("/tmp/jsampler-closed-test", O_WRONLY | O_CREAT, 0600) >= 0 || errno != EACCES)
+		_exit(11);
+	if (open("/tmp", O_RDONLY | O_DIRECTORY) >= 0 || errno != EACCES)
+		_exit(12);
+	_exit(write(null, "x", 1) == 1 ? 0 : 13);
+}
+
+static void landlock_closes_files(void **state)
+{
+	char said[512];
+
+	(void)state;
+	if (landlock_version() < 0)
+		skip();
+	assert_int_equal(run(close_files, said, sizeof(said)), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(works_on),
+		cmocka_unit_test(keeps_the_time_zone),
+		cmocka_unit_test(dies_with_a_line),
+		cmocka_unit_test(abort_is_abort),
+		cmocka_unit_test(what_is_refused_is_said),
+		cmocka_unit_test(landlock_closes_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sampler/engine/suspend/ptrace_stop.h"
+#include "sampler/engine/suspend/suspend_alarm.h"
+#include "symbolizer/base/clock.h"
+
+/*
+ * execve(2) of a process with two threads, of which one is traced: the kernel holds it in de_thread() until that thread's
+ * tracer has taken note of its end, and PTRACE_SEIZE of the other waits for the execve().
+ */
+enum { WATCHDOG_S = 30, SOON_MS = 1000 /* where nothing ends the wait it takes for ever */ };
+
+struct program {
+	pid_t pid, tid; /* its first thread, which calls execve(), and the other */
+	int go, gone; /* written: call it; readable: it was called */
+};
+
+static void *spin(void *fd)
+{
+	pid_t tid = gettid();
+	volatile unsigned x = 1;
+
+	(void)!write(*(int *)fd, &tid, sizeof(tid));
+	for (;;)
+		x = x * 5 + 1;
+	return NULL;
+}
+
+static void run_program(int go, int told)
+{
+	pthread_t t;
+	char c;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (pthread_create(&t, NULL, spin, &told) == 0 && read(go, &c, 1) == 1)
+		execl("/bin/sleep", "sleep", "600", (char *)NULL); /* told is O_CLOEXEC */
+	_exit(1);
+}
+
+static struct program start(void)
+{
+	struct program p = {0};
+	int go[2], told[2];
+
+	assert_int_equal(pipe2(go, O_CLOEXEC) | pipe2(told, O_CLOEXEC), 0);
+	p.pid = fork();
+	if (p.pid == 0) {
+		close(go[1]);
+		run_program(go[0], told[1]);
+	}
+	assert_true(p.pid > 0);
+	close(go[0]);
+	close(told[1]);
+	p.go = go[1];
+	p.gone = told[0];
+	assert_int_equal(read(p.gone, &p.tid, sizeof(p.tid)), sizeof(p.tid));
+	return p;
+}
+
+static void end(struct program *p)
+{
+	kill(p->pid, SIGKILL);
+	assert_int_equal(waitpid(p->pid, NULL, 0), p->pid);
+	close(p->go);
+	close(p->gone);
+}
+
+static char state_of_other(const struct program *p)
+{
+	char path[64], text[512] = "", *paren;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)p->pid, (int)p->tid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	(void)!fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	paren = strrchr(text, ')');
+	return paren ? paren[2] : 0;
+}
+
+/* Its other thread has ended, and its tracer has not noticed. */
+static void call_exec(const struct program *p)
+{
+	assert_int_equal(write(p->go, "", 1), 1);
+	while (state_of_other(p) != 'Z')
+		poll(NULL, 0, 1);
+}
+
+static bool was_called(const struct program *p, int ms)
+{
+	struct pollfd f = {.fd = p->gone, .events = POLLIN};
+
+	return poll(&f, 1, ms) > 0;
+}
+
+static uint64_t ms_since(uint64_t ns)
+{
+	return (clock_monotonic_ns() - ns) / 1000000;
+}
+
+/* --- Of another tracer, which takes its time */
+
+struct holder {
+	pid_t tid;
+	sem_t holds, let_go;
+};
+
+static void *hold(void *arg)
+{
+	struct holder *h = arg;
+
+	assert_int_equal(ptrace(PTRACE_SEIZE, h->tid, NULL, NULL), 0);
+	sem_post(&h->holds);
+	sem_wait(&h->let_go);
+	assert_int_equal(waitpid(h->tid, NULL, __WALL | __WNOTHREAD), h->tid);
+	return NULL;
+}
+
+static void sem_wait_through_alarms(sem_t *s)
+{
+	while (sem_wait(s) < 0)
+		assert_int_equal(errno, EINTR);
+}
+
+static void asking_ends_though_the_execve_does_not(void **state)
+{
+	struct program p = start();
+	struct holder h = {.tid = p.tid};
+	struct suspend_alarm alarm;
+	pthread_t holder;
+	uint64_t began;
+
+	(void)state;
+	sem_init(&h.holds, 0, 0);
+	sem_init(&h.let_go, 0, 0);
+	assert_int_equal(pthread_create(&holder, NULL, hold, &h), 0);
+	sem_wait_through_alarms(&h.holds);
+	call_exec(&p);
+	suspend_alarm_open(&alarm);
+	began = clock_monotonic_ns();
+	assert_int_equal(ptrace_stop_ask(p.pid), -EINTR);
+	assert_in_range(ms_since(began), 0, SOON_MS);
+	suspend_alarm_close(&alarm);
+	assert_false(was_called(&p, 0));
+	sem_post(&h.let_go);
+	assert_int_equal(pthread_join(holder, NULL), 0);
+	assert_true(was_called(&p, -1));
+	end(&p);
+}
+
+/* --- Of our own */
+
+static void what_the_execve_waits_for_is_noticed(void **state)
+{
+	struct program p = start();
+	struct ptrace_stop_event e;
+	struct suspend_alarm alarm;
+
+	(void)state;
+	assert_int_equal(ptrace(PTRACE_SEIZE, p.tid, NULL, NULL), 0);
+	call_exec(&p);
+	suspend_alarm_open(&alarm);
+	assert_int_equal(ptrace_stop_ask(p.pid), -EINTR);
+	while (!suspend_alarm_wait(&alarm, clock_monotonic_ns() + UINT64_C(1000000), true, &e))
+		;
+	suspend_alarm_close(&alarm);
+	assert_true(e.ended);
+	assert_int_equal(e.tid, p.tid);
+	assert_true(was_called(&p, -1));
+	end(&p);
+}
+
+/* --- Nothing of it where nobody waits */
+
+static void others_are_asked_beside_a_flood_of_alarms(void **state)
+{
+	struct program p = start();
+	struct ptrace_stop_event e;
+	struct suspend_alarm alarm;
+	uint64_t until;
+	int r, asked = 0;
+
+	(void)state;
+	suspend_alarm_open(&alarm);
+	until = clock_monotonic_ns() + UINT64_C(300000000);
+	while (clock_monotonic_ns() < until) {
+		r = ptrace_stop_ask(p.tid);
+		assert_true(r == 0 || r == -EINTR);
+		if (r < 0)
+			continue;
+		asked++;
+		while (!suspend_alarm_wait(&alarm, clock_monotonic_ns(), true, &e))
+			;
+		assert_int_equal(e.tid, p.tid);
+		assert_int_equal(ptrace_stop_release(e.tid, e.signal), 0);
+	}
+	suspend_alarm_close(&alarm);
+	assert_true(asked > 10);
+	end(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(asking_ends_though_the_execve_does_not),
+		cmocka_unit_test(what_the_execve_waits_for_is_noticed),
+		cmocka_unit_test(others_are_asked_beside_a_flood_of_alarms),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -100,11 +100,11 @@ class Asprof(Tool):
         super().start(pid, hz, tmp)
 
 
-def tools():
+def tools(o):
     found = [Jsampler()]
-    if "--against" in sys.argv:
-        found.append(Other(sys.argv[sys.argv.index("--against") + 1]))
-    if "--alone" in sys.argv:
+    if o.against:
+        found.append(Other(o.against))
+    if o.alone:
         return found
     if shutil.which("perf"):
         found.append(Perf())
@@ -120,8 +120,8 @@ CELL = {"jsampler": "jsampler", "other": "other", "perf dwarf": "perf", "async-p
 
 
 class Results:
-    def __init__(self):
-        self.rows, self.columns, self.failed = [], [t.name for t in tools()], False
+    def __init__(self, columns):
+        self.rows, self.columns, self.failed = [], columns, False
 
     def add(self, what, bar="", verdict="", **cells):
         """cells: jsampler=..., perf=..., asprof=..."""
@@ -168,6 +168,9 @@ class Counter:
         return (w1 - w0) / (o1 - o0), (c1 - c0) / (o1 - o0)
 
 
+COST_BARS = {99: 0.3, 1000: 1.5}  # Hz: percent of the target's time
+
+
 def one_window(tool, hz, pid, counter, tmp, seconds):
     tool.start(pid, hz, tmp)
     time.sleep(0.35)  # attaching is no part of the window
@@ -178,8 +181,8 @@ def one_window(tool, hz, pid, counter, tmp, seconds):
 
 def measure_cost(o, jdk, classes, results, tmp):
     """Alternating windows: off, on (one profiler and rate), off, ...; compares each "on" with its neighbours."""
-    rates = ((99, 0.3), (1000, 1.5))
-    cases = [(t, hz, bar) for t in tools() for hz, bar in rates]
+    rates = [(hz, COST_BARS[hz]) for hz in o.rates]
+    cases = [(t, hz, bar) for t in tools(o) for hz, bar in rates]
     ratios = {(t.name, hz): ([], []) for t, hz, _ in cases}
     path = os.path.join(tmp, "ops")
     with jvm.Jvm(jdk, classes, "Ops", ["cost", path, "1"], OPS_FLAGS) as java:
@@ -199,7 +202,7 @@ def measure_cost(o, jdk, classes, results, tmp):
     for hz, bar in rates:
         for i, unit in ((0, "wall time"), (1, "CPU time")):
             cells, judged = {}, ""
-            for tool in tools():
+            for tool in tools(o):
                 median, low, high = bootstrap(ratios[tool.name, hz][i])
                 cells[CELL[tool.name]] = "%+.2f %% (%.2f..%.2f)" % (median, low, high)
                 if tool.name == "jsampler":
@@ -376,12 +379,16 @@ def parse_arguments():
     p.add_argument("--windows", type=int, help="interleaved windows per profiler and rate (200)")
     p.add_argument("--window", type=float, default=0.6, help="seconds of each")
     p.add_argument("--only", default=",".join(PARTS), help="parts: " + ", ".join(PARTS))
+    p.add_argument("--rates", type=lambda s: [int(hz) for hz in s.split(",")], default=[*COST_BARS],
+                   help="rates of the part cost, in Hz: 99,1000")
     p.add_argument("--alone", action="store_true", help="jsampler only, without other profilers")
     p.add_argument("--against", metavar="BINARY", help="another build of jsampler: its cost in the same windows")
     p.add_argument("--jdk", help="major version or directory")
     p.add_argument("--json", help="also write the table to this file")
     o = p.parse_args()
     o.windows = o.windows or (10 if o.quick else 200)
+    if set(o.rates) - set(COST_BARS):
+        p.error("--rates takes " + " and ".join(map(str, COST_BARS)))
     unknown = set(o.only.split(",")) - set(PARTS)
     if unknown:
         p.error("no part " + ", ".join(sorted(unknown)))
@@ -393,7 +400,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     jdk = jvm.pick_jdk(o.jdk)
     classes = jvm.compile_java(jdk, "shapes")
-    results = Results()
+    results = Results([t.name for t in tools(o)])
     with tempfile.TemporaryDirectory(prefix="jsampler-bench-") as tmp:
         for part in o.only.split(","):
             progress("== " + part)

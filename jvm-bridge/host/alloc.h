@@ -17,10 +17,10 @@ bool class_kind_of_class(struct thread *t, JNIEnv *env, jclass klass, struct cla
 
 jint jvmpi_type(char signature); /* JVMPI_BOOLEAN and so on, JVMPI_CLASS, by the first character of a signature */
 
-void arena_tell(struct agent *a, struct thread *t); /* the one that there is */
+void arena_tell(struct agent *a, struct thread *t); /* a JVM has one arena */
 jint alloc_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id);
-bool alloc_prepare(void); /* false: the JVM does not tell of allocations */
-void alloc_begin(void); /* right behind JVMTI's event was switched on: from here on all are told */
+bool alloc_prepare(void); /* false: the JVM does not report allocations */
+void alloc_begin(void); /* call it right after enabling JVMTI's event; all later allocations are reported */
 void JNICALL on_sampled_alloc(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object, jclass klass, jlong size);
 
 #endif

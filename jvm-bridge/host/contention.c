@@ -40,19 +40,12 @@ static JNIEnv *owner_of(JNIEnv *env, jobject object)
 static void object_send(struct thread *t, JNIEnv *env, jobject object, JVMPI_Event *e)
 {
 	struct object_id *id = (struct object_id *)e->u.monitor.object;
-	unsigned n = atomic_load(&the_bridge.n_agents);
-	jint type = e->event_type;
+	unsigned n = id && id->kind == ID_CLASS ? atomic_load(&the_bridge.n_agents) : 0;
 
-	for (unsigned i = 0; i < n; i++) {
-		struct agent *a = &the_bridge.agents[i];
-
-		if (!agent_wants(a, type))
-			continue;
-		if (id && id->kind == ID_CLASS)
-			class_met(a, env, object, id);
-		e->event_type = type;
-		event_send(a, t, e, GC_NOT);
-	}
+	for (unsigned i = 0; i < n; i++)
+		if (agent_wants(&the_bridge.agents[i], e->event_type))
+			class_met(&the_bridge.agents[i], env, object, id);
+	event_send_all(t, e, GC_NOT);
 }
 
 static void monitor_send(struct thread *t, JNIEnv *env, jobject object, jint type, JNIEnv *about)

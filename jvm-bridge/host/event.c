@@ -48,7 +48,7 @@ static bool is_needed(jvmtiEvent event)
 	return event == JVMTI_EVENT_GARBAGE_COLLECTION_FINISH && ids_looked_for();
 }
 
-/* true: allocations are told from here on (alloc_begin()). */
+/* true: allocations are reported from now on (alloc_begin()). */
 static bool modes_apply_locked(void)
 {
 	static uint64_t set; /* as JVMTI has them: bit an event */

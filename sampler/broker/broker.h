@@ -29,7 +29,7 @@ int broker_start(struct broker *b, int (*drop)(struct err *err), struct err *err
 int broker_socket(const struct broker *b); /* for closed_begin() */
 
 /*
- * A descriptor for reading, the caller's, or -errno: -ESRCH: the process or thread has ended; -EACCES, -EPERM: not to be had;
+ * A descriptor for reading, the caller's, or -errno: -ESRCH: the process or thread has ended; -EACCES, -EPERM: the target does not let us read it;
  * -EPIPE: the broker has ended. Not thread-safe.
  */
 int broker_proc(struct broker *b, uint32_t target, enum broker_name name);

@@ -15,7 +15,7 @@
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/target_file.h"
 
-/* Of the process, of a thread; NULL: not to be had there. */
+/* A name's file in /proc/PID and in /proc/PID/task/TID; NULL: a process or thread has no such file. */
 static const char *const names[BROKER_NAMES][2] = {
 	[BROKER_MEM] = {"mem", NULL},
 	[BROKER_MAPS] = {"maps", NULL},

@@ -41,10 +41,10 @@ struct opener {
 	struct outfile_namer namer;
 };
 
-/* The child: by number, an output, then what stands in for it. NULL: no such number. */
+/* In the child: the file of an output, or of its rescue file, by number. NULL: no such number. */
 struct outfile **opener_file(struct opener *o, size_t number);
 
-/* The child: until the other end is closed, or breaks the rules. */
+/* In the child: answers requests until the other end is closed or breaks the protocol. */
 void opener_serve(struct opener *o, int socket);
 
 /* Both: blocks on a FIFO without a writer only until `socket` (-1: none) is closed. A descriptor, or -errno. */

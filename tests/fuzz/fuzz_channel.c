@@ -23,7 +23,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int __wrap_outfile_open_rescue(const char *path, unsigned i, struct outfile **ret, char *ret_path, size_t size);
 
-/* In its place (-Wl,--wrap), so that nothing comes to lie in /tmp. */
+/* Replaces the real one (-Wl,--wrap), so that the fuzzer leaves no files in /tmp. */
 int __wrap_outfile_open_rescue(const char *path, unsigned i, struct outfile **ret, char *ret_path, size_t size)
 {
 	snprintf(ret_path, size, "/dev/null");

@@ -39,6 +39,19 @@ static void parse_user(const struct perf_layout *l, struct cursor *c, struct per
 	}
 }
 
+/* Which event a record is of, and on which CPU. */
+static void parse_origin(const struct perf_layout *l, struct cursor *c, struct perf_record *r)
+{
+	if (l->sample_type & PERF_SAMPLE_ID)
+		r->id = cursor_u64(c);
+	if (l->sample_type & PERF_SAMPLE_STREAM_ID)
+		cursor_u64(c);
+	if (l->sample_type & PERF_SAMPLE_CPU) {
+		r->cpu = cursor_u32(c);
+		cursor_u32(c);
+	}
+}
+
 static void parse_sample(const struct perf_layout *l, struct cursor *c, struct perf_record *r)
 {
 	uint64_t type = l->sample_type;
@@ -55,14 +68,7 @@ static void parse_sample(const struct perf_layout *l, struct cursor *c, struct p
 		r->time = cursor_u64(c);
 	if (type & PERF_SAMPLE_ADDR)
 		cursor_u64(c);
-	if (type & PERF_SAMPLE_ID)
-		r->id = cursor_u64(c);
-	if (type & PERF_SAMPLE_STREAM_ID)
-		cursor_u64(c);
-	if (type & PERF_SAMPLE_CPU) {
-		r->cpu = cursor_u32(c);
-		cursor_u32(c);
-	}
+	parse_origin(l, c, r);
 	if (type & PERF_SAMPLE_PERIOD)
 		r->period = cursor_u64(c);
 	if (type & PERF_SAMPLE_READ)
@@ -91,14 +97,7 @@ static void parse_sample_id(const struct perf_layout *l, struct cursor *c, struc
 	}
 	if (type & PERF_SAMPLE_TIME)
 		r->time = cursor_u64(c);
-	if (type & PERF_SAMPLE_ID)
-		r->id = cursor_u64(c);
-	if (type & PERF_SAMPLE_STREAM_ID)
-		cursor_u64(c);
-	if (type & PERF_SAMPLE_CPU) {
-		r->cpu = cursor_u32(c);
-		cursor_u32(c);
-	}
+	parse_origin(l, c, r);
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		r->id = cursor_u64(c);
 }

@@ -19,8 +19,12 @@
 #include "symbolizer/base/err.h"
 
 /* The longest that the child can take: start, listener, answer, connection. */
-enum { PARENT_WAIT_MS = 2 * ATTACH_START_MS + 4 * ATTACH_WAIT_MS, MAX_PATH = 4096, MAX_COMMAND = 16,
-       STOP_WAIT_MS = 500 };
+enum {
+	PARENT_WAIT_MS = 2 * ATTACH_START_MS + 4 * ATTACH_WAIT_MS,
+	MAX_PATH = 4096,
+	MAX_COMMAND = 16,
+	STOP_WAIT_MS = 500
+};
 
 struct attach {
 	pid_t child;
@@ -117,8 +121,7 @@ static const char *or_null(const char *s)
 	return *s ? s : NULL;
 }
 
-static int load(struct proc *proc, int parent, const struct request *q, int *ret_fd, int *ret_code,
-		struct err *err)
+static int load(struct proc *proc, int parent, const struct request *q, int *ret_fd, int *ret_code, struct err *err)
 {
 	const struct attach_load l = {q->wake, or_null(q->library), or_null(q->musl_library), or_null(q->loaded)};
 	struct inside in = {.root = -1};
@@ -207,7 +210,8 @@ void attach_stop(struct attach *a)
 	 * While it waits for a request or an answer it sees the end at once. A JVM that has been sent SIGQUIT must open its
 	 * listener first, or it would take the signal for another one: that is not waited for to the end.
 	 */
-	for (int ms = 0; a->child > 0 && ms < STOP_WAIT_MS && waitpid(a->child, NULL, WNOHANG) == 0; ms += ATTACH_POLL_MS)
+	for (int ms = 0; a->child > 0 && ms < STOP_WAIT_MS && waitpid(a->child, NULL, WNOHANG) == 0;
+	     ms += ATTACH_POLL_MS)
 		poll(NULL, 0, ATTACH_POLL_MS);
 	free(a);
 }
@@ -248,8 +252,7 @@ static int wait_readable(struct attach *a, struct err *err)
 static void take_descriptor(struct msghdr *m, int *ret_fd)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-		    c->cmsg_len == CMSG_LEN(sizeof(int)))
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
 			memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
 }
 
@@ -257,8 +260,7 @@ static int receive_reply(struct attach *a, struct reply *reply, int *ret_fd, str
 {
 	struct iovec v = {reply, sizeof(*reply)};
 	union fd_message u = {{0}};
-	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1, .msg_control = u.room, .msg_controllen = sizeof(u.room)};
+	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = u.room, .msg_controllen = sizeof(u.room)};
 	int r = wait_readable(a, err);
 
 	if (r < 0)
@@ -294,8 +296,7 @@ static int read_text(struct attach *a, struct buf *b, struct err *err)
 	}
 }
 
-int attach_ask(struct attach *a, const char *command, bool wake, char **ret, size_t *ret_len,
-	       struct err *err)
+int attach_ask(struct attach *a, const char *command, bool wake, char **ret, size_t *ret_len, struct err *err)
 {
 	struct request q = {.what = ASK, .wake = wake};
 	struct reply reply;

@@ -32,8 +32,7 @@ void attach_set_patience(struct attach *a, unsigned ms);
  * the caller's.
  * Without `wake` -ENOENT where there is no listener yet.
  */
-int attach_ask(struct attach *a, const char *command, bool wake, char **ret, size_t *ret_len,
-	       struct err *err);
+int attach_ask(struct attach *a, const char *command, bool wake, char **ret, size_t *ret_len, struct err *err);
 
 struct attach_load {
 	bool wake;
@@ -50,7 +49,6 @@ struct attach_load {
  * target (no other process) connects to it. *ret_fd: that connection, the caller's. *ret_code: what
  * Agent_OnAttach returned (-EREMOTEIO unless 0), else 0. Nothing of it stays in the file system.
  */
-int attach_load(struct attach *a, const struct attach_load *l, int *ret_fd, int *ret_code,
-		struct err *err);
+int attach_load(struct attach *a, const struct attach_load *l, int *ret_fd, int *ret_code, struct err *err);
 
 #endif

@@ -26,7 +26,8 @@ static int enter_user_namespace(struct inside *in, bool *entered, struct err *er
 		return 0;
 	ns = openat(proc_dirfd(in->proc), "ns/user", O_RDONLY | O_CLOEXEC);
 	if (ns < 0 || setns(ns, CLONE_NEWUSER) < 0)
-		return err_set(err, -errno, "the JVM has its own user namespace, which cannot be entered (%m): "
+		return err_set(err, -errno,
+			       "the JVM has its own user namespace, which cannot be entered (%m): "
 			       "run jsampler as root of the host, or inside");
 	return 0;
 }
@@ -42,10 +43,12 @@ static int become(struct inside *in, bool entered, struct err *err)
 	if (!entered && st->euid == geteuid() && st->egid == getegid())
 		return 0;
 	/* User namespaces may refuse setgroups(2); the groups there are then what they are. */
-	if ((setgroups(0, NULL) < 0 && errno != EPERM) ||
-	    setresgid(st->egid, st->egid, st->egid) < 0 || setresuid(st->euid, st->euid, st->euid) < 0)
-		return err_set(err, -errno, "cannot become the JVM's user %u (%m): only that user and root "
-			       "may attach", (unsigned)st->euid);
+	if ((setgroups(0, NULL) < 0 && errno != EPERM) || setresgid(st->egid, st->egid, st->egid) < 0 ||
+	    setresuid(st->euid, st->euid, st->euid) < 0)
+		return err_set(err, -errno,
+			       "cannot become the JVM's user %u (%m): only that user and root "
+			       "may attach",
+			       (unsigned)st->euid);
 	return 0;
 }
 
@@ -59,8 +62,7 @@ int inside_enter(struct proc *proc, int parent, struct inside *in, struct err *e
 	if (in->root < 0 && (errno == ENOENT || errno == ESRCH))
 		return err_set(err, -ESRCH, "the JVM ended");
 	if (in->root < 0)
-		return err_set(err, -errno, "cannot open the root directory of process %d: %m",
-			       (int)proc_pid(proc));
+		return err_set(err, -errno, "cannot open the root directory of process %d: %m", (int)proc_pid(proc));
 	r = enter_user_namespace(in, &entered, err);
 	if (r < 0)
 		return r;
@@ -143,7 +145,8 @@ int inside_wait_started(struct inside *in, struct err *err)
 		if (r < 0 || past_start(in))
 			return r;
 		if (ms >= ATTACH_START_MS)
-			return err_set(err, -EAGAIN, "SIGQUIT is not caught (the JVM is starting, or runs with "
+			return err_set(err, -EAGAIN,
+				       "SIGQUIT is not caught (the JVM is starting, or runs with "
 				       "-Xrs): it would end the JVM, so it is not sent");
 		r = inside_wait(in, -1, 0, ATTACH_POLL_MS);
 		if (r < 0)

@@ -66,7 +66,7 @@ int place_socket(struct inside *in, struct placed *ret, int *ret_fd, struct err 
 void place_remove(struct placed *p);
 
 /* load.c */
-int inside_load(struct inside *in, const struct attach_load *l, const struct library *lib, int *ret_fd,
-		int *ret_code, struct err *err);
+int inside_load(struct inside *in, const struct attach_load *l, const struct library *lib, int *ret_fd, int *ret_code,
+		struct err *err);
 
 #endif

@@ -34,8 +34,10 @@ static int find_socket(const struct inside *in, struct err *err)
 		return err_set(err, -EPERM, "%s in the JVM's root is not a socket: remove it", path);
 	/* The JVM removes what an earlier process of its number left there, if it may. */
 	if (s.st_uid != in->st.euid)
-		return err_set(err, -EPERM, "%s in the JVM's root is of user %u, not of the JVM's (left by an earlier process of "
-			       "that number?): remove it", path, (unsigned)s.st_uid);
+		return err_set(err, -EPERM,
+			       "%s in the JVM's root is of user %u, not of the JVM's (left by an earlier process of "
+			       "that number?): remove it",
+			       path, (unsigned)s.st_uid);
 	return take_fd(&fd);
 }
 
@@ -65,8 +67,10 @@ static int check_peer(const struct inside *in, int fd, struct err *err)
 		return -errno;
 	if (peer.pid == proc_pid(in->proc))
 		return 0;
-	return err_set(err, -EPERM, "another process (PID %d) listens at the JVM's /tmp/.java_pid%d: do two containers share a /tmp?",
-		       (int)peer.pid, (int)in->st.ns_pid);
+	return err_set(
+		err, -EPERM,
+		"another process (PID %d) listens at the JVM's /tmp/.java_pid%d: do two containers share a /tmp?",
+		(int)peer.pid, (int)in->st.ns_pid);
 }
 
 static uint64_t wait_end_ns(void)
@@ -278,8 +282,8 @@ static int ask_version(struct inside *in, struct err *err)
 }
 
 /* What is too long for version 1 goes by version 2, where the JVM knows that (24 and later). */
-static int make_long_request(struct inside *in, int *fd, struct buf *b, const char *command,
-			     const char *const *args, size_t n, struct err *err)
+static int make_long_request(struct inside *in, int *fd, struct buf *b, const char *command, const char *const *args,
+			     size_t n, struct err *err)
 {
 	int version;
 
@@ -311,8 +315,8 @@ int listener_talk(struct inside *in, int *fd, const char *command, const char *c
 		r = send_all(in, *fd, b.data, b.len);
 		/* Sent to a JVM that ends meanwhile: the answer, or its lack, tells. */
 		r = r < 0 && r != -EPIPE ?
-			err_set(err, r, "cannot send to the JVM's attach listener: %s", strerror(-r)) :
-			read_answer(in, *fd, answer, err);
+			    err_set(err, r, "cannot send to the JVM's attach listener: %s", strerror(-r)) :
+			    read_answer(in, *fd, answer, err);
 	}
 	buf_done(&b);
 	return r;

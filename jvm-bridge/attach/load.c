@@ -19,8 +19,8 @@ static const char *hint(const char *why)
 {
 	if (strstr(why, "failed to map segment") || strstr(why, "Operation not permitted"))
 		return "; is it on a file system mounted noexec, or forbidden by SELinux?";
-	if (strstr(why, "Error relocating") || strstr(why, "Error loading shared library") ||
-	    strstr(why, "GLIBC_") || strstr(why, "libc.musl") || strstr(why, "libc.so: "))
+	if (strstr(why, "Error relocating") || strstr(why, "Error loading shared library") || strstr(why, "GLIBC_") ||
+	    strstr(why, "libc.musl") || strstr(why, "libc.so: "))
 		return "; it is built for another C library than the JVM's";
 	if (strstr(why, "wrong ELF class") || strstr(why, "ELFCLASS"))
 		return "; it is built for another word size than the JVM's";
@@ -35,8 +35,8 @@ static int check_answer(const struct buf *b, int *ret_code, struct err *err)
 	int r = attach_answer_load(b->data, ret_code, why, sizeof(why));
 
 	if (r == -ENOEXEC)
-		return err_set(err, r, "the JVM did not load the bridge: %s%s",
-			       why[0] ? why : "it gives no reason", hint(why));
+		return err_set(err, r, "the JVM did not load the bridge: %s%s", why[0] ? why : "it gives no reason",
+			       hint(why));
 	if (r < 0)
 		return err_set(err, r, "the JVM's attach listener answered nonsense");
 	return *ret_code ? err_set(err, -EREMOTEIO, "the bridge refused to start, code %d", *ret_code) : 0;
@@ -57,8 +57,8 @@ static int accept_target(struct inside *in, int listener, struct err *err)
 			return err_set(err, r, "nobody waits for the bridge any more");
 		if (fd < 0)
 			continue;
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
-		    peer.pid == proc_pid(in->proc) && proc_alive(in->proc))
+		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.pid == proc_pid(in->proc) &&
+		    proc_alive(in->proc))
 			return fd;
 		close(fd);
 	}
@@ -66,8 +66,8 @@ static int accept_target(struct inside *in, int listener, struct err *err)
 }
 
 /* Once. *ret_early: refused because the JVM is still starting. */
-static int talk(struct inside *in, int *jvm, const char *library, const char *socket, bool *ret_early,
-		int *ret_code, struct err *err)
+static int talk(struct inside *in, int *jvm, const char *library, const char *socket, bool *ret_early, int *ret_code,
+		struct err *err)
 {
 	char options[4096 + 16];
 	const char *args[] = {library, "true", options};
@@ -102,8 +102,8 @@ static int load_placed(struct inside *in, int *jvm, const char *library, const c
 	return r;
 }
 
-int inside_load(struct inside *in, const struct attach_load *l, const struct library *lib, int *ret_fd,
-		int *ret_code, struct err *err)
+int inside_load(struct inside *in, const struct attach_load *l, const struct library *lib, int *ret_fd, int *ret_code,
+		struct err *err)
 {
 	CLEANUP(close_at_exit) int jvm = -1, listener = -1;
 	struct placed library = {.dir = -1}, sock = {.dir = -1};

@@ -83,8 +83,8 @@ static bool same_for_target(const struct inside *in, const char *path, const str
 	struct stat s;
 	char link[40];
 
-	if (fd < 0 || fstat(fd, &s) < 0 || s.st_dev != st->st_dev || s.st_ino != st->st_ino ||
-	    fstatvfs(fd, &v) < 0 || v.f_flag & ST_NOEXEC)
+	if (fd < 0 || fstat(fd, &s) < 0 || s.st_dev != st->st_dev || s.st_ino != st->st_ino || fstatvfs(fd, &v) < 0 ||
+	    v.f_flag & ST_NOEXEC)
 		return false;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	return faccessat(AT_FDCWD, link, R_OK, AT_EACCESS) == 0;
@@ -130,8 +130,8 @@ static bool is_copy(const struct inside *in, int dir, const char *name, size_t l
 {
 	struct stat s;
 
-	return fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode) &&
-	       s.st_uid == in->st.euid && (s.st_mode & 07777) == 0500 && (size_t)s.st_size == len;
+	return fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode) && s.st_uid == in->st.euid &&
+	       (s.st_mode & 07777) == 0500 && (size_t)s.st_size == len;
 }
 
 static int copy_library(struct inside *in, const char *bytes, size_t len, struct placed *ret, struct err *err)
@@ -153,8 +153,10 @@ static int copy_library(struct inside *in, const char *bytes, size_t len, struct
 		r = -ENOENT;
 	}
 	if (r < 0)
-		err_set(err, r, "the bridge library cannot be put where the JVM finds it (%s): mount it there "
-			"under its own path", why.data ? why.data : "");
+		err_set(err, r,
+			"the bridge library cannot be put where the JVM finds it (%s): mount it there "
+			"under its own path",
+			why.data ? why.data : "");
 	buf_done(&why);
 	return r;
 }

@@ -103,8 +103,7 @@ static bool find_return_code(const char *text, int *ret)
 	if (number_line(text, ret, &end))
 		return true;
 	for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL)
-		if (strncmp(line, label, sizeof(label) - 1) == 0 &&
-		    number_line(line + sizeof(label) - 1, ret, &end))
+		if (strncmp(line, label, sizeof(label) - 1) == 0 && number_line(line + sizeof(label) - 1, ret, &end))
 			return true;
 	return false;
 }

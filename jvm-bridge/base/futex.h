@@ -1,8 +1,8 @@
 #ifndef JS_BRIDGE_FUTEX_H
 #define JS_BRIDGE_FUTEX_H
 
-#include <linux/futex.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>

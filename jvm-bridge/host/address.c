@@ -40,12 +40,12 @@ static bool exported(void *lib, const char *name, uint64_t *ret)
 static bool table_open(void *lib, struct table *t)
 {
 	return exported(lib, "gHotSpotVMStructs", &t->entries) &&
-		exported(lib, "gHotSpotVMStructEntryArrayStride", &t->stride) &&
-		exported(lib, "gHotSpotVMStructEntryTypeNameOffset", &t->type) &&
-		exported(lib, "gHotSpotVMStructEntryFieldNameOffset", &t->field) &&
-		exported(lib, "gHotSpotVMStructEntryIsStaticOffset", &t->is_static) &&
-		exported(lib, "gHotSpotVMStructEntryOffsetOffset", &t->offset) &&
-		exported(lib, "gHotSpotVMStructEntryAddressOffset", &t->address) && t->entries;
+	       exported(lib, "gHotSpotVMStructEntryArrayStride", &t->stride) &&
+	       exported(lib, "gHotSpotVMStructEntryTypeNameOffset", &t->type) &&
+	       exported(lib, "gHotSpotVMStructEntryFieldNameOffset", &t->field) &&
+	       exported(lib, "gHotSpotVMStructEntryIsStaticOffset", &t->is_static) &&
+	       exported(lib, "gHotSpotVMStructEntryOffsetOffset", &t->offset) &&
+	       exported(lib, "gHotSpotVMStructEntryAddressOffset", &t->address) && t->entries;
 }
 
 /* The offset of a field, the address of a static one. */
@@ -129,7 +129,7 @@ void addresses_init(JNIEnv *env)
 	if (atomic_exchange(&at.tried, true))
 		return;
 	if (!fields_find() || (!unsafe_find(env, "jdk/internal/misc/Unsafe", "Ljdk/internal/misc/Unsafe;") &&
-			!unsafe_find(env, "sun/misc/Unsafe", "Lsun/misc/Unsafe;"))) /* 8 */
+			       !unsafe_find(env, "sun/misc/Unsafe", "Lsun/misc/Unsafe;"))) /* 8 */
 		return;
 	atomic_store(&at.ready, true);
 }

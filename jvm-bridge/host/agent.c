@@ -9,7 +9,7 @@
 #include "jvm-bridge/host/libc_old.h"
 #include "jvm-bridge/host/thread.h"
 
-typedef jint (JNICALL *on_load)(JavaVM *, char *, void *);
+typedef jint(JNICALL *on_load)(JavaVM *, char *, void *);
 
 struct agent *agent_new(const void *base)
 {

@@ -94,7 +94,8 @@ bool class_kind_of(struct thread *t, JNIEnv *env, jobject object, jclass klass, 
 	return ok;
 }
 
-static bool alloc_send(struct agent *a, struct thread *t, struct object_id *id, const struct class_kind *kind, jlong size, jint type)
+static bool alloc_send(struct agent *a, struct thread *t, struct object_id *id, const struct class_kind *kind,
+		       jlong size, jint type)
 {
 	JVMPI_Event e = {.event_type = type};
 
@@ -124,7 +125,7 @@ jint alloc_request(struct agent *a, struct thread *t, JNIEnv *env, struct object
 	struct class_kind kind;
 	jlong size = 0;
 	bool ok = object && class_kind_of(t, env, object, NULL, &kind) &&
-		!(*the_bridge.ti)->GetObjectSize(the_bridge.ti, object, &size);
+		  !(*the_bridge.ti)->GetObjectSize(the_bridge.ti, object, &size);
 
 	bridge_exception_put(env, pending);
 	if (ok)
@@ -140,7 +141,7 @@ static bool is_exact(void)
 	jint version = 0;
 
 	return !(*the_bridge.ti)->GetVersionNumber(the_bridge.ti, &version) &&
-		(version & JVMTI_VERSION_MASK_MAJOR) >> JVMTI_VERSION_SHIFT_MAJOR >= 16;
+	       (version & JVMTI_VERSION_MASK_MAJOR) >> JVMTI_VERSION_SHIFT_MAJOR >= 16;
 }
 
 bool alloc_prepare(void)

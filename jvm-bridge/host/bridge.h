@@ -75,7 +75,8 @@ extern struct bridge the_bridge;
 
 void bridge_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* a line on stderr */
 _Noreturn void bridge_freeze(void); /* what is called after JVM_SHUT_DOWN stays */
-void exit_watch(void); /* once, behind the last event: exit() finds agents' destructors later than what this registers */
+void exit_watch(
+	void); /* once, behind the last event: exit() finds agents' destructors later than what this registers */
 void exit_begin(void); /* the calling thread calls exit() now */
 bool exit_is_here(void); /* the calling thread is inside exit() */
 JNIEnv *bridge_env(void); /* of this thread, or NULL */
@@ -230,7 +231,7 @@ uint64_t registers_sum(JNIEnv *env);
 
 /* code.c */
 void JNICALL on_code_load(jvmtiEnv *ti, jmethodID method, jint size, const void *addr, jint map_length,
-	const jvmtiAddrLocationMap *map, const void *info);
+			  const jvmtiAddrLocationMap *map, const void *info);
 void JNICALL on_code_unload(jvmtiEnv *ti, jmethodID method, const void *addr);
 void JNICALL on_dynamic_code(jvmtiEnv *ti, const char *name, const void *addr, jint length);
 void code_tell_all(struct agent *a, struct thread *t, jint requested); /* what there is */

@@ -67,8 +67,8 @@ jobject thread_carried(struct thread *t, JNIEnv *env, jobject thread)
 	jobject carried = NULL;
 
 	if (!extension_find() || !is_carrier(t, env, thread) ||
-		!event_capabilities_add(44, -1) || /* can_support_virtual_threads */
-		extension.virtual_thread(the_bridge.ti, thread, &carried))
+	    !event_capabilities_add(44, -1) || /* can_support_virtual_threads */
+	    extension.virtual_thread(the_bridge.ti, thread, &carried))
 		return NULL;
 	return carried;
 }

@@ -170,7 +170,8 @@ static struct saved_class *class_save(const JVMPI_Event *e)
 	copy->u.class_load.num_methods = e->u.class_load.num_methods;
 	for (jint i = 0; i < copy->u.class_load.num_methods; i++)
 		copy->u.class_load.methods[i] = (JVMPI_Method){pool_string(&s->pool, m[i].method_name),
-			pool_string(&s->pool, m[i].method_signature), m[i].start_lineno, m[i].end_lineno, NULL};
+							       pool_string(&s->pool, m[i].method_signature),
+							       m[i].start_lineno, m[i].end_lineno, NULL};
 	return s;
 }
 
@@ -187,7 +188,8 @@ static bool is_prepared(jclass klass)
 {
 	jint status = 0;
 
-	return !(*the_bridge.ti)->GetClassStatus(the_bridge.ti, klass, &status) && (status & JVMTI_CLASS_STATUS_PREPARED);
+	return !(*the_bridge.ti)->GetClassStatus(the_bridge.ti, klass, &status) &&
+	       (status & JVMTI_CLASS_STATUS_PREPARED);
 }
 
 static void class_keep(const struct agent *a, const JVMPI_Event *e, struct object_id *id)
@@ -202,7 +204,7 @@ static void class_keep(const struct agent *a, const JVMPI_Event *e, struct objec
 }
 
 static bool class_send(struct agent *a, struct thread *t, JNIEnv *env, jclass klass, struct object_id *id,
-	jint requested)
+		       jint requested)
 {
 	JVMPI_Event e = {.event_type = JVMPI_EVENT_CLASS_LOAD | requested};
 	bool prepared = is_prepared(klass), sent = false;

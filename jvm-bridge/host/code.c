@@ -30,7 +30,7 @@ struct code {
 	struct {
 		jmethodID method;
 		struct lines lines;
-	} *methods; /* hash */
+	} * methods; /* hash */
 };
 
 static const struct lines *code_lines(struct code *c, jmethodID method)
@@ -67,7 +67,7 @@ static void lines_fill(struct code *c, const jvmtiAddrLocationMap *map, jint n)
 		return;
 	for (jint i = 0; i < n; i++)
 		c->lines[i] = (JVMPI_Lineno){(jint)((uintptr_t)map[i].start_address - (uintptr_t)c->addr),
-			lines_find(code_lines(c, c->method), map[i].location)};
+					     lines_find(code_lines(c, c->method), map[i].location)};
 	c->n_lines = n;
 }
 
@@ -114,7 +114,7 @@ static jint scope_of(struct code *c, const PCStackInfo *pc, jint *path, jint *de
 		jint bci = pc->bcis[k];
 
 		same = same && level < *depth && c->scopes[path[level]].method_id == method &&
-			c->scopes[path[level]].bci == bci;
+		       c->scopes[path[level]].bci == bci;
 		if (!same)
 			path[level] = scope_add(c, level ? path[level - 1] : -1, method, bci);
 		if (path[level] < 0)
@@ -157,7 +157,7 @@ static void scopes_from_map(struct code *c, const jvmtiAddrLocationMap *map, jin
 	c->ranges = n > 0 ? pool_alloc(&c->pool, (size_t)n * sizeof(*c->ranges)) : NULL;
 	for (jint i = 0; c->ranges && i < n; i++)
 		range_add(c, (jint)((uintptr_t)map[i].start_address - (uintptr_t)c->addr),
-			scope_add(c, -1, c->method, (jint)map[i].location));
+			  scope_add(c, -1, c->method, (jint)map[i].location));
 }
 
 static void code_fill(struct code *c, const jvmtiAddrLocationMap *map, jint n, const void *info)
@@ -213,7 +213,7 @@ static bool wants_code(const struct agent *a)
 }
 
 void JNICALL on_code_load(jvmtiEnv *ti, jmethodID method, jint size, const void *addr, jint map_length,
-	const jvmtiAddrLocationMap *map, const void *info)
+			  const jvmtiAddrLocationMap *map, const void *info)
 {
 	struct thread *t = thread_current();
 	unsigned n = atomic_load(&the_bridge.n_agents);

@@ -69,7 +69,7 @@ void dead_frees_send(struct agent *a, struct thread *t)
 static bool wants_unload(const struct agent *a, const struct object_id *id)
 {
 	return id->kind == ID_CLASS && agent_wants(a, JVMPI_EVENT_CLASS_UNLOAD) && told_is_known(&id->told, a) &&
-		!(id->unload_told & 1u << a->index);
+	       !(id->unload_told & 1u << a->index);
 }
 
 bool dead_unloads_send(struct thread *t)

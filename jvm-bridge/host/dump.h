@@ -9,8 +9,15 @@ jint heap_dump_request(struct agent *a, struct thread *t, JNIEnv *env, const JVM
 jint object_dump_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id);
 
 /* Where in a CLASS_DUMP record, and how long it is. */
-enum { CLASS_AT_ID = 1, CLASS_AT_SUPER = 9, CLASS_AT_LOADER = 17, CLASS_AT_SIGNERS = 25, CLASS_AT_DOMAIN = 33,
-	CLASS_AT_SIZE = 57, CLASS_AT_INTERFACES = 61 };
+enum {
+	CLASS_AT_ID = 1,
+	CLASS_AT_SUPER = 9,
+	CLASS_AT_LOADER = 17,
+	CLASS_AT_SIGNERS = 25,
+	CLASS_AT_DOMAIN = 33,
+	CLASS_AT_SIZE = 57,
+	CLASS_AT_INTERFACES = 61
+};
 enum { INSTANCE_AT_VALUES = 21, ARRAY_AT_VALUES = 21, PRIMITIVES_AT_VALUES = 14 };
 
 size_t class_record_size(const struct class_layout *c);

@@ -39,16 +39,12 @@ static inline size_t value_size(char type)
 {
 	switch (type) {
 	case 'Z':
-	case 'B':
-		return 1;
+	case 'B': return 1;
 	case 'C':
-	case 'S':
-		return 2;
+	case 'S': return 2;
 	case 'F':
-	case 'I':
-		return 4;
-	default:
-		return 8;
+	case 'I': return 4;
+	default: return 8;
 	}
 }
 

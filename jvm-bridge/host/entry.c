@@ -223,8 +223,8 @@ static const jvmtiEventCallbacks callbacks = {
 };
 
 /* Always on; the others as agents ask (event_modes_apply()). */
-static const jvmtiEvent always[] = {
-	JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_THREAD_START, JVMTI_EVENT_THREAD_END};
+static const jvmtiEvent always[] = {JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_THREAD_START,
+				    JVMTI_EVENT_THREAD_END};
 
 static int bridge_open(JavaVM *vm)
 {
@@ -267,7 +267,8 @@ static bool events_ask(const struct options *o)
 {
 	if (o->events)
 		return !support_ask(o->events);
-	if (o->agent || (!o->stream && (file_has("/proc/self/cmdline", "-Xrun") || file_has("/proc/self/environ", "-Xrun"))))
+	if (o->agent ||
+	    (!o->stream && (file_has("/proc/self/cmdline", "-Xrun") || file_has("/proc/self/environ", "-Xrun"))))
 		support_ask_usual();
 	return true;
 }

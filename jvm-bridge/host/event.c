@@ -61,7 +61,7 @@ static bool modes_apply_locked(void)
 
 		/* Each change takes locks that threads take when they start. */
 		if (on != ((set & bit) != 0) &&
-			!(*ti)->SetEventNotificationMode(ti, on ? JVMTI_ENABLE : JVMTI_DISABLE, event, NULL)) {
+		    !(*ti)->SetEventNotificationMode(ti, on ? JVMTI_ENABLE : JVMTI_DISABLE, event, NULL)) {
 			set ^= bit;
 			allocs |= on && event == JVMTI_EVENT_SAMPLED_OBJECT_ALLOC;
 		}
@@ -87,7 +87,7 @@ void event_modes_apply(void)
 static bool is_code(jint type)
 {
 	return type == JVMPI_EVENT_COMPILED_METHOD_LOAD || type == JVMPI_EVENT_JS_CODE_LOAD ||
-		type == JVMPI_EVENT_JS_DYNAMIC_CODE;
+	       type == JVMPI_EVENT_JS_DYNAMIC_CODE;
 }
 
 jint event_enable(struct agent *a, jint type, bool on)
@@ -118,7 +118,7 @@ bool events_want_ids(void)
 		if (!the_bridge.agents[i].lean && !the_bridge.agents[i].failed)
 			return true;
 	return anybody_wants(JVMPI_EVENT_CLASS_LOAD) || anybody_wants(JVMPI_EVENT_CLASS_UNLOAD) ||
-		anybody_wants(JVMPI_EVENT_OBJECT_FREE);
+	       anybody_wants(JVMPI_EVENT_OBJECT_FREE);
 }
 
 /* The agent was told that it is enabled. */
@@ -175,10 +175,8 @@ static bool is_requestable(jint type)
 	case JVMPI_EVENT_MONITOR_DUMP:
 	case JVMPI_EVENT_JS_METHOD:
 	case JVMPI_EVENT_JS_REPLAY:
-	case JVMPI_EVENT_JS_ADDRESSES:
-		return true;
-	default:
-		return false;
+	case JVMPI_EVENT_JS_ADDRESSES: return true;
+	default: return false;
 	}
 }
 
@@ -196,27 +194,17 @@ jint event_request(struct agent *a, jint type, void *arg)
 	if (!t || !atomic_load(&the_bridge.live))
 		return JVMPI_FAIL;
 	switch (type) {
-	case JVMPI_EVENT_CLASS_LOAD:
-		id = id_check(arg);
-		return id ? class_request(a, t, t->env, id) : JVMPI_FAIL;
-	case JVMPI_EVENT_OBJECT_ALLOC:
-		id = id_check(arg);
-		return id ? alloc_request(a, t, t->env, id) : JVMPI_FAIL;
-	case JVMPI_EVENT_THREAD_START:
-		return thread_request(a, t, arg);
-	case JVMPI_EVENT_HEAP_DUMP:
-		return heap_dump_request(a, t, t->env, arg);
+	case JVMPI_EVENT_CLASS_LOAD: id = id_check(arg); return id ? class_request(a, t, t->env, id) : JVMPI_FAIL;
+	case JVMPI_EVENT_OBJECT_ALLOC: id = id_check(arg); return id ? alloc_request(a, t, t->env, id) : JVMPI_FAIL;
+	case JVMPI_EVENT_THREAD_START: return thread_request(a, t, arg);
+	case JVMPI_EVENT_HEAP_DUMP: return heap_dump_request(a, t, t->env, arg);
 	case JVMPI_EVENT_OBJECT_DUMP:
 		id = id_check(arg);
 		return id ? object_dump_request(a, t, t->env, id) : JVMPI_FAIL;
-	case JVMPI_EVENT_MONITOR_DUMP:
-		return monitor_dump_request(a, t, t->env);
-	case JVMPI_EVENT_JS_ADDRESSES:
-		return addresses_request(t->env, arg);
-	case JVMPI_EVENT_JS_METHOD:
-		return method_request(a, t, t->env, arg);
-	default:
-		return replay(a, t);
+	case JVMPI_EVENT_MONITOR_DUMP: return monitor_dump_request(a, t, t->env);
+	case JVMPI_EVENT_JS_ADDRESSES: return addresses_request(t->env, arg);
+	case JVMPI_EVENT_JS_METHOD: return method_request(a, t, t->env, arg);
+	default: return replay(a, t);
 	}
 }
 

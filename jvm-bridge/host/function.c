@@ -189,51 +189,51 @@ static void *tls_get(unsigned agent, JNIEnv *env)
 	return alive() && t ? atomic_load(&t->tls[agent]) : NULL;
 }
 
-#define AGENT_FUNCTIONS(n)                                                                         \
-	static jint enable_##n(jint type, void *arg)                                               \
-	{                                                                                          \
-		(void)arg;                                                                         \
-		return alive() ? event_enable(&the_bridge.agents[n], type, true) : JVMPI_FAIL;     \
-	}                                                                                          \
-	static jint disable_##n(jint type, void *arg)                                              \
-	{                                                                                          \
-		(void)arg;                                                                         \
-		return alive() ? event_enable(&the_bridge.agents[n], type, false) : JVMPI_FAIL;    \
-	}                                                                                          \
-	static jint request_##n(jint type, void *arg)                                              \
-	{                                                                                          \
-		return alive() ? event_request(&the_bridge.agents[n], type, arg) : JVMPI_FAIL;     \
-	}                                                                                          \
-	static void tls_set_##n(JNIEnv *env, void *data)                                           \
-	{                                                                                          \
-		tls_set(n, env, data);                                                             \
-	}                                                                                          \
-	static void *tls_get_##n(JNIEnv *env)                                                      \
-	{                                                                                          \
-		return tls_get(n, env);                                                            \
-	}                                                                                          \
-	static void gc_off_##n(void)                                                               \
-	{                                                                                          \
-		if (alive())                                                                       \
-			gc_disable(&the_bridge.agents[n]);                                         \
-	}                                                                                          \
-	static void gc_on_##n(void)                                                                \
-	{                                                                                          \
-		if (alive())                                                                       \
-			gc_enable(&the_bridge.agents[n]);                                          \
-	}                                                                                          \
-	static void gc_run_##n(void)                                                               \
-	{                                                                                          \
-		if (alive())                                                                       \
-			gc_run(&the_bridge.agents[n]);                                             \
-	}                                                                                          \
-	static jobjectID method_class_##n(jmethodID method)                                        \
-	{                                                                                          \
-		return method_class(&the_bridge.agents[n], method);                                \
-	}                                                                                          \
-	static jobjectID object_to_id_##n(jobject object)                                          \
-	{                                                                                          \
-		return object_to_id(&the_bridge.agents[n], object);                                \
+#define AGENT_FUNCTIONS(n)                                                                                             \
+	static jint enable_##n(jint type, void *arg)                                                                   \
+	{                                                                                                              \
+		(void)arg;                                                                                             \
+		return alive() ? event_enable(&the_bridge.agents[n], type, true) : JVMPI_FAIL;                         \
+	}                                                                                                              \
+	static jint disable_##n(jint type, void *arg)                                                                  \
+	{                                                                                                              \
+		(void)arg;                                                                                             \
+		return alive() ? event_enable(&the_bridge.agents[n], type, false) : JVMPI_FAIL;                        \
+	}                                                                                                              \
+	static jint request_##n(jint type, void *arg)                                                                  \
+	{                                                                                                              \
+		return alive() ? event_request(&the_bridge.agents[n], type, arg) : JVMPI_FAIL;                         \
+	}                                                                                                              \
+	static void tls_set_##n(JNIEnv *env, void *data)                                                               \
+	{                                                                                                              \
+		tls_set(n, env, data);                                                                                 \
+	}                                                                                                              \
+	static void *tls_get_##n(JNIEnv *env)                                                                          \
+	{                                                                                                              \
+		return tls_get(n, env);                                                                                \
+	}                                                                                                              \
+	static void gc_off_##n(void)                                                                                   \
+	{                                                                                                              \
+		if (alive())                                                                                           \
+			gc_disable(&the_bridge.agents[n]);                                                             \
+	}                                                                                                              \
+	static void gc_on_##n(void)                                                                                    \
+	{                                                                                                              \
+		if (alive())                                                                                           \
+			gc_enable(&the_bridge.agents[n]);                                                              \
+	}                                                                                                              \
+	static void gc_run_##n(void)                                                                                   \
+	{                                                                                                              \
+		if (alive())                                                                                           \
+			gc_run(&the_bridge.agents[n]);                                                                 \
+	}                                                                                                              \
+	static jobjectID method_class_##n(jmethodID method)                                                            \
+	{                                                                                                              \
+		return method_class(&the_bridge.agents[n], method);                                                    \
+	}                                                                                                              \
+	static jobjectID object_to_id_##n(jobject object)                                                              \
+	{                                                                                                              \
+		return object_to_id(&the_bridge.agents[n], object);                                                    \
 	}
 
 AGENT_FUNCTIONS(0)
@@ -245,16 +245,16 @@ AGENT_FUNCTIONS(5)
 AGENT_FUNCTIONS(6)
 AGENT_FUNCTIONS(7)
 
-#define AGENT_ENTRY(n)                                                                             \
-	{                                                                                          \
-		.EnableEvent = enable_##n, .DisableEvent = disable_##n, .RequestEvent = request_##n,       \
-		.SetThreadLocalStorage = tls_set_##n, .GetThreadLocalStorage = tls_get_##n,        \
-		.DisableGC = gc_off_##n, .EnableGC = gc_on_##n, .RunGC = gc_run_##n,               \
-		.GetMethodClass = method_class_##n, .jobject2jobjectID = object_to_id_##n          \
+#define AGENT_ENTRY(n)                                                                                                 \
+	{                                                                                                              \
+		.EnableEvent = enable_##n, .DisableEvent = disable_##n, .RequestEvent = request_##n,                   \
+		.SetThreadLocalStorage = tls_set_##n, .GetThreadLocalStorage = tls_get_##n, .DisableGC = gc_off_##n,   \
+		.EnableGC = gc_on_##n, .RunGC = gc_run_##n, .GetMethodClass = method_class_##n,                        \
+		.jobject2jobjectID = object_to_id_##n                                                                  \
 	}
 
 static const JVMPI_Interface of_agent[AGENTS_MAX] = {AGENT_ENTRY(0), AGENT_ENTRY(1), AGENT_ENTRY(2), AGENT_ENTRY(3),
-	AGENT_ENTRY(4), AGENT_ENTRY(5), AGENT_ENTRY(6), AGENT_ENTRY(7)};
+						     AGENT_ENTRY(4), AGENT_ENTRY(5), AGENT_ENTRY(6), AGENT_ENTRY(7)};
 
 void functions_fill(struct agent *a)
 {

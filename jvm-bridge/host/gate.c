@@ -19,14 +19,14 @@ static struct lock freeing;
 static bool passes(struct agent *a, struct thread *t)
 {
 	return (t && t->inside) || atomic_load(&a->window_owner) == t || atomic_load(&the_bridge.ender) == t ||
-		monitor_owned();
+	       monitor_owned();
 }
 
 /* Of the window that is under way the rest is sent: the agent may hold locks until its GC_FINISH. */
 static bool is_over(struct agent *a, struct thread *t, bool requested)
 {
 	return atomic_load(&the_bridge.ending) && atomic_load(&the_bridge.ender) != t && !requested &&
-		!(t && atomic_load(&a->window_owner) == t);
+	       !(t && atomic_load(&a->window_owner) == t);
 }
 
 bool gate_disabled(const struct thread *t)
@@ -241,5 +241,6 @@ void gate_end(struct thread *t)
 		entering_wait(&the_bridge.agents[i]);
 	while (is_busy(t) && clock_ns(CLOCK_MONOTONIC) < end)
 		for (unsigned i = 0; i < n; i++)
-			futex_wait(&the_bridge.agents[i].inside, atomic_load(&the_bridge.agents[i].inside), SLICE_NS / 10);
+			futex_wait(&the_bridge.agents[i].inside, atomic_load(&the_bridge.agents[i].inside),
+				   SLICE_NS / 10);
 }

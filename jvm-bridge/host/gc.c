@@ -68,7 +68,7 @@ static void pump_hurry(void)
 static bool wants_window(const struct agent *a)
 {
 	return agent_wants(a, JVMPI_EVENT_GC_START) || agent_wants(a, JVMPI_EVENT_GC_FINISH) ||
-		agent_wants(a, JVMPI_EVENT_OBJECT_FREE);
+	       agent_wants(a, JVMPI_EVENT_OBJECT_FREE);
 }
 
 static void pump_tell(bool hurry)
@@ -131,8 +131,7 @@ static void heap_sizes(JNIEnv *env, JVMPI_Event *e)
 	if (!runtime)
 		return;
 	e->u.gc_info.total_object_space = call_long(env, runtime, klass, "totalMemory");
-	e->u.gc_info.used_object_space =
-		e->u.gc_info.total_object_space - call_long(env, runtime, klass, "freeMemory");
+	e->u.gc_info.used_object_space = e->u.gc_info.total_object_space - call_long(env, runtime, klass, "freeMemory");
 }
 
 static bool is_ending(void)
@@ -248,7 +247,7 @@ static void pump_once(struct thread *t)
 static bool pump_has_work(void)
 {
 	return atomic_load(&gc.hurry) || atomic_load(&gc.freed) || dead_is_to_look() || gc.again ||
-		atomic_load(&gc.collections) != atomic_load(&gc.delivered);
+	       atomic_load(&gc.collections) != atomic_load(&gc.delivered);
 }
 
 /* pump_tell() sees that it sleeps, or it sees what pump_tell() was called for. */

@@ -163,23 +163,20 @@ static bool root_frame(struct walk *w, unsigned kind, const struct object_id *id
 	return p;
 }
 
-static bool root_write(struct walk *w, jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info, const struct object_id *id)
+static bool root_write(struct walk *w, jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info,
+		       const struct object_id *id)
 {
 	switch (kind) {
-	case JVMTI_HEAP_REFERENCE_JNI_GLOBAL:
-		return root_global(w, id);
-	case JVMTI_HEAP_REFERENCE_SYSTEM_CLASS:
-		return root_simple(w, JVMPI_GC_ROOT_STICKY_CLASS, id);
-	case JVMTI_HEAP_REFERENCE_MONITOR:
-		return root_simple(w, JVMPI_GC_ROOT_MONITOR_USED, id);
+	case JVMTI_HEAP_REFERENCE_JNI_GLOBAL: return root_global(w, id);
+	case JVMTI_HEAP_REFERENCE_SYSTEM_CLASS: return root_simple(w, JVMPI_GC_ROOT_STICKY_CLASS, id);
+	case JVMTI_HEAP_REFERENCE_MONITOR: return root_simple(w, JVMPI_GC_ROOT_MONITOR_USED, id);
 	case JVMTI_HEAP_REFERENCE_STACK_LOCAL:
-		return root_frame(w, JVMPI_GC_ROOT_JAVA_FRAME, id, info->stack_local.thread_tag, info->stack_local.depth);
+		return root_frame(w, JVMPI_GC_ROOT_JAVA_FRAME, id, info->stack_local.thread_tag,
+				  info->stack_local.depth);
 	case JVMTI_HEAP_REFERENCE_JNI_LOCAL:
 		return root_frame(w, JVMPI_GC_ROOT_JNI_LOCAL, id, info->jni_local.thread_tag, info->jni_local.depth);
-	case JVMTI_HEAP_REFERENCE_THREAD:
-		return root_thread(w, id);
-	default:
-		return root_simple(w, JVMPI_GC_ROOT_UNKNOWN, id);
+	case JVMTI_HEAP_REFERENCE_THREAD: return root_thread(w, id);
+	default: return root_simple(w, JVMPI_GC_ROOT_UNKNOWN, id);
 	}
 }
 
@@ -194,8 +191,8 @@ static void class_refer(char *record, jvmtiHeapReferenceKind kind, const struct 
 		put_pointer(record + CLASS_AT_DOMAIN, to);
 }
 
-static void refer(struct walk *w, jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info, struct object_id *from,
-	const struct object_id *class_of_from, const struct object_id *to)
+static void refer(struct walk *w, jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info,
+		  struct object_id *from, const struct object_id *class_of_from, const struct object_id *to)
 {
 	char *record = record_of(from);
 	bool is_class = class_of_from == w->class_class;
@@ -221,7 +218,8 @@ static void refer(struct walk *w, jvmtiHeapReferenceKind kind, const jvmtiHeapRe
 }
 
 static jint JNICALL on_reference(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info, jlong class_tag,
-	jlong referrer_class_tag, jlong size, jlong *tag, jlong *referrer_tag, jint length, void *arg)
+				 jlong referrer_class_tag, jlong size, jlong *tag, jlong *referrer_tag, jint length,
+				 void *arg)
 {
 	struct walk *w = arg;
 	struct object_id *id = id_from_tag(*tag);
@@ -247,8 +245,8 @@ static jint JNICALL on_reference(jvmtiHeapReferenceKind kind, const jvmtiHeapRef
 	return JVMTI_VISIT_OBJECTS;
 }
 
-static jint JNICALL on_primitive(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info, jlong class_tag, jlong *tag,
-	jvalue value, jvmtiPrimitiveType type, void *arg)
+static jint JNICALL on_primitive(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info, jlong class_tag,
+				 jlong *tag, jvalue value, jvmtiPrimitiveType type, void *arg)
 {
 	struct walk *w = arg;
 	struct object_id *id = id_from_tag(*tag);
@@ -268,7 +266,8 @@ static jint JNICALL on_primitive(jvmtiHeapReferenceKind kind, const jvmtiHeapRef
 	return JVMTI_VISIT_OBJECTS;
 }
 
-static jint JNICALL on_elements(jlong class_tag, jlong size, jlong *tag, jint n, jvmtiPrimitiveType type, const void *elements, void *arg)
+static jint JNICALL on_elements(jlong class_tag, jlong size, jlong *tag, jint n, jvmtiPrimitiveType type,
+				const void *elements, void *arg)
 {
 	char *p = record_of(id_from_tag(*tag));
 	size_t each = value_size((char)type);
@@ -296,7 +295,8 @@ static void class_link(JNIEnv *env, jmethodID fields, jclass klass)
 	jobject loader = NULL, list;
 
 	(*the_bridge.ti)->GetClassStatus(the_bridge.ti, klass, &status);
-	if (status & (JVMTI_CLASS_STATUS_PREPARED | JVMTI_CLASS_STATUS_ARRAY | JVMTI_CLASS_STATUS_PRIMITIVE | JVMTI_CLASS_STATUS_ERROR))
+	if (status & (JVMTI_CLASS_STATUS_PREPARED | JVMTI_CLASS_STATUS_ARRAY | JVMTI_CLASS_STATUS_PRIMITIVE |
+		      JVMTI_CLASS_STATUS_ERROR))
 		return;
 	if ((*the_bridge.ti)->GetClassLoader(the_bridge.ti, klass, &loader) || loader) {
 		(*env)->DeleteLocalRef(env, loader);
@@ -312,7 +312,8 @@ static void class_link(JNIEnv *env, jmethodID fields, jclass klass)
 static jmethodID fields_method(JNIEnv *env)
 {
 	jclass klass = (*env)->FindClass(env, "java/lang/Class");
-	jmethodID m = klass ? (*env)->GetMethodID(env, klass, "getDeclaredFields0", "(Z)[Ljava/lang/reflect/Field;") : NULL;
+	jmethodID m =
+		klass ? (*env)->GetMethodID(env, klass, "getDeclaredFields0", "(Z)[Ljava/lang/reflect/Field;") : NULL;
 
 	if ((*env)->ExceptionCheck(env))
 		(*env)->ExceptionClear(env);
@@ -326,7 +327,8 @@ static bool classes_add(struct walk *w, struct agent *a, JNIEnv *env)
 	jmethodID fields = fields_method(env);
 	jclass *list = NULL;
 	jint n = 0;
-	bool ok = !(*the_bridge.ti)->GetLoadedClasses(the_bridge.ti, &n, &list) && !(*env)->EnsureLocalCapacity(env, 64);
+	bool ok =
+		!(*the_bridge.ti)->GetLoadedClasses(the_bridge.ti, &n, &list) && !(*env)->EnsureLocalCapacity(env, 64);
 
 	for (jint i = 0; i < n; i++) {
 		struct class_layout *c;
@@ -445,7 +447,9 @@ static jint dump_make(struct agent *a, struct thread *t, JNIEnv *env, struct wal
 	if (heap_walk(w))
 		return dump_send(a, t, w);
 	if (w->full)
-		bridge_say("HEAP_DUMP: the heap needs more than dump_limit=%zu (MB, or half of what the machine has left)", limit >> 20);
+		bridge_say(
+			"HEAP_DUMP: the heap needs more than dump_limit=%zu (MB, or half of what the machine has left)",
+			limit >> 20);
 	return JVMPI_FAIL;
 }
 

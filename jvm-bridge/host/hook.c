@@ -99,7 +99,8 @@ static void hook_send(struct agent *a, struct thread *t, const unsigned char *gi
 }
 
 void JNICALL on_class_file(jvmtiEnv *ti, JNIEnv *env, jclass redefined, jobject loader, const char *name,
-	jobject domain, jint size, const unsigned char *data, jint *new_size, unsigned char **new_data)
+			   jobject domain, jint size, const unsigned char *data, jint *new_size,
+			   unsigned char **new_data)
 {
 	struct thread *t = env ? thread_current() : NULL;
 	unsigned n = atomic_load(&the_bridge.n_agents);

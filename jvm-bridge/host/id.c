@@ -214,7 +214,8 @@ static void id_find(JNIEnv *env, struct object_id *id)
 	jint n = 0;
 
 	steady_take(thread_find(env));
-	if (atomic_load(&id->by_tag) && !(*the_bridge.ti)->GetObjectsWithTags(the_bridge.ti, 1, &tag, &n, &objects, NULL)) {
+	if (atomic_load(&id->by_tag) &&
+	    !(*the_bridge.ti)->GetObjectsWithTags(the_bridge.ti, 1, &tag, &n, &objects, NULL)) {
 		for (jint i = 0; i < n; i++) {
 			id_keep(env, id, objects[i]);
 			(*env)->DeleteLocalRef(env, objects[i]);

@@ -164,7 +164,7 @@ static bool array_describe(struct layouts *l, struct class_layout *c, jclass kla
 		c->element = signature[1];
 	bridge_free(signature);
 	c->is_dumped = !(*the_bridge.ti)->GetClassStatus(the_bridge.ti, klass, &status) &&
-		(status & JVMTI_CLASS_STATUS_PREPARED) && !c->element;
+		       (status & JVMTI_CLASS_STATUS_PREPARED) && !c->element;
 	if (!value_is_reference(c->element))
 		return true;
 	if (!class_kind_of_class(l->t, l->env, klass, &kind))
@@ -181,7 +181,8 @@ struct class_layout *layout_add(struct layouts *l, jclass klass)
 	if (!id || c)
 		return c;
 	c = layout_new(l, id);
-	if (!c || !array_describe(l, c, klass) || !fields_place(l, c, klass) || !super_add(l, c, klass) || !interfaces_add(l, c, klass))
+	if (!c || !array_describe(l, c, klass) || !fields_place(l, c, klass) || !super_add(l, c, klass) ||
+	    !interfaces_add(l, c, klass))
 		return NULL;
 	c->of_interfaces = interface_fields(l, c, ++l->marks);
 	return c;

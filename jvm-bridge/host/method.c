@@ -44,7 +44,8 @@ void JNICALL on_method_entry(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodI
 	event_send_all(t, &e, GC_NOT);
 }
 
-void JNICALL on_method_exit(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method, jboolean by_exception, jvalue value)
+void JNICALL on_method_exit(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method, jboolean by_exception,
+			    jvalue value)
 {
 	struct thread *t = teller();
 	JVMPI_Event e = {.event_type = JVMPI_EVENT_METHOD_EXIT};

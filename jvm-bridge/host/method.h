@@ -4,6 +4,7 @@
 #include "jvm-bridge/host/bridge.h"
 
 void JNICALL on_method_entry(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method);
-void JNICALL on_method_exit(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method, jboolean by_exception, jvalue value);
+void JNICALL on_method_exit(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method, jboolean by_exception,
+			    jvalue value);
 
 #endif

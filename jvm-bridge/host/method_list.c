@@ -102,8 +102,8 @@ static bool list_read(const struct method_layout *l, uint64_t klass, uint64_t ar
 
 	for (uint64_t i = 0; i < m->n; i++)
 		m->at[i] = array + l->array_data + 8 * i;
-	return pieces_read(m->at, m->n, 8, m->methods) && ids_read(l, klass, m) &&
-		array_open(l, klass, &again, &n) && again == array && n == m->n;
+	return pieces_read(m->at, m->n, 8, m->methods) && ids_read(l, klass, m) && array_open(l, klass, &again, &n) &&
+	       again == array && n == m->n;
 }
 
 bool method_list_find(const struct method_layout *l, uint64_t klass, JVMPI_JS_Addresses *a)

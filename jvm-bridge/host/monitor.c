@@ -127,8 +127,9 @@ static bool tell(JVMPI_RawMonitor m, jint type)
 
 static bool anybody_tells(void)
 {
-	return anybody_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER) || anybody_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED) ||
-		anybody_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT);
+	return anybody_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER) ||
+	       anybody_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED) ||
+	       anybody_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT);
 }
 
 /*

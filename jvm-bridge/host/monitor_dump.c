@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "jvm-bridge/host/dump_space.h"
-#include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/dump_write.h"
+#include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
 
@@ -120,7 +120,8 @@ static void waiters_write(struct monitors *m, const jvmtiMonitorUsage *u)
 	if (!envs)
 		return;
 	for (jint i = 0; i < u->waiter_count; i++)
-		if (!is_among(m, u->waiters[i], u->notify_waiters, u->notify_waiter_count) && (envs[n] = env_of(m, u->waiters[i])))
+		if (!is_among(m, u->waiters[i], u->notify_waiters, u->notify_waiter_count) &&
+		    (envs[n] = env_of(m, u->waiters[i])))
 			n++;
 	threads_write(m, envs, n);
 	for (jint i = 0; i < u->notify_waiter_count; i++)
@@ -166,7 +167,7 @@ static jobject waited_in(jthread thread, jint state)
 	jobject object = NULL;
 
 	if (!(state & JVMTI_THREAD_STATE_IN_OBJECT_WAIT) ||
-		(*the_bridge.ti)->GetLocalInstance(the_bridge.ti, thread, 0, &object))
+	    (*the_bridge.ti)->GetLocalInstance(the_bridge.ti, thread, 0, &object))
 		return NULL;
 	return object;
 }

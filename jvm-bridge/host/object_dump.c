@@ -27,10 +27,10 @@ static void field_write(struct one *o, jobject object, const struct field_place 
 	jvalue v = {0};
 
 	switch (f->type) {
-#define READ(letter, member, Type)                                                                  \
-	case letter:                                                                               \
-		v.member = f->is_static ? (*env)->GetStatic##Type##Field(env, object, f->id)       \
-					: (*env)->Get##Type##Field(env, object, f->id);            \
+#define READ(letter, member, Type)                                                                                     \
+	case letter:                                                                                                   \
+		v.member = f->is_static ? (*env)->GetStatic##Type##Field(env, object, f->id) :                         \
+					  (*env)->Get##Type##Field(env, object, f->id);                                \
 		break
 		READ('Z', z, Boolean);
 		READ('B', b, Byte);
@@ -42,8 +42,8 @@ static void field_write(struct one *o, jobject object, const struct field_place 
 		READ('D', d, Double);
 #undef READ
 	default:
-		put_pointer(p, id_of_value(o, f->is_static ? (*env)->GetStaticObjectField(env, object, f->id)
-							  : (*env)->GetObjectField(env, object, f->id)));
+		put_pointer(p, id_of_value(o, f->is_static ? (*env)->GetStaticObjectField(env, object, f->id) :
+							     (*env)->GetObjectField(env, object, f->id)));
 		return;
 	}
 	put_value(p, f->type, v);

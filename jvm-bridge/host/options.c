@@ -74,7 +74,10 @@ static int item_parse(struct options *o, char *item, char *why, size_t size)
 	else if (events)
 		return value_set(&o->events, events, "events", why, size);
 	else {
-		snprintf(why, size, "'%.200s' is no option (early, quiet, slashes, has_run=clock|registers, events=NAME, dump_limit=MB, stream=PATH, agent=NAME)", item);
+		snprintf(why, size,
+			 "'%.200s' is no option (early, quiet, slashes, has_run=clock|registers, events=NAME, "
+			 "dump_limit=MB, stream=PATH, agent=NAME)",
+			 item);
 		return -EINVAL;
 	}
 	return 0;

@@ -18,19 +18,17 @@ static struct {
 void registers_init(uint64_t env_distance)
 {
 	const struct jvm_field fields[] = {
-		{"JavaThread", "_anchor", &at.anchor},
-		{"JavaFrameAnchor", "_last_Java_sp", &at.sp},
-		{"JavaFrameAnchor", "_last_Java_pc", &at.pc},
-		{"JavaFrameAnchor", "_last_Java_fp", &at.fp},
-		{"JavaThread", "_stack_base", &at.base},
-		{"JavaThread", "_stack_size", &at.size},
+		{"JavaThread", "_anchor", &at.anchor},        {"JavaFrameAnchor", "_last_Java_sp", &at.sp},
+		{"JavaFrameAnchor", "_last_Java_pc", &at.pc}, {"JavaFrameAnchor", "_last_Java_fp", &at.fp},
+		{"JavaThread", "_stack_base", &at.base},      {"JavaThread", "_stack_size", &at.size},
 	};
 
 	at.env = env_distance;
 	if (jvm_fields_find(fields, sizeof(fields) / sizeof(*fields)))
 		atomic_store(&at.ready, true);
 	else
-		bridge_say("has_run=registers: this JVM does not tell where they are; ThreadHasRun goes by the CPU clock");
+		bridge_say(
+			"has_run=registers: this JVM does not tell where they are; ThreadHasRun goes by the CPU clock");
 }
 
 bool registers_known(void)

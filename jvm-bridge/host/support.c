@@ -27,8 +27,9 @@ enum {
 
 #define CAN(n) (1ull << (n))
 /* Given while the JVM is being started, and not later. */
-#define ONLOAD_ONLY \
-	(CAN(CAN_GET_OWNED_MONITORS) | CAN(CAN_GET_CONTENDED_MONITOR) | CAN(CAN_ACCESS_LOCALS) | CAN(CAN_SINGLE_STEP) | CAN(CAN_METHOD_ENTRY_EVENTS) | CAN(CAN_METHOD_EXIT_EVENTS))
+#define ONLOAD_ONLY                                                                                                    \
+	(CAN(CAN_GET_OWNED_MONITORS) | CAN(CAN_GET_CONTENDED_MONITOR) | CAN(CAN_ACCESS_LOCALS) |                       \
+	 CAN(CAN_SINGLE_STEP) | CAN(CAN_METHOD_ENTRY_EVENTS) | CAN(CAN_METHOD_EXIT_EVENTS))
 
 enum { NEEDS_IDS = 1, NEEDS_PUMP = 2, ON_REQUEST = 4 /* only: it cannot be enabled */ };
 
@@ -41,6 +42,7 @@ static const struct support {
 	unsigned needs;
 	bool (*prepare)(void); /* NULL: nothing */
 	jvmtiEvent events[2]; /* of JVMTI, that make it; 0: none */
+	/* clang-format off */
 } supported[] = {
 	{NAMED(CLASS_LOAD), 0, NEEDS_IDS, NULL, {JVMTI_EVENT_CLASS_PREPARE}},
 	{NAMED(CLASS_UNLOAD), 0, NEEDS_IDS, NULL, {0}},
@@ -93,6 +95,7 @@ static const struct support {
 	{NAMED(JS_GC_PAUSE), CAN(CAN_GC_EVENTS), NEEDS_PUMP, NULL,
 		{JVMTI_EVENT_GARBAGE_COLLECTION_START, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH}},
 };
+/* clang-format on */
 
 enum { SUPPORTED = sizeof(supported) / sizeof(*supported) };
 
@@ -117,7 +120,7 @@ static bool locals_are_cheap(void)
 	jint version = 0;
 
 	return !(*the_bridge.ti)->GetVersionNumber(the_bridge.ti, &version) &&
-		(version & JVMTI_VERSION_MASK_MAJOR) >> JVMTI_VERSION_SHIFT_MAJOR >= 16;
+	       (version & JVMTI_VERSION_MASK_MAJOR) >> JVMTI_VERSION_SHIFT_MAJOR >= 16;
 }
 
 /*
@@ -162,7 +165,7 @@ static bool is_between(void)
 	jvmtiPhase phase;
 
 	return !atomic_load(&the_bridge.live) &&
-		((*the_bridge.ti)->GetPhase(the_bridge.ti, &phase) || phase != JVMTI_PHASE_ONLOAD);
+	       ((*the_bridge.ti)->GetPhase(the_bridge.ti, &phase) || phase != JVMTI_PHASE_ONLOAD);
 }
 
 bool support_possible(jint type)
@@ -182,14 +185,15 @@ bool support_prepare(jint type)
 	const struct support *s = support_of(type);
 
 	/* In this order: what comes behind makes JVMTI send events that agents have enabled already. */
-	return support_possible(type) && (!s->prepare || s->prepare()) && (!(s->needs & NEEDS_IDS) || ids_init(bridge_env())) &&
-		(!(s->needs & NEEDS_PUMP) || gc_pump_start());
+	return support_possible(type) && (!s->prepare || s->prepare()) &&
+	       (!(s->needs & NEEDS_IDS) || ids_init(bridge_env())) && (!(s->needs & NEEDS_PUMP) || gc_pump_start());
 }
 
 bool support_wants(jvmtiEvent event)
 {
 	for (size_t i = 0; i < SUPPORTED; i++)
-		if ((supported[i].events[0] == event || supported[i].events[1] == event) && anybody_wants(supported[i].type))
+		if ((supported[i].events[0] == event || supported[i].events[1] == event) &&
+		    anybody_wants(supported[i].type))
 			return true;
 	return false;
 }

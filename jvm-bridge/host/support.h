@@ -9,7 +9,8 @@
  * make the JIT compilers' code slower.
  */
 bool support_has(jint type); /* the event can be enabled in some JVM */
-bool support_possible(jint type); /* in this one; takes the capabilities. Before the JVM lives the answer is as good as later */
+bool support_possible(
+	jint type); /* in this one; takes the capabilities. Before the JVM lives the answer is as good as later */
 bool support_prepare(jint type); /* and what the bridge needs; true: it can be had now */
 bool support_wants(jvmtiEvent event); /* some agent does */
 

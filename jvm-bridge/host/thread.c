@@ -231,14 +231,14 @@ static void envs_learn(JNIEnv *env)
 		registers_init((uint64_t)(uintptr_t)env - (uint64_t)own);
 	(*env)->DeleteLocalRef(env, self);
 	if (!own || (*the_bridge.ti)->GetAllThreads(the_bridge.ti, &n, &threads) ||
-		(*env)->EnsureLocalCapacity(env, 64)) /* behind JVMTI's own, as in class_tell_all() */
+	    (*env)->EnsureLocalCapacity(env, 64)) /* behind JVMTI's own, as in class_tell_all() */
 		n = 0;
 	for (jint i = 0; i < n; i++) {
 		jlong other = (*env)->GetLongField(env, threads[i], eetop);
 
 		if (other)
 			thread_add((JNIEnv *)(uintptr_t)((uint64_t)other + ((uint64_t)(uintptr_t)env - (uint64_t)own)),
-				threads[i]);
+				   threads[i]);
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
 	bridge_free(threads);

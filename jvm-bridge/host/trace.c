@@ -91,7 +91,9 @@ void trace_get(JVMPI_CallTrace *trace, jint depth)
 			return;
 		carried = thread_carried(t, env, object);
 	}
-	if ((*the_bridge.ti)->GetStackTrace(the_bridge.ti, carried ? carried : object, 0, depth, (jvmtiFrameInfo *)trace->frames, &n))
+	if ((*the_bridge.ti)
+		    ->GetStackTrace(the_bridge.ti, carried ? carried : object, 0, depth,
+				    (jvmtiFrameInfo *)trace->frames, &n))
 		n = 0;
 	for (jint i = 0; i < n; i++)
 		frame_convert(&trace->frames[i], now);

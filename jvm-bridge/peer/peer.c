@@ -73,8 +73,10 @@ static int take_hello(struct peer *p, const struct wire_record *r, struct err *e
 	int e = wire_hello(r, &h);
 
 	if (e == -ENOTSUP)
-		return err_set(err, e, "the bridge in the JVM speaks version %u of the stream, this jsampler %d: "
-			       "use those of one release", h.major, WIRE_VERSION_MAJOR);
+		return err_set(err, e,
+			       "the bridge in the JVM speaks version %u of the stream, this jsampler %d: "
+			       "use those of one release",
+			       h.major, WIRE_VERSION_MAJOR);
 	if (e < 0)
 		return err_set(err, e, "what connected is no bridge");
 	p->hello = true;
@@ -95,7 +97,7 @@ static int take_record(struct peer *p, const struct wire_record *r, struct err *
 	p->replayed |= r->type == WIRE_REPLAY_END;
 	e = timeline_feed(p->timeline, r);
 	return e == -EPROTO ? err_set(err, e, "the bridge sent a malformed record (type %u)", r->type) :
-	       e < 0	    ? err_set(err, e, "out of memory") :
+	       e < 0        ? err_set(err, e, "out of memory") :
 			      0;
 }
 
@@ -129,9 +131,10 @@ int peer_read(struct peer *p, struct err *err)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0)
-		return err_set(err, -EPIPE, p->bye ? "the bridge said goodbye" : p->len ?
-			       "the bridge's connection broke off inside a record" :
-			       "the bridge's connection ended");
+		return err_set(err, -EPIPE,
+			       p->bye ? "the bridge said goodbye" :
+			       p->len ? "the bridge's connection broke off inside a record" :
+					"the bridge's connection ended");
 	p->len += (size_t)n;
 	r = take_records(p, err);
 	return r < 0 ? r : 1;

@@ -238,8 +238,7 @@ struct code_counts {
 	uint32_t methods, scopes, ranges;
 };
 
-static int read_scopes(struct timeline *t, struct cursor *c, const struct code_counts *n,
-		       struct timeline_code *code)
+static int read_scopes(struct timeline *t, struct cursor *c, const struct code_counts *n, struct timeline_code *code)
 {
 	CLEANUP(free_at_exit) uint32_t *numbers = calloc((size_t)n->methods + 1, sizeof(*numbers));
 	struct timeline_scope *scopes = arena_alloc(&t->arena, ((size_t)n->scopes + 1) * sizeof(*scopes));
@@ -263,8 +262,7 @@ static int read_scopes(struct timeline *t, struct cursor *c, const struct code_c
 	return 0;
 }
 
-static int read_ranges(struct timeline *t, struct cursor *c, const struct code_counts *n,
-		       struct timeline_code *code)
+static int read_ranges(struct timeline *t, struct cursor *c, const struct code_counts *n, struct timeline_code *code)
 {
 	struct timeline_range *ranges = arena_alloc(&t->arena, ((size_t)n->ranges + 1) * sizeof(*ranges));
 	uint32_t end = 0;
@@ -324,8 +322,8 @@ static int on_code(struct timeline *t, const struct wire_record *rec, uint64_t t
 	n.ranges = cursor_u32(&c);
 	told.from = told_from(t, rec, time);
 	told.to = TIMELINE_ALIVE;
-	if (c.bad || (uint64_t)n.methods * 8 + (uint64_t)n.scopes * SCOPE_BYTES +
-			     (uint64_t)n.ranges * RANGE_BYTES > cursor_left(&c))
+	if (c.bad || (uint64_t)n.methods * 8 + (uint64_t)n.scopes * SCOPE_BYTES + (uint64_t)n.ranges * RANGE_BYTES >
+			     cursor_left(&c))
 		return -EPROTO;
 	if (!may_go(t, told.size >> PAGE_BITS))
 		return -EPROTO;
@@ -415,31 +413,17 @@ static bool keeps_methods(struct timeline *t, uint64_t time)
 static int feed(struct timeline *t, const struct wire_record *r, uint64_t time)
 {
 	switch (r->type) {
-	case WIRE_CLASS_LOAD:
-		return keeps_methods(t, time) ? on_class(t, r->body, told_from(t, r, time)) : 0;
-	case WIRE_METHOD:
-		return keeps_methods(t, time) ? on_method(t, r->body, told_from(t, r, time)) : 0;
-	case WIRE_CODE_LOAD:
-		return is_full(t) ? 0 : on_code(t, r, time);
-	case WIRE_CODE_UNLOAD:
-		return on_unload(t, r->body, time);
-	case WIRE_DYNAMIC_CODE:
-		return on_dynamic(t, r->body, time);
-	case WIRE_REPLAY_BEGIN:
-		on_replay_begin(t, time);
-		return 0;
-	case WIRE_REPLAY_END:
-		return on_replay_end(t, r->body);
-	case WIRE_LOST:
-		return on_lost(t, r->body);
-	case WIRE_THREAD_START:
-		t->stats.threads++;
-		return 0;
-	case WIRE_GC_PAUSE:
-		t->stats.pauses++;
-		return 0;
-	default:
-		return 0;
+	case WIRE_CLASS_LOAD: return keeps_methods(t, time) ? on_class(t, r->body, told_from(t, r, time)) : 0;
+	case WIRE_METHOD: return keeps_methods(t, time) ? on_method(t, r->body, told_from(t, r, time)) : 0;
+	case WIRE_CODE_LOAD: return is_full(t) ? 0 : on_code(t, r, time);
+	case WIRE_CODE_UNLOAD: return on_unload(t, r->body, time);
+	case WIRE_DYNAMIC_CODE: return on_dynamic(t, r->body, time);
+	case WIRE_REPLAY_BEGIN: on_replay_begin(t, time); return 0;
+	case WIRE_REPLAY_END: return on_replay_end(t, r->body);
+	case WIRE_LOST: return on_lost(t, r->body);
+	case WIRE_THREAD_START: t->stats.threads++; return 0;
+	case WIRE_GC_PAUSE: t->stats.pauses++; return 0;
+	default: return 0;
 	}
 }
 

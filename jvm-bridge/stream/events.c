@@ -37,8 +37,7 @@ static void method_name(struct sink *s, struct record *r, const JVMPI_Event *e, 
 	JVMPI_Event none = {.env_id = e->env_id};
 
 	/* The answer comes through stream_notify(). */
-	if (known_has(&s->known, method) ||
-		s->pi->RequestEvent(JVMPI_EVENT_JS_METHOD, method) == JVMPI_SUCCESS)
+	if (known_has(&s->known, method) || s->pi->RequestEvent(JVMPI_EVENT_JS_METHOD, method) == JVMPI_SUCCESS)
 		return;
 	none.u.js_method.method_id = method;
 	none.u.js_method.class_name = none.u.js_method.method_name = none.u.js_method.method_signature = nothing;
@@ -76,30 +75,18 @@ void event_put(struct sink *s, const JVMPI_Event *e)
 	bool made = false;
 
 	switch (e->event_type & ~JVMPI_REQUESTED_EVENT) {
-	case JVMPI_EVENT_CLASS_LOAD:
-		class_put(s, &r, e, flags);
-		break;
-	case JVMPI_EVENT_JS_METHOD:
-		method_put(s, &r, e);
-		break;
-	case JVMPI_EVENT_JS_CODE_LOAD:
-		code_put(s, &r, e, flags);
-		break;
+	case JVMPI_EVENT_CLASS_LOAD: class_put(s, &r, e, flags); break;
+	case JVMPI_EVENT_JS_METHOD: method_put(s, &r, e); break;
+	case JVMPI_EVENT_JS_CODE_LOAD: code_put(s, &r, e, flags); break;
 	case JVMPI_EVENT_CLASS_UNLOAD:
 		record_begin(&r, WIRE_CLASS_UNLOAD, 0);
 		record_u64(&r, (uintptr_t)e->u.class_unload.class_id);
 		made = record_end(&r);
 		break;
-	case JVMPI_EVENT_JS_CODE_UNLOAD:
-		made = record_code_unload(&r, e);
-		break;
-	case JVMPI_EVENT_JS_DYNAMIC_CODE:
-		made = record_dynamic_code(&r, e, flags);
-		break;
+	case JVMPI_EVENT_JS_CODE_UNLOAD: made = record_code_unload(&r, e); break;
+	case JVMPI_EVENT_JS_DYNAMIC_CODE: made = record_dynamic_code(&r, e, flags); break;
 	case JVMPI_EVENT_THREAD_START:
-	case JVMPI_EVENT_THREAD_END:
-		made = record_thread(&r, e, tid_of(s, e), flags);
-		break;
+	case JVMPI_EVENT_THREAD_END: made = record_thread(&r, e, tid_of(s, e), flags); break;
 	case JVMPI_EVENT_JS_GC_PAUSE:
 		if (record_gc_pause(&r, e))
 			s->put_later(&r, e->env_id);

@@ -9,9 +9,9 @@
 static void version_put(struct record *r, JNIEnv *env)
 {
 	jclass klass = (*env)->FindClass(env, "java/lang/System");
-	jmethodID get = klass ? (*env)->GetStaticMethodID(
-					env, klass, "getProperty", "(Ljava/lang/String;)Ljava/lang/String;")
-			      : NULL;
+	jmethodID get =
+		klass ? (*env)->GetStaticMethodID(env, klass, "getProperty", "(Ljava/lang/String;)Ljava/lang/String;") :
+			NULL;
 	jstring key = get ? (*env)->NewStringUTF(env, "java.vm.version") : NULL;
 	jstring value = key ? (*env)->CallStaticObjectMethod(env, klass, get, key) : NULL;
 	const char *text = value && !(*env)->ExceptionCheck(env) ? (*env)->GetStringUTFChars(env, value, NULL) : NULL;

@@ -10,7 +10,7 @@ enum { SLOTS = 1 << 20, FULL = SLOTS / 4 * 3, PROBES = 4096 };
 bool known_init(struct known *k)
 {
 	void *p = mmap(NULL, SLOTS * sizeof(*k->slots), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
 		return false;

@@ -50,9 +50,9 @@ static struct stream {
 	bool listening; /* `wanted` is enabled */
 } stream = {.wake = -1, .offered = -1, .served = -1, .channel = {.fd = -1}};
 
-static const jint wanted[] = {JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START,
-	JVMPI_EVENT_THREAD_END, JVMPI_EVENT_JS_CODE_LOAD, JVMPI_EVENT_JS_CODE_UNLOAD,
-	JVMPI_EVENT_JS_DYNAMIC_CODE, JVMPI_EVENT_JS_GC_PAUSE};
+static const jint wanted[] = {JVMPI_EVENT_CLASS_LOAD,      JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START,
+			      JVMPI_EVENT_THREAD_END,      JVMPI_EVENT_JS_CODE_LOAD, JVMPI_EVENT_JS_CODE_UNLOAD,
+			      JVMPI_EVENT_JS_DYNAMIC_CODE, JVMPI_EVENT_JS_GC_PAUSE};
 
 static void stream_wake(void)
 {
@@ -130,9 +130,7 @@ static void thread_begin(void);
 static void stream_notify(JVMPI_Event *e)
 {
 	switch (e->event_type) {
-	case JVMPI_EVENT_JVM_INIT_DONE:
-		thread_begin();
-		return;
+	case JVMPI_EVENT_JVM_INIT_DONE: thread_begin(); return;
 	case JVMPI_EVENT_JVM_SHUT_DOWN:
 		atomic_store(&stream.stop, true);
 		stream_wake();
@@ -184,7 +182,7 @@ static void losses_put(void)
 	uint64_t n;
 
 	if (!atomic_load(&stream.lost) || ring_used(&stream.ring) > RING_SIZE / 2 ||
-		clock_ns(CLOCK_MONOTONIC) - stream.replayed_ns < REPLAY_MS * 1000000ull)
+	    clock_ns(CLOCK_MONOTONIC) - stream.replayed_ns < REPLAY_MS * 1000000ull)
 		return;
 	n = atomic_exchange(&stream.lost, 0);
 	stream.lost_total += n;
@@ -318,8 +316,10 @@ static int socket_next(int *wait_ms)
 	if (channel_connect(path, &fd) == WIRE_ATTACH_OK)
 		return offered_take(fd);
 	if (!stream.said)
-		fprintf(stderr, "jsampler-bridge: stream=%s: nobody listens there; tried every second "
-			"(jsampler needs no stream=, it connects by itself)\n", path);
+		fprintf(stderr,
+			"jsampler-bridge: stream=%s: nobody listens there; tried every second "
+			"(jsampler needs no stream=, it connects by itself)\n",
+			path);
 	stream.said = true;
 	return -1;
 }

@@ -62,8 +62,7 @@ static void run_done_at_exit(struct diff_run **run)
 		run_done(*run);
 }
 
-static int parse_number(const char *option, const char *text, double least, double most, double *ret,
-			struct err *err)
+static int parse_number(const char *option, const char *text, double least, double most, double *ret, struct err *err)
 {
 	char *end;
 	double v = strtod(text, &end);
@@ -157,8 +156,10 @@ static int check_files(struct diff_run *run, bool split, struct err *err)
 	if (!split && run->n_before == 2)
 		run->n_before = run->n_after = 1;
 	else if (!split && run->n_before > 2)
-		return err_set(err, -EINVAL, "which of the %zu files are before, which after? "
-			       "jsampler diff BEFORE... -- AFTER...", run->n_before);
+		return err_set(err, -EINVAL,
+			       "which of the %zu files are before, which after? "
+			       "jsampler diff BEFORE... -- AFTER...",
+			       run->n_before);
 	if (!run->n_before || !run->n_after)
 		return err_set(err, -EINVAL, "two files, or BEFORE... -- AFTER...");
 	return inputs_check(run->paths, run->n_before + run->n_after, err);
@@ -220,8 +221,10 @@ static int check_formats(const struct diff_run *run, struct err *err)
 		const char *f = format_for(run, path);
 
 		if (!f)
-			return err_set(err, -EINVAL, "'%s': unknown file name ending (not .html, .json, .csv "
-				"or .txt); give -f", path);
+			return err_set(err, -EINVAL,
+				       "'%s': unknown file name ending (not .html, .json, .csv "
+				       "or .txt); give -f",
+				       path);
 		if (strcmp(f, "html") != 0 && table_format_parse(f, &t) < 0)
 			return err_set(err, -EINVAL, "-f %.40s: text, json, csv or html", f);
 		if (run->tiers && strcmp(f, "html") == 0)
@@ -235,8 +238,7 @@ static const struct named_profile *const *borrow(const struct diff_run *run)
 	return (const struct named_profile *const *)run->profiles;
 }
 
-static int write_tiers(const struct diff_run *run, enum table_format format, size_t width, FILE *out,
-		       struct err *err)
+static int write_tiers(const struct diff_run *run, enum table_format format, size_t width, FILE *out, struct err *err)
 {
 	struct diff_tiers_options o = {.format = format, .width = width, .work = run->work};
 	struct named_profile *before = NULL, *after = NULL;
@@ -245,8 +247,7 @@ static int write_tiers(const struct diff_run *run, enum table_format format, siz
 	o.rows = run->rows_given ? run->rows : format == TABLE_TEXT ? TEXT_ROWS : 0;
 	r = inputs_merge(borrow(run), run->paths, run->n_before, &before, err);
 	if (r == 0)
-		r = inputs_merge(borrow(run) + run->n_before, run->paths + run->n_before, run->n_after,
-				 &after, err);
+		r = inputs_merge(borrow(run) + run->n_before, run->paths + run->n_before, run->n_after, &after, err);
 	if (r == 0)
 		r = diff_tiers_print(before, after, &o, out, err);
 	named_profile_free(before);
@@ -363,9 +364,8 @@ static void say_failed(const struct gate *g, const struct gate_result *res, cons
 	if (c->share[DIFF_BEFORE] > 0)
 		snprintf(relative, sizeof(relative), "%+.1f %%", 100 * c->delta / c->share[DIFF_BEFORE]);
 	log_error("failed: %s: %s%s%.2f %% before, %.2f %% after: %+.2f ± %.2f points (%s), %s", g->text,
-		  g->any ? strtab_get(d->strings, res->worst) : "", g->any ? " " : "",
-		  100 * c->share[DIFF_BEFORE], 100 * c->share[DIFF_AFTER], 100 * c->delta, 100 * c->error,
-		  relative, p_text(c->p, p, sizeof(p)));
+		  g->any ? strtab_get(d->strings, res->worst) : "", g->any ? " " : "", 100 * c->share[DIFF_BEFORE],
+		  100 * c->share[DIFF_AFTER], 100 * c->delta, 100 * c->error, relative, p_text(c->p, p, sizeof(p)));
 	if (!g->any && res->matches > 1)
 		say_methods(g, d);
 }

@@ -18,8 +18,8 @@ static void print_option(const struct option_spec *s)
 	char left[64], text[256];
 	char letter[4] = {'-', s->letter, ',', '\0'};
 
-	snprintf(left, sizeof(left), "  %s --%s%s%s", s->letter ? letter : "   ", s->name,
-		 s->arg ? " " : "", s->arg ? s->arg : "");
+	snprintf(left, sizeof(left), "  %s --%s%s%s", s->letter ? letter : "   ", s->name, s->arg ? " " : "",
+		 s->arg ? s->arg : "");
 	snprintf(text, sizeof(text), "%s%s%s%s", s->help, s->fallback ? " (default: " : "",
 		 s->fallback ? s->fallback : "", s->fallback ? ")" : "");
 	if (strlen(left) >= LEFT)
@@ -59,9 +59,10 @@ static void print_command(const struct cmd_doc *doc)
 
 void help_overview(FILE *out)
 {
-	fprintf(out, "jsampler %s: where a JVM's CPU time goes, seen from outside\n\n"
-		     "  jsampler -p PID                    sample until Ctrl-C\n"
-		     "  jsampler -p PID -d 30 > f.folded   30 seconds, folded stacks\n\n",
+	fprintf(out,
+		"jsampler %s: where a JVM's CPU time goes, seen from outside\n\n"
+		"  jsampler -p PID                    sample until Ctrl-C\n"
+		"  jsampler -p PID -d 30 > f.folded   30 seconds, folded stacks\n\n",
 		JS_VERSION);
 	for (const struct cmd_doc *d = cmd_docs(); d->name; d++)
 		fprintf(out, "  jsampler %-10s %s\n", d->name, d->summary);
@@ -124,8 +125,7 @@ int cmd_help(int argc, char **argv)
 	if (!h.help && optind < argc) {
 		doc = cmd_doc_find(argv[optind]);
 		if (!doc || optind + 1 < argc) {
-			log_error("no help on '%.80s': `jsampler help` lists the commands",
-				  argv[argc - 1]);
+			log_error("no help on '%.80s': `jsampler help` lists the commands", argv[argc - 1]);
 			return EXIT_USAGE;
 		}
 	}

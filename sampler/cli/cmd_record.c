@@ -87,8 +87,10 @@ static int choose_targets(struct record *rec, struct err *err)
 		r = find_target(o->target_name, &o->pids[0], err);
 		o->n_pids = r == 0;
 		if (r == -ENOENT && hints_is_command(o->target_name))
-			return err_set(err, r, "no JVM runs the main class or jar '%.80s'; to start the program of "
-				       "that name: jsampler -- %.80s", o->target_name, o->target_name);
+			return err_set(err, r,
+				       "no JVM runs the main class or jar '%.80s'; to start the program of "
+				       "that name: jsampler -- %.80s",
+				       o->target_name, o->target_name);
 		return r;
 	}
 	if (!o->command)
@@ -170,13 +172,15 @@ static void say_outlived(struct record *rec, uint64_t start_ns)
 	if (!runs_live(rec->runs).children)
 		return;
 	log_warn("'%s' ended after %.1f s, but processes that it started are still running; they are sampled "
-		"until they end or until Ctrl-C (not with --no-children)", rec->o.command[0], (double)(ended_ns - start_ns) / 1e9);
+		 "until they end or until Ctrl-C (not with --no-children)",
+		 rec->o.command[0], (double)(ended_ns - start_ns) / 1e9);
 }
 
 /* Its threads cannot be waited for. */
 static _Noreturn void give_up(struct record *rec)
 {
-	log_error("sampling does not end: a process that is sampled holds up whoever looks at it (its memory, or its execve(2), "
+	log_error("sampling does not end: a process that is sampled holds up whoever looks at it (its memory, or its "
+		  "execve(2), "
 		  "waits for a file system that does not answer?); nothing is written");
 	outputs_done(&rec->outs);
 	_exit(EXIT_FAILED);

@@ -38,9 +38,9 @@ static const struct {
 	const char *option;
 	view_fn *view;
 } views[] = {
-	{"flat", view_flat},	   {"top", view_flat},	 {"tree", view_tree},
+	{"flat", view_flat},       {"top", view_flat},        {"tree", view_tree},
 	{"callers", view_callers}, {"callees", view_callees}, {"lines", view_lines},
-	{"tiers", view_tiers},	   {"threads", view_threads}, {"timeline", view_timeline},
+	{"tiers", view_tiers},     {"threads", view_threads}, {"timeline", view_timeline},
 };
 
 static int choose_view(const char *option, const char *arg, struct report *rep, struct err *err)

@@ -145,8 +145,8 @@ static int drop_rights(const struct session *s, struct err *err)
 	return privs_drop(&needs, err);
 }
 
-static int run_session(pid_t pid, const struct session_options *so, struct session **ret,
-		       struct named_profile **ret_np, struct err *err)
+static int run_session(pid_t pid, const struct session_options *so, struct session **ret, struct named_profile **ret_np,
+		       struct err *err)
 {
 	int r = session_open(pid, so, ret, err);
 
@@ -264,8 +264,8 @@ static int keep_chosen(struct recording *rec, const struct snapshot_options *o, 
 }
 
 /* Opens the outputs, hands them to the opener, and closes this process; only then reads the recording. */
-static int open_all(const char *const *path, const struct snapshot_options *o, struct opener *opener, struct files *files,
-		    struct recording **ret, struct err *err)
+static int open_all(const char *const *path, const struct snapshot_options *o, struct opener *opener,
+		    struct files *files, struct recording **ret, struct err *err)
 {
 	CLEANUP(close_at_exit) int fd = -1;
 	int r = open_files(o, files, err);

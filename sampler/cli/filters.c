@@ -112,8 +112,7 @@ int filters_apply_quietly(const struct record_options *o, uint32_t leaf_kinds, s
 	return 0;
 }
 
-int filters_apply(const struct record_options *o, uint32_t leaf_kinds, struct named_profile **np,
-		  struct err *err)
+int filters_apply(const struct record_options *o, uint32_t leaf_kinds, struct named_profile **np, struct err *err)
 {
 	bool any = (*np)->n_samples;
 	int r;
@@ -131,7 +130,7 @@ static const struct {
 	enum named_kind kind;
 } kinds[] = {
 	{"kernel", NAMED_KERNEL},   {"native", NAMED_NATIVE}, {"interpreted", NAMED_INTERPRETED},
-	{"C1", NAMED_C1},	    {"C2", NAMED_C2},	      {"inlined", NAMED_INLINED},
+	{"C1", NAMED_C1},           {"C2", NAMED_C2},         {"inlined", NAMED_INLINED},
 	{"jni", NAMED_JAVA_NATIVE}, {"stub", NAMED_STUB},     {"unknown", NAMED_UNKNOWN},
 };
 
@@ -148,7 +147,8 @@ int filters_parse_kinds(const char *text, uint32_t *ret, struct err *err)
 		if (i == sizeof(kinds) / sizeof(kinds[0]))
 			return err_set(err, -EINVAL,
 				       "--kind %.40s: there are kernel, native, interpreted, C1, C2, "
-				       "inlined, jni, stub, unknown", text);
+				       "inlined, jni, stub, unknown",
+				       text);
 		set |= 1u << kinds[i].kind;
 		if (!p[len])
 			break;

@@ -12,8 +12,7 @@ struct record_options;
  * named_filter.h, 0: all) to a profile and replaces it by the result. Warns about expressions that
  * match nothing, and filters that leave nothing.
  */
-int filters_apply(const struct record_options *o, uint32_t leaf_kinds, struct named_profile **np,
-		  struct err *err);
+int filters_apply(const struct record_options *o, uint32_t leaf_kinds, struct named_profile **np, struct err *err);
 
 int filters_apply_quietly(const struct record_options *o, uint32_t leaf_kinds, struct named_profile **np,
 			  struct err *err);

@@ -121,11 +121,15 @@ static int not_found(const char *name, struct err *err)
 	const struct cmd_doc *c = command_like(name);
 
 	if (c)
-		return err_set(err, -ENOENT, "no running JVM that you may see has the main class or jar "
-			"'%.80s'; did you mean "
-			       "'jsampler %s'?", name, c->name);
-	return err_set(err, -ENOENT, "no running JVM that you may see has the main class or jar '%.80s'; 'jsampler list' "
-		       "shows them", name);
+		return err_set(err, -ENOENT,
+			       "no running JVM that you may see has the main class or jar "
+			       "'%.80s'; did you mean "
+			       "'jsampler %s'?",
+			       name, c->name);
+	return err_set(err, -ENOENT,
+		       "no running JVM that you may see has the main class or jar '%.80s'; 'jsampler list' "
+		       "shows them",
+		       name);
 }
 
 int find_target(const char *name, pid_t *ret, struct err *err)
@@ -136,8 +140,8 @@ int find_target(const char *name, pid_t *ret, struct err *err)
 	if (r == 0 && s.n == 0)
 		r = not_found(name, err);
 	else if (r == 0 && s.n > 1)
-		r = err_set(err, -EEXIST, "several JVMs have the main class or jar '%.80s': PIDs%.80s; use -p",
-			    name, s.pids.data ? s.pids.data : "");
+		r = err_set(err, -EEXIST, "several JVMs have the main class or jar '%.80s': PIDs%.80s; use -p", name,
+			    s.pids.data ? s.pids.data : "");
 	*ret = s.pid;
 	buf_done(&s.pids);
 	return r;

@@ -17,8 +17,7 @@ static void warn_of_lines(const char *path, const struct reader_report *report)
 	uint64_t shown = report->unreadable < READER_PROBLEMS ? report->unreadable : READER_PROBLEMS;
 
 	for (uint64_t i = 0; i < shown; i++)
-		log_warn("%s: line %" PRIu64 ": %s; skipped", path, report->first[i].line,
-			 report->first[i].what);
+		log_warn("%s: line %" PRIu64 ": %s; skipped", path, report->first[i].line, report->first[i].what);
 	if (report->unreadable > shown)
 		log_warn("%s: and %" PRIu64 " more lines skipped", path, report->unreadable - shown);
 }
@@ -77,8 +76,7 @@ static void weigh_by_count(struct named_profile *np)
 }
 
 /* Different measures cannot be added up. Counts can, and all files have counts. */
-static int join_events(struct named_meta *to, const struct named_meta *m, const char *path,
-		       struct err *err)
+static int join_events(struct named_meta *to, const struct named_meta *m, const char *path, struct err *err)
 {
 	if (strcmp(to->event, m->event) == 0 && strcmp(to->unit, m->unit) == 0) {
 		to->period = to->period == m->period ? to->period : 0;
@@ -97,8 +95,8 @@ static int join_events(struct named_meta *to, const struct named_meta *m, const 
 	return 0;
 }
 
-static int add_profile(struct named_builder *b, const struct named_profile *np, const char *path,
-		       bool first, struct err *err)
+static int add_profile(struct named_builder *b, const struct named_profile *np, const char *path, bool first,
+		       struct err *err)
 {
 	int r = 0;
 

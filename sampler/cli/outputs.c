@@ -52,8 +52,7 @@ static int expand_path(const char *pattern, pid_t pid, char *dst, size_t size, s
 	return r;
 }
 
-static int choose_writer(const char *path, const char *format, const struct writer **ret,
-			 struct err *err)
+static int choose_writer(const char *path, const char *format, const struct writer **ret, struct err *err)
 {
 	const struct writer *by_ending = writer_for_path(path);
 	char names[128];
@@ -120,8 +119,8 @@ static int add_output_as(struct outputs *outs, const char *pattern, const char *
 	return r;
 }
 
-static int add_output(struct outputs *outs, const char *pattern, const char *format, pid_t pid,
-		      size_t process, struct err *err)
+static int add_output(struct outputs *outs, const char *pattern, const char *format, pid_t pid, size_t process,
+		      struct err *err)
 {
 	return add_output_as(outs, pattern, format, pid, process, outfile_open, err);
 }
@@ -142,8 +141,7 @@ static int add_named(struct outputs *outs, const char *ending, const char *forma
 }
 
 /* Without -o: a file if stdout is a terminal, else stdout. */
-static int add_default(struct outputs *outs, const struct record_options *o, pid_t pid,
-		       struct err *err)
+static int add_default(struct outputs *outs, const struct record_options *o, pid_t pid, struct err *err)
 {
 	bool to_file = isatty(STDOUT_FILENO) || o->command;
 	const char *format = o->format ? o->format : to_file ? "html" : "folded";
@@ -189,8 +187,7 @@ static int check_stdout_once(const struct record_options *o, struct err *err)
 	return 0;
 }
 
-int outputs_open(const struct record_options *o, const pid_t *pids, size_t n_pids, struct outputs *ret,
-		 struct err *err)
+int outputs_open(const struct record_options *o, const pid_t *pids, size_t n_pids, struct outputs *ret, struct err *err)
 {
 	int r = check_stdout_once(o, err);
 
@@ -241,8 +238,8 @@ bool outputs_need_override(const struct outputs *outs)
 	return false;
 }
 
-static int write_stdout(const struct output *o, const struct named_profile *np,
-			const struct writer_options *wo, struct err *err)
+static int write_stdout(const struct output *o, const struct named_profile *np, const struct writer_options *wo,
+			struct err *err)
 {
 	int r = o->writer->write(np, wo, stdout, err);
 
@@ -298,7 +295,8 @@ static int write_file(struct opener *opener, struct output *o, const struct name
 		outfile_abort(f);
 	if (is_rescued(r, written) && rescue(opener, o, np, wo, elsewhere, sizeof(elsewhere)))
 		return err_set(err, r, "cannot write '%s': %s; the profile is in '%s' instead", o->path,
-			       r == -EEXIST ? "somebody else has created a file of that name" : strerror(-r), elsewhere);
+			       r == -EEXIST ? "somebody else has created a file of that name" : strerror(-r),
+			       elsewhere);
 	if (r == 0 || written)
 		return r;
 	if (*outfile_remedy(r))

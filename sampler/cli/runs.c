@@ -58,8 +58,7 @@ static void runs_close_at_exit(struct runs **r)
 	runs_close(*r);
 }
 
-int runs_open(const pid_t *pids, size_t n, const struct session_options *o,
-		   struct runs **ret, struct err *err)
+int runs_open(const pid_t *pids, size_t n, const struct session_options *o, struct runs **ret, struct err *err)
 {
 	CLEANUP(runs_close_at_exit) struct runs *r = calloc(1, sizeof(*r));
 	struct session_options all = *o;
@@ -160,8 +159,7 @@ static void merge_meta(struct named_meta *sum, const struct named_meta *m)
 		sum->duration_ns = m->duration_ns;
 }
 
-static int add_result(struct runs *r, size_t i, struct named_builder *b, struct named_profile **keep,
-		      struct err *err)
+static int add_result(struct runs *r, size_t i, struct named_builder *b, struct named_profile **keep, struct err *err)
 {
 	struct named_profile *np;
 	int e = session_result(r->runs[i].session, &np, err);

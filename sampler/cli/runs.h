@@ -17,8 +17,7 @@ struct named_profile;
  */
 struct runs;
 
-int runs_open(const pid_t *pids, size_t n, const struct session_options *o,
-		   struct runs **ret, struct err *err);
+int runs_open(const pid_t *pids, size_t n, const struct session_options *o, struct runs **ret, struct err *err);
 /* Starts sampling and the threads. Signals must be blocked before, as threads inherit the mask. */
 int runs_start(struct runs *r, uint64_t duration_ns, struct err *err);
 bool runs_trace(const struct runs *r); /* session_traces() of any of them */

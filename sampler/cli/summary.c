@@ -43,8 +43,7 @@ void summary_live_line(uint64_t elapsed_ns, const struct session_live *l, uint64
 	size_t width = columns_of_terminal(STDERR_FILENO);
 
 	snprintf(line, sizeof(line),
-		 "%6.1f s  %" PRIu64 " samples  lost %" PRIu64 "  threads %" PRIu64
-		 "  own CPU %.1f %%  (Ctrl-C ends)",
+		 "%6.1f s  %" PRIu64 " samples  lost %" PRIu64 "  threads %" PRIu64 "  own CPU %.1f %%  (Ctrl-C ends)",
 		 s, l->samples, l->lost, l->threads, s > 0 ? (double)own_cpu_ns / 1e7 / s : 0);
 	fprintf(stderr, "\r%.*s\033[K", width ? (int)width - 1 : 79, line);
 	fflush(stderr);
@@ -69,8 +68,8 @@ static void print_samples(const struct session_summary *s)
 	uint64_t incomplete = t->samples - t->complete - t->resynchronised - t->frozen;
 	struct buf b = {0};
 
-	buf_printf(&b, "%" PRIu64 " sample%s in %.1f s, lost %" PRIu64, t->samples,
-		   t->samples == 1 ? "" : "s", (double)s->elapsed_ns / 1e9, s->engine.lost);
+	buf_printf(&b, "%" PRIu64 " sample%s in %.1f s, lost %" PRIu64, t->samples, t->samples == 1 ? "" : "s",
+		   (double)s->elapsed_ns / 1e9, s->engine.lost);
 	if (t->samples)
 		buf_printf(&b, "; complete stacks %.2f %%", percent(t->complete, t->samples));
 	if (t->resynchronised)
@@ -112,7 +111,8 @@ static void children_text(const struct session_summary *s, char *dst, size_t siz
 static uint64_t unexplained_ns(const struct session_summary *s)
 {
 	const struct profile_totals *t = &s->totals;
-	uint64_t known = t->weight + t->unsampled_short + t->unsampled_kernel + s->engine.lost_weight + s->children.unread_weight;
+	uint64_t known = t->weight + t->unsampled_short + t->unsampled_kernel + s->engine.lost_weight +
+			 s->children.unread_weight;
 	uint64_t period = t->samples ? t->weight / t->samples : 0, missing = s->cpu_ns > known ? s->cpu_ns - known : 0;
 	double deviations = 4; /* standard deviations of the number of samples */
 
@@ -131,11 +131,12 @@ static void print_no_samples(const struct session_summary *s)
 	children_text(s, children, sizeof(children));
 	if (s->children.followed && s->children.processes)
 		snprintf(children, sizeof(children), "the %" PRIu64 " process%s that it started used %.0f ms",
-			 s->children.processes, s->children.processes == 1 ? "" : "es", (double)s->children.cpu_ns / 1e6);
+			 s->children.processes, s->children.processes == 1 ? "" : "es",
+			 (double)s->children.cpu_ns / 1e6);
 	text_sanitise(comm, sizeof(comm), s->comm, strlen(s->comm));
 	if (is_time(s) && (s->cpu_ns || children[0]))
-		say("no samples: %s used %.0f ms%s%s", comm[0] ? comm : "the target", (double)(s->cpu_ns - followed) / 1e6,
-		    children[0] ? "; " : "", children);
+		say("no samples: %s used %.0f ms%s%s", comm[0] ? comm : "the target",
+		    (double)(s->cpu_ns - followed) / 1e6, children[0] ? "; " : "", children);
 	else if (is_time(s))
 		say("no samples: the target used no CPU time");
 	else
@@ -152,8 +153,8 @@ static void print_unsampled(const struct session_summary *s)
 		say("not sampled: %.2f s (%.1f %% of the CPU time) of threads that ended before a sample was due",
 		    (double)t->unsampled_short / 1e9, percent(t->unsampled_short, all));
 	if (t->unsampled_kernel)
-		say("not sampled: %.2f s (%.1f %% of the CPU time) in the kernel",
-		    (double)t->unsampled_kernel / 1e9, percent(t->unsampled_kernel, all));
+		say("not sampled: %.2f s (%.1f %% of the CPU time) in the kernel", (double)t->unsampled_kernel / 1e9,
+		    percent(t->unsampled_kernel, all));
 }
 
 /* CPU time of child processes that has no samples, and why. */
@@ -163,14 +164,15 @@ static void print_children(const struct session_summary *s)
 	char text[200];
 
 	if (c->sampled)
-		say("processes: the target, and %" PRIu64 " that it started, of which %" PRIu64 " %s samples", c->processes,
-		    c->sampled, c->sampled == 1 ? "has" : "have");
+		say("processes: the target, and %" PRIu64 " that it started, of which %" PRIu64 " %s samples",
+		    c->processes, c->sampled, c->sampled == 1 ? "has" : "have");
 	if (c->unread)
 		say("not sampled: %" PRIu64 " sample%s of child processes (%.1f %% of all), which ended before "
-			"they could be read or may not be read", c->unread, c->unread == 1 ? "" : "s", percent(c->unread, s->totals.samples + c->unread));
+		    "they could be read or may not be read",
+		    c->unread, c->unread == 1 ? "" : "s", percent(c->unread, s->totals.samples + c->unread));
 	if (c->followed && is_time(s) && c->cpu_ns && unexplained_ns(s))
 		say("%.2f s (%.1f %%) of the CPU time has no samples: it was used by child processes that "
-			"ended at once or may not be sampled",
+		    "ended at once or may not be sampled",
 		    (double)unexplained_ns(s) / 1e9, percent(unexplained_ns(s), s->cpu_ns));
 	if (c->refused)
 		say("%" PRIu64 " child process%s not followed: there were too many at the same time", c->refused,
@@ -190,17 +192,17 @@ static void print_notes(const struct session_summary *s)
 		say("--depth reached: %" PRIu64 " samples under [truncated]", t->truncated);
 	if (s->engine.max_sample_rate)
 		say("the kernel lowered the rate (kernel.perf_event_max_sample_rate %" PRIu64
-		    "): there are fewer samples than requested", s->engine.max_sample_rate);
+		    "): there are fewer samples than requested",
+		    s->engine.max_sample_rate);
 	if (s->engine.suspend.stops)
 		say("threads were stopped %" PRIu64 " times: half of the pauses took up to %.0f us, 99 %% up to "
-			"%.0f us, the longest %.0f us", s->engine.suspend.stops,
-		    (double)s->engine.suspend.pause.p50_ns / 1e3,
-		    (double)s->engine.suspend.pause.p99_ns / 1e3,
-		    (double)s->engine.suspend.pause.max_ns / 1e3);
+		    "%.0f us, the longest %.0f us",
+		    s->engine.suspend.stops, (double)s->engine.suspend.pause.p50_ns / 1e3,
+		    (double)s->engine.suspend.pause.p99_ns / 1e3, (double)s->engine.suspend.pause.max_ns / 1e3);
 	if (s->engine.suspend.skipped)
 		say("%" PRIu64 " of %" PRIu64 " ticks were skipped: the target is left alone for at least as "
-			"long as a tick takes; weights make up for it", s->engine.suspend.skipped,
-		    s->engine.suspend.ticks + s->engine.suspend.skipped);
+		    "long as a tick takes; weights make up for it",
+		    s->engine.suspend.skipped, s->engine.suspend.ticks + s->engine.suspend.skipped);
 	for (unsigned i = 0; s->files && i < s->files->n_notes; i++)
 		say("not read, to limit what the target's files cost: %s", s->files->note[i]);
 	if (s->files && s->files->refused > s->files->n_notes)
@@ -238,8 +240,8 @@ static void print_exactness(const struct named_meta *m)
 
 	if (!sure && !likely)
 		return;
-	say("compiled code: the method is sure in %.0f %% of the samples, likely in %.0f %%%s", percent(sure, sure + likely),
-	    percent(likely, sure + likely),
+	say("compiled code: the method is sure in %.0f %% of the samples, likely in %.0f %%%s",
+	    percent(sure, sure + likely), percent(likely, sure + likely),
 	    likely ? " (of the likely ones, 1 in 10 to 1 in 4 belong to a caller or callee inlined there)" : "");
 }
 
@@ -267,8 +269,8 @@ static void tier_split(const struct flat_row *row, char *dst, size_t size)
 
 		if (p < 0.5)
 			continue;
-		n += (size_t)snprintf(dst + n, size - n, "%s%s %.0f", n ? ", " : "",
-				      flat_kind_name((enum named_kind)k), p);
+		n += (size_t)snprintf(dst + n, size - n, "%s%s %.0f", n ? ", " : "", flat_kind_name((enum named_kind)k),
+				      p);
 	}
 }
 
@@ -313,26 +315,26 @@ static void print_files(const struct outputs *outs)
 static void print_times(const char *what, const struct suspend_quantiles *q)
 {
 	if (q->n)
-		say("jsampler: %s: p50 %.0f us, p99 %.0f us, max %.0f us of %" PRIu64, what,
-		    (double)q->p50_ns / 1e3, (double)q->p99_ns / 1e3, (double)q->max_ns / 1e3, q->n);
+		say("jsampler: %s: p50 %.0f us, p99 %.0f us, max %.0f us of %" PRIu64, what, (double)q->p50_ns / 1e3,
+		    (double)q->p99_ns / 1e3, (double)q->max_ns / 1e3, q->n);
 }
 
 static void print_suspend(const struct suspend_stats *s)
 {
 	say("jsampler: ticks %" PRIu64 " of %.3f ms, late %" PRIu64 ", skipped %" PRIu64, s->ticks,
 	    (double)s->period_ns / 1e6, s->late, s->skipped);
-	say("jsampler: threads stopped %" PRIu64 ", looked at without stopping %" PRIu64
-	    ", not run since %" PRIu64 ", had another tracer %" PRIu64,
+	say("jsampler: threads stopped %" PRIu64 ", looked at without stopping %" PRIu64 ", not run since %" PRIu64
+	    ", had another tracer %" PRIu64,
 	    s->stops, s->looks, s->again, s->refused);
-	say("jsampler: has run by registers %" PRIu64 ", by account only %" PRIu64, s->by_registers,
-	    s->by_account);
+	say("jsampler: has run by registers %" PRIu64 ", by account only %" PRIu64, s->by_registers, s->by_account);
 	print_times("pause of a thread", &s->pause);
 	print_times("from asking to the stop", &s->stop);
 	print_times("copy of registers and stack", &s->copy);
 	print_times("first stop to last of a tick", &s->spread);
 	say("jsampler: stopped late %" PRIu64 ", let go with a part of the stack %" PRIu64
 	    "; calls made again in place of EINTR %" PRIu64 ", of these with a timeout begun anew %" PRIu64
-	    "; EINTR left %" PRIu64, s->late_stops, s->cut, s->rewound, s->lengthened, s->interrupted);
+	    "; EINTR left %" PRIu64,
+	    s->late_stops, s->cut, s->rewound, s->lengthened, s->interrupted);
 }
 
 /* One fact per line, for -v and for scripts/bench. */
@@ -342,20 +344,16 @@ static void print_details(const struct session_summary *s)
 	struct rusage ru = {0};
 
 	getrusage(RUSAGE_SELF, &ru);
-	say("jsampler: samples %" PRIu64 ", lost %" PRIu64 ", complete %" PRIu64
-	    ", resynchronised %" PRIu64 ", frozen %" PRIu64,
+	say("jsampler: samples %" PRIu64 ", lost %" PRIu64 ", complete %" PRIu64 ", resynchronised %" PRIu64
+	    ", frozen %" PRIu64,
 	    t->samples, s->engine.lost, t->complete, t->resynchronised, t->frozen);
-	say("jsampler: samples with Java frames %" PRIu64 ", complete %" PRIu64, t->java,
-	    t->java_complete);
-	say("jsampler: own CPU %.3f s (%.1f us/sample), peak memory %.1f MB",
-	    (double)s->own_cpu_ns / 1e9,
-	    t->samples ? (double)s->own_cpu_ns / 1e3 / (double)t->samples : 0,
-	    (double)ru.ru_maxrss / 1024);
-	say("jsampler: CPU time of the target %.3f s, samples x period %.3f s",
-	    (double)s->cpu_ns / 1e9, (double)t->weight / 1e9);
+	say("jsampler: samples with Java frames %" PRIu64 ", complete %" PRIu64, t->java, t->java_complete);
+	say("jsampler: own CPU %.3f s (%.1f us/sample), peak memory %.1f MB", (double)s->own_cpu_ns / 1e9,
+	    t->samples ? (double)s->own_cpu_ns / 1e3 / (double)t->samples : 0, (double)ru.ru_maxrss / 1024);
+	say("jsampler: CPU time of the target %.3f s, samples x period %.3f s", (double)s->cpu_ns / 1e9,
+	    (double)t->weight / 1e9);
 	say("jsampler: first stack after %.0f ms", (double)s->first_stack_ns / 1e6);
-	say("jsampler: %zu distinct stacks of %zu frames, %.1f MB", t->stacks, t->frames,
-	    (double)t->bytes / 1e6);
+	say("jsampler: %zu distinct stacks of %zu frames, %.1f MB", t->stacks, t->frames, (double)t->bytes / 1e6);
 	say("jsampler: engine %s, %s, stack copy %u bytes, threads %u, throttled %" PRIu64, s->engine_name,
 	    s->engine.attachment ? s->engine.attachment : "?", s->engine.stack_bytes, s->engine.threads,
 	    s->engine.throttled);
@@ -363,12 +361,11 @@ static void print_details(const struct session_summary *s)
 		print_suspend(&s->engine.suspend);
 	for (int i = 0; i < WALK_ENDS; i++)
 		if (t->ends[i])
-			say("jsampler: walks that ended at %s: %" PRIu64,
-			    walk_end_name((enum walk_end)i), t->ends[i]);
+			say("jsampler: walks that ended at %s: %" PRIu64, walk_end_name((enum walk_end)i), t->ends[i]);
 }
 
-void summary_print(const struct session_summary *s, const struct named_profile *np,
-		   const struct outputs *outs, int verbose)
+void summary_print(const struct session_summary *s, const struct named_profile *np, const struct outputs *outs,
+		   int verbose)
 {
 	struct flat f;
 

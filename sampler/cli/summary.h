@@ -15,7 +15,7 @@ void summary_live_line(uint64_t elapsed_ns, const struct session_live *l, uint64
 void summary_live_line_clear(void);
 
 /* Printed to stderr when the recording has ended. `verbose`: number of -v. */
-void summary_print(const struct session_summary *s, const struct named_profile *np,
-		   const struct outputs *outs, int verbose);
+void summary_print(const struct session_summary *s, const struct named_profile *np, const struct outputs *outs,
+		   int verbose);
 
 #endif

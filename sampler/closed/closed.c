@@ -118,10 +118,13 @@ int closed_try(struct closed_gaps *ret)
 void closed_say_gaps(const struct closed_gaps *g)
 {
 	if (g->filter)
-		log_warn("what is read here is parsed without a filter of system calls, since the kernel, or a container, refuses "
-			 "one (%s): read no files of others as root", strerror(-g->filter));
+		log_warn("what is read here is parsed without a filter of system calls, since the kernel, or a "
+			 "container, refuses "
+			 "one (%s): read no files of others as root",
+			 strerror(-g->filter));
 	if (g->landlock)
-		log_info("no Landlock here (%s): the filter of system calls alone keeps files closed", strerror(-g->landlock));
+		log_info("no Landlock here (%s): the filter of system calls alone keeps files closed",
+			 strerror(-g->landlock));
 	if (g->ids)
 		log_info("cannot take on another user's ids (%s): files are parsed with uid 0, without capabilities",
 			 strerror(-g->ids));

@@ -12,6 +12,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+/* clang-format off */
 static const int allowed[] = {
 	/* memory; making it executable is below */
 	SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
@@ -31,6 +32,7 @@ static const int allowed[] = {
 	SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getppid), SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getgid),
 	SCMP_SYS(getegid), SCMP_SYS(getrandom), SCMP_SYS(sysinfo),
 };
+/* clang-format on */
 
 /* With these arguments only. */
 static const struct {
@@ -133,7 +135,8 @@ static int add_rules(scmp_filter_ctx f)
 	for (size_t i = 0; r == 0 && i < N(allowed); i++)
 		r = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
 	for (size_t i = 0; r == 0 && i < N(allowed_with); i++)
-		r = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, allowed_with[i].call, allowed_with[i].n, allowed_with[i].arg);
+		r = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, allowed_with[i].call, allowed_with[i].n,
+					   allowed_with[i].arg);
 	for (size_t i = 0; r == 0 && i < N(answered); i++)
 		r = seccomp_rule_add_array(f, SCMP_ACT_ERRNO(answered[i].error), answered[i].call, answered[i].n,
 					   answered[i].arg);
@@ -143,8 +146,7 @@ static int add_rules(scmp_filter_ctx f)
 /* Those that depend on this process: abort(3), and the way to who opens files. */
 static int add_own_rules(scmp_filter_ctx f, int socket)
 {
-	int r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-				 SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+	int r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
 
 	if (r == 0 && socket >= 0)
 		r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(sendmsg), 1,

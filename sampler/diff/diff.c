@@ -192,8 +192,7 @@ static void judge_rows(struct diff *d)
 	}
 }
 
-static int count_all(struct diff *d, struct counts *c, const struct named_profile *const *profiles,
-		     struct err *err)
+static int count_all(struct diff *d, struct counts *c, const struct named_profile *const *profiles, struct err *err)
 {
 	static const char *const sides[] = {"before", "after"};
 
@@ -203,9 +202,8 @@ static int count_all(struct diff *d, struct counts *c, const struct named_profil
 	for (int side = 0; side < DIFF_SIDES; side++)
 		if (!d->samples[side])
 			return err_set(err, -EINVAL, "no samples %s: nothing to compare", sides[side]);
-	if (make_room(c, strtab_count(d->strings), d->n_all) < 0 ||
-	    typical_spread(d, c->self, &d->c2_self) < 0 || typical_spread(d, c->total, &d->c2_total) < 0 ||
-	    make_rows(d, c) < 0)
+	if (make_room(c, strtab_count(d->strings), d->n_all) < 0 || typical_spread(d, c->self, &d->c2_self) < 0 ||
+	    typical_spread(d, c->total, &d->c2_total) < 0 || make_rows(d, c) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -214,8 +212,7 @@ int diff_build(const struct named_profile *const *profiles, size_t n_before, siz
 	       const struct diff_options *o, struct diff *ret, struct err *err)
 {
 	CLEANUP(counts_done) struct counts c = {0};
-	struct diff d = {.n_files = {n_before, n_after}, .n_all = n_before + n_after,
-			 .by_total = o->by_total};
+	struct diff d = {.n_files = {n_before, n_after}, .n_all = n_before + n_after, .by_total = o->by_total};
 	int r;
 
 	d.strings = strtab_new();
@@ -223,8 +220,7 @@ int diff_build(const struct named_profile *const *profiles, size_t n_before, siz
 	d.spread = d.n_all > DIFF_SIDES;
 	d.quantile = t_distribution_quantile(0.05, diff_freedom(&d));
 	d.min_effect = o->min_effect >= 0 ? o->min_effect : d.spread ? 0 : ONE_FILE_MIN_EFFECT;
-	r = d.strings && d.file_samples ? count_all(&d, &c, profiles, err) :
-					  err_set(err, -ENOMEM, "out of memory");
+	r = d.strings && d.file_samples ? count_all(&d, &c, profiles, err) : err_set(err, -ENOMEM, "out of memory");
 	if (r < 0) {
 		diff_done(&d);
 		return r;

@@ -33,8 +33,7 @@ static uint32_t add_frame(struct named_builder *b, const struct named_profile *n
 	return named_builder_location(b, 0, 0, &line, 1);
 }
 
-static uint32_t add_stack(struct named_builder *b, const struct named_profile *np, struct frames *f,
-			  uint32_t stack)
+static uint32_t add_stack(struct named_builder *b, const struct named_profile *np, struct frames *f, uint32_t stack)
 {
 	CLEANUP(free_at_exit) uint32_t *ids = NULL;
 	uint32_t n = 0;
@@ -70,8 +69,8 @@ static int add_file(struct named_builder *b, const struct named_profile *np, con
 	return 0;
 }
 
-static int add_side(struct named_builder *b, const struct named_profile *const *profiles,
-		    const char *const *paths, size_t n, const char *side)
+static int add_side(struct named_builder *b, const struct named_profile *const *profiles, const char *const *paths,
+		    size_t n, const char *side)
 {
 	CLEANUP(free_at_exit) char *files = files_text(paths, n);
 	struct named_sample label = {0};
@@ -88,8 +87,8 @@ static int add_side(struct named_builder *b, const struct named_profile *const *
 	return r;
 }
 
-static struct named_profile *both_sides(const struct named_profile *const *profiles,
-					const char *const *paths, size_t n_before, size_t n_after)
+static struct named_profile *both_sides(const struct named_profile *const *profiles, const char *const *paths,
+					size_t n_before, size_t n_after)
 {
 	struct named_builder *b = named_builder_new();
 	struct named_meta *m = b ? named_builder_meta(b) : NULL;
@@ -108,8 +107,8 @@ static struct named_profile *both_sides(const struct named_profile *const *profi
 	return named_builder_take(b);
 }
 
-int diff_html_write(const struct named_profile *const *profiles, const char *const *paths,
-		    size_t n_before, size_t n_after, FILE *out, struct err *err)
+int diff_html_write(const struct named_profile *const *profiles, const char *const *paths, size_t n_before,
+		    size_t n_after, FILE *out, struct err *err)
 {
 	struct named_profile *np = both_sides(profiles, paths, n_before, n_after);
 	int r = np ? 0 : -ENOMEM;

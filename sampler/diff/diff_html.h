@@ -12,7 +12,7 @@ struct named_profile;
  * labels have "before" or "after" as state, and the files of the side as thread. profiles, paths:
  * n_before, then n_after. 0 or -ENOMEM; errors stick to the stream.
  */
-int diff_html_write(const struct named_profile *const *profiles, const char *const *paths,
-		    size_t n_before, size_t n_after, FILE *out, struct err *err);
+int diff_html_write(const struct named_profile *const *profiles, const char *const *paths, size_t n_before,
+		    size_t n_after, FILE *out, struct err *err);
 
 #endif

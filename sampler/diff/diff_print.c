@@ -64,8 +64,7 @@ static const char *relative_text(const struct diff_change *c, char *dst, size_t 
 	return dst;
 }
 
-static void put_text_cells(struct table *t, const struct diff_change *c, const struct diff_row *r,
-			   double adjusted)
+static void put_text_cells(struct table *t, const struct diff_change *c, const struct diff_row *r, double adjusted)
 {
 	char change[32], relative[32], p[32];
 
@@ -106,13 +105,12 @@ static void put_row(struct table *t, const struct diff *d, const struct diff_row
 	table_text(t, strtab_get(d->strings, r->name));
 }
 
-static void put_side(const struct diff *d, enum diff_side side, const char *const *paths, struct buf *b,
-		     FILE *out)
+static void put_side(const struct diff *d, enum diff_side side, const char *const *paths, struct buf *b, FILE *out)
 {
 	size_t from = side == DIFF_BEFORE ? 0 : d->n_files[DIFF_BEFORE];
 
-	fprintf(out, "%s %" PRIu64 " sample%s:", side == DIFF_BEFORE ? "before" : "after ",
-		d->samples[side], d->samples[side] == 1 ? "" : "s");
+	fprintf(out, "%s %" PRIu64 " sample%s:", side == DIFF_BEFORE ? "before" : "after ", d->samples[side],
+		d->samples[side] == 1 ? "" : "s");
 	for (size_t i = 0; i < d->n_files[side]; i++) {
 		fputc(' ', out);
 		table_put_clean(out, b, paths[from + i]);
@@ -187,8 +185,8 @@ static const struct diff_row *next_other(const struct diff *d, const struct diff
 	for (size_t i = d->n_changed; i < d->n; i++) {
 		const struct diff_row *r = &d->rows[i];
 
-		if (!*presence(r) || (before && (largest(r) > largest(before) ||
-						 (largest(r) == largest(before) && r <= before))))
+		if (!*presence(r) ||
+		    (before && (largest(r) > largest(before) || (largest(r) == largest(before) && r <= before))))
 			continue;
 		if (!best || largest(r) > largest(best))
 			best = r;

@@ -101,8 +101,7 @@ static void put_how(struct table *t, const struct tier_row *r)
 	for (int k = 1; k < TIERS; k++)
 		if (r->samples[k] > r->samples[best])
 			best = k;
-	snprintf(text, sizeof(text), " %s %.0f", tier_name((enum tier)best),
-		 share_percent(r->samples[best], r->self));
+	snprintf(text, sizeof(text), " %s %.0f", tier_name((enum tier)best), share_percent(r->samples[best], r->self));
 	table_text(t, r->self ? text : " -");
 }
 
@@ -143,8 +142,7 @@ static void put_pair(struct table *t, const struct named_meta *m, const struct p
 	buf_done(&name);
 }
 
-static void put_side(const struct named_meta *m, const char *side, const struct tiers *t, size_t width,
-		     FILE *out)
+static void put_side(const struct named_meta *m, const char *side, const struct tiers *t, size_t width, FILE *out)
 {
 	int used = fprintf(out, "%s %10.2f%s: ", side, view_amount(m, t->weight), view_is_time(m) ? " s" : "");
 	struct buf b = {0};
@@ -180,8 +178,8 @@ static void put_json_head(const struct named_meta *m, const struct tiers t[2], d
 	put_json_side("after", &t[1], json);
 }
 
-static void put_text_head(const struct named_meta *m, const struct tiers t[2],
-			  const struct diff_tiers_options *o, FILE *out)
+static void put_text_head(const struct named_meta *m, const struct tiers t[2], const struct diff_tiers_options *o,
+			  FILE *out)
 {
 	put_side(m, "before", &t[0], o->width, out);
 	put_side(m, "after ", &t[1], o->width, out);

@@ -84,8 +84,7 @@ static void judge_each(const struct gate *g, const struct diff *d, struct gate_r
 			continue;
 		judged++;
 		beyond = gate_is_beyond(g, c);
-		if (have && (have_beyond > beyond ||
-			     (have_beyond == beyond && fabs(c->t) <= fabs(res->change.t))))
+		if (have && (have_beyond > beyond || (have_beyond == beyond && fabs(c->t) <= fabs(res->change.t))))
 			continue;
 		res->change = *c;
 		res->worst = d->rows[i].name;

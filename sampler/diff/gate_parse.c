@@ -22,8 +22,7 @@ static void skip_blanks(struct reading *r)
 
 static int wanted(const struct reading *r, const char *what)
 {
-	return err_set(r->err, -EINVAL, "'%.200s': column %d: %s", r->text, (int)(r->at - r->text) + 1,
-		       what);
+	return err_set(r->err, -EINVAL, "'%.200s': column %d: %s", r->text, (int)(r->at - r->text) + 1, what);
 }
 
 /* Matches a word that is not followed by a letter. */

@@ -28,11 +28,15 @@ void check_closed(struct checks *c)
 	}
 	landlock_text(&g, landlock, sizeof(landlock));
 	if (g.filter) {
-		checks_add(c, CHECK_WARN, "closed parsers", "tried: no filter of system calls (%s), %s: saved files of others can "
-			   "do more harm", strerror(-g.filter), landlock);
-		checks_remedy(c, "a kernel with CONFIG_SECCOMP_FILTER=y; in a container, a seccomp profile that allows seccomp");
+		checks_add(c, CHECK_WARN, "closed parsers",
+			   "tried: no filter of system calls (%s), %s: saved files of others can "
+			   "do more harm",
+			   strerror(-g.filter), landlock);
+		checks_remedy(
+			c,
+			"a kernel with CONFIG_SECCOMP_FILTER=y; in a container, a seccomp profile that allows seccomp");
 		return;
 	}
-	checks_add(c, CHECK_OK, "closed parsers", "tried: a filter of system calls, %s%s, for what parses saved files", landlock,
-		   g.ids ? ", but uid 0" : "");
+	checks_add(c, CHECK_OK, "closed parsers", "tried: a filter of system calls, %s%s, for what parses saved files",
+		   landlock, g.ids ? ", but uid 0" : "");
 }

@@ -66,16 +66,15 @@ static void look_at_threads(struct checked *t, looked_vec *ret)
 	}
 }
 
-static void note_example(struct comparison *k, const struct dump_thread *d, const char *walked,
-			 const char *said)
+static void note_example(struct comparison *k, const struct dump_thread *d, const char *walked, const char *said)
 {
 	if (!k->example[0])
-		snprintf(k->example, sizeof(k->example), "thread '%.40s': walked %.80s, the JVM says %.80s",
-			 d->name, walked, said);
+		snprintf(k->example, sizeof(k->example), "thread '%.40s': walked %.80s, the JVM says %.80s", d->name,
+			 walked, said);
 }
 
-static bool same_names(const struct looked *l, const struct dump_thread *d,
-		       const struct thread_dump *dump, struct comparison *k)
+static bool same_names(const struct looked *l, const struct dump_thread *d, const struct thread_dump *dump,
+		       struct comparison *k)
 {
 	const char *name = l->stack.names.data, *end = name + l->stack.names.len;
 	size_t n = d->n < THREAD_DUMP_DEPTH ? d->n : THREAD_DUMP_DEPTH;
@@ -94,14 +93,12 @@ static bool same_names(const struct looked *l, const struct dump_thread *d,
 	return name >= end || n == THREAD_DUMP_DEPTH;
 }
 
-static void compare_one(struct checked *t, const struct looked *l, const struct thread_dump *dump,
-			struct comparison *k)
+static void compare_one(struct checked *t, const struct looked *l, const struct thread_dump *dump, struct comparison *k)
 {
 	const struct dump_thread *d = thread_dump_find(dump, l->ns_tid);
 
 	/* The dump shows a mounted virtual thread and its carrier as two stacks. */
-	if (!d || !d->n || d->mounts || l->stack.frozen ||
-	    !java_stack_unchanged(t->proc, l->tid, &l->stack))
+	if (!d || !d->n || d->mounts || l->stack.frozen || !java_stack_unchanged(t->proc, l->tid, &l->stack))
 		return;
 	/*
 	 * Some native frames cannot be walked without the other registers; a recording would report
@@ -123,19 +120,24 @@ static void say(struct checked *t, const struct comparison *k)
 	char rest[80] = "";
 
 	if (k->incomplete)
-		snprintf(rest, sizeof(rest), "; %zu more could not be walked without their registers",
-			 k->incomplete);
+		snprintf(rest, sizeof(rest), "; %zu more could not be walked without their registers", k->incomplete);
 	if (!all) {
-		checks_add(t->c, CHECK_SKIP, "thread dump", "no Java thread kept waiting, so there is nothing "
-			"to compare%s", rest);
+		checks_add(t->c, CHECK_SKIP, "thread dump",
+			   "no Java thread kept waiting, so there is nothing "
+			   "to compare%s",
+			   rest);
 	} else if (k->different) {
-		checks_add(t->c, CHECK_FAIL, "thread dump", "tried: %zu of %zu waiting threads differ from "
-			   "the JVM's own dump; %s", k->different, all, k->example);
+		checks_add(t->c, CHECK_FAIL, "thread dump",
+			   "tried: %zu of %zu waiting threads differ from "
+			   "the JVM's own dump; %s",
+			   k->different, all, k->example);
 		checks_remedy(t->c, "jsampler snapshot -p %d -o doctor.recording, for a bug report",
 			      (int)proc_pid(t->proc));
 	} else {
-		checks_add(t->c, CHECK_OK, "thread dump", "tried: %zu waiting threads, %zu Java frames: the "
-			"same as in the JVM's own dump%s", k->same, k->frames, rest);
+		checks_add(t->c, CHECK_OK, "thread dump",
+			   "tried: %zu waiting threads, %zu Java frames: the "
+			   "same as in the JVM's own dump%s",
+			   k->same, k->frames, rest);
 	}
 }
 

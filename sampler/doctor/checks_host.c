@@ -56,8 +56,8 @@ static void check_own_container(struct checks *c)
 		checks_add(c, CHECK_OK, "container", "jsampler runs on the host");
 		return;
 	}
-	checks_add(c, CHECK_OK, "container", "jsampler runs in a container%s%s%s", name[0] ? " " : "",
-		   name, own_pids ? ": only processes of its own PID namespace can be seen" : "");
+	checks_add(c, CHECK_OK, "container", "jsampler runs in a container%s%s%s", name[0] ? " " : "", name,
+		   own_pids ? ": only processes of its own PID namespace can be seen" : "");
 }
 
 static void check_capabilities(struct checks *c, const struct own_rights *me)
@@ -78,15 +78,13 @@ static void check_capabilities(struct checks *c, const struct own_rights *me)
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		char *list = own_cap(me, wanted[i].cap) ? held : lacking;
 
-		snprintf(list + strlen(list), sizeof(held) - strlen(list), "%s%s", *list ? ", " : "",
-			 wanted[i].name);
+		snprintf(list + strlen(list), sizeof(held) - strlen(list), "%s%s", *list ? ", " : "", wanted[i].name);
 	}
 	if (!*lacking)
 		checks_add(c, CHECK_OK, "capabilities", "all that jsampler can use");
 	else
 		checks_add(c, CHECK_OK, "capabilities", "%s%s%s", *held ? held : "none",
-			   *held ? "; not " : ": only your own processes can be sampled",
-			   *held ? lacking : "");
+			   *held ? "; not " : ": only your own processes can be sampled", *held ? lacking : "");
 	if (*lacking)
 		checks_remedy(c, "for processes of other users: sudo jsampler ...");
 }
@@ -108,11 +106,15 @@ static void check_paranoid(struct checks *c, const struct own_rights *me)
 		checks_add(c, CHECK_FAIL, "perf_event_paranoid", "missing: this kernel has no perf events");
 		checks_remedy(c, "a kernel built with CONFIG_PERF_EVENTS=y");
 	} else if (own_perfmon(me)) {
-		checks_add(c, CHECK_OK, "perf_event_paranoid", "%" PRId64 ", which does not limit jsampler as "
-			"it runs now", v);
+		checks_add(c, CHECK_OK, "perf_event_paranoid",
+			   "%" PRId64 ", which does not limit jsampler as "
+			   "it runs now",
+			   v);
 	} else if (v > 2) {
-		checks_add(c, CHECK_FAIL, "perf_event_paranoid", "%" PRId64 ": perf events are refused to "
-			   "unprivileged users", v);
+		checks_add(c, CHECK_FAIL, "perf_event_paranoid",
+			   "%" PRId64 ": perf events are refused to "
+			   "unprivileged users",
+			   v);
 		checks_remedy(c, "sudo sysctl -w kernel.perf_event_paranoid=1");
 	} else if (v == 2) {
 		checks_add(c, CHECK_WARN, "perf_event_paranoid", "2: kernel frames are not recorded");
@@ -130,8 +132,10 @@ static void check_mlock(struct checks *c, const struct own_rights *me)
 		checks_add(c, CHECK_OK, "perf_event_mlock_kb", "%" PRId64 " KiB of rings for each CPU", kb);
 		return;
 	}
-	checks_add(c, CHECK_WARN, "perf_event_mlock_kb", "%" PRId64 " KiB of rings for each CPU: samples "
-		   "may be lost at high rates", kb);
+	checks_add(c, CHECK_WARN, "perf_event_mlock_kb",
+		   "%" PRId64 " KiB of rings for each CPU: samples "
+		   "may be lost at high rates",
+		   kb);
 	checks_remedy(c, "sudo sysctl -w kernel.perf_event_mlock_kb=%d", DEFAULT_MLOCK_KB);
 }
 
@@ -143,8 +147,8 @@ static void check_rate(struct checks *c)
 		checks_add(c, CHECK_OK, "max_sample_rate", "%" PRId64 " Hz", hz);
 		return;
 	}
-	checks_add(c, CHECK_WARN, "max_sample_rate", "kernel.perf_event_max_sample_rate is %" PRId64
-		   " Hz: the kernel cuts higher rates", hz);
+	checks_add(c, CHECK_WARN, "max_sample_rate",
+		   "kernel.perf_event_max_sample_rate is %" PRId64 " Hz: the kernel cuts higher rates", hz);
 	checks_remedy(c, "sudo sysctl -w kernel.perf_event_max_sample_rate=100000");
 }
 
@@ -171,8 +175,10 @@ static void check_kptr(struct checks *c)
 		checks_add(c, CHECK_OK, "kptr_restrict", "%" PRId64 ", kernel functions can be named", v);
 		return;
 	}
-	checks_add(c, CHECK_WARN, "kptr_restrict", "%" PRId64 ", /proc/kallsyms shows no addresses: kernel "
-		   "frames have no names", v);
+	checks_add(c, CHECK_WARN, "kptr_restrict",
+		   "%" PRId64 ", /proc/kallsyms shows no addresses: kernel "
+		   "frames have no names",
+		   v);
 	checks_remedy(c, "sudo sysctl -w kernel.kptr_restrict=0 kernel.perf_event_paranoid=1");
 }
 
@@ -185,12 +191,16 @@ static void check_yama(struct checks *c, const struct own_rights *me)
 	} else if (v == 0 || (v < 3 && own_cap(me, CAP_SYS_PTRACE))) {
 		checks_add(c, CHECK_OK, "ptrace_scope", "%" PRId64, v);
 	} else if (v < 3) {
-		checks_add(c, CHECK_FAIL, "ptrace_scope", "%" PRId64 ": a process may read only its own "
-			   "children, so jsampler can start a program (-- COMMAND) but not attach", v);
+		checks_add(c, CHECK_FAIL, "ptrace_scope",
+			   "%" PRId64 ": a process may read only its own "
+			   "children, so jsampler can start a program (-- COMMAND) but not attach",
+			   v);
 		checks_remedy(c, "sudo sysctl -w kernel.yama.ptrace_scope=0, or run jsampler with sudo");
 	} else {
-		checks_add(c, CHECK_FAIL, "ptrace_scope", "%" PRId64 ": nobody, not even root, may read "
-			"another process until the next boot", v);
+		checks_add(c, CHECK_FAIL, "ptrace_scope",
+			   "%" PRId64 ": nobody, not even root, may read "
+			   "another process until the next boot",
+			   v);
 		checks_remedy(c, "boot with kernel.yama.ptrace_scope=1 (see /etc/sysctl.d)");
 	}
 }
@@ -204,8 +214,10 @@ static void check_limits(struct checks *c, const struct own_rights *me)
 	if (own_perfmon(me) || files.rlim_max >= FEW_DESCRIPTORS) {
 		checks_add(c, CHECK_OK, "open files", "at most %" PRIu64, (uint64_t)files.rlim_max);
 	} else {
-		checks_add(c, CHECK_WARN, "open files", "at most %" PRIu64 "; a target needs threads x "
-			   "CPUs", (uint64_t)files.rlim_max);
+		checks_add(c, CHECK_WARN, "open files",
+			   "at most %" PRIu64 "; a target needs threads x "
+			   "CPUs",
+			   (uint64_t)files.rlim_max);
 		checks_remedy(c, "ulimit -Hn 65536 as root, or LimitNOFILE=65536 in the unit");
 	}
 	if (lock.rlim_cur == RLIM_INFINITY)
@@ -240,8 +252,12 @@ static void ignore_pid(void *ctx, pid_t pid)
 
 struct engine_sink checks_sink(void *ctx, void (*sample)(void *ctx, const struct raw_sample *s))
 {
-	return (struct engine_sink){.ctx = ctx, .sample = sample, .thread = ignore_thread,
-				    .thread_exit = ignore_exit, .exec = ignore_pid, .mapped = ignore_pid};
+	return (struct engine_sink){.ctx = ctx,
+				    .sample = sample,
+				    .thread = ignore_thread,
+				    .thread_exit = ignore_exit,
+				    .exec = ignore_pid,
+				    .mapped = ignore_pid};
 }
 
 static void spin(void)
@@ -268,13 +284,15 @@ static int sample_self(struct engine *e, size_t n[2], struct err *err)
 static void say_perf(struct checks *c, const struct engine_stats *st, const size_t n[2])
 {
 	if (!n[1]) {
-		checks_add(c, CHECK_FAIL, "perf events", "opened, but %d ms of CPU time gave %zu samples, "
-			   "none with a stack", SPIN_MS, n[0]);
+		checks_add(c, CHECK_FAIL, "perf events",
+			   "opened, but %d ms of CPU time gave %zu samples, "
+			   "none with a stack",
+			   SPIN_MS, n[0]);
 		checks_remedy(c, "send this line with `uname -a` as a bug report");
 		return;
 	}
-	checks_add(c, CHECK_OK, "perf events", "tried: %zu samples with stack in %d ms, %s, %s", n[1],
-		   SPIN_MS, st->attachment ? st->attachment : "",
+	checks_add(c, CHECK_OK, "perf events", "tried: %zu samples with stack in %d ms, %s, %s", n[1], SPIN_MS,
+		   st->attachment ? st->attachment : "",
 		   st->no_kernel ? "without kernel frames" : "with kernel frames");
 }
 
@@ -299,7 +317,7 @@ static void check_perf(struct checks *c, struct proc *self)
 	}
 	checks_add(c, CHECK_FAIL, "perf events", "tried: %s", err.msg);
 	checks_remedy(c, "sudo jsampler; in a container: --cap-add PERFMON --cap-add SYS_PTRACE, and a "
-		      "seccomp profile that allows perf_event_open");
+			 "seccomp profile that allows perf_event_open");
 }
 
 static void check_bpf(struct checks *c, struct proc *self)
@@ -312,8 +330,10 @@ static void check_bpf(struct checks *c, struct proc *self)
 		checks_add(c, CHECK_OK, "eBPF", "tried: programs can be loaded");
 		return;
 	}
-	checks_add(c, CHECK_OK, "eBPF", "tried: %s; jsampler uses one event per thread and CPU instead, which "
-		"is good for hundreds of threads", strerror(-r));
+	checks_add(c, CHECK_OK, "eBPF",
+		   "tried: %s; jsampler uses one event per thread and CPU instead, which "
+		   "is good for hundreds of threads",
+		   strerror(-r));
 	checks_remedy(c, "for thousands of threads: sudo jsampler, or CAP_BPF and CAP_PERFMON");
 }
 

@@ -27,8 +27,7 @@ static bool find_jvm(struct checked *t)
 	readers_find_jvm(t->readers);
 	log_set_level(level);
 	switch (t->readers->jvm) {
-	case JVM_READY:
-		return true;
+	case JVM_READY: return true;
 	case JVM_ABSENT:
 		checks_add(t->c, CHECK_SKIP, "JDK", "not a JVM (no libjvm.so is mapped): native frames only");
 		return false;
@@ -38,7 +37,7 @@ static bool find_jvm(struct checked *t)
 	default:
 		checks_add(t->c, CHECK_FAIL, "JDK", "%s", t->readers->why);
 		checks_remedy(t->c, "a HotSpot JDK 8 to 27 with the tables that its debuggers use (OpenJDK, "
-			      "Temurin, Oracle, Corretto, Zulu)");
+				    "Temurin, Oracle, Corretto, Zulu)");
 		return false;
 	}
 }
@@ -89,8 +88,7 @@ static void symbols_remedy(struct checked *t, const char *path)
 		checks_remedy(t->c, "sudo apt install openjdk-%s-dbg", version);
 	else
 		checks_remedy(t->c, "sudo dnf debuginfo-install java-%s%s-openjdk-headless",
-			      strcmp(version, "8") == 0 ? "1." : "",
-			      strcmp(version, "8") == 0 ? "8.0" : version);
+			      strcmp(version, "8") == 0 ? "1." : "", strcmp(version, "8") == 0 ? "8.0" : version);
 }
 
 static void check_symbols(struct checked *t)
@@ -106,8 +104,10 @@ static void check_symbols(struct checked *t)
 		checks_add(t->c, CHECK_OK, "libjvm symbols", "the JVM's own functions can be named");
 		return;
 	}
-	checks_add(t->c, CHECK_WARN, "libjvm symbols", "%s has none: the JVM's own functions (GC, "
-		   "compilers) are shown as [libjvm.so]", modmap_dso_path(t->readers->modmap, id));
+	checks_add(t->c, CHECK_WARN, "libjvm symbols",
+		   "%s has none: the JVM's own functions (GC, "
+		   "compilers) are shown as [libjvm.so]",
+		   modmap_dso_path(t->readers->modmap, id));
 	symbols_remedy(t, modmap_dso_path(t->readers->modmap, id));
 }
 
@@ -119,7 +119,8 @@ static void check_records(struct checked *t)
 		checks_add(t->c, CHECK_OK, "debug records", "-XX:+DebugNonSafepoints is not set: good");
 		return;
 	}
-	checks_add(t->c, CHECK_WARN, "debug records", "-XX:+DebugNonSafepoints is set: it makes C2 write "
+	checks_add(t->c, CHECK_WARN, "debug records",
+		   "-XX:+DebugNonSafepoints is set: it makes C2 write "
 		   "records that name wrong methods; jsampler does not use these");
 	checks_remedy(t->c, "start the JVM without -XX:+DebugNonSafepoints");
 }
@@ -127,7 +128,7 @@ static void check_records(struct checked *t)
 static void attach_remedy(struct checked *t)
 {
 	checks_remedy(t->c, "sampling does not attach, so there is nothing to do; for jcmd and agents, start "
-		"the JVM without -Xrs and -XX:+DisableAttachMechanism");
+			    "the JVM without -Xrs and -XX:+DisableAttachMechanism");
 }
 
 static void check_attach(struct checked *t)
@@ -137,7 +138,8 @@ static void check_attach(struct checked *t)
 	hotspot_flag(t->readers->hs, "DisableAttachMechanism", &disabled, NULL);
 	if (!disabled && t->st.sig_caught & SIGQUIT_BIT) {
 		t->may_wake = true;
-		checks_add(t->c, CHECK_OK, "attach", "possible without harm: SIGQUIT is caught, "
+		checks_add(t->c, CHECK_OK, "attach",
+			   "possible without harm: SIGQUIT is caught, "
 			   "attaching is not disabled%s",
 			   proc_same_ns(t->proc, "mnt") ? "" : "; through its own mount namespace");
 	} else if (disabled) {
@@ -145,7 +147,8 @@ static void check_attach(struct checked *t)
 		checks_add(t->c, CHECK_WARN, "attach", "disabled by -XX:+DisableAttachMechanism");
 		attach_remedy(t);
 	} else {
-		checks_add(t->c, CHECK_WARN, "attach", "SIGQUIT is not caught (-Xrs, or the JVM is "
+		checks_add(t->c, CHECK_WARN, "attach",
+			   "SIGQUIT is not caught (-Xrs, or the JVM is "
 			   "starting): it would end the JVM, so it is not sent");
 		attach_remedy(t);
 	}

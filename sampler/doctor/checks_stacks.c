@@ -72,11 +72,13 @@ static void say_stacks(const struct tally *y)
 	if (!y->n) {
 		checks_add(c, CHECK_SKIP, "stacks", "it used no CPU time for %d s: nothing to sample", TEST_S);
 	} else if (y->complete * 100 >= y->n * GOOD_PERCENT) {
-		checks_add(c, CHECK_OK, "stacks", "tried: %zu sampled, %zu complete, %zu with Java frames",
-			   y->n, y->complete, y->java);
+		checks_add(c, CHECK_OK, "stacks", "tried: %zu sampled, %zu complete, %zu with Java frames", y->n,
+			   y->complete, y->java);
 	} else {
-		checks_add(c, CHECK_WARN, "stacks", "tried: %zu sampled, only %zu complete, most others "
-			   "ended with: %s", y->n, y->complete, most_frequent_end(y));
+		checks_add(c, CHECK_WARN, "stacks",
+			   "tried: %zu sampled, only %zu complete, most others "
+			   "ended with: %s",
+			   y->n, y->complete, most_frequent_end(y));
 		checks_remedy(c, "jsampler snapshot -p %d -o doctor.recording, for a bug report",
 			      (int)proc_pid(y->t->proc));
 	}
@@ -97,7 +99,8 @@ static void say_extra_records(struct checked *t)
 	}
 	if (!extra)
 		return;
-	checks_add(t->c, CHECK_WARN, "extra records", "%u of %u methods seen in C2 code hold records that "
+	checks_add(t->c, CHECK_WARN, "extra records",
+		   "%u of %u methods seen in C2 code hold records that "
 		   "name wrong methods (an agent listens to compiled methods?); jsampler leaves them out",
 		   extra, all);
 	checks_remedy(t->c, "start the JVM without that agent (profilers, some monitoring agents)");

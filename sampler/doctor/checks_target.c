@@ -53,8 +53,8 @@ static void check_process(struct checked *t, pid_t pid)
 	if (proc_cmdline(t->proc, &cmdline, &len) == 0)
 		java_main(cmdline, len, main, sizeof(main));
 	proc_comm(t->proc, pid, comm, sizeof(comm));
-	checks_add(t->c, CHECK_OK, "process", "PID %d, %s%s%.100s, user %s (%u)", (int)pid, comm,
-		   *main ? ", " : "", main, pw ? pw->pw_name : "?", (unsigned)t->st.euid);
+	checks_add(t->c, CHECK_OK, "process", "PID %d, %s%s%.100s, user %s (%u)", (int)pid, comm, *main ? ", " : "",
+		   main, pw ? pw->pw_name : "?", (unsigned)t->st.euid);
 	if (t->st.tracer) {
 		checks_add(t->c, CHECK_WARN, "debugger", "process %d traces it and may stop it at any time",
 			   (int)t->st.tracer);
@@ -69,11 +69,10 @@ static void check_namespaces(struct checked *t)
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!proc_same_ns(t->proc, kinds[i]))
-			snprintf(other + strlen(other), sizeof(other) - strlen(other), "%s%s",
-				 *other ? ", " : "", kinds[i]);
+			snprintf(other + strlen(other), sizeof(other) - strlen(other), "%s%s", *other ? ", " : "",
+				 kinds[i]);
 	if (*other)
-		checks_add(t->c, CHECK_OK, "namespaces", "its own: %s; PID %d inside", other,
-			   (int)t->st.ns_pid);
+		checks_add(t->c, CHECK_OK, "namespaces", "its own: %s; PID %d inside", other, (int)t->st.ns_pid);
 	else
 		checks_add(t->c, CHECK_OK, "namespaces", "the same as jsampler's");
 }
@@ -95,7 +94,7 @@ static void access_remedy(struct checked *t)
 
 	if (own_cap(&me, CAP_SYS_PTRACE))
 		checks_remedy(t->c, "run jsampler on the host, outside of containers and sandboxes: sudo "
-			      "jsampler -p PID");
+				    "jsampler -p PID");
 	else if (t->st.euid == geteuid() && perf_sysctl("yama/ptrace_scope", 0) > 0)
 		checks_remedy(t->c, "sudo sysctl -w kernel.yama.ptrace_scope=0, or sudo jsampler -p %d",
 			      (int)proc_pid(t->proc));
@@ -131,8 +130,8 @@ static void check_events(struct checked *t)
 		return;
 	}
 	st = t->engine->ops->stats(t->engine);
-	checks_add(t->c, CHECK_OK, "its perf events", "tried: %s, %u threads",
-		   st.attachment ? st.attachment : "opened", st.threads);
+	checks_add(t->c, CHECK_OK, "its perf events", "tried: %s, %u threads", st.attachment ? st.attachment : "opened",
+		   st.threads);
 }
 
 static void start_attach(struct checked *t, const struct checks_options *o)
@@ -279,9 +278,11 @@ static void say_end(struct checks *c, pid_t pid, bool ended, int status)
 	bool by_signal = WIFSIGNALED(status) && (ended || WTERMSIG(status) != SIGKILL);
 
 	if (!ended && !by_signal) {
-		checks_add(c, CHECK_FAIL, "answer", "tried: PID %d did not answer in time: its memory or its "
-			"files cannot be read, or reading them never ends (a FUSE file system whose daemon "
-			"hangs?)", (int)pid);
+		checks_add(c, CHECK_FAIL, "answer",
+			   "tried: PID %d did not answer in time: its memory or its "
+			   "files cannot be read, or reading them never ends (a FUSE file system whose daemon "
+			   "hangs?)",
+			   (int)pid);
 		checks_remedy(c, "ps -eo pid,state,wchan,cmd shows which process waits for what");
 	} else if (by_signal) {
 		checks_add(c, CHECK_FAIL, "answer", "the child that examined PID %d was ended by signal %d", (int)pid,

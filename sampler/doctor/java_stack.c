@@ -67,8 +67,7 @@ static void add_compiled(struct java_stack *s, struct hotspot *hs, const struct 
 	size_t n = 0;
 
 	if (rec)
-		n = code_scopes_at(c, hotspot_version(hs)->major, rec->scope_offset, scope,
-				   CODE_MAX_SCOPES);
+		n = code_scopes_at(c, hotspot_version(hs)->major, rec->scope_offset, scope, CODE_MAX_SCOPES);
 	for (size_t i = 0; i < n; i++)
 		add_name(s, hs_method(hs, scope[i].method_id));
 	if (!n)
@@ -85,8 +84,7 @@ static void add_names(struct java_stack *s, struct hotspot *hs, const struct wal
 	}
 }
 
-int java_stack_look(struct readers *v, struct proc *p, pid_t tid, int32_t ns_tid,
-		    struct java_stack *ret)
+int java_stack_look(struct readers *v, struct proc *p, pid_t tid, int32_t ns_tid, struct java_stack *ret)
 {
 	struct java_stack s = {0};
 	struct raw_sample sample = {.pid = proc_pid(p), .tid = tid, .has_user = true};

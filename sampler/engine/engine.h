@@ -116,16 +116,14 @@ struct engine_stats {
 
 struct engine_ops {
 	const char *name;
-	int (*open)(struct proc *proc, const struct engine_options *o, struct engine **ret,
-		    struct err *err);
+	int (*open)(struct proc *proc, const struct engine_options *o, struct engine **ret, struct err *err);
 	/* Starts sampling. */
 	int (*start)(struct engine *e, struct err *err);
 	/*
 	 * Delivers samples to the sink until stop(), the end of the target, or deadline_ns (CLOCK_MONOTONIC, 0: none);
 	 * these return 0. Then sampling ends, what is still queued is delivered, and the queue's memory is freed.
 	 */
-	int (*run)(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns,
-		   struct err *err);
+	int (*run)(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns, struct err *err);
 	/* Called by the sink, during run(). NULL: the engine has no use for wishes. */
 	void (*wish)(struct engine *e, pid_t tid, enum engine_wish w);
 	/* Makes run() return soon. Async-signal-safe, callable from any thread. */

@@ -21,8 +21,7 @@ bool engine_deliver_queued(struct engine *e, struct sample_queue *q, engine_deli
 		sample_queue_release(q);
 		if (stop && atomic_load_explicit(stop, memory_order_relaxed))
 			return true;
-		if (deadline_ns &&
-		    clock_monotonic_ns() >= deadline_ns + (n % DEADLINE_EVERY ? LATE_NS : 0))
+		if (deadline_ns && clock_monotonic_ns() >= deadline_ns + (n % DEADLINE_EVERY ? LATE_NS : 0))
 			return true;
 	}
 	return deadline_ns && clock_monotonic_ns() >= deadline_ns;

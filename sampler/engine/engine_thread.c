@@ -9,8 +9,7 @@
 
 enum { NICE = -10 };
 
-int engine_thread_start(pthread_t *ret, const char *name, size_t stack_bytes, void *(*body)(void *),
-			void *arg)
+int engine_thread_start(pthread_t *ret, const char *name, size_t stack_bytes, void *(*body)(void *), void *arg)
 {
 	sigset_t all, before;
 	pthread_attr_t attr;

@@ -12,8 +12,7 @@
  * Starts a thread of an engine with all signals blocked: those are for other threads. `name`: at
  * most 15 bytes. `stack_bytes`: 0 is the system's default. 0 or -errno.
  */
-int engine_thread_start(pthread_t *ret, const char *name, size_t stack_bytes, void *(*body)(void *),
-			void *arg);
+int engine_thread_start(pthread_t *ret, const char *name, size_t stack_bytes, void *(*body)(void *), void *arg);
 
 /*
  * Puts the calling thread ahead of others, as far as that is permitted: into the real-time class, else a higher priority and a

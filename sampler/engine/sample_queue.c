@@ -34,8 +34,7 @@ struct sample_queue *sample_queue_new(size_t bytes)
 		return NULL;
 	memset(q, 0, sizeof(*q));
 	/* Pages take memory when they are first used. */
-	q->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	q->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (q->data == MAP_FAILED) {
 		free(q);
 		return NULL;
@@ -141,8 +140,7 @@ void sample_queue_release(struct sample_queue *q)
 
 void sample_queue_drop(struct sample_queue *q)
 {
-	atomic_store_explicit(&q->tail, atomic_load_explicit(&q->head, memory_order_acquire),
-			      memory_order_release);
+	atomic_store_explicit(&q->tail, atomic_load_explicit(&q->head, memory_order_acquire), memory_order_release);
 	madvise(q->data, q->size, MADV_DONTNEED);
 }
 

@@ -28,9 +28,11 @@ struct suspend_stats {
 	uint64_t cut; /* copies of stacks that --max-pause ended */
 	uint64_t again; /* observations of threads that had not run since the one before */
 	uint64_t refused; /* another tracer had the thread */
-	uint64_t rewound, lengthened; /* system calls made again instead of failing with EINTR; those whose timeout began anew */
+	uint64_t rewound,
+		lengthened; /* system calls made again instead of failing with EINTR; those whose timeout began anew */
 	uint64_t interrupted; /* calls that did fail with EINTR: a signal came as well */
-	uint64_t by_registers, by_account; /* threads found to have run by their registers; only by the kernel's account */
+	uint64_t by_registers,
+		by_account; /* threads found to have run by their registers; only by the kernel's account */
 	struct suspend_quantiles pause; /* from seeing a thread stopped to resuming it */
 	struct suspend_quantiles stop; /* from asking a thread to its stop */
 	struct suspend_quantiles copy; /* registers and stack of one thread */

@@ -123,7 +123,8 @@ static uint32_t mapping_of(struct folded_run *r, uint8_t kind)
 {
 	static const char *const files[NAMED_KINDS] = {
 		[NAMED_KERNEL] = "[kernel]", [NAMED_INTERPRETED] = "[interpreter]",
-		[NAMED_C1] = "[jit]", [NAMED_C2] = "[jit]", [NAMED_INLINED] = "[jit]",
+		[NAMED_C1] = "[jit]",        [NAMED_C2] = "[jit]",
+		[NAMED_INLINED] = "[jit]",
 	};
 
 	if (files[kind] && !r->mappings[kind])
@@ -210,8 +211,7 @@ static uint32_t label(struct folded_run *r, const struct folded_root *root)
 static bool take_labels(struct folded_run *r, struct named_sample *s)
 {
 	uint8_t least = NAMED_UNKNOWN;
-	static const uint8_t rank[NAMED_KINDS] = {
-		[NAMED_PROCESS] = 1, [NAMED_THREAD] = 2, [NAMED_STATE] = 3};
+	static const uint8_t rank[NAMED_KINDS] = {[NAMED_PROCESS] = 1, [NAMED_THREAD] = 2, [NAMED_STATE] = 3};
 
 	for (size_t i = 0; i < r->ids.n && i < 3; i++) {
 		const char *text = strtab_get(r->texts, r->ids.v[i]);
@@ -276,8 +276,7 @@ static int read_lines(struct folded_run *r, struct source *s, struct err *err)
 	while ((rc = source_line(s, &text, &len, err)) > 0) {
 		r->line++;
 		if (!add_line(r, text, len))
-			return err_set(err, -ENOMEM, "'%s': out of memory at line %" PRIu64,
-				       source_name(s), r->line);
+			return err_set(err, -ENOMEM, "'%s': out of memory at line %" PRIu64, source_name(s), r->line);
 	}
 	return rc;
 }
@@ -292,8 +291,7 @@ static void set_meta(struct folded_run *r)
 	m->lines_shown = r->lines_shown;
 }
 
-int folded_read(struct source *s, struct named_builder *b, struct reader_report *report,
-		struct err *err)
+int folded_read(struct source *s, struct named_builder *b, struct reader_report *report, struct err *err)
 {
 	struct folded_run r = {.b = b, .report = report, .texts = strtab_new()};
 	int rc;

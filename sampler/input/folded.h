@@ -12,7 +12,6 @@ struct source;
  * also become labels of samples. Lines that cannot be read go into the report. 0, -ENOMEM or an
  * error of the source.
  */
-int folded_read(struct source *s, struct named_builder *b, struct reader_report *report,
-		struct err *err);
+int folded_read(struct source *s, struct named_builder *b, struct reader_report *report, struct err *err);
 
 #endif

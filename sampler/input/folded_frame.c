@@ -79,8 +79,8 @@ static bool take_suffix(const char *text, struct folded_frame *f)
 
 static bool is_name_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
-	       c == '$' || c == '+' || c == '-' || (unsigned char)c >= 0x80;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '$' || c == '+' ||
+	       c == '-' || (unsigned char)c >= 0x80;
 }
 
 /* package/Class.method, or Class.method without a package; methods may be <init>. */
@@ -104,11 +104,13 @@ static bool reads_like_java(const char *text, size_t len)
 
 static uint8_t bracket_kind(const char *text, size_t len)
 {
+	/* clang-format off */
 	static const char *const marks[] = {
 		"[incomplete]", "[resynchronised]", "[frozen]",
 		"[truncated]",	"[deopt]",	    "[storage limit]",
 		"[not sampled: short-lived threads]", "[not sampled: kernel]",
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (text_is(text, len, marks[i]))
@@ -163,8 +165,7 @@ static bool take_id(const char *text, size_t len, const char *key, struct folded
 static bool is_state(const char *text, size_t len)
 {
 	static const char *const states[] = {
-		"[running]", "[runnable]", "[sleeping]", "[blocked]",
-		"[waiting]", "[parked]",   "[native]",
+		"[running]", "[runnable]", "[sleeping]", "[blocked]", "[waiting]", "[parked]", "[native]",
 	};
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)

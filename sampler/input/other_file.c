@@ -22,14 +22,14 @@ static const struct {
 	{"{", 1, NULL, "JSON; folded stacks and pprof can be read"},
 	{"command    ", 11, NULL, TEXT},
 	{"recorded   ", 11, NULL, TEXT},
-	{"FLR\0", 4, NULL,
-	 "a JFR recording; async-profiler's jfrconv makes pprof of it: jfrconv FILE.jfr FILE.pprof"},
-	{"PERFILE2", 8, NULL,
-	 "perf record's; perf script and stackcollapse-perf.pl make folded stacks of it"},
+	{"FLR\0", 4, NULL, "a JFR recording; async-profiler's jfrconv makes pprof of it: jfrconv FILE.jfr FILE.pprof"},
+	{"PERFILE2", 8, NULL, "perf record's; perf script and stackcollapse-perf.pl make folded stacks of it"},
 	{"JAVA PROFILE", 12, NULL, "an HPROF dump; folded stacks and pprof can be read"},
 	{"PK\3\4", 4, NULL, "a zip archive; unpack it first"},
 	{"\x28\xb5\x2f\xfd", 4, NULL, "compressed with zstd; unpack it first"},
-	{"\xfd" "7zXZ", 5, NULL, "compressed with xz; unpack it first"},
+	{"\xfd"
+	 "7zXZ",
+	 5, NULL, "compressed with xz; unpack it first"},
 	{"BZh", 3, NULL, "compressed with bzip2; unpack it first"},
 };
 

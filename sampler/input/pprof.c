@@ -20,8 +20,18 @@ enum { PART_MAX = 4 << 20, UNPACKED_MAX = 1 << 30 };
 
 /* Numbers of the outermost fields. */
 enum {
-	SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING, TIME = 9, DURATION, PERIOD_TYPE,
-	PERIOD, COMMENT, DEFAULT_TYPE,
+	SAMPLE_TYPE = 1,
+	SAMPLE,
+	MAPPING,
+	LOCATION,
+	FUNCTION,
+	STRING,
+	TIME = 9,
+	DURATION,
+	PERIOD_TYPE,
+	PERIOD,
+	COMMENT,
+	DEFAULT_TYPE,
 };
 
 int pprof_bad(struct pprof_run *r, const char *fmt, ...)
@@ -32,8 +42,8 @@ int pprof_bad(struct pprof_run *r, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	return err_set(r->err, -EINVAL, "'%s': bad pprof at byte %" PRIu64 " (%s %" PRIu64 "): %s",
-		       r->name, r->place, r->what, r->number, why);
+	return err_set(r->err, -EINVAL, "'%s': bad pprof at byte %" PRIu64 " (%s %" PRIu64 "): %s", r->name, r->place,
+		       r->what, r->number, why);
 }
 
 int pprof_no_memory(struct pprof_run *r)
@@ -70,8 +80,7 @@ uint32_t pprof_string(struct pprof_run *r, int64_t index)
 	return t->id;
 }
 
-static void *unpack(struct pprof_run *r, const ProtobufCMessageDescriptor *d,
-		    const struct pprof_field *f)
+static void *unpack(struct pprof_run *r, const ProtobufCMessageDescriptor *d, const struct pprof_field *f)
 {
 	void *m = NULL;
 
@@ -84,13 +93,13 @@ static void *unpack(struct pprof_run *r, const ProtobufCMessageDescriptor *d,
 	return m;
 }
 
-#define ADD_PART(r, field, Type, type, add)                                                        \
-	__extension__({                                                                            \
-		Type *m_ = unpack(r, &type##__descriptor, field);                                  \
-		int rc_ = m_ ? add(r, m_) : (r)->err->code;                                        \
-		if (m_)                                                                            \
-			type##__free_unpacked(m_, NULL);                                           \
-		rc_;                                                                               \
+#define ADD_PART(r, field, Type, type, add)                                                                            \
+	__extension__({                                                                                                \
+		Type *m_ = unpack(r, &type##__descriptor, field);                                                      \
+		int rc_ = m_ ? add(r, m_) : (r)->err->code;                                                            \
+		if (m_)                                                                                                \
+			type##__free_unpacked(m_, NULL);                                                               \
+		rc_;                                                                                                   \
 	})
 
 static int add_type(struct pprof_run *r, const Pprof__ValueType *t)
@@ -117,22 +126,12 @@ static int take_basics(struct pprof_run *r, const struct pprof_field *f)
 	struct named_meta *m = named_builder_meta(r->b);
 
 	switch (f->number) {
-	case SAMPLE_TYPE:
-		return ADD_PART(r, f, Pprof__ValueType, pprof__value_type, add_type);
-	case STRING:
-		return add_string(r, f);
-	case TIME:
-		m->start_realtime_ns = (int64_t)f->value > 0 ? f->value : 0;
-		return 0;
-	case DURATION:
-		m->duration_ns = (int64_t)f->value > 0 ? f->value : 0;
-		return 0;
-	case PERIOD:
-		r->period = (int64_t)f->value;
-		return 0;
-	case DEFAULT_TYPE:
-		r->default_type = (int64_t)f->value;
-		return 0;
+	case SAMPLE_TYPE: return ADD_PART(r, f, Pprof__ValueType, pprof__value_type, add_type);
+	case STRING: return add_string(r, f);
+	case TIME: m->start_realtime_ns = (int64_t)f->value > 0 ? f->value : 0; return 0;
+	case DURATION: m->duration_ns = (int64_t)f->value > 0 ? f->value : 0; return 0;
+	case PERIOD: r->period = (int64_t)f->value; return 0;
+	case DEFAULT_TYPE: r->default_type = (int64_t)f->value; return 0;
 	}
 	return 0;
 }
@@ -167,34 +166,28 @@ static int take_comments(struct pprof_run *r, const struct pprof_field *f)
 static int take_tables(struct pprof_run *r, const struct pprof_field *f)
 {
 	switch (f->number) {
-	case MAPPING:
-		return ADD_PART(r, f, Pprof__Mapping, pprof__mapping, pprof_add_mapping);
-	case FUNCTION:
-		return ADD_PART(r, f, Pprof__Function, pprof__function, pprof_add_function);
-	case COMMENT:
-		return take_comments(r, f);
+	case MAPPING: return ADD_PART(r, f, Pprof__Mapping, pprof__mapping, pprof_add_mapping);
+	case FUNCTION: return ADD_PART(r, f, Pprof__Function, pprof__function, pprof_add_function);
+	case COMMENT: return take_comments(r, f);
 	}
 	return 0;
 }
 
 static int take_locations(struct pprof_run *r, const struct pprof_field *f)
 {
-	return f->number != LOCATION
-		       ? 0
-		       : ADD_PART(r, f, Pprof__Location, pprof__location, pprof_add_location);
+	return f->number != LOCATION ? 0 : ADD_PART(r, f, Pprof__Location, pprof__location, pprof_add_location);
 }
 
 static int take_samples(struct pprof_run *r, const struct pprof_field *f)
 {
-	return f->number != SAMPLE ? 0
-				   : ADD_PART(r, f, Pprof__Sample, pprof__sample, pprof_add_sample);
+	return f->number != SAMPLE ? 0 : ADD_PART(r, f, Pprof__Sample, pprof__sample, pprof_add_sample);
 }
 
 /* A pass over all fields. */
 static int scan(struct pprof_run *r, const uint8_t *bytes, size_t len,
 		int (*take)(struct pprof_run *, const struct pprof_field *))
 {
-	static const char *const names[] = {"field",	"sample type", "sample", "mapping",
+	static const char *const names[] = {"field",    "sample type", "sample", "mapping",
 					    "location", "function",    "text"};
 	struct pprof_scan s = {bytes, bytes, bytes + len};
 	uint64_t numbers[sizeof(names) / sizeof(names[0])] = {0};

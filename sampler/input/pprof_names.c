@@ -101,8 +101,7 @@ static void guess(struct pprof_function *f, const char *name, const char *file, 
 		f->guess.kind = is_java ? NAMED_UNKNOWN : NAMED_NATIVE;
 }
 
-static void set_compile(struct pprof_run *r, uint32_t function, const Pprof__Function *f,
-			uint32_t why)
+static void set_compile(struct pprof_run *r, uint32_t function, const Pprof__Function *f, uint32_t why)
 {
 	const struct named_compile c = {
 		.why_interpreted = why,
@@ -183,8 +182,7 @@ static struct named_line guessed_line(const Pprof__Line *l, const struct pprof_f
 	return to;
 }
 
-static int add_line(struct pprof_run *r, const Pprof__Location *l, size_t i,
-		    const struct pprof_mapping *m)
+static int add_line(struct pprof_run *r, const Pprof__Location *l, size_t i, const struct pprof_mapping *m)
 {
 	const Pprof__Line *line = l->line[i];
 	const uint32_t *at = pprof_ids_find(&r->function_ids, line->function_id);
@@ -224,8 +222,7 @@ int pprof_add_location(struct pprof_run *r, const Pprof__Location *l)
 			return rc;
 	if (!l->n_line && (rc = add_unnamed(r, m)))
 		return rc;
-	index = named_builder_location(r->b, m ? m->index : 0, shown_address(r, l->address),
-				       r->lines.v, r->lines.n);
+	index = named_builder_location(r->b, m ? m->index : 0, shown_address(r, l->address), r->lines.v, r->lines.n);
 	if (index == UINT32_MAX || !pprof_ids_add(&r->location_ids, l->id, index))
 		return pprof_no_memory(r);
 	return 0;

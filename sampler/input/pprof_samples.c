@@ -11,7 +11,7 @@
 enum pprof_label pprof_label_of(const char *text, size_t len)
 {
 	static const char *const keys[] = {
-		[LABEL_PID] = "pid",	 [LABEL_TID] = "tid",	  [LABEL_THREAD] = "thread",
+		[LABEL_PID] = "pid",     [LABEL_TID] = "tid",     [LABEL_THREAD] = "thread",
 		[LABEL_STATE] = "state", [LABEL_SLICE] = "slice",
 	};
 
@@ -88,21 +88,11 @@ static int take_label(struct pprof_run *r, const Pprof__Label *l, struct named_s
 	if (l->str && (text = pprof_string(r, l->str)) == UINT32_MAX)
 		return r->err->code;
 	switch (r->texts.v[l->key].label) {
-	case LABEL_PID:
-		s->pid = l->num > 0 && l->num <= INT32_MAX ? l->num : 0;
-		break;
-	case LABEL_TID:
-		s->tid = l->num > 0 && l->num <= INT32_MAX ? l->num : 0;
-		break;
-	case LABEL_THREAD:
-		s->thread = text;
-		break;
-	case LABEL_STATE:
-		s->state = text;
-		break;
-	case LABEL_SLICE:
-		s->slice = l->num > 0 && l->num < UINT32_MAX ? l->num : 0;
-		break;
+	case LABEL_PID: s->pid = l->num > 0 && l->num <= INT32_MAX ? l->num : 0; break;
+	case LABEL_TID: s->tid = l->num > 0 && l->num <= INT32_MAX ? l->num : 0; break;
+	case LABEL_THREAD: s->thread = text; break;
+	case LABEL_STATE: s->state = text; break;
+	case LABEL_SLICE: s->slice = l->num > 0 && l->num < UINT32_MAX ? l->num : 0; break;
 	}
 	return 0;
 }

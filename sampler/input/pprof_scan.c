@@ -41,20 +41,11 @@ int pprof_scan_next(struct pprof_scan *s, struct pprof_field *ret)
 	ok = pprof_scan_varint(s, &tag) && tag >> 3 && tag >> 3 < 1u << 29;
 	ret->number = ok ? tag >> 3 : 0;
 	switch (ok ? tag & 7 : 7) {
-	case 0:
-		ok = pprof_scan_varint(s, &ret->value);
-		break;
-	case 1:
-		ok = take_bytes(s, 8, ret);
-		break;
-	case 2:
-		ok = pprof_scan_varint(s, &len) && take_bytes(s, len, ret);
-		break;
-	case 5:
-		ok = take_bytes(s, 4, ret);
-		break;
-	default: /* groups are not in use */
-		ok = false;
+	case 0: ok = pprof_scan_varint(s, &ret->value); break;
+	case 1: ok = take_bytes(s, 8, ret); break;
+	case 2: ok = pprof_scan_varint(s, &len) && take_bytes(s, len, ret); break;
+	case 5: ok = take_bytes(s, 4, ret); break;
+	default: /* groups are not in use */ ok = false;
 	}
 	if (!ok)
 		s->p = start;

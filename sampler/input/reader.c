@@ -38,8 +38,8 @@ static int not_folded(const struct source *s, const struct reader_report *report
 	const struct reader_problem *p = &report->first[0];
 
 	return err_set(err, -EINVAL,
-		       "'%s' is not a profile: neither pprof nor folded stacks (line %" PRIu64
-		       ": %s; %" PRIu64 " of %" PRIu64 " lines are malformed)",
+		       "'%s' is not a profile: neither pprof nor folded stacks (line %" PRIu64 ": %s; %" PRIu64
+		       " of %" PRIu64 " lines are malformed)",
 		       source_name(s), p->line, p->what, report->unreadable, report->lines);
 }
 
@@ -49,8 +49,8 @@ struct head {
 	size_t len;
 };
 
-static int read_into(struct source *s, struct named_builder *b, struct reader_report *report,
-		     struct head *ret_head, struct err *err)
+static int read_into(struct source *s, struct named_builder *b, struct reader_report *report, struct head *ret_head,
+		     struct err *err)
 {
 	const char *head;
 	size_t len;
@@ -68,8 +68,8 @@ static int read_into(struct source *s, struct named_builder *b, struct reader_re
 	return folded_read(s, b, report, err);
 }
 
-static int read_as_it_is(struct source *s, struct named_profile **ret, struct reader_report *report,
-			 struct head *head, struct err *err)
+static int read_as_it_is(struct source *s, struct named_profile **ret, struct reader_report *report, struct head *head,
+			 struct err *err)
 {
 	struct named_builder *b = named_builder_new();
 	struct named_profile *np;
@@ -90,8 +90,7 @@ static int read_as_it_is(struct source *s, struct named_profile **ret, struct re
 	return 0;
 }
 
-static int read_profile(struct source *s, struct named_profile **ret, struct reader_report *report,
-			struct err *err)
+static int read_profile(struct source *s, struct named_profile **ret, struct reader_report *report, struct err *err)
 {
 	struct reader_report own;
 	struct head head = {.len = 0};
@@ -106,8 +105,7 @@ static int read_profile(struct source *s, struct named_profile **ret, struct rea
 	return advice ? err_set(err, rc, "'%s' is %s", source_name(s), advice) : rc;
 }
 
-int reader_open_profile(const char *path, struct named_profile **ret, struct reader_report *report,
-			struct err *err)
+int reader_open_profile(const char *path, struct named_profile **ret, struct reader_report *report, struct err *err)
 {
 	struct source *s;
 	int rc = source_open(path, &s, err);
@@ -132,8 +130,8 @@ int reader_read_profile(int fd, const char *name, struct named_profile **ret, st
 	return rc;
 }
 
-int reader_parse_profile(const void *bytes, size_t len, const char *name,
-			 struct named_profile **ret, struct reader_report *report, struct err *err)
+int reader_parse_profile(const void *bytes, size_t len, const char *name, struct named_profile **ret,
+			 struct reader_report *report, struct err *err)
 {
 	struct source *s = source_new_bytes(bytes, len, name);
 	int rc;

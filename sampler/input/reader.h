@@ -40,15 +40,14 @@ struct reader_report {
  * an empty profile. -EINVAL: not a profile, or damaged (the message begins with the path and says
  * where); -EFBIG: beyond the limits (pprof: 1 GiB unpacked); other errors: cannot be read.
  */
-int reader_open_profile(const char *path, struct named_profile **ret, struct reader_report *report,
-			struct err *err);
+int reader_open_profile(const char *path, struct named_profile **ret, struct reader_report *report, struct err *err);
 
 /* The same for a file that is open for reading; always takes over fd. `name` is for messages. */
 int reader_read_profile(int fd, const char *name, struct named_profile **ret, struct reader_report *report,
 			struct err *err);
 
 /* The same for bytes in memory (not in gzip); `name` is for messages. */
-int reader_parse_profile(const void *bytes, size_t len, const char *name,
-			 struct named_profile **ret, struct reader_report *report, struct err *err);
+int reader_parse_profile(const void *bytes, size_t len, const char *name, struct named_profile **ret,
+			 struct reader_report *report, struct err *err);
 
 #endif

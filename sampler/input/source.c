@@ -51,8 +51,7 @@ struct source *source_new_bytes(const void *bytes, size_t len, const char *name)
 int source_open(const char *path, struct source **ret, struct err *err)
 {
 	bool in = !strcmp(path, "-");
-	int fd = in ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-		    : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = in ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0)
 		return err_set(err, -errno, "cannot read '%s': %m", path);
@@ -97,8 +96,7 @@ static int gz_failed(struct source *s, struct err *err)
 	const char *why = gzerror(s->gz, &code);
 
 	if (code == Z_ERRNO)
-		return err_set(err, errno ? -errno : -EIO, "'%s': %s", s->name,
-			       strerror(errno ? errno : EIO));
+		return err_set(err, errno ? -errno : -EIO, "'%s': %s", s->name, strerror(errno ? errno : EIO));
 	if (code == Z_MEM_ERROR)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (code == Z_BUF_ERROR)

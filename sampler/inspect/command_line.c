@@ -44,11 +44,13 @@ static bool is_harmless_xx(const char *flag)
 /* Options of the java launcher whose whole text is a setting of the JVM (java(1)). */
 static bool is_harmless(const char *arg)
 {
+	/* clang-format off */
 	static const char *const plain[] = {
 		"-server", "-client", "-ea", "-esa", "-da", "-dsa", "-Xint", "-Xcomp", "-Xmixed", "-Xbatch",
 		"-Xrs", "-Xnoclassgc", "-Xincgc", "-Xinternalversion", "-Xshare:auto", "-Xshare:on", "-Xshare:off",
 		"-Xverify:none", "-Xcheck:jni", "--enable-preview", "-jar", "-m", "--module",
 	};
+	/* clang-format on */
 	static const char *const sizes[] = {"-Xmx", "-Xms", "-Xmn", "-Xss"};
 
 	for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)

@@ -6,6 +6,7 @@
 /* Launcher options whose value is the next argument. */
 static bool takes_value(const char *arg)
 {
+	/* clang-format off */
 	static const char *const options[] = {
 		"-cp",		  "-classpath",	   "--class-path",    "-p",
 		"--module-path",  "--upgrade-module-path", "--add-modules", "--limit-modules",
@@ -13,6 +14,7 @@ static bool takes_value(const char *arg)
 		"--source",	  "--describe-module", "-d",	      "--enable-native-access",
 		NULL,
 	};
+	/* clang-format on */
 
 	for (const char *const *o = options; *o; o++)
 		if (strcmp(arg, *o) == 0)
@@ -33,8 +35,7 @@ bool java_main(const char *cmdline, size_t len, char *dst, size_t size)
 	const char *arg = len ? next_arg(cmdline, end) : NULL;
 
 	while (arg && *arg == '-') {
-		bool named = strcmp(arg, "-jar") == 0 || strcmp(arg, "-m") == 0 ||
-			     strcmp(arg, "--module") == 0;
+		bool named = strcmp(arg, "-jar") == 0 || strcmp(arg, "-m") == 0 || strcmp(arg, "--module") == 0;
 
 		if (strncmp(arg, "--module=", 9) == 0) {
 			arg += 9;

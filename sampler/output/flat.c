@@ -9,18 +9,12 @@
 const char *flat_kind_name(enum named_kind kind)
 {
 	static const char *const names[NAMED_KINDS] = {
-		[NAMED_UNKNOWN] = "unknown",
-		[NAMED_KERNEL] = "kernel",
-		[NAMED_NATIVE] = "native",
-		[NAMED_INTERPRETED] = "interpreted",
-		[NAMED_C1] = "C1",
-		[NAMED_C2] = "C2",
-		[NAMED_INLINED] = "inlined",
-		[NAMED_JAVA_NATIVE] = "JNI wrapper",
-		[NAMED_STUB] = "stub",
-		[NAMED_MARK] = "mark",
-		[NAMED_THREAD] = "thread",
-		[NAMED_PROCESS] = "process",
+		[NAMED_UNKNOWN] = "unknown", [NAMED_KERNEL] = "kernel",
+		[NAMED_NATIVE] = "native",   [NAMED_INTERPRETED] = "interpreted",
+		[NAMED_C1] = "C1",           [NAMED_C2] = "C2",
+		[NAMED_INLINED] = "inlined", [NAMED_JAVA_NATIVE] = "JNI wrapper",
+		[NAMED_STUB] = "stub",       [NAMED_MARK] = "mark",
+		[NAMED_THREAD] = "thread",   [NAMED_PROCESS] = "process",
 		[NAMED_STATE] = "state",
 	};
 
@@ -39,8 +33,8 @@ static bool is_root_label(const struct named_line *l)
 	return l->kind == NAMED_THREAD || l->kind == NAMED_PROCESS || l->kind == NAMED_STATE;
 }
 
-static void count_line(const struct named_profile *np, struct counting *c,
-		       const struct named_line *l, const struct named_sample *s, uint32_t stamp)
+static void count_line(const struct named_profile *np, struct counting *c, const struct named_line *l,
+		       const struct named_sample *s, uint32_t stamp)
 {
 	uint32_t name = np->functions[l->function].name;
 
@@ -51,8 +45,8 @@ static void count_line(const struct named_profile *np, struct counting *c,
 	c->by_name[name].total_weight += s->weight;
 }
 
-static void count_self(const struct named_profile *np, struct counting *c,
-		       const struct named_line *l, const struct named_sample *s, struct flat *f)
+static void count_self(const struct named_profile *np, struct counting *c, const struct named_line *l,
+		       const struct named_sample *s, struct flat *f)
 {
 	uint32_t name = np->functions[l->function].name;
 
@@ -64,8 +58,7 @@ static void count_self(const struct named_profile *np, struct counting *c,
 	f->self_by_kind[l->kind] += s->count;
 }
 
-static void count_sample(const struct named_profile *np, struct counting *c, uint32_t i,
-			 struct flat *f)
+static void count_sample(const struct named_profile *np, struct counting *c, uint32_t i, struct flat *f)
 {
 	const struct named_sample *s = &np->samples[i];
 	const struct named_stack *st = &np->stacks[s->stack];
@@ -73,8 +66,7 @@ static void count_sample(const struct named_profile *np, struct counting *c, uin
 	f->samples += s->count;
 	f->weight += s->weight;
 	for (uint32_t k = 0; k < st->n; k++) {
-		const struct named_location *loc =
-			&np->locations[np->stack_locations[st->first + k]];
+		const struct named_location *loc = &np->locations[np->stack_locations[st->first + k]];
 
 		for (uint32_t j = 0; j < loc->n_lines; j++) {
 			const struct named_line *l = &np->lines[loc->first_line + j];

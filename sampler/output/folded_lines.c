@@ -65,8 +65,7 @@ static void advance(const struct folded *f, struct cursor_item *it)
 
 static struct cursor_item first_frame(const struct folded *f, uint32_t stack, uint64_t count)
 {
-	struct cursor_item it = {
-		.stack = stack, .locations = f->np->stacks[stack].n, .count = count};
+	struct cursor_item it = {.stack = stack, .locations = f->np->stacks[stack].n, .count = count};
 
 	if (it.locations)
 		advance(f, &it);
@@ -239,8 +238,8 @@ static void folded_done(struct folded *f)
 	free(f->out);
 }
 
-int folded_lines(const struct named_profile *np, const struct writer_options *o,
-		 folded_sink_fn *sink, void *ctx, uint64_t *ret_lines, struct err *err)
+int folded_lines(const struct named_profile *np, const struct writer_options *o, folded_sink_fn *sink, void *ctx,
+		 uint64_t *ret_lines, struct err *err)
 {
 	struct folded f = {.np = np, .sink = sink, .ctx = ctx, .out = malloc(OUT_SIZE)};
 	int rc;

@@ -16,7 +16,7 @@ struct writer_options;
 typedef int folded_sink_fn(void *ctx, const char *bytes, size_t len); /* 0 or negative errno */
 
 /* *ret_lines (may be NULL): number of lines. An error of the sink is returned without a message. */
-int folded_lines(const struct named_profile *np, const struct writer_options *o,
-		 folded_sink_fn *sink, void *ctx, uint64_t *ret_lines, struct err *err);
+int folded_lines(const struct named_profile *np, const struct writer_options *o, folded_sink_fn *sink, void *ctx,
+		 uint64_t *ret_lines, struct err *err);
 
 #endif

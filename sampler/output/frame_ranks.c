@@ -57,10 +57,9 @@ static bool rank_texts(struct frame_ranks *r, uint32_t n_lines)
 
 bool frame_ranks_make(struct frame_ranks *r, const struct named_profile *np, bool annotate, bool lines)
 {
-	*r = (struct frame_ranks){
-		.strings = strtab_new(), .of_line = calloc((size_t)np->n_lines + 1, sizeof(*r->of_line))};
-	return r->strings && r->of_line && render_texts(r, np, annotate, lines) &&
-	       rank_texts(r, np->n_lines);
+	*r = (struct frame_ranks){.strings = strtab_new(),
+				  .of_line = calloc((size_t)np->n_lines + 1, sizeof(*r->of_line))};
+	return r->strings && r->of_line && render_texts(r, np, annotate, lines) && rank_texts(r, np->n_lines);
 }
 
 void frame_ranks_done(struct frame_ranks *r)

@@ -12,7 +12,7 @@ const char *frame_text_suffix(const struct named_line *line)
 {
 	static const char *const suffixes[NAMED_KINDS] = {
 		[NAMED_KERNEL] = "_[k]", [NAMED_INTERPRETED] = "_[0]", [NAMED_C1] = "_[1]",
-		[NAMED_C2] = "_[j]",	 [NAMED_INLINED] = "_[i]",
+		[NAMED_C2] = "_[j]",     [NAMED_INLINED] = "_[i]",
 	};
 	const char *suffix = line->kind < NAMED_KINDS ? suffixes[line->kind] : NULL;
 
@@ -41,8 +41,8 @@ static void add_clean(struct buf *b, const char *name)
 			b->data[i] = ':';
 }
 
-void frame_text_add(struct buf *b, const struct named_profile *np, const struct named_line *line,
-		    bool annotate, bool lines)
+void frame_text_add(struct buf *b, const struct named_profile *np, const struct named_line *line, bool annotate,
+		    bool lines)
 {
 	const char *name = named_string(np, np->functions[line->function].name);
 

@@ -149,8 +149,8 @@ static bool add_samples(struct page_data *d)
 		if (!s->count)
 			continue;
 		first = first ? first : s;
-		d->weighted |= (unsigned __int128)s->weight * first->count !=
-			       (unsigned __int128)first->weight * s->count;
+		d->weighted |=
+			(unsigned __int128)s->weight * first->count != (unsigned __int128)first->weight * s->count;
 		d->samples += s->count;
 		d->weight += s->weight;
 		node = add_stack(d, &d->np->stacks[s->stack]);
@@ -362,8 +362,7 @@ uint32_t page_data_slices(const struct named_profile *np)
 
 int page_data_write(const struct named_profile *np, FILE *out)
 {
-	struct page_data d = {
-		.np = np, .trie = page_trie_new(), .n_slices = page_data_slices(np)};
+	struct page_data d = {.np = np, .trie = page_trie_new(), .n_slices = page_data_slices(np)};
 	int r = -ENOMEM;
 
 	d.frames = calloc((size_t)np->n_lines + 1, sizeof(*d.frames));

@@ -4,8 +4,7 @@
 
 static void put_group(struct page_packer *p)
 {
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	uint32_t v = (uint32_t)p->pending[0] << 16 | p->pending[1] << 8 | p->pending[2];
 	char text[4] = {digits[v >> 18], digits[v >> 12 & 63], '=', '='};
 

@@ -112,11 +112,9 @@ uint32_t page_trie_child(struct page_trie *t, uint32_t parent, uint32_t frame)
 	return id;
 }
 
-bool page_trie_add(struct page_trie *t, uint32_t node, uint32_t label, uint64_t count,
-		   uint64_t weight)
+bool page_trie_add(struct page_trie *t, uint32_t node, uint32_t label, uint64_t count, uint64_t weight)
 {
-	struct row r = {.next = t->nodes.v[node].first_row, .label = label, .count = count,
-			.weight = weight};
+	struct row r = {.next = t->nodes.v[node].first_row, .label = label, .count = count, .weight = weight};
 	uint32_t looked = 0;
 
 	/* Equal rows are merged if that is cheap; a reader merges the others. */
@@ -133,8 +131,7 @@ bool page_trie_add(struct page_trie *t, uint32_t node, uint32_t label, uint64_t 
 	return true;
 }
 
-bool page_trie_slice(struct page_trie *t, uint32_t node, uint32_t label, uint32_t slice,
-		     uint64_t count)
+bool page_trie_slice(struct page_trie *t, uint32_t node, uint32_t label, uint32_t slice, uint64_t count)
 {
 	uint32_t i = t->nodes.v[node].first_row;
 
@@ -144,8 +141,7 @@ bool page_trie_slice(struct page_trie *t, uint32_t node, uint32_t label, uint32_
 	if (!i)
 		return true;
 	/* Position 0 is none. */
-	if ((!t->slices.n && !vec_push(&t->slices, (struct page_slice){0})) ||
-	    t->slices.n >= UINT32_MAX ||
+	if ((!t->slices.n && !vec_push(&t->slices, (struct page_slice){0})) || t->slices.n >= UINT32_MAX ||
 	    !vec_push(&t->slices, ((struct page_slice){slice, t->rows.v[i].first_slice, count})))
 		return false;
 	t->rows.v[i].first_slice = (uint32_t)t->slices.n - 1;
@@ -181,9 +177,12 @@ static bool hand_over(struct page_trie *t, struct walk_state *w, const struct no
 {
 	for (uint32_t i = n->first_row; i; i = t->rows.v[i].next) {
 		const struct row *r = &t->rows.v[i];
-		struct page_row out = {.shared = w->known, .n = n->depth - w->known,
-				       .frames = w->path + w->known, .label = r->label,
-				       .count = r->count, .weight = r->weight};
+		struct page_row out = {.shared = w->known,
+				       .n = n->depth - w->known,
+				       .frames = w->path + w->known,
+				       .label = r->label,
+				       .count = r->count,
+				       .weight = r->weight};
 
 		if (!collect_slices(t, r->first_slice))
 			return false;

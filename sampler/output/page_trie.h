@@ -39,11 +39,9 @@ void page_trie_free(struct page_trie *t);
  * numbers from 1 on.
  */
 uint32_t page_trie_child(struct page_trie *t, uint32_t parent, uint32_t frame);
-bool page_trie_add(struct page_trie *t, uint32_t node, uint32_t label, uint64_t count,
-		   uint64_t weight);
+bool page_trie_add(struct page_trie *t, uint32_t node, uint32_t label, uint64_t count, uint64_t weight);
 /* Says that `count` of the samples last added to the node are from a time slice. */
-bool page_trie_slice(struct page_trie *t, uint32_t node, uint32_t label, uint32_t slice,
-		     uint64_t count);
+bool page_trie_slice(struct page_trie *t, uint32_t node, uint32_t label, uint32_t slice, uint64_t count);
 size_t page_trie_rows(const struct page_trie *t);
 
 /* All rows, in one fixed order. 0 or -ENOMEM. */

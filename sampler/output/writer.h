@@ -16,8 +16,7 @@ struct writer_options {
 struct writer {
 	const char *name; /* as in -f: "folded" */
 	const char *endings; /* space-separated file endings: ".folded .collapsed" */
-	int (*write)(const struct named_profile *np, const struct writer_options *o, FILE *out,
-		     struct err *err);
+	int (*write)(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err);
 };
 
 /* Two with the same name are the same format, packed or not; the ending decides. */

@@ -18,8 +18,7 @@ static int digest_bytes(void *ctx, const char *bytes, size_t len)
 }
 
 /* What tests compare: totals, and a hash over the folded text. */
-static int digest_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
-			struct err *err)
+static int digest_write(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err)
 {
 	uint64_t hash = 0xcbf29ce484222325ull, lines = 0, samples = 0, weight = 0;
 	int rc = folded_lines(np, o, digest_bytes, &hash, &lines, err);
@@ -30,9 +29,8 @@ static int digest_write(const struct named_profile *np, const struct writer_opti
 		samples += np->samples[i].count;
 		weight += np->samples[i].weight;
 	}
-	if (fprintf(out,
-		    "samples %" PRIu64 "\nweight %" PRIu64 "\nlines %" PRIu64 "\nhash %016" PRIx64 "\n",
-		    samples, weight, lines, hash) < 0)
+	if (fprintf(out, "samples %" PRIu64 "\nweight %" PRIu64 "\nlines %" PRIu64 "\nhash %016" PRIx64 "\n", samples,
+		    weight, lines, hash) < 0)
 		return err_set(err, -EIO, "cannot write the digest");
 	return 0;
 }

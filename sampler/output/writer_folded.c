@@ -14,8 +14,7 @@ static int to_file(void *ctx, const char *bytes, size_t len)
 	return errno ? -errno : -EIO;
 }
 
-static int folded_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
-			struct err *err)
+static int folded_write(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err)
 {
 	int rc = folded_lines(np, o, to_file, out, NULL, err);
 
@@ -30,8 +29,7 @@ static int to_gzip(void *ctx, const char *bytes, size_t len)
 	return 0;
 }
 
-static int folded_gz_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
-			   struct err *err)
+static int folded_gz_write(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err)
 {
 	struct gzip *g = gzip_new(out);
 	int rc, end;

@@ -8,8 +8,7 @@
 #include "symbolizer/base/err.h"
 
 /* The page merges frames by method, so it needs neither suffixes nor lines. */
-static int html_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
-		      struct err *err)
+static int html_write(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err)
 {
 	bool slices = page_data_slices(np) > 0;
 	int r;

@@ -6,15 +6,8 @@
 #include "symbolizer/base/err.h"
 
 static const struct writer *const writers[] = {
-	&writer_folded,
-	&writer_folded_gz,
-	&writer_html,
-	&writer_pprof,
-	&writer_pprof_plain,
-	&writer_speedscope,
-	&writer_text,
-	&writer_null,
-	&writer_digest,
+	&writer_folded,     &writer_folded_gz, &writer_html, &writer_pprof,  &writer_pprof_plain,
+	&writer_speedscope, &writer_text,      &writer_null, &writer_digest,
 };
 
 enum { N_WRITERS = sizeof(writers) / sizeof(writers[0]) };

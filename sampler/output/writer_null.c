@@ -1,8 +1,7 @@
 #include "sampler/output/writer.h"
 
 /* Writes nothing, to measure everything else. */
-static int null_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
-		      struct err *err)
+static int null_write(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err)
 {
 	(void)np;
 	(void)o;

@@ -190,9 +190,8 @@ static void put_sample(struct pprof_writer *w, const struct named_sample *s, con
 
 static void put_samples(struct pprof_writer *w)
 {
-	const int64_t keys[MAX_LABELS] = {own_text(w, "pid"), own_text(w, "tid"),
-					  own_text(w, "thread"), own_text(w, "state"),
-					  own_text(w, "slice")};
+	const int64_t keys[MAX_LABELS] = {own_text(w, "pid"), own_text(w, "tid"), own_text(w, "thread"),
+					  own_text(w, "state"), own_text(w, "slice")};
 
 	for (uint32_t i = 0; i < w->np->n_samples && !w->failed; i++)
 		put_sample(w, &w->np->samples[i], keys);
@@ -312,8 +311,7 @@ static void put_string(struct pprof_writer *w, const char *s)
 		return;
 	}
 	if (w->text.len)
-		w->text.len = text_sanitise(w->text.data, w->text.len + 1, w->text.data,
-					    w->text.len);
+		w->text.len = text_sanitise(w->text.data, w->text.len + 1, w->text.data, w->text.len);
 	put_bytes(w, STRING, w->text.data, w->text.len);
 }
 
@@ -390,15 +388,13 @@ static int write_to(struct gzip *gz, const struct named_profile *np, FILE *out, 
 	return rc ? err_set(err, rc, "cannot write: %s", strerror(-rc)) : 0;
 }
 
-static int pprof_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
-		       struct err *err)
+static int pprof_write(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err)
 {
 	(void)o;
 	return write_to(gzip_new(out), np, out, err);
 }
 
-static int pprof_plain_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
-			     struct err *err)
+static int pprof_plain_write(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err)
 {
 	(void)o;
 	return write_to(gzip_new_plain(out), np, out, err);

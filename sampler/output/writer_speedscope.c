@@ -76,8 +76,8 @@ static bool make_frames(struct scope *s)
 		buf_reset(&text);
 		frame_text_add(&text, np, l, s->o->annotate, false);
 		if (!text.failed)
-			s->frame_of[i] = frame_id(s, text.data, np->functions[l->function].file,
-						  s->o->lines ? l->line : 0);
+			s->frame_of[i] =
+				frame_id(s, text.data, np->functions[l->function].file, s->o->lines ? l->line : 0);
 		ok = !text.failed && s->frame_of[i] != UINT32_MAX;
 	}
 	buf_done(&text);
@@ -88,8 +88,7 @@ static bool make_frames(struct scope *s)
 /* Units of the file format; "none" goes with counts. */
 static const char *unit_of(const struct named_profile *np)
 {
-	static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds", "seconds",
-					    "bytes"};
+	static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds", "seconds", "bytes"};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (!strcmp(np->meta.unit, units[i]))
@@ -138,8 +137,7 @@ static void put_stack(struct scope *s, const struct named_stack *stack)
 	if (!stack->n)
 		json_uint(&s->json, s->unknown);
 	for (uint32_t i = stack->n; i-- > 0;) {
-		const struct named_location *l =
-			&np->locations[np->stack_locations[stack->first + i]];
+		const struct named_location *l = &np->locations[np->stack_locations[stack->first + i]];
 
 		if (!l->n_lines)
 			json_uint(&s->json, s->unknown);
@@ -214,7 +212,8 @@ static void scope_done(struct scope *s)
 {
 	struct frame *f, *next;
 
-	HASH_ITER(hh, s->frames, f, next) {
+	HASH_ITER(hh, s->frames, f, next)
+	{
 		HASH_DEL(s->frames, f);
 		free(f);
 	}
@@ -223,8 +222,7 @@ static void scope_done(struct scope *s)
 	free(s->weights);
 }
 
-static int speedscope_write(const struct named_profile *np, const struct writer_options *o,
-			    FILE *out, struct err *err)
+static int speedscope_write(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err)
 {
 	struct scope s = {.np = np, .o = o, .json = {.out = out}, .unit = unit_of(np)};
 	int rc = 0;

@@ -178,8 +178,7 @@ static void split_text(const struct flat_row *row, char *dst, size_t size)
 		if (best < 0 || share_percent(row->self_by_kind[best], row->self) < 0.5)
 			return;
 		done[best] = true;
-		n = snprintf(part, sizeof(part), "%s%s %.0f", len ? ", " : "",
-			     flat_kind_name((enum named_kind)best),
+		n = snprintf(part, sizeof(part), "%s%s %.0f", len ? ", " : "", flat_kind_name((enum named_kind)best),
 			     share_percent(row->self_by_kind[best], row->self));
 		if (len + (size_t)n >= size)
 			return;
@@ -224,16 +223,16 @@ static const char *fit_name(struct buf *b, const char *name, size_t *ret)
 	return memcpy(b->data + from - 2, "..", 2);
 }
 
-static void put_row(const struct named_profile *np, const struct flat_row *row, uint64_t samples,
-		    struct buf *b, FILE *out)
+static void put_row(const struct named_profile *np, const struct flat_row *row, uint64_t samples, struct buf *b,
+		    FILE *out)
 {
 	char split[SPLIT_WIDTH + 1];
 	size_t columns;
 	const char *name = fit_name(b, named_string(np, row->name), &columns);
 
 	split_text(row, split, sizeof(split));
-	fprintf(out, "%6.2f ±%5.2f %7.2f  %s", share_percent(row->self, samples),
-		share_error(row->self, samples), share_percent(row->total, samples), name);
+	fprintf(out, "%6.2f ±%5.2f %7.2f  %s", share_percent(row->self, samples), share_error(row->self, samples),
+		share_percent(row->total, samples), name);
 	if (*split)
 		fprintf(out, "%*s  %s", (int)(NAME_WIDTH - columns), "", split);
 	fputc('\n', out);
@@ -245,8 +244,7 @@ static void put_rows(const struct named_profile *np, const struct flat *f, FILE 
 	uint64_t rest = 0;
 	size_t n_rest = 0;
 
-	fprintf(out, "\nself %%  ±95%% total %%  %-*s  %s\n", NAME_WIDTH, "method",
-		"self by kind in %");
+	fprintf(out, "\nself %%  ±95%% total %%  %-*s  %s\n", NAME_WIDTH, "method", "self by kind in %");
 	for (size_t i = 0; i < f->n; i++) {
 		const struct flat_row *r = &f->rows[i];
 
@@ -260,9 +258,8 @@ static void put_rows(const struct named_profile *np, const struct flat *f, FILE 
 	}
 	buf_done(&b);
 	if (n_rest)
-		fprintf(out, "%6.2f ±%5.2f          (%zu methods under %.2f %%)\n",
-			share_percent(rest, f->samples), share_error(rest, f->samples), n_rest,
-			LEAST_PERCENT);
+		fprintf(out, "%6.2f ±%5.2f          (%zu methods under %.2f %%)\n", share_percent(rest, f->samples),
+			share_error(rest, f->samples), n_rest, LEAST_PERCENT);
 }
 
 static void put_all(const struct named_profile *np, const struct flat *f, FILE *out)
@@ -281,8 +278,7 @@ static void put_all(const struct named_profile *np, const struct flat *f, FILE *
 	put_rows(np, f, out);
 }
 
-static int text_write(const struct named_profile *np, const struct writer_options *o, FILE *out,
-		      struct err *err)
+static int text_write(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err)
 {
 	struct flat f;
 	int r = flat_build(np, &f);

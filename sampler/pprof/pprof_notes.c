@@ -45,8 +45,7 @@ bool pprof_note_add(struct buf *b, const struct named_meta *m, size_t i)
 	const struct note *n = &notes[i];
 	const char *at = (const char *)m + n->offset;
 	const char *text = n->type == NOTE_TEXT ? *(const char *const *)at : "";
-	uint64_t number = n->type == NOTE_NUMBER ? *(const uint64_t *)at
-			  : n->type == NOTE_FLAG ? *(const bool *)at : 0;
+	uint64_t number = n->type == NOTE_NUMBER ? *(const uint64_t *)at : n->type == NOTE_FLAG ? *(const bool *)at : 0;
 
 	if (text && *text)
 		buf_printf(b, "%s: %s", n->key, text);
@@ -62,12 +61,10 @@ static const char *value_of(const char *comment, const char *key)
 {
 	size_t len = strlen(key);
 
-	return !strncmp(comment, key, len) && !strncmp(comment + len, ": ", 2) ? comment + len + 2
-									       : NULL;
+	return !strncmp(comment, key, len) && !strncmp(comment + len, ": ", 2) ? comment + len + 2 : NULL;
 }
 
-bool pprof_note_parse(const char *comment, struct named_meta *m, const char ***ret_text,
-		      const char **ret_value)
+bool pprof_note_parse(const char *comment, struct named_meta *m, const char ***ret_text, const char **ret_value)
 {
 	*ret_text = NULL;
 	for (size_t i = 0; i < N_NOTES; i++) {

@@ -17,7 +17,6 @@ bool pprof_note_add(struct buf *b, const struct named_meta *m, size_t i); /* fal
 
 /* Parses a comment if it is one of these notes. *ret_text: where in *m a text belongs, or NULL; the
  * caller keeps the text, which begins at *ret_value, and sets it. */
-bool pprof_note_parse(const char *comment, struct named_meta *m, const char ***ret_text,
-		      const char **ret_value);
+bool pprof_note_parse(const char *comment, struct named_meta *m, const char ***ret_text, const char **ret_value);
 
 #endif

@@ -13,8 +13,7 @@
  */
 struct named_builder {
 	struct named_profile *np;
-	uint32_t cap_functions, cap_lines, cap_locations, cap_mappings, cap_stack_locations,
-		cap_stacks, cap_samples;
+	uint32_t cap_functions, cap_lines, cap_locations, cap_mappings, cap_stack_locations, cap_stacks, cap_samples;
 	struct slots functions, locations, mappings, stacks, samples;
 	uint64_t seed; /* seed of hashes, since a target chooses what is hashed */
 	bool failed; /* out of memory, for good */
@@ -147,8 +146,7 @@ static bool function_is(const void *ctx, const void *wanted, uint32_t position)
 	return f->name == w->name && f->system_name == w->system_name && f->file == w->file;
 }
 
-uint32_t named_builder_function(struct named_builder *b, const char *name, const char *system_name,
-				const char *file)
+uint32_t named_builder_function(struct named_builder *b, const char *name, const char *system_name, const char *file)
 {
 	struct named_profile *np = b->np;
 	struct named_function f = {.name = named_builder_string(b, name),
@@ -166,14 +164,12 @@ uint32_t named_builder_function(struct named_builder *b, const char *name, const
 	return np->n_functions++;
 }
 
-void named_builder_compile(struct named_builder *b, uint32_t function,
-			   const struct named_compile *c)
+void named_builder_compile(struct named_builder *b, uint32_t function, const struct named_compile *c)
 {
 	struct named_compile *to;
 	uint32_t not_entrant;
 
-	if (!function || function >= b->np->n_functions ||
-	    c->why_interpreted >= strtab_count(b->np->strings))
+	if (!function || function >= b->np->n_functions || c->why_interpreted >= strtab_count(b->np->strings))
 		return;
 	to = &b->np->functions[function].compile;
 	not_entrant = to->not_entrant > c->not_entrant ? to->not_entrant : c->not_entrant;
@@ -206,16 +202,15 @@ uint32_t named_builder_mapping(struct named_builder *b, const char *file, const 
 
 static bool line_equal(const struct named_line *a, const struct named_line *b)
 {
-	return a->function == b->function && a->line == b->line && a->bci == b->bci &&
-	       a->kind == b->kind && a->tier == b->tier && a->exactness == b->exactness &&
-	       a->osr == b->osr;
+	return a->function == b->function && a->line == b->line && a->bci == b->bci && a->kind == b->kind &&
+	       a->tier == b->tier && a->exactness == b->exactness && a->osr == b->osr;
 }
 
 static uint64_t line_hash(uint64_t h, const struct named_line *l)
 {
 	h = hash_mix(h, (uint64_t)l->function << 32 | (uint32_t)l->line);
-	return hash_mix(h, (uint64_t)(uint32_t)l->bci << 32 | l->kind << 24 | l->tier << 16 |
-			   l->exactness << 8 | l->osr);
+	return hash_mix(h,
+			(uint64_t)(uint32_t)l->bci << 32 | l->kind << 24 | l->tier << 16 | l->exactness << 8 | l->osr);
 }
 
 static bool location_is(const void *ctx, const void *wanted, uint32_t position)
@@ -232,8 +227,7 @@ static bool location_is(const void *ctx, const void *wanted, uint32_t position)
 	return true;
 }
 
-static uint32_t location_add(struct named_builder *b, const struct wanted_location *w,
-			     uint64_t hash)
+static uint32_t location_add(struct named_builder *b, const struct wanted_location *w, uint64_t hash)
 {
 	struct named_profile *np = b->np;
 
@@ -299,8 +293,8 @@ static bool stack_is(const void *ctx, const void *wanted, uint32_t position)
 	const struct wanted_stack *w = wanted;
 	const struct named_stack *s = &np->stacks[position];
 
-	return s->n == w->n && (!s->n || !memcmp(np->stack_locations + s->first, w->locations,
-						 s->n * sizeof(uint32_t)));
+	return s->n == w->n &&
+	       (!s->n || !memcmp(np->stack_locations + s->first, w->locations, s->n * sizeof(uint32_t)));
 }
 
 static uint64_t stack_hash(uint64_t seed, const struct wanted_stack *w)
@@ -315,13 +309,11 @@ static uint32_t stack_add(struct named_builder *b, const struct wanted_stack *w,
 	struct named_profile *np = b->np;
 
 	if (!room(&np->stacks, np->n_stacks, &b->cap_stacks, 1, sizeof(*np->stacks)) ||
-	    !room(&np->stack_locations, np->n_stack_locations, &b->cap_stack_locations, w->n,
-		  sizeof(uint32_t)) ||
+	    !room(&np->stack_locations, np->n_stack_locations, &b->cap_stack_locations, w->n, sizeof(uint32_t)) ||
 	    !slots_add(&b->stacks, hash, np->n_stacks))
 		return fail(b);
 	if (w->n)
-		memcpy(np->stack_locations + np->n_stack_locations, w->locations,
-		       w->n * sizeof(uint32_t));
+		memcpy(np->stack_locations + np->n_stack_locations, w->locations, w->n * sizeof(uint32_t));
 	np->stacks[np->n_stacks] = (struct named_stack){np->n_stack_locations, w->n};
 	np->n_stack_locations += w->n;
 	return np->n_stacks++;
@@ -348,8 +340,8 @@ static bool sample_is(const void *ctx, const void *wanted, uint32_t position)
 	const struct named_profile *np = ctx;
 	const struct named_sample *w = wanted, *s = &np->samples[position];
 
-	return s->stack == w->stack && s->tid == w->tid && s->pid == w->pid &&
-	       s->thread == w->thread && s->state == w->state && s->slice == w->slice;
+	return s->stack == w->stack && s->tid == w->tid && s->pid == w->pid && s->thread == w->thread &&
+	       s->state == w->state && s->slice == w->slice;
 }
 
 static uint64_t sample_hash(const struct named_sample *s)

@@ -18,14 +18,12 @@ void named_builder_free(struct named_builder *b);
 uint32_t named_builder_string(struct named_builder *b, const char *s);
 /* Borrowed; lives as long as the result. "" for an unknown id. */
 const char *named_builder_text(const struct named_builder *b, uint32_t string);
-uint32_t named_builder_function(struct named_builder *b, const char *name, const char *system_name,
-				const char *file);
+uint32_t named_builder_function(struct named_builder *b, const char *name, const char *system_name, const char *file);
 /*
  * Notes how a method was compiled. If there are two notes for a function, each number keeps the one
  * that says more (the earlier time, the larger count), and the first sentence stays.
  */
-void named_builder_compile(struct named_builder *b, uint32_t function,
-			   const struct named_compile *c);
+void named_builder_compile(struct named_builder *b, uint32_t function, const struct named_compile *c);
 uint32_t named_builder_mapping(struct named_builder *b, const char *file, const char *build_id);
 uint32_t named_builder_location(struct named_builder *b, uint32_t mapping, uint64_t address,
 				const struct named_line *lines, uint32_t n);

@@ -87,8 +87,7 @@ static uint32_t *no_ids(uint32_t n)
 	return v;
 }
 
-static int run_init(struct filter_run *r, const struct named_profile *np,
-		    const struct named_filter *f, struct err *err)
+static int run_init(struct filter_run *r, const struct named_profile *np, const struct named_filter *f, struct err *err)
 {
 	int rc;
 
@@ -105,8 +104,8 @@ static int run_init(struct filter_run *r, const struct named_profile *np,
 	r->location_ids = no_ids(np->n_locations);
 	r->stack_ids = no_ids(np->n_stacks);
 	r->b = named_builder_new();
-	if (!r->functions || !r->stacks || !r->strings || !r->function_ids || !r->mapping_ids ||
-	    !r->location_ids || !r->stack_ids || !r->b)
+	if (!r->functions || !r->stacks || !r->strings || !r->function_ids || !r->mapping_ids || !r->location_ids ||
+	    !r->stack_ids || !r->b)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -116,8 +115,8 @@ static void judge_functions(struct filter_run *r)
 	for (uint32_t i = 0; i < r->np->n_functions; i++) {
 		const char *name = named_string(r->np, r->np->functions[i].name);
 
-		r->functions[i] = (matches(&r->include, name) ? IS_INCLUDED : 0) |
-				  (matches(&r->exclude, name) ? IS_EXCLUDED : 0);
+		r->functions[i] =
+			(matches(&r->include, name) ? IS_INCLUDED : 0) | (matches(&r->exclude, name) ? IS_EXCLUDED : 0);
 	}
 }
 
@@ -172,8 +171,7 @@ static uint32_t move_function(struct filter_run *r, uint32_t id)
 	if (r->function_ids[id] != UINT32_MAX)
 		return r->function_ids[id];
 	r->function_ids[id] = named_builder_function(r->b, named_string(r->np, f->name),
-						     named_string(r->np, f->system_name),
-						     named_string(r->np, f->file));
+						     named_string(r->np, f->system_name), named_string(r->np, f->file));
 	c.why_interpreted = move_string(r, c.why_interpreted);
 	named_builder_compile(r->b, r->function_ids[id], &c);
 	return r->function_ids[id];
@@ -186,8 +184,8 @@ static uint32_t move_mapping(struct filter_run *r, uint32_t id)
 	if (!id)
 		return 0;
 	if (r->mapping_ids[id] == UINT32_MAX)
-		r->mapping_ids[id] = named_builder_mapping(r->b, named_string(r->np, m->file),
-							   named_string(r->np, m->build_id));
+		r->mapping_ids[id] =
+			named_builder_mapping(r->b, named_string(r->np, m->file), named_string(r->np, m->build_id));
 	return r->mapping_ids[id];
 }
 
@@ -205,8 +203,7 @@ static uint32_t move_location(struct filter_run *r, uint32_t id)
 		lines[i] = r->np->lines[l->first_line + i];
 		lines[i].function = move_function(r, lines[i].function);
 	}
-	r->location_ids[id] = named_builder_location(r->b, move_mapping(r, l->mapping), l->address,
-						     lines, l->n_lines);
+	r->location_ids[id] = named_builder_location(r->b, move_mapping(r, l->mapping), l->address, lines, l->n_lines);
 	free(lines);
 	return r->location_ids[id];
 }
@@ -260,9 +257,8 @@ static int run(struct filter_run *r, struct named_filter_result *result, struct 
 	return 0;
 }
 
-int named_filter_apply(const struct named_profile *np, const struct named_filter *f,
-		       struct named_profile **ret, struct named_filter_result *result,
-		       struct err *err)
+int named_filter_apply(const struct named_profile *np, const struct named_filter *f, struct named_profile **ret,
+		       struct named_filter_result *result, struct err *err)
 {
 	struct named_filter_result counts = {0};
 	struct named_profile *kept = NULL;

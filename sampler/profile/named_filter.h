@@ -30,8 +30,7 @@ struct named_filter_result {
  * counts are those of the whole recording. -EINVAL: an expression is malformed, err says which and
  * why. `result` may be NULL.
  */
-int named_filter_apply(const struct named_profile *np, const struct named_filter *f,
-		       struct named_profile **ret, struct named_filter_result *result,
-		       struct err *err);
+int named_filter_apply(const struct named_profile *np, const struct named_filter *f, struct named_profile **ret,
+		       struct named_filter_result *result, struct err *err);
 
 #endif

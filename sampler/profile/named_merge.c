@@ -29,8 +29,7 @@ static uint32_t merge_function(struct merge *m, const struct named_function *f)
 {
 	const struct named_profile *np = m->np;
 	struct named_compile c = f->compile;
-	uint32_t id = named_builder_function(m->b, named_string(np, f->name),
-					     named_string(np, f->system_name),
+	uint32_t id = named_builder_function(m->b, named_string(np, f->name), named_string(np, f->system_name),
 					     named_string(np, f->file));
 
 	c.why_interpreted = named_builder_string(m->b, named_string(np, c.why_interpreted));
@@ -50,16 +49,14 @@ static int merge_functions(struct merge *m)
 	for (uint32_t i = 1; i < np->n_mappings; i++) {
 		const struct named_mapping *g = &np->mappings[i];
 
-		m->mappings[i] = named_builder_mapping(m->b, named_string(np, g->file),
-						       named_string(np, g->build_id));
+		m->mappings[i] = named_builder_mapping(m->b, named_string(np, g->file), named_string(np, g->build_id));
 		if (m->mappings[i] == UINT32_MAX)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static uint32_t merge_location(struct merge *m, const struct named_location *l,
-			       struct named_line *lines)
+static uint32_t merge_location(struct merge *m, const struct named_location *l, struct named_line *lines)
 {
 	for (uint32_t k = 0; k < l->n_lines; k++) {
 		lines[k] = m->np->lines[l->first_line + k];
@@ -113,8 +110,7 @@ static int merge_samples(struct merge *m)
 		s.slice = slices ? s.slice : 0;
 		s.thread = named_builder_string(m->b, named_string(m->np, s.thread));
 		s.state = named_builder_string(m->b, named_string(m->np, s.state));
-		if (s.thread == UINT32_MAX || s.state == UINT32_MAX ||
-		    named_builder_sample(m->b, &s) == UINT32_MAX)
+		if (s.thread == UINT32_MAX || s.state == UINT32_MAX || named_builder_sample(m->b, &s) == UINT32_MAX)
 			return -ENOMEM;
 	}
 	return 0;

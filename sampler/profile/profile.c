@@ -32,8 +32,7 @@ enum quality { QUALITY_COMPLETE, QUALITY_RESYNCHRONISED, QUALITY_FROZEN, QUALITY
 
 static bool add_limit_stack(struct profile *p)
 {
-	struct stack_keys k = {.marks = {{.kind = FRAME_MARK, .off = MARK_STORAGE_LIMIT}},
-			       .n_marks = 1};
+	struct stack_keys k = {.marks = {{.kind = FRAME_MARK, .off = MARK_STORAGE_LIMIT}}, .n_marks = 1};
 
 	return stack_table_add(&p->stacks, &k, stack_keys_hash(&p->stacks, &k)) == LIMIT_STACK;
 }
@@ -73,8 +72,8 @@ void profile_free(struct profile *p)
 
 static size_t profile_bytes(const struct profile *p)
 {
-	return sizeof(*p) + stack_table_bytes(&p->stacks) +
-	       sample_table_bytes(&p->samples) + thread_names_bytes(&p->names);
+	return sizeof(*p) + stack_table_bytes(&p->stacks) + sample_table_bytes(&p->samples) +
+	       thread_names_bytes(&p->names);
 }
 
 /*
@@ -127,8 +126,7 @@ static bool is_deeper(const struct profile *p, const struct walk *w)
  */
 static struct stack_keys walk_keys(const struct profile *p, const struct walk *w, enum quality q)
 {
-	static const enum frame_mark mark_of[] = {MARK_NONE, MARK_RESYNCHRONISED, MARK_FROZEN,
-						  MARK_INCOMPLETE};
+	static const enum frame_mark mark_of[] = {MARK_NONE, MARK_RESYNCHRONISED, MARK_FROZEN, MARK_INCOMPLETE};
 	struct stack_keys k = {.frames = w->frames, .n = w->n};
 
 	if (is_deeper(p, w)) {
@@ -177,8 +175,7 @@ static struct profile_sample *sample_of(struct profile *p, struct profile_sample
 
 	if (s)
 		return s;
-	if (wanted->slice && p->last_slice > 1 &&
-	    (p->samples.list.n >= p->slice_limit || !sample_fits(p))) {
+	if (wanted->slice && p->last_slice > 1 && (p->samples.list.n >= p->slice_limit || !sample_fits(p))) {
 		fold_slices(p);
 		wanted->slice = p->slice;
 		s = sample_table_find(&p->samples, wanted);
@@ -203,8 +200,7 @@ static struct profile_sample *sample_place(struct profile *p, struct profile_sam
 	return s ? s : &p->spill;
 }
 
-static void count(struct profile_totals *t, const struct walk *w, enum quality q, bool limited,
-		  uint32_t n)
+static void count(struct profile_totals *t, const struct walk *w, enum quality q, bool limited, uint32_t n)
 {
 	uint32_t complete = q == QUALITY_COMPLETE ? n : 0;
 
@@ -241,24 +237,24 @@ void profile_time(struct profile *p, uint64_t time_ns)
 		p->last_slice = p->slice;
 }
 
-uint32_t profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
-		     const struct walk *w, uint64_t weight)
+uint32_t profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state, const struct walk *w,
+		     uint64_t weight)
 {
 	return profile_add_times(p, pid, tid, state, w, 1, weight);
 }
 
-uint32_t profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
-			   const struct walk *w, uint32_t times, uint64_t weight)
+uint32_t profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_state state, const struct walk *w,
+			   uint32_t times, uint64_t weight)
 {
 	enum quality q = walk_quality(w);
 	struct stack_keys k = walk_keys(p, w, q);
 	struct profile_sample *s, wanted = {
-		.stack = stack_of(p, &k),
-		.pid = pid,
-		.tid = p->o.threads ? tid : 0,
-		.state = p->o.states ? state : 0,
-		.slice = p->slice,
-	};
+					  .stack = stack_of(p, &k),
+					  .pid = pid,
+					  .tid = p->o.threads ? tid : 0,
+					  .state = p->o.states ? state : 0,
+					  .slice = p->slice,
+				  };
 
 	s = sample_place(p, wanted);
 	if (s == &p->spill && !s->count)
@@ -275,12 +271,12 @@ uint32_t profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_
 static void add_uncounted(struct profile *p, pid_t pid, pid_t tid, uint32_t stack, uint64_t count, uint64_t weight)
 {
 	struct profile_sample *s = sample_place(p, (struct profile_sample){
-		.stack = stack,
-		.pid = pid,
-		.tid = p->o.threads ? tid : 0,
-		.state = p->o.states ? THREAD_RUNNING : 0,
-		.slice = p->slice,
-	});
+							   .stack = stack,
+							   .pid = pid,
+							   .tid = p->o.threads ? tid : 0,
+							   .state = p->o.states ? THREAD_RUNNING : 0,
+							   .slice = p->slice,
+						   });
 
 	if (s == &p->spill && !s->count)
 		s->pid = pid;

@@ -52,12 +52,12 @@ void profile_time(struct profile *p, uint64_t time_ns);
  * [resynchronised], else [frozen]; [truncated] is inside of it. Never fails: without memory, the
  * sample counts under [storage limit]. Returns the number of the stack.
  */
-uint32_t profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
-		 const struct walk *w, uint64_t weight);
+uint32_t profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state, const struct walk *w,
+		     uint64_t weight);
 
 /* The same `count` times, `weight` in all. */
-uint32_t profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_state state,
-		       const struct walk *w, uint32_t count, uint64_t weight);
+uint32_t profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_state state, const struct walk *w,
+			   uint32_t count, uint64_t weight);
 
 /*
  * Adds weight to a known stack of running threads. It is worth `count` samples, which totals leave

@@ -15,8 +15,8 @@ static bool sample_is(const void *ctx, const void *wanted, uint32_t position)
 	const struct sample_table *t = ctx;
 	const struct profile_sample *a = wanted, *b = &t->list.v[position];
 
-	return a->stack == b->stack && a->tid == b->tid && a->pid == b->pid &&
-	       a->state == b->state && a->slice == b->slice;
+	return a->stack == b->stack && a->tid == b->tid && a->pid == b->pid && a->state == b->state &&
+	       a->slice == b->slice;
 }
 
 struct profile_sample *sample_table_find(struct sample_table *t, const struct profile_sample *wanted)

@@ -185,8 +185,8 @@ size_t stack_table_cost(const struct stack_table *t, uint32_t n)
 
 size_t stack_table_bytes(const struct stack_table *t)
 {
-	return t->cap_keys * sizeof(*t->keys) + slots_bytes(&t->key_slots) +
-	       t->cap_stacks * sizeof(*t->stacks) + slots_bytes(&t->stack_slots) + t->chunk_bytes;
+	return t->cap_keys * sizeof(*t->keys) + slots_bytes(&t->key_slots) + t->cap_stacks * sizeof(*t->stacks) +
+	       slots_bytes(&t->stack_slots) + t->chunk_bytes;
 }
 
 void stack_table_close(struct stack_table *t)

@@ -66,8 +66,7 @@ const char *thread_names_get(const struct thread_names *t, pid_t pid, pid_t tid)
 
 size_t thread_names_bytes(const struct thread_names *t)
 {
-	return t->cap * sizeof(*t->v) + slots_bytes(&t->slots) +
-	       (t->strings ? strtab_bytes(t->strings) : 0);
+	return t->cap * sizeof(*t->v) + slots_bytes(&t->slots) + (t->strings ? strtab_bytes(t->strings) : 0);
 }
 
 void thread_names_done(struct thread_names *t)

@@ -54,8 +54,8 @@ static int memory_open(struct proc *proc, struct mem **ret, struct err *err)
 }
 
 /* Everything but the memory, which is open already. */
-static int open_readers(struct readers *v, struct proc *proc, struct unwinder_options o,
-			struct budget *budget, struct err *err)
+static int open_readers(struct readers *v, struct proc *proc, struct unwinder_options o, struct budget *budget,
+			struct err *err)
 {
 	int r = modmap_open(proc, v->maps, v->mem, budget, &v->modmap, err);
 
@@ -104,8 +104,8 @@ int readers_open(struct proc *proc, struct unwinder_options o, struct budget *bu
 	return 0;
 }
 
-int readers_open_recording(const struct recording *rec, struct unwinder_options o,
-			struct recording_writer *w, struct readers **ret, struct err *err)
+int readers_open_recording(const struct recording *rec, struct unwinder_options o, struct recording_writer *w,
+			   struct readers **ret, struct err *err)
 {
 	CLEANUP(readers_close_at_exit) struct readers *v = calloc(1, sizeof(*v));
 	size_t len;
@@ -170,8 +170,10 @@ static bool is_native_image(struct readers *v)
 /* A deleted file can still be opened in map_files, with CAP_CHECKPOINT_RESTORE. */
 static enum jvm_state no_file(struct readers *v, uint32_t id)
 {
-	return unsupported(v, "cannot open the libjvm.so that the target runs (replaced by an upgrade? run "
-			   "jsampler as root, or restart the target): ", modmap_dso_path(v->modmap, id));
+	return unsupported(v,
+			   "cannot open the libjvm.so that the target runs (replaced by an upgrade? run "
+			   "jsampler as root, or restart the target): ",
+			   modmap_dso_path(v->modmap, id));
 }
 
 /*
@@ -211,8 +213,10 @@ static enum jvm_state open_hotspot(struct readers *v)
 	if (!l.dso)
 		return no_file(v, id);
 	if (!libjvm_symbol(&l, "gHotSpotVMStructs", &addr))
-		return unsupported(v, "the target's libjvm.so has no HotSpot tables (OpenJ9, or stripped "
-				   "of its dynamic symbols)", "");
+		return unsupported(v,
+				   "the target's libjvm.so has no HotSpot tables (OpenJ9, or stripped "
+				   "of its dynamic symbols)",
+				   "");
 	r = hotspot_open(v->mem, libjvm_symbol, &l, &v->hs, &e);
 	if (r == -EAGAIN)
 		return JVM_STARTING;

@@ -64,8 +64,8 @@ int readers_open(struct proc *proc, struct unwinder_options o, struct budget *bu
  * For a recording (borrowed): `mem`, or `live` below a tap into `w` (NULL: none), is a mem_pages
  * that a replay engine fills.
  */
-int readers_open_recording(const struct recording *rec, struct unwinder_options o,
-			struct recording_writer *w, struct readers **ret, struct err *err);
+int readers_open_recording(const struct recording *rec, struct unwinder_options o, struct recording_writer *w,
+			   struct readers **ret, struct err *err);
 void readers_close(struct readers *v);
 
 /*

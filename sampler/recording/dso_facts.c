@@ -82,8 +82,7 @@ static void on_row(void *ctx, struct dso *d, uint64_t vaddr, const struct cfi_ro
 		return;
 	x->n_rows++;
 	put_u64(&x->rows, vaddr);
-	put_u8(&x->rows, (row->signal_frame ? ROW_SIGNAL_FRAME : 0) |
-				 (row->cfa_is_expr ? ROW_CFA_IS_EXPR : 0));
+	put_u8(&x->rows, (row->signal_frame ? ROW_SIGNAL_FRAME : 0) | (row->cfa_is_expr ? ROW_CFA_IS_EXPR : 0));
 	put_u8(&x->rows, row->cfa_reg);
 	put_u32(&x->rows, (uint32_t)row->cfa_off);
 	for (unsigned i = 0; i < arch_host()->n_regs; i++) {
@@ -121,8 +120,7 @@ static void on_name(void *ctx, struct dso *d, const char *name, uint64_t vaddr, 
 	put_named(&x->names, name, vaddr, size);
 }
 
-static void on_lines(void *ctx, struct dso *d, uint64_t vaddr, const struct dso_line *lines,
-		     size_t n)
+static void on_lines(void *ctx, struct dso *d, uint64_t vaddr, const struct dso_line *lines, size_t n)
 {
 	struct facts *x = facts_of(ctx, d);
 
@@ -154,7 +152,8 @@ void dso_facts_free(struct dso_facts *f)
 
 	if (!f)
 		return;
-	HASH_ITER(hh, f->seen, s, next) {
+	HASH_ITER(hh, f->seen, s, next)
+	{
 		HASH_DEL(f->seen, s);
 		free(s);
 	}

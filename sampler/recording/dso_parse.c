@@ -68,8 +68,7 @@ static const struct cfi_exprs *parse_exprs(struct cursor *c, struct arena *a)
 	return e;
 }
 
-static void parse_row(struct cursor *c, struct arena *a, struct dso_record_row *ret,
-		      struct cfi_row *row)
+static void parse_row(struct cursor *c, struct arena *a, struct dso_record_row *ret, struct cfi_row *row)
 {
 	uint8_t flags;
 

@@ -92,8 +92,7 @@ static bool parse_dso(struct recording *r, struct cursor *c)
 }
 
 /* The next span of a memory section; `bytes`: the bytes of this span and those behind it. */
-static bool take_span(struct cursor *c, struct cursor *bytes, uint64_t *end,
-		      struct recording_span *ret)
+static bool take_span(struct cursor *c, struct cursor *bytes, uint64_t *end, struct recording_span *ret)
 {
 	uint64_t gap = get_uleb(c), len = get_uleb(c);
 
@@ -197,22 +196,16 @@ static bool parse_sample(struct recording *r, struct cursor *c)
 static bool parse_section(struct recording *r, uint32_t tag, struct cursor *c)
 {
 	switch (tag) {
-	case TAG_FACTS:
-		return parse_facts(r, c);
+	case TAG_FACTS: return parse_facts(r, c);
 	case TAG_MAPS:
 		r->maps_len = cursor_left(c);
 		r->maps = cursor_take(c, r->maps_len);
 		return true;
-	case TAG_THREAD:
-		return parse_thread(r, c);
-	case TAG_DSO:
-		return parse_dso(r, c);
-	case TAG_MEMORY:
-		return parse_memory(r, c);
-	case TAG_SAMPLE:
-		return parse_sample(r, c);
-	default:
-		return false;
+	case TAG_THREAD: return parse_thread(r, c);
+	case TAG_DSO: return parse_dso(r, c);
+	case TAG_MEMORY: return parse_memory(r, c);
+	case TAG_SAMPLE: return parse_sample(r, c);
+	default: return false;
 	}
 }
 
@@ -227,8 +220,7 @@ static int parse_sections(struct recording *r, struct cursor *c, struct err *err
 			return err_set(err, -EBADMSG, "the recording is cut off");
 		section = cursor_make(bytes, len);
 		if (!parse_section(r, tag, &section))
-			return err_set(err, -EBADMSG, "the recording has a malformed section (tag %u)",
-				       tag);
+			return err_set(err, -EBADMSG, "the recording has a malformed section (tag %u)", tag);
 	}
 	return 0;
 }
@@ -260,8 +252,7 @@ static int decompress(const char *z, size_t z_len, struct recording **ret, struc
 	CLEANUP(free_at_exit) void *bytes = NULL;
 	size_t n;
 
-	if (len == ZSTD_CONTENTSIZE_ERROR || len == ZSTD_CONTENTSIZE_UNKNOWN ||
-	    len > RECORDING_MAX_BYTES)
+	if (len == ZSTD_CONTENTSIZE_ERROR || len == ZSTD_CONTENTSIZE_UNKNOWN || len > RECORDING_MAX_BYTES)
 		return err_set(err, -EBADMSG, "not a recording of jsampler");
 	bytes = malloc(len + 1);
 	if (!bytes)

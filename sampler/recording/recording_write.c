@@ -67,7 +67,8 @@ void recording_writer_free(struct recording_writer *w)
 
 	if (!w)
 		return;
-	HASH_ITER(hh, w->shadows, s, next) {
+	HASH_ITER(hh, w->shadows, s, next)
+	{
 		HASH_DEL(w->shadows, s);
 		free(s);
 	}
@@ -224,8 +225,7 @@ size_t recording_writer_tids(const struct recording_writer *w, const struct reco
 	return w->tids.n;
 }
 
-void recording_writer_thread(struct recording_writer *w, pid_t tid, int32_t ns_tid,
-			     const char *name)
+void recording_writer_thread(struct recording_writer *w, pid_t tid, int32_t ns_tid, const char *name)
 {
 	size_t start = put_section(&w->threads, TAG_THREAD);
 
@@ -257,7 +257,7 @@ void recording_writer_sample(struct recording_writer *w, const struct raw_sample
 	put_u64(b, s->weight);
 	put_u8(b, (uint8_t)s->state);
 	put_u8(b, (s->has_user ? SAMPLE_HAS_USER : 0) | (s->stack_cut ? SAMPLE_STACK_CUT : 0) |
-		  (s->frozen_len ? SAMPLE_HAS_FROZEN : 0));
+			  (s->frozen_len ? SAMPLE_HAS_FROZEN : 0));
 	put_regs(b, &s->regs);
 	put_u64(b, s->stack_addr);
 	put_u32(b, (uint32_t)s->stack_len);
@@ -289,8 +289,7 @@ static int write_compressed(const struct buf *b, FILE *out, struct err *err)
 
 	if (!z)
 		return err_set(err, -ENOMEM, "out of memory");
-	n = ZSTD_compress(z, bound, b->data, b->len,
-			  b->len <= SMALL ? COMPRESSION_SMALL : COMPRESSION_LARGE);
+	n = ZSTD_compress(z, bound, b->data, b->len, b->len <= SMALL ? COMPRESSION_SMALL : COMPRESSION_LARGE);
 	if (ZSTD_isError(n))
 		return err_set(err, -EIO, "cannot compress: %s", ZSTD_getErrorName(n));
 	if (fwrite(z, 1, n, out) != n)
@@ -298,8 +297,8 @@ static int write_compressed(const struct buf *b, FILE *out, struct err *err)
 	return 0;
 }
 
-int recording_writer_finish(struct recording_writer *w, const struct recording_facts *facts,
-			    const char *maps, size_t maps_len, FILE *out, struct err *err)
+int recording_writer_finish(struct recording_writer *w, const struct recording_facts *facts, const char *maps,
+			    size_t maps_len, FILE *out, struct err *err)
 {
 	CLEANUP(buf_done) struct buf b = {0};
 	size_t start;

@@ -26,11 +26,10 @@ struct recording_tid {
 	int32_t ns_tid;
 };
 size_t recording_writer_tids(const struct recording_writer *w, const struct recording_tid **ret);
-void recording_writer_thread(struct recording_writer *w, pid_t tid, int32_t ns_tid,
-			     const char *name);
+void recording_writer_thread(struct recording_writer *w, pid_t tid, int32_t ns_tid, const char *name);
 
 /* Writes the file. Only once. */
-int recording_writer_finish(struct recording_writer *w, const struct recording_facts *facts,
-			    const char *maps, size_t maps_len, FILE *out, struct err *err);
+int recording_writer_finish(struct recording_writer *w, const struct recording_facts *facts, const char *maps,
+			    size_t maps_len, FILE *out, struct err *err);
 
 #endif

@@ -48,8 +48,7 @@ static size_t cut_address(const char *s, size_t len)
 {
 	size_t n = cut_end(s, len, is_hex);
 
-	if (n < len && n > 3 && s[n - 1] == 'x' && s[n - 2] == '0' &&
-	    (s[n - 3] == '+' || s[n - 3] == '/'))
+	if (n < len && n > 3 && s[n - 1] == 'x' && s[n - 2] == '0' && (s[n - 3] == '+' || s[n - 3] == '/'))
 		return n - 3;
 	n = cut_end(s, len, is_digit);
 	return n < len && n > 1 && s[n - 1] == '/' ? n - 1 : len;
@@ -67,8 +66,7 @@ static size_t simple_name(const char *s, size_t len)
 static size_t cut_accessor(const char *s, size_t len)
 {
 	static const char *const packages[] = {"sun/reflect/", "jdk/internal/reflect/"};
-	static const char *const names[] = {"GeneratedMethodAccessor",
-					    "GeneratedConstructorAccessor",
+	static const char *const names[] = {"GeneratedMethodAccessor", "GeneratedConstructorAccessor",
 					    "GeneratedSerializationConstructorAccessor"};
 	size_t n = cut_end(s, len, is_digit), at = simple_name(s, n);
 
@@ -108,8 +106,7 @@ static bool add_proxy(struct buf *b, const char *s, size_t len)
 	if (n == len || n - at != 6 || memcmp(s + at, "$Proxy", 6))
 		return false;
 	k = at ? cut_end(s, at - 1, is_digit) : 0;
-	if (k >= sizeof(package) - 1 && !memcmp(s + k - (sizeof(package) - 1), package,
-						sizeof(package) - 1) &&
+	if (k >= sizeof(package) - 1 && !memcmp(s + k - (sizeof(package) - 1), package, sizeof(package) - 1) &&
 	    (k == sizeof(package) - 1 || s[k - sizeof(package)] == '/')) {
 		buf_add(b, s, k);
 		buf_add(b, "/", 1);
@@ -128,14 +125,9 @@ struct tag {
 };
 
 static const struct tag tags[] = {
-	{"$$Lambda$", 1, is_hex_number},
-	{"ByCGLIB$$", 2, is_hex},
-	{"BySpringCGLIB$$", 2, is_hex},
-	{"ByGuice$$", 2, is_hex},
-	{"$ByteBuddy$", 1, is_alnum},
-	{"$auxiliary$", 1, is_alnum},
-	{"$MockitoMock$", 1, is_alnum},
-	{"$HibernateProxy$", 1, is_alnum},
+	{"$$Lambda$", 1, is_hex_number}, {"ByCGLIB$$", 2, is_hex},          {"BySpringCGLIB$$", 2, is_hex},
+	{"ByGuice$$", 2, is_hex},        {"$ByteBuddy$", 1, is_alnum},      {"$auxiliary$", 1, is_alnum},
+	{"$MockitoMock$", 1, is_alnum},  {"$HibernateProxy$", 1, is_alnum},
 };
 
 /* Finds a tag that ends right before s + at; *ret is the end of what it marks. */

@@ -36,8 +36,7 @@ struct named_frame namer_compiled(struct namer *n, const struct frame_key *key);
 struct named_frame namer_stub(struct namer *n, const struct frame_key *key);
 
 /* A frame with one line and only a name. mapping: NULL or "" for none. */
-struct named_frame namer_plain(struct namer *n, const char *name, enum named_kind kind,
-			       const char *mapping);
+struct named_frame namer_plain(struct namer *n, const char *name, enum named_kind kind, const char *mapping);
 struct named_frame namer_unknown(struct namer *n);
 
 /* Makes the program's file the first mapping, whatever is sampled. */

@@ -106,8 +106,7 @@ static int line_of(struct namer *n, const struct hs_method *m, int32_t bci)
 }
 
 /* Adds a line of a method; a method that could not be read stays unknown. */
-static struct named_line method_line(struct namer *n, uint32_t method_id, int32_t bci,
-				     enum named_kind kind)
+static struct named_line method_line(struct namer *n, uint32_t method_id, int32_t bci, enum named_kind kind)
 {
 	const struct hs_method *m = method_of(n, method_id);
 	struct named_line l = {.bci = bci, .kind = m ? kind : NAMED_UNKNOWN};
@@ -154,13 +153,11 @@ static bool lost_its_pc(const struct code *c, const struct frame_key *key)
 }
 
 /* The chain of inlined methods at the pc; if there is none, only the compiled method. */
-static void find_chain(struct namer *n, const struct code *c, const struct frame_key *key,
-		       struct attributed *ret)
+static void find_chain(struct namer *n, const struct code *c, const struct frame_key *key, struct attributed *ret)
 {
 	ret->n = 0;
 	if (n->s->attribution && !lost_its_pc(c, key))
-		attribution_find(n->s->attribution, c, key->off, !(key->flags & FRAME_PC_EXACT),
-				 ret);
+		attribution_find(n->s->attribution, c, key->off, !(key->flags & FRAME_PC_EXACT), ret);
 	if (ret->n && ret->n <= CODE_MAX_SCOPES)
 		return;
 	ret->scope[0] = (struct code_scope){c->method_id, -1};
@@ -168,8 +165,7 @@ static void find_chain(struct namer *n, const struct code *c, const struct frame
 	ret->exactness = EXACT_APPROXIMATE;
 }
 
-static struct named_frame name_nmethod(struct namer *n, const struct code *c,
-				       const struct frame_key *key)
+static struct named_frame name_nmethod(struct namer *n, const struct code *c, const struct frame_key *key)
 {
 	uint32_t m = named_builder_mapping(n->b, "[jit]", "");
 	struct named_line lines[CODE_MAX_SCOPES];
@@ -179,8 +175,7 @@ static struct named_frame name_nmethod(struct namer *n, const struct code *c,
 	for (size_t i = 0; i < at.n; i++) {
 		bool outer = i + 1 == at.n;
 
-		lines[i] = method_line(n, at.scope[i].method_id, at.scope[i].bci,
-				       outer ? tier_kind(c) : NAMED_INLINED);
+		lines[i] = method_line(n, at.scope[i].method_id, at.scope[i].bci, outer ? tier_kind(c) : NAMED_INLINED);
 		lines[i].tier = c->tier > 0 ? c->tier : 0;
 		lines[i].exactness = at.exactness;
 		lines[i].osr = outer && c->osr_bci != CODE_NO_OSR;
@@ -262,6 +257,5 @@ struct named_frame namer_stub(struct namer *n, const struct frame_key *key)
 		name = c && c->name && *c->name ? c->name : NULL;
 	if (!name)
 		return namer_unknown(n);
-	return namer_plain(n, name, NAMED_STUB,
-			   c->kind == BLOB_INTERPRETER ? "[interpreter]" : "[stubs]");
+	return namer_plain(n, name, NAMED_STUB, c->kind == BLOB_INTERPRETER ? "[interpreter]" : "[stubs]");
 }

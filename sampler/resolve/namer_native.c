@@ -18,8 +18,7 @@ enum {
 
 #define PLT "@plt"
 
-struct named_frame namer_plain(struct namer *n, const char *name, enum named_kind kind,
-			       const char *mapping)
+struct named_frame namer_plain(struct namer *n, const char *name, enum named_kind kind, const char *mapping)
 {
 	struct named_line line = {.bci = -1, .kind = kind};
 	uint32_t m = mapping && *mapping ? named_builder_mapping(n->b, mapping, "") : 0;
@@ -142,10 +141,10 @@ struct named_frame namer_module(struct namer *n, const struct frame_key *key)
 		return namer_unknown(n);
 	dso_text(modmap_dso_path(n->s->maps, key->id), text, sizeof(text));
 	line.function = namer_function(n, text, "", "");
-	return (struct named_frame){
-		named_builder_location(n->b, mapping_of(n, key->id, modmap_dso(n->s->maps, key->id)), namer_lookup_pc(key),
-				       &line, 1),
-		EXACTNESS_COUNT};
+	return (struct named_frame){named_builder_location(n->b,
+							   mapping_of(n, key->id, modmap_dso(n->s->maps, key->id)),
+							   namer_lookup_pc(key), &line, 1),
+				    EXACTNESS_COUNT};
 }
 
 struct named_frame namer_native(struct namer *n, const struct frame_key *key)
@@ -165,12 +164,10 @@ struct named_frame namer_native(struct namer *n, const struct frame_key *key)
 	if (!count) {
 		dso_text(modmap_dso_path(n->s->maps, key->id), text, sizeof(text));
 		lines[0] = (struct named_line){.bci = -1, .kind = NAMED_NATIVE};
-		lines[0].function = found ? native_function(n, symbol.name, "")
-					  : namer_function(n, text, "", "");
+		lines[0].function = found ? native_function(n, symbol.name, "") : namer_function(n, text, "", "");
 		count = 1;
 	}
-	return (struct named_frame){
-		named_builder_location(n->b, mapping, vaddr, lines, count), EXACTNESS_COUNT};
+	return (struct named_frame){named_builder_location(n->b, mapping, vaddr, lines, count), EXACTNESS_COUNT};
 }
 
 struct named_frame namer_kernel(struct namer *n, const struct frame_key *key)

@@ -30,9 +30,12 @@ struct resolve_run {
 static struct named_frame name_mark(struct namer *n, enum frame_mark mark)
 {
 	static const char *const texts[] = {
-		[MARK_INCOMPLETE] = "[incomplete]", [MARK_RESYNCHRONISED] = "[resynchronised]",
-		[MARK_FROZEN] = "[frozen]",	    [MARK_TRUNCATED] = "[truncated]",
-		[MARK_DEOPT] = "[deopt]",	    [MARK_STORAGE_LIMIT] = "[storage limit]",
+		[MARK_INCOMPLETE] = "[incomplete]",
+		[MARK_RESYNCHRONISED] = "[resynchronised]",
+		[MARK_FROZEN] = "[frozen]",
+		[MARK_TRUNCATED] = "[truncated]",
+		[MARK_DEOPT] = "[deopt]",
+		[MARK_STORAGE_LIMIT] = "[storage limit]",
 		[MARK_UNSAMPLED_SHORT] = "[not sampled: short-lived threads]",
 		[MARK_UNSAMPLED_KERNEL] = "[not sampled: kernel]",
 	};
@@ -56,24 +59,17 @@ static struct named_frame name_virtual(struct namer *n, uint32_t id)
 static struct named_frame name_key(struct namer *n, const struct frame_key *key)
 {
 	switch (key->kind) {
-	case FRAME_KERNEL:
-		return namer_kernel(n, key);
-	case FRAME_NATIVE:
-		return namer_native(n, key);
-	case FRAME_ANON:
-		return namer_anon(n, key);
-	case FRAME_INTERPRETED:
-		return namer_interpreted(n, key);
-	case FRAME_COMPILED:
-		return namer_compiled(n, key);
-	case FRAME_STUB:
-		return namer_stub(n, key);
+	case FRAME_KERNEL: return namer_kernel(n, key);
+	case FRAME_NATIVE: return namer_native(n, key);
+	case FRAME_ANON: return namer_anon(n, key);
+	case FRAME_INTERPRETED: return namer_interpreted(n, key);
+	case FRAME_COMPILED: return namer_compiled(n, key);
+	case FRAME_STUB: return namer_stub(n, key);
 	case FRAME_MARK:
 		if (key->off == MARK_VIRTUAL)
 			return name_virtual(n, key->id);
 		return name_mark(n, (enum frame_mark)key->off);
-	default:
-		return namer_unknown(n);
+	default: return namer_unknown(n);
 	}
 }
 
@@ -177,9 +173,8 @@ static int locate(struct resolve_run *r, uint32_t stack, uint32_t *ret_n)
 static const char *state_name(uint8_t state)
 {
 	static const char *const names[THREAD_STATES] = {
-		[THREAD_RUNNING] = "running", [THREAD_RUNNABLE] = "runnable",
-		[THREAD_SLEEPING] = "sleeping", [THREAD_MONITOR] = "blocked",
-		[THREAD_WAITING] = "waiting", [THREAD_PARKED] = "parked",
+		[THREAD_RUNNING] = "running", [THREAD_RUNNABLE] = "runnable", [THREAD_SLEEPING] = "sleeping",
+		[THREAD_MONITOR] = "blocked", [THREAD_WAITING] = "waiting",   [THREAD_PARKED] = "parked",
 		[THREAD_NATIVE] = "native",
 	};
 
@@ -195,8 +190,7 @@ static void thread_text(const char *name, int32_t tid, char *dst, size_t size)
 }
 
 /* Adds roots after the n locations, innermost first: state, thread, process. */
-static uint32_t add_roots(struct resolve_run *r, const struct profile_sample *s, const char *thread,
-			  uint32_t n)
+static uint32_t add_roots(struct resolve_run *r, const struct profile_sample *s, const char *thread, uint32_t n)
 {
 	const struct resolver_options *o = r->n.o;
 	char text[ROOT_TEXT];
@@ -210,8 +204,8 @@ static uint32_t add_roots(struct resolve_run *r, const struct profile_sample *s,
 		r->at[n++] = namer_plain(&r->n, text, NAMED_THREAD, NULL).location;
 	}
 	if (o->show.process_root) {
-		snprintf(text, sizeof(text), "[%.*s pid=%d]", ROOT_NAME,
-			 o->process_name ? o->process_name : "?", s->pid);
+		snprintf(text, sizeof(text), "[%.*s pid=%d]", ROOT_NAME, o->process_name ? o->process_name : "?",
+			 s->pid);
 		r->at[n++] = namer_plain(&r->n, text, NAMED_PROCESS, NULL).location;
 	}
 	return n;
@@ -222,8 +216,7 @@ static bool has_roots(const struct resolver_options *o)
 	return o->show.state_root || o->show.thread_root || o->show.process_root;
 }
 
-static int stack_of(struct resolve_run *r, const struct profile_sample *s, const char *thread,
-		    uint32_t *ret)
+static int stack_of(struct resolve_run *r, const struct profile_sample *s, const char *thread, uint32_t *ret)
 {
 	bool cached = !has_roots(r->n.o);
 	uint32_t n;
@@ -271,8 +264,7 @@ static int name_sample(struct resolve_run *r, const struct profile_sample *s)
 	const char *thread = s->tid ? profile_thread_name(r->p, s->pid, s->tid) : NULL;
 	const struct resolver_options *o = r->n.o;
 	struct named_sample out = {
-		.count = s->count, .weight = s->weight, .pid = s->pid, .tid = s->tid,
-		.slice = s->slice};
+		.count = s->count, .weight = s->weight, .pid = s->pid, .tid = s->tid, .slice = s->slice};
 	int rc = stack_of(r, s, thread, &out.stack);
 
 	if (rc)
@@ -325,8 +317,8 @@ static void run_done(struct resolve_run *r)
 	free(r->at);
 }
 
-int resolver_name(const struct profile *p, const struct resolver_sources *s,
-		  const struct resolver_options *o, struct named_builder *b, uint64_t *ret_unnamed)
+int resolver_name(const struct profile *p, const struct resolver_sources *s, const struct resolver_options *o,
+		  struct named_builder *b, uint64_t *ret_unnamed)
 {
 	struct resolve_run r = {.p = p, .n = {.s = s, .o = o, .b = b}};
 	int rc = run_init(&r);

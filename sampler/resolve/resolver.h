@@ -27,8 +27,7 @@ typedef const struct timeline_code *resolver_code_fn(void *ctx, const struct cod
  * From keys to names: each key becomes one location (with its inlined lines), once. All sources are
  * borrowed and may be NULL. Rules of texts are in this room: normalised class names, marks, stubs.
  */
-typedef void resolver_compile_fn(void *ctx, uint32_t method_id, struct named_compile *ret,
-				 struct buf *why);
+typedef void resolver_compile_fn(void *ctx, uint32_t method_id, struct named_compile *ret, struct buf *why);
 
 struct resolver_sources {
 	struct modmap *maps;
@@ -75,7 +74,7 @@ struct resolver_options {
  * Names everything in `p` and adds it to `b`. *ret_unnamed: how many frames have no name because of
  * o->ends. 0 or -ENOMEM.
  */
-int resolver_name(const struct profile *p, const struct resolver_sources *s,
-		  const struct resolver_options *o, struct named_builder *b, uint64_t *ret_unnamed);
+int resolver_name(const struct profile *p, const struct resolver_sources *s, const struct resolver_options *o,
+		  struct named_builder *b, uint64_t *ret_unnamed);
 
 #endif

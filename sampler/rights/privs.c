@@ -56,8 +56,8 @@ static uint64_t cap_bit(int cap)
 
 static uint64_t caps_wanted(uint64_t permitted, const struct privs_needs *needs)
 {
-	uint64_t keep = cap_bit(CAP_SYS_PTRACE) | cap_bit(CAP_PERFMON) |
-			cap_bit(CAP_CHECKPOINT_RESTORE) | cap_bit(CAP_DAC_READ_SEARCH);
+	uint64_t keep = cap_bit(CAP_SYS_PTRACE) | cap_bit(CAP_PERFMON) | cap_bit(CAP_CHECKPOINT_RESTORE) |
+			cap_bit(CAP_DAC_READ_SEARCH);
 
 	if (!(permitted & cap_bit(CAP_PERFMON)))
 		keep |= cap_bit(CAP_SYS_ADMIN);
@@ -69,6 +69,7 @@ static uint64_t caps_wanted(uint64_t permitted, const struct privs_needs *needs)
 }
 
 /* System calls that sampling and writing do not need, but a parser that was taken over would. */
+/* clang-format off */
 static const uint32_t denied[] = {
 	SYS_execve,	   SYS_execveat,    SYS_ptrace,	     SYS_process_vm_writev,
 	SYS_mount,	   SYS_umount2,	    SYS_pivot_root,  SYS_chroot,
@@ -80,6 +81,7 @@ static const uint32_t denied[] = {
 	/* Requests through these are not filtered. */
 	SYS_io_uring_setup, SYS_io_uring_enter,
 };
+/* clang-format on */
 
 /* linux/asm/unistd.h: the x32 ABI has the same AUDIT_ARCH, and this bit in every number. */
 #define X32_BIT 0x40000000u
@@ -106,13 +108,11 @@ static void permit_tracing(struct sock_filter *code, unsigned i)
 {
 	struct sock_filter *p = code + TRACING;
 
-	code[PROLOGUE + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace,
-							  (uint8_t)(N_DENIED - i + 1), 0);
-	*p++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-					    offsetof(struct seccomp_data, args[0]));
+	code[PROLOGUE + i] =
+		(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, (uint8_t)(N_DENIED - i + 1), 0);
+	*p++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]));
 	for (unsigned k = 0; k < N_TRACED; k++)
-		*p++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, traced[k],
-						    (uint8_t)(N_TRACED - k), 0);
+		*p++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, traced[k], (uint8_t)(N_TRACED - k), 0);
 	*p++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
 	*p = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 }
@@ -130,8 +130,8 @@ static int filter_system_calls(bool tracing)
 	struct sock_fprog prog = {.len = tracing ? LENGTH : TRACING, .filter = code};
 
 	for (unsigned i = 0; i < N_DENIED; i++)
-		code[PROLOGUE + i] = (struct sock_filter)BPF_JUMP(
-			BPF_JMP | BPF_JEQ | BPF_K, denied[i], (uint8_t)(N_DENIED - i), 0);
+		code[PROLOGUE + i] =
+			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, denied[i], (uint8_t)(N_DENIED - i), 0);
 	code[ANSWERS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	code[ANSWERS + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
 	for (unsigned i = 0; tracing && i < N_DENIED; i++)

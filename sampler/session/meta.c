@@ -24,8 +24,8 @@ static const char *unit_name(const char *unit)
 	return !unit || strcmp(unit, "ns") == 0 ? "nanoseconds" : unit;
 }
 
-void meta_fill(struct named_builder *b, const struct session_options *o,
-	       const struct session_summary *sum, const char *command, const char *jdk)
+void meta_fill(struct named_builder *b, const struct session_options *o, const struct session_summary *sum,
+	       const char *command, const char *jdk)
 {
 	struct named_meta *m = named_builder_meta(b);
 	const struct profile_totals *t = &sum->totals;

@@ -13,7 +13,7 @@ struct session_summary;
 void meta_command(struct proc *proc, bool whole, char *dst, size_t size);
 
 /* Fills the meta data of the profile being built, except what the resolver knows. */
-void meta_fill(struct named_builder *b, const struct session_options *o,
-	       const struct session_summary *sum, const char *command, const char *jdk);
+void meta_fill(struct named_builder *b, const struct session_options *o, const struct session_summary *sum,
+	       const char *command, const char *jdk);
 
 #endif

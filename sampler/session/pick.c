@@ -8,11 +8,32 @@
 #include "symbolizer/hotspot/code/code.h"
 
 enum pick_kind {
-	PICK_INTERPRETED, PICK_C1, PICK_C2, PICK_OSR, PICK_NATIVE, PICK_JNI, PICK_MH, PICK_STUB,
-	PICK_VTABLE, PICK_ADAPTER, PICK_RUNTIME, PICK_DEOPT, PICK_DEOPTED, PICK_EXCEPTION,
-	PICK_SAFEPOINT, PICK_CODELET, PICK_UPCALL, PICK_ENTRY, PICK_PROLOGUE, PICK_EPILOGUE,
+	PICK_INTERPRETED,
+	PICK_C1,
+	PICK_C2,
+	PICK_OSR,
+	PICK_NATIVE,
+	PICK_JNI,
+	PICK_MH,
+	PICK_STUB,
+	PICK_VTABLE,
+	PICK_ADAPTER,
+	PICK_RUNTIME,
+	PICK_DEOPT,
+	PICK_DEOPTED,
+	PICK_EXCEPTION,
+	PICK_SAFEPOINT,
+	PICK_CODELET,
+	PICK_UPCALL,
+	PICK_ENTRY,
+	PICK_PROLOGUE,
+	PICK_EPILOGUE,
 	/* of the walk as a whole */
-	PICK_DEEP, PICK_FROZEN, PICK_HEAP, PICK_BROKEN, PICK_PLAIN,
+	PICK_DEEP,
+	PICK_FROZEN,
+	PICK_HEAP,
+	PICK_BROKEN,
+	PICK_PLAIN,
 	PICK_KINDS
 };
 
@@ -49,10 +70,10 @@ int pick_parse(const char *text, struct pick *ret)
 static bool blob_matches(enum pick_kind kind, const struct code *c)
 {
 	static const uint8_t blobs[PICK_KINDS] = {
-		[PICK_JNI] = BLOB_NATIVE + 1, [PICK_MH] = BLOB_MH_INTRINSIC + 1,
-		[PICK_STUB] = BLOB_STUBS + 1, [PICK_VTABLE] = BLOB_VTABLE + 1,
-		[PICK_ADAPTER] = BLOB_ADAPTER + 1, [PICK_RUNTIME] = BLOB_RUNTIME + 1,
-		[PICK_DEOPT] = BLOB_DEOPT + 1, [PICK_EXCEPTION] = BLOB_EXCEPTION + 1,
+		[PICK_JNI] = BLOB_NATIVE + 1,          [PICK_MH] = BLOB_MH_INTRINSIC + 1,
+		[PICK_STUB] = BLOB_STUBS + 1,          [PICK_VTABLE] = BLOB_VTABLE + 1,
+		[PICK_ADAPTER] = BLOB_ADAPTER + 1,     [PICK_RUNTIME] = BLOB_RUNTIME + 1,
+		[PICK_DEOPT] = BLOB_DEOPT + 1,         [PICK_EXCEPTION] = BLOB_EXCEPTION + 1,
 		[PICK_SAFEPOINT] = BLOB_SAFEPOINT + 1, [PICK_CODELET] = BLOB_INTERPRETER + 1,
 		[PICK_UPCALL] = BLOB_UPCALL + 1,
 	};
@@ -74,18 +95,12 @@ static bool nmethod_matches(enum pick_kind kind, const struct code *c, const str
 	bool exact = k->flags & FRAME_PC_EXACT;
 
 	switch (kind) {
-	case PICK_C1:
-		return c->tier > TIER_INTERPRETER && c->tier < TIER_C2;
-	case PICK_C2:
-		return c->tier == TIER_C2;
-	case PICK_OSR:
-		return c->osr_bci != CODE_NO_OSR;
-	case PICK_PROLOGUE:
-		return exact && k->off < c->frame_complete;
-	case PICK_EPILOGUE:
-		return exact && in_epilogue(c, k->off);
-	default:
-		return false;
+	case PICK_C1: return c->tier > TIER_INTERPRETER && c->tier < TIER_C2;
+	case PICK_C2: return c->tier == TIER_C2;
+	case PICK_OSR: return c->osr_bci != CODE_NO_OSR;
+	case PICK_PROLOGUE: return exact && k->off < c->frame_complete;
+	case PICK_EPILOGUE: return exact && in_epilogue(c, k->off);
+	default: return false;
 	}
 }
 
@@ -112,18 +127,12 @@ static bool frame_matches(enum pick_kind kind, const struct frame_key *k, struct
 static bool walk_matches(enum pick_kind kind, const struct walk *w)
 {
 	switch (kind) {
-	case PICK_DEEP:
-		return w->n > DEEP_FRAMES;
-	case PICK_FROZEN:
-		return w->frozen;
-	case PICK_HEAP:
-		return w->heap;
-	case PICK_BROKEN:
-		return w->end != WALK_ROOT || w->resynchronised;
-	case PICK_PLAIN:
-		return w->end == WALK_ROOT && !w->java;
-	default:
-		return false;
+	case PICK_DEEP: return w->n > DEEP_FRAMES;
+	case PICK_FROZEN: return w->frozen;
+	case PICK_HEAP: return w->heap;
+	case PICK_BROKEN: return w->end != WALK_ROOT || w->resynchronised;
+	case PICK_PLAIN: return w->end == WALK_ROOT && !w->java;
+	default: return false;
 	}
 }
 

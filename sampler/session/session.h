@@ -47,15 +47,15 @@ struct session_options {
 	const char *include_threads; /* extended regular expression, or NULL */
 	const char *jsampler_command; /* for the meta data */
 	bool command_line; /* store the whole command line of the target, which may hold secrets (command_line.h) */
-	struct budget_pool *files; /* what this and other sessions may cost together (borrowed); NULL: there are no others */
+	struct budget_pool
+		*files; /* what this and other sessions may cost together (borrowed); NULL: there are no others */
 };
 
 /* What `sessions` that are open at a time may cost together: as much as one alone (readers.h). */
 void session_files_pool(struct budget_pool *ret, size_t sessions);
 
 /* `pid` is ignored with o->replay. */
-int session_open(pid_t pid, const struct session_options *o, struct session **ret,
-		 struct err *err);
+int session_open(pid_t pid, const struct session_options *o, struct session **ret, struct err *err);
 /* Does its engine stop threads, and so need ptrace(2) later (privs.h)? */
 bool session_traces(const struct session *s);
 int session_start(struct session *s, struct err *err);

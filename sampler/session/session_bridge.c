@@ -86,8 +86,10 @@ int session_open_bridge(struct session *s, struct err *err)
 	if (r == 0 && s->bridge)
 		parts_add(&s->parts, &bridge_part, s);
 	else if (r == 0 && s->o.show.bridge_symbols)
-		return err_set(err, -ENOENT, "--symbols bridge: the bridge is not loaded in process %d: add "
-			       "--bridge on", (int)s->pid);
+		return err_set(err, -ENOENT,
+			       "--symbols bridge: the bridge is not loaded in process %d: add "
+			       "--bridge on",
+			       (int)s->pid);
 	return r;
 }
 

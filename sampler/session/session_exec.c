@@ -32,7 +32,8 @@ static int close_epoch(struct session *s, struct err *err)
 	if (fresh)
 		profile_slices(fresh, profile_slice_ns(s->profile), s->sliced_from_ns);
 	/* It is not known yet whether child processes will have samples. */
-	if (!b || !fresh || session_name_view(s, b, s->o.show.process_root || s->children) < 0 || !(np = named_builder_take(b))) {
+	if (!b || !fresh || session_name_view(s, b, s->o.show.process_root || s->children) < 0 ||
+	    !(np = named_builder_take(b))) {
 		profile_free(fresh);
 		named_builder_free(b);
 		return err_set(err, -ENOMEM, "out of memory");
@@ -99,8 +100,7 @@ bool session_missed_exec(struct session *s, const struct raw_sample *sample)
 {
 	uint64_t word;
 
-	if (!s->proc || !sample->has_user ||
-	    mem_read_u64(s->readers->mem, arch_sp(arch_host(), &sample->regs), &word))
+	if (!s->proc || !sample->has_user || mem_read_u64(s->readers->mem, arch_sp(arch_host(), &sample->regs), &word))
 		return false;
 	if (!s->gone_since_ns)
 		s->gone_since_ns = sample->time_ns;

@@ -28,6 +28,6 @@ void session_forget(struct session *s)
 	stats = hotspot_stats(hs);
 	log_debug("copies of code and methods: %" PRIu64 " bytes, %" PRIu64 " of them only for names; "
 		  "%" PRIu64 " of %" PRIu64 " codes and %" PRIu64 " of %" PRIu64 " methods forgotten",
-		  stats.bytes, hotspot_kept_bytes(hs), stats.forgotten_codes, stats.codes,
-		  stats.forgotten_methods, stats.methods);
+		  stats.bytes, hotspot_kept_bytes(hs), stats.forgotten_codes, stats.codes, stats.forgotten_methods,
+		  stats.methods);
 }

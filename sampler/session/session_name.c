@@ -31,8 +31,7 @@ void session_read_kallsyms(struct session *s)
 
 	if (s->kallsyms_fd < 0)
 		return;
-	if (kallsyms_read(s->kallsyms_fd, &s->kallsyms, &e) < 0 &&
-	    !s->engine->ops->stats(s->engine).no_kernel)
+	if (kallsyms_read(s->kallsyms_fd, &s->kallsyms, &e) < 0 && !s->engine->ops->stats(s->engine).no_kernel)
 		log_warn("kernel frames are [kernel], without names: %s", e.msg);
 	close(s->kallsyms_fd);
 	s->kallsyms_fd = -1;
@@ -84,10 +83,11 @@ int session_name_view(struct session *s, struct named_builder *b, bool process_r
 	r = resolver_name(s->profile, &sources, &o, b, &unnamed);
 	if (s->readers->attribution && attribution_refused(s->readers->attribution))
 		log_warn("%" PRIu64 " distinct frames of compiled code are named by the nearest debug record "
-			"only: following the flow of this program's code takes too long", attribution_refused(s->readers->attribution));
+			 "only: following the flow of this program's code takes too long",
+			 attribution_refused(s->readers->attribution));
 	if (unnamed)
 		log_warn("naming was ended by a signal: %" PRIu64 " distinct frames have no name, or only that "
-			"of their file",
+			 "of their file",
 			 unnamed);
 	return r;
 }
@@ -134,8 +134,7 @@ static void say_slices(const struct session *s)
 	uint64_t ns = profile_slice_ns(s->profile);
 
 	if (s->o.slice_ns && ns > s->o.slice_ns)
-		log_warn("time slices are %g s wide: narrower ones would take too much memory",
-			 (double)ns / 1e9);
+		log_warn("time slices are %g s wide: narrower ones would take too much memory", (double)ns / 1e9);
 }
 
 /*

@@ -159,7 +159,8 @@ static int open_parts(struct session *s, struct err *err)
 /* Reading the kernel's symbols takes 0.1 s, so it is done only if there can be kernel frames. */
 static bool has_kernel_frames(const struct session *s)
 {
-	return s->proc && s->o.engine_options.kernel && !session_traces(s) && !s->engine->ops->stats(s->engine).no_kernel;
+	return s->proc && s->o.engine_options.kernel && !session_traces(s) &&
+	       !s->engine->ops->stats(s->engine).no_kernel;
 }
 
 static void session_close_at_exit(struct session **s)
@@ -240,7 +241,8 @@ int session_open_child(struct session *owner, pid_t pid, struct session **ret, s
 	s->o.launched = false;
 	s->o.include_threads = NULL;
 	s->o.bridge = BRIDGE_OFF;
-	s->o.profile.max_bytes = (owner->o.profile.max_bytes ? owner->o.profile.max_bytes : CHILD_MEMORY_OF) / CHILD_MEMORY;
+	s->o.profile.max_bytes =
+		(owner->o.profile.max_bytes ? owner->o.profile.max_bytes : CHILD_MEMORY_OF) / CHILD_MEMORY;
 	s->owner = owner;
 	s->engine = owner->engine;
 	s->files = owner->files;

@@ -55,8 +55,10 @@ struct session {
 	struct engine *engine;
 	struct parts parts; /* in the order of their calls; some of them are called by name, too: */
 	struct wall *wall; /* -e wall only */
-	struct leftovers *drawn; /* samples that get what engine_sink.rest() delivers; NULL: `unsampled` is there, or is of no use */
-	struct unsampled *unsampled; /* NULL: replay, snapshot, -e wall, and if threads have no accounts (engine_stats.by_thread_time) */
+	struct leftovers *
+		drawn; /* samples that get what engine_sink.rest() delivers; NULL: `unsampled` is there, or is of no use */
+	struct unsampled *
+		unsampled; /* NULL: replay, snapshot, -e wall, and if threads have no accounts (engine_stats.by_thread_time) */
 	struct heap_frames *heap_frames; /* NULL: replay */
 	struct held *held; /* NULL: replay, and -e wall, where a later sample may refer to a held one */
 	regex_t *only_threads; /* NULL: all */

@@ -46,8 +46,8 @@ static void note_first_stack(struct session *s, const struct walk *w)
 static void say_incomplete(const struct raw_sample *sample, const struct walk *w)
 {
 	log_debug("incomplete stack: tid %d, %s at pc %#" PRIx64 " sp %#" PRIx64 " after %u frames; "
-		  "sampled pc %#" PRIx64 ", copied [%#" PRIx64 ", +%zu)%s", (int)sample->tid,
-		  walk_end_name(w->end), w->fail_pc, w->fail_sp, w->n,
+		  "sampled pc %#" PRIx64 ", copied [%#" PRIx64 ", +%zu)%s",
+		  (int)sample->tid, walk_end_name(w->end), w->fail_pc, w->fail_sp, w->n,
 		  sample->regs.r[arch_host()->pc], sample->stack_addr, sample->stack_len,
 		  sample->stack_cut ? " cut" : "");
 }

@@ -43,9 +43,9 @@ void session_wish_thread(struct session *s, pid_t tid, const char *comm)
 	threads_rename(s->threads, tid);
 	threads_seen(s->threads, tid, clock_monotonic_ns(), s->readers->hs, s->profile);
 	name = profile_thread_name(s->profile, s->pid, tid);
-	s->engine->ops->wish(s->engine, tid, regexec(s->only_threads, name ? name : comm, 0, NULL, 0) == 0
-						     ? ENGINE_WISH_SAMPLE
-						     : ENGINE_WISH_LEAVE);
+	s->engine->ops->wish(s->engine, tid,
+			     regexec(s->only_threads, name ? name : comm, 0, NULL, 0) == 0 ? ENGINE_WISH_SAMPLE :
+											     ENGINE_WISH_LEAVE);
 }
 
 /* The walk lacked registers that can be read if the thread is stopped. */

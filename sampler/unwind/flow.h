@@ -114,8 +114,7 @@ bool flow_eval(const struct flow_val *v, const struct regs *regs, struct mem *me
 
 static inline bool flow_same(struct flow_val a, struct flow_val b)
 {
-	return a.kind == b.kind && a.base == b.base && a.off == b.off && a.add == b.add
-	       && a.more == b.more;
+	return a.kind == b.kind && a.base == b.base && a.off == b.off && a.add == b.add && a.more == b.more;
 }
 
 #endif

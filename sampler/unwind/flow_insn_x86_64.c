@@ -4,7 +4,7 @@ int insn_dwarf_reg(ZydisRegister r)
 {
 	static const uint8_t map[16] = {
 		X86_RAX, X86_RCX, X86_RDX, X86_RBX, X86_RSP, X86_RBP, X86_RSI, X86_RDI,
-		X86_R8,	 X86_R9,  X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
+		X86_R8,  X86_R9,  X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
 	};
 	ZydisRegister full = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
 
@@ -15,8 +15,8 @@ int insn_dwarf_reg(ZydisRegister r)
 
 bool insn_is_reg64(const ZydisDecodedOperand *op)
 {
-	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->size == 64
-	       && op->reg.value >= ZYDIS_REGISTER_RAX && op->reg.value <= ZYDIS_REGISTER_R15;
+	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->size == 64 && op->reg.value >= ZYDIS_REGISTER_RAX &&
+	       op->reg.value <= ZYDIS_REGISTER_R15;
 }
 
 bool insn_is_imm(const ZydisDecodedOperand *op)
@@ -28,11 +28,10 @@ struct flow_val insn_addr(const struct flow_state *s, const ZydisDecodedOperand 
 {
 	int base = insn_dwarf_reg(op->mem.base);
 
-	if (base < 0 || op->mem.index != ZYDIS_REGISTER_NONE
-		|| op->mem.segment == ZYDIS_REGISTER_FS || op->mem.segment == ZYDIS_REGISTER_GS)
+	if (base < 0 || op->mem.index != ZYDIS_REGISTER_NONE || op->mem.segment == ZYDIS_REGISTER_FS ||
+	    op->mem.segment == ZYDIS_REGISTER_GS)
 		return (struct flow_val){0};
-	return flow_val_add(
-		s->reg[base], op->mem.disp.has_displacement ? op->mem.disp.value : 0);
+	return flow_val_add(s->reg[base], op->mem.disp.has_displacement ? op->mem.disp.value : 0);
 }
 
 struct flow_val insn_value(const struct flow_state *s, const ZydisDecodedOperand *op)
@@ -81,8 +80,8 @@ static void do_mov(struct flow_state *s, const struct insn *in)
 		return;
 	}
 	s->reg[insn_dwarf_reg(dst->reg.value)] = v;
-	if (dst->reg.value == ZYDIS_REGISTER_RBP && insn_is_reg64(&in->op[1])
-		&& in->op[1].reg.value == ZYDIS_REGISTER_RSP)
+	if (dst->reg.value == ZYDIS_REGISTER_RBP && insn_is_reg64(&in->op[1]) &&
+	    in->op[1].reg.value == ZYDIS_REGISTER_RSP)
 		s->frame = v;
 }
 
@@ -114,10 +113,9 @@ static void do_lea(struct flow_state *s, const struct insn *in)
 /* Aligning the stack gives a base of its own: unknown, but what is pushed on it can be popped. */
 static void do_and(struct flow_state *s, const struct insn *in)
 {
-	if (insn_is_reg64(&in->op[0]) && in->op[0].reg.value == ZYDIS_REGISTER_RSP && insn_is_imm(&in->op[1])
-		&& s->n_aligned < 8) {
-		s->reg[X86_RSP] = (struct flow_val){
-			FLOW_REG, (uint8_t)(FLOW_ALIGNED + s->n_aligned++), 0, 0, 0};
+	if (insn_is_reg64(&in->op[0]) && in->op[0].reg.value == ZYDIS_REGISTER_RSP && insn_is_imm(&in->op[1]) &&
+	    s->n_aligned < 8) {
+		s->reg[X86_RSP] = (struct flow_val){FLOW_REG, (uint8_t)(FLOW_ALIGNED + s->n_aligned++), 0, 0, 0};
 		return;
 	}
 	insn_clobber(s, in);
@@ -161,40 +159,17 @@ static void do_leave(struct flow_state *s)
 bool insn_do_data(struct flow_state *s, const struct insn *in)
 {
 	switch (in->i.mnemonic) {
-	case ZYDIS_MNEMONIC_PUSH:
-		flow_push(s, insn_value(s, &in->op[0]));
-		return true;
-	case ZYDIS_MNEMONIC_POP:
-		do_pop(s, in);
-		return true;
-	case ZYDIS_MNEMONIC_PUSHFQ:
-		flow_push(s, (struct flow_val){0});
-		return true;
-	case ZYDIS_MNEMONIC_POPFQ:
-		flow_pop(s);
-		return true;
-	case ZYDIS_MNEMONIC_MOV:
-		do_mov(s, in);
-		return true;
-	case ZYDIS_MNEMONIC_LEA:
-		do_lea(s, in);
-		return true;
-	case ZYDIS_MNEMONIC_ADD:
-		do_add(s, in, 1);
-		return true;
-	case ZYDIS_MNEMONIC_SUB:
-		do_add(s, in, -1);
-		return true;
-	case ZYDIS_MNEMONIC_AND:
-		do_and(s, in);
-		return true;
-	case ZYDIS_MNEMONIC_XCHG:
-		do_xchg(s, in);
-		return true;
-	case ZYDIS_MNEMONIC_LEAVE:
-		do_leave(s);
-		return true;
-	default:
-		return false;
+	case ZYDIS_MNEMONIC_PUSH: flow_push(s, insn_value(s, &in->op[0])); return true;
+	case ZYDIS_MNEMONIC_POP: do_pop(s, in); return true;
+	case ZYDIS_MNEMONIC_PUSHFQ: flow_push(s, (struct flow_val){0}); return true;
+	case ZYDIS_MNEMONIC_POPFQ: flow_pop(s); return true;
+	case ZYDIS_MNEMONIC_MOV: do_mov(s, in); return true;
+	case ZYDIS_MNEMONIC_LEA: do_lea(s, in); return true;
+	case ZYDIS_MNEMONIC_ADD: do_add(s, in, 1); return true;
+	case ZYDIS_MNEMONIC_SUB: do_add(s, in, -1); return true;
+	case ZYDIS_MNEMONIC_AND: do_and(s, in); return true;
+	case ZYDIS_MNEMONIC_XCHG: do_xchg(s, in); return true;
+	case ZYDIS_MNEMONIC_LEAVE: do_leave(s); return true;
+	default: return false;
 	}
 }

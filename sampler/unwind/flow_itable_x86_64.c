@@ -10,13 +10,11 @@ enum look { LOOK_ON, LOOK_LEFT, LOOK_ITABLE };
 static enum look look_at(const ZydisDecodedInstruction *in)
 {
 	switch (in->meta.category) {
-	case ZYDIS_CATEGORY_COND_BR:
-		return LOOK_ITABLE;
+	case ZYDIS_CATEGORY_COND_BR: return LOOK_ITABLE;
 	case ZYDIS_CATEGORY_UNCOND_BR:
 		/* Only an itable stub jumps to a fixed place: where no interface was found. */
 		return in->raw.imm[0].is_relative ? LOOK_ITABLE : LOOK_LEFT;
-	default:
-		return LOOK_ON;
+	default: return LOOK_ON;
 	}
 }
 

@@ -19,10 +19,10 @@ static bool add_fits(int32_t a, int64_t n, int32_t *ret)
 
 struct flow_val flow_val_add(struct flow_val v, int64_t n)
 {
-	bool ok = v.kind == FLOW_REG    ? add_fits(v.off, n, &v.off)
-		  : v.kind == FLOW_MEM  ? add_fits(v.add, n, &v.add)
-		  : v.kind == FLOW_DEEP ? add_fits(v.more, n, &v.more)
-					: false;
+	bool ok = v.kind == FLOW_REG  ? add_fits(v.off, n, &v.off) :
+		  v.kind == FLOW_MEM  ? add_fits(v.add, n, &v.add) :
+		  v.kind == FLOW_DEEP ? add_fits(v.more, n, &v.more) :
+					false;
 
 	return ok ? v : (struct flow_val){0};
 }
@@ -70,8 +70,8 @@ static bool is_stack(const struct flow_state *s, struct flow_val addr)
 
 	if (addr.kind == FLOW_UNKNOWN)
 		return false;
-	return addr.base == X86_RSP || addr.base == X86_RBP || addr.base >= FLOW_ALIGNED
-	       || (addr.kind == sp.kind && addr.base == sp.base);
+	return addr.base == X86_RSP || addr.base == X86_RBP || addr.base >= FLOW_ALIGNED ||
+	       (addr.kind == sp.kind && addr.base == sp.base);
 }
 
 void flow_store(struct flow_state *s, struct flow_val addr, struct flow_val val)

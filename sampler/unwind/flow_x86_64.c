@@ -24,8 +24,7 @@ struct flow *flow_new(void)
 {
 	struct flow *f = calloc(1, sizeof(*f));
 
-	if (f && !ZYAN_SUCCESS(ZydisDecoderInit(
-			 &f->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64))) {
+	if (f && !ZYAN_SUCCESS(ZydisDecoderInit(&f->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64))) {
 		free(f);
 		return NULL;
 	}
@@ -40,8 +39,7 @@ void flow_free(struct flow *f)
 /* `pop reg; jmp reg` returns. */
 static bool jumps_to_popped(const struct flow_state *s, const ZydisDecodedOperand *op)
 {
-	return s->popped >= 0 && insn_dwarf_reg(op->reg.value) == s->popped
-	       && flow_same(s->popped_sp, s->reg[X86_RSP]);
+	return s->popped >= 0 && insn_dwarf_reg(op->reg.value) == s->popped && flow_same(s->popped_sp, s->reg[X86_RSP]);
 }
 
 /* true: the first time. A full table counts as visited, which ends the search. */
@@ -71,8 +69,7 @@ static uint64_t rel_target(const struct flow_state *s, const struct insn *in)
 	return s->pc + in->i.length + (uint64_t)in->op[0].imm.value.s;
 }
 
-static enum way do_jump(struct flow *f, const struct flow_options *o, const struct insn *in,
-	struct flow_row *ret)
+static enum way do_jump(struct flow *f, const struct flow_options *o, const struct insn *in, struct flow_row *ret)
 {
 	struct flow_state *s = &f->now;
 	const ZydisDecodedOperand *op = &in->op[0];
@@ -137,8 +134,8 @@ static bool is_branch(ZydisInstructionCategory c)
 
 static bool ends_flow(ZydisMnemonic m)
 {
-	return m == ZYDIS_MNEMONIC_HLT || m == ZYDIS_MNEMONIC_INT3 || m == ZYDIS_MNEMONIC_UD2
-	       || m == ZYDIS_MNEMONIC_INT || m == ZYDIS_MNEMONIC_IRETQ;
+	return m == ZYDIS_MNEMONIC_HLT || m == ZYDIS_MNEMONIC_INT3 || m == ZYDIS_MNEMONIC_UD2 ||
+	       m == ZYDIS_MNEMONIC_INT || m == ZYDIS_MNEMONIC_IRETQ;
 }
 
 static bool frame_built(const struct flow_state *s, const struct flow_options *o)
@@ -150,8 +147,7 @@ static bool frame_built(const struct flow_state *s, const struct flow_options *o
 	return flow_same(s->slot[s->n_slots - 1].addr, method);
 }
 
-static void row_built(const struct flow_state *s, const struct flow_options *o,
-	struct flow_row *ret)
+static void row_built(const struct flow_state *s, const struct flow_options *o, struct flow_row *ret)
 {
 	flow_row_from(s, FLOW_BUILT, ret);
 	ret->ra = flow_load(s, flow_val_add(s->frame, 8));
@@ -169,8 +165,7 @@ static enum way row_whole(struct flow_state *s, const struct flow_options *o, st
 	return WAY_OUT;
 }
 
-static enum way row_at_limit(struct flow_state *s, const struct flow_options *o,
-	struct flow_row *ret)
+static enum way row_at_limit(struct flow_state *s, const struct flow_options *o, struct flow_row *ret)
 {
 	struct flow_val stored;
 
@@ -190,9 +185,9 @@ static bool is_limit(const struct flow_options *o, const struct insn *in)
 {
 	if (!o->limit_call)
 		return false;
-	return in->i.mnemonic == ZYDIS_MNEMONIC_CALL
-	       || (in->i.mnemonic == ZYDIS_MNEMONIC_AND && insn_is_reg64(&in->op[0])
-		       && in->op[0].reg.value == ZYDIS_REGISTER_RSP);
+	return in->i.mnemonic == ZYDIS_MNEMONIC_CALL ||
+	       (in->i.mnemonic == ZYDIS_MNEMONIC_AND && insn_is_reg64(&in->op[0]) &&
+		in->op[0].reg.value == ZYDIS_REGISTER_RSP);
 }
 
 /*
@@ -205,10 +200,9 @@ static bool rebuilds_frame(const struct flow_state *s, const struct insn *in, st
 	const ZydisDecodedOperand *op = in->op;
 	struct flow_val fp = s->reg[X86_RBP];
 	bool push = in->i.mnemonic == ZYDIS_MNEMONIC_PUSH && op[0].type == ZYDIS_OPERAND_TYPE_MEMORY;
-	bool link = in->i.mnemonic == ZYDIS_MNEMONIC_MOV && op[0].type == ZYDIS_OPERAND_TYPE_MEMORY
-		    && insn_is_reg64(&op[1]) && op[1].reg.value == ZYDIS_REGISTER_R8
-		    && fp.kind != FLOW_UNKNOWN
-		    && flow_same(insn_addr(s, &op[0]), flow_val_add(fp, -8));
+	bool link = in->i.mnemonic == ZYDIS_MNEMONIC_MOV && op[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    insn_is_reg64(&op[1]) && op[1].reg.value == ZYDIS_REGISTER_R8 && fp.kind != FLOW_UNKNOWN &&
+		    flow_same(insn_addr(s, &op[0]), flow_val_add(fp, -8));
 
 	if (!push && !link)
 		return false;
@@ -237,15 +231,10 @@ static enum way step(struct flow *f, const struct flow_options *o, struct flow_r
 	if (o->rebuilds && rebuilds_frame(s, &in, ret))
 		return WAY_OUT;
 	switch (in.i.mnemonic) {
-	case ZYDIS_MNEMONIC_RET:
-		flow_row_from(s, FLOW_RETURN, ret);
-		return WAY_OUT;
-	case ZYDIS_MNEMONIC_JMP:
-		return do_jump(f, o, &in, ret);
-	case ZYDIS_MNEMONIC_CALL:
-		return do_call(f, o, &in);
-	default:
-		break;
+	case ZYDIS_MNEMONIC_RET: flow_row_from(s, FLOW_RETURN, ret); return WAY_OUT;
+	case ZYDIS_MNEMONIC_JMP: return do_jump(f, o, &in, ret);
+	case ZYDIS_MNEMONIC_CALL: return do_call(f, o, &in);
+	default: break;
 	}
 	if (ends_flow(in.i.mnemonic))
 		return WAY_DEAD;
@@ -267,8 +256,7 @@ static enum way step(struct flow *f, const struct flow_options *o, struct flow_r
  * itself tells. */
 static bool usable(const struct flow_row *row)
 {
-	if (row->end == FLOW_JUMP_REG
-		&& (row->target.kind != FLOW_UNKNOWN || row->thrown_at.kind != FLOW_UNKNOWN))
+	if (row->end == FLOW_JUMP_REG && (row->target.kind != FLOW_UNKNOWN || row->thrown_at.kind != FLOW_UNKNOWN))
 		return row->sp.kind != FLOW_UNKNOWN;
 	return row->ra.kind != FLOW_UNKNOWN && row->sp.kind != FLOW_UNKNOWN;
 }

@@ -89,10 +89,9 @@ bool step_by_row(struct walker *w, const struct flow_row *row)
 	struct regs next = {.known = 0};
 	uint64_t pc, sp, v;
 
-	if (!flow_eval(&row->ra, &w->regs, w->mem, &pc)
-		|| !flow_eval(&row->sp, &w->regs, w->mem, &sp) || sp < walker_sp(w)
-		|| !walker_on_stack(w, sp)
-		|| !(is_return(w, pc) || (row->end == FLOW_RETURN && is_method_pc(w, pc))))
+	if (!flow_eval(&row->ra, &w->regs, w->mem, &pc) || !flow_eval(&row->sp, &w->regs, w->mem, &sp) ||
+	    sp < walker_sp(w) || !walker_on_stack(w, sp) ||
+	    !(is_return(w, pc) || (row->end == FLOW_RETURN && is_method_pc(w, pc))))
 		return false;
 	for (unsigned i = 0; i < SAVED_REGS; i++)
 		if (flow_eval(&row->saved[i], &w->regs, w->mem, &v))

@@ -31,8 +31,7 @@ static uint32_t saves_fp_at(struct walker *w, const struct code *c, uint64_t pc)
 }
 
 /* In front of `limit`, where the frame is complete: finds what is still missing. */
-static bool follow_to_limit(struct walker *w, const struct code *c, uint64_t limit,
-	struct pc_entry *e)
+static bool follow_to_limit(struct walker *w, const struct code *c, uint64_t limit, struct pc_entry *e)
 {
 	struct flow_options o = step_flow_options(w, c, PROLOGUE_BUDGET);
 
@@ -65,11 +64,10 @@ static bool classify_prologue(struct walker *w, const struct code *c, struct pc_
 		e->cls = ROW_RETURN_ON_TOP;
 		return true;
 	}
-	if (c->frame_complete > 0 && off <= (uint64_t)c->frame_complete
-		&& follow_to_limit(w, c, c->begin + (uint64_t)c->frame_complete, e))
+	if (c->frame_complete > 0 && off <= (uint64_t)c->frame_complete &&
+	    follow_to_limit(w, c, c->begin + (uint64_t)c->frame_complete, e))
 		return true;
-	if (c->osr_entry < 0 || off < (uint64_t)c->osr_entry
-		|| off >= (uint64_t)c->osr_entry + OSR_PROLOGUE)
+	if (c->osr_entry < 0 || off < (uint64_t)c->osr_entry || off >= (uint64_t)c->osr_entry + OSR_PROLOGUE)
 		return false;
 	end = find_prologue_end(w, c, c->begin + (uint64_t)c->osr_entry);
 	return end && follow_to_limit(w, c, end, e);
@@ -173,8 +171,9 @@ static bool step_static_call(struct walker *w, const struct code *c)
 {
 	uint64_t pc = walker_pc(w), ra;
 
-	if (!in_stubs(c, pc) || !(is_static_call_at(w, pc) || is_static_call_at(w, pc - w->patterns->static_call_jump))
-		|| !mem_read_u64(w->mem, walker_sp(w), &ra) || ra <= c->begin || ra >= c->end)
+	if (!in_stubs(c, pc) ||
+	    !(is_static_call_at(w, pc) || is_static_call_at(w, pc - w->patterns->static_call_jump)) ||
+	    !mem_read_u64(w->mem, walker_sp(w), &ra) || ra <= c->begin || ra >= c->end)
 		return false;
 	return is_recorded(w, c, ra) && step_top(w);
 }
@@ -197,14 +196,10 @@ static bool step_classified(struct walker *w, const struct code *c)
 	if (!hit)
 		classify(w, c, e);
 	switch (e->cls) {
-	case ROW_RETURN_ON_TOP:
-		return step_top(w);
-	case ROW_FLOW:
-		return step_by_row(w, &e->row);
-	case ROW_SHIFTED:
-		return step_shifted(w, c);
-	default:
-		return step_by_size(w, c, walker_sp(w), true);
+	case ROW_RETURN_ON_TOP: return step_top(w);
+	case ROW_FLOW: return step_by_row(w, &e->row);
+	case ROW_SHIFTED: return step_shifted(w, c);
+	default: return step_by_size(w, c, walker_sp(w), true);
 	}
 }
 
@@ -231,8 +226,7 @@ static uint64_t find_original_pc(struct walker *w, const struct code *c)
 {
 	uint64_t pc = walker_pc(w), orig;
 
-	if (c->orig_pc_offset < 0
-		|| !mem_read_u64(w->mem, walker_sp(w) + (uint64_t)c->orig_pc_offset, &orig))
+	if (c->orig_pc_offset < 0 || !mem_read_u64(w->mem, walker_sp(w) + (uint64_t)c->orig_pc_offset, &orig))
 		return pc;
 	return orig >= c->begin && orig < c->end ? orig : pc;
 }
@@ -270,8 +264,7 @@ int step_compiled(struct walker *w, const struct code *c)
 		return step_gone(w, c);
 	if (w->exact)
 		return step_leaf(w, c);
-	if ((flags & FRAME_DEOPTED || is_recorded(w, c, walker_pc(w)))
-		&& step_by_size(w, c, walker_sp(w), false))
+	if ((flags & FRAME_DEOPTED || is_recorded(w, c, walker_pc(w))) && step_by_size(w, c, walker_sp(w), false))
 		return STEP_MORE;
 	return step_leaf_call(w, c) ? STEP_MORE : WALK_BAD_FRAME;
 }

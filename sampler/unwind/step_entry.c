@@ -58,11 +58,9 @@ static bool is_entry(struct walker *w, uint64_t pc, uint64_t entry)
 int step_return_barrier(struct walker *w, const struct code *c)
 {
 	uint64_t pc = hs_cont_entry_return(w->hs), entry;
-	bool thawed = !w->exact && !w->cont_entry && walker_pc(w) == hs_cont_return_barrier(w->hs) &&
-		      step_frozen(w);
+	bool thawed = !w->exact && !w->cont_entry && walker_pc(w) == hs_cont_return_barrier(w->hs) && step_frozen(w);
 
-	if (w->exact && !walker_push(w, FRAME_STUB, FRAME_PC_EXACT, c->id,
-				(int64_t)(walker_pc(w) - c->begin)))
+	if (w->exact && !walker_push(w, FRAME_STUB, FRAME_PC_EXACT, c->id, (int64_t)(walker_pc(w) - c->begin)))
 		return WALK_TOO_DEEP;
 	w->frozen |= !thawed;
 	w->heap_used |= thawed;
@@ -100,8 +98,8 @@ static bool is_noted_pc(struct walker *w, uint64_t pc)
 	if (!w->hs || !hs_in_code_cache(w->hs, pc))
 		return false;
 	c = hs_code(w->hs, hs_code_find(w->hs, pc));
-	return c && (c->kind == BLOB_NATIVE || c->kind == BLOB_RUNTIME) && c->frame_size >= 2
-	       && pc > c->begin && pc < c->end;
+	return c && (c->kind == BLOB_NATIVE || c->kind == BLOB_RUNTIME) && c->frame_size >= 2 && pc > c->begin &&
+	       pc < c->end;
 }
 
 /*
@@ -113,8 +111,8 @@ static bool is_caller(struct walker *w, uint64_t anchor_sp)
 {
 	uint64_t words[GAP_WORDS], sp = walker_sp(w), n = (anchor_sp - sp) / sizeof(words[0]);
 
-	if (!regs_known(&w->regs, w->arch->sp) || anchor_sp <= sp || sp % 8 || anchor_sp % 8 || n > GAP_WORDS
-		|| hs_in_code_cache(w->hs, walker_pc(w)) || !mem_read(w->mem, sp, words, n * sizeof(words[0])))
+	if (!regs_known(&w->regs, w->arch->sp) || anchor_sp <= sp || sp % 8 || anchor_sp % 8 || n > GAP_WORDS ||
+	    hs_in_code_cache(w->hs, walker_pc(w)) || !mem_read(w->mem, sp, words, n * sizeof(words[0])))
 		return false;
 	for (uint64_t i = 0; i + 1 < n; i++)
 		if (is_return(w, words[i]))

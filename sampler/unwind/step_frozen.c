@@ -33,8 +33,7 @@ static bool is_first_frame(const struct walker *w, uint32_t method)
 static bool is_freezing(const struct walker *w)
 {
 	for (uint32_t i = 0; i < w->n; i++) {
-		const struct code *c =
-			w->frames[i].kind == FRAME_COMPILED ? hs_code(w->hs, w->frames[i].id) : NULL;
+		const struct code *c = w->frames[i].kind == FRAME_COMPILED ? hs_code(w->hs, w->frames[i].id) : NULL;
 
 		if (c && (c->role == STUB_DO_YIELD || c->role == STUB_ENTER_SPECIAL))
 			return true;
@@ -66,8 +65,8 @@ static bool push_interpreted(struct chunk_walk *k)
 	uint64_t method, bcp;
 
 	if (!relative(k, k->sp - 2, k->sp - 2, &fp) || fp <= k->sp || !word(k, fp + l->method, &method) ||
-		!word(k, fp + l->bcp, &bcp) || !relative(k, fp + l->sender_sp, fp, &k->own_sp) ||
-		!relative(k, fp + l->locals, fp, &locals) || locals <= fp || k->own_sp < fp + 2)
+	    !word(k, fp + l->bcp, &bcp) || !relative(k, fp + l->sender_sp, fp, &k->own_sp) ||
+	    !relative(k, fp + l->locals, fp, &locals) || locals <= fp || k->own_sp < fp + 2)
 		return false;
 	k->method = hs_method_find(k->w->hs, method);
 	m = hs_method(k->w->hs, k->method);
@@ -92,7 +91,7 @@ static bool push_compiled(struct chunk_walk *k, uint64_t pc)
 			return false;
 	}
 	if (pc <= c->begin || pc > c->end || !is_recorded(k->w, c, pc) ||
-		!walker_push(k->w, FRAME_COMPILED, flags, c->id, (int64_t)(pc - c->begin)))
+	    !walker_push(k->w, FRAME_COMPILED, flags, c->id, (int64_t)(pc - c->begin)))
 		return false;
 	k->method = c->method_id;
 	k->sp = k->own_sp += c->frame_size;

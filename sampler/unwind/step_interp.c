@@ -35,10 +35,9 @@ static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
 	o.method_slot = (int8_t)l->method;
 	flow_follow(w->flow, &o, walker_pc(w), &e->row);
 	e->cls = ROW_FLOW;
-	if (r->end == FLOW_NONE || r->end == FLOW_TAIL_MEM
-		|| (r->end == FLOW_JUMP_REG && flow_same(r->target, whole))
-		|| (r->end == FLOW_JUMP_REG && flow_same(r->thrown_at, whole))
-		|| (r->end == FLOW_TAIL && !in_method_entry(w)))
+	if (r->end == FLOW_NONE || r->end == FLOW_TAIL_MEM ||
+	    (r->end == FLOW_JUMP_REG && flow_same(r->target, whole)) ||
+	    (r->end == FLOW_JUMP_REG && flow_same(r->thrown_at, whole)) || (r->end == FLOW_TAIL && !in_method_entry(w)))
 		e->cls = ROW_COMPLETE;
 }
 
@@ -104,10 +103,10 @@ static bool step_building(struct walker *w, const struct flow_row *row)
 	struct interp_frame f = {0};
 	uint32_t id;
 
-	if (row->end != FLOW_BUILT || !flow_eval(&row->ra, &w->regs, w->mem, &f.pc)
-		|| !flow_eval(&row->saved[SAVED_FP], &w->regs, w->mem, &f.fp)
-		|| !flow_eval(&row->slot[SLOT_SENDER_SP], &w->regs, w->mem, &f.sender_sp)
-		|| !flow_eval(&row->slot[SLOT_METHOD], &w->regs, w->mem, &f.method))
+	if (row->end != FLOW_BUILT || !flow_eval(&row->ra, &w->regs, w->mem, &f.pc) ||
+	    !flow_eval(&row->saved[SAVED_FP], &w->regs, w->mem, &f.fp) ||
+	    !flow_eval(&row->slot[SLOT_SENDER_SP], &w->regs, w->mem, &f.sender_sp) ||
+	    !flow_eval(&row->slot[SLOT_METHOD], &w->regs, w->mem, &f.method))
 		return false;
 	return find_method(w, f.method, &id) && push_and_leave(w, id, &f);
 }
@@ -120,11 +119,9 @@ static bool step_half_built(struct walker *w)
 	struct interp_frame f = {0};
 	uint32_t id;
 
-	if (!w->exact || !walker_fp(w, &fp) || fp < sp || fp - sp >= HALF_BUILT
-		|| !in_method_entry(w))
+	if (!w->exact || !walker_fp(w, &fp) || fp < sp || fp - sp >= HALF_BUILT || !in_method_entry(w))
 		return false;
-	if (!mem_read_u64(w->mem, fp + 8 * (uint64_t)l->return_pc, &f.pc)
-		|| !mem_read_u64(w->mem, fp, &f.fp))
+	if (!mem_read_u64(w->mem, fp + 8 * (uint64_t)l->return_pc, &f.pc) || !mem_read_u64(w->mem, fp, &f.fp))
 		return false;
 	f.sender_sp = w->regs.r[l->sender_sp_reg];
 	if (fp > sp && !mem_read_u64(w->mem, fp - 8, &f.sender_sp))

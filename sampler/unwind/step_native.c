@@ -18,8 +18,8 @@ static bool is_musl_base(const struct walker *w, const struct modmap_hit *hit)
 {
 	const char *name = hit->dso ? dso_name(hit->dso) : "";
 
-	return !w->exact && is_fp_cleared(w)
-	       && (strncmp(name, "ld-musl", 7) == 0 || strncmp(name, "libc.musl", 9) == 0);
+	return !w->exact && is_fp_cleared(w) &&
+	       (strncmp(name, "ld-musl", 7) == 0 || strncmp(name, "libc.musl", 9) == 0);
 }
 
 /* Code without rows (other JITs, assembly): by the frame pointer, if that leads to a call. */
@@ -54,8 +54,8 @@ static bool is_thread_start(struct walker *w, const struct modmap_hit *hit)
 	unsigned result = w->patterns->result_reg;
 	uint8_t before[CLONE_BYTES];
 
-	if (!w->exact || strncmp(name, "libc.so", 7) != 0 || !regs_known(&w->regs, result) || w->regs.r[result] != 0
-		|| !mem_read(w->mem, walker_pc(w) - CLONE_BYTES, before, sizeof(before)))
+	if (!w->exact || strncmp(name, "libc.so", 7) != 0 || !regs_known(&w->regs, result) || w->regs.r[result] != 0 ||
+	    !mem_read(w->mem, walker_pc(w) - CLONE_BYTES, before, sizeof(before)))
 		return false;
 	return w->patterns->has_syscall(before, sizeof(before));
 }
@@ -76,14 +76,10 @@ static int step_no_row(struct walker *w, const struct modmap_hit *hit)
 static int step_row(struct walker *w, const struct cfi_row *row)
 {
 	switch (cfi_row_apply(row, w->arch, w->mem, &w->regs)) {
-	case CFI_STEP_ROOT:
-		return WALK_ROOT;
-	case CFI_STEP_BAD_MEMORY:
-		return WALK_BAD_MEMORY;
-	case CFI_STEP_BAD_ROW:
-		return WALK_NO_CFI;
-	case CFI_STEP_OK:
-		break;
+	case CFI_STEP_ROOT: return WALK_ROOT;
+	case CFI_STEP_BAD_MEMORY: return WALK_BAD_MEMORY;
+	case CFI_STEP_BAD_ROW: return WALK_NO_CFI;
+	case CFI_STEP_OK: break;
 	}
 	w->exact = w->sp_free = row->signal_frame;
 	if (walker_pc(w))
@@ -102,14 +98,10 @@ int step_native(struct walker *w)
 
 	switch (hit.kind) {
 	case MODMAP_DSO:
-		pushed = walker_push(w, FRAME_NATIVE, walker_exact_flag(w), hit.dso_id,
-			(int64_t)(hit.vaddr + back));
+		pushed = walker_push(w, FRAME_NATIVE, walker_exact_flag(w), hit.dso_id, (int64_t)(hit.vaddr + back));
 		break;
-	case MODMAP_ANON:
-		pushed = walker_push(w, FRAME_ANON, walker_exact_flag(w), 0, (int64_t)walker_pc(w));
-		break;
-	default:
-		return WALK_BAD_PC;
+	case MODMAP_ANON: pushed = walker_push(w, FRAME_ANON, walker_exact_flag(w), 0, (int64_t)walker_pc(w)); break;
+	default: return WALK_BAD_PC;
 	}
 	if (!pushed)
 		return WALK_TOO_DEEP;

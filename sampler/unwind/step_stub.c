@@ -57,8 +57,8 @@ static bool has_return_in_reg(const struct code *c, const struct flow_row *row)
 
 	if (at->kind == FLOW_REG || c->kind == BLOB_EXCEPTION)
 		return true;
-	return at->kind == FLOW_MEM && row->sp.kind == FLOW_REG && at->base == row->sp.base
-	       && at->off == row->sp.off - 8;
+	return at->kind == FLOW_MEM && row->sp.kind == FLOW_REG && at->base == row->sp.base &&
+	       at->off == row->sp.off - 8;
 }
 
 /* Call resolution ends in a jump to the method, where that register holds an argument. */
@@ -72,8 +72,8 @@ static bool enters_method(struct walker *w, const struct flow_row *row)
 	c = hs_code(w->hs, hs_code_find(w->hs, to));
 	if (!c || c->kind == BLOB_ADAPTER)
 		return c != NULL;
-	return (c->kind == BLOB_NMETHOD || c->kind == BLOB_NATIVE || c->kind == BLOB_MH_INTRINSIC)
-	       && to - c->begin <= c->verified_entry;
+	return (c->kind == BLOB_NMETHOD || c->kind == BLOB_NATIVE || c->kind == BLOB_MH_INTRINSIC) &&
+	       to - c->begin <= c->verified_entry;
 }
 
 /* A jump through a register: back to the caller, or to its exception handler, or to a method. */
@@ -98,15 +98,11 @@ static bool step_flow(struct walker *w, const struct code *c, const struct flow_
 {
 	switch (row->end) {
 	case FLOW_RETURN:
-	case FLOW_LIMIT:
-		return step_by_row(w, row);
-	case FLOW_JUMP_REG:
-		return step_jump(w, c, row);
+	case FLOW_LIMIT: return step_by_row(w, row);
+	case FLOW_JUMP_REG: return step_jump(w, c, row);
 	case FLOW_TAIL:
-	case FLOW_TAIL_MEM:
-		return step_tail(w, c, row);
-	default:
-		return false;
+	case FLOW_TAIL_MEM: return step_tail(w, c, row);
+	default: return false;
 	}
 }
 
@@ -115,8 +111,8 @@ static bool step_frame(struct walker *w)
 {
 	uint64_t fp, words[2];
 
-	if (!walker_fp(w, &fp) || fp < walker_sp(w) || !walker_on_stack(w, fp)
-		|| !mem_read(w->mem, fp, words, sizeof(words)) || !is_return(w, words[1]))
+	if (!walker_fp(w, &fp) || fp < walker_sp(w) || !walker_on_stack(w, fp) ||
+	    !mem_read(w->mem, fp, words, sizeof(words)) || !is_return(w, words[1]))
 		return false;
 	walker_goto(w, words[1], fp + 16, words[0]);
 	return true;
@@ -214,8 +210,7 @@ int step_stub(struct walker *w, const struct code *c)
 
 	if (c->kind == BLOB_VTABLE && find_entry(w, c)->cls == ROW_ITABLE)
 		flags |= FRAME_ITABLE;
-	if (!walker_push(w, FRAME_STUB, flags, c->id,
-		    (int64_t)(walker_pc(w) - c->begin)))
+	if (!walker_push(w, FRAME_STUB, flags, c->id, (int64_t)(walker_pc(w) - c->begin)))
 		return WALK_TOO_DEEP;
 	if (leave_stub(w, c))
 		return STEP_MORE;

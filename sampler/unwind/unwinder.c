@@ -25,8 +25,7 @@ enum { MAX_WALKS = 6 };
 /* Pages below this are never mapped (vm.mmap_min_addr). */
 enum { LOWEST_PC = 4096 };
 
-struct unwinder *unwinder_new(struct modmap *maps, struct hotspot *hs, struct mem *mem,
-	struct unwinder_options options)
+struct unwinder *unwinder_new(struct modmap *maps, struct hotspot *hs, struct mem *mem, struct unwinder_options options)
 {
 	struct unwinder *u = calloc(1, sizeof(*u));
 
@@ -92,10 +91,8 @@ int step_java(struct walker *w)
 	switch (c->kind) {
 	case BLOB_NMETHOD:
 	case BLOB_NATIVE:
-	case BLOB_MH_INTRINSIC:
-		return step_compiled(w, c);
-	default:
-		return is_barrier(w, c) ? step_return_barrier(w, c) : step_stub(w, c);
+	case BLOB_MH_INTRINSIC: return step_compiled(w, c);
+	default: return is_barrier(w, c) ? step_return_barrier(w, c) : step_stub(w, c);
 	}
 }
 
@@ -235,8 +232,7 @@ bool unwinder_add_root(struct unwinder *u, struct walk *w, enum frame_mark mark,
 	return true;
 }
 
-void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid,
-	struct walk *ret)
+void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid, struct walk *ret)
 {
 	struct walker *w = &u->w;
 	int end;

@@ -39,8 +39,7 @@ void unwinder_free(struct unwinder *u);
  * Walks one sample. `ns_tid`: the thread in the target's own PID namespace (0: unknown).
  * ret->frames is borrowed until the next call. There always is a walk, and a reason why it ended.
  */
-void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid,
-		   struct walk *ret);
+void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid, struct walk *ret);
 
 /* Adds a synthetic root frame to the last walk. false: no room. */
 bool unwinder_add_root(struct unwinder *u, struct walk *w, enum frame_mark mark, uint32_t id);

@@ -58,10 +58,9 @@ static enum verdict judge(struct walker *w, uint64_t pc, const struct code *c)
 		return VERDICT_RECORD;
 	if (c && is_handler(c, pc))
 		return VERDICT_CALL;
-	ok = pc > sizeof(before)
-	     && (c ? hs_bytes_before(w->hs, pc, before)
-		   : mem_read(w->mem, pc - sizeof(before), before, sizeof(before)))
-	     && w->arch->ends_in_call(before, sizeof(before));
+	ok = pc > sizeof(before) &&
+	     (c ? hs_bytes_before(w->hs, pc, before) : mem_read(w->mem, pc - sizeof(before), before, sizeof(before))) &&
+	     w->arch->ends_in_call(before, sizeof(before));
 	return ok ? VERDICT_CALL : VERDICT_NO;
 }
 
@@ -71,7 +70,7 @@ static enum verdict verdict_of(struct walker *w, uint64_t pc, uint32_t owner, co
 
 	if (!*known)
 		*known = (uint8_t)judge(w, pc, c);
-	return (enum verdict)*known;
+	return (enum verdict) * known;
 }
 
 bool is_recorded(struct walker *w, const struct code *c, uint64_t pc)
@@ -87,8 +86,7 @@ bool is_java_return(struct walker *w, uint64_t pc)
 	if (!w->hs || !hs_in_code_cache(w->hs, pc))
 		return false;
 	/* The interpreter pushes its own entry points as return addresses. */
-	if (hs_in_interpreter(w->hs, pc) || pc == hs_call_stub_return(w->hs)
-		|| pc == hs_cont_return_barrier(w->hs))
+	if (hs_in_interpreter(w->hs, pc) || pc == hs_call_stub_return(w->hs) || pc == hs_cont_return_barrier(w->hs))
 		return true;
 	id = hs_code_find(w->hs, pc);
 	c = hs_code(w->hs, id);
@@ -108,8 +106,8 @@ bool is_caller_of_java(struct walker *w, uint64_t pc)
 		return true;
 	id = hs_code_find(w->hs, pc);
 	c = hs_code(w->hs, id);
-	return !c || c->gone || c->kind != BLOB_NMETHOD || is_deopt_handler(c, pc) || is_handler(c, pc)
-	       || is_recorded(w, c, pc);
+	return !c || c->gone || c->kind != BLOB_NMETHOD || is_deopt_handler(c, pc) || is_handler(c, pc) ||
+	       is_recorded(w, c, pc);
 }
 
 bool is_method_pc(struct walker *w, uint64_t pc)
@@ -128,12 +126,10 @@ bool is_native_return(struct walker *w, uint64_t pc)
 	if (pc < 4096 || pc >= w->arch->user_limit || (w->hs && hs_in_code_cache(w->hs, pc)))
 		return false;
 	hit = modmap_find(w->maps, pc - 1);
-	return hit.kind != MODMAP_NONE
-	       && verdict_of(w, pc, UINT32_MAX - hit.dso_id, NULL) != VERDICT_NO;
+	return hit.kind != MODMAP_NONE && verdict_of(w, pc, UINT32_MAX - hit.dso_id, NULL) != VERDICT_NO;
 }
 
 bool is_return(struct walker *w, uint64_t pc)
 {
-	return w->hs && hs_in_code_cache(w->hs, pc) ? is_java_return(w, pc)
-						     : is_native_return(w, pc);
+	return w->hs && hs_in_code_cache(w->hs, pc) ? is_java_return(w, pc) : is_native_return(w, pc);
 }

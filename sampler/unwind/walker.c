@@ -4,8 +4,7 @@ bool walker_push(struct walker *w, enum frame_kind kind, unsigned flags, uint32_
 {
 	if (w->n == WALK_MAX_FRAMES)
 		return false;
-	w->frames[w->n++] = (struct frame_key){
-		.kind = (uint8_t)kind, .flags = (uint8_t)flags, .id = id, .off = off};
+	w->frames[w->n++] = (struct frame_key){.kind = (uint8_t)kind, .flags = (uint8_t)flags, .id = id, .off = off};
 	w->java |= kind == FRAME_INTERPRETED || kind == FRAME_COMPILED;
 	return true;
 }
@@ -33,8 +32,7 @@ void walker_goto(struct walker *w, uint64_t pc, uint64_t sp, uint64_t fp)
 const struct hs_thread *walker_thread(struct walker *w)
 {
 	if (!w->thread_asked) {
-		const struct hs_thread *t =
-			w->hs && w->ns_tid > 0 ? hs_thread_find(w->hs, w->ns_tid) : NULL;
+		const struct hs_thread *t = w->hs && w->ns_tid > 0 ? hs_thread_find(w->hs, w->ns_tid) : NULL;
 
 		w->thread_asked = true;
 		w->has_thread = t != NULL;

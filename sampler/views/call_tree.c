@@ -77,8 +77,8 @@ static int tree_finish(struct call_tree *t)
  * Frames [from, to) of a list that begins at the leaf, in either direction; to < from: towards the
  * leaf.
  */
-static int add_path(struct call_tree *t, const struct named_profile *np, const struct frames *f,
-		    size_t from, size_t to, uint64_t count)
+static int add_path(struct call_tree *t, const struct named_profile *np, const struct frames *f, size_t from, size_t to,
+		    uint64_t count)
 {
 	uint32_t node = 0;
 
@@ -131,8 +131,8 @@ static int build(struct call_tree *t, const struct named_profile *np, const uint
 			continue;
 		if (skip_start)
 			t->skipped |= frames_skip_start(&f, np, s->stack);
-		r = method ? add_around(t, np, &f, method, callers, s->count)
-			   : add_path(t, np, &f, f.list.n, 0, s->count);
+		r = method ? add_around(t, np, &f, method, callers, s->count) :
+			     add_path(t, np, &f, f.list.n, 0, s->count);
 	}
 	return r == 0 ? tree_finish(t) : r;
 }
@@ -142,8 +142,7 @@ int call_tree_build(struct call_tree *t, const struct named_profile *np, bool sk
 	return build(t, np, NULL, false, skip_start);
 }
 
-int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method,
-			   bool callers)
+int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers)
 {
 	return build(t, np, method, callers, false);
 }

@@ -35,8 +35,7 @@ int call_tree_build(struct call_tree *t, const struct named_profile *np, bool sk
  * outermost frame of the method: `callers`: on to the root; else on to the leaf. Synthetic roots
  * are not callers. The root of the tree is the method. 0 or -ENOMEM.
  */
-int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method,
-			   bool callers);
+int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers);
 
 void call_tree_done(struct call_tree *t);
 

@@ -28,8 +28,8 @@ int frames_of(struct frames *f, const struct named_profile *np, uint32_t stack)
 
 static bool is_java(const struct named_line *l)
 {
-	return l->kind == NAMED_INTERPRETED || l->kind == NAMED_C1 || l->kind == NAMED_C2 ||
-		l->kind == NAMED_INLINED || l->kind == NAMED_JAVA_NATIVE;
+	return l->kind == NAMED_INTERPRETED || l->kind == NAMED_C1 || l->kind == NAMED_C2 || l->kind == NAMED_INLINED ||
+	       l->kind == NAMED_JAVA_NATIVE;
 }
 
 static bool is_of_jvm(const struct named_profile *np, const struct named_location *loc)

@@ -14,8 +14,7 @@ int name_pattern_check(const char *pattern, struct err *err)
 	if (!*pattern)
 		return err_set(err, -EINVAL, "the name of a method is missing");
 	if (strlen(pattern) > NAME_PATTERN_MAX)
-		return err_set(err, -EINVAL, "'%.40s...': longer than %d characters", pattern,
-			       NAME_PATTERN_MAX);
+		return err_set(err, -EINVAL, "'%.40s...': longer than %d characters", pattern, NAME_PATTERN_MAX);
 	return 0;
 }
 
@@ -134,8 +133,8 @@ static bool matches_method(const char *pattern, const char *name)
 
 typedef bool matches_fn(const char *pattern, const char *name);
 
-static uint8_t *ids_of(matches_fn *matches, const char *pattern, const struct named_profile *np,
-		       uint32_t *ret_matches, uint32_t *ret_one)
+static uint8_t *ids_of(matches_fn *matches, const char *pattern, const struct named_profile *np, uint32_t *ret_matches,
+		       uint32_t *ret_one)
 {
 	uint32_t n = strtab_count(np->strings);
 	uint8_t *ids = calloc((size_t)n + 1, 1);
@@ -155,14 +154,13 @@ static uint8_t *ids_of(matches_fn *matches, const char *pattern, const struct na
 	return ids;
 }
 
-uint8_t *name_pattern_ids(const char *pattern, const struct named_profile *np, uint32_t *ret_matches,
-			  uint32_t *ret_one)
+uint8_t *name_pattern_ids(const char *pattern, const struct named_profile *np, uint32_t *ret_matches, uint32_t *ret_one)
 {
 	return ids_of(name_pattern_matches, pattern, np, ret_matches, ret_one);
 }
 
-int name_pattern_method(const char *pattern, const struct named_profile *np, uint8_t **ret,
-			uint32_t *ret_matches, uint32_t *ret_one, struct err *err)
+int name_pattern_method(const char *pattern, const struct named_profile *np, uint8_t **ret, uint32_t *ret_matches,
+			uint32_t *ret_one, struct err *err)
 {
 	uint8_t *ids = name_pattern_ids(pattern, np, ret_matches, ret_one);
 	char near[300];

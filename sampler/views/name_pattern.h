@@ -32,7 +32,7 @@ uint8_t *name_pattern_ids(const char *pattern, const struct named_profile *np, u
  * The same for a method given by the user, in *ret. If no whole name matches, the pattern may be
  * the name of a method alone: "put". -ENOENT: there is none, err has similar names; -ENOMEM.
  */
-int name_pattern_method(const char *pattern, const struct named_profile *np, uint8_t **ret,
-			uint32_t *ret_matches, uint32_t *ret_one, struct err *err);
+int name_pattern_method(const char *pattern, const struct named_profile *np, uint8_t **ret, uint32_t *ret_matches,
+			uint32_t *ret_one, struct err *err);
 
 #endif

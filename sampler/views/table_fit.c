@@ -94,8 +94,7 @@ static bool says_something(const char *s)
 }
 
 /* Widths of columns; 0: left out. */
-static void measure(const struct table_fit *f, const struct table_column *columns, size_t n,
-		    size_t *ret)
+static void measure(const struct table_fit *f, const struct table_column *columns, size_t n, size_t *ret)
 {
 	bool filled[MAX_COLUMNS] = {false};
 	size_t note = 0, col = 0;
@@ -136,8 +135,7 @@ static void put_last(FILE *out, const char *s, size_t room)
 	fputc('\n', out);
 }
 
-void table_fit_print(const struct table_fit *f, FILE *out, const struct table_column *columns, size_t n,
-		     size_t width)
+void table_fit_print(const struct table_fit *f, FILE *out, const struct table_column *columns, size_t n, size_t width)
 {
 	size_t widths[MAX_COLUMNS], used = 0, room, note = 0, col = 0;
 

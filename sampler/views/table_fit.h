@@ -27,8 +27,7 @@ void table_fit_cell(struct table_fit *f, const char *s, size_t len);
 void table_fit_note(struct table_fit *f, const char *s, size_t len);
 
 /* columns: the n that are shown. width: of the terminal. */
-void table_fit_print(const struct table_fit *f, FILE *out, const struct table_column *columns, size_t n,
-		     size_t width);
+void table_fit_print(const struct table_fit *f, FILE *out, const struct table_column *columns, size_t n, size_t width);
 void table_fit_done(struct table_fit *f);
 
 /*

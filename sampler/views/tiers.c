@@ -10,9 +10,8 @@
 const char *tier_name(enum tier tier)
 {
 	static const char *const names[TIERS] = {
-		[TIER_INTERPRETED] = "interpreted", [TIER_C1] = "C1",
-		[TIER_C1_1] = "C1 level 1",	    [TIER_C1_2] = "C1 level 2",
-		[TIER_C1_3] = "C1 level 3",	    [TIER_C2] = "C2",
+		[TIER_INTERPRETED] = "interpreted", [TIER_C1] = "C1",           [TIER_C1_1] = "C1 level 1",
+		[TIER_C1_2] = "C1 level 2",         [TIER_C1_3] = "C1 level 3", [TIER_C2] = "C2",
 		[TIER_INLINED] = "inlined",
 	};
 
@@ -23,16 +22,11 @@ const char *tier_name(enum tier tier)
 static enum tier tier_of(const struct named_line *l)
 {
 	switch (l->kind) {
-	case NAMED_INTERPRETED:
-		return TIER_INTERPRETED;
-	case NAMED_C1:
-		return l->tier >= 1 && l->tier <= 3 ? TIER_C1 + l->tier : TIER_C1;
-	case NAMED_C2:
-		return TIER_C2;
-	case NAMED_INLINED:
-		return TIER_INLINED;
-	default:
-		return TIERS;
+	case NAMED_INTERPRETED: return TIER_INTERPRETED;
+	case NAMED_C1: return l->tier >= 1 && l->tier <= 3 ? TIER_C1 + l->tier : TIER_C1;
+	case NAMED_C2: return TIER_C2;
+	case NAMED_INLINED: return TIER_INLINED;
+	default: return TIERS;
 	}
 }
 
@@ -46,8 +40,8 @@ static void row_add(struct tier_row *r, enum tier tier, bool osr, const struct n
 	r->osr_weight += osr ? s->weight : 0;
 }
 
-static void count_leaf(struct tiers *t, struct tier_row *by_name, uint32_t name,
-		       const struct named_line *l, const struct named_sample *s)
+static void count_leaf(struct tiers *t, struct tier_row *by_name, uint32_t name, const struct named_line *l,
+		       const struct named_sample *s)
 {
 	enum tier tier = tier_of(l);
 	int kind = l->kind < NAMED_KINDS ? l->kind : NAMED_UNKNOWN;

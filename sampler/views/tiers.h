@@ -7,16 +7,7 @@
 #include "sampler/model/named_profile.h"
 
 /* How Java code ran. C1 without a level: the profile does not say it (folded text). */
-enum tier {
-	TIER_INTERPRETED,
-	TIER_C1,
-	TIER_C1_1,
-	TIER_C1_2,
-	TIER_C1_3,
-	TIER_C2,
-	TIER_INLINED,
-	TIERS
-};
+enum tier { TIER_INTERPRETED, TIER_C1, TIER_C1_1, TIER_C1_2, TIER_C1_3, TIER_C2, TIER_INLINED, TIERS };
 
 /* Self time of a method; the tiers add up to it. */
 struct tier_row {

@@ -14,21 +14,14 @@ enum { SLICES_MAX = 1000000 };
 static enum timeline_part part_of(const struct named_line *l)
 {
 	switch (l->kind) {
-	case NAMED_INTERPRETED:
-		return PART_INTERPRETED;
-	case NAMED_C1:
-		return PART_C1;
-	case NAMED_C2:
-		return PART_C2;
-	case NAMED_INLINED:
-		return l->tier >= 1 && l->tier <= 3 ? PART_C1 : PART_C2;
+	case NAMED_INTERPRETED: return PART_INTERPRETED;
+	case NAMED_C1: return PART_C1;
+	case NAMED_C2: return PART_C2;
+	case NAMED_INLINED: return l->tier >= 1 && l->tier <= 3 ? PART_C1 : PART_C2;
 	case NAMED_NATIVE:
-	case NAMED_JAVA_NATIVE:
-		return PART_NATIVE;
-	case NAMED_KERNEL:
-		return PART_KERNEL;
-	default:
-		return PART_OTHER;
+	case NAMED_JAVA_NATIVE: return PART_NATIVE;
+	case NAMED_KERNEL: return PART_KERNEL;
+	default: return PART_OTHER;
 	}
 }
 
@@ -50,8 +43,8 @@ static struct timeline_method *method_of(struct counting *c, uint32_t name)
 	return &c->methods.v[c->method_of[name] - 1];
 }
 
-static int count_method(struct counting *c, const struct named_line *l,
-			const struct named_sample *s, enum timeline_part part)
+static int count_method(struct counting *c, const struct named_line *l, const struct named_sample *s,
+			enum timeline_part part)
 {
 	struct timeline_method *m = method_of(c, frame_name(c->np, l));
 	uint32_t *cell;
@@ -68,8 +61,7 @@ static int count_method(struct counting *c, const struct named_line *l,
 	return 0;
 }
 
-static int count_sample(struct counting *c, const struct named_line *leaf,
-			const struct named_sample *s)
+static int count_sample(struct counting *c, const struct named_line *leaf, const struct named_sample *s)
 {
 	enum timeline_part part = part_of(leaf);
 

@@ -7,15 +7,7 @@
 #include "sampler/model/named_profile.h"
 
 /* How Java code ran, with inlined code counted as the code it was compiled into; and other code. */
-enum timeline_part {
-	PART_INTERPRETED,
-	PART_C1,
-	PART_C2,
-	PART_NATIVE,
-	PART_KERNEL,
-	PART_OTHER,
-	TIMELINE_PARTS
-};
+enum timeline_part { PART_INTERPRETED, PART_C1, PART_C2, PART_NATIVE, PART_KERNEL, PART_OTHER, TIMELINE_PARTS };
 
 /* Largest width of a method's strip: adjacent slices are combined. */
 enum { TIMELINE_COLUMNS = 60, TIMELINE_TIERS = PART_C2 + 1 };

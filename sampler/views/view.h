@@ -22,19 +22,15 @@ struct view_options {
  * 0, -ENOENT (no such method; err says so), -ENOMEM. The caller checks whether `out` could be
  * written (ferror()).
  */
-typedef int view_fn(const struct named_profile *np, const struct view_options *o, FILE *out,
-		    struct err *err);
+typedef int view_fn(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err);
 
 int view_flat(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err);
 int view_tree(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err);
-int view_callers(const struct named_profile *np, const struct view_options *o, FILE *out,
-		 struct err *err);
-int view_callees(const struct named_profile *np, const struct view_options *o, FILE *out,
-		 struct err *err);
+int view_callers(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err);
+int view_callees(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err);
 int view_lines(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err);
 int view_tiers(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err);
 int view_threads(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err);
-int view_timeline(const struct named_profile *np, const struct view_options *o, FILE *out,
-		  struct err *err);
+int view_timeline(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err);
 
 #endif

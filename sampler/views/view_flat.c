@@ -9,15 +9,9 @@
 #include "symbolizer/base/err.h"
 
 static const struct table_column columns[] = {
-	{"self", "self", 10, 0},
-	{"self_percent", "self %", 7, 2},
-	{"error_percent", "±95%", 6, 2},
-	{"total", "total", 10, 0},
-	{"total_percent", "total %", 7, 2},
-	{"total_error_percent", NULL, 0, 0},
-	{"self_weight", NULL, 0, 0},
-	{"total_weight", NULL, 0, 0},
-	{"kind", " kind", -12, 0},
+	{"self", "self", 10, 0},     {"self_percent", "self %", 7, 2},   {"error_percent", "±95%", 6, 2},
+	{"total", "total", 10, 0},   {"total_percent", "total %", 7, 2}, {"total_error_percent", NULL, 0, 0},
+	{"self_weight", NULL, 0, 0}, {"total_weight", NULL, 0, 0},       {"kind", " kind", -12, 0},
 	{"method", "method", 0, 0},
 };
 
@@ -32,8 +26,7 @@ static const char *main_kind(const struct flat_row *r)
 	return r->self ? flat_kind_name((enum named_kind)best) : "";
 }
 
-static void put_row(struct table *t, const struct named_profile *np, const struct flat *f,
-		    const struct flat_row *r)
+static void put_row(struct table *t, const struct named_profile *np, const struct flat *f, const struct flat_row *r)
 {
 	const char *kind = main_kind(r);
 	char shown[24];

@@ -86,6 +86,5 @@ void view_foot(enum table_format format, struct json *json)
 void view_more(FILE *out, enum table_format format, uint64_t n, double percent)
 {
 	if (n && format == TABLE_TEXT)
-		fprintf(out, "and %" PRIu64 " more with %.2f %% of the samples (-n 0 shows all)\n", n,
-			percent);
+		fprintf(out, "and %" PRIu64 " more with %.2f %% of the samples (-n 0 shows all)\n", n, percent);
 }

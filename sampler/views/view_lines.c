@@ -13,14 +13,9 @@
 #include "symbolizer/base/map.h"
 
 static const struct table_column columns[] = {
-	{"self", "self", 10, 0},
-	{"self_percent", "self %", 7, 2},
-	{"error_percent", "±95%", 6, 2},
-	{"total", "total", 10, 0},
-	{"total_percent", "total %", 7, 2},
-	{"line", "  line", 6, 0},
-	{"file", " file", -20, 0},
-	{"method", "method", 0, 0},
+	{"self", "self", 10, 0},   {"self_percent", "self %", 7, 2},   {"error_percent", "±95%", 6, 2},
+	{"total", "total", 10, 0}, {"total_percent", "total %", 7, 2}, {"line", "  line", 6, 0},
+	{"file", " file", -20, 0}, {"method", "method", 0, 0},
 };
 
 struct line_key {
@@ -98,8 +93,7 @@ static int build(struct line_row **rows, const struct named_profile *np, const u
 	return r;
 }
 
-static void put_row(struct table *t, const struct named_profile *np, const struct line_row *r,
-		    uint64_t all)
+static void put_row(struct table *t, const struct named_profile *np, const struct line_row *r, uint64_t all)
 {
 	const char *file = named_string(np, r->key.file), *slash = strrchr(file, '/');
 	struct buf shown = {0};
@@ -120,8 +114,7 @@ static void put_row(struct table *t, const struct named_profile *np, const struc
 	buf_done(&shown);
 }
 
-static void print(const struct named_profile *np, const struct view_options *o, struct line_row *rows,
-		  FILE *out)
+static void print(const struct named_profile *np, const struct view_options *o, struct line_row *rows, FILE *out)
 {
 	uint64_t all = view_sum(np).samples, shown = 0, more = 0, rest = 0;
 	struct json json = {.out = out};

@@ -11,13 +11,8 @@
 #include "symbolizer/base/err.h"
 
 static const struct table_column columns[] = {
-	{"samples", "samples", 10, 0},
-	{"percent", "%", 7, 2},
-	{"error_percent", "±95%", 6, 2},
-	{"weight", NULL, 0, 0},
-	{"pid", NULL, 0, 0},
-	{"tid", "tid", 8, 0},
-	{"thread", " thread", 0, 0},
+	{"samples", "samples", 10, 0}, {"percent", "%", 7, 2}, {"error_percent", "±95%", 6, 2}, {"weight", NULL, 0, 0},
+	{"pid", NULL, 0, 0},           {"tid", "tid", 8, 0},   {"thread", " thread", 0, 0},
 };
 
 struct thread_row {
@@ -112,9 +107,10 @@ int view_threads(const struct named_profile *np, const struct view_options *o, F
 		return err_set(err, -ENOMEM, "out of memory");
 	n = threads_of(np, rows);
 	if (n && !has_threads(rows, n))
-		return err_set(err, -ENOENT, "the profile does not say which thread each sample is of (folded "
-			"text does with "
-				       "record --threads)");
+		return err_set(err, -ENOENT,
+			       "the profile does not say which thread each sample is of (folded "
+			       "text does with "
+			       "record --threads)");
 	shown = o->rows && o->rows < n ? (size_t)o->rows : n;
 	view_head(np, "threads", o->format, &json);
 	table_begin(&t, &json, o->format, o->width, columns, sizeof(columns) / sizeof(columns[0]));

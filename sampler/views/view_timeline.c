@@ -11,16 +11,11 @@
 #include "symbolizer/base/json.h"
 
 static const struct table_column columns[] = {
-	{"slice", NULL, 0, 0},
-	{"from_seconds", "from s", 9, 1},
-	{"samples", "samples", 9, 0},
-	{"interpreted", "interp", 7, 1},
-	{"c1", "C1", 7, 1},
-	{"c2", "C2", 7, 1},
-	{"native", "native", 7, 1},
-	{"kernel", "kernel", 7, 1},
-	{"other", "other", 7, 1},
-	{NULL, " ", 0, 0},
+	{"slice", NULL, 0, 0},        {"from_seconds", "from s", 9, 1},
+	{"samples", "samples", 9, 0}, {"interpreted", "interp", 7, 1},
+	{"c1", "C1", 7, 1},           {"c2", "C2", 7, 1},
+	{"native", "native", 7, 1},   {"kernel", "kernel", 7, 1},
+	{"other", "other", 7, 1},     {NULL, " ", 0, 0},
 };
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), BAR = 20, NARROW_STRIP = 20 };
@@ -43,8 +38,7 @@ static void bar_text(const struct timeline_slice *s, char dst[BAR + 2])
 }
 
 /* Shares in text, samples elsewhere. */
-static void put_slice(struct table *t, const struct timeline *line, uint32_t first,
-		      const struct timeline_slice *s)
+static void put_slice(struct table *t, const struct timeline *line, uint32_t first, const struct timeline_slice *s)
 {
 	char bar[BAR + 2];
 
@@ -150,8 +144,7 @@ static void put_method_json(const struct named_profile *np, const struct timelin
 	json_close(json, '}');
 }
 
-static void put_methods_json(const struct named_profile *np, const struct timeline *line, size_t n,
-			     struct json *json)
+static void put_methods_json(const struct named_profile *np, const struct timeline *line, size_t n, struct json *json)
 {
 	json_line(json);
 	json_key(json, "methods");
@@ -186,8 +179,8 @@ static void put_methods_text(const struct named_profile *np, const struct timeli
 }
 
 /* CSV has one table: the slices. */
-static void put_methods(const struct named_profile *np, const struct timeline *line,
-			const struct view_options *o, struct json *json)
+static void put_methods(const struct named_profile *np, const struct timeline *line, const struct view_options *o,
+			struct json *json)
 {
 	size_t n = o->rows && o->rows < line->n_methods ? o->rows : line->n_methods;
 	uint64_t rest = 0;
@@ -201,8 +194,7 @@ static void put_methods(const struct named_profile *np, const struct timeline *l
 	view_more(json->out, o->format, line->n_methods - n, share_percent(rest, view_sum(np).samples));
 }
 
-int view_timeline(const struct named_profile *np, const struct view_options *o, FILE *out,
-		  struct err *err)
+int view_timeline(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err)
 {
 	CLEANUP(timeline_done) struct timeline line = {0};
 	struct json json = {.out = out};

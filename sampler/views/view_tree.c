@@ -16,22 +16,14 @@
 enum { MAX_LEAD = 300 };
 
 static const struct table_column columns[] = {
-	{"depth", NULL, 0, 0},
-	{"total", "total", 10, 0},
-	{"total_percent", "total %", 7, 2},
-	{"self", "self", 10, 0},
-	{"self_percent", "self %", 7, 2},
-	{"method", " method", 0, 0},
+	{"depth", NULL, 0, 0},   {"total", "total", 10, 0},        {"total_percent", "total %", 7, 2},
+	{"self", "self", 10, 0}, {"self_percent", "self %", 7, 2}, {"method", " method", 0, 0},
 };
 
 /* Stacks do not end in callers, which have no self time here. */
 static const struct table_column caller_columns[] = {
-	{"depth", NULL, 0, 0},
-	{"total", "total", 10, 0},
-	{"total_percent", "total %", 7, 2},
-	{NULL, NULL, 0, 0},
-	{NULL, NULL, 0, 0},
-	{"method", " method", 0, 0},
+	{"depth", NULL, 0, 0}, {"total", "total", 10, 0}, {"total_percent", "total %", 7, 2},
+	{NULL, NULL, 0, 0},    {NULL, NULL, 0, 0},        {"method", " method", 0, 0},
 };
 
 /* State of a walk over the part of a tree that is shown. */
@@ -170,8 +162,8 @@ int view_tree(const struct named_profile *np, const struct view_options *o, FILE
 	return print(&s, o, "tree", false, out, err);
 }
 
-static int around(const struct named_profile *np, const struct view_options *o, bool callers,
-		  FILE *out, struct err *err)
+static int around(const struct named_profile *np, const struct view_options *o, bool callers, FILE *out,
+		  struct err *err)
 {
 	CLEANUP(call_tree_done) struct call_tree tree = {0};
 	CLEANUP(free_at_exit) uint8_t *ids = NULL;
@@ -191,14 +183,12 @@ static int around(const struct named_profile *np, const struct view_options *o, 
 	return print(&s, o, callers ? "callers" : "callees", callers, out, err);
 }
 
-int view_callers(const struct named_profile *np, const struct view_options *o, FILE *out,
-		 struct err *err)
+int view_callers(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err)
 {
 	return around(np, o, true, out, err);
 }
 
-int view_callees(const struct named_profile *np, const struct view_options *o, FILE *out,
-		 struct err *err)
+int view_callees(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err)
 {
 	return around(np, o, false, out, err);
 }

@@ -48,12 +48,10 @@ void root_scope(const struct code *c, int32_t bci, struct attributed *ret)
 	ret->n = 1;
 }
 
-void record_scopes(const struct code *c, int major, const struct code_record *r,
-		   struct attributed *ret)
+void record_scopes(const struct code *c, int major, const struct code_record *r, struct attributed *ret)
 {
 	ret->n = code_scopes_at(c, major, r->scope_offset, ret->scope, CODE_MAX_SCOPES);
-	if (ret->n == 0 || ret->n > CODE_MAX_SCOPES ||
-	    ret->scope[ret->n - 1].method_id != c->method_id)
+	if (ret->n == 0 || ret->n > CODE_MAX_SCOPES || ret->scope[ret->n - 1].method_id != c->method_id)
 		root_scope(c, -1, ret);
 }
 
@@ -64,8 +62,7 @@ static bool is_call_record(const struct code *c, int64_t pc)
 	return pc > 0 && pc <= c->n_bytes && bytes_end_in_call(c->bytes, (uint32_t)pc);
 }
 
-void address_rule(const struct code *c, int major, int64_t pc, bool return_address,
-		  struct attributed *ret)
+void address_rule(const struct code *c, int major, int64_t pc, bool return_address, struct attributed *ret)
 {
 	const struct code_record *r = record_at(c, pc);
 

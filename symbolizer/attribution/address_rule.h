@@ -23,13 +23,11 @@ const struct code_record *record_after(const struct code *c, int64_t pc);
 
 /* The chain of a record, or the compiled method itself if the chain is invalid: it cannot be decoded, or
  * its root is another method. */
-void record_scopes(const struct code *c, int major, const struct code_record *r,
-		   struct attributed *ret);
+void record_scopes(const struct code *c, int major, const struct code_record *r, struct attributed *ret);
 
 /* The compiled method itself. */
 void root_scope(const struct code *c, int32_t bci, struct attributed *ret);
 
-void address_rule(const struct code *c, int major, int64_t pc, bool return_address,
-		  struct attributed *ret);
+void address_rule(const struct code *c, int major, int64_t pc, bool return_address, struct attributed *ret);
 
 #endif

@@ -30,7 +30,6 @@ struct attribution {
 	uint64_t left_ns, refused; /* CPU time */
 };
 
-
 static enum blob_role hotspot_role(void *ctx, uint64_t target)
 {
 	if (target && !hs_in_code_cache(ctx, target))
@@ -139,8 +138,7 @@ static bool is_real(const struct choice_end *e)
 
 static bool has_end(const struct choice *c, enum evidence_kind kind)
 {
-	return (is_real(&c->forward) && c->forward.kind == kind) ||
-	       (is_real(&c->backward) && c->backward.kind == kind);
+	return (is_real(&c->forward) && c->forward.kind == kind) || (is_real(&c->backward) && c->backward.kind == kind);
 }
 
 static bool has_predicate(const struct choice *c)
@@ -184,10 +182,8 @@ static bool stays(const struct graph *g, uint32_t insn, const struct choice *c)
 	if (has_predicate(c) && !poll)
 		return false;
 	if (!c->forward.alone || !c->backward.found)
-		return (poll || c->backward.pseudo) && c->pos.node == 0 &&
-		       graph_encloses(g, insn);
-	return c->pos.node == 0 || poll ||
-	       (c->forward.kind == EVIDENCE_CALL && c->backward.kind == EVIDENCE_CALL);
+		return (poll || c->backward.pseudo) && c->pos.node == 0 && graph_encloses(g, insn);
+	return c->pos.node == 0 || poll || (c->forward.kind == EVIDENCE_CALL && c->backward.kind == EVIDENCE_CALL);
 }
 
 /*
@@ -201,16 +197,14 @@ static bool hides_nothing(struct attribution *a, const struct graph *g, const st
 }
 
 /* Evidence on both sides with the same path, or none back to the entry, and no call in between that could be hidden. */
-static bool is_agreed(struct attribution *a, const struct graph *g, uint32_t insn,
-		      const struct choice *c)
+static bool is_agreed(struct attribution *a, const struct graph *g, uint32_t insn, const struct choice *c)
 {
 	return c->forward.found && c->pos.node == c->forward.pos.node &&
-	       (!c->backward.found || c->pos.node == c->backward.pos.node) &&
-	       stays(g, insn, c) && hides_nothing(a, g, c);
+	       (!c->backward.found || c->pos.node == c->backward.pos.node) && stays(g, insn, c) &&
+	       hides_nothing(a, g, c);
 }
 
-static bool take_hidden(struct attribution *a, const struct graph *g, const struct choice *c,
-			struct attributed *ret)
+static bool take_hidden(struct attribution *a, const struct graph *g, const struct choice *c, struct attributed *ret)
 {
 	struct hidden_callee h;
 
@@ -271,8 +265,7 @@ void attribution_keep(struct attribution *a, struct hotspot *hs)
 }
 
 /* -1: the pc is not in the graph. */
-static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc,
-			struct attributed *ret)
+static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc, struct attributed *ret)
 {
 	int32_t i = pc >= 0 && pc <= INT32_MAX ? graph_find(g, (uint32_t)pc) : -1;
 	struct choice c;
@@ -315,8 +308,7 @@ static bool follow_flow(struct attribution *a, const struct code *c, int64_t pc,
 /* Before the verified entry, and in the stubs behind the code, there is nothing inlined. */
 static bool is_outside_body(const struct code *c, int64_t pc)
 {
-	return (c->osr_bci == CODE_NO_OSR && pc < c->verified_entry) ||
-	       (c->stub_begin >= 0 && pc >= c->stub_begin);
+	return (c->osr_bci == CODE_NO_OSR && pc < c->verified_entry) || (c->stub_begin >= 0 && pc >= c->stub_begin);
 }
 
 static void find_in_nmethod(struct attribution *a, const struct code *c, int64_t pc, bool is_return,
@@ -349,8 +341,8 @@ static void find_in_nmethod(struct attribution *a, const struct code *c, int64_t
 	ret->exactness = EXACT_APPROXIMATE;
 }
 
-void attribution_find(struct attribution *a, const struct code *code, int64_t pc_offset,
-		      int return_address, struct attributed *ret)
+void attribution_find(struct attribution *a, const struct code *code, int64_t pc_offset, int return_address,
+		      struct attributed *ret)
 {
 	ret->n = 0;
 	ret->exactness = EXACT;

@@ -46,7 +46,7 @@ void attribution_keep(struct attribution *a, struct hotspot *hs);
  * pc_offset: from code begin. return_address: the pc is one (an exact record is expected; a leaf call to a stub has
  * none: then the call instruction is attributed like a sampled pc). ret->n is at least 1 for an nmethod.
  */
-void attribution_find(struct attribution *a, const struct code *code, int64_t pc_offset,
-		      int return_address, struct attributed *ret);
+void attribution_find(struct attribution *a, const struct code *code, int64_t pc_offset, int return_address,
+		      struct attributed *ret);
 
 #endif

@@ -168,9 +168,8 @@ static void classify(const uint8_t *p, uint8_t java, struct bytecode *ret)
 
 bool bytecode_reads_object(const struct bytecode *b)
 {
-	return (b->java >= OP_IALOAD && b->java <= OP_SALOAD) || b->java == OP_GETFIELD ||
-	       b->java == OP_PUTFIELD || b->java == OP_ARRAYLENGTH || b->java == OP_CHECKCAST ||
-	       b->java == OP_INSTANCEOF;
+	return (b->java >= OP_IALOAD && b->java <= OP_SALOAD) || b->java == OP_GETFIELD || b->java == OP_PUTFIELD ||
+	       b->java == OP_ARRAYLENGTH || b->java == OP_CHECKCAST || b->java == OP_INSTANCEOF;
 }
 
 bool bytecode_pushes_constant(const struct bytecode *b)

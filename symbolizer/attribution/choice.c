@@ -54,8 +54,7 @@ static void search_add(struct search *q, int32_t i)
 {
 	struct choice_scratch *s = q->s;
 
-	if (i < 0 || s->mark[i] == s->epoch ||
-	    (q->loop >= 0 && !loop_contains(q->g, q->loop, q->g->insns[i].loop)))
+	if (i < 0 || s->mark[i] == s->epoch || (q->loop >= 0 && !loop_contains(q->g, q->loop, q->g->insns[i].loop)))
 		return;
 	s->mark[i] = s->epoch;
 	s->queue[q->n++] = (uint32_t)i;
@@ -75,8 +74,7 @@ static void add_predecessors(struct search *q, uint32_t i)
 		search_add(q, (int32_t)q->g->preds[p]);
 }
 
-static bool take_evidence(const struct graph *g, uint32_t i, uint32_t distance, bool behind,
-			  struct choice_end *ret)
+static bool take_evidence(const struct graph *g, uint32_t i, uint32_t distance, bool behind, struct choice_end *ret)
 {
 	const struct evidence *e;
 
@@ -174,8 +172,7 @@ static void set_pseudo_bci(const struct graph *g, struct choice *c)
 
 static void take_nearer(struct choice *c)
 {
-	if (!c->backward.found ||
-	    (c->forward.found && c->forward.distance <= c->backward.distance))
+	if (!c->backward.found || (c->forward.found && c->forward.distance <= c->backward.distance))
 		c->pos = c->forward.pos;
 	else
 		c->pos = c->backward.pos;
@@ -184,8 +181,7 @@ static void take_nearer(struct choice *c)
 /* The frames that both sides have in common, and the first one with the same method but another bci. */
 static void take_ancestor(const struct graph *g, struct choice *c)
 {
-	const struct choice_end *near = c->forward.distance <= c->backward.distance ? &c->forward
-										   : &c->backward;
+	const struct choice_end *near = c->forward.distance <= c->backward.distance ? &c->forward : &c->backward;
 
 	c->ancestor = true;
 	c->pos.node = inline_tree_ancestor(&g->tree, c->forward.pos.node, c->backward.pos.node);
@@ -201,8 +197,7 @@ static bool take_agreed(struct choice *c)
 	return true;
 }
 
-static void choose_in_loops(const struct graph *g, struct search *q, uint32_t insn,
-			    struct choice *ret)
+static void choose_in_loops(const struct graph *g, struct search *q, uint32_t insn, struct choice *ret)
 {
 	int32_t innermost = g->insns[insn].loop;
 
@@ -229,8 +224,7 @@ static void choose_in_loops(const struct graph *g, struct search *q, uint32_t in
 		take_ancestor(g, ret);
 }
 
-static void choose_outside_loops(const struct graph *g, struct search *q, uint32_t insn,
-				 struct choice *ret)
+static void choose_outside_loops(const struct graph *g, struct search *q, uint32_t insn, struct choice *ret)
 {
 	q->pseudo = true;
 	search_both(q, insn, ret);

@@ -48,8 +48,7 @@ struct decoder *decoder_new(void);
 void decoder_free(struct decoder *d);
 
 /* The instruction at bytes[at]; false: it is invalid, or incomplete. */
-bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes, uint32_t at,
-		 struct decoded *ret);
+bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes, uint32_t at, struct decoded *ret);
 
 /* Do the bytes in front of `at` look like a call? Cheap; may return true for others. */
 bool bytes_end_in_call(const uint8_t *bytes, uint32_t at);

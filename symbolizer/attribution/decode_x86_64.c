@@ -18,10 +18,8 @@ struct decoder *decoder_new(void)
 
 	if (!d)
 		return NULL;
-	if (!ZYAN_SUCCESS(ZydisDecoderInit(&d->zydis, ZYDIS_MACHINE_MODE_LONG_64,
-					   ZYDIS_STACK_WIDTH_64)) ||
-	    !ZYAN_SUCCESS(
-		    ZydisDecoderEnableMode(&d->zydis, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE))) {
+	if (!ZYAN_SUCCESS(ZydisDecoderInit(&d->zydis, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
+	    !ZYAN_SUCCESS(ZydisDecoderEnableMode(&d->zydis, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE))) {
 		free(d);
 		return NULL;
 	}
@@ -82,8 +80,7 @@ static bool is_floating(const ZydisDecodedInstruction *z)
 
 	if (z->opcode_map == ZYDIS_OPCODE_MAP_0F)
 		return op == 0x51 || op == 0x58 || op == 0x59 || op == 0x5c || op == 0x5e;
-	return z->opcode_map == ZYDIS_OPCODE_MAP_0F38 &&
-	       z->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && low >= 6 &&
+	return z->opcode_map == ZYDIS_OPCODE_MAP_0F38 && z->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && low >= 6 &&
 	       (op >> 4 == 0x9 || op >> 4 == 0xa || op >> 4 == 0xb);
 }
 
@@ -100,8 +97,8 @@ static void take_constant(const ZydisDecodedInstruction *z, struct decoded *ret)
 /* mov esi, imm32: rsi is j_rarg0 (assembler_x86.hpp). */
 static void take_argument(const ZydisDecodedInstruction *z, struct decoded *ret)
 {
-	if (z->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || z->opcode != 0xbe || z->raw.rex.W ||
-	    z->raw.rex.B || z->raw.imm[0].size != 32)
+	if (z->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || z->opcode != 0xbe || z->raw.rex.W || z->raw.rex.B ||
+	    z->raw.imm[0].size != 32)
 		return;
 	ret->has_argument = true;
 	ret->argument = (int32_t)(uint32_t)z->raw.imm[0].value.u;
@@ -118,8 +115,7 @@ static void take_limit(const ZydisDecodedInstruction *z, struct decoded *ret)
 	ret->limit = (int32_t)(uint32_t)z->raw.imm[0].value.u;
 }
 
-bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes, uint32_t at,
-		 struct decoded *ret)
+bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes, uint32_t at, struct decoded *ret)
 {
 	ZydisDecodedInstruction z;
 	int64_t next;
@@ -139,9 +135,7 @@ bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes
 	switch (ret->class) {
 	case INSN_CALL:
 	case INSN_JCC:
-	case INSN_JMP:
-		ret->target = next + z.raw.imm[0].value.s;
-		break;
+	case INSN_JMP: ret->target = next + z.raw.imm[0].value.s; break;
 	case INSN_OTHER:
 		ret->has_address = z.opcode == 0x8d && z.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
 				   z.raw.modrm.mod == 0 && z.raw.modrm.rm == 5;

@@ -23,8 +23,7 @@ static void range_of(const struct graph *g, const struct choice *c, int32_t *ret
  * Can control pass the call at bci on its way from x to y? A check at a call is that of its
  * receiver, which the callee may follow. In a loop, the way may go round and pass any call.
  */
-static bool on_the_way(const struct graph *g, const struct choice *c, int32_t x, int32_t y,
-		       int32_t bci)
+static bool on_the_way(const struct graph *g, const struct choice *c, int32_t x, int32_t y, int32_t bci)
 {
 	bool check = !c->backward.pseudo && c->backward.kind != EVIDENCE_CALL;
 
@@ -33,8 +32,7 @@ static bool on_the_way(const struct graph *g, const struct choice *c, int32_t x,
 	return !graph_has_site(g, c->pos.node, bci);
 }
 
-bool may_hide_callee(const struct graph *g, const struct attribution_env *env,
-		     const struct choice *c)
+bool may_hide_callee(const struct graph *g, const struct attribution_env *env, const struct choice *c)
 {
 	uint32_t id = g->tree.nodes.v[c->pos.node].method_id;
 	const struct hs_method *m = method_of(env, id);
@@ -76,8 +74,7 @@ static bool is_same(const struct hidden_callee *a, const struct hidden_callee *b
 }
 
 /* visible: its node, or -1. */
-static void candidate_add(struct candidates *c, struct inline_pos at, uint32_t method_id,
-			  int32_t visible)
+static void candidate_add(struct candidates *c, struct inline_pos at, uint32_t method_id, int32_t visible)
 {
 	struct bytecode_traits t;
 	struct hidden_callee h;
@@ -106,13 +103,11 @@ static void visible_add(struct candidates *c, const struct choice_end *end, int3
 	while (x != node && nodes[x].parent != node)
 		x = nodes[x].parent;
 	if (x != node)
-		candidate_add(c, (struct inline_pos){node, nodes[x].call_bci}, nodes[x].method_id,
-			      x);
+		candidate_add(c, (struct inline_pos){node, nodes[x].call_bci}, nodes[x].method_id, x);
 }
 
 /* Adds the calls of m between x and y without a record; false: the loop may be the method's own. */
-static bool hidden_add(struct candidates *c, const struct hs_method *m, int32_t node, int32_t x,
-		       int32_t y)
+static bool hidden_add(struct candidates *c, const struct hs_method *m, int32_t node, int32_t x, int32_t y)
 {
 	uint32_t id = c->g->tree.nodes.v[node].method_id, callee;
 	struct bytecode b;
@@ -152,8 +147,8 @@ static unsigned find_by_limit(const struct graph *g, const struct attribution_en
 	return n;
 }
 
-bool find_hidden_callee(const struct graph *g, const struct attribution_env *env,
-			const struct choice *c, struct hidden_callee *ret)
+bool find_hidden_callee(const struct graph *g, const struct attribution_env *env, const struct choice *c,
+			struct hidden_callee *ret)
 {
 	const struct hs_method *m = method_of(env, g->tree.nodes.v[c->pos.node].method_id);
 	struct candidates found = {.env = env, .g = g};
@@ -173,10 +168,9 @@ bool find_hidden_callee(const struct graph *g, const struct attribution_env *env
 	visible_add(&found, &c->forward, c->pos.node);
 	by_limit = find_by_limit(g, env, c->pos.node, loop, x, y, ret);
 	if (by_limit)
-		return by_limit == 1 && (is_same(ret, &found.last) || found.n != 1 ||
-					 !limits_agree(g, loop, env, found.last.method_id));
+		return by_limit == 1 &&
+		       (is_same(ret, &found.last) || found.n != 1 || !limits_agree(g, loop, env, found.last.method_id));
 	*ret = found.last;
 	/* Intrinsics may replace native methods by loops, and no record names those. */
-	return found.n == 1 && method_of(env, ret->method_id) &&
-	       method_of(env, ret->method_id)->code_size > 0;
+	return found.n == 1 && method_of(env, ret->method_id) && method_of(env, ret->method_id)->code_size > 0;
 }

@@ -11,8 +11,7 @@
  */
 
 /* Could code between the two ends of the choice belong to an inlined method that left no record? */
-bool may_hide_callee(const struct graph *g, const struct attribution_env *env,
-		     const struct choice *c);
+bool may_hide_callee(const struct graph *g, const struct attribution_env *env, const struct choice *c);
 
 struct hidden_callee {
 	struct inline_pos at; /* of the call */
@@ -24,7 +23,7 @@ struct hidden_callee {
  * record, or an end of the choice is in it. false: there is none, there are several, or the loop may be the
  * method's own.
  */
-bool find_hidden_callee(const struct graph *g, const struct attribution_env *env,
-			const struct choice *c, struct hidden_callee *ret);
+bool find_hidden_callee(const struct graph *g, const struct attribution_env *env, const struct choice *c,
+			struct hidden_callee *ret);
 
 #endif

@@ -135,8 +135,7 @@ void env_cache_keep(struct env_cache *k, struct hotspot *hs)
 	for (size_t i = 0; i < old.cap; i++) {
 		const struct u64map_slot *s = &old.slots[i];
 
-		if (s->key && hotspot_keeps_method(hs, (uint32_t)(s->key >> 32)) &&
-		    hotspot_keeps_method(hs, s->value))
+		if (s->key && hotspot_keeps_method(hs, (uint32_t)(s->key >> 32)) && hotspot_keeps_method(hs, s->value))
 			u64map_put(&k->callees, s->key, s->value);
 	}
 	u64map_done(&old);

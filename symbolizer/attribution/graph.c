@@ -56,14 +56,13 @@ int graph_link(struct graph *g)
 static size_t graph_size(const struct graph *g)
 {
 	return sizeof(*g) + g->n_insns * (sizeof(*g->insns) + sizeof(*g->ways) + sizeof(*g->pred_start)) +
-	       g->pred_start[g->n_insns] * sizeof(*g->preds) +
-	       g->n_evidence * sizeof(*g->evidence) + g->n_loops * sizeof(*g->loops) +
-	       g->n_tables * sizeof(*g->tables) + g->n_table_targets * sizeof(*g->table_targets) +
-	       g->tree.nodes.cap * sizeof(*g->tree.nodes.v) + slots_bytes(&g->tree.by_place) + g->n_sites * sizeof(*g->sites);
+	       g->pred_start[g->n_insns] * sizeof(*g->preds) + g->n_evidence * sizeof(*g->evidence) +
+	       g->n_loops * sizeof(*g->loops) + g->n_tables * sizeof(*g->tables) +
+	       g->n_table_targets * sizeof(*g->table_targets) + g->tree.nodes.cap * sizeof(*g->tree.nodes.v) +
+	       slots_bytes(&g->tree.by_place) + g->n_sites * sizeof(*g->sites);
 }
 
-int graph_new(const struct code *code, const struct attribution_env *env, const struct decoder *d,
-	      struct graph **ret)
+int graph_new(const struct code *code, const struct attribution_env *env, const struct decoder *d, struct graph **ret)
 {
 	struct graph_build b = {.code = code, .env = env, .decoder = d};
 	int r;

@@ -77,8 +77,7 @@ struct graph {
 };
 
 /* -E2BIG: too large; -EINVAL: nothing to decode; -ENOMEM. */
-int graph_new(const struct code *code, const struct attribution_env *env, const struct decoder *d,
-	      struct graph **ret);
+int graph_new(const struct code *code, const struct attribution_env *env, const struct decoder *d, struct graph **ret);
 void graph_free(struct graph *g);
 
 /* The instruction that contains pc, or the one before a gap; -1: none. */

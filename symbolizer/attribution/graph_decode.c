@@ -76,12 +76,10 @@ static void read_table(struct decoding *d, struct graph_insn *in)
 	uint8_t bytes[GRAPH_MAX_TABLE * 8];
 	uint32_t got;
 
-	if (!d->has_address || d->address >= 0 || d->address < -(int64_t)sizeof(bytes) * 8 ||
-	    !b->env->bytes)
+	if (!d->has_address || d->address >= 0 || d->address < -(int64_t)sizeof(bytes) * 8 || !b->env->bytes)
 		return;
 	got = b->env->bytes(b->env->ctx, base, bytes,
-			    -d->address < (int64_t)sizeof(bytes) ? (uint32_t)-d->address
-								  : (uint32_t)sizeof(bytes));
+			    -d->address < (int64_t)sizeof(bytes) ? (uint32_t)-d->address : (uint32_t)sizeof(bytes));
 	for (uint32_t i = 0; i + 8 <= got && d->targets.n < GRAPH_MAX_TARGETS; i += 8) {
 		memcpy(&value, bytes + i, 8);
 		value -= b->code->begin;
@@ -120,10 +118,8 @@ static bool insn_goes_on(const struct graph_insn *in)
 	case INSN_JMP:
 	case INSN_JMP_INDIRECT:
 	case INSN_RET:
-	case INSN_STOP:
-		return false;
-	case INSN_CALL:
-		return in->role != ROLE_UNCOMMON_TRAP;
+	case INSN_STOP: return false;
+	case INSN_CALL: return in->role != ROLE_UNCOMMON_TRAP;
 	}
 	return true;
 }
@@ -268,8 +264,7 @@ static void set_edges(struct graph_build *b)
 	for (uint32_t i = 0; i < g->n_insns; i++) {
 		struct graph_insn *in = &g->insns[i];
 
-		if (insn_goes_on(in) && i + 1 < g->n_insns &&
-		    g->insns[i + 1].off == in->off + in->len)
+		if (insn_goes_on(in) && i + 1 < g->n_insns && g->insns[i + 1].off == in->off + in->len)
 			in->flags |= INSN_FALLS;
 		if ((in->class == INSN_JMP || in->class == INSN_JCC) && in->target >= 0)
 			in->target = build_insn_at(b, in->target);
@@ -333,8 +328,7 @@ int graph_decode(struct graph_build *b)
 	struct decoding d = {.b = b};
 	int r;
 
-	b->g->damaged = b->code->end > b->code->begin &&
-			b->code->n_bytes < b->code->end - b->code->begin;
+	b->g->damaged = b->code->end > b->code->begin && b->code->n_bytes < b->code->end - b->code->begin;
 	d.oom = !vec_push(&d.tables, ((struct jump_table){0}));
 	add_known(&d);
 	r = d.oom ? -ENOMEM : decode_work(&d);

@@ -39,8 +39,7 @@ static void site_add(struct placing *p, int32_t node, int32_t bci)
 }
 
 /* The record of a call has the offset of its return address, that of a poll its own offset. */
-static struct graph_insn *insn_of_record(const struct graph_build *b, int32_t off,
-				   enum evidence_kind *ret_kind)
+static struct graph_insn *insn_of_record(const struct graph_build *b, int32_t off, enum evidence_kind *ret_kind)
 {
 	struct graph *g = b->g;
 	int32_t i = graph_find(g, off > 0 ? (uint32_t)off - 1 : 0);
@@ -112,8 +111,7 @@ static struct side side_of(const struct graph *g, const struct attribution_env *
 			argument = in;
 		if (in->class == INSN_CALL && in->flags & INSN_RECORD) {
 			if (in->role == ROLE_UNCOMMON_TRAP)
-				return (struct side){in->evidence, EVIDENCE_TRAP,
-						     trap_of(env, argument)};
+				return (struct side){in->evidence, EVIDENCE_TRAP, trap_of(env, argument)};
 			if (in->role == ROLE_RUNTIME)
 				return (struct side){in->evidence, EVIDENCE_SLOW, TRAP_OF_CHECK};
 			return none;
@@ -160,8 +158,7 @@ static void place_null_checks(struct placing *p)
 		struct side s = side_of(p->b->g, p->b->env, build_insn_at(p->b, c->null_checks[k].to));
 
 		if (i >= 0 && s.evidence >= 0)
-			place(p, &p->b->g->insns[i], p->evidence.v[s.evidence].pos, EVIDENCE_NULL,
-			      s.trap);
+			place(p, &p->b->g->insns[i], p->evidence.v[s.evidence].pos, EVIDENCE_NULL, s.trap);
 	}
 }
 
@@ -269,9 +266,8 @@ static int sort_children(const struct inline_tree *t, struct child **ret, uint32
 	if (!c)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < t->nodes.n; i++)
-		c[i - 1] = (struct child){(uint64_t)(uint32_t)t->nodes.v[i].parent << 32 |
-						  (uint32_t)t->nodes.v[i].call_bci,
-					  (int32_t)i};
+		c[i - 1] = (struct child){
+			(uint64_t)(uint32_t)t->nodes.v[i].parent << 32 | (uint32_t)t->nodes.v[i].call_bci, (int32_t)i};
 	qsort(c, t->nodes.n - 1, sizeof(*c), child_compare);
 	for (uint32_t i = 0; i + 1 < t->nodes.n; i++) {
 		if (n > 0 && c[n - 1].key == c[i].key)
@@ -290,8 +286,7 @@ static bool is_call(const struct attribution_env *env, uint32_t method_id, int32
 	const struct hs_method *m = env->method ? env->method(env->ctx, method_id) : NULL;
 	struct bytecode b;
 
-	return m && bytecode_at(m, env->major, bci, &b) && b.kind == BYTECODE_INVOKE &&
-	       !bytecode_is_static_call(&b);
+	return m && bytecode_at(m, env->major, bci, &b) && b.kind == BYTECODE_INVOKE && !bytecode_is_static_call(&b);
 }
 
 struct callees {

@@ -245,8 +245,7 @@ static uint8_t insn_does(const struct graph_insn *in)
 {
 	uint8_t does = in->flags & INSN_FLOATING ? LOOP_FLOATING : 0;
 
-	if (in->flags & INSN_RECORD ||
-	    (in->class != INSN_CALL && in->class != INSN_CALL_INDIRECT))
+	if (in->flags & INSN_RECORD || (in->class != INSN_CALL && in->class != INSN_CALL_INDIRECT))
 		return does;
 	if (in->role != ROLE_NATIVE)
 		does |= LOOP_STUB_CALL;

@@ -48,8 +48,7 @@ static bool is_foreign_end_behind(const struct graph *g, uint32_t i)
 
 	if (in->evidence >= 0)
 		return g->evidence[in->evidence].after.node != 0;
-	return !(in->flags & INSN_ENTRY) && in->flags & INSN_ROOT &&
-	       g->pred_start[i] == g->pred_start[i + 1];
+	return !(in->flags & INSN_ENTRY) && in->flags & INSN_ROOT && g->pred_start[i] == g->pred_start[i + 1];
 }
 
 static void find_ahead(struct way_search *w)

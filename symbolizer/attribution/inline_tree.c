@@ -34,7 +34,8 @@ int inline_tree_init(struct inline_tree *t, uint32_t root_method)
 {
 	*t = (struct inline_tree){0};
 	return node_add(t, &(struct inline_node){.method_id = root_method, .parent = -1, .call_bci = -1}) < 0 ?
-		       -ENOMEM : 0;
+		       -ENOMEM :
+		       0;
 }
 
 void inline_tree_done(struct inline_tree *t)
@@ -51,8 +52,7 @@ int32_t inline_tree_child(struct inline_tree *t, int32_t parent, int32_t bci, ui
 	return child != SLOTS_NONE ? (int32_t)child : node_add(t, &wanted);
 }
 
-int inline_tree_add(struct inline_tree *t, const struct code_scope *scopes, size_t n,
-		    struct inline_pos *ret)
+int inline_tree_add(struct inline_tree *t, const struct code_scope *scopes, size_t n, struct inline_pos *ret)
 {
 	int32_t node = 0;
 
@@ -87,14 +87,12 @@ int32_t inline_tree_bci_in(const struct inline_tree *t, struct inline_pos pos, i
 	return pos.bci;
 }
 
-size_t inline_tree_scopes(const struct inline_tree *t, struct inline_pos pos,
-			  struct code_scope *ret, size_t max)
+size_t inline_tree_scopes(const struct inline_tree *t, struct inline_pos pos, struct code_scope *ret, size_t max)
 {
 	size_t n = 0;
 
 	while (pos.node >= 0 && n < max) {
-		ret[n++] = (struct code_scope){.method_id = t->nodes.v[pos.node].method_id,
-					       .bci = pos.bci};
+		ret[n++] = (struct code_scope){.method_id = t->nodes.v[pos.node].method_id, .bci = pos.bci};
 		pos.bci = t->nodes.v[pos.node].call_bci;
 		pos.node = t->nodes.v[pos.node].parent;
 	}

@@ -34,8 +34,7 @@ int inline_tree_init(struct inline_tree *t, uint32_t root_method); /* -ENOMEM */
 void inline_tree_done(struct inline_tree *t);
 
 /* Adds a chain (innermost first). -EINVAL: its root is not the compiled method; -ENOMEM. */
-int inline_tree_add(struct inline_tree *t, const struct code_scope *scopes, size_t n,
-		    struct inline_pos *ret);
+int inline_tree_add(struct inline_tree *t, const struct code_scope *scopes, size_t n, struct inline_pos *ret);
 
 /* The node of `method` called at bci of `parent`, added if necessary; or a negative errno. */
 int32_t inline_tree_child(struct inline_tree *t, int32_t parent, int32_t bci, uint32_t method);
@@ -47,7 +46,6 @@ int32_t inline_tree_ancestor(const struct inline_tree *t, int32_t a, int32_t b);
 int32_t inline_tree_bci_in(const struct inline_tree *t, struct inline_pos pos, int32_t node);
 
 /* Writes the chain of a position, innermost first; returns the count, at most max. */
-size_t inline_tree_scopes(const struct inline_tree *t, struct inline_pos pos,
-			  struct code_scope *ret, size_t max);
+size_t inline_tree_scopes(const struct inline_tree *t, struct inline_pos pos, struct code_scope *ret, size_t max);
 
 #endif

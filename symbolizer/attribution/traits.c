@@ -36,8 +36,7 @@ struct reading {
 };
 
 /* Returns the number of backward branches of a method, at most max; *ret_ok: all bytecodes were decoded. */
-static unsigned find_loops(const struct hs_method *m, int major, struct bci_range *ret, unsigned max,
-			   bool *ret_ok)
+static unsigned find_loops(const struct hs_method *m, int major, struct bci_range *ret, unsigned max, bool *ret_ok)
 {
 	struct bytecode b;
 	unsigned n = 0;
@@ -85,13 +84,12 @@ static void note_bytecode(uint8_t op, struct bytecode_traits *t)
 		t->floating = true;
 	else if (op == 114 || op == 115 || (op >= 139 && op <= 144))
 		t->conversion = true; /* frem, drem, f2i .. d2f */
-	else if (op == 50 || op == 83 || (op >= 178 && op <= 181) || op == 187 || op == 188 ||
-		 op == 189 || op == 197 || op == 194 || op == 195)
+	else if (op == 50 || op == 83 || (op >= 178 && op <= 181) || op == 187 || op == 188 || op == 189 || op == 197 ||
+		 op == 194 || op == 195)
 		t->objects = true; /* aaload, aastore, fields, allocations, monitors */
 }
 
-static void read_method(struct reading *r, uint32_t id, const struct bci_range *within, unsigned n,
-			unsigned depth);
+static void read_method(struct reading *r, uint32_t id, const struct bci_range *within, unsigned n, unsigned depth);
 
 /* Opcodes iaload to saload, iastore to sastore. */
 static bool has_arrays(const struct hs_method *m, int major)
@@ -113,9 +111,7 @@ static bool is_left_out(const struct reading *r, const struct hs_method *callee,
 static void read_call(struct reading *r, uint32_t caller, const struct bytecode *b, unsigned depth)
 {
 	const struct attribution_env *env = r->env;
-	uint32_t id = b->kind == BYTECODE_INVOKE && env->callee ?
-			      env->callee(env->ctx, caller, b->bci) :
-			      0;
+	uint32_t id = b->kind == BYTECODE_INVOKE && env->callee ? env->callee(env->ctx, caller, b->bci) : 0;
 	const struct hs_method *m = id ? env->method(env->ctx, id) : NULL;
 
 	if (m && note_intrinsic(m, r->t))
@@ -138,8 +134,7 @@ static bool in_ranges(int32_t bci, const struct bci_range *r, unsigned n)
 }
 
 /* Collects what the method does at the bcis of `within` (n 0: everywhere). */
-static void read_method(struct reading *r, uint32_t id, const struct bci_range *within, unsigned n,
-			unsigned depth)
+static void read_method(struct reading *r, uint32_t id, const struct bci_range *within, unsigned n, unsigned depth)
 {
 	const struct hs_method *m = r->env->method(r->env->ctx, id);
 	struct bytecode b;
@@ -163,11 +158,10 @@ static void read_method(struct reading *r, uint32_t id, const struct bci_range *
 		r->t->unknown = true;
 }
 
-static void traits_read(const struct attribution_env *env, uint32_t method_id, const struct graph *g,
-			int32_t node, struct bytecode_traits *ret)
+static void traits_read(const struct attribution_env *env, uint32_t method_id, const struct graph *g, int32_t node,
+			struct bytecode_traits *ret)
 {
-	const struct hs_method *m = method_id && env->method ? env->method(env->ctx, method_id) :
-							       NULL;
+	const struct hs_method *m = method_id && env->method ? env->method(env->ctx, method_id) : NULL;
 	struct reading r = {.env = env, .g = g, .node = node, .t = ret};
 	struct bci_range loops[LOOPS_MAX];
 	bool ok;
@@ -202,8 +196,7 @@ void traits_memo_free(struct traits_memo *m)
 	free(m);
 }
 
-void bytecode_traits(const struct attribution_env *env, uint32_t method_id,
-		     struct bytecode_traits *ret)
+void bytecode_traits(const struct attribution_env *env, uint32_t method_id, struct bytecode_traits *ret)
 {
 	struct traits_memo *memo = env->traits;
 	uint32_t slot = method_id % MEMO_SLOTS;
@@ -233,8 +226,7 @@ bool traits_agree(const struct machine_traits *m, const struct bytecode_traits *
 	if (b->floating && !m->floating)
 		return false;
 	/* Without a stub (-XX:-UseLibmIntrinsic), math is called in libjvm. */
-	if ((b->math && !calls) || (b->time && !m->runtime_call) ||
-	    (b->power && !calls && !m->floating))
+	if ((b->math && !calls) || (b->time && !m->runtime_call) || (b->power && !calls && !m->floating))
 		return false;
 	if (b->unknown || b->power)
 		return true;

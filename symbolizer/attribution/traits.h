@@ -29,8 +29,7 @@ struct bytecode_traits {
 
 struct machine_traits machine_traits(const struct graph *g, int32_t loop);
 
-void bytecode_traits(const struct attribution_env *env, uint32_t method_id,
-		     struct bytecode_traits *ret);
+void bytecode_traits(const struct attribution_env *env, uint32_t method_id, struct bytecode_traits *ret);
 
 /*
  * The same for the method inlined as that node; left_out: it has one loop, with a call that was not compiled. That

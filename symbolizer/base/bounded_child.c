@@ -106,8 +106,10 @@ bool bounded_child_end(struct bounded_child *c, int *ret_status)
 			poll(NULL, 0, TICK_MS);
 		}
 		if (done == 0)
-			log_warn("left process %d behind: this child reads data of the target and cannot be ended (it may be waiting "
-				 "for memory or a file)", (int)c->pid);
+			log_warn("left process %d behind: this child reads data of the target and cannot be ended (it "
+				 "may be waiting "
+				 "for memory or a file)",
+				 (int)c->pid);
 	}
 	*c = (struct bounded_child){.fd = -1};
 	if (ret_status)

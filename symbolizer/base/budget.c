@@ -105,7 +105,8 @@ bool budget_take(struct budget *b, uint64_t bytes)
 
 bool budget_hold(struct budget *b, uint64_t *taken, uint64_t bytes)
 {
-	uint64_t want = bytes > UINT64_MAX - BUDGET_STEP ? bytes : (bytes + BUDGET_STEP - 1) / BUDGET_STEP * BUDGET_STEP;
+	uint64_t want =
+		bytes > UINT64_MAX - BUDGET_STEP ? bytes : (bytes + BUDGET_STEP - 1) / BUDGET_STEP * BUDGET_STEP;
 
 	if (want > *taken && !budget_take(b, want - *taken))
 		return false;

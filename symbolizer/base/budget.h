@@ -81,7 +81,6 @@ bool budget_cancelled(const struct budget *b);
  * Counts something that was given up (`bytes` 0: size unknown), and keeps a sentence about it for the
  * summary: what, which file, how much. Equal sentences are kept once. Nothing is noted after a cancellation.
  */
-void budget_refuse(struct budget *b, uint64_t bytes, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+void budget_refuse(struct budget *b, uint64_t bytes, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -26,11 +26,11 @@ static inline void fclose_at_exit(FILE **f)
 }
 
 /* Yields the value and empties the variable, so that its cleanup does nothing. */
-#define take_ptr(p)                                                                                \
-	__extension__({                                                                            \
-		__auto_type t_ = (p);                                                              \
-		(p) = NULL;                                                                        \
-		t_;                                                                                \
+#define take_ptr(p)                                                                                                    \
+	__extension__({                                                                                                \
+		__auto_type t_ = (p);                                                                                  \
+		(p) = NULL;                                                                                            \
+		t_;                                                                                                    \
 	})
 
 static inline int take_fd(int *fd)

@@ -40,14 +40,14 @@ static inline const void *cursor_take(struct cursor *c, size_t len)
 	return p;
 }
 
-#define CURSOR_READER(type, name)                                                                  \
-	static inline type cursor_##name(struct cursor *c)                                         \
-	{                                                                                          \
-		type v = 0;                                                                        \
-		const void *p = cursor_take(c, sizeof(v));                                         \
-		if (p)                                                                             \
-			memcpy(&v, p, sizeof(v));                                                  \
-		return v;                                                                          \
+#define CURSOR_READER(type, name)                                                                                      \
+	static inline type cursor_##name(struct cursor *c)                                                             \
+	{                                                                                                              \
+		type v = 0;                                                                                            \
+		const void *p = cursor_take(c, sizeof(v));                                                             \
+		if (p)                                                                                                 \
+			memcpy(&v, p, sizeof(v));                                                                      \
+		return v;                                                                                              \
 	}
 CURSOR_READER(uint8_t, u8)
 CURSOR_READER(uint16_t, u16)

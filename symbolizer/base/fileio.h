@@ -31,7 +31,8 @@ int outfile_directory(const struct outfile *f); /* O_PATH, borrowed: where the n
 /* Flushes the file, gives it its name, and frees f in any case. -EEXIST: something that must not be replaced got the name. */
 int outfile_commit(struct outfile *f, struct err *err);
 void outfile_abort(struct outfile *f); /* frees f (may be NULL) and leaves nothing behind */
-int outfile_fail(struct err *err, int code, const char *path); /* "cannot write ...", why, and the remedy; returns code */
+int outfile_fail(struct err *err, int code,
+		 const char *path); /* "cannot write ...", why, and the remedy; returns code */
 /*
  * For a file that cannot be written: one with a random name that ends in that of `path`, in the directory number i (below
  * OUTFILE_RESCUES) of those where everybody may write, for its owner alone. Nobody can have put a link there.

@@ -24,7 +24,8 @@ enum { MAX_FDINFO = 65536, MAX_MOUNTINFO = 16 << 20 };
  */
 static const char *own_options(const char *type)
 {
-	const char *source = strpbrk(type, " \n"), *options = source && *source == ' ' ? strpbrk(source + 1, " \n") : NULL;
+	const char *source = strpbrk(type, " \n"),
+		   *options = source && *source == ' ' ? strpbrk(source + 1, " \n") : NULL;
 
 	return options && *options == ' ' ? options : NULL;
 }

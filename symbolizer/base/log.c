@@ -32,7 +32,8 @@ void log_set_live_line(bool shown)
 /* One write(2) for each line, so that lines of several threads do not mix. */
 static void write_line(const char *fmt, va_list ap)
 {
-	const char *prefix = atomic_load_explicit(&live_line, memory_order_relaxed) ? "\r\033[Kjsampler: " : "jsampler: ";
+	const char *prefix =
+		atomic_load_explicit(&live_line, memory_order_relaxed) ? "\r\033[Kjsampler: " : "jsampler: ";
 	char raw[1000], line[PREFIX_MAX + sizeof(raw) + 1];
 	int saved = errno, n;
 	size_t len;
@@ -56,15 +57,15 @@ static void write_line(const char *fmt, va_list ap)
 	errno = saved;
 }
 
-#define LOGGER(name, least)                                                                        \
-	void log_##name(const char *fmt, ...)                                                      \
-	{                                                                                          \
-		va_list ap;                                                                        \
-		if (log_get_level() < (least))                                                     \
-			return;                                                                    \
-		va_start(ap, fmt);                                                                 \
-		write_line(fmt, ap);                                                               \
-		va_end(ap);                                                                        \
+#define LOGGER(name, least)                                                                                            \
+	void log_##name(const char *fmt, ...)                                                                          \
+	{                                                                                                              \
+		va_list ap;                                                                                            \
+		if (log_get_level() < (least))                                                                         \
+			return;                                                                                        \
+		va_start(ap, fmt);                                                                                     \
+		write_line(fmt, ap);                                                                                   \
+		va_end(ap);                                                                                            \
 	}
 LOGGER(error, LOG_LEVEL_QUIET)
 LOGGER(warn, LOG_LEVEL_NORMAL)

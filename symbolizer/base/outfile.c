@@ -52,21 +52,15 @@ static void outfile_free_at_exit(struct outfile **f)
 const char *outfile_remedy(int code)
 {
 	switch (-code) {
-	case ENOENT:
-		return "; create its directory first, or name another file";
+	case ENOENT: return "; create its directory first, or name another file";
 	case EACCES:
 	case EPERM:
-	case EROFS:
-		return "; name a file where you may write";
+	case EROFS: return "; name a file where you may write";
 	case ENOSPC:
-	case EDQUOT:
-		return "; make room, or name a file on another file system";
-	case EFBIG:
-		return "; raise the limit with ulimit -f, or name a pipe";
-	case EISDIR:
-		return "; name a file, not a directory";
-	default:
-		return "";
+	case EDQUOT: return "; make room, or name a file on another file system";
+	case EFBIG: return "; raise the limit with ulimit -f, or name a pipe";
+	case EISDIR: return "; name a file, not a directory";
+	default: return "";
 	}
 }
 
@@ -97,8 +91,7 @@ static int open_temp(struct outfile *f)
 		char name[sizeof(f->temp)];
 
 		random_name(name, sizeof(name));
-		fd = openat(f->dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-			    0666);
+		fd = openat(f->dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 		if (fd >= 0) {
 			memcpy(f->temp, name, sizeof(name));
 			return fd;

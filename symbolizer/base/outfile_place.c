@@ -34,8 +34,7 @@ static int path_descriptor(const char *path)
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
 		size_t len = strlen(prefixes[i]);
 
-		if (strncmp(path, prefixes[i], len) == 0 &&
-		    parse_u64(path + len, 0, INT_MAX, &fd) == 0)
+		if (strncmp(path, prefixes[i], len) == 0 && parse_u64(path + len, 0, INT_MAX, &fd) == 0)
 			return (int)fd;
 	}
 	return -1;
@@ -47,7 +46,7 @@ static bool end_is_asked(void)
 	sigset_t pending;
 
 	return sigpending(&pending) == 0 && (sigismember(&pending, SIGINT) == 1 ||
-		sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGHUP) == 1);
+					     sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGHUP) == 1);
 }
 
 /* Opening for writing waits for a reader, but not without heeding signals: ENXIO means that there is none yet. */
@@ -90,7 +89,8 @@ static int open_in_place(const struct path_end *end, const char *path)
 
 static int refuse_other(const struct stat *st, int code, struct err *why)
 {
-	return err_set(why, code, "it belongs to user %u, in a directory where others may write; remove it, or name another file",
+	return err_set(why, code,
+		       "it belongs to user %u, in a directory where others may write; remove it, or name another file",
 		       (unsigned)st->st_uid);
 }
 

@@ -18,7 +18,8 @@ int outfile_open_rescue(const char *path, unsigned i, struct outfile **ret, char
 
 	if (i >= OUTFILE_RESCUES || getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
 		return -EINVAL;
-	if (snprintf(ret_path, size, "%s/jsampler-%016" PRIx64 "-%s", dirs[i], random, slash ? slash + 1 : path) >= (int)size)
+	if (snprintf(ret_path, size, "%s/jsampler-%016" PRIx64 "-%s", dirs[i], random, slash ? slash + 1 : path) >=
+	    (int)size)
 		return -ENAMETOOLONG;
 	mask = umask(077);
 	r = outfile_open(ret_path, ret, NULL);

@@ -76,13 +76,8 @@ static int fraction(const char **s, uint64_t *ret_billionths)
 
 int parse_duration(const char *s, uint64_t *ret_ns)
 {
-	static const struct unit units[] = {{"", 1000000000},
-					    {"s", 1000000000},
-					    {"ms", 1000000},
-					    {"us", 1000},
-					    {"m", 60000000000},
-					    {"h", 3600000000000},
-					    {NULL, 0}};
+	static const struct unit units[] = {{"", 1000000000},   {"s", 1000000000},    {"ms", 1000000}, {"us", 1000},
+					    {"m", 60000000000}, {"h", 3600000000000}, {NULL, 0}};
 	uint64_t whole = 0, part = 0, factor;
 	int r = digits(&s, &whole);
 	unsigned __int128 ns;
@@ -101,9 +96,8 @@ int parse_duration(const char *s, uint64_t *ret_ns)
 
 int parse_size(const char *s, uint64_t *ret_bytes)
 {
-	static const struct unit units[] = {{"", 1},		{"k", 1 << 10}, {"K", 1 << 10},
-					    {"m", 1 << 20},	{"M", 1 << 20}, {"g", 1 << 30},
-					    {"G", 1 << 30},	{"t", 1ull << 40},
+	static const struct unit units[] = {{"", 1},           {"k", 1 << 10}, {"K", 1 << 10}, {"m", 1 << 20},
+					    {"M", 1 << 20},    {"g", 1 << 30}, {"G", 1 << 30}, {"t", 1ull << 40},
 					    {"T", 1ull << 40}, {NULL, 0}};
 	uint64_t v = 0, factor;
 	int r = digits(&s, &v);

@@ -78,8 +78,10 @@ static bool may_search(uid_t uid, const struct stat *dir)
 
 static int refuse_bound(const struct path_walk *w)
 {
-	return err_set(w->why, -EACCES, "the symbolic link '%s', which user %u controls, leads outside that user's "
-		       "directories; give the name that it leads to", w->link, (unsigned)w->bound);
+	return err_set(w->why, -EACCES,
+		       "the symbolic link '%s', which user %u controls, leads outside that user's "
+		       "directories; give the name that it leads to",
+		       w->link, (unsigned)w->bound);
 }
 
 /* Consumes fd. */
@@ -107,10 +109,14 @@ static int refuse_link(const struct path_walk *w, const struct stat *link)
 
 	full_name(w, name, sizeof(name));
 	if (link->st_nlink > 1)
-		return err_set(w->why, -EACCES, "the symbolic link '%s' has a second name (a hard link), and others may "
-			       "have put it there: it is not followed; name another file", name);
-	return err_set(w->why, -EACCES, "the symbolic link '%s' belongs to user %u, and is not followed; remove it, or name "
-		       "another file", name, (unsigned)link->st_uid);
+		return err_set(w->why, -EACCES,
+			       "the symbolic link '%s' has a second name (a hard link), and others may "
+			       "have put it there: it is not followed; name another file",
+			       name);
+	return err_set(w->why, -EACCES,
+		       "the symbolic link '%s' belongs to user %u, and is not followed; remove it, or name "
+		       "another file",
+		       name, (unsigned)link->st_uid);
 }
 
 static int refuse_process(const struct path_walk *w)
@@ -118,8 +124,10 @@ static int refuse_process(const struct path_walk *w)
 	char name[PATH_MAX];
 
 	full_name(w, name, sizeof(name));
-	return err_set(w->why, -EACCES, "'%s' is a link of another process, and is not followed; give the file's own "
-		       "name", name);
+	return err_set(w->why, -EACCES,
+		       "'%s' is a link of another process, and is not followed; give the file's own "
+		       "name",
+		       name);
 }
 
 static bool may_follow(const struct stat *dir, const struct stat *link)

@@ -7,8 +7,7 @@
 
 enum { FIRST_CAP = 64 };
 
-uint32_t slots_find(const struct slots *s, uint64_t hash, slots_equal_fn *equal, const void *ctx,
-		    const void *wanted)
+uint32_t slots_find(const struct slots *s, uint64_t hash, slots_equal_fn *equal, const void *ctx, const void *wanted)
 {
 	uint32_t tag = hash >> 32, i = tag;
 

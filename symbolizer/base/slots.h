@@ -21,8 +21,7 @@ enum { SLOTS_NONE = UINT32_MAX };
 typedef bool slots_equal_fn(const void *ctx, const void *wanted, uint32_t position);
 
 /* Position of the thing for which equal(ctx, wanted, position) holds; SLOTS_NONE. */
-uint32_t slots_find(const struct slots *s, uint64_t hash, slots_equal_fn *equal, const void *ctx,
-		    const void *wanted);
+uint32_t slots_find(const struct slots *s, uint64_t hash, slots_equal_fn *equal, const void *ctx, const void *wanted);
 
 /* Adds a position that is not there. false: out of memory, nothing changed. */
 bool slots_add(struct slots *s, uint64_t hash, uint32_t position);

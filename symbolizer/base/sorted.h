@@ -8,28 +8,27 @@
  * `key`, or n. Its predecessor is the last one that starts at or before an address; with the end of disjoint ranges as
  * the field, the result is the range that may hold the address.
  */
-#define first_above(v, n, field, key)                                                              \
-	__extension__({                                                                            \
-		size_t lo_ = 0, hi_ = (n);                                                         \
-		while (lo_ < hi_) {                                                                \
-			size_t mid_ = lo_ + (hi_ - lo_) / 2;                                       \
-			if ((v)[mid_].field > (key))                                               \
-				hi_ = mid_;                                                        \
-			else                                                                       \
-				lo_ = mid_ + 1;                                                    \
-		}                                                                                  \
-		lo_;                                                                               \
+#define first_above(v, n, field, key)                                                                                  \
+	__extension__({                                                                                                \
+		size_t lo_ = 0, hi_ = (n);                                                                             \
+		while (lo_ < hi_) {                                                                                    \
+			size_t mid_ = lo_ + (hi_ - lo_) / 2;                                                           \
+			if ((v)[mid_].field > (key))                                                                   \
+				hi_ = mid_;                                                                            \
+			else                                                                                           \
+				lo_ = mid_ + 1;                                                                        \
+		}                                                                                                      \
+		lo_;                                                                                                   \
 	})
 
 /*
  * For ranges that overlap, sorted by start: sets the `reach` of each to the highest end up to it, so that a search for
  * what covers an address can stop early.
  */
-#define set_reach(v, n)                                                                            \
-	do {                                                                                       \
-		for (size_t i_ = 0; i_ < (n); i_++)                                                \
-			(v)[i_].reach = i_ && (v)[i_ - 1].reach > (v)[i_].end ? (v)[i_ - 1].reach : \
-										(v)[i_].end; \
+#define set_reach(v, n)                                                                                                \
+	do {                                                                                                           \
+		for (size_t i_ = 0; i_ < (n); i_++)                                                                    \
+			(v)[i_].reach = i_ && (v)[i_ - 1].reach > (v)[i_].end ? (v)[i_ - 1].reach : (v)[i_].end;       \
 	} while (0)
 
 #endif

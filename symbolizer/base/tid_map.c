@@ -67,7 +67,8 @@ void tid_map_clear(struct tid_map *m)
 {
 	struct tid_node *n, *next;
 
-	HASH_ITER(hh, m->nodes, n, next) {
+	HASH_ITER(hh, m->nodes, n, next)
+	{
 		HASH_DEL(m->nodes, n);
 		free(n);
 	}

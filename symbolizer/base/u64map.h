@@ -15,7 +15,7 @@ struct u64map {
 	struct u64map_slot {
 		uint64_t key;
 		uint32_t value;
-	} *slots;
+	} * slots;
 	size_t cap, n; /* cap: 0 or a power of two */
 	uint64_t seed; /* the secret, at hand */
 };

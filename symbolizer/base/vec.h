@@ -8,27 +8,27 @@
  * A typed growing array: `VEC(struct x) xs = {0};`. vec_push() copies the value and yields false
  * when out of memory. Elements move when it grows: keep indices, not pointers.
  */
-#define VEC(type)                                                                                  \
-	struct {                                                                                   \
-		type *v;                                                                           \
-		size_t n, cap;                                                                     \
+#define VEC(type)                                                                                                      \
+	struct {                                                                                                       \
+		type *v;                                                                                               \
+		size_t n, cap;                                                                                         \
 	}
 
-#define vec_push(vec, value)                                                                       \
-	__extension__({                                                                            \
-		bool ok_ = vec_grow_((void **)&(vec)->v, &(vec)->cap, (vec)->n, sizeof(*(vec)->v)); \
-		if (ok_)                                                                           \
-			(vec)->v[(vec)->n++] = (value);                                            \
-		ok_;                                                                               \
+#define vec_push(vec, value)                                                                                           \
+	__extension__({                                                                                                \
+		bool ok_ = vec_grow_((void **)&(vec)->v, &(vec)->cap, (vec)->n, sizeof(*(vec)->v));                    \
+		if (ok_)                                                                                               \
+			(vec)->v[(vec)->n++] = (value);                                                                \
+		ok_;                                                                                                   \
 	})
 
 /* Makes it at least `count` elements long; new elements are `value`. */
-#define vec_reach(vec, count, value)                                                               \
-	__extension__({                                                                            \
-		bool reached_ = true;                                                              \
-		while (reached_ && (vec)->n < (count))                                             \
-			reached_ = vec_push(vec, value);                                           \
-		reached_;                                                                          \
+#define vec_reach(vec, count, value)                                                                                   \
+	__extension__({                                                                                                \
+		bool reached_ = true;                                                                                  \
+		while (reached_ && (vec)->n < (count))                                                                 \
+			reached_ = vec_push(vec, value);                                                               \
+		reached_;                                                                                              \
 	})
 
 #define vec_done(vec) (free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)

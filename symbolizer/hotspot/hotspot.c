@@ -50,8 +50,7 @@ static struct hotspot *hotspot_new(struct mem *mem)
 	return NULL;
 }
 
-int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspot **ret,
-		 struct err *err)
+int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspot **ret, struct err *err)
 {
 	struct hotspot *hs = hotspot_new(mem);
 	struct vmstructs *tables = NULL;
@@ -121,7 +120,7 @@ static uint64_t bytes_held(const struct hotspot *hs)
 	const struct method_table *m = hs->methods;
 
 	return sizeof(struct whole) + copies_bytes(hs->copies) + hs->jvm->flag_arena.bytes +
-		c->live.cap * sizeof(*c->live.v) + interned_bytes(&c->codes) + interned_bytes(&m->methods);
+	       c->live.cap * sizeof(*c->live.v) + interned_bytes(&c->codes) + interned_bytes(&m->methods);
 }
 
 struct hotspot_stats hotspot_stats(const struct hotspot *hs)

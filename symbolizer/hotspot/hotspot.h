@@ -21,8 +21,7 @@ struct err;
  * `mem` is borrowed and outlives the hotspot. -EAGAIN: the JVM is still starting (retry later);
  * -ENOTSUP: a required table entry is missing, the message names every missing one.
  */
-int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspot **ret,
-		 struct err *err);
+int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspot **ret, struct err *err);
 /* Copies of code and methods take bytes out of `b` (borrowed); if there are none left, nothing is copied. */
 void hotspot_set_budget(struct hotspot *hs, struct budget *b);
 void hotspot_close(struct hotspot *hs);

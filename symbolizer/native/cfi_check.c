@@ -138,8 +138,9 @@ Dwarf_CFI *cfi_open_checked(struct dso *d)
 	r = check(d, &frame, &hdr);
 	if (r == 0)
 		return dwarf_getcfi_elf(d->main.elf);
-	dso_refuse(d, frame.size, r == -EINVAL ? "malformed unwind information" :
-				  r == -ETIME  ? "unwind information, for want of time," :
-						 "unwind information");
+	dso_refuse(d, frame.size,
+		   r == -EINVAL ? "malformed unwind information" :
+		   r == -ETIME  ? "unwind information, for want of time," :
+				  "unwind information");
 	return NULL;
 }

@@ -135,8 +135,7 @@ static bool deref(struct machine *m, struct mem *mem, uint64_t size)
 	return true;
 }
 
-static void push_register(struct machine *m, const struct cfi_expr_input *in,
-			  const struct cfi_op *op)
+static void push_register(struct machine *m, const struct cfi_expr_input *in, const struct cfi_op *op)
 {
 	unsigned reg = op->op - DW_OP_breg0;
 
@@ -179,8 +178,8 @@ static bool execute(struct machine *m, const struct cfi_expr_input *in, const st
 	return true;
 }
 
-enum cfi_step cfi_expr_eval(const struct cfi_exprs *exprs, unsigned index,
-			    const struct cfi_expr_input *in, uint64_t *ret)
+enum cfi_step cfi_expr_eval(const struct cfi_exprs *exprs, unsigned index, const struct cfi_expr_input *in,
+			    uint64_t *ret)
 {
 	struct machine m;
 	const struct cfi_op *ops;

@@ -14,7 +14,7 @@ struct cfi_expr_input {
 };
 
 /* Result: CFI_STEP_OK, CFI_STEP_BAD_MEMORY or CFI_STEP_BAD_ROW. Bounded in stack and steps. */
-enum cfi_step cfi_expr_eval(const struct cfi_exprs *exprs, unsigned index,
-			    const struct cfi_expr_input *in, uint64_t *ret);
+enum cfi_step cfi_expr_eval(const struct cfi_exprs *exprs, unsigned index, const struct cfi_expr_input *in,
+			    uint64_t *ret);
 
 #endif

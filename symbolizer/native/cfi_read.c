@@ -101,8 +101,7 @@ static int read_cfa(struct reader *r, Dwarf_Frame *frame)
 
 	if (dwarf_frame_cfa(frame, &ops, &n) < 0 || !n)
 		return -ENOENT;
-	if (n == 1 && ops[0].atom == DW_OP_bregx && ops[0].number < r->arch->n_regs &&
-	    fits_i32(ops[0].number2)) {
+	if (n == 1 && ops[0].atom == DW_OP_bregx && ops[0].number < r->arch->n_regs && fits_i32(ops[0].number2)) {
 		r->row->cfa_reg = (uint8_t)ops[0].number;
 		r->row->cfa_off = (int32_t)ops[0].number2;
 		return 0;
@@ -132,8 +131,7 @@ static bool is_register(const struct arch *a, const Dwarf_Op *ops, size_t n, int
 		return false;
 	if (ops[0].atom == DW_OP_regx)
 		*ret = ops[0].number < a->n_regs ? (int32_t)ops[0].number : -1;
-	else if (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31 &&
-		 ops[0].atom - DW_OP_reg0 < (int)a->n_regs)
+	else if (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31 && ops[0].atom - DW_OP_reg0 < (int)a->n_regs)
 		*ret = ops[0].atom - DW_OP_reg0;
 	else
 		return false;

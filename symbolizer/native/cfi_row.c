@@ -116,9 +116,8 @@ static bool is_popped(const struct step *s, const struct arch *arch, unsigned re
 {
 	const struct cfi_rule *rule = &s->row->rule[reg];
 
-	return rule->kind == CFI_OFFSET && reg != arch->pc && reg != arch->sp &&
-	       regs_known(s->in.regs, arch->sp) && regs_known(s->in.regs, reg) &&
-	       s->cfa + (uint64_t)(int64_t)rule->value < s->in.regs->r[arch->sp];
+	return rule->kind == CFI_OFFSET && reg != arch->pc && reg != arch->sp && regs_known(s->in.regs, arch->sp) &&
+	       regs_known(s->in.regs, reg) && s->cfa + (uint64_t)(int64_t)rule->value < s->in.regs->r[arch->sp];
 }
 
 static enum cfi_step compute_register(struct step *s, const struct cfi_rule *rule, uint64_t *ret)
@@ -137,14 +136,12 @@ static enum cfi_step compute_register(struct step *s, const struct cfi_rule *rul
 	case CFI_EXPR:
 		result = cfi_expr_eval(s->row->exprs, (unsigned)rule->value, &s->in, &addr);
 		return result != CFI_STEP_OK ? result : read_saved(s, addr, ret);
-	case CFI_VAL_EXPR:
-		return cfi_expr_eval(s->row->exprs, (unsigned)rule->value, &s->in, ret);
+	case CFI_VAL_EXPR: return cfi_expr_eval(s->row->exprs, (unsigned)rule->value, &s->in, ret);
 	default: return CFI_STEP_BAD_ROW;
 	}
 }
 
-enum cfi_step cfi_row_apply(const struct cfi_row *row, const struct arch *arch, struct mem *mem,
-			    struct regs *regs)
+enum cfi_step cfi_row_apply(const struct cfi_row *row, const struct arch *arch, struct mem *mem, struct regs *regs)
 {
 	struct step s;
 	uint64_t todo;
@@ -160,8 +157,7 @@ enum cfi_step cfi_row_apply(const struct cfi_row *row, const struct arch *arch, 
 	if ((result = compute_cfa(&s)) != CFI_STEP_OK)
 		return result;
 	s.in.cfa = &s.cfa;
-	s.have_area = row->save_len && mem_read(mem, s.cfa + (uint64_t)(int64_t)row->save_lo,
-						s.area, row->save_len);
+	s.have_area = row->save_len && mem_read(mem, s.cfa + (uint64_t)(int64_t)row->save_lo, s.area, row->save_len);
 	caller.known = regs->known & row->same;
 	if (!(row->computed >> arch->sp & 1))
 		regs_set(&caller, arch->sp, s.cfa);

@@ -77,7 +77,6 @@ enum cfi_step {
  * Turns the callee's registers into the caller's; sp becomes the CFA unless the row has a rule for
  * it. Registers other than pc and sp that cannot be had become unknown. *regs is untouched unless OK.
  */
-enum cfi_step cfi_row_apply(const struct cfi_row *row, const struct arch *arch, struct mem *mem,
-			    struct regs *regs);
+enum cfi_step cfi_row_apply(const struct cfi_row *row, const struct arch *arch, struct mem *mem, struct regs *regs);
 
 #endif

@@ -94,8 +94,8 @@ static bool starts_word(const char *start, const char *p, const char *word)
 /* Returns a pointer behind an operator's name. Conversions (`operator unsigned int`) end at their parameters. */
 static const char *skip_operator(const char *p)
 {
-	static const char *const symbols[] = {"()", "[]", "<=>", "->*", "->", "<<=", ">>=", "<<", ">>",
-					      "<=", ">=", "<", ">"};
+	static const char *const symbols[] = {
+		"()", "[]", "<=>", "->*", "->", "<<=", ">>=", "<<", ">>", "<=", ">=", "<", ">"};
 	size_t i;
 
 	p += strlen("operator");
@@ -193,10 +193,18 @@ static bool cut_parameters(const char *s, struct cut *c)
 
 static bool is_special(const char *s)
 {
-	static const char *const prefix[] = {"vtable for ", "VTT for ", "typeinfo ", "guard variable ",
-					     "non-virtual thunk ", "virtual thunk ", "covariant ",
-					     "construction vtable ", "reference temporary ", "TLS ",
-					     "transaction clone ", "non-transaction clone ",
+	static const char *const prefix[] = {"vtable for ",
+					     "VTT for ",
+					     "typeinfo ",
+					     "guard variable ",
+					     "non-virtual thunk ",
+					     "virtual thunk ",
+					     "covariant ",
+					     "construction vtable ",
+					     "reference temporary ",
+					     "TLS ",
+					     "transaction clone ",
+					     "non-transaction clone ",
 					     "template parameter object "};
 	size_t i;
 
@@ -227,7 +235,7 @@ static void unescape_rust(char *s)
 		const char *code;
 		char c;
 	} word[] = {{"$LT$", '<'}, {"$GT$", '>'}, {"$RF$", '&'}, {"$BP$", '*'},
-		    {"$LP$", '('}, {"$RP$", ')'}, {"$C$", ','},	 {"$SP$", '@'}};
+		    {"$LP$", '('}, {"$RP$", ')'}, {"$C$", ','},  {"$SP$", '@'}};
 	char *to = s, *p = s;
 	size_t i;
 
@@ -241,8 +249,7 @@ static void unescape_rust(char *s)
 		if (i < sizeof(word) / sizeof(word[0])) {
 			*to++ = word[i].c;
 			p += strlen(word[i].code);
-		} else if (sscanf(p, "$u%2x$%n", &value, &len) == 1 && len && value >= ' ' &&
-			   value < 0x7f) {
+		} else if (sscanf(p, "$u%2x$%n", &value, &len) == 1 && len && value >= ' ' && value < 0x7f) {
 			*to++ = (char)value;
 			p += len;
 		} else if (p[0] == '_' && p[1] == '$') {

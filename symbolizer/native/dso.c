@@ -62,8 +62,7 @@ static int load_segments(struct dso *d)
 	if (!ph || elf_getphdrnum(d->main.elf, &n) < 0)
 		return 0;
 	for (i = 0; i < n && d->segments.n < SEGMENTS_MAX; i++) {
-		struct dso_segment s = {ph[i].p_offset, ph[i].p_vaddr, ph[i].p_filesz,
-					ph[i].p_memsz, ph[i].p_flags};
+		struct dso_segment s = {ph[i].p_offset, ph[i].p_vaddr, ph[i].p_filesz, ph[i].p_memsz, ph[i].p_flags};
 
 		if (ph[i].p_type == PT_LOAD && !vec_push(&d->segments, s))
 			return -ENOMEM;
@@ -96,15 +95,14 @@ int dso_open_fd(int fd, const char *path, struct budget *b, struct dso **ret, st
 	r = image_open_fd(&d->main, fd, b);
 	if (r < 0) {
 		dso_close(d);
-		return err_set(err, r, r == -E2BIG ? "%s: its tables are too large" :
-						     "%s: not a 64-bit x86-64 ELF file", path);
+		return err_set(err, r,
+			       r == -E2BIG ? "%s: its tables are too large" : "%s: not a 64-bit x86-64 ELF file", path);
 	}
 	r = finish_open(d, ret);
 	return r < 0 ? err_set(err, r, "%s: out of memory", path) : 0;
 }
 
-int dso_open_mem(struct mem *mem, uint64_t start, uint64_t end, const char *name, struct dso **ret,
-		 struct err *err)
+int dso_open_mem(struct mem *mem, uint64_t start, uint64_t end, const char *name, struct dso **ret, struct err *err)
 {
 	uint8_t *bytes;
 	struct dso *d;
@@ -213,8 +211,7 @@ static bool segment_covers(const struct dso_segment *s, uint64_t offset, bool pa
 	return offset >= lo && offset - lo < len;
 }
 
-static const struct dso_segment *find_segment(const struct dso *d, uint64_t offset, bool exec,
-					      bool pages)
+static const struct dso_segment *find_segment(const struct dso *d, uint64_t offset, bool exec, bool pages)
 {
 	size_t i;
 

@@ -29,8 +29,7 @@ struct mem;
 int dso_open_fd(int fd, const char *path, struct budget *b, struct dso **ret, struct err *err);
 
 /* An image that exists only in memory (vDSO): copied through `mem`. */
-int dso_open_mem(struct mem *mem, uint64_t start, uint64_t end, const char *name, struct dso **ret,
-		 struct err *err);
+int dso_open_mem(struct mem *mem, uint64_t start, uint64_t end, const char *name, struct dso **ret, struct err *err);
 
 /* From a recording instead of a file: rows and symbols at the addresses that were looked up. */
 struct dso_record;

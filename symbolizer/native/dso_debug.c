@@ -117,12 +117,10 @@ static bool find_by_link(struct dso *d)
 	uint32_t crc;
 	size_t i;
 
-	if (!slash || slash - d->path > PATH_SIZE / 2 ||
-	    !read_debuglink(d, name, sizeof(name), &crc))
+	if (!slash || slash - d->path > PATH_SIZE / 2 || !read_debuglink(d, name, sizeof(name), &crc))
 		return false;
 	for (i = 0; i < 3; i++) {
-		snprintf(path, sizeof(path), form[i], root[i], (int)(slash - d->path), d->path,
-			 name);
+		snprintf(path, sizeof(path), form[i], root[i], (int)(slash - d->path), d->path, name);
 		if (try_fd(d, d->debug_open(d->debug_ctx, path), &crc, &d->debug))
 			return true;
 	}
@@ -141,8 +139,7 @@ struct image *dso_debug_image(struct dso *d)
 	return d->debug.elf ? &d->debug : NULL;
 }
 
-int dso_open_alt(struct dso *d, const char *name, const uint8_t *id, size_t id_len,
-		 struct image *ret)
+int dso_open_alt(struct dso *d, const char *name, const uint8_t *id, size_t id_len, struct image *ret)
 {
 	char path[PATH_SIZE];
 	int i, fd = -1;

@@ -80,13 +80,16 @@ static Elf_Data *frame_data(struct image *im)
 /* Makes the file: header, the section, names of sections, section headers. */
 static uint8_t *make_file(const Elf_Data *data, size_t *ret_len)
 {
-	size_t frame = sizeof(Elf64_Ehdr), strings = frame + data->d_size, table = (strings + sizeof(names) + 7) / 8 * 8;
+	size_t frame = sizeof(Elf64_Ehdr), strings = frame + data->d_size,
+	       table = (strings + sizeof(names) + 7) / 8 * 8;
+	/* clang-format off */
 	Elf64_Shdr sh[SECTIONS] = {
 		[1] = {.sh_name = NAME_FRAME, .sh_type = SHT_PROGBITS, .sh_offset = frame, .sh_size = data->d_size,
 		       .sh_addralign = 1},
 		[2] = {.sh_name = NAME_NAMES, .sh_type = SHT_STRTAB, .sh_offset = strings, .sh_size = sizeof(names),
 		       .sh_addralign = 1},
 	};
+	/* clang-format on */
 	Elf64_Ehdr eh = {
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 		.e_type = ET_DYN,

@@ -319,8 +319,7 @@ static bool walk_children(struct scope_walk *w, Dwarf_Die *parent)
 }
 
 /* From the innermost scope outwards: a function's position is where the next inner one was called. */
-static size_t fill_scopes(Dwarf_Die *unit, struct scope_walk *w, struct dso_line at,
-			  struct dso_line *ret, size_t max)
+static size_t fill_scopes(Dwarf_Die *unit, struct scope_walk *w, struct dso_line at, struct dso_line *ret, size_t max)
 {
 	size_t n = 0, i;
 
@@ -405,9 +404,9 @@ static size_t lines_here(struct dso *d, uint64_t vaddr, struct dso_line *ret, si
 
 size_t dso_find_lines(struct dso *d, uint64_t vaddr, struct dso_line *ret, size_t max)
 {
-	size_t n = d->recorded	   ? recorded_lines(d, vaddr, ret, max) :
+	size_t n = d->recorded    ? recorded_lines(d, vaddr, ret, max) :
 		   d->lines_child ? lines_child_ask(d->lines_child, d, vaddr, ret, max) :
-				     lines_here(d, vaddr, ret, max);
+				    lines_here(d, vaddr, ret, max);
 
 	if (n && d->tap && d->tap->lines)
 		d->tap->lines(d->tap->ctx, d, vaddr, ret, n);

@@ -158,8 +158,8 @@ static const struct plt_relocation *find_relocation(const struct dso_plt *p, uin
 {
 	struct plt_relocation key = {.slot = slot};
 
-	return slot && p->relocations.n ?
-		bsearch(&key, p->relocations.v, p->relocations.n, sizeof(key), compare_slot) : NULL;
+	return slot && p->relocations.n ? bsearch(&key, p->relocations.v, p->relocations.n, sizeof(key), compare_slot) :
+					  NULL;
 }
 
 static const char *relocation_name(struct dso *d, const struct dso_plt *p, const struct plt_relocation *r)

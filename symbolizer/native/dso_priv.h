@@ -72,12 +72,12 @@ void dso_refuse(struct dso *d, uint64_t bytes, const char *what);
 struct image *dso_debug_image(struct dso *d);
 struct image *dso_mini_image(struct dso *d);
 /* Opens the file with common DWARF that dwz(1) made (.gnu_debugaltlink). */
-int dso_open_alt(struct dso *d, const char *name, const uint8_t *id, size_t id_len,
-		 struct image *ret);
+int dso_open_alt(struct dso *d, const char *name, const uint8_t *id, size_t id_len, struct image *ret);
 
 /* Copies and seals a row; equal rows are one. Its number; 0: out of memory, or the row is invalid. */
 uint32_t row_cache_intern(struct dso *d, const struct cfi_row *row);
-bool row_cache_put(struct row_cache *c, uint64_t vaddr, uint32_t row); /* 0: the address has no row. false: out of memory */
+bool row_cache_put(struct row_cache *c, uint64_t vaddr,
+		   uint32_t row); /* 0: the address has no row. false: out of memory */
 void row_cache_done(struct row_cache *c);
 
 /* Computes a row with libdw. `exprs` is room for the row's expressions. -ENOENT: none. */

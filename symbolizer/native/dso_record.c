@@ -51,8 +51,7 @@ static bool load_names(struct dso *d, const struct dso_record *rec)
 	for (i = 0; i < rec->n_names; i++) {
 		char *name = copy_string(d, rec->names[i].name);
 
-		if (!name || !name_index_add(&d->dynamic_names, name, rec->names[i].vaddr,
-					     rec->names[i].size))
+		if (!name || !name_index_add(&d->dynamic_names, name, rec->names[i].vaddr, rec->names[i].size))
 			return false;
 	}
 	return true;
@@ -79,8 +78,7 @@ static bool load_identity(struct dso *d, const struct dso_record *rec)
 {
 	size_t i;
 
-	d->build_id_len = rec->build_id_len < sizeof(d->build_id) ? rec->build_id_len :
-								    sizeof(d->build_id);
+	d->build_id_len = rec->build_id_len < sizeof(d->build_id) ? rec->build_id_len : sizeof(d->build_id);
 	if (d->build_id_len)
 		memcpy(d->build_id, rec->build_id, d->build_id_len);
 	for (i = 0; i < rec->n_segments; i++)
@@ -96,8 +94,8 @@ int dso_open_record(const struct dso_record *rec, const char *path, struct dso *
 	if (!d)
 		return -ENOMEM;
 	d->recorded = true;
-	if (!load_identity(d, rec) || !load_rows(d, rec) || !load_symbols(d, rec) ||
-	    !load_names(d, rec) || !load_lines(d, rec)) {
+	if (!load_identity(d, rec) || !load_rows(d, rec) || !load_symbols(d, rec) || !load_names(d, rec) ||
+	    !load_lines(d, rec)) {
 		dso_close(d);
 		return -ENOMEM;
 	}

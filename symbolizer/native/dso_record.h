@@ -46,8 +46,7 @@ struct dso_tap {
 	void (*row)(void *ctx, struct dso *d, uint64_t vaddr, const struct cfi_row *row);
 	void (*symbol)(void *ctx, struct dso *d, uint64_t vaddr, const struct dso_symbol *sym);
 	void (*name)(void *ctx, struct dso *d, const char *name, uint64_t vaddr, uint64_t size);
-	void (*lines)(void *ctx, struct dso *d, uint64_t vaddr, const struct dso_line *lines,
-		      size_t n);
+	void (*lines)(void *ctx, struct dso *d, uint64_t vaddr, const struct dso_line *lines, size_t n);
 	void *ctx;
 };
 

@@ -31,8 +31,7 @@ static int load_code_sections(struct image *im, struct code_sections *ret)
 		Elf64_Shdr *sh = scn ? elf64_getshdr(scn) : NULL;
 		struct section_span span = {0, 0};
 
-		if (sh && (sh->sh_flags & SHF_EXECINSTR) &&
-		    sh->sh_size <= UINT64_MAX - sh->sh_addr) {
+		if (sh && (sh->sh_flags & SHF_EXECINSTR) && sh->sh_size <= UINT64_MAX - sh->sh_addr) {
 			span.start = sh->sh_addr;
 			span.end = sh->sh_addr + sh->sh_size;
 		}
@@ -88,8 +87,7 @@ static bool add_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 	if (sym->st_value < span->start || sym->st_value >= span->end)
 		return true;
 	s.start = sym->st_value;
-	s.end = sym->st_size && sym->st_size < span->end - s.start ? s.start + sym->st_size :
-								      span->end;
+	s.end = sym->st_size && sym->st_size < span->end - s.start ? s.start + sym->st_size : span->end;
 	s.rank = symbol_rank(sym);
 	s.weak = ELF64_ST_BIND(sym->st_info) == STB_WEAK;
 	s.name = plain_name(l->dso, name);
@@ -140,8 +138,7 @@ static void load_symbols(struct dso *d)
 		return;
 	t->loaded = true;
 	budget_begin(d->budget);
-	t->full = load_table(d, &d->main, SHT_SYMTAB) ||
-		  load_table(d, dso_debug_image(d), SHT_SYMTAB) ||
+	t->full = load_table(d, &d->main, SHT_SYMTAB) || load_table(d, dso_debug_image(d), SHT_SYMTAB) ||
 		  load_table(d, dso_mini_image(d), SHT_SYMTAB);
 	load_table(d, &d->main, SHT_DYNSYM);
 	finish_table(d);
@@ -181,8 +178,7 @@ static bool index_variable(void *ctx, const Elf64_Sym *sym, const char *name)
 	return ELF64_ST_TYPE(sym->st_info) != STT_OBJECT || index_symbol(ctx, sym, name);
 }
 
-static int index_names(struct dso *d, struct image *im, uint32_t sh_type, image_symbol_fn *fn,
-		       struct name_index *x)
+static int index_names(struct dso *d, struct image *im, uint32_t sh_type, image_symbol_fn *fn, struct name_index *x)
 {
 	size_t count = image_symbol_count(im, sh_type);
 	int r = -E2BIG;
@@ -196,8 +192,8 @@ static int index_names(struct dso *d, struct image *im, uint32_t sh_type, image_
 }
 
 /* The full table is in the file or in its debug file. */
-static const struct name_entry *find_in_symtab(struct dso *d, image_symbol_fn *fn,
-					       struct name_index *x, const char *name)
+static const struct name_entry *find_in_symtab(struct dso *d, image_symbol_fn *fn, struct name_index *x,
+					       const char *name)
 {
 	if (!x->loaded) {
 		x->loaded = true;
@@ -221,8 +217,7 @@ static const struct name_entry *find_exported(struct dso *d, const char *name)
 	return name_index_find(&d->dynamic_names, name);
 }
 
-static int found(struct dso *d, const char *name, const struct name_entry *e, uint64_t *ret_vaddr,
-		 uint64_t *ret_size)
+static int found(struct dso *d, const char *name, const struct name_entry *e, uint64_t *ret_vaddr, uint64_t *ret_size)
 {
 	if (!e)
 		return -ENOENT;

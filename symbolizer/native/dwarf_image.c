@@ -13,8 +13,8 @@
 #include "symbolizer/target/arch.h"
 
 /* The other .debug_* sections (location lists, names, macros) are half of the bytes and say nothing about lines. */
-static const char *const wanted[] = {"debug_info",	  "debug_abbrev", "debug_line", "debug_line_str",
-				     "debug_str",	  "debug_addr",	  "debug_ranges", "debug_rnglists",
+static const char *const wanted[] = {"debug_info",        "debug_abbrev",    "debug_line",   "debug_line_str",
+				     "debug_str",         "debug_addr",      "debug_ranges", "debug_rnglists",
 				     "debug_str_offsets", "gnu_debugaltlink"};
 
 enum {
@@ -207,12 +207,18 @@ static void write_headers(const struct plan *pl, uint8_t *base)
 		const struct dwarf_section *p = &pl->part[i];
 		uint64_t len = p->len && is_strings(wanted[i]) ? terminated(base + p->at, p->len) : p->len;
 
-		sh[i + 1] = (Elf64_Shdr){.sh_name = at, .sh_type = len ? SHT_PROGBITS : SHT_NOBITS,
-					 .sh_offset = p->at, .sh_size = len, .sh_addralign = 1};
+		sh[i + 1] = (Elf64_Shdr){.sh_name = at,
+					 .sh_type = len ? SHT_PROGBITS : SHT_NOBITS,
+					 .sh_offset = p->at,
+					 .sh_size = len,
+					 .sh_addralign = 1};
 		at += (uint32_t)sprintf(names + at, ".%s", wanted[i]) + 1;
 	}
-	sh[N_SECTIONS - 1] = (Elf64_Shdr){.sh_name = 0, .sh_type = SHT_STRTAB, .sh_addralign = 1,
-					  .sh_offset = (uint64_t)(names - (char *)base), .sh_size = at};
+	sh[N_SECTIONS - 1] = (Elf64_Shdr){.sh_name = 0,
+					  .sh_type = SHT_STRTAB,
+					  .sh_addralign = 1,
+					  .sh_offset = (uint64_t)(names - (char *)base),
+					  .sh_size = at};
 }
 _Static_assert(sizeof(Elf64_Ehdr) + N_SECTIONS * (sizeof(Elf64_Shdr) + NAME_SIZE) < PAGE, "one page of headers");
 
@@ -231,8 +237,7 @@ static int fill(struct plan *pl, struct dwarf_image *di)
 	return di->elf ? 0 : -EINVAL;
 }
 
-int dwarf_image_open(struct image *im, struct budget *b, bool map, struct dwarf_image *ret,
-		     uint64_t *ret_bytes)
+int dwarf_image_open(struct image *im, struct budget *b, bool map, struct dwarf_image *ret, uint64_t *ret_bytes)
 {
 	struct plan pl = {0};
 	int r = plan_make(&pl, im, map);

@@ -27,8 +27,7 @@ struct dwarf_image {
  * -ENOENT: no DWARF there, -E2BIG: beyond the budget (*ret_bytes: what it takes), -ETIME: out of time,
  * -EINVAL: malformed.
  */
-int dwarf_image_open(struct image *im, struct budget *b, bool map, struct dwarf_image *ret,
-		     uint64_t *ret_bytes);
+int dwarf_image_open(struct image *im, struct budget *b, bool map, struct dwarf_image *ret, uint64_t *ret_bytes);
 void dwarf_image_close(struct dwarf_image *di);
 
 #endif

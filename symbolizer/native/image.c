@@ -52,8 +52,7 @@ static bool section_names_sane(const struct image *im, const Elf64_Ehdr *eh, uin
 
 	if (eh->e_shstrndx == SHN_UNDEF)
 		return true;
-	return eh->e_shstrndx < n &&
-	       image_read(im, eh->e_shoff + eh->e_shstrndx * sizeof(sh), &sh, sizeof(sh)) &&
+	return eh->e_shstrndx < n && image_read(im, eh->e_shoff + eh->e_shstrndx * sizeof(sh), &sh, sizeof(sh)) &&
 	       sh.sh_type == SHT_STRTAB && !(sh.sh_flags & SHF_COMPRESSED) && sh.sh_size &&
 	       sh.sh_size <= IMAGE_MAX_NAMES && sh.sh_offset <= UINT64_MAX - sh.sh_size &&
 	       image_read(im, sh.sh_offset + sh.sh_size - 1, &last, 1) && !last;
@@ -104,8 +103,7 @@ static int image_start(struct image *im)
 
 	elf_version(EV_CURRENT);
 	if (r == 0)
-		im->elf = im->fd >= 0 ? elf_begin(im->fd, ELF_C_READ, NULL) :
-					elf_memory((char *)im->bytes, im->size);
+		im->elf = im->fd >= 0 ? elf_begin(im->fd, ELF_C_READ, NULL) : elf_memory((char *)im->bytes, im->size);
 	if (im->elf && elf_kind(im->elf) == ELF_K_ELF)
 		return 0;
 	image_close(im);
@@ -200,8 +198,7 @@ static size_t find_build_id(struct cursor c, uint8_t *dst, size_t max)
 	return 0;
 }
 
-static size_t build_id_at(const struct image *im, uint64_t off, uint64_t size, uint8_t *dst,
-			  size_t max)
+static size_t build_id_at(const struct image *im, uint64_t off, uint64_t size, uint8_t *dst, size_t max)
 {
 	uint8_t notes[4096];
 

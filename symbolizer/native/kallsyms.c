@@ -120,8 +120,9 @@ int kallsyms_read(int fd, struct kallsyms **ret, struct err *err)
 		return err_set(err, r, "cannot read /proc/kallsyms: %s", strerror(-r));
 	r = parse_owned(text, len, ret);
 	if (r == -EACCES)
-		return err_set(err, r, "the kernel hides its addresses in /proc/kallsyms "
-				       "(sysctl kernel.kptr_restrict)");
+		return err_set(err, r,
+			       "the kernel hides its addresses in /proc/kallsyms "
+			       "(sysctl kernel.kptr_restrict)");
 	return r < 0 ? err_set(err, r, "/proc/kallsyms: %s", strerror(-r)) : 0;
 }
 

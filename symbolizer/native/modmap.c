@@ -98,8 +98,8 @@ static bool module_is(const void *ctx, const void *wanted, uint32_t position)
 	const struct module *mod = ((const struct modmap *)ctx)->modules.v[position];
 	const struct mapping *map = wanted;
 
-	return mod->inode == map->inode && mod->dev_major == map->dev_major &&
-	       mod->dev_minor == map->dev_minor && !strcmp(mod->path, map->path);
+	return mod->inode == map->inode && mod->dev_major == map->dev_major && mod->dev_minor == map->dev_minor &&
+	       !strcmp(mod->path, map->path);
 }
 
 /* Its id; 0: out of memory. */

@@ -20,8 +20,8 @@ static bool starts_with(const char *s, const char *prefix)
 /* proc(5), "maps"; anon_inode and SysV memory: linux/fs/proc/task_mmu.c. */
 bool path_is_anonymous(const char *path)
 {
-	static const char *const prefix[] = {"//anon", "/dev/zero", "/SYSV", "anon_inode:",
-					     "/anon_hugepage", "[anon", "[heap", "[stack"};
+	static const char *const prefix[] = {
+		"//anon", "/dev/zero", "/SYSV", "anon_inode:", "/anon_hugepage", "[anon", "[heap", "[stack"};
 	size_t i;
 
 	for (i = 0; i < sizeof(prefix) / sizeof(prefix[0]); i++)

@@ -6,9 +6,8 @@
 
 static bool is_compiler_suffix(const char *s)
 {
-	static const char *const word[] = {"isra",  "part",	"constprop", "cold", "lto_priv",
-					   "llvm",  "localalias", "clone",   "warm", "hot",
-					   "resolver", "__uniq", "cfi", "cfi_jt"};
+	static const char *const word[] = {"isra",  "part", "constprop", "cold",     "lto_priv", "llvm", "localalias",
+					   "clone", "warm", "hot",       "resolver", "__uniq",   "cfi",  "cfi_jt"};
 	size_t i, len = strcspn(s, ".");
 
 	for (i = 0; i < sizeof(word) / sizeof(word[0]); i++)

@@ -136,7 +136,8 @@ bool name_index_add(struct name_index *x, const char *name, uint64_t vaddr, uint
 
 	if (name_position(x, name) != SLOTS_NONE)
 		return true;
-	if (!name_index_reserve(x, x->entries.n + 1) || !vec_push(&x->entries, ((struct name_entry){name, vaddr, size})))
+	if (!name_index_reserve(x, x->entries.n + 1) ||
+	    !vec_push(&x->entries, ((struct name_entry){name, vaddr, size})))
 		return false;
 	if (slots_add(&x->by_name, hash_bytes_secret(name, strlen(name)), position))
 		return true;

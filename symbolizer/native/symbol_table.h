@@ -54,7 +54,8 @@ struct name_index {
 	bool loaded;
 };
 
-bool name_index_reserve(struct name_index *x, size_t n); /* takes the budget for n names; false: there is not that much */
+bool name_index_reserve(struct name_index *x,
+			size_t n); /* takes the budget for n names; false: there is not that much */
 /* The name is borrowed. Of equal names the first one added stays. false: out of memory or budget. */
 bool name_index_add(struct name_index *x, const char *name, uint64_t vaddr, uint64_t size);
 const struct name_entry *name_index_find(const struct name_index *x, const char *name);

@@ -37,19 +37,20 @@ static bool not_dumpable(struct proc *p, uid_t euid)
 static int explain_to_root(struct proc *p, uid_t user, int code, struct err *err)
 {
 	struct own_rights me = own_rights();
-	const char *missing = !own_cap(&me, CAP_SYS_PTRACE)	    ? "CAP_SYS_PTRACE"
-			      : !own_cap(&me, CAP_DAC_READ_SEARCH) ? "CAP_DAC_READ_SEARCH"
-								   : NULL;
+	const char *missing = !own_cap(&me, CAP_SYS_PTRACE)      ? "CAP_SYS_PTRACE" :
+			      !own_cap(&me, CAP_DAC_READ_SEARCH) ? "CAP_DAC_READ_SEARCH" :
+								   NULL;
 
 	if (missing)
 		return err_set(err, code,
 			       "PID %d (user %u) may not be read: jsampler runs as root, but lacks %s; run it on "
 			       "the host with all capabilities (container: --cap-add)",
 			       (int)proc_pid(p), (unsigned)user, missing);
-	return err_set(err, code,
-		       "PID %d (user %u) may not be read, although jsampler has the capabilities for it here: it belongs to "
-		       "another user namespace, or a security module forbids it; run jsampler on the host",
-		       (int)proc_pid(p), (unsigned)user);
+	return err_set(
+		err, code,
+		"PID %d (user %u) may not be read, although jsampler has the capabilities for it here: it belongs to "
+		"another user namespace, or a security module forbids it; run jsampler on the host",
+		(int)proc_pid(p), (unsigned)user);
 }
 
 static int has_ended(struct proc *p, struct err *err)
@@ -67,8 +68,8 @@ static int explain(struct proc *p, int code, struct err *err)
 	if (geteuid() == 0 && scope < 3)
 		return explain_to_root(p, s.euid, code, err);
 	if (s.euid != geteuid() && geteuid() != 0)
-		return err_set(err, code, "PID %d belongs to user %u: sample it as that user, or as root",
-			       pid, (unsigned)s.euid);
+		return err_set(err, code, "PID %d belongs to user %u: sample it as that user, or as root", pid,
+			       (unsigned)s.euid);
 	if (not_dumpable(p, s.euid))
 		return err_set(err, code,
 			       "PID %d may be read by root only: it is not dumpable (it changed its user, is "

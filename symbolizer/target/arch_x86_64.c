@@ -36,8 +36,7 @@ static bool ends_in_call(const uint8_t *before, size_t n)
 	if (n >= 5 && end[-5] == 0xe8)
 		return true;
 	for (size_t len = 2; len <= 7 && len <= n; len++) {
-		uint8_t p[3] = {end[-(ptrdiff_t)len], end[1 - (ptrdiff_t)len],
-				len > 2 ? end[2 - (ptrdiff_t)len] : 0};
+		uint8_t p[3] = {end[-(ptrdiff_t)len], end[1 - (ptrdiff_t)len], len > 2 ? end[2 - (ptrdiff_t)len] : 0};
 
 		if (p[0] == 0xff && (p[1] >> 3 & 7) == 2 && modrm_length(p) == len)
 			return true;
@@ -52,8 +51,7 @@ const struct arch arch_x86_64 = {
 	.sp = X86_RSP,
 	.fp = X86_RBP,
 	/* System V ABI AMD64 supplement, figure 3.4. */
-	.callee_saved = BIT(X86_RBX) | BIT(X86_RBP) | BIT(X86_R12) | BIT(X86_R13) | BIT(X86_R14) |
-			BIT(X86_R15),
+	.callee_saved = BIT(X86_RBX) | BIT(X86_RBP) | BIT(X86_R12) | BIT(X86_R13) | BIT(X86_R14) | BIT(X86_R15),
 	.call_args = {X86_RDI, X86_RSI, X86_RDX, X86_R10, X86_R8, X86_R9}, /* the same, A.2.1 */
 	/* Documentation/arch/x86/x86_64/mm.rst. With 5-level paging a program may ask for more by
 	 * a hint address; HotSpot does not. */

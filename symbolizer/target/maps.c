@@ -89,12 +89,10 @@ static bool read_numbers(struct maps_cursor *t, struct mapping *m)
 	uint64_t major, minor;
 
 	if (!read_number(t, 16, UINT64_MAX, &m->start) || !read_char(t, '-') ||
-	    !read_number(t, 16, UINT64_MAX, &m->end) || !read_char(t, ' ') ||
-	    !read_flags(t, &m->flags) || !read_char(t, ' ') ||
-	    !read_number(t, 16, UINT64_MAX, &m->offset) || !read_char(t, ' ') ||
-	    !read_number(t, 16, UINT32_MAX, &major) || !read_char(t, ':') ||
-	    !read_number(t, 16, UINT32_MAX, &minor) || !read_char(t, ' ') ||
-	    !read_number(t, 10, UINT64_MAX, &m->inode))
+	    !read_number(t, 16, UINT64_MAX, &m->end) || !read_char(t, ' ') || !read_flags(t, &m->flags) ||
+	    !read_char(t, ' ') || !read_number(t, 16, UINT64_MAX, &m->offset) || !read_char(t, ' ') ||
+	    !read_number(t, 16, UINT32_MAX, &major) || !read_char(t, ':') || !read_number(t, 16, UINT32_MAX, &minor) ||
+	    !read_char(t, ' ') || !read_number(t, 10, UINT64_MAX, &m->inode))
 		return false;
 	m->dev_major = (uint32_t)major;
 	m->dev_minor = (uint32_t)minor;
@@ -279,13 +277,11 @@ int maps_open(struct proc *p, struct budget *b, struct maps **ret, struct err *e
 		r = m ? (take_fd(&fd), maps_refresh(m)) : -ENOMEM;
 	}
 	if (r == -ENOENT || r == -ESRCH)
-		return err_set(err, -ESRCH,
-			       "process %d has no mappings: it has ended, or is a kernel thread",
+		return err_set(err, -ESRCH, "process %d has no mappings: it has ended, or is a kernel thread",
 			       (int)proc_pid(p));
 	if (r < 0) {
 		errno = -r;
-		return err_set(err, r, "cannot read the mappings of process %d: %m",
-			       (int)proc_pid(p));
+		return err_set(err, r, "cannot read the mappings of process %d: %m", (int)proc_pid(p));
 	}
 	*ret = take_ptr(m);
 	return 0;

@@ -91,8 +91,7 @@ static void stack_read_batch(struct mem *m, struct mem_span *spans, size_t n)
 
 	while (i < n) {
 		for (run = i; run < n; run++)
-			if (!s->base || s->hidden ||
-			    stack_overlap(s, spans[run].addr, spans[run].len, &skip) > 0)
+			if (!s->base || s->hidden || stack_overlap(s, spans[run].addr, spans[run].len, &skip) > 0)
 				break;
 		if (run > i)
 			mem_read_batch(s->base, spans + i, run - i);
@@ -115,8 +114,7 @@ static void stack_free(struct mem *m)
 	(void)m; /* the caller's memory */
 }
 
-void mem_stack_init(struct mem_stack *s, struct mem *base, uint64_t addr, const void *bytes,
-		    size_t len)
+void mem_stack_init(struct mem_stack *s, struct mem *base, uint64_t addr, const void *bytes, size_t len)
 {
 	static const struct mem_ops ops = {
 		.read = stack_read,

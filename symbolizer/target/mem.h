@@ -104,8 +104,7 @@ struct mem_stack {
 	uint64_t hidden; /* bytes behind the copy that cannot be read, not even from `base` */
 };
 
-void mem_stack_init(struct mem_stack *s, struct mem *base, uint64_t addr, const void *bytes,
-		    size_t len);
+void mem_stack_init(struct mem_stack *s, struct mem *base, uint64_t addr, const void *bytes, size_t len);
 
 /*
  * Spans held in memory: a recording, or an array in a test. Spans may be added in any

@@ -78,8 +78,8 @@ static int check_leader(struct proc *p, struct err *err)
 	if (r < 0)
 		return no_process(err, p->pid);
 	if (s.tgid != p->pid)
-		return err_set(err, -ESRCH, "%d is a thread of process %d: use -p %d", (int)p->pid,
-			       (int)s.tgid, (int)s.tgid);
+		return err_set(err, -ESRCH, "%d is a thread of process %d: use -p %d", (int)p->pid, (int)s.tgid,
+			       (int)s.tgid);
 	return 0;
 }
 
@@ -158,8 +158,7 @@ int proc_read(struct proc *p, const char *path, size_t max, char **ret, size_t *
 }
 
 /* Reads a file of one thread. -ESRCH: the thread has ended. */
-static int task_read(struct proc *p, pid_t tid, const char *name, size_t max, char **ret,
-		     size_t *ret_len)
+static int task_read(struct proc *p, pid_t tid, const char *name, size_t max, char **ret, size_t *ret_len)
 {
 	char path[64];
 	int r;

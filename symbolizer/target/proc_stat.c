@@ -16,10 +16,9 @@ int proc_stat_parse(const char *text, struct proc_stat *ret)
 		return -EINVAL;
 	/* Fields 3 state, 4 ppid, 9 flags, 14 utime, 15 stime, 16 cutime, 17 cstime, 20 num_threads, 22 starttime. */
 	if (sscanf(p + 1,
-		   " %c %d %*d %*d %*d %*d %" SCNu64 " %*u %*u %*u %*u %" SCNu64 " %" SCNu64
-		   " %" SCNu64 " %" SCNu64 " %*d %*d %" SCNu64 " %*d %" SCNu64,
-		   &s.state, &s.ppid, &s.flags, &s.utime, &s.stime, &s.cutime, &s.cstime, &s.n_threads,
-		   &s.start) != 9)
+		   " %c %d %*d %*d %*d %*d %" SCNu64 " %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %*d %*d %" SCNu64 " %*d %" SCNu64,
+		   &s.state, &s.ppid, &s.flags, &s.utime, &s.stime, &s.cutime, &s.cstime, &s.n_threads, &s.start) != 9)
 		return -EINVAL;
 	*ret = s;
 	return 0;

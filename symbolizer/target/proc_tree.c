@@ -64,7 +64,8 @@ static int read_edges(struct tree *t)
 /* Adds the children of `parent`. If a PID was reused while the edges were read, they may form a circle. */
 static int take_children(struct tree *t, pid_t parent)
 {
-	for (size_t i = first_above(t->edges.v, t->edges.n, parent, parent - 1); i < t->edges.n && t->edges.v[i].parent == parent; i++) {
+	for (size_t i = first_above(t->edges.v, t->edges.n, parent, parent - 1);
+	     i < t->edges.n && t->edges.v[i].parent == parent; i++) {
 		struct edge *e = &t->edges.v[i];
 
 		if (e->taken)

@@ -22,8 +22,10 @@ void regs_host_from_user(struct regs *ret, const struct user_regs_struct *u);
 
 /* Of a stopped thread: the number of the system call that the stop interrupted; negative: it was in none. */
 int64_t regs_host_call(const struct user_regs_struct *u);
-int64_t regs_host_result(const struct user_regs_struct *u); /* of that call, negative errno of the kernel's own (-512...) included */
-uint64_t regs_host_thread_block(const struct user_regs_struct *u); /* address of the C library's control block; 0: none */
+int64_t regs_host_result(
+	const struct user_regs_struct *u); /* of that call, negative errno of the kernel's own (-512...) included */
+uint64_t
+regs_host_thread_block(const struct user_regs_struct *u); /* address of the C library's control block; 0: none */
 
 /* Goes back in front of that call, with argument `arg` (negative: none) set to `value`. */
 void regs_host_rewind(struct user_regs_struct *u, int arg, uint64_t value);

@@ -49,11 +49,10 @@ void regs_host_from_user(struct regs *ret, const struct user_regs_struct *u)
 		uint8_t dwarf;
 		uint64_t value;
 	} all[] = {
-		{X86_RAX, u->rax}, {X86_RBX, u->rbx}, {X86_RCX, u->rcx}, {X86_RDX, u->rdx},
-		{X86_RSI, u->rsi}, {X86_RDI, u->rdi}, {X86_RBP, u->rbp}, {X86_RSP, u->rsp},
-		{X86_RIP, u->rip}, {X86_R8, u->r8},   {X86_R9, u->r9},	 {X86_R10, u->r10},
-		{X86_R11, u->r11}, {X86_R12, u->r12}, {X86_R13, u->r13}, {X86_R14, u->r14},
-		{X86_R15, u->r15},
+		{X86_RAX, u->rax}, {X86_RBX, u->rbx}, {X86_RCX, u->rcx}, {X86_RDX, u->rdx}, {X86_RSI, u->rsi},
+		{X86_RDI, u->rdi}, {X86_RBP, u->rbp}, {X86_RSP, u->rsp}, {X86_RIP, u->rip}, {X86_R8, u->r8},
+		{X86_R9, u->r9},   {X86_R10, u->r10}, {X86_R11, u->r11}, {X86_R12, u->r12}, {X86_R13, u->r13},
+		{X86_R14, u->r14}, {X86_R15, u->r15},
 	};
 
 	*ret = (struct regs){0};
@@ -69,10 +68,8 @@ static bool is_in_call(const struct user_regs_struct *u)
 	case ERR_RESTARTSYS:
 	case ERR_RESTARTNOINTR:
 	case ERR_RESTARTNOHAND:
-	case ERR_RESTART_BLOCK:
-		return (int64_t)u->orig_rax >= 0;
-	default:
-		return false;
+	case ERR_RESTART_BLOCK: return (int64_t)u->orig_rax >= 0;
+	default: return false;
 	}
 }
 

@@ -61,8 +61,7 @@ static bool is_mapped_file(int fd, const struct mapping *map)
 
 	if (fstat(fd, &st) < 0 || st.st_ino != map->inode)
 		return false;
-	return (major(st.st_dev) == map->dev_major && minor(st.st_dev) == map->dev_minor) ||
-	       device_may_differ(fd);
+	return (major(st.st_dev) == map->dev_major && minor(st.st_dev) == map->dev_minor) || device_may_differ(fd);
 }
 
 /* Consumes pathfd. */
@@ -110,8 +109,7 @@ static int open_map_files(struct proc *p, const struct mapping *map)
 
 static int open_below_root(struct proc *p, const char *path)
 {
-	CLEANUP(close_at_exit) int root =
-		openat(proc_dirfd(p), "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(close_at_exit) int root = openat(proc_dirfd(p), "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (root < 0)
 		return errno == ENOENT && !proc_alive(p) ? -ESRCH : -errno;
@@ -145,14 +143,10 @@ static int fail(struct err *err, int code, const char *path)
 {
 	errno = -code;
 	switch (-code) {
-	case ESTALE:
-		return err_set(err, code, "'%s' is no longer the file that is mapped", path);
-	case ENXIO:
-		return err_set(err, code, "'%s' is not a regular file", path);
-	case EFBIG:
-		return err_set(err, code, "'%s' is larger than 2 GiB", path);
-	default:
-		return err_set(err, code, "cannot open '%s' of the target: %m", path);
+	case ESTALE: return err_set(err, code, "'%s' is no longer the file that is mapped", path);
+	case ENXIO: return err_set(err, code, "'%s' is not a regular file", path);
+	case EFBIG: return err_set(err, code, "'%s' is larger than 2 GiB", path);
+	default: return err_set(err, code, "cannot open '%s' of the target: %m", path);
 	}
 }
 

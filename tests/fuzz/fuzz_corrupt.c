@@ -112,8 +112,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 /* Most of a sample is its stack, its first bytes are registers. */
 static size_t place(const struct seed *s, const uint8_t *c)
 {
-	const struct part *p = c[0] & 1 ? &s->samples[c[1] % s->n_samples] :
-					  &s->memory[c[1] % s->n_memory];
+	const struct part *p = c[0] & 1 ? &s->samples[c[1] % s->n_samples] : &s->memory[c[1] % s->n_memory];
 	size_t at = (size_t)c[2] << 8 | c[3];
 
 	if (c[0] & 2)
@@ -131,12 +130,8 @@ static void change(struct seed *s, uint8_t *copy, const uint8_t *c)
 	uint64_t word = 0;
 
 	switch (c[4] & 3) {
-	case 0:
-		copy[at] = c[5];
-		break;
-	case 1:
-		copy[at] ^= (uint8_t)(1u << (c[5] & 7));
-		break;
+	case 0: copy[at] = c[5]; break;
+	case 1: copy[at] ^= (uint8_t)(1u << (c[5] & 7)); break;
 	case 2: /* a word with an extreme value */
 		word = c[5] & 1 ? UINT64_MAX >> (c[5] >> 2) : UINT64_C(1) << (c[5] >> 2);
 		if (at + sizeof(word) <= s->len)

@@ -16,8 +16,7 @@ static void run(const struct recording *rec)
 	struct named_profile *np = NULL;
 	struct session *s = NULL;
 
-	if (session_open(0, &o, &s, NULL) == 0 && session_start(s, NULL) == 0 &&
-	    session_run(s, 0, NULL) == 0)
+	if (session_open(0, &o, &s, NULL) == 0 && session_start(s, NULL) == 0 && session_run(s, 0, NULL) == 0)
 		session_result(s, &np, NULL);
 	named_profile_free(np);
 	session_close(s);

@@ -174,15 +174,13 @@ static bool has_inlining(const struct code *c, int major)
 	struct code_scope scopes[CODE_MAX_SCOPES];
 
 	for (uint32_t i = 0; i < c->n_records; i++)
-		if (code_scopes_at(c, major, c->records[i].scope_offset, scopes,
-				   CODE_MAX_SCOPES) > 1)
+		if (code_scopes_at(c, major, c->records[i].scope_offset, scopes, CODE_MAX_SCOPES) > 1)
 			return true;
 	return false;
 }
 
-static void compare(struct agree *a, const struct code *full, bool inlining,
-		    const struct attributed got[RULES], const struct attributed *truth,
-		    uint64_t count, const struct evidence *e, int end)
+static void compare(struct agree *a, const struct code *full, bool inlining, const struct attributed got[RULES],
+		    const struct attributed *truth, uint64_t count, const struct evidence *e, int end)
 {
 	const struct attributed *flow = &got[RULE_FLOW];
 	bool in[GROUPS] = {
@@ -231,13 +229,13 @@ static int end_of(struct agree *a, const struct graph *g, uint32_t pc)
 static const char *const evidence_names[] = {"call", "poll", "trap", "slow", "null"};
 static const char *const exactness_names[] = {"exact", "flow", "inferred", "approximate"};
 
-static void print_miss(const struct agree *a, const struct code *c, const struct key *k,
-		       const struct attributed *got, const struct attributed *truth)
+static void print_miss(const struct agree *a, const struct code *c, const struct key *k, const struct attributed *got,
+		       const struct attributed *truth)
 {
 	if (got->scope[0].method_id == truth->scope[0].method_id)
 		return;
-	printf("miss %llu tier %d code %u+0x%x %s\n  got  ", (unsigned long long)k->count, c->tier,
-	       c->id, k->at.off, exactness_names[got->exactness]);
+	printf("miss %llu tier %d code %u+0x%x %s\n  got  ", (unsigned long long)k->count, c->tier, c->id, k->at.off,
+	       exactness_names[got->exactness]);
 	chain_print(a->hs, got);
 	printf("\n  truth");
 	chain_print(a->hs, truth);
@@ -245,8 +243,7 @@ static void print_miss(const struct agree *a, const struct code *c, const struct
 }
 
 /* Every pc, also those that the reference says nothing of. */
-static void check_foreign(struct agree *a, const struct code *plain, const struct key *k,
-			  const struct attributed *got)
+static void check_foreign(struct agree *a, const struct code *plain, const struct key *k, const struct attributed *got)
 {
 	a->pcs++;
 	if (!names_foreign(a->hs, plain, got))
@@ -258,8 +255,8 @@ static void check_foreign(struct agree *a, const struct code *plain, const struc
 }
 
 /* What naming costs once the graph is there. */
-static void measure_finds(struct agree *a, struct attribution *at, const struct code *plain,
-			  const struct key *first, const struct key *end)
+static void measure_finds(struct agree *a, struct attribution *at, const struct code *plain, const struct key *first,
+			  const struct key *end)
 {
 	uint64_t start = clock_process_cpu_ns();
 	struct attributed got;
@@ -270,8 +267,8 @@ static void measure_finds(struct agree *a, struct attribution *at, const struct 
 }
 
 /* All keys of one code; they come sorted by it. */
-static void compare_code(struct agree *a, struct attribution *at, const struct decoder *d,
-			 struct attribution_env *env, struct key *first, struct key *end)
+static void compare_code(struct agree *a, struct attribution *at, const struct decoder *d, struct attribution_env *env,
+			 struct key *first, struct key *end)
 {
 	const struct code *full = hs_code(a->hs, first->at.code_id);
 	struct code plain = ordinary(full);
@@ -356,34 +353,30 @@ static void print_table(struct agree *a)
 	struct method_share *m, *tmp;
 
 	printf("samples %llu, in nmethods %llu, compared %llu, without clean record %llu\n",
-	       (unsigned long long)a->samples, (unsigned long long)a->in_nmethods,
-	       (unsigned long long)a->compared, (unsigned long long)a->uncovered);
+	       (unsigned long long)a->samples, (unsigned long long)a->in_nmethods, (unsigned long long)a->compared,
+	       (unsigned long long)a->uncovered);
 	printf("pcs named %llu, after a method that is not there %llu\n", (unsigned long long)a->pcs,
 	       (unsigned long long)a->foreign);
-	printf("graphs %llu, of damaged code %llu\n", (unsigned long long)a->graphs,
-	       (unsigned long long)a->damaged);
+	printf("graphs %llu, of damaged code %llu\n", (unsigned long long)a->graphs, (unsigned long long)a->damaged);
 	printf("graphs %.1f ns an instruction, then %.0f ns a pc\n",
 	       (double)a->graph_ns / (double)(a->insns ? a->insns : 1),
 	       (double)a->find_ns / (double)(a->finds ? a->finds : 1));
-	printf("%-10s %-11s %6s %7s %6s %6s %6s\n", "code", "rule", "share", "method", "child",
-	       "line", "wrong");
+	printf("%-10s %-11s %6s %7s %6s %6s %6s\n", "code", "rule", "share", "method", "child", "line", "wrong");
 	for (int g = 0; g < GROUPS; g++)
 		for (int r = 0; r < RULES; r++)
 			if (a->scores[g][r].n)
-				score_print(group_names[g], rule_names[r], &a->scores[g][r],
-					    a->compared);
+				score_print(group_names[g], rule_names[r], &a->scores[g][r], a->compared);
 	for (int sure = 1; sure >= 0; sure--)
 		for (int e = 0; e < EXACTNESS_COUNT; e++)
-			score_print(sure ? "named" : "no notes", exactness_names[e],
-				    &a->by_exactness[sure][e], a->compared);
+			score_print(sure ? "named" : "no notes", exactness_names[e], &a->by_exactness[sure][e],
+				    a->compared);
 	for (int e = 0; e < SURE_ENDS; e++)
-		score_print("sure by", e < EVIDENCE_KINDS ? evidence_names[e] : "entry", &a->by_end[e],
-			    a->compared);
+		score_print("sure by", e < EVIDENCE_KINDS ? evidence_names[e] : "entry", &a->by_end[e], a->compared);
 	for (int e = 0; e < EVIDENCE_KINDS; e++)
 		score_print("evidence", evidence_names[e], &a->by_evidence[e], a->compared);
-	HASH_ITER (hh, a->shares, m, tmp)
-		for (int r = 0; r < RULES; r++)
-			tv[r] += (uint64_t)(m->diff[r] < 0 ? -m->diff[r] : m->diff[r]);
+	HASH_ITER(hh, a->shares, m, tmp)
+	for (int r = 0; r < RULES; r++)
+		tv[r] += (uint64_t)(m->diff[r] < 0 ? -m->diff[r] : m->diff[r]);
 	for (int r = 0; r < RULES; r++)
 		printf("self time of methods, total variation, %s: %.1f points\n", rule_names[r],
 		       percent(tv[r] / 2, a->compared));

@@ -29,8 +29,7 @@ static bool call_target(const struct code *c, int32_t end, int32_t *ret)
 	return true;
 }
 
-static void put_roles(FILE *f, const struct code *c,
-		      enum blob_role (*role)(void *ctx, uint64_t target), void *ctx)
+static void put_roles(FILE *f, const struct code *c, enum blob_role (*role)(void *ctx, uint64_t target), void *ctx)
 {
 	uint32_t n = 0;
 	int32_t target;
@@ -45,13 +44,16 @@ static void put_roles(FILE *f, const struct code *c,
 		}
 }
 
-int dump_code(const char *path, int major, const struct code *c,
-	      enum blob_role (*role)(void *ctx, uint64_t target), void *ctx)
+int dump_code(const char *path, int major, const struct code *c, enum blob_role (*role)(void *ctx, uint64_t target),
+	      void *ctx)
 {
 	FILE *f = fopen(path, "wb");
-	const int64_t head[] = {DUMP_MAGIC, major, c->method_id, c->tier, c->osr_bci, c->entry,
-				c->verified_entry, c->osr_entry, c->deopt_handler,
-				c->deopt_mh_handler, c->exception_handler, c->stub_begin};
+	const int64_t head[] = {DUMP_MAGIC,           major,
+				c->method_id,         c->tier,
+				c->osr_bci,           c->entry,
+				c->verified_entry,    c->osr_entry,
+				c->deopt_handler,     c->deopt_mh_handler,
+				c->exception_handler, c->stub_begin};
 
 	if (!f)
 		return -errno;

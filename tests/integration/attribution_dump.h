@@ -13,7 +13,7 @@
  */
 enum { DUMP_MAGIC = 0x314d4e4a };
 
-int dump_code(const char *path, int major, const struct code *c,
-	      enum blob_role (*role)(void *ctx, uint64_t target), void *ctx);
+int dump_code(const char *path, int major, const struct code *c, enum blob_role (*role)(void *ctx, uint64_t target),
+	      void *ctx);
 
 #endif

@@ -74,8 +74,7 @@ static enum verdict judge(struct reference *r, struct choice_scratch *s, uint32_
 		return FINE;
 	f = pos_of(r, c.forward.pos);
 	b = pos_of(r, c.backward.pos);
-	if (f.node < 0 || b.node < 0 || !contradicts(&r->tree, own, f) ||
-	    !contradicts(&r->tree, own, b))
+	if (f.node < 0 || b.node < 0 || !contradicts(&r->tree, own, f) || !contradicts(&r->tree, own, b))
 		return FINE;
 	return f.node == b.node ? AGAINST_AGREED : AGAINST_BOTH;
 }
@@ -102,16 +101,14 @@ static int clean(struct reference *r)
 		if (r->code->records[i].safepoint || r->records[i].removed)
 			continue;
 		for (uint32_t k = 0; k < n; k++)
-			if (!r->code->records[k].safepoint &&
-			    same_scope(&r->records[i], &r->records[k])) {
+			if (!r->code->records[k].safepoint && same_scope(&r->records[i], &r->records[k])) {
 				agreed += verdicts[k] == AGAINST_AGREED;
 				differing += verdicts[k] == AGAINST_BOTH;
 			}
 		if (agreed < AGREED_SITES && differing < DIFFERING_SITES)
 			continue;
 		for (uint32_t k = i; k < n; k++)
-			if (!r->code->records[k].safepoint &&
-			    same_scope(&r->records[i], &r->records[k]))
+			if (!r->code->records[k].safepoint && same_scope(&r->records[i], &r->records[k]))
 				r->records[k].removed = true;
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -121,8 +118,8 @@ static int clean(struct reference *r)
 	return 0;
 }
 
-int reference_new(const struct code *full, int major, const struct graph *g, const struct decoder *d,
-		  bool raw, struct reference **ret)
+int reference_new(const struct code *full, int major, const struct graph *g, const struct decoder *d, bool raw,
+		  struct reference **ret)
 {
 	struct reference *r = calloc(1, sizeof(*r));
 	struct code_scope scopes[CODE_MAX_SCOPES];
@@ -140,8 +137,7 @@ int reference_new(const struct code *full, int major, const struct graph *g, con
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < full->n_records; i++) {
-		size_t n = code_scopes_at(full, major, full->records[i].scope_offset, scopes,
-					  CODE_MAX_SCOPES);
+		size_t n = code_scopes_at(full, major, full->records[i].scope_offset, scopes, CODE_MAX_SCOPES);
 
 		if (inline_tree_add(&r->tree, scopes, n, &r->records[i].pos))
 			r->records[i].pos.node = -1;
@@ -234,10 +230,8 @@ bool reference_find(const struct reference *r, int64_t pc, struct attributed *re
 		skipped = true;
 		i++;
 	}
-	if (i == r->code->n_records ||
-	    (skipped && !straight(r->g, pc, r->code->records[i].pc_offset)))
+	if (i == r->code->n_records || (skipped && !straight(r->g, pc, r->code->records[i].pc_offset)))
 		return false;
-	*ret_sure = r->raw || !extrapolated(r, pc, (uint32_t)r->code->records[i].pc_offset) ||
-		    same_path_in_front(r, i);
+	*ret_sure = r->raw || !extrapolated(r, pc, (uint32_t)r->code->records[i].pc_offset) || same_path_in_front(r, i);
 	return take(r, i, ret);
 }

@@ -19,8 +19,8 @@
 struct reference;
 
 /* raw: nothing is removed. */
-int reference_new(const struct code *full, int major, const struct graph *g, const struct decoder *d,
-		  bool raw, struct reference **ret);
+int reference_new(const struct code *full, int major, const struct graph *g, const struct decoder *d, bool raw,
+		  struct reference **ret);
 void reference_free(struct reference *r);
 
 /* false: only a removed record covers this pc. Chain as in struct attributed. *ret_sure: false for an

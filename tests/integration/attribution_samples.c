@@ -137,8 +137,7 @@ int samples_open(pid_t pid, unsigned hz, struct samples **ret)
 	return 0;
 }
 
-static void ring_copy(const struct samples *s, const struct ring *r, uint64_t at, void *dst,
-		      size_t len)
+static void ring_copy(const struct samples *s, const struct ring *r, uint64_t at, void *dst, size_t len)
 {
 	const uint8_t *data = (const uint8_t *)r->page + s->page_size;
 	size_t size = RING_PAGES * s->page_size;

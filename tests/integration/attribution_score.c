@@ -32,8 +32,8 @@ static uint32_t child_of(const struct attributed *x)
 	return x->n > 1 ? x->scope[x->n - 2].method_id : 0;
 }
 
-void score_add(struct hotspot *hs, struct score *s, const struct attributed *x,
-	       const struct attributed *truth, uint64_t count)
+void score_add(struct hotspot *hs, struct score *s, const struct attributed *x, const struct attributed *truth,
+	       uint64_t count)
 {
 	bool method = x->scope[0].method_id == truth->scope[0].method_id;
 
@@ -52,9 +52,8 @@ double percent(uint64_t part, uint64_t whole)
 
 void score_print(const char *group, const char *rule, const struct score *s, uint64_t all)
 {
-	printf("%-10s %-11s %6.1f %7.1f %6.1f %6.1f %6.1f\n", group, rule, percent(s->n, all),
-	       percent(s->method, s->n), percent(s->child, s->n), percent(s->line, s->n),
-	       percent(s->n - s->not_wrong, s->n));
+	printf("%-10s %-11s %6.1f %7.1f %6.1f %6.1f %6.1f\n", group, rule, percent(s->n, all), percent(s->method, s->n),
+	       percent(s->child, s->n), percent(s->line, s->n), percent(s->n - s->not_wrong, s->n));
 }
 
 void chain_print(struct hotspot *hs, const struct attributed *x)

@@ -14,8 +14,8 @@ struct score {
 
 double percent(uint64_t part, uint64_t whole);
 
-void score_add(struct hotspot *hs, struct score *s, const struct attributed *x,
-	       const struct attributed *truth, uint64_t count);
+void score_add(struct hotspot *hs, struct score *s, const struct attributed *x, const struct attributed *truth,
+	       uint64_t count);
 void score_print(const char *group, const char *rule, const struct score *s, uint64_t all);
 
 void chain_print(struct hotspot *hs, const struct attributed *x);

@@ -232,10 +232,10 @@ static char *const no_words[] = {NULL};
 	T(survive_refusals, handle_refusals())
 /* clang-format on */
 
-#define FUNCTION(name, call)                                                                                               \
-	static long try_##name(void)                                                                                       \
-	{                                                                                                                  \
-		return call;                                                                                               \
+#define FUNCTION(name, call)                                                                                           \
+	static long try_##name(void)                                                                                   \
+	{                                                                                                              \
+		return call;                                                                                           \
 	}
 TRIALS(FUNCTION)
 

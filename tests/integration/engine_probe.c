@@ -198,8 +198,7 @@ static void forbid_perf(unsigned error)
 	};
 	struct sock_fprog prog = {sizeof(code) / sizeof(code[0]), code};
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
 		perror("seccomp");
 }
 
@@ -208,8 +207,13 @@ int main(int argc, char **argv)
 	static struct tally t;
 	struct engine_options o = {.event = "cpu", .kernel = true};
 	enum perf_attach_mode mode = PERF_ATTACH_AUTO;
-	const struct engine_sink sink = {.ctx = &t, .sample = on_sample, .thread = on_thread, .thread_exit = on_exit_,
-					 .exec = on_exec, .mapped = on_mapped, .sampled = on_sampled};
+	const struct engine_sink sink = {.ctx = &t,
+					 .sample = on_sample,
+					 .thread = on_thread,
+					 .thread_exit = on_exit_,
+					 .exec = on_exec,
+					 .mapped = on_mapped,
+					 .sampled = on_sampled};
 	struct engine *e;
 	struct err err = {0};
 	int fds[COUNTERS];
@@ -249,8 +253,8 @@ int main(int argc, char **argv)
 
 	uint64_t t0 = clock_monotonic_ns();
 
-	if (proc_open(atoi(argv[1]), &t.proc, &err) < 0 ||
-	    engine_perf_open(t.proc, &o, mode, &e, &err) < 0 || e->ops->start(e, &err) < 0) {
+	if (proc_open(atoi(argv[1]), &t.proc, &err) < 0 || engine_perf_open(t.proc, &o, mode, &e, &err) < 0 ||
+	    e->ops->start(e, &err) < 0) {
 		fprintf(stderr, "engine_probe: %s\n", err.msg);
 		return 1;
 	}
@@ -298,25 +302,21 @@ int main(int argc, char **argv)
 	       "named=%llu exits=%llu execs=%llu mapped=%llu threads=%u no_kernel=%d ended=%d "
 	       "own_cpu=%.5f own_us_per_sample=%.1f late_avg_ms=%.1f late_max_ms=%.1f "
 	       "weight=%llu counted=%llu by_thread=%d\n",
-	       s.attachment, (double)(t1 - t0) / 1e6,
-	       t.samples ? (double)(t.first_ns - t0) / 1e6 : -1, (double)(t2 - t1) / 1e9,
-	       (double)(cpu1 - cpu0) / 1e9, (double)t.weight / 1e9,
+	       s.attachment, (double)(t1 - t0) / 1e6, t.samples ? (double)(t.first_ns - t0) / 1e6 : -1,
+	       (double)(t2 - t1) / 1e9, (double)(cpu1 - cpu0) / 1e9, (double)t.weight / 1e9,
 	       cpu1 > cpu0 ? (double)t.weight / (double)(cpu1 - cpu0) : -1, n_threads, worst,
-	       (unsigned long long)s.samples, (unsigned long long)s.lost_ring,
-	       (unsigned long long)s.lost_queue, (unsigned long long)s.throttled,
-	       (unsigned long long)(d.in.foreign + t.foreign), (unsigned long long)d.in.malformed,
-	       (unsigned long long)t.kernel, (unsigned long long)t.no_user,
-	       (unsigned long long)t.cut, (unsigned long long)d.in.cut,
-	       (unsigned long long)d.in.rest_joined, (unsigned long long)d.in.rest_refused, s.stack_bytes,
-	       t.samples ? (double)t.stack_bytes / (double)t.samples : 0.0,
-	       (unsigned long long)t.stack_max, (unsigned long long)t.named,
-	       (unsigned long long)t.exits, (unsigned long long)t.execs,
+	       (unsigned long long)s.samples, (unsigned long long)s.lost_ring, (unsigned long long)s.lost_queue,
+	       (unsigned long long)s.throttled, (unsigned long long)(d.in.foreign + t.foreign),
+	       (unsigned long long)d.in.malformed, (unsigned long long)t.kernel, (unsigned long long)t.no_user,
+	       (unsigned long long)t.cut, (unsigned long long)d.in.cut, (unsigned long long)d.in.rest_joined,
+	       (unsigned long long)d.in.rest_refused, s.stack_bytes,
+	       t.samples ? (double)t.stack_bytes / (double)t.samples : 0.0, (unsigned long long)t.stack_max,
+	       (unsigned long long)t.named, (unsigned long long)t.exits, (unsigned long long)t.execs,
 	       (unsigned long long)t.mapped, s.threads, s.no_kernel, e->ops->target_ended(e),
 	       (double)(own1 - own0) / (double)(t2 - t1),
 	       t.samples ? (double)(own1 - own0) / 1e3 / (double)t.samples : 0.0,
-	       t.samples ? (double)t.late_sum / 1e6 / (double)t.samples : 0.0,
-	       (double)t.late_max / 1e6, (unsigned long long)t.weight, (unsigned long long)counted,
-	       d.on == PERF_ON_THREADS);
+	       t.samples ? (double)t.late_sum / 1e6 / (double)t.samples : 0.0, (double)t.late_max / 1e6,
+	       (unsigned long long)t.weight, (unsigned long long)counted, d.on == PERF_ON_THREADS);
 	e->ops->close(e);
 	proc_close(t.proc);
 	return 0;

@@ -84,8 +84,7 @@ static bool look(struct suspend_thread *th, struct has_run_look *ret)
 		set = r.set;
 		ret->disturbed = true;
 	} else if (suspend_thread_position(&threads, th, &set) < 0 ||
-		   suspend_thread_account(&threads, th, &after) < 0 ||
-		   !has_run_account_equal(&ret->account, &after)) {
+		   suspend_thread_account(&threads, th, &after) < 0 || !has_run_account_equal(&ret->account, &after)) {
 		return false;
 	}
 	ret->checksum = has_run_host()->checksum(&set);
@@ -96,8 +95,7 @@ static bool look(struct suspend_thread *th, struct has_run_look *ret)
 static void compare(struct tally *k, const struct has_run_look *before, const struct has_run_look *now)
 {
 	uint64_t used = now->account.cpu_ns - before->account.cpu_ns;
-	bool ran = before->disturbed ? used > HAS_RUN_STOP_NS
-				     : !has_run_account_equal(&before->account, &now->account);
+	bool ran = before->disturbed ? used > HAS_RUN_STOP_NS : !has_run_account_equal(&before->account, &now->account);
 	bool sum = before->checksum != now->checksum, told = has_run_judge(before, now) != HAS_NOT_RUN;
 
 	k->looks++;
@@ -141,7 +139,7 @@ static void judge(struct proc *p, long tick_us, long ticks)
 
 		suspend_threads_refresh(&threads, clock_monotonic_ns(), nothing, nothing, NULL);
 		HASH_ITER(hh, threads.by_tid, th, next)
-			judge_one(p, th);
+		judge_one(p, th);
 		wait_us(tick_us);
 	}
 	for (int i = 0; i < KINDS && kinds[i].name[0]; i++)
@@ -173,8 +171,7 @@ static void record_one(struct proc *p, struct suspend_thread *th, long pause_us)
 		struct ptrace_stop_regs r = {0};
 		struct has_run_account a;
 
-		if (suspend_thread_position(&threads, th, &r.set) == 0 &&
-		    suspend_thread_account(&threads, th, &a) == 0)
+		if (suspend_thread_position(&threads, th, &r.set) == 0 && suspend_thread_account(&threads, th, &a) == 0)
 			print_set(p, th->tid, &r, &a, false);
 		if (stop(th->tid, &r, th, &a))
 			print_set(p, th->tid, &r, &a, true);
@@ -188,7 +185,7 @@ static void record(struct proc *p, long pause_us)
 
 	suspend_threads_refresh(&threads, clock_monotonic_ns(), nothing, nothing, NULL);
 	HASH_ITER(hh, threads.by_tid, th, next)
-		record_one(p, th, pause_us);
+	record_one(p, th, pause_us);
 }
 
 /* One stop of a running thread, registers and all. */
@@ -219,13 +216,13 @@ static void cost(long tick_us, long ticks, bool once)
 
 	suspend_threads_refresh(&threads, clock_monotonic_ns(), nothing, nothing, NULL);
 	HASH_ITER(hh, threads.by_tid, th, next)
-		th->asleep = suspend_thread_state(&threads, th->tid) != 'R' ||
-			     (once && ptrace(PTRACE_SEIZE, th->tid, NULL, NULL) < 0);
+	th->asleep = suspend_thread_state(&threads, th->tid) != 'R' ||
+		     (once && ptrace(PTRACE_SEIZE, th->tid, NULL, NULL) < 0);
 	own = clock_thread_cpu_ns();
 	for (long i = 0; i < ticks; i++) {
 		HASH_ITER(hh, threads.by_tid, th, next)
-			if (!th->asleep)
-				stop_once(th->tid, once, &stops, &pauses);
+		if (!th->asleep)
+			stop_once(th->tid, once, &stops, &pauses);
 		wait_us(tick_us);
 	}
 	own = clock_thread_cpu_ns() - own;

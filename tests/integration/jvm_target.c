@@ -125,7 +125,8 @@ void jvm_target_close(struct jvm_target *t)
 	proc_close(t->proc);
 	if (!t->symbols)
 		return;
-	HASH_ITER(hh, t->symbols->head, e, next) {
+	HASH_ITER(hh, t->symbols->head, e, next)
+	{
 		HASH_DEL(t->symbols->head, e);
 		free(e->name);
 		free(e);

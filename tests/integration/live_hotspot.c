@@ -64,8 +64,8 @@ static void nmethod_check(struct hotspot *hs, const struct code *c, struct count
 	n->handlers += c->n_handlers;
 	n->no_bytes += c->n_bytes != c->end - c->begin;
 	for (uint32_t i = 0; i < c->n_records; i++) {
-		size_t k = code_scopes_at(c, hs->jvm->version.major, c->records[i].scope_offset, scopes,
-			CODE_MAX_SCOPES);
+		size_t k =
+			code_scopes_at(c, hs->jvm->version.major, c->records[i].scope_offset, scopes, CODE_MAX_SCOPES);
 
 		n->garbage_scope += k == 0 || scopes[k - 1].method_id != c->method_id;
 		n->chains++;
@@ -96,7 +96,7 @@ static void blob_check(struct hotspot *hs, const struct live_code *at, struct co
 	id = hs_code_find(hs, b.begin);
 	c = hs_code(hs, id);
 	if (!c || c->blob != at->start || hs_code_find(hs, b.begin + (b.end - b.begin) / 2) != id ||
-		hs_code_find(hs, b.end - 1) != id || hs_code_find(hs, b.end) == id) {
+	    hs_code_find(hs, b.end - 1) != id || hs_code_find(hs, b.end) == id) {
 		printf("WRONG code at %#lx (%s)\n", (unsigned long)at->start, b.name);
 		n->wrong++;
 		return;
@@ -114,9 +114,9 @@ static void blob_check(struct hotspot *hs, const struct live_code *at, struct co
 
 static void counts_print(const struct counts *n)
 {
-	static const char *const names[] = {"nmethod", "native", "mh-intrinsic", "interpreter",
-		"adapter", "vtable", "stubs", "runtime", "deopt", "safepoint", "exception", "upcall",
-		"buffer"};
+	static const char *const names[] = {"nmethod",   "native", "mh-intrinsic", "interpreter", "adapter",
+					    "vtable",    "stubs",  "runtime",      "deopt",       "safepoint",
+					    "exception", "upcall", "buffer"};
 
 	for (int i = 0; i <= BLOB_BUFFER; i++)
 		if (n->kind[i])
@@ -124,12 +124,12 @@ static void counts_print(const struct counts *n)
 	printf("no-code %u, dead %u\n", n->unused, n->dead);
 	printf("tiers: %u %u %u %u %u\n", n->tier[0], n->tier[1], n->tier[2], n->tier[3], n->tier[4]);
 	printf("records %lu, extra %lu, mean depth %.2f, max %lu, null checks %lu, handlers %lu\n",
-		(unsigned long)n->records, (unsigned long)n->extra,
-		n->chains ? (double)n->depth / (double)n->chains : 0.0, (unsigned long)n->max_depth,
-		(unsigned long)n->nulls, (unsigned long)n->handlers);
+	       (unsigned long)n->records, (unsigned long)n->extra,
+	       n->chains ? (double)n->depth / (double)n->chains : 0.0, (unsigned long)n->max_depth,
+	       (unsigned long)n->nulls, (unsigned long)n->handlers);
 	printf("wrong %u, without method %u, scopes without method %u, garbage chains %u, "
 	       "without bytes %u\n",
-		n->wrong, n->no_method, n->no_scope, n->garbage_scope, n->no_bytes);
+	       n->wrong, n->no_method, n->no_scope, n->garbage_scope, n->no_bytes);
 }
 
 /* "compile-id level class.name(signature) begin", as jcmd Compiler.codelist has it. */
@@ -180,7 +180,7 @@ static int threads_check(struct hotspot *hs, const char *path)
 			unnamed++;
 	}
 	printf("threads %zu, not named %d, %.1f us each\n", hs_thread_count(hs), unnamed,
-		(double)(clock_thread_cpu_ns() - t0) / 1e3 / (double)(hs_thread_count(hs) + 1));
+	       (double)(clock_thread_cpu_ns() - t0) / 1e3 / (double)(hs_thread_count(hs) + 1));
 	if (f)
 		fclose(f);
 	return unnamed != 0 || hs_thread_count(hs) == 0;
@@ -215,8 +215,8 @@ static void times_print(struct hotspot *hs)
 	}
 	if (n)
 		printf("hs_code_find hit %.1f ns, walk end of %zu codes %.1f us (%lu)\n",
-			(double)(t1 - t0) / ROUNDS / (double)n, n, (double)ends / 1e3 / ROUNDS,
-			(unsigned long)(sum & 1));
+		       (double)(t1 - t0) / ROUNDS / (double)n, n, (double)ends / 1e3 / ROUNDS,
+		       (unsigned long)(sum & 1));
 }
 
 static unsigned lines_print(struct hotspot *hs)
@@ -230,8 +230,8 @@ static unsigned lines_print(struct hotspot *hs)
 		source += m->source_file != NULL;
 		bad += m->code_size && !m->bytecodes;
 	}
-	printf("methods %u, with lines %u, with source %u, bytecodes missing %u\n",
-		hs_method_count(hs), with, source, bad);
+	printf("methods %u, with lines %u, with source %u, bytecodes missing %u\n", hs_method_count(hs), with, source,
+	       bad);
 	return bad;
 }
 
@@ -255,13 +255,12 @@ static int check(pid_t pid, struct jvm_target *t, struct hotspot *hs, char **arg
 	for (size_t i = 0; i < blobs.v.n; i++)
 		blob_check(hs, &blobs.v.v[i], &n);
 	nanos = clock_thread_cpu_ns() - t0;
-	printf("blocks %zu, codes %u; checked in %.1f ms, %.1f us and %.1f system calls a block\n",
-		blobs.v.n, hs_code_count(hs), (double)nanos / 1e6,
-		(double)nanos / 1e3 / (double)(blobs.v.n + 1),
-		(double)(mem_live_stats(t->mem).syscalls - calls) / (double)(blobs.v.n + 1));
+	printf("blocks %zu, codes %u; checked in %.1f ms, %.1f us and %.1f system calls a block\n", blobs.v.n,
+	       hs_code_count(hs), (double)nanos / 1e6, (double)nanos / 1e3 / (double)(blobs.v.n + 1),
+	       (double)(mem_live_stats(t->mem).syscalls - calls) / (double)(blobs.v.n + 1));
 	counts_print(&n);
 	bad = n.wrong || n.no_method || n.no_scope || n.garbage_scope || n.kind[BLOB_NMETHOD] < 100 ||
-		n.kind[BLOB_INTERPRETER] != 1;
+	      n.kind[BLOB_INTERPRETER] != 1;
 	bad |= lines_print(hs) != 0;
 	bad |= threads_check(hs, argv[0] && argv[1] ? argv[1] : NULL);
 	times_print(hs);
@@ -297,8 +296,8 @@ static void intern_time(struct jvm_target *t, const struct hotspot *known)
 		n++;
 	}
 	printf("intern: %u nmethods of %lu bytes, mean %.1f us, worst %.1f us, memory %.1f KB each\n", n,
-		(unsigned long)(n ? bytes / n : 0), n ? (double)total / 1e3 / n : 0.0,
-		(double)worst / 1e3, n ? (double)hotspot_stats(hs).bytes / 1024 / n : 0.0);
+	       (unsigned long)(n ? bytes / n : 0), n ? (double)total / 1e3 / n : 0.0, (double)worst / 1e3,
+	       n ? (double)hotspot_stats(hs).bytes / 1024 / n : 0.0);
 	hotspot_close(hs);
 }
 
@@ -322,15 +321,15 @@ int main(int argc, char **argv)
 		fprintf(stderr, "hotspot_open: %s\n", err.msg);
 		return 1;
 	}
-	printf("JDK %d (%s), opened in %.2f ms\n", hotspot_version(hs)->major,
-		hotspot_version(hs)->release, (double)(clock_thread_cpu_ns() - t0) / 1e6);
+	printf("JDK %d (%s), opened in %.2f ms\n", hotspot_version(hs)->major, hotspot_version(hs)->release,
+	       (double)(clock_thread_cpu_ns() - t0) / 1e6);
 	for (const char *const *note = hotspot_notes(hs); *note; note++)
 		printf("note: %s\n", *note);
 	bad = check(pid, &t, hs, argv + 2);
 	intern_time(&t, hs);
-	printf("memory %.1f MB, bad blobs %lu, bad methods %lu\n%s\n",
-		(double)hotspot_stats(hs).bytes / 1e6, (unsigned long)hotspot_stats(hs).bad_blobs,
-		(unsigned long)hotspot_stats(hs).bad_methods, bad ? "FAILED" : "ok");
+	printf("memory %.1f MB, bad blobs %lu, bad methods %lu\n%s\n", (double)hotspot_stats(hs).bytes / 1e6,
+	       (unsigned long)hotspot_stats(hs).bad_blobs, (unsigned long)hotspot_stats(hs).bad_methods,
+	       bad ? "FAILED" : "ok");
 	hotspot_close(hs);
 	jvm_target_close(&t);
 	return bad;

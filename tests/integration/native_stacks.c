@@ -54,7 +54,7 @@ static int frame_print(Dwfl_Frame *frame, void *arg)
 	if (mod)
 		symbol = dwfl_module_addrinfo(mod, activation ? pc : pc - 1, &offset, &sym, NULL, NULL, NULL);
 	printf("    %016llx %s+0x%llx%s%s\n", (unsigned long long)pc, file ? file : "?",
-		(unsigned long long)(pc - start), symbol ? " " : "", symbol ? symbol : "");
+	       (unsigned long long)(pc - start), symbol ? " " : "", symbol ? symbol : "");
 	return DWARF_CB_OK;
 }
 
@@ -78,8 +78,7 @@ static int thread_print(Dwfl_Thread *thread, void *arg)
 
 int main(int argc, char **argv)
 {
-	static const Dwfl_Callbacks callbacks = {
-		.find_elf = find_elf, .find_debuginfo = dwfl_standard_find_debuginfo};
+	static const Dwfl_Callbacks callbacks = {.find_elf = find_elf, .find_debuginfo = dwfl_standard_find_debuginfo};
 	Dwfl *dwfl = dwfl_begin(&callbacks);
 
 	target = argc == 2 ? atoi(argv[1]) : 0;
@@ -88,7 +87,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (dwfl_linux_proc_report(dwfl, target) || dwfl_report_end(dwfl, NULL, NULL) ||
-		dwfl_linux_proc_attach(dwfl, target, false) || dwfl_getthreads(dwfl, thread_print, dwfl)) {
+	    dwfl_linux_proc_attach(dwfl, target, false) || dwfl_getthreads(dwfl, thread_print, dwfl)) {
 		fprintf(stderr, "native_stacks: process %d: %s\n", target, dwfl_errmsg(-1));
 		return 1;
 	}

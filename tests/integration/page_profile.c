@@ -32,9 +32,8 @@ static uint32_t random_below(struct maker *m, uint32_t n)
 
 static void push(struct maker *m, const char *name, enum named_kind kind, int exactness)
 {
-	struct named_line l = {.function = named_builder_function(m->b, name, "", ""),
-			       .kind = kind,
-			       .exactness = exactness};
+	struct named_line l = {
+		.function = named_builder_function(m->b, name, "", ""), .kind = kind, .exactness = exactness};
 
 	if (m->n < MAX_DEPTH)
 		m->at[m->n++] = named_builder_location(m->b, 0, 0, &l, 1);
@@ -45,8 +44,7 @@ static void take(struct maker *m, uint64_t count, int tid, const char *state, ui
 {
 	uint32_t leaf_first[MAX_DEPTH];
 	char thread[32];
-	struct named_sample s = {.count = count, .weight = count * 1000000, .pid = 4711, .tid = tid,
-				 .slice = m->slice};
+	struct named_sample s = {.count = count, .weight = count * 1000000, .pid = 4711, .tid = tid, .slice = m->slice};
 
 	snprintf(thread, sizeof(thread), "worker-%d", tid);
 	for (uint32_t i = 0; i < m->n; i++)
@@ -144,8 +142,8 @@ static void make_large(struct maker *m)
 		/* Stacks part in the middle: the root's side is shared, the leaf's is not. */
 		m->n = m->n < 8 ? m->n : random_below(m, 2) ? m->n * 9 / 10 : 4 + random_below(m, m->n - 4);
 		while (m->n < depth && random_below(m, 24)) {
-			snprintf(name, sizeof(name), "com/example/p%u/Class%u.method%u",
-				 random_below(m, 20), random_below(m, 50), random_below(m, 8));
+			snprintf(name, sizeof(name), "com/example/p%u/Class%u.method%u", random_below(m, 20),
+				 random_below(m, 50), random_below(m, 8));
 			push(m, name, (enum named_kind)(NAMED_INTERPRETED + random_below(m, 4)),
 			     (int)random_below(m, 4));
 		}
@@ -176,8 +174,7 @@ static void make_slices(struct maker *m)
 		take(m, 60, 1, "", 1);
 		push(m, "app/Same.run", NAMED_C2, 0);
 		take(m, 20, 1, "", 1);
-		push(m, m->slice <= 4 ? "app/Load.read" : m->slice >= 7 ? "app/Cache.hit" : "app/Hot.run",
-		     NAMED_C1, 0);
+		push(m, m->slice <= 4 ? "app/Load.read" : m->slice >= 7 ? "app/Cache.hit" : "app/Hot.run", NAMED_C1, 0);
 		take(m, 20, 2, "", 1);
 	}
 	m->slice = 0;

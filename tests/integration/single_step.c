@@ -117,8 +117,7 @@ static const char *check_end(const struct test *t)
 
 static const char *check_names(const struct test *t)
 {
-	const char *base = t->is_virtual ? "java/util/concurrent/ForkJoinWorkerThread.run"
-					 : "java/lang/Thread.run";
+	const char *base = t->is_virtual ? "java/util/concurrent/ForkJoinWorkerThread.run" : "java/lang/Thread.run";
 	size_t n = t->n_names;
 
 	for (size_t i = 0; i + 1 < n; i++)
@@ -133,8 +132,7 @@ static const char *check_names(const struct test *t)
  * thawing makes many. */
 static const char *check_depth(const struct test *t, enum blob_kind kind)
 {
-	size_t more = t->physical > t->last_physical ? t->physical - t->last_physical
-						     : t->last_physical - t->physical;
+	size_t more = t->physical > t->last_physical ? t->physical - t->last_physical : t->last_physical - t->physical;
 
 	if (t->is_virtual || !t->last_java || kind == BLOB_DEOPT || kind == BLOB_RUNTIME)
 		return NULL;
@@ -157,23 +155,22 @@ static void print_failure(struct test *t, const char *why)
 	const struct user_regs_struct *r = &t->regs;
 	const struct code *c = hs_code(t->v.hs, hs_code_find(t->v.hs, r->rip));
 
-	printf("FAILED: %s, end %d at pc %llx sp %llx\n", why, t->walk.end,
-		(unsigned long long)t->walk.fail_pc, (unsigned long long)t->walk.fail_sp);
+	printf("FAILED: %s, end %d at pc %llx sp %llx\n", why, t->walk.end, (unsigned long long)t->walk.fail_pc,
+	       (unsigned long long)t->walk.fail_sp);
 	if (c) {
 		const char *name = hs_stub_name(t->v.hs, c, r->rip - c->begin);
 
 		printf("    pc %llx = %s (%s, kind %d) + %llx, frame size %d, complete at %x, "
 		       "entry %x\n",
-			r->rip, c->name, name ? name : "-", c->kind, r->rip - c->begin,
-			c->frame_size, c->frame_complete, c->verified_entry);
+		       r->rip, c->name, name ? name : "-", c->kind, r->rip - c->begin, c->frame_size, c->frame_complete,
+		       c->verified_entry);
 		print_bytes(t, r->rip);
 	}
-	printf("    rsp %llx rbp %llx rbx %llx r13 %llx rax %llx rdx %llx\n", r->rsp, r->rbp,
-		r->rbx, r->r13, r->rax, r->rdx);
+	printf("    rsp %llx rbp %llx rbx %llx r13 %llx rax %llx rdx %llx\n", r->rsp, r->rbp, r->rbx, r->r13, r->rax,
+	       r->rdx);
 	for (uint32_t i = 0; i < t->walk.n && i < 12; i++)
-		printf("    key %d flags %d id %u off %llx\n", t->walk.frames[i].kind,
-			t->walk.frames[i].flags, t->walk.frames[i].id,
-			(unsigned long long)t->walk.frames[i].off);
+		printf("    key %d flags %d id %u off %llx\n", t->walk.frames[i].kind, t->walk.frames[i].flags,
+		       t->walk.frames[i].id, (unsigned long long)t->walk.frames[i].off);
 	for (size_t i = 0; i < t->n_names; i++)
 		printf("    %s%s\n", t->name[i].name, t->name[i].interpreted ? " (interpreted)" : "");
 	fflush(stdout);
@@ -227,8 +224,8 @@ static void measure_replay(struct test *t)
 	start = clock_thread_cpu_ns();
 	for (int i = 0; i < REPLAYS; i++)
 		unwinder_walk(t->v.unwinder, &s, t->ns_tid, &t->walk);
-	printf("replayed: %.2f us a walk of %u frames; ",
-		(double)(clock_thread_cpu_ns() - start) / 1e3 / REPLAYS, t->walk.n);
+	printf("replayed: %.2f us a walk of %u frames; ", (double)(clock_thread_cpu_ns() - start) / 1e3 / REPLAYS,
+	       t->walk.n);
 }
 
 static bool run_burst(struct test *t)
@@ -288,17 +285,18 @@ static pid_t find_thread(struct proc *p, const char *name)
 
 static void print_summary(const struct test *t)
 {
-	static const char *const kind[] = {"nmethod", "native wrapper", "method handle intrinsic",
-		"interpreter", "adapter", "vtable", "stub", "runtime", "deopt", "safepoint",
-		"exception", "upcall", "buffer"};
+	static const char *const kind[] = {"nmethod",     "native wrapper", "method handle intrinsic",
+					   "interpreter", "adapter",        "vtable",
+					   "stub",        "runtime",        "deopt",
+					   "safepoint",   "exception",      "upcall",
+					   "buffer"};
 	uint64_t walks = unwinder_stats(t->v.unwinder).walks;
 
 	printf("%llu instructions, %llu walks in generated code, %llu native instructions, %llu failures",
-		(unsigned long long)t->steps, (unsigned long long)t->java,
-		(unsigned long long)t->native, (unsigned long long)t->failures);
-	printf("; %.1f us a walk of %.1f frames\n   ",
-		walks ? (double)t->walk_ns / 1e3 / (double)walks : 0,
-		walks ? (double)t->frames / (double)walks : 0);
+	       (unsigned long long)t->steps, (unsigned long long)t->java, (unsigned long long)t->native,
+	       (unsigned long long)t->failures);
+	printf("; %.1f us a walk of %.1f frames\n   ", walks ? (double)t->walk_ns / 1e3 / (double)walks : 0,
+	       walks ? (double)t->frames / (double)walks : 0);
 	for (size_t i = 0; i < sizeof(kind) / sizeof(kind[0]); i++)
 		if (t->kind[i])
 			printf(" %s %llu", kind[i], (unsigned long long)t->kind[i]);

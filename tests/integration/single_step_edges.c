@@ -86,8 +86,7 @@ bool edge_allowed(const char *caller, const char *callee)
 	if (!is_step(caller) && !is_step(callee))
 		return true;
 	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
-		if (matches(edges[i].caller, strlen(edges[i].caller), caller)
-			&& matches_any(edges[i].callees, callee))
+		if (matches(edges[i].caller, strlen(edges[i].caller), caller) && matches_any(edges[i].callees, callee))
 			return true;
 	return false;
 }

@@ -30,9 +30,9 @@ static void print_walk(struct view *v, const struct walk *walk, int tid)
 	static struct view_frame name[MAX_NAMES];
 	size_t physical, n = view_names(v, walk, name, MAX_NAMES, &physical);
 
-	printf("thread %d end %d resynchronised %d frozen %d frames %u pc %llx sp %llx\n", tid,
-		walk->end, walk->resynchronised, walk->frozen, walk->n,
-		(unsigned long long)walk->fail_pc, (unsigned long long)walk->fail_sp);
+	printf("thread %d end %d resynchronised %d frozen %d frames %u pc %llx sp %llx\n", tid, walk->end,
+	       walk->resynchronised, walk->frozen, walk->n, (unsigned long long)walk->fail_pc,
+	       (unsigned long long)walk->fail_sp);
 	for (size_t i = 0; i < n; i++)
 		printf("    %s\n", name[i].name);
 }
@@ -44,8 +44,8 @@ static bool stopped_regs(pid_t tid, struct user_regs_struct *regs)
 
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0)
 		return false;
-	return ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0 && waitpid(tid, &status, __WALL) == tid
-	       && ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &iov) == 0;
+	return ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0 && waitpid(tid, &status, __WALL) == tid &&
+	       ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &iov) == 0;
 }
 
 /* "nr arg1 ... arg6 sp pc" (proc(5)); "running" while it runs. */
@@ -60,8 +60,8 @@ static bool looked_at(struct view *v, pid_t tid, struct raw_sample *s)
 	snprintf(path, sizeof(path), "task/%d/syscall", (int)tid);
 	if (proc_read(v->proc, path, 4096, &text, &len) < 0)
 		return false;
-	ok = sscanf(text, "%d %llx %llx %llx %llx %llx %llx %llx %llx", &nr, &word[0], &word[1],
-		     &word[2], &word[3], &word[4], &word[5], &word[6], &word[7]) == 9;
+	ok = sscanf(text, "%d %llx %llx %llx %llx %llx %llx %llx %llx", &nr, &word[0], &word[1], &word[2], &word[3],
+		    &word[4], &word[5], &word[6], &word[7]) == 9;
 	free(text);
 	if (!ok)
 		return false;

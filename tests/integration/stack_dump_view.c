@@ -38,9 +38,9 @@ static int open_parts(struct view *v, pid_t pid, struct err *err)
 	uint32_t id;
 	int r;
 
-	if ((r = proc_open(pid, &v->proc, err)) < 0 || (r = maps_open(v->proc, NULL, &v->maps, err)) < 0
-		|| (r = mem_live_open(v->proc, &v->mem, err)) < 0
-		|| (r = modmap_open(v->proc, v->maps, v->mem, NULL, &v->modmap, err)) < 0)
+	if ((r = proc_open(pid, &v->proc, err)) < 0 || (r = maps_open(v->proc, NULL, &v->maps, err)) < 0 ||
+	    (r = mem_live_open(v->proc, &v->mem, err)) < 0 ||
+	    (r = modmap_open(v->proc, v->maps, v->mem, NULL, &v->modmap, err)) < 0)
 		return r;
 	if ((r = modmap_find_dso(v->modmap, "libjvm.so", &id, &lib.bias)) < 0)
 		return err_set(err, r, "PID %d has no libjvm.so", (int)pid);
@@ -48,8 +48,7 @@ static int open_parts(struct view *v, pid_t pid, struct err *err)
 	if ((r = hotspot_open(v->mem, find_symbol, &lib, &v->hs, err)) < 0)
 		return r;
 	v->major = hotspot_version(v->hs)->major;
-	v->unwinder = unwinder_new(v->modmap, v->hs, v->mem,
-		(struct unwinder_options){.kernel = true, .live = true});
+	v->unwinder = unwinder_new(v->modmap, v->hs, v->mem, (struct unwinder_options){.kernel = true, .live = true});
 	return v->unwinder ? 0 : err_set(err, -1, "no memory");
 }
 
@@ -79,12 +78,11 @@ void view_close(struct view *v)
 void view_sample(struct raw_sample *s, pid_t pid, pid_t tid, const struct user_regs_struct *regs)
 {
 	const uint64_t value[X86_REGS] = {
-		[X86_RAX] = regs->rax, [X86_RDX] = regs->rdx, [X86_RCX] = regs->rcx,
-		[X86_RBX] = regs->rbx, [X86_RSI] = regs->rsi, [X86_RDI] = regs->rdi,
-		[X86_RBP] = regs->rbp, [X86_RSP] = regs->rsp, [X86_R8] = regs->r8,
-		[X86_R9] = regs->r9,   [X86_R10] = regs->r10, [X86_R11] = regs->r11,
-		[X86_R12] = regs->r12, [X86_R13] = regs->r13, [X86_R14] = regs->r14,
-		[X86_R15] = regs->r15, [X86_RIP] = regs->rip,
+		[X86_RAX] = regs->rax, [X86_RDX] = regs->rdx, [X86_RCX] = regs->rcx, [X86_RBX] = regs->rbx,
+		[X86_RSI] = regs->rsi, [X86_RDI] = regs->rdi, [X86_RBP] = regs->rbp, [X86_RSP] = regs->rsp,
+		[X86_R8] = regs->r8,   [X86_R9] = regs->r9,   [X86_R10] = regs->r10, [X86_R11] = regs->r11,
+		[X86_R12] = regs->r12, [X86_R13] = regs->r13, [X86_R14] = regs->r14, [X86_R15] = regs->r15,
+		[X86_RIP] = regs->rip,
 	};
 
 	memset(s, 0, sizeof(*s));
@@ -112,8 +110,7 @@ static const struct code_record *find_record(const struct code *c, int64_t off)
 	return NULL;
 }
 
-static size_t name_compiled(struct view *v, const struct frame_key *k, struct view_frame *ret,
-	size_t max)
+static size_t name_compiled(struct view *v, const struct frame_key *k, struct view_frame *ret, size_t max)
 {
 	const struct code *c = hs_code(v->hs, k->id);
 	const struct code_record *rec = NULL;
@@ -134,8 +131,7 @@ static size_t name_compiled(struct view *v, const struct frame_key *k, struct vi
 	return n;
 }
 
-size_t view_names(struct view *v, const struct walk *walk, struct view_frame *ret, size_t max,
-	size_t *physical)
+size_t view_names(struct view *v, const struct walk *walk, struct view_frame *ret, size_t max, size_t *physical)
 {
 	size_t n = 0;
 

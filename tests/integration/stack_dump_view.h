@@ -43,7 +43,6 @@ struct view_frame {
 };
 
 /* Returns the count. *physical: Java activations, inlined ones not counted. */
-size_t view_names(struct view *v, const struct walk *walk, struct view_frame *ret, size_t max,
-		  size_t *physical);
+size_t view_names(struct view *v, const struct walk *walk, struct view_frame *ret, size_t max, size_t *physical);
 
 #endif

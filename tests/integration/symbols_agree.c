@@ -44,8 +44,8 @@ enum verdict {
 	VERDICTS
 };
 
-static const char *const verdict_names[] = {"equal", "line", "anonymous", "untold", "between-records", "poll",
-	"leaf-call", "WRONG-METHOD", "WRONG-CHAIN", "WRONG-LINE"};
+static const char *const verdict_names[] = {"equal", "line",      "anonymous",    "untold",      "between-records",
+					    "poll",  "leaf-call", "WRONG-METHOD", "WRONG-CHAIN", "WRONG-LINE"};
 
 struct frame {
 	uint64_t leaf, any; /* samples where it is the innermost frame of the process's own, where it is anywhere */
@@ -103,8 +103,12 @@ static void count_frames(struct agree *a)
 static void name_frames(struct agree *a, int source)
 {
 	struct readers *v = a->s->readers;
-	struct resolver_sources sources = {.maps = v->modmap, .hs = v->hs, .attribution = v->attribution,
-		.timeline = bridge_lock(a->s->bridge), .timeline_code = gone_code_code, .timeline_ctx = a->s->gone_code};
+	struct resolver_sources sources = {.maps = v->modmap,
+					   .hs = v->hs,
+					   .attribution = v->attribution,
+					   .timeline = bridge_lock(a->s->bridge),
+					   .timeline_code = gone_code_code,
+					   .timeline_ctx = a->s->gone_code};
 	const struct resolver_options o = {
 		.show = {.raw_names = true, .lines = true, .bridge_symbols = source == BRIDGE}};
 	struct namer n = {.s = &sources, .o = &o, .b = a->b};
@@ -200,7 +204,7 @@ static void print_chain(const struct agree *a, const struct named_location *l)
 {
 	for (uint32_t i = 0; i < l->n_lines; i++)
 		printf("%s%s@%d:%d", i ? " < " : "", named_string(a->np, method_at(a, l, i)),
-			a->np->lines[l->first_line + i].bci, a->np->lines[l->first_line + i].line);
+		       a->np->lines[l->first_line + i].bci, a->np->lines[l->first_line + i].line);
 }
 
 static void print_example(struct agree *a, size_t frame, enum verdict v, uint64_t count)
@@ -210,7 +214,7 @@ static void print_example(struct agree *a, size_t frame, enum verdict v, uint64_
 	if (v == EQUAL || v == UNTOLD || a->examples[v]++ >= MAX_EXAMPLES)
 		return;
 	printf("example %s %llu tier %d pc %lld vm: ", verdict_names[v], (unsigned long long)count, c->tier,
-		(long long)profile_frame(a->p, (uint32_t)frame)->off);
+	       (long long)profile_frame(a->p, (uint32_t)frame)->off);
 	print_chain(a, location_of(a, frame, VM));
 	printf(" | bridge: ");
 	print_chain(a, location_of(a, frame, BRIDGE));
@@ -261,15 +265,15 @@ static void print_result(const struct agree *a)
 	for (int called = 0; called < 2; called++)
 		for (int v = 0; v < VERDICTS; v++)
 			printf("frames %s %s %llu\n", called ? "called" : "sampled", verdict_names[v],
-				(unsigned long long)a->counts[called][v]);
+			       (unsigned long long)a->counts[called][v]);
 	printf("inlined %llu\n", (unsigned long long)a->inlined);
 	for (uint32_t i = 0; i < MAX_METHODS; i++) {
 		const struct method *m = &a->methods[i];
 
 		if (m->self[VM] || m->self[BRIDGE] || m->sure[VM] || m->sure[BRIDGE])
 			printf("method %llu %llu %llu %llu %s\n", (unsigned long long)m->self[VM],
-				(unsigned long long)m->self[BRIDGE], (unsigned long long)m->sure[VM],
-				(unsigned long long)m->sure[BRIDGE], named_string(a->np, i));
+			       (unsigned long long)m->self[BRIDGE], (unsigned long long)m->sure[VM],
+			       (unsigned long long)m->sure[BRIDGE], named_string(a->np, i));
 	}
 }
 

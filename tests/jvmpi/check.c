@@ -57,8 +57,8 @@ void check_report(void)
 	f = fopen(checks.path, "we");
 	for (unsigned i = 0; f && i < checks.n; i++)
 		if (checks.at[i].failed)
-			fprintf(f, "FAIL %s: %s (%u of %u)\n", checks.at[i].name, checks.at[i].why,
-				checks.at[i].failed, checks.at[i].made);
+			fprintf(f, "FAIL %s: %s (%u of %u)\n", checks.at[i].name, checks.at[i].why, checks.at[i].failed,
+				checks.at[i].made);
 		else
 			fprintf(f, "ok %s %u\n", checks.at[i].name, checks.at[i].made);
 	if (f)

@@ -14,12 +14,23 @@
 
 struct checker checker = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static const jint delivered[] = {JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD,
-	JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMPI_EVENT_THREAD_START,
-	JVMPI_EVENT_THREAD_END, JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_OBJECT_FREE,
-	JVMPI_EVENT_DATA_DUMP_REQUEST, JVMPI_EVENT_DATA_RESET_REQUEST, JVMPI_EVENT_JVM_INIT_DONE,
-	JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_JS_CODE_LOAD, JVMPI_EVENT_JS_CODE_UNLOAD,
-	JVMPI_EVENT_JS_DYNAMIC_CODE, JVMPI_EVENT_JS_GC_PAUSE};
+static const jint delivered[] = {JVMPI_EVENT_CLASS_LOAD,
+				 JVMPI_EVENT_CLASS_UNLOAD,
+				 JVMPI_EVENT_COMPILED_METHOD_LOAD,
+				 JVMPI_EVENT_COMPILED_METHOD_UNLOAD,
+				 JVMPI_EVENT_THREAD_START,
+				 JVMPI_EVENT_THREAD_END,
+				 JVMPI_EVENT_GC_START,
+				 JVMPI_EVENT_GC_FINISH,
+				 JVMPI_EVENT_OBJECT_FREE,
+				 JVMPI_EVENT_DATA_DUMP_REQUEST,
+				 JVMPI_EVENT_DATA_RESET_REQUEST,
+				 JVMPI_EVENT_JVM_INIT_DONE,
+				 JVMPI_EVENT_JVM_SHUT_DOWN,
+				 JVMPI_EVENT_JS_CODE_LOAD,
+				 JVMPI_EVENT_JS_CODE_UNLOAD,
+				 JVMPI_EVENT_JS_DYNAMIC_CODE,
+				 JVMPI_EVENT_JS_GC_PAUSE};
 
 static bool is_delivered(jint type)
 {
@@ -86,17 +97,18 @@ static void class_seen(const JVMPI_Event *e)
 		const JVMPI_Method *m = &e->u.class_load.methods[i];
 
 		check("CLASS_LOAD", m->method_name && m->method_signature && m->method_signature[0] == '(',
-			"a method of %s", name);
+		      "a method of %s", name);
 		check("CLASS_LOAD", m->start_lineno <= m->end_lineno && (m->start_lineno > 0 || m->start_lineno == -1),
-			"%s.%s: lines %d to %d", name, m->method_name, m->start_lineno, m->end_lineno);
+		      "%s.%s: lines %d to %d", name, m->method_name, m->start_lineno, m->end_lineno);
 		if (m->method_id)
 			table_add(&checker.methods, m->method_id, m->method_name);
 		if (m->method_id && !strcmp(name, "Throwaway") && !table_find(&checker.live, m->method_id))
 			table_add(&checker.live, m->method_id, NULL);
 	}
 	for (jint i = 0; i < e->u.class_load.num_instance_fields; i++)
-		check("CLASS_LOAD", e->u.class_load.instances[i].field_name &&
-			e->u.class_load.instances[i].field_signature, "a field of %s", name);
+		check("CLASS_LOAD",
+		      e->u.class_load.instances[i].field_name && e->u.class_load.instances[i].field_signature,
+		      "a field of %s", name);
 	table_add(&checker.classes, e->u.class_load.class_id, name);
 }
 
@@ -106,39 +118,45 @@ static void class_compare(const JVMPI_Event *e)
 	const JVMPI_Method *two = NULL, *many = NULL;
 
 	check("CLASS_LOAD", !strcmp(e->u.class_load.class_name, "Jvmpi$Sample"), "%s", e->u.class_load.class_name);
-	check("CLASS_LOAD", e->u.class_load.source_name && !strcmp(e->u.class_load.source_name, "Jvmpi.java"), "source");
+	check("CLASS_LOAD", e->u.class_load.source_name && !strcmp(e->u.class_load.source_name, "Jvmpi.java"),
+	      "source");
 	check("CLASS_LOAD", e->u.class_load.num_interfaces == checker.expected.interfaces, "%d interfaces",
-		e->u.class_load.num_interfaces);
+	      e->u.class_load.num_interfaces);
 	check("CLASS_LOAD", e->u.class_load.num_methods == checker.expected.methods, "%d methods, not %d",
-		e->u.class_load.num_methods, checker.expected.methods);
-	check("CLASS_LOAD", e->u.class_load.num_static_fields == checker.expected.statics &&
-		e->u.class_load.num_instance_fields == checker.expected.instances, "%d and %d fields",
-		e->u.class_load.num_static_fields, e->u.class_load.num_instance_fields);
-	check("CLASS_LOAD", !strcmp(e->u.class_load.instances[0].field_name, "i3") &&
-		!strcmp(e->u.class_load.instances[0].field_signature, "Ljava/lang/Object;"), "the first field is %s",
-		e->u.class_load.instances[0].field_name);
+	      e->u.class_load.num_methods, checker.expected.methods);
+	check("CLASS_LOAD",
+	      e->u.class_load.num_static_fields == checker.expected.statics &&
+		      e->u.class_load.num_instance_fields == checker.expected.instances,
+	      "%d and %d fields", e->u.class_load.num_static_fields, e->u.class_load.num_instance_fields);
+	check("CLASS_LOAD",
+	      !strcmp(e->u.class_load.instances[0].field_name, "i3") &&
+		      !strcmp(e->u.class_load.instances[0].field_signature, "Ljava/lang/Object;"),
+	      "the first field is %s", e->u.class_load.instances[0].field_name);
 	for (jint i = 0; i < e->u.class_load.num_methods; i++)
 		if (!strcmp(e->u.class_load.methods[i].method_name, "two"))
 			two = &e->u.class_load.methods[i];
 		else if (!strcmp(e->u.class_load.methods[i].method_name, "many"))
 			many = &e->u.class_load.methods[i];
-	check("CLASS_LOAD", two && !strcmp(two->method_signature, "(I)I") && two->start_lineno == two->end_lineno &&
-		two->start_lineno > checker.expected.line, "method two");
+	check("CLASS_LOAD",
+	      two && !strcmp(two->method_signature, "(I)I") && two->start_lineno == two->end_lineno &&
+		      two->start_lineno > checker.expected.line,
+	      "method two");
 	/* Three lines, the first four below. */
-	check("CLASS_LOAD", many && two && many->start_lineno == two->start_lineno + 4 &&
-		many->end_lineno == two->start_lineno + 6, "method many: %d to %d", many ? many->start_lineno : 0,
-		many ? many->end_lineno : 0);
+	check("CLASS_LOAD",
+	      many && two && many->start_lineno == two->start_lineno + 4 && many->end_lineno == two->start_lineno + 6,
+	      "method many: %d to %d", many ? many->start_lineno : 0, many ? many->end_lineno : 0);
 	checker.expected.on = false;
 }
 
 /* What is known of a class that is no more. */
 static void class_saved_compare(const JVMPI_Event *e)
 {
-	check("CLASS_UNLOAD", e->u.class_load.class_name && !e->u.class_load.num_instance_fields &&
-		!e->u.class_load.num_static_fields, "an unloaded class without name, or with fields");
+	check("CLASS_UNLOAD",
+	      e->u.class_load.class_name && !e->u.class_load.num_instance_fields && !e->u.class_load.num_static_fields,
+	      "an unloaded class without name, or with fields");
 	for (jint i = 0; i < e->u.class_load.num_methods; i++)
 		check("CLASS_UNLOAD", e->u.class_load.methods[i].method_name && !e->u.class_load.methods[i].method_id,
-			"an unloaded method without name, or with an id");
+		      "an unloaded method without name, or with an id");
 	checker.unloaded = NULL;
 }
 
@@ -147,24 +165,25 @@ static void thread_seen(const JVMPI_Event *e)
 	JNIEnv *about = e->u.thread_start.thread_env_id;
 
 	check("THREAD_START", about && e->u.thread_start.thread_name && e->u.thread_start.group_name,
-		"a thread without env, name or group");
+	      "a thread without env, name or group");
 	check("THREAD_START", !table_find(&checker.threads, about) || checker.asked, "%s is told twice",
-		e->u.thread_start.thread_name);
+	      e->u.thread_start.thread_name);
 	check("THREAD_START", strcmp(e->u.thread_start.thread_name, "virtual"), "a virtual thread");
-	check("THREAD_START", e->u.thread_start.thread_id != NULL, "%s has no thread_id", e->u.thread_start.thread_name);
-	check("THREAD_START", (e->u.thread_start.parent_name == NULL) ==
-		!strcmp(e->u.thread_start.group_name, "system"), "%s: group %s, parent %s",
-		e->u.thread_start.thread_name, e->u.thread_start.group_name,
-		e->u.thread_start.parent_name ? e->u.thread_start.parent_name : "none");
-	check("CreateSystemThread", strncmp(e->u.thread_start.thread_name, "test ", 5) ||
-		!strcmp(e->u.thread_start.group_name, "system"), "%s is in the group %s",
-		e->u.thread_start.thread_name, e->u.thread_start.group_name);
+	check("THREAD_START", e->u.thread_start.thread_id != NULL, "%s has no thread_id",
+	      e->u.thread_start.thread_name);
+	check("THREAD_START",
+	      (e->u.thread_start.parent_name == NULL) == !strcmp(e->u.thread_start.group_name, "system"),
+	      "%s: group %s, parent %s", e->u.thread_start.thread_name, e->u.thread_start.group_name,
+	      e->u.thread_start.parent_name ? e->u.thread_start.parent_name : "none");
+	check("CreateSystemThread",
+	      strncmp(e->u.thread_start.thread_name, "test ", 5) || !strcmp(e->u.thread_start.group_name, "system"),
+	      "%s is in the group %s", e->u.thread_start.thread_name, e->u.thread_start.group_name);
 	if (checker.asked)
 		checker.told = about;
 	/* A JNIEnv is used again; main's storage is looked at by checker_functions.c. */
 	if (!checker.asked && strcmp(e->u.thread_start.thread_name, "main")) {
 		check("GetThreadLocalStorage", !jvmpi->GetThreadLocalStorage(about), "%s begins with somebody's",
-			e->u.thread_start.thread_name);
+		      e->u.thread_start.thread_name);
 		jvmpi->SetThreadLocalStorage(about, about);
 	}
 	table_add(&checker.threads, about, e->u.thread_start.thread_name);
@@ -186,8 +205,8 @@ static void thread_ended(const JVMPI_Event *e)
 		checker.own_ended++;
 	}
 	if (strcmp(known->name, "main"))
-		check("SetThreadLocalStorage", jvmpi->GetThreadLocalStorage(e->env_id) == e->env_id,
-			"%s has lost it", known->name);
+		check("SetThreadLocalStorage", jvmpi->GetThreadLocalStorage(e->env_id) == e->env_id, "%s has lost it",
+		      known->name);
 	table_drop(&checker.threads, e->env_id);
 }
 
@@ -202,24 +221,27 @@ static void gc_seen(const JVMPI_Event *e)
 	case JVMPI_EVENT_GC_START:
 		check("GC_START", !checker.in_gc, "two in a row");
 		check("GC_START", t && t->name && (!strcmp(t->name, "jsampler bridge") || e->env_id == checker.runner),
-			"on the thread %s", t && t->name ? t->name : "?");
+		      "on the thread %s", t && t->name ? t->name : "?");
 		checker.own_starts += e->env_id == checker.runner;
 		checker.in_gc = true;
 		break;
 	case JVMPI_EVENT_GC_FINISH:
 		check("GC_FINISH", checker.in_gc, "without GC_START");
-		check("GC_FINISH", e->u.gc_info.total_object_space >= e->u.gc_info.used_object_space &&
-			e->u.gc_info.used_object_space > 0 && e->u.gc_info.total_object_space <= HEAP_MAX &&
-			!e->u.gc_info.used_objects, "used %lld of %lld, objects %lld",
-			(long long)e->u.gc_info.used_object_space, (long long)e->u.gc_info.total_object_space,
-			(long long)e->u.gc_info.used_objects);
+		check("GC_FINISH",
+		      e->u.gc_info.total_object_space >= e->u.gc_info.used_object_space &&
+			      e->u.gc_info.used_object_space > 0 && e->u.gc_info.total_object_space <= HEAP_MAX &&
+			      !e->u.gc_info.used_objects,
+		      "used %lld of %lld, objects %lld", (long long)e->u.gc_info.used_object_space,
+		      (long long)e->u.gc_info.total_object_space, (long long)e->u.gc_info.used_objects);
 		checker.in_gc = checker.standing = false;
 		checker.collections++;
 		break;
 	case JVMPI_EVENT_OBJECT_FREE:
 		check("OBJECT_FREE", checker.in_gc || checker.bare, "outside GC_START and GC_FINISH");
-		check("OBJECT_FREE", table_find(&checker.objects, e->u.obj_free.obj_id) ||
-			table_find(&checker.classes, e->u.obj_free.obj_id), "of an id that nobody had");
+		check("OBJECT_FREE",
+		      table_find(&checker.objects, e->u.obj_free.obj_id) ||
+			      table_find(&checker.classes, e->u.obj_free.obj_id),
+		      "of an id that nobody had");
 		checker.freed++;
 		checker.standing = !checker.bare;
 		table_drop(&checker.objects, e->u.obj_free.obj_id);
@@ -235,13 +257,15 @@ static void code_seen(const JVMPI_Event *e)
 	jint last = 0;
 
 	check("COMPILED_METHOD_LOAD", table_find(&checker.methods, e->u.compiled_method_load.method_id) != NULL,
-		"of a method that no CLASS_LOAD named");
+	      "of a method that no CLASS_LOAD named");
 	check("COMPILED_METHOD_LOAD", code && e->u.compiled_method_load.code_size > 0, "no code");
 	for (jint i = 0; i < e->u.compiled_method_load.lineno_table_size; i++) {
 		const JVMPI_Lineno *l = &e->u.compiled_method_load.lineno_table[i];
 
-		check("COMPILED_METHOD_LOAD", l->offset >= last && l->offset <= e->u.compiled_method_load.code_size &&
-			(l->lineno > 0 || l->lineno == -1), "line %d at %d", l->lineno, l->offset);
+		check("COMPILED_METHOD_LOAD",
+		      l->offset >= last && l->offset <= e->u.compiled_method_load.code_size &&
+			      (l->lineno > 0 || l->lineno == -1),
+		      "line %d at %d", l->lineno, l->offset);
 		last = l->offset;
 	}
 	checker.versions += table_find(&checker.code, e->u.compiled_method_load.method_id) != NULL;
@@ -254,8 +278,7 @@ static void code_gone(const JVMPI_Event *e)
 	struct entry *live = table_find(&checker.live, m);
 
 	check("COMPILED_METHOD_UNLOAD", table_find(&checker.code, m) != NULL, "without its load");
-	check("COMPILED_METHOD_UNLOAD", !live || !live->value, "Throwaway has %d versions yet",
-		live ? live->value : 0);
+	check("COMPILED_METHOD_UNLOAD", !live || !live->value, "Throwaway has %d versions yet", live ? live->value : 0);
 	table_drop(&checker.code, m);
 }
 
@@ -265,14 +288,16 @@ static void js_code_seen(const JVMPI_Event *e)
 
 	for (jint i = 0; i < e->u.js_code.num_scopes; i++) {
 		check("JS_CODE_LOAD", e->u.js_code.scopes[i].parent < i && e->u.js_code.scopes[i].method_id,
-			"scope %d has the parent %d", i, e->u.js_code.scopes[i].parent);
+		      "scope %d has the parent %d", i, e->u.js_code.scopes[i].parent);
 		checker.inlined += e->u.js_code.scopes[i].parent >= 0;
 	}
 	for (jint i = 0; i < e->u.js_code.num_ranges; i++) {
 		const JVMPI_JS_Range *r = &e->u.js_code.ranges[i];
 
-		check("JS_CODE_LOAD", r->end > end && r->end <= e->u.js_code.code_size && r->scope >= 0 &&
-			r->scope < e->u.js_code.num_scopes, "range %d ends at %d", i, r->end);
+		check("JS_CODE_LOAD",
+		      r->end > end && r->end <= e->u.js_code.code_size && r->scope >= 0 &&
+			      r->scope < e->u.js_code.num_scopes,
+		      "range %d ends at %d", i, r->end);
 		end = r->end;
 	}
 	if (table_find(&checker.live, e->u.js_code.method_id))
@@ -297,9 +322,11 @@ static void js_pause_seen(const JVMPI_Event *e)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	ns = now.tv_sec * 1000000000ll + now.tv_nsec;
-	check("JS_GC_PAUSE", e->u.js_gc_pause.begin > ns - hour && e->u.js_gc_pause.end >= e->u.js_gc_pause.begin &&
-		e->u.js_gc_pause.end <= ns, "%lld to %lld at %lld", (long long)e->u.js_gc_pause.begin,
-		(long long)e->u.js_gc_pause.end, (long long)ns);
+	check("JS_GC_PAUSE",
+	      e->u.js_gc_pause.begin > ns - hour && e->u.js_gc_pause.end >= e->u.js_gc_pause.begin &&
+		      e->u.js_gc_pause.end <= ns,
+	      "%lld to %lld at %lld", (long long)e->u.js_gc_pause.begin, (long long)e->u.js_gc_pause.end,
+	      (long long)ns);
 }
 
 /* What holds for every event. `standing`: everything stood still when the agent was called. */
@@ -309,7 +336,7 @@ static void any_seen(const JVMPI_Event *e, jint type, bool standing)
 
 	check("delivery thread", e->env_id == env_here(), "event %d has another thread's env_id", type);
 	checker.in_window += standing && checker.standing && type != JVMPI_EVENT_GC_FINISH &&
-		type != JVMPI_EVENT_OBJECT_FREE && e->env_id != checker.gc_env;
+			     type != JVMPI_EVENT_OBJECT_FREE && e->env_id != checker.gc_env;
 	if (type != JVMPI_EVENT_THREAD_START)
 		check("threads are told first", t != NULL, "event %d on a thread without THREAD_START", type);
 	check("nothing after JVM_SHUT_DOWN", !checker.ended, "event %d", type);
@@ -337,46 +364,34 @@ static void seen(const JVMPI_Event *e, bool standing)
 		break;
 	case JVMPI_EVENT_CLASS_UNLOAD:
 		check("CLASS_UNLOAD", table_find(&checker.classes, e->u.class_unload.class_id) != NULL,
-			"of a class without CLASS_LOAD");
+		      "of a class without CLASS_LOAD");
 		check("CLASS_UNLOAD", !checker.standing, "in the window");
 		checker.unloading = e->u.class_unload.class_id;
 		break;
-	case JVMPI_EVENT_THREAD_START:
-		thread_seen(e);
-		break;
-	case JVMPI_EVENT_THREAD_END:
-		thread_ended(e);
-		break;
-	case JVMPI_EVENT_COMPILED_METHOD_LOAD:
-		code_seen(e);
-		break;
-	case JVMPI_EVENT_COMPILED_METHOD_UNLOAD:
-		code_gone(e);
-		break;
-	case JVMPI_EVENT_JS_CODE_LOAD:
-		js_code_seen(e);
-		break;
-	case JVMPI_EVENT_JS_CODE_UNLOAD:
-		js_code_gone(e);
-		break;
+	case JVMPI_EVENT_THREAD_START: thread_seen(e); break;
+	case JVMPI_EVENT_THREAD_END: thread_ended(e); break;
+	case JVMPI_EVENT_COMPILED_METHOD_LOAD: code_seen(e); break;
+	case JVMPI_EVENT_COMPILED_METHOD_UNLOAD: code_gone(e); break;
+	case JVMPI_EVENT_JS_CODE_LOAD: js_code_seen(e); break;
+	case JVMPI_EVENT_JS_CODE_UNLOAD: js_code_gone(e); break;
 	case JVMPI_EVENT_JS_DYNAMIC_CODE:
 		check("JS_DYNAMIC_CODE", e->u.js_dynamic_code.name && e->u.js_dynamic_code.code_addr, "no name");
 		break;
-	case JVMPI_EVENT_JS_GC_PAUSE:
-		js_pause_seen(e);
-		break;
+	case JVMPI_EVENT_JS_GC_PAUSE: js_pause_seen(e); break;
 	case JVMPI_EVENT_JS_METHOD:
 		checker.method_name_ok = e->u.js_method.class_name && !strcmp(e->u.js_method.class_name, "Jvmpi") &&
-			!strcmp(e->u.js_method.method_name, "spin") && e->u.js_method.start_lineno > 0;
+					 !strcmp(e->u.js_method.method_name, "spin") && e->u.js_method.start_lineno > 0;
 		break;
 	case JVMPI_EVENT_JVM_INIT_DONE:
 		check("JVM_INIT_DONE", checker.count[JVMPI_EVENT_JVM_INIT_DONE] == 1, "twice");
-		check("JVM_INIT_DONE", checker.count[JVMPI_EVENT_CLASS_LOAD] > 100 &&
-			checker.count[JVMPI_EVENT_THREAD_START] >= 4, "before classes and threads");
+		check("JVM_INIT_DONE",
+		      checker.count[JVMPI_EVENT_CLASS_LOAD] > 100 && checker.count[JVMPI_EVENT_THREAD_START] >= 4,
+		      "before classes and threads");
 		break;
 	case JVMPI_EVENT_DATA_RESET_REQUEST:
-		check("DATA_RESET_REQUEST", checker.count[JVMPI_EVENT_DATA_DUMP_REQUEST] ==
-			checker.count[JVMPI_EVENT_DATA_RESET_REQUEST], "not behind its DATA_DUMP_REQUEST");
+		check("DATA_RESET_REQUEST",
+		      checker.count[JVMPI_EVENT_DATA_DUMP_REQUEST] == checker.count[JVMPI_EVENT_DATA_RESET_REQUEST],
+		      "not behind its DATA_DUMP_REQUEST");
 		break;
 	default:
 		if (type >= JVMPI_EVENT_GC_START || type == JVMPI_EVENT_OBJECT_FREE)
@@ -396,7 +411,7 @@ static void shut_down(void)
 	checker.ended = true;
 	/* One may have been stopped by the kernel on its last steps to the agent. */
 	check("events wait in a GC window", checker.in_window <= 1, "%u events between OBJECT_FREE and GC_FINISH",
-		checker.in_window);
+	      checker.in_window);
 	counted("CLASS_LOAD", JVMPI_EVENT_CLASS_LOAD);
 	counted("CLASS_UNLOAD", JVMPI_EVENT_CLASS_UNLOAD);
 	counted("COMPILED_METHOD_LOAD", JVMPI_EVENT_COMPILED_METHOD_LOAD);
@@ -426,7 +441,7 @@ static void unloading_ask(jobjectID id)
 	checker.last_class_methods = -1;
 	checker.unloaded = id;
 	check("CLASS_UNLOAD", jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, id) == JVMPI_SUCCESS,
-		"RequestEvent in the handler has no answer");
+	      "RequestEvent in the handler has no answer");
 	check("CLASS_UNLOAD", checker.last_class_methods >= 0, "RequestEvent in the handler sent no event");
 }
 
@@ -458,13 +473,13 @@ static void events_enable(void)
 		jint r = jvmpi->EnableEvent(type, NULL);
 
 		if (is_counted_elsewhere(type)) {
-			check("EnableEvent", r == JVMPI_SUCCESS || (r == JVMPI_NOT_AVAILABLE && may_be_missing(type)), "event %d answers %d",
-				type, r);
+			check("EnableEvent", r == JVMPI_SUCCESS || (r == JVMPI_NOT_AVAILABLE && may_be_missing(type)),
+			      "event %d answers %d", type, r);
 			check("DisableEvent", jvmpi->DisableEvent(type, NULL) == JVMPI_SUCCESS, "event %d", type);
 			continue;
 		}
 		check("EnableEvent", r == (is_delivered(type) ? JVMPI_SUCCESS : JVMPI_NOT_AVAILABLE),
-			"event %d answers %d", type, r);
+		      "event %d answers %d", type, r);
 	}
 	for (jint type = JVMPI_EVENT_JS_CODE_LOAD; type <= JVMPI_EVENT_JS_GC_PAUSE; type++)
 		check("EnableEvent", jvmpi->EnableEvent(type, NULL) == JVMPI_SUCCESS, "extension %x", type);

@@ -9,7 +9,7 @@
 JNIEXPORT void JNICALL Java_Jvmpi_functions(JNIEnv *env, jclass klass, jobject object);
 JNIEXPORT void JNICALL Java_Jvmpi_threads(JNIEnv *env, jclass klass);
 JNIEXPORT void JNICALL Java_Jvmpi_describe(JNIEnv *env, jclass klass, jclass sample, jint interfaces, jint methods,
-	jint statics, jint instances, jint line);
+					   jint statics, jint instances, jint line);
 JNIEXPORT jint JNICALL Java_Jvmpi_unloaded(JNIEnv *env, jclass klass);
 JNIEXPORT jint JNICALL Java_Jvmpi_codeUnloaded(JNIEnv *env, jclass klass);
 JNIEXPORT jint JNICALL Java_Jvmpi_dumped(JNIEnv *env, jclass klass);
@@ -61,17 +61,19 @@ static void thread_check(JNIEnv *env)
 
 	if ((*env)->ExceptionCheck(env))
 		return;
-	check("GetThreadObject", jvmpi->GetThreadObject(env) == jvmpi->jobject2jobjectID(self) && self, "another thread");
+	check("GetThreadObject", jvmpi->GetThreadObject(env) == jvmpi->jobject2jobjectID(self) && self,
+	      "another thread");
 	check("GetThreadObject", !jvmpi->GetThreadObject((JNIEnv *)&mark), "of garbage");
 	while (x < 20000000)
 		x++;
 	after = jvmpi->GetCurrentThreadCpuTime();
 	check("GetCurrentThreadCpuTime", after - before > 1000000 && after - before < 60000000000, "%lld ns for a loop",
-		(long long)(after - before));
+	      (long long)(after - before));
 	before = jvmpi->GetCurrentThreadCpuTime();
 	usleep(200000);
 	after = jvmpi->GetCurrentThreadCpuTime();
-	check("GetCurrentThreadCpuTime", after - before < 100000000, "%lld ns for a sleep", (long long)(after - before));
+	check("GetCurrentThreadCpuTime", after - before < 100000000, "%lld ns for a sleep",
+	      (long long)(after - before));
 	check("GetThreadLocalStorage", !jvmpi->GetThreadLocalStorage(env), "not empty at first");
 	jvmpi->SetThreadLocalStorage(env, &mark);
 	check("SetThreadLocalStorage", jvmpi->GetThreadLocalStorage(env) == &mark, "something else");
@@ -95,11 +97,13 @@ static void own_trace_check(JNIEnv *env, jclass klass)
 	jvmpi->GetCallTrace(&t, FRAMES);
 	check("GetCallTrace", t.num_frames == 2, "%d frames of functions, main", t.num_frames);
 	if (t.num_frames == 2) {
-		check("GetCallTrace", !strcmp(checker_method(frames[0].method_id), "functions") && frames[0].lineno == -3,
-			"%s:%d", checker_method(frames[0].method_id), frames[0].lineno);
-		check("GetCallTrace", !strcmp(checker_method(frames[1].method_id), "main") &&
-			frames[1].lineno == call_line(env, klass), "%s:%d instead of line %d",
-			checker_method(frames[1].method_id), frames[1].lineno, call_line(env, klass));
+		check("GetCallTrace",
+		      !strcmp(checker_method(frames[0].method_id), "functions") && frames[0].lineno == -3, "%s:%d",
+		      checker_method(frames[0].method_id), frames[0].lineno);
+		check("GetCallTrace",
+		      !strcmp(checker_method(frames[1].method_id), "main") && frames[1].lineno == call_line(env, klass),
+		      "%s:%d instead of line %d", checker_method(frames[1].method_id), frames[1].lineno,
+		      call_line(env, klass));
 	}
 	jvmpi->GetCallTrace(&t, 1);
 	check("GetCallTrace", t.num_frames == 1, "%d frames of 1", t.num_frames);
@@ -234,25 +238,28 @@ static void suspension_check(JNIEnv *env, jclass klass, JNIEnv *spinner)
 	jlong before;
 
 	jvmpi->SuspendThreadList(4, list, r);
-	check("SuspendThreadList", r[0] == 0 && r[1] == 14 && r[2] == 10 && r[3] == 10, "results %d %d %d %d", r[0], r[1],
-		r[2], r[3]);
+	check("SuspendThreadList", r[0] == 0 && r[1] == 14 && r[2] == 10 && r[3] == 10, "results %d %d %d %d", r[0],
+	      r[1], r[2], r[3]);
 	jvmpi->GetCallTrace(&a, FRAMES);
 	before = rounds(env, klass);
 	usleep(50000);
 	check("SuspendThread", before >= 0 && rounds(env, klass) == before, "a suspended thread runs");
 	jvmpi->GetCallTrace(&b, FRAMES);
-	check("SuspendThread", a.num_frames == b.num_frames && a.num_frames > 0 &&
-		!memcmp(first, second, (size_t)a.num_frames * sizeof(*first)), "a suspended thread moves");
+	check("SuspendThread",
+	      a.num_frames == b.num_frames && a.num_frames > 0 &&
+		      !memcmp(first, second, (size_t)a.num_frames * sizeof(*first)),
+	      "a suspended thread moves");
 	check("GetCallTrace", a.num_frames > 1 && !strcmp(checker_method(first[a.num_frames - 1].method_id), "run"),
-		"the outermost frame of a thread is %s", a.num_frames ? checker_method(first[a.num_frames - 1].method_id) : "none");
+	      "the outermost frame of a thread is %s",
+	      a.num_frames ? checker_method(first[a.num_frames - 1].method_id) : "none");
 	/* The class that the JVM makes of the lambda has no table of lines. */
 	for (jint i = 0; i < a.num_frames && first[i].lineno != -1; i++)
 		check("GetCallTrace", i + 1 < a.num_frames, "none of %d frames is without lines", a.num_frames);
 	check("GetThreadStatus", jvmpi->GetThreadStatus(spinner) == JVMPI_THREAD_RUNNABLE, "suspension shows: %x",
-		jvmpi->GetThreadStatus(spinner));
+	      jvmpi->GetThreadStatus(spinner));
 	jvmpi->ResumeThreadList(4, list, r);
-	check("ResumeThreadList", r[0] == 0 && r[1] == 13 && r[2] == 13 && r[3] == 10, "results %d %d %d %d", r[0], r[1],
-		r[2], r[3]);
+	check("ResumeThreadList", r[0] == 0 && r[1] == 13 && r[2] == 13 && r[3] == 10, "results %d %d %d %d", r[0],
+	      r[1], r[2], r[3]);
 	jvmpi->SuspendThread(env); /* oneself: ignored */
 	jvmpi->SuspendThread(spinner);
 	jvmpi->ResumeThread(spinner);
@@ -297,7 +304,7 @@ static void native_has_run_check(void)
 		int r = burner_has_run();
 
 		check("ThreadHasRun", r == !by_registers, "in native code, by the %s: %d",
-			by_registers ? "registers" : "clock", r);
+		      by_registers ? "registers" : "clock", r);
 	}
 }
 
@@ -322,7 +329,7 @@ JNIEXPORT void JNICALL Java_Jvmpi_threads(JNIEnv *env, jclass klass)
 }
 
 JNIEXPORT void JNICALL Java_Jvmpi_describe(JNIEnv *env, jclass klass, jclass sample, jint interfaces, jint methods,
-	jint statics, jint instances, jint line)
+					   jint statics, jint instances, jint line)
 {
 	(void)env, (void)klass;
 	checker.expected.on = true;
@@ -332,9 +339,9 @@ JNIEXPORT void JNICALL Java_Jvmpi_describe(JNIEnv *env, jclass klass, jclass sam
 	checker.expected.instances = instances;
 	checker.expected.line = line;
 	check("RequestEvent",
-		jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, jvmpi->jobject2jobjectID(sample)) == JVMPI_SUCCESS &&
-			!checker.expected.on,
-		"no CLASS_LOAD of Jvmpi.Sample");
+	      jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, jvmpi->jobject2jobjectID(sample)) == JVMPI_SUCCESS &&
+		      !checker.expected.on,
+	      "no CLASS_LOAD of Jvmpi.Sample");
 }
 
 JNIEXPORT jint JNICALL Java_Jvmpi_unloaded(JNIEnv *env, jclass klass)

@@ -9,12 +9,8 @@ enum { OBJECTS = 100 };
 static bool is_requestable(jint type)
 {
 	static const jint types[] = {
-		JVMPI_EVENT_CLASS_LOAD,
-		JVMPI_EVENT_THREAD_START,
-		JVMPI_EVENT_OBJECT_ALLOC,
-		JVMPI_EVENT_OBJECT_DUMP,
-		JVMPI_EVENT_HEAP_DUMP,
-		JVMPI_EVENT_MONITOR_DUMP,
+		JVMPI_EVENT_CLASS_LOAD,  JVMPI_EVENT_THREAD_START, JVMPI_EVENT_OBJECT_ALLOC,
+		JVMPI_EVENT_OBJECT_DUMP, JVMPI_EVENT_HEAP_DUMP,    JVMPI_EVENT_MONITOR_DUMP,
 	};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
@@ -36,25 +32,29 @@ void ids_check(JNIEnv *env, jclass klass, jobject object)
 	check("jobject2jobjectID", id && id == jvmpi->jobject2jobjectID(object), "two ids of one object");
 	check("jobject2jobjectID", (unsigned long)id >> 31 == 0, "not below 2 GB: %p", (void *)id);
 	check("jobject2jobjectID", !jvmpi->jobject2jobjectID(NULL), "NULL has one");
-	check("jobjectID2jobject", back && (*env)->GetObjectRefType(env, back) == JNILocalRefType, "no local reference");
+	check("jobjectID2jobject", back && (*env)->GetObjectRefType(env, back) == JNILocalRefType,
+	      "no local reference");
 	check("jobjectID2jobject", back && (*env)->IsSameObject(env, back, object), "another object");
 	check("jobjectID2jobject", !jvmpi->jobjectID2jobject((jobjectID)(void *)garbage), "garbage is an object");
 	check("GetMethodClass", jvmpi->GetMethodClass(spin) == class_id && class_id, "not the class of spin");
 	check("GetMethodClass", !jvmpi->GetMethodClass(NULL), "NULL has one");
 	checker.method_name_ok = false;
-	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_JS_METHOD, spin) == JVMPI_SUCCESS && checker.method_name_ok,
-		"JS_METHOD of Jvmpi.spin");
+	check("RequestEvent",
+	      jvmpi->RequestEvent(JVMPI_EVENT_JS_METHOD, spin) == JVMPI_SUCCESS && checker.method_name_ok,
+	      "JS_METHOD of Jvmpi.spin");
 	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, garbage) == JVMPI_FAIL, "garbage is a class");
 	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, id) == JVMPI_FAIL, "an object is a class");
-	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, garbage) == JVMPI_FAIL, "garbage is a thread");
-	checker.told = NULL;
-	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, env) == JVMPI_SUCCESS && checker.told == env,
-		"no THREAD_START");
+	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, garbage) == JVMPI_FAIL,
+	      "garbage is a thread");
 	checker.told = NULL;
 	check("RequestEvent",
-		jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, jvmpi->GetThreadObject(env)) == JVMPI_SUCCESS &&
-			checker.told == env,
-		"no THREAD_START by the id of the thread's object");
+	      jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, env) == JVMPI_SUCCESS && checker.told == env,
+	      "no THREAD_START");
+	checker.told = NULL;
+	check("RequestEvent",
+	      jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, jvmpi->GetThreadObject(env)) == JVMPI_SUCCESS &&
+		      checker.told == env,
+	      "no THREAD_START by the id of the thread's object");
 	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, id) == JVMPI_FAIL, "an object is a thread");
 	for (jint type = -2; type < 2100; type++)
 		if (!is_requestable(type))
@@ -77,7 +77,8 @@ void pending_check(JNIEnv *env)
 	checker.runner = NULL;
 	pending = (*env)->ExceptionOccurred(env);
 	(*env)->ExceptionClear(env);
-	check("jobject2jobjectID", id && pending && (*env)->IsInstanceOf(env, pending, klass), "an exception is lost, or no id");
+	check("jobject2jobjectID", id && pending && (*env)->IsInstanceOf(env, pending, klass),
+	      "an exception is lost, or no id");
 	pthread_mutex_lock(&checker.lock);
 	table_add(&checker.objects, id, NULL);
 	pthread_mutex_unlock(&checker.lock);
@@ -142,5 +143,5 @@ void dead_ids_check(JNIEnv *env)
 	for (int i = 0; i < 30000 && told_free(dead) < OBJECTS / 2; i++)
 		usleep(1000);
 	check("OBJECT_FREE", told_free(dead) >= OBJECTS / 2, "%d of %d, and of those that came later %d",
-		told_free(dead), OBJECTS, told_free(other));
+	      told_free(dead), OBJECTS, told_free(other));
 }

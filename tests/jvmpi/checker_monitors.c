@@ -79,7 +79,8 @@ static void side_begin(JNIEnv *env)
 	check("CreateSystemThread", jvmpi->CreateSystemThread(other, 5, other_main) == JNI_OK, "refused");
 	for (int i = 0; i < 30000 && !side.env; i++)
 		usleep(1000);
-	check("CreateSystemThread", checker_thread("test side") == side.env && side.env, "no THREAD_START with its env");
+	check("CreateSystemThread", checker_thread("test side") == side.env && side.env,
+	      "no THREAD_START with its env");
 	check("CreateSystemThread", thread_call(env, side.env, "isDaemon", "()Z"), "no daemon");
 }
 
@@ -97,7 +98,7 @@ static void side_check(JNIEnv *env)
 	check("RawMonitorWait", seconds() - begin >= 0.049, "back after %.3f s of 0.05", seconds() - begin);
 	jvmpi->RawMonitorExit(side.m);
 	check("RawMonitorWait", checker_waits(&side.entered, 1) && checker_waits(&side.other, 1),
-		"the monitor was not given up while waiting");
+	      "the monitor was not given up while waiting");
 	/* They wait for ever now, and gave it back. */
 	thread_call(env, side.env, "interrupt", "()V");
 	usleep(50000);
@@ -109,7 +110,7 @@ static void side_check(JNIEnv *env)
 	jvmpi->RawMonitorExit(side.m);
 	check("RawMonitorExit", checker_waits(&side.entered, 2), "the waiter never got it");
 	check("RawMonitorNotifyAll", checker_waits(&side.entered, 2) && checker_waits(&side.other, 2),
-		"a waiter still waits");
+	      "a waiter still waits");
 }
 
 /* Native code of a suspended thread runs on; a monitor is nothing that it gets. */
@@ -250,7 +251,8 @@ static void many_check(void)
 	for (int i = 0; i < MANY && m; i++) {
 		m[i] = jvmpi->RawMonitorCreate(name);
 		check("RawMonitorCreate", m[i] && (!i || m[i] != m[i - 1]), "number %d", i);
-		check("RawMonitorCreate", (unsigned long)m[i] >> 31 == 0, "number %d: not below 2 GB: %p", i, (void *)m[i]);
+		check("RawMonitorCreate", (unsigned long)m[i] >> 31 == 0, "number %d: not below 2 GB: %p", i,
+		      (void *)m[i]);
 		jvmpi->RawMonitorEnter(m[i]);
 	}
 	for (int i = 0; i < MANY && m; i++)

@@ -30,8 +30,8 @@ static void report(void)
 	f = fopen(tmp, "we");
 	if (!f)
 		return;
-	fprintf(f, "enabled %u\ntraces %ld\nruns %ld\nlate %ld\nended %d\n", churn.enabled, churn.traces, churn.runs, churn.late,
-		churn.ended);
+	fprintf(f, "enabled %u\ntraces %ld\nruns %ld\nlate %ld\nended %d\n", churn.enabled, churn.traces, churn.runs,
+		churn.late, churn.ended);
 	for (unsigned i = 0; i < EVENTS; i++)
 		if (churn.seen[i])
 			fprintf(f, "event %u: %ld\n", i, churn.seen[i]);
@@ -93,15 +93,9 @@ static void notify(JVMPI_Event *e)
 	else if (type > 0 && type < EVENTS)
 		churn.seen[type]++;
 	switch (type) {
-	case JVMPI_EVENT_THREAD_START:
-		churn.other = e->u.thread_start.thread_env_id;
-		break;
-	case JVMPI_EVENT_CLASS_UNLOAD:
-		jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, e->u.class_unload.class_id);
-		break;
-	case JVMPI_EVENT_JVM_INIT_DONE:
-		jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY, loop);
-		break;
+	case JVMPI_EVENT_THREAD_START: churn.other = e->u.thread_start.thread_env_id; break;
+	case JVMPI_EVENT_CLASS_UNLOAD: jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, e->u.class_unload.class_id); break;
+	case JVMPI_EVENT_JVM_INIT_DONE: jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY, loop); break;
 	case JVMPI_EVENT_JVM_SHUT_DOWN:
 		churn.ended = true;
 		report();

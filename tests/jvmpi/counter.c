@@ -65,21 +65,15 @@ static void notify(JVMPI_Event *e)
 	struct counter *c;
 
 	switch (e->event_type) {
-	case JVMPI_EVENT_THREAD_START:
-		thread_start(e);
-		break;
-	case JVMPI_EVENT_THREAD_END:
-		thread_end(e);
-		break;
+	case JVMPI_EVENT_THREAD_START: thread_start(e); break;
+	case JVMPI_EVENT_THREAD_END: thread_end(e); break;
 	case JVMPI_EVENT_CLASS_LOAD:
 	case JVMPI_EVENT_METHOD_ENTRY:
 		c = jvmpi->GetThreadLocalStorage(e->env_id);
 		if (c)
 			c->events++;
 		break;
-	case JVMPI_EVENT_JVM_SHUT_DOWN:
-		report();
-		break;
+	case JVMPI_EVENT_JVM_SHUT_DOWN: report(); break;
 	}
 }
 

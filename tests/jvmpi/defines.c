@@ -252,7 +252,7 @@ static void carrier_main(void *arg)
 		in += late_line() > 0;
 	}
 	say("%s, %s, %s", runs > LOOKS / 2 ? "runs" : "waits", in > LOOKS / 2 ? "its frames" : "other frames",
-		runs_on_suspended(env_here()) ? "runs on" : "stops");
+	    runs_on_suspended(env_here()) ? "runs on" : "stops");
 }
 
 /* code: the program does nothing that would be compiled. */
@@ -278,7 +278,7 @@ static void class_seen(const JVMPI_Event *e)
 				o.main = e->env_id;
 				o.busy = e->u.class_load.methods[i].method_id;
 				jvmpi->CreateSystemThread(e->u.class_load.class_name, JVMPI_NORMAL_PRIORITY,
-					is("lines") ? lines_main : carrier_main);
+							  is("lines") ? lines_main : carrier_main);
 			}
 	if (e->u.class_load.class_id == o.asked && o.asked) {
 		if (e->event_type & JVMPI_REQUESTED_EVENT)
@@ -298,24 +298,23 @@ static void notify(JVMPI_Event *e)
 	if (is("order") && type != JVMPI_EVENT_JVM_INIT_DONE)
 		order_note(e);
 	switch (type) {
-	case JVMPI_EVENT_CLASS_LOAD:
-		class_seen(e);
-		break;
+	case JVMPI_EVENT_CLASS_LOAD: class_seen(e); break;
 	case JVMPI_EVENT_CLASS_UNLOAD:
 		o.going = e->u.class_unload.class_id;
 		jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, o.going);
 		o.going = NULL;
 		o.gone++;
 		break;
-	case JVMPI_EVENT_COMPILED_METHOD_LOAD:
-		o.code++;
-		break;
+	case JVMPI_EVENT_COMPILED_METHOD_LOAD: o.code++; break;
 	case JVMPI_EVENT_JVM_INIT_DONE:
 		if (is("count"))
 			say("%d", o.classes);
 		else if (!is("lines") && !is("carrier"))
 			jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY,
-				is("order") ? order_main : is("met") ? met_main : is("code") ? code_main : unprepared_main);
+						  is("order") ? order_main :
+						  is("met")   ? met_main :
+						  is("code")  ? code_main :
+								unprepared_main);
 		break;
 	}
 }
@@ -323,7 +322,8 @@ static void notify(JVMPI_Event *e)
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
 	(void)reserved;
-	if (!options || sscanf(options, "%15s %1999s %1999s", o.what, o.path, o.file) < 2 || !interface_get(vm, JVMPI_VERSION_1_2))
+	if (!options || sscanf(options, "%15s %1999s %1999s", o.what, o.path, o.file) < 2 ||
+	    !interface_get(vm, JVMPI_VERSION_1_2))
 		return JNI_ERR;
 	jvmpi->NotifyEvent = notify;
 	jvmpi->EnableEvent(JVMPI_EVENT_JVM_INIT_DONE, NULL);

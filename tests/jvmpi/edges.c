@@ -34,39 +34,39 @@ static void say(const char *text)
 }
 
 /* Each function that should not come back, with arguments that do no harm. */
-#define FUNCTIONS(F)                                                                                                  \
-	F(EnableEvent, JVMPI_EVENT_CLASS_LOAD, NULL)                                                                  \
-	F(DisableEvent, JVMPI_EVENT_CLASS_LOAD, NULL)                                                                 \
-	F(RequestEvent, JVMPI_EVENT_CLASS_LOAD, NULL)                                                                 \
-	F(GetCallTrace, &(JVMPI_CallTrace){0}, 0)                                                                     \
-	F(RawMonitorCreate, (char[]){"late"})                                                                         \
-	F(RawMonitorEnter, o.monitor)                                                                                 \
-	F(RawMonitorExit, o.monitor)                                                                                  \
-	F(RawMonitorWait, o.monitor, 1)                                                                               \
-	F(RawMonitorNotifyAll, o.monitor)                                                                             \
-	F(RawMonitorDestroy, NULL)                                                                                    \
-	F(GetCurrentThreadCpuTime)                                                                                    \
-	F(SuspendThread, NULL)                                                                                        \
-	F(ResumeThread, NULL)                                                                                         \
-	F(GetThreadStatus, NULL)                                                                                      \
-	F(ThreadHasRun, NULL)                                                                                         \
-	F(CreateSystemThread, (char[]){"late"}, JVMPI_NORMAL_PRIORITY, NULL)                                          \
-	F(SetThreadLocalStorage, NULL, NULL)                                                                          \
-	F(GetThreadLocalStorage, NULL)                                                                                \
-	F(DisableGC)                                                                                                  \
-	F(EnableGC)                                                                                                   \
-	F(RunGC)                                                                                                      \
-	F(GetThreadObject, NULL)                                                                                      \
-	F(GetMethodClass, NULL)                                                                                       \
-	F(jobjectID2jobject, NULL)                                                                                    \
-	F(jobject2jobjectID, NULL)                                                                                    \
-	F(SuspendThreadList, 0, NULL, NULL)                                                                           \
+#define FUNCTIONS(F)                                                                                                   \
+	F(EnableEvent, JVMPI_EVENT_CLASS_LOAD, NULL)                                                                   \
+	F(DisableEvent, JVMPI_EVENT_CLASS_LOAD, NULL)                                                                  \
+	F(RequestEvent, JVMPI_EVENT_CLASS_LOAD, NULL)                                                                  \
+	F(GetCallTrace, &(JVMPI_CallTrace){0}, 0)                                                                      \
+	F(RawMonitorCreate, (char[]){"late"})                                                                          \
+	F(RawMonitorEnter, o.monitor)                                                                                  \
+	F(RawMonitorExit, o.monitor)                                                                                   \
+	F(RawMonitorWait, o.monitor, 1)                                                                                \
+	F(RawMonitorNotifyAll, o.monitor)                                                                              \
+	F(RawMonitorDestroy, NULL)                                                                                     \
+	F(GetCurrentThreadCpuTime)                                                                                     \
+	F(SuspendThread, NULL)                                                                                         \
+	F(ResumeThread, NULL)                                                                                          \
+	F(GetThreadStatus, NULL)                                                                                       \
+	F(ThreadHasRun, NULL)                                                                                          \
+	F(CreateSystemThread, (char[]){"late"}, JVMPI_NORMAL_PRIORITY, NULL)                                           \
+	F(SetThreadLocalStorage, NULL, NULL)                                                                           \
+	F(GetThreadLocalStorage, NULL)                                                                                 \
+	F(DisableGC)                                                                                                   \
+	F(EnableGC)                                                                                                    \
+	F(RunGC)                                                                                                       \
+	F(GetThreadObject, NULL)                                                                                       \
+	F(GetMethodClass, NULL)                                                                                        \
+	F(jobjectID2jobject, NULL)                                                                                     \
+	F(jobject2jobjectID, NULL)                                                                                     \
+	F(SuspendThreadList, 0, NULL, NULL)                                                                            \
 	F(ResumeThreadList, 0, NULL, NULL)
 
-#define CALL(name, ...)                                                                                               \
-	static void call_##name(void)                                                                                 \
-	{                                                                                                             \
-		(void)jvmpi->name(__VA_ARGS__);                                                                       \
+#define CALL(name, ...)                                                                                                \
+	static void call_##name(void)                                                                                  \
+	{                                                                                                              \
+		(void)jvmpi->name(__VA_ARGS__);                                                                        \
 	}
 FUNCTIONS(CALL)
 
@@ -142,7 +142,8 @@ static jvmtiError(JNICALL *add_capabilities)(jvmtiEnv *, const jvmtiCapabilities
 
 static jvmtiError JNICALL add_fewer_capabilities(jvmtiEnv *ti, const jvmtiCapabilities *wanted)
 {
-	return wanted->can_generate_compiled_method_load_events ? JVMTI_ERROR_NOT_AVAILABLE : add_capabilities(ti, wanted);
+	return wanted->can_generate_compiled_method_load_events ? JVMTI_ERROR_NOT_AVAILABLE :
+								  add_capabilities(ti, wanted);
 }
 
 /* One table serves all environments. */

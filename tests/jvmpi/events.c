@@ -10,16 +10,8 @@
 struct events jvmpi_events = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const struct kind *const kinds[] = {
-	&kind_methods,
-	&kind_steps,
-	&kind_monitors,
-	&kind_deadlock,
-	&kind_alloc,
-	&kind_refs,
-	&kind_hook,
-	&kind_heap,
-	&kind_arena,
-	&kind_storm,
+	&kind_methods, &kind_steps, &kind_monitors, &kind_deadlock, &kind_alloc,
+	&kind_refs,    &kind_hook,  &kind_heap,     &kind_arena,    &kind_storm,
 };
 static const struct kind *kind;
 
@@ -78,7 +70,8 @@ static void class_seen(const JVMPI_Event *e)
 
 	pthread_mutex_lock(&jvmpi_events.lock);
 	for (jint i = 0; i < e->u.class_load.num_methods && !strcmp(e->u.class_load.class_name, "Events"); i++)
-		table_add(&jvmpi_events.methods, e->u.class_load.methods[i].method_id, e->u.class_load.methods[i].method_name);
+		table_add(&jvmpi_events.methods, e->u.class_load.methods[i].method_id,
+			  e->u.class_load.methods[i].method_name);
 	if (n_infos < CLASSES_MAX && !table_find(&jvmpi_events.classes, e->u.class_load.class_id)) {
 		c = &infos[n_infos++];
 		c->id = e->u.class_load.class_id;
@@ -144,7 +137,8 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 
 	(void)reserved;
 	infos = calloc(CLASSES_MAX, sizeof(*infos));
-	if (!infos || !options || sscanf(options, "%15s %3999s", jvmpi_events.what, path) != 2 || !interface_get(vm, JVMPI_VERSION_1_2))
+	if (!infos || !options || sscanf(options, "%15s %3999s", jvmpi_events.what, path) != 2 ||
+	    !interface_get(vm, JVMPI_VERSION_1_2))
 		return JNI_ERR;
 	check_open(path);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)

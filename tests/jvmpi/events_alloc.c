@@ -29,9 +29,10 @@ static void alloc_seen(const JVMPI_Event *e)
 		table_add(&a.live, e->u.obj_alloc.obj_id, NULL);
 		pthread_mutex_unlock(&jvmpi_events.lock);
 	}
-	a.arrays += e->u.obj_alloc.class_id == jvmpi_events.watched[0] && e->u.obj_alloc.is_array == JVMPI_CLASS && size > 7777 * 4 &&
-		size < 7777 * 9;
-	a.ints += e->u.obj_alloc.is_array == JVMPI_INT && !e->u.obj_alloc.class_id && size > 12345 * 4 && size < 12345 * 4 + 40;
+	a.arrays += e->u.obj_alloc.class_id == jvmpi_events.watched[0] && e->u.obj_alloc.is_array == JVMPI_CLASS &&
+		    size > 7777 * 4 && size < 7777 * 9;
+	a.ints += e->u.obj_alloc.is_array == JVMPI_INT && !e->u.obj_alloc.class_id && size > 12345 * 4 &&
+		  size < 12345 * 4 + 40;
 	a.bytes += e->u.obj_alloc.is_array == JVMPI_BYTE && size > 33333 && size < 33333 + 40;
 }
 
@@ -62,14 +63,17 @@ static void ask(const char *what, jobject object, jobjectID class_id, jint is_ar
 	int before = a.asked.n;
 	jint r = jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, id);
 
-	check("RequestEvent", r == JVMPI_SUCCESS && a.asked.n == before + 1 && a.asked.obj_id == id, "OBJECT_ALLOC of %s: %d", what, r);
+	check("RequestEvent", r == JVMPI_SUCCESS && a.asked.n == before + 1 && a.asked.obj_id == id,
+	      "OBJECT_ALLOC of %s: %d", what, r);
 	check("RequestEvent", a.asked.class_id == class_id && a.asked.is_array == is_array && a.asked.size >= least,
-		"OBJECT_ALLOC of %s: class %p, is_array %d, size %d", what, (void *)a.asked.class_id, a.asked.is_array, a.asked.size);
+	      "OBJECT_ALLOC of %s: class %p, is_array %d, size %d", what, (void *)a.asked.class_id, a.asked.is_array,
+	      a.asked.size);
 }
 
 static void requests_check(JNIEnv *env)
 {
-	jclass class_class = (*env)->FindClass(env, "java/lang/Class"), object_class = (*env)->FindClass(env, "java/lang/Object");
+	jclass class_class = (*env)->FindClass(env, "java/lang/Class"),
+	       object_class = (*env)->FindClass(env, "java/lang/Object");
 	jclass plain = jvmpi->jobjectID2jobject(jvmpi_events.watched[0]);
 	jobjectArray objects = (*env)->NewObjectArray(env, 3, plain, NULL), nested;
 	jclass array_class = (*env)->GetObjectClass(env, objects);
@@ -84,8 +88,10 @@ static void requests_check(JNIEnv *env)
 	ask("an array of booleans", (*env)->NewBooleanArray(env, 10), NULL, JVMPI_BOOLEAN, 22);
 	ask("a class", object_class, jvmpi->jobject2jobjectID(class_class), JVMPI_NORMAL_OBJECT, 16);
 	ask("java.lang.Class", class_class, NULL, JVMPI_NORMAL_OBJECT, 16);
-	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, &a) == JVMPI_FAIL, "OBJECT_ALLOC of garbage");
-	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, NULL) == JVMPI_FAIL, "OBJECT_ALLOC of NULL");
+	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, &a) == JVMPI_FAIL,
+	      "OBJECT_ALLOC of garbage");
+	check("RequestEvent", jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, NULL) == JVMPI_FAIL,
+	      "OBJECT_ALLOC of NULL");
 }
 
 static void objects_end(JNIEnv *env)

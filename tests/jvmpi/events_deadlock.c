@@ -68,7 +68,8 @@ static void dump_seen(JVMPI_Event *e, jint type)
 		char *name;
 
 		p = monitor_parse(p, &one, &name, &raw);
-		d.raw_ours += p && name && raw == d.raw && !strcmp(name, "dumped") && one.owner == e->env_id && one.count == 2;
+		d.raw_ours += p && name && raw == d.raw && !strcmp(name, "dumped") && one.owner == e->env_id &&
+			      one.count == 2;
 		for (int i = 0; p && !name && i < 3; i++)
 			if (one.object == jvmpi_events.watched[i])
 				d.at[i] = one;
@@ -93,7 +94,8 @@ static void monitor_dump(JNIEnv *env)
 	r = jvmpi->RequestEvent(JVMPI_EVENT_MONITOR_DUMP, NULL);
 	jvmpi->RawMonitorExit(d.raw);
 	jvmpi->RawMonitorExit(d.raw);
-	check("MONITOR_DUMP", r == JVMPI_SUCCESS && d.dumps == 1 && !d.left_over, "answer %d, %d dumps, left over %d", r, d.dumps, d.left_over);
+	check("MONITOR_DUMP", r == JVMPI_SUCCESS && d.dumps == 1 && !d.left_over, "answer %d, %d dumps, left over %d",
+	      r, d.dumps, d.left_over);
 }
 
 /* Who owns the one wants the other. */
@@ -102,16 +104,21 @@ static void dump_end(JNIEnv *env)
 	const struct dumped *a = &d.at[0], *b = &d.at[1], *quiet = &d.at[2];
 
 	(void)env;
-	check("MONITOR_DUMP", a->owner && b->owner && a->entering == 1 && b->entering == 1 && a->enters == b->owner &&
-		b->enters == a->owner && a->owner != b->owner, "no deadlock: %d and %d want them", (int)a->entering, (int)b->entering);
-	check("MONITOR_DUMP", a->count == 1 && b->count == 1 && !a->waiting, "entered %d and %d times", (int)a->count, (int)b->count);
-	check("MONITOR_DUMP", quiet->object && !quiet->owner && quiet->waiting == 1 && !quiet->entering, "the one that is waited in: owner %p, %d wait, %d enter",
-		(void *)quiet->owner, (int)quiet->waiting, (int)quiet->entering);
+	check("MONITOR_DUMP",
+	      a->owner && b->owner && a->entering == 1 && b->entering == 1 && a->enters == b->owner &&
+		      b->enters == a->owner && a->owner != b->owner,
+	      "no deadlock: %d and %d want them", (int)a->entering, (int)b->entering);
+	check("MONITOR_DUMP", a->count == 1 && b->count == 1 && !a->waiting, "entered %d and %d times", (int)a->count,
+	      (int)b->count);
+	check("MONITOR_DUMP", quiet->object && !quiet->owner && quiet->waiting == 1 && !quiet->entering,
+	      "the one that is waited in: owner %p, %d wait, %d enter", (void *)quiet->owner, (int)quiet->waiting,
+	      (int)quiet->entering);
 	check("MONITOR_DUMP", d.raw_ours == 1, "%d raw monitors of ours", d.raw_ours);
-	check("MONITOR_DUMP", d.traces >= 4 && d.statuses_blocked == 2 && d.with_frames >= 4, "%d traces, %d with frames, %d blocked", d.traces,
-		d.with_frames, d.statuses_blocked);
+	check("MONITOR_DUMP", d.traces >= 4 && d.statuses_blocked == 2 && d.with_frames >= 4,
+	      "%d traces, %d with frames, %d blocked", d.traces, d.with_frames, d.statuses_blocked);
 }
 
 static const jint dump_types[] = {0};
 
-const struct kind kind_deadlock = {.what = "deadlock", .types = dump_types, .seen = dump_seen, .end = dump_end, .dump = monitor_dump};
+const struct kind kind_deadlock = {
+	.what = "deadlock", .types = dump_types, .seen = dump_seen, .end = dump_end, .dump = monitor_dump};

@@ -110,7 +110,8 @@ static const char *class_parse(const char *p)
 		const struct class_info *above = class_info_of(super);
 
 		h.super = above && !strcmp(above->name, "Events$Top");
-		h.interfaces = c->interfaces == 1 && class_info_of(pointer(p)) && !strcmp(class_info_of(pointer(p))->name, "Events$More");
+		h.interfaces = c->interfaces == 1 && class_info_of(pointer(p)) &&
+			       !strcmp(class_info_of(pointer(p))->name, "Events$More");
 	}
 	p += 8 * c->interfaces;
 	if (big(p, 2))
@@ -119,8 +120,9 @@ static const char *class_parse(const char *p)
 	statics = sizes_of(c->statics);
 	/* The last declared first: yes, head, count. */
 	if (id == jvmpi_events.watched[0])
-		h.statics = h.level == 1 ? pointer(p) == jvmpi_events.watched[1]
-					 : p[0] == 1 && pointer(p + 1) == jvmpi_events.watched[1] && big(p + 9, 8) == 0x1122334455667788ull;
+		h.statics = h.level == 1 ? pointer(p) == jvmpi_events.watched[1] :
+					   p[0] == 1 && pointer(p + 1) == jvmpi_events.watched[1] &&
+						   big(p + 9, 8) == 0x1122334455667788ull;
 	return p + statics;
 }
 
@@ -175,7 +177,8 @@ static const char *objects_parse(const char *p)
 
 	h.arrays++;
 	if (id == jvmpi_events.watched[3])
-		h.object_array = n == 3 && pointer(p + 20) == jvmpi_events.watched[2] && !pointer(p + 28) && pointer(p + 36);
+		h.object_array =
+			n == 3 && pointer(p + 20) == jvmpi_events.watched[2] && !pointer(p + 28) && pointer(p + 36);
 	return p + 20 + 8 * n;
 }
 
@@ -192,7 +195,8 @@ static const char *primitives_parse(const char *p)
 	each = size_of(types[type - JVMPI_BOOLEAN]);
 	if (id == jvmpi_events.watched[2])
 		h.int_array = n == 3 && type == JVMPI_INT &&
-			(h.level == 1 || (big(p + 13, 4) == 1 && (int)big(p + 17, 4) == -2 && big(p + 21, 4) == 0x01020304));
+			      (h.level == 1 ||
+			       (big(p + 13, 4) == 1 && (int)big(p + 17, 4) == -2 && big(p + 21, 4) == 0x01020304));
 	return p + 13 + n * each;
 }
 
@@ -200,24 +204,15 @@ static const char *primitives_parse(const char *p)
 static const char *root_parse(const char *p, int kind)
 {
 	switch (kind) {
-	case JVMPI_GC_ROOT_JNI_GLOBAL:
-		h.globals++;
-		return p + 16;
+	case JVMPI_GC_ROOT_JNI_GLOBAL: h.globals++; return p + 16;
 	case JVMPI_GC_ROOT_THREAD_BLOCK:
-	case JVMPI_GC_ROOT_NATIVE_STACK:
-		return p + 16;
+	case JVMPI_GC_ROOT_NATIVE_STACK: return p + 16;
 	case JVMPI_GC_ROOT_JNI_LOCAL:
-	case JVMPI_GC_ROOT_JAVA_FRAME:
-		h.frames_of_main += pointer(p + 8) == jvmpi_events.main;
-		return p + 20;
-	case JVMPI_GC_ROOT_STICKY_CLASS:
-		h.stickies++;
-		return p + 8;
+	case JVMPI_GC_ROOT_JAVA_FRAME: h.frames_of_main += pointer(p + 8) == jvmpi_events.main; return p + 20;
+	case JVMPI_GC_ROOT_STICKY_CLASS: h.stickies++; return p + 8;
 	case JVMPI_GC_ROOT_MONITOR_USED:
-	case JVMPI_GC_ROOT_UNKNOWN:
-		return p + 8;
-	default:
-		return NULL;
+	case JVMPI_GC_ROOT_UNKNOWN: return p + 8;
+	default: return NULL;
 	}
 }
 
@@ -227,14 +222,10 @@ static const char *record_parse(const char *p)
 	const char *next;
 
 	switch (kind) {
-	case JVMPI_GC_CLASS_DUMP:
-		return class_parse(p);
-	case JVMPI_GC_INSTANCE_DUMP:
-		return instance_parse(p);
-	case JVMPI_GC_OBJ_ARRAY_DUMP:
-		return objects_parse(p);
-	case JVMPI_GC_PRIM_ARRAY_DUMP:
-		return primitives_parse(p);
+	case JVMPI_GC_CLASS_DUMP: return class_parse(p);
+	case JVMPI_GC_INSTANCE_DUMP: return instance_parse(p);
+	case JVMPI_GC_OBJ_ARRAY_DUMP: return objects_parse(p);
+	case JVMPI_GC_PRIM_ARRAY_DUMP: return primitives_parse(p);
 	default:
 		next = root_parse(p, kind);
 		h.roots++;
@@ -249,7 +240,8 @@ static void level_0_parse(const JVMPI_Event *e)
 
 	for (; p + 9 <= e->u.heap_dump.end; p += 9) {
 		h.objects++;
-		h.nodes += *p == JVMPI_NORMAL_OBJECT && (pointer(p + 1) == jvmpi_events.watched[1] || pointer(p + 1) == jvmpi_events.watched[4]);
+		h.nodes += *p == JVMPI_NORMAL_OBJECT &&
+			   (pointer(p + 1) == jvmpi_events.watched[1] || pointer(p + 1) == jvmpi_events.watched[4]);
 		h.int_array |= *p == JVMPI_INT && pointer(p + 1) == jvmpi_events.watched[2];
 		h.object_array |= *p == JVMPI_CLASS && pointer(p + 1) == jvmpi_events.watched[3];
 		h.classes += *p == JVMPI_NORMAL_OBJECT && pointer(p + 1) == jvmpi_events.watched[0];
@@ -263,8 +255,9 @@ static void asked_inside(void)
 	jobjectID text = kept_size ? pointer(kept + 21 + 22) : NULL;
 	int before = o.n;
 
-	check("OBJECT_DUMP", text && jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_DUMP, text) == JVMPI_SUCCESS && o.n == before + 1,
-		"of an object that only the dump has named");
+	check("OBJECT_DUMP",
+	      text && jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_DUMP, text) == JVMPI_SUCCESS && o.n == before + 1,
+	      "of an object that only the dump has named");
 	check("HEAP_DUMP", text && jvmpi->jobjectID2jobject(text), "an id of the dump is no object");
 }
 
@@ -312,39 +305,49 @@ static void level_check(jint level)
 {
 	jint r = dump_ask(level);
 
-	check("HEAP_DUMP", r == JVMPI_SUCCESS && h.dumps == 1 && h.level == level && h.traces >= 3, "level %d: answer %d, %d traces", level, r, h.traces);
+	check("HEAP_DUMP", r == JVMPI_SUCCESS && h.dumps == 1 && h.level == level && h.traces >= 3,
+	      "level %d: answer %d, %d traces", level, r, h.traces);
 	check("HEAP_DUMP", !h.left_over, "level %d: a record that is none, or half a one", level);
 	if (!level) {
-		check("HEAP_DUMP", h.nodes == 2 && h.int_array && h.object_array && h.classes == 1 && h.objects > NODES, "level 0: %d objects, %d",
-			h.objects, h.nodes);
+		check("HEAP_DUMP", h.nodes == 2 && h.int_array && h.object_array && h.classes == 1 && h.objects > NODES,
+		      "level 0: %d objects, %d", h.objects, h.nodes);
 		return;
 	}
-	check("HEAP_DUMP", h.nodes == NODES && !h.wrong_size, "level %d: %d nodes, %d of another size", level, h.nodes, h.wrong_size);
-	check("HEAP_DUMP", h.nexts == NODES - 1 && h.texts == NODES, "level %d: %d references of nodes, %d of their superclass", level, h.nexts, h.texts);
-	check("HEAP_DUMP", h.statics && h.super && h.interfaces, "level %d: statics %d, superclass %d, interfaces %d", level, h.statics, h.super,
-		h.interfaces);
-	check("HEAP_DUMP", h.int_array && h.object_array, "level %d: arrays %d, %d", level, h.int_array, h.object_array);
+	check("HEAP_DUMP", h.nodes == NODES && !h.wrong_size, "level %d: %d nodes, %d of another size", level, h.nodes,
+	      h.wrong_size);
+	check("HEAP_DUMP", h.nexts == NODES - 1 && h.texts == NODES,
+	      "level %d: %d references of nodes, %d of their superclass", level, h.nexts, h.texts);
+	check("HEAP_DUMP", h.statics && h.super && h.interfaces, "level %d: statics %d, superclass %d, interfaces %d",
+	      level, h.statics, h.super, h.interfaces);
+	check("HEAP_DUMP", h.int_array && h.object_array, "level %d: arrays %d, %d", level, h.int_array,
+	      h.object_array);
 	check("HEAP_DUMP", !h.untold, "level %d: %d classes or objects of classes that were not told", level, h.untold);
-	check("HEAP_DUMP", h.globals && h.frames_of_main && h.stickies, "level %d: %d global references, %d in frames of main, %d system classes",
-		level, h.globals, h.frames_of_main, h.stickies);
+	check("HEAP_DUMP", h.globals && h.frames_of_main && h.stickies,
+	      "level %d: %d global references, %d in frames of main, %d system classes", level, h.globals,
+	      h.frames_of_main, h.stickies);
 	if (level == 1)
 		return;
-	check("HEAP_DUMP", h.sum == NODES * (NODES - 1) / 2 && h.halves == NODES && h.chars == NODES && h.tops == NODES && h.numbers,
-		"sum %lld, %d doubles, %d chars, %d bytes of the superclass", h.sum, h.halves, h.chars, h.tops);
-	check("HEAP_DUMP", chain_size(jvmpi_events.watched[0]) == 31, "%zu bytes by CLASS_LOAD and the records of superclasses",
-		chain_size(jvmpi_events.watched[0]));
+	check("HEAP_DUMP",
+	      h.sum == NODES * (NODES - 1) / 2 && h.halves == NODES && h.chars == NODES && h.tops == NODES && h.numbers,
+	      "sum %lld, %d doubles, %d chars, %d bytes of the superclass", h.sum, h.halves, h.chars, h.tops);
+	check("HEAP_DUMP", chain_size(jvmpi_events.watched[0]) == 31,
+	      "%zu bytes by CLASS_LOAD and the records of superclasses", chain_size(jvmpi_events.watched[0]));
 }
 
 static void object_check(void)
 {
 	jobjectID before = kept ? pointer(kept + 21 + 22) : NULL;
 
-	check("OBJECT_DUMP", jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_DUMP, jvmpi_events.watched[1]) == JVMPI_SUCCESS && o.same,
-		"another record than the heap dump's, %d bytes of %zu", o.size, kept_size);
+	check("OBJECT_DUMP",
+	      jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_DUMP, jvmpi_events.watched[1]) == JVMPI_SUCCESS && o.same,
+	      "another record than the heap dump's, %d bytes of %zu", o.size, kept_size);
 	/* The one that was asked about in the handler has stayed. */
 	check("HEAP_DUMP", before && jvmpi->jobjectID2jobject(before), "an id that was asked about is gone");
 	for (unsigned i = 0; i < 4; i++)
-		check("OBJECT_DUMP", jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_DUMP, jvmpi_events.watched[i]) == JVMPI_SUCCESS && o.size > 13, "of object %u", i);
+		check("OBJECT_DUMP",
+		      jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_DUMP, jvmpi_events.watched[i]) == JVMPI_SUCCESS &&
+			      o.size > 13,
+		      "of object %u", i);
 	check("OBJECT_DUMP", jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_DUMP, &h) == JVMPI_FAIL, "of garbage");
 }
 
@@ -358,7 +361,8 @@ static void heap_dumps(JNIEnv *env)
 	for (int round = 0; round < 3; round++)
 		for (jint level = 0; level < 3; level++)
 			level_check(level);
-	check("HEAP_DUMP", jvmpi->RequestEvent(JVMPI_EVENT_HEAP_DUMP, NULL) == JVMPI_SUCCESS && h.level == 2, "without a level");
+	check("HEAP_DUMP", jvmpi->RequestEvent(JVMPI_EVENT_HEAP_DUMP, NULL) == JVMPI_SUCCESS && h.level == 2,
+	      "without a level");
 	check("HEAP_DUMP", dump_ask(3) == JVMPI_FAIL, "level 3");
 	object_check();
 }

@@ -18,7 +18,8 @@ static void hook_seen(JVMPI_Event *e, jint type)
 
 	if (type != JVMPI_EVENT_CLASS_LOAD_HOOK)
 		return;
-	check("CLASS_LOAD_HOOK", n > 4 && !memcmp(data, "\xca\xfe\xba\xbe", 4) && e->u.class_load_hook.malloc_f, "no class file");
+	check("CLASS_LOAD_HOOK", n > 4 && !memcmp(data, "\xca\xfe\xba\xbe", 4) && e->u.class_load_hook.malloc_f,
+	      "no class file");
 	e->u.class_load_hook.new_class_data = data;
 	e->u.class_load_hook.new_class_data_len = n;
 	if (!jvmpi_events.main || !find(data, n, "text before") || n > (jint)sizeof(own))

@@ -64,9 +64,10 @@ static void methods_end(JNIEnv *env)
 	(void)env;
 	check("METHOD_ENTRY", m.deep == DEEP, "%d calls of deep, not %d", m.deep, DEEP);
 	check("METHOD_ENTRY", m.thrower == THROWN, "%d calls of thrower", m.thrower);
-	check("METHOD_ENTRY", m.nothing == CALLS && m.me == CALLS, "%d calls of a native method, %d of me", m.nothing, m.me);
+	check("METHOD_ENTRY", m.nothing == CALLS && m.me == CALLS, "%d calls of a native method, %d of me", m.nothing,
+	      m.me);
 	check("METHOD_EXIT", m.depth == 1 && m.exits == m.entries - 1 && !m.lost,
-		"%d entries, %d exits, depth %d, %d of another method", m.entries, m.exits, m.depth, m.lost);
+	      "%d entries, %d exits, depth %d, %d of another method", m.entries, m.exits, m.depth, m.lost);
 	check("METHOD_EXIT", m.me_exits == CALLS, "%d exits of me", m.me_exits);
 	/* Where the JVM does not give it, EnableEvent has said so. */
 	if (events_answered(JVMPI_EVENT_METHOD_ENTRY2)) {

@@ -53,7 +53,7 @@ static void wait_seen(const JVMPI_Event *e, jint type)
 	} else {
 		c.waited++;
 		c.waits_of_main += e->env_id == jvmpi_events.main && e->u.monitor_wait.timeout >= WAIT_MS - 10 &&
-			e->u.monitor_wait.timeout < 100 * WAIT_MS;
+				   e->u.monitor_wait.timeout < 100 * WAIT_MS;
 		c.early += e->env_id != jvmpi_events.main && e->u.monitor_wait.timeout < 50;
 	}
 }
@@ -127,19 +127,29 @@ static void monitors_end(JNIEnv *env)
 {
 	(void)env;
 	check("MONITOR_CONTENDED_ENTER", c.enter == ROUNDS, "%d of %d", c.enter, ROUNDS);
-	check("MONITOR_CONTENDED_ENTERED", c.entered == ROUNDS && c.long_enough == ROUNDS, "%d of %d, %d after %d ms", c.entered, ROUNDS,
-		c.long_enough, SLEEP_MS);
-	check("MONITOR_CONTENDED_EXIT", c.exit == ROUNDS && c.exit_by_main == ROUNDS && !c.early, "%d of %d, %d by the owner, %d not before ENTERED",
-		c.exit, ROUNDS, c.exit_by_main, c.early);
+	check("MONITOR_CONTENDED_ENTERED", c.entered == ROUNDS && c.long_enough == ROUNDS, "%d of %d, %d after %d ms",
+	      c.entered, ROUNDS, c.long_enough, SLEEP_MS);
+	check("MONITOR_CONTENDED_EXIT", c.exit == ROUNDS && c.exit_by_main == ROUNDS && !c.early,
+	      "%d of %d, %d by the owner, %d not before ENTERED", c.exit, ROUNDS, c.exit_by_main, c.early);
 	check("MONITOR_WAIT", c.wait == 2 && c.waits_of_main == 2, "%d of 2, %d as expected", c.wait, c.waits_of_main);
-	check("MONITOR_WAITED", c.waited == 2 && c.waits_of_main == 2 && !c.early, "%d of 2, %d as expected", c.waited, c.waits_of_main);
-	check("RAW_MONITOR_CONTENDED_ENTER", c.raw_enter == 1 && !c.raw_other, "%d, and %d of others", c.raw_enter, c.raw_other);
+	check("MONITOR_WAITED", c.waited == 2 && c.waits_of_main == 2 && !c.early, "%d of 2, %d as expected", c.waited,
+	      c.waits_of_main);
+	check("RAW_MONITOR_CONTENDED_ENTER", c.raw_enter == 1 && !c.raw_other, "%d, and %d of others", c.raw_enter,
+	      c.raw_other);
 	check("RAW_MONITOR_CONTENDED_ENTERED", c.raw_entered == 1, "%d", c.raw_entered);
-	check("RAW_MONITOR_CONTENDED_EXIT", c.raw_exit == 1 && c.raw_exit_elsewhere == 1, "%d, %d of the owner", c.raw_exit, c.raw_exit_elsewhere);
+	check("RAW_MONITOR_CONTENDED_EXIT", c.raw_exit == 1 && c.raw_exit_elsewhere == 1, "%d, %d of the owner",
+	      c.raw_exit, c.raw_exit_elsewhere);
 }
 
-static const jint monitor_types[] = {JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
-	JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED,
-	JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED, JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT, 0};
+static const jint monitor_types[] = {JVMPI_EVENT_MONITOR_CONTENDED_ENTER,
+				     JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
+				     JVMPI_EVENT_MONITOR_CONTENDED_EXIT,
+				     JVMPI_EVENT_MONITOR_WAIT,
+				     JVMPI_EVENT_MONITOR_WAITED,
+				     JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER,
+				     JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED,
+				     JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT,
+				     0};
 
-const struct kind kind_monitors = {.what = "monitors", .types = monitor_types, .seen = monitors_seen, .end = monitors_end};
+const struct kind kind_monitors = {
+	.what = "monitors", .types = monitor_types, .seen = monitors_seen, .end = monitors_end};

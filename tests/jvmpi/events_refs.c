@@ -51,7 +51,7 @@ static void refs_end(JNIEnv *env)
 	check("JNI_WEAK_GLOBALREF_FREE", r.weak_frees == 1000, "%d of 1000", r.weak_frees);
 }
 
-static const jint ref_types[] = {JVMPI_EVENT_JNI_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_GLOBALREF_FREE, JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC,
-	JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE, 0};
+static const jint ref_types[] = {JVMPI_EVENT_JNI_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_GLOBALREF_FREE,
+				 JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE, 0};
 
 const struct kind kind_refs = {.what = "refs", .types = ref_types, .seen = refs_seen, .end = refs_end};

@@ -29,8 +29,9 @@ static void steps_seen(JVMPI_Event *e, jint type)
 		s.last = at;
 	} else if (!strcmp(name, "table") && at == 1) {
 		s.table++;
-		s.keys += e->u.instruction.u.tableswitch_info.low == 1 && e->u.instruction.u.tableswitch_info.hi == 3
-			? e->u.instruction.u.tableswitch_info.key : 1000;
+		s.keys += e->u.instruction.u.tableswitch_info.low == 1 && e->u.instruction.u.tableswitch_info.hi == 3 ?
+				  e->u.instruction.u.tableswitch_info.key :
+				  1000;
 	} else if (!strcmp(name, "lookup") && at == 1) {
 		s.lookup++;
 		s.pairs += e->u.instruction.u.lookupswitch_info.chosen_pair_index;
@@ -41,7 +42,8 @@ static void steps_seen(JVMPI_Event *e, jint type)
 static void steps_begin(JNIEnv *env)
 {
 	(void)env;
-	check("INSTRUCTION_START", jvmpi->EnableEvent(JVMPI_EVENT_INSTRUCTION_START, NULL) == JVMPI_SUCCESS, "it cannot be enabled");
+	check("INSTRUCTION_START", jvmpi->EnableEvent(JVMPI_EVENT_INSTRUCTION_START, NULL) == JVMPI_SUCCESS,
+	      "it cannot be enabled");
 }
 
 static void steps_end(JNIEnv *env)
@@ -49,14 +51,16 @@ static void steps_end(JNIEnv *env)
 	(void)env;
 	jvmpi->DisableEvent(JVMPI_EVENT_INSTRUCTION_START, NULL);
 	/* iload, iconst, if_icmple, iconst, ireturn: either way. */
-	check("INSTRUCTION_START", s.steps == 10 && s.branches == 2 && !s.backward, "%d instructions, %d ifs, %d out of order", s.steps,
-		s.branches, s.backward);
+	check("INSTRUCTION_START", s.steps == 10 && s.branches == 2 && !s.backward,
+	      "%d instructions, %d ifs, %d out of order", s.steps, s.branches, s.backward);
 	check("INSTRUCTION_START", s.taken == 1, "%d of 2 ifs are true", s.taken);
-	check("INSTRUCTION_START", s.table == 4 && s.keys == 1 + 2 + 3 + 4, "%d tableswitches, keys %d", s.table, s.keys);
-	check("INSTRUCTION_START", s.lookup == 4 && s.pairs == 0 + 1 + 2 + 3 && s.defaults == 1, "%d lookupswitches, pairs %d, %d by default",
-		s.lookup, s.pairs, s.defaults);
+	check("INSTRUCTION_START", s.table == 4 && s.keys == 1 + 2 + 3 + 4, "%d tableswitches, keys %d", s.table,
+	      s.keys);
+	check("INSTRUCTION_START", s.lookup == 4 && s.pairs == 0 + 1 + 2 + 3 && s.defaults == 1,
+	      "%d lookupswitches, pairs %d, %d by default", s.lookup, s.pairs, s.defaults);
 }
 
 static const jint step_types[] = {0};
 
-const struct kind kind_steps = {.what = "steps", .types = step_types, .seen = steps_seen, .begin = steps_begin, .end = steps_end};
+const struct kind kind_steps = {
+	.what = "steps", .types = step_types, .seen = steps_seen, .begin = steps_begin, .end = steps_end};

@@ -26,7 +26,8 @@ static void storm_seen(JVMPI_Event *e, jint type)
 
 static void storm_main(void *arg)
 {
-	static const jint slow[] = {JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT, JVMPI_EVENT_INSTRUCTION_START};
+	static const jint slow[] = {JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT,
+				    JVMPI_EVENT_INSTRUCTION_START};
 	JVMPI_HeapDumpArg level = {0};
 
 	(void)arg;
@@ -51,7 +52,8 @@ static void storm_begin(JNIEnv *env)
 	static char name[] = "storm";
 
 	(void)env;
-	check("events under load", jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY, storm_main) == JNI_OK, "no thread");
+	check("events under load", jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY, storm_main) == JNI_OK,
+	      "no thread");
 }
 
 static void storm_end(JNIEnv *env)
@@ -60,8 +62,8 @@ static void storm_end(JNIEnv *env)
 	s.stop = true;
 	while (!s.stopped)
 		usleep(1000);
-	check("events under load", s.events > 1000 && s.heaps && s.monitors, "%u events, %u heap dumps, %u of monitors", s.events, s.heaps,
-		s.monitors);
+	check("events under load", s.events > 1000 && s.heaps && s.monitors, "%u events, %u heap dumps, %u of monitors",
+	      s.events, s.heaps, s.monitors);
 }
 
 static void storm_load(void)
@@ -71,12 +73,34 @@ static void storm_load(void)
 	s.monitor = jvmpi->RawMonitorCreate(name);
 }
 
-static const jint storm_types[] = {JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_OBJECT_MOVE, JVMPI_EVENT_CLASS_LOAD_HOOK,
-	JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END, JVMPI_EVENT_COMPILED_METHOD_LOAD,
-	JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMPI_EVENT_JNI_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_GLOBALREF_FREE,
-	JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER,
-	JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED, JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT, JVMPI_EVENT_MONITOR_CONTENDED_ENTER,
-	JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED,
-	JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH, 0};
+static const jint storm_types[] = {JVMPI_EVENT_OBJECT_ALLOC,
+				   JVMPI_EVENT_OBJECT_FREE,
+				   JVMPI_EVENT_OBJECT_MOVE,
+				   JVMPI_EVENT_CLASS_LOAD_HOOK,
+				   JVMPI_EVENT_CLASS_UNLOAD,
+				   JVMPI_EVENT_THREAD_START,
+				   JVMPI_EVENT_THREAD_END,
+				   JVMPI_EVENT_COMPILED_METHOD_LOAD,
+				   JVMPI_EVENT_COMPILED_METHOD_UNLOAD,
+				   JVMPI_EVENT_JNI_GLOBALREF_ALLOC,
+				   JVMPI_EVENT_JNI_GLOBALREF_FREE,
+				   JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC,
+				   JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE,
+				   JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER,
+				   JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED,
+				   JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT,
+				   JVMPI_EVENT_MONITOR_CONTENDED_ENTER,
+				   JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
+				   JVMPI_EVENT_MONITOR_CONTENDED_EXIT,
+				   JVMPI_EVENT_MONITOR_WAIT,
+				   JVMPI_EVENT_MONITOR_WAITED,
+				   JVMPI_EVENT_GC_START,
+				   JVMPI_EVENT_GC_FINISH,
+				   0};
 
-const struct kind kind_storm = {.what = "storm", .types = storm_types, .load = storm_load, .seen = storm_seen, .begin = storm_begin, .end = storm_end};
+const struct kind kind_storm = {.what = "storm",
+				.types = storm_types,
+				.load = storm_load,
+				.seen = storm_seen,
+				.begin = storm_begin,
+				.end = storm_end};

@@ -89,7 +89,7 @@ static void run_main(void *arg)
 	begin = seconds();
 	jvmpi->RunGC();
 	snprintf(text, sizeof(text), "%s start %d finish %d", seconds() - begin < 5 ? "at once" : "late",
-		o.starts > starts, o.finishes > finishes);
+		 o.starts > starts, o.finishes > finishes);
 	jvmpi->RawMonitorExit(o.monitor);
 	say(text);
 }
@@ -241,12 +241,8 @@ static void notify(JVMPI_Event *e)
 			monitor_pass();
 		o.finishes++;
 		break;
-	case JVMPI_EVENT_JVM_INIT_DONE:
-		init_done();
-		break;
-	case JVMPI_EVENT_JVM_SHUT_DOWN:
-		shut_down(e->env_id);
-		break;
+	case JVMPI_EVENT_JVM_INIT_DONE: init_done(); break;
+	case JVMPI_EVENT_JVM_SHUT_DOWN: shut_down(e->env_id); break;
 	}
 }
 

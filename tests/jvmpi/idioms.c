@@ -65,7 +65,7 @@ static void trace_take(JNIEnv *env)
 	CALL(ResumeThread)(env);
 	while (trace.num_frames-- > 0)
 		printf("%p %ld\n", (void *)trace.frames[trace.num_frames].method_id,
-			(long)trace.frames[trace.num_frames].lineno);
+		       (long)trace.frames[trace.num_frames].lineno);
 }
 
 static void sampler_main(void *p)
@@ -115,14 +115,11 @@ static void notify(JVMPI_Event *event)
 
 	switch (event->event_type) {
 	case JVMPI_EVENT_CLASS_LOAD:
-	case JVMPI_EVENT_CLASS_LOAD | JVMPI_REQUESTED_EVENT:
-		class_new(event);
-		break;
-	case JVMPI_EVENT_CLASS_LOAD_HOOK:
-		class_hook(event);
-		break;
+	case JVMPI_EVENT_CLASS_LOAD | JVMPI_REQUESTED_EVENT: class_new(event); break;
+	case JVMPI_EVENT_CLASS_LOAD_HOOK: class_hook(event); break;
 	case JVMPI_EVENT_THREAD_START:
-		CALL(SetThreadLocalStorage)(event->u.thread_start.thread_env_id, (void *)event->u.thread_start.thread_name);
+		CALL(SetThreadLocalStorage)
+		(event->u.thread_start.thread_env_id, (void *)event->u.thread_start.thread_name);
 		break;
 	case JVMPI_EVENT_OBJ_MOVE:
 		if (event->u.obj_move.obj_id != event->u.obj_move.new_obj_id)
@@ -132,9 +129,7 @@ static void notify(JVMPI_Event *event)
 		if (event->u.obj_alloc.is_array == JVMPI_NORMAL_OBJECT)
 			ids[event->u.obj_alloc.arena_id] = (int)event->u.obj_alloc.size;
 		break;
-	case JVMPI_EVENT_INSTRUCTION_START:
-		instruction(event);
-		break;
+	case JVMPI_EVENT_INSTRUCTION_START: instruction(event); break;
 	case JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER:
 		printf("%s %p\n", event->u.raw_monitor.name, (void *)event->u.raw_monitor.id);
 		break;
@@ -142,14 +137,9 @@ static void notify(JVMPI_Event *event)
 		profiler_env = event->env_id;
 		CALL(CreateSystemThread)(name, JVMPI_NORMAL_PRIORITY, (jvmpi_void_function_of_void)sampler_main);
 		break;
-	case JVMPI_EVENT_DUMP_DATA_REQUEST:
-		heap_dump(JVMPI_DUMP_LEVEL_2);
-		break;
-	case JVMPI_EVENT_JVM_SHUT_DOWN:
-		CALL(RawMonitorDestroy)(data_lock);
-		break;
-	default:
-		break;
+	case JVMPI_EVENT_DUMP_DATA_REQUEST: heap_dump(JVMPI_DUMP_LEVEL_2); break;
+	case JVMPI_EVENT_JVM_SHUT_DOWN: CALL(RawMonitorDestroy)(data_lock); break;
+	default: break;
 	}
 }
 

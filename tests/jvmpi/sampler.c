@@ -122,7 +122,7 @@ static void class_seen(const JVMPI_Event *e)
 
 	for (jint i = 0; i < e->u.class_load.num_methods; i++) {
 		snprintf(name, sizeof(name), "%s.%s", e->u.class_load.class_name,
-			e->u.class_load.methods[i].method_name);
+			 e->u.class_load.methods[i].method_name);
 		table_add(&s.methods, e->u.class_load.methods[i].method_id, name);
 	}
 }
@@ -133,15 +133,11 @@ static void notify(JVMPI_Event *e)
 
 	pthread_mutex_lock(&s.lock);
 	switch (e->event_type) {
-	case JVMPI_EVENT_CLASS_LOAD:
-		class_seen(e);
-		break;
+	case JVMPI_EVENT_CLASS_LOAD: class_seen(e); break;
 	case JVMPI_EVENT_THREAD_START:
 		table_add(&s.threads, e->u.thread_start.thread_env_id, e->u.thread_start.thread_name);
 		break;
-	case JVMPI_EVENT_THREAD_END:
-		table_drop(&s.threads, e->env_id);
-		break;
+	case JVMPI_EVENT_THREAD_END: table_drop(&s.threads, e->env_id); break;
 	}
 	pthread_mutex_unlock(&s.lock);
 	if (e->event_type == JVMPI_EVENT_JVM_INIT_DONE)
@@ -154,13 +150,14 @@ static void notify(JVMPI_Event *e)
 
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
-	static const jint wanted[] = {JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END,
-		JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_COMPILED_METHOD_LOAD,
-		JVMPI_EVENT_GC_START};
+	static const jint wanted[] = {JVMPI_EVENT_CLASS_LOAD,    JVMPI_EVENT_THREAD_START,
+				      JVMPI_EVENT_THREAD_END,    JVMPI_EVENT_JVM_INIT_DONE,
+				      JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_COMPILED_METHOD_LOAD,
+				      JVMPI_EVENT_GC_START};
 
 	(void)reserved;
 	if (!options || sscanf(options, "%u %4095s", &s.period_ms, s.path) != 2 ||
-		!interface_get(vm, JVMPI_VERSION_1_2))
+	    !interface_get(vm, JVMPI_VERSION_1_2))
 		return JNI_ERR;
 	jvmpi->NotifyEvent = notify;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)

@@ -25,9 +25,7 @@ static void notify(JVMPI_Event *e)
 		if (leaves && !strcmp(leaves, e->u.class_load.class_name))
 			jvmpi->ProfilerExit(8);
 		break;
-	case JVMPI_EVENT_JVM_INIT_DONE:
-		fprintf(out, "> Init done\n");
-		break;
+	case JVMPI_EVENT_JVM_INIT_DONE: fprintf(out, "> Init done\n"); break;
 	case JVMPI_EVENT_JVM_SHUT_DOWN:
 		fprintf(out, "> Shut down\n");
 		fflush(out);

@@ -37,7 +37,8 @@ int Agent_OnAttach(void *vm, char *options, void *reserved)
 #ifndef SILENT
 	if (RETURNS == 0 && strncmp(options, "stream=", 7) == 0) {
 		snprintf(a.sun_path, sizeof(a.sun_path), "%s", options + 7);
-		if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || write(fd, SAYS, sizeof(SAYS) - 1) != sizeof(SAYS) - 1)
+		if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
+		    write(fd, SAYS, sizeof(SAYS) - 1) != sizeof(SAYS) - 1)
 			perror("attach_agent");
 	}
 #endif

@@ -284,8 +284,7 @@ static int open_all(void)
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int pair[2];
 
-	if (pipe(nothing) < 0 || pipe(fed) < 0 || pipe(full) < 0 ||
-	    socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+	if (pipe(nothing) < 0 || pipe(fed) < 0 || pipe(full) < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
 		return -1;
 	socket_fd = pair[0];
 	set_timeout(socket_fd);

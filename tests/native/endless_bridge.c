@@ -70,14 +70,20 @@ static int connect_to(const char *path)
 
 static void *send_for_ever(void *arg)
 {
-	static struct class_load c = {.size = sizeof(c), .type = WIRE_CLASS_LOAD, .id = 1, .name_len = 4,
-				      .name = {'E', 'v', 'i', 'l'}, .source_len = WIRE_NULL, .n = METHODS};
+	static struct class_load c = {.size = sizeof(c),
+				      .type = WIRE_CLASS_LOAD,
+				      .id = 1,
+				      .name_len = 4,
+				      .name = {'E', 'v', 'i', 'l'},
+				      .source_len = WIRE_NULL,
+				      .n = METHODS};
 	const int queue = 64 << 20; /* root's may be so long that it is never empty */
 	int fd = (int)(intptr_t)arg;
 
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &queue, sizeof(queue));
 	for (unsigned i = 0; i < METHODS; i++)
-		c.methods[i] = (struct method){i + 1, 1, 2, 6, {'m', 'e', 't', 'h', 'o', 'd'}, 6, {'(', 'I', 'I', 'I', ')', 'V'}};
+		c.methods[i] = (struct method){
+			i + 1, 1, 2, 6, {'m', 'e', 't', 'h', 'o', 'd'}, 6, {'(', 'I', 'I', 'I', ')', 'V'}};
 	while (send(fd, &c, sizeof(c), MSG_NOSIGNAL) == sizeof(c))
 		;
 	close(fd);
@@ -86,10 +92,17 @@ static void *send_for_ever(void *arg)
 
 int Agent_OnAttach(void *vm, char *options, void *reserved)
 {
-	struct hello h = {
-		.size = sizeof(h), .type = WIRE_HELLO, .magic = {'J', 'S', 'B', 'R', 'I', 'D', 'G', 'E'},
-		.major = WIRE_VERSION_MAJOR, .minor = WIRE_VERSION_MINOR, .pointer = 8, .pid = (uint32_t)getpid(),
-		.monotonic_ns = now(CLOCK_MONOTONIC), .realtime_ns = now(CLOCK_REALTIME), .len = 2, .version = "17"};
+	struct hello h = {.size = sizeof(h),
+			  .type = WIRE_HELLO,
+			  .magic = {'J', 'S', 'B', 'R', 'I', 'D', 'G', 'E'},
+			  .major = WIRE_VERSION_MAJOR,
+			  .minor = WIRE_VERSION_MINOR,
+			  .pointer = 8,
+			  .pid = (uint32_t)getpid(),
+			  .monotonic_ns = now(CLOCK_MONOTONIC),
+			  .realtime_ns = now(CLOCK_REALTIME),
+			  .len = 2,
+			  .version = "17"};
 	const char *path = strstr(options, "stream=");
 	int fd = path ? connect_to(path + strlen("stream=")) : -1;
 	pthread_t sender;

@@ -148,18 +148,12 @@ static uint64_t nonsense(uint64_t was)
 	volatile uint64_t *other = pick_word(pick_kind());
 
 	switch (next() % 6) {
-	case 0:
-		return next();
-	case 1:
-		return next() & 0xff;
-	case 2:
-		return was ^ UINT64_C(1) << next() % 64;
-	case 3:
-		return (uint64_t)(uintptr_t)other;
-	case 4:
-		return was + next() % 64 - 32;
-	default:
-		return other ? *other : ~UINT64_C(0);
+	case 0: return next();
+	case 1: return next() & 0xff;
+	case 2: return was ^ UINT64_C(1) << next() % 64;
+	case 3: return (uint64_t)(uintptr_t)other;
+	case 4: return was + next() % 64 - 32;
+	default: return other ? *other : ~UINT64_C(0);
 	}
 }
 

@@ -135,9 +135,9 @@ static const struct kind {
 	const char *name;
 	void (*body)(void);
 } kinds[] = {
-	{"running", running},	{"one-insn-loop", one_insn}, {"epoll", in_epoll}, {"poll", in_poll},
-	{"read", in_read},	{"futex", in_futex},	     {"cond", in_cond},	  {"mutex", in_mutex},
-	{"sleep", in_sleep},	{"short-burst", short_burst}, {"waking", waking}, {"waker", waker},
+	{"running", running}, {"one-insn-loop", one_insn},  {"epoll", in_epoll}, {"poll", in_poll},
+	{"read", in_read},    {"futex", in_futex},          {"cond", in_cond},   {"mutex", in_mutex},
+	{"sleep", in_sleep},  {"short-burst", short_burst}, {"waking", waking},  {"waker", waker},
 };
 
 static void *start(void *arg)

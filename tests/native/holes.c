@@ -15,7 +15,9 @@ enum { STACK = 1 << 20, CALLS = 50, ROUNDS = 200000 };
 #define WORK_BELOW(rounds)                                                                                             \
 	__asm__ volatile("sub $40960, %%rsp\n .cfi_adjust_cfa_offset 40960\n1: dec %0\n jnz 1b\n add $40960, %%rsp\n"  \
 			 ".cfi_adjust_cfa_offset -40960"                                                               \
-			 : "+r"(rounds) : : "memory", "cc")
+			 : "+r"(rounds)                                                                                \
+			 :                                                                                             \
+			 : "memory", "cc")
 
 __attribute__((noinline)) static void hole_left(long rounds)
 {

@@ -19,6 +19,7 @@ enum { CALLS_MAX = 16, PROLOGUE = 4 };
 static const struct name {
 	const char *text;
 	unsigned value;
+	/* clang-format off */
 } calls[] = {
 	{"perf_event_open", SYS_perf_event_open}, {"process_vm_readv", SYS_process_vm_readv},
 	{"bpf", SYS_bpf},			  {"openat2", SYS_openat2},
@@ -26,7 +27,8 @@ static const struct name {
 	{"prlimit64", SYS_prlimit64},		  {"sched_setscheduler", SYS_sched_setscheduler},
 	{"getrandom", SYS_getrandom},		  {"capset", SYS_capset},
 }, errors[] = {{"EPERM", EPERM}, {"ENOSYS", ENOSYS}, {"EACCES", EACCES}, {"EINVAL", EINVAL},
-	     {"ENODEV", ENODEV}};
+	      /* clang-format on */
+	      {"ENODEV", ENODEV}};
 
 #define FIND(list, s, n) find(list, sizeof(list) / sizeof((list)[0]), s, n)
 
@@ -71,8 +73,7 @@ int main(int argc, char **argv)
 	code[prog.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	/* With no_new_privs, unless permitted without: a setuid or capable command stays so. */
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0 &&
-	    (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0))
+	    (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0))
 		return perror("refuse: seccomp"), 2;
 	execvp(argv[i + 1], argv + i + 1);
 	return perror(argv[i + 1]), 127;

@@ -75,15 +75,13 @@ static bool dropped(const struct fake_jvm *j, const char *type, const char *fiel
 }
 
 /* `field` with its "::" in front. */
-static void field(struct fake_jvm *j, const char *type, const char *name, const char *string,
-		  uint64_t offset)
+static void field(struct fake_jvm *j, const char *type, const char *name, const char *string, uint64_t offset)
 {
 	if (!dropped(j, type, name))
 		j->fields[j->n_fields++] = (struct fake_entry){type, name + 2, string, false, offset};
 }
 
-static void variable(struct fake_jvm *j, const char *type, const char *name, const char *string,
-		     uint64_t addr)
+static void variable(struct fake_jvm *j, const char *type, const char *name, const char *string, uint64_t addr)
 {
 	if (!dropped(j, type, name))
 		j->fields[j->n_fields++] = (struct fake_entry){type, name + 2, string, true, addr};
@@ -271,8 +269,8 @@ static void blob_tables(struct fake_jvm *j)
 	type(j, "nmethod", j->major == 8 ? "CodeBlob" : "CompiledMethod", N_HEADER);
 	type(j, "CompiledMethod", "CodeBlob", 128);
 	field(j, "nmethod", "::_entry_bci", "int", FAKE_NM_BCI);
-	field(j, "nmethod", "::_state",
-		j->major == 8 ? "volatile unsigned char" : "volatile signed char", FAKE_NM_STATE);
+	field(j, "nmethod", "::_state", j->major == 8 ? "volatile unsigned char" : "volatile signed char",
+	      FAKE_NM_STATE);
 	field(j, "nmethod", "::_compile_id", "int", FAKE_NM_COMPILE_ID);
 	field(j, "nmethod", "::_comp_level", "CompLevel", N_LEVEL);
 	field(j, "nmethod", "::_scopes_pcs_offset", "int", N_PCS);
@@ -327,8 +325,7 @@ static void method_tables(struct fake_jvm *j)
 	type(j, "ConstMethod", NULL, CM);
 	type(j, "ConstantPool", NULL, FAKE_POOL);
 	field(j, "ConstMethod", "::_constants", "ConstantPool*", 16);
-	field(j, "ConstMethod", j->major >= 21 ? "::_flags._flags" : "::_flags",
-		j->major >= 21 ? "u4" : "u2", 28);
+	field(j, "ConstMethod", j->major >= 21 ? "::_flags._flags" : "::_flags", j->major >= 21 ? "u4" : "u2", 28);
 	field(j, "ConstMethod", "::_code_size", "u2", 40);
 	field(j, "ConstMethod", "::_name_index", "u2", 46);
 	field(j, "ConstMethod", "::_signature_index", "u2", 44);
@@ -380,8 +377,8 @@ static uint64_t method(struct fake_jvm *j, const char *name, const char *sig, ui
 }
 
 /* A block of `segments` at `first`, with the blob's header; code is [N_HEADER, N_HEADER + code). */
-static void blob(struct fake_jvm *j, int i, uint32_t first, uint32_t segments, const char *name,
-		 int32_t frame, uint32_t code)
+static void blob(struct fake_jvm *j, int i, uint32_t first, uint32_t segments, const char *name, int32_t frame,
+		 uint32_t code)
 {
 	uint64_t block = CODE + ((uint64_t)first << FAKE_SEGMENT), b = block + FAKE_BLOCK;
 
@@ -445,8 +442,8 @@ enum { NULLS_LEN = 20, HANDLERS_LEN = 24, PCS_LEN = 60, SCOPES_LEN = 12 };
 
 static void debug_info(struct fake_jvm *j, int i, const struct parts *p)
 {
-	const uint8_t scopes[SCOPES_LEN] = {0xff, u5(j, 0), u5(j, 1), u5(j, 5), u5(j, 1), u5(j, 2),
-		u5(j, 3), u5(j, 0), u5(j, 1), u5(j, 0), 0xff, 0xff};
+	const uint8_t scopes[SCOPES_LEN] = {0xff,     u5(j, 0), u5(j, 1), u5(j, 5), u5(j, 1), u5(j, 2),
+					    u5(j, 3), u5(j, 0), u5(j, 1), u5(j, 0), 0xff,     0xff};
 	const int32_t records[][2] = {{-1, 0}, {16, 4}, {20, 1}, {32, 7}, {200, 0}};
 	const uint32_t nulls[] = {2, 8, 64, 24, 72}, handlers[] = {1, 16, 0, 3, 48, 0};
 

@@ -108,7 +108,7 @@ static inline int feed_all(struct timeline *t, const struct buf *b)
 
 /* A class with one method, m()V or another, that lies at an address. */
 static inline void class_with(struct buf *b, int flags, uint64_t time, const char *name, const char *method_name,
-	const char *signature, uint64_t method, uint64_t addr)
+			      const char *signature, uint64_t method, uint64_t addr)
 {
 	size_t at = begin(b, WIRE_CLASS_LOAD, flags, time);
 
@@ -126,8 +126,7 @@ static inline void class_with(struct buf *b, int flags, uint64_t time, const cha
 	end(b, at);
 }
 
-static inline void class_at(struct buf *b, int flags, uint64_t time, const char *name, uint64_t method,
-	uint64_t addr)
+static inline void class_at(struct buf *b, int flags, uint64_t time, const char *name, uint64_t method, uint64_t addr)
 {
 	class_with(b, flags, time, name, "m", "()V", method, addr);
 }

@@ -36,7 +36,9 @@ static void test_request_v1(void **state)
 
 static void test_request_v2(void **state)
 {
-	static const char expected[] = "2\0" "16\0" "load\0/a.so\0true";
+	static const char expected[] = "2\0"
+				       "16\0"
+				       "load\0/a.so\0true";
 	const char *args[] = {"/a.so", "true"};
 	struct buf b = {0};
 
@@ -77,7 +79,8 @@ static void test_load_answers(void **state)
 		{"0\nWARNING: a thing\nreturn code: 4\n", 0, 4, ""},
 		{"0\nreturn code: 0\nWARNING: a thing\n", 0, 0, ""},
 		{"-1\n/x.so was not loaded.\n/x.so: cannot open\n", -ENOEXEC, 0, "/x.so was not loaded: /x.so: cannot"},
-		{"0\n/x.so was not loaded.\n/x.so: cannot open\n", -ENOEXEC, 0, "/x.so was not loaded: /x.so: cannot open"}, /* 21 on */
+		{"0\n/x.so was not loaded.\n/x.so: cannot open\n", -ENOEXEC, 0,
+		 "/x.so was not loaded: /x.so: cannot open"}, /* 21 on */
 		{"-1\nDynamic agent loading is not enabled. Use", -ENOEXEC, 0, "Dynamic agent loading"},
 		{"0\nDynamic agent loading is not enabled. Use", -ENOEXEC, 0, "Dynamic agent loading"},
 		{"101\n", -ENOEXEC, 0, ""},
@@ -124,9 +127,8 @@ static void test_long_reason(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_request_v1), cmocka_unit_test(test_request_v2),
-		cmocka_unit_test(test_version),	   cmocka_unit_test(test_load_answers),
-		cmocka_unit_test(test_long_reason),
+		cmocka_unit_test(test_request_v1),   cmocka_unit_test(test_request_v2),  cmocka_unit_test(test_version),
+		cmocka_unit_test(test_load_answers), cmocka_unit_test(test_long_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

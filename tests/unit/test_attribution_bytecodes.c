@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 
 #include "symbolizer/attribution/bytecodes.h"
@@ -31,11 +31,10 @@ static void test_lengths_of_the_specification(void **state)
 	static const struct {
 		uint8_t op, len;
 	} some[] = {
-		{0, 1},	  {16, 2},  {17, 3},  {18, 2},	{19, 3},  {20, 3},  {21, 2},  {25, 2},
-		{26, 1},  {42, 1},  {53, 1},  {54, 2},	{58, 2},  {59, 1},  {131, 1}, {132, 3},
-		{133, 1}, {152, 1}, {153, 3}, {167, 3}, {169, 2}, {172, 1}, {177, 1}, {178, 3},
-		{182, 3}, {184, 3}, {185, 5}, {186, 5}, {187, 3}, {188, 2}, {189, 3}, {190, 1},
-		{192, 3}, {194, 1}, {197, 4}, {198, 3}, {200, 5}, {201, 5},
+		{0, 1},   {16, 2},  {17, 3},  {18, 2},  {19, 3},  {20, 3},  {21, 2},  {25, 2},  {26, 1},  {42, 1},
+		{53, 1},  {54, 2},  {58, 2},  {59, 1},  {131, 1}, {132, 3}, {133, 1}, {152, 1}, {153, 3}, {167, 3},
+		{169, 2}, {172, 1}, {177, 1}, {178, 3}, {182, 3}, {184, 3}, {185, 5}, {186, 5}, {187, 3}, {188, 2},
+		{189, 3}, {190, 1}, {192, 3}, {194, 1}, {197, 4}, {198, 3}, {200, 5}, {201, 5},
 	};
 
 	(void)state;
@@ -74,12 +73,12 @@ static void test_internal_opcodes(void **state)
 static void test_kinds(void **state)
 {
 	static const uint8_t code[] = {
-		0xb6, 1, 0, /* 0 invokevirtual */
-		0xba, 1, 0, 0, 0, /* 3 invokedynamic */
+		0xb6, 1,    0, /* 0 invokevirtual */
+		0xba, 1,    0,    0,    0, /* 3 invokedynamic */
 		0xa7, 0xff, 0xf8, /* 8 goto 0 */
-		227, 1, 0, /* 11 _fast_invokevfinal */
-		233, 1, 0, /* 14 _invokehandle */
-		0xc6, 0, 3, /* 17 ifnull 20 */
+		227,  1,    0, /* 11 _fast_invokevfinal */
+		233,  1,    0, /* 14 _invokehandle */
+		0xc6, 0,    3, /* 17 ifnull 20 */
 		0xc8, 0xff, 0xff, 0xff, 0xff, /* 20 goto_w 19 */
 	};
 
@@ -97,11 +96,10 @@ static void test_kinds(void **state)
 static void test_switches(void **state)
 {
 	/* at bci 1: 2 bytes of padding; default 40, 5..6 -> 30, -1 */
-	static const uint8_t table[] = {0, 0xaa, 0, 0,	0, 0, 0, 40,   0,    0,	   0,	5,
-					0, 0,	 0, 6,	0, 0, 0, 30,   0xff, 0xff, 0xff, 0xff};
+	static const uint8_t table[] = {0, 0xaa, 0, 0, 0, 0, 0, 40, 0,    0,    0,    5,
+					0, 0,    0, 6, 0, 0, 0, 30, 0xff, 0xff, 0xff, 0xff};
 	/* at bci 3: no padding; default 40, 1 pair 9 -> -3; the fast form */
-	static const uint8_t lookup[] = {0, 0, 0, 229, 0, 0, 0, 40,   0,    0,	  0,
-					 1, 0, 0, 0,   9, 0xff, 0xff, 0xff, 0xfd};
+	static const uint8_t lookup[] = {0, 0, 0, 229, 0, 0, 0, 40, 0, 0, 0, 1, 0, 0, 0, 9, 0xff, 0xff, 0xff, 0xfd};
 	struct bytecode b;
 
 	(void)state;

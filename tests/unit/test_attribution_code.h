@@ -1,11 +1,11 @@
 #ifndef TEST_ATTRIBUTION_CODE_H
 #define TEST_ATTRIBUTION_CODE_H
 
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 
 #include "symbolizer/attribution/env.h"
@@ -44,14 +44,10 @@ static inline enum blob_role fake_role(void *ctx, uint64_t target)
 {
 	(void)ctx;
 	switch (target) {
-	case FAKE_TRAP:
-		return ROLE_UNCOMMON_TRAP;
-	case FAKE_RUNTIME:
-		return ROLE_RUNTIME;
-	case FAKE_LEAF:
-		return ROLE_LEAF;
-	case FAKE_NATIVE:
-		return ROLE_NATIVE;
+	case FAKE_TRAP: return ROLE_UNCOMMON_TRAP;
+	case FAKE_RUNTIME: return ROLE_RUNTIME;
+	case FAKE_LEAF: return ROLE_LEAF;
+	case FAKE_NATIVE: return ROLE_NATIVE;
 	}
 	return ROLE_NONE;
 }
@@ -215,8 +211,8 @@ static inline int32_t fake_scope(struct fake *f, int32_t sender, uint32_t method
 /* Records must be added in the order of their offsets; fake_call() and fake_poll() do. */
 static inline void fake_record(struct fake *f, uint32_t off, int32_t scope, bool safepoint)
 {
-	f->records[f->code.n_records++] = (struct code_record){
-		.pc_offset = (int32_t)off, .scope_offset = scope, .safepoint = safepoint};
+	f->records[f->code.n_records++] =
+		(struct code_record){.pc_offset = (int32_t)off, .scope_offset = scope, .safepoint = safepoint};
 	if (!safepoint)
 		f->code.n_extra_records++;
 }
@@ -257,8 +253,7 @@ static inline uint32_t fake_request(struct fake *f, int32_t request)
 }
 
 /* requests: what each loads, 0 is nothing; NULL: none does. */
-static inline void fake_requested_traps(struct fake *f, const struct fake_trap *traps,
-					const int32_t *requests, int n)
+static inline void fake_requested_traps(struct fake *f, const struct fake_trap *traps, const int32_t *requests, int n)
 {
 	for (int i = 0; i < n; i++) {
 		fake_bind(f, traps[i].insn);

@@ -1,11 +1,11 @@
 #ifndef TEST_ATTRIBUTION_DUMP_H
 #define TEST_ATTRIBUTION_DUMP_H
 
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

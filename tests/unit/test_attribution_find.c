@@ -14,10 +14,10 @@ static struct attributed find(struct fake *f, int64_t pc, int is_return)
 	return ret;
 }
 
-#define assert_scope(ret, i, id, at)                                                               \
-	do {                                                                                       \
-		assert_int_equal((ret).scope[i].method_id, id);                                    \
-		assert_int_equal((ret).scope[i].bci, at);                                          \
+#define assert_scope(ret, i, id, at)                                                                                   \
+	do {                                                                                                           \
+		assert_int_equal((ret).scope[i].method_id, id);                                                        \
+		assert_int_equal((ret).scope[i].bci, at);                                                              \
 	} while (0)
 
 static void set_invoke(uint8_t *code, int bci)
@@ -242,10 +242,8 @@ static void test_a_way_around_makes_it_unsure(void **state)
 			fake_call(&f, FAKE_JAVA, inner);
 		fake_ret(&f);
 		fake_traps(&f, &trap, 1);
-		assert_int_equal(find(&f, before, 0).exactness,
-				 inlined ? EXACT_APPROXIMATE : EXACT_FLOW);
-		assert_int_equal(find(&f, behind, 0).exactness,
-				 inlined ? EXACT_APPROXIMATE : EXACT_FLOW);
+		assert_int_equal(find(&f, before, 0).exactness, inlined ? EXACT_APPROXIMATE : EXACT_FLOW);
+		assert_int_equal(find(&f, behind, 0).exactness, inlined ? EXACT_APPROXIMATE : EXACT_FLOW);
 	}
 }
 
@@ -276,8 +274,7 @@ static void test_all_ways_round_a_loop(void **state)
 		fake_ret(&f);
 		fake_traps(&f, &trap, 1);
 		assert_int_equal(find(&f, top, 0).n, 1);
-		assert_int_equal(find(&f, top, 0).exactness,
-				 exit_inlined ? EXACT_APPROXIMATE : EXACT_FLOW);
+		assert_int_equal(find(&f, top, 0).exactness, exit_inlined ? EXACT_APPROXIMATE : EXACT_FLOW);
 	}
 }
 

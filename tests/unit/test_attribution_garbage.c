@@ -4,8 +4,7 @@
 #include "symbolizer/base/hash.h"
 
 /* Real code with random bytes changed in everything that comes from the target. */
-static const char *const files[] = {FIXTURES "/attribution/normal.code",
-				    FIXTURES "/attribution/osr.code"};
+static const char *const files[] = {FIXTURES "/attribution/normal.code", FIXTURES "/attribution/osr.code"};
 
 enum { ROUNDS = 1000, PCS = 30 };
 
@@ -74,8 +73,7 @@ static void find_all(struct dump *d, uint64_t *seed)
 	for (int i = 0; i < PCS; i++) {
 		uint64_t x = next(seed);
 
-		attribution_find(a, &d->code, (int64_t)(x % (d->code.n_bytes + 100)) - 20,
-				 x >> 40 & 1, &r);
+		attribution_find(a, &d->code, (int64_t)(x % (d->code.n_bytes + 100)) - 20, x >> 40 & 1, &r);
 		check(&d->code, &r);
 	}
 	attribution_find(a, &d->code, INT64_MAX, 1, &r);
@@ -93,12 +91,8 @@ static void break_one(struct dump *d, uint64_t *seed)
 		for (uint32_t i = 0; i < c->n_records; i++)
 			memset((void *)&c->records[i].safepoint, 1, 1);
 		break;
-	case 1:
-		flip(seed, (void *)c->null_checks, c->n_null_checks * sizeof(*c->null_checks));
-		break;
-	case 2:
-		flip(seed, (void *)c->scopes, c->scopes_len);
-		break;
+	case 1: flip(seed, (void *)c->null_checks, c->n_null_checks * sizeof(*c->null_checks)); break;
+	case 2: flip(seed, (void *)c->scopes, c->scopes_len); break;
 	case 3:
 		flip(seed, &c->stub_begin, sizeof(c->stub_begin));
 		flip(seed, &c->verified_entry, sizeof(c->verified_entry));
@@ -247,10 +241,8 @@ static void test_time_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flipped_bytes),
-		cmocka_unit_test(test_truncated_code),
-		cmocka_unit_test(test_damage_is_not_sure),
-		cmocka_unit_test(test_records_of_other_code_are_not_sure),
+		cmocka_unit_test(test_flipped_bytes),      cmocka_unit_test(test_truncated_code),
+		cmocka_unit_test(test_damage_is_not_sure), cmocka_unit_test(test_records_of_other_code_are_not_sure),
 		cmocka_unit_test(test_time_is_bounded),
 	};
 

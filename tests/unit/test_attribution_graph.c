@@ -180,8 +180,7 @@ static void test_jump_table_is_read(void **state)
 	assert_int_equal(graph_successor(g, (uint32_t)i, 3), graph_find(g, two));
 	assert_int_equal(graph_successor(g, (uint32_t)i, 4), -2);
 	insn_at(g, three); /* decoded, but nothing leads there */
-	assert_int_equal(g->pred_start[graph_find(g, three)],
-			 g->pred_start[graph_find(g, three) + 1]);
+	assert_int_equal(g->pred_start[graph_find(g, three)], g->pred_start[graph_find(g, three) + 1]);
 	graph_free(g);
 }
 

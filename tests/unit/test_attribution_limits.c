@@ -156,10 +156,8 @@ static void time_is_limited(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_limit_tells_whose_loop_it_is),
-		cmocka_unit_test(time_is_limited),
-		cmocka_unit_test(the_same_limit_twice_tells_nothing),
-		cmocka_unit_test(the_method_at_the_end_stays),
+		cmocka_unit_test(the_limit_tells_whose_loop_it_is),   cmocka_unit_test(time_is_limited),
+		cmocka_unit_test(the_same_limit_twice_tells_nothing), cmocka_unit_test(the_method_at_the_end_stays),
 		cmocka_unit_test(other_constants_are_no_limits),
 	};
 

@@ -34,8 +34,7 @@ static void measure(const char *path)
 	took = (clock_thread_cpu_ns() - start) / insns;
 	print_message("%s: %u instructions, %u bytes, %zu bytes of graph: graph %.1f ns an "
 		      "instruction, choice %u ns\n",
-		      path, g->n_insns, d.code.n_bytes, g->bytes, (double)best / g->n_insns,
-		      (unsigned)took);
+		      path, g->n_insns, d.code.n_bytes, g->bytes, (double)best / g->n_insns, (unsigned)took);
 	assert_true(best / g->n_insns < GRAPH_NS * SLACK);
 	assert_true(took < CHOICE_NS * SLACK);
 	choice_scratch_done(&scratch);

@@ -83,7 +83,7 @@ static struct bytecode_traits of_bytecodes(struct fake *f, const void *body, uin
 {
 	static uint8_t code[64];
 	struct bytecode_traits t;
-	int16_t back = (int16_t)-(n + 1);
+	int16_t back = (int16_t) - (n + 1);
 
 	memset(code, 0, sizeof(code));
 	code[0] = 27;
@@ -189,10 +189,8 @@ static void test_agreement(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_machine_code),
-		cmocka_unit_test(test_targets),
-		cmocka_unit_test(test_bytecodes),
-		cmocka_unit_test(test_recursion_ends),
+		cmocka_unit_test(test_machine_code), cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_bytecodes),    cmocka_unit_test(test_recursion_ends),
 		cmocka_unit_test(test_agreement),
 	};
 

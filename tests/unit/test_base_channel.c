@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,7 +116,8 @@ static void refuses_and_closes(void **state)
 	static const struct {
 		size_t size, fds;
 		int asked;
-	} wrong[] = {{1, 0, 1}, {63, 0, 1}, {65, 0, 1}, {63, 1, 1}, {65, 1, 1}, {64, 1, 0}, {64, 2, 1}, {64, 2, 0}, {64, 8, 1}, {64, 8, 0}};
+	} wrong[] = {{1, 0, 1},  {63, 0, 1}, {65, 0, 1}, {63, 1, 1}, {65, 1, 1},
+		     {64, 1, 0}, {64, 2, 1}, {64, 2, 0}, {64, 8, 1}, {64, 8, 0}};
 	const int out[8] = {0, 1, 2, 0, 1, 2, 0, 1};
 	const char bytes[65] = "";
 	int *pair = *state, before = descriptors();

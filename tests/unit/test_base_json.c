@@ -137,11 +137,8 @@ static void full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(commas_and_lines),
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(texts),
-		cmocka_unit_test(indented),
-		cmocka_unit_test(full),
+		cmocka_unit_test(commas_and_lines), cmocka_unit_test(numbers), cmocka_unit_test(texts),
+		cmocka_unit_test(indented),         cmocka_unit_test(full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,15 +204,9 @@ static void test_read_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_DIR(test_commit_new),
-		IN_DIR(test_commit_replaces),
-		IN_DIR(test_abort_keeps_old),
-		IN_DIR(test_without_tmpfile),
-		IN_DIR(test_symlink_is_followed),
-		IN_DIR(test_refusals),
-		IN_DIR(test_fifo_and_device),
-		IN_DIR(test_descriptor),
-		IN_DIR(test_full_disk),
+		IN_DIR(test_commit_new),      IN_DIR(test_commit_replaces),     IN_DIR(test_abort_keeps_old),
+		IN_DIR(test_without_tmpfile), IN_DIR(test_symlink_is_followed), IN_DIR(test_refusals),
+		IN_DIR(test_fifo_and_device), IN_DIR(test_descriptor),          IN_DIR(test_full_disk),
 		IN_DIR(test_read_limits),
 	};
 

@@ -324,7 +324,8 @@ static void test_fuse_users(void **state)
 		"114 26 0:53 / /mnt rw - fuse.glusterfs host:vol rw,user_id=0,group_id=0\n"
 		"115 26 0:54 / /host rw - virtiofs host rw\n"
 		"116 26 0:55 / /odd rw - fuse odd rw\n"
-		"118 26 0:56 / /home/a/b rw - fuse.x,user_id=0 y,user_id=0,z rw,user_id=1001,group_id=1001,allow_other\n"
+		"118 26 0:56 / /home/a/b rw - fuse.x,user_id=0 y,user_id=0,z "
+		"rw,user_id=1001,group_id=1001,allow_other\n"
 		"119 26 0:57 / /home/a/c rw - fuse  rw,user_id=1002,group_id=1002,allow_other\n"
 		"117";
 	uid_t uid = 0;

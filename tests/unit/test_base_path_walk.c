@@ -16,11 +16,13 @@ static unsigned pick(unsigned n)
 
 static int enter_tree(void **state)
 {
+	/* clang-format off */
 	static const char *const links[][2] = {
 		{"d", "to_d"}, {"./d/e", "to_e"}, {"d/file", "to_file"}, {"..", "d/up"}, {"../..", "d/e/up2"},
 		{"new", "dangling"}, {"d/../to_d/e/new", "d/far"}, {"none/new", "d/e/lost"}, {"loop", "loop"},
 		{"d/e/", "slash"}, {"d/file/", "file_slash"}, {"to_e/../to_loop", "to_loop"}, {"d/file/x", "through"},
 	};
+	/* clang-format on */
 	char absolute[200];
 
 	if (enter_dir(state) < 0)
@@ -45,8 +47,9 @@ static int enter_tree(void **state)
 static void make_path(char *dst)
 {
 	static const char *const names[] = {
-		"d", "e", "file", "new", "none", "..", "..", ".", "up", "up2", "far", "lost", "to_d", "to_e",
-		"to_file", "dangling", "loop", "slash", "file_slash", "to_loop", "through", "absolute", "",
+		"d",    "e",     "file",       "new",     "none",    "..",       "..",      ".",
+		"up",   "up2",   "far",        "lost",    "to_d",    "to_e",     "to_file", "dangling",
+		"loop", "slash", "file_slash", "to_loop", "through", "absolute", "",
 	};
 	unsigned n = 1 + pick(LONGEST);
 

@@ -19,7 +19,8 @@ static void good(void **state)
 	assert_int_equal(options_parse(NULL, &o, why, sizeof(why)), 0);
 	assert_int_equal(options_parse("", &o, why, sizeof(why)), 0);
 	assert_null(o.agent);
-	assert_int_equal(options_parse("early,slashes,stream=/a b,agent=hprof:cpu=samples,depth=4:x", &o, why, sizeof(why)), 0);
+	assert_int_equal(
+		options_parse("early,slashes,stream=/a b,agent=hprof:cpu=samples,depth=4:x", &o, why, sizeof(why)), 0);
 	assert_true(o.early && o.slashes && !o.quiet);
 	assert_string_equal(o.stream, "/a b");
 	assert_string_equal(o.agent, "hprof");
@@ -44,9 +45,28 @@ static void good(void **state)
 
 static void bad(void **state)
 {
-	static const char *const texts[] = {"agent=", "agent=:x", "stream=", "x", ",", "early,", "early,,quiet",
-		"stream=/a,stream=/b", "earl", "early=1", "Agent=x", "agent:", "agentx", "stream:", "has_run:x",
-		"events=", "events=A,events=B", "dump_limit=", "dump_limit=0", "dump_limit=-1", "dump_limit=1x", "dump_limit=9999999"};
+	static const char *const texts[] = {"agent=",
+					    "agent=:x",
+					    "stream=",
+					    "x",
+					    ",",
+					    "early,",
+					    "early,,quiet",
+					    "stream=/a,stream=/b",
+					    "earl",
+					    "early=1",
+					    "Agent=x",
+					    "agent:",
+					    "agentx",
+					    "stream:",
+					    "has_run:x",
+					    "events=",
+					    "events=A,events=B",
+					    "dump_limit=",
+					    "dump_limit=0",
+					    "dump_limit=-1",
+					    "dump_limit=1x",
+					    "dump_limit=9999999"};
 	struct options o;
 	char why[64];
 

@@ -196,8 +196,8 @@ static void too_large(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(many_writers), cmocka_unit_test(full), cmocka_unit_test(ids),
-		cmocka_unit_test(names), cmocka_unit_test(too_large)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(many_writers), cmocka_unit_test(full),
+					   cmocka_unit_test(ids), cmocka_unit_test(names), cmocka_unit_test(too_large)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -129,8 +129,7 @@ static void advice(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		int r = parse(cases[i][0], &o, &err);
 
-		if (r != -EINVAL || !strstr(err.msg, cases[i][1]) || strlen(err.msg) > 200 ||
-		    strchr(err.msg, '\n'))
+		if (r != -EINVAL || !strstr(err.msg, cases[i][1]) || strlen(err.msg) > 200 || strchr(err.msg, '\n'))
 			fail_msg("'%s' -> %d '%s', wanted '%s'", cases[i][0], r, err.msg, cases[i][1]);
 	}
 }
@@ -166,8 +165,8 @@ static void commands(void **state)
 /* No letter and no name twice, and getopt's tables have room. */
 static void tables(void **state)
 {
-	const struct option_spec *all[] = {record_option_specs, list_option_specs,
-					   doctor_option_specs, help_option_specs};
+	const struct option_spec *all[] = {record_option_specs, list_option_specs, doctor_option_specs,
+					   help_option_specs};
 
 	(void)state;
 	for (size_t t = 0; t < 4; t++) {
@@ -185,9 +184,8 @@ static void tables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good),	      cmocka_unit_test(advice),
-		cmocka_unit_test(long_arguments), cmocka_unit_test(commands),
-		cmocka_unit_test(tables),
+		cmocka_unit_test(good),     cmocka_unit_test(advice), cmocka_unit_test(long_arguments),
+		cmocka_unit_test(commands), cmocka_unit_test(tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

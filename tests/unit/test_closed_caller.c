@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -53,8 +53,9 @@ static void process(struct fake *f, int pid, int parent, unsigned uid, unsigned 
 	snprintf(path, sizeof(path), "%s/%d/status", f->dir, pid);
 	out = fopen(path, "w");
 	assert_non_null(out);
-	fprintf(out, "Name:\tx\\nUid:\\t1\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\n", pid, pid,
-		parent);
+	fprintf(out,
+		"Name:\tx\\nUid:\\t1\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\n",
+		pid, pid, parent);
 	fprintf(out, "TracerPid:\t0\nUid:\t%u\t0\t0\t0\nGid:\t%u\t0\t0\t0\nFDSize:\t64\n", uid, gid);
 	fclose(out);
 }
@@ -84,7 +85,8 @@ static void takes_the_user_of_sudo(void **state)
 
 static void believes_no_environment(void **state)
 {
-	static const char *const lies[] = {"1001", "0", "", "-1", "4294967295", "1000 ", "0x3e8", "nobody", "99999999999999999999"};
+	static const char *const lies[] = {
+		"1001", "0", "", "-1", "4294967295", "1000 ", "0x3e8", "nobody", "99999999999999999999"};
 
 	chain(*state);
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)

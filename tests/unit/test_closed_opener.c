@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -154,6 +154,7 @@ static void gives_up(const void *bytes, size_t size, int fd)
 
 static void knows_no_other_request(void **state)
 {
+	/* clang-format off */
 	static const struct opener_request wrong[] = {
 		{.what = 3}, {.what = UINT32_MAX},
 		{.what = OPENER_INPUT, .number = 2}, {.what = OPENER_INPUT, .number = UINT32_MAX},
@@ -162,6 +163,7 @@ static void knows_no_other_request(void **state)
 		{.what = OPENER_RESCUE, .number = 1}, {.what = OPENER_RESCUE, .place = OUTFILE_RESCUES},
 		{.what = OPENER_RESCUE, .number = UINT32_MAX, .place = UINT32_MAX},
 	};
+	/* clang-format on */
 	struct opener_request right = {.what = OPENER_INPUT};
 
 	(void)state;

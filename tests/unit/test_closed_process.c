@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -115,7 +115,9 @@ static void tell_time(void)
 	begin(&g);
 	localtime_r(&moment, &after);
 	_exit(strftime(text, sizeof(text), "%F %T %z", &after) && before.tm_hour == after.tm_hour &&
-	      before.tm_gmtoff == after.tm_gmtoff ? 0 : 14);
+			      before.tm_gmtoff == after.tm_gmtoff ?
+		      0 :
+		      14);
 }
 
 static void keeps_the_time_zone(void **state)

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <math.h>
@@ -117,8 +117,8 @@ static void spread(void **state)
 	phi = (chi2 + 4 * 1) / 6;
 	c2 = d.c2_self;
 	assert_near(c2, 0, 0);
-	assert_near(r->self.t, 0.12 / sqrt(phi * (1001.0 / 2002 * 1001 / 2002 / 2002 +
-						  1241.0 / 2002 * 761 / 2002 / 2002)), 1e-9);
+	assert_near(r->self.t,
+		    0.12 / sqrt(phi * (1001.0 / 2002 * 1001 / 2002 / 2002 + 1241.0 / 2002 * 761 / 2002 / 2002)), 1e-9);
 	diff_done(&d);
 	for (int i = 0; i < 4; i++)
 		named_profile_free(np[i]);
@@ -161,8 +161,7 @@ static void simulate(double spread, size_t slow, double by, struct named_profile
 
 	for (size_t i = 0; i < FILES; i++)
 		np[i] = run_of(spread, i < FILES / 2 ? SIZE_MAX : slow, by);
-	assert_int_equal(diff_build((const struct named_profile *const *)np, FILES / 2, FILES / 2, &o, d,
-				    NULL), 0);
+	assert_int_equal(diff_build((const struct named_profile *const *)np, FILES / 2, FILES / 2, &o, d, NULL), 0);
 }
 
 static void simulation_done(struct named_profile **np, struct diff *d)
@@ -181,7 +180,10 @@ static void equal_sides(void **state)
 	struct gate any;
 
 	(void)state;
-	assert_int_equal(gate_parse("any self(" "**) > +1pt", &any, NULL), 0);
+	assert_int_equal(gate_parse("any self("
+				    "**) > +1pt",
+				    &any, NULL),
+			 0);
 	for (int i = 0; i < 300; i++) {
 		struct gate_result res;
 		struct diff d;
@@ -242,8 +244,10 @@ static void nothing_to_compare(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts),	cmocka_unit_test(spread),
-		cmocka_unit_test(equal_sides),	cmocka_unit_test(slow_method),
+		cmocka_unit_test(counts),
+		cmocka_unit_test(spread),
+		cmocka_unit_test(equal_sides),
+		cmocka_unit_test(slow_method),
 		cmocka_unit_test(nothing_to_compare),
 	};
 

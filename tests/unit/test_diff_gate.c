@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <math.h>
@@ -18,8 +18,12 @@ static void good(void **state)
 	struct gate g;
 
 	(void)state;
-	assert_int_equal(gate_parse("self(com/acme/" "**) > +3pt", &g, NULL), 0);
-	assert_string_equal(g.pattern, "com/acme/" "**");
+	assert_int_equal(gate_parse("self(com/acme/"
+				    "**) > +3pt",
+				    &g, NULL),
+			 0);
+	assert_string_equal(g.pattern, "com/acme/"
+				       "**");
 	assert_true(!g.any && !g.total && !g.less && !g.or_equal && !g.relative);
 	assert_true(g.limit == 3);
 	gate_done(&g);
@@ -94,7 +98,8 @@ static void bad(void **state)
 /* Any bytes: an error or an expression, whatever is cut, doubled or changed. */
 static void hostile(void **state)
 {
-	static const char whole[] = "any total ( com/acme/" "** ) >= +12.5 pt";
+	static const char whole[] = "any total ( com/acme/"
+				    "** ) >= +12.5 pt";
 	static const char bytes[] = "()<>+-=.%*0 9ptanyself\t\n\x01\x7f\x80\xff";
 	char text[sizeof(whole) + 8], *large;
 	unsigned seed = 1;

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <grp.h>
 #include <poll.h>
@@ -166,7 +166,8 @@ static pid_t start_stranger(enum disguise how, int i)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		if (setgroups(0, NULL) < 0 || setgid(STRANGER) < 0 || setresuid(uid, how == SET_USER_ID ? 0 : uid, how == SET_USER_ID ? 0 : uid) < 0)
+		if (setgroups(0, NULL) < 0 || setgid(STRANGER) < 0 ||
+		    setresuid(uid, how == SET_USER_ID ? 0 : uid, how == SET_USER_ID ? 0 : uid) < 0)
 			ok = 0;
 		if (how == NAMESPACES && unshare(CLONE_NEWUSER) < 0)
 			ok = 0;

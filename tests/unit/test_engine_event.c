@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -77,12 +77,14 @@ static void test_who_wakes(void **state)
 
 static void test_unknown_names(void **state)
 {
+	/* clang-format off */
 	static const char *const bad[] = {
 		"", "r", "rxyz", "r12345678901234567", "cycle", "cycles ", "LLC", "LLC-", "LLC-reads",
 		":", "sched:", ":x", "a:b:c", "cycles:pp", "cycles:k", "cycles:", "r1c2:x", "sched:no_such_tracepoint_", "../etc:passwd",
 		"sched:../../../../../../etc/passwd",
 		"a-name-that-is-longer-than-any-event-has-ever-been-or-will-be-in-the-future",
 	};
+	/* clang-format on */
 	struct perf_event_spec e;
 
 	(void)state;
@@ -146,8 +148,8 @@ static void test_weights(void **state)
 	static const struct {
 		const char *event;
 		uint64_t period, weight;
-	} cases[] = {{"page-faults", 100, 100}, {"page-faults", 1, 0}, {"context-switches", 7, 7},
-		     {"cpu", 10000000, 0}, {"cpu-clock", 10000000, 0}, {"task-clock", 10000000, 0},
+	} cases[] = {{"page-faults", 100, 100}, {"page-faults", 1, 0},      {"context-switches", 7, 7},
+		     {"cpu", 10000000, 0},      {"cpu-clock", 10000000, 0}, {"task-clock", 10000000, 0},
 		     {"cycles", 1000000, 0}};
 
 	(void)state;
@@ -187,12 +189,9 @@ static void test_cpu_lists(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_who_wakes),
-		cmocka_unit_test(test_unknown_names),
-		cmocka_unit_test(test_attributes),
-		cmocka_unit_test(test_staying),
-		cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_names),         cmocka_unit_test(test_who_wakes),
+		cmocka_unit_test(test_unknown_names), cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_staying),       cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_cpu_lists),
 	};
 

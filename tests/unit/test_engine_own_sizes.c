@@ -28,7 +28,8 @@ static int feed(struct thread_stacks *s, pid_t tid, int n, uint64_t least, uint6
 	int changes = 0;
 
 	for (int i = 0; i < n; i++) {
-		struct stack_use u = {.tid = tid, .copy = thread_stacks_size(s, tid, COMMON), .used = i % 2 ? least : most};
+		struct stack_use u = {
+			.tid = tid, .copy = thread_stacks_size(s, tid, COMMON), .used = i % 2 ? least : most};
 
 		changes += thread_stacks_note(s, &u, COMMON, now);
 	}
@@ -212,12 +213,14 @@ static void test_stays(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_its_own),	 cmocka_unit_test(test_needs_time_and_samples),
 		cmocka_unit_test(test_spread),		 cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_cut_at_the_common_size), cmocka_unit_test(test_new_owner),
 		cmocka_unit_test(test_moves_away),	 cmocka_unit_test(test_stays),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,12 +180,9 @@ static int raise_unprivileged(void)
 	if (geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) < 0)
 		return OTHERWISE;
 	switch (slice_when_raised()) {
-	case ENGINE_THREAD_SLICE_NS:
-		return AS_ASKED;
-	case 0:
-		return NO_SLICES;
-	default:
-		return OTHERWISE;
+	case ENGINE_THREAD_SLICE_NS: return AS_ASKED;
+	case 0: return NO_SLICES;
+	default: return OTHERWISE;
 	}
 }
 

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -13,9 +13,8 @@
 #include "symbolizer/base/buf.h"
 
 static const struct perf_layout full = {
-	.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
-		       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |
-		       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+	.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU |
+		       PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
 	.n_regs = 2,
 	.sample_id_all = true,
 };
@@ -350,8 +349,7 @@ static void test_garbage(void **state)
 		memcpy(p + 6, &size, 2);
 		if (perf_record_parse(&full, p, len, &r) == 0) {
 			if (r.stack)
-				assert_true(r.stack + r.stack_size <= p + len &&
-					    r.stack_dyn <= r.stack_size);
+				assert_true(r.stack + r.stack_size <= p + len && r.stack_dyn <= r.stack_size);
 			if (r.chain)
 				assert_true(r.n_chain * 8 <= len);
 			perf_record_kernel_chain(&r, chain, 8);

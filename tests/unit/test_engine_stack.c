@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <string.h>
@@ -113,8 +113,7 @@ static void area_init(struct area *a)
 	memset(a, 0, sizeof(*a));
 	a->page = (size_t)sysconf(_SC_PAGESIZE);
 	assert_int_equal(proc_open(getpid(), &a->rest.proc, NULL), 0);
-	a->base = mmap(NULL, a->page * (PAGES + 1), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	a->base = mmap(NULL, a->page * (PAGES + 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(a->base, MAP_FAILED);
 	for (size_t i = 0; i < a->page * PAGES; i++)
 		a->base[i] = (uint8_t)(i * 31 >> 3);
@@ -379,8 +378,7 @@ static void test_stack_ends_of_others(void **state)
 	put_block(copy2, other - 2000, other);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(stack_end_find(&e, 7, BLOCK - 1000, copy, COPY), 1024);
-		assert_int_equal(stack_end_find(&e, 7 + STACK_END_THREADS, other - 2000, copy2, COPY),
-				 2024);
+		assert_int_equal(stack_end_find(&e, 7 + STACK_END_THREADS, other - 2000, copy2, COPY), 2024);
 		assert_int_equal(stack_end_find(&e, 7, other - 2000, copy2, COPY), 2024);
 	}
 	/* At either end of the address space. */

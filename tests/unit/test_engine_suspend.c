@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <string.h>
@@ -26,20 +26,18 @@ static const struct {
 } sets[] = {
 	{"looked at in the call", SYS_epoll_wait, 0, 0, 0, 0, 0, 0, 0, 0x7f2c6a3137b6, 0x7f2c683fe8a0, 7,
 	 0x7f2c683fe8d0, 8, 5000, 0, 0x7f2c6a3f8d60},
-	{"stopped in the call", SYS_epoll_wait, ~UINT64_C(0), (uint64_t)-EINTR, 0x7f2c6a3137b6, 0x293,
-	 0x7f2c683fe8d0, 0x1388, 0x7f2c683ff6c0, 0x7f2c6a3137b6, 0x7f2c683fe8a0, 7, 0x7f2c683fe8d0, 8, 5000, 0,
-	 0x7f2c6a3f8d60},
-	{"to be restarted", SYS_epoll_wait, ~UINT64_C(0), (uint64_t)-516, 0x7f2c6a3137b6, 0x246,
-	 0x7f2c683fe8d0, 0x1388, 0x7f2c683ff6c0, 0x7f2c6a3137b6, 0x7f2c683fe8a0, 7, 0x7f2c683fe8d0, 8, 5000, 0,
-	 0x7f2c6a3f8d60},
+	{"stopped in the call", SYS_epoll_wait, ~UINT64_C(0), (uint64_t)-EINTR, 0x7f2c6a3137b6, 0x293, 0x7f2c683fe8d0,
+	 0x1388, 0x7f2c683ff6c0, 0x7f2c6a3137b6, 0x7f2c683fe8a0, 7, 0x7f2c683fe8d0, 8, 5000, 0, 0x7f2c6a3f8d60},
+	{"to be restarted", SYS_epoll_wait, ~UINT64_C(0), (uint64_t)-516, 0x7f2c6a3137b6, 0x246, 0x7f2c683fe8d0, 0x1388,
+	 0x7f2c683ff6c0, 0x7f2c6a3137b6, 0x7f2c683fe8a0, 7, 0x7f2c683fe8d0, 8, 5000, 0, 0x7f2c6a3f8d60},
 	{"in restart_syscall", SYS_restart_syscall, 0, 0, 0, 0, 0, 0, 0, 0x7f2c6a3137b6, 0x7f2c683fe8a0, 7,
 	 0x7f2c683fe8d0, 8, 5000, 0, 0x7f2c6a3f8d60},
 	{"on its way to restart_syscall", -1, ~UINT64_C(0), 219, 0x7f2c6a3137b6, 0x246, 0x7f2c683fe8d0, 0x1388,
 	 0x7f2c683ff6c0, 0x7f2c6a3137b4, 0x7f2c683fe8a0, 7, 0x7f2c683fe8d0, 8, 5000, 0, 0x7f2c6a3f8d60},
-	{"the call came back", -1, ~UINT64_C(0), 1, 0x7f2c6a3137b6, 0x246, 0x7f2c683fe8d0, 0x1388,
-	 0x7f2c683ff6c0, 0x7f2c6a3137b6, 0x7f2c683fe8a0, 7, 0x7f2c683fe8d0, 8, 5000, 0, 0x7f2c6a3f8d60},
-	{"waits less long", SYS_epoll_wait, 0, 0, 0, 0, 0, 0, 0, 0x7f2c6a3137b6, 0x7f2c683fe8a0, 7,
-	 0x7f2c683fe8d0, 8, 4000, 0, 0x7f2c6a3f8d60},
+	{"the call came back", -1, ~UINT64_C(0), 1, 0x7f2c6a3137b6, 0x246, 0x7f2c683fe8d0, 0x1388, 0x7f2c683ff6c0,
+	 0x7f2c6a3137b6, 0x7f2c683fe8a0, 7, 0x7f2c683fe8d0, 8, 5000, 0, 0x7f2c6a3f8d60},
+	{"waits less long", SYS_epoll_wait, 0, 0, 0, 0, 0, 0, 0, 0x7f2c6a3137b6, 0x7f2c683fe8a0, 7, 0x7f2c683fe8d0, 8,
+	 4000, 0, 0x7f2c6a3f8d60},
 	{"runs", -1, ~UINT64_C(0), 0x91, 0x7f2c6a2f0b1b, 0x246, 3, 0x7f2c67bfdee0, 0x7f2c67bff6c0, 0x55d6f2a3a2c1,
 	 0x7f2c67bfdea0, 0x91, 0, 0x55d6f2a3c0e0, 0x7f2c67bfde90, 0, 0x7f2c67bff6c0},
 	{"ran on", -1, ~UINT64_C(0), 0x91, 0x7f2c6a2f0b1b, 0x246, 4, 0x7f2c67bfdee0, 0x7f2c67bff6c0, 0x55d6f2a3a2c1,
@@ -53,10 +51,9 @@ static uint64_t sum(unsigned i)
 	const struct {
 		uint8_t reg;
 		uint64_t value;
-	} all[] = {{X86_RAX, sets[i].rax}, {X86_RCX, sets[i].rcx}, {X86_R11, sets[i].r11},
-		   {X86_RBX, sets[i].rbx}, {X86_RBP, sets[i].rbp}, {X86_R12, sets[i].r12},
-		   {X86_RIP, sets[i].rip}, {X86_RSP, sets[i].rsp}, {X86_RDI, sets[i].rdi},
-		   {X86_RSI, sets[i].rsi}, {X86_RDX, sets[i].rdx}, {X86_R10, sets[i].r10},
+	} all[] = {{X86_RAX, sets[i].rax}, {X86_RCX, sets[i].rcx}, {X86_R11, sets[i].r11}, {X86_RBX, sets[i].rbx},
+		   {X86_RBP, sets[i].rbp}, {X86_R12, sets[i].r12}, {X86_RIP, sets[i].rip}, {X86_RSP, sets[i].rsp},
+		   {X86_RDI, sets[i].rdi}, {X86_RSI, sets[i].rsi}, {X86_RDX, sets[i].rdx}, {X86_R10, sets[i].r10},
 		   {X86_R8, sets[i].r8},   {X86_R9, sets[i].r9}};
 
 	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
@@ -197,10 +194,10 @@ static void test_quantiles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_call),	cmocka_unit_test(test_ran),
-		cmocka_unit_test(test_every_register),	cmocka_unit_test(test_judge),
+		cmocka_unit_test(test_same_call),        cmocka_unit_test(test_ran),
+		cmocka_unit_test(test_every_register),   cmocka_unit_test(test_judge),
 		cmocka_unit_test(test_judge_no_account), cmocka_unit_test(test_timeouts),
-		cmocka_unit_test(test_not_again),	cmocka_unit_test(test_quantiles),
+		cmocka_unit_test(test_not_again),        cmocka_unit_test(test_quantiles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,10 +97,8 @@ static void test_divisor(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_of_k),
-		cmocka_unit_test(test_brief_threads),
-		cmocka_unit_test(test_same_place),
-		cmocka_unit_test(test_tails_of_unseen_threads),
+		cmocka_unit_test(test_one_of_k),   cmocka_unit_test(test_brief_threads),
+		cmocka_unit_test(test_same_place), cmocka_unit_test(test_tails_of_unseen_threads),
 		cmocka_unit_test(test_divisor),
 	};
 

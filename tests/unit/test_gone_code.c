@@ -194,7 +194,8 @@ static void replaced_method(void **state)
 	w->sample++;
 	m = method(w);
 	class_with(&w->b, 0, w->sample - 1000 * (uint64_t)MS, "a/Gone", "went", "()V", 8, w->j.inner);
-	class_with(&w->b, 0, w->sample + 500 * (uint64_t)MS, "pkg/Fake", "inner", "()Ljava/lang/String;", 9, w->j.inner);
+	class_with(&w->b, 0, w->sample + 500 * (uint64_t)MS, "pkg/Fake", "inner", "()Ljava/lang/String;", 9,
+		   w->j.inner);
 	assert_int_equal(feed_all(w->bridge.line, &w->b), 0);
 	gone_code_finish(w->t);
 	assert_string_equal(m->class_name, "a/Gone");
@@ -208,7 +209,8 @@ static void same_method(void **state)
 	struct world *w = *state;
 	const struct hs_method *m;
 
-	class_with(&w->b, 0, w->sample - 1000 * (uint64_t)MS, "pkg/Fake", "inner", "()Ljava/lang/String;", 9, w->j.inner);
+	class_with(&w->b, 0, w->sample - 1000 * (uint64_t)MS, "pkg/Fake", "inner", "()Ljava/lang/String;", 9,
+		   w->j.inner);
 	assert_int_equal(feed_all(w->bridge.line, &w->b), 0);
 	m = method(w);
 	assert_false(m->gone);
@@ -220,7 +222,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {TEST(replaced_code), TEST(code_that_is_there), TEST(nothing_there),
-		TEST(counterpart), TEST(replaced_method), TEST(same_method)};
+					   TEST(counterpart),   TEST(replaced_method),    TEST(same_method)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -89,9 +89,9 @@ static enum has_run_verdict judged(const struct set *before, const struct set *n
 }
 
 static const char *const blocked[] = {
-	"VM_Thread",   "Reference_Handl", "Signal_Dispatch", "holds",	"monitor",	 "waits",
-	"waits-timed", "parks",		  "parks-timed",     "sleeps",	"selects",	 "selects-timed",
-	"accepts",     "accepts-timed",	  "accepts-nio",     "receives", "reads-pipe",	 "waits-process",
+	"VM_Thread",   "Reference_Handl", "Signal_Dispatch", "holds",    "monitor",    "waits",
+	"waits-timed", "parks",           "parks-timed",     "sleeps",   "selects",    "selects-timed",
+	"accepts",     "accepts-timed",   "accepts-nio",     "receives", "reads-pipe", "waits-process",
 };
 
 static void test_blocked(void **state)
@@ -193,9 +193,8 @@ static void test_each_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_blocked), cmocka_unit_test(test_differ),
-		cmocka_unit_test(test_running), cmocka_unit_test(test_apart),
-		cmocka_unit_test(test_each_counts),
+		cmocka_unit_test(test_blocked), cmocka_unit_test(test_differ),      cmocka_unit_test(test_running),
+		cmocka_unit_test(test_apart),   cmocka_unit_test(test_each_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -390,8 +390,7 @@ static void survives_noise(void **state)
 				hs_code_find(w->hs, pc);
 		hs_method_find(w->hs, w->j.inner);
 		hs_thread_refresh(w->hs);
-		if (round % 16 == 0 &&
-			hotspot_open(w->j.mem, fake_jvm_symbol, &w->j, &hs, NULL) == 0) {
+		if (round % 16 == 0 && hotspot_open(w->j.mem, fake_jvm_symbol, &w->j, &hs, NULL) == 0) {
 			for (int i = 0; i < 4; i++)
 				hs_code_find(hs, w->j.begin[i]);
 			hs_method_find(hs, w->j.outer);
@@ -402,10 +401,10 @@ static void survives_noise(void **state)
 
 int main(void)
 {
-#define ALL(f)                                                                                     \
-	cmocka_unit_test_setup_teardown(f, set_up_8, tear_down),                                   \
-		cmocka_unit_test_setup_teardown(f, set_up_11, tear_down),                          \
-		cmocka_unit_test_setup_teardown(f, set_up_17, tear_down),                          \
+#define ALL(f)                                                                                                         \
+	cmocka_unit_test_setup_teardown(f, set_up_8, tear_down),                                                       \
+		cmocka_unit_test_setup_teardown(f, set_up_11, tear_down),                                              \
+		cmocka_unit_test_setup_teardown(f, set_up_17, tear_down),                                              \
 		cmocka_unit_test_setup_teardown(f, set_up_25, tear_down)
 	const struct CMUnitTest tests[] = {
 		ALL(finds_every_blob),

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <string.h>
 
@@ -26,8 +26,8 @@ static const struct hs_compile_rules rules = {
 	.loops = 60000,
 };
 
-static void says(const struct hs_compile_rules *r, const struct hs_method *m,
-		 struct hs_compile_state s, const char *expected)
+static void says(const struct hs_compile_rules *r, const struct hs_method *m, struct hs_compile_state s,
+		 const char *expected)
 {
 	struct buf b = {0};
 
@@ -50,8 +50,7 @@ static void reasons(void **state)
 	says(&r, &method, (struct hs_compile_state){0}, "below its thresholds: not counted yet");
 	says(&r, &method, (struct hs_compile_state){.counted = true, .calls = 100, .loops = 1900},
 	     "over its thresholds, not compiled yet: 100 of 200 calls, 1,900 of 60,000 loop iterations");
-	says(&r, &method,
-	     (struct hs_compile_state){.counted = true, .calls_full = true, .calls = 1 << 30},
+	says(&r, &method, (struct hs_compile_state){.counted = true, .calls_full = true, .calls = 1 << 30},
 	     "over its thresholds, not compiled yet: over 1,073,741,824 of 200 calls, "
 	     "0 of 60,000 loop iterations");
 	says(&r, &huge, (struct hs_compile_state){0},
@@ -69,8 +68,7 @@ static void reasons(void **state)
 	says(&r, &method, (struct hs_compile_state){.not_c1 = true, .not_c2 = true},
 	     "not compilable by C1 or C2: CompileOnly leaves it out, or they gave up");
 	strcpy(r.commands, "quiet\nexclude,com.acme.Shop*::total\ninline,x.y");
-	says(&r, &method, (struct hs_compile_state){0},
-	     "excluded by CompileCommand=exclude,com.acme.Shop*::total");
+	says(&r, &method, (struct hs_compile_state){0}, "excluded by CompileCommand=exclude,com.acme.Shop*::total");
 	r.compiler_off = true;
 	says(&r, &huge, (struct hs_compile_state){0}, "the JVM's compilers are switched off");
 	r.interpreter_only = true;
@@ -99,6 +97,7 @@ static bool excluded(const char *commands)
 
 static void commands(void **state)
 {
+	/* clang-format off */
 	static const char *const yes[] = {
 		"exclude,com/acme/Shop$Cart.total", "exclude com.acme.Shop$Cart::total",
 		"exclude,com/acme/Shop$Cart,total", "exclude com/acme/Shop$Cart total",
@@ -115,6 +114,7 @@ static void commands(void **state)
 		"exclude,::", "exclude,.", "exclude,com.acme.Shop$Cart::",
 		"exclude,com.acme.Shop$Cart.total.and.more.text.than.there.is", "exclude,\n*::*",
 	};
+	/* clang-format on */
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(yes) / sizeof(*yes); i++)

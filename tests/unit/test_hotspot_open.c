@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,8 +22,7 @@ static int open_fake(struct fake_jvm *j, struct hotspot **ret, struct err *err)
 static void opens_every_style(void **state)
 {
 	const int majors[] = {8, 11, 17, 25};
-	const char *const releases[] = {
-		"25.99-fake", "11.0.99-fake", "17.0.99-fake", "25.0.99-fake"};
+	const char *const releases[] = {"25.99-fake", "11.0.99-fake", "17.0.99-fake", "25.0.99-fake"};
 	const char *const jdks[] = {"8u99", "11.0.99-fake", "17.0.99-fake", "25.0.99-fake"};
 
 	(void)state;
@@ -124,8 +123,8 @@ static void not_a_hotspot(void **state)
 /* A table without an end, strides and columns of nonsense: refused. Constants can be done without. */
 static void broken_tables(void **state)
 {
-	const char *const symbols[] = {"gHotSpotVMStructEntryArrayStride",
-		"gHotSpotVMStructEntryFieldNameOffset", "gHotSpotVMTypes", "gHotSpotVMIntConstants"};
+	const char *const symbols[] = {"gHotSpotVMStructEntryArrayStride", "gHotSpotVMStructEntryFieldNameOffset",
+				       "gHotSpotVMTypes", "gHotSpotVMIntConstants"};
 	const uint64_t values[] = {1, 7, 4096, UINT64_MAX, 0x7d0000000001};
 
 	(void)state;

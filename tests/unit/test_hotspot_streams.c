@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <string.h>
 
@@ -26,6 +26,7 @@ static void unsigned5_vectors(void **state)
 		uint8_t bytes[5];
 		size_t n;
 		uint32_t x, value;
+		/* clang-format off */
 	} v[] = {
 		{{0}, 1, 0, 0}, {{1}, 1, 1, 0}, {{191}, 1, 0, 191}, {{191}, 1, 1, 190},
 		{{192, 0}, 2, 0, 192}, {{192, 1}, 2, 1, 191}, {{255, 1}, 2, 0, 255 + 64},
@@ -34,6 +35,7 @@ static void unsigned5_vectors(void **state)
 		/* Five bytes at most, however large the last. */
 		{{255, 255, 255, 255, 255}, 5, 1, 254u * (1 + 64 + 4096 + 262144) + (254u << 24)},
 	};
+	/* clang-format on */
 	bool bad;
 
 	(void)state;

@@ -1,9 +1,9 @@
 /* Classes that are unloaded between a sample and its walk: what is read then is not believed. */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -286,8 +286,8 @@ static void past_method_unseen(void **state)
 
 int main(void)
 {
-#define ALL(f)                                                                                     \
-	cmocka_unit_test_setup_teardown(f, set_up_8, tear_down),                                   \
+#define ALL(f)                                                                                                         \
+	cmocka_unit_test_setup_teardown(f, set_up_8, tear_down),                                                       \
 		cmocka_unit_test_setup_teardown(f, set_up_25, tear_down)
 	const struct CMUnitTest tests[] = {
 		ALL(nothing_unloaded),

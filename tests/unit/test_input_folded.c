@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -73,8 +73,8 @@ static void recorded_text_comes_back(void **state)
 	each_folded_file(check_recorded);
 }
 
-static const struct named_line *line_of(const struct named_profile *np, uint32_t sample,
-					uint32_t location, uint32_t line)
+static const struct named_line *line_of(const struct named_profile *np, uint32_t sample, uint32_t location,
+					uint32_t line)
 {
 	const struct named_stack *s = &np->stacks[np->samples[sample].stack];
 	const struct named_location *l;
@@ -111,7 +111,8 @@ static void roots_become_labels(void **state)
 {
 	struct named_profile *np = parse("[java pid=7];[GC Thread#0 tid=8];[blocked];a 5\n"
 					 "[blocked];[x tid=9];a 1\n"
-					 "[tid=12];a 1\na;[x tid=3] 1\n", NULL);
+					 "[tid=12];a 1\na;[x tid=3] 1\n",
+					 NULL);
 
 	(void)state;
 	assert_int_equal(np->n_samples, 4);
@@ -134,6 +135,7 @@ static void kinds_are_guessed(void **state)
 	static const struct {
 		const char *text;
 		enum named_kind kind;
+		/* clang-format off */
 	} cases[] = {
 		{"java/lang/Object.wait", NAMED_UNKNOWN}, {"Main.run", NAMED_UNKNOWN},
 		{"a.a_[0]", NAMED_INTERPRETED}, {"start_thread", NAMED_NATIVE},
@@ -142,6 +144,7 @@ static void kinds_are_guessed(void **state)
 		{"[incomplete]", NAMED_MARK}, {"[libjvm.so]", NAMED_NATIVE},
 		{"[unknown]", NAMED_UNKNOWN}, {"/lib/x.so", NAMED_NATIVE},
 	};
+	/* clang-format on */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -174,7 +177,8 @@ static void unreadable_lines_are_reported(void **state)
 	struct named_profile *np = parse("a;b 1\nnothing\na;b -3\n# text\na 99999999999999999999\n"
 					 "a 1.5\n 5\na;b 9223372036854775000\nb 9223372036854775000\n"
 					 "x y\n6\na;b 1\na;b 1\na;b 1\na;b 1\n"
-					 "a;b 1\na;b 1\na;b 1\n", &report);
+					 "a;b 1\na;b 1\na;b 1\n",
+					 &report);
 
 	(void)state;
 	assert_int_equal(np->n_samples, 1);

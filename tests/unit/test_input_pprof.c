@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -108,9 +108,9 @@ enum { EMPTY, SAMPLES, COUNT, CPU, NS, PATH, MAIN_MAIN, RUNTIME, MAIN_GO, BUILD_
 /* As Go's runtime writes it: two values, texts last, packed numbers. */
 static void put_go(struct buf *b)
 {
-	static const char *const texts[] = {"", "samples", "count", "cpu", "nanoseconds",
-					    "/usr/bin/shop", "main.main", "runtime.main",
-					    "/src/main.go", "abcd", "label"};
+	static const char *const texts[] = {
+		"",          "samples",      "count",        "cpu",  "nanoseconds", "/usr/bin/shop",
+		"main.main", "runtime.main", "/src/main.go", "abcd", "label"};
 	struct buf part = {0};
 
 	put_message(b, 1, 2, 1, SAMPLES, 2, COUNT);
@@ -235,9 +235,9 @@ static void the_default_type_counts(void **state)
 /* What went through another tool has lost the fields that it does not know. */
 static void kinds_by_mapping(void **state)
 {
-	static const char *const texts[] = {"", "[jit]", "[interpreter]", "[stubs]", "[kernel]",
-					    "a/B.c", "a/D.e", "call_stub", "schedule", "samples",
-					    "count", "/lib/libfoo.so"};
+	static const char *const texts[] = {"",         "[jit]",   "[interpreter]", "[stubs]",
+					    "[kernel]", "a/B.c",   "a/D.e",         "call_stub",
+					    "schedule", "samples", "count",         "/lib/libfoo.so"};
 	struct buf b = {0}, part = {0}, line = {0};
 	struct named_profile *np;
 
@@ -339,8 +339,7 @@ static void bad_references(void **state)
 		else if (cases[i].field == 13)
 			put_bytes(&b, 13, "\x80", 1);
 		else
-			put_message(&b, cases[i].field, 2, cases[i].a, cases[i].b, cases[i].c,
-				    cases[i].d);
+			put_message(&b, cases[i].field, 2, cases[i].a, cases[i].b, cases[i].c, cases[i].d);
 		check_bad(&b, cases[i].want);
 	}
 }
@@ -410,8 +409,7 @@ static void gzip_is_read(void **state)
 {
 	char path[] = "/tmp/test_input_XXXXXX", cut[] = "/tmp/test_input_XXXXXX";
 	uint8_t packed[256];
-	z_stream z = {.next_in = (Bytef *)"a;b 5\n", .avail_in = 6, .next_out = packed,
-		      .avail_out = sizeof(packed)};
+	z_stream z = {.next_in = (Bytef *)"a;b 5\n", .avail_in = 6, .next_out = packed, .avail_out = sizeof(packed)};
 	struct named_profile *np = NULL;
 	struct err err;
 

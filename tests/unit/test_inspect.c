@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +22,8 @@ static void containers(void **state)
 		{"0::/system.slice/docker-" ID ".scope\n", "0123456789ab"},
 		{"0::/../docker-" ID ".scope\n", "0123456789ab"},
 		{"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1b2c.slice/"
-		 "cri-containerd-" ID ".scope\n", "0123456789ab"},
+		 "cri-containerd-" ID ".scope\n",
+		 "0123456789ab"},
 		{"11:memory:/kubepods/burstable/pod7d8e/" ID "\n", "0123456789ab"},
 		{"0::/machine.slice/libpod-" ID ".scope/container\n", "0123456789ab"},
 		{"0::/lxc/web1/init.scope\n", "web1"},
@@ -48,7 +49,9 @@ static void mains(void **state)
 		size_t len;
 		const char *main; /* NULL: none */
 	} cases[] = {
+/* clang-format off */
 #define CMD(text, main) {text, sizeof(text), main}
+		/* clang-format on */
 		CMD("java\0-cp\0x\0com.acme.Main\0a", "com.acme.Main"),
 		CMD("java\0-jar\0/opt/app.jar\0-x", "/opt/app.jar"),
 		CMD("java\0-Xmx1g\0-m\0mod/p.Main", "mod/p.Main"),
@@ -83,7 +86,9 @@ static void command_lines(void **state)
 		size_t len;
 		const char *safe, *whole;
 	} cases[] = {
+/* clang-format off */
 #define CMD(text, safe, whole) {text, sizeof(text), safe, whole}
+		/* clang-format on */
 		CMD("/usr/bin/java\0-Xmx1g\0-Dpassword=x\0-XX:+UseG1GC\0com.acme.Main\0--token\0y",
 		    "/usr/bin/java -Xmx1g ... -XX:+UseG1GC com.acme.Main ...",
 		    "/usr/bin/java -Xmx1g -Dpassword=x -XX:+UseG1GC com.acme.Main --token y"),

@@ -124,12 +124,9 @@ static void test_forget(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_cpus),
-		cmocka_unit_test(test_without_a_sample),
-		cmocka_unit_test(test_kernel),
-		cmocka_unit_test(test_more_than_was_used),
-		cmocka_unit_test(test_draw),
-		cmocka_unit_test(test_forget),
+		cmocka_unit_test(test_two_cpus), cmocka_unit_test(test_without_a_sample),
+		cmocka_unit_test(test_kernel),   cmocka_unit_test(test_more_than_was_used),
+		cmocka_unit_test(test_draw),     cmocka_unit_test(test_forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,7 +127,8 @@ static void what_is_gone(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(found), cmocka_unit_test(without_ids), cmocka_unit_test(what_is_gone)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(found), cmocka_unit_test(without_ids),
+					   cmocka_unit_test(what_is_gone)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

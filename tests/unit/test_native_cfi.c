@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -37,8 +37,8 @@
 enum { STACK_WORDS = 8192 };
 
 /* In libunwind's internal headers only, but exported for users with a table of their own. */
-int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
-				       unw_proc_info_t *pi, int need_unwind_info, void *arg);
+int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di, unw_proc_info_t *pi,
+				       int need_unwind_info, void *arg);
 
 struct world {
 	struct mem mem; /* our view */
@@ -82,8 +82,7 @@ static size_t world_read(struct mem *m, uint64_t addr, void *dst, size_t len)
 
 static const struct mem_ops world_ops = {.read = world_read};
 
-static int uw_find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need,
-			     void *arg)
+static int uw_find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need, void *arg)
 {
 	struct world *w = arg;
 
@@ -123,8 +122,7 @@ static int uw_access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *val,
 	return 0;
 }
 
-static int uw_access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *val, int write,
-			   void *arg)
+static int uw_access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *val, int write, void *arg)
 {
 	(void)as, (void)reg, (void)val, (void)write, (void)arg;
 	return -UNW_EBADREG;
@@ -136,8 +134,7 @@ static int uw_resume(unw_addr_space_t as, unw_cursor_t *c, void *arg)
 	return -UNW_EINVAL;
 }
 
-static int uw_proc_name(unw_addr_space_t as, unw_word_t addr, char *buf, size_t len, unw_word_t *off,
-			void *arg)
+static int uw_proc_name(unw_addr_space_t as, unw_word_t addr, char *buf, size_t len, unw_word_t *off, void *arg)
 {
 	(void)as, (void)addr, (void)buf, (void)len, (void)off, (void)arg;
 	return -UNW_ENOINFO;
@@ -222,9 +219,8 @@ static void load_table(struct world *w, const uint8_t *file)
 
 static struct world *world_open(const char *path)
 {
-	static unw_accessors_t accessors = {uw_find_proc_info, uw_put_unwind_info, uw_dyn_list,
-					    uw_access_mem,     uw_access_reg,	   uw_access_fpreg,
-					    uw_resume,	       uw_proc_name};
+	static unw_accessors_t accessors = {uw_find_proc_info, uw_put_unwind_info, uw_dyn_list, uw_access_mem,
+					    uw_access_reg,     uw_access_fpreg,    uw_resume,   uw_proc_name};
 	struct world *w;
 	size_t len, i;
 	uint8_t *file = read_whole(path, &len);
@@ -273,8 +269,7 @@ struct tally {
  * What a row must never get wrong: these are what a walk goes on with. sp where the row has a rule
  * for it is left out: libunwind takes the CFA all the same, which in __longjmp is not where sp will be.
  */
-static const unsigned checked[] = {X86_RBX, X86_RBP, X86_RSP, X86_R12,
-				   X86_R13, X86_R14, X86_R15, X86_RIP};
+static const unsigned checked[] = {X86_RBX, X86_RBP, X86_RSP, X86_R12, X86_R13, X86_R14, X86_R15, X86_RIP};
 
 /*
  * Between `pop` and `ret` the rule still names the slot, now below sp. libunwind reads it from there;
@@ -288,8 +283,8 @@ static bool is_popped(const struct cfi_row *row, const struct regs *before, unsi
 	       cfa + (uint64_t)(int64_t)row->rule[reg].value < before->r[X86_RSP];
 }
 
-static bool same_registers(const struct cfi_row *row, const struct regs *before,
-			   const struct regs *ours, unw_cursor_t *theirs, bool tell)
+static bool same_registers(const struct cfi_row *row, const struct regs *before, const struct regs *ours,
+			   unw_cursor_t *theirs, bool tell)
 {
 	bool same = true;
 	size_t i;
@@ -297,20 +292,19 @@ static bool same_registers(const struct cfi_row *row, const struct regs *before,
 	for (i = 0; i < sizeof(checked) / sizeof(checked[0]); i++) {
 		unw_word_t v;
 
-		if (checked[i] == X86_RSP && (row->rule[X86_RSP].kind == CFI_REGISTER ||
-					      row->rule[X86_RSP].kind == CFI_OFFSET))
+		if (checked[i] == X86_RSP &&
+		    (row->rule[X86_RSP].kind == CFI_REGISTER || row->rule[X86_RSP].kind == CFI_OFFSET))
 			continue;
 		if (is_popped(row, before, checked[i]) && ours->r[checked[i]] == before->r[checked[i]])
 			continue;
-		if (unw_get_reg(theirs, (unw_regnum_t)checked[i], &v) == 0 &&
-		    regs_known(ours, checked[i]) && ours->r[checked[i]] == v)
+		if (unw_get_reg(theirs, (unw_regnum_t)checked[i], &v) == 0 && regs_known(ours, checked[i]) &&
+		    ours->r[checked[i]] == v)
 			continue;
 		same = false;
 		if (tell)
 			print_message("  register %u: ours %#lx%s, libunwind %#lx\n", checked[i],
 				      (unsigned long)ours->r[checked[i]],
-				      regs_known(ours, checked[i]) ? "" : " (unknown)",
-				      (unsigned long)v);
+				      regs_known(ours, checked[i]) ? "" : " (unknown)", (unsigned long)v);
 	}
 	return same;
 }
@@ -343,8 +337,8 @@ static void compare(struct world *w, struct dso *d, uint64_t vaddr, struct tally
 	} else {
 		if (t->differ++ >= 10)
 			return;
-		print_message("differs at %#lx: ours %d, libunwind %d (find %d)\n",
-			      (unsigned long)vaddr, step, theirs, have);
+		print_message("differs at %#lx: ours %d, libunwind %d (find %d)\n", (unsigned long)vaddr, step, theirs,
+			      have);
 		same_registers(row, &w->regs, &ours, &c, true);
 	}
 }
@@ -587,19 +581,15 @@ static enum cfi_step eval(const struct cfi_op *ops, uint16_t n, uint64_t *ret)
 
 static void expressions_compute(void **state)
 {
-	static const struct cfi_op deref[] = {{DW_OP_breg7, 8}, {DW_OP_deref, 0}, {DW_OP_consts, 4},
-					      {DW_OP_minus, 0}};
+	static const struct cfi_op deref[] = {{DW_OP_breg7, 8}, {DW_OP_deref, 0}, {DW_OP_consts, 4}, {DW_OP_minus, 0}};
 	/* The PLT's: rsp + 8 + ((rip & 15) >= 11) * 8, with a constant for rip. */
-	static const struct cfi_op plt[] = {{DW_OP_breg7, 8},	{DW_OP_consts, 0x102c},
-					    {DW_OP_consts, 15}, {DW_OP_and, 0},
-					    {DW_OP_consts, 11}, {DW_OP_ge, 0},
-					    {DW_OP_consts, 3},	{DW_OP_shl, 0},
-					    {DW_OP_plus, 0}};
-	static const struct cfi_op branch[] = {{DW_OP_consts, 5}, {DW_OP_consts, 1}, {DW_OP_bra, 4},
-					       {DW_OP_drop, 0}, {DW_OP_nop, 0}};
-	static const struct cfi_op stack[] = {{DW_OP_consts, 1}, {DW_OP_consts, 2}, {DW_OP_consts, 3},
-					      {DW_OP_rot, 0},	 {DW_OP_drop, 0},   {DW_OP_swap, 0},
-					      {DW_OP_minus, 0}};
+	static const struct cfi_op plt[] = {{DW_OP_breg7, 8},  {DW_OP_consts, 0x102c}, {DW_OP_consts, 15},
+					    {DW_OP_and, 0},    {DW_OP_consts, 11},     {DW_OP_ge, 0},
+					    {DW_OP_consts, 3}, {DW_OP_shl, 0},         {DW_OP_plus, 0}};
+	static const struct cfi_op branch[] = {
+		{DW_OP_consts, 5}, {DW_OP_consts, 1}, {DW_OP_bra, 4}, {DW_OP_drop, 0}, {DW_OP_nop, 0}};
+	static const struct cfi_op stack[] = {{DW_OP_consts, 1}, {DW_OP_consts, 2}, {DW_OP_consts, 3}, {DW_OP_rot, 0},
+					      {DW_OP_drop, 0},   {DW_OP_swap, 0},   {DW_OP_minus, 0}};
 	uint64_t v;
 
 	(void)state;
@@ -646,8 +636,7 @@ static struct dso *open_libc(uint64_t *base)
 	assert_int_not_equal(dladdr(dlsym(libc, "fopen"), &info), 0);
 	dlclose(libc);
 	*base = (uint64_t)(uintptr_t)info.dli_fbase;
-	assert_int_equal(dso_open_fd(open(info.dli_fname, O_RDONLY | O_CLOEXEC), info.dli_fname, NULL,
-				     &d, NULL), 0);
+	assert_int_equal(dso_open_fd(open(info.dli_fname, O_RDONLY | O_CLOEXEC), info.dli_fname, NULL, &d, NULL), 0);
 	return d;
 }
 

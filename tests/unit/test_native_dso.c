@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <elf.h>
@@ -284,8 +284,8 @@ static struct dso *open_with_debugdata(const void *section, size_t len)
 	snprintf(data, sizeof(data), "%s/data", dir);
 	snprintf(out, sizeof(out), "%s/out.so", dir);
 	write_all(data, section, len);
-	snprintf(command, sizeof(command), "%s --add-section .gnu_debugdata=%s %s/bare.so %s",
-		 OBJCOPY, data, SAMPLES, out);
+	snprintf(command, sizeof(command), "%s --add-section .gnu_debugdata=%s %s/bare.so %s", OBJCOPY, data, SAMPLES,
+		 out);
 	assert_int_equal(system(command), 0);
 	d = open_path(out);
 	unlink(data);
@@ -305,8 +305,9 @@ static void mini_debug_info(void **state)
 
 	(void)state;
 	assert_non_null(packed);
-	assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC32, NULL, (uint8_t *)elf, len,
-						 packed, &packed_len, len + 65536), LZMA_OK);
+	assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC32, NULL, (uint8_t *)elf, len, packed, &packed_len,
+						 len + 65536),
+			 LZMA_OK);
 	d = open_with_debugdata(packed, packed_len);
 	assert_int_equal(dso_find_symbol(d, v + 1, &s), 0);
 	assert_string_equal(s.name, "hidden_work");
@@ -337,8 +338,7 @@ static void mini_debug_info_is_bounded(void **state)
 	for (i = 0; i < 300; i++) {
 		xz.next_in = zeros;
 		xz.avail_in = sizeof(zeros);
-		assert_int_equal(lzma_code(&xz, i < 299 ? LZMA_RUN : LZMA_FINISH),
-				 i < 299 ? LZMA_OK : LZMA_STREAM_END);
+		assert_int_equal(lzma_code(&xz, i < 299 ? LZMA_RUN : LZMA_FINISH), i < 299 ? LZMA_OK : LZMA_STREAM_END);
 	}
 	d = open_with_debugdata(packed, sizeof(packed) - xz.avail_out);
 	lzma_end(&xz);
@@ -468,7 +468,8 @@ static void damaged_debug_frames(void **state)
 	elf = read_all(SAMPLES "/frame.so", &len);
 	/* A CIE: 4 bytes of length, the id of all ones, version 1, 3 or 4. */
 	for (at = 64; at + 16 < len && !found; at += 4)
-		if (!memcmp(elf + at + 4, "\xff\xff\xff\xff", 4) && (elf[at + 8] == 1 || elf[at + 8] == 3 || elf[at + 8] == 4))
+		if (!memcmp(elf + at + 4, "\xff\xff\xff\xff", 4) &&
+		    (elf[at + 8] == 1 || elf[at + 8] == 3 || elf[at + 8] == 4))
 			found = elf + at;
 	assert_non_null(found);
 	for (size_t i = 0; i < 160 && found + i < elf + len; i++)
@@ -500,9 +501,7 @@ static void damaged_files(void **state)
 		/* Every second time in the headers, where it matters more. */
 		for (k = 0; k <= hash_u64(i) % 4; k++) {
 			uint64_t h = hash_u64(i * 16 + k + 1);
-			size_t at = i % 2 ? h % len :
-				    h & 1 ? (h >> 8) % 1024 :
-					    len - 1 - (h >> 8) % 3072;
+			size_t at = i % 2 ? h % len : h & 1 ? (h >> 8) % 1024 : len - 1 - (h >> 8) % 3072;
 
 			copy[at] = (char)(h >> 48);
 		}
@@ -593,8 +592,7 @@ static void libjvm_is_quick(void **state)
 	start = clock_thread_cpu_ns();
 	assert_int_equal(dso_find_by_name(d, "JVM_CurrentTimeMillis", &v, &size), 0);
 	assert_int_equal(dso_cfi_row(d, v, &row), 0);
-	print_message("libjvm: open %.2f ms, first name %.2f, first row %.2f", opened, named,
-		      ms_since(start));
+	print_message("libjvm: open %.2f ms, first name %.2f, first row %.2f", opened, named, ms_since(start));
 	start = clock_thread_cpu_ns();
 	assert_int_equal(dso_find_symbol(d, v + 1, &s), 0);
 	assert_string_equal(s.name, "JVM_CurrentTimeMillis");
@@ -642,8 +640,7 @@ static void note_name(void *ctx, struct dso *d, const char *name, uint64_t vaddr
 	c->names[c->rec.n_names++] = (struct dso_symbol){name, vaddr, size};
 }
 
-static void note_lines(void *ctx, struct dso *d, uint64_t vaddr, const struct dso_line *lines,
-		       size_t n)
+static void note_lines(void *ctx, struct dso *d, uint64_t vaddr, const struct dso_line *lines, size_t n)
 {
 	struct collected *c = ctx;
 	size_t i;

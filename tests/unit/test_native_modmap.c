@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -230,13 +230,12 @@ static void deleted_before_it_was_looked_at(void **state)
 	dlclose(lib);
 }
 
-static const char replay_maps[] =
-	"5500000000-5500001000 r-xp 00000000 08:01 11 /usr/bin/java\n"
-	"7f0000000000-7f0000001000 r--p 00000000 08:01 22 /lib/libx.so (deleted)\n"
-	"7f0000001000-7f0000003000 r-xp 00001000 08:01 22 /lib/libx.so (deleted)\n"
-	"7f0000003000-7f0000004000 rw-p 00003000 08:01 22 /lib/libx.so (deleted)\n"
-	"7f0000010000-7f0000020000 rwxp 00000000 00:00 0\n"
-	"7fff00000000-7fff00002000 r-xp 00000000 00:00 0 [vdso]\n";
+static const char replay_maps[] = "5500000000-5500001000 r-xp 00000000 08:01 11 /usr/bin/java\n"
+				  "7f0000000000-7f0000001000 r--p 00000000 08:01 22 /lib/libx.so (deleted)\n"
+				  "7f0000001000-7f0000003000 r-xp 00001000 08:01 22 /lib/libx.so (deleted)\n"
+				  "7f0000003000-7f0000004000 rw-p 00003000 08:01 22 /lib/libx.so (deleted)\n"
+				  "7f0000010000-7f0000020000 rwxp 00000000 00:00 0\n"
+				  "7fff00000000-7fff00002000 r-xp 00000000 00:00 0 [vdso]\n";
 
 static void replay_needs_no_files(void **state)
 {
@@ -244,8 +243,8 @@ static void replay_needs_no_files(void **state)
 	static const struct dso_symbol symbols[] = {{"recorded", 0x401100, 0x10}};
 	struct cfi_row row = {.cfa_reg = X86_RSP, .cfa_off = 8};
 	const struct dso_record_row rows[] = {{0x401104, &row}};
-	struct dso_record rec = {.segments = segs, .n_segments = 1, .symbols = symbols,
-				 .n_symbols = 1,   .rows = rows,    .n_rows = 1};
+	struct dso_record rec = {
+		.segments = segs, .n_segments = 1, .symbols = symbols, .n_symbols = 1, .rows = rows, .n_rows = 1};
 	const struct cfi_row *found;
 	struct mem *mem = mem_pages_new();
 	struct modmap_hit hit;
@@ -324,11 +323,10 @@ static void many_modules(void **state)
 	(void)state;
 	assert_non_null(text);
 	for (i = 0; i < N; i++)
-		len += (size_t)snprintf(text + len, cap - len,
-					"%lx-%lx r-xp 00000000 08:01 %lu /lib/%lx.so\n",
+		len += (size_t)snprintf(text + len, cap - len, "%lx-%lx r-xp 00000000 08:01 %lu /lib/%lx.so\n",
 					(unsigned long)(0x10000000 + i * 0x2000),
-					(unsigned long)(0x10001000 + i * 0x2000),
-					(unsigned long)i + 1, (unsigned long)i);
+					(unsigned long)(0x10001000 + i * 0x2000), (unsigned long)i + 1,
+					(unsigned long)i);
 	assert_int_equal(maps_parse(text, len, &maps), 0);
 	assert_int_equal(modmap_open(NULL, maps, NULL, NULL, &m, NULL), 0);
 	start = clock_thread_cpu_ns();
@@ -361,8 +359,8 @@ static void find_is_quick(void **state)
 		hits += modmap_find(w->m, i % 2 ? a : b).kind == MODMAP_DSO;
 	mixed = clock_thread_cpu_ns() - start;
 	assert_int_equal(hits, 2 * N);
-	print_message("modmap_find: %.1f ns in the same mapping, %.1f ns elsewhere\n",
-		      (double)same / N, (double)mixed / N);
+	print_message("modmap_find: %.1f ns in the same mapping, %.1f ns elsewhere\n", (double)same / N,
+		      (double)mixed / N);
 }
 
 int main(void)

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,15 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/clock.h"
-#include "symbolizer/base/budget.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/native/demangle.h"
-#include "tests/support/kallsyms_text.h"
 #include "symbolizer/native/perfmap.h"
 #include "symbolizer/target/proc.h"
+#include "tests/support/kallsyms_text.h"
 
 static void check_demangle(const char *name, const char *want)
 {
@@ -79,8 +79,9 @@ static void demangles_legacy_rust(void **state)
 {
 	(void)state;
 	check_demangle("_ZN4core3ptr13drop_in_place17h0123456789abcdefE", "core::ptr::drop_in_place");
-	check_demangle("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE",
-		       "<Test + 'static as foo::Bar<Test>>::bar");
+	check_demangle(
+		"_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE",
+		"<Test + 'static as foo::Bar<Test>>::bar");
 	check_demangle("_ZN3foo3barEv", "foo::bar");
 	check_demangle("_ZN3foo17h0123456789abcdeE", "_ZN3foo17h0123456789abcdeE"); /* 16 of 17 */
 }
@@ -211,16 +212,15 @@ static void kallsyms_of_this_kernel(void **state)
 	assert_true(r == 0 || r == -EACCES || r == -ENOENT || r == -EPERM);
 	kallsyms_close(k);
 	for (i = 0; i < 200000; i++)
-		buf_printf(&b, "%016lx %c some_kernel_function_%x%s\n",
-			   (unsigned long)(0xffffffff81000000 + i * 48), i % 4 ? 't' : 'd', i,
-			   i > 150000 ? "\t[module]" : "");
+		buf_printf(&b, "%016lx %c some_kernel_function_%x%s\n", (unsigned long)(0xffffffff81000000 + i * 48),
+			   i % 4 ? 't' : 'd', i, i > 150000 ? "\t[module]" : "");
 	start = clock_monotonic_ns();
 	assert_int_equal(kallsyms_of_text(b.data, b.len, &k), 0);
 	parse_ms = (double)(clock_monotonic_ns() - start) / 1e6;
-	assert_string_equal(kallsyms_find(k, 0xffffffff81000000 + 48 * 7 + 3),
-			    "some_kernel_function_7");
+	assert_string_equal(kallsyms_find(k, 0xffffffff81000000 + 48 * 7 + 3), "some_kernel_function_7");
 	print_message("kallsyms: this kernel's read and parsed in %.1f ms (%d), 200,000 lines parsed "
-		      "in %.1f ms\n", ms, r, parse_ms);
+		      "in %.1f ms\n",
+		      ms, r, parse_ms);
 	kallsyms_close(k);
 	buf_done(&b);
 }
@@ -248,8 +248,7 @@ static void perfmap_finds_names(void **state)
 
 	(void)state;
 	assert_string_equal(jit_name(text, strlen(text), 0x7f0000001000, buf, 64), "recompiled");
-	assert_string_equal(jit_name(text, strlen(text), 0x7f00000010c0, buf, 64),
-			    "LazyCompile:~foo /app/x.js:1");
+	assert_string_equal(jit_name(text, strlen(text), 0x7f00000010c0, buf, 64), "LazyCompile:~foo /app/x.js:1");
 	assert_string_equal(jit_name(text, strlen(text), 0x7f000000203f, buf, 64), "prefixed");
 	assert_string_equal(jit_name(text, strlen(text), 0x7f0000002040, buf, 64), "(none)");
 	assert_string_equal(jit_name(text, strlen(text), 0x7f0000003050, buf, 64), "inner replaces");

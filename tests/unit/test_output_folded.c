@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
  * Compares what a writer makes of a profile with tests/golden/NAME. JS_GOLDEN=write in the
  * environment writes the file instead (then look at the difference before committing it).
  */
-static void check_golden(const struct named_profile *np, const struct writer *w,
-			 struct writer_options o, const char *name)
+static void check_golden(const struct named_profile *np, const struct writer *w, struct writer_options o,
+			 const char *name)
 {
 	char path[512], *got = NULL, *want = NULL;
 	size_t len = 0, want_len = 0;
@@ -42,19 +42,16 @@ static void check_golden(const struct named_profile *np, const struct writer *w,
 /* A location of one line, or with inlined ones in front of it. */
 static uint32_t loc(struct named_builder *b, const char *name, int line, enum named_kind kind)
 {
-	struct named_line l = {.function = named_builder_function(b, name, "", ""),
-			       .line = line,
-			       .kind = kind};
+	struct named_line l = {.function = named_builder_function(b, name, "", ""), .line = line, .kind = kind};
 
 	return named_builder_location(b, 0, 0, &l, 1);
 }
 
 static uint32_t inlined(struct named_builder *b, const char *inner, const char *outer)
 {
-	struct named_line l[] = {{.function = named_builder_function(b, inner, "", ""),
-				  .line = 5, .kind = NAMED_INLINED},
-				 {.function = named_builder_function(b, outer, "", ""),
-				  .line = 6, .kind = NAMED_C2}};
+	struct named_line l[] = {
+		{.function = named_builder_function(b, inner, "", ""), .line = 5, .kind = NAMED_INLINED},
+		{.function = named_builder_function(b, outer, "", ""), .line = 6, .kind = NAMED_C2}};
 
 	return named_builder_location(b, 0, 0, l, 2);
 }
@@ -80,17 +77,14 @@ static struct named_profile *make_mixed(void)
 	uint32_t start = loc(b, "start_thread", 0, NAMED_NATIVE),
 		 run = loc(b, "java/lang/Thread.run", 840, NAMED_INTERPRETED),
 		 run2 = loc(b, "java/lang/Thread.run", 841, NAMED_INTERPRETED),
-		 put = loc(b, "java/util/HashMap.put", 607, NAMED_C2),
-		 c1 = loc(b, "T.warm", 12, NAMED_C1),
+		 put = loc(b, "java/util/HashMap.put", 607, NAMED_C2), c1 = loc(b, "T.warm", 12, NAMED_C1),
 		 hash = inlined(b, "java/util/HashMap.hash", "java/util/HashMap.put"),
 		 hash1 = loc(b, "java/util/HashMap.hash", 5, NAMED_INLINED),
 		 put6 = loc(b, "java/util/HashMap.put", 6, NAMED_C2),
 		 native = loc(b, "java/util/zip/CRC32.updateBytes0", 0, NAMED_JAVA_NATIVE),
 		 stub = loc(b, "jbyte_disjoint_arraycopy", 0, NAMED_STUB),
-		 sys = loc(b, "do_syscall_64", 0, NAMED_KERNEL),
-		 kernel = loc(b, "[kernel]", 0, NAMED_KERNEL),
-		 incomplete = loc(b, "[incomplete]", 0, NAMED_MARK),
-		 thread = loc(b, "[main; tid=7]", 0, NAMED_THREAD),
+		 sys = loc(b, "do_syscall_64", 0, NAMED_KERNEL), kernel = loc(b, "[kernel]", 0, NAMED_KERNEL),
+		 incomplete = loc(b, "[incomplete]", 0, NAMED_MARK), thread = loc(b, "[main; tid=7]", 0, NAMED_THREAD),
 		 process = loc(b, "[java pid=4711]", 0, NAMED_PROCESS),
 		 bare = named_builder_location(b, 0, 4096, NULL, 0);
 
@@ -146,8 +140,7 @@ static void hostile_text(void **state)
 	struct named_profile *np = make_hostile();
 	(void)state;
 
-	check_golden(np, &writer_folded, (struct writer_options){.annotate = true},
-		     "hostile.folded");
+	check_golden(np, &writer_folded, (struct writer_options){.annotate = true}, "hostile.folded");
 	named_profile_free(np);
 }
 
@@ -164,12 +157,9 @@ static void long_text(void **state)
 
 	memset(name, 'n', LEN);
 	name[LEN] = '\0';
-	add(b, 2, 1, 3, loc(b, "r", 0, NAMED_C2), loc(b, name, 0, NAMED_C2),
-	    loc(b, "l", 0, NAMED_C2));
+	add(b, 2, 1, 3, loc(b, "r", 0, NAMED_C2), loc(b, name, 0, NAMED_C2), loc(b, "l", 0, NAMED_C2));
 	np = named_builder_take(b);
-	assert_int_equal(writer_folded.write(np, &(struct writer_options){.annotate = true}, f,
-					     NULL),
-			 0);
+	assert_int_equal(writer_folded.write(np, &(struct writer_options){.annotate = true}, f, NULL), 0);
 	fclose(f);
 	assert_int_equal(len, strlen("r_[j];") + LEN + strlen("_[j];l_[j] 2\n"));
 	assert_memory_equal(got, "r_[j];n", 7);
@@ -213,11 +203,8 @@ static void a_full_disk_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(folded_text),
-		cmocka_unit_test(hostile_text),
-		cmocka_unit_test(long_text),
-		cmocka_unit_test(nothing_to_write),
-		cmocka_unit_test(a_full_disk_is_told),
+		cmocka_unit_test(folded_text),      cmocka_unit_test(hostile_text),        cmocka_unit_test(long_text),
+		cmocka_unit_test(nothing_to_write), cmocka_unit_test(a_full_disk_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +29,7 @@ static char *text_of(const char *name, struct named_line line, bool annotate, bo
 	return out.data;
 }
 
-static void check(const char *name, struct named_line line, bool annotate, bool lines,
-		  const char *want)
+static void check(const char *name, struct named_line line, bool annotate, bool lines, const char *want)
 {
 	char *text = text_of(name, line, annotate, lines);
 
@@ -43,6 +42,7 @@ static void suffixes_by_kind(void **state)
 	static const struct {
 		uint8_t kind;
 		const char *suffix, *with_line;
+		/* clang-format off */
 	} cases[] = {
 		{NAMED_UNKNOWN, "", ":607"},	   {NAMED_KERNEL, "_[k]", ""},
 		{NAMED_NATIVE, "", ""},		   {NAMED_INTERPRETED, "_[0]", ":607"},
@@ -53,6 +53,7 @@ static void suffixes_by_kind(void **state)
 		{NAMED_STATE, "", ""},		   {NAMED_KINDS, "", ""},
 		{255, "", ""},
 	};
+	/* clang-format on */
 	char want[64];
 	(void)state;
 
@@ -68,16 +69,14 @@ static void suffixes_by_kind(void **state)
 	}
 	/* No line known: none shown. */
 	check("p/M.put", (struct named_line){.kind = NAMED_C2}, false, true, "<p/M.put>");
-	check("p/M.put", (struct named_line){.kind = NAMED_C2, .line = -1}, true, true,
-	      "<p/M.put_[j]>");
+	check("p/M.put", (struct named_line){.kind = NAMED_C2, .line = -1}, true, true, "<p/M.put_[j]>");
 }
 
 static void names_in_brackets_have_no_tier(void **state)
 {
 	(void)state;
 	check("[kernel]", (struct named_line){.kind = NAMED_KERNEL}, true, true, "<[kernel]>");
-	check("[unknown]", (struct named_line){.kind = NAMED_C2, .line = -1}, true, true,
-	      "<[unknown]>");
+	check("[unknown]", (struct named_line){.kind = NAMED_C2, .line = -1}, true, true, "<[unknown]>");
 	check("", (struct named_line){.kind = NAMED_C2}, true, true, "<[unknown]>");
 	check(NULL, (struct named_line){.kind = NAMED_C2}, true, true, "<[unknown]>");
 }
@@ -92,9 +91,10 @@ static void hostile_names_become_harmless(void **state)
 	check("a\nb 12\n", l, false, false, "<a?b 12?>");
 	check("\033[31mred", l, false, false, "<?[31mred>");
 	check("a\u202eb\u2066c", l, false, false, "<a?b?c>");
-	check("gr\u00fc\u00df\u4e16\U0001F600", l, true, false,
-	      "<gr\u00fc\u00df\u4e16\U0001F600_[1]>");
-	check("bad\xff\xc3", l, false, false, "<bad?" "?>");
+	check("gr\u00fc\u00df\u4e16\U0001F600", l, true, false, "<gr\u00fc\u00df\u4e16\U0001F600_[1]>");
+	check("bad\xff\xc3", l, false, false,
+	      "<bad?"
+	      "?>");
 	check("\x01", l, true, false, "<?_[1]>");
 }
 

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -14,16 +14,15 @@
 #include "sampler/output/page_data.h"
 #include "sampler/output/page_pack.h"
 #include "sampler/output/page_trie.h"
-#include "symbolizer/base/json.h"
 #include "sampler/output/writer.h"
 #include "sampler/profile/named_builder.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/json.h"
 
 static uint32_t loc(struct named_builder *b, const char *name, enum named_kind kind, int exactness)
 {
-	struct named_line l = {.function = named_builder_function(b, name, "", ""),
-			       .kind = kind,
-			       .exactness = exactness};
+	struct named_line l = {
+		.function = named_builder_function(b, name, "", ""), .kind = kind, .exactness = exactness};
 
 	return named_builder_location(b, 0, 0, &l, 1);
 }
@@ -66,8 +65,7 @@ struct reader {
 
 static size_t decode_base64(const char *s, uint8_t *dst)
 {
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	uint32_t bits = 0, n = 0;
 	size_t len = 0;
 
@@ -100,8 +98,7 @@ static void read_names(struct reader *r)
 		int shared = (int)json_integer_value(json_array_get(names, i));
 
 		assert_true(i / 2 < 64);
-		snprintf(r->names[i / 2], sizeof(r->names[0]), "%.*s%s", shared,
-			 i ? r->names[i / 2 - 1] : "",
+		snprintf(r->names[i / 2], sizeof(r->names[0]), "%.*s%s", shared, i ? r->names[i / 2 - 1] : "",
 			 json_string_value(json_array_get(names, i + 1)));
 	}
 }
@@ -149,8 +146,8 @@ static void put_rows(struct reader *r, char *dst, size_t size)
 		for (uint64_t i = 0; i < n; i++) {
 			json_int_t v = json_integer_value(json_array_get(variants, path[i]));
 
-			len += (size_t)snprintf(dst + len, size - len, "%s%s:%d.%d", i ? ";" : "",
-						r->names[v >> 6], (int)(v >> 2 & 15), (int)(v & 3));
+			len += (size_t)snprintf(dst + len, size - len, "%s%s:%d.%d", i ? ";" : "", r->names[v >> 6],
+						(int)(v >> 2 & 15), (int)(v & 3));
 		}
 		len += (size_t)snprintf(dst + len, size - len, " %d %d %d\n", (int)count, (int)label,
 					weighted ? (int)number(r) : 0);
@@ -207,9 +204,8 @@ static void labels_and_weights(void **state)
 static void inlined_frames_are_frames(void **state)
 {
 	struct named_builder *b = named_builder_new();
-	struct named_line l[] = {
-		{.function = named_builder_function(b, "in", "", ""), .kind = NAMED_INLINED},
-		{.function = named_builder_function(b, "out", "", ""), .kind = NAMED_C2}};
+	struct named_line l[] = {{.function = named_builder_function(b, "in", "", ""), .kind = NAMED_INLINED},
+				 {.function = named_builder_function(b, "out", "", ""), .kind = NAMED_C2}};
 	(void)state;
 
 	add(b, 1, 1, 0, 1, named_builder_location(b, 0, 0, l, 2));
@@ -218,9 +214,16 @@ static void inlined_frames_are_frames(void **state)
 
 static void hostile_names(void **state)
 {
-	static const char *const names[] = {
-		"</script><script>alert(1)</script>", "<!--<script>", "\"quoted\\\"", "\033[31mred\033[0m",
-		"user\u202enimda", "line\u2028end", "bad\xfe\xff", "a&b;c", "]]>", "\x01\x1f\x7f"};
+	static const char *const names[] = {"</script><script>alert(1)</script>",
+					    "<!--<script>",
+					    "\"quoted\\\"",
+					    "\033[31mred\033[0m",
+					    "user\u202enimda",
+					    "line\u2028end",
+					    "bad\xfe\xff",
+					    "a&b;c",
+					    "]]>",
+					    "\x01\x1f\x7f"};
 	struct named_builder *b = named_builder_new();
 	char *data;
 	struct reader r;

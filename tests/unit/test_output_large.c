@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,8 +93,8 @@ static void a_million_samples(void **state)
 	built = clock_process_cpu_ns();
 	assert_int_equal(writer_folded.write(np, &o, null, NULL), 0);
 	written = clock_process_cpu_ns();
-	print_message("%d samples, %u stacks: builder %.2f s, folded %.2f s\n", SAMPLES,
-		      np->n_stacks, (built - start) / 1e9, (written - built) / 1e9);
+	print_message("%d samples, %u stacks: builder %.2f s, folded %.2f s\n", SAMPLES, np->n_stacks,
+		      (built - start) / 1e9, (written - built) / 1e9);
 	fclose(null);
 	l.line = malloc(l.cap);
 	l.last = calloc(1, l.cap);
@@ -130,8 +130,7 @@ static void a_staircase(void **state)
 	np = named_builder_take(b);
 	l.line = malloc(l.cap);
 	l.last = calloc(1, l.cap);
-	assert_int_equal(folded_lines(np, &(struct writer_options){0}, check_sink, &l, &lines, NULL),
-			 0);
+	assert_int_equal(folded_lines(np, &(struct writer_options){0}, check_sink, &l, &lines, NULL), 0);
 	assert_int_equal(lines, STEPS);
 	assert_int_equal(l.unsorted, 0);
 	free(l.line);

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -69,8 +69,7 @@ static struct named_profile *there_and_back(const struct named_profile *np)
 	return back;
 }
 
-static void check_same(const struct named_profile *a, const struct named_profile *b,
-		       const struct writer *w)
+static void check_same(const struct named_profile *a, const struct named_profile *b, const struct writer *w)
 {
 	size_t a_len, b_len;
 	char *a_text = print(a, w, true, &a_len), *b_text = print(b, w, true, &b_len);
@@ -138,8 +137,7 @@ static struct named_profile *make_full(void)
 		 hash = named_builder_function(b, "a/B.hash;x", "a/B.hash(I)I", "a/B.java"),
 		 copy = named_builder_function(b, "memcpy_[j]", "_Zmemcpy", ""),
 		 bytes = named_builder_function(b, "\xff\x01", "", ""),
-		 root = named_builder_function(b, "[main tid=7]", "", ""),
-		 jit = named_builder_mapping(b, "[jit]", ""),
+		 root = named_builder_function(b, "[main tid=7]", "", ""), jit = named_builder_mapping(b, "[jit]", ""),
 		 kernel = named_builder_mapping(b, "[kernel]", ""),
 		 libc = named_builder_mapping(b, "/usr/lib/libc.so.6", "0123456789abcdef");
 	struct named_line compiled[] = {line(hash, 12, NAMED_INLINED), line(run, 7, NAMED_C2)};
@@ -152,9 +150,12 @@ static struct named_profile *make_full(void)
 	compiled[0].exactness = compiled[1].exactness = 3;
 	compiled[1].osr = true;
 	compiled[1].bci = 65535;
-	named_builder_compile(b, run, &(struct named_compile){
-		.why_interpreted = named_builder_string(b, "its code is too long"),
-		.c1_ms = 5, .c2_ms = 4000000000u, .not_entrant = 2});
+	named_builder_compile(
+		b, run,
+		&(struct named_compile){.why_interpreted = named_builder_string(b, "its code is too long"),
+					.c1_ms = 5,
+					.c2_ms = 4000000000u,
+					.not_entrant = 2});
 	one = line(copy, 0, NAMED_NATIVE);
 	at[n++] = named_builder_location(b, libc, 0x1234, &one, 1);
 	one = line(bytes, 0, NAMED_KERNEL);
@@ -175,16 +176,14 @@ static struct named_profile *make_full(void)
 	return named_builder_take(b);
 }
 
-static const struct named_line *line_at(const struct named_profile *np, uint32_t location,
-					uint32_t n)
+static const struct named_line *line_at(const struct named_profile *np, uint32_t location, uint32_t n)
 {
 	const struct named_stack *s = &np->stacks[np->samples[0].stack];
 
 	return &np->lines[np->locations[np->stack_locations[s->first + location]].first_line + n];
 }
 
-static void check_line(const struct named_profile *a, const struct named_profile *b,
-		       uint32_t location, uint32_t n)
+static void check_line(const struct named_profile *a, const struct named_profile *b, uint32_t location, uint32_t n)
 {
 	const struct named_line *x = line_at(a, location, n), *y = line_at(b, location, n);
 	const struct named_function *f = &a->functions[x->function], *g = &b->functions[y->function];
@@ -197,8 +196,7 @@ static void check_line(const struct named_profile *a, const struct named_profile
 	assert_int_equal(x->osr, y->osr);
 	assert_string_equal(named_string(a, f->system_name), named_string(b, g->system_name));
 	assert_string_equal(named_string(a, f->file), named_string(b, g->file));
-	assert_string_equal(named_string(a, f->compile.why_interpreted),
-			    named_string(b, g->compile.why_interpreted));
+	assert_string_equal(named_string(a, f->compile.why_interpreted), named_string(b, g->compile.why_interpreted));
 	assert_int_equal(f->compile.c1_ms, g->compile.c1_ms);
 	assert_int_equal(f->compile.c2_ms, g->compile.c2_ms);
 	assert_int_equal(f->compile.not_entrant, g->compile.not_entrant);
@@ -354,14 +352,10 @@ static void formats_by_ending(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(folded_text_comes_back),
-		cmocka_unit_test(nothing_is_lost),
-		cmocka_unit_test(meta_comes_back),
-		cmocka_unit_test(ids_are_consecutive),
-		cmocka_unit_test(counts_need_one_value),
-		cmocka_unit_test(no_sample_is_a_profile),
-		cmocka_unit_test(full_disk_is_an_error),
-		cmocka_unit_test(formats_by_ending),
+		cmocka_unit_test(folded_text_comes_back), cmocka_unit_test(nothing_is_lost),
+		cmocka_unit_test(meta_comes_back),        cmocka_unit_test(ids_are_consecutive),
+		cmocka_unit_test(counts_need_one_value),  cmocka_unit_test(no_sample_is_a_profile),
+		cmocka_unit_test(full_disk_is_an_error),  cmocka_unit_test(formats_by_ending),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -124,7 +124,9 @@ static void methods_and_totals(void **state)
 static void add_state(struct named_builder *b, uint64_t count, const char *state)
 {
 	uint32_t at[] = {loc(b, "leaf", NAMED_C2), loc(b, "root", NAMED_C2)};
-	struct named_sample s = {.count = count, .weight = count, .stack = named_builder_stack(b, at, 2),
+	struct named_sample s = {.count = count,
+				 .weight = count,
+				 .stack = named_builder_stack(b, at, 2),
 				 .state = state ? named_builder_string(b, state) : 0};
 
 	assert_int_not_equal(named_builder_sample(b, &s), UINT32_MAX);
@@ -230,10 +232,8 @@ static void a_full_disk_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(methods_and_totals),
-		cmocka_unit_test(states),
-		cmocka_unit_test(hostile_names),
-		cmocka_unit_test(nothing_sampled),
+		cmocka_unit_test(methods_and_totals),  cmocka_unit_test(states),
+		cmocka_unit_test(hostile_names),       cmocka_unit_test(nothing_sampled),
 		cmocka_unit_test(a_full_disk_is_told),
 	};
 

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,15 +133,12 @@ static void the_end_of_a_walk_marks_its_root(void **state)
 		bool complete, resynchronised, frozen;
 	} cases[] = {
 		{{.end = WALK_ROOT}, MARK_NONE, true, false, false},
-		{{.end = WALK_ROOT, .resynchronised = true}, MARK_RESYNCHRONISED, false, true,
-		 false},
+		{{.end = WALK_ROOT, .resynchronised = true}, MARK_RESYNCHRONISED, false, true, false},
 		{{.end = WALK_ROOT, .frozen = true}, MARK_FROZEN, false, false, true},
-		{{.end = WALK_ROOT, .frozen = true, .resynchronised = true}, MARK_RESYNCHRONISED,
-		 false, true, false},
+		{{.end = WALK_ROOT, .frozen = true, .resynchronised = true}, MARK_RESYNCHRONISED, false, true, false},
 		{{.end = WALK_BAD_PC}, MARK_INCOMPLETE, false, false, false},
 		{{.end = WALK_TOO_DEEP}, MARK_INCOMPLETE, false, false, false},
-		{{.end = WALK_NO_CFI, .resynchronised = true, .frozen = true}, MARK_INCOMPLETE,
-		 false, false, false},
+		{{.end = WALK_NO_CFI, .resynchronised = true, .frozen = true}, MARK_INCOMPLETE, false, false, false},
 		/* A native frame, but no user registers: cannot be whole. */
 		{{.end = WALK_NO_USER}, MARK_INCOMPLETE, false, false, false},
 	};

@@ -1,23 +1,21 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "sampler/profile/named_builder.h"
 #include "sampler/profile/named_filter.h"
 #include "sampler/profile/named_slices.h"
 
 /* One sample of A.run in slice `slice`, with a note about its compilation. */
-static struct named_profile *make(const char *why, struct named_compile c, uint32_t slice,
-				  uint64_t slice_ns)
+static struct named_profile *make(const char *why, struct named_compile c, uint32_t slice, uint64_t slice_ns)
 {
 	struct named_builder *b = named_builder_new();
 	struct named_line l = {.function = named_builder_function(b, "A.run", "A.run()V", "A.java"),
 			       .kind = NAMED_INTERPRETED};
 	uint32_t at = named_builder_location(b, 0, 0, &l, 1);
-	struct named_sample s = {.stack = named_builder_stack(b, &at, 1), .count = 1,
-				 .slice = slice};
+	struct named_sample s = {.stack = named_builder_stack(b, &at, 1), .count = 1, .slice = slice};
 
 	c.why_interpreted = named_builder_string(b, why);
 	named_builder_compile(b, l.function, &c);
@@ -32,8 +30,8 @@ static void a_note_is_no_part_of_identity(void **state)
 {
 	struct named_builder *b = named_builder_new();
 	uint32_t f = named_builder_function(b, "f", "", "");
-	struct named_compile c = {.why_interpreted = named_builder_string(b, "too large"),
-				  .c1_ms = 40, .not_entrant = 2};
+	struct named_compile c = {
+		.why_interpreted = named_builder_string(b, "too large"), .c1_ms = 40, .not_entrant = 2};
 	struct named_profile *np;
 	(void)state;
 
@@ -52,10 +50,9 @@ static void a_note_is_no_part_of_identity(void **state)
 
 static void notes_merge(void **state)
 {
-	struct named_profile *one = make("", (struct named_compile){.c1_ms = 900, .not_entrant = 3},
-					 1, 1000);
-	struct named_profile *two = make("huge", (struct named_compile){.c1_ms = 300, .c2_ms = 700,
-					 .not_entrant = 1}, 2, 1000);
+	struct named_profile *one = make("", (struct named_compile){.c1_ms = 900, .not_entrant = 3}, 1, 1000);
+	struct named_profile *two =
+		make("huge", (struct named_compile){.c1_ms = 300, .c2_ms = 700, .not_entrant = 1}, 2, 1000);
 	struct named_builder *b = named_builder_new();
 	struct named_profile *np;
 	const struct named_compile *c;
@@ -133,10 +130,8 @@ static void a_filter_keeps_notes_and_slices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_note_is_no_part_of_identity),
-		cmocka_unit_test(notes_merge),
-		cmocka_unit_test(slices_of_other_width_are_not_mixed),
-		cmocka_unit_test(slices_get_wider),
+		cmocka_unit_test(a_note_is_no_part_of_identity),       cmocka_unit_test(notes_merge),
+		cmocka_unit_test(slices_of_other_width_are_not_mixed), cmocka_unit_test(slices_get_wider),
 		cmocka_unit_test(a_filter_keeps_notes_and_slices),
 	};
 

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -71,11 +71,13 @@ static void every_field_counts(void **state)
 {
 	struct named_builder *b = named_builder_new();
 	uint32_t f = named_builder_function(b, "f", "", ""), m = named_builder_mapping(b, "m", "1");
+	/* clang-format off */
 	struct named_line v[] = {
 		{.function = f},	   {.function = f, .line = 1}, {.function = f, .bci = 1},
 		{.function = f, .kind = 1}, {.function = f, .tier = 1},
 		{.function = f, .exactness = 1}, {.function = f, .osr = true}, {.function = 0},
 	};
+	/* clang-format on */
 	enum { N = sizeof(v) / sizeof(v[0]) };
 	uint32_t before = 1;
 	(void)state;
@@ -156,31 +158,24 @@ static struct named_filter_result apply(const struct named_filter *f, struct nam
 
 static void filters_keep_and_drop(void **state)
 {
-	static const char *const a[] = {"^p/A"}, *const b_or_a[] = {"B\\.run$", "A\\.run$"},
-			  *const c[] = {"^x;y$"}, *const suffix[] = {"_\\[j\\]"},
-			  *const none[] = {"nothing"};
+	static const char *const a[] = {"^p/A"}, *const b_or_a[] = {"B\\.run$", "A\\.run$"}, *const c[] = {"^x;y$"},
+				 *const suffix[] = {"_\\[j\\]"}, *const none[] = {"nothing"};
 	(void)state;
 
 	assert_int_equal(apply(&(struct named_filter){0}, NULL).kept, 16);
 	assert_int_equal(apply(&(struct named_filter){.include = a, .n_include = 1}, NULL).kept, 10);
-	assert_int_equal(apply(&(struct named_filter){.include = b_or_a, .n_include = 2}, NULL).kept,
-			 16);
+	assert_int_equal(apply(&(struct named_filter){.include = b_or_a, .n_include = 2}, NULL).kept, 16);
 	assert_int_equal(apply(&(struct named_filter){.exclude = a, .n_exclude = 1}, NULL).kept, 6);
 	assert_int_equal(apply(&(struct named_filter){.exclude = c, .n_exclude = 1}, NULL).kept, 1);
-	assert_int_equal(apply(&(struct named_filter){.include = c, .n_include = 1, .exclude = a,
-						      .n_exclude = 1},
-			       NULL)
-				 .kept,
-			 5);
+	assert_int_equal(
+		apply(&(struct named_filter){.include = c, .n_include = 1, .exclude = a, .n_exclude = 1}, NULL).kept,
+		5);
 	assert_int_equal(apply(&(struct named_filter){.include_threads = "^work"}, NULL).kept, 6);
 	/* Names are matched without suffix. */
-	assert_int_equal(apply(&(struct named_filter){.include = suffix, .n_include = 1}, NULL).kept,
-			 0);
-	assert_int_equal(apply(&(struct named_filter){.include = none, .n_include = 1}, NULL).kept,
-			 0);
+	assert_int_equal(apply(&(struct named_filter){.include = suffix, .n_include = 1}, NULL).kept, 0);
+	assert_int_equal(apply(&(struct named_filter){.include = none, .n_include = 1}, NULL).kept, 0);
 	/* No expression of an empty list matches, so nothing is dropped. */
-	assert_int_equal(apply(&(struct named_filter){.exclude = none, .n_exclude = 1}, NULL).kept,
-			 16);
+	assert_int_equal(apply(&(struct named_filter){.exclude = none, .n_exclude = 1}, NULL).kept, 16);
 }
 
 static void filtering_keeps_the_shape(void **state)
@@ -195,8 +190,7 @@ static void filtering_keeps_the_shape(void **state)
 	assert_string_equal(named_string(np, np->samples[0].thread), "worker");
 	assert_int_equal(np->stacks[np->samples[0].stack].n, 2);
 	l = &np->locations[np->stack_locations[np->stacks[np->samples[0].stack].first]];
-	assert_string_equal(named_string(np, np->functions[np->lines[l->first_line].function].name),
-			    "x;y");
+	assert_string_equal(named_string(np, np->functions[np->lines[l->first_line].function].name), "x;y");
 	assert_int_equal(np->lines[l->first_line].line, 3);
 	assert_string_equal(named_string(np, np->mappings[l->mapping].file), "[jit]");
 	for (uint32_t i = 0; i < np->n_functions; i++)
@@ -211,17 +205,14 @@ static void bad_expressions_are_told(void **state)
 	struct err err = {0};
 	(void)state;
 
-	assert_int_equal(named_filter_apply(np,
-					    &(struct named_filter){.include = good,
-								   .n_include = 1,
-								   .exclude = bad,
-								   .n_exclude = 2},
-					    &kept, NULL, &err),
-			 -EINVAL);
+	assert_int_equal(
+		named_filter_apply(
+			np, &(struct named_filter){.include = good, .n_include = 1, .exclude = bad, .n_exclude = 2},
+			&kept, NULL, &err),
+		-EINVAL);
 	assert_non_null(strstr(err.msg, "a(b"));
 	assert_null(kept);
-	assert_int_equal(named_filter_apply(np, &(struct named_filter){.include_threads = "["},
-					    &kept, NULL, &err),
+	assert_int_equal(named_filter_apply(np, &(struct named_filter){.include_threads = "["}, &kept, NULL, &err),
 			 -EINVAL);
 	named_profile_free(np);
 }
@@ -256,12 +247,9 @@ static void process_roots_are_dropped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(equal_things_are_one),
-		cmocka_unit_test(every_field_counts),
-		cmocka_unit_test(foreign_ids_are_refused),
-		cmocka_unit_test(filters_keep_and_drop),
-		cmocka_unit_test(filtering_keeps_the_shape),
-		cmocka_unit_test(bad_expressions_are_told),
+		cmocka_unit_test(equal_things_are_one),      cmocka_unit_test(every_field_counts),
+		cmocka_unit_test(foreign_ids_are_refused),   cmocka_unit_test(filters_keep_and_drop),
+		cmocka_unit_test(filtering_keeps_the_shape), cmocka_unit_test(bad_expressions_are_told),
 		cmocka_unit_test(process_roots_are_dropped),
 	};
 

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -122,8 +122,8 @@ static void build_and_write(void)
 	}
 	if (np) {
 		assert_int_equal(np->n_samples, 300);
-		rc = named_filter_apply(np, &(struct named_filter){.include = seven, .n_include = 1},
-					&kept, NULL, NULL);
+		rc = named_filter_apply(np, &(struct named_filter){.include = seven, .n_include = 1}, &kept, NULL,
+					NULL);
 		/* regcomp() says "out of memory" as an expression it cannot take. */
 		assert_true((rc == 0) == (kept != NULL) && (!rc || rc == -ENOMEM || rc == -EINVAL));
 		rc = folded_lines(np, &(struct writer_options){0}, discard, &len, NULL, NULL);

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <malloc.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 #ifndef __has_feature
 #define __has_feature(x) 0
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
-	__has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) ||               \
+	__has_feature(thread_sanitizer)
 enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };
@@ -74,8 +74,8 @@ static void many_distinct_stacks_are_small(void **state)
 	}
 	held = heap_bytes() - before;
 	t = profile_totals(p);
-	print_message("%zu stacks, %zu frames: %.1f MB counted, %.1f MB on the heap\n", t.stacks,
-		      t.frames, t.bytes / 1e6, held / 1e6);
+	print_message("%zu stacks, %zu frames: %.1f MB counted, %.1f MB on the heap\n", t.stacks, t.frames,
+		      t.bytes / 1e6, held / 1e6);
 	print_message("profile_add: %.0f ns for a new stack, %.0f ns for a known one (%d frames)\n",
 		      (double)first / STACKS, (double)again / STACKS, DEPTH);
 	assert_int_equal(t.stacks, STACKS);

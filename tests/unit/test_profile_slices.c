@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "sampler/profile/profile.h"
 
@@ -126,10 +126,8 @@ static void memory_is_for_stacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(samples_are_kept_by_slice),
-		cmocka_unit_test(without_slices_nothing_changes),
-		cmocka_unit_test(slices_get_wider),
-		cmocka_unit_test(stacks_have_precedence),
+		cmocka_unit_test(samples_are_kept_by_slice), cmocka_unit_test(without_slices_nothing_changes),
+		cmocka_unit_test(slices_get_wider),          cmocka_unit_test(stacks_have_precedence),
 		cmocka_unit_test(memory_is_for_stacks),
 	};
 

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,10 +55,12 @@ static struct dso *dso_make(void)
 	static const uint8_t id[] = {0xab, 0xcd};
 	static const struct dso_segment segment = {0x1000, 0x2000, 0x300, 0x400, 5};
 	static const struct dso_symbol symbol = {"_Z3foov", 0x2010, 0x20};
+	/* clang-format off */
 	static const struct dso_record record = {
 		.build_id = id, .build_id_len = sizeof(id), .segments = &segment, .n_segments = 1,
 		.symbols = &symbol, .n_symbols = 1, .has_symtab = true,
 	};
+	/* clang-format on */
 	struct dso *d;
 
 	assert_int_equal(dso_open_record(&record, "/lib/x.so", &d), 0);
@@ -143,8 +145,8 @@ static int span_print(void *ctx, const struct recording_span *span)
 	struct span_list *l = ctx;
 	size_t n = strlen(l->text);
 
-	snprintf(l->text + n, sizeof(l->text) - n, "%llx:%.*s ", (unsigned long long)span->addr,
-		 (int)span->len, (const char *)span->bytes);
+	snprintf(l->text + n, sizeof(l->text) - n, "%llx:%.*s ", (unsigned long long)span->addr, (int)span->len,
+		 (const char *)span->bytes);
 	return 0;
 }
 
@@ -360,10 +362,8 @@ static void absurd_sections_are_refused(void **state)
 	assert_int_equal(parse_one(TAG_MEMORY, BYTES("\1\5\0")), -EBADMSG);
 	assert_int_equal(parse_one(TAG_MEMORY, BYTES("\1\5\2x")), -EBADMSG);
 	assert_int_equal(parse_one(TAG_MEMORY, BYTES("\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\5\1x")), -EBADMSG);
-	assert_int_equal(parse_one(TAG_MEMORY, BYTES("\2\5\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\1xy")),
-			 -EBADMSG);
-	assert_int_equal(parse_one(TAG_MEMORY, BYTES("\1\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\1\1x")),
-			 -EBADMSG);
+	assert_int_equal(parse_one(TAG_MEMORY, BYTES("\2\5\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\1xy")), -EBADMSG);
+	assert_int_equal(parse_one(TAG_MEMORY, BYTES("\1\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\1\1x")), -EBADMSG);
 	assert_int_equal(parse_one(TAG_MEMORY, BYTES("\1\5\1xy")), -EBADMSG);
 	assert_int_equal(parse_one(TAG_SAMPLE, BYTES("")), -EBADMSG);
 }

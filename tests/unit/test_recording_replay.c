@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <stdio.h>
@@ -145,8 +145,8 @@ int main(void)
 	log_set_level(LOG_LEVEL_QUIET);
 	for (int i = 0; i < n; i++) {
 		snprintf(fixtures[i].path, sizeof(fixtures[i].path), "%s/%s", FIXTURES, list[i]->d_name);
-		tests[i] = (struct CMUnitTest){list[i]->d_name, i % COPY_EVERY ? fixture_replays : copy_replays,
-					       NULL, NULL, &fixtures[i]};
+		tests[i] = (struct CMUnitTest){list[i]->d_name, i % COPY_EVERY ? fixture_replays : copy_replays, NULL,
+					       NULL, &fixtures[i]};
 	}
 	failed = _cmocka_run_group_tests("fixtures", tests, (size_t)n, NULL, NULL);
 	for (int i = 0; i < n; i++)

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <malloc.h>
@@ -21,9 +21,9 @@
 #include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/native/dso.h"
-#include "tests/support/kallsyms_text.h"
 #include "symbolizer/native/modmap.h"
 #include "symbolizer/native/perfmap.h"
+#include "tests/support/kallsyms_text.h"
 
 /*
  * A small world of its own under the resolver: these definitions stand in for those of hotspot,
@@ -34,6 +34,7 @@ static int somewhere;
 
 enum { M_RUN = 1, M_PUT, M_HASH, M_LAMBDA, M_NATIVE, M_HOSTILE, METHODS };
 
+/* clang-format off */
 static const struct hs_method methods[METHODS] = {
 	[M_RUN] = {.id = M_RUN, .class_name = "java/lang/Thread", .name = "run", .signature = "()V",
 		   .source_file = "Thread.java"},
@@ -49,9 +50,11 @@ static const struct hs_method methods[METHODS] = {
 	[M_HOSTILE] = {.id = M_HOSTILE, .class_name = "a;b\033c", .name = "x\ny",
 		       .signature = "()V"},
 };
+/* clang-format on */
 
 enum { C_C2 = 1, C_C1, C_OSR, C_NATIVE, C_MH, C_STUB, C_INTERPRETER, C_NAMELESS, CODES };
 
+/* clang-format off */
 static const struct code codes[CODES] = {
 	[C_C2] = {.id = C_C2, .kind = BLOB_NMETHOD, .method_id = M_PUT, .tier = 4, .osr_bci = -1,
 		  .deopt_handler = 40, .deopt_mh_handler = -1},
@@ -63,6 +66,7 @@ static const struct code codes[CODES] = {
 	[C_INTERPRETER] = {.id = C_INTERPRETER, .kind = BLOB_INTERPRETER, .name = "Interpreter"},
 	[C_NAMELESS] = {.id = C_NAMELESS, .kind = BLOB_BUFFER},
 };
+/* clang-format on */
 
 uint32_t hs_method_count(const struct hotspot *hs)
 {
@@ -109,8 +113,8 @@ const char *hs_stub_name(const struct hotspot *hs, const struct code *code, uint
 }
 
 /* pc offset 10, 40: a chain of two; 20: a scope whose method is unknown; 30: garbage; else one. */
-void attribution_find(struct attribution *a, const struct code *code, int64_t pc_offset,
-		      int return_address, struct attributed *ret)
+void attribution_find(struct attribution *a, const struct code *code, int64_t pc_offset, int return_address,
+		      struct attributed *ret)
 {
 	assert_ptr_equal(a, FAKE(attribution));
 	ret->n = 1;
@@ -178,8 +182,7 @@ size_t dso_find_lines(struct dso *d, uint64_t vaddr, struct dso_line *ret, size_
 
 static struct resolver_sources all_sources(void)
 {
-	return (struct resolver_sources){.maps = FAKE(modmap), .hs = FAKE(hotspot),
-					 .attribution = FAKE(attribution)};
+	return (struct resolver_sources){.maps = FAKE(modmap), .hs = FAKE(hotspot), .attribution = FAKE(attribution)};
 }
 
 static struct frame_key key(uint8_t kind, uint32_t id, int64_t off)
@@ -211,8 +214,7 @@ static void add_stack(struct profile *p, int tid, struct frame_key *keys, uint32
 
 static uint64_t unnamed;
 
-static struct named_profile *name(const struct profile *p, struct resolver_sources s,
-				  struct resolver_options o)
+static struct named_profile *name(const struct profile *p, struct resolver_sources s, struct resolver_options o)
 {
 	struct named_builder *b = named_builder_new();
 
@@ -234,8 +236,7 @@ static void check_folded(const struct named_profile *np, bool lines, const char 
 }
 
 /* The text of one frame alone on its stack. */
-static void check_frame(struct frame_key k, struct resolver_sources s, struct resolver_options o,
-			const char *want)
+static void check_frame(struct frame_key k, struct resolver_sources s, struct resolver_options o, const char *want)
 {
 	struct profile *p = profile_new((struct profile_options){0});
 	struct named_profile *np;
@@ -255,22 +256,27 @@ static void frames_of_every_kind(void **state)
 		struct frame_key key;
 		const char *text, *lines;
 	} cases[] = {
-		{{.kind = FRAME_INTERPRETED, .id = M_RUN, .off = 5}, "java/lang/Thread.run_[0]",
+		{{.kind = FRAME_INTERPRETED, .id = M_RUN, .off = 5},
+		 "java/lang/Thread.run_[0]",
 		 "java/lang/Thread.run:105_[0]"},
 		{{.kind = FRAME_INTERPRETED, .id = M_RUN, .off = FRAME_NO_BCI},
-		 "java/lang/Thread.run_[0]", "java/lang/Thread.run:100_[0]"},
-		{{.kind = FRAME_INTERPRETED, .id = M_LAMBDA, .off = 5}, "Truth$$Lambda.run_[0]",
+		 "java/lang/Thread.run_[0]",
+		 "java/lang/Thread.run:100_[0]"},
+		{{.kind = FRAME_INTERPRETED, .id = M_LAMBDA, .off = 5},
+		 "Truth$$Lambda.run_[0]",
 		 "Truth$$Lambda.run_[0]"},
 		{{.kind = FRAME_INTERPRETED, .id = M_NATIVE, .off = -1},
-		 "java/util/zip/CRC32.updateBytes0_[0]", "java/util/zip/CRC32.updateBytes0_[0]"},
-		{{.kind = FRAME_INTERPRETED, .id = M_HOSTILE, .off = 0}, "a:b?c.x?y_[0]",
-		 "a:b?c.x?y_[0]"},
+		 "java/util/zip/CRC32.updateBytes0_[0]",
+		 "java/util/zip/CRC32.updateBytes0_[0]"},
+		{{.kind = FRAME_INTERPRETED, .id = M_HOSTILE, .off = 0}, "a:b?c.x?y_[0]", "a:b?c.x?y_[0]"},
 		{{.kind = FRAME_INTERPRETED, .id = 0, .off = 1}, "[unknown]", "[unknown]"},
 		{{.kind = FRAME_INTERPRETED, .id = 9999, .off = 1}, "[unknown]", "[unknown]"},
-		{{.kind = FRAME_COMPILED, .id = C_C2, .off = 1}, "java/util/HashMap.put_[j]",
+		{{.kind = FRAME_COMPILED, .id = C_C2, .off = 1},
+		 "java/util/HashMap.put_[j]",
 		 "java/util/HashMap.put:101_[j]"},
 		{{.kind = FRAME_COMPILED, .flags = FRAME_PC_EXACT, .id = C_C2, .off = 1},
-		 "java/util/HashMap.put_[j]", "java/util/HashMap.put:102_[j]"},
+		 "java/util/HashMap.put_[j]",
+		 "java/util/HashMap.put:102_[j]"},
 		{{.kind = FRAME_COMPILED, .id = C_C2, .off = 10},
 		 "java/util/HashMap.put_[j];java/util/HashMap.hash_[i]",
 		 "java/util/HashMap.put:107_[j];java/util/HashMap.hash:103_[i]"},
@@ -278,27 +284,29 @@ static void frames_of_every_kind(void **state)
 		 "java/lang/Thread.run_[1];java/util/HashMap.hash_[i]",
 		 "java/lang/Thread.run:107_[1];java/util/HashMap.hash:103_[i]"},
 		{{.kind = FRAME_COMPILED, .id = C_C2, .off = 20}, "[unknown]", "[unknown]"},
-		{{.kind = FRAME_COMPILED, .id = C_C2, .off = 30}, "java/util/HashMap.put_[j]",
+		{{.kind = FRAME_COMPILED, .id = C_C2, .off = 30},
+		 "java/util/HashMap.put_[j]",
 		 "java/util/HashMap.put:100_[j]"},
 		/* The deoptimisation handler: called from there, and in place of a pc that could not be read. */
 		{{.kind = FRAME_COMPILED, .id = C_C2, .off = 40},
 		 "java/util/HashMap.put_[j];java/util/HashMap.hash_[i]",
 		 "java/util/HashMap.put:107_[j];java/util/HashMap.hash:103_[i]"},
 		{{.kind = FRAME_COMPILED, .flags = FRAME_DEOPTED, .id = C_C2, .off = 40},
-		 "java/util/HashMap.put_[j]", "java/util/HashMap.put:100_[j]"},
+		 "java/util/HashMap.put_[j]",
+		 "java/util/HashMap.put:100_[j]"},
 		{{.kind = FRAME_COMPILED, .flags = FRAME_DEOPTED, .id = C_C2, .off = 10},
 		 "java/util/HashMap.put_[j];java/util/HashMap.hash_[i]",
 		 "java/util/HashMap.put:107_[j];java/util/HashMap.hash:103_[i]"},
 		{{.kind = FRAME_COMPILED, .id = C_NATIVE, .off = 30},
-		 "java/util/zip/CRC32.updateBytes0", "java/util/zip/CRC32.updateBytes0"},
+		 "java/util/zip/CRC32.updateBytes0",
+		 "java/util/zip/CRC32.updateBytes0"},
 		{{.kind = FRAME_COMPILED, .id = C_MH, .off = 30}, "[unknown]", "[unknown]"},
-		{{.kind = FRAME_COMPILED, .id = C_STUB, .off = 64}, "jbyte_disjoint_arraycopy",
+		{{.kind = FRAME_COMPILED, .id = C_STUB, .off = 64},
+		 "jbyte_disjoint_arraycopy",
 		 "jbyte_disjoint_arraycopy"},
 		{{.kind = FRAME_COMPILED, .id = 9999, .off = 64}, "[unknown]", "[unknown]"},
-		{{.kind = FRAME_STUB, .id = C_STUB, .off = 64}, "jbyte_disjoint_arraycopy",
-		 "jbyte_disjoint_arraycopy"},
-		{{.kind = FRAME_STUB, .id = C_STUB, .off = 1}, "StubRoutines (2)",
-		 "StubRoutines (2)"},
+		{{.kind = FRAME_STUB, .id = C_STUB, .off = 64}, "jbyte_disjoint_arraycopy", "jbyte_disjoint_arraycopy"},
+		{{.kind = FRAME_STUB, .id = C_STUB, .off = 1}, "StubRoutines (2)", "StubRoutines (2)"},
 		{{.kind = FRAME_STUB, .flags = FRAME_ITABLE, .id = C_STUB, .off = 1}, "itable stub", "itable stub"},
 		{{.kind = FRAME_STUB, .id = C_NAMELESS, .off = 1}, "[unknown]", "[unknown]"},
 		{{.kind = FRAME_STUB, .id = 0, .off = 1}, "[unknown]", "[unknown]"},
@@ -316,8 +324,7 @@ static void frames_of_every_kind(void **state)
 		{{.kind = 200, .id = 3}, "[unknown]", "[unknown]"},
 		{{.kind = FRAME_MARK, .off = MARK_DEOPT}, "[deopt]", "[deopt]"},
 		{{.kind = FRAME_MARK, .off = MARK_KERNEL}, "[kernel]", "[kernel]"},
-		{{.kind = FRAME_MARK, .off = MARK_STORAGE_LIMIT}, "[storage limit]",
-		 "[storage limit]"},
+		{{.kind = FRAME_MARK, .off = MARK_STORAGE_LIMIT}, "[storage limit]", "[storage limit]"},
 		{{.kind = FRAME_MARK, .off = 77}, "[unknown]", "[unknown]"},
 		{{.kind = FRAME_MARK, .off = -1}, "[unknown]", "[unknown]"},
 	};
@@ -325,17 +332,14 @@ static void frames_of_every_kind(void **state)
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		check_frame(cases[i].key, all_sources(), (struct resolver_options){0},
-			    cases[i].text);
-		check_frame(cases[i].key, all_sources(), (struct resolver_options){.show.lines = true},
-			    cases[i].lines);
+		check_frame(cases[i].key, all_sources(), (struct resolver_options){0}, cases[i].text);
+		check_frame(cases[i].key, all_sources(), (struct resolver_options){.show.lines = true}, cases[i].lines);
 		/* Nothing to ask: no frame may need a source. */
 		if (cases[i].key.kind != FRAME_MARK && cases[i].key.kind != FRAME_KERNEL)
 			check_frame(cases[i].key, none, (struct resolver_options){0}, "[unknown]");
 	}
 	check_frame(key(FRAME_INTERPRETED, M_LAMBDA, 0), all_sources(),
-		    (struct resolver_options){.show.raw_names = true},
-		    "Truth$$Lambda$14+0x00007f8905002000.run_[0]");
+		    (struct resolver_options){.show.raw_names = true}, "Truth$$Lambda$14+0x00007f8905002000.run_[0]");
 }
 
 /* Naming that is ended: what takes no time still has its name, the rest is counted. */
@@ -400,12 +404,10 @@ static void return_addresses_are_looked_up_before_the_call(void **state)
 	struct resolver_options o = {0};
 	(void)state;
 
-	check_frame(key(FRAME_NATIVE, 1, 0x1100), all_sources(), o,
-		    "G1CollectedHeap::do_collection_pause");
+	check_frame(key(FRAME_NATIVE, 1, 0x1100), all_sources(), o, "G1CollectedHeap::do_collection_pause");
 	check_frame(exact_key(FRAME_NATIVE, 1, 0x1100), all_sources(), o, "[libjvm.so]");
 	check_frame(key(FRAME_NATIVE, 1, 0x1000), all_sources(), o, "[libjvm.so]");
-	check_frame(exact_key(FRAME_NATIVE, 1, 0x1000), all_sources(), o,
-		    "G1CollectedHeap::do_collection_pause");
+	check_frame(exact_key(FRAME_NATIVE, 1, 0x1000), all_sources(), o, "G1CollectedHeap::do_collection_pause");
 }
 
 static void kernel_and_perf_map(void **state)
@@ -424,8 +426,7 @@ static void kernel_and_perf_map(void **state)
 	s.kernel = kernel;
 	s.perfmap = perfmap;
 	check_frame(key(FRAME_KERNEL, 0, (int64_t)0xffffffff81000100), s, o, "do_syscall_64_[k]");
-	check_frame(exact_key(FRAME_KERNEL, 0, (int64_t)0xffffffff81000100), s, o,
-		    "page_fault_[k]");
+	check_frame(exact_key(FRAME_KERNEL, 0, (int64_t)0xffffffff81000100), s, o, "page_fault_[k]");
 	check_frame(key(FRAME_KERNEL, 0, 4096), s, o, "[kernel]");
 	check_frame(key(FRAME_ANON, 0, 0x7010), s, o, "LazyCompile:~foo");
 	check_frame(key(FRAME_ANON, 0, 0x9010), s, o, "[unknown]");
@@ -446,9 +447,9 @@ static void a_stack_with_roots(void **state)
 	profile_add(p, 4711, 7, THREAD_MONITOR, &w, 10);
 	profile_add(p, 4711, 8, THREAD_RUNNING, &w, 10);
 	profile_set_thread_name(p, 4711, 7, "http; nio");
-	np = name(p, all_sources(), (struct resolver_options){
-		.show = {.thread_root = true, .process_root = true, .state_root = true},
-		.process_name = "java"});
+	np = name(p, all_sources(),
+		  (struct resolver_options){.show = {.thread_root = true, .process_root = true, .state_root = true},
+					    .process_name = "java"});
 	check_folded(np, false,
 		     "[java pid=4711];[http: nio tid=7];[blocked];[incomplete];[libjvm.so];"
 		     "java/util/HashMap.put_[j];java/util/HashMap.hash_[i];[kernel] 1\n"
@@ -462,8 +463,9 @@ static void a_stack_with_roots(void **state)
 	named_profile_free(np);
 	/* Kept apart, but not wanted as roots: one line. */
 	np = name(p, all_sources(), (struct resolver_options){0});
-	check_folded(np, false, "[incomplete];[libjvm.so];java/util/HashMap.put_[j];"
-				"java/util/HashMap.hash_[i];[kernel] 2\n");
+	check_folded(np, false,
+		     "[incomplete];[libjvm.so];java/util/HashMap.put_[j];"
+		     "java/util/HashMap.hash_[i];[kernel] 2\n");
 	assert_int_equal(np->n_samples, 2);
 	assert_int_equal(np->n_stacks, 1);
 	assert_int_equal(np->samples[1].state, 0); /* every thread runs in a profile of CPU time */
@@ -523,19 +525,16 @@ static void details_of_lines(void **state)
 	assert_true(line[1].osr);
 	assert_string_equal(named_string(np, np->functions[line[1].function].system_name),
 			    "java/util/HashMap.put(LK;LV;)LV;");
-	assert_string_equal(named_string(np, np->functions[line[1].function].file),
-			    "java/util/HashMap.java");
+	assert_string_equal(named_string(np, np->functions[line[1].function].file), "java/util/HashMap.java");
 	l = &np->locations[at[1]];
 	assert_int_equal(l->address, 0x1010);
 	assert_string_equal(named_string(np, np->mappings[l->mapping].file), "/usr/lib/libjvm.so");
 	assert_string_equal(named_string(np, np->mappings[l->mapping].build_id), "ab01");
-	assert_string_equal(
-		named_string(np, np->functions[np->lines[l->first_line].function].system_name),
-		"_ZN15G1CollectedHeap19do_collection_pauseEv");
+	assert_string_equal(named_string(np, np->functions[np->lines[l->first_line].function].system_name),
+			    "_ZN15G1CollectedHeap19do_collection_pauseEv");
 	l = &np->locations[at[2]];
 	assert_string_equal(named_string(np, np->mappings[l->mapping].file), "[interpreter]");
-	assert_string_equal(named_string(np, np->functions[np->lines[l->first_line].function].file),
-			    "");
+	assert_string_equal(named_string(np, np->functions[np->lines[l->first_line].function].file), "");
 	/* No kernel addresses in files. */
 	assert_int_equal(np->locations[at[3]].address, 0);
 	named_profile_free(np);
@@ -574,7 +573,8 @@ static void exactness_of_leaves_is_counted(void **state)
 static void check_depth(uint32_t depth, const char *want, uint64_t want_cut)
 {
 	/* Leaf first: a method with one inlined, a native frame, the same method again. */
-	struct frame_key k[] = {key(FRAME_COMPILED, C_C2, 10), key(FRAME_NATIVE, 1, 0x1011), key(FRAME_COMPILED, C_C2, 10)};
+	struct frame_key k[] = {key(FRAME_COMPILED, C_C2, 10), key(FRAME_NATIVE, 1, 0x1011),
+				key(FRAME_COMPILED, C_C2, 10)};
 	struct profile *p = profile_new((struct profile_options){.depth = depth, .threads = true});
 	struct walk w = {.frames = k, .n = 3, .end = WALK_BAD_FRAME};
 	uint64_t cut = 0;
@@ -616,7 +616,8 @@ static void depth_counts_hidden_kernel_frames_once(void **state)
 	add_stack(p, 1, k, 5);
 	add_stack(p, 1, k, 4);
 	np = name(p, all_sources(), (struct resolver_options){.depth = 2});
-	check_folded(np, false, "G1CollectedHeap::do_collection_pause;[kernel] 1\n"
+	check_folded(np, false,
+		     "G1CollectedHeap::do_collection_pause;[kernel] 1\n"
 		     "[truncated];G1CollectedHeap::do_collection_pause;[kernel] 1\n");
 	named_profile_free(np);
 	profile_free(p);
@@ -675,8 +676,8 @@ static void a_large_profile(void **state)
 		for (uint32_t f = 0; f < DEPTH; f++) {
 			uint32_t r = hash_u64((uint64_t)(i % STACKS) << 8 | f) % KEYS;
 
-			k[f] = r % 3 ? key(FRAME_COMPILED, C_C2, r % 50 ? r : 10)
-				     : key(FRAME_INTERPRETED, 1 + r % (METHODS - 1), r % 30000);
+			k[f] = r % 3 ? key(FRAME_COMPILED, C_C2, r % 50 ? r : 10) :
+				       key(FRAME_INTERPRETED, 1 + r % (METHODS - 1), r % 30000);
 		}
 		add_stack(p, 1, k, DEPTH);
 	}
@@ -684,15 +685,12 @@ static void a_large_profile(void **state)
 	start = clock_process_cpu_ns();
 	np = name(p, all_sources(), (struct resolver_options){0});
 	resolved = clock_process_cpu_ns();
-	assert_int_equal(writer_folded.write(np, &(struct writer_options){.annotate = true}, null,
-					     NULL),
-			 0);
+	assert_int_equal(writer_folded.write(np, &(struct writer_options){.annotate = true}, null, NULL), 0);
 	written = clock_process_cpu_ns();
 	named = heap_bytes() - before;
 	print_message("%u stacks: %.1f MB as keys, %.1f MB with names; named in %.2f s, folded in "
 		      "%.2f s\n",
-		      np->n_stacks, counted / 1e6, named / 1e6, (resolved - start) / 1e9,
-		      (written - resolved) / 1e9);
+		      np->n_stacks, counted / 1e6, named / 1e6, (resolved - start) / 1e9, (written - resolved) / 1e9);
 	for (uint32_t i = 0; i < np->n_samples; i++)
 		samples += np->samples[i].count;
 	assert_int_equal(samples, SAMPLES);

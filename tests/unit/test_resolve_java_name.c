@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,19 +33,15 @@ static void generated_names_lose_their_numbers(void **state)
 		{"T$6$$Lambda$1+0x00007f8905002000", "T$6$$Lambda"},
 		{"p/q/T$$Lambda$0x0000000800066840", "p/q/T$$Lambda"},
 		{"p/q/T$$Lambda$9f2c41", "p/q/T$$Lambda"},
-		{"java/lang/invoke/LambdaForm$MH+0x00007f1c0b000400",
-		 "java/lang/invoke/LambdaForm$MH"},
-		{"java/lang/invoke/LambdaForm$MH/0x0000000800066840",
-		 "java/lang/invoke/LambdaForm$MH"},
+		{"java/lang/invoke/LambdaForm$MH+0x00007f1c0b000400", "java/lang/invoke/LambdaForm$MH"},
+		{"java/lang/invoke/LambdaForm$MH/0x0000000800066840", "java/lang/invoke/LambdaForm$MH"},
 		{"java/lang/invoke/LambdaForm$DMH000", "java/lang/invoke/LambdaForm$MH"},
 		{"java/lang/invoke/LambdaForm$DMH/1607460018", "java/lang/invoke/LambdaForm$MH"},
 		{"java/lang/invoke/LambdaForm$BMH+0x1", "java/lang/invoke/LambdaForm$MH"},
-		{"java/lang/String$$StringConcat+0x00007f1c0b000400",
-		 "java/lang/String$$StringConcat"},
+		{"java/lang/String$$StringConcat+0x00007f1c0b000400", "java/lang/String$$StringConcat"},
 		{"p/Hidden+0xABCdef", "p/Hidden"},
 		{"sun/reflect/GeneratedMethodAccessor1", "sun/reflect/GeneratedMethodAccessor"},
-		{"jdk/internal/reflect/GeneratedMethodAccessor123",
-		 "jdk/internal/reflect/GeneratedMethodAccessor"},
+		{"jdk/internal/reflect/GeneratedMethodAccessor123", "jdk/internal/reflect/GeneratedMethodAccessor"},
 		{"jdk/internal/reflect/GeneratedConstructorAccessor7",
 		 "jdk/internal/reflect/GeneratedConstructorAccessor"},
 		{"jdk/internal/reflect/GeneratedSerializationConstructorAccessor1",
@@ -62,8 +58,7 @@ static void generated_names_lose_their_numbers(void **state)
 		{"p/Foo$HibernateProxy$QwErTy12", "p/Foo$HibernateProxy"},
 		{"p/Foo$$EnhancerBySpringCGLIB$$1a2b3c4d", "p/Foo$$EnhancerBySpringCGLIB"},
 		{"p/Foo$$EnhancerByCGLIB$$f00", "p/Foo$$EnhancerByCGLIB"},
-		{"p/Foo$$EnhancerByGuice$$1a2b$$FastClassByGuice$$99",
-		 "p/Foo$$EnhancerByGuice$$FastClassByGuice"},
+		{"p/Foo$$EnhancerByGuice$$1a2b$$FastClassByGuice$$99", "p/Foo$$EnhancerByGuice$$FastClassByGuice"},
 		{"p/Foo$$EnhancerBySpringCGLIB$$1a2b3c4d$$FastClassBySpringCGLIB$$5e6f",
 		 "p/Foo$$EnhancerBySpringCGLIB$$FastClassBySpringCGLIB"},
 		{"p/Foo$$EnhancerBySpringCGLIB$$1a2b3c4d$$Lambda$3+0x00007f1c0b000400",
@@ -77,6 +72,7 @@ static void generated_names_lose_their_numbers(void **state)
 
 static void other_names_are_left_alone(void **state)
 {
+	/* clang-format off */
 	static const char *const names[] = {
 		"", "A", "0", "/", "$", "x", "0x1", "+0x1", "/0x1", "+0x", "a+0x", "a/0x", "a+1",
 		"a0x1", "Foo$1", "Foo$12$3", "java/util/Base64", "java/util/Base64$Encoder",
@@ -93,6 +89,7 @@ static void other_names_are_left_alone(void **state)
 		"p/Foo$$Lambda$", "p/Foo$$Lambda$xyz", "p/Foo$$EnhancerBySpringCGLIB$$xyz",
 		"p/Foo$$SpringCGLIB$$0", "sha/SHA256", "p/cafe", "caf\u00e9/Stra\u00dfe2",
 	};
+	/* clang-format on */
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -408,10 +408,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_awake_are_read), cmocka_unit_test(test_few),
-		cmocka_unit_test(test_nothing_read), cmocka_unit_test(test_one_of_many),
-		cmocka_unit_test(test_ended), cmocka_unit_test(test_no_answer),
-		cmocka_unit_test(test_no_clock), cmocka_unit_test(test_clock_share),
-		cmocka_unit_test(test_gone), cmocka_unit_test(test_random),
+		cmocka_unit_test(test_nothing_read),   cmocka_unit_test(test_one_of_many),
+		cmocka_unit_test(test_ended),          cmocka_unit_test(test_no_answer),
+		cmocka_unit_test(test_no_clock),       cmocka_unit_test(test_clock_share),
+		cmocka_unit_test(test_gone),           cmocka_unit_test(test_random),
 	};
 
 	struct rlimit l;

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,9 +147,9 @@ static void test_no_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_end_known), cmocka_unit_test(test_end_unknown),
+		cmocka_unit_test(test_end_known),   cmocka_unit_test(test_end_unknown),
 		cmocka_unit_test(test_memory_ends), cmocka_unit_test(test_nothing_there),
-		cmocka_unit_test(test_max_pause), cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_max_pause),   cmocka_unit_test(test_no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

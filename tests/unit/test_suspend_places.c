@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "sampler/engine/suspend/suspend_places.h"
 #include "symbolizer/target/arch.h"
@@ -114,8 +114,15 @@ static void test_other_frame(void **state)
 static void test_no_frame(void **state)
 {
 	/* Nothing there; below sp; in the kernel's half, whatever is read there. */
-	const uint64_t wrong[] = {0, 7, STACK - 8, STACK + sizeof(words), STACK + sizeof(words) - 8,
-				  STACK, arch_host()->user_limit, UINT64_MAX, UINT64_MAX - 7};
+	const uint64_t wrong[] = {0,
+				  7,
+				  STACK - 8,
+				  STACK + sizeof(words),
+				  STACK + sizeof(words) - 8,
+				  STACK,
+				  arch_host()->user_limit,
+				  UINT64_MAX,
+				  UINT64_MAX - 7};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -171,7 +178,7 @@ static void test_oldest_leaves(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_place), cmocka_unit_test(test_other_place),
+		cmocka_unit_test(test_same_place),  cmocka_unit_test(test_other_place),
 		cmocka_unit_test(test_other_frame), cmocka_unit_test(test_no_frame),
 		cmocka_unit_test(test_memory_gone), cmocka_unit_test(test_oldest_leaves),
 	};

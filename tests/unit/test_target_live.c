@@ -209,8 +209,7 @@ static uint64_t check_batch(struct target *t, size_t n, size_t bad_every)
 	uint64_t before = mem_live_stats(t->mem).syscalls;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t page = bad_every && i % bad_every == bad_every / 2 ? HOLE_PAGE
-									: i % (PAGES - 4) + 4;
+		size_t page = bad_every && i % bad_every == bad_every / 2 ? HOLE_PAGE : i % (PAGES - 4) + 4;
 
 		values[i] = 0;
 		spans[i] = (struct mem_span){at(t, page) + 16, &values[i], 8, page == HOLE_PAGE};
@@ -259,8 +258,10 @@ static void test_batch_odd_spans(void **state)
 	struct target t = self();
 	uint64_t v[4] = {0};
 	struct mem_span spans[] = {
-		{at(&t, 5), &v[0], 8, false}, {at(&t, HOLE_PAGE), &v[1], 0, false},
-		{at(&t, HOLE_PAGE) - 4, &v[2], 8, true}, {at(&t, 6), &v[3], 8, false},
+		{at(&t, 5), &v[0], 8, false},
+		{at(&t, HOLE_PAGE), &v[1], 0, false},
+		{at(&t, HOLE_PAGE) - 4, &v[2], 8, true},
+		{at(&t, 6), &v[3], 8, false},
 		{UINT64_MAX - 3, &v[2], 8, true},
 	};
 

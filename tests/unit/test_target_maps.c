@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <stdio.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -70,8 +70,8 @@ static void test_find(void **state)
 		uint64_t addr;
 		int index; /* -1: none */
 	} rows[] = {
-		{0, -1},	{0x3fffff, -1},	     {0x400000, 0},	  {0x400fff, 0},
-		{0x401000, 1},	{0x403fff, 2},	     {0x404000, -1},	  {0x550000, 3},
+		{0, -1},        {0x3fffff, -1},      {0x400000, 0},        {0x400fff, 0},
+		{0x401000, 1},  {0x403fff, 2},       {0x404000, -1},       {0x550000, 3},
 		{0x600000, -1}, {0x7f0000000fff, 4}, {0x7f0000001000, -1}, {UINT64_MAX, -1},
 	};
 	struct maps *m = NULL;
@@ -239,12 +239,9 @@ static void test_child_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_overlong_line),
-		cmocka_unit_test(test_own_process),
-		cmocka_unit_test(test_little_is_left),
+		cmocka_unit_test(test_good),        cmocka_unit_test(test_find),
+		cmocka_unit_test(test_bad),         cmocka_unit_test(test_overlong_line),
+		cmocka_unit_test(test_own_process), cmocka_unit_test(test_little_is_left),
 		cmocka_unit_test(test_child_ends),
 	};
 

@@ -50,8 +50,7 @@ static void test_stat_text(void **state)
 	assert_int_equal(proc_stat_parse("", &s), -EINVAL);
 	assert_int_equal(proc_stat_parse("42 (a", &s), -EINVAL);
 	assert_int_equal(proc_stat_parse("42 (a)", &s), -EINVAL);
-	assert_int_equal(proc_stat_parse("42 (a) S 1 42 42 0 -1 4194304 1 2 3 4 500 60 7 8 20 0 33 0", &s),
-			 -EINVAL);
+	assert_int_equal(proc_stat_parse("42 (a) S 1 42 42 0 -1 4194304 1 2 3 4 500 60 7 8 20 0 33 0", &s), -EINVAL);
 }
 
 static void test_stat_cpu(void **state)
@@ -451,15 +450,11 @@ static void test_children(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stat_text), cmocka_unit_test(test_stat_cpu),
-		cmocka_unit_test(test_status_text),
-		cmocka_unit_test(test_self),
-		cmocka_unit_test(test_comm),
-		cmocka_unit_test(test_dead),
-		cmocka_unit_test(test_generations),
-		cmocka_unit_test(test_children),
-		cmocka_unit_test(test_ended_is_said),
-		cmocka_unit_test(test_alive_among_signals),
+		cmocka_unit_test(test_stat_text),     cmocka_unit_test(test_stat_cpu),
+		cmocka_unit_test(test_status_text),   cmocka_unit_test(test_self),
+		cmocka_unit_test(test_comm),          cmocka_unit_test(test_dead),
+		cmocka_unit_test(test_generations),   cmocka_unit_test(test_children),
+		cmocka_unit_test(test_ended_is_said), cmocka_unit_test(test_alive_among_signals),
 		cmocka_unit_test(test_tasks_and_cpu),
 	};
 

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +21,11 @@ static const char jdk17[] =
 	"\tat p.C.<init>(C.java)\n\n"
 	"\"VM Thread\" os_prio=0 nid=0x7650 runnable\n";
 
-static const char jdk25[] =
-	"\"main\" #3 [4053] prio=5 os_prio=0 tid=0x00007f nid=4053 waiting on condition [0x7f]\n"
-	"\tat jdk.internal.misc.Unsafe.park(java.base@25.0.3/Native Method)\n"
-	"\"ForkJoinPool-1-worker-1\" #30 [4060] daemon nid=4060 [0x7f]\n"
-	"   Carrying virtual thread #29\n"
-	"\tat java.lang.VirtualThread.run(java.base@25/VirtualThread.java:1)\n";
+static const char jdk25[] = "\"main\" #3 [4053] prio=5 os_prio=0 tid=0x00007f nid=4053 waiting on condition [0x7f]\n"
+			    "\tat jdk.internal.misc.Unsafe.park(java.base@25.0.3/Native Method)\n"
+			    "\"ForkJoinPool-1-worker-1\" #30 [4060] daemon nid=4060 [0x7f]\n"
+			    "   Carrying virtual thread #29\n"
+			    "\tat java.lang.VirtualThread.run(java.base@25/VirtualThread.java:1)\n";
 
 static struct thread_dump parse(const char *text, char **copy)
 {
@@ -75,11 +74,13 @@ static void new_form(void **state)
 
 static void names(void **state)
 {
+	/* clang-format off */
 	static const char *const cases[][2] = {
 		{"Busy$$Lambda$3+0x00007ff664002c00.run", "Busy$$Lambda$3.run"},
 		{"java/lang/invoke/LambdaForm$DMH/0x00007f.invoke", "java.lang.invoke.LambdaForm$DMH.invoke"},
 		{"p/0x.f", "p.0x.f"}, {"", ""}, {"+0x", "+0x"}, {"/0xg", ".0xg"},
 	};
+	/* clang-format on */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -135,11 +136,8 @@ static void many_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(old_form),
-		cmocka_unit_test(new_form),
-		cmocka_unit_test(names),
-		cmocka_unit_test(garbage),
-		cmocka_unit_test(many_threads),
+		cmocka_unit_test(old_form), cmocka_unit_test(new_form),     cmocka_unit_test(names),
+		cmocka_unit_test(garbage),  cmocka_unit_test(many_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

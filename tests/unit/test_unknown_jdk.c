@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,8 +81,10 @@ static struct readers *open_view(const struct recording *rec)
 static void name_frame(struct hotspot *hs, const struct frame_key *k, char *dst, size_t size)
 {
 	const struct code *c = k->kind == FRAME_COMPILED || k->kind == FRAME_STUB ? hs_code(hs, k->id) : NULL;
-	const struct hs_method *m = hs ? hs_method(hs, k->kind == FRAME_INTERPRETED ? k->id : c ? c->method_id : 0)
-				       : NULL;
+	const struct hs_method *m = hs ? hs_method(hs, k->kind == FRAME_INTERPRETED ? k->id :
+						       c                            ? c->method_id :
+										      0) :
+					 NULL;
 
 	if (k->kind == FRAME_NATIVE || !m)
 		snprintf(dst, size, "%d %u %lld", k->kind, k->kind == FRAME_NATIVE ? k->id : 0,
@@ -162,8 +164,8 @@ static void walk_all(struct subject *t, struct readers *v, const struct entry *e
 				continue;
 			if (k >= was->n && was->n == WALK_NAMES)
 				break;
-			fail_msg("without %s: sample %zu, frame %u is '%s', not '%s'", e->name, i, k,
-				 now->store[k], k < was->n ? was->store[k] : "none");
+			fail_msg("without %s: sample %zu, frame %u is '%s', not '%s'", e->name, i, k, now->store[k],
+				 k < was->n ? was->store[k] : "none");
 		}
 		if (now->end == WALK_ROOT && was->end == WALK_ROOT && !now->frozen && now->n != was->n)
 			fail_msg("without %s: sample %zu has %u frames, not %u", e->name, i, now->n, was->n);
@@ -227,8 +229,8 @@ static void every_entry(void **state)
 	}
 	/* Some are needed for certain, most are not even looked at. */
 	assert_in_range(refused, 20, n_fields / 4);
-	print_message("%s: %zu fields, %zu of them required, %zu types and constants\n",
-		      r->path, n_fields, refused, t.n - n_fields);
+	print_message("%s: %zu fields, %zu of them required, %zu types and constants\n", r->path, n_fields, refused,
+		      t.n - n_fields);
 	recording_close(t.rec);
 	free(t.entries);
 }

@@ -30,8 +30,7 @@ static uint32_t fetch(void *ctx, uint64_t pc, uint8_t *dst, uint32_t len)
 	return len;
 }
 
-static struct flow_row follow_with(const void *bytes, uint32_t len, uint32_t at,
-	struct flow_options o)
+static struct flow_row follow_with(const void *bytes, uint32_t len, uint32_t at, struct flow_options o)
 {
 	struct code_bytes c = {bytes, len};
 	struct flow *f = flow_new();
@@ -49,8 +48,7 @@ static struct flow_row follow_with(const void *bytes, uint32_t len, uint32_t at,
 	return row;
 }
 
-#define FOLLOW(bytes, at, ...)                                                                     \
-	follow_with(bytes, sizeof(bytes), at, (struct flow_options){__VA_ARGS__})
+#define FOLLOW(bytes, at, ...) follow_with(bytes, sizeof(bytes), at, (struct flow_options){__VA_ARGS__})
 
 static void assert_val(struct flow_val v, enum flow_kind kind, unsigned base, int off)
 {
@@ -59,17 +57,16 @@ static void assert_val(struct flow_val v, enum flow_kind kind, unsigned base, in
 	assert_int_equal(v.off, off);
 }
 
-#define ASSERT_TOP(row, at) /* return address at [rsp + at] */                                     \
-	do {                                                                                       \
-		assert_val((row).ra, FLOW_MEM, X86_RSP, at);                                       \
-		assert_val((row).sp, FLOW_REG, X86_RSP, (at) + 8);                                 \
+#define ASSERT_TOP(row, at) /* return address at [rsp + at] */                                                         \
+	do {                                                                                                           \
+		assert_val((row).ra, FLOW_MEM, X86_RSP, at);                                                           \
+		assert_val((row).sp, FLOW_REG, X86_RSP, (at) + 8);                                                     \
 	} while (0)
 
 /* JDK 17: add rsp,0x30; pop rbp; cmp rsp,[r15+0x348]; ja slow; ret; slow: movabs r10; mov; jmp out */
-static const uint8_t epilogue[] = {
-	0x48, 0x83, 0xc4, 0x30, 0x5d, 0x49, 0x3b, 0xa7, 0x48, 0x03, 0, 0, 0x0f, 0x87, 1, 0, 0, 0,
-	0xc3, 0x49, 0xba, 1, 2, 3, 4, 5, 6, 7, 8, 0x4d, 0x89, 0x97, 0x60, 0x03, 0, 0,
-	0xe9, 0, 0x10, 0, 0};
+static const uint8_t epilogue[] = {0x48, 0x83, 0xc4, 0x30, 0x5d, 0x49, 0x3b, 0xa7, 0x48, 0x03, 0,    0, 0x0f, 0x87,
+				   1,    0,    0,    0,    0xc3, 0x49, 0xba, 1,    2,    3,    4,    5, 6,    7,
+				   8,    0x4d, 0x89, 0x97, 0x60, 0x03, 0,    0,    0xe9, 0,    0x10, 0, 0};
 
 static void test_epilogue(void **state)
 {
@@ -104,8 +101,8 @@ static void test_return_poll_slow_path(void **state)
 /* Reserved stack: pop rbp; cmp rsp,[r15+d]; jb +6; call; int3; cmp rsp,[r15+d]; ja; ret */
 static void test_reserved_stack_check(void **state)
 {
-	static const uint8_t code[] = {0x5d, 0x49, 0x3b, 0xa7, 0xb8, 5, 0, 0, 0x72, 0x06, 0xe8, 0, 0, 0x10,
-		0, 0xcc, 0x49, 0x3b, 0x67, 0x28, 0x0f, 0x87, 0, 1, 0, 0, 0xc3};
+	static const uint8_t code[] = {0x5d, 0x49, 0x3b, 0xa7, 0xb8, 5,    0,    0,    0x72, 0x06, 0xe8, 0, 0,   0x10,
+				       0,    0xcc, 0x49, 0x3b, 0x67, 0x28, 0x0f, 0x87, 0,    1,    0,    0, 0xc3};
 	struct flow_row row = FOLLOW(code, 1, .no_calls = true, .budget = 24);
 
 	(void)state;
@@ -121,8 +118,7 @@ static void test_older_polls(void **state)
 	static const uint8_t jdk8[] = {0x5d, 0x85, 0x05, 1, 0, 0, 0, 0xc3};
 	static const uint8_t jdk11[] = {0x5d, 0x4d, 0x8b, 0x97, 8, 1, 0, 0, 0x41, 0x85, 2, 0xc3};
 	/* native wrapper: leave; cmp [r15+8],0; jne +0; ret */
-	static const uint8_t wrapper[] = {
-		0xc9, 0x49, 0x83, 0x7f, 8, 0, 0x0f, 0x85, 1, 0, 0, 0, 0xc3, 0xcc};
+	static const uint8_t wrapper[] = {0xc9, 0x49, 0x83, 0x7f, 8, 0, 0x0f, 0x85, 1, 0, 0, 0, 0xc3, 0xcc};
 	struct flow_row row;
 
 	(void)state;
@@ -139,8 +135,7 @@ static void test_older_polls(void **state)
 }
 
 /* mov [rsp-0x14000],eax; push rbp; sub rsp,0x20; ... frame size 6 words */
-static const uint8_t prologue[] = {0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x83, 0xec,
-	0x20, 0x90};
+static const uint8_t prologue[] = {0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x83, 0xec, 0x20, 0x90};
 
 static void test_prologue(void **state)
 {
@@ -152,8 +147,8 @@ static void test_prologue(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
-		struct flow_row row = FOLLOW(prologue, c[i].at, .straight = true,
-			.limit_pc = CODE + 12, .limit_words = 6);
+		struct flow_row row =
+			FOLLOW(prologue, c[i].at, .straight = true, .limit_pc = CODE + 12, .limit_words = 6);
 
 		assert_int_equal(row.end, FLOW_LIMIT);
 		ASSERT_TOP(row, c[i].ra);
@@ -167,8 +162,7 @@ static void test_prologue(void **state)
 static void test_prologue_without_bang(void **state)
 {
 	/* sub rsp,0x18; mov [rsp+0x10],rbp: 4 words */
-	static const uint8_t code[] = {
-		0x48, 0x81, 0xec, 0x18, 0, 0, 0, 0x48, 0x89, 0x6c, 0x24, 0x10, 0x90};
+	static const uint8_t code[] = {0x48, 0x81, 0xec, 0x18, 0, 0, 0, 0x48, 0x89, 0x6c, 0x24, 0x10, 0x90};
 	struct flow_row row;
 
 	(void)state;
@@ -193,8 +187,8 @@ static void test_stub_with_saved_registers(void **state)
 {
 	/* push rbp; mov rbp,rsp; push rbx; sub rsp,8; L: dec ecx; jne L; call; add rsp,8; pop rbx;
 	 * leave; ret */
-	static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83, 0xec, 8, 0xff, 0xc9,
-		0x75, 0xfc, 0xe8, 0, 1, 0, 0, 0x48, 0x83, 0xc4, 8, 0x5b, 0xc9, 0xc3};
+	static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83, 0xec, 8, 0xff, 0xc9, 0x75, 0xfc,
+				       0xe8, 0,    1,    0,    0,    0x48, 0x83, 0xc4, 8, 0x5b, 0xc9, 0xc3};
 	struct flow_row row;
 
 	(void)state;
@@ -213,8 +207,8 @@ static void test_stub_with_saved_registers(void **state)
 /* mov r11,rsp; and rsp,-16; push r11; call; pop rsp (reads the saved value); ret */
 static void test_aligned_stack(void **state)
 {
-	static const uint8_t code[] = {0x49, 0x89, 0xe3, 0x48, 0x83, 0xe4, 0xf0, 0x41, 0x53, 0xe8, 0,
-		1, 0, 0, 0x5c, 0xc3};
+	static const uint8_t code[] = {0x49, 0x89, 0xe3, 0x48, 0x83, 0xe4, 0xf0, 0x41,
+				       0x53, 0xe8, 0,    1,    0,    0,    0x5c, 0xc3};
 	struct flow_row row = FOLLOW(code, 0);
 
 	(void)state;
@@ -228,8 +222,8 @@ static void test_aligned_stack(void **state)
  * pop rdi; leave; test [rsp],rsp; mov rsp,[rsp]; jmp [rsp-8]. The word on top of the frame is the sp. */
 static void test_entry_barrier_deopt(void **state)
 {
-	static const uint8_t code[] = {0x48, 0x8b, 0x6c, 0x24, 0x50, 0x48, 0x81, 0xc4, 0x80, 0, 0, 0,
-		0x5f, 0xc9, 0x48, 0x85, 0x24, 0x24, 0x48, 0x8b, 0x24, 0x24, 0xff, 0x64, 0x24, 0xf8};
+	static const uint8_t code[] = {0x48, 0x8b, 0x6c, 0x24, 0x50, 0x48, 0x81, 0xc4, 0x80, 0,    0,    0,    0x5f,
+				       0xc9, 0x48, 0x85, 0x24, 0x24, 0x48, 0x8b, 0x24, 0x24, 0xff, 0x64, 0x24, 0xf8};
 	struct flow_row row = FOLLOW(code, 0);
 
 	(void)state;
@@ -249,8 +243,8 @@ static void test_entry_barrier_deopt(void **state)
 /* c2i: pop rax; mov r13,rsp; sub rsp,0x10; mov [rsp],rax; mov rcx,[rbx+0x48]; jmp rcx */
 static void test_c2i_adapter(void **state)
 {
-	static const uint8_t code[] = {0x58, 0x49, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0x48, 0x89, 4,
-		0x24, 0x48, 0x8b, 0x4b, 0x48, 0xff, 0xe1};
+	static const uint8_t code[] = {0x58, 0x49, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0x48,
+				       0x89, 4,    0x24, 0x48, 0x8b, 0x4b, 0x48, 0xff, 0xe1};
 	struct flow_row row;
 
 	(void)state;
@@ -267,8 +261,8 @@ static void test_c2i_adapter(void **state)
 
 /* Interpreter: pop rax; push 0; push rax; push rbp; mov rbp,rsp; push r13; push 0; mov r13,[rbx+8];
  * push rbx; ... */
-static const uint8_t entry[] = {0x58, 0x6a, 0, 0x50, 0x55, 0x48, 0x8b, 0xec, 0x41, 0x55, 0x6a, 0,
-	0x4c, 0x8b, 0x6b, 8, 0x53, 0x90, 0xff, 0x24, 0xd8};
+static const uint8_t entry[] = {0x58, 0x6a, 0,    0x50, 0x55, 0x48, 0x8b, 0xec, 0x41, 0x55, 0x6a,
+				0,    0x4c, 0x8b, 0x6b, 8,    0x53, 0x90, 0xff, 0x24, 0xd8};
 
 #define ENTRY_OPTIONS .interpreter = true, .sender_sp_slot = -1, .method_slot = -3
 
@@ -298,9 +292,9 @@ static void test_interpreter_exit(void **state)
 {
 	/* mov rbx,[rbp-8]; leave; pop r13; mov rsp,rbx; cmp rsp,[r15+d]; jb +11; mov qword [r15+d],0;
 	 * jmp r13 */
-	static const uint8_t code[] = {0x48, 0x8b, 0x5d, 0xf8, 0xc9, 0x41, 0x5d, 0x48, 0x8b, 0xe3,
-		0x49, 0x3b, 0xa7, 0x20, 6, 0, 0, 0x72, 0x0b, 0x49, 0xc7, 0x87, 0x20, 6, 0, 0, 0, 0, 0,
-		0, 0x41, 0xff, 0xe5};
+	static const uint8_t code[] = {0x48, 0x8b, 0x5d, 0xf8, 0xc9, 0x41, 0x5d, 0x48, 0x8b, 0xe3, 0x49,
+				       0x3b, 0xa7, 0x20, 6,    0,    0,    0x72, 0x0b, 0x49, 0xc7, 0x87,
+				       0x20, 6,    0,    0,    0,    0,    0,    0,    0x41, 0xff, 0xe5};
 	struct flow_row row;
 
 	(void)state;
@@ -374,8 +368,8 @@ static void test_saved_stack_pointer(void **state)
  * and rsp,-16; call */
 static void test_limit_at_call(void **state)
 {
-	static const uint8_t code[] = {0x52, 0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0x6c, 0x24, 0x20, 0x48,
-		0x83, 0xe4, 0xf0, 0xe8, 0, 1, 0, 0};
+	static const uint8_t code[] = {0x52, 0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0x6c, 0x24, 0x20,
+				       0x48, 0x83, 0xe4, 0xf0, 0xe8, 0,    1,    0,    0};
 	struct flow_row row = FOLLOW(code, 0, .straight = true, .limit_call = true, .limit_words = 6);
 
 	(void)state;
@@ -396,8 +390,7 @@ static bool is_behind_second_call(void *ctx, uint64_t pc)
  * whole; jmp to the first call. rbp is any value. */
 static void test_whole_at_call(void **state)
 {
-	static const uint8_t code[] = {0x58, 0x48, 0x89, 0x45, 0x08, 0xe8, 0, 1, 0, 0, 0xe8, 0, 1, 0, 0, 0xeb,
-		0xf4};
+	static const uint8_t code[] = {0x58, 0x48, 0x89, 0x45, 0x08, 0xe8, 0, 1, 0, 0, 0xe8, 0, 1, 0, 0, 0xeb, 0xf4};
 	struct flow_row row = FOLLOW(code, 0, .whole = is_behind_second_call, .limit_words = 4);
 
 	(void)state;
@@ -412,9 +405,10 @@ static void test_whole_at_call(void **state)
  * mov rbp,rsp; sub rsp,rbx; mov [rbp-8],r8; mov r8,rsp; add rcx,8; dec edx; jne; push [rcx] */
 static void test_deoptimisation(void **state)
 {
-	static const uint8_t code[] = {0x48, 0x8b, 0x4f, 0x18, 0x48, 0x83, 0xc4, 8, 0x4c, 0x8b, 0xc4,
-		0x48, 0x29, 0xdc, 0xff, 0x31, 0x55, 0x48, 0x8b, 0xec, 0x48, 0x29, 0xdc, 0x4c, 0x89,
-		0x45, 0xf8, 0x4c, 0x8b, 0xc4, 0x48, 0x83, 0xc1, 8, 0xff, 0xca, 0x75, 0xe8, 0xff, 0x31};
+	static const uint8_t code[] = {0x48, 0x8b, 0x4f, 0x18, 0x48, 0x83, 0xc4, 8,    0x4c, 0x8b,
+				       0xc4, 0x48, 0x29, 0xdc, 0xff, 0x31, 0x55, 0x48, 0x8b, 0xec,
+				       0x48, 0x29, 0xdc, 0x4c, 0x89, 0x45, 0xf8, 0x4c, 0x8b, 0xc4,
+				       0x48, 0x83, 0xc1, 8,    0xff, 0xca, 0x75, 0xe8, 0xff, 0x31};
 	struct flow_row row = FOLLOW(code, 0, .straight = true, .rebuilds = true);
 
 	(void)state;
@@ -454,8 +448,7 @@ static void test_moves_sp(void **state)
 /* Nothing ends: an endless loop, a trap, undecodable bytes, the end of the code. */
 static void test_no_way_out(void **state)
 {
-	static const uint8_t loop[] = {0xeb, 0xfe}, trap[] = {0x90, 0xcc}, bad[] = {0x06},
-			     cut[] = {0x48, 0x81, 0xec};
+	static const uint8_t loop[] = {0xeb, 0xfe}, trap[] = {0x90, 0xcc}, bad[] = {0x06}, cut[] = {0x48, 0x81, 0xec};
 
 	(void)state;
 	assert_int_equal(FOLLOW(loop, 0).end, FLOW_NONE);
@@ -527,13 +520,13 @@ static bool is_itable(const void *bytes, uint32_t len, uint32_t at)
 static void test_itable(void **state)
 {
 	/* mov eax,[rsi+8]; movabs r11,0x800000000; add rax,r11; mov rbx,[rax+0x1d8]; jmp [rbx+0x40] */
-	static const uint8_t vtable[] = {0x8b, 0x46, 0x08, 0x49, 0xbb, 0, 0, 0, 0, 8, 0, 0, 0, 0x49, 0x03, 0xc3,
-		0x48, 0x8b, 0x98, 0xd8, 0x01, 0, 0, 0xff, 0x63, 0x40, 0x75, 0xfe};
+	static const uint8_t vtable[] = {0x8b, 0x46, 0x08, 0x49, 0xbb, 0,    0,    0, 0, 8,    0,    0,    0,    0x49,
+					 0x03, 0xc3, 0x48, 0x8b, 0x98, 0xd8, 0x01, 0, 0, 0xff, 0x63, 0x40, 0x75, 0xfe};
 	/* mov eax,[rsi+8]; mov r11,[rax+0xa0]; next: test r11,r11; je 14 (missing); add rbx,0x10; cmp rax,r11; jne next;
 	 * mov rbx,[rax+rbx]; jmp [rbx+0x40]; missing: jmp away */
-	static const uint8_t itable[] = {0x8b, 0x46, 0x08, 0x4c, 0x8b, 0x98, 0xa0, 0, 0, 0, 0x4d, 0x85, 0xdb, 0x74, 0x10,
-		0x48, 0x83, 0xc3, 0x10, 0x49, 0x3b, 0xc3, 0x75, 0xf2, 0x48, 0x8b, 0x1c, 0x18, 0xff, 0x63, 0x40,
-		0xe9, 0, 0x10, 0, 0, 0, 0};
+	static const uint8_t itable[] = {0x8b, 0x46, 0x08, 0x4c, 0x8b, 0x98, 0xa0, 0,    0,    0,    0x4d, 0x85, 0xdb,
+					 0x74, 0x10, 0x48, 0x83, 0xc3, 0x10, 0x49, 0x3b, 0xc3, 0x75, 0xf2, 0x48, 0x8b,
+					 0x1c, 0x18, 0xff, 0x63, 0x40, 0xe9, 0,    0x10, 0,    0,    0,    0};
 	static const uint8_t in_vtable[] = {0, 3, 13, 16, 23}, in_itable[] = {0, 3, 10, 13, 15, 22, 24, 28, 31};
 
 	(void)state;

@@ -138,6 +138,7 @@ static void test_doubt(void **state)
 	static const struct {
 		int index;
 		uint64_t word;
+		/* clang-format off */
 	} bad[] = {
 		{SP - 1, 0}, /* no pc */
 		{SP - 1, FAKE_CACHE + COMPILED * FAKE_CODE_SIZE + 0x81}, /* no record there */
@@ -151,6 +152,7 @@ static void test_doubt(void **state)
 		{INTERPRETED_FP - 8, FAKE_BYTECODES}, /* another method's bytecodes */
 		{INTERPRETED_FP + 1, FAKE_CACHE + COMPILED * FAKE_CODE_SIZE + 0x80}, /* not the first of all */
 	};
+	/* clang-format on */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -164,8 +166,9 @@ static void test_doubt(void **state)
 static void test_malformed(void **state)
 {
 	static const struct frozen_head bad[] = {
-		{0, BOTTOM, SIZE, 0}, {SP, SP, SIZE, 0}, {SP, SIZE + 1, SIZE, 0}, {SP, BOTTOM, SIZE + 1, 0},
-		{SP, BOTTOM - 1, SIZE, 0}, {SP + 1, BOTTOM, SIZE, 0}, {SP, BOTTOM, UINT32_MAX, 0},
+		{0, BOTTOM, SIZE, 0},        {SP, SP, SIZE, 0},         {SP, SIZE + 1, SIZE, 0},
+		{SP, BOTTOM, SIZE + 1, 0},   {SP, BOTTOM - 1, SIZE, 0}, {SP + 1, BOTTOM, SIZE, 0},
+		{SP, BOTTOM, UINT32_MAX, 0},
 	};
 
 	(void)state;
@@ -261,12 +264,8 @@ static void test_stale_entry(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_doubt),
-		cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_garbage),
-		cmocka_unit_test(test_freezing),
-		cmocka_unit_test(test_stale_entry),
+		cmocka_unit_test(test_whole),   cmocka_unit_test(test_doubt),    cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_garbage), cmocka_unit_test(test_freezing), cmocka_unit_test(test_stale_entry),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

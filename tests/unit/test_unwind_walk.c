@@ -15,8 +15,8 @@ enum { LEAF_WORDS = 6, CALLER_WORDS = 8 };
 /* mov [rsp-0x14000],eax; push rbp; sub rsp,0x20; nops */
 static const uint8_t prologue[] = {0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x83, 0xec, 0x20};
 /* add rsp,0x20; pop rbp; cmp rsp,[r15+0x348]; ja; ret */
-static const uint8_t epilogue[] = {0x48, 0x83, 0xc4, 0x20, 0x5d, 0x49, 0x3b, 0xa7, 0x48, 3, 0, 0, 0x0f,
-	0x87, 1, 0, 0, 0, 0xc3};
+static const uint8_t epilogue[] = {0x48, 0x83, 0xc4, 0x20, 0x5d, 0x49, 0x3b, 0xa7, 0x48, 3,
+				   0,    0,    0x0f, 0x87, 1,    0,    0,    0,    0xc3};
 enum { EPILOGUE_AT = 0x200 };
 
 static uint64_t at(unsigned id, uint32_t off)
@@ -83,8 +83,7 @@ static void push_caller(void)
 	fake_push(fake_call(CALLER, 0x80));
 }
 
-static void expect_key(const struct frame_key *k, enum frame_kind kind, unsigned flags, uint32_t id,
-	int64_t off)
+static void expect_key(const struct frame_key *k, enum frame_kind kind, unsigned flags, uint32_t id, int64_t off)
 {
 	assert_int_equal(k->kind, kind);
 	assert_int_equal(k->flags, flags);
@@ -271,8 +270,8 @@ static void test_deopted_return_address(void **state)
 }
 
 /* An interpreter frame with `below` words of expression stack; returns its frame pointer. */
-static uint64_t push_interpreted(uint64_t ret, uint64_t saved_fp, uint64_t sender_sp, unsigned method,
-	uint32_t bci, unsigned below)
+static uint64_t push_interpreted(uint64_t ret, uint64_t saved_fp, uint64_t sender_sp, unsigned method, uint32_t bci,
+				 unsigned below)
 {
 	uint64_t fp;
 
@@ -381,8 +380,8 @@ static void test_interpreted_hollow(void **state)
 }
 
 /* pop rax; push 0; push rax; push rbp; mov rbp,rsp; push r13; push 0; mov r13,[rbx+8]; push rbx; nop */
-static const uint8_t entry[] = {0x58, 0x6a, 0, 0x50, 0x55, 0x48, 0x8b, 0xec, 0x41, 0x55, 0x6a, 0, 0x4c,
-	0x8b, 0x6b, 8, 0x53, 0x90, 0xff, 0x24, 0xd8};
+static const uint8_t entry[] = {0x58, 0x6a, 0,    0x50, 0x55, 0x48, 0x8b, 0xec, 0x41, 0x55, 0x6a,
+				0,    0x4c, 0x8b, 0x6b, 8,    0x53, 0x90, 0xff, 0x24, 0xd8};
 
 static void expect_entry(uint32_t off, unsigned method)
 {
@@ -438,8 +437,7 @@ static void test_interpreter_entry(void **state)
 static void test_interpreter_exit(void **state)
 {
 	/* mov rbx,[rbp-8]; leave; pop r13; mov rsp,rbx; jmp r13 */
-	static const uint8_t code[] = {0x48, 0x8b, 0x5d, 0xf8, 0xc9, 0x41, 0x5d, 0x48, 0x8b, 0xe3, 0x41,
-		0xff, 0xe5};
+	static const uint8_t code[] = {0x48, 0x8b, 0x5d, 0xf8, 0xc9, 0x41, 0x5d, 0x48, 0x8b, 0xe3, 0x41, 0xff, 0xe5};
 	uint64_t ret, sender;
 	struct walk w;
 
@@ -495,8 +493,8 @@ static void test_stubs(void **state)
 static void test_vtable_and_adapter(void **state)
 {
 	/* pop rax; mov r13,rsp; sub rsp,0x10; mov [rsp],rax; mov rcx,[rbx+0x48]; jmp rcx */
-	static const uint8_t c2i[] = {0x58, 0x49, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0x48, 0x89, 4, 0x24,
-		0x48, 0x8b, 0x4b, 0x48, 0xff, 0xe1};
+	static const uint8_t c2i[] = {0x58, 0x49, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0x48,
+				      0x89, 4,    0x24, 0x48, 0x8b, 0x4b, 0x48, 0xff, 0xe1};
 	/* jne -14; mov rbx,[rax+rbx]; jmp [rbx+0x40] */
 	static const uint8_t itable[] = {0x75, 0xf2, 0x48, 0x8b, 0x1c, 0x18, 0xff, 0x63, 0x40};
 	struct walk w;
@@ -758,8 +756,9 @@ static void test_return_barrier(void **state)
 static void test_leaf_call_with_pushes(void **state)
 {
 	/* push rax x 8; call; pop rax x 8; add rsp,0x20; pop rbp; ret */
-	static const uint8_t body[] = {0x50, 0x50, 0x50, 0x50, 0x50, 0x50, 0x50, 0x50, 0xe8, 0, 0, 0, 0x10,
-		0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3};
+	static const uint8_t body[] = {0x50, 0x50, 0x50, 0x50, 0x50, 0x50, 0x50, 0x50, 0xe8,
+				       0,    0,    0,    0x10, 0x58, 0x58, 0x58, 0x58, 0x58,
+				       0x58, 0x58, 0x58, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3};
 	struct walk w;
 
 	(void)state;
@@ -1004,10 +1003,10 @@ static void test_garbage(void **state)
 	for (int round = 0; round < 20000; round++) {
 		for (unsigned i = 0; i < 64; i++) {
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-			fake.stack[256 + i] = x % 4 == 0   ? FAKE_CACHE + x % (9 * FAKE_CODE_SIZE)
-					      : x % 4 == 1 ? FAKE_STACK + x % 4096 / 8 * 8
-					      : x % 4 == 2 ? FAKE_NATIVE + x % 0x6000
-							   : x;
+			fake.stack[256 + i] = x % 4 == 0 ? FAKE_CACHE + x % (9 * FAKE_CODE_SIZE) :
+					      x % 4 == 1 ? FAKE_STACK + x % 4096 / 8 * 8 :
+					      x % 4 == 2 ? FAKE_NATIVE + x % 0x6000 :
+							   x;
 			fake.bytes[x % 9][x / 16 % FAKE_CODE_SIZE] = (uint8_t)(x >> 32);
 		}
 		for (unsigned i = 0; i < X86_REGS; i++)

@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,8 +24,13 @@ static void matching(void **state)
 		{"*.put", "java/util/HashMap.put"},
 		{"java/util/*.put", "java/util/HashMap.put"},
 		{"java/**", "java/util/HashMap.put"},
-		{"java/" "**" ".put", "java/util/concurrent/Map.put"},
-		{"com/acme/" "**", "com/acme/Shop.run"},
+		{"java/"
+		 "**"
+		 ".put",
+		 "java/util/concurrent/Map.put"},
+		{"com/acme/"
+		 "**",
+		 "com/acme/Shop.run"},
 		{"**", "anything at all"},
 		{"**", ""},
 		{"*", ""},
@@ -55,7 +60,9 @@ static void not_matching(void **state)
 		{"java/*.put", "java/util/Map.put"},
 		{"Map.put", "java/util/HashMap.put"},
 		{"util/HashMap.put", "java/util/HashMap.put"},
-		{"com/acme/" "**", "com/acmeCorp/Shop.run"},
+		{"com/acme/"
+		 "**",
+		 "com/acmeCorp/Shop.run"},
 		{"a*b*c", "aXbYcZ"},
 		{"*x", ""},
 		{"put", "java/util/HashMap.put"},
@@ -96,14 +103,20 @@ static void hostile(void **state)
 
 static struct named_profile *methods(void)
 {
-	static const char *const names[] = {"java/util/HashMap.getNode", "java/util/HashMap.get", "com/acme/Shop.run",
-					    "G1Heap::collect", "memcpy", "[unknown]"};
+	static const char *const names[] = {"java/util/HashMap.getNode",
+					    "java/util/HashMap.get",
+					    "com/acme/Shop.run",
+					    "G1Heap::collect",
+					    "memcpy",
+					    "[unknown]"};
 	struct named_builder *b = named_builder_new();
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct named_line l = {.function = named_builder_function(b, names[i], "", ""), .bci = -1};
 		uint32_t at = named_builder_location(b, 0, 0, &l, 1);
-		struct named_sample s = {.stack = named_builder_stack(b, &at, 1), .count = 1, .weight = 1,
+		struct named_sample s = {.stack = named_builder_stack(b, &at, 1),
+					 .count = 1,
+					 .weight = 1,
 					 .thread = named_builder_string(b, i % 2 ? "main" : "http-nio-8080")};
 
 		named_builder_sample(b, &s);

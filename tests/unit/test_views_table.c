@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 static const struct table_column columns[] = {
 	{"count", "count", 10, 0}, {"part", "part %", 8, 2}, {NULL, " kind", -12, 0},
-	{"hidden", NULL, 0, 0},	   {NULL, " method", 0, 0},
+	{"hidden", NULL, 0, 0},    {NULL, " method", 0, 0},
 };
 
 enum { N = sizeof(columns) / sizeof(columns[0]) };
@@ -29,8 +29,7 @@ static void put_row(struct table *t, uint64_t count, const char *kind, const cha
 }
 
 /* What a table of two rows and a note looks like; the caller frees it. */
-static char *print(size_t width, enum table_format format, const char *kind, const char *name,
-		   const char *note)
+static char *print(size_t width, enum table_format format, const char *kind, const char *name, const char *note)
 {
 	char *text = NULL;
 	size_t len;
@@ -59,7 +58,8 @@ static void check(size_t width, const char *kind, const char *name, const char *
 static void not_for_a_terminal(void **state)
 {
 	(void)state;
-	check(0, " C2", " com/acme/a/very/long/package/Name.method", "why: so", "     count   part %  kind        "
+	check(0, " C2", " com/acme/a/very/long/package/Name.method", "why: so",
+	      "     count   part %  kind        "
 	      " method\n         7    12.35  C2           short\n          why: so\n        12        -"
 	      "               com/acme/a/very/long/package/Name.method\n");
 }
@@ -80,8 +80,10 @@ static void long_names_lose_their_package(void **state)
 	      "count part %  kind  method\n    7  12.35  C2    short\n"
 	      "   12      -        ..ackage/Name.method\n");
 	/* A wide character takes two columns. */
-	check(40, " C2", " \xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2"
-			 "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2.m", NULL,
+	check(40, " C2",
+	      " \xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2"
+	      "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2.m",
+	      NULL,
 	      "count part %  kind  method\n    7  12.35  C2    short\n"
 	      "   12      -        ..\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2"
 	      "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2.m\n");

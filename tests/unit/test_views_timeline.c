@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@
 
 #define MS UINT64_C(1000000)
 
-static void add(struct named_builder *b, const char *name, enum named_kind kind, uint8_t tier,
-		uint32_t slice, uint64_t count)
+static void add(struct named_builder *b, const char *name, enum named_kind kind, uint8_t tier, uint32_t slice,
+		uint64_t count)
 {
-	struct named_line l = {.function = named_builder_function(b, name, "", ""),
-			       .kind = kind, .tier = tier, .bci = -1};
+	struct named_line l = {
+		.function = named_builder_function(b, name, "", ""), .kind = kind, .tier = tier, .bci = -1};
 	uint32_t at = named_builder_location(b, 0, 0, &l, 1);
-	struct named_sample s = {.stack = named_builder_stack(b, &at, 1), .count = count,
-				 .weight = count, .slice = slice};
+	struct named_sample s = {
+		.stack = named_builder_stack(b, &at, 1), .count = count, .weight = count, .slice = slice};
 
 	named_builder_sample(b, &s);
 }

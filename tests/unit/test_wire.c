@@ -15,8 +15,8 @@
 #include "jvm-bridge/peer/timeline.h"
 #include "jvm-bridge/peer/wire_read.h"
 #include "jvm-bridge/stream/wire.h"
-#include "symbolizer/base/buf.h"
 #include "symbolizer/base/budget.h"
+#include "symbolizer/base/buf.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "tests/support/wire_build.h"
@@ -242,9 +242,11 @@ static void test_bad_tables(void **state)
 	static const struct {
 		size_t at;
 		uint32_t value;
-	} bad[] = {{16 + 32 + 16 + 16, 1}, {16 + 32 + 16 + 20, 2}, {16 + 32 + 16 + 32, 0},
-		   {16 + 32 + 16 + 32, 33}, {16 + 32 + 16 + 32 + 8, 65}, {16 + 32 + 16 + 32 + 4, 2},
-		   {16 + 20, 0xffffffff}, {16 + 24, 0x10000000}, {16 + 28, 0x20000000}, {16 + 16, 0}};
+	} bad[] = {{16 + 32 + 16 + 16, 1},      {16 + 32 + 16 + 20, 2},
+		   {16 + 32 + 16 + 32, 0},      {16 + 32 + 16 + 32, 33},
+		   {16 + 32 + 16 + 32 + 8, 65}, {16 + 32 + 16 + 32 + 4, 2},
+		   {16 + 20, 0xffffffff},       {16 + 24, 0x10000000},
+		   {16 + 28, 0x20000000},       {16 + 16, 0}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -470,13 +472,14 @@ static void test_endless_replays(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_framing),	  cmocka_unit_test(test_by_time),
-		cmocka_unit_test(test_chain),	  cmocka_unit_test(test_replay),
-		cmocka_unit_test(test_methods_by_time),
-		cmocka_unit_test(test_malformed), cmocka_unit_test(test_bad_tables),
-		cmocka_unit_test(test_connection), cmocka_unit_test(test_bad_peers),
-		cmocka_unit_test(test_clock), cmocka_unit_test(test_large_codes),
-		cmocka_unit_test(test_ids_that_collide), cmocka_unit_test(test_little_is_left), cmocka_unit_test(test_endless_ranges), cmocka_unit_test(test_endless_replays),
+		cmocka_unit_test(test_framing),         cmocka_unit_test(test_by_time),
+		cmocka_unit_test(test_chain),           cmocka_unit_test(test_replay),
+		cmocka_unit_test(test_methods_by_time), cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_bad_tables),      cmocka_unit_test(test_connection),
+		cmocka_unit_test(test_bad_peers),       cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_large_codes),     cmocka_unit_test(test_ids_that_collide),
+		cmocka_unit_test(test_little_is_left),  cmocka_unit_test(test_endless_ranges),
+		cmocka_unit_test(test_endless_replays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

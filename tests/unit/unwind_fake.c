@@ -56,7 +56,7 @@ void fake_reset_on(const struct arch *a, const struct patterns *patterns, const 
 	memset(native_bytes, 0, sizeof(native_bytes));
 	fake.top = FAKE_STACK_END;
 	unwinder = unwinder_new((struct modmap *)&fake, (struct hotspot *)&fake, &fake_mem,
-		(struct unwinder_options){.kernel = true, .arch = a, .patterns = patterns});
+				(struct unwinder_options){.kernel = true, .arch = a, .patterns = patterns});
 	assert_non_null(unwinder);
 	fake_code(1, BLOB_INTERPRETER, 0);
 }
@@ -267,8 +267,7 @@ bool hs_thread_in_deopt(struct hotspot *hs, const struct hs_thread *t)
 uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 {
 	(void)hs;
-	return method > FAKE_METHOD && method < FAKE_METHOD + 0x1000 ? (uint32_t)(method - FAKE_METHOD) / 0x100
-								       : 0;
+	return method > FAKE_METHOD && method < FAKE_METHOD + 0x1000 ? (uint32_t)(method - FAKE_METHOD) / 0x100 : 0;
 }
 
 bool hs_method_lost(struct hotspot *hs)
@@ -283,17 +282,18 @@ const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id)
 	bool enter = id == fake.enter;
 
 	(void)hs;
-	m = (struct hs_method){.id = id, .name = enter ? "enter" : "m",
-		.class_name = enter ? "jdk/internal/vm/Continuation" : "C",
-		.code_base = FAKE_BYTECODES + id * 0x100, .code_size = 0x80,
-		.access_flags = id == 9 ? METHOD_NATIVE : 0};
+	m = (struct hs_method){.id = id,
+			       .name = enter ? "enter" : "m",
+			       .class_name = enter ? "jdk/internal/vm/Continuation" : "C",
+			       .code_base = FAKE_BYTECODES + id * 0x100,
+			       .code_size = 0x80,
+			       .access_flags = id == 9 ? METHOD_NATIVE : 0};
 	return id ? &m : NULL;
 }
 
 int32_t hs_method_bci(const struct hs_method *m, uint64_t bcp)
 {
-	return bcp >= m->code_base && bcp - m->code_base < m->code_size ? (int32_t)(bcp - m->code_base)
-									 : -1;
+	return bcp >= m->code_base && bcp - m->code_base < m->code_size ? (int32_t)(bcp - m->code_base) : -1;
 }
 
 const struct hs_version *hotspot_version(const struct hotspot *hs)

@@ -19,9 +19,9 @@ static const char *const convert_usage[] = {"convert FILE... -o FILE [options]",
 static const char *const help_usage[] = {"help [COMMAND]", "COMMAND --help", NULL};
 
 static const char *const record_statuses[] = {
-	"0", "written, also after Ctrl-C, SIGTERM or the end of the target",
-	"1", "failed; a line on stderr says why, and what to do",
-	"2", "wrong usage",
+	"0",     "written, also after Ctrl-C, SIGTERM or the end of the target",
+	"1",     "failed; a line on stderr says why, and what to do",
+	"2",     "wrong usage",
 	"128+N", "ended by signal N (as a shell reports it): a second one, or one before anything was sampled",
 	NULL,
 };
@@ -29,22 +29,23 @@ static const char *const list_statuses[] = {
 	"0", "listed, even if there are none", "1", "/proc cannot be read", "2", "wrong usage", NULL,
 };
 static const char *const doctor_statuses[] = {
-	"0", "nothing that jsampler needs is missing (warnings do not count)",
-	"1", "something is missing; lines marked fail say what, and how to fix it",
-	"2", "wrong usage",
+	"0",  "nothing that jsampler needs is missing (warnings do not count)",
+	"1",  "something is missing; lines marked fail say what, and how to fix it",
+	"2",  "wrong usage",
 	NULL,
 };
 static const char *const report_statuses[] = {
-	"0", "written", "1", "a file is not a profile or cannot be read, or there is no such method",
+	"0", "written",     "1",  "a file is not a profile or cannot be read, or there is no such method",
 	"2", "wrong usage", NULL,
 };
+/* clang-format off */
 static const char *const diff_statuses[] = {
 	"0", "written; no --fail-if holds", "1", "a file is not a profile, cannot be read or has no samples",
 	"2", "wrong usage", "3", "a --fail-if holds; stderr says which, with the numbers", NULL,
 };
+/* clang-format on */
 static const char *const convert_statuses[] = {
-	"0", "written", "1", "a file is not a profile, or cannot be read or written", "2", "wrong usage",
-	NULL,
+	"0", "written", "1", "a file is not a profile, or cannot be read or written", "2", "wrong usage", NULL,
 };
 static const char *const help_statuses[] = {"0", "shown", "2", "no such command", NULL};
 
@@ -82,8 +83,8 @@ static const struct cmd_doc docs[] = {
 	 "it says which command fixes it. With -p it also samples 200 stacks (or for 4 s), and compares the "
 	 "stacks of waiting threads with the JVM's own thread dump, if asking for one does no harm.",
 	 doctor_option_specs, doctor_statuses},
-	{"help", "show the commands, or the options of one", help_usage,
-	 "Shows the commands, or the options of one.", help_option_specs, help_statuses},
+	{"help", "show the commands, or the options of one", help_usage, "Shows the commands, or the options of one.",
+	 help_option_specs, help_statuses},
 	{NULL, NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -25,21 +25,14 @@ static void put_commands(FILE *out)
 static void put_value(FILE *out, enum completion_kind kind, const char *words)
 {
 	switch (kind) {
-	case COMPLETION_NONE:
-		break;
-	case COMPLETION_FILE:
-		fputs(" -r -F", out);
-		break;
+	case COMPLETION_NONE: break;
+	case COMPLETION_FILE: fputs(" -r -F", out); break;
 	case COMPLETION_WORDS:
 		fputs(" -x -a ", out);
 		put_quoted(out, words);
 		break;
-	case COMPLETION_PID:
-		fputs(" -x -a '(__jsampler_pids)'", out);
-		break;
-	default:
-		fputs(" -x", out);
-		break;
+	case COMPLETION_PID: fputs(" -x -a '(__jsampler_pids)'", out); break;
+	default: fputs(" -x", out); break;
 	}
 }
 

@@ -20,21 +20,11 @@ static void put_escaped(FILE *out, const char *text, const char *special)
 static void put_action(FILE *out, enum completion_kind kind, const char *words)
 {
 	switch (kind) {
-	case COMPLETION_WORDS:
-		fprintf(out, "(%s)", words);
-		break;
-	case COMPLETION_FILE:
-		fputs("_files", out);
-		break;
-	case COMPLETION_PID:
-		fputs("_jsampler_pids", out);
-		break;
-	case COMPLETION_COMMAND:
-		fputs("_jsampler_commands", out);
-		break;
-	default:
-		fputc(' ', out);
-		break;
+	case COMPLETION_WORDS: fprintf(out, "(%s)", words); break;
+	case COMPLETION_FILE: fputs("_files", out); break;
+	case COMPLETION_PID: fputs("_jsampler_pids", out); break;
+	case COMPLETION_COMMAND: fputs("_jsampler_commands", out); break;
+	default: fputc(' ', out); break;
 	}
 }
 

@@ -69,17 +69,15 @@ int hints_check_output(const char *path, struct err *err)
 int hints_check_format(const char *format, struct err *err)
 {
 	static const struct habit habits[] = {
-		{"collapsed", "folded"}, {"flamegraph", "html"}, {"raw", "folded"},
-		{"svg", "html"},	 {"traces", "folded"},	 {"flat", "text"},
-		{NULL, NULL},
+		{"collapsed", "folded"}, {"flamegraph", "html"}, {"raw", "folded"}, {"svg", "html"},
+		{"traces", "folded"},    {"flat", "text"},       {NULL, NULL},
 	};
 	const char *same = advice_for(habits, format);
 
 	if (same)
 		return err_set(err, -EINVAL, "'-f %s': the format is called %s here", format, same);
 	if (strchr(format, '.') || strchr(format, '/'))
-		return err_set(err, -EINVAL, "'-f %s': -f takes a format; to write a file: -o %s", format,
-			       format);
+		return err_set(err, -EINVAL, "'-f %s': -f takes a format; to write a file: -o %s", format, format);
 	return check_known_format(format, err);
 }
 

@@ -85,8 +85,7 @@ void option_tables_make(const struct option_spec *specs, struct option_tables *t
 	memset(t, 0, sizeof(*t));
 	*s++ = ':';
 	for (size_t i = 0; specs[i].name && i < OPTION_SPECS_MAX; i++) {
-		t->longs[i] = (struct option){specs[i].name, specs[i].arg ? 1 : 0, NULL,
-					      OPTION_LONG_BASE + (int)i};
+		t->longs[i] = (struct option){specs[i].name, specs[i].arg ? 1 : 0, NULL, OPTION_LONG_BASE + (int)i};
 		if (!specs[i].letter)
 			continue;
 		*s++ = specs[i].letter;
@@ -116,8 +115,7 @@ static int unknown_option(char **argv, struct err *err)
 	return hints_unknown_option(arg, err);
 }
 
-int option_next(int argc, char **argv, const struct option_spec *specs, const struct option_spec **ret,
-		struct err *err)
+int option_next(int argc, char **argv, const struct option_spec *specs, const struct option_spec **ret, struct err *err)
 {
 	struct option_tables t;
 	int c;

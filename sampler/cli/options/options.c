@@ -23,8 +23,7 @@ const struct option_spec record_option_specs[] = {
 	{'i', "interval", "TIME", "the period instead of -F: 10ms, 500us", NULL},
 	{'e', "event", "EVENT", "cpu, wall, or any event that `perf list` names", "cpu"},
 	{'c', "count", "N", "period of an event other than cpu", NULL},
-	{0, "engine", "NAME", "perf; suspend: stops threads, needs no perf events",
-	 "perf, where it is permitted"},
+	{0, "engine", "NAME", "perf; suspend: stops threads, needs no perf events", "perf, where it is permitted"},
 	{'o', "output", "FILE", "format by ending; %p PID, %t time; - is stdout; repeatable", NULL},
 	{'f', "format", "FORMAT", "format of the outputs, whatever their names end in", NULL},
 	{'t', "threads", NULL, "make the thread, [name tid=N], the root frame", NULL},
@@ -89,8 +88,7 @@ static int parse_freq(const char *text, struct record_options *o, struct err *er
 	uint64_t hz;
 
 	if (parse_u64(text, 1, MAX_HZ, &hz) < 0)
-		return err_set(err, -EINVAL,
-			       "-F %s: a whole number of samples per second from 1 to %d", text, MAX_HZ);
+		return err_set(err, -EINVAL, "-F %s: a whole number of samples per second from 1 to %d", text, MAX_HZ);
 	if (o->period_ns)
 		return err_set(err, -EINVAL, "-F and -i say the same thing: use one of them, once");
 	o->period_ns = SECOND_NS / hz;
@@ -125,8 +123,7 @@ static int check_regex(const char *option, const char *text, struct err *err)
 	return err_set(err, -EINVAL, "--%s '%s': %s", option, text, why);
 }
 
-static int add_filter(const char *option, const char *text, const char **list, size_t *n,
-		      struct err *err)
+static int add_filter(const char *option, const char *text, const char **list, size_t *n, struct err *err)
 {
 	if (*n == MAX_FILTERS)
 		return err_set(err, -EINVAL, "more than %d --%s", MAX_FILTERS, option);
@@ -208,8 +205,7 @@ static int parse_symbols(const char *text, bool *ret, struct err *err)
 	return *ret || strcmp(text, "vm") == 0 ? 0 : err_set(err, -EINVAL, "--symbols %s: vm or bridge", text);
 }
 
-static int parse_value(const struct option_spec *s, const char *arg, struct record_options *o,
-		       struct err *err)
+static int parse_value(const struct option_spec *s, const char *arg, struct record_options *o, struct err *err)
 {
 	const char *n = s->name;
 
@@ -292,8 +288,9 @@ int record_option_take(const struct option_spec *s, struct record_options *o, st
 /* A number after a PID is likely meant as something else: for jstat it is an interval. */
 static int extra_number(const char *arg, const struct record_options *o, struct err *err)
 {
-	return err_set(err, -EINVAL, "'%.40s' behind PID %d: for a duration, -d %.40s; for several processes, -p %d,%.40s",
-		       arg, (int)o->pids[0], arg, (int)o->pids[0], arg);
+	return err_set(err, -EINVAL,
+		       "'%.40s' behind PID %d: for a duration, -d %.40s; for several processes, -p %d,%.40s", arg,
+		       (int)o->pids[0], arg, (int)o->pids[0], arg);
 }
 
 static int parse_target(const char *arg, struct record_options *o, struct err *err)
@@ -303,8 +300,10 @@ static int parse_target(const char *arg, struct record_options *o, struct err *e
 	if (parse_u64(arg, 1, INT32_MAX, &pid) == 0)
 		return o->n_pids ? extra_number(arg, o, err) : parse_pid(arg, o, err);
 	if (o->target_name)
-		return err_set(err, -EINVAL, "one process at a time by name, not '%.80s' and '%.80s' "
-					     "(jsampler help lists the commands)", o->target_name, arg);
+		return err_set(err, -EINVAL,
+			       "one process at a time by name, not '%.80s' and '%.80s' "
+			       "(jsampler help lists the commands)",
+			       o->target_name, arg);
 	o->target_name = arg;
 	return 0;
 }
@@ -339,8 +338,9 @@ static int check_event(const struct record_options *o, struct err *err)
 	if (!time && o->period_ns)
 		return err_set(err, -EINVAL, "-e %s takes its period from -c, not from -F or -i", event);
 	if (wall && so->engine == &engine_perf_ops)
-		return err_set(err, -EINVAL, "-e wall goes with --engine suspend: perf does not see "
-					     "threads that wait");
+		return err_set(err, -EINVAL,
+			       "-e wall goes with --engine suspend: perf does not see "
+			       "threads that wait");
 	if (!time && so->engine == &engine_suspend_ops)
 		return err_set(err, -EINVAL, "-e %s goes with --engine perf: suspend has cpu and wall", event);
 	if (so->engine_options.max_pause_ns && (!time || so->engine == &engine_perf_ops))
@@ -358,18 +358,22 @@ static int check_together(const struct record_options *o, struct err *err)
 	if (o->command && attach)
 		return err_set(err, -EINVAL, "either a running process or a command behind --, not both");
 	if (!o->command && !attach)
-		return err_set(err, -EINVAL, "which process? -p PID, the main class or jar of a running "
-					     "JVM, or -- COMMAND");
+		return err_set(err, -EINVAL,
+			       "which process? -p PID, the main class or jar of a running "
+			       "JVM, or -- COMMAND");
 	if (o->children && o->no_children)
 		return err_set(err, -EINVAL, "--children or --no-children, not both");
 	if (o->children && (so->engine == &engine_suspend_ops || strcmp(so->engine_options.event, "wall") == 0))
-		return err_set(err, -EINVAL, "--children goes with --engine perf: suspend follows no child processes; "
-					     "name them with -p");
+		return err_set(err, -EINVAL,
+			       "--children goes with --engine perf: suspend follows no child processes; "
+			       "name them with -p");
 	if (so->show.bridge_symbols && so->bridge == BRIDGE_OFF)
 		return err_set(err, -EINVAL, "--symbols bridge needs the bridge: not with --bridge off");
 	if (o->n_pids && o->target_name)
-		return err_set(err, -EINVAL, "'%.80s' besides a PID: by PID or by name, not both "
-					     "(jsampler help lists the commands)", o->target_name);
+		return err_set(err, -EINVAL,
+			       "'%.80s' besides a PID: by PID or by name, not both "
+			       "(jsampler help lists the commands)",
+			       o->target_name);
 	return check_event(o, err);
 }
 

@@ -93,8 +93,8 @@ static int check_period(const struct perf_config *c, uint64_t period, struct pro
 	return 0;
 }
 
-static int open_parts(struct engine_perf *p, const struct engine_options *o,
-		      enum perf_attach_mode mode, struct err *err)
+static int open_parts(struct engine_perf *p, const struct engine_options *o, enum perf_attach_mode mode,
+		      struct err *err)
 {
 	struct stack_size first;
 	struct perf_config c = {
@@ -124,8 +124,8 @@ static int open_parts(struct engine_perf *p, const struct engine_options *o,
 	p->by_thread = perf_attach_mode(p->attach) == PERF_ATTACH_THREADS;
 	p->skips_kernel = perf_attach_config(p->attach)->exclude_kernel;
 	p->no_kernel = o->kernel && !c.event.user_only && p->skips_kernel;
-	p->attachment = perf_attach_mode(p->attach) == PERF_ATTACH_CPUS ? "cpu events with filter"
-									: "thread x cpu events";
+	p->attachment =
+		perf_attach_mode(p->attach) == PERF_ATTACH_CPUS ? "cpu events with filter" : "thread x cpu events";
 	p->queue = sample_queue_new(QUEUE_BYTES);
 	if (!p->queue)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -133,8 +133,8 @@ static int open_parts(struct engine_perf *p, const struct engine_options *o,
 	return perf_drain_new(p->proc, p->attach, p->queue, o, &p->drain, err);
 }
 
-int engine_perf_open(struct proc *proc, const struct engine_options *o, enum perf_attach_mode mode,
-		     struct engine **ret, struct err *err)
+int engine_perf_open(struct proc *proc, const struct engine_options *o, enum perf_attach_mode mode, struct engine **ret,
+		     struct err *err)
 {
 	struct engine_perf *p = calloc(1, sizeof(*p));
 	int r;
@@ -152,8 +152,7 @@ int engine_perf_open(struct proc *proc, const struct engine_options *o, enum per
 	return 0;
 }
 
-static int perf_open_auto(struct proc *proc, const struct engine_options *o, struct engine **ret,
-			  struct err *err)
+static int perf_open_auto(struct proc *proc, const struct engine_options *o, struct engine **ret, struct err *err)
 {
 	return engine_perf_open(proc, o, PERF_ATTACH_AUTO, ret, err);
 }
@@ -211,8 +210,7 @@ static void unboost(struct engine_perf *p)
 	p->boosted_ns = 0;
 }
 
-static void deliver_sample(struct engine_perf *p, const struct engine_sink *sink,
-			   const struct perf_msg_sample *m)
+static void deliver_sample(struct engine_perf *p, const struct engine_sink *sink, const struct perf_msg_sample *m)
 {
 	const uint64_t *kernel = (const uint64_t *)(m + 1);
 	const struct raw_sample s = {
@@ -269,16 +267,12 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 	const struct perf_msg *m = msg;
 
 	switch ((enum perf_msg_kind)m->kind) {
-	case PERF_MSG_SAMPLE:
-		deliver_sample(p, sink, (const struct perf_msg_sample *)m);
-		break;
+	case PERF_MSG_SAMPLE: deliver_sample(p, sink, (const struct perf_msg_sample *)m); break;
 	case PERF_MSG_THREAD:
 		if (sink->thread)
 			sink->thread(sink->ctx, m->pid, m->tid, m->comm);
 		break;
-	case PERF_MSG_FORK:
-		deliver_fork(p, sink, m);
-		break;
+	case PERF_MSG_FORK: deliver_fork(p, sink, m); break;
 	case PERF_MSG_CHILD:
 		if (sink->child)
 			sink->child(sink->ctx, m->tid, m->pid);
@@ -287,9 +281,7 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 		if (sink->thread_exit)
 			sink->thread_exit(sink->ctx, m->pid, m->tid);
 		break;
-	case PERF_MSG_ENDED:
-		deliver_ended(sink, (const struct perf_msg_ended *)m);
-		break;
+	case PERF_MSG_ENDED: deliver_ended(sink, (const struct perf_msg_ended *)m); break;
 	case PERF_MSG_REST:
 		if (sink->rest)
 			sink->rest(sink->ctx, m->pid, m->tid, ((const struct perf_msg_rest *)m)->rest);
@@ -321,8 +313,7 @@ static void end_sampling(struct engine *e, const struct engine_sink *sink)
 	sample_queue_drop(p->queue);
 }
 
-static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns,
-		    struct err *err)
+static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns, struct err *err)
 {
 	struct engine_perf *p = self(e);
 
@@ -389,8 +380,7 @@ static struct engine_stats perf_stats(const struct engine *e)
 
 	s.lost = s.lost_ring + s.lost_queue;
 	if (d.in.throttled)
-		s.max_sample_rate =
-			(uint64_t)perf_sysctl("perf_event_max_sample_rate", 100000);
+		s.max_sample_rate = (uint64_t)perf_sysctl("perf_event_max_sample_rate", 100000);
 	return s;
 }
 

@@ -6,8 +6,8 @@
 #include "sampler/engine/perf/perf_drain.h"
 
 /* For measurements and tests: what engine_perf_ops decides by itself. */
-int engine_perf_open(struct proc *proc, const struct engine_options *o, enum perf_attach_mode mode,
-		     struct engine **ret, struct err *err);
+int engine_perf_open(struct proc *proc, const struct engine_options *o, enum perf_attach_mode mode, struct engine **ret,
+		     struct err *err);
 struct perf_drain_stats engine_perf_drain_stats(const struct engine *e);
 
 #endif

@@ -16,13 +16,11 @@ enum {
 #define RUN_MIN_NS UINT64_C(20000000) /* less CPU time shows nothing */
 #define LOOK_NS UINT64_C(3000000000)
 
-static bool is_better(const struct event_choice *c, const struct event_load *l, uint64_t run_ns,
-		      uint64_t switches)
+static bool is_better(const struct event_choice *c, const struct event_load *l, uint64_t run_ns, uint64_t switches)
 {
 	uint64_t scale = c->by_thread ? 2 : 1;
 
-	return switches <= UINT64_MAX / 1000000000 &&
-	       switches * 1000000000 / run_ns <= SWITCHES_MAX * scale &&
+	return switches <= UINT64_MAX / 1000000000 && switches * 1000000000 / run_ns <= SWITCHES_MAX * scale &&
 	       (uint64_t)l->threads * l->cpus <= EVENTS_MAX * scale;
 }
 

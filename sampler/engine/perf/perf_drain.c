@@ -80,7 +80,8 @@ struct perf_drain {
 
 	int ready_fd; /* drain -> consumer */
 	atomic_bool stop, done, ended;
-	_Atomic uint64_t cpu_begin_ns, cpu_end_ns; /* the target's CPU clock when its events began and ended; 0: not known */
+	_Atomic uint64_t cpu_begin_ns,
+		cpu_end_ns; /* the target's CPU clock when its events began and ended; 0: not known */
 	_Atomic uint64_t followed, brief, refused, alive; /* of the family, for others to read */
 };
 

@@ -388,38 +388,25 @@ static int take_record(void *ctx, const void *bytes, size_t size)
 		return 0;
 	}
 	switch (r.kind) {
-	case PERF_REC_SAMPLE:
-		take_sample(in, &r);
-		break;
-	case PERF_REC_LOST:
-		note_lost(in, r.lost);
-		break;
-	case PERF_REC_LOST_SAMPLES:
-		count(&in->lost_samples, r.lost);
-		break;
-	case PERF_REC_THROTTLE:
-		count(&in->throttled, 1);
-		break;
+	case PERF_REC_SAMPLE: take_sample(in, &r); break;
+	case PERF_REC_LOST: note_lost(in, r.lost); break;
+	case PERF_REC_LOST_SAMPLES: count(&in->lost_samples, r.lost); break;
+	case PERF_REC_THROTTLE: count(&in->throttled, 1); break;
 	case PERF_REC_COMM:
 	case PERF_REC_FORK:
 	case PERF_REC_EXIT:
-	case PERF_REC_MMAP:
-		take_task(in, &r);
-		break;
-	case PERF_REC_READ:
-		take_ended(in, &r);
-		break;
+	case PERF_REC_MMAP: take_task(in, &r); break;
+	case PERF_REC_READ: take_ended(in, &r); break;
 	case PERF_REC_UNTHROTTLE:
-	case PERF_REC_OTHER:
-		break;
+	case PERF_REC_OTHER: break;
 	}
 	return 0;
 }
 
 /* --- For the owner */
 
-void perf_intake_init(struct perf_intake *in, struct perf_attach *attach, struct sample_queue *q, struct perf_policy *policy,
-		      const struct engine_options *o)
+void perf_intake_init(struct perf_intake *in, struct perf_attach *attach, struct sample_queue *q,
+		      struct perf_policy *policy, const struct engine_options *o)
 {
 	*in = (struct perf_intake){
 		.proc = policy->proc,

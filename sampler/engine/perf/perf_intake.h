@@ -99,11 +99,12 @@ struct perf_intake {
 
 	_Atomic uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
 	_Atomic uint64_t cut, joined, refused;
-	_Atomic uint64_t told_lost, told_weight; /* by the kernel's records of losses, weighed by the period of that time */
+	_Atomic uint64_t told_lost,
+		told_weight; /* by the kernel's records of losses, weighed by the period of that time */
 };
 
-void perf_intake_init(struct perf_intake *in, struct perf_attach *attach, struct sample_queue *q, struct perf_policy *policy,
-		      const struct engine_options *o);
+void perf_intake_init(struct perf_intake *in, struct perf_attach *attach, struct sample_queue *q,
+		      struct perf_policy *policy, const struct engine_options *o);
 void perf_intake_done(struct perf_intake *in);
 
 /* Takes all that is in the reader's ring. */

@@ -29,11 +29,11 @@ enum {
 /* To open thousands of events anew costs more than large copies do. */
 static bool may_own(const struct perf_policy *p)
 {
-	return perf_attach_by_thread(p->attach) && perf_attach_events(p->attach) <= OWN_SIZES_MAX &&
-	       !p->size_asked_for;
+	return perf_attach_by_thread(p->attach) && perf_attach_events(p->attach) <= OWN_SIZES_MAX && !p->size_asked_for;
 }
 
-void perf_policy_init(struct perf_policy *p, struct proc *proc, struct perf_attach *attach, const struct engine_options *o)
+void perf_policy_init(struct perf_policy *p, struct proc *proc, struct perf_attach *attach,
+		      const struct engine_options *o)
 {
 	const struct perf_config *c = perf_attach_config(attach);
 
@@ -102,8 +102,8 @@ static enum perf_attach_on on_wanted(const struct perf_policy *p)
 	struct perf_follow *f = perf_attach_follow(p->attach);
 	bool alone = !f || family_is_empty(&f->family);
 
-	if (p->target_ended || (p->wake_to == WAKE_FIRST ? !p->first_on_threads :
-				p->wake_to == WAKE_BATCH && !p->choice.by_thread))
+	if (p->target_ended ||
+	    (p->wake_to == WAKE_FIRST ? !p->first_on_threads : p->wake_to == WAKE_BATCH && !p->choice.by_thread))
 		return PERF_ON_CPUS;
 	if (alone && (!p->fork_ns || clock_monotonic_ns() - p->fork_ns > p->calm_ns))
 		return PERF_ON_THREADS;
@@ -226,7 +226,8 @@ void perf_policy_note_sample(struct perf_policy *p, pid_t tid, uint64_t period)
 	perf_tails_sample(&p->tails, tid);
 }
 
-void perf_policy_note_stack(struct perf_policy *p, const struct stack_use *u, uint64_t beyond, bool at_once, uint64_t now_ns)
+void perf_policy_note_stack(struct perf_policy *p, const struct stack_use *u, uint64_t beyond, bool at_once,
+			    uint64_t now_ns)
 {
 	bool own = thread_stacks_is_own(u, p->size.now), cut = beyond > 0 && !own;
 	uint32_t resize;

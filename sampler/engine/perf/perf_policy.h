@@ -41,7 +41,8 @@ struct perf_policy {
 	bool target_ended;
 	uint64_t fork_ns; /* when the target was last seen to start a thread or process; 0: never */
 	uint64_t calm_ns; /* this long without a new thread, and threads' events are inherited again */
-	uint64_t changed_ns, refix_ns; /* when events were last opened; how long to wait before threads are chosen anew */
+	uint64_t changed_ns,
+		refix_ns; /* when events were last opened; how long to wait before threads are chosen anew */
 
 	struct perf_tails tails;
 	/* Since the period was last changed: the weights of all samples; what threads without a sample used. */
@@ -60,7 +61,8 @@ struct perf_policy {
 };
 
 /* The attachment has been opened. It will ask the policy for the sizes of threads' stack copies. */
-void perf_policy_init(struct perf_policy *p, struct proc *proc, struct perf_attach *attach, const struct engine_options *o);
+void perf_policy_init(struct perf_policy *p, struct proc *proc, struct perf_attach *attach,
+		      const struct engine_options *o);
 
 /* Before the events are enabled: chooses what they are on to begin with. */
 void perf_policy_begin(struct perf_policy *p);
@@ -86,7 +88,8 @@ static inline uint32_t perf_policy_times(const struct perf_policy *p, uint64_t p
 /* A sample of the thread, whether it is kept or not, of an event with this period. */
 void perf_policy_note_sample(struct perf_policy *p, pid_t tid, uint64_t period);
 /* A stack that goes on for `beyond` bytes behind its copy; `at_once`: frozen frames are to be read before the thread goes on. */
-void perf_policy_note_stack(struct perf_policy *p, const struct stack_use *u, uint64_t beyond, bool at_once, uint64_t now_ns);
+void perf_policy_note_stack(struct perf_policy *p, const struct stack_use *u, uint64_t beyond, bool at_once,
+			    uint64_t now_ns);
 /* A sample that did not wake its reader, of whose thread more was to be read. */
 void perf_policy_note_late(struct perf_policy *p);
 /* A thread or process started. */

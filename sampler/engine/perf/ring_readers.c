@@ -40,8 +40,7 @@ static void stay_on(int cpu)
 static void *reader_main(void *arg)
 {
 	struct reader *r = arg;
-	struct pollfd p[] = {{.fd = r->all->stop_fd, .events = POLLIN},
-			     {.fd = r->fd, .events = POLLIN}};
+	struct pollfd p[] = {{.fd = r->all->stop_fd, .events = POLLIN}, {.fd = r->fd, .events = POLLIN}};
 
 	engine_thread_raise_priority();
 	stay_on(r->cpu);
@@ -77,8 +76,8 @@ int ring_readers_start(const int *cpus, const int *fds, size_t n, ring_reader_fn
 		r = -errno;
 	for (size_t i = 0; i < n && r == 0; i++) {
 		p->readers[i] = (struct reader){.all = p, .ring = i, .cpu = cpus[i], .fd = fds[i]};
-		r = engine_thread_start(&p->readers[i].thread, "jsampler-cpu", STACK_BYTES,
-					reader_main, &p->readers[i]);
+		r = engine_thread_start(&p->readers[i].thread, "jsampler-cpu", STACK_BYTES, reader_main,
+					&p->readers[i]);
 		p->n += r == 0;
 	}
 	if (r < 0) {

@@ -27,8 +27,8 @@ static bool look(struct unfollowed_child *c)
 	return changed;
 }
 
-void unfollowed_look(struct unfollowed *l, uint64_t now_ns,
-		     void (*named)(void *ctx, const struct unfollowed_child *c), void *ctx)
+void unfollowed_look(struct unfollowed *l, uint64_t now_ns, void (*named)(void *ctx, const struct unfollowed_child *c),
+		     void *ctx)
 {
 	if (!l->n || now_ns < l->next_ns)
 		return;

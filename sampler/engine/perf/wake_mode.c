@@ -64,12 +64,9 @@ enum wake_mode wake_note(struct wake *w, bool cut, uint64_t now_ns)
 	w->seen++;
 	w->cut += cut;
 	switch (w->mode) {
-	case WAKE_FIRST:
-		return first_note(w, now_ns);
-	case WAKE_BATCH:
-		return batch_note(w);
-	case WAKE_DEEP:
-		break;
+	case WAKE_FIRST: return first_note(w, now_ns);
+	case WAKE_BATCH: return batch_note(w);
+	case WAKE_DEEP: break;
 	}
 	return deep_note(w, now_ns);
 }

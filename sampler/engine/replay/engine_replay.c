@@ -34,8 +34,7 @@ static int replay_start(struct engine *e, struct err *err)
 	return 0;
 }
 
-static int replay_run(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns,
-		      struct err *err)
+static int replay_run(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns, struct err *err)
 {
 	struct replay *r = replay_of(e);
 	int failed = 0;

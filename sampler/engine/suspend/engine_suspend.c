@@ -57,12 +57,13 @@ static void suspend_close(struct engine *e)
 static int check_event(const struct engine_options *o, struct err *err)
 {
 	if (o->event && strcmp(o->event, "cpu") != 0 && strcmp(o->event, "wall") != 0)
-		return err_set(err, -EINVAL, "event '%s' needs the perf engine: --engine suspend knows only cpu and wall",
-			       o->event);
+		return err_set(err, -EINVAL,
+			       "event '%s' needs the perf engine: --engine suspend knows only cpu and wall", o->event);
 	if (o->period < MIN_PERIOD_NS)
 		return err_set(err, -EINVAL,
-			       "a period of %" PRIu64 " ns is too short: the suspend engine allows no less than %" PRIu64
-			       " us (-F %" PRIu64 ")",
+			       "a period of %" PRIu64
+			       " ns is too short: the suspend engine allows no less than %" PRIu64 " us (-F %" PRIu64
+			       ")",
 			       o->period, MIN_PERIOD_NS / 1000, 1000000000 / MIN_PERIOD_NS);
 	return 0;
 }
@@ -87,8 +88,10 @@ static int check_tracer(struct proc *proc, struct err *err)
 		proc_comm(other, tracer, comm, sizeof(comm));
 		proc_close(other);
 	}
-	return err_set(err, -EBUSY, "PID %d is traced by %s (PID %d), and a thread can have only one tracer: "
-		       "stop that one, or use --engine perf", (int)proc_pid(proc), comm, (int)tracer);
+	return err_set(err, -EBUSY,
+		       "PID %d is traced by %s (PID %d), and a thread can have only one tracer: "
+		       "stop that one, or use --engine perf",
+		       (int)proc_pid(proc), comm, (int)tracer);
 }
 
 /* No thread has PID 0: where ptrace(2) is permitted, it says ESRCH; where a container's seccomp profile forbids it, EPERM. */
@@ -96,7 +99,8 @@ static int check_permission(struct err *err)
 {
 	if (ptrace(PTRACE_INTERRUPT, 0, NULL, NULL) == 0 || errno == ESRCH || errno == EIO)
 		return 0;
-	return err_set(err, -errno, "ptrace(2) is refused: a seccomp profile (container?) blocks it; allow it "
+	return err_set(err, -errno,
+		       "ptrace(2) is refused: a seccomp profile (container?) blocks it; allow it "
 		       "there, or run jsampler on the host");
 }
 
@@ -117,8 +121,7 @@ static int open_parts(struct engine_suspend *s, const struct engine_options *o, 
 	return suspend_loop_new(s->proc, s->queue, s->wishes, o, &s->loop, err);
 }
 
-static int suspend_open(struct proc *proc, const struct engine_options *o, struct engine **ret,
-			struct err *err)
+static int suspend_open(struct proc *proc, const struct engine_options *o, struct engine **ret, struct err *err)
 {
 	struct engine_suspend *s = calloc(1, sizeof(*s));
 	int r;
@@ -150,8 +153,7 @@ static int suspend_start(struct engine *e, struct err *err)
 
 /* --- Delivery */
 
-static void deliver_sample(struct engine_suspend *s, const struct engine_sink *sink,
-			   const struct suspend_msg_sample *m)
+static void deliver_sample(struct engine_suspend *s, const struct engine_sink *sink, const struct suspend_msg_sample *m)
 {
 	const struct raw_sample sample = {
 		.pid = proc_pid(s->proc),
@@ -172,8 +174,7 @@ static void deliver_sample(struct engine_suspend *s, const struct engine_sink *s
 	sink->sample(sink->ctx, &sample);
 }
 
-static void deliver_again(struct engine_suspend *s, const struct engine_sink *sink,
-			  const struct suspend_msg *m)
+static void deliver_again(struct engine_suspend *s, const struct engine_sink *sink, const struct suspend_msg *m)
 {
 	const struct raw_sample sample = {
 		.pid = proc_pid(s->proc),
@@ -195,20 +196,15 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 	pid_t pid = proc_pid(s->proc);
 
 	switch ((enum suspend_msg_kind)m->kind) {
-	case SUSPEND_MSG_SAMPLE:
-		deliver_sample(s, sink, (const struct suspend_msg_sample *)m);
-		break;
-	case SUSPEND_MSG_AGAIN:
-		deliver_again(s, sink, m);
-		break;
-	case SUSPEND_MSG_THREAD:
-		engine_tell_thread(s->proc, sink, m->tid);
-		break;
+	case SUSPEND_MSG_SAMPLE: deliver_sample(s, sink, (const struct suspend_msg_sample *)m); break;
+	case SUSPEND_MSG_AGAIN: deliver_again(s, sink, m); break;
+	case SUSPEND_MSG_THREAD: engine_tell_thread(s->proc, sink, m->tid); break;
 	case SUSPEND_MSG_EXIT:
 		/* What it used since its last tick is not known any more. */
 		if (sink->ended)
-			sink->ended(sink->ctx, &(struct engine_ended){.pid = pid, .tid = m->tid, .tail = 1,
-								      .time_ns = clock_monotonic_ns()});
+			sink->ended(sink->ctx,
+				    &(struct engine_ended){
+					    .pid = pid, .tid = m->tid, .tail = 1, .time_ns = clock_monotonic_ns()});
 		if (sink->thread_exit)
 			sink->thread_exit(sink->ctx, pid, m->tid);
 		break;
@@ -219,8 +215,7 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 	}
 }
 
-static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns,
-		       struct err *err)
+static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns, struct err *err)
 {
 	struct engine_suspend *s = self(e);
 	const struct suspend_msg *m;

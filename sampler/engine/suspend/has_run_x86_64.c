@@ -41,7 +41,7 @@ static uint64_t sum_running(const struct regs *r)
 {
 	static const uint8_t which[] = {
 		X86_RAX, X86_RDX, X86_RCX, X86_RBX, X86_RSI, X86_RDI, X86_RBP, X86_RSP,
-		X86_R8,	 X86_R9,  X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
+		X86_R8,  X86_R9,  X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
 	};
 
 	return sum_of(r, which, sizeof(which), r->r[X86_RIP]);

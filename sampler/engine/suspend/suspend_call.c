@@ -16,17 +16,17 @@ static const struct {
 	int8_t timeout; /* index of the argument, NO_TIMEOUT, or ELSEWHERE: in memory, or an option of the socket */
 } calls[] = {
 	{SYS_epoll_wait, EPOLL_TIMEOUT}, {SYS_epoll_pwait, EPOLL_TIMEOUT},
-	{SYS_epoll_pwait2, ELSEWHERE},	 {SYS_rt_sigtimedwait, ELSEWHERE},
-	{SYS_semtimedop, ELSEWHERE},	 {SYS_semop, NO_TIMEOUT},
-	{SYS_read, ELSEWHERE},		 {SYS_readv, ELSEWHERE},
-	{SYS_write, ELSEWHERE},		 {SYS_writev, ELSEWHERE},
-	{SYS_recvfrom, ELSEWHERE},	 {SYS_recvmsg, ELSEWHERE},
-	{SYS_sendto, ELSEWHERE},	 {SYS_sendmsg, ELSEWHERE},
-	{SYS_recvmmsg, ELSEWHERE},	 {SYS_sendmmsg, ELSEWHERE},
-	{SYS_accept, ELSEWHERE},	 {SYS_accept4, ELSEWHERE},
-	{SYS_connect, ELSEWHERE},	 {SYS_io_getevents, ELSEWHERE},
-	{SYS_io_pgetevents, ELSEWHERE},	 {SYS_msgrcv, NO_TIMEOUT},
-	{SYS_msgsnd, NO_TIMEOUT},	 {SYS_io_uring_enter, ELSEWHERE},
+	{SYS_epoll_pwait2, ELSEWHERE},   {SYS_rt_sigtimedwait, ELSEWHERE},
+	{SYS_semtimedop, ELSEWHERE},     {SYS_semop, NO_TIMEOUT},
+	{SYS_read, ELSEWHERE},           {SYS_readv, ELSEWHERE},
+	{SYS_write, ELSEWHERE},          {SYS_writev, ELSEWHERE},
+	{SYS_recvfrom, ELSEWHERE},       {SYS_recvmsg, ELSEWHERE},
+	{SYS_sendto, ELSEWHERE},         {SYS_sendmsg, ELSEWHERE},
+	{SYS_recvmmsg, ELSEWHERE},       {SYS_sendmmsg, ELSEWHERE},
+	{SYS_accept, ELSEWHERE},         {SYS_accept4, ELSEWHERE},
+	{SYS_connect, ELSEWHERE},        {SYS_io_getevents, ELSEWHERE},
+	{SYS_io_pgetevents, ELSEWHERE},  {SYS_msgrcv, NO_TIMEOUT},
+	{SYS_msgsnd, NO_TIMEOUT},        {SYS_io_uring_enter, ELSEWHERE},
 };
 
 static uint64_t argument(const struct regs *r, int i)
@@ -77,17 +77,12 @@ bool suspend_call_unharmed(int64_t nr, const struct regs *r, int *ret_fd)
 	case SYS_clock_nanosleep:
 	case SYS_wait4:
 	case SYS_waitid:
-	case SYS_restart_syscall:
-		return true;
+	case SYS_restart_syscall: return true;
 	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-		return (int32_t)(uint32_t)argument(r, EPOLL_TIMEOUT) < 0;
+	case SYS_epoll_pwait: return (int32_t)(uint32_t)argument(r, EPOLL_TIMEOUT) < 0;
 	case SYS_read:
-	case SYS_readv:
-		*ret_fd = (int)(uint32_t)argument(r, 0);
-		return *ret_fd >= 0;
-	default:
-		return false;
+	case SYS_readv: *ret_fd = (int)(uint32_t)argument(r, 0); return *ret_fd >= 0;
+	default: return false;
 	}
 }
 

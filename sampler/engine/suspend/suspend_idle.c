@@ -7,7 +7,8 @@ enum {
 	CLOCK_FROM = 16, /* fewer idle threads are read just as fast one by one */
 	CLOCK_TRIES = 2,
 	SCAN_SHARE = 4, /* one in so many idle threads may be read at a tick */
-	CLOCK_SHARE = 256, /* the kernel adds up some ten threads per microsecond: with so many idle ones, only at every other tick */
+	CLOCK_SHARE =
+		256, /* the kernel adds up some ten threads per microsecond: with so many idle ones, only at every other tick */
 };
 
 static bool read_clock(const struct suspend_idle *s, uint64_t *ret_ns)
@@ -71,8 +72,7 @@ void suspend_idle_add(struct suspend_idle *s, struct suspend_threads *t, struct 
 }
 
 /* from_ns may or may not contain what it used since the scan began: if it has too little now, there is one more scan. */
-static void wake(struct suspend_idle *s, struct suspend_threads *t, struct suspend_thread *th,
-		 uint64_t cpu_ns)
+static void wake(struct suspend_idle *s, struct suspend_threads *t, struct suspend_thread *th, uint64_t cpu_ns)
 {
 	s->known_ns -= th->look.account.cpu_ns;
 	s->from_ns -= cpu_ns;
@@ -108,8 +108,8 @@ static void scan_ended(struct suspend_idle *s)
 }
 
 /* `missing`: how much CPU time is to be found; 0: not known. */
-static void scan(struct suspend_idle *s, struct suspend_threads *t, uint64_t missing,
-		 suspend_thread_fn *woken, void *ctx)
+static void scan(struct suspend_idle *s, struct suspend_threads *t, uint64_t missing, suspend_thread_fn *woken,
+		 void *ctx)
 {
 	for (; s->credit; s->credit--) {
 		if (s->cursor > t->n)

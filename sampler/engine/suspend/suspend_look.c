@@ -36,8 +36,8 @@ static size_t read_piece(struct mem *m, uint64_t sp, void *to, size_t size)
 }
 
 /* *ret_cut: the stack goes on. */
-static size_t read_stack(struct suspend_tick *t, const struct suspend_look *l, uint64_t sp, uint8_t *to,
-			 size_t size, bool *ret_cut)
+static size_t read_stack(struct suspend_tick *t, const struct suspend_look *l, uint64_t sp, uint8_t *to, size_t size,
+			 bool *ret_cut)
 {
 	size_t got = 0, n, piece;
 
@@ -72,8 +72,7 @@ struct suspend_msg_sample *suspend_look_copy(struct suspend_tick *t, const struc
 		.stack_cut = cut,
 	};
 	if (frozen)
-		m->frozen_len =
-			t->frozen.copy(t->frozen.ctx, th->tid, (uint8_t *)(m + 1) + n, ENGINE_FROZEN_MAX);
+		m->frozen_len = t->frozen.copy(t->frozen.ctx, th->tid, (uint8_t *)(m + 1) + n, ENGINE_FROZEN_MAX);
 	return m;
 }
 

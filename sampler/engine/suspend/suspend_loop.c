@@ -37,7 +37,8 @@ struct suspend_loop {
 	struct suspend_alarm alarm; /* of the thread */
 	int push_fd; /* eventfd: there may be something in the queue */
 	_Atomic bool owner_waits;
-	uint64_t untold_ns; /* since when there is something in the queue that the owner has not been told about; 0: nothing */
+	uint64_t
+		untold_ns; /* since when there is something in the queue that the owner has not been told about; 0: nothing */
 	uint64_t alive_ns; /* when the target was last seen alive */
 	uint64_t random;
 	uint64_t late, skipped; /* ticks */
@@ -221,7 +222,8 @@ int suspend_loop_new(struct proc *proc, struct sample_queue *q, struct sample_qu
 	if (r == 0 && l->push_fd < 0)
 		r = err_set(err, -EMFILE, "out of descriptors (ulimit -n)");
 	if (r == 0 && suspend_alarm_check() < 0)
-		r = err_set(err, -EAGAIN, "cannot create a timer: too many signals are pending for this user "
+		r = err_set(err, -EAGAIN,
+			    "cannot create a timer: too many signals are pending for this user "
 			    "(ulimit -i)");
 	/* No SIGCHLD for stops: waitid() does not need it. */
 	if (r == 0)
@@ -264,8 +266,7 @@ void suspend_loop_wait(struct suspend_loop *l, uint64_t until_ns)
 
 	l->owner_waits = true;
 	atomic_thread_fence(memory_order_seq_cst); /* visible before the queue is looked at */
-	if (sample_queue_empty(l->tick.out.queue) && !l->done &&
-	    ppoll(&fd, 1, until_ns ? &left : NULL, NULL) > 0)
+	if (sample_queue_empty(l->tick.out.queue) && !l->done && ppoll(&fd, 1, until_ns ? &left : NULL, NULL) > 0)
 		(void)!read(l->push_fd, &n, sizeof(n));
 	l->owner_waits = false;
 }

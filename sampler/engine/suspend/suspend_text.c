@@ -39,8 +39,10 @@ int suspend_text_position(const char *text, struct has_run_set *ret)
 	*ret = (struct has_run_set){.call = -1};
 	if (text[0] == 'r')
 		return -EAGAIN;
-	n = sscanf(text, "%" SCNd64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-		   " %" SCNx64 " %" SCNx64, &nr, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &sp, &pc);
+	n = sscanf(text,
+		   "%" SCNd64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+		   " %" SCNx64,
+		   &nr, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &sp, &pc);
 	if (n == 9) {
 		ret->call = nr;
 		for (unsigned i = 0; i < 6; i++)

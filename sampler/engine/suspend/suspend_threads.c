@@ -115,7 +115,7 @@ void suspend_threads_done(struct suspend_threads *t)
 	struct suspend_thread *th, *next;
 
 	HASH_ITER(hh, t->by_tid, th, next)
-		suspend_threads_drop(t, th);
+	suspend_threads_drop(t, th);
 	free(t->all);
 	t->all = NULL;
 	if (t->task_fd >= 0)
@@ -179,7 +179,8 @@ void suspend_threads_refresh(struct suspend_threads *t, uint64_t now_ns, suspend
 			th->listed = true;
 	}
 	free(tids);
-	HASH_ITER(hh, t->by_tid, th, next) {
+	HASH_ITER(hh, t->by_tid, th, next)
+	{
 		if (!th->listed && !th->tracing) {
 			gone(ctx, th);
 			suspend_threads_drop(t, th);
@@ -213,12 +214,11 @@ static int read_file(struct suspend_threads *t, pid_t tid, const char *name, cha
 	return r;
 }
 
-int suspend_thread_account(struct suspend_threads *t, struct suspend_thread *th,
-			   struct has_run_account *ret)
+int suspend_thread_account(struct suspend_threads *t, struct suspend_thread *th, struct has_run_account *ret)
 {
 	char text[128];
-	int r = th->account_fd >= 0 ? read_at(th->account_fd, text, sizeof(text))
-				    : read_file(t, th->tid, "schedstat", text, sizeof(text));
+	int r = th->account_fd >= 0 ? read_at(th->account_fd, text, sizeof(text)) :
+				      read_file(t, th->tid, "schedstat", text, sizeof(text));
 
 	*ret = (struct has_run_account){0};
 	if (r <= 0)
@@ -253,8 +253,8 @@ int suspend_thread_position(struct suspend_threads *t, struct suspend_thread *th
 
 	if (th->position_fd < 0 && th->at < t->n_awake)
 		th->position_fd = keep_file(t, th->tid, name);
-	r = th->position_fd >= 0 ? read_at(th->position_fd, text, sizeof(text))
-				 : read_file(t, th->tid, name, text, sizeof(text));
+	r = th->position_fd >= 0 ? read_at(th->position_fd, text, sizeof(text)) :
+				   read_file(t, th->tid, name, text, sizeof(text));
 	return r < 0 ? r : suspend_text_position(text, ret);
 }
 

@@ -84,8 +84,7 @@ void suspend_threads_sleep(struct suspend_threads *t, struct suspend_thread *th)
 void suspend_threads_wake(struct suspend_threads *t, struct suspend_thread *th);
 
 /* -ESRCH: gone. */
-int suspend_thread_account(struct suspend_threads *t, struct suspend_thread *th,
-			   struct has_run_account *ret);
+int suspend_thread_account(struct suspend_threads *t, struct suspend_thread *th, struct has_run_account *ret);
 char suspend_thread_state(struct suspend_threads *t, pid_t tid); /* as in proc(5); 0: gone */
 
 /* Is this descriptor of the target a socket? True if that is not known. */

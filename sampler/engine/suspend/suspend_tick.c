@@ -132,7 +132,8 @@ static enum thread_state blocked_state(const struct has_run_set *s)
 }
 
 /* After a valid look: nothing has changed meanwhile. */
-static void looked(struct suspend_tick *t, struct suspend_thread *th, struct suspend_look *l, struct suspend_msg_sample *m)
+static void looked(struct suspend_tick *t, struct suspend_thread *th, struct suspend_look *l,
+		   struct suspend_msg_sample *m)
 {
 	uint64_t weight;
 	bool wanted = suspend_look_judge(t, th, l, &weight, t->tick_ns);
@@ -204,8 +205,7 @@ static void note_stop(struct suspend_tick *t, const struct suspend_thread *th, u
 }
 
 /* Each tick that passed until the thread stopped is a sample as well. */
-static void add_late(struct suspend_tick *t, struct suspend_thread *th, enum thread_state state,
-		     uint64_t *weight)
+static void add_late(struct suspend_tick *t, struct suspend_thread *th, enum thread_state state, uint64_t *weight)
 {
 	uint64_t ticks = t->number - th->asked_tick, share;
 
@@ -265,8 +265,7 @@ static bool on_stop(struct suspend_tick *t, struct suspend_thread *th, const str
 		th->look.disturbed = true;
 		return gone;
 	}
-	l.state = l.set.call >= 0 ? blocked_state(&l.set)
-				  : suspend_look_label(th, &th->look.account, &l.account);
+	l.state = l.set.call >= 0 ? blocked_state(&l.set) : suspend_look_label(th, &th->look.account, &l.account);
 	sample_stopped(t, th, &l, m, now_ns);
 	if (changed)
 		th->looked = false; /* the call has other arguments now */
@@ -339,17 +338,14 @@ static void observe(struct suspend_tick *t, struct suspend_thread *th)
 		if (r < 0)
 			ask(t, th);
 		break;
-	case 't': /* stopped by another tracer */
-		t->stats.refused++;
-		break;
+	case 't': /* stopped by another tracer */ t->stats.refused++; break;
 	case 'S':
 	case 'D':
 	case 'T':
 		if (r == 0)
 			look_at(t, th, &set);
 		break;
-	default: /* ends */
-		break;
+	default: /* ends */ break;
 	}
 }
 

@@ -104,7 +104,8 @@ static int find_libraries(struct bridge *b, struct err *err)
 	if (named)
 		snprintf(b->library, sizeof(b->library), "%s", named);
 	else if (!find_library(LIBRARY ".so", b->library))
-		return err_set(err, -ENOENT, "--bridge on: " LIBRARY ".so is not installed beside jsampler "
+		return err_set(err, -ENOENT,
+			       "--bridge on: " LIBRARY ".so is not installed beside jsampler "
 			       "(../lib/jsampler); JSAMPLER_BRIDGE names another place");
 	make_plain(b->library);
 	if (find_library(LIBRARY "-musl.so", b->musl))
@@ -295,15 +296,17 @@ static int check_flags(struct bridge *b, struct hotspot *hs, struct err *err)
 	if (hotspot_flag(hs, "DisableAttachMechanism", &disabled, NULL) < 0)
 		return err_set(err, -ENOTSUP, "cannot tell whether this JVM allows attaching");
 	if (disabled)
-		return err_set(err, -EPERM, "attaching is disabled by -XX:+DisableAttachMechanism: restart "
+		return err_set(err, -EPERM,
+			       "attaching is disabled by -XX:+DisableAttachMechanism: restart "
 			       "the JVM without it, or with -agentpath:" LIBRARY ".so");
 	hotspot_flag(hs, "EnableDynamicAgentLoading", &dynamic, &origin);
 	if (!dynamic)
-		return err_set(err, -EPERM, "loading agents is disabled (EnableDynamicAgentLoading): restart the "
+		return err_set(err, -EPERM,
+			       "loading agents is disabled (EnableDynamicAgentLoading): restart the "
 			       "JVM with -XX:+EnableDynamicAgentLoading, or with -agentpath:" LIBRARY ".so");
 	if (!*b->loaded && hotspot_version(hs)->major >= JEP_451 && origin == 0)
 		log_warn("the JVM will print a warning on its stderr that an agent was loaded (JEP 451; "
-			"-XX:+EnableDynamicAgentLoading suppresses it)");
+			 "-XX:+EnableDynamicAgentLoading suppresses it)");
 	b->wake = true;
 	return 0;
 }
@@ -408,7 +411,8 @@ static void say_stats(const struct timeline *t)
 		 (unsigned long long)s.records, (unsigned long long)s.codes, (unsigned long long)s.unloads,
 		 (unsigned long long)s.methods, (unsigned long long)s.lost);
 	if (s.dropped)
-		log_warn("bridge: %llu records were dropped: they would take too much memory", (unsigned long long)s.dropped);
+		log_warn("bridge: %llu records were dropped: they would take too much memory",
+			 (unsigned long long)s.dropped);
 }
 
 void bridge_finish(struct bridge *b)

@@ -136,8 +136,7 @@ static void forgotten(void *part, struct hotspot *hs)
 static bool is_due(const struct compile_watch *w, uint64_t now_ns)
 {
 	return now_ns > w->read_ns &&
-	       now_ns - w->read_ns >=
-		       (now_ns - w->start_ns < FIRST_NS ? FIRST_INTERVAL_NS : INTERVAL_NS);
+	       now_ns - w->read_ns >= (now_ns - w->start_ns < FIRST_NS ? FIRST_INTERVAL_NS : INTERVAL_NS);
 }
 
 static void watch_interpreted(struct compile_watch *w, const struct profile *p)
@@ -152,8 +151,7 @@ static void watch_interpreted(struct compile_watch *w, const struct profile *p)
 	}
 }
 
-static void take(struct compile_watch *w, struct watched *m, const struct hs_compile_state *s,
-		 uint64_t now_ns)
+static void take(struct compile_watch *w, struct watched *m, const struct hs_compile_state *s, uint64_t now_ns)
 {
 	if (!s->known)
 		return;
@@ -218,7 +216,7 @@ static void say_why(struct compile_watch *w, const struct hs_method *m, const st
 	w->why_left_ns -= took < w->why_left_ns ? took : w->why_left_ns;
 	if (!w->why_left_ns)
 		log_warn("the reason why some methods are interpreted is missing: comparing them with "
-			"CompileCommand takes too long");
+			 "CompileCommand takes too long");
 }
 
 /* A resolver_compile_fn. */

@@ -166,7 +166,8 @@ static void ended(void *part)
 	pthread_mutex_lock(&h->lock);
 	if (h->asked)
 		log_info("frozen frames: samples %" PRIu64 ", read in time %" PRIu64 ", copied %" PRIu64
-			 ", refused %" PRIu64, h->asked, h->tried, h->copied, h->refused);
+			 ", refused %" PRIu64,
+			 h->asked, h->tried, h->copied, h->refused);
 	pthread_mutex_unlock(&h->lock);
 }
 

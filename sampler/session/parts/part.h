@@ -71,13 +71,13 @@ static inline bool parts_add(struct parts *p, const struct part_ops *ops, void *
 }
 
 /* Calls one operation of all parts that have it: parts_call(&s->parts, thread_ended, tid). */
-#define parts_call(parts, op, ...) \
-	do { \
-		for (size_t part_i = 0; part_i < (parts)->n; part_i++) { \
-			const struct part *part_p = &(parts)->list[part_i]; \
-			if (part_p->ops->op) \
-				part_p->ops->op(part_p->self __VA_OPT__(, ) __VA_ARGS__); \
-		} \
+#define parts_call(parts, op, ...)                                                                                     \
+	do {                                                                                                           \
+		for (size_t part_i = 0; part_i < (parts)->n; part_i++) {                                               \
+			const struct part *part_p = &(parts)->list[part_i];                                            \
+			if (part_p->ops->op)                                                                           \
+				part_p->ops->op(part_p->self __VA_OPT__(, ) __VA_ARGS__);                              \
+		}                                                                                                      \
 	} while (0)
 
 #endif

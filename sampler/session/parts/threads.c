@@ -80,8 +80,7 @@ static bool is_leftover(const struct threads *t, pid_t tid, const char *name, co
 	return strcmp(name, "DestroyJavaVM") == 0 && profile_thread_name(p, t->pid, tid);
 }
 
-static bool set_java_name(struct threads *t, struct known_thread *th, struct hotspot *hs,
-			  struct profile *p)
+static bool set_java_name(struct threads *t, struct known_thread *th, struct hotspot *hs, struct profile *p)
 {
 	const struct hs_thread *jt = hs ? hs_thread_find(hs, th->ns_tid) : NULL;
 	char name[3 * 4096 + 1]; /* 4,096 characters of UTF-8 */
@@ -116,15 +115,15 @@ static void set_name(struct threads *t, struct known_thread *th, struct hotspot 
 		set_kernel_name(t, tid_map_tid(th), th->ns_tid, comm, hs, p);
 }
 
-static void name_again(struct threads *t, struct known_thread *th, uint64_t now_ns, struct hotspot *hs, struct profile *p)
+static void name_again(struct threads *t, struct known_thread *th, uint64_t now_ns, struct hotspot *hs,
+		       struct profile *p)
 {
 	th->named_ns = now_ns;
 	set_name(t, th, hs, p);
 	th->pause_ns = th->java_name || th->pause_ns * 2 > RENAME_NS ? RENAME_NS : th->pause_ns * 2;
 }
 
-int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotspot *hs,
-		     struct profile *p)
+int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotspot *hs, struct profile *p)
 {
 	struct known_thread *th = thread_find(t, tid);
 
@@ -153,8 +152,7 @@ void threads_name_rest(struct threads *t, struct hotspot *hs, struct profile *p)
 			set_name(t, th, hs, p);
 }
 
-void threads_add_recorded(struct threads *t, pid_t tid, int32_t ns_tid, const char *name,
-			  struct profile *p)
+void threads_add_recorded(struct threads *t, pid_t tid, int32_t ns_tid, const char *name, struct profile *p)
 {
 	struct known_thread *th = thread_add(t, tid);
 

@@ -119,7 +119,8 @@ static uint64_t since(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-static void give_leftover(struct unsampled *u, struct account *t, const struct leftover *o, struct profile *p, pid_t pid)
+static void give_leftover(struct unsampled *u, struct account *t, const struct leftover *o, struct profile *p,
+			  pid_t pid)
 {
 	if (t) {
 		t->seen += o->sampled_ns;
@@ -282,7 +283,8 @@ static uint64_t rest_of(const struct unsampled *u, const struct account *t, bool
 static void give_rests(struct unsampled *u, uint64_t missing_ns, bool skips_kernel, struct profile *p, pid_t pid)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t most = u->period_ns * (cpus > 0 ? (uint64_t)cpus : 1); /* at most a whole period on each CPU for a thread */
+	uint64_t most =
+		u->period_ns * (cpus > 0 ? (uint64_t)cpus : 1); /* at most a whole period on each CPU for a thread */
 	struct leftover o;
 	uint64_t all = 0;
 

@@ -88,7 +88,8 @@ static void close_part(void *part)
 	struct virtual_names *v = part;
 	struct virtual_name *n, *next;
 
-	HASH_ITER(hh, v->by_text, n, next) {
+	HASH_ITER(hh, v->by_text, n, next)
+	{
 		HASH_DEL(v->by_text, n);
 		free(n->text);
 		free(n);

@@ -90,16 +90,11 @@ static enum thread_state state_of(enum thread_state found, struct hotspot *hs, i
 		return found;
 	t = hs_thread_find(hs, ns_tid);
 	switch (t ? hs_thread_wait(hs, t) : HS_WAIT_UNKNOWN) {
-	case HS_WAIT_SLEEP:
-		return THREAD_SLEEPING;
-	case HS_WAIT_OBJECT:
-		return THREAD_WAITING;
-	case HS_WAIT_PARK:
-		return THREAD_PARKED;
-	case HS_WAIT_MONITOR:
-		return THREAD_MONITOR;
-	default:
-		return found;
+	case HS_WAIT_SLEEP: return THREAD_SLEEPING;
+	case HS_WAIT_OBJECT: return THREAD_WAITING;
+	case HS_WAIT_PARK: return THREAD_PARKED;
+	case HS_WAIT_MONITOR: return THREAD_MONITOR;
+	default: return found;
 	}
 }
 

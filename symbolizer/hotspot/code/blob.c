@@ -26,6 +26,7 @@ static const struct name_kind {
 /* How many header bytes the fields of CodeBlob and nmethod take. */
 uint32_t blob_span_wanted(const struct hs_layout *l)
 {
+	/* clang-format off */
 	const struct hs_field fields[] = {
 		l->blob_name, l->blob_size, l->blob_data_offset, l->blob_frame_size,
 		l->blob_frame_complete, l->blob_code_offset, l->blob_code_begin, l->blob_code_end,
@@ -38,6 +39,7 @@ uint32_t blob_span_wanted(const struct hs_layout *l)
 		l->nm_immutable, l->nm_immutable_size, l->nm_immutable_refs, l->nm_deopt_ptr,
 		l->nm_deopt_mh_ptr, l->nm_deopt_offset, l->nm_deopt_mh_offset,
 	};
+	/* clang-format on */
 
 	return hs_fields_span(fields, sizeof(fields) / sizeof(*fields), BLOB_SPAN_MAX);
 }
@@ -88,16 +90,15 @@ enum stub_role stub_role_of_native(const struct hs_method *m)
 }
 
 /* CodeBlobKind, 25+. */
-static enum blob_kind kind_by_number(const struct hs_layout *l, int64_t number, const char *name,
-				     int32_t frame_size)
+static enum blob_kind kind_by_number(const struct hs_layout *l, int64_t number, const char *name, int32_t frame_size)
 {
 	const struct {
 		struct hs_constant number;
 		enum blob_kind kind;
 	} kinds[] = {
-		{l->c.kind_adapter, BLOB_ADAPTER}, {l->c.kind_vtable, BLOB_VTABLE},
-		{l->c.kind_mh, BLOB_BUFFER}, {l->c.kind_runtime, BLOB_RUNTIME},
-		{l->c.kind_deopt, BLOB_DEOPT}, {l->c.kind_trap, BLOB_DEOPT},
+		{l->c.kind_adapter, BLOB_ADAPTER},     {l->c.kind_vtable, BLOB_VTABLE},
+		{l->c.kind_mh, BLOB_BUFFER},           {l->c.kind_runtime, BLOB_RUNTIME},
+		{l->c.kind_deopt, BLOB_DEOPT},         {l->c.kind_trap, BLOB_DEOPT},
 		{l->c.kind_safepoint, BLOB_SAFEPOINT}, {l->c.kind_exception, BLOB_EXCEPTION},
 		{l->c.kind_upcall, BLOB_UPCALL},
 	};
@@ -142,8 +143,7 @@ uint32_t blob_identity_span(const struct jvm *jvm, bool nmethod)
 }
 
 /* The state is left out: a method that was made not entrant is still there. Compile ids are never reused. */
-uint64_t blob_identity(const struct jvm *jvm, struct bytes from_block, bool nmethod,
-		       uint64_t *ret_method)
+uint64_t blob_identity(const struct jvm *jvm, struct bytes from_block, bool nmethod, uint64_t *ret_method)
 {
 	const struct hs_layout *l = &jvm->l;
 	uint64_t skip = l->size.heap_block, h;
@@ -193,8 +193,7 @@ static bool header_read(struct code_cache *cache, const struct block *block, str
 
 	if (n > block->size)
 		n = block->size;
-	if (n > sizeof(b->raw) || n <= skip ||
-		!jvm_read_fresh(cache->jvm, block->header, b->raw, (uint32_t)n))
+	if (n > sizeof(b->raw) || n <= skip || !jvm_read_fresh(cache->jvm, block->header, b->raw, (uint32_t)n))
 		return false;
 	b->addr = block->header + skip;
 	b->n_raw = (uint32_t)n;
@@ -229,7 +228,7 @@ static bool nmethod_plausible(const struct jvm *jvm, struct blob *b)
 	b->entry_bci = (int32_t)bytes_get_signed(h, l->nm_entry_bci);
 	/* -1: not installed yet. Class unloading clears the Method*. */
 	return bytes_get_signed(h, l->nm_state) >= 0 && (b->method == 0 || object_ok(b->method)) &&
-		b->entry_bci >= CODE_OSR_LEFT && b->entry_bci <= 65535;
+	       b->entry_bci >= CODE_OSR_LEFT && b->entry_bci <= 65535;
 }
 
 bool blob_read(struct code_cache *cache, const struct block *block, struct blob *ret)
@@ -245,12 +244,11 @@ bool blob_read(struct code_cache *cache, const struct block *block, struct blob 
 	ret->frame_complete = (int32_t)bytes_get_signed(h, l->blob_frame_complete);
 	ret->name_addr = bytes_get(h, l->blob_name);
 	if (ret->size == 0 || ret->size > block->size - l->size.heap_block || !code_bounds(l, ret) ||
-		ret->frame_size < -1 || ret->frame_size > 65536 || ret->frame_complete < -1 ||
-		!name_read(cache->jvm, ret))
+	    ret->frame_size < -1 || ret->frame_size > 65536 || ret->frame_complete < -1 || !name_read(cache->jvm, ret))
 		return false;
 	ret->kind = blob_kind(cache, ret);
-	ret->identity = blob_identity(cache->jvm, (struct bytes){ret->raw, ret->n_raw},
-		ret->kind <= BLOB_MH_INTRINSIC, &ret->method);
+	ret->identity = blob_identity(cache->jvm, (struct bytes){ret->raw, ret->n_raw}, ret->kind <= BLOB_MH_INTRINSIC,
+				      &ret->method);
 	if (ret->identity == 0)
 		return false;
 	ret->compile_id = 0;

@@ -67,9 +67,9 @@ static uint32_t code_known(const struct code_cache *cache, const struct blob *b)
 	const struct code_entry *e = code_entry(cache, id);
 
 	return e && e->code.blob == b->addr && e->identity == b->identity &&
-			(b->method == 0 || e->method == b->method) ?
-		id :
-		0;
+			       (b->method == 0 || e->method == b->method) ?
+		       id :
+		       0;
 }
 
 /* Is this code that does not change while the JVM runs? (Stubs are added to vtable chunks.) */
@@ -243,7 +243,7 @@ static bool younger_than_sample(const struct code_cache *cache, uint32_t id)
 static bool reused_since_sample(struct code_cache *cache, uint32_t id)
 {
 	return code_entry(cache, id)->read_ns - cache->jvm->moment.sample_ns > REUSE_NS &&
-		unloads_since_sample(cache->jvm, &cache->methods->unloads);
+	       unloads_since_sample(cache->jvm, &cache->methods->unloads);
 }
 
 uint32_t code_find(struct code_cache *cache, uint64_t pc)

@@ -136,7 +136,6 @@ enum stub_role hs_codelet_role(const struct hotspot *hs, uint64_t pc);
 const char *hs_stub_name(const struct hotspot *hs, const struct code *code, uint64_t pc_offset);
 
 /* Decodes the inlining chain at scope_offset, innermost first. Returns the count; 0: invalid. */
-size_t code_scopes_at(const struct code *c, int major, int32_t scope_offset, struct code_scope *ret,
-		      size_t max);
+size_t code_scopes_at(const struct code *c, int major, int32_t scope_offset, struct code_scope *ret, size_t max);
 
 #endif

@@ -17,14 +17,15 @@ int code_cache_open(struct code_cache *cache, const struct vmstructs *tables, hs
 	int r = heaps_read(cache);
 
 	if (r == -ENOTSUP)
-		return err_set(err, r, "the JVM's tables lack %s", l->garray_len.ok
-			? "GrowableArray<int>::_data" : "GrowableArrayBase::_len or GenericGrowableArray::_len");
+		return err_set(err, r, "the JVM's tables lack %s",
+			       l->garray_len.ok ? "GrowableArray<int>::_data" :
+						  "GrowableArrayBase::_len or GenericGrowableArray::_len");
 	if (r)
 		return starting(err, "code cache");
 	if (interpreter_read(cache) < 0)
 		return starting(err, "interpreter");
 	if (!jvm_get(cache->jvm, 0, l->call_stub_return, &cache->stubs.call_stub_return) ||
-		cache->stubs.call_stub_return == 0)
+	    cache->stubs.call_stub_return == 0)
 		return starting(err, "call stub");
 	cache->blob_span = blob_span_wanted(l);
 	r = stub_names_resolve(cache, tables, symbol, ctx);
@@ -87,9 +88,9 @@ static bool code_same(const struct jvm *jvm, const struct code_entry *e, const s
 	uint64_t method;
 
 	return s->ok &&
-		blob_identity(jvm, (struct bytes){s->dst, s->len}, e->code.kind <= BLOB_MH_INTRINSIC,
-			&method) == e->identity &&
-		(method == 0 || method == e->method);
+	       blob_identity(jvm, (struct bytes){s->dst, s->len}, e->code.kind <= BLOB_MH_INTRINSIC, &method) ==
+		       e->identity &&
+	       (method == 0 || method == e->method);
 }
 
 bool codes_check(struct code_cache *cache, const struct mem_span *spans)

@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbolizer/base/u64map.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/code/blob.h"
 #include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/code/gone.h"
 #include "symbolizer/hotspot/methods/method_table.h"
 #include "symbolizer/hotspot/reader/jvm.h"
-#include "symbolizer/base/u64map.h"
 
 enum {
 	HEAPS_MAX = 16,
@@ -65,7 +65,8 @@ struct stubs {
 	VEC(struct stub_var {
 		uint64_t addr; /* of the variable */
 		const char *name;
-	}) vars;
+	})
+	vars;
 	struct stub_name *names; /* sorted */
 	size_t n;
 	uint64_t call_stub_return;

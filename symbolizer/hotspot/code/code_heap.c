@@ -9,13 +9,12 @@
  */
 enum { SEGMENT_FREE = 0xFF, SEGMAP_READ = 256, HOPS_MAX = 20000, BLOCKS_MAX = 1 << 20 };
 
-static bool space_read(struct jvm *jvm, uint64_t space, uint64_t *low_boundary, uint64_t *low,
-		       uint64_t *high)
+static bool space_read(struct jvm *jvm, uint64_t space, uint64_t *low_boundary, uint64_t *low, uint64_t *high)
 {
 	const struct hs_layout *l = &jvm->l;
 
-	return jvm_get(jvm, space, l->vs_low_boundary, low_boundary) &&
-		jvm_get(jvm, space, l->vs_low, low) && jvm_get(jvm, space, l->vs_high, high);
+	return jvm_get(jvm, space, l->vs_low_boundary, low_boundary) && jvm_get(jvm, space, l->vs_low, low) &&
+	       jvm_get(jvm, space, l->vs_high, high);
 }
 
 static bool heap_read(struct jvm *jvm, uint64_t addr, struct code_heap *ret)
@@ -26,15 +25,15 @@ static bool heap_read(struct jvm *jvm, uint64_t addr, struct code_heap *ret)
 
 	*ret = (struct code_heap){.addr = addr};
 	if (!object_ok(addr) || !space_read(jvm, memory, &ret->low, &low, &ret->high) ||
-		!space_read(jvm, segmap, &segmap_low, &ret->segmap, &ret->segmap_high) ||
-		!jvm_get(jvm, addr, l->heap_log2_segment, &log2))
+	    !space_read(jvm, segmap, &segmap_low, &ret->segmap, &ret->segmap_high) ||
+	    !jvm_get(jvm, addr, l->heap_log2_segment, &log2))
 		return false;
 	ret->reserved_high = ret->high;
 	jvm_get(jvm, memory, l->vs_high_boundary, &ret->reserved_high);
 	ret->log2_segment = (unsigned)log2;
 	return log2 >= 4 && log2 <= 20 && addr_ok(ret->low) && ret->low <= ret->high &&
-		ret->high <= ret->reserved_high && ret->reserved_high - ret->low <= UINT64_C(1) << 36 &&
-		addr_ok(ret->segmap) && ret->segmap <= ret->segmap_high;
+	       ret->high <= ret->reserved_high && ret->reserved_high - ret->low <= UINT64_C(1) << 36 &&
+	       addr_ok(ret->segmap) && ret->segmap <= ret->segmap_high;
 }
 
 static int heap_add(struct code_cache *cache, uint64_t addr)
@@ -54,7 +53,7 @@ static int heap_list_read(struct code_cache *cache, uint64_t array)
 	if (!l->garray_len.ok || !l->garray_data.ok)
 		return -ENOTSUP;
 	if (!object_ok(array) || !jvm_get(cache->jvm, array, l->garray_len, &n) ||
-		!jvm_get(cache->jvm, array, l->garray_data, &data) || n == 0 || n > HEAPS_MAX)
+	    !jvm_get(cache->jvm, array, l->garray_data, &data) || n == 0 || n > HEAPS_MAX)
 		return -EAGAIN;
 	for (uint64_t i = 0; r == 0 && i < n; i++)
 		r = mem_read_u64(cache->jvm->mem, data + 8 * i, &heap) ? heap_add(cache, heap) : -EAGAIN;
@@ -87,9 +86,8 @@ static bool heap_refresh(struct code_cache *cache, struct code_heap *h)
 {
 	struct code_heap now;
 
-	if (!heap_read(cache->jvm, h->addr, &now) || now.low != h->low ||
-		now.reserved_high != h->reserved_high ||
-		(now.high == h->high && now.segmap_high == h->segmap_high))
+	if (!heap_read(cache->jvm, h->addr, &now) || now.low != h->low || now.reserved_high != h->reserved_high ||
+	    (now.high == h->high && now.segmap_high == h->segmap_high))
 		return false;
 	*h = now;
 	return true;
@@ -141,8 +139,7 @@ static bool segment_find(struct code_cache *cache, const struct code_heap *h, ui
 }
 
 /* Reads the HeapBlock at `header`. */
-static bool block_read(struct code_cache *cache, const struct code_heap *h, uint64_t header,
-		       struct block *ret)
+static bool block_read(struct code_cache *cache, const struct code_heap *h, uint64_t header, struct block *ret)
 {
 	uint8_t raw[64] = {0};
 	struct bytes b = {raw, cache->jvm->l.size.heap_block};
@@ -159,15 +156,14 @@ static bool block_read(struct code_cache *cache, const struct code_heap *h, uint
 	return true;
 }
 
-static bool block_find_in(struct code_cache *cache, const struct code_heap *h, uint64_t pc,
-			  struct block *ret)
+static bool block_find_in(struct code_cache *cache, const struct code_heap *h, uint64_t pc, struct block *ret)
 {
 	uint64_t index;
 
 	if (!segment_find(cache, h, (pc - h->low) >> h->log2_segment, &index))
 		return false;
 	return block_read(cache, h, h->low + (index << h->log2_segment), ret) && ret->raw != 0 &&
-		pc - ret->header < ret->size && pc - ret->header >= cache->jvm->l.size.heap_block;
+	       pc - ret->header < ret->size && pc - ret->header >= cache->jvm->l.size.heap_block;
 }
 
 bool block_find(struct code_cache *cache, uint64_t pc, struct block *ret)

@@ -13,8 +13,8 @@ uint32_t gone_find(struct code_cache *cache, uint64_t pc, bool there)
 {
 	const struct moment *now = &cache->jvm->moment;
 	uint32_t id = cache->gone && now->walking && now->sample_ns ?
-		cache->gone(cache->gone_ctx, pc, now->sample_ns, there) :
-		0;
+			      cache->gone(cache->gone_ctx, pc, now->sample_ns, there) :
+			      0;
 
 	return id <= cache->codes.entries.n ? id : 0;
 }
@@ -48,8 +48,8 @@ bool hs_code_shape(struct hotspot *hs, uint64_t begin, int32_t *ret_frame_size, 
 	struct block block;
 	struct blob b;
 
-	if (!in_code_cache(cache, begin) || !block_find(cache, begin, &block) ||
-		!blob_read(cache, &block, &b) || b.kind != BLOB_NMETHOD || b.begin != begin)
+	if (!in_code_cache(cache, begin) || !block_find(cache, begin, &block) || !blob_read(cache, &block, &b) ||
+	    b.kind != BLOB_NMETHOD || b.begin != begin)
 		return false;
 	*ret_frame_size = b.frame_size;
 	*ret_tier = (int32_t)bytes_get(b.header, level);

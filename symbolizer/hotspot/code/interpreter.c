@@ -23,21 +23,19 @@ static bool queue_read(struct jvm *jvm, struct queue *ret)
 	uint64_t q;
 
 	if (!jvm_get(jvm, 0, l->interpreter_code, &q) || !object_ok(q) ||
-		!jvm_get(jvm, q, l->queue_buffer, &ret->start) ||
-		!jvm_get(jvm, q, l->queue_limit, &ret->limit))
+	    !jvm_get(jvm, q, l->queue_buffer, &ret->start) || !jvm_get(jvm, q, l->queue_limit, &ret->limit))
 		return false;
 	ret->begin = 0;
 	ret->end = ret->limit;
 	jvm_get(jvm, q, l->queue_begin, &ret->begin);
 	jvm_get(jvm, q, l->queue_end, &ret->end);
-	return addr_ok(ret->start) && ret->limit && ret->limit <= INTERP_MAX &&
-		ret->begin <= ret->end && ret->end <= ret->limit;
+	return addr_ok(ret->start) && ret->limit && ret->limit <= INTERP_MAX && ret->begin <= ret->end &&
+	       ret->end <= ret->limit;
 }
 
 /* Reads start, end and the address of the description of each codelet, but not the code between these headers, which
  * has a few hundred KiB. */
-static size_t codelets_walk(struct jvm *jvm, const struct queue *q, struct codelet *ret,
-			    uint64_t *descriptions)
+static size_t codelets_walk(struct jvm *jvm, const struct queue *q, struct codelet *ret, uint64_t *descriptions)
 {
 	const struct hs_layout *l = &jvm->l;
 	uint8_t head[HEAD_MAX];
@@ -46,7 +44,7 @@ static size_t codelets_walk(struct jvm *jvm, const struct queue *q, struct codel
 	size_t n = 0;
 
 	while (n < CODELETS_MAX && b.n <= sizeof(head) && at + b.n <= q->end &&
-		mem_read(jvm->mem, q->start + at, head, b.n)) {
+	       mem_read(jvm->mem, q->start + at, head, b.n)) {
 		size = bytes_get(b, l->codelet_size);
 		if (size < b.n || size > q->end - at)
 			break;

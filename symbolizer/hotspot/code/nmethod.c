@@ -55,9 +55,8 @@ static struct bytes scopes_part(const struct nm *nm)
 		to = l->nm_immutable_refs.ok ? header_get(nm, l->nm_immutable_refs) : INT32_MAX;
 		return part(nm->immutable, header_get(nm, l->nm_scopes_offset), to);
 	}
-	from = l->nm_scopes_begin.ok ?
-		(int64_t)((uint64_t)header_get(nm, l->nm_scopes_begin) - nm->b->addr) :
-		header_get(nm, l->nm_scopes_offset);
+	from = l->nm_scopes_begin.ok ? (int64_t)((uint64_t)header_get(nm, l->nm_scopes_begin) - nm->b->addr) :
+				       header_get(nm, l->nm_scopes_offset);
 	return part(nm->blob, from, header_get(nm, l->nm_pcs_offset));
 }
 
@@ -71,8 +70,7 @@ static struct bytes pcs_part(const struct nm *nm)
 	if (out_of_line(nm))
 		return part(nm->immutable, from, header_get(nm, l->nm_scopes_offset));
 	return part(nm->blob, from,
-		l->nm_dependencies_offset.ok ? header_get(nm, l->nm_dependencies_offset) :
-					       INT32_MAX);
+		    l->nm_dependencies_offset.ok ? header_get(nm, l->nm_dependencies_offset) : INT32_MAX);
 }
 
 /*
@@ -112,9 +110,8 @@ static struct bytes metadata_part(const struct nm *nm)
 		return part(nm->blob, header_get(nm, l->blob_data_offset) + from, INT32_MAX);
 	/* The scopes follow (8 to 22). */
 	return part(nm->blob, from,
-		l->nm_scopes_begin.ok ?
-			(int64_t)((uint64_t)header_get(nm, l->nm_scopes_begin) - nm->b->addr) :
-			header_get(nm, l->nm_scopes_offset));
+		    l->nm_scopes_begin.ok ? (int64_t)((uint64_t)header_get(nm, l->nm_scopes_begin) - nm->b->addr) :
+					    header_get(nm, l->nm_scopes_offset));
 }
 
 /* The sizes of the three blocks; one that is too large is left out. */
@@ -182,8 +179,8 @@ static int64_t code_place(const struct nm *nm, struct hs_field ptr, struct hs_fi
 
 static uint32_t entry_place(const struct nm *nm, struct hs_field ptr, struct hs_field offset)
 {
-	int64_t v = ptr.ok ? code_offset(nm->b, (uint64_t)header_get(nm, ptr)) :
-			     (int64_t)bytes_get(nm->b->header, offset);
+	int64_t v =
+		ptr.ok ? code_offset(nm->b, (uint64_t)header_get(nm, ptr)) : (int64_t)bytes_get(nm->b->header, offset);
 
 	return v >= 0 && (uint64_t)v <= nm->b->end - nm->b->begin ? (uint32_t)v : 0;
 }
@@ -194,8 +191,7 @@ static void places_fill(const struct nm *nm, struct code *ret)
 	const struct hs_field none = {0};
 
 	if (ret->kind == BLOB_NMETHOD)
-		ret->tier = (int8_t)bytes_get(nm->b->header,
-			(struct hs_field){l->nm_comp_level.at, 1, true, false});
+		ret->tier = (int8_t)bytes_get(nm->b->header, (struct hs_field){l->nm_comp_level.at, 1, true, false});
 	if (ret->tier < 0 || ret->tier > TIER_C2)
 		ret->tier = 0;
 	ret->entry = entry_place(nm, l->nm_entry, l->nm_entry_offset);
@@ -219,8 +215,7 @@ static bool keep(struct code_cache *cache, const void *src, size_t size, const v
 
 static void bytes_fill(const struct nm *nm, struct code *ret)
 {
-	struct bytes code = part(nm->blob, (int64_t)(nm->b->begin - nm->b->addr),
-		(int64_t)(nm->b->end - nm->b->addr));
+	struct bytes code = part(nm->blob, (int64_t)(nm->b->begin - nm->b->addr), (int64_t)(nm->b->end - nm->b->addr));
 
 	if (code.n && code.n <= CODE_BYTES_MAX && keep(nm->cache, code.p, code.n, &ret->bytes))
 		ret->n_bytes = (uint32_t)code.n;
@@ -245,9 +240,8 @@ static int32_t *oop_offsets_8(const struct nm *nm, uint64_t set, uint32_t n)
 	struct mem_span *spans CLEANUP(free_at_exit) = calloc(n, sizeof(*spans));
 	int32_t *ret CLEANUP(free_at_exit) = calloc(n, sizeof(*ret));
 
-	if (!ptrs || !spans || !ret || !l->oopmap8_pc.ok ||
-		!jvm_get(nm->cache->jvm, set, l->oopmaps8_data, &data) ||
-		!jvm_read_fresh(nm->cache->jvm, data, ptrs, n * 8))
+	if (!ptrs || !spans || !ret || !l->oopmap8_pc.ok || !jvm_get(nm->cache->jvm, set, l->oopmaps8_data, &data) ||
+	    !jvm_read_fresh(nm->cache->jvm, data, ptrs, n * 8))
 		return NULL;
 	for (uint32_t i = 0; i < n; i++)
 		spans[i] = (struct mem_span){ptrs[i] + l->oopmap8_pc.at, &ret[i], 4, false};
@@ -266,7 +260,7 @@ static int32_t *oop_offsets_9(const struct nm *nm, uint64_t set, uint32_t n)
 	int32_t *ret CLEANUP(free_at_exit) = calloc(n, sizeof(*ret));
 
 	if (!pairs || !ret || !l->oopmap_pair_pc.ok ||
-		!jvm_read_fresh(nm->cache->jvm, set + l->size.oopmaps, pairs, n * size))
+	    !jvm_read_fresh(nm->cache->jvm, set + l->size.oopmaps, pairs, n * size))
 		return NULL;
 	for (uint32_t i = 0; i < n; i++)
 		ret[i] = (int32_t)bytes_get((struct bytes){pairs + i * size, size}, l->oopmap_pair_pc);
@@ -284,13 +278,12 @@ static bool oop_offsets(const struct nm *nm, int32_t **ret, uint32_t *ret_n)
 	if (set == 0)
 		return l->blob_oop_maps.ok;
 	if (!object_ok(set) ||
-		!jvm_get(nm->cache->jvm, set, l->oopmaps_count.ok ? l->oopmaps_count : l->oopmaps8_count, &n) ||
-		n > OOP_MAPS_MAX)
+	    !jvm_get(nm->cache->jvm, set, l->oopmaps_count.ok ? l->oopmaps_count : l->oopmaps8_count, &n) ||
+	    n > OOP_MAPS_MAX)
 		return false;
 	if (n == 0)
 		return true;
-	*ret = l->oopmaps_count.ok ? oop_offsets_9(nm, set, (uint32_t)n) :
-				     oop_offsets_8(nm, set, (uint32_t)n);
+	*ret = l->oopmaps_count.ok ? oop_offsets_9(nm, set, (uint32_t)n) : oop_offsets_8(nm, set, (uint32_t)n);
 	if (!*ret)
 		return false;
 	qsort(*ret, n, sizeof(**ret), compare_i32);
@@ -305,8 +298,7 @@ static bool pcdesc_at(const struct nm *nm, struct bytes pcs, size_t i, struct co
 
 	ret->pc_offset = (int32_t)bytes_get(p, nm->l->pcdesc_pc);
 	ret->scope_offset = (int32_t)bytes_get(p, nm->l->pcdesc_scope);
-	return ret->scope_offset > 0 && ret->pc_offset >= 0 &&
-		(uint64_t)ret->pc_offset <= nm->b->end - nm->b->begin;
+	return ret->scope_offset > 0 && ret->pc_offset >= 0 && (uint64_t)ret->pc_offset <= nm->b->end - nm->b->begin;
 }
 
 static void records_fill(const struct nm *nm, struct code *ret)
@@ -345,7 +337,7 @@ static void tables_fill(const struct nm *nm, struct code *ret)
 
 	/* Null checks: a u4 count, then pairs of code offsets. */
 	if (n && n <= cursor_left(&c) / sizeof(struct code_pair) &&
-		keep(nm->cache, c.p, n * sizeof(struct code_pair), &ret->null_checks))
+	    keep(nm->cache, c.p, n * sizeof(struct code_pair), &ret->null_checks))
 		ret->n_null_checks = n;
 
 	/* Handlers: (count, call, 0), followed by `count` triples (bci, handler, depth). */
@@ -387,10 +379,9 @@ static void chain_mark(const struct nm *nm, struct bytes scopes, int32_t offset,
 	struct scope s;
 
 	while (offset > 0 && (size_t)offset < scopes.n && !seen_before(seen, (size_t)offset) &&
-		scope_read(scopes.p, scopes.n, bias, offset, &s)) {
+	       scope_read(scopes.p, scopes.n, bias, offset, &s)) {
 		if (s.method_index && s.method_index <= nm->n_methods)
-			memcpy(&nm->methods[s.method_index - 1],
-				metadata.p + 8 * (size_t)(s.method_index - 1), 8);
+			memcpy(&nm->methods[s.method_index - 1], metadata.p + 8 * (size_t)(s.method_index - 1), 8);
 		offset = s.sender;
 	}
 }
@@ -454,10 +445,10 @@ static bool still_there(struct nm *nm)
 	uint64_t method;
 
 	if (!jvm_read_fresh(nm->cache->jvm, nm->b->addr - skip, now, n) ||
-		(!nm->dead && blob_dead(nm->cache->jvm, (struct bytes){now + skip, n - skip})))
+	    (!nm->dead && blob_dead(nm->cache->jvm, (struct bytes){now + skip, n - skip})))
 		return false;
 	return blob_identity(nm->cache->jvm, (struct bytes){now, n}, true, &method) == nm->b->identity &&
-		method == nm->b->method;
+	       method == nm->b->method;
 }
 
 bool nmethod_copy(struct code_cache *cache, const struct blob *b, struct code *ret)

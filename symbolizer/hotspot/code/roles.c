@@ -27,7 +27,7 @@ const struct code *stub_find(struct code_cache *cache, uint64_t pc)
 	if (c)
 		return c;
 	if (in_method_heap(cache, pc) || !block_find(cache, pc, &block) || !blob_read(cache, &block, &b) ||
-		b.kind <= BLOB_MH_INTRINSIC)
+	    b.kind <= BLOB_MH_INTRINSIC)
 		return NULL;
 	return code_get(cache, code_find(cache, pc));
 }
@@ -64,16 +64,11 @@ enum blob_role hs_code_role(struct hotspot *hs, uint64_t target)
 	if (!c)
 		return ROLE_NONE;
 	switch (c->kind) {
-	case BLOB_STUBS:
-		return ROLE_LEAF;
-	case BLOB_DEOPT:
-		return c->role == STUB_UNCOMMON_TRAP ? ROLE_UNCOMMON_TRAP : ROLE_RUNTIME;
-	case BLOB_RUNTIME:
-		return c->role == STUB_CALL_RESOLVER ? ROLE_NONE : ROLE_RUNTIME;
+	case BLOB_STUBS: return ROLE_LEAF;
+	case BLOB_DEOPT: return c->role == STUB_UNCOMMON_TRAP ? ROLE_UNCOMMON_TRAP : ROLE_RUNTIME;
+	case BLOB_RUNTIME: return c->role == STUB_CALL_RESOLVER ? ROLE_NONE : ROLE_RUNTIME;
 	case BLOB_SAFEPOINT:
-	case BLOB_EXCEPTION:
-		return ROLE_RUNTIME;
-	default:
-		return ROLE_NONE;
+	case BLOB_EXCEPTION: return ROLE_RUNTIME;
+	default: return ROLE_NONE;
 	}
 }

@@ -19,16 +19,14 @@ bool scope_read(const uint8_t *scopes, size_t len, uint32_t bias, int32_t offset
 	return !c.bad && ret->sender >= 0 && ret->sender < offset && bci <= 65536;
 }
 
-size_t code_scopes_at(const struct code *c, int major, int32_t scope_offset, struct code_scope *ret,
-		      size_t max)
+size_t code_scopes_at(const struct code *c, int major, int32_t scope_offset, struct code_scope *ret, size_t max)
 {
 	uint32_t bias = unsigned5_bias(major);
 	struct scope s = {.sender = scope_offset};
 	size_t n = 0;
 
 	while (s.sender != 0 && n < max) {
-		if (!scope_read(c->scopes, c->scopes_len, bias, s.sender, &s) ||
-			s.method_index > c->n_methods)
+		if (!scope_read(c->scopes, c->scopes_len, bias, s.sender, &s) || s.method_index > c->n_methods)
 			return 0;
 		ret[n].method_id = s.method_index ? c->methods[s.method_index - 1] : 0;
 		ret[n++].bci = s.bci;

@@ -17,6 +17,7 @@ static const struct stub_field {
 	const char *name;
 	uint16_t count; /* length of the array */
 	bool x86; /* in StubRoutines::x86 */
+	/* clang-format off */
 } fields[] = {
 	/* Of aliases, the first in this list is shown. */
 	{"call_stub_entry", 1, 0}, {"forward_exception_entry", 1, 0}, {"catch_exception_entry", 1, 0},
@@ -80,6 +81,7 @@ static const struct stub_field {
 	{"float_sign_mask", 1, 1}, {"float_sign_flip", 1, 1}, {"double_sign_mask", 1, 1},
 	{"double_sign_flip", 1, 1},
 };
+/* clang-format on */
 
 struct stub_name {
 	uint64_t addr;
@@ -92,8 +94,7 @@ enum { SYMBOL_NAME = 128 };
 /* Itanium C++ ABI: _ZN12StubRoutines<length>_<name>E. */
 static void symbol_name(const struct stub_field *f, char buf[SYMBOL_NAME])
 {
-	snprintf(buf, SYMBOL_NAME, "_ZN12StubRoutines%s%zu_%sE", f->x86 ? "3x86" : "",
-		strlen(f->name) + 1, f->name);
+	snprintf(buf, SYMBOL_NAME, "_ZN12StubRoutines%s%zu_%sE", f->x86 ? "3x86" : "", strlen(f->name) + 1, f->name);
 }
 
 static bool exported(const struct vmstructs *tables, const char *name, uint64_t *ret)
@@ -125,8 +126,7 @@ struct symbols {
 	void *ctx;
 };
 
-static bool var_find(const struct vmstructs *tables, const struct symbols *s,
-		     const struct stub_field *f, uint64_t *ret)
+static bool var_find(const struct vmstructs *tables, const struct symbols *s, const struct stub_field *f, uint64_t *ret)
 {
 	char name[SYMBOL_NAME];
 
@@ -153,8 +153,7 @@ static int var_add(struct code_cache *cache, const struct stub_field *f, uint64_
 	return name ? 0 : -ENOMEM;
 }
 
-int stub_names_resolve(struct code_cache *cache, const struct vmstructs *tables, hs_symbol_fn *symbol,
-		       void *ctx)
+int stub_names_resolve(struct code_cache *cache, const struct vmstructs *tables, hs_symbol_fn *symbol, void *ctx)
 {
 	struct symbols s = {symbol, ctx};
 	uint64_t addr;
@@ -247,12 +246,9 @@ const char *hs_stub_name(const struct hotspot *hs, const struct code *code, uint
 	case BLOB_INTERPRETER:
 		codelet = codelet_description(hs->cache, code->begin + pc_offset);
 		return codelet ? codelet : code->name;
-	case BLOB_STUBS:
-		return name_find(&hs->cache->stubs, code, code->begin + pc_offset);
-	case BLOB_VTABLE:
-		return "vtable stub";
-	default:
-		return code->name;
+	case BLOB_STUBS: return name_find(&hs->cache->stubs, code, code->begin + pc_offset);
+	case BLOB_VTABLE: return "vtable stub";
+	default: return code->name;
 	}
 }
 
@@ -272,7 +268,7 @@ uint64_t hs_cont_entry_return(struct hotspot *hs)
 	struct stubs *stubs = &hs->cache->stubs;
 
 	if (stubs->cont_return == 0 && stubs->cont_return_var &&
-		!mem_read_u64(hs->jvm->mem, stubs->cont_return_var, &stubs->cont_return))
+	    !mem_read_u64(hs->jvm->mem, stubs->cont_return_var, &stubs->cont_return))
 		stubs->cont_return = 0;
 	return stubs->cont_return;
 }

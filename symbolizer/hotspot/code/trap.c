@@ -22,8 +22,8 @@ enum trap_kind hs_trap_kind(const struct hotspot *hs, int32_t request)
 	int64_t reason;
 
 	/* A request that is not negative is the index of an unloaded class (deoptimization.hpp, trap_request_reason()). */
-	if (request >= 0 || !shift.ok || !bits.ok || shift.value < 0 || shift.value > 16 ||
-	    bits.value < 1 || bits.value > 15)
+	if (request >= 0 || !shift.ok || !bits.ok || shift.value < 0 || shift.value > 16 || bits.value < 1 ||
+	    bits.value > 15)
 		return TRAP_OF_CHECK;
 	reason = (~request >> shift.value) & ((1 << bits.value) - 1);
 	if (is_predicate(l, reason))

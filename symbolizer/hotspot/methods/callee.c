@@ -28,8 +28,7 @@ struct invoke {
 	uint16_t index;
 };
 
-static bool invoke_at(const struct jvm *jvm, const struct hs_method *m, int32_t bci,
-		      struct invoke *ret)
+static bool invoke_at(const struct jvm *jvm, const struct hs_method *m, int32_t bci, struct invoke *ret)
 {
 	uint8_t op;
 
@@ -57,9 +56,8 @@ static uint64_t method_in_cache(struct jvm *jvm, uint64_t cache, struct invoke v
 	uint64_t size = l->size.cp_cache_entry, indices;
 	uint8_t entry[ENTRY_MAX] = {0}, by_op;
 
-	if (!l->cpce_indices.ok || !l->cpce_f1.ok || !l->cpce_f2.ok || !l->cpce_flags.ok ||
-		!l->c.vfinal_shift.ok || size > sizeof(entry) ||
-		!mem_read(jvm->mem, cache + l->size.cp_cache + v.index * size, entry, size))
+	if (!l->cpce_indices.ok || !l->cpce_f1.ok || !l->cpce_f2.ok || !l->cpce_flags.ok || !l->c.vfinal_shift.ok ||
+	    size > sizeof(entry) || !mem_read(jvm->mem, cache + l->size.cp_cache + v.index * size, entry, size))
 		return 0;
 	indices = entry_word(entry, l->cpce_indices);
 	if (v.op != OP_INVOKEVIRTUAL) {
@@ -67,8 +65,7 @@ static uint64_t method_in_cache(struct jvm *jvm, uint64_t cache, struct invoke v
 		return by_op == v.op ? entry_word(entry, l->cpce_f1) : 0;
 	}
 	by_op = (uint8_t)(indices >> INDEX_SHIFT_BYTECODE_2);
-	if (by_op != v.op ||
-		!(entry_word(entry, l->cpce_flags) >> (l->c.vfinal_shift.value & 63) & 1))
+	if (by_op != v.op || !(entry_word(entry, l->cpce_flags) >> (l->c.vfinal_shift.value & 63) & 1))
 		return 0;
 	return entry_word(entry, l->cpce_f2);
 }
@@ -82,10 +79,9 @@ static uint64_t method_resolved(struct jvm *jvm, uint64_t cache, struct invoke v
 	uint32_t length;
 
 	if (l->size.resolved_method != RESOLVED_SIZE || !l->resolved_cpool.ok ||
-		l->resolved_cpool.at != RESOLVED_CPOOL ||
-		!jvm_get(jvm, cache, l->cpc_methods, &array) || !object_ok(array) ||
-		!mem_read_u32(jvm->mem, array, &length) || v.index >= length ||
-		!mem_read(jvm->mem, array + 8 + (uint64_t)v.index * RESOLVED_SIZE, entry, sizeof(entry)))
+	    l->resolved_cpool.at != RESOLVED_CPOOL || !jvm_get(jvm, cache, l->cpc_methods, &array) ||
+	    !object_ok(array) || !mem_read_u32(jvm->mem, array, &length) || v.index >= length ||
+	    !mem_read(jvm->mem, array + 8 + (uint64_t)v.index * RESOLVED_SIZE, entry, sizeof(entry)))
 		return 0;
 	if (v.op == OP_INVOKEVIRTUAL) {
 		if (entry[RESOLVED_2] != v.op || !(entry[RESOLVED_FLAGS] & RESOLVED_VFINAL))
@@ -104,8 +100,8 @@ uint32_t hs_callee_at(struct hotspot *hs, uint32_t method_id, int32_t bci)
 	struct invoke v;
 
 	if (!m || !invoke_at(hs->jvm, m, bci, &v) ||
-		!jvm_get(hs->jvm, m->const_method, hs->jvm->l.cm_constants, &constants) || !object_ok(constants) ||
-		!jvm_get(hs->jvm, constants, hs->jvm->l.cp_cache, &cache) || !object_ok(cache))
+	    !jvm_get(hs->jvm, m->const_method, hs->jvm->l.cm_constants, &constants) || !object_ok(constants) ||
+	    !jvm_get(hs->jvm, constants, hs->jvm->l.cp_cache, &cache) || !object_ok(cache))
 		return 0;
 	method = hs->jvm->l.cpc_methods.ok ? method_resolved(hs->jvm, cache, v) : method_in_cache(hs->jvm, cache, v);
 	return object_ok(method) ? hs_method_find(hs, method) : 0;

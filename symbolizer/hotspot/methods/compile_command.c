@@ -119,8 +119,7 @@ static bool excludes(struct pattern_part line, const struct hs_method *m)
 	return pattern_is(behind(line, n), m);
 }
 
-const char *compile_command_exclude(const char *commands, const struct hs_method *m,
-				    size_t *ret_len)
+const char *compile_command_exclude(const char *commands, const struct hs_method *m, size_t *ret_len)
 {
 	while (*commands) {
 		size_t n = strcspn(commands, "\n");

@@ -83,8 +83,8 @@ static void batch_read(struct state_batch *b)
 static uint32_t method_span(const struct jvm *jvm)
 {
 	const struct hs_layout *l = &jvm->l;
-	const struct hs_field f[] = {l->method_const, l->method_flags, l->method_data, l->method_code,
-				     l->method_counters, flags_field(jvm)};
+	const struct hs_field f[] = {l->method_const, l->method_flags,    l->method_data,
+				     l->method_code,  l->method_counters, flags_field(jvm)};
 
 	return hs_fields_span(f, sizeof(f) / sizeof(*f), METHOD_SPAN);
 }
@@ -108,8 +108,7 @@ static bool identity_same(const struct jvm *jvm, const struct state_read *r, con
 	return s[0].ok && method_same(jvm, r->e, bytes_get(method, jvm->l.method_const), s + 1);
 }
 
-static void add_field(struct state_batch *b, struct state_read *r, int which, uint64_t base,
-		      struct hs_field f)
+static void add_field(struct state_batch *b, struct state_read *r, int which, uint64_t base, struct hs_field f)
 {
 	if (f.ok && f.width <= 8 && object_ok(base))
 		span_add(b, base + f.at, &r->field[which], f.width, &r->has[which]);
@@ -149,13 +148,11 @@ static void add_fields(struct state_batch *b, struct state_read *r)
 }
 
 /* An InvocationCounter: the count above state bits, the highest of which means that it overflowed. */
-static uint64_t counter_add(const struct jvm *jvm, const struct state_read *r, int which,
-			    bool *full)
+static uint64_t counter_add(const struct jvm *jvm, const struct state_read *r, int which, bool *full)
 {
 	const struct hs_constant *c = &jvm->l.c.count_shift;
 	/* 8 to 14 have two more state bits (interpreter/invocationCounter.hpp). */
-	unsigned shift = c->ok && c->value > 0 && c->value < 8 ? (unsigned)c->value :
-			 jvm->version.major >= 15 ? 1 : 3;
+	unsigned shift = c->ok && c->value > 0 && c->value < 8 ? (unsigned)c->value : jvm->version.major >= 15 ? 1 : 3;
 
 	if (!r->has[which])
 		return 0;
@@ -175,15 +172,12 @@ static void flags_fill(const struct jvm *jvm, struct bytes method, struct hs_com
 	s->not_c2_osr = v & (access ? ACCESS_NOT_OSR : FLAGS_NOT_OSR);
 }
 
-static void state_fill(const struct jvm *jvm, const struct state_read *r,
-		       struct hs_compile_state *s)
+static void state_fill(const struct jvm *jvm, const struct state_read *r, struct hs_compile_state *s)
 {
 	s->known = true;
 	s->counted = r->has[COUNTER_CALLS] && r->has[COUNTER_LOOPS];
-	s->calls = counter_add(jvm, r, COUNTER_CALLS, &s->calls_full) +
-		   counter_add(jvm, r, DATA_CALLS, &s->calls_full);
-	s->loops = counter_add(jvm, r, COUNTER_LOOPS, &s->loops_full) +
-		   counter_add(jvm, r, DATA_LOOPS, &s->loops_full);
+	s->calls = counter_add(jvm, r, COUNTER_CALLS, &s->calls_full) + counter_add(jvm, r, DATA_CALLS, &s->calls_full);
+	s->loops = counter_add(jvm, r, COUNTER_LOOPS, &s->loops_full) + counter_add(jvm, r, DATA_LOOPS, &s->loops_full);
 	s->breakpoints = r->has[COUNTER_BREAKPOINTS] ? (uint32_t)r->field[COUNTER_BREAKPOINTS] : 0;
 	s->not_entrant = r->has[DATA_NOT_ENTRANT] ? (uint32_t)r->field[DATA_NOT_ENTRANT] : 0;
 	s->tier = r->has[CODE_TIER] && r->field[CODE_TIER] <= 4 ? (int8_t)r->field[CODE_TIER] : 0;
@@ -221,8 +215,7 @@ static void group_read(struct state_batch *b, const struct method_table *table, 
 	}
 }
 
-int hs_compile_states(struct hotspot *hs, const uint32_t *methods, size_t n,
-		      struct hs_compile_state *ret)
+int hs_compile_states(struct hotspot *hs, const uint32_t *methods, size_t n, struct hs_compile_state *ret)
 {
 	struct state_batch *b CLEANUP(free_at_exit) = malloc(sizeof(*b));
 

@@ -26,8 +26,7 @@ struct hs_compile_state {
  * The states of methods by id, in a few batches of reads. `known` is false for a method that was
  * replaced. 0 or -ENOMEM.
  */
-int hs_compile_states(struct hotspot *hs, const uint32_t *methods, size_t n,
-		      struct hs_compile_state *ret);
+int hs_compile_states(struct hotspot *hs, const uint32_t *methods, size_t n, struct hs_compile_state *ret);
 
 /* The JVM's settings that decide what is compiled. */
 enum { COMPILE_TEXT_MAX = 4096 };
@@ -47,14 +46,13 @@ bool hs_compile_rules_read(struct hotspot *hs, struct hs_compile_rules *ret);
  * Adds one sentence without a full stop: why the method was interpreted. Adds nothing if the reason
  * is unknown. The caller reports how often it was made not entrant.
  */
-void hs_compile_why(const struct hs_compile_rules *rules, const struct hs_method *m,
-		    const struct hs_compile_state *s, struct buf *out);
+void hs_compile_why(const struct hs_compile_rules *rules, const struct hs_method *m, const struct hs_compile_state *s,
+		    struct buf *out);
 
 /*
  * Of the commands of -XX:CompileCommand (separated by line ends or "\n"), the one that excludes the method, not
  * terminated, and its length; NULL: none does.
  */
-const char *compile_command_exclude(const char *commands, const struct hs_method *m,
-				    size_t *ret_len);
+const char *compile_command_exclude(const char *commands, const struct hs_method *m, size_t *ret_len);
 
 #endif

@@ -99,8 +99,7 @@ static bool reached(const struct hs_compile_rules *r, const struct hs_compile_st
 	       (s->calls >= r->min_calls && s->calls + s->loops >= r->calls_and_loops);
 }
 
-static void add_counts(const struct hs_compile_rules *r, const struct hs_compile_state *s,
-		       struct buf *b)
+static void add_counts(const struct hs_compile_rules *r, const struct hs_compile_state *s, struct buf *b)
 {
 	if (!s->counted) {
 		buf_add_z(b, "below its thresholds: not counted yet");
@@ -117,8 +116,8 @@ static void add_counts(const struct hs_compile_rules *r, const struct hs_compile
 }
 
 /* false: unknown from the JVM's settings. */
-static bool add_setting(const struct hs_compile_rules *r, const struct hs_method *m,
-			const struct hs_compile_state *s, struct buf *b)
+static bool add_setting(const struct hs_compile_rules *r, const struct hs_method *m, const struct hs_compile_state *s,
+			struct buf *b)
 {
 	const char *command;
 	size_t len;
@@ -151,8 +150,7 @@ static void add_not_compilable(const struct hs_compile_rules *r, struct buf *b)
 			     "or they gave up");
 }
 
-static void add_state(const struct hs_compile_rules *r, const struct hs_compile_state *s,
-		      struct buf *b)
+static void add_state(const struct hs_compile_rules *r, const struct hs_compile_state *s, struct buf *b)
 {
 	if (s->breakpoints)
 		buf_printf(b, "has %u breakpoint%s", s->breakpoints, s->breakpoints == 1 ? "" : "s");
@@ -171,8 +169,8 @@ static void add_state(const struct hs_compile_rules *r, const struct hs_compile_
 		buf_add_z(b, "; not compilable by C2");
 }
 
-void hs_compile_why(const struct hs_compile_rules *r, const struct hs_method *m,
-		    const struct hs_compile_state *s, struct buf *b)
+void hs_compile_why(const struct hs_compile_rules *r, const struct hs_method *m, const struct hs_compile_state *s,
+		    struct buf *b)
 {
 	if (!s->known)
 		return;

@@ -14,8 +14,8 @@ uint32_t gone_method_find(struct method_table *table, uint64_t method, const str
 {
 	const struct moment *now = &table->jvm->moment;
 	uint32_t id = table->gone && now->walking && now->sample_ns ?
-		table->gone(table->gone_ctx, method, now->sample_ns, fresh) :
-		0;
+			      table->gone(table->gone_ctx, method, now->sample_ns, fresh) :
+			      0;
 
 	return id <= table->methods.entries.n ? id : 0;
 }

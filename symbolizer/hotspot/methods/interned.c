@@ -22,7 +22,8 @@ bool copies_full(struct copies *c)
 	bool full = bytes > MEMORY_MAX || !budget_hold(c->budget, &c->taken, bytes);
 
 	if (full && !c->said_full)
-		log_warn("copies of the JVM's code and methods have reached their limit (%" PRIu64 " MB): code and methods "
+		log_warn("copies of the JVM's code and methods have reached their limit (%" PRIu64
+			 " MB): code and methods "
 			 "that are first seen from now on have no names",
 			 bytes >> 20);
 	c->said_full |= full;

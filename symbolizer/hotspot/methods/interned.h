@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/base/vec.h"
 #include "symbolizer/base/u64map.h"
+#include "symbolizer/base/vec.h"
 
 struct budget;
 struct jvm;
@@ -55,7 +55,8 @@ struct interned {
 };
 void interned_done(struct interned *t);
 
-static inline struct entry *interned_get(const struct interned *t, uint32_t id) /* NULL for 0 and for what was forgotten */
+static inline struct entry *interned_get(const struct interned *t,
+					 uint32_t id) /* NULL for 0 and for what was forgotten */
 {
 	return id && id <= t->entries.n ? t->entries.v[id - 1] : NULL;
 }

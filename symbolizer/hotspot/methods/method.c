@@ -23,8 +23,8 @@ static const char *symbol_text(struct method_table *table, const struct method_r
 
 	if (m->symbol[s] == 0)
 		return NULL;
-	if (m->long_way[s] ||
-		!symbol_decode(table->jvm, (struct bytes){m->guess[s], SYMBOL_GUESS}, &t, &len) || t.n < len) {
+	if (m->long_way[s] || !symbol_decode(table->jvm, (struct bytes){m->guess[s], SYMBOL_GUESS}, &t, &len) ||
+	    t.n < len) {
 		bytes = malloc(SYMBOL_MAX);
 		dst = text = malloc(TEXT_MAX);
 		size = TEXT_MAX;
@@ -59,8 +59,7 @@ static bool has_line_table(const struct jvm *jvm, struct bytes header)
 /* Only its end mark shows how long the line table is. */
 static uint32_t line_table_length(const struct jvm *jvm, const uint8_t *p, size_t n)
 {
-	struct line_reader r = {.c = cursor_make(p, n),
-		.bias = jvm->version.major >= 20 ? 1 : 0};
+	struct line_reader r = {.c = cursor_make(p, n), .bias = jvm->version.major >= 20 ? 1 : 0};
 
 	while (line_table_next(&r))
 		;
@@ -112,8 +111,7 @@ static bool method_build(struct method_table *table, const struct method_read *m
 	*ret = (struct hs_method){
 		.addr = m->addr,
 		.const_method = m->const_method,
-		.access_flags =
-			(uint32_t)bytes_get((struct bytes){m->method, METHOD_SPAN_MAX}, l->method_flags),
+		.access_flags = (uint32_t)bytes_get((struct bytes){m->method, METHOD_SPAN_MAX}, l->method_flags),
 		.code_base = m->const_method + l->size.const_method,
 		.code_size = (uint16_t)m->code_size,
 		.max_locals = (uint16_t)bytes_get(h, l->cm_max_locals),
@@ -198,8 +196,8 @@ static bool same_names(struct method_table *table, const struct method_read *m, 
 	const struct hs_method *old = method_get(table, id);
 
 	return text_same(symbol_text(table, m, CLASS), old->class_name) &&
-		text_same(symbol_text(table, m, NAME), old->name) &&
-		text_same(symbol_text(table, m, SIGNATURE), old->signature);
+	       text_same(symbol_text(table, m, NAME), old->name) &&
+	       text_same(symbol_text(table, m, SIGNATURE), old->signature);
 }
 
 static uint32_t method_take_fresh(struct method_table *table, const struct method_read *m)
@@ -213,8 +211,8 @@ static uint32_t method_take_fresh(struct method_table *table, const struct metho
 	/* It may be twice in one group. */
 	id = u64map_get(&table->methods.ids, m->addr);
 	if (id && method_get(table, id)->const_method == m->const_method &&
-		method_entry(table, id)->identity == method_identity(table->jvm, method_read_header(table->jvm, m)) &&
-		same_names(table, m, id))
+	    method_entry(table, id)->identity == method_identity(table->jvm, method_read_header(table->jvm, m)) &&
+	    same_names(table, m, id))
 		return id;
 	if (id)
 		redefined_note(&table->redefinitions, method_entry(table, id)->holder);
@@ -285,7 +283,7 @@ static uint32_t method_read_now(struct method_table *table, uint64_t method)
 		return id;
 	}
 	if (!unloads_since_sample(table->jvm, &table->unloads) ||
-		(id && unloads_spare(table->jvm, &table->unloads, method_entry(table, id)->holder)))
+	    (id && unloads_spare(table->jvm, &table->unloads, method_entry(table, id)->holder)))
 		return id;
 	was = gone_method_find(table, method, method_get(table, id));
 	if (id && was != id)
@@ -316,7 +314,7 @@ bool hs_method_lost(struct hotspot *hs)
 	struct method_table *table = hs->methods;
 
 	return unloads_since_sample(table->jvm, &table->unloads) ||
-		redefined_since_sample(table->jvm, &table->redefinitions);
+	       redefined_since_sample(table->jvm, &table->redefinitions);
 }
 
 const struct hs_method *method_get(const struct method_table *table, uint32_t id)
@@ -338,9 +336,7 @@ uint32_t hs_method_count(const struct hotspot *hs)
 
 int32_t hs_method_bci(const struct hs_method *m, uint64_t bcp)
 {
-	return bcp >= m->code_base && bcp - m->code_base < m->code_size ?
-		(int32_t)(bcp - m->code_base) :
-		-1;
+	return bcp >= m->code_base && bcp - m->code_base < m->code_size ? (int32_t)(bcp - m->code_base) : -1;
 }
 
 void method_table_done(struct method_table *table)

@@ -36,12 +36,12 @@ bool method_same(const struct jvm *jvm, const struct method_entry *e, uint64_t c
 	uint64_t symbol;
 
 	if (!rest[REST_HEAD].ok || !rest[REST_CLASS].ok || !rest[REST_TAIL].ok ||
-		const_method != e->method.const_method ||
-		method_identity(jvm, (struct bytes){rest[REST_HEAD].dst, rest[REST_HEAD].len}) != e->identity)
+	    const_method != e->method.const_method ||
+	    method_identity(jvm, (struct bytes){rest[REST_HEAD].dst, rest[REST_HEAD].len}) != e->identity)
 		return false;
 	memcpy(&symbol, rest[REST_CLASS].dst, sizeof(symbol));
 	return symbol == e->class_symbol &&
-		(!e->tail_len || hash_bytes(rest[REST_TAIL].dst, e->tail_len) == e->tail_hash);
+	       (!e->tail_len || hash_bytes(rest[REST_TAIL].dst, e->tail_len) == e->tail_hash);
 }
 
 void methods_spans(const struct method_table *table, struct mem_span *ret)

@@ -77,9 +77,8 @@ static void tail_plan(struct batch *b, struct method_read *m)
 	m->code_size = (uint32_t)bytes_get(h, l->cm_code_size);
 	m->tail_len = m->code_size;
 	if (all >= head + m->code_size)
-		m->tail_len = all - head < m->code_size + METHOD_BYTES_MAX ?
-			(uint32_t)(all - head) :
-			m->code_size + METHOD_BYTES_MAX;
+		m->tail_len = all - head < m->code_size + METHOD_BYTES_MAX ? (uint32_t)(all - head) :
+									     m->code_size + METHOD_BYTES_MAX;
 	m->tail = m->tail_len ? malloc(m->tail_len) : NULL;
 	m->tail_bad = !m->tail;
 	if (m->tail)
@@ -98,8 +97,7 @@ static void step_pool(struct batch *b, struct method_read *m)
 	uint32_t id = m->fresh ? 0 : u64map_get(&b->table->methods.ids, m->addr);
 	const struct method_entry *e = method_entry(b->table, id);
 
-	if (e && e->method.const_method == m->const_method &&
-		e->identity == method_identity(b->table->jvm, h))
+	if (e && e->method.const_method == m->const_method && e->identity == method_identity(b->table->jvm, h))
 		m->candidate = id;
 	m->pool = bytes_get(h, l->cm_constants);
 	m->bad = !object_ok(m->pool);
@@ -109,8 +107,7 @@ static void step_pool(struct batch *b, struct method_read *m)
 		tail_plan(b, m);
 	batch_add(b, m->pool, m->cp, pool_span(l), &m->bad);
 	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->slot[NAME], 8, &m->bad);
-	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_signature)), &m->slot[SIGNATURE], 8,
-		&m->bad);
+	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_signature)), &m->slot[SIGNATURE], 8, &m->bad);
 }
 
 /* Constant pools of synthetic methods have only three entries, so every index is checked. */
@@ -124,8 +121,7 @@ static bool pool_check(const struct jvm *jvm, struct method_read *m, uint64_t *r
 	*ret_length = length;
 	m->holder = bytes_get(cp, l->cp_holder);
 	m->source_index = (uint32_t)bytes_get(cp, l->cp_source_file);
-	return length <= 65535 && name && name < length && signature && signature < length &&
-		object_ok(m->holder);
+	return length <= 65535 && name && name < length && signature && signature < length && object_ok(m->holder);
 }
 
 /* Slots of the pool hold a Symbol* with a mark in its low bit. */
@@ -151,11 +147,9 @@ static void step_names(struct batch *b, struct method_read *m)
 	batch_add(b, m->holder + l->klass_name.at, &m->slot[CLASS], 8, &m->bad);
 	m->slot[SOURCE] = 0;
 	if (l->cp_source_file.ok && m->source_index && m->source_index < length)
-		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8,
-			&m->long_way[SOURCE]);
+		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8, &m->long_way[SOURCE]);
 	else if (!l->cp_source_file.ok && l->klass_source_file.ok)
-		batch_add(b, m->holder + l->klass_source_file.at, &m->source_index, 2,
-			&m->long_way[SOURCE]);
+		batch_add(b, m->holder + l->klass_source_file.at, &m->source_index, 2, &m->long_way[SOURCE]);
 }
 
 /* Up to JDK 14 the index of the source file is in the class, which takes one more step. */
@@ -164,10 +158,8 @@ static void step_source_index(struct batch *b, struct method_read *m)
 	const struct hs_layout *l = &b->table->jvm->l;
 	uint64_t length = bytes_get((struct bytes){m->cp, pool_span(l)}, l->cp_length);
 
-	if (!l->cp_source_file.ok && l->klass_source_file.ok && m->source_index &&
-		m->source_index < length)
-		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8,
-			&m->long_way[SOURCE]);
+	if (!l->cp_source_file.ok && l->klass_source_file.ok && m->source_index && m->source_index < length)
+		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8, &m->long_way[SOURCE]);
 }
 
 static void step_class(struct batch *b, struct method_read *m)
@@ -185,22 +177,19 @@ static void step_again(struct batch *b, struct method_read *m)
 	batch_add(b, m->addr + l->method_const.at, &m->again[AGAIN_CONST_METHOD], 8, &m->bad);
 	batch_add(b, m->pool + l->cp_holder.at, &m->again[AGAIN_HOLDER], 8, &m->bad);
 	batch_add(b, m->holder + l->klass_name.at, &m->again[AGAIN_CLASS], 8, &m->bad);
-	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->again[AGAIN_NAME], 8,
-		&m->bad);
+	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->again[AGAIN_NAME], 8, &m->bad);
 }
 
 static bool unchanged(const struct method_read *m)
 {
-	return m->again[AGAIN_CONST_METHOD] == m->const_method &&
-		m->again[AGAIN_HOLDER] == m->holder && m->again[AGAIN_CLASS] == m->slot[CLASS] &&
-		m->again[AGAIN_NAME] == m->slot[NAME];
+	return m->again[AGAIN_CONST_METHOD] == m->const_method && m->again[AGAIN_HOLDER] == m->holder &&
+	       m->again[AGAIN_CLASS] == m->slot[CLASS] && m->again[AGAIN_NAME] == m->slot[NAME];
 }
 
 void methods_read(const struct method_table *table, struct method_read *m, size_t n)
 {
 	static void (*const steps[])(struct batch *, struct method_read *) = {
-		step_method, step_const_method, step_pool, step_names, step_source_index, step_class,
-		step_again,
+		step_method, step_const_method, step_pool, step_names, step_source_index, step_class, step_again,
 	};
 	struct batch b = {.table = table};
 

@@ -21,7 +21,8 @@ enum { AGAIN_CONST_METHOD, AGAIN_HOLDER, AGAIN_CLASS, AGAIN_NAME, N_AGAIN };
 
 struct method_read {
 	uint64_t addr; /* in */
-	uint32_t candidate; /* out: the cached method with this identity, whose names remain to be compared; the tail is not read */
+	uint32_t
+		candidate; /* out: the cached method with this identity, whose names remain to be compared; the tail is not read */
 	bool fresh; /* in: do not look for a candidate */
 	bool bad; /* out: not a method */
 	uint64_t const_method, pool, holder;

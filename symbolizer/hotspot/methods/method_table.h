@@ -70,7 +70,8 @@ bool method_same(const struct jvm *jvm, const struct method_entry *e, uint64_t c
 /* The methods that a walk used: spans to read, and then to compare in the same order. */
 enum { METHOD_SPANS = 1 + REST_SPANS }; /* of each */
 void methods_spans(const struct method_table *t, struct mem_span *ret); /* of all of them; dst is not set */
-bool methods_check(struct method_table *t, const struct mem_span *spans); /* drops those that were replaced; false: there were some */
+bool methods_check(struct method_table *t,
+		   const struct mem_span *spans); /* drops those that were replaced; false: there were some */
 
 void methods_forget_begin(struct method_table *t); /* forget.h */
 

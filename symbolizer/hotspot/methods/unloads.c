@@ -1,7 +1,7 @@
+#include "symbolizer/hotspot/methods/unloads.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/cursor.h"
-#include "symbolizer/hotspot/methods/unloads.h"
 #include "symbolizer/hotspot/objects/java_objects.h"
 
 #include <stdlib.h>
@@ -46,7 +46,8 @@ static uint64_t counter_offset(struct bytes all, uint64_t at, uint32_t n)
 		data = cursor_u32(&c);
 		if (c.bad || length < PERF_ENTRY || length > all.n - at)
 			return 0;
-		if (type == 'J' && !vector && data <= length - 8 && name_is((struct bytes){all.p + at, length}, name, COUNTER))
+		if (type == 'J' && !vector && data <= length - 8 &&
+		    name_is((struct bytes){all.p + at, length}, name, COUNTER))
 			return at + data;
 		at += length;
 	}
@@ -62,7 +63,7 @@ static uint64_t counter_find(struct jvm *jvm)
 	uint32_t used, entries_at, n;
 
 	if (!jvm_get(jvm, 0, jvm->l.perf_start, &start) || !object_ok(start) ||
-		!jvm_read_fresh(jvm, start, head, sizeof(head)))
+	    !jvm_read_fresh(jvm, start, head, sizeof(head)))
 		return 0;
 	cursor_take(&c, 4); /* magic, always big-endian */
 	if (cursor_u8(&c) != 1 || cursor_u8(&c) != 2) /* little-endian, version 2 */
@@ -87,7 +88,8 @@ static void boot_find(struct jvm *jvm, struct unloads *u)
 
 	if (!jvm_get(jvm, 0, l->cldg_head, &cld))
 		return;
-	for (uint32_t i = 0; i < LOADERS_MAX && object_ok(cld) && jvm_get(jvm, cld, l->cld_next, &next); i++, cld = next) {
+	for (uint32_t i = 0; i < LOADERS_MAX && object_ok(cld) && jvm_get(jvm, cld, l->cld_next, &next);
+	     i++, cld = next) {
 		if (next)
 			continue;
 		if (jvm_get(jvm, cld, l->cld_loader, &loader) && !loader)
@@ -122,8 +124,8 @@ bool unloads_spare(struct jvm *jvm, struct unloads *u, uint64_t klass)
 		if (u->lasting[i] == cld)
 			return true;
 	if (u->n_lasting == sizeof(u->lasting) / sizeof(u->lasting[0]) || !heap_mode_read(jvm) ||
-		!jvm_get(jvm, cld, jvm->l.cld_loader, &slot) || !oop_from_slot(jvm, slot, &loader) ||
-		!is_builtin(jvm, oop_klass(jvm, loader)))
+	    !jvm_get(jvm, cld, jvm->l.cld_loader, &slot) || !oop_from_slot(jvm, slot, &loader) ||
+	    !is_builtin(jvm, oop_klass(jvm, loader)))
 		return false;
 	u->lasting[u->n_lasting++] = cld;
 	return true;

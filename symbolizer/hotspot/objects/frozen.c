@@ -86,7 +86,7 @@ static bool learn(struct hs_frozen *f, uint64_t cont)
 		return false;
 	f->chunk_klass = oop_klass(&f->jvm, chunk);
 	if (!f->chunk_klass || !klass_name_is(&f->jvm, f->chunk_klass, "jdk/internal/vm/StackChunk") ||
-		!jvm_get(&f->jvm, f->chunk_klass, f->jvm.l.klass_layout_helper, &helper))
+	    !jvm_get(&f->jvm, f->chunk_klass, f->jvm.l.klass_layout_helper, &helper))
 		return false;
 	f->words = (helper & UINT32_MAX) & ~(uint64_t)STACK_ALIGN;
 	f->parent = chunk_field(f, "parent", "Ljdk/internal/vm/StackChunk;");
@@ -105,8 +105,8 @@ static bool is_settled(struct hs_frozen *f, uint64_t java_thread)
 	uint64_t state;
 
 	return jvm_get(&f->jvm, java_thread, l->jt_state, &state) &&
-		((l->c.thread_in_java.ok && state == (uint64_t)l->c.thread_in_java.value) ||
-			(l->c.thread_in_native.ok && state == (uint64_t)l->c.thread_in_native.value));
+	       ((l->c.thread_in_java.ok && state == (uint64_t)l->c.thread_in_java.value) ||
+		(l->c.thread_in_native.ok && state == (uint64_t)l->c.thread_in_native.value));
 }
 
 static bool is_thread(struct hs_frozen *f, uint64_t java_thread, int32_t ns_tid)
@@ -115,15 +115,14 @@ static bool is_thread(struct hs_frozen *f, uint64_t java_thread, int32_t ns_tid)
 	uint64_t os, tid;
 
 	return jvm_get(&f->jvm, java_thread, l->jt_osthread, &os) && object_ok(os) &&
-		jvm_get(&f->jvm, os, l->os_tid, &tid) && (int32_t)tid == ns_tid;
+	       jvm_get(&f->jvm, os, l->os_tid, &tid) && (int32_t)tid == ns_tid;
 }
 
 static bool state_read(struct hs_frozen *f, uint64_t java_thread, struct frozen_state *ret)
 {
 	if (!is_settled(f, java_thread) || !jvm_get(&f->jvm, java_thread, f->jvm.l.jt_cont_entry, &ret->entry) ||
-		!object_ok(ret->entry) ||
-		!mem_read_u64(f->jvm.mem, ret->entry + HS_ENTRY_CONTINUATION, &ret->cont) ||
-		!object_ok(ret->cont) || !is_continuation(f, oop_klass(&f->jvm, ret->cont)))
+	    !object_ok(ret->entry) || !mem_read_u64(f->jvm.mem, ret->entry + HS_ENTRY_CONTINUATION, &ret->cont) ||
+	    !object_ok(ret->cont) || !is_continuation(f, oop_klass(&f->jvm, ret->cont)))
 		return false;
 	if (!f->known && !f->tried && !learn(f, ret->cont)) /* one without a chunk shows nothing */
 		f->tried = f->tail < 0 || f->chunk_klass != 0 || ++f->lessons == LEARN_MAX;
@@ -136,9 +135,9 @@ static bool head_read(struct hs_frozen *f, uint64_t chunk, struct frozen_head *r
 
 	*ret = (struct frozen_head){0};
 	if (oop_klass(&f->jvm, chunk) != f->chunk_klass ||
-		!mem_read_u32(f->jvm.mem, chunk + (uint64_t)f->size, &ret->size) ||
-		!mem_read_u32(f->jvm.mem, chunk + (uint64_t)f->sp, &ret->sp) ||
-		!mem_read_u32(f->jvm.mem, chunk + (uint64_t)(f->bottom > 0 ? f->bottom : f->argsize), &v))
+	    !mem_read_u32(f->jvm.mem, chunk + (uint64_t)f->size, &ret->size) ||
+	    !mem_read_u32(f->jvm.mem, chunk + (uint64_t)f->sp, &ret->sp) ||
+	    !mem_read_u32(f->jvm.mem, chunk + (uint64_t)(f->bottom > 0 ? f->bottom : f->argsize), &v))
 		return false;
 	ret->bottom = f->bottom > 0 ? v : ret->size - v;
 	return ret->size <= FROZEN_WORDS_MAX && ret->bottom <= ret->size && ret->sp <= ret->size;
@@ -182,7 +181,9 @@ static size_t chunks_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, siz
 
 	for (int visited = 0; more; visited++) {
 		bool empty = false;
-		size_t got = visited < PARENTS_MAX && n < CHUNKS_MAX ? chunk_copy(f, chunk, dst + len, max - len, &empty) : 0;
+		size_t got = visited < PARENTS_MAX && n < CHUNKS_MAX ?
+				     chunk_copy(f, chunk, dst + len, max - len, &empty) :
+				     0;
 
 		if (!got && !empty)
 			return 0;
@@ -207,7 +208,7 @@ size_t hs_frozen_copy(struct hs_frozen *f, uint64_t java_thread, int32_t ns_tid,
 
 	mem_new_sample(f->jvm.mem);
 	if (max < FROZEN_ENTRY || hs_frozen_hopeless(f) || !heap_mode_read(&f->jvm) ||
-		!is_thread(f, java_thread, ns_tid) || !state_read(f, java_thread, &before))
+	    !is_thread(f, java_thread, ns_tid) || !state_read(f, java_thread, &before))
 		return 0;
 	len = chunks_copy(f, before.tail, dst, max);
 	if (!len || !state_read(f, java_thread, &behind) || memcmp(&before, &behind, sizeof(before)))

@@ -16,8 +16,7 @@ static bool offsets_read(struct java_objects *o, uint64_t thread)
 		return false;
 	f->thread_name = klass_field_offset(o->jvm, klass, "name", "Ljava/lang/String;");
 	f->thread_eetop = klass_field_offset(o->jvm, klass, "eetop", "J");
-	if (f->thread_name < 0 || f->thread_eetop < 0 ||
-		!oop_load(o->jvm, thread + (uint64_t)f->thread_name, &name))
+	if (f->thread_name < 0 || f->thread_eetop < 0 || !oop_load(o->jvm, thread + (uint64_t)f->thread_name, &name))
 		return false;
 	klass = oop_klass(o->jvm, name);
 	if (!klass || !klass_name_is(o->jvm, klass, "java/lang/String"))
@@ -53,10 +52,10 @@ static bool string_read(struct java_objects *o, uint64_t string, char *buf, size
 	if (oop_klass(o->jvm, string) != o->java.string_klass)
 		return false;
 	if (!oop_load(o->jvm, string + (uint64_t)o->java.string_value, &array) ||
-		!mem_read_u32(o->jvm->mem, array + length_at, &length))
+	    !mem_read_u32(o->jvm->mem, array + length_at, &length))
 		return false;
 	if (o->java.string_coder >= 0 &&
-		(!mem_read_u8(o->jvm->mem, string + (uint64_t)o->java.string_coder, &coder) || coder > 1))
+	    (!mem_read_u8(o->jvm->mem, string + (uint64_t)o->java.string_coder, &coder) || coder > 1))
 		return false;
 	/* In bytes, except for JDK 8's char[]. */
 	if (o->java.string_coder < 0)
@@ -82,7 +81,7 @@ bool java_thread_name(struct java_objects *o, uint64_t thread, char *buf, size_t
 	uint64_t name;
 
 	return java_thread_known(o, thread) && oop_load(o->jvm, thread + (uint64_t)o->java.thread_name, &name) &&
-		string_read(o, name, buf, size);
+	       string_read(o, name, buf, size);
 }
 
 bool java_thread_eetop(struct java_objects *o, uint64_t thread, uint64_t *ret)

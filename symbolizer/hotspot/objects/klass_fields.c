@@ -19,8 +19,7 @@ static bool symbol_is(struct jvm *jvm, uint64_t symbol, const char *text)
 	uint8_t buf[SYMBOL_MAX];
 	size_t len;
 
-	return symbol_read(jvm, symbol, buf, sizeof(buf), &len) && len == strlen(text) &&
-		memcmp(buf, text, len) == 0;
+	return symbol_read(jvm, symbol, buf, sizeof(buf), &len) && len == strlen(text) && memcmp(buf, text, len) == 0;
 }
 
 static bool pool_is(struct jvm *jvm, const struct klass *k, uint64_t index, const char *text)
@@ -28,8 +27,8 @@ static bool pool_is(struct jvm *jvm, const struct klass *k, uint64_t index, cons
 	uint64_t symbol;
 
 	return index && index < k->pool_length &&
-		mem_read_u64(jvm->mem, k->pool + jvm->l.size.constant_pool + 8 * index, &symbol) &&
-		symbol_is(jvm, symbol & ~UINT64_C(1), text);
+	       mem_read_u64(jvm->mem, k->pool + jvm->l.size.constant_pool + 8 * index, &symbol) &&
+	       symbol_is(jvm, symbol & ~UINT64_C(1), text);
 }
 
 bool klass_name_is(struct jvm *jvm, uint64_t klass, const char *name)
@@ -45,8 +44,7 @@ static uint8_t *array_read(struct jvm *jvm, uint64_t array, size_t element, size
 	uint32_t n;
 	uint8_t *p;
 
-	if (!object_ok(array) || !mem_read_u32(jvm->mem, array, &n) || n == 0 ||
-		n > STREAM_MAX / element)
+	if (!object_ok(array) || !mem_read_u32(jvm->mem, array, &n) || n == 0 || n > STREAM_MAX / element)
 		return NULL;
 	*ret_bytes = n * element;
 	p = malloc(*ret_bytes);
@@ -58,8 +56,7 @@ static uint8_t *array_read(struct jvm *jvm, uint64_t array, size_t element, size
 
 enum { SLOT_NAME = 1, SLOT_SIGNATURE = 2, SLOT_LOW = 4, SLOT_HIGH = 5, SLOTS = 6 };
 
-static int32_t offset_from_array(struct jvm *jvm, const struct klass *k, const char *name,
-				 const char *sig)
+static int32_t offset_from_array(struct jvm *jvm, const struct klass *k, const char *name, const char *sig)
 {
 	uint64_t array, count = 0;
 	uint16_t f[SLOTS];
@@ -102,8 +99,7 @@ static struct field_flags field_flags(const struct jvm *jvm)
 	};
 }
 
-static int32_t offset_from_stream(struct jvm *jvm, const struct klass *k, const char *name,
-				  const char *sig)
+static int32_t offset_from_stream(struct jvm *jvm, const struct klass *k, const char *name, const char *sig)
 {
 	struct field_flags ff = field_flags(jvm);
 	uint32_t x = unsigned5_bias(jvm->version.major), n;
@@ -144,10 +140,10 @@ int32_t klass_field_offset(struct jvm *jvm, uint64_t klass, const char *name, co
 	int32_t offset;
 
 	if (!jvm_get(jvm, klass, jvm->l.klass_constants, &k.pool) || !object_ok(k.pool) ||
-		!jvm_get(jvm, k.pool, jvm->l.cp_length, &k.pool_length) || k.pool_length > 65535)
+	    !jvm_get(jvm, k.pool, jvm->l.cp_length, &k.pool_length) || k.pool_length > 65535)
 		return -1;
 	offset = jvm->l.klass_field_stream.ok ? offset_from_stream(jvm, &k, name, sig) :
-					       offset_from_array(jvm, &k, name, sig);
+						offset_from_array(jvm, &k, name, sig);
 	return offset < 1 << 20 ? offset : -1;
 }
 

@@ -45,12 +45,11 @@ bool hs_virtual_thread_name(struct hotspot *hs, uint64_t continuation, char *buf
 	struct jvm *jvm = hs->jvm;
 	uint64_t run, thread, back, id;
 
-	if (!object_ok(continuation) ||
-		!heap_mode_read(jvm) || (!o->known && !offsets_read(hs->objects, continuation)) ||
-		oop_klass(jvm, continuation) != o->cont_klass ||
-		!oop_load(jvm, continuation + (uint64_t)o->target, &run) || oop_klass(jvm, run) != o->run_klass ||
-		!oop_load(jvm, run + (uint64_t)o->thread, &thread) || oop_klass(jvm, thread) != o->klass ||
-		!oop_load(jvm, thread + (uint64_t)o->cont, &back) || back != continuation)
+	if (!object_ok(continuation) || !heap_mode_read(jvm) ||
+	    (!o->known && !offsets_read(hs->objects, continuation)) || oop_klass(jvm, continuation) != o->cont_klass ||
+	    !oop_load(jvm, continuation + (uint64_t)o->target, &run) || oop_klass(jvm, run) != o->run_klass ||
+	    !oop_load(jvm, run + (uint64_t)o->thread, &thread) || oop_klass(jvm, thread) != o->klass ||
+	    !oop_load(jvm, thread + (uint64_t)o->cont, &back) || back != continuation)
 		return false;
 	if (java_thread_name(hs->objects, thread, buf, size) && buf[0])
 		return true;

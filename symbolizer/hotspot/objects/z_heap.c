@@ -24,8 +24,8 @@ static bool z_read(struct jvm *jvm, struct hs_field globals, struct hs_field f, 
 {
 	uint64_t at, var;
 
-	return jvm_get(jvm, 0, globals, &at) && object_ok(at) && jvm_get(jvm, at, f, &var) &&
-		addr_ok(var) && mem_read_u64(jvm->mem, var, ret);
+	return jvm_get(jvm, 0, globals, &at) && object_ok(at) && jvm_get(jvm, at, f, &var) && addr_ok(var) &&
+	       mem_read_u64(jvm->mem, var, ret);
 }
 
 /* Is an address near a variable of libjvm, and so probably in libjvm? */
@@ -41,7 +41,7 @@ static bool in_libjvm(uint64_t addr, uint64_t variable)
 static bool is_map(const uint64_t w[3], uint64_t variable)
 {
 	return w[0] >= 64 && w[0] <= UINT64_C(1) << 24 && (w[0] & (w[0] - 1)) == 0 && addr_ok(w[1]) &&
-		w[1] % 4096 == 0 && in_libjvm(w[2], variable);
+	       w[1] % 4096 == 0 && in_libjvm(w[2], variable);
 }
 
 /* The heap object has the old generation, then the young one, each with a forwarding table, at offsets that are not
@@ -75,8 +75,7 @@ static void maps_find(struct jvm *jvm)
 	if (l->zheap_forwarding.ok) {
 		if (!jvm_get(jvm, heap + l->zheap_forwarding.at, l->zgranules_map, &m->z_map_old))
 			m->z_map_old = 0;
-	} else if (l->zheap_page_table.ok && first < n &&
-		jvm_read_fresh(jvm, heap, words, (uint32_t)(8 * n))) {
+	} else if (l->zheap_page_table.ok && first < n && jvm_read_fresh(jvm, heap, words, (uint32_t)(8 * n))) {
 		maps_search(m, words + first, n - first, l->universe_heap.at);
 	}
 }
@@ -92,8 +91,7 @@ static uint32_t z_hash(uint32_t k)
 	return k ^ k >> 16;
 }
 
-static bool entry_find(struct jvm *jvm, uint64_t entries, uint64_t length, uint64_t from,
-		       uint64_t *ret)
+static bool entry_find(struct jvm *jvm, uint64_t entries, uint64_t length, uint64_t from, uint64_t *ret)
 {
 	uint64_t e[PROBES_READ], at = z_hash((uint32_t)from) & (length - 1);
 
@@ -123,12 +121,12 @@ static bool forward_by(struct jvm *jvm, uint64_t map, uint64_t offset, uint64_t 
 	uint64_t f, start, shift, length;
 
 	if (!mem_read_u64(jvm->mem, map + 8 * (offset >> GRANULE_SHIFT), &f) || !object_ok(f) ||
-		!jvm_get(jvm, f + l->zforwarding_virtual.at, l->zvirtual_start, &start) ||
-		!jvm_get(jvm, f, l->zforwarding_shift, &shift) ||
-		!jvm_get(jvm, f + l->zforwarding_entries.at, l->zarray_length, &length))
+	    !jvm_get(jvm, f + l->zforwarding_virtual.at, l->zvirtual_start, &start) ||
+	    !jvm_get(jvm, f, l->zforwarding_shift, &shift) ||
+	    !jvm_get(jvm, f + l->zforwarding_entries.at, l->zarray_length, &length))
 		return false;
 	if (offset < start || shift < 3 || shift > 32 || length == 0 || length > ENTRIES_MAX ||
-		(length & (length - 1)) != 0)
+	    (length & (length - 1)) != 0)
 		return false;
 	return entry_find(jvm, f + l->size.zforwarding, length, (offset - start) >> shift, ret);
 }
@@ -158,11 +156,10 @@ static bool resolve_single(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 
 	*ret = raw;
 	if (!z_read(jvm, globals, x ? l->x_offset_mask : l->z_offset_mask, &mask) ||
-		!z_read(jvm, globals, x ? l->x_good_mask : l->z_good_mask, &good))
+	    !z_read(jvm, globals, x ? l->x_good_mask : l->z_good_mask, &good))
 		return object_ok(raw);
 	*ret = (raw & mask) | good;
-	if (z_read(jvm, globals, l->z_weak_bad_mask, &bad) && (raw & bad) != 0 &&
-		forward(jvm, false, raw & mask, &to))
+	if (z_read(jvm, globals, l->z_weak_bad_mask, &bad) && (raw & bad) != 0 && forward(jvm, false, raw & mask, &to))
 		*ret = to | good;
 	return object_ok(*ret);
 }
@@ -176,7 +173,7 @@ static bool resolve_generational(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 	int colour = arch_z_colour(raw, &shift), now, stale;
 
 	if (colour < 0 || !z_read(jvm, jvm->l.z_globals, jvm->l.z_load_good_mask, &good) ||
-		!z_read(jvm, jvm->l.z_globals, jvm->l.z_offset_mask, &mask))
+	    !z_read(jvm, jvm->l.z_globals, jvm->l.z_offset_mask, &mask))
 		return false;
 	*ret = raw >> shift;
 	now = arch_z_colour(good, &ignored);
@@ -184,13 +181,12 @@ static bool resolve_generational(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 	if (stale == 3 && arch_z_old_to_old(raw))
 		stale = 2;
 	if (((stale & 1) && forward(jvm, true, *ret & mask, &to)) ||
-		((stale & 2) && forward(jvm, false, *ret & mask, &to)))
+	    ((stale & 2) && forward(jvm, false, *ret & mask, &to)))
 		*ret = (*ret & ~mask) | to;
 	return object_ok(*ret);
 }
 
 bool z_resolve(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 {
-	return jvm->heap_mode.z_generational ? resolve_generational(jvm, raw, ret) :
-					      resolve_single(jvm, raw, ret);
+	return jvm->heap_mode.z_generational ? resolve_generational(jvm, raw, ret) : resolve_single(jvm, raw, ret);
 }

@@ -54,8 +54,7 @@ static int flags_read(struct jvm *jvm)
 	const char **texts CLEANUP(free_at_exit) = NULL;
 	uint64_t array, n;
 
-	if (!jvm_get(jvm, 0, l->flags_array, &array) || !jvm_get(jvm, 0, l->flags_count, &n) ||
-		n == 0 || n > FLAGS_MAX)
+	if (!jvm_get(jvm, 0, l->flags_array, &array) || !jvm_get(jvm, 0, l->flags_count, &n) || n == 0 || n > FLAGS_MAX)
 		return -ENOENT;
 	raw = malloc(n * l->size.flag);
 	at = calloc(2 * n, sizeof(*at));

@@ -57,8 +57,7 @@ int64_t arch_cont_entry_offset(struct jvm *jvm, uint64_t barrier)
 	uint8_t code[7];
 	int32_t disp;
 
-	if (barrier == 0 || !mem_read(jvm->mem, barrier, code, sizeof(code)) ||
-		memcmp(code, load, sizeof(load)) != 0)
+	if (barrier == 0 || !mem_read(jvm->mem, barrier, code, sizeof(code)) || memcmp(code, load, sizeof(load)) != 0)
 		return -1;
 	memcpy(&disp, code + 3, sizeof(disp));
 	return disp > 0 && disp < 1 << 16 ? disp : -1;

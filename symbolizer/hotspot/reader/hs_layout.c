@@ -67,7 +67,9 @@ struct row {
 	uint8_t is_static, width, need, group;
 };
 
+/* clang-format off */
 #define FIELD(m, kind, t, f, w, need, g) {offsetof(struct hs_layout, m), t, f, kind, w, need, g}
+/* clang-format on */
 #define REQ(m, t, f, w) FIELD(m, OFFSET, t, f, w, 1, G_NONE)
 #define OPT(m, t, f, w) FIELD(m, OFFSET, t, f, w, 0, G_NONE)
 #define ANY(m, t, f, w, g) FIELD(m, OFFSET, t, f, w, 0, g)
@@ -289,7 +291,9 @@ struct size_row {
 	uint64_t min, max, usual; /* usual 0: required */
 };
 
+/* clang-format off */
 #define SIZE(m, t, lo, hi, usual) {offsetof(struct hs_layout, size.m), t, lo, hi, usual}
+/* clang-format on */
 
 static const struct size_row sizes[] = {
 	SIZE(heap_block, "HeapBlock", 8, 64, 0),
@@ -313,7 +317,9 @@ struct constant_row {
 	const char *name;
 };
 
+/* clang-format off */
 #define CONSTANT(m, n) {offsetof(struct hs_layout, c.m), n}
+/* clang-format on */
 
 static const struct constant_row constants[] = {
 	CONSTANT(has_line_table, "ConstMethodFlags::_misc_has_linenumber_table"), /* 21+ */
@@ -361,6 +367,7 @@ static bool group_required(int g)
 static const struct type_width {
 	const char *type;
 	uint8_t width;
+	/* clang-format off */
 } type_widths[] = {
 	{"int", 4}, {"jint", 4}, {"int32_t", 4}, {"uint32_t", 4}, {"u4", 4}, {"juint", 4},
 	{"uint", 4}, {"unsigned int", 4}, {"narrowKlass", 4}, {"pid_t", 4}, {"const uint", 4},
@@ -369,6 +376,7 @@ static const struct type_width {
 	{"uintptr_t", 8}, {"intptr_t", 8}, {"address", 8}, {"uint64_t", 8}, {"int64_t", 8},
 	{"jlong", 8}, {"oop", 8}, {"OopHandle", 8}, {"const size_t", 8}, {"const uintptr_t", 8},
 };
+/* clang-format on */
 
 /* The size of a field in bytes: from its type string, the size of that type in the tables, or the usual one. */
 static uint8_t width_of(const struct vmstructs *v, const char *type, uint8_t usual)
@@ -394,8 +402,7 @@ static void row_fill(const struct vmstructs *v, const struct row *r, struct hs_l
 	struct hs_field *f = (struct hs_field *)((char *)ret + r->member);
 	struct vm_field found;
 
-	if (f->ok || !vmstructs_field(v, r->type, r->field, &found) ||
-		found.is_static != (r->is_static == STATIC))
+	if (f->ok || !vmstructs_field(v, r->type, r->field, &found) || found.is_static != (r->is_static == STATIC))
 		return;
 	if (!found.is_static && found.at > OFFSET_MAX)
 		return;
@@ -440,8 +447,7 @@ static bool group_ok(int g, const struct hs_layout *l)
 	return any || !used;
 }
 
-static void groups_check(const struct hs_layout *l, struct buf *missing, hs_layout_note_fn *note,
-			 void *ctx)
+static void groups_check(const struct hs_layout *l, struct buf *missing, hs_layout_note_fn *note, void *ctx)
 {
 	for (int g = G_NONE + 1; g < N_GROUPS; g++) {
 		struct buf names = {0}, text = {0};
@@ -452,8 +458,8 @@ static void groups_check(const struct hs_layout *l, struct buf *missing, hs_layo
 		if (group_required(g)) {
 			name_add(missing, names.data ? names.data : "", NULL, ", ");
 		} else if (group_cost[g]) {
-			buf_printf(&text, "the JVM does not export %s: %s",
-				names.data ? names.data : "", group_cost[g]);
+			buf_printf(&text, "the JVM does not export %s: %s", names.data ? names.data : "",
+				   group_cost[g]);
 			if (text.data)
 				note(ctx, text.data);
 		}
@@ -504,8 +510,8 @@ uint32_t hs_fields_span(const struct hs_field *fields, size_t n, uint32_t max)
 	return span < max ? (uint32_t)span : max;
 }
 
-int hs_layout_fill(const struct vmstructs *v, struct hs_layout *ret, hs_layout_note_fn *note,
-		   void *ctx, struct err *err)
+int hs_layout_fill(const struct vmstructs *v, struct hs_layout *ret, hs_layout_note_fn *note, void *ctx,
+		   struct err *err)
 {
 	struct buf missing = {0};
 	int r = 0;

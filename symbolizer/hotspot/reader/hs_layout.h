@@ -60,8 +60,8 @@ struct hs_layout {
 	struct hs_field method_data, method_counters, method_code, method_intrinsic;
 	struct hs_field mc_calls, mc_loops, mc_breakpoints; /* MethodCounters */
 	struct hs_field md_decompiles, md_tenure_traps, md_arg_returned; /* MethodData */
-	struct hs_field cm_constants, cm_flags, cm_code_size, cm_name, cm_signature, cm_max_stack,
-		cm_max_locals, cm_size;
+	struct hs_field cm_constants, cm_flags, cm_code_size, cm_name, cm_signature, cm_max_stack, cm_max_locals,
+		cm_size;
 	struct hs_field cp_holder, cp_length, cp_source_file;
 	struct hs_field cp_cache, cpce_indices, cpce_f1, cpce_f2, cpce_flags; /* cpce: up to 22 */
 	struct hs_field cpc_methods, resolved_cpool; /* 23+ */
@@ -90,9 +90,8 @@ struct hs_layout {
 	struct hs_field oops_base, oops_shift, klasses_base, klasses_shift; /* statics */
 	struct hs_field z_globals, z_offset_mask, z_good_mask, z_load_shift;
 	struct hs_field z_weak_bad_mask, z_load_good_mask;
-	struct hs_field universe_heap /* static */, zc_heap, zheap_page_table, zheap_forwarding,
-		zgranules_map, zforwarding_virtual, zforwarding_shift, zforwarding_entries,
-		zvirtual_start, zarray_length;
+	struct hs_field universe_heap /* static */, zc_heap, zheap_page_table, zheap_forwarding, zgranules_map,
+		zforwarding_virtual, zforwarding_shift, zforwarding_entries, zvirtual_start, zarray_length;
 	struct hs_field x_globals, x_offset_mask, x_good_mask; /* 21 to 23, not generational */
 	struct hs_field vm_symbols; /* static array */
 	struct hs_field perf_start, cldg_head; /* statics */
@@ -104,22 +103,20 @@ struct hs_layout {
 	bool flag_type_is_text;
 
 	struct {
-		uint64_t heap_block, const_method, constant_pool, pcdesc, codelet, oopmaps,
-			oopmap_pair, flag, cont_entry, cp_cache, cp_cache_entry, resolved_method, zheap,
-			zforwarding;
+		uint64_t heap_block, const_method, constant_pool, pcdesc, codelet, oopmaps, oopmap_pair, flag,
+			cont_entry, cp_cache, cp_cache_entry, resolved_method, zheap, zforwarding;
 	} size;
 
 	struct {
 		struct hs_constant has_line_table;
-		struct hs_constant kind_nmethod, kind_buffer, kind_adapter, kind_vtable, kind_mh,
-			kind_runtime, kind_deopt, kind_safepoint, kind_exception, kind_trap,
-			kind_upcall;
+		struct hs_constant kind_nmethod, kind_buffer, kind_adapter, kind_vtable, kind_mh, kind_runtime,
+			kind_deopt, kind_safepoint, kind_exception, kind_trap, kind_upcall;
 		struct hs_constant thread_in_native, thread_in_java;
 		struct hs_constant call_wrapper, interp_sender_sp, interp_last_sp;
 		struct hs_constant klass_shift, vfinal_shift, count_shift;
 		struct hs_constant trap_reason_shift, trap_reason_bits;
-		struct hs_constant trap_predicate, trap_profile_predicate, trap_loop_limit,
-			trap_vectorization, trap_long_loop, trap_unstable_if, trap_fused_if;
+		struct hs_constant trap_predicate, trap_profile_predicate, trap_loop_limit, trap_vectorization,
+			trap_long_loop, trap_unstable_if, trap_fused_if;
 		struct hs_constant ff_initialized, ff_injected, ff_generic, ff_contended; /* bits */
 	} c;
 };
@@ -129,7 +126,7 @@ struct hs_layout {
  * optional group that is missing, with what does not work without it.
  */
 typedef void hs_layout_note_fn(void *ctx, const char *text);
-int hs_layout_fill(const struct vmstructs *v, struct hs_layout *ret, hs_layout_note_fn *note,
-		   void *ctx, struct err *err);
+int hs_layout_fill(const struct vmstructs *v, struct hs_layout *ret, hs_layout_note_fn *note, void *ctx,
+		   struct err *err);
 
 #endif

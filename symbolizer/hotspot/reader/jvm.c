@@ -32,8 +32,7 @@ bool jvm_get(struct jvm *jvm, uint64_t base, struct hs_field f, uint64_t *ret)
 {
 	uint64_t v = 0;
 
-	if (!f.ok || f.width > 8 || !addr_ok(base + f.at) ||
-		!mem_read(jvm->mem, base + f.at, &v, f.width))
+	if (!f.ok || f.width > 8 || !addr_ok(base + f.at) || !mem_read(jvm->mem, base + f.at, &v, f.width))
 		return false;
 	*ret = v;
 	return true;

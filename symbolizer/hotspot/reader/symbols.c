@@ -8,8 +8,7 @@ bool symbol_decode(const struct jvm *jvm, struct bytes s, struct bytes *ret, siz
 
 	if (s.n <= l->symbol_body.at)
 		return false;
-	*ret_len = l->symbol_length.ok ? bytes_get(s, l->symbol_length) :
-					 bytes_get(s, l->symbol_length_refcount) >> 16;
+	*ret_len = l->symbol_length.ok ? bytes_get(s, l->symbol_length) : bytes_get(s, l->symbol_length_refcount) >> 16;
 	*ret = (struct bytes){s.p + l->symbol_body.at, s.n - l->symbol_body.at};
 	if (ret->n > *ret_len)
 		ret->n = *ret_len;
@@ -23,7 +22,7 @@ bool symbol_read(struct jvm *jvm, uint64_t symbol, uint8_t *buf, size_t size, si
 	struct bytes text;
 
 	if (!addr_ok(symbol) || n > sizeof(head) - 1 || !mem_read(jvm->mem, symbol, head, n) ||
-		!symbol_decode(jvm, (struct bytes){head, n + 1}, &text, &len) || len > size)
+	    !symbol_decode(jvm, (struct bytes){head, n + 1}, &text, &len) || len > size)
 		return false;
 	*ret_len = len;
 	return mem_read(jvm->mem, symbol + n, buf, len);

@@ -9,17 +9,10 @@ static size_t put(char *dst, size_t at, size_t size, uint32_t c)
 	if (at + n >= size)
 		return 0;
 	switch (n) {
-	case 1:
-		dst[at] = (char)c;
-		break;
-	case 2:
-		dst[at] = (char)(0xc0 | c >> 6);
-		break;
-	case 3:
-		dst[at] = (char)(0xe0 | c >> 12);
-		break;
-	default:
-		dst[at] = (char)(0xf0 | c >> 18);
+	case 1: dst[at] = (char)c; break;
+	case 2: dst[at] = (char)(0xc0 | c >> 6); break;
+	case 3: dst[at] = (char)(0xe0 | c >> 12); break;
+	default: dst[at] = (char)(0xf0 | c >> 18);
 	}
 	for (size_t i = 1; i < n; i++)
 		dst[at + i] = (char)(0x80 | (c >> (6 * (n - 1 - i)) & 0x3f));

@@ -30,6 +30,7 @@ static const struct table_desc {
 	const char *array, *entry;
 	uint64_t usual_stride;
 	struct column cols[N_COLS];
+	/* clang-format off */
 } tables[N_TABLES] = {
 	[TABLE_FIELDS] = {"gHotSpotVMStructs", "gHotSpotVMStructEntry", 48,
 		{[COL_NAME] = {"TypeNameOffset", 0, 8}, [COL_NAME2] = {"FieldNameOffset", 8, 8},
@@ -43,6 +44,7 @@ static const struct table_desc {
 	[TABLE_LONGS] = {"gHotSpotVMLongConstants", "gHotSpotVMLongConstantEntry", 16,
 		{[COL_NAME] = {"NameOffset", 0, 8}, [COL_VALUE] = {"ValueOffset", 8, 8}}},
 };
+/* clang-format on */
 
 struct vm_entry {
 	enum table_kind kind;
@@ -100,8 +102,8 @@ static int raw_layout(const struct table_source *s, struct raw_table *r, struct 
 
 		if (!c->symbol)
 			continue;
-		ok = number_read(s, r->desc->entry, c->symbol, c->usual, &r->at[i]) &&
-			r->at[i] <= r->stride && r->stride - r->at[i] >= c->width;
+		ok = number_read(s, r->desc->entry, c->symbol, c->usual, &r->at[i]) && r->at[i] <= r->stride &&
+		     r->stride - r->at[i] >= c->width;
 	}
 	if (!ok || r->stride > STRIDE_MAX)
 		return err_set(err, -ENOTSUP, "the layout of %s is invalid", r->desc->array);
@@ -156,8 +158,7 @@ static int raw_read(const struct table_source *s, enum table_kind kind, struct r
 
 	r->desc = &tables[kind];
 	if (!s->symbol(s->ctx, r->desc->array, &var))
-		return err_set(err, -ENOTSUP, "libjvm.so does not export %s: not a HotSpot JVM",
-			r->desc->array);
+		return err_set(err, -ENOTSUP, "libjvm.so does not export %s: not a HotSpot JVM", r->desc->array);
 	if (!mem_read_u64(s->mem, var, &array))
 		return err_set(err, -EFAULT, "%s is unreadable", r->desc->array);
 	if (array == 0)
@@ -204,8 +205,7 @@ static bool entry_is(const void *ctx, const void *wanted, uint32_t position)
 	       (w->kind != TABLE_FIELDS || strcmp(e->name2, w->name2) == 0);
 }
 
-static const struct vm_entry *entry_find(const struct vmstructs *v, enum table_kind kind, const char *a,
-				      const char *b)
+static const struct vm_entry *entry_find(const struct vmstructs *v, enum table_kind kind, const char *a, const char *b)
 {
 	struct vm_entry wanted = {.kind = kind, .name = a, .name2 = b};
 	uint32_t i = slots_find(&v->by_name, key_hash(kind, a, b), entry_is, v, &wanted);
@@ -247,8 +247,7 @@ static int tables_join(struct vmstructs *v, struct mem *mem, const struct raw_ta
 	return r ? r : index_build(v);
 }
 
-int vmstructs_read(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct vmstructs **ret,
-		   struct err *err)
+int vmstructs_read(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct vmstructs **ret, struct err *err)
 {
 	struct table_source s = {mem, symbol, ctx};
 	struct raw_table raw[N_TABLES] = {0};
@@ -288,8 +287,7 @@ static const char *superclass(const struct vmstructs *v, const char *type)
 	return e ? e->name2 : NULL;
 }
 
-bool vmstructs_field(const struct vmstructs *v, const char *type, const char *field,
-		     struct vm_field *ret)
+bool vmstructs_field(const struct vmstructs *v, const char *type, const char *field, struct vm_field *ret)
 {
 	for (int depth = 0; type && depth < CHAIN_MAX; depth++, type = superclass(v, type)) {
 		const struct vm_entry *e = entry_find(v, TABLE_FIELDS, type, field);

@@ -15,8 +15,7 @@ struct mem;
 struct vmstructs;
 
 /* -EAGAIN: libjvm is mapped but not yet initialised; -ENOTSUP: it exports no such tables. */
-int vmstructs_read(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct vmstructs **ret,
-		   struct err *err);
+int vmstructs_read(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct vmstructs **ret, struct err *err);
 void vmstructs_free(struct vmstructs *v);
 
 struct vm_field {
@@ -26,8 +25,7 @@ struct vm_field {
 };
 
 /* Also searches the superclasses of `type`. */
-bool vmstructs_field(const struct vmstructs *v, const char *type, const char *field,
-		     struct vm_field *ret);
+bool vmstructs_field(const struct vmstructs *v, const char *type, const char *field, struct vm_field *ret);
 bool vmstructs_size(const struct vmstructs *v, const char *type, uint64_t *ret);
 bool vmstructs_constant(const struct vmstructs *v, const char *name, int64_t *ret);
 

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-
 struct hotspot;
 
 /* A JavaThread. tids are those of the target's own PID namespace. */

@@ -28,8 +28,8 @@ static int list_smr(struct jvm *jvm, uint64_t at, uint64_t **ret, size_t *ret_n)
 	const struct hs_layout *l = &jvm->l;
 	uint64_t n, array, *v;
 
-	if (!object_ok(at) || !jvm_get(jvm, at, l->tlist_length, &n) ||
-		!jvm_get(jvm, at, l->tlist_threads, &array) || n > THREADS_MAX)
+	if (!object_ok(at) || !jvm_get(jvm, at, l->tlist_length, &n) || !jvm_get(jvm, at, l->tlist_threads, &array) ||
+	    n > THREADS_MAX)
 		return -EAGAIN;
 	v = calloc(n + 1, sizeof(*v));
 	if (!v)
@@ -72,8 +72,7 @@ struct thread_read {
 	uint32_t tid;
 };
 
-static void details_read(struct jvm *jvm, const uint64_t *addrs, size_t n, struct thread_read *t,
-			 struct mem_span *s)
+static void details_read(struct jvm *jvm, const uint64_t *addrs, size_t n, struct thread_read *t, struct mem_span *s)
 {
 	const struct hs_layout *l = &jvm->l;
 
@@ -94,8 +93,7 @@ static void details_read(struct jvm *jvm, const uint64_t *addrs, size_t n, struc
 			t[i].tid = 0;
 }
 
-static int threads_store(struct thread_list *list, const uint64_t *addrs, size_t n,
-			 const struct thread_read *t)
+static int threads_store(struct thread_list *list, const uint64_t *addrs, size_t n, const struct thread_read *t)
 {
 	list->threads.n = 0;
 	list->thread_os.n = 0;
@@ -110,8 +108,7 @@ static int threads_store(struct thread_list *list, const uint64_t *addrs, size_t
 			continue;
 		}
 		if (!vec_push(&list->threads, thread) || !vec_push(&list->thread_os, t[i].os) ||
-			!u64map_put(&list->ids, (uint64_t)thread.ns_tid,
-				(uint32_t)list->threads.n))
+		    !u64map_put(&list->ids, (uint64_t)thread.ns_tid, (uint32_t)list->threads.n))
 			return -ENOMEM;
 	}
 	return 0;
@@ -175,7 +172,7 @@ static bool list_changed(struct thread_list *list)
 	uint64_t now;
 
 	return list->incomplete || !list->jvm->l.threads_smr.ok ||
-		!jvm_get(list->jvm, 0, list->jvm->l.threads_smr, &now) || now != list->addr;
+	       !jvm_get(list->jvm, 0, list->jvm->l.threads_smr, &now) || now != list->addr;
 }
 
 /* Does the JavaThread still have this tid? */
@@ -184,8 +181,8 @@ static bool thread_same(struct thread_list *list, uint32_t index)
 	uint64_t os, tid;
 
 	return jvm_get(list->jvm, list->threads.v[index].addr, list->jvm->l.jt_osthread, &os) &&
-		os == list->thread_os.v[index] && jvm_get(list->jvm, os, list->jvm->l.os_tid, &tid) &&
-		(int32_t)tid == list->threads.v[index].ns_tid;
+	       os == list->thread_os.v[index] && jvm_get(list->jvm, os, list->jvm->l.os_tid, &tid) &&
+	       (int32_t)tid == list->threads.v[index].ns_tid;
 }
 
 static uint32_t index_of(const struct thread_list *list, int32_t ns_tid)
@@ -238,7 +235,7 @@ static bool anchor_read(struct jvm *jvm, uint64_t addr, struct hs_anchor *ret)
 
 	*ret = (struct hs_anchor){0};
 	if (!l->anchor_sp.ok || !l->anchor_pc.ok || !jvm_get(jvm, addr, l->anchor_sp, &ret->sp) ||
-		!jvm_get(jvm, addr, l->anchor_pc, &ret->pc))
+	    !jvm_get(jvm, addr, l->anchor_pc, &ret->pc))
 		return false;
 	/* Not every JVM has it; without it, 0 is right. */
 	jvm_get(jvm, addr, l->anchor_fp, &ret->fp);
@@ -247,14 +244,13 @@ static bool anchor_read(struct jvm *jvm, uint64_t addr, struct hs_anchor *ret)
 
 bool hs_thread_anchor(struct hotspot *hs, const struct hs_thread *t, struct hs_anchor *ret)
 {
-	return hs->jvm->l.jt_anchor.ok && anchor_read(hs->jvm, t->addr + hs->jvm->l.jt_anchor.at, ret) &&
-		ret->sp != 0;
+	return hs->jvm->l.jt_anchor.ok && anchor_read(hs->jvm, t->addr + hs->jvm->l.jt_anchor.at, ret) && ret->sp != 0;
 }
 
 bool hs_wrapper_anchor(struct hotspot *hs, uint64_t wrapper, struct hs_anchor *ret)
 {
 	return hs->jvm->l.wrapper_anchor.ok && object_ok(wrapper) &&
-		anchor_read(hs->jvm, wrapper + hs->jvm->l.wrapper_anchor.at, ret);
+	       anchor_read(hs->jvm, wrapper + hs->jvm->l.wrapper_anchor.at, ret);
 }
 
 uint64_t hs_thread_cont_entry(struct hotspot *hs, const struct hs_thread *t)

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "symbolizer/base/u64map.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/reader/jvm.h"
-#include "symbolizer/base/u64map.h"
 #include "symbolizer/hotspot/threads/hs_thread.h"
 
 struct java_objects;

@@ -31,5 +31,5 @@ bool hs_thread_name(struct hotspot *hs, const struct hs_thread *t, char *buf, si
 		return false;
 	}
 	return java_thread_eetop(list->objects, thread, &eetop) && eetop == t->addr &&
-		java_thread_name(list->objects, thread, buf, size);
+	       java_thread_name(list->objects, thread, buf, size);
 }

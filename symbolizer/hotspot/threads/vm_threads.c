@@ -27,7 +27,8 @@ void vm_threads_find(struct thread_list *list, hs_symbol_fn *symbol, void *ctx)
 {
 	uint64_t address;
 
-	if (list->jvm->l.nt_processed.ok && list->jvm->l.nt_processed.at >= NEXT_BACK && symbol(ctx, LIST, &address) && addr_ok(address))
+	if (list->jvm->l.nt_processed.ok && list->jvm->l.nt_processed.at >= NEXT_BACK && symbol(ctx, LIST, &address) &&
+	    addr_ok(address))
 		list->vm_threads = address;
 }
 
@@ -52,8 +53,8 @@ static uint64_t search_list(struct thread_list *list, int32_t ns_tid)
 	if (!mem_read_u64(list->jvm->mem, list->vm_threads, &t))
 		return 0;
 	for (unsigned i = 0; i < THREADS_MAX && object_ok(t); i++) {
-		if (jvm_get(list->jvm, t, list->jvm->l.jt_osthread, &os) && object_ok(os) && jvm_get(list->jvm, os, list->jvm->l.os_tid, &tid) &&
-			(int32_t)tid == ns_tid)
+		if (jvm_get(list->jvm, t, list->jvm->l.jt_osthread, &os) && object_ok(os) &&
+		    jvm_get(list->jvm, os, list->jvm->l.os_tid, &tid) && (int32_t)tid == ns_tid)
 			return t;
 		if (!mem_read_u64(list->jvm->mem, t + list->jvm->l.nt_processed.at - NEXT_BACK, &t))
 			break;
@@ -79,9 +80,10 @@ static uint64_t find_thread(struct thread_list *list, int32_t ns_tid)
 static const char *known_name(const char *comm)
 {
 	static const char *const names[] = {
-		"VM Periodic Task Thread", "Monitor Deflation Thread", "Reference Handler", "Signal Dispatcher",
-		"Notification Thread", "ArchiveWorkerThread", "Shenandoah Control Thread", "Shenandoah Uncommit Thread",
-		"StringDedupProcessor", "VM JFR Buffer Thread", "Attach Listener Thread", "Concurrent Mark-Sweep GC Thread",
+		"VM Periodic Task Thread",   "Monitor Deflation Thread",   "Reference Handler",
+		"Signal Dispatcher",         "Notification Thread",        "ArchiveWorkerThread",
+		"Shenandoah Control Thread", "Shenandoah Uncommit Thread", "StringDedupProcessor",
+		"VM JFR Buffer Thread",      "Attach Listener Thread",     "Concurrent Mark-Sweep GC Thread",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -99,7 +101,7 @@ bool hs_vm_thread_name(struct hotspot *hs, int32_t ns_tid, const char *comm, cha
 		return false;
 	t = hs ? find_thread(hs->threads, ns_tid) : 0;
 	if (t && mem_read_u64(hs->jvm->mem, t + hs->jvm->l.nt_processed.at - NAME_BACK, &name) && object_ok(name) &&
-		mem_read_cstr(hs->jvm->mem, name, buf, size) && is_cut_name(buf, comm))
+	    mem_read_cstr(hs->jvm->mem, name, buf, size) && is_cut_name(buf, comm))
 		return true;
 	known = known_name(comm);
 	if (known)

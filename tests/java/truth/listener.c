@@ -5,9 +5,8 @@
 #include <jvmti.h>
 #include <stddef.h>
 
-static void JNICALL compiled_method_load(jvmtiEnv *env, jmethodID method, jint size,
-					 const void *address, jint n, const jvmtiAddrLocationMap *map,
-					 const void *info)
+static void JNICALL compiled_method_load(jvmtiEnv *env, jmethodID method, jint size, const void *address, jint n,
+					 const jvmtiAddrLocationMap *map, const void *info)
 {
 	(void)env, (void)method, (void)size, (void)address, (void)n, (void)map, (void)info;
 }
@@ -21,8 +20,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 	(void)options, (void)reserved;
 	if ((*vm)->GetEnv(vm, (void **)&env, JVMTI_VERSION_1_2) != JNI_OK)
 		return JNI_ERR;
-	if ((*env)->AddCapabilities(env, &can) ||
-	    (*env)->SetEventCallbacks(env, &callbacks, sizeof(callbacks)) ||
+	if ((*env)->AddCapabilities(env, &can) || (*env)->SetEventCallbacks(env, &callbacks, sizeof(callbacks)) ||
 	    (*env)->SetEventNotificationMode(env, JVMTI_ENABLE, JVMTI_EVENT_COMPILED_METHOD_LOAD, NULL))
 		return JNI_ERR;
 	return JNI_OK;

@@ -21,8 +21,8 @@ static void drain_sometimes(const struct event_target *t, size_t n)
 		t->drain(t->drain_ctx);
 }
 
-static int add_event(struct event_set *s, const struct event_target *t,
-		     struct perf_event_attr *attr, pid_t tid, uint32_t cpu)
+static int add_event(struct event_set *s, const struct event_target *t, struct perf_event_attr *attr, pid_t tid,
+		     uint32_t cpu)
 {
 	int fd = perf_open(attr, tid, t->cpus[cpu]);
 
@@ -61,8 +61,7 @@ int event_set_open_cpus(struct event_set *s, const struct event_target *t)
 	return 0;
 }
 
-static int open_thread(struct event_set *s, const struct event_target *t, pid_t tid, bool suspect,
-		       bool enable)
+static int open_thread(struct event_set *s, const struct event_target *t, pid_t tid, bool suspect, bool enable)
 {
 	struct perf_event_attr attr;
 
@@ -75,8 +74,7 @@ static int open_thread(struct event_set *s, const struct event_target *t, pid_t 
 
 		if (fd < 0)
 			return fd;
-		if (suspect && ioctl(fd, PERF_EVENT_IOC_ID, &sus.id) == 0 &&
-		    !vec_push(&s->suspects, sus))
+		if (suspect && ioctl(fd, PERF_EVENT_IOC_ID, &sus.id) == 0 && !vec_push(&s->suspects, sus))
 			return -ENOMEM;
 		if (enable)
 			ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -136,8 +134,8 @@ static bool is_known(const struct event_set *s, pid_t tid)
 }
 
 /* Attaches to those of `tids` that are new, and takes the list over as the known ones. */
-static int open_new_threads(struct event_set *s, const struct event_target *t, pid_t *tids,
-			    size_t n, bool enable, bool *ret_any)
+static int open_new_threads(struct event_set *s, const struct event_target *t, pid_t *tids, size_t n, bool enable,
+			    bool *ret_any)
 {
 	bool first = !s->n_known;
 	int r = 0;

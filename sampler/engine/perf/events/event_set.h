@@ -57,7 +57,8 @@ struct event_target {
 	/* CPU-wide events begin one after the other, this long apart: readers that wake at the same moment on all CPUs
 	 * would be in each other's way. */
 	uint64_t stagger_ns;
-	const struct thread_stacks *stacks; /* sizes of stack copies, for events on threads; NULL: that of the configuration */
+	const struct thread_stacks
+		*stacks; /* sizes of stack copies, for events on threads; NULL: that of the configuration */
 };
 
 /* To be called after each event that was enabled. */

@@ -90,8 +90,8 @@ void family_sweep(struct family *f, uint64_t now_ns)
 	struct family_member *k, *next;
 
 	HASH_ITER(hh, f->by_pid, k, next)
-		if (!proc_alive(k->proc))
-			drop(f, k, now_ns);
+	if (!proc_alive(k->proc))
+		drop(f, k, now_ns);
 }
 
 static bool has_room(struct family *f, uint64_t now_ns)
@@ -229,7 +229,8 @@ void family_done(struct family *f)
 {
 	struct family_member *k, *next;
 
-	HASH_ITER(hh, f->by_pid, k, next) {
+	HASH_ITER(hh, f->by_pid, k, next)
+	{
 		HASH_DEL(f->by_pid, k);
 		member_free(k);
 	}

@@ -26,8 +26,7 @@ static uint64_t stagger_ns(const struct perf_attach *a, const struct perf_config
 	return a->mode == PERF_ATTACH_CPUS && c->event.clock ? all / a->n_cpus : 0;
 }
 
-static struct event_target attach_target(const struct perf_attach *a,
-					 const struct perf_config *config)
+static struct event_target attach_target(const struct perf_attach *a, const struct perf_config *config)
 {
 	return (struct event_target){
 		.proc = a->proc,
@@ -171,8 +170,8 @@ static int alloc_rings(struct perf_attach *a)
 	return 0;
 }
 
-static int open_any_mode(struct perf_attach *a, const struct perf_config *c,
-			 enum perf_attach_mode mode, struct err *err)
+static int open_any_mode(struct perf_attach *a, const struct perf_config *c, enum perf_attach_mode mode,
+			 struct err *err)
 {
 	struct err why = {0};
 	int r;
@@ -295,7 +294,8 @@ static void note_rests(struct perf_attach *a)
 		const struct event_fd *e = &a->set.events.v[i];
 
 		if (e->tid >= 0 && !perf_rests_forked(&a->rests, e->tid))
-			perf_rests_add(&a->rests, e->tid, (uint64_t)(part * (double)(event_counted(e) % a->config.period)));
+			perf_rests_add(&a->rests, e->tid,
+				       (uint64_t)(part * (double)(event_counted(e) % a->config.period)));
 	}
 }
 
@@ -352,8 +352,7 @@ bool perf_attach_wakes(const struct perf_attach *a, size_t ring, uint64_t id)
 	return a->config.wake_each && !(a->config.cpus_in_batches && perf_attach_is_cpu_event(a, ring, id));
 }
 
-static int open_fresh(struct perf_attach *a, struct perf_config *c, enum perf_attach_on on,
-		      struct event_set *fresh)
+static int open_fresh(struct perf_attach *a, struct perf_config *c, enum perf_attach_on on, struct event_set *fresh)
 {
 	struct event_target t;
 	int r = 0;

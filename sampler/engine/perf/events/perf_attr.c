@@ -8,9 +8,9 @@
 
 #include "symbolizer/target/regs_host.h"
 
-#define SAMPLE_TYPE                                                                                \
-	((uint64_t)PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |          \
-	 PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+#define SAMPLE_TYPE                                                                                                    \
+	((uint64_t)PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU |            \
+	 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 /* linux/perf_event.h of 6.0; older headers lack it. */
 #define FORMAT_LOST (1u << 4)

@@ -54,8 +54,7 @@ struct perf_layout perf_attr_layout(const struct perf_config *c);
 uint64_t perf_attr_weight(const struct perf_config *c);
 
 /* A sampling event, disabled. `per_thread`: inherited, and with the side-band records. */
-void perf_attr_sampling(const struct perf_config *c, bool per_thread,
-			struct perf_event_attr *ret);
+void perf_attr_sampling(const struct perf_config *c, bool per_thread, struct perf_event_attr *ret);
 /* An event that counts nothing and owns a ring. `sideband`: with the side-band records. */
 void perf_attr_leader(const struct perf_config *c, bool sideband, struct perf_event_attr *ret);
 

@@ -20,8 +20,10 @@ struct name {
 	uint64_t config;
 };
 
+/* clang-format off */
 #define HW(n, a, c) {n, a, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##c}
 #define SW(n, a, c) {n, a, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##c}
+/* clang-format on */
 
 static const struct name names[] = {
 	SW("cpu-clock", "cpu", CPU_CLOCK),
@@ -47,23 +49,17 @@ static const struct name names[] = {
 
 /* PERF_TYPE_HW_CACHE: config is cache | op << 8 | result << 16. */
 static const struct name caches[] = {
-	{"L1-dcache", NULL, 0, PERF_COUNT_HW_CACHE_L1D},
-	{"L1-icache", NULL, 0, PERF_COUNT_HW_CACHE_L1I},
-	{"LLC", NULL, 0, PERF_COUNT_HW_CACHE_LL},
-	{"dTLB", NULL, 0, PERF_COUNT_HW_CACHE_DTLB},
-	{"iTLB", NULL, 0, PERF_COUNT_HW_CACHE_ITLB},
-	{"branch", NULL, 0, PERF_COUNT_HW_CACHE_BPU},
+	{"L1-dcache", NULL, 0, PERF_COUNT_HW_CACHE_L1D}, {"L1-icache", NULL, 0, PERF_COUNT_HW_CACHE_L1I},
+	{"LLC", NULL, 0, PERF_COUNT_HW_CACHE_LL},        {"dTLB", NULL, 0, PERF_COUNT_HW_CACHE_DTLB},
+	{"iTLB", NULL, 0, PERF_COUNT_HW_CACHE_ITLB},     {"branch", NULL, 0, PERF_COUNT_HW_CACHE_BPU},
 	{"node", NULL, 0, PERF_COUNT_HW_CACHE_NODE},
 };
 
 #define OP(op, result) (PERF_COUNT_HW_CACHE_OP_##op << 8 | PERF_COUNT_HW_CACHE_RESULT_##result << 16)
 static const struct name cache_ops[] = {
-	{"loads", NULL, 0, OP(READ, ACCESS)},
-	{"load-misses", NULL, 0, OP(READ, MISS)},
-	{"stores", NULL, 0, OP(WRITE, ACCESS)},
-	{"store-misses", NULL, 0, OP(WRITE, MISS)},
-	{"prefetches", NULL, 0, OP(PREFETCH, ACCESS)},
-	{"prefetch-misses", NULL, 0, OP(PREFETCH, MISS)},
+	{"loads", NULL, 0, OP(READ, ACCESS)},          {"load-misses", NULL, 0, OP(READ, MISS)},
+	{"stores", NULL, 0, OP(WRITE, ACCESS)},        {"store-misses", NULL, 0, OP(WRITE, MISS)},
+	{"prefetches", NULL, 0, OP(PREFETCH, ACCESS)}, {"prefetch-misses", NULL, 0, OP(PREFETCH, MISS)},
 };
 #undef OP
 
@@ -80,8 +76,7 @@ static bool find_named(const char *name, struct perf_event_spec *ret)
 		ret->config = n->config;
 		ret->hardware = n->type == PERF_TYPE_HARDWARE;
 		ret->clock = n->type == PERF_TYPE_SOFTWARE &&
-			     (n->config == PERF_COUNT_SW_CPU_CLOCK ||
-			      n->config == PERF_COUNT_SW_TASK_CLOCK);
+			     (n->config == PERF_COUNT_SW_CPU_CLOCK || n->config == PERF_COUNT_SW_TASK_CLOCK);
 		snprintf(ret->unit, sizeof(ret->unit), "%s", ret->clock ? "ns" : n->name);
 		return true;
 	}
@@ -142,8 +137,7 @@ static int tracepoint_id(const char *name, uint64_t *ret)
 		size_t len;
 		int q;
 
-		snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", roots[i], (int)(colon - name),
-			 name, colon + 1);
+		snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", roots[i], (int)(colon - name), name, colon + 1);
 		q = file_read_at(AT_FDCWD, path, 64, &text, &len);
 		if (q == -EACCES || q == -EPERM)
 			r = q;
@@ -173,8 +167,7 @@ static int find_tracepoint(const char *name, struct perf_event_spec *ret, struct
 			       "/sys/kernel/tracing",
 			       name);
 	if (r < 0)
-		return err_set(err, -EINVAL,
-			       "unknown event '%s': no such tracepoint in /sys/kernel/tracing/events",
+		return err_set(err, -EINVAL, "unknown event '%s': no such tracepoint in /sys/kernel/tracing/events",
 			       name);
 	ret->type = PERF_TYPE_TRACEPOINT;
 	ret->tracepoint = true;
@@ -198,7 +191,8 @@ static int find_modified(const char *name, struct perf_event_spec *ret, struct e
 	if (!find_plain(plain, ret))
 		return -ENOENT;
 	ret->user_only = strcmp(colon, ":u") == 0;
-	return ret->user_only ? 0 : err_set(err, -EINVAL, "event '%s': of perf's modifiers, only :u is supported", name);
+	return ret->user_only ? 0 :
+				err_set(err, -EINVAL, "event '%s': of perf's modifiers, only :u is supported", name);
 }
 
 int perf_event_find(const char *name, struct perf_event_spec *ret, struct err *err)
@@ -217,8 +211,7 @@ int perf_event_find(const char *name, struct perf_event_spec *ret, struct err *e
 		return r;
 	if (is_tracepoint_name(name))
 		return find_tracepoint(name, ret, err);
-	return err_set(err, -EINVAL,
-		       "unknown event '%s': use cpu, wall, or a name that 'perf list' prints", name);
+	return err_set(err, -EINVAL, "unknown event '%s': use cpu, wall, or a name that 'perf list' prints", name);
 }
 
 int perf_event_try(const struct perf_event_spec *event)

@@ -36,9 +36,8 @@ static int explain_denied(int r, struct proc *proc, struct err *err)
 	struct proc_status s;
 
 	if (geteuid() != 0 && proc_status(proc, &s) == 0 && s.euid != geteuid())
-		return err_set(err, r,
-			       "PID %d belongs to user %u: sample it as that user, or as root",
-			       proc_pid(proc), s.euid);
+		return err_set(err, r, "PID %d belongs to user %u: sample it as that user, or as root", proc_pid(proc),
+			       s.euid);
 	/* Above 2 is an addition of Debian's and Android's kernels. */
 	if (geteuid() != 0 && paranoid > 2)
 		return err_set(err, r,
@@ -55,8 +54,7 @@ static int explain_denied(int r, struct proc *proc, struct err *err)
 	return err_set(err, r,
 		       "PID %d: no permission for perf events (kernel.perf_event_paranoid is %lld): run "
 		       "%s with CAP_PERFMON and CAP_SYS_PTRACE (container: --cap-add)",
-		       proc_pid(proc), (long long)paranoid,
-		       geteuid() == 0 ? "jsampler" : "it as root, or");
+		       proc_pid(proc), (long long)paranoid, geteuid() == 0 ? "jsampler" : "it as root, or");
 }
 
 /* Always -EOPNOTSUPP: -EINVAL is for mistakes of the caller. */
@@ -67,16 +65,15 @@ static int explain_event(int r, const struct perf_config *c, struct err *err)
 			       "event '%s' is not available: this machine has no such hardware "
 			       "counter (virtual machine?); -e cpu works everywhere",
 			       c->event.name);
-	return err_set(err, -EOPNOTSUPP, "event '%s' cannot be sampled here: perf_event_open: %s",
-		       c->event.name, strerror(-r));
+	return err_set(err, -EOPNOTSUPP, "event '%s' cannot be sampled here: perf_event_open: %s", c->event.name,
+		       strerror(-r));
 }
 
 int perf_explain_open(int r, struct proc *proc, const struct perf_config *c, struct err *err)
 {
 	switch (r) {
 	case -EACCES:
-	case -EPERM:
-		return explain_denied(r, proc, err);
+	case -EPERM: return explain_denied(r, proc, err);
 	case -ENOSYS:
 		return err_set(err, r,
 			       "perf_event_open is not available: the kernel lacks CONFIG_PERF_EVENTS, or "
@@ -84,15 +81,10 @@ int perf_explain_open(int r, struct proc *proc, const struct perf_config *c, str
 	case -ENOENT:
 	case -ENODEV:
 	case -EOPNOTSUPP:
-	case -EINVAL:
-		return explain_event(r, c, err);
-	case -ESRCH:
-		return err_set(err, r, "PID %d has ended", proc_pid(proc));
-	case -ENFILE:
-		return err_set(err, r,
-			       "the system is out of file descriptors: raise fs.file-max");
-	default:
-		return err_set(err, r, "perf_event_open: %s", strerror(-r));
+	case -EINVAL: return explain_event(r, c, err);
+	case -ESRCH: return err_set(err, r, "PID %d has ended", proc_pid(proc));
+	case -ENFILE: return err_set(err, r, "the system is out of file descriptors: raise fs.file-max");
+	default: return err_set(err, r, "perf_event_open: %s", strerror(-r));
 	}
 }
 

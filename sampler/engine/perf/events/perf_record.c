@@ -7,11 +7,10 @@
 #include "symbolizer/base/cursor.h"
 
 /* Order of the fields in a sample: perf_output_sample() in linux/kernel/events/core.c. */
-#define SUPPORTED                                                                                  \
-	((uint64_t)PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |  \
-	 PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |             \
-	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |   \
-	 PERF_SAMPLE_STACK_USER)
+#define SUPPORTED                                                                                                      \
+	((uint64_t)PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |   \
+	 PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ |            \
+	 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 bool perf_layout_supported(const struct perf_layout *l)
 {
@@ -104,8 +103,8 @@ static void parse_sample_id(const struct perf_layout *l, struct cursor *c, struc
 
 static size_t sample_id_size(const struct perf_layout *l)
 {
-	const uint64_t fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
-				PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+	const uint64_t fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
+				PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
 
 	return l->sample_id_all ? 8 * (size_t)__builtin_popcountll(l->sample_type & fields) : 0;
 }
@@ -154,13 +153,9 @@ static void parse_body(struct cursor *c, struct perf_record *r)
 		r->id = cursor_u64(c);
 		cursor_u64(c); /* stream id */
 		break;
-	case PERF_RECORD_COMM:
-		parse_comm(c, r);
-		break;
+	case PERF_RECORD_COMM: parse_comm(c, r); break;
 	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT:
-		parse_task(c, r);
-		break;
+	case PERF_RECORD_EXIT: parse_task(c, r); break;
 	case PERF_RECORD_READ:
 		r->kind = PERF_REC_READ;
 		r->pid = cursor_i32(c);
@@ -173,13 +168,11 @@ static void parse_body(struct cursor *c, struct perf_record *r)
 		r->pid = cursor_i32(c);
 		r->tid = cursor_i32(c);
 		break;
-	default:
-		break;
+	default: break;
 	}
 }
 
-int perf_record_parse(const struct perf_layout *l, const void *bytes, size_t size,
-		      struct perf_record *ret)
+int perf_record_parse(const struct perf_layout *l, const void *bytes, size_t size, struct perf_record *ret)
 {
 	struct cursor c = cursor_make(bytes, size);
 	size_t id_size = sample_id_size(l);

@@ -65,8 +65,7 @@ bool perf_layout_supported(const struct perf_layout *l);
  * Decodes the record that fills `size` bytes at `bytes`. -EINVAL: its size does not fit, or a field
  * points outside of it. No memory is written but *ret.
  */
-int perf_record_parse(const struct perf_layout *l, const void *bytes, size_t size,
-		      struct perf_record *ret);
+int perf_record_parse(const struct perf_layout *l, const void *bytes, size_t size, struct perf_record *ret);
 
 /*
  * Copies the kernel's part of a call chain, leaf first, without context markers. Returns the count,

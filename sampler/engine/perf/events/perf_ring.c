@@ -33,8 +33,7 @@ int perf_ring_open(struct perf_ring *r, int fd, size_t size)
 
 	struct perf_event_mmap_page *h = base;
 
-	ret = perf_ring_init(r, (uint8_t *)base + page, size, (uint64_t *)&h->data_head,
-			     (uint64_t *)&h->data_tail);
+	ret = perf_ring_init(r, (uint8_t *)base + page, size, (uint64_t *)&h->data_head, (uint64_t *)&h->data_tail);
 	if (ret < 0) {
 		munmap(base, len);
 		return ret;

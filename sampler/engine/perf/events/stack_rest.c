@@ -12,7 +12,8 @@
 /* Reading costs about 0.2 ns per byte, so this is some percent of a CPU. */
 #define BYTES_PER_SECOND (UINT64_C(256) << 20)
 #define MAPS_PAUSE_NS UINT64_C(5000000)
-#define MAPS_FREE_NS UINT64_C(20000000) /* without a pause at first: a program that starts has new stacks all the time */
+#define MAPS_FREE_NS                                                                                                   \
+	UINT64_C(20000000) /* without a pause at first: a program that starts has new stacks all the time */
 enum {
 	PAGE = 4096, /* larger ones are read more than once */
 	MAPS_SHARE = 20, /* reading the maps may take a twentieth of the time */
@@ -85,8 +86,7 @@ static bool is_unchanged(const struct stack_rest *r, const struct stack_copy *co
 	/* The thread may have gone on while it was read. */
 	if (is_late(copy, now))
 		return false;
-	if (copy->in_kernel && copy->len > STACK_REST_RESULT &&
-	    now < copy->time_ns + STACK_REST_AGE_NS / 10)
+	if (copy->in_kernel && copy->len > STACK_REST_RESULT && now < copy->time_ns + STACK_REST_AGE_NS / 10)
 		from = STACK_REST_RESULT;
 	return !memcmp(r->again + from, copy->bytes + from, copy->len - from);
 }
@@ -95,7 +95,8 @@ static bool is_unchanged(const struct stack_rest *r, const struct stack_copy *co
  * Reads the copied part again, and `len` bytes behind it, with one call so that as little as possible happens in between. Returns
  * how many of the latter; negative: none can be used.
  */
-static ssize_t read_again(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len, uint64_t now_ns)
+static ssize_t read_again(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len,
+			  uint64_t now_ns)
 {
 	struct iovec local[] = {{NULL, copy->len}, {dst, len}};
 	struct iovec remote = {(void *)(uintptr_t)copy->addr, copy->len + len};
@@ -112,8 +113,7 @@ static ssize_t read_again(struct stack_rest *r, const struct stack_copy *copy, u
 	return n >= (ssize_t)copy->len && is_unchanged(r, copy) ? n - (ssize_t)copy->len : -1;
 }
 
-size_t stack_rest_read(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len,
-		       uint64_t now_ns)
+size_t stack_rest_read(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len, uint64_t now_ns)
 {
 	ssize_t got = read_again(r, copy, dst, len, now_ns);
 
@@ -186,8 +186,7 @@ static bool is_known(const struct stack_end *t, uint64_t addr, const uint8_t *by
 	return t->block >= addr && len >= HEAD && off <= len - HEAD && is_block(t->block, bytes + off);
 }
 
-size_t stack_end_find(struct stack_ends *e, pid_t tid, uint64_t addr, const uint8_t *bytes,
-		      size_t len)
+size_t stack_end_find(struct stack_ends *e, pid_t tid, uint64_t addr, const uint8_t *bytes, size_t len)
 {
 	struct stack_end *t = &e->threads[(unsigned)tid % STACK_END_THREADS];
 

@@ -19,8 +19,13 @@ struct proc;
  *
  * One thread at a time uses it. Zero-initialise but for the process; free with stack_rest_done().
  */
-enum { STACK_REST_MIN = 256, STACK_REST_MAX = 4 << 20, STACK_REST_COPY_MAX = 65536,
-       STACK_REST_RESULT = 512, STACK_REST_TOUCH = 64 };
+enum {
+	STACK_REST_MIN = 256,
+	STACK_REST_MAX = 4 << 20,
+	STACK_REST_COPY_MAX = 65536,
+	STACK_REST_RESULT = 512,
+	STACK_REST_TOUCH = 64
+};
 #define STACK_REST_AGE_NS UINT64_C(2000000)
 
 struct stack_rest {
@@ -51,8 +56,7 @@ uint64_t stack_rest_beyond(struct stack_rest *r, uint64_t end, uint64_t now_ns);
  * Reads up to `len` bytes (STACK_REST_MAX at most) behind the end of the copy to `dst`. Returns the bytes read; 0: the thread
  * has gone on, the stack cannot be read, or too much has been read in the last second.
  */
-size_t stack_rest_read(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len,
-		       uint64_t now_ns);
+size_t stack_rest_read(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len, uint64_t now_ns);
 
 /* Does the whole copy still read the same, by the rules of stack_rest_read()? */
 bool stack_rest_same(struct stack_rest *r, const struct stack_copy *copy, uint64_t now_ns);
@@ -83,7 +87,6 @@ struct stack_ends {
 
 /* Length of the stack from `addr` to the end of its control block's head, in a copy of `len`
  * bytes; 0: the block is not in the copy, or the thread has none. */
-size_t stack_end_find(struct stack_ends *e, pid_t tid, uint64_t addr, const uint8_t *bytes,
-		      size_t len);
+size_t stack_end_find(struct stack_ends *e, pid_t tid, uint64_t addr, const uint8_t *bytes, size_t len);
 
 #endif

@@ -1,9 +1,9 @@
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "symbolizer/attribution/bytecodes.h"
 #include "symbolizer/hotspot/methods/method.h"

@@ -1,12 +1,12 @@
 #ifndef TEST_ATTRIBUTION_CODE_H
 #define TEST_ATTRIBUTION_CODE_H
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "symbolizer/attribution/env.h"
 

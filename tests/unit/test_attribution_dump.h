@@ -1,7 +1,6 @@
 #ifndef TEST_ATTRIBUTION_DUMP_H
 #define TEST_ATTRIBUTION_DUMP_H
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "symbolizer/attribution/env.h"
 

@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <cmocka.h>
 
 #include "jvm-bridge/host/options.h"
 

@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <cmocka.h>
 
 #include "jvm-bridge/stream/known.h"
 #include "jvm-bridge/stream/record.h"

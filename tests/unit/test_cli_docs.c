@@ -1,9 +1,9 @@
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "sampler/cli/options/cmd_docs.h"
 #include "sampler/cli/options/options.h"

@@ -1,4 +1,3 @@
-#include <cmocka.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "sampler/cli/options/hints.h"
 #include "sampler/cli/options/options.h"

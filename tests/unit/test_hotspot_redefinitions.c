@@ -1,9 +1,9 @@
 /* Classes that are redefined between a sample and its walk: other methods lie at the same addresses then. */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <cmocka.h>
 
 #include <stdlib.h>
 

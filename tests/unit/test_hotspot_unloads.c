@@ -1,9 +1,9 @@
 /* Classes that are unloaded between a sample and its walk: what is read then is not believed. */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Threads of the JVM's own, of whose names the kernel has the first 15 characters. */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <cmocka.h>
 
 #include <stdlib.h>
 

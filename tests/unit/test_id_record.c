@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <cmocka.h>
 
 #include "jvm-bridge/host/id_record.h"
 

@@ -1,10 +1,10 @@
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "sampler/inspect/command_line.h"
 #include "sampler/inspect/inspect.h"

@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <uthash.h>
+#include <cmocka.h>
 
 #include "jvm-bridge/peer/peer.h"
 #include "jvm-bridge/peer/timeline.h"

@@ -43,6 +43,7 @@ struct bridge {
 	bool running;
 	atomic_bool cancelled; /* sampling has ended before the JVM answered */
 	int stop; /* eventfd */
+	atomic_uint wanted; /* other threads that wait for the lock */
 	pthread_mutex_t lock; /* everything below */
 	pthread_cond_t changed;
 	enum bridge_state state;
@@ -60,6 +61,38 @@ const char *bridge_mapped(const struct maps *maps)
 			return path;
 	}
 	return NULL;
+}
+
+/* --- The lock */
+
+/* A mutex is not fair: the bridge's thread, which reads all the time if the JVM sends all the time, would keep it. */
+static void lock_wanted(struct bridge *b)
+{
+	if (pthread_mutex_trylock(&b->lock) == 0)
+		return;
+	atomic_fetch_add(&b->wanted, 1);
+	pthread_mutex_lock(&b->lock);
+	atomic_fetch_sub(&b->wanted, 1);
+}
+
+/* Returns 0, or ETIMEDOUT. until: of CLOCK_REALTIME, or NULL. */
+static int wait_changed_locked(struct bridge *b, const struct timespec *until)
+{
+	int r;
+
+	atomic_fetch_add(&b->wanted, 1);
+	r = until ? pthread_cond_timedwait(&b->changed, &b->lock, until) : pthread_cond_wait(&b->changed, &b->lock);
+	atomic_fetch_sub(&b->wanted, 1);
+	return r;
+}
+
+/* The bridge's thread: lets go first whoever waits for the lock. */
+static void let_others_lock(const struct bridge *b)
+{
+	const struct timespec pause = {.tv_nsec = 100000};
+
+	if (atomic_load(&b->wanted))
+		nanosleep(&pause, NULL);
 }
 
 /* --- The library */
@@ -217,6 +250,7 @@ static bool read_some(struct bridge *b, struct err *err)
 	r = peer_read(b->peer, err);
 	pthread_cond_broadcast(&b->changed);
 	pthread_mutex_unlock(&b->lock);
+	let_others_lock(b);
 	return r >= 0;
 }
 
@@ -329,7 +363,7 @@ static void wait_replayed_locked(struct bridge *b)
 	struct timespec until = time_in(REPLAY_MS);
 
 	while (b->state == BRIDGE_CONNECTED && !peer_is_replayed(b->peer))
-		if (pthread_cond_timedwait(&b->changed, &b->lock, &until) != 0)
+		if (wait_changed_locked(b, &until) != 0)
 			return;
 }
 
@@ -337,9 +371,9 @@ static int wait_connected(struct bridge *b, struct err *err)
 {
 	int r = 0;
 
-	pthread_mutex_lock(&b->lock);
+	lock_wanted(b);
 	while (b->state == BRIDGE_CONNECTING)
-		pthread_cond_wait(&b->changed, &b->lock);
+		wait_changed_locked(b, NULL);
 	wait_replayed_locked(b);
 	if (b->state == BRIDGE_ENDED && (!b->peer || (b->err.code && !peer_is_replayed(b->peer))))
 		r = err_set(err, b->err.code ? b->err.code : -EPIPE, "--bridge on: %.300s", b->err.msg);
@@ -378,7 +412,7 @@ struct timeline *bridge_lock(struct bridge *b)
 {
 	if (!b)
 		return NULL;
-	pthread_mutex_lock(&b->lock);
+	lock_wanted(b);
 	if (b->peer && b->state >= BRIDGE_CONNECTED)
 		return b->timeline;
 	pthread_mutex_unlock(&b->lock);
@@ -421,10 +455,10 @@ void bridge_finish(struct bridge *b)
 
 	if (!b || !b->running)
 		return;
-	pthread_mutex_lock(&b->lock);
+	lock_wanted(b);
 	if (b->state == BRIDGE_CONNECTED && peer_ask_sync(b->peer, SYNC_COOKIE) == 0)
 		while (b->state == BRIDGE_CONNECTED && peer_synced(b->peer) != SYNC_COOKIE)
-			if (pthread_cond_timedwait(&b->changed, &b->lock, &until) != 0)
+			if (wait_changed_locked(b, &until) != 0)
 				break;
 	pthread_mutex_unlock(&b->lock);
 	stop_thread(b);

@@ -16,6 +16,7 @@
 #include "sampler/engine/engine_thread.h"
 #include "sampler/engine/perf/events/perf_attach.h"
 #include "sampler/engine/perf/events/perf_follow.h"
+#include "sampler/engine/perf/events/ring_watch.h"
 #include "sampler/engine/perf/perf_policy.h"
 #include "sampler/engine/perf/perf_step.h"
 #include "sampler/engine/perf/quiet_cpu.h"
@@ -49,6 +50,7 @@ struct ring_state {
 	struct perf_steps steps;
 	_Atomic uint64_t used_ns; /* CPU time of the consumer on the ring's CPU, not yet in `steps` */
 	uint64_t waiting_since_ns; /* its reader; UINT64_MAX: it has not waited yet */
+	struct ring_watch watch;
 	bool waited; /* something was in it in the last round, and its reader has not come */
 };
 
@@ -156,6 +158,28 @@ static void drain_rings(struct perf_drain *d, bool all)
 	perf_intake_look(&d->intake);
 	if (perf_intake_take_pushed(&d->intake))
 		wake_consumer(d);
+}
+
+/* After all rings were drained. */
+static void renew_stuck_rings(struct perf_drain *d)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	for (size_t i = 0; perf_attach_may_stick(d->attach) && i < perf_attach_n_rings(d->attach); i++) {
+		struct ring_watch *w = &d->rings[i].watch;
+		int r;
+
+		if (!ring_watch_due(w, perf_ring_head(perf_attach_ring(d->attach, i)), now) ||
+		    !ring_watch_note(w, perf_attach_ring_lost(d->attach, i), now))
+			continue;
+		r = perf_attach_renew_ring(d->attach, i);
+		if (r < 0)
+			log_warn("the kernel writes no samples of CPU %d any more: %s", perf_attach_cpus(d->attach)[i],
+				 strerror(-r));
+		else
+			log_info("the ring of CPU %d was stuck and is a new one now; its last samples are lost",
+				 perf_attach_cpus(d->attach)[i]);
+	}
 }
 
 static void drain_meanwhile(void *ctx)
@@ -390,6 +414,7 @@ static void *drain_main(void *arg)
 		quiet_cpu_begin(&d->quiet);
 		lock(d);
 		drain_rings(d, false);
+		renew_stuck_rings(d);
 		unlock(d);
 		quiet_cpu_end(&d->quiet);
 		adapt(d);

@@ -107,4 +107,11 @@ size_t perf_attach_ring_size(const struct perf_attach *a);
  * Linux 6.0). */
 bool perf_attach_lost(const struct perf_attach *a, uint64_t *ret);
 
+/* The same of the present events of one ring; and whether a ring may get stuck, and these counts tell (ring_watch.h). */
+uint64_t perf_attach_ring_lost(const struct perf_attach *a, size_t ring);
+bool perf_attach_may_stick(const struct perf_attach *a);
+
+/* Replaces a ring that is stuck; what is in it is lost. */
+int perf_attach_renew_ring(struct perf_attach *a, size_t ring);
+
 #endif

@@ -1,5 +1,7 @@
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "sampler/engine/perf/events/perf_attach_priv.h"
@@ -117,4 +119,37 @@ int attach_rings_open(struct perf_attach *a, struct err *err)
 			 "%lld; samples may be lost at high rates",
 			 a->ring_size / 1024, wanted / 1024, (long long)perf_sysctl("perf_event_mlock_kb", 0));
 	return 0;
+}
+
+/* --- Rings that are stuck */
+
+bool perf_attach_may_stick(const struct perf_attach *a)
+{
+	const unsigned both = PERF_CAN_READ_ENDED | PERF_CAN_COUNT_LOST;
+
+	return perf_attach_by_thread(a) && (a->config.features & both) == both;
+}
+
+uint64_t perf_attach_ring_lost(const struct perf_attach *a, size_t ring)
+{
+	uint64_t sum = 0, v[2]; /* read_format: value, then the number lost */
+
+	for (size_t i = 0; i < a->set.events.n; i++)
+		if (a->set.events.v[i].cpu == ring && read(a->set.events.v[i].fd, v, sizeof(v)) == sizeof(v))
+			sum += v[1];
+	return sum;
+}
+
+int perf_attach_renew_ring(struct perf_attach *a, size_t ring)
+{
+	int r = perf_ring_renew(&a->rings[ring], a->ring_fds[ring]);
+
+	/* Inherited events write to the ring of the event that they come from. */
+	for (size_t i = 0; r == 0 && i < a->set.events.n; i++) {
+		const struct event_fd *e = &a->set.events.v[i];
+
+		if (e->cpu == ring && ioctl(e->fd, PERF_EVENT_IOC_SET_OUTPUT, a->ring_fds[ring]) < 0)
+			r = -errno;
+	}
+	return r;
 }

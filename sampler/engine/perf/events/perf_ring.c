@@ -51,8 +51,23 @@ void perf_ring_close(struct perf_ring *r)
 	memset(r, 0, sizeof(*r));
 }
 
+int perf_ring_renew(struct perf_ring *r, int fd)
+{
+	size_t size = r->size;
+
+	perf_ring_close(r);
+	return perf_ring_open(r, fd, size);
+}
+
+uint64_t perf_ring_head(const struct perf_ring *r)
+{
+	return r->head ? __atomic_load_n(r->head, __ATOMIC_ACQUIRE) : 0;
+}
+
 uint64_t perf_ring_used(const struct perf_ring *r)
 {
+	if (!r->head)
+		return 0;
 	return __atomic_load_n(r->head, __ATOMIC_ACQUIRE) - *r->tail;
 }
 
@@ -76,6 +91,8 @@ static const void *whole(const struct perf_ring *r, uint64_t pos, size_t len)
 
 int perf_ring_drain(struct perf_ring *r, perf_ring_fn *fn, void *ctx)
 {
+	if (!r->head)
+		return 0;
 	/* Pairs with the barrier in perf_output_put_handle(): all records in front of head are complete. */
 	uint64_t head = __atomic_load_n(r->head, __ATOMIC_ACQUIRE), tail = *r->tail, given = tail;
 	int ret = head - tail > r->size ? -EBADMSG : 0;

@@ -23,6 +23,13 @@ int perf_ring_open(struct perf_ring *r, int fd, size_t size);
 int perf_ring_init(struct perf_ring *r, void *data, size_t size, uint64_t *head, uint64_t *tail);
 void perf_ring_close(struct perf_ring *r);
 
+/* Maps a new ring in place of the present one, which is lost with what is in it. All events that wrote to it have to be
+ * redirected. On failure it stays empty. */
+int perf_ring_renew(struct perf_ring *r, int fd);
+
+/* How many bytes the kernel has written, of which the reader knows. */
+uint64_t perf_ring_head(const struct perf_ring *r);
+
 /* Bytes that have not been read. */
 uint64_t perf_ring_used(const struct perf_ring *r);
 

@@ -76,9 +76,24 @@ static void *open_in_property(const char *property, const char *name)
 	return lib;
 }
 
+/* The agents that come with the bridge lie beside it: hprof is libjsampler-hprof.so, also on JDK 8, which has one of its own. */
+static void *open_beside(const char *name)
+{
+	char path[AGENT_NAME_MAX];
+	Dl_info info;
+	const char *slash;
+
+	if (!dladdr((const void *)open_beside, &info) || !info.dli_fname || !(slash = strrchr(info.dli_fname, '/')))
+		return NULL;
+	if (snprintf(path, sizeof(path), "%.*s/libjsampler-%s.so", (int)(slash - info.dli_fname), info.dli_fname,
+		     name) >= (int)sizeof(path))
+		return NULL;
+	return dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+}
+
 /*
- * A path has a slash; a name is lib<name>.so where the JVM would look for it: among its own libraries, then where the loader
- * does; at last where Java code would load it from. `why` is what the loader says.
+ * A path has a slash; a name is one of the bridge's own agents, or lib<name>.so where the JVM would look for it: among its
+ * own libraries, then where the loader does; at last where Java code would load it from. `why` is what the loader says.
  */
 static void *library_open(const char *name, char *why, size_t size)
 {
@@ -92,6 +107,8 @@ static void *library_open(const char *name, char *why, size_t size)
 		return NULL;
 	}
 	if (bare)
+		lib = open_beside(name);
+	if (bare && !lib)
 		lib = open_in_property("sun.boot.library.path", name);
 	if (lib)
 		return lib;

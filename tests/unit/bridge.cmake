@@ -3,6 +3,10 @@ js_unit_test(bridge_options)
 target_sources(test_bridge_options PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/options.c)
 target_include_directories(test_bridge_options PRIVATE ${CMAKE_SOURCE_DIR})
 
+js_unit_test(hprof_options)
+target_sources(test_hprof_options PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/options.c)
+target_include_directories(test_hprof_options PRIVATE ${CMAKE_SOURCE_DIR})
+
 js_unit_test(bridge_stream Threads::Threads)
 target_sources(test_bridge_stream PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/ring.c
   ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/known.c ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/record.c)
@@ -30,7 +34,7 @@ target_include_directories(test_jvmpi SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUD
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_test(NAME unit.bridge_symbols COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/unit/bridge_symbols.py
-  $<TARGET_FILE:jsampler-bridge> $<TARGET_FILE:jsampler-stream>)
+  $<TARGET_FILE:jsampler-bridge> $<TARGET_FILE:jsampler-stream> $<TARGET_FILE:jsampler-hprof>)
 set_tests_properties(unit.bridge_symbols PROPERTIES LABELS unit TIMEOUT 60)
 
 # The page of what the bridge has of JVMPI: complete, and each row with a check that exists.

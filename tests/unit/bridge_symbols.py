@@ -12,7 +12,7 @@ import tempfile
 
 NEWEST = (2, 17)
 EXPORTS = {"libjsampler-bridge.so": {"Agent_OnLoad", "Agent_OnAttach", "Agent_OnUnload"},
-           "libjsampler-stream.so": {"JVM_OnLoad"}}
+           "libjsampler-stream.so": {"JVM_OnLoad"}, "libjsampler-hprof.so": {"JVM_OnLoad"}}
 # Loads each library in a process of musl, every symbol bound, and finds its entry points.
 LOADER = """
 #include <dlfcn.h>

@@ -1,0 +1,14 @@
+#ifndef JS_HPROF_CPU_TIMES_H
+#define JS_HPROF_CPU_TIMES_H
+
+#include "jvm-bridge/jvmpi/jvmpi.h"
+
+/*
+ * cpu=times and cpu=old: each call is timed on its thread's CPU clock. What a method used itself, and in all, is added to
+ * the trace of the innermost frames when it is left. Without hprof.data, but the last.
+ */
+void cpu_times_entered(JNIEnv *env, jmethodID method);
+void cpu_times_left(JNIEnv *env, jmethodID method);
+void cpu_times_thread_ended(JNIEnv *env);
+
+#endif

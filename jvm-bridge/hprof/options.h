@@ -1,0 +1,33 @@
+#ifndef JS_HPROF_OPTIONS_H
+#define JS_HPROF_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum hprof_cpu { CPU_NOT, CPU_SAMPLES, CPU_TIMES, CPU_OLD };
+enum { HEAP_DUMP = 1, HEAP_SITES = 2 }; /* bits of heap */
+enum { FORMAT_TEXT, FORMAT_BINARY };
+enum { DEPTH_MAX = 2048, FILE_NAME_MAX = 1024, HOST_NAME_MAX_ = 256 };
+
+/* The agent's options, as docs/hprof.md has them. Flags and words are unsigned so that one table can set them all. */
+struct hprof_options {
+	unsigned heap, cpu, monitor, format;
+	char file[FILE_NAME_MAX];
+	char net[HOST_NAME_MAX_ + 6]; /* the host, when port is set */
+	unsigned port;
+	unsigned depth, interval; /* frames; ms */
+	double cutoff; /* share of the total */
+	unsigned lineno, thread, doe, msa, force, verbose, gc_okay, primfields, primarrays;
+	bool help;
+};
+
+/*
+ * `text` is what the agent was given, `more` comes from the environment and wins; both may be NULL. 0, or -EINVAL with
+ * the sentence to print in `why`.
+ */
+int hprof_options_parse(const char *text, const char *more, struct hprof_options *ret, char *why, size_t size);
+
+/* For `help`. */
+extern const char hprof_help[];
+
+#endif

@@ -1,0 +1,179 @@
+#include "jvm-bridge/hprof/out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "jvm-bridge/hprof/hprof.h"
+
+enum { BUFFER = 1 << 16, LINE_MAX_ = 8192 };
+
+static struct {
+	int fd; /* -1: nothing is written any more */
+	bool is_file;
+	off_t kept; /* bytes of the file up to the end of a whole record */
+	off_t at; /* bytes of the file */
+	size_t n, whole; /* in the buffer */
+	char name[FILE_NAME_MAX + 32];
+	char buffer[BUFFER];
+} out = {.fd = -1};
+
+/* force=n: the PID goes before .txt, or to the end. */
+static void name_with_pid(const char *file)
+{
+	size_t n = strlen(file);
+	bool text = n > 4 && !strcmp(file + n - 4, ".txt");
+
+	snprintf(out.name, sizeof(out.name), "%.*s.%d%s", (int)(text ? n - 4 : n), file, (int)getpid(),
+		 text ? ".txt" : "");
+}
+
+static int file_open(const struct hprof_options *o)
+{
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+
+	snprintf(out.name, sizeof(out.name), "%s", o->file);
+	out.fd = open(out.name, flags | (o->force ? O_TRUNC : O_EXCL), 0644);
+	if (out.fd < 0 && errno == EEXIST && !o->force) {
+		name_with_pid(o->file);
+		out.fd = open(out.name, flags | O_TRUNC, 0644);
+	}
+	if (out.fd < 0) {
+		int r = -errno;
+
+		hprof_error("cannot open '%s': %s", out.name, strerror(-r));
+		return r;
+	}
+	out.is_file = true;
+	return 0;
+}
+
+static int net_open(const struct hprof_options *o)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all = NULL;
+	char port[16];
+	int r, last = EHOSTUNREACH;
+
+	snprintf(port, sizeof(port), "%u", o->port);
+	snprintf(out.name, sizeof(out.name), "%s:%s", o->net, port);
+	r = getaddrinfo(o->net, port, &hints, &all);
+	if (r) {
+		hprof_error("cannot connect to %s: %s", out.name, gai_strerror(r));
+		return -EHOSTUNREACH;
+	}
+	for (struct addrinfo *a = all; a && out.fd < 0; a = a->ai_next) {
+		out.fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+		if (out.fd >= 0 && connect(out.fd, a->ai_addr, a->ai_addrlen)) {
+			last = errno;
+			close(out.fd);
+			out.fd = -1;
+		}
+	}
+	freeaddrinfo(all);
+	if (out.fd < 0)
+		hprof_error("cannot connect to %s: %s", out.name, strerror(last));
+	return out.fd < 0 ? -last : 0;
+}
+
+int out_open(const struct hprof_options *o)
+{
+	return o->port ? net_open(o) : file_open(o);
+}
+
+/* Said once; the file ends where a record ends. */
+static void out_fail(int error)
+{
+	hprof_error("cannot write to %s: %s; what would follow is lost", out.name, strerror(error));
+	if (out.is_file && ftruncate(out.fd, out.kept))
+		hprof_error("%s ends in the middle of a record", out.name);
+	close(out.fd);
+	out.fd = -1;
+	out.n = out.whole = 0;
+}
+
+static void out_write(const char *data, size_t n, size_t whole)
+{
+	size_t done = 0;
+
+	while (done < n && out.fd >= 0) {
+		ssize_t r = out.is_file ? write(out.fd, data + done, n - done) :
+					  send(out.fd, data + done, n - done, MSG_NOSIGNAL);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0) {
+			out_fail(r ? errno : ENOSPC);
+			return;
+		}
+		done += (size_t)r;
+	}
+	if (whole)
+		out.kept = out.at + (off_t)whole;
+	out.at += (off_t)n;
+}
+
+static void buffer_write(void)
+{
+	size_t n = out.n, whole = out.whole;
+
+	out.n = out.whole = 0;
+	if (n)
+		out_write(out.buffer, n, whole);
+}
+
+void out_put(const void *data, size_t n)
+{
+	if (out.fd < 0)
+		return;
+	if (n > BUFFER - out.n)
+		buffer_write();
+	if (n > BUFFER) {
+		out_write(data, n, 0);
+		return;
+	}
+	memcpy(out.buffer + out.n, data, n);
+	out.n += n;
+}
+
+void out_print(const char *fmt, ...)
+{
+	char line[LINE_MAX_];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (n >= (int)sizeof(line))
+		n = sizeof(line) - 1;
+	if (n > 0)
+		out_put(line, (size_t)n);
+}
+
+void out_whole(void)
+{
+	if (out.n)
+		out.whole = out.n;
+	else
+		out.kept = out.at;
+}
+
+void out_flush(void)
+{
+	if (out.fd >= 0)
+		buffer_write();
+}
+
+void out_close(void)
+{
+	out_flush();
+	/* Some file systems tell of a full disk only now. */
+	if (out.fd >= 0 && close(out.fd) && out.is_file)
+		hprof_error("cannot write to %s: %s", out.name, strerror(errno));
+	out.fd = -1;
+}

@@ -1,0 +1,39 @@
+#ifndef JS_HPROF_TRACES_H
+#define JS_HPROF_TRACES_H
+
+#include "jvm-bridge/hprof/classes.h"
+
+enum {
+	TRACE_NONE = 300000
+}; /* the serial number of the empty trace of what is older than the agent; real ones follow */
+
+struct frame {
+	struct method *method; /* NULL: unknown */
+	jint line; /* as JVMPI has it: -1 unknown, -3 native method */
+};
+
+/* What is counted of one trace since the last dump; times in ns. */
+struct cost {
+	uint64_t count, self, total;
+};
+
+struct trace {
+	struct link link;
+	uint32_t serial;
+	uint32_t thread; /* its serial number; 0 without thread=y */
+	bool written;
+	struct cost cost;
+	uint32_t n;
+	struct frame frames[]; /* [0] is the innermost */
+};
+
+/*
+ * The one trace of these frames in that thread, made when it is new; frames beyond depth are left out. NULL: out of
+ * memory, which is counted in traces_lost(). Traces live for good. All functions: with hprof.data.
+ */
+struct trace *trace_of(uint32_t thread, const struct frame *frames, uint32_t n);
+struct trace *trace_of_call(const JVMPI_CallTrace *call);
+void traces_each(void (*f)(struct trace *t, void *arg), void *arg);
+uint64_t traces_lost(void);
+
+#endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "symbolizer/base/cleanup.h"
-#include "symbolizer/base/hash.h"
+#include "symbolizer/base/u64map.h"
 #include "symbolizer/base/vec.h"
 
 enum { ROWS_COMPARED = 64 };
@@ -29,8 +29,7 @@ struct page_trie {
 	VEC(struct row) rows;
 	VEC(struct page_slice) slices;
 	VEC(struct page_slice) handed; /* entries of one row, consecutive */
-	uint32_t *slots; /* node, by hash of (parent, frame); 0: free */
-	uint32_t n_slots; /* a power of two */
+	struct u64map children; /* node, by key_of() */
 	uint32_t max_depth;
 };
 
@@ -40,9 +39,7 @@ struct page_trie *page_trie_new(void)
 
 	if (!t)
 		return NULL;
-	t->n_slots = 1024;
-	t->slots = calloc(t->n_slots, sizeof(*t->slots));
-	if (t->slots && vec_push(&t->nodes, (struct node){0}) && vec_push(&t->rows, (struct row){0}))
+	if (vec_push(&t->nodes, (struct node){0}) && vec_push(&t->rows, (struct row){0}))
 		return t;
 	page_trie_free(t);
 	return NULL;
@@ -56,57 +53,33 @@ void page_trie_free(struct page_trie *t)
 	vec_done(&t->rows);
 	vec_done(&t->slices);
 	vec_done(&t->handed);
-	free(t->slots);
+	u64map_done(&t->children);
 	free(t);
 }
 
-/* The slot of the child, or the free one for it. */
-static uint32_t slot_of(const struct page_trie *t, uint32_t parent, uint32_t frame)
+/* Never 0, which a u64map does not take. It does not overflow: a parent is less than UINT32_MAX. */
+static uint64_t key_of(uint32_t parent, uint32_t frame)
 {
-	uint32_t mask = t->n_slots - 1;
-	uint32_t i = (uint32_t)hash_u64((uint64_t)parent << 32 | frame) & mask;
-
-	for (; t->slots[i]; i = (i + 1) & mask) {
-		const struct node *n = &t->nodes.v[t->slots[i]];
-
-		if (n->parent == parent && n->frame == frame)
-			break;
-	}
-	return i;
-}
-
-static bool grow_slots(struct page_trie *t)
-{
-	uint32_t *slots;
-
-	if (t->nodes.n < t->n_slots / 2)
-		return true;
-	if (t->n_slots > UINT32_MAX / 4 || !(slots = calloc((size_t)t->n_slots * 2, sizeof(*slots))))
-		return false;
-	free(t->slots);
-	t->slots = slots;
-	t->n_slots *= 2;
-	for (uint32_t i = 1; i < t->nodes.n; i++)
-		t->slots[slot_of(t, t->nodes.v[i].parent, t->nodes.v[i].frame)] = i;
-	return true;
+	return ((uint64_t)parent << 32 | frame) + 1;
 }
 
 uint32_t page_trie_child(struct page_trie *t, uint32_t parent, uint32_t frame)
 {
 	struct node n = {.parent = parent, .frame = frame};
-	uint32_t slot, id = (uint32_t)t->nodes.n;
+	uint32_t id = u64map_get(&t->children, key_of(parent, frame));
 
-	if (!grow_slots(t))
-		return UINT32_MAX;
-	slot = slot_of(t, parent, frame);
-	if (t->slots[slot])
-		return t->slots[slot];
+	if (id)
+		return id;
+	id = (uint32_t)t->nodes.n;
 	n.next = t->nodes.v[parent].first_child;
 	n.depth = t->nodes.v[parent].depth + 1;
-	if (!vec_push(&t->nodes, n))
+	if (t->nodes.n >= UINT32_MAX || !u64map_put(&t->children, key_of(parent, frame), id))
 		return UINT32_MAX;
+	if (!vec_push(&t->nodes, n)) {
+		u64map_remove(&t->children, key_of(parent, frame));
+		return UINT32_MAX;
+	}
 	t->nodes.v[parent].first_child = id;
-	t->slots[slot] = id;
 	if (n.depth > t->max_depth)
 		t->max_depth = n.depth;
 	return id;

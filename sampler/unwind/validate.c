@@ -1,9 +1,8 @@
 #include "sampler/unwind/validate.h"
 
-#include <stdlib.h>
-
 #include "sampler/unwind/pc_cache.h"
 #include "sampler/unwind/walker.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/reader/hs_arch.h"
 #include "symbolizer/native/modmap.h"
@@ -30,20 +29,15 @@ static bool is_handler(const struct code *c, uint64_t pc)
 	return false;
 }
 
-static int compare_offset(const void *key, const void *record)
-{
-	int64_t a = *(const int64_t *)key, b = ((const struct code_record *)record)->pc_offset;
-
-	return (a > b) - (a < b);
-}
-
 /* Every call of a method has a record at its return address; so have polls, whose handler is entered
  * as if the polling instruction had called it. */
 static bool has_record(const struct code *c, uint64_t pc)
 {
 	const int64_t off = (int64_t)(pc - c->begin);
 
-	return c->n_records && bsearch(&off, c->records, c->n_records, sizeof(*c->records), compare_offset);
+	const size_t after = first_above(c->records, c->n_records, pc_offset, off);
+
+	return after && c->records[after - 1].pc_offset == off;
 }
 
 /* Whether a pc can be a return address. Cached; 0 is unknown. */

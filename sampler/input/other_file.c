@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define PAGE "a page, which holds no profile to read; record with -o FILE.pb.gz as well, and read that"
+#define HPROF "an HPROF dump in binary; its text (format=a) can be read"
 #define TEXT "a text for people; record with -o FILE.pb.gz as well, and read that"
 
 static const struct {
@@ -24,7 +25,8 @@ static const struct {
 	{"recorded   ", 11, NULL, TEXT},
 	{"FLR\0", 4, NULL, "a JFR recording; async-profiler's jfrconv makes pprof of it: jfrconv FILE.jfr FILE.pprof"},
 	{"PERFILE2", 8, NULL, "perf record's; perf script and stackcollapse-perf.pl make folded stacks of it"},
-	{"JAVA PROFILE", 12, NULL, "an HPROF dump; folded stacks and pprof can be read"},
+	{"JAVA PROFILE 1.0.1", 19, NULL, HPROF},
+	{"JAVA PROFILE 1.0.2", 19, NULL, HPROF},
 	{"PK\3\4", 4, NULL, "a zip archive; unpack it first"},
 	{"\x28\xb5\x2f\xfd", 4, NULL, "compressed with zstd; unpack it first"},
 	{"\xfd"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sampler/input/folded.h"
+#include "sampler/input/hprof_text.h"
 #include "sampler/input/other_file.h"
 #include "sampler/input/pprof.h"
 #include "sampler/input/source.h"
@@ -38,8 +39,8 @@ static int not_folded(const struct source *s, const struct reader_report *report
 	const struct reader_problem *p = &report->first[0];
 
 	return err_set(err, -EINVAL,
-		       "'%s' is not a profile: neither pprof nor folded stacks (line %" PRIu64 ": %s; %" PRIu64
-		       " of %" PRIu64 " lines are malformed)",
+		       "'%s' is not a profile: neither pprof, folded stacks nor HPROF's text (line %" PRIu64
+		       ": %s; %" PRIu64 " of %" PRIu64 " lines are malformed)",
 		       source_name(s), p->line, p->what, report->unreadable, report->lines);
 }
 
@@ -60,6 +61,10 @@ static int read_into(struct source *s, struct named_builder *b, struct reader_re
 		return rc;
 	ret_head->len = len < sizeof(ret_head->bytes) ? len : sizeof(ret_head->bytes);
 	memcpy(ret_head->bytes, head, ret_head->len);
+	if (hprof_text_is(head, len)) {
+		report->format = "HPROF";
+		return hprof_text_read(s, b, report, err);
+	}
 	if (!is_text(source_name(s), head, len)) {
 		report->format = "pprof";
 		return pprof_read(s, b, err);

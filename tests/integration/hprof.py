@@ -6,8 +6,10 @@ usage: hprof.py [--jdk 17] [--case NAME]
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import bridge
 import jvm
@@ -39,7 +41,33 @@ def times(jdk, tmp):
 def samples(jdk, tmp):
     status, said, text = run(jdk, tmp, "cpu=samples,interval=1")
     shape = r"^JAVA PROFILE 1\.0\.1, created .*^--------$.*^TRACE 3\d{5}:$\n\t.*^CPU SAMPLES BEGIN \(total = [1-9]\d*\) .*^CPU SAMPLES END$"
-    return [said] * bool(status) + ([] if re.search(shape, text, re.M | re.S) else ["no such text: " + text[-300:]])
+    bad = [said] * bool(status) + ([] if re.search(shape, text, re.M | re.S) else ["no such text: " + text[-300:]])
+    return bad + read_back(text, tmp)
+
+
+def read_back(text, tmp):
+    """jsampler's sum of the samples is HPROF's total."""
+    folded = os.path.join(tmp, "out.folded")
+    done = subprocess.run([jvm.jsampler_path(), "convert", os.path.join(tmp, "out.txt"), "-o", folded],
+                          stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        return [done.stderr]
+    shown = sum(int(line.rsplit(" ", 1)[1]) for line in open(folded))
+    rows = re.findall(r"^ *\d+ +[\d.]+% +[\d.]+% +(\d+) 3\d{5} ", text, re.M)
+    return [] if shown == sum(map(int, rows)) else ["%d samples converted, %s written" % (shown, rows)]
+
+
+def quit_dumps(jdk, tmp):
+    """SIGQUIT writes a dump, the JVM runs on, and its end writes another."""
+    out = os.path.join(tmp, "quit.txt")
+    argv = [str(jdk.home / "bin/java"), bridge.hosted("hprof", "cpu=samples,file=" + out), "-cp",
+            str(jvm.compile_java(jdk, "hprof")), "Calls", "3"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as p:
+        time.sleep(1.5)
+        p.send_signal(signal.SIGQUIT)
+        said = p.communicate(timeout=bridge.DONE)[0]
+    dumps = open(out).read().count("CPU SAMPLES END") if os.path.exists(out) else 0
+    return [] if p.returncode == 0 and dumps == 2 else ["status %d, %d dumps: %s" % (p.returncode, dumps, said)]
 
 
 def refused(jdk, tmp):
@@ -53,4 +81,4 @@ def refused(jdk, tmp):
 
 
 if __name__ == "__main__":
-    sys.exit(bridge.run_cases(__doc__, (old, times, samples, refused)))
+    sys.exit(bridge.run_cases(__doc__, (old, times, samples, quit_dumps, refused)))

@@ -203,7 +203,7 @@ static void no_profile_at_all(void **state)
 
 	(void)state;
 	assert_int_equal(reader_parse_profile("hello\nworld\n", 12, "f", &np, NULL, &err), -EINVAL);
-	assert_string_equal(err.msg, "'f' is not a profile: neither pprof nor folded stacks (line 1: "
+	assert_string_equal(err.msg, "'f' is not a profile: neither pprof, folded stacks nor HPROF's text (line 1: "
 				     "no stack with a count behind it; 2 of 2 lines are malformed)");
 	assert_int_equal(reader_parse_profile("a 1\nb\nc\n", 8, "f", &np, NULL, &err), -EINVAL);
 	assert_int_equal(reader_parse_profile(zeros, 64, "f", &np, NULL, &err), -EINVAL);

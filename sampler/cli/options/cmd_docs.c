@@ -57,7 +57,8 @@ static const struct cmd_doc docs[] = {
 	 "else folded stacks on stdout.",
 	 record_option_specs, record_statuses},
 	{"report", "text views of saved profiles: methods, calls, lines, tiers", report_usage,
-	 "Reads profiles (pprof or folded text; - is stdin), adds them up and prints one view. Frames that "
+	 "Reads profiles (pprof, folded text, or HPROF's text; - is stdin), adds them up and prints one view. Frames "
+	 "that "
 	 "differ only in tier or inlining are one method. METHOD is a name as profiles have it, with * "
 	 "for any characters but a slash and ** for any; a dot may stand for a slash, and the package "
 	 "may be left out.",
@@ -70,7 +71,8 @@ static const struct cmd_doc docs[] = {
 	 "-10% (of the share before); METHOD as in report, * and ** included.",
 	 diff_option_specs, diff_statuses},
 	{"convert", "merge and filter saved profiles, change their format", convert_usage,
-	 "Reads profiles (pprof, or folded text as jsampler, flamegraph.pl's tools or async-profiler write "
+	 "Reads profiles (pprof, HPROF's text, or folded text as jsampler, flamegraph.pl's tools or async-profiler "
+	 "write "
 	 "it, in gzip or not; - is stdin), adds them up, applies the filters and writes the result. Lines "
 	 "that cannot be read are skipped and reported with their numbers.",
 	 convert_option_specs, convert_statuses},

@@ -1,4 +1,4 @@
-/** Known numbers of calls on two threads, some of which an exception ends. */
+/** Known numbers of calls on two threads, some of which an exception ends. With an argument, so many seconds of others before. */
 public final class Calls implements Runnable {
 	static volatile long sink;
 
@@ -26,7 +26,15 @@ public final class Calls implements Runnable {
 		}
 	}
 
+	static void spin(double seconds) {
+		long end = System.nanoTime() + (long)(seconds * 1e9);
+		while (System.nanoTime() < end)
+			sink += end;
+	}
+
 	public static void main(String[] args) throws Exception {
+		if (args.length > 0)
+			spin(Double.parseDouble(args[0]));
 		Thread t = new Thread(new Calls());
 		t.start();
 		new Calls().run();

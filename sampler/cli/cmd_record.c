@@ -180,15 +180,24 @@ static void say_outlived(struct record *rec, uint64_t start_ns)
 static _Noreturn void give_up(struct record *rec)
 {
 	log_error("sampling does not end: a process that is sampled holds up whoever looks at it (its memory, or its "
-		  "execve(2), "
-		  "waits for a file system that does not answer?); nothing is written");
+		  "execve(2), waits for a file system that does not answer?); nothing is written");
 	outputs_done(&rec->outs);
 	_exit(EXIT_FAILED);
 }
 
-static void wait_for_end(struct record *rec)
+/* After what is left was written: threads that hang can be joined by nobody. */
+static _Noreturn void end_without_some(struct record *rec, int r, const struct err *err)
 {
-	bool seen = isatty(STDERR_FILENO) && !rec->o.quiet, live = seen && columns_live_terminal();
+	if (r < 0)
+		log_error("%s", err->msg);
+	outputs_done(&rec->outs);
+	_exit(EXIT_FAILED);
+}
+
+/* False: some sessions do not end. */
+static bool wait_for_end(struct record *rec)
+{
+	bool seen = isatty(STDERR_FILENO) && !rec->o.quiet, live = seen && columns_live_terminal(), hang = false;
 	uint64_t start_ns = clock_monotonic_ns();
 	struct stuck stuck = {0};
 	struct pollfd fds[3] = {
@@ -215,13 +224,15 @@ static void wait_for_end(struct record *rec)
 			stuck_expect(&stuck, clock_monotonic_ns());
 			runs_stop(rec->runs);
 		}
-		if (stuck_look(&stuck, clock_monotonic_ns(), clock_process_cpu_ns()))
-			give_up(rec);
+		hang = stuck_look(&stuck, clock_monotonic_ns(), clock_process_cpu_ns());
+		if (hang)
+			break;
 		if (live)
 			live_line(rec, clock_monotonic_ns() - start_ns);
 	}
 	if (live)
 		summary_live_line_clear();
+	return !hang;
 }
 
 /* The profile of all processes, and, if an output is per process, one for each. */
@@ -241,8 +252,9 @@ static int filter_each(const struct record_options *o, struct results *res, stru
 {
 	int r = filters_apply(o, 0, &res->all, err);
 
-	for (size_t i = 0; r == 0 && i < o->n_pids && res->each[i]; i++)
-		r = filters_apply_quietly(o, 0, &res->each[i], err);
+	for (size_t i = 0; r == 0 && i < o->n_pids; i++)
+		if (res->each[i])
+			r = filters_apply_quietly(o, 0, &res->each[i], err);
 	return r;
 }
 
@@ -284,10 +296,22 @@ static void check_slices(const struct record *rec)
 		log_warn("--slices: time slices are kept in .html and .pb.gz only");
 }
 
-static int record(struct record *rec, struct err *err)
+static int join_and_write(struct record *rec, struct err *err)
 {
 	struct err late = {0};
+	int r = runs_join(rec->runs, &late);
+
+	if (r < 0 && !runs_live(rec->runs).samples)
+		return err_set(err, r, "%s", late.msg);
+	if (r < 0)
+		log_warn("%s: writing what was sampled until then", late.msg);
+	return write_results(rec, err);
+}
+
+static int record(struct record *rec, struct err *err)
+{
 	int r = block_signals(rec, err);
+	bool all;
 
 	if (r == 0)
 		r = choose_targets(rec, err);
@@ -299,14 +323,14 @@ static int record(struct record *rec, struct err *err)
 		r = start(rec, err);
 	if (r < 0)
 		return r;
-	wait_for_end(rec);
+	all = wait_for_end(rec);
 	interrupt_set_phase(INTERRUPT_FINISHING);
-	r = runs_join(rec->runs, &late);
-	if (r < 0 && !runs_live(rec->runs).samples)
-		return err_set(err, r, "%s", late.msg);
-	if (r < 0)
-		log_warn("%s: writing what was sampled until then", late.msg);
-	return write_results(rec, err);
+	if (!all && runs_abandon(rec->runs) == 0)
+		give_up(rec);
+	r = join_and_write(rec, err);
+	if (!all)
+		end_without_some(rec, r, err);
+	return r;
 }
 
 /* The message says that descriptors ran out; this says what to do. */

@@ -313,7 +313,8 @@ int outputs_write(struct outputs *outs, const struct named_profile *np, struct n
 		struct output *o = &outs->list[i];
 		const struct named_profile *of = o->process ? each[o->process - 1] : np;
 		struct err later, *e = result == 0 ? err : &later;
-		int r = o->file ? write_file(outs->opener, o, of, wo, e) : write_stdout(o, of, wo, e);
+		/* A process that was left out has no profile. */
+		int r = !of ? 0 : o->file ? write_file(outs->opener, o, of, wo, e) : write_stdout(o, of, wo, e);
 
 		if (r < 0 && result == 0)
 			result = r;

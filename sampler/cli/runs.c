@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -11,13 +12,15 @@
 #include "symbolizer/base/budget.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
 
 struct run {
 	struct runs *owner;
 	pid_t pid;
 	struct session *session;
 	pthread_t thread;
-	bool running;
+	bool running, abandoned;
+	atomic_bool ended; /* session_run() has returned */
 	int result;
 	struct err err;
 };
@@ -30,6 +33,14 @@ struct runs {
 	uint64_t duration_ns;
 	_Atomic size_t left;
 };
+
+/* The next run from *i on that was not abandoned; NULL: there is none. */
+static struct run *next_run(const struct runs *r, size_t *i)
+{
+	while (*i < r->n && r->runs[*i].abandoned)
+		(*i)++;
+	return *i < r->n ? &r->runs[(*i)++] : NULL;
+}
 
 static void run_end(struct run *run)
 {
@@ -91,6 +102,7 @@ static void *run_session(void *arg)
 	uint64_t one = 1;
 
 	run->result = session_run(run->session, r->duration_ns, &run->err);
+	atomic_store(&run->ended, true);
 	if (--r->left == 0 && write(r->done_fd, &one, sizeof(one)) < 0)
 		return NULL;
 	return NULL;
@@ -136,13 +148,32 @@ void runs_stop(struct runs *r)
 		session_stop(r->runs[i].session);
 }
 
-int runs_join(struct runs *r, struct err *err)
+size_t runs_abandon(struct runs *r)
 {
-	int result = 0;
+	size_t left = 0;
 
-	for (size_t i = 0; i < r->n; i++) {
+	for (size_t i = 0; i < r->n; i++)
+		left += atomic_load(&r->runs[i].ended);
+	for (size_t i = 0; left && i < r->n; i++) {
 		struct run *run = &r->runs[i];
 
+		run->abandoned = !atomic_load(&run->ended);
+		if (run->abandoned)
+			log_error(
+				"PID %d: sampling does not end, because this process holds up whoever looks at it (its "
+				"memory, or its execve(2), waits for a file system that does not answer?); it is left "
+				"out",
+				(int)run->pid);
+	}
+	return left;
+}
+
+int runs_join(struct runs *r, struct err *err)
+{
+	struct run *run;
+	int result = 0;
+
+	for (size_t i = 0; (run = next_run(r, &i));) {
 		if (run->running)
 			pthread_join(run->thread, NULL);
 		run->running = false;
@@ -159,14 +190,15 @@ static void merge_meta(struct named_meta *sum, const struct named_meta *m)
 		sum->duration_ns = m->duration_ns;
 }
 
-static int add_result(struct runs *r, size_t i, struct named_builder *b, struct named_profile **keep, struct err *err)
+static int add_result(struct run *run, bool first, struct named_builder *b, struct named_profile **keep,
+		      struct err *err)
 {
 	struct named_profile *np;
-	int e = session_result(r->runs[i].session, &np, err);
+	int e = session_result(run->session, &np, err);
 
 	if (e < 0)
 		return e;
-	if (i == 0)
+	if (first)
 		named_builder_copy_meta(b, &np->meta);
 	else
 		merge_meta(named_builder_meta(b), &np->meta);
@@ -181,6 +213,8 @@ static int add_result(struct runs *r, size_t i, struct named_builder *b, struct 
 int runs_result(struct runs *r, struct named_profile **each, struct named_profile **ret, struct err *err)
 {
 	struct named_builder *b;
+	struct run *run;
+	bool first = true;
 	int e = 0;
 
 	if (r->n == 1 && !each)
@@ -188,8 +222,8 @@ int runs_result(struct runs *r, struct named_profile **each, struct named_profil
 	b = named_builder_new();
 	if (!b)
 		return err_set(err, -ENOMEM, "out of memory while naming the stacks");
-	for (size_t i = 0; e == 0 && i < r->n; i++)
-		e = add_result(r, i, b, each ? &each[i] : NULL, err);
+	for (size_t i = 0; e == 0 && (run = next_run(r, &i)); first = false)
+		e = add_result(run, first, b, each ? &each[run - r->runs] : NULL, err);
 	if (e == 0 && (*ret = named_builder_take(b)))
 		return 0;
 	named_builder_free(b);
@@ -198,14 +232,18 @@ int runs_result(struct runs *r, struct named_profile **each, struct named_profil
 
 void runs_end_naming(struct runs *r)
 {
-	for (size_t i = 0; i < r->n; i++)
-		session_end_naming(r->runs[i].session);
+	struct run *run;
+
+	for (size_t i = 0; (run = next_run(r, &i));)
+		session_end_naming(run->session);
 }
 
 void runs_forget_stacks(struct runs *r)
 {
-	for (size_t i = 0; i < r->n; i++)
-		session_forget_stacks(r->runs[i].session);
+	struct run *run;
+
+	for (size_t i = 0; (run = next_run(r, &i));)
+		session_forget_stacks(run->session);
 }
 
 static void add_children(struct session_children *sum, const struct session_children *c)
@@ -234,10 +272,12 @@ static void add_summary(struct session_summary *sum, const struct session_summar
 
 struct session_summary runs_summary(const struct runs *r)
 {
-	struct session_summary sum = session_summary(r->runs[0].session);
+	size_t i = 0;
+	struct run *run = next_run(r, &i);
+	struct session_summary sum = session_summary(run->session);
 
-	for (size_t i = 1; i < r->n; i++) {
-		struct session_summary s = session_summary(r->runs[i].session);
+	while ((run = next_run(r, &i))) {
+		struct session_summary s = session_summary(run->session);
 
 		add_summary(&sum, &s);
 	}
@@ -247,9 +287,10 @@ struct session_summary runs_summary(const struct runs *r)
 struct session_live runs_live(const struct runs *r)
 {
 	struct session_live sum = {0};
+	struct run *run;
 
-	for (size_t i = 0; i < r->n; i++) {
-		struct session_live l = session_live(r->runs[i].session);
+	for (size_t i = 0; (run = next_run(r, &i));) {
+		struct session_live l = session_live(run->session);
 
 		sum.samples += l.samples;
 		sum.lost += l.lost;

@@ -23,11 +23,16 @@ int runs_start(struct runs *r, uint64_t duration_ns, struct err *err);
 bool runs_trace(const struct runs *r); /* session_traces() of any of them */
 int runs_done_fd(const struct runs *r); /* readable when all sessions have ended */
 void runs_stop(struct runs *r);
+/*
+ * Leaves out the sessions that have not ended, because their threads hang, and says so for each. Returns how many are
+ * left; with 0, nothing is left out. What is left out cannot be closed: after the results, the program has to _exit(2).
+ */
+size_t runs_abandon(struct runs *r);
 /* Waits for the threads. Returns the first error of a session, if any. */
 int runs_join(struct runs *r, struct err *err);
 /*
  * Adds up the results of all sessions; the caller frees *ret. each: NULL, or room for one profile
- * per process, in their order, which the caller frees, too (NULL from the first that failed on).
+ * per process, in their order, which the caller frees, too (NULL: it was left out, or it or one before it failed).
  */
 int runs_result(struct runs *r, struct named_profile **each, struct named_profile **ret, struct err *err);
 void runs_end_naming(struct runs *r); /* from any thread: session_end_naming() of all */

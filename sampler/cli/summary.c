@@ -307,7 +307,7 @@ static void print_files(const struct outputs *outs)
 		char clean[sizeof(outs->list[i].path)];
 
 		text_sanitise(clean, sizeof(clean), path, strlen(path));
-		if (strcmp(path, "-") != 0)
+		if (strcmp(path, "-") != 0 && !outs->list[i].file) /* a file that is still open was left out */
 			fprintf(stderr, "written: %s\n", clean);
 	}
 }

@@ -157,7 +157,7 @@ def sandboxed(pid):
     end_of(p)
 
 
-def held_by_exec():
+def held_by_exec(other, tmp):
     """A process in execve(2), of which /proc cannot be read until a file system answers: sampling ends all the same."""
     place = tempfile.mkdtemp()
     fs = subprocess.Popen([sys.executable, str(jvm.ROOT / "tests/integration/silent_fs.py"), place, "file", "exec"],
@@ -165,14 +165,18 @@ def held_by_exec():
                           preexec_fn=jvm.die_with_parent)
     said = fs.stdout.readline().split()
     if said[:1] == ["ready"]:
-        p = start("-p", said[1], "--engine", "suspend", "-i", "1ms", "-d", "3", "-o", "/dev/null", "-f", "folded")
-        jvm.wait_until(lambda: "jsampler-stop\n" in jvm.texts_of(p.pid, "comm") or p.poll() is not None)
+        out = os.path.join(tmp, "of-%p.folded")
+        p = start("-p", "%d,%s" % (other, said[1]), "--engine", "suspend", "-i", "1ms", "-d", "3", "-o", out)
+        jvm.wait_until(lambda: jvm.texts_of(p.pid, "comm").count("jsampler-stop\n") == 2 or p.poll() is not None)
         fs.stdin.write("\n")
         fs.stdin.flush()
         time.sleep(3)
         code, err, took = end_of(p)
-        check("execve() that a file system holds up: sampling ends in 10 s", code == 1 and "sampling does not end" in err,
-              (code, err, took))
+        check("execve() that a file system holds up: sampling ends in 10 s", code == 1 and
+              "PID %s: sampling does not end" % said[1] in err and
+              "written: " + out.replace("%p", str(other)) in err and out.replace("%p", said[1]) not in err, (code, err, took))
+        check("... with the results of another process", os.path.getsize(out.replace("%p", str(other))) > 0 and
+              not os.path.exists(out.replace("%p", said[1])), os.listdir(tmp))
     else:
         print("skip: execve() that a file system holds up (%s)" % " ".join(said))
     # With force it ends what waits there.
@@ -193,7 +197,7 @@ def main():
         opening(tmp)
         command(tmp)
         sandboxed(s.pid)
-        held_by_exec()
+        held_by_exec(s.pid, tmp)
     s.kill()
     s.wait()
     finish()

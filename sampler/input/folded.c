@@ -35,19 +35,6 @@ struct folded_run {
 	bool lines_shown;
 };
 
-static void report(struct folded_run *r, const char *what)
-{
-	struct reader_report *to = r->report;
-
-	if (to->unreadable < READER_PROBLEMS) {
-		struct reader_problem *p = &to->first[to->unreadable];
-
-		p->line = r->line;
-		snprintf(p->what, sizeof(p->what), "%s", what);
-	}
-	to->unreadable++;
-}
-
 /*
  * Finds the count at the end, and where the stack before it ends. flamegraph.pl also accepts 12.0.
  */
@@ -260,7 +247,7 @@ static bool add_line(struct folded_run *r, const char *text, size_t len)
 	if (!problem && count > (uint64_t)INT64_MAX - r->total)
 		problem = "counts add up to more than 2^63";
 	if (problem) {
-		report(r, problem);
+		reader_report_problem(r->report, r->line, problem);
 		return true;
 	}
 	r->total += count;

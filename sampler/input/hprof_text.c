@@ -47,19 +47,6 @@ bool hprof_text_is(const char *head, size_t len)
 	return len > n + 2 && memcmp(head, BEGINNING, n) == 0 && !memchr(head, '\0', n + 3);
 }
 
-static void report(struct hprof_run *r, const char *what)
-{
-	struct reader_report *to = r->report;
-
-	if (to->unreadable < READER_PROBLEMS) {
-		struct reader_problem *p = &to->first[to->unreadable];
-
-		p->line = r->line;
-		snprintf(p->what, sizeof(p->what), "%s", what);
-	}
-	to->unreadable++;
-}
-
 /* Advances *at over a decimal number; false: there is none, or it is not in 0 .. 2^53. */
 static bool take_number(const char **at, uint64_t *ret)
 {
@@ -146,7 +133,7 @@ static void trace_frame(struct hprof_run *r, char *text, size_t len)
 
 	r->report->lines++;
 	if (!place || place == text || text[len - 1] != ')') {
-		report(r, "no frame such as Class.method(File.java:1)");
+		reader_report_problem(r->report, r->line, "no frame such as Class.method(File.java:1)");
 		return;
 	}
 	text[len - 1] = *place = '\0';
@@ -220,15 +207,15 @@ static void table_row(struct hprof_run *r, const char *at)
 	if (!take_number(&at, &rank) || (skip_blanks(&at), !take_percent(&at, &self)) ||
 	    (skip_blanks(&at), !take_percent(&at, &accum)) || (skip_blanks(&at), !take_number(&at, &count)) ||
 	    (skip_blanks(&at), !take_number(&at, &number))) {
-		report(r, "no row such as 1 50.00% 50.00% 12 300001 Class.method");
+		reader_report_problem(r->report, r->line, "no row such as 1 50.00% 50.00% 12 300001 Class.method");
 		return;
 	}
 	index = number ? u64map_get(&r->by_number, number) : 0;
 	weight = r->table == TABLE_TIME ? r->total_ms * self * (NS_PER_MS / 10000) : count;
 	if (!index)
-		report(r, "its trace is not in the file");
+		reader_report_problem(r->report, r->line, "its trace is not in the file");
 	else if (weight > INT64_MAX - r->sum)
-		report(r, "counts add up to more than 2^63");
+		reader_report_problem(r->report, r->line, "counts add up to more than 2^63");
 	else if (count)
 		r->failed |= !add_sample(r, count, weight, &r->traces.v[index - 1]);
 }
@@ -238,7 +225,7 @@ static void table_begin(struct hprof_run *r, enum table kind, const char *at)
 {
 	if (!take_number(&at, &r->total_ms) || r->total_ms > UINT64_C(1) << 40) {
 		r->report->lines++;
-		report(r, "no total in the first line of the table");
+		reader_report_problem(r->report, r->line, "no total in the first line of the table");
 		return;
 	}
 	if (r->first == TABLE_NONE)
@@ -248,7 +235,7 @@ static void table_begin(struct hprof_run *r, enum table kind, const char *at)
 		return;
 	}
 	r->report->lines++;
-	report(r, "CPU TIME and CPU SAMPLES cannot be added: this table is left out");
+	reader_report_problem(r->report, r->line, "CPU TIME and CPU SAMPLES cannot be added: this table is left out");
 }
 
 static void take_line(struct hprof_run *r, char *text, size_t len)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sampler/input/folded.h"
@@ -12,6 +13,17 @@
 #include "sampler/input/source.h"
 #include "sampler/profile/named_builder.h"
 #include "symbolizer/base/err.h"
+
+void reader_report_problem(struct reader_report *r, uint64_t line, const char *what)
+{
+	if (r->unreadable < READER_PROBLEMS) {
+		struct reader_problem *p = &r->first[r->unreadable];
+
+		p->line = line;
+		snprintf(p->what, sizeof(p->what), "%s", what);
+	}
+	r->unreadable++;
+}
 
 static bool has_ending(const char *name, const char *ending)
 {

@@ -28,11 +28,14 @@ struct reader_problem {
 enum { READER_PROBLEMS = 8 };
 
 struct reader_report {
-	const char *format; /* "folded" or "pprof" */
+	const char *format; /* "folded", "pprof" or "HPROF" */
 	uint64_t lines; /* lines of text that are not empty; 0: not text */
 	uint64_t unreadable; /* of these, skipped */
 	struct reader_problem first[READER_PROBLEMS]; /* of them */
 };
+
+/* Notes a line that is skipped; `what` is cut to what there is room for. */
+void reader_report_problem(struct reader_report *r, uint64_t line, const char *what);
 
 /*
  * path: a file, or "-" for stdin. The caller frees *ret (named_profile_free()). Lines that cannot

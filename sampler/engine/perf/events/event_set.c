@@ -200,14 +200,17 @@ void event_set_disable(const struct event_set *s)
 		ioctl(s->events.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
+uint64_t event_lost(const struct event_fd *e)
+{
+	uint64_t v[2]; /* read_format: value, then the number lost */
+
+	return read(e->fd, v, sizeof(v)) == sizeof(v) ? v[1] : 0;
+}
+
 void event_set_read_lost(const struct event_set *s, uint64_t *sum)
 {
-	for (size_t i = 0; i < s->events.n; i++) {
-		uint64_t v[2]; /* read_format: value, then the number lost */
-
-		if (read(s->events.v[i].fd, v, sizeof(v)) == sizeof(v))
-			*sum += v[1];
-	}
+	for (size_t i = 0; i < s->events.n; i++)
+		*sum += event_lost(&s->events.v[i]);
 }
 
 uint64_t event_counted(const struct event_fd *e)

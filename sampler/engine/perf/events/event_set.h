@@ -82,6 +82,8 @@ int event_set_open_threads(struct event_set *s, const struct event_target *t, bo
 
 void event_set_enable(const struct event_set *s, const struct event_target *t);
 void event_set_disable(const struct event_set *s);
+/* Records that an event and those inherited from it lost; for events that count them (PERF_CAN_COUNT_LOST). */
+uint64_t event_lost(const struct event_fd *e);
 /* Adds the number of records that the events lost; for events that count them (PERF_CAN_COUNT_LOST). */
 void event_set_read_lost(const struct event_set *s, uint64_t *sum);
 /* What it has counted, in its unit; 0: nothing, or that cannot be read. With what inherited events have counted. */

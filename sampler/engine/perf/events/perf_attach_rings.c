@@ -132,11 +132,11 @@ bool perf_attach_may_stick(const struct perf_attach *a)
 
 uint64_t perf_attach_ring_lost(const struct perf_attach *a, size_t ring)
 {
-	uint64_t sum = 0, v[2]; /* read_format: value, then the number lost */
+	uint64_t sum = 0;
 
 	for (size_t i = 0; i < a->set.events.n; i++)
-		if (a->set.events.v[i].cpu == ring && read(a->set.events.v[i].fd, v, sizeof(v)) == sizeof(v))
-			sum += v[1];
+		if (a->set.events.v[i].cpu == ring)
+			sum += event_lost(&a->set.events.v[i]);
 	return sum;
 }
 

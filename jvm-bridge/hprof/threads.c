@@ -83,7 +83,7 @@ uint32_t thread_ended(JNIEnv *env)
 	return serial;
 }
 
-size_t threads_list(JNIEnv ***at, size_t *cap, JNIEnv * not )
+size_t threads_list(JNIEnv ***at, size_t *cap, JNIEnv *except)
 {
 	size_t n = 0;
 
@@ -97,7 +97,7 @@ size_t threads_list(JNIEnv ***at, size_t *cap, JNIEnv * not )
 	}
 	for (size_t i = 0; i < threads.by_env.cap; i++)
 		for (struct link *l = threads.by_env.heads[i]; l && n < *cap; l = l->next)
-			if (((struct java_thread *)l)->env != not )
+			if (((struct java_thread *)l)->env != except)
 				(*at)[n++] = ((struct java_thread *)l)->env;
 	return n;
 }

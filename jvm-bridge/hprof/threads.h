@@ -21,7 +21,7 @@ struct java_thread *thread_of(JNIEnv *env); /* NULL: unknown */
 uint32_t thread_serial(JNIEnv *env);
 uint32_t thread_ended(JNIEnv *env); /* its serial number, or 0 */
 
-/* All threads but `not`; the array is the caller's, of *cap entries, and grows. The number. */
-size_t threads_list(JNIEnv ***at, size_t *cap, JNIEnv * not );
+/* All threads but `except`; the array is the caller's, of *cap entries, and grows. The number. */
+size_t threads_list(JNIEnv ***at, size_t *cap, JNIEnv *except);
 
 #endif

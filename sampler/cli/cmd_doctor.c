@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "sampler/cli/cmd.h"
-#include "sampler/cli/find_target.h"
 #include "sampler/cli/options/options.h"
+#include "sampler/cli/targets/find_target.h"
 #include "sampler/doctor/checks.h"
 #include "sampler/doctor/checks_print.h"
 #include "symbolizer/base/err.h"

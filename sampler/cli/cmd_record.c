@@ -6,17 +6,17 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "sampler/cli/child.h"
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/filters.h"
-#include "sampler/cli/find_target.h"
-#include "sampler/cli/interrupt.h"
 #include "sampler/cli/options/hints.h"
 #include "sampler/cli/options/options.h"
 #include "sampler/cli/outputs.h"
-#include "sampler/cli/runs.h"
-#include "sampler/cli/stuck.h"
 #include "sampler/cli/summary.h"
+#include "sampler/cli/targets/child.h"
+#include "sampler/cli/targets/find_target.h"
+#include "sampler/cli/targets/interrupt.h"
+#include "sampler/cli/targets/runs.h"
+#include "sampler/cli/targets/stuck.h"
 #include "sampler/output/columns.h"
 #include "sampler/profile/named_builder.h"
 #include "sampler/rights/privs.h"

@@ -13,7 +13,7 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/native/dso.h"
-#include "symbolizer/native/modmap.h"
+#include "symbolizer/native/modules/modmap.h"
 #include "symbolizer/target/target_file.h"
 
 enum { SIGQUIT_BIT = 1 << (3 - 1), MAX_OS_RELEASE = 64 << 10 };

@@ -13,7 +13,7 @@
 #include "symbolizer/hotspot/forget.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/native/dso.h"
-#include "symbolizer/native/modmap.h"
+#include "symbolizer/native/modules/modmap.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/mem_live.h"

@@ -4,11 +4,11 @@
 #include "sampler/resolve/namer_text.h"
 #include "symbolizer/attribution/exactness.h"
 #include "symbolizer/base/budget.h"
-#include "symbolizer/native/demangle.h"
 #include "symbolizer/native/dso.h"
-#include "symbolizer/native/kallsyms.h"
-#include "symbolizer/native/modmap.h"
-#include "symbolizer/native/perfmap.h"
+#include "symbolizer/native/modules/modmap.h"
+#include "symbolizer/native/names/demangle.h"
+#include "symbolizer/native/names/kallsyms.h"
+#include "symbolizer/native/names/perfmap.h"
 
 enum {
 	NAME_SIZE = 4096, /* longer C++ names are cut */

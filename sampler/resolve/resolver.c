@@ -10,7 +10,7 @@
 #include "sampler/resolve/namer.h"
 #include "symbolizer/attribution/exactness.h"
 #include "symbolizer/hotspot/methods/method.h"
-#include "symbolizer/native/modmap.h"
+#include "symbolizer/native/modules/modmap.h"
 
 /* Roots are as long as the longest thread name that is read. */
 enum { MAX_ROOTS = 3, ROOT_NAME = 3 * 4096, ROOT_TEXT = ROOT_NAME + 64 };

@@ -18,7 +18,7 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/native/kallsyms.h"
+#include "symbolizer/native/names/kallsyms.h"
 #include "symbolizer/target/proc.h"
 
 void session_close(struct session *s)

@@ -19,8 +19,8 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
-#include "symbolizer/native/kallsyms.h"
-#include "symbolizer/native/perfmap.h"
+#include "symbolizer/native/names/kallsyms.h"
+#include "symbolizer/native/names/perfmap.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 

@@ -4,7 +4,7 @@
 #include "sampler/unwind/validate.h"
 #include "sampler/unwind/walker.h"
 #include "symbolizer/native/dso.h"
-#include "symbolizer/native/modmap.h"
+#include "symbolizer/native/modules/modmap.h"
 
 static bool is_fp_cleared(const struct walker *w)
 {

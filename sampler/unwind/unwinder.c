@@ -9,7 +9,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/hotspot.h"
-#include "symbolizer/native/modmap.h"
+#include "symbolizer/native/modules/modmap.h"
 
 struct unwinder {
 	struct walker w; /* frames, caches and borrowed parts are kept; the rest is set for each walk */

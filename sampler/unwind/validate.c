@@ -5,7 +5,7 @@
 #include "symbolizer/base/sorted.h"
 #include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/reader/hs_arch.h"
-#include "symbolizer/native/modmap.h"
+#include "symbolizer/native/modules/modmap.h"
 
 bool is_deopt_handler(const struct code *c, uint64_t pc)
 {

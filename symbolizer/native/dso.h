@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/native/cfi_row.h"
+#include "symbolizer/native/cfi/cfi_row.h"
 
 /*
  * A DSO is one ELF image: an executable, a shared library, the vDSO. Addresses here are ELF

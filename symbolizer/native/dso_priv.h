@@ -14,7 +14,7 @@
 #include "symbolizer/native/dso_debug_frame.h"
 #include "symbolizer/native/dso_record.h"
 #include "symbolizer/native/image.h"
-#include "symbolizer/native/symbol_table.h"
+#include "symbolizer/native/names/symbol_table.h"
 
 /* Rows are few (libjvm: some thousand for millions of addresses), so addresses share them. A row has a number from 1 on. */
 struct row_cache {

@@ -12,7 +12,7 @@
 #include "symbolizer/base/text.h"
 #include "symbolizer/hotspot/methods/compile_state.h"
 #include "symbolizer/hotspot/methods/method.h"
-#include "symbolizer/native/demangle.h"
+#include "symbolizer/native/names/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@ add_executable(attribution_agree
   ${CMAKE_CURRENT_LIST_DIR}/attribution_reference.c
   ${CMAKE_CURRENT_LIST_DIR}/attribution_samples.c
   ${CMAKE_CURRENT_LIST_DIR}/attribution_score.c)
-target_link_libraries(attribution_agree PRIVATE js_attribution js_hotspot js_native)
+target_link_libraries(attribution_agree PRIVATE js_attribution js_hotspot js_modules js_native)
 
 # The bars of the attribution issue for javac. attribution.py allows four standard errors beyond them: if
 # samples were independent, code right at a bar would miss it in one run of 30,000. Runs gave method 77.7

@@ -27,7 +27,7 @@
 #include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/hotspot/reader/hs_arch.h"
 #include "symbolizer/native/dso.h"
-#include "symbolizer/native/modmap.h"
+#include "symbolizer/native/modules/modmap.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/mem_live.h"

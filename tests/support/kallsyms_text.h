@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbolizer/native/kallsyms.h"
+#include "symbolizer/native/names/kallsyms.h"
 
 /* Parses a text as if it were /proc/kallsyms. */
 static inline int kallsyms_of_text(const char *text, size_t len, struct kallsyms **ret)

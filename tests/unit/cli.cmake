@@ -1,7 +1,7 @@
 js_unit_test(cli_options js_options)
 js_unit_test(cli_docs js_options)
 js_unit_test(cli_stuck js_base)
-target_sources(test_cli_stuck PRIVATE ${CMAKE_SOURCE_DIR}/sampler/cli/stuck.c)
+target_sources(test_cli_stuck PRIVATE ${CMAKE_SOURCE_DIR}/sampler/cli/targets/stuck.c)
 js_unit_test(thread_dump js_doctor)
 js_unit_test(inspect js_inspect)
 js_unit_test(each_process js_inspect)

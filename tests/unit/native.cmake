@@ -10,7 +10,7 @@ add_custom_target(native_samples DEPENDS ${native_samples}/bare.so)
 
 js_unit_test(native_cfi js_native PkgConfig::UNWIND)
 js_unit_test(native_dso js_native)
-js_unit_test(native_modmap js_native)
+js_unit_test(native_modmap js_modules)
 js_unit_test(native_text js_native)
 foreach(test native_dso native_modmap)
   add_dependencies(test_${test} native_samples)

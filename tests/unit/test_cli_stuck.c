@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sampler/cli/stuck.h"
+#include "sampler/cli/targets/stuck.h"
 #include "symbolizer/base/clock.h"
 
 #define MS UINT64_C(1000000)

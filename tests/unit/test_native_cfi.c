@@ -22,7 +22,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/base/vec.h"
-#include "symbolizer/native/cfi_expr.h"
+#include "symbolizer/native/cfi/cfi_expr.h"
 #include "symbolizer/native/dso.h"
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"

@@ -17,7 +17,7 @@
 #include "symbolizer/base/hash.h"
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/dso_record.h"
-#include "symbolizer/native/modmap.h"
+#include "symbolizer/native/modules/modmap.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/mem_live.h"

@@ -17,8 +17,8 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/hash.h"
-#include "symbolizer/native/demangle.h"
-#include "symbolizer/native/perfmap.h"
+#include "symbolizer/native/names/demangle.h"
+#include "symbolizer/native/names/perfmap.h"
 #include "symbolizer/target/proc.h"
 #include "tests/support/kallsyms_text.h"
 

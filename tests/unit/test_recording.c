@@ -17,7 +17,7 @@
 #include "sampler/recording/recording_writer.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/native/cfi_row.h"
+#include "symbolizer/native/cfi/cfi_row.h"
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/dso_record.h"
 

@@ -21,8 +21,8 @@
 #include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/native/dso.h"
-#include "symbolizer/native/modmap.h"
-#include "symbolizer/native/perfmap.h"
+#include "symbolizer/native/modules/modmap.h"
+#include "symbolizer/native/names/perfmap.h"
 #include "tests/support/kallsyms_text.h"
 
 /*

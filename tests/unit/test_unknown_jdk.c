@@ -15,7 +15,7 @@
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/native/dso.h"
-#include "symbolizer/native/modmap.h"
+#include "symbolizer/native/modules/modmap.h"
 #include "symbolizer/target/mem.h"
 
 /*

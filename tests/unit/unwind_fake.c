@@ -13,7 +13,7 @@
 #include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/hotspot/reader/hs_arch.h"
 #include "symbolizer/native/dso.h"
-#include "symbolizer/native/modmap.h"
+#include "symbolizer/native/modules/modmap.h"
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"
 

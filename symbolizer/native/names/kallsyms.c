@@ -1,4 +1,4 @@
-#include "symbolizer/native/kallsyms.h"
+#include "symbolizer/native/names/kallsyms.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "symbolizer/base/sorted.h"
 #include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
-#include "symbolizer/native/suffix.h"
+#include "symbolizer/native/names/suffix.h"
 
 /* Usual are a few hundred thousand lines of 40 bytes. */
 enum { TEXT_MAX = 256 << 20 };

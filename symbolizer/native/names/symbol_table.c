@@ -3,7 +3,7 @@
 
 #include "symbolizer/base/hash.h"
 #include "symbolizer/base/sorted.h"
-#include "symbolizer/native/symbol_table.h"
+#include "symbolizer/native/names/symbol_table.h"
 
 /* NAME_BYTES: an entry of a vector that grows, and its slots. */
 enum { STEPS_MAX = 64, NAME_BYTES = 2 * sizeof(struct name_entry) + 3 * sizeof(uint64_t) };

@@ -1,4 +1,4 @@
-#include "symbolizer/native/perfmap.h"
+#include "symbolizer/native/names/perfmap.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "sampler/cli/stuck.h"
+#include "sampler/cli/targets/stuck.h"
 
 #include <limits.h>
 

@@ -1,4 +1,4 @@
-#include "symbolizer/native/suffix.h"
+#include "symbolizer/native/names/suffix.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "sampler/cli/child.h"
+#include "sampler/cli/targets/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "symbolizer/native/cfi_expr.h"
+#include "symbolizer/native/cfi/cfi_expr.h"
 
 #include <dwarf.h>
 #include <string.h>

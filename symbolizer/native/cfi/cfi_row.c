@@ -1,9 +1,9 @@
-#include "symbolizer/native/cfi_row.h"
+#include "symbolizer/native/cfi/cfi_row.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "symbolizer/native/cfi_expr.h"
+#include "symbolizer/native/cfi/cfi_expr.h"
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"
 

@@ -1,4 +1,4 @@
-#include "sampler/cli/runs.h"
+#include "sampler/cli/targets/runs.h"
 
 #include <errno.h>
 #include <pthread.h>

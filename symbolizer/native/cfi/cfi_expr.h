@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbolizer/native/cfi_row.h"
+#include "symbolizer/native/cfi/cfi_row.h"
 
 /* What an expression may refer to. */
 struct cfi_expr_input {

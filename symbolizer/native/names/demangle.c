@@ -1,4 +1,4 @@
-#include "symbolizer/native/demangle.h"
+#include "symbolizer/native/names/demangle.h"
 
 #include <ctype.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "symbolizer/base/cleanup.h"
-#include "symbolizer/native/suffix.h"
+#include "symbolizer/native/names/suffix.h"
 
 enum { NAME_MAX_LEN = 4096, EXPANDED_MAX = 16 << 20, REPARSED_MAX = 8 };
 

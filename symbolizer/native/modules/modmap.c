@@ -1,4 +1,4 @@
-#include "symbolizer/native/modmap.h"
+#include "symbolizer/native/modules/modmap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/dso_record.h"
 #include "symbolizer/native/lines_child.h"
-#include "symbolizer/native/modmap_priv.h"
+#include "symbolizer/native/modules/modmap_priv.h"
 #include "symbolizer/target/maps.h"
 
 #define REFRESH_NS UINT64_C(1000000)

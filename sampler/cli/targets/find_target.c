@@ -1,4 +1,4 @@
-#include "sampler/cli/find_target.h"
+#include "sampler/cli/targets/find_target.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,4 +1,4 @@
-#include "sampler/cli/interrupt.h"
+#include "sampler/cli/targets/interrupt.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -8,7 +8,7 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/dso_record.h"
-#include "symbolizer/native/modmap_priv.h"
+#include "symbolizer/native/modules/modmap_priv.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/target_file.h"
 

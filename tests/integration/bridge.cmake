@@ -40,3 +40,4 @@ js_jvm_library(jvmpi_flush ../../jvm-bridge/host/bridge.map ${bridge_sources}
   ${CMAKE_SOURCE_DIR}/tests/jvmpi/flush.c)
 target_link_options(jvmpi_flush PRIVATE -Wl,--wrap=ids_looked_for)
 js_integration_test(bridge_churn 600 bridge_churn.py)
+js_integration_alone(bridge_churn)

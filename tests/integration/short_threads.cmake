@@ -9,3 +9,5 @@ js_integration_test(short_threads.user 120 short_threads.py --jdk 17 --user --li
 # Where so many want a CPU, each is switched to from one with the same parent, and the kernel may exchange the two's events.
 js_integration_test(short_threads.crowd 120 short_threads.py --jdk 17 --user --life 25 --at-once 500 --tries 3)
 js_integration_test(short_threads.suspend 120 short_threads.py --jdk 17 --option=--engine=suspend --user --tries 3)
+js_integration_alone(short_threads.17 short_threads.new short_threads.rivals short_threads.user short_threads.crowd
+  short_threads.suspend)

@@ -132,7 +132,7 @@ int inside_check_running(struct inside *in, struct err *err)
 	if (state == 'X' || proc_status(in->proc, &in->st) < 0)
 		return err_set(err, -ESRCH, "the JVM ended");
 	if (state == 'T' || state == 't')
-		return err_set(err, -EAGAIN, "the JVM is stopped: let it go on first (kill -CONT %d)",
+		return err_set(err, -EAGAIN, "the JVM is stopped: continue it first (kill -CONT %d)",
 			       (int)proc_pid(in->proc));
 	return 0;
 }
@@ -150,6 +150,6 @@ int inside_wait_started(struct inside *in, struct err *err)
 				       "-Xrs): it would end the JVM, so it is not sent");
 		r = inside_wait(in, -1, 0, ATTACH_POLL_MS);
 		if (r < 0)
-			return err_set(err, r, "nobody waits for the JVM's answer any more");
+			return err_set(err, r, "no one waits for the JVM's answer any more");
 	}
 }

@@ -51,13 +51,13 @@ int library_read(struct proc *proc, const struct attach_load *l, struct library 
 	if (fd < 0 || fstat(fd, &ret->st) < 0)
 		return err_set(err, -errno, "cannot open %s: %m", ret->path);
 	if (!S_ISREG(ret->st.st_mode))
-		return err_set(err, -ENOEXEC, "%s is no regular file", ret->path);
+		return err_set(err, -ENOEXEC, "%s is not a regular file", ret->path);
 	if (!trustworthy(&ret->st))
 		return err_set(err, -EPERM, "%s is not loaded: other users can write to it, or own it", ret->path);
 	r = file_read_fd(fd, MAX_LIBRARY, &ret->bytes, &ret->len);
 	if (r < 0)
 		return err_set(err, r, "cannot read %s: %s", ret->path, strerror(-r));
-	return is_shared_object(ret) ? 0 : err_set(err, -ENOEXEC, "%s is no shared library", ret->path);
+	return is_shared_object(ret) ? 0 : err_set(err, -ENOEXEC, "%s is not a shared library", ret->path);
 }
 
 void library_done(struct library *lib)

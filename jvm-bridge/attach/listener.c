@@ -34,10 +34,11 @@ static int find_socket(const struct inside *in, struct err *err)
 		return err_set(err, -EPERM, "%s in the JVM's root is not a socket: remove it", path);
 	/* The JVM removes what an earlier process of its number left there, if it may. */
 	if (s.st_uid != in->st.euid)
-		return err_set(err, -EPERM,
-			       "%s in the JVM's root is of user %u, not of the JVM's (left by an earlier process of "
-			       "that number?): remove it",
-			       path, (unsigned)s.st_uid);
+		return err_set(
+			err, -EPERM,
+			"%s in the JVM's root belongs to user %u, not to the JVM's (left by an earlier process with "
+			"that PID?): remove it",
+			path, (unsigned)s.st_uid);
 	return take_fd(&fd);
 }
 
@@ -235,7 +236,7 @@ static int wait_for_answer(struct inside *in, int fd, uint64_t end_ns, struct er
 
 	if (r == -ETIMEDOUT)
 		return err_set(err, r, "the JVM did not answer in time");
-	return r < 0 ? err_set(err, r, "nobody waits for the JVM's answer any more") : r;
+	return r < 0 ? err_set(err, r, "no one waits for the JVM's answer any more") : r;
 }
 
 static int read_answer(struct inside *in, int fd, struct buf *b, struct err *err)
@@ -253,7 +254,7 @@ static int read_answer(struct inside *in, int fd, struct buf *b, struct err *err
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n < 0 && errno != ECONNRESET)
-			return err_set(err, -errno, "reading from the JVM's attach listener: %m");
+			return err_set(err, -errno, "cannot read from the JVM's attach listener: %m");
 		if (n <= 0)
 			break;
 		buf_add(b, block, (size_t)n);

@@ -38,7 +38,7 @@ static int check_answer(const struct buf *b, int *ret_code, struct err *err)
 		return err_set(err, r, "the JVM did not load the bridge: %s%s", why[0] ? why : "it gives no reason",
 			       hint(why));
 	if (r < 0)
-		return err_set(err, r, "the JVM's attach listener answered nonsense");
+		return err_set(err, r, "the JVM's attach listener gave an invalid answer");
 	return *ret_code ? err_set(err, -EREMOTEIO, "the bridge refused to start, code %d", *ret_code) : 0;
 }
 
@@ -54,7 +54,7 @@ static int accept_target(struct inside *in, int listener, struct err *err)
 		int fd = r > 0 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : -1;
 
 		if (r < 0)
-			return err_set(err, r, "nobody waits for the bridge any more");
+			return err_set(err, r, "no one waits for the bridge any more");
 		if (fd < 0)
 			continue;
 		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.pid == proc_pid(in->proc) &&
@@ -92,7 +92,7 @@ static int load_placed(struct inside *in, int *jvm, const char *library, const c
 
 	for (int ms = 0; r < 0 && early && ms < ATTACH_START_MS; ms += ATTACH_POLL_MS) {
 		if (inside_wait(in, -1, 0, ATTACH_POLL_MS) < 0)
-			return err_set(err, -ECANCELED, "nobody waits for the bridge any more");
+			return err_set(err, -ECANCELED, "no one waits for the bridge any more");
 		close(*jvm);
 		*jvm = listener_connect(in, false, err);
 		if (*jvm < 0)

@@ -200,7 +200,7 @@ int place_socket(struct inside *in, struct placed *ret, int *ret_fd, struct err 
 
 	ret->dir = -1;
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return err_set(err, -EIO, "no random number to be had");
+		return err_set(err, -EIO, "cannot get a random number");
 	snprintf(ret->name, sizeof(ret->name), ".jsampler-%016" PRIx64, random);
 	for (size_t i = 0; (dir = next_dir(in, &i, false, &why)) >= 0; i++) {
 		fd = bind_in(dir, ret->name);

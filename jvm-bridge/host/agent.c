@@ -169,7 +169,7 @@ int agent_host(const char *name, char *options, bool quiet)
 	}
 	*(void **)&load = dlsym(lib, "JVM_OnLoad");
 	if (!load) {
-		bridge_say("agent '%s': the library has no JVM_OnLoad: it is no JVMPI agent", name);
+		bridge_say("agent '%s': the library has no JVM_OnLoad: it is not a JVMPI agent", name);
 		dlclose(lib);
 		return -ENOEXEC;
 	}
@@ -191,7 +191,7 @@ void agent_start(struct agent *a, JNIEnv *env)
 	a->started = true;
 	arena_tell(a, t);
 	if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD) && !class_tell_all(a, t, env, false))
-		bridge_say("an agent is told of no class that was there before it: the JVM does not list them");
+		bridge_say("the agent is not told of classes loaded before it: the JVM does not list them");
 	threads_announce(a, t, 0);
 	if (!a->lean)
 		code_tell_all(a, t, 0);

@@ -441,7 +441,7 @@ static jint dump_make(struct agent *a, struct thread *t, JNIEnv *env, struct wal
 		return JVMPI_FAIL;
 	/* The ids take about as much as the records of small objects. */
 	if (!dump_space_open(&w->space, limit / 2) || !ids_by_tag_begin(limit / 2)) {
-		bridge_say("HEAP_DUMP: %zu MB of memory cannot be had", limit >> 20);
+		bridge_say("HEAP_DUMP: cannot get %zu MB of memory", limit >> 20);
 		return JVMPI_FAIL;
 	}
 	if (heap_walk(w))

@@ -75,7 +75,7 @@ static int item_parse(struct options *o, char *item, char *why, size_t size)
 		return value_set(&o->events, events, "events", why, size);
 	else {
 		snprintf(why, size,
-			 "'%.200s' is no option (early, quiet, slashes, has_run=clock|registers, events=NAME, "
+			 "unknown option '%.200s' (early, quiet, slashes, has_run=clock|registers, events=NAME, "
 			 "dump_limit=MB, stream=PATH, agent=NAME)",
 			 item);
 		return -EINVAL;

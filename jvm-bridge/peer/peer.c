@@ -78,7 +78,7 @@ static int take_hello(struct peer *p, const struct wire_record *r, struct err *e
 			       "use those of one release",
 			       h.major, WIRE_VERSION_MAJOR);
 	if (e < 0)
-		return err_set(err, e, "what connected is no bridge");
+		return err_set(err, e, "what connected is not a bridge");
 	p->hello = true;
 	timeline_set_offset(p->timeline, clock_offset(&h));
 	return 0;
@@ -112,7 +112,7 @@ static int take_records(struct peer *p, struct err *err)
 		int n = wire_take(p->buffer + at, p->len - at, &rec);
 
 		if (n < 0)
-			return err_set(err, n, "the bridge sent bytes that are no record");
+			return err_set(err, n, "the bridge sent bytes that are not a record");
 		if (n == 0)
 			break;
 		r = take_record(p, &rec, err);
@@ -133,7 +133,7 @@ int peer_read(struct peer *p, struct err *err)
 	if (n <= 0)
 		return err_set(err, -EPIPE,
 			       p->bye ? "the bridge said goodbye" :
-			       p->len ? "the bridge's connection broke off inside a record" :
+			       p->len ? "the bridge's connection ended in the middle of a record" :
 					"the bridge's connection ended");
 	p->len += (size_t)n;
 	r = take_records(p, err);

@@ -78,7 +78,7 @@ static int add_gate(const char *text, struct diff_run *run, struct err *err)
 	int r;
 
 	if (run->n_gates == MAX_GATES)
-		return err_set(err, -EINVAL, "more than %d --fail-if", MAX_GATES);
+		return err_set(err, -EINVAL, "more than %d --fail-if options", MAX_GATES);
 	r = gate_parse(text, &run->gates[run->n_gates], err);
 	if (r < 0)
 		return err_wrap(err, r, "--fail-if");
@@ -183,7 +183,7 @@ static int parse(int argc, char **argv, struct diff_run *run, struct err *err)
 	if (r < 0 || run->help)
 		return r;
 	if (run->tiers && (run->n_gates || run->all || run->o.by_total))
-		return err_set(err, -EINVAL, "--tiers is a view of its own: not with --fail-if, --all, --by-total");
+		return err_set(err, -EINVAL, "--tiers cannot be combined with --fail-if, --all or --by-total");
 	return check_files(run, divider < argc, err);
 }
 
@@ -228,7 +228,7 @@ static int check_formats(const struct diff_run *run, struct err *err)
 		if (strcmp(f, "html") != 0 && table_format_parse(f, &t) < 0)
 			return err_set(err, -EINVAL, "-f %.40s: text, json, csv or html", f);
 		if (run->tiers && strcmp(f, "html") == 0)
-			return err_set(err, -EINVAL, "--tiers has no page: text, json or csv");
+			return err_set(err, -EINVAL, "--tiers has no HTML page: use text, json or csv");
 	}
 	return 0;
 }

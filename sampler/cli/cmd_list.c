@@ -258,7 +258,7 @@ static int print(struct listing *l, bool json)
 	else if (l->jvms.n)
 		print_text(l);
 	else
-		log_warn("no JVM that you may see is running");
+		log_warn("no running JVM is visible to you");
 	return cmd_end(r);
 }
 

@@ -179,8 +179,8 @@ static void say_outlived(struct record *rec, uint64_t start_ns)
 /* Its threads cannot be waited for. */
 static _Noreturn void give_up(struct record *rec)
 {
-	log_error("sampling does not end: a process that is sampled holds up whoever looks at it (its memory, or its "
-		  "execve(2), waits for a file system that does not answer?); nothing is written");
+	log_error("sampling cannot end, because reading a sampled process blocks (its memory or its execve(2) may be "
+		  "waiting for a file system that does not respond); nothing is written");
 	outputs_done(&rec->outs);
 	_exit(EXIT_FAILED);
 }

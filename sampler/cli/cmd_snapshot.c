@@ -257,7 +257,7 @@ static int keep_chosen(struct recording *rec, const struct snapshot_options *o, 
 	so.observer_ctx = &c;
 	r = run_session(0, &so, &s, &np, err);
 	if (r == 0 && !c.kept)
-		r = err_set(err, -ENOENT, "no sample of the recording is of that kind");
+		r = err_set(err, -ENOENT, "the recording has no sample of that kind");
 	if (r == 0)
 		recording_keep_samples(rec, keep);
 	return r;

@@ -146,7 +146,7 @@ int filters_parse_kinds(const char *text, uint32_t *ret, struct err *err)
 				break;
 		if (i == sizeof(kinds) / sizeof(kinds[0]))
 			return err_set(err, -EINVAL,
-				       "--kind %.40s: there are kernel, native, interpreted, C1, C2, "
+				       "--kind %.40s: one of kernel, native, interpreted, C1, C2, "
 				       "inlined, jni, stub, unknown",
 				       text);
 		set |= 1u << kinds[i].kind;

@@ -28,7 +28,7 @@ int inputs_check(const char *const *paths, size_t n, struct err *err)
 
 	for (size_t i = 0; i < n; i++)
 		stdins += strcmp(paths[i], "-") == 0;
-	return stdins > 1 ? err_set(err, -EINVAL, "-: stdin can be read once") : 0;
+	return stdins > 1 ? err_set(err, -EINVAL, "-: stdin can be read only once") : 0;
 }
 
 static int read_profile(struct opener *o, const char *path, struct named_profile **ret, struct reader_report *report,

@@ -201,12 +201,12 @@ static void print_notes(const struct session_summary *s)
 		    (double)s->engine.suspend.pause.p99_ns / 1e3, (double)s->engine.suspend.pause.max_ns / 1e3);
 	if (s->engine.suspend.skipped)
 		say("%" PRIu64 " of %" PRIu64 " ticks were skipped: the target is left alone for at least as "
-		    "long as a tick takes; weights make up for it",
+		    "long as a tick takes; weights compensate for that",
 		    s->engine.suspend.skipped, s->engine.suspend.ticks + s->engine.suspend.skipped);
 	for (unsigned i = 0; s->files && i < s->files->n_notes; i++)
-		say("not read, to limit what the target's files cost: %s", s->files->note[i]);
+		say("not read, to limit the cost of the target's files: %s", s->files->note[i]);
 	if (s->files && s->files->refused > s->files->n_notes)
-		say("not read, to limit what the target's files cost: %" PRIu64 " items in all", s->files->refused);
+		say("not read, to limit the cost of the target's files: %" PRIu64 " items in all", s->files->refused);
 	if (s->engine.no_kernel)
 		say("kernel frames are not permitted; run as root, or first: sysctl -w kernel.perf_event_paranoid=1");
 	if (s->target_ended)

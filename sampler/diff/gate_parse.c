@@ -67,7 +67,7 @@ static int read_pattern(struct reading *r, struct gate *g)
 	skip_blanks(r);
 	from = r->at;
 	if (!end)
-		return wanted(r, "the ')' behind the method is missing");
+		return wanted(r, "the ')' after the method is missing");
 	r->at = end + 1;
 	while (end > from && (end[-1] == ' ' || end[-1] == '\t'))
 		end--;
@@ -85,7 +85,7 @@ static int read_comparison(struct reading *r, struct gate *g)
 	skip_blanks(r);
 	g->less = *r->at == '<';
 	if (*r->at != '<' && *r->at != '>')
-		return wanted(r, "'>' or '<' belongs here");
+		return wanted(r, "expected '>' or '<'");
 	r->at++;
 	g->or_equal = *r->at == '=';
 	r->at += g->or_equal;
@@ -104,7 +104,7 @@ static int read_number(struct reading *r, double *ret)
 	if (from[whole] == '.')
 		part = 1 + strspn(from + whole + 1, "0123456789");
 	if (whole + part < 1 || (!whole && part == 1) || whole > 9 || part > 10)
-		return wanted(r, "a number such as 3 or 0.5");
+		return wanted(r, "expected a number such as 3 or 0.5");
 	*ret = strtod(from, NULL);
 	r->at += whole + part;
 	return 0;
@@ -118,7 +118,7 @@ static int read_limit(struct reading *r, struct gate *g)
 	skip_blanks(r);
 	minus = *r->at == '-';
 	if (*r->at != '+' && *r->at != '-')
-		return wanted(r, "the change with its sign: +3pt or -10%");
+		return wanted(r, "expected a change with its sign: +3pt or -10%");
 	if (minus != g->less)
 		return wanted(r, "growth is '> +', shrinking is '< -'");
 	r->at++;
@@ -128,9 +128,9 @@ static int read_limit(struct reading *r, struct gate *g)
 	g->limit = minus ? -g->limit : g->limit;
 	g->relative = take_sign(r, "%");
 	if (!g->relative && !take_word(r, "pt"))
-		return wanted(r, "'pt' (points of share) or '%' (of the share before)");
+		return wanted(r, "expected 'pt' (points of share) or '%' (of the share before)");
 	skip_blanks(r);
-	return *r->at ? wanted(r, "the expression ends here; one --fail-if for each") : 0;
+	return *r->at ? wanted(r, "the expression ends here; use one --fail-if for each") : 0;
 }
 
 static int read_all(struct reading *r, struct gate *g)
@@ -140,9 +140,9 @@ static int read_all(struct reading *r, struct gate *g)
 	g->any = take_word(r, "any");
 	g->total = take_word(r, "total");
 	if (!g->total && !take_word(r, "self"))
-		return wanted(r, g->any ? "self(...) or total(...)" : "self(...), total(...) or any");
+		return wanted(r, g->any ? "expected self(...) or total(...)" : "expected self(...), total(...) or any");
 	if (!take_sign(r, "("))
-		return wanted(r, "'(' belongs here");
+		return wanted(r, "expected '('");
 	e = read_pattern(r, g);
 	if (e == 0)
 		e = read_comparison(r, g);

@@ -29,8 +29,8 @@ void check_closed(struct checks *c)
 	landlock_text(&g, landlock, sizeof(landlock));
 	if (g.filter) {
 		checks_add(c, CHECK_WARN, "closed parsers",
-			   "tried: no filter of system calls (%s), %s: saved files of others can "
-			   "do more harm",
+			   "tried: no filter of system calls (%s), %s: other people's saved "
+			   "files can do more harm",
 			   strerror(-g.filter), landlock);
 		checks_remedy(
 			c,

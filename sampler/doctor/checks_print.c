@@ -23,7 +23,7 @@ void checks_print_text(const struct checks *c)
 		columns_wrap(stdout, k->remedy, REMEDY_COLUMN, REMEDY_COLUMN, COLUMNS);
 	}
 	if (fails)
-		printf("\n%zu thing%s missing that jsampler needs; the lines behind -> mend that\n", fails,
+		printf("\n%zu thing%s missing that jsampler needs; the lines after -> fix that\n", fails,
 		       fails == 1 ? " is" : "s are");
 	else if (warns)
 		printf("\njsampler works here; %zu warning%s\n", warns, warns == 1 ? "" : "s");

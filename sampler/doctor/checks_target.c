@@ -141,7 +141,7 @@ static void start_attach(struct checked *t, const struct checks_options *o)
 	if (!o->attach)
 		t->no_attach = "--no-attach";
 	else if (!proc_same_ns(t->proc, "user") && geteuid() != 0)
-		t->no_attach = "the JVM has its own user namespace, where jsampler is a stranger";
+		t->no_attach = "the JVM has its own user namespace, where jsampler has no rights";
 	else if (geteuid() != 0 && geteuid() != t->st.euid)
 		t->no_attach = "only the JVM's own user and root may attach";
 	else if (attach_start(t->proc, &t->attach, &err) < 0)

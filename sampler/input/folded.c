@@ -46,7 +46,7 @@ static const char *take_count(const char *text, size_t len, size_t *ret_stack, u
 	if (!sp)
 		sp = memrchr(text, '\t', len);
 	if (!sp || sp == text || sp + 1 == end)
-		return "no stack with a count behind it";
+		return "not a stack with a count after it";
 	for (p = sp + 1; p < end && *p >= '0' && *p <= '9'; p++) {
 		if (v > (uint64_t)INT64_MAX / 10 - 1)
 			return "its count is too large";

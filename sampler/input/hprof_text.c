@@ -133,7 +133,7 @@ static void trace_frame(struct hprof_run *r, char *text, size_t len)
 
 	r->report->lines++;
 	if (!place || place == text || text[len - 1] != ')') {
-		reader_report_problem(r->report, r->line, "no frame such as Class.method(File.java:1)");
+		reader_report_problem(r->report, r->line, "not a frame such as Class.method(File.java:1)");
 		return;
 	}
 	text[len - 1] = *place = '\0';
@@ -207,7 +207,7 @@ static void table_row(struct hprof_run *r, const char *at)
 	if (!take_number(&at, &rank) || (skip_blanks(&at), !take_percent(&at, &self)) ||
 	    (skip_blanks(&at), !take_percent(&at, &accum)) || (skip_blanks(&at), !take_number(&at, &count)) ||
 	    (skip_blanks(&at), !take_number(&at, &number))) {
-		reader_report_problem(r->report, r->line, "no row such as 1 50.00% 50.00% 12 300001 Class.method");
+		reader_report_problem(r->report, r->line, "not a row such as 1 50.00% 50.00% 12 300001 Class.method");
 		return;
 	}
 	index = number ? u64map_get(&r->by_number, number) : 0;

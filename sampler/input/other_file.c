@@ -3,9 +3,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define PAGE "a page, which holds no profile to read; record with -o FILE.pb.gz as well, and read that"
-#define HPROF "an HPROF dump in binary; its text (format=a) can be read"
-#define TEXT "a text for people; record with -o FILE.pb.gz as well, and read that"
+#define PAGE "an HTML page, from which no profile can be read; record with -o FILE.pb.gz as well, and read that"
+#define HPROF "a binary HPROF dump; its text form (format=a) can be read"
+#define TEXT "a text report, from which no profile can be read; record with -o FILE.pb.gz as well, and read that"
 
 static const struct {
 	const char *begin;
@@ -19,12 +19,13 @@ static const struct {
 	{"<?xml", 5, NULL, "a picture, or other XML; folded stacks and pprof can be read"},
 	{"<svg", 4, NULL, "a picture; folded stacks and pprof can be read"},
 	{"{", 1, "speedscope",
-	 "speedscope's, which is written but not read; record with -o FILE.pb.gz as well, and read that"},
+	 "a speedscope file, a format that is written but not read; record with -o FILE.pb.gz as well, and read that"},
 	{"{", 1, NULL, "JSON; folded stacks and pprof can be read"},
 	{"command    ", 11, NULL, TEXT},
 	{"recorded   ", 11, NULL, TEXT},
-	{"FLR\0", 4, NULL, "a JFR recording; async-profiler's jfrconv makes pprof of it: jfrconv FILE.jfr FILE.pprof"},
-	{"PERFILE2", 8, NULL, "perf record's; perf script and stackcollapse-perf.pl make folded stacks of it"},
+	{"FLR\0", 4, NULL,
+	 "a JFR recording; async-profiler's jfrconv converts it to pprof: jfrconv FILE.jfr FILE.pprof"},
+	{"PERFILE2", 8, NULL, "a perf.data file; perf script and stackcollapse-perf.pl convert it to folded stacks"},
 	{"JAVA PROFILE 1.0.1", 19, NULL, HPROF},
 	{"JAVA PROFILE 1.0.2", 19, NULL, HPROF},
 	{"PK\3\4", 4, NULL, "a zip archive; unpack it first"},

@@ -113,9 +113,9 @@ static int add_string(struct pprof_run *r, const struct pprof_field *f)
 	struct pprof_text t = {.s = (const char *)f->bytes, .len = f->len, .id = UINT32_MAX};
 
 	if (!f->bytes || f->len > PART_MAX)
-		return pprof_bad(r, "no text, or a very long one");
+		return pprof_bad(r, "not a string, or a very long one");
 	if (!r->texts.n && f->len)
-		return pprof_bad(r, "the first text is not empty");
+		return pprof_bad(r, "the first string is not empty");
 	t.label = pprof_label_of(t.s, t.len);
 	return vec_push(&r->texts, t) ? 0 : pprof_no_memory(r);
 }
@@ -203,7 +203,7 @@ static int scan(struct pprof_run *r, const uint8_t *bytes, size_t len,
 		r->what = names[kind];
 		r->number = ++numbers[kind];
 		if (rc < 0)
-			return pprof_bad(r, "damaged, or no pprof");
+			return pprof_bad(r, "damaged, or not pprof");
 		if (rc == 0)
 			return 0;
 		if ((rc = take(r, &f)))

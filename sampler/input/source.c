@@ -100,7 +100,7 @@ static int gz_failed(struct source *s, struct err *err)
 	if (code == Z_MEM_ERROR)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (code == Z_BUF_ERROR)
-		why = "it ends in the middle";
+		why = "it ends early";
 	/* "<fd:3>: " comes before it, as zlib knows no name. */
 	if (strncmp(why, "<fd:", 4) == 0 && strstr(why, ">: "))
 		why = strstr(why, ">: ") + 3;

@@ -238,7 +238,7 @@ int recording_parse(const void *bytes, size_t len, struct recording **ret, struc
 	c = cursor_make(copy, len);
 	magic = cursor_take(&c, RECORDING_MAGIC_LEN);
 	if (!magic || memcmp(magic, RECORDING_MAGIC, RECORDING_MAGIC_LEN) != 0)
-		return err_set(err, -EBADMSG, "not a recording of jsampler, or of another version");
+		return err_set(err, -EBADMSG, "not a recording of jsampler, or one of another version");
 	e = parse_sections(r, &c, err);
 	if (e < 0)
 		return e;

@@ -315,6 +315,6 @@ int recording_writer_finish(struct recording_writer *w, const struct recording_f
 	if (b.failed || w->samples.failed || w->threads.failed || w->failed)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (b.len > RECORDING_MAX_BYTES)
-		return err_set(err, -EFBIG, "the recording has %zu bytes: take fewer samples", b.len);
+		return err_set(err, -EFBIG, "the recording is too large (%zu bytes): take fewer samples", b.len);
 	return write_compressed(&b, out, err);
 }

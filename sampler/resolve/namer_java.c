@@ -98,7 +98,7 @@ static int line_of(struct namer *n, const struct hs_method *m, int32_t bci)
 		return 0;
 	budget_begin(b);
 	if (budget_expired(b))
-		budget_refuse(b, 0, "line numbers of Java methods, for want of time");
+		budget_refuse(b, 0, "line numbers of Java methods, for lack of time");
 	else
 		line = hs_method_line(n->s->hs, m, bci);
 	budget_end(b);

@@ -100,7 +100,7 @@ static uint32_t native_function(struct namer *n, const char *mangled, const char
 	budget_begin(files);
 	if (budget_expired(files)) {
 		snprintf(name, sizeof(name), "%s", mangled);
-		budget_refuse(files, 0, "demangled names, for want of time");
+		budget_refuse(files, 0, "demangled names, for lack of time");
 	} else if (len > strlen(PLT) && strcmp(mangled + len - strlen(PLT), PLT) == 0) {
 		demangle_stub(mangled, len - strlen(PLT), name, sizeof(name));
 	} else {

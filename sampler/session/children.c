@@ -119,7 +119,7 @@ static void retire_one(struct children *c, pid_t pid)
 			continue;
 		c->naming = true;
 		if (retire(c, i, &e) < 0)
-			log_warn("what was sampled of a child process is lost: %s", e.msg);
+			log_warn("the samples of a child process are lost: %s", e.msg);
 		c->naming = false;
 		return;
 	}

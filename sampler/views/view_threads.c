@@ -108,7 +108,7 @@ int view_threads(const struct named_profile *np, const struct view_options *o, F
 	n = threads_of(np, rows);
 	if (n && !has_threads(rows, n))
 		return err_set(err, -ENOENT,
-			       "the profile does not say which thread each sample is of (folded "
+			       "the profile does not say which thread each sample belongs to (folded "
 			       "text does with "
 			       "record --threads)");
 	shown = o->rows && o->rows < n ? (size_t)o->rows : n;

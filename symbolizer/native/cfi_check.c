@@ -140,7 +140,7 @@ Dwarf_CFI *cfi_open_checked(struct dso *d)
 		return dwarf_getcfi_elf(d->main.elf);
 	dso_refuse(d, frame.size,
 		   r == -EINVAL ? "malformed unwind information" :
-		   r == -ETIME  ? "unwind information, for want of time," :
+		   r == -ETIME  ? "unwind information, for lack of time," :
 				  "unwind information");
 	return NULL;
 }

@@ -195,7 +195,7 @@ static void say_why(struct dso *d, int r, uint64_t bytes)
 	if (r == -E2BIG || r == -ENOMEM)
 		dso_refuse(d, bytes, "source lines");
 	else if (r == -ETIME)
-		dso_refuse(d, bytes, "source lines, for want of time,");
+		dso_refuse(d, bytes, "source lines, for lack of time,");
 }
 
 bool lines_may_be_in(struct dso *d)

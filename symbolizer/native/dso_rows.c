@@ -122,7 +122,7 @@ static uint32_t read_row(struct dso *d, uint64_t vaddr)
 
 	budget_begin(d->budget);
 	if (budget_expired(d->budget))
-		dso_refuse(d, 0, "unwind information, for want of time,");
+		dso_refuse(d, 0, "unwind information, for lack of time,");
 	else if (open_cfi(d) && cfi_read_row(d->cfi, vaddr, &fresh, &exprs) == 0)
 		row = row_cache_intern(d, &fresh);
 	for (unsigned i = 0; i < DEBUG_FRAMES && !row && !budget_expired(d->budget); i++) {

@@ -112,7 +112,7 @@ static bool load_table(struct dso *d, struct image *im, uint32_t sh_type)
 		vec_done(&l.code.spans);
 	}
 	if (r == -E2BIG)
-		dso_refuse(d, bytes, budget_expired(d->budget) ? "some symbols, for want of time," : "some symbols");
+		dso_refuse(d, bytes, budget_expired(d->budget) ? "some symbols, for lack of time," : "some symbols");
 	return d->symbols.syms.n > before;
 }
 

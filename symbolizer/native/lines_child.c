@@ -286,7 +286,7 @@ static void given_up(struct lines_child *c, struct dso *d, int r)
 
 	d->lines_tried = true;
 	if (r == -ETIME || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
-		dso_refuse(d, 0, "source lines, for want of time,");
+		dso_refuse(d, 0, "source lines, for lack of time,");
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == LINES_NO_MEMORY)
 		dso_refuse(d, 0, "source lines, which take too much memory,");
 	else

@@ -35,7 +35,7 @@ def agents():
 
 
 def foreign(d):
-    """{file: what is said} of what is no bridge for this JVM; made in the folder of agents()."""
+    """{file: what is said} of what is not a bridge for this JVM; made in the folder of agents()."""
     cc, source = os.environ.get("CC", "gcc"), str(jvm.ROOT / "tests/native/attach_agent.c")
     (d / "future.c").write_text(FUTURE[0])
     (d / "future.map").write_text(FUTURE[1])
@@ -48,8 +48,8 @@ def foreign(d):
     os.chmod(d / "open", 0o777)
     (d / "folder").mkdir()
     (d / "empty").touch()
-    said = {"newer": "GLIBC_2.99.*another C library", "garbage": "is no shared library", "empty": "is no shared library",
-            "folder": "is no regular file", "open": "other users can write to it"}
+    said = {"newer": "GLIBC_2.99.*another C library", "garbage": "is not a shared library", "empty": "is not a shared library",
+            "folder": "is not a regular file", "open": "other users can write to it"}
     if shutil.which("musl-gcc"):
         subprocess.run(["musl-gcc", "-shared", "-fPIC", "-o", str(d / "musl"), source], check=True)
         said["musl"] = "another C library"
@@ -67,11 +67,11 @@ def hello(version):
 
 
 def strangers(jdk, lib):
-    """What connects is no bridge, or of another release, or breaks off: with on that is a failure."""
+    """What connects is not a bridge, or is from another release, or breaks off: with on that is a failure."""
     major = int(re.search(r"WIRE_VERSION_MAJOR = (\d+)", (jvm.ROOT / "jvm-bridge/stream/wire.h").read_text())[1])
-    cases = [("no bridge", b"hello, hello, hello, hello\n", "no record|no bridge"),
+    cases = [("not a bridge", b"hello, hello, hello, hello\n", "not a record|not a bridge"),
              ("another version", hello(major + 1), "speaks version %d .*of one release" % (major + 1)),
-             ("cut off", hello(major)[:20], "broke off inside a record"),
+             ("cut off", hello(major)[:20], "ended in the middle of a record"),
              ("at once at its end", hello(major), "connection ended")]
     with shell.Busy(jdk) as t:
         for what, says, wanted in cases:
@@ -253,7 +253,7 @@ def stale(jdk, lib):
             s.bind(path)
             out = probe(t.pid, "load", lib / "agent")
             os.unlink(path)
-        check("one of another user: said", "%s in the JVM's root is of user 0" % path in out, out)
+        check("one of another user: said", "%s in the JVM's root belongs to user 0" % path in out, out)
         check("... and then attached", probe(t.pid, "load", lib / "agent") == "hello\n")
         unharmed("another user's socket file", t)
 

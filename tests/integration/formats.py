@@ -89,13 +89,8 @@ def folded(text):
     return stacks, sum(stacks.values())
 
 
-def go_env(tmp):
-    return dict(os.environ, HOME=tmp, PPROF_TMPDIR=tmp, GOCACHE=tmp + "/cache", GO111MODULE="off", GOFLAGS="",
-                GOTOOLCHAIN="local")
-
-
 def pprof(tmp, *args):
-    return output(["go", "tool", "pprof", *map(str, args)], env=go_env(tmp))
+    return output(["go", "tool", "pprof", *map(str, args)], env=shell.go_env(tmp))
 
 
 def top(text):
@@ -259,7 +254,7 @@ def go(tmp):
     need("go")
     source = os.path.join(tmp, "spin.go")
     pathlib.Path(source).write_text(GO_SOURCE)
-    output(["go", "build", "-o", tmp + "/spin", source], env=go_env(tmp))
+    output(["go", "build", "-o", tmp + "/spin", source], env=shell.go_env(tmp))
     output([tmp + "/spin", tmp + "/spin.prof"])
     text = convert(tmp + "/spin.prof", "-f", "folded")
     stacks, samples = folded(text)

@@ -173,7 +173,7 @@ def held_by_exec(other, tmp):
         time.sleep(3)
         code, err, took = end_of(p)
         check("execve() that a file system holds up: sampling ends in 10 s", code == 1 and
-              "PID %s: sampling does not end" % said[1] in err and
+              "PID %s: sampling cannot end" % said[1] in err and
               "written: " + out.replace("%p", str(other)) in err and out.replace("%p", said[1]) not in err, (code, err, took))
         check("... with the results of another process", os.path.getsize(out.replace("%p", str(other))) > 0 and
               not os.path.exists(out.replace("%p", said[1])), os.listdir(tmp))

@@ -67,6 +67,13 @@ def on_terminal(args, env=None, columns=80, cwd="."):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), out.decode(errors="replace")
 
 
+def go_env(tmp):
+    """Go's, with nothing of this user's. From Go 1.25 on, `go tool pprof` is compiled when it is first run, which takes a
+    minute of CPU time; so what Go compiles is kept in the build tree."""
+    return dict(os.environ, HOME=tmp, PPROF_TMPDIR=tmp, GOCACHE=str(jvm.ROOT / "build/go-cache"), GO111MODULE="off", GOFLAGS="",
+                GOTOOLCHAIN="local")
+
+
 def columns_of(line):
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
                for c in line)

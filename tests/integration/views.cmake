@@ -1,6 +1,7 @@
 # Saved profiles: reports, differences, gates.
 js_integration_test(views 180 views.py)
 js_integration_sanitized(views)
+set_property(TEST integration.views PROPERTY RESOURCE_LOCK go)
 js_integration_test(diff_page 120 diff_page.py)
 set_property(TEST integration.diff_page APPEND PROPERTY LABELS page)
 # 400 % slower shows at 30 standard errors where 6 are needed, in recordings of 2,500 samples on a machine

@@ -143,7 +143,7 @@ def pprof(before, folder):
     check("converted", shell.run(["convert", before, "-o", path]).returncode == 0)
     p = subprocess.run(["go", "tool", "pprof", "-top", "-sample_index=0", "-nodefraction=0", path], stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=jvm.PATIENCE,
-                       env={**os.environ, "HOME": folder, "PPROF_TMPDIR": folder})
+                       env=shell.go_env(folder))
     theirs = {m.group(3): (int(m.group(1)), int(m.group(2))) for m in re.finditer(
         r"^ *(\d+) +[\d.]+% +[\d.]+% +(\d+) +[\d.]+% +(\S.*)$", p.stdout, re.M)}
     ours = {r["method"]: (r["self"], r["total"]) for r in data(["report", path])["rows"]}
@@ -183,7 +183,7 @@ def refused(before, folder):
             ("one file", ["diff", before], 2, "two files"), ("nothing behind --", ["diff", before, "--"], 2, "BEFORE"),
             ("an empty side", ["diff", before, empty], 1, "no samples after"),
             ("a bad expression", ["diff", before, before, "--fail-if", "self(x) > 3"], 2, "column 11"),
-            ("stdin twice", ["diff", "-", "-"], 2, "read once"), ("stdin twice", ["report", "-", "-"], 2, "read once"),
+            ("stdin twice", ["diff", "-", "-"], 2, "read only once"), ("stdin twice", ["report", "-", "-"], 2, "read only once"),
             ("a page", ["report", page], 1, "-o FILE.pb.gz"),
             ("an unknown ending", ["diff", before, before, "-o", folder + "/x.xyz"], 2, "unknown file name ending"),
             ("a folder that is not there", ["diff", before, before, "-o", folder + "/no/x.html"], 1, "cannot write")):

@@ -186,7 +186,7 @@ static void unreadable_lines_are_reported(void **state)
 	assert_int_equal(report.unreadable, 9);
 	assert_int_equal(report.lines, 18);
 	assert_int_equal(report.first[0].line, 2);
-	assert_string_equal(report.first[0].what, "no stack with a count behind it");
+	assert_string_equal(report.first[0].what, "not a stack with a count after it");
 	assert_int_equal(report.first[1].line, 3);
 	assert_int_equal(report.first[3].line, 5);
 	assert_string_equal(report.first[3].what, "its count is too large");
@@ -204,7 +204,7 @@ static void no_profile_at_all(void **state)
 	(void)state;
 	assert_int_equal(reader_parse_profile("hello\nworld\n", 12, "f", &np, NULL, &err), -EINVAL);
 	assert_string_equal(err.msg, "'f' is not a profile: neither pprof, folded stacks nor HPROF's text (line 1: "
-				     "no stack with a count behind it; 2 of 2 lines are malformed)");
+				     "not a stack with a count after it; 2 of 2 lines are malformed)");
 	assert_int_equal(reader_parse_profile("a 1\nb\nc\n", 8, "f", &np, NULL, &err), -EINVAL);
 	assert_int_equal(reader_parse_profile(zeros, 64, "f", &np, NULL, &err), -EINVAL);
 	assert_int_equal(reader_open_profile("/nonexistent/x", &np, NULL, &err), -ENOENT);

@@ -367,7 +367,7 @@ static void bad_values(void **state)
 	check_bad(&b, "1 values for 0 sample types");
 	put_message(&b, 1, 2, 1, 0, 2, 0);
 	put_text(&b, "not empty");
-	check_bad(&b, "the first text is not empty");
+	check_bad(&b, "the first string is not empty");
 }
 
 /* Cut anywhere, and with any byte changed, it is read or refused; nothing else. */
@@ -424,7 +424,7 @@ static void gzip_is_read(void **state)
 	named_profile_free(np);
 	assert_int_equal(reader_open_profile(cut, &np, NULL, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "damaged gzip data after "));
-	assert_non_null(strstr(err.msg, "it ends in the middle"));
+	assert_non_null(strstr(err.msg, "it ends early"));
 	unlink(path);
 	unlink(cut);
 }

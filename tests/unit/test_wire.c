@@ -337,10 +337,10 @@ static void test_bad_peers(void **state)
 	check_ends(&b, -ENOTSUP, "version 2");
 	buf_reset(&b);
 	class_load(&b, 1, "a/B", 10, "first");
-	check_ends(&b, -EPROTO, "no bridge");
+	check_ends(&b, -EPROTO, "not a bridge");
 	buf_reset(&b);
 	buf_add_z(&b, "GET / HTTP/1.1\r\n");
-	check_ends(&b, -EPROTO, "no record");
+	check_ends(&b, -EPROTO, "not a record");
 	buf_reset(&b);
 	hello(&b, WIRE_VERSION_MAJOR, 0);
 	put(&b, 64, 4);

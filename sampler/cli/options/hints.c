@@ -105,7 +105,7 @@ static const struct habit options_elsewhere[] = {
 	{"--file", "-o FILE"},
 	{"--timeout", "-d TIME ends by itself"},
 	{"--loop", "run it again and again, with %t in the name: -d 1h -o FILE-%t.html"},
-	{"--all", "one event a run: -e cpu, -e wall, or one that perf list names"},
+	{"--all", "one event per run: -e cpu, -e wall, or one that perf list names"},
 	{"--alloc", "allocations are not sampled"},
 	{"--live", "allocations are not sampled"},
 	{"--nativemem", "allocations are not sampled"},
@@ -158,7 +158,7 @@ static const struct habit options_elsewhere[] = {
 	{"--log", "messages go to stderr: 2> FILE"},
 	/* py-spy */
 	{"--native", "native frames are always there"},
-	{"--gil", "the GIL is a matter of Python"},
+	{"--gil", "only Python has a GIL"},
 	{"--idle", "threads that wait use no CPU time; -e wall shows them too"},
 	{"--subprocesses", "--children"},
 	{"--nonblocking", "the target is never stopped"},

@@ -90,7 +90,7 @@ static int parse_freq(const char *text, struct record_options *o, struct err *er
 	if (parse_u64(text, 1, MAX_HZ, &hz) < 0)
 		return err_set(err, -EINVAL, "-F %s: a whole number of samples per second from 1 to %d", text, MAX_HZ);
 	if (o->period_ns)
-		return err_set(err, -EINVAL, "-F and -i say the same thing: use one of them, once");
+		return err_set(err, -EINVAL, "-F and -i set the same thing: use one of them, once");
 	o->period_ns = SECOND_NS / hz;
 	return 0;
 }
@@ -104,7 +104,7 @@ static int parse_interval(const char *text, struct record_options *o, struct err
 	if (ns < SECOND_NS / MAX_HZ || ns > SECOND_NS)
 		return err_set(err, -EINVAL, "-i %s: from 100us to 1s; a number without a unit is seconds", text);
 	if (o->period_ns)
-		return err_set(err, -EINVAL, "-F and -i say the same thing: use one of them, once");
+		return err_set(err, -EINVAL, "-F and -i set the same thing: use one of them, once");
 	o->period_ns = ns;
 	return 0;
 }
@@ -168,7 +168,7 @@ static int parse_engine(const char *text, struct record_options *o, struct err *
 	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
 		if (strcmp(text, engines[i]->name) == 0)
 			o->session.engine = engines[i];
-	return o->session.engine ? 0 : err_set(err, -EINVAL, "--engine %s: there are perf and suspend", text);
+	return o->session.engine ? 0 : err_set(err, -EINVAL, "--engine %s: perf or suspend", text);
 }
 
 static int parse_max_pause(const char *text, uint64_t *ret, struct err *err)
@@ -289,7 +289,7 @@ int record_option_take(const struct option_spec *s, struct record_options *o, st
 static int extra_number(const char *arg, const struct record_options *o, struct err *err)
 {
 	return err_set(err, -EINVAL,
-		       "'%.40s' behind PID %d: for a duration, -d %.40s; for several processes, -p %d,%.40s", arg,
+		       "'%.40s' after PID %d: for a duration, -d %.40s; for several processes, -p %d,%.40s", arg,
 		       (int)o->pids[0], arg, (int)o->pids[0], arg);
 }
 
@@ -334,19 +334,20 @@ static int check_event(const struct record_options *o, struct err *err)
 	bool wall = strcmp(event, "wall") == 0, time = is_time(event);
 
 	if (time && o->event_count)
-		return err_set(err, -EINVAL, "-c goes with an event other than %s; for %s use -F or -i", event, event);
+		return err_set(err, -EINVAL, "-c needs an event other than %s; for %s use -F or -i", event, event);
 	if (!time && o->period_ns)
 		return err_set(err, -EINVAL, "-e %s takes its period from -c, not from -F or -i", event);
 	if (wall && so->engine == &engine_perf_ops)
 		return err_set(err, -EINVAL,
-			       "-e wall goes with --engine suspend: perf does not see "
+			       "-e wall needs --engine suspend: perf does not see "
 			       "threads that wait");
 	if (!time && so->engine == &engine_suspend_ops)
-		return err_set(err, -EINVAL, "-e %s goes with --engine perf: suspend has cpu and wall", event);
+		return err_set(err, -EINVAL, "-e %s needs --engine perf: suspend has cpu and wall only", event);
 	if (so->engine_options.max_pause_ns && (!time || so->engine == &engine_perf_ops))
-		return err_set(err, -EINVAL, "--max-pause goes with --engine suspend: perf stops no threads");
+		return err_set(err, -EINVAL, "--max-pause needs --engine suspend: perf stops no threads");
 	if (so->show.state_root && !wall)
-		return err_set(err, -EINVAL, "--states goes with -e wall: with -e %s every thread runs", event);
+		return err_set(err, -EINVAL, "--states needs -e wall: with -e %s every sampled thread is running",
+			       event);
 	return 0;
 }
 
@@ -356,7 +357,7 @@ static int check_together(const struct record_options *o, struct err *err)
 	bool attach = o->n_pids || o->target_name;
 
 	if (o->command && attach)
-		return err_set(err, -EINVAL, "either a running process or a command behind --, not both");
+		return err_set(err, -EINVAL, "either a running process or a command after --, not both");
 	if (!o->command && !attach)
 		return err_set(err, -EINVAL,
 			       "which process? -p PID, the main class or jar of a running "
@@ -365,13 +366,13 @@ static int check_together(const struct record_options *o, struct err *err)
 		return err_set(err, -EINVAL, "--children or --no-children, not both");
 	if (o->children && (so->engine == &engine_suspend_ops || strcmp(so->engine_options.event, "wall") == 0))
 		return err_set(err, -EINVAL,
-			       "--children goes with --engine perf: suspend follows no child processes; "
+			       "--children needs --engine perf: suspend follows no child processes; "
 			       "name them with -p");
 	if (so->show.bridge_symbols && so->bridge == BRIDGE_OFF)
 		return err_set(err, -EINVAL, "--symbols bridge needs the bridge: not with --bridge off");
 	if (o->n_pids && o->target_name)
 		return err_set(err, -EINVAL,
-			       "'%.80s' besides a PID: by PID or by name, not both "
+			       "'%.80s' in addition to a PID: by PID or by name, not both "
 			       "(jsampler help lists the commands)",
 			       o->target_name);
 	return check_event(o, err);

@@ -159,11 +159,9 @@ size_t runs_abandon(struct runs *r)
 
 		run->abandoned = !atomic_load(&run->ended);
 		if (run->abandoned)
-			log_error(
-				"PID %d: sampling does not end, because this process holds up whoever looks at it (its "
-				"memory, or its execve(2), waits for a file system that does not answer?); it is left "
-				"out",
-				(int)run->pid);
+			log_error("PID %d: sampling cannot end, because reading this process blocks (its memory or its "
+				  "execve(2) may be waiting for a file system that does not respond); it is left out",
+				  (int)run->pid);
 	}
 	return left;
 }

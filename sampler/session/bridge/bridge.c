@@ -202,10 +202,10 @@ static void set_state(struct bridge *b, enum bridge_state state)
 static int explain_code(int code, struct err *err)
 {
 	static const char *const texts[] = {
-		[WIRE_ATTACH_OPTIONS] = "did not understand its options: is it of another release?",
+		[WIRE_ATTACH_OPTIONS] = "did not understand its options: is it from another release?",
 		[WIRE_ATTACH_PATH] = "cannot connect: the path of the socket is too long",
 		[WIRE_ATTACH_CONNECT] = "could not connect to jsampler's socket",
-		[WIRE_ATTACH_BUSY] = "is connected to another jsampler: let that end first",
+		[WIRE_ATTACH_BUSY] = "is connected to another jsampler: wait until that one has ended",
 		[WIRE_ATTACH_JVM] = "finds that this JVM lacks what it needs",
 		[WIRE_ATTACH_MEMORY] = "is out of memory",
 	};

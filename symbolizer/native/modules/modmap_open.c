@@ -72,10 +72,10 @@ static int open_file(struct modmap *m, struct module *mod, const struct span *sp
 	int fd, r;
 
 	if (!map)
-		return err_set(err, -ESTALE, "%s: not mapped any more", mod->path);
+		return err_set(err, -ESTALE, "%s: no longer mapped", mod->path);
 	if (budget_expired(m->budget)) {
-		budget_refuse(m->budget, 0, "some files, for want of time");
-		return err_set(err, -ETIME, "%s: not read, for want of time", mod->path);
+		budget_refuse(m->budget, 0, "some files, for lack of time");
+		return err_set(err, -ETIME, "%s: not read, for lack of time", mod->path);
 	}
 	r = target_file_open_mapping(m->proc, map, &fd, err);
 	if (r < 0) {

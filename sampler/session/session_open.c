@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,9 +97,30 @@ bool session_traces(const struct session *s)
 	return s->o.engine == &engine_suspend_ops;
 }
 
+enum { EXEC_MS = 2000, EXEC_LOOK_MS = 5 };
+
+/* While another thread than the first is in execve(2), there is no memory to read. */
+static int open_readers(struct session *s, struct err *err)
+{
+	int r, left = EXEC_MS / EXEC_LOOK_MS;
+	bool again = true; /* once after the last time that it was seen: it may have ended meanwhile */
+
+	for (;; poll(NULL, 0, EXEC_LOOK_MS)) {
+		bool ended;
+
+		r = readers_open(s->proc, session_unwinder_options(s), s->files, s->o.snapshot, &s->readers, err);
+		if (r == 0 || !left--)
+			return r;
+		ended = proc_first_ended(s->proc);
+		if (!ended && !again)
+			return r;
+		again = ended;
+	}
+}
+
 static int open_process(struct session *s, struct err *err)
 {
-	int r = readers_open(s->proc, session_unwinder_options(s), s->files, s->o.snapshot, &s->readers, err);
+	int r = open_readers(s, err);
 
 	return r < 0 ? r : open_engine(s, err);
 }

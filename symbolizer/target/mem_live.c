@@ -222,13 +222,15 @@ static void live_free(struct mem *m)
 static int open_failed(struct err *err, int code, struct proc *proc)
 {
 	pid_t pid = proc_pid(proc);
+	bool gone = code == -ENOENT || code == -ESRCH;
 
-	if ((code == -ENOENT || code == -ESRCH) && proc_alive(proc) && !proc_ending(proc))
+	/* Its files belong to root then. */
+	if (proc_first_ended(proc) || (gone && proc_alive(proc) && !proc_ending(proc)))
 		return err_set(err, -ESRCH,
 			       "the memory of process %d cannot be opened: its first thread has ended while others "
 			       "are running, or it is a kernel thread",
 			       (int)pid);
-	if (code == -ENOENT || code == -ESRCH)
+	if (gone)
 		return err_set(err, -ESRCH, "process %d has no memory: it has ended, or is a kernel thread", (int)pid);
 	if (code == -EACCES || code == -EPERM)
 		return access_explain(proc, code, err);

@@ -149,6 +149,13 @@ bool proc_ending(struct proc *p)
 	return stat_read(p->dirfd, "stat", &s) < 0 || (s.n_threads <= 1 && (s.flags & FLAG_EXITING));
 }
 
+bool proc_first_ended(struct proc *p)
+{
+	struct proc_stat s;
+
+	return stat_read(p->dirfd, "stat", &s) == 0 && s.state == 'Z' && s.n_threads > 1;
+}
+
 int proc_read(struct proc *p, const char *path, size_t max, char **ret, size_t *ret_len)
 {
 	int r = file_read_at(p->dirfd, path, max, ret, ret_len);

@@ -21,6 +21,8 @@ pid_t proc_pid(const struct proc *p);
 int proc_dirfd(const struct proc *p); /* borrowed */
 bool proc_alive(struct proc *p); /* same process, not a zombie */
 bool proc_ending(struct proc *p); /* its last thread is exiting: its memory may be gone already */
+/* Its first thread has ended, others have not: until an execve(2) of one of these is over, or for good. No memory to read. */
+bool proc_first_ended(struct proc *p);
 
 /* Start time in clock ticks since boot (field 22 of stat); with the PID it identifies the process. */
 uint64_t proc_start_ticks(const struct proc *p);

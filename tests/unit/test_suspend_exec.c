@@ -18,9 +18,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/engine/sample_queue.h"
 #include "sampler/engine/suspend/ptrace_stop.h"
 #include "sampler/engine/suspend/suspend_alarm.h"
+#include "sampler/engine/suspend/suspend_tick.h"
 #include "symbolizer/base/clock.h"
+#include "symbolizer/target/proc.h"
 
 /*
  * execve(2) of a process with two threads, of which one is traced: the kernel holds it in de_thread() until that thread's
@@ -190,6 +193,52 @@ static void what_the_execve_waits_for_is_noticed(void **state)
 	end(&p);
 }
 
+/* --- The id of a thread that was asked, and ended by another's execve(), is that other thread's */
+
+enum { TICKS = 64, QUEUE_BYTES = 8 << 20 };
+
+static void tick_and_answer(struct suspend_tick *t)
+{
+	uint64_t now = clock_monotonic_ns(), until = now + UINT64_C(5000000);
+	struct ptrace_stop_event e;
+
+	suspend_tick_begin(t, now);
+	while (t->asked && clock_monotonic_ns() < until)
+		if (ptrace_stop_next(&e))
+			suspend_tick_answer(t, &e);
+}
+
+static void who_has_the_id_now_is_sampled(void **state)
+{
+	struct program p = start();
+	struct suspend_tick t = {.period_ns = 1000000, .max_pause_ns = 1000000};
+	struct suspend_thread *th;
+	uint64_t stops;
+
+	(void)state;
+	assert_int_equal(proc_open(p.pid, &t.proc, NULL), 0);
+	t.out.queue = sample_queue_new(QUEUE_BYTES);
+	t.wishes.queue = sample_queue_new(QUEUE_BYTES);
+	assert_int_equal(suspend_tick_init(&t, NULL), 0);
+	tick_and_answer(&t);
+	th = suspend_threads_find(&t.threads, p.tid);
+	assert_non_null(th);
+	for (int i = 0; i < TICKS && th->tracing; i++)
+		tick_and_answer(&t);
+	assert_false(th->tracing);
+	th->tracing = true; /* as if it was asked under its old id */
+	t.asked++;
+	stops = t.stats.stops;
+	for (int i = 0; i < TICKS && t.stats.stops == stops; i++)
+		tick_and_answer(&t);
+	assert_true(t.stats.stops > stops);
+	suspend_tick_done(&t);
+	sample_queue_free(t.out.queue);
+	sample_queue_free(t.wishes.queue);
+	proc_close(t.proc);
+	end(&p);
+}
+
 /* --- Nothing of it where nobody waits */
 
 static void others_are_asked_beside_a_flood_of_alarms(void **state)
@@ -224,6 +273,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(asking_ends_though_the_execve_does_not),
 		cmocka_unit_test(what_the_execve_waits_for_is_noticed),
+		cmocka_unit_test(who_has_the_id_now_is_sampled),
 		cmocka_unit_test(others_are_asked_beside_a_flood_of_alarms),
 	};
 

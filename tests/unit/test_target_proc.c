@@ -21,6 +21,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/access.h"
+#include "symbolizer/target/mem_live.h"
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/proc_stat.h"
 
@@ -341,6 +342,44 @@ static void test_ended_is_said(void **state)
 	proc_close(p);
 }
 
+static void *pause_for_ever(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* An execve(2) by another thread makes it so for a moment, and then gives that thread the first one's id. */
+static void test_first_ended(void **state)
+{
+	struct proc *p = NULL;
+	struct mem *m = NULL;
+	struct err err = {0};
+	pthread_t t;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pthread_create(&t, NULL, pause_for_ever, NULL);
+		pthread_exit(NULL);
+	}
+	assert_int_equal(proc_open(pid, &p, NULL), 0);
+	while (!proc_first_ended(p))
+		usleep(1000);
+	assert_true(proc_alive(p));
+	assert_int_equal(mem_live_open(p, &m, &err), -ESRCH);
+	assert_non_null(strstr(err.msg, "first thread has ended"));
+	kill(pid, SIGKILL);
+	while (proc_alive(p))
+		usleep(1000);
+	assert_false(proc_first_ended(p));
+	assert_int_equal(mem_live_open(p, &m, &err), -ESRCH);
+	assert_non_null(strstr(err.msg, "has ended, or is"));
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	proc_close(p);
+}
+
 static pid_t start_pausing(void)
 {
 	pid_t pid = fork();
@@ -450,11 +489,17 @@ static void test_children(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stat_text),     cmocka_unit_test(test_stat_cpu),
-		cmocka_unit_test(test_status_text),   cmocka_unit_test(test_self),
-		cmocka_unit_test(test_comm),          cmocka_unit_test(test_dead),
-		cmocka_unit_test(test_generations),   cmocka_unit_test(test_children),
-		cmocka_unit_test(test_ended_is_said), cmocka_unit_test(test_alive_among_signals),
+		cmocka_unit_test(test_stat_text),
+		cmocka_unit_test(test_stat_cpu),
+		cmocka_unit_test(test_status_text),
+		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_comm),
+		cmocka_unit_test(test_dead),
+		cmocka_unit_test(test_generations),
+		cmocka_unit_test(test_children),
+		cmocka_unit_test(test_ended_is_said),
+		cmocka_unit_test(test_first_ended),
+		cmocka_unit_test(test_alive_among_signals),
 		cmocka_unit_test(test_tasks_and_cpu),
 	};
 

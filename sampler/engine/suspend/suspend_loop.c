@@ -15,6 +15,7 @@
 #include "sampler/engine/sample_queue.h"
 #include "sampler/engine/suspend/ptrace_stop.h"
 #include "sampler/engine/suspend/suspend_alarm.h"
+#include "sampler/engine/suspend/suspend_demand.h"
 #include "sampler/engine/suspend/suspend_tick.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -34,7 +35,8 @@ struct suspend_loop {
 	pthread_mutex_t lock; /* tick's stats and times, when somebody else reads them */
 	pthread_t thread;
 	bool started;
-	struct suspend_alarm alarm; /* of the thread */
+	struct suspend_alarm alarm; /* of the thread, as the next */
+	struct suspend_demand demand;
 	int push_fd; /* eventfd: there may be something in the queue */
 	_Atomic bool owner_waits;
 	uint64_t
@@ -129,11 +131,12 @@ static void do_tick(struct suspend_loop *l)
 	l->busy_ns += clock_monotonic_ns() - began;
 }
 
-/* The next time on the grid, so that this thread works at most half of the time. */
+/* The next time on the grid, so that this thread works, or waits for a CPU to do so, at most half of the time. */
 static uint64_t next_on_grid(struct suspend_loop *l, uint64_t grid)
 {
-	uint64_t period = l->tick.period_ns, next = grid + period, now = clock_monotonic_ns();
-	uint64_t soonest = now + (2 * l->busy_ns > period ? 2 * l->busy_ns - period : 0);
+	uint64_t period = l->tick.period_ns, next = grid + period, demand = suspend_demand_take(&l->demand);
+	uint64_t busy = demand > l->busy_ns ? demand : l->busy_ns;
+	uint64_t soonest = clock_monotonic_ns() + (2 * busy > period ? 2 * busy - period : 0);
 
 	l->busy_ns = 0;
 	if (next < soonest) {
@@ -191,8 +194,10 @@ static void *loop_main(void *arg)
 
 	engine_thread_raise_priority();
 	suspend_alarm_open(&l->alarm);
+	suspend_demand_open(&l->demand);
 	run_ticks(l);
 	finish(l);
+	suspend_demand_close(&l->demand);
 	suspend_alarm_close(&l->alarm);
 	l->done = true;
 	tell(l->push_fd);

@@ -349,12 +349,15 @@ static void observe(struct suspend_tick *t, struct suspend_thread *th)
 	}
 }
 
-/* A traced thread that will not answer any more: it has ended, and another thread has waited for it. */
+/*
+ * A traced thread that will not answer any more: it has ended, and another thread has waited for it; or it was the first,
+ * and has its id from another thread now, which has called execve().
+ */
 static void forget_lost(struct suspend_tick *t, struct suspend_thread *th)
 {
 	char state = suspend_thread_state(&t->threads, th->tid);
 
-	if (state && state != 'Z' && state != 'X')
+	if (state && state != 'Z' && state != 'X' && suspend_thread_tracer(t->proc, th->tid))
 		return;
 	th->tracing = false;
 	t->asked--;

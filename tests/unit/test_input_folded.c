@@ -219,12 +219,12 @@ static void other_files_are_known(void **state)
 		const char *text, *said;
 		size_t len;
 	} files[] = {
-		{"<!DOCTYPE html>\n<html lang=\"en\">\n", "'f' is a page,", 0},
-		{"{\"$schema\":\"https://www.speedscope.app/x\",\n\"a\":1}\n", "'f' is speedscope's", 0},
+		{"<!DOCTYPE html>\n<html lang=\"en\">\n", "'f' is an HTML page,", 0},
+		{"{\"$schema\":\"https://www.speedscope.app/x\",\n\"a\":1}\n", "'f' is a speedscope file,", 0},
 		{"{\"a\": 1}\n", "'f' is JSON;", 0},
-		{"command    java Shop\nrecorded   8.0 s\n", "'f' is a text for people;", 0},
+		{"command    java Shop\nrecorded   8.0 s\n", "'f' is a text report,", 0},
 		{"FLR\0\0\2", "'f' is a JFR recording;", 6},
-		{"PERFILE2\150\0", "'f' is perf record's;", 10},
+		{"PERFILE2\150\0", "'f' is a perf.data file;", 10},
 	};
 	struct named_profile *np = NULL;
 	struct err err;

@@ -135,7 +135,7 @@ static void no_table_is_an_error(void **state)
 	assert_int_equal(read_text(HEAD TRACES, &np, NULL, &err), -ENODATA);
 	assert_non_null(strstr(err.msg, "cpu=samples"));
 	assert_int_equal(reader_parse_profile(binary, sizeof(binary), "x", &np, NULL, &err), -EINVAL);
-	assert_non_null(strstr(err.msg, "HPROF dump in binary"));
+	assert_non_null(strstr(err.msg, "binary HPROF dump"));
 }
 
 int main(void)

@@ -345,7 +345,7 @@ static void test_bad_peers(void **state)
 	hello(&b, WIRE_VERSION_MAJOR, 0);
 	put(&b, 64, 4);
 	put(&b, 5, 4);
-	check_ends(&b, -EPIPE, "inside a record");
+	check_ends(&b, -EPIPE, "middle of a record");
 	buf_reset(&b);
 	hello(&b, WIRE_VERSION_MAJOR, 0);
 	simple(&b, WIRE_CODE_LOAD, 1, 2, 3);

@@ -295,8 +295,8 @@ static void totals_put(struct bytes *body, const struct site_totals *t)
 
 static void site_put(struct bytes *body, const struct site *s)
 {
-	put_u1(body, (unsigned)s->is_array);
-	put_u4(body, binary_class(s->class));
+	put_u1(body, (unsigned)s->kind.is_array);
+	put_u4(body, binary_class(s->kind.class));
 	put_u4(body, s->trace->serial);
 	put_u4(body, s->live_bytes);
 	put_u4(body, s->live);
@@ -312,7 +312,7 @@ void binary_sites(const struct site_table *t, unsigned flags, double cutoff)
 
 	for (size_t i = 0; i < t->n; i++) {
 		binary_trace(t->rows[i]->trace);
-		binary_class(t->rows[i]->class);
+		binary_class(t->rows[i]->kind.class);
 	}
 	memcpy(&bits, &ratio, sizeof(bits));
 	put_u2(&body, flags);

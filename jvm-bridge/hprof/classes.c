@@ -209,36 +209,62 @@ void class_keep(struct class *c)
 		c->kept = true;
 }
 
-static const char *primitive_name(char type)
+static const char primitive_letters[] = "ZCFDBSIJ"; /* from JVMPI_BOOLEAN on */
+static const char *const primitive_names[] = {"boolean", "char", "float", "double", "byte", "short", "int", "long"};
+
+static bool is_of_primitives(struct kind k)
 {
-	switch (type) {
-	case 'Z': return "boolean";
-	case 'B': return "byte";
-	case 'C': return "char";
-	case 'S': return "short";
-	case 'I': return "int";
-	case 'J': return "long";
-	case 'F': return "float";
-	case 'D': return "double";
-	default: return NULL;
-	}
+	return k.is_array >= JVMPI_BOOLEAN && k.is_array <= JVMPI_LONG;
 }
 
-void class_source_name(const char *name, char *ret, size_t size)
+const char *class_source_name(const struct class *c, char ret[NAME_MAX_])
 {
+	const char *name = c ? c->name : "<Unknown>";
 	size_t dimensions = strspn(name, "["), n;
-	const char *element = name + dimensions, *primitive = dimensions ? primitive_name(*element) : NULL;
+	const char *element = name + dimensions;
+	const char *letter = dimensions && *element ? strchr(primitive_letters, *element) : NULL;
 
-	if (primitive)
-		element = primitive;
+	if (letter)
+		element = primitive_names[letter - primitive_letters];
 	else if (dimensions && *element == 'L')
 		element++;
 	n = strlen(element);
 	if (dimensions && n && element[n - 1] == ';')
 		n--;
-	snprintf(ret, size, "%.*s", (int)(n < 3000 ? n : 3000), element);
-	for (n = strlen(ret); dimensions && n + 3 <= size; dimensions--, n += 2)
+	n = (size_t)snprintf(ret, NAME_MAX_, "%.*s", (int)(n < 3000 ? n : 3000), element);
+	for (; dimensions && n + 3 <= NAME_MAX_ - 2; dimensions--, n += 2)
 		memcpy(ret + n, "[]", 3);
+	return ret;
+}
+
+const char *kind_source_name(struct kind k, char ret[NAME_MAX_])
+{
+	size_t n;
+
+	if (is_of_primitives(k))
+		snprintf(ret, NAME_MAX_, "%s", primitive_names[k.is_array - JVMPI_BOOLEAN]);
+	else
+		class_source_name(k.class, ret);
+	n = strlen(ret);
+	if (k.is_array)
+		memcpy(ret + n, "[]", 3);
+	return ret;
+}
+
+const char *kind_signature(struct kind k, char ret[NAME_MAX_])
+{
+	const char *name = k.class ? k.class->name : "<Unknown>";
+	bool is_class = *name != '[' && *name != '<';
+
+	if (is_of_primitives(k))
+		snprintf(ret, NAME_MAX_, "[%c", primitive_letters[k.is_array - JVMPI_BOOLEAN]);
+	else
+		snprintf(ret, NAME_MAX_, "%s%s%.3000s%s", k.is_array ? "[" : "", is_class ? "L" : "", name,
+			 is_class ? ";" : "");
+	for (char *at = ret; *at; at++)
+		if (*at == '.')
+			*at = '/';
+	return ret;
 }
 
 uint64_t class_address(struct class *c)

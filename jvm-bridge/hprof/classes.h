@@ -45,8 +45,19 @@ struct class *class_of(jobjectID id);
 struct method *method_of(jmethodID id);
 void class_keep(struct class *c);
 
-/* As in Java's source: java.lang.String[], int[][]. */
-void class_source_name(const char *name, char *ret, size_t size);
+/* An object's class, as OBJECT_ALLOC tells it. */
+struct kind {
+	struct class *class; /* of an array of objects: of its elements; NULL: of primitives, or unknown */
+	jint is_array;
+};
+
+/* Room for every name that is printed. */
+enum { NAME_MAX_ = 3200 };
+
+/* As in Java's source: java.lang.String[], int[][]; as in class files: [Ljava/lang/String;, [[I. */
+const char *class_source_name(const struct class *c, char ret[NAME_MAX_]);
+const char *kind_source_name(struct kind k, char ret[NAME_MAX_]);
+const char *kind_signature(struct kind k, char ret[NAME_MAX_]);
 
 /* What has an id of its own in the binary output. */
 uint64_t class_address(struct class *c);

@@ -10,7 +10,8 @@ struct heap {
 	JNIEnv *env;
 	uint64_t objects, bytes; /* of its instances, arrays and classes */
 	struct class *object; /* java.lang.Object; NULL: it has none */
-	struct class *primitives[JVMPI_LONG + 1]; /* classes of arrays, by the type of the elements; NULL: there are none */
+	struct class
+		*primitives[JVMPI_LONG + 1]; /* classes of arrays, by the type of the elements; NULL: there are none */
 };
 
 /*

@@ -81,7 +81,7 @@ static void on_tables(const JVMPI_Event *e)
 		case JVMPI_EVENT_THREAD_END: on_thread_end(e->env_id); break;
 		case JVMPI_EVENT_OBJECT_FREE: sites_object_freed(e->u.obj_free.obj_id); break;
 		case JVMPI_EVENT_OBJECT_ALLOC:
-			e->event_type & JVMPI_REQUESTED_EVENT ? monitors_object(e) : on_alloc(e);
+			e->event_type &JVMPI_REQUESTED_EVENT ? monitors_object(e) : on_alloc(e);
 			break;
 		}
 	}
@@ -137,7 +137,9 @@ static bool allocations_enable(void)
 	if (ENABLE(JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_OBJECT_ALLOC))
 		return true;
 	hprof_error("this JVM does not tell of allocations (JDK 17 and later do)%s",
-		    hprof.options.heap & HEAP_DUMP ? ": objects of the heap dump have no traces, and there are no sites" : "");
+		    hprof.options.heap & HEAP_DUMP ?
+			    ": objects of the heap dump have no traces, and there are no sites" :
+			    "");
 	hprof.options.heap &= ~(unsigned)HEAP_SITES;
 	return hprof.options.heap;
 }

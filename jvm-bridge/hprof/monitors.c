@@ -15,7 +15,8 @@ struct raw_name {
 
 static struct {
 	struct map contentions, names;
-	jobjectID answer; /* the class of the object that was asked about */
+	jobjectID class_id; /* of the object that was asked about */
+	jint is_array;
 } monitors;
 
 static uint64_t now(void)
@@ -28,15 +29,19 @@ static uint64_t now(void)
 
 void monitors_object(const JVMPI_Event *e)
 {
-	monitors.answer = e->u.obj_alloc.class_id;
+	monitors.class_id = e->u.obj_alloc.class_id;
+	monitors.is_array = e->u.obj_alloc.is_array;
 }
 
-static struct class *class_of_object(jobjectID id)
+static struct kind kind_of(jobjectID id)
 {
-	monitors.answer = NULL;
+	struct kind kind = {0};
+
 	if (!id || hprof.jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, id))
-		return NULL;
-	return class_of(monitors.answer);
+		return kind;
+	kind.is_array = monitors.is_array;
+	kind.class = class_of(monitors.class_id);
+	return kind;
 }
 
 /* A monitor may be destroyed, its name stays. NULL: out of memory. */
@@ -64,15 +69,16 @@ static const char *raw_name_of(const char *text)
 	return n->text;
 }
 
-static struct contention *contention_of(struct class *class, const char *raw, struct trace *trace)
+static struct contention *contention_of(struct kind kind, const char *raw, struct trace *trace)
 {
-	uint64_t hash = map_mix(map_mix((uint64_t)(uintptr_t)class, (uint64_t)(uintptr_t)raw), trace->serial);
+	uint64_t hash = map_mix(map_mix((uint64_t)(uintptr_t)kind.class, (uint64_t)(uintptr_t)raw), trace->serial);
 	struct link *l = map_first(&monitors.contentions, hash);
 	struct contention *c;
 
 	for (; l; l = map_next(l)) {
 		c = (struct contention *)l;
-		if (c->class == class && c->raw == raw && c->trace == trace)
+		if (c->kind.class == kind.class && c->kind.is_array == kind.is_array && c->raw == raw &&
+		    c->trace == trace)
 			return c;
 	}
 	c = calloc(1, sizeof(*c));
@@ -80,10 +86,9 @@ static struct contention *contention_of(struct class *class, const char *raw, st
 		free(c);
 		return NULL;
 	}
-	c->class = class;
+	c->kind = kind;
 	c->raw = raw;
 	c->trace = trace;
-	class_keep(class);
 	return c;
 }
 
@@ -93,12 +98,12 @@ static void enter(const JVMPI_Event *e, bool raw, uint64_t at)
 
 	if (!t)
 		return;
-	t->entering.class = raw ? NULL : class_of_object(e->u.monitor.object);
+	t->entering.kind = kind_of(raw ? NULL : e->u.monitor.object);
 	t->entering.raw = raw ? raw_name_of(e->u.raw_monitor.name ? e->u.raw_monitor.name : "") : NULL;
 	t->entering.trace = trace_here(e->env_id);
 	t->entering.since = at;
 	/* It may be unloaded before the thread has entered. */
-	class_keep(t->entering.class);
+	class_keep(t->entering.kind.class);
 }
 
 static void entered(const JVMPI_Event *e, uint64_t at)
@@ -108,7 +113,7 @@ static void entered(const JVMPI_Event *e, uint64_t at)
 
 	if (!t || !t->entering.since || !t->entering.trace)
 		return;
-	c = contention_of(t->entering.class, t->entering.raw, t->entering.trace);
+	c = contention_of(t->entering.kind, t->entering.raw, t->entering.trace);
 	if (c) {
 		c->count++;
 		c->ns += at - t->entering.since;
@@ -121,7 +126,10 @@ static void wait_print(const JVMPI_Event *e, bool waited)
 	jobjectID id = e->u.monitor_wait.object;
 	long long ms = (long long)e->u.monitor_wait.timeout;
 
-	text_wait(id ? class_of_object(id) : NULL, id, waited, ms, thread_serial(e->env_id));
+	if (id)
+		text_wait(kind_of(id), waited, ms, thread_serial(e->env_id));
+	else if (!waited)
+		text_sleep(ms, thread_serial(e->env_id));
 }
 
 void monitors_event(const JVMPI_Event *e)
@@ -146,7 +154,7 @@ void monitors_dumped(const JVMPI_Event *e)
 	data_lock();
 	if (e->u.monitor_dump.traces)
 		stacks_set(e->u.monitor_dump.traces, e->u.monitor_dump.num_traces);
-	text_monitor_dump(e, class_of_object);
+	text_monitor_dump(e, kind_of);
 	data_unlock();
 }
 
@@ -156,9 +164,8 @@ void monitors_dump_write(void)
 	jint r = hprof.jvmpi->RequestEvent(JVMPI_EVENT_MONITOR_DUMP, NULL);
 
 	if (r && !said)
-		hprof_error(r == JVMPI_NOT_AVAILABLE ?
-				    "no MONITOR DUMP: the agent must be there from the JVM's start" :
-				    "the JVM made no MONITOR DUMP");
+		hprof_error(r == JVMPI_NOT_AVAILABLE ? "no MONITOR DUMP: the agent must be there from the JVM's start" :
+						       "the JVM made no MONITOR DUMP");
 	said |= r != 0;
 }
 

@@ -9,7 +9,7 @@
  */
 struct contention {
 	struct link link;
-	struct class *class; /* of the monitor; NULL: a raw one, or unknown */
+	struct kind kind; /* of the monitor, if it is Java's */
 	const char *raw; /* its name, which stays; NULL: Java's */
 	struct trace *trace;
 	uint64_t count, ns; /* since the last dump */

@@ -63,7 +63,8 @@ static int net_connect(const struct addrinfo *a)
 
 	if (fd < 0)
 		return -errno;
-	if (!setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) && !connect(fd, a->ai_addr, a->ai_addrlen))
+	if (!setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) &&
+	    !connect(fd, a->ai_addr, a->ai_addrlen))
 		return fd;
 	error = errno == EINPROGRESS ? ETIMEDOUT : errno;
 	close(fd);

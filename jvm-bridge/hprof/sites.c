@@ -1,8 +1,5 @@
 #include "jvm-bridge/hprof/sites.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static struct {
 	struct map sites, objects;
 	struct site_totals totals;
@@ -23,15 +20,15 @@ static struct object *object_find(jobjectID id)
 	return (struct object *)l;
 }
 
-static struct site *site_of(struct class *class, jint is_array, struct trace *trace)
+static struct site *site_of(struct kind kind, struct trace *trace)
 {
-	uint64_t hash = map_mix(map_mix(hash_of(class), (uint64_t)is_array), trace->serial);
+	uint64_t hash = map_mix(map_mix(hash_of(kind.class), (uint64_t)kind.is_array), trace->serial);
 	struct link *l = map_first(&all.sites, hash);
 	struct site *s = (struct site *)l;
 
 	for (; l; l = map_next(l)) {
 		s = (struct site *)l;
-		if (s->class == class && s->is_array == is_array && s->trace == trace)
+		if (s->kind.class == kind.class && s->kind.is_array == kind.is_array && s->trace == trace)
 			return s;
 	}
 	s = calloc(1, sizeof(*s));
@@ -39,10 +36,9 @@ static struct site *site_of(struct class *class, jint is_array, struct trace *tr
 		free(s);
 		return NULL;
 	}
-	s->class = class;
-	s->is_array = is_array;
+	s->kind = kind;
 	s->trace = trace;
-	class_keep(class);
+	class_keep(kind.class);
 	return s;
 }
 
@@ -63,7 +59,8 @@ static struct object *object_new(jobjectID id)
 void sites_object_made(const JVMPI_Event *e, struct trace *trace)
 {
 	uint32_t size = (uint32_t)e->u.obj_alloc.size;
-	struct site *s = trace ? site_of(class_of(e->u.obj_alloc.class_id), e->u.obj_alloc.is_array, trace) : NULL;
+	struct kind kind = {class_of(e->u.obj_alloc.class_id), e->u.obj_alloc.is_array};
+	struct site *s = trace ? site_of(kind, trace) : NULL;
 	struct object *o = s ? object_new(e->u.obj_alloc.obj_id) : NULL;
 
 	if (!o) {
@@ -188,19 +185,4 @@ void site_table_done(struct site_table *t)
 {
 	free(t->rows);
 	*t = (struct site_table){0};
-}
-
-const char *site_name(const struct site *s, char buffer[SITE_NAME])
-{
-	static const char *const primitives[] = {"boolean[]", "char[]",  "float[]", "double[]",
-						 "byte[]",    "short[]", "int[]",   "long[]"};
-
-	if (s->is_array >= JVMPI_BOOLEAN && s->is_array <= JVMPI_LONG)
-		return primitives[s->is_array - JVMPI_BOOLEAN];
-	if (!s->class)
-		return s->is_array == JVMPI_CLASS ? "<Unknown>[]" : "<Unknown>";
-	class_source_name(s->class->name, buffer, SITE_NAME - 2);
-	if (s->is_array == JVMPI_CLASS)
-		snprintf(buffer + strlen(buffer), 3, "[]");
-	return buffer;
 }

@@ -6,8 +6,7 @@
 /* What was allocated where: a class, or arrays of it, by the stack that made them. */
 struct site {
 	struct link link;
-	struct class *class; /* of an array of objects: of its elements; NULL: of primitives, or unknown */
-	jint is_array; /* as in OBJECT_ALLOC */
+	struct kind kind;
 	struct trace *trace;
 	uint64_t live_bytes, live, bytes, objects; /* live: not known to be freed; the others: ever */
 };
@@ -42,9 +41,5 @@ uint64_t sites_lost(void); /* objects that there was no memory for */
 /* Ordered by live bytes, or by all that was allocated. The rows are the caller's, freed by site_table_done(). */
 struct site_table site_table_make(double cutoff, bool by_allocated);
 void site_table_done(struct site_table *t);
-
-/* As in Java's source; the buffer has room for every name that is printed. */
-enum { SITE_NAME = 3100 };
-const char *site_name(const struct site *s, char buffer[SITE_NAME]);
 
 #endif

@@ -4,7 +4,6 @@
 #include "jvm-bridge/hprof/heap.h"
 #include "jvm-bridge/hprof/hprof.h"
 #include "jvm-bridge/hprof/out.h"
-#include "jvm-bridge/hprof/sites.h"
 #include "jvm-bridge/hprof/text.h"
 #include "jvm-bridge/hprof/threads.h"
 
@@ -39,9 +38,7 @@ static bool root_print(const struct heap_record *r, void *arg)
 	case JVMPI_GC_ROOT_JAVA_FRAME:
 		out_print("ROOT %llx (kind=<Java stack>, thread=%u, frame=%d)\n", id, thread, depth);
 		break;
-	case JVMPI_GC_ROOT_NATIVE_STACK:
-		out_print("ROOT %llx (kind=<native stack>, thread=%u)\n", id, thread);
-		break;
+	case JVMPI_GC_ROOT_NATIVE_STACK: out_print("ROOT %llx (kind=<native stack>, thread=%u)\n", id, thread); break;
 	case JVMPI_GC_ROOT_STICKY_CLASS: {
 		struct class *c = class_of(r->id);
 
@@ -49,9 +46,7 @@ static bool root_print(const struct heap_record *r, void *arg)
 		break;
 	}
 	case JVMPI_GC_ROOT_MONITOR_USED: out_print("ROOT %llx (kind=<busy monitor>)\n", id); break;
-	case JVMPI_GC_ROOT_THREAD_BLOCK:
-		out_print("ROOT %llx (kind=<thread block>, thread=%u)\n", id, thread);
-		break;
+	case JVMPI_GC_ROOT_THREAD_BLOCK: out_print("ROOT %llx (kind=<thread block>, thread=%u)\n", id, thread); break;
 	}
 	out_whole();
 	return true;
@@ -103,18 +98,17 @@ static void instance_print(const struct heap_dump *d, const struct heap_record *
 static void array_print(const struct heap_record *r)
 {
 	static const char *const types[] = {"boolean", "char", "float", "double", "byte", "short", "int", "long"};
-	char name[SITE_NAME] = "<Unknown>";
+	char name[NAME_MAX_];
 
-	if (r->class)
-		class_source_name(r->class->name, name, sizeof(name));
-	out_print("ARR %llx (sz=%u, trace=%u, nelems=%u, elem type=", printed(r->id), heap_size(r), heap_trace(r), r->n);
+	out_print("ARR %llx (sz=%u, trace=%u, nelems=%u, elem type=", printed(r->id), heap_size(r), heap_trace(r),
+		  r->n);
 	if (r->tag == JVMPI_GC_PRIM_ARRAY_DUMP) {
 		bool known = r->type >= (unsigned)JVMPI_BOOLEAN && r->type <= (unsigned)JVMPI_LONG;
 
 		out_print("%s)\n", known ? types[r->type - (unsigned)JVMPI_BOOLEAN] : "?");
 		return;
 	}
-	out_print("%s@%llx)\n", name, printed(r->class ? r->class->id : NULL));
+	out_print("%s@%llx)\n", class_source_name(r->class, name), printed(r->class ? r->class->id : NULL));
 	for (uint32_t i = 0; i < r->n; i++) {
 		jobjectID id = heap_reference(r->values + i * sizeof(id));
 

@@ -1,6 +1,5 @@
 #include "jvm-bridge/hprof/text_monitors.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "jvm-bridge/hprof/hprof.h"
@@ -8,20 +7,18 @@
 #include "jvm-bridge/hprof/text.h"
 #include "jvm-bridge/hprof/threads.h"
 
-enum { NS_IN_MS = 1000000, NAME = 3100 };
+enum { NS_IN_MS = 1000000 };
 
 static void row(size_t rank, const struct contention *c, uint64_t sum, uint64_t total)
 {
-	char name[NAME] = "<Unknown>";
+	char name[NAME_MAX_];
 
-	if (c->class)
-		class_source_name(c->class->name, name, sizeof(name));
 	out_print("%4zu %5.2f%% %5.2f%% %7llu %5u ", rank, text_percent(c->ns, total), text_percent(sum, total),
 		  (unsigned long long)c->count, c->trace->serial);
 	if (c->raw)
 		out_print("\"%.2000s\" (Raw)\n", c->raw);
 	else
-		out_print("%s (Java)\n", name);
+		out_print("%s (Java)\n", kind_source_name(c->kind, name));
 }
 
 void text_monitor_time(const struct contention_table *t)
@@ -42,30 +39,18 @@ void text_monitor_time(const struct contention_table *t)
 	out_whole();
 }
 
-/* As the JVM writes types: Ljava/lang/Object;, [I. */
-static void signature_print(const struct class *c)
+void text_wait(struct kind monitor, bool waited, long long ms, uint32_t thread)
 {
-	char name[NAME];
-	size_t n;
+	char name[NAME_MAX_];
 
-	snprintf(name, sizeof(name), "%.3000s", c ? c->name : "<Unknown>");
-	for (n = 0; name[n]; n++)
-		if (name[n] == '.')
-			name[n] = '/';
-	out_print(!c || *name == '[' ? "%s" : "L%s;", name);
+	out_print("%s: MONITOR %s, ", waited ? "WAITED" : "WAIT", kind_signature(monitor, name));
+	out_print("%s=%lld, thread %u\n", waited ? "time_waited" : "timeout", ms, thread);
+	out_whole();
 }
 
-void text_wait(const struct class *class, jobjectID id, bool waited, long long ms, uint32_t thread)
+void text_sleep(long long ms, uint32_t thread)
 {
-	if (!id) {
-		if (!waited)
-			out_print("SLEEP: timeout=%lld, thread %u\n", ms, thread);
-		out_whole();
-		return;
-	}
-	out_print("%s: MONITOR ", waited ? "WAITED" : "WAIT");
-	signature_print(class);
-	out_print(waited ? ", time_waited=%lld, thread %u\n" : ", timeout=%lld, thread %u\n", ms, thread);
+	out_print("SLEEP: timeout=%lld, thread %u\n", ms, thread);
 	out_whole();
 }
 
@@ -109,11 +94,16 @@ static void threads_print(struct rest *r, const char *what)
 		out_print("\n");
 }
 
-static void monitor_print(struct rest *r, struct class *(*class_of_object)(jobjectID id))
+static void raw_monitor_head(const char *name, jobjectID id)
 {
+	out_print("    RAW MONITOR \"%.2000s\"(0x%llx)", name ? name : "", (unsigned long long)(uintptr_t)id);
+}
+
+static void monitor_print(struct rest *r, struct kind (*kind_of)(jobjectID id))
+{
+	char signature[NAME_MAX_], *name = NULL;
 	unsigned char kind;
 	jobjectID id = NULL;
-	char *name = NULL;
 	JNIEnv *owner;
 	uint32_t entries;
 
@@ -125,14 +115,10 @@ static void monitor_print(struct rest *r, struct class *(*class_of_object)(jobje
 	entries = take_u4(r);
 	if (r->failed)
 		return;
-	out_print("    ");
-	if (kind == JVMPI_MONITOR_RAW) {
-		out_print("RAW MONITOR \"%.2000s\"(0x%llx)", name ? name : "",
-			  (unsigned long long)(uintptr_t)id);
-	} else {
-		out_print("MONITOR ");
-		signature_print(class_of_object(id));
-	}
+	if (kind == JVMPI_MONITOR_RAW)
+		raw_monitor_head(name, id);
+	else
+		out_print("    MONITOR %s", kind_signature(kind_of(id), signature));
 	if (owner)
 		out_print("\n\towner: thread %u, entry count: %u\n", thread_serial(owner), entries);
 	else
@@ -159,8 +145,8 @@ static void states_print(const JVMPI_Event *e)
 
 		if (!t)
 			continue;
-		out_print("    THREAD %u, trace %u, status: %s%s%s\n", t->serial, t->stack ? t->stack->serial : TRACE_NONE,
-			  status & JVMPI_THREAD_SUSPENDED ? "S|" : "",
+		out_print("    THREAD %u, trace %u, status: %s%s%s\n", t->serial,
+			  t->stack ? t->stack->serial : TRACE_NONE, status & JVMPI_THREAD_SUSPENDED ? "S|" : "",
 			  status & JVMPI_THREAD_INTERRUPTED ? "intr|" : "", state_name(status));
 	}
 }
@@ -172,7 +158,7 @@ static void stack_print(struct java_thread *t, void *arg)
 		text_trace(t->stack);
 }
 
-void text_monitor_dump(const JVMPI_Event *e, struct class *(*class_of_object)(jobjectID id))
+void text_monitor_dump(const JVMPI_Event *e, struct kind (*kind_of)(jobjectID id))
 {
 	struct rest r = {e->u.monitor_dump.begin, e->u.monitor_dump.end, false};
 
@@ -180,7 +166,7 @@ void text_monitor_dump(const JVMPI_Event *e, struct class *(*class_of_object)(jo
 	out_print("MONITOR DUMP BEGIN\n");
 	states_print(e);
 	while (r.at < r.end && !r.failed)
-		monitor_print(&r, class_of_object);
+		monitor_print(&r, kind_of);
 	out_print("MONITOR DUMP END\n");
 	out_whole();
 }

@@ -4,11 +4,11 @@
 
 static void row(size_t rank, const struct site *s, double self, double accum)
 {
-	char name[SITE_NAME];
+	char name[NAME_MAX_];
 
 	out_print("%5zu %5.2f%% %5.2f%% %9llu %4llu %9llu %5llu %5u %s\n", rank, self, accum,
 		  (unsigned long long)s->live_bytes, (unsigned long long)s->live, (unsigned long long)s->bytes,
-		  (unsigned long long)s->objects, s->trace->serial, site_name(s, name));
+		  (unsigned long long)s->objects, s->trace->serial, kind_source_name(s->kind, name));
 }
 
 void text_sites(const struct site_table *t)

@@ -1,12 +1,10 @@
 #ifndef JS_HPROF_THREADS_H
 #define JS_HPROF_THREADS_H
 
-#include "jvm-bridge/hprof/map.h"
-#include "jvm-bridge/jvmpi/jvmpi.h"
+#include "jvm-bridge/hprof/classes.h"
 
 enum { THREAD_UNKNOWN = 200000 }; /* the serial number of a thread that nothing is known of; real ones follow */
 
-struct class;
 struct trace;
 
 /* A thread that lives. All functions: with hprof.data. */
@@ -20,8 +18,8 @@ struct java_thread {
 	bool not_sampled; /* by a command */
 	struct trace *stack; /* in the dump that is being written */
 	struct {
-		struct class *class; /* of the monitor; NULL: a raw one */
-		const char *raw; /* its name */
+		struct kind kind; /* of the monitor, if it is Java's */
+		const char *raw; /* its name; NULL: it is Java's */
 		struct trace *trace;
 		uint64_t since; /* ns; 0: it waits to enter none */
 	} entering;

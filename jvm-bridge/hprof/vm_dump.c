@@ -44,10 +44,10 @@ static jobject bean_find(JNIEnv *env, jclass *ret)
 {
 	jclass factory = (*env)->FindClass(env, "java/lang/management/ManagementFactory");
 	jclass type = factory ? (*env)->FindClass(env, "com/sun/management/HotSpotDiagnosticMXBean") : NULL;
-	jmethodID get = type ? (*env)->GetStaticMethodID(
-				       env, factory, "getPlatformMXBean",
-				       "(Ljava/lang/Class;)Ljava/lang/management/PlatformManagedObject;") :
-			       NULL;
+	jmethodID get =
+		type ? (*env)->GetStaticMethodID(env, factory, "getPlatformMXBean",
+						 "(Ljava/lang/Class;)Ljava/lang/management/PlatformManagedObject;") :
+		       NULL;
 
 	*ret = type;
 	return get ? (*env)->CallStaticObjectMethod(env, factory, get, type) : NULL;

@@ -1,13 +1,18 @@
 #include "jvm-bridge/hprof/classes.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "jvm-bridge/hprof/addresses.h"
 #include "jvm-bridge/hprof/hprof.h"
+
+/* The JVM's own heap dump, which the binary output may contain, counts its classes from 1. */
+enum { SERIAL_NONE = 100000 };
 
 static struct {
 	struct map by_id, methods;
 	uint32_t serial;
-} classes;
+} classes = {.serial = SERIAL_NONE};
 
 static uint64_t hash_of(const void *id)
 {
@@ -32,6 +37,15 @@ static struct method *method_find(jmethodID id)
 	return (struct method *)l;
 }
 
+static void fields_free(struct field *f, size_t n)
+{
+	for (size_t i = 0; f && i < n; i++) {
+		free(f[i].name);
+		free(f[i].signature);
+	}
+	free(f);
+}
+
 static void class_free(struct class *c)
 {
 	if (!c)
@@ -41,6 +55,8 @@ static void class_free(struct class *c)
 		free(c->methods[i].signature);
 	}
 	free(c->methods);
+	fields_free(c->statics, c->n_statics);
+	fields_free(c->fields, c->n_fields);
 	free(c->name);
 	free(c->source);
 	free(c);
@@ -57,30 +73,60 @@ static char *name_copy(const char *name)
 	return copy;
 }
 
+static size_t count_of(jint n)
+{
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* NULL: out of memory. */
+static struct field *fields_copy(const JVMPI_Field *from, size_t n)
+{
+	struct field *to = calloc(n + 1, sizeof(*to));
+	bool ok = to;
+
+	for (size_t i = 0; ok && i < n; i++) {
+		to[i] = (struct field){name_copy(from[i].field_name), name_copy(from[i].field_signature)};
+		ok = to[i].name && to[i].signature;
+	}
+	if (ok)
+		return to;
+	fields_free(to, n);
+	return NULL;
+}
+
+static bool methods_copy(struct class *c, const JVMPI_Method *from, size_t n)
+{
+	bool ok = true;
+
+	c->methods = calloc(n + 1, sizeof(*c->methods));
+	for (size_t i = 0; c->methods && ok && i < n; i++) {
+		struct method *m = &c->methods[c->n_methods++];
+
+		m->id = from[i].method_id;
+		m->class = c;
+		m->name = name_copy(from[i].method_name);
+		m->signature = name_copy(from[i].method_signature);
+		ok = m->name && m->signature;
+	}
+	return c->methods && ok;
+}
+
 static struct class *class_new(const JVMPI_Event *e)
 {
-	const JVMPI_Method *methods = e->u.class_load.methods;
-	size_t n = e->u.class_load.num_methods > 0 ? (size_t)e->u.class_load.num_methods : 0;
 	struct class *c = calloc(1, sizeof(*c));
-	bool ok;
 
 	if (!c)
 		return NULL;
 	c->id = e->u.class_load.class_id;
 	c->name = name_copy(e->u.class_load.class_name);
 	c->source = e->u.class_load.source_name ? name_copy(e->u.class_load.source_name) : NULL;
-	c->methods = calloc(n + 1, sizeof(*c->methods));
-	ok = c->name && c->methods;
-	for (size_t i = 0; ok && i < n; i++) {
-		struct method *m = &c->methods[c->n_methods++];
-
-		m->id = methods[i].method_id;
-		m->class = c;
-		m->name = name_copy(methods[i].method_name);
-		m->signature = name_copy(methods[i].method_signature);
-		ok = m->name && m->signature;
-	}
-	if (ok)
+	c->n_interfaces = count_of(e->u.class_load.num_interfaces);
+	c->n_statics = count_of(e->u.class_load.num_static_fields);
+	c->n_fields = count_of(e->u.class_load.num_instance_fields);
+	c->statics = fields_copy(e->u.class_load.statics, c->n_statics);
+	c->fields = fields_copy(e->u.class_load.instances, c->n_fields);
+	if (c->name && c->statics && c->fields &&
+	    methods_copy(c, e->u.class_load.methods, count_of(e->u.class_load.num_methods)))
 		return c;
 	class_free(c);
 	return NULL;
@@ -96,7 +142,10 @@ static void methods_add(struct class *c)
 
 static bool is_same(const struct class *c, const JVMPI_Event *e)
 {
-	return c && c->n_methods == (size_t)e->u.class_load.num_methods && !strcmp(c->name, e->u.class_load.class_name);
+	return c && c->n_methods == count_of(e->u.class_load.num_methods) &&
+	       c->n_statics == count_of(e->u.class_load.num_static_fields) &&
+	       c->n_fields == count_of(e->u.class_load.num_instance_fields) &&
+	       !strcmp(c->name, e->u.class_load.class_name);
 }
 
 void class_loaded(const JVMPI_Event *e)
@@ -117,20 +166,28 @@ void class_loaded(const JVMPI_Event *e)
 	methods_add(c);
 }
 
-void class_unloaded(jobjectID id)
+uint32_t class_unloaded(jobjectID id)
 {
 	struct class *c = class_find(id);
-	bool kept = false;
+	uint32_t serial = c && c->told ? c->serial : 0;
 
 	if (!c)
-		return;
+		return 0;
 	map_remove(&classes.by_id, &c->link);
-	for (size_t i = 0; i < c->n_methods; i++) {
+	for (size_t i = 0; i < c->n_methods; i++)
 		map_remove(&classes.methods, &c->methods[i].link);
-		kept |= c->methods[i].kept;
-	}
-	if (!kept)
+	if (!c->kept)
 		class_free(c);
+	return serial;
+}
+
+struct class *class_of(jobjectID id)
+{
+	struct class *c = id ? class_find(id) : NULL;
+
+	if (!c && id && hprof.jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, id) == JVMPI_SUCCESS)
+		c = class_find(id);
+	return c;
 }
 
 struct method *method_of(jmethodID id)
@@ -146,8 +203,73 @@ struct method *method_of(jmethodID id)
 	return m;
 }
 
-void method_keep(struct method *m)
+void class_keep(struct class *c)
 {
-	if (m)
-		m->kept = true;
+	if (c)
+		c->kept = true;
+}
+
+static const char primitive_letters[] = "ZCFDBSIJ"; /* from JVMPI_BOOLEAN on */
+static const char *const primitive_names[] = {"boolean", "char", "float", "double", "byte", "short", "int", "long"};
+
+static bool is_of_primitives(struct kind k)
+{
+	return k.is_array >= JVMPI_BOOLEAN && k.is_array <= JVMPI_LONG;
+}
+
+const char *class_source_name(const struct class *c, char ret[NAME_MAX_])
+{
+	const char *name = c ? c->name : "<Unknown>";
+	size_t dimensions = strspn(name, "["), n;
+	const char *element = name + dimensions;
+	const char *letter = dimensions && *element ? strchr(primitive_letters, *element) : NULL;
+
+	if (letter)
+		element = primitive_names[letter - primitive_letters];
+	else if (dimensions && *element == 'L')
+		element++;
+	n = strlen(element);
+	if (dimensions && n && element[n - 1] == ';')
+		n--;
+	n = (size_t)snprintf(ret, NAME_MAX_, "%.*s", (int)(n < 3000 ? n : 3000), element);
+	for (; dimensions && n + 3 <= NAME_MAX_ - 2; dimensions--, n += 2)
+		memcpy(ret + n, "[]", 3);
+	return ret;
+}
+
+const char *kind_source_name(struct kind k, char ret[NAME_MAX_])
+{
+	size_t n;
+
+	if (is_of_primitives(k))
+		snprintf(ret, NAME_MAX_, "%s", primitive_names[k.is_array - JVMPI_BOOLEAN]);
+	else
+		class_source_name(k.class, ret);
+	n = strlen(ret);
+	if (k.is_array)
+		memcpy(ret + n, "[]", 3);
+	return ret;
+}
+
+const char *kind_signature(struct kind k, char ret[NAME_MAX_])
+{
+	const char *name = k.class ? k.class->name : "<Unknown>";
+	bool is_class = *name != '[' && *name != '<';
+
+	if (is_of_primitives(k))
+		snprintf(ret, NAME_MAX_, "[%c", primitive_letters[k.is_array - JVMPI_BOOLEAN]);
+	else
+		snprintf(ret, NAME_MAX_, "%s%s%.3000s%s", k.is_array ? "[" : "", is_class ? "L" : "", name,
+			 is_class ? ";" : "");
+	for (char *at = ret; *at; at++)
+		if (*at == '.')
+			*at = '/';
+	return ret;
+}
+
+uint64_t class_address(struct class *c)
+{
+	if (!c->address)
+		c->address = address_lasting();
+	return c->address;
 }

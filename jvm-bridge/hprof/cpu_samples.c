@@ -2,13 +2,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "jvm-bridge/hprof/hprof.h"
 #include "jvm-bridge/hprof/threads.h"
 #include "jvm-bridge/hprof/traces.h"
 
+enum { NS_IN_MS = 1000000, NS_IN_S = 1000000000 };
+
 static struct {
-	JavaVM *vm;
 	JVMPI_RawMonitor pause; /* nobody notifies it: RawMonitorWait is the clock */
 	JNIEnv *self;
 	JNIEnv **threads;
@@ -16,6 +18,8 @@ static struct {
 	JVMPI_CallTrace *traces;
 	JVMPI_CallFrame *frames;
 	size_t cap_threads, cap; /* of threads; of the other three */
+	bool off; /* by a command */
+	uint64_t period, cost; /* ns; adaptive=y: what a tick costs, smoothed */
 } s;
 
 /* Everything that a tick needs while threads are stopped is there before. */
@@ -79,7 +83,7 @@ static size_t runnable_keep(size_t n)
 /* With hprof.data, so that no thread is stopped that holds it. */
 static void tick(void)
 {
-	size_t n = runnable_keep(threads_list(&s.threads, &s.cap_threads, s.self));
+	size_t n = s.off ? 0 : runnable_keep(threads_list(&s.threads, &s.cap_threads, s.self));
 
 	if (!n || !room_make(n))
 		return;
@@ -96,10 +100,28 @@ static void tick(void)
 	}
 }
 
-static void wait_interval(void)
+static uint64_t now(void)
+{
+	struct timespec t = {0};
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_IN_S + (uint64_t)t.tv_nsec;
+}
+
+/* The first JVMPI's way: a tick that costs more than two periods makes them longer, and one that costs less shorter again. */
+static void period_adapt(uint64_t cost)
+{
+	uint64_t least = hprof.options.interval * (uint64_t)NS_IN_MS;
+
+	s.cost = (s.cost * 9 + cost) / 10;
+	if (s.cost > 2 * s.period || s.cost < s.period)
+		s.period = s.cost > least ? s.cost : least;
+}
+
+static void wait_period(void)
 {
 	hprof.jvmpi->RawMonitorEnter(s.pause);
-	hprof.jvmpi->RawMonitorWait(s.pause, (jlong)hprof.options.interval);
+	hprof.jvmpi->RawMonitorWait(s.pause, (jlong)((s.period + NS_IN_MS - 1) / NS_IN_MS));
 	hprof.jvmpi->RawMonitorExit(s.pause);
 }
 
@@ -109,23 +131,51 @@ static void loop(void *arg)
 	void *env = NULL;
 
 	(void)arg;
-	(*s.vm)->GetEnv(s.vm, &env, JNI_VERSION_1_2);
+	(*hprof.vm)->GetEnv(hprof.vm, &env, JNI_VERSION_1_2);
 	s.self = env;
+	s.period = hprof.options.interval * (uint64_t)NS_IN_MS;
 	while (!ended) {
-		wait_interval();
+		uint64_t begin;
+
+		wait_period();
+		begin = now();
 		data_lock();
 		ended = hprof.ended;
 		if (!ended)
 			tick();
 		data_unlock();
+		if (hprof.options.adaptive)
+			period_adapt(now() - begin);
 	}
 }
 
-int cpu_samples_start(JavaVM *vm)
+struct switching {
+	uint64_t thread;
+	bool off;
+};
+
+static void thread_switch(struct java_thread *t, void *arg)
+{
+	const struct switching *w = arg;
+
+	if (w->thread == (t->address ? t->address : (uint64_t)(uintptr_t)t->object))
+		t->not_sampled = w->off;
+}
+
+void cpu_samples_switch(uint64_t thread, bool on)
+{
+	struct switching w = {thread, !on};
+
+	if (thread)
+		threads_each(thread_switch, &w);
+	else
+		s.off = !on;
+}
+
+int cpu_samples_start(void)
 {
 	static char name[] = "HPROF CPU profiler", pause[] = "_hprof pause";
 
-	s.vm = vm;
 	s.pause = hprof.jvmpi->RawMonitorCreate(pause);
 	if (!s.pause || hprof.jvmpi->CreateSystemThread(name, JVMPI_MAXIMUM_PRIORITY, loop))
 		return -EAGAIN;

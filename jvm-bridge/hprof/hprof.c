@@ -8,15 +8,17 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "jvm-bridge/hprof/binary.h"
+#include "jvm-bridge/hprof/commands.h"
 #include "jvm-bridge/hprof/cpu_samples.h"
 #include "jvm-bridge/hprof/cpu_times.h"
 #include "jvm-bridge/hprof/dump.h"
+#include "jvm-bridge/hprof/heap.h"
+#include "jvm-bridge/hprof/monitors.h"
 #include "jvm-bridge/hprof/out.h"
 #include "jvm-bridge/hprof/text.h"
 
 struct hprof hprof;
-
-static JavaVM *the_vm;
 
 void hprof_error(const char *fmt, ...)
 {
@@ -33,12 +35,17 @@ void hprof_error(const char *fmt, ...)
 	fprintf(stderr, "HPROF ERROR: %s\n", line);
 }
 
+static bool is_binary(void)
+{
+	return hprof.options.format == FORMAT_BINARY;
+}
+
 static void on_thread_start(const JVMPI_Event *e)
 {
 	struct java_thread *t = thread_started(e);
 
 	if (t)
-		text_thread_start(t);
+		is_binary() ? binary_thread_start(t) : text_thread_start(t);
 }
 
 static void on_thread_end(JNIEnv *env)
@@ -46,18 +53,36 @@ static void on_thread_end(JNIEnv *env)
 	uint32_t serial = thread_ended(env);
 
 	if (serial)
-		text_thread_end(serial);
+		is_binary() ? binary_thread_end(serial) : text_thread_end(serial);
 }
 
-static void on_definition(const JVMPI_Event *e, jint type)
+static void on_class_unload(jobjectID id)
+{
+	uint32_t serial = class_unloaded(id);
+
+	if (serial)
+		binary_class_unloaded(serial);
+}
+
+static void on_alloc(const JVMPI_Event *e)
+{
+	if (!hprof.allocs_paused)
+		sites_object_made(e, trace_here(e->env_id));
+}
+
+static void on_tables(const JVMPI_Event *e)
 {
 	data_lock();
 	if (!hprof.ended) {
-		switch (type) {
+		switch (e->event_type & ~JVMPI_REQUESTED_EVENT) {
 		case JVMPI_EVENT_CLASS_LOAD: class_loaded(e); break;
-		case JVMPI_EVENT_CLASS_UNLOAD: class_unloaded(e->u.class_unload.class_id); break;
+		case JVMPI_EVENT_CLASS_UNLOAD: on_class_unload(e->u.class_unload.class_id); break;
 		case JVMPI_EVENT_THREAD_START: on_thread_start(e); break;
 		case JVMPI_EVENT_THREAD_END: on_thread_end(e->env_id); break;
+		case JVMPI_EVENT_OBJECT_FREE: sites_object_freed(e->u.obj_free.obj_id); break;
+		case JVMPI_EVENT_OBJECT_ALLOC:
+			e->event_type &JVMPI_REQUESTED_EVENT ? monitors_object(e) : on_alloc(e);
+			break;
 		}
 	}
 	data_unlock();
@@ -65,24 +90,34 @@ static void on_definition(const JVMPI_Event *e, jint type)
 
 static void on_init_done(void)
 {
-	if (hprof.options.cpu == CPU_SAMPLES && cpu_samples_start(the_vm))
+	if (hprof.options.cpu == CPU_SAMPLES && cpu_samples_start())
 		hprof_error("there can be no thread for cpu=samples: nothing is sampled");
+	if (hprof.options.port && commands_start())
+		hprof_error("there can be no thread for the commands of net=: none is read");
 }
 
 static void notify(JVMPI_Event *e)
 {
-	jint type = e->event_type & ~JVMPI_REQUESTED_EVENT;
-
-	switch (type) {
+	switch (e->event_type & ~JVMPI_REQUESTED_EVENT) {
 	case JVMPI_EVENT_METHOD_ENTRY: cpu_times_entered(e->env_id, e->u.method.method_id); break;
 	case JVMPI_EVENT_METHOD_EXIT: cpu_times_left(e->env_id, e->u.method.method_id); break;
 	case JVMPI_EVENT_JVM_INIT_DONE: on_init_done(); break;
 	case JVMPI_EVENT_DATA_DUMP_REQUEST: dump_write(); break;
 	case JVMPI_EVENT_JVM_SHUT_DOWN: dump_end(); break;
-	default:
-		on_definition(e, type);
-		if (type == JVMPI_EVENT_THREAD_END && hprof.options.cpu >= CPU_TIMES)
+	case JVMPI_EVENT_HEAP_DUMP: heap_dumped(e); break;
+	case JVMPI_EVENT_MONITOR_DUMP: monitors_dumped(e); break;
+	case JVMPI_EVENT_MONITOR_CONTENDED_ENTER:
+	case JVMPI_EVENT_MONITOR_CONTENDED_ENTERED:
+	case JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER:
+	case JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED:
+	case JVMPI_EVENT_MONITOR_WAIT:
+	case JVMPI_EVENT_MONITOR_WAITED: monitors_event(e); break;
+	case JVMPI_EVENT_THREAD_END:
+		on_tables(e);
+		if (hprof.options.cpu >= CPU_TIMES)
 			cpu_times_thread_ended(e->env_id);
+		break;
+	default: on_tables(e);
 	}
 }
 
@@ -96,36 +131,55 @@ static bool enable(const jint *events, size_t n)
 
 #define ENABLE(...) enable((const jint[]){__VA_ARGS__}, sizeof((const jint[]){__VA_ARGS__}) / sizeof(jint))
 
+/* A dump of the heap is of use without sites, sites are not without allocations. */
+static bool allocations_enable(void)
+{
+	if (ENABLE(JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_OBJECT_ALLOC))
+		return true;
+	hprof_error("this JVM does not tell of allocations (JDK 17 and later do)%s",
+		    hprof.options.heap & HEAP_DUMP ?
+			    ": objects of the heap dump have no traces, and there are no sites" :
+			    "");
+	hprof.options.heap &= ~(unsigned)HEAP_SITES;
+	return hprof.options.heap;
+}
+
+static bool monitors_enable(void)
+{
+	if (ENABLE(JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, JVMPI_EVENT_MONITOR_WAIT,
+		   JVMPI_EVENT_MONITOR_WAITED, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER,
+		   JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED))
+		return true;
+	hprof_error("monitor=y: this JVM does not tell of its monitors");
+	return false;
+}
+
+/* The JVM's own dumper knows no traces of objects. */
+static bool wants_allocations(const struct hprof_options *o)
+{
+	return o->heap && !(o->heap == HEAP_DUMP && o->format == FORMAT_BINARY && o->dumper == DUMPER_VM);
+}
+
 static bool events_enable(void)
 {
+	const struct hprof_options *o = &hprof.options;
+
 	if (!ENABLE(JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END,
 		    JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_DATA_DUMP_REQUEST)) {
 		hprof_error("this JVM does not tell of its classes and threads");
 		return false;
 	}
-	if (hprof.options.cpu >= CPU_TIMES && !ENABLE(JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_EXIT)) {
+	if (o->cpu >= CPU_TIMES && !ENABLE(JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_EXIT)) {
 		hprof_error("cpu=times and cpu=old: this JVM does not tell of calls; the agent must be there from its "
 			    "start");
 		return false;
 	}
-	return true;
-}
-
-/* What this build has not. */
-static const char *missing(const struct hprof_options *o)
-{
-	if (o->heap)
-		return "heap=dump|sites|all is not in this build; choose cpu=samples, cpu=times or cpu=old";
-	if (o->monitor)
-		return "monitor=y is not in this build";
-	if (o->format == FORMAT_BINARY)
-		return "format=b is not in this build";
-	return NULL;
+	return (!wants_allocations(o) || allocations_enable()) && (!o->monitor || monitors_enable());
 }
 
 static int options_read(const char *text)
 {
-	const char *more = getenv("_JAVA_HPROF_OPTIONS"), *not_here;
+	const char *more = getenv("_JAVA_HPROF_OPTIONS");
 	struct hprof_options *o = &hprof.options;
 	char why[256];
 
@@ -134,12 +188,9 @@ static int options_read(const char *text)
 			more ? more : "");
 		return -EINVAL;
 	}
-	not_here = o->help ? NULL : missing(o);
-	if (not_here)
-		hprof_error("%s", not_here);
 	if (o->cpu == CPU_OLD)
 		o->depth = 2;
-	return not_here ? -ENOTSUP : 0;
+	return 0;
 }
 
 /* The host was loaded into a JVM that runs: nothing of the agent may end that. HotSpot names its threads so. */
@@ -174,7 +225,7 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 		hprof_error("this JVM has no JVMPI: load libjsampler-bridge.so before the agent");
 		return JNI_ERR;
 	}
-	the_vm = vm;
+	hprof.vm = vm;
 	hprof.jvmpi = interface;
 	if (options_read(options) || (!hprof.options.help && out_open(&hprof.options))) {
 		hprof.jvmpi = NULL;
@@ -184,8 +235,8 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 		return help();
 	hprof.data = hprof.jvmpi->RawMonitorCreate(name);
 	hprof.jvmpi->NotifyEvent = notify;
-	text_header();
-	if (hprof.data && events_enable())
+	is_binary() ? binary_header() : text_header();
+	if (hprof.data && !dump_init() && events_enable())
 		return JNI_OK;
 	out_close();
 	return JNI_ERR;

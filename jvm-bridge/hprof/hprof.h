@@ -6,12 +6,16 @@
 
 /*
  * What all parts of the agent share. `data` guards every table and the output. It is taken before threads are suspended,
- * so that no suspended thread holds it, and from GC_START to GC_FINISH, so that OBJECT_FREE finds the tables at rest.
+ * so that no suspended thread holds it, and not held while the JVM is asked for what may load classes: other threads may
+ * wait for it then, in CLASS_LOAD, with a class that the JVM wants. OBJECT_FREE takes it, too: the bridge stops no threads
+ * in a collection, and waits for their handlers first.
  */
 struct hprof {
+	JavaVM *vm;
 	JVMPI_Interface *jvmpi;
 	struct hprof_options options;
 	JVMPI_RawMonitor data;
+	bool allocs_paused; /* by a command */
 	bool ended; /* after JVM_SHUT_DOWN's dump: nothing is counted or written any more */
 };
 

@@ -22,10 +22,12 @@ static const struct option options[] = {
 	{"cpu", WORD, AT(cpu), CPU_SAMPLES, 0, "samples|times|old|"},
 	{"monitor", YES_NO, AT(monitor), 0, 0, NULL},
 	{"format", WORD, AT(format), FORMAT_TEXT, 0, "a|b|"},
+	{"dumper", WORD, AT(dumper), DUMPER_VM, 0, "vm|jvmpi|"},
 	{"file", TEXT, AT(file), 0, FILE_NAME_MAX, NULL},
 	{"net", ADDRESS, AT(net), 0, 0, NULL},
 	{"depth", NUMBER, AT(depth), 0, DEPTH_MAX, NULL},
 	{"interval", NUMBER, AT(interval), 1, 3600000, NULL},
+	{"adaptive", YES_NO, AT(adaptive), 0, 0, NULL},
 	{"cutoff", RATIO, AT(cutoff), 0, 0, NULL},
 	{"lineno", YES_NO, AT(lineno), 0, 0, NULL},
 	{"thread", YES_NO, AT(thread), 0, 0, NULL},
@@ -51,11 +53,13 @@ const char hprof_help[] =
 	"cpu=samples|times|old    sampling, timing of calls, timing by pairs     off\n"
 	"monitor=y|n              contention of monitors                         n\n"
 	"format=a|b               text, or binary                                a\n"
+	"dumper=vm|jvmpi          who makes the heap dump of format=b               vm\n"
 	"file=<name>              output file                                    java.hprof.txt\n"
 	"                         (java.hprof for format=b)\n"
 	"net=<host>:<port>        send to that address instead                   off\n"
 	"depth=<n>                frames in a trace                              4\n"
 	"interval=<ms>            time between samples                           10\n"
+	"adaptive=y|n             longer intervals when samples take long           n\n"
 	"cutoff=<ratio>           leave out what is less of the total            0.0001\n"
 	"lineno=y|n               line numbers in traces                         y\n"
 	"thread=y|n               traces of each thread apart                    n\n"

@@ -7,17 +7,18 @@
 enum hprof_cpu { CPU_NOT, CPU_SAMPLES, CPU_TIMES, CPU_OLD };
 enum { HEAP_DUMP = 1, HEAP_SITES = 2 }; /* bits of heap */
 enum { FORMAT_TEXT, FORMAT_BINARY };
+enum { DUMPER_VM, DUMPER_JVMPI };
 enum { DEPTH_MAX = 2048, FILE_NAME_MAX = 1024, HOST_NAME_MAX_ = 256 };
 
 /* The agent's options, as docs/hprof.md has them. Flags and words are unsigned so that one table can set them all. */
 struct hprof_options {
-	unsigned heap, cpu, monitor, format;
+	unsigned heap, cpu, monitor, format, dumper;
 	char file[FILE_NAME_MAX];
 	char net[HOST_NAME_MAX_ + 6]; /* the host, when port is set */
 	unsigned port;
 	unsigned depth, interval; /* frames; ms */
 	double cutoff; /* share of the total */
-	unsigned lineno, thread, doe, msa, force, verbose, gc_okay, primfields, primarrays;
+	unsigned lineno, thread, doe, adaptive, msa, force, verbose, gc_okay, primfields, primarrays;
 	bool help;
 };
 

@@ -7,21 +7,23 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "jvm-bridge/hprof/hprof.h"
 
-enum { BUFFER = 1 << 16, LINE_MAX_ = 8192 };
+enum { BUFFER = 1 << 16, LINE_MAX_ = 8192, NET_PATIENCE_S = 10 };
 
 static struct {
 	int fd; /* -1: nothing is written any more */
+	int net; /* the connection, which is not closed: its reader may be about to read. -1: a file */
 	bool is_file;
 	off_t kept; /* bytes of the file up to the end of a whole record */
 	off_t at; /* bytes of the file */
 	size_t n, whole; /* in the buffer */
 	char name[FILE_NAME_MAX + 32];
 	char buffer[BUFFER];
-} out = {.fd = -1};
+} out = {.fd = -1, .net = -1};
 
 /* force=n: the PID goes before .txt, or to the end. */
 static void name_with_pid(const char *file)
@@ -53,11 +55,27 @@ static int file_open(const struct hprof_options *o)
 	return 0;
 }
 
+/* Nobody at the other end, or one that does not read, holds the JVM up for so long and no longer. */
+static int net_connect(const struct addrinfo *a)
+{
+	struct timeval patience = {.tv_sec = NET_PATIENCE_S};
+	int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol), error;
+
+	if (fd < 0)
+		return -errno;
+	if (!setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) &&
+	    !connect(fd, a->ai_addr, a->ai_addrlen))
+		return fd;
+	error = errno == EINPROGRESS ? ETIMEDOUT : errno;
+	close(fd);
+	return -error;
+}
+
 static int net_open(const struct hprof_options *o)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all = NULL;
 	char port[16];
-	int r, last = EHOSTUNREACH;
+	int r;
 
 	snprintf(port, sizeof(port), "%u", o->port);
 	snprintf(out.name, sizeof(out.name), "%s:%s", o->net, port);
@@ -66,18 +84,16 @@ static int net_open(const struct hprof_options *o)
 		hprof_error("cannot connect to %s: %s", out.name, gai_strerror(r));
 		return -EHOSTUNREACH;
 	}
-	for (struct addrinfo *a = all; a && out.fd < 0; a = a->ai_next) {
-		out.fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-		if (out.fd >= 0 && connect(out.fd, a->ai_addr, a->ai_addrlen)) {
-			last = errno;
-			close(out.fd);
-			out.fd = -1;
-		}
-	}
+	r = -EHOSTUNREACH;
+	for (struct addrinfo *a = all; a && r < 0; a = a->ai_next)
+		r = net_connect(a);
 	freeaddrinfo(all);
-	if (out.fd < 0)
-		hprof_error("cannot connect to %s: %s", out.name, strerror(last));
-	return out.fd < 0 ? -last : 0;
+	if (r < 0) {
+		hprof_error("cannot connect to %s: %s", out.name, strerror(-r));
+		return r;
+	}
+	out.fd = out.net = r;
+	return 0;
 }
 
 int out_open(const struct hprof_options *o)
@@ -91,7 +107,10 @@ static void out_fail(int error)
 	hprof_error("cannot write to %s: %s; what would follow is lost", out.name, strerror(error));
 	if (out.is_file && ftruncate(out.fd, out.kept))
 		hprof_error("%s ends in the middle of a record", out.name);
-	close(out.fd);
+	if (out.is_file)
+		close(out.fd);
+	else
+		shutdown(out.fd, SHUT_RDWR);
 	out.fd = -1;
 	out.n = out.whole = 0;
 }
@@ -107,7 +126,7 @@ static void out_write(const char *data, size_t n, size_t whole)
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r <= 0) {
-			out_fail(r ? errno : ENOSPC);
+			out_fail(!r ? ENOSPC : errno == EAGAIN ? ETIMEDOUT : errno);
 			return;
 		}
 		done += (size_t)r;
@@ -173,7 +192,25 @@ void out_close(void)
 {
 	out_flush();
 	/* Some file systems tell of a full disk only now. */
-	if (out.fd >= 0 && close(out.fd) && out.is_file)
+	if (out.fd >= 0 && out.is_file && close(out.fd))
 		hprof_error("cannot write to %s: %s", out.name, strerror(errno));
+	if (out.net >= 0)
+		shutdown(out.net, SHUT_RDWR);
 	out.fd = -1;
+}
+
+int out_read(void *data, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t r = recv(out.net, (char *)data + done, n - done, 0);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			return r ? -errno : -EPIPE;
+		done += (size_t)r;
+	}
+	return 0;
 }

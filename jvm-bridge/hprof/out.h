@@ -17,4 +17,7 @@ void out_whole(void); /* a record ends here */
 void out_flush(void);
 void out_close(void);
 
+/* n bytes from the other end of the connection. 0, or -errno: there will be no more. Needs no lock. */
+int out_read(void *data, size_t n);
+
 #endif

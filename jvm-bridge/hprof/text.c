@@ -18,10 +18,19 @@ static const char prelude[] =
 	"                           the sum of self so far; count: samples.\n"
 	"CPU TIME (ms)              the CPU time that each stack's innermost method used itself; count: calls. total\n"
 	"                           and self leave out what was called, which has stacks of its own.\n"
+	"SITES                      what was allocated where. live: bytes and objects that are not known to be freed;\n"
+	"                           alloc'ed: all that there ever were.\n"
+	"HEAP DUMP                  what is in the heap: ROOT, CLS (class), OBJ (object), ARR (array); sz: bytes; and\n"
+	"                           references from there, by name or index.\n"
+	"MONITOR TIME               how long threads waited to enter monitors that others owned, in ms, by the class "
+	"of\n"
+	"                           the monitor and the stack that enters.\n"
+	"MONITOR DUMP               threads, what they do (R: run, MW: enter a monitor, CW: wait), and monitors.\n"
+	"WAIT, WAITED, SLEEP        Object.wait() begins and ends, Thread.sleep() begins; times in ms.\n"
 	"\n"
 	"Rows below cutoff= are left out. Counts begin again after each dump.\n";
 
-static char *time_now(char buffer[32])
+char *text_time(char buffer[TEXT_TIME])
 {
 	time_t now = time(NULL);
 
@@ -37,13 +46,16 @@ static bool is_old(void)
 
 void text_header(void)
 {
-	char now[32];
+	char now[TEXT_TIME];
 
 	if (is_old())
 		return;
-	out_print("JAVA PROFILE 1.0.1, created %s\n", time_now(now));
+	out_print("JAVA PROFILE 1.0.1, created %s\n", text_time(now));
 	out_put(prelude, sizeof(prelude) - 1);
 	out_print("\n--------\n\n");
+	/* Of what is older than the agent. */
+	if (hprof.options.heap)
+		out_print("TRACE %u:\n\t<empty>\n", TRACE_NONE);
 	out_whole();
 }
 
@@ -87,7 +99,7 @@ static void text_frame(const struct frame *f)
 						   "Unknown line");
 }
 
-static void text_trace(struct trace *t)
+void text_trace(struct trace *t)
 {
 	if (t->written)
 		return;
@@ -103,7 +115,18 @@ static void text_trace(struct trace *t)
 	out_whole();
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static void trace_print(struct trace *t, void *arg)
+{
+	(void)arg;
+	text_trace(t);
+}
+
+void text_traces(void)
+{
+	traces_each(trace_print, NULL);
+}
+
+double text_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
@@ -112,7 +135,7 @@ static void text_row(size_t rank, const struct row *r, uint64_t sum, uint64_t to
 {
 	const struct frame *top = r->trace->frames;
 
-	out_print("%4zu %5.2f%% %5.2f%% %7llu %5u ", rank, percent(r->cost, total), percent(sum, total),
+	out_print("%4zu %5.2f%% %5.2f%% %7llu %5u ", rank, text_percent(r->cost, total), text_percent(sum, total),
 		  (unsigned long long)r->count, r->trace->serial);
 	if (r->trace->n)
 		out_print("%.3000s.%.2000s\n", class_name(top), method_name(top));
@@ -123,11 +146,11 @@ static void text_row(size_t rank, const struct row *r, uint64_t sum, uint64_t to
 void text_cpu(const char *name, const struct table *table, uint64_t unit)
 {
 	uint64_t sum = 0;
-	char now[32];
+	char now[TEXT_TIME];
 
 	for (size_t i = 0; i < table->n; i++)
 		text_trace(table->rows[i].trace);
-	out_print("%s BEGIN (total = %llu) %s", name, (unsigned long long)(table->total / unit), time_now(now));
+	out_print("%s BEGIN (total = %llu) %s", name, (unsigned long long)(table->total / unit), text_time(now));
 	if (table->n)
 		out_print("rank   self  accum   count trace method\n");
 	for (size_t i = 0; i < table->n; i++) {

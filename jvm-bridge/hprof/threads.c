@@ -83,6 +83,13 @@ uint32_t thread_ended(JNIEnv *env)
 	return serial;
 }
 
+void threads_each(void (*f)(struct java_thread *t, void *arg), void *arg)
+{
+	for (size_t i = 0; i < threads.by_env.cap; i++)
+		for (struct link *l = threads.by_env.heads[i]; l; l = l->next)
+			f((struct java_thread *)l, arg);
+}
+
 size_t threads_list(JNIEnv ***at, size_t *cap, JNIEnv *except)
 {
 	size_t n = 0;
@@ -97,7 +104,7 @@ size_t threads_list(JNIEnv ***at, size_t *cap, JNIEnv *except)
 	}
 	for (size_t i = 0; i < threads.by_env.cap; i++)
 		for (struct link *l = threads.by_env.heads[i]; l && n < *cap; l = l->next)
-			if (((struct java_thread *)l)->env != except)
+			if (((struct java_thread *)l)->env != except && !((struct java_thread *)l)->not_sampled)
 				(*at)[n++] = ((struct java_thread *)l)->env;
 	return n;
 }

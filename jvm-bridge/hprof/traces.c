@@ -47,7 +47,7 @@ static struct trace *trace_new(uint32_t thread, const struct frame *frames, uint
 	t->n = n;
 	for (uint32_t i = 0; i < n; i++) {
 		t->frames[i] = frames[i];
-		method_keep(frames[i].method);
+		class_keep(frames[i].method ? frames[i].method->class : NULL);
 	}
 	return t;
 }
@@ -78,6 +78,15 @@ struct trace *trace_of_call(const JVMPI_CallTrace *call)
 		frames[n++].line = hprof.options.lineno || line < -1 ? line : -1;
 	}
 	return trace_of(thread_serial(call->env_id), frames, n);
+}
+
+struct trace *trace_here(JNIEnv *env)
+{
+	static JVMPI_CallFrame frames[DEPTH_MAX]; /* guarded by hprof.data */
+	JVMPI_CallTrace call = {.env_id = env, .frames = frames};
+
+	hprof.jvmpi->GetCallTrace(&call, (jint)hprof.options.depth);
+	return trace_of_call(&call);
 }
 
 void traces_each(void (*f)(struct trace *t, void *arg), void *arg)

@@ -33,6 +33,7 @@ struct trace {
  */
 struct trace *trace_of(uint32_t thread, const struct frame *frames, uint32_t n);
 struct trace *trace_of_call(const JVMPI_CallTrace *call);
+struct trace *trace_here(JNIEnv *env); /* of the calling thread */
 void traces_each(void (*f)(struct trace *t, void *arg), void *arg);
 uint64_t traces_lost(void);
 

@@ -27,6 +27,7 @@ js_integration_test(bridge_holds 300 bridge_holds.py)
 js_integration_test(bridge_defines 300 bridge_defines.py)
 js_integration_test(bridge_events 600 bridge_events.py)
 js_integration_test(hprof 300 hprof.py)
+js_integration_test(hprof_heap 300 hprof_heap.py)
 js_integration_test(bridge_stream 300 bridge_stream.py stream)
 js_integration_test(bridge_attach 300 bridge_stream.py attach)
 

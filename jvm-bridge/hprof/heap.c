@@ -1,0 +1,125 @@
+#include "jvm-bridge/hprof/heap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "jvm-bridge/hprof/hprof.h"
+#include "jvm-bridge/hprof/sites.h"
+#include "jvm-bridge/hprof/threads.h"
+
+enum { HEADER = 16, MIRROR = 112 }; /* bytes; what a java.lang.Class takes at least */
+
+static size_t fields_size(const struct class *c)
+{
+	size_t size = 0;
+
+	for (; c; c = c->super)
+		for (size_t i = 0; i < c->n_fields; i++)
+			size += heap_element_size(heap_type(*c->fields[i].signature));
+	return size;
+}
+
+/* What the JVM said when it was made; of older ones about what it takes without compressed references. */
+uint32_t heap_size(const struct heap_record *r)
+{
+	const struct object *o = object_of(r->id);
+	size_t size = MIRROR;
+
+	if (o)
+		return o->size;
+	if (r->tag == JVMPI_GC_INSTANCE_DUMP)
+		size = HEADER + fields_size(r->class);
+	else if (r->tag == JVMPI_GC_OBJ_ARRAY_DUMP)
+		size = HEADER + r->n * sizeof(jobjectID);
+	else if (r->tag == JVMPI_GC_PRIM_ARRAY_DUMP)
+		size = HEADER + r->n * heap_element_size(r->type);
+	size = (size + 7) & ~(size_t)7;
+	return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+}
+
+struct trace *heap_trace_made(const struct heap_record *r)
+{
+	const struct object *o = object_of(r->id);
+
+	return o ? o->site->trace : NULL;
+}
+
+uint32_t heap_trace(const struct heap_record *r)
+{
+	struct trace *t = heap_trace_made(r);
+
+	return t ? t->serial : TRACE_NONE;
+}
+
+/* What other records need: superclasses are known before instances are read. */
+static bool class_prepare(const struct heap_record *r, void *arg)
+{
+	struct heap *h = arg;
+
+	if (r->class)
+		r->class->array = NULL;
+	if (r->tag != JVMPI_GC_CLASS_DUMP)
+		return true;
+	r->class->super = r->super ? class_of(r->super) : NULL;
+	if (!r->super && !strcmp(r->class->name, "java.lang.Object"))
+		h->object = r->class;
+	return true;
+}
+
+static bool count(const struct heap_record *r, void *arg)
+{
+	struct heap *h = arg;
+
+	if (r->tag < JVMPI_GC_CLASS_DUMP || r->tag > JVMPI_GC_PRIM_ARRAY_DUMP)
+		return true;
+	h->objects++;
+	h->bytes += heap_size(r);
+	return true;
+}
+
+static void stack_forget(struct java_thread *t, void *arg)
+{
+	(void)arg;
+	t->stack = NULL;
+}
+
+void stacks_set(const JVMPI_CallTrace *traces, jint n)
+{
+	threads_each(stack_forget, NULL);
+	for (jint i = 0; i < n; i++) {
+		struct java_thread *t = thread_of(traces[i].env_id);
+
+		if (t)
+			t->stack = trace_of_call(&traces[i]);
+	}
+}
+
+void heap_dumped(const JVMPI_Event *e)
+{
+	struct heap h = {.env = e->env_id};
+
+	h.dump.begin = (const unsigned char *)e->u.heap_dump.begin;
+	h.dump.end = (const unsigned char *)e->u.heap_dump.end;
+	h.dump.primitives = e->u.heap_dump.dump_level == JVMPI_DUMP_LEVEL_2;
+	data_lock();
+	stacks_set(e->u.heap_dump.traces, e->u.heap_dump.num_traces);
+	if (!heap_read(&h.dump, class_prepare, &h) || !heap_read(&h.dump, count, &h))
+		hprof_error("the heap dump has a record of a class that nothing is known of: it is left out");
+	else if (hprof.options.format == FORMAT_BINARY)
+		binary_heap(&h);
+	else
+		text_heap(&h);
+	data_unlock();
+}
+
+/* The text has no values of primitive types. */
+bool heap_write(void)
+{
+	JVMPI_HeapDumpArg arg = {hprof.options.format == FORMAT_BINARY ? JVMPI_DUMP_LEVEL_2 : JVMPI_DUMP_LEVEL_1};
+	jint r = hprof.jvmpi->RequestEvent(JVMPI_EVENT_HEAP_DUMP, &arg);
+
+	if (r)
+		hprof_error(r == JVMPI_NOT_AVAILABLE ? "this JVM has no heap dumps" :
+						       "the JVM made no heap dump; it says why");
+	return !r;
+}

@@ -226,7 +226,7 @@ def convert_command(tmp):
     pathlib.Path(bad).write_text("a;b 1\nno count\n" + "x 1.5\n" * 20 + "c 4\n" * 20)
     refused("no file", 2, "convert which file?", "-o", out)
     refused("no such format", 2, "unknown file name ending", good, "-o", tmp + "/x.zzz")
-    refused("no such kind", 2, "--kind baked: there are", good, "--kind", "baked", "-o", out)
+    refused("no such kind", 2, "--kind baked: one of", good, "--kind", "baked", "-o", out)
     refused("bad expression", 2, "--include", good, "-I", "(", "-o", out)
     refused("stdin twice", 2, "stdin", "-", "-", "-o", out)
     refused("no such input", 1, "No such file", tmp + "/none", "-o", out)

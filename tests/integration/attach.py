@@ -178,7 +178,7 @@ def repeated(jdk, lib):
         before = facts(t.pid)
         out = probe(t.pid, "load", lib / "agent", times=10)
         jvm.wait_until(lambda: facts(t.pid) == before, 10, 0.1)  # compilers' threads come and go
-        check(what, out == "hello\n" * 10 and facts(t.pid)[0] == before[0] and facts(t.pid)[2] == before[2] and
+        check(what, out == "hello\n" * 10 and facts(t.pid)[0] <= before[0] and facts(t.pid)[2] == before[2] and
               facts(t.pid)[1] <= before[1] + 1, (before, facts(t.pid), out))
         unharmed(what, t)
 

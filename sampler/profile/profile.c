@@ -9,7 +9,6 @@
 
 /* 524,288 samples with slices take 40 MB; they may use an eighth of the memory. */
 enum { DEFAULT_SLICED = 1 << 19, SLICED_SHARE = 8 * 64 };
-static const uint64_t DEFAULT_MAX_BYTES = 512ull << 20;
 
 /* Number of the stack `[storage limit]`: made first, while there is memory. */
 enum { LIMIT_STACK = 0 };
@@ -25,6 +24,7 @@ struct profile {
 	struct profile_sample spill; /* what could not even be counted under LIMIT_STACK */
 	struct profile_totals totals;
 	uint64_t elsewhere; /* profile_set_elsewhere() */
+	size_t shared; /* what o.shared contains of it */
 };
 
 /* How far a walk can be trusted. Each walk is one of these, so they add up to the samples. */
@@ -47,7 +47,7 @@ struct profile *profile_new(struct profile_options o)
 	if (!o.depth)
 		p->o.depth = PROFILE_DEPTH;
 	if (!o.max_bytes)
-		p->o.max_bytes = DEFAULT_MAX_BYTES;
+		p->o.max_bytes = PROFILE_MAX_BYTES;
 	p->slice_limit = o.max_sliced ? o.max_sliced : DEFAULT_SLICED;
 	if (p->slice_limit > p->o.max_bytes / SLICED_SHARE)
 		p->slice_limit = p->o.max_bytes / SLICED_SHARE;
@@ -60,20 +60,37 @@ struct profile *profile_new(struct profile_options o)
 	return p;
 }
 
-void profile_free(struct profile *p)
-{
-	if (!p)
-		return;
-	stack_table_done(&p->stacks);
-	sample_table_done(&p->samples);
-	thread_names_done(&p->names);
-	free(p);
-}
-
 static size_t profile_bytes(const struct profile *p)
 {
 	return sizeof(*p) + stack_table_bytes(&p->stacks) + sample_table_bytes(&p->samples) +
 	       thread_names_bytes(&p->names);
+}
+
+/* Tells the others how much it takes. */
+static void share(struct profile *p, size_t bytes)
+{
+	if (!p->o.shared)
+		return;
+	p->o.shared->bytes += bytes - p->shared;
+	p->shared = bytes;
+}
+
+static bool fits(const struct profile *p, uint64_t bytes)
+{
+	const struct profile_memory *m = p->o.shared;
+
+	return bytes <= p->o.max_bytes && (!m || m->bytes - p->shared + bytes <= m->max_bytes);
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	share(p, 0);
+	stack_table_done(&p->stacks);
+	sample_table_done(&p->samples);
+	thread_names_done(&p->names);
+	free(p);
 }
 
 /*
@@ -148,7 +165,7 @@ static uint32_t stack_of(struct profile *p, const struct stack_keys *k)
 
 	if (stack != SLOTS_NONE)
 		return stack;
-	if (p->elsewhere + profile_bytes(p) + stack_table_cost(&p->stacks, k->n + k->n_marks) > p->o.max_bytes)
+	if (!fits(p, p->elsewhere + profile_bytes(p) + stack_table_cost(&p->stacks, k->n + k->n_marks)))
 		return LIMIT_STACK;
 	stack = stack_table_add(&p->stacks, k, hash);
 	return stack == SLOTS_NONE ? LIMIT_STACK : stack;
@@ -166,7 +183,7 @@ static void fold_slices(struct profile *p)
 
 static bool sample_fits(const struct profile *p)
 {
-	return profile_bytes(p) + sample_table_cost(&p->samples) <= p->o.max_bytes;
+	return fits(p, profile_bytes(p) + sample_table_cost(&p->samples));
 }
 
 static struct profile_sample *sample_of(struct profile *p, struct profile_sample *wanted)
@@ -264,6 +281,7 @@ uint32_t profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_
 	p->totals.weight += weight;
 	p->totals.truncated += is_deeper(p, w) ? times : 0;
 	count(&p->totals, w, q, s->stack == LIMIT_STACK, times);
+	share(p, profile_bytes(p));
 	return s->stack;
 }
 
@@ -282,6 +300,7 @@ static void add_uncounted(struct profile *p, pid_t pid, pid_t tid, uint32_t stac
 		s->pid = pid;
 	s->count += count;
 	s->weight += weight;
+	share(p, profile_bytes(p));
 }
 
 void profile_add_weight(struct profile *p, pid_t pid, pid_t tid, uint32_t stack, uint64_t count, uint64_t weight)
@@ -314,7 +333,8 @@ void profile_set_elsewhere(struct profile *p, uint64_t bytes)
 
 void profile_set_thread_name(struct profile *p, pid_t pid, pid_t tid, const char *name)
 {
-	thread_names_set(&p->names, pid, tid, name, profile_bytes(p) > p->o.max_bytes);
+	thread_names_set(&p->names, pid, tid, name, !fits(p, profile_bytes(p)));
+	share(p, profile_bytes(p));
 }
 
 const char *profile_thread_name(const struct profile *p, pid_t pid, pid_t tid)

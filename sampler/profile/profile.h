@@ -19,6 +19,12 @@
 struct profile;
 
 enum { PROFILE_DEPTH = 2048 };
+#define PROFILE_MAX_BYTES (UINT64_C(512) << 20)
+
+/* What several profiles may take together. Used by one thread. */
+struct profile_memory {
+	uint64_t max_bytes, bytes;
+};
 
 struct profile_options {
 	/*
@@ -27,7 +33,8 @@ struct profile_options {
 	 * (resolver_options.depth).
 	 */
 	uint32_t depth;
-	uint64_t max_bytes; /* beyond it, new stacks count under [storage limit]. 0: 512 MiB */
+	uint64_t max_bytes; /* beyond it, new stacks count under [storage limit]. 0: PROFILE_MAX_BYTES */
+	struct profile_memory *shared; /* borrowed; a limit besides. NULL: none */
 	bool threads; /* count samples of threads separately */
 	bool states; /* count samples of states separately */
 	size_t max_sliced; /* limit of samples with slices; beyond it, slices get wider. 0: 524,288 */

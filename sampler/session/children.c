@@ -32,6 +32,7 @@ struct children {
 	struct engine_frozen target_aside;
 	named_profiles done;
 	struct profile_totals totals; /* of the profiles in `done` */
+	struct profile_memory memory;
 	size_t sampled;
 	bool is_jvm; /* at least one in `done` was a JVM */
 	uint64_t unread, unread_weight;
@@ -47,6 +48,7 @@ struct children *children_new(struct session *owner)
 	if (!c)
 		return NULL;
 	c->owner = owner;
+	c->memory.max_bytes = owner->o.profile.max_bytes ? owner->o.profile.max_bytes : PROFILE_MAX_BYTES;
 	pthread_mutex_init(&c->lock, NULL);
 	return c;
 }
@@ -64,6 +66,11 @@ void children_free(struct children *c)
 	free(c);
 }
 
+struct profile_memory *children_memory(struct children *c)
+{
+	return &c->memory;
+}
+
 /* --- Results */
 
 static int keep_result(struct children *c, struct session *s, struct err *err)
@@ -79,6 +86,7 @@ static int keep_result(struct children *c, struct session *s, struct err *err)
 		snprintf(c->owner->jdk, sizeof(c->owner->jdk), "%s", s->jdk);
 	c->is_jvm |= sum.is_jvm;
 	profile_totals_add(&c->totals, &sum.totals);
+	c->memory.bytes += sum.totals.bytes; /* with its names it takes about as much as before */
 	if (!vec_push(&c->done, np)) {
 		named_profile_free(np);
 		return err_set(err, -ENOMEM, "out of memory");

@@ -9,6 +9,7 @@
 
 struct err;
 struct named_builder;
+struct profile_memory;
 struct session;
 struct session_summary;
 
@@ -27,6 +28,11 @@ struct children;
 
 struct children *children_new(struct session *owner); /* NULL: out of memory */
 void children_free(struct children *c);
+
+/*
+ * What all of them may take, ended ones too, besides the target's own profile: as much as that one.
+ */
+struct profile_memory *children_memory(struct children *c);
 
 /*
  * What the engine copies besides the stacks, for all processes; `target`: the same for the target

@@ -219,8 +219,7 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 	return 0;
 }
 
-/* Each child may use 1 / CHILD_MEMORY of --max-memory, or of its default. */
-enum { CHILD_MEMORY = 4, CHILD_MEMORY_OF = 512 << 20 };
+enum { CHILD_MEMORY = 4 }; /* each child may use this part of what all of them may */
 
 /* CPU time counts from the start of sampling, or of the process if it started later. */
 static void begin_child_account(struct session *s)
@@ -263,8 +262,8 @@ int session_open_child(struct session *owner, pid_t pid, struct session **ret, s
 	s->o.launched = false;
 	s->o.include_threads = NULL;
 	s->o.bridge = BRIDGE_OFF;
-	s->o.profile.max_bytes =
-		(owner->o.profile.max_bytes ? owner->o.profile.max_bytes : CHILD_MEMORY_OF) / CHILD_MEMORY;
+	s->o.profile.shared = children_memory(owner->children);
+	s->o.profile.max_bytes = s->o.profile.shared->max_bytes / CHILD_MEMORY;
 	s->owner = owner;
 	s->engine = owner->engine;
 	s->files = owner->files;

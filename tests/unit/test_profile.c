@@ -292,6 +292,36 @@ static void a_limit_too_small_for_anything(void **state)
 	profile_free(p);
 }
 
+/* Whoever comes first takes it; what one gives back is there for the other. */
+static void what_several_may_take_is_limited_too(void **state)
+{
+	enum { MAX = 1 << 20, STACKS = 40000 };
+	struct profile_memory memory = {.max_bytes = MAX};
+	struct profile_options o = {.max_bytes = MAX, .shared = &memory};
+	struct profile *first = profile_new(o), *other = profile_new(o);
+	struct frame_key frame = {.kind = FRAME_COMPILED};
+	struct walk w = {.frames = &frame, .n = 1, .end = WALK_ROOT};
+	uint64_t taken;
+
+	(void)state;
+	for (frame.id = 0; frame.id < STACKS; frame.id++)
+		profile_add(first, 1, 1, THREAD_RUNNING, &w, 1);
+	taken = memory.bytes;
+	assert_in_range(taken, MAX / 2, MAX);
+	assert_true(profile_totals(first).storage_limit > 0);
+	for (frame.id = 0; frame.id < STACKS; frame.id++)
+		profile_add(other, 1, 1, THREAD_RUNNING, &w, 1);
+	assert_in_range(memory.bytes, taken, MAX);
+	assert_true(profile_totals(other).storage_limit > STACKS / 2);
+	profile_free(first);
+	assert_in_range(memory.bytes, 0, MAX / 2);
+	for (frame.id = 0; frame.id < STACKS; frame.id++)
+		profile_add(other, 1, 1, THREAD_RUNNING, &w, 1);
+	assert_in_range(memory.bytes, MAX / 2, MAX);
+	profile_free(other);
+	assert_int_equal(memory.bytes, 0);
+}
+
 static void thread_names(void **state)
 {
 	struct profile *p = profile_new((struct profile_options){0});
@@ -382,6 +412,7 @@ int main(void)
 		cmocka_unit_test(deep_stacks_keep_the_frames_at_the_leaf),
 		cmocka_unit_test(beyond_the_limit_stacks_share_one),
 		cmocka_unit_test(a_limit_too_small_for_anything),
+		cmocka_unit_test(what_several_may_take_is_limited_too),
 		cmocka_unit_test(thread_names),
 		cmocka_unit_test(nothing_added),
 		cmocka_unit_test(ends_have_names),

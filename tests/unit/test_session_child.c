@@ -72,6 +72,7 @@ static void open_child(bool by_thread_time)
 	owner.o.engine_options.period = 10 * MS;
 	readers_budget(&owner.own_files);
 	assert_int_equal(proc_open(getpid(), &owner.proc, NULL), 0);
+	owner.children = children_new(&owner);
 	if (by_thread_time)
 		owner.unsampled = unsampled_new(owner.proc, 10 * MS);
 	assert_int_equal(session_open_child(&owner, start_busy(), &child, NULL), 0);
@@ -79,15 +80,26 @@ static void open_child(bool by_thread_time)
 		assert_int_equal(proc_cpu_ns(child->proc, &cpu), 0);
 }
 
+static void end_process(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void close_sessions(void)
+{
+	session_close(child);
+	children_free(owner.children);
+	unsampled_free(owner.unsampled);
+	proc_close(owner.proc);
+}
+
 static void close_child(void)
 {
 	pid_t pid = child->pid;
 
-	session_close(child);
-	unsampled_free(owner.unsampled);
-	proc_close(owner.proc);
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close_sessions();
+	end_process(pid);
 }
 
 static struct profile_totals end_child(void)
@@ -157,17 +169,18 @@ static void test_a_number_is_given_again(void **state)
 	(void)state;
 	open_child(false);
 	pid = child->pid;
-	owner.children = children_new(&owner);
 	owner.profile = profile_new((struct profile_options){.threads = true});
 	sink = session_sink(&owner);
 	sink.sample(sink.ctx, &(struct raw_sample){.pid = pid, .tid = pid, .weight = 1});
 	sink.child(sink.ctx, owner.pid, pid); /* of this one, behind its first sample */
 	assert_non_null(sink.process(sink.ctx, pid));
-	close_child();
+	assert_true(children_memory(owner.children)->bytes > 0);
+	end_process(pid);
 	sink.child(sink.ctx, owner.pid, pid);
 	assert_null(sink.process(sink.ctx, pid));
-	children_free(owner.children);
+	assert_true(children_memory(owner.children)->bytes > 0); /* its result is kept */
 	profile_free(owner.profile);
+	close_sessions();
 }
 
 /* As in a container. For good, so this test is the last one. */

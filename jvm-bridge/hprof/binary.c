@@ -126,20 +126,35 @@ static uint64_t class_name_id(const struct class *c)
 	return id;
 }
 
-uint32_t binary_class(struct class *c)
+static void class_write(struct class *c, uint64_t object)
 {
 	struct bytes body = {0};
 
-	if (!c || c->told)
-		return c ? c->serial : 0;
 	c->told = true;
+	c->told_object = object;
 	put_u4(&body, c->serial);
-	put_u8(&body, class_address(c));
+	put_u8(&body, object);
 	put_u4(&body, TRACE_NONE);
 	put_u8(&body, class_name_id(c));
 	binary_record(RECORD_LOAD_CLASS, &body);
 	free(body.at);
-	return c->serial;
+}
+
+/*
+ * With heap dumps, without an id of its object until one has its record: there are readers that look for the record of each
+ * class that has an id, and end where there is none. The JVM's own dump has other ids.
+ */
+uint32_t binary_class(struct class *c)
+{
+	if (c && !c->told)
+		class_write(c, hprof.options.heap & HEAP_DUMP ? 0 : class_address(c));
+	return c ? c->serial : 0;
+}
+
+void binary_class_object(struct class *c)
+{
+	if (!c->told_object)
+		class_write(c, class_address(c));
 }
 
 static uint64_t frame_new(const struct frame *f, uint64_t hash)

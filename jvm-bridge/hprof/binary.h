@@ -20,6 +20,7 @@ void binary_class_unloaded(uint32_t serial);
 void binary_trace(struct trace *t);
 uint64_t binary_name(const char *name); /* its id */
 uint32_t binary_class(struct class *c); /* its serial number; 0: NULL */
+void binary_class_object(struct class *c); /* that has a record in a heap dump */
 void binary_cpu_samples(const struct table *table);
 void binary_sites(const struct site_table *t, unsigned flags, double cutoff);
 void binary_heap_summary(void);

@@ -110,7 +110,7 @@ static bool is_kept(const struct field *f)
 
 static void class_announce(struct class *c)
 {
-	binary_class(c);
+	binary_class_object(c);
 	for (size_t i = 0; i < c->n_statics; i++)
 		binary_name(c->statics[i].name);
 	for (size_t i = 0; i < c->n_fields; i++)
@@ -127,9 +127,9 @@ static bool announce(const struct heap_record *r, void *arg)
 	if (r->tag == JVMPI_GC_CLASS_DUMP)
 		class_announce(r->class);
 	else if (r->tag == JVMPI_GC_OBJ_ARRAY_DUMP)
-		binary_class(r->class->array);
+		binary_class_object(r->class->array);
 	else if (r->tag == JVMPI_GC_PRIM_ARRAY_DUMP)
-		binary_class(h->primitives[r->type]);
+		binary_class_object(h->primitives[r->type]);
 	return true;
 }
 

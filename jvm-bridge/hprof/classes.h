@@ -25,7 +25,8 @@ struct class
 	jobjectID id;
 	uint32_t serial;
 	bool kept; /* a trace, a site or a monitor has it */
-	bool told; /* by the binary output */
+	bool told; /* by the binary output, */
+	uint64_t told_object; /* with this id of its object; 0: none */
 	char *name, *source; /* source: NULL where the class has none */
 	struct method *methods;
 	size_t n_methods;

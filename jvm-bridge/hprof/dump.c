@@ -136,7 +136,9 @@ static void losses_say(void)
 /* Without hprof.data. */
 static void heap_make(void)
 {
-	if (!is_binary() || hprof.options.dumper == DUMPER_JVMPI || !vm_dump_make(hprof.vm)) {
+	if (is_binary() && hprof.options.dumper == DUMPER_VM && !vm_dump_make(hprof.vm))
+		hprof.options.dumper = DUMPER_JVMPI;
+	if (!is_binary() || hprof.options.dumper == DUMPER_JVMPI) {
 		heap_write();
 		return;
 	}

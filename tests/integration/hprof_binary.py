@@ -76,6 +76,9 @@ class File:
             self.record(tag, Cursor(self.data[at + 9:at + 9 + n]))
             at += 9 + n
         self.need(self.heap is None, "segments without an end")
+        dumped = set().union(*(h.classes for h in self.heaps))
+        for i, name in self.class_ids.items() if self.heaps else ():
+            self.need(not i or i in dumped, "%s has an id and no record" % name)
 
     def record(self, tag, c):
         self.counts[tag] += 1

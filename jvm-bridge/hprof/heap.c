@@ -104,7 +104,7 @@ void heap_dumped(const JVMPI_Event *e)
 	data_lock();
 	stacks_set(e->u.heap_dump.traces, e->u.heap_dump.num_traces);
 	if (!heap_read(&h.dump, class_prepare, &h) || !heap_read(&h.dump, count, &h))
-		hprof_error("the heap dump has a record of a class that nothing is known of: it is left out");
+		hprof_error("the heap dump is left out");
 	else if (hprof.options.format == FORMAT_BINARY)
 		binary_heap(&h);
 	else

@@ -118,7 +118,6 @@ static void object_read(struct reader *r, struct heap_record *h)
 		h->class = class_of(take_pointer(r));
 		h->bytes = take_number(r, 4);
 		h->values = take(r, h->bytes);
-		r->failed |= !h->class;
 		return;
 	}
 	h->n = take_number(r, 4);
@@ -155,6 +154,7 @@ bool heap_read(const struct heap_dump *d, bool (*f)(const struct heap_record *r,
 	struct reader r = {d, d->begin, false};
 
 	while (r.at < d->end) {
+		const unsigned char *at = r.at;
 		struct heap_record h = {.tag = take_number(&r, 1)};
 
 		if (h.tag == JVMPI_GC_CLASS_DUMP)
@@ -163,7 +163,13 @@ bool heap_read(const struct heap_dump *d, bool (*f)(const struct heap_record *r,
 			object_read(&r, &h);
 		else
 			root_read(&r, &h);
-		if (r.failed || !f(&h, arg))
+		if (r.failed) {
+			hprof_error("the heap dump cannot be read from its byte %zu on: record 0x%02x%s",
+				    (size_t)(at - d->begin), h.tag,
+				    h.tag == JVMPI_GC_CLASS_DUMP ? " of a class that nothing is known of" : "");
+			return false;
+		}
+		if ((h.class || h.tag != JVMPI_GC_INSTANCE_DUMP) && !f(&h, arg))
 			return false;
 	}
 	return true;

@@ -23,7 +23,10 @@ struct heap_dump {
 	bool primitives; /* level 2; level 1 leaves the values of primitive types out */
 };
 
-/* f for each; false: a record cannot be read, or f said so. With hprof.data. */
+/*
+ * f for each, but instances of a class that nothing is known of; false: a record cannot be read, which is said, or f said so.
+ * With hprof.data.
+ */
 bool heap_read(const struct heap_dump *d, bool (*f)(const struct heap_record *r, void *arg), void *arg);
 
 /* Bytes of a value in such a dump. */

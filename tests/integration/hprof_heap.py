@@ -308,6 +308,7 @@ def net_gone(jdk, _):
             pass
         server.client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         server.client.shutdown(socket.SHUT_RD)
+        server.thread.join(bridge.DONE)  # which has it open
         server.client.close()
         said = p.communicate("\n", timeout=bridge.DONE)[0]
     server.listener.close()

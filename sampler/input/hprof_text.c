@@ -35,7 +35,7 @@ struct hprof_run {
 	VEC(uint32_t) locations; /* its frames, leaf first */
 	enum table table, first; /* the table that is being read; the kind of the file's tables */
 	uint64_t total_ms; /* of the table that is being read */
-	uint64_t sum; /* of all weights so far */
+	uint64_t sum, counts; /* of all weights and counts so far */
 	struct buf text; /* the current line, with a NUL behind it */
 	bool failed; /* out of memory */
 };
@@ -191,6 +191,7 @@ static bool add_sample(struct hprof_run *r, uint64_t count, uint64_t weight, con
 		s.thread = u64map_get(&r->names, t->thread);
 	}
 	r->sum += weight;
+	r->counts += count;
 	return named_builder_sample(r->b, &s) != UINT32_MAX;
 }
 
@@ -214,7 +215,7 @@ static void table_row(struct hprof_run *r, const char *at)
 	weight = r->table == TABLE_TIME ? r->total_ms * self * (NS_PER_MS / 10000) : count;
 	if (!index)
 		reader_report_problem(r->report, r->line, "its trace is not in the file");
-	else if (weight > INT64_MAX - r->sum)
+	else if (weight > INT64_MAX - r->sum || count > INT64_MAX - r->counts)
 		reader_report_problem(r->report, r->line, "counts add up to more than 2^63");
 	else if (count)
 		r->failed |= !add_sample(r, count, weight, &r->traces.v[index - 1]);

@@ -125,6 +125,31 @@ static void bad_rows_are_reported(void **state)
 	      "p/A.main:3;p/A.leaf:7 6\n", 4);
 }
 
+/* 1,024 rows are 2^63, which a signed number of 64 bits cannot hold. */
+static void counts_do_not_overflow(void **state)
+{
+	enum { ROWS = 1025 };
+	static const char row[] = "   1 0.01% 0.01% 9007199254740992 300001 p.A.leaf\n";
+	struct named_profile *np = NULL;
+	struct reader_report report;
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	(void)state;
+	fputs(HEAD TRACES "CPU TIME (ms) BEGIN (total = 10) Tue Nov 24 11:00:01 1998\n", f);
+	for (int i = 0; i < ROWS; i++)
+		fputs(row, f);
+	fputs("CPU TIME (ms) END\n", f);
+	fclose(f);
+	assert_int_equal(read_text(text, &np, &report, NULL), 0);
+	assert_int_equal(report.unreadable, ROWS - 1023);
+	assert_int_equal(np->n_samples, 1);
+	assert_int_equal(np->samples[0].count, UINT64_C(1023) << 53);
+	named_profile_free(np);
+	free(text);
+}
+
 static void no_table_is_an_error(void **state)
 {
 	static const char binary[] = "JAVA PROFILE 1.0.2\0\0\0\0\x08";
@@ -143,7 +168,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_are_labels),    cmocka_unit_test(samples_are_read),
 		cmocka_unit_test(dumps_are_added),       cmocka_unit_test(time_is_a_share_of_the_total),
-		cmocka_unit_test(bad_rows_are_reported), cmocka_unit_test(no_table_is_an_error),
+		cmocka_unit_test(bad_rows_are_reported), cmocka_unit_test(counts_do_not_overflow),
+		cmocka_unit_test(no_table_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sampler/cli/closing.h"
 #include "sampler/cli/cmd.h"
@@ -94,6 +95,26 @@ static int take_option(const struct option_spec *s, struct report *rep, struct e
 	return 0;
 }
 
+static bool is_there(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+/* A view without the argument that it needs, or with one that it does not take, is named rather than a file. */
+static int check_files(const struct report *rep, const char *const *files, size_t n, struct err *err)
+{
+	if (n == 0 && rep->o.method && is_there(rep->o.method))
+		return err_set(err, -EINVAL, "--%s needs a method: jsampler report --%s METHOD %.80s", rep->chosen,
+			       rep->chosen, rep->o.method);
+	if (n == 0)
+		return err_set(err, -EINVAL, "report on which file? jsampler report FILE...");
+	for (size_t i = 0; i < n; i++)
+		if (files[i][strspn(files[i], "0123456789")] == '\0' && !is_there(files[i]))
+			return err_set(err, -EINVAL, "there is no file '%.80s'; for a number of rows, -n %.80s",
+				       files[i], files[i]);
+	return inputs_check(files, n, err);
+}
+
 static int parse(int argc, char **argv, struct report *rep, struct err *err)
 {
 	const struct option_spec *s = NULL;
@@ -105,9 +126,7 @@ static int parse(int argc, char **argv, struct report *rep, struct err *err)
 			break;
 	if (r < 0 || rep->help)
 		return r;
-	if (optind == argc)
-		return err_set(err, -EINVAL, "report on which file? jsampler report FILE...");
-	if (inputs_check((const char *const *)argv + optind, (size_t)(argc - optind), err) < 0)
+	if (check_files(rep, (const char *const *)argv + optind, (size_t)(argc - optind), err) < 0)
 		return -EINVAL;
 	if (!rep->rows_given)
 		rep->o.rows = rep->o.format == TABLE_TEXT ? TEXT_ROWS : 0;

@@ -88,15 +88,23 @@ static uint64_t uptime_s(struct proc *p)
 	return (uint64_t)now.tv_sec > started ? (uint64_t)now.tv_sec - started : 0;
 }
 
-static bool exe_is_java(struct proc *p)
+bool inspect_is_java(struct proc *p, bool *ret_closed)
 {
 	char exe[4096];
 	const char *base;
 
-	if (proc_exe(p, exe, sizeof(exe)) < 0)
+	*ret_closed = proc_exe(p, exe, sizeof(exe)) < 0;
+	if (*ret_closed)
 		return proc_comm(p, proc_pid(p), exe, sizeof(exe)) == 0 && strcmp(exe, "java") == 0;
 	base = strrchr(exe, '/');
 	return strncmp(base ? base + 1 : exe, "java", 4) == 0;
+}
+
+static enum inspect_jvm jvm_by_name(struct proc *p)
+{
+	bool closed;
+
+	return inspect_is_java(p, &closed) ? INSPECT_JVM_CLOSED : INSPECT_NO_JVM;
 }
 
 static void read_jvm(struct proc *p, struct inspection *i)
@@ -107,7 +115,7 @@ static void read_jvm(struct proc *p, struct inspection *i)
 
 	budget_init(&files, READERS_BYTES, FILES_NS);
 	if (readers_open(p, (struct unwinder_options){0}, &files, NULL, &v, NULL) < 0) {
-		i->jvm = exe_is_java(p) ? INSPECT_JVM_CLOSED : INSPECT_NO_JVM;
+		i->jvm = jvm_by_name(p);
 		return;
 	}
 	readers_find_jvm(v);
@@ -144,7 +152,7 @@ int inspect_outside(pid_t pid, struct inspection *ret)
 	if (r < 0)
 		return r;
 	read_ids(p, &i);
-	i.jvm = exe_is_java(p) ? INSPECT_JVM_CLOSED : INSPECT_NO_JVM;
+	i.jvm = jvm_by_name(p);
 	read_container(p, &i);
 	proc_close(p);
 	*ret = i;

@@ -28,6 +28,12 @@ struct inspection {
 	bool silent; /* reading it took too long */
 };
 
+struct proc;
+
+/*
+ * Its program is called java or so; the process itself is, where that may not be read (*ret_closed).
+ */
+bool inspect_is_java(struct proc *p, bool *ret_closed);
 /* -ESRCH: no such process. The process can make this take forever: see each_process.h. */
 int inspect_process(pid_t pid, struct inspection *ret);
 /*

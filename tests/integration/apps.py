@@ -2,7 +2,8 @@
 """Profiles applications as they are (apps_list.py), each under each JDK, 15 s at 999 Hz, and checks what every profile must hold:
 
   complete stacks    99.9 % once it has started; from its first instruction on, 99.5 %
-  samples x period   within max(2 %, 3 sqrt((1 - p) / n)) of the CPU time used (p: share of a period used, n: samples due)
+  samples x period   within max(2 %, 3 sqrt((1 - p) / n)) of the CPU time used (p: share of a period used, n: samples due),
+                     which is that of on_cpu.py where it is permitted and the application was there before
   names              no [unknown]; no class that is not in the JVM's own list of those it has loaded
 
 usage: apps.py [--apps h2,tomcat|all] [--jdks 17,25|all] [--quick] [--results FILE] [--docs FILE] [--pin] [--list] [--keep DIR]
@@ -31,6 +32,7 @@ import time
 import apps_fetch
 import apps_table
 import jvm
+import on_cpu
 from apps_check import Checked, loaded
 from apps_list import ALL, QUICK, Place, Running
 from matrix import all_jdks, version_of
@@ -50,18 +52,28 @@ def own_digest():
 
 
 def sample(app, place, o):
-    """(recording, seconds) of an application that is started here."""
+    """(recording, seconds, what on_cpu.py says of its CPU clock or None) of an application that is started here."""
     options = ["-F", FREQUENCY, "--raw-names", "-d", o.duration]
     if app.from_start:
-        return launch(app, place, options), o.duration
+        return launch(app, place, options), o.duration, None
     with Running(app, place) as running:
         running.wait_ready()
         if not jvm.burn(running.pid, STARTUP_CPU_S):
             raise RuntimeError("%s uses no CPU time" % app.name)
         running.check()
+        watched = watch(running.pid)
         recording = jvm.record(running.pid, *options)
+        clock = watched and watched.stop()
         running.check()
-    return recording, o.duration
+    return recording, o.duration, clock
+
+
+def watch(pid):
+    """on_cpu.OnCpu, or None where it is not permitted."""
+    try:
+        return on_cpu.OnCpu(pid)
+    except OSError:
+        return None
 
 
 def launch(app, place, options):
@@ -88,12 +100,12 @@ def one_run(app, jdk, o):
         listing = pathlib.Path(tmp, "classes.log")
         place = Place(jdk, files, tmp, ["-Xlog:class+load:file=%s:none:filecount=0" % listing])
         try:
-            recording, seconds = sample(app, place, o)
+            recording, seconds, clock = sample(app, place, o)
         except (RuntimeError, OSError, subprocess.SubprocessError, SystemExit) as e:
             return {**result, "bad": [str(e)]}
         with open(listing, encoding="utf-8", errors="surrogateescape") as f:
             classes = loaded(f)
-        c = Checked(recording, classes, FREQUENCY, seconds, len(os.sched_getaffinity(0)), app.from_start)
+        c = Checked(recording, classes, FREQUENCY, seconds, len(os.sched_getaffinity(0)), app.from_start, clock)
         if o.keep and (c.bad or o.verbose):
             keep(pathlib.Path(o.keep) / ("%s-%d" % (app.name, jdk.major)), recording, listing)
     return {**result, "samples": c.samples, "complete": c.complete, "used": c.used, "off": c.off, "off_bar": c.off_bar,

@@ -39,9 +39,10 @@ def period_bar(used_s, freq, elapsed_s, cpus):
 
 
 class Checked:
-    """Numbers of a recording, and in `bad` what is over its bar. `recording`: with --raw-names."""
+    """Numbers of a recording, and in `bad` what is over its bar. `recording`: with --raw-names; `clock`: time on the CPUs over
+    what the CPU clock says (on_cpu.py), None: not known."""
 
-    def __init__(self, recording, classes, freq, elapsed_s, cpus, starting=False):
+    def __init__(self, recording, classes, freq, elapsed_s, cpus, starting=False, clock=None):
         self.bad = []
         self.samples = sum(n for _, n in recording.folded)
         self.incomplete = [(n, frames) for frames, n in recording.folded if not jvm.is_complete(frames)]
@@ -51,7 +52,7 @@ class Checked:
         self.complete_bar = COMPLETE_STARTING if starting else COMPLETE
         self.check_stacks()
         self.check_names(recording.folded, classes)
-        self.check_period(recording, freq, elapsed_s, cpus)
+        self.check_period(recording, freq, elapsed_s, cpus, clock or 1)
 
     def check_stacks(self):
         incomplete = sum(n for n, _ in self.incomplete)
@@ -77,9 +78,11 @@ class Checked:
         for name in self.foreign[:10]:
             self.bad.append("%s is no class of this JVM: %s" % (name, most(seen[name])))
 
-    def check_period(self, recording, freq, elapsed_s, cpus):
+    def check_period(self, recording, freq, elapsed_s, cpus, clock):
         times = recording.fact(r"CPU time of the target ([\d.]+) s, samples x period ([\d.]+) s")
         self.used, self.sampled = times or (0.0, 0.0)
+        self.used *= clock
+        self.sampled += self.lost / freq
         self.off, self.off_bar = None, period_bar(self.used, freq, elapsed_s, cpus)
         if not self.used:
             self.bad.append("its CPU time is not known")

@@ -18,7 +18,7 @@ SAMPLE_ID_ALL, USE_CLOCKID, CONTEXT_SWITCH = 1 << 18, 1 << 25, 1 << 26
 RECORD_SWITCH_CPU_WIDE, MISC_SWITCH_OUT = 15, 1 << 13
 ATTR_BYTES, CLOCKID_AT = 112, 92
 DATA_HEAD_AT, DATA_OFFSET_AT = 1024, 1040
-RING = 32 << 20  # some 400,000 switches
+RING = 64 << 20  # two records of 32 bytes for each of a million switches
 # header: type, misc, size; next or previous pid, tid; of the one that is running: pid, tid, time
 RECORD = struct.Struct("=IHHIIIIQ")
 

@@ -1,5 +1,5 @@
 foreach(shape osr osr-int deep deep-int twins twins-int truncated huge huge-int exceptions exceptions-int overflow unload
-    handles deopt thread-names hostile-names forbidden-names jni jni-int jni-bare redefine frame-pointers c1
+    handles deopt thread-names hostile-names forbidden-names jni jni-int jni-format jni-bare redefine frame-pointers c1
     one-heap wide-code epsilon compile-all)
   js_integration_test(shapes.17.${shape} 90 shapes.py --jdk 17 ${shape})
 endforeach()

@@ -113,6 +113,17 @@ def jni(frames):
         count(frames, "Java_Jni_step", rounds)
 
 
+def jni_format(frames):
+    """The side that prints is the side it was called from. Beyond the large frame, the stack may have been the other side's when
+    it was read."""
+    bad = in_order(frames, "java/lang/Thread.run", "JniFormat.run")
+    for side, other in (("left", "right"), ("right", "left")):
+        if not bad and "print_" + side in frames:
+            bad = in_order(frames, "JniFormat." + side, "JniFormat.below" + side.title(), "print_" + side) or \
+                count(frames, "JniFormat." + other, 0)
+    return bad
+
+
 def unload(frames):
     numbers = {m.group(1) for f in frames for m in [re.match(r"Gen(\d+)\.[abc]\1$", f)] if m}
     strange = [f for f in frames if re.match(r"Gen\d", f) and not re.match(r"Gen(\d+)\.([abc])\1$", f)]
@@ -186,7 +197,7 @@ def forbidden_names(folded):
 
 
 def build_library(jdk, shape, name="libshapes", options=()):
-    """The C half of Jni.java, without frame pointers."""
+    """The C half of Jni.java and JniFormat.java, without frame pointers."""
     out = jvm.compile_library(jdk, "tests/java/shapes/jni_shapes.c", name, options)
     shape.flags.append("-Dshapes.library=%s" % out)
 
@@ -212,6 +223,7 @@ LATE = 90 if jvm.STRICT else 30
 SIDES = ["Twins.bottomOfLeft", "Twins.bottomOfRight"]
 THROWN = ["Exceptions.throwing"]
 HANDLED = ["Handles.work", "Handles.lambda$once$0"]
+FORMAT = ["print_left", "print_right", "print_to"]
 BOTH_WAYS = ["Jni.run", "Jni.attached", "burn"]
 TWINS = ["-XX:CompileCommand=dontinline,Twins::*"]
 DEOPT = ["-XX:CompileCommand=dontinline,Deopt$Round::inner"]
@@ -251,6 +263,8 @@ SHAPES = {
                              check=forbidden_names),
     "jni": Shape("Jni", jni, prepare=build_library, needs=BOTH_WAYS),
     "jni-int": Shape("Jni", jni, prepare=build_library, flags=["-Xint"], needs=BOTH_WAYS),
+    "jni-format": Shape("JniFormat", jni_format, prepare=build_library, flags=["-XX:CompileCommand=dontinline,JniFormat::*"],
+                        slack=0, complete=99 if PROMPT else LATE, needs=FORMAT),
     # Without tables the walk may resynchronise; what it names must be right all the same.
     "jni-bare": Shape("Jni", lambda f: None, prepare=build_library_bare, complete=0),
     # Redefined since the sample was taken, a class has methods without a name: of 20 redefinitions a second, those

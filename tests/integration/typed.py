@@ -9,7 +9,7 @@ import zipfile
 
 import jvm
 import shell
-from environments_common import Target, check, check_run, jdks, main, run
+from environments_common import NOBODY, Target, check, check_run, jdks, main, run
 
 SUFFIX = re.compile(r"_\[[01jik]\]$")
 
@@ -42,6 +42,18 @@ def by_name(t, jar, tmp):
         r = run("-d", "1", file)
         check("two of the same name", r.refused("several JVMs have .*use -p") and
               {str(t.pid), str(other.pid)} <= set(re.findall(r"\d+", r.err.partition("PIDs")[2])), r)
+
+
+def of_another(t, jar, tmp):
+    """A JVM that may not be sampled has a name nevertheless: the message says why, not that there is none."""
+    if os.geteuid():
+        print("needs root")
+        return
+    r = run("-d", "1", os.path.basename(jar), uid=NOBODY)
+    check("by name, another user's", r.status == 1 and r.refused(r"PID %d\b" % t.pid) and not r.says("no running JVM"), r)
+    with busy(jar) as other:
+        r = run("-d", "1", os.path.basename(jar), uid=NOBODY)
+        check("two of another user's", r.refused("several JVMs have .*%d" % other.pid), r)
 
 
 def outputs(t, _, tmp):
@@ -170,5 +182,5 @@ def with_target(part):
 
 
 if __name__ == "__main__":
-    main({f.__name__: with_target(f) for f in (by_name, outputs, one_file_each, command, misspelt, events, secrets, filters,
+    main({f.__name__: with_target(f) for f in (by_name, of_another, outputs, one_file_each, command, misspelt, events, secrets, filters,
                                                summary)})

@@ -173,7 +173,9 @@ def refused(before, folder):
     page = os.path.join(folder, "page.html")
     check("a page is made", shell.run(["convert", before, "-o", page]).returncode == 0)
     for what, args, status, text in (
-            ("no file", ["report"], 2, "which file"), ("two views", ["report", "--tree", "--tiers", before], 2, "one view"),
+            ("no file", ["report"], 2, "which file"), ("a file for a method", ["report", "--lines", before], 2, "--lines METHOD " + before),
+            ("a number behind --top", ["report", "--top", "3", before], 2, "no file '3'; for a number of rows, -n 3"),
+            ("an argument too many", ["report", "--top=3", before], 2, "--top takes no argument"), ("two views", ["report", "--tree", "--tiers", before], 2, "one view"),
             ("no such format", ["report", "-f", "xml", before], 2, "text, json or csv"),
             ("no such method", ["report", "--callers", "nowhere", before], 1, "no method 'nowhere'"),
             ("a file that is not there", ["report", folder + "/none"], 1, "none"),

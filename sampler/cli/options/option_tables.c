@@ -105,12 +105,14 @@ const struct option_spec *option_of(const struct option_spec *specs, int c)
 }
 
 /* As the user typed it, also "-x" from a bundle "-tx". */
-static int unknown_option(char **argv, struct err *err)
+static int refused_option(char **argv, const struct option_spec *specs, struct err *err)
 {
 	const char bundled[3] = {'-', (char)optopt, '\0'};
 	const char *arg = argv[optind - 1];
 
-	if (optopt > 0 && optopt < OPTION_LONG_BASE && strncmp(arg, "--", 2) != 0)
+	if (optopt >= OPTION_LONG_BASE)
+		return err_set(err, -EINVAL, "%.80s: --%s takes no argument", arg, option_of(specs, optopt)->name);
+	if (optopt > 0 && strncmp(arg, "--", 2) != 0)
 		arg = bundled;
 	return hints_unknown_option(arg, err);
 }
@@ -129,6 +131,6 @@ int option_next(int argc, char **argv, const struct option_spec *specs, const st
 		return err_set(err, -EINVAL, "%s needs an argument", argv[optind - 1]);
 	*ret = c == '?' ? NULL : option_of(specs, c);
 	if (!*ret)
-		return unknown_option(argv, err);
+		return refused_option(argv, specs, err);
 	return 0;
 }

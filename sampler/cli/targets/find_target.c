@@ -4,12 +4,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sampler/cli/options/cmd_docs.h"
 #include "sampler/inspect/each_process.h"
+#include "sampler/inspect/inspect.h"
 #include "sampler/inspect/java_main.h"
 #include "sampler/views/nearest.h"
 #include "symbolizer/base/buf.h"
@@ -24,18 +26,7 @@
 
 enum { MISSPELT = 2 }; /* bytes of a command's name */
 
-static bool is_java(struct proc *p)
-{
-	char exe[4096];
-	const char *base;
-
-	if (proc_exe(p, exe, sizeof(exe)) < 0)
-		return false;
-	base = strrchr(exe, '/');
-	return strncmp(base ? base + 1 : exe, "java", 4) == 0;
-}
-
-static bool matches(pid_t pid, const char *name)
+static bool matches(pid_t pid, const char *name, bool *ret_closed)
 {
 	CLEANUP(free_at_exit) char *cmdline = NULL;
 	struct proc *p;
@@ -45,35 +36,42 @@ static bool matches(pid_t pid, const char *name)
 
 	if (proc_open(pid, &p, NULL) < 0)
 		return false;
-	ok = is_java(p) && proc_cmdline(p, &cmdline, &len) == 0 && len < MAX_CMDLINE &&
+	ok = inspect_is_java(p, ret_closed) && proc_cmdline(p, &cmdline, &len) == 0 && len < MAX_CMDLINE &&
 	     java_main(cmdline, len, main, sizeof(main)) && java_main_matches(main, name);
 	proc_close(p);
 	return ok;
 }
 
-struct search {
-	const char *name;
-	struct buf pids; /* PIDs found, as text */
+struct matching {
+	struct buf pids; /* as text */
 	size_t n;
 	pid_t pid; /* any of them */
+};
+
+struct search {
+	const char *name;
+	struct matching open, closed; /* closed: their programs may not be read, so they may not be sampled either */
 };
 
 static bool look(void *ctx, pid_t pid, void *record)
 {
 	const struct search *s = ctx;
+	bool closed = false;
+	bool is_it = matches(pid, s->name, &closed);
 
-	(void)record;
-	return matches(pid, s->name);
+	*(uint8_t *)record = closed;
+	return is_it;
 }
 
 static void found(void *ctx, pid_t pid, const void *record)
 {
 	struct search *s = ctx;
+	bool closed = *(const uint8_t *)record != 0;
+	struct matching *m = closed ? &s->closed : &s->open;
 
-	(void)record;
-	buf_printf(&s->pids, " %d", (int)pid);
-	s->pid = pid;
-	s->n++;
+	buf_printf(&m->pids, " %d", (int)pid);
+	m->pid = pid;
+	m->n++;
 }
 
 static void stuck(void *ctx, pid_t pid)
@@ -84,7 +82,7 @@ static void stuck(void *ctx, pid_t pid)
 
 static int search_all(struct search *s, struct err *err)
 {
-	const struct each_process e = {s, 0, look, found, stuck};
+	const struct each_process e = {s, sizeof(uint8_t), look, found, stuck};
 	VEC(pid_t) pids = {0};
 	DIR *d = opendir("/proc");
 	struct dirent *entry;
@@ -132,17 +130,20 @@ static int not_found(const char *name, struct err *err)
 		       name);
 }
 
+/* One that may not be sampled is found where there is no other, so that the user is told why. */
 int find_target(const char *name, pid_t *ret, struct err *err)
 {
 	struct search s = {.name = name};
 	int r = search_all(&s, err);
+	const struct matching *m = s.open.n ? &s.open : &s.closed;
 
-	if (r == 0 && s.n == 0)
+	if (r == 0 && m->n == 0)
 		r = not_found(name, err);
-	else if (r == 0 && s.n > 1)
+	else if (r == 0 && m->n > 1)
 		r = err_set(err, -EEXIST, "several JVMs have the main class or jar '%.80s': PIDs%.80s; use -p", name,
-			    s.pids.data ? s.pids.data : "");
-	*ret = s.pid;
-	buf_done(&s.pids);
+			    m->pids.data ? m->pids.data : "");
+	*ret = m->pid;
+	buf_done(&s.open.pids);
+	buf_done(&s.closed.pids);
 	return r;
 }

@@ -1,8 +1,10 @@
-/* The native half of Jni.java. Built by tests/integration/shapes.py, without frame pointers. */
+/* The native half of Jni.java and JniFormat.java. Built by tests/integration/shapes.py, without frame pointers. */
 #include <jni.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 static volatile uint64_t sink;
 
@@ -69,4 +71,35 @@ JNIEXPORT void JNICALL Java_Jni_startAttached(JNIEnv *env, jclass cls)
 	a.cls = (*env)->NewGlobalRef(env, cls);
 	if (pthread_create(&thread, NULL, run_attached, &a) == 0)
 		pthread_detach(thread);
+}
+
+__attribute__((noinline, format(printf, 3, 4))) static int print_to(char *dst, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(dst, size, fmt, ap);
+	va_end(ap);
+	return n;
+}
+
+__attribute__((noinline)) static int print_left(char *dst)
+{
+	return print_to(dst, 400, "%s: %d, %f", "java.lang.IllegalStateException", 1, 1 / 3.0) + dst[0];
+}
+
+__attribute__((noinline)) static int print_right(char *dst)
+{
+	return print_to(dst, 400, "%s: %d, %f", "java.lang.IllegalStateException", 2, 2 / 3.0) + dst[1];
+}
+
+/* Larger than the largest copy of a stack, 64 KB. */
+JNIEXPORT jint JNICALL Java_JniFormat_format(JNIEnv *env, jclass cls, jboolean left)
+{
+	char room[100 << 10];
+
+	(void)env;
+	(void)cls;
+	return left ? print_left(room) + room[2] : print_right(room) + room[3];
 }

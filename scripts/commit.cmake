@@ -1,4 +1,4 @@
-# cmake -DSOURCE=DIRECTORY -DOUTPUT=js_commit.h -P commit.cmake: writes the commit of the sources and its day. Nothing
+# cmake -DSOURCE=DIRECTORY -DOUTPUT=commit.h -P commit.cmake: writes the commit of the sources and its day. Nothing
 # else about the time or the place of a build goes into the program. Where there is no git, it is what `git archive`
 # wrote into commit.txt. The file is touched only if it changes.
 set(git git -c safe.directory=* -C ${SOURCE})

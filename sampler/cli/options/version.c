@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "js_commit.h" /* made by scripts/commit.cmake, at each build */
+#include "sampler/cli/options/commit.h" /* made by scripts/commit.cmake, at each build */
 #include "sampler/cli/options/version.h"
 
 void version_print(void)

@@ -133,8 +133,9 @@ static int not_found(struct err *err)
 	char dir[PATH_MAX / 2];
 
 	own_folder(dir, sizeof(dir));
-	return err_set(err, -ENOENT,
-		       "--bridge on: there is no %s/../lib/jsampler/" LIBRARY ".so; JSAMPLER_BRIDGE names another place", dir);
+	return err_set(
+		err, -ENOENT,
+		"--bridge on: there is no %s/../lib/jsampler/" LIBRARY ".so; JSAMPLER_BRIDGE names another place", dir);
 }
 
 /* Absolute and without "..", so that the JVM may find it, too. */

@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "symbolizer/base/json.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/text.h"
+#include "symbolizer/base/user_name.h"
 #include "symbolizer/base/vec.h"
 
 /* LEFT: columns before the last one. */
@@ -53,18 +53,14 @@ static void listing_done(struct listing *l)
 	vec_done(&l->jvms);
 }
 
-static const char *user_name(struct listing *l, uid_t uid)
+static const char *listed_user(struct listing *l, uid_t uid)
 {
 	struct user u = {.uid = uid};
-	struct passwd *pw;
 
 	for (size_t i = 0; i < l->users.n; i++)
 		if (l->users.v[i].uid == uid)
 			return l->users.v[i].name;
-	pw = getpwuid(uid);
-	snprintf(u.name, sizeof(u.name), "%u", (unsigned)uid);
-	if (pw)
-		text_sanitise(u.name, sizeof(u.name), pw->pw_name, strlen(pw->pw_name));
+	user_name(uid, u.name, sizeof(u.name));
 	return vec_push(&l->users, u) ? l->users.v[l->users.n - 1].name : "?";
 }
 
@@ -82,7 +78,7 @@ static int read_processes(struct listing *l)
 
 		if (pid <= 0 || pid == getpid() || fstatat(dirfd(d), e->d_name, &st, 0) < 0)
 			continue;
-		user_name(l, st.st_uid);
+		listed_user(l, st.st_uid);
 		if (!vec_push(&l->pids, pid))
 			break;
 	}
@@ -170,7 +166,7 @@ static void print_jvm(struct listing *l, const struct inspection *i, size_t widt
 	notes_text(i, notes, sizeof(notes));
 	in = notes[0];
 	tail = in ? columns_of(notes) + 3 : 0;
-	columns_fit(who, sizeof(who), user_name(l, i->uid), USER_COLUMNS, false);
+	columns_fit(who, sizeof(who), listed_user(l, i->uid), USER_COLUMNS, false);
 	columns_fit(jdk, sizeof(jdk), i->release[0] ? i->release : "?", JDK_COLUMNS, false);
 	columns_fit(what, sizeof(what), i->main[0] ? i->main : "?", room > tail ? room - tail : 8, true);
 	printf("%7d %-*s %-*s %8s  %s%s%s%s\n", (int)i->pid, USER_COLUMNS, who, JDK_COLUMNS, jdk,
@@ -193,7 +189,7 @@ static void put_json(struct listing *l, const struct inspection *i, struct json 
 	json_open(j, '{');
 	json_member_uint(j, "pid", (uint64_t)i->pid);
 	json_member_uint(j, "ns_pid", (uint64_t)i->ns_pid);
-	json_member_text(j, "user", user_name(l, i->uid));
+	json_member_text(j, "user", listed_user(l, i->uid));
 	json_member_text(j, "jdk", i->release);
 	json_member_uint(j, "uptime_seconds", (uint64_t)i->uptime_s);
 	json_member_text(j, "main", i->main);

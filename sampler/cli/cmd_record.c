@@ -10,6 +10,7 @@
 #include "sampler/cli/filters.h"
 #include "sampler/cli/options/hints.h"
 #include "sampler/cli/options/options.h"
+#include "sampler/cli/options/version.h"
 #include "sampler/cli/outputs.h"
 #include "sampler/cli/summary.h"
 #include "sampler/cli/targets/child.h"
@@ -403,8 +404,8 @@ int cmd_record(int argc, char **argv)
 	if (rec.o.help || rec.o.version) {
 		if (rec.o.help)
 			return cmd_help(2, help);
-		printf("jsampler %s\n", JS_VERSION);
-		return EXIT_WRITTEN;
+		version_print();
+		return cmd_end(0);
 	}
 	set_log_level(&rec.o);
 	note_command_line(&rec, argc, argv);

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <linux/capability.h>
 #include <poll.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -24,6 +23,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
+#include "symbolizer/base/user_name.h"
 #include "symbolizer/target/own_rights.h"
 
 /* 1 kHz: a busy thread gives 200 stacks in a fifth of a second. */
@@ -46,15 +46,15 @@ static void tell(struct checked *t)
 static void check_process(struct checked *t, pid_t pid)
 {
 	CLEANUP(free_at_exit) char *cmdline = NULL;
-	struct passwd *pw = getpwuid(t->st.euid);
-	char main[300] = "", comm[64] = "";
+	char main[300] = "", comm[64] = "", user[40];
+	bool known = user_name(t->st.euid, user, sizeof(user));
 	size_t len = 0;
 
 	if (proc_cmdline(t->proc, &cmdline, &len) == 0)
 		java_main(cmdline, len, main, sizeof(main));
 	proc_comm(t->proc, pid, comm, sizeof(comm));
 	checks_add(t->c, CHECK_OK, "process", "PID %d, %s%s%.100s, user %s (%u)", (int)pid, comm, *main ? ", " : "",
-		   main, pw ? pw->pw_name : "?", (unsigned)t->st.euid);
+		   main, known ? user : "?", (unsigned)t->st.euid);
 	if (t->st.tracer) {
 		checks_add(t->c, CHECK_WARN, "debugger", "process %d traces it and may stop it at any time",
 			   (int)t->st.tracer);

@@ -21,7 +21,8 @@ TOOLS = ("awk", "basename", "bash", "cat", "dirname", "env", "gcc", "grep", "id"
 DPKG = "#!/bin/sh\necho installed gcc\necho not-installed cmake\nexit 1\n"
 SAYS = '#!/bin/sh\necho "$0 $*" >>"$CALLS"\nexit %d\n'
 ROWS = {"build": "--build", "demo": "--demo", "unit tests": "--unit", "all tests": "--test", "fuzzers": "--fuzz",
-        "benchmarks": "--bench", "applications": "--apps", "more JDKs": "--jdks", "pristine": "--pristine"}
+        "benchmarks": "--bench", "applications": "--apps", "more JDKs": "--jdks", "pristine": "--pristine",
+        "packages": "--package"}
 failures = []
 
 

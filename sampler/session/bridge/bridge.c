@@ -102,23 +102,40 @@ static bool readable(const char *dir, const char *below, char *dst)
 	return snprintf(dst, PATH_MAX, "%s%s", dir, below) < PATH_MAX && access(dst, R_OK) == 0;
 }
 
-/* Looks beside this program, where it is installed or built. */
-static bool find_library(const char *name, char *dst)
+/* The folder of this program; empty: unknown. */
+static void own_folder(char *dir, size_t size)
 {
-	char dir[PATH_MAX / 2], below[PATH_MAX / 2];
-	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+	ssize_t n = readlink("/proc/self/exe", dir, size - 1);
 	char *slash;
 
 	dir[n > 0 ? n : 0] = '\0';
 	slash = strrchr(dir, '/');
-	if (!slash)
+	*(slash ? slash : dir) = '\0';
+}
+
+/* Looks beside this program, where it is installed or built. */
+static bool find_library(const char *name, char *dst)
+{
+	char dir[PATH_MAX / 2], below[PATH_MAX / 2];
+
+	own_folder(dir, sizeof(dir));
+	if (!*dir)
 		return false;
-	*slash = '\0';
 	snprintf(below, sizeof(below), "/../lib/jsampler/%s", name);
 	if (readable(dir, below, dst))
 		return true;
 	snprintf(below, sizeof(below), "/../../jvm-bridge/%s", name);
 	return readable(dir, below, dst);
+}
+
+static int not_found(struct err *err)
+{
+	char dir[PATH_MAX / 2];
+
+	own_folder(dir, sizeof(dir));
+	return err_set(
+		err, -ENOENT,
+		"--bridge on: there is no %s/../lib/jsampler/" LIBRARY ".so; JSAMPLER_BRIDGE names another place", dir);
 }
 
 /* Absolute and without "..", so that the JVM may find it, too. */
@@ -137,9 +154,7 @@ static int find_libraries(struct bridge *b, struct err *err)
 	if (named)
 		snprintf(b->library, sizeof(b->library), "%s", named);
 	else if (!find_library(LIBRARY ".so", b->library))
-		return err_set(err, -ENOENT,
-			       "--bridge on: " LIBRARY ".so is not installed beside jsampler "
-			       "(../lib/jsampler); JSAMPLER_BRIDGE names another place");
+		return not_found(err);
 	make_plain(b->library);
 	if (find_library(LIBRARY "-musl.so", b->musl))
 		make_plain(b->musl);

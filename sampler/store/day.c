@@ -1,0 +1,446 @@
+#include "sampler/store/day.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/store/bucket.h"
+#include "sampler/store/dictionary.h"
+#include "sampler/store/pack.h"
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+
+/* pragma application_id and user_version: "JSam", and the version of the tables. */
+#define DAY_APPLICATION "1246978413"
+enum { DAY_APPLICATION_ID = 1246978413, DAY_VERSION = 1 };
+
+/* Limits for what is read: a segment is settled at 32 kB, but one flush may add to it as much as a session may hold. */
+enum { SEGMENT_MAX = 256 << 20, BUCKET_MAX = 256 << 20 };
+
+/* Pages of 8 kB in the log until they are copied to the file: what a power cut can cost, and what the log takes. */
+#define CHECKPOINT_PAGES "256"
+
+const struct day_step day_steps[STORE_STEPS] = {{"10s", STORE_STEP_S}, {"1m", 60}, {"10m", 600}};
+
+static const char schema[] =
+	"create table target(id integer primary key, boot text not null, pid integer not null, start integer not null,"
+	" since integer not null, unique(boot, pid, start));"
+	"create table label(target integer, key text, value text, primary key(target, key)) without rowid;"
+	"create table segment(tab integer, first integer, bytes blob, primary key(tab, first));"
+	"create table bucket(id integer primary key, at integer, target integer, event integer, bytes blob,"
+	" unique(at, target, event));"
+	"create table note(target integer, function integer, why integer, c1_ms integer, c2_ms integer,"
+	" not_entrant integer, primary key(target, function)) without rowid;"
+	/* Starts of the next wider step to which buckets have not been added up yet. */
+	"create table waiting(at integer primary key);"
+	"pragma application_id = " DAY_APPLICATION ";"
+	"pragma user_version = 1;";
+
+static const char *const statements[DAY_STATEMENTS] = {
+	[DAY_FIND_TARGET] = "select id from target where pid = ? and start = ? and boot = ?",
+	[DAY_ADD_TARGET] = "insert into target(pid, start, since, boot) values(?, ?, ?, ?)",
+	[DAY_SET_LABEL] = "insert or replace into label(target, key, value) values(?, ?, ?)",
+	[DAY_SAVE_SEGMENT] = "insert or replace into segment(tab, first, bytes) values(?, ?, ?)",
+	[DAY_FIND_BUCKET] = "select bytes from bucket where at = ? and target = ? and event = ?",
+	[DAY_PUT_BUCKET] = "insert or replace into bucket(at, target, event, bytes) values(?, ?, ?, ?)",
+	/* Times of 0 are not known; the larger count and the first reason stay. */
+	[DAY_NOTE] = "insert into note values(?1, ?2, ?3, ?4, ?5, ?6) on conflict do update set"
+		     " why = iif(why, why, ?3), c1_ms = iif(c1_ms and (c1_ms < ?4 or not ?4), c1_ms, ?4),"
+		     " c2_ms = iif(c2_ms and (c2_ms < ?5 or not ?5), c2_ms, ?5), not_entrant = max(not_entrant, ?6)",
+	[DAY_WAIT] = "insert or ignore into waiting values(?)",
+	[DAY_DONE_WAITING] = "delete from waiting where at = ?",
+	[DAY_WAITING] = "select at from waiting where at >= ? and at < ? order by at",
+	[DAY_BUCKETS] = "select at, target, event, bytes from bucket where at >= ? and at < ? order by target, event",
+	[DAY_NOTES] = "select function, why, c1_ms, c2_ms, not_entrant from note where target = ?",
+	[DAY_TARGETS] = "select id from target",
+	[DAY_TARGET] = "select boot, pid, start, since from target where id = ?",
+	[DAY_LABELS] = "select key, value from label where target = ?",
+};
+
+void day_name(struct day_id id, char dst[DAY_NAME])
+{
+	time_t t = (time_t)id.date * DAY_S;
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	snprintf(dst, DAY_NAME, "%04d-%02d-%02d-%s.db", (tm.tm_year + 1900) % 10000, tm.tm_mon + 1, tm.tm_mday,
+		 day_steps[id.step].name);
+}
+
+bool day_id_of(const char *name, struct day_id *ret)
+{
+	struct tm tm = {0};
+	const char *rest = strptime(name, "%Y-%m-%d-", &tm);
+	char again[DAY_NAME];
+
+	for (unsigned i = 0; rest && i < STORE_STEPS; i++) {
+		*ret = (struct day_id){timegm(&tm) / DAY_S, i};
+		day_name(*ret, again);
+		if (strcmp(name, again) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool day_is_spoilt(int r)
+{
+	return r == -EBADMSG || r == -EPROTONOSUPPORT;
+}
+
+static int errno_of(int sqlite)
+{
+	switch (sqlite & 0xff) {
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+	case SQLITE_ERROR: /* a table is missing */
+	case SQLITE_MISMATCH: return -EBADMSG;
+	case SQLITE_FULL: return -ENOSPC;
+	case SQLITE_NOMEM: return -ENOMEM;
+	case SQLITE_READONLY: return -EROFS;
+	case SQLITE_BUSY: return -EBUSY;
+	case SQLITE_CANTOPEN: return -ENOENT;
+	case SQLITE_PERM:
+	case SQLITE_AUTH: return -EACCES;
+	default: return -EIO;
+	}
+}
+
+int day_failed(struct day *d, struct err *err)
+{
+	char name[DAY_NAME];
+	int r = errno_of(sqlite3_errcode(d->db));
+
+	day_name(d->id, name);
+	d->spoilt |= r == -EBADMSG;
+	return err_set(err, r, "%s: %s", name, sqlite3_errmsg(d->db));
+}
+
+int day_damaged(struct day *d, const char *what, struct err *err)
+{
+	char name[DAY_NAME];
+
+	day_name(d->id, name);
+	d->spoilt = true;
+	return err_set(err, -EBADMSG, "%s is damaged: %s", name, what);
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
+sqlite3_stmt *day_statement(struct day *d, enum day_sql sql, const int64_t *values, int n)
+{
+	sqlite3_stmt **s = &d->statements[sql];
+
+	if (!*s && sqlite3_prepare_v3(d->db, statements[sql], -1, SQLITE_PREPARE_PERSISTENT, s, NULL) != SQLITE_OK)
+		return NULL;
+	sqlite3_reset(*s);
+	for (int i = 0; i < n; i++)
+		if (sqlite3_bind_int64(*s, i + 1, values[i]) != SQLITE_OK)
+			return NULL;
+	return *s;
+}
+
+int day_step(struct day *d, sqlite3_stmt *s, struct err *err)
+{
+	int rc = s ? sqlite3_step(s) : SQLITE_ERROR, r = 0;
+
+	if (rc == SQLITE_ROW)
+		return 1;
+	if (rc != SQLITE_DONE)
+		r = day_failed(d, err);
+	sqlite3_reset(s);
+	return r;
+}
+
+static int pragma(struct day *d, const char *text, int64_t *ret, struct err *err)
+{
+	sqlite3_stmt *s = NULL;
+	int r;
+
+	if (sqlite3_prepare_v2(d->db, text, -1, &s, NULL) != SQLITE_OK)
+		return day_failed(d, err);
+	r = day_step(d, s, err);
+	if (r > 0)
+		*ret = sqlite3_column_int64(s, 0);
+	sqlite3_finalize(s);
+	return r < 0 ? r : 0;
+}
+
+static int run(struct day *d, const char *text, struct err *err)
+{
+	return sqlite3_exec(d->db, text, NULL, NULL, NULL) == SQLITE_OK ? 0 : day_failed(d, err);
+}
+
+/* The size of pages is that of a new file; the version tells whether it is one. */
+static int check_version(struct day *d, bool writes, struct err *err)
+{
+	int64_t application = 0, version = 0;
+	int r = pragma(d, "pragma application_id", &application, err);
+
+	if (r == 0)
+		r = pragma(d, "pragma user_version", &version, err);
+	if (r < 0)
+		return r;
+	if (application == DAY_APPLICATION_ID && version > DAY_VERSION)
+		return err_set(err, -EPROTONOSUPPORT, "version %lld of the store, but this jsampler knows only %d",
+			       (long long)version, DAY_VERSION);
+	if (application == DAY_APPLICATION_ID && version == DAY_VERSION)
+		return 0;
+	if (application || version)
+		return day_damaged(d, "it is no file of a store", err);
+	if (!writes)
+		return err_set(err, -ENOENT, "empty");
+	r = run(d, "begin", err);
+	if (r == 0)
+		r = run(d, schema, err);
+	return r < 0 ? r : run(d, "commit", err);
+}
+
+static int load_segment(struct day *d, sqlite3_stmt *s, struct err *err)
+{
+	CLEANUP(buf_done) struct buf plain = {0};
+	int64_t table = sqlite3_column_int64(s, 0), first = sqlite3_column_int64(s, 1);
+	int r = table < 0 || table >= DICT_TABLES || first < 0 || first > UINT32_MAX ? -EBADMSG : 0;
+
+	if (r == 0)
+		r = pack_take(d->pack, sqlite3_column_blob(s, 2), (size_t)sqlite3_column_bytes(s, 2), SEGMENT_MAX,
+			      &plain);
+	if (r == 0)
+		r = dictionary_load(d->dict, (enum dictionary_table)table, (uint32_t)first, plain.data, plain.len);
+	return r == -ENOMEM ? no_memory(err) : r < 0 ? day_damaged(d, "names", err) : 0;
+}
+
+int day_load(struct day *d, struct err *err)
+{
+	sqlite3_stmt *s = NULL;
+	int r;
+
+	if (d->loaded)
+		return 0;
+	if (sqlite3_prepare_v2(d->db, "select tab, first, bytes from segment order by tab, first", -1, &s, NULL) !=
+	    SQLITE_OK)
+		return day_failed(d, err);
+	while ((r = day_step(d, s, err)) > 0)
+		if ((r = load_segment(d, s, err)) < 0)
+			break;
+	sqlite3_finalize(s);
+	d->loaded = r == 0;
+	return r;
+}
+
+/*
+ * Where nothing may be written, the log cannot be used: without one, the file can still be read. immutable: sqlite.org/uri.html.
+ */
+static int open_unwritable(const char *path, sqlite3 **db)
+{
+	CLEANUP(buf_done) struct buf uri = {0};
+	char log[4096];
+
+	if (snprintf(log, sizeof(log), "%s-wal", path) >= (int)sizeof(log) || access(log, F_OK) == 0)
+		return SQLITE_CANTOPEN;
+	buf_add_z(&uri, "file:");
+	for (const char *p = path; *p; p++)
+		if (strchr("%?#", *p))
+			buf_printf(&uri, "%%%02x", (unsigned char)*p);
+		else
+			buf_add(&uri, p, 1);
+	buf_add_z(&uri, "?immutable=1");
+	if (uri.failed)
+		return SQLITE_NOMEM;
+	sqlite3_close(*db);
+	return sqlite3_open_v2(uri.data, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_URI, NULL);
+}
+
+static int open_to_read(struct day *d, const char *path, struct err *err)
+{
+	int64_t ignored;
+
+	if (sqlite3_open_v2(path, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW, NULL) == SQLITE_OK &&
+	    sqlite3_busy_timeout(d->db, 2000) == SQLITE_OK && run(d, "begin", err) == 0 &&
+	    pragma(d, "pragma user_version", &ignored, err) == 0) {
+		d->begun = true;
+		return 0;
+	}
+	if (sqlite3_errcode(d->db) != SQLITE_CANTOPEN && sqlite3_errcode(d->db) != SQLITE_READONLY)
+		return day_failed(d, err);
+	if (open_unwritable(path, &d->db) != SQLITE_OK)
+		return day_failed(d, err);
+	d->begun = true;
+	return run(d, "begin", err);
+}
+
+static int open_to_write(struct day *d, const char *path, struct err *err)
+{
+	if (sqlite3_open_v2(path, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, NULL) !=
+	    SQLITE_OK)
+		return day_failed(d, err);
+	sqlite3_busy_timeout(d->db, 2000);
+	return run(d,
+		   "pragma page_size = 8192; pragma journal_mode = wal; pragma synchronous = normal;"
+		   "pragma wal_autocheckpoint = " CHECKPOINT_PAGES "; pragma cache_size = -512;",
+		   err);
+}
+
+static void day_close_at_exit(struct day **d)
+{
+	day_close(*d);
+}
+
+int day_open(const char *dir, struct day_id id, bool writes, struct day **ret, struct err *err)
+{
+	CLEANUP(day_close_at_exit) struct day *d = calloc(1, sizeof(*d));
+	char path[4096], name[DAY_NAME];
+	int r;
+
+	day_name(id, name);
+	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
+		return err_set(err, -ENAMETOOLONG, "%.200s: too long a name", dir);
+	if (!d || !(d->pack = pack_new()) || !(d->dict = dictionary_new()))
+		return no_memory(err);
+	d->id = id;
+	r = writes ? open_to_write(d, path, err) : open_to_read(d, path, err);
+	if (r == 0)
+		r = run(d, "pragma trusted_schema = off; pragma cell_size_check = on; pragma temp_store = memory;",
+			err);
+	if (r == 0)
+		r = check_version(d, writes, err);
+	if (r == 0 && writes)
+		r = day_load(d, err);
+	if (r == 0)
+		*ret = take_ptr(d);
+	return r;
+}
+
+void day_close(struct day *d)
+{
+	if (!d)
+		return;
+	for (int i = 0; i < DAY_STATEMENTS; i++)
+		sqlite3_finalize(d->statements[i]);
+	sqlite3_close(d->db);
+	dictionary_free(d->dict);
+	pack_free(d->pack);
+	free(d);
+}
+
+int day_begin(struct day *d, struct err *err)
+{
+	int r = d->begun ? 0 : run(d, "begin immediate", err);
+
+	d->begun = r == 0;
+	return r;
+}
+
+static int save_table(struct day *d, enum dictionary_table t, struct err *err)
+{
+	CLEANUP(buf_done) struct buf plain = {0}, packed = {0};
+	uint32_t first;
+	sqlite3_stmt *s;
+
+	if (!dictionary_save(d->dict, t, &first, &plain))
+		return 0;
+	if (pack_add(d->pack, &plain, &packed) < 0)
+		return no_memory(err);
+	s = day_statement(d, DAY_SAVE_SEGMENT, (int64_t[]){t, first}, 2);
+	if (!s || sqlite3_bind_blob64(s, 3, packed.data, packed.len, SQLITE_STATIC) != SQLITE_OK)
+		return day_failed(d, err);
+	return day_step(d, s, err);
+}
+
+int day_commit(struct day *d, struct err *err)
+{
+	int r = 0;
+
+	for (int t = 0; r == 0 && t < DICT_TABLES; t++)
+		r = save_table(d, t, err);
+	if (r == 0 && d->begun)
+		r = run(d, "commit", err);
+	if (r == 0)
+		d->begun = false;
+	return r;
+}
+
+int day_set_label(struct day *d, int64_t target, const char *key, const char *value, struct err *err)
+{
+	sqlite3_stmt *s = day_statement(d, DAY_SET_LABEL, &target, 1);
+
+	if (!s || sqlite3_bind_text(s, 2, key, -1, SQLITE_TRANSIENT) != SQLITE_OK ||
+	    sqlite3_bind_text(s, 3, value, -1, SQLITE_TRANSIENT) != SQLITE_OK)
+		return day_failed(d, err);
+	return day_step(d, s, err);
+}
+
+static int add_target(struct day *d, const struct store_target *t, int64_t *ret, struct err *err)
+{
+	sqlite3_stmt *s =
+		day_statement(d, DAY_ADD_TARGET, (int64_t[]){t->pid, (int64_t)t->start_ticks, (int64_t)t->since_ns}, 3);
+	int r;
+
+	if (!s || sqlite3_bind_text(s, 4, t->boot_id, -1, SQLITE_STATIC) != SQLITE_OK)
+		return day_failed(d, err);
+	r = day_step(d, s, err);
+	*ret = sqlite3_last_insert_rowid(d->db);
+	for (size_t i = 0; r == 0 && i < t->n_labels; i++)
+		r = day_set_label(d, *ret, t->labels[i].key, t->labels[i].value, err);
+	return r;
+}
+
+int day_target(struct day *d, const struct store_target *t, int64_t *ret, struct err *err)
+{
+	sqlite3_stmt *s = day_statement(d, DAY_FIND_TARGET, (int64_t[]){t->pid, (int64_t)t->start_ticks}, 2);
+	int r;
+
+	if (!s || sqlite3_bind_text(s, 3, t->boot_id, -1, SQLITE_STATIC) != SQLITE_OK)
+		return day_failed(d, err);
+	r = day_step(d, s, err);
+	if (r == 0)
+		return add_target(d, t, ret, err);
+	if (r < 0)
+		return r;
+	*ret = sqlite3_column_int64(s, 0);
+	sqlite3_reset(s);
+	return 0;
+}
+
+int day_row_bucket(struct day *d, sqlite3_stmt *s, int column, struct bucket *b, struct err *err)
+{
+	CLEANUP(buf_done) struct buf plain = {0};
+	int r = pack_take(d->pack, sqlite3_column_blob(s, column), (size_t)sqlite3_column_bytes(s, column), BUCKET_MAX,
+			  &plain);
+
+	if (r == 0)
+		r = bucket_read(b, plain.data, plain.len, dictionary_count(d->dict, DICT_NODES),
+				dictionary_count(d->dict, DICT_LABELS));
+	return r == -ENOMEM ? no_memory(err) : r < 0 ? day_damaged(d, "samples", err) : 0;
+}
+
+int day_get_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err)
+{
+	sqlite3_stmt *s = day_statement(d, DAY_FIND_BUCKET, (int64_t[]){at, target, event}, 3);
+	int r = day_step(d, s, err);
+
+	if (r > 0) {
+		r = day_row_bucket(d, s, 0, b, err);
+		sqlite3_reset(s);
+	}
+	return r;
+}
+
+int day_put_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err)
+{
+	CLEANUP(buf_done) struct buf plain = {0}, packed = {0};
+	sqlite3_stmt *s = day_statement(d, DAY_PUT_BUCKET, (int64_t[]){at, target, event}, 3);
+
+	bucket_write(b, &plain);
+	if (pack_add(d->pack, &plain, &packed) < 0)
+		return no_memory(err);
+	if (!s || sqlite3_bind_blob64(s, 4, packed.data, packed.len, SQLITE_STATIC) != SQLITE_OK)
+		return day_failed(d, err);
+	return day_step(d, s, err);
+}

@@ -1,0 +1,106 @@
+#ifndef JS_STORE_DAY_H
+#define JS_STORE_DAY_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/store/store.h"
+
+struct bucket;
+struct dictionary;
+struct err;
+struct pack;
+
+/*
+ * One file of the store: the buckets of one UTC day and step, what their numbers mean (dictionary.h), and the targets. It needs
+ * no other file. Write-ahead log, so that readers and the one writer do not wait for each other, and a writer that is
+ * killed leaves what was committed.
+ */
+struct day_id {
+	int64_t date; /* days since 1970-01-01 */
+	unsigned step; /* number of day_steps */
+};
+
+struct day_step {
+	const char *name; /* "10s" */
+	uint32_t seconds; /* a multiple of the one before; a day is a multiple of all */
+};
+
+extern const struct day_step day_steps[STORE_STEPS];
+
+enum { DAY_NAME = 32, DAY_S = 86400 };
+
+static inline struct day_id day_of(uint64_t seconds, unsigned step)
+{
+	return (struct day_id){(int64_t)(seconds / DAY_S), step};
+}
+
+void day_name(struct day_id id, char dst[DAY_NAME]); /* "2026-11-24-10s.db" */
+bool day_id_of(const char *name, struct day_id *ret); /* false: not the name of such a file */
+
+/* What is asked of the file; see day_statement(). */
+enum day_sql {
+	DAY_FIND_TARGET,
+	DAY_ADD_TARGET,
+	DAY_SET_LABEL,
+	DAY_SAVE_SEGMENT,
+	DAY_FIND_BUCKET,
+	DAY_PUT_BUCKET,
+	DAY_NOTE,
+	DAY_WAIT,
+	DAY_DONE_WAITING,
+	DAY_WAITING,
+	DAY_BUCKETS,
+	DAY_NOTES,
+	DAY_TARGETS,
+	DAY_TARGET,
+	DAY_LABELS,
+	DAY_STATEMENTS
+};
+
+struct day {
+	struct day_id id;
+	sqlite3 *db;
+	sqlite3_stmt *statements[DAY_STATEMENTS];
+	struct dictionary *dict;
+	struct pack *pack;
+	bool begun; /* a transaction */
+	bool loaded; /* the dictionary */
+	bool spoilt; /* damaged: the file should be set aside */
+};
+
+/*
+ * writes: makes the file if there is none, and loads it; else, begins a transaction, in which the file does not change. *ret is
+ * closed with day_close(). -EBADMSG: damaged, -EPROTONOSUPPORT: of a newer version, -ENOENT.
+ */
+int day_open(const char *dir, struct day_id id, bool writes, struct day **ret, struct err *err);
+int day_load(struct day *d, struct err *err); /* the dictionary, once; for buckets of a file that is only read */
+void day_close(struct day *d); /* NULL is fine; what was not committed is lost */
+bool day_is_spoilt(int r); /* of day_open(): -EBADMSG or -EPROTONOSUPPORT */
+
+/* The dictionary's new rows, and all that was put since day_begin(). */
+int day_begin(struct day *d, struct err *err);
+int day_commit(struct day *d, struct err *err);
+
+/* A statement with its first values, all of them integers, bound; NULL: damaged or out of memory (day_failed()). */
+sqlite3_stmt *day_statement(struct day *d, enum day_sql sql, const int64_t *values, int n);
+/* 1: a row, 0: the end, or -errno. */
+int day_step(struct day *d, sqlite3_stmt *s, struct err *err);
+/* The error of the last call, as -errno; *err says on which file. */
+int day_failed(struct day *d, struct err *err);
+int day_damaged(struct day *d, const char *what, struct err *err); /* -EBADMSG */
+
+/* A target's number in this file; if it is new there, its labels are set. */
+int day_target(struct day *d, const struct store_target *t, int64_t *ret, struct err *err);
+int day_set_label(struct day *d, int64_t target, const char *key, const char *value, struct err *err);
+
+/* Adds to `b` what there is of (at, target, event); nothing if there is nothing. */
+int day_get_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err);
+/* Adds the bucket in a row of DAY_BUCKETS to `b`. */
+int day_row_bucket(struct day *d, sqlite3_stmt *s, int column, struct bucket *b, struct err *err);
+/* Replaces it. */
+int day_put_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err);
+
+#endif

@@ -1,0 +1,15 @@
+#ifndef JS_STORE_DAY_ADD_H
+#define JS_STORE_DAY_ADD_H
+
+#include <stdint.h>
+
+struct day;
+struct err;
+struct named_profile;
+struct store_target;
+
+/* Adds all samples of a profile to the bucket that starts at `at` (seconds), in the transaction that has begun. */
+int day_add_profile(struct day *d, const struct store_target *t, int64_t at, const struct named_profile *np,
+		    struct err *err);
+
+#endif

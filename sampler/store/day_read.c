@@ -1,0 +1,319 @@
+#include "sampler/store/day_read.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/named_builder.h"
+#include "sampler/store/bucket.h"
+#include "sampler/store/day.h"
+#include "sampler/store/dictionary.h"
+#include "sampler/store/frame_bits.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/vec.h"
+
+typedef VEC(int64_t) numbers;
+
+/* From numbers of the day to those of the builder; 0: not known yet, or none. */
+struct reading {
+	struct day *day;
+	struct named_builder *b;
+	uint32_t *functions, *mappings;
+	VEC(struct named_line) lines;
+	VEC(uint32_t) locations;
+	numbers targets; /* that the query wants, in ascending order */
+	struct bucket sum;
+};
+
+static void reading_done(struct reading *rd)
+{
+	free(rd->functions);
+	free(rd->mappings);
+	vec_done(&rd->lines);
+	vec_done(&rd->locations);
+	vec_done(&rd->targets);
+	bucket_done(&rd->sum);
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
+static const char *text(const struct reading *rd, uint32_t string)
+{
+	return strtab_get(rd->day->dict->strings, string);
+}
+
+/* --- which targets --- */
+
+/* Each label that the query wants is counted once: a target has one value for a key. */
+static size_t label_matches(const struct store_query *q, const char *key, const char *value)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < q->n_labels; i++)
+		n += strcmp(q->labels[i].key, key) == 0 && fnmatch(q->labels[i].value, value, 0) == 0;
+	return n;
+}
+
+/* The first value, or nothing if there are several. */
+static void note_text(char *dst, size_t size, const char *value, bool first)
+{
+	if (first)
+		snprintf(dst, size, "%s", value);
+	else if (strcmp(dst, value) != 0)
+		*dst = '\0';
+}
+
+struct found_labels {
+	size_t matches;
+	char jdk[128], main[512];
+};
+
+static int read_labels(struct day *d, const struct store_query *q, int64_t target, struct found_labels *f,
+		       struct err *err)
+{
+	sqlite3_stmt *s = day_statement(d, DAY_LABELS, &target, 1);
+	int r;
+
+	while ((r = day_step(d, s, err)) > 0) {
+		const char *key = (const char *)sqlite3_column_text(s, 0);
+		const char *value = (const char *)sqlite3_column_text(s, 1);
+
+		if (!key || !value)
+			continue;
+		f->matches += label_matches(q, key, value);
+		if (strcmp(key, "jdk") == 0)
+			snprintf(f->jdk, sizeof(f->jdk), "%s", value);
+		if (strcmp(key, "main") == 0)
+			snprintf(f->main, sizeof(f->main), "%s", value);
+	}
+	return r;
+}
+
+static int choose_targets(struct reading *rd, const struct store_query *q, struct day_sums *sum, struct err *err)
+{
+	sqlite3_stmt *s = day_statement(rd->day, DAY_TARGETS, NULL, 0);
+	int r;
+
+	while ((r = day_step(rd->day, s, err)) > 0) {
+		struct found_labels f = {0};
+		int64_t id = sqlite3_column_int64(s, 0);
+
+		r = read_labels(rd->day, q, id, &f, err);
+		if (r < 0)
+			break;
+		if (f.matches < q->n_labels)
+			continue;
+		if (!vec_push(&rd->targets, id))
+			return no_memory(err);
+		note_text(sum->jdk, sizeof(sum->jdk), f.jdk, !sum->targets);
+		note_text(sum->command, sizeof(sum->command), f.main, !sum->targets);
+		sum->targets++;
+	}
+	return r;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool is_wanted(const struct reading *rd, int64_t target)
+{
+	return rd->targets.n && bsearch(&target, rd->targets.v, rd->targets.n, sizeof(target), compare_numbers) != NULL;
+}
+
+/* --- samples --- */
+
+static bool event_is(const struct reading *rd, int64_t event, const char *name)
+{
+	const struct dictionary *dict = rd->day->dict;
+
+	if (event < 0 || event >= dictionary_count(dict, DICT_EVENTS))
+		return false;
+	return strcmp(text(rd, dictionary_row(dict, DICT_EVENTS, (uint32_t)event)[0]), name) == 0;
+}
+
+static void note_step(const struct day *d, int64_t at, struct day_sums *sum)
+{
+	int64_t end = at + day_steps[d->id.step].seconds;
+
+	if (!sum->last_s || at < sum->first_s)
+		sum->first_s = at;
+	if (end > sum->last_s)
+		sum->last_s = end;
+	sum->buckets++;
+}
+
+/* All buckets of a day have the same numbers, so they can be added up before they are named. */
+static int add_buckets(struct reading *rd, const struct store_query *q, int64_t from_s, int64_t to_s,
+		       struct day_sums *sum, struct err *err)
+{
+	sqlite3_stmt *s = day_statement(rd->day, DAY_BUCKETS, (int64_t[]){from_s, to_s}, 2);
+	int r;
+
+	while ((r = day_step(rd->day, s, err)) > 0) {
+		int64_t event = sqlite3_column_int64(s, 2);
+		const uint32_t *row;
+
+		if (!is_wanted(rd, sqlite3_column_int64(s, 1)) || !event_is(rd, event, q->event))
+			continue;
+		row = dictionary_row(rd->day->dict, DICT_EVENTS, (uint32_t)event);
+		named_builder_meta(rd->b)->unit = named_builder_keep(rd->b, text(rd, row[1]));
+		r = day_row_bucket(rd->day, s, 3, &rd->sum, err);
+		if (r < 0)
+			break;
+		note_step(rd->day, sqlite3_column_int64(s, 0), sum);
+	}
+	return r;
+}
+
+/* --- names --- */
+
+static uint32_t function_id(struct reading *rd, uint32_t id)
+{
+	const uint32_t *row = dictionary_row(rd->day->dict, DICT_FUNCTIONS, id);
+
+	if (id && !rd->functions[id])
+		rd->functions[id] = named_builder_function(rd->b, text(rd, row[0]), text(rd, row[1]), text(rd, row[2]));
+	return rd->functions[id];
+}
+
+static uint32_t mapping_id(struct reading *rd, uint32_t id)
+{
+	const uint32_t *row = dictionary_row(rd->day->dict, DICT_MAPPINGS, id);
+
+	if (id && !rd->mappings[id])
+		rd->mappings[id] = named_builder_mapping(rd->b, text(rd, row[0]), text(rd, row[1]));
+	return rd->mappings[id];
+}
+
+/* From leaf to root: a location ends with the first frame that is not joined to its caller. */
+static bool collect_locations(struct reading *rd, uint32_t node)
+{
+	const struct dictionary *dict = rd->day->dict;
+
+	rd->locations.n = rd->lines.n = 0;
+	while (node) {
+		const uint32_t *n = dictionary_row(dict, DICT_NODES, node),
+			       *frame = dictionary_row(dict, DICT_FRAMES, n[1]);
+		struct named_line line = frame_bits_line(frame[2]);
+		uint32_t location;
+
+		line.function = function_id(rd, frame[0]);
+		line.line = (int32_t)n[2];
+		if (!vec_push(&rd->lines, line))
+			return false;
+		node = n[0];
+		if (frame_bits_joined(frame[2]) && node)
+			continue;
+		location =
+			named_builder_location(rd->b, mapping_id(rd, frame[1]), 0, rd->lines.v, (uint32_t)rd->lines.n);
+		if (!vec_push(&rd->locations, location))
+			return false;
+		rd->lines.n = 0;
+	}
+	return true;
+}
+
+static int name_samples(struct reading *rd)
+{
+	for (uint32_t i = 0; i < rd->sum.n; i++) {
+		const struct bucket_count *c = &rd->sum.counts[i];
+		const uint32_t *label = dictionary_row(rd->day->dict, DICT_LABELS, c->label);
+		struct named_sample s = {.count = c->count, .weight = c->weight};
+
+		if (!collect_locations(rd, c->node))
+			return -ENOMEM;
+		s.stack = named_builder_stack(rd->b, rd->locations.v, (uint32_t)rd->locations.n);
+		s.thread = named_builder_string(rd->b, text(rd, label[0]));
+		s.state = named_builder_string(rd->b, text(rd, label[1]));
+		if (named_builder_sample(rd->b, &s) == UINT32_MAX)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Times before the range count as its first millisecond. */
+static uint32_t since_start(int64_t ms, int64_t start_s)
+{
+	int64_t since = ms - start_s * 1000;
+
+	return !ms ? 0 : since < 1 ? 1 : since > UINT32_MAX ? UINT32_MAX : (uint32_t)since;
+}
+
+static void note_compile(struct reading *rd, sqlite3_stmt *s, int64_t start_s)
+{
+	int64_t function = sqlite3_column_int64(s, 0), why = sqlite3_column_int64(s, 1);
+	struct named_compile c = {
+		.c1_ms = since_start(sqlite3_column_int64(s, 2), start_s),
+		.c2_ms = since_start(sqlite3_column_int64(s, 3), start_s),
+		.not_entrant = (uint32_t)sqlite3_column_int64(s, 4),
+	};
+
+	/* Of functions without samples, nothing is needed. */
+	if (function <= 0 || function >= dictionary_count(rd->day->dict, DICT_FUNCTIONS) || !rd->functions[function])
+		return;
+	if (why > 0 && why < dictionary_count(rd->day->dict, DICT_STRINGS))
+		c.why_interpreted = named_builder_string(rd->b, text(rd, (uint32_t)why));
+	named_builder_compile(rd->b, rd->functions[function], &c);
+}
+
+static int read_notes(struct reading *rd, int64_t start_s, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < rd->targets.n; i++) {
+		sqlite3_stmt *s = day_statement(rd->day, DAY_NOTES, &rd->targets.v[i], 1);
+
+		while ((r = day_step(rd->day, s, err)) > 0)
+			note_compile(rd, s, start_s);
+	}
+	return r;
+}
+
+static void add_meta(const struct bucket *b, struct named_meta *m)
+{
+	m->lost += b->sums[SUM_LOST];
+	m->complete += b->sums[SUM_COMPLETE];
+	m->resynchronised += b->sums[SUM_RESYNCHRONISED];
+	m->incomplete += b->sums[SUM_INCOMPLETE];
+	m->frozen += b->sums[SUM_FROZEN];
+	m->no_record += b->sums[SUM_NO_RECORD];
+	for (int i = 0; i < 4; i++)
+		m->exactness[i] += b->sums[SUM_EXACTNESS + i];
+}
+
+int day_read(struct day *d, const struct store_query *q, int64_t from_s, int64_t to_s, struct named_builder *b,
+	     struct day_sums *sum, struct err *err)
+{
+	CLEANUP(reading_done)
+	struct reading rd = {
+		.day = d,
+		.b = b,
+		.functions = calloc(dictionary_count(d->dict, DICT_FUNCTIONS), sizeof(uint32_t)),
+		.mappings = calloc(dictionary_count(d->dict, DICT_MAPPINGS), sizeof(uint32_t)),
+	};
+	uint32_t before = sum->buckets;
+	int r;
+
+	if (!rd.functions || !rd.mappings)
+		return no_memory(err);
+	r = choose_targets(&rd, q, sum, err);
+	if (r == 0)
+		r = add_buckets(&rd, q, from_s, to_s, sum, err);
+	if (r < 0 || sum->buckets == before)
+		return r;
+	sum->period = !before || sum->period == rd.sum.period ? rd.sum.period : 0;
+	add_meta(&rd.sum, named_builder_meta(b));
+	if (name_samples(&rd) < 0)
+		return no_memory(err);
+	return read_notes(&rd, sum->first_s, err);
+}

@@ -1,0 +1,231 @@
+#include "sampler/store/dictionary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/store/varint.h"
+#include "symbolizer/base/hash.h"
+#include "symbolizer/base/vec.h"
+
+/* Bytes of a segment, before it is packed, from which on it is settled: less is packed again with each flush. */
+enum { SETTLED_BYTES = 32 << 10 };
+
+/* What a column refers to; NUMBER: to nothing. */
+enum { NUMBER = DICT_TABLES };
+
+static const struct {
+	uint32_t width;
+	uint8_t refers[DICT_COLUMNS];
+} columns[DICT_TABLES] = {
+	[DICT_FUNCTIONS] = {3, {DICT_STRINGS, DICT_STRINGS, DICT_STRINGS}},
+	[DICT_MAPPINGS] = {2, {DICT_STRINGS, DICT_STRINGS}},
+	[DICT_FRAMES] = {3, {DICT_FUNCTIONS, DICT_MAPPINGS, NUMBER}},
+	[DICT_NODES] = {3, {DICT_NODES, DICT_FRAMES, NUMBER}},
+	[DICT_LABELS] = {2, {DICT_STRINGS, DICT_STRINGS}},
+	[DICT_EVENTS] = {2, {DICT_STRINGS, DICT_STRINGS}},
+};
+
+static bool rows_add(struct dictionary_rows *r, const uint32_t *row, uint64_t hash)
+{
+	uint32_t cap = r->cap ? r->cap + r->cap / 2 : 256, *v;
+
+	if (r->n == r->cap) {
+		v = r->n < UINT32_MAX / 4 ? realloc(r->v, (size_t)cap * r->width * sizeof(*v)) : NULL;
+		if (!v)
+			return false;
+		r->v = v;
+		r->cap = cap;
+	}
+	if (!slots_add(&r->index, hash, r->n))
+		return false;
+	memcpy(r->v + (size_t)r->n * r->width, row, r->width * sizeof(*row));
+	r->n++;
+	return true;
+}
+
+static uint64_t row_hash(const struct dictionary_rows *r, const uint32_t *row)
+{
+	uint64_t h = hash_u64((uint64_t)row[0] << 32 | row[1]);
+
+	return r->width > 2 ? hash_mix(h, row[2]) : h;
+}
+
+static bool row_is(const void *ctx, const void *wanted, uint32_t position)
+{
+	const struct dictionary_rows *r = ctx;
+
+	return !memcmp(r->v + (size_t)position * r->width, wanted, r->width * sizeof(uint32_t));
+}
+
+struct dictionary *dictionary_new(void)
+{
+	static const uint32_t none[DICT_COLUMNS] = {0};
+	struct dictionary *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->strings = strtab_new();
+	d->settled[DICT_STRINGS] = d->saved[DICT_STRINGS] = 1;
+	for (int t = DICT_FUNCTIONS; d->strings && t < DICT_TABLES; t++) {
+		d->rows[t].width = columns[t].width;
+		d->settled[t] = d->saved[t] = 1;
+		if (dictionary_id(d, t, none) == UINT32_MAX)
+			break;
+	}
+	if (d->strings && d->rows[DICT_TABLES - 1].n)
+		return d;
+	dictionary_free(d);
+	return NULL;
+}
+
+void dictionary_free(struct dictionary *d)
+{
+	if (!d)
+		return;
+	strtab_free(d->strings);
+	for (int t = 0; t < DICT_TABLES; t++) {
+		free(d->rows[t].v);
+		slots_done(&d->rows[t].index);
+	}
+	free(d);
+}
+
+uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint32_t *row)
+{
+	struct dictionary_rows *r = &d->rows[t];
+	uint64_t hash = row_hash(r, row);
+	uint32_t i = slots_find(&r->index, hash, row_is, r, row);
+
+	if (i != SLOTS_NONE)
+		return i;
+	return rows_add(r, row, hash) ? r->n - 1 : UINT32_MAX;
+}
+
+uint32_t dictionary_string(struct dictionary *d, const char *text)
+{
+	return strtab_add_z(d->strings, text);
+}
+
+uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t)
+{
+	return t == DICT_STRINGS ? strtab_count(d->strings) : d->rows[t].n;
+}
+
+const uint32_t *dictionary_row(const struct dictionary *d, enum dictionary_table t, uint32_t id)
+{
+	return d->rows[t].v + (size_t)id * d->rows[t].width;
+}
+
+static void save_string(const struct dictionary *d, uint32_t id, struct buf *ret)
+{
+	const char *s = strtab_get(d->strings, id);
+	size_t len = strlen(s);
+
+	varint_add(ret, len);
+	buf_add(ret, s, len);
+}
+
+/* A parent is mostly a node that was made shortly before. */
+static void save_row(const struct dictionary *d, enum dictionary_table t, uint32_t id, struct buf *ret)
+{
+	const uint32_t *row = dictionary_row(d, t, id);
+
+	varint_add(ret, t == DICT_NODES ? id - row[0] : row[0]);
+	for (uint32_t i = 1; i < columns[t].width; i++)
+		varint_add(ret, row[i]);
+}
+
+bool dictionary_save(struct dictionary *d, enum dictionary_table t, uint32_t *ret_first, struct buf *ret)
+{
+	uint32_t n = dictionary_count(d, t);
+
+	if (n == d->saved[t])
+		return false;
+	*ret_first = d->settled[t];
+	for (uint32_t id = d->settled[t]; id < n; id++)
+		t == DICT_STRINGS ? save_string(d, id, ret) : save_row(d, t, id, ret);
+	d->saved[t] = n;
+	if (ret->len >= SETTLED_BYTES)
+		d->settled[t] = n;
+	return true;
+}
+
+static int load_string(struct dictionary *d, struct cursor *c)
+{
+	size_t len = varint_take(c);
+	const char *s = cursor_take(c, len);
+	uint32_t n = strtab_count(d->strings);
+	uint32_t id = s ? strtab_add(d->strings, s, len) : 0;
+
+	return id == UINT32_MAX ? -ENOMEM : id == n ? 0 : -EBADMSG;
+}
+
+static int load_row(struct dictionary *d, enum dictionary_table t, struct cursor *c)
+{
+	uint32_t row[DICT_COLUMNS] = {0}, n = d->rows[t].n, id;
+
+	for (uint32_t i = 0; i < columns[t].width; i++) {
+		uint8_t to = columns[t].refers[i];
+		uint32_t max = to == NUMBER ? UINT32_MAX : dictionary_count(d, to) - 1;
+
+		row[i] = varint_take_u32(c, to == DICT_NODES ? n : max);
+	}
+	if (t == DICT_NODES)
+		row[0] = n - row[0];
+	/* Only the row of "none" has itself as parent. */
+	if (c->bad || (t == DICT_NODES && row[0] == n))
+		return -EBADMSG;
+	id = dictionary_id(d, t, row);
+	return id == UINT32_MAX ? -ENOMEM : id == n ? 0 : -EBADMSG;
+}
+
+int dictionary_load(struct dictionary *d, enum dictionary_table t, uint32_t first, const void *bytes, size_t len)
+{
+	struct cursor c = cursor_make(bytes, len);
+	int r = first == dictionary_count(d, t) ? 0 : -EBADMSG;
+
+	while (r == 0 && cursor_left(&c))
+		r = t == DICT_STRINGS ? load_string(d, &c) : load_row(d, t, &c);
+	d->saved[t] = dictionary_count(d, t);
+	d->settled[t] = len >= SETTLED_BYTES ? d->saved[t] : first;
+	return r < 0 ? r : c.bad ? -EBADMSG : 0;
+}
+
+/* What the row refers to is translated with it, but a node's parent is known already. */
+static uint32_t translate_row(const struct dictionary *from, enum dictionary_table t, uint32_t id,
+			      struct dictionary *to, uint32_t *const ids[DICT_TABLES])
+{
+	uint32_t row[DICT_COLUMNS] = {0};
+
+	if (t == DICT_STRINGS)
+		return ids[t][id] = dictionary_string(to, strtab_get(from->strings, id));
+	for (uint32_t i = 0; i < columns[t].width; i++) {
+		uint32_t v = dictionary_row(from, t, id)[i];
+		uint8_t refers = columns[t].refers[i];
+
+		row[i] = refers == NUMBER ? v : ids[refers][v];
+		if (refers != NUMBER && v && !row[i])
+			row[i] = translate_row(from, refers, v, to, ids);
+		if (refers != NUMBER && row[i] == UINT32_MAX)
+			return UINT32_MAX;
+	}
+	return ids[t][id] = dictionary_id(to, t, row);
+}
+
+uint32_t dictionary_translate(const struct dictionary *from, enum dictionary_table t, uint32_t id,
+			      struct dictionary *to, uint32_t *const ids[DICT_TABLES])
+{
+	VEC(uint32_t) chain = {0}; /* a stack may have thousands of nodes: no recursion */
+	uint32_t ret = id ? ids[t][id] : 0;
+
+	if (!id || ret)
+		return ret;
+	for (uint32_t n = id; n && !ids[t][n] && ret != UINT32_MAX;
+	     n = t == DICT_NODES ? dictionary_row(from, t, n)[0] : 0)
+		ret = vec_push(&chain, n) ? 0 : UINT32_MAX;
+	while (chain.n && ret != UINT32_MAX)
+		ret = translate_row(from, t, chain.v[--chain.n], to, ids);
+	vec_done(&chain);
+	return ret;
+}

@@ -1,0 +1,67 @@
+#include "sampler/store/pack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <zstd.h>
+
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/cleanup.h"
+
+struct pack {
+	ZSTD_CCtx *to;
+	ZSTD_DCtx *from;
+};
+
+struct pack *pack_new(void)
+{
+	struct pack *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->to = ZSTD_createCCtx();
+	p->from = ZSTD_createDCtx();
+	if (p->to && p->from && !ZSTD_isError(ZSTD_CCtx_setParameter(p->to, ZSTD_c_checksumFlag, 1)))
+		return p;
+	pack_free(p);
+	return NULL;
+}
+
+void pack_free(struct pack *p)
+{
+	if (!p)
+		return;
+	ZSTD_freeCCtx(p->to);
+	ZSTD_freeDCtx(p->from);
+	free(p);
+}
+
+int pack_add(struct pack *p, const struct buf *plain, struct buf *ret)
+{
+	size_t bound = ZSTD_compressBound(plain->len), n;
+	CLEANUP(free_at_exit) char *frame = malloc(bound);
+
+	if (!frame || plain->failed)
+		return -ENOMEM;
+	n = ZSTD_compress2(p->to, frame, bound, plain->data, plain->len);
+	if (ZSTD_isError(n))
+		return -ENOMEM;
+	buf_add(ret, frame, n);
+	return ret->failed ? -ENOMEM : 0;
+}
+
+int pack_take(struct pack *p, const void *frame, size_t len, size_t max, struct buf *ret)
+{
+	unsigned long long size = ZSTD_getFrameContentSize(frame, len);
+	CLEANUP(free_at_exit) char *plain = NULL;
+
+	/* The two that stand for errors are larger than any limit. */
+	if (size > max)
+		return -EBADMSG;
+	plain = malloc(size + 1);
+	if (!plain)
+		return -ENOMEM;
+	if (ZSTD_decompressDCtx(p->from, plain, size, frame, len) != size)
+		return -EBADMSG;
+	buf_add(ret, plain, size);
+	return ret->failed ? -ENOMEM : 0;
+}

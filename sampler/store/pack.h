@@ -1,0 +1,19 @@
+#ifndef JS_STORE_PACK_H
+#define JS_STORE_PACK_H
+
+#include <stddef.h>
+
+struct buf;
+
+/* zstd frames with checksums: damage anywhere in one is noticed. One user at a time. */
+struct pack;
+
+struct pack *pack_new(void); /* NULL: out of memory */
+void pack_free(struct pack *p);
+
+/* Adds the frame of `plain` to *ret. 0 or -ENOMEM. */
+int pack_add(struct pack *p, const struct buf *plain, struct buf *ret);
+/* Adds what the frame holds to *ret. -EBADMSG: damaged, or more than `max` bytes. */
+int pack_take(struct pack *p, const void *frame, size_t len, size_t max, struct buf *ret);
+
+#endif

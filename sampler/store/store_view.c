@@ -1,0 +1,250 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/named_builder.h"
+#include "sampler/store/day.h"
+#include "sampler/store/day_read.h"
+#include "sampler/store/store.h"
+#include "sampler/store/store_files.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+
+struct view_day {
+	struct day *day;
+	VEC(int64_t) waiting; /* starts of the next wider step that are not in its file yet */
+};
+
+struct store_view {
+	struct store_query q;
+	VEC(struct view_day) days;
+	bool any; /* file, whatever the range */
+	struct named_builder *b;
+	struct day_sums sum;
+};
+
+static void store_view_close_at_exit(struct store_view **v)
+{
+	store_view_close(*v);
+}
+
+void store_view_close(struct store_view *v)
+{
+	if (!v)
+		return;
+	for (size_t i = 0; i < v->days.n; i++) {
+		day_close(v->days.v[i].day);
+		vec_done(&v->days.v[i].waiting);
+	}
+	vec_done(&v->days);
+	named_builder_free(v->b);
+	free(v);
+}
+
+static int64_t seconds(uint64_t ns)
+{
+	return (int64_t)(ns / 1000000000);
+}
+
+static int read_waiting(struct view_day *d, struct err *err)
+{
+	sqlite3_stmt *s = day_statement(d->day, DAY_WAITING, (int64_t[]){0, INT64_MAX}, 2);
+	int r;
+
+	while ((r = day_step(d->day, s, err)) > 0)
+		if (!vec_push(&d->waiting, sqlite3_column_int64(s, 0)))
+			return err_set(err, -ENOMEM, "out of memory");
+	return r;
+}
+
+static int add_day(struct store_view *v, const char *dir, struct day_id id, struct err *err)
+{
+	struct view_day d = {0};
+	struct err e = {0};
+	int r = day_open(dir, id, false, &d.day, &e);
+
+	if (r == 0)
+		r = read_waiting(&d, &e);
+	if (r == 0 && vec_push(&v->days, d))
+		return 0;
+	day_close(d.day);
+	vec_done(&d.waiting);
+	if (r == 0 || r == -ENOMEM)
+		return err_set(err, -ENOMEM, "out of memory");
+	log_warn("'%s': %s; left out", dir, e.msg);
+	return 0;
+}
+
+static bool is_in_range(const struct store_query *q, const struct store_file *f)
+{
+	return !f->aside && f->id.date >= seconds(q->from_ns) / DAY_S && q->to_ns &&
+	       f->id.date <= seconds(q->to_ns - 1) / DAY_S;
+}
+
+int store_view_open(const char *dir, const struct store_query *q, struct store_view **ret, struct err *err)
+{
+	CLEANUP(store_view_close_at_exit) struct store_view *v = calloc(1, sizeof(*v));
+	store_file_list files = {0};
+	int r = v ? store_files(dir, &files) : -ENOMEM;
+
+	if (r < 0) {
+		vec_done(&files);
+		return err_set(err, r, "cannot read the history in '%.300s': %s", dir, strerror(-r));
+	}
+	v->q = *q;
+	v->any = files.n;
+	for (size_t i = 0; r == 0 && i < files.n; i++)
+		if (is_in_range(q, &files.v[i]))
+			r = add_day(v, dir, files.v[i].id, err);
+	vec_done(&files);
+	if (r == 0)
+		*ret = take_ptr(v);
+	return r;
+}
+
+static struct view_day *find_day(struct store_view *v, struct day_id id)
+{
+	for (size_t i = 0; i < v->days.n; i++) {
+		struct day *d = v->days.v[i].day;
+
+		if (d->id.date == id.date && d->id.step == id.step)
+			return &v->days.v[i];
+	}
+	return NULL;
+}
+
+/* Has the file of that step, with what is in [from, to), not been added up from the finer ones yet? */
+static bool waits(struct store_view *v, struct day_id id, int64_t from, int64_t to)
+{
+	for (unsigned step = 0; step < id.step; step++) {
+		const struct view_day *d = find_day(v, (struct day_id){id.date, step});
+
+		for (size_t i = 0; d && i < d->waiting.n; i++)
+			if (d->waiting.v[i] >= from && d->waiting.v[i] < to)
+				return true;
+	}
+	return false;
+}
+
+static int read_day(struct store_view *v, struct view_day *d, int64_t from, int64_t to, struct err *err)
+{
+	struct err e = {0};
+	int r = day_load(d->day, &e);
+
+	if (r == 0)
+		r = day_read(d->day, &v->q, from, to, v->b, &v->sum, &e);
+	if (r == -ENOMEM)
+		return err_set(err, r, "out of memory");
+	if (r < 0)
+		log_warn("%s; what it has from then on is left out", e.msg);
+	return 0;
+}
+
+static int read_span(struct store_view *v, struct day_id id, int64_t from, int64_t to, struct err *err);
+
+/* [from, to) lies in one step of id, in part or as a whole: is its bucket the one to read? */
+static bool takes_whole(struct store_view *v, struct day_id id, int64_t at, int64_t from, int64_t to)
+{
+	int64_t end = at + day_steps[id.step].seconds;
+	bool finer = id.step && find_day(v, (struct day_id){id.date, id.step - 1});
+
+	if (!find_day(v, id))
+		return false;
+	return !id.step || !finer || (from == at && to == end && !waits(v, id, at, end));
+}
+
+static int read_part(struct store_view *v, struct day_id id, bool whole, int64_t from, int64_t to, struct err *err)
+{
+	int64_t width = day_steps[id.step].seconds;
+
+	if (whole)
+		return read_day(v, find_day(v, id), from - from % width, to, err);
+	return id.step ? read_span(v, (struct day_id){id.date, id.step - 1}, from, to, err) : 0;
+}
+
+/*
+ * Of one day: takes the buckets of this step where one lies in the range as a whole and is complete, and where there is
+ * nothing finer; the rest from the finer steps. So each moment is counted once.
+ */
+static int read_span(struct store_view *v, struct day_id id, int64_t from, int64_t to, struct err *err)
+{
+	int64_t width = day_steps[id.step].seconds, begin = from;
+	bool whole = false;
+	int r = 0;
+
+	for (int64_t at = from; r == 0 && at < to;) {
+		int64_t end = at - at % width + width;
+		bool now;
+
+		end = end < to ? end : to;
+		now = takes_whole(v, id, at - at % width, at, end);
+		if (at > begin && now != whole) {
+			r = read_part(v, id, whole, begin, at, err);
+			begin = at;
+		}
+		whole = now;
+		at = end;
+	}
+	return r < 0 || begin >= to ? r : read_part(v, id, whole, begin, to, err);
+}
+
+static bool has_date(const struct store_view *v, int64_t date)
+{
+	for (size_t i = 0; i < v->days.n; i++)
+		if (v->days.v[i].day->id.date == date)
+			return true;
+	return false;
+}
+
+static int read_date(struct store_view *v, int64_t date, struct err *err)
+{
+	int64_t from = seconds(v->q.from_ns), to = seconds(v->q.to_ns + 999999999);
+	int64_t begin = date * DAY_S, end = begin + DAY_S;
+
+	return read_span(v, (struct day_id){date, STORE_STEPS - 1}, from > begin ? from : begin, to < end ? to : end,
+			 err);
+}
+
+static void fill_meta(const struct store_view *v)
+{
+	struct named_meta *m = named_builder_meta(v->b);
+
+	m->event = named_builder_keep(v->b, v->q.event);
+	m->period = v->sum.period;
+	m->start_realtime_ns = (uint64_t)v->sum.first_s * 1000000000;
+	m->duration_ns = (uint64_t)(v->sum.last_s - v->sum.first_s) * 1000000000;
+	m->jdk = named_builder_keep(v->b, v->sum.jdk);
+	m->command = named_builder_keep(v->b, v->sum.command);
+}
+
+static int say_nothing(const struct store_view *v, struct err *err)
+{
+	if (!v->any)
+		return err_set(err, -ENODATA, "there is no history yet");
+	if (!v->days.n)
+		return err_set(err, -ENODATA, "there is no history of that time");
+	if (!v->sum.targets)
+		return err_set(err, -ENODATA, "no program that was sampled in these days is called that");
+	return err_set(err, -ENODATA, "there are no samples of that time");
+}
+
+int store_view_read(struct store_view *v, struct named_profile **ret, struct err *err)
+{
+	int64_t last = seconds(v->q.to_ns) / DAY_S;
+	int r = 0;
+
+	v->b = named_builder_new();
+	if (!v->b)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (int64_t date = seconds(v->q.from_ns) / DAY_S; r == 0 && date <= last; date++)
+		if (has_date(v, date))
+			r = read_date(v, date, err);
+	if (r < 0)
+		return r;
+	if (!v->sum.buckets)
+		return say_nothing(v, err);
+	fill_meta(v);
+	*ret = named_builder_take(take_ptr(v->b));
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}

@@ -1,0 +1,60 @@
+#ifndef JS_STORE_VARINT_H
+#define JS_STORE_VARINT_H
+
+#include <stdint.h>
+
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/cursor.h"
+
+/* Numbers in as few bytes as they need: seven bits each, the lowest first, the eighth says that more follow. */
+static inline void varint_add(struct buf *b, uint64_t v)
+{
+	uint8_t bytes[10];
+	size_t n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		bytes[n++] = (uint8_t)(v | 0x80);
+	bytes[n++] = (uint8_t)v;
+	buf_add(b, bytes, n);
+}
+
+/* 0 and c->bad: there is none. */
+static inline uint64_t varint_take(struct cursor *c)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		uint8_t byte = cursor_u8(c);
+
+		v |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return c->bad ? 0 : v;
+	}
+	c->bad = true;
+	return 0;
+}
+
+/* For one that must not be larger than `max`. */
+static inline uint32_t varint_take_u32(struct cursor *c, uint32_t max)
+{
+	uint64_t v = varint_take(c);
+
+	if (v > max)
+		c->bad = true;
+	return c->bad ? 0 : (uint32_t)v;
+}
+
+/* Small numbers of either sign. */
+static inline void varint_add_signed(struct buf *b, int64_t v)
+{
+	varint_add(b, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+}
+
+static inline int64_t varint_take_signed(struct cursor *c)
+{
+	uint64_t v = varint_take(c);
+
+	return (int64_t)(v >> 1 ^ -(v & 1));
+}
+
+#endif

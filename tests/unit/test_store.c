@@ -1,0 +1,261 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sqlite3.h>
+
+#include "sampler/input/reader.h"
+#include "sampler/output/writer.h"
+#include "tests/support/folded_files.h"
+#include "tests/support/store_fill.h"
+
+static char dir[64];
+
+static struct store *open_store(void)
+{
+	struct store *s = NULL;
+
+	assert_int_equal(store_open(dir, &(struct store_options){0}, &s, NULL), 0);
+	return s;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	store_test_dir(dir);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	store_test_remove(dir);
+	return 0;
+}
+
+static void add(struct store *s, pid_t pid, uint64_t at_s, uint32_t which, uint64_t count)
+{
+	assert_int_equal(store_test_add(s, pid, at_s, which, count), 0);
+}
+
+static char *print(const struct named_profile *np)
+{
+	struct writer_options o = {.annotate = true, .lines = true};
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_int_equal(writer_folded.write(np, &o, f, NULL), 0);
+	fclose(f);
+	return text;
+}
+
+/* Everything but what the store does not keep. */
+static void one_profile_comes_back(void **state)
+{
+	struct store *s = open_store();
+	struct store_target t = store_test_target(7);
+	struct named_profile *np = store_test_profile(MIDNIGHT + 3607, 1, 5), *back = NULL;
+	const struct named_location *l;
+	const struct named_line *line;
+
+	(void)state;
+	np->samples[0].weight += 17; /* what was left over of a thread's time */
+	np->functions[1].compile = (struct named_compile){.c1_ms = 3600500, .not_entrant = 3};
+	assert_int_equal(store_add(s, &t, np, NULL), 0);
+	assert_int_equal(store_flush(s, NULL), 0);
+	assert_int_equal(store_test_read(dir, MIDNIGHT, MIDNIGHT + 86400, NULL, &back), 0);
+	assert_int_equal(back->n_samples, 1);
+	assert_int_equal(back->samples[0].count, 5);
+	assert_int_equal(back->samples[0].weight, 5 * STORE_TEST_PERIOD + 17);
+	assert_string_equal(named_string(back, back->samples[0].thread), "http-nio-#-exec-#");
+	assert_int_equal(back->stacks[back->samples[0].stack].n, 2);
+	l = &back->locations[back->stack_locations[back->stacks[back->samples[0].stack].first + 1]];
+	assert_int_equal(l->n_lines, 2);
+	line = &back->lines[l->first_line];
+	assert_int_equal(line[0].kind, NAMED_INLINED);
+	assert_int_equal(line[0].exactness, 2);
+	assert_int_equal(line[0].line, 12);
+	assert_int_equal(line[1].tier, 4);
+	assert_true(line[1].osr);
+	assert_string_equal(named_string(back, back->functions[line[1].function].system_name), "run()V");
+	assert_string_equal(named_string(back, back->functions[line[1].function].file), "A.java");
+	assert_string_equal(named_string(back, back->mappings[l->mapping].file), "[jit]");
+	assert_string_equal(back->meta.unit, "nanoseconds");
+	assert_int_equal(back->meta.period, STORE_TEST_PERIOD);
+	assert_int_equal(back->meta.complete, 5);
+	assert_string_equal(back->meta.jdk, "25.0.3");
+	assert_string_equal(back->meta.command, "com.acme.Shop");
+	assert_int_equal(back->meta.start_realtime_ns, (MIDNIGHT + 3600) * SECOND);
+	assert_int_equal(back->meta.duration_ns, 10 * SECOND);
+	line = &back->lines[back->locations[back->stack_locations[back->stacks[0].first]].first_line];
+	assert_int_equal(back->functions[line->function].compile.c1_ms, 500);
+	assert_int_equal(back->functions[line->function].compile.not_entrant, 3);
+	named_profile_free(np);
+	named_profile_free(back);
+	store_close(s);
+}
+
+/* Recorded profiles, with all their lines and kinds, one after the other through the same files. */
+static void recorded_comes_back(const char *text, size_t len)
+{
+	static uint64_t at = MIDNIGHT;
+	struct store *s = open_store();
+	struct store_target t = store_test_target(7);
+	struct named_profile *np = NULL, *back = NULL;
+	char *before, *after;
+
+	at += STORE_STEP_S;
+	assert_int_equal(reader_parse_profile(text, len, "x.folded", &np, NULL, NULL), 0);
+	np->meta.event = "cpu";
+	np->meta.start_realtime_ns = at * SECOND;
+	assert_int_equal(store_add(s, &t, np, NULL), 0);
+	assert_int_equal(store_flush(s, NULL), 0);
+	store_close(s);
+	assert_int_equal(store_test_read(dir, at, at + 1, "sh?p", &back), 0);
+	before = print(np);
+	after = print(back);
+	assert_string_equal(before, after);
+	free(before);
+	free(after);
+	named_profile_free(np);
+	named_profile_free(back);
+}
+
+static void recorded_profiles_come_back(void **state)
+{
+	(void)state;
+	each_folded_file(recorded_comes_back);
+}
+
+static void targets_are_chosen_by_label(void **state)
+{
+	struct store *s = open_store();
+	struct named_profile *np = NULL;
+
+	(void)state;
+	add(s, 1, MIDNIGHT, 1, 3);
+	add(s, 2, MIDNIGHT, 1, 5);
+	add(s, 3, MIDNIGHT, 2, 7);
+	assert_int_equal(store_flush(s, NULL), 0);
+	assert_int_equal(store_test_count(dir, MIDNIGHT, MIDNIGHT + 10, NULL), 15);
+	assert_int_equal(store_test_count(dir, MIDNIGHT, MIDNIGHT + 10, "shop"), 10);
+	assert_int_equal(store_test_count(dir, MIDNIGHT, MIDNIGHT + 10, "b*"), 5);
+	assert_int_equal(store_test_read(dir, MIDNIGHT, MIDNIGHT + 10, "ban", &np), -ENODATA);
+	assert_int_equal(store_test_read(dir, MIDNIGHT - 90000, MIDNIGHT - 86400, NULL, &np), -ENODATA);
+	assert_int_equal(store_test_read(dir, MIDNIGHT + 10, MIDNIGHT, NULL, &np), -ENODATA);
+	assert_int_equal(store_test_read("/nowhere", MIDNIGHT, MIDNIGHT + 10, NULL, &np), -ENOENT);
+	store_close(s);
+}
+
+/* What another daemon, or the clock set back, adds to the same step counts too. */
+static void steps_are_added_to(void **state)
+{
+	struct store *s = open_store();
+
+	(void)state;
+	add(s, 1, MIDNIGHT, 1, 3);
+	add(s, 1, MIDNIGHT + 9, 1, 4);
+	add(s, 1, MIDNIGHT + 10, 1, 100);
+	assert_int_equal(store_flush(s, NULL), 0);
+	add(s, 1, MIDNIGHT + 1, 2, 5);
+	assert_int_equal(store_flush(s, NULL), 0);
+	assert_int_equal(store_test_count(dir, MIDNIGHT, MIDNIGHT + 10, NULL), 12);
+	store_close(s);
+}
+
+enum { HOURS = 25 };
+
+/* One sample a step, of one of five methods. */
+static void fill(struct store *s, uint64_t from_s, uint64_t to_s)
+{
+	for (uint64_t at = from_s; at < to_s; at += STORE_STEP_S) {
+		add(s, 1, at, at / 10 % 5, 1);
+		if (at % 60 == 50)
+			assert_int_equal(store_tend(s, at * SECOND, NULL), 0);
+	}
+	assert_int_equal(store_tend(s, (to_s + 700) * SECOND, NULL), 0);
+}
+
+static void run_sql(const char *day, const char *sql)
+{
+	char path[128];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, day);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static void remove_day(const char *day)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, day);
+	assert_int_equal(unlink(path), 0);
+}
+
+/* Any range has each moment once, whatever has been added up and whatever is left. */
+static void check_ranges(uint64_t least_s)
+{
+	static const uint64_t ends[] = {0, 10, 50, 60, 600, 610, 1830, 3600, 86390, 86400, 87000, 89990, HOURS * 3600};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		for (size_t j = i + 1; j < sizeof(ends) / sizeof(ends[0]); j++) {
+			uint64_t from = ends[i] - ends[i] % least_s;
+			uint64_t to = (ends[j] + least_s - 1) / least_s * least_s;
+
+			assert_int_equal(store_test_count(dir, MIDNIGHT + ends[i], MIDNIGHT + ends[j], NULL),
+					 ((to < HOURS * 3600 ? to : HOURS * 3600) - from) / STORE_STEP_S);
+		}
+}
+
+static void wider_steps_are_the_sum(void **state)
+{
+	struct store *s = open_store();
+	struct named_profile *wide = NULL;
+
+	(void)state;
+	fill(s, MIDNIGHT, MIDNIGHT + HOURS * 3600);
+	check_ranges(10);
+	/* As after a crash before the last commit: it is done again. */
+	store_close(s);
+	run_sql("2026-11-24-10s.db", "insert into waiting select at / 60 * 60 from bucket group by 1");
+	run_sql("2026-11-24-1m.db",
+		"insert or ignore into waiting select at / 600 * 600 from bucket; delete from bucket");
+	run_sql("2026-11-24-10m.db", "delete from bucket");
+	check_ranges(10);
+	s = open_store();
+	assert_int_equal(store_tend(s, (MIDNIGHT + 2 * 86400) * SECOND, NULL), 0);
+	store_close(s);
+	check_ranges(10);
+	remove_day("2026-11-24-10s.db");
+	remove_day("2026-11-25-10s.db");
+	check_ranges(60);
+	remove_day("2026-11-24-1m.db");
+	remove_day("2026-11-25-1m.db");
+	check_ranges(600);
+	assert_int_equal(store_test_read(dir, MIDNIGHT, MIDNIGHT + 600, NULL, &wide), 0);
+	assert_int_equal(wide->n_samples, 5);
+	assert_int_equal(wide->meta.complete, 60);
+	assert_int_equal(wide->meta.period, STORE_TEST_PERIOD);
+	assert_int_equal(wide->meta.duration_ns, 600 * SECOND);
+	named_profile_free(wide);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(one_profile_comes_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(recorded_profiles_come_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(targets_are_chosen_by_label, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(steps_are_added_to, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(wider_steps_are_the_sum, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,103 +1,274 @@
 #include "sampler/broker/broker.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sampler/broker/private.h"
 #include "symbolizer/base/channel.h"
+#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/proc.h"
 
+enum { END_MS = 1000, TICK_MS = 5 };
+
 /* --- asking --- */
 
-static int ask(struct broker *b, const struct broker_request *q)
+static int ask_on(int socket, const struct broker_request *q, int fd, struct broker_answer *ret, int *ret_fd)
+{
+	int r = channel_send(socket, q, sizeof(*q), fd);
+
+	*ret_fd = -1;
+	if (r == 0)
+		r = channel_receive(socket, ret, sizeof(*ret), ret_fd);
+	if (r == 0 && ret->code)
+		r = ret->code < 0 ? ret->code : -EPROTO;
+	if (r < 0 && *ret_fd >= 0)
+		close(take_fd(ret_fd));
+	return r;
+}
+
+/* The first request of a thread gets it a channel of its own. */
+static int own_channel(struct broker *b)
+{
+	void *known = pthread_getspecific(b->channel);
+	struct broker_answer a;
+	int fd, r;
+
+	if (known)
+		return (int)(intptr_t)known - 1;
+	pthread_mutex_lock(&b->lock);
+	r = ask_on(b->socket, &(struct broker_request){.what = BROKER_CONNECT}, -1, &a, &fd);
+	pthread_mutex_unlock(&b->lock);
+	if (r == 0 && fd < 0)
+		r = -EPROTO;
+	if (r < 0)
+		return r;
+	if (pthread_setspecific(b->channel, (void *)(intptr_t)(fd + 1)) == 0)
+		return fd;
+	close(fd);
+	return -ENOMEM;
+}
+
+static void close_channel(void *channel)
+{
+	close((int)(intptr_t)channel - 1);
+}
+
+static int ask(struct broker *b, const struct broker_request *q, int fd, struct broker_answer *ret, int *ret_fd)
+{
+	int channel = own_channel(b);
+
+	*ret_fd = -1;
+	return channel < 0 ? channel : ask_on(channel, q, fd, ret, ret_fd);
+}
+
+static int ask_for_file(struct broker *b, const struct broker_request *q, int with)
 {
 	struct broker_answer a;
-	int fd = -1, r = channel_send(b->socket, q, sizeof(*q), -1);
+	int fd, r = ask(b, q, with, &a, &fd);
+
+	return r < 0 ? r : fd < 0 ? -EPROTO : fd;
+}
+
+int broker_find(struct broker *b, pid_t pid, uint32_t *ret, int *ret_pidfd)
+{
+	struct broker_answer a;
+	int r = ask(b, &(struct broker_request){.what = BROKER_FIND, .tid = pid}, -1, &a, ret_pidfd);
 
 	if (r == 0)
-		r = channel_receive(b->socket, &a, sizeof(a), &fd);
-	if (r == 0 && a.code == 0)
-		return fd < 0 ? -EPROTO : fd;
-	if (fd >= 0)
-		close(fd);
-	return r < 0 ? r : a.code < 0 ? a.code : -EPROTO;
+		*ret = a.target;
+	return r;
 }
 
 int broker_proc(struct broker *b, uint32_t target, enum broker_name name)
 {
-	return ask(b, &(struct broker_request){.what = BROKER_PROC, .target = target, .name = name});
+	return ask_for_file(b, &(struct broker_request){.what = BROKER_PROC, .target = target, .name = name}, -1);
 }
 
 int broker_task(struct broker *b, uint32_t target, pid_t tid, enum broker_name name)
 {
-	return ask(b, &(struct broker_request){.what = BROKER_TASK, .target = target, .name = name, .tid = tid});
+	return ask_for_file(
+		b, &(struct broker_request){.what = BROKER_TASK, .target = target, .name = name, .tid = tid}, -1);
 }
 
-int broker_mapped(struct broker *b, uint32_t target, uint64_t start, uint64_t end)
+int broker_mapped(struct broker *b, uint32_t target, uint64_t start)
 {
-	return ask(b, &(struct broker_request){.what = BROKER_MAPPED, .target = target, .start = start, .end = end});
+	return ask_for_file(b, &(struct broker_request){.what = BROKER_MAPPED, .target = target, .start = start}, -1);
 }
 
-int broker_perf_map(struct broker *b, uint32_t target)
+static int ask_for_path(struct broker *b, enum broker_what what, uint32_t target, const char *path)
 {
-	return ask(b, &(struct broker_request){.what = BROKER_PERF_MAP, .target = target});
+	struct broker_request q = {.what = what, .target = target};
+	size_t len = strlen(path);
+
+	if (len >= sizeof(q.path))
+		return -ENAMETOOLONG;
+	memcpy(q.path, path, len + 1);
+	return ask_for_file(b, &q, -1);
 }
 
-int broker_debug_file(struct broker *b, uint32_t target, const uint8_t *build_id, size_t len)
+int broker_path(struct broker *b, uint32_t target, const char *path)
 {
-	struct broker_request q = {.what = BROKER_DEBUG_FILE, .target = target, .build_id_len = (uint32_t)len};
+	return ask_for_path(b, BROKER_PATH, target, path);
+}
 
-	if (len > sizeof(q.build_id))
-		return -EINVAL;
-	memcpy(q.build_id, build_id, len);
-	return ask(b, &q);
+static int ask_to_do(struct broker *b, const struct broker_request *q)
+{
+	struct broker_answer a;
+	int fd, r = ask(b, q, -1, &a, &fd);
+
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+int broker_signal(struct broker *b, int signal)
+{
+	return ask_to_do(b, &(struct broker_request){.what = BROKER_SIGNAL, .tid = signal});
+}
+
+/* --- as deputy.h wants it --- */
+
+static int deputy_find(void *ctx, pid_t pid, uint32_t *ret, int *ret_pidfd)
+{
+	return broker_find(ctx, pid, ret, ret_pidfd);
+}
+
+static void deputy_release(void *ctx, uint32_t target)
+{
+	(void)ask_to_do(ctx, &(struct broker_request){.what = BROKER_RELEASE, .target = target});
+}
+
+static int deputy_file(void *ctx, uint32_t target, pid_t tid, const char *name)
+{
+	for (uint32_t i = 0; i < BROKER_NAMES; i++) {
+		const char *known = broker_name(i, tid != 0);
+
+		if (known && strcmp(known, name) == 0)
+			return tid ? broker_task(ctx, target, tid, i) : broker_proc(ctx, target, i);
+	}
+	return -ENOENT;
+}
+
+static int deputy_descendants(void *ctx, uint32_t target)
+{
+	return ask_for_file(ctx, &(struct broker_request){.what = BROKER_DESCENDANTS, .target = target}, -1);
+}
+
+static int deputy_mapped(void *ctx, uint32_t target, uint64_t start)
+{
+	return broker_mapped(ctx, target, start);
+}
+
+static int deputy_path(void *ctx, uint32_t target, const char *path)
+{
+	return broker_path(ctx, target, path);
+}
+
+static int deputy_host_path(void *ctx, const char *path)
+{
+	return ask_for_path(ctx, BROKER_HOST_PATH, 0, path);
+}
+
+static int deputy_event(void *ctx, const struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd)
+{
+	struct broker_request q = {.what = BROKER_EVENT, .tid = tid, .cpu = cpu, .attr = *attr};
+
+	return ask_for_file(ctx, &q, filter_fd);
+}
+
+static int deputy_schedule(void *ctx, pid_t tid, bool realtime, int nice)
+{
+	return ask_to_do(ctx,
+			 &(struct broker_request){.what = BROKER_SCHEDULE, .tid = tid, .name = realtime, .cpu = nice});
+}
+
+static int allow_events(struct broker *b)
+{
+	size_t n;
+	const struct deputy_event *e = deputy_events(&n);
+	int fd, r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct broker_request q = {.what = BROKER_ALLOW_EVENT,
+					   .attr = {.type = e[i].type, .config = e[i].config}};
+		struct broker_answer a;
+
+		r = ask_on(b->socket, &q, -1, &a, &fd);
+	}
+	return r;
+}
+
+int broker_appoint(struct broker *b, struct err *err)
+{
+	const struct deputy d = {
+		.ctx = b,
+		.find = deputy_find,
+		.release = deputy_release,
+		.file = deputy_file,
+		.descendants = deputy_descendants,
+		.mapped = deputy_mapped,
+		.path = deputy_path,
+		.host_path = deputy_host_path,
+		.event = deputy_event,
+		.schedule = deputy_schedule,
+	};
+	int r = allow_events(b);
+
+	if (r < 0)
+		return err_set(err, r, "the process that keeps the privileges has ended: %s", strerror(-r));
+	deputy_appoint(&d);
+	return 0;
 }
 
 /* --- start and end --- */
 
-struct broker *broker_new(void)
+struct broker *broker_new(bool follow)
 {
 	struct broker *b = calloc(1, sizeof(*b));
 
-	if (b)
-		b->socket = -1;
-	return b;
+	if (!b)
+		return NULL;
+	b->socket = -1;
+	b->follow = follow;
+	b->command = -1;
+	pthread_mutex_init(&b->lock, NULL);
+	if (pthread_key_create(&b->channel, close_channel) == 0)
+		return b;
+	free(b);
+	return NULL;
 }
 
-int broker_add_target(struct broker *b, pid_t pid, uint32_t *ret, struct err *err)
+int broker_add_target(struct broker *b, pid_t pid, bool command, uint32_t *ret, struct err *err)
 {
-	struct broker_target *grown, t = {0};
-	struct proc_status st;
-	int r;
+	int r = broker_take_in(b, pid, ret, err);
 
-	if (b->n_targets == BROKER_TARGETS_MAX)
-		return err_set(err, -E2BIG, "more than %d processes", BROKER_TARGETS_MAX);
-	grown = reallocarray(b->targets, b->n_targets + 1, sizeof(*grown));
-	if (!grown)
-		return err_set(err, -ENOMEM, "out of memory");
-	b->targets = grown;
-	r = proc_open(pid, &t.proc, err);
-	if (r < 0)
-		return r;
-	r = proc_status(t.proc, &st);
-	if (r < 0) {
-		proc_close(t.proc);
-		return err_set(err, r, "cannot read the status of process %d: %s", (int)pid, strerror(-r));
-	}
-	t.uid = st.uid;
-	t.euid = st.euid;
-	*ret = (uint32_t)b->n_targets;
-	b->targets[b->n_targets++] = t;
-	return 0;
+	if (r == 0 && command)
+		b->command = *ret;
+	return r;
 }
 
+static bool is_own(const void *ctx, int fd)
+{
+	const struct broker *b = ctx;
+	bool own = fd <= STDERR_FILENO || fd == b->socket;
+
+	for (size_t i = 0; i < b->n_targets && !own; i++)
+		own = fd == proc_dirfd(b->targets[i].proc) || fd == proc_pidfd(b->targets[i].proc);
+	return own;
+}
+
+/* Nothing that the program has open otherwise: the gate of a command would stay open, say. */
 static void run_child(void *ctx, int socket)
 {
 	struct broker *b = ctx;
 
+	b->socket = socket;
+	channel_stay_behind(is_own, b);
 	if (!b->drop || b->drop(NULL) == 0)
 		broker_serve(b, socket);
 }
@@ -107,6 +278,7 @@ int broker_start(struct broker *b, int (*drop)(struct err *err), struct err *err
 	int r;
 
 	b->drop = drop;
+	b->worker = getpid();
 	r = channel_start(run_child, b, &b->socket, &b->child);
 	return r < 0 ? err_set(err, r, "cannot start the process that keeps the privileges: %s", strerror(-r)) : 0;
 }
@@ -116,13 +288,26 @@ int broker_socket(const struct broker *b)
 	return b->socket;
 }
 
+static void end_child(struct broker *b)
+{
+	if (b->socket >= 0)
+		close(b->socket);
+	for (int ms = 0; b->child > 0 && ms < END_MS && waitpid(b->child, NULL, WNOHANG) == 0; ms += TICK_MS)
+		poll(NULL, 0, TICK_MS);
+}
+
 void broker_free(struct broker *b)
 {
+	void *channel = b ? pthread_getspecific(b->channel) : NULL;
+
 	if (!b)
 		return;
-	channel_end(b->socket, b->child);
+	if (channel)
+		close_channel(channel);
+	pthread_key_delete(b->channel);
+	end_child(b);
 	for (size_t i = 0; i < b->n_targets; i++)
 		proc_close(b->targets[i].proc);
-	free(b->targets);
+	pthread_mutex_destroy(&b->lock);
 	free(b);
 }

@@ -1,35 +1,85 @@
 #ifndef JS_BROKER_PRIVATE_H
 #define JS_BROKER_PRIVATE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "sampler/broker/protocol.h"
+#include "symbolizer/target/deputy.h"
 
 struct err;
+struct perf_event_attr;
 struct proc;
+struct proc_status;
 
-enum { BROKER_TARGETS_MAX = 4096 };
+enum {
+	BROKER_TARGETS_MAX = 4096,
+	BROKER_CHANNELS_MAX = 1024,
+	BROKER_KIN = 4096, /* processes that are remembered after their end, for those that they started */
+};
 
 struct broker_target {
-	struct proc *proc;
+	struct proc *proc; /* NULL: the number is free */
+	pid_t pid;
 	uid_t uid, euid; /* when it was added */
+	uint32_t finds; /* BROKER_FIND without BROKER_RELEASE */
+	uint32_t uses; /* broker_target_use() without broker_target_release() */
+};
+
+/* A process that is or was a target: what it started may have lost its parent. */
+struct broker_kin {
+	pid_t pid;
+	uid_t uid;
+	uint64_t start;
 };
 
 struct broker {
+	/* In the worker: */
 	int socket; /* -1: not started */
 	pid_t child;
+	pthread_mutex_t lock; /* both: of `socket`; of targets and kin */
+	pthread_key_t channel; /* the thread's own, plus 1 */
+	pid_t worker;
 	int (*drop)(struct err *err); /* what the child gives up first; NULL: nothing */
-	struct broker_target *targets;
-	size_t n_targets;
+	/* In the child: */
+	struct broker_target targets[BROKER_TARGETS_MAX];
+	size_t n_targets; /* numbers given so far */
+	struct broker_kin kin[BROKER_KIN];
+	size_t n_kin; /* so far; the oldest make room */
+	bool follow;
+	int64_t command; /* its number; -1: none */
+	struct deputy_event events[DEPUTY_EVENTS];
+	size_t n_events;
+	bool begun; /* no more events are allowed */
+	size_t n_channels;
 };
+
+/* The names in /proc/PID and /proc/PID/task/TID; NULL: there is no such file. */
+const char *broker_name(uint32_t name, bool task);
+
+/* --- targets.c --- */
+
+int broker_take_in(struct broker *b, pid_t pid, uint32_t *ret, struct err *err);
+/* The process with that PID, which must be a target or be started by one. Until it is forgotten as often, it keeps its number. */
+int broker_target_find(struct broker *b, pid_t pid, uint32_t *ret);
+/* Is it the process that was added, with no more rights than it had? To be released if 0 is returned. */
+int broker_target_use(struct broker *b, uint32_t number, struct broker_target **ret, struct proc_status *ret_status);
+void broker_target_release(struct broker *b, uint32_t number);
+void broker_target_forget(struct broker *b, uint32_t number);
+
+/* --- rules.c: what may be opened below a target's root, and which events --- */
+
+/* "/tmp/perf-PID.map", a debug file by build id, or one beside what is mapped. */
+int broker_open_path(struct broker_target *t, const struct proc_status *st, const char *path);
+int broker_open_host_path(const char *path);
+int broker_open_event(struct broker *b, const struct broker_request *q, int filter_fd);
+
+/* --- serve.c --- */
 
 /* The child: until the other end is closed, or sends what is no request. */
 void broker_serve(struct broker *b, int socket);
-
-/* What the answer to a request is: a descriptor, the caller's, or -errno; -EPROTO: no worker of this program asks that. */
-int broker_open(struct broker *b, const struct broker_request *q);
 
 #endif

@@ -1,20 +1,30 @@
 #ifndef JS_BROKER_PROTOCOL_H
 #define JS_BROKER_PROTOCOL_H
 
+#include <linux/perf_event.h>
 #include <stdint.h>
 
 /*
  * What a worker, which has no privileges, asks of the broker, which has (symbolizer/base/channel.h). Each request has one
- * answer; a code of 0 comes with a descriptor that is open for reading and nothing else. There are no paths and no PIDs:
- * targets are numbered from 0 in the order in which the program chose them, before the worker read anything.
+ * answer; a descriptor that comes with it is open for reading and nothing else, but for those of events and channels. Processes
+ * are numbered from 0 in the order in which the program chose them, before the worker read anything; those that they
+ * started get numbers when asked for by PID. Paths are looked at by the rules of rules.h.
  */
 
 enum broker_what {
+	BROKER_ALLOW_EVENT, /* attr.type, attr.config: may be opened. Only before all other requests */
+	BROKER_CONNECT, /* a channel for one more thread, which does not wait for the requests of others */
+	BROKER_FIND, /* the process with PID `tid`, if it is a target, or was started by one: its number and a pidfd */
+	BROKER_RELEASE, /* one BROKER_FIND of `target` */
 	BROKER_PROC, /* name, of the process */
 	BROKER_TASK, /* name, of its thread `tid` */
-	BROKER_MAPPED, /* the file that is mapped from start to end, as maps has it now */
-	BROKER_PERF_MAP, /* /tmp/perf-PID.map in the target's root */
-	BROKER_DEBUG_FILE, /* by build id, below /usr/lib/debug in the target's root */
+	BROKER_DESCENDANTS, /* PIDs of those that it has started, and theirs, as an array of int32_t */
+	BROKER_MAPPED, /* the file that is mapped at `start`, as maps has it now */
+	BROKER_PATH, /* perf map or debug file, in the target's root */
+	BROKER_HOST_PATH, /* debug file of this host, by build id */
+	BROKER_EVENT, /* perf_event_open(2) of attr, `tid` (-1: all), cpu; with it comes the eBPF program, for all */
+	BROKER_SCHEDULE, /* thread `tid` of the worker: real time if name is 1, else the nice value in `cpu` */
+	BROKER_SIGNAL, /* SIGTERM or SIGHUP in `tid`, to the command that this program has started */
 	BROKER_WHATS
 };
 
@@ -28,25 +38,36 @@ enum broker_name {
 	BROKER_COMM,
 	BROKER_SCHEDSTAT,
 	BROKER_SYSCALL,
+	BROKER_CHILDREN,
+	BROKER_CGROUP,
+	BROKER_TASKS, /* the directory */
+	BROKER_EXE, /* the text of the link, in a file */
+	BROKER_NS_PID, /* to look at only (O_PATH), as the others */
+	BROKER_NS_MNT,
+	BROKER_NS_USER,
+	BROKER_NS_NET,
 	BROKER_NAMES
 };
 
-enum { BROKER_BUILD_ID_MAX = 64 };
+enum { BROKER_PATH_MAX = 1024 };
 
 struct broker_request {
 	uint32_t what; /* enum broker_what */
 	uint32_t target;
 	uint32_t name; /* enum broker_name */
 	int32_t tid;
-	uint64_t start, end;
-	uint32_t build_id_len;
-	uint8_t build_id[BROKER_BUILD_ID_MAX];
+	int32_t cpu;
 	uint32_t unused;
+	uint64_t start;
+	struct perf_event_attr attr;
+	char path[BROKER_PATH_MAX]; /* with its NUL */
 };
-_Static_assert(sizeof(struct broker_request) == 104, "no padding, which would have bytes of the sender's stack");
+_Static_assert(sizeof(struct broker_request) == 32 + sizeof(struct perf_event_attr) + BROKER_PATH_MAX,
+	       "no padding, which would have bytes of the sender's stack");
 
 struct broker_answer {
 	int32_t code; /* 0, or a negative errno */
+	uint32_t target;
 };
 
 #endif

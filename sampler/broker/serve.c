@@ -1,21 +1,27 @@
 /* The child's end of a broker: what it opens, and that it opens nothing else. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sampler/broker/private.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/target/maps.h"
-#include "symbolizer/target/path_in_root.h"
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/target_file.h"
 
-/* A name's file in /proc/PID and in /proc/PID/task/TID; NULL: a process or thread has no such file. */
+enum { STACK_BYTES = 256 << 10, NICE_MIN = -10 };
+
 static const char *const names[BROKER_NAMES][2] = {
 	[BROKER_MEM] = {"mem", NULL},
 	[BROKER_MAPS] = {"maps", NULL},
@@ -25,36 +31,78 @@ static const char *const names[BROKER_NAMES][2] = {
 	[BROKER_COMM] = {"comm", "comm"},
 	[BROKER_SCHEDSTAT] = {"schedstat", "schedstat"},
 	[BROKER_SYSCALL] = {NULL, "syscall"},
+	[BROKER_CHILDREN] = {NULL, "children"},
+	[BROKER_CGROUP] = {"cgroup", NULL},
+	[BROKER_TASKS] = {"task", NULL},
+	[BROKER_EXE] = {"exe", NULL},
+	[BROKER_NS_PID] = {"ns/pid", NULL},
+	[BROKER_NS_MNT] = {"ns/mnt", NULL},
+	[BROKER_NS_USER] = {"ns/user", NULL},
+	[BROKER_NS_NET] = {"ns/net", NULL},
 };
 
-/* --- rules --- */
-
-/* Is it the process that was added, with no more rights than it had? */
-static int check_target(struct broker_target *t, struct proc_status *ret)
+const char *broker_name(uint32_t name, bool task)
 {
-	int r = proc_alive(t->proc) ? proc_status(t->proc, ret) : -ESRCH;
+	return name < BROKER_NAMES ? names[name][task] : NULL;
+}
 
-	if (r < 0)
-		return r;
-	return t->euid != 0 && (ret->uid != t->uid || ret->euid != t->euid) ? -EPERM : 0;
+/* --- files --- */
+
+/* In place of a text that is no file: one that nobody can write to. */
+static int make_file(const void *bytes, size_t len)
+{
+	CLEANUP(close_at_exit) int fd = memfd_create("jsampler", MFD_CLOEXEC);
+	char self[40];
+	int r;
+
+	if (fd < 0 || write(fd, bytes, len) != (ssize_t)len)
+		return -errno;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	r = open(self, O_RDONLY | O_CLOEXEC);
+	return r < 0 ? -errno : r;
+}
+
+static int open_exe(struct proc *p)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlinkat(proc_dirfd(p), "exe", path, sizeof(path));
+
+	return n < 0 ? -errno : make_file(path, (size_t)n);
 }
 
 /* The descriptor of /proc/PID leads to that process, or nowhere. */
-static int open_proc(struct proc *p, const char *name)
+static int open_proc(struct proc *p, uint32_t name)
 {
-	int fd = openat(proc_dirfd(p), name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+	bool ns = name >= BROKER_NS_PID;
+	int fd;
 
-	return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
+	if (name == BROKER_EXE)
+		fd = open_exe(p);
+	else
+		fd = openat(proc_dirfd(p), names[name][0],
+			    (ns ? O_PATH : O_RDONLY | O_NOFOLLOW | O_NOCTTY) | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	return fd == -ENOENT || errno == ENOENT ? -ESRCH : -errno;
 }
 
 static int open_task(struct proc *p, int32_t tid, const char *name)
 {
 	char path[48];
+	int fd;
 
-	if (tid <= 0)
-		return -EPROTO;
 	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
-	return open_proc(p, path);
+	fd = openat(proc_dirfd(p), path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+	return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
+}
+
+static int open_descendants(struct proc *p)
+{
+	CLEANUP(free_at_exit) pid_t *pids = NULL;
+	size_t n;
+	int r = proc_descendants(p, &pids, &n);
+
+	return r < 0 ? r : make_file(pids, n * sizeof(*pids));
 }
 
 /* As the target, whose files these are: on a host, its root is everybody's. credentials(7), setfsuid(2). */
@@ -76,7 +124,7 @@ static void close_maps(struct maps **m)
 		maps_close(*m);
 }
 
-static int open_mapped(struct proc *p, uint64_t start, uint64_t end)
+static int open_mapped(struct proc *p, uint64_t start)
 {
 	CLEANUP(close_maps) struct maps *maps = NULL;
 	const struct mapping *m;
@@ -85,106 +133,232 @@ static int open_mapped(struct proc *p, uint64_t start, uint64_t end)
 	if (r < 0)
 		return r;
 	m = maps_find(maps, start);
-	if (!m || m->start != start || m->end != end || !m->inode)
+	if (!m || !m->inode)
 		return -ENOENT;
 	r = target_file_open_mapping(p, m, &fd, NULL);
 	return r < 0 ? r : fd;
 }
 
-/* Written by the target's user, and under this name alone: no link, no second name, no other's file. */
-static int open_own(int dir, const char *name, uid_t owner)
-{
-	CLEANUP(close_at_exit) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_nlink > 1 || st.st_uid != owner)
-		return -EACCES;
-	return take_fd(&fd);
-}
-
-static int open_perf_map(struct proc *p, const struct proc_status *st)
-{
-	CLEANUP(close_at_exit) int root = openat(proc_dirfd(p), "root", O_PATH | O_DIRECTORY | O_CLOEXEC), dir = -1;
-	char name[32];
-
-	if (root < 0)
-		return -errno;
-	dir = path_in_root_open(root, "/tmp");
-	if (dir < 0)
-		return dir;
-	snprintf(name, sizeof(name), "perf-%d.map", (int)st->ns_pid);
-	return open_own(dir, name, st->euid);
-}
-
-/* "/usr/lib/debug/.build-id/ab/cdef.debug"; gdb(1), "Debugging Information in Separate Files". */
-static int open_debug_file(struct proc *p, const struct broker_request *q)
-{
-	char path[sizeof("/usr/lib/debug/.build-id//.debug") + 2 * BROKER_BUILD_ID_MAX + 1], *at = path;
-	int fd, r;
-
-	if (q->build_id_len < 2 || q->build_id_len > BROKER_BUILD_ID_MAX)
-		return -EPROTO;
-	at += sprintf(at, "/usr/lib/debug/.build-id/%02x/", q->build_id[0]);
-	for (uint32_t i = 1; i < q->build_id_len; i++)
-		at += sprintf(at, "%02x", q->build_id[i]);
-	strcpy(at, ".debug");
-	r = target_file_open(p, path, &fd, NULL);
-	return r < 0 ? r : fd;
-}
-
-static int open_file(struct proc *p, const struct proc_status *st, const struct broker_request *q)
+static int open_file(struct broker_target *t, const struct proc_status *st, const struct broker_request *q)
 {
 	int r;
 
 	become(st);
-	if (q->what == BROKER_MAPPED)
-		r = open_mapped(p, q->start, q->end);
-	else
-		r = q->what == BROKER_PERF_MAP ? open_perf_map(p, st) : open_debug_file(p, q);
+	r = q->what == BROKER_MAPPED ? open_mapped(t->proc, q->start) : broker_open_path(t, st, q->path);
 	return_to_self();
 	return r;
 }
 
-int broker_open(struct broker *b, const struct broker_request *q)
+static int open_of_target(struct broker_target *t, const struct proc_status *st, const struct broker_request *q)
 {
-	bool task = q->what == BROKER_TASK, file = q->what != BROKER_PROC && !task;
-	const char *name = q->name < BROKER_NAMES ? names[q->name][task] : NULL;
+	switch (q->what) {
+	case BROKER_PROC: return open_proc(t->proc, q->name);
+	case BROKER_TASK: return open_task(t->proc, q->tid, broker_name(q->name, true));
+	case BROKER_DESCENDANTS: return open_descendants(t->proc);
+	default: return open_file(t, st, q);
+	}
+}
+
+static int serve_target(struct broker *b, const struct broker_request *q)
+{
+	bool named = q->what == BROKER_PROC || q->what == BROKER_TASK;
 	struct broker_target *t;
 	struct proc_status st;
 	int r;
 
-	if (q->what >= BROKER_WHATS || q->target >= b->n_targets || (!file && !name))
+	if (named && !broker_name(q->name, q->what == BROKER_TASK))
 		return -EPROTO;
-	t = &b->targets[q->target];
-	r = check_target(t, &st);
+	if (q->what == BROKER_TASK && q->tid <= 0)
+		return -EPROTO;
+	r = broker_target_use(b, q->target, &t, &st);
 	if (r < 0)
 		return r;
-	if (file)
-		return open_file(t->proc, &st, q);
-	return task ? open_task(t->proc, q->tid, name) : open_proc(t->proc, name);
+	r = open_of_target(t, &st, q);
+	broker_target_release(b, q->target);
+	return r;
 }
 
-/* --- requests --- */
+/* --- the others --- */
 
-static bool serve_one(struct broker *b, int socket)
+static int allow_event(struct broker *b, const struct perf_event_attr *a)
 {
-	CLEANUP(close_at_exit) int fd = -1;
+	if (b->begun || b->n_events == DEPUTY_EVENTS)
+		return -EPROTO;
+	b->events[b->n_events++] = (struct deputy_event){a->type, a->config};
+	return 0;
+}
+
+static int send_signal(struct broker *b, int signal)
+{
+	struct broker_target *t;
+	struct proc_status st;
+	int r;
+
+	if (b->command < 0 || (signal != SIGTERM && signal != SIGHUP))
+		return -EPROTO;
+	r = broker_target_use(b, (uint32_t)b->command, &t, &st);
+	if (r == -EPERM) /* it runs a setuid program: its user may send it signals by kill(1) */
+		return r;
+	if (r < 0)
+		return r;
+	if (proc_pidfd(t->proc) >= 0)
+		r = syscall(SYS_pidfd_send_signal, proc_pidfd(t->proc), signal, NULL, 0) < 0 ? -errno : 0;
+	else
+		r = kill(t->pid, signal) < 0 ? -errno : 0;
+	broker_target_release(b, (uint32_t)b->command);
+	return r;
+}
+
+/* Only of the worker's, which has lost its own right to that. As long as its parent is there, the number is its own. */
+static int schedule(struct broker *b, const struct broker_request *q)
+{
+	const struct sched_param lowest = {.sched_priority = 1};
+	char path[64];
+
+	if (q->tid <= 0 || q->name > 1 || q->cpu < NICE_MIN)
+		return -EPROTO;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)b->worker, (int)q->tid);
+	if (getppid() != b->worker || access(path, F_OK) < 0)
+		return -ESRCH;
+	if (q->name)
+		return sched_setscheduler(q->tid, SCHED_RR, &lowest) < 0 ? -errno : 0;
+	return setpriority(PRIO_PROCESS, (id_t)q->tid, q->cpu) < 0 ? -errno : 0;
+}
+
+static int find(struct broker *b, pid_t pid, struct broker_answer *a, int *ret_fd)
+{
+	struct broker_target *t;
+	struct proc_status st;
+	int r = pid > 0 ? broker_target_find(b, pid, &a->target) : -EPROTO;
+
+	if (r < 0)
+		return r;
+	r = broker_target_use(b, a->target, &t, &st);
+	if (r < 0) {
+		broker_target_forget(b, a->target);
+		return r;
+	}
+	*ret_fd = proc_pidfd(t->proc) < 0 ? -1 : fcntl(proc_pidfd(t->proc), F_DUPFD_CLOEXEC, 0);
+	broker_target_release(b, a->target);
+	return 0;
+}
+
+static int connect_thread(struct broker *b, int *ret_fd);
+
+/* 0, with a descriptor to be passed or not, or -errno; -EPROTO: no worker of this program asks that. */
+static int answer(struct broker *b, const struct broker_request *q, int with, struct broker_answer *a, int *ret_fd)
+{
+	int r;
+
+	if (with >= 0 && q->what != BROKER_EVENT)
+		return -EPROTO;
+	switch (q->what) {
+	case BROKER_ALLOW_EVENT: return allow_event(b, &q->attr);
+	case BROKER_CONNECT: return connect_thread(b, ret_fd);
+	case BROKER_FIND: return find(b, q->tid, a, ret_fd);
+	case BROKER_RELEASE: return broker_target_forget(b, q->target), 0;
+	case BROKER_SCHEDULE: return schedule(b, q);
+	case BROKER_SIGNAL: return send_signal(b, q->tid);
+	case BROKER_EVENT: r = broker_open_event(b, q, with); break;
+	case BROKER_HOST_PATH: r = broker_open_host_path(q->path); break;
+	case BROKER_PROC:
+	case BROKER_TASK:
+	case BROKER_DESCENDANTS:
+	case BROKER_MAPPED:
+	case BROKER_PATH: r = serve_target(b, q); break;
+	default: return -EPROTO;
+	}
+	*ret_fd = r;
+	return r < 0 ? r : 0;
+}
+
+/* 0, or -errno: the other end is closed, or -EPROTO: taken over, or broken: it gets nothing more. */
+static int serve_one(struct broker *b, int socket)
+{
+	CLEANUP(close_at_exit) int with = -1, fd = -1;
 	struct broker_request q;
 	struct broker_answer a = {0};
 
-	if (channel_receive(socket, &q, sizeof(q), NULL) < 0)
-		return false;
-	fd = broker_open(b, &q);
-	if (fd == -EPROTO)
-		return false;
-	a.code = fd < 0 ? fd : 0;
-	return channel_send(socket, &a, sizeof(a), fd) == 0;
+	int r = channel_receive(socket, &q, sizeof(q), &with);
+
+	if (r < 0)
+		return r;
+	q.path[sizeof(q.path) - 1] = '\0';
+	a.code = answer(b, &q, with, &a, &fd);
+	if (a.code == -EPROTO)
+		return -EPROTO;
+	b->begun |= q.what != BROKER_ALLOW_EVENT;
+	return channel_send(socket, &a, sizeof(a), fd);
+}
+
+/* --- channels --- */
+
+struct channel {
+	struct broker *b;
+	int socket;
+};
+
+static void count_channel(struct broker *b, int by)
+{
+	pthread_mutex_lock(&b->lock);
+	b->n_channels += (size_t)by;
+	pthread_mutex_unlock(&b->lock);
+}
+
+static void *serve_channel(void *arg)
+{
+	struct channel c = *(struct channel *)arg;
+
+	int r;
+
+	free(arg);
+	do
+		r = serve_one(c.b, c.socket);
+	while (r == 0);
+	if (r == -EPROTO)
+		_exit(1); /* all channels */
+	close(c.socket);
+	count_channel(c.b, -1);
+	return NULL;
+}
+
+static int start_thread(struct channel *c)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int r;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	r = pthread_create(&thread, &attr, serve_channel, c);
+	pthread_attr_destroy(&attr);
+	return -r;
+}
+
+static int connect_thread(struct broker *b, int *ret_fd)
+{
+	struct channel *c = b->n_channels < BROKER_CHANNELS_MAX ? malloc(sizeof(*c)) : NULL;
+	int pair[2], r = c ? channel_pair(pair) : -ENOMEM;
+
+	if (r == 0) {
+		*c = (struct channel){b, pair[0]};
+		count_channel(b, 1);
+		r = start_thread(c);
+		if (r == 0) {
+			*ret_fd = pair[1];
+			return 0;
+		}
+		count_channel(b, -1);
+		close(pair[0]);
+		close(pair[1]);
+	}
+	free(c);
+	return r;
 }
 
 void broker_serve(struct broker *b, int socket)
 {
-	while (serve_one(b, socket))
+	while (serve_one(b, socket) == 0)
 		;
 }

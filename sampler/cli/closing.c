@@ -1,17 +1,119 @@
 #include "sampler/cli/closing.h"
 
+#include <errno.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "sampler/broker/broker.h"
 #include "sampler/closed/closed.h"
 #include "sampler/closed/opener.h"
 #include "sampler/rights/privs.h"
+#include "symbolizer/base/bounded_child.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/target/access.h"
 
-int close_with(struct opener *o, struct err *err)
+enum { DRAIN_NICE = -10 }; /* nice value of the engine's drain thread */
+
+static int begin(enum closed_work work, int socket, struct err *err)
 {
 	struct closed_gaps gaps;
-	int r = opener_start(o, privs_drop_for_files, err);
+	int r = closed_begin(work, socket, &gaps, err);
 
-	if (r == 0)
-		r = closed_begin(opener_socket(o), &gaps, err);
 	if (r == 0)
 		closed_say_gaps(&gaps);
 	return r;
+}
+
+int close_with(struct opener *o, struct err *err)
+{
+	int r = opener_start(o, privs_drop_for_files, err);
+
+	return r < 0 ? r : begin(CLOSED_FILES, opener_socket(o), err);
+}
+
+/* --- commands that sample --- */
+
+int closing_init(struct closing *c, struct err *err)
+{
+	c->opener = opener_new(NULL, 0);
+	return c->opener ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+/* Raises priorities where the limit for all cannot be. */
+static int drop_for_broker(struct err *err)
+{
+	const struct privs_needs needs = {.identity = true, .priority = !privs_allow_priority(DRAIN_NICE)};
+
+	return privs_drop(&needs, err);
+}
+
+/* The command's ancestor may read it; a broker is none, and Yama then asks for CAP_SYS_PTRACE, which root has. */
+static bool may_have_broker(bool command)
+{
+	if (!command || geteuid() == 0 || access_yama_scope() == 0)
+		return true;
+	log_info("kernel.yama.ptrace_scope keeps all but its parent from reading the command: the process that parses "
+		 "its memory can open files, too");
+	return false;
+}
+
+static int start_broker(struct closing *c, const struct closing_targets *t, struct err *err)
+{
+	uint32_t number;
+	int r = 0;
+
+	c->broker = broker_new(t->follow);
+	if (!c->broker)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; r == 0 && i < t->n; i++)
+		r = broker_add_target(c->broker, t->pids[i], t->command, &number, err);
+	return r < 0 ? r : broker_start(c->broker, drop_for_broker, err);
+}
+
+int closing_fork(struct closing *c, const struct closing_targets *t, struct err *err)
+{
+	int r = may_have_broker(t->command) ? start_broker(c, t, err) : 0;
+
+	return r < 0 ? r : opener_start(c->opener, privs_drop_for_files, err);
+}
+
+/* A ring that is mapped anew counts against the limit of a user who may have others. */
+static void allow_rings(void)
+{
+	struct rlimit l = {RLIM_INFINITY, RLIM_INFINITY};
+
+	setrlimit(RLIMIT_MEMLOCK, &l);
+}
+
+static int close_process(struct closing *c, struct err *err)
+{
+	int r;
+
+	allow_rings();
+	bounded_child_prepare();
+	r = broker_appoint(c->broker, err);
+	if (r == 0)
+		r = begin(CLOSED_SAMPLING, -1, err);
+	c->closed = r == 0;
+	return r;
+}
+
+int closing_close(struct closing *c, bool tracing, struct err *err)
+{
+	bool priority = privs_allow_priority(DRAIN_NICE);
+	const struct privs_needs needs = {.priority = !priority, .tracing = tracing};
+
+	if (!tracing && c->broker)
+		return close_process(c, err);
+	broker_free(c->broker);
+	c->broker = NULL;
+	return privs_drop(&needs, err);
+}
+
+void closing_done(struct closing *c)
+{
+	broker_free(c->broker);
+	opener_free(c->opener);
+	*c = (struct closing){0};
 }

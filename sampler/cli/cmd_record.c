@@ -6,6 +6,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "sampler/broker/broker.h"
+#include "sampler/cli/closing.h"
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/filters.h"
 #include "sampler/cli/options/hints.h"
@@ -20,7 +22,6 @@
 #include "sampler/cli/targets/stuck.h"
 #include "sampler/output/columns.h"
 #include "sampler/profile/named_builder.h"
-#include "sampler/rights/privs.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
@@ -31,7 +32,6 @@ enum {
 	LIVE_LINE_MS = 250,
 	SOON_MS = 200, /* do not mention a command that ends within this time */
 	AFTER_COMMAND_MS = 500, /* the same for processes that the command leaves behind */
-	DRAIN_NICE = -10, /* nice value of the engine's drain thread */
 };
 
 /* Everything that one `record` holds; freed in one place. */
@@ -41,6 +41,7 @@ struct record {
 	struct child child;
 	bool has_child, over; /* over: the command has ended */
 	uint64_t outlived; /* when the command ended; 0: still runs, or nothing left to mention */
+	struct closing closing;
 	struct runs *runs;
 	struct buf command_line;
 	int signals; /* signalfd */
@@ -50,6 +51,7 @@ static void record_done(struct record *rec)
 {
 	runs_close(rec->runs);
 	outputs_done(&rec->outs);
+	closing_done(&rec->closing);
 	if (rec->signals >= 0)
 		close(rec->signals);
 	buf_done(&rec->command_line);
@@ -76,7 +78,7 @@ static int block_signals(struct record *rec, struct err *err)
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_set(err, -errno, "cannot block signals: %m");
 	rec->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return rec->signals < 0 ? err_set(err, -errno, "cannot wait for signals: %m") : interrupt_start(err);
+	return rec->signals < 0 ? err_set(err, -errno, "cannot wait for signals: %m") : 0;
 }
 
 static int choose_targets(struct record *rec, struct err *err)
@@ -100,7 +102,6 @@ static int choose_targets(struct record *rec, struct err *err)
 	if (r < 0)
 		return r;
 	rec->has_child = true;
-	interrupt_set_command(rec->child.pid);
 	o->pids[0] = rec->child.pid;
 	o->n_pids = 1;
 	return 0;
@@ -121,20 +122,45 @@ static void complete_options(struct record *rec)
 	so->jsampler_command = rec->command_line.data;
 }
 
+static int send_signal(void *broker, int signal)
+{
+	return broker_signal(broker, signal);
+}
+
+/* Signals are for the command from here on. */
+static int start_signals(struct record *rec, struct err *err)
+{
+	const struct closing *c = &rec->closing;
+
+	if (rec->has_child)
+		interrupt_set_command(rec->child.pid, c->closed ? send_signal : NULL, c->broker);
+	return interrupt_start(c->closed, err);
+}
+
+/* Opens all, and gives up the rights to open more. */
+static int open_and_close(struct record *rec, struct err *err)
+{
+	struct record_options *o = &rec->o;
+	const struct closing_targets targets = {o->pids, o->n_pids, rec->has_child, o->session.follow};
+	int r = closing_init(&rec->closing, err);
+
+	if (r == 0 && outputs_hand_over(&rec->outs, rec->closing.opener) < 0)
+		r = err_set(err, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = closing_fork(&rec->closing, &targets, err);
+	if (r == 0)
+		r = runs_open(o->pids, o->n_pids, &o->session, &rec->runs, err);
+	return r < 0 ? r : closing_close(&rec->closing, runs_trace(rec->runs), err);
+}
+
 static int start(struct record *rec, struct err *err)
 {
-	struct privs_needs needs = {
-		.dac_override = outputs_need_override(&rec->outs),
-		.priority = !privs_allow_priority(DRAIN_NICE),
-	};
 	int r;
 
 	complete_options(rec);
-	r = runs_open(rec->o.pids, rec->o.n_pids, &rec->o.session, &rec->runs, err);
-	if (r == 0) {
-		needs.tracing = runs_trace(rec->runs);
-		r = privs_drop(&needs, err);
-	}
+	r = open_and_close(rec, err);
+	if (r == 0)
+		r = start_signals(rec, err);
 	if (r == 0)
 		interrupt_set_phase(INTERRUPT_SAMPLING);
 	if (r == 0)
@@ -356,7 +382,7 @@ static int wait_for_command(struct record *rec)
 			limit_ms = -1;
 		}
 	}
-	interrupt_set_command(0);
+	interrupt_set_command(0, NULL, NULL);
 	return status;
 }
 

@@ -13,7 +13,6 @@
 #include "sampler/readers/readers.h"
 #include "sampler/recording/recording.h"
 #include "sampler/recording/recording_writer.h"
-#include "sampler/rights/privs.h"
 #include "sampler/session/parts/part.h"
 #include "sampler/session/pick.h"
 #include "sampler/session/session.h"
@@ -29,8 +28,6 @@
  */
 #define SNAPSHOT_USAGE "jsampler snapshot -p PID -o FILE [-n SAMPLES] [-F HZ] [-s FOLDED]"
 #define REPLAY_USAGE "jsampler replay [-w KIND] [-n SAMPLES] [-o FILE] [-s FOLDED] RECORDING"
-
-enum { DRAIN_NICE = -10 }; /* nice value of the engine's drain thread */
 
 struct snapshot_options {
 	uint64_t pid, samples, hz;
@@ -123,35 +120,29 @@ static int open_private(const char *path, struct outfile **ret, struct err *err)
 	return 0;
 }
 
-static int open_files(const struct snapshot_options *o, struct files *ret, struct err *err)
+/* And tells the opener of them. */
+static int open_files(const struct snapshot_options *o, struct opener *opener, struct files *ret, struct err *err)
 {
 	int r = o->path ? open_private(o->path, &ret->recording, err) : 0;
 
-	return r == 0 && o->folded ? outfile_open(o->folded, &ret->folded, err) : r;
+	if (r == 0 && o->folded)
+		r = outfile_open(o->folded, &ret->folded, err);
+	if (r < 0)
+		return r;
+	if ((ret->recording && opener_add_output(opener, ret->recording, o->path) < 0) ||
+	    (ret->folded && opener_add_output(opener, ret->folded, o->folded) < 0))
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
 }
 
-/*
- * From here on, data from others is parsed: memory, files, a recording. Outputs may be anywhere, so
- * CAP_DAC_OVERRIDE stays.
- */
-static int drop_rights(const struct session *s, struct err *err)
-{
-	const struct privs_needs needs = {
-		.dac_override = true,
-		.priority = !privs_allow_priority(DRAIN_NICE),
-		.tracing = session_traces(s),
-	};
-
-	return privs_drop(&needs, err);
-}
-
-static int run_session(pid_t pid, const struct session_options *so, struct session **ret, struct named_profile **ret_np,
-		       struct err *err)
+/* closing: NULL: of a recording, and this process is closed already. */
+static int run_session(pid_t pid, const struct session_options *so, struct closing *closing, struct session **ret,
+		       struct named_profile **ret_np, struct err *err)
 {
 	int r = session_open(pid, so, ret, err);
 
-	if (r == 0 && !so->replay)
-		r = drop_rights(*ret, err);
+	if (r == 0 && closing)
+		r = closing_close(closing, session_traces(*ret), err);
 	if (r == 0)
 		r = session_start(*ret, err);
 	if (r == 0)
@@ -160,12 +151,13 @@ static int run_session(pid_t pid, const struct session_options *so, struct sessi
 }
 
 /* Runs a session, writes its snapshot to f->recording, and the folded stacks. */
-static int run_and_write(pid_t pid, const struct session_options *so, struct files *f, struct err *err)
+static int run_and_write(pid_t pid, const struct session_options *so, struct closing *closing, struct files *f,
+			 struct err *err)
 {
 	CLEANUP(session_close_at_exit) struct session *s = NULL;
 	CLEANUP(profile_free_at_exit) struct named_profile *np = NULL;
 	bool folded = f->folded || !f->recording;
-	int r = run_session(pid, so, &s, &np, err);
+	int r = run_session(pid, so, closing, &s, &np, err);
 
 	if (r == 0 && f->recording)
 		r = session_write_snapshot(s, outfile_stream(f->recording), err);
@@ -187,13 +179,19 @@ static struct session_options session_options(struct recording_writer *w)
 static int take_snapshot(const struct snapshot_options *o, struct err *err)
 {
 	CLEANUP(writer_free_at_exit) struct recording_writer *w = recording_writer_new();
+	CLEANUP(closing_done) struct closing closing = {0};
 	CLEANUP(files_abort) struct files files = {NULL, NULL};
 	struct session_options so = session_options(w);
-	int r = w ? open_files(o, &files, err) : err_set(err, -ENOMEM, "out of memory");
+	pid_t pid = (pid_t)o->pid;
+	int r = w ? closing_init(&closing, err) : err_set(err, -ENOMEM, "out of memory");
 
+	if (r == 0)
+		r = open_files(o, closing.opener, &files, err);
+	if (r == 0)
+		r = closing_fork(&closing, &(struct closing_targets){.pids = &pid, .n = 1}, err);
 	so.engine_options.period = UINT64_C(1000000000) / o->hz;
 	so.snapshot_samples = o->samples;
-	return r == 0 ? run_and_write((pid_t)o->pid, &so, &files, err) : r;
+	return r == 0 ? run_and_write(pid, &so, &closing, &files, err) : r;
 }
 
 static int report(int r, const struct err *err)
@@ -255,7 +253,7 @@ static int keep_chosen(struct recording *rec, const struct snapshot_options *o, 
 	so.replay = rec;
 	so.observer = &choosing;
 	so.observer_ctx = &c;
-	r = run_session(0, &so, &s, &np, err);
+	r = run_session(0, &so, NULL, &s, &np, err);
 	if (r == 0 && !c.kept)
 		r = err_set(err, -ENOENT, "the recording has no sample of that kind");
 	if (r == 0)
@@ -268,11 +266,8 @@ static int open_all(const char *const *path, const struct snapshot_options *o, s
 		    struct files *files, struct recording **ret, struct err *err)
 {
 	CLEANUP(close_at_exit) int fd = -1;
-	int r = open_files(o, files, err);
+	int r = open_files(o, opener, files, err);
 
-	if (r == 0 && ((files->recording && opener_add_output(opener, files->recording, o->path) < 0) ||
-		       (files->folded && opener_add_output(opener, files->folded, o->folded) < 0)))
-		r = err_set(err, -ENOMEM, "out of memory");
 	if (r == 0)
 		r = close_with(opener, err);
 	if (r < 0)
@@ -295,7 +290,7 @@ static int replay(const char *path, const struct snapshot_options *o, struct err
 	if (r == 0 && (!o->any || o->samples != UINT64_MAX))
 		r = keep_chosen(rec, o, err);
 	so.replay = rec;
-	return r == 0 ? run_and_write(0, &so, &files, err) : r;
+	return r == 0 ? run_and_write(0, &so, NULL, &files, err) : r;
 }
 
 int cmd_replay(int argc, char **argv)

@@ -220,24 +220,6 @@ bool outputs_are_split(const struct outputs *outs)
 	return false;
 }
 
-static bool needs_override(const struct outfile *f)
-{
-	int dir = f ? outfile_directory(f) : -1;
-	struct stat st;
-
-	if (geteuid() != 0 || dir < 0 || fstat(dir, &st) < 0)
-		return false;
-	return !(st.st_uid == 0 && st.st_mode & S_IWUSR) && !(st.st_mode & S_IWOTH);
-}
-
-bool outputs_need_override(const struct outputs *outs)
-{
-	for (size_t i = 0; i < outs->n; i++)
-		if (needs_override(outs->list[i].file))
-			return true;
-	return false;
-}
-
 static int write_stdout(const struct output *o, const struct named_profile *np, const struct writer_options *wo,
 			struct err *err)
 {

@@ -39,8 +39,6 @@ int outputs_open(const struct record_options *o, const pid_t *pids, size_t n_pid
 /* Lets the opener name them; call before opener_start(). 0 or -ENOMEM. */
 int outputs_hand_over(struct outputs *outs, struct opener *o);
 bool outputs_are_split(const struct outputs *outs); /* is one of them for a single process? */
-/* Does writing take CAP_DAC_OVERRIDE (root, in a user's own directory)? */
-bool outputs_need_override(const struct outputs *outs);
 
 /*
  * Writes all of them, also after a failure: *err has the first, further ones are logged. each:

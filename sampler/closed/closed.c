@@ -63,7 +63,7 @@ static int drop_capabilities(void)
 	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
 }
 
-int closed_begin(int socket, struct closed_gaps *ret, struct err *err)
+int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, struct err *err)
 {
 	int r;
 
@@ -78,7 +78,7 @@ int closed_begin(int socket, struct closed_gaps *ret, struct err *err)
 		return err_set(err, -errno, "cannot set no_new_privs: %m");
 	r = landlock_close();
 	ret->landlock = r < 0 ? r : 0;
-	ret->filter = system_calls_filter(socket);
+	ret->filter = system_calls_filter(work, socket);
 	return 0;
 }
 
@@ -87,7 +87,7 @@ static void try_in_child(int out)
 {
 	struct closed_gaps gaps;
 
-	if (closed_begin(-1, &gaps, NULL) == 0 && write(out, &gaps, sizeof(gaps)) == sizeof(gaps))
+	if (closed_begin(CLOSED_FILES, -1, &gaps, NULL) == 0 && write(out, &gaps, sizeof(gaps)) == sizeof(gaps))
 		_exit(0);
 	_exit(1);
 }

@@ -20,11 +20,17 @@ struct closed_gaps {
 	int ids; /* the process still has uid 0 */
 };
 
+/* What it goes on doing. */
+enum closed_work {
+	CLOSED_FILES, /* reads and writes files: one thread, no other process */
+	CLOSED_SAMPLING, /* samples, too: threads, their priority, perf events, a child that reads source lines */
+};
+
 /*
- * socket: stays usable with sendmsg(2) and recvmsg(2); -1: none. A gap is no failure. -errno: no_new_privs or capabilities,
- * which every kernel has.
+ * socket: with CLOSED_FILES, stays usable with sendmsg(2) and recvmsg(2), -1: none; with CLOSED_SAMPLING, all do. A gap is no
+ * failure. -errno: no_new_privs or capabilities, which every kernel has.
  */
-int closed_begin(int socket, struct closed_gaps *ret, struct err *err);
+int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, struct err *err);
 
 /* The same in a child that does nothing else: what would be missing here. 0, or -errno: it could not be tried. */
 int closed_try(struct closed_gaps *ret);

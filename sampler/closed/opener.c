@@ -1,9 +1,6 @@
 #include "sampler/closed/opener.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,27 +110,14 @@ int opener_add_output(struct opener *o, struct outfile *f, const char *path)
 	return 0;
 }
 
-/* What ends the other process must not end this one before it has removed what has no name yet. */
-static void outlive_signals(void)
+static bool is_own(const void *ctx, int fd)
 {
-	sigset_t set;
+	const struct opener *o = ctx;
+	bool own = fd == o->socket;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-}
-
-/* Whoever reads them waits for all who could write. stdin stays: it may be an input by the name of /dev/stdin. */
-static void leave_outputs(void)
-{
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-	if (null >= 0) {
-		dup2(null, STDOUT_FILENO);
-		dup2(null, STDERR_FILENO);
-	}
+	for (size_t i = 0; i < o->n_outputs && !own; i++)
+		own = fd == fileno(outfile_stream(o->outputs[i].file)) || fd == outfile_directory(o->outputs[i].file);
+	return own;
 }
 
 static void run_child(void *ctx, int socket)
@@ -141,35 +125,12 @@ static void run_child(void *ctx, int socket)
 	struct opener *o = ctx;
 	struct err err;
 
-	outlive_signals();
-	leave_outputs();
+	/* What ends the other process must not end this one before it has removed what has no name yet. stdin stays: it may be an
+	 * input by the name of /dev/stdin, as others are by that of /dev/fd/N. */
+	o->socket = socket;
+	channel_stay_behind(o->n_inputs ? NULL : is_own, o);
 	if (!o->drop || o->drop(&err) == 0)
 		opener_serve(o, socket);
-}
-
-static bool is_own(const struct opener *o, int fd)
-{
-	bool own = fd <= STDERR_FILENO || fd == o->socket;
-
-	for (size_t i = 0; i < o->n_outputs && !own; i++)
-		own = fd == fileno(outfile_stream(o->outputs[i].file));
-	return own;
-}
-
-/* What the caller of this program has left open may be anything; inputs among it (/dev/fd/N) are the child's to open. */
-static void close_others(const struct opener *o)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	struct dirent *e;
-
-	while (dir && (e = readdir(dir))) {
-		int fd = atoi(e->d_name); /* of "." and "..": stdin */
-
-		if (fd != dirfd(dir) && !is_own(o, fd))
-			close(fd);
-	}
-	if (dir)
-		closedir(dir);
 }
 
 int opener_start(struct opener *o, int (*drop)(struct err *err), struct err *err)
@@ -182,7 +143,9 @@ int opener_start(struct opener *o, int (*drop)(struct err *err), struct err *err
 		return err_set(err, r, "cannot start the process that opens files: %s", strerror(-r));
 	for (size_t i = 0; i < o->n_outputs; i++)
 		outfile_hand_over(o->outputs[i].file, &o->namer, (unsigned)i * FILES_EACH);
-	close_others(o);
+	/* What the caller of this program has left open may be anything; inputs among it are the child's to open. */
+	if (o->n_inputs)
+		channel_close_others(is_own, o);
 	return 0;
 }
 

@@ -22,8 +22,8 @@ struct opener *opener_new(const char *const *inputs, size_t n_inputs);
 int opener_add_output(struct opener *o, struct outfile *f, const char *path);
 
 /*
- * Forks. drop: what the child does first, to give up privileges that opening files does not need; NULL: nothing. This process
- * keeps no descriptor but those of stdio, of the outputs and to the child. Call with one thread, and nothing in the
+ * Forks. drop: what the child does first, to give up privileges that opening files does not need; NULL: nothing. With inputs, this process
+ * keeps no descriptor but those of stdio, of the outputs and to the child; without, the child keeps no others. Call with one thread, and nothing in the
  * buffers of outputs. 0 or -errno.
  */
 int opener_start(struct opener *o, int (*drop)(struct err *err), struct err *err);

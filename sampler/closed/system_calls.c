@@ -12,6 +12,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "sampler/closed/sampling_calls.h"
+
 /* clang-format off */
 static const int allowed[] = {
 	/* memory; making it executable is below */
@@ -165,15 +167,17 @@ static int set_attributes(scmp_filter_ctx f)
 	return r == 0 ? seccomp_attr_set(f, SCMP_FLTATR_CTL_TSYNC, 1) : r;
 }
 
-int system_calls_filter(int socket)
+int system_calls_filter(enum closed_work work, int socket)
 {
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_TRAP);
 	int r = f ? set_attributes(f) : -ENOMEM;
 
 	if (r == 0)
 		r = add_rules(f);
+	if (r == 0 && work == CLOSED_SAMPLING)
+		r = sampling_calls_add(f);
 	if (r == 0)
-		r = add_own_rules(f, socket);
+		r = add_own_rules(f, work == CLOSED_SAMPLING ? -1 : socket);
 	if (r == 0)
 		r = catch_refusals();
 	if (r == 0)

@@ -23,12 +23,10 @@ static int read_position(struct proc *p, pid_t tid, uint64_t *sp, uint64_t *pc)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
 	unsigned long long a, b;
-	char path[64];
 	size_t len;
 	int r;
 
-	snprintf(path, sizeof(path), "task/%d/syscall", (int)tid);
-	r = proc_read(p, path, MAX_SYSCALL_TEXT, &text, &len);
+	r = proc_read_task(p, tid, "syscall", MAX_SYSCALL_TEXT, &text, &len);
 	if (r < 0)
 		return r;
 	if (sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %llx %llx", &a, &b) != 2)

@@ -3,28 +3,51 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "symbolizer/target/deputy.h"
+
 enum { NICE = -10 };
+
+struct start {
+	const char *name;
+	void *(*body)(void *);
+	void *arg;
+};
+
+/* By itself: another thread would have to open a file of /proc for that. */
+static void *named(void *arg)
+{
+	struct start s = *(struct start *)arg;
+
+	free(arg);
+	pthread_setname_np(pthread_self(), s.name);
+	return s.body(s.arg);
+}
 
 int engine_thread_start(pthread_t *ret, const char *name, size_t stack_bytes, void *(*body)(void *), void *arg)
 {
+	struct start *s = malloc(sizeof(*s));
 	sigset_t all, before;
 	pthread_attr_t attr;
 	int r;
 
+	if (!s)
+		return -ENOMEM;
+	*s = (struct start){name, body, arg};
 	sigfillset(&all);
 	pthread_attr_init(&attr);
 	if (stack_bytes)
 		pthread_attr_setstacksize(&attr, stack_bytes);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(ret, &attr, body, arg);
+	r = pthread_create(ret, &attr, named, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
-	if (r == 0)
-		pthread_setname_np(*ret, name);
+	if (r)
+		free(s);
 	return -r;
 }
 
@@ -50,9 +73,19 @@ static void set_slice(uint64_t ns)
 	struct task_attr attr = {.size = sizeof(attr), .flags = KEEP_POLICY, .runtime_ns = ns};
 
 	errno = 0;
-	attr.nice = getpriority(PRIO_PROCESS, (id_t)gettid());
+	attr.nice = getpriority(PRIO_PROCESS, 0);
 	if (errno == 0)
 		(void)!syscall(SYS_sched_setattr, 0, &attr, 0);
+}
+
+static bool ask_for(bool realtime)
+{
+	return deputy() && deputy()->schedule(deputy()->ctx, gettid(), realtime, NICE) == 0;
+}
+
+static bool set_nice(void)
+{
+	return setpriority(PRIO_PROCESS, 0, NICE) == 0 || ask_for(false);
 }
 
 /*
@@ -65,17 +98,17 @@ void engine_thread_raise_priority(void)
 	const struct sched_param lowest = {.sched_priority = 1};
 
 	/* Inherited: threads that this one starts need not wait for a busy CPU before they can raise their own. */
-	if (sched_setscheduler(0, SCHED_RR, &lowest) == 0)
+	if (sched_setscheduler(0, SCHED_RR, &lowest) == 0 || ask_for(true))
 		return;
-	(void)!setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+	(void)set_nice();
 	set_slice(ENGINE_THREAD_SLICE_NS);
 }
 
 int engine_thread_boost(void)
 {
-	int before = getpriority(PRIO_PROCESS, (id_t)gettid());
+	int before = getpriority(PRIO_PROCESS, 0);
 
-	if (before <= NICE || setpriority(PRIO_PROCESS, (id_t)gettid(), NICE) < 0)
+	if (before <= NICE || !set_nice())
 		set_slice(ENGINE_THREAD_SLICE_NS);
 	return before;
 }
@@ -83,7 +116,7 @@ int engine_thread_boost(void)
 void engine_thread_unboost(int before)
 {
 	set_slice(0);
-	(void)!setpriority(PRIO_PROCESS, (id_t)gettid(), before);
+	(void)!setpriority(PRIO_PROCESS, 0, before);
 }
 
 bool engine_thread_is_realtime(void)

@@ -21,6 +21,7 @@ struct err;
 struct privs_needs {
 	bool dac_override;
 	bool priority; /* keep CAP_SYS_NICE */
+	bool identity; /* keep CAP_SETUID and CAP_SETGID, to open files as those whose they are (setfsuid(2)) */
 	bool tracing; /* keep the requests of ptrace(2) that stop, read and resume threads */
 };
 

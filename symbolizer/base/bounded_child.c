@@ -19,12 +19,20 @@ enum {
 	TICK_MS = 5,
 };
 
+static int null_fd = -1;
+
+void bounded_child_prepare(void)
+{
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	data_limit_prepare();
+}
+
 /* --- the child --- */
 
 /* A child that is left behind must not keep a pipe open whose reader waits for its end. */
 static void leave_stdio(void)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = null_fd < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : null_fd;
 
 	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
 		dup2(null, fd);

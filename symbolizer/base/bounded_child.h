@@ -24,6 +24,9 @@ struct bounded_limits {
 /* What the child runs. When it returns, the child exits with status 0. `fd` is its end of the socket pair. */
 typedef void bounded_main(void *ctx, int fd);
 
+/* Opens what children need, where a filter of system calls will not let them. */
+void bounded_child_prepare(void);
+
 /* 0 or -errno. */
 int bounded_child_start(struct bounded_child *c, const struct bounded_limits *l, bounded_main *run, void *ctx);
 

@@ -1,7 +1,11 @@
 #include "symbolizer/base/channel.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -41,6 +45,40 @@ int channel_start(void (*run)(void *ctx, int socket), void *ctx, int *ret_socket
 	else
 		close(pair[0]);
 	return r;
+}
+
+void channel_close_others(bool (*own)(const void *ctx, int fd), const void *ctx)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		int fd = atoi(e->d_name); /* of "." and "..": stdin */
+
+		if (fd > STDERR_FILENO && fd != dirfd(dir) && !own(ctx, fd))
+			close(fd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void channel_stay_behind(bool (*own)(const void *ctx, int fd), const void *ctx)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	if (null >= 0) {
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+		close(null);
+	}
+	if (own)
+		channel_close_others(own, ctx);
 }
 
 void channel_end(int socket, pid_t child)

@@ -1,6 +1,7 @@
 #ifndef JS_BASE_CHANNEL_H
 #define JS_BASE_CHANNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -18,6 +19,15 @@ int channel_pair(int ret[2]);
  * caller's end. 0 or -errno, with nothing started and *ret_socket -1.
  */
 int channel_start(void (*run)(void *ctx, int socket), void *ctx, int *ret_socket, pid_t *ret_child);
+
+/*
+ * In such a child, if it is to outlast a Ctrl-C: blocks SIGINT, SIGTERM and SIGHUP, has /dev/null as stdout and stderr, whose
+ * readers wait for all who could write, and closes what is not `own` (NULL: nothing).
+ */
+void channel_stay_behind(bool (*own)(const void *ctx, int fd), const void *ctx);
+
+/* Closes the descriptors of this process that are not `own`. */
+void channel_close_others(bool (*own)(const void *ctx, int fd), const void *ctx);
 
 /* Closes this end, which is to end the process, and waits for that. -1, 0: never started. */
 void channel_end(int socket, pid_t child);

@@ -9,6 +9,8 @@
  * /proc cannot be read, no limit is set.
  */
 void data_limit(uint64_t more);
+/* Opens what that needs, where a filter of system calls will not let it. */
+void data_limit_prepare(void);
 
 /* Sanitizers need memory of their own for all that is allocated or was freed. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

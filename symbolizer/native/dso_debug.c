@@ -1,6 +1,5 @@
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/native/dso_priv.h"
+#include "symbolizer/target/target_file.h"
 
 /*
  * Separate debug files (GDB manual, "Separate Debug Files") and the small symbol table that
@@ -75,19 +75,13 @@ static bool try_fd(struct dso *d, int fd, const uint32_t *crc, struct image *ret
 	return false;
 }
 
-/* Files of this host: only with a build-id that is long enough to be unique. */
-static int open_on_host(const char *path)
-{
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
 static bool find_by_build_id(struct dso *d)
 {
 	char path[PATH_SIZE];
 
 	return build_id_path(d->build_id, d->build_id_len, path, sizeof(path)) &&
 	       (try_fd(d, d->debug_open(d->debug_ctx, path), NULL, &d->debug) ||
-		try_fd(d, open_on_host(path), NULL, &d->debug));
+		try_fd(d, target_file_open_on_host(path), NULL, &d->debug));
 }
 
 /* The section: a file name, padding to 4 bytes, the CRC. */
@@ -151,7 +145,7 @@ int dso_open_alt(struct dso *d, const char *name, const uint8_t *id, size_t id_l
 			continue;
 		if (path[0] != '/')
 			continue;
-		fd = i < 2 ? d->debug_open(d->debug_ctx, path) : open_on_host(path);
+		fd = i < 2 ? d->debug_open(d->debug_ctx, path) : target_file_open_on_host(path);
 		if (fd < 0 || image_open_fd(ret, fd, d->budget) < 0)
 			continue;
 		if (has_build_id(ret, id, id_len))

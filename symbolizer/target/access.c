@@ -12,11 +12,11 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
+#include "symbolizer/target/deputy.h"
 #include "symbolizer/target/own_rights.h"
 #include "symbolizer/target/proc.h"
 
-/* 0: Yama is not in use or does not restrict. */
-static int yama_scope(void)
+int access_yama_scope(void)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
 
@@ -61,8 +61,11 @@ static int has_ended(struct proc *p, struct err *err)
 static int explain(struct proc *p, int code, struct err *err)
 {
 	struct proc_status s = {.euid = (uid_t)-1};
-	int pid = (int)proc_pid(p), scope = yama_scope();
+	int pid = (int)proc_pid(p), scope = access_yama_scope();
 
+	if (deputy())
+		return err_set(err, code,
+			       "PID %d may not be read: it has other rights than the process that was chosen", pid);
 	if (proc_status(p, &s) < 0)
 		return err_set(err, code, "PID %d may not be read: run jsampler as root", pid);
 	if (geteuid() == 0 && scope < 3)

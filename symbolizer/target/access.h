@@ -10,4 +10,7 @@ struct proc;
  */
 int access_explain(struct proc *p, int code, struct err *err);
 
+/* kernel.yama.ptrace_scope; 0: Yama is not in use or does not restrict. */
+int access_yama_scope(void);
+
 #endif

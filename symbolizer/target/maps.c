@@ -1,7 +1,6 @@
 #include "symbolizer/target/maps.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -266,9 +265,9 @@ int maps_refresh(struct maps *m)
 
 int maps_open(struct proc *p, struct budget *b, struct maps **ret, struct err *err)
 {
-	CLEANUP(close_at_exit) int fd = openat(proc_dirfd(p), "maps", O_RDONLY | O_CLOEXEC);
+	CLEANUP(close_at_exit) int fd = proc_file(p, 0, "maps");
 	CLEANUP(maps_close_at_exit) struct maps *m = NULL;
-	int r = fd < 0 ? -errno : 0;
+	int r = fd < 0 ? fd : 0;
 
 	if (r == 0) {
 		m = maps_new(fd);

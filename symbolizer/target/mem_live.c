@@ -1,7 +1,6 @@
 #include "symbolizer/target/mem_live.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/target/access.h"
+#include "symbolizer/target/deputy.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"
 
@@ -191,7 +191,7 @@ static void live_read_batch(struct mem *m, struct mem_span *spans, size_t n)
 	size_t done = 0, some;
 
 	while (done < n) {
-		if (!l->vm_refused && l->gen_alive == l->gen && n - done >= BATCH_MIN) {
+		if (!l->vm_refused && !deputy() && l->gen_alive == l->gen && n - done >= BATCH_MIN) {
 			some = n - done < BATCH_MAX ? n - done : BATCH_MAX;
 			some = batch_call(l, spans + done, some);
 			l->vm_refused = some == 0;
@@ -246,11 +246,11 @@ int mem_live_open(struct proc *proc, struct mem **ret, struct err *err)
 		.new_sample = live_new_sample,
 		.free = live_free,
 	};
-	CLEANUP(close_at_exit) int fd = openat(proc_dirfd(proc), "mem", O_RDONLY | O_CLOEXEC);
+	CLEANUP(close_at_exit) int fd = proc_file(proc, 0, "mem");
 	struct mem_live *l;
 
 	if (fd < 0)
-		return open_failed(err, -errno, proc);
+		return open_failed(err, fd, proc);
 	l = malloc(sizeof(*l));
 	if (!l)
 		return open_failed(err, -ENOMEM, proc);

@@ -16,6 +16,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
+#include "symbolizer/target/deputy.h"
 #include "symbolizer/target/proc_stat.h"
 
 enum {
@@ -27,9 +28,10 @@ enum {
 
 struct proc {
 	pid_t pid;
-	int dirfd;
+	int dirfd; /* -1: opened by the deputy */
 	int pidfd; /* -1: pidfd_open(2) is refused, or the kernel is older than 5.3 */
 	uint64_t start;
+	_Atomic int64_t number; /* the deputy's for it; -1: not asked yet */
 };
 
 void proc_close(struct proc *p)
@@ -40,6 +42,8 @@ void proc_close(struct proc *p)
 		close(p->dirfd);
 	if (p->pidfd >= 0)
 		close(p->pidfd);
+	if (p->number >= 0)
+		deputy()->release(deputy()->ctx, (uint32_t)p->number);
 	free(p);
 }
 
@@ -48,10 +52,56 @@ static void proc_close_at_exit(struct proc **p)
 	proc_close(*p);
 }
 
-static int stat_read(int dirfd, const char *path, struct proc_stat *ret)
+/* A process that was opened before there was a deputy gets its number when that is first needed. */
+static int deputy_number(const struct deputy *d, struct proc *p, uint32_t *ret)
+{
+	int pidfd, r;
+
+	if (p->number < 0) {
+		r = d->find(d->ctx, p->pid, ret, &pidfd);
+		if (r < 0)
+			return r;
+		if (pidfd >= 0)
+			close(pidfd);
+		p->number = *ret;
+	}
+	*ret = (uint32_t)p->number;
+	return 0;
+}
+
+int proc_file(struct proc *p, pid_t tid, const char *name)
+{
+	const struct deputy *d = deputy();
+	char path[64];
+	uint32_t number;
+	int fd, r;
+
+	if (d) {
+		r = deputy_number(d, p, &number);
+		return r < 0 ? r : d->file(d->ctx, number, tid, name);
+	}
+	if (tid)
+		snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
+	fd = openat(p->dirfd, tid ? path : name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+int proc_number(struct proc *p, uint32_t *ret)
+{
+	return deputy_number(deputy(), p, ret);
+}
+
+static int read_file(struct proc *p, pid_t tid, const char *name, size_t max, char **ret, size_t *ret_len)
+{
+	CLEANUP(close_at_exit) int fd = proc_file(p, tid, name);
+
+	return fd < 0 ? fd : file_read_fd(fd, max, ret, ret_len);
+}
+
+static int stat_read(struct proc *p, pid_t tid, struct proc_stat *ret)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
-	int r = file_read_at(dirfd, path, STAT_MAX, &text, NULL);
+	int r = read_file(p, tid, "stat", STAT_MAX, &text, NULL);
 
 	return r < 0 ? r : proc_stat_parse(text, ret);
 }
@@ -83,28 +133,48 @@ static int check_leader(struct proc *p, struct err *err)
 	return 0;
 }
 
+static int open_here(struct proc *p)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)p->pid);
+	p->dirfd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (p->dirfd < 0)
+		return -errno;
+	/* Before stat is read through dirfd: what is alive there then is the process of pidfd. */
+	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	return 0;
+}
+
+static int find_by_deputy(struct proc *p)
+{
+	uint32_t number;
+	int r = deputy()->find(deputy()->ctx, p->pid, &number, &p->pidfd);
+
+	if (r == 0)
+		p->number = number;
+	return r;
+}
+
 int proc_open(pid_t pid, struct proc **ret, struct err *err)
 {
 	CLEANUP(proc_close_at_exit) struct proc *p = calloc(1, sizeof(*p));
 	struct proc_stat s;
-	char path[32];
 	int r;
 
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
 	p->pid = pid;
-	p->pidfd = -1;
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	p->dirfd = pid > 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (pid <= 0 || (p->dirfd < 0 && errno == ENOENT))
+	p->dirfd = p->pidfd = -1;
+	p->number = -1;
+	r = pid <= 0 ? -ESRCH : deputy() ? find_by_deputy(p) : open_here(p);
+	if (r == -ENOENT || r == -ESRCH)
 		return no_process(err, pid);
-	if (p->dirfd < 0)
-		return err_set(err, -errno, "cannot open %s: %m", path);
-	/* Before stat is read through dirfd: what is alive there then is the process of pidfd. */
-	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	r = stat_read(p->dirfd, "stat", &s);
+	if (r < 0)
+		return err_set(err, r, "cannot open /proc/%d: %s", (int)pid, strerror(-r));
+	r = stat_read(p, 0, &s);
 	if (r < 0 && r != -ENOENT && r != -ESRCH)
-		return err_set(err, r, "cannot read %s/stat: %s", path, strerror(-r));
+		return err_set(err, r, "cannot read /proc/%d/stat: %s", (int)pid, strerror(-r));
 	if (r < 0 || !stat_alive(&s))
 		return no_process(err, pid);
 	p->start = s.start;
@@ -125,6 +195,11 @@ int proc_dirfd(const struct proc *p)
 	return p->dirfd;
 }
 
+int proc_pidfd(const struct proc *p)
+{
+	return p->pidfd;
+}
+
 uint64_t proc_start_ticks(const struct proc *p)
 {
 	return p->start;
@@ -139,39 +214,35 @@ bool proc_alive(struct proc *p)
 
 	if (p->pidfd >= 0)
 		return poll(&poll_pid, 1, 0) <= 0;
-	return stat_read(p->dirfd, "stat", &s) == 0 && s.start == p->start && stat_alive(&s);
+	return stat_read(p, 0, &s) == 0 && s.start == p->start && stat_alive(&s);
 }
 
 bool proc_ending(struct proc *p)
 {
 	struct proc_stat s;
 
-	return stat_read(p->dirfd, "stat", &s) < 0 || (s.n_threads <= 1 && (s.flags & FLAG_EXITING));
+	return stat_read(p, 0, &s) < 0 || (s.n_threads <= 1 && (s.flags & FLAG_EXITING));
 }
 
 bool proc_first_ended(struct proc *p)
 {
 	struct proc_stat s;
 
-	return stat_read(p->dirfd, "stat", &s) == 0 && s.state == 'Z' && s.n_threads > 1;
+	return stat_read(p, 0, &s) == 0 && s.state == 'Z' && s.n_threads > 1;
 }
 
-int proc_read(struct proc *p, const char *path, size_t max, char **ret, size_t *ret_len)
+int proc_read(struct proc *p, const char *name, size_t max, char **ret, size_t *ret_len)
 {
-	int r = file_read_at(p->dirfd, path, max, ret, ret_len);
+	int r = read_file(p, 0, name, max, ret, ret_len);
 
 	/* The directory of a process that has ended is empty. */
 	return r == -ENOENT && !proc_alive(p) ? -ESRCH : r;
 }
 
-/* Reads a file of one thread. -ESRCH: the thread has ended. */
-static int task_read(struct proc *p, pid_t tid, const char *name, size_t max, char **ret, size_t *ret_len)
+int proc_read_task(struct proc *p, pid_t tid, const char *name, size_t max, char **ret, size_t *ret_len)
 {
-	char path[64];
-	int r;
+	int r = read_file(p, tid, name, max, ret, ret_len);
 
-	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
-	r = file_read_at(p->dirfd, path, max, ret, ret_len);
 	return r == -ENOENT ? -ESRCH : r;
 }
 
@@ -187,7 +258,7 @@ int proc_ns_tid(struct proc *p, pid_t tid, pid_t *ret)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
 	struct proc_status s;
-	int r = task_read(p, tid, "status", STATUS_MAX, &text, NULL);
+	int r = proc_read_task(p, tid, "status", STATUS_MAX, &text, NULL);
 
 	if (r < 0)
 		return r;
@@ -197,6 +268,17 @@ int proc_ns_tid(struct proc *p, pid_t tid, pid_t *ret)
 	return r;
 }
 
+static ssize_t read_exe_link(struct proc *p, char *buf, size_t size)
+{
+	CLEANUP(close_at_exit) int fd = deputy() ? proc_file(p, 0, "exe") : -1;
+	ssize_t n;
+
+	if (deputy() && fd < 0)
+		return fd;
+	n = fd < 0 ? readlinkat(p->dirfd, "exe", buf, size) : read(fd, buf, size);
+	return n < 0 ? -errno : n;
+}
+
 int proc_exe(struct proc *p, char *buf, size_t size)
 {
 	ssize_t n;
@@ -204,9 +286,9 @@ int proc_exe(struct proc *p, char *buf, size_t size)
 	if (size == 0)
 		return -EINVAL;
 	buf[0] = '\0';
-	n = readlinkat(p->dirfd, "exe", buf, size);
+	n = read_exe_link(p, buf, size);
 	if (n < 0)
-		return errno == ENOENT && !proc_alive(p) ? -ESRCH : -errno;
+		return n == -ENOENT && !proc_alive(p) ? -ESRCH : (int)n;
 	if ((size_t)n >= size) {
 		buf[0] = '\0';
 		return -ENAMETOOLONG;
@@ -224,7 +306,7 @@ int proc_comm(struct proc *p, pid_t tid, char *buf, size_t size)
 	if (size == 0)
 		return -EINVAL;
 	buf[0] = '\0';
-	r = task_read(p, tid, "comm", STAT_MAX, &text, &len);
+	r = proc_read_task(p, tid, "comm", STAT_MAX, &text, &len);
 	if (r < 0)
 		return r;
 	/* The kernel adds one line end; others belong to the name. */
@@ -239,16 +321,61 @@ int proc_cmdline(struct proc *p, char **ret, size_t *ret_len)
 	return proc_read(p, "cmdline", CMDLINE_MAX, ret, ret_len);
 }
 
+/* --- Namespaces */
+
+static const char *const namespaces[] = {"pid", "mnt", "user", "net"};
+enum { NAMESPACES = sizeof(namespaces) / sizeof(namespaces[0]) };
+
+static struct {
+	bool known;
+	struct stat st;
+} own_namespaces[NAMESPACES];
+
+static bool stat_own(const char *ns, struct stat *ret)
+{
+	char path[32];
+
+	for (int i = 0; i < NAMESPACES; i++)
+		if (own_namespaces[i].known && strcmp(ns, namespaces[i]) == 0) {
+			*ret = own_namespaces[i].st;
+			return true;
+		}
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", ns);
+	return stat(path, ret) == 0;
+}
+
+void proc_note_own_namespaces(void)
+{
+	for (int i = 0; i < NAMESPACES; i++)
+		own_namespaces[i].known = stat_own(namespaces[i], &own_namespaces[i].st);
+}
+
+int proc_ns(struct proc *p, const char *ns, struct stat *ret)
+{
+	char path[32];
+	int fd, r;
+
+	snprintf(path, sizeof(path), "ns/%s", ns);
+	if (!deputy())
+		return fstatat(p->dirfd, path, ret, 0) < 0 ? -errno : 0;
+	fd = proc_file(p, 0, path);
+	if (fd < 0)
+		return fd;
+	r = fstat(fd, ret) < 0 ? -errno : 0;
+	close(fd);
+	return r;
+}
+
 bool proc_same_ns(struct proc *p, const char *ns)
 {
 	struct stat mine, theirs;
-	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/self/ns/%s", ns);
-	if (stat(path, &mine) < 0 || fstatat(p->dirfd, path + strlen("/proc/self/"), &theirs, 0) < 0)
+	if (!stat_own(ns, &mine) || proc_ns(p, ns, &theirs) < 0)
 		return true;
 	return mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
 }
+
+/* --- CPU time, CPUs, ages */
 
 static uint64_t ticks_ns(uint64_t ticks)
 {
@@ -270,11 +397,11 @@ int proc_cpu_ns(struct proc *p, uint64_t *ret)
 	int r;
 
 	if (clock_getcpuclockid(p->pid, &clock) == 0 && clock_read_ns(clock, &ns)) {
-		r = stat_read(p->dirfd, "stat", &s);
+		r = stat_read(p, 0, &s);
 		*ret = ns;
 		return r == -ENOENT ? -ESRCH : r;
 	}
-	r = stat_read(p->dirfd, "stat", &s);
+	r = stat_read(p, 0, &s);
 	if (r == -ENOENT)
 		r = -ESRCH;
 	if (r == 0)
@@ -285,7 +412,7 @@ int proc_cpu_ns(struct proc *p, uint64_t *ret)
 int proc_waited_cpu_ns(struct proc *p, uint64_t *ret)
 {
 	struct proc_stat s;
-	int r = stat_read(p->dirfd, "stat", &s);
+	int r = stat_read(p, 0, &s);
 
 	if (r == 0)
 		*ret = ticks_ns(s.cutime + s.cstime);
@@ -294,18 +421,15 @@ int proc_waited_cpu_ns(struct proc *p, uint64_t *ret)
 
 static int thread_stat(struct proc *p, pid_t tid, struct proc_stat *ret)
 {
-	char path[64];
-	int r;
+	int r = stat_read(p, tid, ret);
 
-	snprintf(path, sizeof(path), "task/%d/stat", (int)tid);
-	r = stat_read(p->dirfd, path, ret);
 	return r == -ENOENT ? -ESRCH : r;
 }
 
 int proc_system_ns(struct proc *p, pid_t tid, uint64_t *ret)
 {
 	struct proc_stat s;
-	int r = tid ? thread_stat(p, tid, &s) : stat_read(p->dirfd, "stat", &s);
+	int r = tid ? thread_stat(p, tid, &s) : stat_read(p, 0, &s);
 
 	if (r == 0)
 		*ret = ticks_ns(s.stime);
@@ -330,7 +454,7 @@ int proc_thread_age_ns(struct proc *p, pid_t tid, uint64_t *ret)
 int proc_thread_cpu(struct proc *p, pid_t tid, int *ret)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
-	int r = task_read(p, tid, "stat", STAT_MAX, &text, NULL);
+	int r = proc_read_task(p, tid, "stat", STAT_MAX, &text, NULL);
 
 	return r < 0 ? r : proc_stat_cpu(text, ret);
 }
@@ -340,7 +464,7 @@ int proc_thread_cpu_ns(struct proc *p, pid_t tid, uint64_t *ret)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
 	struct proc_stat s;
-	int r = task_read(p, tid, "schedstat", STAT_MAX, &text, NULL);
+	int r = proc_read_task(p, tid, "schedstat", STAT_MAX, &text, NULL);
 
 	if (r == 0)
 		return sscanf(text, "%" SCNu64, ret) == 1 ? 0 : -EINVAL;

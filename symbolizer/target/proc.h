@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 struct err;
+struct stat;
 
 /*
  * A process, through a descriptor of its /proc directory: if the PID is reused, reads give
@@ -18,7 +19,9 @@ int proc_open(pid_t pid, struct proc **ret, struct err *err); /* -ESRCH: no such
 void proc_close(struct proc *p);
 
 pid_t proc_pid(const struct proc *p);
-int proc_dirfd(const struct proc *p); /* borrowed */
+int proc_dirfd(const struct proc *p); /* borrowed; -1: there was a deputy (deputy.h) when it was opened */
+int proc_pidfd(const struct proc *p); /* borrowed; -1: the kernel has none, or refused it */
+int proc_number(struct proc *p, uint32_t *ret); /* the deputy's number for it; only if there is one. 0 or -errno */
 bool proc_alive(struct proc *p); /* same process, not a zombie */
 bool proc_ending(struct proc *p); /* its last thread is exiting: its memory may be gone already */
 /* Its first thread has ended, others have not: until an execve(2) of one of these is over, or for good. No memory to read. */
@@ -27,8 +30,11 @@ bool proc_first_ended(struct proc *p);
 /* Start time in clock ticks since boot (field 22 of stat); with the PID it identifies the process. */
 uint64_t proc_start_ticks(const struct proc *p);
 
-/* Reads the file `path` below /proc/PID, NUL-terminated; the caller frees *ret. */
-int proc_read(struct proc *p, const char *path, size_t max, char **ret, size_t *ret_len);
+/* Opens a file of the process, or of a thread if tid is not 0, for reading. A descriptor or -errno. */
+int proc_file(struct proc *p, pid_t tid, const char *name);
+/* Reads such a file, NUL-terminated; the caller frees *ret. Of a thread, -ESRCH: it has ended. */
+int proc_read(struct proc *p, const char *name, size_t max, char **ret, size_t *ret_len);
+int proc_read_task(struct proc *p, pid_t tid, const char *name, size_t max, char **ret, size_t *ret_len);
 
 struct proc_status {
 	uid_t uid, euid; /* real, effective */
@@ -49,8 +55,10 @@ int proc_exe(struct proc *p, char *buf, size_t size); /* readlink of exe */
 int proc_comm(struct proc *p, pid_t tid, char *buf, size_t size);
 int proc_cmdline(struct proc *p, char **ret, size_t *ret_len); /* NUL-separated */
 
-/* In the same namespace as this program? true, too, if that is unknown. */
-bool proc_same_ns(struct proc *p, const char *ns); /* "pid", "mnt", "user", "net" */
+/* Namespaces: "pid", "mnt", "user", "net". */
+int proc_ns(struct proc *p, const char *ns, struct stat *ret); /* device and inode tell it from others. 0 or -errno */
+bool proc_same_ns(struct proc *p, const char *ns); /* as this program? true, too, if that is unknown */
+void proc_note_own_namespaces(void); /* while /proc can still be opened */
 
 /* CPU time (user + system, whole thread group) in ns; per-thread from schedstat (first field). */
 int proc_cpu_ns(struct proc *p, uint64_t *ret);

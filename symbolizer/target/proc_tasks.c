@@ -1,8 +1,8 @@
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/parse.h"
@@ -74,11 +74,11 @@ int proc_tasks(struct proc *p, pid_t **ret, size_t *ret_n)
 {
 	CLEANUP(tids_done_at_exit) struct tids now = {0};
 	CLEANUP(tids_done_at_exit) struct tids before = {0};
-	int fd = openat(proc_dirfd(p), "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
+	int fd = proc_file(p, 0, "task"), r;
 	DIR *dir;
 
 	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
+		return fd == -ENOENT ? -ESRCH : fd;
 	dir = fdopendir(fd);
 	if (!dir) {
 		close(fd);

@@ -3,16 +3,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/fileio.h"
 #include "symbolizer/base/sorted.h"
 #include "symbolizer/base/vec.h"
+#include "symbolizer/target/deputy.h"
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/proc_stat.h"
 
-enum { STAT_MAX = 4096, FEW_THREADS = 64 };
+enum { STAT_MAX = 4096, FEW_THREADS = 64, DESCENDANTS_MAX = 1 << 22 /* PID_MAX_LIMIT in linux/threads.h */ };
 /* A user may have as many processes as the machine takes; 50,000 are read in this time. */
 #define READ_NS UINT64_C(500000000)
 
@@ -81,11 +83,9 @@ static int take_children(struct tree *t, pid_t parent)
 static bool thread_has_none(struct proc *p, pid_t tid)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
-	char path[64];
 	size_t len;
 
-	snprintf(path, sizeof(path), "task/%d/children", (int)tid);
-	return proc_read(p, path, STAT_MAX, &text, &len) == 0 && len == 0;
+	return proc_read_task(p, tid, "children", STAT_MAX, &text, &len) == 0 && len == 0;
 }
 
 static bool has_none(struct proc *p)
@@ -102,6 +102,25 @@ static bool has_none(struct proc *p)
 	return none;
 }
 
+static int descendants_by_deputy(const struct deputy *d, struct proc *p, pid_t **ret, size_t *ret_n)
+{
+	CLEANUP(close_at_exit) int fd = -1;
+	uint32_t number;
+	char *pids;
+	size_t len;
+	int r = proc_number(p, &number);
+
+	if (r == 0)
+		r = fd = d->descendants(d->ctx, number);
+	if (r >= 0)
+		r = file_read_fd(fd, DESCENDANTS_MAX * sizeof(**ret), &pids, &len);
+	if (r < 0)
+		return r;
+	*ret = (pid_t *)(void *)pids; /* as malloc(3) aligns it */
+	*ret_n = len / sizeof(**ret);
+	return 0;
+}
+
 int proc_descendants(struct proc *p, pid_t **ret, size_t *ret_n)
 {
 	struct tree t = {0};
@@ -109,6 +128,8 @@ int proc_descendants(struct proc *p, pid_t **ret, size_t *ret_n)
 
 	*ret = NULL;
 	*ret_n = 0;
+	if (deputy())
+		return descendants_by_deputy(deputy(), p, ret, ret_n);
 	if (has_none(p))
 		return 0;
 	r = read_edges(&t);

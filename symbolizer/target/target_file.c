@@ -14,6 +14,7 @@
 
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/target/deputy.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/path_in_root.h"
 #include "symbolizer/target/proc.h"
@@ -125,6 +126,21 @@ static int worse(int a, int b)
 	return a == -ENOENT || a == -ENOTDIR || b == -ESTALE ? b : a;
 }
 
+/* The deputy opens what is mapped there now; that may be another file by now. */
+static int open_by_deputy(struct proc *p, const struct mapping *map)
+{
+	uint32_t number;
+	int fd, r = proc_number(p, &number);
+
+	if (r < 0)
+		return r;
+	fd = deputy()->mapped(deputy()->ctx, number, map->start);
+	if (fd < 0 || is_mapped_file(fd, map) || device_may_differ(fd))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
 static int open_mapping(struct proc *p, const struct mapping *map)
 {
 	int fd = open_map_files(p, map), again;
@@ -156,23 +172,43 @@ int target_file_open_mapping(struct proc *p, const struct mapping *map, int *ret
 
 	if (map->inode == 0)
 		return err_set(err, -ENOENT, "no file is mapped at 0x%" PRIx64, map->start);
-	fd = open_mapping(p, map);
+	fd = deputy() ? open_by_deputy(p, map) : open_mapping(p, map);
 	if (fd < 0)
 		return fail(err, fd, map->path);
 	*ret = fd;
 	return 0;
 }
 
+static int open_path(struct proc *p, const char *path)
+{
+	CLEANUP(close_at_exit) int pathfd = -1;
+	uint32_t number;
+	int r;
+
+	if (deputy()) {
+		r = proc_number(p, &number);
+		return r < 0 ? r : deputy()->path(deputy()->ctx, number, path);
+	}
+	pathfd = open_below_root(p, path);
+	return pathfd < 0 ? pathfd : open_regular(pathfd);
+}
+
 int target_file_open(struct proc *p, const char *path, int *ret, struct err *err)
 {
-	int pathfd = open_below_root(p, path), fd = pathfd;
+	int fd = open_path(p, path);
 
-	if (pathfd >= 0) {
-		fd = open_regular(pathfd);
-		close(pathfd);
-	}
 	if (fd < 0)
 		return fail(err, fd, path);
 	*ret = fd;
 	return 0;
+}
+
+int target_file_open_on_host(const char *path)
+{
+	int fd;
+
+	if (deputy())
+		return deputy()->host_path(deputy()->ctx, path);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
 }

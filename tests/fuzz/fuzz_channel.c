@@ -33,9 +33,11 @@ int __wrap_outfile_open_rescue(const char *path, unsigned i, struct outfile **re
 enum { BROKER_SERVES, BROKER_ANSWERS, OPENER_SERVES, OPENER_ANSWERS, ENDS };
 enum { MESSAGES_MAX = 8, WITH_DESCRIPTOR = 0x80, MESSAGE_MAX = 8192 };
 
-/* An answer of the opener's is longer than a byte can say. */
+/* An answer of the opener's, and a request to the broker, are longer than a byte can say. */
 static size_t length(uint8_t said)
 {
+	if ((said & 0x7f) == 0x7e)
+		return sizeof(struct broker_request);
 	return (said & 0x7f) == 0x7f ? sizeof(struct opener_answer) : (size_t)(said & 0x7f) * 4;
 }
 
@@ -64,17 +66,19 @@ static void use(int fd)
 
 static void broker_end(int socket, bool serves)
 {
-	struct broker *b = broker_new();
+	struct broker *b = broker_new(true);
 	uint32_t number;
+	bool added = b && broker_add_target(b, getpid(), false, &number, NULL) == 0;
 
-	if (b && broker_add_target(b, getpid(), &number, NULL) == 0 && serves) {
+	if (added && serves) {
+		b->n_channels = BROKER_CHANNELS_MAX; /* no threads, which the end of the process would end */
 		broker_serve(b, socket);
-	} else if (b && b->n_targets) {
-		b->socket = dup(socket);
+	} else if (added) {
+		pthread_setspecific(b->channel, (void *)(intptr_t)(dup(socket) + 1));
 		for (uint32_t what = 0; what < BROKER_NAMES; what++)
 			use(broker_proc(b, 0, what));
 		use(broker_task(b, 0, 1, BROKER_STAT));
-		use(broker_mapped(b, 0, 0, 0));
+		use(broker_mapped(b, 0, 0));
 	}
 	broker_free(b);
 }

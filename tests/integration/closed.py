@@ -46,6 +46,11 @@ USERS = {"root": (lambda a: a, shell.NOBODY), "sudo": (with_sudo, SUDO_USER), "u
 SAVED = [str(FIXTURES / "17-c2.folded"), str(FIXTURES / "17-c1.folded")]
 COMMANDS = {"report": ["report", SAVED[0]], "convert": ["convert", SAVED[0], "-f", "folded", "-o", "-"],
             "diff": ["diff", *SAVED], "replay": ["replay", str(FIXTURES / "17-c2.jsrec")]}
+# Those that sample a process; the command's last word is its PID.
+SAMPLING = {"record": ["-F", "99", "-d", "20", "-f", "folded", "-o", "-", "-p"],
+            "snapshot": ["snapshot", "-o", "/dev/null", "-p"]}
+# What sampling does itself: a child of its own is ended (Landlock keeps others from it), limits are set.
+ALLOWED_TO_SAMPLE = {"kill_foreign", "kill_own", "own_limits"}
 # Those for which an error is the answer, as libc opens files unasked.
 OPENED = {"read_mem", "read_own_mem", "own_environment", "root_of_process", "shadow", "file_at_home"}
 
@@ -86,12 +91,37 @@ class Victims:
                 pathlib.Path(self.file).read_text() == "private\n" and stat.S_IMODE(os.stat(self.file).st_mode) == 0o644)
 
 
+def busy_process(uid):
+    who = [] if uid == 0 else ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups"]
+    return subprocess.Popen([*who, "sh", "-c", "while :; do :; done"], preexec_fn=jvm.die_with_parent)
+
+
+def sampling_trials(names):
+    """As root, of another user's process; as a user, of the user's own."""
+    names = [n for n in names if n not in ALLOWED_TO_SAMPLE]
+    with Victims() as victims:
+        for user, command in (("root", "record"), ("user", "record"), ("sudo", "snapshot")):
+            uid = USERS[user][1]
+            os.chown(os.path.dirname(victims.file), uid, uid)
+            os.chown(victims.file, uid, uid)
+            target = busy_process(OTHER_USER)
+            try:
+                argv = SAMPLING[command] + [str(target.pid)]
+                results = [(t, attempt(victims, user, argv, t)) for t in names]
+            finally:
+                target.kill()
+                target.wait()
+            bad = [r for r in results if r[1]]
+            check("%s, %s: %d things are refused" % (user, command, len(names)), names and not bad, bad)
+            check(user + ": nothing was harmed", victims.unharmed())
+
+
 def attempt(victims, user, command, trial):
     """None, or how it was not refused."""
     wrap, uid = USERS[user]
     # The file belongs to who parses: permissions are not what refuses.
     p = subprocess.run(wrap(["env"] + ["%s=%s" % v for v in victims.environment(uid, trial).items()] +
-                            [shell.JS, *COMMANDS[command]]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            [shell.JS, *command]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                        stderr=subprocess.PIPE, text=True, timeout=jvm.PATIENCE, preexec_fn=jvm.die_with_parent)
     killed = p.returncode in (-signal.SIGSYS, 256 - signal.SIGSYS)
     said = re.search(r"^%s: errno (\d+)$" % trial, p.stderr, re.M)
@@ -108,7 +138,7 @@ def trials(names):
             os.chown(victims.file, uid, uid)
             for command in COMMANDS:
                 with concurrent.futures.ThreadPoolExecutor(2) as pool:
-                    results = pool.map(lambda t: (t, attempt(victims, user, command, t)), names)
+                    results = pool.map(lambda t: (t, attempt(victims, user, COMMANDS[command], t)), names)
                     bad = [r for r in results if r[1]]
                 check("%s, %s: %d things are refused" % (user, command, len(names)), names and not bad, bad)
             check(user + ": nothing was harmed", victims.unharmed())
@@ -255,6 +285,7 @@ def main():
     fifo()
     kills()
     trials(sys.argv[1:] or trial_names())
+    sampling_trials(sys.argv[1:] or trial_names())
     shell.finish()
 
 

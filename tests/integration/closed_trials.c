@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libelf.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
@@ -278,6 +279,21 @@ int gzread(gzFile file_to_read, void *buf, unsigned len)
 	(void)file_to_read, (void)buf, (void)len;
 	try_it();
 	return -1;
+}
+
+/* Of libelf, for files that a target has mapped. */
+Elf *elf_begin(int fd, Elf_Cmd cmd, Elf *ref)
+{
+	(void)fd, (void)cmd, (void)ref;
+	try_it();
+	return NULL;
+}
+
+Elf *elf_memory(char *image, size_t size)
+{
+	(void)image, (void)size;
+	try_it();
+	return NULL;
 }
 
 size_t ZSTD_decompress(void *dst, size_t capacity, const void *src, size_t size)

@@ -51,14 +51,13 @@ static bool stopped_regs(pid_t tid, struct user_regs_struct *regs)
 /* "nr arg1 ... arg6 sp pc" (proc(5)); "running" while it runs. */
 static bool looked_at(struct view *v, pid_t tid, struct raw_sample *s)
 {
-	char path[64], *text = NULL;
+	char *text = NULL;
 	unsigned long long word[8];
 	int nr;
 	size_t len;
 	bool ok;
 
-	snprintf(path, sizeof(path), "task/%d/syscall", (int)tid);
-	if (proc_read(v->proc, path, 4096, &text, &len) < 0)
+	if (proc_read_task(v->proc, tid, "syscall", 4096, &text, &len) < 0)
 		return false;
 	ok = sscanf(text, "%d %llx %llx %llx %llx %llx %llx %llx %llx", &nr, &word[0], &word[1], &word[2], &word[3],
 		    &word[4], &word[5], &word[6], &word[7]) == 9;

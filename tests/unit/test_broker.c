@@ -7,12 +7,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/perf_event.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sampler/broker/broker.h"
@@ -43,9 +46,9 @@ static int setup(void **state)
 	static struct scene s;
 	uint32_t number;
 
-	s = (struct scene){.b = broker_new(), .target = start_process(), .stranger = start_process()};
+	s = (struct scene){.b = broker_new(false), .target = start_process(), .stranger = start_process()};
 	*state = &s;
-	if (!s.b || broker_add_target(s.b, s.target, &number, NULL) < 0 || number != 0)
+	if (!s.b || broker_add_target(s.b, s.target, false, &number, NULL) < 0 || number != 0)
 		return -1;
 	return broker_start(s.b, NULL, NULL);
 }
@@ -123,8 +126,8 @@ static void restart(struct scene *s)
 {
 	uint32_t number;
 
-	s->b = broker_new();
-	assert_int_equal(broker_add_target(s->b, s->target, &number, NULL), 0);
+	s->b = broker_new(false);
+	assert_int_equal(broker_add_target(s->b, s->target, false, &number, NULL), 0);
 	assert_int_equal(broker_start(s->b, NULL, NULL), 0);
 }
 
@@ -140,19 +143,24 @@ static void knows_no_other_request(void **state)
 	static const struct broker_request wrong[] = {
 		{.what = BROKER_WHATS},
 		{.what = UINT32_MAX},
-		{.target = 1}, /* a foreign process has no number */
-		{.target = UINT32_MAX},
-		{.name = BROKER_NAMES},
-		{.name = UINT32_MAX},
-		{.name = BROKER_SYSCALL}, /* a thread's */
+		{.what = BROKER_PROC, .target = 1}, /* a foreign process has no number */
+		{.what = BROKER_PROC, .target = UINT32_MAX},
+		{.what = BROKER_PROC, .name = BROKER_NAMES},
+		{.what = BROKER_PROC, .name = UINT32_MAX},
+		{.what = BROKER_PROC, .name = BROKER_SYSCALL}, /* a thread's */
 		{.what = BROKER_TASK, .name = BROKER_MEM, .tid = 1}, /* a process's */
 		{.what = BROKER_TASK, .name = BROKER_STAT, .tid = 0},
 		{.what = BROKER_TASK, .name = BROKER_STAT, .tid = -1},
 		{.what = BROKER_MAPPED, .target = 1},
-		{.what = BROKER_PERF_MAP, .target = 1},
-		{.what = BROKER_DEBUG_FILE, .build_id_len = 1},
-		{.what = BROKER_DEBUG_FILE, .build_id_len = BROKER_BUILD_ID_MAX + 1},
-		{.what = BROKER_DEBUG_FILE, .build_id_len = UINT32_MAX},
+		{.what = BROKER_PATH, .target = 1},
+		{.what = BROKER_DESCENDANTS, .target = 1},
+		{.what = BROKER_FIND, .tid = 0},
+		{.what = BROKER_FIND, .tid = -1},
+		{.what = BROKER_SIGNAL, .tid = SIGTERM}, /* there is no command */
+		{.what = BROKER_SCHEDULE, .tid = 0},
+		{.what = BROKER_SCHEDULE, .tid = 1, .name = 2},
+		{.what = BROKER_SCHEDULE, .tid = 1, .cpu = -20},
+		{.what = BROKER_EVENT, .tid = 1}, /* nothing was allowed */
 	};
 	struct broker_request right = {.what = BROKER_PROC};
 	struct scene *s = *state;
@@ -186,9 +194,8 @@ static void who_has_ended_is_nobody_else(void **state)
 	for (int name = BROKER_MEM; name < BROKER_SYSCALL; name++)
 		assert_int_equal(broker_proc(s->b, 0, name), -ESRCH);
 	assert_int_equal(broker_task(s->b, 0, was, BROKER_STAT), -ESRCH);
-	assert_int_equal(broker_mapped(s->b, 0, 0, 4096), -ESRCH);
-	assert_int_equal(broker_perf_map(s->b, 0), -ESRCH);
-	assert_int_equal(broker_debug_file(s->b, 0, (const uint8_t *)"ab", 2), -ESRCH);
+	assert_int_equal(broker_mapped(s->b, 0, 0), -ESRCH);
+	assert_int_equal(broker_path(s->b, 0, "/usr/lib/debug/a.debug"), -ESRCH);
 }
 
 /* Another program under the same PID: what was passed before does not lead to it. */
@@ -208,8 +215,8 @@ static void memory_is_that_of_the_program(void **state)
 		execlp("sleep", "sleep", "1000", NULL);
 		_exit(1);
 	}
-	s->b = broker_new();
-	assert_int_equal(broker_add_target(s->b, s->target, &number, NULL), 0);
+	s->b = broker_new(false);
+	assert_int_equal(broker_add_target(s->b, s->target, false, &number, NULL), 0);
 	assert_int_equal(broker_start(s->b, NULL, NULL), 0);
 	fd = broker_proc(s->b, 0, BROKER_MEM);
 	if (fd == -EACCES || fd == -EPERM)
@@ -225,15 +232,16 @@ static void memory_is_that_of_the_program(void **state)
 }
 
 /* The first mapping of a file, which the target has too: this program's, where no sanitizer has put something before it. */
-static void find_own(uint64_t *start, uint64_t *end)
+static void find_own(uint64_t *start)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
 	unsigned long inode = 0;
+	uint64_t end;
 	char line[4096];
 
 	assert_non_null(f);
 	while (!inode && fgets(line, sizeof(line), f))
-		assert_int_equal(sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %lu", start, end, &inode), 3);
+		assert_int_equal(sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %lu", start, &end, &inode), 3);
 	assert_true(inode != 0);
 	fclose(f);
 }
@@ -242,21 +250,20 @@ static void passes_what_is_mapped(void **state)
 {
 	struct scene *s = *state;
 	struct stat mapped, self;
-	uint64_t start, end;
+	uint64_t start;
 	int fd;
 
-	find_own(&start, &end);
-	fd = broker_mapped(s->b, 0, start, end);
+	find_own(&start);
+	fd = broker_mapped(s->b, 0, start);
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &mapped), 0);
 	assert_int_equal(stat("/proc/self/exe", &self), 0);
 	assert_true(mapped.st_ino == self.st_ino && mapped.st_dev == self.st_dev);
 	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
 	close(fd);
-	assert_int_equal(broker_mapped(s->b, 0, start, end + 4096), -ENOENT);
-	assert_int_equal(broker_mapped(s->b, 0, start + 4096, end), -ENOENT);
-	assert_int_equal(broker_mapped(s->b, 0, 0, UINT64_MAX), -ENOENT);
-	assert_int_equal(broker_mapped(s->b, 0, UINT64_MAX, 0), -ENOENT);
+	assert_int_equal(broker_mapped(s->b, 0, 0), -ENOENT);
+	assert_int_equal(broker_mapped(s->b, 0, UINT64_MAX), -ENOENT);
+	assert_int_equal(broker_mapped(s->b, 0, (uintptr_t)&start), -ENOENT); /* a stack */
 }
 
 /* A name in /tmp, which all who are there may take: a file of the target's user, or nothing. */
@@ -270,39 +277,291 @@ static void perf_map_is_no_link(void **state)
 	snprintf(other, sizeof(other), "%s.other", path);
 	unlink(path);
 	unlink(other);
-	assert_int_equal(broker_perf_map(s->b, 0), -ENOENT);
+	assert_int_equal(broker_path(s->b, 0, path), -ENOENT);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	assert_int_equal(write(fd, "map", 3), 3);
 	close(fd);
-	expect_text(broker_perf_map(s->b, 0), "map");
+	expect_text(broker_path(s->b, 0, path), "map");
 	assert_int_equal(link(path, other), 0);
-	assert_int_equal(broker_perf_map(s->b, 0), -EACCES);
+	assert_int_equal(broker_path(s->b, 0, path), -EACCES);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink(other, path), 0);
-	assert_int_equal(broker_perf_map(s->b, 0), -ELOOP);
+	assert_int_equal(broker_path(s->b, 0, path), -ELOOP);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(broker_perf_map(s->b, 0), -EACCES);
+	assert_int_equal(broker_path(s->b, 0, path), -EACCES);
 	assert_int_equal(unlink(path), 0);
 	if (geteuid() == 0) {
 		assert_int_equal(rename(other, path), 0);
 		assert_int_equal(chown(path, 65534, 65534), 0);
-		assert_int_equal(broker_perf_map(s->b, 0), -EACCES);
+		assert_int_equal(broker_path(s->b, 0, path), -EACCES);
 		assert_int_equal(unlink(path), 0);
 	}
 	unlink(other);
 }
 
-static void debug_files_are_named_by_their_id(void **state)
+static void other_paths_are_refused(void **state)
+{
+	static const char *const refused[] = {
+		"",
+		"/",
+		"etc/shadow",
+		"/etc/shadow",
+		"/tmp/perf-1.map",
+		"/proc/1/mem",
+		"/root/.bashrc",
+		"/usr/lib/debug/../../../etc/shadow.debug",
+		"/usr/lib/debug/..",
+		"/usr/lib/debug/.dwz/../../../../etc/shadow",
+		"/etc/shadow.debug",
+		"/home/x/.debug/a.debug",
+		"/usr/lib/debug/.build-id/ab/cd",
+		"a.debug",
+	};
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		assert_int_equal(broker_path(s->b, 0, refused[i]), -EACCES);
+	assert_int_equal(broker_path(s->b, 0, "/usr/lib/debug/.build-id/ab/cd.debug"), -ENOENT);
+	assert_int_equal(broker_path(s->b, 0, "/usr/lib/debug/no.such.debug"), -ENOENT);
+}
+
+/* Beside what is mapped, by the names that debug files have; of the target's own files, as its own user. */
+static void debug_files_are_beside_what_is_mapped(void **state)
 {
 	struct scene *s = *state;
-	uint8_t id[BROKER_BUILD_ID_MAX];
+	char dir[4096], path[5000];
+	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
 
-	memcpy(id, "../../../../../../../../etc/shadow", 34); /* bytes of a number, not of a name */
-	assert_int_equal(broker_debug_file(s->b, 0, id, 34), -ENOENT);
-	memset(id, 0xff, sizeof(id));
-	assert_int_equal(broker_debug_file(s->b, 0, id, sizeof(id)), -ENOENT);
-	assert_int_equal(broker_debug_file(s->b, 0, id, 2), -ENOENT);
+	assert_true(n > 0);
+	dir[n] = '\0';
+	*strrchr(dir, '/') = '\0';
+	snprintf(path, sizeof(path), "%s/test_broker.debuginfo", dir);
+	unlink(path);
+	assert_int_equal(broker_path(s->b, 0, path), -ENOENT);
+	close(open(path, O_WRONLY | O_CREAT | O_EXCL, 0600));
+	n = broker_path(s->b, 0, path);
+	assert_true(n >= 0);
+	close((int)n);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/test_broker", dir);
+	assert_int_equal(broker_path(s->b, 0, path), -EACCES);
+}
+
+/* --- other processes --- */
+
+static pid_t wait_for_pid(int fd)
+{
+	pid_t pid;
+
+	assert_int_equal(read(fd, &pid, sizeof(pid)), sizeof(pid));
+	return pid;
+}
+
+/* Starts a process that starts another, and ends if `orphan`. The PID of the latter. */
+static pid_t start_child_of_target(struct scene *s, bool follow, bool orphan)
+{
+	uint32_t number;
+	int go[2], told[2];
+	pid_t pid;
+
+	end_process(&s->target);
+	broker_free(s->b);
+	assert_true(pipe(go) == 0 && pipe(told) == 0);
+	s->target = fork();
+	if (s->target == 0) {
+		setpgid(0, 0);
+		if (read(go[0], &pid, 1) != 1)
+			_exit(1);
+		pid = start_process();
+		if (write(told[1], &pid, sizeof(pid)) != sizeof(pid) || !orphan)
+			pause();
+		_exit(0);
+	}
+	setpgid(s->target, s->target);
+	s->b = broker_new(follow);
+	assert_int_equal(broker_add_target(s->b, s->target, false, &number, NULL), 0);
+	assert_int_equal(broker_start(s->b, NULL, NULL), 0);
+	assert_int_equal(write(go[1], "x", 1), 1);
+	pid = wait_for_pid(told[0]);
+	if (orphan)
+		end_process(&s->target);
+	for (int i = 0; i < 2; i++) {
+		close(go[i]);
+		close(told[i]);
+	}
+	return pid;
+}
+
+static void expect_found(struct scene *s, pid_t pid, int r)
+{
+	uint32_t number;
+	int pidfd = -1;
+
+	assert_int_equal(broker_find(s->b, pid, &number, &pidfd), r);
+	if (r == 0)
+		expect_text(broker_proc(s->b, number, BROKER_STATUS), "Name:");
+	if (pidfd >= 0)
+		close(pidfd);
+}
+
+static void finds_what_a_target_started(void **state)
+{
+	struct scene *s = *state;
+	pid_t pid = start_child_of_target(s, false, false);
+
+	expect_found(s, s->target, 0);
+	expect_found(s, pid, 0);
+	expect_found(s, s->stranger, -EPERM);
+	expect_found(s, getpid(), -EPERM);
+	expect_found(s, 1, -EPERM);
+	expect_found(s, INT32_MAX, -ESRCH);
+	kill(pid, SIGKILL);
+}
+
+static void finds_orphans_when_following(void **state)
+{
+	struct scene *s = *state;
+	pid_t pid = start_child_of_target(s, true, true);
+
+	expect_found(s, pid, 0);
+	expect_found(s, 1, -EPERM); /* older */
+	kill(pid, SIGKILL);
+	pid = start_child_of_target(s, false, true);
+	expect_found(s, pid, -EPERM);
+	kill(pid, SIGKILL);
+}
+
+/* --- events --- */
+
+static int ask(struct scene *s, const struct broker_request *q)
+{
+	struct broker_answer a;
+	int fd = -1, r = channel_send(broker_socket(s->b), q, sizeof(*q), -1);
+
+	if (r == 0)
+		r = channel_receive(broker_socket(s->b), &a, sizeof(a), &fd);
+	if (fd >= 0)
+		close(fd);
+	return r < 0 ? r : a.code;
+}
+
+static struct broker_request event(pid_t tid)
+{
+	return (struct broker_request){
+		.what = BROKER_EVENT,
+		.tid = tid,
+		.attr = {.size = sizeof(struct perf_event_attr),
+			 .type = PERF_TYPE_SOFTWARE,
+			 .config = PERF_COUNT_SW_CPU_CLOCK,
+			 .sample_period = 1000000000,
+			 .disabled = 1,
+			 .exclude_hv = 1,
+			 .exclude_callchain_user = 1,
+			 .sample_id_all = 1,
+			 .use_clockid = 1,
+			 .clockid = CLOCK_MONOTONIC},
+	};
+}
+
+static void allow(struct scene *s, uint64_t config)
+{
+	const struct broker_request q = {.what = BROKER_ALLOW_EVENT,
+					 .attr = {.type = PERF_TYPE_SOFTWARE, .config = config}};
+
+	assert_int_equal(ask(s, &q), 0);
+}
+
+static void expect_refused(struct scene *s, struct broker_request q)
+{
+	allow(s, PERF_COUNT_SW_CPU_CLOCK);
+	assert_int_equal(ask(s, &q), -EPIPE);
+	broker_free(s->b);
+	restart(s);
+}
+
+static void events_are_of_targets(void **state)
+{
+	struct scene *s = *state;
+	struct broker_request q = event(s->target);
+	int r;
+
+	allow(s, PERF_COUNT_SW_CPU_CLOCK);
+	r = ask(s, &q);
+	if (r == -EACCES || r == -EPERM || r == -ENOSYS)
+		skip();
+	assert_int_equal(r, 0);
+	q.tid = s->stranger;
+	assert_int_equal(ask(s, &q), -EPERM);
+	q.tid = 1;
+	assert_int_equal(ask(s, &q), -EPERM);
+	q.tid = INT32_MAX;
+	assert_int_equal(ask(s, &q), -ESRCH);
+	broker_free(s->b);
+	restart(s);
+}
+
+static void other_events_are_refused(void **state)
+{
+	struct scene *s = *state;
+	struct broker_request q = event(s->target);
+
+	q.attr.config = PERF_COUNT_SW_TASK_CLOCK; /* not allowed */
+	expect_refused(s, q);
+	q = event(s->target);
+	q.attr.type = PERF_TYPE_BREAKPOINT;
+	expect_refused(s, q);
+	q = event(s->target);
+	q.attr.sample_type = PERF_SAMPLE_ADDR;
+	expect_refused(s, q);
+	q = event(s->target);
+	q.attr.enable_on_exec = 1;
+	expect_refused(s, q);
+	expect_refused(s, event(-1)); /* of all processes, without a filter */
+	expect_refused(s, event(0)); /* of the broker */
+	q = (struct broker_request){.what = BROKER_ALLOW_EVENT};
+	assert_true(broker_proc(s->b, 0, BROKER_STAT) >= 0);
+	assert_int_equal(ask(s, &q), -EPIPE); /* too late */
+}
+
+/* --- whatever comes --- */
+
+static void random_requests_end_it(void **state)
+{
+	struct scene *s = *state;
+
+	srand(1);
+	for (int i = 0; i < 200; i++) {
+		struct broker_request q = {.what = BROKER_PROC};
+		uint8_t *bytes = (uint8_t *)&q;
+
+		for (int k = rand() % 64; k > 0; k--)
+			bytes[(size_t)rand() % (rand() % 2 ? 32 : sizeof(q))] =
+				(uint8_t)(rand() % 3 ? rand() % 20 : rand());
+		if (q.what == BROKER_FIND && q.tid == 1)
+			continue;
+		if (ask(s, &q) == -EPIPE) {
+			broker_free(s->b);
+			restart(s);
+		}
+	}
+	assert_int_equal(kill(s->target, 0), 0);
+	assert_int_equal(kill(s->stranger, 0), 0);
+	assert_int_equal(waitpid(s->target, NULL, WNOHANG), 0);
+	assert_int_equal(waitpid(s->stranger, NULL, WNOHANG), 0);
+}
+
+/* Taken back more often than asked for: nobody's, and of no use, but no harm. */
+static void numbers_are_given_back(void **state)
+{
+	const struct broker_request release = {.what = BROKER_RELEASE},
+				    mem = {.what = BROKER_PROC, .name = BROKER_MAPS};
+	struct scene *s = *state;
+
+	assert_int_equal(ask(s, &mem), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ask(s, &release), 0);
+	assert_int_equal(ask(s, &mem), -EPIPE);
 }
 
 /* A setuid program, as it were: the ids are others than when the target was chosen. */
@@ -326,14 +585,14 @@ static void more_rights_are_refused(void **state)
 		_exit(setresuid(0, 0, 0) < 0 || write(go[1], "x", 1) != 1 || pause());
 	}
 	assert_int_equal(read(go[0], &byte, 1), 1);
-	s->b = broker_new();
-	assert_int_equal(broker_add_target(s->b, s->target, &number, NULL), 0);
+	s->b = broker_new(false);
+	assert_int_equal(broker_add_target(s->b, s->target, false, &number, NULL), 0);
 	assert_int_equal(broker_start(s->b, NULL, NULL), 0);
 	expect_text(broker_proc(s->b, 0, BROKER_COMM), program_invocation_short_name);
 	assert_int_equal(read(go[0], &byte, 1), 1);
 	assert_int_equal(broker_proc(s->b, 0, BROKER_MEM), -EPERM);
 	assert_int_equal(broker_proc(s->b, 0, BROKER_COMM), -EPERM);
-	assert_int_equal(broker_perf_map(s->b, 0), -EPERM);
+	assert_int_equal(broker_path(s->b, 0, "/usr/lib/debug/a.debug"), -EPERM);
 	close(go[0]);
 	close(go[1]);
 }
@@ -343,7 +602,7 @@ static void who_is_not_there_is_no_target(void **state)
 	struct scene *s = *state;
 	struct err err = {0};
 
-	assert_int_equal(broker_add_target(s->b, INT32_MAX, &(uint32_t){0}, &err), -ESRCH);
+	assert_int_equal(broker_add_target(s->b, INT32_MAX, false, &(uint32_t){0}, &err), -ESRCH);
 	assert_true(err.msg[0]);
 }
 
@@ -358,7 +617,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(memory_is_that_of_the_program, setup, teardown),
 		cmocka_unit_test_setup_teardown(passes_what_is_mapped, setup, teardown),
 		cmocka_unit_test_setup_teardown(perf_map_is_no_link, setup, teardown),
-		cmocka_unit_test_setup_teardown(debug_files_are_named_by_their_id, setup, teardown),
+		cmocka_unit_test_setup_teardown(other_paths_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(debug_files_are_beside_what_is_mapped, setup, teardown),
+		cmocka_unit_test_setup_teardown(finds_what_a_target_started, setup, teardown),
+		cmocka_unit_test_setup_teardown(finds_orphans_when_following, setup, teardown),
+		cmocka_unit_test_setup_teardown(events_are_of_targets, setup, teardown),
+		cmocka_unit_test_setup_teardown(other_events_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(random_requests_end_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(numbers_are_given_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(more_rights_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_is_not_there_is_no_target, setup, teardown),
 	};

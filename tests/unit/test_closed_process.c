@@ -50,7 +50,7 @@ static int run(void (*body)(void), char *ret, size_t size)
 
 static void begin(struct closed_gaps *g)
 {
-	if (closed_begin(-1, g, NULL) < 0)
+	if (closed_begin(CLOSED_FILES, -1, g, NULL) < 0)
 		_exit(2);
 	closed_say_gaps(g);
 }

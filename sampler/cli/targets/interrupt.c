@@ -26,6 +26,8 @@ static struct {
 	int fd;
 	_Atomic int phase;
 	_Atomic pid_t command;
+	int (*send)(void *ctx, int signal); /* NULL: kill(2); set before the thread starts */
+	void *send_ctx;
 	pthread_mutex_t lock; /* protects end_naming and its ctx */
 	void (*end_naming)(void *ctx);
 	void *ctx;
@@ -85,7 +87,9 @@ static bool hand_on(int sig, pid_t command, int phase)
 {
 	if (!command)
 		return false;
-	if (sig != SIGINT)
+	if (sig != SIGINT && at.send)
+		at.send(at.send_ctx, sig);
+	else if (sig != SIGINT)
 		kill(command, sig);
 	return phase == INTERRUPT_SAMPLING || phase == INTERRUPT_WAITING;
 }
@@ -128,16 +132,17 @@ static void take(const siginfo_t *info)
 
 static void *wait_for_signals(void *arg)
 {
+	const bool *closed = arg;
 	struct err err = {0};
 	siginfo_t info;
 
 	/* A parser that is taken over must not find a thread with more privileges than its own. */
-	if (privs_drop_all(&err) < 0)
+	if (!*closed && privs_drop_all(&err) < 0)
 		log_info("%s", err.msg);
 	for (;;)
 		if (sigwaitinfo(&at.set, &info) > 0)
 			take(&info);
-	return arg;
+	return NULL;
 }
 
 /*
@@ -145,8 +150,9 @@ static void *wait_for_signals(void *arg)
  * blocked. SIGINT is: shells ignore it in background jobs of scripts, and scripts use it to end a
  * recording.
  */
-int interrupt_start(struct err *err)
+int interrupt_start(bool closed, struct err *err)
 {
+	static bool is_closed; /* lives as long as the thread */
 	pthread_t thread;
 	int r;
 
@@ -159,7 +165,8 @@ int interrupt_start(struct err *err)
 	at.fd = r == 0 ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
 	if (at.fd < 0)
 		return err_set(err, -errno, "cannot wait for signals: %m");
-	r = pthread_create(&thread, NULL, wait_for_signals, NULL);
+	is_closed = closed;
+	r = pthread_create(&thread, NULL, wait_for_signals, &is_closed);
 	if (r)
 		return err_set(err, -r, "cannot start a thread: %s", strerror(r));
 	pthread_detach(thread);
@@ -171,9 +178,11 @@ void interrupt_set_phase(enum interrupt_phase phase)
 	at.phase = phase;
 }
 
-void interrupt_set_command(pid_t pid)
+void interrupt_set_command(pid_t pid, int (*send)(void *ctx, int signal), void *ctx)
 {
 	at.command = pid;
+	at.send = send;
+	at.send_ctx = ctx;
 }
 
 int interrupt_fd(void)

@@ -1,6 +1,7 @@
 #ifndef JS_CLI_INTERRUPT_H
 #define JS_CLI_INTERRUPT_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct err;
@@ -9,7 +10,7 @@ struct err;
  * What SIGINT, SIGTERM and SIGHUP do to a recording. A thread without privileges waits for them, so that they take
  * effect even while the main thread is busy with something that a hostile target made.
  *
- *	opening       the first ends the program
+ *	opening       the first ends the program (before interrupt_start(), by itself)
  *	sampling      the first ends sampling: what was sampled is named and written
  *	finishing     the first ends naming: what has no name yet is written without one
  *	at any time   the second ends the program, and nothing more is written
@@ -20,13 +21,13 @@ struct err;
 enum interrupt_phase { INTERRUPT_OPENING, INTERRUPT_SAMPLING, INTERRUPT_FINISHING, INTERRUPT_WAITING };
 
 /*
- * Blocks the signals, also in threads started later. Call it once, before there is any other
- * thread.
+ * Blocks the signals, also in threads started later. Call it once, when the program has given up its privileges, and
+ * before there is any other thread; until then a signal ends the program. closed: there is nothing left to give up.
  */
-int interrupt_start(struct err *err);
+int interrupt_start(bool closed, struct err *err);
 void interrupt_set_phase(enum interrupt_phase phase);
-/* The PID of the command that is sampled. 0: none. */
-void interrupt_set_command(pid_t pid);
+/* The command that is sampled, and how it is sent a signal (NULL: kill(2)). pid 0: none. */
+void interrupt_set_command(pid_t pid, int (*send)(void *ctx, int signal), void *ctx);
 
 /* Becomes readable when sampling should end. */
 int interrupt_fd(void);

@@ -1,6 +1,5 @@
 #include "sampler/engine/perf/event_choice.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,12 +46,10 @@ void event_choice_note(struct event_choice *c, const struct event_load *l)
 static void add_thread(struct event_load *l, struct proc *proc, pid_t tid)
 {
 	uint64_t run, waited, switches;
-	char path[64], text[128];
+	char text[128];
 	ssize_t n;
-	int fd;
+	int fd = proc_file(proc, tid, "schedstat");
 
-	snprintf(path, sizeof(path), "task/%d/schedstat", (int)tid);
-	fd = openat(proc_dirfd(proc), path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	n = read(fd, text, sizeof(text) - 1);

@@ -154,8 +154,9 @@ static bool has_stayed(const struct perf_intake *in, const struct arrival *a)
 	const struct perf_reader *reader = &in->reader;
 	int cpu;
 
-	return a->r->time > reader->waiting_since_ns && proc_thread_cpu(a->rest->proc, a->r->tid, &cpu) == 0 &&
-	       cpu == reader->cpu && engine_thread_switches() == reader->switches;
+	return a->r->time > reader->waiting_since_ns &&
+	       thread_stats_cpu(&a->rest->cpus, a->rest->proc, a->r->tid, &cpu) == 0 && cpu == reader->cpu &&
+	       engine_thread_switches() == reader->switches;
 }
 
 static struct stack_copy stack_copy_of(const struct arrival *a)
@@ -275,6 +276,8 @@ static void push_sample(struct perf_intake *in, const struct perf_record *r)
 	memcpy(dst + sizeof(a.m), kernel, n_kernel * 8);
 	sample_queue_commit(in->queue, fixed + got + a.m.frozen_len);
 	in->pushed = true;
+	if (a.at_once && a.rest)
+		thread_stats_learn(&a.rest->cpus, a.rest->proc, r->tid);
 }
 
 static void take_sample(struct perf_intake *in, const struct perf_record *r)

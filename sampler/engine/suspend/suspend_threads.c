@@ -267,12 +267,11 @@ bool suspend_thread_signalled(struct suspend_threads *t, pid_t tid)
 
 pid_t suspend_thread_tracer(struct proc *p, pid_t tid)
 {
-	char path[64], *text;
+	char *text;
 	size_t len;
 	pid_t tracer;
 
-	snprintf(path, sizeof(path), "task/%d/status", (int)tid);
-	if (proc_read(p, path, 64 << 10, &text, &len) < 0)
+	if (proc_read_task(p, tid, "status", 64 << 10, &text, &len) < 0)
 		return 0;
 	tracer = suspend_text_tracer(text);
 	free(text);

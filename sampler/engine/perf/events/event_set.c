@@ -24,12 +24,11 @@ static void drain_sometimes(const struct event_target *t, size_t n)
 static int add_event(struct event_set *s, const struct event_target *t, struct perf_event_attr *attr, pid_t tid,
 		     uint32_t cpu)
 {
-	int fd = perf_open(attr, tid, t->cpus[cpu]);
+	int fd = perf_open(attr, tid, t->cpus[cpu], tid < 0 ? t->filter_fd : -1);
 
 	if (fd < 0)
 		return fd;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, t->ring_fds[cpu]) < 0 ||
-	    (tid < 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, t->filter_fd) < 0)) {
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, t->ring_fds[cpu]) < 0) {
 		int r = -errno;
 
 		close(fd);

@@ -38,14 +38,14 @@ static int open_leader(struct perf_attach *a, size_t i)
 
 	perf_attr_leader(&a->config, wide, &attr);
 	if (wide)
-		return perf_open(&attr, -1, a->cpus[i]);
+		return perf_open(&attr, -1, a->cpus[i], -1);
 	/* Any thread will do; the first usually lives longest. */
 	r = proc_tasks(a->proc, &tids, &n);
 	if (r < 0)
 		return r;
 	r = -ESRCH;
 	for (size_t j = 0; j < n && r == -ESRCH; j++)
-		r = perf_open(&attr, tids[j], a->cpus[i]);
+		r = perf_open(&attr, tids[j], a->cpus[i], -1);
 	free(tids);
 	return r;
 }

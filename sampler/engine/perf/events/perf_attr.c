@@ -2,10 +2,13 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/target/deputy.h"
 #include "symbolizer/target/regs_host.h"
 
 #define SAMPLE_TYPE                                                                                                    \
@@ -113,11 +116,21 @@ void perf_attr_forks(const struct perf_config *c, struct perf_event_attr *a)
 	a->wakeup_watermark = 1;
 }
 
-int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu)
+static int open_here(struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd)
 {
-	long fd = syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	CLEANUP(close_at_exit) int fd = (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
-	return fd < 0 ? -errno : (int)fd;
+	if (fd < 0 || (filter_fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, filter_fd) < 0))
+		return -errno;
+	return take_fd(&fd);
+}
+
+int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd)
+{
+	if (deputy())
+		return deputy()->event(deputy()->ctx, attr, tid, cpu, filter_fd);
+	deputy_note_event(attr->type, attr->config);
+	return open_here(attr, tid, cpu, filter_fd);
 }
 
 static int try_open(const struct perf_config *c, pid_t tid, int cpu)
@@ -126,7 +139,7 @@ static int try_open(const struct perf_config *c, pid_t tid, int cpu)
 	int fd;
 
 	perf_attr_sampling(c, tid >= 0, &a);
-	fd = perf_open(&a, tid, cpu);
+	fd = perf_open(&a, tid, cpu, -1);
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 ? fd : 0;

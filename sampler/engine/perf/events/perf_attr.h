@@ -61,8 +61,9 @@ void perf_attr_leader(const struct perf_config *c, bool sideband, struct perf_ev
 /* The same for a ring with the records of forks and exits only, each of which wakes the reader. */
 void perf_attr_forks(const struct perf_config *c, struct perf_event_attr *ret);
 
-/* perf_event_open(2), close-on-exec. A descriptor or -errno. */
-int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu);
+/* perf_event_open(2), close-on-exec, by the deputy if there is one. filter_fd: the eBPF program of the event; -1: none.
+ * A descriptor or -errno. */
+int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd);
 
 /*
  * Opens the sampling event once, to find out what the kernel supports and permits, and changes *c to that

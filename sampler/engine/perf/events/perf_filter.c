@@ -202,9 +202,9 @@ static int open_program(struct proc *proc, const struct bitmaps *maps, bool *ret
 	*ret_global = maps->members >= 0 && in_init_ns();
 	if (*ret_global)
 		return load_for(0, 0, proc_pid(proc), maps);
-	if (fstatat(proc_dirfd(proc), "ns/pid", &st, 0) < 0)
-		return -errno;
-	r = proc_status(proc, &status);
+	r = proc_ns(proc, "pid", &st);
+	if (r == 0)
+		r = proc_status(proc, &status);
 	if (r < 0)
 		return r;
 	/* The kernel compares with its own dev_t, in which the minor number has 20 bits. */

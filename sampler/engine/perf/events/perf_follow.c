@@ -21,8 +21,8 @@ static bool in_same_ns(struct proc *a, struct proc *b)
 {
 	struct stat sa, sb;
 
-	return fstatat(proc_dirfd(a), "ns/pid", &sa, 0) == 0 && fstatat(proc_dirfd(b), "ns/pid", &sb, 0) == 0 &&
-	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+	return proc_ns(a, "pid", &sa) == 0 && proc_ns(b, "pid", &sb) == 0 && sa.st_dev == sb.st_dev &&
+	       sa.st_ino == sb.st_ino;
 }
 
 /* The PID in the filter's PID namespace; -1: the process is not in it. */
@@ -58,7 +58,7 @@ static int open_ring(struct perf_follow *f, size_t i, int cpu)
 	int r;
 
 	perf_attr_forks(f->config, &attr);
-	f->fds[i] = perf_open(&attr, -1, cpu);
+	f->fds[i] = perf_open(&attr, -1, cpu, -1);
 	if (f->fds[i] < 0)
 		return f->fds[i];
 	r = perf_ring_open(&f->rings[i], f->fds[i], RING_BYTES);

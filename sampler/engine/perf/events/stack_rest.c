@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "symbolizer/base/clock.h"
 #include "symbolizer/target/maps.h"
@@ -91,6 +92,15 @@ static bool is_unchanged(const struct stack_rest *r, const struct stack_copy *co
 	return !memcmp(r->again + from, copy->bytes + from, copy->len - from);
 }
 
+static bool open_memory(struct stack_rest *r)
+{
+	if (!r->mem_open) {
+		r->mem_fd = proc_file(r->proc, 0, "mem");
+		r->mem_open = r->mem_fd >= 0;
+	}
+	return r->mem_open;
+}
+
 /*
  * Reads the copied part again, and `len` bytes behind it, with one call so that as little as possible happens in between. Returns
  * how many of the latter; negative: none can be used.
@@ -98,18 +108,17 @@ static bool is_unchanged(const struct stack_rest *r, const struct stack_copy *co
 static ssize_t read_again(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len,
 			  uint64_t now_ns)
 {
-	struct iovec local[] = {{NULL, copy->len}, {dst, len}};
-	struct iovec remote = {(void *)(uintptr_t)copy->addr, copy->len + len};
+	struct iovec to[] = {{NULL, copy->len}, {dst, len}};
 	ssize_t n;
 
-	if (copy->len > STACK_REST_COPY_MAX || is_late(copy, now_ns))
+	if (copy->len > STACK_REST_COPY_MAX || is_late(copy, now_ns) || copy->addr > INT64_MAX || !open_memory(r))
 		return -1;
 	if (!r->again)
 		r->again = malloc(STACK_REST_COPY_MAX);
 	if (!r->again || !spend(r, copy->len + len, now_ns))
 		return -1;
-	local[0].iov_base = r->again;
-	n = process_vm_readv(proc_pid(r->proc), local, 2, &remote, 1, 0);
+	to[0].iov_base = r->again;
+	n = preadv(r->mem_fd, to, 2, (off_t)copy->addr);
 	return n >= (ssize_t)copy->len && is_unchanged(r, copy) ? n - (ssize_t)copy->len : -1;
 }
 
@@ -127,15 +136,15 @@ bool stack_rest_same(struct stack_rest *r, const struct stack_copy *copy, uint64
 
 void stack_rest_touch(struct stack_rest *r, uint64_t from, uint64_t len, uint64_t now_ns)
 {
-	uint8_t bytes[STACK_REST_TOUCH];
-	struct iovec local = {bytes, 0}, remote[STACK_REST_TOUCH];
-	size_t n = 0;
+	uint64_t end = from + len, at = from;
+	uint8_t byte;
 
-	for (uint64_t at = from; at < from + len && at >= from && n < STACK_REST_TOUCH; at = (at / PAGE + 1) * PAGE)
-		remote[n++] = (struct iovec){(void *)(uintptr_t)at, 1};
-	local.iov_len = n;
-	if (n && spend(r, n * TOUCHED_PAGE, now_ns))
-		(void)!process_vm_readv(proc_pid(r->proc), &local, 1, remote, n, 0);
+	if (end < from || end > INT64_MAX || !open_memory(r))
+		return;
+	for (size_t n = 0; at < end && n < STACK_REST_TOUCH && spend(r, TOUCHED_PAGE, now_ns); n++) {
+		(void)!pread(r->mem_fd, &byte, 1, (off_t)at);
+		at = (at / PAGE + 1) * PAGE;
+	}
 }
 
 void stack_rest_exec(struct stack_rest *r)
@@ -143,11 +152,15 @@ void stack_rest_exec(struct stack_rest *r)
 	maps_close(r->maps);
 	r->maps = NULL;
 	r->maps_read_ns = r->maps_spent_ns = 0;
+	if (r->mem_open)
+		close(r->mem_fd);
+	r->mem_open = false;
 }
 
 void stack_rest_done(struct stack_rest *r)
 {
 	stack_rest_exec(r);
+	thread_stats_done(&r->cpus);
 	free(r->again);
 	r->again = NULL;
 }

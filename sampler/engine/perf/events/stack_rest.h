@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sampler/engine/perf/events/thread_stats.h"
+
 struct budget;
 struct maps;
 struct proc;
@@ -35,6 +37,9 @@ struct stack_rest {
 	uint64_t maps_read_ns, maps_pause_ns, maps_spent_ns; /* when, how long not again, what it took in all */
 	uint64_t budget, budget_ns; /* bytes that may be read now; as of when */
 	uint8_t *again; /* STACK_REST_COPY_MAX bytes, when first needed */
+	int mem_fd; /* /proc/PID/mem, when first needed */
+	bool mem_open;
+	struct thread_stats cpus;
 };
 
 /* The part that was copied at the moment of the sample. */

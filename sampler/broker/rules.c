@@ -1,0 +1,267 @@
+/* What may be opened below a target's root, and which events: a worker that was taken over asks for anything. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sampler/broker/private.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/fileio.h"
+#include "symbolizer/target/maps.h"
+#include "symbolizer/target/path_in_root.h"
+#include "symbolizer/target/proc.h"
+#include "symbolizer/target/proc_stat.h"
+#include "symbolizer/target/target_file.h"
+
+#define DEBUG_ROOT "/usr/lib/debug/"
+
+/* --- paths --- */
+
+static bool starts_with(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+static bool is_plain(const char *path)
+{
+	return path[0] == '/' && !strstr(path, "/../") && !ends_with(path, "/..");
+}
+
+/* Written by the target's user, and under this name alone: no link, no second name, no other's file. */
+static int open_own(int dir, const char *name, uid_t owner)
+{
+	CLEANUP(close_at_exit) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_nlink > 1 || st.st_uid != owner)
+		return -EACCES;
+	return take_fd(&fd);
+}
+
+static int open_perf_map(struct proc *p, const struct proc_status *st)
+{
+	CLEANUP(close_at_exit) int root = openat(proc_dirfd(p), "root", O_PATH | O_DIRECTORY | O_CLOEXEC), dir = -1;
+	char name[32];
+
+	if (root < 0)
+		return -errno;
+	dir = path_in_root_open(root, "/tmp");
+	if (dir < 0)
+		return dir;
+	snprintf(name, sizeof(name), "perf-%d.map", (int)st->ns_pid);
+	return open_own(dir, name, st->euid);
+}
+
+static bool is_perf_map(const struct proc_status *st, const char *path)
+{
+	char name[48];
+
+	snprintf(name, sizeof(name), "/tmp/perf-%d.map", (int)st->ns_pid);
+	return strcmp(path, name) == 0;
+}
+
+static void close_maps(struct maps **m)
+{
+	if (*m)
+		maps_close(*m);
+}
+
+/* "DIR/NAME", "DIR/.debug/NAME" where DIR has something that is mapped; gdb(1), "Debugging Information in Separate Files". */
+static bool is_beside_mapped(struct proc *p, const char *path)
+{
+	CLEANUP(close_maps) struct maps *maps = NULL;
+	size_t dir = (size_t)(strrchr(path, '/') - path);
+
+	if (dir >= 7 && strncmp(path + dir - 7, "/.debug", 7) == 0)
+		dir -= 7;
+	if (maps_open(p, NULL, &maps, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < maps_count(maps); i++) {
+		const struct mapping *m = maps_at(maps, i);
+		const char *slash = m->inode ? strrchr(m->path, '/') : NULL;
+
+		if (slash && (size_t)(slash - m->path) == dir && strncmp(m->path, path, dir) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_debug_file(struct proc *p, const char *path)
+{
+	bool named = ends_with(path, ".debug") || ends_with(path, ".debuginfo");
+
+	if (!is_plain(path))
+		return false;
+	return starts_with(path, DEBUG_ROOT ".dwz/") ||
+	       (named && (starts_with(path, DEBUG_ROOT) || is_beside_mapped(p, path)));
+}
+
+int broker_open_path(struct broker_target *t, const struct proc_status *st, const char *path)
+{
+	int fd, r;
+
+	if (is_perf_map(st, path))
+		return open_perf_map(t->proc, st);
+	if (!is_debug_file(t->proc, path))
+		return -EACCES;
+	r = target_file_open(t->proc, path, &fd, NULL);
+	return r < 0 ? r : fd;
+}
+
+/* "/usr/lib/debug/.build-id/ab/cdef.debug": digits, so it leads nowhere else. */
+int broker_open_host_path(const char *path)
+{
+	static const char prefix[] = DEBUG_ROOT ".build-id/";
+	const char *id = path + sizeof(prefix) - 1;
+	struct stat st;
+	int fd;
+
+	if (!starts_with(path, prefix) || strcmp(id + strspn(id, "0123456789abcdef/"), ".debug") != 0)
+		return -EACCES;
+	fd = target_file_open_on_host(path);
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+		return fd;
+	close(fd);
+	return -EACCES;
+}
+
+/* --- events --- */
+
+/* The fields that the engine sets (sampler/engine/perf/events/perf_attr.c), and no others. */
+static struct perf_event_attr known_fields(const struct perf_event_attr *a)
+{
+	struct perf_event_attr k;
+
+	memset(&k, 0, sizeof(k));
+	k.size = sizeof(k);
+	k.type = a->type;
+	k.config = a->config;
+	k.sample_period = a->sample_period;
+	k.sample_type = a->sample_type & (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+					  PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
+					  PERF_SAMPLE_STACK_USER | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ);
+	k.read_format = a->read_format & (1u << 4); /* PERF_FORMAT_LOST of 6.0 */
+	k.disabled = 1;
+	k.inherit = a->inherit;
+	k.inherit_thread = a->inherit_thread;
+	k.inherit_stat = a->inherit_stat;
+	k.exclude_hv = 1;
+	k.exclude_kernel = a->exclude_kernel;
+	k.exclude_idle = a->exclude_idle;
+	k.exclude_callchain_user = 1;
+	k.exclude_callchain_kernel = a->exclude_callchain_kernel;
+	k.sample_id_all = 1;
+	k.comm = a->comm;
+	k.comm_exec = a->comm_exec;
+	k.task = a->task;
+	k.mmap = a->mmap;
+	k.mmap2 = a->mmap2;
+	k.use_clockid = 1;
+	k.clockid = a->clockid;
+	k.watermark = a->watermark;
+	k.wakeup_events = a->wakeup_events;
+	k.sample_regs_user = a->sample_regs_user;
+	k.sample_stack_user = a->sample_stack_user;
+	return k;
+}
+
+static bool is_allowed(const struct broker *b, const struct perf_event_attr *a)
+{
+	const struct perf_event_attr k = known_fields(a);
+
+	if (memcmp(&k, a, sizeof(k)) != 0)
+		return false;
+	for (size_t i = 0; i < b->n_events; i++)
+		if (a->type == b->events[i].type && a->config == b->events[i].config)
+			return true;
+	return false;
+}
+
+/* Of all processes there are only events that count nothing, unless the filter is on them. */
+static bool is_of_one(const struct broker_request *q, int filter_fd)
+{
+	return q->tid > 0 || filter_fd >= 0 ||
+	       (q->attr.type == PERF_TYPE_SOFTWARE && q->attr.config == PERF_COUNT_SW_DUMMY);
+}
+
+/* A directory of the thread, which stays the thread's; -errno. */
+static int open_thread(pid_t tid)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)tid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
+}
+
+static int group_of(int thread, pid_t *ret)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	struct proc_status st;
+	int r = file_read_at(thread, "status", 64 << 10, &text, NULL);
+
+	if (r == 0)
+		r = proc_status_parse(text, &st);
+	if (r == 0)
+		*ret = st.tgid;
+	return r == -ENOENT ? -ESRCH : r;
+}
+
+static int open_event(const struct broker_request *q, int filter_fd)
+{
+	struct perf_event_attr a = q->attr;
+	CLEANUP(close_at_exit) int fd = (int)syscall(SYS_perf_event_open, &a, q->tid, q->cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0 || (filter_fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, filter_fd) < 0))
+		return -errno;
+	return take_fd(&fd);
+}
+
+/* The thread is a target's before and behind; its directory shows that it is the same one. */
+static int open_thread_event(struct broker *b, const struct broker_request *q)
+{
+	CLEANUP(close_at_exit) int thread = open_thread(q->tid), fd = -1;
+	struct broker_target *t;
+	struct proc_status st;
+	uint32_t number;
+	pid_t group;
+	int r = thread < 0 ? thread : group_of(thread, &group);
+
+	if (r == 0)
+		r = broker_target_find(b, group, &number);
+	if (r < 0)
+		return r;
+	r = broker_target_use(b, number, &t, &st);
+	if (r == 0) {
+		r = fd = open_event(q, -1);
+		if (fd >= 0)
+			r = group_of(thread, &group);
+		broker_target_release(b, number);
+	}
+	broker_target_forget(b, number);
+	return r < 0 ? r : take_fd(&fd);
+}
+
+int broker_open_event(struct broker *b, const struct broker_request *q, int filter_fd)
+{
+	if (!is_allowed(b, &q->attr) || q->tid == 0 || q->tid < -1 || !is_of_one(q, filter_fd))
+		return -EPROTO;
+	return q->tid > 0 ? open_thread_event(b, q) : open_event(q, filter_fd);
+}

@@ -1,0 +1,206 @@
+/* Which processes are this run's: those that the program chose, and those that they started. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sampler/broker/private.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/target/proc.h"
+#include "symbolizer/target/proc_stat.h"
+
+enum { STAT_MAX = 4096, ANCESTORS_MAX = 64 };
+
+static int read_stat(struct proc *p, struct proc_stat *ret)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	int r = proc_read(p, "stat", STAT_MAX, &text, NULL);
+
+	return r < 0 ? r : proc_stat_parse(text, ret);
+}
+
+static void proc_close_at_exit(struct proc **p)
+{
+	proc_close(*p);
+}
+
+static struct broker_target *free_number(struct broker *b)
+{
+	for (size_t i = 0; i < b->n_targets; i++)
+		if (!b->targets[i].proc)
+			return &b->targets[i];
+	return b->n_targets < BROKER_TARGETS_MAX ? &b->targets[b->n_targets++] : NULL;
+}
+
+static int add(struct broker *b, struct proc **p, uint32_t *ret)
+{
+	struct proc_status st;
+	struct proc_stat s;
+	struct broker_target *t;
+	int r = proc_status(*p, &st);
+
+	if (r == 0)
+		r = read_stat(*p, &s);
+	if (r < 0)
+		return r;
+	t = free_number(b);
+	if (!t)
+		return -E2BIG;
+	b->kin[b->n_kin++ % BROKER_KIN] = (struct broker_kin){proc_pid(*p), st.euid, s.start};
+	*t = (struct broker_target){.pid = proc_pid(*p), .uid = st.uid, .euid = st.euid, .finds = 1};
+	t->proc = take_ptr(*p);
+	*ret = (uint32_t)(t - b->targets);
+	return 0;
+}
+
+int broker_take_in(struct broker *b, pid_t pid, uint32_t *ret, struct err *err)
+{
+	CLEANUP(proc_close_at_exit) struct proc *p = NULL;
+	int r = proc_open(pid, &p, err);
+
+	if (r < 0)
+		return r;
+	r = add(b, &p, ret);
+	return r < 0 ? err_set(err, r, "cannot sample process %d: %s", (int)pid, strerror(-r)) : 0;
+}
+
+/* --- processes that targets started --- */
+
+static size_t kin_count(const struct broker *b)
+{
+	return b->n_kin < BROKER_KIN ? b->n_kin : BROKER_KIN;
+}
+
+/* What has lost its parent before it was asked for cannot be told from others of its user's that are younger than the target. */
+static bool may_be_orphan(const struct broker *b, struct proc *p)
+{
+	struct proc_status st;
+
+	if (!b->follow || proc_status(p, &st) < 0)
+		return false;
+	for (size_t i = 0; i < kin_count(b); i++)
+		if (b->kin[i].start <= proc_start_ticks(p) && b->kin[i].uid == st.uid && b->kin[i].uid == st.euid)
+			return true;
+	return false;
+}
+
+static bool is_kin(const struct broker *b, pid_t pid, uint64_t start)
+{
+	for (size_t i = 0; i < kin_count(b); i++)
+		if (b->kin[i].pid == pid && b->kin[i].start == start)
+			return true;
+	return false;
+}
+
+/* Parents are no younger than their children: a number that was given again is none. */
+static bool was_started_here(const struct broker *b, struct proc *p)
+{
+	struct proc_stat s;
+	pid_t pid;
+	int r = read_stat(p, &s);
+
+	for (int i = 0; r == 0 && i < ANCESTORS_MAX && s.ppid > 1; i++) {
+		CLEANUP(proc_close_at_exit) struct proc *parent = NULL;
+		uint64_t start = s.start;
+
+		pid = s.ppid;
+		r = proc_open(pid, &parent, NULL);
+		if (r == 0)
+			r = read_stat(parent, &s);
+		if (r == 0 && s.start > start)
+			break;
+		if (r == 0 && is_kin(b, pid, s.start))
+			return true;
+	}
+	return may_be_orphan(b, p);
+}
+
+static struct broker_target *known(struct broker *b, pid_t pid)
+{
+	struct proc_status st;
+
+	for (size_t i = 0; i < b->n_targets; i++) {
+		struct broker_target *t = &b->targets[i];
+
+		if (t->finds && t->pid == pid && proc_status(t->proc, &st) == 0)
+			return t;
+	}
+	return NULL;
+}
+
+static int find(struct broker *b, pid_t pid, uint32_t *ret)
+{
+	CLEANUP(proc_close_at_exit) struct proc *p = NULL;
+	struct broker_target *t = known(b, pid);
+	int r;
+
+	if (t) {
+		t->finds++;
+		*ret = (uint32_t)(t - b->targets);
+		return 0;
+	}
+	r = proc_open(pid, &p, NULL);
+	if (r < 0)
+		return r;
+	return was_started_here(b, p) ? add(b, &p, ret) : -EPERM;
+}
+
+int broker_target_find(struct broker *b, pid_t pid, uint32_t *ret)
+{
+	int r;
+
+	pthread_mutex_lock(&b->lock);
+	r = find(b, pid, ret);
+	pthread_mutex_unlock(&b->lock);
+	return r;
+}
+
+int broker_target_use(struct broker *b, uint32_t number, struct broker_target **ret, struct proc_status *ret_status)
+{
+	struct broker_target *t = number < BROKER_TARGETS_MAX ? &b->targets[number] : NULL;
+	bool found;
+	int r;
+
+	pthread_mutex_lock(&b->lock);
+	found = t && t->finds;
+	if (found)
+		t->uses++;
+	pthread_mutex_unlock(&b->lock);
+	if (!found)
+		return -EPROTO;
+	/* Its directory is nobody else's, and tells of its CPU time until it has been waited for. */
+	r = proc_status(t->proc, ret_status);
+	if (r == 0 && t->euid != 0 && (ret_status->uid != t->uid || ret_status->euid != t->euid))
+		r = -EPERM;
+	if (r < 0)
+		broker_target_release(b, number);
+	*ret = t;
+	return r;
+}
+
+/* Takes one off a count; nobody else may use what is left without both. */
+static void take_off(struct broker *b, uint32_t number, bool use)
+{
+	struct broker_target *t = number < BROKER_TARGETS_MAX ? &b->targets[number] : NULL;
+	struct proc *p = NULL;
+
+	pthread_mutex_lock(&b->lock);
+	if (t && use)
+		t->uses--;
+	else if (t && t->finds)
+		t->finds--;
+	if (t && !t->uses && !t->finds)
+		p = take_ptr(t->proc);
+	pthread_mutex_unlock(&b->lock);
+	proc_close(p);
+}
+
+void broker_target_release(struct broker *b, uint32_t number)
+{
+	take_off(b, number, true);
+}
+
+void broker_target_forget(struct broker *b, uint32_t number)
+{
+	take_off(b, number, false);
+}

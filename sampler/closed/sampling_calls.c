@@ -1,0 +1,71 @@
+#include "sampler/closed/sampling_calls.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+/* As pthread_create(3) and fork(3) of glibc call it, and not otherwise. */
+#define CLONE_A_THREAD                                                                                                 \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |             \
+	 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
+#define CLONE_A_CHILD (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)
+
+/* clang-format off */
+static const int allowed[] = {
+	/* threads and their priority */
+	SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(sched_getscheduler), SCMP_SYS(getpriority),
+	/* waiting */
+	SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait), SCMP_SYS(eventfd2),
+	SCMP_SYS(rt_sigtimedwait), SCMP_SYS(timer_create), SCMP_SYS(timer_settime), SCMP_SYS(timer_delete),
+	SCMP_SYS(waitid),
+	/* sockets that are open: the broker's, the bridge's, a child's */
+	SCMP_SYS(sendmsg), SCMP_SYS(recvmsg), SCMP_SYS(sendto), SCMP_SYS(recvfrom), SCMP_SYS(shutdown), SCMP_SYS(getsockopt),
+	SCMP_SYS(socketpair),
+	/* a target's memory and files */
+	SCMP_SYS(preadv), SCMP_SYS(fstatfs), SCMP_SYS(getdents64),
+	/* a child that reads source lines */
+	SCMP_SYS(dup2), SCMP_SYS(dup3),
+};
+/* clang-format on */
+
+static const struct {
+	int call;
+	unsigned n;
+	struct scmp_arg_cmp arg[2];
+} allowed_with[] = {
+	{SCMP_SYS(clone), 1, {SCMP_A0(SCMP_CMP_EQ, CLONE_A_THREAD)}},
+	{SCMP_SYS(clone), 1, {SCMP_A0(SCMP_CMP_EQ, CLONE_A_CHILD)}},
+	/* of the calling thread */
+	{SCMP_SYS(sched_setscheduler), 1, {SCMP_A0(SCMP_CMP_EQ, 0)}},
+	{SCMP_SYS(sched_setattr), 1, {SCMP_A0(SCMP_CMP_EQ, 0)}},
+	{SCMP_SYS(sched_setaffinity), 1, {SCMP_A0(SCMP_CMP_EQ, 0)}},
+	{SCMP_SYS(setpriority), 2, {SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS), SCMP_A1(SCMP_CMP_EQ, 0)}},
+	{SCMP_SYS(kill), 1, {SCMP_A1(SCMP_CMP_EQ, SIGKILL)}}, /* of that child; Landlock keeps others from it */
+	{SCMP_SYS(prctl), 1, {SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG)}},
+	{SCMP_SYS(prctl), 1, {SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)}},
+	{SCMP_SYS(prctl), 1, {SCMP_A0(SCMP_CMP_EQ, PR_GET_NAME)}},
+	{SCMP_SYS(prlimit64), 1, {SCMP_A0(SCMP_CMP_EQ, 0)}},
+	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_ENABLE)}},
+	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_DISABLE)}},
+	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_SET_OUTPUT)}},
+	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_ID)}},
+};
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+int sampling_calls_add(scmp_filter_ctx f)
+{
+	/* Its flags are in memory, where a filter cannot look; libc then makes do with clone(2). */
+	int r = seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+
+	for (size_t i = 0; r == 0 && i < N(allowed); i++)
+		r = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
+	for (size_t i = 0; r == 0 && i < N(allowed_with); i++)
+		r = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, allowed_with[i].call, allowed_with[i].n,
+					   allowed_with[i].arg);
+	return r;
+}

@@ -1,0 +1,24 @@
+#ifndef JS_ENGINE_THREAD_STATS_H
+#define JS_ENGINE_THREAD_STATS_H
+
+#include <sys/types.h>
+
+struct proc;
+
+/*
+ * The CPUs that threads last ran on, by files of /proc that stay open where it takes a deputy to open them (deputy.h): a reader
+ * that keeps a CPU from the sampled thread cannot wait for another process. Elsewhere, files are opened at each look.
+ * Zero-initialise; not thread-safe.
+ */
+enum { THREAD_STATS = 256 }; /* files at a time */
+
+struct thread_stats {
+	struct thread_stat *files; /* THREAD_STATS, when first needed */
+};
+
+/* Opens the thread's file, if that is to be done ahead. */
+void thread_stats_learn(struct thread_stats *t, struct proc *p, pid_t tid);
+int thread_stats_cpu(struct thread_stats *t, struct proc *p, pid_t tid, int *ret); /* 0 or -errno */
+void thread_stats_done(struct thread_stats *t);
+
+#endif

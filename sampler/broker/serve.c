@@ -209,20 +209,28 @@ static int send_signal(struct broker *b, int signal)
 	return r;
 }
 
+static int set_priority(pid_t tid, bool realtime, int nice)
+{
+	const struct sched_param lowest = {.sched_priority = 1};
+	int r = realtime ? sched_setscheduler(tid, SCHED_RR, &lowest) : setpriority(PRIO_PROCESS, (id_t)tid, nice);
+
+	return r < 0 ? -errno : 0;
+}
+
 /* Only of the worker's, which has lost its own right to that. As long as its parent is there, the number is its own. */
 static int schedule(struct broker *b, const struct broker_request *q)
 {
-	const struct sched_param lowest = {.sched_priority = 1};
 	char path[64];
+	int r;
 
 	if (q->tid <= 0 || q->name > 1 || q->cpu < NICE_MIN)
 		return -EPROTO;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)b->worker, (int)q->tid);
 	if (getppid() != b->worker || access(path, F_OK) < 0)
 		return -ESRCH;
-	if (q->name)
-		return sched_setscheduler(q->tid, SCHED_RR, &lowest) < 0 ? -errno : 0;
-	return setpriority(PRIO_PROCESS, (id_t)q->tid, q->cpu) < 0 ? -errno : 0;
+	r = set_priority(q->tid, q->name, q->cpu);
+	/* What waits for this channel's answers must not wait behind others for a CPU. */
+	return r < 0 ? r : set_priority(gettid(), q->name, q->cpu);
 }
 
 static int find(struct broker *b, pid_t pid, struct broker_answer *a, int *ret_fd)

@@ -97,8 +97,9 @@ void engine_thread_raise_priority(void)
 {
 	const struct sched_param lowest = {.sched_priority = 1};
 
-	/* Inherited: threads that this one starts need not wait for a busy CPU before they can raise their own. */
-	if (sched_setscheduler(0, SCHED_RR, &lowest) == 0 || ask_for(true))
+	/* Inherited: threads that this one starts need not wait for a busy CPU before they can raise their own. A deputy is
+	 * asked first, since it also raises the priority of what answers this thread. */
+	if (ask_for(true) || sched_setscheduler(0, SCHED_RR, &lowest) == 0)
 		return;
 	(void)set_nice();
 	set_slice(ENGINE_THREAD_SLICE_NS);

@@ -376,7 +376,8 @@ void summary_print(const struct session_summary *s, const struct named_profile *
 	print_notes(s);
 	if (flat_build(np, &f) == 0) {
 		print_kinds(&f);
-		print_exactness(&np->meta);
+		if (f.samples) /* filters may have dropped them all */
+			print_exactness(&np->meta);
 		print_hottest(np, &f);
 		flat_done(&f);
 	}

@@ -69,7 +69,9 @@ static int choose_writer(const char *path, const char *format, const struct writ
 	if (*ret)
 		return 0;
 	writer_names(names, sizeof(names));
-	return err_set(err, -EINVAL, "'%s': unknown file name ending; give the format with -f (%s)", path, names);
+	return err_set(err, -EINVAL,
+		       "'%s': unknown file name ending; say the format with -f (%s), as in '-f folded -o %s'", path,
+		       names, path);
 }
 
 /* Binary data would garble a terminal. */

@@ -172,8 +172,9 @@ static void print_children(const struct session_summary *s)
 		    c->unread, c->unread == 1 ? "" : "s", percent(c->unread, s->totals.samples + c->unread));
 	if (c->followed && is_time(s) && c->cpu_ns && unexplained_ns(s))
 		say("%.2f s (%.1f %%) of the CPU time has no samples: it was used by child processes that "
-		    "ended at once or may not be sampled",
-		    (double)unexplained_ns(s) / 1e9, percent(unexplained_ns(s), s->cpu_ns));
+		    "ended at once or may not be sampled%s",
+		    (double)unexplained_ns(s) / 1e9, percent(unexplained_ns(s), s->cpu_ns),
+		    s->engine.skips_kernel ? ", or in the kernel as they started and ended" : "");
 	if (c->refused)
 		say("%" PRIu64 " child process%s not followed: there were too many at the same time", c->refused,
 		    c->refused == 1 ? " was" : "es were");
@@ -375,7 +376,8 @@ void summary_print(const struct session_summary *s, const struct named_profile *
 	print_notes(s);
 	if (flat_build(np, &f) == 0) {
 		print_kinds(&f);
-		print_exactness(&np->meta);
+		if (f.samples) /* filters may have dropped them all */
+			print_exactness(&np->meta);
 		print_hottest(np, &f);
 		flat_done(&f);
 	}

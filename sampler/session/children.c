@@ -37,6 +37,8 @@ struct children {
 	bool is_jvm; /* at least one in `done` was a JVM */
 	uint64_t unread, unread_weight;
 	uint64_t cpu_before_ns, cpu_ns; /* of all processes except the target */
+	/* What is known of single processes: orphans that have ended are in no other account. */
+	uint64_t of_sessions_ns;
 	atomic_bool naming; /* a process that has ended, while others are sampled */
 	pid_t refused_pid; /* the last process that could not be opened: it is not tried again for each sample */
 };
@@ -103,6 +105,12 @@ static void forget(struct children *c, size_t i)
 	pthread_mutex_unlock(&c->lock);
 }
 
+static void end_session(struct children *c, struct session *s)
+{
+	session_end_child(s);
+	c->of_sessions_ns += s->cpu_ns;
+}
+
 /* Names what was sampled of open[i] and closes it. */
 static int retire(struct children *c, size_t i, struct err *err)
 {
@@ -111,7 +119,7 @@ static int retire(struct children *c, size_t i, struct err *err)
 
 	forget(c, i);
 	if (!s->ended_ns)
-		session_end_child(s);
+		end_session(c, s);
 	r = keep_result(c, s, err);
 	session_close(s);
 	return r;
@@ -311,5 +319,7 @@ void children_end(struct children *c)
 
 	c->cpu_ns = cpu > c->cpu_before_ns ? cpu - c->cpu_before_ns : 0;
 	for (size_t i = 0; i < c->n; i++)
-		session_end_child(c->open[i]);
+		end_session(c, c->open[i]);
+	if (c->cpu_ns < c->of_sessions_ns)
+		c->cpu_ns = c->of_sessions_ns;
 }

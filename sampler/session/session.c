@@ -10,6 +10,7 @@
 #include "sampler/session/children.h"
 #include "sampler/session/parts/compile_watch.h"
 #include "sampler/session/parts/held.h"
+#include "sampler/session/parts/last_cpu.h"
 #include "sampler/session/parts/leftover.h"
 #include "sampler/session/parts/threads.h"
 #include "sampler/session/parts/unsampled.h"
@@ -121,19 +122,27 @@ static void give_unsampled(struct session *s)
 		unsampled_give(s->unsampled, &sums, s->profile, s->pid);
 }
 
+static uint64_t child_cpu_ns(const struct session *s)
+{
+	uint64_t cpu, counted = 0;
+
+	if (proc_cpu_ns(s->proc, &cpu) < 0) { /* another process has waited for it, and the account is gone */
+		cpu = s->last_cpu ? last_cpu_ns(s->last_cpu) : 0;
+		counted = s->unsampled ? unsampled_counted(s->unsampled) : 0;
+	}
+	cpu = cpu > s->cpu_start_ns ? cpu - s->cpu_start_ns : 0;
+	return cpu > counted ? cpu : counted;
+}
+
 void session_end_child(struct session *s)
 {
-	uint64_t cpu;
 
 	session_give_held(s);
 	s->ended_ns = clock_monotonic_ns();
 	s->final_stats = s->engine->ops->stats(s->engine);
 	/* The owner's session counts these. */
 	s->final_stats.lost = s->final_stats.lost_weight = s->final_stats.throttled = 0;
-	if (proc_cpu_ns(s->proc, &cpu) == 0)
-		s->cpu_ns = cpu > s->cpu_start_ns ? cpu - s->cpu_start_ns : 0;
-	else if (s->unsampled)
-		s->cpu_ns = unsampled_counted(s->unsampled);
+	s->cpu_ns = child_cpu_ns(s);
 	if (s->unsampled)
 		unsampled_finish(s->unsampled);
 	give_unsampled(s);

@@ -15,6 +15,7 @@
 #include "sampler/session/parts/compile_watch.h"
 #include "sampler/session/parts/heap_frames.h"
 #include "sampler/session/parts/held.h"
+#include "sampler/session/parts/last_cpu.h"
 #include "sampler/session/parts/threads.h"
 #include "sampler/session/parts/unsampled.h"
 #include "sampler/session/parts/wall.h"
@@ -234,6 +235,12 @@ static void begin_child_account(struct session *s)
 		unsampled_start(s->unsampled);
 }
 
+static bool add_child_accounts(struct session *s, uint64_t period_ns)
+{
+	return parts_add(&s->parts, &unsampled_part, s->unsampled = unsampled_new(s->proc, period_ns)) &&
+	       parts_add(&s->parts, &last_cpu_part, s->last_cpu = last_cpu_new(s->proc));
+}
+
 static int open_child_parts(struct session *s, const struct session *owner, struct err *err)
 {
 	int r = proc_open(s->pid, &s->proc, err);
@@ -243,8 +250,7 @@ static int open_child_parts(struct session *s, const struct session *owner, stru
 	s->profile = profile_new(s->o.profile);
 	s->held = held_new(s->files);
 	if (!s->profile || !s->held || !session_add_sample_parts(s) ||
-	    (owner->unsampled && !parts_add(&s->parts, &unsampled_part,
-					    s->unsampled = unsampled_new(s->proc, owner->o.engine_options.period))) ||
+	    (owner->unsampled && !add_child_accounts(s, owner->o.engine_options.period)) ||
 	    !parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, true)))
 		return err_set(err, -ENOMEM, "out of memory");
 	return readers_open(s->proc, session_unwinder_options(s), s->files, NULL, &s->readers, err);

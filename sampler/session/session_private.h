@@ -20,6 +20,7 @@ struct children;
 struct heap_frames;
 struct held;
 struct kallsyms;
+struct last_cpu;
 struct named_builder;
 struct proc;
 struct threads;
@@ -57,6 +58,7 @@ struct session {
 	struct wall *wall; /* -e wall only */
 	struct leftovers *
 		drawn; /* samples that get what engine_sink.rest() delivers; NULL: `unsampled` is there, or is of no use */
+	struct last_cpu *last_cpu; /* of a child process, where `unsampled` is */
 	struct unsampled *
 		unsampled; /* NULL: replay, snapshot, -e wall, and if threads have no accounts (engine_stats.by_thread_time) */
 	struct heap_frames *heap_frames; /* NULL: replay */

@@ -62,6 +62,9 @@ def outputs(t, _, tmp):
     check("on a terminal, without -o: a page named after PID and time", status == 0 and len(names) == 1 and
           re.fullmatch(r"jsampler-%d-\d{8}-\d{6}\.html" % t.pid, names[0]) and "written: " + names[0] in text,
           (status, names, text))
+    r = run("-d", ".3", "-o", "/dev/null", "--", "true")
+    check("an ending that says no format: what to type", r.status == 2 and
+          r.says("say the format with -f .*'-f folded -o /dev/null'"), r)
     r = run("-p", t.pid, "-d", ".3", "-o", tmp + "/x-%p-%t-100%%.folded")
     names = [n for n in os.listdir(tmp) if n[0] == "x"]
     check("%p, %t and %%", r.status == 0 and not r.out and len(names) == 1 and
@@ -144,7 +147,8 @@ def filters(t, *_):
     recorded("--include-threads", lambda r: every(r, r"^\[reads tid=\d+\]$"), "--include-threads", "^reads$", "-t")
     recorded("-I that matches nothing", lambda r: not r.folded and
              r.says(r"--include 'Busy.compote' matches no frame; nearest: Busy.compute"), "-I", "Busy.compote")
-    recorded("-X that drops everything", lambda r: not r.folded and r.says("--exclude drops every stack"), "-X", ".")
+    recorded("-X that drops everything", lambda r: not r.folded and r.says("--exclude drops every stack") and
+             not r.says("the method is sure"), "-X", ".")
     recorded("--include-threads that matches nothing", lambda r: not r.folded and
              r.says("matches no thread that was sampled; nearest: reads"), "--include-threads", "^read$")
     recorded("--lines", lambda r: r.has(compute + r":\d+_\[[01ji]\]$"), "--lines")

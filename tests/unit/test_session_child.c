@@ -146,6 +146,25 @@ static void test_time_without_samples(void **state)
 	close_child();
 }
 
+/* Another process has waited for it, and no event has told what its threads used: the account that was read last counts. */
+static void test_time_without_samples_of_a_process_that_is_gone(void **state)
+{
+	struct profile_totals t;
+	pid_t pid;
+
+	(void)state;
+	open_child(true);
+	stats.skips_kernel = true;
+	pid = child->pid;
+	sample(10 * MS);
+	end_process(pid);
+	t = end_child();
+	assert_int_equal(t.samples, 1);
+	assert_in_range(t.weight + t.unsampled_kernel, 50 * MS, 80 * MS);
+	assert_true(t.unsampled_kernel >= 40 * MS);
+	close_sessions();
+}
+
 /* Page faults are no nanoseconds, and on whole CPUs it is a matter of chance who is sampled. */
 static void test_nothing_is_missing_where_that_is_not_known(void **state)
 {
@@ -222,6 +241,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_held_samples_are_given_at_the_end),
 		cmocka_unit_test(test_time_without_samples),
+		cmocka_unit_test(test_time_without_samples_of_a_process_that_is_gone),
 		cmocka_unit_test(test_nothing_is_missing_where_that_is_not_known),
 		cmocka_unit_test(test_a_number_is_given_again),
 		cmocka_unit_test(test_not_followed_where_perf_is_refused),

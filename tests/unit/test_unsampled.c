@@ -5,7 +5,9 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sampler/engine/engine.h"
@@ -25,14 +27,35 @@ struct case_of {
 	struct profile *p;
 };
 
-static struct case_of begin(void)
+static struct case_of begin_of(pid_t pid)
 {
 	struct case_of c = {.p = profile_new((struct profile_options){.threads = true})};
 
-	assert_int_equal(proc_open(getpid(), &c.proc, NULL), 0);
+	assert_int_equal(proc_open(pid, &c.proc, NULL), 0);
 	c.u = unsampled_new(c.proc, 10 * MS);
 	assert_non_null(c.u);
 	unsampled_start(c.u);
+	return c;
+}
+
+static struct case_of begin(void)
+{
+	return begin_of(getpid());
+}
+
+/* Of a process that has ended. */
+static struct case_of begin_gone(void)
+{
+	struct case_of c;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	assert_true(pid > 0);
+	c = begin_of(pid);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	return c;
 }
 
@@ -116,6 +139,33 @@ static void test_ended_unseen(void **state)
 	end(&c);
 }
 
+/* The same of time in the kernel: it belongs to them as far as no other thread is known to lack it. */
+static void test_kernel_time_unreported(void **state)
+{
+	struct case_of c = begin_gone();
+	const struct unsampled_sums sums = {.cpu_ns = 1000 * MS, .sampled_ns = 300 * MS, .skips_kernel = true};
+	uint64_t of[3] = {0};
+
+	(void)state;
+	unsampled_sample(c.u, GONE, 100 * MS, 0, 0);
+	unsampled_sample(c.u, GONE + 1, 200 * MS, 0, 0);
+	profile_set_thread_name(c.p, 1, GONE, "0");
+	profile_set_thread_name(c.p, 1, GONE + 1, "1");
+	ended(&c, GONE + 2, "2", 100 * MS, 0);
+	unsampled_finish(c.u);
+	unsampled_give(c.u, &sums, c.p, 1);
+	for (size_t i = 0; i < profile_sample_count(c.p); i++) {
+		const char *name = profile_thread_name(c.p, 1, profile_sample(c.p, i).tid);
+
+		assert_non_null(name);
+		of[name[0] - '0'] += profile_sample(c.p, i).weight;
+	}
+	assert_in_range(of[0], 199 * MS, 200 * MS);
+	assert_in_range(of[1], 399 * MS, 400 * MS);
+	assert_in_range(of[2], 99 * MS, 100 * MS);
+	end(&c);
+}
+
 /* What threads used that were sampled is not theirs once more. */
 static void test_lost_samples_are_counted_elsewhere(void **state)
 {
@@ -182,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_threads_of_a_name),
 		cmocka_unit_test(test_nothing_is_missing),
 		cmocka_unit_test(test_ended_unseen),
+		cmocka_unit_test(test_kernel_time_unreported),
 		cmocka_unit_test(test_lost_samples_are_counted_elsewhere),
 		cmocka_unit_test(test_leftover_of_a_sampled_thread),
 		cmocka_unit_test(test_rest_of_a_live_thread),

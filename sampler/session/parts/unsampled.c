@@ -194,12 +194,20 @@ static uint64_t kernel_of(const struct account *t)
 	return t->live && t->system_ns < missing ? t->system_ns : missing;
 }
 
-/* A thread whose CPU time was never reported has ended too: what it lacks is somewhere in the sum. */
+/*
+ * Events that were opened for a thread, in the place of inherited ones, do not report its CPU time
+ * when it ends: what it lacks is somewhere in the sum.
+ */
+static bool is_unreported(const struct account *t)
+{
+	return !t->live && !t->counted;
+}
+
 static uint64_t short_of(const struct account *t)
 {
 	if (t->live)
 		return since(t->cpu_ns, t->seen + kernel_of(t));
-	return t->counted ? t->tail : 1;
+	return is_unreported(t) ? 1 : t->tail;
 }
 
 /* Scales `part` of `whole` to the same part of `due`. */
@@ -233,6 +241,7 @@ struct sum {
 
 struct dues {
 	struct sum live, ended, kernel;
+	struct sum unreported; /* time in the kernel of threads that are, by the weights of their samples */
 };
 
 static struct dues dues_of(const struct unsampled *u, const struct unsampled_sums *sums, uint64_t short_ns,
@@ -242,7 +251,12 @@ static struct dues dues_of(const struct unsampled *u, const struct unsampled_sum
 
 	for (const struct account *t = NULL; (t = tid_map_next(&u->by_tid, t));) {
 		d.kernel.known += kernel_of(t);
+		d.unreported.known += is_unreported(t) ? t->seen : 0;
 		*(t->live ? &d.live.known : &d.ended.known) += short_of(t);
+	}
+	if (d.unreported.known) {
+		d.kernel.due = least(d.kernel.known, kernel_ns);
+		d.unreported.due = kernel_ns - d.kernel.due;
 	}
 	if (!sums->only_ended)
 		d.live.due = least(d.live.known, short_ns);
@@ -260,6 +274,9 @@ static bool share_out(const struct unsampled *u, struct shares *s, const struct 
 		struct share one = {.thread = t,
 				    .short_ns = scaled(short_of(t), sum->known, sum->due),
 				    .kernel_ns = scaled(kernel_of(t), d->kernel.known, d->kernel.due)};
+
+		if (is_unreported(t))
+			one.kernel_ns = scaled(t->seen, d->unreported.known, d->unreported.due);
 
 		if ((one.short_ns || one.kernel_ns) && !vec_push(&s->list, one))
 			return false;

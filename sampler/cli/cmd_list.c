@@ -20,6 +20,7 @@
 #include "symbolizer/base/text.h"
 #include "symbolizer/base/user_name.h"
 #include "symbolizer/base/vec.h"
+#include "symbolizer/target/proc.h"
 
 /* LEFT: columns before the last one. */
 enum { USER_COLUMNS = 10, JDK_COLUMNS = 14, LEFT = 7 + 1 + USER_COLUMNS + 1 + JDK_COLUMNS + 1 + 8 + 2 };
@@ -254,7 +255,7 @@ static int print(struct listing *l, bool json)
 	else if (l->jvms.n)
 		print_text(l);
 	else
-		log_warn("no running JVM is visible to you");
+		log_warn("no running JVM is visible to you%s", proc_own_pids_advice());
 	return cmd_end(r);
 }
 

@@ -23,9 +23,6 @@
 #include "symbolizer/target/own_rights.h"
 #include "symbolizer/target/proc.h"
 
-/* The inode number of the initial PID namespace, PROC_PID_INIT_INO in linux/proc_ns.h. */
-#define INIT_PID_NS_INO 0xEFFFFFFCu
-
 enum {
 	DEFAULT_MLOCK_KB = 516, /* the kernel's default of perf_event_mlock_kb */
 	LOW_SAMPLE_RATE = 1000, /* Hz: below it -F 999 is not reached */
@@ -46,9 +43,8 @@ static void check_own_container(struct checks *c)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
 	char name[80] = "";
-	struct stat st;
 	bool inside = access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0;
-	bool own_pids = stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != INIT_PID_NS_INO;
+	bool own_pids = proc_own_pids();
 
 	if (file_read_at(AT_FDCWD, "/proc/self/cgroup", 1 << 16, &text, NULL) == 0)
 		inspect_container(text, name, sizeof(name));

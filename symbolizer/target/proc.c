@@ -19,6 +19,9 @@
 #include "symbolizer/target/deputy.h"
 #include "symbolizer/target/proc_stat.h"
 
+/* The inode number of the initial PID namespace, PROC_PID_INIT_INO in linux/proc_ns.h. */
+#define INIT_PID_NS_INO 0xEFFFFFFCu
+
 enum {
 	STAT_MAX = 4096,
 	STATUS_MAX = 64 << 10,
@@ -114,7 +117,7 @@ static bool stat_alive(const struct proc_stat *s)
 
 static int no_process(struct err *err, pid_t pid)
 {
-	return err_set(err, -ESRCH, "there is no process %d", (int)pid);
+	return err_set(err, -ESRCH, "there is no process %d%s", (int)pid, proc_own_pids_advice());
 }
 
 /* /proc/TID works for every thread, though it is not listed: name the process. */
@@ -348,6 +351,21 @@ void proc_note_own_namespaces(void)
 {
 	for (int i = 0; i < NAMESPACES; i++)
 		own_namespaces[i].known = stat_own(namespaces[i], &own_namespaces[i].st);
+}
+
+bool proc_own_pids(void)
+{
+	struct stat st;
+
+	return stat_own("pid", &st) && st.st_ino != INIT_PID_NS_INO;
+}
+
+const char *proc_own_pids_advice(void)
+{
+	return proc_own_pids() ?
+		       "; jsampler is in a PID namespace of its own: to see the host's processes, run the container "
+		       "with the host's (--pid=host; in Kubernetes, hostPID: true)" :
+		       "";
 }
 
 int proc_ns(struct proc *p, const char *ns, struct stat *ret)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What scripts/package made (dist/): the static program does what the dynamic one does; the tarball in a root that has
-nothing but a busybox; the .deb in one of Debian. Each records a JVM of the host.
+nothing but a busybox; the image; the .rpm in an empty root; the .deb in one of Debian. Each records a JVM of the host.
 
 usage: packages.py --dist DIRECTORY [--deb-root ROOT]
   --deb-root  a root of Debian, as mmdebstrap makes it, that may be changed
@@ -8,8 +8,10 @@ Needs root. The last line is "packages: N passed, N failed". Exit status: 0 noth
 """
 
 import argparse
+import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -71,6 +73,10 @@ class BareRoot:
             folded.unlink(missing_ok=True)
             check(" ".join((what, "records a JVM", *options)), status == 0 and "Truth.k" in text, "%d\n%s" % (status, out.decode()))
 
+    def lists(self, what, program):
+        status, out = self.run(program, "list")
+        check("%s lists the JVM" % what, status == 0 and b" Truth" in out, out)
+
 
 def tarball(tmp, tar, java):
     root = pathlib.Path(tmp, "busybox")
@@ -98,19 +104,74 @@ def tarball(tmp, tar, java):
         bare.records("read-only, it", program, java)
         subprocess.run(["umount", place], check=True)
 
+
+def unpack_image(archive, place):
+    """Returns the root and the command."""
+    layout, root = place / "layout", place / "root"
+    for d in (layout, root):
+        d.mkdir(parents=True)
+    subprocess.run(["tar", "-xf", archive, "-C", layout], check=True)
+
+    def blob(of):
+        return layout / "blobs" / of["digest"].replace(":", "/")
+    manifest = json.loads(blob(json.loads((layout / "index.json").read_text())["manifests"][0]).read_text())
+    for layer in manifest["layers"]:
+        subprocess.run(["tar", "-xf", blob(layer), "-C", root], check=True)
+    return root, json.loads(blob(manifest["config"]).read_text())["config"]["Entrypoint"]
+
+
+def image(tmp, archive, java):
+    """In the host's PID namespace, and in one of its own, where each command says once what is missing."""
+    root, command = unpack_image(archive, pathlib.Path(tmp, "image"))
+    with BareRoot(root) as bare:
+        bare.lists("the image", *command)
+        bare.records("the image", *command, java)
+        for args in (["list"], ["-p", java.pid, "-d", 1], ["no.such.Main"]):
+            _, out = run("unshare", "--pid", "--fork", "--mount-proc=%s/proc" % root, "chroot", root, *command, *args)
+            check("the image says that it is without the host's PIDs: %s" % args[0], out.count(b"--pid=host") == 1, out)
+
+
+def rpm(tmp, package, java):
+    root = pathlib.Path(tmp, "rpm")
+    root.mkdir()
+
+    def manage(*args):
+        return run("rpm", "--root", root, "--dbpath", "/var/lib/rpm", *args)
+    with BareRoot(root) as bare:
+        status, out = manage("--install", package)
+        check("rpm --install", status == 0, out)
+        status, out = bare.run("/usr/bin/jsampler", "--version")
+        check("the .rpm's program runs", status == 0 and b"static" in out, out)
+        bare.records("the .rpm", "/usr/bin/jsampler", java)
+        status, out = manage("--erase", "jsampler")
+        left = package_files(root / "usr")
+        check("erased, nothing is left", status == 0 and not left, "%s %s" % (out, left))
+
+
 def package_files(root):
     return sorted(str(p.relative_to(root)) for p in pathlib.Path(root).rglob("*jsampler*") if not str(p).startswith("%s/proc" % root))
 
 
-def deb(root, package, java):
+def older_deb(package, tmp, deb):
+    """The same as version 0.0.1, with a file that the new one does not have."""
+    tree = pathlib.Path(tmp, "older")
+    subprocess.run(["dpkg-deb", "--raw-extract", package, tree], check=True)
+    control = tree / "DEBIAN/control"
+    control.write_text(re.sub("(?m)^Version: .*", "Version: 0.0.1", control.read_text()))
+    (tree / "usr/lib/jsampler/old").touch()
+    subprocess.run(["dpkg-deb", "-Znone", "--build", tree, deb], check=True, stdout=subprocess.DEVNULL)
+
+
+def deb(tmp, root, package, java):
     shutil.copy(package, pathlib.Path(root, "it.deb"))
+    older_deb(package, tmp, pathlib.Path(root, "older.deb"))
     with BareRoot(root) as debian:
-        status, out = debian.run("dpkg", "-i", "/it.deb")
+        status, out = debian.run("dpkg", "-i", "/older.deb")
         check("dpkg -i", status == 0, out)
         status, out = debian.run("dpkg", "-i", "/it.deb")
-        check("dpkg -i again", status == 0, out)
-        status, out = debian.run("jsampler", "list")
-        check("jsampler list", status == 0 and b"Truth" in out and b"root" in out, out)
+        old = pathlib.Path(root, "usr/lib/jsampler/old").exists()
+        check("dpkg -i of a newer one", status == 0 and b"over (0.0.1)" in out and not old, out)
+        debian.lists("the .deb", "jsampler")
         debian.records("the .deb", "jsampler", java)
         status, out = debian.run("dpkg", "--purge", "jsampler")
         left = [f for d in ("usr", "etc", "var/lib/dpkg/info") for f in package_files(os.path.join(root, d))]
@@ -124,7 +185,6 @@ def main():
     o = p.parse_args()
     jdk = jvm.pick_jdk("17,25,21")
     tar = next(o.dist.glob("jsampler-*-linux-x86_64.tar.gz"))
-    package = next(o.dist.glob("jsampler_*_amd64.deb"))
     with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
         subprocess.run(["tar", "-xzf", tar, "-C", tmp], check=True)
         same_results(next(pathlib.Path(tmp).glob("jsampler-*/bin/jsampler")))
@@ -132,8 +192,10 @@ def main():
         with jvm.Jvm(jdk, classes, "Truth", ["seconds=1000", "warmup=2", "threads=1"]) as java:
             java.wait_ready()
             tarball(tmp, tar, java)
+            image(tmp, next(o.dist.glob("jsampler-*-image.tar")), java)
+            rpm(tmp, next(o.dist.glob("jsampler-*.x86_64.rpm")), java)
             if o.deb_root:
-                deb(o.deb_root, package, java)
+                deb(tmp, o.deb_root, next(o.dist.glob("jsampler_*_amd64.deb")), java)
     print("packages: %d passed, %d failed" % (counts["passed"], counts["failed"]))
     sys.exit(counts["failed"] != 0)
 

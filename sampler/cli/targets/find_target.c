@@ -120,14 +120,13 @@ static int not_found(const char *name, struct err *err)
 
 	if (c)
 		return err_set(err, -ENOENT,
-			       "no running JVM that you may see has the main class or jar "
-			       "'%.80s'; did you mean "
+			       "no running JVM that you may see has the main class or jar '%.80s'; did you mean "
 			       "'jsampler %s'?",
 			       name, c->name);
 	return err_set(err, -ENOENT,
 		       "no running JVM that you may see has the main class or jar '%.80s'; 'jsampler list' "
-		       "shows them",
-		       name);
+		       "shows them%s",
+		       name, proc_own_pids_advice());
 }
 
 /* One that may not be sampled is found where there is no other, so that the user is told why. */

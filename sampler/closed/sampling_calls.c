@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 /* As pthread_create(3) and fork(3) of glibc call it, and not otherwise. */
 #define CLONE_A_THREAD                                                                                                 \
@@ -44,7 +45,11 @@ static const struct {
 	{SCMP_SYS(sched_setattr), 1, {SCMP_A0(SCMP_CMP_EQ, 0)}},
 	{SCMP_SYS(sched_setaffinity), 1, {SCMP_A0(SCMP_CMP_EQ, 0)}},
 	{SCMP_SYS(setpriority), 2, {SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS), SCMP_A1(SCMP_CMP_EQ, 0)}},
-	{SCMP_SYS(kill), 1, {SCMP_A1(SCMP_CMP_EQ, SIGKILL)}}, /* of that child; Landlock keeps others from it */
+	/* of that child, not of all; Landlock keeps others from it */
+	{SCMP_SYS(kill), 2, {SCMP_A0(SCMP_CMP_MASKED_EQ, 0x80000000, 0), SCMP_A1(SCMP_CMP_EQ, SIGKILL)}},
+	/* Datagrams could be sent to whatever socket has a name. */
+	{SCMP_SYS(socketpair), 2, {SCMP_A0(SCMP_CMP_EQ, AF_UNIX), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_STREAM)}},
+	{SCMP_SYS(sendto), 1, {SCMP_A4(SCMP_CMP_EQ, 0)}},
 	{SCMP_SYS(prctl), 1, {SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG)}},
 	{SCMP_SYS(prctl), 1, {SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)}},
 	{SCMP_SYS(prctl), 1, {SCMP_A0(SCMP_CMP_EQ, PR_GET_NAME)}},

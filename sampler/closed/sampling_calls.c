@@ -24,8 +24,7 @@ static const int allowed[] = {
 	SCMP_SYS(rt_sigtimedwait), SCMP_SYS(timer_create), SCMP_SYS(timer_settime), SCMP_SYS(timer_delete),
 	SCMP_SYS(waitid),
 	/* sockets that are open: the broker's, the bridge's, a child's */
-	SCMP_SYS(sendmsg), SCMP_SYS(recvmsg), SCMP_SYS(sendto), SCMP_SYS(recvfrom), SCMP_SYS(shutdown), SCMP_SYS(getsockopt),
-	SCMP_SYS(socketpair),
+	SCMP_SYS(sendmsg), SCMP_SYS(recvmsg), SCMP_SYS(recvfrom), SCMP_SYS(shutdown), SCMP_SYS(getsockopt),
 	/* a target's memory and files */
 	SCMP_SYS(preadv), SCMP_SYS(fstatfs), SCMP_SYS(getdents64),
 	/* a child that reads source lines */

@@ -770,7 +770,8 @@ static void start_as_nobody(struct scene *s, int (*drop)(struct err *err))
 	s->target = fork();
 	if (s->target == 0) {
 		signal(SIGUSR1, be_root_again);
-		if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 0) < 0 || write(ready[1], "x", 1) != 1)
+		if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 0) < 0 ||
+		    write(ready[1], "x", 1) != 1)
 			_exit(1);
 		for (;;)
 			pause();
@@ -804,8 +805,8 @@ static int be_a_service(struct err *err)
 	struct __user_cap_data_struct sets[2] = {{0}, {0}};
 
 	(void)err;
-	sets[0].permitted = sets[0].effective = 1u << CAP_DAC_READ_SEARCH | 1u << CAP_SETUID | 1u << CAP_SETGID |
-						1u << CAP_SYS_PTRACE;
+	sets[0].permitted = sets[0].effective =
+		1u << CAP_DAC_READ_SEARCH | 1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_SYS_PTRACE;
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0 || setresgid(64001, 64001, 64001) < 0 || setresuid(64001, 64001, 64001) < 0)
 		return -errno;
 	return syscall(SYS_capset, &header, sets) < 0 ? -errno : 0;

@@ -219,6 +219,9 @@ int broker_appoint(struct broker *b, struct err *err)
 	};
 	int r = allow_events(b);
 
+	/* Any other request ends the list, and must not be left to a worker that was taken over. */
+	if (r == 0)
+		r = own_channel(b);
 	if (r < 0)
 		return err_set(err, r, "the process that keeps the privileges has ended: %s", strerror(-r));
 	deputy_appoint(&d);
@@ -247,8 +250,10 @@ int broker_add_target(struct broker *b, pid_t pid, bool command, uint32_t *ret, 
 {
 	int r = broker_take_in(b, pid, ret, err);
 
-	if (r == 0 && command)
+	if (r == 0 && command) {
 		b->command = *ret;
+		b->targets[*ret].uses++; /* for good: nobody else gets its number, and with that the signals */
+	}
 	return r;
 }
 
@@ -269,7 +274,7 @@ static void run_child(void *ctx, int socket)
 
 	b->socket = socket;
 	channel_stay_behind(is_own, b);
-	if (!b->drop || b->drop(NULL) == 0)
+	if ((!b->drop || b->drop(NULL) == 0) && channel_end_with(socket, b->worker) == 0)
 		broker_serve(b, socket);
 }
 
@@ -308,6 +313,8 @@ void broker_free(struct broker *b)
 	end_child(b);
 	for (size_t i = 0; i < b->n_targets; i++)
 		proc_close(b->targets[i].proc);
+	for (size_t i = 0; i < BROKER_KIN; i++)
+		free(b->kin[i].cgroup);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 }

@@ -20,7 +20,7 @@ struct err;
 struct broker;
 
 /*
- * follow: processes without their parent, too, if they are of a target's user and younger than it; else only what descends
+ * follow: processes without their parent, too, if they are of a target's user, in its cgroup, and younger than it; else only what descends
  * from a target. NULL: out of memory.
  */
 struct broker *broker_new(bool follow);

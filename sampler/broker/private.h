@@ -34,6 +34,7 @@ struct broker_kin {
 	pid_t pid;
 	uid_t uid;
 	uint64_t start;
+	char *cgroup; /* text of /proc/PID/cgroup when it was added; NULL: none */
 };
 
 struct broker {
@@ -67,6 +68,8 @@ int broker_take_in(struct broker *b, pid_t pid, uint32_t *ret, struct err *err);
 int broker_target_find(struct broker *b, pid_t pid, uint32_t *ret);
 /* Is it the process that was added, with no more rights than it had? To be released if 0 is returned. */
 int broker_target_use(struct broker *b, uint32_t number, struct broker_target **ret, struct proc_status *ret_status);
+/* The same once more: what was opened meanwhile may be that of a setuid program. 0 or -errno: -EPERM: it is. */
+int broker_target_check(const struct broker_target *t, struct proc_status *ret);
 void broker_target_release(struct broker *b, uint32_t number);
 void broker_target_forget(struct broker *b, uint32_t number);
 

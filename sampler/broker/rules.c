@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -112,13 +113,19 @@ static bool is_debug_file(struct proc *p, const char *path)
 	       (named && (starts_with(path, DEBUG_ROOT) || is_beside_mapped(p, path)));
 }
 
+/* Who lacks CAP_SETUID still has the caller's ids, and the target would choose among the caller's files. */
+static bool opens_as(const struct proc_status *st)
+{
+	return (uid_t)setfsuid((uid_t)-1) == st->euid;
+}
+
 int broker_open_path(struct broker_target *t, const struct proc_status *st, const char *path)
 {
 	int fd, r;
 
 	if (is_perf_map(st, path))
 		return open_perf_map(t->proc, st);
-	if (!is_debug_file(t->proc, path))
+	if (!is_debug_file(t->proc, path) || !opens_as(st))
 		return -EACCES;
 	r = target_file_open(t->proc, path, &fd, NULL);
 	return r < 0 ? r : fd;
@@ -253,6 +260,8 @@ static int open_thread_event(struct broker *b, const struct broker_request *q)
 		r = fd = open_event(q, -1);
 		if (fd >= 0)
 			r = group_of(thread, &group);
+		if (r == 0 && broker_target_check(t, &st) == -EPERM)
+			r = -EPERM;
 		broker_target_release(b, number);
 	}
 	broker_target_forget(b, number);

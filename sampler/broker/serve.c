@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -53,10 +54,14 @@ static int make_file(const void *bytes, size_t len)
 {
 	CLEANUP(close_at_exit) int fd = memfd_create("jsampler", MFD_CLOEXEC);
 	char self[40];
+	ssize_t n;
 	int r;
 
-	if (fd < 0 || write(fd, bytes, len) != (ssize_t)len)
+	if (fd < 0)
 		return -errno;
+	n = write(fd, bytes, len);
+	if (n != (ssize_t)len)
+		return n < 0 ? -errno : -EIO;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	r = open(self, O_RDONLY | O_CLOEXEC);
 	return r < 0 ? -errno : r;
@@ -76,14 +81,14 @@ static int open_proc(struct proc *p, uint32_t name)
 	bool ns = name >= BROKER_NS_PID;
 	int fd;
 
-	if (name == BROKER_EXE)
+	if (name == BROKER_EXE) {
 		fd = open_exe(p);
-	else
+	} else {
 		fd = openat(proc_dirfd(p), names[name][0],
 			    (ns ? O_PATH : O_RDONLY | O_NOFOLLOW | O_NOCTTY) | O_CLOEXEC);
-	if (fd >= 0)
-		return fd;
-	return fd == -ENOENT || errno == ENOENT ? -ESRCH : -errno;
+		fd = fd < 0 ? -errno : fd;
+	}
+	return fd == -ENOENT ? -ESRCH : fd;
 }
 
 static int open_task(struct proc *p, int32_t tid, const char *name)
@@ -105,17 +110,32 @@ static int open_descendants(struct proc *p)
 	return r < 0 ? r : make_file(pids, n * sizeof(*pids));
 }
 
+/* Of this thread. The kernel does the same when fsuid changes from 0 and to 0, but only then: capabilities(7). */
+static void pass_over_permissions(bool on)
+{
+	const uint32_t rights = 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH;
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[2];
+
+	if (syscall(SYS_capget, &header, sets) < 0)
+		return;
+	sets[0].effective = (sets[0].effective & ~rights) | (on ? sets[0].permitted & rights : 0);
+	syscall(SYS_capset, &header, sets);
+}
+
 /* As the target, whose files these are: on a host, its root is everybody's. credentials(7), setfsuid(2). */
 static void become(const struct proc_status *st)
 {
 	setfsgid(st->egid);
 	setfsuid(st->euid);
+	pass_over_permissions(st->euid == 0);
 }
 
 static void return_to_self(void)
 {
 	setfsuid(geteuid());
 	setfsgid(getegid());
+	pass_over_permissions(true);
 }
 
 static void close_maps(struct maps **m)
@@ -146,7 +166,7 @@ static int open_file(struct broker_target *t, const struct proc_status *st, cons
 	become(st);
 	r = q->what == BROKER_MAPPED ? open_mapped(t->proc, q->start) : broker_open_path(t, st, q->path);
 	return_to_self();
-	return r;
+	return r == -EPROTO ? -EIO : r; /* a file system of the target's may answer anything (fuse(4)) */
 }
 
 static int open_of_target(struct broker_target *t, const struct proc_status *st, const struct broker_request *q)
@@ -174,6 +194,10 @@ static int serve_target(struct broker *b, const struct broker_request *q)
 	if (r < 0)
 		return r;
 	r = open_of_target(t, &st, q);
+	if (r >= 0 && broker_target_check(t, &st) == -EPERM) {
+		close(r);
+		r = -EPERM;
+	}
 	broker_target_release(b, q->target);
 	return r;
 }

@@ -1,6 +1,7 @@
 /* Which processes are this run's: those that the program chose, and those that they started. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sampler/broker/private.h"
@@ -9,7 +10,7 @@
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/proc_stat.h"
 
-enum { STAT_MAX = 4096, ANCESTORS_MAX = 64 };
+enum { STAT_MAX = 4096, CGROUP_MAX = 64 << 10, ANCESTORS_MAX = 64 };
 
 static int read_stat(struct proc *p, struct proc_stat *ret)
 {
@@ -22,6 +23,22 @@ static int read_stat(struct proc *p, struct proc_stat *ret)
 static void proc_close_at_exit(struct proc **p)
 {
 	proc_close(*p);
+}
+
+/* Where it is in all hierarchies; NULL: the kernel has none. */
+static char *read_cgroup(struct proc *p)
+{
+	char *text = NULL;
+
+	return proc_read(p, "cgroup", CGROUP_MAX, &text, NULL) < 0 ? NULL : text;
+}
+
+static void remember(struct broker *b, struct proc *p, uid_t uid, uint64_t start)
+{
+	struct broker_kin *k = &b->kin[b->n_kin++ % BROKER_KIN];
+
+	free(k->cgroup);
+	*k = (struct broker_kin){proc_pid(p), uid, start, read_cgroup(p)};
 }
 
 static struct broker_target *free_number(struct broker *b)
@@ -46,7 +63,7 @@ static int add(struct broker *b, struct proc **p, uint32_t *ret)
 	t = free_number(b);
 	if (!t)
 		return -E2BIG;
-	b->kin[b->n_kin++ % BROKER_KIN] = (struct broker_kin){proc_pid(*p), st.euid, s.start};
+	remember(b, *p, st.euid, s.start);
 	*t = (struct broker_target){.pid = proc_pid(*p), .uid = st.uid, .euid = st.euid, .finds = 1};
 	t->proc = take_ptr(*p);
 	*ret = (uint32_t)(t - b->targets);
@@ -71,16 +88,30 @@ static size_t kin_count(const struct broker *b)
 	return b->n_kin < BROKER_KIN ? b->n_kin : BROKER_KIN;
 }
 
-/* What has lost its parent before it was asked for cannot be told from others of its user's that are younger than the target. */
+static bool is_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/*
+ * What has lost its parent before it was asked for cannot be told from others of its user's that are younger than the target
+ * and in its cgroup, which a child has from its parent, and keeps unless who may write there moves it: cgroups(7).
+ */
 static bool may_be_orphan(const struct broker *b, struct proc *p)
 {
+	CLEANUP(free_at_exit) char *cgroup = NULL;
 	struct proc_status st;
 
 	if (!b->follow || proc_status(p, &st) < 0)
 		return false;
-	for (size_t i = 0; i < kin_count(b); i++)
-		if (b->kin[i].start <= proc_start_ticks(p) && b->kin[i].uid == st.uid && b->kin[i].uid == st.euid)
+	cgroup = read_cgroup(p);
+	for (size_t i = 0; i < kin_count(b); i++) {
+		const struct broker_kin *k = &b->kin[i];
+
+		if (k->start <= proc_start_ticks(p) && k->uid == st.uid && k->uid == st.euid &&
+		    is_same(k->cgroup, cgroup))
 			return true;
+	}
 	return false;
 }
 
@@ -155,6 +186,14 @@ int broker_target_find(struct broker *b, pid_t pid, uint32_t *ret)
 	return r;
 }
 
+/* Its directory is nobody else's, and tells of its CPU time until it has been waited for. */
+int broker_target_check(const struct broker_target *t, struct proc_status *ret)
+{
+	int r = proc_status(t->proc, ret);
+
+	return r == 0 && t->euid != 0 && (ret->uid != t->uid || ret->euid != t->euid) ? -EPERM : r;
+}
+
 int broker_target_use(struct broker *b, uint32_t number, struct broker_target **ret, struct proc_status *ret_status)
 {
 	struct broker_target *t = number < BROKER_TARGETS_MAX ? &b->targets[number] : NULL;
@@ -168,10 +207,7 @@ int broker_target_use(struct broker *b, uint32_t number, struct broker_target **
 	pthread_mutex_unlock(&b->lock);
 	if (!found)
 		return -EPROTO;
-	/* Its directory is nobody else's, and tells of its CPU time until it has been waited for. */
-	r = proc_status(t->proc, ret_status);
-	if (r == 0 && t->euid != 0 && (ret_status->uid != t->uid || ret_status->euid != t->euid))
-		r = -EPERM;
+	r = broker_target_check(t, ret_status);
 	if (r < 0)
 		broker_target_release(b, number);
 	*ret = t;

@@ -129,7 +129,7 @@ static void run_child(void *ctx, int socket)
 	 * input by the name of /dev/stdin, as others are by that of /dev/fd/N. */
 	o->socket = socket;
 	channel_stay_behind(o->n_inputs ? NULL : is_own, o);
-	if (!o->drop || o->drop(&err) == 0)
+	if ((!o->drop || o->drop(&err) == 0) && channel_end_with(socket, o->parent) == 0)
 		opener_serve(o, socket);
 }
 
@@ -138,6 +138,7 @@ int opener_start(struct opener *o, int (*drop)(struct err *err), struct err *err
 	int r;
 
 	o->drop = drop;
+	o->parent = getpid();
 	r = channel_start(run_child, o, &o->socket, &o->child);
 	if (r < 0)
 		return err_set(err, r, "cannot start the process that opens files: %s", strerror(-r));

@@ -32,7 +32,7 @@ struct opener_output {
 
 struct opener {
 	int socket; /* -1: not started */
-	pid_t child;
+	pid_t child, parent;
 	int (*drop)(struct err *err); /* what the child gives up first; NULL: nothing */
 	const char *const *inputs;
 	size_t n_inputs;

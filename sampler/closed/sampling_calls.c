@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 /* As pthread_create(3) and fork(3) of glibc call it, and not otherwise. */
 #define CLONE_A_THREAD                                                                                                 \
@@ -23,8 +24,7 @@ static const int allowed[] = {
 	SCMP_SYS(rt_sigtimedwait), SCMP_SYS(timer_create), SCMP_SYS(timer_settime), SCMP_SYS(timer_delete),
 	SCMP_SYS(waitid),
 	/* sockets that are open: the broker's, the bridge's, a child's */
-	SCMP_SYS(sendmsg), SCMP_SYS(recvmsg), SCMP_SYS(sendto), SCMP_SYS(recvfrom), SCMP_SYS(shutdown), SCMP_SYS(getsockopt),
-	SCMP_SYS(socketpair),
+	SCMP_SYS(sendmsg), SCMP_SYS(recvmsg), SCMP_SYS(recvfrom), SCMP_SYS(shutdown), SCMP_SYS(getsockopt),
 	/* a target's memory and files */
 	SCMP_SYS(preadv), SCMP_SYS(fstatfs), SCMP_SYS(getdents64),
 	/* a child that reads source lines */
@@ -44,7 +44,11 @@ static const struct {
 	{SCMP_SYS(sched_setattr), 1, {SCMP_A0(SCMP_CMP_EQ, 0)}},
 	{SCMP_SYS(sched_setaffinity), 1, {SCMP_A0(SCMP_CMP_EQ, 0)}},
 	{SCMP_SYS(setpriority), 2, {SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS), SCMP_A1(SCMP_CMP_EQ, 0)}},
-	{SCMP_SYS(kill), 1, {SCMP_A1(SCMP_CMP_EQ, SIGKILL)}}, /* of that child; Landlock keeps others from it */
+	/* of that child, not of all; Landlock keeps others from it */
+	{SCMP_SYS(kill), 2, {SCMP_A0(SCMP_CMP_MASKED_EQ, 0x80000000, 0), SCMP_A1(SCMP_CMP_EQ, SIGKILL)}},
+	/* Datagrams could be sent to whatever socket has a name. */
+	{SCMP_SYS(socketpair), 2, {SCMP_A0(SCMP_CMP_EQ, AF_UNIX), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_STREAM)}},
+	{SCMP_SYS(sendto), 1, {SCMP_A4(SCMP_CMP_EQ, 0)}},
 	{SCMP_SYS(prctl), 1, {SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG)}},
 	{SCMP_SYS(prctl), 1, {SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)}},
 	{SCMP_SYS(prctl), 1, {SCMP_A0(SCMP_CMP_EQ, PR_GET_NAME)}},

@@ -3,17 +3,23 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* Room for more than one, so that those that were not asked for are seen, and closed. */
 enum { FDS_MAX = 4 };
+
+/* Where there is no pidfd; for what is to be done at the end. */
+enum { LOOK_MS = 500, GRACE_MS = 5000, WATCH_STACK = 64 << 10 };
 
 union control {
 	struct cmsghdr align;
@@ -79,6 +85,45 @@ void channel_stay_behind(bool (*own)(const void *ctx, int fd), const void *ctx)
 	}
 	if (own)
 		channel_close_others(own, ctx);
+}
+
+struct watch {
+	int socket;
+	pid_t other;
+};
+
+/* PR_SET_PDEATHSIG would need the parent's right to send this process signals, which it has given up. */
+static void *watch(void *arg)
+{
+	struct watch w = *(struct watch *)arg;
+	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, w.other, 0), .events = POLLIN};
+
+	free(arg);
+	while (getppid() == w.other && poll(&p, 1, p.fd < 0 ? LOOK_MS : -1) <= 0)
+		;
+	shutdown(w.socket, SHUT_RDWR);
+	poll(NULL, 0, GRACE_MS);
+	_exit(1);
+}
+
+int channel_end_with(int socket, pid_t other)
+{
+	struct watch *w = malloc(sizeof(*w));
+	pthread_attr_t attr;
+	pthread_t thread;
+	int r;
+
+	if (!w)
+		return -ENOMEM;
+	*w = (struct watch){socket, other};
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, WATCH_STACK);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	r = pthread_create(&thread, &attr, watch, w);
+	pthread_attr_destroy(&attr);
+	if (r)
+		free(w);
+	return -r;
 }
 
 void channel_end(int socket, pid_t child)

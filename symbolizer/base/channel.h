@@ -29,6 +29,13 @@ void channel_stay_behind(bool (*own)(const void *ctx, int fd), const void *ctx);
 /* Closes the descriptors of this process that are not `own`. */
 void channel_close_others(bool (*own)(const void *ctx, int fd), const void *ctx);
 
+/*
+ * In such a child: once `other`, its parent, has ended, the channel is closed, even if a process that the parent left behind
+ * has a copy of its end, and this process ends soon after. In a thread, which has the rights that the caller has now.
+ * 0 or -errno.
+ */
+int channel_end_with(int socket, pid_t other);
+
 /* Closes this end, which is to end the process, and waits for that. -1, 0: never started. */
 void channel_end(int socket, pid_t child);
 

@@ -239,13 +239,17 @@ def is_gone(pid):
     return not fields(pid) or fields(pid)["State"].startswith("Z")
 
 
+# JSAMPLER_KILLS=200 is the number of a review; CI has to be short.
+KILLS = int(os.environ.get("JSAMPLER_KILLS", "12"))
+
+
 def killed(name, args, size, seconds):
     """Wherever either process is killed: no process, no half output. seconds: how long it takes."""
     with tempfile.TemporaryDirectory() as tmp:
         left, whole, ended = [], 0, 0
-        for i in range(200):
+        for i in range(KILLS):
             p = subprocess.Popen([shell.JS, *args, "-o", tmp + "/x.out"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(i / 200 * seconds)
+            time.sleep(i / KILLS * seconds)
             both = descendants(p.pid)
             try:
                 os.kill(both[-1] if i % 2 else p.pid, signal.SIGKILL)
@@ -260,8 +264,61 @@ def killed(name, args, size, seconds):
                 left.append((i, found))
             for f in found:
                 os.unlink(os.path.join(tmp, f))
-        check("%s, killed 200 times at random: nothing is left" % name, not left, left)
+        check("%s, killed %d times at random: nothing is left" % (name, KILLS), not left, left)
         print("     %d killed themselves, %d wrote their file" % (ended, whole))
+
+
+def sockets():
+    """Those of processes of this program, by inode."""
+    return {to for d in os.listdir("/proc") if d.isdigit() and fields(int(d)).get("Name") == "jsampler"
+            for to in open_files(int(d)).values() if to.startswith("socket:")}
+
+
+def killed_alone(what, args, target=None):
+    """Each of the worker, the broker and the opener, at any time: none stays, no half output, no command or target that is stopped."""
+    rounds, left = KILLS, []
+    with tempfile.TemporaryDirectory() as tmp:
+        for i in range(rounds):
+            p = subprocess.Popen([shell.JS, *args[:1], "-o", tmp + "/x.folded", *args[1:]], stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=jvm.die_with_parent)
+            time.sleep(0.6 * (i // 3 + 1) / (rounds // 3))
+            all_of_it = descendants(p.pid)
+            own = [d for d in all_of_it if fields(d).get("Name") == "jsampler"]
+            held = {to for d in own for to in open_files(d).values() if to.startswith("socket:")}
+            try:
+                os.kill(own[i % len(own)] if own else p.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            try:
+                p.wait(20)
+            except subprocess.TimeoutExpired:
+                left.append((i, "goes on"))
+                p.kill()
+                p.wait()
+            if not jvm.wait_until(lambda: all(map(is_gone, all_of_it))):
+                left.append((i, [(d, fields(d).get("Name"), fields(d).get("State")) for d in all_of_it if not is_gone(d)]))
+            if held & sockets():
+                left.append((i, held & sockets()))
+            if target and fields(target)["State"][0] not in "RS":
+                left.append((i, "target is " + fields(target)["State"]))
+            for f in os.listdir(tmp):
+                read = shell.run(["replay" if args[0] == "snapshot" else "report", os.path.join(tmp, f)]) if os.path.getsize(os.path.join(tmp, f)) else None
+                if f != "x.folded" or (read and (read.returncode or "truncated" in read.stderr)):
+                    left.append((i, f, read and read.stderr))
+                os.unlink(os.path.join(tmp, f))
+    check("%s, each process killed alone, %d times: nothing is left" % (what, rounds), not left, left)
+
+
+def kills_while_sampling():
+    target = busy_process(OTHER_USER)
+    try:
+        # An end by itself falls into the time in which they are killed.
+        killed_alone("record -- COMMAND", ["record", "-F", "99", "--", "timeout", "0.4", "sh", "-c", "while :; do :; done"])
+        killed_alone("record -p", ["record", "-F", "99", "-d", "0.4", "-p", str(target.pid)], target.pid)
+        killed_alone("snapshot", ["snapshot", "-p", str(target.pid)], target.pid)
+    finally:
+        target.kill()
+        target.wait()
 
 
 def kills():
@@ -287,6 +344,7 @@ def main():
     outputs()
     fifo()
     kills()
+    kills_while_sampling()
     trials(sys.argv[1:] or trial_names())
     sampling_trials(sys.argv[1:] or trial_names())
     shell.finish()

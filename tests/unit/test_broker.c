@@ -7,13 +7,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -432,6 +435,51 @@ static void finds_orphans_when_following(void **state)
 	kill(pid, SIGKILL);
 }
 
+/* Makes one in the first hierarchy where that may be done, with this process in it. */
+static bool move_to_cgroup(pid_t pid, char *ret, size_t size)
+{
+	static const char *const roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup/freezer", "/sys/fs/cgroup"};
+	char path[200];
+	bool moved = false;
+
+	for (size_t i = 0; !moved && i < sizeof(roots) / sizeof(roots[0]); i++) {
+		FILE *f;
+
+		snprintf(ret, size, "%s/jsampler-test-%d", roots[i], (int)getpid());
+		if (mkdir(ret, 0755) < 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/cgroup.procs", ret);
+		f = fopen(path, "we");
+		moved = f && fprintf(f, "%d", (int)pid) > 0 && fflush(f) == 0;
+		if (f)
+			fclose(f);
+		if (!moved)
+			rmdir(ret);
+	}
+	return moved;
+}
+
+static void remove_cgroup(const char *path)
+{
+	for (int i = 0; i < 1000 && rmdir(path) < 0 && errno == EBUSY; i++)
+		usleep(10000);
+}
+
+static void orphans_are_in_the_targets_cgroup(void **state)
+{
+	struct scene *s = *state;
+	pid_t pid = start_child_of_target(s, true, true);
+	char cgroup[160];
+	bool moved = move_to_cgroup(pid, cgroup, sizeof(cgroup));
+
+	if (moved)
+		expect_found(s, pid, -EPERM);
+	kill(pid, SIGKILL);
+	if (!moved)
+		skip();
+	remove_cgroup(cgroup);
+}
+
 /* --- events --- */
 
 static int ask(struct scene *s, const struct broker_request *q)
@@ -444,6 +492,28 @@ static int ask(struct scene *s, const struct broker_request *q)
 	if (fd >= 0)
 		close(fd);
 	return r < 0 ? r : a.code;
+}
+
+/* Whoever could have the number of the command given to another process could have that ended. */
+static void signals_are_for_the_command(void **state)
+{
+	const struct broker_request release = {.what = BROKER_RELEASE};
+	struct scene *s = *state;
+	pid_t pid = start_child_of_target(s, false, false);
+	uint32_t number;
+	int pidfd = -1;
+
+	broker_free(s->b);
+	s->b = broker_new(false);
+	assert_int_equal(broker_add_target(s->b, s->target, true, &number, NULL), 0);
+	assert_int_equal(broker_start(s->b, NULL, NULL), 0);
+	assert_int_equal(ask(s, &release), 0);
+	assert_int_equal(broker_find(s->b, pid, &number, &pidfd), 0);
+	assert_int_not_equal(number, 0);
+	close(pidfd);
+	assert_int_equal(broker_signal(s->b, SIGTERM), -EPIPE);
+	assert_int_equal(kill(pid, 0), 0);
+	kill(pid, SIGKILL);
 }
 
 static struct broker_request event(pid_t tid)
@@ -524,6 +594,62 @@ static void other_events_are_refused(void **state)
 	assert_int_equal(ask(s, &q), -EPIPE); /* too late */
 }
 
+/* In a child: what is appointed is so for good. */
+static void appointed_it_allows_no_more_events(void **state)
+{
+	const struct broker_request q = {.what = BROKER_ALLOW_EVENT, .attr = {.type = PERF_TYPE_BREAKPOINT}};
+	struct scene *s = *state;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(broker_appoint(s->b, NULL) == 0 && ask(s, &q) == -EPIPE ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* --- the end --- */
+
+/* A process that is left behind has the worker's end of the channel; what it gets when the worker has gone. */
+static void stay_behind(struct scene *s, pid_t worker, int out)
+{
+	const struct broker_request q = {.what = BROKER_PROC, .name = BROKER_STAT};
+	int r = 0;
+
+	while (getppid() == worker)
+		usleep(1000);
+	for (int i = 0; i < 1000 && r == 0; i++) {
+		usleep(1000);
+		r = ask(s, &q);
+	}
+	(void)!write(out, &r, sizeof(r));
+	_exit(0);
+}
+
+static void ends_with_the_worker(void **state)
+{
+	struct scene *s = *state;
+	int out[2], r = 0;
+	pid_t worker;
+
+	broker_free(s->b);
+	assert_int_equal(pipe(out), 0);
+	worker = fork();
+	if (worker == 0) {
+		restart(s);
+		worker = getpid();
+		if (fork() == 0)
+			stay_behind(s, worker, out[1]);
+		kill(worker, SIGKILL);
+	}
+	s->b = NULL;
+	close(out[1]);
+	assert_int_equal(waitpid(worker, NULL, 0), worker);
+	assert_int_equal(read(out[0], &r, sizeof(r)), sizeof(r));
+	assert_int_equal(r, -EPIPE);
+	close(out[0]);
+}
+
 /* --- whatever comes --- */
 
 static void random_requests_end_it(void **state)
@@ -597,6 +723,115 @@ static void more_rights_are_refused(void **state)
 	close(go[1]);
 }
 
+/* --- while something is opened --- */
+
+static pid_t changes_ids; /* 0: none */
+static const char *opens_with;
+
+static void change_ids(const char *path)
+{
+	if (!changes_ids || strcmp(path, opens_with) != 0)
+		return;
+	kill(changes_ids, SIGUSR1);
+	usleep(200000);
+}
+
+int __real_openat(int dir, const char *path, int flags, ...);
+int __wrap_openat(int dir, const char *path, int flags, ...);
+int __wrap___openat_2(int dir, const char *path, int flags);
+
+int __wrap_openat(int dir, const char *path, int flags, ...)
+{
+	change_ids(path);
+	return __real_openat(dir, path, flags, 0);
+}
+
+int __wrap___openat_2(int dir, const char *path, int flags)
+{
+	return __wrap_openat(dir, path, flags);
+}
+
+static void be_root_again(int signal)
+{
+	(void)signal;
+	(void)!setresuid(0, 0, 0);
+}
+
+/* Started with the test's program in memory, root's for now; *s: its broker. */
+static void start_as_nobody(struct scene *s, int (*drop)(struct err *err))
+{
+	uint32_t number;
+	int ready[2];
+	char byte;
+
+	end_process(&s->target);
+	broker_free(s->b);
+	assert_int_equal(pipe(ready), 0);
+	s->target = fork();
+	if (s->target == 0) {
+		signal(SIGUSR1, be_root_again);
+		if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 0) < 0 ||
+		    write(ready[1], "x", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	s->b = broker_new(false);
+	assert_int_equal(broker_add_target(s->b, s->target, false, &number, NULL), 0);
+	changes_ids = opens_with ? s->target : 0;
+	assert_int_equal(broker_start(s->b, drop, NULL), 0);
+	changes_ids = 0;
+}
+
+static void rights_gained_meanwhile_are_refused(void **state)
+{
+	struct scene *s = *state;
+
+	if (geteuid() != 0)
+		skip();
+	opens_with = "mem";
+	start_as_nobody(s, NULL);
+	opens_with = NULL;
+	assert_int_equal(broker_proc(s->b, 0, BROKER_MEM), -EPERM);
+}
+
+/* A service's user, with capabilities: no id changes from 0 then, and with it no capability. */
+static int be_a_service(struct err *err)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[2] = {{0}, {0}};
+
+	(void)err;
+	sets[0].permitted = sets[0].effective =
+		1u << CAP_DAC_READ_SEARCH | 1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_SYS_PTRACE;
+	if (prctl(PR_SET_KEEPCAPS, 1) < 0 || setresgid(64001, 64001, 64001) < 0 || setresuid(64001, 64001, 64001) < 0)
+		return -errno;
+	return syscall(SYS_capset, &header, sets) < 0 ? -errno : 0;
+}
+
+static void files_are_opened_as_the_target(void **state)
+{
+	struct scene *s = *state;
+	char dir[4096], path[5000];
+	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+	int r;
+
+	if (geteuid() != 0)
+		skip();
+	assert_true(n > 0);
+	dir[n] = '\0';
+	*strrchr(dir, '/') = '\0';
+	snprintf(path, sizeof(path), "%s/test_broker_private.debuginfo", dir);
+	close(open(path, O_WRONLY | O_CREAT, 0600));
+	start_as_nobody(s, be_a_service);
+	r = broker_path(s->b, 0, path);
+	unlink(path);
+	assert_int_equal(r, -EACCES);
+}
+
 static void who_is_not_there_is_no_target(void **state)
 {
 	struct scene *s = *state;
@@ -621,11 +856,17 @@ int main(void)
 		cmocka_unit_test_setup_teardown(debug_files_are_beside_what_is_mapped, setup, teardown),
 		cmocka_unit_test_setup_teardown(finds_what_a_target_started, setup, teardown),
 		cmocka_unit_test_setup_teardown(finds_orphans_when_following, setup, teardown),
+		cmocka_unit_test_setup_teardown(orphans_are_in_the_targets_cgroup, setup, teardown),
+		cmocka_unit_test_setup_teardown(signals_are_for_the_command, setup, teardown),
 		cmocka_unit_test_setup_teardown(events_are_of_targets, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_events_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(appointed_it_allows_no_more_events, setup, teardown),
+		cmocka_unit_test_setup_teardown(ends_with_the_worker, setup, teardown),
 		cmocka_unit_test_setup_teardown(random_requests_end_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(numbers_are_given_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(more_rights_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(rights_gained_meanwhile_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(files_are_opened_as_the_target, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_is_not_there_is_no_target, setup, teardown),
 	};
 

@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -100,6 +102,57 @@ static void dies_with_a_line(void **state)
 	snprintf(expected, sizeof(expected), "jsampler: system call %d (0x1234, 0xabcd) is not allowed", SYS_socket);
 	assert_int_equal(strncmp(said, expected, strlen(expected)), 0);
 	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1); /* one */
+}
+
+/* --- while sampling --- */
+
+static void begin_sampling(void)
+{
+	struct closed_gaps g;
+
+	if (closed_begin(CLOSED_SAMPLING, -1, &g, NULL) < 0 || g.filter)
+		_exit(2);
+}
+
+static void make_datagrams(void)
+{
+	int pair[2];
+
+	begin_sampling();
+	socketpair(AF_UNIX, SOCK_DGRAM, 0, pair);
+}
+
+static void send_to_a_name(void)
+{
+	const struct sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = "/nonexistent"};
+	int pair[2];
+
+	begin_sampling();
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0 && send(pair[0], "x", 1, MSG_NOSIGNAL) == 1)
+		sendto(pair[0], "x", 1, 0, (const struct sockaddr *)&to, sizeof(to));
+}
+
+/* No group has that number. */
+static void kill_a_group(void)
+{
+	begin_sampling();
+	kill(-INT32_MAX, SIGKILL);
+}
+
+static void sampling_reaches_nobody_else(void **state)
+{
+	static void (*const tries[])(void) = {make_datagrams, send_to_a_name, kill_a_group};
+	static const int calls[] = {SYS_socketpair, SYS_sendto, SYS_kill};
+	char said[512], expected[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+		int status = run(tries[i], said, sizeof(said));
+
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);
+		snprintf(expected, sizeof(expected), "jsampler: system call %d (", calls[i]);
+		assert_int_equal(strncmp(said, expected, strlen(expected)), 0);
+	}
 }
 
 /* libc would look for the file of the time zone once more, and take UTC where it cannot. */
@@ -224,6 +277,7 @@ int main(void)
 		cmocka_unit_test(works_on),
 		cmocka_unit_test(keeps_the_time_zone),
 		cmocka_unit_test(dies_with_a_line),
+		cmocka_unit_test(sampling_reaches_nobody_else),
 		cmocka_unit_test(abort_is_abort),
 		cmocka_unit_test(what_is_refused_is_said),
 		cmocka_unit_test(landlock_closes_files),

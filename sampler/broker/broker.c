@@ -10,6 +10,7 @@
 #include "sampler/broker/private.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/proc.h"
 
@@ -187,6 +188,16 @@ static int deputy_schedule(void *ctx, pid_t tid, bool realtime, int nice)
 			 &(struct broker_request){.what = BROKER_SCHEDULE, .tid = tid, .name = realtime, .cpu = nice});
 }
 
+/* clock_getcpuclockid(3): any process's, without any right over it. */
+static uint64_t deputy_cpu_ns(void *ctx)
+{
+	const struct broker *b = ctx;
+	clockid_t clock;
+	uint64_t ns;
+
+	return clock_getcpuclockid(b->child, &clock) == 0 && clock_read_ns(clock, &ns) ? ns : 0;
+}
+
 static int allow_events(struct broker *b)
 {
 	size_t n;
@@ -216,6 +227,7 @@ int broker_appoint(struct broker *b, struct err *err)
 		.host_path = deputy_host_path,
 		.event = deputy_event,
 		.schedule = deputy_schedule,
+		.cpu_ns = deputy_cpu_ns,
 	};
 	int r = allow_events(b);
 

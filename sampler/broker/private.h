@@ -11,6 +11,7 @@
 #include "symbolizer/target/deputy.h"
 
 struct err;
+struct maps;
 struct perf_event_attr;
 struct proc;
 struct proc_status;
@@ -79,6 +80,16 @@ void broker_target_forget(struct broker *b, uint32_t number);
 int broker_open_path(struct broker_target *t, const struct proc_status *st, const char *path);
 int broker_open_host_path(const char *path);
 int broker_open_event(struct broker *b, const struct broker_request *q, int filter_fd);
+
+/* --- maps_cache.c --- */
+
+/*
+ * Mappings of p in which `wanted` finds something: those that this thread has read, or else those of now. -ENOENT: it
+ * finds nothing. *ret is valid until the next call.
+ */
+int broker_maps_seek(struct proc *p, bool (*wanted)(const struct maps *m, const void *arg), const void *arg,
+		     const struct maps **ret);
+void broker_maps_forget(void); /* at the end of a thread */
 
 /* --- serve.c --- */
 

@@ -77,30 +77,34 @@ static bool is_perf_map(const struct proc_status *st, const char *path)
 	return strcmp(path, name) == 0;
 }
 
-static void close_maps(struct maps **m)
+struct folder {
+	const char *path;
+	size_t len;
+};
+
+static bool has_folder(const struct maps *maps, const void *arg)
 {
-	if (*m)
-		maps_close(*m);
+	const struct folder *f = arg;
+
+	for (size_t i = 0; i < maps_count(maps); i++) {
+		const struct mapping *m = maps_at(maps, i);
+		const char *slash = m->inode ? strrchr(m->path, '/') : NULL;
+
+		if (slash && (size_t)(slash - m->path) == f->len && strncmp(m->path, f->path, f->len) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* "DIR/NAME", "DIR/.debug/NAME" where DIR has something that is mapped; gdb(1), "Debugging Information in Separate Files". */
 static bool is_beside_mapped(struct proc *p, const char *path)
 {
-	CLEANUP(close_maps) struct maps *maps = NULL;
-	size_t dir = (size_t)(strrchr(path, '/') - path);
+	struct folder f = {path, (size_t)(strrchr(path, '/') - path)};
+	const struct maps *maps;
 
-	if (dir >= 7 && strncmp(path + dir - 7, "/.debug", 7) == 0)
-		dir -= 7;
-	if (maps_open(p, NULL, &maps, NULL) < 0)
-		return false;
-	for (size_t i = 0; i < maps_count(maps); i++) {
-		const struct mapping *m = maps_at(maps, i);
-		const char *slash = m->inode ? strrchr(m->path, '/') : NULL;
-
-		if (slash && (size_t)(slash - m->path) == dir && strncmp(m->path, path, dir) == 0)
-			return true;
-	}
-	return false;
+	if (f.len >= 7 && strncmp(path + f.len - 7, "/.debug", 7) == 0)
+		f.len -= 7;
+	return broker_maps_seek(p, has_folder, &f, &maps) == 0;
 }
 
 static bool is_debug_file(struct proc *p, const char *path)

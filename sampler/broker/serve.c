@@ -138,24 +138,20 @@ static void return_to_self(void)
 	pass_over_permissions(true);
 }
 
-static void close_maps(struct maps **m)
+static bool has_file_at(const struct maps *maps, const void *start)
 {
-	if (*m)
-		maps_close(*m);
+	const struct mapping *m = maps_find(maps, *(const uint64_t *)start);
+
+	return m && m->inode;
 }
 
 static int open_mapped(struct proc *p, uint64_t start)
 {
-	CLEANUP(close_maps) struct maps *maps = NULL;
-	const struct mapping *m;
-	int fd, r = maps_open(p, NULL, &maps, NULL);
+	const struct maps *maps;
+	int fd, r = broker_maps_seek(p, has_file_at, &start, &maps);
 
-	if (r < 0)
-		return r;
-	m = maps_find(maps, start);
-	if (!m || !m->inode)
-		return -ENOENT;
-	r = target_file_open_mapping(p, m, &fd, NULL);
+	if (r == 0)
+		r = target_file_open_mapping(p, maps_find(maps, start), &fd, NULL);
 	return r < 0 ? r : fd;
 }
 
@@ -349,6 +345,7 @@ static void *serve_channel(void *arg)
 	while (r == 0);
 	if (r == -EPROTO)
 		_exit(1); /* all channels */
+	broker_maps_forget();
 	close(c.socket);
 	count_channel(c.b, -1);
 	return NULL;

@@ -27,6 +27,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/target/deputy.h"
 
 enum {
 	LIVE_LINE_MS = 250,
@@ -185,7 +186,7 @@ static void live_line(const struct record *rec, uint64_t elapsed_ns)
 {
 	struct session_live l = runs_live(rec->runs);
 
-	summary_live_line(elapsed_ns, &l, clock_process_cpu_ns());
+	summary_live_line(elapsed_ns, &l, deputy_and_own_cpu_ns());
 }
 
 /* Processes that a command leaves behind, such as a daemon, may run forever. */
@@ -251,7 +252,7 @@ static bool wait_for_end(struct record *rec)
 			stuck_expect(&stuck, clock_monotonic_ns());
 			runs_stop(rec->runs);
 		}
-		hang = stuck_look(&stuck, clock_monotonic_ns(), clock_process_cpu_ns());
+		hang = stuck_look(&stuck, clock_monotonic_ns(), deputy_and_own_cpu_ns());
 		if (hang)
 			break;
 		if (live)

@@ -1,5 +1,6 @@
 #include "symbolizer/target/deputy.h"
 
+#include "symbolizer/base/clock.h"
 #include "symbolizer/target/proc.h"
 
 static struct deputy appointed;
@@ -30,4 +31,9 @@ void deputy_appoint(const struct deputy *d)
 const struct deputy *deputy(void)
 {
 	return appointed.find ? &appointed : NULL;
+}
+
+uint64_t deputy_and_own_cpu_ns(void)
+{
+	return clock_process_cpu_ns() + (deputy() ? deputy()->cpu_ns(deputy()->ctx) : 0);
 }

@@ -27,6 +27,7 @@ struct deputy {
 	int (*event)(void *ctx, const struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd);
 	/* A thread of this process: the lowest real-time priority, or a nice value. */
 	int (*schedule)(void *ctx, pid_t tid, bool realtime, int nice);
+	uint64_t (*cpu_ns)(void *ctx); /* what it has used of the CPUs; 0: not known */
 };
 
 /* What this process has opened itself, its deputy may be asked for, too: PERF_TYPE_*, and the event. */
@@ -41,5 +42,8 @@ const struct deputy_event *deputy_events(size_t *ret_n);
 /* For good; *d is copied. Call with one thread. */
 void deputy_appoint(const struct deputy *d);
 const struct deputy *deputy(void); /* NULL: none */
+
+/* CPU time of this process and its deputy. */
+uint64_t deputy_and_own_cpu_ns(void);
 
 #endif

@@ -239,8 +239,8 @@ def is_gone(pid):
     return not fields(pid) or fields(pid)["State"].startswith("Z")
 
 
-# JSAMPLER_KILLS=200 is the number of a review; CI has to be short.
-KILLS = int(os.environ.get("JSAMPLER_KILLS", "12"))
+# Of a command that reads saved files, and of a recording, which takes longer.
+KILLS, RECORDING_KILLS = (int(os.environ.get("JSAMPLER_KILLS", n)) for n in ("200", "12"))
 
 
 def killed(name, args, size, seconds):
@@ -276,7 +276,7 @@ def sockets():
 
 def killed_alone(what, args, target=None):
     """Each of the worker, the broker and the opener, at any time: none stays, no half output, no command or target that is stopped."""
-    rounds, left = KILLS, []
+    rounds, left = RECORDING_KILLS, []
     with tempfile.TemporaryDirectory() as tmp:
         for i in range(rounds):
             p = subprocess.Popen([shell.JS, *args[:1], "-o", tmp + "/x.folded", *args[1:]], stdin=subprocess.DEVNULL,

@@ -1,6 +1,6 @@
 /*
- * A JVMPI heap dump in the binary format. Everything that its records refer to stands before the first segment, and nothing
- * but segments follows: there are readers that go through them as if they were one.
+ * A JVMPI heap dump in the binary format. What its records refer to precedes the first segment, and only segments
+ * follow it: some readers go through them as if they were one.
  */
 #include "jvm-bridge/hprof/addresses.h"
 #include "jvm-bridge/hprof/binary.h"

@@ -112,7 +112,7 @@ bool vm_dump_make(JavaVM *vm)
 	return ok;
 }
 
-/* Behind the magic, the size of ids and the time; false: it is no such file. */
+/* Skips the magic, the size of ids and the time. false: not a heap dump. */
 static bool header_skip(FILE *f)
 {
 	char head[MAGIC_MAX];

@@ -59,7 +59,7 @@ struct broker {
 	size_t n_channels;
 };
 
-/* The names in /proc/PID and /proc/PID/task/TID; NULL: there is no such file. */
+/* The names in /proc/PID and /proc/PID/task/TID; NULL: not a file that is opened. */
 const char *broker_name(uint32_t name, bool task);
 
 /* --- targets.c --- */

@@ -65,8 +65,6 @@ static uint64_t caps_wanted(uint64_t permitted, const struct privs_needs *needs)
 		keep |= cap_bit(CAP_SYS_NICE);
 	if (needs->identity)
 		keep |= cap_bit(CAP_SETUID) | cap_bit(CAP_SETGID);
-	if (needs->dac_override)
-		keep |= cap_bit(CAP_DAC_OVERRIDE);
 	return keep & permitted;
 }
 

@@ -12,14 +12,12 @@ struct err;
  *
  * Kept, where they were held: CAP_SYS_PTRACE (reading memory, /proc/PID/root), CAP_PERFMON (events
  * for a larger stack copy; CAP_SYS_ADMIN instead on kernels before 5.8), CAP_CHECKPOINT_RESTORE
- * (/proc/PID/map_files), CAP_DAC_READ_SEARCH (private libraries of another user), and
- * CAP_DAC_OVERRIDE only if the outputs cannot be named without it, CAP_SYS_NICE only if the limits that
- * do without it cannot be raised (needs).
+ * (/proc/PID/map_files), CAP_DAC_READ_SEARCH (private libraries of another user), and CAP_SYS_NICE
+ * only if the limits that do without it cannot be raised (needs).
  * Also no_new_privs, and a system call filter without execve, ptrace (needs), mount, module loading,
  * writing to other processes. 0 or -errno.
  */
 struct privs_needs {
-	bool dac_override;
 	bool priority; /* keep CAP_SYS_NICE */
 	bool identity; /* keep CAP_SETUID and CAP_SETGID, to open files as those whose they are (setfsuid(2)) */
 	bool tracing; /* keep the requests of ptrace(2) that stop, read and resume threads */

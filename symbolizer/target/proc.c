@@ -353,6 +353,13 @@ void proc_note_own_namespaces(void)
 		own_namespaces[i].known = stat_own(namespaces[i], &own_namespaces[i].st);
 }
 
+bool proc_initial_pids(void)
+{
+	struct stat st;
+
+	return stat_own("pid", &st) && st.st_ino == INIT_PID_NS_INO;
+}
+
 bool proc_own_pids(void)
 {
 	struct stat st;

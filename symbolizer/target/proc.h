@@ -59,6 +59,7 @@ int proc_cmdline(struct proc *p, char **ret, size_t *ret_len); /* NUL-separated 
 int proc_ns(struct proc *p, const char *ns, struct stat *ret); /* device and inode tell it from others. 0 or -errno */
 bool proc_same_ns(struct proc *p, const char *ns); /* as this program? true, too, if that is unknown */
 void proc_note_own_namespaces(void); /* while /proc can still be opened */
+bool proc_initial_pids(void); /* is this program in the initial PID namespace? false, too, if that is unknown */
 /* Has this program a PID namespace of its own, as in most containers? false, too, if that is unknown. */
 bool proc_own_pids(void);
 const char *proc_own_pids_advice(void); /* for the end of a message that a process is missing; "": that is not why */

@@ -129,7 +129,7 @@ static int not_found(const char *name, struct err *err)
 		       name, proc_own_pids_advice());
 }
 
-/* One that may not be sampled is found where there is no other, so that the user is told why. */
+/* If no other JVM matches, one that may not be sampled is returned, so that the error says why. */
 int find_target(const char *name, pid_t *ret, struct err *err)
 {
 	struct search s = {.name = name};

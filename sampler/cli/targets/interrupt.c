@@ -26,6 +26,7 @@ static struct {
 	int fd;
 	_Atomic int phase;
 	_Atomic pid_t command;
+	bool closed; /* the thread has nothing to give up; set before it starts */
 	int (*send)(void *ctx, int signal); /* NULL: kill(2); set before the thread starts */
 	void *send_ctx;
 	pthread_mutex_t lock; /* protects end_naming and its ctx */
@@ -132,17 +133,16 @@ static void take(const siginfo_t *info)
 
 static void *wait_for_signals(void *arg)
 {
-	const bool *closed = arg;
 	struct err err = {0};
 	siginfo_t info;
 
 	/* A parser that is taken over must not find a thread with more privileges than its own. */
-	if (!*closed && privs_drop_all(&err) < 0)
+	if (!at.closed && privs_drop_all(&err) < 0)
 		log_info("%s", err.msg);
 	for (;;)
 		if (sigwaitinfo(&at.set, &info) > 0)
 			take(&info);
-	return NULL;
+	return arg;
 }
 
 /*
@@ -152,7 +152,6 @@ static void *wait_for_signals(void *arg)
  */
 int interrupt_start(bool closed, struct err *err)
 {
-	static bool is_closed; /* lives as long as the thread */
 	pthread_t thread;
 	int r;
 
@@ -165,8 +164,8 @@ int interrupt_start(bool closed, struct err *err)
 	at.fd = r == 0 ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
 	if (at.fd < 0)
 		return err_set(err, -errno, "cannot wait for signals: %m");
-	is_closed = closed;
-	r = pthread_create(&thread, NULL, wait_for_signals, &is_closed);
+	at.closed = closed;
+	r = pthread_create(&thread, NULL, wait_for_signals, NULL);
 	if (r)
 		return err_set(err, -r, "cannot start a thread: %s", strerror(r));
 	pthread_detach(thread);

@@ -11,9 +11,6 @@
 
 #include "symbolizer/target/proc.h"
 
-/* The inode number of the initial PID namespace, PROC_PID_INIT_INO in linux/proc_ns.h. */
-#define INIT_PID_NS_INO 0xEFFFFFFCu
-
 /* linux/bpf.h of 5.5. */
 #define MAP_MMAPABLE (1u << 10)
 
@@ -180,13 +177,6 @@ static int load_for(uint64_t dev, uint64_t ino, pid_t tgid, const struct bitmaps
 	return load(&p);
 }
 
-static bool in_init_ns(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == INIT_PID_NS_INO;
-}
-
 /*
  * The helper answers for a task's own PID namespace only, so the namespace to name is the target's
  * (bpf_get_ns_current_pid_tgid in linux/kernel/bpf/helpers.c, from 5.7 on). Processes that the target starts may be in others:
@@ -199,7 +189,7 @@ static int open_program(struct proc *proc, const struct bitmaps *maps, bool *ret
 	uint64_t dev;
 	int fd, r;
 
-	*ret_global = maps->members >= 0 && in_init_ns();
+	*ret_global = maps->members >= 0 && proc_initial_pids();
 	if (*ret_global)
 		return load_for(0, 0, proc_pid(proc), maps);
 	r = proc_ns(proc, "pid", &st);
@@ -210,7 +200,7 @@ static int open_program(struct proc *proc, const struct bitmaps *maps, bool *ret
 	/* The kernel compares with its own dev_t, in which the minor number has 20 bits. */
 	dev = (uint64_t)major(st.st_dev) << 20 | minor(st.st_dev);
 	fd = load_for(dev, st.st_ino, status.ns_pid, maps);
-	if (fd < 0 && in_init_ns()) {
+	if (fd < 0 && proc_initial_pids()) {
 		*ret_global = true;
 		fd = load_for(0, 0, proc_pid(proc), maps);
 	}

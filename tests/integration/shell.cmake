@@ -6,6 +6,7 @@ js_integration_test(privs 180 privs.py)
 js_integration_test(doctor 400 doctor.py)
 js_integration_test(doctor_hostile 120 doctor_hostile.py)
 js_integration_test(list 240 list.py)
+js_integration_alone(list) # it reads every process there is: what ends meanwhile, or does not answer, is said
 js_integration_test(list_hostile 120 list_hostile.py)
 js_integration_test(manual 60 manual.py)
 js_integration_test(terminal 180 terminal.py)

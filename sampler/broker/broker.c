@@ -117,6 +117,11 @@ int broker_path(struct broker *b, uint32_t target, const char *path)
 	return ask_for_path(b, BROKER_PATH, target, path);
 }
 
+int broker_host_path(struct broker *b, const char *path)
+{
+	return ask_for_path(b, BROKER_HOST_PATH, 0, path);
+}
+
 static int ask_to_do(struct broker *b, const struct broker_request *q)
 {
 	struct broker_answer a;
@@ -172,7 +177,7 @@ static int deputy_path(void *ctx, uint32_t target, const char *path)
 
 static int deputy_host_path(void *ctx, const char *path)
 {
-	return ask_for_path(ctx, BROKER_HOST_PATH, 0, path);
+	return broker_host_path(ctx, path);
 }
 
 static int deputy_event(void *ctx, const struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd)
@@ -283,11 +288,27 @@ static bool is_own(const void *ctx, int fd)
 static void run_child(void *ctx, int socket)
 {
 	struct broker *b = ctx;
+	struct broker_answer ready = {0};
 
 	b->socket = socket;
 	channel_stay_behind(is_own, b);
-	if ((!b->drop || b->drop(NULL) == 0) && channel_end_with(socket, b->worker) == 0)
+	ready.code = b->drop ? b->drop(NULL) : 0;
+	if (channel_send(socket, &ready, sizeof(ready), -1) == 0 && ready.code == 0 &&
+	    channel_end_with(socket, b->worker) == 0)
 		broker_serve(b, socket);
+}
+
+static int wait_until_ready(struct broker *b, struct err *err)
+{
+	struct broker_answer ready;
+	int r = channel_receive(b->socket, &ready, sizeof(ready), NULL);
+
+	if (r < 0)
+		return err_set(err, r, "the process that keeps the privileges has ended: %s", strerror(-r));
+	return ready.code ? err_set(err, ready.code,
+				    "the process that keeps the privileges cannot give up other capabilities: %s",
+				    strerror(-ready.code)) :
+			    0;
 }
 
 int broker_start(struct broker *b, int (*drop)(struct err *err), struct err *err)
@@ -297,7 +318,8 @@ int broker_start(struct broker *b, int (*drop)(struct err *err), struct err *err
 	b->drop = drop;
 	b->worker = getpid();
 	r = channel_start(run_child, b, &b->socket, &b->child);
-	return r < 0 ? err_set(err, r, "cannot start the process that keeps the privileges: %s", strerror(-r)) : 0;
+	return r < 0 ? err_set(err, r, "cannot start the process that keeps the privileges: %s", strerror(-r)) :
+		       wait_until_ready(b, err);
 }
 
 int broker_socket(const struct broker *b)

@@ -46,6 +46,7 @@ int broker_proc(struct broker *b, uint32_t target, enum broker_name name);
 int broker_task(struct broker *b, uint32_t target, pid_t tid, enum broker_name name);
 int broker_mapped(struct broker *b, uint32_t target, uint64_t start);
 int broker_path(struct broker *b, uint32_t target, const char *path);
+int broker_host_path(struct broker *b, const char *path);
 int broker_signal(struct broker *b, int signal);
 
 int broker_socket(const struct broker *b); /* for tests */

@@ -135,15 +135,36 @@ int broker_open_path(struct broker_target *t, const struct proc_status *st, cons
 	return r < 0 ? r : fd;
 }
 
+/* What messages quote, and everybody may read. */
+static bool is_setting(const char *path)
+{
+	static const char prefix[] = "/proc/sys/kernel/";
+	static const char *const known[] = {
+		"kptr_restrict",       "perf_event_max_sample_rate", "perf_event_mlock_kb",
+		"perf_event_paranoid", "yama/ptrace_scope",
+	};
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && starts_with(path, prefix) && !found; i++)
+		found = strcmp(path + sizeof(prefix) - 1, known[i]) == 0;
+	return found;
+}
+
 /* "/usr/lib/debug/.build-id/ab/cdef.debug": digits, so it leads nowhere else. */
-int broker_open_host_path(const char *path)
+static bool is_host_debug_file(const char *path)
 {
 	static const char prefix[] = DEBUG_ROOT ".build-id/";
 	const char *id = path + sizeof(prefix) - 1;
+
+	return starts_with(path, prefix) && strcmp(id + strspn(id, "0123456789abcdef/"), ".debug") == 0;
+}
+
+int broker_open_host_path(const char *path)
+{
 	struct stat st;
 	int fd;
 
-	if (!starts_with(path, prefix) || strcmp(id + strspn(id, "0123456789abcdef/"), ".debug") != 0)
+	if (!is_setting(path) && !is_host_debug_file(path))
 		return -EACCES;
 	fd = target_file_open_on_host(path);
 	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))

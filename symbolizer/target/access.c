@@ -15,12 +15,14 @@
 #include "symbolizer/target/deputy.h"
 #include "symbolizer/target/own_rights.h"
 #include "symbolizer/target/proc.h"
+#include "symbolizer/target/target_file.h"
 
 int access_yama_scope(void)
 {
+	CLEANUP(close_at_exit) int fd = target_file_open_on_host("/proc/sys/kernel/yama/ptrace_scope");
 	CLEANUP(free_at_exit) char *text = NULL;
 
-	if (file_read_at(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", 64, &text, NULL) < 0)
+	if (fd < 0 || file_read_fd(fd, 64, &text, NULL) < 0)
 		return 0;
 	return atoi(text);
 }

@@ -22,7 +22,7 @@ struct deputy {
 	int (*descendants)(void *ctx, uint32_t target); /* an array of pid_t */
 	int (*mapped)(void *ctx, uint32_t target, uint64_t start); /* what is mapped there */
 	int (*path)(void *ctx, uint32_t target, const char *path); /* in the target's root: perf map, debug files */
-	int (*host_path)(void *ctx, const char *path); /* debug files of this host */
+	int (*host_path)(void *ctx, const char *path); /* of this host: debug files, kernel settings */
 	/* perf_event_open(2), with the eBPF program on it, unless that is -1. */
 	int (*event)(void *ctx, const struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd);
 	/* A thread of this process: the lowest real-time priority, or a nice value. */

@@ -23,7 +23,7 @@ int target_file_open_mapping(struct proc *p, const struct mapping *map, int *ret
 /* A path in the target's root, e.g. a separate debug file or perf-PID.map. */
 int target_file_open(struct proc *p, const char *path, int *ret, struct err *err);
 
-/* A file of this host, which is no target's: a debug file by its build id. A descriptor or -errno. */
+/* A file of this host, which is no target's: a debug file by its build id, a setting below /proc/sys. A descriptor or -errno. */
 int target_file_open_on_host(const char *path);
 
 #endif

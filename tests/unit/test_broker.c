@@ -841,6 +841,45 @@ static void who_is_not_there_is_no_target(void **state)
 	assert_true(err.msg[0]);
 }
 
+static int refuse(struct err *err)
+{
+	(void)err;
+	return -EPERM;
+}
+
+/* One that kept its rights would be worse than none. */
+static void who_cannot_give_up_rights_does_not_start(void **state)
+{
+	struct broker *b = broker_new(false);
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(broker_start(b, refuse, &err), -EPERM);
+	assert_non_null(strstr(err.msg, "capabilities"));
+	broker_free(b);
+}
+
+static int try_setting(struct scene *s, const char *path)
+{
+	int fd = broker_host_path(s->b, path);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+static void settings_may_be_read(void **state)
+{
+	struct scene *s = *state;
+
+	assert_int_equal(try_setting(s, "/proc/sys/kernel/perf_event_paranoid"), 0);
+	assert_int_equal(try_setting(s, "/proc/sys/kernel/perf_event_max_sample_rate"), 0);
+	assert_int_equal(try_setting(s, "/proc/sys/kernel/core_pattern"), -EACCES);
+	assert_int_equal(try_setting(s, "/proc/sys/kernel/"), -EACCES);
+	assert_int_equal(try_setting(s, "/proc/sys/kernel/yama/../core_pattern"), -EACCES);
+	assert_int_equal(try_setting(s, "/usr/lib/debug/.build-id/../../../../etc/shadow.debug"), -EACCES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -868,6 +907,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rights_gained_meanwhile_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_are_opened_as_the_target, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_is_not_there_is_no_target, setup, teardown),
+		cmocka_unit_test_setup_teardown(settings_may_be_read, setup, teardown),
+		cmocka_unit_test(who_cannot_give_up_rights_does_not_start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

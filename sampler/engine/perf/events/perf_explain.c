@@ -1,7 +1,6 @@
 #include "sampler/engine/perf/events/perf_explain.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,25 +8,27 @@
 #include <unistd.h>
 
 #include "sampler/engine/perf/events/perf_attr.h"
+#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
 #include "symbolizer/target/own_rights.h"
 #include "symbolizer/target/proc.h"
+#include "symbolizer/target/target_file.h"
 
 int64_t perf_sysctl(const char *name, int64_t fallback)
 {
-	char path[96], *text, *end;
+	CLEANUP(close_at_exit) int fd = -1;
+	CLEANUP(free_at_exit) char *text = NULL;
+	char path[96], *end;
 	size_t len;
 	int64_t v;
 
 	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
-	if (file_read_at(AT_FDCWD, path, 64, &text, &len) < 0)
+	fd = target_file_open_on_host(path);
+	if (fd < 0 || file_read_fd(fd, 64, &text, &len) < 0)
 		return fallback;
 	v = strtoll(text, &end, 10);
-	if (end == text)
-		v = fallback;
-	free(text);
-	return v;
+	return end == text ? fallback : v;
 }
 
 static int explain_denied(int r, struct proc *proc, struct err *err)

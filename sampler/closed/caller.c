@@ -11,7 +11,6 @@
 #include "symbolizer/base/parse.h"
 
 enum {
-	NOBODY = 65534, /* of every distribution, and what the kernel shows for ids that have no other */
 	STATUS_MAX = 64 << 10,
 	ANCESTORS_MAX = 256, /* a chain that changes while it is followed has no end of its own */
 };
@@ -50,19 +49,16 @@ static bool read_process(int proc, uint64_t pid, struct process *ret)
 	       field(status, "\nUid:\t", &ret->uid) && field(status, "\nGid:\t", &ret->gid);
 }
 
-struct ids caller_ids(int proc, pid_t pid, const char *sudo_uid)
+bool caller_ids(int proc, pid_t pid, const char *sudo_uid, struct ids *ret)
 {
-	const struct ids nobody = {NOBODY, NOBODY};
-	struct process p;
+	struct process p = {0};
 	uint64_t said, at = (uint64_t)pid;
 
 	if (!sudo_uid || parse_u64(sudo_uid, 1, UINT32_MAX - 1, &said) < 0)
-		return nobody;
-	for (int i = 0; i < ANCESTORS_MAX && at; i++, at = p.parent) {
+		return false;
+	for (int i = 0; i < ANCESTORS_MAX && at && !p.uid; i++, at = p.parent)
 		if (!read_process(proc, at, &p))
-			return nobody;
-		if (p.uid)
-			return p.uid == said && p.gid ? (struct ids){(uid_t)p.uid, (gid_t)p.gid} : nobody;
-	}
-	return nobody;
+			return false;
+	*ret = (struct ids){(uid_t)p.uid, (gid_t)p.gid};
+	return p.uid == said && p.gid;
 }

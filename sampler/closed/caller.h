@@ -1,6 +1,7 @@
 #ifndef JS_CLOSED_CALLER_H
 #define JS_CLOSED_CALLER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct ids {
@@ -9,12 +10,12 @@ struct ids {
 };
 
 /*
- * Whose ids root takes on to parse with: those of the user who called sudo, else nobody's (65534).
+ * Whose ids root takes on to parse with: those of the user who called sudo. False: there is none.
  *
  * The environment is not believed. sudo_uid (SUDO_UID; NULL: not set) counts only if it is the real uid of the nearest
  * ancestor that is not root's, by /proc; the gid is that process's too. `proc`: a descriptor of /proc, or of what a test
  * has in its place. pid: whose ancestors.
  */
-struct ids caller_ids(int proc, pid_t pid, const char *sudo_uid);
+bool caller_ids(int proc, pid_t pid, const char *sudo_uid, struct ids *ret);
 
 #endif

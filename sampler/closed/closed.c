@@ -5,9 +5,11 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -19,6 +21,12 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+
+enum {
+	UNUSED_FIRST = 0x70000000,
+	UNUSED = 1 << 28,
+	NOBODY = 65534, /* of every distribution, and what the kernel shows for ids that have no other */
+};
 
 /* capabilities(7): of the bounding set, what an execve(2) could give back. Refused without CAP_SETPCAP: there is nothing to
  * lose then, as no_new_privs holds. */
@@ -36,15 +44,39 @@ static void keep_time_zone(void)
 	tzset();
 }
 
+/*
+ * Ids that no other process has, of a range that no distribution gives (systemd's "Users, Groups, UIDs and GIDs"): those of
+ * nobody belong to daemons, too, which could stop this process, set its limits, or use up what the kernel counts by user.
+ */
+static struct ids unused_ids(void)
+{
+	uint32_t r;
+	uid_t id;
+
+	if (getrandom(&r, sizeof(r), 0) != sizeof(r))
+		r = (uint32_t)getpid();
+	id = UNUSED_FIRST + r % UNUSED;
+	return (struct ids){id, id};
+}
+
+static int take_on(struct ids to)
+{
+	return setresgid(to.gid, to.gid, to.gid) < 0 || setresuid(to.uid, to.uid, to.uid) < 0 ? -errno : 0;
+}
+
 /* Groups first: without uid 0 they could not be changed any more. */
 static int leave_root(void)
 {
 	CLEANUP(close_at_exit) int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct ids to = caller_ids(proc, getpid(), getenv("SUDO_UID"));
+	struct ids caller;
+	int r;
 
-	if (setgroups(0, NULL) < 0 || setresgid(to.gid, to.gid, to.gid) < 0 || setresuid(to.uid, to.uid, to.uid) < 0)
+	if (setgroups(0, NULL) < 0)
 		return -errno;
-	return 0;
+	if (caller_ids(proc, getpid(), getenv("SUDO_UID"), &caller))
+		return take_on(caller);
+	r = take_on(unused_ids());
+	return r == -EINVAL ? take_on((struct ids){NOBODY, NOBODY}) : r; /* a user namespace that has few */
 }
 
 static bool is_root(void)

@@ -7,8 +7,8 @@ struct err;
  * A process that parses what others have written, and can do nothing else any more.
  *
  * closed_begin() is called by the only thread there is, when everything is open and before the first byte of input is parsed.
- * From then on the process has no uid 0, no groups and no capabilities, and cannot get any; it dumps no core and cannot be traced by
- * others without CAP_SYS_PTRACE; it opens, makes and names no file, starts no process, reaches none, and has no memory that
+ * From then on the process has no uid 0, no groups and no capabilities, and cannot get any: root's has the ids of the user who
+ * called sudo, or some that no other process has. It dumps no core and cannot be traced by others without CAP_SYS_PTRACE; it opens, makes and names no file, starts no process, reaches none, and has no memory that
  * is written and executed (system_calls.h, landlock.h, caller.h). It reads and writes what was open before, and asks for
  * files whoever has the other end of `socket` (opener.h).
  */

@@ -12,8 +12,6 @@
 
 #include "sampler/closed/caller.h"
 
-enum { NOBODY = 65534 };
-
 /* A /proc of processes that are not there. */
 struct fake {
 	char dir[64];
@@ -62,10 +60,18 @@ static void process(struct fake *f, int pid, int parent, unsigned uid, unsigned 
 
 static void expect(struct fake *f, const char *sudo_uid, unsigned uid, unsigned gid)
 {
-	struct ids ids = caller_ids(f->fd, 30, sudo_uid);
+	struct ids ids;
 
+	assert_true(caller_ids(f->fd, 30, sudo_uid, &ids));
 	assert_int_equal(ids.uid, uid);
 	assert_int_equal(ids.gid, gid);
+}
+
+static void expect_none(struct fake *f, const char *sudo_uid)
+{
+	struct ids ids;
+
+	assert_false(caller_ids(f->fd, 30, sudo_uid, &ids));
 }
 
 /* A shell of user 1000, sudo, jsampler. */
@@ -90,15 +96,15 @@ static void believes_no_environment(void **state)
 
 	chain(*state);
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
-		expect(*state, lies[i], NOBODY, NOBODY);
-	expect(*state, NULL, NOBODY, NOBODY);
+		expect_none(*state, lies[i]);
+	expect_none(*state, NULL);
 }
 
-static void root_all_the_way_is_nobody(void **state)
+static void root_all_the_way_is_none(void **state)
 {
 	chain(*state);
 	process(*state, 10, 1, 0, 0);
-	expect(*state, "1000", NOBODY, NOBODY);
+	expect_none(*state, "1000");
 }
 
 /* The nearest one counts: who has called that with sudo in turn is not asked. */
@@ -106,30 +112,31 @@ static void the_nearest_user_counts(void **state)
 {
 	chain(*state);
 	process(*state, 20, 10, 1002, 102);
-	expect(*state, "1000", NOBODY, NOBODY);
+	expect_none(*state, "1000");
 	expect(*state, "1002", 1002, 102);
 }
 
-static void gid_0_is_nobody(void **state)
+static void gid_0_is_none(void **state)
 {
 	chain(*state);
 	process(*state, 10, 1, 1000, 0);
-	expect(*state, "1000", NOBODY, NOBODY);
+	expect_none(*state, "1000");
 }
 
-static void broken_chains_are_nobody(void **state)
+static void broken_chains_have_none(void **state)
 {
 	struct fake *f = *state;
+	struct ids ids;
 	char path[96];
 
 	process(f, 30, 20, 0, 0);
-	expect(f, "1000", NOBODY, NOBODY); /* 20 is not there */
+	expect_none(f, "1000"); /* 20 is not there */
 	process(f, 20, 30, 0, 0);
-	expect(f, "1000", NOBODY, NOBODY); /* a circle */
+	expect_none(f, "1000"); /* a circle */
 	snprintf(path, sizeof(path), "%s/20/status", f->dir);
 	assert_int_equal(truncate(path, 40), 0);
-	expect(f, "1000", NOBODY, NOBODY);
-	assert_int_equal(caller_ids(-1, 30, "1000").uid, NOBODY);
+	expect_none(f, "1000");
+	assert_false(caller_ids(-1, 30, "1000", &ids));
 }
 
 int main(void)
@@ -137,10 +144,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(takes_the_user_of_sudo, setup, teardown),
 		cmocka_unit_test_setup_teardown(believes_no_environment, setup, teardown),
-		cmocka_unit_test_setup_teardown(root_all_the_way_is_nobody, setup, teardown),
+		cmocka_unit_test_setup_teardown(root_all_the_way_is_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_nearest_user_counts, setup, teardown),
-		cmocka_unit_test_setup_teardown(gid_0_is_nobody, setup, teardown),
-		cmocka_unit_test_setup_teardown(broken_chains_are_nobody, setup, teardown),
+		cmocka_unit_test_setup_teardown(gid_0_is_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(broken_chains_have_none, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

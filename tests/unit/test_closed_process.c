@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,8 @@
 #include "sampler/closed/closed.h"
 #include "sampler/closed/landlock.h"
 #include "symbolizer/base/log.h"
+
+enum { NOBODY = 65534 };
 
 /* In a child with stderr in a pipe: its status, and what it said. */
 static int run(void (*body)(void), char *ret, size_t size)
@@ -102,6 +105,52 @@ static void dies_with_a_line(void **state)
 	snprintf(expected, sizeof(expected), "jsampler: system call %d (0x1234, 0xabcd) is not allowed", SYS_socket);
 	assert_int_equal(strncmp(said, expected, strlen(expected)), 0);
 	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1); /* one */
+}
+
+static void wait_to_be_stopped(void)
+{
+	struct closed_gaps g;
+
+	begin(&g);
+	if (write(STDERR_FILENO, "", 1) == 1)
+		poll(NULL, 0, -1);
+}
+
+/* kill(2) from a process of nobody's: its errno. */
+static int stop_as_nobody(pid_t pid)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0)
+		_exit(setresuid(NOBODY, NOBODY, NOBODY) < 0 ? 255 : kill(pid, SIGSTOP) < 0 ? errno : 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WEXITSTATUS(status);
+}
+
+static void no_user_stops_what_root_parses_with(void **state)
+{
+	int out[2], refused;
+	char byte;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0 || getenv("SUDO_UID"))
+		skip();
+	assert_int_equal(pipe(out), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(out[1], STDERR_FILENO);
+		wait_to_be_stopped();
+		_exit(0);
+	}
+	assert_int_equal(read(out[0], &byte, 1), 1);
+	refused = stop_as_nobody(pid);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(out[0]);
+	close(out[1]);
+	assert_int_equal(refused, EPERM);
 }
 
 /* --- while sampling --- */
@@ -277,6 +326,7 @@ int main(void)
 		cmocka_unit_test(works_on),
 		cmocka_unit_test(keeps_the_time_zone),
 		cmocka_unit_test(dies_with_a_line),
+		cmocka_unit_test(no_user_stops_what_root_parses_with),
 		cmocka_unit_test(sampling_reaches_nobody_else),
 		cmocka_unit_test(abort_is_abort),
 		cmocka_unit_test(what_is_refused_is_said),

@@ -208,18 +208,32 @@ static void tick_and_answer(struct suspend_tick *t)
 			suspend_tick_answer(t, &e);
 }
 
+static void begin_ticks(struct suspend_tick *t, const struct program *p)
+{
+	*t = (struct suspend_tick){.period_ns = 1000000, .max_pause_ns = 1000000};
+	assert_int_equal(proc_open(p->pid, &t->proc, NULL), 0);
+	t->out.queue = sample_queue_new(QUEUE_BYTES);
+	t->wishes.queue = sample_queue_new(QUEUE_BYTES);
+	assert_int_equal(suspend_tick_init(t, NULL), 0);
+}
+
+static void end_ticks(struct suspend_tick *t)
+{
+	suspend_tick_done(t);
+	sample_queue_free(t->out.queue);
+	sample_queue_free(t->wishes.queue);
+	proc_close(t->proc);
+}
+
 static void who_has_the_id_now_is_sampled(void **state)
 {
 	struct program p = start();
-	struct suspend_tick t = {.period_ns = 1000000, .max_pause_ns = 1000000};
+	struct suspend_tick t;
 	struct suspend_thread *th;
 	uint64_t stops;
 
 	(void)state;
-	assert_int_equal(proc_open(p.pid, &t.proc, NULL), 0);
-	t.out.queue = sample_queue_new(QUEUE_BYTES);
-	t.wishes.queue = sample_queue_new(QUEUE_BYTES);
-	assert_int_equal(suspend_tick_init(&t, NULL), 0);
+	begin_ticks(&t, &p);
 	tick_and_answer(&t);
 	th = suspend_threads_find(&t.threads, p.tid);
 	assert_non_null(th);
@@ -232,10 +246,48 @@ static void who_has_the_id_now_is_sampled(void **state)
 	for (int i = 0; i < TICKS && t.stats.stops == stops; i++)
 		tick_and_answer(&t);
 	assert_true(t.stats.stops > stops);
-	suspend_tick_done(&t);
-	sample_queue_free(t.out.queue);
-	sample_queue_free(t.wishes.queue);
-	proc_close(t.proc);
+	end_ticks(&t);
+	end(&p);
+}
+
+/* --- A thread that was killed between its stop and its release */
+
+/* The stop of the other thread, not released yet; true: it is there. */
+static bool stop_other(struct suspend_tick *t, const struct program *p, struct ptrace_stop_event *ret)
+{
+	suspend_tick_begin(t, clock_monotonic_ns());
+	while (t->asked)
+		if (ptrace_stop_next(ret)) {
+			if (ret->tid == p->tid)
+				return true;
+			suspend_tick_answer(t, ret);
+		}
+	return false;
+}
+
+static void who_is_killed_while_stopped_is_waited_for(void **state)
+{
+	struct program p = start();
+	struct suspend_tick t;
+	struct suspend_alarm alarm;
+	struct ptrace_stop_event e;
+
+	(void)state;
+	begin_ticks(&t, &p);
+	while (!stop_other(&t, &p, &e))
+		;
+	call_exec(&p);
+	assert_false(suspend_tick_answer(&t, &e));
+	assert_int_equal(t.asked, 1);
+	suspend_alarm_open(&alarm);
+	while (!suspend_alarm_wait(&alarm, clock_monotonic_ns() + UINT64_C(1000000), t.asked, &e))
+		;
+	suspend_alarm_close(&alarm);
+	assert_true(e.ended);
+	assert_true(suspend_tick_answer(&t, &e));
+	assert_int_equal(t.asked, 0);
+	assert_true(was_called(&p, -1));
+	end_ticks(&t);
 	end(&p);
 }
 
@@ -274,6 +326,7 @@ int main(void)
 		cmocka_unit_test(asking_ends_though_the_execve_does_not),
 		cmocka_unit_test(what_the_execve_waits_for_is_noticed),
 		cmocka_unit_test(who_has_the_id_now_is_sampled),
+		cmocka_unit_test(who_is_killed_while_stopped_is_waited_for),
 		cmocka_unit_test(others_are_asked_beside_a_flood_of_alarms),
 	};
 

@@ -42,6 +42,7 @@ struct suspend_thread {
 	enum thread_state again_state;
 	uint64_t again_ns, again_since_ns;
 	bool tracing; /* asked to stop, has not answered */
+	bool unreleased; /* with tracing: it has answered, and could not be let go */
 	bool wants_regs; /* its stack cannot be walked without all registers */
 	bool only_regs; /* it was asked to stop for these alone */
 	int64_t call; /* the system call that it was blocked in at the last look; negative: none */

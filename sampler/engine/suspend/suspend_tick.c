@@ -272,22 +272,31 @@ static bool on_stop(struct suspend_tick *t, struct suspend_thread *th, const str
 	return gone;
 }
 
+static bool take_answer(struct suspend_tick *t, struct suspend_thread *th, const struct ptrace_stop_event *e)
+{
+	th->tracing = false;
+	t->asked--;
+	if (e->ended)
+		return true;
+	return th->unreleased ? ptrace_stop_release(e->tid, e->signal) == 0 : on_stop(t, th, e);
+}
+
 bool suspend_tick_answer(struct suspend_tick *t, const struct ptrace_stop_event *e)
 {
 	struct suspend_thread *th = suspend_threads_find(&t->threads, e->tid);
 	bool gone = true;
 
-	if (th && th->tracing) {
-		th->tracing = false;
-		t->asked--;
-		if (!e->ended)
-			gone = on_stop(t, th, e);
-	} else if (!e->ended) {
+	if (th && th->tracing)
+		gone = take_answer(t, th, e);
+	else if (!e->ended)
 		gone = ptrace_stop_release(e->tid, e->signal) == 0;
-	}
 	if (th && e->ended) {
 		on_gone(t, th);
 		suspend_threads_drop(&t->threads, th);
+	} else if (th) {
+		/* Mostly it was killed while it was stopped, and execve(2) or exit_group(2) may wait for its end to be taken. */
+		th->unreleased = th->tracing = !gone;
+		t->asked += !gone;
 	}
 	return gone;
 }
@@ -359,7 +368,7 @@ static void forget_lost(struct suspend_tick *t, struct suspend_thread *th)
 
 	if (state && state != 'Z' && state != 'X' && suspend_thread_tracer(t->proc, th->tid))
 		return;
-	th->tracing = false;
+	th->tracing = th->unreleased = false;
 	t->asked--;
 }
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """What scripts/package made (dist/): the static program does what the dynamic one does; the tarball in a root that has
-nothing but a busybox; the image; the .rpm in an empty root; the .deb in one of Debian. Each records a JVM of the host.
+nothing but a busybox, and in one with musl in place of glibc; the image; the .rpm in an empty root; the .deb in one of
+Debian, for a group, too. Each records a JVM of the host.
 
-usage: packages.py --dist DIRECTORY [--deb-root ROOT]
-  --deb-root  a root of Debian, as mmdebstrap makes it, that may be changed
+usage: packages.py --dist DIRECTORY [--deb-root ROOT]...
+  --deb-root  a root of Debian, as mmdebstrap makes it, that may be changed: the .deb and the tarball; with sudo in it,
+              what a group may do
 Needs root. The last line is "packages: N passed, N failed". Exit status: 0 nothing failed, 1 something did, 77 no JDK.
 """
 
@@ -16,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import jvm
 
@@ -78,6 +81,13 @@ class BareRoot:
         check("%s lists the JVM" % what, status == 0 and b" Truth" in out, out)
 
 
+def noexec(bare, place, program):
+    """Where programs may not be started, the shell says so; the libraries are said to be the reason by who loads them."""
+    subprocess.run(["mount", "-o", "remount,noexec,bind", place], check=True)
+    status, out = bare.run("/bin/busybox", "sh", "-c", "'%s' --version" % program)
+    check("noexec: it is not started, and that is said", status == 126 and b"Permission denied" in out, "%d %s" % (status, out))
+
+
 def tarball(tmp, tar, java):
     root = pathlib.Path(tmp, "busybox")
     (root / "bin").mkdir(parents=True)
@@ -102,7 +112,57 @@ def tarball(tmp, tar, java):
         subprocess.run(["mount", "--bind", place, place], check=True)
         subprocess.run(["mount", "-o", "remount,ro,bind", place], check=True)
         bare.records("read-only, it", program, java)
+        noexec(bare, place, program)
         subprocess.run(["umount", place], check=True)
+
+
+def tarball_elsewhere(root, tar, java):
+    """In a root of a distribution."""
+    subprocess.run(["tar", "-xzf", tar, "-C", root], check=True)
+    program = "/%s/bin/jsampler" % next(pathlib.Path(root).glob("jsampler-*")).name
+    with BareRoot(root) as bare:
+        status, out = bare.run(program, "--version")
+        check("the tarball's program runs", status == 0 and b"static" in out, out)
+        bare.records("the tarball", program, java)
+
+
+def distribution(root):
+    text = pathlib.Path(root, "etc/os-release").read_text()
+    return re.search('(?m)^PRETTY_NAME="?([^"\n]*)', text).group(1)
+
+
+MUSL = "/lib/ld-musl-x86_64.so.1"
+COUNT = "i=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done"
+
+
+def musl_program(place, name):
+    subprocess.run(["musl-gcc", "-O1", "-o", place / name, ROOT / ("tests/native/%s.c" % name)], check=True)
+
+
+def musl(tmp, tar):
+    """A root without glibc: Debian's musl and a busybox, since there is no JVM for musl here. The libraries for JVMs are loaded by a
+    program of musl's."""
+    root = pathlib.Path(tmp, "musl")
+    for d in ("bin", "lib", "it"):
+        (root / d).mkdir(parents=True)
+    shutil.copy("/bin/busybox", root / "bin/busybox")
+    shutil.copy(os.path.realpath(MUSL), root / MUSL[1:])
+    for name in ("musl_spin", "load_libraries"):
+        musl_program(root / "bin", name)
+    subprocess.run(["tar", "-xzf", tar, "--strip-components=1", "-C", root / "it"], check=True)
+    libraries = ["/it/lib/jsampler/" + f.name for f in sorted((root / "it/lib/jsampler").glob("*.so"))]
+    with BareRoot(root) as bare:
+        status, out = bare.run("/it/bin/jsampler", "--version")
+        check("musl: it runs", status == 0 and b"static" in out, out)
+        status, out = bare.run("/it/bin/jsampler", "doctor")
+        check("musl: doctor", status == 0 and b"perf" in out, out)
+        for what, name, command in (("a program of musl's, its functions named", "spin_here", ["/bin/musl_spin"]),
+                                    ("a busybox", "[busybox]", ["/bin/busybox", "sh", "-c", COUNT])):
+            status, out = bare.run("/it/bin/jsampler", "-o", "/tmp/%s.folded" % command[0][5:], "--", *command)
+            text = (root / ("tmp/%s.folded" % command[0][5:])).read_text()
+            check("musl: it records %s" % what, status == 0 and name in text, "%s\n%s" % (out, text))
+        status, out = bare.run("/bin/load_libraries", *libraries)
+        check("musl: it loads the %d libraries for JVMs" % len(libraries), status == 0 and len(libraries) == 3, out)
 
 
 def unpack_image(archive, place):
@@ -154,7 +214,7 @@ def package_files(root):
 
 def older_deb(package, tmp, deb):
     """The same as version 0.0.1, with a file that the new one does not have."""
-    tree = pathlib.Path(tmp, "older")
+    tree = pathlib.Path(tempfile.mkdtemp(dir=tmp))
     subprocess.run(["dpkg-deb", "--raw-extract", package, tree], check=True)
     control = tree / "DEBIAN/control"
     control.write_text(re.sub("(?m)^Version: .*", "Version: 0.0.1", control.read_text()))
@@ -162,7 +222,97 @@ def older_deb(package, tmp, deb):
     subprocess.run(["dpkg-deb", "-Znone", "--build", tree, deb], check=True, stdout=subprocess.DEVNULL)
 
 
+def worker(root):
+    """The process that parses for a program in that root, or None: nobody's."""
+    for d in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(d / "exe") == "%s/usr/bin/jsampler" % root and "\nUid:\t65534\t" in (d / "status").read_text():
+                return int(d.name)
+        except OSError:
+            continue
+    return None
+
+
+def memory_of(pid, java):
+    """The descriptor of the JVM's memory that the process has."""
+    for f in pathlib.Path("/proc/%s/fd" % pid).iterdir():
+        try:
+            if os.readlink(f).endswith("/proc/%d/mem" % java):
+                return f.name
+        except OSError:
+            continue
+    return None
+
+
+def wait_for(what):
+    for _ in range(100):
+        found = what()
+        if found:
+            return found
+        time.sleep(0.05)
+    return None
+
+
+class Group:
+    """What a group may do in a root with sudo, before and after it is turned on."""
+
+    def __init__(self, debian, java):
+        self.debian, self.java = debian, java
+        for command in (["groupadd", "--system", "jsampler"], ["useradd", "-m", "-G", "jsampler", "member"], ["useradd", "-m", "other"]):
+            status, out = debian.run(*command)
+            if status:
+                sys.exit("packages.py: %s: %s" % (command, out))
+
+    def tries(self, user, command):
+        return self.debian.run("su", "-", user, "-c", command)
+
+    def profiles(self, what, target):
+        status, out = self.tries("member", "sudo -n jsampler-jvm -d 2 %s >out.folded" % target)
+        folded = self.debian.path / "home/member/out.folded"
+        text = folded.read_text()
+        check("a member profiles %s" % what, status == 0 and "Truth.k" in text, "%d\n%s" % (status, out.decode()))
+        folded.unlink()
+
+    def reads_no_memory(self):
+        """What holds the JVM's memory is out of reach for whoever started it."""
+        uid = int(self.debian.run("id", "-u", "member")[1])
+        sudo = subprocess.Popen(["chroot", self.debian.path, "su", "-", "member", "-c", "sudo -n jsampler-jvm -d 3 %d >/dev/null" %
+                                 self.java.pid], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        pid = wait_for(lambda: worker(self.debian.path))
+        memory = wait_for(lambda: memory_of(pid, self.java.pid))
+        tried = [["cat", "/proc/%s/%s" % (pid, f)] for f in ("mem", "maps", "environ", "fd/%s" % memory)] + [["kill", "-0", str(pid)]]
+        done = [t for t in tried if run("setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", *t)[0] == 0]
+        check("a member cannot reach the process that reads the JVM", pid and memory and not done, "%s %s %s" % (pid, memory, done))
+        sudo.wait(60)
+
+    def refused(self, what, user, command):
+        before = self.files()
+        status, out = self.tries(user, command)
+        check(what, status != 0 and b";" not in out and self.files() == before, "%d\n%s" % (status, out.decode()))
+
+    def files(self):
+        return sorted(str(p) for d in ("etc", "tmp", "home") for p in (self.debian.path / d).rglob("*"))
+
+    def tried(self):
+        pid = self.java.pid
+        self.refused("a member, before the group is turned on", "member", "sudo -n jsampler-jvm -d 1 %d" % pid)
+        self.debian.run("install", "-m", "0440", "/usr/share/jsampler/sudoers", "/etc/sudoers.d/jsampler")
+        status, out = self.debian.run("visudo", "-c")
+        check("sudo takes the file for the group", status == 0 and b"sudoers.d/jsampler: parsed OK" in out, out)
+        self.profiles("root's JVM by its PID", pid)
+        self.profiles("root's JVM by its main class", "Truth")
+        self.reads_no_memory()
+        for what, user, command in (
+                ("nobody else does", "other", "sudo -n jsampler-jvm -d 1 %d" % pid),
+                ("no member runs jsampler itself", "member", "sudo -n jsampler -p %d -d 1" % pid),
+                ("no member names a file", "member", "sudo -n jsampler-jvm -d 1 -o /etc/planted %d" % pid),
+                ("no member starts a command", "member", "sudo -n jsampler-jvm -d 1 %d -- touch /etc/planted" % pid),
+                ("no member profiles what is no JVM", "member", "sudo -n jsampler-jvm -d 1 %d | cat" % os.getpid())):
+            self.refused(what, user, command.replace(" | cat", " >/dev/null"))
+
+
 def deb(tmp, root, package, java):
+    print("packages: in %s" % distribution(root), flush=True)
     shutil.copy(package, pathlib.Path(root, "it.deb"))
     older_deb(package, tmp, pathlib.Path(root, "older.deb"))
     with BareRoot(root) as debian:
@@ -173,6 +323,9 @@ def deb(tmp, root, package, java):
         check("dpkg -i of a newer one", status == 0 and b"over (0.0.1)" in out and not old, out)
         debian.lists("the .deb", "jsampler")
         debian.records("the .deb", "jsampler", java)
+        if pathlib.Path(root, "usr/bin/sudo").exists():
+            Group(debian, java).tried()
+            (debian.path / "etc/sudoers.d/jsampler").unlink()
         status, out = debian.run("dpkg", "--purge", "jsampler")
         left = [f for d in ("usr", "etc", "var/lib/dpkg/info") for f in package_files(os.path.join(root, d))]
         check("purged, nothing is left", status == 0 and not left, "%s %s" % (out, left))
@@ -181,7 +334,7 @@ def deb(tmp, root, package, java):
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--dist", type=pathlib.Path, required=True)
-    p.add_argument("--deb-root")
+    p.add_argument("--deb-root", action="append", default=[])
     o = p.parse_args()
     jdk = jvm.pick_jdk("17,25,21")
     tar = next(o.dist.glob("jsampler-*-linux-x86_64.tar.gz"))
@@ -192,10 +345,12 @@ def main():
         with jvm.Jvm(jdk, classes, "Truth", ["seconds=1000", "warmup=2", "threads=1"]) as java:
             java.wait_ready()
             tarball(tmp, tar, java)
+            musl(tmp, tar)
             image(tmp, next(o.dist.glob("jsampler-*-image.tar")), java)
             rpm(tmp, next(o.dist.glob("jsampler-*.x86_64.rpm")), java)
-            if o.deb_root:
-                deb(tmp, o.deb_root, next(o.dist.glob("jsampler_*_amd64.deb")), java)
+            for root in o.deb_root:
+                deb(tmp, root, next(o.dist.glob("jsampler_*_amd64.deb")), java)
+                tarball_elsewhere(root, tar, java)
     print("packages: %d passed, %d failed" % (counts["passed"], counts["failed"]))
     sys.exit(counts["failed"] != 0)
 

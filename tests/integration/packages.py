@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What scripts/package made (dist/): the static program does what the dynamic one does; the tarball in a root that has
 nothing but a busybox, and in one with musl in place of glibc; the image; the .rpm in an empty root; the .deb in one of
-Debian, for a group, too. Each records a JVM of the host.
+Debian, for a group, too. Each records a JVM of the host. The rights that the Kubernetes Job has, each taken away once.
 
 usage: packages.py --dist DIRECTORY [--deb-root ROOT]...
   --deb-root  a root of Debian, as mmdebstrap makes it, that may be changed: the .deb and the tarball; with sudo in it,
@@ -18,25 +18,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 import jvm
+from packages_group import Group
+from packages_rights import rights
+from packages_root import BareRoot, check, counts, distribution, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-counts = {"passed": 0, "failed": 0}
-
-
-def check(what, ok, got=""):
-    counts["passed" if ok else "failed"] += 1
-    print("packages: %s %s" % ("passed" if ok else "FAILED", what), flush=True)
-    if not ok:
-        print(got, flush=True)
-
-
-def run(*args, **kw):
-    r = subprocess.run([str(a) for a in args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                       timeout=180, **kw)
-    return r.returncode, r.stdout
 
 
 def same_results(static):
@@ -45,40 +33,6 @@ def same_results(static):
     files = sorted((ROOT / "tests/fixtures").glob("*.jsrec"))
     different = [f.name for f in files if run(static, "replay", f) != run(dynamic, "replay", f)]
     check("%d recorded samples, the same bytes from both" % len(files), files and not different, different)
-
-
-class BareRoot:
-    """A root with the host's /proc and /sys; removed at the end."""
-
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-        for d in ("proc", "sys", "dev", "tmp"):
-            (self.path / d).mkdir(exist_ok=True)
-
-    def __enter__(self):
-        for d in ("proc", "sys", "dev"):
-            subprocess.run(["mount", "--rbind", "/" + d, self.path / d], check=True)
-        return self
-
-    def __exit__(self, *_):
-        for d in ("proc", "sys", "dev"):
-            subprocess.run(["umount", "--recursive", "--lazy", self.path / d], check=True)
-
-    def run(self, *args):
-        return run("chroot", self.path, *args)
-
-    def records(self, what, program, java):
-        """Stacks of the program, with and without the bridge."""
-        for options in ((), ("--bridge", "on")):
-            status, out = self.run(program, "-p", java.pid, "-d", 2, *options, "-o", "/tmp/out.folded")
-            folded = self.path / "tmp/out.folded"
-            text = folded.read_text() if folded.exists() else ""
-            folded.unlink(missing_ok=True)
-            check(" ".join((what, "records a JVM", *options)), status == 0 and "Truth.k" in text, "%d\n%s" % (status, out.decode()))
-
-    def lists(self, what, program):
-        status, out = self.run(program, "list")
-        check("%s lists the JVM" % what, status == 0 and b" Truth" in out, out)
 
 
 def noexec(bare, place, program):
@@ -126,17 +80,12 @@ def tarball_elsewhere(root, tar, java):
         bare.records("the tarball", program, java)
 
 
-def distribution(root):
-    text = pathlib.Path(root, "etc/os-release").read_text()
-    return re.search('(?m)^PRETTY_NAME="?([^"\n]*)', text).group(1)
-
-
 MUSL = "/lib/ld-musl-x86_64.so.1"
 COUNT = "i=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done"
 
 
 def musl_program(place, name):
-    subprocess.run(["musl-gcc", "-O1", "-o", place / name, ROOT / ("tests/native/%s.c" % name)], check=True)
+    subprocess.run(["musl-gcc", "-O1", "-pthread", "-o", place / name, ROOT / ("tests/native/%s.c" % name)], check=True)
 
 
 def musl(tmp, tar):
@@ -147,7 +96,7 @@ def musl(tmp, tar):
         (root / d).mkdir(parents=True)
     shutil.copy("/bin/busybox", root / "bin/busybox")
     shutil.copy(os.path.realpath(MUSL), root / MUSL[1:])
-    for name in ("musl_spin", "load_libraries"):
+    for name in ("small_targets", "load_libraries"):
         musl_program(root / "bin", name)
     subprocess.run(["tar", "-xzf", tar, "--strip-components=1", "-C", root / "it"], check=True)
     libraries = ["/it/lib/jsampler/" + f.name for f in sorted((root / "it/lib/jsampler").glob("*.so"))]
@@ -156,7 +105,7 @@ def musl(tmp, tar):
         check("musl: it runs", status == 0 and b"static" in out, out)
         status, out = bare.run("/it/bin/jsampler", "doctor")
         check("musl: doctor", status == 0 and b"perf" in out, out)
-        for what, name, command in (("a program of musl's, its functions named", "spin_here", ["/bin/musl_spin"]),
+        for what, name, command in (("a program of musl's, its functions named", "spin_here", ["/bin/small_targets", "spin", "1.5"]),
                                     ("a busybox", "[busybox]", ["/bin/busybox", "sh", "-c", COUNT])):
             status, out = bare.run("/it/bin/jsampler", "-o", "/tmp/%s.folded" % command[0][5:], "--", *command)
             text = (root / ("tmp/%s.folded" % command[0][5:])).read_text()
@@ -222,95 +171,6 @@ def older_deb(package, tmp, deb):
     subprocess.run(["dpkg-deb", "-Znone", "--build", tree, deb], check=True, stdout=subprocess.DEVNULL)
 
 
-def worker(root):
-    """The process that parses for a program in that root, or None: nobody's."""
-    for d in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if os.readlink(d / "exe") == "%s/usr/bin/jsampler" % root and "\nUid:\t65534\t" in (d / "status").read_text():
-                return int(d.name)
-        except OSError:
-            continue
-    return None
-
-
-def memory_of(pid, java):
-    """The descriptor of the JVM's memory that the process has."""
-    for f in pathlib.Path("/proc/%s/fd" % pid).iterdir():
-        try:
-            if os.readlink(f).endswith("/proc/%d/mem" % java):
-                return f.name
-        except OSError:
-            continue
-    return None
-
-
-def wait_for(what):
-    for _ in range(100):
-        found = what()
-        if found:
-            return found
-        time.sleep(0.05)
-    return None
-
-
-class Group:
-    """What a group may do in a root with sudo, before and after it is turned on."""
-
-    def __init__(self, debian, java):
-        self.debian, self.java = debian, java
-        for command in (["groupadd", "--system", "jsampler"], ["useradd", "-m", "-G", "jsampler", "member"], ["useradd", "-m", "other"]):
-            status, out = debian.run(*command)
-            if status:
-                sys.exit("packages.py: %s: %s" % (command, out))
-
-    def tries(self, user, command):
-        return self.debian.run("su", "-", user, "-c", command)
-
-    def profiles(self, what, target):
-        status, out = self.tries("member", "sudo -n jsampler-jvm -d 2 %s >out.folded" % target)
-        folded = self.debian.path / "home/member/out.folded"
-        text = folded.read_text()
-        check("a member profiles %s" % what, status == 0 and "Truth.k" in text, "%d\n%s" % (status, out.decode()))
-        folded.unlink()
-
-    def reads_no_memory(self):
-        """What holds the JVM's memory is out of reach for whoever started it."""
-        uid = int(self.debian.run("id", "-u", "member")[1])
-        sudo = subprocess.Popen(["chroot", self.debian.path, "su", "-", "member", "-c", "sudo -n jsampler-jvm -d 3 %d >/dev/null" %
-                                 self.java.pid], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        pid = wait_for(lambda: worker(self.debian.path))
-        memory = wait_for(lambda: memory_of(pid, self.java.pid))
-        tried = [["cat", "/proc/%s/%s" % (pid, f)] for f in ("mem", "maps", "environ", "fd/%s" % memory)] + [["kill", "-0", str(pid)]]
-        done = [t for t in tried if run("setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", *t)[0] == 0]
-        check("a member cannot reach the process that reads the JVM", pid and memory and not done, "%s %s %s" % (pid, memory, done))
-        sudo.wait(60)
-
-    def refused(self, what, user, command):
-        before = self.files()
-        status, out = self.tries(user, command)
-        check(what, status != 0 and b";" not in out and self.files() == before, "%d\n%s" % (status, out.decode()))
-
-    def files(self):
-        return sorted(str(p) for d in ("etc", "tmp", "home") for p in (self.debian.path / d).rglob("*"))
-
-    def tried(self):
-        pid = self.java.pid
-        self.refused("a member, before the group is turned on", "member", "sudo -n jsampler-jvm -d 1 %d" % pid)
-        self.debian.run("install", "-m", "0440", "/usr/share/jsampler/sudoers", "/etc/sudoers.d/jsampler")
-        status, out = self.debian.run("visudo", "-c")
-        check("sudo takes the file for the group", status == 0 and b"sudoers.d/jsampler: parsed OK" in out, out)
-        self.profiles("root's JVM by its PID", pid)
-        self.profiles("root's JVM by its main class", "Truth")
-        self.reads_no_memory()
-        for what, user, command in (
-                ("nobody else does", "other", "sudo -n jsampler-jvm -d 1 %d" % pid),
-                ("no member runs jsampler itself", "member", "sudo -n jsampler -p %d -d 1" % pid),
-                ("no member names a file", "member", "sudo -n jsampler-jvm -d 1 -o /etc/planted %d" % pid),
-                ("no member starts a command", "member", "sudo -n jsampler-jvm -d 1 %d -- touch /etc/planted" % pid),
-                ("no member profiles what is no JVM", "member", "sudo -n jsampler-jvm -d 1 %d | cat" % os.getpid())):
-            self.refused(what, user, command.replace(" | cat", " >/dev/null"))
-
-
 def deb(tmp, root, package, java):
     print("packages: in %s" % distribution(root), flush=True)
     shutil.copy(package, pathlib.Path(root, "it.deb"))
@@ -340,13 +200,15 @@ def main():
     tar = next(o.dist.glob("jsampler-*-linux-x86_64.tar.gz"))
     with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
         subprocess.run(["tar", "-xzf", tar, "-C", tmp], check=True)
-        same_results(next(pathlib.Path(tmp).glob("jsampler-*/bin/jsampler")))
+        program = next(pathlib.Path(tmp).glob("jsampler-*/bin/jsampler"))
+        same_results(program)
         classes = jvm.compile_java(jdk, "truth")
         with jvm.Jvm(jdk, classes, "Truth", ["seconds=1000", "warmup=2", "threads=1"]) as java:
             java.wait_ready()
             tarball(tmp, tar, java)
             musl(tmp, tar)
             image(tmp, next(o.dist.glob("jsampler-*-image.tar")), java)
+            rights(program)
             rpm(tmp, next(o.dist.glob("jsampler-*.x86_64.rpm")), java)
             for root in o.deb_root:
                 deb(tmp, root, next(o.dist.glob("jsampler_*_amd64.deb")), java)

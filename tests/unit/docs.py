@@ -123,6 +123,15 @@ def version():
     check("CHANGELOG.md begins with it", re.search(r"^## ([\d.]+\d)", (ROOT / "CHANGELOG.md").read_text(), re.M).group(1) == has)
 
 
+def capabilities():
+    """docs/install.md gives a container what the Job has, and says why."""
+    text = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    job = re.search(r"^ +add: \[(.*)\]$", (ROOT / "packaging/kubernetes/job.yaml").read_text(), re.M).group(1).split(", ")
+    check("docs/install.md: --cap-add", re.search(r"--cap-add=(\S+)", text).group(1).split(",") == job, job)
+    named = [n for row in rows(text, "and with these capabilities:") for n in row.replace("`", "").split(", ")]
+    check("docs/install.md: the table of capabilities", sorted(named) == sorted(job), named)
+
+
 def matrix_page():
     page = (ROOT / "docs/matrix.md").read_text(encoding="utf-8")
     modes = matrix_table.modes_table(matrix.MODES)
@@ -149,6 +158,7 @@ def main():
     readme()
     architecture()
     version()
+    capabilities()
     matrix_page()
     print("%d failed" % len(failures))
     return 1 if failures else 0

@@ -66,7 +66,10 @@ static void run_threads(void)
 int main(int argc, char **argv)
 {
 	double seconds = argc == 3 ? atof(argv[2]) : 0;
-	void (*run)(void) = argc < 2 ? NULL : strcmp(argv[1], "zero") == 0 ? read_zeros : strcmp(argv[1], "brief") == 0 ? run_threads : SPIN;
+	void (*run)(void) = argc < 2                      ? NULL :
+			    strcmp(argv[1], "zero") == 0  ? read_zeros :
+			    strcmp(argv[1], "brief") == 0 ? run_threads :
+							    SPIN;
 
 	while (run && cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) < seconds)
 		run();

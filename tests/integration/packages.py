@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """What scripts/package made (dist/): the static program does what the dynamic one does; the tarball in a root that has
-nothing but a busybox; the image; the .rpm in an empty root; the .deb in one of Debian. Each records a JVM of the host.
+nothing but a busybox, and in one with musl in place of glibc; the image; the .rpm in an empty root; the .deb in one of
+Debian, for a group, too. Each records a JVM of the host. The rights that the Kubernetes Job has, each taken away once.
 
-usage: packages.py --dist DIRECTORY [--deb-root ROOT]
-  --deb-root  a root of Debian, as mmdebstrap makes it, that may be changed
+usage: packages.py --dist DIRECTORY [--deb-root ROOT]...
+  --deb-root  a root of Debian, as mmdebstrap makes it, that may be changed: the .deb and the tarball; with sudo in it,
+              what a group may do
 Needs root. The last line is "packages: N passed, N failed". Exit status: 0 nothing failed, 1 something did, 77 no JDK.
 """
 
@@ -18,22 +20,11 @@ import sys
 import tempfile
 
 import jvm
+from packages_group import Group
+from packages_rights import rights
+from packages_root import BareRoot, check, counts, distribution, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-counts = {"passed": 0, "failed": 0}
-
-
-def check(what, ok, got=""):
-    counts["passed" if ok else "failed"] += 1
-    print("packages: %s %s" % ("passed" if ok else "FAILED", what), flush=True)
-    if not ok:
-        print(got, flush=True)
-
-
-def run(*args, **kw):
-    r = subprocess.run([str(a) for a in args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                       timeout=180, **kw)
-    return r.returncode, r.stdout
 
 
 def same_results(static):
@@ -44,38 +35,11 @@ def same_results(static):
     check("%d recorded samples, the same bytes from both" % len(files), files and not different, different)
 
 
-class BareRoot:
-    """A root with the host's /proc and /sys; removed at the end."""
-
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-        for d in ("proc", "sys", "dev", "tmp"):
-            (self.path / d).mkdir(exist_ok=True)
-
-    def __enter__(self):
-        for d in ("proc", "sys", "dev"):
-            subprocess.run(["mount", "--rbind", "/" + d, self.path / d], check=True)
-        return self
-
-    def __exit__(self, *_):
-        for d in ("proc", "sys", "dev"):
-            subprocess.run(["umount", "--recursive", "--lazy", self.path / d], check=True)
-
-    def run(self, *args):
-        return run("chroot", self.path, *args)
-
-    def records(self, what, program, java):
-        """Stacks of the program, with and without the bridge."""
-        for options in ((), ("--bridge", "on")):
-            status, out = self.run(program, "-p", java.pid, "-d", 2, *options, "-o", "/tmp/out.folded")
-            folded = self.path / "tmp/out.folded"
-            text = folded.read_text() if folded.exists() else ""
-            folded.unlink(missing_ok=True)
-            check(" ".join((what, "records a JVM", *options)), status == 0 and "Truth.k" in text, "%d\n%s" % (status, out.decode()))
-
-    def lists(self, what, program):
-        status, out = self.run(program, "list")
-        check("%s lists the JVM" % what, status == 0 and b" Truth" in out, out)
+def noexec(bare, place, program):
+    """Where programs may not be started, the shell says so; the libraries are said to be the reason by who loads them."""
+    subprocess.run(["mount", "-o", "remount,noexec,bind", place], check=True)
+    status, out = bare.run("/bin/busybox", "sh", "-c", "'%s' --version" % program)
+    check("noexec: it is not started, and that is said", status == 126 and b"Permission denied" in out, "%d %s" % (status, out))
 
 
 def tarball(tmp, tar, java):
@@ -102,7 +66,52 @@ def tarball(tmp, tar, java):
         subprocess.run(["mount", "--bind", place, place], check=True)
         subprocess.run(["mount", "-o", "remount,ro,bind", place], check=True)
         bare.records("read-only, it", program, java)
+        noexec(bare, place, program)
         subprocess.run(["umount", place], check=True)
+
+
+def tarball_elsewhere(root, tar, java):
+    """In a root of a distribution."""
+    subprocess.run(["tar", "-xzf", tar, "-C", root], check=True)
+    program = "/%s/bin/jsampler" % next(pathlib.Path(root).glob("jsampler-*")).name
+    with BareRoot(root) as bare:
+        status, out = bare.run(program, "--version")
+        check("the tarball's program runs", status == 0 and b"static" in out, out)
+        bare.records("the tarball", program, java)
+
+
+MUSL = "/lib/ld-musl-x86_64.so.1"
+COUNT = "i=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done"
+
+
+def musl_program(place, name):
+    subprocess.run(["musl-gcc", "-O1", "-pthread", "-o", place / name, ROOT / ("tests/native/%s.c" % name)], check=True)
+
+
+def musl(tmp, tar):
+    """A root without glibc: Debian's musl and a busybox, since there is no JVM for musl here. The libraries for JVMs are loaded by a
+    program of musl's."""
+    root = pathlib.Path(tmp, "musl")
+    for d in ("bin", "lib", "it"):
+        (root / d).mkdir(parents=True)
+    shutil.copy("/bin/busybox", root / "bin/busybox")
+    shutil.copy(os.path.realpath(MUSL), root / MUSL[1:])
+    for name in ("small_targets", "load_libraries"):
+        musl_program(root / "bin", name)
+    subprocess.run(["tar", "-xzf", tar, "--strip-components=1", "-C", root / "it"], check=True)
+    libraries = ["/it/lib/jsampler/" + f.name for f in sorted((root / "it/lib/jsampler").glob("*.so"))]
+    with BareRoot(root) as bare:
+        status, out = bare.run("/it/bin/jsampler", "--version")
+        check("musl: it runs", status == 0 and b"static" in out, out)
+        status, out = bare.run("/it/bin/jsampler", "doctor")
+        check("musl: doctor", status == 0 and b"perf" in out, out)
+        for what, name, command in (("a program of musl's, its functions named", "spin_here", ["/bin/small_targets", "spin", "1.5"]),
+                                    ("a busybox", "[busybox]", ["/bin/busybox", "sh", "-c", COUNT])):
+            status, out = bare.run("/it/bin/jsampler", "-o", "/tmp/%s.folded" % command[0][5:], "--", *command)
+            text = (root / ("tmp/%s.folded" % command[0][5:])).read_text()
+            check("musl: it records %s" % what, status == 0 and name in text, "%s\n%s" % (out, text))
+        status, out = bare.run("/bin/load_libraries", *libraries)
+        check("musl: it loads the %d libraries for JVMs" % len(libraries), status == 0 and len(libraries) == 3, out)
 
 
 def unpack_image(archive, place):
@@ -154,7 +163,7 @@ def package_files(root):
 
 def older_deb(package, tmp, deb):
     """The same as version 0.0.1, with a file that the new one does not have."""
-    tree = pathlib.Path(tmp, "older")
+    tree = pathlib.Path(tempfile.mkdtemp(dir=tmp))
     subprocess.run(["dpkg-deb", "--raw-extract", package, tree], check=True)
     control = tree / "DEBIAN/control"
     control.write_text(re.sub("(?m)^Version: .*", "Version: 0.0.1", control.read_text()))
@@ -163,6 +172,7 @@ def older_deb(package, tmp, deb):
 
 
 def deb(tmp, root, package, java):
+    print("packages: in %s" % distribution(root), flush=True)
     shutil.copy(package, pathlib.Path(root, "it.deb"))
     older_deb(package, tmp, pathlib.Path(root, "older.deb"))
     with BareRoot(root) as debian:
@@ -173,6 +183,9 @@ def deb(tmp, root, package, java):
         check("dpkg -i of a newer one", status == 0 and b"over (0.0.1)" in out and not old, out)
         debian.lists("the .deb", "jsampler")
         debian.records("the .deb", "jsampler", java)
+        if pathlib.Path(root, "usr/bin/sudo").exists():
+            Group(debian, java).tried()
+            (debian.path / "etc/sudoers.d/jsampler").unlink()
         status, out = debian.run("dpkg", "--purge", "jsampler")
         left = [f for d in ("usr", "etc", "var/lib/dpkg/info") for f in package_files(os.path.join(root, d))]
         check("purged, nothing is left", status == 0 and not left, "%s %s" % (out, left))
@@ -181,21 +194,25 @@ def deb(tmp, root, package, java):
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--dist", type=pathlib.Path, required=True)
-    p.add_argument("--deb-root")
+    p.add_argument("--deb-root", action="append", default=[])
     o = p.parse_args()
     jdk = jvm.pick_jdk("17,25,21")
     tar = next(o.dist.glob("jsampler-*-linux-x86_64.tar.gz"))
     with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
         subprocess.run(["tar", "-xzf", tar, "-C", tmp], check=True)
-        same_results(next(pathlib.Path(tmp).glob("jsampler-*/bin/jsampler")))
+        program = next(pathlib.Path(tmp).glob("jsampler-*/bin/jsampler"))
+        same_results(program)
         classes = jvm.compile_java(jdk, "truth")
         with jvm.Jvm(jdk, classes, "Truth", ["seconds=1000", "warmup=2", "threads=1"]) as java:
             java.wait_ready()
             tarball(tmp, tar, java)
+            musl(tmp, tar)
             image(tmp, next(o.dist.glob("jsampler-*-image.tar")), java)
+            rights(program)
             rpm(tmp, next(o.dist.glob("jsampler-*.x86_64.rpm")), java)
-            if o.deb_root:
-                deb(tmp, o.deb_root, next(o.dist.glob("jsampler_*_amd64.deb")), java)
+            for root in o.deb_root:
+                deb(tmp, root, next(o.dist.glob("jsampler_*_amd64.deb")), java)
+                tarball_elsewhere(root, tar, java)
     print("packages: %d passed, %d failed" % (counts["passed"], counts["failed"]))
     sys.exit(counts["failed"] != 0)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The documents: links and file names lead somewhere, tables have a row for each command, room and mode."""
+"""The documents: links and file names lead somewhere, tables have a row for each command, room and mode; the version is
+the same everywhere."""
 
 import pathlib
 import re
@@ -106,6 +107,31 @@ def architecture():
     check("ARCHITECTURE.md: a row for each room", rooms == set(found) and len(found) == len(rooms), rooms ^ set(found))
 
 
+def other_versions(text, version):
+    """Names of packages and images of another version than the program's."""
+    return [n for n in re.findall(r"jsampler[-_:]\d+\.\d+\.\d+", text) if n[9:] != version]
+
+
+def version():
+    """CMakeLists.txt has it; what people type names it."""
+    has = re.search(r"^project\(jsampler VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M).group(1)
+    check("another version is found", other_versions("jsampler-1.2.3-1 jsampler_1.2.30_a jsampler:1.2.3", "1.2.3") ==
+          ["jsampler_1.2.30"])
+    for name in ("README.md", "docs/install.md", "packaging/kubernetes/job.yaml"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        check(name + ": names of packages", has in text and not other_versions(text, has), other_versions(text, has))
+    check("CHANGELOG.md begins with it", re.search(r"^## ([\d.]+\d)", (ROOT / "CHANGELOG.md").read_text(), re.M).group(1) == has)
+
+
+def capabilities():
+    """docs/install.md gives a container what the Job has, and says why."""
+    text = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    job = re.search(r"^ +add: \[(.*)\]$", (ROOT / "packaging/kubernetes/job.yaml").read_text(), re.M).group(1).split(", ")
+    check("docs/install.md: --cap-add", re.search(r"--cap-add=(\S+)", text).group(1).split(",") == job, job)
+    named = [n for row in rows(text, "and with these capabilities:") for n in row.replace("`", "").split(", ")]
+    check("docs/install.md: the table of capabilities", sorted(named) == sorted(job), named)
+
+
 def matrix_page():
     page = (ROOT / "docs/matrix.md").read_text(encoding="utf-8")
     modes = matrix_table.modes_table(matrix.MODES)
@@ -131,6 +157,8 @@ def main():
     links()
     readme()
     architecture()
+    version()
+    capabilities()
     matrix_page()
     print("%d failed" % len(failures))
     return 1 if failures else 0

@@ -143,6 +143,7 @@ static void methods_add(struct class *c)
 static bool is_same(const struct class *c, const JVMPI_Event *e)
 {
 	return c && c->n_methods == count_of(e->u.class_load.num_methods) &&
+	       c->n_interfaces == count_of(e->u.class_load.num_interfaces) &&
 	       c->n_statics == count_of(e->u.class_load.num_static_fields) &&
 	       c->n_fields == count_of(e->u.class_load.num_instance_fields) &&
 	       !strcmp(c->name, e->u.class_load.class_name);

@@ -301,11 +301,14 @@ jint class_request(struct agent *a, struct thread *t, JNIEnv *env, struct object
 	if (id->kind != ID_CLASS)
 		return JVMPI_FAIL;
 	if (klass) {
-		/* Where it is not prepared, this tells its name, and CLASS_LOAD with its methods is to come. */
+		/*
+		 * Where it is not prepared, this tells its name, and CLASS_LOAD with its methods is to come. If that came
+		 * meanwhile, it comes once more: what the agent hears last is the whole class.
+		 */
+		if (!is_prepared(klass))
+			class_send(a, t, env, klass, id, JVMPI_REQUESTED_EVENT);
 		if (is_prepared(klass))
 			class_tell_as(a, t, env, klass, JVMPI_REQUESTED_EVENT);
-		else
-			class_send(a, t, env, klass, id, JVMPI_REQUESTED_EVENT);
 		told_know(&id->told, a);
 		(*env)->DeleteLocalRef(env, klass);
 		return JVMPI_SUCCESS;

@@ -36,9 +36,9 @@ def order(jdk, tmp):
     return [] if (answer, got, status) == (0, "early none", 0) else ["answer %s, %s, exit status %s" % (answer, got, status)]
 
 
-def unprepared(jdk, tmp):
-    path = os.path.join(tmp, "unprepared")
-    with bridge.Java(jdk, tmp, ["-Xcheck:jni", at_start("unprepared", path)], ("Jvmpi", "late")) as java:
+def linked_late(jdk, tmp, what, wanted):
+    path = os.path.join(tmp, what)
+    with bridge.Java(jdk, tmp, ["-Xcheck:jni", at_start(what, path)], ("Jvmpi", "late")) as java:
         java.wait_for("ready")
         first = said(path, java)
         java.proc.stdin.write(b"\n")
@@ -50,9 +50,18 @@ def unprepared(jdk, tmp):
             jvm.time.sleep(0.01)
         status = java.proc.wait(bridge.DONE)
         bad = bridge.warnings(java)
-    if (first, last, status) != ("answered 1", "answered 1, then its CLASS_LOAD with methods", 0):
+    if (first, last, status) != (*wanted, 0):
         bad.append("%r, %r, exit status %d" % (first, last, status))
     return bad
+
+
+def unprepared(jdk, tmp):
+    return linked_late(jdk, tmp, "unprepared", ("answered 1", "answered 1, then its CLASS_LOAD with methods"))
+
+
+def overtaken(jdk, tmp):
+    """Linked between the question and the answer: what the agent hears last has the methods."""
+    return linked_late(jdk, tmp, "overtaken", ("in the handler", "last whole"))
 
 
 def met(jdk, tmp):
@@ -140,7 +149,7 @@ def carrier(jdk, tmp):
     return bad
 
 
-CASES = (order, unprepared, met, count, code, lines, carrier)
+CASES = (order, unprepared, overtaken, met, count, code, lines, carrier)
 
 if __name__ == "__main__":
     sys.exit(bridge.run_cases(__doc__, CASES))

@@ -4,6 +4,7 @@
  *
  *     order       events on a thread whose THREAD_START has not been handled yet; its handler is slow
  *     unprepared  CLASS_LOAD of a class that was asked for before it was linked
+ *     overtaken   the same, and it is linked while the handler of what was asked for runs
  *     met         CLASS_UNLOAD of classes that are known through GetMethodClass only, and what is known of them then
  *     lines       lines of a method before and behind a redefinition of its class; the third option is the new class file
  *     carrier     what a thread does that carries a virtual one, which computes
@@ -29,6 +30,7 @@ static struct {
 	_Atomic int early, handled, classes, met, gone, named;
 	_Atomic(jobjectID) asked;
 	_Atomic int answered, methods;
+	_Atomic int last; /* methods of the class as its last handler that returned knew it */
 	jobjectID going;
 	_Atomic bool redefined;
 	JNIEnv *main; /* or the carrier */
@@ -135,6 +137,34 @@ static void unprepared_main(void *arg)
 	for (int i = 0; i < 10000 && !o.methods; i++)
 		usleep(1000);
 	say("answered %d, then its CLASS_LOAD with %s", o.answered, o.methods ? "methods" : "none");
+}
+
+/* overtaken */
+
+static void overtaken_main(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 3000 && !o.asked; i++) {
+		classes_each("LJvmpi$Late;", unprepared_ask);
+		usleep(10000);
+	}
+	say("last %s", o.last ? "whole" : "without methods");
+}
+
+static void overtaken_wait(void)
+{
+	say("in the handler");
+	for (int i = 0; i < 10000 && !o.methods; i++)
+		usleep(1000);
+}
+
+static void asked_seen(const JVMPI_Event *e)
+{
+	if (!(e->event_type & JVMPI_REQUESTED_EVENT))
+		o.methods = e->u.class_load.num_methods;
+	else if (++o.answered == 1 && is("overtaken"))
+		overtaken_wait();
+	o.last = e->u.class_load.num_methods;
 }
 
 /* met */
@@ -280,12 +310,8 @@ static void class_seen(const JVMPI_Event *e)
 				jvmpi->CreateSystemThread(e->u.class_load.class_name, JVMPI_NORMAL_PRIORITY,
 							  is("lines") ? lines_main : carrier_main);
 			}
-	if (e->u.class_load.class_id == o.asked && o.asked) {
-		if (e->event_type & JVMPI_REQUESTED_EVENT)
-			o.answered++;
-		else
-			o.methods = e->u.class_load.num_methods;
-	}
+	if (o.asked && e->u.class_load.class_id == o.asked)
+		asked_seen(e);
 	if (o.going && e->u.class_load.class_id == o.going)
 		o.named += !strcmp(e->u.class_load.class_name, "Throwaway");
 }
@@ -311,10 +337,11 @@ static void notify(JVMPI_Event *e)
 			say("%d", o.classes);
 		else if (!is("lines") && !is("carrier"))
 			jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY,
-						  is("order") ? order_main :
-						  is("met")   ? met_main :
-						  is("code")  ? code_main :
-								unprepared_main);
+						  is("order")     ? order_main :
+						  is("met")       ? met_main :
+						  is("code")      ? code_main :
+						  is("overtaken") ? overtaken_main :
+								    unprepared_main);
 		break;
 	}
 }

@@ -463,11 +463,14 @@ jint heap_dump_request(struct agent *a, struct thread *t, JNIEnv *env, const JVM
 	if (level < JVMPI_DUMP_LEVEL_0 || level > JVMPI_DUMP_LEVEL_2 || !ids_init(env) || atomic_exchange(&busy, true))
 		return JVMPI_FAIL;
 	w.layouts = (struct layouts){.primitives = level == JVMPI_DUMP_LEVEL_2, .t = t, .env = env};
+	/* What a record names is told as gone when the agent has read it. */
+	gc_disable(a);
 	pending = bridge_exception_take(env);
 	if (!(*env)->PushLocalFrame(env, 16)) {
 		r = dump_make(a, t, env, &w);
 		(*env)->PopLocalFrame(env, NULL);
 	}
+	gc_enable(a);
 	ids_by_tag_end(t);
 	dump_space_done(&w.space);
 	layouts_done(&w.layouts);

@@ -26,6 +26,7 @@ KINDS = {
     "heap": ["HEAP_DUMP", "OBJECT_DUMP"],
     "arena": ["ARENA_NEW", "ARENA_DELETE", "OBJECT_MOVE"],
     "storm": [],
+    "unload": ["HEAP_DUMP"],
 }
 
 
@@ -115,7 +116,12 @@ def storm(jdk, tmp):
     return bad
 
 
-CASES = (methods, monitors, deadlock, alloc, refs, steps, hook, heap, limit, arena, storm)
+def unload(jdk, tmp):
+    """A heap dump names no class that was unloaded before it came."""
+    return run(jdk, tmp, "unload", bridge.use("Serial"))
+
+
+CASES = (methods, monitors, deadlock, alloc, refs, steps, hook, heap, limit, arena, storm, unload)
 
 if __name__ == "__main__":
     sys.exit(bridge.run_cases(__doc__, CASES))

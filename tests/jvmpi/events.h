@@ -45,6 +45,7 @@ extern const struct kind kind_hook;
 extern const struct kind kind_heap;
 extern const struct kind kind_arena;
 extern const struct kind kind_storm;
+extern const struct kind kind_unload;
 
 /* What CLASS_LOAD said. */
 struct class_info {

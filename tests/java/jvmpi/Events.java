@@ -333,10 +333,10 @@ public class Events {
 
 	// storm
 
-	static void load() {
+	static Object load() {
 		URL here = Events.class.getProtectionDomain().getCodeSource().getLocation();
 		try (URLClassLoader loader = new URLClassLoader(new URL[] {here}, null)) {
-			((Runnable) Class.forName("Throwaway", true, loader).getDeclaredConstructor().newInstance()).hashCode();
+			return Class.forName("Throwaway", true, loader).getDeclaredConstructor().newInstance();
 		} catch (Exception e) {
 			throw new RuntimeException(e);
 		}
@@ -377,6 +377,23 @@ public class Events {
 			t.join();
 	}
 
+	// unload
+
+	static void loads() {
+		Object[] some = new Object[20];
+		for (int i = 0; !stop; i++)
+			some[i % some.length] = load();
+	}
+
+	static void unload() throws Exception {
+		Thread t = start("loads", Events::loads);
+		begin();
+		dump();
+		end();
+		stop = true;
+		t.join();
+	}
+
 	public static void main(String[] args) throws Exception {
 		System.load(args[0]);
 		switch (args[1]) {
@@ -411,6 +428,9 @@ public class Events {
 			break;
 		case "storm":
 			storm();
+			break;
+		case "unload":
+			unload();
 			break;
 		default:
 			begin();

@@ -35,7 +35,10 @@ COUNTED = ("CLASS_UNLOAD", "OBJECT_FREE", "GC_START", "JS_GC_PAUSE")
 EVENTS = {"CLASS_LOAD": "event 42", "CLASS_UNLOAD": "event 43", "COMPILED_METHOD_LOAD": "event 7", "THREAD_START": "event 33",
           "COMPILED_METHOD_UNLOAD": "event 8", "THREAD_END": "event 34", "OBJECT_FREE": "event 5", "GC_START": "event 60",
           "GC_FINISH": "event 61", "JS_CODE_LOAD": "extension 0", "JS_CODE_UNLOAD": "extension 1",
-          "JS_GC_PAUSE": "extension 3"}  # numbers of jvm-bridge/jvmpi/jvmpi.h
+          "JS_GC_PAUSE": "extension 3", "CLASS_LOAD_HOOK": "event 35", "HEAP_DUMP": "event 37", "MONITOR_WAIT": "event 57",
+          "MONITOR_WAITED": "event 58", "MONITOR_DUMP": "event 59"}  # numbers of jvm-bridge/jvmpi/jvmpi.h
+# What can be had only from the JVM's start, without the events that make all code interpreted.
+CAPABILITIES = "events=MONITOR_DUMP,"
 
 
 def library(flush):
@@ -82,7 +85,7 @@ class Run:
     def flags(self):
         agent = jvm.build_dir() / "tests/integration/libjvmpi_churn.so"
         return [*FLAGS, "-XX:+UnlockExperimentalVMOptions", "-XX:+Use%sGC" % self.gc,
-                *(["-agentpath:%s=quiet,%sagent=%s:%s" % (library(self.o.flush), bridge.NO_METHODS, agent, self.counts)]
+                *(["-agentpath:%s=quiet,%sagent=%s:%s" % (library(self.o.flush), CAPABILITIES, agent, self.counts)]
                   if self.mode == "agent" else [])]
 
     def sample(self, pid, time_left):

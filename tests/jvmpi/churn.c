@@ -1,5 +1,5 @@
 /*
- * Enables every event that the host delivers and counts them; a thread of its own makes ids, takes call traces and
+ * Enables every event that the host delivers and counts them; a thread of its own makes ids, takes call traces and dumps and
  * collects garbage. Options: the file for the counts, rewritten twice a second, so that it is there when the JVM stands
  * still.
  */
@@ -18,6 +18,7 @@ static struct {
 	_Atomic(JNIEnv *) other; /* a thread that started; it may be gone */
 	unsigned enabled;
 	long traces, runs, late; /* RunGC: without its GC_FINISH */
+	long dumps; /* asked for and made */
 	char path[4096];
 } churn;
 
@@ -30,8 +31,8 @@ static void report(void)
 	f = fopen(tmp, "we");
 	if (!f)
 		return;
-	fprintf(f, "enabled %u\ntraces %ld\nruns %ld\nlate %ld\nended %d\n", churn.enabled, churn.traces, churn.runs,
-		churn.late, churn.ended);
+	fprintf(f, "enabled %u\ntraces %ld\nruns %ld\nlate %ld\ndumps %ld\nended %d\n", churn.enabled, churn.traces,
+		churn.runs, churn.late, churn.dumps, churn.ended);
 	for (unsigned i = 0; i < EVENTS; i++)
 		if (churn.seen[i])
 			fprintf(f, "event %u: %ld\n", i, churn.seen[i]);
@@ -59,6 +60,14 @@ static void objects_drop(JNIEnv *env)
 	(*env)->PopLocalFrame(env, NULL);
 }
 
+static void dumps_ask(unsigned i)
+{
+	JVMPI_HeapDumpArg level = {(jint)(i % 3)};
+
+	churn.dumps += jvmpi->RequestEvent(JVMPI_EVENT_HEAP_DUMP, &level) == JVMPI_SUCCESS;
+	churn.dumps += jvmpi->RequestEvent(JVMPI_EVENT_MONITOR_DUMP, NULL) == JVMPI_SUCCESS;
+}
+
 static void loop(void *arg)
 {
 	JVMPI_CallFrame frames[FRAMES];
@@ -79,6 +88,8 @@ static void loop(void *arg)
 		}
 		if (i % 50 == 0)
 			report();
+		if (i % 50 == 25)
+			dumps_ask(i / 50);
 		usleep(10000);
 	}
 }

@@ -71,7 +71,7 @@ def sample(app, place, o):
 def watch(pid):
     """on_cpu.OnCpu, or None where it is not permitted."""
     try:
-        return on_cpu.OnCpu(pid)
+        return on_cpu.OnCpu(pid, FREQUENCY)
     except OSError:
         return None
 

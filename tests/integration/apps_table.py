@@ -7,7 +7,7 @@ Written by `scripts/test --apps`, which profiles applications of others, unchang
 
 * **complete**: share of the stacks that reach their thread's first frame; at least 99.9 %, and 99.5 % where the recording
   begins with the JVM's first instruction
-* **samples × period**, with what is said to be lost: against the CPU time by the kernel's records of context switches, and by the
+* **samples × period**, with what is said to be lost: against the CPU time as timers find it that see all processes, and by the
   process's CPU clock where the recording begins with the JVM; within max(2 %, 3·sqrt((1−p)/n)), where p is the share of the CPUs
   that the application took and n the number of samples due. The clock is no yardstick for threads that wake each other often: it
   charges a thread from the moment when another CPU wakes it, before it is there

@@ -77,10 +77,10 @@ def rounds(java):
             return [int(w) for w in words[1:]]
 
 
-def watch(pid):
+def watch(pid, freq):
     """on_cpu.OnCpu, or None where it is not permitted."""
     try:
-        return on_cpu.OnCpu(pid)
+        return on_cpu.OnCpu(pid, freq)
     except OSError:
         return None
 
@@ -90,7 +90,7 @@ class Run:
 
     def __init__(self, o, java, freq):
         before = rounds(java)
-        watched = watch(java.pid)
+        watched = watch(java.pid, freq)
         with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
             os.chmod(tmp, 0o777)
             out = os.path.join(tmp, "out.folded")

@@ -4,6 +4,7 @@
 import hashlib
 import os
 import pathlib
+import struct
 import sys
 import tempfile
 
@@ -15,6 +16,7 @@ import apps_fetch  # noqa: E402
 import apps_list  # noqa: E402
 import apps_table  # noqa: E402
 import jvm  # noqa: E402
+from on_cpu import TIMERS, on_cpu_ns, parsed  # noqa: E402
 
 failures = []
 CLASSES = {"java.lang.Thread", "p.Main", "p.Main$$Lambda/0x00007f0000001000", "Top"}
@@ -132,8 +134,19 @@ def lists(tmp):
     check("99.9999 % is not 100", "| 99.99 % |" in rows[0], rows[0])
 
 
+def on_cpu():
+    """Process 7 beside 8, timers of 10."""
+    def sample(pid, when, kind=9, more=0):
+        return struct.pack("=IHHIIQ", kind, 0, 24 + more, pid, pid, when) + bytes(more)
+    found = parsed(sample(7, 10) + sample(8, 20, 2, 16) + sample(7, 30) + sample(8, 40) + sample(7, 50)[:16])
+    check("a timer's ring, without records of loss and what is cut off", found == [(10, 7), (30, 7), (40, 8)], found)
+    got = [on_cpu_ns([found] * TIMERS, 7, begin, end, 10) for begin, end in ((0, 100), (10, 30), (11, 31), (40, 100))]
+    check("time on the CPUs: by the timers' average, from begin to end", got == [20, 10, 10, 0], got)
+
+
 def main():
     names()
+    on_cpu()
     bars()
     with tempfile.TemporaryDirectory() as tmp:
         lists(tmp)

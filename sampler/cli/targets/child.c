@@ -70,19 +70,30 @@ int child_release(struct child *c, const char *name, struct err *err)
 	return e ? err_set(err, -e, "cannot execute '%s': %s", name, strerror(e)) : 0;
 }
 
-bool child_is_over(const struct child *c)
+/* False, without an errno: it is there. A thread of ours that traces it makes its stops be reported, too: wait(2). */
+static bool is_over(const struct child *c, int *ret_errno)
 {
 	siginfo_t info = {.si_pid = 0};
 
-	return waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == c->pid;
+	*ret_errno = waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ? errno : 0;
+	return info.si_pid == c->pid &&
+	       (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED);
+}
+
+bool child_is_over(const struct child *c)
+{
+	int error;
+
+	return is_over(c, &error);
 }
 
 bool child_ended(const struct child *c, int *ret_status)
 {
-	int status = 127 << 8; /* if somebody else has waited for it, the status stays 127 */
+	int status = 127 << 8, error; /* if somebody else has waited for it, the status stays 127 */
 
-	if (waitpid(c->pid, &status, WNOHANG) == 0)
+	if (!is_over(c, &error) && error != ECHILD)
 		return false;
+	waitpid(c->pid, &status, WNOHANG);
 	*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	return true;
 }

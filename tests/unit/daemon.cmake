@@ -1,0 +1,1 @@
+js_unit_test(identity js_identity)

@@ -59,7 +59,7 @@ void store_close(struct store *s);
 struct store_query {
 	uint64_t from_ns, to_ns; /* CLOCK_REALTIME; to_ns is not part of it */
 	const char *event;
-	/* Targets that have each of these; values are patterns of fnmatch(3). */
+	/* Targets that have each of these; values are patterns (glob.h). */
 	const struct label *labels;
 	size_t n_labels;
 };

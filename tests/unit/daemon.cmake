@@ -1,1 +1,2 @@
 js_unit_test(identity js_identity)
+js_unit_test(rules js_rules)

@@ -124,6 +124,11 @@ static void idle(void **state)
 	assert_string_equal(why, "f:1: rule 'pods' matches no JVM: none has the label 'pod'");
 	assert_true(rules_idle(r, 3, why, sizeof(why)));
 	assert_string_equal(why, "f:1: rule 'us' matches no JVM");
+	rule(r, "roots", "user", "root");
+	rule(r, "banks", "service", "bank");
+	rules_choose(r, bank, 2);
+	assert_true(rules_idle(r, 5, why, sizeof(why)));
+	assert_non_null(strstr(why, "by rule 'roots' before it"));
 }
 
 /* As many rules as there may be, each as dear as it can be, on values as long as labels get. */

@@ -57,7 +57,7 @@ int rules_add(struct rules *r, const char *name, const char *where, struct err *
 		if (strcmp(r->v[i]->choice.rule, name) == 0)
 			return err_set(err, -EEXIST, "there is a rule '%s' already, in %s", name, r->v[i]->where);
 	if (r->n == RULES_MAX)
-		return err_set(err, -E2BIG, "more than %d rules", RULES_MAX);
+		return err_set(err, -E2BIG, "there are at most %d rules", RULES_MAX);
 	rule = arena_alloc(&r->texts, sizeof(*rule));
 	if (!rule || !(rule->choice.rule = copy(r, name)) || !(rule->where = copy(r, where)))
 		return err_set(err, -ENOMEM, "out of memory");
@@ -73,9 +73,9 @@ static int add(struct rules *r, struct label *v, size_t *n, size_t max, const ch
 
 	for (size_t i = 0; i < *n; i++)
 		if (strcmp(v[i].key, key) == 0)
-			return err_set(err, -EEXIST, "'%s' is in this rule already", key);
+			return err_set(err, -EEXIST, "it is in this rule already; remove one of them");
 	if (*n == max)
-		return err_set(err, -E2BIG, "more than %zu in one rule", max);
+		return err_set(err, -E2BIG, "a rule has at most %zu of these", max);
 	l = (struct label){copy(r, key), copy(r, value)};
 	if (!l.key || !l.value)
 		return err_set(err, -ENOMEM, "out of memory");

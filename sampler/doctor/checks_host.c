@@ -15,11 +15,11 @@
 #include "sampler/doctor/checks_closed.h"
 #include "sampler/engine/perf/events/perf_explain.h"
 #include "sampler/engine/perf/events/perf_filter.h"
-#include "sampler/inspect/inspect.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
+#include "symbolizer/target/cgroup.h"
 #include "symbolizer/target/own_rights.h"
 #include "symbolizer/target/proc.h"
 
@@ -45,9 +45,10 @@ static void check_own_container(struct checks *c)
 	char name[80] = "";
 	bool inside = access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0;
 	bool own_pids = proc_own_pids();
+	size_t len;
 
-	if (file_read_at(AT_FDCWD, "/proc/self/cgroup", 1 << 16, &text, NULL) == 0)
-		inspect_container(text, name, sizeof(name));
+	if (file_read_at(AT_FDCWD, "/proc/self/cgroup", 1 << 16, &text, &len) == 0)
+		cgroup_container(text, len, name, sizeof(name));
 	if (!inside && !own_pids && !name[0]) {
 		checks_add(c, CHECK_OK, "container", "jsampler runs on the host");
 		return;

@@ -14,7 +14,6 @@
 #include "jvm-bridge/attach/attach.h"
 #include "sampler/engine/engine.h"
 #include "sampler/engine/perf/events/perf_explain.h"
-#include "sampler/inspect/inspect.h"
 #include "sampler/inspect/java_main.h"
 #include "sampler/readers/readers.h"
 #include "sampler/rights/privs.h"
@@ -24,6 +23,7 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
 #include "symbolizer/base/user_name.h"
+#include "symbolizer/target/cgroup.h"
 #include "symbolizer/target/own_rights.h"
 
 /* 1 kHz: a busy thread gives 200 stacks in a fifth of a second. */
@@ -84,7 +84,7 @@ static void check_container(struct checked *t)
 	size_t len;
 
 	if (proc_read(t->proc, "cgroup", 1 << 16, &text, &len) == 0)
-		inspect_container(text, name, sizeof(name));
+		cgroup_container(text, len, name, sizeof(name));
 	checks_add(t->c, CHECK_OK, "its container", "%s", *name ? name : "none");
 }
 

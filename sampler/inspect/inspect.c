@@ -1,6 +1,5 @@
 #include "sampler/inspect/inspect.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,58 +14,20 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/text.h"
 #include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/target/cgroup.h"
 #include "symbolizer/target/proc.h"
 
 /* `list` opens many processes, and needs only a few names from one file of each. */
 #define FILES_NS UINT64_C(2000000000)
-enum { MAX_CGROUP = 1 << 16, ID_SHOWN = 12, ID_LEN = 64 };
-
-/* All container engines write ids as 64 hex digits. */
-static const char *find_id(const char *s)
-{
-	size_t run = 0;
-
-	for (; *s; s++) {
-		run = isxdigit((unsigned char)*s) ? run + 1 : 0;
-		if (run == ID_LEN)
-			return s - ID_LEN + 1;
-	}
-	return NULL;
-}
-
-static bool copy_between(const char *s, const char *before, const char *stop, char *dst, size_t size)
-{
-	const char *p = strstr(s, before);
-
-	if (!p)
-		return false;
-	p += strlen(before);
-	snprintf(dst, size, "%.*s", (int)strcspn(p, stop), p);
-	return dst[0] != '\0';
-}
-
-void inspect_container(const char *cgroup, char *dst, size_t size)
-{
-	const char *id = find_id(cgroup);
-
-	dst[0] = '\0';
-	if (id)
-		snprintf(dst, size, "%.*s", ID_SHOWN, id);
-	else if (!copy_between(cgroup, "/lxc/", "/\n", dst, size) &&
-		 !copy_between(cgroup, "/lxc.payload.", "/\n", dst, size))
-		copy_between(cgroup, "systemd-nspawn@", ".\n", dst, size);
-}
+enum { MAX_CGROUP = 1 << 16 };
 
 static void read_container(struct proc *p, struct inspection *i)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
-	char raw[80];
 	size_t len;
 
-	if (proc_read(p, "cgroup", MAX_CGROUP, &text, &len) < 0)
-		return;
-	inspect_container(text, raw, sizeof(raw));
-	text_sanitise(i->container, sizeof(i->container), raw, strlen(raw));
+	if (proc_read(p, "cgroup", MAX_CGROUP, &text, &len) == 0)
+		cgroup_container(text, len, i->container, sizeof(i->container));
 }
 
 static void read_main(struct proc *p, struct inspection *i)

@@ -44,8 +44,4 @@ int inspect_outside(pid_t pid, struct inspection *ret);
 /* Makes one from another process safe: all texts are terminated and sanitised. */
 void inspect_sanitise(struct inspection *i);
 
-/* The container part of a /proc/PID/cgroup text: docker, containerd, CRI-O, podman, lxc, systemd-nspawn
- * and Kubernetes pods. dst "" when there is none. */
-void inspect_container(const char *cgroup, char *dst, size_t size);
-
 #endif

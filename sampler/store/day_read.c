@@ -1,7 +1,6 @@
 #include "sampler/store/day_read.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "sampler/store/frame_bits.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/glob.h"
 #include "symbolizer/base/vec.h"
 
 typedef VEC(int64_t) numbers;
@@ -56,7 +56,7 @@ static size_t label_matches(const struct store_query *q, const char *key, const 
 	size_t n = 0;
 
 	for (size_t i = 0; i < q->n_labels; i++)
-		n += strcmp(q->labels[i].key, key) == 0 && fnmatch(q->labels[i].value, value, 0) == 0;
+		n += strcmp(q->labels[i].key, key) == 0 && glob_matches(q->labels[i].value, value);
 	return n;
 }
 

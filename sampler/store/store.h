@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sampler/model/label.h"
+
 struct err;
 struct named_profile;
 
@@ -25,18 +27,13 @@ struct store_options {
 	uint32_t free_percent; /* the same when less of the file system is free; 0: 5 */
 };
 
-/* What a target is called: "service", "jdk", ... */
-struct store_label {
-	const char *key, *value;
-};
-
 /* A process is the same if boot, PID and start time are. */
 struct store_target {
 	const char *boot_id;
 	pid_t pid;
 	uint64_t start_ticks; /* since boot: proc(5), field 22 of stat */
 	uint64_t since_ns; /* CLOCK_REALTIME when sampling it began */
-	const struct store_label *labels;
+	const struct label *labels;
 	size_t n_labels;
 };
 
@@ -62,8 +59,8 @@ void store_close(struct store *s);
 struct store_query {
 	uint64_t from_ns, to_ns; /* CLOCK_REALTIME; to_ns is not part of it */
 	const char *event;
-	/* Targets that have each of these; values are patterns of fnmatch(3). */
-	const struct store_label *labels;
+	/* Targets that have each of these; values are patterns (glob.h). */
+	const struct label *labels;
 	size_t n_labels;
 };
 

@@ -66,8 +66,8 @@ static inline struct named_profile *store_test_profile(uint64_t at_s, uint32_t w
 
 static inline struct store_target store_test_target(pid_t pid)
 {
-	static const struct store_label shop[] = {{"service", "shop"}, {"jdk", "25.0.3"}, {"main", "com.acme.Shop"}};
-	static const struct store_label bank[] = {{"service", "bank"}, {"jdk", "17.0.1"}, {"main", "com.acme.Bank"}};
+	static const struct label shop[] = {{"service", "shop"}, {"jdk", "25.0.3"}, {"main", "com.acme.Shop"}};
+	static const struct label bank[] = {{"service", "bank"}, {"jdk", "17.0.1"}, {"main", "com.acme.Bank"}};
 
 	return (struct store_target){.boot_id = "7c1f",
 				     .pid = pid,
@@ -91,7 +91,7 @@ static inline int store_test_add(struct store *s, pid_t pid, uint64_t at_s, uint
 static inline int store_test_read(const char *dir, uint64_t from_s, uint64_t to_s, const char *service,
 				  struct named_profile **ret)
 {
-	struct store_label label = {"service", service};
+	struct label label = {"service", service};
 	struct store_query q = {.from_ns = from_s * SECOND,
 				.to_ns = to_s * SECOND,
 				.event = "cpu",

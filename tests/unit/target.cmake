@@ -1,4 +1,5 @@
 js_unit_test(target_arch js_target)
+js_unit_test(target_cgroup js_target)
 js_unit_test(target_file js_target)
 js_unit_test(target_live js_target)
 js_unit_test(target_maps js_target)

@@ -2,45 +2,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
 #include "sampler/inspect/command_line.h"
-#include "sampler/inspect/inspect.h"
 #include "sampler/inspect/java_main.h"
-
-#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-
-static void containers(void **state)
-{
-	static const char *const cases[][2] = {
-		{"0::/\n", ""},
-		{"", ""},
-		{"0::/user.slice/user-1000.slice/session-3.scope\n", ""},
-		{"12:cpu:/docker/" ID "\n", "0123456789ab"},
-		{"0::/system.slice/docker-" ID ".scope\n", "0123456789ab"},
-		{"0::/../docker-" ID ".scope\n", "0123456789ab"},
-		{"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1b2c.slice/"
-		 "cri-containerd-" ID ".scope\n",
-		 "0123456789ab"},
-		{"11:memory:/kubepods/burstable/pod7d8e/" ID "\n", "0123456789ab"},
-		{"0::/machine.slice/libpod-" ID ".scope/container\n", "0123456789ab"},
-		{"0::/lxc/web1/init.scope\n", "web1"},
-		{"0::/lxc.payload.web1/init.scope\n", "web1"},
-		{"0::/machine.slice/systemd-nspawn@build.service/payload\n", "build"},
-		{"0::/docker/0123456789abcdef\n", ""}, /* too short for an id */
-	};
-	char got[80];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		inspect_container(cases[i][0], got, sizeof(got));
-		assert_string_equal(got, cases[i][1]);
-	}
-	inspect_container("0::/lxc/abcdefghijkl/\n", got, 4);
-	assert_string_equal(got, "abc");
-}
 
 static void mains(void **state)
 {
@@ -121,7 +87,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(command_lines),
-		cmocka_unit_test(containers),
 		cmocka_unit_test(mains),
 	};
 

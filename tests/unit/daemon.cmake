@@ -1,0 +1,3 @@
+js_unit_test(identity js_identity)
+js_unit_test(rules js_rules)
+js_unit_test(config js_config)

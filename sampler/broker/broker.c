@@ -331,8 +331,10 @@ static void end_child(struct broker *b)
 {
 	if (b->socket >= 0)
 		close(b->socket);
-	for (int ms = 0; b->child > 0 && ms < END_MS && waitpid(b->child, NULL, WNOHANG) == 0; ms += TICK_MS)
-		poll(NULL, 0, TICK_MS);
+	for (int ms = 0, tick; b->child > 0 && ms < END_MS && waitpid(b->child, NULL, WNOHANG) == 0; ms += tick) {
+		tick = ms < TICK_MS ? 1 : TICK_MS;
+		poll(NULL, 0, tick);
+	}
 }
 
 void broker_free(struct broker *b)

@@ -76,7 +76,7 @@ void broker_target_forget(struct broker *b, uint32_t number);
 
 /* --- rules.c: what may be opened below a target's root, and which events --- */
 
-/* "/tmp/perf-PID.map", a debug file by build id, or one beside what is mapped. */
+/* "/tmp/perf-PID.map", "/etc/os-release", a debug file by build id, or one beside what is mapped. */
 int broker_open_path(struct broker_target *t, const struct proc_status *st, const char *path);
 int broker_open_host_path(const char *path);
 int broker_open_event(struct broker *b, const struct broker_request *q, int filter_fd);

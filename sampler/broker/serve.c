@@ -21,7 +21,7 @@
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/target_file.h"
 
-enum { STACK_BYTES = 256 << 10, NICE_MIN = -10 };
+enum { STACK_BYTES = 256 << 10, NICE_MIN = -10, SYSCALL_MAX = 512 };
 
 static const char *const names[BROKER_NAMES][2] = {
 	[BROKER_MEM] = {"mem", NULL},
@@ -101,6 +101,19 @@ static int open_task(struct proc *p, int32_t tid, const char *name)
 	return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
 }
 
+/* Registers are given to none but who might trace the thread, at each read: its text instead. */
+static int copy_syscall(struct proc *p, int32_t tid)
+{
+	CLEANUP(close_at_exit) int fd = open_task(p, tid, "syscall");
+	char text[SYSCALL_MAX];
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = read(fd, text, sizeof(text));
+	return n < 0 ? -errno : make_file(text, (size_t)n);
+}
+
 static int open_descendants(struct proc *p)
 {
 	CLEANUP(free_at_exit) pid_t *pids = NULL;
@@ -169,7 +182,9 @@ static int open_of_target(struct broker_target *t, const struct proc_status *st,
 {
 	switch (q->what) {
 	case BROKER_PROC: return open_proc(t->proc, q->name);
-	case BROKER_TASK: return open_task(t->proc, q->tid, broker_name(q->name, true));
+	case BROKER_TASK:
+		return q->name == BROKER_SYSCALL ? copy_syscall(t->proc, q->tid) :
+						   open_task(t->proc, q->tid, broker_name(q->name, true));
 	case BROKER_DESCENDANTS: return open_descendants(t->proc);
 	default: return open_file(t, st, q);
 	}

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/cli/closing.h"
+#include "sampler/closing/closing.h"
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/inputs.h"
 #include "sampler/cli/options/options.h"

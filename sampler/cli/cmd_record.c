@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "sampler/broker/broker.h"
-#include "sampler/cli/closing.h"
+#include "sampler/closing/closing.h"
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/filters.h"
 #include "sampler/cli/options/hints.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sampler/cli/closing.h"
+#include "sampler/closing/closing.h"
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/filters.h"
 #include "sampler/cli/inputs.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sampler/cli/closing.h"
+#include "sampler/closing/closing.h"
 #include "sampler/cli/cmd.h"
 #include "sampler/closed/opener.h"
 #include "sampler/output/writer.h"

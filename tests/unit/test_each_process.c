@@ -55,17 +55,18 @@ static void found(void *ctx, pid_t pid, const void *record)
 	s->found[pid - FIRST]++;
 }
 
-static void stuck(void *ctx, pid_t pid)
+static void stuck(void *ctx, pid_t pid, int signal)
 {
 	struct seen *s = ctx;
 
+	assert_int_equal(signal, pid == DIES ? SIGABRT : 0);
 	s->stuck[pid - FIRST]++;
 }
 
 /* Returns how many were not looked at, and how long it took. */
 static size_t look_at_all(pid_t *pids, struct seen *s, uint64_t *ret_ns)
 {
-	const struct each_process e = {s, sizeof(pid_t), look, found, stuck};
+	const struct each_process e = {.ctx = s, .record = sizeof(pid_t), .look = look, .found = found, .stuck = stuck};
 	uint64_t start = clock_monotonic_ns();
 	struct err err = {0};
 	size_t left;
@@ -128,7 +129,7 @@ static bool look_and_stay(void *ctx, pid_t pid, void *record)
 static void test_answered_but_stays(void **state)
 {
 	struct seen s = {0};
-	const struct each_process e = {&s, sizeof(pid_t), look_and_stay, found, stuck};
+	const struct each_process e = {.ctx = &s, .record = sizeof(pid_t), .look = look_and_stay, .found = found, .stuck = stuck};
 	struct err err = {0};
 	pid_t pids[N];
 	uint64_t start;
@@ -231,11 +232,11 @@ static void found_one(void *ctx, pid_t pid, const void *record)
 			k->found_slow++;
 }
 
-static void stuck_one(void *ctx, pid_t pid)
+static void stuck_one(void *ctx, pid_t pid, int signal)
 {
 	struct two_kinds *k = ctx;
 
-	(void)pid;
+	(void)pid, (void)signal;
 	k->stuck++;
 }
 
@@ -243,7 +244,7 @@ static void stuck_one(void *ctx, pid_t pid)
 static void none_is_left_out(enum disguise how)
 {
 	struct two_kinds k = {.slow = how == SLOW};
-	const struct each_process e = {&k, 0, look_at_two, found_one, stuck_one};
+	const struct each_process e = {.ctx = &k, .look = look_at_two, .found = found_one, .stuck = stuck_one};
 	struct err err = {0};
 	size_t left = 0;
 	int r = 0;

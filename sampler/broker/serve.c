@@ -158,27 +158,31 @@ static bool has_file_at(const struct maps *maps, const void *start)
 	return m && m->inode;
 }
 
-static int open_mapped(struct proc *p, uint64_t start)
+static int open_mapped(struct broker *b, struct proc *p, uint64_t start)
 {
-	const struct maps *maps;
-	int fd, r = broker_maps_seek(p, has_file_at, &start, &maps);
+	struct broker_maps *maps;
+	int fd, r = broker_maps_seek(b, p, has_file_at, &start, &maps);
 
-	if (r == 0)
-		r = target_file_open_mapping(p, maps_find(maps, start), &fd, NULL);
+	if (r < 0)
+		return r;
+	r = target_file_open_mapping(p, maps_find(broker_maps_of(maps), start), &fd, NULL);
+	broker_maps_release(b, maps);
 	return r < 0 ? r : fd;
 }
 
-static int open_file(struct broker_target *t, const struct proc_status *st, const struct broker_request *q)
+static int open_file(struct broker *b, struct broker_target *t, const struct proc_status *st,
+		     const struct broker_request *q)
 {
 	int r;
 
 	become(st);
-	r = q->what == BROKER_MAPPED ? open_mapped(t->proc, q->start) : broker_open_path(t, st, q->path);
+	r = q->what == BROKER_MAPPED ? open_mapped(b, t->proc, q->start) : broker_open_path(b, t, st, q->path);
 	return_to_self();
 	return r == -EPROTO ? -EIO : r; /* a file system of the target's may answer anything (fuse(4)) */
 }
 
-static int open_of_target(struct broker_target *t, const struct proc_status *st, const struct broker_request *q)
+static int open_of_target(struct broker *b, struct broker_target *t, const struct proc_status *st,
+			  const struct broker_request *q)
 {
 	switch (q->what) {
 	case BROKER_PROC: return open_proc(t->proc, q->name);
@@ -186,7 +190,7 @@ static int open_of_target(struct broker_target *t, const struct proc_status *st,
 		return q->name == BROKER_SYSCALL ? copy_syscall(t->proc, q->tid) :
 						   open_task(t->proc, q->tid, broker_name(q->name, true));
 	case BROKER_DESCENDANTS: return open_descendants(t->proc);
-	default: return open_file(t, st, q);
+	default: return open_file(b, t, st, q);
 	}
 }
 
@@ -204,7 +208,7 @@ static int serve_target(struct broker *b, const struct broker_request *q)
 	r = broker_target_use(b, q->target, &t, &st);
 	if (r < 0)
 		return r;
-	r = open_of_target(t, &st, q);
+	r = open_of_target(b, t, &st, q);
 	if (r >= 0 && broker_target_check(t, &st) == -EPERM) {
 		close(r);
 		r = -EPERM;
@@ -327,10 +331,11 @@ static int serve_one(struct broker *b, int socket)
 	if (r < 0)
 		return r;
 	q.path[sizeof(q.path) - 1] = '\0';
+	if (q.what != BROKER_ALLOW_EVENT)
+		b->begun = true;
 	a.code = answer(b, &q, with, &a, &fd);
 	if (a.code == -EPROTO)
 		return -EPROTO;
-	b->begun |= q.what != BROKER_ALLOW_EVENT;
 	return channel_send(socket, &a, sizeof(a), fd);
 }
 
@@ -341,11 +346,17 @@ struct channel {
 	int socket;
 };
 
-static void count_channel(struct broker *b, int by)
+/* false: there are too many. */
+static bool count_channel(struct broker *b, int by)
 {
+	bool ok;
+
 	pthread_mutex_lock(&b->lock);
-	b->n_channels += (size_t)by;
+	ok = by < 0 || b->n_channels < BROKER_CHANNELS_MAX;
+	if (ok)
+		b->n_channels += (size_t)by;
 	pthread_mutex_unlock(&b->lock);
+	return ok;
 }
 
 static void *serve_channel(void *arg)
@@ -360,7 +371,6 @@ static void *serve_channel(void *arg)
 	while (r == 0);
 	if (r == -EPROTO)
 		_exit(1); /* all channels */
-	broker_maps_forget();
 	close(c.socket);
 	count_channel(c.b, -1);
 	return NULL;
@@ -380,24 +390,35 @@ static int start_thread(struct channel *c)
 	return -r;
 }
 
-static int connect_thread(struct broker *b, int *ret_fd)
+/* b counts it already. */
+static int open_channel(struct broker *b, int *ret_fd)
 {
-	struct channel *c = b->n_channels < BROKER_CHANNELS_MAX ? malloc(sizeof(*c)) : NULL;
+	struct channel *c = malloc(sizeof(*c));
 	int pair[2], r = c ? channel_pair(pair) : -ENOMEM;
 
 	if (r == 0) {
 		*c = (struct channel){b, pair[0]};
-		count_channel(b, 1);
 		r = start_thread(c);
 		if (r == 0) {
 			*ret_fd = pair[1];
 			return 0;
 		}
-		count_channel(b, -1);
 		close(pair[0]);
 		close(pair[1]);
 	}
 	free(c);
+	return r;
+}
+
+static int connect_thread(struct broker *b, int *ret_fd)
+{
+	int r = count_channel(b, 1) ? 0 : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	r = open_channel(b, ret_fd);
+	if (r < 0)
+		count_channel(b, -1);
 	return r;
 }
 

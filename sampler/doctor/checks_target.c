@@ -322,9 +322,10 @@ static void say_end(struct checks *c, pid_t pid, bool ended, int status)
 			   (int)pid);
 		checks_remedy(c, "ps -eo pid,state,wchan,cmd shows which process waits for what");
 	} else if (by_signal && WTERMSIG(status) == SIGSYS) {
-		checks_add(c, CHECK_FAIL, "answer",
-			   "the child that examined PID %d tried a system call that is not allowed there, and was ended",
-			   (int)pid);
+		checks_add(
+			c, CHECK_FAIL, "answer",
+			"the child that examined PID %d tried a system call that is not allowed there, and was ended",
+			(int)pid);
 		checks_remedy(c, "do not trust that process: it may have taken the child over; please report it");
 	} else if (by_signal) {
 		checks_add(c, CHECK_FAIL, "answer", "the child that examined PID %d was ended by signal %d", (int)pid,

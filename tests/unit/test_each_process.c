@@ -112,6 +112,65 @@ static void test_time_is_limited(void **state)
 	assert_true(ns < (EACH_ALL_MS + EACH_PATIENCE_MS) * UINT64_C(1000000));
 }
 
+/* --- a child for each */
+
+static int begun;
+
+static bool begin(void)
+{
+	return ++begun == 1;
+}
+
+static bool look_first(void *ctx, pid_t pid, void *record)
+{
+	static int looks;
+	const pid_t child = getpid();
+
+	(void)ctx, (void)pid;
+	memcpy(record, &child, sizeof(child));
+	return begun == 1 && ++looks == 1;
+}
+
+struct children {
+	pid_t all[N];
+	int n;
+};
+
+static void found_child(void *ctx, pid_t pid, const void *record)
+{
+	struct children *c = ctx;
+	pid_t child;
+
+	(void)pid;
+	memcpy(&child, record, sizeof(child));
+	for (int i = 0; i < c->n; i++)
+		assert_int_not_equal(c->all[i], child);
+	assert_int_not_equal(child, getpid());
+	c->all[c->n++] = child;
+}
+
+static void test_each_has_its_child(void **state)
+{
+	struct children c = {.n = 0};
+	const struct each_process e = {.ctx = &c,
+				       .record = sizeof(pid_t),
+				       .apart = true,
+				       .begin = begin,
+				       .look = look_first,
+				       .found = found_child,
+				       .stuck = stuck};
+	struct err err = {0};
+	pid_t pids[N];
+	size_t left;
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		pids[i] = FIRST + i;
+	assert_int_equal(each_process(pids, N, &e, &left, &err), 0);
+	assert_int_equal(left, 0);
+	assert_int_equal(c.n, N);
+}
+
 /* --- a child that was taken over, and stays */
 
 static struct unkillable tracer;
@@ -129,7 +188,8 @@ static bool look_and_stay(void *ctx, pid_t pid, void *record)
 static void test_answered_but_stays(void **state)
 {
 	struct seen s = {0};
-	const struct each_process e = {.ctx = &s, .record = sizeof(pid_t), .look = look_and_stay, .found = found, .stuck = stuck};
+	const struct each_process e = {
+		.ctx = &s, .record = sizeof(pid_t), .look = look_and_stay, .found = found, .stuck = stuck};
 	struct err err = {0};
 	pid_t pids[N];
 	uint64_t start;
@@ -296,6 +356,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_none_holds_up_the_others),
 		cmocka_unit_test(test_time_is_limited),
+		cmocka_unit_test(test_each_has_its_child),
 		cmocka_unit_test(test_answered_but_stays),
 		cmocka_unit_test(test_set_user_id),
 		cmocka_unit_test(test_namespaces),

@@ -35,8 +35,8 @@ static bool has_main(struct proc *p, const char *name)
 	char main[4096];
 	size_t len = 0;
 
-	return proc_cmdline(p, &cmdline, &len) == 0 && len < MAX_CMDLINE && java_main(cmdline, len, main, sizeof(main)) &&
-	       java_main_matches(main, name);
+	return proc_cmdline(p, &cmdline, &len) == 0 && len < MAX_CMDLINE &&
+	       java_main(cmdline, len, main, sizeof(main)) && java_main_matches(main, name);
 }
 
 struct matching {

@@ -44,5 +44,7 @@ void closing_done(struct closing *c); /* after the outputs */
 
 /* In a child that looks at one process, and has opened nothing of it: both at once. 0 or -errno. */
 int closing_to_one(struct closing *c, pid_t pid, struct err *err);
+/* In a child that looks at what the kernel tells of many processes, and parses nothing of theirs: keeps what reading takes. */
+void closing_to_names(void);
 
 #endif

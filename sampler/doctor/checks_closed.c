@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sampler/closed/closed.h"
 #include "sampler/closed/landlock.h"
@@ -39,14 +40,25 @@ static void status_text(const struct proc_status *st, char *dst, size_t size)
 		 st->cap_effective, st->no_new_privs, st->seccomp, landlock);
 }
 
-/* How closed it may be here; the remedy is the same for all that is missing. */
+/* One that a container has put around this program is none that closes the child. */
+static bool has_own_filter(const struct proc_status *st)
+{
+	struct proc_status own;
+
+	return st->seccomp == FILTER &&
+	       (!st->seccomp_filters || read_status(getpid(), &own) < 0 || st->seccomp_filters > own.seccomp_filters);
+}
+
+/* The remedy is the same for all that is missing. */
 static void say(struct checks *c, const char *name, const struct proc_status *st)
 {
-	bool closed = st->euid != 0 && st->uid != 0 && !st->cap_effective && st->no_new_privs && st->seccomp == FILTER;
+	bool filter = has_own_filter(st);
+	bool closed = st->euid != 0 && st->uid != 0 && !st->cap_effective && st->no_new_privs && filter;
 	char text[200];
 
 	status_text(st, text, sizeof(text));
-	checks_add(c, closed ? CHECK_OK : CHECK_WARN, name, "tried: what parses has %s%s", text,
+	checks_add(c, closed ? CHECK_OK : CHECK_WARN, name, "tried: what parses has %s%s%s", text,
+		   filter ? "" : ", but no filter of its own",
 		   closed ? "" : ": whoever takes it over can do more harm");
 	if (!closed)
 		checks_remedy(c, "a kernel with CONFIG_SECCOMP_FILTER=y; in a container, a seccomp profile that allows "

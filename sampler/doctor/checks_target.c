@@ -66,8 +66,10 @@ static void check_main(struct checked *t)
 	CLEANUP(free_at_exit) char *cmdline = NULL;
 	char main[300] = "";
 	size_t len = 0;
+	bool closed;
 
-	if (proc_cmdline(t->proc, &cmdline, &len) == 0 && java_main(cmdline, len, main, sizeof(main)))
+	if (inspect_is_java(t->proc, &closed) && proc_cmdline(t->proc, &cmdline, &len) == 0 &&
+	    java_main(cmdline, len, main, sizeof(main)))
 		checks_add(t->c, CHECK_OK, "main class", "%s", main);
 }
 

@@ -56,8 +56,8 @@ static void look_at_all(void *ctx, int out)
 	size_t n = r->e->apart ? r->next + 1 : r->n;
 	struct message m;
 
-	if (r->e->begin && !r->e->begin())
-		return;
+	if (r->e->begin)
+		r->e->begin();
 	for (size_t i = r->next; i < n; i++) {
 		memset(&m, 0, sizeof(m));
 		m.pid = r->items[i].pid;

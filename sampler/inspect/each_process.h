@@ -26,8 +26,7 @@ struct each_process {
 	size_t record; /* bytes, at most EACH_RECORD_MAX; no pointers */
 	uint64_t deadline_ns; /* for all of them (clock_monotonic_ns()); 0: EACH_ALL_MS from now on */
 	bool apart; /* each in a child of its own, so that one which takes its child over gets no other */
-	/* In each child, first: gives up what looking does not need. NULL: nothing. False: it cannot, and looks at none. */
-	bool (*begin)(void);
+	void (*begin)(void); /* in each child, first: gives up what looking does not need. NULL: nothing */
 	/* In the child. False: there is nothing to report. */
 	bool (*look)(void *ctx, pid_t pid, void *record);
 	/*

@@ -6,9 +6,9 @@
 
 #include "sampler/closing/closing.h"
 #include "sampler/inspect/each_process.h"
-#include "sampler/rights/privs.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
 
 struct candidate {
@@ -22,6 +22,7 @@ struct search {
 	VEC(pid_t) next; /* to be looked at */
 	struct found_jvms *found;
 	uint64_t deadline_ns; /* for all of it */
+	struct err failed; /* why a child could not be closed; "": all were */
 };
 
 static void search_done(struct search *s)
@@ -31,11 +32,6 @@ static void search_done(struct search *s)
 }
 
 /* --- what may be a JVM, by its mappings --- */
-
-static bool give_up_rights(void)
-{
-	return privs_drop(&(struct privs_needs){0}, NULL) == 0;
-}
 
 static bool look_at_outline(void *ctx, pid_t pid, void *record)
 {
@@ -67,17 +63,23 @@ static void outline_stuck(void *ctx, pid_t pid, int signal)
 
 /* --- what is one --- */
 
+struct looked {
+	struct inspection i;
+	struct err failed; /* "": it could be looked at */
+};
+_Static_assert(sizeof(struct looked) <= EACH_RECORD_MAX, "fits into an answer");
+
 static bool look_at_all(void *ctx, pid_t pid, void *record)
 {
 	struct closing c = {0};
-	struct inspection i;
-	bool is_one = closing_to_one(&c, pid, NULL) == 0 && inspect_process(pid, &i) == 0 && i.jvm != INSPECT_NO_JVM;
+	struct looked l = {0};
+	int r = closing_to_one(&c, pid, &l.failed);
+	bool is_one = r == 0 && inspect_process(pid, &l.i) == 0 && l.i.jvm != INSPECT_NO_JVM;
 
 	(void)ctx;
-	if (is_one)
-		memcpy(record, &i, sizeof(i));
+	memcpy(record, &l, sizeof(l));
 	closing_done(&c);
-	return is_one;
+	return is_one || (r < 0 && r != -ESRCH);
 }
 
 static void add(struct search *s, const struct inspection *i)
@@ -89,12 +91,17 @@ static void add(struct search *s, const struct inspection *i)
 static void found_jvm(void *ctx, pid_t pid, const void *record)
 {
 	struct search *s = ctx;
-	struct inspection i;
+	struct looked l;
 
-	memcpy(&i, record, sizeof(i));
-	i.pid = pid;
-	inspect_sanitise(&i);
-	add(s, &i);
+	memcpy(&l, record, sizeof(l));
+	if (l.failed.msg[0]) {
+		text_sanitise(s->failed.msg, sizeof(s->failed.msg), l.failed.msg,
+			      strnlen(l.failed.msg, sizeof(l.failed.msg)));
+		return;
+	}
+	l.i.pid = pid;
+	inspect_sanitise(&l.i);
+	add(s, &l.i);
 	for (size_t k = 0; k < s->all.n; k++)
 		s->all.v[k].is_jvm |= s->all.v[k].pid == pid;
 }
@@ -151,7 +158,7 @@ static bool is_of_image(const struct search *s, const struct candidate *c)
 /* Of the processes of one program that has no libjvm.so, one tells what all are. */
 static int look(struct search *s, bool (*wanted)(const struct search *s, const struct candidate *c), struct err *err)
 {
-	static const struct each_process jvms = {.record = sizeof(struct inspection),
+	static const struct each_process jvms = {.record = sizeof(struct looked),
 						 .apart = true,
 						 .look = look_at_all,
 						 .found = found_jvm,
@@ -180,7 +187,7 @@ static int by_pid(const void *a, const void *b)
 int find_jvms(const pid_t *pids, size_t n, struct found_jvms *ret, struct err *err)
 {
 	static const struct each_process outlines = {.record = sizeof(struct inspect_outline),
-						     .begin = give_up_rights,
+						     .begin = closing_to_names,
 						     .look = look_at_outline,
 						     .found = found_outline,
 						     .stuck = outline_stuck};
@@ -191,6 +198,8 @@ int find_jvms(const pid_t *pids, size_t n, struct found_jvms *ret, struct err *e
 		r = look(&s, is_first, err);
 	if (r == 0)
 		r = look(&s, is_of_image, err);
+	if (r == 0 && s.failed.msg[0])
+		r = err_set(err, -EPERM, "%s", s.failed.msg);
 	search_done(&s);
 	if (ret->n)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_pid);

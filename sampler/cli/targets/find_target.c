@@ -14,13 +14,13 @@
 #include "sampler/inspect/each_process.h"
 #include "sampler/inspect/inspect.h"
 #include "sampler/inspect/java_main.h"
-#include "sampler/rights/privs.h"
 #include "sampler/views/nearest.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
@@ -49,41 +49,43 @@ struct search {
 	const char *name;
 	VEC(pid_t) javas;
 	size_t left; /* processes left out */
+	struct err failed; /* why a child could not be closed; "": all were */
 	struct matching open, closed; /* closed: their programs may not be read, so they may not be sampled either */
 };
 
-static bool give_up_rights(void)
-{
-	return privs_drop(&(struct privs_needs){0}, NULL) == 0;
-}
-
-/* Is it called java? The record: whether its program may not be read. */
 static bool look_at_name(void *ctx, pid_t pid, void *record)
 {
 	struct proc *p;
-	bool closed = false, is_java;
+	bool closed, is_java;
 
-	(void)ctx;
+	(void)ctx, (void)record;
 	if (proc_open(pid, &p, NULL) < 0)
 		return false;
 	is_java = inspect_is_java(p, &closed);
 	proc_close(p);
-	*(uint8_t *)record = closed;
 	return is_java;
 }
+
+struct looked {
+	bool is_it, closed; /* closed: its program may not be read */
+	struct err failed; /* "": it could be looked at */
+};
 
 /* Its command line is in its memory. */
 static bool look_at_main(void *ctx, pid_t pid, void *record)
 {
 	const struct search *s = ctx;
 	struct closing c = {0};
+	struct looked l = {0};
 	struct proc *p = NULL;
-	bool is_it = closing_to_one(&c, pid, NULL) == 0 && look_at_name(NULL, pid, record) &&
-		     proc_open(pid, &p, NULL) == 0 && has_main(p, s->name);
+	int r = closing_to_one(&c, pid, &l.failed);
 
+	if (r == 0 && proc_open(pid, &p, NULL) == 0)
+		l.is_it = inspect_is_java(p, &l.closed) && has_main(p, s->name);
 	proc_close(p);
 	closing_done(&c);
-	return is_it;
+	memcpy(record, &l, sizeof(l));
+	return l.is_it || (r < 0 && r != -ESRCH);
 }
 
 static void found_java(void *ctx, pid_t pid, const void *record)
@@ -98,9 +100,16 @@ static void found_java(void *ctx, pid_t pid, const void *record)
 static void found(void *ctx, pid_t pid, const void *record)
 {
 	struct search *s = ctx;
-	bool closed = *(const uint8_t *)record != 0;
-	struct matching *m = closed ? &s->closed : &s->open;
+	struct looked l;
+	struct matching *m;
 
+	memcpy(&l, record, sizeof(l));
+	if (l.failed.msg[0]) {
+		text_sanitise(s->failed.msg, sizeof(s->failed.msg), l.failed.msg,
+			      strnlen(l.failed.msg, sizeof(l.failed.msg)));
+		return;
+	}
+	m = l.closed ? &s->closed : &s->open;
 	buf_printf(&m->pids, " %d", (int)pid);
 	m->pid = pid;
 	m->n++;
@@ -125,14 +134,13 @@ static int search_all(struct search *s, struct err *err)
 {
 	const uint64_t deadline_ns = clock_monotonic_ns() + EACH_ALL_MS * UINT64_C(1000000);
 	const struct each_process names = {.ctx = s,
-					   .record = sizeof(uint8_t),
 					   .deadline_ns = deadline_ns,
-					   .begin = give_up_rights,
+					   .begin = closing_to_names,
 					   .look = look_at_name,
 					   .found = found_java,
 					   .stuck = stuck};
 	const struct each_process mains = {.ctx = s,
-					   .record = sizeof(uint8_t),
+					   .record = sizeof(struct looked),
 					   .deadline_ns = deadline_ns,
 					   .apart = true,
 					   .look = look_at_main,
@@ -154,6 +162,8 @@ static int search_all(struct search *s, struct err *err)
 	r = look_at_each(s, &names, pids.v, pids.n, err);
 	if (r == 0)
 		r = look_at_each(s, &mains, s->javas.v, s->javas.n, err);
+	if (r == 0 && s->failed.msg[0])
+		r = err_set(err, -EPERM, "%s", s->failed.msg);
 	if (r == 0 && s->left)
 		log_warn("%zu processes were left out: others took too long to read", s->left);
 	vec_done(&pids);

@@ -11,6 +11,7 @@
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
+#include "symbolizer/base/data_limit.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/proc.h"
 
@@ -257,6 +258,7 @@ struct broker *broker_new(bool follow)
 	b->follow = follow;
 	b->command = -1;
 	pthread_mutex_init(&b->lock, NULL);
+	pthread_mutex_init(&b->maps_lock, NULL);
 	if (pthread_key_create(&b->channel, close_channel) == 0)
 		return b;
 	free(b);
@@ -292,6 +294,7 @@ static void run_child(void *ctx, int socket)
 
 	b->socket = socket;
 	channel_stay_behind(is_own, b);
+	data_limit(BROKER_BYTES);
 	ready.code = b->drop ? b->drop(NULL) : 0;
 	if (channel_send(socket, &ready, sizeof(ready), -1) == 0 && ready.code == 0 &&
 	    channel_end_with(socket, b->worker) == 0)
@@ -331,8 +334,10 @@ static void end_child(struct broker *b)
 {
 	if (b->socket >= 0)
 		close(b->socket);
-	for (int ms = 0; b->child > 0 && ms < END_MS && waitpid(b->child, NULL, WNOHANG) == 0; ms += TICK_MS)
-		poll(NULL, 0, TICK_MS);
+	for (int ms = 0, tick; b->child > 0 && ms < END_MS && waitpid(b->child, NULL, WNOHANG) == 0; ms += tick) {
+		tick = ms < TICK_MS ? 1 : TICK_MS;
+		poll(NULL, 0, tick);
+	}
 }
 
 void broker_free(struct broker *b)
@@ -349,6 +354,8 @@ void broker_free(struct broker *b)
 		proc_close(b->targets[i].proc);
 	for (size_t i = 0; i < BROKER_KIN; i++)
 		free(b->kin[i].cgroup);
+	broker_maps_forget(b);
+	pthread_mutex_destroy(&b->maps_lock);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 }

@@ -1,7 +1,8 @@
-/* A target's mappings, kept for a while: one that has very many must not make each request read them all. */
+/* Targets' mappings, kept for a while: one that has very many must not make each request of each thread read them all. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/types.h>
 
 #include "sampler/broker/private.h"
@@ -12,53 +13,118 @@
 /* Times what reading them took, so that it takes a tenth of the time at most. */
 enum { KEEP_TIMES = 10 };
 
-/* Of this thread, which serves one channel. */
-static _Thread_local struct {
-	struct maps *maps; /* NULL: none */
+struct broker_maps {
+	struct maps *maps;
 	pid_t pid;
 	uint64_t start; /* of that process */
 	uint64_t until_ns;
-} cache;
+	unsigned users; /* under b->maps_lock, and so is b->maps; one of them is that */
+};
 
-void broker_maps_forget(void)
+const struct maps *broker_maps_of(const struct broker_maps *m)
 {
-	if (cache.maps)
-		maps_close(cache.maps);
-	cache.maps = NULL;
+	return m->maps;
 }
 
-static bool is_kept(const struct proc *p)
+static void let_go(struct broker_maps *m)
 {
-	return cache.maps && cache.pid == proc_pid(p) && cache.start == proc_start_ticks(p) &&
-	       clock_monotonic_ns() < cache.until_ns;
+	if (m && --m->users == 0) {
+		maps_close(m->maps);
+		free(m);
+	}
 }
 
-static int read_again(struct proc *p)
+void broker_maps_release(struct broker *b, struct broker_maps *m)
 {
+	pthread_mutex_lock(&b->maps_lock);
+	let_go(m);
+	pthread_mutex_unlock(&b->maps_lock);
+}
+
+/* NULL: there are none, or they are old. */
+static struct broker_maps *find_kept(struct broker *b, const struct proc *p)
+{
+	struct broker_maps *ret = NULL;
+
+	pthread_mutex_lock(&b->maps_lock);
+	for (size_t i = 0; i < BROKER_MAPS_KEPT && !ret; i++) {
+		struct broker_maps *m = b->maps[i];
+
+		if (m && m->pid == proc_pid(p) && m->start == proc_start_ticks(p) && clock_monotonic_ns() < m->until_ns)
+			ret = m;
+	}
+	if (ret)
+		ret->users++;
+	pthread_mutex_unlock(&b->maps_lock);
+	return ret;
+}
+
+/* In place of older ones of that process, or of those that are the first to be old. */
+static void keep(struct broker *b, struct broker_maps *m)
+{
+	size_t place = 0;
+
+	pthread_mutex_lock(&b->maps_lock);
+	for (size_t i = 0; i < BROKER_MAPS_KEPT; i++) {
+		const struct broker_maps *k = b->maps[i], *at = b->maps[place];
+
+		if (k && k->pid == m->pid) {
+			place = i;
+			break;
+		}
+		if (at && (!k || k->until_ns < at->until_ns))
+			place = i;
+	}
+	let_go(b->maps[place]);
+	b->maps[place] = m;
+	m->users++;
+	pthread_mutex_unlock(&b->maps_lock);
+}
+
+/* Without the lock: a target can make it wait. */
+static int read_now(struct broker *b, struct proc *p, struct broker_maps **ret)
+{
+	struct broker_maps *m = calloc(1, sizeof(*m));
 	uint64_t began = clock_monotonic_ns(), now;
-	int r;
+	int r = m ? maps_open(p, NULL, &m->maps, NULL) : -ENOMEM;
 
-	broker_maps_forget();
-	r = maps_open(p, NULL, &cache.maps, NULL);
-	if (r < 0)
+	if (r < 0) {
+		free(m);
 		return r;
+	}
 	now = clock_monotonic_ns();
-	cache.pid = proc_pid(p);
-	cache.start = proc_start_ticks(p);
-	cache.until_ns = now + KEEP_TIMES * (now - began);
+	m->pid = proc_pid(p);
+	m->start = proc_start_ticks(p);
+	m->until_ns = now + KEEP_TIMES * (now - began);
+	m->users = 1;
+	keep(b, m);
+	*ret = m;
 	return 0;
 }
 
-int broker_maps_seek(struct proc *p, bool (*wanted)(const struct maps *m, const void *arg), const void *arg,
-		     const struct maps **ret)
+int broker_maps_seek(struct broker *b, struct proc *p, bool (*wanted)(const struct maps *m, const void *arg),
+		     const void *arg, struct broker_maps **ret)
 {
-	int r = 0;
+	struct broker_maps *m = find_kept(b, p);
+	int r;
 
-	if (!is_kept(p) || !wanted(cache.maps, arg)) {
-		r = read_again(p);
-		if (r == 0 && !wanted(cache.maps, arg))
-			r = -ENOENT;
+	if (!m || !wanted(m->maps, arg)) {
+		if (m)
+			broker_maps_release(b, m);
+		r = read_now(b, p, &m);
+		if (r < 0)
+			return r;
+		if (!wanted(m->maps, arg)) {
+			broker_maps_release(b, m);
+			return -ENOENT;
+		}
 	}
-	*ret = cache.maps;
-	return r;
+	*ret = m;
+	return 0;
+}
+
+void broker_maps_forget(struct broker *b)
+{
+	for (size_t i = 0; i < BROKER_MAPS_KEPT; i++)
+		let_go(b->maps[i]);
 }

@@ -2,6 +2,7 @@
 #define JS_BROKER_PRIVATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include "sampler/broker/protocol.h"
 #include "symbolizer/target/deputy.h"
 
+struct broker_maps;
 struct err;
 struct maps;
 struct perf_event_attr;
@@ -19,6 +21,8 @@ struct proc_status;
 enum {
 	BROKER_TARGETS_MAX = 4096,
 	BROKER_CHANNELS_MAX = 1024,
+	BROKER_MAPS_KEPT = 4, /* processes whose mappings are kept */
+	BROKER_BYTES = 1 << 30, /* that all channels may take together */
 	BROKER_KIN = 4096, /* processes that are remembered after their end, for those that they started */
 };
 
@@ -55,8 +59,10 @@ struct broker {
 	int64_t command; /* its number; -1: none */
 	struct deputy_event events[DEPUTY_EVENTS];
 	size_t n_events;
-	bool begun; /* no more events are allowed */
-	size_t n_channels;
+	atomic_bool begun; /* no more events are allowed */
+	size_t n_channels; /* under `lock` */
+	pthread_mutex_t maps_lock;
+	struct broker_maps *maps[BROKER_MAPS_KEPT];
 };
 
 /* The names in /proc/PID and /proc/PID/task/TID; NULL: not a file that is opened. */
@@ -76,20 +82,22 @@ void broker_target_forget(struct broker *b, uint32_t number);
 
 /* --- rules.c: what may be opened below a target's root, and which events --- */
 
-/* "/tmp/perf-PID.map", a debug file by build id, or one beside what is mapped. */
-int broker_open_path(struct broker_target *t, const struct proc_status *st, const char *path);
+/* "/tmp/perf-PID.map", "/etc/os-release", a debug file by build id, or one beside what is mapped. */
+int broker_open_path(struct broker *b, struct broker_target *t, const struct proc_status *st, const char *path);
 int broker_open_host_path(const char *path);
 int broker_open_event(struct broker *b, const struct broker_request *q, int filter_fd);
 
 /* --- maps_cache.c --- */
 
 /*
- * Mappings of p in which `wanted` finds something: those that this thread has read, or else those of now. -ENOENT: it
- * finds nothing. *ret is valid until the next call.
+ * Mappings of p in which `wanted` finds something: those that a thread has read a moment ago, or else those of now. To be
+ * released. -ENOENT: it finds nothing.
  */
-int broker_maps_seek(struct proc *p, bool (*wanted)(const struct maps *m, const void *arg), const void *arg,
-		     const struct maps **ret);
-void broker_maps_forget(void); /* at the end of a thread */
+int broker_maps_seek(struct broker *b, struct proc *p, bool (*wanted)(const struct maps *m, const void *arg),
+		     const void *arg, struct broker_maps **ret);
+const struct maps *broker_maps_of(const struct broker_maps *m);
+void broker_maps_release(struct broker *b, struct broker_maps *m);
+void broker_maps_forget(struct broker *b); /* at the end */
 
 /* --- serve.c --- */
 

@@ -37,7 +37,7 @@ enum broker_name {
 	BROKER_CMDLINE,
 	BROKER_COMM,
 	BROKER_SCHEDSTAT,
-	BROKER_SYSCALL,
+	BROKER_SYSCALL, /* its text, in a file */
 	BROKER_CHILDREN,
 	BROKER_CGROUP,
 	BROKER_TASKS, /* the directory */

@@ -22,6 +22,7 @@
 #include "symbolizer/target/target_file.h"
 
 #define DEBUG_ROOT "/usr/lib/debug/"
+#define OS_RELEASE "/etc/os-release" /* which distribution has its debug files */
 
 /* --- paths --- */
 
@@ -97,24 +98,27 @@ static bool has_folder(const struct maps *maps, const void *arg)
 }
 
 /* "DIR/NAME", "DIR/.debug/NAME" where DIR has something that is mapped; gdb(1), "Debugging Information in Separate Files". */
-static bool is_beside_mapped(struct proc *p, const char *path)
+static bool is_beside_mapped(struct broker *b, struct proc *p, const char *path)
 {
 	struct folder f = {path, (size_t)(strrchr(path, '/') - path)};
-	const struct maps *maps;
+	struct broker_maps *maps;
 
 	if (f.len >= 7 && strncmp(path + f.len - 7, "/.debug", 7) == 0)
 		f.len -= 7;
-	return broker_maps_seek(p, has_folder, &f, &maps) == 0;
+	if (broker_maps_seek(b, p, has_folder, &f, &maps) < 0)
+		return false;
+	broker_maps_release(b, maps);
+	return true;
 }
 
-static bool is_debug_file(struct proc *p, const char *path)
+static bool is_debug_file(struct broker *b, struct proc *p, const char *path)
 {
 	bool named = ends_with(path, ".debug") || ends_with(path, ".debuginfo");
 
 	if (!is_plain(path))
 		return false;
 	return starts_with(path, DEBUG_ROOT ".dwz/") ||
-	       (named && (starts_with(path, DEBUG_ROOT) || is_beside_mapped(p, path)));
+	       (named && (starts_with(path, DEBUG_ROOT) || is_beside_mapped(b, p, path)));
 }
 
 /* Who lacks CAP_SETUID still has the caller's ids, and the target would choose among the caller's files. */
@@ -123,13 +127,13 @@ static bool opens_as(const struct proc_status *st)
 	return (uid_t)setfsuid((uid_t)-1) == st->euid;
 }
 
-int broker_open_path(struct broker_target *t, const struct proc_status *st, const char *path)
+int broker_open_path(struct broker *b, struct broker_target *t, const struct proc_status *st, const char *path)
 {
 	int fd, r;
 
 	if (is_perf_map(st, path))
 		return open_perf_map(t->proc, st);
-	if (!is_debug_file(t->proc, path) || !opens_as(st))
+	if ((strcmp(path, OS_RELEASE) != 0 && !is_debug_file(b, t->proc, path)) || !opens_as(st))
 		return -EACCES;
 	r = target_file_open(t->proc, path, &fd, NULL);
 	return r < 0 ? r : fd;

@@ -21,7 +21,7 @@
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/target_file.h"
 
-enum { STACK_BYTES = 256 << 10, NICE_MIN = -10 };
+enum { STACK_BYTES = 256 << 10, NICE_MIN = -10, SYSCALL_MAX = 512 };
 
 static const char *const names[BROKER_NAMES][2] = {
 	[BROKER_MEM] = {"mem", NULL},
@@ -101,6 +101,19 @@ static int open_task(struct proc *p, int32_t tid, const char *name)
 	return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
 }
 
+/* Registers are given to none but who might trace the thread, at each read: its text instead. */
+static int copy_syscall(struct proc *p, int32_t tid)
+{
+	CLEANUP(close_at_exit) int fd = open_task(p, tid, "syscall");
+	char text[SYSCALL_MAX];
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = read(fd, text, sizeof(text));
+	return n < 0 ? -errno : make_file(text, (size_t)n);
+}
+
 static int open_descendants(struct proc *p)
 {
 	CLEANUP(free_at_exit) pid_t *pids = NULL;
@@ -145,33 +158,39 @@ static bool has_file_at(const struct maps *maps, const void *start)
 	return m && m->inode;
 }
 
-static int open_mapped(struct proc *p, uint64_t start)
+static int open_mapped(struct broker *b, struct proc *p, uint64_t start)
 {
-	const struct maps *maps;
-	int fd, r = broker_maps_seek(p, has_file_at, &start, &maps);
+	struct broker_maps *maps;
+	int fd, r = broker_maps_seek(b, p, has_file_at, &start, &maps);
 
-	if (r == 0)
-		r = target_file_open_mapping(p, maps_find(maps, start), &fd, NULL);
+	if (r < 0)
+		return r;
+	r = target_file_open_mapping(p, maps_find(broker_maps_of(maps), start), &fd, NULL);
+	broker_maps_release(b, maps);
 	return r < 0 ? r : fd;
 }
 
-static int open_file(struct broker_target *t, const struct proc_status *st, const struct broker_request *q)
+static int open_file(struct broker *b, struct broker_target *t, const struct proc_status *st,
+		     const struct broker_request *q)
 {
 	int r;
 
 	become(st);
-	r = q->what == BROKER_MAPPED ? open_mapped(t->proc, q->start) : broker_open_path(t, st, q->path);
+	r = q->what == BROKER_MAPPED ? open_mapped(b, t->proc, q->start) : broker_open_path(b, t, st, q->path);
 	return_to_self();
 	return r == -EPROTO ? -EIO : r; /* a file system of the target's may answer anything (fuse(4)) */
 }
 
-static int open_of_target(struct broker_target *t, const struct proc_status *st, const struct broker_request *q)
+static int open_of_target(struct broker *b, struct broker_target *t, const struct proc_status *st,
+			  const struct broker_request *q)
 {
 	switch (q->what) {
 	case BROKER_PROC: return open_proc(t->proc, q->name);
-	case BROKER_TASK: return open_task(t->proc, q->tid, broker_name(q->name, true));
+	case BROKER_TASK:
+		return q->name == BROKER_SYSCALL ? copy_syscall(t->proc, q->tid) :
+						   open_task(t->proc, q->tid, broker_name(q->name, true));
 	case BROKER_DESCENDANTS: return open_descendants(t->proc);
-	default: return open_file(t, st, q);
+	default: return open_file(b, t, st, q);
 	}
 }
 
@@ -189,7 +208,7 @@ static int serve_target(struct broker *b, const struct broker_request *q)
 	r = broker_target_use(b, q->target, &t, &st);
 	if (r < 0)
 		return r;
-	r = open_of_target(t, &st, q);
+	r = open_of_target(b, t, &st, q);
 	if (r >= 0 && broker_target_check(t, &st) == -EPERM) {
 		close(r);
 		r = -EPERM;
@@ -312,10 +331,11 @@ static int serve_one(struct broker *b, int socket)
 	if (r < 0)
 		return r;
 	q.path[sizeof(q.path) - 1] = '\0';
+	if (q.what != BROKER_ALLOW_EVENT)
+		b->begun = true;
 	a.code = answer(b, &q, with, &a, &fd);
 	if (a.code == -EPROTO)
 		return -EPROTO;
-	b->begun |= q.what != BROKER_ALLOW_EVENT;
 	return channel_send(socket, &a, sizeof(a), fd);
 }
 
@@ -326,11 +346,17 @@ struct channel {
 	int socket;
 };
 
-static void count_channel(struct broker *b, int by)
+/* false: there are too many. */
+static bool count_channel(struct broker *b, int by)
 {
+	bool ok;
+
 	pthread_mutex_lock(&b->lock);
-	b->n_channels += (size_t)by;
+	ok = by < 0 || b->n_channels < BROKER_CHANNELS_MAX;
+	if (ok)
+		b->n_channels += (size_t)by;
 	pthread_mutex_unlock(&b->lock);
+	return ok;
 }
 
 static void *serve_channel(void *arg)
@@ -345,7 +371,6 @@ static void *serve_channel(void *arg)
 	while (r == 0);
 	if (r == -EPROTO)
 		_exit(1); /* all channels */
-	broker_maps_forget();
 	close(c.socket);
 	count_channel(c.b, -1);
 	return NULL;
@@ -365,24 +390,35 @@ static int start_thread(struct channel *c)
 	return -r;
 }
 
-static int connect_thread(struct broker *b, int *ret_fd)
+/* b counts it already. */
+static int open_channel(struct broker *b, int *ret_fd)
 {
-	struct channel *c = b->n_channels < BROKER_CHANNELS_MAX ? malloc(sizeof(*c)) : NULL;
+	struct channel *c = malloc(sizeof(*c));
 	int pair[2], r = c ? channel_pair(pair) : -ENOMEM;
 
 	if (r == 0) {
 		*c = (struct channel){b, pair[0]};
-		count_channel(b, 1);
 		r = start_thread(c);
 		if (r == 0) {
 			*ret_fd = pair[1];
 			return 0;
 		}
-		count_channel(b, -1);
 		close(pair[0]);
 		close(pair[1]);
 	}
 	free(c);
+	return r;
+}
+
+static int connect_thread(struct broker *b, int *ret_fd)
+{
+	int r = count_channel(b, 1) ? 0 : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	r = open_channel(b, ret_fd);
+	if (r < 0)
+		count_channel(b, -1);
 	return r;
 }
 

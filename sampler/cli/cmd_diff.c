@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/cli/closing.h"
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/inputs.h"
 #include "sampler/cli/options/options.h"
 #include "sampler/closed/opener.h"
+#include "sampler/closing/closing.h"
 #include "sampler/diff/diff.h"
 #include "sampler/diff/diff_html.h"
 #include "sampler/diff/diff_print.h"

@@ -10,10 +10,9 @@
 
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/options/options.h"
-#include "sampler/inspect/each_process.h"
+#include "sampler/cli/targets/find_jvms.h"
 #include "sampler/inspect/inspect.h"
 #include "sampler/output/columns.h"
-#include "sampler/rights/privs.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/json.h"
 #include "symbolizer/base/log.h"
@@ -25,15 +24,6 @@
 /* LEFT: columns before the last one. */
 enum { USER_COLUMNS = 10, JDK_COLUMNS = 14, LEFT = 7 + 1 + USER_COLUMNS + 1 + JDK_COLUMNS + 1 + 8 + 2 };
 
-typedef VEC(struct inspection) inspections;
-
-static int by_pid(const void *a, const void *b)
-{
-	const struct inspection *x = a, *y = b;
-
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
 struct user {
 	uid_t uid;
 	char name[40];
@@ -43,15 +33,14 @@ struct user {
 struct listing {
 	VEC(pid_t) pids;
 	VEC(struct user) users;
-	inspections jvms;
-	size_t left; /* JVMs left out for lack of memory */
+	struct found_jvms jvms;
 };
 
 static void listing_done(struct listing *l)
 {
 	vec_done(&l->pids);
 	vec_done(&l->users);
-	vec_done(&l->jvms);
+	found_jvms_done(&l->jvms);
 }
 
 static const char *listed_user(struct listing *l, uid_t uid)
@@ -65,7 +54,6 @@ static const char *listed_user(struct listing *l, uid_t uid)
 	return vec_push(&l->users, u) ? l->users.v[l->users.n - 1].name : "?";
 }
 
-/* Looks up user names before dropping privileges: that may take a directory service. */
 static int read_processes(struct listing *l)
 {
 	DIR *d = opendir("/proc");
@@ -85,53 +73,6 @@ static int read_processes(struct listing *l)
 	}
 	closedir(d);
 	return 0;
-}
-
-static bool look(void *ctx, pid_t pid, void *record)
-{
-	(void)ctx;
-	return inspect_process(pid, record) == 0 && ((struct inspection *)record)->jvm != INSPECT_NO_JVM;
-}
-
-static void add(struct listing *l, const struct inspection *i)
-{
-	if (!vec_push(&l->jvms, *i))
-		l->left++;
-}
-
-static void found(void *ctx, pid_t pid, const void *record)
-{
-	struct inspection i;
-
-	memcpy(&i, record, sizeof(i));
-	i.pid = pid;
-	inspect_sanitise(&i);
-	add(ctx, &i);
-}
-
-static void stuck(void *ctx, pid_t pid)
-{
-	struct inspection i;
-
-	if (inspect_outside(pid, &i) < 0)
-		return;
-	log_warn("process %d: could not be read within %d s", (int)pid, EACH_PATIENCE_MS / 1000);
-	i.silent = true;
-	if (i.jvm != INSPECT_NO_JVM)
-		add(ctx, &i);
-}
-
-static int find_jvms(struct listing *l, struct err *err)
-{
-	const struct each_process e = {l, sizeof(struct inspection), look, found, stuck};
-	size_t left;
-	int r = each_process(l->pids.v, l->pids.n, &e, &left, err);
-
-	if (r == 0 && left + l->left)
-		log_warn("%zu processes were left out: others took too long to read", left + l->left);
-	if (l->jvms.n)
-		qsort(l->jvms.v, l->jvms.n, sizeof(*l->jvms.v), by_pid);
-	return r;
 }
 
 /* "3d 4h", "5h 12m", "12m 3s": the two largest units. */
@@ -233,16 +174,15 @@ static int parse(int argc, char **argv, bool *json, bool *help, struct err *err)
 	return r;
 }
 
-/* Libraries of JVMs are parsed without any privileges that reading does not need. */
 static int read_all(struct listing *l, struct err *err)
 {
 	int r = read_processes(l);
 
 	if (r < 0)
 		return err_set(err, r, "cannot read /proc: %s; is it mounted?", strerror(-r));
-	r = privs_drop(&(struct privs_needs){0}, err);
-	if (r == 0)
-		r = find_jvms(l, err);
+	r = find_jvms(l->pids.v, l->pids.n, &l->jvms, err);
+	if (r == 0 && l->jvms.left)
+		log_warn("%zu processes were left out: others took too long to read", l->jvms.left);
 	return r;
 }
 

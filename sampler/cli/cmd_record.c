@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "sampler/broker/broker.h"
-#include "sampler/cli/closing.h"
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/filters.h"
 #include "sampler/cli/options/hints.h"
@@ -20,6 +19,7 @@
 #include "sampler/cli/targets/interrupt.h"
 #include "sampler/cli/targets/runs.h"
 #include "sampler/cli/targets/stuck.h"
+#include "sampler/closing/closing.h"
 #include "sampler/output/columns.h"
 #include "sampler/profile/named_builder.h"
 #include "symbolizer/base/buf.h"

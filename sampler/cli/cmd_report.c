@@ -5,12 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sampler/cli/closing.h"
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/filters.h"
 #include "sampler/cli/inputs.h"
 #include "sampler/cli/options/options.h"
 #include "sampler/closed/opener.h"
+#include "sampler/closing/closing.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/output/data_out.h"
 #include "sampler/profile/named_builder.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sampler/cli/closing.h"
 #include "sampler/cli/cmd.h"
 #include "sampler/closed/opener.h"
+#include "sampler/closing/closing.h"
 #include "sampler/output/writer.h"
 #include "sampler/profile/named_builder.h"
 #include "sampler/readers/readers.h"

@@ -11,13 +11,13 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "sampler/closed/caller.h"
 #include "sampler/closed/landlock.h"
 #include "sampler/closed/system_calls.h"
+#include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
@@ -114,37 +114,28 @@ int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, str
 	return 0;
 }
 
-/* The answer fits into the pipe: nobody needs to wait for anybody but at the end. */
-static void try_in_child(int out)
+/* Stays until the other end is closed. */
+static void try_in_child(void *ctx, int socket)
 {
 	struct closed_gaps gaps;
 
-	if (closed_begin(CLOSED_FILES, -1, &gaps, NULL) == 0 && write(out, &gaps, sizeof(gaps)) == sizeof(gaps))
-		_exit(0);
-	_exit(1);
+	(void)ctx;
+	if (closed_begin(CLOSED_FILES, socket, &gaps, NULL) == 0 && channel_send(socket, &gaps, sizeof(gaps), -1) == 0)
+		channel_receive(socket, &gaps, sizeof(gaps), NULL);
 }
 
-int closed_try(struct closed_gaps *ret)
+int closed_try(struct closed_gaps *ret, void (*look)(void *ctx, pid_t child), void *ctx)
 {
-	int ends[2], r;
-	ssize_t n = -1;
 	pid_t child;
+	int socket, r = channel_start(try_in_child, NULL, &socket, &child);
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	child = fork();
-	r = -errno;
-	if (child == 0)
-		try_in_child(ends[1]);
-	close(ends[1]);
-	if (child > 0) {
-		r = -EIO;
-		n = read(ends[0], ret, sizeof(*ret));
-		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	close(ends[0]);
-	return n == sizeof(*ret) ? 0 : r;
+	if (r < 0)
+		return r;
+	r = channel_receive(socket, ret, sizeof(*ret), NULL);
+	if (r == 0)
+		look(ctx, child);
+	channel_end(socket, child);
+	return r;
 }
 
 void closed_say_gaps(const struct closed_gaps *g)

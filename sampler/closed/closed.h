@@ -1,6 +1,8 @@
 #ifndef JS_CLOSED_CLOSED_H
 #define JS_CLOSED_CLOSED_H
 
+#include <sys/types.h>
+
 struct err;
 
 /*
@@ -32,8 +34,11 @@ enum closed_work {
  */
 int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, struct err *err);
 
-/* The same in a child that does nothing else: what would be missing here. 0, or -errno: it could not be tried. */
-int closed_try(struct closed_gaps *ret);
+/*
+ * The same in a child that does nothing else: what would be missing here. look: at that child, once it is closed.
+ * 0, or -errno: it could not be tried.
+ */
+int closed_try(struct closed_gaps *ret, void (*look)(void *ctx, pid_t child), void *ctx);
 
 /* The gaps, for the person: that there is no filter as a warning, the others with -v (log.h). */
 void closed_say_gaps(const struct closed_gaps *gaps);

@@ -52,8 +52,8 @@ struct checks_options {
 
 /*
  * Checks one process: access, namespaces, JDK, tables, symbols, attach, a short recording, and its
- * waiting threads compared with the JVM's own dump. Runs in a child, which drops its privileges for
- * good (privs_drop()) before any file of the target is parsed. A target can make reads hang so that
+ * waiting threads compared with the JVM's own dump. Runs in a child, which is closed (closing_close()) before anything of
+ * the target is parsed. A target can make reads hang so that
  * not even SIGKILL ends them; such a child is left behind, and what it has found is kept.
  */
 void checks_target(struct checks *c, pid_t pid, const struct checks_options *o);

@@ -1,42 +1,100 @@
 #include "sampler/doctor/checks_closed.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sampler/closed/closed.h"
 #include "sampler/closed/landlock.h"
 #include "sampler/doctor/checks.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/fileio.h"
+#include "symbolizer/target/proc_stat.h"
 
-static const char *landlock_text(const struct closed_gaps *g, char *dst, size_t size)
+enum { STATUS_MAX = 64 << 10, FILTER = 2 };
+
+static int read_status(pid_t pid, struct proc_status *ret)
 {
-	if (g->landlock)
-		snprintf(dst, size, "no Landlock (%s)", strerror(-g->landlock));
+	CLEANUP(free_at_exit) char *text = NULL;
+	char path[40];
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	r = file_read_at(AT_FDCWD, path, STATUS_MAX, &text, NULL);
+	return r < 0 ? r : proc_status_parse(text, ret);
+}
+
+/* In the names of proc_pid_status(5). Landlock is not shown there. */
+static void status_text(const struct proc_status *st, char *dst, size_t size)
+{
+	int version = landlock_version();
+	char landlock[80];
+
+	if (version < 0)
+		snprintf(landlock, sizeof(landlock), "no Landlock (%s)", strerror(-version));
 	else
-		snprintf(dst, size, "Landlock %d", landlock_version());
-	return dst;
+		snprintf(landlock, sizeof(landlock), "Landlock %d", version);
+	snprintf(dst, size, "uid %u, CapEff %" PRIx64 ", NoNewPrivs %d, Seccomp %d, %s", (unsigned)st->euid,
+		 st->cap_effective, st->no_new_privs, st->seccomp, landlock);
+}
+
+/* One that a container has put around this program is none that closes the child. */
+static bool has_own_filter(const struct proc_status *st)
+{
+	struct proc_status own;
+
+	return st->seccomp == FILTER &&
+	       (!st->seccomp_filters || read_status(getpid(), &own) < 0 || st->seccomp_filters > own.seccomp_filters);
+}
+
+/* The remedy is the same for all that is missing. */
+static void say(struct checks *c, const char *name, const struct proc_status *st)
+{
+	bool filter = has_own_filter(st);
+	bool closed = st->euid != 0 && st->uid != 0 && !st->cap_effective && st->no_new_privs && filter;
+	char text[200];
+
+	status_text(st, text, sizeof(text));
+	checks_add(c, closed ? CHECK_OK : CHECK_WARN, name, "tried: what parses has %s%s%s", text,
+		   filter ? "" : ", but no filter of its own",
+		   closed ? "" : ": whoever takes it over can do more harm");
+	if (!closed)
+		checks_remedy(c, "a kernel with CONFIG_SECCOMP_FILTER=y; in a container, a seccomp profile that allows "
+				 "seccomp, setresuid and setgroups");
+}
+
+struct look {
+	struct proc_status st;
+	int r;
+};
+
+static void look_at(void *ctx, pid_t child)
+{
+	struct look *l = ctx;
+
+	l->r = read_status(child, &l->st);
 }
 
 void check_closed(struct checks *c)
 {
 	struct closed_gaps g;
-	char landlock[128];
-	int r = closed_try(&g);
+	struct look l;
+	int r = closed_try(&g, look_at, &l);
 
-	if (r < 0) {
+	if (r == 0)
+		r = l.r;
+	if (r < 0)
 		checks_add(c, CHECK_SKIP, "closed parsers", "cannot be tried: %s", strerror(-r));
-		return;
-	}
-	landlock_text(&g, landlock, sizeof(landlock));
-	if (g.filter) {
-		checks_add(c, CHECK_WARN, "closed parsers",
-			   "tried: no filter of system calls (%s), %s: other people's saved "
-			   "files can do more harm",
-			   strerror(-g.filter), landlock);
-		checks_remedy(
-			c,
-			"a kernel with CONFIG_SECCOMP_FILTER=y; in a container, a seccomp profile that allows seccomp");
-		return;
-	}
-	checks_add(c, CHECK_OK, "closed parsers", "tried: a filter of system calls, %s%s, for what parses saved files",
-		   landlock, g.ids ? ", but uid 0" : "");
+	else
+		say(c, "closed parsers", &l.st);
+}
+
+void check_closed_child(struct checks *c, pid_t child)
+{
+	struct proc_status st;
+
+	if (read_status(child, &st) == 0)
+		say(c, CHECK_CLOSED_CHILD, &st);
 }

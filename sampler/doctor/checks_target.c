@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,11 +13,13 @@
 #include <unistd.h>
 
 #include "jvm-bridge/attach/attach.h"
+#include "sampler/closing/closing.h"
+#include "sampler/doctor/checks_closed.h"
 #include "sampler/engine/engine.h"
 #include "sampler/engine/perf/events/perf_explain.h"
+#include "sampler/inspect/inspect.h"
 #include "sampler/inspect/java_main.h"
 #include "sampler/readers/readers.h"
-#include "sampler/rights/privs.h"
 #include "symbolizer/base/bounded_child.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
@@ -45,21 +48,30 @@ static void tell(struct checked *t)
 
 static void check_process(struct checked *t, pid_t pid)
 {
-	CLEANUP(free_at_exit) char *cmdline = NULL;
-	char main[300] = "", comm[64] = "", user[40];
+	char comm[64] = "", user[40];
 	bool known = user_name(t->st.euid, user, sizeof(user));
-	size_t len = 0;
 
-	if (proc_cmdline(t->proc, &cmdline, &len) == 0)
-		java_main(cmdline, len, main, sizeof(main));
 	proc_comm(t->proc, pid, comm, sizeof(comm));
-	checks_add(t->c, CHECK_OK, "process", "PID %d, %s%s%.100s, user %s (%u)", (int)pid, comm, *main ? ", " : "",
-		   main, known ? user : "?", (unsigned)t->st.euid);
+	checks_add(t->c, CHECK_OK, "process", "PID %d, %s, user %s (%u)", (int)pid, comm, known ? user : "?",
+		   (unsigned)t->st.euid);
 	if (t->st.tracer) {
 		checks_add(t->c, CHECK_WARN, "debugger", "process %d traces it and may stop it at any time",
 			   (int)t->st.tracer);
 		checks_remedy(t->c, "end process %d", (int)t->st.tracer);
 	}
+}
+
+/* Its command line is in its memory. */
+static void check_main(struct checked *t)
+{
+	CLEANUP(free_at_exit) char *cmdline = NULL;
+	char main[300] = "";
+	size_t len = 0;
+	bool closed;
+
+	if (inspect_is_java(t->proc, &closed) && proc_cmdline(t->proc, &cmdline, &len) == 0 &&
+	    java_main(cmdline, len, main, sizeof(main)))
+		checks_add(t->c, CHECK_OK, "main class", "%s", main);
 }
 
 static void check_namespaces(struct checked *t)
@@ -148,12 +160,29 @@ static void start_attach(struct checked *t, const struct checks_options *o)
 		t->no_attach = "cannot start a process for it";
 }
 
-static bool drop_rights(struct checked *t)
+/* Before anything of the target is open. */
+static bool start_broker(struct checked *t)
+{
+	const pid_t pid = proc_pid(t->proc);
+	struct err err = {0};
+
+	if (closing_fork(&t->closing, &(struct closing_targets){.pids = &pid, .n = 1}, &err) == 0)
+		return true;
+	checks_add(t->c, CHECK_FAIL, "privileges", "%s", err.msg);
+	checks_remedy(t->c, "run jsampler as an ordinary user, or as root with all capabilities");
+	return false;
+}
+
+/* Before the first byte of the target is parsed. */
+static bool close_child(struct checked *t)
 {
 	struct err err = {0};
 
-	if (privs_drop(&(struct privs_needs){0}, &err) == 0)
+	if (closing_close(&t->closing, false, &err) == 0) {
+		checks_add(t->c, CHECK_OK, CHECK_CLOSED_CHILD, "said by itself");
+		tell(t);
 		return true;
+	}
 	checks_add(t->c, CHECK_FAIL, "privileges", "%s", err.msg);
 	checks_remedy(t->c, "run jsampler as an ordinary user, or as root with all capabilities");
 	return false;
@@ -166,6 +195,18 @@ static void checked_done(struct checked *t)
 		t->engine->ops->close(t->engine);
 	readers_close(t->readers);
 	proc_close(t->proc);
+	closing_done(&t->closing);
+}
+
+/* What is parsed. */
+static void check_closed_parts(struct checked *t)
+{
+	check_main(t);
+	checks_jvm(t);
+	tell(t);
+	checks_stacks(t);
+	tell(t);
+	checks_dump(t);
 }
 
 static void examine(struct checks *c, pid_t pid, const struct checks_options *o, int out)
@@ -184,17 +225,12 @@ static void examine(struct checks *c, pid_t pid, const struct checks_options *o,
 	check_namespaces(&t);
 	check_container(&t);
 	tell(&t);
-	if (check_access(&t)) {
+	if (start_broker(&t) && check_access(&t)) {
 		start_attach(&t, o);
 		check_events(&t);
 		tell(&t);
-		if (drop_rights(&t)) {
-			checks_jvm(&t);
-			tell(&t);
-			checks_stacks(&t);
-			tell(&t);
-			checks_dump(&t);
-		}
+		if (close_child(&t))
+			check_closed_parts(&t);
 	}
 	tell(&t);
 	checked_done(&t);
@@ -216,11 +252,15 @@ static void child_main(void *ctx, int out)
 /* --- In the caller */
 
 /* A child that was taken over may send anything. */
-static void take(struct checks *c, struct check *k)
+static void take(struct checks *c, struct check *k, pid_t child)
 {
 	k->name[sizeof(k->name) - 1] = k->text[sizeof(k->text) - 1] = k->remedy[sizeof(k->remedy) - 1] = '\0';
 	if (c->n >= CHECKS_MAX || (unsigned)k->level >= CHECK_LEVELS)
 		return;
+	if (strcmp(k->name, CHECK_CLOSED_CHILD) == 0) { /* not what it says: what is */
+		check_closed_child(c, child);
+		return;
+	}
 	checks_add(c, k->level, k->name, "%s", k->text);
 	if (k->remedy[0])
 		checks_remedy(c, "%s", k->remedy);
@@ -268,7 +308,7 @@ static bool listen_to(const struct bounded_child *child, struct checks *c)
 			continue;
 		if (recv(child->fd, &k, sizeof(k), MSG_DONTWAIT) != (ssize_t)sizeof(k))
 			return true;
-		take(c, &k);
+		take(c, &k, child->pid);
 	}
 	return false;
 }
@@ -284,6 +324,12 @@ static void say_end(struct checks *c, pid_t pid, bool ended, int status)
 			   "hangs?)",
 			   (int)pid);
 		checks_remedy(c, "ps -eo pid,state,wchan,cmd shows which process waits for what");
+	} else if (by_signal && WTERMSIG(status) == SIGSYS) {
+		checks_add(
+			c, CHECK_FAIL, "answer",
+			"the child that examined PID %d tried a system call that is not allowed there, and was ended",
+			(int)pid);
+		checks_remedy(c, "do not trust that process: it may have taken the child over; please report it");
 	} else if (by_signal) {
 		checks_add(c, CHECK_FAIL, "answer", "the child that examined PID %d was ended by signal %d", (int)pid,
 			   WTERMSIG(status));

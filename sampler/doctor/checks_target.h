@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sampler/closing/closing.h"
 #include "sampler/doctor/checks.h"
 #include "sampler/engine/engine.h"
 #include "symbolizer/base/budget.h"
@@ -25,6 +26,7 @@ struct checked {
 	struct engine *engine; /* NULL: perf events refused */
 	struct attach *attach; /* NULL: attaching is not wanted, or not possible */
 	const char *no_attach; /* why attaching is not tried; NULL: it may be */
+	struct closing closing; /* its broker */
 	uint64_t began_ns;
 	int out; /* socket that checks are sent to */
 	size_t told; /* how many were sent */

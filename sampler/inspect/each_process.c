@@ -2,17 +2,20 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "symbolizer/base/bounded_child.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
 #include "symbolizer/target/proc.h"
 
 /* Small, so that a message arrives whole or not at all. */
@@ -50,9 +53,12 @@ static size_t message_size(const struct run *r)
 static void look_at_all(void *ctx, int out)
 {
 	const struct run *r = ctx;
+	size_t n = r->e->apart ? r->next + 1 : r->n;
 	struct message m;
 
-	for (size_t i = r->next; i < r->n; i++) {
+	if (r->e->begin)
+		r->e->begin();
+	for (size_t i = r->next; i < n; i++) {
 		memset(&m, 0, sizeof(m));
 		m.pid = r->items[i].pid;
 		m.found = r->e->look(r->e->ctx, m.pid, m.record);
@@ -106,17 +112,31 @@ static void postpone(struct run *r, int64_t whose)
  */
 static void took_long(struct run *r, const struct item *it)
 {
-	bounded_child_end(&r->child, NULL);
 	if (it->owner != OWNER_GONE && owner(it->pid) == it->owner)
 		postpone(r, it->owner);
 }
 
-static void give_up(struct run *r)
+/* silent: it did not end by itself, so its signal is ours. */
+static void give_up(struct run *r, bool silent)
 {
 	struct item it = r->items[r->next++];
+	int status;
+	bool ended = bounded_child_end(&r->child, &status);
 
-	r->e->stuck(r->e->ctx, it.pid);
+	r->e->stuck(r->e->ctx, it.pid, ended && !silent && WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 	took_long(r, &it);
+}
+
+void each_process_say_stuck(pid_t pid, int signal)
+{
+	if (signal == SIGSYS)
+		log_warn("process %d: what reads it tried a system call that is not allowed there, and was ended; the "
+			 "process may have taken it over",
+			 (int)pid);
+	else if (signal)
+		log_warn("process %d: what reads it was ended by signal %d", (int)pid, signal);
+	else
+		log_warn("process %d: could not be read within %d s", (int)pid, EACH_PATIENCE_MS / 1000);
 }
 
 /*
@@ -148,6 +168,7 @@ static int look_at_rest(struct run *r)
 	const struct bounded_limits limits = {EACH_BYTES, EACH_ALL_MS * UINT64_C(1000000)};
 	struct pollfd p = {.events = POLLIN};
 	uint64_t start = clock_monotonic_ns();
+	bool slow;
 	int n, e = r->child.pid ? 0 : bounded_child_start(&r->child, &limits, look_at_all, r);
 
 	if (e < 0)
@@ -157,9 +178,14 @@ static int look_at_rest(struct run *r)
 		n = poll(&p, 1, patience_ms(r));
 	while (n < 0 && errno == EINTR);
 	/* A child that ended by itself was killed by what it read. */
-	if (n <= 0 || !take(r))
-		give_up(r);
-	else if (clock_monotonic_ns() - start > EACH_SLOW_MS * UINT64_C(1000000))
+	if (n <= 0 || !take(r)) {
+		give_up(r, n <= 0);
+		return 0;
+	}
+	slow = clock_monotonic_ns() - start > EACH_SLOW_MS * UINT64_C(1000000);
+	if (r->e->apart || slow)
+		bounded_child_end(&r->child, NULL);
+	if (slow)
 		took_long(r, &r->items[r->next - 1]);
 	return 0;
 }
@@ -175,7 +201,9 @@ int each_process(const pid_t *pids, size_t n, const struct each_process *e, size
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++)
 		items[i] = (struct item){pids[i], owner(pids[i])};
-	r.deadline_ns = clock_monotonic_ns() + EACH_ALL_MS * UINT64_C(1000000);
+	r.deadline_ns = e->deadline_ns;
+	if (!r.deadline_ns)
+		r.deadline_ns = clock_monotonic_ns() + EACH_ALL_MS * UINT64_C(1000000);
 	while (code == 0 && r.next < n && clock_monotonic_ns() < r.deadline_ns)
 		code = look_at_rest(&r);
 	bounded_child_end(&r.child, NULL);

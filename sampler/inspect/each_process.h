@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct err;
@@ -23,6 +24,9 @@ enum {
 struct each_process {
 	void *ctx;
 	size_t record; /* bytes, at most EACH_RECORD_MAX; no pointers */
+	uint64_t deadline_ns; /* for all of them (clock_monotonic_ns()); 0: EACH_ALL_MS from now on */
+	bool apart; /* each in a child of its own, so that one which takes its child over gets no other */
+	void (*begin)(void); /* in each child, first: gives up what looking does not need. NULL: nothing */
 	/* In the child. False: there is nothing to report. */
 	bool (*look)(void *ctx, pid_t pid, void *record);
 	/*
@@ -30,9 +34,11 @@ struct each_process {
 	 * nothing in it can be trusted.
 	 */
 	void (*found)(void *ctx, pid_t pid, const void *record);
-	/* In the caller: this process took too long. */
-	void (*stuck)(void *ctx, pid_t pid);
+	/* In the caller: this process took too long, or ended the child by a signal that is not 0. */
+	void (*stuck)(void *ctx, pid_t pid, int signal);
 };
+
+void each_process_say_stuck(pid_t pid, int signal); /* as a warning */
 
 /*
  * When one process of a user takes too long, the user's other processes come last; processes in

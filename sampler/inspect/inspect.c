@@ -1,5 +1,6 @@
 #include "sampler/inspect/inspect.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "symbolizer/base/text.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/target/cgroup.h"
+#include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 
 /* `list` opens many processes, and needs only a few names from one file of each. */
@@ -59,6 +61,52 @@ bool inspect_is_java(struct proc *p, bool *ret_closed)
 		return proc_comm(p, proc_pid(p), exe, sizeof(exe)) == 0 && strcmp(exe, "java") == 0;
 	base = strrchr(exe, '/');
 	return strncmp(base ? base + 1 : exe, "java", 4) == 0;
+}
+
+static bool is_libjvm(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && strcmp(slash + 1, "libjvm.so") == 0;
+}
+
+static void read_outline(struct proc *p, struct inspect_outline *o)
+{
+	struct budget files;
+	struct maps *maps = NULL;
+	struct proc_status st;
+	bool closed;
+
+	o->uid = proc_status(p, &st) == 0 ? st.uid : (uid_t)-1;
+	o->may_be_jvm = inspect_is_java(p, &closed);
+	budget_init(&files, READERS_BYTES, FILES_NS);
+	if (maps_open(p, &files, &maps, NULL) < 0)
+		return;
+	for (size_t i = 0; i < maps_count(maps); i++) {
+		const struct mapping *m = maps_at(maps, i);
+
+		if (m->inode && !o->inode) {
+			o->dev_major = m->dev_major;
+			o->dev_minor = m->dev_minor;
+			o->inode = m->inode;
+		}
+		o->may_be_jvm |= is_libjvm(m->path);
+	}
+	maps_close(maps);
+}
+
+int inspect_outline(pid_t pid, struct inspect_outline *ret)
+{
+	struct inspect_outline o = {0};
+	struct proc *p;
+	int r = proc_open(pid, &p, NULL);
+
+	if (r < 0)
+		return r;
+	read_outline(p, &o);
+	proc_close(p);
+	*ret = o;
+	return o.may_be_jvm || o.inode ? 0 : -ENOENT;
 }
 
 static enum inspect_jvm jvm_by_name(struct proc *p)

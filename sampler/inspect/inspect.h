@@ -34,6 +34,16 @@ struct proc;
  * Its program is called java or so; the process itself is, where that may not be read (*ret_closed).
  */
 bool inspect_is_java(struct proc *p, bool *ret_closed);
+
+/* What its names and mappings tell: nothing of its memory or files is parsed for it. */
+struct inspect_outline {
+	bool may_be_jvm; /* a libjvm.so is mapped, or its program is called java */
+	uint32_t dev_major, dev_minor; /* of its program's file, or of what is mapped first; 0: not known */
+	uint64_t inode;
+	uid_t uid; /* real */
+};
+/* -ESRCH: no such process; -ENOENT: it has no program, or that is not known. It can take forever, too. */
+int inspect_outline(pid_t pid, struct inspect_outline *ret);
 /* -ESRCH: no such process. The process can make this take forever: see each_process.h. */
 int inspect_process(pid_t pid, struct inspection *ret);
 /*

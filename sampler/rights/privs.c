@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
 #include "symbolizer/target/own_rights.h"
 
 #ifndef CAP_PERFMON
@@ -161,8 +163,13 @@ static int drop_to(uint64_t permitted, uint64_t keep, bool tracing, struct err *
 	if (r < 0)
 		return err_set(err, r, "cannot give up capabilities");
 	r = filter_system_calls(tracing);
-	/* The kernel lacks seccomp; capabilities are dropped nevertheless. */
-	return r == -EINVAL || r == -ENOSYS ? 0 : r < 0 ? err_set(err, r, "cannot filter system calls") : 0;
+	if (r == -EINVAL || r == -ENOSYS || r == -EPERM) {
+		log_warn("the kernel, or a container, refuses a filter of system calls (%s): only capabilities are "
+			 "given up",
+			 strerror(-r));
+		return 0;
+	}
+	return r < 0 ? err_set(err, r, "cannot filter system calls") : 0;
 }
 
 void privs_guard_memory(void)

@@ -16,7 +16,7 @@
 enum {
 	GRACE_MS = 200, /* for a child that is ending by itself, before it gets SIGKILL */
 	END_MS = 1000, /* the kernel has to free its memory */
-	TICK_MS = 5,
+	TICK_MS = 5, /* but most end within the first */
 };
 
 static int null_fd = -1;
@@ -108,10 +108,11 @@ bool bounded_child_end(struct bounded_child *c, int *ret_status)
 
 	if (c->pid) {
 		close(c->fd);
-		for (int ms = 0; (done = waitpid(c->pid, &status, WNOHANG)) == 0 && ms < END_MS; ms += TICK_MS) {
+		for (int ms = 0, tick; (done = waitpid(c->pid, &status, WNOHANG)) == 0 && ms < END_MS; ms += tick) {
 			if (ms >= kill_at)
 				kill(c->pid, SIGKILL);
-			poll(NULL, 0, TICK_MS);
+			tick = ms < TICK_MS ? 1 : TICK_MS;
+			poll(NULL, 0, tick);
 		}
 		if (done == 0)
 			log_warn("left process %d behind: this child reads data of the target and cannot be ended (it "

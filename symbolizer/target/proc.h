@@ -45,6 +45,8 @@ struct proc_status {
 	uint64_t sig_caught; /* SigCgt */
 	uint64_t cap_effective; /* CapEff */
 	int seccomp; /* 0: none, 1: strict, 2: filter */
+	uint64_t seccomp_filters; /* 0: none, or before Linux 5.9 */
+	bool no_new_privs;
 	uint64_t threads;
 };
 int proc_status(struct proc *p, struct proc_status *ret);

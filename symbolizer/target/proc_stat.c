@@ -81,6 +81,8 @@ int proc_status_parse(const char *text, struct proc_status *ret)
 		.sig_caught = line_number(text, "SigCgt", 0, 16),
 		.cap_effective = line_number(text, "CapEff", 0, 16),
 		.seccomp = (int)line_number(text, "Seccomp", 0, 10),
+		.seccomp_filters = line_number(text, "Seccomp_filters", 0, 10),
+		.no_new_privs = line_number(text, "NoNewPrivs", 0, 10) == 1,
 		.threads = line_number(text, "Threads", 0, 10),
 	};
 	if (ret->ns_pid == 0) /* a kernel without PID namespaces */

@@ -2,13 +2,14 @@
  * What somebody who has taken over a parser would try. Preloaded into jsampler (closed.py), in place of the first function that
  * decodes input; so it runs where a taken-over parser would, with what the process has then.
  *
- *     CLOSED_TRIAL       which; "": none
+ *     CLOSED_TRIAL       which; "all": each in a child, where those may be started (CLOSED_SAMPLING)
  *     CLOSED_FOREIGN     PID of a process of root's
  *     CLOSED_OWN         PID of a process that has the uid with which the parser runs
  *     CLOSED_FILE        a file in a user's home, closed to others
  *     CLOSED_DIRECTORY   a directory where everybody may write
  *
- * Says "NAME: errno N" on stderr, 0 where it succeeded, and ends the process.
+ * Says "NAME: errno N" on what was stderr at the start, 0 where it succeeded, and ends the process; of a child that was
+ * ended, "NAME: signal N".
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,6 +36,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -254,6 +256,42 @@ static const char *variable(const char *name)
 	return v ? v : "";
 }
 
+/* A child that looks at a process has another stderr; who reads files keeps no descriptor but that. */
+enum { SAY_FD = 200 };
+
+__attribute__((constructor)) static void keep_stderr(void)
+{
+	dup2(STDERR_FILENO, SAY_FD);
+}
+
+static int say_fd(void)
+{
+	return fcntl(SAY_FD, F_GETFD) < 0 ? STDERR_FILENO : SAY_FD;
+}
+
+static _Noreturn void try_one(size_t i)
+{
+	errno = 0;
+	dprintf(say_fd(), "%s: errno %d\n", trials[i].name, trials[i].attempt() < 0 ? errno : 0);
+	_exit(0);
+}
+
+static _Noreturn void try_all(void)
+{
+	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++) {
+		int status = 0;
+		pid_t child = fork();
+
+		if (child == 0)
+			try_one(i);
+		if (child < 0 || waitpid(child, &status, 0) < 0)
+			dprintf(say_fd(), "%s: no child\n", trials[i].name);
+		else if (WIFSIGNALED(status))
+			dprintf(say_fd(), "%s: signal %d\n", trials[i].name, WTERMSIG(status));
+	}
+	_exit(0);
+}
+
 static void try_it(void)
 {
 	const char *wanted = variable("CLOSED_TRIAL");
@@ -262,14 +300,12 @@ static void try_it(void)
 	own = (pid_t)atoi(variable("CLOSED_OWN"));
 	file = variable("CLOSED_FILE");
 	directory = variable("CLOSED_DIRECTORY");
-	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++) {
-		if (strcmp(trials[i].name, wanted) != 0)
-			continue;
-		errno = 0;
-		dprintf(STDERR_FILENO, "%s: errno %d\n", wanted, trials[i].attempt() < 0 ? errno : 0);
-		_exit(0);
-	}
-	dprintf(STDERR_FILENO, "no such trial: '%s'\n", wanted);
+	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++)
+		if (strcmp(trials[i].name, wanted) == 0)
+			try_one(i);
+	if (strcmp(wanted, "all") == 0)
+		try_all();
+	dprintf(say_fd(), "no such trial: '%s'\n", wanted);
 	_exit(1);
 }
 

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -122,6 +123,11 @@ def busy(jdk, wrap, user):
         check(what + ": release", checks["JDK"]["text"].startswith("HotSpot %d" % jdk.major), checks["JDK"])
         check(what + ": 200 stacks", "tried: 200 sampled" in checks["stacks"]["text"] and
               " 0 with Java" not in checks["stacks"]["text"], checks["stacks"])
+        for name in ("closed parsers", "closed child"):
+            uid = re.search(r" uid (\d+), CapEff 0, NoNewPrivs 1, Seccomp 2", checks[name]["text"])
+            check("%s: %s" % (what, name), level(checks, name) == "ok" and uid and
+                  (int(uid.group(1)) == os.geteuid()) == (os.geteuid() != 0), checks.get(name))
+        check(what + ": main class", checks["main class"]["text"] == "Busy", checks.get("main class"))
         n = int(checks["thread dump"]["text"].split()[1]) if level(checks, "thread dump") == "ok" else 0
         check(what + ": waiting threads compared", n >= 4, checks["thread dump"])
         again = doctor(["-p", target.pid], 0, what + ", again")

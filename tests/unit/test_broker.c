@@ -117,6 +117,21 @@ static void passes_files_of_process_and_thread(void **state)
 	expect_text(broker_task(s->b, 0, s->target, BROKER_COMM), program_invocation_short_name);
 }
 
+/* Its registers: the kernel asks whoever reads for the right to them, so the text itself is passed. */
+static void passes_where_a_thread_waits(void **state)
+{
+	struct scene *s = *state;
+	int fd = broker_task(s->b, 0, s->target, BROKER_SYSCALL);
+
+	if (fd == -EACCES || fd == -EPERM)
+		skip();
+	if (geteuid() == 0)
+		assert_int_equal(seteuid(65534), 0);
+	expect_text(fd, "");
+	assert_int_equal(seteuid(getuid()), 0);
+	assert_int_equal(broker_task(s->b, 0, s->stranger, BROKER_SYSCALL), -ESRCH);
+}
+
 /* The broker has ended, as with everything that the worker of this program does not ask. */
 static void assert_gone(struct scene *s)
 {
@@ -327,6 +342,8 @@ static void other_paths_are_refused(void **state)
 		assert_int_equal(broker_path(s->b, 0, refused[i]), -EACCES);
 	assert_int_equal(broker_path(s->b, 0, "/usr/lib/debug/.build-id/ab/cd.debug"), -ENOENT);
 	assert_int_equal(broker_path(s->b, 0, "/usr/lib/debug/no.such.debug"), -ENOENT);
+	if (access("/etc/os-release", F_OK) == 0)
+		expect_text(broker_path(s->b, 0, "/etc/os-release"), "");
 }
 
 /* Beside what is mapped, by the names that debug files have; of the target's own files, as its own user. */
@@ -885,6 +902,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(passes_memory_for_reading, setup, teardown),
 		cmocka_unit_test_setup_teardown(passes_files_of_process_and_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(passes_where_a_thread_waits, setup, teardown),
 		cmocka_unit_test_setup_teardown(knows_no_other_request, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads_of_others_are_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_has_ended_is_nobody_else, setup, teardown),

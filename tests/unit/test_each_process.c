@@ -55,17 +55,18 @@ static void found(void *ctx, pid_t pid, const void *record)
 	s->found[pid - FIRST]++;
 }
 
-static void stuck(void *ctx, pid_t pid)
+static void stuck(void *ctx, pid_t pid, int signal)
 {
 	struct seen *s = ctx;
 
+	assert_int_equal(signal, pid == DIES ? SIGABRT : 0);
 	s->stuck[pid - FIRST]++;
 }
 
 /* Returns how many were not looked at, and how long it took. */
 static size_t look_at_all(pid_t *pids, struct seen *s, uint64_t *ret_ns)
 {
-	const struct each_process e = {s, sizeof(pid_t), look, found, stuck};
+	const struct each_process e = {.ctx = s, .record = sizeof(pid_t), .look = look, .found = found, .stuck = stuck};
 	uint64_t start = clock_monotonic_ns();
 	struct err err = {0};
 	size_t left;
@@ -111,6 +112,65 @@ static void test_time_is_limited(void **state)
 	assert_true(ns < (EACH_ALL_MS + EACH_PATIENCE_MS) * UINT64_C(1000000));
 }
 
+/* --- a child for each */
+
+static int begun;
+
+static void begin(void)
+{
+	begun++;
+}
+
+static bool look_first(void *ctx, pid_t pid, void *record)
+{
+	static int looks;
+	const pid_t child = getpid();
+
+	(void)ctx, (void)pid;
+	memcpy(record, &child, sizeof(child));
+	return begun == 1 && ++looks == 1;
+}
+
+struct children {
+	pid_t all[N];
+	int n;
+};
+
+static void found_child(void *ctx, pid_t pid, const void *record)
+{
+	struct children *c = ctx;
+	pid_t child;
+
+	(void)pid;
+	memcpy(&child, record, sizeof(child));
+	for (int i = 0; i < c->n; i++)
+		assert_int_not_equal(c->all[i], child);
+	assert_int_not_equal(child, getpid());
+	c->all[c->n++] = child;
+}
+
+static void test_each_has_its_child(void **state)
+{
+	struct children c = {.n = 0};
+	const struct each_process e = {.ctx = &c,
+				       .record = sizeof(pid_t),
+				       .apart = true,
+				       .begin = begin,
+				       .look = look_first,
+				       .found = found_child,
+				       .stuck = stuck};
+	struct err err = {0};
+	pid_t pids[N];
+	size_t left;
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		pids[i] = FIRST + i;
+	assert_int_equal(each_process(pids, N, &e, &left, &err), 0);
+	assert_int_equal(left, 0);
+	assert_int_equal(c.n, N);
+}
+
 /* --- a child that was taken over, and stays */
 
 static struct unkillable tracer;
@@ -128,7 +188,8 @@ static bool look_and_stay(void *ctx, pid_t pid, void *record)
 static void test_answered_but_stays(void **state)
 {
 	struct seen s = {0};
-	const struct each_process e = {&s, sizeof(pid_t), look_and_stay, found, stuck};
+	const struct each_process e = {
+		.ctx = &s, .record = sizeof(pid_t), .look = look_and_stay, .found = found, .stuck = stuck};
 	struct err err = {0};
 	pid_t pids[N];
 	uint64_t start;
@@ -231,11 +292,11 @@ static void found_one(void *ctx, pid_t pid, const void *record)
 			k->found_slow++;
 }
 
-static void stuck_one(void *ctx, pid_t pid)
+static void stuck_one(void *ctx, pid_t pid, int signal)
 {
 	struct two_kinds *k = ctx;
 
-	(void)pid;
+	(void)pid, (void)signal;
 	k->stuck++;
 }
 
@@ -243,7 +304,7 @@ static void stuck_one(void *ctx, pid_t pid)
 static void none_is_left_out(enum disguise how)
 {
 	struct two_kinds k = {.slow = how == SLOW};
-	const struct each_process e = {&k, 0, look_at_two, found_one, stuck_one};
+	const struct each_process e = {.ctx = &k, .look = look_at_two, .found = found_one, .stuck = stuck_one};
 	struct err err = {0};
 	size_t left = 0;
 	int r = 0;
@@ -295,6 +356,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_none_holds_up_the_others),
 		cmocka_unit_test(test_time_is_limited),
+		cmocka_unit_test(test_each_has_its_child),
 		cmocka_unit_test(test_answered_but_stays),
 		cmocka_unit_test(test_set_user_id),
 		cmocka_unit_test(test_namespaces),

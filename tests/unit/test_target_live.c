@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/target/deputy.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/mem_live.h"
@@ -461,6 +462,41 @@ static void test_privileges_dropped(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static int find_none(void *ctx, pid_t pid, uint32_t *ret, int *ret_pidfd)
+{
+	(void)ctx, (void)pid, (void)ret, (void)ret_pidfd;
+	return -EPERM;
+}
+
+/* Where process_vm_readv(2) is not allowed; for good, so the last test. */
+static void test_batch_without_rights(void **state)
+{
+	struct target t = self();
+	uint64_t v[6] = {0}, before;
+	struct mem_span spans[] = {
+		{at(&t, 6) + 64, &v[0], 8, false}, {at(&t, 6), &v[1], 8, false},
+		{at(&t, 7) - 8, &v[2], 8, false},  {at(&t, 9), &v[3], 8, false},
+		{at(&t, 3) - 8, &v[4], 8, false},  {at(&t, HOLE_PAGE), &v[5], 8, true},
+	};
+
+	(void)state;
+	deputy_appoint(&(struct deputy){.find = find_none});
+	mem_new_sample(t.mem);
+	assert_true(mem_read_u64(t.mem, at(&t, 1), &v[0]));
+	before = mem_live_stats(t.mem).syscalls;
+	mem_read_batch(t.mem, spans, 4);
+	assert_int_equal(mem_live_stats(t.mem).syscalls - before, 2);
+	mem_read_batch(t.mem, spans + 4, 2);
+	for (size_t i = 0; i < 5; i++)
+		assert_true(spans[i].ok);
+	assert_true(v[0] == 6 && v[1] == 6 && v[2] == 6 && v[3] == 9 && v[4] == 2);
+	assert_false(spans[5].ok);
+	check_batch(&t, SPANS, 7);
+	munmap(t.area, PAGES * PAGE);
+	mem_free(t.mem);
+	proc_close(t.proc);
+}
+
 int main(int argc, char **argv)
 {
 	(void)argv;
@@ -479,6 +515,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_exec),
 		cmocka_unit_test(test_first_thread_ended),
 		cmocka_unit_test(test_privileges_dropped),
+		cmocka_unit_test(test_batch_without_rights),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,14 +10,17 @@
 #include <unistd.h>
 
 #include "sampler/cli/options/cmd_docs.h"
+#include "sampler/closing/closing.h"
 #include "sampler/inspect/each_process.h"
 #include "sampler/inspect/inspect.h"
 #include "sampler/inspect/java_main.h"
 #include "sampler/views/nearest.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
@@ -26,20 +29,14 @@
 
 enum { MISSPELT = 2 }; /* bytes of a command's name */
 
-static bool matches(pid_t pid, const char *name, bool *ret_closed)
+static bool has_main(struct proc *p, const char *name)
 {
 	CLEANUP(free_at_exit) char *cmdline = NULL;
-	struct proc *p;
 	char main[4096];
 	size_t len = 0;
-	bool ok;
 
-	if (proc_open(pid, &p, NULL) < 0)
-		return false;
-	ok = inspect_is_java(p, ret_closed) && proc_cmdline(p, &cmdline, &len) == 0 && len < MAX_CMDLINE &&
-	     java_main(cmdline, len, main, sizeof(main)) && java_main_matches(main, name);
-	proc_close(p);
-	return ok;
+	return proc_cmdline(p, &cmdline, &len) == 0 && len < MAX_CMDLINE &&
+	       java_main(cmdline, len, main, sizeof(main)) && java_main_matches(main, name);
 }
 
 struct matching {
@@ -50,43 +47,108 @@ struct matching {
 
 struct search {
 	const char *name;
+	VEC(pid_t) javas;
+	size_t left; /* processes left out */
+	struct err failed; /* why a child could not be closed; "": all were */
 	struct matching open, closed; /* closed: their programs may not be read, so they may not be sampled either */
 };
 
-static bool look(void *ctx, pid_t pid, void *record)
+static bool look_at_name(void *ctx, pid_t pid, void *record)
+{
+	struct proc *p;
+	bool closed, is_java;
+
+	(void)ctx, (void)record;
+	if (proc_open(pid, &p, NULL) < 0)
+		return false;
+	is_java = inspect_is_java(p, &closed);
+	proc_close(p);
+	return is_java;
+}
+
+struct looked {
+	bool is_it, closed; /* closed: its program may not be read */
+	struct err failed; /* "": it could be looked at */
+};
+
+/* Its command line is in its memory. */
+static bool look_at_main(void *ctx, pid_t pid, void *record)
 {
 	const struct search *s = ctx;
-	bool closed = false;
-	bool is_it = matches(pid, s->name, &closed);
+	struct closing c = {0};
+	struct looked l = {0};
+	struct proc *p = NULL;
+	int r = closing_to_one(&c, pid, &l.failed);
 
-	*(uint8_t *)record = closed;
-	return is_it;
+	if (r == 0 && proc_open(pid, &p, NULL) == 0)
+		l.is_it = inspect_is_java(p, &l.closed) && has_main(p, s->name);
+	proc_close(p);
+	closing_done(&c);
+	memcpy(record, &l, sizeof(l));
+	return l.is_it || (r < 0 && r != -ESRCH);
+}
+
+static void found_java(void *ctx, pid_t pid, const void *record)
+{
+	struct search *s = ctx;
+
+	(void)record;
+	if (!vec_push(&s->javas, pid))
+		s->left++;
 }
 
 static void found(void *ctx, pid_t pid, const void *record)
 {
 	struct search *s = ctx;
-	bool closed = *(const uint8_t *)record != 0;
-	struct matching *m = closed ? &s->closed : &s->open;
+	struct looked l;
+	struct matching *m;
 
+	memcpy(&l, record, sizeof(l));
+	if (l.failed.msg[0]) {
+		text_sanitise(s->failed.msg, sizeof(s->failed.msg), l.failed.msg,
+			      strnlen(l.failed.msg, sizeof(l.failed.msg)));
+		return;
+	}
+	m = l.closed ? &s->closed : &s->open;
 	buf_printf(&m->pids, " %d", (int)pid);
 	m->pid = pid;
 	m->n++;
 }
 
-static void stuck(void *ctx, pid_t pid)
+static void stuck(void *ctx, pid_t pid, int signal)
 {
 	(void)ctx;
-	log_warn("process %d: its command line could not be read within %d s", (int)pid, EACH_PATIENCE_MS / 1000);
+	each_process_say_stuck(pid, signal);
+}
+
+static int look_at_each(struct search *s, const struct each_process *e, const pid_t *pids, size_t n, struct err *err)
+{
+	size_t left = 0;
+	int r = each_process(pids, n, e, &left, err);
+
+	s->left += left;
+	return r;
 }
 
 static int search_all(struct search *s, struct err *err)
 {
-	const struct each_process e = {s, sizeof(uint8_t), look, found, stuck};
+	const uint64_t deadline_ns = clock_monotonic_ns() + EACH_ALL_MS * UINT64_C(1000000);
+	const struct each_process names = {.ctx = s,
+					   .deadline_ns = deadline_ns,
+					   .begin = closing_to_names,
+					   .look = look_at_name,
+					   .found = found_java,
+					   .stuck = stuck};
+	const struct each_process mains = {.ctx = s,
+					   .record = sizeof(struct looked),
+					   .deadline_ns = deadline_ns,
+					   .apart = true,
+					   .look = look_at_main,
+					   .found = found,
+					   .stuck = stuck};
 	VEC(pid_t) pids = {0};
 	DIR *d = opendir("/proc");
 	struct dirent *entry;
-	size_t left;
 	int r;
 
 	while (d && (entry = readdir(d))) {
@@ -97,9 +159,13 @@ static int search_all(struct search *s, struct err *err)
 	}
 	if (d)
 		closedir(d);
-	r = each_process(pids.v, pids.n, &e, &left, err);
-	if (r == 0 && left)
-		log_warn("%zu processes were left out: others took too long to read", left);
+	r = look_at_each(s, &names, pids.v, pids.n, err);
+	if (r == 0)
+		r = look_at_each(s, &mains, s->javas.v, s->javas.n, err);
+	if (r == 0 && s->failed.msg[0])
+		r = err_set(err, -EPERM, "%s", s->failed.msg);
+	if (r == 0 && s->left)
+		log_warn("%zu processes were left out: others took too long to read", s->left);
 	vec_done(&pids);
 	return r;
 }
@@ -144,5 +210,6 @@ int find_target(const char *name, pid_t *ret, struct err *err)
 	*ret = m->pid;
 	buf_done(&s.open.pids);
 	buf_done(&s.closed.pids);
+	vec_done(&s.javas);
 	return r;
 }

@@ -1,4 +1,4 @@
-#include "sampler/cli/closing.h"
+#include "sampler/closing/closing.h"
 
 #include <errno.h>
 #include <sys/resource.h>
@@ -75,7 +75,7 @@ int closing_fork(struct closing *c, const struct closing_targets *t, struct err 
 {
 	int r = may_have_broker(t->command) ? start_broker(c, t, err) : 0;
 
-	return r < 0 ? r : opener_start(c->opener, privs_drop_for_files, err);
+	return r < 0 || !c->opener ? r : opener_start(c->opener, privs_drop_for_files, err);
 }
 
 /* A ring that is mapped anew counts against the limit of a user who may have others. */
@@ -116,4 +116,16 @@ void closing_done(struct closing *c)
 	broker_free(c->broker);
 	opener_free(c->opener);
 	*c = (struct closing){0};
+}
+
+int closing_to_one(struct closing *c, pid_t pid, struct err *err)
+{
+	int r = closing_fork(c, &(struct closing_targets){.pids = &pid, .n = 1}, err);
+
+	return r < 0 ? r : closing_close(c, false, err);
+}
+
+void closing_to_names(void)
+{
+	(void)privs_drop(&(struct privs_needs){0}, NULL);
 }

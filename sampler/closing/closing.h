@@ -1,5 +1,5 @@
-#ifndef JS_CLI_CLOSING_H
-#define JS_CLI_CLOSING_H
+#ifndef JS_CLOSING_CLOSING_H
+#define JS_CLOSING_CLOSING_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ struct closing_targets {
 	bool command; /* the only one is a command that was started here */
 	bool follow; /* what they start is sampled, too */
 };
-/* Forks both. Call with one thread. 0 or -errno. */
+/* Forks both; without closing_init(), the broker alone. Call with one thread. 0 or -errno. */
 int closing_fork(struct closing *c, const struct closing_targets *t, struct err *err);
 /*
  * When everything is open, before the first byte of a target is parsed: closes this process; or gives up what it does not need, if
@@ -41,5 +41,10 @@ int closing_fork(struct closing *c, const struct closing_targets *t, struct err 
  */
 int closing_close(struct closing *c, bool tracing, struct err *err);
 void closing_done(struct closing *c); /* after the outputs */
+
+/* In a child that looks at one process, and has opened nothing of it: both at once. 0 or -errno. */
+int closing_to_one(struct closing *c, pid_t pid, struct err *err);
+/* In a child that looks at what the kernel tells of many processes, and parses nothing of theirs: keeps what reading takes. */
+void closing_to_names(void);
 
 #endif

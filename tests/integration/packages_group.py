@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -32,7 +33,7 @@ def memory_of(pid, java):
 
 
 def wait_for(what):
-    for _ in range(100):
+    for _ in range(1200):
         found = what()
         if found:
             return found
@@ -63,13 +64,15 @@ class Group:
     def reads_no_memory(self):
         """What holds the JVM's memory is out of reach for whoever started it."""
         uid = int(self.debian.run("id", "-u", "member")[1])
-        sudo = subprocess.Popen(["chroot", self.debian.path, "su", "-", "member", "-c", "sudo -n jsampler-jvm -d 3 %d >/dev/null" %
-                                 self.java.pid], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        sudo = subprocess.Popen(["chroot", self.debian.path, "su", "-", "member", "-c", "sudo -n jsampler-jvm %d >/dev/null" % self.java.pid],
+                                stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         pid = wait_for(lambda: worker(self.debian.path))
-        memory = wait_for(lambda: memory_of(pid, self.java.pid))
+        memory = pid and wait_for(lambda: memory_of(pid, self.java.pid))
         tried = [["cat", "/proc/%s/%s" % (pid, f)] for f in ("mem", "maps", "environ", "fd/%s" % memory)] + [["kill", "-0", str(pid)]]
         done = [t for t in tried if run("setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", *t)[0] == 0]
         check("a member cannot reach the process that reads the JVM", pid and memory and not done, "%s %s %s" % (pid, memory, done))
+        if pid:
+            os.kill(pid, signal.SIGTERM)
         sudo.wait(60)
 
     def refused(self, what, user, command):

@@ -51,14 +51,19 @@ static bool read_process(int proc, uint64_t pid, struct process *ret)
 
 bool caller_ids(int proc, pid_t pid, const char *sudo_uid, struct ids *ret)
 {
-	struct process p = {0};
+	struct process p;
 	uint64_t said, at = (uint64_t)pid;
 
 	if (!sudo_uid || parse_u64(sudo_uid, 1, UINT32_MAX - 1, &said) < 0)
 		return false;
-	for (int i = 0; i < ANCESTORS_MAX && at && !p.uid; i++, at = p.parent)
-		if (!read_process(proc, at, &p))
+	for (int i = 0; i < ANCESTORS_MAX && at; i++, at = p.parent) {
+		if (!read_process(proc, at, &p) || (p.uid && p.uid != said))
 			return false;
-	*ret = (struct ids){(uid_t)p.uid, (gid_t)p.gid};
-	return p.uid == said && p.gid;
+		/* sudo itself has the caller's real uid, and root's group */
+		if (p.uid && p.gid) {
+			*ret = (struct ids){(uid_t)p.uid, (gid_t)p.gid};
+			return true;
+		}
+	}
+	return false;
 }

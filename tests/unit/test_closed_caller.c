@@ -116,6 +116,16 @@ static void the_nearest_user_counts(void **state)
 	expect(*state, "1002", 1002, 102);
 }
 
+/* sudo(8) of Debian 12: the caller's real uid, and real gid 0. */
+static void sudo_itself_has_no_gid(void **state)
+{
+	chain(*state);
+	process(*state, 20, 10, 1000, 0);
+	expect(*state, "1000", 1000, 100);
+	process(*state, 10, 1, 1001, 101);
+	expect_none(*state, "1000");
+}
+
 static void gid_0_is_none(void **state)
 {
 	chain(*state);
@@ -146,6 +156,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(believes_no_environment, setup, teardown),
 		cmocka_unit_test_setup_teardown(root_all_the_way_is_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_nearest_user_counts, setup, teardown),
+		cmocka_unit_test_setup_teardown(sudo_itself_has_no_gid, setup, teardown),
 		cmocka_unit_test_setup_teardown(gid_0_is_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(broken_chains_have_none, setup, teardown),
 	};

@@ -41,6 +41,7 @@ static int parse_options(int argc, char **argv, const char *known, struct snapsh
 	int c;
 
 	optind = 0;
+	opterr = 0; /* the usage says more */
 	while ((c = getopt(argc, argv, known)) != -1) {
 		if (c == 'o')
 			o->path = optarg;

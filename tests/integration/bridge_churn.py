@@ -21,7 +21,6 @@ import sys
 import tempfile
 import time
 
-import bridge
 import jvm
 
 COLLECTORS = ("G1", "Serial", "Parallel", "Z")

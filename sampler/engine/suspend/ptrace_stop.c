@@ -22,11 +22,31 @@ int ptrace_stop_ask(pid_t tid)
 	return 0;
 }
 
-static void take_end(pid_t tid)
+static _Thread_local struct {
+	pid_t pid; /* 0: none */
+	bool ended;
+} child;
+
+void ptrace_stop_begin(pid_t pid)
 {
 	siginfo_t info;
+	bool own = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 
-	(void)!waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | __WALL | __WNOTHREAD);
+	child.pid = own ? pid : 0;
+	child.ended = false;
+}
+
+/* False: it was reported before. */
+static bool take_end(pid_t tid)
+{
+	siginfo_t info;
+	bool known = tid == child.pid && child.ended;
+
+	if (tid == child.pid)
+		child.ended = true;
+	else
+		(void)!waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | __WALL | __WNOTHREAD);
+	return !known;
 }
 
 /*
@@ -45,9 +65,8 @@ static int take(struct ptrace_stop_event *ret, int how)
 		return 0;
 	*ret = (struct ptrace_stop_event){.tid = info.si_pid};
 	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
-		take_end(info.si_pid);
 		ret->ended = true;
-		return 1;
+		return take_end(info.si_pid);
 	}
 	event = info.si_status >> 8;
 	sig = info.si_status & 0x7f;

@@ -193,6 +193,7 @@ static void *loop_main(void *arg)
 	struct suspend_loop *l = arg;
 
 	engine_thread_raise_priority();
+	ptrace_stop_begin(proc_pid(l->tick.proc));
 	suspend_alarm_open(&l->alarm);
 	suspend_demand_open(&l->demand);
 	run_ticks(l);

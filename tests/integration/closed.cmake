@@ -2,3 +2,4 @@
 add_library(closed_trials SHARED ${CMAKE_CURRENT_LIST_DIR}/closed_trials.c)
 target_link_libraries(closed_trials PRIVATE PkgConfig::ZSTD PkgConfig::ZLIB PkgConfig::ELF)
 js_integration_test(closed 600 closed.py)
+js_integration_all_processes(closed)

@@ -8,7 +8,7 @@
  * What a worker, which has no privileges, asks of the broker, which has (symbolizer/base/channel.h). Each request has one
  * answer; a descriptor that comes with it is open for reading and nothing else, but for those of events and channels. Processes
  * are numbered from 0 in the order in which the program chose them, before the worker read anything; those that they
- * started get numbers when asked for by PID. Paths are looked at by the rules of rules.h.
+ * started get numbers when asked for by PID. rules.c says which paths may be opened.
  */
 
 enum broker_what {

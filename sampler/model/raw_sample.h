@@ -8,7 +8,10 @@
 
 #include "symbolizer/target/regs.h"
 
-/* State of a thread when it was sampled; RUNNING for everything that a CPU event delivers. */
+/*
+ * State of a thread when it was sampled; RUNNING for everything that a CPU event delivers. Recordings hold the number, so new
+ * ones come last.
+ */
 enum thread_state {
 	THREAD_RUNNING,
 	THREAD_RUNNABLE,

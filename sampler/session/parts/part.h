@@ -62,12 +62,14 @@ struct parts {
 	size_t n;
 };
 
-/* Adds a part, which is closed with the others. Returns false if `self` is NULL: it could not be made. */
+/* Adds a part, which is closed with the others. Returns false if `self` is NULL, which could not be made, or PARTS_MAX reached. */
 static inline bool parts_add(struct parts *p, const struct part_ops *ops, void *self)
 {
-	if (self)
+	bool ok = self && p->n < PARTS_MAX;
+
+	if (ok)
 		p->list[p->n++] = (struct part){ops, self};
-	return self;
+	return ok;
 }
 
 /* Calls one operation of all parts that have it: parts_call(&s->parts, thread_ended, tid). */

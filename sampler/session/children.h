@@ -14,14 +14,13 @@ struct session;
 struct session_summary;
 
 /*
- * The processes that a session's target starts, and those that they start in turn. One engine
- * samples all of them. Each process that has a sample gets a session of its own, which walks,
- * counts and names its stacks. When room is needed for another, a process that has ended is named
- * and its session closed.
+ * The processes that a session's target starts, and those that they start in turn. One engine samples all of them.
+ * Each process that has a sample gets a session of its own, which walks, counts and names its stacks. When another
+ * one needs room, a process that has ended is named and its session closed.
  */
 enum {
 	CHILDREN_OPEN = 64, /* sessions at the same time */
-	CHILDREN_MAX = 2000, /* in all: each has a root frame of its own */
+	CHILDREN_MAX = 2000, /* in total: each has a root frame of its own */
 };
 
 struct children;
@@ -29,9 +28,7 @@ struct children;
 struct children *children_new(struct session *owner); /* NULL: out of memory */
 void children_free(struct children *c);
 
-/*
- * What all of them may take, ended ones too, besides the target's own profile: as much as that one.
- */
+/* The memory limit of all of them, ended ones too, besides the target's own profile: as much as that has. */
 struct profile_memory *children_memory(struct children *c);
 
 /*
@@ -50,7 +47,7 @@ void children_started(struct children *c, pid_t pid);
 void children_start(struct children *c); /* sampling begins: CPU time counts from here */
 void children_end(struct children *c); /* sampling has ended */
 
-/* Async-signal-safe: sampling is to end, and the one that is being named meanwhile is to be done soon. */
+/* Async-signal-safe: sampling is to end, so a process that is being named has to be done soon. */
 void children_hurry(struct children *c);
 
 size_t children_sampled(const struct children *c); /* processes that have samples */

@@ -21,7 +21,7 @@ enum broker_what {
 	BROKER_DESCENDANTS, /* PIDs of its descendants, as an array of int32_t */
 	BROKER_MAPPED, /* the file mapped at `start`, according to the present maps */
 	BROKER_PATH, /* perf map or debug file, in the target's root */
-	BROKER_HOST_PATH, /* debug file of this host, by build id */
+	BROKER_HOST_PATH, /* debug file of this host, by build ID */
 	BROKER_EVENT, /* perf_event_open(2) of attr, `tid`, cpu; `tid` -1: all, and the eBPF program comes with it */
 	BROKER_SCHEDULE, /* thread `tid` of the worker: real time if name is 1, otherwise the nice value in `cpu` */
 	BROKER_SIGNAL, /* sends SIGTERM or SIGHUP (`tid`) to the command that this program has started */

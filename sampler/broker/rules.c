@@ -97,7 +97,7 @@ static bool has_folder(const struct maps *maps, const void *arg)
 	return false;
 }
 
-/* "DIR/NAME", "DIR/.debug/NAME" where DIR has something that is mapped; gdb(1), "Debugging Information in Separate Files". */
+/* "DIR/NAME" or "DIR/.debug/NAME", where DIR holds a mapped file; gdb(1), "Debugging Information in Separate Files". */
 static bool is_beside_mapped(struct broker *b, struct proc *p, const char *path)
 {
 	struct folder f = {path, (size_t)(strrchr(path, '/') - path)};

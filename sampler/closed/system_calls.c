@@ -56,7 +56,7 @@ static const struct {
 	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, TIOCGWINSZ)}},
 	/* A handler in place of say_and_end() would keep the process alive. */
 	{SCMP_SYS(rt_sigaction), 1, {SCMP_A0(SCMP_CMP_NE, SIGSYS)}},
-	{SCMP_SYS(prlimit64), 2, {SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A2(SCMP_CMP_EQ, 0)}}, /* of oneself, read */
+	{SCMP_SYS(prlimit64), 2, {SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A2(SCMP_CMP_EQ, 0)}}, /* of this process, read only */
 };
 
 /* What libc does unasked, and for which an error is enough. */

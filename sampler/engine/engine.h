@@ -55,7 +55,7 @@ struct engine_sink {
  */
 struct engine_frozen {
 	void *ctx;
-	bool (*wants)(void *ctx, pid_t tid); /* may this thread have any? NULL: none has */
+	bool (*wants)(void *ctx, pid_t tid); /* may this thread have any? NULL: none does */
 	/* Bytes written to `dst`; 0: nothing. They become the sample's `frozen`. */
 	size_t (*copy)(void *ctx, pid_t tid, uint8_t *dst, size_t max);
 };
@@ -70,7 +70,7 @@ static inline bool engine_frozen_wanted(const struct engine_frozen *a, pid_t tid
 /* What an engine's owner may ask for a single thread. */
 enum engine_wish {
 	ENGINE_WISH_SAMPLE, /* sample it from now on */
-	ENGINE_WISH_LEAVE, /* do not touch it any more */
+	ENGINE_WISH_LEAVE, /* leave it alone from now on */
 	ENGINE_WISH_REGS, /* its stack cannot be walked without registers that its last sample lacked */
 };
 
@@ -93,7 +93,7 @@ struct engine_stats {
 	uint32_t stack_bytes; /* size of the stack copy now */
 	uint64_t followed, brief, refused; /* processes that the target started: see struct family */
 	uint64_t children; /* followed processes running now */
-	bool no_kernel; /* kernel chains were asked for but are not permitted */
+	bool no_kernel; /* kernel chains were requested but are not permitted */
 	/* Each thread is sampled by its own CPU time, from its start: how much of that has no sample is known
 	 * exactly, not estimated. skips_kernel: time in the kernel never has a sample. */
 	bool by_thread_time, skips_kernel;
@@ -117,11 +117,10 @@ struct engine_stats {
 struct engine_ops {
 	const char *name;
 	int (*open)(struct proc *proc, const struct engine_options *o, struct engine **ret, struct err *err);
-	/* Starts sampling. */
 	int (*start)(struct engine *e, struct err *err);
 	/*
-	 * Delivers samples to the sink until stop(), the end of the target, or deadline_ns (CLOCK_MONOTONIC, 0: none);
-	 * these return 0. Then sampling ends, what is still queued is delivered, and the queue's memory is freed.
+	 * Delivers samples to the sink until stop(), the end of the target, or deadline_ns (CLOCK_MONOTONIC, 0: none),
+	 * and returns 0. Before that, sampling ends, queued samples are delivered, and the queue's memory is freed.
 	 */
 	int (*run)(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns, struct err *err);
 	/* Called by the sink, during run(). NULL: the engine has no use for wishes. */

@@ -231,8 +231,8 @@ static struct session *open_child(struct children *c, pid_t pid)
 }
 
 /*
- * A sample that was taken before its process was opened, and that process has called execve since:
- * the addresses belong to another program.
+ * Was the sample taken before its process was opened, and has the process called execve since? Then its addresses
+ * belong to another program.
  */
 static bool is_of_old_program(const struct session *s, const struct raw_sample *sample)
 {

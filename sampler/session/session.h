@@ -26,7 +26,7 @@ struct recording_writer;
 struct session;
 
 struct session_options {
-	/* NULL: perf, or suspend where perf is refused */
+	/* NULL: perf, or suspend if perf is refused */
 	const struct engine_ops *engine;
 	const struct recording *replay; /* samples of a recording instead of a process (borrowed) */
 	struct recording_writer *snapshot; /* records there everything that is read and sampled (borrowed) */

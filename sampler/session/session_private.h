@@ -58,7 +58,7 @@ struct session {
 	struct wall *wall; /* -e wall only */
 	struct leftovers *
 		drawn; /* samples that get what engine_sink.rest() delivers; NULL: `unsampled` is there, or is of no use */
-	struct last_cpu *last_cpu; /* of a child process, where `unsampled` is */
+	struct last_cpu *last_cpu; /* of a child process, if `unsampled` exists */
 	struct unsampled *
 		unsampled; /* NULL: replay, snapshot, -e wall, and if threads have no accounts (engine_stats.by_thread_time) */
 	struct heap_frames *heap_frames; /* NULL: replay */
@@ -116,7 +116,7 @@ void session_give_held(struct session *s); /* walks and counts the samples that 
 /* session_wish.c: which threads the engine samples. Before the engine is opened. */
 int session_wish_open(struct session *s, struct err *err);
 void session_wish_close(struct session *s);
-/* Tells the engine whether to sample the thread, by its present name. */
+/* Tells the engine whether to sample the thread, by its current name. */
 void session_wish_thread(struct session *s, pid_t tid, const char *comm);
 extern const struct part_ops session_wish_part; /* its `part` is the session */
 

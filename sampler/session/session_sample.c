@@ -311,9 +311,7 @@ static struct proc *process_of(void *ctx, pid_t pid)
 	return s ? s->proc : NULL;
 }
 
-/*
- * CPU time is read now, not when all samples are delivered: samples x period is compared with it.
- */
+/* CPU time is read now, not after all samples are delivered, because samples x period is compared with it. */
 static void on_sampled(void *ctx)
 {
 	struct session *s = ctx;

@@ -44,7 +44,7 @@ enum flow_end {
 	FLOW_BUILT, /* an interpreter frame was built: its slots are in `slot` */
 };
 
-/* Registers that a caller may need: the frame pointer comes first. */
+/* Registers that a caller may need; the frame pointer comes first. */
 enum { SAVED_FP, SAVED_REGS = 6 };
 extern const uint8_t flow_saved_regs[SAVED_REGS]; /* their DWARF numbers */
 

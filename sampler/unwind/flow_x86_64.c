@@ -268,7 +268,7 @@ static bool next_fork(struct flow *f)
 	return true;
 }
 
-/* The interpreter's way out by a direct jump is an error path: a frame that is built counts more. */
+/* The interpreter's way out by a direct jump is an error path: a built frame takes precedence. */
 static bool is_detour(const struct flow_options *o, const struct flow_row *row)
 {
 	return o->interpreter && row->end == FLOW_TAIL;

@@ -39,7 +39,7 @@ static bool follow_to_limit(struct walker *w, const struct code *c, uint64_t lim
 	if (e->pc >= limit)
 		return false;
 	o.limit_pc = limit;
-	o.limit_call = true; /* of the entry barrier */
+	o.limit_call = true; /* the call of the entry barrier */
 	o.limit_words = c->frame_size;
 	o.straight = true;
 	flow_follow(w->flow, &o, e->pc, &e->row);
@@ -89,7 +89,7 @@ static bool in_stubs(const struct code *c, uint64_t pc)
 	return c->stub_begin > 0 && pc - c->begin >= (uint64_t)c->stub_begin;
 }
 
-/* Found out once for each method, from the place where its frame is complete to its stubs. */
+/* Determined once per method, from the place where its frame is complete to its stubs. */
 static bool moves_sp(struct walker *w, const struct code *c)
 {
 	uint8_t *known = pc_cache_moves_sp(w->rows, c->id);

@@ -10,7 +10,7 @@
 /* Longest way from a pc in an entry point to the built frame, or in a return to its jump. */
 enum { INTERP_BUDGET = 160, HALF_BUILT = 3 * 8, LOWEST_OBJECT = 4096 };
 
-/* Words around the frame pointer that an interpreter frame is read by. */
+/* The words around the frame pointer from which an interpreter frame is read. */
 enum { FRAME_LO = -10, FRAME_WORDS = 12 };
 
 struct interp_frame {

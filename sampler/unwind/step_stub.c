@@ -181,7 +181,7 @@ static const struct pc_entry *find_entry(struct walker *w, const struct code *c)
 	return e;
 }
 
-/* The complete frame has one size, at calls, perhaps with a word of alignment. */
+/* The complete frame has one size at calls, perhaps with a word of alignment. */
 static bool step_whole(struct walker *w, const struct code *c)
 {
 	uint64_t sp = walker_sp(w);

@@ -105,7 +105,7 @@ static int step_once(struct walker *w)
 	return w->hs && hs_in_code_cache(w->hs, pc) ? step_java(w) : step_native(w);
 }
 
-/* Each caller's stack pointer is further out. The only exceptions are leaves that are left by a jump, and
+/* Each caller's stack pointer is further out. The only exceptions are leaf frames that are left by a jump, and
  * signals with a stack of their own. */
 static bool moved(const struct walker *w, uint64_t old_sp, bool was_exact)
 {

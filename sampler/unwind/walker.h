@@ -34,7 +34,7 @@ struct walker {
 	struct mem *mem; /* the copied stack on top of the live memory */
 	struct regs regs;
 	bool exact; /* pc is where the thread was executing, and not a return address */
-	bool sp_free; /* the last step need not have moved sp outwards */
+	bool sp_free; /* the last step was allowed not to move sp outwards */
 	uint64_t copied_end; /* first stack address that was not copied with the sample */
 
 	int32_t ns_tid;

@@ -28,7 +28,7 @@ struct engine_perf {
 	struct perf_attach *attach;
 	struct sample_queue *queue;
 	struct perf_drain *drain;
-	/* As of the opening: later the attachment belongs to the drain thread. */
+	/* As of opening, because the attachment belongs to the drain thread later. */
 	bool no_kernel, skips_kernel, clock, by_thread, starting;
 	const char *attachment;
 	char unit[64];
@@ -38,7 +38,7 @@ struct engine_perf {
 	uint64_t boosted_ns; /* until then the thread of perf_run() has a higher priority; 0: it does not */
 	uint64_t used_ns; /* CPU time of that thread that perf_drain_used() has been told of */
 	int unboosted; /* for engine_thread_unboost() */
-	/* Read by the thread of the live line, too. `left`: samples not taken from the queue in time. */
+	/* Also read by the thread of the live line. `left`: samples not taken from the queue in time. */
 	_Atomic uint64_t samples, left;
 	uint32_t threads;
 };

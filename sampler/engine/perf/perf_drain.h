@@ -25,10 +25,10 @@ struct perf_drain_stats {
 	struct perf_intake_stats in;
 	uint32_t stack_bytes;
 	bool target_ended;
-	uint64_t followed, brief, refused; /* struct family */
+	uint64_t followed, brief, refused; /* see struct family */
 	uint64_t alive; /* followed processes that are alive */
-	int on; /* enum perf_attach_on, where events could be on CPUs */
-	uint64_t cpu_begin_ns, cpu_end_ns; /* struct engine_stats */
+	int on; /* enum perf_attach_on, if events could be on CPUs */
+	uint64_t cpu_begin_ns, cpu_end_ns; /* see struct engine_stats */
 };
 
 /* Only the drain thread uses `attach` from perf_drain_start() until perf_drain_close(). */

@@ -68,7 +68,7 @@ struct arrival {
 	uint64_t now_ns;
 	bool cpu_event, wakes; /* perf_attach_is_cpu_event(), perf_attach_wakes() */
 	bool at_once; /* it woke the reader, which has occupied the thread's CPU since */
-	bool hole; /* the kernel's copy ends at a page that is not present, if not at the end of a mapping */
+	bool hole; /* the kernel's copy ends early, at a page that is not present or at the end of a mapping */
 	bool frozen; /* the thread may have frozen frames */
 	uint64_t beyond; /* how much of the stack lies beyond the copy */
 	bool unknown; /* how much is not known */

@@ -94,8 +94,8 @@ struct perf_intake {
 	struct unfollowed unfollowed; /* processes that are not followed */
 	struct stack_rest rest; /* of the target's stacks */
 	struct stack_ends ends;
-	struct perf_reader reader; /* of the record at hand */
-	bool pushed; /* since perf_intake_take_pushed() */
+	struct perf_reader reader; /* of the current record */
+	bool pushed; /* something was queued since perf_intake_take_pushed() */
 
 	_Atomic uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
 	_Atomic uint64_t cut, joined, refused;
@@ -115,7 +115,7 @@ void perf_intake_record(struct perf_intake *in, const struct perf_reader *r, con
 void perf_intake_look(struct perf_intake *in);
 /* For perf_attach_each_rest(), with the intake as `ctx`: what a thread used after its last sample. */
 void perf_intake_rest(void *ctx, pid_t tid, uint64_t rest);
-/* Has anything been put into the queue since the last call? */
+/* Has anything been queued since the last call? */
 bool perf_intake_take_pushed(struct perf_intake *in);
 /* Sets the number of lost records as counted by the events, which know better than the rings. */
 void perf_intake_set_lost(struct perf_intake *in, uint64_t lost);

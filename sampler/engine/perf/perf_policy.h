@@ -33,7 +33,7 @@ struct perf_policy {
 	struct stack_size size;
 	struct thread_stacks own; /* sizes of single threads */
 	bool size_asked_for;
-	bool may_own; /* events are on threads, and no size was asked for */
+	bool may_own; /* events are on threads, and no size was requested */
 	struct wake wake;
 
 	struct event_choice choice;
@@ -57,7 +57,7 @@ struct perf_policy {
 	uint32_t late; /* samples of events on CPUs that should have been read at once */
 
 	_Atomic uint32_t stack_bytes;
-	_Atomic int on; /* enum perf_attach_on, where events could be on CPUs */
+	_Atomic int on; /* enum perf_attach_on, if events could be on CPUs */
 };
 
 /* The attachment is open. It will ask the policy for the threads' stack copy sizes. */

@@ -14,7 +14,7 @@ struct perf_steps {
 	uint64_t hit_ns; /* time of the last sample of an event on the CPU; 0: none yet */
 	uint64_t own_ns; /* CPU time since then of the reader and the threads that it woke */
 	uint64_t reader_ns; /* the reader's CPU clock when it last went to sleep */
-	bool open; /* there was a sample since then */
+	bool open; /* there has been a sample since then */
 };
 
 /* Notes a sample of the event on the CPU. Returns its weight in CPU time, at most `period_ns`. */

@@ -42,7 +42,7 @@ struct perf_tails {
 };
 
 void perf_tails_sample(struct perf_tails *t, pid_t tid);
-/* A thread ended, with `tail_ns` left over on one CPU. Returns the CPU time of threads that are now known to have no sample. */
+/* A thread ended, with `tail_ns` left over on one CPU. Returns the CPU time of threads now known to have no sample. */
 uint64_t perf_tails_ended(struct perf_tails *t, pid_t tid, uint64_t tail_ns, uint64_t now_ns);
 
 /*

@@ -24,7 +24,7 @@ struct ring_readers {
 	ring_reader_fn *fn;
 	void *ctx;
 	int stop_fd; /* readable from when the threads have to end */
-	size_t n; /* threads that run */
+	size_t n; /* running threads */
 	struct reader readers[];
 };
 

@@ -31,8 +31,8 @@ struct has_run_arch {
 extern const struct has_run_arch has_run_x86_64;
 const struct has_run_arch *has_run_host(void);
 
-/* The kernel's account of a thread: /proc/PID/task/TID/schedstat (Documentation/scheduler/
- * sched-stats.rst). Exact while the thread is off the CPU. */
+/* The kernel's account of a thread, /proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst). Exact
+ * while the thread is off the CPU. */
 struct has_run_account {
 	uint64_t cpu_ns, wait_ns; /* on a CPU; runnable, waiting for one */
 	uint64_t slices; /* times it got a CPU; 0: there is no account (no CONFIG_SCHED_INFO) */

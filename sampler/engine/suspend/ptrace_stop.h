@@ -34,7 +34,6 @@ bool ptrace_stop_next(struct ptrace_stop_event *ret);
 /* Waits for the next answer. 1: it has come; 0: no thread was asked; -EINTR. */
 int ptrace_stop_wait(struct ptrace_stop_event *ret);
 
-/* A stopped thread's registers. */
 struct ptrace_stop_regs {
 	struct has_run_set set;
 	int64_t result; /* of set.call, including the kernel's internal errors (-512...) */

@@ -14,7 +14,7 @@
 struct suspend_call {
 	bool again; /* may be repeated: nothing has been done yet */
 	int timeout_arg; /* index of the argument that is a timeout in ms; -1: none, or not in a register */
-	uint64_t timeout; /* what is left of it */
+	uint64_t timeout; /* the rest of that timeout */
 	bool longer; /* has, or may have, a timeout that starts anew */
 };
 

@@ -6,7 +6,7 @@
 enum {
 	CLOCK_FROM = 16, /* fewer idle threads are read one by one just as fast */
 	CLOCK_TRIES = 2,
-	SCAN_SHARE = 4, /* one in so many idle threads may be read at a tick */
+	SCAN_SHARE = 4, /* at most one in this many idle threads is read per tick */
 	CLOCK_SHARE =
 		256, /* the kernel adds up some ten threads per microsecond: with so many idle ones, only at every other tick */
 };

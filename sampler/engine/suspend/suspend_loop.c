@@ -40,7 +40,7 @@ struct suspend_loop {
 	int push_fd; /* eventfd: there may be something in the queue */
 	_Atomic bool owner_waits;
 	uint64_t
-		untold_ns; /* since when there is something in the queue that the owner has not been told about; 0: nothing */
+		untold_ns; /* since when the queue has held something that the owner has not been told of; 0: nothing */
 	uint64_t alive_ns; /* when the target was last seen alive */
 	uint64_t random;
 	uint64_t late, skipped; /* ticks */
@@ -281,7 +281,7 @@ struct suspend_loop_stats suspend_loop_stats(struct suspend_loop *l)
 	struct suspend_times pause, stop, copy, spread;
 	struct suspend_loop_stats s;
 
-	pthread_mutex_lock(&l->lock); /* for a short time only: stopped threads may wait for it */
+	pthread_mutex_lock(&l->lock); /* only briefly: stopped threads may wait for it */
 	s = l->stats;
 	pause = l->tick.pause;
 	stop = l->tick.stop;

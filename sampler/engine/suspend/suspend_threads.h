@@ -19,7 +19,7 @@ struct proc;
  */
 struct suspend_thread {
 	pid_t tid;
-	size_t at; /* in all[] */
+	size_t at; /* index in all[] */
 	int account_fd; /* schedstat; -1: opened each time */
 	int position_fd; /* syscall; open while the thread is awake, if there are enough descriptors; -1: not open */
 	struct has_run_account now; /* as of this tick, if `read` */
@@ -35,7 +35,7 @@ struct suspend_thread {
 	double share; /* of a sample in state RUNNING, carried over; see suspend_look_label() */
 	bool sampled; /* has a sample that `again` can repeat */
 	enum thread_state state; /* of that sample */
-	uint32_t still; /* ticks in a row without having run */
+	uint32_t still; /* consecutive ticks without having run */
 	uint64_t told_tick; /* idle: the last tick that `again` counts */
 	uint32_t again; /* ticks since then without having run */
 	enum thread_state again_state;

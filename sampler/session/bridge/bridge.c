@@ -65,7 +65,7 @@ const char *bridge_mapped(const struct maps *maps)
 
 /* --- The lock */
 
-/* A mutex is not fair: the bridge's thread, which reads all the time if the JVM sends all the time, would keep it. */
+/* A mutex is not fair: the bridge's thread, which reads all the time if the JVM sends all the time, would hog it. */
 static void lock_wanted(struct bridge *b)
 {
 	if (pthread_mutex_trylock(&b->lock) == 0)
@@ -367,8 +367,8 @@ static struct timespec time_in(int ms)
 }
 
 /*
- * Code that is sampled before the bridge has listed the loaded code, and is unloaded by then, would
- * have no name.
+ * Code that is sampled before the bridge has listed the loaded code, and that is unloaded by then, would have no
+ * name.
  */
 static void wait_replayed_locked(struct bridge *b)
 {

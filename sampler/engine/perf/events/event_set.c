@@ -201,7 +201,7 @@ void event_set_disable(const struct event_set *s)
 
 uint64_t event_lost(const struct event_fd *e)
 {
-	uint64_t v[2]; /* read_format: value, then the number lost */
+	uint64_t v[2]; /* read_format: the value, the number of lost records */
 
 	return read(e->fd, v, sizeof(v)) == sizeof(v) ? v[1] : 0;
 }

@@ -13,7 +13,6 @@ struct family;
 struct proc;
 struct thread_stacks;
 
-/* One opened event. */
 struct event_fd {
 	int fd;
 	uint32_t cpu; /* index into the set's CPUs */
@@ -42,7 +41,7 @@ struct event_set {
 	size_t n_known;
 };
 
-/* Where events go. */
+/* Where to open events. */
 struct event_target {
 	struct proc *proc;
 	const struct family *family; /* its threads get events too; NULL: only those of `proc` */
@@ -50,7 +49,7 @@ struct event_target {
 	const int *cpus; /* numbers of the CPUs */
 	const int *ring_fds; /* the event that owns each CPU's ring */
 	size_t n_cpus;
-	int filter_fd; /* CPU-wide events only */
+	int filter_fd; /* of CPU-wide events only */
 	/* Called from time to time during long work, to empty the rings meanwhile; may be NULL. */
 	void (*drain)(void *ctx);
 	void *drain_ctx;

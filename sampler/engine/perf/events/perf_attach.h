@@ -49,7 +49,7 @@ void perf_attach_disable(struct perf_attach *a);
 /* In mode CPUS, the events may still be on threads, to count the threads' own CPU time. */
 enum perf_attach_on {
 	PERF_ON_CPUS,
-	PERF_ON_THREADS, /* and inherited: exact while no thread starts or ends */
+	PERF_ON_THREADS, /* also inherited: exact while no thread starts or ends */
 	/*
 	 * On threads that have existed for a while, and on CPUs for all others. Then samples of events on CPUs never
 	 * wake a reader: it would take the CPU from the thread in step with the samples, others waiting for the CPU
@@ -59,7 +59,7 @@ enum perf_attach_on {
 	PERF_ON_BOTH,
 };
 
-/* What can be changed while the events sample. */
+/* What can be changed while the events are sampling. */
 struct perf_attach_change {
 	uint32_t stack_bytes;
 	uint64_t period;

@@ -41,7 +41,7 @@ struct perf_config {
 	bool sideband_apart; /* side-band records come from separate events */
 };
 
-/* The largest stack copy: record sizes have 16 bits, and the kernel takes multiples of 8. */
+/* The largest stack copy: record sizes are 16 bits wide, and the kernel takes multiples of 8. */
 enum { PERF_STACK_MAX = 65528 };
 
 /* Layout of the records that events of this configuration write. */

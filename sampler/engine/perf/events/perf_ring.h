@@ -19,7 +19,7 @@ struct perf_ring {
 
 /* Maps the ring of `fd`. `size`: bytes of data, a power of two of at least a page. */
 int perf_ring_open(struct perf_ring *r, int fd, size_t size);
-/* A ring in memory of the caller, for tests. `head` and `tail` count bytes and never wrap. */
+/* A ring in the caller's memory, for tests. `head` and `tail` count bytes and never wrap. */
 int perf_ring_init(struct perf_ring *r, void *data, size_t size, uint64_t *head, uint64_t *tail);
 void perf_ring_close(struct perf_ring *r);
 

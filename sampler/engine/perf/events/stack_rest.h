@@ -73,7 +73,7 @@ bool stack_rest_same(struct stack_rest *r, const struct stack_copy *copy, uint64
  */
 void stack_rest_touch(struct stack_rest *r, uint64_t from, uint64_t len, uint64_t now_ns);
 
-void stack_rest_exec(struct stack_rest *r); /* the process has another address space now */
+void stack_rest_exec(struct stack_rest *r); /* the process has a new address space */
 void stack_rest_done(struct stack_rest *r);
 
 /*

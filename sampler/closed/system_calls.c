@@ -97,7 +97,7 @@ static char *add_number(char *at, uint64_t n, unsigned base)
 	return at;
 }
 
-/* SIGSYS is blocked meanwhile, so the next call that the filter traps ends the process: seccomp(2), SECCOMP_RET_TRAP. */
+/* SIGSYS is blocked meanwhile, so the next trapped call ends the process: seccomp(2), SECCOMP_RET_TRAP. */
 static void say_and_end(int signal, siginfo_t *info, void *context)
 {
 	const greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;

@@ -64,9 +64,9 @@ enum { KEEP_POLICY = 0x08 }; /* SCHED_FLAG_KEEP_POLICY */
 
 /*
  * For users who may not raise a priority. Since Linux 6.12 a waking task preempts one with a longer time slice
- * (PREEMPT_SHORT in kernel/sched/features.h); with an equal slice it waits until the other's ends, on most kernels at
- * the next tick, up to 4 ms later. The task's share of the CPU stays the same, so anyone may ask for a short slice.
- * Older kernels ignore it.
+ * (PREEMPT_SHORT in linux/kernel/sched/features.h); with an equal slice it waits until the other's ends, on most
+ * kernels at the next tick, up to 4 ms later. The task's share of the CPU stays the same, so anyone may ask for a
+ * short slice. Older kernels ignore it.
  */
 static void set_slice(uint64_t ns)
 {

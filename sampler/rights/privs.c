@@ -85,7 +85,7 @@ static const uint32_t denied[] = {
 };
 /* clang-format on */
 
-/* linux/asm/unistd.h: the x32 ABI has the same AUDIT_ARCH, and this bit in every number. */
+/* asm/unistd.h: the x32 ABI has the same AUDIT_ARCH, and this bit in every number. */
 #define X32_BIT 0x40000000u
 
 /*

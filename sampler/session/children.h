@@ -38,8 +38,8 @@ struct profile_memory *children_memory(struct children *c);
 struct engine_frozen children_aside(struct children *c, struct engine_frozen target);
 struct session *children_find(struct children *c, pid_t pid); /* NULL: it has no session */
 /*
- * The session that counts the sample: opened if it is the first of its process. NULL: the process has a session of its own
- * (session_options.apart), or it could not be read, which is counted.
+ * The session that counts the sample; opened if this is the first one of its process. NULL: the process has a session
+ * of its own (session_options.apart), or it could not be read, which is counted.
  */
 struct session *children_of_sample(struct children *c, const struct raw_sample *sample);
 void children_started(struct children *c, pid_t pid);

@@ -38,7 +38,7 @@ struct perf_msg {
 	char comm[16];
 };
 
-/* The count of an ended thread on one CPU, in the event's unit; `tail`: the part after its last sample was due there. */
+/* The count of an ended thread on one CPU, in the event's unit; `tail`: the part after its last sample was due. */
 struct perf_msg_ended {
 	struct perf_msg head;
 	uint64_t counted, tail, time_ns;

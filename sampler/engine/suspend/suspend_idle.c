@@ -8,7 +8,7 @@ enum {
 	CLOCK_TRIES = 2,
 	SCAN_SHARE = 4, /* at most one in this many idle threads is read per tick */
 	CLOCK_SHARE =
-		256, /* the kernel adds up some ten threads per microsecond: with so many idle ones, only at every other tick */
+		256, /* the kernel adds up about ten threads per us: with this many idle, only at every other tick */
 };
 
 static bool read_clock(const struct suspend_idle *s, uint64_t *ret_ns)

@@ -6,10 +6,11 @@
 
 /*
  * Finds a ring in which the kernel no longer publishes records. An exiting thread writes PERF_RECORD_READ
- * (inherit_stat) for its events on all CPUs from its present CPU (perf_event_read_event() in kernel/events/core.c),
- * but the ring's counter of nested writers (struct perf_buffer, nest) is not atomic. If a sample is written at the
- * same moment, the counter may stay too high and data_head where it is: the ring fills up unseen, and all later
- * records are lost. No record says so; only the events' own counts of lost samples grow. Zero-initialise.
+ * (inherit_stat) for its events on all CPUs from its present CPU (perf_event_read_event() in
+ * linux/kernel/events/core.c), but the ring's counter of nested writers (struct perf_buffer, nest) is not atomic. If
+ * a sample is written at the same moment, the counter may stay too high and data_head where it is: the ring fills up
+ * unseen, and all later records are lost. No record says so; only the events' own counts of lost samples grow.
+ * Zero-initialise.
  */
 struct ring_watch {
 	uint64_t head; /* as of its last move */

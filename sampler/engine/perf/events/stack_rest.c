@@ -168,8 +168,8 @@ void stack_rest_done(struct stack_rest *r)
 /* --- Ends */
 
 /*
- * glibc keeps a thread's control block at the upper end of its stack, aligned to 64 bytes. Words 0 and 2 hold the address of
- * the block itself (tcbhead_t in sysdeps/x86_64/nptl/tls.h).
+ * glibc keeps a thread's control block at the upper end of its stack, aligned to 64 bytes. Words 0 and 2 hold the
+ * address of the block itself (tcbhead_t in sysdeps/x86_64/nptl/tls.h).
  */
 enum {
 	ALIGN = 64,

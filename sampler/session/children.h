@@ -28,7 +28,7 @@ struct children;
 struct children *children_new(struct session *owner); /* NULL: out of memory */
 void children_free(struct children *c);
 
-/* The memory limit of all of them, ended ones too, besides the target's own profile: as much as that has. */
+/* Memory limit for all of them together, ended ones too, besides the target's own profile: the same as for that. */
 struct profile_memory *children_memory(struct children *c);
 
 /*

@@ -261,7 +261,7 @@ static bool on_stop(struct suspend_tick *t, struct suspend_thread *th, const str
 	suspend_times_add(&t->pause, done_ns - now_ns);
 	if (!ok)
 		return gone;
-	if (only_regs) { /* the look before was its sample */
+	if (only_regs) { /* the look before has already sampled it */
 		th->look.disturbed = true;
 		return gone;
 	}

@@ -33,7 +33,7 @@ static int ask_on(int socket, const struct broker_request *q, int fd, struct bro
 	return r;
 }
 
-/* The first request of a thread gets it a channel of its own. */
+/* A thread's first request gets it a channel of its own. */
 static int own_channel(struct broker *b)
 {
 	void *known = pthread_getspecific(b->channel);
@@ -194,7 +194,7 @@ static int deputy_schedule(void *ctx, pid_t tid, bool realtime, int nice)
 			 &(struct broker_request){.what = BROKER_SCHEDULE, .tid = tid, .name = realtime, .cpu = nice});
 }
 
-/* clock_getcpuclockid(3): any process's, without any right over it. */
+/* clock_getcpuclockid(3): of any process, without any rights over it. */
 static uint64_t deputy_cpu_ns(void *ctx)
 {
 	const struct broker *b = ctx;
@@ -237,7 +237,7 @@ int broker_appoint(struct broker *b, struct err *err)
 	};
 	int r = allow_events(b);
 
-	/* Any other request ends the list, and must not be left to a worker that was taken over. */
+	/* Any other request ends the list of allowed events, so that a worker that was taken over cannot add to it. */
 	if (r == 0)
 		r = own_channel(b);
 	if (r < 0)
@@ -271,7 +271,7 @@ int broker_add_target(struct broker *b, pid_t pid, bool command, uint32_t *ret, 
 
 	if (r == 0 && command) {
 		b->command = *ret;
-		b->targets[*ret].uses++; /* for good: nobody else gets its number, and with that the signals */
+		b->targets[*ret].uses++; /* never released: nobody else gets its number, and with that the signals */
 	}
 	return r;
 }
@@ -286,7 +286,7 @@ static bool is_own(const void *ctx, int fd)
 	return own;
 }
 
-/* Nothing that the program has open otherwise: the gate of a command would stay open, say. */
+/* Keeps nothing else that the program has open: the gate of a command would stay open, say. */
 static void run_child(void *ctx, int socket)
 {
 	struct broker *b = ctx;

@@ -11,35 +11,38 @@
 struct err;
 
 /*
- * The privileged end: a child process that keeps the rights over this run's targets when the program gives them up, opens what
- * protocol.h names, and passes the descriptors. What it passes it does not read. It knows nothing of ELF, of HotSpot, of profiles.
+ * The privileged end: a child process that keeps the rights over this run's targets when the program gives them up,
+ * opens what protocol.h names, and passes the descriptors. It does not read what it passes. It knows nothing of ELF,
+ * HotSpot or profiles.
  *
- * A target is the process that was there when it was added: what has its PID later is another one, and gives -ESRCH. One
- * that was not root's when it was added, and has other ids now (it has executed a setuid program), gives -EPERM.
+ * A target is the process that existed when it was added: a later process with the same PID gives -ESRCH. A target
+ * that was not root's when it was added and has other IDs now (it has executed a setuid program) gives -EPERM.
  */
 struct broker;
 
 /*
- * follow: processes without their parent, too, if they are of a target's user, in its cgroup, and younger than it; else only what descends
- * from a target. NULL: out of memory.
+ * follow: processes that have lost their parent are allowed too, if they are of a target's user, in its cgroup, and
+ * younger than it; otherwise only descendants of a target. NULL: out of memory.
  */
 struct broker *broker_new(bool follow);
 
-/* Before broker_start(). *ret: its number. -ESRCH: no such process; -E2BIG: too many. command: it was started here, and may be sent signals. */
+/* Call before broker_start(). *ret: the target's number. -ESRCH: no such process; -E2BIG: too many. command: the
+ * process was started here, and may be sent signals. */
 int broker_add_target(struct broker *b, pid_t pid, bool command, uint32_t *ret, struct err *err);
 
-/* Forks. drop: what the child does first; NULL: nothing. Call with one thread. 0 or -errno. */
+/* Forks. drop: what the child calls first; NULL: nothing. Call while single-threaded. 0 or -errno. */
 int broker_start(struct broker *b, int (*drop)(struct err *err), struct err *err);
 
 /*
- * From here on, this process asks the broker for all that belongs to other processes (symbolizer/target/deputy.h). b lives
- * until the process ends. Call with one thread. 0 or -errno.
+ * From here on, this process asks the broker for everything that belongs to other processes
+ * (symbolizer/target/deputy.h). b lives until the process ends. Call while single-threaded. 0 or -errno.
  */
 int broker_appoint(struct broker *b, struct err *err);
 
 /*
- * Requests, from any thread. 0 or a descriptor, the caller's, or -errno: -ESRCH: the process or thread has ended; -EACCES, -EPERM:
- * the target does not let us read it, or the request is against the rules; -EPIPE: the broker has ended.
+ * Requests, from any thread. They return 0, a descriptor that the caller owns, or -errno: -ESRCH: the process or
+ * thread has ended; -EACCES, -EPERM: the target does not let us read it, or the request is against the rules; -EPIPE:
+ * the broker has ended.
  */
 int broker_find(struct broker *b, pid_t pid, uint32_t *ret, int *ret_pidfd);
 int broker_proc(struct broker *b, uint32_t target, enum broker_name name);
@@ -51,7 +54,7 @@ int broker_signal(struct broker *b, int signal);
 
 int broker_socket(const struct broker *b); /* for tests */
 
-/* Ends the child, and waits for it, but not for ever: it may hang in a file of a target's. NULL is fine. */
+/* Ends the child and waits for it, but not forever: it may hang in a target's file. NULL is fine. */
 void broker_free(struct broker *b);
 
 #endif

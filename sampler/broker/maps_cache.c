@@ -1,4 +1,4 @@
-/* Targets' mappings, kept for a while: one that has very many must not make each request of each thread read them all. */
+/* Targets' mappings, kept for a while: with very many of them, each request of each thread must not read them all. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 
-/* Times what reading them took, so that it takes a tenth of the time at most. */
+/* Kept for this many times the time that reading took, so that reading takes a tenth of the time at most. */
 enum { KEEP_TIMES = 10 };
 
 struct broker_maps {
@@ -18,7 +18,7 @@ struct broker_maps {
 	pid_t pid;
 	uint64_t start; /* of that process */
 	uint64_t until_ns;
-	unsigned users; /* under b->maps_lock, and so is b->maps; one of them is that */
+	unsigned users; /* counts b->maps as one; under b->maps_lock, as is b->maps */
 };
 
 const struct maps *broker_maps_of(const struct broker_maps *m)
@@ -41,7 +41,7 @@ void broker_maps_release(struct broker *b, struct broker_maps *m)
 	pthread_mutex_unlock(&b->maps_lock);
 }
 
-/* NULL: there are none, or they are old. */
+/* NULL: none, or they are old. */
 static struct broker_maps *find_kept(struct broker *b, const struct proc *p)
 {
 	struct broker_maps *ret = NULL;
@@ -59,7 +59,7 @@ static struct broker_maps *find_kept(struct broker *b, const struct proc *p)
 	return ret;
 }
 
-/* In place of older ones of that process, or of those that are the first to be old. */
+/* Replaces older ones of that process, or those that would be the first to be old. */
 static void keep(struct broker *b, struct broker_maps *m)
 {
 	size_t place = 0;
@@ -81,7 +81,7 @@ static void keep(struct broker *b, struct broker_maps *m)
 	pthread_mutex_unlock(&b->maps_lock);
 }
 
-/* Without the lock: a target can make it wait. */
+/* Call without the lock: a target can make this wait. */
 static int read_now(struct broker *b, struct proc *p, struct broker_maps **ret)
 {
 	struct broker_maps *m = calloc(1, sizeof(*m));

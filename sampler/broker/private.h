@@ -22,8 +22,8 @@ enum {
 	BROKER_TARGETS_MAX = 4096,
 	BROKER_CHANNELS_MAX = 1024,
 	BROKER_MAPS_KEPT = 4, /* processes whose mappings are kept */
-	BROKER_BYTES = 1 << 30, /* that all channels may take together */
-	BROKER_KIN = 4096, /* processes that are remembered after their end, for those that they started */
+	BROKER_BYTES = 1 << 30, /* limit for all channels together */
+	BROKER_KIN = 4096, /* processes remembered after their end, because of those that they started */
 };
 
 struct broker_target {
@@ -34,7 +34,7 @@ struct broker_target {
 	uint32_t uses; /* broker_target_use() without broker_target_release() */
 };
 
-/* A process that is or was a target: what it started may have lost its parent. */
+/* A process that is or was a target: processes that it started may have lost their parent. */
 struct broker_kin {
 	pid_t pid;
 	uid_t uid;
@@ -46,7 +46,7 @@ struct broker {
 	/* In the worker: */
 	int socket; /* -1: not started */
 	pid_t child;
-	pthread_mutex_t lock; /* both: of `socket`; of targets and kin */
+	pthread_mutex_t lock; /* worker: of `socket`; child: of targets and kin */
 	pthread_key_t channel; /* the thread's own, plus 1 */
 	pid_t worker;
 	int (*drop)(struct err *err); /* what the child gives up first; NULL: nothing */
@@ -54,9 +54,9 @@ struct broker {
 	struct broker_target targets[BROKER_TARGETS_MAX];
 	size_t n_targets; /* numbers given so far */
 	struct broker_kin kin[BROKER_KIN];
-	size_t n_kin; /* so far; the oldest make room */
+	size_t n_kin; /* added so far; the oldest are overwritten */
 	bool follow;
-	int64_t command; /* its number; -1: none */
+	int64_t command; /* the number of its target; -1: none */
 	struct deputy_event events[DEPUTY_EVENTS];
 	size_t n_events;
 	atomic_bool begun; /* no more events are allowed */
@@ -65,24 +65,25 @@ struct broker {
 	struct broker_maps *maps[BROKER_MAPS_KEPT];
 };
 
-/* The names in /proc/PID and /proc/PID/task/TID; NULL: not a file that is opened. */
+/* The file's name in /proc/PID or /proc/PID/task/TID; NULL: not one that is opened. */
 const char *broker_name(uint32_t name, bool task);
 
 /* --- targets.c --- */
 
 int broker_take_in(struct broker *b, pid_t pid, uint32_t *ret, struct err *err);
-/* The process with that PID, which must be a target or be started by one. Until it is forgotten as often, it keeps its number. */
+/* The process with that PID, which must be a target or have been started by one. It keeps its number until it has
+ * been forgotten as often as it was found. */
 int broker_target_find(struct broker *b, pid_t pid, uint32_t *ret);
-/* Is it the process that was added, with no more rights than it had? To be released if 0 is returned. */
+/* Is the target the process that was added, with no more rights than it had then? Release it if 0 is returned. */
 int broker_target_use(struct broker *b, uint32_t number, struct broker_target **ret, struct proc_status *ret_status);
-/* The same once more: what was opened meanwhile may be that of a setuid program. 0 or -errno: -EPERM: it is. */
+/* Checks once more: what was opened meanwhile may belong to a setuid program. 0 or -errno: -EPERM: it does. */
 int broker_target_check(const struct broker_target *t, struct proc_status *ret);
 void broker_target_release(struct broker *b, uint32_t number);
 void broker_target_forget(struct broker *b, uint32_t number);
 
 /* --- rules.c: what may be opened below a target's root, and which events --- */
 
-/* "/tmp/perf-PID.map", "/etc/os-release", a debug file by build id, or one beside what is mapped. */
+/* "/tmp/perf-PID.map", "/etc/os-release", a debug file by build ID, or one next to a mapped file. */
 int broker_open_path(struct broker *b, struct broker_target *t, const struct proc_status *st, const char *path);
 int broker_open_host_path(const char *path);
 int broker_open_event(struct broker *b, const struct broker_request *q, int filter_fd);
@@ -90,8 +91,8 @@ int broker_open_event(struct broker *b, const struct broker_request *q, int filt
 /* --- maps_cache.c --- */
 
 /*
- * Mappings of p in which `wanted` finds something: those that a thread has read a moment ago, or else those of now. To be
- * released. -ENOENT: it finds nothing.
+ * Mappings of p in which `wanted` finds something: those that some thread read a moment ago, otherwise the current
+ * ones. To be released. -ENOENT: it finds nothing.
  */
 int broker_maps_seek(struct broker *b, struct proc *p, bool (*wanted)(const struct maps *m, const void *arg),
 		     const void *arg, struct broker_maps **ret);
@@ -101,7 +102,7 @@ void broker_maps_forget(struct broker *b); /* at the end */
 
 /* --- serve.c --- */
 
-/* The child: until the other end is closed, or sends what is no request. */
+/* The child: serves until the other end is closed, or sends an invalid request. */
 void broker_serve(struct broker *b, int socket);
 
 #endif

@@ -5,26 +5,26 @@
 #include <stdint.h>
 
 /*
- * What a worker, which has no privileges, asks of the broker, which has (symbolizer/base/channel.h). Each request has one
- * answer; a descriptor that comes with it is open for reading and nothing else, but for those of events and channels. Processes
- * are numbered from 0 in the order in which the program chose them, before the worker read anything; those that they
- * started get numbers when asked for by PID. rules.c says which paths may be opened.
+ * What a worker, which has no privileges, asks of the broker, which has (symbolizer/base/channel.h). Each request has
+ * one answer; a descriptor that comes with it is open for reading only, except those of events and channels.
+ * Processes are numbered from 0 in the order in which the program chose them, before the worker read anything; those
+ * that they started get numbers when asked for by PID. Paths are checked by the rules in rules.c.
  */
 
 enum broker_what {
-	BROKER_ALLOW_EVENT, /* attr.type, attr.config: may be opened. Only before all other requests */
-	BROKER_CONNECT, /* a channel for one more thread, which does not wait for the requests of others */
+	BROKER_ALLOW_EVENT, /* allows attr.type, attr.config. Only before all other requests */
+	BROKER_CONNECT, /* a channel for one more thread, which does not wait for other threads' requests */
 	BROKER_FIND, /* the process with PID `tid`, if it is a target, or was started by one: its number and a pidfd */
-	BROKER_RELEASE, /* one BROKER_FIND of `target` */
+	BROKER_RELEASE, /* undoes one BROKER_FIND of `target` */
 	BROKER_PROC, /* name, of the process */
 	BROKER_TASK, /* name, of its thread `tid` */
-	BROKER_DESCENDANTS, /* PIDs of those that it has started, and theirs, as an array of int32_t */
-	BROKER_MAPPED, /* the file that is mapped at `start`, as maps has it now */
+	BROKER_DESCENDANTS, /* PIDs of its descendants, as an array of int32_t */
+	BROKER_MAPPED, /* the file mapped at `start`, according to the present maps */
 	BROKER_PATH, /* perf map or debug file, in the target's root */
-	BROKER_HOST_PATH, /* debug file of this host, by build id */
-	BROKER_EVENT, /* perf_event_open(2) of attr, `tid` (-1: all), cpu; with it comes the eBPF program, for all */
-	BROKER_SCHEDULE, /* thread `tid` of the worker: real time if name is 1, else the nice value in `cpu` */
-	BROKER_SIGNAL, /* SIGTERM or SIGHUP in `tid`, to the command that this program has started */
+	BROKER_HOST_PATH, /* debug file of this host, by build ID */
+	BROKER_EVENT, /* perf_event_open(2) of attr, `tid`, cpu; `tid` -1: all, and the eBPF program comes with it */
+	BROKER_SCHEDULE, /* thread `tid` of the worker: real time if name is 1, otherwise the nice value in `cpu` */
+	BROKER_SIGNAL, /* sends SIGTERM or SIGHUP (`tid`) to the command that this program has started */
 	BROKER_WHATS
 };
 
@@ -42,7 +42,7 @@ enum broker_name {
 	BROKER_CGROUP,
 	BROKER_TASKS, /* the directory */
 	BROKER_EXE, /* the text of the link, in a file */
-	BROKER_NS_PID, /* to look at only (O_PATH), as the others */
+	BROKER_NS_PID, /* opened with O_PATH, as are the next three */
 	BROKER_NS_MNT,
 	BROKER_NS_USER,
 	BROKER_NS_NET,

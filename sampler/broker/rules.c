@@ -1,4 +1,4 @@
-/* What may be opened below a target's root, and which events: a worker that was taken over asks for anything. */
+/* What may be opened below a target's root, and which events: a worker that was taken over may ask for anything. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -22,7 +22,7 @@
 #include "symbolizer/target/target_file.h"
 
 #define DEBUG_ROOT "/usr/lib/debug/"
-#define OS_RELEASE "/etc/os-release" /* which distribution has its debug files */
+#define OS_RELEASE "/etc/os-release" /* tells which distribution has its debug files */
 
 /* --- paths --- */
 
@@ -43,7 +43,7 @@ static bool is_plain(const char *path)
 	return path[0] == '/' && !strstr(path, "/../") && !ends_with(path, "/..");
 }
 
-/* Written by the target's user, and under this name alone: no link, no second name, no other's file. */
+/* Only a regular file of the target's user that has no other name: no link, and nobody else's file. */
 static int open_own(int dir, const char *name, uid_t owner)
 {
 	CLEANUP(close_at_exit) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -97,7 +97,7 @@ static bool has_folder(const struct maps *maps, const void *arg)
 	return false;
 }
 
-/* "DIR/NAME", "DIR/.debug/NAME" where DIR has something that is mapped; gdb(1), "Debugging Information in Separate Files". */
+/* "DIR/NAME" or "DIR/.debug/NAME", where DIR holds a mapped file; gdb(1), "Debugging Information in Separate Files". */
 static bool is_beside_mapped(struct broker *b, struct proc *p, const char *path)
 {
 	struct folder f = {path, (size_t)(strrchr(path, '/') - path)};
@@ -121,7 +121,7 @@ static bool is_debug_file(struct broker *b, struct proc *p, const char *path)
 	       (named && (starts_with(path, DEBUG_ROOT) || is_beside_mapped(b, p, path)));
 }
 
-/* Who lacks CAP_SETUID still has the caller's ids, and the target would choose among the caller's files. */
+/* Without CAP_SETUID, this process keeps the caller's IDs, and the target would choose among the caller's files. */
 static bool opens_as(const struct proc_status *st)
 {
 	return (uid_t)setfsuid((uid_t)-1) == st->euid;
@@ -154,7 +154,7 @@ static bool is_setting(const char *path)
 	return found;
 }
 
-/* "/usr/lib/debug/.build-id/ab/cdef.debug": digits, so it leads nowhere else. */
+/* "/usr/lib/debug/.build-id/ab/cdef.debug": hex digits only, so it leads nowhere else. */
 static bool is_host_debug_file(const char *path)
 {
 	static const char prefix[] = DEBUG_ROOT ".build-id/";
@@ -229,14 +229,14 @@ static bool is_allowed(const struct broker *b, const struct perf_event_attr *a)
 	return false;
 }
 
-/* Of all processes there are only events that count nothing, unless the filter is on them. */
+/* For all processes at once, only events that count nothing are allowed, unless they have the filter. */
 static bool is_of_one(const struct broker_request *q, int filter_fd)
 {
 	return q->tid > 0 || filter_fd >= 0 ||
 	       (q->attr.type == PERF_TYPE_SOFTWARE && q->attr.config == PERF_COUNT_SW_DUMMY);
 }
 
-/* A directory of the thread, which stays the thread's; -errno. */
+/* A directory of the thread, which never becomes another thread's; or -errno. */
 static int open_thread(pid_t tid)
 {
 	char path[32];
@@ -270,7 +270,7 @@ static int open_event(const struct broker_request *q, int filter_fd)
 	return take_fd(&fd);
 }
 
-/* The thread is a target's before and behind; its directory shows that it is the same one. */
+/* The thread belongs to a target before and after; its directory shows that it is the same one. */
 static int open_thread_event(struct broker *b, const struct broker_request *q)
 {
 	CLEANUP(close_at_exit) int thread = open_thread(q->tid), fd = -1;

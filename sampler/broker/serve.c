@@ -1,4 +1,4 @@
-/* The child's end of a broker: what it opens, and that it opens nothing else. */
+/* The child's end of a broker: what it opens, and nothing else. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -49,7 +49,7 @@ const char *broker_name(uint32_t name, bool task)
 
 /* --- files --- */
 
-/* In place of a text that is no file: one that nobody can write to. */
+/* For a text that is not a file: a file that nobody can write to. */
 static int make_file(const void *bytes, size_t len)
 {
 	CLEANUP(close_at_exit) int fd = memfd_create("jsampler", MFD_CLOEXEC);
@@ -101,7 +101,7 @@ static int open_task(struct proc *p, int32_t tid, const char *name)
 	return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
 }
 
-/* Registers are given to none but who might trace the thread, at each read: its text instead. */
+/* The kernel checks at each read whether the reader may trace the thread, so the text is passed instead of the file. */
 static int copy_syscall(struct proc *p, int32_t tid)
 {
 	CLEANUP(close_at_exit) int fd = open_task(p, tid, "syscall");
@@ -123,7 +123,7 @@ static int open_descendants(struct proc *p)
 	return r < 0 ? r : make_file(pids, n * sizeof(*pids));
 }
 
-/* Of this thread. The kernel does the same when fsuid changes from 0 and to 0, but only then: capabilities(7). */
+/* For the calling thread. The kernel does the same when fsuid changes from or to 0, but only then: capabilities(7). */
 static void pass_over_permissions(bool on)
 {
 	const uint32_t rights = 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH;
@@ -136,7 +136,7 @@ static void pass_over_permissions(bool on)
 	syscall(SYS_capset, &header, sets);
 }
 
-/* As the target, whose files these are: on a host, its root is everybody's. credentials(7), setfsuid(2). */
+/* Acts as the target, whose files these are: on a host, its root is everybody's. credentials(7), setfsuid(2). */
 static void become(const struct proc_status *st)
 {
 	setfsgid(st->egid);
@@ -178,7 +178,7 @@ static int open_file(struct broker *b, struct broker_target *t, const struct pro
 	become(st);
 	r = q->what == BROKER_MAPPED ? open_mapped(b, t->proc, q->start) : broker_open_path(b, t, st, q->path);
 	return_to_self();
-	return r == -EPROTO ? -EIO : r; /* a file system of the target's may answer anything (fuse(4)) */
+	return r == -EPROTO ? -EIO : r; /* a target's file system may answer anything (fuse(4)) */
 }
 
 static int open_of_target(struct broker *b, struct broker_target *t, const struct proc_status *st,
@@ -236,7 +236,7 @@ static int send_signal(struct broker *b, int signal)
 	if (b->command < 0 || (signal != SIGTERM && signal != SIGHUP))
 		return -EPROTO;
 	r = broker_target_use(b, (uint32_t)b->command, &t, &st);
-	if (r == -EPERM) /* it runs a setuid program: its user may send it signals by kill(1) */
+	if (r == -EPERM) /* it runs a setuid program: its user may signal it with kill(1) */
 		return r;
 	if (r < 0)
 		return r;
@@ -256,7 +256,7 @@ static int set_priority(pid_t tid, bool realtime, int nice)
 	return r < 0 ? -errno : 0;
 }
 
-/* Only of the worker's, which has lost its own right to that. As long as its parent is there, the number is its own. */
+/* Only for the worker's threads, which may no longer do this. While the worker is the parent, its PID is not reused. */
 static int schedule(struct broker *b, const struct broker_request *q)
 {
 	char path[64];
@@ -268,7 +268,7 @@ static int schedule(struct broker *b, const struct broker_request *q)
 	if (getppid() != b->worker || access(path, F_OK) < 0)
 		return -ESRCH;
 	r = set_priority(q->tid, q->name, q->cpu);
-	/* What waits for this channel's answers must not wait behind others for a CPU. */
+	/* The thread that answers on this channel must not wait behind others for a CPU either. */
 	return r < 0 ? r : set_priority(gettid(), q->name, q->cpu);
 }
 
@@ -292,7 +292,7 @@ static int find(struct broker *b, pid_t pid, struct broker_answer *a, int *ret_f
 
 static int connect_thread(struct broker *b, int *ret_fd);
 
-/* 0, with a descriptor to be passed or not, or -errno; -EPROTO: no worker of this program asks that. */
+/* 0, with or without a descriptor to be passed, or -errno; -EPROTO: no worker of this program asks for that. */
 static int answer(struct broker *b, const struct broker_request *q, int with, struct broker_answer *a, int *ret_fd)
 {
 	int r;
@@ -319,7 +319,7 @@ static int answer(struct broker *b, const struct broker_request *q, int with, st
 	return r < 0 ? r : 0;
 }
 
-/* 0, or -errno: the other end is closed, or -EPROTO: taken over, or broken: it gets nothing more. */
+/* 0 or -errno: the other end is closed; -EPROTO: it was taken over or is broken, and gets nothing more. */
 static int serve_one(struct broker *b, int socket)
 {
 	CLEANUP(close_at_exit) int with = -1, fd = -1;
@@ -346,7 +346,7 @@ struct channel {
 	int socket;
 };
 
-/* false: there are too many. */
+/* False: there are too many. */
 static bool count_channel(struct broker *b, int by)
 {
 	bool ok;
@@ -370,7 +370,7 @@ static void *serve_channel(void *arg)
 		r = serve_one(c.b, c.socket);
 	while (r == 0);
 	if (r == -EPROTO)
-		_exit(1); /* all channels */
+		_exit(1); /* ends all channels */
 	close(c.socket);
 	count_channel(c.b, -1);
 	return NULL;
@@ -390,7 +390,7 @@ static int start_thread(struct channel *c)
 	return -r;
 }
 
-/* b counts it already. */
+/* b has counted it already. */
 static int open_channel(struct broker *b, int *ret_fd)
 {
 	struct channel *c = malloc(sizeof(*c));

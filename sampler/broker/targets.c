@@ -1,4 +1,4 @@
-/* Which processes are this run's: those that the program chose, and those that they started. */
+/* Which processes belong to this run: those that the program chose, and those that they started. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void proc_close_at_exit(struct proc **p)
 	proc_close(*p);
 }
 
-/* Where it is in all hierarchies; NULL: the kernel has none. */
+/* Its place in all hierarchies; NULL: the kernel has none. */
 static char *read_cgroup(struct proc *p)
 {
 	char *text = NULL;
@@ -94,8 +94,9 @@ static bool is_same(const char *a, const char *b)
 }
 
 /*
- * What has lost its parent before it was asked for cannot be told from others of its user's that are younger than the target
- * and in its cgroup, which a child has from its parent, and keeps unless who may write there moves it: cgroups(7).
+ * A process that lost its parent before it was asked for cannot be told from others of its user that are younger than
+ * the target and in its cgroup. A child has its cgroup from its parent, and keeps it unless moved by someone who may
+ * write there: cgroups(7).
  */
 static bool may_be_orphan(const struct broker *b, struct proc *p)
 {
@@ -123,7 +124,7 @@ static bool is_kin(const struct broker *b, pid_t pid, uint64_t start)
 	return false;
 }
 
-/* Parents are no younger than their children: a number that was given again is none. */
+/* Parents are not younger than their children: a process that got a parent's PID later is not one. */
 static bool was_started_here(const struct broker *b, struct proc *p)
 {
 	struct proc_stat s;
@@ -186,7 +187,7 @@ int broker_target_find(struct broker *b, pid_t pid, uint32_t *ret)
 	return r;
 }
 
-/* Its directory is nobody else's, and tells of its CPU time until it has been waited for. */
+/* Its directory in /proc is never another process's, and shows its CPU time until it has been waited for. */
 int broker_target_check(const struct broker_target *t, struct proc_status *ret)
 {
 	int r = proc_status(t->proc, ret);
@@ -214,7 +215,7 @@ int broker_target_use(struct broker *b, uint32_t number, struct broker_target **
 	return r;
 }
 
-/* Takes one off a count; nobody else may use what is left without both. */
+/* Decrements one of the counts. When both are 0, the target is closed. */
 static void take_off(struct broker *b, uint32_t number, bool use)
 {
 	struct broker_target *t = number < BROKER_TARGETS_MAX ? &b->targets[number] : NULL;

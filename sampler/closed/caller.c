@@ -12,14 +12,14 @@
 
 enum {
 	STATUS_MAX = 64 << 10,
-	ANCESTORS_MAX = 256, /* a chain that changes while it is followed has no end of its own */
+	ANCESTORS_MAX = 256, /* a chain that changes while it is followed may have no end */
 };
 
 struct process {
-	uint64_t parent, uid, gid; /* the ids are the real ones */
+	uint64_t parent, uid, gid; /* real ones */
 };
 
-/* The first number behind `name`, which begins with the end of the line before. */
+/* The first number after `name`, which begins with the end of the previous line. */
 static bool field(const char *status, const char *name, uint64_t *ret)
 {
 	const char *at = strstr(status, name);

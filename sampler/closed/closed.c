@@ -25,11 +25,11 @@
 enum {
 	UNUSED_FIRST = 0x70000000,
 	UNUSED = 1 << 28,
-	NOBODY = 65534, /* of every distribution, and what the kernel shows for ids that have no other */
+	NOBODY = 65534, /* of every distribution, and what the kernel shows for IDs that are not mapped */
 };
 
-/* capabilities(7): of the bounding set, what an execve(2) could give back. Refused without CAP_SETPCAP: there is nothing to
- * lose then, as no_new_privs holds. */
+/* capabilities(7): drops from the bounding set what an execve(2) could give back. Refused without CAP_SETPCAP, but
+ * then there is nothing to lose, because no_new_privs holds. */
 static void drop_bounding_set(void)
 {
 	for (int cap = 0; cap <= 63; cap++)
@@ -37,7 +37,7 @@ static void drop_bounding_set(void)
 			return;
 }
 
-/* tzset(3) looks for /etc/localtime again at each use, but only where TZ does not say that it is to be this file. */
+/* tzset(3) looks for /etc/localtime again at each use, unless TZ says that it is to be this file. */
 static void keep_time_zone(void)
 {
 	setenv("TZ", ":/etc/localtime", 0);
@@ -45,8 +45,9 @@ static void keep_time_zone(void)
 }
 
 /*
- * Ids that no other process has, of a range that no distribution gives (systemd's "Users, Groups, UIDs and GIDs"): those of
- * nobody belong to daemons, too, which could stop this process, set its limits, or use up what the kernel counts by user.
+ * IDs that no other process has, from a range that no distribution assigns (systemd's "Users, Groups, UIDs and
+ * GIDs"): those of nobody also belong to daemons, which could stop this process, set its limits, or use up what the
+ * kernel counts per user.
  */
 static struct ids unused_ids(void)
 {
@@ -64,7 +65,7 @@ static int take_on(struct ids to)
 	return setresgid(to.gid, to.gid, to.gid) < 0 || setresuid(to.uid, to.uid, to.uid) < 0 ? -errno : 0;
 }
 
-/* Groups first: without uid 0 they could not be changed any more. */
+/* Groups first: without uid 0 they can no longer be changed. */
 static int leave_root(void)
 {
 	CLEANUP(close_at_exit) int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -76,7 +77,7 @@ static int leave_root(void)
 	if (caller_ids(proc, getpid(), getenv("SUDO_UID"), &caller))
 		return take_on(caller);
 	r = take_on(unused_ids());
-	return r == -EINVAL ? take_on((struct ids){NOBODY, NOBODY}) : r; /* a user namespace that has few */
+	return r == -EINVAL ? take_on((struct ids){NOBODY, NOBODY}) : r; /* a user namespace with few IDs */
 }
 
 static bool is_root(void)

@@ -6,41 +6,42 @@
 struct err;
 
 /*
- * A process that parses what others have written, and can do nothing else any more.
+ * A process that parses what others have written, and can no longer do anything else.
  *
- * closed_begin() is called by the only thread there is, when everything is open and before the first byte of input is parsed.
- * From then on the process has no uid 0, no groups and no capabilities, and cannot get any: root's has the ids of the user who
- * called sudo, or some that no other process has. It dumps no core and cannot be traced by others without CAP_SYS_PTRACE; it opens, makes and names no file, starts no process, reaches none, and has no memory that
- * is written and executed (system_calls.h, landlock.h, caller.h). It reads and writes what was open before, and asks for
- * files whoever has the other end of `socket` (opener.h).
+ * closed_begin() is called while there is only one thread, when everything is open and before the first byte of input
+ * is parsed. From then on the process has no uid 0, no groups and no capabilities, and cannot get any: root takes on
+ * the IDs of the user who called sudo, or IDs that no other process has. It dumps no core and cannot be traced by
+ * others without CAP_SYS_PTRACE. It opens, creates and names no files, starts and reaches no processes, and has no
+ * memory that is both written and executed (system_calls.h, landlock.h, caller.h). It reads and writes what was open
+ * before, and asks the other end of `socket` for files (opener.h).
  */
 
-/* What the kernel, or a container around, did not take: 0, or -errno. */
+/* What the kernel, or a container around the process, did not accept: 0, or -errno. */
 struct closed_gaps {
 	int filter; /* of system calls */
 	int landlock;
 	int ids; /* the process still has uid 0 */
 };
 
-/* What it goes on doing. */
+/* What the process continues to do. */
 enum closed_work {
 	CLOSED_FILES, /* reads and writes files: one thread, no other process */
-	CLOSED_SAMPLING, /* samples, too: threads, their priority, perf events, a child that reads source lines */
+	CLOSED_SAMPLING, /* also samples: threads, their priority, perf events, a child that reads source lines */
 };
 
 /*
- * socket: with CLOSED_FILES, stays usable with sendmsg(2) and recvmsg(2), -1: none; with CLOSED_SAMPLING, all do. A gap is no
- * failure. -errno: no_new_privs or capabilities, which every kernel has.
+ * socket: with CLOSED_FILES, the one that stays usable with sendmsg(2) and recvmsg(2) (-1: none); with
+ * CLOSED_SAMPLING, all do. A gap is not a failure. -errno: for no_new_privs or capabilities, which every kernel has.
  */
 int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, struct err *err);
 
 /*
- * The same in a child that does nothing else: what would be missing here. look: at that child, once it is closed.
- * 0, or -errno: it could not be tried.
+ * The same in a child that does nothing else, to find out what would be missing here. look: called for that child
+ * once it is closed. 0, or -errno: it could not be tried.
  */
 int closed_try(struct closed_gaps *ret, void (*look)(void *ctx, pid_t child), void *ctx);
 
-/* The gaps, for the person: that there is no filter as a warning, the others with -v (log.h). */
+/* Reports the gaps to the user: a missing filter as a warning, the others with -v (log.h). */
 void closed_say_gaps(const struct closed_gaps *gaps);
 
 #endif

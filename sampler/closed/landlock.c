@@ -12,14 +12,14 @@
 #define SYS_landlock_restrict_self 446
 #endif
 
-/* struct landlock_ruleset_attr of linux/landlock.h, which has grown with the versions. */
+/* struct landlock_ruleset_attr of linux/landlock.h, which grew over the versions. */
 struct rights {
 	uint64_t files, network, scoped;
 };
 
 enum { GET_VERSION = 1 }; /* LANDLOCK_CREATE_RULESET_VERSION */
 
-/* What each version can refuse: so many bits from 0 on. */
+/* What each version can refuse: this many bits, from bit 0 on. */
 static const struct {
 	int version, files, network, scoped;
 	size_t size; /* of struct rights, as that kernel knows it */

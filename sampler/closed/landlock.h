@@ -2,10 +2,11 @@
 #define JS_CLOSED_LANDLOCK_H
 
 /*
- * landlock(7) with no exception: from here on this thread, and those that it starts, can open, make, rename, truncate or
- * execute no file, bind and connect no TCP socket, and, as far as the kernel has it, reach no abstract socket, signal
- * no process and control no device outside. What is open stays usable. The caller has set no_new_privs.
- * Returns the kernel's version of the interface (from 1, Linux 5.13, on), or -errno: ENOSYS, EOPNOTSUPP: it has none.
+ * landlock(7) without exceptions: from here on this thread, and those that it starts, can open, create, rename,
+ * truncate or execute no file, bind and connect no TCP socket, and, as far as the kernel supports it, reach no
+ * abstract socket, signal no process and control no device outside. What is open stays usable. The caller has set
+ * no_new_privs. Returns the kernel's version of the interface (1 since Linux 5.13), or -errno: ENOSYS, EOPNOTSUPP:
+ * not supported.
  */
 int landlock_close(void);
 

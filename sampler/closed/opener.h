@@ -7,39 +7,39 @@ struct err;
 struct outfile;
 
 /*
- * A child process that keeps the right to open files when this one gives it up (closed.h). It parses nothing. It opens,
- * by number, the inputs that the command line names, gives outputs that were opened before their names, and opens a
- * file in /tmp or the like in place of one that cannot be written (outfile_open_rescue()). It knows no other request, so
- * whoever takes over the parsers gets no other file. It ends with this process, whatever ends that; what has no name yet
- * leaves nothing behind then.
+ * A child process that keeps the right to open files when this one gives it up (closed.h). It parses nothing. It
+ * opens, by number, the inputs named on the command line, gives outputs that were opened before their names, and
+ * opens a file in /tmp or the like in place of one that cannot be written (outfile_open_rescue()). It knows no other
+ * request, so whoever takes over the parsers gets no other file. It ends with this process, however that ends; files
+ * that have no name yet then leave nothing behind.
  */
 struct opener;
 
 /* For what is read and written from here on; paths are borrowed. NULL: out of memory. */
 struct opener *opener_new(const char *const *inputs, size_t n_inputs);
 
-/* One more output, before opener_start(). f stays the caller's; its outfile_commit() then asks the opener. 0 or -ENOMEM. */
+/* Adds an output before opener_start(). The caller keeps f; its outfile_commit() asks the opener. 0 or -ENOMEM. */
 int opener_add_output(struct opener *o, struct outfile *f, const char *path);
 
 /*
- * Forks. drop: what the child does first, to give up privileges that opening files does not need; NULL: nothing. With inputs, this process
- * keeps no descriptor but those of stdio, of the outputs and to the child; without, the child keeps no others. Call with one thread, and nothing in the
- * buffers of outputs. 0 or -errno.
+ * Forks. drop: what the child calls first, to give up privileges that opening files does not need; NULL: nothing.
+ * With inputs, this process keeps no descriptors but those of stdio, the outputs and the child; without inputs, the
+ * child keeps no others. Call while single-threaded, with nothing in the buffers of outputs. 0 or -errno.
  */
 int opener_start(struct opener *o, int (*drop)(struct err *err), struct err *err);
 
 int opener_socket(const struct opener *o); /* for closed_begin() */
 
 /*
- * For reading: a descriptor, the caller's, or -errno. path: one of the inputs; a FIFO is waited for. o NULL: opened
- * by this process.
+ * Opens for reading: returns a descriptor that the caller owns, or -errno. path: one of the inputs; a FIFO is waited
+ * for. o NULL: opened by this process.
  */
 int opener_input(struct opener *o, const char *path);
 
-/* As outfile_open_rescue(); path: of an output. o NULL: by this process. */
+/* Like outfile_open_rescue(); path: of an output. o NULL: by this process. */
 int opener_rescue(struct opener *o, const char *path, unsigned i, struct outfile **ret, char *ret_path, size_t size);
 
-/* Ends the child, and waits for it. Frees o, not the outputs; NULL is fine. */
+/* Ends the child and waits for it. Frees o, not the outputs; NULL is fine. */
 void opener_free(struct opener *o);
 
 #endif

@@ -26,7 +26,7 @@ struct opener_answer {
 
 struct opener_output {
 	struct outfile *file, *rescue[OUTFILE_RESCUES];
-	bool rescued[OUTFILE_RESCUES]; /* once each: whoever asks cannot fill a directory with names */
+	bool rescued[OUTFILE_RESCUES]; /* only once each, so that whoever asks cannot fill a directory with names */
 	char *path;
 };
 
@@ -47,7 +47,7 @@ struct outfile **opener_file(struct opener *o, size_t number);
 /* In the child: answers requests until the other end is closed or breaks the protocol. */
 void opener_serve(struct opener *o, int socket);
 
-/* Both: blocks on a FIFO without a writer only until `socket` (-1: none) is closed. A descriptor, or -errno. */
+/* At both ends: blocks on a FIFO without a writer only until `socket` (-1: none) is closed. A descriptor or -errno. */
 int opener_open_input(const char *path, int socket);
 
 #endif

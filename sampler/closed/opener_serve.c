@@ -1,4 +1,4 @@
-/* The child's end of an opener: what it does when asked, and that it does nothing else. */
+/* The child's end of an opener: what it does when asked, and nothing else. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"
 
-/* fifo(7): poll(2) of one that nobody has opened for writing yet reports nothing. */
+/* fifo(7): poll(2) reports nothing for a FIFO that nobody has opened for writing yet. */
 static int wait_for_writer(int fd, int socket)
 {
 	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = socket, .events = POLLRDHUP}};
@@ -23,7 +23,7 @@ static int wait_for_writer(int fd, int socket)
 	return p[1].revents ? -EPIPE : 0;
 }
 
-/* The flag only let open(2) return at once; readers count on waiting. */
+/* O_NONBLOCK was only there to let open(2) return at once; readers rely on blocking. */
 static int make_waiting(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -46,7 +46,7 @@ int opener_open_input(const char *path, int socket)
 	return r < 0 ? r : take_fd(&fd);
 }
 
-/* Once: what has a name is no file of ours any more. */
+/* Only once: a file that has a name is no longer ours. */
 static void give_name(struct outfile **slot, struct opener_answer *a)
 {
 	struct err err = {0};
@@ -64,7 +64,7 @@ static int open_rescue(struct opener_output *out, uint32_t place, struct opener_
 	return a->code == 0 ? fileno(outfile_stream(*slot)) : -1;
 }
 
-/* *ret_fd: to be sent, if it is one; *ret_own: to be closed then. false: no request that this program makes. */
+/* *ret_fd: to be sent, if valid; *ret_own: to be closed then. False: not a request that this program makes. */
 static bool answer(struct opener *o, const struct opener_request *q, int socket, struct opener_answer *a, int *ret_fd,
 		   int *ret_own)
 {

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-/* As pthread_create(3) and fork(3) of glibc call it, and not otherwise. */
+/* Exactly as glibc's pthread_create(3) and fork(3) call it. */
 #define CLONE_A_THREAD                                                                                                 \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |             \
 	 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
@@ -44,9 +44,9 @@ static const struct {
 	{SCMP_SYS(sched_setattr), 1, {SCMP_A0(SCMP_CMP_EQ, 0)}},
 	{SCMP_SYS(sched_setaffinity), 1, {SCMP_A0(SCMP_CMP_EQ, 0)}},
 	{SCMP_SYS(setpriority), 2, {SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS), SCMP_A1(SCMP_CMP_EQ, 0)}},
-	/* of that child, not of all; Landlock keeps others from it */
+	/* of one process, not all; Landlock limits this to that child */
 	{SCMP_SYS(kill), 2, {SCMP_A0(SCMP_CMP_MASKED_EQ, 0x80000000, 0), SCMP_A1(SCMP_CMP_EQ, SIGKILL)}},
-	/* Datagrams could be sent to whatever socket has a name. */
+	/* A datagram socket could send to any socket that has a name. */
 	{SCMP_SYS(socketpair), 2, {SCMP_A0(SCMP_CMP_EQ, AF_UNIX), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_STREAM)}},
 	{SCMP_SYS(sendto), 1, {SCMP_A4(SCMP_CMP_EQ, 0)}},
 	{SCMP_SYS(prctl), 1, {SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG)}},
@@ -63,7 +63,7 @@ static const struct {
 
 int sampling_calls_add(scmp_filter_ctx f)
 {
-	/* Its flags are in memory, where a filter cannot look; libc then makes do with clone(2). */
+	/* Its flags are in memory, where a filter cannot see them; libc then falls back to clone(2). */
 	int r = seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 
 	for (size_t i = 0; r == 0 && i < N(allowed); i++)

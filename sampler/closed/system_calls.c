@@ -36,7 +36,7 @@ static const int allowed[] = {
 };
 /* clang-format on */
 
-/* With these arguments only. */
+/* Allowed with these arguments only. */
 static const struct {
 	int call;
 	unsigned n;
@@ -45,7 +45,7 @@ static const struct {
 	/* No memory that is both written and executed, nor any that becomes executable. */
 	{SCMP_SYS(mmap), 1, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}},
 	{SCMP_SYS(mprotect), 1, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}},
-	/* fstat(3) of glibc; a path may stand there all the same, which tells who has a file, not what is in it. */
+	/* fstat(3) of glibc. A path can be given all the same: that tells who has a file, not what is in it. */
 	{SCMP_SYS(newfstatat), 1, {SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH)}},
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_GETFD)}},
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_SETFD)}},
@@ -54,12 +54,12 @@ static const struct {
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_DUPFD_CLOEXEC)}},
 	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, TCGETS)}},
 	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, TIOCGWINSZ)}},
-	/* A handler in place of say_and_end() would let the process live on. */
+	/* A handler in place of say_and_end() would keep the process alive. */
 	{SCMP_SYS(rt_sigaction), 1, {SCMP_A0(SCMP_CMP_NE, SIGSYS)}},
-	{SCMP_SYS(prlimit64), 2, {SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A2(SCMP_CMP_EQ, 0)}}, /* of oneself, read */
+	{SCMP_SYS(prlimit64), 2, {SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A2(SCMP_CMP_EQ, 0)}}, /* of this process, read only */
 };
 
-/* What libc does unasked: an error is enough. */
+/* What libc does unasked, and for which an error is enough. */
 static const struct {
 	int call, error;
 	unsigned n;
@@ -97,7 +97,7 @@ static char *add_number(char *at, uint64_t n, unsigned base)
 	return at;
 }
 
-/* SIGSYS is blocked meanwhile, so the next call that the filter traps ends the process: seccomp(2), SECCOMP_RET_TRAP. */
+/* SIGSYS is blocked meanwhile, so the next trapped call ends the process: seccomp(2), SECCOMP_RET_TRAP. */
 static void say_and_end(int signal, siginfo_t *info, void *context)
 {
 	const greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -145,7 +145,7 @@ static int add_rules(scmp_filter_ctx f)
 	return r;
 }
 
-/* Those that depend on this process: abort(3), and the way to who opens files. */
+/* Rules that depend on this process: abort(3), and the socket to the process that opens files. */
 static int add_own_rules(scmp_filter_ctx f, int socket)
 {
 	int r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
@@ -159,7 +159,7 @@ static int add_own_rules(scmp_filter_ctx f, int socket)
 	return r;
 }
 
-/* no_new_privs is the caller's: without CAP_SYS_ADMIN, and for libseccomp by default, nothing is loaded before. */
+/* The caller has set no_new_privs, without which this takes CAP_SYS_ADMIN; libseccomp sets it by default anyway. */
 static int set_attributes(scmp_filter_ctx f)
 {
 	int r = seccomp_attr_set(f, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);

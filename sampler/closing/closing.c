@@ -40,7 +40,7 @@ int closing_init(struct closing *c, struct err *err)
 	return c->opener ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-/* Raises priorities where the limit for all cannot be. */
+/* The broker raises priorities if the limit for all cannot be raised. */
 static int drop_for_broker(struct err *err)
 {
 	const struct privs_needs needs = {.identity = true, .priority = !privs_allow_priority(DRAIN_NICE)};
@@ -48,7 +48,7 @@ static int drop_for_broker(struct err *err)
 	return privs_drop(&needs, err);
 }
 
-/* The command's ancestor may read it; a broker is none, and Yama then asks for CAP_SYS_PTRACE, which root has. */
+/* A command's ancestors may read it. The broker is not one, so Yama asks for CAP_SYS_PTRACE, which root has. */
 static bool may_have_broker(bool command)
 {
 	if (!command || geteuid() == 0 || access_yama_scope() == 0)
@@ -78,7 +78,7 @@ int closing_fork(struct closing *c, const struct closing_targets *t, struct err 
 	return r < 0 || !c->opener ? r : opener_start(c->opener, privs_drop_for_files, err);
 }
 
-/* A ring that is mapped anew counts against the limit of a user who may have others. */
+/* A ring that is mapped again counts against the user's limit, and the user may have other rings. */
 static void allow_rings(void)
 {
 	struct rlimit l = {RLIM_INFINITY, RLIM_INFINITY};

@@ -15,36 +15,35 @@ struct opener;
  */
 int close_with(struct opener *o, struct err *err);
 
-/*
- * For commands that sample: the processes that keep what this one gives up. Zero-initialise.
- */
+/* For commands that sample: the processes that keep the rights that this one gives up. Zero-initialise. */
 struct closing {
 	struct opener *opener; /* names the outputs */
 	struct broker *broker; /* opens what belongs to targets; NULL: this process stays open */
-	bool closed; /* this process is */
+	bool closed; /* this process is closed */
 };
 
-/* Before anything is opened but outputs. The caller tells c->opener of the outputs then. 0 or -errno. */
+/* Call before anything but outputs is opened. The caller then adds the outputs to c->opener. 0 or -errno. */
 int closing_init(struct closing *c, struct err *err);
-/* What the broker is to know of the targets. */
+/* What the broker has to know about the targets. */
 struct closing_targets {
 	const pid_t *pids;
 	size_t n;
-	bool command; /* the only one is a command that was started here */
-	bool follow; /* what they start is sampled, too */
+	bool command; /* the only target is a command that was started here */
+	bool follow; /* processes that the targets start are sampled, too */
 };
-/* Forks both; without closing_init(), the broker alone. Call with one thread. 0 or -errno. */
+/* Forks both; without closing_init(), only the broker. Call while single-threaded. 0 or -errno. */
 int closing_fork(struct closing *c, const struct closing_targets *t, struct err *err);
 /*
- * When everything is open, before the first byte of a target is parsed: closes this process; or gives up what it does not need, if
- * it stops threads itself (tracing), or its broker could not do its work. Call with one thread. 0 or -errno.
+ * Call when everything is open, before the first byte of a target is parsed. Closes this process; or, if it stops
+ * threads itself (tracing) or has no broker, gives up the privileges that it does not need. Call while
+ * single-threaded. 0 or -errno.
  */
 int closing_close(struct closing *c, bool tracing, struct err *err);
-void closing_done(struct closing *c); /* after the outputs */
+void closing_done(struct closing *c); /* call after the outputs are done */
 
-/* In a child that looks at one process, and has opened nothing of it: both at once. 0 or -errno. */
+/* For a child that looks at one process and has opened nothing of it: closing_fork(), closing_close(). 0 or -errno. */
 int closing_to_one(struct closing *c, pid_t pid, struct err *err);
-/* In a child that looks at what the kernel tells of many processes, and parses nothing of theirs: keeps what reading takes. */
+/* For a child that reads what the kernel says about processes, and parses nothing of theirs: keeps what that takes. */
 void closing_to_names(void);
 
 #endif

@@ -18,16 +18,16 @@ struct proc;
  */
 struct engine;
 
-/* What a thread that has ended used, in all or on one CPU, in the event's unit. Comes before or after its thread_exit(). */
+/* The count of an ended thread, on all CPUs or on one, in the event's unit. Comes before or after its thread_exit(). */
 struct engine_ended {
 	pid_t pid, tid;
 	uint64_t counted;
-	/* The part of it that was too short for a sample; 1 where that is not known. */
+	/* The part of `counted` that was too short for a sample; 1 if that is not known. */
 	uint64_t tail;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 };
 
-/* Receives what an engine delivers, in order, all from the thread that calls run(). Members may be NULL but `sample`. */
+/* Receives what an engine delivers, in order, all from the thread that calls run(). Only `sample` must not be NULL. */
 struct engine_sink {
 	void *ctx;
 	void (*sample)(void *ctx, const struct raw_sample *s);
@@ -35,27 +35,27 @@ struct engine_sink {
 	void (*thread)(void *ctx, pid_t pid, pid_t tid, const char *comm);
 	void (*thread_exit)(void *ctx, pid_t pid, pid_t tid);
 	void (*ended)(void *ctx, const struct engine_ended *e);
-	/* What a thread used after its last sample until sampling ended, in the event's unit. Follows its samples. */
+	/* What a thread used from its last sample to the end of sampling, in the event's unit. Follows its samples. */
 	void (*rest)(void *ctx, pid_t pid, pid_t tid, uint64_t weight);
-	/* The target called execve(): it has another address space now. */
+	/* The target called execve(): its address space is a new one. */
 	void (*exec)(void *ctx, pid_t pid);
 	/* `parent`, the target or a followed process, has started the process `pid`. */
 	void (*child)(void *ctx, pid_t parent, pid_t pid);
-	/* A followed process; NULL: not known. */
+	/* Finds a followed process; NULL: unknown. */
 	struct proc *(*process)(void *ctx, pid_t pid);
 	/* A new executable mapping: the maps should be read again. */
 	void (*mapped)(void *ctx, pid_t pid);
-	/* Live engines, once: sampling has ended, but what was sampled before is still to be delivered. */
+	/* Live engines only, once: sampling has ended, but earlier samples are still to be delivered. */
 	void (*sampled)(void *ctx);
 };
 
 /*
- * Frames of a thread that are on the heap and not on its stack: those of a virtual thread that was parked. They are copied while
- * the thread does not run, between its sample and the end of the call. Called by the engine's own threads, one at a time.
+ * Frames of a thread that lie in the heap and not on its stack: those of a virtual thread that was parked. The thread
+ * does not run between its sample and the return of copy(). Called by the engine's own threads, one at a time.
  */
 struct engine_frozen {
 	void *ctx;
-	bool (*wants)(void *ctx, pid_t tid); /* may this thread have any? NULL: none has */
+	bool (*wants)(void *ctx, pid_t tid); /* may this thread have any? NULL: none does */
 	/* Bytes written to `dst`; 0: nothing. They become the sample's `frozen`. */
 	size_t (*copy)(void *ctx, pid_t tid, uint8_t *dst, size_t max);
 };
@@ -67,10 +67,10 @@ static inline bool engine_frozen_wanted(const struct engine_frozen *a, pid_t tid
 	return a->wants && a->wants(a->ctx, tid);
 }
 
-/* What the owner of an engine may want done to a single thread. */
+/* What an engine's owner may ask for a single thread. */
 enum engine_wish {
 	ENGINE_WISH_SAMPLE, /* sample it from now on */
-	ENGINE_WISH_LEAVE, /* do not touch it any more */
+	ENGINE_WISH_LEAVE, /* leave it alone from now on */
 	ENGINE_WISH_REGS, /* its stack cannot be walked without registers that its last sample lacked */
 };
 
@@ -80,36 +80,36 @@ struct engine_options {
 	bool kernel; /* with kernel call chains */
 	uint64_t max_pause_ns; /* suspend: a thread is resumed after this time, whatever has been copied; 0: 2 ms */
 	bool follow; /* perf: sample the processes that the target starts, too */
-	bool ask_first; /* suspend: leave a thread alone until it is wished for; thread() is called for it now and then */
+	bool ask_first; /* suspend: leave a thread alone until it is wished for; thread() is called for it repeatedly */
 	uint32_t stack_bytes; /* size of the stack copy; 0: adaptive */
 	struct engine_frozen frozen;
-	bool starting; /* the target has yet to start, and may end soon: what is not read at once may be gone */
-	struct budget *budget; /* what is kept of the target takes bytes out of it; borrowed, NULL: no limit */
+	bool starting; /* the target has yet to start and may end soon: data not read at once may be lost */
+	struct budget *budget; /* charged for what is kept of the target; borrowed, NULL: no limit */
 };
 
 struct engine_stats {
 	uint64_t samples, lost, throttled; /* lost: by the kernel's rings and by our own queue */
 	uint64_t lost_ring, lost_queue;
 	uint32_t stack_bytes; /* size of the stack copy now */
-	uint64_t followed, brief, refused; /* processes that the target started: struct family */
-	uint64_t children; /* followed processes that run now */
-	bool no_kernel; /* kernel chains were asked for but are not permitted */
-	/* Each thread is sampled by its own CPU time, from its start on: how much of it has no sample is known exactly, and not
-	 * subject to chance. skips_kernel: time in the kernel never has a sample. */
+	uint64_t followed, brief, refused; /* processes that the target started: see struct family */
+	uint64_t children; /* followed processes running now */
+	bool no_kernel; /* kernel chains were requested but are not permitted */
+	/* Each thread is sampled by its own CPU time, from its start: how much of that has no sample is known
+	 * exactly, not estimated. skips_kernel: time in the kernel never has a sample. */
 	bool by_thread_time, skips_kernel;
 	uint64_t lost_weight; /* of lost samples */
 	/*
-	 * The target's CPU clock when sampling began and ended, which may be some time after start() and before sampled(); 0:
-	 * not known.
+	 * The target's CPU clock when sampling began and ended, which may be later than start() and earlier than
+	 * sampled(). 0: unknown.
 	 */
 	uint64_t cpu_begin_ns, cpu_end_ns;
-	bool only_ended; /* only threads that have ended lack samples, whatever the accounts of the others say */
-	uint64_t max_sample_rate; /* the kernel's limit, where it throttled events; 0: it did not */
+	bool only_ended; /* threads that have not ended lack no samples, whatever their accounts say */
+	uint64_t max_sample_rate; /* the kernel's limit if it throttled events; 0: it did not */
 	uint32_t threads; /* attached */
 	const char *attachment; /* "thread x cpu events" or "cpu events with filter"; for -v */
 	const char *unit; /* of weights: "ns", "cycles", "page-faults", a tracepoint's name; lives as
 			   * long as the engine. May be NULL (replay) */
-	/* Stacks deeper than their copy; of these, how often the rest was read in time and fitted. */
+	/* Stacks deeper than their copy, and those of them whose rest was read in time and fitted. */
 	uint64_t deep_stacks, deep_joined;
 	struct suspend_stats suspend; /* suspend only */
 };
@@ -117,11 +117,10 @@ struct engine_stats {
 struct engine_ops {
 	const char *name;
 	int (*open)(struct proc *proc, const struct engine_options *o, struct engine **ret, struct err *err);
-	/* Starts sampling. */
 	int (*start)(struct engine *e, struct err *err);
 	/*
-	 * Delivers samples to the sink until stop(), the end of the target, or deadline_ns (CLOCK_MONOTONIC, 0: none);
-	 * these return 0. Then sampling ends, what is still queued is delivered, and the queue's memory is freed.
+	 * Delivers samples to the sink until stop(), the end of the target, or deadline_ns (CLOCK_MONOTONIC, 0: none),
+	 * and returns 0. Before that, sampling ends, queued samples are delivered, and the queue's memory is freed.
 	 */
 	int (*run)(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns, struct err *err);
 	/* Called by the sink, during run(). NULL: the engine has no use for wishes. */

@@ -6,8 +6,8 @@
 #include "symbolizer/target/proc.h"
 
 enum {
-	DEADLINE_EVERY = 64, /* messages, after which the deadline counts */
-	LATE_NS = 100000000, /* or this long after it, where messages take long */
+	DEADLINE_EVERY = 64, /* the deadline counts after every so many messages, */
+	LATE_NS = 100000000, /* or once it is this long past, if messages take long */
 };
 
 bool engine_deliver_queued(struct engine *e, struct sample_queue *q, engine_deliver_fn *deliver,

@@ -11,14 +11,14 @@ struct engine_sink;
 struct proc;
 struct sample_queue;
 
-/* The side of run(), for engines whose samples come from a thread of their own. */
+/* The consumer's side of run(), for engines that sample in a thread of their own. */
 
 /* Passes one message of the queue to the sink. */
 typedef void engine_deliver_fn(struct engine *e, const struct engine_sink *sink, const void *msg);
 
 /*
- * Delivers all that is queued. True: the deadline (CLOCK_MONOTONIC in ns, 0: none) has passed, or `stop` (NULL: none) is set.
- * What is queued by the deadline may still be delivered for a tenth of a second.
+ * Delivers all queued messages. True: the deadline (CLOCK_MONOTONIC in ns, 0: none) has passed, or `stop` (NULL:
+ * none) is set. Messages queued by the deadline may still be delivered for a tenth of a second.
  */
 bool engine_deliver_queued(struct engine *e, struct sample_queue *q, engine_deliver_fn *deliver,
 			   const struct engine_sink *sink, uint64_t deadline_ns, const atomic_bool *stop);

@@ -18,7 +18,7 @@ struct start {
 	void *arg;
 };
 
-/* By itself: another thread would have to open a file of /proc for that. */
+/* Each thread sets its own name: another one would have to open a file in /proc for that. */
 static void *named(void *arg)
 {
 	struct start s = *(struct start *)arg;
@@ -63,9 +63,9 @@ struct task_attr {
 enum { KEEP_POLICY = 0x08 }; /* SCHED_FLAG_KEEP_POLICY */
 
 /*
- * For users who may not raise a priority. Since Linux 6.12 a task that wakes preempts one with a longer time slice
- * (PREEMPT_SHORT in kernel/sched/features.h); with an equal one it waits until the other's slice ends, which on most
- * kernels is at the next tick, up to 4 ms later. Its share of the CPU stays the same, so anyone may ask for a
+ * For users who may not raise a priority. Since Linux 6.12 a waking task preempts one with a longer time slice
+ * (PREEMPT_SHORT in linux/kernel/sched/features.h); with an equal slice it waits until the other's ends, on most
+ * kernels at the next tick, up to 4 ms later. The task's share of the CPU stays the same, so anyone may ask for a
  * short slice. Older kernels ignore it.
  */
 static void set_slice(uint64_t ns)
@@ -90,15 +90,15 @@ static bool set_nice(void)
 
 /*
  * A thread that waits for a CPU loses samples. A nice value alone would not do: it counts only within a session's
- * autogroup (sched(7)), not against the machine's other work. The thread's share of a CPU is a percent or two. Where
+ * autogroup (sched(7)), not against the machine's other work. The thread's share of a CPU is one or two percent. If
  * real time is not permitted, a short time slice helps.
  */
 void engine_thread_raise_priority(void)
 {
 	const struct sched_param lowest = {.sched_priority = 1};
 
-	/* Inherited: threads that this one starts need not wait for a busy CPU before they can raise their own. A deputy is
-	 * asked first, since it also raises the priority of what answers this thread. */
+	/* Inherited, so that threads started by this one need not wait for a busy CPU before they can raise their own
+	 * priority. A deputy is asked first, since it also raises the priority of what answers this thread. */
 	if (ask_for(true) || sched_setscheduler(0, SCHED_RR, &lowest) == 0)
 		return;
 	(void)set_nice();

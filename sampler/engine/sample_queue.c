@@ -6,9 +6,8 @@
 #include <sys/mman.h>
 
 /*
- * Messages lie one behind the other in a ring, each behind a header of 8 bytes. One that does not
- * fit in front of the ring's end starts at its beginning; a header with SKIP marks the gap.
- * `head` and `tail` count bytes and never wrap.
+ * Messages lie one after the other in a ring, each after a header of 8 bytes. A message that does not fit before the
+ * ring's end starts at its beginning; a header with SKIP marks the gap. `head` and `tail` count bytes and never wrap.
  */
 enum { HEADER = 8, START_OVER = 8 << 20, START_OVER_MESSAGES = 64, START_OVER_SMALL = 1024 };
 #define SKIP UINT64_MAX
@@ -16,10 +15,10 @@ enum { HEADER = 8, START_OVER = 8 << 20, START_OVER_MESSAGES = 64, START_OVER_SM
 struct sample_queue {
 	uint8_t *data;
 	size_t size;
-	/* Each side's own position on a cache line of its own. */
+	/* Each side's own position is on a cache line of its own. */
 	_Alignas(64) _Atomic uint64_t head; /* written by the producer */
 	uint64_t pending; /* where the message being written begins */
-	size_t longest; /* message so far, with its header */
+	size_t longest; /* longest message so far, with its header */
 	_Alignas(64) _Atomic uint64_t tail; /* written by the consumer */
 };
 
@@ -33,7 +32,7 @@ struct sample_queue *sample_queue_new(size_t bytes)
 	if (!q)
 		return NULL;
 	memset(q, 0, sizeof(*q));
-	/* Pages take memory when they are first used. */
+	/* Pages take memory only once they are used. */
 	q->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (q->data == MAP_FAILED) {
 		free(q);
@@ -62,9 +61,9 @@ static void put_header(struct sample_queue *q, uint64_t pos, uint64_t value)
 }
 
 /*
- * While the consumer keeps up, the same part of the ring is used over and over, because touching a new page costs more than
- * most messages. Until the consumer has taken the message that starts over, there is room for no more than was used so
- * far. That has to be enough for a while: for 1,024 messages as long as the longest, or fewer where they are long.
+ * While the consumer keeps up, the same part of the ring is reused, because touching a new page costs more than most
+ * messages. Until the consumer has taken the message that starts over, there is only as much room as was used so far.
+ * That has to be enough for a while: for 1,024 messages of the longest size, or fewer if that is large.
  */
 static bool starts_over(const struct sample_queue *q, uint64_t head, uint64_t tail, size_t len)
 {

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * A bounded queue of messages from one thread to another, without locks. When it is full, the producer counts the message as
- * lost.
+ * A bounded, lock-free queue of messages from one thread to another. When it is full, the producer counts the message
+ * as lost.
  */
 struct sample_queue;
 
@@ -15,9 +15,9 @@ struct sample_queue *sample_queue_new(size_t bytes); /* a power of two; NULL: ou
 void sample_queue_free(struct sample_queue *q);
 
 /*
- * Producer. Room for a message of `len` bytes, 8-byte aligned, in one piece; NULL: full, or longer
- * than a quarter of the queue. The commit makes it visible to the consumer, and may make it
- * shorter. One reservation at a time; one that is not committed has no effect.
+ * Producer. Room for a message of `len` bytes, contiguous and 8-byte aligned; NULL: full, or longer than a quarter of
+ * the queue. The commit makes it visible to the consumer, and may shorten it. One reservation at a time; one that is
+ * not committed has no effect.
  */
 void *sample_queue_reserve(struct sample_queue *q, size_t len);
 void sample_queue_commit(struct sample_queue *q, size_t len);
@@ -26,7 +26,7 @@ void sample_queue_commit(struct sample_queue *q, size_t len);
 const void *sample_queue_peek(struct sample_queue *q, size_t *ret_len);
 void sample_queue_release(struct sample_queue *q);
 
-/* Drops what is queued and gives its memory back. The producer has ended. */
+/* Drops what is queued and frees the memory. The producer must have ended. */
 void sample_queue_drop(struct sample_queue *q);
 
 bool sample_queue_empty(const struct sample_queue *q); /* either side */

@@ -34,7 +34,7 @@ void suspend_times_add(struct suspend_times *t, uint64_t ns)
 		t->max_ns = ns;
 }
 
-/* The time that at least `percent` of all do not exceed. */
+/* The time that at least `percent` percent of all times do not exceed. */
 static uint64_t quantile(const struct suspend_times *t, unsigned percent)
 {
 	uint64_t wanted = (t->n * percent + 99) / 100, seen = 0, end;

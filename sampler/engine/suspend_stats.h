@@ -22,19 +22,19 @@ struct suspend_quantiles suspend_times_of(const struct suspend_times *t);
 
 struct suspend_stats {
 	uint64_t ticks, late, skipped; /* late: by half a period or more; skipped: left out */
-	uint64_t period_ns; /* as asked for */
+	uint64_t period_ns; /* as requested */
 	uint64_t stops, looks; /* threads stopped; blocked threads sampled without being stopped */
 	uint64_t late_stops; /* threads that did not stop within --max-pause, and were copied when they did */
 	uint64_t cut; /* copies of stacks that --max-pause ended */
-	uint64_t again; /* observations of threads that had not run since the one before */
+	uint64_t again; /* observations of threads that had not run since the previous one */
 	uint64_t refused; /* another tracer had the thread */
 	uint64_t rewound,
-		lengthened; /* system calls made again instead of failing with EINTR; those whose timeout began anew */
-	uint64_t interrupted; /* calls that did fail with EINTR: a signal came as well */
+		lengthened; /* system calls repeated instead of failing with EINTR; those whose timeout started anew */
+	uint64_t interrupted; /* calls that did fail with EINTR, because a signal came as well */
 	uint64_t by_registers,
 		by_account; /* threads found to have run by their registers; only by the kernel's account */
 	struct suspend_quantiles pause; /* from seeing a thread stopped to resuming it */
-	struct suspend_quantiles stop; /* from asking a thread to its stop */
+	struct suspend_quantiles stop; /* from asking a thread to stop to its stop */
 	struct suspend_quantiles copy; /* registers and stack of one thread */
 	struct suspend_quantiles spread; /* of a tick: from its first stop to its last */
 };

@@ -7,10 +7,7 @@
 
 #include "symbolizer/base/err.h"
 
-/*
- * Needed while sampling: a library and its debug file, /proc files of a thread, some of each at the
- * same time.
- */
+/* Needed while sampling: a library and its debug file, /proc files of a thread, several of each at a time. */
 enum { SPARE = 12 };
 
 void descriptors_raise(void)

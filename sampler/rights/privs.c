@@ -70,7 +70,7 @@ static uint64_t caps_wanted(uint64_t permitted, const struct privs_needs *needs)
 	return keep & permitted;
 }
 
-/* System calls that sampling and writing do not need, but a parser that was taken over would. */
+/* System calls that sampling and writing do not need, but a parser that was taken over would use. */
 /* clang-format off */
 static const uint32_t denied[] = {
 	SYS_execve,	   SYS_execveat,    SYS_ptrace,	     SYS_process_vm_writev,
@@ -85,12 +85,11 @@ static const uint32_t denied[] = {
 };
 /* clang-format on */
 
-/* linux/asm/unistd.h: the x32 ABI has the same AUDIT_ARCH, and this bit in every number. */
+/* asm/unistd.h: the x32 ABI has the same AUDIT_ARCH, and this bit in every number. */
 #define X32_BIT 0x40000000u
 
 /*
- * The requests of ptrace(2) that the suspend engine makes. No others stay permitted, above all not
- * those that write memory.
+ * The requests of ptrace(2) that the suspend engine makes. No others are permitted, above all none that write memory.
  */
 static const uint32_t traced[] = {
 	PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_GETREGSET, PTRACE_SETREGSET, PTRACE_DETACH,

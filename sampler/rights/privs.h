@@ -6,29 +6,28 @@
 struct err;
 
 /*
- * Gives up every privilege that sampling does not need any more. Call when the events, the target's
- * memory and the outputs are open, before any file of the target is parsed, and before any thread is started that does
- * not give up its privileges by itself.
+ * Gives up every privilege that sampling no longer needs. Call when the events, the target's memory and the outputs
+ * are open, before any file of the target is parsed, and before any thread is started that does not give up its
+ * privileges by itself.
  *
- * Kept, where they were held: CAP_SYS_PTRACE (reading memory, /proc/PID/root), CAP_PERFMON (events
- * for a larger stack copy; CAP_SYS_ADMIN instead on kernels before 5.8), CAP_CHECKPOINT_RESTORE
- * (/proc/PID/map_files), CAP_DAC_READ_SEARCH (private libraries of another user), and CAP_SYS_NICE
- * only if the limits that do without it cannot be raised (needs).
- * Also no_new_privs, and a system call filter without execve, ptrace (needs), mount, module loading,
- * writing to other processes. 0 or -errno.
+ * Kept if held: CAP_SYS_PTRACE (reading memory, /proc/PID/root), CAP_PERFMON (events for a larger stack copy;
+ * CAP_SYS_ADMIN instead on kernels before 5.8), CAP_CHECKPOINT_RESTORE (/proc/PID/map_files), CAP_DAC_READ_SEARCH
+ * (private libraries of another user), and CAP_SYS_NICE only if the limits that make it unnecessary cannot be raised
+ * (needs). Also sets no_new_privs and a system call filter without execve, ptrace (see needs), mount, module loading
+ * and writing to other processes. 0 or -errno.
  */
 struct privs_needs {
 	bool priority; /* keep CAP_SYS_NICE */
-	bool identity; /* keep CAP_SETUID and CAP_SETGID, to open files as those whose they are (setfsuid(2)) */
+	bool identity; /* keep CAP_SETUID and CAP_SETGID, to open files as their owners (setfsuid(2)) */
 	bool tracing; /* keep the requests of ptrace(2) that stop, read and resume threads */
 };
 
 int privs_drop(const struct privs_needs *needs, struct err *err);
 
 /*
- * If memory of other users' processes may be read, at the start: this process and its children dump
- * no core, and cannot be traced without CAP_SYS_PTRACE. A command that is executed can be, again.
- * (PR_SET_DUMPABLE; a core limit of 0 would not do if cores are piped to a program, core(5).)
+ * Call at the start if memory of other users' processes may be read: this process and its children dump no core, and
+ * cannot be traced without CAP_SYS_PTRACE. A command that is executed can be traced again. (PR_SET_DUMPABLE; a core
+ * limit of 0 would not do if cores are piped to a program, core(5).)
  */
 void privs_guard_memory(void);
 
@@ -42,8 +41,8 @@ int privs_drop_all(struct err *err);
 int privs_drop_for_files(struct err *err);
 
 /*
- * Lets threads that start later take this nice value, and the lowest real-time priority, without a
- * capability. False: that is not permitted, and takes CAP_SYS_NICE (needs).
+ * Lets threads that start later take this nice value, and the lowest real-time priority, without a capability. False:
+ * not permitted, so that this takes CAP_SYS_NICE (needs).
  */
 bool privs_allow_priority(int nice);
 

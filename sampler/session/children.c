@@ -39,7 +39,7 @@ struct children {
 	uint64_t cpu_before_ns, cpu_ns; /* of all processes except the target */
 	/* What is known of single processes: orphans that have ended are in no other account. */
 	uint64_t of_sessions_ns;
-	atomic_bool naming; /* a process that has ended, while others are sampled */
+	atomic_bool naming; /* a process that has ended is being named, while others are sampled */
 	pid_t refused_pid; /* the last process that could not be opened: it is not tried again for each sample */
 };
 
@@ -231,8 +231,8 @@ static struct session *open_child(struct children *c, pid_t pid)
 }
 
 /*
- * A sample that was taken before its process was opened, and that process has called execve since:
- * the addresses belong to another program.
+ * Was the sample taken before its process was opened, and has the process called execve since? Then its addresses
+ * belong to another program.
  */
 static bool is_of_old_program(const struct session *s, const struct raw_sample *sample)
 {

@@ -6,7 +6,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/target/proc.h"
 
-/* With the time that it takes to find them; a summary is not worth more. */
+/* Includes the time that it takes to find them; a summary is not worth more. */
 #define COUNT_NS UINT64_C(700000000)
 
 static bool is_among(pid_t pid, const pid_t *pids, size_t n)

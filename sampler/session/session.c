@@ -157,7 +157,7 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 	uint64_t deadline = duration_ns ? s->started_ns + duration_ns : 0;
 	int r = s->engine->ops->run(s->engine, &sink, deadline, err);
 
-	budget_hurry(s->files, false); /* what session_stop() cut short is over */
+	budget_hurry(s->files, false); /* the naming that session_stop() cut short is over */
 	session_give_held(s);
 	s->ended_ns = clock_monotonic_ns();
 	s->final_stats = s->engine->ops->stats(s->engine);

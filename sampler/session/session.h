@@ -26,10 +26,10 @@ struct recording_writer;
 struct session;
 
 struct session_options {
-	/* NULL: perf, or suspend where perf is refused */
+	/* NULL: perf, or suspend if perf is refused */
 	const struct engine_ops *engine;
 	const struct recording *replay; /* samples of a recording instead of a process (borrowed) */
-	struct recording_writer *snapshot; /* records there all that is read and sampled (borrowed) */
+	struct recording_writer *snapshot; /* records there everything that is read and sampled (borrowed) */
 	uint64_t snapshot_samples; /* with `snapshot`: ends after this many; 0: no limit */
 	const struct part_ops *observer; /* one more part (part.h); NULL: none */
 	void *observer_ctx; /* its `part`, not NULL */
@@ -38,7 +38,7 @@ struct session_options {
 	uint64_t slice_ns; /* width of time slices that are counted separately; 0: none */
 	struct naming_options show;
 	enum bridge_mode bridge;
-	/* Until its execve(2) the process runs this program's own code, so samples before that are not the target's (perf
+	/* Until its execve(2) the process runs this program's own code, so earlier samples are not the target's (perf
 	 * engine). */
 	bool launched;
 	bool follow; /* sample the processes that it starts, too (perf engine) */
@@ -51,15 +51,15 @@ struct session_options {
 		*files; /* what this and other sessions may cost together (borrowed); NULL: there are no others */
 };
 
-/* What `sessions` that are open at a time may cost together: as much as one alone (readers.h). */
+/* What `sessions` sessions that are open at a time may cost together: as much as one alone (readers.h). */
 void session_files_pool(struct budget_pool *ret, size_t sessions);
 
 /* `pid` is ignored with o->replay. */
 int session_open(pid_t pid, const struct session_options *o, struct session **ret, struct err *err);
-/* Does its engine stop threads, and so need ptrace(2) later (privs.h)? */
+/* Does its engine stop threads, and therefore need ptrace(2) later (privs.h)? */
 bool session_traces(const struct session *s);
 int session_start(struct session *s, struct err *err);
-/* Samples until session_stop(), the end of the target, or for duration_ns (0: no limit). */
+/* Samples until session_stop(), until the target ends, or for duration_ns (0: no limit). */
 int session_run(struct session *s, uint64_t duration_ns, struct err *err);
 void session_stop(struct session *s); /* async-signal-safe */
 
@@ -72,14 +72,12 @@ struct session_live session_live(struct session *s);
 
 /* The result so far, named. The caller frees it (named_profile_free()). */
 int session_result(struct session *s, struct named_profile **ret, struct err *err);
-/*
- * From any thread: makes naming end soon. Frames without a name by then get none, and are counted.
- */
+/* From any thread: makes naming finish soon. Frames that have no name by then get none, and are counted. */
 void session_end_naming(struct session *s);
 
 /*
- * Frees what was counted, once it is named, before outputs need as much memory again. Only
- * session_summary() and session_close() may follow.
+ * Frees the counted stacks once they are named, before outputs need as much memory again. Only session_summary() and
+ * session_close() may follow.
  */
 void session_forget_stacks(struct session *s);
 

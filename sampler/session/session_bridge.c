@@ -37,7 +37,7 @@ static void name(void *session, const struct profile *p, struct resolver_sources
 	sources->timeline_ctx = s->gone_code;
 }
 
-/* A bridge that was not used yet serves the JVM that may come now. */
+/* A bridge that has not been used yet serves the JVM that may start now. */
 static void exec(void *session)
 {
 	struct session *s = session;

@@ -12,10 +12,7 @@
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"
 
-/*
- * Limits memory for programs that call execve() all the time: equal frames are in each of these
- * profiles.
- */
+/* Limits memory for programs that call execve() all the time: each of these profiles has equal frames of its own. */
 enum { EPOCHS_MAX = 16 };
 
 /* The address space is about to be replaced: names what was sampled in the old one. */

@@ -100,11 +100,11 @@ bool session_traces(const struct session *s)
 
 enum { EXEC_MS = 2000, EXEC_LOOK_MS = 5 };
 
-/* While another thread than the first is in execve(2), there is no memory to read. */
+/* While a thread other than the first is in execve(2), there is no memory to read. */
 static int open_readers(struct session *s, struct err *err)
 {
 	int r, left = EXEC_MS / EXEC_LOOK_MS;
-	bool again = true; /* once after the last time that it was seen: it may have ended meanwhile */
+	bool again = true; /* once more after it was last seen in that state, which may have ended meanwhile */
 
 	for (;; poll(NULL, 0, EXEC_LOOK_MS)) {
 		bool ended;
@@ -220,7 +220,7 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 	return 0;
 }
 
-enum { CHILD_MEMORY = 4 }; /* each child may use this part of what all of them may */
+enum { CHILD_MEMORY = 4 }; /* each child may use this part of what all of them may use */
 
 /* CPU time counts from the start of sampling, or of the process if it started later. */
 static void begin_child_account(struct session *s)

@@ -43,22 +43,22 @@ struct session {
 	struct proc *proc; /* NULL: replay */
 	pid_t pid;
 	struct readers *readers;
-	struct session *owner; /* of a child process: the session of the target; else NULL */
+	struct session *owner; /* of a child process: the target's session; otherwise NULL */
 	struct session_children alone; /* children, if they are not followed */
 	struct named_child { /* the first few */
 		pid_t pid;
 		char comm[16];
 	} alone_named[8];
 	struct children *children; /* NULL: children are not followed, or this is one */
-	struct budget *files, own_files; /* what the target, its children and their files may cost in all */
+	struct budget *files, own_files; /* limit for the target, its children and their files */
 	struct threads *threads;
 	struct profile *profile;
 	struct engine *engine;
-	struct parts parts; /* in the order of their calls; some of them are called by name, too: */
+	struct parts parts; /* in the order of their calls; some are also called by name: */
 	struct wall *wall; /* -e wall only */
 	struct leftovers *
 		drawn; /* samples that get what engine_sink.rest() delivers; NULL: `unsampled` is there, or is of no use */
-	struct last_cpu *last_cpu; /* of a child process, where `unsampled` is */
+	struct last_cpu *last_cpu; /* of a child process, if `unsampled` exists */
 	struct unsampled *
 		unsampled; /* NULL: replay, snapshot, -e wall, and if threads have no accounts (engine_stats.by_thread_time) */
 	struct heap_frames *heap_frames; /* NULL: replay */
@@ -67,7 +67,7 @@ struct session {
 	int kallsyms_fd; /* opened while that is permitted; -1: already read, or not wanted */
 	struct kallsyms *kallsyms; /* NULL: not permitted, or kernel frames not wanted */
 	named_profiles epochs; /* what was sampled before an execve(), named */
-	struct profile_totals old_totals; /* of these */
+	struct profile_totals old_totals; /* of `epochs` */
 	bool before_exec; /* launched command, not executed yet: see session_options.launched */
 	uint64_t named_cut; /* samples whose stacks the last naming cut to o.profile.depth */
 	struct bridge *bridge; /* NULL: not used */
@@ -97,13 +97,13 @@ struct unwinder_options session_unwinder_options(const struct session *s);
 void session_note_identity(struct session *s); /* reads name and command line of the process */
 
 /* session.c */
-/* For a child process that has ended, or when sampling has: no sample follows. */
+/* For a child process that has ended, or when sampling has ended: no sample follows. */
 void session_end_child(struct session *s);
 void session_find_jvm(struct session *s, uint64_t now);
 uint64_t session_live_samples(const struct session *s);
 
 /* session_bridge.c */
-/* Needs privileges. Opens the bridge if it is wanted, or loaded already. */
+/* Needs privileges. Opens the bridge if it is wanted or already loaded. */
 int session_open_bridge(struct session *s, struct err *err);
 /* Connects once the JVM can be read. `wait`: returns when that has succeeded or failed. */
 int session_use_bridge(struct session *s, bool wait, struct err *err);
@@ -116,9 +116,9 @@ void session_give_held(struct session *s); /* walks and counts the samples that 
 /* session_wish.c: which threads the engine samples. Before the engine is opened. */
 int session_wish_open(struct session *s, struct err *err);
 void session_wish_close(struct session *s);
-/* Tells the engine whether to sample the thread, by its present name. */
+/* Tells the engine whether to sample the thread, by its current name. */
 void session_wish_thread(struct session *s, pid_t tid, const char *comm);
-extern const struct part_ops session_wish_part; /* of a session */
+extern const struct part_ops session_wish_part; /* its `part` is the session */
 
 /* session_exec.c */
 void session_on_exec(struct session *s);

@@ -210,7 +210,7 @@ void session_give_held(struct session *s)
 		take_sample(s, sample, false);
 }
 
-/* The target's session, or that of a process which it started; NULL: that has none. */
+/* The session of the target, or of a process that it started; NULL: that has none. */
 static struct session *session_of(struct session *s, pid_t pid)
 {
 	return s->children && pid != s->pid ? children_find(s->children, pid) : s;
@@ -284,7 +284,7 @@ static void on_child(void *ctx, pid_t parent, pid_t pid)
 		s->alone.processes++;
 }
 
-/* One of the thread's samples, drawn by lot, stands for it too: it weighs more, and remains one sample. */
+/* One of the thread's samples, drawn at random, gets it as well: it weighs more, and remains one sample. */
 static void on_rest(void *ctx, pid_t pid, pid_t tid, uint64_t weight)
 {
 	struct session *s = session_of(ctx, pid);
@@ -311,9 +311,7 @@ static struct proc *process_of(void *ctx, pid_t pid)
 	return s ? s->proc : NULL;
 }
 
-/*
- * CPU time is read now, not when all samples are delivered: samples x period is compared with it.
- */
+/* CPU time is read now, not after all samples are delivered, because samples x period is compared with it. */
 static void on_sampled(void *ctx)
 {
 	struct session *s = ctx;

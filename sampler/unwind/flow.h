@@ -9,11 +9,10 @@
 struct mem;
 
 /*
- * Makes unwinding rows for generated code, which has none: follows the instructions from a pc
- * to where the code leaves its frame (a return, or a jump out), and expresses the stack pointer, the
- * frame pointer and the return address there in terms of the registers at the pc.
- * This is exact for prologues, epilogues, adapters, stubs with any frame and the interpreter's entry and exit,
- * whatever they look like in a JDK.
+ * Makes unwinding rows for generated code, which has none: follows the instructions from a pc to where the code
+ * leaves its frame (by a return, or a jump out), and expresses the stack pointer, the frame pointer and the return
+ * address there in terms of the registers at the pc. This is exact for prologues, epilogues, adapters, stubs with any
+ * frame and the interpreter's entry and exit, whatever they look like in a given JDK.
  *
  * The result depends only on the bytes of the code, so it is cached by pc.
  */
@@ -29,7 +28,7 @@ enum flow_kind {
 
 struct flow_val {
 	uint8_t kind;
-	uint8_t base; /* DWARF number; from FLOW_ALIGNED on: an aligned stack pointer, whose value is unknown */
+	uint8_t base; /* DWARF number; FLOW_ALIGNED and above: an aligned stack pointer, whose value is unknown */
 	int32_t off, add, more;
 };
 
@@ -41,11 +40,11 @@ enum flow_end {
 	FLOW_JUMP_REG, /* a jump through register, whose value is `target` */
 	FLOW_TAIL_MEM, /* a jump through memory */
 	FLOW_TAIL, /* a direct jump out of the code, to target_pc */
-	FLOW_LIMIT, /* a limit from the options was reached, or the next frame that deoptimisation rebuilds */
-	FLOW_BUILT, /* an interpreter frame was built: the four slots are in `slot` */
+	FLOW_LIMIT, /* a limit in the options was reached, or the next frame that deoptimisation rebuilds */
+	FLOW_BUILT, /* an interpreter frame was built: its slots are in `slot` */
 };
 
-/* Registers that a caller may need: the frame pointer comes first. */
+/* Registers that a caller may need; the frame pointer comes first. */
 enum { SAVED_FP, SAVED_REGS = 6 };
 extern const uint8_t flow_saved_regs[SAVED_REGS]; /* their DWARF numbers */
 
@@ -55,7 +54,7 @@ struct flow_row {
 	uint8_t end; /* enum flow_end */
 	bool called; /* there is a call on the way */
 	struct flow_val ra; /* the word on top of the stack */
-	struct flow_val sp; /* behind that word; FLOW_JUMP_REG: in front of it */
+	struct flow_val sp; /* above that word; FLOW_JUMP_REG: at it */
 	struct flow_val thrown_at; /* where exception handlers find the return address when they are jumped to */
 	struct flow_val sender_sp; /* on entry to interpreter and adapters */
 	struct flow_val target; /* FLOW_JUMP_REG */
@@ -64,10 +63,10 @@ struct flow_row {
 	struct flow_val slot[FLOW_SLOTS]; /* FLOW_BUILT */
 };
 
-/* Reads code at `pc`. Returns how many of `len` bytes there are. */
+/* Reads code at `pc`. Returns how many of `len` bytes could be read. */
 typedef uint32_t flow_fetch_fn(void *ctx, uint64_t pc, uint8_t *dst, uint32_t len);
 
-/* Has the code left its frame when it jumps to `target`, outside of the code? */
+/* Has the code left its frame when it jumps to `target`, which is outside the code? */
 typedef bool flow_leaves_fn(void *ctx, uint64_t target);
 
 /* Is the frame complete, with nothing else pushed, at a call that returns to `pc`? */
@@ -80,7 +79,7 @@ struct flow_options {
 	void *ctx;
 	uint64_t lo, hi; /* the code: a jump outside is a way out */
 	uint64_t limit_pc; /* stop here, where a frame of limit_words is complete; 0: no limit */
-	bool limit_call; /* stop at a call, or where the stack is aligned for one: the same holds */
+	bool limit_call; /* stop at a call, or where the stack is aligned for one: such a frame is complete there too */
 	int32_t limit_words;
 	uint16_t budget; /* instructions */
 	bool straight; /* do not follow conditional branches, and end at a call */
@@ -97,19 +96,19 @@ void flow_free(struct flow *f);
 void flow_follow(struct flow *f, const struct flow_options *o, uint64_t pc, struct flow_row *ret);
 
 /*
- * Does code [from, to) with frames of `words` move the stack pointer other than to make and leave the frame (pushes around leaf
- * calls, scratch space)?
+ * Does code in [from, to) with frames of `words` move the stack pointer except to make and leave the frame (pushes
+ * around leaf calls, scratch space)?
  */
 bool flow_moves_sp(const struct flow_options *o, uint64_t from, uint64_t to, int32_t words);
 
 /*
- * Is `pc`, which is in a vtable or an itable stub, in an itable stub? That has branches, in the search for the interface, and ends
- * with a jump for an interface that was not found; a vtable stub is two loads and a jump
- * through memory (vtableStubs_x86_64.cpp). false if the code cannot be read.
+ * Is `pc`, which is in a vtable or an itable stub, in an itable stub? Those have branches, to search for the
+ * interface, and end with a jump for an interface that was not found; a vtable stub is two loads and a jump through
+ * memory (vtableStubs_x86_64.cpp). False if the code cannot be read.
  */
 bool flow_is_itable(const struct flow_options *o, uint64_t pc);
 
-/* false: it depends on an unknown register or unreadable memory. */
+/* False: it depends on an unknown register or unreadable memory. */
 bool flow_eval(const struct flow_val *v, const struct regs *regs, struct mem *mem, uint64_t *ret);
 
 static inline bool flow_same(struct flow_val a, struct flow_val b)

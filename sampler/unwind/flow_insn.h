@@ -23,10 +23,10 @@ bool insn_is_imm(const ZydisDecodedOperand *op);
 struct flow_val insn_addr(const struct flow_state *s, const ZydisDecodedOperand *op);
 struct flow_val insn_value(const struct flow_state *s, const ZydisDecodedOperand *op);
 
-/* Instructions that move values between registers and stack. false: none of them. */
+/* Executes an instruction that moves values between registers and stack. False: it is not one. */
 bool insn_do_data(struct flow_state *s, const struct insn *in);
 
-/* Everything an instruction writes becomes unknown. */
+/* Makes everything that the instruction writes unknown. */
 void insn_clobber(struct flow_state *s, const struct insn *in);
 
 #endif

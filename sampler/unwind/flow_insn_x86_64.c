@@ -110,7 +110,7 @@ static void do_lea(struct flow_state *s, const struct insn *in)
 	s->reg[insn_dwarf_reg(in->op[0].reg.value)] = v;
 }
 
-/* Aligning the stack gives a base of its own: unknown, but what is pushed on it can be popped. */
+/* An aligned stack pointer is a base of its own: unknown, but what is pushed on it can be popped. */
 static void do_and(struct flow_state *s, const struct insn *in)
 {
 	if (insn_is_reg64(&in->op[0]) && in->op[0].reg.value == ZYDIS_REGISTER_RSP && insn_is_imm(&in->op[1]) &&

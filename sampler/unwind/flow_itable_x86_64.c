@@ -4,7 +4,7 @@
 /* The longest itable stub seen (JDK 8 to 28) has 150 bytes. */
 enum { STUB_MAX = 256 };
 
-/* Inside a stub: what the instruction says of it. */
+/* What an instruction inside a stub tells about it. */
 enum look { LOOK_ON, LOOK_LEFT, LOOK_ITABLE };
 
 static enum look look_at(const ZydisDecodedInstruction *in)

@@ -1,7 +1,7 @@
 #include "sampler/unwind/flow.h"
 #include "sampler/unwind/flow_insn.h"
 
-/* Does an instruction that is none of a prologue or epilogue write rsp? */
+/* Does an instruction that belongs to no prologue or epilogue write rsp? */
 static bool moves_sp(const struct insn *in, int32_t words)
 {
 	const ZydisDecodedOperand *op = in->op;
@@ -26,7 +26,7 @@ static bool writes_sp(const struct insn *in)
 	return in->i.operand_count && insn_is_reg64(&in->op[0]) && in->op[0].reg.value == ZYDIS_REGISTER_RSP;
 }
 
-/* Only these are worth decoding their operands. */
+/* Only the operands of these are worth decoding. */
 static bool may_move_sp(ZydisMnemonic m)
 {
 	return m == ZYDIS_MNEMONIC_PUSH || m == ZYDIS_MNEMONIC_PUSHFQ || m == ZYDIS_MNEMONIC_SUB ||

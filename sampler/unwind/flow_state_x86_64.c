@@ -58,8 +58,8 @@ struct flow_val flow_load(const struct flow_state *s, struct flow_val addr)
 
 	if (flow_stored(s, addr, &v))
 		return v;
-	/* A return address that will be replaced by something unknown (an exception handler, say) is
-	 * in its place until then. */
+	/* A return address that will be replaced by something unknown (an exception handler, say) is in its place
+	 * until then. */
 	return s->lost ? (struct flow_val){0} : load_initial(addr);
 }
 

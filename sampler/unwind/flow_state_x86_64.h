@@ -33,7 +33,7 @@ void flow_push(struct flow_state *s, struct flow_val val);
 struct flow_val flow_pop(struct flow_state *s);
 void flow_clobber_call(struct flow_state *s);
 
-/* The row at the end of the way: return address at the top of the stack. */
+/* The row at the end of the way, where the return address is on top of the stack. */
 void flow_row_from(const struct flow_state *s, enum flow_end end, struct flow_row *ret);
 
 #endif

@@ -17,7 +17,7 @@ struct flow {
 	unsigned n_visited;
 };
 
-/* What became of the way after one instruction. */
+/* What becomes of the way after one instruction. */
 enum way { WAY_GOES_ON, WAY_DEAD, WAY_OUT };
 
 struct flow *flow_new(void)
@@ -42,7 +42,7 @@ static bool jumps_to_popped(const struct flow_state *s, const ZydisDecodedOperan
 	return s->popped >= 0 && insn_dwarf_reg(op->reg.value) == s->popped && flow_same(s->popped_sp, s->reg[X86_RSP]);
 }
 
-/* true: the first time. A full table counts as visited, which ends the search. */
+/* True: the first time. A full table counts as visited, which ends the search. */
 static bool visit(struct flow *f, uint64_t pc)
 {
 	unsigned mask = (1u << VISITED_BITS) - 1, at = (unsigned)(pc * 0x9e3779b1u) & mask;
@@ -170,7 +170,7 @@ static enum way row_at_limit(struct flow_state *s, const struct flow_options *o,
 	struct flow_val stored;
 
 	row_whole(s, o, ret);
-	/* Stored through rbp, where that is the frame pointer already (safepoint blobs). */
+	/* Stored through rbp, if that is the frame pointer already (safepoint blobs). */
 	if (flow_stored(s, (struct flow_val){FLOW_REG, X86_RBP, 8, 0, 0}, &stored))
 		ret->ra = stored;
 	return WAY_OUT;
@@ -191,9 +191,9 @@ static bool is_limit(const struct flow_options *o, const struct insn *in)
 }
 
 /*
- * Deoptimisation replaces a frame by interpreter frames, whose pcs come from a list: push [rcx];
- * push rbp; mov rbp, rsp; ...; mov [rbp-8], r8, with the caller's sp in r8 (generate_deopt_blob()
- * in sharedRuntime_x86_64.cpp). Either instruction tells what the frames that stand return to.
+ * Deoptimisation replaces a frame with interpreter frames, whose pcs come from a list: push [rcx]; push rbp; mov rbp,
+ * rsp; ...; mov [rbp-8], r8, with the caller's sp in r8 (generate_deopt_blob() in sharedRuntime_x86_64.cpp). Either
+ * instruction tells what the frames built so far return to.
  */
 static bool rebuilds_frame(const struct flow_state *s, const struct insn *in, struct flow_row *ret)
 {
@@ -252,8 +252,7 @@ static enum way step(struct flow *f, const struct flow_options *o, struct flow_r
 	return WAY_GOES_ON;
 }
 
-/* A way out whose return address is not expressible is no way out, except where `thrown_at` or the jump
- * itself tells. */
+/* A way out whose return address cannot be expressed is unusable, unless `thrown_at` or the jump itself tells it. */
 static bool usable(const struct flow_row *row)
 {
 	if (row->end == FLOW_JUMP_REG && (row->target.kind != FLOW_UNKNOWN || row->thrown_at.kind != FLOW_UNKNOWN))
@@ -269,7 +268,7 @@ static bool next_fork(struct flow *f)
 	return true;
 }
 
-/* The interpreter's way out by a direct jump is an error path: a frame that is built counts more. */
+/* The interpreter's way out by a direct jump is an error path: a built frame takes precedence. */
 static bool is_detour(const struct flow_options *o, const struct flow_row *row)
 {
 	return o->interpreter && row->end == FLOW_TAIL;

@@ -6,13 +6,14 @@
 
 /*
  * What code of HotSpot and libc looks like on one processor, where the unwinder has to recognise it by its bytes or
- * registers. One const struct and one file per processor. What the ABI says is in struct arch.
+ * registers. One const struct and one file per processor. Facts of the ABI are in struct arch.
  */
 enum { STUB_WORDS_MAX = 32, STUB_SAVED_MAX = 16 };
 
 struct patterns {
 	/* The frame of call_stub, from C++ to Java: its words, counted from the frame pointer, and which of the
-	 * caller's registers they hold, pc included (DWARF numbers). The caller's sp is right above the last word. */
+	 * caller's registers they hold, with the pc (DWARF numbers). The caller's sp is right above the last word.
+	 */
 	int8_t stub_first;
 	uint8_t stub_words, n_stub_saved;
 	struct {
@@ -29,7 +30,7 @@ struct patterns {
 	uint32_t (*saves_fp)(const uint8_t *bytes, uint32_t n, uint32_t frame_bytes);
 	/* Offset of the end of the instruction that makes such a frame; 0: there is none. */
 	uint32_t (*frame_made)(const uint8_t *bytes, uint32_t n, uint32_t frame_bytes);
-	/* Do the bytes begin the stub of a static call? Its jump comes `static_call_jump` bytes later. */
+	/* Do the bytes begin the stub of a static call? Its jump is `static_call_jump` bytes further on. */
 	bool (*is_static_call)(const uint8_t *bytes, uint32_t n);
 	uint8_t static_call_jump;
 };

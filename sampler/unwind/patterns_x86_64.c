@@ -5,7 +5,7 @@
 
 enum { MOVABS = 10 }; /* bytes of movabs r64, imm64 */
 
-/* mov [rsp + x], rbp with x behind the rest of the frame. */
+/* mov [rsp + x], rbp with x beyond the rest of the frame. */
 static uint32_t saves_fp(const uint8_t *b, uint32_t n, uint32_t frame_bytes)
 {
 	uint32_t disp;

@@ -7,12 +7,12 @@
 #include "sampler/unwind/flow.h"
 
 /*
- * Remembers what was found out about pcs in generated code, by (pc, code id). Direct-mapped: a collision
- * costs time, but never gives a wrong answer.
+ * Remembers what was found out about pcs in generated code, by (pc, code ID). Direct-mapped: a collision costs time,
+ * but never gives a wrong answer.
  */
 enum row_class {
 	ROW_COMPLETE, /* the frame is complete: leave by the rule for its kind */
-	ROW_SHIFTED, /* complete, but the stack pointer may be some words off, and it is not known how many */
+	ROW_SHIFTED, /* complete, but the stack pointer may be off by an unknown number of words */
 	ROW_FLOW, /* leave by the flow row */
 	ROW_ITABLE, /* in an itable stub */
 	ROW_RETURN_ON_TOP, /* nothing pushed yet, or all popped: return address at [sp] */
@@ -33,7 +33,7 @@ void pc_cache_free(struct pc_cache *c);
 /* The entry of this pc. If !*hit, the caller fills in cls and row. */
 struct pc_entry *pc_cache_get(struct pc_cache *c, uint64_t pc, uint32_t code_id, bool *hit);
 
-/* Does the code with this id move sp in its body? 0: unknown, else 1 no, 2 yes. */
+/* Does the code with this ID move sp in its body? 0: unknown, 1: no, 2: yes. */
 uint8_t *pc_cache_moves_sp(struct pc_cache *c, uint32_t code_id);
 
 /* Verdicts on return addresses (validate.c), by (pc, owner). 0: unknown. */

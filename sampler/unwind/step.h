@@ -11,8 +11,8 @@ struct walker;
 
 /*
  * One step from a frame to its caller, one function for each owner of a pc. Each pushes the key of the frame that it
- * leaves (none, if there is no frame yet) and replaces the registers by the caller's.
- * Returns STEP_MORE, or a reason why the walk ends (enum walk_end).
+ * leaves (none if there is no frame yet) and replaces the registers with the caller's. Returns STEP_MORE, or the
+ * reason why the walk ends (enum walk_end).
  */
 int step_native(struct walker *w);
 int step_java(struct walker *w); /* any pc in the code cache */
@@ -23,17 +23,17 @@ int step_stub(struct walker *w, const struct code *c);
 int step_call_stub(struct walker *w);
 int step_return_barrier(struct walker *w, const struct code *c);
 
-/* Pushes the frozen frames that were copied with the sample (hs_frozen.h), all of them; false: none. */
+/* Pushes all frozen frames that were copied with the sample (hs_frozen.h). False: there are none. */
 bool step_frozen(struct walker *w);
 
-/* Goes on from a frame anchor, when there is no other way; sets walker.resynchronised, unless that is certainly the caller.
- * false: no anchor further out. */
+/* Continues from a frame anchor when there is no other way; sets walker.resynchronised, unless that is certainly the
+ * caller. False: no anchor further out. */
 bool step_anchor(struct walker *w);
 
-/* Leaves a complete frame of `c` whose own sp is `sp` (hotspot.md 6.1). false: there is no return address. */
+/* Leaves a complete frame of `c` whose own sp is `sp` (hotspot.md 6.1). False: there is no return address. */
 bool step_by_size(struct walker *w, const struct code *c, uint64_t sp, bool checked);
 
-/* Leaves by a flow row. false: its return address is none. */
+/* Leaves by a flow row. False: its return address is not a valid one. */
 bool step_by_row(struct walker *w, const struct flow_row *row);
 
 /* Leaves by the return address at [sp]. */

@@ -14,8 +14,8 @@ static uint32_t fetch(void *ctx, uint64_t pc, uint8_t *dst, uint32_t len)
 	return hs_code_bytes(w->hs, pc, dst, len);
 }
 
-/* False for code that is jumped to while the frame still exists: deoptimisation and exception blobs, and where C1
- * forwards an exception from one of its stubs to another. */
+/* False for code that is jumped to while the frame still exists: deoptimisation and exception blobs, and places where
+ * C1 forwards an exception from one of its stubs to another. */
 static bool leaves_frame(void *ctx, uint64_t target)
 {
 	struct walker *w = ctx;
@@ -57,7 +57,7 @@ bool step_top(struct walker *w)
 			walker_goto_no_fp(w, pc, sp + 8);
 		return true;
 	}
-	/* Back in native code: what a function without a frame has not changed is still the caller's. */
+	/* Back in native code: what a function without a frame has not changed still has the caller's value. */
 	w->regs.known &= w->arch->callee_saved;
 	regs_set(&w->regs, w->arch->pc, pc);
 	regs_set(&w->regs, w->arch->sp, sp + 8);

@@ -30,7 +30,7 @@ static uint32_t saves_fp_at(struct walker *w, const struct code *c, uint64_t pc)
 	return w->patterns->saves_fp(b, n, frame_bytes(c));
 }
 
-/* In front of `limit`, where the frame is complete: finds what is still missing. */
+/* Before `limit`, where the frame is complete: finds what is still missing. */
 static bool follow_to_limit(struct walker *w, const struct code *c, uint64_t limit, struct pc_entry *e)
 {
 	struct flow_options o = step_flow_options(w, c, PROLOGUE_BUDGET);
@@ -39,7 +39,7 @@ static bool follow_to_limit(struct walker *w, const struct code *c, uint64_t lim
 	if (e->pc >= limit)
 		return false;
 	o.limit_pc = limit;
-	o.limit_call = true; /* of the entry barrier */
+	o.limit_call = true; /* the call of the entry barrier */
 	o.limit_words = c->frame_size;
 	o.straight = true;
 	flow_follow(w->flow, &o, e->pc, &e->row);
@@ -89,7 +89,7 @@ static bool in_stubs(const struct code *c, uint64_t pc)
 	return c->stub_begin > 0 && pc - c->begin >= (uint64_t)c->stub_begin;
 }
 
-/* Found out once for each method, from the place where its frame is complete to its stubs. */
+/* Determined once per method, from the place where its frame is complete to its stubs. */
 static bool moves_sp(struct walker *w, const struct code *c)
 {
 	uint8_t *known = pc_cache_moves_sp(w->rows, c->id);
@@ -118,8 +118,8 @@ static bool is_call_recorded(void *ctx, uint64_t pc)
 }
 
 /*
- * In a body that pushes, the instructions up to the return, or to a call with a
- * record, show where the stack pointer is. Not in native wrappers: Continuation.doYield returns to another frame's caller.
+ * In a body that pushes, the instructions up to the return, or to a call with a record, show where the stack pointer
+ * is. Not in native wrappers: Continuation.doYield returns to another frame's caller.
  */
 static void classify_body(struct walker *w, const struct code *c, struct pc_entry *e)
 {
@@ -164,8 +164,8 @@ static bool is_static_call_at(struct walker *w, uint64_t pc)
 }
 
 /*
- * If the target of a static call is interpreted, the call goes through a stub behind the method's own code: [sp] is a
- * return address in the method then, and the frame above it is the method's.
+ * If the target of a static call is interpreted, the call goes through a stub after the method's own code: then [sp]
+ * is a return address in the method, and the frame above it is the method's.
  */
 static bool step_static_call(struct walker *w, const struct code *c)
 {
@@ -187,7 +187,7 @@ static bool step_shifted(struct walker *w, const struct code *c)
 	return false;
 }
 
-/* By what is known of the pc, and nothing else: no caller is better than a wrong one. */
+/* By what is known about the pc, and nothing else: no caller is better than a wrong one. */
 static bool step_classified(struct walker *w, const struct code *c)
 {
 	bool hit;
@@ -231,7 +231,7 @@ static uint64_t find_original_pc(struct walker *w, const struct code *c)
 	return orig >= c->begin && orig < c->end ? orig : pc;
 }
 
-/* Other code may be there now, so its bytes are of no use: leaves by the size of the frame, or as if there were none. */
+/* Other code may be there now, so its bytes are useless: leaves by the size of the frame, or as if there were none. */
 static int step_gone(struct walker *w, const struct code *c)
 {
 	if (step_by_size(w, c, walker_sp(w), true) || (w->exact && step_top(w)))
@@ -239,7 +239,7 @@ static int step_gone(struct walker *w, const struct code *c)
 	return WALK_NO_BLOB;
 }
 
-/* The frame of enterSpecial begins with the ContinuationEntry. No thread is better than one of another moment. */
+/* The frame of enterSpecial begins with the ContinuationEntry. No thread is better than one from another moment. */
 static void note_continuation(struct walker *w, const struct code *c)
 {
 	if (c->role != STUB_ENTER_SPECIAL || w->continuation || w->exact || w->doubtful_from != UINT32_MAX)

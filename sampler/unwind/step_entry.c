@@ -7,7 +7,7 @@
 #include "symbolizer/hotspot/objects/hs_frozen.h"
 #include "symbolizer/hotspot/reader/hs_arch.h"
 
-enum { GAP_WORDS = 512 }; /* the most of a native frame that is searched for return addresses */
+enum { GAP_WORDS = 512 }; /* limit for the part of a native frame that is searched for return addresses */
 
 int step_call_stub(struct walker *w)
 {
@@ -32,7 +32,7 @@ int step_call_stub(struct walker *w)
 	return STEP_MORE;
 }
 
-/* The entry that was mounted at the sample, if frozen frames were copied with it; else the present one. */
+/* The entry that was mounted at the sample, if frozen frames were copied with it; otherwise the present one. */
 static uint64_t find_entry(struct walker *w, bool thawed)
 {
 	const struct hs_thread *t = walker_thread(w);
@@ -44,7 +44,7 @@ static uint64_t find_entry(struct walker *w, bool thawed)
 	return t ? hs_thread_cont_entry(w->hs, t) : 0;
 }
 
-/* The present entry need not be the one of the sample. It is if there is a frame of enterSpecial. */
+/* The present entry may not be the sample's. It is if there is a frame of enterSpecial. */
 static bool is_entry(struct walker *w, uint64_t pc, uint64_t entry)
 {
 	const struct code *c = hs_code(w->hs, hs_code_find(w->hs, pc));
@@ -65,7 +65,7 @@ int step_return_barrier(struct walker *w, const struct code *c)
 	w->frozen |= !thawed;
 	w->heap_used |= thawed;
 	entry = find_entry(w, thawed);
-	/* What else is on this stack is not known; the virtual thread's own part is complete. */
+	/* Nothing else is known about this stack; the virtual thread's own part is complete. */
 	if (!pc || !entry || !is_entry(w, pc, entry)) {
 		w->frozen = true;
 		return WALK_ROOT;
@@ -78,7 +78,7 @@ int step_return_barrier(struct walker *w, const struct code *c)
 	return STEP_MORE;
 }
 
-/* The older Java frame that the last call_stub remembers, or else the thread's last Java frame. */
+/* The older Java frame that the last call_stub remembers, otherwise the thread's last Java frame. */
 static bool find_anchor(struct walker *w, struct hs_anchor *ret)
 {
 	if (w->wrapper)
@@ -87,9 +87,9 @@ static bool find_anchor(struct walker *w, struct hs_anchor *ret)
 }
 
 /*
- * Native wrappers and stubs of the runtime store a pc of their own in front of the call: it is not a return
- * address, and has no record (SharedRuntime::generate_native_wrapper, JDK 17 and 25). Their frame is
- * complete there; the step out of it checks that the word above it is a return address.
+ * Native wrappers and stubs of the runtime store a pc of their own before the call: it is not a return address, and
+ * has no record (SharedRuntime::generate_native_wrapper, JDK 17 and 25). Their frame is complete there; the step out
+ * of it checks that the word above it is a return address.
  */
 static bool is_noted_pc(struct walker *w, uint64_t pc)
 {
@@ -103,9 +103,9 @@ static bool is_noted_pc(struct walker *w, uint64_t pc)
 }
 
 /*
- * Was the native frame that cannot be left called by the anchor's frame? Yes, if the return address in front of the anchor
- * is the first one above sp: then no frame is left out, and only the frame pointer was missing (of a thread that was not
- * stopped, in a library built with frame pointers). Return addresses left behind by older calls may hide that.
+ * Was the native frame that cannot be left called by the anchor's frame? Yes, if the return address just below the
+ * anchor is the first one above sp: then no frame is left out, and only the frame pointer was missing (of a thread
+ * that was not stopped, in a library built with frame pointers). Return addresses left by older calls may hide that.
  */
 static bool is_caller(struct walker *w, uint64_t anchor_sp)
 {

@@ -10,9 +10,10 @@
 #include "symbolizer/hotspot/reader/hs_arch.h"
 
 /*
- * Frames in a stack chunk look as on a stack, except that addresses in interpreted frames are distances in words from the slot
- * that holds them (JDK 21 on: runtime/stackChunkFrameStream.inline.hpp, cpu/x86/continuationFreezeThaw_x86.inline.hpp).
- * All frames must make sense, down to the first one of the continuation: no frames are better than wrong ones.
+ * Frames in a stack chunk look as they do on a stack, except that addresses in interpreted frames are distances in
+ * words from the slot that holds them (JDK 21 on: runtime/stackChunkFrameStream.inline.hpp,
+ * cpu/x86/continuationFreezeThaw_x86.inline.hpp). All frames must make sense, down to the first one of the
+ * continuation: no frames are better than wrong ones.
  */
 struct chunk_walk {
 	struct walker *w;
@@ -95,7 +96,7 @@ static bool push_compiled(struct chunk_walk *k, uint64_t pc)
 		return false;
 	k->method = c->method_id;
 	k->sp = k->own_sp += c->frame_size;
-	/* Behind the last frame lie its arguments, on the carrier's side of the entry. */
+	/* Beyond the last frame lie its arguments, on the carrier's side of the entry. */
 	if (k->sp >= k->c->bottom - 2 && k->sp <= k->c->bottom)
 		k->sp = k->c->bottom;
 	return true;

@@ -10,7 +10,7 @@
 /* Longest way from a pc in an entry point to the built frame, or in a return to its jump. */
 enum { INTERP_BUDGET = 160, HALF_BUILT = 3 * 8, LOWEST_OBJECT = 4096 };
 
-/* Words around the frame pointer that an interpreter frame is read by. */
+/* The words around the frame pointer from which an interpreter frame is read. */
 enum { FRAME_LO = -10, FRAME_WORDS = 12 };
 
 struct interp_frame {
@@ -41,7 +41,7 @@ static void classify(struct walker *w, const struct code *c, struct pc_entry *e)
 		e->cls = ROW_COMPLETE;
 }
 
-/* The bci of a frame: the register has the live one at the leaf; the slot is written at calls. */
+/* The bci of a frame: at the leaf, the register has the current one; the slot is written at calls. */
 static int64_t find_bci(struct walker *w, const struct hs_method *m, uint64_t slot)
 {
 	unsigned reg = hs_interp_layout(w->hs)->bcp_reg;
@@ -66,7 +66,7 @@ static bool push_method(struct walker *w, uint32_t id, uint64_t bcp_slot)
 	return walker_push(w, FRAME_INTERPRETED, 0, id, m ? find_bci(w, m, bcp_slot) : 0);
 }
 
-/* False: no method is there. An id of 0: one of a class that may be unloaded by now. */
+/* False: no method is there. An ID of 0: a method of a class that may be unloaded by now. */
 static bool find_method(struct walker *w, uint64_t addr, uint32_t *ret)
 {
 	*ret = hs_method_find(w->hs, addr);
@@ -84,7 +84,7 @@ static bool leave_frame(struct walker *w, const struct interp_frame *f)
 	return true;
 }
 
-/* It is pushed first: the bytecode pointer may be in a register of its own. */
+/* The method is pushed first, because the bytecode pointer may be in a register of its own. */
 static bool push_and_leave(struct walker *w, uint32_t method_id, const struct interp_frame *f)
 {
 	uint32_t n = w->n;
@@ -97,7 +97,7 @@ static bool push_and_leave(struct walker *w, uint32_t method_id, const struct in
 	return false;
 }
 
-/* Before the frame stands: what will be in its slots is known (hotspot.md 5.3, steps 1 to 6). */
+/* Before the frame is built: what will be in its slots is known (hotspot.md 5.3, steps 1 to 6). */
 static bool step_building(struct walker *w, const struct flow_row *row)
 {
 	struct interp_frame f = {0};
@@ -147,7 +147,7 @@ static bool step_exit(struct walker *w, const struct flow_row *row)
 	for (int i = 0; i < 2 && candidate[i]; i++) {
 		if (!flow_eval(candidate[i], &w->regs, w->mem, &f.pc))
 			continue;
-		/* A subroutine of the interpreter returns into the frame that stands. */
+		/* A subroutine of the interpreter returns into the frame that is still there. */
 		if (row->end == FLOW_RETURN && hs_in_interpreter(w->hs, f.pc))
 			return false;
 		if (leave_frame(w, &f))
@@ -161,7 +161,7 @@ static uint64_t word_at(const uint64_t *words, int slot)
 	return slot >= FRAME_LO && slot < FRAME_LO + FRAME_WORDS ? words[slot - FRAME_LO] : 0;
 }
 
-/* The frame pointer, or that of the anchor where native code did not hand it back. */
+/* The frame pointer, or the anchor's if native code did not restore it. */
 static bool find_fp(struct walker *w, uint64_t *ret)
 {
 	const struct hs_thread *t;
@@ -193,7 +193,7 @@ static bool read_frame(struct walker *w, uint64_t fp, struct interp_frame *ret)
 	return true;
 }
 
-/* Is the frame before this one deoptimisation's, or one that it makes? */
+/* Is the previous frame deoptimisation's, or one that deoptimisation makes? */
 static bool behind_deopt(const struct walker *w)
 {
 	const struct frame_key *k = w->n ? &w->frames[w->n - 1] : NULL;
@@ -203,10 +203,10 @@ static bool behind_deopt(const struct walker *w)
 }
 
 /*
- * Deoptimisation makes all frames first, each to be returned to at an entry of the interpreter made for
- * that, and then fills them, the outermost first; a filled one is returned to as ordinary frames are
- * (Deoptimization::fetch_unroll_info_helper(), vframeArrayElement::unpack_on_stack(), JDK 8 to 25).
- * Until then another frame's Method* may be left in its slot.
+ * Deoptimisation first makes all frames, each to be returned to at an interpreter entry made for that, and then fills
+ * them, the outermost first; a filled one is returned to like an ordinary frame
+ * (Deoptimization::fetch_unroll_info_helper(), vframeArrayElement::unpack_on_stack(), JDK 8 to 25). Until then
+ * another frame's Method* may be left in its slot.
  */
 static bool is_hollow(const struct walker *w)
 {
@@ -218,7 +218,7 @@ static int step_deopt(struct walker *w, const struct interp_frame *f)
 {
 	bool deopt = behind_deopt(w);
 
-	/* What the thread says is of a later time than the sample. */
+	/* What the thread says is from a later time than the sample. */
 	if (!deopt) {
 		const struct hs_thread *t = walker_thread(w);
 

@@ -46,8 +46,8 @@ static bool is_linker_base(const struct walker *w, const struct modmap_hit *hit)
 
 enum { CLONE_BYTES = 24 };
 
-/* A new thread begins behind the system call in clone() or clone3(), where glibc has no rows (clone3.S). The call returns
- * 0 in it, and something else in its parent. It has no caller, and its parent's frame pointer. */
+/* A new thread begins after the system call in clone() or clone3(), where glibc has no rows (clone3.S). The call
+ * returns 0 in it, and something else in its parent. The new thread has no caller, and its parent's frame pointer. */
 static bool is_thread_start(struct walker *w, const struct modmap_hit *hit)
 {
 	const char *name = hit->dso ? dso_name(hit->dso) : "";

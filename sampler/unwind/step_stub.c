@@ -18,9 +18,8 @@ static bool takes_sender_sp(const struct code *c)
 }
 
 /*
- * A jump to a method's entry with the return address on top of the stack. If arguments lie behind
- * it, that register holds the caller's sp, unless it was needed for moving them (i2c; its caller is
- * interpreted and needs no exact sp).
+ * A jump to a method's entry with the return address on top of the stack. If arguments lie above it, that register
+ * holds the caller's sp, unless it was needed for moving them (i2c; its caller is interpreted and needs no exact sp).
  */
 static bool step_method(struct walker *w, struct flow_row *tail)
 {
@@ -182,7 +181,7 @@ static const struct pc_entry *find_entry(struct walker *w, const struct code *c)
 	return e;
 }
 
-/* The complete frame has one size, at calls, perhaps with a word of alignment. */
+/* The complete frame has one size at calls, perhaps with a word of alignment. */
 static bool step_whole(struct walker *w, const struct code *c)
 {
 	uint64_t sp = walker_sp(w);

@@ -19,7 +19,7 @@ struct unwinder {
 	uint64_t now_ns; /* read once for a batch of samples; not later than now */
 };
 
-/* A walk that stale code has misled ends early, and the next one may meet more of it. */
+/* A walk that was misled by stale code ends early, and the next one may meet more of it. */
 enum { MAX_WALKS = 6 };
 
 /* Pages below this are never mapped (vm.mmap_min_addr). */
@@ -105,7 +105,7 @@ static int step_once(struct walker *w)
 	return w->hs && hs_in_code_cache(w->hs, pc) ? step_java(w) : step_native(w);
 }
 
-/* Each caller's stack pointer is further out. The only exceptions are leaves that are left by a jump, and
+/* Each caller's stack pointer is further out. The only exceptions are leaf frames that are left by a jump, and
  * signals with a stack of their own. */
 static bool moved(const struct walker *w, uint64_t old_sp, bool was_exact)
 {
@@ -127,7 +127,7 @@ static int walk_frames(struct walker *w)
 		if (r == STEP_MORE && !moved(w, sp, exact))
 			r = WALK_NO_PROGRESS;
 		if (r > WALK_ROOT && w->doubtful_from <= w->n) {
-			/* That entry was of another moment: only the virtual thread's own part is kept. */
+			/* That entry was from another moment: only the virtual thread's own part is kept. */
 			w->n = w->doubtful_from;
 			return WALK_ROOT;
 		}
@@ -145,7 +145,7 @@ static int walk_kernel(struct walker *w, const struct raw_sample *s)
 	return STEP_MORE;
 }
 
-/* In the kernel, with registers of a program whose memory is gone: execve() has not set up the new program's registers yet. */
+/* In the kernel, with registers of a program whose memory is gone: execve() has not set up the new ones yet. */
 static bool is_in_execve(const struct unwinder *u, const struct raw_sample *s)
 {
 	uint64_t pc = s->regs.r[u->w.arch->pc];

@@ -15,10 +15,10 @@ struct modmap;
 struct patterns;
 
 /*
- * Turns registers and memory into frames with keys: the kernel's call chain, native frames by CFI, Java
- * frames by HotSpot's rules, and native ones again, down to the thread's first frame. Knows nothing of
- * engines. Walking allocates nothing, however deep the stack is, and opens no files: when a walk meets a method or a DSO for
- * the first time, hotspot copies what its key needs, and modmap opens the DSO.
+ * Turns registers and memory into frames with keys: the kernel's call chain, native frames by CFI, Java frames by
+ * HotSpot's rules, and native ones again, down to the thread's first frame. Knows nothing of engines. Walking
+ * allocates no memory, however deep the stack, and opens no files: when a walk meets a method or a DSO for the first
+ * time, hotspot copies what its key needs, and modmap opens the DSO.
  */
 struct unwinder;
 
@@ -36,16 +36,16 @@ void unwinder_set_hotspot(struct unwinder *u, struct hotspot *hs);
 void unwinder_free(struct unwinder *u);
 
 /*
- * Walks one sample. `ns_tid`: the thread in the target's own PID namespace (0: unknown).
- * ret->frames is borrowed until the next call. There always is a walk, and a reason why it ended.
+ * Walks one sample. `ns_tid`: the thread in the target's own PID namespace (0: unknown). ret->frames is borrowed
+ * until the next call. There always is a walk, and a reason why it ended.
  */
 void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_tid, struct walk *ret);
 
-/* Adds a synthetic root frame to the last walk. false: no room. */
+/* Adds a synthetic root frame to the last walk. False: no room. */
 bool unwinder_add_root(struct unwinder *u, struct walk *w, enum frame_mark mark, uint32_t id);
 
 struct unwinder_stats {
-	uint64_t walks, frames, retries, anchors; /* anchors: walks that went on from a frame anchor */
+	uint64_t walks, frames, retries, anchors; /* anchors: walks that continued from a frame anchor */
 	uint64_t ends[WALK_ENDS];
 };
 struct unwinder_stats unwinder_stats(const struct unwinder *u);

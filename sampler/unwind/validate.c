@@ -14,7 +14,7 @@ bool is_deopt_handler(const struct code *c, uint64_t pc)
 	return c->kind == BLOB_NMETHOD && (off == c->deopt_handler || off == c->deopt_mh_handler);
 }
 
-/* An exception that is being thrown may have replaced a return address by that of a handler. */
+/* An exception that is being thrown may have replaced a return address with a handler's. */
 static bool is_handler(const struct code *c, uint64_t pc)
 {
 	uint64_t off = pc - c->begin;
@@ -40,7 +40,7 @@ static bool has_record(const struct code *c, uint64_t pc)
 	return after && c->records[after - 1].pc_offset == off;
 }
 
-/* Whether a pc can be a return address. Cached; 0 is unknown. */
+/* Whether a pc can be a return address. Cached; 0: unknown. */
 enum verdict { VERDICT_NO = 1, VERDICT_CALL, VERDICT_RECORD };
 
 static enum verdict judge(struct walker *w, uint64_t pc, const struct code *c)

@@ -7,19 +7,19 @@
 struct walker;
 struct code;
 
-/* Could `pc` be a return address into the code cache: behind a call, or one of those that HotSpot makes? */
+/* Could `pc` be a return address into the code cache: after a call, or one that HotSpot itself pushes? */
 bool is_java_return(struct walker *w, uint64_t pc);
 
-/* Could compiled code return to `pc`? Not into native code, nor behind a call that has no record. */
+/* Could compiled code return to `pc`? Not into native code, nor after a call that has no record. */
 bool is_caller_of_java(struct walker *w, uint64_t pc);
 
-/* Has `pc`, in `c`, a record? Then it is a return address at which the frame is complete. */
+/* Does `pc`, in `c`, have a record? Then it is a return address at which the frame is complete. */
 bool is_recorded(struct walker *w, const struct code *c, uint64_t pc);
 
 /* Is `pc` in compiled code? C1's unwinding handlers, which are in no table, are jumped to as well. */
 bool is_method_pc(struct walker *w, uint64_t pc);
 
-/* Could `pc` be a return address into a mapped file or other executable memory: behind a call? */
+/* Could `pc` be a return address into a mapped file or other executable memory: after a call? */
 bool is_native_return(struct walker *w, uint64_t pc);
 
 bool is_return(struct walker *w, uint64_t pc); /* either */

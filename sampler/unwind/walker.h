@@ -19,10 +19,10 @@ struct pc_cache;
 
 enum { WALK_MAX_FRAMES = 65536 };
 
-/* Result of one step: the walk goes on, or a reason why it ends (enum walk_end, >= 0). */
+/* Result of one step: the walk continues, or the reason why it ends (enum walk_end, >= 0). */
 enum { STEP_MORE = -1 };
 
-/* The state of one walk: the registers of the present frame, and what the walk may use. */
+/* The state of one walk: the registers of the current frame, and what the walk may use. */
 struct walker {
 	struct modmap *maps;
 	struct hotspot *hs; /* NULL: not a JVM */
@@ -31,10 +31,10 @@ struct walker {
 	const struct arch *arch;
 	const struct patterns *patterns;
 
-	struct mem *mem; /* the copied stack over the live memory */
+	struct mem *mem; /* the copied stack on top of the live memory */
 	struct regs regs;
-	bool exact; /* pc is where the thread was executing, not a return address */
-	bool sp_free; /* the last step need not have moved sp outwards */
+	bool exact; /* pc is where the thread was executing, and not a return address */
+	bool sp_free; /* the last step was allowed not to move sp outwards */
 	uint64_t copied_end; /* first stack address that was not copied with the sample */
 
 	int32_t ns_tid;
@@ -44,7 +44,8 @@ struct walker {
 	uint64_t anchor_sp; /* of the last anchor used: the next one has to be further out */
 	uint64_t cont_entry; /* ContinuationEntry of the last return barrier; 0: none */
 	uint64_t continuation; /* the innermost one; 0: none seen */
-	/* Frames from here on may be of another moment: the carrier was looked up when the thread had gone on. UINT32_MAX: none. */
+	/* Frames from here on may be from another moment: the carrier was looked up after the thread had moved on.
+	 * UINT32_MAX: none. */
 	uint32_t doubtful_from;
 	const uint8_t *heap; /* copy of the frozen frames; borrowed from the sample */
 	size_t heap_len;
@@ -64,14 +65,14 @@ static inline uint64_t walker_sp(const struct walker *w)
 	return w->regs.r[w->arch->sp];
 }
 
-/* false: the frame pointer is not known. */
+/* False: the frame pointer is not known. */
 static inline bool walker_fp(const struct walker *w, uint64_t *ret)
 {
 	*ret = w->regs.r[w->arch->fp];
 	return regs_known(&w->regs, w->arch->fp);
 }
 
-/* false: too many frames. */
+/* False: too many frames. */
 bool walker_push(struct walker *w, enum frame_kind kind, unsigned flags, uint32_t id, int64_t off);
 void walker_pop(struct walker *w); /* removes the last frame */
 
@@ -80,11 +81,11 @@ static inline unsigned walker_exact_flag(const struct walker *w)
 	return w->exact ? FRAME_PC_EXACT : 0;
 }
 
-/* Goes on in a frame of generated code; all other registers are unknown. */
+/* Continues in a frame of generated code; all other registers are unknown. */
 void walker_goto(struct walker *w, uint64_t pc, uint64_t sp, uint64_t fp);
 void walker_goto_no_fp(struct walker *w, uint64_t pc, uint64_t sp);
 
-/* NULL: not a Java thread, or not known which. Reads the target's memory, so only walks that need it should call it. */
+/* NULL: not a Java thread, or not known which. Reads the target's memory, so call it only in walks that need it. */
 const struct hs_thread *walker_thread(struct walker *w);
 
 /* Could `sp` be in this thread's stack? Its bounds are known after walker_thread(). */

@@ -16,10 +16,10 @@
 #include "symbolizer/target/proc.h"
 
 enum {
-	/* For the time that opening a JVM takes, with deep stacks: 400 samples of 160 KiB. Pages take memory when they are first
-	 * used. */
+	/* For the time that opening a JVM takes, with deep stacks: 400 samples of 160 KiB. Pages take memory only
+	 * once they are used. */
 	QUEUE_BYTES = 64 << 20,
-	LAST_NS = 200000000, /* to deliver what is queued when sampling has ended */
+	LAST_NS = 200000000, /* to deliver queued samples when sampling has ended */
 };
 
 struct engine_perf {
@@ -28,17 +28,17 @@ struct engine_perf {
 	struct perf_attach *attach;
 	struct sample_queue *queue;
 	struct perf_drain *drain;
-	/* As of the opening: later the attachment belongs to the drain thread. */
+	/* As of opening, because the attachment belongs to the drain thread later. */
 	bool no_kernel, skips_kernel, clock, by_thread, starting;
 	const char *attachment;
 	char unit[64];
 	atomic_bool stop;
-	uint64_t period; /* as asked for */
+	uint64_t period; /* as requested */
 	bool started, greeted; /* greeted: the sink knows the threads that existed before */
-	uint64_t boosted_ns; /* the thread of perf_run() has a higher priority until then; 0: it has not */
-	uint64_t used_ns; /* of CPU time, by that thread, that perf_drain_used() knows of */
+	uint64_t boosted_ns; /* until then the thread of perf_run() has a higher priority; 0: it does not */
+	uint64_t used_ns; /* CPU time of that thread that perf_drain_used() has been told of */
 	int unboosted; /* for engine_thread_unboost() */
-	/* Read by the thread of the live line, too. `left`: samples not taken from the queue in time. */
+	/* Also read by the thread of the live line. `left`: samples not taken from the queue in time. */
 	_Atomic uint64_t samples, left;
 	uint32_t threads;
 };
@@ -78,7 +78,7 @@ static int check_period(const struct perf_config *c, uint64_t period, struct pro
 {
 	const struct perf_event_spec *event = &c->event;
 
-	/* First, so that nobody adds -c only to learn that there is no such event. */
+	/* Checked first, so that nobody adds -c only to learn that there is no such event. */
 	if (is_missing(event))
 		return perf_explain_open(-ENOENT, proc, c, err);
 	if (!period)
@@ -186,7 +186,7 @@ static void greet(struct engine_perf *p, const struct engine_sink *sink)
 	free(tids);
 }
 
-/* A program that ends soon leaves its samples behind, but not the memory that they are named from: it has to be read at once. */
+/* A program that ends soon leaves its samples, but not the memory they are named from: it has to be read at once. */
 static void boost(struct engine_perf *p)
 {
 	p->boosted_ns = clock_monotonic_ns() + PERF_DRAIN_START_NS;
@@ -194,7 +194,7 @@ static void boost(struct engine_perf *p)
 	p->used_ns = clock_thread_cpu_ns();
 }
 
-/* What always follows a sample is never sampled itself (perf_step.h). */
+/* Work that always follows a sample is never sampled itself (perf_step.h). */
 static void note_used(struct engine_perf *p)
 {
 	uint64_t now = clock_thread_cpu_ns();
@@ -249,7 +249,7 @@ static void deliver_ended(const struct engine_sink *sink, const struct perf_msg_
 		sink->ended(sink->ctx, &e);
 }
 
-/* A thread of the target, or of a process that is followed. */
+/* A thread of the target, or of a followed process. */
 static void deliver_fork(struct engine_perf *p, const struct engine_sink *sink, const struct perf_msg *m)
 {
 	struct proc *proc = p->proc;
@@ -260,7 +260,7 @@ static void deliver_fork(struct engine_perf *p, const struct engine_sink *sink, 
 		engine_tell_thread(proc, sink, m->tid);
 }
 
-/* Messages come from this process's own drain thread: their lengths are true. */
+/* Messages come from this process's own drain thread, so their lengths are right. */
 static void deliver(struct engine *e, const struct engine_sink *sink, const void *msg)
 {
 	struct engine_perf *p = self(e);
@@ -297,7 +297,7 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 	}
 }
 
-/* What was sampled is delivered or counted, even if this process had no CPU for long while the kernel went on sampling. */
+/* What was sampled is delivered or counted, even if this process had no CPU for long while the kernel kept sampling. */
 static void end_sampling(struct engine *e, const struct engine_sink *sink)
 {
 	struct engine_perf *p = self(e);
@@ -323,7 +323,7 @@ static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t d
 		boost(p);
 	greet(p, sink);
 	for (;;) {
-		/* Before the queue is looked at: nothing is put into it after that. */
+		/* Asked before the queue is looked at: nothing is queued after it. */
 		bool done = perf_drain_done(p->drain);
 
 		if (engine_deliver_queued(e, p->queue, deliver, sink, deadline_ns, &p->stop) || done)

@@ -9,10 +9,10 @@
 #include "symbolizer/target/proc.h"
 
 enum {
-	EVENTS_MAX = 256, /* threads x CPUs to change to threads; twice that to stay there */
-	SWITCHES_MAX = 2000, /* per second of CPU time, 0.15 % of it; twice that to stay there */
+	EVENTS_MAX = 256, /* limit of threads x CPUs for changing to threads; twice that for staying there */
+	SWITCHES_MAX = 2000, /* limit per second of CPU time (0.15 % of it) for the change; twice that for staying */
 };
-#define RUN_MIN_NS UINT64_C(20000000) /* less CPU time shows nothing */
+#define RUN_MIN_NS UINT64_C(20000000) /* less CPU time proves nothing */
 #define LOOK_NS UINT64_C(3000000000)
 
 static bool is_better(const struct event_choice *c, const struct event_load *l, uint64_t run_ns, uint64_t switches)
@@ -29,7 +29,7 @@ void event_choice_note(struct event_choice *c, const struct event_load *l)
 
 	if (c->refused)
 		return;
-	/* The sums have lost what threads did that have ended since then. */
+	/* The sums no longer include threads that have ended since then. */
 	if (l->run_ns < c->run_ns || l->switches < c->switches) {
 		c->run_ns = l->run_ns;
 		c->switches = l->switches;

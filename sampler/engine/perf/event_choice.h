@@ -9,10 +9,10 @@ struct proc;
 
 /*
  * Whether events are on CPUs or on threads, where both are possible. An event on a CPU costs nothing at context
- * switches, but finds the target running by chance: on a machine that has other work, the number of samples varies like a
- * binomial's, and is some percent too high. Events on threads count exactly the CPU time of these (to 0.3 %), and cost
- * some 0.7 us at each context switch. So they are on threads where there are few, which switch seldom, and no new ones
- * start (perf_policy.c). Zero-initialise.
+ * switches but finds the target running by chance: on a machine with other work, the number of samples varies like
+ * that of a binomial distribution, and is a few percent too high. Events on threads count exactly these threads' CPU
+ * time (to 0.3 %) and cost about 0.7 us per context switch. So events are on threads if these are few, switch rarely,
+ * and no new ones start (perf_policy.c). Zero-initialise.
  */
 struct event_choice {
 	bool refused; /* only CPUs are possible */
@@ -21,7 +21,7 @@ struct event_choice {
 	uint64_t next_ns; /* time of the next look */
 };
 
-/* All threads since they began. */
+/* Totals of all threads since they started. */
 struct event_load {
 	size_t threads, cpus;
 	uint64_t run_ns, switches;
@@ -29,7 +29,7 @@ struct event_load {
 
 void event_choice_note(struct event_choice *c, const struct event_load *l);
 
-/* Reads the target's threads now and then (CLOCK_MONOTONIC); returns the choice. */
+/* Reads the target's threads from time to time (now_ns: CLOCK_MONOTONIC); returns the choice. */
 bool event_choice_look(struct event_choice *c, struct proc *proc, size_t cpus, uint64_t now_ns);
 
 #endif

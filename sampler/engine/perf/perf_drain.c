@@ -31,7 +31,7 @@
 enum {
 	YOUNG_PAUSE_MS = 5, /* while processes start, some of which end before they are read */
 	PAUSE_MS = 20, /* longest time between two looks at rings that are not a quarter full, */
-	IDLE_PAUSE_MS = 80, /* and after IDLE_ROUNDS with nothing in them */
+	IDLE_PAUSE_MS = 80, /* and after IDLE_ROUNDS rounds that found nothing */
 	IDLE_ROUNDS = 16,
 	SWEEP_EVERY = 16, /* rounds between looks for followed processes that have ended */
 	ALIVE_EVERY = 10, /* rounds between looks at a target without a pidfd */
@@ -45,13 +45,13 @@ enum {
 
 #define YOUNG_NS UINT64_C(500000000)
 
-/* What is known of one ring besides what is in it. */
+/* State of one ring, apart from its content. */
 struct ring_state {
 	struct perf_steps steps;
 	_Atomic uint64_t used_ns; /* CPU time of the consumer on the ring's CPU, not yet in `steps` */
-	uint64_t waiting_since_ns; /* its reader; UINT64_MAX: it has not waited yet */
+	uint64_t waiting_since_ns; /* since when its reader waits; UINT64_MAX: it has not waited yet */
 	struct ring_watch watch;
-	bool waited; /* something was in it in the last round, and its reader has not come */
+	bool waited; /* it held something in the last round, and its reader has not come */
 };
 
 struct perf_drain {
@@ -62,7 +62,7 @@ struct perf_drain {
 	struct perf_intake intake;
 	struct ring_state *rings;
 	struct quiet_cpu quiet;
-	bool woke; /* the consumer, ever */
+	bool woke; /* the consumer has been woken at least once */
 	bool starting; /* the target has yet to start, */
 	uint64_t started_ns; /* and is still starting until then; 0: it had started before */
 	uint32_t pause_ms; /* at most; adapted to how fast the rings fill */
@@ -75,8 +75,8 @@ struct perf_drain {
 	pthread_t thread;
 	sem_t sampling; /* posted when the events are enabled */
 	bool started;
-	/* While each sample wakes its reader, those are the readers; this thread looks after the rest.
-	 * NULL: it watches the rings itself. The lock is for all that is above. */
+	/* While each sample wakes its reader, these are the readers, and this thread does the rest. NULL: it watches
+	 * the rings itself. The lock protects everything above. */
 	struct ring_readers *readers;
 	pthread_mutex_t lock;
 
@@ -97,7 +97,7 @@ static void wake_consumer(struct perf_drain *d)
 	(void)!write(d->ready_fd, &one, sizeof(one));
 }
 
-/* Spins first, because a reader that sleeps lets the thread go on that it is to read. False: it has slept. */
+/* Spins first, because a reader that sleeps lets the thread whose stack it is to read continue. False: it has slept. */
 static bool lock(struct perf_drain *d)
 {
 	for (int i = 0; i < SPINS; i++) {
@@ -119,7 +119,7 @@ static void adapt_pause(struct perf_drain *d, uint64_t used)
 	size_t size = perf_attach_ring_size(d->attach);
 
 	d->empty_rounds = used ? 0 : d->empty_rounds + 1;
-	/* Well before a quarter: there the kernel would wake this thread in step with a sample. */
+	/* Well before a quarter, at which the kernel would wake this thread in step with a sample. */
 	if (used > size / 8 && d->pause_ms > 1)
 		d->pause_ms = d->pause_ms * 2 / 3;
 	else if (used < size / 16 && d->pause_ms < PAUSE_MS)
@@ -131,8 +131,8 @@ static void drain_ring(struct perf_drain *d, size_t i)
 	perf_intake_drain(&d->intake, &(struct perf_reader){.ring = i, .steps = &d->rings[i].steps, .cpu = -1});
 }
 
-/* A ring's reader, if it has one, comes first, because it runs in place of the sampled thread. Records that do not wake it,
- * such as a new mapping, are taken here in the next round. */
+/* A ring's reader, if it has one, comes first, because it runs in place of the sampled thread. Records that do not
+ * wake the reader, such as a new mapping, are taken here in the next round. */
 static bool is_due(struct perf_drain *d, size_t i, uint64_t used)
 {
 	bool due = !d->readers || d->rings[i].waited;
@@ -160,7 +160,7 @@ static void drain_rings(struct perf_drain *d, bool all)
 		wake_consumer(d);
 }
 
-/* After all rings were drained. */
+/* Call after all rings have been drained. */
 static void renew_stuck_rings(struct perf_drain *d)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -232,7 +232,7 @@ static void take_at_once(void *ctx, size_t i)
 	ring->waited = false;
 	ring->waiting_since_ns = clock_monotonic_ns();
 	perf_step_end(&ring->steps, clock_thread_cpu_ns());
-	/* Once the target has started, it is enough if the drain thread does so in its next round. */
+	/* Once the target has started, it is enough if the drain thread wakes the consumer in its next round. */
 	if ((!d->woke || ring->waiting_since_ns < d->started_ns) && perf_intake_take_pushed(&d->intake))
 		wake_consumer(d);
 	unlock(d);
@@ -243,7 +243,7 @@ static void start_readers(struct perf_drain *d)
 	size_t n = perf_attach_n_rings(d->attach);
 	int r;
 
-	/* A sample that came before the reader has waited once may be old. */
+	/* A sample from before the reader has waited once may be old. */
 	for (size_t i = 0; i < n; i++)
 		d->rings[i].waiting_since_ns = UINT64_MAX;
 	r = ring_readers_start(perf_attach_cpus(d->attach), perf_attach_poll_fds(d->attach), n, take_at_once, d,
@@ -256,7 +256,7 @@ static void start_readers(struct perf_drain *d)
 		unwatch_ring(d, i);
 }
 
-/* Without the lock, which the readers take. */
+/* Call without the lock, which the readers take. */
 static void stop_readers(struct perf_drain *d)
 {
 	ring_readers_stop(d->readers);
@@ -281,9 +281,9 @@ static void adapt(struct perf_drain *d)
 }
 
 /*
- * Irregular on purpose, and so short that rings rarely fill and wake this thread: if work of this program always
- * followed a sampling interrupt, it would never be sampled itself, or always where it is in step with the
- * timer, and the target's share of the CPU would be wrong (by 6 % at 99 Hz, measured).
+ * Irregular on purpose, and so short that rings rarely fill and wake this thread. If this program's work always
+ * followed a sampling interrupt, it would never be sampled itself, or always if in step with the timer, and the
+ * target's share of the CPU would be wrong (by 6 % at 99 Hz, measured).
  */
 static uint32_t next_pause_ms(struct perf_drain *d)
 {
@@ -335,7 +335,7 @@ static bool target_is_gone(struct perf_drain *d, unsigned round)
 	perf_follow_take(f);
 	family_sweep(&f->family, clock_monotonic_ns());
 	gone = d->ended_seen && family_is_empty(&f->family);
-	/* Inherited events record forks in the rings of samples, which may not have been read since. */
+	/* Inherited events record forks in the rings of samples, which may not have been read since then. */
 	if (gone && perf_attach_mode(d->attach) == PERF_ATTACH_THREADS) {
 		drain_rings(d, true);
 		gone = family_is_empty(&f->family);
@@ -345,7 +345,7 @@ static bool target_is_gone(struct perf_drain *d, unsigned round)
 	return gone;
 }
 
-/* At once, before samples of new processes are read. */
+/* Call before samples of new processes are read. */
 static void take_forks(struct perf_drain *d)
 {
 	struct perf_follow *f = perf_attach_follow(d->attach);
@@ -358,7 +358,7 @@ static void take_forks(struct perf_drain *d)
 	unlock(d);
 }
 
-/* The target's CPU clock while events are switched one after the other: half of what it uses meanwhile is sampled. */
+/* The target's CPU clock while events are switched one by one: half of what it uses meanwhile is sampled. */
 static uint64_t cpu_while(struct perf_drain *d, void (*switch_events)(struct perf_attach *a))
 {
 	uint64_t before, after;
@@ -378,8 +378,8 @@ static void finish(struct perf_drain *d)
 	perf_attach_each_rest(d->attach, perf_intake_rest, &d->intake);
 	if (f)
 		note_family(d, &f->family);
-	/* The records of lost samples may be wrong: 514 where 404 were lost, after a stop of 4 s (Linux 6.18). The counts of the
-	 * events are exact. */
+	/* Records of lost samples may be wrong: 514 where 404 were lost, after a stop of 4 s (Linux 6.18). The counts
+	 * of the events are exact. */
 	if (perf_attach_lost(d->attach, &lost))
 		perf_intake_set_lost(&d->intake, lost);
 	atomic_store(&d->ended, d->ended_seen);
@@ -437,7 +437,7 @@ static int open_fds(struct perf_drain *d)
 	d->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (d->epoll_fd < 0 || d->wake_fd < 0 || d->ready_fd < 0)
 		return -errno;
-	/* Since Linux 5.3; before, /proc is looked at now and then. */
+	/* Since Linux 5.3; before that, /proc is looked at from time to time. */
 	d->pid_fd = (int)syscall(SYS_pidfd_open, proc_pid(d->proc), 0);
 	r = watch(d, d->wake_fd, TAG_WAKE);
 	if (r == 0 && d->pid_fd >= 0)
@@ -524,7 +524,7 @@ void perf_drain_wait(struct perf_drain *d, uint64_t until_ns)
 	struct pollfd p = {.fd = d->ready_fd, .events = POLLIN};
 	uint64_t n;
 
-	/* The eventfd stays readable from a push until it is read here, so that none goes unnoticed. */
+	/* The eventfd stays readable from a push until it is read here, so no push goes unnoticed. */
 	if (sample_queue_empty(d->queue) && !perf_drain_done(d))
 		poll(&p, 1, ms_until(until_ns));
 	(void)!read(d->ready_fd, &n, sizeof(n));

@@ -18,8 +18,8 @@
 #include "symbolizer/target/regs_host.h"
 
 enum {
-	REST_DOUBTFUL = 256 << 10, /* bytes to read, or to hide, where the end of the stack is not known */
-	REST_HOLE = 64 << 10, /* bytes to read behind a page that was not present */
+	REST_DOUBTFUL = 256 << 10, /* bytes to read, or to hide, if the end of the stack is not known */
+	REST_HOLE = 64 << 10, /* bytes to read beyond a page that was not present */
 	KERNEL_MAX = 1024, /* kernel.perf_event_max_stack is 127 by default */
 };
 
@@ -67,11 +67,11 @@ struct arrival {
 	struct stack_rest *rest; /* of its process; NULL: nothing more of its stacks can be read */
 	uint64_t now_ns;
 	bool cpu_event, wakes; /* perf_attach_is_cpu_event(), perf_attach_wakes() */
-	bool at_once; /* it woke the reader, which occupies the thread's CPU since then */
-	bool hole; /* the kernel's copy ends at a page that is not present, if not at the end of a mapping */
+	bool at_once; /* it woke the reader, which has occupied the thread's CPU since */
+	bool hole; /* the kernel's copy ends early, at a page that is not present or at the end of a mapping */
 	bool frozen; /* the thread may have frozen frames */
-	uint64_t beyond; /* how much of the stack lies behind the copy */
-	bool unknown; /* not known how much */
+	uint64_t beyond; /* how much of the stack lies beyond the copy */
+	bool unknown; /* how much is not known */
 	struct perf_msg_sample m;
 };
 
@@ -99,8 +99,8 @@ static uint64_t weight_of(const struct perf_intake *in, const struct arrival *a)
 }
 
 /*
- * Cuts off what is no stack of this thread, and finds how much of the stack lies behind the copy: what is there when the
- * sample is walked is of another moment.
+ * Cuts off what is not this thread's stack, and finds how much of the stack lies beyond the copy: what is there when
+ * the sample is walked is from another moment.
  */
 static void find_end(struct perf_intake *in, struct arrival *a)
 {
@@ -144,10 +144,10 @@ static void arrive(struct perf_intake *in, const struct perf_record *r, struct a
 }
 
 /*
- * Has the thread not run since its sample? The sample woke the reader, which has kept the CPU since then; another CPU may have
- * pulled the thread over. A reader that has to wait for something (the lock of the target's address space, say) lets the
- * thread go on. The copy alone does not show it: what a deep call left behind stays the same while another outer frame is
- * entered.
+ * Has the thread not run since its sample? The sample woke the reader, which has kept the CPU since, but another CPU
+ * may have pulled the thread over. A reader that has to wait for something (the lock of the target's address space,
+ * say) lets the thread continue. The copy alone does not show this: what a deep call left behind stays the same while
+ * another outer frame is entered.
  */
 static bool has_stayed(const struct perf_intake *in, const struct arrival *a)
 {
@@ -195,15 +195,16 @@ static size_t append_frozen(struct perf_intake *in, const struct arrival *a, uin
 	if (!a->at_once || !a->m.has_user || !a->rest)
 		return 0;
 	if (copy.len > a->m.stack_len && a->m.stack_len)
-		copy.len = a->m.stack_len; /* behind it is no stack of this thread */
+		copy.len = a->m.stack_len; /* beyond it is not this thread's stack */
 	got = in->frozen.copy(in->frozen.ctx, a->r->tid, dst, ENGINE_FROZEN_MAX);
 	return got && stack_rest_same(a->rest, &copy, a->now_ns) && has_stayed(in, a) ? got : 0;
 }
 
 /*
- * A hole does not show how much should be copied, and most likely will not be there the next time. At the start of a large
- * frame, and as long as the kernel makes the page of the stack pointer present, the stack pointer itself is in one. What was
- * copied then proves nothing: it takes a reader that came before the thread could go on. Returns how much to read.
+ * A hole does not show how much should be copied, and will most likely be gone next time. At the start of a large
+ * frame, while the kernel makes the page of the stack pointer present, the stack pointer itself is in a hole. What
+ * was copied then proves nothing: it takes a reader that came before the thread could continue. Returns how much to
+ * read.
  */
 static size_t cross_hole(const struct perf_intake *in, const struct arrival *a)
 {
@@ -217,8 +218,8 @@ static size_t cross_hole(const struct perf_intake *in, const struct arrival *a)
 }
 
 /*
- * Reports the stack's depth to the policy. Returns how much to read behind the copy. A mapping that goes on for long is most
- * likely that of something else besides, next to a thread's stack and merged with it (seen with the stacks of GC
+ * Reports the stack's depth to the policy. Returns how much to read beyond the copy. A mapping that goes on for long
+ * most likely holds something else as well, next to a thread's stack and merged with it (seen with the stacks of GC
  * threads): it does not show how deep the stack is.
  */
 static size_t note_depth(struct perf_intake *in, const struct arrival *a)
@@ -301,7 +302,7 @@ static void note_lost(struct perf_intake *in, uint64_t n)
 	perf_policy_note_lost(in->policy);
 }
 
-/* Of the target or a followed process, which may have ended before its last records are read. */
+/* Is the record of the target or a followed process? That may have ended before its last records are read. */
 static bool is_family(const struct perf_intake *in, const struct perf_record *r)
 {
 	const struct perf_follow *f = perf_attach_follow(in->attach);
@@ -330,7 +331,7 @@ static void take_ended(struct perf_intake *in, const struct perf_record *r)
 	in->pushed = true;
 }
 
-/* A process has been started, maybe by a member of the family. */
+/* A process was started, maybe by a member of the family. */
 static void take_child(struct perf_intake *in, const struct perf_record *r)
 {
 	struct perf_follow *f = perf_attach_follow(in->attach);
@@ -356,7 +357,7 @@ static void take_task(struct perf_intake *in, const struct perf_record *r)
 		return;
 	}
 	if (!is_family(in, r))
-		return; /* others on the same CPU, and children that are not followed */
+		return; /* other processes on the same CPU, and children that are not followed */
 	if (r->kind == PERF_REC_EXIT || r->exec) {
 		perf_attach_note(in->attach, r);
 		perf_policy_forget(in->policy, r->tid);

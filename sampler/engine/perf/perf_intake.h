@@ -19,12 +19,12 @@ struct perf_steps;
 struct proc;
 struct sample_queue;
 
-/* What comes into the queue. */
+/* The messages in the queue. */
 enum perf_msg_kind {
 	PERF_MSG_SAMPLE,
 	PERF_MSG_THREAD, /* `comm` */
 	PERF_MSG_FORK, /* a new thread, name not known yet */
-	PERF_MSG_CHILD, /* a new process, `tid` is the PID of the one that started it */
+	PERF_MSG_CHILD, /* a new process, `tid` is the PID of the process that started it */
 	PERF_MSG_EXIT,
 	PERF_MSG_EXEC,
 	PERF_MSG_MAPPED,
@@ -38,7 +38,7 @@ struct perf_msg {
 	char comm[16];
 };
 
-/* What a thread that ended has used on one CPU, in the event's unit; `tail`: the part after its last sample was due there. */
+/* The count of an ended thread on one CPU, in the event's unit; `tail`: the part after its last sample was due. */
 struct perf_msg_ended {
 	struct perf_msg head;
 	uint64_t counted, tail, time_ns;
@@ -46,10 +46,10 @@ struct perf_msg_ended {
 
 struct perf_msg_rest {
 	struct perf_msg head;
-	uint64_t rest; /* struct engine_sink */
+	uint64_t rest; /* see struct engine_sink */
 };
 
-/* Followed by n_kernel u64 of the kernel call chain, then stack_len bytes of stack, frozen_len of the heap. */
+/* Followed by n_kernel u64 of the kernel call chain, stack_len bytes of stack, and frozen_len bytes of the heap. */
 struct perf_msg_sample {
 	struct perf_msg head;
 	uint8_t has_user, stack_cut;
@@ -62,28 +62,28 @@ struct perf_msg_sample {
 /* The thread that reads a ring. */
 struct perf_reader {
 	size_t ring;
-	struct perf_steps *steps; /* of this ring; NULL: what the reader itself uses is not taken off */
-	/* The CPU that the reader occupies in place of the threads that were sampled there; -1: it does not, they
-	 * may have gone on, and no more of their stacks is read. */
+	struct perf_steps *steps; /* of this ring; NULL: the reader's own time is not subtracted */
+	/* The CPU that the reader occupies in place of the threads sampled there; -1: none, so these threads may have
+	 * moved on, and no more of their stacks is read. */
 	int cpu;
-	uint64_t waiting_since_ns; /* a sample that came after this has woken the reader */
+	uint64_t waiting_since_ns; /* samples after this have woken the reader */
 	uint64_t switches; /* engine_thread_switches() when it woke */
 };
 
-/* May be read by any thread. */
+/* Readable from any thread. */
 struct perf_intake_stats {
 	uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
 	uint64_t cut, rest_joined, rest_refused; /* stacks deeper than their copy; what became of them */
-	uint64_t lost_weight; /* of lost_ring: less than as many periods where samples were to be thinned out */
+	uint64_t lost_weight; /* of lost_ring; less than a period each if samples were to be thinned out */
 };
 
 /*
- * Turns records of the kernel's rings into messages for the queue: of a stack's copy it keeps what belongs to the stack, it
- * reads the rest of one that was cut, and it reports to the policy what was seen. One thread at a time uses it. Its
- * members are its own.
+ * Turns records of the kernel's rings into messages for the queue: keeps the part of each copy that belongs to the
+ * stack, reads the rest of a stack that was cut, and reports to the policy. For one thread at a time. Its members are
+ * private.
  */
 struct perf_intake {
-	struct proc *proc; /* borrowed, as the next three */
+	struct proc *proc; /* borrowed, as are the next three */
 	struct perf_attach *attach;
 	struct sample_queue *queue;
 	struct perf_policy *policy;
@@ -94,30 +94,30 @@ struct perf_intake {
 	struct unfollowed unfollowed; /* processes that are not followed */
 	struct stack_rest rest; /* of the target's stacks */
 	struct stack_ends ends;
-	struct perf_reader reader; /* of the record at hand */
-	bool pushed; /* since perf_intake_take_pushed() */
+	struct perf_reader reader; /* of the current record */
+	bool pushed; /* something was queued since perf_intake_take_pushed() */
 
 	_Atomic uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
 	_Atomic uint64_t cut, joined, refused;
 	_Atomic uint64_t told_lost,
-		told_weight; /* by the kernel's records of losses, weighed by the period of that time */
+		told_weight; /* by the kernel's records of losses, weighted by the period at that time */
 };
 
 void perf_intake_init(struct perf_intake *in, struct perf_attach *attach, struct sample_queue *q,
 		      struct perf_policy *policy, const struct engine_options *o);
 void perf_intake_done(struct perf_intake *in);
 
-/* Takes all that is in the reader's ring. */
+/* Takes everything from the reader's ring. */
 void perf_intake_drain(struct perf_intake *in, const struct perf_reader *r);
 /* The same for one record of `size` bytes. */
 void perf_intake_record(struct perf_intake *in, const struct perf_reader *r, const void *bytes, size_t size);
-/* Now and then: looks what has become of processes that are not followed. */
+/* Call from time to time: reads the names of processes that are not followed. */
 void perf_intake_look(struct perf_intake *in);
-/* What a thread used after its last sample: a function for perf_attach_each_rest(), of which `ctx` is the intake. */
+/* For perf_attach_each_rest(), with the intake as `ctx`: what a thread used after its last sample. */
 void perf_intake_rest(void *ctx, pid_t tid, uint64_t rest);
-/* Has anything been put into the queue since the last call? */
+/* Has anything been queued since the last call? */
 bool perf_intake_take_pushed(struct perf_intake *in);
-/* Records that found no room, as the events have counted them: better than what the rings say. */
+/* Sets the number of lost records as counted by the events, which know better than the rings. */
 void perf_intake_set_lost(struct perf_intake *in, uint64_t lost);
 
 struct perf_intake_stats perf_intake_stats(const struct perf_intake *in);

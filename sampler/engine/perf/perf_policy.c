@@ -21,12 +21,12 @@ enum {
 #define CALM_MAX_NS UINT64_C(160000000000)
 #define REFIX_MIN_NS UINT64_C(2000000000)
 #define REFIX_MAX_NS UINT64_C(64000000000)
-/* A younger process may be starting: its threads are all new, and a stack's pages not present yet (stack_rest_touch()). */
+/* A younger process may be starting: all threads are new, and stacks' pages not present yet (stack_rest_touch()). */
 #define STARTING_NS UINT64_C(3000000000)
 
 /* --- To begin with */
 
-/* To open thousands of events anew costs more than large copies do. */
+/* Reopening thousands of events costs more than large copies do. */
 static bool may_own(const struct perf_policy *p)
 {
 	return perf_attach_by_thread(p->attach) && perf_attach_events(p->attach) <= OWN_SIZES_MAX && !p->size_asked_for;
@@ -62,7 +62,7 @@ static bool is_settled(const struct perf_policy *p)
 	return proc_thread_age_ns(p->proc, proc_pid(p->proc), &age) == 0 && age >= STARTING_NS;
 }
 
-/* Events on all threads, even for some milliseconds, would leave out a target of brief ones. */
+/* Events on all threads, even for a few milliseconds, would miss a target whose threads are all short-lived. */
 static void look_for_new_threads(struct perf_policy *p)
 {
 	uint64_t age;
@@ -71,15 +71,15 @@ static void look_for_new_threads(struct perf_policy *p)
 
 	if (proc_tasks(p->proc, &tids, &n) < 0)
 		return;
-	for (size_t i = n; i-- > 0 && !p->fork_ns;) /* the last one is most likely the newest */
+	for (size_t i = n; i-- > 0 && !p->fork_ns;) /* the last one is usually the newest */
 		if (proc_thread_age_ns(p->proc, tids[i], &age) == 0 && age < EVENT_FIXED_NS)
 			perf_policy_note_start(p);
 	free(tids);
 }
 
 /*
- * At first each sample wakes its reader, which distorts what is measured where CPUs are busy (PERF_ON_BOTH). So the events
- * do not begin on CPUs if they can be on threads.
+ * At first each sample wakes its reader, which distorts the measurement on busy CPUs (PERF_ON_BOTH). So events do not
+ * start on CPUs if they can be on threads.
  */
 void perf_policy_begin(struct perf_policy *p)
 {
@@ -94,8 +94,9 @@ void perf_policy_begin(struct perf_policy *p)
 /* --- What is wanted */
 
 /*
- * An inherited event begins with a whole period to go, on each CPU again: threads that live for less are never
- * sampled. So as soon as threads start, only those that were there before have events of their own. The same for processes.
+ * An inherited event begins with a whole period to go, on each CPU again: threads with shorter lives are never
+ * sampled. So once threads start, only those that existed before have events of their own. The same applies to
+ * processes.
  */
 static enum perf_attach_on on_wanted(const struct perf_policy *p)
 {
@@ -110,7 +111,7 @@ static enum perf_attach_on on_wanted(const struct perf_policy *p)
 	return perf_attach_may_both(p->attach) ? PERF_ON_BOTH : PERF_ON_CPUS;
 }
 
-/* In the mode THREADS; in the other, threads that are brief are left to the events on CPUs. */
+/* For mode THREADS; in mode CPUS, short-lived threads are left to the events on CPUs. */
 static uint64_t period_wanted(const struct perf_policy *p)
 {
 	bool finer = perf_attach_mode(p->attach) == PERF_ATTACH_THREADS;
@@ -118,8 +119,8 @@ static uint64_t period_wanted(const struct perf_policy *p)
 	return p->period / (finer ? p->divisor : 1);
 }
 
-/* Threads that were new when the events were opened may have come to stay. Less and less often: threads with deep stacks
- * may as well all be brief. */
+/* Threads that were new when the events were opened may have come to stay. Asked less and less often: threads with
+ * deep stacks may also all be short-lived. */
 static bool wants_refix(struct perf_policy *p)
 {
 	uint64_t pause = p->refix_ns ? p->refix_ns : REFIX_MIN_NS;
@@ -144,7 +145,7 @@ void perf_policy_look(struct perf_policy *p)
 
 /* --- Changes */
 
-/* Each change costs samples: events on threads begin anew. */
+/* Each change costs samples: events on threads start anew. */
 static void note_change(struct perf_policy *p, enum perf_attach_on on)
 {
 	if (p->fork_ns && p->on != PERF_ON_THREADS && on == PERF_ON_THREADS && p->calm_ns < CALM_MAX_NS)
@@ -163,7 +164,7 @@ static int try_reopen(struct perf_policy *p, uint32_t stack_bytes)
 	uint64_t before = perf_attach_config(p->attach)->period;
 	int r = perf_attach_reopen(p->attach, &change);
 
-	/* Descriptors may not do for as many events. */
+	/* There may not be enough descriptors for that many events. */
 	if (r < 0 && change.on != PERF_ON_CPUS && p->wake_to != WAKE_DEEP) {
 		p->choice = (struct event_choice){.refused = true};
 		p->first_on_threads = false;
@@ -234,7 +235,7 @@ void perf_policy_note_stack(struct perf_policy *p, const struct stack_use *u, ui
 
 	if (p->may_own && thread_stacks_note(&p->own, u, p->size.now, now_ns))
 		p->own_changed = true;
-	/* What a thread's own size cut is mended by that size. */
+	/* If a thread's own size cut the stack, that size is changed, and not the common one. */
 	resize = stack_size_note(&p->size, u->used + (own ? beyond : 0), cut, now_ns);
 	if (resize)
 		p->resize_to = resize;
@@ -269,7 +270,7 @@ void perf_policy_forget(struct perf_policy *p, pid_t tid)
 	thread_stacks_forget(&p->own, tid);
 }
 
-/* Samples that are thinned out anyway must not drive others out. */
+/* Samples that would be thinned out anyway must not displace others. */
 void perf_policy_note_lost(struct perf_policy *p)
 {
 	if (p->divisor > 1)

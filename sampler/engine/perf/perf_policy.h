@@ -18,58 +18,58 @@ struct proc;
 
 /*
  * What the events of a run should be like, learnt from its samples: how much of the stack the kernel copies, for all
- * threads and for single ones; whether each sample wakes its reader; whether the events are on CPUs or on threads;
- * how much smaller the period has to be so that brief threads are sampled. perf_intake.c reports what it sees, and the
- * drain thread has the events opened anew when others would do better.
+ * threads and for single ones; whether each sample wakes its reader; whether events are on CPUs or on threads; how
+ * much smaller the period has to be so that short-lived threads are sampled. perf_intake.c reports what it sees, and
+ * the drain thread has the events reopened when others would do better.
  *
- * One thread at a time uses it, but `on` and `stack_bytes`, which any thread may read. Times: CLOCK_MONOTONIC.
+ * For one thread at a time, except `on` and `stack_bytes`, which any thread may read. Times: CLOCK_MONOTONIC.
  */
 struct perf_policy {
-	struct proc *proc; /* borrowed, as the attachment */
+	struct proc *proc; /* borrowed, as is the attachment */
 	struct perf_attach *attach;
-	bool clock; /* the event goes by CPU time */
-	uint64_t period; /* as asked for; events may have a smaller one, whose samples are thinned out */
+	bool clock; /* the event counts CPU time */
+	uint64_t period; /* as requested; events may have a smaller one, whose samples are thinned out */
 
 	struct stack_size size;
 	struct thread_stacks own; /* sizes of single threads */
 	bool size_asked_for;
-	bool may_own; /* events are on threads, and no size was asked for */
+	bool may_own; /* events are on threads, and no size was requested */
 	struct wake wake;
 
 	struct event_choice choice;
 	bool first_on_threads; /* in WAKE_FIRST */
 	bool target_ended;
 	uint64_t fork_ns; /* when the target was last seen to start a thread or process; 0: never */
-	uint64_t calm_ns; /* this long without a new thread, and threads' events are inherited again */
+	uint64_t calm_ns; /* after this long without a new thread, threads' events are inherited again */
 	uint64_t changed_ns,
-		refix_ns; /* when events were last opened; how long to wait before threads are chosen anew */
+		refix_ns; /* when events were last opened; how long to wait before choosing threads again */
 
 	struct perf_tails tails;
-	/* Since the period was last changed: the weights of all samples; what threads without a sample used. */
+	/* Since the last change of the period: the weight of all samples; what threads without a sample used. */
 	uint64_t due_ns, tail_ns;
-	uint32_t divisor; /* of the period: the one that is wanted */
-	uint32_t divisor_most; /* the largest for which the rings have room; 0: no limit has been met */
+	uint32_t divisor; /* the wanted divisor of the period */
+	uint32_t divisor_most; /* the largest for which the rings have room; 0: no limit met yet */
 
 	/* What the samples since the last change ask for. */
 	uint32_t resize_to; /* 0: nothing */
-	bool own_changed; /* what `own` says */
-	enum wake_mode wake_to; /* the present mode: nothing */
+	bool own_changed; /* sizes in `own` */
+	enum wake_mode wake_to; /* equal to the present mode: nothing */
 	uint32_t late; /* samples of events on CPUs that should have been read at once */
 
 	_Atomic uint32_t stack_bytes;
-	_Atomic int on; /* enum perf_attach_on, where events could be on CPUs */
+	_Atomic int on; /* enum perf_attach_on, if events could be on CPUs */
 };
 
-/* The attachment has been opened. It will ask the policy for the sizes of threads' stack copies. */
+/* The attachment is open. It will ask the policy for the threads' stack copy sizes. */
 void perf_policy_init(struct perf_policy *p, struct proc *proc, struct perf_attach *attach,
 		      const struct engine_options *o);
 
-/* Before the events are enabled: chooses what they are on to begin with. */
+/* Before the events are enabled: chooses whether they start on CPUs or on threads. */
 void perf_policy_begin(struct perf_policy *p);
 
-/* Reads the target's threads now and then; needs no lock. */
+/* Reads the target's threads from time to time; needs no lock. */
 void perf_policy_look(struct perf_policy *p);
-/* Opens other events if they would do better. Returns whether it tried to. */
+/* Opens other events if they would do better. Returns whether it tried. */
 bool perf_policy_adapt(struct perf_policy *p, bool target_ended);
 
 static inline bool perf_policy_wakes_each(const struct perf_policy *p)
@@ -77,7 +77,7 @@ static inline bool perf_policy_wakes_each(const struct perf_policy *p)
 	return p->wake.mode != WAKE_BATCH;
 }
 
-/* How many samples one of an event with this period stands for. */
+/* How many samples of an event with this period one kept sample stands for. */
 static inline uint32_t perf_policy_times(const struct perf_policy *p, uint64_t period)
 {
 	return p->clock && period && period < p->period ? (uint32_t)(p->period / period) : 1;
@@ -85,18 +85,18 @@ static inline uint32_t perf_policy_times(const struct perf_policy *p, uint64_t p
 
 /* --- What the intake reports */
 
-/* A sample of the thread, whether it is kept or not, of an event with this period. */
+/* A sample of the thread, kept or not, of an event with this period. */
 void perf_policy_note_sample(struct perf_policy *p, pid_t tid, uint64_t period);
-/* A stack that goes on for `beyond` bytes behind its copy; `at_once`: frozen frames are to be read before the thread goes on. */
+/* A stack continues `beyond` bytes past its copy; `at_once`: frozen frames must be read before the thread continues. */
 void perf_policy_note_stack(struct perf_policy *p, const struct stack_use *u, uint64_t beyond, bool at_once,
 			    uint64_t now_ns);
-/* A sample that did not wake its reader, of whose thread more was to be read. */
+/* A sample did not wake its reader, although more of its thread had to be read. */
 void perf_policy_note_late(struct perf_policy *p);
 /* A thread or process started. */
 void perf_policy_note_start(struct perf_policy *p);
 /* A thread ended, with `tail` left over on one CPU (struct perf_tails). */
 void perf_policy_note_tail(struct perf_policy *p, pid_t tid, uint64_t tail);
-/* A thread ended, or has another stack since its execve(). */
+/* A thread ended, or has a new stack after execve(). */
 void perf_policy_forget(struct perf_policy *p, pid_t tid);
 /* The rings had no room. */
 void perf_policy_note_lost(struct perf_policy *p);

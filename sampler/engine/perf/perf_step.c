@@ -2,7 +2,7 @@
 
 uint64_t perf_step_weight(struct perf_steps *s, uint64_t time_ns, uint64_t period_ns)
 {
-	/* Was there a sample one period ago? If that was of another process, no reader ran. */
+	/* Was there a sample one period ago? If it was of another process, no reader ran. */
 	bool next = s->hit_ns && time_ns > s->hit_ns && time_ns - s->hit_ns < period_ns + period_ns / 2;
 	uint64_t own = next ? s->own_ns : 0;
 

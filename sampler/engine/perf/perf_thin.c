@@ -3,7 +3,7 @@
 #include "symbolizer/base/random.h"
 
 #define LEAST_PERIOD_NS UINT64_C(5000000)
-#define LEAST_TAIL_NS UINT64_C(20000000) /* less shows nothing */
+#define LEAST_TAIL_NS UINT64_C(20000000) /* less proves nothing */
 enum { TAIL_SHARE = 50, DIVISOR_MAX = 16 };
 
 bool perf_thin_keep(struct perf_thin *t, pid_t tid, uint32_t k)
@@ -53,7 +53,7 @@ uint32_t perf_thin_divisor(uint64_t period_ns, uint32_t now, uint64_t tail_ns, u
 		most = DIVISOR_MAX;
 	if (tail_ns < LEAST_TAIL_NS || tail_ns * TAIL_SHARE <= all_ns || most <= now)
 		return now;
-	/* What is left over of threads that last for several periods shrinks with the period. */
+	/* What threads that last for several periods leave over shrinks with the period. */
 	k = now * ((tail_ns * TAIL_SHARE + all_ns - 1) / all_ns);
 	return (uint32_t)(k < most ? k : most);
 }

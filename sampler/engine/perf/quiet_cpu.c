@@ -1,10 +1,10 @@
 #include "sampler/engine/perf/quiet_cpu.h"
 
 enum {
-	ROUNDS_MIN = 16, /* between moves, so as not to run after a target that changes CPUs often */
+	ROUNDS_MIN = 16, /* between moves, so as not to chase a target that changes CPUs often */
 };
 
-/* Moves the thread there, and lets the scheduler move it on again. Failure does no harm. */
+/* Moves the thread there, then lets the scheduler move it again. Failure does no harm. */
 static void move_to(struct quiet_cpu *q, int cpu)
 {
 	cpu_set_t set[CPU_LIST_SETS] = {0};

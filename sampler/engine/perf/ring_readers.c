@@ -23,12 +23,12 @@ struct reader {
 struct ring_readers {
 	ring_reader_fn *fn;
 	void *ctx;
-	int stop_fd; /* readable once the threads are to end, and from then on */
-	size_t n; /* threads that run */
+	int stop_fd; /* readable from when the threads have to end */
+	size_t n; /* running threads */
 	struct reader readers[];
 };
 
-/* Elsewhere it would run a little later: failure is no error. */
+/* Failure is not an error: elsewhere the thread would run a little later. */
 static void stay_on(int cpu)
 {
 	cpu_set_t set[CPU_LIST_SETS] = {0};
@@ -54,7 +54,7 @@ static void *reader_main(void *arg)
 		if (p[0].revents)
 			break;
 		r->all->fn(r->all->ctx, r->ring);
-		/* The thread whose event owns the ring is gone: from now on poll() would always return at once. */
+		/* The thread whose event owns the ring is gone: poll() would always return at once from now on. */
 		if (p[1].revents & (POLLHUP | POLLERR | POLLNVAL))
 			p[1].fd = -1;
 	}

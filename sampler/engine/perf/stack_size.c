@@ -8,7 +8,7 @@ enum {
 	N_SIZES = sizeof(sizes) / sizeof(sizes[0]),
 	WINDOW = 1024, /* samples that count as recent */
 	CUT_MIN = 2, /* one cut stack decides nothing */
-	CUT_SHARE = 500, /* grow if more than 1 in 500 is cut, because the rest may be of another moment */
+	CUT_SHARE = 500, /* grow if more than 1 in 500 is cut, because the rest may be from another moment */
 	CALM_SAMPLES = 1000,
 };
 #define CALM_NS UINT64_C(1000000000)
@@ -21,7 +21,7 @@ static uint32_t larger(const struct stack_size *s)
 	return 0;
 }
 
-/* The smallest that holds stacks of `deepest` bytes with room to spare; 0: none is smaller. */
+/* The smallest size that holds stacks of `deepest` bytes with room to spare; 0: none below the present one does. */
 static uint32_t smaller(const struct stack_size *s, uint64_t deepest)
 {
 	for (int i = 0; i < N_SIZES && sizes[i] < s->now; i++)
@@ -34,7 +34,7 @@ void stack_size_init(struct stack_size *s, uint32_t first, uint32_t max)
 {
 	memset(s, 0, sizeof(*s));
 	s->max = max < sizes[N_SIZES - 1] ? max : sizes[N_SIZES - 1];
-	/* A size that was asked for does not shrink. */
+	/* A requested size does not shrink. */
 	s->has_grown = first != 0;
 	s->now = first ? first : sizes[N_SIZES - 1];
 	if (s->now > s->max)

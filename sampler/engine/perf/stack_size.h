@@ -5,11 +5,10 @@
 #include <stdint.h>
 
 /*
- * Decides how much of the stack the kernel copies. A larger size takes more of the ring, because the kernel reserves it in every
- * record, however much it copies. A smaller size cuts deep stacks, whose
- * rest is read later, while the thread may go on running: in a deep recursion, where all
- * frames look alike, it can be of another moment without being noticed. So the size begins large,
- * and shrinks where no stack needs it.
+ * Decides how much of the stack the kernel copies. A larger size takes more of the ring, because the kernel reserves
+ * it in every record, however little it copies. A smaller size cuts deep stacks, whose rest is read later, while the
+ * thread may continue: in a deep recursion, where all frames look alike, the rest can be from another moment without
+ * being noticed. So the size starts large, and shrinks if no stack needs it.
  */
 struct stack_size {
 	uint32_t now, max;
@@ -20,13 +19,13 @@ struct stack_size {
 	bool has_grown, stays;
 };
 
-/* `first`: 0 is 65,528 bytes. `max`: what the rings have room for. */
+/* `first`: 0 means 65,528 bytes. `max`: what the rings have room for. */
 void stack_size_init(struct stack_size *s, uint32_t first, uint32_t max);
 
-/* A sample had `used` bytes copied; `cut`: the stack went on. Returns the size to change to, or 0. */
+/* Notes a sample with `used` bytes copied; `cut`: the stack continued. Returns the size to change to; 0: none. */
 uint32_t stack_size_note(struct stack_size *s, uint64_t used, bool cut, uint64_t now_ns);
 
-/* The change was made, or (`ok` false) was not possible. */
+/* The change was made, or was not possible (`ok` false). */
 void stack_size_changed(struct stack_size *s, uint32_t size, bool ok, uint64_t now_ns);
 
 #endif

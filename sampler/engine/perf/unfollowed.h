@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 /*
- * The names of the first few processes that the target starts and that are not followed, for people who wonder where the CPU
- * time went. A process has its parent's name until it calls execve(2), so the names are read now and then.
- * Zero-initialise; nothing to free.
+ * Names of the first few processes that the target starts and that are not followed, to explain where CPU time went.
+ * A process has its parent's name until it calls execve(2), so names are read from time to time. Zero-initialise;
+ * nothing to free.
  */
 enum { UNFOLLOWED_MAX = 8 };
 #define UNFOLLOWED_PAUSE_NS UINT64_C(100000000)

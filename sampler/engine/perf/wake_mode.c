@@ -1,17 +1,17 @@
 #include "sampler/engine/perf/wake_mode.h"
 
 enum {
-	FIRST_SAMPLES = 16, /* at least; and after FIRST_NS, FIRST_ENOUGH where the target has to wait for a CPU */
-	FIRST_ENOUGH = 512,
+	FIRST_SAMPLES = 16, /* at least; if not settled, also for FIRST_NS and FIRST_ENOUGH */
+	FIRST_ENOUGH = 512, /* takes longer than FIRST_NS if the target has to wait for a CPU */
 	CUT_MIN = 2, /* one cut stack decides nothing */
-	CUT_SHARE = 500, /* wake for each sample if more than 1 in 500 is cut */
+	CUT_SHARE = 500, /* wake at each sample if more than 1 in 500 is cut */
 	SEEN_MIN = 100, /* fewer samples do not show that there are no deep stacks */
 	WINDOW = 1024, /* samples that count as recent */
 };
 #define CALM_NS UINT64_C(10000000000)
 #define FIRST_NS UINT64_C(200000000)
 #define FIRST_MAX_NS UINT64_C(2000000000)
-#define HOLE_NS UINT64_C(100000000) /* after a hole, more may come */
+#define HOLE_NS UINT64_C(100000000) /* more may come after a hole */
 
 static bool worth_it(const struct wake *w)
 {

@@ -5,18 +5,17 @@
 #include <stdint.h>
 
 /*
- * Decides whether every sample wakes its reader, or only a ring that fills. The rest of a stack that is
- * deeper than its copy has to be read before the thread goes on; where no stack
- * is that deep, waking for each sample is of no use.
+ * Decides whether every sample wakes its reader, or only a ring that fills up. The rest of a stack deeper than its
+ * copy has to be read before the thread continues; if no stack is that deep, waking at each sample is of no use.
  */
 enum wake_mode {
-	/* Each sample, until enough of them have shown whether stacks are deep; for longer while the target starts, so
+	/* At each sample, until enough samples have shown whether stacks are deep; longer while the target starts, so
 	 * that no stack with holes is missed (stack_rest_touch()). */
 	WAKE_FIRST,
 	WAKE_BATCH,
-	/* Each sample, and the events count the threads' own CPU time. On a busy CPU the sampled thread makes room
-	 * for its reader, and then for others: by the clock of the CPU it would be
-	 * found running more often than it runs (by 40 % at 499 Hz, measured). */
+	/* At each sample, and the events count the threads' own CPU time. On a busy CPU the sampled thread makes room
+	 * for its reader, and then for others: by the CPU's clock it would be found running more often than it runs
+	 * (by 40 % at 499 Hz, measured). */
 	WAKE_DEEP,
 };
 
@@ -28,13 +27,13 @@ struct wake {
 	bool settled, starting;
 };
 
-/* A sample came; `cut`: its stack is deeper than its copy. Returns the mode to change to, or the present one. */
+/* Notes a sample; `cut`: its stack is deeper than its copy. Returns the mode to change to, or the present one. */
 enum wake_mode wake_note(struct wake *w, bool cut, uint64_t now_ns);
 
-/* A sample came whose stack has a hole. Before its wake_note(). */
+/* Notes a sample whose stack has a hole. Call before its wake_note(). */
 void wake_hole(struct wake *w, uint64_t now_ns);
 
-/* This is the mode from now on; the present one, if the change was not possible. */
+/* Sets the mode: the present one, if the change was not possible. */
 void wake_changed(struct wake *w, enum wake_mode mode, uint64_t now_ns);
 
 #endif

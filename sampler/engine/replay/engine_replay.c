@@ -12,7 +12,7 @@ struct replay {
 	struct engine engine;
 	const struct recording *rec;
 	struct mem *pages;
-	size_t next; /* sample; its memory is in `pages` already */
+	size_t next; /* next sample; its memory is in `pages` already */
 	atomic_bool stop;
 	struct engine_stats stats;
 };

@@ -19,10 +19,10 @@
 enum {
 	QUEUE_BYTES = 64 << 20,
 	WISH_BYTES = 64 << 10,
-	LAST_NS = 100000000, /* to deliver what is queued when sampling has ended */
+	LAST_NS = 100000000, /* to deliver queued samples when sampling has ended */
 	MAX_THREADS_CHECKED = 4096,
 };
-/* Stopping and resuming a thread takes tens of microseconds: with a shorter period it would do little else. */
+/* Stopping and resuming a thread takes tens of microseconds: a shorter period would leave time for little else. */
 #define MIN_PERIOD_NS UINT64_C(500000)
 
 struct engine_suspend {
@@ -94,7 +94,7 @@ static int check_tracer(struct proc *proc, struct err *err)
 		       (int)proc_pid(proc), comm, (int)tracer);
 }
 
-/* No thread has PID 0: where ptrace(2) is permitted, it says ESRCH; where a container's seccomp profile forbids it, EPERM. */
+/* No thread has PID 0: ptrace(2) returns ESRCH if permitted, and EPERM if a container's seccomp profile forbids it. */
 static int check_permission(struct err *err)
 {
 	if (ptrace(PTRACE_INTERRUPT, 0, NULL, NULL) == 0 || errno == ESRCH || errno == EIO)
@@ -188,7 +188,7 @@ static void deliver_again(struct engine_suspend *s, const struct engine_sink *si
 	sink->sample(sink->ctx, &sample);
 }
 
-/* Messages come from this process's own thread: their lengths are true. */
+/* Messages come from this process's own thread, so their lengths are right. */
 static void deliver(struct engine *e, const struct engine_sink *sink, const void *msg)
 {
 	struct engine_suspend *s = self(e);
@@ -200,7 +200,7 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 	case SUSPEND_MSG_AGAIN: deliver_again(s, sink, m); break;
 	case SUSPEND_MSG_THREAD: engine_tell_thread(s->proc, sink, m->tid); break;
 	case SUSPEND_MSG_EXIT:
-		/* What it used since its last tick is not known any more. */
+		/* What it used since its last tick is no longer known. */
 		if (sink->ended)
 			sink->ended(sink->ctx,
 				    &(struct engine_ended){
@@ -224,14 +224,14 @@ static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_
 	if (!s->started)
 		return err_set(err, -EINVAL, "sampling has not been started");
 	for (;;) {
-		/* Before the queue is looked at: nothing is put into it after that. */
+		/* Asked before the queue is looked at: nothing is queued after it. */
 		bool done = suspend_loop_done(s->loop);
 
 		if (engine_deliver_queued(e, s->queue, deliver, sink, deadline_ns, &s->stop) || done)
 			break;
 		suspend_loop_wait(s->loop, deadline_ns);
 	}
-	/* What threads did since their last message comes at the end. */
+	/* What threads did since their last message is queued at the end. */
 	suspend_loop_stop(s->loop);
 	while (!suspend_loop_done(s->loop))
 		suspend_loop_wait(s->loop, clock_monotonic_ns() + LAST_NS);
@@ -244,7 +244,7 @@ static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_
 	return 0;
 }
 
-/* One for which there is no room is made again, with the next sample or when the owner is asked again. */
+/* A wish for which there is no room is made again, with the next sample or when the owner is asked again. */
 static void suspend_wish(struct engine *e, pid_t tid, enum engine_wish w)
 {
 	struct sample_queue *q = self(e)->wishes;

@@ -8,8 +8,8 @@
 
 /*
  * JVMPI's ThreadHasRun from outside: has a thread used a CPU since the last look at it? A checksum of its registers
- * says so, as in the JVMPI paper, and the kernel's accounting. These are pure functions; suspend_threads.h reads what they
- * need.
+ * tells, as in the JVMPI paper, and so does the kernel's accounting. These are pure functions; suspend_threads.h
+ * reads their input.
  */
 
 /*
@@ -18,24 +18,24 @@
  */
 struct has_run_set {
 	struct regs regs;
-	/* The system call that it is blocked in, or that is to be restarted; negative: none. */
+	/* The system call that it is blocked in, or that will be restarted; negative: none. */
 	int64_t call;
 };
 
 struct has_run_arch {
 	const char *name;
-	/* Equal for two sets if the thread need not have executed an instruction of its own in between. */
+	/* Equal for two sets if the thread possibly executed no instruction of its own in between. */
 	uint64_t (*checksum)(const struct has_run_set *s);
 };
 
 extern const struct has_run_arch has_run_x86_64;
 const struct has_run_arch *has_run_host(void);
 
-/* The kernel's account of a thread: /proc/PID/task/TID/schedstat (Documentation/scheduler/
- * sched-stats.rst). Exact while the thread is off the CPU. */
+/* The kernel's account of a thread, /proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst). Exact
+ * while the thread is off the CPU. */
 struct has_run_account {
 	uint64_t cpu_ns, wait_ns; /* on a CPU; runnable, waiting for one */
-	uint64_t slices; /* how often it got a CPU; 0: there is no account (no CONFIG_SCHED_INFO) */
+	uint64_t slices; /* times it got a CPU; 0: there is no account (no CONFIG_SCHED_INFO) */
 };
 
 static inline bool has_run_account_equal(const struct has_run_account *a, const struct has_run_account *b)
@@ -51,8 +51,8 @@ struct has_run_look {
 };
 
 /*
- * CPU time that a stop may cost a thread: 5 to 20 us were measured with Linux 6.18 in a virtual machine, which
- * each interrupt between CPUs leaves.
+ * CPU time that a stop may cost a thread: 5 to 20 us were measured with Linux 6.18 in a virtual machine, where each
+ * inter-processor interrupt causes an exit to the hypervisor.
  */
 #define HAS_RUN_STOP_NS UINT64_C(50000)
 

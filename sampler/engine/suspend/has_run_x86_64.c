@@ -23,11 +23,11 @@ static uint64_t sum_of(const struct regs *r, const uint8_t *which, unsigned n, u
 }
 
 /*
- * Registers of a thread in a system call change without its running: rax is the call's number, then an
- * error that asks for a restart (-ERESTARTSYS), then the number of restart_syscall; the pc moves back
- * over the instruction and forth again; the instruction itself uses rcx and r11. So only the pc behind the instruction, sp and
- * the call's six arguments count, which is also all that is known of a thread that is not stopped. The number of the
- * call does not, because restart_syscall has another.
+ * Registers of a thread in a system call change without the thread running: rax is the call's number, then an error
+ * that asks for a restart (-ERESTARTSYS), then the number of restart_syscall; the pc moves back over the instruction
+ * and forth again; the instruction itself uses rcx and r11. So only the pc after the instruction, sp and the call's
+ * six arguments count, which is also all that is known of a thread that is not stopped. The call's number does not
+ * count, because restart_syscall has another.
  */
 static uint64_t sum_in_call(const struct regs *r, uint64_t pc)
 {
@@ -36,7 +36,7 @@ static uint64_t sum_in_call(const struct regs *r, uint64_t pc)
 	return ~sum_of(r, which, sizeof(which), pc);
 }
 
-/* Outside of calls all registers count. Not the flags: there is no loop that changes only these. */
+/* Outside calls all registers count, but not the flags: no loop changes only these. */
 static uint64_t sum_running(const struct regs *r)
 {
 	static const uint8_t which[] = {

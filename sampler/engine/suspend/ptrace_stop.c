@@ -17,7 +17,7 @@ int ptrace_stop_ask(pid_t tid)
 {
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
 		return -errno;
-	/* ESRCH: it ended just now, and its end is reported. */
+	/* ESRCH: it has just ended, and its end will be reported. */
 	(void)!ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	return 0;
 }
@@ -50,9 +50,9 @@ static bool take_end(pid_t tid)
 }
 
 /*
- * WNOWAIT: a wait that consumes a stop for a signal takes the signal from the thread (wait_task_stopped()
- * in linux/kernel/exit.c clears its exit_code), and if this program were killed then, it would be lost. Otherwise
- * the kernel goes on with it, whatever becomes of the tracer.
+ * WNOWAIT: a wait that consumes a stop for a signal takes the signal from the thread (wait_task_stopped() in
+ * linux/kernel/exit.c clears its exit_code), and the signal would be lost if this program were killed then. With
+ * WNOWAIT the kernel delivers it, whatever becomes of the tracer.
  */
 static int take(struct ptrace_stop_event *ret, int how)
 {
@@ -127,7 +127,7 @@ int ptrace_stop_release(pid_t tid, int signal)
 
 /*
  * ptrace_attach() in linux/kernel/ptrace.c waits for the target's cred_guard_mutex; a signal ends that with
- * -ERESTARTNOINTR, so the handler's context is that of before the call.
+ * -ERESTARTNOINTR, so the handler's context is the one from before the call.
  */
 bool ptrace_stop_break(void *context)
 {

@@ -54,7 +54,7 @@ int suspend_alarm_check(void)
 
 void suspend_alarm_open(struct suspend_alarm *a)
 {
-	/* Without SA_RESTART: waitid() is to end. */
+	/* Without SA_RESTART, so that waitid() ends. */
 	struct sigaction action = {.sa_sigaction = on_alarm, .sa_flags = SA_SIGINFO};
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = alarm_signal()};
 	sigset_t mine;
@@ -88,7 +88,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* A sleep ends by itself: the timer is for what comes after it then. */
+/* A sleep ends by itself; the timer is then for what comes after it. */
 bool suspend_alarm_wait(struct suspend_alarm *a, uint64_t until_ns, bool asked, struct ptrace_stop_event *ret)
 {
 	uint64_t now = clock_monotonic_ns(), until = earlier(until_ns, now + LONGEST_NS);

@@ -9,29 +9,29 @@
 struct ptrace_stop_event;
 
 /*
- * How the thread that stops others waits: in waitid(2) for their answers, with a timer's signal for the end of it. The same
- * signal, each millisecond from the end of a wait on, ends a ptrace_stop_ask() that must wait.
- * That costs a third of a poll(2) with a signalfd of SIGCHLD, which besides wakes all who wait for any signalfd.
- * Belongs to that thread, from suspend_alarm_open() on.
+ * How the thread that stops others waits: in waitid(2) for their answers, with a timer's signal to end the wait. From
+ * the end of a wait on, the same signal comes every millisecond and ends a ptrace_stop_ask() that has to wait. This
+ * costs a third of poll(2) with a signalfd for SIGCHLD, which also wakes everyone who waits for any signalfd. Belongs
+ * to that thread from suspend_alarm_open() on.
  */
 struct suspend_alarm {
 	timer_t timer;
-	bool has_timer; /* else it looks for answers every now and then */
-	uint64_t set_ns; /* when it goes off first; then again and again */
+	bool has_timer; /* otherwise it polls for answers */
+	uint64_t set_ns; /* when it first goes off; it repeats after that */
 };
 
-/* May there be a timer? -EAGAIN: RLIMIT_SIGPENDING is reached, and nothing would end a wait for the target's execve(). */
+/* Can a timer be created? -EAGAIN: RLIMIT_SIGPENDING is reached; nothing would end a wait for the target's execve(). */
 int suspend_alarm_check(void);
 
 void suspend_alarm_open(struct suspend_alarm *a);
 void suspend_alarm_close(struct suspend_alarm *a);
 
 /*
- * True: somebody answered. False: it is until_ns, or a part of the time has gone by, or suspend_alarm_ring().
- * `asked`: an answer is expected; one that is not may be found by the next wait only.
+ * True: a thread answered. False: it is until_ns, a part of the time has passed, or suspend_alarm_ring() was called.
+ * `asked`: an answer is expected; an unexpected one may be found by the next wait only.
  */
 bool suspend_alarm_wait(struct suspend_alarm *a, uint64_t until_ns, bool asked, struct ptrace_stop_event *ret);
-/* From any thread: ends a wait. One that is just about to begin may not hear it, and ends in 0.1 s. */
+/* From any thread: ends a wait. A wait that is just about to begin may miss it, and ends after 0.1 s. */
 void suspend_alarm_ring(pthread_t waiter);
 
 #endif

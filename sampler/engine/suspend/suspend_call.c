@@ -66,7 +66,7 @@ struct suspend_call suspend_call_again(int64_t nr, const struct regs *r, uint64_
 	return c;
 }
 
-/* Calls on sockets may have a timeout that begins anew (SO_RCVTIMEO). */
+/* Calls on sockets may have a timeout that starts anew (SO_RCVTIMEO). */
 bool suspend_call_unharmed(int64_t nr, const struct regs *r, int *ret_fd)
 {
 	*ret_fd = -1;

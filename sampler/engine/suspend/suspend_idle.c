@@ -4,11 +4,11 @@
 #include "symbolizer/target/proc.h"
 
 enum {
-	CLOCK_FROM = 16, /* fewer idle threads are read just as fast one by one */
+	CLOCK_FROM = 16, /* fewer idle threads are read one by one just as fast */
 	CLOCK_TRIES = 2,
-	SCAN_SHARE = 4, /* one in so many idle threads may be read at a tick */
+	SCAN_SHARE = 4, /* at most one in this many idle threads is read per tick */
 	CLOCK_SHARE =
-		256, /* the kernel adds up some ten threads per microsecond: with so many idle ones, only at every other tick */
+		256, /* the kernel adds up about ten threads per us: with this many idle, only at every other tick */
 };
 
 static bool read_clock(const struct suspend_idle *s, uint64_t *ret_ns)
@@ -23,7 +23,7 @@ void suspend_idle_init(struct suspend_idle *s, struct suspend_threads *t)
 		s->read_clock = read_clock;
 }
 
-/* False: one of them is gone. `all_of_them`: also those that were asked to stop, which this tick does not look at. */
+/* False: one of them is gone. `all_of_them`: including those asked to stop, which this tick does not look at. */
 static bool read_awake(struct suspend_threads *t, bool all_of_them, uint64_t *ret_cpu_ns)
 {
 	bool all = true;
@@ -40,7 +40,7 @@ static bool read_awake(struct suspend_threads *t, bool all_of_them, uint64_t *re
 	return all;
 }
 
-/* What all threads have used, apart from those that are awake. False: not known. */
+/* What all threads except the awake ones have used. False: unknown. */
 static bool read_others(const struct suspend_idle *s, struct suspend_threads *t, bool due, uint64_t *ret)
 {
 	uint64_t before, after, awake;
@@ -55,7 +55,7 @@ static bool read_others(const struct suspend_idle *s, struct suspend_threads *t,
 		}
 		if (!clock || !s->read_clock(s, &after))
 			return false;
-		/* No thread's time can shrink: as the sum has not changed, none has. */
+		/* No thread's time can shrink, so if the sum has not changed, none has. */
 		if (before == after) {
 			*ret = before - awake;
 			return true;
@@ -71,7 +71,7 @@ void suspend_idle_add(struct suspend_idle *s, struct suspend_threads *t, struct 
 	suspend_threads_sleep(t, th);
 }
 
-/* from_ns may or may not contain what it used since the scan began: if it has too little now, there is one more scan. */
+/* from_ns may or may not include what it used since the scan began; if it is too small now, there is one more scan. */
 static void wake(struct suspend_idle *s, struct suspend_threads *t, struct suspend_thread *th, uint64_t cpu_ns)
 {
 	s->known_ns -= th->look.account.cpu_ns;
@@ -107,7 +107,7 @@ static void scan_ended(struct suspend_idle *s)
 	s->sure = true;
 }
 
-/* `missing`: how much CPU time is to be found; 0: not known. */
+/* `missing`: the CPU time to be found; 0: unknown. */
 static void scan(struct suspend_idle *s, struct suspend_threads *t, uint64_t missing, suspend_thread_fn *woken,
 		 void *ctx)
 {
@@ -122,7 +122,7 @@ static void scan(struct suspend_idle *s, struct suspend_threads *t, uint64_t mis
 		uint64_t was = th->look.account.cpu_ns;
 
 		if (!read_idle(s, t, th, woken, ctx)) {
-			s->cursor--; /* in the place of one that has run there is now one that has not been read */
+			s->cursor--; /* its place is now taken by one that has not been read */
 			continue;
 		}
 		if (!missing)

@@ -11,7 +11,7 @@
 enum {
 	COPY = 64 << 10, /* of a stack whose end is not known */
 	COPY_MAX = 1 << 20,
-	PIECE = 64 << 10, /* read between two looks at the clock, in some 10 us */
+	PIECE = 64 << 10, /* read between two looks at the clock, in about 10 us */
 	BLOCK = 64, /* of the thread's control block: enough to recognise the end of the stack */
 };
 #define EXEC_CHECK_NS UINT64_C(10000000)
@@ -26,7 +26,7 @@ static size_t stack_size(const struct suspend_look *l)
 	return l->thread_block > sp && l->thread_block - sp < 64 * (uint64_t)COPY_MAX ? COPY_MAX : COPY;
 }
 
-/* In one go, past the page cache; if a part cannot be read, up to there. */
+/* In one go, bypassing the page cache; if a part cannot be read, up to there. */
 static size_t read_piece(struct mem *m, uint64_t sp, void *to, size_t size)
 {
 	struct mem_span whole = {.addr = sp, .dst = to, .len = (uint32_t)size};
@@ -35,7 +35,7 @@ static size_t read_piece(struct mem *m, uint64_t sp, void *to, size_t size)
 	return whole.ok ? size : mem_read_some(m, sp, to, size);
 }
 
-/* *ret_cut: the stack goes on. */
+/* *ret_cut: the stack continues. */
 static size_t read_stack(struct suspend_tick *t, const struct suspend_look *l, uint64_t sp, uint8_t *to, size_t size,
 			 bool *ret_cut)
 {

@@ -18,14 +18,14 @@ struct suspend_look {
 	uint64_t thread_block;
 	enum thread_state state;
 	bool stopped;
-	uint64_t until_ns; /* stopped: the copy of its stack ends then, complete or not */
+	uint64_t until_ns; /* stopped: when the copy of its stack ends, complete or not */
 };
 
-/* A sample in the queue with stack and frozen frames, not committed yet. NULL: no room. */
+/* Prepares a sample in the queue, with stack and frozen frames, not committed yet. NULL: no room. */
 struct suspend_msg_sample *suspend_look_copy(struct suspend_tick *t, const struct suspend_thread *th,
 					     const struct suspend_look *l);
 
-/* Updates what is known of the thread. Returns whether this look is a sample. */
+/* Updates what is known about the thread. Returns whether this look is a sample. */
 bool suspend_look_judge(struct suspend_tick *t, struct suspend_thread *th, const struct suspend_look *l,
 			uint64_t *ret_weight, uint64_t now_ns);
 
@@ -33,14 +33,14 @@ void suspend_look_commit(struct suspend_tick *t, struct suspend_thread *th, stru
 			 const struct suspend_look *l, uint64_t weight, uint64_t now_ns);
 
 /*
- * After execve() nothing can be read through the old address space. Whether a newly opened one can be read at `sp` distinguishes
- * this from a thread that has unmapped its stack.
+ * After execve() nothing can be read through the old address space. Whether a newly opened one can be read at `sp`
+ * tells this from a thread that has unmapped its stack.
  */
 void suspend_look_check_exec(struct suspend_tick *t, uint64_t sp, uint64_t now_ns);
 
 /*
- * RUNNING or RUNNABLE, in the proportion in which the thread had a CPU or waited for one since the last look: at this
- * moment it is stopped, and neither HotSpot nor the kernel says what it was before.
+ * RUNNING or RUNNABLE, in the proportion in which the thread had a CPU or waited for one since the last look: it is
+ * stopped now, and neither HotSpot nor the kernel says what it was doing before.
  */
 enum thread_state suspend_look_label(struct suspend_thread *th, const struct has_run_account *before,
 				     const struct has_run_account *now);

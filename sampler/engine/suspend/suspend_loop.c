@@ -22,25 +22,25 @@
 #include "symbolizer/base/random.h"
 #include "symbolizer/target/proc.h"
 
-/* At the end, threads that were asked to stop have this long to do so; then the kernel lets them go. */
+/* At the end, threads that were asked to stop have this long to do so; then the kernel releases them. */
 #define LAST_ANSWERS_NS UINT64_C(200000000)
 #define STUBBORN_NS 200000
-/* How long a sample may wait for more to come: the owner reads the target's memory, which changes. */
+/* How long a sample may wait for more to come before the owner is told: it reads the target's memory, which changes. */
 #define TELL_NS UINT64_C(2000000)
 #define ALIVE_NS UINT64_C(20000000)
 #define DEFAULT_PAUSE_NS UINT64_C(2000000)
 
 struct suspend_loop {
-	struct suspend_tick tick; /* of the thread, but for what `lock` guards */
-	pthread_mutex_t lock; /* tick's stats and times, when somebody else reads them */
+	struct suspend_tick tick; /* used by the thread only, except for what `lock` protects */
+	pthread_mutex_t lock; /* of tick's stats and times, when other threads read them */
 	pthread_t thread;
 	bool started;
-	struct suspend_alarm alarm; /* of the thread, as the next */
+	struct suspend_alarm alarm; /* of the thread, as is the next */
 	struct suspend_demand demand;
 	int push_fd; /* eventfd: there may be something in the queue */
 	_Atomic bool owner_waits;
 	uint64_t
-		untold_ns; /* since when there is something in the queue that the owner has not been told about; 0: nothing */
+		untold_ns; /* since when the queue has held something that the owner has not been told of; 0: nothing */
 	uint64_t alive_ns; /* when the target was last seen alive */
 	uint64_t random;
 	uint64_t late, skipped; /* ticks */
@@ -56,7 +56,7 @@ static void tell(int fd)
 	(void)!write(fd, &one, sizeof(one));
 }
 
-/* Wakes the owner if it waits for the queue. `later`: more is about to come, so that it need not wake for each message. */
+/* Wakes the owner if it waits for the queue. `later`: more is about to come, so it need not wake for each message. */
 static void tell_owner(struct suspend_loop *l, bool later, uint64_t now_ns)
 {
 	if (!l->tick.out.pushed)
@@ -89,7 +89,7 @@ static void answer(struct suspend_loop *l, const struct ptrace_stop_event *e)
 		nanosleep(&(struct timespec){.tv_nsec = STUBBORN_NS}, NULL);
 }
 
-/* Takes all answers that have come, however late it is: their threads are stopped. */
+/* Takes all answers that have come, however late it is, because their threads are stopped. */
 static void take_answers(struct suspend_loop *l, uint64_t until_ns)
 {
 	size_t most = 2 * l->tick.threads.n + 32; /* a thread that cannot be resumed answers again and again */
@@ -131,7 +131,7 @@ static void do_tick(struct suspend_loop *l)
 	l->busy_ns += clock_monotonic_ns() - began;
 }
 
-/* The next time on the grid, so that this thread works, or waits for a CPU to do so, at most half of the time. */
+/* The next time on the grid that lets this thread work, or wait for a CPU to do so, at most half of the time. */
 static uint64_t next_on_grid(struct suspend_loop *l, uint64_t grid)
 {
 	uint64_t period = l->tick.period_ns, next = grid + period, demand = suspend_demand_take(&l->demand);
@@ -158,8 +158,8 @@ static bool is_alive(struct suspend_loop *l)
 	return proc_alive(l->tick.proc);
 }
 
-/* Each tick is up to an eighth of the period early or late, because a target with the same period would always be seen in
- * the same place. */
+/* Each tick is up to an eighth of the period early or late, because a target with the same period would otherwise
+ * always be seen in the same place. */
 static void run_ticks(struct suspend_loop *l)
 {
 	uint64_t grid = clock_monotonic_ns(), period = l->tick.period_ns, due = grid;
@@ -282,7 +282,7 @@ struct suspend_loop_stats suspend_loop_stats(struct suspend_loop *l)
 	struct suspend_times pause, stop, copy, spread;
 	struct suspend_loop_stats s;
 
-	pthread_mutex_lock(&l->lock); /* for a short time only: stopped threads may wait for it */
+	pthread_mutex_lock(&l->lock); /* only briefly: stopped threads may wait for it */
 	s = l->stats;
 	pause = l->tick.pause;
 	stop = l->tick.stop;

@@ -12,8 +12,8 @@ struct proc;
 struct sample_queue;
 
 /*
- * The thread that stops others: it begins ticks when they are due and takes the threads' answers in between. It is the tracer, so
- * the kernel lets all traced threads go when it ends, however it ends.
+ * The thread that stops others: it begins ticks when they are due and takes the threads' answers in between. It is
+ * the tracer, so the kernel releases all traced threads when it ends, however it ends.
  */
 struct suspend_loop;
 

@@ -12,7 +12,7 @@
 struct sample_queue;
 struct suspend_thread;
 
-/* What the thread that stops others puts into the queue for the consumer. */
+/* What the thread that stops others queues for the consumer. */
 enum suspend_msg_kind {
 	SUSPEND_MSG_SAMPLE, /* struct suspend_msg_sample */
 	SUSPEND_MSG_AGAIN, /* `count`, `weight`, `state` */
@@ -29,7 +29,7 @@ struct suspend_msg {
 	uint64_t weight;
 };
 
-/* Followed by stack_len bytes of stack, frozen_len of the heap. */
+/* Followed by stack_len bytes of stack and frozen_len bytes of the heap. */
 struct suspend_msg_sample {
 	struct suspend_msg head;
 	uint64_t time_ns, stack_addr, stack_len, frozen_len;
@@ -41,9 +41,9 @@ struct suspend_msg_sample {
 struct suspend_output {
 	struct sample_queue *queue; /* borrowed */
 	bool wall; /* threads that do not run are sampled, too */
-	bool pushed; /* something is in the queue since the owner cleared this */
+	bool pushed; /* something was queued since the owner cleared this */
 	uint64_t samples, lost;
-	uint64_t again; /* of the samples, those of threads that had not run since the one before */
+	uint64_t again; /* samples of threads that had not run since their previous one */
 };
 
 void suspend_output_put(struct suspend_output *o, const struct suspend_msg *m);
@@ -53,13 +53,13 @@ struct suspend_msg_sample *suspend_output_reserve(struct suspend_output *o, size
 void suspend_output_commit(struct suspend_output *o, const struct suspend_msg_sample *m);
 
 /*
- * Samples that repeat a thread's last one are put into the queue as one message: with the first that differs, and once a
- * second. This one is of the tick that began at `ns`, in which the thread had not run (wall only).
+ * Samples that repeat a thread's last one are queued as one message: with the first that differs, and once a second.
+ * This sample is of the tick that began at `ns`, in which the thread had not run (wall only).
  */
 void suspend_output_still(struct suspend_output *o, struct suspend_thread *th, enum thread_state state, uint64_t ns);
-/* The same for all ticks since th->told_tick, up to and with `tick`. */
+/* The same for all ticks after th->told_tick, up to and including `tick`. */
 void suspend_output_idle(struct suspend_output *o, struct suspend_thread *th, uint64_t tick, uint64_t ns);
-/* Puts what has been held back of them. */
+/* Queues the repeated samples that were held back. */
 void suspend_output_again(struct suspend_output *o, struct suspend_thread *th);
 
 /* Wall-clock time since the last call for this thread. */

@@ -10,15 +10,15 @@ struct mem;
 
 /*
  * /proc shows the pc and sp of a blocked thread, but not its frame pointer, without which some native frames cannot
- * be walked. So what it was is remembered when the thread is stopped in such a place. It is the same when the thread is
- * blocked there again, if pc and sp are, and the frame that it points to.
+ * be walked. So the frame pointer is remembered when a thread is stopped in such a place. It is the same when the
+ * thread blocks there again, if pc, sp, and the frame that it points to are.
  */
 enum { SUSPEND_PLACES = 4 };
 
 struct suspend_places {
 	struct suspend_place {
 		uint64_t pc, sp; /* 0: unused */
-		uint64_t fp; /* 0: it points to no frame, and another stop would be of no use */
+		uint64_t fp; /* 0: it points to no frame, and stopping again would not help */
 		uint64_t frame[2]; /* that frame: the outer frame pointer, the return address */
 	} v[SUSPEND_PLACES];
 	unsigned next;

@@ -22,7 +22,7 @@ struct has_run_account suspend_text_account(const char *text)
 
 char suspend_text_state(const char *text)
 {
-	/* Behind the name, which may hold anything. */
+	/* After the name, which may contain anything. */
 	const char *p = strrchr(text, ')');
 
 	return p && p[1] == ' ' ? p[2] : 0;
@@ -55,7 +55,7 @@ int suspend_text_position(const char *text, struct has_run_set *ret)
 	return 0;
 }
 
-/* Newlines in a thread's name are escaped: each line is the kernel's own. */
+/* Newlines in a thread's name are escaped, so each line is the kernel's own. */
 static uint64_t status_field(const char *text, const char *name, int base)
 {
 	const char *p = strstr(text, name);

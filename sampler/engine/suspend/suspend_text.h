@@ -7,8 +7,8 @@
 #include "sampler/engine/suspend/has_run.h"
 
 /*
- * Parsers for the files in /proc/PID/task/TID (proc(5)). Texts end in NUL. Some contain the thread's name, which may be
- * anything. What is missing is 0.
+ * Parsers for the files in /proc/PID/task/TID (proc(5)). Texts are NUL-terminated. Some contain the thread's name,
+ * which may be anything. Missing values are 0.
  */
 
 /* schedstat. */
@@ -20,7 +20,7 @@ char suspend_text_state(const char *text);
 /* syscall: where a blocked thread is. -EAGAIN: it runs, or the text makes no sense. */
 int suspend_text_position(const char *text, struct has_run_set *ret);
 
-/* status: is there a signal that the thread is about to take, or may take? True if that is not known. */
+/* status: is there a signal that the thread is about to take, or may take? True if unknown. */
 bool suspend_text_signalled(const char *text);
 
 /* status: the tracer's PID; 0: none. */

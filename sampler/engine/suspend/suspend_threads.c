@@ -17,8 +17,8 @@
 enum {
 	TEXT = 4096,
 	SPARE_FDS = 512, /* for everything else that the program opens */
-	LIST_SHARE = 10, /* listing may take a tenth of the time, */
-	LIST_IDLY = 400, /* and this part of it while there is no sign of a new thread */
+	LIST_SHARE = 10, /* listing takes at most a tenth of the time, */
+	LIST_IDLY = 400, /* and a 400th while there is no sign of a new thread */
 };
 #define LIST_NS UINT64_C(100000000)
 

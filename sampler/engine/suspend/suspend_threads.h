@@ -19,32 +19,31 @@ struct proc;
  */
 struct suspend_thread {
 	pid_t tid;
-	size_t at; /* in all[] */
+	size_t at; /* index in all[] */
 	int account_fd; /* schedstat; -1: opened each time */
 	int position_fd; /* syscall; open while the thread is awake, if there are enough descriptors; -1: not open */
 	struct has_run_account now; /* as of this tick, if `read` */
 	bool read;
 	bool left; /* not to be sampled (engine_wish) */
-	bool was_sampled; /* before it was left alone */
-	uint64_t tell_ns; /* when to ask the owner about it again; engine_options.ask_first */
-	/* As of the last look. `off_cpu`: it was off the CPU, so that it has not run since as long as its account has
-	 * not changed. */
+	bool was_sampled; /* was sampled before it was left alone */
+	uint64_t tell_ns; /* when to ask the owner about it again (engine_options.ask_first) */
+	/* As of the last look. `off_cpu`: it was off the CPU, so it has not run since if its account is unchanged. */
 	struct has_run_look look;
 	bool looked, off_cpu, asleep;
-	uint64_t counted_ns; /* CPU time that samples stand for so far */
-	uint64_t last_ns; /* its samples have the wall-clock time until then */
+	uint64_t counted_ns; /* CPU time that its samples cover so far */
+	uint64_t last_ns; /* its samples cover the wall-clock time until then */
 	double share; /* of a sample in state RUNNING, carried over; see suspend_look_label() */
 	bool sampled; /* has a sample that `again` can repeat */
 	enum thread_state state; /* of that sample */
-	uint32_t still; /* ticks in a row without having run */
-	uint64_t told_tick; /* idle: up to which tick `again` counts */
+	uint32_t still; /* consecutive ticks without having run */
+	uint64_t told_tick; /* idle: the last tick that `again` counts */
 	uint32_t again; /* ticks since then without having run */
 	enum thread_state again_state;
 	uint64_t again_ns, again_since_ns;
 	bool tracing; /* asked to stop, has not answered */
-	bool unreleased; /* with tracing: it has answered, and could not be let go */
+	bool unreleased; /* with `tracing`: it has answered, and could not be released */
 	bool wants_regs; /* its stack cannot be walked without all registers */
-	bool only_regs; /* it was asked to stop for these alone */
+	bool only_regs; /* it was asked to stop for its registers alone */
 	int64_t call; /* the system call that it was blocked in at the last look; negative: none */
 	struct regs call_regs;
 	struct suspend_places places;
@@ -62,7 +61,7 @@ struct suspend_threads {
 	size_t fds, max_fds;
 	uint64_t listed_ns, list_cost_ns;
 	int task_fd; /* /proc/PID/task */
-	uint64_t links; /* of it, when it was listed: one per thread, and two */
+	uint64_t links; /* link count of task_fd when it was listed: one per thread, and two */
 };
 
 void suspend_threads_init(struct suspend_threads *t, struct proc *proc);
@@ -71,24 +70,24 @@ void suspend_threads_done(struct suspend_threads *t);
 /* Called for each thread that is new, and for each that is gone (freed afterwards). */
 typedef void suspend_thread_fn(void *ctx, struct suspend_thread *t);
 
-/* Lists the threads again when their number has changed, and now and then, at next to no cost. */
+/* Lists the threads again when their number has changed, and from time to time, at almost no cost. */
 void suspend_threads_refresh(struct suspend_threads *t, uint64_t now_ns, suspend_thread_fn *added,
 			     suspend_thread_fn *gone, void *ctx);
 struct suspend_thread *suspend_threads_find(struct suspend_threads *t, pid_t tid); /* NULL: unknown */
 void suspend_threads_drop(struct suspend_threads *t, struct suspend_thread *th);
-/* The next refresh is to list the threads: one is gone, or may be new. */
+/* Makes the next refresh list the threads: one is gone, or there may be a new one. */
 void suspend_threads_relist(struct suspend_threads *t);
 
-/* An awake thread becomes idle: the first of those. The last awake one takes its place. */
+/* An awake thread becomes the first idle one. The last awake thread takes its place. */
 void suspend_threads_sleep(struct suspend_threads *t, struct suspend_thread *th);
-/* An idle thread becomes awake: the last of those. The first idle one takes its place. */
+/* An idle thread becomes the last awake one. The first idle thread takes its place. */
 void suspend_threads_wake(struct suspend_threads *t, struct suspend_thread *th);
 
 /* -ESRCH: gone. */
 int suspend_thread_account(struct suspend_threads *t, struct suspend_thread *th, struct has_run_account *ret);
 char suspend_thread_state(struct suspend_threads *t, pid_t tid); /* as in proc(5); 0: gone */
 
-/* Is this descriptor of the target a socket? True if that is not known. */
+/* Is this descriptor of the target a socket? True if unknown. */
 bool suspend_threads_is_socket(struct suspend_threads *t, int fd);
 
 /* Where a blocked thread is. -EAGAIN: it runs; -ESRCH: gone. */

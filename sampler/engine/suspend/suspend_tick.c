@@ -19,11 +19,11 @@ enum {
 	STILL = 32, /* ticks after which a sleeping thread is idle */
 	REGS_STOPS = 4, /* blocked threads that may be stopped at a tick */
 };
-/* How often idle threads' samples are put into the queue. */
+/* How often idle threads' samples are queued. */
 #define IDLE_TOLD_NS UINT64_C(1000000000)
 /* The owner is asked about a thread when it starts, and again when it has had time to get its name. */
 #define ASK_SOON_NS UINT64_C(100000000)
-/* How long the target is left alone when a debugger traces it. */
+/* How long the target is left alone if a debugger traces it. */
 #define OTHER_TRACER_NS UINT64_C(200000000)
 
 int suspend_tick_init(struct suspend_tick *t, struct err *err)
@@ -52,7 +52,7 @@ static void on_added(void *ctx, struct suspend_thread *th)
 	th->tell_ns = t->tick_ns + ASK_SOON_NS;
 	th->call = -1;
 	th->last_ns = t->tick_ns - t->period_ns; /* the weight of its first sample is one period */
-	/* What a thread used before sampling began does not count; threads that start later begin at 0. */
+	/* What a thread used before sampling began does not count; threads that start later start at 0. */
 	if (t->number <= 1 && suspend_thread_account(&t->threads, th, &th->look.account) == 0)
 		th->counted_ns = th->look.account.cpu_ns;
 	suspend_output_put(&t->out, &(struct suspend_msg){.kind = SUSPEND_MSG_THREAD, .tid = th->tid});
@@ -71,8 +71,8 @@ static void on_gone(void *ctx, struct suspend_thread *th)
 /* --- Asking to stop */
 
 /*
- * The first signal may have come before the call; after the second it has waited for a millisecond. The target is in
- * execve() then, which may wait in turn for threads that were asked already and have ended: those come first.
+ * The first signal may have come before the call; at the second one, the call has waited for a millisecond. Then the
+ * target is in execve(), which may in turn wait for threads that were already asked and have ended: those come first.
  */
 static int ask_twice(struct suspend_tick *t, pid_t tid)
 {
@@ -95,7 +95,7 @@ static void ask(struct suspend_tick *t, struct suspend_thread *th)
 	th->asked_ns = clock_monotonic_ns();
 	th->asked_tick = t->number;
 	r = ask_twice(t, th->tid);
-	/* EPERM is also the answer for a thread that is ending. */
+	/* A thread that is ending gives EPERM as well. */
 	if (r == -EPERM && suspend_thread_tracer(t->proc, th->tid)) {
 		t->stats.refused++;
 		t->quiet_until_ns = t->tick_ns + OTHER_TRACER_NS;
@@ -109,8 +109,8 @@ static void ask(struct suspend_tick *t, struct suspend_thread *th)
 /* --- Looking without stopping */
 
 /*
- * May a blocked thread be stopped, so that its stack can be walked? Once in each place, a few threads at a tick, and only
- * in a system call that the stop does not disturb.
+ * May a blocked thread be stopped so that its stack can be walked? Once in each place, a few threads per tick, and
+ * only in a system call that the stop does not disturb.
  */
 static bool may_stop_blocked(struct suspend_tick *t, struct suspend_thread *th)
 {
@@ -131,7 +131,7 @@ static enum thread_state blocked_state(const struct has_run_set *s)
 	return suspend_call_sleeps(s->call) ? THREAD_SLEEPING : THREAD_NATIVE;
 }
 
-/* After a valid look: nothing has changed meanwhile. */
+/* Call after a valid look, during which nothing has changed. */
 static void looked(struct suspend_tick *t, struct suspend_thread *th, struct suspend_look *l,
 		   struct suspend_msg_sample *m)
 {
@@ -147,7 +147,7 @@ static void looked(struct suspend_tick *t, struct suspend_thread *th, struct sus
 			th->wants_regs = false;
 		suspend_look_commit(t, th, m, l, weight, t->tick_ns);
 	}
-	/* Or it would never be stopped, if it is never in the same place for long. */
+	/* Otherwise it would never be stopped if it is never in the same place for long. */
 	if (may_stop_blocked(t, th)) {
 		th->only_regs = true;
 		ask(t, th);
@@ -172,7 +172,7 @@ static void look_at(struct suspend_tick *t, struct suspend_thread *th, const str
 
 /* --- Stopped */
 
-/* Instead of failing with EINTR only because of the stop, the call is made again. */
+/* Repeats a call that would fail with EINTR only because of the stop. */
 static bool mend_call(struct suspend_tick *t, struct suspend_thread *th, const struct ptrace_stop_event *e,
 		      const struct ptrace_stop_regs *r, uint64_t now_ns)
 {
@@ -261,7 +261,7 @@ static bool on_stop(struct suspend_tick *t, struct suspend_thread *th, const str
 	suspend_times_add(&t->pause, done_ns - now_ns);
 	if (!ok)
 		return gone;
-	if (only_regs) { /* it was sampled by the look before */
+	if (only_regs) { /* the look before has already sampled it */
 		th->look.disturbed = true;
 		return gone;
 	}
@@ -294,7 +294,8 @@ bool suspend_tick_answer(struct suspend_tick *t, const struct ptrace_stop_event 
 		on_gone(t, th);
 		suspend_threads_drop(&t->threads, th);
 	} else if (th) {
-		/* Mostly it was killed while it was stopped, and execve(2) or exit_group(2) may wait for its end to be taken. */
+		/* Usually it was killed while stopped, and execve(2) or exit_group(2) may wait for its end to be
+		 * taken. */
 		th->unreleased = th->tracing = !gone;
 		t->asked += !gone;
 	}
@@ -313,7 +314,7 @@ static void on_woken(void *ctx, struct suspend_thread *th)
 static void on_still(struct suspend_tick *t, struct suspend_thread *th)
 {
 	if (th->asleep && may_stop_blocked(t, th)) {
-		th->look.disturbed = true; /* what the stop costs is not its own running */
+		th->look.disturbed = true; /* the cost of the stop is not its own running */
 		ask(t, th);
 		return;
 	}
@@ -324,7 +325,7 @@ static void on_still(struct suspend_tick *t, struct suspend_thread *th)
 	suspend_idle_add(&t->idle, &t->threads, th);
 }
 
-/* Mostly the account shows that there is nothing to do. */
+/* Usually the account shows that there is nothing to do. */
 static void observe(struct suspend_tick *t, struct suspend_thread *th)
 {
 	struct has_run_set set;
@@ -343,7 +344,7 @@ static void observe(struct suspend_tick *t, struct suspend_thread *th)
 		return;
 	}
 	switch (suspend_thread_state(&t->threads, th->tid)) {
-	case 'R': /* by now, or the kernel does not show where threads are */
+	case 'R': /* runs by now, or the kernel does not show where threads are */
 		if (r < 0)
 			ask(t, th);
 		break;
@@ -359,8 +360,8 @@ static void observe(struct suspend_tick *t, struct suspend_thread *th)
 }
 
 /*
- * A traced thread that will not answer any more: it has ended, and another thread has waited for it; or it was the first,
- * and has its id from another thread now, which has called execve().
+ * A traced thread that will no longer answer: it has ended, and another thread has waited for it; or it was the
+ * first, and another thread, which has called execve(), now has its ID.
  */
 static void forget_lost(struct suspend_tick *t, struct suspend_thread *th)
 {
@@ -395,7 +396,7 @@ void suspend_tick_begin(struct suspend_tick *t, uint64_t now_ns)
 	suspend_wishes_fulfil(t);
 	suspend_wishes_ask(t);
 	suspend_idle_find(&t->idle, &t->threads, on_woken, t);
-	/* Backwards: the place of a thread that becomes idle is taken by one that has been looked at. */
+	/* Backwards, because the place of a thread that becomes idle is taken by one that has been looked at. */
 	for (size_t i = t->threads.n_awake; i-- > 0;) {
 		struct suspend_thread *th = t->threads.all[i];
 

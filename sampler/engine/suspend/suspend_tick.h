@@ -17,11 +17,11 @@ struct proc;
 struct ptrace_stop_event;
 
 /*
- * One tick of the suspend engine. A thread whose account has not changed since it was seen off the CPU
- * has not run, and is left alone. A thread that has run and is blocked now is looked at without being
- * stopped: its position, its stack, and its account once more, which shows that all of this is of one
- * moment. A thread that runs is asked to stop, copied, and resumed at once; the tick does not wait for a thread that
- * gets no CPU to stop on, but copies and resumes it whenever it stops.
+ * One tick of the suspend engine. A thread that was seen off the CPU and whose account has not changed since has not
+ * run, and is left alone. A thread that has run and is blocked now is looked at without being stopped: its position,
+ * its stack, and its account once more, which shows that all of these are from one moment. A running thread is asked
+ * to stop, copied, and resumed at once; the tick does not wait for a thread that gets no CPU to stop on, but copies
+ * and resumes it whenever it stops.
  *
  * Everything here belongs to the tracing thread.
  */
@@ -49,16 +49,16 @@ struct suspend_tick {
 	struct suspend_times pause, stop, copy, spread;
 };
 
-/* `t`: zero but for the borrowed parts and options. */
+/* `t`: zero except for the borrowed parts and the options. */
 int suspend_tick_init(struct suspend_tick *t, struct err *err);
 void suspend_tick_done(struct suspend_tick *t);
 
 /* Looks at all threads and asks those that run to stop. */
 void suspend_tick_begin(struct suspend_tick *t, uint64_t now_ns);
-/* Takes an answer. False: the thread could not be resumed now, and will answer again. */
+/* Takes an answer. False: the thread could not be resumed yet, and will answer again. */
 bool suspend_tick_answer(struct suspend_tick *t, const struct ptrace_stop_event *e);
 
-/* Puts everything that is held back into the queue. */
+/* Queues everything that was held back. */
 void suspend_tick_flush(struct suspend_tick *t);
 
 #endif

@@ -65,7 +65,7 @@ const char *bridge_mapped(const struct maps *maps)
 
 /* --- The lock */
 
-/* A mutex is not fair: the bridge's thread, which reads all the time if the JVM sends all the time, would keep it. */
+/* A mutex is not fair: the bridge's thread, which reads all the time if the JVM sends all the time, would hog it. */
 static void lock_wanted(struct bridge *b)
 {
 	if (pthread_mutex_trylock(&b->lock) == 0)
@@ -86,7 +86,7 @@ static int wait_changed_locked(struct bridge *b, const struct timespec *until)
 	return r;
 }
 
-/* The bridge's thread: lets go first whoever waits for the lock. */
+/* For the bridge's thread: gives way to those who wait for the lock. */
 static void let_others_lock(const struct bridge *b)
 {
 	const struct timespec pause = {.tv_nsec = 100000};
@@ -102,7 +102,7 @@ static bool readable(const char *dir, const char *below, char *dst)
 	return snprintf(dst, PATH_MAX, "%s%s", dir, below) < PATH_MAX && access(dst, R_OK) == 0;
 }
 
-/* The folder of this program; empty: unknown. */
+/* The directory of this program; "": unknown. */
 static void own_folder(char *dir, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", dir, size - 1);
@@ -113,7 +113,7 @@ static void own_folder(char *dir, size_t size)
 	*(slash ? slash : dir) = '\0';
 }
 
-/* Looks beside this program, where it is installed or built. */
+/* Looks next to this program, where it is installed or built. */
 static bool find_library(const char *name, char *dst)
 {
 	char dir[PATH_MAX / 2], below[PATH_MAX / 2];
@@ -138,7 +138,7 @@ static int not_found(struct err *err)
 		"--bridge on: there is no %s/../lib/jsampler/" LIBRARY ".so; JSAMPLER_BRIDGE names another place", dir);
 }
 
-/* Absolute and without "..", so that the JVM may find it, too. */
+/* Absolute and without "..", so that the JVM can find it, too. */
 static void make_plain(char *path)
 {
 	CLEANUP(free_at_exit) char *plain = realpath(path, NULL);
@@ -269,10 +269,7 @@ static bool read_some(struct bridge *b, struct err *err)
 	return r >= 0;
 }
 
-/*
- * If nothing was received yet, it is as if there had been no bridge: whoever waits for it reports
- * that.
- */
+/* If nothing was received yet, this is as if there had been no bridge: whoever waits for it reports that. */
 static void stream_broke(struct bridge *b, const struct err *err)
 {
 	bool told;
@@ -370,8 +367,8 @@ static struct timespec time_in(int ms)
 }
 
 /*
- * Code that is sampled before the bridge has listed the loaded code, and is unloaded by then, would
- * have no name.
+ * Code that is sampled before the bridge has listed the loaded code, and that is unloaded by then, would have no
+ * name.
  */
 static void wait_replayed_locked(struct bridge *b)
 {

@@ -11,8 +11,8 @@ struct proc;
 struct timeline;
 
 /*
- * The bridge in one target: loaded (or found there), connected, and read by a thread of its own
- * into a timeline. Names and times of compiled code come from it; walks never need it.
+ * The bridge in one target: loaded (or found there), connected, and read into a timeline by a thread of its own.
+ * Names and times of compiled code come from it; walks never need it.
  */
 struct bridge;
 
@@ -26,20 +26,20 @@ enum bridge_mode {
 const char *bridge_mapped(const struct maps *maps);
 
 /*
- * Needs privileges. Returns 0 with *ret NULL if there is nothing to do. What the bridge sends takes
- * bytes out of `budget` (borrowed).
+ * Needs privileges. Returns 0 with *ret NULL if there is nothing to do. `budget` (borrowed) is charged for what the
+ * bridge sends.
  */
 int bridge_open(struct proc *proc, const struct maps *maps, enum bridge_mode mode, struct budget *budget,
 		struct bridge **ret, struct err *err);
 
 /*
- * Once the JVM can be read and privileges were dropped: decides whether attaching is harmless, and
- * starts. `wait`: until connected; then errors of mode ON are returned. Otherwise, and in mode
- * AUTO, they are only logged. Calls after the first do nothing.
+ * Call once the JVM can be read and privileges have been dropped: decides whether attaching is harmless, and starts.
+ * `wait`: returns when connected, or with an error in mode ON. Otherwise, and in mode AUTO, errors are only logged.
+ * Calls after the first do nothing.
  */
 int bridge_connect(struct bridge *b, struct hotspot *hs, bool wait, struct err *err);
 
-/* The timeline does not change between these. NULL: not connected, and nothing to unlock. */
+/* The timeline does not change between these two calls. NULL: not connected, and nothing to unlock. */
 struct timeline *bridge_lock(struct bridge *b);
 void bridge_unlock(struct bridge *b);
 

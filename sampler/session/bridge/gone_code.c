@@ -12,8 +12,8 @@
 #include "symbolizer/hotspot/methods/method.h"
 
 /*
- * Code that was sampled so shortly before the JVM announced it is that code, not an earlier one at
- * that address.
+ * Code that was sampled at most this long before the JVM announced it is that code, not an earlier one at that
+ * address.
  */
 #define FRESH_NS UINT64_C(20000000)
 /* Limit for one sample, in a burst of compilations. */
@@ -29,8 +29,8 @@ struct lost_method {
 struct gone_code {
 	struct bridge *bridge;
 	struct hotspot *hs;
-	VEC(uint64_t) first_seen; /* by code id - 1: time of its first sample; 0: none */
-	VEC(const struct timeline_code *) gone; /* by code id - 1; NULL: it was read from memory */
+	VEC(uint64_t) first_seen; /* by code ID - 1: time of its first sample; 0: none */
+	VEC(const struct timeline_code *) gone; /* by code ID - 1; NULL: it was read from memory */
 	VEC(struct lost_method) lost;
 	size_t finished; /* how many of `lost` have names */
 	struct gone_code_stats stats;
@@ -81,17 +81,14 @@ static bool told_method(struct gone_code *t, uint64_t method, uint64_t time_ns, 
 	return known;
 }
 
-/*
- * The method that was read from memory is the sampled one: better use it, as it has more than
- * names.
- */
+/* The method that was read from memory is the sampled one: prefer it, as it has more than names. */
 static bool is_same(const struct hs_method *fresh, const struct timeline_method *m)
 {
 	return fresh && strcmp(fresh->class_name, m->class_name) == 0 && strcmp(fresh->name, m->name) == 0 &&
 	       strcmp(fresh->signature, m->signature) == 0;
 }
 
-/* The stream lags a little behind samples: ids are given out now, names at the end. */
+/* The stream lags a little behind samples: IDs are given out now, names at the end. */
 static uint32_t lost_add(struct gone_code *t, uint64_t method, uint64_t time_ns)
 {
 	struct lost_method lost = {method, time_ns, 0};

@@ -10,20 +10,20 @@ struct timeline_code;
 struct walk;
 
 /*
- * Finds code and methods that the JVM has thrown away between a sample and its walk, by the times
- * in the bridge's stream. For one JVM.
+ * Finds code and methods that the JVM has discarded between a sample and its walk, by the times in the bridge's
+ * stream. For one JVM.
  */
 struct gone_code;
 
 struct gone_code *gone_code_new(struct bridge *b, struct hotspot *hs); /* both borrowed; NULL: out of memory */
 void gone_code_free(struct gone_code *t); /* before hs is closed; NULL is fine */
 
-/* Before each walk: reads the frame sizes of new code, while it exists. */
+/* Call before each walk: reads the frame sizes of new code while it exists. */
 void gone_code_look(struct gone_code *t);
-/* After each walk. */
+/* Call after each walk. */
 void gone_code_note(struct gone_code *t, const struct walk *w, uint64_t time_ns);
 
-/* Before naming, when the stream is complete: names methods that were only sampled. */
+/* Call before naming, when the stream is complete: names methods that were only sampled. */
 void gone_code_finish(struct gone_code *t);
 
 /* What the stream says about this code: a resolver_code_fn. */

@@ -31,13 +31,13 @@ struct watched {
 
 struct compile_watch {
 	VEC(struct watched) methods;
-	VEC(uint32_t) index; /* by method id: position + 1 */
-	uint32_t codes; /* code ids looked at */
+	VEC(uint32_t) index; /* by method ID: position + 1 */
+	uint32_t codes; /* code IDs looked at */
 	size_t frames; /* frames of the profile looked at */
 	size_t next; /* position of the next method to read */
 	uint64_t start_ns, read_ns;
 	bool now_and_then;
-	const struct hotspot *hs; /* while frames are named: the JVM of the method ids */
+	const struct hotspot *hs; /* while frames are named: the JVM of the method IDs */
 	bool has_rules;
 	struct hs_compile_rules rules;
 	/*

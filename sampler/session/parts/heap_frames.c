@@ -147,7 +147,7 @@ static void thread_ended(void *part, pid_t tid)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* A JVM that follows is another one. */
+/* The JVM after an execve() is another one. */
 static void exec(void *part)
 {
 	struct heap_frames *h = part;

@@ -12,7 +12,7 @@
 struct last_cpu {
 	struct proc *proc;
 	uint64_t tried_ns;
-	uint64_t read_ns, cpu_ns; /* when it was last read, and what it was then */
+	uint64_t read_ns, cpu_ns; /* when it was last read, and its value */
 	uint64_t after_ns; /* weights of samples that were taken later */
 };
 

@@ -8,9 +8,9 @@
 struct proc;
 
 /*
- * The CPU time of a process that another one waits for. As soon as that one has, the kernel's
- * account of it is gone; so it is read now and then, as long as there are samples and threads that
- * end, and samples that were taken after the last reading are added.
+ * The CPU time of a process that another one waits for. Once it has been waited for, the kernel's account of it is
+ * gone; so the account is read from time to time, as long as there are samples and threads that end, and samples that
+ * were taken after the last reading are added.
  */
 struct last_cpu;
 

@@ -103,9 +103,7 @@ bool leftovers_drawn(const struct leftovers *l, pid_t tid, struct leftover *ret)
 	return true;
 }
 
-/*
- * The share of its time outside of the kernel: samples taken, of the samples that were due there.
- */
+/* The share of its time outside the kernel: samples taken, of the samples that were due there. */
 static double sampled_part(const struct left *t)
 {
 	uint64_t due = t->counted > t->tail ? t->counted - t->tail : 0;
@@ -114,9 +112,9 @@ static double sampled_part(const struct left *t)
 }
 
 /*
- * Weights of samples may exceed the CPU time of their thread: when samples are thinned out, and
- * because the kernel, when it switches between two threads of one parent, exchanges their events
- * with the rest of their periods (before Linux 6.13). Other threads then have less.
+ * Weights of samples may exceed the CPU time of their thread: if samples are thinned out, and because the kernel
+ * exchanges the events of two threads of one parent, with the rest of their periods, when it switches between them
+ * (before Linux 6.13). Other threads then have less.
  */
 static struct leftover share_of(struct leftovers *l, const struct left *t)
 {

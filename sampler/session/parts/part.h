@@ -34,8 +34,8 @@ struct part_ops {
 	void (*counted)(void *part, const struct sampled *s);
 	void (*thread_ended)(void *part, pid_t tid);
 	/*
-	 * Frees copies of code and methods that nothing needs (hotspot/forget.h): keep() says what the part still needs, then
-	 * forgotten() is called.
+	 * Frees copies of code and methods that nothing needs (hotspot/forget.h): keep() says what the part still
+	 * needs, then forgotten() is called.
 	 */
 	void (*keep)(void *part, struct hotspot *hs);
 	void (*forgotten)(void *part, struct hotspot *hs);

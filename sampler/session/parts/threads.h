@@ -33,7 +33,7 @@ int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotsp
 /* The kernel's name, used until a better one is known. */
 void threads_comm(struct threads *t, pid_t tid, const char *comm, struct hotspot *hs, struct profile *p);
 
-/* At the end: looks up the names of threads that have only the kernel's name once more. */
+/* At the end: looks up once more the names of threads that have only the kernel's name. */
 void threads_name_rest(struct threads *t, struct hotspot *hs, struct profile *p);
 
 /* Looks up the thread's name again at its next sample. */

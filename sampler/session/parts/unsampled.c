@@ -195,8 +195,8 @@ static uint64_t kernel_of(const struct account *t)
 }
 
 /*
- * Events that were opened for a thread, in the place of inherited ones, do not report its CPU time
- * when it ends: what it lacks is somewhere in the sum.
+ * Events that were opened for a thread, in place of inherited ones, do not report its CPU time when it ends: what it
+ * lacks is somewhere in the sum.
  */
 static bool is_unreported(const struct account *t)
 {
@@ -234,14 +234,14 @@ static uint64_t kernel_due(const struct unsampled *u, const struct unsampled_sum
 	return sums->skips_kernel ? least(since(missing, tails), u->system_ns) : 0;
 }
 
-/* The sum of what is known of threads, and the sum that they are scaled to. */
+/* The sum of what is known about threads, and the sum that they are scaled to. */
 struct sum {
 	uint64_t known, due;
 };
 
 struct dues {
 	struct sum live, ended, kernel;
-	struct sum unreported; /* time in the kernel of threads that are, by the weights of their samples */
+	struct sum unreported; /* time in the kernel of unreported threads, by the weights of their samples */
 };
 
 static struct dues dues_of(const struct unsampled *u, const struct unsampled_sums *sums, uint64_t short_ns,

@@ -15,8 +15,8 @@ struct wall *wall_new(void); /* NULL: out of memory */
 extern const struct part_ops wall_part;
 
 /*
- * The thread's last walk, borrowed until the next call; NULL: there is none, or `w` is NULL. `found`: the engine's state of
- * the thread now; *ret_state: the state to count.
+ * The thread's last walk, borrowed until the next call; NULL: there is none, or `w` is NULL. `found`: the engine's
+ * state of the thread now; *ret_state: the state to count.
  */
 const struct walk *wall_again(struct wall *w, pid_t tid, enum thread_state found, enum thread_state *ret_state);
 

@@ -11,8 +11,8 @@
 #include "sampler/engine/perf/events/thread_stacks.h"
 #include "symbolizer/target/proc.h"
 
-/* A process may start threads faster than they can be listed. Those started by attached threads have
- * inherited events, so little is lost by giving up. */
+/* A process may start threads faster than they can be listed. Those started by attached threads have inherited
+ * events, so giving up loses little. */
 enum { LISTINGS_MAX = 32, DRAIN_EVERY = 32 };
 
 static void drain_sometimes(const struct event_target *t, size_t n)
@@ -132,7 +132,7 @@ static bool is_known(const struct event_set *s, pid_t tid)
 	return s->n_known && bsearch(&tid, s->known, s->n_known, sizeof(tid), compare_tids);
 }
 
-/* Attaches to those of `tids` that are new, and takes the list over as the known ones. */
+/* Attaches to the new threads among `tids`, and keeps that list as the known threads. */
 static int open_new_threads(struct event_set *s, const struct event_target *t, pid_t *tids, size_t n, bool enable,
 			    bool *ret_any)
 {
@@ -146,7 +146,7 @@ static int open_new_threads(struct event_set *s, const struct event_target *t, p
 			continue;
 		*ret_any = true;
 		drain_sometimes(t, i);
-		/* There was no event that a thread of the first listing could have inherited. */
+		/* Threads of the first listing had no event to inherit. */
 		r = open_thread(s, t, tids[i], !first, enable);
 		if (r == -ESRCH || (t->family && (r == -EACCES || r == -EPERM)))
 			r = 0; /* it ended, or its process belongs to another user now */
@@ -201,7 +201,7 @@ void event_set_disable(const struct event_set *s)
 
 uint64_t event_lost(const struct event_fd *e)
 {
-	uint64_t v[2]; /* read_format: value, then the number lost */
+	uint64_t v[2]; /* read_format: the value, the number of lost records */
 
 	return read(e->fd, v, sizeof(v)) == sizeof(v) ? v[1] : 0;
 }

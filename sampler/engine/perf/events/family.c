@@ -6,11 +6,11 @@
 
 #include "symbolizer/target/proc.h"
 
-/* Records of one moment are all read within this time, whatever ring they are in. */
+/* Records of one moment are all read within this time, whichever rings they are in. */
 #define LATE_NS UINT64_C(1000000000)
 /* A fork may be recorded in two rings, with slightly different times. */
 #define TWICE_NS UINT64_C(100000000)
-/* Each of FAMILY_MAX is asked whether it has ended: not for each fork that there is no room for. */
+/* How often all of FAMILY_MAX are asked whether they have ended: not for each fork that finds no room. */
 #define SWEEP_NS UINT64_C(10000000)
 
 struct family_member *family_find(const struct family *f, pid_t pid)
@@ -36,7 +36,7 @@ size_t family_count(const struct family *f)
 	return HASH_COUNT(f->by_pid);
 }
 
-/* When it was last noted to have ended. NULL: it was not. */
+/* When `pid` was last noted to have ended; NULL: never. */
 static const uint64_t *ended_ns(const struct family *f, pid_t pid)
 {
 	const uint64_t *last = NULL;
@@ -62,7 +62,7 @@ static void note_ended(struct family *f, pid_t pid, uint64_t time_ns)
 	f->ended[f->next_ended++ % FAMILY_ENDED] = (struct family_fork){.pid = pid, .time_ns = time_ns};
 }
 
-/* Each sample of a process that cannot be followed brings it here again. */
+/* Called again for each sample of a process that cannot be followed. */
 static void count_missed(struct family *f, pid_t pid, bool brief)
 {
 	if (!ended_ns(f, pid))
@@ -103,7 +103,7 @@ static bool has_room(struct family *f, uint64_t now_ns)
 	return HASH_COUNT(f->by_pid) < FAMILY_MAX;
 }
 
-/* A process that cannot be opened has usually ended. What it started belongs to the family nevertheless. */
+/* A process that cannot be opened has usually ended. What it started still belongs to the family. */
 static void take_in(struct family *f, pid_t pid, uint64_t time_ns)
 {
 	struct family_member *k = has_room(f, time_ns) ? calloc(1, sizeof(*k)) : NULL;
@@ -129,7 +129,7 @@ static void take_in(struct family *f, pid_t pid, uint64_t time_ns)
 		f->joined(f->ctx, k);
 }
 
-/* The earliest fork by a member that was not known to be one. */
+/* The earliest fork by a member that was not yet known to be one. */
 static bool take_early(struct family *f, struct family_fork *ret)
 {
 	for (size_t i = 0; i < FAMILY_EARLY; i++) {
@@ -206,7 +206,7 @@ int family_tasks(const struct family *f, pid_t **ret, size_t *ret_n)
 	size_t n_all, n;
 	int r = proc_tasks(f->target, &all, &n_all);
 
-	if (r == -ESRCH && f->by_pid) { /* the target has ended before those that it started */
+	if (r == -ESRCH && f->by_pid) { /* the target has ended before the processes that it started */
 		all = NULL;
 		n_all = 0;
 		r = 0;

@@ -18,7 +18,7 @@ enum {
 	STAGGER_NS = 10000000, /* at most, over all CPUs */
 };
 
-/* Evenly over a period. */
+/* Spreads the CPUs' events evenly over a period. */
 static uint64_t stagger_ns(const struct perf_attach *a, const struct perf_config *c)
 {
 	uint64_t all = c->period < STAGGER_NS ? c->period : STAGGER_NS;
@@ -83,7 +83,7 @@ static int open_cpus_mode(struct perf_attach *a, struct err *err)
 	int r;
 
 	a->mode = PERF_ATTACH_CPUS;
-	/* The program of a tracepoint runs for all who trace it. */
+	/* A program on a tracepoint runs for everyone who traces it. */
 	if (a->config.event.tracepoint)
 		return err_set(err, -EOPNOTSUPP, "no filter for tracepoints");
 	r = perf_attr_probe(&a->config, -1, a->cpus[0]);
@@ -104,7 +104,7 @@ static int open_cpus_mode(struct perf_attach *a, struct err *err)
 	return r < 0 ? perf_explain_open(r, a->proc, &a->config, err) : 0;
 }
 
-/* What the first thread that can be attached to allows is possible for all. */
+/* What is possible for the first thread that can be attached to is possible for all. */
 static int probe_threads(struct perf_attach *a, struct perf_config *c)
 {
 	pid_t *tids;
@@ -149,7 +149,7 @@ static int open_threads_mode(struct perf_attach *a, struct err *err)
 	return r < 0 ? perf_explain_open(r, a->proc, &a->config, err) : 0;
 }
 
-/* Back to the state that perf_attach_open() begins with. */
+/* Back to the state at the start of perf_attach_open(). */
 static void abandon(struct perf_attach *a, const struct perf_config *c)
 {
 	event_set_done(&a->set);
@@ -273,7 +273,7 @@ static pid_t filter_id(const struct perf_attach *a, const struct event_fixed *f)
 	return a->filter.global ? f->tid : f->ns_tid;
 }
 
-/* Where the kernel is not sampled: of the samples that were due, those that there are. */
+/* If the kernel is not sampled: the samples taken, as a part of those that were due. */
 static double sampled_part(const struct perf_attach *a)
 {
 	uint64_t due = 0;
@@ -285,7 +285,7 @@ static double sampled_part(const struct perf_attach *a)
 	return !due ? 0 : a->sampled < due ? (double)a->sampled / (double)due : 1;
 }
 
-/* Of events on threads that are disabled. Those of a thread that started another one count what that used, too. */
+/* For disabled events on threads. Those of a thread that started another one also count what that one used. */
 static void note_rests(struct perf_attach *a)
 {
 	double part = a->config.event.clock ? sampled_part(a) : 0;
@@ -307,7 +307,7 @@ static void replace_set(struct perf_attach *a, struct event_set *fresh, bool wid
 		perf_filter_skip_none(&a->filter);
 	for (size_t i = 0; i < fresh->fixed.n; i++)
 		perf_filter_skip(&a->filter, filter_id(a, &fresh->fixed.v[i]));
-	/* One by one, so that no thread has no events, or two sets of them, for long. */
+	/* One by one, so that no thread is without events, or has two sets of them, for long. */
 	for (size_t i = 0; i < fresh->events.n || i < a->set.events.n; i++) {
 		if (i < fresh->events.n && a->enabled)
 			ioctl(fresh->events.v[i].fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -403,7 +403,7 @@ int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *c
 	return 0;
 }
 
-/* Inherited events are on members of the family only; and so are those that the filter lets through, unless a PID was reused
+/* Inherited events are on members of the family only, and the filter passes only members, unless a PID was reused
  * just now. */
 static bool takes_process(struct perf_attach *a, const struct perf_record *r)
 {
@@ -445,7 +445,7 @@ bool perf_attach_accepts(struct perf_attach *a, const struct perf_record *r)
 	return true;
 }
 
-/* After execve() one thread is left: it may have the events of one thread and the id of another. */
+/* After execve() one thread is left, which may have the events of one thread and the ID of another. */
 static void leave_to_cpus(struct perf_attach *a)
 {
 	for (size_t i = 0; i + a->n_cpus < a->set.events.n; i++)
@@ -454,7 +454,7 @@ static void leave_to_cpus(struct perf_attach *a)
 	a->set.fixed.n = 0;
 }
 
-/* Its tid is free for another thread. */
+/* The tid is free for another thread. */
 static void forget_fixed(struct perf_attach *a, pid_t tid)
 {
 	for (size_t i = 0; i < a->set.fixed.n; i++) {
@@ -494,7 +494,7 @@ void perf_attach_note(struct perf_attach *a, const struct perf_record *r)
 	if (!target && !a->config.follow)
 		return;
 	perf_rests_take(&a->rests, r->tid);
-	/* After exec the one thread left has the leader's id, whoever it was. */
+	/* After exec, the one thread left has the leader's ID, whichever thread it was. */
 	for (size_t i = 0; i < a->set.suspects.n; i++)
 		if (!(r->exec && target) && a->set.suspects.v[i].tid != r->tid)
 			a->set.suspects.v[kept++] = a->set.suspects.v[i];

@@ -18,23 +18,23 @@ struct perf_attach {
 	struct perf_follow follow; /* config.follow */
 	int *cpus;
 	size_t n_cpus;
-	int *ring_fds; /* the dummy event of each CPU that owns the ring */
+	int *ring_fds; /* the dummy event that owns each CPU's ring */
 	struct perf_ring *rings;
 	size_t ring_size;
 	struct event_set set;
-	struct perf_rests rests; /* of sets of events that were replaced */
-	uint64_t sampled; /* weights of the samples since the present events were opened */
-	uint64_t lost_before; /* by sets of events that were replaced */
+	struct perf_rests rests; /* of replaced sets of events */
+	uint64_t sampled; /* total weight of samples since the current events were opened */
+	uint64_t lost_before; /* by replaced sets of events */
 	bool enabled;
-	enum perf_attach_on on; /* CPUS: what the events are on for now */
-	bool automatic; /* the mode was not asked for */
+	enum perf_attach_on on; /* CPUS: where the events are now */
+	bool automatic; /* the mode was not requested */
 	void (*drain)(void *ctx);
 	void *drain_ctx;
 	const struct thread_stacks *stacks;
 };
 
-/* One ring per CPU, of the size that is wanted, or less if that is not permitted, with a warning. CPUs that went offline
- * are taken from the list. */
+/* One ring per CPU, of the wanted size, or smaller with a warning if that is not permitted. CPUs that went offline
+ * are removed from the list. */
 int attach_rings_open(struct perf_attach *a, struct err *err);
 void attach_rings_close(struct perf_attach *a);
 

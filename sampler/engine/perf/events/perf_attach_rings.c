@@ -16,7 +16,7 @@ enum {
 	RING_MAX = 4 << 20,
 };
 
-/* Room for a tenth of a second of one busy CPU. */
+/* Room for a tenth of a second on one busy CPU. */
 static size_t first_ring_size(const struct perf_config *c)
 {
 	uint64_t rate = c->event.clock && c->period ? 1000000000 / c->period : 1000;
@@ -50,7 +50,7 @@ static int open_leader(struct perf_attach *a, size_t i)
 	return r;
 }
 
-/* `*mapping`: it was the ring's memory that was refused. */
+/* *mapping: set if it was the ring's memory that was refused. */
 static int open_ring(struct perf_attach *a, size_t i, bool *mapping)
 {
 	int fd, r;
@@ -144,7 +144,7 @@ int perf_attach_renew_ring(struct perf_attach *a, size_t ring)
 {
 	int r = perf_ring_renew(&a->rings[ring], a->ring_fds[ring]);
 
-	/* Inherited events write to the ring of the event that they come from. */
+	/* Inherited events write to the ring of the event that they were inherited from. */
 	for (size_t i = 0; r == 0 && i < a->set.events.n; i++) {
 		const struct event_fd *e = &a->set.events.v[i];
 

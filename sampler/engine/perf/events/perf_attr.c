@@ -54,8 +54,8 @@ static void set_common(const struct perf_config *c, struct perf_event_attr *a)
 	a->exclude_hv = 1;
 	a->exclude_kernel = c->exclude_kernel;
 	a->sample_id_all = 1;
-	/* Side-band records end in the fields of the sample type. It is the same for all events of a ring,
-	 * so that one layout fits all records. */
+	/* Side-band records end in the fields of the sample type, which is the same for all events of a ring, so that
+	 * one layout fits all records. */
 	a->sample_type = sample_type(c);
 	a->sample_regs_user = regs_host_perf_mask();
 	a->sample_stack_user = c->stack_bytes;
@@ -85,7 +85,7 @@ void perf_attr_sampling(const struct perf_config *c, bool per_thread, struct per
 	a->config = c->event.config;
 	a->sample_period = c->period;
 	if (c->wake_each && (per_thread || !c->cpus_in_batches)) {
-		/* The ring keeps its watermark, which is that of the event that owns it. */
+		/* The ring keeps its watermark, that of the event that owns it. */
 		a->watermark = 0;
 		a->wakeup_events = 1;
 	}
@@ -145,8 +145,8 @@ static int try_open(const struct perf_config *c, pid_t tid, int cpu)
 	return fd < 0 ? fd : 0;
 }
 
-/* A kernel that does not know a bit says EINVAL, but not which: the newest are left out first. Returns the result of the last
- * try. */
+/* A kernel that does not know a bit returns EINVAL without saying which: the newest features are left out first.
+ * Returns the result of the last try. */
 static int probe_features(struct perf_config *c, pid_t tid, int cpu)
 {
 	static const unsigned sets[] = {

@@ -12,14 +12,15 @@
 struct budget;
 struct err;
 
-/* What a kernel can do, found out by trying (perf_attr_probe). */
+/* What a kernel can do, found out by trying (perf_attr_probe()). */
 enum perf_feature {
 	PERF_CAN_INHERIT_THREAD = 1, /* Linux 5.13: threads inherit events, child processes do not */
 	PERF_CAN_COUNT_LOST = 2, /* Linux 6.0: PERF_FORMAT_LOST */
 	PERF_CAN_READ_ENDED = 4, /* inherit_stat: an inherited event reports its count when its thread ends */
 	/*
-	 * Linux 6.13: inherited events may write their counts into samples, and then stay with their threads. Else the kernel, when
-	 * it switches between two threads of one parent, exchanges their events: a sample is of the one with time of the other.
+	 * Linux 6.13: inherited events can write their counts into samples, and then stay with their threads.
+	 * Otherwise the kernel exchanges the events of two threads of one parent when it switches between them: a
+	 * sample is of one thread, with the time of the other.
 	 */
 	PERF_CAN_STAY = 8,
 };
@@ -31,25 +32,25 @@ struct perf_config {
 	bool exclude_kernel; /* sampling the kernel is not permitted */
 	uint32_t stack_bytes; /* of each sample, a multiple of 8; at most PERF_STACK_MAX */
 	unsigned features; /* enum perf_feature */
-	uint32_t wakeup_bytes; /* readers are woken when this much is in the ring */
-	bool wake_each; /* and by every sample */
+	uint32_t wakeup_bytes; /* readers are woken when the ring holds this much */
+	bool wake_each; /* and at every sample */
 	bool cpus_in_batches; /* but not by samples of events on CPUs */
-	bool stay; /* PERF_CAN_STAY is of use: threads have no other events */
+	bool stay; /* use PERF_CAN_STAY: threads have no other events */
 	bool follow; /* processes that the target starts are sampled too */
-	struct budget *memory; /* what is kept of those takes bytes out of it; borrowed, NULL: no limit */
-	bool sideband_apart; /* side-band records come from other events than those that sample */
+	struct budget *memory; /* charged for what is kept of those; borrowed, NULL: no limit */
+	bool sideband_apart; /* side-band records come from separate events */
 };
 
-/* The largest stack copy: record sizes have 16 bits, and the kernel takes multiples of 8. */
+/* The largest stack copy: record sizes are 16 bits wide, and the kernel takes multiples of 8. */
 enum { PERF_STACK_MAX = 65528 };
 
-/* Of the records that events of this configuration write. */
+/* Layout of the records that events of this configuration write. */
 struct perf_layout perf_attr_layout(const struct perf_config *c);
 
 /*
- * The weight of each sample; 0: samples have their own. The latter takes PERF_SAMPLE_PERIOD, with which the kernel writes
- * a sample for every single software event or tracepoint, whatever the period is (perf_swevent_event() in
- * linux/kernel/events/core.c, as of 6.18). So those are opened without it.
+ * The weight of every sample; 0: each sample has its own. That takes PERF_SAMPLE_PERIOD, with which the kernel writes
+ * a sample for every single software event or tracepoint, whatever the period (perf_swevent_event() in
+ * linux/kernel/events/core.c, as of 6.18), so those events are opened without it.
  */
 uint64_t perf_attr_weight(const struct perf_config *c);
 
@@ -58,16 +59,16 @@ void perf_attr_sampling(const struct perf_config *c, bool per_thread, struct per
 /* An event that counts nothing and owns a ring. `sideband`: with the side-band records. */
 void perf_attr_leader(const struct perf_config *c, bool sideband, struct perf_event_attr *ret);
 
-/* The same for a ring with the records of forks and exits only, each of which wakes the reader. */
+/* The same, for a ring with only fork and exit records, each of which wakes the reader. */
 void perf_attr_forks(const struct perf_config *c, struct perf_event_attr *ret);
 
-/* perf_event_open(2), close-on-exec, by the deputy if there is one. filter_fd: the eBPF program of the event; -1: none.
- * A descriptor or -errno. */
+/* perf_event_open(2) with close-on-exec, by the deputy if there is one. filter_fd: the event's eBPF program; -1:
+ * none. Returns a descriptor or -errno. */
 int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd);
 
 /*
- * Opens the sampling event once, to find out what the kernel supports and permits, and changes *c to that
- * (features, exclude_kernel). `tid` -1: the whole CPU.
+ * Opens the sampling event once to find out what the kernel supports and permits, and sets `features` and
+ * `exclude_kernel` of *c accordingly. `tid` -1: the whole CPU.
  */
 int perf_attr_probe(struct perf_config *c, pid_t tid, int cpu);
 

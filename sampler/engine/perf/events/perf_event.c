@@ -179,7 +179,7 @@ static bool find_plain(const char *name, struct perf_event_spec *ret)
 	return find_named(name, ret) || find_cache(name, ret) || find_raw(name, ret);
 }
 
-/* "cycles:u": unlike in a tracepoint's name, the part in front of the colon is an event. */
+/* "cycles:u": unlike in a tracepoint's name, the part before the colon is an event. */
 static int find_modified(const char *name, struct perf_event_spec *ret, struct err *err)
 {
 	const char *colon = strrchr(name, ':');

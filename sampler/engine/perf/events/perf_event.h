@@ -11,11 +11,11 @@ struct err;
 struct perf_event_spec {
 	uint32_t type; /* PERF_TYPE_* */
 	uint64_t config;
-	bool clock; /* counts ns of CPU time by a timer of the kernel: min_period applies */
+	bool clock; /* counts ns of CPU time with a kernel timer: PERF_CLOCK_MIN_PERIOD_NS applies */
 	bool hardware; /* needs counters that virtual machines often lack */
 	bool tracepoint;
 	bool user_only; /* ":u": not counted in the kernel */
-	char name[64]; /* as it was asked for */
+	char name[64]; /* as requested */
 	char unit[64]; /* what one unit of period and weight is: "ns", "cycles", "page-faults" */
 };
 
@@ -25,12 +25,12 @@ struct perf_event_spec {
  */
 enum { PERF_CLOCK_MIN_PERIOD_NS = 10000 };
 
-/* "cpu", hardware, software, cache, `subsystem:tracepoint` or rHEX; with :u behind it, in user mode only.
+/* "cpu", a hardware, software or cache event, `subsystem:tracepoint` or rHEX; with ":u" appended, in user mode only.
  * -EINVAL: unknown. */
 int perf_event_find(const char *name, struct perf_event_spec *ret, struct err *err);
 
-/* Can this machine count it? 0, or a negative errno as perf_event_open(2) says it, which also is what lack of
- * permission gives. */
+/* Can this machine count it? 0, or the negative errno of perf_event_open(2), which may also be due to lack of
+ * permission. */
 int perf_event_try(const struct perf_event_spec *event);
 
 #endif

@@ -39,13 +39,13 @@ static int explain_denied(int r, struct proc *proc, struct err *err)
 	if (geteuid() != 0 && proc_status(proc, &s) == 0 && s.euid != geteuid())
 		return err_set(err, r, "PID %d belongs to user %u: sample it as that user, or as root", proc_pid(proc),
 			       s.euid);
-	/* Above 2 is an addition of Debian's and Android's kernels. */
+	/* Only Debian's and Android's kernels have values above 2. */
 	if (geteuid() != 0 && paranoid > 2)
 		return err_set(err, r,
 			       "perf events are refused: kernel.perf_event_paranoid is %lld; run as "
 			       "root, or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=1",
 			       (long long)paranoid);
-	/* The kernel itself says EACCES; seccomp profiles of container runtimes usually say EPERM. */
+	/* The kernel itself returns EACCES; seccomp profiles of container runtimes usually return EPERM. */
 	if (r == -EPERM || own_rights().seccomp == 2)
 		return err_set(err, r,
 			       "perf_event_open is refused although kernel.perf_event_paranoid is "
@@ -58,7 +58,7 @@ static int explain_denied(int r, struct proc *proc, struct err *err)
 		       proc_pid(proc), (long long)paranoid, geteuid() == 0 ? "jsampler" : "it as root, or");
 }
 
-/* Always -EOPNOTSUPP: -EINVAL is for mistakes of the caller. */
+/* Always -EOPNOTSUPP, because -EINVAL is for the caller's mistakes. */
 static int explain_event(int r, const struct perf_config *c, struct err *err)
 {
 	if (c->event.hardware)

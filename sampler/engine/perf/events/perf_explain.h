@@ -8,12 +8,12 @@ struct err;
 struct proc;
 struct perf_config;
 
-/* Why the kernel refused, and what to do about it, in one line. They return a negative errno, `r` unless it would mislead. */
+/* Each says in one line why the kernel refused, and what to do. Returns a negative errno: `r`, unless misleading. */
 int perf_explain_open(int r, struct proc *proc, const struct perf_config *c, struct err *err);
 int perf_explain_mmap(int r, size_t bytes, struct err *err);
 int perf_explain_budget(size_t threads, size_t cpus, uint64_t limit, struct err *err);
 
-/* A number in /proc/sys/kernel, or `fallback`. */
+/* A number in /proc/sys/kernel; `fallback` if it cannot be read. */
 int64_t perf_sysctl(const char *name, int64_t fallback);
 
 #endif

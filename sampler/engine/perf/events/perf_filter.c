@@ -82,8 +82,8 @@ static int create_bitmap(void)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Puts the tid into r6 and the PID into r7, from struct bpf_pidns_info { u32 pid, tgid } on the stack at r10 - 8; returns 0 if
- * the thread is in another namespace. */
+/* Puts the tid into r6 and the PID into r7, from struct bpf_pidns_info { u32 pid, tgid } on the stack at r10 - 8; the
+ * program returns 0 if the thread is in another namespace. */
 static void emit_ids_in_ns(struct program *p, uint64_t dev, uint64_t ino)
 {
 	emit(p, STORE_U64(BPF_REG_10, -8, 0));
@@ -131,7 +131,7 @@ static void emit_bit(struct program *p, int map_fd, unsigned id)
 	emit(p, AND_IMM(BPF_REG_0, 1));
 }
 
-/* Goes on behind it for a thread of the processes that are wanted. */
+/* The program goes on only for threads of the wanted processes. */
 static void emit_group(struct program *p, pid_t tgid, int members_fd)
 {
 	if (members_fd < 0) {
@@ -160,10 +160,7 @@ struct bitmaps {
 	int skip, members;
 };
 
-/*
- * The group's id in the PID namespace that dev and ino (of its nsfs file) name. dev 0: the id is that of
- * the initial namespace.
- */
+/* tgid is in the PID namespace that dev and ino (of its nsfs file) name; dev 0: in the initial namespace. */
 static int load_for(uint64_t dev, uint64_t ino, pid_t tgid, const struct bitmaps *maps)
 {
 	struct program p = {.n = 0};
@@ -178,9 +175,9 @@ static int load_for(uint64_t dev, uint64_t ino, pid_t tgid, const struct bitmaps
 }
 
 /*
- * The helper answers for a task's own PID namespace only, so the namespace to name is the target's
- * (bpf_get_ns_current_pid_tgid in linux/kernel/bpf/helpers.c, from 5.7 on). Processes that the target starts may be in others:
- * where this program is in the initial one, it goes by the ids of that one then.
+ * The helper answers only for a task's own PID namespace, so the target's is the one to name
+ * (bpf_get_ns_current_pid_tgid() in linux/kernel/bpf/helpers.c, since 5.7). Processes that the target starts may be
+ * in others: if this program is in the initial namespace, it uses the IDs of that one instead.
  */
 static int open_program(struct proc *proc, const struct bitmaps *maps, bool *ret_global)
 {
@@ -286,7 +283,7 @@ void perf_filter_unskip(const struct perf_filter *f, pid_t tid)
 
 void perf_filter_skip_none(const struct perf_filter *f)
 {
-	/* Only pages that were written to are present, so the others are not touched. */
+	/* Only pages that were written to are present, so the other words are not touched. */
 	for (size_t i = 0; f->skip && i < WORDS; i++)
 		if (f->skip[i])
 			f->skip[i] = 0;

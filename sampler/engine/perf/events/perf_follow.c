@@ -13,8 +13,8 @@
 #include "symbolizer/target/proc.h"
 
 enum {
-	RING_BYTES = 16 << 10, /* some 200 forks and ends */
-	SCAN_SHARE = 20, /* that part of the time may be spent on looking for what is lost */
+	RING_BYTES = 16 << 10, /* about 200 forks and ends */
+	SCAN_SHARE = 20, /* at most one part in this many of the time is spent looking for what is lost */
 };
 
 static bool in_same_ns(struct proc *a, struct proc *b)
@@ -126,7 +126,8 @@ static int take_record(void *ctx, const void *bytes, size_t size)
 	return 0;
 }
 
-/* What a full ring had no room for; with very many processes that takes long, and those may fill the ring again and again. */
+/* Finds what a full ring had no room for. That takes long with very many processes, which may fill it again and
+ * again. */
 static void look_for_lost(struct perf_follow *f)
 {
 	uint64_t now = clock_monotonic_ns();

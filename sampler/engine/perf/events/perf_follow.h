@@ -13,9 +13,9 @@ struct perf_config;
 struct perf_filter;
 
 /*
- * Lets the events follow the processes that the target starts. These inherit events on threads, in the kernel. The filter of
- * events on CPUs learns of a new process as soon as the record of its fork is read: such records
- * have rings of their own, which wake their reader at once (0.1 ms).
+ * Lets the events follow the processes that the target starts. Events on threads are inherited by them in the kernel.
+ * The filter of events on CPUs learns of a new process as soon as the record of its fork is read: such records have
+ * rings of their own, which wake their reader at once (0.1 ms).
  */
 struct perf_follow {
 	struct family family;
@@ -24,11 +24,11 @@ struct perf_follow {
 	struct perf_ring *rings;
 	int *fds; /* the event of each ring */
 	size_t n;
-	bool lost; /* records, since the last look for processes that are there */
-	uint64_t scanned_ns, scan_cost_ns; /* the end of that look, and how long it took */
+	bool lost; /* records were lost since the last scan for existing processes */
+	uint64_t scanned_ns, scan_cost_ns; /* when that scan ended, and how long it took */
 };
 
-/* `cpus`: where forks are to be recorded; none where events are inherited. 0 or -errno. */
+/* `cpus`: where to record forks; none if events are inherited. 0 or -errno. */
 int perf_follow_open(struct perf_follow *f, struct proc *target, const struct perf_config *config,
 		     struct perf_filter *filter, const int *cpus, size_t n_cpus);
 void perf_follow_close(struct perf_follow *f);

@@ -89,8 +89,7 @@ static void parse_sample_id(const struct perf_layout *l, struct cursor *c, struc
 	if (type & PERF_SAMPLE_TID) {
 		pid_t pid = cursor_i32(c), tid = cursor_i32(c);
 
-		/* Not for records that name a thread themselves: EXIT the thread that
-		 * ends, FORK the new one. */
+		/* Not for records that name a thread themselves: EXIT the thread that ends, FORK the new one. */
 		if (!r->pid)
 			r->pid = pid, r->tid = tid;
 	}

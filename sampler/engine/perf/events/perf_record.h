@@ -11,17 +11,17 @@
  * enum perf_event_type in linux/perf_event.h.
  */
 
-/* How the events were opened, which decides what fields a record has. */
+/* How the events were opened, which decides the fields of a record. */
 struct perf_layout {
 	uint64_t sample_type; /* PERF_SAMPLE_*; those that perf_layout_supported() accepts */
 	unsigned n_regs; /* bits in sample_regs_user */
-	unsigned n_read; /* u64 of the read format, the count first */
+	unsigned n_read; /* u64 values in the read format, starting with the count */
 	bool sample_id_all;
 };
 
 enum perf_record_kind {
 	PERF_REC_SAMPLE,
-	PERF_REC_LOST, /* `lost`: records for which there was no room in the ring */
+	PERF_REC_LOST, /* `lost`: records that found no room in the ring */
 	PERF_REC_LOST_SAMPLES, /* `lost`: samples that the hardware dropped */
 	PERF_REC_THROTTLE,
 	PERF_REC_UNTHROTTLE,
@@ -62,8 +62,8 @@ struct perf_record {
 bool perf_layout_supported(const struct perf_layout *l);
 
 /*
- * Decodes the record that fills `size` bytes at `bytes`. -EINVAL: its size does not fit, or a field
- * points outside of it. No memory is written but *ret.
+ * Decodes the record that fills `size` bytes at `bytes`. -EINVAL: the size does not fit, or a field lies outside it.
+ * Writes no memory but *ret.
  */
 int perf_record_parse(const struct perf_layout *l, const void *bytes, size_t size, struct perf_record *ret);
 

@@ -6,9 +6,9 @@
 #include <sys/types.h>
 
 /*
- * What threads had used since the last sample of events that others took over from. New events begin with a whole period to
- * go, so each change would lose half a period in the mean, on each CPU of each thread. The events' counts say how much it was;
- * the thread's next sample stands for it too. Zero-initialise.
+ * What threads used after the last sample of events that have been replaced. New events begin with a whole period to
+ * go, so each replacement would lose half a period on average, on each CPU of each thread. The events' counts say how
+ * much it was; the thread's next sample counts for it too. Zero-initialise.
  */
 enum { RESTS = 1024 };
 
@@ -17,18 +17,18 @@ struct perf_rests {
 		pid_t tid;
 		uint64_t rest; /* in the event's unit; 0: this place is free */
 	} threads[RESTS]; /* by tid, or up to RESTS_APART places further on */
-	bool forked[RESTS]; /* by tid: such a thread has started another one, which inherited its present events */
+	bool forked[RESTS]; /* by tid: such a thread has started another one, which inherited its current events */
 };
 
-/* Where there is no room for another thread, it is lost. */
+/* The rest is lost if there is no room for another thread. */
 void perf_rests_add(struct perf_rests *r, pid_t tid, uint64_t rest);
 
-/* What there is of a thread, which is none afterwards. */
+/* Returns and removes the thread's rest. */
 uint64_t perf_rests_take(struct perf_rests *r, pid_t tid);
 
-/* Threads' events are new ones now. */
+/* The threads' events have been replaced. */
 void perf_rests_anew(struct perf_rests *r);
 void perf_rests_fork(struct perf_rests *r, pid_t tid);
-bool perf_rests_forked(const struct perf_rests *r, pid_t tid); /* it has, or one at the same place */
+bool perf_rests_forked(const struct perf_rests *r, pid_t tid); /* true for all tids of that place */
 
 #endif

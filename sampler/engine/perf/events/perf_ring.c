@@ -93,7 +93,7 @@ int perf_ring_drain(struct perf_ring *r, perf_ring_fn *fn, void *ctx)
 {
 	if (!r->head)
 		return 0;
-	/* Pairs with the barrier in perf_output_put_handle(): all records in front of head are complete. */
+	/* Pairs with the barrier in perf_output_put_handle(): all records before head are complete. */
 	uint64_t head = __atomic_load_n(r->head, __ATOMIC_ACQUIRE), tail = *r->tail, given = tail;
 	int ret = head - tail > r->size ? -EBADMSG : 0;
 
@@ -111,7 +111,7 @@ int perf_ring_drain(struct perf_ring *r, perf_ring_fn *fn, void *ctx)
 		}
 		ret = fn(ctx, whole(r, tail, h.size), h.size);
 		tail += h.size;
-		/* Early, so that there is room again in a nearly full ring while it is read. */
+		/* Early, so that a nearly full ring has room again while it is read. */
 		if (tail - given > r->size / 8) {
 			__atomic_store_n(r->tail, tail, __ATOMIC_RELEASE);
 			given = tail;

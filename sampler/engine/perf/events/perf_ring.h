@@ -19,15 +19,15 @@ struct perf_ring {
 
 /* Maps the ring of `fd`. `size`: bytes of data, a power of two of at least a page. */
 int perf_ring_open(struct perf_ring *r, int fd, size_t size);
-/* A ring in memory of the caller, for tests. `head` and `tail` count bytes and never wrap. */
+/* A ring in the caller's memory, for tests. `head` and `tail` count bytes and never wrap. */
 int perf_ring_init(struct perf_ring *r, void *data, size_t size, uint64_t *head, uint64_t *tail);
 void perf_ring_close(struct perf_ring *r);
 
-/* Maps a new ring in place of the present one, which is lost with what is in it. All events that wrote to it have to be
- * redirected. On failure it stays empty. */
+/* Maps a new ring in place of the present one, whose content is lost. All events that wrote to it have to be
+ * redirected. On failure the ring stays empty. */
 int perf_ring_renew(struct perf_ring *r, int fd);
 
-/* How many bytes the kernel has written, of which the reader knows. */
+/* Bytes written by the kernel, as far as it has published them. */
 uint64_t perf_ring_head(const struct perf_ring *r);
 
 /* Bytes that have not been read. */
@@ -37,8 +37,8 @@ uint64_t perf_ring_used(const struct perf_ring *r);
 typedef int perf_ring_fn(void *ctx, const void *record, size_t size);
 
 /*
- * Calls `fn` for each record, oldest first; the kernel gets the room back after every few records.
- * -EBADMSG: sizes make no sense, and the ring's content was dropped.
+ * Calls `fn` for each record, oldest first; the kernel gets the room back after every few records. -EBADMSG: a record
+ * size made no sense, and the ring's content was dropped.
  */
 int perf_ring_drain(struct perf_ring *r, perf_ring_fn *fn, void *ctx);
 

@@ -1,7 +1,7 @@
 #include "sampler/engine/perf/events/ring_watch.h"
 
 #define FIRST_NS UINT64_C(20000000)
-/* Threads that only wait write nothing either; reading the counts of all events takes a system call for each. */
+/* Threads that merely wait write nothing either, and reading the counts of all events takes a system call for each. */
 #define PAUSE_MAX_NS UINT64_C(1000000000)
 
 bool ring_watch_due(struct ring_watch *w, uint64_t head, uint64_t now_ns)

@@ -10,15 +10,15 @@
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 
-/* Reading costs about 0.2 ns per byte, so this is some percent of a CPU. */
+/* Reading costs about 0.2 ns per byte, so this is a few percent of a CPU. */
 #define BYTES_PER_SECOND (UINT64_C(256) << 20)
 #define MAPS_PAUSE_NS UINT64_C(5000000)
 #define MAPS_FREE_NS                                                                                                   \
 	UINT64_C(20000000) /* without a pause at first: a program that starts has new stacks all the time */
 enum {
-	PAGE = 4096, /* larger ones are read more than once */
+	PAGE = 4096, /* larger pages are read more than once */
 	MAPS_SHARE = 20, /* reading the maps may take a twentieth of the time */
-	TOUCHED_PAGE = 256, /* making a page present costs as much as reading so many bytes */
+	TOUCHED_PAGE = 256, /* making a page present costs as much as reading this many bytes */
 };
 
 static int read_maps(struct stack_rest *r)
@@ -84,7 +84,7 @@ static bool is_unchanged(const struct stack_rest *r, const struct stack_copy *co
 	uint64_t now = clock_monotonic_ns();
 	size_t from = 0;
 
-	/* The thread may have gone on while it was read. */
+	/* The thread may have moved on during the read. */
 	if (is_late(copy, now))
 		return false;
 	if (copy->in_kernel && copy->len > STACK_REST_RESULT && now < copy->time_ns + STACK_REST_AGE_NS / 10)
@@ -102,8 +102,8 @@ static bool open_memory(struct stack_rest *r)
 }
 
 /*
- * Reads the copied part again, and `len` bytes behind it, with one call so that as little as possible happens in between. Returns
- * how many of the latter; negative: none can be used.
+ * Reads the copied part again, and `len` bytes beyond it, in one call so that as little as possible happens in
+ * between. Returns how many of those bytes were read; negative: none can be used.
  */
 static ssize_t read_again(struct stack_rest *r, const struct stack_copy *copy, uint8_t *dst, size_t len,
 			  uint64_t now_ns)
@@ -168,8 +168,8 @@ void stack_rest_done(struct stack_rest *r)
 /* --- Ends */
 
 /*
- * glibc keeps a thread's control block at the upper end of its stack, aligned to 64 bytes. Words 0 and 2 hold the address of
- * the block itself (tcbhead_t in sysdeps/x86_64/nptl/tls.h).
+ * glibc keeps a thread's control block at the upper end of its stack, aligned to 64 bytes. Words 0 and 2 hold the
+ * address of the block itself (tcbhead_t in sysdeps/x86_64/nptl/tls.h).
  */
 enum {
 	ALIGN = 64,

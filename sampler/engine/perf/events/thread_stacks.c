@@ -3,11 +3,11 @@
 enum {
 	SIZE_MIN = 4096,
 	SIZE_STEP = 256,
-	/* Together with SIZE_STEP less than the 2,304 bytes of the control block at the end of a thread's stack (struct
-	 * pthread of glibc on x86-64): behind it there is usually a guard page, and running into that costs the
-	 * kernel 1.6 us. */
+	/* Together with SIZE_STEP less than the 2,304 bytes of the control block at the end of a thread's stack
+	 * (struct pthread of glibc on x86-64): beyond it there is usually a guard page, and running into that costs
+	 * the kernel 1.6 us. */
 	ROOM_MAX = 1792,
-	FIRST_SAMPLES = 64, /* enough of a thread whose depth hardly varies */
+	FIRST_SAMPLES = 64, /* enough for a thread whose depth hardly varies */
 	LATER_SAMPLES = 1024,
 };
 #define FIRST_NS UINT64_C(250000000)
@@ -59,7 +59,7 @@ static bool hardly_varies(const struct thread_stack *t)
 	return t->deepest - t->shallowest <= t->deepest / 8;
 }
 
-/* At the end of its window: is a smaller size enough? */
+/* At the end of the thread's window: is a smaller size enough? */
 static bool decide(struct thread_stack *t, uint32_t common)
 {
 	uint32_t now = size_now(t, common), want;
@@ -72,7 +72,7 @@ static bool decide(struct thread_stack *t, uint32_t common)
 	}
 	want = size_for(t);
 	start_window(t);
-	/* A small gain is not worth new events. */
+	/* A small gain does not justify new events. */
 	if (want > now / 4 * 3)
 		return false;
 	t->size = want;
@@ -92,7 +92,7 @@ static bool decide_all(struct thread_stacks *s, uint32_t common, uint64_t now_ns
 	return any;
 }
 
-/* What was learnt of depths is not true any more, and most likely not for other threads either. */
+/* What was learnt about depths no longer holds, and most likely not for other threads either. */
 static void take_back(struct thread_stacks *s, pid_t tid)
 {
 	for (unsigned i = 0; i < THREAD_STACKS; i++) {
@@ -111,7 +111,7 @@ bool thread_stacks_note(struct thread_stacks *s, const struct stack_use *u, uint
 		s->next_ns = now_ns + FIRST_NS;
 	}
 	if (u->cut && thread_stacks_is_own(u, common)) {
-		/* Further samples of the old events show nothing new, unless new events were refused. */
+		/* Further samples of the old events show nothing new, unless opening new ones was refused. */
 		bool news = !t->stays || now_ns >= s->next_ns;
 
 		take_back(s, u->tid);

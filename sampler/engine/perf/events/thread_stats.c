@@ -23,7 +23,7 @@ static void forget(struct thread_stat *s)
 	s->tid = 0;
 }
 
-/* The thread's file, with which another's may have to be closed. NULL: it cannot be opened. */
+/* Opens the thread's file, for which another thread's may have to be closed. NULL: it cannot be opened. */
 static struct thread_stat *open_stat(struct thread_stats *t, struct proc *p, pid_t tid)
 {
 	struct thread_stat *s;
@@ -39,7 +39,7 @@ static struct thread_stat *open_stat(struct thread_stats *t, struct proc *p, pid
 	return s->tid ? s : NULL;
 }
 
-/* False: the thread of that number has ended, or there is nothing to read. */
+/* False: the thread with that tid has ended, or there is nothing to read. */
 static bool read_cpu(const struct thread_stat *s, int *ret)
 {
 	char text[TEXT];
@@ -66,7 +66,7 @@ int thread_stats_cpu(struct thread_stats *t, struct proc *p, pid_t tid, int *ret
 	if (s && read_cpu(s, ret))
 		return 0;
 	if (s)
-		forget(s); /* another thread may have the number now */
+		forget(s); /* another thread may have the tid now */
 	return -ESRCH;
 }
 

@@ -6,17 +6,17 @@
 struct proc;
 
 /*
- * The CPUs that threads last ran on, by files of /proc that stay open where it takes a deputy to open them (deputy.h): a reader
- * that keeps a CPU from the sampled thread cannot wait for another process. Elsewhere, files are opened at each look.
- * Zero-initialise; not thread-safe.
+ * The CPUs that threads last ran on, from files in /proc. Where opening these takes a deputy (deputy.h) they stay
+ * open, because a reader that keeps a CPU from the sampled thread cannot wait for another process. Otherwise they are
+ * opened at each look. Zero-initialise; not thread-safe.
  */
 enum { THREAD_STATS = 256 }; /* files at a time */
 
 struct thread_stats {
-	struct thread_stat *files; /* THREAD_STATS, when first needed */
+	struct thread_stat *files; /* THREAD_STATS of them, allocated when first needed */
 };
 
-/* Opens the thread's file, if that is to be done ahead. */
+/* Opens the thread's file if it has to be opened ahead. */
 void thread_stats_learn(struct thread_stats *t, struct proc *p, pid_t tid);
 int thread_stats_cpu(struct thread_stats *t, struct proc *p, pid_t tid, int *ret); /* 0 or -errno */
 void thread_stats_done(struct thread_stats *t);

@@ -109,7 +109,7 @@ int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, str
 		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_set(err, -errno, "cannot set no_new_privs: %m");
-	r = landlock_close();
+	r = landlock_close(-1);
 	ret->landlock = r < 0 ? r : 0;
 	ret->filter = system_calls_filter(work, socket);
 	return 0;

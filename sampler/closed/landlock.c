@@ -9,6 +9,7 @@
 /* asm/unistd_64.h of Linux 5.13; older headers lack them. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
 #define SYS_landlock_restrict_self 446
 #endif
 
@@ -18,6 +19,22 @@ struct rights {
 };
 
 enum { GET_VERSION = 1 }; /* LANDLOCK_CREATE_RULESET_VERSION */
+
+/* struct landlock_path_beneath_attr, and what it allows: LANDLOCK_ACCESS_FS_*. */
+struct beneath {
+	uint64_t allowed;
+	int32_t dir;
+} __attribute__((packed));
+
+enum {
+	PATH_BENEATH = 1, /* LANDLOCK_RULE_PATH_BENEATH */
+	WRITE_FILE = 1 << 1,
+	READ_FILE = 1 << 2,
+	READ_DIR = 1 << 3,
+	REMOVE_FILE = 1 << 5,
+	MAKE_REG = 1 << 8,
+	TRUNCATE = 1 << 14, /* version 3 */
+};
 
 /* What each version can refuse: this many bits, from bit 0 on. */
 static const struct {
@@ -37,15 +54,30 @@ static uint64_t bits(int n)
 	return (UINT64_C(1) << n) - 1;
 }
 
-static int create(int version)
+/* A ruleset that refuses all it can, with what it may refuse of files in *ret_files. */
+static int create(int version, uint64_t *ret_files)
 {
 	struct rights r;
 	size_t i = 0;
+	long fd;
 
 	while (known[i].version > version)
 		i++;
 	r = (struct rights){bits(known[i].files), bits(known[i].network), bits(known[i].scoped)};
-	return (int)syscall(SYS_landlock_create_ruleset, &r, known[i].size, 0);
+	*ret_files = r.files;
+	fd = syscall(SYS_landlock_create_ruleset, &r, known[i].size, 0);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* What the kernel does not refuse must not be allowed either. */
+static int allow_beneath(int ruleset, int dir, uint64_t files)
+{
+	const struct beneath b = {
+		files & (WRITE_FILE | READ_FILE | READ_DIR | REMOVE_FILE | MAKE_REG | TRUNCATE),
+		dir,
+	};
+
+	return syscall(SYS_landlock_add_rule, ruleset, PATH_BENEATH, &b, 0) < 0 ? -errno : 0;
 }
 
 int landlock_version(void)
@@ -55,15 +87,20 @@ int landlock_version(void)
 	return v < 0 ? -errno : v == 0 ? -ENOSYS : (int)v;
 }
 
-int landlock_close(void)
+int landlock_close(int dir)
 {
-	int version = landlock_version(), fd = version < 0 ? -1 : create(version), r;
+	int version = landlock_version(), fd, r = 0;
+	uint64_t files;
 
 	if (version < 0)
 		return version;
+	fd = create(version, &files);
 	if (fd < 0)
-		return -errno;
-	r = syscall(SYS_landlock_restrict_self, fd, 0) < 0 ? -errno : version;
+		return fd;
+	if (dir >= 0)
+		r = allow_beneath(fd, dir, files);
+	if (r == 0)
+		r = syscall(SYS_landlock_restrict_self, fd, 0) < 0 ? -errno : version;
 	close(fd);
 	return r;
 }

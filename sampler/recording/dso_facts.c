@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/recording/encode.h"
 #include "sampler/recording/format.h"
+#include "symbolizer/base/encode.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/base/map.h"
 #include "symbolizer/target/arch.h"

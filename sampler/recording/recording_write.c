@@ -7,10 +7,10 @@
 #include <zstd.h>
 
 #include "sampler/recording/dso_facts.h"
-#include "sampler/recording/encode.h"
 #include "sampler/recording/format.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/encode.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/map.h"
 #include "symbolizer/base/vec.h"

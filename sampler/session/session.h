@@ -72,6 +72,12 @@ struct session_live session_live(struct session *s);
 
 /* The result so far, named. The caller frees it (named_profile_free()). */
 int session_result(struct session *s, struct named_profile **ret, struct err *err);
+/*
+ * The same of what was counted since the last call, or since sampling began; counting begins anew. Readers and copies
+ * stay, so it costs no more than naming what is new. In the thread of session_run(), between two samples (not from a
+ * part); not with children, slices or a snapshot. On failure, nothing has changed.
+ */
+int session_take(struct session *s, struct named_profile **ret, struct err *err);
 /* From any thread: makes naming finish soon. Frames that have no name by then get none, and are counted. */
 void session_end_naming(struct session *s);
 

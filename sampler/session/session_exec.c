@@ -19,15 +19,12 @@ enum { EPOCHS_MAX = 16 };
 static int close_epoch(struct session *s, struct err *err)
 {
 	struct named_builder *b = named_builder_new();
-	struct profile *fresh = profile_new(s->o.profile);
-	struct profile_totals t = profile_totals(s->profile);
+	struct profile *fresh = session_new_profile(s);
 	struct named_profile *np;
 
 	session_read_kallsyms(s);
 	if (b)
 		named_builder_meta(b)->slice_ns = profile_slice_ns(s->profile);
-	if (fresh)
-		profile_slices(fresh, profile_slice_ns(s->profile), s->sliced_from_ns);
 	/* It is not known yet whether child processes will have samples. */
 	if (!b || !fresh || session_name_view(s, b, s->o.show.process_root || s->children) < 0 ||
 	    !(np = named_builder_take(b))) {
@@ -42,11 +39,7 @@ static int close_epoch(struct session *s, struct err *err)
 	}
 	if (s->epochs.n >= EPOCHS_MAX && session_merge_named(&s->epochs, profile_slice_ns(s->profile)) < 0)
 		log_warn("out of memory for what was sampled in programs that called execve");
-	t.truncated += s->named_cut;
-	s->named_cut = 0;
-	profile_totals_add(&s->old_totals, &t);
-	profile_free(s->profile);
-	s->profile = fresh;
+	session_replace_profile(s, fresh);
 	return 0;
 }
 

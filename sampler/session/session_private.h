@@ -33,7 +33,7 @@ typedef VEC(struct named_profile *) named_profiles;
 /*
  * What the files of a session share. session_open.c: everything that takes privileges; session.c: start, run, end;
  * session_sample.c: what the engine delivers; session_wish.c: what the engine is asked for; session_exec.c: one address
- * space after the other; session_forget.c: frees copies of code and methods; session_name.c: from keys to names, the
+ * space after the other; session_take.c: one profile after the other; session_forget.c: frees copies of code and methods; session_name.c: from keys to names, the
  * result; session_bridge.c: the bridge in the target; children.c: the processes that the target starts. Features that
  * only observe samples are parts (part.h).
  */
@@ -67,7 +67,12 @@ struct session {
 	int kallsyms_fd; /* opened while that is permitted; -1: already read, or not wanted */
 	struct kallsyms *kallsyms; /* NULL: not permitted, or kernel frames not wanted */
 	named_profiles epochs; /* what was sampled before an execve(), named */
-	struct profile_totals old_totals; /* of `epochs` */
+	struct profile_totals old_totals; /* of these, and of what session_take() has given away */
+	struct session_taken { /* what was known at the last session_take() */
+		uint64_t ns, realtime_ns; /* 0: there was none */
+		uint64_t lost;
+		struct profile_totals totals;
+	} taken;
 	bool before_exec; /* launched command, not executed yet: see session_options.launched */
 	uint64_t named_cut; /* samples whose stacks the last naming cut to o.profile.depth */
 	struct bridge *bridge; /* NULL: not used */
@@ -128,6 +133,10 @@ bool session_missed_exec(struct session *s, const struct raw_sample *sample);
 void session_begin_alone(struct session *s);
 void session_note_alone(struct session *s, pid_t pid, const char *comm);
 void session_end_alone(struct session *s);
+
+/* session_take.c */
+struct profile *session_new_profile(const struct session *s); /* an empty one like the present; NULL: out of memory */
+void session_replace_profile(struct session *s, struct profile *fresh); /* totals are kept */
 
 /* session_forget.c: between two samples */
 void session_forget(struct session *s);

@@ -1,3 +1,7 @@
 js_unit_test(identity js_identity)
 js_unit_test(rules js_rules)
 js_unit_test(config js_config)
+js_unit_test(governor js_governor)
+js_unit_test(feed js_feed)
+js_unit_test(notify js_service)
+js_unit_test(supervise js_supervise)

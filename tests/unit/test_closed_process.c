@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -299,7 +300,7 @@ static void close_files(void)
 {
 	int null = open("/dev/null", O_WRONLY);
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || landlock_close() < 1)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || landlock_close(-1) < 1)
 		_exit(9);
 	if (open("/dev/null", O_RDONLY) >= 0 || errno != EACCES)
 		_exit(10);
@@ -320,6 +321,52 @@ static void landlock_closes_files(void **state)
 	assert_int_equal(run(close_files, said, sizeof(said)), 0);
 }
 
+static char kept[] = "/tmp/jsampler-closed-XXXXXX";
+
+/* errno of opening; 0: it worked. */
+static int opens(const char *path, int flags)
+{
+	int fd = open(path, flags, 0600);
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+/* With the directory as an exception: a store can be kept in it, and nothing else. */
+static void close_but(void)
+{
+	int dir = open(kept, O_RDONLY | O_DIRECTORY);
+
+	if (dir < 0 || chdir(kept) < 0 || symlink("/etc/passwd", "out") < 0)
+		_exit(9);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || landlock_close(dir) < 1)
+		_exit(10);
+	if (opens("a", O_RDWR | O_CREAT) || opens("a", O_RDWR) || truncate("a", 10) < 0 || rename("a", "b") < 0)
+		_exit(11);
+	if (opens(kept, O_RDONLY | O_DIRECTORY) || unlink("b") < 0)
+		_exit(12);
+	if (opens("out", O_RDONLY) != EACCES || opens("../x", O_WRONLY | O_CREAT) != EACCES ||
+	    opens("/tmp", O_RDONLY) != EACCES)
+		_exit(13);
+	if (mkdir("d", 0700) == 0 || symlink("x", "s") == 0 || mkfifo("f", 0600) == 0 || rename("out", "../out") == 0)
+		_exit(14);
+	_exit(unlink("out") == 0 ? 0 : 15);
+}
+
+static void landlock_leaves_a_directory(void **state)
+{
+	char said[512];
+
+	(void)state;
+	if (landlock_version() < 0)
+		skip();
+	assert_non_null(mkdtemp(kept));
+	assert_int_equal(run(close_but, said, sizeof(said)), 0);
+	assert_int_equal(rmdir(kept), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +378,7 @@ int main(void)
 		cmocka_unit_test(abort_is_abort),
 		cmocka_unit_test(what_is_refused_is_said),
 		cmocka_unit_test(landlock_closes_files),
+		cmocka_unit_test(landlock_leaves_a_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

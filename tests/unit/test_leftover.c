@@ -54,6 +54,26 @@ static void test_without_a_sample(void **state)
 	leftovers_free(l);
 }
 
+/* The samples before are named: one of those that follow gets what is left, and no more than that. */
+static void test_renewed(void **state)
+{
+	struct leftovers *l = leftovers_new();
+	struct leftover o;
+
+	(void)state;
+	leftovers_sample(l, 7, 10 * MS, 3, 100);
+	leftovers_sample(l, 8, 10 * MS, 3, 100);
+	leftovers_renew(l);
+	assert_false(leftovers_drawn(l, 7, &o));
+	leftovers_sample(l, 7, 10 * MS, 4, 200);
+	ended(l, 7, 25 * MS, 5 * MS, SECOND);
+	ended(l, 8, 15 * MS, 5 * MS, SECOND);
+	assert_true(leftovers_next(l, UINT64_MAX, &o));
+	assert_true(o.tid == 7 && o.stack == 4 && o.sampled_ns == 5 * MS);
+	assert_false(leftovers_next(l, UINT64_MAX, &o));
+	leftovers_free(l);
+}
+
 /* Of four samples that were due, three were of the kernel: so is that part of what is left. */
 static void test_kernel(void **state)
 {
@@ -124,9 +144,13 @@ static void test_forget(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_cpus), cmocka_unit_test(test_without_a_sample),
-		cmocka_unit_test(test_kernel),   cmocka_unit_test(test_more_than_was_used),
-		cmocka_unit_test(test_draw),     cmocka_unit_test(test_forget),
+		cmocka_unit_test(test_two_cpus),
+		cmocka_unit_test(test_without_a_sample),
+		cmocka_unit_test(test_renewed),
+		cmocka_unit_test(test_kernel),
+		cmocka_unit_test(test_more_than_was_used),
+		cmocka_unit_test(test_draw),
+		cmocka_unit_test(test_forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,11 +11,11 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "sampler/recording/encode.h"
 #include "sampler/recording/format.h"
 #include "sampler/recording/recording.h"
 #include "sampler/recording/recording_writer.h"
 #include "symbolizer/base/buf.h"
+#include "symbolizer/base/encode.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/native/cfi/cfi_row.h"
 #include "symbolizer/native/dso.h"

@@ -131,6 +131,32 @@ static void idle(void **state)
 	assert_non_null(strstr(why, "by rule 'roots' before it"));
 }
 
+/* What is sampled by any labels that are not known must not be left out by those that are. */
+static void known_in_part(void **state)
+{
+	static const char *const known[] = {"user", "unit", NULL};
+	static const struct label jenkins[] = {{"user", "jenkins"}}, root[] = {{"user", "root"}},
+				  tom[] = {{"user", "tom"}};
+	struct rules *r = new_rules(state);
+
+	assert_false(rules_leave_out(r, jenkins, 1, known));
+	rule(r, "units", "unit", "*");
+	rule(r, "perhaps out", "service", "a");
+	rules_last(r)->leave_out = true;
+	rule(r, "builds", "user", "jenkins");
+	rules_last(r)->leave_out = true;
+	assert_true(rules_leave_out(r, jenkins, 1, known));
+	assert_false(rules_leave_out(r, root, 1, known));
+	rule(r, "perhaps in", "service", "b");
+	assert_int_equal(rules_condition(r, "user", "root", NULL), 0);
+	rule(r, "rest", NULL, NULL);
+	rules_last(r)->leave_out = true;
+	assert_true(rules_leave_out(r, jenkins, 1, known));
+	assert_false(rules_leave_out(r, root, 1, known));
+	assert_true(rules_leave_out(r, tom, 1, known));
+	assert_true(rules_leave_out(r, NULL, 0, known));
+}
+
 /* As many rules as there may be, each as dear as it can be, on values as long as labels get. */
 static void bounded(void **state)
 {
@@ -164,7 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(first_decides, done), cmocka_unit_test_teardown(conditions, done),
 		cmocka_unit_test_teardown(refused, done),       cmocka_unit_test_teardown(idle, done),
-		cmocka_unit_test_teardown(bounded, done),
+		cmocka_unit_test_teardown(known_in_part, done), cmocka_unit_test_teardown(bounded, done),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

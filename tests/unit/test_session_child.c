@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/model/named_profile.h"
+#include "sampler/profile/named_builder.h"
 #include "sampler/session/children.h"
 #include "sampler/session/parts/unsampled.h"
 #include "sampler/session/session_private.h"
@@ -202,6 +204,50 @@ static void test_a_number_is_given_again(void **state)
 	close_sessions();
 }
 
+static uint64_t samples_of(const struct named_profile *np)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < np->n_samples; i++)
+		n += np->samples[i].count;
+	return n;
+}
+
+/* Each profile has what came since the one before, with the names that are known, and nothing is counted twice. */
+static void test_taken_one_after_the_other(void **state)
+{
+	struct named_profile *first, *second, *none;
+	struct session_summary sum;
+
+	(void)state;
+	open_child(false);
+	sample(10 * MS);
+	profile_set_thread_name(child->profile, child->pid, child->pid, "worker-1");
+	stats.lost = 5;
+	assert_int_equal(session_take(child, &first, NULL), 0);
+	sample(10 * MS);
+	sample(10 * MS);
+	stats.lost = 7;
+	assert_int_equal(session_take(child, &second, NULL), 0);
+	assert_int_equal(session_take(child, &none, NULL), 0);
+	assert_int_equal(samples_of(first), 1);
+	assert_int_equal(samples_of(second), 2);
+	assert_int_equal(samples_of(none), 0);
+	assert_true(first->meta.lost == 5 && second->meta.lost == 2 && none->meta.lost == 0);
+	assert_int_equal(second->meta.complete + second->meta.incomplete, 2);
+	assert_in_range(first->meta.duration_ns, 100 * S, 200 * S);
+	assert_true(second->meta.duration_ns < 50 * S);
+	assert_true(second->meta.start_realtime_ns >= first->meta.start_realtime_ns + 100 * S ||
+		    !first->meta.start_realtime_ns);
+	assert_string_equal(profile_thread_name(child->profile, child->pid, child->pid), "worker-1");
+	sum = session_summary(child);
+	assert_true(sum.totals.samples == 3 && sum.totals.weight == 30 * MS);
+	named_profile_free(first);
+	named_profile_free(second);
+	named_profile_free(none);
+	close_child();
+}
+
 /* As in a container. For good, so this test is the last one. */
 static void refuse_perf(void)
 {
@@ -243,6 +289,7 @@ int main(void)
 		cmocka_unit_test(test_time_without_samples),
 		cmocka_unit_test(test_time_without_samples_of_a_process_that_is_gone),
 		cmocka_unit_test(test_nothing_is_missing_where_that_is_not_known),
+		cmocka_unit_test(test_taken_one_after_the_other),
 		cmocka_unit_test(test_a_number_is_given_again),
 		cmocka_unit_test(test_not_followed_where_perf_is_refused),
 	};

@@ -143,6 +143,43 @@ struct rule_choice rules_choose(struct rules *r, const struct label *labels, siz
 	return r->v[decides]->choice;
 }
 
+enum met { NOT_MET, MAY_BE_MET, MET };
+
+static bool is_among(const char *key, const char *const *keys)
+{
+	while (*keys && strcmp(*keys, key) != 0)
+		keys++;
+	return *keys;
+}
+
+static enum met conditions_met(const struct rule *rule, const struct label *labels, size_t n, const char *const *known)
+{
+	enum met met = MET;
+
+	for (size_t i = 0; i < rule->n_conditions; i++) {
+		const struct label *c = &rule->conditions[i];
+		const char *value = value_of(labels, n, c->key);
+
+		if (!is_among(c->key, known))
+			met = MAY_BE_MET;
+		else if (!value || !glob_matches(c->value, value))
+			return NOT_MET;
+	}
+	return met;
+}
+
+/* A rule that may decide leaves it open, unless it would leave the target out: then those behind it decide. */
+bool rules_leave_out(const struct rules *r, const struct label *labels, size_t n, const char *const *known)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		enum met met = conditions_met(r->v[i], labels, n, known);
+
+		if (met == MET || (met == MAY_BE_MET && !r->v[i]->choice.leave_out))
+			return r->v[i]->choice.leave_out;
+	}
+	return false;
+}
+
 static const char *missing_label(const struct rule *rule)
 {
 	for (size_t i = 0; i < rule->n_conditions; i++)

@@ -47,6 +47,12 @@ struct rule_choice *rules_last(struct rules *r); /* to be filled in; NULL: there
  */
 struct rule_choice rules_choose(struct rules *r, const struct label *labels, size_t n);
 
+/*
+ * Whoever knows only some labels of a target, `known` (NULL behind the last key), asks whether it is left out whatever the others are. Notes
+ * nothing.
+ */
+bool rules_leave_out(const struct rules *r, const struct label *labels, size_t n, const char *const *known);
+
 /* Why rule i has decided on no target so far, as a sentence that names it. False: it has. */
 bool rules_idle(const struct rules *r, size_t i, char *dst, size_t size);
 

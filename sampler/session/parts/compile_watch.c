@@ -74,6 +74,16 @@ static void exec(void *part)
 	begin(w, w->start_ns, w->now_and_then);
 }
 
+static void renewed(void *part, const struct profile *old, struct profile *fresh)
+{
+	struct compile_watch *w = part;
+
+	(void)old, (void)fresh;
+	w->frames = 0;
+	for (size_t i = 0; i < w->methods.n; i++)
+		w->methods.v[i].interpreted = false;
+}
+
 static void close_part(void *part)
 {
 	exec(part);
@@ -253,5 +263,6 @@ const struct part_ops compile_watch_part = {
 	.forgotten = forgotten,
 	.name = name,
 	.exec = exec,
+	.renewed = renewed,
 	.close = close_part,
 };

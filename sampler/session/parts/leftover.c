@@ -44,6 +44,12 @@ void leftovers_forget(struct leftovers *l)
 	l->ended = NULL;
 }
 
+void leftovers_renew(struct leftovers *l)
+{
+	for (struct left *t = NULL; (t = tid_map_next(&l->by_tid, t));)
+		t->samples = 0;
+}
+
 void leftovers_free(struct leftovers *l)
 {
 	if (l)
@@ -174,6 +180,12 @@ static void exec(void *part)
 	leftovers_forget(part);
 }
 
+static void renewed(void *part, const struct profile *old, struct profile *fresh)
+{
+	(void)old, (void)fresh;
+	leftovers_renew(part);
+}
+
 static void close_part(void *part)
 {
 	leftovers_free(part);
@@ -183,5 +195,6 @@ const struct part_ops leftovers_part = {
 	.counted = counted,
 	.thread_ended = thread_ended,
 	.exec = exec,
+	.renewed = renewed,
 	.close = close_part,
 };

@@ -36,8 +36,10 @@ extern const struct part_ops leftovers_part; /* notes samples; to be closed */
 void leftovers_sample(struct leftovers *l, pid_t tid, uint64_t weight, uint32_t stack, uint64_t time_ns);
 void leftovers_ended(struct leftovers *l, const struct engine_ended *e);
 void leftovers_drop(struct leftovers *l, pid_t tid); /* of a thread that did not end by leftovers_ended() */
-/* Stacks have new numbers: forgets what is known of threads. */
+/* Another address space: forgets what is known of threads. */
 void leftovers_forget(struct leftovers *l);
+/* Stacks have new numbers: a leftover can go to samples that follow only. */
+void leftovers_renew(struct leftovers *l);
 
 /*
  * Takes the leftover of a thread that ended at least a second before `now_ns`, since samples of

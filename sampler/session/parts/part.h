@@ -46,6 +46,8 @@ struct part_ops {
 	 * closed.
 	 */
 	void (*exec)(void *part);
+	/* What was counted in `old` is named; counting begins anew in `fresh`, with other numbers of stacks and frames. */
+	void (*renewed)(void *part, const struct profile *old, struct profile *fresh);
 	void (*ended)(void *part); /* sampling has ended */
 	void (*close)(void *part); /* the last call: frees the part */
 };

@@ -195,6 +195,19 @@ static void exec(void *part)
 	threads_rename_all(part);
 }
 
+/* Of threads that are still there; those of others are in the profile that had their samples. */
+static void renewed(void *part, const struct profile *old, struct profile *fresh)
+{
+	struct threads *t = part;
+
+	for (struct known_thread *th = NULL; (th = tid_map_next(&t->by_tid, th));) {
+		const char *name = profile_thread_name(old, t->pid, tid_map_tid(th));
+
+		if (name)
+			profile_set_thread_name(fresh, t->pid, tid_map_tid(th), name);
+	}
+}
+
 static void close_part(void *part)
 {
 	struct threads *t = part;
@@ -206,5 +219,6 @@ static void close_part(void *part)
 const struct part_ops threads_part = {
 	.thread_ended = thread_ended,
 	.exec = exec,
+	.renewed = renewed,
 	.close = close_part,
 };

@@ -413,12 +413,20 @@ static void counted(void *part, const struct sampled *s)
 	unsampled_sample(part, s->raw->tid, s->raw->weight, s->stack, s->raw->time_ns);
 }
 
-/* Stacks have new numbers: another profile begins. */
+/* Another address space, and another profile. */
 static void exec(void *part)
 {
 	struct unsampled *u = part;
 
 	leftovers_forget(u->leftovers);
+}
+
+static void renewed(void *part, const struct profile *old, struct profile *fresh)
+{
+	struct unsampled *u = part;
+
+	(void)old, (void)fresh;
+	leftovers_renew(u->leftovers);
 }
 
 static void close_part(void *part)
@@ -429,5 +437,6 @@ static void close_part(void *part)
 const struct part_ops unsampled_part = {
 	.counted = counted,
 	.exec = exec,
+	.renewed = renewed,
 	.close = close_part,
 };

@@ -1,12 +1,12 @@
-#ifndef JS_RECORDING_ENCODE_H
-#define JS_RECORDING_ENCODE_H
+#ifndef JS_BASE_ENCODE_H
+#define JS_BASE_ENCODE_H
 
 #include <stdint.h>
 #include <string.h>
 
 #include "symbolizer/base/buf.h"
 
-/* Appends little-endian numbers to a buf; the program runs on little-endian processors only. */
+/* Appends little-endian numbers to a buf (cursor.h reads them); the program runs on little-endian processors only. */
 static inline void put_u8(struct buf *b, uint8_t v)
 {
 	buf_add(b, &v, sizeof(v));

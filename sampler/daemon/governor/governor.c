@@ -1,0 +1,243 @@
+#include "sampler/daemon/governor/governor.h"
+
+#include <stdlib.h>
+
+#include "symbolizer/base/vec.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define URGENT_NS (2 * SECOND_NS)
+#define HOLD_MIN_NS GOVERNOR_WINDOW_NS
+#define HOLD_MAX_NS (32 * GOVERNOR_WINDOW_NS)
+enum { MILLION = 1000000, URGENT_TIMES = 4 };
+
+struct target {
+	uint64_t id;
+	uint32_t wanted, divisor; /* wanted: the least that it may have; divisor is twice, four times, ... as much */
+	uint64_t cpu_ns, from_ns; /* what it has cost so far, and until the window began */
+	uint64_t lowered_ns, hold_ns; /* not raised until hold_ns after it was lowered */
+	uint64_t raised_ns; /* since it was lowered; 0: not */
+	uint64_t cost; /* expected, in millionths of a core; of the present step */
+};
+
+struct governor {
+	struct governor_options o;
+	VEC(struct target) targets;
+	struct {
+		bool open;
+		uint64_t began_ns, own_ns; /* when, and the daemon's CPU time then */
+	} window;
+	uint64_t last_own_ns;
+	uint64_t own_cpu;
+	bool helpless;
+};
+
+struct governor *governor_new(const struct governor_options *o)
+{
+	struct governor *g = calloc(1, sizeof(*g));
+
+	if (g)
+		g->o = *o;
+	return g;
+}
+
+void governor_free(struct governor *g)
+{
+	if (!g)
+		return;
+	vec_done(&g->targets);
+	free(g);
+}
+
+static struct target *find(struct governor *g, uint64_t id)
+{
+	for (size_t i = 0; i < g->targets.n; i++)
+		if (g->targets.v[i].id == id)
+			return &g->targets.v[i];
+	return NULL;
+}
+
+static bool above_floor(const struct governor *g, uint32_t divisor)
+{
+	return (uint64_t)divisor * g->o.floor_hz <= g->o.base_hz;
+}
+
+uint32_t governor_add(struct governor *g, uint64_t target, uint32_t wanted_hz)
+{
+	uint32_t wanted = wanted_hz && wanted_hz < g->o.base_hz ? (g->o.base_hz + wanted_hz - 1) / wanted_hz : 1;
+	struct target t = {.id = target, .hold_ns = HOLD_MIN_NS};
+
+	while (wanted > 1 && !above_floor(g, wanted))
+		wanted--;
+	t.wanted = t.divisor = wanted;
+	return vec_push(&g->targets, t) ? wanted : 0;
+}
+
+void governor_remove(struct governor *g, uint64_t target)
+{
+	struct target *t = find(g, target);
+
+	if (t)
+		*t = g->targets.v[--g->targets.n];
+}
+
+void governor_cost(struct governor *g, uint64_t target, uint64_t cpu_ns)
+{
+	struct target *t = find(g, target);
+
+	if (!t)
+		return;
+	if (cpu_ns < t->cpu_ns) /* counted anew, by a new process */
+		t->from_ns = 0;
+	t->cpu_ns = cpu_ns;
+}
+
+static void begin_window(struct governor *g, uint64_t now_ns, uint64_t own_ns)
+{
+	g->window.open = true;
+	g->window.began_ns = now_ns;
+	g->window.own_ns = own_ns;
+	for (size_t i = 0; i < g->targets.n; i++)
+		g->targets.v[i].from_ns = g->targets.v[i].cpu_ns;
+}
+
+static uint64_t share(uint64_t cpu_ns, uint64_t elapsed_ns)
+{
+	return (uint64_t)((unsigned __int128)cpu_ns * MILLION / elapsed_ns);
+}
+
+static uint64_t mark(const struct governor *g)
+{
+	return g->o.cpu_limit / 5 * 4;
+}
+
+struct changes {
+	struct governor *g;
+	void (*tell)(void *ctx, const struct governor_change *c);
+	void *ctx;
+	uint64_t now_ns, own_cpu; /* own_cpu: as measured */
+	bool any;
+};
+
+static void set(struct changes *c, struct target *t, uint32_t divisor)
+{
+	const struct governor_change change = {t->id, t->divisor, divisor, c->own_cpu};
+
+	t->divisor = divisor;
+	c->any = true;
+	c->tell(c->ctx, &change);
+}
+
+static void lower(struct changes *c, struct target *t)
+{
+	bool soon = c->now_ns - t->raised_ns < 4 * t->hold_ns;
+
+	if (t->raised_ns) {
+		t->hold_ns = !soon ? HOLD_MIN_NS : t->hold_ns * 2 < HOLD_MAX_NS ? t->hold_ns * 2 : HOLD_MAX_NS;
+		t->raised_ns = 0;
+	}
+	t->lowered_ns = c->now_ns;
+	t->cost /= 2;
+	set(c, t, t->divisor * 2);
+}
+
+/* The dearest of those that may have a larger divisor. */
+static struct target *dearest(struct governor *g)
+{
+	struct target *best = NULL;
+
+	for (size_t i = 0; i < g->targets.n; i++) {
+		struct target *t = &g->targets.v[i];
+
+		if (t->cost && above_floor(g, t->divisor * 2) && (!best || t->cost > best->cost))
+			best = t;
+	}
+	return best;
+}
+
+static void save(struct changes *c)
+{
+	uint64_t expected = c->own_cpu;
+	struct target *t;
+
+	while (expected > mark(c->g) && (t = dearest(c->g))) {
+		expected -= t->cost / 2 < expected ? t->cost / 2 : expected;
+		lower(c, t);
+	}
+	c->g->helpless = !c->any;
+}
+
+/* Whoever is sampled least; among equals the cheapest. Only what fits into `room`. */
+static struct target *most_lowered(struct changes *c, uint64_t room)
+{
+	struct governor *g = c->g;
+	struct target *best = NULL;
+
+	for (size_t i = 0; i < g->targets.n; i++) {
+		struct target *t = &g->targets.v[i];
+		bool may = t->divisor > t->wanted && t->cost <= room && c->now_ns - t->lowered_ns >= t->hold_ns;
+
+		if (may &&
+		    (!best || t->divisor > best->divisor || (t->divisor == best->divisor && t->cost < best->cost)))
+			best = t;
+	}
+	return best;
+}
+
+static void spend(struct changes *c)
+{
+	uint64_t expected = c->own_cpu;
+	struct target *t;
+
+	while (expected < mark(c->g) && (t = most_lowered(c, mark(c->g) - expected))) {
+		expected += t->cost;
+		t->cost *= 2;
+		t->raised_ns = c->now_ns;
+		set(c, t, t->divisor / 2);
+	}
+}
+
+static void judge(struct changes *c, uint64_t elapsed_ns)
+{
+	struct governor *g = c->g;
+
+	for (size_t i = 0; i < g->targets.n; i++)
+		g->targets.v[i].cost = share(g->targets.v[i].cpu_ns - g->targets.v[i].from_ns, elapsed_ns);
+	g->helpless = false;
+	if (c->own_cpu > g->o.cpu_limit)
+		save(c);
+	else if (c->own_cpu < g->o.cpu_limit / 2)
+		spend(c);
+}
+
+void governor_step(struct governor *g, uint64_t now_ns, uint64_t own_cpu_ns,
+		   void (*change)(void *ctx, const struct governor_change *c), void *ctx)
+{
+	struct changes c = {g, change, ctx, now_ns, 0, false};
+	uint64_t elapsed;
+	bool whole, urgent;
+
+	if (!g->window.open || now_ns <= g->window.began_ns || own_cpu_ns < g->last_own_ns) {
+		begin_window(g, now_ns, own_cpu_ns);
+		g->last_own_ns = own_cpu_ns;
+		return;
+	}
+	g->last_own_ns = own_cpu_ns;
+	elapsed = now_ns - g->window.began_ns;
+	c.own_cpu = share(own_cpu_ns - g->window.own_ns, elapsed);
+	whole = elapsed >= GOVERNOR_WINDOW_NS;
+	urgent = elapsed >= URGENT_NS && c.own_cpu > URGENT_TIMES * g->o.cpu_limit;
+	if (!whole && !urgent)
+		return;
+	g->own_cpu = c.own_cpu;
+	judge(&c, elapsed);
+	begin_window(g, now_ns, own_cpu_ns);
+}
+
+struct governor_state governor_state(const struct governor *g)
+{
+	struct governor_state s = {.own_cpu = g->own_cpu, .targets = g->targets.n, .helpless = g->helpless};
+
+	for (size_t i = 0; i < g->targets.n; i++)
+		s.lowered += g->targets.v[i].divisor > g->targets.v[i].wanted;
+	return s;
+}

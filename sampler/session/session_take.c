@@ -1,0 +1,95 @@
+#include "sampler/session/session_private.h"
+
+#include <errno.h>
+
+#include "sampler/model/named_profile.h"
+#include "sampler/profile/named_builder.h"
+#include "sampler/session/meta.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+
+struct profile *session_new_profile(const struct session *s)
+{
+	struct profile *p = profile_new(s->o.profile);
+
+	if (p)
+		profile_slices(p, profile_slice_ns(s->profile), s->sliced_from_ns);
+	return p;
+}
+
+void session_replace_profile(struct session *s, struct profile *fresh)
+{
+	struct profile_totals t = profile_totals(s->profile);
+
+	t.truncated += s->named_cut;
+	s->named_cut = 0;
+	profile_totals_add(&s->old_totals, &t);
+	profile_free(s->profile);
+	s->profile = fresh;
+}
+
+/* Of the samples since the last time. */
+static void fill_meta(const struct session *s, struct named_builder *b, const struct session_summary *now)
+{
+	const struct session_taken *last = &s->taken;
+	struct session_summary sum = *now;
+	uint64_t from_ns = last->ns ? last->ns : s->started_ns;
+
+	sum.totals.samples -= last->totals.samples;
+	sum.totals.complete -= last->totals.complete;
+	sum.totals.resynchronised -= last->totals.resynchronised;
+	sum.totals.frozen -= last->totals.frozen;
+	sum.engine.lost -= last->lost;
+	sum.elapsed_ns = s->started_ns + now->elapsed_ns - from_ns;
+	meta_fill(b, &s->o, &sum, s->command, s->jdk);
+	named_builder_meta(b)->start_realtime_ns = last->ns ? last->realtime_ns : s->start_realtime_ns;
+}
+
+/* What was counted, and what was named before an execve(2) already. */
+static int name_all(struct session *s, struct named_builder *b)
+{
+	int r;
+
+	session_read_kallsyms(s);
+	r = session_name_view(s, b, s->o.show.process_root);
+	for (size_t i = 0; r == 0 && i < s->epochs.n; i++)
+		r = session_add_named(b, s->epochs.v[i]);
+	return r;
+}
+
+static void begin_anew(struct session *s, struct profile *fresh, const struct session_summary *now)
+{
+	s->taken = (struct session_taken){
+		.ns = s->started_ns + now->elapsed_ns,
+		.realtime_ns = clock_realtime_ns(),
+		.lost = now->engine.lost,
+		.totals = now->totals,
+	};
+	for (size_t i = 0; i < s->epochs.n; i++)
+		named_profile_free(s->epochs.v[i]);
+	s->epochs.n = 0;
+	parts_call(&s->parts, renewed, s->profile, fresh);
+	session_replace_profile(s, fresh);
+}
+
+int session_take(struct session *s, struct named_profile **ret, struct err *err)
+{
+	const struct session_summary now = session_summary(s);
+	struct named_builder *b = named_builder_new();
+	struct profile *fresh = session_new_profile(s);
+	struct named_profile *np = NULL;
+
+	if (b && fresh && name_all(s, b) == 0) {
+		fill_meta(s, b, &now);
+		np = named_builder_take(b);
+		b = NULL;
+	}
+	named_builder_free(b);
+	if (!np) {
+		profile_free(fresh);
+		return err_set(err, -ENOMEM, "out of memory while naming the stacks");
+	}
+	begin_anew(s, fresh, &now);
+	*ret = np;
+	return 0;
+}

@@ -53,7 +53,7 @@ void json_key(struct json *j, const char *key)
 	j->key = true;
 }
 
-/* A profile has millions of numbers; with fprintf() they would take most of the time. */
+/* A profile has millions of numbers; fprintf() would take most of the time. */
 static void put_digits(FILE *out, uint64_t value)
 {
 	char digits[20];

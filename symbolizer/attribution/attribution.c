@@ -167,8 +167,8 @@ static bool own_stays(const struct choice *c)
 /*
  * Does the instruction belong to the method of the evidence found? C2 moves code and checks:
  * - Before a branch with the evidence on only one side, up to 33 % of the samples belong to the other side (Clojure).
- *   But the compiled method itself is right in 100 % everywhere, if all paths from and to the instruction are its own,
- *   and the entry or a poll is next.
+ *   The exception is the compiled method itself, if all paths from and to the instruction are its own and the entry or
+ *   a poll is next (100 % right everywhere).
  * - Between two checks of an inlined method, 17 to 33 % of the samples belong to its caller or another method (javac).
  * - Instructions among checks before a loop may belong to anything inlined in it.
  * Polls are not moved, and neither is code between calls.

@@ -56,8 +56,7 @@ void *arena_alloc(struct arena *a, size_t size)
 		return NULL;
 	if (a->head && size > usual / 4) {
 		/*
-		 * A large allocation gets a chunk of its own behind the head, so that the rest of the head stays
-		 * usable.
+		 * A large allocation gets a chunk of its own after the head, so that the rest of the head stays usable.
 		 */
 		c->next = a->head->next;
 		a->head->next = c;

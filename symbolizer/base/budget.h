@@ -52,7 +52,7 @@ void budget_end(struct budget *b);
 
 /* false: not that much is left, and nothing was taken. */
 bool budget_take(struct budget *b, uint64_t bytes);
-void budget_give(struct budget *b, uint64_t bytes); /* returns what was taken */
+void budget_give(struct budget *b, uint64_t bytes); /* returns bytes taken before */
 /*
  * For memory that grows and shrinks in small steps: sets `*taken` to `bytes`, rounded up to BUDGET_STEP. false: not
  * that much is left, and nothing changed.

@@ -92,7 +92,7 @@ struct watch {
 	pid_t other;
 };
 
-/* PR_SET_PDEATHSIG would need the parent's right to send this process signals, which it has given up. */
+/* PR_SET_PDEATHSIG does not work, since the parent has given up the privilege to signal this process. */
 static void *watch(void *arg)
 {
 	struct watch w = *(struct watch *)arg;

@@ -106,7 +106,7 @@ static void put_escaped(FILE *out, const char *s, size_t len)
 	fwrite(s + clean, 1, len - clean, out);
 }
 
-/* The length of the longest prefix of s of at most max bytes that does not cut a character. */
+/* The length of the longest prefix of s, of at most max bytes, that does not cut a character. */
 static size_t whole_characters(const char *s, size_t len, size_t max)
 {
 	size_t n = len < max ? len : max;

@@ -192,7 +192,7 @@ int outfile_from(int fd, const char *path, const struct outfile_namer *namer, un
 	return 0;
 }
 
-/* A hidden name for the unnamed file: linkat(2) cannot replace, renameat(2) can. */
+/* Gives the unnamed file a hidden name: linkat(2) cannot replace a file, renameat(2) can. */
 static int name_temp(struct outfile *f, const char *self)
 {
 	char name[sizeof(f->temp)];

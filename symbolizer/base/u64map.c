@@ -57,7 +57,7 @@ void u64map_remove(struct u64map *m, uint64_t key)
 	for (i = (hole + 1) & mask; m->slots[i].key; i = (i + 1) & mask) {
 		size_t home = hash_u64(m->slots[i].key ^ m->seed) & mask;
 
-		/* It may move into the hole only if its home slot is not behind the hole. */
+		/* It may move into the hole only if its home slot is not after the hole. */
 		if (((i - home) & mask) < ((i - hole) & mask))
 			continue;
 		m->slots[hole] = m->slots[i];

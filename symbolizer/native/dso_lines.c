@@ -131,7 +131,7 @@ static bool add_unit(struct lines *l, Dwarf_Off die_offset)
 	return true;
 }
 
-/* .debug_aranges has the same as a table, but not every compiler writes it, and this is as fast. */
+/* .debug_aranges has the same data as a table, but not every compiler writes it, and this is as fast. */
 static int index_units(struct lines *l)
 {
 	Dwarf_Off off = 0, next;

@@ -25,7 +25,7 @@ bool lines_may_be_in(struct dso *d);
  */
 int lines_open(struct dso *d, bool map, struct lines **ret);
 void lines_close(struct lines *l);
-/* As dso_find_lines(); strings are borrowed from `l`. */
+/* Like dso_find_lines(); strings are borrowed from `l`. */
 size_t lines_find(struct lines *l, uint64_t vaddr, struct dso_line *ret, size_t max);
 /* Did the last look-up take more memory than any real unit does? If so, close `l`. */
 bool lines_too_large(const struct lines *l);

@@ -177,7 +177,7 @@ static const char *relocation_name(struct dso *d, const struct dso_plt *p, const
 	return sym.st_name && sym.st_name < p->strings_len ? p->strings + sym.st_name : NULL;
 }
 
-/* Stubs have 16 bytes, or 8 if they only consist of the jump, without push or endbr64. */
+/* Stubs are 16 bytes long, or 8 if they consist only of the jump, without push or endbr64. */
 static size_t stub_length(const struct section *s, uint64_t at)
 {
 	return s->size - at >= 8 && s->bytes[at] == 0xff && s->bytes[at + 6] != 0x68 ? STUB / 2 : STUB;

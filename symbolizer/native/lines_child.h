@@ -19,7 +19,7 @@ struct lines_child;
 struct lines_child *lines_child_new(struct budget *b); /* `b` is borrowed. NULL: out of memory */
 void lines_child_free(struct lines_child *c); /* ends the child */
 
-/* As dso_find_lines(). */
+/* Like dso_find_lines(). */
 size_t lines_child_ask(struct lines_child *c, struct dso *d, uint64_t vaddr, struct dso_line *ret, size_t max);
 
 #endif

@@ -19,7 +19,7 @@ uint64_t regs_host_perf_mask(void);
  */
 void regs_host_from_perf(struct regs *ret, const uint64_t *values, unsigned n);
 
-/* As PTRACE_GETREGSET gives them (NT_PRSTATUS, sys/user.h). */
+/* From the result of PTRACE_GETREGSET (NT_PRSTATUS, sys/user.h). */
 void regs_host_from_user(struct regs *ret, const struct user_regs_struct *u);
 
 /* For a stopped thread: the number of the system call that the stop interrupted; negative: none. */

@@ -101,12 +101,12 @@ int code_cache_open(struct code_cache *c, const struct vmstructs *tables, hs_sym
 void code_cache_done(struct code_cache *c);
 
 /* code.c */
-uint32_t code_find(struct code_cache *c, uint64_t pc); /* as hs_code_find() */
-static inline struct code_entry *code_entry(const struct code_cache *c, uint32_t id) /* as interned_get() */
+uint32_t code_find(struct code_cache *c, uint64_t pc); /* like hs_code_find() */
+static inline struct code_entry *code_entry(const struct code_cache *c, uint32_t id) /* like interned_get() */
 {
 	return (struct code_entry *)interned_get(&c->codes, id);
 }
-const struct code *code_get(const struct code_cache *c, uint32_t id); /* as hs_code() */
+const struct code *code_get(const struct code_cache *c, uint32_t id); /* like hs_code() */
 const struct code *code_peek(const struct code_cache *c, uint64_t pc); /* only if already read; not noted */
 struct code code_of_blob(struct code_cache *c, const struct blob *b); /* the facts in its header */
 /* Copies the entry and gives it an id. 0: out of memory. */
@@ -120,7 +120,7 @@ static inline bool in_code_cache(const struct code_cache *c, uint64_t pc)
 /* nmethod.c: sets the members for nmethods. false: the nmethod changed while it was read. */
 bool nmethod_copy(struct code_cache *c, const struct blob *b, struct code *ret);
 
-uint32_t gone_find(struct code_cache *c, uint64_t pc, bool there); /* gone.c: as hs_gone_fn */
+uint32_t gone_find(struct code_cache *c, uint64_t pc, bool there); /* gone.c; like hs_gone_fn */
 
 int heaps_read(struct code_cache *c); /* code_heap.c */
 int interpreter_read(struct code_cache *c);

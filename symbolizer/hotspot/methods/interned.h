@@ -46,7 +46,7 @@ struct entry {
 	uint8_t keep;
 };
 
-/* Code blobs or methods by id, from 1 on. An id is never used twice. Zero-initialise; set copies. */
+/* Code blobs or methods by id, from 1 on. An id is never used twice. Zero-initialise, then set copies. */
 struct interned {
 	struct copies *copies; /* borrowed */
 	VEC(struct entry *) entries; /* id - 1; NULL: forgotten */

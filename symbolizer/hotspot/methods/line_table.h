@@ -6,7 +6,7 @@
 
 #include "symbolizer/base/cursor.h"
 
-/* The compressed line number table behind a method's bytecodes. */
+/* The compressed line number table after a method's bytecodes. */
 struct line_reader {
 	struct cursor c;
 	uint32_t bias; /* unsigned5_bias() */

@@ -22,7 +22,7 @@ enum { AGAIN_CONST_METHOD, AGAIN_HOLDER, AGAIN_CLASS, AGAIN_NAME, N_AGAIN };
 struct method_read {
 	uint64_t addr; /* in */
 	uint32_t
-		candidate; /* out: the cached method with this identity, whose names are still to be compared; the tail is not read then */
+		candidate; /* out: the cached method with this identity, whose names remain to be compared; the tail is not read */
 	bool fresh; /* in: do not look for a candidate */
 	bool bad; /* out: it is not a method */
 	uint64_t const_method, pool, holder;

@@ -42,11 +42,11 @@ struct method_table {
 
 void method_table_done(struct method_table *t);
 
-static inline struct method_entry *method_entry(const struct method_table *t, uint32_t id) /* as interned_get() */
+static inline struct method_entry *method_entry(const struct method_table *t, uint32_t id) /* like interned_get() */
 {
 	return (struct method_entry *)interned_get(&t->methods, id);
 }
-const struct hs_method *method_get(const struct method_table *t, uint32_t id); /* as hs_method() */
+const struct hs_method *method_get(const struct method_table *t, uint32_t id); /* like hs_method() */
 /* Interns many methods in a few batches; id 0: not a method. Returns 0 or -ENOMEM. */
 int methods_intern(struct method_table *t, const uint64_t *addrs, size_t n, uint32_t *ret);
 /* Copies the entry and gives it an id. 0: out of memory. */

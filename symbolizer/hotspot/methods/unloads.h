@@ -41,7 +41,7 @@ struct redefinitions {
 };
 void redefinitions_find(struct jvm *jvm, struct redefinitions *r, hs_symbol_fn *symbol, void *ctx);
 void redefinitions_poll(struct jvm *jvm, struct redefinitions *r);
-bool redefined_since_sample(struct jvm *jvm, struct redefinitions *r); /* as unloads_since_sample() */
+bool redefined_since_sample(struct jvm *jvm, struct redefinitions *r); /* like unloads_since_sample() */
 /* Notes that another method is now at the address of one of this class's methods. */
 void redefined_note(struct redefinitions *r, uint64_t klass);
 /* May a method of this class, first read at added_ns, have come to its address after the sample? */

@@ -109,7 +109,7 @@ bool jvm_get(struct jvm *jvm, uint64_t base, struct hs_field f, uint64_t *ret);
 bool jvm_read_fresh(struct jvm *jvm, uint64_t addr, void *dst, uint32_t len); /* bypasses the page cache */
 
 void jvm_note(struct jvm *jvm, const char *text); /* hotspot_notes() */
-int jvm_flag(struct jvm *jvm, const char *name, uint64_t *ret, int *ret_origin); /* as hotspot_flag() */
+int jvm_flag(struct jvm *jvm, const char *name, uint64_t *ret, int *ret_origin); /* like hotspot_flag() */
 bool jvm_flag_true(struct jvm *jvm, const char *name); /* false, too, if there is no such flag */
 bool heap_mode_read(struct jvm *jvm);
 

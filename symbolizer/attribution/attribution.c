@@ -310,7 +310,7 @@ static bool follow_flow(struct attribution *a, const struct code *c, int64_t pc,
 	return found;
 }
 
-/* Nothing is inlined before the verified entry, and in the stubs after the code. */
+/* Nothing is inlined before the verified entry, or in the stubs after the code. */
 static bool is_outside_body(const struct code *c, int64_t pc)
 {
 	return (c->osr_bci == CODE_NO_OSR && pc < c->verified_entry) || (c->stub_begin >= 0 && pc >= c->stub_begin);

@@ -12,8 +12,8 @@
 
 /*
  * The control flow of one nmethod: instructions, edges, loops, and evidence. Evidence is an instruction that has a
- * trustworthy record, or is the only way into cold code that has one. A graph is built once from the copies in struct
- * code, and immutable afterwards.
+ * trustworthy record, or leads on one side straight to cold code that has one. A graph is built once from the copies in
+ * struct code, and immutable afterwards.
  */
 enum {
 	GRAPH_MAX_INSNS = 200 * 1000,

@@ -79,7 +79,7 @@ int dso_find_by_name(struct dso *d, const char *name, uint64_t *ret_vaddr, uint6
  * functions.
  */
 int dso_find_variable(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size);
-bool dso_has_symtab(struct dso *d); /* another table than .dynsym */
+bool dso_has_symtab(struct dso *d); /* more symbols than those of .dynsym? */
 
 /* The row in force at vaddr (cached, borrowed). -ENOENT: no unwind information there. */
 int dso_cfi_row(struct dso *d, uint64_t vaddr, const struct cfi_row **ret);

@@ -14,7 +14,7 @@
  */
 enum {
 	FRAME_MAX = 16 << 20,
-	ENTRIES_FACTOR = 6, /* for each entry, of at least 24 bytes, libdw keeps some hundred */
+	ENTRIES_FACTOR = 6, /* libdw keeps some hundred bytes for each entry, which has at least 24 bytes */
 	SECTIONS = 3,
 };
 

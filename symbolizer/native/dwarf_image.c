@@ -24,7 +24,7 @@ enum {
 	PAGE = 4096,
 	CHUNK = 64 << 10,
 	ZDEBUG_HEADER = 12, /* "ZLIB" and the size, 8 bytes, big-endian */
-	DEFLATE_MOST = 1032, /* the most bytes to which one can expand (zlib's technical notes) */
+	DEFLATE_MOST = 1032, /* one byte expands to no more than this many (zlib's technical notes) */
 };
 /* Mapped pages of a file cost less than private memory, so their limit is higher. */
 #define MAPPED_MAX (UINT64_C(1) << 30)

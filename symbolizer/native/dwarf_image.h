@@ -9,15 +9,15 @@ struct budget;
 struct image;
 
 /*
- * The DWARF sections that source positions need, copied from a file into an ELF image in memory. With the file itself,
- * libdw would read all sections, decompress any amount, and trust string tables to end with a NUL. Here sizes are
- * checked, and taken from the budget, before anything is read.
+ * The DWARF sections of a file that source positions need, as an ELF image in memory. With the file itself, libdw would
+ * read all sections, decompress any amount, and trust string tables to end with a NUL. Here sizes are checked, and
+ * taken from the budget, before anything is read.
  */
 struct dwarf_image {
 	Elf *elf; /* NULL: none */
 	uint8_t *base;
-	uint64_t len; /* bytes taken from the budget */
-	uint64_t held; /* of the budget */
+	uint64_t len; /* of the mapping */
+	uint64_t held; /* bytes taken from the budget */
 	struct budget *budget;
 };
 

@@ -36,7 +36,7 @@ struct lines_child {
 	uint64_t cpu_ns; /* CPU time of the child charged to the budget so far */
 };
 
-/* Pointers, since the child has a copy of the parent's address space. */
+/* The dso is a pointer, since the child has a copy of the parent's address space. */
 struct question {
 	struct dso *dso;
 	uint64_t vaddr;

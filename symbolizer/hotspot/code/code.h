@@ -73,7 +73,7 @@ struct code {
 	enum stub_role role; /* of the whole blob; for codelets of the interpreter, see hs_codelet_role() */
 	uint64_t blob, blob_size; /* run-time address and size of the blob */
 	uint64_t begin, end; /* code: [begin, end), run-time addresses */
-	int32_t frame_size; /* words, including return address and saved fp; 0 or -1: not fixed */
+	int32_t frame_size; /* words, including return address and saved fp; 0 or -1: no fixed frame */
 	int32_t frame_complete; /* code offset from which the frame is complete; -1: never */
 	const char *name; /* HotSpot's name of the blob */
 

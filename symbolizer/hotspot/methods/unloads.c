@@ -8,8 +8,8 @@
 
 /*
  * Were classes unloaded since a sample was taken? The memory of an unloaded class stays unchanged for a while, and its
- * symbols are freed one by one, so the memory does not show that a class is dead, or its memory reused. But the JVM
- * keeps a count: java.cls.unloadedClasses is incremented when a class is found dead, before any of it is freed
+ * symbols are freed one by one, so nothing there shows that the class is dead, or its memory reused. But the JVM keeps
+ * a count: java.cls.unloadedClasses is incremented when a class is found dead, before any of it is freed
  * (InstanceKlass::unload_class(), JDK 8 to 25). It is one of jvmstat's counters (PerfMemory; format of JDK
  * src/hotspot/share/runtime/perfMemory.hpp, version 2.0). With -XX:-UsePerfData it does not exist.
  */

@@ -83,7 +83,7 @@ struct jvm {
 	size_t n_flags;
 };
 
-/* Zero-initialise *jvm before. `mem` is borrowed and must outlive it. */
+/* *jvm must be zero-initialised. `mem` is borrowed and must outlive it. */
 void jvm_init(struct jvm *jvm, struct mem *mem);
 void jvm_done(struct jvm *jvm);
 

@@ -239,7 +239,7 @@ static bool anchor_read(struct jvm *jvm, uint64_t addr, struct hs_anchor *ret)
 	if (!l->anchor_sp.ok || !l->anchor_pc.ok || !jvm_get(jvm, addr, l->anchor_sp, &ret->sp) ||
 	    !jvm_get(jvm, addr, l->anchor_pc, &ret->pc))
 		return false;
-	/* Not every JVM exports it; 0 is correct then. */
+	/* Not every JVM exports the fp; 0 is then correct. */
 	jvm_get(jvm, addr, l->anchor_fp, &ret->fp);
 	return true;
 }

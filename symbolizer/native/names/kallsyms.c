@@ -12,7 +12,7 @@
 #include "symbolizer/base/vec.h"
 #include "symbolizer/native/names/suffix.h"
 
-/* Usual is a text of a few hundred thousand lines of 40 bytes. */
+/* Usually it has a few hundred thousand lines of 40 bytes. */
 enum { TEXT_MAX = 256 << 20 };
 /* No kernel function is longer: an address further from its symbol is in a gap between modules. */
 #define REACH_MAX UINT64_C(0x40000)

@@ -31,7 +31,7 @@ enum { SYMBOL_PEAK_BYTES = 128, SYMBOL_BYTES = 2 * sizeof(struct symbol) };
 struct symbol_table {
 	VEC(struct symbol) syms; /* by start, all different */
 	uint64_t held; /* bytes taken from the budget */
-	bool full; /* read from another table than .dynsym */
+	bool full; /* has more symbols than those of .dynsym */
 	bool loaded;
 };
 

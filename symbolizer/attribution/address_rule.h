@@ -12,7 +12,7 @@
  * large or cannot be decoded, and the reference with which tests compare the control-flow rule.
  */
 
-/* Is it trustworthy? Records with an oop map are, and in C1 code, all records. */
+/* Is it trustworthy? Records with an oop map are; in C1 code, all are. */
 bool record_trusted(const struct code *c, const struct code_record *r);
 
 /* The trustworthy record exactly at pc; NULL: none. */

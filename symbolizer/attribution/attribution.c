@@ -334,7 +334,7 @@ static void find_in_nmethod(struct attribution *a, const struct code *c, int64_t
 		return;
 	}
 	if (c->tier < TIER_C2 && c->n_extra_records > 0) {
-		/* Each extra record follows the code that it covers; there are no gaps. */
+		/* Extra records follow the code that they cover, without gaps. */
 		address_rule(c, a->env->major, pc, false, ret);
 		if (ret->exactness == EXACT_APPROXIMATE && record_after(c, pc))
 			ret->exactness = EXACT_FLOW;

@@ -83,7 +83,7 @@ static void candidate_add(struct candidates *c, struct inline_pos at, uint32_t m
 		bytecode_traits_at(c->g, c->env, visible, &t);
 	else
 		bytecode_traits(c->env, method_id, &t);
-	/* Most callees of a visible method are visible, too, so unknown calls do not make it a candidate. */
+	/* Most callees of a visible method are visible, too, so unknown calls do not count. */
 	if ((!t.loops && (visible >= 0 || !t.unknown)) || t.left_out || !traits_agree(&c->machine, &t))
 		return;
 	h = (struct hidden_callee){.at = at, .method_id = method_id};

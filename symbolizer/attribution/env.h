@@ -9,8 +9,8 @@
 #include "symbolizer/hotspot/methods/method.h"
 
 /*
- * What attribution needs to know about the JVM besides a struct code. It is provided by a running JVM
- * (attribution_new()), or by tables in a test. All functions except `role` may be NULL; nothing is then inferred.
+ * What attribution needs to know about the JVM besides a struct code, from a running JVM (attribution_new()), or from
+ * tables in a test. All functions except `role` may be NULL: then nothing is inferred.
  */
 struct attribution_env {
 	void *ctx;

@@ -16,7 +16,7 @@
 enum {
 	GRACE_MS = 200, /* for a child that is ending by itself, until it gets SIGKILL */
 	END_MS = 1000, /* the kernel has to free its memory */
-	TICK_MS = 5, /* later polls; the first ones are 1 ms apart, since most children end at once */
+	TICK_MS = 5, /* the first polls are 1 ms apart: most children end at once */
 };
 
 static int null_fd = -1;

@@ -24,7 +24,7 @@ struct bounded_limits {
 /* The child's main function. When it returns, the child exits with status 0. `fd` is its end of the socket pair. */
 typedef void bounded_main(void *ctx, int fd);
 
-/* Opens files that children need, for use under a system call filter that would forbid opening them later. */
+/* Opens files that children need, before a system call filter forbids it. */
 void bounded_child_prepare(void);
 
 /* 0 or -errno. */

@@ -23,7 +23,7 @@ enum { BUDGET_NOTES = 8, BUDGET_NOTE_SIZE = 240 };
  */
 struct budget_pool {
 	_Atomic uint64_t bytes_left; /* not counting the shares */
-	uint64_t share, most; /* of one budget: reserved for it, and most it can take */
+	uint64_t share, most; /* of one budget: reserved for it; the most that it can take */
 };
 
 struct budget {

@@ -44,8 +44,8 @@ void channel_end(int socket, pid_t child);
 int channel_send(int socket, const void *message, size_t size, int fd);
 
 /*
- * Waits for a message. The descriptor in *ret_fd is the caller's; -1: the message has none. If ret_fd is NULL, a
- * message with a descriptor is refused. 0 or -errno; -EPIPE: the other end is closed; -EPROTO: not a valid message.
+ * Waits. *ret_fd: the message's descriptor, which becomes the caller's; -1: none. If ret_fd is NULL, descriptors are
+ * refused. 0 or -errno; -EPIPE: the other end is closed; -EPROTO: not a valid message.
  */
 int channel_receive(int socket, void *ret, size_t size, int *ret_fd);
 

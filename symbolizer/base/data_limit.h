@@ -9,7 +9,7 @@
  * cannot be read, no limit is set.
  */
 void data_limit(uint64_t more);
-/* Opens the file that data_limit() needs, for use under a system call filter that would forbid opening it later. */
+/* Opens the file that data_limit() needs, before a system call filter forbids it. */
 void data_limit_prepare(void);
 
 /* Sanitizers need memory of their own for everything that is allocated or was freed. */

@@ -14,12 +14,12 @@ int file_read_at(int dirfd, const char *path, size_t max, char **ret, size_t *re
 int file_read_fd(int fd, size_t max, char **ret, size_t *ret_len);
 
 /*
- * An output file that appears under its name only when complete: it is written to an unnamed temporary file in the same
- * directory (O_TMPFILE, or a hidden name where that is not supported). Neither a failed run nor, with O_TMPFILE, a
- * killed one leaves anything behind, and an old file survives both. A FIFO or device is written directly; opening a
- * FIFO waits for a reader, or until one of SIGINT, SIGTERM, SIGHUP is pending while blocked (-EINTR).
+ * An output file that appears under its name only when complete: written to a temporary file in the same directory
+ * (O_TMPFILE, or a hidden name where that is not supported). A failed run leaves nothing behind, nor does a killed one
+ * with O_TMPFILE; an old file survives both. A FIFO or device is written directly; opening a FIFO waits for a reader,
+ * or for a blocked SIGINT, SIGTERM or SIGHUP (-EINTR).
  * Links of other users are not followed where they could do harm (path_walk.h). -EACCES also if another user owns the
- * file with that name and both users may write to its directory.
+ * file with that name, in a directory that both may write to.
  */
 struct outfile;
 
@@ -39,9 +39,9 @@ void outfile_abort(struct outfile *f); /* frees f (may be NULL) and leaves nothi
 int outfile_fail(struct err *err, int code,
 		 const char *path); /* "cannot write ...", why, and the remedy; returns code */
 /*
- * A substitute for a file that cannot be written: it has a random name that ends with the last component of `path`, is
- * readable and writable by its owner only, and is in the i-th (below OUTFILE_RESCUES) of the directories where
- * everybody may write. Nobody can have put a link there.
+ * A substitute for a file that cannot be written, in the i-th (below OUTFILE_RESCUES) of the directories where
+ * everybody may write. Only its owner can access it, and its random name ends with the last component of `path`: nobody
+ * can have put a link there.
  */
 enum { OUTFILE_RESCUES = 3 };
 int outfile_open_rescue(const char *path, unsigned i, struct outfile **ret, char *ret_path, size_t size);

@@ -5,8 +5,8 @@
 
 /*
  * Searches a sorted array. first_above() is the index of the first of `n` elements whose `field` is greater than `key`,
- * or n. If the field is the start of a range, the element before it is the last that starts at or before the key; if it
- * is the end of disjoint ranges, the result is the only one that can contain the key.
+ * or n. With the start of ranges as the field, the element before it is the last that starts at or before the key; with
+ * the end of disjoint ranges, it is the only one that can contain the key.
  */
 #define first_above(v, n, field, key)                                                                                  \
 	__extension__({                                                                                                \

@@ -70,7 +70,7 @@ static bool op_convert(const Dwarf_Op *ops, size_t n, const Dwarf_Op *op, struct
 	return true;
 }
 
-/* The index of the new expression, or -ENOENT if there is no space for it, or if an operation is not supported. */
+/* The index of the new expression, or -ENOENT if there is no space or an operation is unsupported. */
 static int add_expr(struct reader *r, const Dwarf_Op *ops, size_t n)
 {
 	struct cfi_exprs *e = r->exprs;

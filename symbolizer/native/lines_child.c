@@ -219,7 +219,7 @@ static int receive(struct lines_child *c, void *dst, size_t len)
 	return 0;
 }
 
-/* Reads a string of the answer and interns it in the dso; *ret is NULL if there is none. */
+/* *ret: a string of the answer, interned in the dso; NULL: none. */
 static bool take_text(struct dso *d, struct cursor *c, const char **ret)
 {
 	uint16_t len = cursor_u16(c);
@@ -295,7 +295,7 @@ static void given_up(struct lines_child *c, struct dso *d, int r)
 		dso_refuse(d, 0, "source lines, which made their reader crash,");
 }
 
-/* The child does not know dsos that were opened after it was started, so starts a new one for them. */
+/* The child does not know dsos that were opened after it was started; a new one does. */
 static bool child_knows(struct lines_child *c, const struct dso *d)
 {
 	if (c->child.pid && d->opened_ns < c->forked_ns)

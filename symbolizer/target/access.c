@@ -38,7 +38,7 @@ static bool not_dumpable(struct proc *p, uid_t euid)
 	return euid != 0 && fstatat(proc_dirfd(p), "stat", &st, 0) == 0 && st.st_uid != euid;
 }
 
-/* Root may lack capabilities, as in containers; if it does not, a user namespace or a security module is in the way. */
+/* Root may lack capabilities, as in containers; if not, another user namespace or a security module is the reason. */
 static int explain_to_root(struct proc *p, uid_t user, int code, struct err *err)
 {
 	struct own_rights me = own_rights();

@@ -17,9 +17,9 @@ struct err;
 int mem_live_open(struct proc *proc, struct mem **ret, struct err *err);
 
 /*
- * Limits the cost of the reads of one sample, in system calls of 1 to 2 us each; larger reads count as several. Reads
- * beyond the limit fail until mem_new_sample(). This is because a reader follows data structures of the target, which
- * may have made them long. 0, the default: no limit.
+ * Limits the cost of the reads of one sample, in system calls of 1 to 2 us each; larger reads count as several. Beyond
+ * it, reads fail until mem_new_sample(), since a reader follows data structures of the target, which may have made them
+ * long. 0, the default: no limit.
  */
 enum {
 	MEM_LIVE_COST_WALK = 1 << 17, /* a walk, including everything that it sees for the first time; opening a JVM */

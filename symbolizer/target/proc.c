@@ -120,7 +120,7 @@ static int no_process(struct err *err, pid_t pid)
 	return err_set(err, -ESRCH, "there is no process %d%s", (int)pid, proc_own_pids_advice());
 }
 
-/* /proc/TID exists for every thread, though it is not listed. Tell the user which process it belongs to. */
+/* Names the process: /proc/TID exists for every thread, though it is not listed. */
 static int check_leader(struct proc *p, struct err *err)
 {
 	struct proc_status s;

@@ -72,7 +72,7 @@ const char *proc_own_pids_advice(void); /* ends a message that a process was not
 /* CPU time (user + system, whole thread group) in ns; per thread from schedstat (first field). */
 int proc_cpu_ns(struct proc *p, uint64_t *ret);
 int proc_thread_cpu_ns(struct proc *p, pid_t tid, uint64_t *ret);
-/* CPU time of children that it has waited for, and of those that they have waited for; in whole ticks. */
+/* CPU time of the children that it has waited for, and of theirs; in whole ticks. */
 int proc_waited_cpu_ns(struct proc *p, uint64_t *ret);
 /* CPU time in the kernel, in whole ticks; tid 0: of the whole thread group. */
 int proc_system_ns(struct proc *p, pid_t tid, uint64_t *ret);

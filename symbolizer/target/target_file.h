@@ -9,10 +9,10 @@ struct mapping;
 struct err;
 
 /*
- * Files of a target, which may be hostile. They are opened through /proc/PID/map_files (the mapped inode, even when
- * deleted or replaced), otherwise with openat2(2) below /proc/PID/root with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS
- * (before 5.6: component by component with O_NOFOLLOW), otherwise by the unchanged path (for a chroot in jsampler's
- * mount namespace). The open is non-blocking, read-only, close-on-exec; the file must be regular and at most 2 GiB.
+ * Files of a target, which may be hostile. Opened through /proc/PID/map_files (the mapped inode, even when deleted or
+ * replaced), otherwise with openat2(2) below /proc/PID/root with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS (before 5.6:
+ * component by component with O_NOFOLLOW), otherwise by the unchanged path (a chroot in jsampler's mount namespace).
+ * Opened non-blocking, read-only, close-on-exec; must be a regular file of at most 2 GiB.
  */
 
 /*

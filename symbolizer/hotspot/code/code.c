@@ -210,7 +210,7 @@ static uint32_t code_find_slow(struct code_cache *cache, uint64_t pc)
 	if (c && pc >= c->begin && pc < c->end) {
 		struct block block;
 
-		/* Only to record these reads, so that this pc alone suffices to find the code in a replay. */
+		/* Recorded, so that this pc alone suffices to find it in a replay. */
 		if (cache->jvm->mem->exact)
 			block_find(cache, pc, &block);
 		return c->id;

@@ -116,7 +116,7 @@ uint32_t hs_code_count(const struct hotspot *hs); /* ids are 1..count */
 typedef void hs_code_each_fn(void *ctx, uint64_t blob, uint64_t size);
 size_t hs_code_each(struct hotspot *hs, hs_code_each_fn *fn, void *ctx);
 
-/* These read no memory, except hs_cont_entry_return() as long as the result is unknown. */
+/* These read no memory, except hs_cont_entry_return() until it is known. */
 bool hs_in_code_cache(const struct hotspot *hs, uint64_t pc);
 bool hs_in_interpreter(const struct hotspot *hs, uint64_t pc);
 uint64_t hs_call_stub_return(const struct hotspot *hs); /* the only return address in call_stub */

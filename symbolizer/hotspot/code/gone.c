@@ -37,7 +37,7 @@ uint32_t hs_gone_add(struct hotspot *hs, uint64_t begin, uint32_t size, int32_t 
 	e.code.tier = (int8_t)tier;
 	e.code.gone = true;
 
-	/* Permanent, since the check at the end of a walk could not find it in memory. */
+	/* Permanent: the check at a walk's end could not find it in memory. */
 	return copies_full(hs->cache->codes.copies) ? 0 : code_entry_add(hs->cache, &e, STAMP_PERMANENT);
 }
 

@@ -466,10 +466,7 @@ bool nmethod_copy(struct code_cache *cache, const struct blob *b, struct code *r
 		}
 	}
 	ok = scopes_fill(&nm, ret) && still_there(&nm);
-	/*
-	 * Methods are freed only after the nmethod, so while it exists their memory is valid. Otherwise drop those just
-	 * read.
-	 */
+	/* Methods outlive their nmethod: while it exists, their memory is valid. */
 	for (uint32_t id = known + 1; !ok && id <= cache->methods->methods.entries.n; id++)
 		method_drop(cache->methods, id);
 	free(nm.methods);

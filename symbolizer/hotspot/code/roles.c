@@ -21,7 +21,7 @@ const struct code *stub_find(struct code_cache *cache, uint64_t pc)
 	struct block block;
 	struct blob b;
 
-	/* Only to record these reads, so that this target alone suffices to find the code in a replay. */
+	/* Recorded, so that this target alone suffices to find it in a replay. */
 	if (c && cache->jvm->mem->exact && !in_method_heap(cache, pc))
 		block_find(cache, pc, &block);
 	if (c)

@@ -226,7 +226,7 @@ void stub_names_refresh(struct code_cache *cache)
 	qsort(names, stubs->n, sizeof(*names), compare_stub);
 }
 
-/* Of the entries with the greatest address <= pc, the first in the list. */
+/* The first in the list of those with the greatest address <= pc. */
 static const char *name_find(const struct stubs *stubs, const struct code *code, uint64_t pc)
 {
 	size_t i = first_above(stubs->names, stubs->n, addr, pc);

@@ -6,8 +6,8 @@
 /*
  * Patterns of -XX:CompileCommand (compiler/methodMatcher.cpp, compilerOracle.cpp, JDK 17 and 25):
  *   exclude,java/util/Foo.bar   exclude java.util.Foo::bar   exclude,*Foo.b*,(I)V
- * "::" separates class and method, or if there is none a comma or blank, or if there is none the last dot. Class and
- * method may begin and end with one `*`. The class may have dots instead of slashes. A signature may follow.
+ * "::" separates class and method, otherwise a comma or a blank, otherwise the last dot; each may begin and end with
+ * one `*`. The class may have dots instead of slashes. A signature may follow.
  */
 struct pattern_part {
 	const char *s;

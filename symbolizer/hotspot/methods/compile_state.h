@@ -43,7 +43,7 @@ bool hs_compile_rules_read(struct hotspot *hs, struct hs_compile_rules *ret);
 
 /*
  * Appends one sentence without a full stop: why the method was interpreted. Appends nothing if the reason is unknown.
- * How often the method was made not entrant is left to the caller to report.
+ * The caller reports how often it was made not entrant.
  */
 void hs_compile_why(const struct hs_compile_rules *rules, const struct hs_method *m, const struct hs_compile_state *s,
 		    struct buf *out);

@@ -24,7 +24,7 @@ uint32_t hs_gone_method_add(struct hotspot *hs)
 {
 	struct method_entry e = {.method = {.class_name = "", .name = "", .signature = "", .gone = true}};
 
-	/* Permanent, since the check at the end of a walk could not find it in memory. */
+	/* Permanent: the check at a walk's end could not find it in memory. */
 	return copies_full(hs->methods->methods.copies) ? 0 : method_entry_add(hs->methods, &e, STAMP_PERMANENT);
 }
 

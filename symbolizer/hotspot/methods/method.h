@@ -7,9 +7,8 @@
 struct hotspot;
 
 /*
- * Java methods. When first seen, a method is interned, with a copy of all data needed for naming, since class unloading
- * may free it a second later. Methods are immutable, and live as long as the hotspot, or until they are forgotten
- * (forget.h). Id 0 is "unknown".
+ * Java methods, interned when first seen, with a copy of all data needed for naming (class unloading may free it a
+ * second later). Immutable; they live as long as the hotspot, or until forgotten (forget.h). Id 0 is "unknown".
  */
 enum { METHOD_STATIC = 0x8, METHOD_NATIVE = 0x100, METHOD_SYNTHETIC = 0x1000 };
 

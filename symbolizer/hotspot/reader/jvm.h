@@ -98,7 +98,7 @@ static inline bool addr_ok(uint64_t a)
 	return a >= 4096 && a < UINT64_C(1) << 57;
 }
 
-/* Can this be the address of an object? It is 8-aligned. */
+/* Can this be an object's address: 8-aligned? */
 static inline bool object_ok(uint64_t a)
 {
 	return addr_ok(a) && a % 8 == 0;
@@ -126,8 +126,8 @@ static inline bool moment_checked(const struct moment *m, uint64_t checked_ns)
 /* hs_arch_x86_64.c */
 void arch_layout_init(struct jvm *jvm);
 /*
- * Generational ZGC: which of the four colours relevant to a load has this reference? -1: none. Bit 0 flips with each
- * relocation of the young generation, bit 1 with each of the old one. The address is in the bits from *ret_shift on.
+ * Generational ZGC: which of the four colours that matter to a load the reference has; -1: none. Bit 0 flips with each
+ * relocation of the young generation, bit 1 of the old one. The address starts at bit *ret_shift.
  */
 int arch_z_colour(uint64_t raw, unsigned *ret_shift);
 bool arch_z_old_to_old(uint64_t raw); /* is the object certainly in the old generation? */

@@ -255,7 +255,7 @@ static void unescape_rust(char *s)
 			*to++ = (char)value;
 			p += len;
 		} else if (p[0] == '_' && p[1] == '$') {
-			p++; /* '_' precedes an escape at the start of an identifier, which must not be '$' */
+			p++; /* '_' before an escape: identifiers must not start with '$' */
 		} else if (p[0] == '.' && p[1] == '.') {
 			*to++ = ':';
 			*to++ = ':';

@@ -30,7 +30,7 @@ bool path_is_anonymous(const char *path)
 	return !*path;
 }
 
-/* Files for sharing memory count as libraries only if their name looks like one. */
+/* Files for sharing memory count as libraries only if they can be opened and are ELF files. */
 static bool path_is_shared_memory(const char *path)
 {
 	return starts_with(path, "/memfd:") || starts_with(path, "/dev/shm/");

@@ -11,7 +11,7 @@ struct module {
 	uint32_t dev_major, dev_minor;
 	char *path;
 	struct dso *dso; /* NULL: not opened (yet) */
-	bool tried, anon; /* anon: opened, but not an ELF file: a JIT has written code there */
+	bool tried, anon; /* anon: not an ELF file, or shared memory that cannot be opened: code of a JIT */
 };
 
 /* An executable mapping. */

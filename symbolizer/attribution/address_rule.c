@@ -55,8 +55,10 @@ void record_scopes(const struct code *c, int major, const struct code_record *r,
 		root_scope(c, -1, ret);
 }
 
-/* A record at a sampled pc belongs to it only if it is a poll: the record of a call has the offset
- * of the next instruction. */
+/*
+ * A record at a sampled pc belongs to it only if it is that of a poll: the record of a call has the offset of the next
+ * instruction.
+ */
 static bool is_call_record(const struct code *c, int64_t pc)
 {
 	return pc > 0 && pc <= c->n_bytes && bytes_end_in_call(c->bytes, (uint32_t)pc);
@@ -71,7 +73,7 @@ void address_rule(const struct code *c, int major, int64_t pc, bool return_addre
 		ret->exactness = EXACT;
 		return;
 	}
-	/* The return address of a leaf call: the call instruction before it is attributed. */
+	/* At the return address of a leaf call, attribute the call instruction before it. */
 	r = record_after(c, return_address && pc > 0 ? pc - 1 : pc);
 	if (!r)
 		r = record_before(c, pc);

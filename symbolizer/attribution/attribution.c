@@ -16,18 +16,18 @@
 
 enum {
 	CACHE_BYTES = 64 << 20,
-	PREPARE_MAX = 64, /* loops without evidence of one graph */
-	GAP_MAX = 16, /* most bytes between a pc and the instruction that it is attributed to */
+	PREPARE_MAX = 64, /* loops without evidence in one graph */
+	GAP_MAX = 16, /* most bytes between an instruction and a pc attributed to it */
 };
 
 struct attribution {
 	struct env_cache *known;
-	const struct attribution_env *env; /* of `known` */
+	const struct attribution_env *env; /* owned by `known` */
 	struct decoder *decoder;
 	struct graph_cache *cache;
 	struct choice_scratch scratch;
 	VEC(bool) prepared; /* by code id */
-	uint64_t left_ns, refused; /* CPU time */
+	uint64_t left_ns, refused; /* CPU time left; look-ups refused for lack of it */
 };
 
 static enum blob_role hotspot_role(void *ctx, uint64_t target)
@@ -148,10 +148,10 @@ static bool has_predicate(const struct choice *c)
 }
 
 /*
- * Does an instruction of C2 code that is evidence belong to the method of that evidence? Not if it is a
- * check before a loop, which may be of any method inlined in it; an access that serves as the null check of
- * an inlined method (up to 62 % belong to another one, H2); a check of the receiver of a call whose callee
- * is unknown; or a branch of the program whose other side was never taken.
+ * Does an instruction of C2 code that is evidence belong to the method of that evidence? Not if it is a check before a
+ * loop, which may belong to any method inlined in the loop; an access that serves as the null check of an inlined
+ * method (up to 62 % belong to another method, H2); a check of the receiver of a call whose callee is unknown; or a
+ * branch of the program whose other side was never taken.
  */
 static bool own_stays(const struct choice *c)
 {
@@ -165,11 +165,13 @@ static bool own_stays(const struct choice *c)
 }
 
 /*
- * C2 moves code and checks. Of the samples before a branch of which only one side leads to the evidence, up
- * to 33 % belong to the other side (Clojure), except for the compiled method itself if all ways from and to
- * it are its own and the entry or a poll is next (100 % right everywhere). Of the samples between two checks
- * of an inlined method, 17 to 33 % belong to its caller or another method (javac). Instructions among checks
- * before a loop may belong to anything inlined in it. Polls are not moved, nor is what is between calls.
+ * Does the instruction belong to the method of the evidence found? C2 moves code and checks:
+ * - Before a branch with the evidence on only one side, up to 33 % of the samples belong to the other side (Clojure).
+ *   The exception is the compiled method itself, if all paths from and to the instruction are its own and the entry or
+ *   a poll is next (100 % right everywhere).
+ * - Between two checks of an inlined method, 17 to 33 % of the samples belong to its caller or another method (javac).
+ * - Instructions among checks before a loop may belong to anything inlined in it.
+ * Polls are not moved, and neither is code between calls.
  */
 static bool stays(const struct graph *g, uint32_t insn, const struct choice *c)
 {
@@ -187,16 +189,19 @@ static bool stays(const struct graph *g, uint32_t insn, const struct choice *c)
 }
 
 /*
- * Is there nothing inlined in between? Methods that C1 inlines without a record of their own are usually
- * getters, whose one access is a null check at the call. Of the samples next to such a check, up to 78 %
- * belong to the getter (H2), of the others 0 to 6 %.
+ * Can no inlined method be hidden in between? Methods that C1 inlines without a record of their own are usually
+ * getters, whose only access is a null check at the call. Next to such a check, up to 78 % of the samples belong to the
+ * getter (H2), elsewhere 0 to 6 %.
  */
 static bool hides_nothing(struct attribution *a, const struct graph *g, const struct choice *c)
 {
 	return (g->c1 && !has_end(c, EVIDENCE_NULL)) || !may_hide_callee(g, a->env, c);
 }
 
-/* Evidence on both sides with the same path, or none back to the entry, and no call in between that could be hidden. */
+/*
+ * Is there evidence of the same path on both sides, or none back to the entry, and no call in between that could be
+ * hidden?
+ */
 static bool is_agreed(struct attribution *a, const struct graph *g, uint32_t insn, const struct choice *c)
 {
 	return c->forward.found && c->pos.node == c->forward.pos.node &&
@@ -216,7 +221,7 @@ static bool take_hidden(struct attribution *a, const struct graph *g, const stru
 	return true;
 }
 
-/* Looks up all that find_hidden_callee() will need for the loops of a graph. */
+/* Looks up everything that find_hidden_callee() will need for the loops of a graph. */
 static void prepare_loops(struct attribution *a, const struct graph *g)
 {
 	struct hidden_callee h;
@@ -235,7 +240,7 @@ static void prepare_loops(struct attribution *a, const struct graph *g)
 	}
 }
 
-/* false: it was noted before, or memory ran out. */
+/* false: already noted, or out of memory. */
 static bool note_prepared(struct attribution *a, uint32_t code_id)
 {
 	if (!vec_reach(&a->prepared, (size_t)code_id + 1, false))
@@ -305,7 +310,7 @@ static bool follow_flow(struct attribution *a, const struct code *c, int64_t pc,
 	return found;
 }
 
-/* Before the verified entry, and in the stubs behind the code, there is nothing inlined. */
+/* Nothing is inlined before the verified entry, or in the stubs after the code. */
 static bool is_outside_body(const struct code *c, int64_t pc)
 {
 	return (c->osr_bci == CODE_NO_OSR && pc < c->verified_entry) || (c->stub_begin >= 0 && pc >= c->stub_begin);
@@ -329,7 +334,7 @@ static void find_in_nmethod(struct attribution *a, const struct code *c, int64_t
 		return;
 	}
 	if (c->tier < TIER_C2 && c->n_extra_records > 0) {
-		/* Extra records follow what they cover, without gaps. */
+		/* Extra records follow the code that they cover, without gaps. */
 		address_rule(c, a->env->major, pc, false, ret);
 		if (ret->exactness == EXACT_APPROXIMATE && record_after(c, pc))
 			ret->exactness = EXACT_FLOW;

@@ -16,8 +16,8 @@ struct attributed {
 };
 
 /*
- * Maps a pc of compiled code to its inlining chain. It only uses the copies in struct code, and keeps
- * its graphs in a bounded cache. One thread owns it.
+ * Maps a pc of compiled code to its inlining chain. It uses only the copies in struct code, and keeps its graphs in a
+ * bounded cache. One thread owns it.
  */
 struct attribution;
 
@@ -25,26 +25,26 @@ struct attribution *attribution_new(struct hotspot *hs);
 void attribution_free(struct attribution *a);
 
 /*
- * The number of look-ups for which there was no time left. The target chooses its code, which may be slow to follow, so
- * the CPU time for that is limited; beyond it, the nearest record is used, approximately.
+ * The number of look-ups for which no time was left. The target chooses its code, which may take long to analyse, so
+ * the CPU time for that is limited; once it is used up, look-ups use the nearest record, with less certainty.
  */
 uint64_t attribution_refused(const struct attribution *a);
 
 /*
- * Builds the graph of a code blob, and reads from the JVM what naming its pcs takes, once for each. To be called while
- * the target lives: by the end it may have exited, or unloaded classes.
+ * Builds the graph of a code blob, and reads from the JVM the data for naming its pcs, once for each. To be called
+ * while the target lives: by the end it may have exited, or unloaded classes.
  */
 void attribution_prepare(struct attribution *a, const struct code *code);
 
 /*
- * Between hotspot_forget_begin() and hotspot_forget_end(), after everything else was kept: keeps further methods that
- * naming will need, and forgets the callees of the others.
+ * To be called between hotspot_forget_begin() and hotspot_forget_end(), after everything else was kept. Keeps further
+ * methods that naming will need, and forgets the callees of all others.
  */
 void attribution_keep(struct attribution *a, struct hotspot *hs);
 
 /*
- * pc_offset: from code begin. return_address: the pc is one (an exact record is expected; a leaf call to a stub has
- * none: then the call instruction is attributed like a sampled pc). ret->n is at least 1 for an nmethod.
+ * pc_offset: from code begin. return_address: the pc is one. It should have an exact record; only a leaf call to a stub
+ * has none, and its call instruction is attributed like a sampled pc. ret->n is at least 1 for an nmethod.
  */
 void attribution_find(struct attribution *a, const struct code *code, int64_t pc_offset, int return_address,
 		      struct attributed *ret);

@@ -32,7 +32,7 @@ enum {
 	OP_FIRST_INTERNAL = 203,
 };
 
-/* Lengths of JVMS 6.5; 0: variable or not an opcode. */
+/* Lengths from JVMS 6.5; 0: variable, or not an opcode. */
 static const uint8_t lengths[OP_JSR_W + 1] = {
 	[0 ... 15] = 1, /* nop .. dconst_1 */
 	[16] = 2, /* bipush */
@@ -62,9 +62,9 @@ static const uint8_t lengths[OP_JSR_W + 1] = {
 };
 
 /*
- * HotSpot's own bytecodes from 203 on, by the bytecode that each replaces: bytecodes.hpp of 11, 17,
- * 25 and 27, the same in all of them. JDK 8 lacks _fast_zputfield and the last four. A pair such as
- * _fast_iaccess_0 replaces its aload_0 only; the getfield after it stays.
+ * HotSpot's own bytecodes from 203 on, by the bytecode that each replaces: bytecodes.hpp of 11, 17, 25 and 27, the same
+ * in all of them. JDK 8 lacks _fast_zputfield and the last four. A pair such as _fast_iaccess_0 replaces only its
+ * aload_0; the getfield after it stays.
  */
 static const uint8_t internal[] = {
 	180, 180, 180, 180, 180, 180, 180, 180, /* _fast_agetfield .. _fast_sgetfield */
@@ -78,7 +78,7 @@ static const uint8_t internal[] = {
 
 enum { INTERNAL_ZPUTFIELD = 10, INTERNAL_LAST_8 = 30 };
 
-/* The opcode of the specification for one of the JVM's; 0 (nop, which is none of these): unknown. */
+/* Converts one of the JVM's opcodes to that of the specification; 0 (nop, which is none of these): unknown. */
 static uint8_t java_opcode(uint8_t op, int major)
 {
 	size_t i;
@@ -103,8 +103,10 @@ static int16_t be16(const uint8_t *p)
 	return (int16_t)(p[0] << 8 | p[1]);
 }
 
-/* Both switches: padding to a multiple of 4 from the method's start, default, then counts. The
- * fast forms keep layout and byte order. */
+/*
+ * Both switches have padding to a multiple of 4 from the method's start, the default target, then counts. The fast
+ * forms keep layout and byte order.
+ */
 static bool switch_at(const struct hs_method *m, uint8_t java, struct bytecode *ret)
 {
 	uint64_t p = ((uint64_t)ret->bci + 4) & ~3ull, size = m->code_size, n, step, first;

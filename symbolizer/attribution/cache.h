@@ -7,16 +7,16 @@
 
 #include "symbolizer/attribution/graph.h"
 
-/* Graphs by code id. Owns the graphs, and drops the least recently used ones beyond a limit of memory. */
+/* Graphs by code id. Owns the graphs, and frees the least recently used ones to stay within a memory limit. */
 struct graph_cache;
 
 struct graph_cache *graph_cache_new(size_t max_bytes);
 void graph_cache_free(struct graph_cache *c);
 
-/* true: known; *ret is borrowed until the next graph_cache_add(), or NULL if it cannot be built. */
+/* true: known. *ret is borrowed until the next graph_cache_add(); NULL: the graph cannot be built. */
 bool graph_cache_find(struct graph_cache *c, uint32_t code_id, const struct graph **ret);
 
-/* Takes over g (NULL: it cannot be built). -ENOMEM: g was freed. */
+/* Takes over g (NULL: the graph cannot be built). -ENOMEM: g was freed. */
 int graph_cache_add(struct graph_cache *c, uint32_t code_id, struct graph *g);
 
 #endif

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of instructions after which a search without evidence gives up. */
+/* A search gives up after so many instructions without evidence. */
 enum { SEARCH_MAX = 2000 };
 
 struct search {
 	const struct graph *g;
 	struct choice_scratch *s;
-	int32_t loop; /* the search stays in it; -1: anywhere */
-	bool pseudo; /* entries and returns count */
+	int32_t loop; /* the search does not leave this loop; -1: no limit */
+	bool pseudo; /* entries and returns count as evidence */
 	uint32_t n; /* in the queue */
 };
 
@@ -109,7 +109,7 @@ static bool is_pseudo(const struct search *q, uint32_t i, bool behind)
 	return q->pseudo && (behind ? q->g->insns[i].flags & INSN_ENTRY : q->g->insns[i].class == INSN_RET);
 }
 
-/* Breadth-first: level by level away from the instruction. */
+/* Breadth-first, level by level away from the instruction. */
 static struct choice_end search_queue(struct search *q, bool behind)
 {
 	struct choice_end end = {0};
@@ -163,7 +163,7 @@ static void search_both(struct search *q, uint32_t insn, struct choice *ret)
 	ret->backward = search_backward(q, insn);
 }
 
-/* A return has no bci: it gets that of the evidence before it. */
+/* A return has no bci, so gets that of the evidence before it. */
 static void set_pseudo_bci(const struct graph *g, struct choice *c)
 {
 	if (c->forward.pseudo && c->backward.found && !c->backward.pseudo)
@@ -178,7 +178,7 @@ static void take_nearer(struct choice *c)
 		c->pos = c->backward.pos;
 }
 
-/* The frames that both sides have in common, and the first one with the same method but another bci. */
+/* Takes the frames common to both sides, and the bci of the nearer side in the innermost of these. */
 static void take_ancestor(const struct graph *g, struct choice *c)
 {
 	const struct choice_end *near = c->forward.distance <= c->backward.distance ? &c->forward : &c->backward;
@@ -188,7 +188,7 @@ static void take_ancestor(const struct graph *g, struct choice *c)
 	c->pos.bci = inline_tree_bci_in(&g->tree, near->pos, c->pos.node);
 }
 
-/* Takes the nearer side if both agree on the path, or only one found anything; false: they differ. */
+/* Takes the nearer side if both have the same path, or only one found anything; false: they differ. */
 static bool take_agreed(struct choice *c)
 {
 	if (c->forward.found && c->backward.found && c->forward.pos.node != c->backward.pos.node)
@@ -234,7 +234,7 @@ static void choose_outside_loops(const struct graph *g, struct search *q, uint32
 		ret->pos = (struct inline_pos){.node = 0, .bci = -1};
 }
 
-/* The instruction itself is evidence: there is nothing to choose. */
+/* The instruction itself is evidence, so nothing else is chosen. */
 static void take_own(const struct graph *g, uint32_t insn, struct choice *ret)
 {
 	ret->own = &g->evidence[g->insns[insn].evidence];
@@ -244,7 +244,7 @@ static void take_own(const struct graph *g, uint32_t insn, struct choice *ret)
 	ret->loop = -1;
 }
 
-/* There is no evidence: takes the compiled method itself. */
+/* There is no evidence, so takes the compiled method itself. */
 static void take_root(struct choice *ret)
 {
 	ret->forward.alone = ret->backward.alone = true;

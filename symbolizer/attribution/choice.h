@@ -9,7 +9,7 @@
 
 /* Chooses the nearest evidence in the control flow, from the innermost loop outwards. */
 
-/* Memory of the searches, kept between them. Zero-initialise; choice_scratch_done() releases. */
+/* Memory for searches, reused by later ones. Zero-initialise; choice_scratch_done() releases. */
 struct choice_scratch {
 	uint32_t *mark, *queue; /* per instruction */
 	uint32_t cap, epoch;
@@ -17,11 +17,11 @@ struct choice_scratch {
 
 void choice_scratch_done(struct choice_scratch *s);
 
-/* What a search found. */
+/* The result of a search in one direction. */
 struct choice_end {
 	bool found;
-	bool pseudo; /* method entry or return: the compiled method itself */
-	bool alone; /* control has no other way in between */
+	bool pseudo; /* a method entry or return, which stands for the compiled method itself */
+	bool alone; /* control has no other path in between */
 	uint8_t kind; /* enum evidence_kind, unless pseudo */
 	uint8_t trap; /* enum trap_kind, unless pseudo */
 	struct inline_pos pos;
@@ -30,14 +30,14 @@ struct choice_end {
 
 struct choice {
 	struct inline_pos pos;
-	const struct evidence *own; /* the instruction itself is evidence, with this pos; else NULL */
-	bool ancestor; /* the sides differ: pos is what they have in common */
-	struct choice_end forward, backward; /* what it was chosen from */
+	const struct evidence *own; /* the instruction itself, if it is evidence, with this pos; otherwise NULL */
+	bool ancestor; /* the two ends differ: pos is in their innermost common frame */
+	struct choice_end forward, backward; /* the evidence to choose from */
 	bool in_loop;
-	int32_t loop; /* the innermost loop of the instruction, if that has no evidence; else -1 */
+	int32_t loop; /* the innermost loop of the instruction, if it has no evidence; otherwise -1 */
 };
 
-/* -ENOMEM. */
+/* 0 or -ENOMEM. */
 int choose(const struct graph *g, struct choice_scratch *s, uint32_t insn, struct choice *ret);
 
 #endif

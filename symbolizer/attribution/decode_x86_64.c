@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * The minimal mode of Zydis gives length, mnemonic and the raw fields, which is enough, and takes
- * a third of the time of a full decode. Branches are classified by opcode (Intel SDM 2, appendix A).
+ * The minimal mode of Zydis gives length, mnemonic and the raw fields. This is enough, and takes a third of the time of
+ * a full decode. Branches are classified by opcode (Intel SDM 2, appendix A).
  */
 struct decoder {
 	ZydisDecoder zydis;
@@ -104,7 +104,7 @@ static void take_argument(const ZydisDecodedInstruction *z, struct decoded *ret)
 	ret->argument = (int32_t)(uint32_t)z->raw.imm[0].value.u;
 }
 
-/* cmp r32, imm32 and cmp r64, imm32; loops with shorter constants are too brief to matter. */
+/* cmp r32, imm32 and cmp r64, imm32. Loops whose limit fits into a shorter constant are too brief to matter. */
 static void take_limit(const ZydisDecodedInstruction *z, struct decoded *ret)
 {
 	bool any = z->opcode == 0x81 && z->raw.modrm.reg == 7 && z->raw.modrm.mod == 3;
@@ -127,7 +127,7 @@ bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes
 	ret->len = z.length;
 	ret->class = insn_classify(&z);
 	next = (int64_t)at + z.length;
-	/* raw.modrm.offset is 0 if there is no ModRM byte, which is never first. */
+	/* raw.modrm.offset is 0 if there is no ModRM byte, since it is never the first byte. */
 	ret->memory = z.raw.modrm.offset && z.raw.modrm.mod != 3;
 	ret->frame = ret->memory && z.raw.modrm.rm == 4 && z.raw.sib.base == 4 && !z.raw.rex.B;
 	ret->floating = is_floating(&z);
@@ -156,7 +156,7 @@ bool bytes_end_in_call(const uint8_t *bytes, uint32_t at)
 {
 	if (at >= 5 && bytes[at - 5] == 0xe8)
 		return true;
-	/* ff /2: 2 (register), 3 (disp8), 4 (SIB), 6 (disp32) or 7 bytes, without a REX prefix */
+	/* ff /2 has 2 (register), 3 (disp8), 4 (SIB), 6 (disp32) or 7 bytes, without a REX prefix */
 	for (uint32_t len = 2; len <= 7 && len <= at; len++)
 		if (bytes[at - len] == 0xff && (bytes[at - len + 1] & 0x38) == 0x10)
 			return true;

@@ -20,8 +20,8 @@ static void range_of(const struct graph *g, const struct choice *c, int32_t *ret
 }
 
 /*
- * Can control pass the call at bci on its way from x to y? A check at a call is that of its
- * receiver, which the callee may follow. In a loop, the way may go round and pass any call.
+ * Can control pass the call at bci between x and y? A check at the bci of a call is that of its receiver, which the
+ * callee may follow. In a loop, control may go round and pass any call.
  */
 static bool on_the_way(const struct graph *g, const struct choice *c, int32_t x, int32_t y, int32_t bci)
 {
@@ -73,7 +73,7 @@ static bool is_same(const struct hidden_callee *a, const struct hidden_callee *b
 	return a->at.node == b->at.node && a->at.bci == b->at.bci && a->method_id == b->method_id;
 }
 
-/* visible: its node, or -1. */
+/* visible: the callee's node, or -1. */
 static void candidate_add(struct candidates *c, struct inline_pos at, uint32_t method_id, int32_t visible)
 {
 	struct bytecode_traits t;
@@ -83,7 +83,7 @@ static void candidate_add(struct candidates *c, struct inline_pos at, uint32_t m
 		bytecode_traits_at(c->g, c->env, visible, &t);
 	else
 		bytecode_traits(c->env, method_id, &t);
-	/* Most callees of a visible method are visible, too. */
+	/* Most callees of a visible method are visible, too, so unknown calls do not count. */
 	if ((!t.loops && (visible >= 0 || !t.unknown)) || t.left_out || !traits_agree(&c->machine, &t))
 		return;
 	h = (struct hidden_callee){.at = at, .method_id = method_id};
@@ -93,8 +93,10 @@ static void candidate_add(struct candidates *c, struct inline_pos at, uint32_t m
 	c->last = h;
 }
 
-/* The inlined method of an end of the choice may be the one that loops, with its checks before the
- * loop and its polls after it. */
+/*
+ * The loop may be in the inlined method of an end of the choice, which then has its checks before the loop and its
+ * polls after it.
+ */
 static void visible_add(struct candidates *c, const struct choice_end *end, int32_t node)
 {
 	const struct inline_node *nodes = c->g->tree.nodes.v;
@@ -106,7 +108,7 @@ static void visible_add(struct candidates *c, const struct choice_end *end, int3
 		candidate_add(c, (struct inline_pos){node, nodes[x].call_bci}, nodes[x].method_id, x);
 }
 
-/* Adds the calls of m between x and y without a record; false: the loop may be the method's own. */
+/* Adds the calls of m between x and y that have no record; false: the loop may be the method's own. */
 static bool hidden_add(struct candidates *c, const struct hs_method *m, int32_t node, int32_t x, int32_t y)
 {
 	uint32_t id = c->g->tree.nodes.v[node].method_id, callee;
@@ -128,7 +130,7 @@ static bool hidden_add(struct candidates *c, const struct hs_method *m, int32_t 
 
 /*
  * Counts the inlined methods called between x and y that have records, and a loop with the same limit as this one: a
- * loop of mere arithmetic has no evidence. *ret is the last one.
+ * loop of mere arithmetic has no evidence of its own. *ret is the last such method.
  */
 static unsigned find_by_limit(const struct graph *g, const struct attribution_env *env, int32_t node, int32_t loop,
 			      int32_t x, int32_t y, struct hidden_callee *ret)
@@ -171,6 +173,6 @@ bool find_hidden_callee(const struct graph *g, const struct attribution_env *env
 		return by_limit == 1 &&
 		       (is_same(ret, &found.last) || found.n != 1 || !limits_agree(g, loop, env, found.last.method_id));
 	*ret = found.last;
-	/* Intrinsics may replace native methods by loops, and no record names those. */
+	/* Intrinsics may replace native methods by loops, which no record names. */
 	return found.n == 1 && method_of(env, ret->method_id) && method_of(env, ret->method_id)->code_size > 0;
 }

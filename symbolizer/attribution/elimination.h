@@ -5,10 +5,7 @@
 
 #include "symbolizer/attribution/choice.h"
 
-/*
- * Calls without a record: inlined without leaving one, replaced by an intrinsic, or never
- * reached.
- */
+/* Calls without a record: they were inlined without leaving one, replaced by an intrinsic, or never executed. */
 
 /* Could code between the two ends of the choice belong to an inlined method that left no record? */
 bool may_hide_callee(const struct graph *g, const struct attribution_env *env, const struct choice *c);
@@ -19,9 +16,9 @@ struct hidden_callee {
 };
 
 /*
- * For a loop without evidence (c->loop) at c->pos: the only callee whose loop it can be. The callee has no
- * record, or an end of the choice is in it. false: there is none, there are several, or the loop may be the
- * method's own.
+ * For a loop without evidence (c->loop) at c->pos: finds the only callee to which the loop can belong. Either the
+ * callee has no record, or an end of the choice is in it. false: there is none, there are several, or the loop may be
+ * the method's own.
  */
 bool find_hidden_callee(const struct graph *g, const struct attribution_env *env, const struct choice *c,
 			struct hidden_callee *ret);

@@ -11,20 +11,20 @@
 enum {
 	ROLES = 1024, /* a power of two */
 	CALLEES_MAX = 1 << 16,
-	KEEP_DEPTH = 8, /* depth of callees that are kept */
+	KEEP_DEPTH = 8, /* how deep callees of callees are kept */
 };
 
-/* Runtime stubs are never freed, so that the role of one never changes. */
+/* Runtime stubs are never freed, so their roles never change. */
 struct cached_role {
 	uint64_t target;
 	enum blob_role role;
 };
 
 struct env_cache {
-	struct attribution_env asked; /* as given */
+	struct attribution_env asked; /* the functions behind the cache */
 	struct attribution_env env; /* ctx is this struct */
 	struct cached_role roles[ROLES];
-	struct u64map callees; /* method id << 32 | bci -> method id; others may be resolved later */
+	struct u64map callees; /* method id << 32 | bci -> method id; calls not resolved yet are missing */
 };
 
 static enum blob_role role_of(void *ctx, uint64_t target)
@@ -111,7 +111,7 @@ void env_cache_free(struct env_cache *k)
 	free(k);
 }
 
-/* Keeps the callees of methods that are kept. true: there were new ones. */
+/* Keeps the callees of methods that are kept. true: some of them were not kept before. */
 static bool keep_callees(const struct env_cache *k, struct hotspot *hs)
 {
 	bool more = false;

@@ -3,7 +3,7 @@
 
 #include "symbolizer/attribution/env.h"
 
-/* A bounded cache of answers of the JVM, which may exit later, or unload the class. */
+/* A bounded cache of information from the JVM, since the JVM may exit later, or unload the class. */
 struct env_cache;
 
 struct hotspot;
@@ -14,7 +14,7 @@ void env_cache_free(struct env_cache *k);
 /* attribution_keep() */
 void env_cache_keep(struct env_cache *k, struct hotspot *hs);
 
-/* The same functions, with the cache in front of them. Borrowed. */
+/* The same functions, but cached. Borrowed. */
 const struct attribution_env *env_cache_env(const struct env_cache *k);
 
 #endif

@@ -3,10 +3,10 @@
 
 /* How the method of a frame in compiled code was determined, most certain first. */
 enum exactness {
-	EXACT, /* a trustworthy record at this very pc */
-	EXACT_FLOW, /* the evidence before and after agrees */
-	EXACT_INFERRED, /* the only callee that can be there */
-	EXACT_APPROXIMATE, /* nearest evidence, or the address rule */
+	EXACT, /* by a trustworthy record at this very pc */
+	EXACT_FLOW, /* the evidence before and after it agrees */
+	EXACT_INFERRED, /* the only callee to which the code can belong */
+	EXACT_APPROXIMATE, /* by the nearest evidence, or the address rule */
 	EXACTNESS_COUNT
 };
 

@@ -38,7 +38,10 @@ int graph_link(struct graph *g)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < g->n_insns; i++)
 		g->pred_start[i + 1] += g->pred_start[i];
-	/* Filling moves each start to its end, which is where the next list starts; hence the memmove(). */
+	/*
+	 * pred_start[s + 1] is the end of list s; filling the list moves it down to the list's start. Hence the
+	 * memmove().
+	 */
 	for (uint32_t i = g->n_insns; i-- > 0;)
 		for (uint32_t k = 0;; k++) {
 			int32_t s = graph_successor(g, i, k);

@@ -11,9 +11,9 @@
 #include "symbolizer/attribution/inline_tree.h"
 
 /*
- * The control flow of one nmethod: instructions, edges, loops, and evidence: instructions that have a
- * trustworthy record, or lead alone to cold code that has one. Built once from the copies in struct code,
- * immutable afterwards.
+ * The control flow of one nmethod: instructions, edges, loops, and evidence. Evidence is an instruction that has a
+ * trustworthy record, or leads on one side straight to cold code that has one. A graph is built once from the copies in
+ * struct code, and immutable afterwards.
  */
 enum {
 	GRAPH_MAX_INSNS = 200 * 1000,
@@ -23,7 +23,7 @@ enum {
 	GRAPH_MAX_TARGETS = 1 << 16, /* of all jump tables */
 };
 
-/* What the instructions of a loop do, including those of inner loops. */
+/* What the instructions of a loop, including inner loops, do. */
 enum loop_does {
 	LOOP_FLOATING = 1, /* floating-point arithmetic */
 	/* calls without a record, of stubs and of native code; an unknown target may be either */
@@ -41,14 +41,14 @@ struct loop {
 	bool evidence; /* it contains evidence */
 	uint8_t does; /* enum loop_does */
 	uint8_t n_limits;
-	int32_t limits[LOOP_LIMITS]; /* the first constants that it compares with, without those of inner loops */
+	int32_t limits[LOOP_LIMITS]; /* the first constants that it compares with, not counting inner loops */
 };
 
 struct jump_table {
 	uint32_t first, n; /* in table_targets */
 };
 
-/* A way in this direction first meets evidence of an inlined method, or leads to an unknown place. */
+/* Some path in this direction first meets evidence of an inlined method, or leads to an unknown place. */
 enum ways {
 	WAYS_AHEAD = 1,
 	WAYS_BEHIND = 2,
@@ -63,15 +63,15 @@ struct graph {
 	uint32_t n_evidence;
 	struct loop *loops;
 	uint32_t n_loops;
-	struct jump_table *tables; /* 0: orphan blocks, for indirect jumps whose table is unknown */
+	struct jump_table *tables; /* 0: orphan blocks, the targets of indirect jumps whose table is unknown */
 	uint32_t n_tables;
 	uint32_t *table_targets;
 	uint32_t n_table_targets;
 	struct inline_tree tree;
-	uint64_t *sites; /* sorted (node << 32 | bci): positions of records and their call sites */
+	uint64_t *sites; /* sorted (node << 32 | bci): positions of records and of the call sites leading to them */
 	uint32_t n_sites;
 	bool c1; /* compiled by C1 */
-	/* Bytes and tables do not match, or bytes are missing: nothing in it is certain. */
+	/* Bytes and tables do not match, or bytes are missing: nothing in the graph is certain. */
 	bool damaged;
 	size_t bytes; /* memory held */
 };
@@ -89,17 +89,19 @@ static inline bool loop_contains(const struct graph *g, int32_t outer, int32_t i
 	return inner >= outer && (uint32_t)inner <= g->loops[outer].last;
 }
 
-/* Do all ways to and from an instruction without evidence, up to the first evidence, entry or return, belong to
- * the compiled method itself? */
+/*
+ * Do all paths to and from an instruction without evidence, up to the first evidence, entry or return, belong to the
+ * compiled method itself?
+ */
 static inline bool graph_encloses(const struct graph *g, uint32_t i)
 {
 	return g->ways[i] == 0;
 }
 
-/* Is there a record of this node at bci, or one that was called from there? */
+/* Is there a record at bci of this node, or in a method inlined there? */
 bool graph_has_site(const struct graph *g, int32_t node, int32_t bci);
 
-/* Successor number k of i: an index; -1: it was cut or leaves the method; -2: there are no more. */
+/* Successor k of instruction i: an index; -1: cut off, or outside of the method; -2: there are no more. */
 static inline int32_t graph_successor(const struct graph *g, uint32_t i, uint32_t k)
 {
 	const struct graph_insn *in = &g->insns[i];

@@ -3,20 +3,20 @@
 
 #include "symbolizer/attribution/graph.h"
 
-/* Steps of graph_new(), each in its own file; all return 0 or a negative errno. */
+/* The steps of graph_new(), each in its own file. All return 0 or a negative errno. */
 struct graph_build {
 	const struct code *code;
 	const struct attribution_env *env;
 	const struct decoder *decoder;
 	struct graph *g;
-	uint32_t *at; /* per code byte: 1 + index of the instruction that starts there, AT_* otherwise */
+	uint32_t *at; /* per byte of code: 1 + index of the instruction that starts there, or AT_* */
 };
 
 #define AT_NONE 0
 #define AT_INSIDE UINT32_MAX
 
 int graph_decode(struct graph_build *b); /* instructions, edges, jump tables */
-int graph_place_evidence(struct graph_build *b); /* records -> evidence; cuts cold edges */
+int graph_place_evidence(struct graph_build *b); /* converts records to evidence; cuts edges to cold code */
 int graph_link(struct graph *g); /* predecessors */
 int graph_find_loops(struct graph *g);
 int graph_find_ways(struct graph *g);

@@ -8,21 +8,20 @@
 #include "symbolizer/base/vec.h"
 
 /*
- * Decodes by following branches from everything that is known to be an instruction, then decodes the
- * rest before the stub section (code that only jump tables lead to). Instructions never overlap: the first
- * one keeps the bytes.
+ * Decodes from every place where an instruction is known to start, following branches, then decodes the rest before the
+ * stub section (code that only jump tables lead to). Instructions never overlap: the first one decoded keeps the bytes.
  */
 struct decoding {
 	struct graph_build *b;
-	VEC(struct graph_insn) insns; /* as found */
+	VEC(struct graph_insn) insns; /* in order of decoding */
 	VEC(uint32_t) work; /* offsets to decode from */
 	VEC(struct jump_table) tables;
 	VEC(uint32_t) targets;
 	int64_t address; /* of the last pc-relative lea of this run */
 	bool has_address;
-	uint64_t constant; /* loaded by the instruction before, of this run */
+	uint64_t constant; /* loaded by the previous instruction of this run */
 	int8_t constant_reg; /* -1: none */
-	bool sweeping; /* through bytes that nothing leads to, which may be data */
+	bool sweeping; /* through bytes to which nothing leads, so that they may be data */
 	bool oom;
 };
 
@@ -32,7 +31,7 @@ static void work_add(struct decoding *d, int64_t off)
 		d->oom = true;
 }
 
-/* Entry points of compiled Java code, and all else that must be an instruction. */
+/* Entry points of compiled Java code, and all other places where an instruction must start. */
 static void add_known(struct decoding *d)
 {
 	const struct code *c = d->b->code;
@@ -55,8 +54,8 @@ static void add_known(struct decoding *d)
 }
 
 /*
- * JDK 8 to 25 overwrite the start of a not-entrant method with a 5-byte jump out of it. The original
- * instruction has 7 bytes: the stack bang `mov [rsp-disp32],eax`, or `sub rsp,imm32`.
+ * JDK 8 to 25 overwrite the start of a not-entrant method with a 5-byte jump out of it. The original instruction has 7
+ * bytes: the stack bang `mov [rsp-disp32],eax`, or `sub rsp,imm32`.
  */
 static void unpatch_entry(const struct code *c, uint32_t off, struct decoded *in)
 {
@@ -67,7 +66,7 @@ static void unpatch_entry(const struct code *c, uint32_t off, struct decoded *in
 	in->len = 7;
 }
 
-/* Constants precede the code; those that an indirect jump uses are a table of addresses. */
+/* Constants precede the code; an indirect jump uses them as a table of addresses. */
 static void read_table(struct decoding *d, struct graph_insn *in)
 {
 	const struct graph_build *b = d->b;
@@ -98,8 +97,8 @@ static void read_table(struct decoding *d, struct graph_insn *in)
 }
 
 /*
- * The target of a call. If a call needs no record, C2 loads the target into a register
- * right before it (Java_To_Runtime in x86_64.ad: mov64 r10, target; call r10).
+ * The role of a call's target. If a call needs no record, C2 loads the target into a register right before it
+ * (Java_To_Runtime in x86_64.ad: mov64 r10, target; call r10).
  */
 static enum blob_role role_of_call(const struct decoding *d, const struct decoded *x)
 {
@@ -124,7 +123,7 @@ static bool insn_goes_on(const struct graph_insn *in)
 	return true;
 }
 
-/* Claims the bytes of an instruction; false: another instruction has some of them. */
+/* Claims the bytes of an instruction; false: another instruction has claimed some of them. */
 static bool claim(struct graph_build *b, uint32_t off, uint32_t len, uint32_t index)
 {
 	if (len > b->code->n_bytes - off)
@@ -237,7 +236,7 @@ static int decode_gaps(struct decoding *d)
 	return r;
 }
 
-/* Sorts the instructions by offset; branch targets become indices. */
+/* Sorts the instructions by offset, so that branch targets can become indices. */
 static int sort_insns(struct decoding *d)
 {
 	struct graph_build *b = d->b;
@@ -298,7 +297,7 @@ static void set_roots(struct graph_build *b)
 		set_flag(b, c->null_checks[i].to, INSN_ROOT);
 }
 
-/* Table targets become indices; those within another instruction are dropped. */
+/* Converts targets in tables to indices; those inside of an instruction are dropped. */
 static void finish_tables(struct decoding *d)
 {
 	struct graph *g = d->b->g;

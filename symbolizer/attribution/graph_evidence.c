@@ -7,10 +7,10 @@
 #include "symbolizer/attribution/bytecodes.h"
 #include "symbolizer/base/vec.h"
 
-/* A longer straight line is not a cold stub. */
+/* A longer straight run of instructions is not a cold stub. */
 enum { SIDE_MAX = 60 };
 
-/* How many calls to follow through callees that begin with a call. */
+/* Limits the calls followed through callees that begin with a call. */
 enum { STEP_MAX = 4 };
 
 struct placing {
@@ -38,7 +38,7 @@ static void site_add(struct placing *p, int32_t node, int32_t bci)
 		p->oom = true;
 }
 
-/* The record of a call has the offset of its return address, that of a poll its own offset. */
+/* The record of a call has the offset of the return address, that of a poll its own offset. */
 static struct graph_insn *insn_of_record(const struct graph_build *b, int32_t off, enum evidence_kind *ret_kind)
 {
 	struct graph *g = b->g;
@@ -98,7 +98,7 @@ static enum trap_kind trap_of(const struct attribution_env *env, const struct gr
 	return argument && env->trap ? env->trap(env->ctx, argument->target) : TRAP_OF_CHECK;
 }
 
-/* Does a branch lead only to the call of an uncommon trap or of a slow path? */
+/* Does one side of a branch lead only to the call of an uncommon trap or of a slow path? */
 static struct side side_of(const struct graph *g, const struct attribution_env *env, int32_t i)
 {
 	struct side none = {.evidence = -1};
@@ -186,7 +186,7 @@ static void mark_reached(const struct graph *g, uint8_t *reached)
 	}
 }
 
-/* Indirect jumps without a known table are assumed to go to all blocks that nothing else leads to (table 0). */
+/* Indirect jumps without a known table are assumed to go to every block to which nothing else leads (table 0). */
 static int link_orphans(struct graph *g, const struct attribution_env *env)
 {
 	uint8_t *reached;
@@ -257,7 +257,7 @@ static int child_compare(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* Nodes sorted by where they are called from; the caller frees *ret. */
+/* Sorts nodes by where they are called from; the caller frees *ret. */
 static int sort_children(const struct inline_tree *t, struct child **ret, uint32_t *ret_n)
 {
 	struct child *c = malloc((t->nodes.n + (size_t)1) * sizeof(*c));
@@ -280,7 +280,7 @@ static int sort_children(const struct inline_tree *t, struct child **ret, uint32
 	return 0;
 }
 
-/* Is there a call with a receiver? */
+/* Is there a call with a receiver at bci? */
 static bool is_call(const struct attribution_env *env, uint32_t method_id, int32_t bci)
 {
 	const struct hs_method *m = env->method ? env->method(env->ctx, method_id) : NULL;
@@ -302,7 +302,7 @@ static bool has_bytecodes(const struct attribution_env *env, uint32_t method_id)
 	return m && m->bytecodes && m->code_size > 0;
 }
 
-/* The callee at a position: the method inlined there, or the only one that is possible; -1: unknown. */
+/* The callee at a position: the method inlined there, or the only possible one; -1: unknown. */
 static int32_t callee_of(const struct callees *c, struct inline_pos at)
 {
 	const struct attribution_env *env = c->p->b->env;
@@ -314,11 +314,11 @@ static int32_t callee_of(const struct callees *c, struct inline_pos at)
 	if (known)
 		return known->node;
 	method = env->callee ? env->callee(env->ctx, t->nodes.v[at.node].method_id, at.bci) : 0;
-	/* Native methods can only be replaced by intrinsics, not inlined. */
+	/* A native method can be replaced by an intrinsic, but not inlined. */
 	return has_bytecodes(env, method) ? inline_tree_child(t, at.node, at.bci, method) : -1;
 }
 
-/* The first bytecode of a method that may touch an object; false: a branch comes first. */
+/* Finds the first bytecode of a method that may access an object; false: a branch comes first. */
 static bool first_access(const struct attribution_env *env, uint32_t method_id, struct bytecode *ret)
 {
 	const struct hs_method *m = env->method(env->ctx, method_id);
@@ -333,8 +333,8 @@ static bool first_access(const struct attribution_env *env, uint32_t method_id, 
 }
 
 /*
- * C2 checks the receiver of a call with the state before the call. The callee follows, or the callee's callee,
- * if the callee does nothing but call that.
+ * C2 checks the receiver of a call with the state before the call. The callee follows, or the callee's callee, if the
+ * callee does nothing but call that.
  */
 static void step_into(const struct callees *c, struct evidence *e)
 {

@@ -6,12 +6,12 @@
 
 #include "symbolizer/attribution/inline_tree.h"
 
-/* Instructions of a graph (graph.h), and the evidence that they may be. */
+/* Instructions of a graph (graph.h), and the evidence that they can be. */
 enum insn_flag {
 	INSN_ENTRY = 1, /* the compiled method begins here: normal or OSR entry */
 	INSN_FALLS = 2, /* may continue with the next instruction */
 	INSN_TAKEN = 4, /* may go to `target` */
-	INSN_ROOT = 8, /* reached from elsewhere: handler, record, null check */
+	INSN_ROOT = 8, /* reached from elsewhere: handler, target of a null check */
 	INSN_RECORD = 16, /* a trustworthy record belongs to it */
 	INSN_FLOATING = 32, /* floating-point arithmetic */
 	INSN_ARGUMENT = 64, /* loads a constant as the first argument of a call */
@@ -20,34 +20,38 @@ enum insn_flag {
 
 struct graph_insn {
 	uint32_t off; /* from code begin */
-	/* index; INSN_JMP_INDIRECT: index into tables; -1: outside or none; with INSN_ARGUMENT or
-	 * INSN_LIMIT: that constant */
+	/*
+	 * An index; for INSN_JMP_INDIRECT, into tables; -1: outside or none. With INSN_ARGUMENT or INSN_LIMIT, the
+	 * constant.
+	 */
 	int32_t target;
-	int32_t evidence; /* index; -1: none */
+	int32_t evidence; /* index into evidence; -1: none */
 	int32_t loop; /* innermost; -1: none */
 	uint8_t len;
 	uint8_t class; /* enum insn_class */
 	uint8_t flags;
-	uint8_t role; /* of a call: enum blob_role of its target, if that is known */
+	uint8_t role; /* for a call: enum blob_role of its target, if known */
 };
 
 enum evidence_kind {
 	EVIDENCE_CALL,
 	EVIDENCE_POLL,
 	EVIDENCE_TRAP, /* a branch with an uncommon trap on one side */
-	EVIDENCE_SLOW, /* a branch with a call of a slow path of the runtime on one side */
+	EVIDENCE_SLOW, /* a branch with a call to a slow path of the runtime on one side */
 	EVIDENCE_NULL, /* implicit null check */
 	EVIDENCE_KINDS,
 };
 
 struct evidence {
 	struct inline_pos pos;
-	/* The position behind it: a check of the receiver of an inlined call has the bci of the call, and the
-	 * callee follows. Equal to pos if that is unknown. */
+	/*
+	 * The position just after it: a check of the receiver of an inlined call has the bci of the call, and the
+	 * callee follows. Equal to pos if unknown.
+	 */
 	struct inline_pos after;
 	uint8_t kind;
-	uint8_t trap; /* enum trap_kind of the trap that the branch or null check leads to */
-	bool at_call; /* it is a check of the receiver of a call */
+	uint8_t trap; /* enum trap_kind of the trap to which the branch or null check leads */
+	bool at_call; /* a check of the receiver of a call */
 };
 
 #endif

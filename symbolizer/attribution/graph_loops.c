@@ -7,16 +7,17 @@
 #include "symbolizer/base/vec.h"
 
 /*
- * Loops: the strongly connected components of the graph, then those of each component without its
- * header (where a depth-first search enters it), and so on inwards. Tarjan's algorithm on basic blocks, without
- * recursion.
+ * Finds loops: the strongly connected components of the graph, then those of each component without its header (where a
+ * depth-first search enters it), and so on inwards. This is Tarjan's algorithm on basic blocks, without recursion.
  */
 struct visit {
 	uint32_t block, k; /* k: the next successor to visit */
 };
 
-/* A component whose inside is still to be searched. Components are taken last in, first out, so that
- * each loop is numbered right before its inner loops. */
+/*
+ * A component in which inner loops are still to be searched for. Components are taken last in, first out, so that each
+ * loop is numbered right before its inner loops.
+ */
 struct component {
 	uint32_t first, n; /* in members; the header comes first */
 	int32_t parent;
@@ -92,7 +93,7 @@ static bool has_self_edge(const struct looping *l, uint32_t block)
 	return false;
 }
 
-/* Takes the component whose root is `root` off the stack. */
+/* Takes the component with this root off the stack. */
 static void take_component(struct looping *l, uint32_t root, int32_t parent)
 {
 	struct component p = {.first = (uint32_t)l->members.n, .parent = parent};
@@ -149,7 +150,7 @@ static void search_from(struct looping *l, uint32_t block, uint32_t region, int3
 	}
 }
 
-/* The outermost loops; searches start at the entries, so that a loop is entered at its header. */
+/* Finds the outermost loops. Searches start at the entries, so that a loop is entered at its header. */
 static void search_all(struct looping *l)
 {
 	const struct graph *g = l->g;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /*
- * Finds the instructions with a way from or to them that does not belong to the compiled method itself: it first meets
+ * Finds the instructions with a path from or to them that does not belong to the compiled method itself: it first meets
  * evidence of an inlined method, or leads to an unknown place. The search starts at these ends.
  */
 struct way_search {
@@ -41,7 +41,7 @@ static bool is_foreign_end_ahead(const struct graph *g, uint32_t i)
 	return in->class != INSN_RET && !leads_on(g, i);
 }
 
-/* An instruction without predecessors that is not a root is padding behind a jump. */
+/* Without predecessors, an instruction that is not a root is padding after a jump. */
 static bool is_foreign_end_behind(const struct graph *g, uint32_t i)
 {
 	const struct graph_insn *in = &g->insns[i];

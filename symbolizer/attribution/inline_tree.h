@@ -10,8 +10,8 @@
 #include "symbolizer/hotspot/code/code.h"
 
 /*
- * The inlining tree of one nmethod, as far as its records show it. A node is an inline path: methods
- * and call-site bcis from the compiled method (node 0) inwards. Equal paths have the same number.
+ * The inlining tree of one nmethod, as far as its records show it. A node is an inline path: methods and call-site bcis
+ * from the compiled method (node 0) inwards. Equal paths are one node.
  */
 struct inline_node {
 	uint32_t method_id;
@@ -33,19 +33,19 @@ struct inline_tree {
 int inline_tree_init(struct inline_tree *t, uint32_t root_method); /* -ENOMEM */
 void inline_tree_done(struct inline_tree *t);
 
-/* Adds a chain (innermost first). -EINVAL: its root is not the compiled method; -ENOMEM. */
+/* Adds an inlining chain (innermost first). -EINVAL: its root is not the compiled method; -ENOMEM. */
 int inline_tree_add(struct inline_tree *t, const struct code_scope *scopes, size_t n, struct inline_pos *ret);
 
-/* The node of `method` called at bci of `parent`, added if necessary; or a negative errno. */
+/* Returns the node of `method` called at bci of `parent`, which is added if necessary, or a negative errno. */
 int32_t inline_tree_child(struct inline_tree *t, int32_t parent, int32_t bci, uint32_t method);
 
 /* The innermost common node. */
 int32_t inline_tree_ancestor(const struct inline_tree *t, int32_t a, int32_t b);
 
-/* The bci of `pos` in the method of `node`, which is its node or an ancestor of it. */
+/* The bci of `pos` in the method of `node`, which must be the node of `pos` or an ancestor of that. */
 int32_t inline_tree_bci_in(const struct inline_tree *t, struct inline_pos pos, int32_t node);
 
-/* Writes the chain of a position, innermost first; returns the count, at most max. */
+/* Writes the inlining chain of a position, innermost first; returns its length, at most max. */
 size_t inline_tree_scopes(const struct inline_tree *t, struct inline_pos pos, struct code_scope *ret, size_t max);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "symbolizer/attribution/env.h"
 
-/* A bounded cache of the bcis at which methods call others, since every pc needs them. */
+/* A bounded cache of the bcis at which methods call others. Every pc needs them. */
 struct invokes_memo *invokes_memo_new(void);
 void invokes_memo_free(struct invokes_memo *m);
 
@@ -15,7 +15,7 @@ struct invokes {
 	uint32_t n;
 };
 
-/* false: some bytecodes of the method are unknown, or there is no env->invokes. */
+/* false: some bytecodes of the method are unknown, or env->invokes is NULL. */
 bool method_invokes(const struct attribution_env *env, uint32_t method_id, struct invokes *ret);
 
 #endif

@@ -5,7 +5,7 @@
 enum {
 	LIMITS_MAX = 8, /* of one method */
 	LIMIT_LEAST = 256,
-	SHORT_MAX = 1024, /* 16 times unrolled, with vectors of 64 elements */
+	SHORT_MAX = 1024, /* unrolled 16 times, with vectors of 64 elements */
 };
 
 struct limits {
@@ -25,7 +25,7 @@ static void note_limit(struct limits *l, int32_t bci, int32_t value)
 	l->v[l->n++].of_loop = false;
 }
 
-/* At a backward branch: comparisons between its target and itself decide how long the loop runs. */
+/* Comparisons between a backward branch and its target decide how long the loop runs. */
 static void note_loop(struct limits *l, const struct bytecode *b)
 {
 	for (unsigned i = 0; i < l->n; i++)

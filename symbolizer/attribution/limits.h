@@ -7,9 +7,9 @@
 #include "symbolizer/attribution/graph.h"
 
 /*
- * Constant limits of loops, in machine code and in bytecodes: if several loops have no evidence, limits tell
- * which belongs to which method. A loop that C2 unrolls stops some iterations short of the limit (loopTransform.cpp,
- * do_unroll()); a copy behind it does the rest.
+ * Compares constant loop limits in machine code and in bytecodes. If several loops have no evidence, this shows which
+ * one belongs to which method. A loop that C2 unrolls ends some iterations short of the limit (loopTransform.cpp,
+ * do_unroll()); a copy after it does the rest.
  */
 
 /* Does `loop` or an inner loop have the limit of a loop of the method? Limits below 256 are ignored. */

@@ -6,8 +6,8 @@
 #include "symbolizer/attribution/bytecodes.h"
 
 enum {
-	CALL_DEPTH = 4, /* calls to follow */
-	METHODS_MAX = 64, /* methods to look at */
+	CALL_DEPTH = 4, /* how deep to follow calls */
+	METHODS_MAX = 64, /* most methods to read */
 	LOOPS_MAX = 64, /* backward branches of one method */
 	MEMO_SLOTS = 1024,
 };
@@ -29,13 +29,15 @@ struct bci_range {
 
 struct reading {
 	const struct attribution_env *env;
-	const struct graph *g; /* NULL: for the method in general */
+	const struct graph *g; /* NULL: the method in general, not at a node */
 	int32_t node;
 	unsigned methods; /* seen so far */
 	struct bytecode_traits *t;
 };
 
-/* Returns the number of backward branches of a method, at most max; *ret_ok: all bytecodes were decoded. */
+/*
+ * Finds the backward branches of a method and returns their number, at most max; *ret_ok: all bytecodes were decoded.
+ */
 static unsigned find_loops(const struct hs_method *m, int major, struct bci_range *ret, unsigned max, bool *ret_ok)
 {
 	struct bytecode b;
@@ -57,7 +59,7 @@ static bool is_one_of(const char *name, const char *const *names)
 	return false;
 }
 
-/* Intrinsics of C2 that never or seldom become plain instructions (library_call.cpp). */
+/* Intrinsics of C2 that seldom or never become plain instructions (library_call.cpp). */
 static bool note_intrinsic(const struct hs_method *m, struct bytecode_traits *t)
 {
 	static const char *const math[] = {"sin", "cos", "tan", "exp", "log", "log10", NULL};
@@ -102,7 +104,7 @@ static bool has_arrays(const struct hs_method *m, int major)
 	return false;
 }
 
-/* Was the call at this bci of the node not compiled? */
+/* Is there no compiled code for the call at this bci of the node? */
 static bool is_left_out(const struct reading *r, const struct hs_method *callee, int32_t bci)
 {
 	return r->g && !graph_has_site(r->g, r->node, bci) && has_arrays(callee, r->env->major);
@@ -225,7 +227,7 @@ bool traits_agree(const struct machine_traits *m, const struct bytecode_traits *
 	/* Compilers neither add nor remove floating-point arithmetic. */
 	if (b->floating && !m->floating)
 		return false;
-	/* Without a stub (-XX:-UseLibmIntrinsic), math is called in libjvm. */
+	/* Without a stub (-XX:-UseLibmIntrinsic), math functions of libjvm are called. */
 	if ((b->math && !calls) || (b->time && !m->runtime_call) || (b->power && !calls && !m->floating))
 		return false;
 	if (b->unknown || b->power)

@@ -15,7 +15,7 @@ struct arena_chunk {
 
 static struct arena_chunk *chunk_new(struct arena *a, size_t size)
 {
-	/* calloc() zeroes a chunk, and chunks are never reused: nothing has to be cleared later. */
+	/* Zeroed by calloc(), and chunks are never reused, so allocations need no clearing. */
 	struct arena_chunk *c = calloc(1, sizeof(*c) + size);
 
 	if (!c)
@@ -33,7 +33,7 @@ static void *chunk_take(struct arena_chunk *c, size_t size)
 	return p;
 }
 
-/* Chunks double from 4 KiB to 1 MiB: small tables stay small, large ones call malloc() rarely. */
+/* Chunk sizes double from 4 KiB to 1 MiB: small arenas stay small, large ones call malloc() rarely. */
 static size_t chunk_size(const struct arena *a)
 {
 	size_t size = a->bytes < FIRST_CHUNK ? FIRST_CHUNK : a->bytes;
@@ -55,7 +55,9 @@ void *arena_alloc(struct arena *a, size_t size)
 	if (!c)
 		return NULL;
 	if (a->head && size > usual / 4) {
-		/* A large one gets a chunk of its own behind the head, whose rest stays usable. */
+		/*
+		 * A large allocation gets a chunk of its own after the head, so that the rest of the head stays usable.
+		 */
 		c->next = a->head->next;
 		a->head->next = c;
 	} else {

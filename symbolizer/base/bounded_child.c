@@ -14,9 +14,9 @@
 #include "symbolizer/base/log.h"
 
 enum {
-	GRACE_MS = 200, /* for a child that is ending by itself, before it gets SIGKILL */
+	GRACE_MS = 200, /* for a child that is ending by itself, until it gets SIGKILL */
 	END_MS = 1000, /* the kernel has to free its memory */
-	TICK_MS = 5, /* but most end within the first */
+	TICK_MS = 5, /* the first polls are 1 ms apart: most children end at once */
 };
 
 static int null_fd = -1;
@@ -29,7 +29,7 @@ void bounded_child_prepare(void)
 
 /* --- the child --- */
 
-/* A child that is left behind must not keep a pipe open whose reader waits for its end. */
+/* A child that is left behind must not keep a pipe open whose reader waits for end of file. */
 static void leave_stdio(void)
 {
 	int null = null_fd < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : null_fd;
@@ -79,7 +79,7 @@ int bounded_child_start(struct bounded_child *c, const struct bounded_limits *l,
 		leave_stdio();
 		limit(l);
 		run(ctx, pair[1]);
-		shutdown(pair[1], SHUT_RDWR); /* processes that it started may have a copy */
+		shutdown(pair[1], SHUT_RDWR); /* processes started by the child may have a copy */
 		_exit(0);
 	}
 	r = -errno;
@@ -93,7 +93,7 @@ int bounded_child_start(struct bounded_child *c, const struct bounded_limits *l,
 	return r;
 }
 
-/* Its end of the socket is closed: what it was asked to do is done, or it is dying. */
+/* The child has closed its end of the socket: it is done, or dying. */
 static bool is_ending(const struct bounded_child *c)
 {
 	struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};

@@ -71,7 +71,7 @@ static bool take_from(_Atomic uint64_t *all, uint64_t bytes)
 	return true;
 }
 
-/* Of what a budget's bytes_left lacks, the part that is the pool's. */
+/* The bytes that a budget with this bytes_left has taken from the pool. */
 static uint64_t pooled(const struct budget *b, uint64_t bytes_left)
 {
 	return b->pool && bytes_left < b->pool_below ? b->pool_below - bytes_left : 0;

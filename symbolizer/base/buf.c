@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for `more` bytes and a NUL behind len. */
+/* Makes room for `more` bytes and a NUL after the `len` bytes there. */
 static bool buf_reserve(struct buf *b, size_t more)
 {
 	size_t want, cap = b->cap ? b->cap : 64;

@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * A growing byte string. After an allocation failure `failed` stays set and further additions do
- * nothing, so a caller checks once, at the end. `data` is always NUL-terminated behind `len`
- * (or NULL while empty). Zero-initialise; buf_done() releases.
+ * A growing byte string. After an allocation failure `failed` stays set and further additions do nothing, so a caller
+ * checks once, at the end. `data` has a NUL after its `len` bytes, or is NULL while empty. Zero-initialise; buf_done()
+ * releases.
  */
 struct buf {
 	char *data;

@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Room for more than one, so that those that were not asked for are seen, and closed. */
+/* More than one, so that unwanted descriptors are received, and can be closed. */
 enum { FDS_MAX = 4 };
 
-/* Where there is no pidfd; for what is to be done at the end. */
+/* LOOK_MS: how often to look for the parent without a pidfd. GRACE_MS: for this process to end by itself. */
 enum { LOOK_MS = 500, GRACE_MS = 5000, WATCH_STACK = 64 << 10 };
 
 union control {
@@ -59,7 +59,7 @@ void channel_close_others(bool (*own)(const void *ctx, int fd), const void *ctx)
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir))) {
-		int fd = atoi(e->d_name); /* of "." and "..": stdin */
+		int fd = atoi(e->d_name); /* 0 (stdin) for "." and ".." */
 
 		if (fd > STDERR_FILENO && fd != dirfd(dir) && !own(ctx, fd))
 			close(fd);
@@ -92,7 +92,7 @@ struct watch {
 	pid_t other;
 };
 
-/* PR_SET_PDEATHSIG would need the parent's right to send this process signals, which it has given up. */
+/* PR_SET_PDEATHSIG does not work, since the parent has given up the privilege to signal this process. */
 static void *watch(void *arg)
 {
 	struct watch w = *(struct watch *)arg;
@@ -165,7 +165,7 @@ int channel_send(int socket, const void *message, size_t size, int fd)
 	return (size_t)n == size ? 0 : -EPROTO;
 }
 
-/* Keeps the first where `ret` asks for one. Returns how many came. */
+/* Stores the first descriptor in *ret and closes the others; NULL: closes all. Returns their number. */
 static unsigned take_descriptors(struct msghdr *m, int *ret)
 {
 	unsigned count = 0;
@@ -209,7 +209,7 @@ int channel_receive(int socket, void *ret, size_t size, int *ret_fd)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno == ECONNRESET ? -EPIPE : -errno;
-	/* An empty message, which looks like the end, may bring some too. */
+	/* An empty message, which looks like the end, may also carry descriptors. */
 	fds = take_descriptors(&m, ret_fd ? &fd : NULL);
 	if ((size_t)n != size || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || fds > (ret_fd ? 1 : 0)) {
 		if (fd >= 0)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The variable is released when it goes out of scope. Start it empty. */
+/* The variable is released when it goes out of scope. Initialise it as empty. */
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
 static inline void free_at_exit(void *pp)

@@ -9,7 +9,7 @@ uint64_t clock_monotonic_ns(void);
 uint64_t clock_realtime_ns(void);
 uint64_t clock_thread_cpu_ns(void); /* CPU time of the calling thread */
 uint64_t clock_process_cpu_ns(void);
-bool clock_read_ns(clockid_t clock, uint64_t *ret); /* any clock; false: there is none of that id */
+bool clock_read_ns(clockid_t clock, uint64_t *ret); /* any clock; false: no clock has that id */
 
 struct timespec clock_timespec(uint64_t ns);
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Bounds-checked reading of foreign bytes (little-endian). A read past the end gives 0 and sets
- * `bad` for good, so a parser checks once after a group of reads.
+ * Bounds-checked reading of foreign bytes (little-endian). A read past the end gives 0 and sets `bad` permanently, so a
+ * parser checks once after a group of reads.
  */
 struct cursor {
 	const uint8_t *p, *end;

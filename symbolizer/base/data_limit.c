@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Opened ahead; that of the process which forks, whose data a child has a copy of. -1: not opened. */
+/* Opened in advance. It shows the process that forks, whose data the child has a copy of. -1: not opened. */
 static int statm_fd = -1;
 
 static int open_statm(void)

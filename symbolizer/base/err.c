@@ -29,7 +29,7 @@ int err_wrap(struct err *e, int code, const char *fmt, ...)
 	va_end(ap);
 	memcpy(old, e->msg, sizeof(old));
 	old[sizeof(old) - 1] = '\0';
-	/* Cuts off what does not fit: the end of a chain of contexts matters least. */
+	/* Truncates: the end of a chain of contexts matters least. */
 	if (snprintf(e->msg, sizeof(e->msg), "%s: %s", context, old) < 0)
 		e->msg[0] = '\0';
 	e->code = code;

@@ -13,10 +13,10 @@ struct err {
 	char msg[400];
 };
 
-/* Fills *e (may be NULL) and returns `code`, so that a caller fails in one line. */
+/* Fills *e (may be NULL) and returns `code`, so that a caller can fail in one line. */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Puts context in front of the message: "PID 4711: <msg>". Returns code. */
+/* Prepends context to the message: "PID 4711: <msg>". Returns code. */
 int err_wrap(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

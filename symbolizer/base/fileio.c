@@ -8,7 +8,7 @@
 
 #include "symbolizer/base/cleanup.h"
 
-/* Files of /proc do not report a size: reads until their end. */
+/* Files of /proc do not report a size, so this reads until the end. */
 int file_read_fd(int fd, size_t max, char **ret, size_t *ret_len)
 {
 	CLEANUP(free_at_exit) char *data = NULL;

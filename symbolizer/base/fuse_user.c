@@ -19,8 +19,8 @@ enum { MAX_FDINFO = 65536, MAX_MOUNTINFO = 16 << 20 };
 #define UNKNOWN ((uid_t)-2)
 
 /*
- * The last field: the file system's own options. The user chooses the type and source before it, which may have commas;
- * blanks are escaped in both.
+ * The last field: the file system's own options. Type and source before it are chosen by the user, and may contain
+ * commas, but no spaces: those are escaped.
  */
 static const char *own_options(const char *type)
 {
@@ -30,7 +30,9 @@ static const char *own_options(const char *type)
 	return options && *options == ' ' ? options : NULL;
 }
 
-/* "1130 26 0:52 / /home/a/mnt rw,nosuid shared:3 - fuse.sshfs a@host: rw,user_id=1000,group_id=1000": */
+/*
+ * A line looks like "1130 26 0:52 / /home/a/mnt rw,nosuid shared:3 - fuse.sshfs a@host: rw,user_id=1000,group_id=1000".
+ */
 static bool user_of_line(const char *line, uid_t *ret)
 {
 	size_t len = strcspn(line, "\n");

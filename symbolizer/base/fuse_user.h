@@ -7,7 +7,7 @@
 
 /*
  * Whoever mounts a FUSE file system decides which owners, links and modes it shows (fuse(4)). true: `fd` is on one that
- * an ordinary user mounted; *ret is that user, or (uid_t)-2 if it cannot be found out who.
+ * an ordinary user mounted; *ret is that user, or (uid_t)-2 if it cannot be determined.
  */
 bool fuse_user(int fd, uid_t *ret);
 

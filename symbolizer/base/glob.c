@@ -21,7 +21,7 @@ int glob_check(const char *pattern, struct err *err)
 	return 0;
 }
 
-/* The next character of UTF-8 text, or byte of any other. */
+/* The next character of UTF-8 text, or the next byte of other text. */
 static const char *next(const char *text)
 {
 	text++;
@@ -30,7 +30,7 @@ static const char *next(const char *text)
 	return text;
 }
 
-/* One character of the pattern that is no star: it moves both on if they agree. */
+/* Matches one pattern character other than '*'. If it matches, moves both pointers on. */
 static bool step(const char **pattern, const char **text)
 {
 	const char *p = *pattern;
@@ -49,7 +49,7 @@ static bool step(const char **pattern, const char **text)
 	return true;
 }
 
-/* What follows the last star is tried at each place behind it; those before it need not be tried again. */
+/* Tries the part after the last star at each later position. Earlier stars need not be tried again. */
 bool glob_matches(const char *pattern, const char *text)
 {
 	const char *behind_star = NULL, *tried = NULL;

@@ -6,14 +6,14 @@
 struct err;
 
 /*
- * Patterns of whole texts, in time that is bounded by the product of both lengths, whatever they are:
+ * Patterns that match whole texts, in time bounded by the product of both lengths:
  *   *    any characters, '/' too
  *   ?    one character
  *   \x   x itself
  */
 enum { GLOB_MAX = 256 };
 
-/* -EINVAL: empty, too long, or ends with a backslash; err says so. */
+/* -EINVAL: empty, too long, or ends with an unescaped backslash; err says which. */
 int glob_check(const char *pattern, struct err *err);
 bool glob_matches(const char *pattern, const char *text);
 

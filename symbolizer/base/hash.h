@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Finaliser of splitmix64: spreads every input bit over the result. */
+/* The finaliser of splitmix64: every input bit affects the whole result. */
 static inline uint64_t hash_u64(uint64_t x)
 {
 	x ^= x >> 30;
@@ -22,8 +22,8 @@ static inline uint64_t hash_mix(uint64_t h, uint64_t x)
 uint64_t hash_bytes(const void *p, size_t len);
 
 /*
- * A random number that is chosen once per process. Tables whose keys come from a target hash with it, so that nobody
- * can prepare keys that collide. Any thread.
+ * A random number chosen once per process. Tables whose keys come from a target hash with it, so that nobody can
+ * prepare colliding keys. Any thread may call it.
  */
 uint64_t hash_secret(void);
 uint64_t hash_bytes_secret(const void *p, size_t len);

@@ -53,7 +53,7 @@ void json_key(struct json *j, const char *key)
 	j->key = true;
 }
 
-/* A profile has millions of numbers; with fprintf() they would take most of the time. */
+/* A profile has millions of numbers; fprintf() would take most of the time. */
 static void put_digits(FILE *out, uint64_t value)
 {
 	char digits[20];
@@ -106,7 +106,7 @@ static void put_escaped(FILE *out, const char *s, size_t len)
 	fwrite(s + clean, 1, len - clean, out);
 }
 
-/* The length of the longest prefix of s of at most max bytes that does not cut a character. */
+/* The length of the longest prefix of s, of at most max bytes, that does not cut a character. */
 static size_t whole_characters(const char *s, size_t len, size_t max)
 {
 	size_t n = len < max ? len : max;

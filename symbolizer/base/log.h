@@ -4,9 +4,8 @@
 #include <stdbool.h>
 
 /*
- * Messages for the user, on stderr, one line each. Control, escape and
- * bidirectional characters in what is printed become '?': names come from the target.
- * The level and the live line are process-wide, the only globals there are. Thread-safe.
+ * Messages for the user, on stderr, one line each. Control, escape and bidirectional characters become '?', since names
+ * come from the target. The level and the live line are process-wide. Thread-safe.
  */
 enum log_level {
 	LOG_LEVEL_QUIET, /* errors only (-q) */
@@ -18,7 +17,7 @@ enum log_level {
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
-/* The live line is on the terminal, without a line end: the next message replaces it. */
+/* A live line without a line end is on the terminal: the next message replaces it. */
 void log_set_live_line(bool shown);
 
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* "jsampler: ..." */

@@ -21,15 +21,15 @@
 struct outfile {
 	FILE *stream;
 	char *path; /* as given: for messages */
-	char name[NAME_MAX + 1]; /* last component, symbolic links followed */
-	int dirfd; /* holds the name; -1: written directly */
+	char name[NAME_MAX + 1]; /* last component, after following symbolic links */
+	int dirfd; /* directory of the name; -1: written directly */
 	bool own_only; /* replaces nothing but a regular file of the caller */
-	char temp[40]; /* its name meanwhile, in dirfd; "": unnamed */
+	char temp[40]; /* temporary name in dirfd; "": unnamed */
 	const struct outfile_namer *namer; /* NULL: this process */
-	unsigned number; /* that it has there */
+	unsigned number; /* of this file, for the namer */
 };
 
-/* f may be half-built. A name is left behind only if outfile_commit() gave it. */
+/* f may be half-built. Removes the temporary name, so only outfile_commit() leaves a file. */
 static void outfile_free(struct outfile *f)
 {
 	if (!f)
@@ -79,12 +79,12 @@ static void random_name(char *dst, size_t size)
 	snprintf(dst, size, ".jsampler-%016" PRIx64 ".tmp", r);
 }
 
-/* Without O_TMPFILE (open(2)), a hidden name that outfile_free() removes. */
+/* Falls back to a hidden name if O_TMPFILE (open(2)) is not supported; outfile_free() removes it. */
 static int open_temp(struct outfile *f)
 {
 	int fd = openat(f->dirfd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 
-	/* EISDIR: the kernel lacks it; EOPNOTSUPP, and EINVAL with some FUSE ones: the file system does. */
+	/* EISDIR: the kernel lacks it; EOPNOTSUPP, and EINVAL on some FUSE ones: the file system does. */
 	if (fd >= 0 || (errno != EISDIR && errno != EOPNOTSUPP && errno != EINVAL))
 		return fd >= 0 ? fd : -errno;
 	for (int i = 0; i < 16; i++) {
@@ -192,7 +192,7 @@ int outfile_from(int fd, const char *path, const struct outfile_namer *namer, un
 	return 0;
 }
 
-/* A hidden name for the unnamed file: linkat(2) cannot replace, renameat(2) can. */
+/* Gives the unnamed file a hidden name: linkat(2) cannot replace a file, renameat(2) can. */
 static int name_temp(struct outfile *f, const char *self)
 {
 	char name[sizeof(f->temp)];
@@ -204,7 +204,7 @@ static int name_temp(struct outfile *f, const char *self)
 	return 0;
 }
 
-/* Gives the file its name, replacing what has it if that is allowed. */
+/* Gives the file its name, replacing an existing file if that is allowed. */
 static int publish(struct outfile *f, int fd, struct err *why)
 {
 	char self[40];
@@ -226,8 +226,8 @@ static int publish(struct outfile *f, int fd, struct err *why)
 }
 
 /*
- * Closes the stream, so that errors which appear only then (NFS) are seen too. The errno of an
- * earlier failed write is lost by then; it was most likely a full disk.
+ * Closes the stream, so that errors that appear only then (NFS) are seen, too. The errno of an earlier failed write is
+ * lost by now; it was most likely a full disk.
  */
 static int finish_stream(struct outfile *f)
 {

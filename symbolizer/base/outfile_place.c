@@ -19,8 +19,8 @@
 enum { READER_POLL_MS = 20, READER_SAID_MS = 1000 };
 
 /*
- * N of /dev/stdout, /dev/stderr, /dev/fd/N, /proc/self/fd/N; -1: another path. Such a name means
- * the open descriptor, with its offset and O_APPEND, even where a regular file lies behind it.
+ * Returns N for /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N, -1 for other paths. Such a name means the open
+ * descriptor, with its offset and O_APPEND, even if it is a regular file.
  */
 static int path_descriptor(const char *path)
 {
@@ -40,7 +40,7 @@ static int path_descriptor(const char *path)
 	return -1;
 }
 
-/* Sent by Ctrl-C, kill(1) and a closed terminal. While they are blocked they do not interrupt system calls. */
+/* Signals of Ctrl-C, kill(1) and a closed terminal. While they are blocked they do not interrupt system calls. */
 static bool end_is_asked(void)
 {
 	sigset_t pending;
@@ -49,7 +49,7 @@ static bool end_is_asked(void)
 					     sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGHUP) == 1);
 }
 
-/* Opening for writing waits for a reader, but not without heeding signals: ENXIO means that there is none yet. */
+/* Waits for a reader by polling, so that blocked signals are noticed: ENXIO means that there is no reader yet. */
 static int open_waiting(const char *self, const char *path)
 {
 	int fd;
@@ -68,7 +68,7 @@ static int open_waiting(const char *self, const char *path)
 	}
 }
 
-/* Opens the descriptor once more, not the name: this is the file that was checked. */
+/* Reopens the checked descriptor rather than the name, which may mean another file by now. */
 static int open_in_place(const struct path_end *end, const char *path)
 {
 	bool fifo = S_ISFIFO(end->st.st_mode);
@@ -94,7 +94,7 @@ static int refuse_other(const struct stat *st, int code, struct err *why)
 		       (unsigned)st->st_uid);
 }
 
-/* As fs.protected_regular and fs.protected_fifos, proc_sys_fs(5), at 2. */
+/* The same rule as fs.protected_regular and fs.protected_fifos (proc_sys_fs(5)) at level 2. */
 static bool is_others(const struct stat *dir, const struct stat *st)
 {
 	return path_dir_shared(dir) && st->st_uid != geteuid() && st->st_uid != dir->st_uid;
@@ -105,7 +105,7 @@ static bool is_own_file(const struct stat *st)
 	return S_ISREG(st->st_mode) && st->st_uid == geteuid();
 }
 
-/* Others may have moved or linked a device there, or a FIFO that is not theirs. */
+/* Others may have moved a device there, or linked a device or a FIFO that is not theirs. */
 static bool is_planted(const struct stat *dir, const struct stat *st)
 {
 	return path_dir_foreign(dir) && (!S_ISFIFO(st->st_mode) || st->st_nlink > 1);
@@ -131,7 +131,7 @@ static int place_file(const struct path_end *end, struct err *why)
 		return err_set(why, -EINVAL, "it is a file that another process has open; give the file's own name");
 	if (is_others(&end->dir_st, &end->st))
 		return refuse_other(&end->st, -EACCES, why);
-	/* Replacing a file needs no permission on the file itself, so ask for it. */
+	/* Replacing a file needs no permission on the file itself, so check for it here. */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", end->fd);
 	return faccessat(AT_FDCWD, self, W_OK, AT_EACCESS) < 0 ? -EACCES : -1;
 }
@@ -180,7 +180,7 @@ int outfile_place_check(int dir, const char *name, bool own_only, struct err *wh
 	struct stat d, st;
 
 	if (fstat(dir, &d) < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0; /* the name is free, or the attempt will fail */
+		return 0; /* the name is free, or naming the file will fail */
 	if (own_only ? !is_own_file(&st) : is_others(&d, &st))
 		return refuse_other(&st, -EEXIST, why);
 	return 0;

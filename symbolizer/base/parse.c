@@ -56,7 +56,7 @@ static uint64_t unit_find(const struct unit *units, const char *name)
 	return 0;
 }
 
-/* ".25" behind a number, in billionths; further digits are dropped. No dot: 0. */
+/* Parses a fraction (".25") after a number into billionths; further digits are dropped. No dot: 0. */
 static int fraction(const char **s, uint64_t *ret_billionths)
 {
 	uint64_t v = 0, scale = 100000000;

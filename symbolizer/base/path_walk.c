@@ -19,12 +19,12 @@ enum { LINKS_MAX = 40, PROC_ROOT_INODE = 1 };
 #define NOBODY ((uid_t)-1)
 
 struct path_walk {
-	struct path_end *end; /* end->dir: where we are */
-	uid_t bound; /* who may have put a link there that was followed; NOBODY: the caller or root only */
-	char link[PATH_MAX]; /* the first of them, for the message */
+	struct path_end *end; /* end->dir: the current directory */
+	uid_t bound; /* the user who may have put there a link that was followed; NOBODY: none but the caller or root */
+	char link[PATH_MAX]; /* the first such link, for the message */
 	bool follow;
 	int links;
-	char rest[2 * PATH_MAX]; /* what is left to walk */
+	char rest[2 * PATH_MAX]; /* path still to walk */
 	struct err *why;
 };
 
@@ -68,7 +68,7 @@ static void full_name(const struct path_walk *w, char *dst, size_t size)
 	snprintf(dst, size, "%.*s%s%s", (int)n, dir, n > 1 ? "/" : "", w->end->name);
 }
 
-/* Could that user have walked there? The user's groups are unknown, so access must not depend on them. */
+/* Could that user have walked there? The user's groups are unknown, so group permissions must not matter. */
 static bool may_search(uid_t uid, const struct stat *dir)
 {
 	mode_t need = dir->st_uid == uid ? S_IXUSR : S_IXGRP | S_IXOTH;
@@ -142,8 +142,8 @@ static bool may_follow(const struct stat *dir, const struct stat *link)
 }
 
 /*
- * The user who may have made the link; NOBODY: the caller or root. The owner of a directory can move
- * root's links to where their text means something else. The caller's own links are followed as usual.
+ * The user who may have made the link; NOBODY: the caller or root. The owner of a directory can move links of root to
+ * places where their text means something else. The caller's own links are followed as usual.
  */
 static uid_t author(const struct stat *dir, const struct stat *link)
 {
@@ -170,7 +170,10 @@ static int check_link(struct path_walk *w, const struct stat *link)
 	return 0;
 }
 
-/* Links below /proc, except those directly in it (self, mounts), lead to an open file whatever their text is: proc(5). */
+/*
+ * Links below /proc, except those directly in it (self, mounts), lead to an open file regardless of their text:
+ * proc(5).
+ */
 static bool is_magic(const struct path_walk *w)
 {
 	struct statfs fs;
@@ -192,8 +195,9 @@ static bool is_own_fds(const struct stat *dir)
 }
 
 /*
- * A process with another root may have arranged what is there, and a process that is not dumpable shows root as the
- * owner of its links, whoever runs it. So root follows links of this process only; other users, of their own processes.
+ * A process with another root may have arranged the files there, and a process that is not dumpable shows root as the
+ * owner of its links, whoever runs it. So root follows only links of this process; other users also those of their own
+ * processes.
  */
 static bool may_follow_magic(const struct stat *dir, const struct stat *link)
 {
@@ -243,7 +247,7 @@ static int follow_magic(struct path_walk *w, const struct stat *link)
 	return finish(w, take_fd(&fd)) < 0 ? -EACCES : 1;
 }
 
-/* Prepends the text of the link to what is left to walk. */
+/* Prepends the text of the link to the rest of the path. */
 static int follow_text(struct path_walk *w, int link)
 {
 	char text[PATH_MAX];
@@ -314,7 +318,7 @@ static int next_name(struct path_walk *w)
 	return 0;
 }
 
-/* Terminates: each turn shortens `rest`, except for links, which are counted. */
+/* Terminates: each iteration shortens `rest`, except for links, which are counted. */
 static int walk_all(struct path_walk *w)
 {
 	struct path_end *end = w->end;

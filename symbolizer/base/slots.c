@@ -33,7 +33,7 @@ static void put(uint64_t *v, uint32_t cap, uint64_t slot)
 	v[i & (cap - 1)] = slot;
 }
 
-/* At most two thirds full: short probe sequences, and always a free slot that ends them. */
+/* At most two thirds full, so that probe sequences are short and a free slot always ends them. */
 static uint32_t limit(const struct slots *s)
 {
 	return s->cap / 3 * 2;
@@ -82,7 +82,7 @@ void slots_done(struct slots *s)
 	*s = (struct slots){0};
 }
 
-/* Both halves of the product: every input bit reaches every output bit. */
+/* Combines both halves of the product, so that every input bit affects every output bit. */
 static uint64_t multiply_fold(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;

@@ -6,10 +6,9 @@
 #include <stdint.h>
 
 /*
- * An open-addressing hash index over things that live in an array elsewhere: hash -> position in
- * that array. Nothing is ever removed. A slot has 32 bits of the hash next to the position, so
- * that growing needs no access to the things and a lookup touches (almost) only things that are
- * equal. Zero-initialise; slots_done() releases.
+ * An open-addressing hash index over elements of an array elsewhere: hash -> position in that array. Nothing is ever
+ * removed. A slot has 32 bits of the hash next to the position, so that growing does not access the elements, and a
+ * look-up accesses almost only those that are equal. Zero-initialise; slots_done() releases.
  */
 struct slots {
 	uint64_t *v; /* hash << 32 | position + 1; 0: free */
@@ -20,18 +19,18 @@ enum { SLOTS_NONE = UINT32_MAX };
 
 typedef bool slots_equal_fn(const void *ctx, const void *wanted, uint32_t position);
 
-/* Position of the thing for which equal(ctx, wanted, position) holds; SLOTS_NONE. */
+/* The position for which equal(ctx, wanted, position) holds; SLOTS_NONE: there is none. */
 uint32_t slots_find(const struct slots *s, uint64_t hash, slots_equal_fn *equal, const void *ctx, const void *wanted);
 
-/* Adds a position that is not there. false: out of memory, nothing changed. */
+/* Adds a position that is not in the index yet. false: out of memory, nothing changed. */
 bool slots_add(struct slots *s, uint64_t hash, uint32_t position);
 
-/* Bytes that adding n positions makes it grow (once). */
+/* The bytes by which adding n positions grows the index, if it grows at most once. */
 size_t slots_growth(const struct slots *s, uint32_t n);
 size_t slots_bytes(const struct slots *s);
 void slots_done(struct slots *s);
 
-/* Hash of n 64-bit words at p (any alignment). The seed is hash_secret(), or the hash of what precedes them. */
+/* Hashes n 64-bit words at p (any alignment). The seed is hash_secret(), or the hash of the words before them. */
 uint64_t slots_hash(uint64_t seed, const void *p, size_t n_words);
 
 #endif

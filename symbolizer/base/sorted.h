@@ -4,9 +4,9 @@
 #include <stddef.h>
 
 /*
- * Searches in a sorted array. first_above(): the index of the first of `n` elements whose `field` is greater than
- * `key`, or n. Its predecessor is the last one that starts at or before an address; with the end of disjoint ranges as
- * the field, the result is the range that may hold the address.
+ * Searches a sorted array. first_above() is the index of the first of `n` elements whose `field` is greater than `key`,
+ * or n. With the start of ranges as the field, the element before it is the last that starts at or before the key; with
+ * the end of disjoint ranges, it is the only one that can contain the key.
  */
 #define first_above(v, n, field, key)                                                                                  \
 	__extension__({                                                                                                \
@@ -22,8 +22,8 @@
 	})
 
 /*
- * For ranges that overlap, sorted by start: sets the `reach` of each to the highest end up to it, so that a search for
- * what covers an address can stop early.
+ * For ranges that may overlap, sorted by start: sets `reach` of each to the highest end of all ranges up to it, so that
+ * a search for the ranges that cover an address can stop early.
  */
 #define set_reach(v, n)                                                                                                \
 	do {                                                                                                           \

@@ -12,7 +12,7 @@
 struct strtab {
 	struct arena texts;
 	VEC(const char *) by_id;
-	struct slots ids; /* of all but the empty string */
+	struct slots ids; /* without the empty string */
 };
 
 struct strtab *strtab_new(void)

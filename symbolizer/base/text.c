@@ -28,7 +28,7 @@ static size_t utf8_decode(const uint8_t *s, size_t len, uint32_t *ret)
 	return n;
 }
 
-/* Characters that move the cursor, end the line or change the direction of text. */
+/* Characters that move the cursor, end the line or change the text direction. */
 static bool is_unsafe(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) /* C0, DEL, C1 */

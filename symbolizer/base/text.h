@@ -13,7 +13,10 @@
  */
 size_t text_sanitise(char *dst, size_t size, const char *src, size_t len);
 
-/* The line at *p, NUL-terminated in place; *p moves behind it. `end` is writable, too. NULL: *p has reached it. */
+/*
+ * Returns the line at *p, NUL-terminated in place, and moves *p past it. The byte at `end` must be writable. NULL: no
+ * more lines.
+ */
 char *text_line(char **p, char *end);
 /* The caller frees it. NULL: out of memory. */
 char *text_copy(const char *text, size_t len);

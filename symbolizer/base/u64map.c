@@ -40,7 +40,7 @@ bool u64map_put(struct u64map *m, uint64_t key, uint32_t value)
 	return true;
 }
 
-/* Closes the gap, so that no markers of removed keys pile up. */
+/* Closes the gap, so that removed keys leave no markers that pile up. */
 void u64map_remove(struct u64map *m, uint64_t key)
 {
 	size_t mask = m->cap - 1, hole, i;
@@ -57,7 +57,7 @@ void u64map_remove(struct u64map *m, uint64_t key)
 	for (i = (hole + 1) & mask; m->slots[i].key; i = (i + 1) & mask) {
 		size_t home = hash_u64(m->slots[i].key ^ m->seed) & mask;
 
-		/* It may move into the hole only if its own place is not behind the hole. */
+		/* It may move into the hole only if its home slot is not after the hole. */
 		if (((i - home) & mask) < ((i - hole) & mask))
 			continue;
 		m->slots[hole] = m->slots[i];

@@ -17,7 +17,7 @@ struct u64map {
 		uint32_t value;
 	} * slots;
 	size_t cap, n; /* cap: 0 or a power of two */
-	uint64_t seed; /* the secret, at hand */
+	uint64_t seed; /* a copy of hash_secret() */
 };
 
 bool u64map_put(struct u64map *m, uint64_t key, uint32_t value); /* false: out of memory */

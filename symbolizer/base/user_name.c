@@ -7,8 +7,8 @@
 
 #ifdef JS_STATIC
 /*
- * A static glibc would load the host's NSS modules into this process, and with them another glibc. So
- * only the file is read: users of a directory service are shown by number.
+ * A static glibc would load the host's NSS modules into this process, and with them another glibc. So only /etc/passwd
+ * is read; users of a directory service are shown by number.
  */
 static struct passwd *find_user(uid_t uid)
 {

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Writes the name of a user of this host, fit for a terminal. false: there is no such user, it is the number. */
+/* Writes the name of a user of this host, sanitised. false: there is no such user, and the number was written. */
 bool user_name(uid_t uid, char *dst, size_t size);
 
 #endif

@@ -22,7 +22,7 @@
 		ok_;                                                                                                   \
 	})
 
-/* Makes it at least `count` elements long; new elements are `value`. */
+/* Appends copies of `value` until there are `count` elements. false: out of memory. */
 #define vec_reach(vec, count, value)                                                                                   \
 	__extension__({                                                                                                \
 		bool reached_ = true;                                                                                  \

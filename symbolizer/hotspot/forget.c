@@ -4,7 +4,7 @@
 #include "symbolizer/hotspot/methods/method_table.h"
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 
-/* More often would cost time, less often memory: copies must have grown by an eighth and by 2 MB. */
+/* When copies have grown by an eighth plus 2 MB. More often would take more time, less often more memory. */
 enum { FORGET_STEP = 2 << 20, FORGET_SHARE = 8 };
 
 bool hotspot_forget_due(const struct hotspot *hs)

@@ -17,7 +17,7 @@
 enum { FORGET_FIRST = 4 << 20 };
 
 struct whole {
-	struct hotspot hs; /* must stay first */
+	struct hotspot hs; /* must be the first member */
 	struct jvm jvm;
 	struct java_objects objects;
 	struct thread_list threads;

@@ -4,7 +4,7 @@
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 #include "symbolizer/hotspot/walk_check.h"
 
-/* Consistency of a walk: compares what the caches returned with the target, in one batch. */
+/* Consistency of a walk: compares, in one batch, what the caches returned with the target's memory. */
 
 void hotspot_walk_begin(struct hotspot *hs)
 {
@@ -37,7 +37,7 @@ static bool reserve(void **v, size_t *cap, size_t n, size_t size)
 	return true;
 }
 
-/* Makes room for the bytes of n spans. */
+/* Allocates the bytes of n spans. */
 static bool place(struct walk_check *w, size_t n)
 {
 	size_t bytes = 0, at = 0;

@@ -6,7 +6,7 @@
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/mem.h"
 
-/* Memory for the check at a walk's end. Zero-initialise. */
+/* Memory for the check at the end of a walk. Zero-initialise. */
 struct walk_check {
 	VEC(struct mem_span) spans;
 	VEC(uint8_t) bytes;

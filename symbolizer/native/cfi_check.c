@@ -9,21 +9,21 @@
 #include "symbolizer/native/dso_priv.h"
 
 /*
- * Checks .eh_frame before libdw gets it. One entry can make libdw allocate 400 times its length (each
+ * Checks .eh_frame before libdw reads it. One entry can make libdw allocate 400 times its length (each
  * DW_CFA_remember_state copies all rules), and the table of .eh_frame_hdr may point anywhere. So entries must not be
- * unusually long, and every reference to an entry must point to the start of one. The largest entry in 3,000
- * libraries and programs of Debian and in five JDKs has 6 KB.
+ * unusually long, and every reference to an entry must point to the start of one. The largest entry in 3,000 libraries
+ * and programs of Debian and in five JDKs is 6 KB.
  */
 enum {
 	ENTRY_MAX = 64 << 10,
-	FDE_BYTES = 112, /* libdw's, if there is no table to search: a struct, a tree node, two malloc() headers */
+	FDE_BYTES = 112, /* libdw's, if there is no search table: a struct, a tree node, two malloc() headers */
 	HDR_TABLE = 12, /* version, three encodings, address, count */
 };
 
 struct frame {
 	const uint8_t *data;
 	size_t len;
-	uint8_t *starts; /* a bit for each byte at which an entry starts */
+	uint8_t *starts; /* bit i: an entry starts at byte i */
 	size_t n;
 };
 
@@ -32,7 +32,7 @@ static bool starts_at(const struct frame *f, uint64_t off)
 	return off < f->len && f->starts[off / 8] >> (off % 8) & 1;
 }
 
-/* Reads the entry at *off, which moves behind it. false: malformed. The format: LSB Core, "Exception Frames". */
+/* Reads the entry at *off and moves *off past it. false: malformed. The format: LSB Core, "Exception Frames". */
 static bool walk_entry(struct frame *f, uint64_t *off)
 {
 	struct cursor c = cursor_make(f->data + *off, f->len - *off);
@@ -65,7 +65,7 @@ static bool walk(struct frame *f, struct budget *b)
 	return true;
 }
 
-/* As ld, gold, lld and mold write it: pairs of 32-bit numbers, relative to the section. */
+/* The only format that ld, gold, lld and mold write: pairs of 32-bit numbers, relative to the section. */
 static bool table_points_to_entries(const struct frame *f, const struct cfi_place *frame, const Elf_Data *hdr,
 				    uint64_t hdr_addr, bool *ret_used)
 {
@@ -76,7 +76,7 @@ static bool table_points_to_entries(const struct frame *f, const struct cfi_plac
 
 	*ret_used = false;
 	if (c.bad || version != 1)
-		return true; /* libdw ignores all of it then */
+		return true; /* libdw then ignores the whole table */
 	if (count == DW_EH_PE_omit || table == DW_EH_PE_omit)
 		return true;
 	if (ptr != (DW_EH_PE_pcrel | DW_EH_PE_sdata4) || count != DW_EH_PE_udata4 ||
@@ -110,7 +110,7 @@ static int check(struct dso *d, const struct cfi_place *frame, const struct cfi_
 	return used || dso_take(d, (uint64_t)f.n * FDE_BYTES) ? 0 : -E2BIG;
 }
 
-/* The sections that dwarf_getcfi_elf() uses: the first .eh_frame, and the last .eh_frame_hdr in front of it. */
+/* The sections that dwarf_getcfi_elf() uses: the first .eh_frame, and the last .eh_frame_hdr before it. */
 static void find_places(struct image *im, struct cfi_place *frame, struct cfi_place *hdr)
 {
 	Elf_Scn *scn = NULL;

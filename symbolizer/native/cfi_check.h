@@ -12,8 +12,10 @@ struct cfi_place {
 	uint64_t addr, size;
 };
 
-/* libdw's view of the file's .eh_frame, if that is safe for libdw to read. NULL: there is none, or it is not safe, which
- * is noted in the dso's budget. dwarf_cfi_end() releases it. */
+/*
+ * libdw's view of the file's .eh_frame, if it is safe for libdw to read. NULL: there is none, or it is not safe, in
+ * which case the dso's budget gets a note. dwarf_cfi_end() releases it.
+ */
 Dwarf_CFI *cfi_open_checked(struct dso *d);
 
 #endif

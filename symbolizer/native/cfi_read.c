@@ -7,10 +7,10 @@
 #include "symbolizer/target/arch.h"
 
 /*
- * From libdw's view of call frame information (a small DWARF expression for everything) to a row.
- * What libdw gives for each kind of rule: elfutils, libdw/dwarf_frame_register.c and
- * dwarf_frame_cfa.c. Registers without a rule follow the ABI: callee-saved ones are unchanged,
- * sp is the CFA, others undefined (elfutils, backends/x86_64_cfi.c).
+ * Converts libdw's view of call frame information (a small DWARF expression for everything) to a row. The forms that
+ * libdw uses for each kind of rule are in elfutils, libdw/dwarf_frame_register.c and dwarf_frame_cfa.c. Registers
+ * without a rule follow the ABI: callee-saved ones are unchanged, sp is the CFA, others undefined (elfutils,
+ * backends/x86_64_cfi.c).
  */
 
 struct reader {
@@ -41,7 +41,7 @@ static bool op_constant(const Dwarf_Op *op, int64_t *ret)
 	}
 }
 
-/* Branches name a byte offset; rows name the operation there. -1: none starts there. */
+/* A branch gives a byte offset; returns the index of the operation there. -1: none starts there. */
 static int64_t branch_target(const Dwarf_Op *ops, size_t n, const Dwarf_Op *branch)
 {
 	uint64_t offset = branch->offset + 3 + (uint64_t)(int64_t)(int16_t)branch->number;
@@ -70,7 +70,7 @@ static bool op_convert(const Dwarf_Op *ops, size_t n, const Dwarf_Op *op, struct
 	return true;
 }
 
-/* Index of the new expression, or -ENOENT when it does not fit. */
+/* The index of the new expression, or -ENOENT if there is no space or an operation is unsupported. */
 static int add_expr(struct reader *r, const Dwarf_Op *ops, size_t n)
 {
 	struct cfi_exprs *e = r->exprs;
@@ -114,7 +114,7 @@ static int read_cfa(struct reader *r, Dwarf_Frame *frame)
 	return 0;
 }
 
-/* CFA + constant, as libdw spells it. */
+/* Recognises libdw's form of CFA + constant. */
 static bool is_cfa_offset(const Dwarf_Op *ops, size_t n, int32_t *ret)
 {
 	if (!n || n > 2 || ops[0].atom != DW_OP_call_frame_cfa)
@@ -179,8 +179,10 @@ static int read_frame(struct reader *r, Dwarf_Frame *frame)
 		return -ENOENT;
 	result = read_cfa(r, frame);
 	for (int reg = 0; reg < (int)r->arch->n_regs && result == 0; reg++)
-		/* One odd register is unknown then; a return address that is not understood must
-		 * not look like the outermost frame's. */
+		/*
+		 * An unsupported rule makes just that register unknown. But if it is the return address, this must not
+		 * look like the outermost frame.
+		 */
 		if (read_rule(r, frame, reg, &r->row->rule[reg]) < 0 && reg == pc)
 			result = -ENOENT;
 	return result;

@@ -195,7 +195,7 @@ void dso_set_tap(struct dso *d, const struct dso_tap *tap)
 	d->tap = tap;
 }
 
-/* `pages`: as the kernel maps whole pages around a segment. */
+/* `pages`: as whole pages, which is how the kernel maps a segment. */
 static bool segment_covers(const struct dso_segment *s, uint64_t offset, bool pages)
 {
 	uint64_t lo = s->offset, len = s->filesz;

@@ -8,11 +8,11 @@
 #include "symbolizer/native/cfi/cfi_row.h"
 
 /*
- * A DSO is one ELF image: an executable, a shared library, the vDSO. Addresses here are ELF
- * virtual addresses (p_vaddr), never run-time addresses; modmap.h owns the load bias.
+ * A DSO is one ELF image: an executable, a shared library, the vDSO. Addresses here are ELF virtual addresses
+ * (p_vaddr), never run-time addresses; modmap.h knows the load bias.
  *
- * Symbols, rows and lines are read on first use. Files are untrusted: they are read with pread, never
- * memory-mapped (the target could truncate them), and sizes are bounded. Not thread-safe.
+ * Symbols, rows and lines are read on first use. Files are untrusted: their sizes are limited, and they are read with
+ * pread(2) instead of being mapped, because the target could truncate them. Not thread-safe.
  */
 struct budget;
 struct dso;
@@ -21,17 +21,17 @@ struct lines_child;
 struct mem;
 
 /*
- * Takes over the descriptor in any case. `path` is for messages. -ENOEXEC: not a 64-bit ELF file of this machine;
- * -E2BIG: the budget does not allow it.
- * `b` limits all that is read of the file and of its debug files (budget.h; borrowed, NULL: only constant
- * limits); what is left unread for that reason is noted there.
+ * Always takes over the descriptor. `path` is for messages. -ENOEXEC: not a 64-bit ELF file of this machine; -E2BIG:
+ * the budget does not allow it.
+ * `b` limits everything read from the file and its debug files (budget.h; borrowed, NULL: only constant limits); it
+ * gets a note about data left unread for that reason.
  */
 int dso_open_fd(int fd, const char *path, struct budget *b, struct dso **ret, struct err *err);
 
-/* An image that exists only in memory (vDSO): copied through `mem`. */
+/* For an image that exists only in memory (vDSO): copies it through `mem`. */
 int dso_open_mem(struct mem *mem, uint64_t start, uint64_t end, const char *name, struct dso **ret, struct err *err);
 
-/* From a recording instead of a file: rows and symbols at the addresses that were looked up. */
+/* From a recording instead of a file: has rows and symbols only for the addresses that were looked up. */
 struct dso_record;
 int dso_open_record(const struct dso_record *rec, const char *path, struct dso **ret);
 
@@ -48,39 +48,48 @@ struct dso_segment {
 };
 const struct dso_segment *dso_segments(const struct dso *d, size_t *n);
 
-/* The ELF virtual address of a file offset, by the PT_LOAD that covers it; executable segments first if segments share
- * a page of the file. Offsets are those of mappings: whole pages. false: no segment covers it. */
+/*
+ * Converts a file offset to a vaddr by the PT_LOAD segment that covers it; executable segments first if segments share
+ * a page of the file. Like mappings, segments are taken as whole pages. false: no segment covers it.
+ */
 bool dso_offset_to_vaddr(const struct dso *d, uint64_t offset, uint64_t *ret);
 
-/* Separate debug files are searched for by build-id under /usr/lib/debug/.build-id and by .gnu_debuglink. They are
- * opened through this callback, which gets paths in the target's root and returns a descriptor or a negative errno. A
- * file is used only if its build-id or CRC agrees; otherwise this host's own file with that build-id. Without a callback,
- * there is no search. */
+/*
+ * Separate debug files are searched for by build-id under /usr/lib/debug/.build-id and by .gnu_debuglink. This callback
+ * opens them: it gets paths in the target's root and returns a descriptor or a negative errno. A file is used only if
+ * its build-id or CRC matches; otherwise this host's own file with that build-id is tried. Without a callback, there is
+ * no search.
+ */
 typedef int dso_debug_open_fn(void *ctx, const char *path);
 void dso_set_debug_open(struct dso *d, dso_debug_open_fn *fn, void *ctx);
 
 struct dso_symbol {
 	const char *name; /* mangled, borrowed from the dso */
-	uint64_t vaddr, size; /* a size of 0 in the file: up to the next symbol */
+	uint64_t vaddr, size; /* if the file says size 0, up to the next symbol */
 };
-/* The function that covers vaddr (.symtab, .dynsym, debug file, .gnu_debugdata). -ENOENT: none. */
+/*
+ * The function that covers vaddr, from the symbol tables of the file, its debug file and .gnu_debugdata, or the PLT
+ * stub there. -ENOENT: none.
+ */
 int dso_find_symbol(struct dso *d, uint64_t vaddr, struct dso_symbol *ret);
 /* The value of a symbol of any type by exact name. -ENOENT: there is none. */
 int dso_find_by_name(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size);
-/* The same for variables only, which is cheaper: five in six symbols of a large library are functions, which are
- * skipped. */
+/*
+ * The same, but reads only the variables of .symtab, which is cheaper: five in six symbols of a large library are
+ * functions.
+ */
 int dso_find_variable(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size);
-bool dso_has_symtab(struct dso *d); /* more than .dynsym */
+bool dso_has_symtab(struct dso *d); /* more symbols than those of .dynsym? */
 
-/* The row in force at vaddr (cached). -ENOENT: no unwind information there. Borrowed. */
+/* The row in force at vaddr (cached, borrowed). -ENOENT: no unwind information there. */
 int dso_cfi_row(struct dso *d, uint64_t vaddr, const struct cfi_row **ret);
 
-/* Has DWARF read in that process (lines_child.h) instead of in this one. Borrowed. */
+/* Makes that child process read DWARF (lines_child.h) instead of this one. Borrowed. */
 void dso_set_lines_child(struct dso *d, struct lines_child *child);
 
-/* Source position by DWARF; innermost inlined function first. */
+/* A source position from DWARF; the innermost inlined function comes first. */
 struct dso_line {
-	const char *function; /* NULL: the symbol's */
+	const char *function; /* NULL: use the symbol's name */
 	const char *file;
 	int line;
 };

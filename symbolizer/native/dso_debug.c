@@ -48,13 +48,13 @@ static uint32_t image_crc32(const struct image *im)
 		size_t n = im->size - off < sizeof(block) ? im->size - off : sizeof(block);
 
 		if (budget_expired(im->budget) || !image_read(im, off, block, n))
-			return ~crc; /* in practice never the CRC that is wanted */
+			return ~crc; /* in practice never the wanted CRC */
 		crc = lzma_crc32(block, n, crc);
 	}
 	return crc;
 }
 
-/* The build-id decides; without one the checksum does, which is slow on large files. */
+/* The build-id decides; without one, the checksum, which is slow on large files. */
 static bool belongs(struct dso *d, struct image *im, const uint32_t *crc)
 {
 	uint8_t id[64];
@@ -84,7 +84,7 @@ static bool find_by_build_id(struct dso *d)
 		try_fd(d, target_file_open_on_host(path), NULL, &d->debug));
 }
 
-/* The section: a file name, padding to 4 bytes, the CRC. */
+/* The section has a file name, padding to 4 bytes, and the CRC. */
 static bool read_debuglink(struct dso *d, char *name, size_t size, uint32_t *crc)
 {
 	Elf64_Shdr sh;
@@ -193,7 +193,7 @@ static void open_mini(struct dso *d, Elf_Scn *scn)
 	uint8_t *bytes = NULL;
 	size_t len;
 
-	/* For the decoder's dictionary, temporarily. */
+	/* Temporarily, for the decoder's dictionary. */
 	if (data && budget_take(d->budget, XZ_MEMORY)) {
 		bytes = xz_decode(d, data->d_buf, data->d_size, &len);
 		budget_give(d->budget, XZ_MEMORY);

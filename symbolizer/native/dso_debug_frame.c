@@ -8,13 +8,13 @@
 #include "symbolizer/target/arch.h"
 
 /*
- * Call frame information that is not loaded: compilers write it with -fno-asynchronous-unwind-tables (DWARF 5, section
- * 6.4.1), into the file or its debug file. libdw would read all debug sections of that file, so it gets a file in memory
- * with this section alone.
+ * Call frame information that is not loaded: with -fno-asynchronous-unwind-tables (DWARF 5, section 6.4.1), compilers
+ * write it into the file or its debug file. libdw would read all debug sections of that file, so it gets a file in
+ * memory with only this section.
  */
 enum {
 	FRAME_MAX = 16 << 20,
-	ENTRIES_FACTOR = 6, /* libdw keeps some hundred bytes for each entry, of 24 bytes at least */
+	ENTRIES_FACTOR = 6, /* libdw keeps some hundred bytes for each entry, which has at least 24 bytes */
 	SECTIONS = 3,
 };
 
@@ -28,7 +28,7 @@ struct debug_frame {
 static const char names[] = "\0.debug_frame\0.shstrtab";
 enum { NAME_FRAME = 1, NAME_NAMES = 14 };
 
-/* Takes bytes of the budget for decompression, the file in memory and libdw's entries; returned when the image is closed. */
+/* Takes bytes of the budget for decompression, the file in memory, and libdw's entries, until the image is closed. */
 static bool take(struct image *im, uint64_t bytes)
 {
 	uint64_t all = bytes * (1 + ENTRIES_FACTOR);
@@ -39,7 +39,7 @@ static bool take(struct image *im, uint64_t bytes)
 	return true;
 }
 
-/* GNU's own compression, older than SHF_COMPRESSED: "ZLIB" and the size, big-endian (objcopy's zlib-gnu). */
+/* GNU's own compression from before SHF_COMPRESSED: "ZLIB" and the size, big-endian (objcopy's zlib-gnu). */
 static Elf_Data *old_compressed(struct image *im, Elf_Scn *scn, const Elf64_Shdr *sh)
 {
 	Elf_Data *data = sh->sh_size <= FRAME_MAX ? elf_rawdata(scn, NULL) : NULL;
@@ -77,7 +77,7 @@ static Elf_Data *frame_data(struct image *im)
 	return scn && sh.sh_type != SHT_NOBITS ? old_compressed(im, scn, &sh) : NULL;
 }
 
-/* Makes the file: header, the section, names of sections, section headers. */
+/* Writes the file in memory: header, the section, section names, section headers. */
 static uint8_t *make_file(const Elf_Data *data, size_t *ret_len)
 {
 	size_t frame = sizeof(Elf64_Ehdr), strings = frame + data->d_size,
@@ -125,7 +125,7 @@ void debug_frame_free(struct debug_frame *f)
 	free(f);
 }
 
-/* NULL: it has none. */
+/* NULL: there is none. */
 static struct debug_frame *frame_open(struct image *im)
 {
 	Elf_Data *data = im ? frame_data(im) : NULL;

@@ -8,8 +8,10 @@ struct dso;
 
 enum { DEBUG_FRAMES = 2 };
 
-/* Call frame information in .debug_frame of the file itself (0) or its debug file (1), read on first use.
- * NULL: there is none. Borrowed from the DSO. */
+/*
+ * The call frame information in .debug_frame of the file itself (0) or of its debug file (1), read on first use. NULL:
+ * none. Borrowed from the DSO.
+ */
 Dwarf_CFI *dso_debug_frame(struct dso *d, unsigned i);
 
 void debug_frame_free(struct debug_frame *f);

@@ -16,9 +16,9 @@
 #include "symbolizer/native/lines_child.h"
 
 /*
- * Source positions through libdw. libdw must not open paths that the file names, in jsampler's root, as it would for
- * the file of common DWARF that dwz(1) makes (opened here, or such DWARF is not used) and for split DWARF (.dwo; such
- * units only give file and line of the innermost frame).
+ * Source positions through libdw. libdw must not open paths that the file names, since it would do so in jsampler's
+ * root. This concerns the file of common DWARF that dwz(1) makes (opened here; if that fails, the DWARF is not used)
+ * and split DWARF (.dwo; such units give only file and line of the innermost frame).
  */
 
 struct unit_range {
@@ -33,15 +33,15 @@ struct lines {
 	struct image alt_file;
 	Dwarf *dw, *alt;
 	VEC(struct unit_range) units; /* by start */
-	bool answers_are_copied; /* libdw's memory may be freed at the next look-up */
-	size_t heap; /* in use before libdw was called */
+	bool answers_are_copied; /* by the caller, so libdw's memory may be freed at the next look-up */
+	size_t heap; /* bytes in use before libdw was called */
 	bool no_memory; /* libdw ran out of memory */
 };
 
-/* What libdw holds for a unit: Dwarf_CU, a node of a tree, a table of abbreviations. */
+/* UNIT_BYTES: libdw's memory for a unit: Dwarf_CU, a tree node, a table of abbreviations. */
 enum { UNIT_BYTES = 1024, STEPS_MAX = 64, CACHE_MAX = 40 << 20, HEAP_MAX = 128 << 20 };
 
-/* libdw's own handler would abort with a message. */
+/* Replaces libdw's handler, which aborts with a message. */
 static _Noreturn void out_of_memory(void)
 {
 	_exit(LINES_NO_MEMORY);
@@ -63,7 +63,7 @@ static size_t heap_in_use(void)
 	return m.uordblks + m.hblkhd;
 }
 
-/* libdw keeps the line table of each unit that was looked up: 400 MB for all of libjvm.so. */
+/* libdw keeps the line table of each unit that was looked up, which would be 400 MB for all of libjvm.so. */
 static bool drop_caches(struct lines *l)
 {
 	if (!l->answers_are_copied || heap_in_use() < l->heap + CACHE_MAX)
@@ -131,7 +131,7 @@ static bool add_unit(struct lines *l, Dwarf_Off die_offset)
 	return true;
 }
 
-/* .debug_aranges has the same as a table, but not every compiler writes it, and this is as fast. */
+/* .debug_aranges has the same data as a table, but not every compiler writes it, and this is as fast. */
 static int index_units(struct lines *l)
 {
 	Dwarf_Off off = 0, next;
@@ -265,7 +265,7 @@ static void call_site(Dwarf_Die *unit, Dwarf_Die *inlined, struct dso_line *ret)
 }
 
 /*
- * The functions, inlined functions and blocks around vaddr, outermost first. dwarf_getscopes() would not do: it
+ * Finds the functions, inlined functions and blocks around vaddr, outermost first. dwarf_getscopes() cannot be used: it
  * continues where an inlined function was defined rather than where it was inlined, does not terminate on damaged
  * trees, and leaks memory when it fails.
  */
@@ -281,7 +281,7 @@ struct scope_walk {
 
 static bool walk_children(struct scope_walk *w, Dwarf_Die *parent);
 
-/* true: the walk is over. */
+/* true: the walk is finished. */
 static bool walk_die(struct scope_walk *w, Dwarf_Die *die)
 {
 	switch (dwarf_tag(die)) {
@@ -318,7 +318,7 @@ static bool walk_children(struct scope_walk *w, Dwarf_Die *parent)
 	return over;
 }
 
-/* From the innermost scope outwards: a function's position is where the next inner one was called. */
+/* From the innermost scope outwards: the position in a function is where it calls the next inner one. */
 static size_t fill_scopes(Dwarf_Die *unit, struct scope_walk *w, struct dso_line at, struct dso_line *ret, size_t max)
 {
 	size_t n = 0, i;

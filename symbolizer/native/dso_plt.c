@@ -9,12 +9,12 @@
 #include "symbolizer/target/arch.h"
 
 /*
- * Stubs of the procedure linkage table have no symbols. Each jumps through a slot of the global offset table, or, where
- * that jump is in .plt.sec, pushes the number of its relocation (psABI AMD64 supplement, 5.2 and 13.2); the slot's
- * relocation names the symbol. Everything is read when an address in such a section is first looked up.
+ * Stubs of the procedure linkage table have no symbols. Each stub either jumps through a slot of the global offset
+ * table, or, if that jump is in .plt.sec, pushes the number of its relocation (psABI AMD64 supplement, 5.2 and 13.2).
+ * The slot's relocation names the symbol. Everything is read when an address in such a section is first looked up.
  */
 enum {
-	RELOCATIONS_MAX = 1 << 20, /* of the kinds that are used; a section may have 4 times as many in all */
+	RELOCATIONS_MAX = 1 << 20, /* of the types used here; a section may have 4 times as many in total */
 	SECTION_MAX = 64 << 20,
 	STUB = 16,
 	NAME_MAX_BYTES = 4096,
@@ -22,13 +22,13 @@ enum {
 
 struct plt_relocation {
 	uint64_t slot;
-	uint32_t symbol; /* 0: the function is at `function` (IRELATIVE) */
+	uint32_t symbol; /* 0: IRELATIVE, the function is at `function` */
 	uint64_t function;
 };
 
 struct dso_plt {
 	VEC(struct plt_relocation) relocations; /* by slot */
-	VEC(uint64_t) numbered; /* slots of .rela.plt in its order */
+	VEC(uint64_t) numbered; /* the slot of each .rela.plt entry, in its order */
 	struct section {
 		uint64_t start, size;
 		const uint8_t *bytes;
@@ -177,7 +177,7 @@ static const char *relocation_name(struct dso *d, const struct dso_plt *p, const
 	return sym.st_name && sym.st_name < p->strings_len ? p->strings + sym.st_name : NULL;
 }
 
-/* Stubs have 16 bytes, or 8 if they only consist of the jump, without push or endbr64. */
+/* Stubs are 16 bytes long, or 8 if they consist only of the jump, without push or endbr64. */
 static size_t stub_length(const struct section *s, uint64_t at)
 {
 	return s->size - at >= 8 && s->bytes[at] == 0xff && s->bytes[at + 6] != 0x68 ? STUB / 2 : STUB;

@@ -7,8 +7,11 @@
 
 struct dso_plt;
 
-/* The stub at an address of the procedure linkage table, named after what it calls ("memcpy@plt", without a version).
- * -ENOENT: there is none, or what it calls has no name. The name is borrowed from the DSO. */
+/*
+ * Finds the stub at an address of the procedure linkage table. It is named after the function that it calls
+ * ("memcpy@plt", without a version). -ENOENT: there is none, or the function has no name. The name is borrowed from the
+ * DSO.
+ */
 int dso_plt_find(struct dso *d, uint64_t vaddr, struct dso_symbol *ret);
 
 void dso_plt_free(struct dso_plt *p);

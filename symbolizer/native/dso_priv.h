@@ -16,10 +16,13 @@
 #include "symbolizer/native/image.h"
 #include "symbolizer/native/names/symbol_table.h"
 
-/* Rows are few (libjvm: some thousand for millions of addresses), so addresses share them. A row has a number from 1 on. */
+/*
+ * There are few distinct rows (libjvm: some thousand for millions of addresses), so addresses share them. Rows are
+ * numbered from 1.
+ */
 struct row_cache {
-	struct u64map by_addr; /* vaddr + 1 -> number of its row + 1; 1: known to have none */
-	VEC(const struct cfi_row *) rows; /* number - 1; in the arena */
+	struct u64map by_addr; /* vaddr + 1 -> row number + 1; 1: known to have no row */
+	VEC(const struct cfi_row *) rows; /* by number - 1; in the arena */
 	struct slots distinct; /* positions in rows */
 	VEC(const struct cfi_exprs *) exprs;
 };
@@ -50,37 +53,39 @@ struct dso {
 	struct row_cache rows;
 
 	struct lines *lines; /* dso_lines.h; NULL: not opened, or there are none */
-	bool lines_tried; /* with a child: the file has none, or they were given up */
+	bool lines_tried; /* with a child: the file has no lines, or reading them was given up */
 	uint64_t opened_ns; /* CLOCK_MONOTONIC */
-	struct lines_child *lines_child; /* NULL: in this process */
-	struct strtab *line_texts; /* in the child's answers */
+	struct lines_child *lines_child; /* NULL: lines are read in this process */
+	struct strtab *line_texts; /* strings of the child's answers */
 	VEC(struct dso_record_line) recorded_lines;
 
 	bool recorded; /* there is no file */
 	const struct dso_tap *tap;
 	struct budget *budget; /* NULL: none */
-	uint64_t held; /* of it: names without versions, texts of lines */
+	uint64_t held; /* bytes of the budget, for names without versions and texts of lines */
 };
 
 struct dso *dso_new(const char *path, struct budget *b); /* empty; dso_close() releases. NULL: out of memory */
-/* Takes bytes of the budget, which dso_close() returns. */
+/* Takes bytes of the budget until dso_close(). */
 bool dso_take(struct dso *d, uint64_t bytes);
-/* Notes in the budget that something of this file is given up: "symbols", "source lines". */
+/* Notes in the budget that data of this file was given up: "symbols", "source lines". */
 void dso_refuse(struct dso *d, uint64_t bytes, const char *what);
 
-/* Opens the separate debug file, or the one inside .gnu_debugdata, once. */
+/* Open, once, the separate debug file, and the image inside .gnu_debugdata. NULL: none. */
 struct image *dso_debug_image(struct dso *d);
 struct image *dso_mini_image(struct dso *d);
 /* Opens the file with common DWARF that dwz(1) made (.gnu_debugaltlink). */
 int dso_open_alt(struct dso *d, const char *name, const uint8_t *id, size_t id_len, struct image *ret);
 
-/* Copies and seals a row; equal rows are one. Its number; 0: out of memory, or the row is invalid. */
+/*
+ * Copies and seals a row, unless an equal one exists, and returns its number; 0: out of memory, or the row is invalid.
+ */
 uint32_t row_cache_intern(struct dso *d, const struct cfi_row *row);
 bool row_cache_put(struct row_cache *c, uint64_t vaddr,
-		   uint32_t row); /* 0: the address has no row. false: out of memory */
+		   uint32_t row); /* 0: there is no row at vaddr. false: out of memory */
 void row_cache_done(struct row_cache *c);
 
-/* Computes a row with libdw. `exprs` is room for the row's expressions. -ENOENT: none. */
+/* Computes a row with libdw. `exprs`: space for the row's expressions. -ENOENT: none. */
 int cfi_read_row(Dwarf_CFI *cfi, uint64_t vaddr, struct cfi_row *row, struct cfi_exprs *exprs);
 
 #endif

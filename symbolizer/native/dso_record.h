@@ -8,16 +8,16 @@
 #include "symbolizer/native/dso.h"
 
 /*
- * Facts about a DSO, so that a recording can be replayed without the file: the results of all look-ups
- * by address and name. Other look-ups give -ENOENT. Untrusted: dso_open_record() checks and copies all of it.
+ * Facts about a DSO with which a recording can be replayed without the file: the results of all look-ups by address and
+ * name. Other look-ups give -ENOENT. Untrusted: dso_open_record() checks and copies everything.
  */
 struct dso_record_row {
-	uint64_t vaddr; /* that was looked up */
+	uint64_t vaddr; /* the address looked up */
 	const struct cfi_row *row; /* with its expressions; need not be sealed */
 };
 
 struct dso_record_line {
-	uint64_t vaddr; /* that was looked up; entries of one address are adjacent, innermost first */
+	uint64_t vaddr; /* the address looked up; entries of the same address are adjacent, innermost first */
 	struct dso_line line;
 };
 
@@ -28,7 +28,7 @@ struct dso_record {
 	size_t n_segments;
 	const struct dso_record_row *rows;
 	size_t n_rows;
-	const struct dso_symbol *symbols; /* as dso_find_symbol() gave them */
+	const struct dso_symbol *symbols; /* results of dso_find_symbol() */
 	size_t n_symbols;
 	const struct dso_symbol *names;
 	size_t n_names;
@@ -38,9 +38,9 @@ struct dso_record {
 };
 
 /*
- * Called for every successful look-up, repeated ones included, to collect a dso_record. Members may
- * be NULL. Arguments are valid as long as the dso, but `lines` (the array, not its strings) and `sym`
- * only during the call.
+ * Called for every successful look-up, including repeated ones, to collect a dso_record. Members may be NULL. Arguments
+ * are valid as long as the dso, except `lines` (the array, not its strings) and `sym`, which are valid only during the
+ * call.
  */
 struct dso_tap {
 	void (*row)(void *ctx, struct dso *d, uint64_t vaddr, const struct cfi_row *row);

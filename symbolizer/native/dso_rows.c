@@ -10,7 +10,7 @@ enum { MAX_ADDRESSES = 1 << 20, MAX_ROWS = 1 << 18, MAX_EXPRS = 1024 };
 
 bool row_cache_put(struct row_cache *c, uint64_t vaddr, uint32_t row)
 {
-	if (c->by_addr.n >= MAX_ADDRESSES) /* more than any real code has: start again */
+	if (c->by_addr.n >= MAX_ADDRESSES) /* more than in any real code: start again */
 		u64map_clear(&c->by_addr);
 	return u64map_put(&c->by_addr, vaddr + 1, row + 1);
 }
@@ -113,7 +113,7 @@ static bool open_cfi(struct dso *d)
 	return d->cfi != NULL;
 }
 
-/* Reads the row from the file, and caches the result even if there is none. */
+/* Reads the row from the file and caches the result, even if there is no row. */
 static uint32_t read_row(struct dso *d, uint64_t vaddr)
 {
 	uint32_t row = 0;

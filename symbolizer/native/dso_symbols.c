@@ -10,7 +10,10 @@ struct section_span {
 	uint64_t start, end; /* empty: not code */
 };
 
-/* Executable sections of one image: functions are in them, and those without a size end with them at the latest. */
+/*
+ * Executable sections of one image. Functions are in them; functions without a size end at the end of their section at
+ * the latest.
+ */
 struct code_sections {
 	VEC(struct section_span) spans; /* by section index */
 };
@@ -54,8 +57,7 @@ static uint8_t symbol_rank(const Elf64_Sym *sym)
 	return rank;
 }
 
-/* Functions, and symbols of assembly without a type, if they have a size or are global (others
- * are labels). */
+/* Functions, and assembler symbols without a type if they have a size or are global (others are labels). */
 static bool symbol_is_code(const Elf64_Sym *sym)
 {
 	unsigned type = ELF64_ST_TYPE(sym->st_info);
@@ -94,7 +96,9 @@ static bool add_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 	return s.name && symbol_table_add(&l->dso->symbols, &s);
 }
 
-/* Reads the table of an image; what does not fit is noted in the budget. false: this image has no such table. */
+/*
+ * Reads one symbol table of an image. If it does not fit, the budget gets a note. false: this image has no such table.
+ */
 static bool load_table(struct dso *d, struct image *im, uint32_t sh_type)
 {
 	size_t before = d->symbols.syms.n, count = im ? image_symbol_count(im, sh_type) : 0;
@@ -116,7 +120,7 @@ static bool load_table(struct dso *d, struct image *im, uint32_t sh_type)
 	return d->symbols.syms.n > before;
 }
 
-/* Most symbols are not code: the budget gets back what was taken for them. */
+/* Most symbols are not code, so returns the bytes taken for them to the budget. */
 static void finish_table(struct dso *d)
 {
 	struct symbol_table *t = &d->symbols;
@@ -129,7 +133,7 @@ static void finish_table(struct dso *d)
 	}
 }
 
-/* The full table is in the file, its debug file, or .gnu_debugdata, which lacks the symbols of .dynsym. */
+/* The full table may be in the file, its debug file, or .gnu_debugdata, which lacks the symbols of .dynsym. */
 static void load_symbols(struct dso *d)
 {
 	struct symbol_table *t = &d->symbols;
@@ -183,7 +187,7 @@ static int index_names(struct dso *d, struct image *im, uint32_t sh_type, image_
 	size_t count = image_symbol_count(im, sh_type);
 	int r = -E2BIG;
 
-	/* If all symbols are wanted, the budget must allow all of them. */
+	/* An index of all symbols is begun only if the budget allows all of them. */
 	if (fn != index_symbol || name_index_reserve(x, count))
 		r = image_each_symbol(im, sh_type, fn, x);
 	if (r == -E2BIG)
@@ -191,7 +195,7 @@ static int index_names(struct dso *d, struct image *im, uint32_t sh_type, image_
 	return r;
 }
 
-/* The full table is in the file or in its debug file. */
+/* The full table may be in the file or in its debug file. */
 static const struct name_entry *find_in_symtab(struct dso *d, image_symbol_fn *fn, struct name_index *x,
 					       const char *name)
 {
@@ -205,7 +209,7 @@ static const struct name_entry *find_in_symtab(struct dso *d, image_symbol_fn *f
 	return name_index_find(x, name);
 }
 
-/* Exported symbols are few and often suffice; the full table is read only if they do not. */
+/* Exported symbols are few and often sufficient; if not, the full table is read. */
 static const struct name_entry *find_exported(struct dso *d, const char *name)
 {
 	if (!d->dynamic_names.loaded && !d->recorded) {

@@ -19,17 +19,17 @@ static const char *const wanted[] = {"debug_info",        "debug_abbrev",    "de
 
 enum {
 	N_WANTED = sizeof(wanted) / sizeof(wanted[0]),
-	N_SECTIONS = N_WANTED + 2, /* the null section, section names */
+	N_SECTIONS = N_WANTED + 2, /* with the null section and the section names */
 	NAME_SIZE = 20,
 	PAGE = 4096,
 	CHUNK = 64 << 10,
-	ZDEBUG_HEADER = 12, /* "ZLIB", the size as 8 bytes, big-endian */
-	DEFLATE_MOST = 1032, /* bytes that one byte can expand to (zlib's technical notes) */
+	ZDEBUG_HEADER = 12, /* "ZLIB" and the size, 8 bytes, big-endian */
+	DEFLATE_MOST = 1032, /* one byte expands to no more than this many (zlib's technical notes) */
 };
-/* Mapped pages of a file are cheaper than memory of one's own, so their limit is higher. */
+/* Mapped pages of a file cost less than private memory, so their limit is higher. */
 #define MAPPED_MAX (UINT64_C(1) << 30)
 
-/* A section: where it is in the file, and where it goes in the image. */
+/* A section's place in the file and in the image. */
 struct dwarf_section {
 	uint64_t from, from_len; /* in the file, without the header of a compressed section */
 	uint64_t at, len; /* in the image; len 0: there is no such section */
@@ -39,7 +39,7 @@ struct dwarf_section {
 struct plan {
 	struct image *im;
 	struct dwarf_section part[N_WANTED];
-	uint64_t len, own, mapped; /* of the image; of own memory in it; of mapped pages of the file */
+	uint64_t len, own, mapped; /* length of the image; private memory in it; mapped pages of the file */
 };
 
 static bool read_chdr(struct image *im, struct dwarf_section *p)
@@ -67,7 +67,7 @@ static bool read_zdebug(struct image *im, struct dwarf_section *p)
 	return true;
 }
 
-/* Finds `name` in the file. false: malformed; len is 0 if there is no such section. */
+/* Finds `name` in the file; len stays 0 if there is no such section. false: malformed. */
 static bool find_part(struct image *im, const char *name, struct dwarf_section *p)
 {
 	char text[NAME_SIZE + 2];
@@ -183,7 +183,7 @@ static bool is_strings(const char *name)
 	return !strcmp(name, "debug_str") || !strcmp(name, "debug_line_str");
 }
 
-/* Header, section headers and section names, all in the first page. */
+/* Writes ELF header, section headers and section names, all in the first page. */
 static void write_headers(const struct plan *pl, uint8_t *base)
 {
 	Elf64_Ehdr *eh = (Elf64_Ehdr *)(void *)base;

@@ -9,23 +9,22 @@ struct budget;
 struct image;
 
 /*
- * The DWARF sections of a file that source positions need, as an ELF image in memory. On the file itself, libdw
- * would read all sections, decompress any amount, and trust string tables to end in a NUL. Here sizes are known,
- * and taken from the budget, before anything is read.
+ * The DWARF sections of a file that source positions need, as an ELF image in memory. With the file itself, libdw would
+ * read all sections, decompress any amount, and trust string tables to end with a NUL. Here sizes are checked, and
+ * taken from the budget, before anything is read.
  */
 struct dwarf_image {
 	Elf *elf; /* NULL: none */
 	uint8_t *base;
 	uint64_t len; /* of the mapping */
-	uint64_t held; /* of the budget */
+	uint64_t held; /* bytes taken from the budget */
 	struct budget *budget;
 };
 
 /*
- * With `map`, sections that are not compressed are mapped instead of copied: only what is used takes
- * memory. If the file is truncated meanwhile, SIGBUS follows, so this is for expendable processes only.
- * -ENOENT: no DWARF there, -E2BIG: beyond the budget (*ret_bytes: what it takes), -ETIME: out of time,
- * -EINVAL: malformed.
+ * With `map`, uncompressed sections are mapped instead of copied, so that only the pages used take memory. If the file
+ * is truncated meanwhile, this raises SIGBUS, so it is for expendable processes only. -ENOENT: no DWARF there, -E2BIG:
+ * beyond the budget (*ret_bytes: the size needed), -ETIME: out of time, -EINVAL: malformed.
  */
 int dwarf_image_open(struct image *im, struct budget *b, bool map, struct dwarf_image *ret, uint64_t *ret_bytes);
 void dwarf_image_close(struct dwarf_image *di);

@@ -10,11 +10,14 @@
 #include "symbolizer/target/arch.h"
 
 /*
- * ELF images through libelf. ELF_C_READ, never one of the MMAP commands: the target owns the file
- * and may truncate it; a mapping would then raise SIGBUS.
+ * ELF images through libelf. Never one of its MMAP commands: the target owns the file and may truncate it; a mapping
+ * would then raise SIGBUS.
  */
 
-/* Bytes of all names of a table together, which may exceed the table: linkers let equal names and suffixes overlap. */
+/*
+ * Limits on the bytes of all names of a table together. They may exceed the table, since linkers let equal names and
+ * suffixes overlap.
+ */
 enum { NAMES_LEAST = 16 << 20, NAMES_FACTOR = 8 };
 
 bool image_read(const struct image *im, uint64_t off, void *dst, size_t len)
@@ -42,8 +45,8 @@ bool image_read(const struct image *im, uint64_t off, void *dst, size_t len)
 }
 
 /*
- * libelf allocates memory for every section that the header claims, and scans the table of names from its end for
- * each name. If the count is 0, it is in section 0 (elf(5)).
+ * Needed because libelf allocates memory for every section that the header claims, and for each name scans the table of
+ * names from its end. If the count is 0, it is in section 0 (elf(5)).
  */
 static bool section_names_sane(const struct image *im, const Elf64_Ehdr *eh, uint64_t n)
 {
@@ -73,7 +76,7 @@ static bool sections_sane(const struct image *im, const Elf64_Ehdr *eh, uint64_t
 	return *ret_n <= IMAGE_MAX_SECTIONS && section_names_sane(im, eh, *ret_n);
 }
 
-/* What libelf holds for a section: its header, and an Elf_Scn with data and relocations. */
+/* libelf's memory for a section: its header, and an Elf_Scn with data and relocations. */
 enum { SECTION_BYTES = 448 };
 
 static bool take(struct image *im, uint64_t bytes)
@@ -165,7 +168,7 @@ Elf_Scn *image_section(struct image *im, const char *name, Elf64_Shdr *ret)
 	return NULL;
 }
 
-/* Only DWARF is ever compressed (dwarf_image.c), not the tables that are read here. */
+/* Only DWARF sections are ever compressed (dwarf_image.c), not the tables read here. */
 Elf_Data *image_section_data(struct image *im, Elf_Scn *scn, uint64_t max)
 {
 	Elf64_Shdr *sh = elf64_getshdr(scn);
@@ -218,7 +221,7 @@ size_t image_build_id(struct image *im, uint8_t *dst, size_t max)
 		for (i = 0; i < n && !len; i++)
 			if (ph[i].p_type == PT_NOTE)
 				len = build_id_at(im, ph[i].p_offset, ph[i].p_filesz, dst, max);
-	/* The program headers of a separate debug file do not describe it. */
+	/* The program headers of a separate debug file do not describe it, so use section headers. */
 	while (!len && (scn = elf_nextscn(im->elf, scn))) {
 		Elf64_Shdr *sh = elf64_getshdr(scn);
 
@@ -239,10 +242,10 @@ static size_t terminated_len(const Elf_Data *strings)
 struct symbol_names {
 	const char *text;
 	size_t len; /* up to the last NUL */
-	uint64_t left; /* bytes that further names may have */
+	uint64_t left; /* bytes allowed for further names */
 };
 
-/* Names may overlap, within limits. NULL: too long, or too many bytes in all. */
+/* Names may overlap, within limits. NULL: too long, or too many bytes in total. */
 static const char *name_at(struct symbol_names *names, uint32_t at)
 {
 	size_t len;

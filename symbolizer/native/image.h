@@ -8,18 +8,18 @@
 
 #include "symbolizer/base/budget.h"
 
-/* Limits on what is held of one file, in addition to the budget for all files. */
+/* Limits on the memory for one file, in addition to the budget for all files. */
 #define IMAGE_MAX_SECTIONS 65536u
 #define IMAGE_MAX_SEGMENTS 4096u
-#define IMAGE_MAX_NAMES ((uint64_t)4 << 20) /* names of sections */
+#define IMAGE_MAX_NAMES ((uint64_t)4 << 20) /* section names */
 #define IMAGE_MAX_TABLE ((uint64_t)512 << 20) /* one string table, one .eh_frame */
 #define IMAGE_MAX_SYMBOLS ((uint64_t)4 << 20)
 #define IMAGE_MAX_SYMBOL_NAME ((size_t)64 << 10)
 #define IMAGE_MAX_MINI ((size_t)64 << 20) /* .gnu_debugdata, decompressed */
 
-/* One ELF image: a file behind a descriptor, or bytes in memory. Closed when elf is NULL. */
+/* One ELF image: a file descriptor, or bytes in memory. If elf is NULL, it is closed. */
 struct image {
-	int fd; /* -1: bytes */
+	int fd; /* -1: bytes in memory */
 	uint8_t *bytes;
 	uint64_t size;
 	Elf *elf;
@@ -27,23 +27,23 @@ struct image {
 	uint64_t held; /* taken from it; image_close() returns it */
 };
 
-/* Takes over fd. -ENOEXEC: not a 64-bit ELF file of this machine, -E2BIG: the budget does not allow it. */
+/* Always takes over fd. -ENOEXEC: not a 64-bit ELF file of this machine, -E2BIG: the budget does not allow it. */
 int image_open_fd(struct image *im, int fd, struct budget *b);
-/* Takes over `bytes` (of malloc()), which were taken from the budget already. */
+/* Takes over `bytes` (from malloc()), which already count in the budget. */
 int image_open_bytes(struct image *im, uint8_t *bytes, size_t len, struct budget *b);
 void image_close(struct image *im);
 bool image_read(const struct image *im, uint64_t off, void *dst, size_t len);
 const char *image_section_name(struct image *im, const Elf64_Shdr *sh); /* NULL: it has none */
-/* The section of that name; NULL: none. */
+/* Finds a section by name; NULL: none. */
 Elf_Scn *image_section(struct image *im, const char *name, Elf64_Shdr *ret);
-/* The bytes of a section; NULL: none, unreadable, compressed, or more than `max` or the budget. Borrowed. */
+/* The bytes of a section, borrowed. NULL: none, unreadable, compressed, or larger than `max` or the budget allows. */
 Elf_Data *image_section_data(struct image *im, Elf_Scn *scn, uint64_t max);
 /* Copies the build-id to `dst` and returns its length; 0: none. */
 size_t image_build_id(struct image *im, uint8_t *dst, size_t max);
 
 /*
- * Calls `fn` for each symbol of a SHT_SYMTAB or SHT_DYNSYM section, until it returns false. -E2BIG: the budget does
- * not allow more, or names make no sense; the calls so far are valid.
+ * Calls `fn` for each symbol of a SHT_SYMTAB or SHT_DYNSYM section, until it returns false. -E2BIG: the budget does not
+ * allow more, or names make no sense; the calls made until then are valid.
  */
 typedef bool image_symbol_fn(void *ctx, const Elf64_Sym *sym, const char *name);
 size_t image_symbol_count(struct image *im, uint32_t sh_type); /* approximately */

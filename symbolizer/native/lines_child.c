@@ -21,22 +21,22 @@
 
 enum {
 	LINES_MAX = 32,
-	TEXT_MAX = 8 << 10, /* of a function, of a path; the rest is cut */
+	TEXT_MAX = 8 << 10, /* of a function or path; longer ones are cut */
 	ANSWER_MAX = LINES_MAX * (2 * TEXT_MAX + 16) + BUDGET_NOTE_SIZE,
 	TICK_MS = 50, /* how soon a cancelled budget is noticed */
 	WAIT_MAX_MS = 60000, /* for one answer */
-	PER_LINE_BYTES = 64, /* of an interned string, in addition to its bytes */
+	PER_LINE_BYTES = 64, /* of an interned string, in addition to its text */
 };
 
 struct lines_child {
 	struct budget *budget;
 	struct bounded_child child;
-	uint64_t forked_ns; /* the child knows the dsos of that time */
-	uint64_t ns; /* CPU time left in the budget at that time */
-	uint64_t cpu_ns; /* of the child's, as charged to the budget */
+	uint64_t forked_ns; /* the child knows the dsos opened until then */
+	uint64_t ns; /* CPU time left in the budget then */
+	uint64_t cpu_ns; /* CPU time of the child charged to the budget so far */
 };
 
-/* A pointer: the child has the parent's address space. */
+/* The dso is a pointer, since the child has a copy of the parent's address space. */
 struct question {
 	struct dso *dso;
 	uint64_t vaddr;
@@ -45,7 +45,7 @@ struct question {
 struct answer {
 	uint32_t len; /* of the lines and the note, which follow */
 	uint32_t n;
-	uint32_t note_len; /* a note about what was given up, for the budget */
+	uint32_t note_len; /* of a note for the budget about data that was given up */
 	uint32_t none; /* nonzero: this file has no lines at all */
 	uint64_t refused_bytes;
 };
@@ -178,8 +178,10 @@ static bool start_child(struct lines_child *c)
 	return bounded_child_start(&c->child, &limits, read_lines, c) == 0;
 }
 
-/* 0, -ETIME, -ECANCELED, or -EPIPE: the child has ended. Wall time is limited, too: a child that waits for a disk uses no
- * CPU time. */
+/*
+ * 0, -ETIME, -ECANCELED, or -EPIPE: the child has ended. Wall time is limited, too, since a child that waits for a disk
+ * uses no CPU time.
+ */
 static int wait_readable(struct lines_child *c)
 {
 	struct pollfd p = {.fd = c->child.fd, .events = POLLIN};
@@ -217,7 +219,7 @@ static int receive(struct lines_child *c, void *dst, size_t len)
 	return 0;
 }
 
-/* A string of the answer, interned in the dso. NULL: none. */
+/* *ret: a string of the answer, interned in the dso; NULL: none. */
 static bool take_text(struct dso *d, struct cursor *c, const char **ret)
 {
 	uint16_t len = cursor_u16(c);
@@ -253,7 +255,7 @@ static size_t take_lines(struct dso *d, const struct answer *a, struct cursor *c
 	return n;
 }
 
-/* -EPIPE, or another errno if no answer came. *n is the number of lines. */
+/* 0 or a negative errno; -EPIPE, too, for an invalid answer. *n is the number of lines. */
 static int ask(struct lines_child *c, struct dso *d, uint64_t vaddr, struct dso_line *ret, size_t max, size_t *n)
 {
 	struct question q = {d, vaddr};
@@ -293,7 +295,7 @@ static void given_up(struct lines_child *c, struct dso *d, int r)
 		dso_refuse(d, 0, "source lines, which made their reader crash,");
 }
 
-/* The child does not know dsos that were opened after it was started. */
+/* The child does not know dsos that were opened after it was started; a new one does. */
 static bool child_knows(struct lines_child *c, const struct dso *d)
 {
 	if (c->child.pid && d->opened_ns < c->forked_ns)

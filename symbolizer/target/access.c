@@ -27,7 +27,10 @@ int access_yama_scope(void)
 	return atoi(text);
 }
 
-/* The files of a process that is not dumpable belong to root, task_dump_owner() in linux/fs/proc/base.c. */
+/*
+ * Files in the /proc directory of a process that is not dumpable belong to root: task_dump_owner() in
+ * linux/fs/proc/base.c.
+ */
 static bool not_dumpable(struct proc *p, uid_t euid)
 {
 	struct stat st;
@@ -35,7 +38,7 @@ static bool not_dumpable(struct proc *p, uid_t euid)
 	return euid != 0 && fstatat(proc_dirfd(p), "stat", &st, 0) == 0 && st.st_uid != euid;
 }
 
-/* Root without some capabilities, as in containers, or with all of them, and a security module refuses. */
+/* Root may lack capabilities, as in containers; if not, another user namespace or a security module is the reason. */
 static int explain_to_root(struct proc *p, uid_t user, int code, struct err *err)
 {
 	struct own_rights me = own_rights();
@@ -92,7 +95,7 @@ static int explain(struct proc *p, int code, struct err *err)
 		       pid);
 }
 
-/* A process that is ending gives its files to root before it is gone. Checked last, or it would be reported as protected. */
+/* The files of an ending process belong to root, too. So check that last, or it would be reported as protected. */
 int access_explain(struct proc *p, int code, struct err *err)
 {
 	int r = explain(p, code, err);

@@ -5,12 +5,13 @@ struct err;
 struct proc;
 
 /*
- * Explains in `err` why the kernel refuses this program access to a process (code: -EACCES or -EPERM), and what would
- * help: __ptrace_may_access() in linux/kernel/ptrace.c. Returns code, or -ESRCH if the process has ended.
+ * Explains in `err` why the kernel refuses this program access to a process (code: -EACCES or -EPERM; the rules are in
+ * __ptrace_may_access() of linux/kernel/ptrace.c), and what would help. Returns code, or -ESRCH if the process has
+ * ended.
  */
 int access_explain(struct proc *p, int code, struct err *err);
 
-/* kernel.yama.ptrace_scope; 0: Yama is not in use or does not restrict. */
+/* The value of kernel.yama.ptrace_scope; 0: Yama does not restrict, or is not in use. */
 int access_yama_scope(void);
 
 #endif

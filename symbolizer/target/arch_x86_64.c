@@ -5,9 +5,8 @@
 #define BIT(n) (UINT64_C(1) << (n))
 
 /*
- * Length of an instruction with opcode, ModRM and what ModRM implies: SIB byte, displacement
- * (Intel SDM volume 2, 2.1.3 and 2.1.5; in 64-bit mode mod 0 rm 5 is rip-relative).
- * `p` holds at least 3 bytes.
+ * The length of an instruction that consists of opcode, ModRM, and the SIB byte and displacement that ModRM implies
+ * (Intel SDM volume 2, 2.1.3 and 2.1.5; in 64-bit mode mod 0 rm 5 is rip-relative). `p` has at least 3 bytes.
  */
 static size_t modrm_length(const uint8_t *p)
 {
@@ -25,10 +24,7 @@ static size_t modrm_length(const uint8_t *p)
 	return n;
 }
 
-/*
- * e8 rel32, or ff /2 in its forms of 2 to 7 bytes. A REX or other prefix in front of these does not change
- * their length and is ignored.
- */
+/* Recognises e8 rel32, and ff /2 in its forms of 2 to 7 bytes. A REX or other prefix before these does not matter. */
 static bool ends_in_call(const uint8_t *before, size_t n)
 {
 	const uint8_t *end = before + n;
@@ -50,17 +46,19 @@ const struct arch arch_x86_64 = {
 	.pc = X86_RIP,
 	.sp = X86_RSP,
 	.fp = X86_RBP,
-	/* System V ABI AMD64 supplement, figure 3.4. */
+	/* System V ABI AMD64 supplement, figure 3.4 */
 	.callee_saved = BIT(X86_RBX) | BIT(X86_RBP) | BIT(X86_R12) | BIT(X86_R13) | BIT(X86_R14) | BIT(X86_R15),
-	.call_args = {X86_RDI, X86_RSI, X86_RDX, X86_R10, X86_R8, X86_R9}, /* the same, A.2.1 */
-	/* Documentation/arch/x86/x86_64/mm.rst. With 5-level paging a program may ask for more by
-	 * a hint address; HotSpot does not. */
+	.call_args = {X86_RDI, X86_RSI, X86_RDX, X86_R10, X86_R8, X86_R9}, /* A.2.1 there */
+	/*
+	 * Documentation/arch/x86/x86_64/mm.rst. With 5-level paging a program can get higher addresses with a hint
+	 * address; HotSpot does not.
+	 */
 	.user_limit = BIT(47),
 	.elf_machine = EM_X86_64,
 	.reloc_jump_slot = R_X86_64_JUMP_SLOT,
 	.reloc_glob_dat = R_X86_64_GLOB_DAT,
 	.reloc_irelative = R_X86_64_IRELATIVE,
-	/* elfutils 0.188 has rax in the place of rbx in its list of callee-saved ones. */
+	/* In its list of callee-saved registers, elfutils 0.188 has rax in place of rbx. */
 	.cfi_same = BIT(X86_RBX),
 	.cfi_undefined = BIT(X86_RAX),
 	.ends_in_call = ends_in_call,

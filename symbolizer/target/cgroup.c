@@ -9,7 +9,7 @@
 
 enum { ID_LEN = 64, ID_SHOWN = 12, TASK_LEN = 32 };
 
-/* A piece of the text: one line, path or name in it. */
+/* A part of the text: a line, a path, or a name. */
 struct span {
 	const char *s;
 	size_t n;
@@ -39,7 +39,7 @@ static struct span between(struct span p, size_t before, size_t behind)
 	return (struct span){p.s + before, p.n - before - behind};
 }
 
-/* What is in front of `c`, or all; *p goes on behind it. */
+/* Returns the part before `c`, or all of *p; *p continues after `c`. */
 static struct span cut(struct span *p, char c)
 {
 	const char *at = memchr(p->s, c, p->n);
@@ -72,7 +72,7 @@ static void put(char *dst, size_t size, struct span p)
 	text_sanitise(dst, size, p.s, p.n);
 }
 
-/* "docker-ID.scope", "crio-ID", "x.slice:cri-containerd:ID", "ID": digits with a name before and an ending behind them. */
+/* Finds the ID in "docker-ID.scope", "crio-ID", "x.slice:cri-containerd:ID", "ID". */
 static bool find_id(struct span name, struct span *ret)
 {
 	for (size_t i = 0, n; i < name.n; i += n ? n : 1) {
@@ -87,7 +87,7 @@ static bool find_id(struct span name, struct span *ret)
 	return false;
 }
 
-/* Cloud Foundry's: groups of 8, 4, 4, 4 and at least 4 hex digits. */
+/* Cloud Foundry: groups of 8, 4, 4, 4 and at least 4 hex digits. */
 static bool is_garden_id(struct span name)
 {
 	static const size_t groups[] = {8, 4, 4, 4};
@@ -101,7 +101,7 @@ static bool is_garden_id(struct span name)
 	return name.n >= 4 && hex_digits(name) == name.n;
 }
 
-/* Amazon's Fargate: the task's 32 digits, a hyphen, a number. */
+/* Amazon Fargate: the 32 digits of the task, a hyphen, a number. */
 static bool is_task_id(struct span name, struct span parent)
 {
 	return parent.n == TASK_LEN && hex_digits(parent) == TASK_LEN && name.n > TASK_LEN + 1 &&
@@ -109,7 +109,7 @@ static bool is_task_id(struct span name, struct span parent)
 	       is_all(between(name, TASK_LEN + 1, 0), "");
 }
 
-/* What is directly below a pod of the cgroupfs driver is a container, whatever it is called. */
+/* With the cgroupfs driver, any group directly below that of a pod is a container, whatever its name. */
 static bool is_below_pod(struct span name, struct span parent)
 {
 	return begins(parent, "pod") && parent.n > 3 && is_all(name, "-_.");
@@ -140,7 +140,7 @@ static bool find_container(struct span name, struct span parent, bool in_pods, s
 	       (in_pods && is_below_pod(name, parent));
 }
 
-/* "kubepods-burstable-podUID.slice" of the systemd driver, "podUID" of the other, below "kubepods". */
+/* The systemd driver uses "kubepods-burstable-podUID.slice", the cgroupfs driver "podUID" below "kubepods". */
 static void read_pod(struct span name, bool in_pods, struct cgroup_names *ret)
 {
 	struct span uid = cut(&name, ':');
@@ -163,7 +163,7 @@ static void read_pod(struct span name, bool in_pods, struct cgroup_names *ret)
 }
 
 /*
- * The unit is the last one on the way. That of a container engine is no unit of what is in its containers; but
+ * The last unit on the path counts. The unit of a container engine is not that of the processes in its containers, but
  * "shop.service/libpod-payload-ID" is a service that consists of a container.
  */
 static void read_name(struct span name, struct span parent, bool in_pods, struct cgroup_names *ret)
@@ -179,7 +179,7 @@ static void read_name(struct span name, struct span parent, bool in_pods, struct
 	}
 	if (!ends(name, ".service") && !ends(name, ".scope"))
 		return;
-	/* systemd puts '_' in front of what the kernel would take for a file of its own. */
+	/* systemd prepends '_' to names that the kernel could take for its own files. */
 	put(ret->unit, sizeof(ret->unit), between(name, *name.s == '_', 0));
 }
 
@@ -208,7 +208,10 @@ static void fill(char *dst, size_t size, const char *text)
 		snprintf(dst, size, "%s", text);
 }
 
-/* ID:CONTROLLERS:PATH. systemd's own hierarchy is that of version 2, or the one called so: each process is in its unit there. */
+/*
+ * ID:CONTROLLERS:PATH. systemd's own hierarchy is that of version 2, or the one named "systemd". Every process is in
+ * its unit in that hierarchy.
+ */
 static void read_line(struct span line, bool of_systemd, struct cgroup_names *ret)
 {
 	struct span id = cut(&line, ':'), controllers = cut(&line, ':');

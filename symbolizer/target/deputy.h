@@ -9,28 +9,35 @@
 struct perf_event_attr;
 
 /*
- * Who opens what belongs to other processes once this process may not any more (sampler/broker). While there is none,
- * this process does. Callbacks return a descriptor, the caller's, or -errno, and may be called from any thread.
+ * A process that opens files of other processes for this one after it has dropped its privileges (sampler/broker).
+ * Without a deputy, this process opens them itself. Unless noted otherwise, callbacks return a descriptor that the
+ * caller closes, or -errno. Any thread may call them.
  */
 struct deputy {
 	void *ctx;
-	/* *ret: a number for the process; *ret_pidfd: the caller's, -1: the kernel has none. 0 or -errno: -EPERM: it is none of this run's. */
+	/*
+	 * *ret: a number for the process; *ret_pidfd: the caller's, -1: the kernel has none. 0 or -errno; -EPERM: not a
+	 * process of this run.
+	 */
 	int (*find)(void *ctx, pid_t pid, uint32_t *ret, int *ret_pidfd);
 	void (*release)(void *ctx, uint32_t target);
-	/* A file of proc(5), of a thread if tid is not 0. "exe": its text instead; "task": the directory; "ns/...": to look at only. */
+	/*
+	 * A file of proc(5), of a thread if tid is not 0. For "exe", a file with the link's text; for "task", the
+	 * directory; for "ns/...", an O_PATH descriptor.
+	 */
 	int (*file)(void *ctx, uint32_t target, pid_t tid, const char *name);
-	int (*descendants)(void *ctx, uint32_t target); /* an array of pid_t */
-	int (*mapped)(void *ctx, uint32_t target, uint64_t start); /* what is mapped there */
+	int (*descendants)(void *ctx, uint32_t target); /* content: an array of pid_t */
+	int (*mapped)(void *ctx, uint32_t target, uint64_t start); /* the file mapped there */
 	int (*path)(void *ctx, uint32_t target, const char *path); /* in the target's root: perf map, debug files */
-	int (*host_path)(void *ctx, const char *path); /* of this host: debug files, kernel settings */
-	/* perf_event_open(2), with the eBPF program on it, unless that is -1. */
+	int (*host_path)(void *ctx, const char *path); /* on this host: debug files, kernel settings */
+	/* perf_event_open(2), with the eBPF program attached unless filter_fd is -1. */
 	int (*event)(void *ctx, const struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd);
-	/* A thread of this process: the lowest real-time priority, or a nice value. */
+	/* Gives a thread of this process the lowest real-time priority, or a nice value. */
 	int (*schedule)(void *ctx, pid_t tid, bool realtime, int nice);
-	uint64_t (*cpu_ns)(void *ctx); /* what it has used of the CPUs; 0: not known */
+	uint64_t (*cpu_ns)(void *ctx); /* the deputy's own CPU time; 0: not known */
 };
 
-/* What this process has opened itself, its deputy may be asked for, too: PERF_TYPE_*, and the event. */
+/* The deputy later opens only events (PERF_TYPE_*, config) that this process has opened itself, and noted here. */
 void deputy_note_event(uint32_t type, uint64_t config);
 struct deputy_event {
 	uint32_t type;
@@ -39,7 +46,7 @@ struct deputy_event {
 enum { DEPUTY_EVENTS = 4 };
 const struct deputy_event *deputy_events(size_t *ret_n);
 
-/* For good; *d is copied. Call with one thread. */
+/* Permanent; *d is copied. To be called while there is only one thread. */
 void deputy_appoint(const struct deputy *d);
 const struct deputy *deputy(void); /* NULL: none */
 

@@ -22,13 +22,13 @@ enum {
 	REREAD_MAX = 4,
 };
 
-/* What was read at one time. */
+/* The text of one read, and the mappings in it. */
 struct content {
 	char *text;
 	size_t len;
 	VEC(struct mapping) v;
 	struct arena paths;
-	uint64_t taken; /* out of the budget */
+	uint64_t taken; /* bytes taken from the budget */
 };
 
 struct maps {
@@ -47,7 +47,7 @@ static void content_done(struct content *c, struct budget *b)
 	*c = (struct content){0};
 }
 
-/* Text from p to end. Readers move p; false: not what was expected. */
+/* Unparsed text. Readers advance p; false: unexpected text. */
 struct maps_cursor {
 	const char *p, *end;
 };
@@ -98,7 +98,7 @@ static bool read_numbers(struct maps_cursor *t, struct mapping *m)
 	return m->start < m->end;
 }
 
-/* Neighbouring mappings are mostly of one file and share the text. */
+/* Most neighbouring mappings are of the same file, and share its path. */
 static const char *path_keep(struct content *c, const char *s, size_t len)
 {
 	const char *last = c->v.n ? c->v.v[c->v.n - 1].path : "";
@@ -203,15 +203,15 @@ int maps_parse(const char *text, size_t len, struct maps **ret)
 	return r;
 }
 
-/* Paths are copied; apart from its path, a mapping takes about as much as its line. */
+/* Paths are copied. Without its path, a mapping takes about as much memory as its line. */
 static uint64_t content_bytes(const struct content *c)
 {
 	return TIMES_TEXT * (uint64_t)c->len;
 }
 
 /*
- * The file is bound to the address space that it was opened on: it reads as empty after the process has
- * ended or called execve(2), and access is not checked again.
+ * The file is bound to the address space that it was opened for: it reads as empty after the process has ended or
+ * called execve(2), and access is not checked again.
  */
 static int read_again(struct maps *m, struct content *c)
 {
@@ -225,7 +225,7 @@ static int read_again(struct maps *m, struct content *c)
 	return r == 0 && c->len == 0 ? -ESRCH : r;
 }
 
-/* Adopts the new content, or drops it if it is unchanged or bad. */
+/* Adopts the new content, or drops it if it is unchanged or invalid. */
 static int refresh_once(struct maps *m)
 {
 	struct content c = {0};
@@ -248,9 +248,9 @@ static int refresh_once(struct maps *m)
 }
 
 /*
- * The kernel returns the text page by page; if mappings are merged between two pages, the merged one
- * overlaps one that came before. Such a text is read again (in a target that does nothing but
- * mprotect(2): 110 of 3,000 readings, none after up to three more).
+ * The kernel returns the text page by page. If mappings are merged between two pages, the merged one overlaps an
+ * earlier one, and the text is read again. (In a target that does nothing but mprotect(2), 110 of 3,000 readings were
+ * such; all succeeded after up to three more.)
  */
 int maps_refresh(struct maps *m)
 {

@@ -22,16 +22,19 @@ struct mapping {
 };
 
 /*
- * The mappings of a process, sorted by address. maps_refresh() reads them again; the generation changes
- * when the content does. Pointers into it are valid until the next refresh.
+ * The mappings of a process, sorted by address. maps_refresh() reads them again and, if the text has changed,
+ * increments the generation. Pointers into it are valid until the next refresh.
  */
 struct maps;
 
-/* From a text (tests, recordings). -EINVAL: lines that are not /proc/PID/maps, or not in order. */
+/* From text (tests, recordings). -EINVAL: the lines are not those of /proc/PID/maps, or not in order. */
 int maps_parse(const char *text, size_t len, struct maps **ret);
-/* The text and its copies take bytes out of `b` (borrowed; NULL: no limit). */
+/* Memory for the text and its parsed form is taken from `b` (borrowed; NULL: no limit). */
 int maps_open(struct proc *p, struct budget *b, struct maps **ret, struct err *err);
-/* -ESRCH: the process has ended, or called execve(2); -EINVAL: nonsense; -EFBIG: too much. The old content stays. */
+/*
+ * -ESRCH: the process has ended, or called execve(2); -EINVAL: malformed; -EFBIG: too large. On failure, the old
+ * content stays.
+ */
 int maps_refresh(struct maps *m);
 void maps_close(struct maps *m);
 

@@ -10,7 +10,7 @@ void mem_read_batch(struct mem *m, struct mem_span *spans, size_t n)
 		spans[i].ok = mem_read(m, spans[i].addr, spans[i].dst, spans[i].len);
 }
 
-/* In aligned pieces: a string may end before a hole in its last piece. */
+/* Reads aligned pieces: a string may end just before a hole in its last piece. */
 bool mem_read_cstr(struct mem *m, uint64_t addr, char *dst, size_t max)
 {
 	const size_t piece = m->exact ? 8 : 64;
@@ -32,7 +32,7 @@ bool mem_read_cstr(struct mem *m, uint64_t addr, char *dst, size_t max)
 	return false;
 }
 
-/* How many of `len` bytes from `addr` are in the copy; *skip: bytes before the copy begins. */
+/* How many of the `len` bytes at `addr` are in the copy; *skip: how many precede it. */
 static size_t stack_overlap(const struct mem_stack *s, uint64_t addr, size_t len, size_t *skip)
 {
 	uint64_t off = addr - s->addr;
@@ -67,7 +67,7 @@ static size_t base_read(struct mem_stack *s, uint64_t addr, uint8_t *dst, size_t
 	return s->base && len > 0 ? mem_read_some(s->base, addr, dst, len) : 0;
 }
 
-/* Three parts, each possibly empty: before the copy, in it, behind it. */
+/* There are three parts, each possibly empty: before the copy, in it, and after it. */
 static size_t stack_read(struct mem *m, uint64_t addr, void *dst, size_t len)
 {
 	struct mem_stack *s = (struct mem_stack *)m;
@@ -83,7 +83,7 @@ static size_t stack_read(struct mem *m, uint64_t addr, void *dst, size_t len)
 	return got + base_read(s, addr + got, out + got, len - got);
 }
 
-/* Consecutive spans that do not touch the copy are read as one batch. */
+/* Consecutive spans outside of the copy are read as one batch. */
 static void stack_read_batch(struct mem *m, struct mem_span *spans, size_t n)
 {
 	struct mem_stack *s = (struct mem_stack *)m;

@@ -7,15 +7,15 @@
 #include <string.h>
 
 /*
- * A view of another process's memory. All reads of a target go through this interface.
- * Sources: the live process (mem_live.h), copied stack bytes over another view (mem_stack below),
- * pages of a recording or an array in a test (mem_pages below). What comes back is untrusted.
+ * A view of another process's memory. All reads of a target go through this interface. The sources are: the live
+ * process (mem_live.h), copied stack bytes over another view (mem_stack below), pages of a recording or an array in a
+ * test (mem_pages below). The bytes read are untrusted.
  *
  * Not thread-safe: one view belongs to one thread.
  */
 struct mem;
 
-/* A span of target memory wanted by mem_read_batch(). `ok` is filled in. */
+/* A span of target memory for mem_read_batch(), which sets `ok`. */
 struct mem_span {
 	uint64_t addr;
 	void *dst;
@@ -24,30 +24,29 @@ struct mem_span {
 };
 
 struct mem_ops {
-	/* The number of bytes read from the start of the span: `len`, or less if the view ends. */
+	/* Returns the number of bytes read from the start of the span: `len`, or fewer if the memory ends before. */
 	size_t (*read)(struct mem *m, uint64_t addr, void *dst, size_t len);
-	/* Many small spans, each all or nothing. NULL: read() one by one. */
+	/* Reads many small spans; each succeeds completely or fails. NULL: read() is called for each. */
 	void (*read_batch)(struct mem *m, struct mem_span *spans, size_t n);
-	/* Forgets cached pages, since a new sample begins. May be NULL. */
+	/* Drops cached pages, since a new sample begins. May be NULL. */
 	void (*new_sample)(struct mem *m);
 	void (*free)(struct mem *m);
 };
 
-/* Base of every source; embed as first member. */
+/* Base of every source: its first member. */
 struct mem {
 	const struct mem_ops *ops;
-	/* What is read is recorded (mem_tap): readers ask for no more than they need, even if it takes
-	 * more reads. */
+	/* Reads are recorded (mem_tap): readers ask for no more than they need, even if it takes more reads. */
 	bool exact;
 };
 
-/* false: not all of it could be read. */
+/* false: could not be read completely. */
 static inline bool mem_read(struct mem *m, uint64_t addr, void *dst, size_t len)
 {
 	return m->ops->read(m, addr, dst, len) == len;
 }
 
-/* Reads as much as there is from `addr` on, and returns the count. */
+/* Reads from `addr` on as far as memory is readable, and returns the count. */
 static inline size_t mem_read_some(struct mem *m, uint64_t addr, void *dst, size_t len)
 {
 	return m->ops->read(m, addr, dst, len);
@@ -87,34 +86,34 @@ static inline bool mem_read_u8(struct mem *m, uint64_t addr, uint8_t *ret)
 	return mem_read(m, addr, ret, sizeof(*ret));
 }
 
-/* A C string of at most max - 1 bytes, NUL-terminated in any case. false: unreadable or longer. */
+/* Reads a C string of at most max - 1 bytes; dst is always NUL-terminated. false: unreadable or longer. */
 bool mem_read_cstr(struct mem *m, uint64_t addr, char *dst, size_t max);
 
 /*
- * Stack bytes copied at the moment of the sample; all other addresses are read from `base`.
- * It owns nothing; set one up for each sample, on the stack. A read that crosses the end of the
- * copy continues in `base`.
+ * Stack bytes copied at the moment of the sample; all other addresses are read from `base`. It owns nothing, and is set
+ * up for each sample in a local variable. A read that crosses the end of the copy continues in `base`.
  */
 struct mem_stack {
 	struct mem mem;
-	struct mem *base; /* may be NULL: nothing but the copy */
+	struct mem *base; /* NULL: only the copy can be read */
 	uint64_t addr;
 	const uint8_t *bytes;
 	size_t len;
-	uint64_t hidden; /* bytes behind the copy that cannot be read, not even from `base` */
+	uint64_t hidden; /* bytes after the copy that cannot be read, not even from `base` */
 };
 
 void mem_stack_init(struct mem_stack *s, struct mem *base, uint64_t addr, const void *bytes, size_t len);
 
 /*
- * Spans held in memory: a recording, or an array in a test. Spans may be added in any
- * order; where they overlap, the last one added counts. Adjacent spans read as one.
+ * Spans held in memory: a recording, or an array in a test. Spans may be added in any order; where they overlap, the
+ * one added last wins. Adjacent spans read as one.
  */
 struct mem *mem_pages_new(void);
 int mem_pages_add(struct mem *m, uint64_t addr, const void *bytes, size_t len); /* copies */
 
 /*
- * Calls `note` for each successful read of `base`, with the exact span. Used to write recordings. Frees itself, not `base`.
+ * Calls `note` for each successful read of `base`, with the exact span. Used to write recordings. Freeing it does not
+ * free `base`.
  */
 typedef void mem_note_fn(void *ctx, uint64_t addr, const void *bytes, size_t len);
 struct mem *mem_tap_new(struct mem *base, mem_note_fn *note, void *ctx);

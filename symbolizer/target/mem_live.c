@@ -22,15 +22,14 @@
  *	16 KiB                 4.1 us                  4.1 us
  *	30 spans of 16 B      35 us                   15 us
  *
- * So pages are read with pread and batches with process_vm_readv, or where that is not allowed (deputy.h) with pread, those
- * that are near each other in one. The descriptor is also safer: it
- * is bound to the address space that it was opened on and reads as empty when that is gone, whereas a
- * PID may mean another program after an execve(2), or another process. So a batch is read by PID only
- * if the descriptor was seen to work in the same sample.
+ * So pages are read with pread, and batches with process_vm_readv, or if that is not allowed (deputy.h) with one pread
+ * for spans that are close together. The descriptor is also safer: it is bound to the address space that it was opened
+ * for and reads as empty when that is gone, whereas after an execve(2) a PID means another program, and later perhaps
+ * another process. So a batch is read by PID only if the descriptor was seen to work in the same sample.
  *
- * The page cache is a small hash table over a pool of pages that is filled from its start in every
- * sample, so that a sample which needs few pages touches few of jsampler's. An entry of an older
- * generation counts as empty, so that forgetting all takes one addition.
+ * The page cache is a small hash table over a pool of pages that is filled from the start in every sample, so that a
+ * sample that needs few pages touches few of jsampler's. Entries of older generations count as empty, so one addition
+ * empties the cache.
  */
 enum {
 	PAGE = 4096, /* larger pages of a target are read in pieces of this size */
@@ -38,8 +37,8 @@ enum {
 	PAGES = 128, /* less than SLOTS, so that every search ends */
 	CACHED_MAX = 2 * PAGE, /* larger reads bypass the cache */
 	BATCH_MAX = 1024, /* IOV_MAX, process_vm_readv(2) */
-	BATCH_MIN = 3, /* fewer spans are as cheap one by one */
-	COST_BYTES = 16384, /* copying this many takes as long as a system call */
+	BATCH_MIN = 3, /* for fewer spans, single reads cost no more */
+	COST_BYTES = 16384, /* copying this many bytes takes as long as a system call */
 };
 
 struct page_slot {
@@ -52,9 +51,9 @@ struct mem_live {
 	pid_t pid;
 	int fd; /* /proc/PID/mem */
 	bool vm_refused; /* process_vm_readv(2) does not work here */
-	uint64_t gen, gen_alive; /* this sample; the last one in which fd was seen to work */
+	uint64_t gen, gen_alive; /* of this sample; of the last one in which fd was seen to work */
 	uint64_t cost, cost_max; /* of this sample; its limit, 0: none */
-	int used; /* of the pool */
+	int used; /* pages of the pool */
 	struct page_slot slots[SLOTS];
 	struct mem_live_stats stats;
 	uint8_t pool[PAGES][PAGE];
@@ -102,10 +101,9 @@ static size_t read_direct(struct mem_live *l, uint64_t addr, void *dst, size_t l
 	return got;
 }
 
-/* Makes the cache empty. */
 static void forget(struct mem_live *l)
 {
-	l->gen_alive += l->gen_alive == l->gen; /* still the same sample, when the pool was full */
+	l->gen_alive += l->gen_alive == l->gen; /* it is still the same sample if the pool was full */
 	l->gen++;
 	l->used = 0;
 }
@@ -151,8 +149,8 @@ static size_t live_read(struct mem *m, uint64_t addr, void *dst, size_t len)
 }
 
 /*
- * One system call for n <= BATCH_MAX spans. Returns the number of spans that are done: those that were
- * read, and the first that could not be. 0: the call does not work.
+ * One system call for n <= BATCH_MAX spans. Returns how many spans are finished: those that were read, and the first
+ * that could not be. 0: the system call does not work.
  */
 static size_t batch_call(struct mem_live *l, struct mem_span *spans, size_t n)
 {
@@ -185,7 +183,9 @@ static size_t batch_call(struct mem_live *l, struct mem_span *spans, size_t n)
 	return n;
 }
 
-/* How many of the first spans lie within a page's length: a call costs more than copying what is between them. */
+/*
+ * How many of the first spans lie within a page's length: a system call costs more than copying the bytes between them.
+ */
 static size_t count_near(const struct mem_span *s, size_t n, uint64_t *ret_start, size_t *ret_len)
 {
 	uint64_t start = s[0].addr, end = start + s[0].len;
@@ -205,7 +205,7 @@ static size_t count_near(const struct mem_span *s, size_t n, uint64_t *ret_start
 	return i;
 }
 
-/* Of what one call reads, as much as there is. Returns how many of the first spans are done. */
+/* Reads nearby spans with one call. Returns how many of the first spans are finished. */
 static size_t read_near(struct mem_live *l, struct mem_span *spans, size_t n)
 {
 	uint8_t bytes[PAGE];
@@ -223,13 +223,13 @@ static size_t read_near(struct mem_live *l, struct mem_span *spans, size_t n)
 		s->ok = s->addr - start + s->len <= got;
 		if (s->ok)
 			memcpy(s->dst, bytes + (s->addr - start), s->len);
-		else if (s->addr > start) /* what lies before it, not it, may be what cannot be read */
+		else if (s->addr > start) /* perhaps only bytes before this span are unreadable */
 			s->ok = read_direct(l, s->addr, s->dst, s->len) == s->len;
 	}
 	return near;
 }
 
-/* Each turn finishes at least one span, so there are at most 2 n system calls. */
+/* Each iteration finishes at least one span, so there are at most 2 n system calls. */
 static void live_read_batch(struct mem *m, struct mem_span *spans, size_t n)
 {
 	struct mem_live *l = (struct mem_live *)m;
@@ -267,7 +267,7 @@ static int open_failed(struct err *err, int code, struct proc *proc)
 	pid_t pid = proc_pid(proc);
 	bool gone = code == -ENOENT || code == -ESRCH;
 
-	/* Its files belong to root then. */
+	/* The files of such a process belong to root, so that this looks like missing permission. */
 	if (proc_first_ended(proc) || (gone && proc_alive(proc) && !proc_ending(proc)))
 		return err_set(err, -ESRCH,
 			       "the memory of process %d cannot be opened: its first thread has ended while others "

@@ -8,23 +8,22 @@ struct proc;
 struct err;
 
 /*
- * The memory of a running process, never written to. Reads of at most two pages go through a page
- * cache that is valid for one sample (mem_new_sample()); larger ones and batches bypass it. Pages are
- * read with pread(2) from the /proc/PID/mem opened here, batches with one process_vm_readv(2) for
- * up to 1,024 spans, or pread(2) where that is refused.
- * Access is checked when opened (ptrace access mode ATTACH, ptrace(2)): -EACCES/-EPERM says so.
- * After the process has ended or called execve(2), every read fails: the view is of one address space.
+ * Reads the memory of a running process; never writes. Reads of at most two pages go through a page cache that is valid
+ * for one sample (mem_new_sample()); larger ones and batches bypass it. Pages are read with pread(2) from
+ * /proc/PID/mem, batches with one process_vm_readv(2) for up to 1,024 spans, or with pread(2) if that is refused.
+ * Access is checked only when the file is opened (ptrace access mode ATTACH, ptrace(2)); failure is -EACCES or -EPERM.
+ * After the process has ended or called execve(2), every read fails, since the view belongs to one address space.
  */
 int mem_live_open(struct proc *proc, struct mem **ret, struct err *err);
 
 /*
- * What the reads of one sample may cost, in system calls of 1 to 2 us each; larger reads count as several. Beyond it,
- * reads fail until mem_new_sample(): a reader follows data structures of the target, which may have made
- * them long. 0, the default: no limit.
+ * Limits the cost of the reads of one sample, in system calls of 1 to 2 us each; larger reads count as several. Beyond
+ * it, reads fail until mem_new_sample(), since a reader follows data structures of the target, which may have made them
+ * long. 0, the default: no limit.
  */
 enum {
-	MEM_LIVE_COST_WALK = 1 << 17, /* a walk, with all that it sees for the first time; opening a JVM */
-	MEM_LIVE_COST_REALTIME = 1 << 12, /* a reader with real-time priority, which keeps others from a CPU */
+	MEM_LIVE_COST_WALK = 1 << 17, /* a walk, including everything that it sees for the first time; opening a JVM */
+	MEM_LIVE_COST_REALTIME = 1 << 12, /* a reader with real-time priority, which keeps other threads from a CPU */
 };
 void mem_live_limit(struct mem *m, uint64_t cost);
 

@@ -7,9 +7,9 @@
 #include "symbolizer/target/mem.h"
 
 /*
- * A hash map of small pieces, each with a bit for every byte that is known. Adding costs the same
- * in any order: a hostile recording may have a million spans, back to front. For one byte of it, at worst
- * about 100 are held; MEMORY_MAX limits them.
+ * A hash map of small pieces, each with a bit for every known byte. Adding costs the same in any order, since a hostile
+ * recording may have a million spans, back to front. One recorded byte takes at worst about 100 bytes of memory;
+ * MEMORY_MAX limits them.
  */
 enum { PIECE = 64 };
 #define MEMORY_MAX ((size_t)1 << 30)
@@ -58,7 +58,7 @@ static size_t part_of_piece(uint64_t addr, size_t len)
 	return n < len ? n : len;
 }
 
-/* Bytes known from `at` on, at most n. */
+/* How many bytes are known from `at` on, at most n. */
 static size_t known(const struct piece *piece, size_t at, size_t n)
 {
 	uint64_t missing = piece ? ~piece->there >> at : 1;

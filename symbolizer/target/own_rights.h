@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* linux/capability.h of 5.8 and 5.9; older headers lack them. */
+/* Added to linux/capability.h in 5.8 and 5.9; older headers lack them. */
 enum { CAP_PERFMON_NUMBER = 38, CAP_BPF_NUMBER = 39, CAP_CHECKPOINT_RESTORE_NUMBER = 40 };
 
-/* What this program may do now, as /proc/self/status has it. */
+/* The present privileges of this program, from /proc/self/status. */
 struct own_rights {
 	uint64_t effective; /* CapEff */
 	int seccomp; /* 0 none, 1 strict, 2 filter */
@@ -15,7 +15,7 @@ struct own_rights {
 
 struct own_rights own_rights(void);
 bool own_cap(const struct own_rights *me, int cap);
-/* perf events without the limits of perf_event_paranoid: CAP_PERFMON, or CAP_SYS_ADMIN. */
+/* Is it exempt from perf_event_paranoid? It is with CAP_PERFMON or CAP_SYS_ADMIN. */
 bool own_perfmon(const struct own_rights *me);
 
 #endif

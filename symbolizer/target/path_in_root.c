@@ -19,7 +19,7 @@ static int open_resolve(int dirfd, const char *path, uint64_t resolve)
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = resolve};
 	int fd = -1;
 
-	/* EAGAIN: something was renamed meanwhile, and ".." might have led out. */
+	/* EAGAIN: something was renamed meanwhile, so that ".." might have led out. */
 	for (int i = 0; i < 8; i++) {
 		fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
 		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
@@ -41,10 +41,7 @@ int path_in_root_open(int rootfd, const char *path)
 	return openat2_missing(fd) ? path_in_root_walk(rootfd, path) : fd;
 }
 
-/*
- * The directories entered so far: ".." is a step back in this list, so that it cannot lead
- * out, whatever is renamed meanwhile.
- */
+/* The directories entered so far. ".." goes back in this list, so it cannot lead out, whatever is renamed meanwhile. */
 struct root_walk {
 	int rootfd; /* borrowed */
 	int fds[DEPTH_MAX];
@@ -65,7 +62,7 @@ static void walk_up(struct root_walk *w, int depth)
 		close(w->fds[--w->depth]);
 }
 
-/* Prepends the text of the link `fd` to what is left to walk. */
+/* Prepends the text of the link `fd` to the rest of the path. */
 static int walk_link(struct root_walk *w, int fd, size_t skip)
 {
 	char text[PATH_MAX];
@@ -86,7 +83,7 @@ static int walk_link(struct root_walk *w, int fd, size_t skip)
 	return 0;
 }
 
-/* Walks one component. A file goes on the list like a directory; a component behind it gives ENOTDIR. */
+/* Walks one component. A file is put on the list like a directory; a further component then gives ENOTDIR. */
 static int walk_step(struct root_walk *w, const char *name, size_t skip)
 {
 	struct stat st;
@@ -112,7 +109,7 @@ static int walk_step(struct root_walk *w, const char *name, size_t skip)
 	return 0;
 }
 
-/* Terminates: each turn shortens `rest`, except for links, which are counted. */
+/* Terminates: each iteration shortens `rest`, except for links, which are counted. */
 static int walk_all(struct root_walk *w)
 {
 	char name[NAME_MAX + 1];

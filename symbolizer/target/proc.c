@@ -34,7 +34,7 @@ struct proc {
 	int dirfd; /* -1: opened by the deputy */
 	int pidfd; /* -1: pidfd_open(2) is refused, or the kernel is older than 5.3 */
 	uint64_t start;
-	_Atomic int64_t number; /* the deputy's for it; -1: not asked yet */
+	_Atomic int64_t number; /* the deputy's number for it; -1: not asked yet */
 };
 
 void proc_close(struct proc *p)
@@ -55,7 +55,7 @@ static void proc_close_at_exit(struct proc **p)
 	proc_close(*p);
 }
 
-/* A process that was opened before there was a deputy gets its number when that is first needed. */
+/* A process that was opened before there was a deputy gets its number when it is first needed. */
 static int deputy_number(const struct deputy *d, struct proc *p, uint32_t *ret)
 {
 	int pidfd, r;
@@ -109,7 +109,7 @@ static int stat_read(struct proc *p, pid_t tid, struct proc_stat *ret)
 	return r < 0 ? r : proc_stat_parse(text, ret);
 }
 
-/* A process whose first thread has ended is shown as a zombie while other threads run. */
+/* A process whose first thread has ended looks like a zombie while other threads run. */
 static bool stat_alive(const struct proc_stat *s)
 {
 	return s->state != 'X' && s->state != 'x' && (s->state != 'Z' || s->n_threads > 1);
@@ -120,7 +120,7 @@ static int no_process(struct err *err, pid_t pid)
 	return err_set(err, -ESRCH, "there is no process %d%s", (int)pid, proc_own_pids_advice());
 }
 
-/* /proc/TID works for every thread, though it is not listed: name the process. */
+/* Names the process: /proc/TID exists for every thread, though it is not listed. */
 static int check_leader(struct proc *p, struct err *err)
 {
 	struct proc_status s;
@@ -144,7 +144,7 @@ static int open_here(struct proc *p)
 	p->dirfd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (p->dirfd < 0)
 		return -errno;
-	/* Before stat is read through dirfd: what is alive there then is the process of pidfd. */
+	/* Opened before stat is read through dirfd: if the process is alive then, pidfd refers to it. */
 	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
 	return 0;
 }
@@ -238,7 +238,7 @@ int proc_read(struct proc *p, const char *name, size_t max, char **ret, size_t *
 {
 	int r = read_file(p, 0, name, max, ret, ret_len);
 
-	/* The directory of a process that has ended is empty. */
+	/* The directory of a process that has ended looks empty. */
 	return r == -ENOENT && !proc_alive(p) ? -ESRCH : r;
 }
 
@@ -312,7 +312,7 @@ int proc_comm(struct proc *p, pid_t tid, char *buf, size_t size)
 	r = proc_read_task(p, tid, "comm", STAT_MAX, &text, &len);
 	if (r < 0)
 		return r;
-	/* The kernel adds one line end; others belong to the name. */
+	/* The kernel adds one line end; any others belong to the name. */
 	if (len > 0 && text[len - 1] == '\n')
 		text[--len] = '\0';
 	snprintf(buf, size, "%s", text);
@@ -411,8 +411,8 @@ static uint64_t ticks_ns(uint64_t ticks)
 
 /*
  * The process's CPU clock counts nanoseconds and includes threads that have ended; stat counts ticks.
- * clock_getcpuclockid(3) derives the id from the PID alone, so check afterwards: dirfd is this process only, until it has
- * been waited for.
+ * clock_getcpuclockid(3) derives the clock's id from the PID alone, so check afterwards that the process still exists:
+ * dirfd stops working once it has been waited for.
  */
 int proc_cpu_ns(struct proc *p, uint64_t *ret)
 {
@@ -484,7 +484,7 @@ int proc_thread_cpu(struct proc *p, pid_t tid, int *ret)
 	return r < 0 ? r : proc_stat_cpu(text, ret);
 }
 
-/* Without CONFIG_SCHED_INFO the kernel has no schedstat; ticks will have to do. */
+/* Without CONFIG_SCHED_INFO the kernel has no schedstat, so use ticks. */
 int proc_thread_cpu_ns(struct proc *p, pid_t tid, uint64_t *ret)
 {
 	CLEANUP(free_at_exit) char *text = NULL;

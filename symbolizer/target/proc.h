@@ -10,8 +10,8 @@ struct err;
 struct stat;
 
 /*
- * A process, through a descriptor of its /proc directory: if the PID is reused, reads give
- * -ESRCH instead of another process's data. proc(5).
+ * A process, through a descriptor of its /proc directory (proc(5)): if the PID is reused, reads give -ESRCH instead of
+ * another process's data.
  */
 struct proc;
 
@@ -19,12 +19,15 @@ int proc_open(pid_t pid, struct proc **ret, struct err *err); /* -ESRCH: no such
 void proc_close(struct proc *p);
 
 pid_t proc_pid(const struct proc *p);
-int proc_dirfd(const struct proc *p); /* borrowed; -1: there was a deputy (deputy.h) when it was opened */
+int proc_dirfd(const struct proc *p); /* borrowed; -1: opened by the deputy (deputy.h) */
 int proc_pidfd(const struct proc *p); /* borrowed; -1: the kernel has none, or refused it */
-int proc_number(struct proc *p, uint32_t *ret); /* the deputy's number for it; only if there is one. 0 or -errno */
+int proc_number(struct proc *p, uint32_t *ret); /* the deputy's number for it; only with a deputy. 0 or -errno */
 bool proc_alive(struct proc *p); /* same process, not a zombie */
 bool proc_ending(struct proc *p); /* its last thread is exiting: its memory may be gone already */
-/* Its first thread has ended, others have not: until an execve(2) of one of these is over, or for good. No memory to read. */
+/*
+ * Its first thread has ended, but others have not. Its memory cannot be read: until the execve(2) of another thread
+ * completes, or permanently.
+ */
 bool proc_first_ended(struct proc *p);
 
 /* Start time in clock ticks since boot (field 22 of stat); with the PID it identifies the process. */
@@ -32,7 +35,7 @@ uint64_t proc_start_ticks(const struct proc *p);
 
 /* Opens a file of the process, or of a thread if tid is not 0, for reading. A descriptor or -errno. */
 int proc_file(struct proc *p, pid_t tid, const char *name);
-/* Reads such a file, NUL-terminated; the caller frees *ret. Of a thread, -ESRCH: it has ended. */
+/* Reads such a file and adds a NUL; the caller frees *ret. For a thread, -ESRCH: it has ended. */
 int proc_read(struct proc *p, const char *name, size_t max, char **ret, size_t *ret_len);
 int proc_read_task(struct proc *p, pid_t tid, const char *name, size_t max, char **ret, size_t *ret_len);
 
@@ -50,7 +53,7 @@ struct proc_status {
 	uint64_t threads;
 };
 int proc_status(struct proc *p, struct proc_status *ret);
-/* Host tid -> tid in the target's own PID namespace; -ESRCH when the thread is gone. */
+/* Translates a host tid into the tid in the target's own PID namespace. -ESRCH: the thread has ended. */
 int proc_ns_tid(struct proc *p, pid_t tid, pid_t *ret);
 
 int proc_exe(struct proc *p, char *buf, size_t size); /* readlink of exe */
@@ -58,23 +61,23 @@ int proc_comm(struct proc *p, pid_t tid, char *buf, size_t size);
 int proc_cmdline(struct proc *p, char **ret, size_t *ret_len); /* NUL-separated */
 
 /* Namespaces: "pid", "mnt", "user", "net". */
-int proc_ns(struct proc *p, const char *ns, struct stat *ret); /* device and inode tell it from others. 0 or -errno */
-bool proc_same_ns(struct proc *p, const char *ns); /* as this program? true, too, if that is unknown */
-void proc_note_own_namespaces(void); /* while /proc can still be opened */
-bool proc_initial_pids(void); /* is this program in the initial PID namespace? false, too, if that is unknown */
-/* Has this program a PID namespace of its own, as in most containers? false, too, if that is unknown. */
+int proc_ns(struct proc *p, const char *ns, struct stat *ret); /* device and inode identify it. 0 or -errno */
+bool proc_same_ns(struct proc *p, const char *ns); /* the same as this program's? true, too, if unknown */
+void proc_note_own_namespaces(void); /* call it while /proc can still be opened */
+bool proc_initial_pids(void); /* is this program in the initial PID namespace? false, too, if unknown */
+/* Is this program in another PID namespace than the initial one, as in most containers? false, too, if unknown. */
 bool proc_own_pids(void);
-const char *proc_own_pids_advice(void); /* for the end of a message that a process is missing; "": that is not why */
+const char *proc_own_pids_advice(void); /* ends a message that a process was not found; "" if that is not the cause */
 
-/* CPU time (user + system, whole thread group) in ns; per-thread from schedstat (first field). */
+/* CPU time (user + system, whole thread group) in ns; per thread from schedstat (first field). */
 int proc_cpu_ns(struct proc *p, uint64_t *ret);
 int proc_thread_cpu_ns(struct proc *p, pid_t tid, uint64_t *ret);
-/* Of the children that it has waited for, and of theirs; in whole ticks. */
+/* CPU time of the children that it has waited for, and of theirs; in whole ticks. */
 int proc_waited_cpu_ns(struct proc *p, uint64_t *ret);
-/* In the kernel, in whole ticks; tid 0: of the whole thread group. */
+/* CPU time in the kernel, in whole ticks; tid 0: of the whole thread group. */
 int proc_system_ns(struct proc *p, pid_t tid, uint64_t *ret);
-int proc_thread_age_ns(struct proc *p, pid_t tid, uint64_t *ret); /* since it was created, in whole ticks (10 ms) */
-int proc_thread_cpu(struct proc *p, pid_t tid, int *ret); /* the CPU that it last ran on */
+int proc_thread_age_ns(struct proc *p, pid_t tid, uint64_t *ret); /* since its creation, in whole ticks (10 ms) */
+int proc_thread_cpu(struct proc *p, pid_t tid, int *ret); /* the CPU it last ran on */
 
 /*
  * The threads, read until two readings agree, at most 8 times. The caller frees *ret.
@@ -82,8 +85,8 @@ int proc_thread_cpu(struct proc *p, pid_t tid, int *ret); /* the CPU that it las
 int proc_tasks(struct proc *p, pid_t **ret, size_t *ret_n);
 
 /*
- * The processes that `p` has started, and theirs, as far as their parents still exist; parents come first. Reads
- * /proc once, for half a second at most: some are not found if there are too many processes for that. The caller frees *ret.
+ * The descendants of `p`, as far as their parents still exist; parents come first. Reads /proc once, for half a second
+ * at most, so some are missing if there are too many processes for that. The caller frees *ret.
  */
 int proc_descendants(struct proc *p, pid_t **ret, size_t *ret_n);
 

@@ -9,7 +9,7 @@
 int proc_stat_parse(const char *text, struct proc_stat *ret)
 {
 	struct proc_stat s;
-	/* The target chooses the name; what follows the last ')' comes from the kernel. */
+	/* The target chooses the name; the text after the last ')' comes from the kernel. */
 	const char *p = strrchr(text, ')');
 
 	if (!p)
@@ -34,7 +34,7 @@ int proc_stat_cpu(const char *text, int *ret)
 	return p && sscanf(p, " %d", ret) == 1 ? 0 : -EINVAL;
 }
 
-/* The text behind "KEY:" at the start of a line, or NULL. (The kernel escapes line ends in names.) */
+/* The text after "KEY:" at the start of a line, or NULL. (The kernel escapes line ends in names.) */
 static const char *line_find(const char *text, const char *key)
 {
 	size_t len = strlen(key);
@@ -45,7 +45,7 @@ static const char *line_find(const char *text, const char *key)
 	return NULL;
 }
 
-/* The n-th number (from 0) of a line; -1: the last. 0: there is none. */
+/* The n-th number (from 0) of a line; n = -1: the last. 0 if there is no such line or number. */
 static uint64_t line_number(const char *text, const char *key, int n, int base)
 {
 	const char *p = line_find(text, key);

@@ -12,14 +12,14 @@ struct proc_stat {
 	pid_t ppid;
 	uint64_t flags; /* PF_* of linux/sched.h */
 	uint64_t utime, stime; /* ticks of sysconf(_SC_CLK_TCK) */
-	uint64_t cutime, cstime; /* the same for children that have ended and were waited for, and for theirs */
+	uint64_t cutime, cstime; /* the same for waited-for children, and for theirs */
 	uint64_t n_threads;
 	uint64_t start; /* ticks since boot */
 };
 
-/* -EINVAL: malformed. The name in it may contain anything, even parentheses and line ends. */
+/* -EINVAL: malformed. The thread's name in the text may contain anything, even parentheses and line ends. */
 int proc_stat_parse(const char *text, struct proc_stat *ret);
-/* The CPU that the thread last ran on, or runs on (field 39); -EINVAL. */
+/* The CPU that the thread runs on or last ran on (field 39); -EINVAL: malformed. */
 int proc_stat_cpu(const char *text, int *ret);
 int proc_status_parse(const char *text, struct proc_status *ret);
 

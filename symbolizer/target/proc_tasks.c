@@ -30,7 +30,7 @@ static int tid_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* One reading, sorted. The kernel may skip a thread when another ends meanwhile. */
+/* Reads the directory once, and sorts. The kernel may skip a thread when another ends meanwhile. */
 static int read_once(DIR *dir, struct tids *ret)
 {
 	struct dirent *e;

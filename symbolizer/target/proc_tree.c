@@ -15,7 +15,7 @@
 #include "symbolizer/target/proc_stat.h"
 
 enum { STAT_MAX = 4096, FEW_THREADS = 64, DESCENDANTS_MAX = 1 << 22 /* PID_MAX_LIMIT in linux/threads.h */ };
-/* A user may have as many processes as the machine takes; 50,000 are read in this time. */
+/* A user may have as many processes as the machine allows; 50,000 can be read in this time. */
 #define READ_NS UINT64_C(500000000)
 
 struct edge {
@@ -63,7 +63,10 @@ static int read_edges(struct tree *t)
 	return 0;
 }
 
-/* Adds the children of `parent`. If a PID was reused while the edges were read, they may form a circle. */
+/*
+ * Adds the children of `parent`. `taken` prevents endless loops: if a PID was reused during the read, edges may form a
+ * circle.
+ */
 static int take_children(struct tree *t, pid_t parent)
 {
 	for (size_t i = first_above(t->edges.v, t->edges.n, parent, parent - 1);
@@ -79,7 +82,7 @@ static int take_children(struct tree *t, pid_t parent)
 	return 0;
 }
 
-/* task/TID/children, where the kernel has it (CONFIG_PROC_CHILDREN): far cheaper than all of /proc. */
+/* Reads task/TID/children if the kernel has it (CONFIG_PROC_CHILDREN): far cheaper than reading all of /proc. */
 static bool thread_has_none(struct proc *p, pid_t tid)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
@@ -116,7 +119,7 @@ static int descendants_by_deputy(const struct deputy *d, struct proc *p, pid_t *
 		r = file_read_fd(fd, DESCENDANTS_MAX * sizeof(**ret), &pids, &len);
 	if (r < 0)
 		return r;
-	*ret = (pid_t *)(void *)pids; /* as malloc(3) aligns it */
+	*ret = (pid_t *)(void *)pids; /* aligned, since malloc(3) allocated it */
 	*ret_n = len / sizeof(**ret);
 	return 0;
 }

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * User registers of one thread, indexed by the processor's DWARF register numbers. A register whose
- * bit in `known` is clear has no meaning: in outer frames most cannot be recovered.
+ * User registers of one thread, indexed by the processor's DWARF register numbers. A register whose bit in `known` is
+ * clear has no meaning; in outer frames most registers cannot be recovered.
  */
 enum { REGS_MAX = 33 };
 

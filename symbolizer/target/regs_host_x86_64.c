@@ -8,9 +8,9 @@
 #include <sys/user.h>
 #include <ucontext.h>
 
-enum { CALL_BYTES = 2 }; /* of the syscall instruction */
+enum { CALL_BYTES = 2 }; /* length of the syscall instruction */
 
-/* linux/errno.h, never seen by a program: the kernel restarts the call after the stop by itself. */
+/* linux/errno.h. A program never sees these: the kernel restarts the call after the stop. */
 enum { ERR_RESTARTSYS = 512, ERR_RESTARTNOINTR, ERR_RESTARTNOHAND, ERR_RESTART_BLOCK = 516 };
 
 /* DWARF number by the kernel's number; the record has them in this order. */
@@ -60,7 +60,7 @@ void regs_host_from_user(struct regs *ret, const struct user_regs_struct *u)
 		regs_set(ret, all[i].dwarf, all[i].value);
 }
 
-/* In a call that did not end: what it returned asks for a restart, or is EINTR. */
+/* In a call that was interrupted: its result asks for a restart, or is EINTR. */
 static bool is_in_call(const struct user_regs_struct *u)
 {
 	switch (-(int64_t)u->rax) {
@@ -107,7 +107,10 @@ void regs_host_rewind(struct user_regs_struct *u, int arg, uint64_t value)
 	u->orig_rax = (unsigned long long)-1; /* not in a call: nothing for the kernel to restart */
 }
 
-/* The kernel has put back the registers as they were, with pc at the instruction (linux/arch/x86/kernel/signal.c). */
+/*
+ * When a handler runs, the kernel has restored the registers of a call to be restarted, with pc at the instruction
+ * (linux/arch/x86/kernel/signal.c).
+ */
 bool regs_host_break_call(void *context, long number, uint64_t arg)
 {
 	static const uint8_t insn[CALL_BYTES] = {0x0f, 0x05}; /* syscall */

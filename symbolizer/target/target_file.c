@@ -25,8 +25,8 @@
 enum { AUFS_MAGIC = 0x61756673, BCACHEFS_MAGIC = (int)0xca451a4eu };
 
 /*
- * Opens for reading what an O_PATH descriptor refers to, but only a regular file, because opening
- * others may have effects (devices) or wait (FIFOs).
+ * Opens a regular file for reading through its O_PATH descriptor. Refuses others, since opening them may have effects
+ * (devices) or block (FIFOs).
  */
 static int open_regular(int pathfd)
 {
@@ -45,7 +45,7 @@ static int open_regular(int pathfd)
 	return fd >= 0 ? fd : -errno;
 }
 
-/* stat(2) reports another device than maps does: overlayfs per layer, btrfs per subvolume. */
+/* On these, stat(2) reports another device than maps does: overlayfs per layer, btrfs per subvolume. */
 static bool device_may_differ(int fd)
 {
 	struct statfs fs;
@@ -92,9 +92,9 @@ static bool is_same_link(struct proc *p, const char *link, const struct mapping 
 }
 
 /*
- * Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the name is the current address range. A file that overlayfs has
- * copied up to another file system keeps the inode of the lower file in maps, but stat(2) reports the upper one's;
- * then the link itself decides.
+ * Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the link's name is the current address range. If overlayfs has copied
+ * a file up to another file system, maps shows the inode of the lower file, stat(2) that of the upper one; then the
+ * link's text decides.
  */
 static int open_map_files(struct proc *p, const struct mapping *map)
 {
@@ -117,16 +117,13 @@ static int open_below_root(struct proc *p, const char *path)
 	return path_in_root_open(root, path);
 }
 
-/*
- * Of two failures, the more informative one: a file that is wrong or refused, rather than one that is
- * not there.
- */
+/* The more informative of two errors: that a file is wrong or refused, rather than missing. */
 static int worse(int a, int b)
 {
 	return a == -ENOENT || a == -ENOTDIR || b == -ESTALE ? b : a;
 }
 
-/* The deputy opens what is mapped there now; that may be another file by now. */
+/* The deputy opens the file mapped there now, which may have changed since the maps were read. */
 static int open_by_deputy(struct proc *p, const struct mapping *map)
 {
 	uint32_t number;
@@ -150,7 +147,7 @@ static int open_mapping(struct proc *p, const struct mapping *map)
 	fd = open_checked(open_below_root(p, map->path), map);
 	if (fd >= 0 || fd == -ESRCH || !proc_same_ns(p, "mnt"))
 		return fd;
-	/* The kernel prints the path as seen from jsampler's root, which includes a target's chroot. */
+	/* The kernel prints the path as seen from jsampler's root, including a target's chroot. */
 	again = open_checked(path_exact_open(map->path), map);
 	return again >= 0 ? again : worse(fd, again);
 }

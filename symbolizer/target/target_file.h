@@ -9,21 +9,25 @@ struct mapping;
 struct err;
 
 /*
- * Files of a target, which may be hostile: /proc/PID/map_files first (the mapped inode, even when
- * deleted or replaced), else openat2(2) below /proc/PID/root with RESOLVE_IN_ROOT and
- * RESOLVE_NO_MAGICLINKS (before 5.6: component by component with O_NOFOLLOW), else the unchanged path
- * (a chroot in jsampler's mount namespace). Opened non-blocking, read-only, close-on-exec; must be a regular
- * file of at most 2 GiB.
+ * Files of a target, which may be hostile. Opened through /proc/PID/map_files (the mapped inode, even when deleted or
+ * replaced), otherwise with openat2(2) below /proc/PID/root with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS (before 5.6:
+ * component by component with O_NOFOLLOW), otherwise by the unchanged path (a chroot in jsampler's mount namespace).
+ * Opened non-blocking, read-only, close-on-exec; must be a regular file of at most 2 GiB.
  */
 
-/* The file behind a mapping; device and inode must be those of the mapping (with overlayfs the device may
- * differ, and map_files is trusted). The caller closes *ret. -ESTALE: the file on disk is another one. */
+/*
+ * The file behind a mapping; its device and inode must be those of the mapping (with overlayfs the device may differ,
+ * and map_files is trusted). The caller closes *ret. -ESTALE: the file on disk is another one.
+ */
 int target_file_open_mapping(struct proc *p, const struct mapping *map, int *ret, struct err *err);
 
 /* A path in the target's root, e.g. a separate debug file or perf-PID.map. */
 int target_file_open(struct proc *p, const char *path, int *ret, struct err *err);
 
-/* A file of this host, which is no target's: a debug file by its build id, a setting below /proc/sys. A descriptor or -errno. */
+/*
+ * A file of this host rather than of a target: a debug file by its build-id, a setting below /proc/sys. A descriptor or
+ * -errno.
+ */
 int target_file_open_on_host(const char *path);
 
 #endif

@@ -2,7 +2,7 @@
 #include "symbolizer/hotspot/code/code_cache.h"
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 
-/* Names of blobs, JDK 8 to 28, for JVMs without CodeBlob::_kind. */
+/* Names of blobs in JDK 8 to 28, for JVMs without CodeBlob::_kind. */
 static const struct name_kind {
 	const char *prefix;
 	enum blob_kind kind;
@@ -23,7 +23,7 @@ static const struct name_kind {
 	{"C1 temporary CodeBuffer", BLOB_BUFFER},
 };
 
-/* How many header bytes the fields of CodeBlob and nmethod take. */
+/* The number of header bytes that contain the fields of CodeBlob and nmethod. */
 uint32_t blob_span_wanted(const struct hs_layout *l)
 {
 	/* clang-format off */
@@ -51,7 +51,7 @@ static enum blob_kind kind_by_name(const char *name, int32_t frame_size)
 			return name_kinds[i].kind;
 	if (strstr(name, "upcall_stub"))
 		return BLOB_UPCALL;
-	/* Runtime stubs have a frame size, or -1 if it is not fixed; buffers have 0. */
+	/* Runtime stubs have a frame size, or -1 if it is not fixed. Buffers have 0. */
 	return frame_size != 0 ? BLOB_RUNTIME : BLOB_BUFFER;
 }
 
@@ -89,7 +89,7 @@ enum stub_role stub_role_of_native(const struct hs_method *m)
 	return strcmp(m->name, "doYield") == 0 ? STUB_DO_YIELD : STUB_OTHER;
 }
 
-/* CodeBlobKind, 25+. */
+/* By CodeBlobKind, JDK 25 on. */
 static enum blob_kind kind_by_number(const struct hs_layout *l, int64_t number, const char *name, int32_t frame_size)
 {
 	const struct {
@@ -130,7 +130,7 @@ static enum blob_kind blob_kind(const struct code_cache *cache, const struct blo
 
 bool blob_freeable(enum blob_kind kind)
 {
-	/* nmethods are freed, upcall stubs too (with their arena), and buffers are reused. */
+	/* nmethods are freed, upcall stubs are freed with their arena, and buffers are reused. */
 	return kind <= BLOB_MH_INTRINSIC || kind == BLOB_UPCALL || kind == BLOB_BUFFER;
 }
 
@@ -142,7 +142,7 @@ uint32_t blob_identity_span(const struct jvm *jvm, bool nmethod)
 	return (uint32_t)l->size.heap_block + hs_fields_span(fields, nmethod ? 4 : 2, BLOB_SPAN_MAX);
 }
 
-/* The state is left out: a method that was made not entrant is still there. Compile ids are never reused. */
+/* The state is not included, since a method that was made not entrant is still there. Compile ids are never reused. */
 uint64_t blob_identity(const struct jvm *jvm, struct bytes from_block, bool nmethod, uint64_t *ret_method)
 {
 	const struct hs_layout *l = &jvm->l;
@@ -186,7 +186,7 @@ static bool name_read(struct jvm *jvm, struct blob *b)
 	return b->name[0] != 0;
 }
 
-/* The HeapBlock and the header behind it, as far as the block reaches. */
+/* Reads the HeapBlock and the header after it, as far as the block reaches. */
 static bool header_read(struct code_cache *cache, const struct block *block, struct blob *b)
 {
 	uint64_t skip = cache->jvm->l.size.heap_block, n = skip + cache->blob_span;
@@ -202,12 +202,11 @@ static bool header_read(struct code_cache *cache, const struct block *block, str
 }
 
 /*
- * States in which nothing executes an nmethod any more, and its methods may be unloaded before it is
- * freed: zombie and unloaded (code/nmethod.hpp of 8, code/compiledMethod.hpp of 9 to
- * 19). 20 has none.
+ * States in which an nmethod is no longer executed, and its methods may be unloaded before it is freed: zombie and
+ * unloaded (code/nmethod.hpp of 8, code/compiledMethod.hpp of 9 to 19). JDK 20 has none.
  */
 static const struct {
-	int major, dead; /* from this JDK on, states from this one on */
+	int major, dead; /* from this JDK on, this state and those above it */
 } states[] = {{20, 128}, {9, 3}, {8, 2}};
 
 bool blob_dead(const struct jvm *jvm, struct bytes header)

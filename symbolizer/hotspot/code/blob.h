@@ -11,27 +11,27 @@ struct code_cache;
 struct code_heap;
 struct hs_method;
 
-enum { BLOB_SPAN_MAX = 1024 }; /* header bytes that are read of a blob */
+enum { BLOB_SPAN_MAX = 1024 }; /* bytes read of a blob's header */
 
 /* A block of a code heap; code_heap.c. */
 struct block {
 	const struct code_heap *heap;
-	uint64_t header, size; /* HeapBlock*, bytes with the header */
+	uint64_t header, size; /* HeapBlock*; bytes, including the header */
 	uint64_t raw; /* the fields length and used; part of the identity */
 };
 bool block_find(struct code_cache *cache, uint64_t pc, struct block *ret);
 
-/* A blob's header, decoded and plausible. */
+/* The header of a blob, decoded and found plausible. */
 struct blob {
 	uint64_t addr, size, begin, end;
 	uint64_t name_addr, identity;
 	int32_t frame_size, frame_complete;
 	enum blob_kind kind;
 	char name[256];
-	/* nmethods */
+	/* nmethods only */
 	uint64_t method;
 	int32_t compile_id, entry_bci;
-	/* as read: from the HeapBlock on; header: from the blob on */
+	/* raw: as read, from the HeapBlock on; header: the part from the blob on */
 	struct bytes header;
 	uint32_t n_raw;
 	uint8_t raw[64 + BLOB_SPAN_MAX];
@@ -42,9 +42,9 @@ enum stub_role stub_role_of(enum blob_kind kind, const char *name); /* of a blob
 enum stub_role stub_role_of_native(const struct hs_method *m); /* of a native method's wrapper; NULL: unknown */
 bool blob_dead(const struct jvm *jvm, struct bytes header); /* an nmethod's header */
 
-/* The identity of a blob by bytes from its HeapBlock on; 0: the block is free or has no blob. */
+/* The identity of a blob, given its bytes from the HeapBlock on; 0: the block is free or has no blob. */
 uint64_t blob_identity(const struct jvm *jvm, struct bytes from_block, bool nmethod, uint64_t *ret_method);
-uint32_t blob_identity_span(const struct jvm *jvm, bool nmethod); /* bytes that this takes */
+uint32_t blob_identity_span(const struct jvm *jvm, bool nmethod); /* bytes that blob_identity() needs */
 uint32_t blob_span_wanted(const struct hs_layout *l);
 
 #endif

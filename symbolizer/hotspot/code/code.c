@@ -9,7 +9,7 @@
 
 #define REUSE_NS UINT64_C(100000000)
 
-/* The first live code that ends above addr. */
+/* The index of the first live code that ends above addr. */
 static size_t live_index(const struct code_cache *cache, uint64_t addr)
 {
 	return first_above(cache->live.v, cache->live.n, end, addr);
@@ -22,7 +22,7 @@ static const struct live_code *live_find(const struct code_cache *cache, uint64_
 	return i < cache->live.n && cache->live.v[i].start <= pc ? &cache->live.v[i] : NULL;
 }
 
-/* Drops the live code blobs that overlap this one. */
+/* Also drops the live code blobs that overlap this one. */
 static bool live_insert(struct code_cache *cache, struct live_code c)
 {
 	size_t i = live_index(cache, c.start), n = i;
@@ -60,7 +60,7 @@ static uint64_t code_key(uint64_t blob, uint64_t identity)
 	return k ? k : 1;
 }
 
-/* Is it the same blob, which was dropped for an identity that only seemed to change? */
+/* Was this blob dropped only because its identity seemed to change? If so, returns its id. */
 static uint32_t code_known(const struct code_cache *cache, const struct blob *b)
 {
 	uint32_t id = u64map_get(&cache->codes.ids, code_key(b->addr, b->identity));
@@ -72,7 +72,7 @@ static uint32_t code_known(const struct code_cache *cache, const struct blob *b)
 		       0;
 }
 
-/* Is this code that does not change while the JVM runs? (Stubs are added to vtable chunks.) */
+/* Does this code stay unchanged while the JVM runs? (Stubs are added to vtable chunks.) */
 static bool bytes_constant(enum blob_kind kind)
 {
 	return kind != BLOB_VTABLE && kind != BLOB_BUFFER && kind > BLOB_MH_INTRINSIC;
@@ -173,7 +173,7 @@ static uint32_t code_add(struct code_cache *cache, const struct blob *b)
 	return id;
 }
 
-/* *ret_bad: there is something invalid, or it changed while it was read. */
+/* *ret_bad: something is invalid, or changed while it was read. */
 static uint32_t code_intern(struct code_cache *cache, uint64_t pc, bool *ret_bad)
 {
 	struct block block;
@@ -210,15 +210,15 @@ static uint32_t code_find_slow(struct code_cache *cache, uint64_t pc)
 	if (c && pc >= c->begin && pc < c->end) {
 		struct block block;
 
-		/* So that part of a recording suffices to find it by this pc. */
+		/* Recorded, so that this pc alone suffices to find it in a replay. */
 		if (cache->jvm->mem->exact)
 			block_find(cache, pc, &block);
 		return c->id;
 	}
-	/* The pc is in its header or data, unless a smaller blob has replaced it. */
+	/* The pc is in the blob's header or data, unless a smaller blob has replaced it. */
 	if (c && cache->codes.stamps.v[c->id - 1] == STAMP_PERMANENT)
 		return 0;
-	/* The code cache may have changed during the read: try again once. */
+	/* The code cache may have changed during the read, so try again once. */
 	for (int try = 0; bad && try < 2; try++) {
 		cache->remote_lookups++;
 		id = code_intern(cache, pc, &bad);
@@ -227,7 +227,7 @@ static uint32_t code_find_slow(struct code_cache *cache, uint64_t pc)
 	return id;
 }
 
-/* An nmethod that was first read after the sample: another one may have been there at the time. */
+/* An nmethod first read after the sample: another one may have been there at the time of the sample. */
 static bool younger_than_sample(const struct code_cache *cache, uint32_t id)
 {
 	const struct code_entry *e = code_entry(cache, id);
@@ -237,8 +237,8 @@ static bool younger_than_sample(const struct code_cache *cache, uint32_t id)
 }
 
 /*
- * May the memory of an unloaded class's nmethod have been reused before `id` was read? In between,
- * the collection must end, and a sweep and a compilation must happen.
+ * May the memory of an unloaded class's nmethod have been reused before `id` was read? That takes at least REUSE_NS,
+ * since the collection must end, and a sweep and a compilation must happen.
  */
 static bool reused_since_sample(struct code_cache *cache, uint32_t id)
 {

@@ -8,15 +8,15 @@
 struct hotspot;
 
 /*
- * Code blobs: the units of the code cache. hs_code_find() maps a pc to a *code id*, an interned
- * (blob, compile id); what naming needs is copied when the id is made, so that unloading does no
- * harm. A struct code is immutable and lives as long as the hotspot, or until it is forgotten (forget.h).
+ * Code blobs: the units of the code cache. hs_code_find() maps a pc to a *code id*, an interned (blob, compile id).
+ * Everything needed for naming is copied when the id is made, so unloading does no harm. A struct code is immutable and
+ * lives as long as the hotspot, or until it is forgotten (forget.h).
  */
 enum blob_kind {
 	BLOB_NMETHOD, /* compiled Java method */
 	BLOB_NATIVE, /* "native nmethod": JNI wrapper, Continuation.enterSpecial, doYield */
 	BLOB_MH_INTRINSIC, /* "native nmethod" with frame size 0: linkToStatic, invokeBasic, ... */
-	BLOB_INTERPRETER, /* the one interpreter blob; name: the codelet's description */
+	BLOB_INTERPRETER, /* the one interpreter blob; for codelets, see hs_stub_name() */
 	BLOB_ADAPTER, /* I2C/C2I adapters */
 	BLOB_VTABLE, /* vtable and itable stubs */
 	BLOB_STUBS, /* StubRoutines: array copy, ciphers, call_stub, ... */
@@ -28,16 +28,16 @@ enum blob_kind {
 	BLOB_BUFFER, /* other buffers: method handle adapters, InlineCacheBuffer, ... */
 };
 
-/* What generated code of the JVM does to the frames around it, if its kind does not say so. */
+/* What generated code of the JVM does to the frames around it, where its kind does not show this. */
 enum stub_role {
 	STUB_OTHER,
-	STUB_METHOD_ENTRY, /* interpreter: makes a method's frame */
-	STUB_DEOPT_ENTRY, /* interpreter: frames that deoptimisation made are returned to here */
+	STUB_METHOD_ENTRY, /* interpreter: creates the frame of a method */
+	STUB_DEOPT_ENTRY, /* interpreter: the code to which frames made by deoptimisation return */
 	STUB_CONTINUATION, /* moves frames of virtual threads: the return barrier, thawing */
-	STUB_ENTER_SPECIAL, /* native wrapper: Continuation.enterSpecial */
-	STUB_DO_YIELD, /* native wrapper: Continuation.doYield */
+	STUB_ENTER_SPECIAL, /* wrapper of the native method Continuation.enterSpecial */
+	STUB_DO_YIELD, /* wrapper of the native method Continuation.doYield */
 	STUB_METHOD_HANDLES, /* jumps to a method with the sender's sp in a register */
-	STUB_FORWARD_EXCEPTION, /* jumped to with the frame still in place */
+	STUB_FORWARD_EXCEPTION, /* entered by a jump, with the frame still in place */
 	STUB_HANDLE_EXCEPTION, /* jumps to a handler in its caller */
 	STUB_CALL_RESOLVER, /* replaces the target of a call that is not linked yet */
 	STUB_UNCOMMON_TRAP,
@@ -47,8 +47,8 @@ enum { TIER_INTERPRETER = 0, TIER_C1_SIMPLE = 1, TIER_C1_LIMITED = 2, TIER_C1_FU
 
 /* A record of debug information (PcDesc). Sentinels and records without scope are left out. */
 struct code_record {
-	int32_t pc_offset; /* from code begin: return address of a call, or the polling instruction */
-	int32_t scope_offset; /* into scopes */
+	int32_t pc_offset; /* from code begin: the return address of a call, or the polling instruction */
+	int32_t scope_offset; /* in scopes */
 	bool safepoint; /* has an oop map: trustworthy in C2 code (attribution.md) */
 };
 
@@ -62,7 +62,7 @@ struct code_scope {
 	int32_t bci; /* -1: entry (synchronisation, prologue) */
 };
 
-/* CODE_OSR_LEFT: JDK 8 made it not entrant (InvalidOSREntryBci); there may still be activations. */
+/* CODE_OSR_LEFT: JDK 8 has made it not entrant (InvalidOSREntryBci); activations may remain. */
 enum { CODE_NO_OSR = -1, CODE_OSR_LEFT = -2 };
 
 enum { CODE_MAX_SCOPES = 128 };
@@ -70,63 +70,63 @@ enum { CODE_MAX_SCOPES = 128 };
 struct code {
 	uint32_t id;
 	enum blob_kind kind;
-	enum stub_role role; /* of the whole blob; codelets of the interpreter have their own, hs_codelet_role() */
+	enum stub_role role; /* of the whole blob; for codelets of the interpreter, see hs_codelet_role() */
 	uint64_t blob, blob_size; /* run-time address and size of the blob */
 	uint64_t begin, end; /* code: [begin, end), run-time addresses */
 	int32_t frame_size; /* words, including return address and saved fp; 0 or -1: no fixed frame */
-	int32_t frame_complete; /* code offset from which on the frame is complete; -1: never */
-	const char *name; /* HotSpot's own name of the blob, or of the stub/codelet inside it */
+	int32_t frame_complete; /* code offset from which the frame is complete; -1: never */
+	const char *name; /* HotSpot's name of the blob */
 
 	/* BLOB_NMETHOD, BLOB_NATIVE, BLOB_MH_INTRINSIC */
 	uint32_t method_id; /* 0: unknown */
 	int32_t compile_id;
-	int8_t tier; /* TIER_* ; 0 for native wrappers */
-	int32_t osr_bci; /* or CODE_NO_OSR, or CODE_OSR_LEFT: the bci is lost */
+	int8_t tier; /* TIER_*; 0 for native wrappers */
+	int32_t osr_bci; /* or CODE_NO_OSR; CODE_OSR_LEFT: the bci is lost */
 	uint32_t entry, verified_entry; /* code offsets */
 	int64_t osr_entry; /* code offset, -1: none */
 	int64_t deopt_handler, deopt_mh_handler; /* code offsets, -1: none */
 	int64_t exception_handler, stub_begin; /* code offsets, -1: unknown */
-	int32_t orig_pc_offset; /* bytes from the frame's own sp; negative: none */
+	int32_t orig_pc_offset; /* bytes from the frame's sp; negative: none */
 
 	const struct code_record *records; /* sorted by pc_offset */
 	uint32_t n_records;
-	uint32_t n_extra_records; /* those without oop map */
+	uint32_t n_extra_records; /* records without an oop map */
 	const uint8_t *scopes;
 	uint32_t scopes_len;
-	const uint32_t *methods; /* method ids of the metadata table (index - 1); 0: none or not a method */
+	const uint32_t *methods; /* method ids of the metadata table, by index - 1; 0: none, or not a method */
 	uint32_t n_methods;
 
-	/* For attribution; copied together with the records. Empty if it would be too large. */
+	/* For attribution; copied together with the records. Empty if too large. */
 	const uint8_t *bytes; /* code bytes from begin */
 	uint32_t n_bytes;
 	const struct code_pair *null_checks; /* instruction -> handler */
 	uint32_t n_null_checks;
-	const uint32_t *handlers; /* exception handler offsets */
+	const uint32_t *handlers; /* code offsets of exception handlers */
 	uint32_t n_handlers;
 
-	bool gone; /* hs_gone_add(): known from the bridge, not read from memory */
+	bool gone; /* from hs_gone_add(): known from the bridge, not read from memory */
 };
 
 /* 0: there is no blob. The result is valid for the current walk (hotspot_walk_end()). */
 uint32_t hs_code_find(struct hotspot *hs, uint64_t pc);
-const struct code *hs_code(const struct hotspot *hs, uint32_t code_id); /* NULL for 0 and for what was forgotten */
+const struct code *hs_code(const struct hotspot *hs, uint32_t code_id); /* NULL for 0 and for a forgotten id */
 uint32_t hs_code_count(const struct hotspot *hs); /* ids are 1..count */
 
-/* Calls fn for every block in use (blob address, bytes), whether a blob is in it or not. For tests. */
+/* For tests: calls fn for every block in use (blob address, bytes), whether it contains a blob or not. */
 typedef void hs_code_each_fn(void *ctx, uint64_t blob, uint64_t size);
 size_t hs_code_each(struct hotspot *hs, hs_code_each_fn *fn, void *ctx);
 
-/* These read no memory. */
+/* These read no memory, except hs_cont_entry_return() until it is known. */
 bool hs_in_code_cache(const struct hotspot *hs, uint64_t pc);
 bool hs_in_interpreter(const struct hotspot *hs, uint64_t pc);
-uint64_t hs_call_stub_return(const struct hotspot *hs); /* the one return address into call_stub */
+uint64_t hs_call_stub_return(const struct hotspot *hs); /* the only return address in call_stub */
 uint64_t hs_cont_return_barrier(const struct hotspot *hs); /* 0: unknown (then by blob name) */
 uint64_t hs_cont_entry_return(struct hotspot *hs); /* return pc of ContinuationEntry; 0: unknown */
 
-/* Fills `ret` with the 8 bytes before a return address, which should end in a call; false: unreadable. */
+/* Sets `ret` to the 8 bytes before a return address, which should end with a call; false: unreadable. */
 bool hs_bytes_before(struct hotspot *hs, uint64_t pc, uint8_t ret[8]);
 
-/* Reads code bytes at a pc in the code cache, to decode prologues and epilogues; returns the count. */
+/* Reads code bytes from a pc in the code cache on, to decode prologues and epilogues; returns the count. */
 uint32_t hs_code_bytes(struct hotspot *hs, uint64_t pc, uint8_t *dst, uint32_t len);
 
 /* The role of the interpreter's codelet at a pc: STUB_OTHER, STUB_METHOD_ENTRY or STUB_DEOPT_ENTRY. */

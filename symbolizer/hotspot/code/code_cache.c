@@ -54,7 +54,7 @@ void code_keep(struct code_cache *cache, uint32_t id, uint8_t why)
 		interned_keep(methods, c->methods[i], why);
 }
 
-/* Keeps what is in the code cache, and what others reported, since they have the ids. */
+/* Keeps code that is in the code cache, and code that others reported, since they have its ids. */
 void codes_forget_begin(struct code_cache *cache)
 {
 	const struct interned *t = &cache->codes;
@@ -70,7 +70,7 @@ void codes_forget_begin(struct code_cache *cache)
 	cache->pc_generation++; /* the pc cache has ids that will be forgotten */
 }
 
-/* The identity of a code blob is one span: its HeapBlock and header. */
+/* One span has the identity of a code blob: its HeapBlock and header. */
 void codes_spans(const struct code_cache *cache, struct mem_span *ret)
 {
 	for (size_t i = 0; i < cache->codes.used.n; i++) {

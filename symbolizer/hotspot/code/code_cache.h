@@ -16,7 +16,7 @@
 enum {
 	HEAPS_MAX = 16,
 	PC_CACHE = 8192, /* power of two */
-	BLOB_COPY_MAX = 4 << 20, /* of one code blob, all parts */
+	BLOB_COPY_MAX = 4 << 20, /* of one code blob, all parts together */
 	CODE_BYTES_MAX = 512 << 10,
 	SCOPE_METHODS_MAX = 8192, /* different methods in one nmethod */
 };
@@ -46,7 +46,7 @@ struct pc_slot {
 };
 
 struct code_entry {
-	struct entry head; /* must stay first. key: a hash of blob and identity */
+	struct entry head; /* must be the first member. key: a hash of blob and identity */
 	struct code code;
 	uint64_t identity; /* of the blob's header, blob_identity() */
 	uint64_t method; /* Method* */
@@ -60,7 +60,7 @@ struct interpreter {
 	size_t n;
 };
 
-/* Entry points in the blobs of StubRoutines and in other generated code, by name; stub_names.c. */
+/* Entry points by name, in the blobs of StubRoutines and in other generated code; stub_names.c. */
 struct stubs {
 	VEC(struct stub_var {
 		uint64_t addr; /* of the variable */
@@ -73,7 +73,7 @@ struct stubs {
 	uint64_t cont_barrier_var, cont_barrier, cont_return_var, cont_return;
 };
 
-/* Zero-initialise; set the first two, and codes.copies. */
+/* Zero-initialise; then set the first two members, and codes.copies. */
 struct code_cache {
 	struct jvm *jvm; /* borrowed, both */
 	struct method_table *methods;
@@ -81,7 +81,7 @@ struct code_cache {
 	struct code_heap heap[HEAPS_MAX];
 	size_t n_heaps;
 	uint64_t low, high; /* reserved, all heaps */
-	uint32_t blob_span; /* header bytes to read of a blob, up to BLOB_SPAN_MAX */
+	uint32_t blob_span; /* bytes to read of a blob's header, up to BLOB_SPAN_MAX */
 	struct interpreter interpreter;
 	struct stubs stubs;
 
@@ -89,27 +89,27 @@ struct code_cache {
 	VEC(struct live_code) live; /* sorted by start, disjoint */
 	uint32_t pc_generation;
 	struct pc_slot pcs[PC_CACHE];
-	struct arena parts; /* while a code blob is read */
+	struct arena parts; /* temporary memory while a code blob is read */
 	hs_gone_fn *gone; /* NULL: none */
 	void *gone_ctx;
-	uint64_t lookups, remote_lookups, bad; /* counts; bad: blobs */
+	uint64_t lookups, remote_lookups, bad; /* counts; bad: unreadable blobs */
 };
 
-/* Errors as hotspot_open()'s. */
+/* Errors as from hotspot_open(). */
 int code_cache_open(struct code_cache *c, const struct vmstructs *tables, hs_symbol_fn *symbol, void *ctx,
 		    struct err *err);
 void code_cache_done(struct code_cache *c);
 
 /* code.c */
-uint32_t code_find(struct code_cache *c, uint64_t pc); /* as hs_code_find() */
-static inline struct code_entry *code_entry(const struct code_cache *c, uint32_t id) /* as interned_get() */
+uint32_t code_find(struct code_cache *c, uint64_t pc); /* like hs_code_find() */
+static inline struct code_entry *code_entry(const struct code_cache *c, uint32_t id) /* like interned_get() */
 {
 	return (struct code_entry *)interned_get(&c->codes, id);
 }
-const struct code *code_get(const struct code_cache *c, uint32_t id); /* as hs_code() */
-const struct code *code_peek(const struct code_cache *c, uint64_t pc); /* cached only, not noted */
-struct code code_of_blob(struct code_cache *c, const struct blob *b); /* what its header says */
-/* Copies it and gives it an id. 0: out of memory. */
+const struct code *code_get(const struct code_cache *c, uint32_t id); /* like hs_code() */
+const struct code *code_peek(const struct code_cache *c, uint64_t pc); /* only if already read; not noted */
+struct code code_of_blob(struct code_cache *c, const struct blob *b); /* the facts in its header */
+/* Copies the entry and gives it an id. 0: out of memory. */
 uint32_t code_entry_add(struct code_cache *c, struct code_entry *e, uint32_t stamp);
 void code_drop(struct code_cache *c, uint32_t id);
 static inline bool in_code_cache(const struct code_cache *c, uint64_t pc)
@@ -117,19 +117,19 @@ static inline bool in_code_cache(const struct code_cache *c, uint64_t pc)
 	return pc >= c->low && pc < c->high;
 }
 
-/* nmethod.c: fills in what is specific to nmethods. false: it changed while it was read. */
+/* nmethod.c: sets the members for nmethods. false: the nmethod changed while it was read. */
 bool nmethod_copy(struct code_cache *c, const struct blob *b, struct code *ret);
 
-uint32_t gone_find(struct code_cache *c, uint64_t pc, bool there); /* gone.c: as hs_gone_fn */
+uint32_t gone_find(struct code_cache *c, uint64_t pc, bool there); /* gone.c; like hs_gone_fn */
 
 int heaps_read(struct code_cache *c); /* code_heap.c */
 int interpreter_read(struct code_cache *c);
-const char *codelet_description(const struct code_cache *c, uint64_t pc); /* HotSpot's text; NULL: no codelet */
+const char *codelet_description(const struct code_cache *c, uint64_t pc); /* HotSpot's description; NULL: no codelet */
 int stub_names_resolve(struct code_cache *c, const struct vmstructs *tables, hs_symbol_fn *symbol, void *ctx);
 void stub_names_refresh(struct code_cache *c);
 
-/* The blobs that a walk used; as for methods. */
-void codes_spans(const struct code_cache *c, struct mem_span *ret); /* one for each */
+/* The blobs that a walk used; like methods_spans() and methods_check(). */
+void codes_spans(const struct code_cache *c, struct mem_span *ret); /* one span for each */
 bool codes_check(struct code_cache *c, const struct mem_span *spans);
 
 /* forget.h */

@@ -4,8 +4,8 @@
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 
 /*
- * Code heaps and their segment maps (JDK src/hotspot/share/memory/heap.cpp): one byte for each segment; 0xFF:
- * free, 0: the start of a block, n: go back n segments.
+ * Code heaps and their segment maps (JDK src/hotspot/share/memory/heap.cpp). A map has one byte for each segment; 0xFF:
+ * free, 0: a block starts here, n: go back n segments.
  */
 enum { SEGMENT_FREE = 0xFF, SEGMAP_READ = 256, HOPS_MAX = 20000, BLOCKS_MAX = 1 << 20 };
 
@@ -108,7 +108,7 @@ static struct code_heap *heap_find(struct code_cache *cache, uint64_t pc)
 	return NULL;
 }
 
-/* The index of the segment in which the block begins. */
+/* Finds the index of the segment in which the block begins. */
 static bool segment_find(struct code_cache *cache, const struct code_heap *h, uint64_t index, uint64_t *ret)
 {
 	uint8_t map[SEGMAP_READ];

@@ -1,7 +1,7 @@
 #include "symbolizer/hotspot/code/code_cache.h"
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 
-/* Code that was freed between the sample and the walk, as others reported it. */
+/* Code that was freed between the sample and the walk, as reported by others. */
 
 void hs_set_gone(struct hotspot *hs, hs_gone_fn *fn, void *ctx)
 {
@@ -37,7 +37,7 @@ uint32_t hs_gone_add(struct hotspot *hs, uint64_t begin, uint32_t size, int32_t 
 	e.code.tier = (int8_t)tier;
 	e.code.gone = true;
 
-	/* The end of a walk cannot compare it with memory. */
+	/* Permanent: the check at a walk's end could not find it in memory. */
 	return copies_full(hs->cache->codes.copies) ? 0 : code_entry_add(hs->cache, &e, STAMP_PERMANENT);
 }
 

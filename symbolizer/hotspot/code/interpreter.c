@@ -9,7 +9,7 @@
 
 /*
  * The template interpreter: one StubQueue of codelets (JDK src/hotspot/share/code/stubs.hpp,
- * interpreter/interpreter.hpp). Its list never changes once the JVM runs.
+ * interpreter/interpreter.hpp). It never changes once the JVM runs.
  */
 enum { INTERP_MAX = 4 << 20, CODELETS_MAX = 4096, HEAD_MAX = 256 };
 
@@ -33,8 +33,10 @@ static bool queue_read(struct jvm *jvm, struct queue *ret)
 	       ret->end <= ret->limit;
 }
 
-/* Reads start, end and the address of the description of each codelet, but not the code between these headers, which
- * has a few hundred KiB. */
+/*
+ * Reads start, end and the description's address of each codelet. The code between these headers, a few hundred KiB, is
+ * not read.
+ */
 static size_t codelets_walk(struct jvm *jvm, const struct queue *q, struct codelet *ret, uint64_t *descriptions)
 {
 	const struct hs_layout *l = &jvm->l;

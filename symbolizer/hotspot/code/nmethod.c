@@ -8,9 +8,9 @@
 #include "symbolizer/hotspot/reader/unsigned5.h"
 
 /*
- * Copies the parts of an nmethod. They are in the blob (JDK 8 to 22) or in separate blocks of
- * malloc() (23+: immutable data; 25+: mutable data, with the metadata). A block may be freed and reused while it is
- * read: the header is read again afterwards, and the copy is valid only if it is still that of the same method.
+ * Copies the parts of an nmethod. They are in the blob (JDK 8 to 22) or in separate malloc() blocks (23+: immutable
+ * data; 25+: mutable data, with the metadata). A block may be freed and reused while it is read, so the header is read
+ * again afterwards, and the copy is valid only if the header is still that of the same method.
  */
 struct nm {
 	struct code_cache *cache;
@@ -19,7 +19,7 @@ struct nm {
 	struct bytes header; /* in the copy */
 	struct bytes blob, immutable, metadata;
 	uint64_t oop_maps;
-	uint64_t *methods; /* Method* of the metadata table; 0: in no scope */
+	uint64_t *methods; /* Method*s from the metadata table; 0: not in any scope */
 	size_t n_methods;
 	bool dead; /* its Method*s may be dangling */
 	uint8_t *memory;
@@ -30,7 +30,7 @@ static int64_t header_get(const struct nm *nm, struct hs_field f)
 	return bytes_get_signed(nm->b->header, f);
 }
 
-/* [from, to) of `b`; empty if that is invalid. */
+/* The range [from, to) of `b`; empty if it is invalid. */
 static struct bytes part(struct bytes b, int64_t from, int64_t to)
 {
 	if (from < 0 || to <= from || (uint64_t)from >= b.n)
@@ -74,8 +74,8 @@ static struct bytes pcs_part(const struct nm *nm)
 }
 
 /*
- * Two adjacent tables: handlers, then null checks; in a separate block in the other order.
- * The records, or the end, follow.
+ * Two adjacent tables: handlers, then null checks; in a separate block, in reverse order. The records follow, or the
+ * end.
  */
 static struct bytes table_part(const struct nm *nm, bool handlers)
 {
@@ -114,7 +114,7 @@ static struct bytes metadata_part(const struct nm *nm)
 					    header_get(nm, l->nm_scopes_offset));
 }
 
-/* The sizes of the three blocks; one that is too large is left out. */
+/* Plans to read the three blocks; one that is too large is left out. */
 static void blocks_plan(const struct nm *nm, struct mem_span spans[3])
 {
 	const struct hs_layout *l = nm->l;
@@ -166,7 +166,7 @@ static int64_t code_offset(const struct blob *b, uint64_t addr)
 	return addr >= b->begin && addr <= b->end ? (int64_t)(addr - b->begin) : -1;
 }
 
-/* A code offset, from a pointer into the code or an offset from the blob, whichever the JVM has. */
+/* A code offset, from a pointer into the code or an offset from the blob, whichever this JVM has. */
 static int64_t code_place(const struct nm *nm, struct hs_field ptr, struct hs_field offset)
 {
 	int64_t v;
@@ -340,7 +340,7 @@ static void tables_fill(const struct nm *nm, struct code *ret)
 	    keep(nm->cache, c.p, n * sizeof(struct code_pair), &ret->null_checks))
 		ret->n_null_checks = n;
 
-	/* Handlers: (count, call, 0), followed by `count` triples (bci, handler, depth). */
+	/* Handlers: (count, call, 0), then `count` triples (bci, handler, depth). */
 	t = table_part(nm, true);
 	c = cursor_make(t.p, t.n);
 	h = t.n ? arena_alloc(&nm->cache->parts, t.n / 12 * sizeof(*h) + 4) : NULL;
@@ -371,7 +371,7 @@ static bool seen_before(struct seen *s, size_t i)
 	return was;
 }
 
-/* Marks the methods in the chain at `offset`; each scope is decoded once. */
+/* Notes the methods in the chain at `offset`. Each scope is decoded only once. */
 static void chain_mark(const struct nm *nm, struct bytes scopes, int32_t offset, struct seen *seen,
 		       struct bytes metadata)
 {
@@ -386,7 +386,7 @@ static void chain_mark(const struct nm *nm, struct bytes scopes, int32_t offset,
 	}
 }
 
-/* Finds the ids of methods in scopes and of the method itself, all at once. */
+/* Gets the ids of the methods in scopes and of the nmethod's own method, all at once. */
 static bool methods_intern_all(struct nm *nm, uint32_t *ids, uint32_t *ret_own)
 {
 	uint64_t *addrs CLEANUP(free_at_exit) = calloc(nm->n_methods + 1, sizeof(*addrs));
@@ -466,7 +466,7 @@ bool nmethod_copy(struct code_cache *cache, const struct blob *b, struct code *r
 		}
 	}
 	ok = scopes_fill(&nm, ret) && still_there(&nm);
-	/* An nmethod is freed before its methods are: while it exists, their memory is valid. */
+	/* Methods outlive their nmethod: while it exists, their memory is valid. */
 	for (uint32_t id = known + 1; !ok && id <= cache->methods->methods.entries.n; id++)
 		method_drop(cache->methods, id);
 	free(nm.methods);

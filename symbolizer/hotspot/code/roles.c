@@ -3,7 +3,7 @@
 #include "symbolizer/hotspot/code/code_cache.h"
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 
-/* In a segmented code cache, compiled methods have heaps of their own without stubs. */
+/* In a segmented code cache, compiled methods have their own heaps, without stubs. */
 static bool in_method_heap(const struct code_cache *cache, uint64_t pc)
 {
 	for (size_t i = 0; i < cache->n_heaps; i++) {
@@ -21,7 +21,7 @@ const struct code *stub_find(struct code_cache *cache, uint64_t pc)
 	struct block block;
 	struct blob b;
 
-	/* Part of a recording must suffice to find it by this target. */
+	/* Recorded, so that this target alone suffices to find it in a replay. */
 	if (c && cache->jvm->mem->exact && !in_method_heap(cache, pc))
 		block_find(cache, pc, &block);
 	if (c)
@@ -33,8 +33,8 @@ const struct code *stub_find(struct code_cache *cache, uint64_t pc)
 }
 
 /*
- * Calls with debug information are direct: `call rel32` on x86-64 (x86_64.ad, c1_LIRAssembler_x86.cpp).
- * Other bytes that look like one do no harm.
+ * Calls with debug information are direct: `call rel32` on x86-64 (x86_64.ad, c1_LIRAssembler_x86.cpp). Other bytes
+ * that look like a call do no harm.
  */
 void roles_note(struct code_cache *cache, const struct code *c)
 {

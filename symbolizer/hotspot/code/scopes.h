@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * A scope of an nmethod's debug information (JDK src/hotspot/share/code/scopeDesc.cpp): a sender
- * offset (0: outermost), an index + 1 into the metadata, a bci + 1.
+ * A scope in an nmethod's debug information (JDK src/hotspot/share/code/scopeDesc.cpp): offset of the sender (0:
+ * outermost), index + 1 into the metadata, bci + 1.
  */
 struct scope {
 	int32_t sender;
@@ -15,7 +15,7 @@ struct scope {
 	int32_t bci;
 };
 
-/* false: invalid. A sender always precedes what it calls, so that chains end. */
+/* false: invalid. A sender always precedes its callees, so chains end. */
 bool scope_read(const uint8_t *scopes, size_t len, uint32_t bias, int32_t offset, struct scope *ret);
 
 #endif

@@ -9,17 +9,17 @@
 #include "symbolizer/hotspot/reader/vmstructs.h"
 
 /*
- * Stubs in the StubRoutines blobs have no records of their own. Their entry points are in static
- * variables StubRoutines::_x, some of which the tables export (8 to 21); others are found by symbol if libjvm
- * has a .symtab. A pc belongs to the nearest entry at or below it.
+ * Stubs in the StubRoutines blobs have no records of their own. Their entry points are in static variables
+ * StubRoutines::_x. The tables export some of these (8 to 21); others are found by symbol if libjvm has a .symtab. A pc
+ * belongs to the nearest entry at or below it.
  */
 static const struct stub_field {
 	const char *name;
 	uint16_t count; /* length of the array */
-	bool x86; /* in StubRoutines::x86 */
+	bool x86; /* a member of StubRoutines::x86 */
 	/* clang-format off */
 } fields[] = {
-	/* Of aliases, the first in this list is shown. */
+	/* The first alias in this list is the one shown. */
 	{"call_stub_entry", 1, 0}, {"forward_exception_entry", 1, 0}, {"catch_exception_entry", 1, 0},
 	{"call_stub_return_address", 1, 0},
 	{"jbyte_disjoint_arraycopy", 1, 0}, {"jshort_disjoint_arraycopy", 1, 0},
@@ -122,7 +122,7 @@ static const char *shown_name(struct code_cache *cache, const char *name)
 }
 
 struct symbols {
-	hs_symbol_fn *fn; /* NULL: libjvm has none of these */
+	hs_symbol_fn *fn; /* NULL: libjvm has no .symtab */
 	void *ctx;
 };
 
@@ -226,7 +226,7 @@ void stub_names_refresh(struct code_cache *cache)
 	qsort(names, stubs->n, sizeof(*names), compare_stub);
 }
 
-/* The first one with the greatest address <= pc. */
+/* The first in the list of those with the greatest address <= pc. */
 static const char *name_find(const struct stubs *stubs, const struct code *code, uint64_t pc)
 {
 	size_t i = first_above(stubs->names, stubs->n, addr, pc);
@@ -262,7 +262,7 @@ uint64_t hs_cont_return_barrier(const struct hotspot *hs)
 	return hs->cache->stubs.cont_barrier;
 }
 
-/* The JVM sets it when the first continuation is entered. */
+/* The JVM sets this variable when the first continuation is entered. */
 uint64_t hs_cont_entry_return(struct hotspot *hs)
 {
 	struct stubs *stubs = &hs->cache->stubs;

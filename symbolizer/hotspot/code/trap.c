@@ -21,7 +21,9 @@ enum trap_kind hs_trap_kind(const struct hotspot *hs, int32_t request)
 	const struct hs_constant shift = l->c.trap_reason_shift, bits = l->c.trap_reason_bits;
 	int64_t reason;
 
-	/* A request that is not negative is the index of an unloaded class (deoptimization.hpp, trap_request_reason()). */
+	/*
+	 * A request that is not negative is the index of an unloaded class (deoptimization.hpp, trap_request_reason()).
+	 */
 	if (request >= 0 || !shift.ok || !bits.ok || shift.value < 0 || shift.value > 16 || bits.value < 1 ||
 	    bits.value > 15)
 		return TRAP_OF_CHECK;

@@ -5,9 +5,9 @@
 #include "symbolizer/hotspot/reader/jvm.h"
 
 /*
- * Operands of rewritten invokes are indices, in the processor's byte order, of entries with the resolved
- * method: ConstantPoolCacheEntry up to JDK 22 (cpCache.hpp), ResolvedMethodEntry from 23 on
- * (resolvedMethodEntry.hpp). Both contain the bytecode that they were resolved for.
+ * The operand of a rewritten invoke is the index, in the processor's byte order, of an entry with the resolved method:
+ * ConstantPoolCacheEntry up to JDK 22 (cpCache.hpp), ResolvedMethodEntry from 23 on (resolvedMethodEntry.hpp). Both
+ * contain the bytecode for which they were resolved.
  */
 enum {
 	OP_INVOKEVIRTUAL = 182,
@@ -19,7 +19,7 @@ enum {
 	INDEX_SHIFT_BYTECODE_2 = 24,
 };
 
-/* ResolvedMethodEntry of product builds; only _cpool_index is exported, and checked against this. */
+/* ResolvedMethodEntry of product builds. Only _cpool_index is exported, and is checked against this. */
 enum { RESOLVED_METHOD = 0, RESOLVED_CPOOL = 16, RESOLVED_FLAGS = 21, RESOLVED_1 = 22, RESOLVED_2 = 23 };
 enum { RESOLVED_SIZE = 24, RESOLVED_VFINAL = 1 };
 
@@ -49,7 +49,7 @@ static uint64_t entry_word(const uint8_t *entry, struct hs_field f)
 	return bytes_get((struct bytes){entry, ENTRY_MAX}, f);
 }
 
-/* JDK 8 to 22. f1: static and special; f2: virtual, if only that method is possible. */
+/* JDK 8 to 22. f1: for static and special; f2: for virtual, if only that method is possible. */
 static uint64_t method_in_cache(struct jvm *jvm, uint64_t cache, struct invoke v)
 {
 	const struct hs_layout *l = &jvm->l;

@@ -6,9 +6,9 @@
 struct hotspot;
 
 /*
- * The method that the invoke bytecode at `bci` of a method calls, from its resolved constant-pool
- * entry. 0: not resolved, several methods are possible (interface and overridable virtual
- * calls, invokedynamic), or the layout of this JDK is unknown.
+ * The method that the invoke bytecode at `bci` of a method calls, from its resolved constant-pool entry. 0: not
+ * resolved, several methods are possible (interface and overridable virtual calls, invokedynamic), or the layout of
+ * this JDK is unknown.
  */
 uint32_t hs_callee_at(struct hotspot *hs, uint32_t method_id, int32_t bci);
 

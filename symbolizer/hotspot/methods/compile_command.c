@@ -6,8 +6,8 @@
 /*
  * Patterns of -XX:CompileCommand (compiler/methodMatcher.cpp, compilerOracle.cpp, JDK 17 and 25):
  *   exclude,java/util/Foo.bar   exclude java.util.Foo::bar   exclude,*Foo.b*,(I)V
- * "::" separates class and method, else a comma or a blank, else the last dot; each may begin
- * and end with one `*`. The class may have dots instead of slashes. A signature may follow.
+ * "::" separates class and method, otherwise a comma or a blank, otherwise the last dot; each may begin and end with
+ * one `*`. The class may have dots instead of slashes. A signature may follow.
  */
 struct pattern_part {
 	const char *s;
@@ -67,7 +67,7 @@ static struct pattern_part behind(struct pattern_part p, size_t skip)
 	return (struct pattern_part){p.s + skip, p.n - skip};
 }
 
-/* "Foo::bar" or "Foo.bar" in one word. false: only a class. */
+/* Splits "Foo::bar" or "Foo.bar" in one word. false: there is only a class. */
 static bool split(struct pattern_part both, struct pattern_part *cls, struct pattern_part *method)
 {
 	for (size_t i = 0; i + 1 < both.n; i++)
@@ -103,7 +103,7 @@ static bool pattern_is(struct pattern_part p, const struct hs_method *m)
 	}
 	if (!cls.n || !method.n || !piece_is(cls, m->class_name) || !piece_is(method, m->name))
 		return false;
-	/* A signature matches as a prefix: "(I" is "(I*" (Symbol::starts_with). */
+	/* A signature is a prefix: "(I" matches like "(I*" (Symbol::starts_with). */
 	return !p.n || p.s[0] != '(' || !strncmp(m->signature, p.s, word(p.s, p.n));
 }
 

@@ -9,7 +9,7 @@
 
 enum { GROUP = 64, METHOD_SPAN = 128, HEAD_MAX = CONST_METHOD_MAX };
 
-/* Small fields behind pointers of the Method. */
+/* Small fields to which the Method points. */
 enum {
 	COUNTER_CALLS, /* of MethodCounters */
 	COUNTER_LOOPS,
@@ -21,7 +21,7 @@ enum {
 	N_FIELDS
 };
 
-enum { IDENTITY_SPANS = 1 + REST_SPANS }; /* the Method comes first */
+enum { IDENTITY_SPANS = 1 + REST_SPANS }; /* the Method itself comes first */
 
 struct state_read {
 	const struct method_entry *e;
@@ -43,11 +43,11 @@ struct state_batch {
 _Static_assert((int)IDENTITY_SPANS <= (int)N_FIELDS, "both batches use the same spans");
 
 /*
- * Method::_flags is in the tables up to JDK 20 only. From 21 on it is the MethodFlags word, 4 bytes, in
- * front of _intrinsic_id (oops/method.hpp of 21 and 25); its bits are oops/methodFlags.hpp's.
+ * Method::_flags is in the tables only up to JDK 20. From 21 on it is the MethodFlags word, 4 bytes before
+ * _intrinsic_id (oops/method.hpp of 21 and 25); its bits are those of oops/methodFlags.hpp.
  */
 enum { FLAGS_QUEUED = 1 << 7, FLAGS_NOT_C2 = 1 << 8, FLAGS_NOT_C1 = 1 << 9, FLAGS_NOT_OSR = 1 << 10 };
-/* Up to 20 they are bits of the access flags (utilities/accessFlags.hpp of 8, 11 and 17). */
+/* Up to 20, they are bits of the access flags (utilities/accessFlags.hpp of 8, 11 and 17). */
 enum {
 	ACCESS_QUEUED = 0x01000000,
 	ACCESS_NOT_C2 = 0x02000000,
@@ -79,7 +79,7 @@ static void batch_read(struct state_batch *b)
 	b->n = 0;
 }
 
-/* Reads no more of a Method than is used: the memory behind the last one may be unmapped. */
+/* Reads no more of a Method than needed: the memory after the last one may be unmapped. */
 static uint32_t method_span(const struct jvm *jvm)
 {
 	const struct hs_layout *l = &jvm->l;
@@ -89,7 +89,7 @@ static uint32_t method_span(const struct jvm *jvm)
 	return hs_fields_span(f, sizeof(f) / sizeof(*f), METHOD_SPAN);
 }
 
-/* The Method, and the spans that show whether it is still the one that was interned, as after a walk. */
+/* Adds the Method, and the spans that show whether it is still the one that was interned, as after a walk. */
 static void add_identity(struct state_batch *b, struct state_read *r)
 {
 	void *const dst[REST_SPANS] = {[REST_HEAD] = r->head, [REST_CLASS] = &r->class_symbol, [REST_TAIL] = r->tail};
@@ -115,8 +115,9 @@ static void add_field(struct state_batch *b, struct state_read *r, int which, ui
 }
 
 /*
- * MethodData's own counters are not exported (oops/methodData.hpp). 9 to 25: calls, loops, calls at start,
- * loops at start, _tenure_traps. 8: _arg_returned (8 bytes), the mileage at creation, calls, loops.
+ * MethodData's own counters are not exported (oops/methodData.hpp). In 9 to 25, they are four ints before
+ * _tenure_traps: calls, loops, calls at start, loops at start. In 8, after _arg_returned (8 bytes): the mileage at
+ * creation, calls, loops.
  */
 static struct hs_field data_counter(const struct hs_layout *l, bool loops)
 {
@@ -142,16 +143,16 @@ static void add_fields(struct state_batch *b, struct state_read *r)
 	add_field(b, r, DATA_NOT_ENTRANT, data, l->md_decompiles);
 	add_field(b, r, DATA_CALLS, data, data_counter(l, false));
 	add_field(b, r, DATA_LOOPS, data, data_counter(l, true));
-	/* One byte in all JDKs. */
+	/* It is one byte in all JDKs. */
 	add_field(b, r, CODE_TIER, bytes_get(method, l->method_code),
 		  (struct hs_field){l->nm_comp_level.at, 1, l->nm_comp_level.ok, false});
 }
 
-/* An InvocationCounter: the count above state bits, the highest of which means that it overflowed. */
+/* An InvocationCounter has the count above state bits; the highest of these shows an overflow. */
 static uint64_t counter_add(const struct jvm *jvm, const struct state_read *r, int which, bool *full)
 {
 	const struct hs_constant *c = &jvm->l.c.count_shift;
-	/* 8 to 14 have two more state bits (interpreter/invocationCounter.hpp). */
+	/* JDK 8 to 14 have two more state bits (interpreter/invocationCounter.hpp). */
 	unsigned shift = c->ok && c->value > 0 && c->value < 8 ? (unsigned)c->value : jvm->version.major >= 15 ? 1 : 3;
 
 	if (!r->has[which])

@@ -7,7 +7,7 @@
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 #include "symbolizer/hotspot/reader/jvm.h"
 
-/* HugeMethodLimit is a constant of release builds (runtime/globals.hpp, 8 to 25). */
+/* In release builds HugeMethodLimit is a constant (runtime/globals.hpp, 8 to 25). */
 enum { HUGE_METHOD_LIMIT = 8000 };
 
 static uint64_t flag(struct jvm *jvm, const char *name, uint64_t otherwise)
@@ -28,7 +28,7 @@ static void thresholds_read(struct jvm *jvm, struct hs_compile_rules *r)
 	r->loops = flag(jvm, c1 ? "Tier3BackEdgeThreshold" : "Tier4BackEdgeThreshold", 0);
 }
 
-/* A string flag; "" if it is not set, or too long. */
+/* Reads a string flag; "" if it is not set, or too long. */
 static void text_read(struct jvm *jvm, const char *name, char *dst, size_t size)
 {
 	uint64_t at = flag(jvm, name, 0);
@@ -37,8 +37,10 @@ static void text_read(struct jvm *jvm, const char *name, char *dst, size_t size)
 		dst[0] = '\0';
 }
 
-/* Without tiers, JDK 17 to 25 compile methods of any size, whatever the flag says (JDK-8366118;
- * tried on 17 and 25). */
+/*
+ * Does the limit on method size apply? Without tiers, JDK 17 to 25 compile methods of any size, whatever the flag says
+ * (JDK-8366118; tried on 17 and 25).
+ */
 static bool huge_counts(const struct jvm *jvm, bool tiered)
 {
 	return tiered || jvm->version.major < 17 || jvm->version.major > 25;
@@ -54,7 +56,7 @@ bool hs_compile_rules_read(struct hotspot *hs, struct hs_compile_rules *ret)
 		return false;
 	*ret = (struct hs_compile_rules){
 		.compiler_off = !compiler,
-		/* -Xint switches both off; a full code cache only the compilers. */
+		/* -Xint switches off both, a full code cache only the compilers. */
 		.interpreter_only = !compiler && !flag(jvm, "UseLoopCounter", true),
 		.tiered = flag(jvm, "TieredCompilation", true),
 	};
@@ -67,7 +69,7 @@ bool hs_compile_rules_read(struct hotspot *hs, struct hs_compile_rules *ret)
 	return true;
 }
 
-/* "12,345". */
+/* Appends a number like "12,345". */
 static void add_number(struct buf *b, uint64_t n)
 {
 	if (n >= 1000) {
@@ -115,7 +117,7 @@ static void add_counts(const struct hs_compile_rules *r, const struct hs_compile
 	add_of(b, s->loops, s->loops_full, r->loops, " loop iterations");
 }
 
-/* false: unknown from the JVM's settings. */
+/* Appends the reason if a setting of the JVM is the cause, otherwise returns false. */
 static bool add_setting(const struct hs_compile_rules *r, const struct hs_method *m, const struct hs_compile_state *s,
 			struct buf *b)
 {

@@ -2,7 +2,7 @@
 #include "symbolizer/hotspot/methods/method_table.h"
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 
-/* Methods whose classes were unloaded between the sample and the walk, as others reported them. */
+/* Methods whose classes were unloaded between the sample and the walk, as reported by others. */
 
 void hs_set_gone_method(struct hotspot *hs, hs_gone_method_fn *fn, void *ctx)
 {
@@ -24,7 +24,7 @@ uint32_t hs_gone_method_add(struct hotspot *hs)
 {
 	struct method_entry e = {.method = {.class_name = "", .name = "", .signature = "", .gone = true}};
 
-	/* The end of a walk cannot compare it with memory. */
+	/* Permanent: the check at a walk's end could not find it in memory. */
 	return copies_full(hs->methods->methods.copies) ? 0 : method_entry_add(hs->methods, &e, STAMP_PERMANENT);
 }
 

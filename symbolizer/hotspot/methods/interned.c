@@ -35,7 +35,7 @@ static size_t aligned(size_t n)
 	return (n + 7) & ~(size_t)7;
 }
 
-/* An entry with all that it points to in one block. NULL: out of memory. */
+/* Copies an entry and its parts into one block. NULL: out of memory. */
 static void *copy_new(struct copies *c, const void *entry, size_t size, const struct copy_part *parts, size_t n,
 		      size_t *ret_bytes)
 {
@@ -132,7 +132,7 @@ static void forget(struct interned *t, uint32_t id)
 
 uint64_t interned_forget(struct interned *t)
 {
-	/* Ids of forgotten entries keep their places in the tables. */
+	/* Forgotten entries keep their places in the tables. */
 	uint64_t kept = t->entries.n * (sizeof(void *) + sizeof(uint32_t));
 
 	for (uint32_t id = 1; id <= t->entries.n; id++) {

@@ -14,7 +14,7 @@ bool line_table_next(struct line_reader *r)
 	if (r->c.bad || b == LINE_END)
 		return false;
 	if (b == LINE_ESCAPE) {
-		/* Added as unsigned, since foreign numbers may overflow. */
+		/* Added as unsigned, since untrusted numbers may overflow. */
 		r->bci = (int32_t)((uint32_t)r->bci + (uint32_t)unsigned5_read_signed(&r->c, r->bias));
 		r->line = (int32_t)((uint32_t)r->line + (uint32_t)unsigned5_read_signed(&r->c, r->bias));
 	} else {

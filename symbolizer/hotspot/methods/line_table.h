@@ -6,7 +6,7 @@
 
 #include "symbolizer/base/cursor.h"
 
-/* The compressed line number table behind a method's bytecodes. */
+/* The compressed line number table after a method's bytecodes. */
 struct line_reader {
 	struct cursor c;
 	uint32_t bias; /* unsigned5_bias() */
@@ -15,7 +15,7 @@ struct line_reader {
 
 bool line_table_next(struct line_reader *r); /* false: the end, or invalid (c.bad) */
 
-/* The line of the entry at bci, or of the nearest below; -1: none. */
+/* The line of the entry at bci, or of the nearest one below it; -1: none. */
 int line_table_find(const uint8_t *table, uint32_t len, int major, int32_t bci);
 
 #endif

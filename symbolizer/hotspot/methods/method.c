@@ -8,10 +8,10 @@
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 #include "symbolizer/hotspot/reader/utf8.h"
 
-/* The longest symbol, and its longest UTF-8 form. */
+/* The longest symbol, and the longest UTF-8 form of one. */
 enum { SYMBOL_MAX = 65535, TEXT_MAX = SYMBOL_MAX / 2 * 3 + 8 };
 
-/* The text of a symbol of method_parts, as UTF-8; NULL: there is none, or it is malformed. */
+/* The text of one of the method's symbols, as UTF-8; NULL: there is none, or it is malformed. */
 static const char *symbol_text(struct method_table *table, const struct method_read *m, int s)
 {
 	uint8_t *bytes CLEANUP(free_at_exit) = NULL;
@@ -56,7 +56,7 @@ static bool has_line_table(const struct jvm *jvm, struct bytes header)
 	return bytes_get(header, jvm->l.cm_flags) & bit;
 }
 
-/* Only its end mark shows how long the line table is. */
+/* The line table has no length; an end mark terminates it. */
 static uint32_t line_table_length(const struct jvm *jvm, const uint8_t *p, size_t n)
 {
 	struct line_reader r = {.c = cursor_make(p, n), .bias = jvm->version.major >= 20 ? 1 : 0};
@@ -74,7 +74,7 @@ static void line_table_keep(struct method_table *table, const uint8_t *p, size_t
 	ret->line_table_len = ret->line_table ? len : 0;
 }
 
-/* For JVMs that do not tell the size of a ConstMethod: reads as far as memory is mapped. */
+/* For JVMs without the size of a ConstMethod in their tables: reads as far as memory is mapped. */
 static void line_table_seek(struct method_table *table, struct hs_method *ret)
 {
 	uint8_t *p CLEANUP(free_at_exit) = malloc(METHOD_BYTES_MAX);
@@ -123,7 +123,7 @@ static bool method_build(struct method_table *table, const struct method_read *m
 	return true;
 }
 
-/* The end of the class name in memory, for the check after each walk. */
+/* Notes the end of the class name in memory, for the check after each walk. */
 static void class_tail_note(struct jvm *jvm, const struct method_read *m, struct method_entry *e)
 {
 	uint8_t tail[CLASS_TAIL_MAX];
@@ -190,7 +190,7 @@ static bool text_same(const char *a, const char *b)
 	return a && strcmp(a, b) == 0;
 }
 
-/* A class loader that replaces another may get the same addresses throughout: only names differ. */
+/* If a class loader replaces another, all addresses may be the same, so compare names. */
 static bool same_names(struct method_table *table, const struct method_read *m, uint32_t id)
 {
 	const struct hs_method *old = method_get(table, id);
@@ -208,7 +208,7 @@ static uint32_t method_take_fresh(struct method_table *table, const struct metho
 		table->bad += m->addr != 0;
 		return 0;
 	}
-	/* It may be twice in one group. */
+	/* The same method may be twice in one group. */
 	id = u64map_get(&table->methods.ids, m->addr);
 	if (id && method_get(table, id)->const_method == m->const_method &&
 	    method_entry(table, id)->identity == method_identity(table->jvm, method_read_header(table->jvm, m)) &&
@@ -269,7 +269,7 @@ void method_drop(struct method_table *table, uint32_t id)
 		u64map_remove(&table->methods.ids, m->addr);
 }
 
-/* Reads it; if it may have been replaced since the sample, others must confirm it. */
+/* Reads the method. If it may have been replaced since the sample, others must confirm it. */
 static uint32_t method_read_now(struct method_table *table, uint64_t method)
 {
 	uint64_t count = table->unloads.seen.count;
@@ -291,7 +291,7 @@ static uint32_t method_read_now(struct method_table *table, uint64_t method)
 	return was;
 }
 
-/* One that was read before classes were unloaded may have been replaced: its names are read again. */
+/* A method that was read before classes were unloaded may have been replaced, so its names are read again. */
 uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 {
 	struct method_table *table = hs->methods;

@@ -2,8 +2,8 @@
 #include "symbolizer/hotspot/methods/method_table.h"
 
 /*
- * A method's identity is its ConstMethod pointer, the head of that ConstMethod, and the name of its class, both the
- * pointer to it and the end of its text.
+ * A method is identified by its ConstMethod pointer, the head of that ConstMethod, and the name of its class: the
+ * pointer to the name, and the end of its text.
  */
 
 static uint32_t identity_span(const struct hs_layout *l)

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* A batch of spans; `fail` of each is set if it was unreadable. */
+/* A batch of spans. *fail is set for each that was unreadable. */
 struct batch {
 	const struct method_table *table;
 	struct mem_span span[READ_GROUP * READ_SPANS];
@@ -67,7 +67,7 @@ static void step_const_method(struct batch *b, struct method_read *m)
 		batch_add(b, m->const_method, m->header, l->size.const_method, &m->bad);
 }
 
-/* The bytecodes and, if the size of the ConstMethod is known, the line table behind them. */
+/* Plans to read the bytecodes and, if the size of the ConstMethod is known, the line table after them. */
 static void tail_plan(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;
@@ -124,7 +124,7 @@ static bool pool_check(const struct jvm *jvm, struct method_read *m, uint64_t *r
 	return length <= 65535 && name && name < length && signature && signature < length && object_ok(m->holder);
 }
 
-/* Slots of the pool hold a Symbol* with a mark in its low bit. */
+/* A slot of the pool contains a Symbol* with a mark in its low bit. */
 static void symbol_plan(struct batch *b, struct method_read *m, int s)
 {
 	m->symbol[s] = m->slot[s] & ~UINT64_C(1);
@@ -152,7 +152,7 @@ static void step_names(struct batch *b, struct method_read *m)
 		batch_add(b, m->holder + l->klass_source_file.at, &m->source_index, 2, &m->long_way[SOURCE]);
 }
 
-/* Up to JDK 14 the index of the source file is in the class, which takes one more step. */
+/* Up to JDK 14 the index of the source file is in the class, so that reading it takes one more step. */
 static void step_source_index(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;
@@ -168,7 +168,7 @@ static void step_class(struct batch *b, struct method_read *m)
 	symbol_plan(b, m, SOURCE);
 }
 
-/* Comes last: if these have not changed, everything before belonged to one method of one class. */
+/* The last step: if these fields have not changed, everything read before belongs to one method of one class. */
 static void step_again(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;

@@ -4,15 +4,15 @@
 #include "symbolizer/hotspot/methods/method_table.h"
 
 /*
- * Reads what naming needs of many methods at once: Method* -> ConstMethod -> ConstantPool -> class and
- * symbols. Each step is one batch for all methods, so that a large nmethod costs a few system calls.
+ * Reads the data for naming many methods at once: Method* -> ConstMethod -> ConstantPool -> class and symbols. Each
+ * step is one batch for all methods, so that even a large nmethod costs few system calls.
  */
 enum {
 	SYMBOL_GUESS = 136, /* bytes of a symbol to read before its length is known */
 	METHOD_SPAN_MAX = 256,
 	POOL_SPAN_MAX = 512,
 	READ_GROUP = 64, /* methods in a batch */
-	READ_SPANS = 6, /* at most, of one method in one step */
+	READ_SPANS = 6, /* most spans of one method in one step */
 };
 
 enum { NAME, SIGNATURE, CLASS, SOURCE, N_SYMBOLS };
@@ -24,22 +24,22 @@ struct method_read {
 	uint32_t
 		candidate; /* out: the cached method with this identity, whose names remain to be compared; the tail is not read */
 	bool fresh; /* in: do not look for a candidate */
-	bool bad; /* out: not a method */
+	bool bad; /* out: it is not a method */
 	uint64_t const_method, pool, holder;
 	uint64_t symbol[N_SYMBOLS], slot[N_SYMBOLS];
 	bool long_way[N_SYMBOLS]; /* SYMBOL_GUESS was too short */
 	uint32_t source_index;
-	uint8_t *tail; /* bytecodes and what follows them; the reader's */
+	uint8_t *tail; /* bytecodes and the data after them; free it with method_read_done() */
 	uint32_t code_size, tail_len;
 	bool tail_bad;
-	uint64_t again[N_AGAIN]; /* read again at the end */
+	uint64_t again[N_AGAIN]; /* second reading of some fields, made at the end */
 	uint8_t method[METHOD_SPAN_MAX], header[CONST_METHOD_MAX], cp[POOL_SPAN_MAX];
 	uint8_t guess[N_SYMBOLS][SYMBOL_GUESS];
 };
 
 struct bytes method_read_header(const struct jvm *jvm, const struct method_read *m);
 
-/* Fills n <= READ_GROUP of them. The caller frees them. */
+/* Reads n <= READ_GROUP methods. The caller frees them with method_read_done(). */
 void methods_read(const struct method_table *table, struct method_read *m, size_t n);
 void method_read_done(struct method_read *m);
 

@@ -11,67 +11,68 @@
 #include "symbolizer/hotspot/reader/jvm.h"
 
 enum {
-	METHOD_BYTES_MAX = 64 << 10, /* bytecodes; line table */
+	METHOD_BYTES_MAX = 64 << 10, /* of bytecodes; of a line table */
 	CONST_METHOD_MAX = 256,
 	CLASS_TAIL_MAX = 24,
 };
 
 struct method_entry {
-	struct entry head; /* must stay first. key: Method* */
+	struct entry head; /* must be the first member. key: Method* */
 	struct hs_method method;
-	uint64_t identity; /* of the ConstMethod's header */
-	/* Its class by name: a class loader may get the same addresses as an unloaded one. */
+	uint64_t identity; /* hash of the ConstMethod's head */
+	/* The class is also checked by name, since a class loader may get the same addresses as an unloaded one. */
 	uint64_t holder, class_symbol; /* InstanceKlass*, its Symbol* */
 	uint64_t tail_addr, tail_hash; /* the end of the symbol's text */
 	uint8_t tail_len; /* 0: not known */
-	uint64_t unloads; /* classes unloaded when it was last read */
+	uint64_t unloads; /* the count of unloaded classes when it was last read */
 	uint64_t added_ns; /* clock_monotonic_ns() */
 };
 
-/*
- * Methods by id, and the data to check whether they have been replaced. Zero-initialise; set jvm and methods.copies.
- */
+/* Methods by id, with data to check whether they were replaced. Zero-initialise; then set jvm and methods.copies. */
 struct method_table {
 	struct jvm *jvm; /* borrowed */
 	struct interned methods;
-	struct arena parts; /* while a method is read */
+	struct arena parts; /* temporary memory while a method is read */
 	struct unloads unloads;
 	struct redefinitions redefinitions;
 	hs_gone_method_fn *gone; /* NULL: none */
 	void *gone_ctx;
-	uint64_t bad; /* count of Method*s that did not look like a method */
+	uint64_t bad; /* number of Method*s that did not look like a method */
 };
 
 void method_table_done(struct method_table *t);
 
-static inline struct method_entry *method_entry(const struct method_table *t, uint32_t id) /* as interned_get() */
+static inline struct method_entry *method_entry(const struct method_table *t, uint32_t id) /* like interned_get() */
 {
 	return (struct method_entry *)interned_get(&t->methods, id);
 }
-const struct hs_method *method_get(const struct method_table *t, uint32_t id); /* as hs_method() */
-/* Ids of many methods in a few batches; id 0: not a method. Returns 0 or -ENOMEM. */
+const struct hs_method *method_get(const struct method_table *t, uint32_t id); /* like hs_method() */
+/* Interns many methods in a few batches; id 0: not a method. Returns 0 or -ENOMEM. */
 int methods_intern(struct method_table *t, const uint64_t *addrs, size_t n, uint32_t *ret);
-/* Copies it and gives it an id. 0: out of memory. */
+/* Copies the entry and gives it an id. 0: out of memory. */
 uint32_t method_entry_add(struct method_table *t, struct method_entry *e, uint32_t stamp);
 void method_drop(struct method_table *t, uint32_t id);
 
-/* gone_method.c: the method that was at the address when the sample was taken; `fresh`: the one there now, or NULL. */
+/* gone_method.c: the method at that address when the sample was taken. `fresh`: the one there now, or NULL. */
 uint32_t gone_method_find(struct method_table *t, uint64_t method, const struct hs_method *fresh);
 
-/* method_check.c: the identity of a method, by the head of its ConstMethod and the name of its class. */
+/* method_check.c: a hash of the fields in a ConstMethod's head that identify the method. */
 uint64_t method_identity(const struct jvm *jvm, struct bytes const_method);
-/* In addition to the ConstMethod* in the Method: its head, the Symbol* in the class, the end of its text. dst is not set. */
+/*
+ * The spans to check besides the ConstMethod* in the Method: its head, the Symbol* in the class, the end of its text.
+ * dst is not set.
+ */
 enum { REST_HEAD, REST_CLASS, REST_TAIL, REST_SPANS };
 void method_rest_spans(const struct jvm *jvm, const struct method_entry *e, struct mem_span ret[REST_SPANS]);
-/* Is it still the one that was interned, by what has just been read? */
+/* Is it still the method that was interned, judging by these spans, which were just read? */
 bool method_same(const struct jvm *jvm, const struct method_entry *e, uint64_t const_method,
 		 const struct mem_span rest[REST_SPANS]);
 
-/* The methods that a walk used: spans to read, and then to compare in the same order. */
+/* The methods that a walk used: spans to read, and to compare afterwards in the same order. */
 enum { METHOD_SPANS = 1 + REST_SPANS }; /* of each */
-void methods_spans(const struct method_table *t, struct mem_span *ret); /* of all of them; dst is not set */
+void methods_spans(const struct method_table *t, struct mem_span *ret); /* of all methods; dst is not set */
 bool methods_check(struct method_table *t,
-		   const struct mem_span *spans); /* drops those that were replaced; false: there were some */
+		   const struct mem_span *spans); /* drops methods that were replaced; false: there were some */
 
 void methods_forget_begin(struct method_table *t); /* forget.h */
 

@@ -2,11 +2,11 @@
 #include "symbolizer/hotspot/reader/jvm.h"
 
 /*
- * Were classes redefined since a sample was taken? The methods of a class's old version are freed when nothing
- * runs them any more, and those of the next version may get the same addresses in another order: what is read
- * there is a valid method of the right class, but not the one that was sampled. The JVM counts redefinitions only in
- * JvmtiExport::_redefinition_count (uint64_t, jvmtiExport.hpp, JDK 17 to 28), which its tables do not have: this
- * needs a libjvm.so with symbols. Classes that were never seen to be redefined are trusted.
+ * Were classes redefined since a sample was taken? Methods of a class's old version are freed when they are no longer
+ * executed, and those of the next version may get the same addresses in another order. So the method read there is a
+ * valid one of the right class, but not the one that was sampled. The JVM counts redefinitions only in
+ * JvmtiExport::_redefinition_count (uint64_t, jvmtiExport.hpp, JDK 17 to 28), which its tables do not have, so a
+ * libjvm.so with symbols is needed. Classes that were never seen to be redefined are trusted.
  */
 #define COUNTER "_ZN11JvmtiExport19_redefinition_countE"
 
@@ -30,13 +30,13 @@ bool redefined_since_sample(struct jvm *jvm, struct redefinitions *r)
 
 void redefined_note(struct redefinitions *r, uint64_t klass)
 {
-	/* If memory runs out, it will be noted the next time. */
+	/* If memory runs out, the class will be noted the next time. */
 	if (r->seen.count)
 		u64map_put(&r->classes, klass, 1);
 }
 
 bool redefined_doubt(struct jvm *jvm, struct redefinitions *r, uint64_t klass, uint64_t added_ns)
 {
-	/* The count comes last, since reading it takes a system call. */
+	/* The count is checked last, since reading it takes a system call. */
 	return (added_ns > jvm->moment.sample_ns || u64map_get(&r->classes, klass)) && redefined_since_sample(jvm, r);
 }

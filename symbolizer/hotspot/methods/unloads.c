@@ -7,18 +7,18 @@
 #include <stdlib.h>
 
 /*
- * Were classes unloaded since a sample was taken? The memory of an unloaded class stays unchanged for a while, and
- * its symbols are freed one by one, so nothing in it shows that what is read is dead, or reused. But the JVM
- * counts: java.cls.unloadedClasses is incremented when a class is found dead, before anything of it is freed
- * (InstanceKlass::unload_class(), JDK 8 to 25). The counter is among those of jvmstat (PerfMemory; format
- * of JDK src/hotspot/share/runtime/perfMemory.hpp, version 2.0). With -XX:-UsePerfData there is none.
+ * Were classes unloaded since a sample was taken? The memory of an unloaded class stays unchanged for a while, and its
+ * symbols are freed one by one, so nothing there shows that the class is dead, or its memory reused. But the JVM keeps
+ * a count: java.cls.unloadedClasses is incremented when a class is found dead, before any of it is freed
+ * (InstanceKlass::unload_class(), JDK 8 to 25). It is one of jvmstat's counters (PerfMemory; format of JDK
+ * src/hotspot/share/runtime/perfMemory.hpp, version 2.0). With -XX:-UsePerfData it does not exist.
  */
 enum {
 	PERF_BYTES_MAX = 4 << 20,
 	PERF_ENTRIES_MAX = 1 << 14,
 	PERF_PROLOGUE = 32,
 	PERF_ENTRY = 20,
-	/* A JVM that is starting has not created it yet. */
+	/* A starting JVM has not created the counter yet. */
 	FIND_TRIES = 100,
 	LOADERS_MAX = 1 << 16,
 };
@@ -80,7 +80,7 @@ static uint64_t counter_find(struct jvm *jvm)
 	return offset ? start + offset : 0;
 }
 
-/* The boot loader's is the oldest, hence the last in the list; it has no object. */
+/* The boot loader's is the oldest, and so the last in the list. It has no loader object. */
 static void boot_find(struct jvm *jvm, struct unloads *u)
 {
 	const struct hs_layout *l = &jvm->l;
@@ -98,7 +98,7 @@ static void boot_find(struct jvm *jvm, struct unloads *u)
 	}
 }
 
-/* Loaders of which there is one object for each JVM. */
+/* Loaders that have one object per JVM. */
 static bool is_builtin(struct jvm *jvm, uint64_t klass)
 {
 	static const char *const names[] = {

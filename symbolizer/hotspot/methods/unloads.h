@@ -11,17 +11,17 @@
 struct jvm;
 struct method_table;
 
-/* A count in the JVM that only increases; jvm_count.c. */
+/* A count in the JVM that only grows; jvm_count.c. */
 struct jvm_count {
-	uint64_t counter; /* its address; 0: not found */
+	uint64_t counter; /* its run-time address; 0: not found */
 	uint64_t count;
-	uint64_t since_ns; /* `count` has been current at least since then; 0: it never changed */
+	uint64_t since_ns; /* `count` has had this value since then or earlier; 0: it has never changed */
 };
 bool jvm_count_find(struct jvm *jvm, uint64_t address, struct jvm_count *ret); /* false: unreadable */
 void jvm_count_poll(struct jvm *jvm, struct jvm_count *c);
-bool jvm_count_moved(struct jvm *jvm, struct jvm_count *c); /* since the sample of the current walk */
+bool jvm_count_moved(struct jvm *jvm, struct jvm_count *c); /* has it changed since the sample of the current walk? */
 
-/* Classes that the JVM has unloaded; unloads.c. */
+/* The classes that the JVM has unloaded; unloads.c. */
 struct unloads {
 	struct jvm_count seen;
 	uint64_t tried_ns;
@@ -30,21 +30,21 @@ struct unloads {
 	size_t n_lasting;
 };
 void unloads_poll(struct jvm *jvm, struct unloads *u);
-/* Since the sample of the current walk; false, too, if that is unknown. */
+/* Were there any since the sample of the current walk? false, too, if unknown. */
 bool unloads_since_sample(struct jvm *jvm, struct unloads *u);
-bool unloads_spare(struct jvm *jvm, struct unloads *u, uint64_t klass); /* its loader lives as long as the JVM */
+bool unloads_spare(struct jvm *jvm, struct unloads *u, uint64_t klass); /* does its loader live as long as the JVM? */
 
-/* Classes that are redefined; redefinitions.c. */
+/* Redefined classes; redefinitions.c. */
 struct redefinitions {
 	struct jvm_count seen;
-	struct u64map classes; /* InstanceKlass* of classes with a method that was replaced in place */
+	struct u64map classes; /* InstanceKlass* of classes in which a method was replaced at its address */
 };
 void redefinitions_find(struct jvm *jvm, struct redefinitions *r, hs_symbol_fn *symbol, void *ctx);
 void redefinitions_poll(struct jvm *jvm, struct redefinitions *r);
-bool redefined_since_sample(struct jvm *jvm, struct redefinitions *r); /* as unloads_since_sample() */
-/* Another method is now at the address of one of its methods. */
+bool redefined_since_sample(struct jvm *jvm, struct redefinitions *r); /* like unloads_since_sample() */
+/* Notes that another method is now at the address of one of this class's methods. */
 void redefined_note(struct redefinitions *r, uint64_t klass);
-/* May a method of this class, first read at added_ns, have got its address after the sample? */
+/* May a method of this class, first read at added_ns, have come to its address after the sample? */
 bool redefined_doubt(struct jvm *jvm, struct redefinitions *r, uint64_t klass, uint64_t added_ns);
 
 #endif

@@ -8,19 +8,19 @@
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 
 /*
- * JavaThread::_cont_entry -> ContinuationEntry::_cont -> Continuation.tail -> StackChunk.parent -> ... The references
- * are read again at the end, because the collector moves chunks.
+ * The path is JavaThread::_cont_entry -> ContinuationEntry::_cont -> Continuation.tail -> StackChunk.parent -> ... The
+ * references are read again at the end, because the collector moves chunks.
  */
 enum {
 	CHUNKS_MAX = 16,
 	PARENTS_MAX = 64, /* including empty ones: a program can make a chunk the parent of any chunk, even of itself */
-	LEARN_MAX = 1000, /* continuations that are tried to find out the layout */
+	LEARN_MAX = 1000, /* continuations to try for learning the layout */
 	NAMES = 4, /* classes known to be continuations */
-	STACK_ALIGN = 7, /* low bits of a layout helper are flags */
+	STACK_ALIGN = 7, /* the low bits of a layout helper are flags */
 };
 
 struct hs_frozen {
-	struct jvm jvm; /* private, with another view of the memory */
+	struct jvm jvm; /* private, with its own view of the memory */
 	bool tried, known;
 	unsigned lessons; /* continuations tried so far */
 	uint64_t cont_klass[NAMES], chunk_klass;
@@ -29,7 +29,7 @@ struct hs_frozen {
 	uint64_t words; /* offset of the stack in a chunk */
 };
 
-/* What must not change while frames are copied. */
+/* State that must not change while frames are copied. */
 struct frozen_state {
 	uint64_t entry, cont, tail;
 };
@@ -73,7 +73,7 @@ static int32_t chunk_field(struct hs_frozen *f, const char *name, const char *si
 	return klass_field_offset(&f->jvm, f->chunk_klass, name, sig);
 }
 
-/* Finds out the layout from the first continuation with a chunk. Classes of the boot loader are never unloaded. */
+/* Learns the layout from the first continuation with a chunk. Classes of the boot loader are never unloaded. */
 static bool learn(struct hs_frozen *f, uint64_t cont)
 {
 	uint64_t klass = klass_find_super(&f->jvm, oop_klass(&f->jvm, cont), "jdk/internal/vm/Continuation"), chunk;
@@ -93,12 +93,12 @@ static bool learn(struct hs_frozen *f, uint64_t cont)
 	f->size = chunk_field(f, "size", "I");
 	f->sp = chunk_field(f, "sp", "I");
 	f->bottom = chunk_field(f, "bottom", "I");
-	f->argsize = chunk_field(f, "argsize", "I"); /* if there is no `bottom`, it is size - argsize */
+	f->argsize = chunk_field(f, "argsize", "I"); /* without `bottom`, it is size - argsize */
 	return f->known = f->parent > 0 && f->size > 0 && f->sp > 0 && (f->bottom > 0 || f->argsize > 0) &&
 			  f->words >= 16 && f->words <= 256;
 }
 
-/* Is the thread in the VM, or on the way there? Then frames may be being moved into or out of chunks. */
+/* Is the thread in Java or native code? Otherwise it may be moving frames into or out of chunks. */
 static bool is_settled(struct hs_frozen *f, uint64_t java_thread)
 {
 	const struct hs_layout *l = &f->jvm.l;
@@ -124,7 +124,7 @@ static bool state_read(struct hs_frozen *f, uint64_t java_thread, struct frozen_
 	    !object_ok(ret->entry) || !mem_read_u64(f->jvm.mem, ret->entry + HS_ENTRY_CONTINUATION, &ret->cont) ||
 	    !object_ok(ret->cont) || !is_continuation(f, oop_klass(&f->jvm, ret->cont)))
 		return false;
-	if (!f->known && !f->tried && !learn(f, ret->cont)) /* one without a chunk shows nothing */
+	if (!f->known && !f->tried && !learn(f, ret->cont)) /* a continuation without a chunk shows nothing */
 		f->tried = f->tail < 0 || f->chunk_klass != 0 || ++f->lessons == LEARN_MAX;
 	return f->known && oop_load(&f->jvm, ret->cont + (uint64_t)f->tail, &ret->tail);
 }
@@ -150,7 +150,7 @@ static bool head_same(struct hs_frozen *f, uint64_t chunk, const struct frozen_h
 	return head_read(f, chunk, &now) && !memcmp(&now, h, sizeof(now));
 }
 
-/* The bytes written; 0: it could not be read, or it is empty (*ret_empty). */
+/* Returns the bytes written; 0: the chunk could not be read, or is empty (*ret_empty). */
 static size_t chunk_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, size_t max, bool *ret_empty)
 {
 	struct frozen_head h;
@@ -171,7 +171,9 @@ static size_t chunk_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, size
 	return sizeof(h) + n;
 }
 
-/* From the innermost chunk to the one without a parent, whose outermost frame shows that it is the last. */
+/*
+ * Copies all chunks, from the innermost to the one without a parent, whose outermost frame shows that it is the last.
+ */
 static size_t chunks_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, size_t max)
 {
 	uint64_t seen[CHUNKS_MAX];

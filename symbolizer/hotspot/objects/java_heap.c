@@ -1,8 +1,8 @@
 #include "symbolizer/hotspot/objects/java_objects.h"
 
 /*
- * Objects of the Java heap: references by collector, classes by header layout. Objects may move while they
- * are read: callers check whether the results make sense (thread_name.c).
+ * Objects of the Java heap: references depend on the collector, classes on the header layout. Objects may move while
+ * they are read, so callers check whether the results make sense (thread_name.c).
  */
 
 bool oop_from_slot(struct jvm *jvm, uint64_t slot, uint64_t *ret)

@@ -3,10 +3,10 @@
 
 /* java.lang.Thread and java.lang.String. */
 
-/* Longer names are cut, since they come from the target. */
+/* Longer names are truncated, since they come from the target. */
 enum { NAME_MAX_CHARS = 4096 };
 
-/* Found out from the first Thread and the first String. */
+/* Learned from the first Thread and the first String. */
 static bool offsets_read(struct java_objects *o, uint64_t thread)
 {
 	struct java_offsets *f = &o->java;
@@ -23,7 +23,7 @@ static bool offsets_read(struct java_objects *o, uint64_t thread)
 		return false;
 	f->string_klass = klass;
 	f->string_coder = klass_field_offset(o->jvm, klass, "coder", "B");
-	/* JDK 8: char[], no coder. */
+	/* JDK 8 has char[] and no coder. */
 	f->string_value = klass_field_offset(o->jvm, klass, "value", f->string_coder < 0 ? "[C" : "[B");
 	f->known = f->string_value >= 0;
 	return f->known;
@@ -36,7 +36,7 @@ static uint64_t array_length_offset(const struct heap_mode *m)
 	return m->narrow_klasses ? 12 : 16;
 }
 
-/* Elements follow the length; with full-width class pointers they were 8-aligned up to JDK 22. */
+/* Elements follow the length. With full-width class pointers they were 8-aligned up to JDK 22. */
 static uint64_t array_data(const struct jvm *jvm, uint64_t length_at)
 {
 	return length_at == 16 && jvm->version.major < 23 ? 24 : length_at + 4;
@@ -48,7 +48,7 @@ static bool string_read(struct java_objects *o, uint64_t string, char *buf, size
 	uint64_t array, length_at = array_length_offset(&o->jvm->heap_mode);
 	uint32_t length;
 
-	/* The collector may have moved it, and something else may be there. */
+	/* The collector may have moved it, so that something else is there. */
 	if (oop_klass(o->jvm, string) != o->java.string_klass)
 		return false;
 	if (!oop_load(o->jvm, string + (uint64_t)o->java.string_value, &array) ||
@@ -57,7 +57,7 @@ static bool string_read(struct java_objects *o, uint64_t string, char *buf, size
 	if (o->java.string_coder >= 0 &&
 	    (!mem_read_u8(o->jvm->mem, string + (uint64_t)o->java.string_coder, &coder) || coder > 1))
 		return false;
-	/* In bytes, except for JDK 8's char[]. */
+	/* The length is in bytes, except for JDK 8's char[]. */
 	if (o->java.string_coder < 0)
 		length = length < NAME_MAX_CHARS ? 2 * length : sizeof(bytes);
 	if (length > (coder ? sizeof(bytes) : NAME_MAX_CHARS))
@@ -89,7 +89,7 @@ bool java_thread_eetop(struct java_objects *o, uint64_t thread, uint64_t *ret)
 	return java_thread_known(o, thread) && mem_read_u64(o->jvm->mem, thread + (uint64_t)o->java.thread_eetop, ret);
 }
 
-/* Found out from the first Thread. */
+/* Learned from the first Thread. */
 static bool status_offset_read(struct java_objects *o, uint64_t thread)
 {
 	struct java_offsets *f = &o->java;

@@ -5,8 +5,8 @@
 #include "symbolizer/hotspot/reader/unsigned5.h"
 
 /*
- * Offsets of Java fields, which no table exports, from the class's own list of fields. Up to JDK 20 this is an array
- * with six u2 for each field (oops/fieldInfo.hpp), from 21 on a stream of UNSIGNED5 numbers.
+ * Offsets of Java fields, which no table exports, are read from the class's own list of fields. Up to JDK 20 this is an
+ * array with six u2 for each field (oops/fieldInfo.hpp), from 21 on a stream of UNSIGNED5 numbers.
  */
 enum { STREAM_MAX = 64 << 10, SYMBOL_MAX = 256, SUPERS_MAX = 32 };
 
@@ -38,7 +38,7 @@ bool klass_name_is(struct jvm *jvm, uint64_t klass, const char *name)
 	return jvm_get(jvm, klass, jvm->l.klass_name, &symbol) && symbol_is(jvm, symbol, name);
 }
 
-/* An Array<u1> or Array<u2>: the length, then the elements at offset 4. The caller frees *ret. */
+/* Reads an Array<u1> or Array<u2>: the length, then the elements at offset 4. The caller frees *ret. */
 static uint8_t *array_read(struct jvm *jvm, uint64_t array, size_t element, size_t *ret_bytes)
 {
 	uint32_t n;
@@ -78,7 +78,7 @@ static int32_t offset_from_array(struct jvm *jvm, const struct klass *k, const c
 	return -1;
 }
 
-/* Flags tell which optional numbers follow; their bits moved in 28. */
+/* The flags that say which optional numbers follow; their bits moved in 28. */
 struct field_flags {
 	uint32_t initialized, generic, contended;
 };
@@ -115,7 +115,7 @@ static int32_t offset_from_stream(struct jvm *jvm, const struct klass *k, const 
 		return -1;
 	c = cursor_make(p, len);
 	n = unsigned5_read(&c, x);
-	unsigned5_read(&c, x); /* count of injected fields, which follow */
+	unsigned5_read(&c, x); /* count of injected fields, which come last */
 	for (uint32_t i = 0; i < n && !c.bad; i++) {
 		uint32_t name_index = unsigned5_read(&c, x), sig_index = unsigned5_read(&c, x);
 		uint32_t offset = unsigned5_read(&c, x), flags;

@@ -7,9 +7,9 @@
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 
 /*
- * From a Continuation to its virtual thread: its Runnable is an object of the class that java.lang.VirtualThread's
- * VThreadContinuation.wrap() makes, with the thread in a field (JDK 21, 25). The thread's
- * `cont` must be that Continuation.
+ * Learns the way from a Continuation to its virtual thread. The Runnable of the Continuation is an object of the class
+ * that java.lang.VirtualThread's VThreadContinuation.wrap() makes, with the thread in a field (JDK 21, 25). The
+ * thread's `cont` must be that Continuation.
  */
 static bool offsets_read(struct java_objects *objects, uint64_t continuation)
 {

@@ -4,7 +4,7 @@
 #include "symbolizer/hotspot/objects/java_objects.h"
 
 /*
- * References of ZGC have a colour. One that was not loaded since its object was moved still has the old
+ * References of ZGC have a colour. A reference that was not loaded since its object was moved still has the old
  * address; the new one is in a forwarding table, which exists until the next cycle. (JDK gc/z/: zAddress.hpp,
  * zForwarding.hpp, zForwardingEntry.hpp, zGranuleMap.hpp; verified on 17 and 25.)
  */
@@ -19,7 +19,7 @@ enum {
 	LIBJVM_MAX = 64 << 20,
 };
 
-/* A number that a pointer in ZGC's globals points to. */
+/* Reads a number through a pointer in ZGC's globals. */
 static bool z_read(struct jvm *jvm, struct hs_field globals, struct hs_field f, uint64_t *ret)
 {
 	uint64_t at, var;
@@ -35,8 +35,8 @@ static bool in_libjvm(uint64_t addr, uint64_t variable)
 }
 
 /*
- * A map over the granules of the heap: their number, a power of two from 21 on, and the array. That of a
- * generation is followed by an object with a vtable.
+ * Recognises a map over the granules of the heap: their number, a power of two from 21 on, and the array. After a
+ * generation's map there is an object with a vtable.
  */
 static bool is_map(const uint64_t w[3], uint64_t variable)
 {
@@ -44,8 +44,10 @@ static bool is_map(const uint64_t w[3], uint64_t variable)
 	       w[1] % 4096 == 0 && in_libjvm(w[2], variable);
 }
 
-/* The heap object has the old generation, then the young one, each with a forwarding table, at offsets that are not
- * exported. Both maps have the same size and are followed by the same vtable. */
+/*
+ * Finds the forwarding tables in the heap object, which has the old generation, then the young one, at offsets that are
+ * not exported. Both maps have the same size, and the same vtable after them.
+ */
 static void maps_search(struct heap_mode *m, const uint64_t *w, size_t n, uint64_t variable)
 {
 	for (size_t i = 0; i + 3 <= n; i++) {
@@ -114,7 +116,7 @@ static bool entry_find(struct jvm *jvm, uint64_t entries, uint64_t length, uint6
 	return false;
 }
 
-/* The new offset of the object at `offset` of the heap, by one table. */
+/* Finds, in one table, the new offset of the object at `offset` of the heap. */
 static bool forward_by(struct jvm *jvm, uint64_t map, uint64_t offset, uint64_t *ret)
 {
 	const struct hs_layout *l = &jvm->l;
@@ -144,8 +146,8 @@ static bool forward(struct jvm *jvm, bool young, uint64_t offset, uint64_t *ret)
 }
 
 /*
- * Without generations, a coloured pointer is an address in one of several views of the heap, of which
- * only the good one is certain to be mapped. Weakly bad: not remapped since the last relocation.
+ * Without generations, a coloured pointer is an address in one of several views of the heap, and only the good view is
+ * certain to be mapped. Weakly bad means: not remapped since the last relocation.
  */
 static bool resolve_single(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 {
@@ -164,8 +166,10 @@ static bool resolve_single(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 	return object_ok(*ret);
 }
 
-/* A reference is stale in the generations that were relocated since it got its colour. The table of the
- * generation that the object is not in may have an entry for an earlier page (ZBarrier::remap_generation). */
+/*
+ * A reference is stale if one of its generations was relocated since it got its colour. The table of the generation
+ * that does not contain the object may have an entry for an earlier page (ZBarrier::remap_generation).
+ */
 static bool resolve_generational(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 {
 	uint64_t good, mask, to;

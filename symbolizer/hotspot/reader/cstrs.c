@@ -8,7 +8,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/target/mem.h"
 
-/* A hostile target cannot make this read more than 16 MiB. */
+/* So that a hostile target cannot make this read more than 16 MiB. */
 enum { PAGE = 4096, PAGES_MAX = 4096 };
 
 struct pages {
@@ -34,7 +34,7 @@ static void pages_done(struct pages *p)
 	free(p->bytes);
 }
 
-/* The pages on which strings start and, if a string may reach into it, the next page. */
+/* Collects the pages on which strings start and, if a string may extend into it, the next page. */
 static size_t pages_collect(const uint64_t *addrs, size_t n, uint64_t *ret)
 {
 	size_t k = 0, unique = 0;
@@ -69,7 +69,7 @@ static int pages_read(struct mem *m, const uint64_t *addrs, size_t n, struct pag
 	return 0;
 }
 
-/* The string at addr within the pages; NULL: it is not completely in there. */
+/* The string at addr; NULL: not completely in the pages. */
 static const char *pages_string(const struct pages *p, uint64_t addr, size_t *len)
 {
 	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
@@ -83,7 +83,7 @@ static const char *pages_string(const struct pages *p, uint64_t addr, size_t *le
 	if (!p->span[i].ok)
 		return NULL;
 	max = PAGE - addr % PAGE;
-	/* Adjacent in the list means adjacent in `bytes`. */
+	/* Pages adjacent in the list are adjacent in `bytes`, too. */
 	if (i + 1 < p->n && p->addr[i + 1] == page + PAGE && p->span[i + 1].ok)
 		max += PAGE;
 	s = (const char *)p->bytes + i * PAGE + addr % PAGE;

@@ -14,8 +14,10 @@ struct vm_flag {
 	uint8_t width, origin;
 };
 
-/* JVMFlag::_type is a number from JDK 17 on (runtime/flags/jvmFlag.hpp: bool, int, uint, intx, uintx,
- * uint64_t, size_t, double, ccstr, ccstrlist), and a string before. */
+/*
+ * JVMFlag::_type is a string up to JDK 16, and a number from 17 on (runtime/flags/jvmFlag.hpp: bool, int, uint, intx,
+ * uintx, uint64_t, size_t, double, ccstr, ccstrlist).
+ */
 static uint8_t width_by_number(uint64_t type)
 {
 	return type == 0 ? 1 : type <= 2 ? 4 : 8;

@@ -13,7 +13,7 @@ bool heap_mode_read(struct jvm *jvm)
 	if (m->known)
 		return true;
 	m->narrow_oops = jvm_flag_true(jvm, "UseCompressedOops");
-	/* JDK 27 removed the flag: always on. */
+	/* JDK 27 removed the flag: compressed class pointers are always used. */
 	m->narrow_klasses = jvm_flag_true(jvm, "UseCompressedClassPointers") || jvm->version.major >= 27;
 	m->compact_headers = jvm_flag_true(jvm, "UseCompactObjectHeaders");
 	m->z = jvm_flag_true(jvm, "UseZGC");
@@ -23,7 +23,7 @@ bool heap_mode_read(struct jvm *jvm)
 	if (m->narrow_oops && (!static_read(jvm, jvm->l.oops_base, &m->oops_base) ||
 			       !static_read(jvm, jvm->l.oops_shift, &oops_shift) || oops_shift > 8))
 		return false;
-	/* The shift is -1 if they are not used. */
+	/* The shift is -1 without compressed class pointers. */
 	if ((m->narrow_klasses || m->compact_headers) &&
 	    (!static_read(jvm, jvm->l.klasses_base, &m->klasses_base) ||
 	     !static_read(jvm, jvm->l.klasses_shift, &klasses_shift) || klasses_shift > 16))

@@ -3,8 +3,8 @@
 #include "symbolizer/target/regs.h"
 
 /*
- * x86-64: interpreter frame slots (JDK src/hotspot/cpu/x86/frame_x86.hpp), in words from rbp. Verified
- * on 8, 11, 17, 21, 25, 26, 27, 28. JDK 9 inserted the mirror behind the Method*.
+ * x86-64: interpreter frame slots (JDK src/hotspot/cpu/x86/frame_x86.hpp), in words from rbp. Verified on 8, 11, 17,
+ * 21, 25, 26, 27, 28. JDK 9 inserted the mirror after the Method*.
  */
 static const struct hs_interp_layout layout = {
 	.sender_sp = -1,
@@ -48,8 +48,8 @@ int hs_call_wrapper_offset(const struct hotspot *hs)
 }
 
 /*
- * JDK 21 to 24 do not export JavaThread::_cont_entry, but the return barrier begins with
- * mov rsp, [r15 + disp32], which loads it.
+ * JDK 21 to 24 do not export JavaThread::_cont_entry, but the return barrier begins with mov rsp, [r15 + disp32], which
+ * loads it.
  */
 int64_t arch_cont_entry_offset(struct jvm *jvm, uint64_t barrier)
 {
@@ -64,8 +64,8 @@ int64_t arch_cont_entry_offset(struct jvm *jvm, uint64_t barrier)
 }
 
 /*
- * Pointers of generational ZGC (JDK src/hotspot/share/gc/z/zAddress.hpp): one of the bits 12 to 15 is
- * set, and the address starts right above that bit. (21+, verified on 25.)
+ * Pointers of generational ZGC (JDK src/hotspot/share/gc/z/zAddress.hpp): one of bits 12 to 15 is set, and the address
+ * starts right above it. (21+, verified on 25.)
  */
 int arch_z_colour(uint64_t raw, unsigned *ret_shift)
 {

@@ -10,8 +10,10 @@
 
 enum { OFFSET, STATIC };
 
-/* What does not work without a group. Groups without a text belong to another one, or do not matter
- * in JDKs that lack them. */
+/*
+ * What does not work without a group. Groups without a text belong to another group, or do not matter in JDKs that lack
+ * them.
+ */
 enum group_id {
 	G_NONE,
 	G_HEAPS,
@@ -56,10 +58,9 @@ static const char *const group_cost[N_GROUPS] = {
 };
 
 /*
- * One line for each field and alias. need: 1 = required by itself. Lines with the same group are alternatives:
- * at least one must exist, else a group in `required` is an error and another one is noted.
- * Several lines may fill one member: the first that exists wins. The width is used if the type string
- * does not determine it.
+ * One line for each field and alias. need: 1 = required by itself. Lines with the same group are alternatives. If none
+ * of them exists, this is an error for a group in group_required(), and a note for others. If several lines set one
+ * member, the first that exists wins. The width is used if the type string does not determine it.
  */
 struct row {
 	size_t member;
@@ -358,7 +359,7 @@ static const struct constant_row constants[] = {
 	CONSTANT(ff_contended, "FieldInfo::FieldFlags::_ff_contended"),
 };
 
-/* Groups that are required. */
+/* Must one of this group's fields exist? */
 static bool group_required(int g)
 {
 	return g == G_HEAPS || g == G_BEGIN || g == G_END || g == G_SYMBOL || g == G_THREADS;
@@ -394,7 +395,7 @@ static uint8_t width_of(const struct vmstructs *v, const char *type, uint8_t usu
 	return usual;
 }
 
-/* No object of HotSpot is larger; larger offsets are invalid. */
+/* No object of HotSpot is larger, so larger offsets are invalid. */
 enum { OFFSET_MAX = 1 << 16 };
 
 static void row_fill(const struct vmstructs *v, const struct row *r, struct hs_layout *ret)
@@ -426,7 +427,7 @@ static void name_add(struct buf *b, const char *type, const char *field, const c
 	buf_printf(b, "%s%s%s", type, field ? "::" : "", field ? field : "");
 }
 
-/* "A::_x or B::_y" for the lines of a group. */
+/* Writes the names in a group, as "A::_x or B::_y". */
 static void group_names(int g, struct buf *b)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)

@@ -9,17 +9,17 @@ struct vmstructs;
 struct err;
 
 /*
- * Where this JVM's objects have the fields that are used, filled from its tables by the
- * list in hs_layout.c, which names every alias of JDK 8 to 28.
+ * Where this JVM's objects have the fields used here. Filled from the JVM's tables by the list in hs_layout.c, which
+ * has every alias from JDK 8 to 28.
  */
 struct hs_field {
-	uint64_t at; /* offset, or the address of a static */
+	uint64_t at; /* offset, or the run-time address of a static field */
 	uint8_t width; /* 1, 2, 4, 8 bytes */
 	bool ok; /* this JVM has it */
 	bool handle; /* an OopHandle: pointer to the slot with the oop */
 };
 
-/* The number of bytes that these fields span, at most `max`. */
+/* The number of bytes up to the end of the last of these fields, at most `max`. */
 uint32_t hs_fields_span(const struct hs_field *fields, size_t n, uint32_t max);
 
 struct hs_constant {
@@ -122,8 +122,8 @@ struct hs_layout {
 };
 
 /*
- * -ENOTSUP: required entries are missing; the message names all of them. `note` is called for each
- * optional group that is missing, with what does not work without it.
+ * -ENOTSUP: required entries are missing, and the message names all of them. `note` is called for each missing optional
+ * group, with a text about what does not work without it.
  */
 typedef void hs_layout_note_fn(void *ctx, const char *text);
 int hs_layout_fill(const struct vmstructs *v, struct hs_layout *ret, hs_layout_note_fn *note, void *ctx,

@@ -89,7 +89,7 @@ static int version_read(struct jvm *jvm, struct err *err)
 	if (!text_read(jvm, jvm->l.vm_release, v->release, sizeof(v->release)))
 		return err_set(err, -EAGAIN, "the JVM is still starting (no version yet)");
 	text_read(jvm, jvm->l.vm_info, v->vm_info, sizeof(v->vm_info));
-	/* JDK 8 reports 25 (of HotSpot 25), but it has one code heap. */
+	/* JDK 8 reports 25 (HotSpot 25), but is recognised by its single code heap. */
 	if (!jvm->l.cache_heaps.ok)
 		v->major = 8;
 	else if (jvm_get(jvm, 0, jvm->l.vm_major, &major) && major >= 9 && major < 1000)

@@ -14,14 +14,14 @@
 #include "symbolizer/target/mem.h"
 
 /*
- * The reader: a JVM's memory, and what is needed to read it: the layout of objects, the version and
- * the flags. It knows nothing of code, methods or threads.
+ * The reader: a JVM's memory, and the facts needed to read it: the layout of objects, the version and the flags. It
+ * knows nothing about code, methods or threads.
  */
 struct err;
 struct vm_flag;
 struct vmstructs;
 
-/* A copy of bytes of the target. A field beyond the end reads as 0. */
+/* A copy of bytes of the target. A field beyond its end reads as 0. */
 struct bytes {
 	const uint8_t *p;
 	size_t n;
@@ -55,17 +55,17 @@ struct heap_mode {
 	uint64_t oops_base, klasses_base;
 	unsigned oops_shift, klasses_shift;
 	bool z_maps_read;
-	uint64_t z_map_old, z_map_young; /* of forwardings; without generations: old. 0: none */
+	uint64_t z_map_old, z_map_young; /* maps of forwarding tables; old, too, if there are no generations. 0: none */
 };
 
-/* The current walk and its sample. Set by walk.c only. */
+/* The current walk and its sample. Only walk.c sets it. */
 struct moment {
 	bool walking;
-	uint32_t walk; /* its number, below STAMP_PERMANENT and never 0 */
+	uint32_t walk; /* its number: never 0, and below STAMP_PERMANENT */
 	uint64_t sample_ns, now_ns; /* hotspot_walk_times() */
 };
 
-/* The stamp of an entry that never changes, instead of a walk's number. */
+/* Used instead of a walk's number in the stamp of an entry that never changes. */
 enum { STAMP_PERMANENT = 1u << 31 };
 
 struct jvm {
@@ -76,21 +76,21 @@ struct jvm {
 	struct heap_mode heap_mode;
 	struct moment moment;
 
-	struct arena arena; /* notes and other texts that are never freed */
-	VEC(const char *) notes; /* NULL-terminated; none at first */
+	struct arena arena; /* for notes and other texts that are never freed */
+	VEC(const char *) notes; /* ends with NULL; empty at first */
 	struct arena flag_arena;
 	struct vm_flag *flags;
 	size_t n_flags;
 };
 
-/* Zero-initialise it. `mem` is borrowed and outlives it. */
+/* *jvm must be zero-initialised. `mem` is borrowed and must outlive it. */
 void jvm_init(struct jvm *jvm, struct mem *mem);
 void jvm_done(struct jvm *jvm);
 
-/* Reads layout and version from the JVM's tables. Errors as hotspot_open()'s. */
+/* Reads layout and version from the JVM's tables. Errors as from hotspot_open(). */
 int jvm_read(struct jvm *jvm, const struct vmstructs *tables, struct err *err);
 
-/* The same JVM through another view of its memory, for use by another thread. The caller calls jvm_done(). */
+/* Makes `own` the same JVM with another view of its memory, for another thread. The caller must call jvm_done(). */
 void jvm_view(struct jvm *own, struct jvm *jvm, struct mem *mem);
 
 static inline bool addr_ok(uint64_t a)
@@ -98,22 +98,22 @@ static inline bool addr_ok(uint64_t a)
 	return a >= 4096 && a < UINT64_C(1) << 57;
 }
 
-/* An address of an object: 8-aligned. */
+/* Can this be an object's address: 8-aligned? */
 static inline bool object_ok(uint64_t a)
 {
 	return addr_ok(a) && a % 8 == 0;
 }
 
-/* A field of the object at `base`, zero-extended; for statics, base is 0. */
+/* Reads a field of the object at `base`, zero-extended; for a static field, base is 0. */
 bool jvm_get(struct jvm *jvm, uint64_t base, struct hs_field f, uint64_t *ret);
 bool jvm_read_fresh(struct jvm *jvm, uint64_t addr, void *dst, uint32_t len); /* bypasses the page cache */
 
 void jvm_note(struct jvm *jvm, const char *text); /* hotspot_notes() */
-int jvm_flag(struct jvm *jvm, const char *name, uint64_t *ret, int *ret_origin); /* as hotspot_flag() */
+int jvm_flag(struct jvm *jvm, const char *name, uint64_t *ret, int *ret_origin); /* like hotspot_flag() */
 bool jvm_flag_true(struct jvm *jvm, const char *name); /* false, too, if there is no such flag */
 bool heap_mode_read(struct jvm *jvm);
 
-/* The text of a Symbol; symbol_decode(): as far as the bytes have it. */
+/* The text of a Symbol. symbol_decode() returns the part of it that is in `s`. */
 bool symbol_decode(const struct jvm *jvm, struct bytes s, struct bytes *ret, size_t *ret_len);
 bool symbol_read(struct jvm *jvm, uint64_t symbol, uint8_t *buf, size_t size, size_t *ret_len);
 
@@ -125,10 +125,12 @@ static inline bool moment_checked(const struct moment *m, uint64_t checked_ns)
 
 /* hs_arch_x86_64.c */
 void arch_layout_init(struct jvm *jvm);
-/* Generational ZGC: which of the four colours that matter to a load it has. -1: none. Bit 0 flips with each
- * relocation of the young generation, bit 1 of the old one. The address starts above *ret_shift bits. */
+/*
+ * Generational ZGC: which of the four colours that matter to a load the reference has; -1: none. Bit 0 flips with each
+ * relocation of the young generation, bit 1 of the old one. The address starts at bit *ret_shift.
+ */
 int arch_z_colour(uint64_t raw, unsigned *ret_shift);
-bool arch_z_old_to_old(uint64_t raw); /* the object is certain to be in the old generation */
+bool arch_z_old_to_old(uint64_t raw); /* is the object certainly in the old generation? */
 /* The offset of JavaThread::_cont_entry, decoded from the return barrier at `barrier`. -1: unknown. */
 int64_t arch_cont_entry_offset(struct jvm *jvm, uint64_t barrier);
 

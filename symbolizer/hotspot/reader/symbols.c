@@ -1,6 +1,6 @@
 #include "symbolizer/hotspot/reader/jvm.h"
 
-/* JDK src/hotspot/share/oops/symbol.hpp: a length and that many bytes of modified UTF-8. */
+/* A Symbol has a length and that many bytes of modified UTF-8 (JDK src/hotspot/share/oops/symbol.hpp). */
 
 bool symbol_decode(const struct jvm *jvm, struct bytes s, struct bytes *ret, size_t *ret_len)
 {

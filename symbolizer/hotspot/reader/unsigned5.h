@@ -6,8 +6,8 @@
 #include "symbolizer/base/cursor.h"
 
 /*
- * HotSpot's variable-length numbers (src/hotspot/share/utilities/unsigned5.hpp): up to five bytes of
- * six bits and a sum. From JDK 20 on zero bytes are excluded (X = 1).
+ * HotSpot's variable-length numbers (src/hotspot/share/utilities/unsigned5.hpp): up to five bytes, each worth six bits,
+ * are added up. From JDK 20 on, zero bytes are excluded (X = 1).
  */
 static inline uint32_t unsigned5_bias(int major)
 {

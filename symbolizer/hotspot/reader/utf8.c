@@ -29,7 +29,7 @@ static bool is_low(uint32_t c)
 	return c >= 0xdc00 && c < 0xe000;
 }
 
-/* Appends a UTF-16 unit; *pending keeps a high surrogate until its other half follows. */
+/* Appends a UTF-16 unit. A high surrogate stays in *pending until its other half follows. */
 static size_t put_unit(char *dst, size_t at, size_t size, uint32_t unit, uint32_t *pending)
 {
 	size_t n = 0;
@@ -50,7 +50,7 @@ static size_t put_unit(char *dst, size_t at, size_t size, uint32_t unit, uint32_
 	return n;
 }
 
-/* One to three bytes of modified UTF-8 (JVM specification 4.4.7); 0: malformed. */
+/* Decodes one to three bytes of modified UTF-8 (JVM specification 4.4.7); 0: malformed. */
 static size_t unit_decode(const uint8_t *s, size_t n, uint32_t *ret)
 {
 	if (s[0] < 0x80) {

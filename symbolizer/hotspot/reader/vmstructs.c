@@ -18,10 +18,12 @@ enum table_kind { TABLE_FIELDS, TABLE_TYPES, TABLE_INTS, TABLE_LONGS, N_TABLES }
 
 enum { COL_NAME, COL_NAME2, COL_TYPE, COL_STATIC, COL_OFFSET, COL_VALUE, N_COLS };
 
-/* The offset of a column of a table: the symbol that has it, and the usual value in all known JDKs
- * (8 to 28) for builds without the symbol. */
+/*
+ * A column of a table: the symbol of its offset, and the offset usual in all known JDKs (8 to 28), for builds without
+ * the symbol.
+ */
 struct column {
-	const char *symbol; /* behind the entry prefix; NULL: no such column */
+	const char *symbol; /* after the entry prefix; NULL: no such column */
 	uint64_t usual;
 	uint8_t width;
 };
@@ -60,7 +62,7 @@ struct vmstructs {
 	struct slots by_name; /* positions of entries */
 };
 
-/* One table while it is read. */
+/* A table while it is being read. */
 struct raw_table {
 	const struct table_desc *desc;
 	uint64_t stride, at[N_COLS];
@@ -74,7 +76,7 @@ struct table_source {
 	void *ctx;
 };
 
-/* A number in the layout of a table, or the usual one in builds without the symbol. */
+/* Reads a number about the layout of a table, or takes the usual one in builds without the symbol. */
 static bool number_read(const struct table_source *s, const char *entry, const char *what, uint64_t usual,
 			uint64_t *ret)
 {
@@ -94,7 +96,7 @@ static int raw_layout(const struct table_source *s, struct raw_table *r, struct 
 {
 	bool ok = number_read(s, r->desc->entry, "ArrayStride", r->desc->usual_stride, &r->stride);
 
-	/* Static constructors of libjvm fill it in; it is 0 until they have run. */
+	/* Static constructors of libjvm set it; it is 0 until they have run. */
 	if (ok && r->stride == 0)
 		return err_set(err, -EAGAIN, "the JVM is still starting (its tables are empty)");
 	for (int i = 0; ok && i < N_COLS; i++) {
@@ -126,7 +128,7 @@ static uint64_t raw_get(const struct raw_table *r, size_t i, int col)
 	return (uint64_t)(int64_t)v32;
 }
 
-/* Reads entries up to the one without a name. */
+/* Reads entries up to one without a name. */
 static int raw_entries(const struct table_source *s, uint64_t array, struct raw_table *r, struct err *err)
 {
 	const size_t chunk = s->mem->exact ? r->stride : READ_CHUNK;
@@ -184,7 +186,7 @@ static void entries_fill(struct vmstructs *v, const struct raw_table *raw, uint6
 	}
 }
 
-/* Constants are one name space. Only fields have a second name. */
+/* Constants share one name space. Only fields have a second name. */
 static uint64_t key_hash(enum table_kind kind, const char *a, const char *b)
 {
 	uint64_t h = hash_mix(kind == TABLE_LONGS ? TABLE_INTS : kind, hash_bytes_secret(a, strlen(a)));
@@ -213,7 +215,7 @@ static const struct vm_entry *entry_find(const struct vmstructs *v, enum table_k
 	return i == SLOTS_NONE ? NULL : &v->entries[i];
 }
 
-/* Of several entries with one name the first is found. */
+/* If several entries have the same name, the first is found. */
 static int index_build(struct vmstructs *v)
 {
 	for (uint32_t i = 0; i < v->n; i++) {

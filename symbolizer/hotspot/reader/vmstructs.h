@@ -8,7 +8,7 @@
 
 /*
  * The JVM's own tables (gHotSpotVMStructs, ...Types, ...IntConstants, ...LongConstants; JDK
- * src/hotspot/share/runtime/vmStructs.hpp), copied and made searchable. Strings live as long as it.
+ * src/hotspot/share/runtime/vmStructs.hpp), copied and searchable. Strings live as long as the copy.
  */
 struct err;
 struct mem;
@@ -24,7 +24,7 @@ struct vm_field {
 	uint64_t at; /* offset, or the run-time address of a static */
 };
 
-/* Also searches the superclasses of `type`. */
+/* Searches the superclasses of `type`, too. */
 bool vmstructs_field(const struct vmstructs *v, const char *type, const char *field, struct vm_field *ret);
 bool vmstructs_size(const struct vmstructs *v, const char *type, uint64_t *ret);
 bool vmstructs_constant(const struct vmstructs *v, const char *name, int64_t *ret);

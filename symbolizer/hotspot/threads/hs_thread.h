@@ -7,19 +7,21 @@
 
 struct hotspot;
 
-/* A JavaThread. tids are those of the target's own PID namespace. */
+/* A JavaThread. tids are those in the target's own PID namespace. */
 struct hs_thread {
 	uint64_t addr; /* JavaThread* */
 	int32_t ns_tid;
-	uint64_t stack_base, stack_size; /* stack is [base - size, base) */
+	uint64_t stack_base, stack_size; /* the stack is [base - size, base) */
 };
 
 struct hs_anchor {
 	uint64_t sp, pc, fp; /* pc and fp may be 0 */
 };
 
-/* NULL: not a Java thread. Reads the list again if the tid is unknown or its entry is stale (at most
- * once in 10 ms for misses). Borrowed until the next call. */
+/*
+ * NULL: not a Java thread. Reads the list again if the tid is unknown (at most once in 10 ms) or its entry is stale.
+ * Borrowed until the next call.
+ */
 const struct hs_thread *hs_thread_find(struct hotspot *hs, int32_t ns_tid);
 int hs_thread_refresh(struct hotspot *hs);
 size_t hs_thread_count(const struct hotspot *hs);
@@ -28,25 +30,27 @@ const struct hs_thread *hs_thread_at(const struct hotspot *hs, size_t i);
 /* The last Java frame, if one is set (sp != 0). */
 bool hs_thread_anchor(struct hotspot *hs, const struct hs_thread *t, struct hs_anchor *ret);
 
-/* The anchor that the JavaCallWrapper at `wrapper` saved; false: unreadable. sp == 0: there is no older Java frame. */
+/* The anchor saved in the JavaCallWrapper at `wrapper`; false: unreadable. sp == 0: there is no older Java frame. */
 bool hs_wrapper_anchor(struct hotspot *hs, uint64_t wrapper, struct hs_anchor *ret);
 
-/* ContinuationEntry* of the mounted continuation; 0: none or unknown. */
+/* The ContinuationEntry* of the mounted continuation; 0: none or unknown. */
 uint64_t hs_thread_cont_entry(struct hotspot *hs, const struct hs_thread *t);
 uint64_t hs_cont_entry_parent(struct hotspot *hs, uint64_t entry); /* 0: none or unknown */
 
-bool hs_thread_in_deopt(struct hotspot *hs, const struct hs_thread *t); /* _vframe_array_head set */
+bool hs_thread_in_deopt(struct hotspot *hs, const struct hs_thread *t); /* is _vframe_array_head set? */
 
-/* The whole name of the java.lang.Thread, as UTF-8. false: unknown (a note for -v says why). */
+/* The full name of the java.lang.Thread, as UTF-8. false: unknown (a note for -v says why). */
 bool hs_thread_name(struct hotspot *hs, const struct hs_thread *t, char *buf, size_t size);
 
-/* The whole name of one of the JVM's own threads, of which the kernel has the first 15 characters (`comm`). false: the
- * name is not longer, or the rest is unknown. hs may be NULL, while the JVM is starting. */
+/*
+ * The full name of one of the JVM's own threads, of which the kernel has the first 15 characters (`comm`). false: the
+ * name is not longer, or the rest is unknown. hs may be NULL while the JVM is starting.
+ */
 bool hs_vm_thread_name(struct hotspot *hs, int32_t ns_tid, const char *comm, char *buf, size_t size);
 
-/* What a thread that does not run waits for, by java.lang.Thread.threadStatus. */
+/* What a thread that is not running waits for, by java.lang.Thread.threadStatus. */
 enum hs_wait {
-	HS_WAIT_UNKNOWN, /* a wait in native code or in the VM; or unreadable */
+	HS_WAIT_UNKNOWN, /* unreadable, or a wait in native code or in the VM */
 	HS_WAIT_SLEEP,
 	HS_WAIT_OBJECT, /* Object.wait() */
 	HS_WAIT_PARK, /* LockSupport.park(): locks and queues of java.util.concurrent */

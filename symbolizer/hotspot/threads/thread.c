@@ -9,7 +9,9 @@
 enum {
 	THREADS_MAX = 1 << 17,
 	MISS_NS = 10 * 1000 * 1000, /* between two reads of the list for unknown tids */
-	/* A new list may have the address of the one before the last, so the address is trusted only for a while. */
+	/*
+	 * A new list may have the same address as an earlier one, so an unchanged address is trusted only for a while.
+	 */
 	UNCHANGED_MISS_NS = 100 * 1000 * 1000,
 	UNCHANGED_HIT_NS = 1000 * 1000 * 1000,
 	COST_SHARE = 4, /* reading the list may take a quarter of the time */
@@ -22,7 +24,7 @@ void thread_list_done(struct thread_list *list)
 	u64map_done(&list->ids);
 }
 
-/* The addresses of the JavaThreads; the caller frees *ret. */
+/* Reads the addresses of the JavaThreads; the caller frees *ret. */
 static int list_smr(struct jvm *jvm, uint64_t at, uint64_t **ret, size_t *ret_n)
 {
 	const struct hs_layout *l = &jvm->l;
@@ -43,7 +45,7 @@ static int list_smr(struct jvm *jvm, uint64_t at, uint64_t **ret, size_t *ret_n)
 	return 0;
 }
 
-/* JDK 8 to 11: a linked list. */
+/* The same for JDK 8 to 11: a linked list. */
 static int list_linked(struct jvm *jvm, uint64_t first, uint64_t **ret, size_t *ret_n)
 {
 	VEC(uint64_t) v = {0};
@@ -66,7 +68,7 @@ static struct hs_field list_var(const struct jvm *jvm)
 	return jvm->l.threads_smr.ok ? jvm->l.threads_smr : jvm->l.threads_list;
 }
 
-/* Reads two batches: the JavaThreads, then the tids in their OSThreads. */
+/* The fields of a thread, read in two batches: the JavaThreads, then the tids in their OSThreads. */
 struct thread_read {
 	uint64_t os, base, size;
 	uint32_t tid;
@@ -102,7 +104,7 @@ static int threads_store(struct thread_list *list, const uint64_t *addrs, size_t
 	for (size_t i = 0; i < n; i++) {
 		struct hs_thread thread = {addrs[i], (int32_t)t[i].tid, t[i].base, t[i].size};
 
-		/* A thread that is being created has neither. */
+		/* A thread that is being created has no tid and no stack. */
 		if (thread.ns_tid <= 0 || thread.stack_size > thread.stack_base) {
 			list->incomplete = true;
 			continue;
@@ -145,7 +147,7 @@ static int list_read(struct thread_list *list)
 	return r;
 }
 
-/* Each unreadable entry costs a system call, so that a list of garbage may take a second or more. */
+/* Measures the time: each unreadable entry costs a system call, so a list of garbage may take a second or more. */
 static int refresh(struct thread_list *list)
 {
 	int r;
@@ -237,7 +239,7 @@ static bool anchor_read(struct jvm *jvm, uint64_t addr, struct hs_anchor *ret)
 	if (!l->anchor_sp.ok || !l->anchor_pc.ok || !jvm_get(jvm, addr, l->anchor_sp, &ret->sp) ||
 	    !jvm_get(jvm, addr, l->anchor_pc, &ret->pc))
 		return false;
-	/* Not every JVM has it; without it, 0 is right. */
+	/* Not every JVM exports the fp; 0 is then correct. */
 	jvm_get(jvm, addr, l->anchor_fp, &ret->fp);
 	return true;
 }

@@ -11,29 +11,32 @@
 
 struct java_objects;
 
-/* The JVM's threads: JavaThreads, and its own threads, which are in another list. Zero-initialise; set the first two. */
+/*
+ * The JVM's threads: JavaThreads, and the JVM's own threads, which are in another list. Zero-initialise; then set the
+ * first two members.
+ */
 struct thread_list {
 	struct jvm *jvm; /* borrowed, both */
 	struct java_objects *objects;
 
 	VEC(struct hs_thread) threads;
-	VEC(uint64_t) thread_os; /* OSThread* of each */
+	VEC(uint64_t) thread_os; /* OSThread* of each of `threads` */
 	struct u64map ids; /* tid -> index + 1 */
-	uint64_t addr, read_ns; /* ThreadsList* and time of the last reading */
-	uint64_t cost_ns; /* how long it took */
+	uint64_t addr, read_ns; /* the ThreadsList* last read, and when */
+	uint64_t cost_ns; /* time that this took */
 	bool incomplete;
 	bool names_tried;
 
 	uint64_t vm_threads; /* NonJavaThread::_the_list; 0: unknown */
-	uint64_t vm_threads_from_ns, vm_threads_cost_ns; /* of the first search; time of all searches */
+	uint64_t vm_threads_from_ns, vm_threads_cost_ns; /* when searches began; time of all searches */
 };
 
 void thread_list_done(struct thread_list *list);
 
-/* thread_name.c: the java.lang.Thread, not yet verified. */
+/* thread_name.c: the java.lang.Thread, not verified yet. */
 bool thread_oop(struct jvm *jvm, const struct hs_thread *t, uint64_t *ret);
 
-/* vm_threads.c: finds the list's address by its symbol. */
+/* vm_threads.c: finds the address of the list by its symbol. */
 void vm_threads_find(struct thread_list *list, hs_symbol_fn *symbol, void *ctx);
 
 #endif

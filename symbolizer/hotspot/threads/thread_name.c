@@ -2,7 +2,7 @@
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 #include "symbolizer/hotspot/threads/thread_list.h"
 
-/* java.lang.Thread objects of JavaThreads. The eetop of the right one is the JavaThread*. */
+/* java.lang.Thread objects of JavaThreads. The right one has the JavaThread* as its eetop. */
 
 bool thread_oop(struct jvm *jvm, const struct hs_thread *t, uint64_t *ret)
 {
@@ -10,7 +10,7 @@ bool thread_oop(struct jvm *jvm, const struct hs_thread *t, uint64_t *ret)
 
 	if (!jvm->l.jt_thread_obj.ok || !heap_mode_read(jvm))
 		return false;
-	/* Up to JDK 16 an oop, later a pointer to the slot with the oop. */
+	/* An oop up to JDK 16, later a pointer to the slot with the oop. */
 	if (jvm->l.jt_thread_obj.handle && (!mem_read_u64(jvm->mem, slot, &slot) || !object_ok(slot)))
 		return false;
 	return oop_from_slot(jvm, slot, ret);

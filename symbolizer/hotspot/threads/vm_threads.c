@@ -6,20 +6,21 @@
 #include "symbolizer/hotspot/threads/thread_list.h"
 
 /*
- * Names of the JVM's own threads. The kernel keeps 15 characters of a name. Java threads have a java.lang.Thread; the
- * others, of collectors and of the VM itself, are in the list NonJavaThread::_the_list, whose head comes first (JDK 12
- * to 28, nonJavaThread.hpp). The JVM's tables do not have it: this needs a libjvm.so with symbols. Of their fields the
- * tables have NamedThread::_processed_thread; the name is the pointer in front of it, and NonJavaThread::_next the one
- * before that. Other threads have something else there, so a name is valid only if it begins like the kernel's.
+ * Names of the JVM's own threads. The kernel keeps only 15 characters of a name. Java threads have a java.lang.Thread;
+ * the others, of collectors and of the VM itself, are in the list NonJavaThread::_the_list, which begins with its head
+ * (JDK 12 to 28, nonJavaThread.hpp). The JVM's tables do not have the list, so a libjvm.so with symbols is needed. Of
+ * its threads' fields the tables have NamedThread::_processed_thread; the name is the pointer before it, and
+ * NonJavaThread::_next the one before that. Other threads have something else there, so a name is valid only if it
+ * begins like the kernel's.
  */
 #define LIST "_ZN13NonJavaThread9_the_listE"
 
 enum {
 	COMM = 15,
 	THREADS_MAX = 1 << 14,
-	NAME_BACK = 8, /* from _processed_thread */
+	NAME_BACK = 8, /* back from _processed_thread */
 	NEXT_BACK = 16,
-	COST_SHARE = 16, /* searches may take a sixteenth of the time, and COST_FREE_NS */
+	COST_SHARE = 16, /* searches may take a sixteenth of the time, plus COST_FREE_NS */
 };
 #define COST_FREE_NS UINT64_C(500000000)
 
@@ -37,7 +38,10 @@ static bool is_cut_name(const char *name, const char *comm)
 	return strncmp(name, comm, COMM) == 0 && strlen(name) > COMM;
 }
 
-/* A long or circular list is searched for every thread that is named, so the time for all searches is limited. */
+/*
+ * Every named thread takes a search of the list, which may be long or circular, so the time for all searches is
+ * limited.
+ */
 static bool reads_too_long(struct thread_list *list, uint64_t now_ns)
 {
 	if (!list->vm_threads_from_ns)
@@ -76,7 +80,7 @@ static uint64_t find_thread(struct thread_list *list, int32_t ns_tid)
 	return t;
 }
 
-/* Threads whose names are longer than the kernel's and in no object, or in one that does not exist yet. */
+/* Threads whose names are longer than the kernel's but in no object, or in one that does not exist yet. */
 static const char *known_name(const char *comm)
 {
 	static const char *const names[] = {

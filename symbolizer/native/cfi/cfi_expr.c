@@ -29,7 +29,7 @@ static uint64_t pop(struct machine *m)
 	return 0;
 }
 
-/* The value `depth` entries below the top. */
+/* Pushes the value that is `depth` entries below the top. */
 static void push_copy(struct machine *m, uint64_t depth)
 {
 	if (depth < m->n)
@@ -46,7 +46,7 @@ static void swap(struct machine *m)
 	push(m, b);
 }
 
-/* DW_OP_rot: the top moves to the third place. DWARF 5, section 2.5.1.3. */
+/* DW_OP_rot: the top entry becomes the third. DWARF 5, section 2.5.1.3. */
 static void rotate(struct machine *m)
 {
 	uint64_t a = pop(m), b = pop(m), c = pop(m);

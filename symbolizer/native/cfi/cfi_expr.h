@@ -6,14 +6,14 @@
 
 #include "symbolizer/native/cfi/cfi_row.h"
 
-/* What an expression may refer to. */
+/* The values that an expression may use. */
 struct cfi_expr_input {
 	const struct regs *regs;
 	struct mem *mem;
-	const uint64_t *cfa; /* NULL while the CFA itself is computed */
+	const uint64_t *cfa; /* NULL while the CFA itself is being computed */
 };
 
-/* Result: CFI_STEP_OK, CFI_STEP_BAD_MEMORY or CFI_STEP_BAD_ROW. Bounded in stack and steps. */
+/* Returns CFI_STEP_OK, CFI_STEP_BAD_MEMORY or CFI_STEP_BAD_ROW. Stack depth and steps are limited. */
 enum cfi_step cfi_expr_eval(const struct cfi_exprs *exprs, unsigned index, const struct cfi_expr_input *in,
 			    uint64_t *ret);
 

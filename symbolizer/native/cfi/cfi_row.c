@@ -7,7 +7,7 @@
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"
 
-/* Prologues save at most six registers and the return address; hand-written code a few more. */
+/* Prologues save at most six registers and the return address; hand-written code may save a few more. */
 enum { SAVE_AREA_MAX = 192 };
 
 static bool exprs_valid(const struct cfi_exprs *e)
@@ -41,7 +41,7 @@ static bool cfa_valid(const struct cfi_row *row)
 	return row->cfa_reg < arch_host()->n_regs;
 }
 
-/* One read gets all saved registers where they lie together, which they nearly always do. */
+/* Saved registers are nearly always close together, so that one read gets all of them. */
 static void find_save_area(struct cfi_row *row)
 {
 	int64_t lo = INT64_MAX, hi = INT64_MIN;
@@ -109,8 +109,8 @@ static enum cfi_step read_saved(struct step *s, uint64_t addr, uint64_t *ret)
 }
 
 /*
- * A slot below the stack pointer was popped already: compilers do not restate the rule between `pop`
- * and `ret`. The register has the caller's value again, while the slot is beyond what was copied.
+ * A slot below the stack pointer has already been popped: compilers do not change the rule between `pop` and `ret`. The
+ * register has the caller's value again, and the slot may be outside of the copied stack.
  */
 static bool is_popped(const struct step *s, const struct arch *arch, unsigned reg)
 {
@@ -145,7 +145,7 @@ enum cfi_step cfi_row_apply(const struct cfi_row *row, const struct arch *arch, 
 {
 	struct step s;
 	uint64_t todo;
-	struct regs caller; /* only what is computed */
+	struct regs caller; /* only the registers computed below */
 	enum cfi_step result;
 
 	if (row->rule[arch->pc].kind == CFI_UNDEFINED)

@@ -15,11 +15,13 @@
 #include "symbolizer/target/maps.h"
 
 #define REFRESH_NS UINT64_C(1000000)
-/* A program that is starting maps one library after the other and executes code of each at once. */
+/* A starting program maps one library after the other and executes code of each at once. */
 #define REFRESH_FREE_NS UINT64_C(20000000)
 enum { REFRESH_SHARE = 20, MODULES_MAX = 1 << 16 };
 
-/* Nothing is mapped below, and the kernel is above: such addresses are garbage, not new mappings. */
+/*
+ * Nothing is mapped below USER_FIRST, and the kernel is above USER_LIMIT: such addresses are garbage, not new mappings.
+ */
 #define USER_FIRST UINT64_C(0x1000)
 #define USER_LIMIT UINT64_C(0x800000000000)
 
@@ -102,7 +104,7 @@ static bool module_is(const void *ctx, const void *wanted, uint32_t position)
 	       !strcmp(mod->path, map->path);
 }
 
-/* Its id; 0: out of memory. */
+/* Returns its id; 0: out of memory. */
 static uint32_t module_add(struct modmap *m, const struct mapping *map)
 {
 	struct module *mod = calloc(1, sizeof(*mod));
@@ -119,7 +121,7 @@ static uint32_t module_add(struct modmap *m, const struct mapping *map)
 	return 0;
 }
 
-/* The id of a mapping's module; 0: anonymous, out of memory, or absurdly many modules. */
+/* Returns the id of a mapping's module; 0: anonymous, out of memory, or absurdly many modules. */
 static uint32_t module_of(struct modmap *m, const struct mapping *map)
 {
 	uint32_t at;
@@ -214,7 +216,7 @@ static struct modmap_hit make_hit(struct modmap *m, const struct span *s, uint64
 	hit.dso_id = s->module;
 	hit.dso = mod->dso;
 	if (!mod->dso || !dso_offset_to_vaddr(mod->dso, offset, &hit.vaddr))
-		hit.vaddr = offset; /* nameless, but the same from run to run */
+		hit.vaddr = offset; /* nameless, but the same in every run */
 	return hit;
 }
 

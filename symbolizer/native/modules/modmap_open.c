@@ -30,7 +30,7 @@ bool path_is_anonymous(const char *path)
 	return !*path;
 }
 
-/* Files that exist for sharing memory count as libraries only if they look like one. */
+/* Files for sharing memory count as libraries only if they can be opened and are ELF files. */
 static bool path_is_shared_memory(const char *path)
 {
 	return starts_with(path, "/memfd:") || starts_with(path, "/dev/shm/");
@@ -109,7 +109,7 @@ void module_open(struct modmap *m, struct module *mod, const struct span *span)
 		;
 	else if (!strcmp(mod->path, "[vdso]"))
 		r = open_vdso(m, mod, span, &err);
-	else if (mod->path[0] != '[' && m->proc) /* otherwise [vsyscall], or the recording does not have it */
+	else if (mod->path[0] != '[' && m->proc) /* otherwise it is [vsyscall], or missing in the recording */
 		r = open_file(m, mod, span, &err);
 	budget_end(m->budget);
 	if (r < 0)

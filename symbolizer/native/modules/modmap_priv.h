@@ -5,13 +5,13 @@
 #include "symbolizer/base/vec.h"
 #include "symbolizer/native/modules/modmap.h"
 
-/* A file that was mapped executable, under one path. Its index in `modules` + 1 is the dso id. */
+/* A file that was mapped executable under a certain path. Its index in `modules` + 1 is the dso id. */
 struct module {
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
 	char *path;
 	struct dso *dso; /* NULL: not opened (yet) */
-	bool tried, anon; /* anon: opened, but not an ELF file: code that a JIT wrote there */
+	bool tried, anon; /* anon: not an ELF file, or shared memory that cannot be opened: code of a JIT */
 };
 
 /* An executable mapping. */
@@ -25,20 +25,20 @@ struct modmap {
 	struct maps *maps;
 	struct mem *mem;
 	struct budget *budget; /* NULL: no limits */
-	struct lines_child *lines_child; /* NULL: DWARF is read here */
+	struct lines_child *lines_child; /* NULL: DWARF is read in this process */
 	const struct dso_tap *tap;
 	VEC(struct module *) modules;
 	VEC(struct span) spans; /* by address */
-	VEC(struct dso *) records; /* not yet used by a module; NULL: used */
+	VEC(struct dso *) records; /* not yet used by a module; NULL: already used */
 	struct slots by_file; /* positions in modules */
-	uint64_t generation; /* of the maps that `spans` shows */
+	uint64_t generation; /* generation of the maps from which `spans` was made */
 	bool built;
-	size_t last; /* span of the last hit */
+	size_t last; /* index of the last span found */
 	uint64_t next_refresh_ns;
-	uint64_t free_ns; /* time for reading the maps that need not be followed by a pause */
+	uint64_t free_ns; /* time that may still be spent on reading the maps without pauses */
 };
 
-/* Opens the module's file, once. Fills dso or anon. */
+/* Opens the module's file, once. Sets dso or anon. */
 void module_open(struct modmap *m, struct module *mod, const struct span *span);
 /* Is this the path of executable memory without a file? */
 bool path_is_anonymous(const char *path);

@@ -11,13 +11,13 @@
 
 enum { NAME_MAX_LEN = 4096, EXPANDED_MAX = 16 << 20, REPARSED_MAX = 8 };
 
-/* Itanium C++ ABI, section 3.4; in libstdc++, which has no C header. */
+/* Itanium C++ ABI, section 3.4. libstdc++ has no C header for it. */
 char *__cxa_demangle(const char *mangled, char *buf, size_t *len, int *status);
 
 /*
- * Back references (S0_, T_, ...) can double the text again and again, so that a short name may expand to
- * gigabytes. References multiply only when nested, and a level that multiplies by k needs k references:
- * n of them multiply by at most 3^(n/3).
+ * Back references (S0_, T_, ...) can double the text again and again, so that a short name may expand to gigabytes.
+ * They multiply only when nested, and a level that multiplies by k needs k references: n of them multiply by at most
+ * 3^(n/3).
  */
 static bool expands_too_much(const char *name)
 {
@@ -35,10 +35,10 @@ static bool expands_too_much(const char *name)
 }
 
 /*
- * In the target type of a conversion operator, the demangler does not know whether arguments behind a
- * template parameter (T_I...E) belong to the parameter or the operator: it parses them, and again if it was
- * wrong, so that each nested level doubles the time (libiberty's cp-demangle.c, cplus_demangle_type). Of
- * 130,000 names of libstdc++, LLVM, Boost and HotSpot none has more than this many.
+ * In the target type of a conversion operator, the demangler does not know whether arguments after a template parameter
+ * (T_I...E) belong to the parameter or the operator. It parses them, and once more if its guess was wrong, so that each
+ * nested level doubles the time (libiberty's cp-demangle.c, cplus_demangle_type). Of 130,000 names of libstdc++, LLVM,
+ * Boost and HotSpot, none exceeds this limit.
  */
 static bool parses_again_and_again(const char *name)
 {
@@ -52,8 +52,10 @@ static bool parses_again_and_again(const char *name)
 	return n > REPARSED_MAX;
 }
 
-/* Returns a pointer behind the bracket that closes the one at `p`; NULL: none does. The `>` of `->` is not a
- * bracket; callers skip names of operators first. */
+/*
+ * Returns a pointer past the bracket that closes the one at `p`; NULL: it is not closed. The `>` of `->` is not a
+ * bracket; callers skip names of operators first.
+ */
 static const char *skip_brackets(const char *p)
 {
 	char stack[256];
@@ -91,7 +93,7 @@ static bool starts_word(const char *start, const char *p, const char *word)
 	       !(isalnum((unsigned char)p[len]) || p[len] == '_');
 }
 
-/* Returns a pointer behind an operator's name. Conversions (`operator unsigned int`) end at their parameters. */
+/* Returns a pointer past an operator's name. Conversions (`operator unsigned int`) end at their parameters. */
 static const char *skip_operator(const char *p)
 {
 	static const char *const symbols[] = {
@@ -112,7 +114,7 @@ static const char *skip_operator(const char *p)
 	return p;
 }
 
-/* " const", " volatile", "&", "&&", "[abi:...]" behind a parameter list. */
+/* Skips " const", " volatile", "&", "&&", "[abi:...]" after a parameter list. */
 static const char *skip_qualifiers(const char *p)
 {
 	static const char *const word[] = {" const", " volatile", " &&", " &", " noexcept"};
@@ -141,7 +143,7 @@ static void append(struct cut *c, const char *from, const char *to)
 	c->n += (size_t)(to - from);
 }
 
-/* Handles a parenthesis outside of all brackets: a name, or parameters, which are dropped. NULL: neither. */
+/* Handles a parenthesis outside of all brackets: part of a name, or parameters, which are dropped. NULL: neither. */
 static const char *cut_parenthesis(struct cut *c, const char *p)
 {
 	const char *end = skip_brackets(p);
@@ -152,17 +154,17 @@ static const char *cut_parenthesis(struct cut *c, const char *p)
 		append(c, p, end);
 		return end;
 	}
-	if (p[1] == '*' || p[1] == '&') /* returns a pointer to a function: too rare to be worth parsing */
+	if (p[1] == '*' || p[1] == '&') /* returns a function pointer: too rare to be worth parsing */
 		return NULL;
 	end = skip_qualifiers(end);
 	if (!strncmp(end, "::", 2) || !*end)
-		return end; /* of an enclosing function; of this one */
+		return end; /* parameters of an enclosing function, or of this one */
 	if (*end == ' ' || *end == '[')
 		return end; /* decltype(...) in the return type */
 	return NULL;
 }
 
-/* Copies the name in `s`, which is no longer than `out`. false: not understood. */
+/* Copies the name in `s` to `out`, where it fits. false: not understood. */
 static bool cut_parameters(const char *s, struct cut *c)
 {
 	const char *p = s, *end;
@@ -178,7 +180,7 @@ static bool cut_parameters(const char *s, struct cut *c)
 			if (end)
 				append(c, p, end);
 		} else if (*p == ' ' && !c->keep_spaces) {
-			c->n = 0; /* what precedes was the return type */
+			c->n = 0; /* the text so far was the return type */
 			end = p + 1;
 		} else {
 			end = p + 1;
@@ -228,7 +230,7 @@ static bool cut_rust_hash(char *s)
 	return true;
 }
 
-/* Decodes, in place, what rustc's legacy mangling escapes ("$LT$", "..", "$u7b$"). */
+/* Decodes, in place, the escapes of rustc's legacy mangling ("$LT$", "..", "$u7b$"). */
 static void unescape_rust(char *s)
 {
 	static const struct {
@@ -253,7 +255,7 @@ static void unescape_rust(char *s)
 			*to++ = (char)value;
 			p += len;
 		} else if (p[0] == '_' && p[1] == '$') {
-			p++; /* identifiers must not start with '$' */
+			p++; /* '_' before an escape: identifiers must not start with '$' */
 		} else if (p[0] == '.' && p[1] == '.') {
 			*to++ = ':';
 			*to++ = ':';

@@ -12,9 +12,9 @@
 #include "symbolizer/base/vec.h"
 #include "symbolizer/native/names/suffix.h"
 
-/* Usual are a few hundred thousand lines of 40 bytes. */
+/* Usually it has a few hundred thousand lines of 40 bytes. */
 enum { TEXT_MAX = 256 << 20 };
-/* No kernel function is this long: an address further from its symbol is in a gap between modules. */
+/* No kernel function is longer: an address further from its symbol is in a gap between modules. */
 #define REACH_MAX UINT64_C(0x40000)
 
 struct ksym {
@@ -29,7 +29,7 @@ struct kallsyms {
 	bool seen_nonzero;
 };
 
-/* Symbols that mark places rather than functions, or the padding in front of functions. */
+/* Symbols that mark places, or the padding before functions, rather than functions. */
 static bool is_marker(const char *name)
 {
 	return !strcmp(name, "_text") || !strcmp(name, "_stext") || !strcmp(name, "_etext") ||
@@ -43,7 +43,7 @@ static uint32_t order_of(char type, const char *name, size_t line)
 	return order << 28 | ((uint32_t)line & 0x0fffffff);
 }
 
-/* "ffffffff81000000 T _text", and "\t[module]" after symbols of modules. proc(5). false: out of memory. */
+/* "ffffffff81000000 T _text"; for symbols of modules, "\t[module]" follows. proc(5). false: out of memory. */
 static bool parse_line(struct kallsyms *k, char *line, size_t number)
 {
 	uint64_t addr = 0;

@@ -24,7 +24,7 @@
 enum {
 	TEXT_MAX = 64 << 20,
 	SYMBOLS_MAX = 2 << 20,
-	SYMBOL_BYTES = 3 * 32, /* a vector that grows; what sorting takes */
+	SYMBOL_BYTES = 3 * 32, /* in a growing vector, and for sorting */
 	NAME_MAX_LEN = 1024,
 	WALK_MAX = 64,
 };
@@ -33,7 +33,7 @@ struct jit_symbol {
 	uint64_t start, end;
 	uint64_t reach; /* highest end up to this symbol */
 	uint32_t name; /* offset in text */
-	uint32_t line; /* a later line replaces earlier ones that it overlaps */
+	uint32_t line; /* where symbols overlap, the later line wins */
 };
 
 struct perfmap {
@@ -41,10 +41,10 @@ struct perfmap {
 	VEC(struct jit_symbol) syms; /* by start, then line */
 	size_t malformed;
 	struct budget *budget; /* borrowed; NULL: none */
-	uint64_t taken; /* bytes out of it */
+	uint64_t taken; /* bytes taken from it */
 };
 
-/* A number and the blank behind it; some runtimes write "0x". */
+/* Parses a number and the space after it; some runtimes write "0x". */
 static bool read_hex(const char **p, const char *end, uint64_t *ret)
 {
 	if ((*p)[0] == '0' && ((*p)[1] | 32) == 'x')
@@ -122,8 +122,8 @@ int perfmap_parse(const char *text, size_t len, struct perfmap **ret)
 }
 
 /*
- * Anybody may write to /tmp, so the file must belong to the target's user. Not even root's are accepted: a
- * link of that name could lead to any file of root.
+ * Anybody may write to /tmp, so the file must belong to the target's user. Even one of root is refused, since the name
+ * could be a link to any file of root.
  */
 static int check_owner(struct proc *proc, int fd, const char *path, struct err *err)
 {

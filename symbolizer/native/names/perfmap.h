@@ -9,13 +9,13 @@ struct proc;
 struct err;
 
 /*
- * /tmp/perf-PID.map of other runtimes (node, .NET, ...), in the target's root, with the PID in the target's own
- * namespace. Untrusted: it must belong to the target's user and be a regular file of at most 64 MiB; malformed
+ * Reads /tmp/perf-PID.map of other runtimes (node, .NET, ...), in the target's root, with the PID in the target's own
+ * namespace. It is untrusted: it must belong to the target's user and be a regular file of at most 64 MiB; malformed
  * lines are skipped and counted.
  */
 struct perfmap;
 
-/* -ENOENT: there is none; -EFBIG: it is too large, or larger than what is left of `b` (borrowed, NULL: no limit). */
+/* -ENOENT: there is none; -EFBIG: larger than 64 MiB, or than `b` allows (borrowed, NULL: no limit). */
 int perfmap_open(struct proc *proc, struct budget *b, struct perfmap **ret, struct err *err);
 int perfmap_parse(const char *text, size_t len, struct perfmap **ret);
 void perfmap_close(struct perfmap *p);

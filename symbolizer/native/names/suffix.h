@@ -2,8 +2,8 @@
 #define JS_NATIVE_SUFFIX_H
 
 /*
- * Cuts off, in place, suffixes that gcc and LLVM append to the names of functions that they split, cloned or
- * made global: `.isra.0`, `.part.1`, `.constprop.0`, `.cold`, `.lto_priv.0`, `.llvm.1234`, ...
+ * Cuts off, in place, the suffixes that gcc and LLVM append to names of functions that they split, clone or make
+ * global: `.isra.0`, `.part.1`, `.constprop.0`, `.cold`, `.lto_priv.0`, `.llvm.1234`, ...
  */
 void cut_suffix(char *name);
 

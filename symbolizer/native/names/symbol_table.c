@@ -5,7 +5,7 @@
 #include "symbolizer/base/sorted.h"
 #include "symbolizer/native/names/symbol_table.h"
 
-/* NAME_BYTES: an entry of a vector that grows, and its slots. */
+/* NAME_BYTES: an entry in a growing vector, and its slots. */
 enum { STEPS_MAX = 64, NAME_BYTES = 2 * sizeof(struct name_entry) + 3 * sizeof(uint64_t) };
 
 bool symbol_table_add(struct symbol_table *t, const struct symbol *sym)
@@ -18,7 +18,7 @@ static unsigned leading_underscores(const char *s)
 	return (unsigned)strspn(s, "_");
 }
 
-/* -1: `a` is the better name for the address that both have. */
+/* -1: of two symbols at one address, `a` has the better name. */
 static int better_name(const struct symbol *a, const struct symbol *b)
 {
 	unsigned ua = leading_underscores(a->name), ub = leading_underscores(b->name);
@@ -46,8 +46,10 @@ static int symbol_cmp(const void *pa, const void *pb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Moves the best of the symbols that start where v[i] does to v[i], and returns the index behind them. Comparing names
- * here rather than in the sort compares each only once. */
+/*
+ * Moves to v[i] the best of the symbols that start at the same address, and returns the index after them. Comparing
+ * names here rather than in the sort compares each only once.
+ */
 static size_t best_first(struct symbol *v, size_t i, size_t n)
 {
 	size_t k;
@@ -59,13 +61,13 @@ static size_t best_first(struct symbol *v, size_t i, size_t n)
 }
 
 /*
- * Keeps one symbol for each address. Symbols without a size (`end` is their section's) reach to the
- * next symbol, and are dropped where a sized one covers them: those are labels inside a function.
+ * Keeps one symbol for each address. Symbols without a size (`end` is that of their section) extend to the next symbol,
+ * and are dropped if a sized one covers them: they are labels inside a function.
  */
 static void settle(struct symbol_table *t)
 {
 	struct symbol *v = t->syms.v;
-	uint64_t covered = 0; /* highest end of the sized symbols so far */
+	uint64_t covered = 0; /* highest end of a sized symbol so far */
 	size_t i, next, n = 0;
 
 	for (i = 0; i < t->syms.n; i = next) {
@@ -98,7 +100,9 @@ const struct symbol *symbol_table_find(const struct symbol_table *t, uint64_t va
 	size_t i = first_above(t->syms.v, t->syms.n, start, vaddr);
 	unsigned steps = 0;
 
-	/* The innermost one. Functions nest a little (entry points in assembly); a hostile file gets no more than this. */
+	/*
+	 * Finds the innermost one. Functions nest a little (entry points in assembly); STEPS_MAX bounds a hostile file.
+	 */
 	while (i-- > 0 && t->syms.v[i].reach > vaddr && steps++ < STEPS_MAX)
 		if (t->syms.v[i].end > vaddr)
 			return &t->syms.v[i];

@@ -76,7 +76,7 @@ extern struct bridge the_bridge;
 void bridge_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* a line on stderr */
 _Noreturn void bridge_freeze(void); /* calls after JVM_SHUT_DOWN never return */
 void exit_watch(
-	void); /* once, behind the last event: exit() finds agents' destructors later than what this registers */
+	void); /* call once, after the last event: exit() then runs the handler that this registers before the agents' destructors */
 void exit_begin(void); /* the calling thread calls exit() now */
 bool exit_is_here(void); /* the calling thread is inside exit() */
 JNIEnv *bridge_env(void); /* of the calling thread, or NULL */

@@ -10,7 +10,7 @@
  */
 bool support_has(jint type); /* the event can be enabled on some JVMs */
 bool support_possible(
-	jint type); /* in this one; takes the capabilities. Before the JVM lives the answer is as good as later */
+	jint type); /* on this one; takes the capabilities. The answer is the same before the JVM is live */
 bool support_prepare(jint type); /* also sets up what the bridge needs; true: available now */
 bool support_wants(jvmtiEvent event); /* some agent does */
 

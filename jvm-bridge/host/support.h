@@ -10,7 +10,7 @@
  */
 bool support_has(jint type); /* the event can be enabled on some JVMs */
 bool support_possible(
-	jint type); /* on this one; takes the capabilities. The answer is the same before the JVM is live */
+	jint type); /* on this JVM; takes the capabilities. Between JVM start and VMInit, what can be had later is assumed to be */
 bool support_prepare(jint type); /* also sets up what the bridge needs; true: available now */
 bool support_wants(jvmtiEvent event); /* some agent does */
 

@@ -63,8 +63,8 @@ struct resolver_options {
 	/* Set by another thread: from then on, only what takes little time is named. NULL: never. */
 	const atomic_bool *ends;
 	/*
-	 * Frames of a stack that are kept, from the leaf and with inlined ones; [truncated]
-	 * replaces the others. 0: all. Roots do not count.
+	 * Frames kept of each stack, from the leaf and including inlined ones; [truncated] replaces the rest. 0: all.
+	 * Roots do not count.
 	 */
 	uint32_t depth;
 	uint64_t *cut; /* incremented for samples cut during naming but not when they were counted; may be NULL */

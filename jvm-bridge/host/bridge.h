@@ -58,7 +58,7 @@ struct bridge {
 	JavaVM *vm;
 	const struct JNIInvokeInterface_ *vm_functions; /* the JVM's original */
 	jvmtiEnv *ti;
-	bool slashes; /* class names as Classic had them */
+	bool slashes; /* class names in the form of the Classic VM */
 	bool by_registers; /* ThreadHasRun compares a checksum of registers instead of the CPU clock */
 	_Atomic bool live, dead;
 	_Atomic bool ending; /* JVM_SHUT_DOWN is being sent: no other event may begin */

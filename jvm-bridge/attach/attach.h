@@ -24,10 +24,7 @@ int attach_start(struct proc *proc, struct attach **ret, struct err *err);
 void attach_stop(struct attach *a); /* NULL is allowed */
 /* Makes attach_ask() or attach_load() in another thread return an error. NULL is allowed. */
 void attach_cancel(struct attach *a);
-/*
- * How long to wait for the answer, counted from the request. The child continues after a timeout, until
- * attach_stop().
- */
+/* How long to wait for a request's answer, counted from then. The child may continue until attach_stop(). */
 void attach_set_patience(struct attach *a, unsigned ms);
 
 /*

@@ -77,14 +77,11 @@ void bridge_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* 
 _Noreturn void bridge_freeze(void); /* calls after JVM_SHUT_DOWN never return */
 void exit_watch(
 	void); /* call once, after the last event: exit() then runs the handler that this registers before the agents' destructors */
-void exit_begin(void); /* the calling thread calls exit() now */
+void exit_begin(void); /* the calling thread is about to call exit() */
 bool exit_is_here(void); /* the calling thread is inside exit() */
 JNIEnv *bridge_env(void); /* of the calling thread, or NULL */
 void bridge_free(void *p); /* memory that JVMTI allocated; NULL is allowed */
-/*
- * JNI must not be called with an exception pending: an exception of the agent's is set aside meanwhile. NULL is
- * allowed.
- */
+/* JNI must not be called with a pending exception: sets one of the agent's aside meanwhile. NULL is allowed. */
 jthrowable bridge_exception_take(JNIEnv *env);
 void bridge_exception_put(JNIEnv *env, jthrowable pending);
 
@@ -127,7 +124,7 @@ bool event_send(struct agent *a, struct thread *t, JVMPI_Event *e, enum gc_mode 
 void event_send_all(struct thread *t, JVMPI_Event *e, enum gc_mode mode);
 
 /* gate.c */
-/* Waits while a GC window is open. false: do not send; the JVM is ending, or GC_FREES and GC is disabled. */
+/* Waits during GC windows. false: do not send; the JVM is ending, or GC_FREES and GC is disabled. */
 bool gate_enter(struct agent *a, struct thread *t, enum gc_mode mode, bool requested);
 void gate_passed(struct agent *a, enum gc_mode mode); /* call right after gate_enter(), just before calling the agent */
 void gate_leave(struct agent *a, enum gc_mode mode);
@@ -138,15 +135,12 @@ bool gate_turn_take(struct agent *a, struct thread *t); /* false: another thread
 void gate_turn_drop(struct agent *a);
 bool gate_turn_wait(struct agent *a, uint64_t ns); /* until no thread has it; false: timeout */
 bool gate_disabled(const struct thread *t); /* another thread has called DisableGC, for any agent */
-/*
- * Runs f(arg) unless GC is disabled, and keeps it from being disabled meanwhile; f must not call the agent or the
- * JVM.
- */
+/* Runs f(arg) unless GC is disabled, and keeps it enabled meanwhile; f must not call the agent or the JVM. */
 bool gate_free(const struct thread *t, void (*f)(void *), void *arg);
 void gate_end(struct thread *t); /* from now on only t gets events; waits for those in progress, at most 2 s */
 void gc_disable(struct agent *a);
 void gc_enable(struct agent *a);
-void gc_enable_all(struct thread *t); /* undoes what an ending thread left disabled */
+void gc_enable_all(struct thread *t); /* enables what an ending thread left disabled */
 
 /* gc.c */
 void gc_run(struct agent *a);
@@ -181,10 +175,7 @@ size_t monitors_list(struct raw_monitor *ret, size_t max); /* returns the number
 /* trace.c */
 void trace_get(JVMPI_CallTrace *trace, jint depth);
 void trace_forget(void); /* call after classes were unloaded */
-/*
- * Call traces of all threads that the bridge knows except its own, at most `depth` frames each. Fewer if memory is
- * short.
- */
+/* Call traces of all threads known to the bridge but its own, up to `depth` frames each; fewer without memory. */
 struct traces {
 	JVMPI_CallTrace *at;
 	jint *status; /* as from GetThreadStatus */
@@ -217,10 +208,7 @@ void class_forget(struct saved_class *s); /* NULL is allowed */
 void class_met(struct agent *a, JNIEnv *env, jclass klass, struct object_id *id);
 bool class_unload_tell(struct agent *a, struct thread *t, struct object_id *id);
 
-/*
- * address.c: offsets of instance fields, addresses of static ones, from the JVM's exported tables. false: one is
- * missing.
- */
+/* address.c: offsets of instance fields, addresses of static ones, from the JVM's tables. false: one is missing. */
 struct jvm_field {
 	const char *type, *name;
 	uint64_t *ret;

@@ -43,10 +43,7 @@ struct object_id *id_from_tag(jlong tag);
 bool ids_are_possible(void); /* takes the capabilities that ids need */
 bool ids_init(JNIEnv *env);
 bool ids_looked_for(void); /* there are ids, and JVMTI does not report which objects are freed */
-/*
- * Removes the ids from all live objects, as if the objects were gone; a list by `next`. Only the thread that frees
- * calls it.
- */
+/* Removes the ids from all live objects, as if these were gone; a list by `next`. Only for the thread that frees. */
 struct object_id *ids_untag(JNIEnv *env);
 /* Ids whose objects are gone, a list by `next`; each is found once. Only the thread that frees calls it. */
 struct object_id *ids_dead(JNIEnv *env);

@@ -94,10 +94,7 @@ JVMPI_RawMonitor monitor_create(char *name)
 	return m;
 }
 
-/*
- * The thread reporting on this monitor. The name is copied, as another thread may destroy it. Agents' own names begin
- * with '_'.
- */
+/* The thread that reports. The name is copied: another thread may destroy it. Agents' own names begin with '_'. */
 static struct thread *teller(JVMPI_RawMonitor m, jint type, char *name, size_t size)
 {
 	struct thread *t = anybody_wants(type) ? thread_find(bridge_env()) : NULL;

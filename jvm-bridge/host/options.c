@@ -30,10 +30,7 @@ static int agent_set(struct options *o, char *value, char *why, size_t size)
 	return value_set(&o->agent, value, "agent", why, size);
 }
 
-/*
- * jcmd takes what follows the first '=' of an argument as the value of an option of its own, so "key:value" works as
- * well.
- */
+/* jcmd takes what follows an argument's first '=' as the value of an option of its own; hence also "key:value". */
 static char *value_of(char *item, const char *key)
 {
 	size_t n = strlen(key);

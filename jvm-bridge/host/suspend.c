@@ -39,10 +39,7 @@ static bool cpu_time(struct thread *t, uint64_t *ret)
 	return r == 0;
 }
 
-/*
- * A carrier keeps running while it has a virtual thread: the virtual thread is suspended, and stays on its carrier
- * meanwhile.
- */
+/* A carrier runs as long as it has a virtual thread: suspend that, which then stays on its carrier. */
 static jvmtiError suspend_now(JNIEnv *self, struct thread *t, jobject object)
 {
 	jobject carried = thread_carried(t, self, object);

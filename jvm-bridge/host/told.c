@@ -46,7 +46,7 @@ void told_end(struct told *what, const struct agent *a, bool sent)
 
 	do {
 		if (!(bits & (uint32_t)TELLING << a->index))
-			return; /* reset meanwhile, for another object */
+			return; /* a waiter gave up, or the record is reused by now */
 		next = (bits & ~((uint32_t)TELLING << a->index)) | (sent ? (uint32_t)TOLD << a->index : 0);
 	} while (!atomic_compare_exchange_weak(&what->bits, &bits, next));
 	futex_wake_all(&what->bits);

@@ -20,7 +20,7 @@ void binary_class_unloaded(uint32_t serial);
 void binary_trace(struct trace *t);
 uint64_t binary_name(const char *name); /* returns its id */
 uint32_t binary_class(struct class *c); /* returns its serial number; 0: NULL */
-/* writes the class with the id of its object, which has a record in a heap dump */
+/* Writes the class with the id of its object, which has a record in a heap dump */
 void binary_class_object(struct class *c);
 void binary_cpu_samples(const struct table *table);
 void binary_sites(const struct site_table *t, unsigned flags, double cutoff);

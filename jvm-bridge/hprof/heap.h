@@ -11,7 +11,7 @@ struct heap {
 	uint64_t objects, bytes; /* totals of its instances, arrays and classes */
 	struct class *object; /* java.lang.Object; NULL: not in the dump */
 	struct class
-		*primitives[JVMPI_LONG + 1]; /* classes of arrays, by the type of the elements; NULL: there are none */
+		*primitives[JVMPI_LONG + 1]; /* classes of arrays, by the type of the elements; NULL: not in the dump */
 };
 
 /*

@@ -34,10 +34,7 @@ uint32_t thread_ended(JNIEnv *env); /* returns its serial number, or 0 */
 /* Sets `stack` of the threads in a dump. With traces.h. */
 void stacks_set(const JVMPI_CallTrace *traces, jint n);
 
-/*
- * threads_list: all sampled threads but `except`; returns the number. The caller owns the array, of *cap entries; it
- * may grow.
- */
+/* threads_list: all sampled threads but `except`; returns the number. The caller's array of *cap entries may grow. */
 void threads_each(void (*f)(struct java_thread *t, void *arg), void *arg);
 size_t threads_list(JNIEnv ***at, size_t *cap, JNIEnv *except);
 

@@ -5,7 +5,7 @@
 
 enum {
 	TRACE_NONE = 300000
-}; /* the serial number of the empty trace of what is older than the agent; real ones follow */
+}; /* serial number of the empty trace, for objects older than the agent; real ones are larger */
 
 struct frame {
 	struct method *method; /* NULL: unknown */

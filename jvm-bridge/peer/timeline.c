@@ -32,7 +32,7 @@ struct method_id {
 
 struct timeline {
 	struct strtab *names;
-	struct arena arena; /* codes with their tables, method ids */
+	struct arena arena; /* compiled code with its tables, method ids */
 	VEC(struct timeline_method) methods; /* indexed by number - 1 */
 	struct method_id *ids;
 	struct code_map *map;

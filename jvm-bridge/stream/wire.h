@@ -97,8 +97,8 @@ enum wire_type {
 	/* u64 address, u64 method id */
 	WIRE_CODE_UNLOAD = 9,
 	/*
-	 * u64 address, u32 bytes, u32 0, str name. Stubs, the interpreter, adapters; may nest: the smallest gives the
-	 * name.
+	 * u64 address, u32 bytes, u32 0, str name. Stubs, the interpreter, adapters; of nested ones the smallest
+	 * names.
 	 */
 	WIRE_DYNAMIC_CODE = 10,
 	/*

@@ -73,10 +73,7 @@ struct diff {
 	size_t n_judged, n_changed;
 };
 
-/*
- * profiles: n_before, then n_after. -EINVAL: a side has no samples. Names are copied, so the profiles are not needed
- * afterwards.
- */
+/* profiles: n_before, then n_after; not needed afterwards (names are copied). -EINVAL: a side has no samples. */
 int diff_build(const struct named_profile *const *profiles, size_t n_before, size_t n_after,
 	       const struct diff_options *o, struct diff *ret, struct err *err);
 void diff_done(struct diff *d);

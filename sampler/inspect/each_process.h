@@ -28,10 +28,7 @@ struct each_process {
 	void (*begin)(void); /* in each child, first: drops what looking does not need. NULL: nothing */
 	/* In the child. false: nothing to report. */
 	bool (*look)(void *ctx, pid_t pid, void *record);
-	/*
-	 * In the caller: receives what look() reported. The child has parsed hostile data, so nothing in the record
-	 * can be trusted.
-	 */
+	/* In the caller: receives what look() reported, which is not trusted: the child has parsed hostile data. */
 	void (*found)(void *ctx, pid_t pid, const void *record);
 	/* In the caller: this process took too long (signal 0), or it ended the child by `signal`. */
 	void (*stuck)(void *ctx, pid_t pid, int signal);

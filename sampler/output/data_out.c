@@ -61,10 +61,7 @@ int data_out_close(struct data_out *out, int result, struct err *err)
 	if (!f)
 		return close_stdout(result, err);
 	if (result == 0 && ferror(out->stream)) {
-		/*
-		 * Data that could not be written is still buffered: fclose() tries again, and sets errno to the
-		 * reason.
-		 */
+		/* Data that could not be written is still buffered: fclose() tries again and sets errno. */
 		errno = 0;
 		fflush(out->stream);
 		result = errno ? -errno : -EIO;

@@ -142,10 +142,7 @@ static struct named_frame name_wrapper(struct namer *n, const struct code *c)
 	return (struct named_frame){named_builder_location(n->b, m, 0, &l, 1), EXACTNESS_COUNT};
 }
 
-/*
- * A frame that will be deoptimised, and whose own pc could not be read: the pc of the handler does
- * not say where it was.
- */
+/* Will the frame be deoptimised, and is its original pc unreadable? The handler's pc does not say where it was. */
 static bool lost_its_pc(const struct code *c, const struct frame_key *key)
 {
 	return (key->flags & FRAME_DEOPTED) && key->off >= 0 &&

@@ -44,10 +44,7 @@ void bucket_period(struct bucket *b, uint64_t period);
 
 /* Sorts the counts; only bucket_done() may be called afterwards. */
 void bucket_write(struct bucket *b, struct buf *ret);
-/*
- * Adds a written bucket. nodes, labels: sizes of the dictionary's tables. -EBADMSG: damaged; part of it may have been
- * added.
- */
+/* Adds a written bucket. nodes, labels: sizes of these tables. -EBADMSG: damaged, and maybe partly added. */
 int bucket_read(struct bucket *b, const void *bytes, size_t len, uint32_t nodes, uint32_t labels);
 
 #endif

@@ -12,10 +12,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
-/*
- * Maps numbers of the profile to those of the day; 0: not yet known, or none. UINT32_MAX in any of them: out of
- * memory.
- */
+/* Maps the profile's numbers to the day's; 0: not yet known, or none. UINT32_MAX in any of them: out of memory. */
 struct adding {
 	struct day *day;
 	const struct named_profile *np;

@@ -64,10 +64,7 @@ static void end_by(int sig)
 	_exit(128 + sig);
 }
 
-/*
- * The message must not delay the end, as stderr may have no reader: a timer's signal ends the program if the write
- * hangs.
- */
+/* stderr may have no reader, so the message must not delay the end: a timer's signal ends a write that hangs. */
 static void end_with_message(int sig)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = sig};

@@ -34,10 +34,7 @@ struct rules *rules_new(void); /* NULL: out of memory */
 void rules_free(struct rules *r);
 size_t rules_count(const struct rules *r);
 
-/*
- * Appends a rule, which at first matches everything. `where`: file and line, for messages. -E2BIG: RULES_MAX reached;
- * -EEXIST.
- */
+/* Appends a rule that matches everything so far. `where`: file and line, for messages. -E2BIG: too many; -EEXIST. */
 int rules_add(struct rules *r, const char *name, const char *where, struct err *err);
 /* For the last rule. -EINVAL: not a pattern (glob.h); -E2BIG: too many; -EEXIST: it already has this key. */
 int rules_condition(struct rules *r, const char *key, const char *pattern, struct err *err);

@@ -87,10 +87,7 @@ bool class_kind_of(struct thread *t, JNIEnv *env, jobject object, jclass klass, 
 	jclass of = klass ? klass : (*env)->GetObjectClass(env, object);
 	bool ok = class_kind_of_class(t, env, of, ret);
 
-	/*
-	 * java.lang.Class is its own class: an agent that asks for the class of each unknown class would never
-	 * finish.
-	 */
+	/* java.lang.Class is its own class: an agent that asks for the class of each unknown class would never end. */
 	if (ok && (*env)->IsSameObject(env, of, object))
 		ret->class_id = NULL;
 	if (!klass)

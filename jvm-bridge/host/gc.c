@@ -176,10 +176,7 @@ static void pauses_send(struct agent *a, struct thread *t, uint32_t from, uint32
 	}
 }
 
-/*
- * Reports collections up to `now` and, with `frees`, the freed objects; false: not possible now. Needs the agent's
- * turn.
- */
+/* Reports collections up to `now`, and with `frees` freed objects; false: not possible now. In the agent's turn. */
 static bool collections_tell(struct agent *a, struct thread *t, uint32_t now, bool frees)
 {
 	uint32_t before = atomic_load(&a->collected);

@@ -73,10 +73,7 @@ static void memory_done(struct hook_memory *m, const unsigned char *but)
 	free(m->at);
 }
 
-/*
- * Calls one agent's handler. *data: the class file from the agent before, or NULL; freed if this agent returns
- * another one.
- */
+/* Calls one agent's handler. *data: the previous agent's class file, or NULL; freed if this one returns another. */
 static void hook_send(struct agent *a, struct thread *t, const unsigned char *given, unsigned char **data, jint *size)
 {
 	JVMPI_Event e = {.event_type = JVMPI_EVENT_CLASS_LOAD_HOOK};

@@ -8,7 +8,7 @@
 /* Columns that sanitised UTF-8 text takes on a terminal; East Asian wide characters take two. */
 size_t columns_of(const char *text);
 
-/* The width of the terminal at a descriptor (80 if it does not say); 0: not a terminal. */
+/* The width of the terminal at a descriptor (80 if unknown or less than 40); 0: not a terminal. */
 size_t columns_of_terminal(int fd);
 
 /*

@@ -51,7 +51,7 @@ int store_add(struct store *s, const struct store_target *t, const struct named_
 int store_flush(struct store *s, struct err *err);
 /*
  * Call from time to time: adds up steps that are complete at now_ns (CLOCK_REALTIME) to wider ones, and removes what
- * exceeds the limits of age and size. After a jump of the clock, nothing expires for an hour.
+ * exceeds the limits of age and size. For an hour after opening, or after a jump of the clock, nothing expires by age.
  */
 int store_tend(struct store *s, uint64_t now_ns, struct err *err);
 void store_close(struct store *s);

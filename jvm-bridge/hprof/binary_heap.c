@@ -99,7 +99,7 @@ static bool place(const struct heap_record *r, void *arg)
 	case JVMPI_GC_INSTANCE_DUMP: break;
 	default: return true;
 	}
-	/* a thread already has one */
+	/* A thread already has one. */
 	return address_of(r->id) || address_set(r->id, address_next(heap_size(r)));
 }
 

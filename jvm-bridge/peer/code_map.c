@@ -10,7 +10,7 @@
 enum {
 	PAGE_BITS = 12,
 	MAX_CODE = 8 << 20, /* bytes; HotSpot's largest methods are far below */
-	MAX_LOOKS = 1 << 14, /* lookups in one page's ended code: only an attacker makes more */
+	MAX_LOOKS = 1 << 14, /* ended entries examined per lookup; only an attacker creates more */
 };
 
 /* The JVM reports code a little after it began to run. */

@@ -7,7 +7,7 @@
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/map.h"
 
-enum { MAX_LOOKS = 1 << 14 }; /* lookups among one address's methods: only an attacker makes more */
+enum { MAX_LOOKS = 1 << 14 }; /* methods of one address examined per lookup; only an attacker creates more */
 
 struct life {
 	uint64_t from, to; /* as in timeline_code */

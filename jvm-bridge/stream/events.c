@@ -54,7 +54,7 @@ static void code_put(struct sink *s, struct record *r, const JVMPI_Event *e, uns
 		s->put(r, e->env_id);
 }
 
-/* A thread's kernel id is known only to its own events; JVMPI's thread-local storage keeps it for replays. */
+/* Only an event on the thread itself shows its kernel id; thread-local storage keeps it for replays. */
 static uint32_t tid_of(const struct sink *s, const JVMPI_Event *e)
 {
 	bool start = (e->event_type & ~JVMPI_REQUESTED_EVENT) == JVMPI_EVENT_THREAD_START;

@@ -128,7 +128,7 @@ static int send_signal(void *broker, int signal)
 	return broker_signal(broker, signal);
 }
 
-/* From now on, signals are passed to the command. */
+/* From here on, signals are for the command. */
 static int start_signals(struct record *rec, struct err *err)
 {
 	const struct closing *c = &rec->closing;
@@ -367,7 +367,7 @@ static const char *limit_hint(int r, const char *msg)
 	return r == -EMFILE && !strstr(msg, "ulimit") ? "; raise the limit with ulimit -n" : "";
 }
 
-/* Until the command has ended, signals are passed to it. Returns its exit status. */
+/* Until the command has ended, signals are for it. Returns its exit status. */
 static int wait_for_command(struct record *rec)
 {
 	struct pollfd p = {.fd = rec->signals, .events = POLLIN};

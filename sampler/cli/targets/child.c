@@ -70,10 +70,7 @@ int child_release(struct child *c, const char *name, struct err *err)
 	return e ? err_set(err, -e, "cannot execute '%s': %s", name, strerror(e)) : 0;
 }
 
-/*
- * If false, *ret_errno 0 means that it exists. If one of our threads traces it, waitid() also reports its stops:
- * wait(2).
- */
+/* false with *ret_errno 0: it exists. If a thread of ours traces it, waitid() also reports its stops: wait(2). */
 static bool is_over(const struct child *c, int *ret_errno)
 {
 	siginfo_t info = {.si_pid = 0};

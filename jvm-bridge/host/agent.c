@@ -76,7 +76,7 @@ static void *open_in_property(const char *property, const char *name)
 	return lib;
 }
 
-/* Opens an agent that comes with the bridge: hprof is libjsampler-hprof.so, even on JDK 8, which has its own hprof. */
+/* Opens an agent installed next to the bridge: hprof is libjsampler-hprof.so, even on JDK 8, which has its own hprof. */
 static void *open_beside(const char *name)
 {
 	char path[AGENT_NAME_MAX];

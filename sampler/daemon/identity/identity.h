@@ -14,7 +14,7 @@
 
 /* Texts of a target, borrowed. NULL, 0: unknown. */
 struct identity_facts {
-	const char *properties; /* the JVM's system properties: "KEY=VALUE" strings, each with a NUL (pairs.h) */
+	const char *properties; /* the JVM's system properties: "KEY=VALUE" strings, each NUL-terminated (pairs.h) */
 	size_t properties_len;
 	const char *environment; /* /proc/PID/environ */
 	size_t environment_len;

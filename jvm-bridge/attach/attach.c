@@ -28,21 +28,21 @@ enum {
 
 struct attach {
 	pid_t child;
-	int fd; /* one request out, one reply in */
+	int fd; /* sends one request, receives one reply */
 	unsigned patience_ms;
-	uint64_t deadline_ns; /* of the request under way */
+	uint64_t deadline_ns; /* of the current request */
 };
 
 enum { ASK, LOAD };
 
-/* Both ends are the same program: passed as it is. */
+/* Both ends are the same program, so the struct is passed as it is. */
 struct request {
 	uint8_t what, wake;
 	char command[MAX_COMMAND];
 	char library[MAX_PATH], musl_library[MAX_PATH], loaded[MAX_PATH]; /* "": none */
 };
 
-/* A descriptor may come with it; text follows. */
+/* May carry a descriptor; text follows. */
 struct reply {
 	int32_t result; /* 0 or -errno */
 	int32_t agent_code;
@@ -66,7 +66,7 @@ static int transfer(int fd, void *bytes, size_t len, bool out)
 
 /* --- in the child --- */
 
-union fd_message { /* cmsg(3): aligned room for one descriptor */
+union fd_message { /* aligned room for one descriptor, cmsg(3) */
 	char room[CMSG_SPACE(sizeof(int))];
 	struct cmsghdr align;
 };
@@ -84,12 +84,12 @@ static void send_reply(int parent, struct reply *reply, int fd, const struct buf
 			.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
 		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &fd, sizeof(fd));
 	}
-	/* The socket's buffer is empty: a reply goes whole. */
+	/* The socket's buffer is empty, so a reply is sent in one piece. */
 	if (sendmsg(parent, &m, MSG_NOSIGNAL) == sizeof(*reply) && text && text->len)
 		transfer(parent, text->data, text->len, true);
 }
 
-/* The text behind "0\n". */
+/* Keeps the text after "0\n". */
 static int take_answer(struct buf *text, struct err *err)
 {
 	const char *rest;
@@ -158,11 +158,11 @@ static void child_main(struct proc *proc, int parent)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct request q;
 
-	/* It may outlive its parent: who reads the parent's output to the end is not to wait for it. */
+	/* It may outlive its parent, whose output a reader may want to read to the end: do not hold it open. */
 	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
 		dup2(null, fd);
 
-	/* It ends by itself soon after its parent did, and takes its files away first. */
+	/* It ends by itself soon after its parent, after removing its files. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
@@ -207,8 +207,9 @@ void attach_stop(struct attach *a)
 		return;
 	close(a->fd);
 	/*
-	 * While it waits for a request or an answer it sees the end at once. A JVM that has been sent SIGQUIT must open its
-	 * listener first, or it would take the signal for another one: that is not waited for to the end.
+	 * While the child waits for a request or an answer it notices the end at once. After it has sent SIGQUIT it
+	 * must wait until the JVM has opened its listener, or the JVM would print its threads: that wait may exceed
+	 * this one.
 	 */
 	for (int ms = 0; a->child > 0 && ms < STOP_WAIT_MS && waitpid(a->child, NULL, WNOHANG) == 0;
 	     ms += ATTACH_POLL_MS)
@@ -311,7 +312,7 @@ int attach_ask(struct attach *a, const char *command, bool wake, char **ret, siz
 		r = read_text(a, &b, err);
 	if (r == 0) {
 		*ret_len = b.len;
-		*ret = b.data ? take_ptr(b.data) : strdup(""); /* "0\n" and nothing behind it */
+		*ret = b.data ? take_ptr(b.data) : strdup(""); /* nothing after "0\n" */
 		r = *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 	}
 	buf_done(&b);

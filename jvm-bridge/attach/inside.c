@@ -16,7 +16,7 @@
 
 enum { MAX_STAT = 4096 };
 
-/* The JVM compares user ids as its own user namespace has them; one that is not mapped is nobody's. */
+/* The JVM compares user ids in its own user namespace; an unmapped id is "nobody" there. */
 static int enter_user_namespace(struct inside *in, bool *entered, struct err *err)
 {
 	CLEANUP(close_at_exit) int ns = -1;
@@ -33,7 +33,7 @@ static int enter_user_namespace(struct inside *in, bool *entered, struct err *er
 }
 
 /*
- * The JVM asks the kernel who is at the other end: it must be its own user (some accept root too). In another user
+ * The JVM asks the kernel for its peer's ids, which must be its own (some JVMs accept root as well). In another user
  * namespace root is "nobody", and so may the JVM's user be: equal numbers prove nothing there.
  */
 static int become(struct inside *in, bool entered, struct err *err)
@@ -42,7 +42,7 @@ static int become(struct inside *in, bool entered, struct err *err)
 
 	if (!entered && st->euid == geteuid() && st->egid == getegid())
 		return 0;
-	/* User namespaces may refuse setgroups(2); the groups there are then what they are. */
+	/* User namespaces may refuse setgroups(2); the groups then stay as they are. */
 	if ((setgroups(0, NULL) < 0 && errno != EPERM) || setresgid(st->egid, st->egid, st->egid) < 0 ||
 	    setresuid(st->euid, st->euid, st->euid) < 0)
 		return err_set(err, -errno,
@@ -102,9 +102,9 @@ static char state_of(struct inside *in)
 }
 
 /*
- * The JVM catches SIGQUIT a moment before it is ready to look for the trigger of attaching; its
- * service thread is started after that (src/hotspot/share/runtime/threads.cpp, JDK 11 to 25). JDK 8
- * gives its threads no names: there the signal being caught is all that can be seen.
+ * The JVM catches SIGQUIT a moment before it is ready to look for the attach trigger; its service thread starts after
+ * that (src/hotspot/share/runtime/threads.cpp, JDK 11 to 25). JDK 8 does not name its threads: there, that the signal
+ * is caught is all that can be checked.
  */
 static bool past_start(struct inside *in)
 {

@@ -11,17 +11,17 @@
 struct buf;
 struct err;
 
-/* Inside of attach: what the child process does, as the target's user, in the target's root. */
+/* Inside attach: what the child process does, as the target's user, in the target's root. */
 struct inside {
 	struct proc *proc;
 	int root; /* O_PATH of its root directory */
-	int parent; /* the socket to who asked, borrowed */
-	struct proc_status st; /* ids as in its user namespace */
+	int parent; /* the socket to the parent, borrowed */
+	struct proc_status st; /* ids as seen in its user namespace */
 };
 
 enum {
-	ATTACH_START_MS = 10000, /* for a JVM that is starting */
-	ATTACH_WAIT_MS = 10000, /* a JVM in a long safepoint is late: for its listener, and a whole answer */
+	ATTACH_START_MS = 10000, /* for a JVM that is still starting */
+	ATTACH_WAIT_MS = 10000, /* for the listener, and for a whole answer: a JVM in a long safepoint is late */
 	ATTACH_POLL_MS = 20,
 	ATTACH_MAX_ANSWER = 64 << 20,
 };
@@ -30,15 +30,15 @@ enum {
 int inside_enter(struct proc *proc, int parent, struct inside *in, struct err *err);
 void inside_leave(struct inside *in);
 /*
- * Waits up to `ms` for fd, of which `events` are wanted; negative: for the time to go by. 1: it is ready; 0: not in that time;
- * -ECANCELED: whoever asked has ended or does not want the answer any more.
+ * Waits up to `ms` for `events` on fd; with a negative fd, just waits. 1: ready; 0: timeout; -ECANCELED: the parent
+ * has ended, or no longer wants the answer.
  */
 int inside_wait(struct inside *in, int fd, short events, int ms);
 int inside_check_running(struct inside *in, struct err *err); /* -errno: stopped, or ended */
-/* Waits until SIGQUIT does no harm any more; -errno if that does not come. */
+/* Waits until SIGQUIT can do no harm; -errno if that does not happen. */
 int inside_wait_started(struct inside *in, struct err *err);
 
-/* listener.c: a connection to the JVM's listener, which is asked for if `wake`. -ENOENT: none there. */
+/* listener.c: connects to the JVM's listener; if there is none, starts it if `wake`, otherwise -ENOENT. */
 int listener_connect(struct inside *in, bool wake, struct err *err);
 /* Sends a command over *fd (which may be replaced by another connection) and reads the whole answer. */
 int listener_talk(struct inside *in, int *fd, const char *command, const char *const *args, size_t n,
@@ -57,7 +57,7 @@ void library_done(struct library *lib);
 
 /* place.c: files for the target. */
 struct placed {
-	int dir; /* O_PATH; -1: nothing was put there */
+	int dir; /* O_PATH; -1: nothing was created */
 	char name[64];
 	char path[4096]; /* as the target sees it */
 };

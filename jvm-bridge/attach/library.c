@@ -14,7 +14,7 @@
 
 enum { MAX_MAPS = 64 << 20, MAX_LIBRARY = 64 << 20 };
 
-/* The C library's loader is mapped for as long as the process lives. */
+/* The C library's loader stays mapped as long as the process lives. */
 static bool runs_on_musl(struct proc *proc)
 {
 	CLEANUP(free_at_exit) char *maps = NULL;
@@ -23,13 +23,13 @@ static bool runs_on_musl(struct proc *proc)
 	return proc_read(proc, "maps", MAX_MAPS, &maps, &len) == 0 && strstr(maps, "/ld-musl-");
 }
 
-/* What becomes code in the target, and root may be the target, must not be what others can write. */
+/* The file becomes code in the target, which may be root's: others must not be able to write it. */
 static bool trustworthy(const struct stat *st)
 {
 	return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* JVMs that are given anything else warn of damaged stack guards. */
+/* Given any other file, JVMs warn of damaged stack guards. */
 static bool is_shared_object(const struct library *lib)
 {
 	Elf64_Ehdr h;
@@ -45,7 +45,7 @@ int library_read(struct proc *proc, const struct attach_load *l, struct library 
 	CLEANUP(close_at_exit) int fd = -1;
 	int r;
 
-	/* What is built for glibc does for musl, too: tests/unit/bridge_symbols.py. */
+	/* A library built for glibc works on musl as well: tests/unit/bridge_symbols.py. */
 	ret->path = l->musl_library && runs_on_musl(proc) ? l->musl_library : l->library;
 	fd = open(ret->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &ret->st) < 0)

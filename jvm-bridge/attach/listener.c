@@ -19,7 +19,7 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/path_in_root.h"
 
-/* The socket, not what a link of its name leads to, and only if it is the target's. */
+/* Opens the socket itself, not the target of a link, and only if the JVM's user owns it. */
 static int find_socket(const struct inside *in, struct err *err)
 {
 	CLEANUP(close_at_exit) int fd = -1;
@@ -32,7 +32,7 @@ static int find_socket(const struct inside *in, struct err *err)
 		return fd;
 	if (fstat(fd, &s) < 0 || !S_ISSOCK(s.st_mode))
 		return err_set(err, -EPERM, "%s in the JVM's root is not a socket: remove it", path);
-	/* The JVM removes what an earlier process of its number left there, if it may. */
+	/* The JVM removes what an earlier process with its PID left there, if it may. */
 	if (s.st_uid != in->st.euid)
 		return err_set(
 			err, -EPERM,
@@ -43,8 +43,8 @@ static int find_socket(const struct inside *in, struct err *err)
 }
 
 /*
- * An O_PATH descriptor of a socket can be named to connect(2) only by its link in /proc. -EAGAIN: connections wait to be
- * accepted, and there is no room for one more.
+ * connect(2) can reach a socket by its O_PATH descriptor only through the link in /proc. -EAGAIN: the queue of
+ * connections not yet accepted is full.
  */
 static int connect_to(int socket_path)
 {
@@ -79,7 +79,7 @@ static uint64_t wait_end_ns(void)
 	return clock_monotonic_ns() + ATTACH_WAIT_MS * UINT64_C(1000000);
 }
 
-/* -ENOENT: nobody listens; the socket of a process that is gone refuses. `err` may be set, or not. */
+/* -ENOENT: nobody listens; the socket of a dead process refuses connections. `err` may or may not be set. */
 static int try_listener(struct inside *in, struct err *err)
 {
 	CLEANUP(close_at_exit) int path = find_socket(in, err), fd = -1;
@@ -115,7 +115,7 @@ static int send_signal(struct proc *proc, int sig)
 	return r;
 }
 
-/* Wanted or not: the file that it looks for must not go before it has. */
+/* Continues even if the answer is no longer wanted: the trigger file must stay until the JVM has looked for it. */
 static int wait_for_listener(struct inside *in, struct err *err)
 {
 	uint64_t end = wait_end_ns();
@@ -137,7 +137,7 @@ static int trigger_make(int dir, const char *name)
 	int fd = openat(dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600);
 
 	if (fd < 0 && errno == EEXIST) {
-		/* Of somebody who attaches at the same time, or was killed; the JVM does not mind which. */
+		/* From another process that is attaching or was killed; the JVM does not care whose it is. */
 		unlinkat(dir, name, 0);
 		fd = openat(dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600);
 	}
@@ -147,7 +147,7 @@ static int trigger_make(int dir, const char *name)
 	return 0;
 }
 
-/* Where the JVM will make its socket. Asked before it is signalled: without one nothing can come. */
+/* The directory for the JVM's socket. Checked before signalling: without it there can be no socket. */
 static int open_tmp(struct inside *in, struct err *err)
 {
 	CLEANUP(close_at_exit) int dir = path_in_root_open(in->root, "/tmp");
@@ -161,7 +161,7 @@ static int open_tmp(struct inside *in, struct err *err)
 	return take_fd(&dir);
 }
 
-/* The empty file that tells a JVM that SIGQUIT means "attach", not "print your threads". */
+/* Creates the empty file that makes the JVM take SIGQUIT as "attach", not as "print your threads". */
 static int wake_listener(struct inside *in, struct err *err)
 {
 	CLEANUP(close_at_exit) int dir = open_tmp(in, err);
@@ -170,7 +170,7 @@ static int wake_listener(struct inside *in, struct err *err)
 
 	if (dir < 0)
 		return dir;
-	/* Uncaught the signal ends the JVM; a stopped JVM would find it when the trigger is gone. */
+	/* If not caught, the signal ends the JVM; a stopped JVM would look for the trigger when it is gone. */
 	r = inside_wait_started(in, err);
 	if (r < 0)
 		return r;
@@ -181,7 +181,7 @@ static int wake_listener(struct inside *in, struct err *err)
 	r = send_signal(in->proc, SIGQUIT);
 	if (r == 0)
 		r = wait_for_listener(in, err);
-	/* Stopped since: the signal is pending, and without the file it would print the threads later. */
+	/* Stopped meanwhile: the signal is pending, and without the file the JVM would print its threads later. */
 	if (r != -ETIMEDOUT || inside_check_running(in, err) != -EAGAIN)
 		unlinkat(dir, name, 0);
 	else
@@ -197,7 +197,7 @@ int listener_connect(struct inside *in, bool wake, struct err *err)
 
 	err->msg[0] = '\0';
 	r = try_listener(in, err);
-	/* The connection would be made, but nobody would answer. */
+	/* A stopped JVM accepts the connection but never answers. */
 	if (r >= 0 && inside_check_running(in, err) < 0) {
 		close(r);
 		return err->code;
@@ -228,7 +228,7 @@ static int send_all(struct inside *in, int fd, const char *bytes, size_t len)
 	return 0;
 }
 
-/* The time that an answer may take as a whole: one byte now and then would never end. */
+/* Limits the time for the whole answer: a JVM that sends a byte now and then would never finish. */
 static int wait_for_answer(struct inside *in, int fd, uint64_t end_ns, struct err *err)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -282,13 +282,13 @@ static int ask_version(struct inside *in, struct err *err)
 	return r;
 }
 
-/* What is too long for version 1 goes by version 2, where the JVM knows that (24 and later). */
+/* Arguments too long for version 1 need version 2, if the JVM knows it (24 and later). */
 static int make_long_request(struct inside *in, int *fd, struct buf *b, const char *command, const char *const *args,
 			     size_t n, struct err *err)
 {
 	int version;
 
-	/* The JVM serves one connection after the other: it waits for a command on this one. */
+	/* The JVM serves one connection at a time, and waits for a command on this one. */
 	close(*fd);
 	*fd = -1;
 	version = ask_version(in, err);
@@ -314,7 +314,7 @@ int listener_talk(struct inside *in, int *fd, const char *command, const char *c
 		err_set(err, r, "out of memory");
 	if (r == 0) {
 		r = send_all(in, *fd, b.data, b.len);
-		/* Sent to a JVM that ends meanwhile: the answer, or its lack, tells. */
+		/* If the JVM ends meanwhile, its answer, or the lack of one, will show that. */
 		r = r < 0 && r != -EPIPE ?
 			    err_set(err, r, "cannot send to the JVM's attach listener: %s", strerror(-r)) :
 			    read_answer(in, *fd, answer, err);

@@ -14,7 +14,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 
-/* What the loader's messages mean, in words that say what to do. */
+/* What the loader's messages mean, and what to do about it. */
 static const char *hint(const char *why)
 {
 	if (strstr(why, "failed to map segment") || strstr(why, "Operation not permitted"))
@@ -42,7 +42,7 @@ static int check_answer(const struct buf *b, int *ret_code, struct err *err)
 	return *ret_code ? err_set(err, -EREMOTEIO, "the bridge refused to start, code %d", *ret_code) : 0;
 }
 
-/* Nobody but the target is let in; others may know the name of the socket. */
+/* Accepts only the target; others may know the socket's name. */
 static int accept_target(struct inside *in, int listener, struct err *err)
 {
 	uint64_t end = clock_monotonic_ns() + ATTACH_WAIT_MS * UINT64_C(1000000);
@@ -65,7 +65,7 @@ static int accept_target(struct inside *in, int listener, struct err *err)
 	return err_set(err, -ETIMEDOUT, "the bridge was loaded, but does not connect");
 }
 
-/* Once. *ret_early: refused because the JVM is still starting. */
+/* One attempt. *ret_early: refused because the JVM is still starting. */
 static int talk(struct inside *in, int *jvm, const char *library, const char *socket, bool *ret_early, int *ret_code,
 		struct err *err)
 {
@@ -83,7 +83,7 @@ static int talk(struct inside *in, int *jvm, const char *library, const char *so
 	return r;
 }
 
-/* The listener may be there before the JVM lets agents in. One command a connection. */
+/* The listener may exist before the JVM accepts agents. One command per connection. */
 static int load_placed(struct inside *in, int *jvm, const char *library, const char *socket, int *ret_code,
 		       struct err *err)
 {

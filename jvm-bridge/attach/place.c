@@ -18,7 +18,7 @@
 #include "symbolizer/base/hash.h"
 #include "symbolizer/target/path_in_root.h"
 
-/* Where files may go, in this order. All but /tmp are often missing in containers. */
+/* Directories for files, in this order. All but /tmp are often missing in containers. */
 static const char *const dirs[] = {"/tmp", "/var/tmp", "/dev/shm", "/run"};
 
 static int write_probe(int dir)
@@ -29,7 +29,7 @@ static int write_probe(int dir)
 	return faccessat(AT_FDCWD, link, W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
 }
 
-/* NULL, or why files cannot go into that directory. Nobody but its owner and ours may replace them. */
+/* NULL, or why the directory is unsuitable. Others than its owner and our user must not be able to replace files. */
 static const char *unfit(const struct inside *in, int dir, bool library)
 {
 	struct statvfs v;
@@ -48,7 +48,7 @@ static const char *unfit(const struct inside *in, int dir, bool library)
 	return r == -EROFS ? "read-only" : r < 0 ? "not writable for the JVM's user" : NULL;
 }
 
-/* The next directory that is fit; why the others are not is added to `why`. */
+/* The next suitable directory; the reasons against the others are added to `why`. */
 static int next_dir(const struct inside *in, size_t *i, bool library, struct buf *why)
 {
 	for (; *i < sizeof(dirs) / sizeof(dirs[0]); ++*i) {
@@ -75,7 +75,7 @@ void place_remove(struct placed *p)
 
 /* --- the library --- */
 
-/* Does the target find that very file there, and may it map it to run? */
+/* Does the target see that same file, on a file system where it may be mapped executable? */
 static bool same_for_target(const struct inside *in, const char *path, const struct stat *st)
 {
 	CLEANUP(close_at_exit) int fd = path_in_root_open(in->root, path);
@@ -105,7 +105,7 @@ static int write_all(int fd, const char *p, size_t len)
 	return 0;
 }
 
-/* Whole or not at all under its name, and in place of whatever was there. */
+/* The name gets a complete file or none, replacing whatever was there. */
 static int write_copy(int dir, const char *name, const char *bytes, size_t len)
 {
 	CLEANUP(close_at_exit) int fd = -1;
@@ -125,7 +125,7 @@ static int write_copy(int dir, const char *name, const char *bytes, size_t len)
 	return r;
 }
 
-/* What is there under the name now: the copy, and of nobody else. */
+/* Is the file now at that name the copy, owned by the target's user? */
 static bool is_copy(const struct inside *in, int dir, const char *name, size_t len)
 {
 	struct stat s;
@@ -139,7 +139,7 @@ static int copy_library(struct inside *in, const char *bytes, size_t len, struct
 	struct buf why = {0};
 	int dir, r = -ENOENT;
 
-	/* glibc finds a loaded library by the name that it was loaded by, though the file is gone. */
+	/* glibc recognises a loaded library by the name it was loaded by, even if the file is gone. */
 	snprintf(ret->name, sizeof(ret->name), "libjsampler-bridge-%016" PRIx64 ".so", hash_bytes(bytes, len));
 	for (size_t i = 0; (dir = next_dir(in, &i, true, &why)) >= 0; i++) {
 		r = write_copy(dir, ret->name, bytes, len);

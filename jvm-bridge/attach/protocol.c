@@ -47,7 +47,7 @@ int attach_request_v2(struct buf *b, const char *command, const char *const *arg
 	return b->failed ? -ENOMEM : 0;
 }
 
-/* A decimal number that is the whole line; *ret_end: behind the line. */
+/* A decimal number that fills the line; *ret_end: after the line. */
 static bool number_line(const char *s, int *ret, const char **ret_end)
 {
 	char *end;
@@ -88,13 +88,13 @@ static void one_line(char *dst, size_t size, const char *s)
 		if (*s != '\n') {
 			dst[n++] = *s;
 		} else if (s[1]) {
-			n -= n && dst[n - 1] == '.'; /* of a sentence that goes on now */
+			n -= n && dst[n - 1] == '.'; /* the sentence continues */
 			n += (size_t)snprintf(dst + n, size - n, ": ") < size - n ? 2 : 0;
 		}
 	dst[n] = '\0';
 }
 
-/* "return code: N" (9 and later), or the number alone (8). What follows may be the JVM's warnings. */
+/* "return code: N" (9 and later), or just the number (8). The JVM's warnings may follow. */
 static bool find_return_code(const char *text, int *ret)
 {
 	static const char label[] = "return code: ";
@@ -118,7 +118,7 @@ int attach_answer_load(const char *answer, int *ret, char *why, size_t size)
 		return r;
 	if (code == 0 && find_return_code(text, ret))
 		return 0;
-	/* From 21 on the code is 0 even when the library was not found. */
+	/* Since 21 the code is 0 even if the library was not found. */
 	one_line(why, size, text);
 	return -ENOEXEC;
 }

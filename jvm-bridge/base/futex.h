@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 /*
- * Locks of the libraries that are loaded into JVMs. Those of libc moved between libraries and got new
- * symbol versions (glibc 2.34); a futex is the same everywhere, and a thread that waits in one is in
- * native state, so the JVM never waits for it.
+ * Locks for the libraries that are loaded into JVMs. Those of libc moved between libraries and got new symbol
+ * versions (glibc 2.34); a futex is the same everywhere. A thread that waits on one is in native state, so the JVM
+ * never waits for it.
  */
 struct lock {
-	_Atomic uint32_t v; /* 0 free, 1 held, 2 held and waited for */
+	_Atomic uint32_t v; /* 0 free, 1 held, 2 held with waiters */
 };
 
-/* Returns when *at is no longer `seen`, when woken, or after `ns` (0: no limit); may return at any time. */
+/* Returns when *at is no longer `seen`, when woken, or after `ns` (0: no limit); may also return spuriously. */
 static inline void futex_wait(_Atomic uint32_t *at, uint32_t seen, uint64_t ns)
 {
 	struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};

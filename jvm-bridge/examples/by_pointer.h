@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* A table of records by id, each with a struct node as its first member. Not thread-safe; nothing is ever taken out. */
+/* A table of records by id; a record's first member is a struct node. Not thread-safe; records are never removed. */
 enum { HEADS = 4096 };
 
 struct node {
@@ -31,7 +31,7 @@ static inline void *by_pointer_find(struct by_pointer *t, const void *id)
 	return n;
 }
 
-/* Zeroed but for its node; NULL: out of memory. */
+/* Zeroed except for its node; NULL: out of memory. */
 static inline void *by_pointer_add(struct by_pointer *t, const void *id, size_t size)
 {
 	struct node *n = calloc(1, size), **head = by_pointer_head(t, id);
@@ -44,7 +44,7 @@ static inline void *by_pointer_add(struct by_pointer *t, const void *id, size_t 
 	return n;
 }
 
-/* All records; NULL: out of memory, or none. The array is the caller's. */
+/* All records; NULL: out of memory, or none. The caller frees the array. */
 static inline struct node **by_pointer_list(struct by_pointer *t)
 {
 	struct node **list = t->n ? calloc(t->n, sizeof(*list)) : NULL;

@@ -1,5 +1,5 @@
 /*
- * The class-load tracer of the specification's section 8.1: a line on stderr for each class that is loaded.
+ * The class-load tracer of the specification's section 8.1: prints a line on stderr for each class that is loaded.
  *
  *     java -agentpath:/path/libjsampler-bridge.so=agent=/path/libexample_class_trace.so ...
  */

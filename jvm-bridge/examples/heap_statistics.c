@@ -1,7 +1,7 @@
 /*
- * How many instances each class has, and how many bytes their fields take, as the JVMTI article's heap statistics: the 30
- * classes with the most bytes, on stderr, at SIGQUIT (or jcmd PID JVMTI.data_dump) and when the JVM ends. Arrays are counted
- * by the type of their elements.
+ * Counts the instances of each class and the bytes of their fields, like the JVMTI article's heap statistics: prints
+ * the 30 classes with the most bytes on stderr, at SIGQUIT (or jcmd PID JVMTI.data_dump) and when the JVM ends.
+ * Arrays are counted by their elements' type.
  *
  *     java -agentpath:/path/libjsampler-bridge.so=agent=/path/libexample_heap_statistics.so ...
  */
@@ -11,14 +11,14 @@
 #include "jvm-bridge/examples/by_pointer.h"
 #include "jvm-bridge/jvmpi/jvmpi.h"
 
-enum { ROWS = 30, POINTER = sizeof(void *), ARRAY = 1 /* beside an aligned id: arrays of it */ };
+enum { ROWS = 30, POINTER = sizeof(void *), ARRAY = 1 /* added to an aligned id: arrays of that class */ };
 
-/* From CLASS_LOAD, or of arrays in a dump. */
+/* From CLASS_LOAD, or for arrays in a dump. */
 struct class
 {
 	struct node node;
-	char *name; /* NULL: of arrays */
-	const char *primitive; /* of arrays of it */
+	char *name; /* NULL: arrays */
+	const char *primitive; /* arrays of this type */
 	size_t interfaces, statics; /* bytes in its CLASS_DUMP */
 	unsigned long instances, bytes;
 };
@@ -38,7 +38,7 @@ static size_t size_of(char signature)
 	return at && *at ? primitive_sizes[at - primitive_letters] : POINTER;
 }
 
-/* An id comes again when its class has been unloaded and another has it, and when its class has been linked. */
+/* An id is reused after its class has been unloaded, and reported again when its class has been linked. */
 static void class_load(const JVMPI_Event *e)
 {
 	struct class *c;
@@ -58,7 +58,7 @@ static void class_load(const JVMPI_Event *e)
 	jvmpi->RawMonitorExit(lock);
 }
 
-/* What is in the dump: numbers big-endian, ids as the processor has them. */
+/* The dump's contents: numbers are big-endian, ids in native order. */
 static uint32_t number(const char *p)
 {
 	const unsigned char *u = (const unsigned char *)p;
@@ -87,7 +87,7 @@ static void count(const void *id, const char *primitive, size_t bytes)
 	c->bytes += bytes;
 }
 
-/* Each: from behind its type; where the next one begins, NULL where that cannot be known. */
+/* Each takes the position after a record's type and returns the next record's; NULL if that is unknown. */
 static const char *class_dump(const char *p)
 {
 	const struct class *c = by_pointer_find(&classes, id_at(p));

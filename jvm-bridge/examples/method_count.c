@@ -1,6 +1,6 @@
 /*
- * The per-thread method counter of the specification's section 1.5: a counter in the thread's local storage, so that
- * METHOD_ENTRY takes no lock. A line on stderr for each thread when it ends, or when the JVM does.
+ * The per-thread method counter of the specification's section 1.5: a counter in thread-local storage, so that
+ * METHOD_ENTRY takes no lock. Prints a line on stderr for each thread when it ends, or when the JVM does.
  *
  *     java -agentpath:/path/libjsampler-bridge.so=agent=/path/libexample_method_count.so ...
  */
@@ -16,7 +16,7 @@ struct counter {
 };
 
 static JVMPI_Interface *jvmpi;
-static JVMPI_RawMonitor lock; /* of the list */
+static JVMPI_RawMonitor lock; /* guards the list */
 static struct counter *counters;
 
 static void thread_start(const JVMPI_Event *e)

@@ -1,6 +1,7 @@
 /*
- * How often each method was called, as the JVMTI article's minst does by rewriting classes: the 30 that were called most, on
- * stderr, when the JVM ends. Options: how the names of the classes begin; without any, all classes are counted.
+ * Counts the calls of each method, like the JVMTI article's minst, which rewrites classes: prints the 30 most called
+ * ones on stderr when the JVM ends. The option is a prefix of class names to count; without it, all classes are
+ * counted.
  *
  *     java -agentpath:/path/libjsampler-bridge.so=agent=/path/libexample_method_statistics.so:com.example. ...
  */
@@ -33,7 +34,7 @@ static char *full_name(const char *class, const JVMPI_Method *m)
 	return name;
 }
 
-/* A class may be defined twice: its methods are the same. */
+/* A class may be defined twice, with the same methods. */
 static void class_load(const JVMPI_Event *e)
 {
 	const char *class = e->u.class_load.class_name;

@@ -1,9 +1,9 @@
 /*
- * Where the JVM keeps its methods. JVMTI names methods by jmethodID; a frame of the interpreter holds the Method*.
- * Up to JDK 24 an id is the address of a cell with it, later a number. Both lie in the class: InstanceKlass has
- * its methods, and the id of each by the method's number (JDK src/hotspot/share/oops/instanceKlass.hpp, 8 to
- * 25). Fields are found in the tables that the JVM exports for its serviceability agent. What does not
- * fit together is not told.
+ * Where the JVM keeps its methods. JVMTI names methods by jmethodID; an interpreter frame holds the Method*. Up to
+ * JDK 24 an id is the address of a cell that holds the Method*, later it is a number. The class has both:
+ * InstanceKlass has its methods, and the id of each by the method's number (JDK
+ * src/hotspot/share/oops/instanceKlass.hpp, 8 to 25). Offsets of fields come from the tables that the JVM exports for
+ * its serviceability agent. Inconsistent data is not reported.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 enum { ENTRIES_MAX = 1 << 16 };
 
-/* jdk.internal.misc.Unsafe reads a field of an object where it is now; JNI may not read injected ones. */
+/* jdk.internal.misc.Unsafe reads a field at the object's current address; JNI cannot read injected fields. */
 static struct {
 	_Atomic bool ready, tried;
 	jobject unsafe;
@@ -23,7 +23,7 @@ static struct {
 	struct method_layout layout;
 } at;
 
-/* One of the exported tables; how its entries look is exported, too. */
+/* One of the exported tables; the layout of its entries is exported as well. */
 struct table {
 	uint64_t entries, stride, type, field, is_static, offset, address;
 };
@@ -48,7 +48,7 @@ static bool table_open(void *lib, struct table *t)
 	       exported(lib, "gHotSpotVMStructEntryAddressOffset", &t->address) && t->entries;
 }
 
-/* The offset of a field, the address of a static one. */
+/* Gives the offset of an instance field, the address of a static one. */
 static bool table_find(const struct table *t, const char *type, const char *field, uint64_t *ret)
 {
 	for (uint64_t e = t->entries, i = 0; i < ENTRIES_MAX; i++, e += t->stride) {
@@ -129,7 +129,7 @@ void addresses_init(JNIEnv *env)
 	if (atomic_exchange(&at.tried, true))
 		return;
 	if (!fields_find() || (!unsafe_find(env, "jdk/internal/misc/Unsafe", "Ljdk/internal/misc/Unsafe;") &&
-			       !unsafe_find(env, "sun/misc/Unsafe", "Lsun/misc/Unsafe;"))) /* 8 */
+			       !unsafe_find(env, "sun/misc/Unsafe", "Lsun/misc/Unsafe;"))) /* JDK 8 */
 		return;
 	atomic_store(&at.ready, true);
 }
@@ -150,7 +150,7 @@ static uint64_t klass_of(JNIEnv *env, jmethodID method)
 	return (uint64_t)v;
 }
 
-/* All methods are of one class, which lives: the caller has got them of it just now. */
+/* All methods belong to one class, which is alive: the caller has just got them from it. */
 jint addresses_request(JNIEnv *env, JVMPI_JS_Addresses *a)
 {
 	uint64_t klass;

@@ -1,4 +1,4 @@
-/* Agents: loading them, and the beginning of their lives. */
+/* Loading and starting agents. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static struct agent *agent_find(const void *base)
 	return NULL;
 }
 
-/* One struct for each library that asks: plain -Xrun agents are told apart by where they call from. */
+/* One struct per calling library: plain -Xrun agents are told apart by the library that they call from. */
 struct agent *agent_of(const void *caller, bool late)
 {
 	struct agent *a;
@@ -57,7 +57,7 @@ struct agent *agent_of(const void *caller, bool late)
 	return a;
 }
 
-/* libNAME.so in the folders of a property of the JVM. */
+/* Opens libNAME.so in the directories of a JVM system property. */
 static void *open_in_property(const char *property, const char *name)
 {
 	char *value = NULL, path[AGENT_NAME_MAX], *at, *colon;
@@ -76,7 +76,7 @@ static void *open_in_property(const char *property, const char *name)
 	return lib;
 }
 
-/* The agents that come with the bridge lie beside it: hprof is libjsampler-hprof.so, also on JDK 8, which has one of its own. */
+/* Opens an agent installed next to the bridge: hprof is libjsampler-hprof.so, even on JDK 8, which has its own hprof. */
 static void *open_beside(const char *name)
 {
 	char path[AGENT_NAME_MAX];
@@ -92,8 +92,9 @@ static void *open_beside(const char *name)
 }
 
 /*
- * A path has a slash; a name is one of the bridge's own agents, or lib<name>.so where the JVM would look for it: among its
- * own libraries, then where the loader does; at last where Java code would load it from. `why` is what the loader says.
+ * A path has a slash. A name is one of the bridge's own agents, or lib<name>.so, searched where the JVM would: among
+ * its own libraries, then where the loader looks, finally where Java code would load it from. `why` gets the loader's
+ * message.
  */
 static void *library_open(const char *name, char *why, size_t size)
 {
@@ -140,7 +141,7 @@ static int host_run(const char *name, void *lib, on_load load, char *options, bo
 		bridge_say("agent '%s': there are %d agents already, and no more can be", name, AGENTS_MAX);
 		return -ENOSPC;
 	}
-	/* If it crashes, this is the last line: it tells whose crash it is. */
+	/* If the agent crashes, this is the last line, and names the culprit. */
 	if (!quiet)
 		bridge_say("agent '%s': JVM_OnLoad", name);
 	a->started = false;
@@ -177,7 +178,7 @@ int agent_host(const char *name, char *options, bool quiet)
 }
 
 /*
- * Everything that exists is told before JVM_INIT_DONE. Events of other threads may come between; an id is told
+ * Reports everything that exists before JVM_INIT_DONE. Events of other threads may come in between; an id is reported
  * once, and before its first use.
  */
 void agent_start(struct agent *a, JNIEnv *env)

@@ -1,11 +1,12 @@
 /*
- * OBJECT_ALLOC: SampledObjectAlloc (JDK 16 on) with an interval of 0, which tells of each allocation that is really made, by
- * compiled code and by the JVM, too. What would not be told when it is switched on: what a thread's allocation buffer has room
- * for, so a collection takes these buffers away; and what a thread allocates until the next sample that was chosen by the
- * interval from before (512 kB on average), so the calling thread allocates more than that.
+ * OBJECT_ALLOC: SampledObjectAlloc (JDK 16 and later) with an interval of 0, which reports each real allocation,
+ * including those by compiled code and by the JVM. When it is enabled, two kinds of allocation would still be missed:
+ * those that fit into a thread's current allocation buffer, so a garbage collection retires the buffers; and those
+ * before the thread's next sample, which was chosen by the previous interval (512 kB on average), so the calling
+ * thread allocates more than that.
  *
- * What an agent's own handlers allocate is not told: it would call them again. RequestEvent answers for such objects, and for
- * those that were there before.
+ * Allocations by an agent's own handlers are not reported, because that would call the handlers again. RequestEvent
+ * works for such objects, and for those that existed before.
  */
 #include "jvm-bridge/host/alloc.h"
 
@@ -13,7 +14,7 @@
 
 #include "jvm-bridge/host/thread.h"
 
-enum { ARENA = 1 }; /* there is one heap */
+enum { ARENA = 1 }; /* there is only one heap */
 
 jint jvmpi_type(char signature)
 {
@@ -41,7 +42,7 @@ static jclass component_type(JNIEnv *env, jclass klass)
 	return of;
 }
 
-/* Java code is called for arrays of objects only. */
+/* Calls Java code only for arrays of objects. */
 static bool kind_find(struct thread *t, JNIEnv *env, jclass klass, struct object_id *id, struct class_kind *ret)
 {
 	char *signature = NULL;
@@ -62,7 +63,7 @@ static bool kind_find(struct thread *t, JNIEnv *env, jclass klass, struct object
 	return ret->class_id;
 }
 
-/* Who asks for it twice finds the same: the class of the elements is kept alive by that of the array. */
+/* Two callers find the same: an array's class keeps its elements' class alive. */
 bool class_kind_of_class(struct thread *t, JNIEnv *env, jclass klass, struct class_kind *ret)
 {
 	struct object_id *id = id_of(t, env, klass, ID_CLASS);
@@ -86,7 +87,7 @@ bool class_kind_of(struct thread *t, JNIEnv *env, jobject object, jclass klass, 
 	jclass of = klass ? klass : (*env)->GetObjectClass(env, object);
 	bool ok = class_kind_of_class(t, env, of, ret);
 
-	/* java.lang.Class is its own class: an agent that asks for the class of what it does not know would never end. */
+	/* java.lang.Class is its own class: an agent that asks for the class of each unknown class would never end. */
 	if (ok && (*env)->IsSameObject(env, of, object))
 		ret->class_id = NULL;
 	if (!klass)
@@ -135,7 +136,9 @@ jint alloc_request(struct agent *a, struct thread *t, JNIEnv *env, struct object
 	return ok ? JVMPI_SUCCESS : JVMPI_FAIL;
 }
 
-/* JDK 11 has the event, and does not send it for all allocations: with Serial and Parallel for none, with G1 for most. */
+/*
+ * JDK 11 has the event but does not send it for all allocations: for none with Serial and Parallel, for most with G1.
+ */
 static bool is_exact(void)
 {
 	jint version = 0;
@@ -149,7 +152,7 @@ bool alloc_prepare(void)
 	return is_exact() && !(*the_bridge.ti)->SetHeapSamplingInterval(the_bridge.ti, 0);
 }
 
-/* Small pieces: a small heap has room for them, too. They are not told: it is the bridge that makes them. */
+/* In small pieces, so that they fit into a small heap. They are not reported, because the bridge makes them. */
 static void samples_pass(struct thread *t, JNIEnv *env)
 {
 	enum { PIECE = 1 << 16, PIECES = 256 };

@@ -3,24 +3,24 @@
 
 #include "jvm-bridge/host/id.h"
 
-/* OBJECT_ALLOC, ARENA_NEW, and what JVMPI says of an object's class. */
+/* OBJECT_ALLOC, ARENA_NEW, and what JVMPI reports about an object's class. */
 
-/* Of a class, by its id. */
+/* What JVMPI reports about the objects of one class; kept with the class's id. */
 struct class_kind {
 	jint is_array; /* JVMPI_NORMAL_OBJECT, JVMPI_CLASS (an array of objects), or the type of a primitive array's elements */
-	jobjectID class_id; /* the class; of an array of objects the class of its elements; of a primitive array NULL */
+	jobjectID class_id; /* the class; of an array of objects, its elements' class; of a primitive array, NULL */
 };
 
-/* A local reference to the object's class is `klass`; NULL: it is asked for. false: no memory. */
+/* `klass` is a local reference to the object's class, or NULL to look it up. false: out of memory. */
 bool class_kind_of(struct thread *t, JNIEnv *env, jobject object, jclass klass, struct class_kind *ret);
 bool class_kind_of_class(struct thread *t, JNIEnv *env, jclass klass, struct class_kind *ret);
 
-jint jvmpi_type(char signature); /* JVMPI_BOOLEAN and so on, JVMPI_CLASS, by the first character of a signature */
+jint jvmpi_type(char signature); /* the first character of a signature to JVMPI_BOOLEAN and so on, or JVMPI_CLASS */
 
-void arena_tell(struct agent *a, struct thread *t); /* a JVM has one arena */
+void arena_tell(struct agent *a, struct thread *t); /* a JVM has only one arena */
 jint alloc_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id);
 bool alloc_prepare(void); /* false: the JVM does not report allocations */
-void alloc_begin(void); /* call it right after enabling JVMTI's event; all later allocations are reported */
+void alloc_begin(void); /* call right after enabling JVMTI's event; all later allocations are reported */
 void JNICALL on_sampled_alloc(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object, jclass klass, jlong size);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Platform threads that carry virtual ones. JVMTI says of a carrier that it waits, and shows the frames of the scheduler,
- * whatever the virtual thread on it does; which one that is an extension of HotSpot's tells, from JDK 21 on.
+ * Platform threads that carry virtual ones. JVMTI reports a carrier as waiting, with the scheduler's frames, whatever
+ * the virtual thread on it does; from JDK 21 on, an extension of HotSpot tells which virtual thread that is.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void extensions_done(jvmtiExtensionFunctionInfo *list, jint n)
 	bridge_free(list);
 }
 
-/* Two threads that come here at once find the same. */
+/* Safe for two threads at once: both find the same. */
 static bool extension_find(void)
 {
 	jvmtiExtensionFunctionInfo *list = NULL;

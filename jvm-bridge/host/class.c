@@ -58,7 +58,7 @@ static bool method_fill(struct pool *p, jmethodID id, JVMPI_Method *ret)
 	lines_get(id, &lines);
 	lines_range(&lines, &ret->start_lineno, &ret->end_lineno);
 	lines_done(&lines);
-	/* Native and abstract ones have none. */
+	/* Native and abstract methods have no lines. */
 	if (ret->start_lineno < 0)
 		ret->start_lineno = ret->end_lineno = -1;
 	return ret->method_name && ret->method_signature;
@@ -71,7 +71,7 @@ static bool methods_fill(struct pool *p, jclass klass, JVMPI_Event *e)
 	bool ok = true;
 
 	if ((*the_bridge.ti)->GetClassMethods(the_bridge.ti, klass, &n, &ids))
-		return true; /* arrays, primitive types, classes that are not linked have none */
+		return true; /* arrays, primitive types and unlinked classes have none */
 	e->u.class_load.methods = pool_alloc(p, (size_t)n * sizeof(JVMPI_Method));
 	if (e->u.class_load.methods)
 		for (jint i = 0; i < n && ok; i++)
@@ -83,7 +83,7 @@ static bool methods_fill(struct pool *p, jclass klass, JVMPI_Event *e)
 	return ok;
 }
 
-/* HotSpot's order: the last declared first. */
+/* In HotSpot's order: last declared first. */
 static bool fields_fill(struct pool *p, jclass klass, JVMPI_Event *e)
 {
 	jvmtiEnv *ti = the_bridge.ti;
@@ -144,7 +144,9 @@ static bool class_fill(struct pool *p, const struct agent *a, JNIEnv *env, jclas
 	return fields_fill(p, klass, e);
 }
 
-/* What RequestEvent answers inside CLASS_UNLOAD, when the class is no more: names, no method ids, no fields. */
+/*
+ * The reply to RequestEvent inside CLASS_UNLOAD, when the class no longer exists: names, but no method ids or fields.
+ */
 struct saved_class {
 	struct pool pool;
 	JVMPI_Event event;
@@ -183,7 +185,7 @@ void class_forget(struct saved_class *s)
 	free(s);
 }
 
-/* Before that a class has no methods and fields. */
+/* An unprepared class has no methods and fields. */
 static bool is_prepared(jclass klass)
 {
 	jint status = 0;
@@ -268,7 +270,7 @@ void class_tell_of(struct agent *a, struct thread *t, JNIEnv *env, jmethodID met
 	(*env)->DeleteLocalRef(env, klass);
 }
 
-/* Prepared ones: what is loaded and no more has no methods yet and comes with its CLASS_PREPARE. */
+/* Only prepared classes: one that is only loaded has no methods yet, and will be reported at its CLASS_PREPARE. */
 bool class_tell_all(struct agent *a, struct thread *t, JNIEnv *env, bool again)
 {
 	jclass *list = NULL;
@@ -279,10 +281,10 @@ bool class_tell_all(struct agent *a, struct thread *t, JNIEnv *env, bool again)
 		(*env)->ExceptionClear(env);
 		return false;
 	}
-	/* JNI promises room for 65,536 references at most. JVMTI makes room for its own; this is for some more. */
+	/* JNI promises room for at most 65,536 references. JVMTI makes room for its own; this is for a few more. */
 	ok = !(*the_bridge.ti)->GetLoadedClasses(the_bridge.ti, &n, &list) && !(*env)->EnsureLocalCapacity(env, 64);
 	for (jint i = 0; i < n; i++) {
-		/* It may want no more in the midst of them. */
+		/* The agent may disable the event at any time. */
 		if (ok && agent_wants(a, JVMPI_EVENT_CLASS_LOAD) && is_prepared(list[i]))
 			class_tell_as(a, t, env, list[i], again ? JVMPI_REQUESTED_EVENT : 0);
 		(*env)->DeleteLocalRef(env, list[i]);
@@ -302,8 +304,8 @@ jint class_request(struct agent *a, struct thread *t, JNIEnv *env, struct object
 		return JVMPI_FAIL;
 	if (klass) {
 		/*
-		 * Where it is not prepared, this tells its name, and CLASS_LOAD with its methods is to come. If that came
-		 * meanwhile, it comes once more: what the agent hears last is the whole class.
+		 * An unprepared class is reported with its name only; CLASS_LOAD with its methods will follow. If it
+		 * was prepared meanwhile, it is reported again, so that the last report the agent gets is complete.
 		 */
 		if (!is_prepared(klass))
 			class_send(a, t, env, klass, id, JVMPI_REQUESTED_EVENT);
@@ -313,7 +315,7 @@ jint class_request(struct agent *a, struct thread *t, JNIEnv *env, struct object
 		(*env)->DeleteLocalRef(env, klass);
 		return JVMPI_SUCCESS;
 	}
-	/* On the thread that frees it afterwards, in CLASS_UNLOAD, it stays for as long as this takes. */
+	/* In CLASS_UNLOAD, on the thread that will free it afterwards, `saved` stays valid during this call. */
 	if (!saved || !t->system)
 		return JVMPI_FAIL;
 	e = saved->event;

@@ -15,22 +15,22 @@ static uint64_t method_hash(jmethodID m)
 	return (uint64_t)(uintptr_t)m * 0x9e3779b97f4a7c15u >> 40;
 }
 
-/* The events of one CompiledMethodLoad, made once for all agents. */
+/* The events for one CompiledMethodLoad, built once for all agents. */
 struct code {
 	struct pool pool;
 	jmethodID method;
 	const void *addr;
 	jint size;
-	JVMPI_Lineno *lines; /* COMPILED_METHOD_LOAD */
+	JVMPI_Lineno *lines; /* for COMPILED_METHOD_LOAD */
 	jint n_lines;
-	JVMPI_JS_Scope *scopes; /* JS_CODE_LOAD */
+	JVMPI_JS_Scope *scopes; /* for JS_CODE_LOAD */
 	jint n_scopes, max_scopes;
 	JVMPI_JS_Range *ranges;
 	jint n_ranges;
 	struct {
 		jmethodID method;
 		struct lines lines;
-	} * methods; /* hash */
+	} * methods; /* hash table */
 };
 
 static const struct lines *code_lines(struct code *c, jmethodID method)
@@ -71,7 +71,7 @@ static void lines_fill(struct code *c, const jvmtiAddrLocationMap *map, jint n)
 	c->n_lines = n;
 }
 
-/* The record of inlining; NULL: none of the version known. */
+/* The inlining record; NULL: none of a known version. */
 static const jvmtiCompiledMethodLoadInlineRecord *inline_record(const void *info)
 {
 	const jvmtiCompiledMethodLoadRecordHeader *h = info;
@@ -100,8 +100,8 @@ static jint scope_add(struct code *c, jint parent, jmethodID method, jint bci)
 }
 
 /*
- * The scope of one record; outer scopes are those of the record before as far as they are the same.
- * methods[0] is the innermost. `path` holds the indices of the record before, outermost first.
+ * The scope of one record. Outer scopes shared with the previous record are reused. methods[0] is the innermost.
+ * `path` holds the scope indices of the previous record, outermost first.
  */
 static jint scope_of(struct code *c, const PCStackInfo *pc, jint *path, jint *depth)
 {
@@ -151,7 +151,7 @@ static void scopes_fill(struct code *c, const jvmtiCompiledMethodLoadInlineRecor
 	}
 }
 
-/* Without a record of inlining: the method's own bytecodes, of the map. */
+/* Without an inlining record: the method's own bytecodes, from the map. */
 static void scopes_from_map(struct code *c, const jvmtiAddrLocationMap *map, jint n)
 {
 	c->ranges = n > 0 ? pool_alloc(&c->pool, (size_t)n * sizeof(*c->ranges)) : NULL;
@@ -201,7 +201,7 @@ static void code_send(const struct code *c, struct agent *a, struct thread *t, j
 	}
 }
 
-/* Sends to the one agent that asks on this thread, or to all. */
+/* Events go to the agent that requested them on this thread, otherwise to all. */
 static bool is_for(const struct thread *t, const struct agent *a)
 {
 	return t->asks ? t->asks == a : a->started;

@@ -1,13 +1,14 @@
 /*
- * Contention of Java's monitors. JVMTI has no event for the exit of a monitor that others wait for: who enters sends it, right
- * before its own MONITOR_CONTENDED_ENTERED, in the name of the thread that owned the monitor when it began to wait.
+ * Contention on Java monitors. JVMTI has no event for the exit of a contended monitor: the entering thread sends it,
+ * right before its own MONITOR_CONTENDED_ENTERED, on behalf of the thread that owned the monitor when it began to
+ * wait.
  */
 #include "jvm-bridge/host/contention.h"
 
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/thread.h"
 
-/* A thread in an agent's handler: the handler would be called while it waits for something itself. */
+/* NULL inside an agent's handler: the handler would be called again for its own waits. */
 static struct thread *teller(void)
 {
 	struct thread *t = thread_current();
@@ -15,7 +16,7 @@ static struct thread *teller(void)
 	return !t || t->inside || atomic_load(&the_bridge.dead) ? NULL : t;
 }
 
-/* JNIEnv of the thread that owns the monitor; NULL: nobody, or it is no thread that the bridge knows. */
+/* JNIEnv of the monitor's owner; NULL: no owner, or not a thread that the bridge knows. */
 static JNIEnv *owner_of(JNIEnv *env, jobject object)
 {
 	jvmtiMonitorUsage usage = {0};
@@ -36,7 +37,7 @@ static JNIEnv *owner_of(JNIEnv *env, jobject object)
 	return owner ? owner->env : NULL;
 }
 
-/* To each agent that wants it. The id of a class is one that it hears of again when the class ends. */
+/* Sends to each agent that wants it. If the monitor is a class, the agent will be told of its unloading. */
 static void object_send(struct thread *t, JNIEnv *env, jobject object, JVMPI_Event *e)
 {
 	struct object_id *id = (struct object_id *)e->u.monitor.object;
@@ -114,7 +115,7 @@ void JNICALL on_monitor_wait(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject 
 	t->wait_began = clock_ns(CLOCK_MONOTONIC);
 }
 
-/* JVMTI tells whether the time was up; JVMPI how long it was. */
+/* JVMTI tells whether the wait timed out; JVMPI wants how long it took. */
 void JNICALL on_monitor_waited(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object, jboolean timed_out)
 {
 	struct thread *t = teller();

@@ -3,7 +3,7 @@
 
 #include "jvm-bridge/host/bridge.h"
 
-/* MONITOR_CONTENDED_ENTER, _ENTERED, _EXIT, MONITOR_WAIT, MONITOR_WAITED: of Java's monitors. */
+/* Contention on Java monitors: MONITOR_CONTENDED_ENTER, _ENTERED, _EXIT, MONITOR_WAIT, MONITOR_WAITED. */
 void JNICALL on_monitor_enter(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object);
 void JNICALL on_monitor_entered(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object);
 void JNICALL on_monitor_wait(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object, jlong timeout);

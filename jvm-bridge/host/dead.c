@@ -2,12 +2,12 @@
 
 #include "jvm-bridge/host/thread.h"
 
-enum { LOOK_SHARE = 50 }; /* dead objects are looked for in one such part of the time, at most */
+enum { LOOK_SHARE = 50 }; /* looking for dead objects takes at most 1/LOOK_SHARE of the time */
 
 static struct {
 	struct object_id *list;
-	bool look; /* there was a collection since they were looked for */
-	uint64_t look_next; /* not before */
+	bool look; /* there was a collection since the last look */
+	uint64_t look_next; /* ns; not before */
 } dead;
 
 void dead_add(struct object_id *list)
@@ -97,7 +97,7 @@ static bool is_told(const struct object_id *id)
 	return true;
 }
 
-/* Classes go with line numbers of their methods. */
+/* Unloaded classes invalidate the cached line numbers of their methods. */
 bool dead_free(struct thread *t)
 {
 	struct object_id *list = dead.list, *next;

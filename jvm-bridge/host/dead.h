@@ -4,18 +4,18 @@
 #include "jvm-bridge/host/id.h"
 
 /*
- * Ids of dead objects: they stay with the pump until every agent was told, and are given to other objects only while nobody
- * has GC disabled. All of this is for the pump alone.
+ * Ids of dead objects. The pump holds each until every agent has been told, and releases it for reuse only while
+ * nobody has GC disabled. Only the pump calls these functions.
  */
 void dead_add(struct object_id *list); /* linked by `next` */
-void dead_look(JNIEnv *env, bool collected); /* for those that died since; collected: there was a collection */
-bool dead_is_to_look(void); /* later: it takes one part of the time at most */
+void dead_look(JNIEnv *env, bool collected); /* finds newly dead ones; collected: there was a collection */
+bool dead_is_to_look(void); /* a look is due, or postponed: looking is limited to a fraction of the time */
 
-/* false: something is left, because GC is disabled or the JVM ends. */
+/* false: some are left, because GC is disabled or the JVM is ending. */
 bool dead_unloads_send(struct thread *t);
-bool dead_free(struct thread *t); /* gives back ids of which everybody was told */
+bool dead_free(struct thread *t); /* releases ids that every agent has been told about */
 
 bool dead_has_frees(const struct agent *a);
-void dead_frees_send(struct agent *a, struct thread *t); /* in a window; the agent may have some left */
+void dead_frees_send(struct agent *a, struct thread *t); /* in a window; some may be left for the agent */
 
 #endif

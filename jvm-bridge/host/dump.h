@@ -4,11 +4,11 @@
 #include "jvm-bridge/host/dump_space.h"
 #include "jvm-bridge/host/layout.h"
 
-/* HEAP_DUMP and OBJECT_DUMP: FAIL where a limit is passed or memory is short, which is said. */
+/* HEAP_DUMP and OBJECT_DUMP. JVMPI_FAIL if a limit is exceeded or memory is short; a message is printed. */
 jint heap_dump_request(struct agent *a, struct thread *t, JNIEnv *env, const JVMPI_HeapDumpArg *arg);
 jint object_dump_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id);
 
-/* Where in a CLASS_DUMP record, and how long it is. */
+/* Offsets in a CLASS_DUMP record. */
 enum {
 	CLASS_AT_ID = 1,
 	CLASS_AT_SUPER = 9,
@@ -26,7 +26,7 @@ static inline char *class_statics(char *record, const struct class_layout *c)
 	return record + CLASS_AT_INTERFACES + 8 * (size_t)c->n_interfaces + 2;
 }
 
-/* Records without their references, at p. */
+/* Write records at p, with the references still empty. */
 void class_record(char *p, const struct class_layout *c);
 void instance_record(char *p, const struct object_id *id, const struct class_layout *c);
 void objects_record(char *p, const struct object_id *id, const struct class_layout *c, jint length);

@@ -1,4 +1,4 @@
-/* The records of heap dumps, without their references. */
+/* The records of heap dumps, with the references still empty. */
 #include "jvm-bridge/host/alloc.h"
 #include "jvm-bridge/host/dump.h"
 #include "jvm-bridge/host/dump_write.h"
@@ -17,7 +17,7 @@ void class_record(char *p, const struct class_layout *c)
 	put_u4(p + CLASS_AT_SIZE, c->bytes);
 	for (jint i = 0; i < c->n_interfaces; i++)
 		at = put_pointer(at, c->interfaces[i]);
-	/* No constant pool, as HotSpot's dumps had none. */
+	/* no constant pool, like HotSpot's own dumps */
 }
 
 void instance_record(char *p, const struct object_id *id, const struct class_layout *c)

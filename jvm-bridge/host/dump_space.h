@@ -4,15 +4,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where records are written: address space of the limit's size, of which only what is written takes memory. */
+/* Memory that records are written to: address space of the limit's size; only what is written takes memory. */
 struct dump_space {
-	char *begin, *end; /* of what is written */
+	char *begin, *end; /* the part written so far */
 	char *base, *limit;
 };
 
 bool dump_space_open(struct dump_space *s, size_t bytes);
 void dump_space_done(struct dump_space *s);
-char *dump_behind(struct dump_space *s, size_t n); /* zeroed; NULL: the limit */
-char *dump_before(struct dump_space *s, size_t n); /* in front of everything */
+char *dump_behind(struct dump_space *s, size_t n); /* room after the rest, zeroed; NULL: limit reached */
+char *dump_before(struct dump_space *s, size_t n); /* room before the rest; otherwise the same */
 
 #endif

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Values of dumps: u2, u4, u8 and what has their size are big-endian, pointers have the native width and order, nothing is
- * aligned. Each function returns where it has written to.
+ * Values in dumps: u2, u4, u8 and values of those sizes are big-endian, pointers have native size and order, nothing
+ * is aligned. Each function returns the end of what it wrote.
  */
 static inline char *put_u1(char *p, unsigned v)
 {
@@ -34,7 +34,7 @@ static inline char *put_pointer(char *p, const void *v)
 	return p + sizeof(v);
 }
 
-/* By the first character of a signature: a reference has the size of a pointer. */
+/* Size by the first character of a signature; a reference has the size of a pointer. */
 static inline size_t value_size(char type)
 {
 	switch (type) {
@@ -57,7 +57,7 @@ static inline char *put_value(char *p, char type, jvalue v)
 {
 	uint64_t bits = 0;
 
-	memcpy(&bits, &v, value_size(type)); /* a union, and this processor is little-endian */
+	memcpy(&bits, &v, value_size(type)); /* a union, and little-endian: the low bytes */
 	return put_big(p, bits, value_size(type));
 }
 

@@ -1,4 +1,4 @@
-/* What the library exports, and the phases of the JVM. */
+/* The library's exported functions, and the phases of the JVM. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ struct bridge the_bridge;
 
 enum { PENDING_MAX = 16 };
 
-/* Agents named at the JVM's start, hosted when it lives. */
+/* Agents named at JVM start; loaded once the JVM is live. */
 static struct {
 	struct options options[PENDING_MAX];
 	unsigned n;
@@ -50,7 +50,7 @@ _Noreturn void bridge_freeze(void)
 		futex_wait(&never, 0, 0);
 }
 
-/* Not atexit(): that lies in each library's own start files, of which this one has none. */
+/* Not atexit(): that is in each library's own startup files, which this library does not have. */
 int __cxa_atexit(void (*f)(void *), void *arg, void *library);
 
 static _Atomic uint32_t exit_tid;
@@ -115,7 +115,7 @@ static int stream_begin(const char *path, bool standing)
 
 	if (!a)
 		return WIRE_ATTACH_MEMORY;
-	/* JVM_OnLoad of the agent that is built in. */
+	/* Acts as JVM_OnLoad of the built-in agent. */
 	atomic_store(&the_bridge.loading, a);
 	r = stream_load(the_bridge.vm, path, standing);
 	atomic_store(&the_bridge.loading, NULL);
@@ -156,7 +156,7 @@ static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 	(void)ti, (void)thread;
 	bridge_live(env);
 	for (unsigned i = 0; i < pending.n; i++) {
-		/* A JVM_OnLoad that fails ended the JVM's start in its time; the reason was said. */
+		/* As in old JVMs, a failing JVM_OnLoad ends the JVM's start; the reason has been printed. */
 		if (options_run(&pending.options[i], true))
 			exit(1);
 	}
@@ -222,7 +222,7 @@ static const jvmtiEventCallbacks callbacks = {
 	.MonitorWaited = on_monitor_waited,
 };
 
-/* Always on; the others as agents ask (event_modes_apply()). */
+/* Always enabled; the others when agents want them (event_modes_apply()). */
 static const jvmtiEvent always[] = {JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_THREAD_START,
 				    JVMTI_EVENT_THREAD_END};
 
@@ -246,7 +246,7 @@ static int bridge_open(JavaVM *vm)
 	return 0;
 }
 
-/* A plain -Xrun agent asks when it is too late: the JVM's arguments tell of it. -1: it cannot be known. */
+/* A plain -Xrun agent asks too late for capabilities: the JVM's arguments announce it. -1: unknown. */
 static int file_has(const char *path, const char *word)
 {
 	FILE *f = fopen(path, "re");
@@ -262,7 +262,7 @@ static int file_has(const char *path, const char *word)
 	return found;
 }
 
-/* Here, or never: see support.h. false: an event that there is not. */
+/* Capabilities must be taken here, or never: see support.h. false: an unknown event. */
 static bool events_ask(const struct options *o)
 {
 	if (o->events)
@@ -302,7 +302,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *text, void *reserved)
 	return JNI_OK;
 }
 
-/* The attach protocol reports what this returns: enum wire_attach. */
+/* The attach protocol reports the return value: enum wire_attach. */
 JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
 {
 	struct options o;
@@ -319,7 +319,7 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
 	r = (*vm)->GetEnv(vm, &env, JNI_VERSION_1_6) || bridge_open(vm) ? WIRE_ATTACH_JVM : 0;
 	if (!r && o.events && support_ask(o.events))
 		r = WIRE_ATTACH_OPTIONS;
-	/* Where registers are is learnt with the threads: anew, when it is asked for later. */
+	/* The location of registers is learnt together with the threads: learn again if it is asked for later. */
 	if (!r && (!atomic_load(&the_bridge.live) || (o.registers && !registers_known())))
 		bridge_live(env);
 	if (!r) {
@@ -327,7 +327,7 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
 		r = options_run(&o, false);
 		agents_start(env);
 	}
-	/* An agent may keep its options: that text stays. */
+	/* An agent may keep its options: the text is not freed. */
 	if (!o.agent)
 		options_done(&o);
 	return r;

@@ -1,4 +1,4 @@
-/* Which events are on, for JVMPI and for JVMTI, and the way of one to the agents. */
+/* Which events are enabled, in JVMPI and in JVMTI, and how an event is sent to the agents. */
 #include <string.h>
 
 #include "jvm-bridge/host/alloc.h"
@@ -9,7 +9,7 @@
 #include "jvm-bridge/host/thread.h"
 #include "jvm-bridge/host/versions.h"
 
-enum { SLOT_JS = 10, JS_EVENTS = 4 }; /* the extensions sit in slots that history left unused */
+enum { SLOT_JS = 10, JS_EVENTS = 4 }; /* the extensions use slots that JVMPI never assigned */
 
 int event_slot(jint type)
 {
@@ -42,16 +42,16 @@ bool anybody_wants(jint type)
 	return false;
 }
 
-/* A collection is where the pump looks for dead objects, whatever agents want. */
+/* The pump looks for dead objects after a collection, whatever agents want. */
 static bool is_needed(jvmtiEvent event)
 {
 	return event == JVMTI_EVENT_GARBAGE_COLLECTION_FINISH && ids_looked_for();
 }
 
-/* true: allocations are reported from now on (alloc_begin()). */
+/* true: allocations are reported from now on; call alloc_begin(). */
 static bool modes_apply_locked(void)
 {
-	static uint64_t set; /* as JVMTI has them: bit an event */
+	static uint64_t set; /* as last set in JVMTI: one bit per event */
 	jvmtiEnv *ti = the_bridge.ti;
 	bool allocs = false;
 
@@ -59,7 +59,7 @@ static bool modes_apply_locked(void)
 		uint64_t bit = 1ull << (event - JVMTI_MIN_EVENT_TYPE_VAL);
 		bool on = support_wants(event) || is_needed(event);
 
-		/* Each change takes locks that threads take when they start. */
+		/* Only on a change: each call takes locks that starting threads take. */
 		if (on != ((set & bit) != 0) &&
 		    !(*ti)->SetEventNotificationMode(ti, on ? JVMTI_ENABLE : JVMTI_DISABLE, event, NULL)) {
 			set ^= bit;
@@ -96,20 +96,20 @@ jint event_enable(struct agent *a, jint type, bool on)
 
 	if (!support_has(type))
 		return JVMPI_NOT_AVAILABLE;
-	/* Before the JVM lives it is remembered; agent_start() prepares then. */
+	/* Before the JVM is live it is only recorded; agent_start() prepares it. */
 	if (on && !(atomic_load(&the_bridge.live) ? support_prepare(type) : support_possible(type)))
 		return JVMPI_NOT_AVAILABLE;
 	before = on ? atomic_fetch_or(&a->enabled, bit_of(type)) : atomic_fetch_and(&a->enabled, ~bit_of(type));
 	event_modes_apply();
 	if (!on && a->lean && !events_want_ids())
 		gc_ids_release();
-	/* The code that there is. Not on this thread: it may hold what the handler takes. */
+	/* Report existing code, but not on this thread, which may hold locks that the handler takes. */
 	if (on && !(before & bit_of(type)) && is_code(type) && a->started && !a->lean && !gc_pump_wants_code(a))
 		bridge_say("the agent is not told of code compiled before it enabled event %d", (int)type);
 	return JVMPI_SUCCESS;
 }
 
-/* A lean agent does so as long as it has these events; any other may keep ids as long as it likes. */
+/* A lean agent needs ids only while these events are enabled; any other may keep ids as long as it likes. */
 bool events_want_ids(void)
 {
 	unsigned n = atomic_load(&the_bridge.n_agents);
@@ -121,7 +121,7 @@ bool events_want_ids(void)
 	       anybody_wants(JVMPI_EVENT_OBJECT_FREE);
 }
 
-/* The agent was told that it is enabled. */
+/* EnableEvent succeeded, but the event may turn out to be unavailable. */
 static void event_check(struct agent *a, jint type)
 {
 	if (!agent_wants(a, type) || support_prepare(type))
@@ -139,7 +139,7 @@ void events_prepare(struct agent *a)
 	event_modes_apply();
 }
 
-/* The specification wants the id of the thread's object, agents pass its JNIEnv, too. */
+/* The specification wants the id of the thread's object; agents also pass its JNIEnv. */
 static jint thread_request(struct agent *a, struct thread *t, void *arg)
 {
 	struct object_id *id = id_check(arg);
@@ -209,8 +209,8 @@ jint event_request(struct agent *a, jint type, void *arg)
 }
 
 /*
- * t may be NULL (a thread of the JVM that is no Java thread). The thread is announced before its first event.
- * NotifyEvent is read anew each time: agents may set it late.
+ * t may be NULL (a thread of the JVM that is not a Java thread). A thread is announced before its first event.
+ * NotifyEvent is read each time, because agents may set it late.
  */
 bool event_send(struct agent *a, struct thread *t, JVMPI_Event *e, enum gc_mode mode)
 {
@@ -218,7 +218,7 @@ bool event_send(struct agent *a, struct thread *t, JVMPI_Event *e, enum gc_mode 
 	jint type = e->event_type & ~JVMPI_REQUESTED_EVENT;
 
 	if (!notify)
-		return true; /* to nobody */
+		return true; /* no receiver */
 	if (atomic_load(&the_bridge.dead))
 		return false;
 	if (t && !a->lean && type != JVMPI_EVENT_THREAD_START && type != JVMPI_EVENT_THREAD_END && a->started)

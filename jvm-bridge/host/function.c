@@ -1,9 +1,8 @@
 /*
- * The interface functions. JVMPI gives them no context, so those whose meaning depends on the agent exist once
- * for each of AGENTS_MAX. After JVM_SHUT_DOWN all but ProfilerExit keep their caller for good, as HotSpot did:
- * an agent's thread freezes instead of racing the end of the process. Only the thread that is inside exit() gets out
- * again: it runs the destructors of agents. There is no JVM for it any more, and whoever holds a monitor may be frozen,
- * so for that thread they do nothing.
+ * The interface functions. JVMPI gives them no context, so those that depend on the agent exist once for each of
+ * AGENTS_MAX. After JVM_SHUT_DOWN all but ProfilerExit never return, as in HotSpot: an agent's thread freezes instead
+ * of racing the end of the process. The exception is the thread inside exit(), which runs the agents' destructors:
+ * for it the functions return without doing anything, because the JVM is gone and a monitor's owner may be frozen.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 #include "jvm-bridge/host/thread.h"
 #include "jvm-bridge/jvmpi/layout.h"
 
-/* false: nothing is to be done. */
+/* false: do nothing. */
 static bool alive(void)
 {
 	if (!atomic_load(&the_bridge.dead))
@@ -28,7 +27,7 @@ static void call_trace(JVMPI_CallTrace *trace, jint depth)
 		trace_get(trace, depth);
 }
 
-/* As the JVM's own exit does, without shutdown hooks or JVM_SHUT_DOWN. Works in JVM_OnLoad too. */
+/* Like the JVM's own exit, without shutdown hooks or JVM_SHUT_DOWN. Works in JVM_OnLoad as well. */
 static void profiler_exit(jint code)
 {
 	exit_begin();
@@ -113,7 +112,7 @@ static jboolean has_run(JNIEnv *env)
 	return alive() ? thread_has_run(env) : JNI_FALSE;
 }
 
-/* The name and f(NULL) are the agent's; JVM_OnLoad before the JVM lives gets JNI_ERR. */
+/* Calls f(NULL) on a new thread with that name. In JVM_OnLoad, before the JVM is live: JNI_ERR. */
 static jint create_thread(char *name, jint priority, void (*f)(void *))
 {
 	return alive() ? thread_create(name, priority, f, NULL) : JNI_ERR;
@@ -259,7 +258,7 @@ static const JVMPI_Interface of_agent[AGENTS_MAX] = {AGENT_ENTRY(0), AGENT_ENTRY
 void functions_fill(struct agent *a)
 {
 	a->iface = of_agent[a->index];
-	a->iface.version = JVMPI_VERSION_1_2; /* HotSpot answered its highest, whatever was asked */
+	a->iface.version = JVMPI_VERSION_1_2; /* HotSpot gave its highest version, whatever was requested */
 	a->iface.GetCallTrace = call_trace;
 	a->iface.ProfilerExit = profiler_exit;
 	a->iface.RawMonitorCreate = raw_create;

@@ -1,11 +1,12 @@
 /*
- * What lets an event through to an agent. Between the return of GC_START's handler and GC_FINISH the gate is shut: other
- * threads' events wait (as everything stood still in a collection of that time), unless the thread is in the agent
- * already or owns a raw monitor: then somebody may be waiting for it. It is not shut any earlier, since that handler takes
- * locks, and who holds them may be waiting for a thread that would wait here with a lock of the JVM.
+ * Lets events through to an agent. The gate is shut between the return of GC_START's handler and GC_FINISH: events of
+ * other threads wait (in JVMs of the JVMPI era a collection stopped everything), unless the thread is already in the
+ * agent or owns a raw monitor, because then another thread may be waiting for it. The gate is not shut any earlier,
+ * because that handler takes locks, and their owners may be waiting for a thread that would wait here while it holds
+ * a lock of the JVM.
  *
- * Nobody waits without a limit for what an agent does. Where that would be needed before an object is told as freed, it is
- * told in a later window.
+ * No wait for what an agent does is unlimited. Where one would be needed before an object is reported as freed, the
+ * report is left for a later window.
  */
 #include "jvm-bridge/host/thread.h"
 
@@ -13,7 +14,9 @@
 #define END_NS 2000000000ull
 #define SLICE_NS 10000000ull
 
-/* Taken for moments, and over no call: who has GC disabled knows behind it that nothing was told on old knowledge. */
+/*
+ * Held briefly, never across a call: when DisableGC has taken it once, no report based on older state is in progress.
+ */
 static struct lock freeing;
 
 static bool passes(struct agent *a, struct thread *t)
@@ -22,7 +25,7 @@ static bool passes(struct agent *a, struct thread *t)
 	       monitor_owned();
 }
 
-/* Of the window that is under way the rest is sent: the agent may hold locks until its GC_FINISH. */
+/* The rest of an open window is still sent: the agent may hold locks until GC_FINISH. */
 static bool is_over(struct agent *a, struct thread *t, bool requested)
 {
 	return atomic_load(&the_bridge.ending) && atomic_load(&the_bridge.ender) != t && !requested &&
@@ -39,7 +42,7 @@ bool gate_disabled(const struct thread *t)
 	return false;
 }
 
-/* With the lock in hand, when true. */
+/* If true, the lock is held. */
 static bool frees_begin(const struct thread *t)
 {
 	lock_take(&freeing);
@@ -107,7 +110,7 @@ void gate_leave(struct agent *a, enum gc_mode mode)
 	gc_not_drop(a, mode);
 }
 
-/* Who saw no window reaches the agent before there is one; nothing on that way waits. */
+/* A thread that saw no window reaches the agent before the window opens; nothing on that path blocks. */
 static void entering_wait(struct agent *a)
 {
 	for (uint32_t n; (n = atomic_load(&a->entering)) && !atomic_load(&the_bridge.dead);)
@@ -213,7 +216,7 @@ void gc_enable_all(struct thread *t)
 			disabled_drop(&the_bridge.agents[i]);
 }
 
-/* Handlers of other threads, and windows that somebody else has open. */
+/* Other threads are in handlers, or have a window open. */
 static bool is_busy(const struct thread *t)
 {
 	unsigned n = atomic_load(&the_bridge.n_agents), handlers = 0;

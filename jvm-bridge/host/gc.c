@@ -1,17 +1,17 @@
 /*
- * Garbage collections. JVMTI's callbacks run in the pause, where an agent's handler that takes a lock would
- * deadlock with a thread that holds it and waits for the pause to end. So they only count, and a thread
- * of the bridge, the pump, sends GC_START, OBJECT_FREE, GC_FINISH afterwards, as one window (gate.c). Who calls RunGC has
- * GC_START and GC_FINISH of it sent on its own thread, as it may hold what their handlers take.
+ * Garbage collections. JVMTI's callbacks run in the pause: a handler that takes a lock there would deadlock with a
+ * thread that holds it and waits for the pause to end. So they only count, and a thread of the bridge, the pump,
+ * sends GC_START, OBJECT_FREE and GC_FINISH afterwards, as one window (gate.c). A caller of RunGC gets its GC_START
+ * and GC_FINISH on its own thread, because it may hold locks that their handlers take.
  *
- * A thread that is woken in the pause blocks at the safepoint and is woken once more. So where nobody waits for
- * what a collection brings (no window, no unloaded class), the pump takes collections in batches, on a clock of its
- * own, and is woken only by the first one after it found nothing for a whole turn: an idle JVM is left alone.
+ * A thread woken in the pause blocks at the safepoint and has to be woken again. So if nobody waits for the results
+ * of a collection (no window, no unloaded class), the pump handles collections in batches, by its own timer, and is
+ * woken only by the first one after a whole period without any: an idle JVM stays idle.
  *
- * Freed objects are reported by JVMTI in the pause up to JDK 15. Later it reports them on the Service Thread, and whoever
- * sets the mode of OBJECT_FREE, and the thread that ends the JVM, wait for that without letting a safepoint begin: the JVM
- * then stands still for good when that thread is stopped at one (docs/jvmti-waits.md). There the event stays off, and
- * after a collection the pump looks which weak references were cleared.
+ * Up to JDK 15 JVMTI reports freed objects in the pause. Later it reports them on the Service Thread; the thread that
+ * enables OBJECT_FREE and the thread that ends the JVM wait for that without allowing a safepoint, so the JVM hangs
+ * if the Service Thread is stopped at one (docs/jvmti-waits.md). There the event stays off, and after a collection
+ * the pump looks for weak references that were cleared.
  */
 #include <stdlib.h>
 
@@ -21,26 +21,26 @@
 
 enum {
 	PAUSES = 512,
-	BATCH_NS = 250000000, /* JS_GC_PAUSE comes so much later, at most */
-	AGAIN_NS = 20000000, /* what could not be told is tried again */
+	BATCH_NS = 250000000, /* the longest delay of JS_GC_PAUSE */
+	AGAIN_NS = 20000000, /* retry interval for what could not be sent */
 };
 
-#define RUN_LIMIT_NS 10000000000ull /* RunGC waits for others who have GC disabled */
-#define TURN_NS 1000000000ull /* and for another's window */
+#define RUN_LIMIT_NS 10000000000ull /* how long RunGC waits for others that have GC disabled */
+#define TURN_NS 1000000000ull /* and for another thread's window */
 
 static struct {
 	struct lock start_lock;
 	bool started;
 	_Atomic uint32_t wake; /* changes when the pump is woken */
-	_Atomic bool hurry; /* for something that does not wait for a batch */
-	_Atomic bool asleep; /* the pump waits without a limit */
-	_Atomic uint32_t collections; /* finished, by JVMTI */
-	_Atomic uint32_t delivered; /* of them */
+	_Atomic bool hurry; /* some work cannot wait for a batch */
+	_Atomic bool asleep; /* the pump waits without a timeout */
+	_Atomic uint32_t collections; /* finished, counted by JVMTI's callback */
+	_Atomic uint32_t delivered; /* how many the pump has handled */
 	_Atomic(struct object_id *) freed; /* pushed by on_object_free */
-	_Atomic bool release; /* all ids */
-	/* The pump's. */
-	bool again; /* something could not be told */
-	/* Of the thread that collects; the pump reads behind `collections`. */
+	_Atomic bool release; /* all ids are to be released */
+	/* Only used by the pump. */
+	bool again; /* something could not be sent */
+	/* Written by the collecting thread; the pump reads it after `collections`. */
 	_Atomic int64_t pause_begin;
 	struct {
 		_Atomic int64_t begin, end;
@@ -104,7 +104,7 @@ void JNICALL on_object_free(jvmtiEnv *ti, jlong tag)
 	id->next = atomic_load(&gc.freed);
 	while (!atomic_compare_exchange_weak(&gc.freed, &id->next, id))
 		;
-	pump_tell(class); /* before others take its place */
+	pump_tell(class); /* unloads are urgent: other classes may be loaded in their place */
 }
 
 static jlong call_long(JNIEnv *env, jobject runtime, jclass klass, const char *name)
@@ -119,7 +119,7 @@ static jlong call_long(JNIEnv *env, jobject runtime, jclass klass, const char *n
 	return v;
 }
 
-/* As java.lang.Runtime says, a little later than the collection. Objects are not counted. */
+/* From java.lang.Runtime, slightly later than the collection. Objects are not counted. */
 static void heap_sizes(JNIEnv *env, JVMPI_Event *e)
 {
 	jclass klass = (*env)->FindClass(env, "java/lang/Runtime");
@@ -140,8 +140,8 @@ static bool is_ending(void)
 }
 
 /*
- * false: GC is disabled, or the JVM ends. The gate is shut behind GC_START, and what was under way then may wait for a lock
- * that its handler took: what was freed is left for the next window.
+ * false: GC is disabled, or the JVM is ending. The gate is shut only after GC_START; events in progress then may wait
+ * for a lock that its handler took: in that case freed objects are left for the next window.
  */
 static bool window_send(struct agent *a, struct thread *t, bool collected, bool frees)
 {
@@ -156,7 +156,7 @@ static bool window_send(struct agent *a, struct thread *t, bool collected, bool 
 		return false;
 	gate_shut(a, t);
 	if (frees && gate_quiet(a))
-		dead_frees_send(a, t); /* the pump sees what is left */
+		dead_frees_send(a, t); /* the pump checks for those left */
 	if (agent_wants(a, JVMPI_EVENT_GC_FINISH))
 		event_send(a, t, &finish, GC_MAY);
 	gate_open(a);
@@ -169,14 +169,14 @@ static void pauses_send(struct agent *a, struct thread *t, uint32_t from, uint32
 		JVMPI_Event e = {.event_type = JVMPI_EVENT_JS_GC_PAUSE};
 
 		if (to - from >= PAUSES)
-			continue; /* overwritten */
+			continue; /* overwritten in the ring */
 		e.u.js_gc_pause.begin = atomic_load(&gc.pauses[from % PAUSES].begin);
 		e.u.js_gc_pause.end = atomic_load(&gc.pauses[from % PAUSES].end);
 		event_send(a, t, &e, GC_MAY);
 	}
 }
 
-/* Collections up to `now`, and with `frees` what they freed; false: not now. In the agent's turn. */
+/* Reports collections up to `now`, and with `frees` freed objects; false: not possible now. In the agent's turn. */
 static bool collections_tell(struct agent *a, struct thread *t, uint32_t now, bool frees)
 {
 	uint32_t before = atomic_load(&a->collected);
@@ -201,7 +201,7 @@ static void agents_tell(struct thread *t, uint32_t now)
 			gc.again = true;
 			continue;
 		}
-		/* A caller of RunGC may have told it of more. */
+		/* A caller of RunGC may have reported later ones. */
 		told = atomic_load(&a->collected);
 		if ((int32_t)(now - told) > 0)
 			told = now;
@@ -227,7 +227,7 @@ static void pump_once(struct thread *t)
 	gc.again = false;
 	code_send(t);
 	if (gate_disabled(t)) {
-		gc.again = true; /* gc_enabled() wakes */
+		gc.again = true; /* gc_enabled() wakes the pump */
 		return;
 	}
 	dead_add(atomic_exchange(&gc.freed, NULL));
@@ -236,7 +236,7 @@ static void pump_once(struct thread *t)
 	release = atomic_exchange(&gc.release, false) && !events_want_ids();
 	if (release)
 		dead_add(ids_untag(t->env));
-	gc.again |= !dead_unloads_send(t); /* before OBJECT_FREE of the same id */
+	gc.again |= !dead_unloads_send(t); /* CLASS_UNLOAD comes before OBJECT_FREE of the same id */
 	agents_tell(t, now);
 	gc.again |= !dead_free(t);
 	if (release)
@@ -250,7 +250,7 @@ static bool pump_has_work(void)
 	       atomic_load(&gc.collections) != atomic_load(&gc.delivered);
 }
 
-/* pump_tell() sees that it sleeps, or it sees what pump_tell() was called for. */
+/* Either pump_tell() sees that the pump sleeps, or the pump sees the work that pump_tell() announces. */
 static void pump_sleep(void)
 {
 	uint32_t now = atomic_load(&gc.wake);
@@ -278,7 +278,7 @@ static void pump_main(void *arg)
 			pump_sleep();
 			continue;
 		}
-		atomic_store(&gc.hurry, false); /* before the work is looked at */
+		atomic_store(&gc.hurry, false); /* before looking at the work */
 		if ((*t->env)->PushLocalFrame(t->env, 32)) {
 			(*t->env)->ExceptionClear(t->env);
 			continue;
@@ -292,7 +292,7 @@ bool gc_pump_start(void)
 {
 	bool ok;
 
-	/* Not held over thread_create(), which runs Java code and sends THREAD_START. */
+	/* Not held across thread_create(), which runs Java code and sends THREAD_START. */
 	lock_take(&gc.start_lock);
 	ok = gc.started;
 	gc.started = true;
@@ -327,7 +327,7 @@ void gc_enabled(void)
 		pump_hurry();
 }
 
-/* Somebody else tells the agent of a collection, and does not come to an end: he may be waiting for what t holds. */
+/* Another thread is reporting a collection and does not finish: it may be waiting for something that t holds. */
 static void run_tell_inside(struct agent *a, struct thread *t)
 {
 	JVMPI_Event start = {.event_type = JVMPI_EVENT_GC_START}, finish = {.event_type = JVMPI_EVENT_GC_FINISH};
@@ -339,7 +339,7 @@ static void run_tell_inside(struct agent *a, struct thread *t)
 		event_send(a, t, &finish, GC_MAY);
 }
 
-/* Before the collection, or the pump is quicker. */
+/* Taken before the collection; otherwise the pump would be faster. */
 static bool run_turn(struct agent *a, struct thread *t)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + TURN_NS;
@@ -350,7 +350,7 @@ static bool run_turn(struct agent *a, struct thread *t)
 	return true;
 }
 
-/* Waits for other threads that have GC disabled. */
+/* Waits while other threads have GC disabled. */
 static void run_tell(struct agent *a, struct thread *t)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + RUN_LIMIT_NS;
@@ -380,7 +380,7 @@ uint32_t gc_collections(void)
 	return atomic_load(&gc.collections);
 }
 
-/* Its GC_START and GC_FINISH come before this returns. With GC disabled by the caller: none. */
+/* GC_START and GC_FINISH are sent before this returns. Does nothing if the caller has GC disabled. */
 void gc_run(struct agent *a)
 {
 	struct thread *t = thread_current();

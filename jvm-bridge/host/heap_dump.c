@@ -1,9 +1,9 @@
 /*
- * HEAP_DUMP: one FollowReferences from the roots, in a pause. Each object gets its record when it is met for the first time;
- * what it refers to is filled in as it is told. Roots are written in front of the objects.
+ * HEAP_DUMP: one FollowReferences from the roots, in a pause. Each object gets its record when it is first reached;
+ * its references are filled in as they are reported. Roots are written before the objects.
  *
- * An object that has no id gets one by its tag alone, for no reference can be made in the pause. Such ids are good until the
- * agent's handler has returned (id.h); those that it asks about meanwhile stay.
+ * No reference can be created in the pause, so an object without an id gets one by its tag alone. Such ids are valid
+ * until the agent's handler returns (id.h); those it asks about meanwhile stay.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct walk {
 	struct layouts layouts;
 	struct dump_space space;
 	jint level;
-	bool full; /* a limit was passed */
+	bool full; /* a limit was exceeded */
 	const struct object_id *class_class; /* java.lang.Class */
 	struct root_thread *threads; /* sorted by id */
 	size_t n_threads, cap_threads;
@@ -37,7 +37,7 @@ void dump_limit_set(unsigned megabytes)
 	limit_mb = megabytes;
 }
 
-/* What is not dumped has an address, too: it was seen. */
+/* Marks objects that were reached but are not dumped. */
 static char not_dumped;
 
 static char *record_of(struct object_id *id)
@@ -91,7 +91,7 @@ static char *class_mirror_record(struct walk *w, const struct object_id *id)
 	return p;
 }
 
-/* NULL: the limit. */
+/* NULL: limit reached. */
 static char *record_new(struct walk *w, const struct object_id *id, const struct class_layout *c, jint length)
 {
 	char *p;
@@ -99,7 +99,7 @@ static char *record_new(struct walk *w, const struct object_id *id, const struct
 	if (c && c->id == w->class_class)
 		return class_mirror_record(w, id);
 	if (!c)
-		return &not_dumped; /* its class came when the classes had been listed */
+		return &not_dumped; /* its class was loaded after the classes had been listed */
 	if (length >= 0)
 		return array_record(w, id, c, length);
 	if (!w->level)
@@ -135,7 +135,7 @@ static bool root_simple(struct walk *w, unsigned kind, const struct object_id *i
 	return p;
 }
 
-/* JVMTI does not tell the reference itself. */
+/* JVMTI does not report the JNI reference itself. */
 static bool root_global(struct walk *w, const struct object_id *id)
 {
 	char *p = dump_before(&w->space, 17);
@@ -180,7 +180,7 @@ static bool root_write(struct walk *w, jvmtiHeapReferenceKind kind, const jvmtiH
 	}
 }
 
-/* A reference of a class to what is no field of it. */
+/* A reference from a class to something that is not one of its fields. */
 static void class_refer(char *record, jvmtiHeapReferenceKind kind, const struct object_id *to)
 {
 	if (kind == JVMTI_HEAP_REFERENCE_CLASS_LOADER)
@@ -259,7 +259,7 @@ static jint JNICALL on_primitive(jvmtiHeapReferenceKind kind, const jvmtiHeapRef
 	if (!record || !c)
 		return JVMTI_VISIT_OBJECTS;
 	f = is_static ? layout_static(c, info->field.index) : layout_field(c, info->field.index, &at);
-	/* A class's own record has no room for what its object of java.lang.Class has. */
+	/* A class's record has no room for the instance fields of its java.lang.Class object. */
 	if (!f || f->type != (char)type || (!is_static && c->id == w->class_class))
 		return JVMTI_VISIT_OBJECTS;
 	put_value(is_static ? class_statics(record, c) + f->at : record + INSTANCE_AT_VALUES + at, f->type, value);
@@ -286,8 +286,8 @@ static jint JNICALL on_elements(jlong class_tag, jlong size, jlong *tag, jint n,
 }
 
 /*
- * There are objects of classes that are not linked yet: from the archive of the JDK (CDS). JVMTI knows the fields of linked
- * classes only; looking for them links the class, and does not initialize it.
+ * The JDK's archive (CDS) has objects of classes that are not yet linked. JVMTI knows the fields of linked classes
+ * only; getDeclaredFields0 links the class without initializing it.
  */
 static void class_link(JNIEnv *env, jmethodID fields, jclass klass)
 {
@@ -308,7 +308,7 @@ static void class_link(JNIEnv *env, jmethodID fields, jclass klass)
 	(*env)->DeleteLocalRef(env, list);
 }
 
-/* NULL: this JDK has no such method. */
+/* NULL: this JDK does not have the method. */
 static jmethodID fields_method(JNIEnv *env)
 {
 	jclass klass = (*env)->FindClass(env, "java/lang/Class");
@@ -321,7 +321,7 @@ static jmethodID fields_method(JNIEnv *env)
 	return m;
 }
 
-/* Every class that a record names has been told by CLASS_LOAD, if the agent wants that. */
+/* Every class that a record refers to is reported by CLASS_LOAD, if the agent wants that. */
 static bool classes_add(struct walk *w, struct agent *a, JNIEnv *env)
 {
 	jmethodID fields = fields_method(env);
@@ -388,14 +388,14 @@ static bool heap_walk(struct walk *w)
 		callbacks.primitive_field_callback = w->level == JVMPI_DUMP_LEVEL_2 ? on_primitive : NULL;
 		callbacks.array_primitive_value_callback = w->level == JVMPI_DUMP_LEVEL_2 ? on_elements : NULL;
 	}
-	/* Nobody else gives an object an id meanwhile. */
+	/* No other thread gives an object an id meanwhile. */
 	steady_take(w->layouts.t);
 	r = (*the_bridge.ti)->FollowReferences(the_bridge.ti, 0, NULL, NULL, &callbacks, w);
 	steady_drop();
 	return !r && !w->full;
 }
 
-/* As much as there is: half of the memory that the machine has left, at most. */
+/* dump_limit, but at most half of the machine's available memory. */
 static size_t limit_bytes(void)
 {
 	static const char name[] = "MemAvailable:";
@@ -410,7 +410,7 @@ static size_t limit_bytes(void)
 			continue;
 		for (const char *c = line; *c; c++)
 			left = *c >= '0' && *c <= '9' ? left * 10 + (size_t)(*c - '0') : left;
-		limit = left * 512 < limit ? left * 512 : limit; /* kB, halved */
+		limit = left * 512 < limit ? left * 512 : limit; /* kB, half of it */
 	}
 	if (f)
 		fclose(f);
@@ -439,7 +439,7 @@ static jint dump_make(struct agent *a, struct thread *t, JNIEnv *env, struct wal
 
 	if (!class_class_find(w, env) || !classes_add(w, a, env) || !threads_add(w))
 		return JVMPI_FAIL;
-	/* The ids take about as much as the records of small objects. */
+	/* Ids take about as much memory as the records of small objects. */
 	if (!dump_space_open(&w->space, limit / 2) || !ids_by_tag_begin(limit / 2)) {
 		bridge_say("HEAP_DUMP: cannot get %zu MB of memory", limit >> 20);
 		return JVMPI_FAIL;
@@ -463,7 +463,7 @@ jint heap_dump_request(struct agent *a, struct thread *t, JNIEnv *env, const JVM
 	if (level < JVMPI_DUMP_LEVEL_0 || level > JVMPI_DUMP_LEVEL_2 || !ids_init(env) || atomic_exchange(&busy, true))
 		return JVMPI_FAIL;
 	w.layouts = (struct layouts){.primitives = level == JVMPI_DUMP_LEVEL_2, .t = t, .env = env};
-	/* What a record names is told as gone when the agent has read it. */
+	/* Objects in the dump are not reported as freed before the agent has read it. */
 	gc_disable(a);
 	pending = bridge_exception_take(env);
 	if (!(*env)->PushLocalFrame(env, 16)) {

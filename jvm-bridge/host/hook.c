@@ -5,8 +5,9 @@
 #include "jvm-bridge/host/thread.h"
 
 /*
- * What the agent's handler gets from malloc_f. The JVM takes over what the agent hands back and frees it as JVMTI's memory:
- * that is what malloc_f gives. An agent may hand back memory of its own, which is copied, and the rest is freed.
+ * Memory that the agent's handler got from malloc_f. The JVM takes over the class file that the agent returns and
+ * frees it as JVMTI memory, so that is what malloc_f allocates. If an agent returns other memory, it is copied. The
+ * rest is freed.
  */
 struct hook_memory {
 	unsigned char **at;
@@ -30,7 +31,7 @@ static bool memory_note(struct hook_memory *m, unsigned char *p)
 	return true;
 }
 
-/* It has no context: the thread's hook is the one that runs. Elsewhere nobody would free it. */
+/* malloc_f has no context: it serves the hook running on this thread. Elsewhere nobody would free the memory. */
 static void *hook_malloc(unsigned size)
 {
 	struct thread *t = thread_current();
@@ -53,7 +54,7 @@ static bool is_of(const struct hook_memory *m, const unsigned char *p)
 	return false;
 }
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 static unsigned char *copied(const unsigned char *p, jint size)
 {
 	unsigned char *copy = NULL;
@@ -63,7 +64,7 @@ static unsigned char *copied(const unsigned char *p, jint size)
 	return memcpy(copy, p, (size_t)size);
 }
 
-/* All but the one; it is JVMTI's then. */
+/* Frees all but `but`, which now belongs to JVMTI. */
 static void memory_done(struct hook_memory *m, const unsigned char *but)
 {
 	for (size_t i = 0; i < m->n; i++)
@@ -72,7 +73,7 @@ static void memory_done(struct hook_memory *m, const unsigned char *but)
 	free(m->at);
 }
 
-/* The handler of one agent. *data: what the one before has made of it, which is freed when this one makes something else. */
+/* Calls one agent's handler. *data: the previous agent's class file, or NULL; freed if this one returns another. */
 static void hook_send(struct agent *a, struct thread *t, const unsigned char *given, unsigned char **data, jint *size)
 {
 	JVMPI_Event e = {.event_type = JVMPI_EVENT_CLASS_LOAD_HOOK};

@@ -3,7 +3,7 @@
 
 #include "jvm-bridge/host/bridge.h"
 
-/* CLASS_LOAD_HOOK: of classes that are loaded while it is enabled; not of what other agents redefine. */
+/* CLASS_LOAD_HOOK: for classes loaded while it is enabled, not for classes that other agents redefine. */
 void JNICALL on_class_file(jvmtiEnv *ti, JNIEnv *env, jclass redefined, jobject loader, const char *name,
 			   jobject domain, jint size, const unsigned char *data, jint *new_size,
 			   unsigned char **new_data);

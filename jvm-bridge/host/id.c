@@ -6,9 +6,9 @@
 
 static struct {
 	_Atomic bool ready; /* objects can be tagged */
-	_Atomic bool reported; /* by OBJECT_FREE, when they are freed */
+	_Atomic bool reported; /* OBJECT_FREE reports when they are freed */
 	_Atomic uint32_t in_use;
-	_Atomic uint32_t by_tag; /* odd while there are some that have a tag only */
+	_Atomic uint32_t by_tag; /* odd while some objects have only a tag */
 	size_t by_tag_left;
 } ids;
 
@@ -17,7 +17,7 @@ struct object_id *id_from_tag(jlong tag)
 	return (struct object_id *)(uintptr_t)tag;
 }
 
-/* JDK 16 is where OBJECT_FREE left the pause; see gc.c. */
+/* Since JDK 16 OBJECT_FREE is sent outside the pause; see gc.c. */
 static bool is_reported_in_pause(void)
 {
 	jint version = 0;
@@ -80,7 +80,7 @@ static void untag_one(struct object_id *id, void *arg)
 	(*f->env)->DeleteLocalRef(f->env, object);
 }
 
-/* Whoever got an id just before counts as its user, or is about to: by then it is nobody else's yet. */
+/* A thread that has just got an id counts as its user, or is about to: until then no other object has it. */
 struct object_id *ids_untag(JNIEnv *env)
 {
 	struct finding f = {env, NULL};
@@ -138,7 +138,7 @@ static struct object_id *id_new(JNIEnv *env, jobject object, enum id_kind kind)
 	return id;
 }
 
-/* JNI would need a reference to java.lang.Class, and may leave an exception. */
+/* JNI would need a reference to java.lang.Class, and might leave an exception. */
 static bool is_class(jobject object)
 {
 	jint status;
@@ -146,7 +146,7 @@ static bool is_class(jobject object)
 	return !(*the_bridge.ti)->GetClassStatus(the_bridge.ti, object, &status);
 }
 
-/* One that stays; NULL: it has none, or that may go. */
+/* An id that stays; NULL: none, or it may be removed. */
 static struct object_id *id_settled(jobject object)
 {
 	uint32_t seen = atomic_load(&ids.by_tag);
@@ -155,7 +155,7 @@ static struct object_id *id_settled(jobject object)
 	return !(seen & 1) && atomic_load(&ids.by_tag) == seen ? id : NULL;
 }
 
-/* Below the steady lock. */
+/* With the steady lock held. */
 static bool id_keep(JNIEnv *env, struct object_id *id, jobject object)
 {
 	jweak ref = atomic_load(&id->by_tag) ? ref_weak_new(env, object) : NULL;
@@ -184,7 +184,7 @@ struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_k
 	if (id)
 		return id;
 	pending = bridge_exception_take(env);
-	steady_take(t); /* or two threads tag it */
+	steady_take(t); /* otherwise two threads might tag it */
 	id = id_known(object);
 	if (!id) {
 		id = id_new(env, object, kind);
@@ -206,7 +206,7 @@ struct object_id *id_of_object(struct thread *t, JNIEnv *env, jobject object)
 	return id ? id : id_of(t, env, object, object && is_class(object) ? ID_CLASS : ID_OBJECT);
 }
 
-/* Of an id that has a tag only: JVMTI looks at all tags. */
+/* For an id that is only a tag: JVMTI searches all tags. */
 static void id_find(JNIEnv *env, struct object_id *id)
 {
 	jlong tag = (jlong)(uintptr_t)id;

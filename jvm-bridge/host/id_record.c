@@ -7,14 +7,14 @@ enum { CHUNK_SHIFT = 18, CHUNK = 1 << CHUNK_SHIFT, CHUNKS_MAX = 8192 };
 #define ID_TRIMMED 0x7472696d6d656421ull
 #define ID_PER_CHUNK (CHUNK / sizeof(struct object_id))
 
-/* Ids are checked without the lock: n is published behind its chunk, and a chunk is never unmapped. */
+/* Ids are checked without the lock: n is published after its chunk, and a chunk is never unmapped. */
 static struct {
 	struct lock lock;
 	struct object_id *_Atomic chunks[CHUNKS_MAX];
 	_Atomic unsigned n;
 	_Atomic uint16_t by_address[CHUNKS_MAX]; /* 1 + the chunk that begins in this part of the first 2 GB; 0: none */
-	unsigned current, used; /* the chunk that records are taken of, and how many were */
-	unsigned spare[CHUNKS_MAX], n_spare; /* chunks that have no id */
+	unsigned current, used; /* the chunk that records are taken from, and how many were taken */
+	unsigned spare[CHUNKS_MAX], n_spare; /* chunks without ids */
 	bool is_spare[CHUNKS_MAX];
 	struct object_id *free;
 } records;
@@ -26,7 +26,7 @@ static void *pages(void *hint, size_t size, int flags)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* MAP_32BIT looks from 1 GB on only, where ZGC may have its heap; then any free place below 2 GB. */
+/* MAP_32BIT only searches from 1 GB up, where ZGC may have its heap; so try any free place below 2 GB next. */
 void *low_alloc(size_t size)
 {
 	const uintptr_t step = 1 << 24, end = (uintptr_t)1 << 31;
@@ -120,7 +120,7 @@ static bool chunk_is_empty(const struct object_id *chunk)
 	return true;
 }
 
-/* Those of the list that are marked leave it. */
+/* Removes marked records from the list. */
 static void free_list_sift(void)
 {
 	struct object_id **at = &records.free;
@@ -147,7 +147,7 @@ static void trim_locked(void)
 		records.is_spare[i] = true;
 	}
 	free_list_sift();
-	/* Reads as zeroes from here on. */
+	/* They read as zeroes from now on. */
 	for (unsigned i = first; i < records.n_spare; i++)
 		madvise(atomic_load(&records.chunks[records.spare[i]]), CHUNK, MADV_DONTNEED);
 }
@@ -169,7 +169,7 @@ static struct object_id *id_in_chunk(unsigned i, uintptr_t p)
 	return id;
 }
 
-/* A chunk begins in the same part of the address space, or in the one before. */
+/* A record's chunk begins in the same part of the address space, or in the one before. */
 static struct object_id *id_by_address(uintptr_t p)
 {
 	struct object_id *id = NULL;

@@ -64,7 +64,7 @@ static char type_of_field(jclass klass, jfieldID field)
 	return type;
 }
 
-/* The last declared first, as in CLASS_LOAD. */
+/* Last declared first, as in CLASS_LOAD. */
 static bool fields_place(struct layouts *l, struct class_layout *c, jclass klass)
 {
 	jvmtiEnv *ti = the_bridge.ti;
@@ -91,7 +91,7 @@ static bool fields_place(struct layouts *l, struct class_layout *c, jclass klass
 	return c->fields;
 }
 
-/* The reference goes. */
+/* Deletes the reference. */
 static struct class_layout *inherited(struct layouts *l, jclass klass)
 {
 	struct class_layout *c = layout_add(l, klass);
@@ -135,7 +135,7 @@ static bool interfaces_add(struct layouts *l, struct class_layout *c, jclass kla
 	return ok;
 }
 
-/* Each interface counts once, however often it is inherited; `mark` says which were. */
+/* Each interface counts once, however often it is inherited; `mark` marks those counted. */
 static jint interface_fields(const struct layouts *l, struct class_layout *c, jint mark)
 {
 	jint n = 0;

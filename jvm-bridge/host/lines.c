@@ -20,7 +20,7 @@ void lines_done(struct lines *l)
 	*l = (struct lines){NULL, -1};
 }
 
-/* Tables need not be sorted: the entry that starts last before or at the bci. */
+/* Tables need not be sorted: takes the entry with the highest start at or before the bci. */
 jint lines_find(const struct lines *l, jlong bci)
 {
 	jint line = -1;

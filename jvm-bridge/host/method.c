@@ -1,6 +1,7 @@
 /*
- * METHOD_ENTRY, METHOD_ENTRY2, METHOD_EXIT by JVMTI's own events: exact for native methods and exceptions, and all code
- * is interpreted while one of them is enabled. What runs inside an agent's handler is not told: it would call the handler again.
+ * METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT by JVMTI's own events: exact for native methods and exceptions, but all
+ * code is interpreted while one of them is enabled. Calls inside an agent's handler are not reported, because that
+ * would call the handler again.
  */
 #include "jvm-bridge/host/method.h"
 
@@ -14,7 +15,7 @@ static struct thread *teller(void)
 	return !t || t->inside || t->system || atomic_load(&the_bridge.dead) ? NULL : t;
 }
 
-/* The object whose method runs in the innermost frame. NULL: a static method. */
+/* The receiver of the innermost frame's method. NULL: a static method. */
 static jobjectID receiver(struct thread *t, JNIEnv *env)
 {
 	struct object_id *id;

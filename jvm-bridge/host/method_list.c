@@ -10,12 +10,12 @@ enum { METHODS_MAX = 65535, BATCH = 512 };
 
 struct list {
 	uint64_t n;
-	uint64_t *methods, *ids; /* as many */
-	uint64_t *at; /* where to read next */
+	uint64_t *methods, *ids; /* n entries each */
+	uint64_t *at; /* addresses for the next read */
 	uint16_t *numbers;
 };
 
-/* n pieces of `size` bytes, one behind the other. */
+/* Reads n pieces of `size` bytes into consecutive memory. */
 static bool pieces_read(const uint64_t *at, uint64_t n, size_t size, void *ret)
 {
 	char *out = ret;
@@ -52,7 +52,7 @@ static bool array_open(const struct method_layout *l, uint64_t klass, uint64_t *
 	return true;
 }
 
-/* Each method's number, and by it its jmethodID, or 0. */
+/* Reads each method's number and, by that, its jmethodID, or 0. */
 static bool ids_read(const struct method_layout *l, uint64_t klass, struct list *m)
 {
 	uint64_t ids, n_ids;
@@ -67,7 +67,7 @@ static bool ids_read(const struct method_layout *l, uint64_t klass, struct list 
 		return false;
 	if (!word_read(klass + l->ids, &ids) || !ids || !word_read(ids, &n_ids))
 		return false;
-	/* The first word is how many there are: what has none reads that, and is blotted out. */
+	/* The first word is the number of ids: for a method without one, that is read, then overwritten with 0. */
 	for (uint64_t i = 0; i < m->n; i++)
 		m->at[i] = m->numbers[i] < n_ids ? ids + 8 * ((uint64_t)m->numbers[i] + 1) : ids;
 	if (!pieces_read(m->at, m->n, 8, m->ids))
@@ -78,7 +78,7 @@ static bool ids_read(const struct method_layout *l, uint64_t klass, struct list 
 	return true;
 }
 
-/* In the order that JVMTI tells methods in, which is the class's: each is looked for behind the one before. */
+/* JVMTI lists methods in the class's order: each search starts after the previous match. */
 static bool methods_match(const struct list *m, JVMPI_JS_Addresses *a)
 {
 	uint64_t next = 0;

@@ -6,7 +6,7 @@
 
 #include "jvm-bridge/jvmpi/jvmpi.h"
 
-/* Offsets of fields, by the JVM's tables. */
+/* Offsets of fields, from the JVM's exported tables. */
 struct method_layout {
 	uint64_t methods, ids; /* in InstanceKlass: Array<Method*> *, jmethodID * */
 	uint64_t array_length, array_data;
@@ -15,9 +15,10 @@ struct method_layout {
 };
 
 /*
- * The Method * of each method of `a`, all of the class whose InstanceKlass is at `klass`, into a->addresses. Another thread
- * may redefine the class meanwhile, which frees what is read here: the kernel reads it, and does not mind what is not there.
- * false: it cannot be read, or does not fit together; a->addresses is undefined then.
+ * Finds the Method * of each method of `a` and stores it in a->addresses; all methods belong to the class whose
+ * InstanceKlass is at `klass`. Another thread may redefine the class meanwhile, which frees what is read here; so the
+ * kernel does the reading (an unmapped address is an error, not a fault). false: it cannot be read or is
+ * inconsistent; a->addresses is then undefined.
  */
 bool method_list_find(const struct method_layout *l, uint64_t klass, JVMPI_JS_Addresses *a);
 

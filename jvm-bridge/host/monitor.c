@@ -1,6 +1,6 @@
 /*
- * Raw monitors. Not JVMTI's: those answer a stranger's exit with an error, end a wait on interrupt, and
- * cannot be listed. Who waits here is in native state.
+ * Raw monitors. Not JVMTI's: those return an error if a thread exits a monitor it does not own, end a wait on
+ * interrupt, and cannot be listed. Threads waiting here are in native state.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,15 +15,15 @@ enum { MONITORS_CHUNK = 1 << 16 };
 
 struct _JVMPI_RawMonitor {
 	uint64_t magic; /* 0: destroyed */
-	_Atomic uint32_t life; /* counts Destroy: the record is used again */
+	_Atomic uint32_t life; /* incremented by Destroy, because the record is reused */
 	struct lock lock;
 	_Atomic uintptr_t owner; /* pthread_self(); 0: nobody */
 	_Atomic(JNIEnv *) owner_env;
-	_Atomic uint32_t depth; /* of the owner */
-	_Atomic uint32_t notified; /* counts NotifyAll */
-	_Atomic uint32_t entering; /* threads that have told so */
+	_Atomic uint32_t depth; /* the owner's */
+	_Atomic uint32_t notified; /* incremented by NotifyAll */
+	_Atomic uint32_t entering; /* threads that have reported contention */
 	char *name;
-	struct _JVMPI_RawMonitor *next; /* of all, free ones too */
+	struct _JVMPI_RawMonitor *next; /* in the list of all, including free ones */
 };
 
 static struct {
@@ -43,7 +43,7 @@ static bool mine(JVMPI_RawMonitor m)
 	return valid(m) && atomic_load(&m->owner) == (uintptr_t)pthread_self();
 }
 
-/* Destroyed by another thread while this one had it. */
+/* Destroyed by another thread while the caller owned it. */
 static bool left_to_me(JVMPI_RawMonitor m)
 {
 	for (JVMPI_RawMonitor one = atomic_load(&monitors.all); one; one = one->next)
@@ -56,7 +56,7 @@ static JVMPI_RawMonitor record_new_locked(void)
 {
 	JVMPI_RawMonitor m;
 
-	/* One whose owner has not let go of it yet stays his. */
+	/* A destroyed monitor that is still owned is not reused. */
 	for (m = atomic_load(&monitors.all); m; m = m->next)
 		if (!m->magic && lock_try(&m->lock)) {
 			lock_drop(&m->lock);
@@ -94,7 +94,7 @@ JVMPI_RawMonitor monitor_create(char *name)
 	return m;
 }
 
-/* Who asks tells of this one; the name is copied, for another thread may destroy it. An agent's own begin with '_'. */
+/* The thread that reports. The name is copied: another thread may destroy it. Agents' own names begin with '_'. */
 static struct thread *teller(JVMPI_RawMonitor m, jint type, char *name, size_t size)
 {
 	struct thread *t = anybody_wants(type) ? thread_find(bridge_env()) : NULL;
@@ -133,9 +133,9 @@ static bool anybody_tells(void)
 }
 
 /*
- * Native code of a suspended thread runs on. One that got a monitor so would stop at its next call into the JVM
- * with the monitor in hand, which the thread that should resume it may need: it gives it back and waits.
- * false: that monitor was destroyed meanwhile, and nobody has it.
+ * Native code of a suspended thread continues to run. If it got a monitor, it would stop at its next call into the
+ * JVM while owning the monitor, which its resumer may need: so it gives the monitor back and waits. false: the
+ * monitor was destroyed meanwhile and is not owned.
  */
 static bool monitor_get(JVMPI_RawMonitor m, uint32_t life)
 {
@@ -161,19 +161,19 @@ static bool monitor_get(JVMPI_RawMonitor m, uint32_t life)
 	return true;
 }
 
-/* Another thread owns it, and somebody wants to hear of that. */
+/* Another thread owns it, and somebody wants contention events. */
 static bool contended_get(JVMPI_RawMonitor m, uint32_t life)
 {
 	bool got;
 
-	/* Before it tells: whoever knows of it finds the owner's exit told, too. */
+	/* Before the report: once it is known, the owner's exit must be reported as well. */
 	atomic_fetch_add(&m->entering, 1);
 	tell(m, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER);
 	got = monitor_get(m, life);
 	atomic_fetch_sub(&m->entering, 1);
 	if (!got)
 		return false;
-	m->depth++; /* its handler may enter it, and exit */
+	m->depth++; /* the handler may enter and exit it */
 	tell(m, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED);
 	return true;
 }
@@ -215,7 +215,7 @@ static uint64_t now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* 0: for ever. By a stranger: returns at once. */
+/* 0: no limit. Returns at once if the caller does not own it. */
 void monitor_wait(JVMPI_RawMonitor m, jlong ms)
 {
 	struct thread *t = thread_find(bridge_env());
@@ -259,8 +259,8 @@ void monitor_notify_all(JVMPI_RawMonitor m)
 }
 
 /*
- * Exits it first, and who waits for it goes on without; its record is used again by the next one. Another owner keeps the
- * record until he exits.
+ * If the caller owns it, it is exited, and waiting threads return without it; the record is reused. If another thread
+ * owns it, the record is not reused until that thread exits it.
  */
 void monitor_destroy(JVMPI_RawMonitor m)
 {

@@ -1,6 +1,6 @@
 /*
- * MONITOR_DUMP: the monitors that somebody owns, wants or waits in. All other threads are suspended while they are looked at, if
- * that can be had, and run again when the agent gets the event.
+ * MONITOR_DUMP: the monitors that a thread owns, enters or waits in. All other threads are suspended, if possible,
+ * while the monitors are examined, and resumed before the agent gets the event.
  */
 #include "jvm-bridge/host/monitor_dump.h"
 
@@ -55,7 +55,7 @@ static void all_stop(struct stopped *s)
 	thread_suspend_list(s->n, s->envs, s->results);
 }
 
-/* Those that the agent had suspended itself stay so. */
+/* Threads that the agent had suspended itself stay suspended. */
 static void all_go(struct stopped *s)
 {
 	for (jint i = 0; i < s->n; i++)
@@ -110,7 +110,7 @@ static bool is_among(struct monitors *m, jobject one, const jthread *list, jint 
 	return false;
 }
 
-/* JDK 8 to 22 count those that wait to be notified as waiting to enter, too. */
+/* JDK 8 to 22 count threads that wait to be notified also as waiting to enter. */
 static void waiters_write(struct monitors *m, const jvmtiMonitorUsage *u)
 {
 	jint n = 0, waits = 0;
@@ -161,7 +161,7 @@ static void java_write(struct monitors *m, jobject object)
 	usage_done(m, &u);
 }
 
-/* On JDK 25 JVMTI does not tell in which monitor a thread waits: its frame of Object.wait() does. */
+/* JDK 25's JVMTI does not tell which monitor a thread waits in; its Object.wait() frame does. */
 static jobject waited_in(jthread thread, jint state)
 {
 	jobject object = NULL;
@@ -224,7 +224,7 @@ static void raw_threads_write(struct monitors *m, JVMPI_RawMonitor monitor, bool
 	threads_write(m, envs, s.n);
 }
 
-/* The names stay in `list`. */
+/* The record points to the names in `list`. */
 static void raw_write(struct monitors *m, struct raw_monitor *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

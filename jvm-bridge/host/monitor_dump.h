@@ -3,7 +3,7 @@
 
 #include "jvm-bridge/host/bridge.h"
 
-/* NOT_AVAILABLE: nobody asked for what it takes when the JVM was started (support.h). */
+/* NOT_AVAILABLE: the capabilities that it needs were not requested when the JVM was started (support.h). */
 jint monitor_dump_request(struct agent *a, struct thread *t, JNIEnv *env);
 
 #endif

@@ -1,4 +1,4 @@
-/* OBJECT_DUMP: the record of one object, read by JNI. */
+/* OBJECT_DUMP: the record of one object, read with JNI. */
 #include <stdlib.h>
 
 #include "jvm-bridge/host/alloc.h"
@@ -71,7 +71,7 @@ static bool instance_dump(struct one *o, jobject object, struct object_id *id, c
 	return true;
 }
 
-/* Signers and the protection domain are left out: JNI has no way to them. */
+/* Signers and the protection domain are left out: JNI cannot read them. */
 static bool class_dump(struct one *o, jclass klass, const struct class_layout *c)
 {
 	jobject loader = NULL;

@@ -30,7 +30,7 @@ static int agent_set(struct options *o, char *value, char *why, size_t size)
 	return value_set(&o->agent, value, "agent", why, size);
 }
 
-/* jcmd takes what is behind the first '=' of an argument for the value of an option of its own: "key:value" is as good. */
+/* jcmd takes what follows an argument's first '=' as the value of an option of its own; hence also "key:value". */
 static char *value_of(char *item, const char *key)
 {
 	size_t n = strlen(key);
@@ -40,7 +40,7 @@ static char *value_of(char *item, const char *key)
 
 enum { DUMP_MAX_MB = 1 << 20 };
 
-/* Not strtoul(): what it is called differs between versions of glibc. */
+/* Not strtoul(): its symbol differs between glibc versions. */
 static bool megabytes(const char *value, unsigned *ret)
 {
 	*ret = 0;

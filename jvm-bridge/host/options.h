@@ -8,20 +8,20 @@
  * Options of the library:
  *     [early,][quiet,][slashes,][has_run=clock|registers,][events=NAME[+NAME...],][dump_limit=MB,]
  *     [stream=PATH,][agent=NAME_OR_PATH[:OPTIONS]]
- * agent= takes the rest of the text, for its options may have commas. A colon is as good as each of these '='.
+ * agent= takes the rest of the text, because its options may contain commas. A colon may replace any of these '='.
  */
 struct options {
 	bool early, quiet, slashes;
 	bool registers; /* has_run=registers */
-	unsigned dump_limit; /* MB; 0: not said */
-	char *events; /* what will be enabled; NULL: not said */
+	unsigned dump_limit; /* MB; 0: not given */
+	char *events; /* events that will be enabled; NULL: not given */
 	char *stream; /* NULL: none */
 	char *agent; /* NULL: none */
 	char *agent_options; /* NULL: none given */
-	char *text; /* what the others point into */
+	char *text; /* backing store of the others */
 };
 
-/* -EINVAL, with what is wrong in `why`; -ENOMEM. `text` may be NULL. */
+/* -EINVAL, with the reason in `why`; -ENOMEM. `text` may be NULL. */
 int options_parse(const char *text, struct options *ret, char *why, size_t size);
 void options_done(struct options *o);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory of one event: pieces that die together. NULL: out of memory. */
+/* Memory of one event: pieces that are freed together. NULL: out of memory. */
 struct pool {
 	struct pool_chunk *head;
 };

@@ -5,7 +5,7 @@
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/thread.h"
 
-/* As it was before ours. Set once, and never freed: threads may be inside it. */
+/* The original table. Set once, and never freed: threads may be inside its functions. */
 static _Atomic(struct JNINativeInterface_ *) before;
 
 static const struct JNINativeInterface_ *functions(JNIEnv *env)
@@ -35,7 +35,7 @@ void ref_weak_delete(JNIEnv *env, jweak ref)
 	functions(env)->DeleteWeakGlobalRef(env, ref);
 }
 
-/* What an agent's handler does is not told: it would be called again. */
+/* References by an agent's handler are not reported, because that would call the handler again. */
 static struct thread *teller(JNIEnv *env, jint type)
 {
 	struct thread *t = anybody_wants(type) && !atomic_load(&the_bridge.dead) ? thread_current() : NULL;
@@ -60,7 +60,7 @@ static void alloc_tell(JNIEnv *env, jobject object, jobject ref, jint type)
 	bridge_exception_put(env, pending);
 }
 
-/* Before it is free, or another thread's new one might be told first. */
+/* Sent before freeing; otherwise another thread's new reference at that address might be reported first. */
 static void free_tell(JNIEnv *env, jobject ref, jint type)
 {
 	struct thread *t = ref ? teller(env, type) : NULL;
@@ -100,7 +100,7 @@ static void JNICALL delete_weak(JNIEnv *env, jweak ref)
 	ref_weak_delete(env, ref);
 }
 
-/* Ours stay once they are there: another agent may have put its own on top. Below the steady lock. */
+/* Never restored: another agent may have put its own table on top. With the steady lock held. */
 static bool table_replace(void)
 {
 	jvmtiEnv *ti = the_bridge.ti;
@@ -125,7 +125,7 @@ static bool table_replace(void)
 
 bool refs_prepare(void)
 {
-	static bool ok; /* below the steady lock */
+	static bool ok; /* guarded by the steady lock */
 
 	steady_take(thread_find(bridge_env()));
 	ok = ok || table_replace();

@@ -1,18 +1,18 @@
 /*
- * The registers of a thread at the stop where SuspendThread has it. The JVM keeps those of its last Java frame
- * (JavaFrameAnchor: pc, sp, fp); what the code had in the others was saved on the stack above that sp, by the
- * stub of the safepoint poll or by the interpreter. A checksum of both is the paper's. Not in it: native code
- * below that frame, which JVMTI's suspension does not stop.
+ * Registers of a thread at the point where SuspendThread stopped it. The JVM keeps those of the last Java frame
+ * (JavaFrameAnchor: pc, sp, fp); the others were saved on the stack above that sp, by the safepoint poll's stub or by
+ * the interpreter. The checksum over both is the paper's. Native code called from that frame is not covered: JVMTI's
+ * suspension does not stop it.
  */
 #include "jvm-bridge/host/thread.h"
 
-enum { STACK_BYTES = 8192 }; /* the poll's stub saves up to 3 kB, with AVX-512's; then come the frames */
+enum { STACK_BYTES = 8192 }; /* the poll's stub saves up to 3 kB, with AVX-512 registers; frames follow */
 
 static struct {
 	_Atomic bool ready;
-	uint64_t env; /* JNIEnv in JavaThread */
-	uint64_t anchor, sp, pc, fp; /* in JavaThread; in JavaFrameAnchor */
-	uint64_t base, size; /* of the stack, in JavaThread */
+	uint64_t env; /* offset of JNIEnv in JavaThread */
+	uint64_t anchor, sp, pc, fp; /* offsets in JavaThread; in JavaFrameAnchor */
+	uint64_t base, size; /* of the stack; offsets in JavaThread */
 } at;
 
 void registers_init(uint64_t env_distance)
@@ -46,7 +46,7 @@ uint64_t registers_sum(JNIEnv *env)
 	uint64_t thread = (uint64_t)(uintptr_t)env - at.env, anchor = thread + at.anchor;
 	uint64_t sp = jvm_word(anchor + at.sp), base = jvm_word(thread + at.base), sum = 1, end;
 
-	/* No Java frame: all of it is native. */
+	/* No Java frame: all native. */
 	if (!sp || sp % 8 || sp >= base || base - sp > jvm_word(thread + at.size))
 		return sum;
 	sum = add(add(add(sum, sp), jvm_word(anchor + at.pc)), jvm_word(anchor + at.fp));

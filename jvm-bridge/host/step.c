@@ -1,6 +1,6 @@
 /*
- * INSTRUCTION_START by JVMTI's SingleStep. What a branch will do is known when the thread is at its next instruction: the event
- * of an if or a switch is sent then, right before that of the instruction that it leads to.
+ * INSTRUCTION_START by JVMTI's SingleStep. The outcome of a branch is known when the thread reaches its next
+ * instruction: the event of an if or a switch is sent then, right before that of its target.
  */
 #include "jvm-bridge/host/step.h"
 
@@ -18,12 +18,12 @@ enum {
 	WIDE_IFNONNULL = 0xc7,
 };
 
-/* Of a thread: the code of the method that it runs, and the branch that it is at. */
+/* Per thread: the bytecode of the running method, and a branch to be reported. */
 struct steps {
 	jmethodID method;
-	unsigned char *code; /* of JVMTI */
+	unsigned char *code; /* JVMTI's memory */
 	jint size;
-	bool waits; /* `branch` is still to be told */
+	bool waits; /* `branch` has not been sent yet */
 	JVMPI_Event branch;
 };
 
@@ -55,13 +55,13 @@ static bool code_get(struct steps *s, jmethodID method)
 	return s->code;
 }
 
-/* The verifier has seen to it that the operands of a switch lie in the code. */
+/* The verifier has checked that a switch's operands are inside the code. */
 static const unsigned char *operands(const struct steps *s, jint at)
 {
 	return s->code + at + 4 - at % 4;
 }
 
-/* The lowest key that leads there; above the highest one: the default. */
+/* The lowest key with that target; above the highest key: the default. */
 static void tableswitch_fill(const struct steps *s, jint at, jint to, JVMPI_Event *e)
 {
 	const unsigned char *p = operands(s, at);

@@ -6,6 +6,6 @@
 struct steps;
 
 void JNICALL on_single_step(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method, jlocation location);
-void steps_done(struct steps *s); /* of a thread that ends; NULL is fine */
+void steps_done(struct steps *s); /* for an ending thread; NULL is allowed */
 
 #endif

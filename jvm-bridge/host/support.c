@@ -8,7 +8,7 @@
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/refs.h"
 
-/* Bits of jvmtiCapabilities, not its names: one binary serves JDKs whose structs differ. */
+/* Bits of jvmtiCapabilities, not names: one binary serves JDKs whose structs differ. */
 enum {
 	CAN_GET_BYTECODES = 3,
 	CAN_GET_OWNED_MONITORS = 5,
@@ -26,12 +26,12 @@ enum {
 };
 
 #define CAN(n) (1ull << (n))
-/* Given while the JVM is being started, and not later. */
+/* Only available while the JVM starts. */
 #define ONLOAD_ONLY                                                                                                    \
 	(CAN(CAN_GET_OWNED_MONITORS) | CAN(CAN_GET_CONTENDED_MONITOR) | CAN(CAN_ACCESS_LOCALS) |                       \
 	 CAN(CAN_SINGLE_STEP) | CAN(CAN_METHOD_ENTRY_EVENTS) | CAN(CAN_METHOD_EXIT_EVENTS))
 
-enum { NEEDS_IDS = 1, NEEDS_PUMP = 2, ON_REQUEST = 4 /* only: it cannot be enabled */ };
+enum { NEEDS_IDS = 1, NEEDS_PUMP = 2, ON_REQUEST = 4 /* only on request: it cannot be enabled */ };
 
 #define NAMED(name) #name, JVMPI_EVENT_##name
 
@@ -41,7 +41,7 @@ static const struct support {
 	uint64_t capabilities;
 	unsigned needs;
 	bool (*prepare)(void); /* NULL: nothing */
-	jvmtiEvent events[2]; /* of JVMTI, that make it; 0: none */
+	jvmtiEvent events[2]; /* JVMTI events that provide it; 0: none */
 	/* clang-format off */
 } supported[] = {
 	{NAMED(CLASS_LOAD), 0, NEEDS_IDS, NULL, {JVMTI_EVENT_CLASS_PREPARE}},
@@ -69,7 +69,7 @@ static const struct support {
 	{NAMED(JNI_WEAK_GLOBALREF_ALLOC), 0, NEEDS_IDS, refs_prepare, {0}},
 	{NAMED(JNI_WEAK_GLOBALREF_FREE), 0, 0, refs_prepare, {0}},
 	{NAMED(ARENA_NEW), 0, 0, NULL, {0}},
-	{NAMED(ARENA_DELETE), 0, 0, NULL, {0}}, /* the one that there is stays */
+	{NAMED(ARENA_DELETE), 0, 0, NULL, {0}}, /* the only arena is never deleted */
 	{NAMED(MONITOR_CONTENDED_ENTER), CAN(CAN_MONITOR_EVENTS), NEEDS_IDS, NULL, {JVMTI_EVENT_MONITOR_CONTENDED_ENTER}},
 	{NAMED(MONITOR_CONTENDED_ENTERED), CAN(CAN_MONITOR_EVENTS), NEEDS_IDS, NULL, {JVMTI_EVENT_MONITOR_CONTENDED_ENTERED}},
 	{NAMED(MONITOR_CONTENDED_EXIT), CAN(CAN_MONITOR_EVENTS) | CAN(CAN_GET_MONITOR_INFO), NEEDS_IDS, NULL,
@@ -114,7 +114,7 @@ bool support_has(jint type)
 	return s && !(s->needs & ON_REQUEST);
 }
 
-/* Where locals can be looked at, JDK 8 to 15 compile without escape analysis. */
+/* On JDK 8 to 15, being able to access locals disables escape analysis. */
 static bool locals_are_cheap(void)
 {
 	jint version = 0;
@@ -123,10 +123,7 @@ static bool locals_are_cheap(void)
 	       (version & JVMTI_VERSION_MASK_MAJOR) >> JVMTI_VERSION_SHIFT_MAJOR >= 16;
 }
 
-/*
- * Capabilities are taken when they are needed: some are exclusive, and an agent that enables nothing
- * should cost nothing.
- */
+/* Capabilities are taken when needed: some are exclusive, and an agent that enables nothing should cost nothing. */
 static bool capabilities_take(uint64_t wanted)
 {
 	static _Atomic uint64_t held;
@@ -159,7 +156,7 @@ bool event_capabilities_add(int first, ...)
 	return capabilities_take(wanted);
 }
 
-/* Between the JVM's first steps and VMInit, where a plain -Xrun agent comes, none is given. */
+/* Between the JVM's first steps and VMInit, when a plain -Xrun agent is loaded, no capability is available. */
 static bool is_between(void)
 {
 	jvmtiPhase phase;
@@ -174,7 +171,7 @@ bool support_possible(jint type)
 
 	if (!s)
 		return false;
-	/* What can be had later is; the rest is held by now, or never. */
+	/* What can be taken later will be; the rest is held by now, or never. */
 	if (is_between())
 		return capabilities_take(s->capabilities & ONLOAD_ONLY);
 	return capabilities_take(s->capabilities) && (!(s->needs & NEEDS_IDS) || ids_are_possible());
@@ -184,7 +181,7 @@ bool support_prepare(jint type)
 {
 	const struct support *s = support_of(type);
 
-	/* In this order: what comes behind makes JVMTI send events that agents have enabled already. */
+	/* In this order: the later steps make JVMTI send events that agents have already enabled. */
 	return support_possible(type) && (!s->prepare || s->prepare()) &&
 	       (!(s->needs & NEEDS_IDS) || ids_init(bridge_env())) && (!(s->needs & NEEDS_PUMP) || gc_pump_start());
 }
@@ -209,7 +206,7 @@ int support_ask(const char *names)
 				s = &supported[i];
 		if (!s)
 			return -EINVAL;
-		support_possible(s->type); /* EnableEvent says whether it could be had */
+		support_possible(s->type); /* EnableEvent will tell whether it is available */
 	}
 	return 0;
 }
@@ -218,7 +215,7 @@ void support_ask_usual(void)
 {
 	uint64_t usual = locals_are_cheap() ? ONLOAD_ONLY : ONLOAD_ONLY & ~CAN(CAN_ACCESS_LOCALS);
 
-	/* One by one: what another agent has is answered by EnableEvent. */
+	/* One at a time: if another agent holds one, EnableEvent will report that. */
 	for (int bit = 0; bit < 64; bit++)
 		if (usual & CAN(bit))
 			capabilities_take(CAN(bit));

@@ -4,19 +4,19 @@
 #include "jvm-bridge/host/bridge.h"
 
 /*
- * What each event of JVMPI takes of JVMTI and of the bridge. Some capabilities of JVMTI are given only while the JVM is being
- * started: they are taken then, for events that somebody asks for (support_ask()), and for no others, because some of them
- * make the JIT compilers' code slower.
+ * What each JVMPI event needs of JVMTI and of the bridge. JVMTI grants some capabilities only while the JVM starts:
+ * those are taken then, for events that somebody asks for (support_ask()), and for no others, because some of them
+ * slow down compiled code.
  */
-bool support_has(jint type); /* the event can be enabled in some JVM */
+bool support_has(jint type); /* the event can be enabled on some JVMs */
 bool support_possible(
-	jint type); /* in this one; takes the capabilities. Before the JVM lives the answer is as good as later */
-bool support_prepare(jint type); /* and what the bridge needs; true: it can be had now */
+	jint type); /* on this JVM; takes the capabilities. Between JVM start and VMInit, what can be had later is assumed to be */
+bool support_prepare(jint type); /* also sets up what the bridge needs; true: available now */
 bool support_wants(jvmtiEvent event); /* some agent does */
 
-/* Names as in jvmpi.h, without JVMPI_EVENT_, separated by '+'. -EINVAL: one is none. In Agent_OnLoad. */
+/* Names as in jvmpi.h without JVMPI_EVENT_, separated by '+'. -EINVAL: an unknown name. Call in Agent_OnLoad. */
 int support_ask(const char *names);
-/* For an agent whose wishes are not known yet: what costs nothing to be held. In Agent_OnLoad. */
+/* For an agent whose events are not yet known: takes what costs nothing to hold. Call in Agent_OnLoad. */
 void support_ask_usual(void);
 
 #endif

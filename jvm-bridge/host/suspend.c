@@ -1,20 +1,20 @@
-/* Suspending threads and what an agent asks of a suspended one. */
+/* Suspending threads, and the functions that agents call for suspended threads. */
 #include <stdlib.h>
 
 #include "jvm-bridge/host/refs.h"
 #include "jvm-bridge/host/thread.h"
 
-/* Result codes of the thread lists: JVMDI's numbers, as HotSpot answered. */
+/* Result codes of the thread lists: JVMDI's numbers, as in HotSpot. */
 enum { LIST_OK = 0, LIST_INVALID = 10, LIST_SUSPENDED = 14, LIST_NOT_SUSPENDED = 13 };
 
 static bool can_suspend(void)
 {
-	return event_capabilities_add(20, -1); /* can_suspend: one environment may hold it */
+	return event_capabilities_add(20, -1); /* can_suspend: only one environment can have it */
 }
 
 /*
- * CPU time of a thread, ns. Where its tid is known, its clock is read without entering the JVM: the
- * kernel's encoding of a thread's CPU clock, linux/posix-timers.h CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED.
+ * CPU time of a thread, ns. If its tid is known, its clock is read without entering the JVM, by the kernel's encoding
+ * of a thread's CPU clock: linux/posix-timers.h CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED.
  */
 static bool cpu_time(struct thread *t, uint64_t *ret)
 {
@@ -39,7 +39,7 @@ static bool cpu_time(struct thread *t, uint64_t *ret)
 	return r == 0;
 }
 
-/* A carrier runs on as long as it has a virtual thread: that is stopped, and does not leave it meanwhile. */
+/* A carrier runs as long as it has a virtual thread: suspend that, which then stays on its carrier. */
 static jvmtiError suspend_now(JNIEnv *self, struct thread *t, jobject object)
 {
 	jobject carried = thread_carried(t, self, object);
@@ -73,7 +73,7 @@ static jint suspend_one(JNIEnv *self, struct thread *t)
 
 	if (!t || t->env == self || t->system)
 		return LIST_INVALID;
-	/* Set before it stops, so that it sees it; resumable only when it has stopped. */
+	/* Set before it stops, so that it sees the state; it can be resumed only after it has stopped. */
 	if (!atomic_compare_exchange_strong(&t->suspended, &not, SUSPENDED_BEGINNING))
 		return LIST_SUSPENDED;
 	object = thread_object(t, self);
@@ -99,10 +99,10 @@ static jint resume_one(JNIEnv *self, struct thread *t)
 
 	if (!t)
 		return LIST_INVALID;
-	/* One of two that resume it at a time: the other might meet the next suspension. */
+	/* Only one of two resumers may continue: the other might resume the next suspension. */
 	if (!atomic_compare_exchange_strong(&t->suspended, &suspended, SUSPENDED_RESUMING))
 		return LIST_NOT_SUSPENDED;
-	/* What being stopped cost the thread is no running: the clock counts from here. */
+	/* CPU time spent on being stopped does not count as running: measure from here. */
 	if (cpu_time(t, &cpu))
 		atomic_store(&t->cpu, cpu);
 	object = thread_object(t, self);
@@ -125,7 +125,7 @@ void thread_suspend_list(jint n, JNIEnv **envs, jint *results)
 		jint r = LIST_INVALID;
 
 		if (can) {
-			/* Nobody may be suspended with the steady lock in hand. */
+			/* No thread may be suspended while it holds the steady lock. */
 			steady_take(t);
 			r = suspend_one(self, thread_find(envs[i]));
 			steady_drop();
@@ -148,8 +148,8 @@ void thread_resume_list(jint n, JNIEnv **envs, jint *results)
 }
 
 /*
- * Waiting for the lock goes on in native state, where a thread counts as suspended while it runs: one that
- * gets the lock suspended gives it back before it calls the JVM.
+ * A thread waits for the lock in native state, where it counts as suspended although it runs: if it gets the lock
+ * while suspended, it gives it back before it calls the JVM.
  */
 void steady_take(struct thread *t)
 {
@@ -199,16 +199,16 @@ jint thread_status(JNIEnv *id)
 		status = JVMPI_THREAD_CONDVAR_WAIT;
 	if (state & JVMTI_THREAD_STATE_INTERRUPTED)
 		status |= JVMPI_THREAD_INTERRUPTED;
-	/* SuspendThread does not show: only java.lang.Thread.suspend (up to JDK 19) and debuggers do. */
+	/* SuspendThread is not shown, only java.lang.Thread.suspend (up to JDK 19) and debuggers. */
 	if ((state & JVMTI_THREAD_STATE_SUSPENDED) && !atomic_load(&t->suspended))
 		status |= JVMPI_THREAD_SUSPENDED;
 	return status;
 }
 
 /*
- * The paper compares a checksum over the registers of two stops: that is has_run=registers. A thread in native
- * code runs on here, and a collection that moves objects changes registers of a thread that did not run; its CPU
- * clock says it exactly, for one system call.
+ * The paper compares a checksum of the registers at two stops: that is has_run=registers. But here a thread in native
+ * code keeps running, and a collection that moves objects changes the registers of a thread that did not run. Its CPU
+ * clock tells exactly, at the price of one system call.
  */
 jboolean thread_has_run(JNIEnv *id)
 {
@@ -238,7 +238,7 @@ static void JNICALL thread_main(jvmtiEnv *ti, JNIEnv *env, void *arg)
 	start.f(start.arg);
 }
 
-/* A daemon in the system group. Local reference, or NULL. */
+/* A daemon thread in the system group. Local reference, or NULL. */
 static jobject thread_object_new(JNIEnv *env, const char *name)
 {
 	jclass klass = (*env)->FindClass(env, "java/lang/Thread");

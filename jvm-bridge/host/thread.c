@@ -16,7 +16,7 @@ struct retired {
 
 static struct {
 	struct thread *_Atomic buckets[BUCKETS];
-	struct lock lock; /* of insertion, and of what follows */
+	struct lock lock; /* guards insertion and what follows */
 	struct retired *retired;
 } table;
 
@@ -53,7 +53,7 @@ static struct thread *record_get(JNIEnv *env)
 	return t;
 }
 
-/* What nobody is about to use any more, taken off the list: BATCH at most. */
+/* Takes references that no thread is using off the list, at most BATCH. */
 static unsigned retired_take(jobject *dead)
 {
 	struct retired **at = &table.retired, *one;
@@ -73,7 +73,7 @@ static unsigned retired_take(jobject *dead)
 	return n;
 }
 
-/* A reference goes when nobody is about to use it; else a later thread's end takes care of it. */
+/* Deletes the reference if no thread is using it; otherwise a later thread's end does so. */
 static void refs_retire(JNIEnv *env, struct thread *t, jobject ref)
 {
 	bool used = ref && atomic_load(&t->users);
@@ -201,8 +201,8 @@ struct thread *thread_of(struct object_id *id, JNIEnv *env)
 }
 
 /*
- * JVMTI does not tell the JNIEnv of another thread. It lies in the JavaThread, whose address is
- * java.lang.Thread.eetop (JDK 8 to 25), at a distance that is the same in all threads.
+ * JVMTI does not give the JNIEnv of another thread. It is inside the JavaThread, whose address is
+ * java.lang.Thread.eetop (JDK 8 to 25), at the same distance in all threads.
  */
 static jfieldID eetop_field(JNIEnv *env)
 {
@@ -231,7 +231,7 @@ static void envs_learn(JNIEnv *env)
 		registers_init((uint64_t)(uintptr_t)env - (uint64_t)own);
 	(*env)->DeleteLocalRef(env, self);
 	if (!own || (*the_bridge.ti)->GetAllThreads(the_bridge.ti, &n, &threads) ||
-	    (*env)->EnsureLocalCapacity(env, 64)) /* behind JVMTI's own, as in class_tell_all() */
+	    (*env)->EnsureLocalCapacity(env, 64)) /* besides JVMTI's own, as in class_tell_all() */
 		n = 0;
 	for (jint i = 0; i < n; i++) {
 		jlong other = (*env)->GetLongField(env, threads[i], eetop);
@@ -282,7 +282,7 @@ static void names_done(struct thread_names *n, JNIEnv *env)
 		(*env)->DeleteLocalRef(env, n->info.context_class_loader);
 }
 
-/* A lean agent knows threads by their JNIEnv alone: no id is made, and an end needs no names. */
+/* A lean agent knows threads by their JNIEnv alone: it needs no id, and no names at the end. */
 static bool thread_tell(struct agent *a, struct thread *about, struct thread *t, jint type)
 {
 	JNIEnv *env = t->env;
@@ -337,7 +337,7 @@ void threads_announce(struct agent *a, struct thread *t, jint requested)
 	thread_each(announce_one, &(struct announcement){a, t, requested});
 }
 
-/* One that ended while threads_learn() looked at it has left its record to this one. */
+/* A thread that ended while threads_learn() looked at it may have left its record to this one. */
 static void thread_renew(JNIEnv *env, jthread thread)
 {
 	struct thread *t = thread_find(env);
@@ -384,7 +384,7 @@ void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 			thread_tell(a, t, t, JVMPI_EVENT_THREAD_END);
 	}
 	gc_enable_all(t);
-	/* One suspended from here on could not be resumed: its resumer finds it by this reference. */
+	/* A thread suspended from now on could not be resumed, because its resumer finds it by this reference. */
 	steady_take(t);
 	ref = atomic_exchange(&t->ref, NULL);
 	steady_drop();

@@ -16,7 +16,7 @@ void told_wait(struct told *what, const struct agent *a, const struct thread *t)
 	while ((bits = atomic_load(&what->bits)) & (uint32_t)TELLING << a->index) {
 		now = clock_ns(CLOCK_MONOTONIC);
 		if (now >= end || atomic_load(&the_bridge.ending)) {
-			/* Whoever comes next need not wait as long. */
+			/* The next thread need not wait that long. */
 			told_end(what, a, true);
 			return;
 		}
@@ -46,7 +46,7 @@ void told_end(struct told *what, const struct agent *a, bool sent)
 
 	do {
 		if (!(bits & (uint32_t)TELLING << a->index))
-			return; /* of something else by now */
+			return; /* a waiter gave up, or the record is reused by now */
 		next = (bits & ~((uint32_t)TELLING << a->index)) | (sent ? (uint32_t)TOLD << a->index : 0);
 	} while (!atomic_compare_exchange_weak(&what->bits, &bits, next));
 	futex_wake_all(&what->bits);

@@ -4,12 +4,12 @@
 #include "jvm-bridge/host/thread.h"
 
 /*
- * GetCallTrace. Of another thread it is what the thread runs at its next safepoint, unless it is suspended;
- * of the calling thread it is exact. No Java frame, an unknown thread: no frames.
+ * GetCallTrace. For another thread it is the trace at the thread's next safepoint, unless it is suspended; for the
+ * calling thread it is exact. Without a Java frame, or for an unknown thread: no frames.
  */
 /*
- * The same (method, bci) is asked again and again; entries are written under a lock, never waited for. JVMTI does not tell
- * of a redefinition, which gives the method other lines: an entry is good for FRESH_NS.
+ * The same (method, bci) is looked up again and again. The lock is only ever tried, never waited for. JVMTI does not
+ * report redefinition, which changes a method's lines: an entry is valid for FRESH_NS.
  */
 enum { CACHE = 1024, FRESH_NS = 500000000 };
 
@@ -31,7 +31,7 @@ static jint line_of(jmethodID method, jlong bci, uint64_t now)
 	jint line = 0;
 
 	if (bci < 0)
-		return -3; /* GetStackTrace says -1 for native methods */
+		return -3; /* GetStackTrace gives -1 for native methods */
 	if (lock_try(&cache.lock)) {
 		if (cache.at[i].method == method && cache.at[i].bci == bci && now - cache.at[i].since < FRESH_NS)
 			line = cache.at[i].line;
@@ -60,7 +60,7 @@ void trace_forget(void)
 	lock_drop(&cache.lock);
 }
 
-/* The agent's frames are JVMTI's buffer first: both are 16 bytes a frame, and nothing is allocated. */
+/* The agent's frames first serve as JVMTI's buffer: both have 16 bytes per frame, so nothing is allocated. */
 _Static_assert(sizeof(jvmtiFrameInfo) == sizeof(JVMPI_CallFrame), "converted in place");
 
 static void frame_convert(void *at, uint64_t now)

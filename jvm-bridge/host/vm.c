@@ -1,7 +1,7 @@
 /*
- * The JavaVM that agents see. Its table of functions is replaced in place, so that an agent that takes the JavaVM
- * from GetJavaVM, or a plain -Xrunagent that the JVM itself loads, finds JVMPI as well; everything but the
- * three JVMPI versions goes to the JVM.
+ * The JavaVM that agents see. Its function table is replaced in place, so that an agent that gets the JavaVM from
+ * GetJavaVM, or a plain -Xrun agent that the JVM itself loads, finds JVMPI as well; everything but the three JVMPI
+ * versions is passed to the JVM.
  */
 #include "jvm-bridge/host/bridge.h"
 

@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-/* The JVM's own dump, which may be in the same file, has addresses of this processor: below 1 << 47. */
+/* The JVM's own dump, which may be in the same file, has real addresses: below 1 << 47. */
 #define LASTING (1ull << 56)
 #define OF_DUMP (1ull << 57)
-enum { MIRROR = 128 }; /* bytes between lasting ones */
+enum { MIRROR = 128 }; /* distance in bytes between lasting ones */
 
 struct entry {
 	jobjectID id;
@@ -14,7 +14,7 @@ struct entry {
 
 static struct {
 	struct entry *at;
-	size_t cap, n; /* cap: 0, or a power of two; entries are at most two thirds */
+	size_t cap, n; /* cap: 0, or a power of two; at most two thirds full */
 	uint64_t lasting, next;
 } addresses = {.lasting = LASTING, .next = OF_DUMP};
 

@@ -8,14 +8,14 @@
 #include "jvm-bridge/jvmpi/jvmpi.h"
 
 /*
- * What objects are called in the binary output: addresses as they could be in a heap, one behind the other. Readers conclude
- * from the gaps whether references are compressed, which jobjectIDs, all of one size, would mislead. Classes and threads have
- * theirs for good, other objects for one dump. All functions: with hprof.data.
+ * Ids of objects in the binary output: made-up addresses, one after the other as in a heap. Readers infer from the
+ * gaps whether references are compressed; jobjectIDs, which are all the same size apart, would mislead them. Classes
+ * and threads keep theirs, other objects get one per dump. All functions: with hprof.data.
  */
-uint64_t address_lasting(void); /* another one */
-uint64_t address_next(size_t size); /* another one in this dump, of so many bytes */
+uint64_t address_lasting(void); /* a new one that stays valid */
+uint64_t address_next(size_t size); /* a new one in this dump, for an object of `size` bytes */
 bool address_set(jobjectID id, uint64_t address); /* in this dump; false: out of memory */
-uint64_t address_of(jobjectID id); /* 0: it is not in this dump */
+uint64_t address_of(jobjectID id); /* 0: not in this dump */
 void addresses_clear(void);
 
 #endif

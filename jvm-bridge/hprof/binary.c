@@ -39,7 +39,7 @@ struct known_frame {
 };
 
 static struct {
-	struct timespec begin; /* of the header */
+	struct timespec begin; /* time of the header */
 	struct map names, frames;
 	uint64_t last_name, last_frame;
 } binary = {.last_name = NAME_IDS, .last_frame = FRAME_IDS};
@@ -52,7 +52,7 @@ static struct timespec now(void)
 	return t;
 }
 
-/* Microseconds since the header, as many as fit. */
+/* Microseconds since the header, modulo 2^32. */
 static uint32_t age(void)
 {
 	struct timespec t = now();
@@ -77,7 +77,7 @@ void binary_record(unsigned tag, const struct bytes *body)
 	out_whole();
 }
 
-/* Of a name that there is no memory for: an id without a name. */
+/* NULL: out of memory; the name then has an id without a record. */
 static struct name *name_new(const char *text, uint64_t hash)
 {
 	size_t size = strlen(text) + 1;
@@ -112,7 +112,7 @@ uint64_t binary_name(const char *text)
 	return n ? n->id : ++binary.last_name;
 }
 
-/* Slashes, as the JVM's own dumps have them. */
+/* With slashes, as in the JVM's own dumps. */
 static uint64_t class_name_id(const struct class *c)
 {
 	char *name = strdup(c->name);
@@ -141,8 +141,8 @@ static void class_write(struct class *c, uint64_t object)
 }
 
 /*
- * With heap dumps, without an id of its object until one has its record: there are readers that look for the record of each
- * class that has an id, and end where there is none. The JVM's own dump has other ids.
+ * With heap dumps, the class gets no object id until its object has a record: some readers look up the record of each
+ * class that has an id, and stop if there is none. The JVM's own dump has other ids.
  */
 uint32_t binary_class(struct class *c)
 {
@@ -178,7 +178,7 @@ static uint64_t frame_new(const struct frame *f, uint64_t hash)
 	binary_record(RECORD_FRAME, &body);
 	free(body.at);
 	if (!known || !map_add(&binary.frames, &known->link, hash)) {
-		free(known); /* it is written again */
+		free(known); /* it will be written again */
 		return id;
 	}
 	known->frame = *f;

@@ -7,9 +7,9 @@
 #include "jvm-bridge/hprof/threads.h"
 
 /*
- * format=b: HPROF's binary format 1.0.2 with ids of 8 bytes. What a record refers to is written before it, once. Numbers of
- * classes, threads and traces, and ids of names and frames, are none that the JVM's own heap dump has. All functions: with
- * hprof.data.
+ * format=b: HPROF's binary format 1.0.2 with 8-byte ids. What a record refers to is written before it, once. Serial
+ * numbers of classes, threads and traces, and ids of names and frames, differ from all those in the JVM's own heap
+ * dump. All functions: with hprof.data.
  */
 enum { RECORD_HEAP_DUMP_SEGMENT = 0x1c, RECORD_HEAP_DUMP_END = 0x2c };
 
@@ -18,14 +18,15 @@ void binary_thread_start(struct java_thread *t);
 void binary_thread_end(uint32_t serial);
 void binary_class_unloaded(uint32_t serial);
 void binary_trace(struct trace *t);
-uint64_t binary_name(const char *name); /* its id */
-uint32_t binary_class(struct class *c); /* its serial number; 0: NULL */
-void binary_class_object(struct class *c); /* that has a record in a heap dump */
+uint64_t binary_name(const char *name); /* returns its id */
+uint32_t binary_class(struct class *c); /* returns its serial number; 0: NULL */
+/* Writes the class with the id of its object, which has a record in a heap dump */
+void binary_class_object(struct class *c);
 void binary_cpu_samples(const struct table *table);
 void binary_sites(const struct site_table *t, unsigned flags, double cutoff);
 void binary_heap_summary(void);
 
-/* One whole record. */
+/* Writes one whole record. */
 void binary_record(unsigned tag, const struct bytes *body);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A JVMPI heap dump in the binary format. What its records refer to precedes the first segment, and only segments
- * follow it: some readers go through them as if they were one.
+ * A JVMPI heap dump in the binary format. What its records refer to comes before the first segment, and segments are
+ * consecutive, because some readers treat them as one.
  */
 #include "jvm-bridge/hprof/addresses.h"
 #include "jvm-bridge/hprof/binary.h"
@@ -11,7 +11,7 @@ enum { SEGMENT = 1 << 20, NO_FRAME = -1 };
 
 static struct bytes segment; /* guarded by hprof.data */
 
-/* A sub-record ends here. */
+/* May end the segment, between two sub-records. */
 static void segment_may_end(bool last)
 {
 	if (segment.n < SEGMENT && !segment.failed && !last)
@@ -40,7 +40,7 @@ static jclass array_new(JNIEnv *env, unsigned type)
 	}
 }
 
-/* The array's reference goes. */
+/* Deletes the reference to the array. */
 static struct class *class_of_array(JNIEnv *env, jobject array)
 {
 	jclass klass = array ? (*env)->GetObjectClass(env, array) : NULL;
@@ -57,7 +57,7 @@ static struct class *class_of_array(JNIEnv *env, jobject array)
 	return c;
 }
 
-/* JVMPI tells the class of the elements, this format that of the array, of which JVMPI has no record. */
+/* JVMPI gives the elements' class, this format wants the array's, for which JVMPI has no record. */
 static bool array_class_find(struct heap *h, const struct heap_record *r)
 {
 	jclass element = NULL;
@@ -99,7 +99,7 @@ static bool place(const struct heap_record *r, void *arg)
 	case JVMPI_GC_INSTANCE_DUMP: break;
 	default: return true;
 	}
-	/* A thread has one. */
+	/* A thread already has one. */
 	return address_of(r->id) || address_set(r->id, address_next(heap_size(r)));
 }
 
@@ -150,7 +150,7 @@ static void thread_root(struct java_thread *t, void *arg)
 	segment_may_end(false);
 }
 
-/* Readers look for the thread's stack, and in it for the frame. */
+/* Readers look up the thread's stack, and the frame in it. */
 static void frame_root(const struct heap_record *r, const struct java_thread *t)
 {
 	bool has = t->stack && r->depth < t->stack->n;
@@ -184,7 +184,7 @@ static bool root(const struct heap_record *r, void *arg)
 	return true;
 }
 
-/* Where the next value is. */
+/* Returns the position of the next value. */
 static const unsigned char *value(const struct heap_dump *d, const struct field *f, const unsigned char *at)
 {
 	size_t size = heap_value_size(d, *f->signature);
@@ -205,7 +205,7 @@ static size_t kept_count(const struct field *f, size_t n)
 	return kept;
 }
 
-/* Bytes of an instance's values as they are written. */
+/* Bytes of an instance's values as written. */
 static size_t kept_bytes(const struct class *c)
 {
 	size_t bytes = 0;
@@ -298,7 +298,7 @@ static void array_write(const struct heap_record *r)
 		put_id(&segment, heap_reference(r->values + i * sizeof(jobjectID)));
 }
 
-/* The class of arrays, in front of the first of them. */
+/* Writes the array's class before the first such array. */
 static void array_class_once(struct heap *h, const struct heap_record *r)
 {
 	struct class **c = r->tag == JVMPI_GC_OBJ_ARRAY_DUMP ? &r->class->array : &h->primitives[r->type];
@@ -338,7 +338,7 @@ static bool array_class_fresh(const struct heap_record *r, void *arg)
 	return true;
 }
 
-/* Values are where the fields of all superclasses say, or the record is no record. */
+/* Checks that the values match the fields of the class and its superclasses. */
 static bool fits(const struct heap_record *r, void *arg)
 {
 	const struct heap *h = arg;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that grow, all numbers big-endian. When memory is short, what follows is left out and `failed` is set. */
+/* A growing buffer, all numbers big-endian. Without memory, `failed` is set and nothing more is appended. */
 struct bytes {
 	unsigned char *at;
 	size_t n, cap;
@@ -57,7 +57,7 @@ static inline void put_u2(struct bytes *b, size_t v)
 	put_number(b, v < UINT16_MAX ? v : UINT16_MAX, 2);
 }
 
-/* More than fits is the most that fits. */
+/* A value that does not fit is written as the largest that does. */
 static inline void put_u4(struct bytes *b, uint64_t v)
 {
 	put_number(b, v < UINT32_MAX ? v : UINT32_MAX, 4);

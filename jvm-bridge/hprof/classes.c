@@ -6,7 +6,7 @@
 #include "jvm-bridge/hprof/addresses.h"
 #include "jvm-bridge/hprof/hprof.h"
 
-/* The JVM's own heap dump, which the binary output may contain, counts its classes from 1. */
+/* The JVM's own heap dump, which may be in the same file, numbers its classes from 1. */
 enum { SERIAL_NONE = 100000 };
 
 static struct {
@@ -62,7 +62,7 @@ static void class_free(struct class *c)
 	free(c);
 }
 
-/* A line of the text output is a record: no name has a line end. */
+/* Text output has one record per line: names must not contain a newline. */
 static char *name_copy(const char *name)
 {
 	char *copy = strdup(name ? name : "");
@@ -132,7 +132,7 @@ static struct class *class_new(const JVMPI_Event *e)
 	return NULL;
 }
 
-/* A requested CLASS_LOAD of a class that is on its way out has no ids of methods. */
+/* A requested CLASS_LOAD of a class being unloaded has no method ids. */
 static void methods_add(struct class *c)
 {
 	for (size_t i = 0; i < c->n_methods; i++)
@@ -155,7 +155,7 @@ void class_loaded(const JVMPI_Event *e)
 
 	if (is_same(old, e))
 		return;
-	/* Told again with its methods, or another one whose predecessor's end was not told. */
+	/* Reported again with its methods, or a new class whose predecessor's unloading was not reported. */
 	if (old)
 		class_unloaded(old->id);
 	c = class_new(e);

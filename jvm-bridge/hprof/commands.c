@@ -60,7 +60,7 @@ static void depth_set(unsigned depth)
 		hprof_error("command to keep %u frames: at most %d can be kept", depth, DEPTH_MAX);
 }
 
-/* The thread's object of CPU_ON and CPU_OFF, 0 for all, may be left out. */
+/* CPU_ON and CPU_OFF: the thread's object may be omitted; 0: all threads. */
 static void control(const unsigned char *body, size_t n)
 {
 	unsigned code = n >= 2 ? (unsigned)number(body, 2) : 0;
@@ -80,7 +80,7 @@ static void control(const unsigned char *body, size_t n)
 	data_unlock();
 }
 
-/* false: no more is read. */
+/* false: stop reading. */
 static bool command(unsigned type, const unsigned char *body, size_t n)
 {
 	unsigned flags = n >= 2 ? (unsigned)number(body, 2) : 0;

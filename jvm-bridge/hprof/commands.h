@@ -2,8 +2,8 @@
 #define JS_HPROF_COMMANDS_H
 
 /*
- * net=host:port: what the other end asks for, by a thread of its own. Each command: u1 type, u4 serial number, u4 length of
- * the rest, big-endian. To be called at JVM_INIT_DONE. 0, or -EAGAIN: there can be no such thread.
+ * net=host:port: a thread that executes commands from the other end. A command is u1 type, u4 serial number, u4
+ * length of the rest, big-endian. Call at JVM_INIT_DONE. 0, or -EAGAIN: the thread cannot be created.
  */
 int commands_start(void);
 

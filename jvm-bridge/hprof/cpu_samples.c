@@ -11,18 +11,18 @@
 enum { NS_IN_MS = 1000000, NS_IN_S = 1000000000 };
 
 static struct {
-	JVMPI_RawMonitor pause; /* nobody notifies it: RawMonitorWait is the clock */
+	JVMPI_RawMonitor pause; /* never notified: RawMonitorWait is used as a timer */
 	JNIEnv *self;
 	JNIEnv **threads;
 	jint *results;
 	JVMPI_CallTrace *traces;
 	JVMPI_CallFrame *frames;
-	size_t cap_threads, cap; /* of threads; of the other three */
+	size_t cap_threads, cap; /* capacity of threads; of the other three arrays */
 	bool off; /* by a command */
-	uint64_t period, cost; /* ns; adaptive=y: what a tick costs, smoothed */
+	uint64_t period, cost; /* ns; adaptive=y: smoothed cost of a tick */
 } s;
 
-/* Everything that a tick needs while threads are stopped is there before. */
+/* Allocates everything that a tick needs while threads are suspended. */
 static bool room_make(size_t n)
 {
 	size_t cap = n * 2, depth = hprof.options.depth;
@@ -47,7 +47,7 @@ static bool room_make(size_t n)
 	return true;
 }
 
-/* A thread's frames are fetched when it has used the CPU since it was last resumed, however it was found. */
+/* Takes the frames of threads that have used the CPU since they were last resumed, by whatever method. */
 static size_t traces_take(size_t n)
 {
 	JVMPI_Interface *jvmpi = hprof.jvmpi;
@@ -80,7 +80,7 @@ static size_t runnable_keep(size_t n)
 	return kept;
 }
 
-/* With hprof.data, so that no thread is stopped that holds it. */
+/* With hprof.data, so that no thread is suspended while holding it. */
 static void tick(void)
 {
 	size_t n = s.off ? 0 : runnable_keep(threads_list(&s.threads, &s.cap_threads, s.self));
@@ -91,7 +91,7 @@ static void tick(void)
 	for (size_t i = 0; i < n; i++) {
 		struct trace *t;
 
-		/* Threads of the JVM that run no Java code have no frames. With depth=0 nobody has. */
+		/* JVM threads without Java code have no frames. With depth=0, no thread has. */
 		if (!s.traces[i].num_frames && hprof.options.depth)
 			continue;
 		t = trace_of_call(&s.traces[i]);
@@ -108,7 +108,7 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * NS_IN_S + (uint64_t)t.tv_nsec;
 }
 
-/* The first JVMPI's way: a tick that costs more than two periods makes them longer, and one that costs less shorter again. */
+/* As in the first JVMPI: if the cost of a tick exceeds two periods or is below one, it becomes the new period. */
 static void period_adapt(uint64_t cost)
 {
 	uint64_t least = hprof.options.interval * (uint64_t)NS_IN_MS;

@@ -5,12 +5,12 @@
 #include <stdint.h>
 
 /*
- * cpu=samples: a thread of the agent that stops those that run, each interval, and counts their traces. To be called at
- * JVM_INIT_DONE. 0, or -EAGAIN: there can be no such thread.
+ * cpu=samples: a thread of the agent that, at each interval, stops the running threads and counts their traces. Call
+ * at JVM_INIT_DONE. 0, or -EAGAIN: the thread cannot be created.
  */
 int cpu_samples_start(void);
 
-/* Of the thread whose object has this id in the output; 0: of all. With hprof.data. */
+/* `thread`: the id of the thread's object in the output; 0: all threads. With hprof.data. */
 void cpu_samples_switch(uint64_t thread, bool on);
 
 #endif

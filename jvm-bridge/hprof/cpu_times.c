@@ -8,13 +8,13 @@
 
 struct call {
 	jmethodID method;
-	uint64_t start, callees; /* ns of the thread's CPU clock: when it began; what its calls took */
+	uint64_t start, callees; /* ns of the thread's CPU clock: when it began; time in its callees */
 };
 
-/* Of one thread, in JVMPI's thread-local storage; only that thread uses it. */
+/* One per thread, in JVMPI's thread-local storage; only that thread uses it. */
 struct calls {
 	size_t n, cap;
-	uint64_t beyond; /* calls that there was no memory for */
+	uint64_t beyond; /* nested calls not recorded for lack of memory */
 	struct call at[];
 };
 
@@ -23,7 +23,7 @@ static uint64_t now(void)
 	return (uint64_t)hprof.jvmpi->GetCurrentThreadCpuTime();
 }
 
-/* With room for one more; NULL: out of memory, and what there is stays. */
+/* With room for one more; NULL: out of memory, the old one stays. */
 static struct calls *calls_of(JNIEnv *env)
 {
 	struct calls *c = hprof.jvmpi->GetThreadLocalStorage(env), *grown;
@@ -54,7 +54,7 @@ void cpu_times_entered(JNIEnv *env, jmethodID method)
 		c->beyond++;
 }
 
-/* The trace ends in the last call; lines are not known. */
+/* The trace of the last call; lines are not known. */
 static struct trace *trace_of_calls(JNIEnv *env, const struct calls *c)
 {
 	static struct frame frames[DEPTH_MAX]; /* guarded by hprof.data */
@@ -66,7 +66,7 @@ static struct trace *trace_of_calls(JNIEnv *env, const struct calls *c)
 	return trace_of(thread_serial(env), frames, n);
 }
 
-/* The last call ends. */
+/* Ends the last call. */
 static void call_end(JNIEnv *env, struct calls *c, uint64_t at)
 {
 	const struct call *call = &c->at[c->n - 1];
@@ -98,7 +98,7 @@ void cpu_times_left(JNIEnv *env, jmethodID method)
 	}
 	for (n = c ? c->n : 0; n && c->at[n - 1].method != method; n--)
 		;
-	/* Entered before the agent came: it was not timed. Calls above it whose end was not told end with it. */
+	/* n is 0 if the method was entered before the agent came. Calls above it whose exit was missed end with it. */
 	while (n && c->n >= n)
 		call_end(env, c, at);
 }

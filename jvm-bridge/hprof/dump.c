@@ -64,7 +64,7 @@ void dump_cpu_clear(void)
 	traces_each(cost_clear, NULL);
 }
 
-/* cpu=old has rows by the number of calls, all of them. */
+/* cpu=old has all rows, by the number of calls. */
 static void cpu_write(double cutoff)
 {
 	unsigned cpu = hprof.options.cpu;
@@ -208,7 +208,7 @@ void dump_end(void)
 	turn_drop();
 }
 
-/* f with hprof.data, if the JVM has not ended. */
+/* Calls f with hprof.data, unless the JVM has ended. */
 static void part(void (*f)(unsigned flags, double cutoff), unsigned flags, double cutoff)
 {
 	turn_take();

@@ -7,7 +7,7 @@
 #include "jvm-bridge/hprof/sites.h"
 #include "jvm-bridge/hprof/threads.h"
 
-enum { HEADER = 16, MIRROR = 112 }; /* bytes; what a java.lang.Class takes at least */
+enum { HEADER = 16, MIRROR = 112 }; /* bytes; the least that a java.lang.Class takes */
 
 static size_t fields_size(const struct class *c)
 {
@@ -19,7 +19,7 @@ static size_t fields_size(const struct class *c)
 	return size;
 }
 
-/* What the JVM said when it was made; of older ones about what it takes without compressed references. */
+/* The size that the JVM reported at allocation; for older objects, about the size without compressed references. */
 uint32_t heap_size(const struct heap_record *r)
 {
 	const struct object *o = object_of(r->id);
@@ -51,7 +51,7 @@ uint32_t heap_trace(const struct heap_record *r)
 	return t ? t->serial : TRACE_NONE;
 }
 
-/* What other records need: superclasses are known before instances are read. */
+/* Prepares for the other records: superclasses must be known before instances are read. */
 static bool class_prepare(const struct heap_record *r, void *arg)
 {
 	struct heap *h = arg;
@@ -112,7 +112,7 @@ void heap_dumped(const JVMPI_Event *e)
 	data_unlock();
 }
 
-/* The text has no values of primitive types. */
+/* The text format has no values of primitive types. */
 bool heap_write(void)
 {
 	JVMPI_HeapDumpArg arg = {hprof.options.format == FORMAT_BINARY ? JVMPI_DUMP_LEVEL_2 : JVMPI_DUMP_LEVEL_1};

@@ -4,31 +4,31 @@
 #include "jvm-bridge/hprof/heap_read.h"
 #include "jvm-bridge/hprof/traces.h"
 
-/* A HEAP_DUMP that is being written. */
+/* A HEAP_DUMP being written. */
 struct heap {
 	struct heap_dump dump;
 	JNIEnv *env;
-	uint64_t objects, bytes; /* of its instances, arrays and classes */
-	struct class *object; /* java.lang.Object; NULL: it has none */
+	uint64_t objects, bytes; /* totals of its instances, arrays and classes */
+	struct class *object; /* java.lang.Object; NULL: not in the dump */
 	struct class
-		*primitives[JVMPI_LONG + 1]; /* classes of arrays, by the type of the elements; NULL: there are none */
+		*primitives[JVMPI_LONG + 1]; /* classes of arrays, by the type of the elements; NULL: not in the dump */
 };
 
 /*
- * Asks for a dump and writes it, as JVMPI's own. false: there is none, which was said. Without hprof.data: the JVM links
- * classes meanwhile, and others may wait for that lock while they load one.
+ * Requests a JVMPI heap dump and writes it. false: no dump; a message has been printed. Without hprof.data: the JVM
+ * links classes meanwhile, and a thread that is loading one may be waiting for hprof.data.
  */
 bool heap_write(void);
 
-/* HEAP_DUMP. Takes hprof.data. */
+/* Handles HEAP_DUMP. Takes hprof.data. */
 void heap_dumped(const JVMPI_Event *e);
 
-/* With hprof.data, for the writers: bytes of an object, and the serial number of where it was made. */
+/* For the writers, with hprof.data: an object's size in bytes, the serial number of its allocation trace. */
 uint32_t heap_size(const struct heap_record *r);
 uint32_t heap_trace(const struct heap_record *r);
-struct trace *heap_trace_made(const struct heap_record *r); /* NULL: it is older than the agent */
+struct trace *heap_trace_made(const struct heap_record *r); /* NULL: older than the agent */
 
-/* The formats. With hprof.data. */
+/* Writers for each format. With hprof.data. */
 void text_heap(const struct heap *h);
 void binary_heap(struct heap *h);
 

@@ -10,7 +10,7 @@ struct reader {
 	bool failed;
 };
 
-/* NULL: there is no more. */
+/* NULL: not enough bytes left. */
 static const unsigned char *take(struct reader *r, size_t n)
 {
 	const unsigned char *at = r->at;

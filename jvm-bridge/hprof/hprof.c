@@ -1,4 +1,4 @@
-/* The agent's entry point, and the way of events to its parts. */
+/* The agent's entry point; dispatches events to its parts. */
 #include "jvm-bridge/hprof/hprof.h"
 
 #include <errno.h>
@@ -131,7 +131,7 @@ static bool enable(const jint *events, size_t n)
 
 #define ENABLE(...) enable((const jint[]){__VA_ARGS__}, sizeof((const jint[]){__VA_ARGS__}) / sizeof(jint))
 
-/* A dump of the heap is of use without sites, sites are not without allocations. */
+/* A heap dump is useful without allocation events, sites are not. */
 static bool allocations_enable(void)
 {
 	if (ENABLE(JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_OBJECT_ALLOC))
@@ -154,7 +154,7 @@ static bool monitors_enable(void)
 	return false;
 }
 
-/* The JVM's own dumper knows no traces of objects. */
+/* The JVM's own dumper does not know where objects were allocated. */
 static bool wants_allocations(const struct hprof_options *o)
 {
 	return o->heap && !(o->heap == HEAP_DUMP && o->format == FORMAT_BINARY && o->dumper == DUMPER_VM);
@@ -193,7 +193,7 @@ static int options_read(const char *text)
 	return 0;
 }
 
-/* The host was loaded into a JVM that runs: nothing of the agent may end that. HotSpot names its threads so. */
+/* The host was loaded into a running JVM, which the agent must not end. HotSpot gives the thread that name. */
 static bool is_attached(void)
 {
 	char name[17] = "";
@@ -210,7 +210,7 @@ static jint help(void)
 	return JNI_ERR;
 }
 
-/* JNI_ERR ends the start of the JVM with status 1, and is harmless in one that runs. */
+/* JNI_ERR makes a starting JVM exit with status 1; in a running one it is harmless. */
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
 	static char name[] = "_hprof data";

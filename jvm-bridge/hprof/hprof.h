@@ -5,10 +5,10 @@
 #include "jvm-bridge/jvmpi/jvmpi.h"
 
 /*
- * What all parts of the agent share. `data` guards every table and the output. It is taken before threads are suspended,
- * so that no suspended thread holds it, and not held while the JVM is asked for what may load classes: other threads may
- * wait for it then, in CLASS_LOAD, with a class that the JVM wants. OBJECT_FREE takes it, too: the bridge stops no threads
- * in a collection, and waits for their handlers first.
+ * State shared by all parts of the agent. `data` guards every table and the output. It is taken before threads are
+ * suspended, so no suspended thread holds it, and released before asking the JVM for anything that may load classes:
+ * another thread may be waiting for it in CLASS_LOAD, while it is loading a class that the JVM then needs.
+ * OBJECT_FREE takes it as well: the bridge stops no threads for a collection, and first waits for their handlers.
  */
 struct hprof {
 	JavaVM *vm;
@@ -16,7 +16,7 @@ struct hprof {
 	struct hprof_options options;
 	JVMPI_RawMonitor data;
 	bool allocs_paused; /* by a command */
-	bool ended; /* after JVM_SHUT_DOWN's dump: nothing is counted or written any more */
+	bool ended; /* JVM_SHUT_DOWN's dump is done: nothing is counted or written any more */
 };
 
 extern struct hprof hprof;
@@ -31,7 +31,7 @@ static inline void data_unlock(void)
 	hprof.jvmpi->RawMonitorExit(hprof.data);
 }
 
-/* "HPROF ERROR: ..." on stderr. */
+/* Prints "HPROF ERROR: ..." on stderr. */
 void hprof_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

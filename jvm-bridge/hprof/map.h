@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 /*
- * Tables of records that have a struct link as their first member. Keys are compared by the caller: it walks map_first(),
- * map_next(), which give the records of one hash. The table owns nothing but its heads.
+ * Hash tables of records whose first member is a struct link. The caller compares keys: map_first() and map_next()
+ * return the records with one hash. The table owns only its heads.
  */
 struct link {
 	struct link *next;
@@ -49,7 +49,7 @@ static inline bool map_grow(struct map *m)
 	struct link **heads = calloc(cap, sizeof(*heads)), *next;
 
 	if (!heads)
-		return m->cap != 0; /* fuller than it should be */
+		return m->cap != 0; /* the old table still works, only fuller */
 	for (size_t i = 0; i < m->cap; i++)
 		for (struct link *l = m->heads[i]; l; l = next) {
 			next = l->next;

@@ -15,7 +15,7 @@ struct raw_name {
 
 static struct {
 	struct map contentions, names;
-	jobjectID class_id; /* of the object that was asked about */
+	jobjectID class_id; /* class of the object last asked about */
 	jint is_array;
 } monitors;
 
@@ -44,7 +44,7 @@ static struct kind kind_of(jobjectID id)
 	return kind;
 }
 
-/* A monitor may be destroyed, its name stays. NULL: out of memory. */
+/* The monitor may be destroyed; the name is never freed. NULL: out of memory. */
 static const char *raw_name_of(const char *text)
 {
 	size_t size = strlen(text) + 1;
@@ -102,7 +102,7 @@ static void enter(const JVMPI_Event *e, bool raw, uint64_t at)
 	t->entering.raw = raw ? raw_name_of(e->u.raw_monitor.name ? e->u.raw_monitor.name : "") : NULL;
 	t->entering.trace = trace_here(e->env_id);
 	t->entering.since = at;
-	/* It may be unloaded before the thread has entered. */
+	/* The class may be unloaded before the thread enters. */
 	class_keep(t->entering.kind.class);
 }
 
@@ -134,7 +134,7 @@ static void wait_print(const JVMPI_Event *e, bool waited)
 
 void monitors_event(const JVMPI_Event *e)
 {
-	uint64_t at = now(); /* before the lock: waiting for that is no contention of the program */
+	uint64_t at = now(); /* before the lock: waiting for that is not contention of the program */
 
 	data_lock();
 	if (!hprof.ended)

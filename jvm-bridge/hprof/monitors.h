@@ -4,31 +4,31 @@
 #include "jvm-bridge/hprof/traces.h"
 
 /*
- * monitor=y: how long threads wait to enter monitors that others own, by the clock on the wall, for each class of monitor
- * and the stack that enters.
+ * monitor=y: how long threads wait to enter monitors that others own, in wall time, by the monitor's class and the
+ * stack that enters.
  */
 struct contention {
 	struct link link;
-	struct kind kind; /* of the monitor, if it is Java's */
-	const char *raw; /* its name, which stays; NULL: Java's */
+	struct kind kind; /* the monitor's class, if it is a Java monitor */
+	const char *raw; /* name of a raw monitor, never freed; NULL: a Java monitor */
 	struct trace *trace;
 	uint64_t count, ns; /* since the last dump */
 };
 
 struct contention_table {
-	struct contention **rows; /* the most first */
-	size_t n; /* with at least the cutoff's share of the total */
+	struct contention **rows; /* largest first */
+	size_t n; /* rows with at least the cutoff's share of the total */
 	uint64_t total; /* ns */
 	bool ok; /* false: out of memory */
 };
 
-/* The six events of contention and the two of waiting. Takes hprof.data. */
+/* Handles the six contention events and the two of waiting. Takes hprof.data. */
 void monitors_event(const JVMPI_Event *e);
-/* A requested OBJECT_ALLOC, which tells an object's class. */
+/* Handles a requested OBJECT_ALLOC, which gives an object's class. */
 void monitors_object(const JVMPI_Event *e);
-/* MONITOR_DUMP. Takes hprof.data. */
+/* Handles MONITOR_DUMP. Takes hprof.data. */
 void monitors_dumped(const JVMPI_Event *e);
-/* Asks for a dump and writes it. Without hprof.data. */
+/* Requests a monitor dump and writes it. Without hprof.data. */
 void monitors_dump_write(void);
 
 /* With hprof.data. */

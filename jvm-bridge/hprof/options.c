@@ -1,4 +1,4 @@
-/* The options of the agent: one table, and what may not be combined. */
+/* The agent's options: one table, and the combinations that are not allowed. */
 #include "jvm-bridge/hprof/options.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@ enum kind { YES_NO, WORD, NUMBER, RATIO, TEXT, ADDRESS };
 struct option {
 	const char *name;
 	enum kind kind;
-	size_t at; /* in struct hprof_options */
-	unsigned min, max; /* NUMBER; TEXT: bytes */
-	const char *words; /* WORD: "one|two|", the first is worth min, the next 1 more */
+	size_t at; /* offset in struct hprof_options */
+	unsigned min, max; /* for NUMBER; for TEXT: bytes */
+	const char *words; /* for WORD: "one|two|"; the first has the value min, the next min + 1, and so on */
 };
 
 #define AT(field) offsetof(struct hprof_options, field)
@@ -79,10 +79,10 @@ static void say(char *why, size_t size, const char *what, const char *name, cons
 	snprintf(why, size, "%s: %.40s=%.120s", what, name, value);
 }
 
-/* The value of `word` among words; 0: it is none of them. */
+/* 1 + the value of `word` among the option's words; 0: not among them. */
 static unsigned word_find(const struct option *o, const char *word, size_t n)
 {
-	unsigned value = o->min + 1; /* so that 0 is none */
+	unsigned value = o->min + 1; /* so that 0 means none */
 	const char *at = o->words, *bar;
 
 	for (; (bar = strchr(at, '|')); at = bar + 1, value++)
@@ -92,7 +92,7 @@ static unsigned word_find(const struct option *o, const char *word, size_t n)
 	return o->at == AT(cpu) && n == 1 && *word == 'y' ? CPU_SAMPLES + 1 : 0;
 }
 
-/* Not strtoul(): what it is called differs between versions of glibc. */
+/* Not strtoul(): its symbol differs between glibc versions. */
 static bool number(const char *text, size_t n, unsigned max, unsigned *ret)
 {
 	*ret = 0;
@@ -106,7 +106,7 @@ static bool number(const char *text, size_t n, unsigned max, unsigned *ret)
 	return n > 0;
 }
 
-/* Digits with at most one point, at least 0, whatever the locale. */
+/* Digits with at most one point, independent of the locale. */
 static bool ratio(const char *text, size_t n, double *ret)
 {
 	double unit = 1;
@@ -139,7 +139,7 @@ static bool address(struct hprof_options *o, const char *text, size_t n)
 	return true;
 }
 
-/* What is wrong with the value, or NULL. */
+/* Returns what is wrong with the value, or NULL. */
 static const char *value_set(struct hprof_options *ret, const struct option *o, const char *value, size_t n)
 {
 	char *field = (char *)ret + o->at;
@@ -179,7 +179,7 @@ static const struct option *option_find(const char *name, size_t n)
 	return NULL;
 }
 
-/* One name=value of n bytes; `given` has a bit for each option of this text. */
+/* Parses one name=value of n bytes; `given` has a bit for each option already in this text. */
 static int item_parse(struct hprof_options *ret, const char *item, size_t n, unsigned *given, char *why, size_t size)
 {
 	const char *equals = memchr(item, '=', n), *wrong;

@@ -15,17 +15,17 @@
 enum { BUFFER = 1 << 16, LINE_MAX_ = 8192, NET_PATIENCE_S = 10 };
 
 static struct {
-	int fd; /* -1: nothing is written any more */
-	int net; /* the connection, which is not closed: its reader may be about to read. -1: a file */
+	int fd; /* -1: output has ended */
+	int net; /* the connection, left open because its reader may be about to read; -1: a file */
 	bool is_file;
-	off_t kept; /* bytes of the file up to the end of a whole record */
-	off_t at; /* bytes of the file */
-	size_t n, whole; /* in the buffer */
+	off_t kept; /* size of the file up to the last whole record */
+	off_t at; /* size of the file */
+	size_t n, whole; /* bytes in the buffer; of those, in whole records */
 	char name[FILE_NAME_MAX + 32];
 	char buffer[BUFFER];
 } out = {.fd = -1, .net = -1};
 
-/* force=n: the PID goes before .txt, or to the end. */
+/* With force=n, the PID is inserted before .txt, or appended. */
 static void name_with_pid(const char *file)
 {
 	size_t n = strlen(file);
@@ -55,7 +55,7 @@ static int file_open(const struct hprof_options *o)
 	return 0;
 }
 
-/* Nobody at the other end, or one that does not read, holds the JVM up for so long and no longer. */
+/* The longest time that an unreachable or slow peer can block the JVM. */
 static int net_connect(const struct addrinfo *a)
 {
 	struct timeval patience = {.tv_sec = NET_PATIENCE_S};
@@ -101,7 +101,7 @@ int out_open(const struct hprof_options *o)
 	return o->port ? net_open(o) : file_open(o);
 }
 
-/* Said once; the file ends where a record ends. */
+/* Prints the error once; the file is cut after its last whole record. */
 static void out_fail(int error)
 {
 	hprof_error("cannot write to %s: %s; what would follow is lost", out.name, strerror(error));
@@ -191,7 +191,7 @@ void out_flush(void)
 void out_close(void)
 {
 	out_flush();
-	/* Some file systems tell of a full disk only now. */
+	/* Some file systems report a full disk only at close. */
 	if (out.fd >= 0 && out.is_file && close(out.fd))
 		hprof_error("cannot write to %s: %s", out.name, strerror(errno));
 	if (out.net >= 0)

@@ -7,17 +7,17 @@
 #include "jvm-bridge/hprof/options.h"
 
 /*
- * Where the profile goes: a file or a connection, buffered. When it cannot be written (disk full, connection gone) that
- * is said once, what follows is thrown away, and a file ends behind the last record that was marked whole.
+ * The profile's destination: a file or a connection, buffered. If writing fails (disk full, connection gone), a
+ * message is printed once, further output is discarded, and a file ends after the last record marked whole.
  */
-int out_open(const struct hprof_options *o); /* 0, or -errno: it was said what failed */
+int out_open(const struct hprof_options *o); /* 0, or -errno: a message has been printed */
 void out_put(const void *data, size_t n);
 void out_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void out_whole(void); /* a record ends here */
 void out_flush(void);
 void out_close(void);
 
-/* n bytes from the other end of the connection. 0, or -errno: there will be no more. Needs no lock. */
+/* Reads n bytes from the other end of the connection. 0, or -errno: no more will come. Needs no lock. */
 int out_read(void *data, size_t n);
 
 #endif

@@ -46,7 +46,7 @@ static struct object *object_new(jobjectID id)
 {
 	struct object *o;
 
-	sites_object_freed(id); /* its first object's end was not told */
+	sites_object_freed(id); /* the end of the id's previous object was not reported */
 	o = calloc(1, sizeof(*o));
 	if (o && map_add(&all.objects, &o->link, hash_of(id))) {
 		o->id = id;

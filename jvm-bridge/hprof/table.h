@@ -3,7 +3,7 @@
 
 #include "jvm-bridge/hprof/traces.h"
 
-/* What a CPU or monitor table has: rows by cost, the largest first, equal ones by the trace's serial number. */
+/* Rows of a CPU or monitor table by cost, largest first, equal ones by the trace's serial number. */
 struct row {
 	struct trace *trace;
 	uint64_t cost, count;
@@ -11,12 +11,12 @@ struct row {
 
 struct table {
 	struct row *rows;
-	size_t n; /* with a cost that is at least the cutoff's share of the total */
-	uint64_t total; /* of all costs, those that are cut off too */
+	size_t n; /* rows with at least the cutoff's share of the total */
+	uint64_t total; /* sum of all costs, including rows below the cutoff */
 	bool ok; /* false: out of memory */
 };
 
-/* cost_of: what a trace costs. The rows are the caller's, freed by table_done(). With hprof.data. */
+/* cost_of: the cost of a trace. Free the rows with table_done(). With hprof.data. */
 struct table table_make(uint64_t (*cost_of)(const struct trace *t), double cutoff);
 void table_done(struct table *t);
 

@@ -41,7 +41,7 @@ char *text_time(char buffer[TEXT_TIME])
 
 static bool is_old(void)
 {
-	return hprof.options.cpu == CPU_OLD; /* a table and nothing else */
+	return hprof.options.cpu == CPU_OLD; /* only a table */
 }
 
 void text_header(void)
@@ -53,7 +53,7 @@ void text_header(void)
 	out_print("JAVA PROFILE 1.0.1, created %s\n", text_time(now));
 	out_put(prelude, sizeof(prelude) - 1);
 	out_print("\n--------\n\n");
-	/* Of what is older than the agent. */
+	/* The trace for objects older than the agent. */
 	if (hprof.options.heap)
 		out_print("TRACE %u:\n\t<empty>\n", TRACE_NONE);
 	out_whole();

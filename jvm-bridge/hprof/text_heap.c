@@ -1,4 +1,4 @@
-/* HEAP DUMP as text: references only, as ever. */
+/* HEAP DUMP as text: references only, as in the original HPROF. */
 #include <string.h>
 
 #include "jvm-bridge/hprof/heap.h"

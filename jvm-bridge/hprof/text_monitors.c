@@ -54,7 +54,7 @@ void text_sleep(long long ms, uint32_t thread)
 	out_whole();
 }
 
-/* What is left of the event's data. */
+/* The unread part of the event's data. */
 struct rest {
 	const char *at, *end;
 	bool failed;

@@ -22,7 +22,7 @@ static void thread_free(struct java_thread *t)
 	free(t);
 }
 
-/* Names stand in quotes on one line. */
+/* Names are printed in quotes on one line. */
 static char *name_copy(const char *name)
 {
 	char *copy = strdup(name ? name : "");

@@ -22,7 +22,7 @@ static uint64_t hash_of(uint32_t thread, const struct frame *frames, uint32_t n)
 	return hash;
 }
 
-/* Not memcmp(): a frame has padding. */
+/* Not memcmp(): frames have padding. */
 static bool is_same(const struct trace *t, uint32_t thread, const struct frame *frames, uint32_t n)
 {
 	if (t->thread != thread || t->n != n)

@@ -5,14 +5,14 @@
 
 enum {
 	TRACE_NONE = 300000
-}; /* the serial number of the empty trace of what is older than the agent; real ones follow */
+}; /* serial number of the empty trace, for objects older than the agent; real ones are larger */
 
 struct frame {
 	struct method *method; /* NULL: unknown */
-	jint line; /* as JVMPI has it: -1 unknown, -3 native method */
+	jint line; /* as in JVMPI: -1 unknown, -3 native method */
 };
 
-/* What is counted of one trace since the last dump; times in ns. */
+/* Counted for one trace since the last dump; times in ns. */
 struct cost {
 	uint64_t count, self, total;
 };
@@ -28,8 +28,8 @@ struct trace {
 };
 
 /*
- * The one trace of these frames in that thread, made when it is new; frames beyond depth are left out. NULL: out of
- * memory, which is counted in traces_lost(). Traces live for good. All functions: with hprof.data.
+ * The trace of these frames in that thread, created if new; frames beyond `depth` are left out. NULL: out of memory,
+ * counted in traces_lost(). Traces are never freed. All functions: with hprof.data.
  */
 struct trace *trace_of(uint32_t thread, const struct frame *frames, uint32_t n);
 struct trace *trace_of_call(const JVMPI_CallTrace *call);

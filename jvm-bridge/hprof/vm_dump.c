@@ -14,7 +14,7 @@ enum { PIECE = 1 << 16, HEAD = 9 /* of a record: type, time, length */, MAGIC_MA
 
 static struct {
 	char directory[FILE_NAME_MAX + 16];
-	char file[FILE_NAME_MAX + 32]; /* JDK 9 and later insist on its suffix */
+	char file[FILE_NAME_MAX + 32]; /* JDK 9 and later insist on the suffix .hprof */
 } dump;
 
 static bool place_make(void)
@@ -39,7 +39,7 @@ void vm_dump_remove(void)
 	*dump.directory = 0;
 }
 
-/* The bean; NULL: this JVM has none, or an exception is pending. */
+/* The bean; NULL: this JVM does not have it, or an exception is pending. */
 static jobject bean_find(JNIEnv *env, jclass *ret)
 {
 	jclass factory = (*env)->FindClass(env, "java/lang/management/ManagementFactory");
@@ -70,7 +70,7 @@ static bool dump_call(JNIEnv *env)
 	return !(*env)->ExceptionCheck(env);
 }
 
-/* The message of the exception, on one line. */
+/* Prints the exception's message on one line. */
 static void exception_say(JNIEnv *env)
 {
 	jthrowable thrown = (*env)->ExceptionOccurred(env);
@@ -112,7 +112,7 @@ bool vm_dump_make(JavaVM *vm)
 	return ok;
 }
 
-/* Skips the magic, the size of ids and the time. false: not a heap dump. */
+/* Skips the magic, the id size and the time. false: not a heap dump. */
 static bool header_skip(FILE *f)
 {
 	char head[MAGIC_MAX];
@@ -127,7 +127,7 @@ static bool header_skip(FILE *f)
 	return head[0] == 0 && head[1] == 0 && head[2] == 0 && head[3] == 8;
 }
 
-/* false: it ends in the middle. */
+/* false: the file is truncated. */
 static bool record_copy(FILE *f)
 {
 	unsigned char head[HEAD];

@@ -1,7 +1,7 @@
 #ifndef JS_BRIDGE_JVMPI_LAYOUT_H
 #define JS_BRIDGE_JVMPI_LAYOUT_H
 
-/* The binary layout of jvmpi.h as agents of its time were compiled against it (LP64): every slot and member. */
+/* Checks every slot and member of jvmpi.h against the binary layout that JVMPI agents were compiled for (LP64). */
 #include <stddef.h>
 
 #include "jvm-bridge/jvmpi/jvmpi.h"

@@ -9,11 +9,11 @@
 
 enum {
 	PAGE_BITS = 12,
-	MAX_CODE = 8 << 20, /* bytes; HotSpot's largest are far below */
-	MAX_LOOKS = 1 << 14, /* at ended code of one page: an enemy makes more, a JVM does not */
+	MAX_CODE = 8 << 20, /* bytes; HotSpot's largest methods are far below */
+	MAX_LOOKS = 1 << 14, /* ended entries examined per lookup; only an attacker creates more */
 };
 
-/* The JVM tells of code a little after it began to run. */
+/* The JVM reports code a little after it began to run. */
 #define EARLY_NS UINT64_C(1000000000)
 
 struct node {
@@ -23,7 +23,7 @@ struct node {
 
 struct page {
 	uint64_t number;
-	struct node *live, *ended; /* ended: the last one first */
+	struct node *live, *ended; /* `ended` has the latest first */
 	UT_hash_handle hh;
 };
 
@@ -165,7 +165,7 @@ struct timeline_code *code_map_live(const struct code_map *m, uint64_t addr)
 	return NULL;
 }
 
-/* The one of that time, else the first that came soon after. */
+/* The code at that time, otherwise the first that came soon after. */
 struct timeline_code *code_map_find(const struct code_map *m, uint64_t addr, uint64_t time)
 {
 	const struct page *p = page_find(m, addr >> PAGE_BITS);

@@ -7,13 +7,13 @@
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/map.h"
 
-enum { MAX_LOOKS = 1 << 14 }; /* at methods of one address: an enemy makes more, a JVM does not */
+enum { MAX_LOOKS = 1 << 14 }; /* methods of one address examined per lookup; only an attacker creates more */
 
 struct life {
 	uint64_t from, to; /* as in timeline_code */
 	struct life *before;
 	uint32_t method; /* number */
-	uint32_t replay; /* last one that it was told in */
+	uint32_t replay; /* the last replay that contained it */
 };
 
 struct place {

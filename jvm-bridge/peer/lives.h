@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Methods by their address in the JVM and by time. At one time one stands at an address. */
+/* Methods by address in the JVM and by time. An address belongs to one method at a time. */
 struct lives;
 
 struct lives *lives_new(void);
@@ -12,10 +12,10 @@ void lives_free(struct lives *l);
 size_t lives_bytes(const struct lives *l);
 size_t lives_count(const struct lives *l); /* addresses */
 
-/* A method is at an address from a time on; told again in a replay: stays. -ENOMEM. */
+/* The method is at the address from time `from`; if it already is (repeated in a replay), nothing changes. -ENOMEM. */
 int lives_add(struct lives *l, uint64_t addr, uint32_t method, uint64_t from, uint32_t replay);
-/* What this replay did not tell of any more ended at some time behind `sure`. */
+/* Methods that this replay did not repeat ended some time after `sure`. */
 void lives_end_others(struct lives *l, uint32_t replay, uint64_t sure);
-uint32_t lives_find(const struct lives *l, uint64_t addr, uint64_t time); /* number; 0: none */
+uint32_t lives_find(const struct lives *l, uint64_t addr, uint64_t time); /* method number; 0: none */
 
 #endif

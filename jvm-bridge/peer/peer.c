@@ -15,7 +15,7 @@
 
 enum {
 	BUFFER = 2 * WIRE_RECORD_MAX,
-	/* Clocks of one host differ only by a time namespace, by seconds and more; this is noise. */
+	/* Clocks on one host differ only by a time namespace's offset, seconds or more; less is noise. */
 	SAME_CLOCK_NS = 50000000,
 };
 
@@ -57,7 +57,7 @@ int peer_fd(const struct peer *p)
 	return p->fd;
 }
 
-/* Both clocks of the target at one moment, against ours: its monotonic clock may be another. */
+/* Compares the target's two clocks, read at one moment, with ours: its monotonic clock may have another offset. */
 static int64_t clock_offset(const struct wire_hello *h)
 {
 	int64_t theirs = (int64_t)(h->realtime_ns - h->monotonic_ns);
@@ -101,7 +101,7 @@ static int take_record(struct peer *p, const struct wire_record *r, struct err *
 			      0;
 }
 
-/* All records that are there whole; what is left of the next stays in front. */
+/* Takes all complete records; the beginning of the next one is moved to the front. */
 static int take_records(struct peer *p, struct err *err)
 {
 	size_t at = 0;

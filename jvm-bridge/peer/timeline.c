@@ -16,14 +16,14 @@
 #include "symbolizer/base/vec.h"
 
 #define MAX_BYTES (UINT64_C(256) << 20)
-/* Of what short records may have gone through, a second; replays that tell again what there is, have more. */
+/* Limit on the steps that records cause, about a second's worth; long replays get more, by their bytes. */
 #define STEPS (UINT64_C(1) << 26)
 #define STEPS_PER_BYTE 16
 #define PAGE_BITS 12
 
 enum { MAX_CHAIN = 1024, METHOD_BYTES = 8 + 4 + 4 + 2 + 2, SCOPE_BYTES = 16, RANGE_BYTES = 8 };
 
-/* What a method id means now. */
+/* What a method id means at present. */
 struct method_id {
 	uint64_t id;
 	uint32_t number;
@@ -32,8 +32,8 @@ struct method_id {
 
 struct timeline {
 	struct strtab *names;
-	struct arena arena; /* codes with their tables, method ids */
-	VEC(struct timeline_method) methods; /* number - 1 */
+	struct arena arena; /* compiled code with its tables, method ids */
+	VEC(struct timeline_method) methods; /* indexed by number - 1 */
 	struct method_id *ids;
 	struct code_map *map;
 	struct lives *lives;
@@ -42,12 +42,12 @@ struct timeline {
 	int64_t offset;
 	uint32_t replay;
 	uint64_t replay_begin, last_time;
-	uint64_t fed, steps; /* bytes; see STEPS */
-	uint64_t sure; /* everything that happened until then was told */
-	uint64_t full_from; /* methods were not kept from then on; 0: all were */
+	uint64_t fed, steps; /* bytes; steps, see STEPS */
+	uint64_t sure; /* everything that happened before this time has been reported */
+	uint64_t full_from; /* from then on methods were not kept; 0: all were kept */
 	struct timeline_stats stats;
 	struct budget *budget; /* borrowed; NULL: none */
-	uint64_t taken; /* bytes out of it */
+	uint64_t taken; /* bytes taken from it */
 };
 
 struct timeline *timeline_new(void)
@@ -101,7 +101,7 @@ static bool is_full(struct timeline *t)
 	return true;
 }
 
-/* A few bytes make a map be gone through, or all that was told, while others wait. */
+/* A few bytes of input can cause a walk through a map, or through everything reported, while others wait. */
 static bool may_go(struct timeline *t, uint64_t steps)
 {
 	t->steps += steps;
@@ -132,7 +132,7 @@ static int method_set(struct timeline *t, uint64_t id, struct timeline_method me
 	if (!method.class_name || !method.name || !method.signature)
 		return 0;
 	HASH_FIND(hh, t->ids, &id, sizeof(id), m);
-	/* A replay tells most of them once more. */
+	/* A replay repeats most methods. */
 	if (m && memcmp(&t->methods.v[m->number - 1], &method, sizeof(method)) == 0)
 		return 0;
 	if (!vec_push(&t->methods, method))
@@ -151,7 +151,7 @@ static int method_set(struct timeline *t, uint64_t id, struct timeline_method me
 	return 0;
 }
 
-/* What a replay tells was there before it: since when is known to the last record before. */
+/* What a replay newly reports began before it, but not before the last record that preceded it. */
 static uint64_t told_from(const struct timeline *t, const struct wire_record *rec, uint64_t time)
 {
 	return rec->flags & WIRE_REPLAYED ? t->last_time : time;
@@ -281,7 +281,7 @@ static int read_ranges(struct timeline *t, struct cursor *c, const struct code_c
 	return 0;
 }
 
-/* A replay tells again of what has not changed: nothing is read or kept twice. */
+/* A replay repeats what has not changed: it is not read or kept again. */
 static bool is_known(struct timeline *t, const struct timeline_code *c, const struct code_counts *n)
 {
 	struct timeline_code *old = code_map_live(t->map, c->begin);
@@ -346,7 +346,7 @@ static int on_unload(struct timeline *t, struct cursor c, uint64_t time)
 	if (c.bad)
 		return -EPROTO;
 	t->stats.unloads++;
-	/* The JVM tells late: the address may have a new owner by now. */
+	/* The JVM reports unloading late: the address may have a new owner by now. */
 	if (code && code->begin == addr && code->method == method_number(t, id))
 		code_map_end(t->map, code, time);
 	return 0;
@@ -373,7 +373,7 @@ static void on_replay_begin(struct timeline *t, uint64_t time)
 	t->stats.replays++;
 }
 
-/* Whatever was not told again had ended before the replay began. */
+/* Whatever the replay did not repeat had ended before it began. */
 static int on_replay_end(struct timeline *t, struct cursor c)
 {
 	uint32_t status;
@@ -400,7 +400,7 @@ static int on_lost(struct timeline *t, struct cursor c)
 	return c.bad ? -EPROTO : 0;
 }
 
-/* False: it is not kept. What comes to an address later would have an earlier one's name. */
+/* false: not kept. From then on, an address could show the name of an earlier method. */
 static bool keeps_methods(struct timeline *t, uint64_t time)
 {
 	if (!is_full(t))
@@ -461,7 +461,7 @@ bool timeline_method(const struct timeline *t, uint64_t addr, uint64_t time, str
 	return number;
 }
 
-/* The first range that ends behind the offset. */
+/* The first range that ends after the offset. */
 static const struct timeline_range *range_at(const struct timeline_code *c, uint32_t offset)
 {
 	uint32_t lo = 0, hi = c->n_ranges;
@@ -483,7 +483,7 @@ size_t timeline_chain(const struct timeline *t, const struct timeline_code *c, u
 	const struct timeline_range *r = range_at(c, offset);
 	size_t n = 0;
 
-	/* Parents have lower numbers: chains end. */
+	/* Parents have lower numbers, so chains end. */
 	for (uint32_t s = r ? r->scope : WIRE_NONE; s != WIRE_NONE && n < max && n < MAX_CHAIN;
 	     s = c->scopes[s].parent) {
 		int32_t line = c->scopes[s].line;

@@ -13,7 +13,7 @@ int wire_take(const void *p, size_t len, struct wire_record *ret)
 	if (len < sizeof(uint32_t))
 		return 0;
 	size = cursor_u32(&c);
-	/* Judged by its first word, before all of it is waited for. */
+	/* Check the size before waiting for the whole record. */
 	if (size < WIRE_HEADER || size > WIRE_RECORD_MAX || size % 8)
 		return -EPROTO;
 	if (len < size)

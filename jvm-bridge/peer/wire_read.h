@@ -8,24 +8,24 @@
 #include "symbolizer/base/cursor.h"
 
 /*
- * Reading of the bridge's records (jvm-bridge/stream/wire.h). The bytes come from a process that may be
- * hostile: nothing is taken for true that was not checked here.
+ * Reads the bridge's records (jvm-bridge/stream/wire.h). The bytes come from a process that may be hostile:
+ * everything is checked here before it is used.
  */
 struct wire_record {
-	uint32_t size; /* of the whole record */
+	uint32_t size; /* the whole record */
 	uint16_t type, flags;
 	uint64_t time;
 	struct cursor body;
 };
 
-/* Bytes that the record takes; 0: not all of it is there yet; -EPROTO: no record. */
+/* Bytes that the record takes; 0: incomplete; -EPROTO: not a record. */
 int wire_take(const void *p, size_t len, struct wire_record *ret);
 
 struct wire_str {
 	const char *p; /* not NUL-terminated; NULL: none */
 	uint16_t len;
 };
-struct wire_str wire_str(struct cursor *c); /* sets c->bad beyond the end, or for a NUL inside */
+struct wire_str wire_str(struct cursor *c); /* sets c->bad if it is cut off or contains a NUL */
 
 struct wire_hello {
 	uint16_t major, minor;
@@ -33,7 +33,7 @@ struct wire_hello {
 	uint64_t monotonic_ns, realtime_ns;
 	struct wire_str version;
 };
-/* -EPROTO: no hello; -ENOTSUP: of another major version (ret->major, minor are set). */
+/* -EPROTO: not a hello; -ENOTSUP: another major version (ret->major and minor are set). */
 int wire_hello(const struct wire_record *r, struct wire_hello *ret);
 
 #endif

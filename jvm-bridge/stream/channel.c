@@ -71,7 +71,7 @@ void channel_wait(struct channel *c, int wake, bool writing, int ms)
 	if (poll(p, c->fd >= 0 ? 2 : 1, ms) <= 0)
 		return;
 	if (p[0].revents && read(wake, &n, sizeof(n)) < 0)
-		return; /* somebody else's turn: the count is 0 */
+		return; /* read by somebody else meanwhile: the count is 0 */
 	if (c->fd >= 0 && (p[1].revents & (POLLHUP | POLLERR | POLLNVAL)))
 		c->broken = true;
 }

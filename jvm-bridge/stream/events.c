@@ -36,7 +36,7 @@ static void method_name(struct sink *s, struct record *r, const JVMPI_Event *e, 
 	char nothing[] = "";
 	JVMPI_Event none = {.env_id = e->env_id};
 
-	/* The answer comes through stream_notify(). */
+	/* The reply comes through stream_notify(). */
 	if (known_has(&s->known, method) || s->pi->RequestEvent(JVMPI_EVENT_JS_METHOD, method) == JVMPI_SUCCESS)
 		return;
 	none.u.js_method.method_id = method;
@@ -54,10 +54,7 @@ static void code_put(struct sink *s, struct record *r, const JVMPI_Event *e, uns
 		s->put(r, e->env_id);
 }
 
-/*
- * The kernel's id of a thread shows where an event comes on that thread; JVMPI's thread-local storage keeps it
- * for the replays.
- */
+/* Only an event on the thread itself shows its kernel id; thread-local storage keeps it for replays. */
 static uint32_t tid_of(const struct sink *s, const JVMPI_Event *e)
 {
 	bool start = (e->event_type & ~JVMPI_REQUESTED_EVENT) == JVMPI_EVENT_THREAD_START;

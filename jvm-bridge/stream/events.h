@@ -4,13 +4,13 @@
 #include "jvm-bridge/stream/known.h"
 #include "jvm-bridge/stream/record.h"
 
-/* Where the records of events go. */
+/* Destination for the records of events. */
 struct sink {
 	JVMPI_Interface *pi;
 	struct known known;
-	/* From any thread; env: its own. False: no room, it counts as lost. */
+	/* From any thread, `env` being its JNIEnv. false: no room, counted as lost. */
 	bool (*put)(const struct record *r, JNIEnv *env);
-	bool (*put_later)(const struct record *r, JNIEnv *env); /* nobody waits for it */
+	bool (*put_later)(const struct record *r, JNIEnv *env); /* likewise; it need not be sent soon */
 };
 
 void event_put(struct sink *s, const JVMPI_Event *e);

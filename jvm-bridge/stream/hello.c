@@ -1,4 +1,4 @@
-/* The first record of a connection: which JVM this is. */
+/* The first record of a connection: identifies the JVM. */
 #include <string.h>
 #include <unistd.h>
 

@@ -19,7 +19,7 @@ bool known_init(struct known *k)
 	return true;
 }
 
-/* Ids lie close together (the JVM allocates them in blocks), so neighbours share pages. */
+/* Ids are close together (the JVM allocates them in blocks), so neighbours share pages. */
 static unsigned slot_of(void *id)
 {
 	return (unsigned)((uintptr_t)id >> 3) % SLOTS;

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 
 /*
- * The method ids that were named on this connection. Without locks. When it is full ids stay unknown, and
- * their methods are named again each time: more bytes, nothing wrong.
+ * The method ids that were already sent with their names on this connection. Lock-free. When it is full, further ids
+ * stay unknown and their methods are sent each time: more bytes, but correct.
  */
 struct known {
 	void *_Atomic *slots;
@@ -15,6 +15,6 @@ struct known {
 bool known_init(struct known *k);
 void known_add(struct known *k, void *id);
 bool known_has(const struct known *k, void *id);
-void known_reset(struct known *k); /* with nobody else in it */
+void known_reset(struct known *k); /* no other thread may be using it */
 
 #endif

@@ -29,7 +29,7 @@ static void *record_room(struct record *r, size_t n)
 	return r->data + r->len - n;
 }
 
-/* Little-endian, as the processors are that this runs on. */
+/* Little-endian, like the processors it runs on. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the encoder copies");
 
 static void record_bytes(struct record *r, const void *p, size_t n)
@@ -180,7 +180,7 @@ bool record_method(struct record *r, const JVMPI_Event *e, jlong address)
 	return record_end(r);
 }
 
-/* Index of a scope's method in the record: a small hash of what is there, else a new one. */
+/* Index of a scope's method in the record: a small hash table of those already there. */
 struct method_table {
 	jmethodID *list;
 	uint32_t *hash, n, mask;
@@ -237,7 +237,7 @@ static void code_body(struct record *r, const JVMPI_Event *e, struct method_tabl
 	}
 }
 
-/* What is too large is cut to its first ranges and their scopes. */
+/* A record that is too large is cut to its first ranges and their scopes. */
 static void code_cut(JVMPI_Event *e, jint ranges)
 {
 	jint scopes = 0;

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PAD 0x80000000u /* in a size: nothing, up to the end of the ring */
+#define PAD 0x80000000u /* as a size: padding up to the end of the ring */
 
 bool ring_init(struct ring *r)
 {
@@ -30,7 +30,7 @@ bool ring_put(struct ring *r, const void *record, uint32_t size)
 	do {
 		uint64_t left;
 
-		tail = atomic_load(&r->tail); /* before head, or it might be beyond it */
+		tail = atomic_load(&r->tail); /* read before head, which it must not pass */
 		head = atomic_load(&r->head);
 		left = RING_SIZE - head % RING_SIZE;
 		pad = left < size ? (uint32_t)left : 0;

@@ -11,43 +11,43 @@
 #include "jvm-bridge/stream/record.h"
 
 enum {
-	TICK_MS = 50, /* events wait for so long at most before they are sent */
-	IDLE_MS = 500, /* and those that nobody waits for, while there are no others */
+	TICK_MS = 50, /* events wait at most this long before they are sent */
+	IDLE_MS = 500, /* likewise those that need not be sent soon, while there are no others */
 	CONNECT_MS = 1000, /* between attempts of a standing stream */
 	REPLAY_MS = 1000, /* between two replays after losses */
-	FLUSH_SIZE = 64 << 10, /* of a replay, sent while it goes on */
+	FLUSH_SIZE = 64 << 10, /* a replay is sent in pieces of this size */
 };
 
 /*
- * Any Java thread: stream_notify() makes a record and puts it into the ring, or counts it as lost; it
- * never waits. The stream's own thread: connects, sends, replays. It begins with the first connection and then
- * waits for the next: a new one each time would take, with glibc, the next of many malloc arenas, and leave
- * there what a replay needs (some 200 kB each).
+ * Java threads: stream_notify() builds a record and puts it into the ring, or counts it as lost; it never waits. The
+ * stream's own thread connects, sends and replays. It starts with the first connection and then waits for the next:
+ * with glibc, a new thread each time would use another of many malloc arenas, and leave there what a replay needs
+ * (some 200 kB each).
  */
 static struct stream {
 	JavaVM *vm;
-	int wake; /* eventfd; made once */
+	int wake; /* eventfd; created once */
 	struct ring ring;
 	struct sink sink;
 	_Atomic bool active; /* connected: events become records */
-	_Atomic bool stop; /* the JVM ends */
+	_Atomic bool stop; /* the JVM is ending */
 	_Atomic bool woken;
-	_Atomic bool idle; /* the thread waits for longer than a tick */
+	_Atomic bool idle; /* the thread waits longer than a tick */
 	_Atomic uint32_t users; /* threads inside stream_notify() */
 	_Atomic uint64_t lost; /* records */
-	struct lock lock; /* of what follows */
-	bool running; /* the thread */
-	int offered; /* connected socket for the thread; -1 */
-	int served; /* the one that it serves; -1: none, or that one ends */
-	bool busy; /* it serves one, or ends that */
-	char standing[WIRE_PATH_MAX + 1]; /* "": none */
-	/* The thread's own. */
+	struct lock lock; /* guards what follows */
+	bool running; /* the thread exists */
+	int offered; /* a connected socket for the thread to take; -1: none */
+	int served; /* the socket being served; -1: none, or that connection is ending */
+	bool busy; /* serving a connection, or ending it */
+	char standing[WIRE_PATH_MAX + 1]; /* path of a standing stream; "": none */
+	/* Only used by the thread. */
 	JNIEnv *_Atomic env;
 	struct channel channel;
 	uint64_t lost_total, replayed_ns;
 	uint32_t replays;
-	bool said; /* that nobody listens */
-	bool listening; /* `wanted` is enabled */
+	bool said; /* the message that nobody listens has been printed */
+	bool listening; /* events in `wanted` are enabled */
 } stream = {.wake = -1, .offered = -1, .served = -1, .channel = {.fd = -1}};
 
 static const jint wanted[] = {JVMPI_EVENT_CLASS_LOAD,      JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START,
@@ -59,7 +59,7 @@ static void stream_wake(void)
 	uint64_t one = 1;
 
 	if (!atomic_exchange(&stream.woken, true) && write(stream.wake, &one, sizeof(one)) < 0)
-		atomic_store(&stream.woken, false); /* its counter is full: it is awake */
+		atomic_store(&stream.woken, false); /* the counter is full, so the thread is awake */
 }
 
 static void stream_wait(bool writing, int ms)
@@ -77,7 +77,7 @@ static void listen_to(bool on)
 		on ? stream.sink.pi->EnableEvent(wanted[i], NULL) : stream.sink.pi->DisableEvent(wanted[i], NULL);
 }
 
-/* Nobody is there any more; where this happens in a replay, it ends soon: nothing is wanted. */
+/* The connection is gone, or the JVM is ending. Disabling the events makes a replay in progress end soon. */
 static bool is_over(void)
 {
 	if (atomic_load(&stream.stop))
@@ -87,7 +87,7 @@ static bool is_over(void)
 	return stream.channel.broken;
 }
 
-/* The stream's thread may wait for the sampler: nobody waits for it. */
+/* The stream's own thread may wait for the sampler, as nobody waits for it. */
 static bool put_waiting(const struct record *r)
 {
 	while (!ring_put(&stream.ring, r->data, (uint32_t)r->len)) {
@@ -142,7 +142,7 @@ static void stream_notify(JVMPI_Event *e)
 	atomic_fetch_sub(&stream.users, 1);
 }
 
-/* The thread. */
+/* The stream's thread. */
 
 static void numbers_put(enum wire_type type, uint32_t a, uint32_t b)
 {
@@ -175,7 +175,7 @@ static void replay(enum wire_replay why)
 	stream.replayed_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
-/* What was dropped is told, and made good by telling everything anew: once a second at most. */
+/* Reports dropped records and makes up for them by a replay, at most once a second. */
 static void losses_put(void)
 {
 	struct record r = {0};
@@ -255,7 +255,7 @@ static bool requests_answer(void)
 	return !stream.channel.broken;
 }
 
-/* Events that come many at once are sent together; where none come, a Java thread wakes this one for the first. */
+/* Bursts of events are sent together; while there are none, a Java thread wakes this one for the first event. */
 static void serve_wait(bool busy)
 {
 	if (busy || ring_used(&stream.ring) || atomic_load(&stream.lost)) {
@@ -263,7 +263,7 @@ static void serve_wait(bool busy)
 		return;
 	}
 	atomic_store(&stream.idle, true);
-	if (!ring_used(&stream.ring) && !atomic_load(&stream.stop)) /* put() saw `idle`, or this sees its record */
+	if (!ring_used(&stream.ring) && !atomic_load(&stream.stop)) /* put() sees `idle`, or this sees its record */
 		stream_wait(false, IDLE_MS);
 	atomic_store(&stream.idle, false);
 }
@@ -284,7 +284,7 @@ static void connection_serve(void)
 	bye(WIRE_BYE_SHUTDOWN);
 }
 
-/* The one that was offered goes first, for it was told that it is served. */
+/* An offered socket goes first: its owner was told that it will be served. */
 static int offered_take(int other)
 {
 	int fd;
@@ -300,7 +300,7 @@ static int offered_take(int other)
 	return fd;
 }
 
-/* A socket to serve; -1: none now. *wait_ms: look again then; -1: when woken. */
+/* A socket to serve; -1: none now. *wait_ms: when to look again; -1: when woken. */
 static int socket_next(int *wait_ms)
 {
 	char path[WIRE_PATH_MAX + 1];
@@ -353,7 +353,7 @@ static void thread_main(void *arg)
 	atomic_store(&stream.env, NULL);
 }
 
-/* Starts the thread when there is work for it. Before JVM_INIT_DONE there may be no threads: then once more. */
+/* Starts the thread when it has work. Before JVM_INIT_DONE that may fail; it is then tried again. */
 static void thread_begin(void)
 {
 	char name[] = "jsampler stream";
@@ -394,7 +394,7 @@ static int set_up(JavaVM *vm)
 	return WIRE_ATTACH_OK;
 }
 
-/* Below the lock: what is served now will not be for long. */
+/* With the lock held: the connection being served is about to end. */
 static bool is_leaving(void)
 {
 	struct pollfd p = {.fd = stream.served};
@@ -402,7 +402,7 @@ static bool is_leaving(void)
 	return stream.served < 0 || (poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL)));
 }
 
-/* Answers at once: on HotSpot's Attach Listener everybody else would wait, too. */
+/* Never waits: on HotSpot's Attach Listener, all other requests would wait as well. */
 static int offer(int fd)
 {
 	bool taken;

@@ -5,12 +5,12 @@
 #include <stdbool.h>
 
 /*
- * The stream agent: a JVMPI agent that sends what only the JVM knows to the sampler (wire.h). It is part of
- * libjsampler-bridge.so, and alone is libjsampler-stream.so, where JVM_OnLoad(options) is
- * stream_load(vm, options, true).
+ * The stream agent: a JVMPI agent that sends the sampler what only the JVM knows (wire.h). It is built into
+ * libjsampler-bridge.so; libjsampler-stream.so has it alone, with JVM_OnLoad(options) calling stream_load(vm,
+ * options, true).
  *
- * `path` is the socket to connect to. Standing: tried every second while there is no connection;
- * else connected now, once. May be called again, by one thread at a time. enum wire_attach.
+ * `path` is the socket to connect to. If `standing`, a connection is attempted every second while there is none;
+ * otherwise once, now. May be called again, by one thread at a time. Returns enum wire_attach.
  */
 int stream_load(JavaVM *vm, const char *path, bool standing);
 

@@ -1,4 +1,4 @@
-/* libjsampler-stream.so: the stream agent as a JVMPI agent like any other. Its options are the path. */
+/* libjsampler-stream.so: the stream agent as an ordinary JVMPI agent. Its options are the path. */
 #include <stdio.h>
 
 #include "jvm-bridge/jvmpi/jvmpi.h"

@@ -23,8 +23,8 @@ int cmd_convert(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 /*
- * The exit status of a command that has printed to stdout; r: 0, or it could not be printed. A reader that
- * closes the pipe (`| head`) has what it wants.
+ * The exit status of a command that has printed to stdout; r: 0, or printing failed. A reader that closes the pipe
+ * (`| head`) has got what it wanted.
  */
 int cmd_end(int r);
 void help_overview(FILE *out); /* lists the commands, one per line */

@@ -93,7 +93,7 @@ static int read_and_write(struct convert *c, struct opener *o, struct err *err)
 	return r;
 }
 
-/* The exit status. */
+/* Returns the exit status. */
 static int convert(struct convert *c, struct err *err)
 {
 	struct opener *o = opener_new((const char *const *)c->files, c->n_files);

@@ -30,7 +30,7 @@ struct diff_run {
 	struct named_profile *profiles[DIFF_MAX_FILES];
 
 	struct opener *opener;
-	struct data_out outs[MAX_DIFF_OUTPUTS]; /* opened; those that are written are closed */
+	struct data_out outs[MAX_DIFF_OUTPUTS]; /* opened ones; those already written are closed */
 	size_t n_opened, n_written;
 
 	struct gate gates[MAX_GATES];
@@ -165,7 +165,7 @@ static int check_files(struct diff_run *run, bool split, struct err *err)
 	return inputs_check(run->paths, run->n_before + run->n_after, err);
 }
 
-/* "--" divides the files unless it is the argument of an option. */
+/* "--" separates the files unless it is the argument of an option. */
 static int parse(int argc, char **argv, struct diff_run *run, struct err *err)
 {
 	size_t files = 0;
@@ -255,7 +255,7 @@ static int write_tiers(const struct diff_run *run, enum table_format format, siz
 	return r;
 }
 
-/* -o; without it, stdout. */
+/* Opens the files of -o; without -o, stdout. */
 static int open_outputs(struct diff_run *run, struct err *err)
 {
 	int r = 0;
@@ -292,7 +292,7 @@ static int write_one(struct diff_run *run, const struct diff *d, struct err *err
 	return data_out_close(out, r, err);
 }
 
-/* Shares of different events can be compared, but that is hardly ever intended. */
+/* Shares of different events can be compared, but that is rarely intended. */
 static void warn_of_events(const struct diff_run *run)
 {
 	const struct named_meta *first = NULL;
@@ -330,7 +330,7 @@ static const char *p_text(double p, char *dst, size_t size)
 	return dst;
 }
 
-/* For a pattern that failed: the methods that changed most. */
+/* For a failed expression: the matching methods that changed most. */
 static void say_methods(const struct gate *g, const struct diff *d)
 {
 	double last = INFINITY;
@@ -370,7 +370,7 @@ static void say_failed(const struct gate *g, const struct gate_result *res, cons
 		say_methods(g, d);
 }
 
-/* 1: a --fail-if holds. */
+/* 1: a --fail-if expression failed. */
 static int judge_gates(const struct diff_run *run, const struct diff *d, struct err *err)
 {
 	int failed = 0;

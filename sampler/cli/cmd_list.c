@@ -21,7 +21,7 @@
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
-/* LEFT: columns before the last one. */
+/* LEFT: width of all columns but the last. */
 enum { USER_COLUMNS = 10, JDK_COLUMNS = 14, LEFT = 7 + 1 + USER_COLUMNS + 1 + JDK_COLUMNS + 1 + 8 + 2 };
 
 struct user {
@@ -115,7 +115,7 @@ static void print_jvm(struct listing *l, const struct inspection *i, size_t widt
 	       uptime_text(i->uptime_s, up, sizeof(up)), what, in ? " (" : "", notes, in ? ")" : "");
 }
 
-/* Lines are cut to the width of a terminal, but whole in a pipe. */
+/* Lines are cut to a terminal's width, but complete in a pipe. */
 static void print_text(struct listing *l)
 {
 	size_t width = columns_of_terminal(STDOUT_FILENO);

@@ -31,17 +31,17 @@
 
 enum {
 	LIVE_LINE_MS = 250,
-	SOON_MS = 200, /* do not mention a command that ends within this time */
-	AFTER_COMMAND_MS = 500, /* the same for processes that the command leaves behind */
+	SOON_MS = 200, /* a command that ends within this time is not mentioned */
+	AFTER_COMMAND_MS = 500, /* likewise processes that the command leaves behind */
 };
 
-/* Everything that one `record` holds; freed in one place. */
+/* Everything that one `record` owns; freed in one place. */
 struct record {
 	struct record_options o;
 	struct outputs outs;
 	struct child child;
 	bool has_child, over; /* over: the command has ended */
-	uint64_t outlived; /* when the command ended; 0: still runs, or nothing left to mention */
+	uint64_t outlived; /* when the command ended; 0: still running, or nothing left to mention */
 	struct closing closing;
 	struct runs *runs;
 	struct buf command_line;
@@ -108,7 +108,7 @@ static int choose_targets(struct record *rec, struct err *err)
 	return 0;
 }
 
-/* Adds what does not come from options alone. */
+/* Sets what does not depend on options alone. */
 static void complete_options(struct record *rec)
 {
 	struct record_options *o = &rec->o;
@@ -128,7 +128,7 @@ static int send_signal(void *broker, int signal)
 	return broker_signal(broker, signal);
 }
 
-/* Signals are for the command from here on. */
+/* From here on, signals are for the command. */
 static int start_signals(struct record *rec, struct err *err)
 {
 	const struct closing *c = &rec->closing;
@@ -138,7 +138,7 @@ static int start_signals(struct record *rec, struct err *err)
 	return interrupt_start(c->closed, err);
 }
 
-/* Opens all, and gives up the rights to open more. */
+/* Opens everything, then gives up the rights to open more. */
 static int open_and_close(struct record *rec, struct err *err)
 {
 	struct record_options *o = &rec->o;
@@ -204,7 +204,7 @@ static void say_outlived(struct record *rec, uint64_t start_ns)
 		 rec->o.command[0], (double)(ended_ns - start_ns) / 1e9);
 }
 
-/* Its threads cannot be waited for. */
+/* Some threads will never end, so they cannot be joined. */
 static _Noreturn void give_up(struct record *rec)
 {
 	log_error("sampling cannot end, because reading a sampled process blocks (its memory or its execve(2) may be "
@@ -213,7 +213,7 @@ static _Noreturn void give_up(struct record *rec)
 	_exit(EXIT_FAILED);
 }
 
-/* After what is left was written: threads that hang can be joined by nobody. */
+/* Called after writing what could be sampled: hanging threads cannot be joined. */
 static _Noreturn void end_without_some(struct record *rec, int r, const struct err *err)
 {
 	if (r < 0)
@@ -222,7 +222,7 @@ static _Noreturn void end_without_some(struct record *rec, int r, const struct e
 	_exit(EXIT_FAILED);
 }
 
-/* False: some sessions do not end. */
+/* false: some sessions do not end. */
 static bool wait_for_end(struct record *rec)
 {
 	bool seen = isatty(STDERR_FILENO) && !rec->o.quiet, live = seen && columns_live_terminal(), hang = false;
@@ -402,8 +402,8 @@ static int finish(struct record *rec, int r, const struct err *err)
 }
 
 /*
- * jsampler's own command line, for profiles. Of a command that it starts it has only the name,
- * unless --command-line.
+ * jsampler's own command line, for profiles. Of a command that it starts, only the name is included, unless
+ * --command-line is given.
  */
 static void note_command_line(struct record *rec, int argc, char **argv)
 {

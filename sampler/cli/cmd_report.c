@@ -20,7 +20,7 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/parse.h"
 
-/* Default rows of text. JSON and CSV are for programs and have all rows. */
+/* Default number of rows in text. JSON and CSV are for programs and have all rows. */
 enum { TEXT_ROWS = 50 };
 
 static const double LEAST_PERCENT = 0.5;
@@ -100,7 +100,7 @@ static bool is_there(const char *path)
 	return access(path, F_OK) == 0;
 }
 
-/* A view without the argument that it needs, or with one that it does not take, is named rather than a file. */
+/* A view without a required argument, or with one too many, gets an error about that, not about a missing file. */
 static int check_files(const struct report *rep, const char *const *files, size_t n, struct err *err)
 {
 	if (n == 0 && rep->o.method && is_there(rep->o.method))

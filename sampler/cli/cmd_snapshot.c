@@ -23,8 +23,8 @@
 #include "symbolizer/base/parse.h"
 
 /*
- * Recordings for tests and bug reports. `jsampler snapshot` writes one; `jsampler replay` prints
- * its folded stacks, or writes a smaller recording with what some of its samples need.
+ * Recordings for tests and bug reports. `jsampler snapshot` writes one; `jsampler replay` prints its folded stacks,
+ * or writes a smaller recording with only what some of its samples need.
  */
 #define SNAPSHOT_USAGE "jsampler snapshot -p PID -o FILE [-n SAMPLES] [-F HZ] [-s FOLDED]"
 #define REPLAY_USAGE "jsampler replay [-w KIND] [-n SAMPLES] [-o FILE] [-s FOLDED] RECORDING"
@@ -32,7 +32,7 @@
 struct snapshot_options {
 	uint64_t pid, samples, hz;
 	const char *path, *folded; /* NULL: not written */
-	bool any; /* all samples; else those that match `want` */
+	bool any; /* all samples; otherwise those that match `want` */
 	struct pick want;
 };
 
@@ -41,7 +41,7 @@ static int parse_options(int argc, char **argv, const char *known, struct snapsh
 	int c;
 
 	optind = 0;
-	opterr = 0; /* the usage says more */
+	opterr = 0; /* the usage says more than getopt's message */
 	while ((c = getopt(argc, argv, known)) != -1) {
 		if (c == 'o')
 			o->path = optarg;
@@ -105,10 +105,10 @@ static int write_folded(const struct named_profile *np, struct files *f, struct 
 	return r == 0 && f->folded ? outfile_commit(take_ptr(f->folded), err) : r;
 }
 
-/* A recording holds stacks and memory of the target, which are private. */
+/* A recording contains stacks and memory of the target, which are private. */
 static int open_private(const char *path, struct outfile **ret, struct err *err)
 {
-	mode_t mask = umask(077); /* others could open a temporary file that has a name */
+	mode_t mask = umask(077); /* a temporary file with a name could be opened by others */
 	struct stat st;
 	int fd, r = outfile_open(path, ret, err);
 
@@ -121,7 +121,7 @@ static int open_private(const char *path, struct outfile **ret, struct err *err)
 	return 0;
 }
 
-/* And tells the opener of them. */
+/* Opens the outputs and registers them with the opener. */
 static int open_files(const struct snapshot_options *o, struct opener *opener, struct files *ret, struct err *err)
 {
 	int r = o->path ? open_private(o->path, &ret->recording, err) : 0;
@@ -136,7 +136,7 @@ static int open_files(const struct snapshot_options *o, struct opener *opener, s
 	return 0;
 }
 
-/* closing: NULL: of a recording, and this process is closed already. */
+/* closing: NULL if this process is closed already, for a session on a recording. */
 static int run_session(pid_t pid, const struct session_options *so, struct closing *closing, struct session **ret,
 		       struct named_profile **ret_np, struct err *err)
 {
@@ -214,7 +214,7 @@ int cmd_snapshot(int argc, char **argv)
 	return report(take_snapshot(&o, &err), &err);
 }
 
-/* Which samples of a recording are kept: of those that match, the first of each shape. */
+/* Selects samples of a recording: of those that match, the first of each shape. */
 struct selection {
 	const struct snapshot_options *o;
 	bool *keep;

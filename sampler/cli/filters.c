@@ -15,7 +15,7 @@
 
 typedef void nearest_fn(const struct named_profile *np, const char *text, char *dst, size_t size);
 
-/* Without this, a mistyped expression would give an empty or a whole profile without a hint why. */
+/* Without this, a mistyped expression would result in an empty or a complete profile, with no hint why. */
 static void warn_of_expression(const struct named_profile *np, const char *option, const char *text, const char *what,
 			       nearest_fn *nearest)
 {
@@ -67,7 +67,7 @@ static void warn_of_filters(const struct record_options *o, const struct named_p
 				   nearest_threads);
 }
 
-/* Every expression matches something, or was warned about: all together leave nothing. */
+/* Every expression matches something, or there was a warning about it: it is the combination that leaves nothing. */
 static void warn_of_nothing(const struct record_options *o, uint32_t leaf_kinds)
 {
 	if (o->n_exclude && !o->n_include && !o->session.include_threads && !leaf_kinds)

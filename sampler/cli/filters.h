@@ -8,9 +8,9 @@ struct named_profile;
 struct record_options;
 
 /*
- * Applies --include, --exclude, --include-threads (in *o) and --kind (leaf_kinds as in
- * named_filter.h, 0: all) to a profile and replaces it by the result. Warns about expressions that
- * match nothing, and filters that leave nothing.
+ * Applies --include, --exclude, --include-threads (in *o) and --kind (leaf_kinds as in named_filter.h, 0: all) to a
+ * profile and replaces it by the result. Warns about expressions that match nothing, and about filters that leave
+ * nothing.
  */
 int filters_apply(const struct record_options *o, uint32_t leaf_kinds, struct named_profile **np, struct err *err);
 

@@ -63,7 +63,7 @@ static void merge_meta(struct named_meta *to, const struct named_meta *m)
 		to->start_realtime_ns = m->start_realtime_ns;
 }
 
-/* For folded text: samples have no measure of the event. */
+/* True of folded text: the weights are only counts. */
 static bool counts_alone(const struct named_meta *m)
 {
 	return strcmp(m->unit, "count") == 0 || strcmp(m->unit, "samples") == 0;
@@ -75,7 +75,7 @@ static void weigh_by_count(struct named_profile *np)
 		np->samples[i].weight = np->samples[i].count;
 }
 
-/* Different measures cannot be added up. Counts can, and all files have counts. */
+/* Different units cannot be added up. Counts can, and all files have counts. */
 static int join_events(struct named_meta *to, const struct named_meta *m, const char *path, struct err *err)
 {
 	if (strcmp(to->event, m->event) == 0 && strcmp(to->unit, m->unit) == 0) {
@@ -136,7 +136,7 @@ int inputs_merge(const struct named_profile *const *profiles, const char *const 
 	return finish(b, r, ret, err);
 }
 
-/* Reads one after the other, so that only the sum is kept in memory. */
+/* Reads one file at a time, so that only the sum is kept in memory. */
 int inputs_read_merged(struct opener *o, char *const *paths, size_t n, struct named_profile **ret, struct err *err)
 {
 	struct named_builder *b;

@@ -10,12 +10,12 @@ struct opener;
 /* -EINVAL: "-" (stdin) is given more than once. */
 int inputs_check(const char *const *paths, size_t n, struct err *err);
 
-/* Reads one saved profile, which `o` opens, and warns about lines that cannot be read. The caller frees *ret. */
+/* Reads one saved profile, opened by `o`, and warns about unreadable lines. The caller frees *ret. */
 int inputs_read(struct opener *o, const char *path, struct named_profile **ret, struct err *err);
 
 /*
- * Adds up profiles; their paths are for messages, and they still belong to the caller. If one has
- * only counts (folded text), the result has only counts.
+ * Adds up profiles, which remain the caller's; paths are for messages. If one has only counts (folded text), the
+ * result has only counts.
  */
 int inputs_merge(const struct named_profile *const *profiles, const char *const *paths, size_t n,
 		 struct named_profile **ret, struct err *err);

@@ -33,8 +33,8 @@ static const struct cmd *find_cmd(const char *name)
 }
 
 /*
- * If stdin, stdout or stderr is closed, the next file or event to be opened would get its number,
- * and what is written there. The placeholder can be neither read nor written, as before.
+ * If stdin, stdout or stderr is closed, the next file or event opened would get its number, and receive what is
+ * written there. The placeholder can be neither read nor written, like a closed descriptor.
  */
 static void keep_numbers(void)
 {
@@ -51,10 +51,7 @@ int main(int argc, char **argv)
 
 	keep_numbers();
 	privs_guard_memory();
-	/*
-	 * A closed pipe or a file over RLIMIT_FSIZE become errors of write(2), which are reported
-	 * like others.
-	 */
+	/* A closed pipe or a file over RLIMIT_FSIZE become errors of write(2), which are reported like others. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (c)

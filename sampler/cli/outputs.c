@@ -63,7 +63,7 @@ static int choose_writer(const char *path, const char *format, const struct writ
 		*ret = &writer_folded;
 	else
 		*ret = by_ending;
-	/* -f folded -o x.folded.gz: among writers of the same format, the ending decides. */
+	/* -f folded -o x.folded.gz: of the writers with the same name, the ending decides. */
 	if (*ret && by_ending && strcmp((*ret)->name, by_ending->name) == 0)
 		*ret = by_ending;
 	if (*ret)
@@ -82,10 +82,7 @@ static int check_terminal(const struct output *o, struct err *err)
 	return err_set(err, -EINVAL, "pprof is binary, and stdout is a terminal: name a file, -o FILE.pb.gz");
 }
 
-/*
- * Checked now rather than after the recording. main() replaces a closed stdout by something
- * read-only.
- */
+/* Checked now rather than after the recording. If stdout was closed, main() has replaced it by something read-only. */
 static int check_stdout(const struct output *o, struct err *err)
 {
 	int flags = strcmp(o->path, "-") == 0 ? fcntl(STDOUT_FILENO, F_GETFL) : O_WRONLY;
@@ -95,7 +92,7 @@ static int check_stdout(const struct output *o, struct err *err)
 	return err_set(err, -EBADF, "cannot write to stdout: it is closed; name a file with -o");
 }
 
-/* `open`: outfile_open(), or outfile_open_own() for a name that the user has not typed. */
+/* `open`: outfile_open(), or outfile_open_own() for a name that the user has not given. */
 static int add_output_as(struct outputs *outs, const char *pattern, const char *format, pid_t pid, size_t process,
 			 int (*open)(const char *, struct outfile **, struct err *), struct err *err)
 {
@@ -127,7 +124,7 @@ static int add_output(struct outputs *outs, const char *pattern, const char *for
 	return add_output_as(outs, pattern, format, pid, process, outfile_open, err);
 }
 
-/* PID and time can be guessed: if others have created a file of that name, a random one is used. */
+/* PID and time can be guessed: if somebody else has created a file with that name, a random one is used. */
 static int add_named(struct outputs *outs, const char *ending, const char *format, pid_t pid, struct err *err)
 {
 	char pattern[64];
@@ -142,7 +139,7 @@ static int add_named(struct outputs *outs, const char *ending, const char *forma
 	return add_output_as(outs, pattern, format, pid, 0, outfile_open_own, err);
 }
 
-/* Without -o: a file if stdout is a terminal, else stdout. */
+/* Without -o: a file if stdout is a terminal, otherwise stdout. */
 static int add_default(struct outputs *outs, const struct record_options *o, pid_t pid, struct err *err)
 {
 	bool to_file = isatty(STDOUT_FILENO) || o->command;
@@ -227,7 +224,7 @@ static int write_stdout(const struct output *o, const struct named_profile *np, 
 {
 	int r = o->writer->write(np, wo, stdout, err);
 
-	/* A reader that closes the pipe (`| head`) has what it wants. */
+	/* A reader that closes the pipe (`| head`) has got what it wanted. */
 	if (r == -EPIPE)
 		return 0;
 	if (r < 0)
@@ -246,7 +243,7 @@ static bool rescue_to(const struct output *o, const struct named_profile *np, co
 	return false;
 }
 
-/* Samples must not be lost because a disk is full, or the directory has changed meanwhile. */
+/* Samples must not be lost because the disk is full, or because the directory has changed meanwhile. */
 static bool rescue(struct opener *opener, const struct output *o, const struct named_profile *np,
 		   const struct writer_options *wo, char *ret_path, size_t size)
 {
@@ -297,7 +294,7 @@ int outputs_write(struct outputs *outs, const struct named_profile *np, struct n
 		struct output *o = &outs->list[i];
 		const struct named_profile *of = o->process ? each[o->process - 1] : np;
 		struct err later, *e = result == 0 ? err : &later;
-		/* A process that was left out has no profile. */
+		/* a process that was left out has no profile */
 		int r = !of ? 0 : o->file ? write_file(outs->opener, o, of, wo, e) : write_stdout(o, of, wo, e);
 
 		if (r < 0 && result == 0)

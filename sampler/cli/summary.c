@@ -19,7 +19,7 @@
 #include "symbolizer/base/text.h"
 
 /* SHARES: width of the two percentages before a method's name. */
-#define LEAST_MISSING_NS UINT64_C(30000000) /* accounts of processes that have ended are counted in ticks */
+#define LEAST_MISSING_NS UINT64_C(30000000) /* the CPU time of ended processes is counted in ticks */
 enum { HOTTEST = 10, SHARES = 18, SPLIT_COLUMNS = 22, LEAST_NAME = 24, HANG = 2 };
 
 /* Prints one line of the summary, wrapped to the width of a terminal. */
@@ -87,7 +87,7 @@ static bool is_time(const struct session_summary *s)
 	return !s->engine.unit || strcmp(s->engine.unit, "ns") == 0;
 }
 
-/* "its child java used 1.20 s and was not followed", as far as it is known; "": it has none. */
+/* "its child java used 1.20 s and was not followed", as far as known; "": no children. */
 static void children_text(const struct session_summary *s, char *dst, size_t size)
 {
 	const struct session_children *c = &s->children;
@@ -104,10 +104,7 @@ static void children_text(const struct session_summary *s, char *dst, size_t siz
 		 many ? "were" : "was", suspends ? "--engine suspend follows none" : "--children does that");
 }
 
-/*
- * CPU time that the kernel accounted to all processes, and that nothing above explains; 0: chance
- * explains it.
- */
+/* CPU time that the kernel accounted to all processes and that nothing above explains; 0: chance explains it. */
 static uint64_t unexplained_ns(const struct session_summary *s)
 {
 	const struct profile_totals *t = &s->totals;
@@ -143,7 +140,7 @@ static void print_no_samples(const struct session_summary *s)
 		say("no samples: the target had fewer %s than -c asks for, or none at all", s->engine.unit);
 }
 
-/* What is known to be missing, and why. */
+/* Known missing CPU time, and why. */
 static void print_unsampled(const struct session_summary *s)
 {
 	const struct profile_totals *t = &s->totals;
@@ -157,7 +154,7 @@ static void print_unsampled(const struct session_summary *s)
 		    percent(t->unsampled_kernel, all));
 }
 
-/* CPU time of child processes that has no samples, and why. */
+/* CPU time of child processes without samples, and why. */
 static void print_children(const struct session_summary *s)
 {
 	const struct session_children *c = &s->children;
@@ -233,7 +230,7 @@ static void print_kinds(const struct flat *f)
 	buf_done(&b);
 }
 
-/* What "likely" costs: docs/measurements.md, agreement per sample. */
+/* The error of "likely" frames: docs/measurements.md, agreement per sample. */
 static void print_exactness(const struct named_meta *m)
 {
 	uint64_t sure = m->exactness[EXACT] + m->exactness[EXACT_FLOW];
@@ -275,7 +272,7 @@ static void tier_split(const struct flat_row *row, char *dst, size_t size)
 	}
 }
 
-/* Long names are cut at the front: class and method are at the end. */
+/* Long names are cut at the front, because class and method are at the end. */
 static void print_method(const struct named_profile *np, const struct flat *f, const struct flat_row *row)
 {
 	size_t width = columns_of_terminal(STDERR_FILENO), room;
@@ -285,7 +282,7 @@ static void print_method(const struct named_profile *np, const struct flat *f, c
 	tier_split(row, all, sizeof(all));
 	columns_fit(split, sizeof(split), all, SPLIT_COLUMNS, false);
 	room = (width ? width : COLUMNS) - SHARES - 4 - columns_of(split);
-	/* The end of a long name is shown, so text_sanitise() must not cut it. */
+	/* The end of a long name is shown, so skip what text_sanitise() would cut off otherwise. */
 	full += strlen(full) > sizeof(clean) - 1 ? strlen(full) - (sizeof(clean) - 1) : 0;
 	text_sanitise(clean, sizeof(clean), full, strlen(full));
 	columns_fit(name, sizeof(name), clean, room > LEAST_NAME ? room : LEAST_NAME, true);

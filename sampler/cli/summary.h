@@ -8,9 +8,7 @@ struct outputs;
 struct session_live;
 struct session_summary;
 
-/*
- * The line that is updated while recording: time, samples, lost samples, jsampler's own CPU time.
- */
+/* Updates the line shown while recording: time, samples, lost samples, jsampler's own CPU time. */
 void summary_live_line(uint64_t elapsed_ns, const struct session_live *l, uint64_t own_cpu_ns);
 void summary_live_line_clear(void);
 

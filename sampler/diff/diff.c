@@ -15,10 +15,7 @@
 /* Methods with fewer samples per file do not show a typical spread. */
 static const double ENOUGH_SAMPLES = 400;
 static const double ONE_FILE_MIN_EFFECT = 0.01;
-/*
- * Methods with a smaller share are not judged: each that is judged makes all others harder to tell
- * from chance.
- */
+/* Methods with a smaller share are not judged: each method judged makes all others harder to tell from chance. */
 static const double LEAST_SHARE = 0.001;
 
 /* Counts of all methods: `self` and `total` have n_all numbers per string id. */
@@ -95,8 +92,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * The square of the relative spread that half of the methods with enough samples exceed, from their
- * phi. The median of chi^2 / df is below its mean 1 by nearly that factor (Wilson and Hilferty).
+ * The square of the relative spread that half of the methods with enough samples exceed, computed from their phi. The
+ * median of chi^2 / df is below its mean 1 by nearly that factor (Wilson and Hilferty).
  */
 static int typical_spread(const struct diff *d, const uint64_t *counts, double *ret)
 {

@@ -10,23 +10,22 @@ struct named_profile;
 struct strtab;
 
 /*
- * Two sides of profiles, method by method. A side's share is its samples of the method over all its
- * samples. The spread of the shares between the files of a side says how much chance moves them:
+ * Compares two sides, each a set of profiles, method by method. A side's share is its samples of the method over all
+ * its samples. The spread of the shares between the files of a side says how much chance moves them:
  *
- *   phi = sum over files of (samples - expected)^2 / (expected * (1 - share)) / (files - sides)
+ *  phi = sum over files of (samples - expected)^2 / (expected * (1 - share)) / (files - sides)
  *
- * is 1 for samples that fall independently and more where runs differ. A few files say little about
- * it, so it is drawn to what the whole profile shows: with PRIOR_FILES files' weight to
- * 1 + c^2 * expected * (1 - share), c being the relative spread typical of the methods that have
- * enough samples. It is never taken as less than 1. With one file on each side there is no spread:
- * phi is 1, and a change must also have min_effect.
+ * is 1 for samples that fall independently and more if runs differ. A few files say little about it, so it is shrunk
+ * towards what the whole profile shows: with the weight of PRIOR_FILES files, towards 1 + c^2 * expected * (1 -
+ * share), c being the relative spread typical of the methods that have enough samples. It is never taken as less than
+ * 1. With one file on each side there is no spread: phi is 1, and a change must also have min_effect.
  *
- *   t = (after - before) / sqrt(phi * (v(before) + v(after))),   v = p (1 - p) / samples
+ *  t = (after - before) / sqrt(phi * (v(before) + v(after))),   v = p (1 - p) / samples
  *
- * (p there with one sample and one other more than there are, Agresti and Caffo 2000), judged by
- * Student's distribution with files - sides + PRIOR_FILES degrees of freedom (the normal one without
- * spread). As there are many methods, probabilities are multiplied by the number of those that have at
- * least a thousandth of all samples (Bonferroni); the others are not judged.
+ * (p there with one sample and one other more than there are, Agresti and Caffo 2000), judged by Student's
+ * distribution with files - sides + PRIOR_FILES degrees of freedom (the normal one without spread). As there are many
+ * methods, probabilities are multiplied by the number of those that have at least a thousandth of all samples
+ * (Bonferroni); the others are not judged.
  */
 enum diff_side { DIFF_BEFORE, DIFF_AFTER, DIFF_SIDES };
 
@@ -50,12 +49,12 @@ struct diff_row {
 	uint32_t name; /* string id of diff.strings */
 	struct diff_change self, total;
 	uint64_t self_count[DIFF_SIDES], total_count[DIFF_SIDES];
-	double adjusted; /* p times n_judged, at most 1; 1 if it is not judged */
+	double adjusted; /* p times n_judged, at most 1; 1 if not judged */
 	bool changed; /* adjusted < 0.05, and at least min_effect */
 };
 
 struct diff_options {
-	double min_effect; /* as a share of 1; negative: 0.01 if each side has one file, else 0 */
+	double min_effect; /* as a fraction; negative: 0.01 if each side has one file, otherwise 0 */
 	bool by_total; /* rows are judged by total, not by self */
 };
 
@@ -74,15 +73,12 @@ struct diff {
 	size_t n_judged, n_changed;
 };
 
-/*
- * profiles: n_before, then n_after. -EINVAL: a side has no samples. Names are copied, so the
- * profiles are not needed afterwards.
- */
+/* profiles: n_before, then n_after; not needed afterwards (names are copied). -EINVAL: a side has no samples. */
 int diff_build(const struct named_profile *const *profiles, size_t n_before, size_t n_after,
 	       const struct diff_options *o, struct diff *ret, struct err *err);
 void diff_done(struct diff *d);
 
-/* The same for any set of samples; c2: the typical relative spread, squared. */
+/* Likewise for any set of samples; c2: the typical relative spread, squared. */
 struct diff_change diff_judge(const struct diff *d, const struct diff_count *count, double c2);
 
 /* Are there enough samples to judge a method? */

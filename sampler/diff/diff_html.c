@@ -24,7 +24,7 @@ static char *files_text(const char *const *paths, size_t n)
 	return b.failed ? NULL : b.data;
 }
 
-/* One frame with name and kind only, as the sides share stacks of methods, not of addresses. */
+/* A frame with only name and kind, because the sides share stacks of methods, not of addresses. */
 static uint32_t add_frame(struct named_builder *b, const struct named_profile *np, const struct named_line *l)
 {
 	struct named_line line = {.kind = l->kind, .bci = -1};
@@ -40,9 +40,7 @@ static uint32_t add_stack(struct named_builder *b, const struct named_profile *n
 
 	if (frames_of(f, np, stack) < 0 || !(ids = calloc(f->list.n + 1, sizeof(*ids))))
 		return UINT32_MAX;
-	/*
-	 * Threads have different ids on the two sides: as roots they would keep all stacks apart.
-	 */
+	/* Threads have different ids on the two sides: as roots they would keep all stacks apart. */
 	for (size_t i = 0; i < f->list.n; i++) {
 		if (frame_is_root_label(f->list.v[i]))
 			continue;

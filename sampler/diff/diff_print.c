@@ -177,7 +177,7 @@ static uint64_t largest(const struct diff_row *r)
 	return r->total_count[DIFF_BEFORE] + r->total_count[DIFF_AFTER];
 }
 
-/* The largest new or vanished row after `before`, by size; NULL: none. */
+/* The next new or vanished row after `before`, by decreasing size; NULL: none. */
 static const struct diff_row *next_other(const struct diff *d, const struct diff_row *before)
 {
 	const struct diff_row *best = NULL;
@@ -194,10 +194,7 @@ static const struct diff_row *next_other(const struct diff *d, const struct diff
 	return best;
 }
 
-/*
- * -n limits every table. Without a limit (0), tables other than that of changes still have their
- * own.
- */
+/* -n limits every table. Without it (0), tables other than that of changes still have limits of their own. */
 static size_t at_most(const struct diff_print_options *o, size_t rows)
 {
 	return o->rows && o->rows < rows ? (size_t)o->rows : rows;

@@ -11,15 +11,15 @@ struct diff;
 
 struct diff_print_options {
 	enum table_format format;
-	size_t width; /* width of the terminal that it goes to; 0: not a terminal */
+	size_t width; /* width of the terminal written to; 0: not a terminal */
 	uint64_t rows; /* maximum of changed rows; 0: all */
-	bool all; /* text: also rows that chance can explain */
+	bool all; /* text: also rows that chance may explain */
 	const char *const *paths; /* of both sides, before first */
 };
 
 /*
- * Text has the changed methods and, separately, the others that are in stacks of one side only;
- * JSON and CSV have all methods. Errors stick to the stream.
+ * Text has the changed methods and, separately, other methods that are in the stacks of one side only; JSON and CSV
+ * have all methods. Errors stick to the stream.
  */
 void diff_print(const struct diff *d, const struct diff_print_options *o, FILE *out);
 

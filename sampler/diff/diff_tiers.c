@@ -75,10 +75,7 @@ static size_t pair_up(struct pair *pairs, size_t n)
 	return to;
 }
 
-/*
- * Speed-up, and half of its 95 % interval: counts are Poisson, and squared errors of quotients add
- * up.
- */
+/* The speed-up, and half of its 95 % interval: counts are Poisson, and squared relative errors of quotients add up. */
 static double speed_up(const struct pair *p, double work, double *ret_error)
 {
 	const struct tier_row *b = &p->side[0], *a = &p->side[1];

@@ -11,9 +11,9 @@ struct named_profile;
 
 struct diff_tiers_options {
 	enum table_format format;
-	size_t width; /* width of the terminal that it goes to; 0: not a terminal */
+	size_t width; /* width of the terminal written to; 0: not a terminal */
 	uint64_t rows; /* 0: all */
-	double work; /* work of the after side, with the before side as 1 */
+	double work; /* work done by the after side; the before side is 1 */
 };
 
 /*

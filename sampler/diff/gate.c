@@ -69,7 +69,7 @@ static int judge_set(const struct gate *g, const struct diff *d, const struct na
 	return 0;
 }
 
-/* The clearest change of those beyond the limit; if there is none, of all. */
+/* The clearest change beyond the limit; if there is none, the clearest of all. */
 static void judge_each(const struct gate *g, const struct diff *d, struct gate_result *res)
 {
 	bool have = false, have_beyond = false;

@@ -11,21 +11,20 @@ struct err;
 struct named_profile;
 
 /*
- * What must not happen from before to after:
+ * A change from before to after that must not happen:
  *
- *   [any] self|total ( PATTERN ) >|>=|<|<= +|- NUMBER pt|%
+ *  [any] self|total ( PATTERN ) >|>=|<|<= +|- NUMBER pt|%
  *
- * PATTERN is one of name_pattern.h; parentheses in it come in pairs. Without `any` the share of all
- * that matches is looked at as one; with it, each method alone. pt: points of share; %: of the share
- * before. An expression has failed when the change is beyond the limit and chance alone would make
- * as large a one in less than GATE_P of all cases (with `any` divided by the number of methods that have
- * enough samples to be judged).
+ * name_pattern.h describes PATTERN; parentheses in it come in pairs. Without `any`, the share of all matching methods
+ * is judged as one; with it, each method alone. pt: points of share; %: of the share before. An expression fails if
+ * the change is beyond the limit and chance alone would cause as large a change in less than GATE_P of all cases
+ * (with `any`, GATE_P is divided by the number of methods that have enough samples to be judged).
  */
 struct gate {
 	const char *text; /* the expression, borrowed */
 	char *pattern;
 	bool any, total;
-	bool less, or_equal; /* operator of the comparison */
+	bool less, or_equal; /* of the comparison */
 	double limit; /* in points or percent, signed */
 	bool relative;
 };
@@ -38,19 +37,16 @@ extern const double GATE_P; /* 0.01 */
 int gate_parse(const char *text, struct gate *ret, struct err *err);
 void gate_done(struct gate *g);
 
-/* Does the expression name this method? */
+/* Does the pattern match this method? */
 bool gate_matches(const struct gate *g, const struct diff *d, const struct diff_row *r);
 
-/*
- * Is a change beyond the limit, ignoring chance? If there was no share before, all growth is beyond
- * any percentage.
- */
+/* Is the change beyond the limit, ignoring chance? If the share was 0 before, any growth is beyond any percentage. */
 bool gate_is_beyond(const struct gate *g, const struct diff_change *c);
 
 struct gate_result {
 	bool failed;
-	size_t matches; /* methods of either side */
-	struct diff_change change; /* of all that match; with `any`, of the worst method */
+	size_t matches; /* matching methods of either side */
+	struct diff_change change; /* of all matching methods; with `any`, of the worst one */
 	uint32_t worst; /* with `any`: string id of diff.strings */
 };
 

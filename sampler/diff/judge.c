@@ -38,7 +38,7 @@ double judge_room(const struct diff *d, const struct diff_count *count)
 	return all / (double)d->n_all * p * (1 - p);
 }
 
-/* The spread of this method, weighed with the typical one; see diff.h. */
+/* This method's spread, averaged with the typical one; see diff.h. */
 static double drawn_phi(const struct diff *d, const struct diff_count *count, double c2)
 {
 	double typical = 1 + c2 * judge_room(d, count);

@@ -1,7 +1,7 @@
 #ifndef JS_DIFF_T_DISTRIBUTION_H
 #define JS_DIFF_T_DISTRIBUTION_H
 
-/* Student's t distribution; df <= 0 stands for the normal one, which it becomes for many. */
+/* Student's t distribution; df <= 0 means the normal one, its limit for large df. */
 
 /* Probability of |T| >= |t|. */
 double t_distribution_p(double t, double df);

@@ -30,7 +30,7 @@ void checks_add(struct checks *c, enum check_level level, const char *name, cons
 	va_start(ap, fmt);
 	set_text(check.text, sizeof(check.text), fmt, ap);
 	va_end(ap);
-	/* Without memory, a check is missing; what is shown is still true. */
+	/* Without memory, a check is missing, but what is shown is still true. */
 	(void)!vec_push(c, check);
 }
 

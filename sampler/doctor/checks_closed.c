@@ -26,7 +26,7 @@ static int read_status(pid_t pid, struct proc_status *ret)
 	return r < 0 ? r : proc_status_parse(text, ret);
 }
 
-/* In the names of proc_pid_status(5). Landlock is not shown there. */
+/* Named as in proc_pid_status(5), which does not show Landlock. */
 static void status_text(const struct proc_status *st, char *dst, size_t size)
 {
 	int version = landlock_version();
@@ -40,7 +40,7 @@ static void status_text(const struct proc_status *st, char *dst, size_t size)
 		 st->cap_effective, st->no_new_privs, st->seccomp, landlock);
 }
 
-/* One that a container has put around this program is none that closes the child. */
+/* A filter that a container has put around this program does not count. */
 static bool has_own_filter(const struct proc_status *st)
 {
 	struct proc_status own;
@@ -49,7 +49,7 @@ static bool has_own_filter(const struct proc_status *st)
 	       (!st->seccomp_filters || read_status(getpid(), &own) < 0 || st->seccomp_filters > own.seccomp_filters);
 }
 
-/* The remedy is the same for all that is missing. */
+/* The remedy is the same for everything that is missing. */
 static void say(struct checks *c, const char *name, const struct proc_status *st)
 {
 	bool filter = has_own_filter(st);

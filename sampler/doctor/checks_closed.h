@@ -5,10 +5,10 @@
 
 struct checks;
 
-/* Tries in a child how far this host lets a process that parses be closed (sampler/closed/closed.h). */
+/* Tries in a child how far this host allows closing a process that parses (sampler/closed/closed.h). */
 void check_closed(struct checks *c);
 
-/* What /proc says of a child that has told, by a check of this name, that it is closed. */
+/* When a child reports, by a check of this name, that it is closed: what /proc says about it. */
 #define CHECK_CLOSED_CHILD "closed child"
 void check_closed_child(struct checks *c, pid_t child);
 

@@ -17,10 +17,7 @@
 /* Limits for what the target controls: threads, depth of stacks, length of names. */
 enum { MAX_THREADS = 2000, MAX_NAMES = 64 << 20 };
 #define LOOK_NS UINT64_C(2000000000)
-/*
- * The JVM has the rest of the time to answer, but at least LEAST_MS. END_MS is kept for what
- * follows its answer.
- */
+/* The JVM gets the remaining time to answer, but at least LEAST_MS. END_MS is reserved for what follows its answer. */
 enum { LEAST_MS = 2000, END_MS = 700 };
 
 struct looked {
@@ -42,7 +39,7 @@ static void looked_done(looked_vec *all)
 	vec_done(all);
 }
 
-/* Looks at all Java threads that wait now. */
+/* Looks at all Java threads that are waiting now. */
 static void look_at_threads(struct checked *t, looked_vec *ret)
 {
 	CLEANUP(free_at_exit) pid_t *tids = NULL;
@@ -100,10 +97,7 @@ static void compare_one(struct checked *t, const struct looked *l, const struct 
 	/* The dump shows a mounted virtual thread and its carrier as two stacks. */
 	if (!d || !d->n || d->mounts || l->stack.frozen || !java_stack_unchanged(t->proc, l->tid, &l->stack))
 		return;
-	/*
-	 * Some native frames cannot be walked without the other registers; a recording would report
-	 * that.
-	 */
+	/* Some native frames cannot be walked without the other registers; a recording would report them. */
 	if (!l->stack.complete) {
 		k->incomplete++;
 	} else if (!same_names(l, d, dump, k)) {

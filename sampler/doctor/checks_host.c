@@ -24,9 +24,9 @@
 #include "symbolizer/target/proc.h"
 
 enum {
-	DEFAULT_MLOCK_KB = 516, /* the kernel's default of perf_event_mlock_kb */
-	LOW_SAMPLE_RATE = 1000, /* Hz: below it -F 999 is not reached */
-	FEW_DESCRIPTORS = 4096, /* 256 threads on 16 CPUs */
+	DEFAULT_MLOCK_KB = 516, /* default of the kernel's perf_event_mlock_kb */
+	LOW_SAMPLE_RATE = 1000, /* Hz; below this, -F 999 is not reached */
+	FEW_DESCRIPTORS = 4096, /* enough for 256 threads on 16 CPUs */
 	SPIN_MS = 50,
 	SAMPLE_PERIOD_NS = 1000000,
 };
@@ -149,10 +149,7 @@ static void check_rate(struct checks *c)
 	checks_remedy(c, "sudo sysctl -w kernel.perf_event_max_sample_rate=100000");
 }
 
-/*
- * The kernel shows zeros instead of addresses when it refuses (kallsyms_show_value() in
- * kernel/kallsyms.c).
- */
+/* When the kernel denies access, it shows zeros instead of addresses (kallsyms_show_value() in kernel/kallsyms.c). */
 static bool kallsyms_readable(void)
 {
 	char head[17] = "";
@@ -265,7 +262,7 @@ static void spin(void)
 		;
 }
 
-/* Samples jsampler itself. n: all samples, and those with registers and stack. */
+/* Samples jsampler itself. n: number of samples, and of those with registers and stack. */
 static int sample_self(struct engine *e, size_t n[2], struct err *err)
 {
 	const struct engine_sink sink = checks_sink(n, count_sample);

@@ -22,7 +22,7 @@ static bool find_jvm(struct checked *t)
 {
 	enum log_level level = log_get_level();
 
-	/* The checks say what would be logged. */
+	/* The checks report what would be logged. */
 	log_set_level(LOG_LEVEL_QUIET);
 	readers_find_jvm(t->readers);
 	log_set_level(level);

@@ -3,7 +3,7 @@
 
 struct checks;
 
-/* Prints to stdout. Text shows each check wrapped to 80 columns; json has the whole list. */
+/* Print to stdout. Text shows each check wrapped to 80 columns; JSON has the whole list. */
 void checks_print_text(const struct checks *c);
 int checks_print_json(const struct checks *c); /* -1: writing failed */
 

@@ -15,7 +15,7 @@
 
 enum { TEST_S = 4, TEST_STACKS = 200, GOOD_PERCENT = 99 };
 
-/* What the short recording counts. */
+/* Counts from the short recording. */
 struct tally {
 	struct checked *t;
 	size_t n, java, complete;
@@ -84,7 +84,7 @@ static void say_stacks(const struct tally *y)
 	}
 }
 
-/* C2 also writes the extra records if an agent listens to COMPILED_METHOD_LOAD. */
+/* C2 also writes the additional records if an agent listens to COMPILED_METHOD_LOAD. */
 static void say_extra_records(struct checked *t)
 {
 	uint32_t extra = 0, all = 0;

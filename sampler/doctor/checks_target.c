@@ -29,16 +29,16 @@
 #include "symbolizer/target/cgroup.h"
 #include "symbolizer/target/own_rights.h"
 
-/* 1 kHz: a busy thread gives 200 stacks in a fifth of a second. */
+/* 1 kHz: a busy thread yields 200 stacks in a fifth of a second. */
 #define TEST_PERIOD_NS UINT64_C(1000000)
 
 enum {
-	ALL_MAX_MS = 40000, /* CHECKS_ALL_MS and the time that the child waits for a CPU */
+	ALL_MAX_MS = 40000, /* limit of CHECKS_ALL_MS plus the time that the child waits for a CPU */
 	TICK_MS = 500,
 	CHECKS_MAX = 100,
 };
 
-/* Sends what was found since the last call. */
+/* Sends the checks added since the last call. */
 static void tell(struct checked *t)
 {
 	for (; t->told < t->c->n; t->told++)
@@ -61,7 +61,7 @@ static void check_process(struct checked *t, pid_t pid)
 	}
 }
 
-/* Its command line is in its memory. */
+/* The command line is read from the target's memory. */
 static void check_main(struct checked *t)
 {
 	CLEANUP(free_at_exit) char *cmdline = NULL;
@@ -160,7 +160,7 @@ static void start_attach(struct checked *t, const struct checks_options *o)
 		t->no_attach = "cannot start a process for it";
 }
 
-/* Before anything of the target is open. */
+/* Called before anything of the target is open. */
 static bool start_broker(struct checked *t)
 {
 	const pid_t pid = proc_pid(t->proc);
@@ -173,7 +173,7 @@ static bool start_broker(struct checked *t)
 	return false;
 }
 
-/* Before the first byte of the target is parsed. */
+/* Called before the first byte from the target is parsed. */
 static bool close_child(struct checked *t)
 {
 	struct err err = {0};
@@ -198,7 +198,7 @@ static void checked_done(struct checked *t)
 	closing_done(&t->closing);
 }
 
-/* What is parsed. */
+/* The checks that parse. */
 static void check_closed_parts(struct checked *t)
 {
 	check_main(t);
@@ -251,13 +251,13 @@ static void child_main(void *ctx, int out)
 
 /* --- In the caller */
 
-/* A child that was taken over may send anything. */
+/* Untrusted: a child that was taken over may send anything. */
 static void take(struct checks *c, struct check *k, pid_t child)
 {
 	k->name[sizeof(k->name) - 1] = k->text[sizeof(k->text) - 1] = k->remedy[sizeof(k->remedy) - 1] = '\0';
 	if (c->n >= CHECKS_MAX || (unsigned)k->level >= CHECK_LEVELS)
 		return;
-	if (strcmp(k->name, CHECK_CLOSED_CHILD) == 0) { /* not what it says: what is */
+	if (strcmp(k->name, CHECK_CLOSED_CHILD) == 0) { /* do not trust its claim; look at /proc */
 		check_closed_child(c, child);
 		return;
 	}
@@ -266,9 +266,7 @@ static void take(struct checks *c, struct check *k, pid_t child)
 		checks_remedy(c, "%s", k->remedy);
 }
 
-/*
- * How long the child had to wait for a CPU, in ms: schedstat, second field. Not the target's doing.
- */
+/* How long the child had to wait for a CPU, in ms: second field of schedstat. The target cannot influence it. */
 static int starved_ms(pid_t child)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
@@ -291,7 +289,7 @@ static int left_ms(pid_t child, uint64_t began_ns)
 	return took_ms < may_ms ? (int)(may_ms - took_ms) : 0;
 }
 
-/* False: it took too long. */
+/* false: timeout. */
 static bool listen_to(const struct bounded_child *child, struct checks *c)
 {
 	struct pollfd p = {.fd = child->fd, .events = POLLIN};
@@ -339,7 +337,7 @@ static void say_end(struct checks *c, pid_t pid, bool ended, int status)
 
 void checks_target(struct checks *c, pid_t pid, const struct checks_options *o)
 {
-	/* Memory has limits of its own: those of a recording. */
+	/* Memory has separate limits: those of a recording. */
 	const struct bounded_limits limits = {UINT64_MAX, ALL_MAX_MS * UINT64_C(1000000)};
 	struct task task = {pid, o};
 	struct bounded_child child;

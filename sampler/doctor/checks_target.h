@@ -14,30 +14,30 @@
 struct attach;
 struct readers;
 
-enum { CHECKS_ALL_MS = 9000 }; /* for the whole examination, not counting the time that the child waits for a CPU */
+enum { CHECKS_ALL_MS = 9000 }; /* for the whole examination, without the time that the child waits for a CPU */
 
-/* What the checks of one process share. */
+/* State shared by the checks of one process. */
 struct checked {
 	struct checks *c;
 	struct proc *proc;
 	struct proc_status st;
 	struct readers *readers; /* NULL: no access */
-	struct budget files; /* for its readers */
+	struct budget files; /* memory for its readers' files */
 	struct engine *engine; /* NULL: perf events refused */
-	struct attach *attach; /* NULL: attaching is not wanted, or not possible */
-	const char *no_attach; /* why attaching is not tried; NULL: it may be */
+	struct attach *attach; /* NULL: attaching is not wanted, or impossible */
+	const char *no_attach; /* why attaching is not tried; NULL: no reason against it */
 	struct closing closing; /* its broker */
 	uint64_t began_ns;
-	int out; /* socket that checks are sent to */
-	size_t told; /* how many were sent */
+	int out; /* socket for sending checks */
+	size_t told; /* how many have been sent */
 	bool may_wake; /* SIGQUIT is harmless: it is caught, and attaching is not disabled */
 };
 
-/* A sink for recordings that only need samples. */
+/* A sink for recordings that need only samples. */
 struct engine_sink checks_sink(void *ctx, void (*sample)(void *ctx, const struct raw_sample *s));
 
 void checks_jvm(struct checked *t); /* JDK, tables, symbols, records, attach */
 void checks_stacks(struct checked *t); /* a short recording */
-void checks_dump(struct checked *t); /* waiting threads against the JVM's own dump */
+void checks_dump(struct checked *t); /* waiting threads compared with the JVM's own dump */
 
 #endif

@@ -15,7 +15,7 @@
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"
 
-/* Further frames are not compared: a dump does not show them. */
+/* Further frames are not compared, because a dump does not show them. */
 enum { MAX_NAMES = THREAD_DUMP_DEPTH, MAX_SYSCALL_TEXT = 512 };
 
 /* "nr arg1 ... arg6 sp pc", "-1 sp pc" in a page fault and the like, or "running". */

@@ -7,10 +7,7 @@
 
 #include "symbolizer/base/vec.h"
 
-/*
- * More threads and frames than a JVM has: lines of two bytes would take twenty times their length
- * in memory.
- */
+/* More threads and frames than any JVM has: lines of two bytes would take twenty times their length in memory. */
 enum { MAX_THREADS = 1 << 17, MAX_FRAMES = 1 << 22 };
 
 typedef VEC(struct dump_thread) threads_vec;
@@ -35,7 +32,7 @@ void thread_dump_plain_name(char *name)
 	*to = '\0';
 }
 
-/* The last match: text before it may be part of a thread's name. */
+/* Takes the last match, because text before it may be part of the thread's name. */
 static int32_t tid_of(const char *line)
 {
 	const char *found = NULL;
@@ -61,8 +58,8 @@ static struct dump_thread thread_of(char *line, size_t first_frame)
 }
 
 /*
- * The JVM cuts lines at 2,000 bytes, so the text after a name may be missing. "\tat
- * java.lang.Object.wait(java.base@17.0.15/Native Method)" -> "java.lang.Object.wait".
+ * "\tat java.lang.Object.wait(java.base@17.0.15/Native Method)" -> "java.lang.Object.wait". The JVM cuts lines at
+ * 2,000 bytes, so the text after the name may be missing.
  */
 static char *frame_of(char *line)
 {

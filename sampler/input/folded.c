@@ -14,10 +14,10 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/vec.h"
 
-/* What a distinct text of a frame is. */
+/* Meaning of a distinct frame text. */
 struct frame {
 	struct named_line line;
-	uint32_t location; /* in this line only; 0: not made yet */
+	uint32_t location; /* in this line only; 0: not yet made */
 };
 
 struct folded_run {
@@ -27,7 +27,7 @@ struct folded_run {
 	VEC(uint32_t) ids; /* texts of the current line, root first */
 	VEC(uint32_t) locations; /* of the current line, leaf first */
 	VEC(struct named_line) lines; /* of one location, innermost first */
-	uint32_t mappings[NAMED_KINDS]; /* by kind; 0: not made yet, or none */
+	uint32_t mappings[NAMED_KINDS]; /* by kind; 0: not yet made, or none */
 	struct buf name;
 	struct reader_report *report;
 	uint64_t line; /* number of the current line */
@@ -35,9 +35,7 @@ struct folded_run {
 	bool lines_shown;
 };
 
-/*
- * Finds the count at the end, and where the stack before it ends. flamegraph.pl also accepts 12.0.
- */
+/* Finds the count at the end, and the end of the stack before it. flamegraph.pl also accepts 12.0. */
 static const char *take_count(const char *text, size_t len, size_t *ret_stack, uint64_t *ret)
 {
 	const char *sp = memrchr(text, ' ', len), *p, *end = text + len;
@@ -105,7 +103,7 @@ static bool split(struct folded_run *r, const char *text, size_t len)
 	}
 }
 
-/* As in a recording, as far as the text tells. */
+/* As in a recording, as far as the text allows. */
 static uint32_t mapping_of(struct folded_run *r, uint8_t kind)
 {
 	static const char *const files[NAMED_KINDS] = {

@@ -17,7 +17,7 @@ static bool text_is(const char *text, size_t len, const char *s)
 	return strlen(s) == len && !memcmp(text, s, len);
 }
 
-/* A number as jsampler prints it: no sign, no leading zero, 1 to INT32_MAX; 0: it is not one. */
+/* A number as jsampler prints it: no sign, no leading zero, 1 to INT32_MAX; 0: not such a number. */
 static int32_t number(const char *s, size_t len)
 {
 	int64_t v = 0;
@@ -83,7 +83,7 @@ static bool is_name_char(char c)
 	       c == '-' || (unsigned char)c >= 0x80;
 }
 
-/* package/Class.method, or Class.method without a package; methods may be <init>. */
+/* package/Class.method, or Class.method without a package; a method may be <init>. */
 static bool reads_like_java(const char *text, size_t len)
 {
 	const char *dot = memrchr(text, '.', len);

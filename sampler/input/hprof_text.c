@@ -28,15 +28,15 @@ struct hprof_run {
 	struct named_builder *b;
 	struct reader_report *report;
 	uint64_t line; /* number of the current line */
-	struct u64map names; /* thread's number: string of its name */
-	struct u64map by_number; /* trace's number: index into traces, plus 1 */
+	struct u64map names; /* thread number -> string of its name */
+	struct u64map by_number; /* trace number -> index into traces + 1 */
 	VEC(struct trace) traces;
-	uint64_t number, thread; /* of the trace that is being read; number 0: none */
+	uint64_t number, thread; /* the trace being read; number 0: none */
 	VEC(uint32_t) locations; /* its frames, leaf first */
-	enum table table, first; /* the table that is being read; the kind of the file's tables */
-	uint64_t total_ms; /* of the table that is being read */
+	enum table table, first; /* the table being read; the kind of the file's tables */
+	uint64_t total_ms; /* of the table being read */
 	uint64_t sum, counts; /* of all weights and counts so far */
-	struct buf text; /* the current line, with a NUL behind it */
+	struct buf text; /* the current line, followed by a NUL */
 	bool failed; /* out of memory */
 };
 
@@ -47,7 +47,7 @@ bool hprof_text_is(const char *head, size_t len)
 	return len > n + 2 && memcmp(head, BEGINNING, n) == 0 && !memchr(head, '\0', n + 3);
 }
 
-/* Advances *at over a decimal number; false: there is none, or it is not in 0 .. 2^53. */
+/* Advances *at past a decimal number; false: there is none, or it is not in 0 .. 2^53. */
 static bool take_number(const char **at, uint64_t *ret)
 {
 	const char *p = *at;
@@ -97,7 +97,7 @@ static void thread_start(struct hprof_run *r, char *text)
 	r->failed |= string == UINT32_MAX || !u64map_put(&r->names, number, string);
 }
 
-/* What is between the parentheses: "File.java:12", "File.java:Native method", "Unknown Source". */
+/* The text in parentheses: "File.java:12", "File.java:Native method", "Unknown Source". */
 static void take_place(char *place, const char **ret_file, struct named_line *l)
 {
 	char *colon = strrchr(place, ':');
@@ -169,7 +169,7 @@ static void trace_begin(struct hprof_run *r, const char *at)
 		r->thread = 0;
 }
 
-/* Of "98.16%", hundredths; false: it is no such number. */
+/* *ret: hundredths, from "98.16%"; false: not such a number. */
 static bool take_percent(const char **at, uint64_t *ret)
 {
 	uint64_t whole, hundredths;
@@ -221,7 +221,7 @@ static void table_row(struct hprof_run *r, const char *at)
 		r->failed |= !add_sample(r, count, weight, &r->traces.v[index - 1]);
 }
 
-/* 2^53 ms times 10,000 does not fit: a total of so many years is none. */
+/* Totals above 2^40 ms (35 years) are rejected: 2^53 ms times 10,000 would overflow. */
 static void table_begin(struct hprof_run *r, enum table kind, const char *at)
 {
 	if (!take_number(&at, &r->total_ms) || r->total_ms > UINT64_C(1) << 40) {

@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 /*
- * For a file that is not a profile: says what it is, by its first OTHER_FILE_HEAD bytes, and what
- * to do, as text to follow "'NAME' is "; NULL: not known.
+ * For a file that is not a profile: what it is, judging by its first OTHER_FILE_HEAD bytes, and what to do, as text
+ * that follows "'NAME' is "; NULL: unknown.
  */
 const char *other_file_advice(const char *head, size_t len);
 

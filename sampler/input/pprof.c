@@ -15,10 +15,10 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
-/* Parsing a part of a message takes some thirty times its size in memory. */
+/* A parsed part of a message takes some thirty times its size in memory. */
 enum { PART_MAX = 4 << 20, UNPACKED_MAX = 1 << 30 };
 
-/* Numbers of the outermost fields. */
+/* Field numbers of the outermost message. */
 enum {
 	SAMPLE_TYPE = 1,
 	SAMPLE,
@@ -148,7 +148,7 @@ static int take_comment(struct pprof_run *r, int64_t index)
 	return 0;
 }
 
-/* Repeated numbers are packed, or one field each. */
+/* Repeated numbers are either packed or one field each. */
 static int take_comments(struct pprof_run *r, const struct pprof_field *f)
 {
 	struct pprof_scan s = {f->bytes, f->bytes, f->bytes ? f->bytes + f->len : NULL};

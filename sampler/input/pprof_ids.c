@@ -2,7 +2,7 @@
 
 #include "sampler/input/pprof_parse.h"
 
-/* Ids are nearly always 1, 2, 3, ...: then an id is its position. */
+/* Ids are nearly always 1, 2, 3, ...: the id then gives the position. */
 bool pprof_ids_add(struct pprof_ids *ids, uint64_t id, uint32_t at)
 {
 	return vec_push(ids, ((struct pprof_id){id, at}));

@@ -19,7 +19,7 @@ static bool ends_in(const char *s, const char *end)
 	return n > k && !strcmp(s + n - k, end);
 }
 
-/* Kinds of frames by the name of their mapping: our own, and perf's names of the kernel. */
+/* Kinds by name of the mapping: ours, and perf's names of the kernel. */
 static int mapping_kind(const char *file)
 {
 	static const struct {
@@ -149,7 +149,7 @@ static int32_t line_number(int64_t line)
 	return line > 0 && line <= INT32_MAX ? (int32_t)line : 0;
 }
 
-/* A line of a jsampler profile, which says how the code ran. */
+/* A line in a jsampler profile, which says how the code ran. */
 static struct named_line said_line(const Pprof__Line *l, const struct pprof_function *f, int kind)
 {
 	return (struct named_line){

@@ -18,19 +18,19 @@ enum pprof_label { LABEL_OTHER, LABEL_PID, LABEL_TID, LABEL_THREAD, LABEL_STATE,
 
 struct pprof_text {
 	const char *s; /* not NUL-terminated */
-	uint32_t len, id; /* id in the builder; UINT32_MAX: not made yet */
+	uint32_t len, id; /* id in the builder; UINT32_MAX: not yet made */
 	uint8_t label; /* enum pprof_label, if it is the key of a label */
 };
 
 struct pprof_mapping {
 	uint32_t index; /* in the builder */
 	uint32_t file; /* string of the builder */
-	int kind; /* kind of frames in it that do not say theirs; -1: not known */
+	int kind; /* default kind of frames in it; -1: unknown */
 };
 
 /*
- * Two functions of the builder: with the name as it is, and with what a frame of that text is
- * called without its suffix, for lines that do not say their kind.
+ * Two functions of the builder: one with the name unchanged, one with the name that a frame of that text has without
+ * its suffix, for lines without a kind.
  */
 struct pprof_function {
 	uint32_t said, guessed;
@@ -72,13 +72,13 @@ struct pprof_run {
 	uint64_t number; /* its number among those, from 1 */
 };
 
-/* -EINVAL with the place in the message. */
+/* -EINVAL with the position in the message. */
 int pprof_bad(struct pprof_run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int pprof_no_memory(struct pprof_run *r);
 
-/* UINT32_MAX: an error was set. */
+/* UINT32_MAX: error, *err is set. */
 uint32_t pprof_string(struct pprof_run *r, int64_t index);
-/* Borrowed until the next call; NULL: an error was set. */
+/* Borrowed until the next call; NULL: error, *err is set. */
 const char *pprof_text(struct pprof_run *r, int64_t index);
 
 enum pprof_label pprof_label_of(const char *text, size_t len);
@@ -88,10 +88,10 @@ int pprof_add_location(struct pprof_run *r, const Pprof__Location *l);
 /* "[unknown]": for a stack without a frame. */
 int pprof_unknown_location(struct pprof_run *r, uint32_t *ret);
 int pprof_add_sample(struct pprof_run *r, const Pprof__Sample *s);
-int pprof_set_types(struct pprof_run *r); /* call it when all types, the period and the texts are known */
+int pprof_set_types(struct pprof_run *r); /* call when all types, the period and the texts are known */
 
 bool pprof_ids_add(struct pprof_ids *ids, uint64_t id, uint32_t at);
 bool pprof_ids_sort(struct pprof_ids *ids); /* false: two are equal */
-const uint32_t *pprof_ids_find(const struct pprof_ids *ids, uint64_t id); /* NULL: not there */
+const uint32_t *pprof_ids_find(const struct pprof_ids *ids, uint64_t id); /* NULL: not found */
 
 #endif

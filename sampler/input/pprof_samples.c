@@ -6,7 +6,7 @@
 #include "sampler/profile/named_builder.h"
 #include "symbolizer/base/err.h"
 
-/* What the samples count, and the samples. */
+/* Sample types and samples. */
 
 enum pprof_label pprof_label_of(const char *text, size_t len)
 {

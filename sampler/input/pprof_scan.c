@@ -45,7 +45,7 @@ int pprof_scan_next(struct pprof_scan *s, struct pprof_field *ret)
 	case 1: ok = take_bytes(s, 8, ret); break;
 	case 2: ok = pprof_scan_varint(s, &len) && take_bytes(s, len, ret); break;
 	case 5: ok = take_bytes(s, 4, ret); break;
-	default: /* groups are not in use */ ok = false;
+	default: /* groups are obsolete */ ok = false;
 	}
 	if (!ok)
 		s->p = start;

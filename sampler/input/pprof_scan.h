@@ -11,8 +11,8 @@
  */
 struct pprof_field {
 	uint32_t number;
-	uint64_t value; /* of a varint */
-	const uint8_t *bytes; /* of a length-delimited field; NULL: it is a number */
+	uint64_t value; /* for a varint */
+	const uint8_t *bytes; /* for a length-delimited field; NULL: a number */
 	size_t len;
 };
 
@@ -20,7 +20,7 @@ struct pprof_scan {
 	const uint8_t *start, *p, *end;
 };
 
-/* 1: a field; 0: the end; -EINVAL: damaged, the place is s->p - s->start. */
+/* 1: a field; 0: the end; -EINVAL: damaged at offset s->p - s->start. */
 int pprof_scan_next(struct pprof_scan *s, struct pprof_field *ret);
 bool pprof_scan_varint(struct pprof_scan *s, uint64_t *ret); /* false: damaged */
 

@@ -32,7 +32,7 @@ static bool has_ending(const char *name, const char *ending)
 	return n >= k && !strcmp(name + n - k, ending);
 }
 
-/* Text has no other control characters; a pprof message begins with small numbers. */
+/* Text has no control characters but tabs and line ends; a pprof message begins with small numbers. */
 static bool is_text(const char *name, const char *bytes, size_t len)
 {
 	static const char *const endings[] = {".folded", ".collapsed", ".folded.gz", ".collapsed.gz"};
@@ -99,7 +99,7 @@ static int read_as_it_is(struct source *s, struct named_profile **ret, struct re
 	np = named_builder_take(b);
 	if (!np)
 		return err_set(err, -ENOMEM, "'%s': out of memory", source_name(s));
-	if (report->unreadable > report->lines / 2) { /* any other text */
+	if (report->unreadable > report->lines / 2) { /* some other text */
 		named_profile_free(np);
 		return not_folded(s, report, err);
 	}

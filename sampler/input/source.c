@@ -16,7 +16,7 @@ struct source {
 	gzFile gz; /* NULL: bytes in memory */
 	const char *bytes;
 	size_t n_bytes;
-	char *buf; /* bytes that were read and not yet used: [at, end) */
+	char *buf; /* bytes read and not yet used: [at, end) */
 	size_t cap, at, end;
 	bool at_end;
 	char name[NAME_SIZE];
@@ -101,7 +101,7 @@ static int gz_failed(struct source *s, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (code == Z_BUF_ERROR)
 		why = "it ends early";
-	/* "<fd:3>: " comes before it, as zlib knows no name. */
+	/* zlib knows no name, and puts "<fd:3>: " before the message */
 	if (strncmp(why, "<fd:", 4) == 0 && strstr(why, ">: "))
 		why = strstr(why, ">: ") + 3;
 	return err_set(err, -EINVAL, "'%s': damaged gzip data after %lld unpacked bytes: %s", s->name,
@@ -190,7 +190,7 @@ static int take_line(struct source *s, size_t len, size_t skip, char **ret, size
 
 int source_line(struct source *s, char **ret, size_t *ret_len, struct err *err)
 {
-	size_t seen = 0; /* of the line so far, which has no end yet */
+	size_t seen = 0; /* bytes of the current line without a line end */
 	int rc;
 
 	for (;;) {

@@ -12,7 +12,7 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* "512m", "0.5", "90%": not taken for a password, since the name of the option tells what it is. */
+/* "512m", "0.5", "90%": not a password, as the option's name says what it is. */
 static bool is_quantity(const char *text)
 {
 	size_t n = strspn(text, "0123456789.");
@@ -41,7 +41,7 @@ static bool is_harmless_xx(const char *flag)
 	return equals && is_quantity(equals + 1);
 }
 
-/* Options of the java launcher whose whole text is a setting of the JVM (java(1)). */
+/* Options of the java launcher that are JVM settings as a whole (java(1)). */
 static bool is_harmless(const char *arg)
 {
 	/* clang-format off */
@@ -83,7 +83,7 @@ static void leave_out(struct buf *b, bool *left_out)
 	*left_out = true;
 }
 
-/* The program's own arguments follow the main class: none of them is shown. */
+/* The program's own arguments follow the main class; none of them is shown. */
 static void add_harmless(struct buf *b, const char *cmdline, const char *end, const char *main)
 {
 	bool left_out = false, seen_main = false;

@@ -5,11 +5,10 @@
 #include <stddef.h>
 
 /*
- * The command line of a target as profiles store it, from /proc/PID/cmdline (NUL-separated).
- * Profiles are passed around, and command lines hold passwords and tokens. So unless `whole`, only
- * the program, the main class or jar of a `java` command and JVM options that cannot hold a secret
- * are kept; "..." replaces each run of other arguments. Always terminated; control characters
- * become '?'.
+ * A target's command line as profiles store it, from /proc/PID/cmdline (NUL-separated). Profiles are passed on, and
+ * command lines contain passwords and tokens. So unless `whole`, only the program, the main class or jar of a `java`
+ * command and JVM options that cannot contain a secret are kept; "..." replaces each run of other arguments. Always
+ * terminated; control characters become '?'.
  */
 void command_line_text(const char *cmdline, size_t len, bool whole, char *dst, size_t size);
 

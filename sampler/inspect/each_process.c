@@ -18,7 +18,7 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/target/proc.h"
 
-/* Small, so that a message arrives whole or not at all. */
+/* Small, so that it arrives completely or not at all. */
 struct message {
 	pid_t pid;
 	uint8_t found; /* a child that was taken over may send anything */
@@ -27,7 +27,7 @@ struct message {
 
 _Static_assert(sizeof(struct message) <= 4096, "too large for one piece of a socket's buffer");
 
-/* Owners: when one of an owner's processes takes too long, the others come last. */
+/* If one of an owner's processes takes too long, the others come last. */
 enum { OWNER_GONE = -1, OWNER_NAMESPACE = -2 };
 
 struct item {
@@ -37,7 +37,7 @@ struct item {
 
 struct run {
 	const struct each_process *e;
-	struct item *items; /* those from `next` on are not done yet */
+	struct item *items; /* those from `next` on are still to do */
 	size_t n, next;
 	uint64_t deadline_ns;
 	struct bounded_child child;
@@ -70,9 +70,8 @@ static void look_at_all(void *ctx, int out)
 /* --- In the caller */
 
 /*
- * The real user id: /proc/PID belongs to the effective one, which is root for a set-user-ID
- * program. In a user namespace a user may have 65,536 ids (newuidmap(1)), so all processes in such
- * namespaces count as one user's.
+ * The real user id: /proc/PID belongs to the effective one, which is root for a set-user-ID program. In a user
+ * namespace a user may have 65,536 ids (newuidmap(1)), so all processes in such namespaces count as one user's.
  */
 static int64_t owner(pid_t pid)
 {
@@ -90,7 +89,7 @@ static int64_t owner(pid_t pid)
 	return ret;
 }
 
-/* Moves the remaining processes of this owner to the end; otherwise the order stays. */
+/* Moves this owner's remaining processes to the end, keeping the order otherwise. */
 static void postpone(struct run *r, int64_t whose)
 {
 	struct item *later = calloc(r->n - r->next + 1, sizeof(*later));
@@ -107,8 +106,8 @@ static void postpone(struct run *r, int64_t whose)
 }
 
 /*
- * The next child continues in another order. Only if the process still has the same owner: if the
- * PID was reused, another user's processes would come last.
+ * The next child continues in another order. Only if the process still has the same owner: if its PID was reused,
+ * another user's processes would come last.
  */
 static void took_long(struct run *r, const struct item *it)
 {
@@ -116,7 +115,7 @@ static void took_long(struct run *r, const struct item *it)
 		postpone(r, it->owner);
 }
 
-/* silent: it did not end by itself, so its signal is ours. */
+/* silent: the child did not end by itself; we killed it. */
 static void give_up(struct run *r, bool silent)
 {
 	struct item it = r->items[r->next++];
@@ -139,10 +138,7 @@ void each_process_say_stuck(pid_t pid, int signal)
 		log_warn("process %d: could not be read within %d s", (int)pid, EACH_PATIENCE_MS / 1000);
 }
 
-/*
- * Checks that the answer is about the right process, since a child that was taken over may send
- * anything.
- */
+/* Checks that the answer is about the right process, because a child that was taken over may send anything. */
 static bool take(struct run *r)
 {
 	struct message m;

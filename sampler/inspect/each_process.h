@@ -9,13 +9,12 @@
 struct err;
 
 /*
- * Looks at many processes so that none can delay the others: a child does it (bounded_child.h), and
- * is killed and replaced when one of them takes too long. A child can allocate EACH_BYTES more than
- * the caller has.
+ * Examines many processes so that none can delay the others: a child does it (bounded_child.h), and is killed and
+ * replaced when one process takes too long. A child can allocate EACH_BYTES more than the caller has.
  */
 enum {
-	EACH_PATIENCE_MS = 3000, /* for each process */
-	EACH_SLOW_MS = 700, /* if one takes longer, the others of its owner come last, too */
+	EACH_PATIENCE_MS = 3000, /* per process */
+	EACH_SLOW_MS = 700, /* if one takes longer, its owner's other processes come last as well */
 	EACH_ALL_MS = 9000,
 	EACH_RECORD_MAX = 2048,
 	EACH_BYTES = 448 << 20,
@@ -24,26 +23,22 @@ enum {
 struct each_process {
 	void *ctx;
 	size_t record; /* bytes, at most EACH_RECORD_MAX; no pointers */
-	uint64_t deadline_ns; /* for all of them (clock_monotonic_ns()); 0: EACH_ALL_MS from now on */
-	bool apart; /* each in a child of its own, so that one which takes its child over gets no other */
-	void (*begin)(void); /* in each child, first: gives up what looking does not need. NULL: nothing */
-	/* In the child. False: there is nothing to report. */
+	uint64_t deadline_ns; /* for all of them (clock_monotonic_ns()); 0: EACH_ALL_MS from now */
+	bool apart; /* one child per process, so that a process that takes over its child gets at no other */
+	void (*begin)(void); /* in each child, first: drops what looking does not need. NULL: nothing */
+	/* In the child. false: nothing to report. */
 	bool (*look)(void *ctx, pid_t pid, void *record);
-	/*
-	 * In the caller: receives what look() reported. The child has parsed hostile data, so
-	 * nothing in it can be trusted.
-	 */
+	/* In the caller: receives what look() reported, which is not trusted: the child has parsed hostile data. */
 	void (*found)(void *ctx, pid_t pid, const void *record);
-	/* In the caller: this process took too long, or ended the child by a signal that is not 0. */
+	/* In the caller: this process took too long (signal 0), or it ended the child by `signal`. */
 	void (*stuck)(void *ctx, pid_t pid, int signal);
 };
 
-void each_process_say_stuck(pid_t pid, int signal); /* as a warning */
+void each_process_say_stuck(pid_t pid, int signal); /* logs a warning */
 
 /*
- * When one process of a user takes too long, the user's other processes come last; processes in
- * other user namespaces count as one user's. *ret_left: how many were left out for lack of time. 0
- * or -errno.
+ * When one of a user's processes takes too long, the user's others come last; all processes in other user namespaces
+ * count as one user's. *ret_left: number of processes left out for lack of time. 0 or -errno.
  */
 int each_process(const pid_t *pids, size_t n, const struct each_process *e, size_t *ret_left, struct err *err);
 

@@ -7,13 +7,13 @@
 #include <sys/types.h>
 
 /*
- * What is known of a process without sampling it. Fields that cannot be read (another user's
- * process) stay empty. All texts are sanitised.
+ * What is known about a process without sampling it. Fields that cannot be read (another user's process) stay empty.
+ * All texts are sanitised.
  */
 enum inspect_jvm {
 	INSPECT_NO_JVM,
-	INSPECT_JVM, /* HotSpot, and its tables were read */
-	INSPECT_JVM_CLOSED, /* looks like a JVM, but may not or cannot be read */
+	INSPECT_JVM, /* HotSpot; its tables were read */
+	INSPECT_JVM_CLOSED, /* looks like a JVM, but could not be read or access is denied */
 };
 
 struct inspection {
@@ -30,28 +30,23 @@ struct inspection {
 
 struct proc;
 
-/*
- * Its program is called java or so; the process itself is, where that may not be read (*ret_closed).
- */
+/* Is its program named java or the like? Or, if that cannot be read (*ret_closed), the process itself? */
 bool inspect_is_java(struct proc *p, bool *ret_closed);
 
-/* What its names and mappings tell: nothing of its memory or files is parsed for it. */
+/* What names and mappings tell; nothing in the process's memory or files is parsed. */
 struct inspect_outline {
-	bool may_be_jvm; /* a libjvm.so is mapped, or its program is called java */
-	uint32_t dev_major, dev_minor; /* of its program's file, or of what is mapped first; 0: not known */
+	bool may_be_jvm; /* a libjvm.so is mapped, or its program is named java */
+	uint32_t dev_major, dev_minor; /* of its program's file, or else of the first mapping; 0: unknown */
 	uint64_t inode;
 	uid_t uid; /* real */
 };
-/* -ESRCH: no such process; -ENOENT: it has no program, or that is not known. It can take forever, too. */
+/* -ESRCH: no such process; -ENOENT: no program, or unknown. It may block forever as well. */
 int inspect_outline(pid_t pid, struct inspect_outline *ret);
-/* -ESRCH: no such process. The process can make this take forever: see each_process.h. */
+/* -ESRCH: no such process. The process can make this block forever: see each_process.h. */
 int inspect_process(pid_t pid, struct inspection *ret);
-/*
- * Only what the process cannot delay: without its memory and command line. INSPECT_JVM_CLOSED: its
- * name is java.
- */
+/* Only what the process cannot delay: without its memory and command line. INSPECT_JVM_CLOSED: its name is java. */
 int inspect_outside(pid_t pid, struct inspection *ret);
-/* Makes one from another process safe: all texts are terminated and sanitised. */
+/* Makes an inspection received from another process safe: terminates and sanitises all texts. */
 void inspect_sanitise(struct inspection *i);
 
 #endif

@@ -5,14 +5,14 @@
 #include <stddef.h>
 
 /*
- * Finds the main class, jar or module of a `java` command line in /proc/PID/cmdline
- * (NUL-separated). False: there is none. The option syntax is that of the java(1) launcher.
+ * Finds the main class, jar or module in a `java` command line from /proc/PID/cmdline (NUL-separated). false: none.
+ * The option syntax is that of the java(1) launcher.
  */
 bool java_main(const char *cmdline, size_t len, char *dst, size_t size);
 
 /*
- * Does `name` stand for this main? It may be the whole text, the last part of a class ("Main" for
- * "com.acme.Main"), or the file name of a jar, with or without ".jar".
+ * Does `name` mean this main? It may be the whole text, the last part of a class ("Main" for "com.acme.Main"), or the
+ * file name of a jar, with or without ".jar".
  */
 bool java_main_matches(const char *main, const char *name);
 

@@ -37,7 +37,7 @@ size_t data_out_width(const struct data_out *out)
 	return out->path ? 0 : columns_of_terminal(STDOUT_FILENO);
 }
 
-/* A reader that closes the pipe (`| head`) has what it wants. */
+/* A reader that closes the pipe (`| head`) has got what it wanted. */
 static bool reader_is_gone(void)
 {
 	struct pollfd p = {.fd = STDOUT_FILENO};
@@ -61,10 +61,7 @@ int data_out_close(struct data_out *out, int result, struct err *err)
 	if (!f)
 		return close_stdout(result, err);
 	if (result == 0 && ferror(out->stream)) {
-		/*
-		 * Data that could not be written is still buffered: fclose() tries again, and its
-		 * errno says why.
-		 */
+		/* Data that could not be written is still buffered: fclose() tries again and sets errno. */
 		errno = 0;
 		fflush(out->stream);
 		result = errno ? -errno : -EIO;

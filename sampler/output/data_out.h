@@ -21,12 +21,12 @@ int data_out_open(struct data_out *out, const char *path, struct err *err);
 /* Lets the opener name it; call before opener_start(). 0 or -ENOMEM. */
 int data_out_hand_over(struct data_out *out, struct opener *o);
 
-/* Width of the terminal that it goes to; 0: not a terminal. */
+/* Width of the terminal written to; 0: not a terminal. */
 size_t data_out_width(const struct data_out *out);
 
 /*
- * `result`: of writing. After a failure, no file is left behind. Returns 0, `result`, or why the
- * data could not be written; a pipe closed by its reader (`| head`) is not a failure.
+ * `result`: of the writing so far. On failure, no file is left behind. Returns 0, `result`, or the error of writing;
+ * a pipe closed by its reader (`| head`) is not a failure.
  */
 int data_out_close(struct data_out *out, int result, struct err *err);
 

@@ -7,9 +7,8 @@
 #include "sampler/model/named_profile.h"
 
 /*
- * A profile added up by method: frames that differ only in tier or inlining are one row, with the
- * split. Self: samples with the method as leaf. Total: samples with the method in their stack,
- * counted once each.
+ * A profile added up by method: frames that differ only in tier or inlining are one row, with the split. Self:
+ * samples with the method as leaf. Total: samples with the method in their stack, counted once each.
  */
 struct flat_row {
 	uint32_t name; /* string id of the profile */
@@ -29,7 +28,7 @@ struct flat {
 int flat_build(const struct named_profile *np, struct flat *ret);
 void flat_done(struct flat *f);
 
-/* Short name of a kind for people: "C2", "inlined", "interpreted", ... */
+/* Short name of a kind: "C2", "inlined", "interpreted", ... */
 const char *flat_kind_name(enum named_kind kind);
 
 #endif

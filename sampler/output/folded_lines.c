@@ -115,10 +115,7 @@ static uint32_t pivot(const struct cursor_item *v, struct range r)
 	return c < a ? a : c > b ? b : c;
 }
 
-/*
- * Afterwards, items [ret.lo, ret.hi) have the rank of the pivot, smaller ones come before, greater
- * ones after.
- */
+/* Afterwards, items [ret.lo, ret.hi) have the pivot's rank; smaller ones come before, greater ones after. */
 static struct range partition(struct cursor_item *v, struct range r)
 {
 	uint32_t p = pivot(v, r), lo = r.lo, i = r.lo, hi = r.hi;
@@ -134,7 +131,7 @@ static struct range partition(struct cursor_item *v, struct range r)
 	return (struct range){lo, hi};
 }
 
-/* Stacks that ended together are equal lines: the first gets the sum, the others nothing. */
+/* Stacks that ended together are equal lines: the first gets the sum, the others 0. */
 static void merge(struct cursor_item *v, struct range r)
 {
 	for (uint32_t i = r.lo + 1; i < r.hi; i++) {

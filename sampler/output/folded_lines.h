@@ -9,9 +9,9 @@ struct named_profile;
 struct writer_options;
 
 /*
- * The folded lines of a profile: root first, `;` between frames, a space, the count of samples, a
- * line break. Sorted by frames, by their bytes; stacks that read the same are one line. The text is
- * made piece by piece, as all of it would take ten times the memory of the profile.
+ * The folded lines of a profile: root first, `;` between frames, a space, the number of samples, a newline. Sorted by
+ * frames in byte order; stacks with equal text are one line. The text is produced piece by piece: the whole would
+ * take ten times the memory of the profile.
  */
 typedef int folded_sink_fn(void *ctx, const char *bytes, size_t len); /* 0 or negative errno */
 

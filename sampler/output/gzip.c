@@ -18,7 +18,7 @@ struct gzip {
 	z_stream z;
 	bool plain;
 	int rc;
-	size_t n; /* bytes in `in`, since deflate() is better called with many */
+	size_t n; /* bytes in `in`: deflate() is faster with many at once */
 	unsigned char in[BUFFER], packed[BUFFER];
 };
 

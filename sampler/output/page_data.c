@@ -14,7 +14,7 @@
 #include "symbolizer/base/map.h"
 #include "symbolizer/base/vec.h"
 
-/* The page draws each slice; a file could have any number. */
+/* The page draws each slice; a file could have any number of them. */
 enum { SLICES_MAX = 100000 };
 
 struct label_key {
@@ -204,7 +204,7 @@ static void put_kinds(struct json *j)
 	json_close(j, ']');
 }
 
-/* Only ASCII counts as shared, as JavaScript's characters are not bytes. */
+/* Only ASCII is compared, because JavaScript's characters are not bytes. */
 static size_t shared_ascii(const char *a, const char *b)
 {
 	size_t n = 0;

@@ -10,7 +10,7 @@
 
 enum { ROWS_COMPARED = 64 };
 
-/* Links are positions; 0 means none, as the root is not a child and row 0 is not used. */
+/* Links are positions; 0 means none, because the root is not a child and row 0 is unused. */
 struct node {
 	uint32_t parent, frame;
 	uint32_t first_child, next;
@@ -108,12 +108,12 @@ bool page_trie_slice(struct page_trie *t, uint32_t node, uint32_t label, uint32_
 {
 	uint32_t i = t->nodes.v[node].first_row;
 
-	/* page_trie_add() makes the row first in the list of its label. */
+	/* page_trie_add() puts a label's latest row first. */
 	while (i && t->rows.v[i].label != label)
 		i = t->rows.v[i].next;
 	if (!i)
 		return true;
-	/* Position 0 is none. */
+	/* Position 0 means none. */
 	if ((!t->slices.n && !vec_push(&t->slices, (struct page_slice){0})) || t->slices.n >= UINT32_MAX ||
 	    !vec_push(&t->slices, ((struct page_slice){slice, t->rows.v[i].first_slice, count})))
 		return false;
@@ -126,10 +126,7 @@ size_t page_trie_rows(const struct page_trie *t)
 	return t->rows.n - 1;
 }
 
-/*
- * Position of the walk: the frames of the current node, and how many of them the reader already
- * has.
- */
+/* State of the walk: the path to the current node, and how many of its frames the reader already has. */
 struct walk_state {
 	uint32_t *path;
 	uint32_t known;

@@ -34,17 +34,14 @@ typedef void page_row_fn(void *ctx, const struct page_row *row);
 struct page_trie *page_trie_new(void); /* NULL: out of memory */
 void page_trie_free(struct page_trie *t);
 
-/*
- * Finds or adds the child of `parent` for that frame; UINT32_MAX: out of memory. New nodes get
- * numbers from 1 on.
- */
+/* Finds or adds the child of `parent` for that frame; UINT32_MAX: out of memory. New nodes are numbered from 1. */
 uint32_t page_trie_child(struct page_trie *t, uint32_t parent, uint32_t frame);
 bool page_trie_add(struct page_trie *t, uint32_t node, uint32_t label, uint64_t count, uint64_t weight);
-/* Says that `count` of the samples last added to the node are from a time slice. */
+/* Notes that `count` of the samples last added to the node belong to a time slice. */
 bool page_trie_slice(struct page_trie *t, uint32_t node, uint32_t label, uint32_t slice, uint64_t count);
 size_t page_trie_rows(const struct page_trie *t);
 
-/* All rows, in one fixed order. 0 or -ENOMEM. */
+/* Calls fn for all rows, always in the same order. 0 or -ENOMEM. */
 int page_trie_walk(struct page_trie *t, page_row_fn *fn, void *ctx);
 
 #endif

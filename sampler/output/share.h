@@ -10,7 +10,7 @@ static inline double share_percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* Half of the interval that contains 95 of 100 repetitions (binomial), in percentage points. */
+/* Half of the 95 % interval (binomial), in percentage points. */
 static inline double share_error(uint64_t part, uint64_t whole)
 {
 	double p = whole ? (double)part / (double)whole : 0;

@@ -14,18 +14,18 @@ struct writer_options {
 };
 
 struct writer {
-	const char *name; /* as in -f: "folded" */
+	const char *name; /* as given to -f: "folded" */
 	const char *endings; /* space-separated file endings: ".folded .collapsed" */
 	int (*write)(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err);
 };
 
-/* Two with the same name are the same format, packed or not; the ending decides. */
+/* Two writers with the same name are one format, compressed or not; the ending decides. */
 extern const struct writer writer_folded, writer_folded_gz, writer_html, writer_pprof, writer_pprof_plain,
 	writer_speedscope, writer_text, writer_null, writer_digest;
 
 const struct writer *writer_find(const char *format); /* the first with that name; NULL: unknown */
 const struct writer *writer_for_path(const char *path); /* by ending; NULL: unknown */
-/* 0, or why not everything could be written to `out`; set errno to 0 before writing. */
+/* 0, or the error that prevented complete output; set errno to 0 before writing. */
 int writer_end(FILE *out, struct err *err);
 void writer_names(char *dst, size_t size); /* "folded, html, ..." for messages */
 

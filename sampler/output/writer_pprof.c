@@ -34,7 +34,7 @@ struct pprof_writer {
 	Pprof__Line *lines; /* of one location */
 	Pprof__Line **line_list;
 	bool counts_only; /* one value per sample */
-	bool location_none, function_none; /* something refers to index 0 */
+	bool location_none, function_none; /* index 0 is referred to */
 	bool failed; /* out of memory */
 };
 
@@ -139,7 +139,7 @@ static void put_basics(struct pprof_writer *w)
 	free(comments);
 }
 
-/* Index 0 means nothing and is not an id: references to it get one after all others. */
+/* Index 0 means "none" and is not a valid id: references to it get an id after all others. */
 static uint64_t location_id(struct pprof_writer *w, uint32_t index)
 {
 	w->location_none |= !index;
@@ -224,11 +224,11 @@ static void put_mapping(struct pprof_writer *w, uint32_t i)
 	Pprof__Mapping m = PPROF__MAPPING__INIT;
 
 	m.id = w->mapping_ids[i];
-	/* Addresses of locations are addresses in the file; 1: no location has one. */
+	/* Addresses of locations are addresses in the file; 1: no location has an address. */
 	m.memory_limit = w->limits[i] > 1 ? w->limits[i] : 0;
 	m.filename = w->np->mappings[i].file;
 	m.build_id = w->np->mappings[i].build_id;
-	/* Frames without a name have none anywhere, so no tool needs to look for symbols. */
+	/* Frames without a name have none anywhere else: tools need not look for symbols. */
 	m.has_functions = m.has_filenames = m.has_line_numbers = m.has_inline_frames = true;
 	put_part(w, MAPPING, &m.base);
 }
@@ -364,7 +364,7 @@ static int writer_done(struct pprof_writer *w)
 	return w->failed ? -ENOMEM : rc;
 }
 
-/* Writes everything, whatever the options are: the reader of the file chooses. */
+/* Writes everything, whatever the options: the file's reader chooses. */
 static int write_to(struct gzip *gz, const struct named_profile *np, FILE *out, struct err *err)
 {
 	struct pprof_writer w;

@@ -11,10 +11,9 @@
 #include "symbolizer/base/map.h"
 
 /*
- * speedscope's own format (https://www.speedscope.app/file-format-schema.json): a table of frames,
- * and one "sampled" profile. A frame is its text, file and, with --lines, line; what is equal there
- * is one frame. Stacks are root first. Weights are the event's where speedscope knows the unit,
- * counts of samples else.
+ * speedscope's own format (https://www.speedscope.app/file-format-schema.json): a table of frames, and one "sampled"
+ * profile. A frame is its text, file and, with --lines, line; equal ones are one frame. Stacks are root first.
+ * Weights are the event's if speedscope knows the unit, otherwise counts of samples.
  */
 struct scope_key {
 	uint32_t text, file;
@@ -85,7 +84,7 @@ static bool make_frames(struct scope *s)
 	return ok && s->unknown != UINT32_MAX;
 }
 
-/* Units of the file format; "none" goes with counts. */
+/* Units of the file format; counts have "none". */
 static const char *unit_of(const struct named_profile *np)
 {
 	static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds", "seconds", "bytes"};

@@ -18,7 +18,7 @@
 /* 23 columns of numbers come before the name, and the split after it. */
 enum { WIDTH = 80, SPLIT_WIDTH = 18, NAME_WIDTH = WIDTH - 23 - 2 - SPLIT_WIDTH };
 
-/* Methods with a smaller share, self and total, are summed up in a line at the end. */
+/* Methods whose self and total shares are below this are summed up in one line at the end. */
 static const double LEAST_PERCENT = 0.05;
 
 static bool is_time(const struct named_meta *m)
@@ -95,7 +95,7 @@ static void put_kinds(const struct named_meta *m, const struct flat *f, FILE *ou
 				flat_kind_name((enum named_kind)k));
 }
 
-enum { MAX_STATES = 16 }; /* twice as many as exist; a file of another tool may have any number */
+enum { MAX_STATES = 16 }; /* twice as many as exist; another tool's file may have any number */
 
 struct state_row {
 	uint32_t state; /* string id */

@@ -15,8 +15,8 @@ struct named_builder {
 	struct named_profile *np;
 	uint32_t cap_functions, cap_lines, cap_locations, cap_mappings, cap_stack_locations, cap_stacks, cap_samples;
 	struct slots functions, locations, mappings, stacks, samples;
-	uint64_t seed; /* seed of hashes, since a target chooses what is hashed */
-	bool failed; /* out of memory, for good */
+	uint64_t seed; /* of hashes: the target controls what is hashed */
+	bool failed; /* out of memory; stays set */
 };
 
 struct wanted_location {

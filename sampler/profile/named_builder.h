@@ -6,9 +6,9 @@
 #include "sampler/model/named_profile.h"
 
 /*
- * Builds a named profile; equal functions, locations, mappings and stacks are merged. Every
- * function returns UINT32_MAX when out of memory (and named_builder_take() then gives NULL), and
- * for ids that this builder never gave out (the call then does nothing). NULL texts are "".
+ * Builds a named profile; equal functions, locations, mappings and stacks are merged. Every function returns
+ * UINT32_MAX when out of memory (named_builder_take() then returns NULL), and for ids that this builder did not
+ * return (the call then does nothing). NULL texts are "".
  */
 struct named_builder;
 
@@ -20,8 +20,8 @@ uint32_t named_builder_string(struct named_builder *b, const char *s);
 const char *named_builder_text(const struct named_builder *b, uint32_t string);
 uint32_t named_builder_function(struct named_builder *b, const char *name, const char *system_name, const char *file);
 /*
- * Notes how a method was compiled. If there are two notes for a function, each number keeps the one
- * that says more (the earlier time, the larger count), and the first sentence stays.
+ * Notes how a method was compiled. Of two notes for a function, each number keeps the more informative value (the
+ * earlier time, the larger count), and the first sentence is kept.
  */
 void named_builder_compile(struct named_builder *b, uint32_t function, const struct named_compile *c);
 uint32_t named_builder_mapping(struct named_builder *b, const char *file, const char *build_id);
@@ -35,19 +35,19 @@ uint32_t named_builder_stack(struct named_builder *b, const uint32_t *locations,
 /* Samples that differ only in count and weight are added up. */
 uint32_t named_builder_sample(struct named_builder *b, const struct named_sample *s);
 /*
- * Adds another profile (merging). Of its meta data, only slice_ns matters: time slices are kept if
- * the builder has the same width, else dropped. 0 or -ENOMEM.
+ * Adds another profile (merging). Of its meta data, only slice_ns matters: time slices are kept if the builder has
+ * the same width, otherwise dropped. 0 or -ENOMEM.
  */
 int named_builder_add(struct named_builder *b, const struct named_profile *np);
 struct named_meta *named_builder_meta(struct named_builder *b);
 /* A copy of `s` that lives as long as the result, for the meta's strings. */
 const char *named_builder_keep(struct named_builder *b, const char *s);
-/* Replaces the meta data of the builder by that of another profile. */
+/* Replaces the builder's meta data by that of another profile. */
 void named_builder_copy_meta(struct named_builder *b, const struct named_meta *m);
-/* Adds the numbers of samples of another profile. Times and units are left to the caller. */
+/* Adds another profile's counts of samples. Times and units are left to the caller. */
 void named_meta_add_counts(struct named_meta *sum, const struct named_meta *m);
 
-/* Removes the process from the root of every stack, if there turned out to be only one process. */
+/* Removes the process from the root of every stack, if there is only one process. */
 void named_profile_drop_process_root(struct named_profile *np);
 
 /*

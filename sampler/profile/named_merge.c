@@ -5,7 +5,7 @@
 
 #include "symbolizer/base/cleanup.h"
 
-/* Maps ids of the added profile to ids in the builder, filled in as ids are met. */
+/* Maps ids of the added profile to ids in the builder, filled in on demand. */
 struct merge {
 	struct named_builder *b;
 	const struct named_profile *np;

@@ -6,8 +6,8 @@
 struct named_profile;
 
 /*
- * Widens the time slices of a profile to slice_ns, a multiple of their width; slices of other
- * widths are dropped. Equal samples may be there twice afterwards.
+ * Widens the time slices of a profile to slice_ns, a multiple of their width; slices of any other width are dropped.
+ * Afterwards, equal samples may occur twice.
  */
 void named_slices_widen(struct named_profile *np, uint64_t slice_ns);
 

@@ -21,13 +21,13 @@ struct profile {
 	uint32_t slice, last_slice; /* slice of the samples that follow; the last slice so far */
 	size_t slice_limit; /* limit of samples with slices */
 	struct thread_names names;
-	struct profile_sample spill; /* what could not even be counted under LIMIT_STACK */
+	struct profile_sample spill; /* samples that could not even be counted under LIMIT_STACK */
 	struct profile_totals totals;
 	uint64_t elsewhere; /* profile_set_elsewhere() */
-	size_t shared; /* what o.shared contains of it */
+	size_t shared; /* the part of it counted in o.shared */
 };
 
-/* How far a walk can be trusted. Each walk is one of these, so they add up to the samples. */
+/* How far a walk can be trusted. Each walk is exactly one of these. */
 enum quality { QUALITY_COMPLETE, QUALITY_RESYNCHRONISED, QUALITY_FROZEN, QUALITY_INCOMPLETE };
 
 static bool add_limit_stack(struct profile *p)
@@ -66,7 +66,7 @@ static size_t profile_bytes(const struct profile *p)
 	       thread_names_bytes(&p->names);
 }
 
-/* Tells the others how much it takes. */
+/* Updates the shared count with the memory of this profile. */
 static void share(struct profile *p, size_t bytes)
 {
 	if (!p->o.shared)
@@ -94,9 +94,8 @@ void profile_free(struct profile *p)
 }
 
 /*
- * The stack of a sample without user registers is complete: a kernel thread has no user side, and a
- * thread that exits, or is at the end of execve, has it no longer. Kernel frames always reach the
- * entry.
+ * Is the stack of a sample without user registers complete? A kernel thread has no user side, and a thread that is
+ * exiting or at the end of execve no longer has one. Kernel frames always reach the entry.
  */
 static bool only_kernel(const struct walk *w)
 {
@@ -123,7 +122,7 @@ static void add_mark(struct stack_keys *k, enum frame_mark mark)
 	k->marks[k->n_marks++] = (struct frame_key){.kind = FRAME_MARK, .off = mark};
 }
 
-/* Consecutive ones may be shown as one frame. */
+/* The number of kernel frames at the leaf, which may be shown as one frame. */
 static uint32_t kernel_frames(const struct walk *w)
 {
 	uint32_t n = 0;
@@ -138,9 +137,7 @@ static bool is_deeper(const struct profile *p, const struct walk *w)
 	return w->n > p->o.depth && w->n - kernel_frames(w) > p->o.depth;
 }
 
-/*
- * At most two marks: where frames were cut off and, outside of that, what is wrong with the walk.
- */
+/* At most two marks: where frames were cut off and, outside of that, what is wrong with the walk. */
 static struct stack_keys walk_keys(const struct profile *p, const struct walk *w, enum quality q)
 {
 	static const enum frame_mark mark_of[] = {MARK_NONE, MARK_RESYNCHRONISED, MARK_FROZEN, MARK_INCOMPLETE};
@@ -171,7 +168,7 @@ static uint32_t stack_of(struct profile *p, const struct stack_keys *k)
 	return stack == SLOTS_NONE ? LIMIT_STACK : stack;
 }
 
-/* Widens slices when their counts take too much room, or leave too little for stacks. */
+/* Widens slices when their counts take too much memory, or leave too little for stacks. */
 static void fold_slices(struct profile *p)
 {
 	sample_table_fold(&p->samples);
@@ -202,10 +199,7 @@ static struct profile_sample *sample_of(struct profile *p, struct profile_sample
 	return s;
 }
 
-/*
- * Finds where to count the sample: as requested, else under the limit's stack, else without keeping
- * it separate.
- */
+/* Finds where to count the sample: as requested, otherwise under the limit's stack, otherwise not separately. */
 static struct profile_sample *sample_place(struct profile *p, struct profile_sample wanted)
 {
 	struct profile_sample *s = sample_of(p, &wanted);
@@ -285,7 +279,7 @@ uint32_t profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_
 	return s->stack;
 }
 
-/* Counted like a sample of a running thread, but not in the totals. */
+/* Counts it like a sample of a running thread, but not in the totals. */
 static void add_uncounted(struct profile *p, pid_t pid, pid_t tid, uint32_t stack, uint64_t count, uint64_t weight)
 {
 	struct profile_sample *s = sample_place(p, (struct profile_sample){

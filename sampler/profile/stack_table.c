@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stacks are in chunks of 16 KiB to 1 MiB, so they never move and growing copies nothing. */
+/* Chunks of 16 KiB to 1 MiB: stacks never move, and growing copies none. */
 enum { CHUNK_FIRST = 16 << 10, CHUNK_MAX = 1 << 20, ARRAY_FIRST = 512 };
 
 struct stack_chunk {
@@ -114,7 +114,7 @@ static uint8_t *number_put(uint8_t *to, uint32_t v)
 	return to;
 }
 
-/* The most bytes that a stack of n frames takes, if all of them are new or among the latest. */
+/* The most bytes that a stack of n frames takes, if all of its frames are new or among the latest. */
 static size_t stack_size(const struct stack_table *t, uint32_t n)
 {
 	return number_size(n) + (size_t)n * number_size(t->n_keys + n);

@@ -10,11 +10,11 @@
 #include "symbolizer/base/slots.h"
 
 /*
- * Interned frame keys and interned stacks. Two levels: a stack seen before is found by the hash
- * of its keys as they come, without a lookup for every key; only a new stack interns its keys.
+ * Interned frame keys and interned stacks. Two levels: a stack seen before is found by the hash of its keys, without
+ * a lookup for every key; only a new stack interns its keys.
  *
- * A stack is its depth and its frame numbers, leaf first, each as unsigned LEB128. Frames are
- * numbered as they are met, so those that most stacks have take one or two bytes.
+ * A stack is its depth and its frame numbers, leaf first, each as unsigned LEB128. Frames are numbered in order of
+ * appearance, so those in most stacks take one or two bytes.
  */
 struct stack_chunk;
 
@@ -27,11 +27,10 @@ struct stack_table {
 	struct slots stack_slots;
 	struct stack_chunk *chunks; /* newest first */
 	size_t chunk_bytes;
-	uint64_t seed; /* of all hashes; set once, before anything is added */
+	uint64_t seed; /* for all hashes; set once, before anything is added */
 };
 
-/* The keys of one stack, leaf first, in two parts so that marks need no copy of the walk's
- * frames. */
+/* The keys of one stack, leaf first, in two parts so that adding marks does not copy the walk's frames. */
 struct stack_keys {
 	const struct frame_key *frames;
 	uint32_t n;
@@ -39,7 +38,7 @@ struct stack_keys {
 	uint32_t n_marks;
 };
 
-/* Reads the next number; our own encoding is well-formed. */
+/* Reads the next number; trusted, because we encoded it. */
 static inline uint32_t stack_number(const uint8_t **at)
 {
 	uint32_t byte = *(*at)++, v = byte & 0x7f;
@@ -66,12 +65,11 @@ uint32_t stack_table_find(const struct stack_table *t, const struct stack_keys *
 /* Adds a new stack. SLOTS_NONE: out of memory (keys may have been interned). */
 uint32_t stack_table_add(struct stack_table *t, const struct stack_keys *k, uint64_t hash);
 
-/* Bytes by which adding a stack of n keys makes the table grow at most (n small against the
- * table). */
+/* The most bytes that adding a stack of n keys adds to the table (for n small compared to the table). */
 size_t stack_table_cost(const struct stack_table *t, uint32_t n);
 size_t stack_table_bytes(const struct stack_table *t);
 
-/* Frees what only adding and finding need. What is added afterwards cannot be found. */
+/* Frees what only adding and finding need. Stacks added afterwards cannot be found. */
 void stack_table_close(struct stack_table *t);
 void stack_table_done(struct stack_table *t);
 

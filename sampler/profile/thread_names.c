@@ -46,7 +46,7 @@ bool thread_names_set(struct thread_names *t, pid_t pid, pid_t tid, const char *
 {
 	uint32_t i = find(t, pid, tid), id;
 
-	/* A program may rename its threads forever, so a full table takes no more texts. */
+	/* A program may rename its threads forever, so a full table accepts no more texts. */
 	if (full || (!t->strings && !(t->strings = strtab_new())))
 		return false;
 	if ((id = strtab_add_z(t->strings, name)) == UINT32_MAX)

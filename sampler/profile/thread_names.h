@@ -9,7 +9,7 @@
 
 struct strtab;
 
-/* Last known name of every thread, ended ones too. Zero-initialise. */
+/* Last known name of every thread, including ended ones. Zero-initialise. */
 struct thread_name {
 	pid_t pid, tid;
 	uint32_t name; /* into strings */
@@ -22,7 +22,7 @@ struct thread_names {
 	struct strtab *strings;
 };
 
-/* False: out of memory, or `full`: no new names are taken. */
+/* false: out of memory, or `full`, which accepts no new names. */
 bool thread_names_set(struct thread_names *t, pid_t pid, pid_t tid, const char *name, bool full);
 const char *thread_names_get(const struct thread_names *t, pid_t pid, pid_t tid); /* NULL: none */
 size_t thread_names_bytes(const struct thread_names *t);

@@ -34,7 +34,7 @@ static inline uint64_t get_uleb(struct cursor *c)
 	return 0;
 }
 
-/* The number of elements of at least `min` bytes each; 0 (and the cursor bad) if that many do not fit. */
+/* The number of elements, of at least `min` bytes each; 0 (and the cursor bad) if that many do not fit. */
 static inline uint32_t get_count(struct cursor *c, size_t min)
 {
 	uint32_t n = cursor_u32(c);

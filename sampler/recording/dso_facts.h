@@ -5,12 +5,12 @@
 
 struct buf;
 
-/* Facts about DSOs, collected once each while samples are walked and named. */
+/* Facts about DSOs, each collected once while samples are walked and named. */
 struct dso_facts;
 
 struct dso_facts *dso_facts_new(void);
 void dso_facts_free(struct dso_facts *f);
 const struct dso_tap *dso_facts_tap(struct dso_facts *f);
-void dso_facts_put(const struct dso_facts *f, struct buf *b); /* one DSO section for each */
+void dso_facts_put(const struct dso_facts *f, struct buf *b); /* one DSO section each */
 
 #endif

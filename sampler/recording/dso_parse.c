@@ -4,7 +4,7 @@
 #include "sampler/recording/format.h"
 #include "symbolizer/target/arch.h"
 
-/* The least size of an element in the file, to check counts before anything is allocated. */
+/* The least size of an element in the file, for checking counts before allocating. */
 enum { SEGMENT_BYTES = 36, ROW_BYTES = 101, NAME_BYTES = 20, LINE_BYTES = 21 };
 
 static void *alloc_array(struct cursor *c, struct arena *a, uint32_t n, size_t size)

@@ -7,7 +7,7 @@
 #include "symbolizer/base/cursor.h"
 #include "symbolizer/native/dso_record.h"
 
-/* A DSO section behind its path. All arrays are in the arena. false: malformed or out of memory. */
+/* Parses a DSO section after its path. All arrays are in the arena. false: malformed or out of memory. */
 bool dso_parse(struct cursor *c, struct arena *a, struct dso_record *ret);
 
 #endif

@@ -2,7 +2,7 @@
 #define JS_RECORDING_FORMAT_H
 
 /*
- * Layout of a recording, before compression. All numbers little-endian.
+ * Layout of a recording, before compression. All numbers are little-endian.
  *
  *   "JSREC\0\0\2", then sections: u32 tag, u32 length, bytes.
  *
@@ -15,10 +15,10 @@
  *           u32 n + n x (text name, u64 vaddr, size) by name,
  *           u32 n + n x (u64 vaddr, u8 has_function, text function, text file, i32 line)
  *   MEMORY  n spans by address, not empty and not adjacent: uleb n, n x (uleb gap from the end of the
- *           one before, uleb length), then the bytes of all. At most one in front of a sample.
+ *           previous one, uleb length), then the bytes of all. At most one before each sample.
  *   SAMPLE  i32 tid, i32 ns_tid, u64 time, u64 weight, u8 state, u8 flags, u64 known registers,
  *           u64 for each known register, u64 stack_addr, u32 n + stack, u32 number of kernel frames (not their
- *           addresses: the file may be given to others);
+ *           addresses, because the file may be passed on);
  *           with SAMPLE_HAS_FROZEN u32 n + frozen frames (hs_frozen.h)
  *
  *   row: u64 vaddr, u8 flags, u8 cfa_reg, i32 cfa_off, for each register (17 on x86-64) u8 kind, i32 value;

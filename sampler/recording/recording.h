@@ -13,11 +13,12 @@
 struct err;
 
 /*
- * A recording: raw samples with registers and stack bytes, the memory that walking and naming them read, maps,
- * and the facts about files (rows, symbols) that were looked up. It can be replayed on any machine, for
- * tests and bug reports. The file is compressed with zstd; format.h describes the layout.
+ * A recording: raw samples with registers and stack bytes, the memory that was read to walk and name them, maps, and
+ * the facts about files (rows, symbols) that were looked up. It can be replayed on any machine, for tests and bug
+ * reports. The file is compressed with zstd; format.h describes the layout.
  *
- * It is read into memory as a whole, and immutable; what is returned is borrowed from it. The file is not trusted.
+ * It is read into memory as a whole and is immutable, except for recording_keep_samples(); results are borrowed from
+ * it. The file is not trusted.
  */
 struct recording;
 
@@ -26,7 +27,7 @@ enum { RECORDING_MAX_BYTES = 128 << 20 }; /* decompressed */
 int recording_open(const char *path, struct recording **ret, struct err *err);
 /* The same for a file that is open for reading; fd is borrowed. `name` is for messages. */
 int recording_read(int fd, const char *name, struct recording **ret, struct err *err);
-/* Decompressed content (copied). */
+/* Takes decompressed content, which is copied. */
 int recording_parse(const void *bytes, size_t len, struct recording **ret, struct err *err);
 void recording_close(struct recording *r);
 
@@ -41,8 +42,8 @@ const struct recording_facts *recording_facts(const struct recording *r);
 const char *recording_maps(const struct recording *r, size_t *len);
 
 /*
- * Samples in the order in which they were taken. The memory of sample i is what walking it has read; that of number `count`
- * is what naming has read at the end.
+ * Samples in the order in which they were taken. The memory of sample i is what was read to walk it; that of number
+ * `count` is what was read for naming at the end.
  */
 size_t recording_sample_count(const struct recording *r);
 const struct raw_sample *recording_sample(const struct recording *r, size_t i); /* NULL: dropped */

@@ -16,20 +16,20 @@
 #include "symbolizer/base/fileio.h"
 #include "symbolizer/base/vec.h"
 
-/* A sample and the memory section in front of it (checked; empty if there is none). */
+/* A sample and the memory section before it (checked; empty if there is none). */
 struct taken {
 	struct cursor memory;
 	struct raw_sample *sample;
 };
 
-/* A call chain of the kernel has no more frames (perf_event_max_stack is 127). */
+/* The kernel's call chains are not longer (perf_event_max_stack is 127). */
 enum { KERNEL_MAX = 1024 };
 
-/* Stands for all kernel addresses: they are not in the file. */
+/* Stands for all kernel addresses, which are not in the file. */
 #define KERNEL_ADDR UINT64_C(0xffffffff80000000)
 
 struct recording {
-	struct arena arena; /* all that the arrays point to, and the content itself */
+	struct arena arena; /* everything that the arrays point to, and the content itself */
 	struct recording_facts facts;
 	const char *maps;
 	size_t maps_len;
@@ -91,7 +91,7 @@ static bool parse_dso(struct recording *r, struct cursor *c)
 	return dso_parse(c, &r->arena, &d.record) && vec_push(&r->dsos, d);
 }
 
-/* The next span of a memory section; `bytes`: the bytes of this span and those behind it. */
+/* Reads the next span of a memory section; `bytes`: the bytes of this span and the following ones. */
 static bool take_span(struct cursor *c, struct cursor *bytes, uint64_t *end, struct recording_span *ret)
 {
 	uint64_t gap = get_uleb(c), len = get_uleb(c);
@@ -105,7 +105,7 @@ static bool take_span(struct cursor *c, struct cursor *bytes, uint64_t *end, str
 	return ret->bytes != NULL;
 }
 
-/* The number of spans, and a cursor at their bytes, behind the table. */
+/* The number of spans, and a cursor at their bytes, after the table. */
 static uint64_t memory_open(struct cursor *c, struct cursor *bytes)
 {
 	uint64_t n = get_uleb(c);
@@ -174,7 +174,7 @@ static bool parse_sample(struct recording *r, struct cursor *c)
 		return false;
 	s->pid = r->facts.pid;
 	s->tid = (pid_t)cursor_u32(c);
-	cursor_u32(c); /* ns_tid: of the thread, too */
+	cursor_u32(c); /* ns_tid, which the thread has as well */
 	s->time_ns = cursor_u64(c);
 	s->weight = cursor_u64(c);
 	state = cursor_u8(c);

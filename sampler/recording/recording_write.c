@@ -15,16 +15,16 @@
 #include "symbolizer/base/map.h"
 #include "symbolizer/base/vec.h"
 
-/* The best compression takes a second for a few MB. Larger recordings will hardly be kept in a repository. */
+/* The best level takes a second for a few MB. Larger recordings are unlikely to be kept in a repository. */
 enum { PAGE = 4096, SMALL = 8 << 20, COMPRESSION_SMALL = 19, COMPRESSION_LARGE = 6 };
 
-/* What is known of a byte of the target. */
-enum { BYTE_KNOWN = 1, BYTE_FRESH = 2 }; /* fresh: not in the file yet, or with another value there */
+/* State of a byte of the target. */
+enum { BYTE_KNOWN = 1, BYTE_FRESH = 2 }; /* fresh: not yet in the file, or with another value there */
 
 /* One page of the target, with the values last seen. */
 struct shadow {
 	uint64_t addr;
-	bool fresh; /* in the list of fresh pages */
+	bool fresh; /* it is in the list of fresh pages */
 	uint8_t bytes[PAGE];
 	uint8_t state[PAGE];
 	UT_hash_handle hh;
@@ -38,7 +38,7 @@ struct run {
 
 struct runs {
 	VEC(struct run) list;
-	struct buf bytes; /* of all */
+	struct buf bytes; /* of all runs */
 };
 
 struct recording_writer {
@@ -188,7 +188,7 @@ static void put_runs(struct buf *b, const struct runs *runs)
 	put_section_end(b, start);
 }
 
-/* Everything noted since the last time, as one section. */
+/* Writes everything noted since the last call, as one section. */
 static void put_memory(struct recording_writer *w)
 {
 	struct runs runs = {0};

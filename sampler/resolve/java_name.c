@@ -117,11 +117,11 @@ static bool add_proxy(struct buf *b, const char *s, size_t len)
 	return true;
 }
 
-/* What code generators put between two separators: a number, a hash or random letters. */
+/* What code generators insert between two separators: a number, a hash or random letters. */
 struct tag {
 	const char *before; /* ends in the separator, which is cut off, too */
 	size_t separator;
-	bool (*in)(char); /* which characters it has, up to the next '$' or the end */
+	bool (*in)(char); /* the characters it consists of, up to the next '$' or the end */
 };
 
 static const struct tag tags[] = {

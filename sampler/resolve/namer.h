@@ -9,7 +9,7 @@
 #include "sampler/resolve/resolver.h"
 #include "symbolizer/base/buf.h"
 
-/* Internal to sampler/resolve: what naming one key needs. */
+/* Internal to sampler/resolve: state for naming keys. */
 struct namer {
 	const struct resolver_sources *s;
 	const struct resolver_options *o;
@@ -24,11 +24,11 @@ struct namer {
 /* The result for one key. */
 struct named_frame {
 	uint32_t location; /* UINT32_MAX: out of memory */
-	uint8_t exactness; /* for a compiled Java method; else EXACTNESS_COUNT */
+	uint8_t exactness; /* for a compiled Java method; otherwise EXACTNESS_COUNT */
 };
 
 struct named_frame namer_native(struct namer *n, const struct frame_key *key);
-struct named_frame namer_module(struct namer *n, const struct frame_key *key); /* native, named after its file only */
+struct named_frame namer_module(struct namer *n, const struct frame_key *key); /* native, named only after its file */
 struct named_frame namer_kernel(struct namer *n, const struct frame_key *key);
 struct named_frame namer_anon(struct namer *n, const struct frame_key *key);
 struct named_frame namer_interpreted(struct namer *n, const struct frame_key *key);
@@ -39,7 +39,7 @@ struct named_frame namer_stub(struct namer *n, const struct frame_key *key);
 struct named_frame namer_plain(struct namer *n, const char *name, enum named_kind kind, const char *mapping);
 struct named_frame namer_unknown(struct namer *n);
 
-/* Makes the program's file the first mapping, whatever is sampled. */
+/* Makes the program's file the first mapping, whatever was sampled. */
 void namer_program(struct namer *n);
 
 /* The pc to look up: a return address may be the first byte after the calling code. */

@@ -88,7 +88,7 @@ static const struct code *code_of(const struct namer *n, uint32_t id)
 	return hs_code(n->s->hs, id);
 }
 
-/* 0: none. A line table has up to 64 KB and is read from its start for each bci: 0.1 ms. */
+/* 0: none. A line table can have 64 KB and is searched from its start for each bci: 0.1 ms. */
 static int line_of(struct namer *n, const struct hs_method *m, int32_t bci)
 {
 	struct budget *b = n->s->files;
@@ -142,10 +142,7 @@ static struct named_frame name_wrapper(struct namer *n, const struct code *c)
 	return (struct named_frame){named_builder_location(n->b, m, 0, &l, 1), EXACTNESS_COUNT};
 }
 
-/*
- * A frame that will be deoptimised, and whose own pc could not be read: the pc of the handler does
- * not say where it was.
- */
+/* Will the frame be deoptimised, and is its original pc unreadable? The handler's pc does not say where it was. */
 static bool lost_its_pc(const struct code *c, const struct frame_key *key)
 {
 	return (key->flags & FRAME_DEOPTED) && key->off >= 0 &&
@@ -200,10 +197,7 @@ static struct named_line told_line(struct namer *n, const struct timeline_frame 
 	return l;
 }
 
-/*
- * Names by the bridge's records, which are those of the JVM: the next one by address, so
- * approximate.
- */
+/* Names from the bridge's records, which are the JVM's: the next record by address, so approximate. */
 static struct named_frame name_told(struct namer *n, const struct code *c, const struct timeline_code *t,
 				    const struct frame_key *key)
 {

@@ -13,7 +13,7 @@
 enum {
 	NAME_SIZE = 4096, /* longer C++ names are cut */
 	MAX_INLINED = 32,
-	BUILD_ID_MAX = 64, /* bytes; 20 are usual */
+	BUILD_ID_MAX = 64, /* bytes; usually 20 */
 };
 
 #define PLT "@plt"

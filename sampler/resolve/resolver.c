@@ -12,14 +12,14 @@
 #include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/native/modules/modmap.h"
 
-/* Roots are as long as the longest thread name that is read. */
+/* A root can be as long as the longest thread name that is read. */
 enum { MAX_ROOTS = 3, ROOT_NAME = 3 * 4096, ROOT_TEXT = ROOT_NAME + 64 };
 
 struct resolve_run {
 	const struct profile *p;
 	struct namer n;
 	struct named_frame *frames; /* by frame number; location 0: not named yet */
-	uint32_t *stacks; /* by stack number, if roots do not depend on the sample; else UINT32_MAX */
+	uint32_t *stacks; /* by stack number, if roots do not depend on the sample; otherwise UINT32_MAX */
 	bool *cut; /* by stack number: deeper than resolver_options.depth once inlined frames are named */
 	uint32_t *at; /* locations of the current stack */
 	size_t at_cap;
@@ -73,7 +73,7 @@ static struct named_frame name_key(struct namer *n, const struct frame_key *key)
 	}
 }
 
-/* Native and compiled frames take time to name: files are parsed, control flow is followed. */
+/* Native and compiled frames take long to name: files are parsed, control flow is followed. */
 static struct named_frame name_in_haste(struct resolve_run *r, const struct frame_key *key)
 {
 	if (key->kind != FRAME_NATIVE && key->kind != FRAME_COMPILED)
@@ -114,17 +114,14 @@ static bool make_room(struct resolve_run *r, size_t room)
 	return true;
 }
 
-/* A stack on its way into r->at. */
+/* State of building a stack in r->at. */
 struct placing {
 	uint32_t n; /* locations */
 	uint32_t left; /* frames that may still be added */
 	bool cut;
 };
 
-/*
- * Adds as much of a location as may be shown, and [truncated], once, in place of the rest. False:
- * out of memory.
- */
+/* Adds as much of a location as may be shown, then [truncated], once, in place of the rest. false: out of memory. */
 static bool place(struct resolve_run *r, const struct frame_key *k, uint32_t location, struct placing *p)
 {
 	uint32_t lines = named_builder_lines(r->n.b, location);
@@ -152,7 +149,7 @@ static int locate(struct resolve_run *r, uint32_t stack, uint32_t *ret_n)
 {
 	struct stack_cursor c = profile_stack(r->p, stack);
 	struct placing p = {.left = r->n.o->depth ? r->n.o->depth : UINT32_MAX};
-	bool counted = false; /* as truncated */
+	bool counted = false; /* already counted as truncated */
 	uint32_t frame;
 
 	if (!make_room(r, (size_t)c.left + 1 + MAX_ROOTS))
@@ -169,7 +166,7 @@ static int locate(struct resolve_run *r, uint32_t stack, uint32_t *ret_n)
 	return 0;
 }
 
-/* Words from thread dumps, where they have one. */
+/* Words from thread dumps, where those have one. */
 static const char *state_name(uint8_t state)
 {
 	static const char *const names[THREAD_STATES] = {

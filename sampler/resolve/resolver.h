@@ -24,55 +24,55 @@ struct timeline_code;
 typedef const struct timeline_code *resolver_code_fn(void *ctx, const struct code *c);
 
 /*
- * From keys to names: each key becomes one location (with its inlined lines), once. All sources are
- * borrowed and may be NULL. Rules of texts are in this room: normalised class names, marks, stubs.
+ * From keys to names: each key becomes one location (with its inlined lines), once. All sources are borrowed and may
+ * be NULL. The rules for texts are in this directory: normalised class names, marks, stubs.
  */
 typedef void resolver_compile_fn(void *ctx, uint32_t method_id, struct named_compile *ret, struct buf *why);
 
 struct resolver_sources {
 	struct modmap *maps;
-	struct budget *files; /* budget of the modmap; NULL: none */
+	struct budget *files; /* the modmap's budget; NULL: none */
 	const char *program; /* path of the target's program: the first mapping of the profile, as pprof expects */
 	struct hotspot *hs;
 	struct attribution *attribution;
 	struct kallsyms *kernel; /* NULL: kernel frames are [kernel] */
 	struct perfmap *perfmap;
-	struct timeline *timeline; /* from the bridge: names code that is gone */
-	resolver_code_fn *timeline_code; /* used with it */
+	struct timeline *timeline; /* from the bridge: names code that no longer exists */
+	resolver_code_fn *timeline_code; /* used with `timeline` */
 	void *timeline_ctx;
-	resolver_compile_fn *compile; /* what is known about the compilation of a method; `why` in words */
+	resolver_compile_fn *compile; /* what is known about a method's compilation; `why` gets it in words */
 	void *compile_ctx;
-	const char *(*virtual_name)(void *ctx, uint32_t id); /* for MARK_VIRTUAL; NULL: there are none */
+	const char *(*virtual_name)(void *ctx, uint32_t id); /* for MARK_VIRTUAL; NULL: no virtual threads */
 	void *virtual_ctx;
 };
 
 /* How stacks are shown: options of `record`. */
 struct naming_options {
-	bool raw_names; /* hidden-class names as the JVM has them */
+	bool raw_names; /* hidden-class names as in the JVM */
 	bool lines; /* line numbers wanted (native ones cost DWARF reading) */
 	bool thread_root; /* [name tid=N] as root frame */
 	bool process_root; /* [comm pid=N] as root frame */
 	bool state_root; /* the thread's state as root frame */
-	bool bridge_symbols; /* names of compiled code come from the bridge, where it knows them */
+	bool bridge_symbols; /* prefer the bridge's names for compiled code */
 };
 
 struct resolver_options {
 	struct naming_options show;
-	bool states; /* samples have the state as a label, running too (-e wall) */
+	bool states; /* samples have the state as a label, including "running" (-e wall) */
 	const char *process_name;
-	/* Set by another thread: from then on, only what is quick is named. NULL: never. */
+	/* Set by another thread: from then on, only what takes little time is named. NULL: never. */
 	const atomic_bool *ends;
 	/*
-	 * Frames of a stack that are kept, from the leaf and with inlined ones; [truncated]
-	 * replaces the others. 0: all. Roots do not count.
+	 * Frames kept of each stack, from the leaf and including inlined ones; [truncated] replaces the rest. 0: all.
+	 * Roots do not count.
 	 */
 	uint32_t depth;
-	uint64_t *cut; /* incremented by samples that were cut while naming, not when they were counted; may be NULL */
+	uint64_t *cut; /* incremented for samples cut during naming but not when they were counted; may be NULL */
 };
 
 /*
- * Names everything in `p` and adds it to `b`. *ret_unnamed: how many frames have no name because of
- * o->ends. 0 or -ENOMEM.
+ * Names everything in `p` and adds it to `b`. *ret_unnamed: number of frames left without a name because of o->ends.
+ * 0 or -ENOMEM.
  */
 int resolver_name(const struct profile *p, const struct resolver_sources *s, const struct resolver_options *o,
 		  struct named_builder *b, uint64_t *ret_unnamed);

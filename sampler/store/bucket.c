@@ -67,7 +67,7 @@ static int by_node(const void *va, const void *vb)
 	return a->label < b->label ? -1 : a->label > b->label;
 }
 
-/* A sample mostly weighs one period, so what is written of the weight is mostly 0. */
+/* Most samples weigh one period, so the difference that is written is mostly 0. */
 void bucket_write(struct bucket *b, struct buf *ret)
 {
 	uint32_t before = 0;

@@ -8,13 +8,13 @@
 
 struct buf;
 
-/* What is counted of one target and event in one step of time; its numbers are those of one dictionary. */
+/* The counts of one target and event in one step; numbers refer to one dictionary. */
 struct bucket_count {
 	uint32_t node, label;
 	uint64_t count, weight;
 };
 
-/* The numbers of named_meta that can be added up. */
+/* The fields of named_meta that can be added up. */
 enum bucket_sum {
 	SUM_LOST,
 	SUM_COMPLETE,
@@ -28,7 +28,7 @@ enum bucket_sum {
 
 struct bucket {
 	uint64_t sums[BUCKET_SUMS];
-	uint64_t period; /* of all samples; 0: they differ */
+	uint64_t period; /* of all samples; 0: various */
 	struct bucket_count *counts;
 	uint32_t n, cap;
 	struct slots index;
@@ -39,12 +39,12 @@ void bucket_done(struct bucket *b);
 
 /* 0 or -ENOMEM. */
 int bucket_count(struct bucket *b, uint32_t node, uint32_t label, uint64_t count, uint64_t weight);
-/* Notes the period of what is being added. */
+/* Notes the period of the samples being added. */
 void bucket_period(struct bucket *b, uint64_t period);
 
-/* Sorts the counts; only bucket_done() may follow. */
+/* Sorts the counts; only bucket_done() may be called afterwards. */
 void bucket_write(struct bucket *b, struct buf *ret);
-/* Adds what was written. nodes, labels: how many the dictionary has. -EBADMSG: damaged; part of it may have been added. */
+/* Adds a written bucket. nodes, labels: sizes of these tables. -EBADMSG: damaged, and maybe partly added. */
 int bucket_read(struct bucket *b, const void *bytes, size_t len, uint32_t nodes, uint32_t labels);
 
 #endif

@@ -18,10 +18,13 @@
 #define DAY_APPLICATION "1246978413"
 enum { DAY_APPLICATION_ID = 1246978413, DAY_VERSION = 1 };
 
-/* Limits for what is read: a segment is settled at 32 kB, but one flush may add to it as much as a session may hold. */
+/* Limits when reading: a segment is settled at 32 kB, but one flush may add as much to it as a session can hold. */
 enum { SEGMENT_MAX = 256 << 20, BUCKET_MAX = 256 << 20 };
 
-/* Pages of 8 kB in the log until they are copied to the file: what a power cut can cost, and what the log takes. */
+/*
+ * Pages of 8 kB that may be in the log before they are copied to the file: bounds the log's size and the loss by a
+ * power cut.
+ */
 #define CHECKPOINT_PAGES "256"
 
 const struct day_step day_steps[STORE_STEPS] = {{"10s", STORE_STEP_S}, {"1m", 60}, {"10m", 600}};
@@ -35,7 +38,7 @@ static const char schema[] =
 	" unique(at, target, event));"
 	"create table note(target integer, function integer, why integer, c1_ms integer, c2_ms integer,"
 	" not_entrant integer, primary key(target, function)) without rowid;"
-	/* Starts of the next wider step to which buckets have not been added up yet. */
+	/* Start times of the next wider step whose buckets have not been added up yet. */
 	"create table waiting(at integer primary key);"
 	"pragma application_id = " DAY_APPLICATION ";"
 	"pragma user_version = 1;";
@@ -47,7 +50,7 @@ static const char *const statements[DAY_STATEMENTS] = {
 	[DAY_SAVE_SEGMENT] = "insert or replace into segment(tab, first, bytes) values(?, ?, ?)",
 	[DAY_FIND_BUCKET] = "select bytes from bucket where at = ? and target = ? and event = ?",
 	[DAY_PUT_BUCKET] = "insert or replace into bucket(at, target, event, bytes) values(?, ?, ?, ?)",
-	/* Times of 0 are not known; the larger count and the first reason stay. */
+	/* A time of 0 is unknown; the larger count and the first reason are kept. */
 	[DAY_NOTE] = "insert into note values(?1, ?2, ?3, ?4, ?5, ?6) on conflict do update set"
 		     " why = iif(why, why, ?3), c1_ms = iif(c1_ms and (c1_ms < ?4 or not ?4), c1_ms, ?4),"
 		     " c2_ms = iif(c2_ms and (c2_ms < ?5 or not ?5), c2_ms, ?5), not_entrant = max(not_entrant, ?6)",
@@ -177,7 +180,7 @@ static int run(struct day *d, const char *text, struct err *err)
 	return sqlite3_exec(d->db, text, NULL, NULL, NULL) == SQLITE_OK ? 0 : day_failed(d, err);
 }
 
-/* The size of pages is that of a new file; the version tells whether it is one. */
+/* A new file's page size is set here; the version tells whether the file is new. */
 static int check_version(struct day *d, bool writes, struct err *err)
 {
 	int64_t application = 0, version = 0;
@@ -235,7 +238,8 @@ int day_load(struct day *d, struct err *err)
 }
 
 /*
- * Where nothing may be written, the log cannot be used: without one, the file can still be read. immutable: sqlite.org/uri.html.
+ * Without write permission the log cannot be used; a file without a log can still be read. immutable:
+ * sqlite.org/uri.html.
  */
 static int open_unwritable(const char *path, sqlite3 **db)
 {

@@ -14,18 +14,18 @@ struct err;
 struct pack;
 
 /*
- * One file of the store: the buckets of one UTC day and step, what their numbers mean (dictionary.h), and the targets. It needs
- * no other file. Write-ahead log, so that readers and the one writer do not wait for each other, and a writer that is
- * killed leaves what was committed.
+ * One file of the store: the buckets of one UTC day and step, the dictionary of their numbers (dictionary.h), and the
+ * targets. It is self-contained. It uses a write-ahead log, so that readers and the one writer do not wait for each
+ * other, and a writer that is killed leaves what it has committed.
  */
 struct day_id {
 	int64_t date; /* days since 1970-01-01 */
-	unsigned step; /* number of day_steps */
+	unsigned step; /* index into day_steps */
 };
 
 struct day_step {
 	const char *name; /* "10s" */
-	uint32_t seconds; /* a multiple of the one before; a day is a multiple of all */
+	uint32_t seconds; /* a multiple of the previous one; divides a day */
 };
 
 extern const struct day_step day_steps[STORE_STEPS];
@@ -40,7 +40,7 @@ static inline struct day_id day_of(uint64_t seconds, unsigned step)
 void day_name(struct day_id id, char dst[DAY_NAME]); /* "2026-11-24-10s.db" */
 bool day_id_of(const char *name, struct day_id *ret); /* false: not the name of such a file */
 
-/* What is asked of the file; see day_statement(). */
+/* Statements on the file; see day_statement(). */
 enum day_sql {
 	DAY_FIND_TARGET,
 	DAY_ADD_TARGET,
@@ -66,41 +66,41 @@ struct day {
 	sqlite3_stmt *statements[DAY_STATEMENTS];
 	struct dictionary *dict;
 	struct pack *pack;
-	bool begun; /* a transaction */
-	bool loaded; /* the dictionary */
+	bool begun; /* a transaction is open */
+	bool loaded; /* the dictionary is loaded */
 	bool spoilt; /* damaged: the file should be set aside */
 };
 
 /*
- * writes: makes the file if there is none, and loads it; else, begins a transaction, in which the file does not change. *ret is
- * closed with day_close(). -EBADMSG: damaged, -EPROTONOSUPPORT: of a newer version, -ENOENT.
+ * writes: creates the file if needed, and loads it. Otherwise begins a transaction, during which the file does not
+ * change. Close *ret with day_close(). -EBADMSG: damaged; -EPROTONOSUPPORT: of a newer version; -ENOENT.
  */
 int day_open(const char *dir, struct day_id id, bool writes, struct day **ret, struct err *err);
-int day_load(struct day *d, struct err *err); /* the dictionary, once; for buckets of a file that is only read */
-void day_close(struct day *d); /* NULL is fine; what was not committed is lost */
+int day_load(struct day *d, struct err *err); /* loads the dictionary, once; only needed to read buckets */
+void day_close(struct day *d); /* NULL is allowed; uncommitted changes are lost */
 bool day_is_spoilt(int r); /* of day_open(): -EBADMSG or -EPROTONOSUPPORT */
 
-/* The dictionary's new rows, and all that was put since day_begin(). */
+/* A transaction; day_commit() also saves the dictionary's new rows. */
 int day_begin(struct day *d, struct err *err);
 int day_commit(struct day *d, struct err *err);
 
-/* A statement with its first values, all of them integers, bound; NULL: damaged or out of memory (day_failed()). */
+/* A statement with its first n values, integers, bound; NULL: damaged or out of memory (day_failed()). */
 sqlite3_stmt *day_statement(struct day *d, enum day_sql sql, const int64_t *values, int n);
 /* 1: a row, 0: the end, or -errno. */
 int day_step(struct day *d, sqlite3_stmt *s, struct err *err);
-/* The error of the last call, as -errno; *err says on which file. */
+/* The error of the last call as -errno; *err names the file. */
 int day_failed(struct day *d, struct err *err);
 int day_damaged(struct day *d, const char *what, struct err *err); /* -EBADMSG */
 
-/* A target's number in this file; if it is new there, its labels are set. */
+/* The target's number in this file; if the target is new, its labels are set. */
 int day_target(struct day *d, const struct store_target *t, int64_t *ret, struct err *err);
 int day_set_label(struct day *d, int64_t target, const char *key, const char *value, struct err *err);
 
-/* Adds to `b` what there is of (at, target, event); nothing if there is nothing. */
+/* Adds the bucket of (at, target, event) to `b`, if there is one. */
 int day_get_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err);
 /* Adds the bucket in a row of DAY_BUCKETS to `b`. */
 int day_row_bucket(struct day *d, sqlite3_stmt *s, int column, struct bucket *b, struct err *err);
-/* Replaces it. */
+/* Replaces the bucket of (at, target, event). */
 int day_put_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err);
 
 #endif

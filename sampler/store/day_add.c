@@ -12,7 +12,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
-/* From numbers of the profile to those of the day; 0: not known yet, or none. UINT32_MAX in any of them: out of memory. */
+/* Maps the profile's numbers to the day's; 0: not yet known, or none. UINT32_MAX in any of them: out of memory. */
 struct adding {
 	struct day *day;
 	const struct named_profile *np;
@@ -31,7 +31,7 @@ static uint32_t text_id(struct adding *a, uint32_t string)
 	return dictionary_string(a->day->dict, named_string(a->np, string));
 }
 
-/* The number of a row of texts. */
+/* The number of a row of strings. */
 static uint32_t texts_id(struct adding *a, enum dictionary_table t, uint32_t one, uint32_t two, uint32_t three)
 {
 	uint32_t row[] = {text_id(a, one), text_id(a, two), text_id(a, three)};
@@ -59,7 +59,7 @@ static uint32_t mapping_id(struct adding *a, uint32_t mapping)
 	return a->mappings[mapping];
 }
 
-/* The frames of one location, the outermost first: all but that are joined. */
+/* Adds the frames of one location, outermost first; all others are marked as joined. */
 static uint32_t add_location(struct adding *a, const struct named_location *l, uint32_t parent)
 {
 	struct dictionary *dict = a->day->dict;
@@ -88,7 +88,7 @@ static uint32_t stack_node(struct adding *a, uint32_t stack)
 	return a->nodes[stack] = node;
 }
 
-/* "http-nio-8080-exec-12" -> "http-nio-#-exec-#": the threads of a pool count together. */
+/* "http-nio-8080-exec-12" -> "http-nio-#-exec-#": threads of a pool are counted together. */
 static void pool_name(const char *thread, char *dst, size_t size)
 {
 	size_t n = 0;
@@ -140,7 +140,7 @@ static void add_sums(const struct named_meta *m, struct bucket *b)
 		b->sums[SUM_EXACTNESS + i] += m->exactness[i];
 }
 
-/* Times of a profile count from when sampling began, those in the file from 1970. */
+/* Times in a profile count from the start of sampling, those in the file from 1970. */
 static int64_t since_epoch(uint64_t since_ns, uint32_t ms)
 {
 	return ms ? (int64_t)(since_ns / 1000000 + ms) : 0;

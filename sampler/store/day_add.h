@@ -8,7 +8,7 @@ struct err;
 struct named_profile;
 struct store_target;
 
-/* Adds all samples of a profile to the bucket that starts at `at` (seconds), in the transaction that has begun. */
+/* Adds all samples of a profile to the bucket that starts at `at` (seconds), in the open transaction. */
 int day_add_profile(struct day *d, const struct store_target *t, int64_t at, const struct named_profile *np,
 		    struct err *err);
 

@@ -17,14 +17,14 @@
 
 typedef VEC(int64_t) numbers;
 
-/* From numbers of the day to those of the builder; 0: not known yet, or none. */
+/* Maps numbers of the day to those of the builder; 0: not yet known, or none. */
 struct reading {
 	struct day *day;
 	struct named_builder *b;
 	uint32_t *functions, *mappings;
 	VEC(struct named_line) lines;
 	VEC(uint32_t) locations;
-	numbers targets; /* that the query wants, in ascending order */
+	numbers targets; /* those that the query selects, ascending */
 	struct bucket sum;
 };
 
@@ -48,9 +48,9 @@ static const char *text(const struct reading *rd, uint32_t string)
 	return strtab_get(rd->day->dict->strings, string);
 }
 
-/* --- which targets --- */
+/* --- selecting targets --- */
 
-/* Each label that the query wants is counted once: a target has one value for a key. */
+/* Counts each label of the query once, as a target has one value per key. */
 static size_t label_matches(const struct store_query *q, const char *key, const char *value)
 {
 	size_t n = 0;
@@ -60,7 +60,7 @@ static size_t label_matches(const struct store_query *q, const char *key, const 
 	return n;
 }
 
-/* The first value, or nothing if there are several. */
+/* Keeps the first value; "" if others differ. */
 static void note_text(char *dst, size_t size, const char *value, bool first)
 {
 	if (first)
@@ -152,7 +152,7 @@ static void note_step(const struct day *d, int64_t at, struct day_sums *sum)
 	sum->buckets++;
 }
 
-/* All buckets of a day have the same numbers, so they can be added up before they are named. */
+/* All buckets of a day use the same numbers, so they are added up before names are looked up. */
 static int add_buckets(struct reading *rd, const struct store_query *q, int64_t from_s, int64_t to_s,
 		       struct day_sums *sum, struct err *err)
 {
@@ -195,7 +195,7 @@ static uint32_t mapping_id(struct reading *rd, uint32_t id)
 	return rd->mappings[id];
 }
 
-/* From leaf to root: a location ends with the first frame that is not joined to its caller. */
+/* From leaf to root: a location ends at the first frame that is not joined to its caller. */
 static bool collect_locations(struct reading *rd, uint32_t node)
 {
 	const struct dictionary *dict = rd->day->dict;
@@ -241,7 +241,7 @@ static int name_samples(struct reading *rd)
 	return 0;
 }
 
-/* Times before the range count as its first millisecond. */
+/* Times before the range become its first millisecond. */
 static uint32_t since_start(int64_t ms, int64_t start_s)
 {
 	int64_t since = ms - start_s * 1000;
@@ -258,7 +258,7 @@ static void note_compile(struct reading *rd, sqlite3_stmt *s, int64_t start_s)
 		.not_entrant = (uint32_t)sqlite3_column_int64(s, 4),
 	};
 
-	/* Of functions without samples, nothing is needed. */
+	/* Functions without samples are not needed. */
 	if (function <= 0 || function >= dictionary_count(rd->day->dict, DICT_FUNCTIONS) || !rd->functions[function])
 		return;
 	if (why > 0 && why < dictionary_count(rd->day->dict, DICT_STRINGS))

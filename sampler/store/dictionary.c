@@ -8,10 +8,10 @@
 #include "symbolizer/base/hash.h"
 #include "symbolizer/base/vec.h"
 
-/* Bytes of a segment, before it is packed, from which on it is settled: less is packed again with each flush. */
+/* Size in bytes, before packing, from which a segment is settled: smaller ones are packed again with each flush. */
 enum { SETTLED_BYTES = 32 << 10 };
 
-/* What a column refers to; NUMBER: to nothing. */
+/* The table that a column refers to; NUMBER: none. */
 enum { NUMBER = DICT_TABLES };
 
 static const struct {
@@ -126,7 +126,7 @@ static void save_string(const struct dictionary *d, uint32_t id, struct buf *ret
 	buf_add(ret, s, len);
 }
 
-/* A parent is mostly a node that was made shortly before. */
+/* A node's parent was usually created shortly before it. */
 static void save_row(const struct dictionary *d, enum dictionary_table t, uint32_t id, struct buf *ret)
 {
 	const uint32_t *row = dictionary_row(d, t, id);
@@ -173,7 +173,7 @@ static int load_row(struct dictionary *d, enum dictionary_table t, struct cursor
 	}
 	if (t == DICT_NODES)
 		row[0] = n - row[0];
-	/* Only the row of "none" has itself as parent. */
+	/* only the "none" row is its own parent */
 	if (c->bad || (t == DICT_NODES && row[0] == n))
 		return -EBADMSG;
 	id = dictionary_id(d, t, row);
@@ -192,7 +192,7 @@ int dictionary_load(struct dictionary *d, enum dictionary_table t, uint32_t firs
 	return r < 0 ? r : c.bad ? -EBADMSG : 0;
 }
 
-/* What the row refers to is translated with it, but a node's parent is known already. */
+/* References in the row are translated as well, except a node's parent, which already has been. */
 static uint32_t translate_row(const struct dictionary *from, enum dictionary_table t, uint32_t id,
 			      struct dictionary *to, uint32_t *const ids[DICT_TABLES])
 {

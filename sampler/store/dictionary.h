@@ -9,10 +9,10 @@
 struct buf;
 
 /*
- * What the buckets of a day file refer to by number. Numbers are given out once and only grow; 0 is "none" in each table.
- * The tables are in the file in pieces (segments), the last of which is written again until it is large enough.
+ * Tables of what a day file's buckets refer to by number. Numbers are assigned once and only grow; 0 is "none" in
+ * each table. The file has the tables in pieces (segments); the last piece is rewritten until it is large enough.
  *
- * A node is one frame of a stack, and stands for the whole stack from the root to it.
+ * A node is one frame of a stack, and stands for the stack from the root to it.
  */
 enum dictionary_table {
 	DICT_STRINGS,
@@ -35,32 +35,35 @@ struct dictionary_rows {
 
 struct dictionary {
 	struct strtab *strings;
-	struct dictionary_rows rows[DICT_TABLES]; /* of strings: nothing */
-	/* Rows in segments that will not be written again, and rows in all segments. */
+	struct dictionary_rows rows[DICT_TABLES]; /* unused for strings */
+	/* Rows in segments that are final, and rows in all segments. */
 	uint32_t settled[DICT_TABLES], saved[DICT_TABLES];
 };
 
 struct dictionary *dictionary_new(void); /* NULL: out of memory */
 void dictionary_free(struct dictionary *d);
 
-/* The number of a row, new or not; row: as many numbers as the table has columns. UINT32_MAX: out of memory. */
+/* The number of a row, added if new; `row` has one number per column of the table. UINT32_MAX: out of memory. */
 uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint32_t *row);
 uint32_t dictionary_string(struct dictionary *d, const char *text);
 
 uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t);
-/* Borrowed until the next dictionary_id(). id: below the count. */
+/* Borrowed until the next dictionary_id(). `id` must be less than the count. */
 const uint32_t *dictionary_row(const struct dictionary *d, enum dictionary_table t, uint32_t id);
 
-/* The number in `to` of a row of another dictionary; ids: by table and number of that one, what is known, 0: nothing. */
+/* The number in `to` of a row of `from`. ids: known translations, by table and number in `from`; 0: none yet. */
 uint32_t dictionary_translate(const struct dictionary *from, enum dictionary_table t, uint32_t id,
 			      struct dictionary *to, uint32_t *const ids[DICT_TABLES]);
 
 /*
- * The rows that are not settled, for a segment that begins with number *ret_first and replaces one of the same first number.
- * false: there is nothing new. After that, they count as saved.
+ * Encodes the rows that are not settled, as a segment that starts with number *ret_first and replaces an earlier one
+ * with that first number. The rows then count as saved. false: nothing new.
  */
 bool dictionary_save(struct dictionary *d, enum dictionary_table t, uint32_t *ret_first, struct buf *ret);
-/* Adds a segment, in the order of tables and numbers. -EBADMSG: it does not follow the others, or refers to what is not there. */
+/*
+ * Adds a segment, in the order of tables and numbers. -EBADMSG: it does not follow the previous ones, or has an
+ * invalid reference.
+ */
 int dictionary_load(struct dictionary *d, enum dictionary_table t, uint32_t first, const void *bytes, size_t len);
 
 #endif

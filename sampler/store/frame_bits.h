@@ -6,7 +6,7 @@
 
 #include "sampler/model/named_profile.h"
 
-/* How a frame ran, as DICT_FRAMES has it. joined: it is inlined, and in the same location as the frame that called it. */
+/* How a frame ran, packed for DICT_FRAMES. joined: inlined, in the same location as its caller. */
 static inline uint32_t frame_bits(const struct named_line *l, bool joined)
 {
 	return l->kind | (uint32_t)l->tier << 8 | (uint32_t)l->exactness << 16 | (uint32_t)l->osr << 24 |

@@ -54,7 +54,7 @@ int pack_take(struct pack *p, const void *frame, size_t len, size_t max, struct 
 	unsigned long long size = ZSTD_getFrameContentSize(frame, len);
 	CLEANUP(free_at_exit) char *plain = NULL;
 
-	/* The two that stand for errors are larger than any limit. */
+	/* The two error values are larger than any limit. */
 	if (size > max)
 		return -EBADMSG;
 	plain = malloc(size + 1);

@@ -5,15 +5,15 @@
 
 struct buf;
 
-/* zstd frames with checksums: damage anywhere in one is noticed. One user at a time. */
+/* zstd frames with checksums, so that any damage is noticed. One user at a time. */
 struct pack;
 
 struct pack *pack_new(void); /* NULL: out of memory */
 void pack_free(struct pack *p);
 
-/* Adds the frame of `plain` to *ret. 0 or -ENOMEM. */
+/* Appends `plain`, compressed as one frame, to *ret. 0 or -ENOMEM. */
 int pack_add(struct pack *p, const struct buf *plain, struct buf *ret);
-/* Adds what the frame holds to *ret. -EBADMSG: damaged, or more than `max` bytes. */
+/* Appends the frame's contents to *ret. -EBADMSG: damaged, or more than `max` bytes. */
 int pack_take(struct pack *p, const void *frame, size_t len, size_t max, struct buf *ret);
 
 #endif

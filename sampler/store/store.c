@@ -17,10 +17,10 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
-/* Samples of a step may come this much later than it ends. */
+/* Samples of a step may arrive this much after its end. */
 enum { LATE_S = 20 };
 
-/* The clock has jumped if it is set back, or forward by more than this between two calls. */
+/* A clock set back, or forward by more than this between two calls, counts as a jump. */
 enum { JUMP_S = 3600 };
 
 static const struct store_options defaults = {
@@ -33,10 +33,10 @@ struct store {
 	char dir[4000];
 	struct store_options o;
 	int lock;
-	struct day *days[STORE_STEPS]; /* one open file of each step; NULL: none */
-	bool all_looked_at; /* no other file than these has steps that wait to be added up */
+	struct day *days[STORE_STEPS]; /* the open file of each step; NULL: none */
+	bool all_looked_at; /* no other file has steps waiting to be added up */
 	uint64_t tended_s, calm_since_s; /* 0: not yet */
-	bool full; /* said */
+	bool full; /* the message has been printed */
 };
 
 static void store_close_at_exit(struct store **s)
@@ -107,7 +107,7 @@ void store_close(struct store *s)
 	free(s);
 }
 
-/* Its numbers may no longer be those of the file. */
+/* The dictionary in memory may no longer match the file. */
 static void drop(struct store *s, unsigned step)
 {
 	day_close(take_ptr(s->days[step]));
@@ -125,7 +125,7 @@ static void set_aside(struct store *s, struct day_id id, const struct err *why)
 		log_warn("'%s/%s' is set aside as %s.aside: %s", s->dir, name, name, why->msg);
 }
 
-/* After a failure: what was not committed is lost. */
+/* After a failure, uncommitted changes are lost. */
 static int fail(struct store *s, struct day_id id, int r, const struct err *why)
 {
 	bool spoilt = s->days[id.step] && s->days[id.step]->spoilt;
@@ -148,7 +148,7 @@ static int open_day(struct store *s, struct day_id id, struct err *err)
 	return r < 0 ? err_set(err, r, "%s", e.msg) : 0;
 }
 
-/* *ret: the open file of that day, with a transaction. */
+/* *ret: the open file of that day, in a transaction. */
 static int get_day(struct store *s, struct day_id id, struct day **ret, struct err *err)
 {
 	struct day **d = &s->days[id.step];
@@ -172,7 +172,7 @@ static int64_t start_of(int64_t at, unsigned step)
 	return at - at % day_steps[step].seconds;
 }
 
-/* Notes that the wider step around `at` is to be added up. */
+/* Notes that the wider step containing `at` has to be added up. */
 static int wait_for_wider(struct day *d, int64_t at, struct err *err)
 {
 	int64_t wider;
@@ -214,7 +214,7 @@ int store_flush(struct store *s, struct err *err)
 
 /* --- wider steps --- */
 
-/* The first step of the wider ones that waits and is complete. 1, or 0: none, or -errno. */
+/* The first wider step that waits and is complete. 1; 0: none; or -errno. */
 static int next_waiting(struct day *d, uint64_t now_s, int64_t *ret, struct err *err)
 {
 	int64_t last = (int64_t)now_s - LATE_S - day_steps[d->id.step + 1].seconds;
@@ -228,7 +228,7 @@ static int next_waiting(struct day *d, uint64_t now_s, int64_t *ret, struct err 
 	return r;
 }
 
-/* The wider step is committed before it no longer waits: if there is a crash between the two, it is added up again. */
+/* The wider step is committed before it stops waiting: after a crash in between, it is added up again. */
 static int roll_one(struct store *s, struct day *from, int64_t at, struct err *err)
 {
 	struct day_id id = day_of((uint64_t)at, from->id.step + 1);
@@ -264,7 +264,7 @@ static bool is_open(const struct store *s, const struct store_file *f)
 	return !f->aside && d && d->id.date == f->id.date;
 }
 
-/* What began before midnight is complete some time after it. */
+/* Steps that began before midnight are complete some time after it. */
 static bool may_wait(const struct store *s, const struct store_file *f, uint64_t now_s)
 {
 	if (f->aside || f->id.step + 1 == STORE_STEPS)
@@ -273,7 +273,7 @@ static bool may_wait(const struct store *s, const struct store_file *f, uint64_t
 	       (now_s % DAY_S < 3600 && f->id.date == (int64_t)(now_s / DAY_S) - 1);
 }
 
-/* A damaged file holds nobody up. */
+/* A damaged file must not block the others. */
 static int roll_file(struct store *s, const struct store_file *f, uint64_t now_s, struct err *err)
 {
 	struct err e = {0};
@@ -304,7 +304,7 @@ static int roll_all(struct store *s, const store_file_list *files, uint64_t now_
 	return r;
 }
 
-/* --- forgetting --- */
+/* --- expiring --- */
 
 static bool is_old(const struct store *s, const struct store_file *f, uint64_t now_s)
 {
@@ -316,7 +316,7 @@ static bool is_too_much(const struct store *s, uint64_t bytes)
 	return bytes > s->o.max_bytes || store_free_percent(s->dir) < s->o.free_percent;
 }
 
-/* files: in the order in which they go. */
+/* files: in the order of removal. */
 static void forget(struct store *s, const store_file_list *files, uint64_t now_s, bool calm)
 {
 	uint64_t bytes = 0;
@@ -341,7 +341,7 @@ static void forget(struct store *s, const store_file_list *files, uint64_t now_s
 	s->full = is_too_much(s, bytes);
 }
 
-/* A clock that is wrong for a while must not cost the history. */
+/* A clock that is temporarily wrong must not delete the history. */
 static bool is_calm(struct store *s, uint64_t now_s)
 {
 	if (!s->tended_s || now_s < s->tended_s || now_s > s->tended_s + JUMP_S)

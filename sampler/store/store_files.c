@@ -14,7 +14,7 @@
 
 #define ASIDE ".aside"
 
-/* Behind the name of a file: its log, and the log's index (sqlite.org/wal.html). */
+/* Suffixes of a file's log, and of the log's index (sqlite.org/wal.html). */
 static const char *const logs[] = {"-wal", "-shm"};
 
 enum { LONG_NAME = DAY_NAME + 16, LOG_NAME = LONG_NAME + 8 };
@@ -96,7 +96,7 @@ int store_files(const char *dir, store_file_list *ret)
 	return r;
 }
 
-/* The log first: it must not outlive its file, in whose place there may be another one. */
+/* The log goes first: it must not outlive its file, which another one may replace. */
 int store_file_remove(const char *dir, const struct store_file *f)
 {
 	CLEANUP(close_at_exit) int fd = open_directory(dir);

@@ -14,8 +14,8 @@ struct rolling {
 	struct day *from, *to;
 	int64_t at;
 	uint32_t *ids[DICT_TABLES]; /* dictionary_translate() */
-	struct bucket sum; /* of one target and event, in the numbers of `from` */
-	int64_t target, event; /* which; the target's number in `from` */
+	struct bucket sum; /* the sum for one target and event, in the numbers of `from` */
+	int64_t target, event; /* the current ones; numbers in `from` */
 };
 
 static void rolling_done(struct rolling *ro)
@@ -48,7 +48,7 @@ static int copy_labels(struct rolling *ro, int64_t target, struct err *err)
 	return r;
 }
 
-/* The same target in the other file. */
+/* Finds or adds the target in the other file. */
 static int copy_target(struct rolling *ro, int64_t *ret, struct err *err)
 {
 	sqlite3_stmt *s = day_statement(ro->from, DAY_TARGET, &ro->target, 1);
@@ -88,7 +88,7 @@ static int copy_note(struct rolling *ro, int64_t target, sqlite3_stmt *s, struct
 		err);
 }
 
-/* Of the functions that have been translated, and so have samples. */
+/* Only for functions that were translated, which are those with samples. */
 static int copy_notes(struct rolling *ro, int64_t target, struct err *err)
 {
 	sqlite3_stmt *s = day_statement(ro->from, DAY_NOTES, &ro->target, 1);
@@ -135,7 +135,7 @@ static int put_sum(struct rolling *ro, struct err *err)
 	return r < 0 ? r : copy_notes(ro, target, err);
 }
 
-/* The rows come by target and event. */
+/* Rows are sorted by target and event. */
 static int add_row(struct rolling *ro, sqlite3_stmt *s, bool first, struct err *err)
 {
 	int64_t target = sqlite3_column_int64(s, 1), event = sqlite3_column_int64(s, 2);

@@ -7,8 +7,8 @@ struct day;
 struct err;
 
 /*
- * Adds up the buckets of `from` in the wider step of `to` that starts at `at`, and replaces what `to` has there, within the
- * transaction that has begun on `to`. So it can be repeated.
+ * Adds up the buckets of `from` to the wider step of `to` that starts at `at`, replacing what `to` has there, in the
+ * transaction open on `to`. So it can be repeated.
  */
 int store_roll(struct day *from, struct day *to, int64_t at, struct err *err);
 

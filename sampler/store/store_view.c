@@ -13,13 +13,13 @@
 
 struct view_day {
 	struct day *day;
-	VEC(int64_t) waiting; /* starts of the next wider step that are not in its file yet */
+	VEC(int64_t) waiting; /* start times of the next wider step that are not in its file yet */
 };
 
 struct store_view {
 	struct store_query q;
 	VEC(struct view_day) days;
-	bool any; /* file, whatever the range */
+	bool any; /* some file exists, of whatever time */
 	struct named_builder *b;
 	struct day_sums sum;
 };
@@ -114,7 +114,7 @@ static struct view_day *find_day(struct store_view *v, struct day_id id)
 	return NULL;
 }
 
-/* Has the file of that step, with what is in [from, to), not been added up from the finer ones yet? */
+/* Has the data of that step in [from, to) not been added up from the finer steps yet? */
 static bool waits(struct store_view *v, struct day_id id, int64_t from, int64_t to)
 {
 	for (unsigned step = 0; step < id.step; step++) {
@@ -143,7 +143,7 @@ static int read_day(struct store_view *v, struct view_day *d, int64_t from, int6
 
 static int read_span(struct store_view *v, struct day_id id, int64_t from, int64_t to, struct err *err);
 
-/* [from, to) lies in one step of id, in part or as a whole: is its bucket the one to read? */
+/* [from, to) lies within one step of id: should the bucket of the whole step be read? */
 static bool takes_whole(struct store_view *v, struct day_id id, int64_t at, int64_t from, int64_t to)
 {
 	int64_t end = at + day_steps[id.step].seconds;
@@ -164,8 +164,8 @@ static int read_part(struct store_view *v, struct day_id id, bool whole, int64_t
 }
 
 /*
- * Of one day: takes the buckets of this step where one lies in the range as a whole and is complete, and where there is
- * nothing finer; the rest from the finer steps. So each moment is counted once.
+ * Reads part of one day: from this step's buckets where they are complete and inside the range, or where there is no
+ * finer step; elsewhere from the finer steps. So each moment is counted once.
  */
 static int read_span(struct store_view *v, struct day_id id, int64_t from, int64_t to, struct err *err)
 {

@@ -6,7 +6,7 @@
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cursor.h"
 
-/* Numbers in as few bytes as they need: seven bits each, the lowest first, the eighth says that more follow. */
+/* Variable-length numbers: seven bits per byte, lowest first; the eighth bit says that more follow. */
 static inline void varint_add(struct buf *b, uint64_t v)
 {
 	uint8_t bytes[10];
@@ -18,7 +18,7 @@ static inline void varint_add(struct buf *b, uint64_t v)
 	buf_add(b, bytes, n);
 }
 
-/* 0 and c->bad: there is none. */
+/* On error, returns 0 and sets c->bad. */
 static inline uint64_t varint_take(struct cursor *c)
 {
 	uint64_t v = 0;
@@ -34,7 +34,7 @@ static inline uint64_t varint_take(struct cursor *c)
 	return 0;
 }
 
-/* For one that must not be larger than `max`. */
+/* For a number that must not exceed `max`. */
 static inline uint32_t varint_take_u32(struct cursor *c, uint32_t max)
 {
 	uint64_t v = varint_take(c);
@@ -44,7 +44,7 @@ static inline uint32_t varint_take_u32(struct cursor *c, uint32_t max)
 	return c->bad ? 0 : (uint32_t)v;
 }
 
-/* Small numbers of either sign. */
+/* For small numbers of either sign. */
 static inline void varint_add_signed(struct buf *b, int64_t v)
 {
 	varint_add(b, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));

@@ -36,7 +36,7 @@ struct by_total {
 	uint32_t parent, name, id;
 };
 
-/* Smaller ones first: each is pushed before its siblings, so the largest ends up first. */
+/* Smallest first: each is pushed in front of its siblings, so the largest ends up first. */
 static int compare(const void *a, const void *b)
 {
 	const struct by_total *x = a, *y = b;
@@ -73,10 +73,7 @@ static int tree_finish(struct call_tree *t)
 	return 0;
 }
 
-/*
- * Frames [from, to) of a list that begins at the leaf, in either direction; to < from: towards the
- * leaf.
- */
+/* Adds frames [from, to) of a list that begins at the leaf; to < from: towards the leaf. */
 static int add_path(struct call_tree *t, const struct named_profile *np, const struct frames *f, size_t from, size_t to,
 		    uint64_t count)
 {

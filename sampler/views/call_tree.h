@@ -24,16 +24,13 @@ struct call_tree {
 	bool skipped; /* frames that start threads were left out of at least one stack */
 };
 
-/*
- * Adds all stacks, root first, with process, thread and state; skip_start: frames_skip_start(). 0
- * or -ENOMEM.
- */
+/* Adds all stacks, root first, with process, thread and state; skip_start: see frames_skip_start(). 0 or -ENOMEM. */
 int call_tree_build(struct call_tree *t, const struct named_profile *np, bool skip_start);
 
 /*
- * Adds the stacks that contain a method (one byte per string id, name_pattern.h), each from its
- * outermost frame of the method: `callers`: on to the root; else on to the leaf. Synthetic roots
- * are not callers. The root of the tree is the method. 0 or -ENOMEM.
+ * Adds the stacks that contain a method (one byte per string id, name_pattern.h), each from its outermost frame of
+ * the method: with `callers`, up to the root, otherwise down to the leaf. Synthetic roots are not callers. The root
+ * of the tree is the method. 0 or -ENOMEM.
  */
 int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers);
 

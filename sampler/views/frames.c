@@ -46,10 +46,7 @@ static bool is_of_jvm(const struct named_profile *np, const struct named_locatio
 	return false;
 }
 
-/*
- * Number of frames below the outermost Java method, without labels; 0: some do more than start the
- * thread.
- */
+/* Number of frames below the outermost Java method, without labels; 0: some of them do more than start the thread. */
 static size_t start_frames(const struct named_profile *np, const struct named_stack *s, size_t *ret_labels)
 {
 	size_t n = 0;

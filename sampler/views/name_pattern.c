@@ -24,9 +24,8 @@ static bool same(char pattern, char name)
 }
 
 /*
- * With stars: the set of positions in the pattern that the name read so far may have led to. One
- * pass over the name, whatever the stars are. at[i]: the first i characters of the pattern are used
- * up.
+ * With stars: the set of positions in the pattern that the name read so far may have reached. One pass over the name,
+ * however many stars. at[i]: the first i characters of the pattern are matched.
  */
 static void skip_stars(const char *pattern, size_t n, uint8_t *at)
 {
@@ -93,7 +92,7 @@ static bool matches_as_it_is(const char *pattern, const char *name)
 	return matches_whole(pattern, slash + 1);
 }
 
-/* Turns Class#method and Class::method into Class.method, in `dst`. False: it is neither. */
+/* Turns Class#method and Class::method into Class.method, in `dst`. false: neither. */
 static bool with_dot(const char *pattern, char *dst, size_t size)
 {
 	const char *mark = strchr(pattern, '#');

@@ -8,11 +8,11 @@ struct err;
 struct named_profile;
 
 /*
- * Methods as a person names them, matched against whole names ("java/util/HashMap.put"):
- *   *    any characters but a slash: java/util/HashMap.*
- *   **   any characters, slashes too
- * A dot matches a slash too (com.acme.Shop.run), and HashMap#put and HashMap::put are HashMap.put. A pattern that has no
- * slash, and no dot but the one in front of the method, also matches in any package: HashMap.put.
+ * Methods as users write them, matched against whole names ("java/util/HashMap.put"):
+ *  *    any characters but a slash: java/util/HashMap.*
+ *  **   any characters including slashes
+ * A dot also matches a slash (com.acme.Shop.run), and HashMap#put and HashMap::put mean HashMap.put. A pattern
+ * without a slash, and without a dot other than the one before the method, matches in any package: HashMap.put.
  */
 enum { NAME_PATTERN_MAX = 1000 };
 
@@ -29,8 +29,8 @@ uint8_t *name_pattern_ids(const char *pattern, const struct named_profile *np, u
 			  uint32_t *ret_one);
 
 /*
- * The same for a method given by the user, in *ret. If no whole name matches, the pattern may be
- * the name of a method alone: "put". -ENOENT: there is none, err has similar names; -ENOMEM.
+ * Likewise for a method given by the user, into *ret. If no whole name matches, the pattern may be the method's name
+ * alone: "put". -ENOENT: no match, err lists similar names; -ENOMEM.
  */
 int name_pattern_method(const char *pattern, const struct named_profile *np, uint8_t **ret, uint32_t *ret_matches,
 			uint32_t *ret_one, struct err *err);

@@ -9,13 +9,13 @@
 #include "sampler/model/named_profile.h"
 #include "symbolizer/base/text.h"
 
-/* WORD: characters compared; FAR: not similar. */
+/* WORD: limit of characters compared; FAR: not similar. */
 enum { NEAREST = 3, WORD = 64, FAR = 1000 };
 
 struct candidates {
 	const struct named_profile *np;
 	char wanted[WORD + 1]; /* lower case, without operators */
-	bool is_part; /* of a name: without its class or package */
+	bool is_part; /* `wanted` has no class or package: compare it with parts of names, too */
 	struct {
 		uint32_t id;
 		int distance;

@@ -6,9 +6,9 @@
 struct named_profile;
 
 /*
- * What the user may have meant by a method or thread that is not in a profile: up to three names,
- * the most similar first, as "nearest: a, b, c"; "" if none is similar. Case, dots for slashes and
- * operators of regular expressions do not count.
+ * What the user may have meant by a method or thread that is not in a profile: up to three names, the most similar
+ * first, as "nearest: a, b, c"; "" if none is similar. Case, dots instead of slashes, and operators of regular
+ * expressions are ignored.
  */
 void nearest_methods(const struct named_profile *np, const char *text, char *dst, size_t size);
 void nearest_threads(const struct named_profile *np, const char *text, char *dst, size_t size);

@@ -58,7 +58,7 @@ static bool fits_terminal(const struct table *t)
 	return t->width && t->format == TABLE_TEXT;
 }
 
-/* Aligns by characters, as printf() counts bytes. No spaces after the last cell. */
+/* Pads by characters, because printf() counts bytes. No spaces after the last cell. */
 static void put_aligned(struct table *t, const struct table_column *c, const char *s, size_t len)
 {
 	int width = abs(c->width), used = (int)characters(s, len);
@@ -119,7 +119,7 @@ static void cell_begin_json(struct table *t, const char *key)
 	json_key(t->json, key);
 }
 
-/* What precedes a cell; NULL: the format leaves out the column. */
+/* Prints what precedes a cell; NULL: the format leaves the column out. */
 static const struct table_column *cell_begin(struct table *t)
 {
 	const struct table_column *c = &t->columns[t->at];

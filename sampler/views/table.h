@@ -37,19 +37,19 @@ struct table {
 	struct table_fit fit; /* for text with a width */
 };
 
-/* "text", "json", "csv"; -EINVAL: another word. */
+/* "text", "json", "csv"; -EINVAL: none of these. */
 int table_format_parse(const char *word, enum table_format *ret);
 
 /*
- * Prints the heading if the format has one; in JSON, the open object gets a list, "rows". width: of
- * the terminal that json->out is, 0: not a terminal.
+ * Prints the heading if the format has one; in JSON, adds a list "rows" to the open object. width: of the terminal
+ * written to, 0: not a terminal.
  */
 void table_begin(struct table *t, struct json *json, enum table_format format, size_t width,
 		 const struct table_column *columns, size_t n);
 
-/* Each adds a cell, in the order of the columns; the last one ends the row. */
+/* Each adds a cell, in the order of the columns; the last column ends the row. */
 void table_count(struct table *t, uint64_t value);
-void table_number(struct table *t, double value); /* NaN and infinity: none */
+void table_number(struct table *t, double value); /* NaN and infinity become table_none() */
 void table_text(struct table *t, const char *text);
 void table_none(struct table *t); /* null, or nothing */
 

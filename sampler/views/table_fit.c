@@ -8,7 +8,7 @@
 
 enum {
 	LEAST_NAME = 16, /* columns; names are never cut to less */
-	LEAST_LEAD = 4, /* columns; tree lines that are cut to less say nothing */
+	LEAST_LEAD = 4, /* columns; tree lines cut to less are useless */
 	NOTE_INDENT = 10,
 	NAME_BYTES = 1024, /* bytes that are printed of a cell */
 	MAX_COLUMNS = 32,
@@ -67,7 +67,7 @@ void table_fit_name(FILE *out, const char *name, size_t room)
 		lead = sizeof(shown) - 1;
 	memcpy(shown, name, lead);
 	shown[lead] = '\0';
-	/* Deep in a tree, the lines next to the name are kept: they lead to it. */
+	/* Deep in a tree, keep the lines next to the name, which lead to it. */
 	if (columns_of(shown) > most) {
 		char cut[NAME_BYTES] = "";
 
@@ -86,7 +86,7 @@ static const char *cell(const struct table_fit *f, size_t at)
 	return f->text.data + f->cells.v[at];
 }
 
-/* "", "-" and spaces say nothing. */
+/* Are there characters other than "-" and spaces? */
 static bool says_something(const char *s)
 {
 	s += strspn(s, " ");

@@ -6,7 +6,7 @@
 
 #include "sampler/model/named_profile.h"
 
-/* How Java code ran. C1 without a level: the profile does not say it (folded text). */
+/* How Java code ran. C1 without a level: the profile does not have it (folded text). */
 enum tier { TIER_INTERPRETED, TIER_C1, TIER_C1_1, TIER_C1_2, TIER_C1_3, TIER_C2, TIER_INLINED, TIERS };
 
 /* Self time of a method; the tiers add up to it. */
@@ -14,8 +14,8 @@ struct tier_row {
 	uint32_t name; /* string id of the profile */
 	uint64_t self, self_weight;
 	uint64_t samples[TIERS], weight[TIERS];
-	uint64_t osr, osr_weight; /* part of it in code that was entered in the middle of a loop */
-	struct named_compile compile; /* all functions of that name together */
+	uint64_t osr, osr_weight; /* the part of it in OSR code */
+	struct named_compile compile; /* combined for all functions of that name */
 };
 
 struct tiers {

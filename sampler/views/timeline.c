@@ -8,7 +8,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/vec.h"
 
-/* 11 days in slices of a second; a file could have any number. */
+/* 11 days in slices of a second; a file could have any number of slices. */
 enum { SLICES_MAX = 1000000 };
 
 static enum timeline_part part_of(const struct named_line *l)

@@ -9,7 +9,7 @@
 /* How Java code ran, with inlined code counted as the code it was compiled into; and other code. */
 enum timeline_part { PART_INTERPRETED, PART_C1, PART_C2, PART_NATIVE, PART_KERNEL, PART_OTHER, TIMELINE_PARTS };
 
-/* Largest width of a method's strip: adjacent slices are combined. */
+/* Largest width of a method's strip, in characters: adjacent slices are combined. */
 enum { TIMELINE_COLUMNS = 60, TIMELINE_TIERS = PART_C2 + 1 };
 
 struct timeline_slice {
@@ -19,7 +19,7 @@ struct timeline_slice {
 struct timeline_method {
 	uint32_t name; /* string id of the profile */
 	uint64_t self; /* samples */
-	struct named_compile compile; /* of all functions of that name */
+	struct named_compile compile; /* combined for all functions of that name */
 	uint32_t first[TIMELINE_TIERS]; /* slice of the first sample; 0: none */
 	uint32_t column[TIMELINE_COLUMNS][TIMELINE_TIERS]; /* samples, saturating */
 };

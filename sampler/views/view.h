@@ -12,16 +12,13 @@ struct named_profile;
 /* Text views of a profile (`jsampler report`), each as text, JSON or CSV. */
 struct view_options {
 	enum table_format format;
-	size_t width; /* width of the terminal that it goes to; 0: not a terminal */
+	size_t width; /* width of the terminal written to; 0: not a terminal */
 	uint64_t rows; /* maximum; 0: all */
-	double least; /* trees: branches below this percentage of all samples are left out */
+	double least; /* in trees, branches below this percentage of all samples are left out */
 	const char *method; /* callers, callees, lines: name_pattern.h */
 };
 
-/*
- * 0, -ENOENT (no such method; err says so), -ENOMEM. The caller checks whether `out` could be
- * written (ferror()).
- */
+/* 0, -ENOENT (no such method; err says so), -ENOMEM. The caller checks `out` for errors (ferror()). */
 typedef int view_fn(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err);
 
 int view_flat(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err);

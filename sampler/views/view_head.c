@@ -24,7 +24,7 @@ struct view_sum view_sum(const struct named_profile *np)
 	return sum;
 }
 
-/* Weights such as bytes of allocations do not tell how many samples they are. */
+/* Weights such as allocated bytes do not tell the number of samples. */
 static bool measured_alone(const struct named_meta *m, const struct view_sum *sum)
 {
 	static const char *const counts[] = {"", "count", "samples"};

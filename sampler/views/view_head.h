@@ -9,20 +9,18 @@
 #include "sampler/views/table.h"
 
 /*
- * Prints what a view begins with: how much was sampled, and of what. In JSON it opens the object
- * that view_foot() closes; CSV has none.
+ * Prints a view's heading: how much was sampled, and of what. In JSON it opens the object that view_foot() closes;
+ * CSV has no heading.
  */
 void view_head(const struct named_profile *np, const char *view, enum table_format format, struct json *json);
 void view_foot(enum table_format format, struct json *json);
 
-/*
- * Prints "and N more with X %" below a text with limited rows; nothing for n 0 and other formats.
- */
+/* Prints "and N more with X %" below a text with limited rows; nothing if n is 0 or in other formats. */
 void view_more(FILE *out, enum table_format format, uint64_t n, double percent);
 
 /* Are weights CPU times? */
 bool view_is_time(const struct named_meta *m);
-/* A weight in the unit that columns show: seconds, or unchanged. */
+/* A weight in the unit shown in columns: seconds for times, otherwise unchanged. */
 double view_amount(const struct named_meta *m, uint64_t weight);
 
 struct view_sum {

@@ -22,7 +22,7 @@ enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), BAR = 20, NARROW_STRIP = 
 
 static const char letters[TIMELINE_PARTS] = {'0', '1', 'j', 'n', 'k', '.'};
 
-/* Parts of the time as letters, proportionally; remainders that are too small are left out. */
+/* The parts of the time as letters, in proportion; remainders too small for a letter are left out. */
 static void bar_text(const struct timeline_slice *s, char dst[BAR + 2])
 {
 	uint64_t sum = 0;
@@ -73,7 +73,7 @@ static void put_slices(struct table *t, const struct timeline *line)
 	}
 }
 
-/* How most of a method's own time ran in each `step` slices: 0, 1, j; a dot if there was none. */
+/* How most of a method's own time ran in each `step` slices: 0, 1, j; a dot: none. */
 static void strip_text(const struct timeline *line, const struct timeline_method *m, uint32_t step,
 		       char dst[TIMELINE_COLUMNS + 1])
 {
@@ -95,8 +95,8 @@ static void strip_text(const struct timeline *line, const struct timeline_method
 }
 
 /*
- * ms after the start, at least 1; 0: never. If the JVM's code was not seen in time (profiles of
- * other tools), the slice of the first sample.
+ * ms after the start, at least 1; 0: never. If the time was not recorded (other tools' profiles), the start
+ * of the first sample's slice.
  */
 static uint64_t first_ms(const struct timeline *line, uint32_t seen_ms, uint32_t slice)
 {
@@ -114,7 +114,7 @@ static void put_first(struct table *t, uint64_t ms)
 static void put_method_text(const struct named_profile *np, const struct timeline *line,
 			    const struct timeline_method *m, uint64_t samples, struct table *t)
 {
-	/* On a terminal, names need the room of long strips. */
+	/* On a terminal, long strips would leave no room for names. */
 	uint32_t step = t->width ? (line->n_columns + NARROW_STRIP - 1) / NARROW_STRIP : 1;
 	char strip[1 + TIMELINE_COLUMNS + 1] = " ";
 
@@ -158,7 +158,7 @@ static void put_methods_text(const struct named_profile *np, const struct timeli
 			     const struct view_options *o, FILE *out)
 {
 	struct json json = {.out = out};
-	const int strip = line->n_columns > 9 ? (int)line->n_columns : 9; /* at least the width of its title */
+	const int strip = line->n_columns > 9 ? (int)line->n_columns : 9; /* at least as wide as its title */
 	const struct table_column method_columns[] = {
 		{NULL, "self %", 7, 2},
 		{NULL, "C1 at s", 9, 2},

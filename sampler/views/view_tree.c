@@ -12,7 +12,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
-/* Lines that lead to a frame take at most this many bytes: stacks can be 65,536 deep. */
+/* Limit in bytes of the lines that lead to a frame: stacks can have 65,536 frames. */
 enum { MAX_LEAD = 300 };
 
 static const struct table_column columns[] = {
@@ -20,7 +20,7 @@ static const struct table_column columns[] = {
 	{"self", "self", 10, 0}, {"self_percent", "self %", 7, 2}, {"method", " method", 0, 0},
 };
 
-/* Stacks do not end in callers, which have no self time here. */
+/* Callers have no self time here: no stack ends in one. */
 static const struct table_column caller_columns[] = {
 	{"depth", NULL, 0, 0}, {"total", "total", 10, 0}, {"total_percent", "total %", 7, 2},
 	{NULL, NULL, 0, 0},    {NULL, NULL, 0, 0},        {"method", " method", 0, 0},
@@ -32,10 +32,10 @@ struct shown {
 	const struct call_tree *tree;
 	struct table t;
 	uint64_t least, all; /* samples; all: of the profile */
-	uint64_t rows, more; /* rows left to print; those that were left out */
+	uint64_t rows, more; /* rows left to print; rows left out */
 	struct buf lead;
 	VEC(size_t) lead_len; /* by depth: prefix of the lines of its children */
-	const char *root; /* the method that the root is; NULL: none */
+	const char *root; /* the method at the root; NULL: none */
 };
 
 static uint32_t next_shown(const struct shown *s, uint32_t node)
@@ -45,10 +45,7 @@ static uint32_t next_shown(const struct shown *s, uint32_t node)
 	return node;
 }
 
-/*
- * Lines fork if a frame has several visible children; an only child is below an arrow, without more
- * indentation.
- */
+/* Lines fork if a frame has several visible children; an only child is below an arrow, without more indentation. */
 static void put_lead(struct shown *s, uint32_t id, struct buf *text)
 {
 	const struct call_node *nodes = s->tree->nodes.v, *n = &nodes[id];

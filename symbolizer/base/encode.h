@@ -40,7 +40,7 @@ static inline void put_text(struct buf *b, const char *s)
 	buf_add_z(b, s);
 }
 
-/* A section whose length is filled in by put_section_end(). */
+/* Starts a section; put_section_end() fills in its length. */
 static inline size_t put_section(struct buf *b, uint32_t tag)
 {
 	put_u32(b, tag);

@@ -3,9 +3,7 @@
 
 struct option_spec;
 
-/*
- * The documentation of a command for help and its manual page; the options come from their table.
- */
+/* The documentation of a command for help and its manual page; the options come from the command's table. */
 struct cmd_doc {
 	const char *name, *summary;
 	const char *const *usage; /* lines that follow "jsampler", NULL-terminated */
@@ -15,8 +13,8 @@ struct cmd_doc {
 };
 
 const struct cmd_doc *cmd_docs(void); /* ends with a NULL name */
-const struct cmd_doc *cmd_doc_find(const char *name); /* NULL: there is none */
+const struct cmd_doc *cmd_doc_find(const char *name); /* NULL: not found */
 
-void help_print_man(const struct cmd_doc *doc); /* NULL: of jsampler itself */
+void help_print_man(const struct cmd_doc *doc); /* NULL: page of jsampler itself */
 
 #endif

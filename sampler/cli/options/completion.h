@@ -8,14 +8,14 @@ struct cmd_doc;
 struct option_spec;
 
 /*
- * A completion script for a shell, made from the tables that --help shows. 0, or -EINVAL: not
- * "bash", "zsh" or "fish". Errors stick to the stream.
+ * Prints a completion script for a shell, made from the tables that --help shows. 0, or -EINVAL: not "bash", "zsh" or
+ * "fish". Errors stick to the stream.
  */
 int completion_print(const char *shell, FILE *out);
 
-/* What completes an argument. */
+/* How an argument is completed. */
 enum completion_kind {
-	COMPLETION_NONE, /* the option takes none */
+	COMPLETION_NONE, /* the option takes no argument */
 	COMPLETION_FREE, /* nothing to offer: a number, an expression */
 	COMPLETION_WORDS,
 	COMPLETION_FILE,

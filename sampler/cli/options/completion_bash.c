@@ -3,7 +3,7 @@
 #include "sampler/cli/options/options.h"
 #include "symbolizer/base/buf.h"
 
-/* Finds the command of a line; $1: the word that is completed. bash splits words at "=". */
+/* Finds the command in a line; $1: the word to complete. bash splits words at "=". */
 static const char head[] = "# bash completion for jsampler. Made by `jsampler help --completion bash`.\n"
 			   "\n"
 			   "_jsampler_offer() {\n"
@@ -71,7 +71,7 @@ static void put_action(FILE *out, enum completion_kind kind, const char *words)
 	}
 }
 
-/* If the word before is an option with an argument, that decides. */
+/* If the previous word is an option with an argument, it decides. */
 static void put_value(FILE *out, const struct cmd_doc *d, const struct option_spec *s)
 {
 	struct buf words = {0};

@@ -5,7 +5,7 @@
 #include "sampler/cli/options/options.h"
 #include "symbolizer/base/buf.h"
 
-/* In single quotes; characters special to _arguments or _describe get a backslash. */
+/* For single quotes; characters special to _arguments or _describe get a backslash. */
 static void put_escaped(FILE *out, const char *text, const char *special)
 {
 	for (; *text; text++) {
@@ -28,9 +28,7 @@ static void put_action(FILE *out, enum completion_kind kind, const char *words)
 	}
 }
 
-/*
- * '*{-o+,--output=}[help]:FILE:_files': "+" and "=" say that the argument may be in the same word.
- */
+/* '*{-o+,--output=}[help]:FILE:_files': "+" and "=" mean that the argument may be in the same word. */
 static void put_option(FILE *out, const struct option_spec *s)
 {
 	struct buf words = {0};

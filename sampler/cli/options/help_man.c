@@ -9,10 +9,7 @@
  * lack (examples, files, notes) from packaging/man/NAME.roff.
  */
 
-/*
- * Hyphens are characters to type, not those of prose; a dot at the start of a line would be a
- * request.
- */
+/* Hyphens are meant literally, not as in prose; a dot at the start of a line would be a request. */
 static void put_text(const char *text)
 {
 	for (const char *p = text; *p; p++) {
@@ -71,7 +68,7 @@ static void put_head(const char *suffix, const char *summary)
 	printf(" 1 \"\" \"jsampler %s\" \"jsampler manual\"\n.SH NAME\njsampler%s%s \\- ", JS_VERSION,
 	       *suffix ? "\\-" : "", suffix);
 	put_text(summary);
-	/* Usage lines must not be filled or hyphenated. */
+	/* Do not fill or hyphenate usage lines. */
 	printf("\n.SH SYNOPSIS\n.nh\n.ad l\n");
 }
 

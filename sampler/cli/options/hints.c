@@ -99,7 +99,7 @@ int hints_check_event(const char *event, struct err *err)
 	return advice ? err_set(err, -EINVAL, "'-e %s': %s", event, advice) : 0;
 }
 
-/* Options of other profilers, and what to use here. */
+/* Options of other profilers, and their equivalents here. */
 static const struct habit options_elsewhere[] = {
 	/* async-profiler */
 	{"--file", "-o FILE"},

@@ -6,8 +6,8 @@
 struct err;
 
 /*
- * For options, formats and commands of async-profiler, py-spy and perf: says what does the same
- * here. Each returns 0, or -EINVAL with that message.
+ * For options, formats and commands of async-profiler, py-spy and perf: names the equivalent here. Each returns 0, or
+ * -EINVAL with that message.
  */
 int hints_check_output(const char *path, struct err *err);
 int hints_check_format(const char *format, struct err *err);

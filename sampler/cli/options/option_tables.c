@@ -104,7 +104,7 @@ const struct option_spec *option_of(const struct option_spec *specs, int c)
 	return NULL;
 }
 
-/* As the user typed it, also "-x" from a bundle "-tx". */
+/* As the user typed it; also "-x" from a bundle "-tx". */
 static int refused_option(char **argv, const struct option_spec *specs, struct err *err)
 {
 	const char bundled[3] = {'-', (char)optopt, '\0'};

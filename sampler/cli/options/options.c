@@ -10,10 +10,10 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/parse.h"
 
-/* Higher rates cost more than they tell, and come near the kernel's limit. */
+/* Higher rates cost more than they are worth, and come near the kernel's limit. */
 #define MAX_HZ 10000
 #define SECOND_NS UINT64_C(1000000000)
-#define MIN_PAUSE_NS UINT64_C(50000) /* no thread stops sooner than this for certain */
+#define MIN_PAUSE_NS UINT64_C(50000) /* stopping a thread may take this long */
 
 const struct option_spec record_option_specs[] = {
 	{'p', "pid", "PID", "process to sample (repeat, or separate by commas)", NULL},
@@ -59,7 +59,7 @@ static int parse_pid(const char *text, struct record_options *o, struct err *err
 		return err_set(err, -EINVAL, "'%s' is not a PID", text);
 	for (size_t i = 0; i < o->n_pids; i++)
 		if (o->pids[i] == (pid_t)pid)
-			return 0; /* given twice */
+			return 0; /* duplicate */
 	if (o->n_pids == MAX_PIDS)
 		return err_set(err, -EINVAL, "more than %d PIDs", MAX_PIDS);
 	o->pids[o->n_pids++] = (pid_t)pid;
@@ -285,7 +285,7 @@ int record_option_take(const struct option_spec *s, struct record_options *o, st
 	return parse_value(s, optarg, o, err);
 }
 
-/* A number after a PID is likely meant as something else: for jstat it is an interval. */
+/* A number after a PID probably means something else: for jstat it is an interval. */
 static int extra_number(const char *arg, const struct record_options *o, struct err *err)
 {
 	return err_set(err, -EINVAL,
@@ -378,14 +378,14 @@ static int check_together(const struct record_options *o, struct err *err)
 	return check_event(o, err);
 }
 
-/* "jsampler -d 5 java -jar x.jar": the command that the user wants started; NULL: there is none. */
+/* "jsampler -d 5 java -jar x.jar": the command that the user wants to start; NULL: none. */
 static const char *forgotten_command(int argc, char **argv)
 {
 	struct option_tables t;
 	char shorts[sizeof(t.shorts) + 1];
 
 	option_tables_make(record_option_specs, &t);
-	snprintf(shorts, sizeof(shorts), "+%s", t.shorts); /* stop at the first argument that is not an option */
+	snprintf(shorts, sizeof(shorts), "+%s", t.shorts); /* stop at the first non-option */
 	optind = 0;
 	while (getopt_long(argc, argv, shorts, t.longs, NULL) != -1)
 		;

@@ -12,15 +12,13 @@
 
 struct err;
 
-/*
- * The options of a command, from one table: parsing, --help, man pages and shell completion read it.
- */
+/* The options of a command, in one table: parsing, --help, man pages and shell completion use it. */
 struct option_spec {
 	char letter; /* 0: long form only */
 	const char *name;
-	const char *arg; /* name of the argument in help; NULL: takes none */
+	const char *arg; /* name of the argument in help; NULL: no argument */
 	const char *help; /* one sentence; NULL: not shown */
-	const char *fallback; /* the default as help shows it; NULL: none */
+	const char *fallback; /* the default as shown in help; NULL: none */
 };
 
 /* Each ends with a NULL name. */
@@ -43,8 +41,8 @@ struct option_tables {
 void option_tables_make(const struct option_spec *specs, struct option_tables *ret);
 const struct option_spec *option_of(const struct option_spec *specs, int c); /* NULL: unknown */
 /*
- * Returns the next option of a command, or NULL at the end. -EINVAL: the message says what is
- * right. Set optind to 0 before the first call.
+ * Returns the next option of a command, or NULL at the end. -EINVAL: the message says what is right. Set optind to 0
+ * before the first call.
  */
 int option_next(int argc, char **argv, const struct option_spec *specs, const struct option_spec **ret,
 		struct err *err);
@@ -75,8 +73,8 @@ struct record_options {
 };
 
 /*
- * Parses argv[1..] (argv[0] is the name of the command). -EINVAL: wrong usage; the message says
- * what is right. Strings are borrowed from argv.
+ * Parses argv[1..] (argv[0] is the command's name). -EINVAL: wrong usage; the message says what is right. Strings are
+ * borrowed from argv.
  */
 int record_options_parse(int argc, char **argv, struct record_options *ret, struct err *err);
 /* Stores one option from option_next(), for commands that share some with record. */

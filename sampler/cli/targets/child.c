@@ -38,7 +38,7 @@ int child_start(char **command, struct child *ret, struct err *err)
 
 	if (pipe2(gate, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0)
 		return err_set(err, -errno, "cannot make a pipe: %m");
-	signal(SIGCHLD, SIG_DFL); /* if it is ignored, waitpid(2) gets no exit status */
+	signal(SIGCHLD, SIG_DFL); /* if it is ignored, waitpid(2) returns no exit status */
 	ret->pid = fork();
 	if (ret->pid < 0)
 		return err_set(err, -errno, "cannot start '%s': %m", command[0]);
@@ -57,7 +57,7 @@ int child_release(struct child *c, const char *name, struct err *err)
 {
 	int e = 0;
 
-	/* EPIPE: it was killed meanwhile, which its exit status says. */
+	/* EPIPE: it was killed; its exit status will say so. */
 	if (write(c->gate, "g", 1) != 1 && errno != EPIPE)
 		return err_set(err, -errno, "cannot let '%s' run: %m", name);
 	close(c->gate);
@@ -70,7 +70,7 @@ int child_release(struct child *c, const char *name, struct err *err)
 	return e ? err_set(err, -e, "cannot execute '%s': %s", name, strerror(e)) : 0;
 }
 
-/* False, without an errno: it is there. A thread of ours that traces it makes its stops be reported, too: wait(2). */
+/* false with *ret_errno 0: it exists. If a thread of ours traces it, waitid() also reports its stops: wait(2). */
 static bool is_over(const struct child *c, int *ret_errno)
 {
 	siginfo_t info = {.si_pid = 0};

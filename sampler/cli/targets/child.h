@@ -7,23 +7,20 @@
 struct err;
 
 /*
- * A command that is sampled from its first instruction: forked, and held before its execve() until
- * child_release(). It inherits stdin, stdout and stderr.
+ * A command that is sampled from its first instruction: forked, and held before execve() until child_release(). It
+ * inherits stdin, stdout and stderr.
  */
 struct child {
 	pid_t pid;
-	int gate; /* if it is closed without a byte, the child ends */
-	int exec_error; /* errno of a failed execve() arrives here */
+	int gate; /* if closed without a byte, the child exits */
+	int exec_error; /* receives the errno of a failed execve() */
 };
 
 int child_start(char **command, struct child *ret, struct err *err);
-/* Lets it run. -errno and a message if the command cannot be executed. */
+/* Lets it run. -errno, with a message, if the command cannot be executed. */
 int child_release(struct child *c, const char *name, struct err *err);
-bool child_is_over(const struct child *c); /* has it ended? child_ended() still returns its status */
-/*
- * Has it ended, and with which exit status, in a shell's terms (128 + signal)? SIGCHLD tells when
- * to ask.
- */
+bool child_is_over(const struct child *c); /* child_ended() still returns its status afterwards */
+/* Has it ended, and with which exit status, in a shell's terms (128 + signal)? Call on SIGCHLD. */
 bool child_ended(const struct child *c, int *ret_status);
 void child_abandon(struct child *c); /* ends a child that was never released */
 

@@ -19,10 +19,10 @@ struct candidate {
 
 struct search {
 	VEC(struct candidate) all;
-	VEC(pid_t) next; /* to be looked at */
+	VEC(pid_t) next; /* to be examined */
 	struct found_jvms *found;
-	uint64_t deadline_ns; /* for all of it */
-	struct err failed; /* why a child could not be closed; "": all were */
+	uint64_t deadline_ns; /* for the whole search */
+	struct err failed; /* why a child could not be closed; "": no failure */
 };
 
 static void search_done(struct search *s)
@@ -31,7 +31,7 @@ static void search_done(struct search *s)
 	vec_done(&s->next);
 }
 
-/* --- what may be a JVM, by its mappings --- */
+/* --- possible JVMs, by their mappings --- */
 
 static bool look_at_outline(void *ctx, pid_t pid, void *record)
 {
@@ -57,15 +57,15 @@ static void outline_stuck(void *ctx, pid_t pid, int signal)
 {
 	struct candidate c = {.pid = pid, .o = {.may_be_jvm = true}};
 
-	(void)signal; /* the next look will say it */
+	(void)signal; /* reported at the next stage */
 	add_candidate(ctx, &c);
 }
 
-/* --- what is one --- */
+/* --- actual JVMs --- */
 
 struct looked {
 	struct inspection i;
-	struct err failed; /* "": it could be looked at */
+	struct err failed; /* "": it could be examined */
 };
 _Static_assert(sizeof(struct looked) <= EACH_RECORD_MAX, "fits into an answer");
 
@@ -118,7 +118,7 @@ static void jvm_stuck(void *ctx, pid_t pid, int signal)
 		add(ctx, &i);
 }
 
-/* --- all together --- */
+/* --- both stages --- */
 
 static int run(struct search *s, struct each_process e, const pid_t *pids, size_t n, struct err *err)
 {
@@ -132,7 +132,7 @@ static int run(struct search *s, struct each_process e, const pid_t *pids, size_
 	return r;
 }
 
-/* Of one user: those of others decide nothing. */
+/* Of one user, so that another user's processes decide nothing. */
 static bool same_program(const struct inspect_outline *a, const struct inspect_outline *b)
 {
 	return a->inode == b->inode && a->dev_minor == b->dev_minor && a->dev_major == b->dev_major && a->uid == b->uid;
@@ -146,7 +146,7 @@ static bool is_first(const struct search *s, const struct candidate *c)
 	return true;
 }
 
-/* Another of the same program was a JVM without a libjvm.so: a native image. */
+/* Another process of that program was a JVM without a libjvm.so: a native image. */
 static bool is_of_image(const struct search *s, const struct candidate *c)
 {
 	for (size_t i = 0; i < s->all.n; i++)
@@ -155,7 +155,7 @@ static bool is_of_image(const struct search *s, const struct candidate *c)
 	return false;
 }
 
-/* Of the processes of one program that has no libjvm.so, one tells what all are. */
+/* Examines wanted candidates; of the processes of a program without libjvm.so, one decides for all. */
 static int look(struct search *s, bool (*wanted)(const struct search *s, const struct candidate *c), struct err *err)
 {
 	static const struct each_process jvms = {.record = sizeof(struct looked),

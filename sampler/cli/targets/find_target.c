@@ -24,10 +24,10 @@
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
-/* Longest command line that is looked at; real ones are far shorter than the kernel's limit. */
+/* Limit of command lines; real ones are far below the kernel's limit. */
 #define MAX_CMDLINE (1u << 20)
 
-enum { MISSPELT = 2 }; /* bytes of a command's name */
+enum { MISSPELT = 2 }; /* edit distance from a command's name */
 
 static bool has_main(struct proc *p, const char *name)
 {
@@ -48,9 +48,9 @@ struct matching {
 struct search {
 	const char *name;
 	VEC(pid_t) javas;
-	size_t left; /* processes left out */
-	struct err failed; /* why a child could not be closed; "": all were */
-	struct matching open, closed; /* closed: their programs may not be read, so they may not be sampled either */
+	size_t left; /* left out for lack of time or memory */
+	struct err failed; /* why a child could not be closed; "": no failure */
+	struct matching open, closed; /* closed: their programs cannot be read, so they cannot be sampled either */
 };
 
 static bool look_at_name(void *ctx, pid_t pid, void *record)
@@ -67,11 +67,11 @@ static bool look_at_name(void *ctx, pid_t pid, void *record)
 }
 
 struct looked {
-	bool is_it, closed; /* closed: its program may not be read */
-	struct err failed; /* "": it could be looked at */
+	bool is_it, closed; /* closed: its program cannot be read */
+	struct err failed; /* "": it could be examined */
 };
 
-/* Its command line is in its memory. */
+/* The command line is read from the process's memory. */
 static bool look_at_main(void *ctx, pid_t pid, void *record)
 {
 	const struct search *s = ctx;
@@ -170,7 +170,7 @@ static int search_all(struct search *s, struct err *err)
 	return r;
 }
 
-/* A misspelt command looks like a main class. NULL: no command is similar. */
+/* A misspelt command looks like a main class. NULL: no similar command. */
 static const struct cmd_doc *command_like(const char *name)
 {
 	const struct cmd_doc *c = cmd_docs();
@@ -195,7 +195,7 @@ static int not_found(const char *name, struct err *err)
 		       name, proc_own_pids_advice());
 }
 
-/* If no other JVM matches, one that may not be sampled is returned, so that the error says why. */
+/* If no other JVM matches, returns one that cannot be sampled, so that the error says why. */
 int find_target(const char *name, pid_t *ret, struct err *err)
 {
 	struct search s = {.name = name};

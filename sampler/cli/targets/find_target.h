@@ -5,10 +5,7 @@
 
 struct err;
 
-/*
- * Finds the one running JVM whose main class or jar is `name`. -ENOENT: none; -EEXIST: several, the
- * message lists their PIDs.
- */
+/* Finds the one running JVM whose main class or jar is `name`. -ENOENT: none; -EEXIST: several, err lists them. */
 int find_target(const char *name, pid_t *ret, struct err *err);
 
 #endif

@@ -16,7 +16,7 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
-/* timeout(1) and others signal a process and then its group: that counts as one signal. */
+/* timeout(1) and others signal a process and then its group: count that as one signal. */
 #define SAME_NS UINT64_C(250000000)
 
 enum { MESSAGE_NS = 300000000 };
@@ -26,14 +26,14 @@ static struct {
 	int fd;
 	_Atomic int phase;
 	_Atomic pid_t command;
-	bool closed; /* the thread has nothing to give up; set before it starts */
+	bool closed; /* the thread has no privileges to drop; set before it starts */
 	int (*send)(void *ctx, int signal); /* NULL: kill(2); set before the thread starts */
 	void *send_ctx;
 	pthread_mutex_t lock; /* protects end_naming and its ctx */
 	void (*end_naming)(void *ctx);
 	void *ctx;
-	bool naming_ends; /* naming is to end */
-	/* Of the thread: */
+	bool naming_ends; /* requested */
+	/* Only used by the thread: */
 	unsigned count;
 	uint64_t last_ns;
 } at = {.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -45,7 +45,7 @@ static bool is_ignored(int sig)
 	return sigaction(sig, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* From now on, the signal ends the program. */
+/* From now on, the signal has its default effect. */
 static void let_through(int sig)
 {
 	sigset_t one;
@@ -56,10 +56,7 @@ static void let_through(int sig)
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
 }
 
-/*
- * Ends the program as the signal itself would have done, which shells tell apart from an exit
- * status.
- */
+/* Ends the program by the signal itself, which shells tell apart from an exit status. */
 static void end_by(int sig)
 {
 	let_through(sig);
@@ -67,10 +64,7 @@ static void end_by(int sig)
 	_exit(128 + sig);
 }
 
-/*
- * The message must not delay the end, as stderr may have no reader: a timer's signal ends a write
- * that hangs, and with it the program.
- */
+/* stderr may have no reader, so the message must not delay the end: a timer's signal ends a write that hangs. */
 static void end_with_message(int sig)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = sig};
@@ -83,7 +77,7 @@ static void end_with_message(int sig)
 	end_by(sig);
 }
 
-/* Is the signal for the command alone? */
+/* Returns whether the signal is for the command alone; passes it on if needed. */
 static bool hand_on(int sig, pid_t command, int phase)
 {
 	if (!command)
@@ -120,7 +114,7 @@ static void take(const siginfo_t *info)
 
 	if (hand_on(info->si_signo, command, phase) || is_same(info))
 		return;
-	/* With a command, its end ends this program. */
+	/* With a command, wait for the command's end instead. */
 	if (phase == INTERRUPT_OPENING && !command)
 		end_by(info->si_signo);
 	if (++at.count > 1)
@@ -136,7 +130,7 @@ static void *wait_for_signals(void *arg)
 	struct err err = {0};
 	siginfo_t info;
 
-	/* A parser that is taken over must not find a thread with more privileges than its own. */
+	/* If a parser is taken over, it must not find a thread with more privileges than its own. */
 	if (!at.closed && privs_drop_all(&err) < 0)
 		log_info("%s", err.msg);
 	for (;;)
@@ -146,9 +140,8 @@ static void *wait_for_signals(void *arg)
 }
 
 /*
- * A blocked signal is delivered here even if it is ignored, so an ignored SIGHUP (nohup) is not
- * blocked. SIGINT is: shells ignore it in background jobs of scripts, and scripts use it to end a
- * recording.
+ * A blocked signal is delivered here even if it is ignored, so an ignored SIGHUP (nohup) is not blocked. SIGINT is:
+ * shells ignore it in background jobs of scripts, and scripts use it to end a recording.
  */
 int interrupt_start(bool closed, struct err *err)
 {

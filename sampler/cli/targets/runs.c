@@ -34,7 +34,7 @@ struct runs {
 	_Atomic size_t left;
 };
 
-/* The next run from *i on that was not abandoned; NULL: there is none. */
+/* The next run from *i on that was not abandoned; NULL: none. */
 static struct run *next_run(const struct runs *r, size_t *i)
 {
 	while (*i < r->n && r->runs[*i].abandoned)

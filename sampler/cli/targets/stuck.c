@@ -6,7 +6,7 @@
 
 enum { LOOK_MS = 500 };
 #define PATIENCE_NS UINT64_C(8000000000)
-/* Of CPU time: on the busiest machine one that works gets more in that time. */
+/* CPU time: even on the busiest machine, a working program gets more in PATIENCE_NS. */
 #define WORKS_NS UINT64_C(20000000)
 
 void stuck_expect(struct stuck *s, uint64_t end_ns)

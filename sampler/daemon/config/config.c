@@ -12,7 +12,7 @@
 #include "sampler/daemon/rules/rules.h"
 #include "symbolizer/base/err.h"
 
-/* Problems that are told; further ones are only counted. */
+/* Limit of reported problems; further ones are only counted. */
 enum { PROBLEMS_SHOWN = 20 };
 
 struct loading {
@@ -21,9 +21,9 @@ struct loading {
 	void *ctx;
 	size_t problems;
 	const char *file;
-	char section[16]; /* that we are in */
+	char section[16]; /* the current one */
 	struct config_rule rule;
-	unsigned lines[CONFIG_KEYS]; /* of this file, where each key was set; 0: not yet */
+	unsigned lines[CONFIG_KEYS]; /* line in this file where each key was set; 0: not yet */
 };
 
 static void tell(struct loading *l, const char *text)
@@ -105,7 +105,7 @@ static int begin(struct loading *l)
 	return 0;
 }
 
-/* `file`: what stands for all that was read. */
+/* `file`: name for everything that was read. */
 static int end(struct loading *l, const char *file, struct config **ret)
 {
 	struct err err;

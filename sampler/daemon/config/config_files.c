@@ -32,7 +32,7 @@ static int check(int fd, struct err *err)
 	return 0;
 }
 
-/* Not blocking, so that a FIFO does not make us wait. */
+/* Opens without blocking, so that a FIFO cannot make us wait. */
 static int read_file(const char *path, char **ret, size_t *ret_len, struct err *err)
 {
 	CLEANUP(close_at_exit) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -56,7 +56,7 @@ static int is_conf(const struct dirent *d)
 	return d->d_name[0] != '.' && n > 5 && strcmp(d->d_name + n - 5, ".conf") == 0;
 }
 
-/* In the order of their bytes, whatever the locale. */
+/* In byte order, whatever the locale. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);

@@ -24,7 +24,7 @@ static int set_percent(void *field, size_t size, uint64_t min, uint64_t max, con
 		return -EINVAL;
 	memcpy(number, value, n - 1);
 	number[n - 1] = '\0';
-	/* Seconds have nine digits behind the point, a share of 100 % has four of them. */
+	/* Parsed as seconds, 1e9 ns; 1 % is 10,000 millionths. */
 	if (parse_duration(number, &ns) < 0)
 		return -EINVAL;
 	ns /= 100000;
@@ -52,7 +52,7 @@ static int set_bytes(void *field, size_t size, uint64_t min, uint64_t max, const
 	return 0;
 }
 
-/* Days, too: what parse_duration() takes is for recordings. */
+/* Also takes days, which parse_duration() does not, as it is for recordings. */
 static int set_duration(void *field, size_t size, uint64_t min, uint64_t max, const char *value)
 {
 	char hours[24];
@@ -103,7 +103,7 @@ static int set_path(void *field, size_t size, uint64_t min, uint64_t max, const 
 	return *value == '/' ? set_text(field, size, min, max, value) : -EINVAL;
 }
 
-/* "127.0.0.1:7117" or "[::1]:7117". *ret_local: only this host reaches it. */
+/* "127.0.0.1:7117" or "[::1]:7117". *ret_local: reachable only from this host. */
 static int parse_address(const char *value, bool *ret_local)
 {
 	const char *colon = strrchr(value, ':');

@@ -14,7 +14,7 @@
 
 enum { RULE_NAME_MAX = 64 };
 
-/* Of a rule or a label: what needs no quotes anywhere. */
+/* For names of rules and labels: only characters that never need quoting. */
 static bool is_name(const char *name)
 {
 	size_t n = strlen(name);
@@ -103,7 +103,7 @@ static bool is_identity(const char *key)
 	return false;
 }
 
-/* A label of one's own must not be taken for one that was found out. */
+/* A configured label must not be mistaken for a detected one. */
 static int set_label(struct rules *r, const char *name, const char *value, struct err *err)
 {
 	if (!is_name(name))

@@ -4,10 +4,10 @@
 struct err;
 struct rules;
 
-/* [rule NAME], and what is below it, into rules.h. -errno: err says what is wrong, and what would be right. */
+/* Parses [rule NAME] and its settings into rules.h. -errno: err says what is wrong and what would be right. */
 struct config_rule {
 	struct rules *rules;
-	unsigned done; /* what the last rule says of its targets: bits */
+	unsigned done; /* bits: actions that the last rule has set */
 };
 
 int config_rule_begin(struct config_rule *r, const char *name, const char *where, struct err *err);

@@ -23,7 +23,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Without blanks at both ends; the end is written to. */
+/* Removes blanks at both ends; writes a NUL at the end. */
 static char *trim(char *s)
 {
 	size_t n = strlen(s);
@@ -101,7 +101,7 @@ static void take_line(struct parser *p, const char *text, size_t len)
 		return;
 	}
 	line[len] = '\0';
-	for (size_t i = 0; i < len; i++) /* the only control characters that may be there */
+	for (size_t i = 0; i < len; i++) /* blanks are the only control characters allowed */
 		line[i] = is_blank(text[i]) ? ' ' : text[i];
 	text_sanitise(clean, sizeof(clean), line, len);
 	if (memcmp(clean, line, len) != 0)

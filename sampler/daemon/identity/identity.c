@@ -13,7 +13,7 @@
 
 enum { SIZE = IDENTITY_VALUE_MAX + 1 };
 
-/* What is worked out once for several labels. */
+/* Values that several labels need, computed once. */
 struct known {
 	const struct identity_facts *f;
 	struct cgroup_names cgroup;
@@ -65,7 +65,7 @@ static bool unit(const struct known *k, const char *key, char *dst)
 	return put(k->cgroup.unit, dst);
 }
 
-/* A scope is a login, or was made for one run; user@1000.service holds whatever a user starts. */
+/* A scope is a login, or was created for one run; user@1000.service contains whatever a user starts. */
 static bool unit_of_service(const struct known *k, const char *key, char *dst)
 {
 	size_t n = strlen(k->cgroup.unit), ending = strlen(".service");
@@ -77,7 +77,7 @@ static bool unit_of_service(const struct known *k, const char *key, char *dst)
 	return text_sanitise(dst, SIZE, k->cgroup.unit, n - ending) > 0;
 }
 
-/* NAMESPACE_POD_UID: neither of the first two can have '_'. `field`: "0" or "1". */
+/* NAMESPACE_POD_UID: the first two cannot contain '_'. `field`: "0" or "1". */
 static bool pod_log(const struct known *k, const char *field, char *dst)
 {
 	const char *name = k->f->pod_log, *pod = name ? strchr(name, '_') : NULL,
@@ -102,7 +102,7 @@ static bool main_text(const struct known *k, const char *key, char *dst)
 	return put(k->f->main, dst);
 }
 
-/* The jar's name without folder and ending, or the whole class; of MODULE/CLASS the class. */
+/* The jar's name without directory and .jar, or the whole class; for MODULE/CLASS the class. */
 static bool main_name(const struct known *k, const char *key, char *dst)
 {
 	const char *slash = k->f->main ? strrchr(k->f->main, '/') : NULL, *name = slash ? slash + 1 : k->f->main;
@@ -156,7 +156,7 @@ static bool literally(const struct known *k, const char *key, char *dst)
 
 enum { PLACES = 7 };
 
-/* Where each label comes from; the first place that knows it counts. */
+/* Where each label comes from; the first source that has it is used. */
 static const struct {
 	const char *label;
 	struct place {
@@ -172,7 +172,7 @@ static const struct {
 	  {variable_attribute, "service.name", IDENTITY_VARIABLE_ATTRIBUTES},
 	  {unit_of_service, NULL, IDENTITY_UNIT},
 	  {main_name, NULL, IDENTITY_MAIN},
-	  /* what OpenTelemetry calls it then */
+	  /* OpenTelemetry's name for this case */
 	  {literally, "unknown_service:java", IDENTITY_NOWHERE}}},
 	{"version",
 	 {{property_attribute, "service.version", IDENTITY_PROPERTY_ATTRIBUTES},

@@ -8,7 +8,7 @@
 
 enum { VALUE_MAX = 1024 };
 
-/* The value of a piece that begins with "KEY="; *ret_len: up to the NUL, or to the end. */
+/* The value of a string that begins with "KEY="; *ret_len: up to the NUL, or to the end. */
 static const char *find(const char *text, size_t len, const char *key, size_t *ret_len)
 {
 	size_t key_len = strlen(key), n;
@@ -39,7 +39,7 @@ static void trim(const char **s, const char **end)
 		--*end;
 }
 
-/* False: a '%' without two digits. What does not fit is dropped. */
+/* false: a '%' without two hex digits. A value that is too long is cut. */
 static bool decode(const char *s, const char *end, char *dst, size_t *ret_len)
 {
 	size_t n = 0;
@@ -67,7 +67,7 @@ struct wanted {
 	bool found;
 };
 
-/* One pair of a list. False: it is none. */
+/* Reads one pair of a list. false: malformed. */
 static bool read_pair(const char *s, const char *end, struct wanted *w)
 {
 	const char *equals = memchr(s, '=', (size_t)(end - s)), *key_end = equals;

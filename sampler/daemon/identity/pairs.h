@@ -5,20 +5,21 @@
 #include <stddef.h>
 
 /*
- * Keys and values in the text of a target. Values are copied sanitised (text.h) and cut to what fits; an empty one is as good as
- * none, as OpenTelemetry has it. The first pair with that key counts, as for getenv(3). Linear in `len`.
+ * Keys and values in texts from the target. Values are copied sanitised (text.h) and cut to fit; an empty value
+ * counts as missing, as in OpenTelemetry. The first pair with the key counts, as in getenv(3). Time is linear in
+ * `len`.
  */
 
-/* "KEY=VALUE" pieces that end with a NUL each: /proc/PID/environ. */
+/* "KEY=VALUE" strings, each ending with a NUL: /proc/PID/environ. */
 bool pairs_find(const char *text, size_t len, const char *key, char *dst, size_t size);
 
 /*
- * "key=value,key=value" with %XX in the values: the value of the property otel.resource.attributes, or of the variable
- * OTEL_RESOURCE_ATTRIBUTES. A list with an error in it counts for nothing, as its specification demands.
+ * "key=value,key=value" with %XX in the values: the value of the property otel.resource.attributes, or of the
+ * variable OTEL_RESOURCE_ATTRIBUTES. A list with an error is ignored, as its specification requires.
  */
 bool pairs_attribute(const char *list, size_t len, const char *key, char *dst, size_t size);
 
-/* The same of a list that is one of the pieces: `name` is its key. */
+/* The same for a list that is itself the value of `name` in such strings. */
 bool pairs_find_attribute(const char *text, size_t len, const char *name, const char *key, char *dst, size_t size);
 
 #endif

@@ -12,12 +12,12 @@
 struct rule {
 	struct rule_choice choice;
 	const char *where;
-	struct label conditions[RULE_CONDITIONS]; /* values are patterns */
+	struct label conditions[RULE_CONDITIONS]; /* the values are patterns */
 	size_t n_conditions;
 	struct label labels[RULE_LABELS];
 	bool seen[RULE_CONDITIONS]; /* a target had this label */
 	bool matched, decided;
-	size_t taken_by; /* if it matched and did not decide: the rule that did, the last time */
+	size_t taken_by; /* if it matched but did not decide: the rule that did, most recently */
 };
 
 struct rules {
@@ -111,7 +111,7 @@ static const char *value_of(const struct label *labels, size_t n, const char *ke
 	return NULL;
 }
 
-/* Looks at all conditions, so that rules_idle() knows which label nobody had. */
+/* Checks all conditions, even after one fails, so that rules_idle() knows which label no target had. */
 static bool matches(struct rule *rule, const struct label *labels, size_t n)
 {
 	bool all = true;

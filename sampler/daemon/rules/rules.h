@@ -10,8 +10,8 @@
 struct err;
 
 /*
- * Which JVMs are sampled, and how: a list of rules, of which the first that matches a target's labels (identity.h) decides
- * alone. A target that none matches is sampled by the defaults. The file format is in config.h.
+ * Which JVMs are sampled, and how: a list of rules. Only the first rule that matches a target's labels (identity.h)
+ * counts; if none does, the defaults apply. config.h describes the file format.
  */
 struct rules;
 
@@ -19,14 +19,14 @@ enum { RULES_MAX = 200, RULE_CONDITIONS = 16, RULE_LABELS = 8 };
 
 enum rule_engine { RULE_ENGINE_DEFAULT, RULE_ENGINE_PERF, RULE_ENGINE_SUSPEND };
 
-/* What is done with a target. */
+/* What to do with a target. */
 struct rule_choice {
 	bool leave_out;
-	bool wall; /* wall-clock samples, too */
+	bool wall; /* also take wall-clock samples */
 	uint32_t frequency; /* Hz; 0: the default */
 	enum rule_engine engine;
-	const char *rule; /* its name; NULL: none matched */
-	const struct label *labels; /* more of them for the target; borrowed from the rules */
+	const char *rule; /* the rule's name; NULL: none matched */
+	const struct label *labels; /* additional labels of the target; borrowed from the rules */
 	size_t n_labels;
 };
 
@@ -34,26 +34,26 @@ struct rules *rules_new(void); /* NULL: out of memory */
 void rules_free(struct rules *r);
 size_t rules_count(const struct rules *r);
 
-/* Adds a rule behind the others, which matches everything as yet. `where`: file and line, for messages. -E2BIG: RULES_MAX, -EEXIST. */
+/* Appends a rule that matches everything so far. `where`: file and line, for messages. -E2BIG: too many; -EEXIST. */
 int rules_add(struct rules *r, const char *name, const char *where, struct err *err);
-/* Of the last rule. -EINVAL: no pattern (glob.h); -E2BIG: too many; -EEXIST: this key is there already. */
+/* For the last rule. -EINVAL: not a pattern (glob.h); -E2BIG: too many; -EEXIST: it already has this key. */
 int rules_condition(struct rules *r, const char *key, const char *pattern, struct err *err);
 int rules_label(struct rules *r, const char *key, const char *value, struct err *err);
-struct rule_choice *rules_last(struct rules *r); /* to be filled in; NULL: there is no rule */
+struct rule_choice *rules_last(struct rules *r); /* for the caller to fill in; NULL: no rule */
 
 /*
- * What to do with a target, and notes which rules match. A condition on a label that the target has not is not met, '*' included. At
- * most RULES_MAX * RULE_CONDITIONS patterns are matched.
+ * Decides about a target, and notes which rules match. A condition on a label that the target does not have fails,
+ * even with '*'. Matches at most RULES_MAX * RULE_CONDITIONS patterns.
  */
 struct rule_choice rules_choose(struct rules *r, const struct label *labels, size_t n);
 
 /*
- * Whoever knows only some labels of a target, `known` (NULL behind the last key), asks whether it is left out whatever the others are. Notes
- * nothing.
+ * For a caller that knows only some labels of a target, `known` (keys, ended by NULL): is the target left out whatever
+ * the other labels are? Notes nothing.
  */
 bool rules_leave_out(const struct rules *r, const struct label *labels, size_t n, const char *const *known);
 
-/* Why rule i has decided on no target so far, as a sentence that names it. False: it has. */
+/* Why rule i has decided about no target so far, as a sentence with its name. false: it has decided. */
 bool rules_idle(const struct rules *r, size_t i, char *dst, size_t size);
 
 #endif

@@ -29,6 +29,12 @@ static int write_probe(int dir)
 	return faccessat(AT_FDCWD, link, W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
 }
 
+/* Root's group is trusted like root; of any other group, all members could. */
+static bool others_may_replace(const struct stat *s)
+{
+	return !(s->st_mode & S_ISVTX) && (s->st_mode & S_IWOTH || (s->st_mode & S_IWGRP && s->st_gid != 0));
+}
+
 /* NULL, or why the directory is unsuitable. Others than its owner and our user must not be able to replace files. */
 static const char *unfit(const struct inside *in, int dir, bool library)
 {
@@ -38,7 +44,7 @@ static const char *unfit(const struct inside *in, int dir, bool library)
 
 	if (fstat(dir, &s) < 0 || !S_ISDIR(s.st_mode))
 		return "no directory";
-	if (s.st_mode & (S_IWGRP | S_IWOTH) && !(s.st_mode & S_ISVTX) && (s.st_mode & S_IWOTH))
+	if (others_may_replace(&s))
 		return "others may replace files in it";
 	if (s.st_uid != 0 && s.st_uid != in->st.euid && !(s.st_mode & S_ISVTX))
 		return "another user's";

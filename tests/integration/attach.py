@@ -294,6 +294,10 @@ def namespaces(jdk, others):
     back = " && for d in /tmp/k/jsampler-busy-*; do [ -e $d ] || continue; mkdir -p /var/tmp/${d##*/} && mount --bind $d /var/tmp/${d##*/}; done"
     in_namespace(jdk, "nothing but noexec", "mount -t tmpfs -o noexec none /tmp && %s%s%s" % (keep, rest, back) +
                  " && umount /tmp/k", "failed: .*noexec.*/dev/shm.*mount it there", lib)
+    # Members of a group could put another library in place of the copy.
+    in_namespace(jdk, "nothing but directories of a group", "mount -t tmpfs -o mode=775,gid=65534 none /tmp && %s%s%s" %
+                 (keep, rest.replace("noexec", "mode=775,gid=65534"), back) + " && umount /tmp/k",
+                 "failed: .*others may replace files in it", lib)
     in_namespace(jdk, "a read-only /tmp", "mount -t tmpfs -o ro none /tmp && " + hide, "failed: .*its /tmp", lib)
     # A root of its own, with everything but /tmp in it.
     root = ("mount -t tmpfs none /mnt && for d in /*; do [ $d = /mnt ] || [ $d = /tmp ] || if [ -L $d ]; then cp -P $d /mnt$d; "

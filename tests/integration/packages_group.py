@@ -10,11 +10,18 @@ import time
 from packages_root import check, run
 
 
+UNUSED = range(0x70000000, 0x80000000)  # sampler/closed/closed.c
+
+
+def uid_of(status):
+    return int(next(line for line in status.splitlines() if line.startswith("Uid:")).split()[1])
+
+
 def worker(root):
-    """The process that parses for a program in that root, or None: nobody's."""
+    """The process that parses for a program in that root, or None. Its ids are nobody's."""
     for d in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            if os.readlink(d / "exe") == "%s/usr/bin/jsampler" % root and "\nUid:\t65534\t" in (d / "status").read_text():
+            if os.readlink(d / "exe") == "%s/usr/bin/jsampler" % root and uid_of((d / "status").read_text()) in UNUSED:
                 return int(d.name)
         except OSError:
             continue
@@ -64,7 +71,7 @@ class Group:
     def reads_no_memory(self):
         """What holds the JVM's memory is out of reach for whoever started it."""
         uid = int(self.debian.run("id", "-u", "member")[1])
-        sudo = subprocess.Popen(["chroot", self.debian.path, "su", "-", "member", "-c", "sudo -n jsampler-jvm %d >/dev/null" % self.java.pid],
+        sudo = subprocess.Popen(["chroot", self.debian.path, "su", "-", "member", "-c", "sudo -n jsampler-jvm -d 60 %d >/dev/null" % self.java.pid],
                                 stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         pid = wait_for(lambda: worker(self.debian.path))
         memory = pid and wait_for(lambda: memory_of(pid, self.java.pid))
@@ -73,7 +80,7 @@ class Group:
         check("a member cannot reach the process that reads the JVM", pid and memory and not done, "%s %s %s" % (pid, memory, done))
         if pid:
             os.kill(pid, signal.SIGTERM)
-        sudo.wait(60)
+        sudo.wait(90)
 
     def refused(self, what, user, command):
         before = self.files()

@@ -163,7 +163,7 @@ static void bounded(void **state)
 	struct rules *r = new_rules(state);
 	static char pattern[257], value[256], name[16];
 	static struct label labels[RULE_CONDITIONS];
-	static char keys[RULE_CONDITIONS][8];
+	static char keys[RULE_CONDITIONS][16];
 	uint64_t start;
 
 	for (size_t i = 0; i < 256; i += 2)

@@ -1,6 +1,7 @@
 #include "sampler/broker/broker.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,6 +296,8 @@ static void run_child(void *ctx, int socket)
 	b->socket = socket;
 	channel_stay_behind(is_own, b);
 	data_limit(BROKER_BYTES);
+	if (geteuid() == 0)
+		(void)setgroups(0, NULL); /* whoever opens as the target has the target's group alone */
 	ready.code = b->drop ? b->drop(NULL) : 0;
 	if (channel_send(socket, &ready, sizeof(ready), -1) == 0 && ready.code == 0 &&
 	    channel_end_with(socket, b->worker) == 0)

@@ -29,7 +29,8 @@ enum {
 struct broker_target {
 	struct proc *proc; /* NULL: the number is free */
 	pid_t pid;
-	uid_t uid, euid; /* when it was added */
+	uid_t uid, euid; /* when it was added, as the next */
+	bool roots; /* its files in /proc belonged to root */
 	uint32_t finds; /* BROKER_FIND without BROKER_RELEASE */
 	uint32_t uses; /* broker_target_use() without broker_target_release() */
 };

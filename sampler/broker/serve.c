@@ -23,6 +23,9 @@
 
 enum { STACK_BYTES = 256 << 10, NICE_MIN = -10, SYSCALL_MAX = 512 };
 
+/* MFD_NOEXEC_SEAL of linux/memfd.h 6.3, without which vm.memfd_noexec=2 refuses the file. */
+enum { NOEXEC_SEAL = 8 };
+
 static const char *const names[BROKER_NAMES][2] = {
 	[BROKER_MEM] = {"mem", NULL},
 	[BROKER_MAPS] = {"maps", NULL},
@@ -52,11 +55,13 @@ const char *broker_name(uint32_t name, bool task)
 /* For a text that is not a file: a file that nobody can write to. */
 static int make_file(const void *bytes, size_t len)
 {
-	CLEANUP(close_at_exit) int fd = memfd_create("jsampler", MFD_CLOEXEC);
+	CLEANUP(close_at_exit) int fd = memfd_create("jsampler", MFD_CLOEXEC | NOEXEC_SEAL);
 	char self[40];
 	ssize_t n;
 	int r;
 
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("jsampler", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	n = write(fd, bytes, len);

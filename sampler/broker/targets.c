@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sampler/broker/private.h"
 #include "symbolizer/base/cleanup.h"
@@ -25,12 +26,24 @@ static void proc_close_at_exit(struct proc **p)
 	proc_close(*p);
 }
 
-/* Its place in all hierarchies; NULL: the kernel has none. */
+/* Its place in all hierarchies; "": the kernel has none; NULL: not known. */
 static char *read_cgroup(struct proc *p)
 {
 	char *text = NULL;
+	int r = proc_read(p, "cgroup", CGROUP_MAX, &text, NULL);
 
-	return proc_read(p, "cgroup", CGROUP_MAX, &text, NULL) < 0 ? NULL : text;
+	return r == -ENOENT ? strdup("") : r < 0 ? NULL : text;
+}
+
+/*
+ * Its files belong to root: it is root's, or execve(2) gave it rights that its user has not (task_dump_owner() in
+ * linux/fs/proc/base.c): set-group-ID programs and those with file capabilities, which the ids do not show.
+ */
+static bool is_roots(struct proc *p)
+{
+	struct stat st;
+
+	return fstatat(proc_dirfd(p), "stat", &st, 0) == 0 && st.st_uid == 0;
 }
 
 static void remember(struct broker *b, struct proc *p, uid_t uid, uint64_t start)
@@ -64,7 +77,8 @@ static int add(struct broker *b, struct proc **p, uint32_t *ret)
 	if (!t)
 		return -E2BIG;
 	remember(b, *p, st.euid, s.start);
-	*t = (struct broker_target){.pid = proc_pid(*p), .uid = st.uid, .euid = st.euid, .finds = 1};
+	*t = (struct broker_target){
+		.pid = proc_pid(*p), .uid = st.uid, .euid = st.euid, .finds = 1, .roots = is_roots(*p)};
 	t->proc = take_ptr(*p);
 	*ret = (uint32_t)(t - b->targets);
 	return 0;
@@ -90,7 +104,7 @@ static size_t kin_count(const struct broker *b)
 
 static bool is_same(const char *a, const char *b)
 {
-	return a && b ? strcmp(a, b) == 0 : a == b;
+	return a && b && strcmp(a, b) == 0;
 }
 
 /*
@@ -116,12 +130,20 @@ static bool may_be_orphan(const struct broker *b, struct proc *p)
 	return false;
 }
 
-static bool is_kin(const struct broker *b, pid_t pid, uint64_t start)
+static const struct broker_kin *find_kin(const struct broker *b, pid_t pid, uint64_t start)
 {
 	for (size_t i = 0; i < kin_count(b); i++)
 		if (b->kin[i].pid == pid && b->kin[i].start == start)
-			return true;
-	return false;
+			return &b->kin[i];
+	return NULL;
+}
+
+/* A set-user-ID program that a user's process has started is not that user's. */
+static bool has_no_more_rights(const struct broker_kin *k, struct proc *p)
+{
+	struct proc_status st;
+
+	return k->uid == 0 || (proc_status(p, &st) == 0 && st.uid == k->uid && st.euid == k->uid && !is_roots(p));
 }
 
 /* Parents are not younger than their children: a process that got a parent's PID later is not one. */
@@ -133,6 +155,7 @@ static bool was_started_here(const struct broker *b, struct proc *p)
 
 	for (int i = 0; r == 0 && i < ANCESTORS_MAX && s.ppid > 1; i++) {
 		CLEANUP(proc_close_at_exit) struct proc *parent = NULL;
+		const struct broker_kin *k = NULL;
 		uint64_t start = s.start;
 
 		pid = s.ppid;
@@ -141,8 +164,10 @@ static bool was_started_here(const struct broker *b, struct proc *p)
 			r = read_stat(parent, &s);
 		if (r == 0 && s.start > start)
 			break;
-		if (r == 0 && is_kin(b, pid, s.start))
-			return true;
+		if (r == 0)
+			k = find_kin(b, pid, s.start);
+		if (k)
+			return has_no_more_rights(k, p);
 	}
 	return may_be_orphan(b, p);
 }
@@ -192,7 +217,9 @@ int broker_target_check(const struct broker_target *t, struct proc_status *ret)
 {
 	int r = proc_status(t->proc, ret);
 
-	return r == 0 && t->euid != 0 && (ret->uid != t->uid || ret->euid != t->euid) ? -EPERM : r;
+	if (r < 0 || t->euid == 0)
+		return r;
+	return ret->uid != t->uid || ret->euid != t->euid || (!t->roots && is_roots(t->proc)) ? -EPERM : 0;
 }
 
 int broker_target_use(struct broker *b, uint32_t number, struct broker_target **ret, struct proc_status *ret_status)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -858,6 +859,130 @@ static void who_is_not_there_is_no_target(void **state)
 	assert_true(err.msg[0]);
 }
 
+/* --- programs that execve(2) gives rights which the target's user has not --- */
+
+#define SLEEPER "broker_sleeper"
+
+/* A shell of nobody's, which reads a line and then starts that copy of sleep(1). */
+static pid_t start_shell(const char *script, const char *mode, char *path, size_t size, int *ret_go)
+{
+	char command[PATH_MAX + 64], dir[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+	int go[2];
+	pid_t pid;
+
+	assert_true(n > 0);
+	dir[n] = '\0';
+	*strrchr(dir, '/') = '\0';
+	assert_true((size_t)snprintf(path, size, "%s/" SLEEPER, dir) < size);
+	snprintf(command, sizeof(command), "install -m %s /bin/sleep '%s'", mode, path);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(go[0], STDIN_FILENO);
+		if (setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0)
+			execl("/bin/sh", "sh", "-c", script, path, (char *)NULL);
+		_exit(1);
+	}
+	close(go[0]);
+	*ret_go = go[1];
+	return pid;
+}
+
+static bool is_called(pid_t pid, const char *name)
+{
+	char path[64], text[64] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	f = fopen(path, "r");
+	if (f && fgets(text, sizeof(text), f))
+		text[strcspn(text, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return strcmp(text, name) == 0;
+}
+
+static pid_t child_of(pid_t pid)
+{
+	char path[64];
+	int child = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	f = fopen(path, "r");
+	if (f && fscanf(f, "%d", &child) != 1)
+		child = 0;
+	if (f)
+		fclose(f);
+	return child;
+}
+
+static void sample_shell(struct scene *s, pid_t shell)
+{
+	uint32_t number;
+
+	end_process(&s->target);
+	broker_free(s->b);
+	s->target = shell;
+	while (!is_called(shell, "sh"))
+		usleep(1000);
+	s->b = broker_new(true);
+	assert_int_equal(broker_add_target(s->b, shell, false, &number, NULL), 0);
+	assert_int_equal(broker_start(s->b, NULL, NULL), 0);
+}
+
+/* Answers for what the target starts, with that mode. */
+static int find_started(struct scene *s, const char *mode)
+{
+	char path[PATH_MAX];
+	uint32_t number;
+	int go, pidfd = -1, r;
+	pid_t child;
+
+	sample_shell(s, start_shell("read x; \"$0\" 60 & wait", mode, path, sizeof(path), &go));
+	assert_int_equal(write(go, "\n", 1), 1);
+	while (!is_called(child = child_of(s->target), SLEEPER))
+		usleep(1000);
+	r = broker_find(s->b, child, &number, &pidfd);
+	if (pidfd >= 0)
+		close(pidfd);
+	kill(child, SIGKILL);
+	close(go);
+	unlink(path);
+	return r;
+}
+
+static void programs_with_more_rights_are_no_targets(void **state)
+{
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(find_started(*state, "4755"), -EPERM);
+	assert_int_equal(find_started(*state, "2755"), -EPERM);
+	assert_int_equal(find_started(*state, "0755"), 0);
+}
+
+/* The ids of a process in a set-group-ID program are as before. */
+static void a_target_that_gains_a_group_is_refused(void **state)
+{
+	struct scene *s = *state;
+	char path[PATH_MAX];
+	int go;
+
+	if (geteuid() != 0)
+		skip();
+	sample_shell(s, start_shell("read x; exec \"$0\" 60", "2755", path, sizeof(path), &go));
+	expect_text(broker_proc(s->b, 0, BROKER_COMM), "sh");
+	assert_int_equal(write(go, "\n", 1), 1);
+	while (!is_called(s->target, SLEEPER))
+		usleep(1000);
+	assert_int_equal(broker_proc(s->b, 0, BROKER_MEM), -EPERM);
+	close(go);
+	unlink(path);
+}
+
 static int refuse(struct err *err)
 {
 	(void)err;
@@ -925,6 +1050,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rights_gained_meanwhile_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_are_opened_as_the_target, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_is_not_there_is_no_target, setup, teardown),
+		cmocka_unit_test_setup_teardown(programs_with_more_rights_are_no_targets, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_target_that_gains_a_group_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(settings_may_be_read, setup, teardown),
 		cmocka_unit_test(who_cannot_give_up_rights_does_not_start),
 	};

@@ -96,15 +96,25 @@ static int drop_capabilities(void)
 	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
 }
 
+/* prctl(2): other ids end the wish to end with the parent. */
+static void keep_end(int signal, pid_t parent)
+{
+	if (signal && (prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) < 0 || getppid() != parent))
+		_exit(0);
+}
+
 int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, struct err *err)
 {
-	int r;
+	pid_t parent = getppid();
+	int death = 0, r;
 
 	*ret = (struct closed_gaps){0};
+	(void)prctl(PR_GET_PDEATHSIG, &death, 0, 0, 0);
 	keep_time_zone();
 	drop_bounding_set();
 	if (is_root())
 		ret->ids = leave_root();
+	keep_end(death, parent);
 	if ((r = drop_capabilities()) < 0)
 		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

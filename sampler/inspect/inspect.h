@@ -24,8 +24,9 @@ struct inspection {
 	char main[512]; /* main class, jar or module; "" unknown */
 	char container[80]; /* name or shortened id from the cgroup; "" none */
 	uint64_t uptime_s;
-	bool bridge; /* the bridge's library is mapped */
-	bool silent; /* reading it took too long */
+	/* Not bool, which has no value for every byte that a child may send. */
+	uint8_t bridge; /* the bridge's library is mapped */
+	uint8_t silent; /* reading it took too long */
 };
 
 struct proc;

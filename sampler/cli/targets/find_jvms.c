@@ -8,6 +8,7 @@
 #include "sampler/inspect/each_process.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
 #include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
 
@@ -198,8 +199,10 @@ int find_jvms(const pid_t *pids, size_t n, struct found_jvms *ret, struct err *e
 		r = look(&s, is_first, err);
 	if (r == 0)
 		r = look(&s, is_of_image, err);
-	if (r == 0 && s.failed.msg[0])
+	if (r == 0 && s.failed.msg[0] && !ret->n)
 		r = err_set(err, -EPERM, "%s", s.failed.msg);
+	else if (r == 0 && s.failed.msg[0])
+		log_warn("a process was left out: %s", s.failed.msg);
 	search_done(&s);
 	if (ret->n)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_pid);

@@ -67,7 +67,8 @@ static bool look_at_name(void *ctx, pid_t pid, void *record)
 }
 
 struct looked {
-	bool is_it, closed; /* closed: its program cannot be read */
+	uint8_t is_it,
+		closed; /* closed: its program cannot be read; bool has no value for every byte that a child may send */
 	struct err failed; /* "": it could be examined */
 };
 
@@ -78,10 +79,12 @@ static bool look_at_main(void *ctx, pid_t pid, void *record)
 	struct closing c = {0};
 	struct looked l = {0};
 	struct proc *p = NULL;
+	bool closed = false;
 	int r = closing_to_one(&c, pid, &l.failed);
 
 	if (r == 0 && proc_open(pid, &p, NULL) == 0)
-		l.is_it = inspect_is_java(p, &l.closed) && has_main(p, s->name);
+		l.is_it = inspect_is_java(p, &closed) && has_main(p, s->name);
+	l.closed = closed;
 	proc_close(p);
 	closing_done(&c);
 	memcpy(record, &l, sizeof(l));

@@ -288,7 +288,7 @@ static void foreign_files(void **state)
 	unlink(in_dir("conf.d/e.conf"));
 	assert_int_equal(chmod(in_dir("conf.d/a.conf"), 0646), 0);
 	assert_int_equal(load(&c), -EINVAL);
-	assert_non_null(strstr(said, "/conf.d/a.conf: everybody may write it; chmod o-w\n"));
+	assert_non_null(strstr(said, "/conf.d/a.conf: others may write it; chmod go-w\n"));
 	assert_int_equal(chmod(in_dir("conf.d/a.conf"), 0644), 0);
 	assert_int_equal(load(&c), 0);
 	config_free(c);

@@ -48,7 +48,7 @@ typedef void config_problem_fn(void *ctx, const char *problem);
 
 /*
  * Reads all files, and reports every problem, so that they can be fixed in one go. -EINVAL: there was one; *ret is
- * unchanged, so the present configuration can stay in force. A file that everybody may write is a problem.
+ * unchanged, so the present configuration can stay in force. A file that others may write is a problem.
  */
 int config_load(const char *path, config_problem_fn *problem, void *ctx, struct config **ret);
 

@@ -27,8 +27,8 @@ static int check(int fd, struct err *err)
 	if (st.st_uid != 0 && st.st_uid != geteuid())
 		return err_set(err, -EPERM, "it belongs to another user (uid %u); chown it to root",
 			       (unsigned)st.st_uid);
-	if (st.st_mode & S_IWOTH)
-		return err_set(err, -EPERM, "everybody may write it; chmod o-w");
+	if (st.st_mode & S_IWOTH || (st.st_mode & S_IWGRP && st.st_gid != 0))
+		return err_set(err, -EPERM, "others may write it; chmod go-w");
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,11 +38,14 @@ static int ask_on(int socket, const struct broker_request *q, int fd, struct bro
 /* A thread's first request gets it a channel of its own. */
 static int own_channel(struct broker *b)
 {
+	static pid_t
+		child; /* has channels of its own: what it leaves unread if it is killed is no answer for its parent */
 	void *known = pthread_getspecific(b->channel);
 	struct broker_answer a;
+	pid_t self = getpid();
 	int fd, r;
 
-	if (known)
+	if (known && (self == b->worker || self == child))
 		return (int)(intptr_t)known - 1;
 	pthread_mutex_lock(&b->lock);
 	r = ask_on(b->socket, &(struct broker_request){.what = BROKER_CONNECT}, -1, &a, &fd);
@@ -50,6 +54,8 @@ static int own_channel(struct broker *b)
 		r = -EPROTO;
 	if (r < 0)
 		return r;
+	if (self != b->worker)
+		child = self;
 	if (pthread_setspecific(b->channel, (void *)(intptr_t)(fd + 1)) == 0)
 		return fd;
 	close(fd);
@@ -335,8 +341,10 @@ int broker_socket(const struct broker *b)
 
 static void end_child(struct broker *b)
 {
-	if (b->socket >= 0)
+	if (b->socket >= 0) {
+		shutdown(b->socket, SHUT_RDWR); /* a child that was left behind may have a copy */
 		close(b->socket);
+	}
 	for (int ms = 0, tick; b->child > 0 && ms < END_MS && waitpid(b->child, NULL, WNOHANG) == 0; ms += tick) {
 		tick = ms < TICK_MS ? 1 : TICK_MS;
 		poll(NULL, 0, tick);

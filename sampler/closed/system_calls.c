@@ -156,6 +156,9 @@ static int add_own_rules(scmp_filter_ctx f, int socket)
 	if (r == 0 && socket >= 0)
 		r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), 1,
 				     SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)socket));
+	if (r == 0 && socket >= 0)
+		r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(shutdown), 1,
+				     SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)socket));
 	return r;
 }
 

@@ -128,8 +128,10 @@ int channel_end_with(int socket, pid_t other)
 
 void channel_end(int socket, pid_t child)
 {
-	if (socket >= 0)
+	if (socket >= 0) {
+		shutdown(socket, SHUT_RDWR); /* a child that was left behind may have a copy */
 		close(socket);
+	}
 	if (child > 0)
 		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
 			;

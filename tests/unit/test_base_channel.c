@@ -7,8 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "symbolizer/base/channel.h"
@@ -133,6 +136,36 @@ static void refuses_and_closes(void **state)
 	}
 }
 
+static void serve_until_closed(void *ctx, int socket)
+{
+	char c;
+
+	(void)ctx;
+	while (channel_receive(socket, &c, sizeof(c), NULL) == 0)
+		;
+}
+
+/* One that was left behind, say, because it cannot be ended. */
+static void ends_though_another_process_has_a_copy(void **state)
+{
+	int socket;
+	pid_t child, other;
+
+	(void)state;
+	assert_int_equal(channel_start(serve_until_closed, NULL, &socket, &child), 0);
+	other = fork();
+	if (other == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	alarm(30);
+	channel_end(socket, child);
+	alarm(0);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +173,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(tells_the_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(closes_those_of_an_empty_message, setup, teardown),
 		cmocka_unit_test_setup_teardown(refuses_and_closes, setup, teardown),
+		cmocka_unit_test(ends_though_another_process_has_a_copy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -983,6 +983,34 @@ static void a_target_that_gains_a_group_is_refused(void **state)
 	unlink(path);
 }
 
+static int count_descriptors(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* One that is killed leaves an answer behind, which is none for its parent. */
+static void a_child_has_a_channel_of_its_own(void **state)
+{
+	struct scene *s = *state;
+	int status;
+	pid_t child;
+
+	expect_text(broker_proc(s->b, 0, BROKER_COMM), program_invocation_short_name);
+	child = fork();
+	if (child == 0) {
+		int before = count_descriptors(), fd = broker_proc(s->b, 0, BROKER_COMM);
+
+		_exit(fd < 0 || close(fd) < 0 || count_descriptors() != before + 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	expect_text(broker_proc(s->b, 0, BROKER_COMM), program_invocation_short_name);
+}
+
 static int refuse(struct err *err)
 {
 	(void)err;
@@ -1052,6 +1080,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_is_not_there_is_no_target, setup, teardown),
 		cmocka_unit_test_setup_teardown(programs_with_more_rights_are_no_targets, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_target_that_gains_a_group_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_child_has_a_channel_of_its_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(settings_may_be_read, setup, teardown),
 		cmocka_unit_test(who_cannot_give_up_rights_does_not_start),
 	};

@@ -11,7 +11,7 @@
 #include "symbolizer/base/bounded_child.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
-#include "symbolizer/target/access.h"
+#include "symbolizer/target/kernel_setting.h"
 
 enum { DRAIN_NICE = -10 }; /* nice value of the engine's drain thread */
 
@@ -51,7 +51,7 @@ static int drop_for_broker(struct err *err)
 /* A command's ancestors may read it. The broker is not one, so Yama asks for CAP_SYS_PTRACE, which root has. */
 static bool may_have_broker(bool command)
 {
-	if (!command || geteuid() == 0 || access_yama_scope() == 0)
+	if (!command || geteuid() == 0 || kernel_setting("yama/ptrace_scope", 0) == 0)
 		return true;
 	log_info("kernel.yama.ptrace_scope keeps all but its parent from reading the command: the process that parses "
 		 "its memory can open files, too");

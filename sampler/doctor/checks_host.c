@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 #include "sampler/doctor/checks_closed.h"
-#include "sampler/engine/perf/events/perf_explain.h"
 #include "sampler/engine/perf/events/perf_filter.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
 #include "symbolizer/target/cgroup.h"
+#include "symbolizer/target/kernel_setting.h"
 #include "symbolizer/target/own_rights.h"
 #include "symbolizer/target/proc.h"
 
@@ -97,7 +97,7 @@ static void check_seccomp(struct checks *c, const struct own_rights *me)
 
 static void check_paranoid(struct checks *c, const struct own_rights *me)
 {
-	int64_t v = perf_sysctl("perf_event_paranoid", INT64_MIN);
+	int64_t v = kernel_setting("perf_event_paranoid", INT64_MIN);
 
 	if (v == INT64_MIN) {
 		checks_add(c, CHECK_FAIL, "perf_event_paranoid", "missing: this kernel has no perf events");
@@ -123,7 +123,7 @@ static void check_paranoid(struct checks *c, const struct own_rights *me)
 
 static void check_mlock(struct checks *c, const struct own_rights *me)
 {
-	int64_t kb = perf_sysctl("perf_event_mlock_kb", 0);
+	int64_t kb = kernel_setting("perf_event_mlock_kb", 0);
 
 	if (own_perfmon(me) || kb >= DEFAULT_MLOCK_KB) {
 		checks_add(c, CHECK_OK, "perf_event_mlock_kb", "%" PRId64 " KiB of rings for each CPU", kb);
@@ -138,7 +138,7 @@ static void check_mlock(struct checks *c, const struct own_rights *me)
 
 static void check_rate(struct checks *c)
 {
-	int64_t hz = perf_sysctl("perf_event_max_sample_rate", 0);
+	int64_t hz = kernel_setting("perf_event_max_sample_rate", 0);
 
 	if (hz >= LOW_SAMPLE_RATE) {
 		checks_add(c, CHECK_OK, "max_sample_rate", "%" PRId64 " Hz", hz);
@@ -163,7 +163,7 @@ static bool kallsyms_readable(void)
 
 static void check_kptr(struct checks *c)
 {
-	int64_t v = perf_sysctl("kptr_restrict", 0);
+	int64_t v = kernel_setting("kptr_restrict", 0);
 
 	if (kallsyms_readable()) {
 		checks_add(c, CHECK_OK, "kptr_restrict", "%" PRId64 ", kernel functions can be named", v);
@@ -178,7 +178,7 @@ static void check_kptr(struct checks *c)
 
 static void check_yama(struct checks *c, const struct own_rights *me)
 {
-	int64_t v = perf_sysctl("yama/ptrace_scope", -1);
+	int64_t v = kernel_setting("yama/ptrace_scope", -1);
 
 	if (v < 0) {
 		checks_add(c, CHECK_OK, "ptrace_scope", "Yama is not in use");

@@ -16,7 +16,6 @@
 #include "sampler/closing/closing.h"
 #include "sampler/doctor/checks_closed.h"
 #include "sampler/engine/engine.h"
-#include "sampler/engine/perf/events/perf_explain.h"
 #include "sampler/inspect/inspect.h"
 #include "sampler/inspect/java_main.h"
 #include "sampler/readers/readers.h"
@@ -27,6 +26,7 @@
 #include "symbolizer/base/fileio.h"
 #include "symbolizer/base/user_name.h"
 #include "symbolizer/target/cgroup.h"
+#include "symbolizer/target/kernel_setting.h"
 #include "symbolizer/target/own_rights.h"
 
 /* 1 kHz: a busy thread yields 200 stacks in a fifth of a second. */
@@ -107,7 +107,7 @@ static void access_remedy(struct checked *t)
 	if (own_cap(&me, CAP_SYS_PTRACE))
 		checks_remedy(t->c, "run jsampler on the host, outside of containers and sandboxes: sudo "
 				    "jsampler -p PID");
-	else if (t->st.euid == geteuid() && perf_sysctl("yama/ptrace_scope", 0) > 0)
+	else if (t->st.euid == geteuid() && kernel_setting("yama/ptrace_scope", 0) > 0)
 		checks_remedy(t->c, "sudo sysctl -w kernel.yama.ptrace_scope=0, or sudo jsampler -p %d",
 			      (int)proc_pid(t->proc));
 	else

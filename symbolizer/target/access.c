@@ -1,31 +1,17 @@
 #include "symbolizer/target/access.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
 #include "symbolizer/target/deputy.h"
+#include "symbolizer/target/kernel_setting.h"
 #include "symbolizer/target/own_rights.h"
 #include "symbolizer/target/proc.h"
-#include "symbolizer/target/target_file.h"
-
-int access_yama_scope(void)
-{
-	CLEANUP(close_at_exit) int fd = target_file_open_on_host("/proc/sys/kernel/yama/ptrace_scope");
-	CLEANUP(free_at_exit) char *text = NULL;
-
-	if (fd < 0 || file_read_fd(fd, 64, &text, NULL) < 0)
-		return 0;
-	return atoi(text);
-}
 
 /*
  * Files in the /proc directory of a process that is not dumpable belong to root: task_dump_owner() in
@@ -66,13 +52,14 @@ static int has_ended(struct proc *p, struct err *err)
 static int explain(struct proc *p, int code, struct err *err)
 {
 	struct proc_status s = {.euid = (uid_t)-1};
-	int pid = (int)proc_pid(p), scope = access_yama_scope();
+	int pid = (int)proc_pid(p), scope;
 
 	if (deputy())
 		return err_set(err, code,
 			       "PID %d may not be read: it has other rights than the process that was chosen", pid);
 	if (proc_status(p, &s) < 0)
 		return err_set(err, code, "PID %d may not be read: run jsampler as root", pid);
+	scope = (int)kernel_setting("yama/ptrace_scope", 0);
 	if (geteuid() == 0 && scope < 3)
 		return explain_to_root(p, s.euid, code, err);
 	if (s.euid != geteuid() && geteuid() != 0)

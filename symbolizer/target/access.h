@@ -11,7 +11,4 @@ struct proc;
  */
 int access_explain(struct proc *p, int code, struct err *err);
 
-/* The value of kernel.yama.ptrace_scope; 0: Yama does not restrict, or is not in use. */
-int access_yama_scope(void);
-
 #endif

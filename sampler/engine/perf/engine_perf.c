@@ -13,6 +13,7 @@
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/target/kernel_setting.h"
 #include "symbolizer/target/proc.h"
 
 enum {
@@ -380,7 +381,7 @@ static struct engine_stats perf_stats(const struct engine *e)
 
 	s.lost = s.lost_ring + s.lost_queue;
 	if (d.in.throttled)
-		s.max_sample_rate = (uint64_t)perf_sysctl("perf_event_max_sample_rate", 100000);
+		s.max_sample_rate = (uint64_t)kernel_setting("perf_event_max_sample_rate", 100000);
 	return s;
 }
 

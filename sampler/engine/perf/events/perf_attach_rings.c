@@ -8,6 +8,7 @@
 #include "sampler/engine/perf/events/perf_explain.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/target/kernel_setting.h"
 #include "symbolizer/target/proc.h"
 
 enum {
@@ -117,7 +118,7 @@ int attach_rings_open(struct perf_attach *a, struct err *err)
 	if (a->ring_size < wanted)
 		log_warn("the ring of each CPU has %zu KiB instead of %zu: kernel.perf_event_mlock_kb is "
 			 "%lld; samples may be lost at high rates",
-			 a->ring_size / 1024, wanted / 1024, (long long)perf_sysctl("perf_event_mlock_kb", 0));
+			 a->ring_size / 1024, wanted / 1024, (long long)kernel_setting("perf_event_mlock_kb", 0));
 	return 0;
 }
 

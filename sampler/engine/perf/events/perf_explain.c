@@ -3,37 +3,18 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sampler/engine/perf/events/perf_attr.h"
-#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/target/kernel_setting.h"
 #include "symbolizer/target/own_rights.h"
 #include "symbolizer/target/proc.h"
-#include "symbolizer/target/target_file.h"
-
-int64_t perf_sysctl(const char *name, int64_t fallback)
-{
-	CLEANUP(close_at_exit) int fd = -1;
-	CLEANUP(free_at_exit) char *text = NULL;
-	char path[96], *end;
-	size_t len;
-	int64_t v;
-
-	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
-	fd = target_file_open_on_host(path);
-	if (fd < 0 || file_read_fd(fd, 64, &text, &len) < 0)
-		return fallback;
-	v = strtoll(text, &end, 10);
-	return end == text ? fallback : v;
-}
 
 static int explain_denied(int r, struct proc *proc, struct err *err)
 {
-	int64_t paranoid = perf_sysctl("perf_event_paranoid", 2);
+	int64_t paranoid = kernel_setting("perf_event_paranoid", 2);
 	struct proc_status s;
 
 	if (geteuid() != 0 && proc_status(proc, &s) == 0 && s.euid != geteuid())
@@ -96,7 +77,7 @@ int perf_explain_mmap(int r, size_t bytes, struct err *err)
 			       "cannot lock %zu KiB of memory for the ring of each CPU: raise "
 			       "kernel.perf_event_mlock_kb (now %lld) or 'ulimit -l', or stop other "
 			       "users of perf events",
-			       bytes / 1024, (long long)perf_sysctl("perf_event_mlock_kb", 0));
+			       bytes / 1024, (long long)kernel_setting("perf_event_mlock_kb", 0));
 	return err_set(err, r, "cannot map a perf ring: %s", strerror(-r));
 }
 

@@ -13,7 +13,4 @@ int perf_explain_open(int r, struct proc *proc, const struct perf_config *c, str
 int perf_explain_mmap(int r, size_t bytes, struct err *err);
 int perf_explain_budget(size_t threads, size_t cpus, uint64_t limit, struct err *err);
 
-/* A number in /proc/sys/kernel; `fallback` if it cannot be read. */
-int64_t perf_sysctl(const char *name, int64_t fallback);
-
 #endif

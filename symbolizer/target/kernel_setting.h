@@ -1,0 +1,9 @@
+#ifndef JS_TARGET_KERNEL_SETTING_H
+#define JS_TARGET_KERNEL_SETTING_H
+
+#include <stdint.h>
+
+/* A number in /proc/sys/kernel, by the deputy if there is one; `fallback`: there is none, or it cannot be read. */
+int64_t kernel_setting(const char *name, int64_t fallback);
+
+#endif

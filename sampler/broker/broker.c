@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,11 +34,13 @@ static int ask_on(int socket, const struct broker_request *q, int fd, struct bro
 	return r;
 }
 
-/* A thread's first request gets it a channel of its own. */
+/*
+ * A thread's first request gets it a channel of its own, and so does a child's: if the child is killed, the answer that it
+ * leaves unread must not be taken for its parent's next one.
+ */
 static int own_channel(struct broker *b)
 {
-	static pid_t
-		child; /* has channels of its own: what it leaves unread if it is killed is no answer for its parent */
+	static pid_t child; /* this process, if it is one and has a channel */
 	void *known = pthread_getspecific(b->channel);
 	struct broker_answer a;
 	pid_t self = getpid();
@@ -341,10 +342,7 @@ int broker_socket(const struct broker *b)
 
 static void end_child(struct broker *b)
 {
-	if (b->socket >= 0) {
-		shutdown(b->socket, SHUT_RDWR); /* a child that was left behind may have a copy */
-		close(b->socket);
-	}
+	channel_close(b->socket);
 	for (int ms = 0, tick; b->child > 0 && ms < END_MS && waitpid(b->child, NULL, WNOHANG) == 0; ms += tick) {
 		tick = ms < TICK_MS ? 1 : TICK_MS;
 		poll(NULL, 0, tick);

@@ -126,12 +126,17 @@ int channel_end_with(int socket, pid_t other)
 	return -r;
 }
 
+void channel_close(int socket)
+{
+	if (socket < 0)
+		return;
+	shutdown(socket, SHUT_RDWR);
+	close(socket);
+}
+
 void channel_end(int socket, pid_t child)
 {
-	if (socket >= 0) {
-		shutdown(socket, SHUT_RDWR); /* a child that was left behind may have a copy */
-		close(socket);
-	}
+	channel_close(socket);
 	if (child > 0)
 		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
 			;

@@ -37,6 +37,9 @@ void channel_close_others(bool (*own)(const void *ctx, int fd), const void *ctx)
  */
 int channel_end_with(int socket, pid_t other);
 
+/* Closes this end for all processes that have a copy of it, one that was left behind, say. -1: not open. */
+void channel_close(int socket);
+
 /* Closes this end, which makes the process end, and waits for it. -1, 0: never started. */
 void channel_end(int socket, pid_t child);
 

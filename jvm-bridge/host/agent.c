@@ -40,7 +40,7 @@ static struct agent *agent_find(const void *base)
 	return NULL;
 }
 
-/* One struct per calling library: plain -Xrun agents are told apart by the library that they call from. */
+/* One struct per calling library: it is what distinguishes plain -Xrun agents. */
 struct agent *agent_of(const void *caller, bool late)
 {
 	struct agent *a;

@@ -97,7 +97,7 @@ static void rules(void **state)
 	config_free(c);
 }
 
-/* Each text has one problem, and is told so with line, key, and what would be right. */
+/* Each text has one problem, which is reported with its line, its key and what would be right. */
 static void problems(void **state)
 {
 	static const char *const rows[][2] = {
@@ -284,7 +284,7 @@ static void foreign_files(void **state)
 	put("conf.d/a.conf", "");
 	assert_int_equal(mkfifo(in_dir("conf.d/e.conf"), 0600), 0);
 	assert_int_equal(load(&c), -EINVAL);
-	assert_non_null(strstr(said, "/conf.d/e.conf: it is no regular file\n"));
+	assert_non_null(strstr(said, "/conf.d/e.conf: it is not a regular file\n"));
 	unlink(in_dir("conf.d/e.conf"));
 	assert_int_equal(chmod(in_dir("conf.d/a.conf"), 0646), 0);
 	assert_int_equal(load(&c), -EINVAL);

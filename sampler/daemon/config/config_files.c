@@ -23,7 +23,7 @@ static int check(int fd, struct err *err)
 	if (fstat(fd, &st) < 0)
 		return err_set(err, -errno, "cannot look at it: %s", strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, -EINVAL, "it is no regular file");
+		return err_set(err, -EINVAL, "it is not a regular file");
 	if (st.st_uid != 0 && st.st_uid != geteuid())
 		return err_set(err, -EPERM, "it belongs to another user (uid %u); chown it to root",
 			       (unsigned)st.st_uid);

@@ -11,9 +11,9 @@
 struct buf;
 
 /*
- * What the worker tells the keeper: a stream of messages. The worker reads what targets wrote, and may have been taken over; so the
- * reader believes nothing: lengths and counts have limits, texts are text, and what is told of a target follows its
- * introduction. What breaks a rule ends the stream, and the keeper gets another one with the next worker.
+ * What the worker tells the keeper: a stream of messages. The worker parses what targets wrote, and may have been taken
+ * over, so the reader checks everything: lengths and counts have limits, texts are text, and a target is introduced before
+ * any message about it. A message that breaks a rule ends the stream; the keeper gets another one with the next worker.
  */
 enum {
 	FEED_VERSION = 1,

@@ -10,11 +10,16 @@
  */
 #include "jvm-bridge/host/alloc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "jvm-bridge/host/refs.h"
 #include "jvm-bridge/host/thread.h"
 
-enum { ARENA = 1 }; /* there is only one heap */
+enum {
+	ARENA = 1, /* there is only one heap */
+	KEPT_MAX = 1 << 18,
+};
 
 jint jvmpi_type(char signature)
 {
@@ -181,22 +186,75 @@ void alloc_begin(void)
 	(*the_bridge.ti)->ForceGarbageCollection(the_bridge.ti);
 }
 
+void allocs_keep(struct thread *t, struct allocs *ret)
+{
+	*ret = (struct allocs){0};
+	t->allocs = ret;
+}
+
+static void alloc_keep(struct allocs *kept, JNIEnv *env, jobject object, jlong size)
+{
+	size_t cap = kept->cap ? 2 * kept->cap : 64;
+	struct alloc_kept *more = kept->at;
+
+	if (kept->n == kept->cap) {
+		more = kept->n < KEPT_MAX ? realloc(kept->at, cap * sizeof(*more)) : NULL;
+		kept->cap = more ? cap : kept->cap;
+		kept->at = more ? more : kept->at;
+	}
+	if (more)
+		more[kept->n] = (struct alloc_kept){ref_new(env, object), size};
+	if (more && more[kept->n].ref)
+		kept->n++;
+	else
+		kept->lost++;
+}
+
+static void alloc_tell(struct thread *t, JNIEnv *env, jobject object, jclass klass, jlong size)
+{
+	unsigned n = atomic_load(&the_bridge.n_agents);
+	struct object_id *id = id_of_object(t, env, object);
+	struct class_kind kind;
+
+	if (!id || !class_kind_of(t, env, object, klass, &kind))
+		return;
+	for (unsigned i = 0; i < n; i++)
+		if (agent_wants(&the_bridge.agents[i], JVMPI_EVENT_OBJECT_ALLOC))
+			alloc_send(&the_bridge.agents[i], t, id, &kind, size, JVMPI_EVENT_OBJECT_ALLOC);
+}
+
+void allocs_send(struct thread *t, JNIEnv *env)
+{
+	struct allocs *kept = t->allocs;
+	jthrowable pending = bridge_exception_take(env);
+
+	t->allocs = NULL;
+	for (size_t i = 0; i < kept->n; i++) {
+		jobject object = (*env)->NewLocalRef(env, kept->at[i].ref);
+
+		ref_delete(env, kept->at[i].ref);
+		if (object)
+			alloc_tell(t, env, object, NULL, kept->at[i].size);
+		(*env)->DeleteLocalRef(env, object);
+	}
+	if (kept->lost)
+		bridge_say("OBJECT_ALLOC: %zu allocations during a dump were not reported", kept->lost);
+	free(kept->at);
+	bridge_exception_put(env, pending);
+}
+
 void JNICALL on_sampled_alloc(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object, jclass klass, jlong size)
 {
 	struct thread *t = thread_current();
-	unsigned n = atomic_load(&the_bridge.n_agents);
 	jthrowable pending;
-	struct class_kind kind;
-	struct object_id *id;
 
 	(void)ti, (void)thread;
 	if (!t || t->inside || t->system || atomic_load(&the_bridge.dead))
 		return;
 	pending = bridge_exception_take(env);
-	id = id_of_object(t, env, object);
-	if (id && class_kind_of(t, env, object, klass, &kind))
-		for (unsigned i = 0; i < n; i++)
-			if (agent_wants(&the_bridge.agents[i], JVMPI_EVENT_OBJECT_ALLOC))
-				alloc_send(&the_bridge.agents[i], t, id, &kind, size, JVMPI_EVENT_OBJECT_ALLOC);
+	if (t->allocs)
+		alloc_keep(t->allocs, env, object, size);
+	else
+		alloc_tell(t, env, object, klass, size);
 	bridge_exception_put(env, pending);
 }

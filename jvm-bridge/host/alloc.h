@@ -21,6 +21,24 @@ void arena_tell(struct agent *a, struct thread *t); /* a JVM has only one arena 
 jint alloc_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id);
 bool alloc_prepare(void); /* false: the JVM does not report allocations */
 void alloc_begin(void); /* call right after enabling JVMTI's event; all later allocations are reported */
+
+/*
+ * To walk the heap, or to look at what monitors a stopped thread owns, HotSpot allocates what escape analysis had removed
+ * from other threads' compiled frames (EscapeBarrier, deoptimization.cpp; JDK 16 and later). It stops these threads
+ * meanwhile, wherever they are, and reports the allocations on the calling thread. So the calling thread keeps them
+ * between these two, and may hold `steady`; allocs_send() is called when the others go on and `steady` is free.
+ */
+struct allocs {
+	struct alloc_kept {
+		jobject ref; /* global */
+		jlong size;
+	} * at;
+	size_t n, cap, lost;
+};
+
+void allocs_keep(struct thread *t, struct allocs *ret);
+void allocs_send(struct thread *t, JNIEnv *env);
+
 void JNICALL on_sampled_alloc(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object, jclass klass, jlong size);
 
 #endif

@@ -382,6 +382,7 @@ static bool threads_add(struct walk *w)
 static bool heap_walk(struct walk *w)
 {
 	jvmtiHeapCallbacks callbacks = {.heap_reference_callback = on_reference};
+	struct allocs kept;
 	jvmtiError r;
 
 	if (w->level) {
@@ -390,8 +391,10 @@ static bool heap_walk(struct walk *w)
 	}
 	/* No other thread gives an object an id meanwhile. */
 	steady_take(w->layouts.t);
+	allocs_keep(w->layouts.t, &kept);
 	r = (*the_bridge.ti)->FollowReferences(the_bridge.ti, 0, NULL, NULL, &callbacks, w);
 	steady_drop();
+	allocs_send(w->layouts.t, w->layouts.env);
 	return !r && !w->full;
 }
 

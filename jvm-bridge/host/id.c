@@ -1,5 +1,6 @@
 #include "jvm-bridge/host/id.h"
 
+#include "jvm-bridge/host/alloc.h"
 #include "jvm-bridge/host/id_record.h"
 #include "jvm-bridge/host/refs.h"
 #include "jvm-bridge/host/thread.h"
@@ -314,13 +315,16 @@ static void by_tag_free(struct object_id *id, void *arg)
 void ids_by_tag_end(struct thread *t)
 {
 	jvmtiHeapCallbacks callbacks = {.heap_iteration_callback = on_tagged};
+	struct allocs kept;
 
 	if (!(atomic_load(&ids.by_tag) & 1))
 		return;
 	steady_take(t);
+	allocs_keep(t, &kept);
 	(*the_bridge.ti)->IterateThroughHeap(the_bridge.ti, JVMTI_HEAP_FILTER_UNTAGGED, NULL, &callbacks, NULL);
 	id_records_each(by_tag_free, NULL);
 	id_records_trim();
 	atomic_fetch_add(&ids.by_tag, 1);
 	steady_drop();
+	allocs_send(t, t->env);
 }

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "jvm-bridge/host/alloc.h"
 #include "jvm-bridge/host/dump_space.h"
 #include "jvm-bridge/host/dump_write.h"
 #include "jvm-bridge/host/id.h"
@@ -256,6 +257,7 @@ static jint dump_make(struct agent *a, struct monitors *m)
 {
 	struct raw_monitor *raw = calloc(RAW_MAX, sizeof(*raw));
 	struct stopped stopped = {0};
+	struct allocs kept;
 	struct traces traces;
 	jint r;
 
@@ -264,10 +266,12 @@ static jint dump_make(struct agent *a, struct monitors *m)
 		return JVMPI_FAIL;
 	}
 	all_stop(&stopped);
+	allocs_keep(m->t, &kept);
 	thread_each(of_thread, m);
 	raw_write(m, raw, monitors_list(raw, RAW_MAX));
 	traces_get(&traces, TRACE_FRAMES);
 	all_go(&stopped);
+	allocs_send(m->t, m->env);
 	r = dump_send(a, m, &traces);
 	traces_done(&traces);
 	dump_space_done(&m->space);

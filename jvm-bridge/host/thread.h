@@ -44,6 +44,7 @@ struct thread {
 	bool raw; /* it is reporting a raw monitor */
 	struct agent *asks; /* agent whose RequestEvent causes JVMTI's events now; NULL: none */
 	jint asks_as; /* JVMPI_REQUESTED_EVENT, or 0 */
+	struct allocs *allocs; /* alloc.c: to be sent later; NULL: sent at once */
 	bool system; /* one of the bridge's: cannot be suspended, never "has run" */
 };
 

@@ -20,6 +20,7 @@ KINDS = {
                  "RAW_MONITOR_CONTENDED_ENTER", "RAW_MONITOR_CONTENDED_ENTERED", "RAW_MONITOR_CONTENDED_EXIT"],
     "deadlock": ["MONITOR_DUMP"],
     "alloc": ["OBJECT_ALLOC", "RequestEvent"],
+    "eliminated": ["HEAP_DUMP", "OBJECT_ALLOC", "MONITOR_DUMP"],
     "refs": ["JNI_GLOBALREF_ALLOC", "JNI_GLOBALREF_FREE", "JNI_WEAK_GLOBALREF_ALLOC", "JNI_WEAK_GLOBALREF_FREE"],
     "steps": ["INSTRUCTION_START"],
     "hook": ["CLASS_LOAD_HOOK"],
@@ -80,6 +81,11 @@ def alloc(jdk, tmp):
     return bad
 
 
+def eliminated(jdk, tmp):
+    """Dumps while compiled code has removed objects from frames that are walked: no JVM stands still."""
+    return run(jdk, tmp, "eliminated", bridge.use("Serial"), more="events=MONITOR_DUMP,")
+
+
 def refs(jdk, tmp):
     return run(jdk, tmp, "refs")
 
@@ -121,7 +127,7 @@ def unload(jdk, tmp):
     return run(jdk, tmp, "unload", bridge.use("Serial"))
 
 
-CASES = (methods, monitors, deadlock, alloc, refs, steps, hook, heap, limit, arena, storm, unload)
+CASES = (methods, monitors, deadlock, alloc, eliminated, refs, steps, hook, heap, limit, arena, storm, unload)
 
 if __name__ == "__main__":
     sys.exit(bridge.run_cases(__doc__, CASES))

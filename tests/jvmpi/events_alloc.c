@@ -1,4 +1,6 @@
 /* Allocations. */
+#include <unistd.h>
+
 #include "tests/jvmpi/events.h"
 
 JNIEXPORT void JNICALL Java_Events_allocate(JNIEnv *env, jclass klass, jclass of, jint n);
@@ -136,6 +138,35 @@ static void objects_done(JVMPI_Event *e, jint type)
 	if (type == JVMPI_EVENT_JVM_SHUT_DOWN && events_answered(JVMPI_EVENT_OBJECT_ALLOC))
 		check("OBJECT_FREE", a.freed == PLAIN, "%d of %d", a.freed, PLAIN);
 }
+
+enum { ROUNDS = 20 };
+
+/* What the compiler had removed is allocated for a dump, on the thread that asks for it. */
+static void eliminated_dump(JNIEnv *env)
+{
+	JVMPI_HeapDumpArg level = {JVMPI_DUMP_LEVEL_1};
+	int heap = 0, heaps = 0, monitors = 0;
+
+	(void)env;
+	for (int i = 0; i < ROUNDS; i++) {
+		int before = a.plain;
+
+		heaps += jvmpi->RequestEvent(JVMPI_EVENT_HEAP_DUMP, &level) == JVMPI_SUCCESS;
+		heap += a.plain > before;
+		usleep(20000);
+		monitors += jvmpi->RequestEvent(JVMPI_EVENT_MONITOR_DUMP, NULL) == JVMPI_SUCCESS;
+		usleep(20000);
+	}
+	check("HEAP_DUMP", heaps == ROUNDS, "%d of %d", heaps, ROUNDS);
+	if (events_answered(JVMPI_EVENT_OBJECT_ALLOC))
+		check("OBJECT_ALLOC", heap > ROUNDS / 4, "of what was removed, in %d of %d dumps", heap, ROUNDS);
+	check("MONITOR_DUMP", monitors == ROUNDS, "%d of %d", monitors, ROUNDS);
+}
+
+static const jint eliminated_types[] = {JVMPI_EVENT_OBJECT_ALLOC, 0};
+
+const struct kind kind_eliminated = {
+	.what = "eliminated", .types = eliminated_types, .seen = objects_seen, .dump = eliminated_dump};
 
 static const jint alloc_types[] = {JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_OBJECT_FREE, 0};
 

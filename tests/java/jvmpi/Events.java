@@ -3,6 +3,8 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 
 /** What tests/jvmpi/events.c counts. usage: Events LIBRARY WHAT */
 public class Events {
@@ -224,6 +226,41 @@ public class Events {
 		}
 	}
 
+	// eliminated
+
+	static volatile long nanos = 1;
+	static final AtomicInteger loops = new AtomicInteger();
+
+	/** The compiler removes the object, which is alive while the thread is parked. */
+	static int parked(int i) {
+		Plain one = new Plain();
+		one.a = i;
+		LockSupport.parkNanos(nanos);
+		return one.a;
+	}
+
+	static void parks() {
+		int sum = 0;
+		for (int i = 0; !stop; i++) {
+			sum += parked(i);
+			loops.incrementAndGet();
+		}
+		depth = sum;
+	}
+
+	static void eliminated() throws Exception {
+		watch(Plain.class);
+		for (int i = 0; i < 3; i++)
+			start("parks-" + i, Events::parks);
+		while (loops.get() < 60_000)
+			Thread.sleep(10);
+		nanos = 5_000_000;
+		begin();
+		dump();
+		end();
+		stop = true;
+	}
+
 	// steps
 
 	static int branches(int a) {
@@ -414,6 +451,9 @@ public class Events {
 			begin();
 			references(lock, 1000);
 			end();
+			break;
+		case "eliminated":
+			eliminated();
 			break;
 		case "steps":
 			steps();

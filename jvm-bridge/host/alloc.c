@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "jvm-bridge/host/refs.h"
+#include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
 
 enum {
@@ -146,10 +147,7 @@ jint alloc_request(struct agent *a, struct thread *t, JNIEnv *env, struct object
  */
 static bool is_exact(void)
 {
-	jint version = 0;
-
-	return !(*the_bridge.ti)->GetVersionNumber(the_bridge.ti, &version) &&
-	       (version & JVMTI_VERSION_MASK_MAJOR) >> JVMTI_VERSION_SHIFT_MAJOR >= 16;
+	return jvm_release() >= 16;
 }
 
 bool alloc_prepare(void)

@@ -6,6 +6,7 @@
 #include "jvm-bridge/host/contention.h"
 
 #include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/owner.h"
 #include "jvm-bridge/host/thread.h"
 
 /* NULL inside an agent's handler: the handler would be called again for its own waits. */
@@ -22,6 +23,8 @@ static JNIEnv *owner_of(JNIEnv *env, jobject object)
 	jvmtiMonitorUsage usage = {0};
 	struct thread *owner = NULL;
 
+	if (!owner_is_asked())
+		return owner_of_pending(env, object);
 	if ((*the_bridge.ti)->GetObjectMonitorUsage(the_bridge.ti, object, &usage))
 		return NULL;
 	if (usage.owner) {

@@ -3,6 +3,7 @@
 #include "jvm-bridge/host/alloc.h"
 #include "jvm-bridge/host/id_record.h"
 #include "jvm-bridge/host/refs.h"
+#include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
 
 static struct {
@@ -21,11 +22,9 @@ struct object_id *id_from_tag(jlong tag)
 /* Since JDK 16 OBJECT_FREE is sent outside the pause; see gc.c. */
 static bool is_reported_in_pause(void)
 {
-	jint version = 0;
+	int release = jvm_release();
 
-	if ((*the_bridge.ti)->GetVersionNumber(the_bridge.ti, &version))
-		return false;
-	return (version & JVMTI_VERSION_MASK_MAJOR) >> JVMTI_VERSION_SHIFT_MAJOR < 16;
+	return release && release < 16;
 }
 
 bool ids_are_possible(void)

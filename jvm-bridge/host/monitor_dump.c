@@ -10,6 +10,7 @@
 #include "jvm-bridge/host/dump_space.h"
 #include "jvm-bridge/host/dump_write.h"
 #include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/owner.h"
 #include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
 
@@ -27,7 +28,16 @@ struct monitors {
 	struct dump_space space;
 	struct object_id **seen;
 	size_t n, cap;
+	struct tie *ties;
+	size_t n_ties, cap_ties;
 	bool failed;
+};
+
+/* What a thread has to do with a monitor; for JVMs that must not be asked about the monitor itself (owner.h). */
+struct tie {
+	struct object_id *id;
+	JNIEnv *env;
+	enum { TIE_OWNS, TIE_ENTERS, TIE_WAITS } kind;
 };
 
 static void stop_count(struct thread *t, void *arg)
@@ -162,6 +172,74 @@ static void java_write(struct monitors *m, jobject object)
 	usage_done(m, &u);
 }
 
+static void tie_add(struct monitors *m, jobject object, JNIEnv *env, int kind)
+{
+	struct object_id *id = id_of_object(m->t, m->env, object);
+	size_t cap = m->cap_ties ? 2 * m->cap_ties : 64;
+	struct tie *more = m->ties;
+
+	if (m->n_ties == m->cap_ties) {
+		more = realloc(m->ties, cap * sizeof(*more));
+		m->cap_ties = more ? cap : m->cap_ties;
+		m->ties = more ? more : m->ties;
+	}
+	m->failed |= !more || !id;
+	if (more && id)
+		more[m->n_ties++] = (struct tie){id, env, kind};
+}
+
+static int tie_order(const void *a, const void *b)
+{
+	const struct tie *x = a, *y = b;
+
+	return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : (int)x->kind - (int)y->kind;
+}
+
+static void tied_write(struct monitors *m, const struct tie *ties, size_t n, int kind)
+{
+	JNIEnv **envs = calloc(n + 1, sizeof(JNIEnv *));
+	jint count = 0;
+
+	m->failed |= !envs;
+	if (!envs)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if ((int)ties[i].kind == kind)
+			envs[count++] = ties[i].env;
+	threads_write(m, envs, count);
+	free(envs);
+}
+
+/* JVMTI lists a monitor once for each thread that owns it, however often it was entered. */
+static void ties_write(struct monitors *m)
+{
+	if (m->n_ties)
+		qsort(m->ties, m->n_ties, sizeof(*m->ties), tie_order);
+	for (size_t i = 0, n; i < m->n_ties; i += n) {
+		const struct tie *first = &m->ties[i];
+		JNIEnv *owner = first->kind == TIE_OWNS ? first->env : NULL;
+		char *p = dump_behind(&m->space, 1 + 8 + 8 + 4);
+
+		for (n = 1; i + n < m->n_ties && first[n].id == first->id; n++)
+			;
+		m->failed |= !p;
+		if (!p)
+			return;
+		p = put_pointer(put_u1(p, JVMPI_MONITOR_JAVA), first->id);
+		put_u4(put_pointer(p, owner), owner != NULL);
+		tied_write(m, first, n, TIE_ENTERS);
+		tied_write(m, first, n, TIE_WAITS);
+	}
+}
+
+static void monitor_met(struct monitors *m, jobject object, JNIEnv *env, int kind)
+{
+	if (owner_is_asked())
+		java_write(m, object);
+	else
+		tie_add(m, object, env, kind);
+}
+
 /* JDK 25's JVMTI does not tell which monitor a thread waits in; its Object.wait() frame does. */
 static jobject waited_in(jthread thread, jint state)
 {
@@ -186,16 +264,18 @@ static void of_thread(struct thread *t, void *arg)
 	if ((*ti)->GetOwnedMonitorInfo(ti, thread, &n, &owned))
 		n = 0;
 	for (jint i = 0; i < n; i++) {
-		java_write(m, owned[i]);
+		monitor_met(m, owned[i], t->env, TIE_OWNS);
 		(*env)->DeleteLocalRef(env, owned[i]);
 	}
 	bridge_free(owned);
 	if ((*ti)->GetCurrentContendedMonitor(ti, thread, &wanted))
 		wanted = NULL;
-	if (!wanted && !(*ti)->GetThreadState(ti, thread, &state))
+	if ((*ti)->GetThreadState(ti, thread, &state))
+		state = 0;
+	if (!wanted)
 		wanted = waited_in(thread, state);
 	if (wanted) {
-		java_write(m, wanted);
+		monitor_met(m, wanted, t->env, state & JVMTI_THREAD_STATE_IN_OBJECT_WAIT ? TIE_WAITS : TIE_ENTERS);
 		(*env)->DeleteLocalRef(env, wanted);
 	}
 	(*env)->DeleteLocalRef(env, thread);
@@ -268,6 +348,7 @@ static jint dump_make(struct agent *a, struct monitors *m)
 	all_stop(&stopped);
 	allocs_keep(m->t, &kept);
 	thread_each(of_thread, m);
+	ties_write(m);
 	raw_write(m, raw, monitors_list(raw, RAW_MAX));
 	traces_get(&traces, TRACE_FRAMES);
 	all_go(&stopped);
@@ -293,6 +374,7 @@ jint monitor_dump_request(struct agent *a, struct thread *t, JNIEnv *env)
 		(*env)->PopLocalFrame(env, NULL);
 	}
 	free(m.seen);
+	free(m.ties);
 	bridge_exception_put(env, pending);
 	return r;
 }

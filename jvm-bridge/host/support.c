@@ -6,6 +6,7 @@
 
 #include "jvm-bridge/host/alloc.h"
 #include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/owner.h"
 #include "jvm-bridge/host/refs.h"
 
 /* Bits of jvmtiCapabilities, not names: one binary serves JDKs whose structs differ. */
@@ -30,6 +31,28 @@ enum {
 #define ONLOAD_ONLY                                                                                                    \
 	(CAN(CAN_GET_OWNED_MONITORS) | CAN(CAN_GET_CONTENDED_MONITOR) | CAN(CAN_ACCESS_LOCALS) |                       \
 	 CAN(CAN_SINGLE_STEP) | CAN(CAN_METHOD_ENTRY_EVENTS) | CAN(CAN_METHOD_EXIT_EVENTS))
+
+/* JDK 8 has JVMTI 1.2; later versions are those of the JDK. */
+int jvm_release(void)
+{
+	jint version = 0;
+
+	if ((*the_bridge.ti)->GetVersionNumber(the_bridge.ti, &version))
+		return 0;
+	version = (version & JVMTI_VERSION_MASK_MAJOR) >> JVMTI_VERSION_SHIFT_MAJOR;
+	return version < 9 ? 8 : version;
+}
+
+/* On JDK 8 to 15, being able to access locals disables escape analysis. */
+static bool locals_are_cheap(void)
+{
+	return jvm_release() >= 16;
+}
+
+static bool exits_prepare(void)
+{
+	return owner_is_asked() || owners_are_known();
+}
 
 enum { NEEDS_IDS = 1, NEEDS_PUMP = 2, ON_REQUEST = 4 /* only on request: it cannot be enabled */ };
 
@@ -72,7 +95,7 @@ static const struct support {
 	{NAMED(ARENA_DELETE), 0, 0, NULL, {0}}, /* the only arena is never deleted */
 	{NAMED(MONITOR_CONTENDED_ENTER), CAN(CAN_MONITOR_EVENTS), NEEDS_IDS, NULL, {JVMTI_EVENT_MONITOR_CONTENDED_ENTER}},
 	{NAMED(MONITOR_CONTENDED_ENTERED), CAN(CAN_MONITOR_EVENTS), NEEDS_IDS, NULL, {JVMTI_EVENT_MONITOR_CONTENDED_ENTERED}},
-	{NAMED(MONITOR_CONTENDED_EXIT), CAN(CAN_MONITOR_EVENTS) | CAN(CAN_GET_MONITOR_INFO), NEEDS_IDS, NULL,
+	{NAMED(MONITOR_CONTENDED_EXIT), CAN(CAN_MONITOR_EVENTS) | CAN(CAN_GET_MONITOR_INFO), NEEDS_IDS, exits_prepare,
 		{JVMTI_EVENT_MONITOR_CONTENDED_ENTER, JVMTI_EVENT_MONITOR_CONTENDED_ENTERED}},
 	{NAMED(MONITOR_WAIT), CAN(CAN_MONITOR_EVENTS), NEEDS_IDS, NULL, {JVMTI_EVENT_MONITOR_WAIT}},
 	{NAMED(MONITOR_WAITED), CAN(CAN_MONITOR_EVENTS), NEEDS_IDS, NULL, {JVMTI_EVENT_MONITOR_WAIT, JVMTI_EVENT_MONITOR_WAITED}},
@@ -112,15 +135,6 @@ bool support_has(jint type)
 	const struct support *s = support_of(type);
 
 	return s && !(s->needs & ON_REQUEST);
-}
-
-/* On JDK 8 to 15, being able to access locals disables escape analysis. */
-static bool locals_are_cheap(void)
-{
-	jint version = 0;
-
-	return !(*the_bridge.ti)->GetVersionNumber(the_bridge.ti, &version) &&
-	       (version & JVMTI_VERSION_MASK_MAJOR) >> JVMTI_VERSION_SHIFT_MAJOR >= 16;
 }
 
 /* Capabilities are taken when needed: some are exclusive, and an agent that enables nothing should cost nothing. */

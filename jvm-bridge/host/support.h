@@ -13,6 +13,7 @@ bool support_possible(
 	jint type); /* on this JVM; takes the capabilities. Between JVM start and VMInit, what can be had later is assumed to be */
 bool support_prepare(jint type); /* also sets up what the bridge needs; true: available now */
 bool support_wants(jvmtiEvent event); /* some agent does */
+int jvm_release(void); /* 8 to 28 and on; 0: JVMTI does not tell */
 
 /* Names as in jvmpi.h without JVMPI_EVENT_, separated by '+'. -EINVAL: an unknown name. Call in Agent_OnLoad. */
 int support_ask(const char *names);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/owner.h"
 #include "jvm-bridge/host/refs.h"
 #include "jvm-bridge/host/step.h"
 
@@ -227,6 +228,8 @@ static void envs_learn(JNIEnv *env)
 	if (!eetop || (*the_bridge.ti)->GetCurrentThread(the_bridge.ti, &self) || !self)
 		return;
 	own = (*env)->GetLongField(env, self, eetop);
+	if (own)
+		owners_init((uint64_t)(uintptr_t)env - (uint64_t)own);
 	if (own && the_bridge.by_registers)
 		registers_init((uint64_t)(uintptr_t)env - (uint64_t)own);
 	(*env)->DeleteLocalRef(env, self);

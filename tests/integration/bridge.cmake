@@ -18,7 +18,7 @@ js_test_agent(holds check.c holds.c)
 js_test_agent(defines check.c defines.c)
 js_test_agent(events check.c events.c events_methods.c events_steps.c events_monitors.c events_deadlock.c events_alloc.c
   events_refs.c events_hook.c events_heap.c events_arena.c events_storm.c
-  events_unload.c)
+  events_unload.c events_attach.c)
 
 js_integration_test(bridge_checks 300 bridge.py checks)
 js_integration_test(bridge_hosting 300 bridge.py hosting)

@@ -21,6 +21,7 @@ KINDS = {
     "deadlock": ["MONITOR_DUMP"],
     "alloc": ["OBJECT_ALLOC", "RequestEvent"],
     "eliminated": ["HEAP_DUMP", "OBJECT_ALLOC", "MONITOR_DUMP"],
+    "attach": ["MONITOR_DUMP", "MONITOR_CONTENDED_EXIT"],
     "refs": ["JNI_GLOBALREF_ALLOC", "JNI_GLOBALREF_FREE", "JNI_WEAK_GLOBALREF_ALLOC", "JNI_WEAK_GLOBALREF_FREE"],
     "steps": ["INSTRUCTION_START"],
     "hook": ["CLASS_LOAD_HOOK"],
@@ -86,6 +87,11 @@ def eliminated(jdk, tmp):
     return run(jdk, tmp, "eliminated", bridge.use("Serial"), more="events=MONITOR_DUMP,")
 
 
+def attach(jdk, tmp):
+    """From JDK 23 on GetObjectMonitorUsage crashes the JVM while a thread is being attached."""
+    return run(jdk, tmp, "attach", more="events=MONITOR_DUMP,")
+
+
 def refs(jdk, tmp):
     return run(jdk, tmp, "refs")
 
@@ -127,7 +133,7 @@ def unload(jdk, tmp):
     return run(jdk, tmp, "unload", bridge.use("Serial"))
 
 
-CASES = (methods, monitors, deadlock, alloc, eliminated, refs, steps, hook, heap, limit, arena, storm, unload)
+CASES = (methods, monitors, deadlock, alloc, eliminated, attach, refs, steps, hook, heap, limit, arena, storm, unload)
 
 if __name__ == "__main__":
     sys.exit(bridge.run_cases(__doc__, CASES))

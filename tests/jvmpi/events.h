@@ -41,6 +41,7 @@ extern const struct kind kind_monitors;
 extern const struct kind kind_deadlock;
 extern const struct kind kind_alloc;
 extern const struct kind kind_eliminated;
+extern const struct kind kind_attach;
 extern const struct kind kind_refs;
 extern const struct kind kind_hook;
 extern const struct kind kind_heap;

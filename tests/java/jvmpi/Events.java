@@ -261,6 +261,24 @@ public class Events {
 		stop = true;
 	}
 
+	// attach
+
+	static void contends() {
+		while (!stop)
+			synchronized (lock) {
+				LockSupport.parkNanos(1_000_000);
+			}
+	}
+
+	static void attach() {
+		for (int i = 0; i < 3; i++)
+			start("contends-" + i, Events::contends);
+		begin();
+		dump();
+		end();
+		stop = true;
+	}
+
 	// steps
 
 	static int branches(int a) {
@@ -454,6 +472,9 @@ public class Events {
 			break;
 		case "eliminated":
 			eliminated();
+			break;
+		case "attach":
+			attach();
 			break;
 		case "steps":
 			steps();

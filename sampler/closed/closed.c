@@ -103,6 +103,26 @@ static void keep_end(int signal, pid_t parent)
 		_exit(0);
 }
 
+/* The last that may fail, before what a kernel may not have. */
+static int give_up_capabilities(struct err *err)
+{
+	int r = drop_capabilities();
+
+	if (r < 0)
+		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set(err, -errno, "cannot set no_new_privs: %m");
+	return 0;
+}
+
+static void close_files(enum closed_work work, int dir, int socket, struct closed_gaps *ret)
+{
+	int r = landlock_close(dir);
+
+	ret->landlock = r < 0 ? r : 0;
+	ret->filter = system_calls_filter(work, socket);
+}
+
 int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, struct err *err)
 {
 	pid_t parent = getppid();
@@ -115,14 +135,23 @@ int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, str
 	if (is_root())
 		ret->ids = leave_root();
 	keep_end(death, parent);
-	if ((r = drop_capabilities()) < 0)
-		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return err_set(err, -errno, "cannot set no_new_privs: %m");
-	r = landlock_close(-1);
-	ret->landlock = r < 0 ? r : 0;
-	ret->filter = system_calls_filter(work, socket);
-	return 0;
+	r = give_up_capabilities(err);
+	if (r == 0)
+		close_files(work, -1, socket, ret);
+	return r;
+}
+
+int closed_begin_keeping(int dir, struct closed_gaps *ret, struct err *err)
+{
+	int r;
+
+	*ret = (struct closed_gaps){.ids = is_root() ? -EPERM : 0};
+	keep_time_zone();
+	drop_bounding_set();
+	r = give_up_capabilities(err);
+	if (r == 0)
+		close_files(CLOSED_KEEPING, dir, -1, ret);
+	return r;
 }
 
 /* Stays until the other end is closed. */

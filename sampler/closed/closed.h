@@ -27,6 +27,7 @@ struct closed_gaps {
 enum closed_work {
 	CLOSED_FILES, /* reads and writes files: one thread, no other process */
 	CLOSED_SAMPLING, /* also samples: threads, their priority, perf events, a child that reads source lines */
+	CLOSED_KEEPING, /* keeps files in one directory and answers requests: closed_begin_keeping() */
 };
 
 /*
@@ -34,6 +35,13 @@ enum closed_work {
  * CLOSED_SAMPLING, all do. A gap is not a failure. -errno: for no_new_privs or capabilities, which every kernel has.
  */
 int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, struct err *err);
+
+/*
+ * Likewise for the daemon's keeper: below the directory that `dir` is open for, it goes on opening, creating, renaming and
+ * removing regular files, without Landlock also what its ids allow elsewhere; it starts threads, and accepts connections on
+ * sockets that listen. It keeps the ids that it has, but no capabilities.
+ */
+int closed_begin_keeping(int dir, struct closed_gaps *ret, struct err *err);
 
 /*
  * The same in a child that does nothing else, to find out what would be missing here. look: called for that child

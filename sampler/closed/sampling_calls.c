@@ -9,10 +9,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-/* Exactly as glibc's pthread_create(3) and fork(3) call it. */
-#define CLONE_A_THREAD                                                                                                 \
-	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |             \
-	 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
+#include "sampler/closed/thread_flags.h"
+
+/* Exactly as glibc's fork(3) calls it. */
 #define CLONE_A_CHILD (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)
 
 /* clang-format off */

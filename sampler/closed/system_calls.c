@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
@@ -12,6 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "sampler/closed/keeping_calls.h"
 #include "sampler/closed/sampling_calls.h"
 
 /* clang-format off */
@@ -130,7 +132,7 @@ static int catch_refusals(void)
 
 /* --- the filter --- */
 
-static int add_rules(scmp_filter_ctx f)
+static int add_rules(scmp_filter_ctx f, bool opens)
 {
 	int r = 0;
 
@@ -139,7 +141,7 @@ static int add_rules(scmp_filter_ctx f)
 	for (size_t i = 0; r == 0 && i < N(allowed_with); i++)
 		r = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, allowed_with[i].call, allowed_with[i].n,
 					   allowed_with[i].arg);
-	for (size_t i = 0; r == 0 && i < N(answered); i++)
+	for (size_t i = 0; r == 0 && !opens && i < N(answered); i++)
 		r = seccomp_rule_add_array(f, SCMP_ACT_ERRNO(answered[i].error), answered[i].call, answered[i].n,
 					   answered[i].arg);
 	return r;
@@ -176,11 +178,13 @@ int system_calls_filter(enum closed_work work, int socket)
 	int r = f ? set_attributes(f) : -ENOMEM;
 
 	if (r == 0)
-		r = add_rules(f);
+		r = add_rules(f, work == CLOSED_KEEPING);
 	if (r == 0 && work == CLOSED_SAMPLING)
 		r = sampling_calls_add(f);
+	if (r == 0 && work == CLOSED_KEEPING)
+		r = keeping_calls_add(f);
 	if (r == 0)
-		r = add_own_rules(f, work == CLOSED_SAMPLING ? -1 : socket);
+		r = add_own_rules(f, work == CLOSED_FILES ? socket : -1);
 	if (r == 0)
 		r = catch_refusals();
 	if (r == 0)

@@ -15,6 +15,9 @@
  * CLOSED_SAMPLING adds (sampling_calls.c): threads, their priority and CPUs, a child process without execve(2),
  * killing it, switching open perf events on and off, and messages on open sockets.
  *
+ * CLOSED_KEEPING adds (keeping_calls.c): what SQLite does with files, which Landlock confines to one directory; threads,
+ * and connections on sockets that are open. No other process.
+ *
  * socket: the only descriptor for sendmsg(2) and recvmsg(2); -1: none. Applies to all threads of the process and
  * cannot be undone; the caller has set no_new_privs. 0, or -errno: the kernel, or a filter around this process, does
  * not accept it.

@@ -73,6 +73,14 @@ static int lock(struct store *s, struct err *err)
 	return 0;
 }
 
+void store_set_limits(struct store *s, const struct store_options *o)
+{
+	for (int i = 0; i < STORE_STEPS; i++)
+		s->o.keep_s[i] = o->keep_s[i] ? o->keep_s[i] : defaults.keep_s[i];
+	s->o.max_bytes = o->max_bytes ? o->max_bytes : defaults.max_bytes;
+	s->o.free_percent = o->free_percent ? o->free_percent : defaults.free_percent;
+}
+
 int store_open(const char *dir, const struct store_options *o, struct store **ret, struct err *err)
 {
 	CLEANUP(store_close_at_exit) struct store *s = calloc(1, sizeof(*s));
@@ -83,11 +91,7 @@ int store_open(const char *dir, const struct store_options *o, struct store **re
 	s->lock = -1;
 	if (snprintf(s->dir, sizeof(s->dir), "%s", dir) >= (int)sizeof(s->dir))
 		return err_set(err, -ENAMETOOLONG, "%.200s: too long a name", dir);
-	s->o = *o;
-	for (int i = 0; i < STORE_STEPS; i++)
-		s->o.keep_s[i] = o->keep_s[i] ? o->keep_s[i] : defaults.keep_s[i];
-	s->o.max_bytes = o->max_bytes ? o->max_bytes : defaults.max_bytes;
-	s->o.free_percent = o->free_percent ? o->free_percent : defaults.free_percent;
+	store_set_limits(s, o);
 	r = make_directory(dir, err);
 	if (r == 0)
 		r = lock(s, err);

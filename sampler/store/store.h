@@ -43,6 +43,7 @@ struct store_target {
  * files of a newer version are set aside when they are found, with a message.
  */
 int store_open(const char *dir, const struct store_options *o, struct store **ret, struct err *err);
+void store_set_limits(struct store *s, const struct store_options *o); /* from now on */
 /*
  * Adds the samples of one target and step, at np->meta.start_realtime_ns. They are durable once store_flush() has
  * succeeded; if either call fails, everything added since the last store_flush() is lost.

@@ -1,0 +1,226 @@
+#include "sampler/daemon/keeper/intake.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "sampler/daemon/feed/feed.h"
+#include "sampler/input/reader.h"
+#include "sampler/model/named_profile.h"
+#include "sampler/profile/named_builder.h"
+#include "sampler/store/store.h"
+#include "symbolizer/base/arena.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+
+/* READS: of READ_BYTES, before others have their turn. */
+enum { READ_BYTES = 64 << 10, READS = 16 };
+
+/* How far the start of a profile may be from now: the worker sends a step soon after its end. */
+#define EARLY_NS UINT64_C(60000000000)
+#define LATE_NS UINT64_C(600000000000)
+
+/* A target as it was introduced. */
+struct kept {
+	struct store_target target;
+	struct arena texts;
+};
+
+struct intake {
+	struct store *store;
+	struct feed_reader *reader;
+	int socket;
+	struct kept *targets[FEED_TARGETS_MAX];
+	int trouble; /* why the store took nothing last time; 0: it did */
+};
+
+struct intake *intake_new(struct store *s)
+{
+	struct intake *in = calloc(1, sizeof(*in));
+
+	if (in) {
+		in->store = s;
+		in->socket = -1;
+	}
+	return in;
+}
+
+static void forget_target(struct intake *in, uint32_t number)
+{
+	struct kept *k = take_ptr(in->targets[number]);
+
+	if (!k)
+		return;
+	arena_done(&k->texts);
+	free(k);
+}
+
+static void end_feed(struct intake *in)
+{
+	if (in->socket >= 0)
+		close(take_fd(&in->socket));
+	feed_reader_free(take_ptr(in->reader));
+	for (uint32_t i = 0; i < FEED_TARGETS_MAX; i++)
+		forget_target(in, i);
+}
+
+void intake_free(struct intake *in)
+{
+	if (!in)
+		return;
+	end_feed(in);
+	free(in);
+}
+
+int intake_feed(struct intake *in, int socket)
+{
+	end_feed(in);
+	in->socket = socket;
+	in->reader = socket >= 0 ? feed_reader_new() : NULL;
+	return socket >= 0 && !in->reader ? -ENOMEM : 0;
+}
+
+int intake_socket(const struct intake *in)
+{
+	return in->socket;
+}
+
+/* --- one message --- */
+
+static int copy_labels(struct kept *k, const struct feed_message *m)
+{
+	struct label *labels = arena_alloc(&k->texts, (m->n_labels + 1) * sizeof(*labels));
+
+	k->target.boot_id = arena_strndup(&k->texts, m->boot_id, strlen(m->boot_id));
+	if (!labels || !k->target.boot_id)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->n_labels; i++) {
+		labels[i].key = arena_strndup(&k->texts, m->labels[i].key, strlen(m->labels[i].key));
+		labels[i].value = arena_strndup(&k->texts, m->labels[i].value, strlen(m->labels[i].value));
+		if (!labels[i].key || !labels[i].value)
+			return -ENOMEM;
+	}
+	k->target.labels = labels;
+	k->target.n_labels = m->n_labels;
+	return 0;
+}
+
+static int add_target(struct intake *in, const struct feed_message *m)
+{
+	struct kept *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return -ENOMEM;
+	in->targets[m->target] = k;
+	k->target.pid = m->pid;
+	k->target.start_ticks = m->start_ticks;
+	k->target.since_ns = m->since_ns;
+	return copy_labels(k, m);
+}
+
+static bool is_of_now(const struct named_profile *np)
+{
+	uint64_t now = clock_realtime_ns(), at = np->meta.start_realtime_ns;
+
+	return at <= now + EARLY_NS && at + LATE_NS >= now;
+}
+
+/* Each kind of trouble is said when it begins, and its end. */
+static void note_trouble(struct intake *in, int r, const struct err *why)
+{
+	if (r < 0 && r != in->trouble)
+		log_error("the history is not stored: %s; sampling goes on", why->msg);
+	if (r == 0 && in->trouble)
+		log_warn("the history is stored again");
+	in->trouble = r;
+}
+
+static int store_profile(struct intake *in, const struct feed_message *m, struct err *err)
+{
+	struct named_profile *np = NULL;
+	struct err e = {0};
+	int r = reader_parse_profile(m->profile, m->profile_len, "the worker's profile", &np, NULL, err);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : -EPROTO;
+	if (is_of_now(np)) {
+		r = store_add(in->store, &in->targets[m->target]->target, np, &e);
+		if (r < 0)
+			note_trouble(in, r, &e);
+	} else {
+		log_warn("a profile of another time than now is dropped: is the clock being set?");
+	}
+	named_profile_free(np);
+	return 0;
+}
+
+static int take(struct intake *in, const struct feed_message *m, struct err *err)
+{
+	switch (m->kind) {
+	case FEED_TARGET: return add_target(in, m);
+	case FEED_PROFILE: return store_profile(in, m, err);
+	case FEED_GONE: forget_target(in, m->target); return 0;
+	case FEED_EVENT: log_info("%s", m->text); return 0;
+	}
+	return -EPROTO;
+}
+
+/* --- the stream --- */
+
+static int take_all(struct intake *in, struct err *err)
+{
+	struct feed_message m;
+	int r;
+
+	while ((r = feed_reader_next(in->reader, &m)) > 0)
+		if ((r = take(in, &m, err)) < 0)
+			return r;
+	return r < 0 ? err_set(err, -EPROTO, "the worker's messages break a rule, or are of another version") : 0;
+}
+
+static int read_once(struct intake *in, struct err *err)
+{
+	char bytes[READ_BYTES];
+	ssize_t n = recv(in->socket, bytes, sizeof(bytes), MSG_DONTWAIT);
+	int r;
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -EPIPE;
+	if (n == 0)
+		return -EPIPE;
+	r = feed_reader_add(in->reader, bytes, (size_t)n);
+	if (r == 0)
+		r = take_all(in, err);
+	return r < 0 ? r : 1;
+}
+
+int intake_read(struct intake *in, struct err *err)
+{
+	int r = in->socket >= 0 ? 1 : 0;
+
+	for (int i = 0; r > 0 && i < READS; i++)
+		r = read_once(in, err);
+	if (r < 0)
+		end_feed(in);
+	return r;
+}
+
+void intake_flush(struct intake *in)
+{
+	struct err e = {0};
+
+	note_trouble(in, store_flush(in->store, &e), &e);
+}
+
+void intake_tend(struct intake *in)
+{
+	struct err e = {0};
+	int r = store_tend(in->store, clock_realtime_ns(), &e);
+
+	if (r < 0)
+		log_warn("the history cannot be tidied up: %s", e.msg);
+}

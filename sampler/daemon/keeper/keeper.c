@@ -1,0 +1,203 @@
+#include "sampler/daemon/keeper/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sampler/closed/closed.h"
+#include "sampler/daemon/keeper/intake.h"
+#include "symbolizer/base/channel.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+
+#define SECOND UINT64_C(1000000000)
+#define FLUSH_NS (STORE_STEP_S * SECOND)
+#define TEND_NS (60 * SECOND)
+
+/* What the feed may still bring after KEEPER_STOP. */
+#define LAST_NS (2 * SECOND)
+
+struct keeper {
+	const struct keeper_options *o;
+	struct store *store;
+	struct intake *intake;
+	uint64_t flush_at, tend_at; /* CLOCK_MONOTONIC */
+	bool stopping;
+};
+
+/* --- beginning --- */
+
+static int take_on_owner(int dir, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(dir, &st) < 0)
+		return err_set(err, -errno, "cannot look at the directory of the history: %m");
+	if (geteuid() != 0 || st.st_uid == 0)
+		return 0;
+	if (setgroups(0, NULL) < 0 || setresgid(st.st_gid, st.st_gid, st.st_gid) < 0 ||
+	    setresuid(st.st_uid, st.st_uid, st.st_uid) < 0)
+		return err_set(err, -errno, "cannot take on the ids of the owner of the history: %m");
+	return 0;
+}
+
+/* The service manager signals all processes of a service; only the broker says when it is time. */
+static void ignore_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		signal(signals[i], SIG_IGN);
+}
+
+/* SQLite knows files by paths: they are below the working directory. */
+static int open_store(struct keeper *k, struct err *err)
+{
+	int r = take_on_owner(k->o->store, err);
+
+	if (r < 0)
+		return r;
+	if (fchdir(k->o->store) < 0)
+		return err_set(err, -errno, "cannot enter the directory of the history: %m");
+	return store_open(".", &k->o->limits, &k->store, err);
+}
+
+static int begin(struct keeper *k, struct err *err)
+{
+	struct closed_gaps gaps;
+	int r;
+
+	ignore_signals();
+	r = open_store(k, err);
+	if (r == 0)
+		r = closed_begin_keeping(k->o->store, &gaps, err);
+	if (r < 0)
+		return r;
+	closed_say_gaps(&gaps);
+	k->intake = intake_new(k->store);
+	if (!k->intake || intake_feed(k->intake, k->o->feed) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* --- the broker --- */
+
+static void tell(const struct keeper *k, enum keeper_what what)
+{
+	const struct keeper_message m = {.what = what};
+
+	channel_send(k->o->control, &m, sizeof(m), -1);
+}
+
+static int take_message(struct keeper *k, struct err *err)
+{
+	CLEANUP(close_at_exit) int fd = -1;
+	struct keeper_message m;
+
+	if (channel_receive(k->o->control, &m, sizeof(m), &fd) < 0 || m.what == KEEPER_STOP)
+		k->stopping = true;
+	else if (m.what == KEEPER_FEED && intake_feed(k->intake, take_fd(&fd)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	else if (m.what == KEEPER_LIMITS)
+		store_set_limits(k->store, &m.limits);
+	return 0;
+}
+
+/* --- the feed --- */
+
+static int read_feed(struct keeper *k)
+{
+	struct err e = {0};
+	int r = intake_read(k->intake, &e);
+
+	if (r == -EPROTO || r == -ENOMEM) {
+		log_error("%s; it is started again", r == -EPROTO ? e.msg : "no memory for what the worker sends");
+		tell(k, KEEPER_BROKEN);
+	}
+	return r;
+}
+
+/* Until the worker has closed its end, or it is time. */
+static void read_rest(struct keeper *k)
+{
+	uint64_t until = clock_monotonic_ns() + LAST_NS, now;
+
+	while (intake_socket(k->intake) >= 0 && (now = clock_monotonic_ns()) < until) {
+		struct pollfd p = {.fd = intake_socket(k->intake), .events = POLLIN};
+
+		if (poll(&p, 1, (int)((until - now) / 1000000 + 1)) > 0)
+			read_feed(k);
+	}
+}
+
+/* --- the loop --- */
+
+static int wait_ms(const struct keeper *k)
+{
+	uint64_t now = clock_monotonic_ns(), next = k->flush_at < k->tend_at ? k->flush_at : k->tend_at;
+
+	return next <= now ? 0 : (int)((next - now) / 1000000 + 1);
+}
+
+static void do_what_is_due(struct keeper *k)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (now >= k->flush_at) {
+		intake_flush(k->intake);
+		k->flush_at = now + FLUSH_NS;
+	}
+	if (now >= k->tend_at) {
+		intake_tend(k->intake);
+		k->tend_at = now + TEND_NS;
+	}
+}
+
+static int work(struct keeper *k, struct err *err)
+{
+	int r = 0;
+
+	k->flush_at = clock_monotonic_ns() + FLUSH_NS;
+	k->tend_at = clock_monotonic_ns() + TEND_NS;
+	while (r == 0 && !k->stopping) {
+		struct pollfd p[] = {
+			{.fd = k->o->control, .events = POLLIN},
+			{.fd = intake_socket(k->intake), .events = POLLIN},
+		};
+
+		if (poll(p, 2, wait_ms(k)) < 0 && errno != EINTR)
+			return err_set(err, -errno, "poll: %m");
+		if (p[1].revents)
+			read_feed(k);
+		if (p[0].revents)
+			r = take_message(k, err);
+		do_what_is_due(k);
+	}
+	return r;
+}
+
+int keeper_run(const struct keeper_options *o, struct err *err)
+{
+	struct keeper k = {.o = o};
+	int r = begin(&k, err);
+
+	if (r == 0) {
+		tell(&k, KEEPER_READY);
+		r = work(&k, err);
+	}
+	if (r == 0) {
+		read_rest(&k);
+		intake_flush(k.intake);
+	}
+	intake_free(k.intake);
+	store_close(k.store);
+	return r;
+}

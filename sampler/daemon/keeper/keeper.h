@@ -1,0 +1,52 @@
+#ifndef JS_KEEPER_KEEPER_H
+#define JS_KEEPER_KEEPER_H
+
+#include <stdint.h>
+
+#include "sampler/store/store.h"
+
+struct err;
+
+/*
+ * The process of the daemon that keeps the history and answers questions about it. It reaches no target: what was sampled comes as a
+ * stream of messages (feed.h) from the worker, and goes into the store.
+ *
+ * The broker forks it, opens everything before, and tells it more over the control socket: messages of a fixed size (channel.h).
+ */
+enum keeper_what {
+	/* From the broker. */
+	KEEPER_FEED = 1, /* the worker was started again: the descriptor is its feed, which replaces the last one */
+	KEEPER_LIMITS, /* the configuration was read again: `limits` */
+	KEEPER_STOP, /* store what the feed still has, and end */
+	/* To the broker. */
+	KEEPER_READY, /* the store is open */
+	KEEPER_BROKEN, /* the feed breaks its rules, and is closed: the worker should be ended */
+};
+
+struct keeper_message {
+	uint32_t what;
+	struct store_options limits; /* KEEPER_LIMITS; otherwise 0 */
+};
+
+struct keeper_options {
+	int control; /* channel_pair(); when the other end is closed, the keeper ends as after KEEPER_STOP */
+	int feed; /* SOCK_STREAM; -1: there is none yet */
+	/*
+	 * Directory of the store, open with O_RDONLY. As root, the keeper takes on the ids of its owner, who should be a user that has nothing
+	 * else.
+	 */
+	int store;
+	/* Listening sockets, non-blocking: AF_UNIX, whose mode says who may ask; TCP, for those who have the token. -1: none. */
+	int listener, tcp;
+	const char *token; /* for `tcp`; borrowed */
+	struct store_options limits;
+};
+
+/*
+ * To be called in a child that has one thread, no descriptors but these and stdio, and nothing else to do. Takes over the descriptors,
+ * closes the process (closed.h), and returns after KEEPER_STOP with 0, or with -errno if it could not begin: another daemon uses the
+ * store, say. Trouble with the store later on is reported, and survived.
+ */
+int keeper_run(const struct keeper_options *o, struct err *err);
+
+#endif

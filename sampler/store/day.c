@@ -40,6 +40,9 @@ static const char schema[] =
 	" not_entrant integer, primary key(target, function)) without rowid;"
 	/* Start times of the next wider step whose buckets have not been added up yet. */
 	"create table waiting(at integer primary key);"
+	/* What happened; only in files of the widest step, which are kept longest. No target: of the whole host. */
+	"create table happening(id integer primary key, at_ns integer not null, target integer, kind text not null,"
+	" text not null);"
 	"pragma application_id = " DAY_APPLICATION ";"
 	"pragma user_version = 1;";
 
@@ -62,6 +65,9 @@ static const char *const statements[DAY_STATEMENTS] = {
 	[DAY_TARGETS] = "select id from target",
 	[DAY_TARGET] = "select boot, pid, start, since from target where id = ?",
 	[DAY_LABELS] = "select key, value from label where target = ?",
+	[DAY_ADD_HAPPENING] = "insert into happening(at_ns, target, kind, text) values(?, nullif(?, 0), ?, ?)",
+	[DAY_HAPPENINGS] =
+		"select at_ns, target, kind, text from happening where at_ns >= ? and at_ns < ? order by at_ns, id",
 };
 
 void day_name(struct day_id id, char dst[DAY_NAME])

@@ -205,3 +205,19 @@ int day_add_profile(struct day *d, const struct store_target *t, int64_t at, con
 	r = day_put_bucket(d, at, target, event, &b, err);
 	return r < 0 ? r : add_notes(&a, t, target, err);
 }
+
+int day_add_happening(struct day *d, const struct store_target *t, uint64_t at_ns, const char *kind, const char *text,
+		      struct err *err)
+{
+	int64_t target = 0;
+	int r = t ? day_target(d, t, &target, err) : 0;
+	sqlite3_stmt *s;
+
+	if (r < 0)
+		return r;
+	s = day_statement(d, DAY_ADD_HAPPENING, (int64_t[]){(int64_t)at_ns, target}, 2);
+	if (!s || sqlite3_bind_text(s, 3, kind, -1, SQLITE_STATIC) != SQLITE_OK ||
+	    sqlite3_bind_text(s, 4, text, -1, SQLITE_STATIC) != SQLITE_OK)
+		return day_failed(d, err);
+	return day_step(d, s, err);
+}

@@ -11,5 +11,8 @@ struct store_target;
 /* Adds all samples of a profile to the bucket that starts at `at` (seconds), in the open transaction. */
 int day_add_profile(struct day *d, const struct store_target *t, int64_t at, const struct named_profile *np,
 		    struct err *err);
+/* t NULL: none. */
+int day_add_happening(struct day *d, const struct store_target *t, uint64_t at_ns, const char *kind, const char *text,
+		      struct err *err);
 
 #endif

@@ -1,21 +1,17 @@
 #include "sampler/store/day_read.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sampler/profile/named_builder.h"
 #include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
+#include "sampler/store/day_targets.h"
 #include "sampler/store/dictionary.h"
 #include "sampler/store/frame_bits.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/glob.h"
 #include "symbolizer/base/vec.h"
-
-typedef VEC(int64_t) numbers;
 
 /* Maps numbers of the day to those of the builder; 0: not yet known, or none. */
 struct reading {
@@ -24,7 +20,7 @@ struct reading {
 	uint32_t *functions, *mappings;
 	VEC(struct named_line) lines;
 	VEC(uint32_t) locations;
-	numbers targets; /* those that the query selects, ascending */
+	day_numbers targets; /* those that the query selects, ascending */
 	struct bucket sum;
 };
 
@@ -48,98 +44,7 @@ static const char *text(const struct reading *rd, uint32_t string)
 	return strtab_get(rd->day->dict->strings, string);
 }
 
-/* --- selecting targets --- */
-
-/* Counts each label of the query once, as a target has one value per key. */
-static size_t label_matches(const struct store_query *q, const char *key, const char *value)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < q->n_labels; i++)
-		n += strcmp(q->labels[i].key, key) == 0 && glob_matches(q->labels[i].value, value);
-	return n;
-}
-
-/* Keeps the first value; "" if others differ. */
-static void note_text(char *dst, size_t size, const char *value, bool first)
-{
-	if (first)
-		snprintf(dst, size, "%s", value);
-	else if (strcmp(dst, value) != 0)
-		*dst = '\0';
-}
-
-struct found_labels {
-	size_t matches;
-	char jdk[128], main[512];
-};
-
-static int read_labels(struct day *d, const struct store_query *q, int64_t target, struct found_labels *f,
-		       struct err *err)
-{
-	sqlite3_stmt *s = day_statement(d, DAY_LABELS, &target, 1);
-	int r;
-
-	while ((r = day_step(d, s, err)) > 0) {
-		const char *key = (const char *)sqlite3_column_text(s, 0);
-		const char *value = (const char *)sqlite3_column_text(s, 1);
-
-		if (!key || !value)
-			continue;
-		f->matches += label_matches(q, key, value);
-		if (strcmp(key, "jdk") == 0)
-			snprintf(f->jdk, sizeof(f->jdk), "%s", value);
-		if (strcmp(key, "main") == 0)
-			snprintf(f->main, sizeof(f->main), "%s", value);
-	}
-	return r;
-}
-
-static int choose_targets(struct reading *rd, const struct store_query *q, struct day_sums *sum, struct err *err)
-{
-	sqlite3_stmt *s = day_statement(rd->day, DAY_TARGETS, NULL, 0);
-	int r;
-
-	while ((r = day_step(rd->day, s, err)) > 0) {
-		struct found_labels f = {0};
-		int64_t id = sqlite3_column_int64(s, 0);
-
-		r = read_labels(rd->day, q, id, &f, err);
-		if (r < 0)
-			break;
-		if (f.matches < q->n_labels)
-			continue;
-		if (!vec_push(&rd->targets, id))
-			return no_memory(err);
-		note_text(sum->jdk, sizeof(sum->jdk), f.jdk, !sum->targets);
-		note_text(sum->command, sizeof(sum->command), f.main, !sum->targets);
-		sum->targets++;
-	}
-	return r;
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static bool is_wanted(const struct reading *rd, int64_t target)
-{
-	return rd->targets.n && bsearch(&target, rd->targets.v, rd->targets.n, sizeof(target), compare_numbers) != NULL;
-}
-
 /* --- samples --- */
-
-static bool event_is(const struct reading *rd, int64_t event, const char *name)
-{
-	const struct dictionary *dict = rd->day->dict;
-
-	if (event < 0 || event >= dictionary_count(dict, DICT_EVENTS))
-		return false;
-	return strcmp(text(rd, dictionary_row(dict, DICT_EVENTS, (uint32_t)event)[0]), name) == 0;
-}
 
 static void note_step(const struct day *d, int64_t at, struct day_sums *sum)
 {
@@ -163,7 +68,7 @@ static int add_buckets(struct reading *rd, const struct store_query *q, int64_t 
 		int64_t event = sqlite3_column_int64(s, 2);
 		const uint32_t *row;
 
-		if (!is_wanted(rd, sqlite3_column_int64(s, 1)) || !event_is(rd, event, q->event))
+		if (!day_is_chosen(&rd->targets, sqlite3_column_int64(s, 1)) || !day_event_is(rd->day, event, q->event))
 			continue;
 		row = dictionary_row(rd->day->dict, DICT_EVENTS, (uint32_t)event);
 		named_builder_meta(rd->b)->unit = named_builder_keep(rd->b, text(rd, row[1]));
@@ -306,7 +211,7 @@ int day_read(struct day *d, const struct store_query *q, int64_t from_s, int64_t
 
 	if (!rd.functions || !rd.mappings)
 		return no_memory(err);
-	r = choose_targets(&rd, q, sum, err);
+	r = day_choose_targets(d, q, &rd.targets, sum, err);
 	if (r == 0)
 		r = add_buckets(&rd, q, from_s, to_s, sum, err);
 	if (r < 0 || sum->buckets == before)

@@ -213,7 +213,22 @@ static int commit(struct store *s, unsigned step, struct err *err)
 
 int store_flush(struct store *s, struct err *err)
 {
-	return commit(s, 0, err);
+	int r = commit(s, 0, err);
+
+	return r < 0 ? r : commit(s, STORE_STEPS - 1, err);
+}
+
+int store_note(struct store *s, const struct store_target *t, uint64_t at_ns, const char *kind, const char *text,
+	       struct err *err)
+{
+	struct day_id id = day_of(at_ns / 1000000000, STORE_STEPS - 1);
+	struct day *d = NULL;
+	struct err e = {0};
+	int r = get_day(s, id, &d, &e);
+
+	if (r == 0)
+		r = day_add_happening(d, t, at_ns, kind, text, &e);
+	return r < 0 ? err_set(err, fail(s, id, r, &e), "%s", e.msg) : 0;
 }
 
 /* --- wider steps --- */

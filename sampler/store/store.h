@@ -6,9 +6,9 @@
 #include <sys/types.h>
 
 #include "sampler/model/label.h"
+#include "sampler/model/named_profile.h"
 
 struct err;
-struct named_profile;
 
 /*
  * What the daemon has counted, in a directory: one SQLite file for each UTC day and step (day.h). Samples are stored
@@ -50,6 +50,9 @@ void store_set_limits(struct store *s, const struct store_options *o); /* from n
  */
 int store_add(struct store *s, const struct store_target *t, const struct named_profile *np, struct err *err);
 int store_flush(struct store *s, struct err *err);
+/* Something that happened at at_ns (CLOCK_REALTIME): "gap", and a sentence. t NULL: to the whole host. Durable as store_add(). */
+int store_note(struct store *s, const struct store_target *t, uint64_t at_ns, const char *kind, const char *text,
+	       struct err *err);
 /*
  * Call from time to time: adds up steps that are complete at now_ns (CLOCK_REALTIME) to wider ones, and removes what
  * exceeds the limits of age and size. For an hour after opening, or after a jump of the clock, nothing expires by age.
@@ -74,6 +77,26 @@ struct store_view;
 int store_view_open(const char *dir, const struct store_query *q, struct store_view **ret, struct err *err);
 /* Samples of all targets in one profile, which the caller frees. Steps that overlap the range are included whole. */
 int store_view_read(struct store_view *v, struct named_profile **ret, struct err *err);
+/*
+ * The targets that have samples in the range; what is borrowed in `row` is valid during the call. A result of `row` other than 0 ends it,
+ * and is returned.
+ */
+struct store_row {
+	struct store_target target;
+	uint64_t first_s, last_s; /* of their samples, in whole steps; last_s is exclusive */
+	uint64_t samples, weight;
+	uint64_t by_kind[NAMED_KINDS]; /* the weight, by how the leaf ran */
+};
+typedef int store_row_fn(void *ctx, const struct store_row *row);
+int store_view_targets(struct store_view *v, store_row_fn *row, void *ctx, struct err *err);
+/* What happened in the range, by time; target: its PID and labels, all 0 for the whole host. The query's event is ignored. */
+struct store_happening {
+	uint64_t at_ns;
+	const char *kind, *text;
+	struct store_target target;
+};
+typedef int store_happening_fn(void *ctx, const struct store_happening *h);
+int store_view_happenings(struct store_view *v, store_happening_fn *happening, void *ctx, struct err *err);
 void store_view_close(struct store_view *v);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "sampler/profile/named_builder.h"
 #include "sampler/store/day.h"
+#include "sampler/store/day_list.h"
 #include "sampler/store/day_read.h"
 #include "sampler/store/store.h"
 #include "sampler/store/store_files.h"
@@ -20,7 +21,9 @@ struct store_view {
 	struct store_query q;
 	VEC(struct view_day) days;
 	bool any; /* some file exists, of whatever time */
+	/* Where samples go: one of these. */
 	struct named_builder *b;
+	struct store_list *list;
 	struct day_sums sum;
 };
 
@@ -133,7 +136,8 @@ static int read_day(struct store_view *v, struct view_day *d, int64_t from, int6
 	int r = day_load(d->day, &e);
 
 	if (r == 0)
-		r = day_read(d->day, &v->q, from, to, v->b, &v->sum, &e);
+		r = v->list ? day_list(d->day, &v->q, from, to, v->list, &e) :
+			      day_read(d->day, &v->q, from, to, v->b, &v->sum, &e);
 	if (r == -ENOMEM)
 		return err_set(err, r, "out of memory");
 	if (r < 0)
@@ -147,8 +151,10 @@ static int read_span(struct store_view *v, struct day_id id, int64_t from, int64
 static bool takes_whole(struct store_view *v, struct day_id id, int64_t at, int64_t from, int64_t to)
 {
 	int64_t end = at + day_steps[id.step].seconds;
-	bool finer = id.step && find_day(v, (struct day_id){id.date, id.step - 1});
+	bool finer = false;
 
+	for (unsigned step = 0; step < id.step; step++)
+		finer |= find_day(v, (struct day_id){id.date, step}) != NULL;
 	if (!find_day(v, id))
 		return false;
 	return !id.step || !finer || (from == at && to == end && !waits(v, id, at, end));
@@ -189,14 +195,6 @@ static int read_span(struct store_view *v, struct day_id id, int64_t from, int64
 	return r < 0 || begin >= to ? r : read_part(v, id, whole, begin, to, err);
 }
 
-static bool has_date(const struct store_view *v, int64_t date)
-{
-	for (size_t i = 0; i < v->days.n; i++)
-		if (v->days.v[i].day->id.date == date)
-			return true;
-	return false;
-}
-
 static int read_date(struct store_view *v, int64_t date, struct err *err)
 {
 	int64_t from = seconds(v->q.from_ns), to = seconds(v->q.to_ns + 999999999);
@@ -229,17 +227,60 @@ static int say_nothing(const struct store_view *v, struct err *err)
 	return err_set(err, -ENODATA, "there are no samples of that time");
 }
 
+/* By the dates of the files, since a range may be of any length. */
+static int read_all(struct store_view *v, struct err *err)
+{
+	int64_t done = INT64_MIN;
+	int r = 0;
+
+	for (;;) {
+		int64_t next = INT64_MAX;
+
+		for (size_t i = 0; i < v->days.n; i++) {
+			int64_t date = v->days.v[i].day->id.date;
+
+			if (date > done && date < next)
+				next = date;
+		}
+		if (r < 0 || next == INT64_MAX)
+			return r;
+		r = read_date(v, next, err);
+		done = next;
+	}
+}
+
+int store_view_targets(struct store_view *v, store_row_fn *row, void *ctx, struct err *err)
+{
+	struct store_list list = {0};
+	int r;
+
+	v->list = &list;
+	r = read_all(v, err);
+	v->list = NULL;
+	for (size_t i = 0; r == 0 && i < list.rows.n; i++)
+		r = row(ctx, &list.rows.v[i]);
+	store_list_done(&list);
+	return r;
+}
+
+int store_view_happenings(struct store_view *v, store_happening_fn *happening, void *ctx, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < v->days.n; i++)
+		if (v->days.v[i].day->id.step == STORE_STEPS - 1)
+			r = day_list_happenings(v->days.v[i].day, &v->q, happening, ctx, err);
+	return r;
+}
+
 int store_view_read(struct store_view *v, struct named_profile **ret, struct err *err)
 {
-	int64_t last = seconds(v->q.to_ns) / DAY_S;
-	int r = 0;
+	int r;
 
 	v->b = named_builder_new();
 	if (!v->b)
 		return err_set(err, -ENOMEM, "out of memory");
-	for (int64_t date = seconds(v->q.from_ns) / DAY_S; r == 0 && date <= last; date++)
-		if (has_date(v, date))
-			r = read_date(v, date, err);
+	r = read_all(v, err);
 	if (r < 0)
 		return r;
 	if (!v->sum.buckets)

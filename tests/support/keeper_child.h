@@ -43,6 +43,7 @@ static inline void keeper_body(const struct keeper_options *o, int said)
 	int r;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	log_set_level(LOG_LEVEL_NORMAL);
 	dup2(said, STDERR_FILENO);
 	r = keeper_run(o, &e);
 	if (r < 0)

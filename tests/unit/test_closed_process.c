@@ -154,6 +154,80 @@ static void no_user_stops_what_root_parses_with(void **state)
 	assert_int_equal(refused, EPERM);
 }
 
+/* --- while keeping --- */
+
+static char own[] = "/tmp/jsampler-keeping-XXXXXX";
+
+static void begin_keeping(struct closed_gaps *g)
+{
+	int dir = open(own, O_RDONLY | O_DIRECTORY);
+
+	if (fchdir(dir) < 0 || closed_begin_keeping(dir, g, NULL) < 0 || g->filter)
+		_exit(2);
+	close(dir);
+}
+
+/* What SQLite does in the directory, and what it does not need. */
+static void keep_files(void)
+{
+	struct closed_gaps g;
+	int fd;
+
+	begin_keeping(&g);
+	fd = open("a", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, "x", 1) != 1 || fdatasync(fd) < 0 || ftruncate(fd, 0) < 0 || rename("a", "b") < 0 ||
+	    unlink("b") < 0)
+		_exit(3);
+	if (g.landlock)
+		_exit(77);
+	if (open("/etc/passwd", O_RDONLY) >= 0 || errno != EACCES || open("../x", O_WRONLY | O_CREAT, 0600) >= 0 ||
+	    errno != EACCES || open("/proc/self/mem", O_RDONLY) >= 0 || errno != EACCES)
+		_exit(4);
+	_exit(0);
+}
+
+static void keep_and_connect(void)
+{
+	struct closed_gaps g;
+
+	begin_keeping(&g);
+	syscall(SYS_socket, AF_INET, SOCK_STREAM, 0);
+}
+
+static void keep_and_fork(void)
+{
+	struct closed_gaps g;
+
+	begin_keeping(&g);
+	fork();
+}
+
+static void keep_and_link(void)
+{
+	struct closed_gaps g;
+
+	begin_keeping(&g);
+	if (symlink("/etc/passwd", "x") < 0)
+		_exit(5);
+}
+
+static void keeping_reaches_one_directory(void **state)
+{
+	static void (*const tries[])(void) = {keep_and_connect, keep_and_fork, keep_and_link};
+	char said[512];
+	int status;
+
+	(void)state;
+	assert_non_null(mkdtemp(own));
+	status = run(keep_files, said, sizeof(said));
+	assert_true(status == 0 || (landlock_version() < 0 && WEXITSTATUS(status) == 77));
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+		status = run(tries[i], said, sizeof(said));
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);
+	}
+	assert_int_equal(rmdir(own), 0);
+}
+
 /* --- while sampling --- */
 
 static void begin_sampling(void)
@@ -374,6 +448,7 @@ int main(void)
 		cmocka_unit_test(keeps_the_time_zone),
 		cmocka_unit_test(dies_with_a_line),
 		cmocka_unit_test(no_user_stops_what_root_parses_with),
+		cmocka_unit_test(keeping_reaches_one_directory),
 		cmocka_unit_test(sampling_reaches_nobody_else),
 		cmocka_unit_test(abort_is_abort),
 		cmocka_unit_test(what_is_refused_is_said),

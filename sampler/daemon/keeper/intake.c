@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,8 +18,15 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
-/* READS: of READ_BYTES, before others have their turn. */
-enum { READ_BYTES = 64 << 10, READS = 16 };
+/* READS: of READ_BYTES, before others have their turn. NOTES_MAX: in one step. */
+enum { READ_BYTES = 64 << 10, READS = 16, NOTES_MAX = 200 };
+
+static const char *const event_kinds[FEED_EVENTS] = {
+	[FEED_GAP] = "gap",
+	[FEED_THROTTLE] = "throttle",
+	[FEED_EXEC] = "exec",
+	[FEED_LEFT_OUT] = "left out",
+};
 
 /* How far the start of a profile may be from now: the worker sends a step soon after its end. */
 #define EARLY_NS UINT64_C(60000000000)
@@ -30,12 +38,22 @@ struct kept {
 	struct arena texts;
 };
 
+/* The store takes nothing. */
+struct trouble {
+	int code; /* 0: there is none */
+	bool now; /* in the present step, too */
+	uint64_t since_ns; /* what was sampled from then on is lost */
+	struct err why;
+};
+
 struct intake {
 	struct store *store;
 	struct feed_reader *reader;
 	int socket;
 	struct kept *targets[FEED_TARGETS_MAX];
-	int trouble; /* why the store took nothing last time; 0: it did */
+	uint64_t ended_ns; /* when the last feed ended; 0: it has not */
+	struct trouble trouble;
+	unsigned notes; /* since the last flush */
 };
 
 struct intake *intake_new(struct store *s)
@@ -61,8 +79,10 @@ static void forget_target(struct intake *in, uint32_t number)
 
 static void end_feed(struct intake *in)
 {
-	if (in->socket >= 0)
+	if (in->socket >= 0) {
 		close(take_fd(&in->socket));
+		in->ended_ns = clock_realtime_ns();
+	}
 	feed_reader_free(take_ptr(in->reader));
 	for (uint32_t i = 0; i < FEED_TARGETS_MAX; i++)
 		forget_target(in, i);
@@ -76,12 +96,67 @@ void intake_free(struct intake *in)
 	free(in);
 }
 
+/* --- trouble with the store, and what happened --- */
+
+/* Each kind of trouble is said when it begins. */
+static void note_failure(struct intake *in, int r, const struct err *why)
+{
+	struct trouble *t = &in->trouble;
+
+	if (r != t->code)
+		log_error("the history is not stored: %s; sampling goes on", why->msg);
+	if (!t->code)
+		t->since_ns = clock_realtime_ns() - STORE_STEP_S * UINT64_C(1000000000);
+	t->code = r;
+	t->now = true;
+	t->why = *why;
+}
+
+static void note(struct intake *in, const struct store_target *t, uint64_t at_ns, const char *kind, const char *text)
+{
+	struct err e = {0};
+	int r = in->notes < NOTES_MAX ? store_note(in->store, t, at_ns, kind, text, &e) : 0;
+
+	if (r < 0)
+		note_failure(in, r, &e);
+	if (++in->notes == NOTES_MAX)
+		log_warn("too many events: the next ones of this step are not stored");
+}
+
+static void note_gap(struct intake *in, uint64_t since_ns, const char *why)
+{
+	uint64_t now = clock_realtime_ns(), took = now > since_ns ? now - since_ns : 0;
+	char text[sizeof(((struct err *)0)->msg) + 50];
+
+	snprintf(text, sizeof(text), "nothing was stored for %.1f s: %s", (double)took / 1e9, why);
+	log_warn("%s", text);
+	note(in, NULL, since_ns, "gap", text);
+}
+
+/* A step without failures ends the trouble. */
+static void note_step(struct intake *in)
+{
+	struct trouble *t = &in->trouble;
+
+	if (t->code && !t->now) {
+		note_gap(in, t->since_ns, t->why.msg);
+		t->code = t->now ? t->code : 0;
+	}
+	t->now = false;
+	in->notes = 0;
+}
+
 int intake_feed(struct intake *in, int socket)
 {
 	end_feed(in);
 	in->socket = socket;
 	in->reader = socket >= 0 ? feed_reader_new() : NULL;
-	return socket >= 0 && !in->reader ? -ENOMEM : 0;
+	if (socket >= 0 && !in->reader)
+		return -ENOMEM;
+	if (socket >= 0 && in->ended_ns)
+		note_gap(in, in->ended_ns, "the process that samples has ended, and was started again");
+	in->ended_ns = socket >= 0 ? 0 : in->ended_ns;
+	return 0;
 }
 
 int intake_socket(const struct intake *in)
@@ -122,21 +197,11 @@ static int add_target(struct intake *in, const struct feed_message *m)
 	return copy_labels(k, m);
 }
 
-static bool is_of_now(const struct named_profile *np)
+static bool is_of_now(uint64_t at_ns)
 {
-	uint64_t now = clock_realtime_ns(), at = np->meta.start_realtime_ns;
+	uint64_t now = clock_realtime_ns();
 
-	return at <= now + EARLY_NS && at + LATE_NS >= now;
-}
-
-/* Each kind of trouble is said when it begins, and its end. */
-static void note_trouble(struct intake *in, int r, const struct err *why)
-{
-	if (r < 0 && r != in->trouble)
-		log_error("the history is not stored: %s; sampling goes on", why->msg);
-	if (r == 0 && in->trouble)
-		log_warn("the history is stored again");
-	in->trouble = r;
+	return at_ns <= now + EARLY_NS && at_ns >= now - LATE_NS;
 }
 
 static int store_profile(struct intake *in, const struct feed_message *m, struct err *err)
@@ -147,15 +212,23 @@ static int store_profile(struct intake *in, const struct feed_message *m, struct
 
 	if (r < 0)
 		return r == -ENOMEM ? r : -EPROTO;
-	if (is_of_now(np)) {
+	if (is_of_now(np->meta.start_realtime_ns)) {
 		r = store_add(in->store, &in->targets[m->target]->target, np, &e);
 		if (r < 0)
-			note_trouble(in, r, &e);
+			note_failure(in, r, &e);
 	} else {
 		log_warn("a profile of another time than now is dropped: is the clock being set?");
 	}
 	named_profile_free(np);
 	return 0;
+}
+
+static void store_event(struct intake *in, const struct feed_message *m)
+{
+	uint64_t at = is_of_now(m->time_ns) ? m->time_ns : clock_realtime_ns();
+	const struct kept *k = m->target < FEED_TARGETS_MAX ? in->targets[m->target] : NULL;
+
+	note(in, k ? &k->target : NULL, at, event_kinds[m->event], m->text);
 }
 
 static int take(struct intake *in, const struct feed_message *m, struct err *err)
@@ -164,7 +237,7 @@ static int take(struct intake *in, const struct feed_message *m, struct err *err
 	case FEED_TARGET: return add_target(in, m);
 	case FEED_PROFILE: return store_profile(in, m, err);
 	case FEED_GONE: forget_target(in, m->target); return 0;
-	case FEED_EVENT: log_info("%s", m->text); return 0;
+	case FEED_EVENT: store_event(in, m); return 0;
 	}
 	return -EPROTO;
 }
@@ -212,8 +285,11 @@ int intake_read(struct intake *in, struct err *err)
 void intake_flush(struct intake *in)
 {
 	struct err e = {0};
+	int r = store_flush(in->store, &e);
 
-	note_trouble(in, store_flush(in->store, &e), &e);
+	if (r < 0)
+		note_failure(in, r, &e);
+	note_step(in);
 }
 
 void intake_tend(struct intake *in)

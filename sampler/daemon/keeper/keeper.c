@@ -19,7 +19,6 @@
 #include "symbolizer/base/log.h"
 
 #define SECOND UINT64_C(1000000000)
-#define FLUSH_NS (STORE_STEP_S * SECOND)
 #define TEND_NS (60 * SECOND)
 
 /* What the feed may still bring after KEEPER_STOP. */
@@ -29,7 +28,7 @@ struct keeper {
 	const struct keeper_options *o;
 	struct store *store;
 	struct intake *intake;
-	uint64_t flush_at, tend_at; /* CLOCK_MONOTONIC */
+	uint64_t flush_ns, flush_at, tend_at; /* CLOCK_MONOTONIC */
 	bool stopping;
 };
 
@@ -49,10 +48,10 @@ static int take_on_owner(int dir, struct err *err)
 	return 0;
 }
 
-/* The service manager signals all processes of a service; only the broker says when it is time. */
+/* The service manager signals all processes of a service; only the broker says when it is time. A limit of file sizes is an error. */
 static void ignore_signals(void)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		signal(signals[i], SIG_IGN);
@@ -153,7 +152,7 @@ static void do_what_is_due(struct keeper *k)
 
 	if (now >= k->flush_at) {
 		intake_flush(k->intake);
-		k->flush_at = now + FLUSH_NS;
+		k->flush_at = now + k->flush_ns;
 	}
 	if (now >= k->tend_at) {
 		intake_tend(k->intake);
@@ -165,7 +164,7 @@ static int work(struct keeper *k, struct err *err)
 {
 	int r = 0;
 
-	k->flush_at = clock_monotonic_ns() + FLUSH_NS;
+	k->flush_at = clock_monotonic_ns() + k->flush_ns;
 	k->tend_at = clock_monotonic_ns() + TEND_NS;
 	while (r == 0 && !k->stopping) {
 		struct pollfd p[] = {
@@ -186,7 +185,7 @@ static int work(struct keeper *k, struct err *err)
 
 int keeper_run(const struct keeper_options *o, struct err *err)
 {
-	struct keeper k = {.o = o};
+	struct keeper k = {.o = o, .flush_ns = o->flush_ns ? o->flush_ns : STORE_STEP_S * SECOND};
 	int r = begin(&k, err);
 
 	if (r == 0) {

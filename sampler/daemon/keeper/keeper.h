@@ -40,6 +40,7 @@ struct keeper_options {
 	int listener, tcp;
 	const char *token; /* for `tcp`; borrowed */
 	struct store_options limits;
+	uint64_t flush_ns; /* how often what was sent becomes durable; 0: once for each step */
 };
 
 /*

@@ -1,0 +1,150 @@
+#include "sampler/store/day_targets.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/store/day.h"
+#include "sampler/store/day_read.h"
+#include "sampler/store/dictionary.h"
+#include "symbolizer/base/arena.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/glob.h"
+
+enum { LABELS_MAX = 64 };
+
+/* Counts each label of the query once, as a target has one value per key. */
+static size_t label_matches(const struct store_query *q, const char *key, const char *value)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < q->n_labels; i++)
+		n += strcmp(q->labels[i].key, key) == 0 && glob_matches(q->labels[i].value, value);
+	return n;
+}
+
+/* Keeps the first value; "" if others differ. */
+static void note_text(char *dst, size_t size, const char *value, bool first)
+{
+	if (first)
+		snprintf(dst, size, "%s", value);
+	else if (strcmp(dst, value) != 0)
+		*dst = '\0';
+}
+
+struct found_labels {
+	size_t matches;
+	char jdk[128], main[512];
+};
+
+static int read_labels(struct day *d, const struct store_query *q, int64_t target, struct found_labels *f,
+		       struct err *err)
+{
+	sqlite3_stmt *s = day_statement(d, DAY_LABELS, &target, 1);
+	int r;
+
+	while ((r = day_step(d, s, err)) > 0) {
+		const char *key = (const char *)sqlite3_column_text(s, 0);
+		const char *value = (const char *)sqlite3_column_text(s, 1);
+
+		if (!key || !value)
+			continue;
+		f->matches += label_matches(q, key, value);
+		if (strcmp(key, "jdk") == 0)
+			snprintf(f->jdk, sizeof(f->jdk), "%s", value);
+		if (strcmp(key, "main") == 0)
+			snprintf(f->main, sizeof(f->main), "%s", value);
+	}
+	return r;
+}
+
+int day_choose_targets(struct day *d, const struct store_query *q, day_numbers *ret, struct day_sums *sum,
+		       struct err *err)
+{
+	sqlite3_stmt *s = day_statement(d, DAY_TARGETS, NULL, 0);
+	int r;
+
+	while ((r = day_step(d, s, err)) > 0) {
+		struct found_labels f = {0};
+		int64_t id = sqlite3_column_int64(s, 0);
+
+		r = read_labels(d, q, id, &f, err);
+		if (r < 0)
+			break;
+		if (f.matches < q->n_labels)
+			continue;
+		if (!vec_push(ret, id))
+			return err_set(err, -ENOMEM, "out of memory");
+		note_text(sum->jdk, sizeof(sum->jdk), f.jdk, !sum->targets);
+		note_text(sum->command, sizeof(sum->command), f.main, !sum->targets);
+		sum->targets++;
+	}
+	return r;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+bool day_is_chosen(const day_numbers *targets, int64_t target)
+{
+	return targets->n && bsearch(&target, targets->v, targets->n, sizeof(target), compare_numbers) != NULL;
+}
+
+bool day_event_is(const struct day *d, int64_t event, const char *name)
+{
+	const struct dictionary *dict = d->dict;
+
+	if (event < 0 || event >= dictionary_count(dict, DICT_EVENTS))
+		return false;
+	return strcmp(strtab_get(dict->strings, dictionary_row(dict, DICT_EVENTS, (uint32_t)event)[0]), name) == 0;
+}
+
+/* --- one target --- */
+
+static const char *copy_column(sqlite3_stmt *s, int column, struct arena *texts)
+{
+	const char *text = (const char *)sqlite3_column_text(s, column);
+
+	return arena_strndup(texts, text ? text : "", text ? strlen(text) : 0);
+}
+
+static int copy_labels(struct day *d, int64_t target, struct arena *texts, struct store_target *ret, struct err *err)
+{
+	sqlite3_stmt *s = day_statement(d, DAY_LABELS, &target, 1);
+	struct label *labels = arena_alloc(texts, LABELS_MAX * sizeof(*labels));
+	int r = 0;
+
+	ret->labels = labels;
+	ret->n_labels = 0;
+	while (labels && ret->n_labels < LABELS_MAX && (r = day_step(d, s, err)) > 0) {
+		struct label *l = &labels[ret->n_labels++];
+
+		l->key = copy_column(s, 0, texts);
+		l->value = copy_column(s, 1, texts);
+		if (!l->key || !l->value)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	return labels ? (r < 0 ? r : 0) : err_set(err, -ENOMEM, "out of memory");
+}
+
+int day_read_target(struct day *d, int64_t target, struct arena *texts, struct store_target *ret, struct err *err)
+{
+	sqlite3_stmt *s = day_statement(d, DAY_TARGET, &target, 1);
+	int r = day_step(d, s, err);
+
+	if (r <= 0)
+		return r < 0 ? r : day_damaged(d, "a target is missing", err);
+	ret->boot_id = copy_column(s, 0, texts);
+	ret->pid = sqlite3_column_int(s, 1);
+	ret->start_ticks = (uint64_t)sqlite3_column_int64(s, 2);
+	ret->since_ns = (uint64_t)sqlite3_column_int64(s, 3);
+	sqlite3_reset(s);
+	if (!ret->boot_id)
+		return err_set(err, -ENOMEM, "out of memory");
+	return copy_labels(d, target, texts, ret, err);
+}

@@ -5,6 +5,7 @@
 
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/filters.h"
+#include "sampler/cli/history.h"
 #include "sampler/cli/inputs.h"
 #include "sampler/cli/options/options.h"
 #include "sampler/cli/outputs.h"
@@ -20,6 +21,7 @@ struct convert {
 	uint32_t kinds; /* --kind; 0: all */
 	char **files;
 	size_t n_files;
+	struct history history; /* in place of files */
 	struct outputs outs;
 };
 
@@ -34,8 +36,12 @@ static int choose_output(struct convert *c, struct err *err)
 	return 0;
 }
 
-static int check_files(const struct convert *c, struct err *err)
+static int check_files(struct convert *c, struct err *err)
 {
+	if (c->history.given && c->n_files)
+		return err_set(err, -EINVAL, "a file, or --since for what the daemon has kept: one of the two");
+	if (c->history.given)
+		return history_check(&c->history, err);
 	if (!c->n_files)
 		return err_set(err, -EINVAL, "convert which file? jsampler convert FILE... -o FILE");
 	return inputs_check((const char *const *)c->files, c->n_files, err);
@@ -50,7 +56,7 @@ static int parse(int argc, char **argv, struct convert *c, struct err *err)
 	while ((r = option_next(argc, argv, convert_option_specs, &s, err)) == 0 && s) {
 		if (strcmp(s->name, "kind") == 0)
 			r = filters_parse_kinds(optarg, &c->kinds, err);
-		else
+		else if ((r = history_take(&c->history, s, optarg, err)) == 0)
 			r = record_option_take(s, &c->o, err);
 		if (r < 0)
 			return r;
@@ -84,9 +90,12 @@ static int read_and_write(struct convert *c, struct opener *o, struct err *err)
 
 	if (r < 0)
 		return err_set(err, r, "out of memory");
-	r = close_with(o, err);
+	r = c->history.given ? history_open(&c->history, err) : 0;
 	if (r == 0)
-		r = inputs_read_merged(o, c->files, c->n_files, &np, err);
+		r = close_with(o, err);
+	if (r == 0)
+		r = c->history.given ? history_read(&c->history, &np, err) :
+				       inputs_read_merged(o, c->files, c->n_files, &np, err);
 	if (r == 0)
 		r = write_all(c, &np, err);
 	named_profile_free(np);
@@ -105,6 +114,7 @@ static int convert(struct convert *c, struct err *err)
 		r = read_and_write(c, o, err);
 	outputs_done(&c->outs);
 	opener_free(o);
+	history_done(&c->history);
 	return usage ? EXIT_USAGE : r < 0 ? EXIT_FAILED : EXIT_WRITTEN;
 }
 

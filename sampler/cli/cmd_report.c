@@ -7,6 +7,7 @@
 
 #include "sampler/cli/cmd.h"
 #include "sampler/cli/filters.h"
+#include "sampler/cli/history.h"
 #include "sampler/cli/inputs.h"
 #include "sampler/cli/options/options.h"
 #include "sampler/closed/opener.h"
@@ -30,6 +31,7 @@ struct report {
 	const char *chosen; /* the option that selected it */
 	struct view_options o;
 	struct record_options filters; /* -I, -X, --include-threads */
+	struct history history; /* in place of files */
 	bool rows_given;
 	const char *output;
 	bool help;
@@ -73,7 +75,10 @@ static int parse_percent(const char *text, double *ret, struct err *err)
 static int take_option(const struct option_spec *s, struct report *rep, struct err *err)
 {
 	const char *n = s->name, *arg = s->arg ? optarg : NULL;
+	int r = history_take(&rep->history, s, arg, err);
 
+	if (r != 0)
+		return r < 0 ? r : 0;
 	if (strcmp(n, "help") == 0) {
 		rep->help = true;
 	} else if (strcmp(n, "output") == 0) {
@@ -101,8 +106,12 @@ static bool is_there(const char *path)
 }
 
 /* A view without a required argument, or with one too many, gets an error about that, not about a missing file. */
-static int check_files(const struct report *rep, const char *const *files, size_t n, struct err *err)
+static int check_files(struct report *rep, const char *const *files, size_t n, struct err *err)
 {
+	if (rep->history.given && n)
+		return err_set(err, -EINVAL, "a file, or --since for what the daemon has kept: one of the two");
+	if (rep->history.given)
+		return history_check(&rep->history, err);
 	if (n == 0 && rep->o.method && is_there(rep->o.method))
 		return err_set(err, -EINVAL, "--%s needs a method: jsampler report --%s METHOD %.80s", rep->chosen,
 			       rep->chosen, rep->o.method);
@@ -137,10 +146,13 @@ static int read_and_view(struct report *rep, struct opener *o, char **files, siz
 			 struct err *err)
 {
 	struct named_profile *np = NULL;
-	int r = close_with(o, err);
+	int r = rep->history.given ? history_open(&rep->history, err) : 0;
 
 	if (r == 0)
-		r = inputs_read_merged(o, files, n, &np, err);
+		r = close_with(o, err);
+	if (r == 0)
+		r = rep->history.given ? history_read(&rep->history, &np, err) :
+					 inputs_read_merged(o, files, n, &np, err);
 	if (r == 0)
 		r = filters_apply(&rep->filters, 0, &np, err);
 	rep->o.width = data_out_width(out);
@@ -161,6 +173,7 @@ static int report(struct report *rep, char **files, size_t n, struct err *err)
 	else if (r == 0)
 		r = data_out_close(&out, read_and_view(rep, o, files, n, &out, err), err);
 	opener_free(o);
+	history_done(&rep->history);
 	return r;
 }
 

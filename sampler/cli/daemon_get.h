@@ -1,0 +1,19 @@
+#ifndef JS_CLI_DAEMON_GET_H
+#define JS_CLI_DAEMON_GET_H
+
+#include <stddef.h>
+
+struct err;
+
+/* A request to the daemon (GET) over its socket: HTTP/1.1, one answer for each connection. */
+
+/* Connects and sends the request; `target` begins with a slash and has no blanks. A descriptor, or -errno. */
+int daemon_get_start(const char *socket, const char *target, struct err *err);
+
+/*
+ * Waits for the answer, and closes fd. The caller frees *ret. -EPROTO: no such answer, or too long a one. For any status but 200,
+ * -ENODATA, and err has what the daemon says.
+ */
+int daemon_get_finish(int fd, char **ret, size_t *ret_len, struct err *err);
+
+#endif

@@ -1,0 +1,166 @@
+#include "sampler/cli/history.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/cli/daemon_get.h"
+#include "sampler/cli/options/options.h"
+#include "sampler/cli/when.h"
+#include "sampler/input/reader.h"
+#include "sampler/store/store.h"
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+
+#define DEFAULT_SOCKET "/run/jsampler/jsampler.sock"
+
+static int add_label(struct history *h, const char *key, size_t len, const char *value, struct err *err)
+{
+	struct label *l = &h->labels[h->n_labels];
+	char *copy;
+
+	if (h->n_labels == HISTORY_LABELS)
+		return err_set(err, -EINVAL, "more than %d labels", HISTORY_LABELS);
+	copy = malloc(len + strlen(value) + 2);
+	if (!copy)
+		return err_set(err, -ENOMEM, "out of memory");
+	memcpy(copy, key, len);
+	copy[len] = '\0';
+	strcpy(copy + len + 1, value);
+	*l = (struct label){copy, copy + len + 1};
+	h->n_labels++;
+	return 0;
+}
+
+static int take_label(struct history *h, const char *arg, struct err *err)
+{
+	const char *is = strchr(arg, '=');
+
+	if (!is || is == arg)
+		return err_set(err, -EINVAL, "--label %.60s: KEY=PATTERN, such as user=tomcat or pod=shop-*", arg);
+	return add_label(h, arg, (size_t)(is - arg), is + 1, err);
+}
+
+int history_take(struct history *h, const struct option_spec *s, const char *arg, struct err *err)
+{
+	int r = 0;
+
+	if (strcmp(s->name, "since") == 0)
+		h->since = arg;
+	else if (strcmp(s->name, "until") == 0)
+		h->until = arg;
+	else if (strcmp(s->name, "store") == 0)
+		h->store = arg;
+	else if (strcmp(s->name, "socket") == 0)
+		h->socket = arg;
+	else if (strcmp(s->name, "service") == 0)
+		r = add_label(h, s->name, strlen(s->name), arg, err);
+	else if (strcmp(s->name, "label") == 0)
+		r = take_label(h, arg, err);
+	else
+		return 0;
+	h->given = true;
+	return r < 0 ? r : 1;
+}
+
+static int parse_moment(const char *option, const char *text, uint64_t now, uint64_t *ret, struct err *err)
+{
+	if (when_parse(text, now, ret) < 0)
+		return err_set(err, -EINVAL,
+			       "%s %.60s: how long ago (30m, 2h, 3d), a time (3:07), or a date and time "
+			       "(2026-11-24T03:07)",
+			       option, text);
+	return 0;
+}
+
+int history_check(struct history *h, struct err *err)
+{
+	uint64_t now = clock_realtime_ns();
+	int r;
+
+	if (!h->since)
+		return err_set(err, -EINVAL, "since when? --since TIME, such as 30m or 3:07");
+	if (h->store && h->socket)
+		return err_set(err, -EINVAL, "--store and --socket: one of the two");
+	h->to_ns = now;
+	r = parse_moment("--since", h->since, now, &h->from_ns, err);
+	if (r == 0 && h->until)
+		r = parse_moment("--until", h->until, now, &h->to_ns, err);
+	if (r == 0 && h->from_ns >= h->to_ns)
+		r = err_set(err, -EINVAL, "--since %.40s is not before --until %.40s", h->since,
+			    h->until ? h->until : "(now)");
+	return r;
+}
+
+/* --- asking the daemon --- */
+
+/* RFC 3986, 2.3 */
+static void add_escaped(struct buf *b, const char *text)
+{
+	static const char as_is[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+
+	for (; *text; text++)
+		if (strchr(as_is, *text))
+			buf_add(b, text, 1);
+		else
+			buf_printf(b, "%%%02X", (unsigned char)*text);
+}
+
+static int ask(struct history *h, struct err *err)
+{
+	CLEANUP(buf_done) struct buf b = {0};
+	int fd;
+
+	buf_printf(&b, "/api/v1/profile?format=pprof&from=%" PRIu64 "&to=%" PRIu64, h->from_ns / 1000000000,
+		   (h->to_ns + 999999999) / 1000000000);
+	for (size_t i = 0; i < h->n_labels; i++) {
+		buf_add_z(&b, "&label.");
+		add_escaped(&b, h->labels[i].key);
+		buf_add_z(&b, "=");
+		add_escaped(&b, h->labels[i].value);
+	}
+	if (b.failed)
+		return err_set(err, -ENOMEM, "out of memory");
+	fd = daemon_get_start(h->socket ? h->socket : DEFAULT_SOCKET, b.data, err);
+	h->fd = fd;
+	return fd < 0 ? fd : 0;
+}
+
+static int read_answer(struct history *h, struct named_profile **ret, struct err *err)
+{
+	CLEANUP(free_at_exit) char *bytes = NULL;
+	size_t len;
+	int r = daemon_get_finish(take_fd(&h->fd), &bytes, &len, err);
+
+	return r < 0 ? r : reader_parse_profile(bytes, len, "the daemon's profile", ret, NULL, err);
+}
+
+/* --- either way --- */
+
+int history_open(struct history *h, struct err *err)
+{
+	const struct store_query q = {
+		.from_ns = h->from_ns, .to_ns = h->to_ns, .event = "cpu", .labels = h->labels, .n_labels = h->n_labels};
+
+	h->fd = -1;
+	return h->store ? store_view_open(h->store, &q, &h->view, err) : ask(h, err);
+}
+
+int history_read(struct history *h, struct named_profile **ret, struct err *err)
+{
+	return h->view ? store_view_read(h->view, ret, err) : read_answer(h, ret, err);
+}
+
+void history_done(struct history *h)
+{
+	store_view_close(take_ptr(h->view));
+	if (h->given && h->fd > STDERR_FILENO)
+		close(h->fd);
+	for (size_t i = 0; i < h->n_labels; i++)
+		free((void *)h->labels[i].key);
+	h->n_labels = 0;
+}

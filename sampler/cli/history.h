@@ -1,0 +1,41 @@
+#ifndef JS_CLI_HISTORY_H
+#define JS_CLI_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/model/label.h"
+
+struct err;
+struct named_profile;
+struct option_spec;
+struct store_view;
+
+/* What the daemon has kept, in place of a file: the options --since, --until, --service, --label, --store, --socket. */
+enum { HISTORY_LABELS = 16 };
+
+struct history {
+	const char *since, *until; /* as given */
+	struct label labels[HISTORY_LABELS]; /* owned: one string each */
+	size_t n_labels;
+	const char *store, *socket;
+	bool given; /* any of the options */
+
+	uint64_t from_ns, to_ns; /* since history_check() */
+	struct store_view *view;
+	int fd; /* of the daemon's answer */
+};
+
+/* Stores the option, if it is one of these. 1; 0: it is another; -EINVAL. */
+int history_take(struct history *h, const struct option_spec *s, const char *arg, struct err *err);
+/* When all options are there: does it make sense? -EINVAL. */
+int history_check(struct history *h, struct err *err);
+
+/* Opens all that is needed: the daemon's socket, or the files of --store. To be called before the process is closed. */
+int history_open(struct history *h, struct err *err);
+/* The caller frees *ret. */
+int history_read(struct history *h, struct named_profile **ret, struct err *err);
+void history_done(struct history *h);
+
+#endif

@@ -36,7 +36,6 @@ static const struct {
 	{SCMP_SYS(clone), 1, {SCMP_A0(SCMP_CMP_EQ, CLONE_A_THREAD)}},
 	{SCMP_SYS(sendto), 1, {SCMP_A4(SCMP_CMP_EQ, 0)}},
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_GETLK)}},
-	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_SETLK)}},
 	{SCMP_SYS(prctl), 1, {SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)}},
 };
 

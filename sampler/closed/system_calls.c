@@ -54,6 +54,7 @@ static const struct {
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_GETFL)}},
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_SETFL)}},
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_DUPFD_CLOEXEC)}},
+	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_SETLK)}}, /* SQLite, of a history that was opened before */
 	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, TCGETS)}},
 	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, TIOCGWINSZ)}},
 	/* A handler in place of say_and_end() would keep the process alive. */

@@ -119,6 +119,18 @@ static int parse_head(const struct buf *b, size_t head, unsigned *ret_status, ui
 	return *ret_len > BODY_MAX ? no_answer(err, "too long") : 0;
 }
 
+/* At a backslash: json_text() writes \u00xx only. */
+static char unescape(const char **p, const char *end)
+{
+	const char *digits = *p + 2;
+	uint64_t c;
+
+	if (end - *p < 6 || (*p)[1] != 'u' || parse_digits(&digits, *p + 6, 16, &c) < 0 || c > 0x7f)
+		return '?';
+	*p += 5;
+	return (char)c;
+}
+
 /* The text of {"error":"..."}, or what there is in its place. */
 static int refused(unsigned status, const char *body, size_t len, struct err *err)
 {
@@ -127,11 +139,8 @@ static int refused(unsigned status, const char *body, size_t len, struct err *er
 	char text[300];
 	size_t n = 0;
 
-	for (p = p ? p + sizeof(key) - 1 : end; p < end && *p != '"' && n + 1 < sizeof(text); p++) {
-		if (*p == '\\' && p + 1 < end)
-			p++;
-		text[n++] = *p;
-	}
+	for (p = p ? p + sizeof(key) - 1 : end; p < end && *p != '"' && n + 1 < sizeof(text); p++)
+		text[n++] = *p == '\\' ? unescape(&p, end) : *p;
 	text[n] = '\0';
 	return err_set(err, -ENODATA, "%s (the daemon's answer, status %u)", n ? text : "no reason given", status);
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "sampler/cli/daemon_get.h"
@@ -125,6 +126,9 @@ static int ask(struct history *h, struct err *err)
 	}
 	if (b.failed)
 		return err_set(err, -ENOMEM, "out of memory");
+	h->answer = memfd_create("answer", MFD_CLOEXEC);
+	if (h->answer < 0)
+		return err_set(err, -errno, "no memory for the daemon's answer: %m");
 	fd = daemon_get_start(h->socket ? h->socket : DEFAULT_SOCKET, b.data, err);
 	h->fd = fd;
 	return fd < 0 ? fd : 0;
@@ -136,7 +140,17 @@ static int read_answer(struct history *h, struct named_profile **ret, struct err
 	size_t len;
 	int r = daemon_get_finish(take_fd(&h->fd), &bytes, &len, err);
 
-	return r < 0 ? r : reader_parse_profile(bytes, len, "the daemon's profile", ret, NULL, err);
+	if (r < 0)
+		return r;
+	for (size_t at = 0; at < len;) {
+		ssize_t n = write(h->answer, bytes + at, len - at);
+
+		if (n <= 0)
+			return err_set(err, -errno, "no memory for the daemon's answer: %m");
+		at += (size_t)n;
+	}
+	lseek(h->answer, 0, SEEK_SET);
+	return reader_read_profile(take_fd(&h->answer), "the daemon's profile", ret, NULL, err);
 }
 
 /* --- either way --- */
@@ -146,7 +160,7 @@ int history_open(struct history *h, struct err *err)
 	const struct store_query q = {
 		.from_ns = h->from_ns, .to_ns = h->to_ns, .event = "cpu", .labels = h->labels, .n_labels = h->n_labels};
 
-	h->fd = -1;
+	h->fd = h->answer = -1;
 	return h->store ? store_view_open(h->store, &q, &h->view, err) : ask(h, err);
 }
 
@@ -158,8 +172,10 @@ int history_read(struct history *h, struct named_profile **ret, struct err *err)
 void history_done(struct history *h)
 {
 	store_view_close(take_ptr(h->view));
-	if (h->given && h->fd > STDERR_FILENO)
+	if (h->fd > STDERR_FILENO)
 		close(h->fd);
+	if (h->answer > STDERR_FILENO)
+		close(h->answer);
 	for (size_t i = 0; i < h->n_labels; i++)
 		free((void *)h->labels[i].key);
 	h->n_labels = 0;

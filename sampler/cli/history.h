@@ -24,7 +24,7 @@ struct history {
 
 	uint64_t from_ns, to_ns; /* since history_check() */
 	struct store_view *view;
-	int fd; /* of the daemon's answer */
+	int fd, answer; /* the daemon's socket; a file in memory for its answer, which may be in gzip */
 };
 
 /* Stores the option, if it is one of these. 1; 0: it is another; -EINVAL. */

@@ -140,12 +140,13 @@ int day_list_happenings(struct day *d, const struct store_query *q, store_happen
 	sqlite3_stmt *s = day_statement(d, DAY_HAPPENINGS, (int64_t[]){(int64_t)q->from_ns, to}, 2);
 	day_numbers targets = {0};
 	struct day_sums ignored = {0};
-	int r = q->n_labels ? day_choose_targets(d, q, &targets, &ignored, err) : 0;
+	bool all = !q->n_labels && !q->pid;
+	int r = all ? 0 : day_choose_targets(d, q, &targets, &ignored, err);
 
 	while (r == 0 && (r = day_step(d, s, err)) > 0) {
 		int64_t target = sqlite3_column_int64(s, 1);
 
-		r = !q->n_labels || !target || day_is_chosen(&targets, target) ? pass_on(d, s, happening, ctx, err) : 0;
+		r = all || !target || day_is_chosen(&targets, target) ? pass_on(d, s, happening, ctx, err) : 0;
 	}
 	if (s)
 		sqlite3_reset(s);

@@ -59,6 +59,26 @@ static int read_labels(struct day *d, const struct store_query *q, int64_t targe
 	return r;
 }
 
+/* 1 or 0, or -errno. */
+static int is_the_one(struct day *d, const struct store_query *q, int64_t target, struct err *err)
+{
+	sqlite3_stmt *s;
+	const char *boot;
+	int r;
+
+	if (!q->pid)
+		return 1;
+	s = day_statement(d, DAY_TARGET, &target, 1);
+	r = day_step(d, s, err);
+	if (r <= 0)
+		return r;
+	boot = (const char *)sqlite3_column_text(s, 0);
+	r = boot && strcmp(boot, q->boot_id) == 0 && sqlite3_column_int64(s, 1) == q->pid &&
+	    (uint64_t)sqlite3_column_int64(s, 2) == q->start_ticks;
+	sqlite3_reset(s);
+	return r;
+}
+
 int day_choose_targets(struct day *d, const struct store_query *q, day_numbers *ret, struct day_sums *sum,
 		       struct err *err)
 {
@@ -72,8 +92,10 @@ int day_choose_targets(struct day *d, const struct store_query *q, day_numbers *
 		r = read_labels(d, q, id, &f, err);
 		if (r < 0)
 			break;
-		if (f.matches < q->n_labels)
+		if (f.matches < q->n_labels || (r = is_the_one(d, q, id, err)) == 0)
 			continue;
+		if (r < 0)
+			break;
 		if (!vec_push(ret, id))
 			return err_set(err, -ENOMEM, "out of memory");
 		note_text(sum->jdk, sizeof(sum->jdk), f.jdk, !sum->targets);

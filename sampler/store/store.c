@@ -384,3 +384,15 @@ int store_tend(struct store *s, uint64_t now_ns, struct err *err)
 	vec_done(&files);
 	return r;
 }
+
+uint64_t store_bytes(const char *dir)
+{
+	store_file_list files = {0};
+	uint64_t bytes = 0;
+
+	if (store_files(dir, &files) == 0)
+		for (size_t i = 0; i < files.n; i++)
+			bytes += files.v[i].bytes;
+	vec_done(&files);
+	return bytes;
+}

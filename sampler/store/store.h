@@ -59,6 +59,7 @@ int store_note(struct store *s, const struct store_target *t, uint64_t at_ns, co
  */
 int store_tend(struct store *s, uint64_t now_ns, struct err *err);
 void store_close(struct store *s);
+uint64_t store_bytes(const char *dir); /* what its files take on disk */
 
 /* Selects part of a store for reading. */
 struct store_query {
@@ -67,6 +68,10 @@ struct store_query {
 	/* Only targets that have all of these; values are patterns (glob.h). */
 	const struct label *labels;
 	size_t n_labels;
+	/* Only this one (struct store_target). pid 0: any. */
+	const char *boot_id;
+	pid_t pid;
+	uint64_t start_ticks;
 };
 
 /*

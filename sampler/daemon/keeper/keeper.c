@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sampler/closed/closed.h"
+#include "sampler/daemon/http/http.h"
 #include "sampler/daemon/keeper/intake.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"
@@ -28,6 +29,7 @@ struct keeper {
 	const struct keeper_options *o;
 	struct store *store;
 	struct intake *intake;
+	struct http *http;
 	uint64_t flush_ns, flush_at, tend_at; /* CLOCK_MONOTONIC */
 	bool stopping;
 };
@@ -58,6 +60,8 @@ static void ignore_signals(void)
 }
 
 /* SQLite knows files by paths: they are below the working directory. */
+#define HERE "."
+
 static int open_store(struct keeper *k, struct err *err)
 {
 	int r = take_on_owner(k->o->store, err);
@@ -66,7 +70,15 @@ static int open_store(struct keeper *k, struct err *err)
 		return r;
 	if (fchdir(k->o->store) < 0)
 		return err_set(err, -errno, "cannot enter the directory of the history: %m");
-	return store_open(".", &k->o->limits, &k->store, err);
+	return store_open(HERE, &k->o->limits, &k->store, err);
+}
+
+static int start_http(struct keeper *k, struct err *err)
+{
+	const struct http_options ho = {
+		.unix_socket = k->o->listener, .tcp_socket = k->o->tcp, .token = k->o->token, .store = HERE};
+
+	return ho.unix_socket >= 0 || ho.tcp_socket >= 0 ? http_start(&ho, &k->http, err) : 0;
 }
 
 static int begin(struct keeper *k, struct err *err)
@@ -84,7 +96,7 @@ static int begin(struct keeper *k, struct err *err)
 	k->intake = intake_new(k->store);
 	if (!k->intake || intake_feed(k->intake, k->o->feed) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	return 0;
+	return start_http(k, err);
 }
 
 /* --- the broker --- */
@@ -196,6 +208,7 @@ int keeper_run(const struct keeper_options *o, struct err *err)
 		read_rest(&k);
 		intake_flush(k.intake);
 	}
+	http_stop(k.http);
 	intake_free(k.intake);
 	store_close(k.store);
 	return r;

@@ -1,0 +1,310 @@
+#include "sampler/daemon/http/answer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/daemon/http/query.h"
+#include "sampler/model/named_profile.h"
+#include "sampler/output/writer.h"
+#include "sampler/profile/named_builder.h"
+#include "sampler/store/store.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/json.h"
+
+#define JSON "application/json"
+
+/* Rows of a list; more are left out, and the answer says so. */
+enum { ROWS_MAX = 5000 };
+
+static const char *const kinds[NAMED_KINDS] = {
+	[NAMED_KERNEL] = "kernel",
+	[NAMED_NATIVE] = "native",
+	[NAMED_INTERPRETED] = "interpreted",
+	[NAMED_C1] = "c1",
+	[NAMED_C2] = "c2",
+	[NAMED_INLINED] = "inlined",
+	[NAMED_STUB] = "stub",
+	[NAMED_JAVA_NATIVE] = "java_native",
+};
+
+static void view_close(struct store_view **v)
+{
+	store_view_close(*v);
+}
+
+static int open_view(const struct answer_context *c, const struct query *q, struct store_view **ret, struct err *err)
+{
+	struct store_query sq;
+
+	query_of_store(q, &sq);
+	return store_view_open(c->store, &sq, ret, err);
+}
+
+/* --- lists --- */
+
+struct listing {
+	struct json j;
+	size_t rows;
+};
+
+static bool begin_list(struct listing *l, struct answer *a, const char *name)
+{
+	l->j.out = open_memstream(&a->body, &a->len);
+	if (!l->j.out)
+		return false;
+	json_open(&l->j, '{');
+	json_key(&l->j, name);
+	json_open(&l->j, '[');
+	return true;
+}
+
+static int end_list(struct listing *l, struct answer *a, int r, struct err *err)
+{
+	json_close(&l->j, ']');
+	json_member_bool(&l->j, "truncated", l->rows > ROWS_MAX);
+	json_close(&l->j, '}');
+	fputc('\n', l->j.out);
+	if (fclose(l->j.out) != 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	*a = (struct answer){200, JSON, a->body, a->len};
+	return r < 0 ? r : 0;
+}
+
+static void put_seconds(struct json *j, uint64_t ns)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%" PRIu64 ".%03" PRIu64, ns / 1000000000, ns / 1000000 % 1000);
+	json_raw(j, text);
+}
+
+/* A key that the worker chose. */
+static void put_key(struct json *j, const char *key)
+{
+	json_text(j, key);
+	fputc(':', j->out);
+	j->comma = false;
+	j->key = true;
+}
+
+static void put_target(struct json *j, const struct store_target *t)
+{
+	char id[80];
+
+	snprintf(id, sizeof(id), "%s:%d:%" PRIu64, t->boot_id, t->pid, t->start_ticks);
+	json_member_text(j, "target", id);
+	json_member_uint(j, "pid", (uint64_t)t->pid);
+	json_key(j, "labels");
+	json_open(j, '{');
+	for (size_t i = 0; i < t->n_labels; i++) {
+		put_key(j, t->labels[i].key);
+		json_text(j, t->labels[i].value);
+	}
+	json_close(j, '}');
+}
+
+static int put_row(void *ctx, const struct store_row *row)
+{
+	struct listing *l = ctx;
+
+	if (l->rows++ >= ROWS_MAX)
+		return 1;
+	json_open(&l->j, '{');
+	put_target(&l->j, &row->target);
+	json_member_uint(&l->j, "from", row->first_s);
+	json_member_uint(&l->j, "to", row->last_s);
+	json_member_uint(&l->j, "samples", row->samples);
+	json_member_uint(&l->j, "weight", row->weight);
+	json_key(&l->j, "kinds");
+	json_open(&l->j, '{');
+	for (int k = 0; k < NAMED_KINDS; k++)
+		if (kinds[k] && row->by_kind[k])
+			json_member_uint(&l->j, kinds[k], row->by_kind[k]);
+	json_close(&l->j, '}');
+	json_close(&l->j, '}');
+	return 0;
+}
+
+int answer_targets(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+{
+	CLEANUP(view_close) struct store_view *v = NULL;
+	struct listing l = {0};
+	int r = open_view(c, q, &v, err);
+
+	if (r < 0)
+		return r;
+	if (!begin_list(&l, a, "targets"))
+		return err_set(err, -ENOMEM, "out of memory");
+	return end_list(&l, a, store_view_targets(v, put_row, &l, err), err);
+}
+
+static int put_event(void *ctx, const struct store_happening *h)
+{
+	struct listing *l = ctx;
+
+	if (l->rows++ >= ROWS_MAX)
+		return 1;
+	json_open(&l->j, '{');
+	json_key(&l->j, "time");
+	put_seconds(&l->j, h->at_ns);
+	json_member_text(&l->j, "kind", h->kind);
+	json_member_text(&l->j, "text", h->text);
+	if (h->target.pid)
+		put_target(&l->j, &h->target);
+	json_close(&l->j, '}');
+	return 0;
+}
+
+int answer_events(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+{
+	CLEANUP(view_close) struct store_view *v = NULL;
+	struct listing l = {0};
+	int r = open_view(c, q, &v, err);
+
+	if (r < 0)
+		return r;
+	if (!begin_list(&l, a, "events"))
+		return err_set(err, -ENOMEM, "out of memory");
+	return end_list(&l, a, store_view_happenings(v, put_event, &l, err), err);
+}
+
+/* --- the daemon itself --- */
+
+static int fill(struct answer *a, const char *type, FILE *out, struct err *err)
+{
+	if (fclose(out) != 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	*a = (struct answer){200, type, a->body, a->len};
+	return 0;
+}
+
+int answer_status(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+{
+	struct json j = {.out = open_memstream(&a->body, &a->len)};
+
+	(void)q;
+	if (!j.out)
+		return err_set(err, -ENOMEM, "out of memory");
+	json_open(&j, '{');
+	json_member_text(&j, "version", JS_VERSION);
+	json_member_uint(&j, "store_bytes", store_bytes(c->store));
+	json_key(&j, "keeper_cpu_seconds");
+	put_seconds(&j, clock_process_cpu_ns());
+	json_close(&j, '}');
+	fputc('\n', j.out);
+	return fill(a, JSON, j.out, err);
+}
+
+int answer_health(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+{
+	FILE *out = open_memstream(&a->body, &a->len);
+
+	(void)c;
+	(void)q;
+	if (!out)
+		return err_set(err, -ENOMEM, "out of memory");
+	fputs("ok\n", out);
+	return fill(a, "text/plain; charset=utf-8", out, err);
+}
+
+int answer_metrics(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+{
+	FILE *out = open_memstream(&a->body, &a->len);
+
+	(void)q;
+	if (!out)
+		return err_set(err, -ENOMEM, "out of memory");
+	fprintf(out,
+		"# HELP jsampler_build_info What runs.\n# TYPE jsampler_build_info gauge\n"
+		"jsampler_build_info{version=\"" JS_VERSION "\"} 1\n"
+		"# HELP jsampler_store_bytes What the history takes on disk.\n# TYPE jsampler_store_bytes gauge\n"
+		"jsampler_store_bytes %" PRIu64 "\n"
+		"# HELP jsampler_keeper_cpu_seconds_total CPU time of the process that keeps the history.\n"
+		"# TYPE jsampler_keeper_cpu_seconds_total counter\njsampler_keeper_cpu_seconds_total %.3f\n",
+		store_bytes(c->store), (double)clock_process_cpu_ns() / 1e9);
+	return fill(a, "text/plain; version=0.0.4; charset=utf-8", out, err);
+}
+
+/* --- profiles --- */
+
+static const char *type_of(const struct writer *w)
+{
+	static const char *const types[][2] = {
+		{"html", "text/html; charset=utf-8"},
+		{"pprof", "application/octet-stream"},
+		{"speedscope", JSON},
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(w->name, types[i][0]) == 0)
+			return types[i][1];
+	return "text/plain; charset=utf-8";
+}
+
+static int write_profile(const struct named_profile *np, const struct writer *w, struct answer *a, struct err *err)
+{
+	const struct writer_options wo = {.annotate = true};
+	FILE *out = open_memstream(&a->body, &a->len);
+	int r;
+
+	if (!out)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = w->write(np, &wo, out, err);
+	if (fclose(out) != 0 && r == 0)
+		r = err_set(err, -ENOMEM, "out of memory");
+	*a = (struct answer){200, type_of(w), a->body, a->len};
+	return r;
+}
+
+int answer_profile(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+{
+	CLEANUP(view_close) struct store_view *v = NULL;
+	struct named_profile *np = NULL;
+	int r = open_view(c, q, &v, err);
+
+	if (r == 0)
+		r = store_view_read(v, &np, err);
+	if (r == 0)
+		r = write_profile(np, q->writer, a, err);
+	named_profile_free(np);
+	return r;
+}
+
+/* --- errors --- */
+
+static unsigned status_of(int code)
+{
+	switch (code) {
+	case -EINVAL: return 400;
+	case -EACCES: return 401;
+	case -EPERM: return 403;
+	case -ENOENT:
+	case -ENODATA: return 404;
+	case -EOPNOTSUPP: return 405;
+	case -ENOMEM: return 503;
+	default: return 500;
+	}
+}
+
+void answer_error(struct answer *a, int code, const struct err *why)
+{
+	struct json j = {0};
+
+	free(take_ptr(a->body));
+	*a = (struct answer){.status = status_of(code), .type = JSON};
+	j.out = open_memstream(&a->body, &a->len);
+	if (!j.out)
+		return;
+	json_open(&j, '{');
+	json_member_text(&j, "error", why->msg);
+	json_close(&j, '}');
+	fputc('\n', j.out);
+	if (fclose(j.out) != 0)
+		a->len = 0;
+}

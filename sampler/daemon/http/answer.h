@@ -1,0 +1,29 @@
+#ifndef JS_HTTP_ANSWER_H
+#define JS_HTTP_ANSWER_H
+
+#include <stddef.h>
+
+struct err;
+struct query;
+
+/* What a request is answered with. */
+struct answer {
+	unsigned status; /* of HTTP */
+	const char *type; /* Content-Type */
+	char *body; /* owned */
+	size_t len;
+};
+
+struct answer_context {
+	const char *store;
+};
+
+typedef int answer_fn(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err);
+
+/* Fill *a: 0, or -errno, and err says why: -EINVAL, -ENODATA, -ENOENT are the client's business. */
+answer_fn answer_targets, answer_events, answer_status, answer_profile, answer_health, answer_metrics;
+
+/* {"error":"..."}, with the status that fits the code. */
+void answer_error(struct answer *a, int code, const struct err *why);
+
+#endif

@@ -1,0 +1,254 @@
+#include "sampler/daemon/http/http.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/daemon/http/answer.h"
+#include "sampler/daemon/http/query.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+
+/*
+ * HEAD_BYTES: for a request's lines, and the answer's. THREADS: that answer requests; the others wait. CONNECTIONS: on each socket.
+ * IDLE_S: for a client that does not go on.
+ */
+enum { HEAD_BYTES = 16 << 10, THREADS = 2, CONNECTIONS = 128, IDLE_S = 20, ARGUMENTS = 32 };
+
+struct http {
+	struct answer_context context;
+	const char *token; /* for the one below */
+	struct MHD_Daemon *unix_socket, *tcp_socket;
+};
+
+static const struct {
+	const char *path;
+	answer_fn *answer;
+} paths[] = {
+	{"/api/v1/targets", answer_targets}, {"/api/v1/events", answer_events}, {"/api/v1/status", answer_status},
+	{"/api/v1/profile", answer_profile}, {"/metrics", answer_metrics},      {"/healthz", answer_health},
+	{"/readyz", answer_health},
+};
+
+/* --- who asks --- */
+
+static const char *header(struct MHD_Connection *c, const char *name)
+{
+	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
+/* In a time that does not depend on where they differ. */
+static bool is_token(const char *given, const char *token)
+{
+	size_t n = strlen(token), len = strlen(given);
+	unsigned differ = n != len;
+
+	for (size_t i = 0; i < n; i++)
+		differ |= (unsigned char)token[i] ^ (unsigned char)given[i % (len + 1)];
+	return !differ;
+}
+
+/* A page from elsewhere can make a browser ask, but under the name that it has been resolved from. */
+static bool is_this_host(const char *host)
+{
+	static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+
+	for (size_t i = 0; host && i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t n = strlen(names[i]);
+
+		if (strncmp(host, names[i], n) == 0 && (!host[n] || host[n] == ':'))
+			return true;
+	}
+	return false;
+}
+
+static int check_rights(const struct http *h, struct MHD_Connection *c, struct err *err)
+{
+	static const char bearer[] = "Bearer ";
+	const char *given = header(c, MHD_HTTP_HEADER_AUTHORIZATION);
+
+	if (!is_this_host(header(c, MHD_HTTP_HEADER_HOST)) || header(c, MHD_HTTP_HEADER_ORIGIN))
+		return err_set(err, -EPERM,
+			       "only programs that ask for localhost are answered, and no pages of others");
+	if (!h->token || !given || strncmp(given, bearer, sizeof(bearer) - 1) != 0 ||
+	    !is_token(given + sizeof(bearer) - 1, h->token))
+		return err_set(err, -EACCES, "this takes the token: Authorization: Bearer TOKEN");
+	return 0;
+}
+
+/* --- what is asked --- */
+
+struct reading {
+	struct query *q;
+	uint64_t now_ns;
+	int r;
+	unsigned n;
+	struct err *err;
+};
+
+static enum MHD_Result add_argument(void *ctx, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+	struct reading *rd = ctx;
+
+	(void)kind;
+	if (rd->n++ == ARGUMENTS)
+		rd->r = err_set(rd->err, -EINVAL, "too many arguments");
+	else
+		rd->r = query_add(rd->q, key, value ? value : "", rd->now_ns, rd->err);
+	return rd->r == 0 ? MHD_YES : MHD_NO;
+}
+
+static int read_query(struct MHD_Connection *c, struct query *q, struct err *err)
+{
+	struct reading rd = {.q = q, .now_ns = clock_realtime_ns(), .err = err};
+
+	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, add_argument, &rd);
+	return rd.r < 0 ? rd.r : query_end(q, rd.now_ns, err);
+}
+
+static int find_path(const char *path, answer_fn **ret, struct err *err)
+{
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (strcmp(path, paths[i].path) == 0) {
+			*ret = paths[i].answer;
+			return 0;
+		}
+	return err_set(err, -ENOENT, "there is no %.100s; docs/api.yaml lists what there is", path);
+}
+
+static int answer(const struct http *h, struct MHD_Connection *c, bool tcp, const char *path, const char *method,
+		  struct answer *a, struct err *err)
+{
+	answer_fn *fn = NULL;
+	struct query q = {0};
+	int r = tcp ? check_rights(h, c, err) : 0;
+
+	if (r == 0)
+		r = find_path(path, &fn, err);
+	if (r == 0 && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+		r = err_set(err, -EOPNOTSUPP, "%.20s: only GET is answered", method);
+	if (r == 0)
+		r = read_query(c, &q, err);
+	return r < 0 ? r : fn(&h->context, &q, a, err);
+}
+
+/* --- sending --- */
+
+/* A page brings its own policy, which allows its script. */
+static enum MHD_Result send_answer(struct MHD_Connection *c, struct answer *a, bool last)
+{
+	struct MHD_Response *r = MHD_create_response_from_buffer(a->len, take_ptr(a->body), MHD_RESPMEM_MUST_FREE);
+	enum MHD_Result sent;
+
+	if (!r)
+		return MHD_NO;
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	if (strncmp(a->type, "text/html", 9) != 0)
+		MHD_add_response_header(r, "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+	if (last)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
+	if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_GET);
+	sent = MHD_queue_response(c, a->status, r);
+	MHD_destroy_response(r);
+	return sent;
+}
+
+static bool has_body(struct MHD_Connection *c)
+{
+	return header(c, MHD_HTTP_HEADER_CONTENT_LENGTH) || header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+}
+
+/* No request has a body: one that announces it is refused before it is read, and its connection closed. */
+static enum MHD_Result handle(const struct http *h, bool tcp, struct MHD_Connection *c, const char *path,
+			      const char *method, void **seen)
+{
+	static int begun;
+	struct answer a = {0};
+	struct err e = {0};
+	bool body = has_body(c);
+	int r;
+
+	if (!*seen && !body) {
+		*seen = &begun;
+		return MHD_YES;
+	}
+	r = body ? err_set(&e, -EOPNOTSUPP, "only GET without a body is answered") :
+		   answer(h, c, tcp, path, method, &a, &e);
+	if (r < 0)
+		answer_error(&a, r, &e);
+	return send_answer(c, &a, body);
+}
+
+static enum MHD_Result handle_unix(void *ctx, struct MHD_Connection *c, const char *path, const char *method,
+				   const char *version, const char *body, size_t *body_len, void **seen)
+{
+	(void)version;
+	(void)body;
+	(void)body_len;
+	return handle(ctx, false, c, path, method, seen);
+}
+
+static enum MHD_Result handle_tcp(void *ctx, struct MHD_Connection *c, const char *path, const char *method,
+				  const char *version, const char *body, size_t *body_len, void **seen)
+{
+	(void)version;
+	(void)body;
+	(void)body_len;
+	return handle(ctx, true, c, path, method, seen);
+}
+
+/* --- beginning and end --- */
+
+static struct MHD_Daemon *start(int socket, MHD_AccessHandlerCallback handler, struct http *h)
+{
+	return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, handler, h, MHD_OPTION_LISTEN_SOCKET,
+				socket, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS,
+				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES, MHD_OPTION_CONNECTION_LIMIT,
+				(unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+				MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+}
+
+int http_start(const struct http_options *o, struct http **ret, struct err *err)
+{
+	struct http *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return err_set(err, -ENOMEM, "out of memory");
+	h->context.store = o->store;
+	h->token = o->token;
+	if (o->unix_socket >= 0)
+		h->unix_socket = start(o->unix_socket, handle_unix, h);
+	if (o->tcp_socket >= 0)
+		h->tcp_socket = start(o->tcp_socket, handle_tcp, h);
+	if ((o->unix_socket >= 0 && !h->unix_socket) || (o->tcp_socket >= 0 && !h->tcp_socket)) {
+		http_stop(h);
+		return err_set(err, -EIO, "libmicrohttpd does not start: %m");
+	}
+	*ret = h;
+	return 0;
+}
+
+/* The sockets are the caller's, so they are quiesced, not closed. */
+static void stop(struct MHD_Daemon *d)
+{
+	if (!d)
+		return;
+	MHD_quiesce_daemon(d);
+	MHD_stop_daemon(d);
+}
+
+void http_stop(struct http *h)
+{
+	if (!h)
+		return;
+	stop(h->unix_socket);
+	stop(h->tcp_socket);
+	free(h);
+}

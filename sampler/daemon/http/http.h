@@ -1,0 +1,25 @@
+#ifndef JS_HTTP_HTTP_H
+#define JS_HTTP_HTTP_H
+
+#include <stdint.h>
+
+struct err;
+
+/*
+ * Answers questions about the history (docs/api.yaml), on libmicrohttpd. Requests and their answers are limited in size, time and
+ * number; they are handled by two threads of their own, so that whoever stores samples waits for none.
+ */
+struct http;
+
+struct http_options {
+	int unix_socket; /* listening, non-blocking; whoever can connect may ask. -1: none */
+	int tcp_socket; /* the same, but each request needs the token, and the name of this host. -1: none */
+	const char *token; /* borrowed */
+	const char *store; /* directory of the store; borrowed */
+};
+
+/* The sockets stay the caller's. 0 or -errno. */
+int http_start(const struct http_options *o, struct http **ret, struct err *err);
+void http_stop(struct http *h); /* NULL is allowed; waits for requests that are being handled */
+
+#endif

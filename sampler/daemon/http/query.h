@@ -1,0 +1,35 @@
+#ifndef JS_HTTP_QUERY_H
+#define JS_HTTP_QUERY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/model/label.h"
+#include "sampler/store/store.h"
+
+struct err;
+struct writer;
+
+/* The arguments of a request; texts are borrowed. */
+enum { QUERY_LABELS = 16, QUERY_VALUE_MAX = 256 };
+
+struct query {
+	uint64_t from_ns, to_ns; /* CLOCK_REALTIME; 0: not given */
+	const char *event; /* NULL: not given */
+	struct label labels[QUERY_LABELS]; /* values are patterns */
+	size_t n_labels;
+	char boot_id[40]; /* of target=BOOT:PID:START */
+	pid_t pid; /* 0: not given */
+	uint64_t start_ticks;
+	const struct writer *writer; /* NULL: not given */
+};
+
+/* One argument, decoded. -EINVAL: err says what is right. */
+int query_add(struct query *q, const char *key, const char *value, uint64_t now_ns, struct err *err);
+/* Fills in what was not given. -EINVAL: no range. */
+int query_end(struct query *q, uint64_t now_ns, struct err *err);
+
+void query_of_store(const struct query *q, struct store_query *ret); /* borrows from q */
+
+#endif

@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+"""What the keeper has stored, asked for: by report and convert, and over HTTP, by the curious, the careless and the hostile."""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import random
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import jvm
+from shell import JS, can_be_nobody, check, finish, nobody
+
+FILL = pathlib.Path(os.environ["JSAMPLER_BUILD"], "tests/integration/keeper_fill")
+TARGETS, STEPS, TOKEN = 3, 12, "s3cret-t0ken"
+# Each step of target i has 1 + i samples; 1 and 3 are the shop, 2 is the bank.
+ALL, SHOP, BANK = STEPS * (1 + 2 + 3), STEPS * (1 + 3), STEPS * 2
+API = (jvm.ROOT / "docs/api.yaml").read_text()
+
+
+class Unix(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=20)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.path)  # waits while many others do
+        self.sock.settimeout(self.timeout)
+
+
+@contextlib.contextmanager
+def keeper(folder):
+    """Its socket, PID and port."""
+    store, path = folder / "store", str(folder / "socket")
+    store.mkdir()
+    child = subprocess.Popen([FILL, store, path, str(TARGETS), str(STEPS), TOKEN], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+    try:
+        _, pid, port = child.stdout.readline().split()
+        yield path, int(pid), int(port)
+    finally:
+        _, said = child.communicate(timeout=60)
+        check("the keeper ends well, and had nothing to say", child.returncode == 0 and not said, said)
+
+
+def get(path, target, method="GET", headers=None, body=None):
+    c = Unix(path)
+    c.request(method, target, body=body, headers=headers or {})
+    r = c.getresponse()
+    body = r.read()
+    c.close()
+    return r.status, r.getheader("Content-Type"), body
+
+
+def get_json(path, target):
+    status, kind, body = get(path, target)
+    check("%s answers" % target, status == 200 and kind == "application/json", body)
+    return json.loads(body)
+
+
+def run(*args, **kwargs):
+    return subprocess.run([JS, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, **kwargs)
+
+
+def folded(done):
+    return sum(int(line.rsplit(" ", 1)[1]) for line in done.stdout.splitlines())
+
+
+# --- the command line ---
+
+def commands(source, what):
+    """report and convert, from the socket or the files."""
+    for args, expected in (([], ALL), (["--service", "bank"], BANK), (["--label", "main=*.Shop", "--label", "jdk=25*"], SHOP),
+                           (["--until", "0.001s", "--service", "sh?p"], SHOP)):
+        done = run("convert", *source, "--since", "30m", *args, "-o", "-")
+        check("%s: convert %s" % (what, " ".join(args)), folded(done) == expected, done)
+    done = run("report", *source, "--since", "2h", "--tiers")
+    check("%s: report --tiers" % what, "c/C.m1" in done.stdout and done.returncode == 0, done)
+    done = run("convert", *source, "--since", "30m", "-I", "m1$", "-o", "-")
+    check("%s: filters of convert" % what, 0 < folded(done) < ALL, done)
+    for args, says in ((["--since", "30m", "--service", "none"], "called that"), (["--since", "2020-01-01", "--until", "2020-01-02"], "of that time")):
+        done = run("report", *source, *args)
+        check("%s: %s" % (what, " ".join(args)), done.returncode == 1 and says in done.stderr and not done.stdout, done)
+
+
+def wrong_usage():
+    for args, says in ((["--until", "3"], "since when"), (["--since", "3:99"], "3:07"), (["--since", "1m", "--until", "5m"], "not before"),
+                       (["--since", "1m", "x.folded"], "one of the two"), (["--since", "1m", "--label", "x"], "KEY=PATTERN"),
+                       (["--since", "1m", "--store", ".", "--socket", "x"], "one of the two"), (["--since", "2026-02-31x"], "--since")):
+        for command in ("report", "convert"):
+            done = run(command, *args)
+            check("%s %s" % (command, " ".join(args)), done.returncode == 2 and says in done.stderr, done)
+    done = run("report", "--since", "1m", "--socket", "/nonexistent")
+    check("no daemon", done.returncode == 1 and "is jsampler daemon running?" in done.stderr, done)
+
+
+def liars(folder):
+    """A daemon that answers with anything."""
+    path = str(folder / "liar")
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(path)
+        s.listen()
+        for answer in (b"", b"\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\nx", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nx",
+                       b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999\r\n\r\nx", b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxx",
+                       b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\x0a\x0b\x0c\x0d", b"x" * 100000,
+                       b"HTTP/1.1 404 No\r\nContent-Length: 30\r\n\r\n{\"error\":\"\\u001b[2J\\u00e9\\u\"}  "):
+            with subprocess.Popen([JS, "report", "--since", "1m", "--socket", path], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) as child:
+                c, _ = s.accept()
+                with c, contextlib.suppress(OSError):
+                    c.recv(4096)
+                    c.sendall(answer)
+                    c.shutdown(socket.SHUT_WR)
+                    child.wait(30)
+                said = child.stderr.read()
+                check("an answer of %r" % answer[:40], child.wait(30) == 1 and said.startswith(b"jsampler: ") and b"\x1b" not in said, said)
+
+
+# --- the interface ---
+
+def as_documented(path):
+    """Each path of docs/api.yaml, and its members."""
+    parts = re.split(r"^  (/\S+):$", API, flags=re.M)[1:]
+    documented = dict(zip(parts[::2], parts[1::2]))
+    check("paths are documented", len(documented) == 7, documented.keys())
+    source = (jvm.ROOT / "sampler/daemon/http/http.c").read_text()
+    check("all of them, and no others", set(re.findall(r'^\s*\{"(/[^"]+)"|, \{"(/[^"]+)"', source, re.M)) and
+          set(re.findall(r'\{"(/[\w/]+)", answer_', source)) == set(documented), documented.keys())
+    for target, text in documented.items():
+        status, kind, body = get(path, target)
+        check("%s is there" % target, status == 200 and body, (status, body))
+        members = re.search(r"x-members: \[(.*)\]", text)
+        if not members:
+            continue
+        found = json.loads(body)
+        check("%s has the members of docs/api.yaml" % target, list(found) == members.group(1).split(", "), body)
+        row = re.search(r"x-row: \[(.*)\]", text)
+        if row:
+            check("%s has rows as in docs/api.yaml" % target, list(next(iter(found.values()))[0]) == row.group(1).split(", "), body)
+
+
+def answers(path):
+    targets = get_json(path, "/api/v1/targets?from=1h")["targets"]
+    check("targets", [t["samples"] for t in targets] == [STEPS, 2 * STEPS, 3 * STEPS], targets)
+    check("what they used, by how it ran", all(t["kinds"] == {"interpreted": t["weight"]} for t in targets), targets)
+    for t in targets:
+        _, _, body = get(path, "/api/v1/profile?from=1h&format=folded&target=" + t["target"])
+        check("the profile of one", sum(int(line.rsplit(b" ", 1)[1]) for line in body.splitlines()) == t["samples"], body)
+    events = get_json(path, "/api/v1/events?from=1h")["events"]
+    check("events", [e["text"] for e in events] == ['sampled at 24 Hz: <b>"cost"</b>'] and events[0]["pid"] == 1, events)
+    check("and of another", get_json(path, "/api/v1/events?from=1h&label.service=bank")["events"] == [])
+    for name, start in (("html", b"<!DOCTYPE html>"), ("pprof", b"\x1f\x8b"), ("speedscope", b"{"), ("folded", b"a/A.run"), ("text", b"")):
+        status, _, body = get(path, "/api/v1/profile?from=1h&format=" + name)
+        check("format %s" % name, status == 200 and body.lower().startswith(start.lower()) and body, body[:200])
+    _, kind, body = get(path, "/metrics")
+    check("metrics", kind.startswith("text/plain; version=0.0.4") and re.search(rb"^jsampler_store_bytes \d+$", body, re.M), body)
+
+
+def wrong_questions(path):
+    for target, status in (("/", 404), ("/api/v1/../../etc/passwd", 404), ("/api/v1/profile?format=x", 400), ("/api/v1/profile?format=null", 400),
+                           ("/api/v1/profile?from=x", 400), ("/api/v1/profile?from=2&to=1", 400), ("/api/v1/profile?from=99999999999999999999", 400),
+                           ("/api/v1/profile?from=1&to=2", 404), ("/api/v1/profile?from=3650d", 200), ("/api/v1/profile?label.service=none", 404),
+                           ("/api/v1/targets?label.=x", 400), ("/api/v1/targets?label.x=", 400), ("/api/v1/targets?label.x=" + "*" * 300, 400),
+                           ("/api/v1/targets?target=x", 400), ("/api/v1/targets?target=b:0:1", 400), ("/api/v1/targets?target=b:99999999999:1", 400),
+                           ("/api/v1/targets?nothing=1", 400), ("/api/v1/targets?" + "&".join(["label.a=b"] * 17), 400),
+                           ("/api/v1/targets?" + "&".join(["from=1h"] * 40), 400)):
+        found, kind, body = get(path, target)
+        check("%d for %s" % (status, target[:60]), found == status and (status == 200 or len(json.loads(body)["error"]) > 10), (found, body[:300]))
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "HEAD"):
+        status, _, _ = get(path, "/healthz", method)
+        check("no %s" % method, status == 405, status)
+    check("no body", get(path, "/healthz", headers={"Content-Length": "9999999999"})[0] == 405)
+    status, _, _ = get(path, "/healthz?" + "x" * 40000)
+    check("too long a request", status in (413, 414, 431), status)
+
+
+def noise(path):
+    """Anything at all: the keeper answers, or hangs up, and goes on."""
+    rng = random.Random(4711)
+    words = ["from", "to", "target", "label.service", "event", "format", "=", "&", "%00", "%ff", "9" * 30, "-1", "30m", "*" * 50, "\\", "7c1f:1:4711",
+             "html", "text", "?", "%", "1", "label."]
+    end = time.monotonic() + 2
+    n = 0
+    while time.monotonic() < end:
+        target = "/api/v1/%s?%s" % (rng.choice(["targets", "events", "profile", "status"]), "".join(rng.choices(words, k=rng.randint(1, 12))))
+        status, _, body = get(path, target)
+        if status not in (200, 400, 404):
+            check("an answer to %s" % target, False, (status, body[:300]))
+            break
+        with socket.socket(socket.AF_UNIX) as s, contextlib.suppress(OSError):
+            s.connect(path)
+            s.sendall(rng.randbytes(rng.randint(1, 3000)) if n % 2 else b"GET %s HTTP/1.%d\r\n%s" % (
+                target.encode(), rng.randint(0, 9), rng.randbytes(200)))
+        n += 1
+    check("%d requests of noise" % (2 * n), n > 20 and get(path, "/healthz")[0] == 200)
+
+
+def slow_clients(path):
+    """100 that send nothing more, and 100 that do not read: others are answered soon."""
+    waiting = []
+    for i in range(100):
+        s = socket.socket(socket.AF_UNIX)
+        s.setblocking(False)
+        with contextlib.suppress(OSError):
+            s.connect(path)
+            s.send(b"GET /api/v1/profile?from=1h&format=html HTTP/1.1\r\nHost: localhost\r\n" + (b"\r\n" if i % 2 else b""))
+        waiting.append(s)
+    begin = time.monotonic()
+    status, _, _ = get(path, "/api/v1/targets?from=1h")
+    took = time.monotonic() - begin
+    check("100 slow clients keep nobody waiting", status == 200 and took < 10, took)
+    for s in waiting:
+        s.close()
+
+
+def by_tcp(port):
+    def ask(**headers):
+        c = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        c.putrequest("GET", "/api/v1/targets", skip_host="Host" in headers)
+        for key, value in headers.items():
+            c.putheader(key, value)
+        c.endheaders()
+        status = c.getresponse().status
+        c.close()
+        return status
+
+    bearer = {"Authorization": "Bearer " + TOKEN}
+    check("the token opens", ask(**bearer) == 200)
+    check("none does not", ask() == 401)
+    for wrong in ("Bearer", "Bearer ", "Bearer " + TOKEN[:-1], "Bearer " + TOKEN + "x", "Basic " + TOKEN, TOKEN):
+        check("nor does %s" % wrong, ask(Authorization=wrong) == 401)
+    check("another host's name", ask(Host="evil.example:80", **bearer) == 403)
+    check("another's page", ask(Origin="http://evil.example", **bearer) == 403)
+    check("localhost", ask(Host="localhost:%d" % port, **bearer) == 200)
+
+
+def rights(path, pid):
+    status = pathlib.Path("/proc/%d/status" % pid).read_text()
+    check("the keeper has no capabilities", re.search(r"^CapPrm:\t0+$", status, re.M) and re.search(r"^CapBnd:\t", status, re.M), status)
+    check("and a filter of system calls", re.search(r"^Seccomp:\t2$", status, re.M), status)
+    if os.geteuid() == 0:
+        check("and is not root", not re.search(r"^Uid:.*\t0\b", status, re.M), status)
+    if can_be_nobody():
+        done = subprocess.run(nobody([JS, "report", "--since", "1h", "--socket", path]), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        check("another user sees nothing", done.returncode == 1 and not done.stdout and "cannot reach" in done.stderr, done)
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="js-history-") as name:
+        folder = pathlib.Path(name)
+        os.chmod(folder, 0o755)
+        wrong_usage()
+        liars(folder)
+        with keeper(folder) as (path, pid, port):
+            commands(["--socket", path], "the daemon")
+            commands(["--store", folder / "store"], "its files, while it runs")
+            as_documented(path)
+            answers(path)
+            wrong_questions(path)
+            rights(path, pid)
+            by_tcp(port)
+            slow_clients(path)
+            noise(path)
+        commands(["--store", folder / "store"], "its files")
+    finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -8,7 +8,7 @@ struct err;
 struct proc;
 
 /*
- * A client of HotSpot's attach protocol (hotspot.md 12). It works in a child process of its own, started while this
+ * A client of HotSpot's attach protocol (protocol.h). It works in a child process of its own, started while this
  * program still has its privileges and has not parsed anything, so that callers need no privileges. The child enters
  * the target's user namespace, takes its user and group id, and reaches its files through its root directory. It
  * serves one request, cleans up even if its parent was killed meanwhile, and exits. When nobody waits for the answer

@@ -6,8 +6,9 @@
 struct buf;
 
 /*
- * The encoding of HotSpot's attach protocol (hotspot.md 12; src/hotspot/share/services/attachListener.cpp). JDK 8 to
- * 27 understand version 1, JDK 24 and later version 2. One command per connection.
+ * The encoding of HotSpot's attach protocol (JDK src/hotspot/share/services/attachListener.cpp;
+ * os/linux/attachListener_linux.cpp, 17; os/posix/attachListener_posix.cpp, 25). JDK 8 to 27 understand version 1, JDK
+ * 24 and later version 2. One command per connection.
  */
 enum {
 	ATTACH_ARGS_V1 = 3, /* always this many, empty or not */

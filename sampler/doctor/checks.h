@@ -46,7 +46,7 @@ void checks_done(struct checks *c);
 void checks_host(struct checks *c);
 
 struct checks_options {
-	bool attach; /* may ask the JVM for its own thread dump (hotspot.md 12) */
+	bool attach; /* may ask the JVM for its own thread dump (jvm-bridge/attach/attach.h) */
 };
 
 /*

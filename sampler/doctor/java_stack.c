@@ -48,7 +48,7 @@ static void add_name(struct java_stack *s, const struct hs_method *m)
 	s->n++;
 }
 
-/* Debug information at a return address is exact (hotspot.md 3.2). */
+/* Each call has a record at its return address (JDK src/hotspot/share/code/debugInfoRec.cpp, 17). */
 static const struct code_record *find_record(const struct code *c, int64_t off)
 {
 	for (uint32_t i = 0; i < c->n_records; i++)

@@ -30,7 +30,10 @@ bool step_frozen(struct walker *w);
  * caller. False: no anchor further out. */
 bool step_anchor(struct walker *w);
 
-/* Leaves a complete frame of `c` whose own sp is `sp` (hotspot.md 6.1). False: there is no return address. */
+/*
+ * Leaves a complete frame of `c` whose own sp is `sp`: its last word is the return address, and the caller's sp is behind
+ * that (JDK src/hotspot/cpu/x86/frame_x86.cpp, 17: sender_for_compiled_frame()). False: there is no return address.
+ */
 bool step_by_size(struct walker *w, const struct code *c, uint64_t sp, bool checked);
 
 /* Leaves by a flow row. False: its return address is not a valid one. */

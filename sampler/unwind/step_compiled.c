@@ -20,8 +20,11 @@ static uint32_t frame_bytes(const struct code *c)
 	return (uint32_t)c->frame_size * 8 - 8;
 }
 
-/* The frame pointer may be saved after the place that HotSpot calls frame complete
- * (hotspot.md 6.2). Returns the length of that instruction, or 0. */
+/*
+ * The frame pointer may be saved after the place that HotSpot calls frame complete (verified_entry() in JDK
+ * src/hotspot/cpu/x86/macroAssembler_x86.cpp, 17, and c2_MacroAssembler_x86.cpp, 21). Returns the length of that
+ * instruction, or 0.
+ */
 static uint32_t saves_fp_at(struct walker *w, const struct code *c, uint64_t pc)
 {
 	uint8_t b[8] = {0};
@@ -221,7 +224,10 @@ static bool step_leaf_call(struct walker *w, const struct code *c)
 	return step_classified(w, c);
 }
 
-/* The pc that the deoptimisation handler has replaced (hotspot.md 6.4); unchanged if that is not known. */
+/*
+ * The pc that the deoptimisation handler has replaced (JDK src/hotspot/share/runtime/frame.cpp, 17:
+ * frame::deoptimize()); unchanged if that is not known.
+ */
 static uint64_t find_original_pc(struct walker *w, const struct code *c)
 {
 	uint64_t pc = walker_pc(w), orig;

@@ -128,7 +128,8 @@ bool step_anchor(struct walker *w)
 		return false;
 	if (regs_known(&w->regs, w->arch->sp) && a.sp < walker_sp(w))
 		return false;
-	/* The interpreter and leaf stubs do not store the pc (hotspot.md 7.2). */
+	/* The interpreter and leaf stubs do not store the pc (JDK src/hotspot/cpu/x86/frame_x86.cpp, 17:
+	 * JavaFrameAnchor::capture_last_Java_pc()). */
 	if (!a.pc && !mem_read_u64(w->mem, a.sp - 8, &a.pc))
 		return false;
 	if (!is_java_return(w, a.pc) && !is_noted_pc(w, a.pc))

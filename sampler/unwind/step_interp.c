@@ -97,7 +97,10 @@ static bool push_and_leave(struct walker *w, uint32_t method_id, const struct in
 	return false;
 }
 
-/* Before the frame is built: what will be in its slots is known (hotspot.md 5.3, steps 1 to 6). */
+/*
+ * Before the frame is built: what will be in its slots is known (JDK src/hotspot/cpu/x86/
+ * templateInterpreterGenerator_x86.cpp, 17: generate_normal_entry(), generate_fixed_frame()).
+ */
 static bool step_building(struct walker *w, const struct flow_row *row)
 {
 	struct interp_frame f = {0};
@@ -111,7 +114,7 @@ static bool step_building(struct walker *w, const struct flow_row *row)
 	return find_method(w, f.method, &id) && push_and_leave(w, id, &f);
 }
 
-/* Between the move of the frame pointer and the push of Method*: at most three words below it (steps 7 and 8). */
+/* Between the move of the frame pointer and the push of Method*: at most three words below it. */
 static bool step_half_built(struct walker *w)
 {
 	const struct hs_interp_layout *l = hs_interp_layout(w->hs);
@@ -213,7 +216,8 @@ static bool is_hollow(const struct walker *w)
 	return !w->exact && behind_deopt(w) && hs_codelet_role(w->hs, walker_pc(w)) == STUB_DEOPT_ENTRY;
 }
 
-/* A frame that deoptimisation is making: its outer half is written first (hotspot.md 6.4). */
+/* A frame that deoptimisation is making: its outer half is written first (JDK
+ * src/hotspot/cpu/x86/sharedRuntime_x86_64.cpp, 17: generate_deopt_blob()). */
 static int step_deopt(struct walker *w, const struct interp_frame *f)
 {
 	bool deopt = behind_deopt(w);

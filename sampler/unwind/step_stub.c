@@ -105,7 +105,8 @@ static bool step_flow(struct walker *w, const struct code *c, const struct flow_
 	}
 }
 
-/* Most stubs with a frame save and set the frame pointer (hotspot.md 6.9). */
+/* Most stubs with a frame save and set the frame pointer (JDK
+ * src/hotspot/cpu/x86/stubGenerator_x86_64.cpp, 17: enter()). */
 static bool step_frame(struct walker *w)
 {
 	uint64_t fp, words[2];

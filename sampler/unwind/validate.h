@@ -24,7 +24,7 @@ bool is_native_return(struct walker *w, uint64_t pc);
 
 bool is_return(struct walker *w, uint64_t pc); /* either */
 
-/* Is `pc` the deoptimisation handler of compiled code? (hotspot.md 6.4) */
+/* Is `pc` the deoptimisation handler of compiled code? It replaces the return addresses of deoptimised frames. */
 bool is_deopt_handler(const struct code *c, uint64_t pc);
 
 #endif

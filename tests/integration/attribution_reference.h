@@ -7,9 +7,9 @@
 #include "symbolizer/attribution/choice.h"
 
 /*
- * What -XX:+DebugNonSafepoints says of a pc, without the scopes that it puts everywhere in C2 code
- * (attribution.md 2): those that contradict the path on which the evidence before and after agrees
- * at two or more sites, or both sides where they differ, at four or more. A branch to a trap or a slow
+ * What -XX:+DebugNonSafepoints says of a pc, without the scopes that it puts everywhere in C2 code: those that contradict
+ * the path on which the evidence before and after agrees at two or more sites, or both sides where they differ, at four
+ * or more. A branch to a trap or a slow
  * path whose own record names another path is such a site too.
  *
  * A record stands at the end of an instruction that has notes of its own. C2 makes others without any: copies

@@ -1,4 +1,4 @@
-/* The bytes of the attach protocol: requests, and the answers of every JDK (hotspot.md 12). */
+/* The bytes of the attach protocol: requests, and the answers of JDK 8 to 27. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

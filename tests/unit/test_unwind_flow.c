@@ -1,5 +1,4 @@
-/* Rows of generated code, found by following the instructions: byte patterns of hotspot.md 5.3, 6.2
- * to 6.9, from disassembled JDKs. */
+/* Rows of generated code, found by following the instructions. The bytes are those of disassembled JDKs, 8 to 28. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -49,7 +49,7 @@ enum { TIER_INTERPRETER = 0, TIER_C1_SIMPLE = 1, TIER_C1_LIMITED = 2, TIER_C1_FU
 struct code_record {
 	int32_t pc_offset; /* from code begin: the return address of a call, or the polling instruction */
 	int32_t scope_offset; /* in scopes */
-	bool safepoint; /* has an oop map: trustworthy in C2 code (attribution.md) */
+	bool safepoint; /* has an oop map: trustworthy in C2 code */
 };
 
 struct code_pair {

@@ -3,7 +3,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "sampler/model/frame_key.h"
 #include "sampler/model/named_profile.h"
+#include "sampler/model/raw_sample.h"
 
 enum { SUFFIX = 4 }; /* bytes of "_[j]" */
 
@@ -104,17 +106,12 @@ static bool reads_like_java(const char *text, size_t len)
 
 static uint8_t bracket_kind(const char *text, size_t len)
 {
-	/* clang-format off */
-	static const char *const marks[] = {
-		"[incomplete]", "[resynchronised]", "[frozen]",
-		"[truncated]",	"[deopt]",	    "[storage limit]",
-		"[not sampled: short-lived threads]", "[not sampled: kernel]",
-	};
-	/* clang-format on */
+	for (int mark = 0; mark < FRAME_MARKS; mark++) {
+		const char *s = frame_mark_text(mark);
 
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
-		if (text_is(text, len, marks[i]))
+		if (s && text_is(text, len, s))
 			return NAMED_MARK;
+	}
 	if (text_is(text, len, "[virtual]") || (len > 9 && !memcmp(text, "[virtual ", 9)))
 		return NAMED_MARK;
 	if (text_is(text, len, "[kernel]"))
@@ -162,14 +159,11 @@ static bool take_id(const char *text, size_t len, const char *key, struct folded
 	return true;
 }
 
+/* "[state]" */
 static bool is_state(const char *text, size_t len)
 {
-	static const char *const states[] = {
-		"[running]", "[runnable]", "[sleeping]", "[blocked]", "[waiting]", "[parked]", "[native]",
-	};
-
-	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-		if (text_is(text, len, states[i]))
+	for (int state = 0; state < THREAD_STATES; state++)
+		if (text_is(text + 1, len - 2, thread_state_name(state)))
 			return true;
 	return false;
 }

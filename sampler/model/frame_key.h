@@ -28,7 +28,11 @@ enum frame_mark {
 	MARK_UNSAMPLED_SHORT, /* CPU time of threads that ended, or were idle, before a sample was due */
 	MARK_UNSAMPLED_KERNEL, /* CPU time in the kernel, where that may not be sampled */
 	MARK_VIRTUAL, /* root: a virtual thread; id: its name (resolver_sources.virtual_name) */
+	FRAME_MARKS
 };
+
+/* As profiles print it, in brackets. NULL: MARK_KERNEL and MARK_VIRTUAL, which are named where they are resolved. */
+const char *frame_mark_text(enum frame_mark mark);
 
 enum { FRAME_NO_BCI = -1 };
 

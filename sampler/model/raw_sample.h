@@ -23,6 +23,9 @@ enum thread_state {
 	THREAD_STATES
 };
 
+/* In words of thread dumps, where those have one. */
+const char *thread_state_name(enum thread_state state);
+
 /*
  * One observation of one thread, before unwinding. All pointers are borrowed for the duration of
  * the call that hands it over.

@@ -29,22 +29,11 @@ struct resolve_run {
 
 static struct named_frame name_mark(struct namer *n, enum frame_mark mark)
 {
-	static const char *const texts[] = {
-		[MARK_INCOMPLETE] = "[incomplete]",
-		[MARK_RESYNCHRONISED] = "[resynchronised]",
-		[MARK_FROZEN] = "[frozen]",
-		[MARK_TRUNCATED] = "[truncated]",
-		[MARK_DEOPT] = "[deopt]",
-		[MARK_STORAGE_LIMIT] = "[storage limit]",
-		[MARK_UNSAMPLED_SHORT] = "[not sampled: short-lived threads]",
-		[MARK_UNSAMPLED_KERNEL] = "[not sampled: kernel]",
-	};
+	const char *text = frame_mark_text(mark);
 
 	if (mark == MARK_KERNEL)
 		return namer_plain(n, "[kernel]", NAMED_KERNEL, "[kernel]");
-	if ((size_t)mark >= sizeof(texts) / sizeof(texts[0]) || !texts[mark])
-		return namer_unknown(n);
-	return namer_plain(n, texts[mark], NAMED_MARK, NULL);
+	return text ? namer_plain(n, text, NAMED_MARK, NULL) : namer_unknown(n);
 }
 
 static struct named_frame name_virtual(struct namer *n, uint32_t id)
@@ -166,18 +155,6 @@ static int locate(struct resolve_run *r, uint32_t stack, uint32_t *ret_n)
 	return 0;
 }
 
-/* Words from thread dumps, where those have one. */
-static const char *state_name(uint8_t state)
-{
-	static const char *const names[THREAD_STATES] = {
-		[THREAD_RUNNING] = "running", [THREAD_RUNNABLE] = "runnable", [THREAD_SLEEPING] = "sleeping",
-		[THREAD_MONITOR] = "blocked", [THREAD_WAITING] = "waiting",   [THREAD_PARKED] = "parked",
-		[THREAD_NATIVE] = "native",
-	};
-
-	return state < THREAD_STATES && names[state] ? names[state] : "unknown";
-}
-
 static void thread_text(const char *name, int32_t tid, char *dst, size_t size)
 {
 	if (name && *name)
@@ -193,7 +170,7 @@ static uint32_t add_roots(struct resolve_run *r, const struct profile_sample *s,
 	char text[ROOT_TEXT];
 
 	if (o->show.state_root) {
-		snprintf(text, sizeof(text), "[%s]", state_name(s->state));
+		snprintf(text, sizeof(text), "[%s]", thread_state_name(s->state));
 		r->at[n++] = namer_plain(&r->n, text, NAMED_STATE, NULL).location;
 	}
 	if (o->show.thread_root && s->tid) {
@@ -268,7 +245,7 @@ static int name_sample(struct resolve_run *r, const struct profile_sample *s)
 		return rc;
 	out.thread = named_builder_string(r->n.b, thread ? thread : "");
 	if (o->states || o->show.state_root || s->state != THREAD_RUNNING)
-		out.state = named_builder_string(r->n.b, state_name(s->state));
+		out.state = named_builder_string(r->n.b, thread_state_name(s->state));
 	count_exactness(r, s);
 	if (o->cut && r->cut[s->stack])
 		*o->cut += s->count;

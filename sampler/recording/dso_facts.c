@@ -6,7 +6,7 @@
 #include "sampler/recording/format.h"
 #include "symbolizer/base/encode.h"
 #include "symbolizer/base/hash.h"
-#include "symbolizer/base/map.h"
+#include "symbolizer/base/u64map.h"
 #include "symbolizer/target/arch.h"
 
 /* Collected facts of one DSO, already in the format of the file. */
@@ -17,16 +17,10 @@ struct facts {
 	struct facts *next;
 };
 
-/* A fact that has been collected, by DSO, kind, and address or name. */
-struct seen {
-	uint64_t key;
-	UT_hash_handle hh;
-};
-
 struct dso_facts {
 	struct dso_tap tap;
 	struct facts *list;
-	struct seen *seen;
+	struct u64map seen; /* hashes of the facts that were collected: DSO, kind, and address or name */
 };
 
 static struct facts *facts_of(struct dso_facts *f, struct dso *d)
@@ -47,17 +41,9 @@ static struct facts *facts_of(struct dso_facts *f, struct dso *d)
 static bool first_time(struct dso_facts *f, struct dso *d, char sort, uint64_t what)
 {
 	uint64_t key = hash_mix(hash_mix((uintptr_t)d, (uint64_t)sort), what);
-	struct seen *s;
 
-	HASH_FIND(hh, f->seen, &key, sizeof(key), s);
-	if (s)
-		return false;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return false;
-	s->key = key;
-	HASH_ADD(hh, f->seen, key, sizeof(s->key), s);
-	return true;
+	key += !key; /* no key of a u64map is 0 */
+	return !u64map_get(&f->seen, key) && u64map_put(&f->seen, key, 1);
 }
 
 static void put_exprs(struct buf *b, const struct cfi_exprs *e)
@@ -147,16 +133,11 @@ struct dso_facts *dso_facts_new(void)
 
 void dso_facts_free(struct dso_facts *f)
 {
-	struct seen *s, *next;
 	struct facts *x;
 
 	if (!f)
 		return;
-	HASH_ITER(hh, f->seen, s, next)
-	{
-		HASH_DEL(f->seen, s);
-		free(s);
-	}
+	u64map_done(&f->seen);
 	while ((x = f->list)) {
 		f->list = x->next;
 		buf_done(&x->rows);

@@ -121,8 +121,7 @@ void session_give_held(struct session *s); /* walks and counts the samples that 
 /* session_wish.c: which threads the engine samples. Before the engine is opened. */
 int session_wish_open(struct session *s, struct err *err);
 void session_wish_close(struct session *s);
-/* Tells the engine whether to sample the thread, by its current name. */
-void session_wish_thread(struct session *s, pid_t tid, const char *comm);
+void session_wish_thread(struct session *s, pid_t tid, const char *comm); /* by its current name */
 extern const struct part_ops session_wish_part; /* its `part` is the session */
 
 /* session_exec.c */
@@ -138,13 +137,11 @@ void session_end_alone(struct session *s);
 struct profile *session_new_profile(const struct session *s); /* an empty one like the present; NULL: out of memory */
 void session_replace_profile(struct session *s, struct profile *fresh); /* totals are kept */
 
-/* session_forget.c: between two samples */
-void session_forget(struct session *s);
+void session_forget(struct session *s); /* session_forget.c: between two samples */
 
 /* session_name.c */
 void session_read_kallsyms(struct session *s);
-/* `process_root`: with the process as root frame. */
-int session_name_view(struct session *s, struct named_builder *b, bool process_root);
+int session_name_view(struct session *s, struct named_builder *b, bool process_root); /* ... as root frame */
 /* Adds a named profile with its counts; `np` still belongs to the caller. 0 or -ENOMEM. */
 int session_add_named(struct named_builder *b, struct named_profile *np);
 /* Merges all into one, with slices of that width. -ENOMEM: they stay as they are. */

@@ -20,6 +20,7 @@ TERMS = {
     "glibc": ("glibc", "LGPL-2.1-or-later", "https://www.gnu.org/software/libc/"),
     "gcc-12": ("libstdc++ and libgcc", "GPL-3.0-or-later WITH GCC-exception-3.1", "https://gcc.gnu.org/"),
     "gcc-14": ("libstdc++ and libgcc", "GPL-3.0-or-later WITH GCC-exception-3.1", "https://gcc.gnu.org/"),
+    "libmicrohttpd": ("GNU libmicrohttpd", "LGPL-2.1-or-later", "https://www.gnu.org/software/libmicrohttpd/"),
     "libseccomp": ("libseccomp", "LGPL-2.1-only", "https://github.com/seccomp/libseccomp"),
     "zydis": ("Zydis", "MIT", "https://zydis.re/"),
     "zycore-c": ("Zycore", "MIT", "https://github.com/zyantific/zycore-c"),
@@ -28,12 +29,15 @@ TERMS = {
     "zlib": ("zlib", "Zlib", "https://zlib.net/"),
     "bzip2": ("bzip2", "bzip2-1.0.6", "https://sourceware.org/bzip2/"),
     "protobuf-c": ("protobuf-c", "BSD-2-Clause", "https://github.com/protobuf-c/protobuf-c"),
+    "sqlite3": ("SQLite", "LicenseRef-public-domain", "https://sqlite.org/"),
     "uthash": ("uthash", "BSD-1-Clause", "https://troydhanson.github.io/uthash/"),
 }
 # Of these, only headers are compiled in, which no map shows.
 HEADERS = ("uthash-dev", "libzycore-dev")
+# Built from Debian's source, so no package has the archive: the package that has its headers.
+BUILT = {"libmicrohttpd.a": "libmicrohttpd-dev"}
 # Their licences ask for the source beside a statically linked program.
-COPYLEFT = ("elfutils", "glibc", "libseccomp")
+COPYLEFT = ("elfutils", "glibc", "libmicrohttpd", "libseccomp")
 COMMON = ("GPL-2", "GPL-3", "LGPL-2.1", "LGPL-3")
 
 TABLE = """# Libraries in jsampler %s
@@ -44,8 +48,8 @@ jsampler is under the Apache License 2.0 (LICENSE). The program is linked static
 | --- | --- | --- | --- |
 %s
 
-The folder licenses has the licence and the copyright notices of each. elfutils, glibc and libseccomp are used under the GNU Lesser
-General Public License (version 3, 2.1 and 2.1): you may change them, link jsampler with what you made of them, and take it apart to
+The folder licenses has the licence and the copyright notices of each. elfutils, glibc, libmicrohttpd and libseccomp are used under the GNU
+Lesser General Public License (version 3 for elfutils, 2.1 for the others): you may change them, link jsampler with what you made of them, and take it apart to
 find your mistakes. How:
 
 1. jsampler-%s-sources.tar, published beside this package, has the sources of jsampler and of these libraries. The latter can be
@@ -71,6 +75,10 @@ def linked(map_file):
     files = set(re.findall(r"^(/\S+\.a)\(", first, re.M)) | set(re.findall(r"^LOAD (/\S+\.o)$", text, re.M))
     packages = set()
     for f in sorted(files):
+        built = [p for library, p in BUILT.items() if pathlib.Path(f).name == library]
+        if built:
+            packages.update(built)
+            continue
         out = subprocess.run(["dpkg-query", "-S", str(pathlib.Path(f).resolve())], text=True, stdout=subprocess.PIPE).stdout
         if not out:
             sys.exit("contents.py: no Debian package has %s" % f)

@@ -41,7 +41,7 @@ static int check_files(struct convert *c, struct err *err)
 	if (c->history.given && c->n_files)
 		return err_set(err, -EINVAL, "a file, or --since for what the daemon has kept: one of the two");
 	if (c->history.given)
-		return history_check(&c->history, err);
+		return history_check(&c->history, false, err);
 	if (!c->n_files)
 		return err_set(err, -EINVAL, "convert which file? jsampler convert FILE... -o FILE");
 	return inputs_check((const char *const *)c->files, c->n_files, err);
@@ -94,7 +94,7 @@ static int read_and_write(struct convert *c, struct opener *o, struct err *err)
 	if (r == 0)
 		r = close_with(o, err);
 	if (r == 0)
-		r = c->history.given ? history_read(&c->history, &np, err) :
+		r = c->history.given ? history_read(&c->history, 0, &np, err) :
 				       inputs_read_merged(o, c->files, c->n_files, &np, err);
 	if (r == 0)
 		r = write_all(c, &np, err);

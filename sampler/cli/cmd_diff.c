@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sampler/cli/cmd.h"
+#include "sampler/cli/history.h"
 #include "sampler/cli/inputs.h"
 #include "sampler/cli/options/options.h"
 #include "sampler/closed/opener.h"
@@ -29,6 +30,8 @@ struct diff_run {
 	size_t n_before, n_after;
 	struct named_profile *profiles[DIFF_MAX_FILES];
 
+	struct history history; /* in place of files: one range a side */
+
 	struct opener *opener;
 	struct data_out outs[MAX_DIFF_OUTPUTS]; /* opened ones; those already written are closed */
 	size_t n_opened, n_written;
@@ -49,6 +52,7 @@ static void run_done(struct diff_run *run)
 	for (size_t i = run->n_written; i < run->n_opened; i++)
 		data_out_close(&run->outs[i], -ECANCELED, NULL);
 	opener_free(run->opener);
+	history_done(&run->history);
 	for (size_t i = 0; i < run->n_gates; i++)
 		gate_done(&run->gates[i]);
 	for (size_t i = 0; i < run->n_before + run->n_after; i++)
@@ -123,6 +127,10 @@ static int take_value(const char *n, const char *arg, struct diff_run *run, stru
 
 static int take_option(const struct option_spec *s, struct diff_run *run, struct err *err)
 {
+	int r = history_take(&run->history, s, optarg, err);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
 	if (s->arg)
 		return take_value(s->name, optarg, run, err);
 	run->all |= strcmp(s->name, "all") == 0;
@@ -151,8 +159,23 @@ static int parse_part(int argc, char **argv, struct diff_run *run, size_t *ret_f
 	return r;
 }
 
+static int check_history(struct diff_run *run, struct err *err)
+{
+	int r;
+
+	if (run->n_before || run->n_after)
+		return err_set(err, -EINVAL, "files, or --since for what the daemon has kept: one of the two");
+	r = history_check(&run->history, true, err);
+	run->paths[0] = run->history.ranges[1].name;
+	run->paths[1] = run->history.ranges[0].name;
+	run->n_before = run->n_after = 1;
+	return r;
+}
+
 static int check_files(struct diff_run *run, bool split, struct err *err)
 {
+	if (run->history.given)
+		return check_history(run, err);
 	if (!split && run->n_before == 2)
 		run->n_before = run->n_after = 1;
 	else if (!split && run->n_before > 2)
@@ -315,10 +338,14 @@ static void warn_of_events(const struct diff_run *run)
 
 static int read_all(struct diff_run *run, struct err *err)
 {
-	int r = close_with(run->opener, err);
+	bool history = run->history.given;
+	int r = history ? history_open(&run->history, err) : 0;
 
-	for (size_t i = 0; r == 0 && i < run->n_before + run->n_after; i++)
-		r = inputs_read(run->opener, run->paths[i], &run->profiles[i], err);
+	if (r == 0)
+		r = close_with(run->opener, err);
+	for (unsigned i = 0; r == 0 && i < run->n_before + run->n_after; i++)
+		r = history ? history_read(&run->history, 1 - i, &run->profiles[i], err) :
+			      inputs_read(run->opener, run->paths[i], &run->profiles[i], err);
 	if (r == 0)
 		warn_of_events(run);
 	return r;
@@ -395,7 +422,7 @@ static int run_diff(struct diff_run *run, struct err *err)
 	CLEANUP(diff_done) struct diff d = {0};
 	int r;
 
-	run->opener = opener_new(run->paths, run->n_before + run->n_after);
+	run->opener = opener_new(run->paths, run->history.given ? 0 : run->n_before + run->n_after);
 	r = run->opener ? open_outputs(run, err) : err_set(err, -ENOMEM, "out of memory");
 	if (r == 0)
 		r = read_all(run, err);

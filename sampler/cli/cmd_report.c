@@ -111,7 +111,7 @@ static int check_files(struct report *rep, const char *const *files, size_t n, s
 	if (rep->history.given && n)
 		return err_set(err, -EINVAL, "a file, or --since for what the daemon has kept: one of the two");
 	if (rep->history.given)
-		return history_check(&rep->history, err);
+		return history_check(&rep->history, false, err);
 	if (n == 0 && rep->o.method && is_there(rep->o.method))
 		return err_set(err, -EINVAL, "--%s needs a method: jsampler report --%s METHOD %.80s", rep->chosen,
 			       rep->chosen, rep->o.method);
@@ -151,7 +151,7 @@ static int read_and_view(struct report *rep, struct opener *o, char **files, siz
 	if (r == 0)
 		r = close_with(o, err);
 	if (r == 0)
-		r = rep->history.given ? history_read(&rep->history, &np, err) :
+		r = rep->history.given ? history_read(&rep->history, 0, &np, err) :
 					 inputs_read_merged(o, files, n, &np, err);
 	if (r == 0)
 		r = filters_apply(&rep->filters, 0, &np, err);

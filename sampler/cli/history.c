@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sampler/cli/daemon_get.h"
@@ -17,6 +19,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 
+#define SECOND UINT64_C(1000000000)
 #define DEFAULT_SOCKET "/run/jsampler/jsampler.sock"
 
 static int add_label(struct history *h, const char *key, size_t len, const char *value, struct err *err)
@@ -54,6 +57,8 @@ int history_take(struct history *h, const struct option_spec *s, const char *arg
 		h->since = arg;
 	else if (strcmp(s->name, "until") == 0)
 		h->until = arg;
+	else if (strcmp(s->name, "against") == 0)
+		h->against = arg;
 	else if (strcmp(s->name, "store") == 0)
 		h->store = arg;
 	else if (strcmp(s->name, "socket") == 0)
@@ -78,23 +83,54 @@ static int parse_moment(const char *option, const char *text, uint64_t now, uint
 	return 0;
 }
 
-int history_check(struct history *h, struct err *err)
+static void name_range(struct history_range *g)
+{
+	time_t at = (time_t)(g->from_ns / SECOND);
+	char text[32] = "";
+	struct tm tm;
+
+	if (localtime_r(&at, &tm))
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
+	snprintf(g->name, sizeof(g->name), "%s for %" PRIu64 " s", text, (g->to_ns - g->from_ns) / SECOND);
+}
+
+static int check_other(struct history *h, uint64_t now, struct err *err)
+{
+	const struct history_range *first = &h->ranges[0];
+	struct history_range *other = &h->ranges[1];
+	uint64_t length = first->to_ns - first->from_ns;
+
+	other->from_ns = first->from_ns > length ? first->from_ns - length : 0;
+	if (h->against && parse_moment("--against", h->against, now, &other->from_ns, err) < 0)
+		return -EINVAL;
+	other->to_ns = other->from_ns + length;
+	name_range(other);
+	h->n_ranges = 2;
+	return 0;
+}
+
+int history_check(struct history *h, bool two, struct err *err)
 {
 	uint64_t now = clock_realtime_ns();
+	struct history_range *g = &h->ranges[0];
 	int r;
 
 	if (!h->since)
 		return err_set(err, -EINVAL, "since when? --since TIME, such as 30m or 3:07");
 	if (h->store && h->socket)
 		return err_set(err, -EINVAL, "--store and --socket: one of the two");
-	h->to_ns = now;
-	r = parse_moment("--since", h->since, now, &h->from_ns, err);
+	g->to_ns = now;
+	r = parse_moment("--since", h->since, now, &g->from_ns, err);
 	if (r == 0 && h->until)
-		r = parse_moment("--until", h->until, now, &h->to_ns, err);
-	if (r == 0 && h->from_ns >= h->to_ns)
-		r = err_set(err, -EINVAL, "--since %.40s is not before --until %.40s", h->since,
-			    h->until ? h->until : "(now)");
-	return r;
+		r = parse_moment("--until", h->until, now, &g->to_ns, err);
+	if (r < 0)
+		return r;
+	if (g->from_ns >= g->to_ns)
+		return err_set(err, -EINVAL, "--since %.40s is not before --until %.40s", h->since,
+			       h->until ? h->until : "(now)");
+	name_range(g);
+	h->n_ranges = 1;
+	return two ? check_other(h, now, err) : 0;
 }
 
 /* --- asking the daemon --- */
@@ -111,13 +147,12 @@ static void add_escaped(struct buf *b, const char *text)
 			buf_printf(b, "%%%02X", (unsigned char)*text);
 }
 
-static int ask(struct history *h, struct err *err)
+static int ask(const struct history *h, struct history_range *g, struct err *err)
 {
 	CLEANUP(buf_done) struct buf b = {0};
-	int fd;
 
-	buf_printf(&b, "/api/v1/profile?format=pprof&from=%" PRIu64 "&to=%" PRIu64, h->from_ns / 1000000000,
-		   (h->to_ns + 999999999) / 1000000000);
+	buf_printf(&b, "/api/v1/profile?format=pprof&from=%" PRIu64 "&to=%" PRIu64, g->from_ns / SECOND,
+		   (g->to_ns + SECOND - 1) / SECOND);
 	for (size_t i = 0; i < h->n_labels; i++) {
 		buf_add_z(&b, "&label.");
 		add_escaped(&b, h->labels[i].key);
@@ -126,57 +161,79 @@ static int ask(struct history *h, struct err *err)
 	}
 	if (b.failed)
 		return err_set(err, -ENOMEM, "out of memory");
-	h->answer = memfd_create("answer", MFD_CLOEXEC);
-	if (h->answer < 0)
+	g->answer = memfd_create("answer", MFD_CLOEXEC);
+	if (g->answer < 0)
 		return err_set(err, -errno, "no memory for the daemon's answer: %m");
-	fd = daemon_get_start(h->socket ? h->socket : DEFAULT_SOCKET, b.data, err);
-	h->fd = fd;
-	return fd < 0 ? fd : 0;
+	g->fd = daemon_get_start(h->socket ? h->socket : DEFAULT_SOCKET, b.data, err);
+	return g->fd < 0 ? g->fd : 0;
 }
 
-static int read_answer(struct history *h, struct named_profile **ret, struct err *err)
+static int write_all(int fd, const char *bytes, size_t len)
+{
+	for (size_t at = 0; at < len;) {
+		ssize_t n = write(fd, bytes + at, len - at);
+
+		if (n <= 0)
+			return -errno;
+		at += (size_t)n;
+	}
+	return lseek(fd, 0, SEEK_SET) < 0 ? -errno : 0;
+}
+
+static int read_answer(struct history_range *g, struct named_profile **ret, struct err *err)
 {
 	CLEANUP(free_at_exit) char *bytes = NULL;
 	size_t len;
-	int r = daemon_get_finish(take_fd(&h->fd), &bytes, &len, err);
+	int r = daemon_get_finish(take_fd(&g->fd), &bytes, &len, err);
 
-	if (r < 0)
-		return r;
-	for (size_t at = 0; at < len;) {
-		ssize_t n = write(h->answer, bytes + at, len - at);
-
-		if (n <= 0)
-			return err_set(err, -errno, "no memory for the daemon's answer: %m");
-		at += (size_t)n;
-	}
-	lseek(h->answer, 0, SEEK_SET);
-	return reader_read_profile(take_fd(&h->answer), "the daemon's profile", ret, NULL, err);
+	if (r == 0 && (r = write_all(g->answer, bytes, len)) < 0)
+		err_set(err, r, "no memory for the daemon's answer: %s", strerror(-r));
+	return r < 0 ? r : reader_read_profile(take_fd(&g->answer), "the daemon's profile", ret, NULL, err);
 }
 
 /* --- either way --- */
 
 int history_open(struct history *h, struct err *err)
 {
-	const struct store_query q = {
-		.from_ns = h->from_ns, .to_ns = h->to_ns, .event = "cpu", .labels = h->labels, .n_labels = h->n_labels};
+	int r = 0;
 
-	h->fd = h->answer = -1;
-	return h->store ? store_view_open(h->store, &q, &h->view, err) : ask(h, err);
+	for (unsigned i = 0; i < h->n_ranges; i++)
+		h->ranges[i].fd = h->ranges[i].answer = -1;
+	for (unsigned i = 0; r == 0 && i < h->n_ranges; i++) {
+		struct history_range *g = &h->ranges[i];
+		const struct store_query q = {.from_ns = g->from_ns,
+					      .to_ns = g->to_ns,
+					      .event = "cpu",
+					      .labels = h->labels,
+					      .n_labels = h->n_labels};
+
+		r = h->store ? store_view_open(h->store, &q, &g->view, err) : ask(h, g, err);
+	}
+	return r;
 }
 
-int history_read(struct history *h, struct named_profile **ret, struct err *err)
+int history_read(struct history *h, unsigned range, struct named_profile **ret, struct err *err)
 {
-	return h->view ? store_view_read(h->view, ret, err) : read_answer(h, ret, err);
+	struct history_range *g = &h->ranges[range];
+	int r = g->view ? store_view_read(g->view, ret, err) : read_answer(g, ret, err);
+
+	return r < 0 && h->n_ranges > 1 ? err_wrap(err, r, "%s", g->name) : r;
+}
+
+static void range_done(struct history_range *g)
+{
+	store_view_close(take_ptr(g->view));
+	if (g->fd > STDERR_FILENO)
+		close(g->fd);
+	if (g->answer > STDERR_FILENO)
+		close(g->answer);
 }
 
 void history_done(struct history *h)
 {
-	store_view_close(take_ptr(h->view));
-	if (h->fd > STDERR_FILENO)
-		close(h->fd);
-	if (h->answer > STDERR_FILENO)
-		close(h->answer);
+	for (unsigned i = 0; i < h->n_ranges; i++)
+		range_done(&h->ranges[i]);
 	for (size_t i = 0; i < h->n_labels; i++)
 		free((void *)h->labels[i].key);
-	h->n_labels = 0;
+	h->n_labels = h->n_ranges = 0;
 }

@@ -12,30 +12,42 @@ struct named_profile;
 struct option_spec;
 struct store_view;
 
-/* What the daemon has kept, in place of a file: the options --since, --until, --service, --label, --store, --socket. */
-enum { HISTORY_LABELS = 16 };
+/*
+ * What the daemon has kept, in place of files: the options --since, --until, --service, --label, --store, --socket, and for two ranges
+ * --against.
+ */
+enum { HISTORY_LABELS = 16, HISTORY_NAME = 64 };
+
+struct history_range {
+	uint64_t from_ns, to_ns;
+	char name[HISTORY_NAME]; /* for people: "2026-11-24 03:00:00 for 600 s" */
+	struct store_view *view; /* of --store */
+	int fd, answer; /* else the daemon's socket; a file in memory for its answer, which may be in gzip */
+};
 
 struct history {
-	const char *since, *until; /* as given */
+	const char *since, *until, *against; /* as given */
 	struct label labels[HISTORY_LABELS]; /* owned: one string each */
 	size_t n_labels;
 	const char *store, *socket;
 	bool given; /* any of the options */
 
-	uint64_t from_ns, to_ns; /* since history_check() */
-	struct store_view *view;
-	int fd, answer; /* the daemon's socket; a file in memory for its answer, which may be in gzip */
+	struct history_range ranges[2]; /* [0]: of --since and --until; since history_check() */
+	unsigned n_ranges;
 };
 
 /* Stores the option, if it is one of these. 1; 0: it is another; -EINVAL. */
 int history_take(struct history *h, const struct option_spec *s, const char *arg, struct err *err);
-/* When all options are there: does it make sense? -EINVAL. */
-int history_check(struct history *h, struct err *err);
+/*
+ * When all options are there: does it make sense? two: the second range is as long as the first, and begins at --against, by default
+ * such that it ends where the first begins. -EINVAL.
+ */
+int history_check(struct history *h, bool two, struct err *err);
 
 /* Opens all that is needed: the daemon's socket, or the files of --store. To be called before the process is closed. */
 int history_open(struct history *h, struct err *err);
 /* The caller frees *ret. */
-int history_read(struct history *h, struct named_profile **ret, struct err *err);
+int history_read(struct history *h, unsigned range, struct named_profile **ret, struct err *err);
 void history_done(struct history *h);
 
 #endif

@@ -85,6 +85,13 @@ def commands(source, what):
     check("%s: report --tiers" % what, "c/C.m1" in done.stdout and done.returncode == 0, done)
     done = run("convert", *source, "--since", "30m", "-I", "m1$", "-o", "-")
     check("%s: filters of convert" % what, 0 < folded(done) < ALL, done)
+    done = run("diff", *source, "--since", "50s", "--until", "0.001s", "-f", "json", "-n", "0", "--all")
+    rows = json.loads(done.stdout)["rows"] if done.returncode == 0 else []
+    check("%s: diff with the time before" % what, len(rows) >= 5, done)
+    done = run("diff", *source, "--since", "30m", "--against", "30m", "--fail-if", "any self(c/**) > +0.1pt")
+    check("%s: diff of the same times" % what, done.returncode == 0 and done.stdout, done)
+    done = run("diff", *source, "--since", "30m", "--against", "2020-01-01")
+    check("%s: diff says which side is empty" % what, done.returncode == 1 and "2020-01-01 00:00:00 for 1800 s: there is" in done.stderr, done)
     for args, says in ((["--since", "30m", "--service", "none"], "called that"), (["--since", "2020-01-01", "--until", "2020-01-02"], "of that time")):
         done = run("report", *source, *args)
         check("%s: %s" % (what, " ".join(args)), done.returncode == 1 and says in done.stderr and not done.stdout, done)
@@ -94,7 +101,7 @@ def wrong_usage():
     for args, says in ((["--until", "3"], "since when"), (["--since", "3:99"], "3:07"), (["--since", "1m", "--until", "5m"], "not before"),
                        (["--since", "1m", "x.folded"], "one of the two"), (["--since", "1m", "--label", "x"], "KEY=PATTERN"),
                        (["--since", "1m", "--store", ".", "--socket", "x"], "one of the two"), (["--since", "2026-02-31x"], "--since")):
-        for command in ("report", "convert"):
+        for command in ("report", "convert", "diff"):
             done = run(command, *args)
             check("%s %s" % (command, " ".join(args)), done.returncode == 2 and says in done.stderr, done)
     done = run("report", "--since", "1m", "--socket", "/nonexistent")

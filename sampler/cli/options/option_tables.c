@@ -59,6 +59,13 @@ const struct option_spec diff_option_specs[] = {
 	{0, "all", NULL, "text: show changes that chance explains, too", NULL},
 	{0, "tiers", NULL, "interpreted against compiled: time and speed-up of each method", NULL},
 	{0, "work", "FACTOR", "--tiers: the after side did FACTOR times the work", "1"},
+	{0, "since", "TIME", "in place of files, what the daemon has kept: 30m (ago), 3:07, 2026-11-24T03:07", NULL},
+	{0, "until", "TIME", "the end of that range, which is the after side", "now"},
+	{0, "against", "TIME", "the before side: a range of the same length that begins then", "the one just before"},
+	{0, "service", "PATTERN", "with --since: only programs of that service", "all"},
+	{0, "label", "KEY=PATTERN", "with --since: only programs with that label; repeatable", NULL},
+	{0, "store", "DIR", "with --since: read the files of a daemon, which need not run", NULL},
+	{0, "socket", "FILE", "with --since: the daemon's socket", "/run/jsampler/jsampler.sock"},
 	{'h', "help", NULL, "show this help", NULL},
 	{0, NULL, NULL, NULL, NULL},
 };

@@ -66,7 +66,7 @@ int daemon_get_start(const char *path, const char *target, struct err *err)
 
 static int no_answer(struct err *err, const char *what)
 {
-	return err_set(err, -EPROTO, "the daemon's answer is none: %s", what);
+	return err_set(err, -EPROTO, "malformed answer from the daemon: %s", what);
 }
 
 /* 1: more has come, 0: the end. */
@@ -76,8 +76,8 @@ static int read_more(int fd, struct buf *b, struct err *err)
 	char bytes[READ_BYTES];
 	ssize_t n;
 
-	if (poll(&p, 1, WAIT_MS) == 0)
-		return no_answer(err, "it takes too long");
+	if (poll(&p, 1, WAIT_MS) <= 0)
+		return errno == EINTR && !p.revents ? 1 : no_answer(err, "it takes too long");
 	n = read(fd, bytes, sizeof(bytes));
 	if (n < 0 && errno == EINTR)
 		return 1;
@@ -152,9 +152,9 @@ static int read_answer(int fd, struct buf *b, size_t *ret_head, unsigned *ret_st
 
 	while (!(*ret_head = head_length(b))) {
 		if (b->len > HEAD_MAX)
-			return no_answer(err, "too long a head");
+			return no_answer(err, "header too long");
 		if ((r = read_more(fd, b, err)) <= 0)
-			return r < 0 ? r : no_answer(err, "it ends in the head");
+			return r < 0 ? r : no_answer(err, "header incomplete");
 	}
 	r = parse_head(b, *ret_head, ret_status, &length, err);
 	while (r == 0 && b->len - *ret_head < length)

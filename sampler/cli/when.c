@@ -68,11 +68,13 @@ static int parse_date(const char *text, uint64_t *ret)
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		struct tm tm = {.tm_isdst = -1};
 		time_t at;
+		int day;
 
 		if (!matches(text, formats[i].format, &tm))
 			continue;
+		day = tm.tm_mday;
 		at = formats[i].utc ? timegm(&tm) : mktime(&tm);
-		if (at < 0 || (uint64_t)at > INT64_MAX / SECOND)
+		if (at < 0 || tm.tm_mday != day /* 31 February */ || (uint64_t)at > INT64_MAX / SECOND)
 			return -EINVAL;
 		*ret = (uint64_t)at * SECOND;
 		return 0;

@@ -14,7 +14,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
-/* pragma application_id and user_version: "JSam", and the version of the tables. */
+/* pragma application_id and user_version: "JSam", and the version of the tables, which changes with them once files of a release exist. */
 #define DAY_APPLICATION "1246978413"
 enum { DAY_APPLICATION_ID = 1246978413, DAY_VERSION = 1 };
 
@@ -62,7 +62,7 @@ static const char *const statements[DAY_STATEMENTS] = {
 	[DAY_WAITING] = "select at from waiting where at >= ? and at < ? order by at",
 	[DAY_BUCKETS] = "select at, target, event, bytes from bucket where at >= ? and at < ? order by target, event",
 	[DAY_NOTES] = "select function, why, c1_ms, c2_ms, not_entrant from note where target = ?",
-	[DAY_TARGETS] = "select id from target",
+	[DAY_TARGETS] = "select id from target order by id",
 	[DAY_TARGET] = "select boot, pid, start, since from target where id = ?",
 	[DAY_LABELS] = "select key, value from label where target = ?",
 	[DAY_ADD_HAPPENING] = "insert into happening(at_ns, target, kind, text) values(?, nullif(?, 0), ?, ?)",

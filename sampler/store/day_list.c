@@ -10,30 +10,58 @@
 #include "sampler/store/dictionary.h"
 #include "sampler/store/frame_bits.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/hash.h"
+
+#define NO_ROW INT64_MAX
 
 void store_list_done(struct store_list *l)
 {
 	vec_done(&l->rows);
+	slots_done(&l->index);
 	arena_done(&l->texts);
 }
 
-static bool is_same(const struct store_target *a, const struct store_target *b)
+static bool is_same(const void *ctx, const void *wanted, uint32_t position)
 {
+	const struct store_list *l = ctx;
+	const struct store_target *a = &l->rows.v[position].target, *b = wanted;
+
 	return a->pid == b->pid && a->start_ticks == b->start_ticks && strcmp(a->boot_id, b->boot_id) == 0;
 }
 
-/* The row of a target, new if it has none yet: its index. */
-static int64_t find_row(struct day *d, int64_t target, struct store_list *l, struct err *err)
+static uint64_t hash_target(const struct store_target *t)
+{
+	return hash_mix(hash_mix(hash_bytes_secret(t->boot_id, strlen(t->boot_id)), (uint64_t)t->pid), t->start_ticks);
+}
+
+static int64_t add_row(struct day *d, int64_t target, uint64_t hash, struct store_list *l, struct err *err)
 {
 	struct store_row row = {0};
 	int r = day_read_target(d, target, &l->texts, &row.target, err);
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < l->rows.n; i++)
-		if (is_same(&l->rows.v[i].target, &row.target))
-			return (int64_t)i;
-	return vec_push(&l->rows, row) ? (int64_t)l->rows.n - 1 : err_set(err, -ENOMEM, "out of memory");
+	if (!vec_push(&l->rows, row) || !slots_add(&l->index, hash, (uint32_t)l->rows.n - 1))
+		return err_set(err, -ENOMEM, "out of memory");
+	return (int64_t)l->rows.n - 1;
+}
+
+/* The index of a target's row, new if it has none yet; NO_ROW: there are enough. */
+static int64_t find_row(struct day *d, int64_t target, struct store_list *l, struct err *err)
+{
+	struct store_target t = {0};
+	int r = day_read_process(d, target, &t, err);
+	uint64_t hash;
+	uint32_t i;
+
+	if (r < 0)
+		return r;
+	hash = hash_target(&t);
+	i = slots_find(&l->index, hash, is_same, l, &t);
+	sqlite3_reset(d->statements[DAY_TARGET]);
+	if (i != SLOTS_NONE)
+		return i;
+	return l->rows.n < l->max ? add_row(d, target, hash, l, err) : NO_ROW;
 }
 
 static uint8_t leaf_kind(const struct dictionary *dict, uint32_t node)
@@ -76,6 +104,8 @@ static int list_bucket(struct day *d, sqlite3_stmt *s, struct listing *g, struct
 			return (int)g->row;
 		g->target = target;
 	}
+	if (g->row == NO_ROW)
+		return 0;
 	r = day_row_bucket(d, s, 3, &b, err);
 	if (r == 0)
 		add_bucket(d, &b, sqlite3_column_int64(s, 0), &g->list->rows.v[g->row]);
@@ -105,6 +135,7 @@ int day_list(struct day *d, const struct store_query *q, int64_t from_s, int64_t
 		if (r < 0)
 			break;
 	}
+	sqlite3_reset(s);
 	vec_done(&targets);
 	return r;
 }
@@ -148,8 +179,7 @@ int day_list_happenings(struct day *d, const struct store_query *q, store_happen
 
 		r = all || !target || day_is_chosen(&targets, target) ? pass_on(d, s, happening, ctx, err) : 0;
 	}
-	if (s)
-		sqlite3_reset(s);
+	sqlite3_reset(s);
 	vec_done(&targets);
 	return r;
 }

@@ -5,15 +5,18 @@
 
 #include "sampler/store/store.h"
 #include "symbolizer/base/arena.h"
+#include "symbolizer/base/slots.h"
 #include "symbolizer/base/vec.h"
 
 struct day;
 struct err;
 
-/* What targets have used, over the files read. Zero-initialise; store_list_done() releases. */
+/* What targets have used, over the files read. Zero-initialise but for `max`; store_list_done() releases. */
 struct store_list {
 	VEC(struct store_row) rows;
+	struct slots index; /* of rows, by process */
 	struct arena texts;
+	size_t max; /* rows; the first that are found */
 };
 
 void store_list_done(struct store_list *l);

@@ -139,33 +139,45 @@ static int copy_labels(struct day *d, int64_t target, struct arena *texts, struc
 {
 	sqlite3_stmt *s = day_statement(d, DAY_LABELS, &target, 1);
 	struct label *labels = arena_alloc(texts, LABELS_MAX * sizeof(*labels));
-	int r = 0;
+	size_t n = 0;
+	int r = labels ? 1 : err_set(err, -ENOMEM, "out of memory");
 
-	ret->labels = labels;
-	ret->n_labels = 0;
-	while (labels && ret->n_labels < LABELS_MAX && (r = day_step(d, s, err)) > 0) {
-		struct label *l = &labels[ret->n_labels++];
-
-		l->key = copy_column(s, 0, texts);
-		l->value = copy_column(s, 1, texts);
-		if (!l->key || !l->value)
-			return err_set(err, -ENOMEM, "out of memory");
+	while (r > 0 && n < LABELS_MAX && (r = day_step(d, s, err)) > 0) {
+		labels[n].key = copy_column(s, 0, texts);
+		labels[n].value = copy_column(s, 1, texts);
+		if (!labels[n].key || !labels[n].value)
+			r = err_set(err, -ENOMEM, "out of memory");
+		n++;
 	}
-	return labels ? (r < 0 ? r : 0) : err_set(err, -ENOMEM, "out of memory");
+	sqlite3_reset(s);
+	ret->labels = labels;
+	ret->n_labels = n;
+	return r < 0 ? r : 0;
 }
 
-int day_read_target(struct day *d, int64_t target, struct arena *texts, struct store_target *ret, struct err *err)
+/* The statement stays at its row, so that what is borrowed from it lives. */
+int day_read_process(struct day *d, int64_t target, struct store_target *ret, struct err *err)
 {
 	sqlite3_stmt *s = day_statement(d, DAY_TARGET, &target, 1);
 	int r = day_step(d, s, err);
 
 	if (r <= 0)
 		return r < 0 ? r : day_damaged(d, "a target is missing", err);
-	ret->boot_id = copy_column(s, 0, texts);
+	ret->boot_id = (const char *)sqlite3_column_text(s, 0);
 	ret->pid = sqlite3_column_int(s, 1);
 	ret->start_ticks = (uint64_t)sqlite3_column_int64(s, 2);
 	ret->since_ns = (uint64_t)sqlite3_column_int64(s, 3);
-	sqlite3_reset(s);
+	return ret->boot_id ? 0 : day_damaged(d, "a target has no boot id", err);
+}
+
+int day_read_target(struct day *d, int64_t target, struct arena *texts, struct store_target *ret, struct err *err)
+{
+	int r = day_read_process(d, target, ret, err);
+
+	if (r < 0)
+		return r;
+	ret->boot_id = arena_strndup(texts, ret->boot_id, strlen(ret->boot_id));
+	sqlite3_reset(d->statements[DAY_TARGET]);
 	if (!ret->boot_id)
 		return err_set(err, -ENOMEM, "out of memory");
 	return copy_labels(d, target, texts, ret, err);

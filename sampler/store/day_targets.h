@@ -19,7 +19,9 @@ typedef VEC(int64_t) day_numbers;
 int day_choose_targets(struct day *d, const struct store_query *q, day_numbers *ret, struct day_sums *sum,
 		       struct err *err);
 bool day_is_chosen(const day_numbers *targets, int64_t target);
-/* One target, with copies of its texts in `texts`. */
+/* Which process a target is: *ret has no labels; its boot id is borrowed until the next statement. */
+int day_read_process(struct day *d, int64_t target, struct store_target *ret, struct err *err);
+/* The same with copies of all its texts in `texts`. */
 int day_read_target(struct day *d, int64_t target, struct arena *texts, struct store_target *ret, struct err *err);
 bool day_event_is(const struct day *d, int64_t event, const char *name);
 

@@ -83,7 +83,7 @@ int store_view_open(const char *dir, const struct store_query *q, struct store_v
 /* Samples of all targets in one profile, which the caller frees. Steps that overlap the range are included whole. */
 int store_view_read(struct store_view *v, struct named_profile **ret, struct err *err);
 /*
- * The targets that have samples in the range; what is borrowed in `row` is valid during the call. A result of `row` other than 0 ends it,
+ * The targets that have samples in the range, at most max; what is borrowed in `row` is valid during the call. A result of `row` other than 0 ends it,
  * and is returned.
  */
 struct store_row {
@@ -93,7 +93,7 @@ struct store_row {
 	uint64_t by_kind[NAMED_KINDS]; /* the weight, by how the leaf ran */
 };
 typedef int store_row_fn(void *ctx, const struct store_row *row);
-int store_view_targets(struct store_view *v, store_row_fn *row, void *ctx, struct err *err);
+int store_view_targets(struct store_view *v, size_t max, store_row_fn *row, void *ctx, struct err *err);
 /* What happened in the range, by time; target: its PID and labels, all 0 for the whole host. The query's event is ignored. */
 struct store_happening {
 	uint64_t at_ns;

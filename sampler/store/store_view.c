@@ -223,7 +223,7 @@ static int say_nothing(const struct store_view *v, struct err *err)
 	if (!v->days.n)
 		return err_set(err, -ENODATA, "there is no history of that time");
 	if (!v->sum.targets)
-		return err_set(err, -ENODATA, "no program that was sampled in these days is called that");
+		return err_set(err, -ENODATA, "no sampled program matches these labels");
 	return err_set(err, -ENODATA, "there are no samples of that time");
 }
 
@@ -249,9 +249,9 @@ static int read_all(struct store_view *v, struct err *err)
 	}
 }
 
-int store_view_targets(struct store_view *v, store_row_fn *row, void *ctx, struct err *err)
+int store_view_targets(struct store_view *v, size_t max, store_row_fn *row, void *ctx, struct err *err)
 {
-	struct store_list list = {0};
+	struct store_list list = {.max = max};
 	int r;
 
 	v->list = &list;

@@ -89,13 +89,13 @@ static void lists_targets(void **state)
 	uint64_t samples[4] = {0};
 
 	(void)state;
-	for (uint32_t i = 1; i < 4; i++)
+	for (uint32_t i = 3; i > 0; i--)
 		feed_target(k.feed, i, (pid_t)i);
 	for (uint32_t i = 0; i < 9; i++)
 		feed_profile(k.feed, 1 + i % 2, now_s() - 2 * i, i % 4, 5);
 	stop(&k);
 	assert_int_equal(store_view_open(dir, &q, &v, NULL), 0);
-	assert_int_equal(store_view_targets(v, list, samples, NULL), 0);
+	assert_int_equal(store_view_targets(v, 9, list, samples, NULL), 0);
 	assert_true(samples[1] == 25 && samples[2] == 20 && !samples[3]);
 	store_view_close(v);
 }

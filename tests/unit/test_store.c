@@ -151,6 +151,21 @@ static void targets_are_chosen_by_label(void **state)
 	store_close(s);
 }
 
+/* PIDs do not ascend in the order in which programs are first seen. */
+static void targets_come_in_any_order(void **state)
+{
+	static const pid_t pids[] = {51, 11, 31, 21, 41, 1};
+	struct store *s = open_store();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++)
+		add(s, pids[i], MIDNIGHT, 1, (uint64_t)pids[i]);
+	assert_int_equal(store_tend(s, (MIDNIGHT + 7200) * SECOND, NULL), 0);
+	assert_int_equal(store_test_count(dir, MIDNIGHT, MIDNIGHT + 10, NULL), 156);
+	assert_int_equal(store_test_count(dir, MIDNIGHT, MIDNIGHT + 600, "shop"), 156);
+	store_close(s);
+}
+
 /* What another daemon, or the clock set back, adds to the same step counts too. */
 static void steps_are_added_to(void **state)
 {
@@ -253,6 +268,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_profile_comes_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(recorded_profiles_come_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(targets_are_chosen_by_label, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(targets_come_in_any_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(steps_are_added_to, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(wider_steps_are_the_sum, set_up, tear_down),
 	};

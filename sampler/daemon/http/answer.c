@@ -141,7 +141,7 @@ int answer_targets(const struct answer_context *c, const struct query *q, struct
 		return r;
 	if (!begin_list(&l, a, "targets"))
 		return err_set(err, -ENOMEM, "out of memory");
-	return end_list(&l, a, store_view_targets(v, put_row, &l, err), err);
+	return end_list(&l, a, store_view_targets(v, ROWS_MAX + 1, put_row, &l, err), err);
 }
 
 static int put_event(void *ctx, const struct store_happening *h)
@@ -287,6 +287,8 @@ static unsigned status_of(int code)
 	case -ENOENT:
 	case -ENODATA: return 404;
 	case -EOPNOTSUPP: return 405;
+	case -E2BIG: return 413;
+	case -EBUSY:
 	case -ENOMEM: return 503;
 	default: return 500;
 	}

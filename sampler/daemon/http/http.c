@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +18,21 @@
  * HEAD_BYTES: for a request's lines, and the answer's. THREADS: that answer requests; the others wait. CONNECTIONS: on each socket.
  * IDLE_S: for a client that does not go on.
  */
-enum { HEAD_BYTES = 16 << 10, THREADS = 2, CONNECTIONS = 128, IDLE_S = 20, ARGUMENTS = 32 };
+enum { HEAD_BYTES = 16 << 10, THREADS = 2, CONNECTIONS = 128, IDLE_S = 20, ARGUMENTS = 32, TOKEN_MIN = 16 };
+
+/* Of all answers that clients have not taken yet, together. */
+#define BODIES_MAX (UINT64_C(64) << 20)
 
 struct http {
 	struct answer_context context;
 	const char *token; /* for the one below */
 	struct MHD_Daemon *unix_socket, *tcp_socket;
+	_Atomic uint64_t bodies; /* bytes of answers that are on their way */
+};
+
+/* One request, from its head on. */
+struct request {
+	uint64_t body; /* its share of http.bodies */
 };
 
 static const struct {
@@ -73,10 +83,11 @@ static int check_rights(const struct http *h, struct MHD_Connection *c, struct e
 
 	if (!is_this_host(header(c, MHD_HTTP_HEADER_HOST)) || header(c, MHD_HTTP_HEADER_ORIGIN))
 		return err_set(err, -EPERM,
-			       "only programs that ask for localhost are answered, and no pages of others");
-	if (!h->token || !given || strncmp(given, bearer, sizeof(bearer) - 1) != 0 ||
+			       "the Host header must be localhost, 127.0.0.1 or [::1], and requests with an Origin "
+			       "header are refused");
+	if (!given || strncmp(given, bearer, sizeof(bearer) - 1) != 0 ||
 	    !is_token(given + sizeof(bearer) - 1, h->token))
-		return err_set(err, -EACCES, "this takes the token: Authorization: Bearer TOKEN");
+		return err_set(err, -EACCES, "a token is needed: Authorization: Bearer TOKEN");
 	return 0;
 }
 
@@ -141,11 +152,13 @@ static int answer(const struct http *h, struct MHD_Connection *c, bool tcp, cons
 /* A page brings its own policy, which allows its script. */
 static enum MHD_Result send_answer(struct MHD_Connection *c, struct answer *a, bool last)
 {
-	struct MHD_Response *r = MHD_create_response_from_buffer(a->len, take_ptr(a->body), MHD_RESPMEM_MUST_FREE);
+	struct MHD_Response *r = MHD_create_response_from_buffer(a->len, a->body, MHD_RESPMEM_MUST_FREE);
 	enum MHD_Result sent;
 
-	if (!r)
+	if (!r) {
+		free(a->body);
 		return MHD_NO;
+	}
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
@@ -165,25 +178,46 @@ static bool has_body(struct MHD_Connection *c)
 	return header(c, MHD_HTTP_HEADER_CONTENT_LENGTH) || header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 }
 
-/* No request has a body: one that announces it is refused before it is read, and its connection closed. */
-static enum MHD_Result handle(const struct http *h, bool tcp, struct MHD_Connection *c, const char *path,
-			      const char *method, void **seen)
+/* Clients that take their answers slowly must not fill the memory. */
+static int account(struct http *h, struct request *q, const struct answer *a, struct err *err)
 {
-	static int begun;
+	q->body = a->len;
+	if (atomic_fetch_add(&h->bodies, q->body) <= BODIES_MAX)
+		return 0;
+	return err_set(err, -EBUSY, "too much is being answered at the moment: try again");
+}
+
+/* No request has a body: one that announces it is refused before it is read, and its connection closed. */
+static enum MHD_Result handle(struct http *h, bool tcp, struct MHD_Connection *c, const char *path, const char *method,
+			      void **seen)
+{
+	bool body = has_body(c), first = !*seen;
 	struct answer a = {0};
 	struct err e = {0};
-	bool body = has_body(c);
 	int r;
 
-	if (!*seen && !body) {
-		*seen = &begun;
+	if (first && !(*seen = calloc(1, sizeof(struct request))))
+		return MHD_NO;
+	if (first && !body)
 		return MHD_YES;
-	}
-	r = body ? err_set(&e, -EOPNOTSUPP, "only GET without a body is answered") :
-		   answer(h, c, tcp, path, method, &a, &e);
+	r = body ? err_set(&e, -E2BIG, "a request has no body") : answer(h, c, tcp, path, method, &a, &e);
+	if (r == 0)
+		r = account(h, *seen, &a, &e);
 	if (r < 0)
 		answer_error(&a, r, &e);
 	return send_answer(c, &a, body);
+}
+
+static void finished(void *ctx, struct MHD_Connection *c, void **seen, enum MHD_RequestTerminationCode why)
+{
+	struct http *h = ctx;
+	struct request *q = take_ptr(*seen);
+
+	(void)c;
+	(void)why;
+	if (q)
+		atomic_fetch_sub(&h->bodies, q->body);
+	free(q);
 }
 
 static enum MHD_Result handle_unix(void *ctx, struct MHD_Connection *c, const char *path, const char *method,
@@ -208,17 +242,20 @@ static enum MHD_Result handle_tcp(void *ctx, struct MHD_Connection *c, const cha
 
 static struct MHD_Daemon *start(int socket, MHD_AccessHandlerCallback handler, struct http *h)
 {
-	return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, handler, h, MHD_OPTION_LISTEN_SOCKET,
-				socket, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS,
-				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES, MHD_OPTION_CONNECTION_LIMIT,
-				(unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-				MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+	return MHD_start_daemon(
+		MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, handler, h, MHD_OPTION_LISTEN_SOCKET, socket,
+		MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+		MHD_OPTION_NOTIFY_COMPLETED, finished, (void *)h, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 }
 
 int http_start(const struct http_options *o, struct http **ret, struct err *err)
 {
-	struct http *h = calloc(1, sizeof(*h));
+	struct http *h;
 
+	if (o->tcp_socket >= 0 && (!o->token || strlen(o->token) < TOKEN_MIN))
+		return err_set(err, -EINVAL, "the token has less than %d characters", TOKEN_MIN);
+	h = calloc(1, sizeof(*h));
 	if (!h)
 		return err_set(err, -ENOMEM, "out of memory");
 	h->context.store = o->store;

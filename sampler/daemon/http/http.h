@@ -7,13 +7,13 @@ struct err;
 
 /*
  * Answers questions about the history (docs/api.yaml), on libmicrohttpd. Requests and their answers are limited in size, time and
- * number; they are handled by two threads of their own, so that whoever stores samples waits for none.
+ * number; they are handled by two threads for each socket, so that whoever stores samples waits for none.
  */
 struct http;
 
 struct http_options {
 	int unix_socket; /* listening, non-blocking; whoever can connect may ask. -1: none */
-	int tcp_socket; /* the same, but each request needs the token, and the name of this host. -1: none */
+	int tcp_socket; /* the same, but each request needs the token, of 16 characters or more, and the name of this host. -1: none */
 	const char *token; /* borrowed */
 	const char *store; /* directory of the store; borrowed */
 };

@@ -109,7 +109,8 @@ int query_add(struct query *q, const char *key, const char *value, uint64_t now_
 		return set_format(q, value, err);
 	if (strncmp(key, label, sizeof(label) - 1) == 0)
 		return add_label(q, key + sizeof(label) - 1, value, err);
-	return err_set(err, -EINVAL, "%.60s is no argument: from, to, target, label.KEY, event, format", key);
+	return err_set(err, -EINVAL, "unknown argument %.60s; there are: from, to, target, label.KEY, event, format",
+		       key);
 }
 
 int query_end(struct query *q, uint64_t now_ns, struct err *err)

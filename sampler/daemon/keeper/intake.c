@@ -22,7 +22,7 @@
 enum { READ_BYTES = 64 << 10, READS = 16, NOTES_MAX = 200 };
 
 static const char *const event_kinds[FEED_EVENTS] = {
-	[FEED_GAP] = "gap",
+	[FEED_GAP] = "sampling gap", /* "gap" is what the keeper itself has seen */
 	[FEED_THROTTLE] = "throttle",
 	[FEED_EXEC] = "exec",
 	[FEED_LEFT_OUT] = "left out",
@@ -53,7 +53,7 @@ struct intake {
 	struct kept *targets[FEED_TARGETS_MAX];
 	uint64_t ended_ns; /* when the last feed ended; 0: it has not */
 	struct trouble trouble;
-	unsigned notes; /* since the last flush */
+	unsigned notes; /* of the worker, since the last flush */
 };
 
 struct intake *intake_new(struct store *s)
@@ -115,12 +115,10 @@ static void note_failure(struct intake *in, int r, const struct err *why)
 static void note(struct intake *in, const struct store_target *t, uint64_t at_ns, const char *kind, const char *text)
 {
 	struct err e = {0};
-	int r = in->notes < NOTES_MAX ? store_note(in->store, t, at_ns, kind, text, &e) : 0;
+	int r = store_note(in->store, t, at_ns, kind, text, &e);
 
 	if (r < 0)
 		note_failure(in, r, &e);
-	if (++in->notes == NOTES_MAX)
-		log_warn("too many events: the next ones of this step are not stored");
 }
 
 static void note_gap(struct intake *in, uint64_t since_ns, const char *why)
@@ -201,7 +199,7 @@ static bool is_of_now(uint64_t at_ns)
 {
 	uint64_t now = clock_realtime_ns();
 
-	return at_ns <= now + EARLY_NS && at_ns >= now - LATE_NS;
+	return at_ns <= now + EARLY_NS && at_ns + LATE_NS >= now;
 }
 
 static int store_profile(struct intake *in, const struct feed_message *m, struct err *err)
@@ -228,7 +226,10 @@ static void store_event(struct intake *in, const struct feed_message *m)
 	uint64_t at = is_of_now(m->time_ns) ? m->time_ns : clock_realtime_ns();
 	const struct kept *k = m->target < FEED_TARGETS_MAX ? in->targets[m->target] : NULL;
 
-	note(in, k ? &k->target : NULL, at, event_kinds[m->event], m->text);
+	if (in->notes < NOTES_MAX)
+		note(in, k ? &k->target : NULL, at, event_kinds[m->event], m->text);
+	if (++in->notes == NOTES_MAX)
+		log_warn("too many events: the next ones of this step are not stored");
 }
 
 static int take(struct intake *in, const struct feed_message *m, struct err *err)

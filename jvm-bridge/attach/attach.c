@@ -1,7 +1,6 @@
 #include "jvm-bridge/attach/attach.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -11,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "jvm-bridge/attach/confine.h"
 #include "jvm-bridge/attach/inside.h"
 #include "jvm-bridge/attach/protocol.h"
 #include "symbolizer/base/buf.h"
@@ -21,25 +21,19 @@
 /* The longest that the child can take: start, listener, answer, connection. */
 enum {
 	PARENT_WAIT_MS = 2 * ATTACH_START_MS + 4 * ATTACH_WAIT_MS,
-	MAX_PATH = 4096,
-	MAX_COMMAND = 16,
 	STOP_WAIT_MS = 500
 };
 
 struct attach {
 	pid_t child;
-	int fd; /* sends one request, receives one reply */
+	int fd; /* sends one wish, receives one reply */
 	unsigned patience_ms;
-	uint64_t deadline_ns; /* of the current request */
+	uint64_t deadline_ns; /* of the wish */
 };
 
-enum { ASK, LOAD };
-
-/* Both ends are the same program, so the struct is passed as it is. */
-struct request {
-	uint8_t what, wake;
-	char command[MAX_COMMAND];
-	char library[MAX_PATH], musl_library[MAX_PATH], loaded[MAX_PATH]; /* "": none */
+/* All that the parent can still decide: it has parsed what the target says. */
+struct wish {
+	uint8_t wake; /* not bool, which has no value for every byte */
 };
 
 /* May carry a descriptor; text follows. */
@@ -102,78 +96,80 @@ static int take_answer(struct buf *text, struct err *err)
 	return 0;
 }
 
-static int ask(struct proc *proc, int parent, const struct request *q, struct buf *text, struct err *err)
+/* What the child does, and for whom. */
+struct work {
+	struct proc *proc;
+	const struct attach_task *task;
+	int parent;
+	bool wake;
+};
+
+static int ask(const struct work *w, struct buf *text, struct err *err)
 {
 	CLEANUP(close_at_exit) int jvm = -1;
 	struct inside in;
-	int r = inside_enter(proc, parent, &in, err);
+	int r = inside_enter(w->proc, w->parent, &in, err);
 
 	if (r == 0)
-		r = jvm = listener_connect(&in, q->wake, err);
+		r = jvm = listener_connect(&in, w->wake, err);
 	if (r >= 0)
-		r = listener_talk(&in, &jvm, q->command, NULL, 0, text, err);
+		r = listener_talk(&in, &jvm, w->task->command, NULL, 0, text, err);
 	inside_leave(&in);
 	return r < 0 ? r : take_answer(text, err);
 }
 
-static const char *or_null(const char *s)
+static int load(const struct work *w, int *ret_fd, int *ret_code, struct err *err)
 {
-	return *s ? s : NULL;
-}
-
-static int load(struct proc *proc, int parent, const struct request *q, int *ret_fd, int *ret_code, struct err *err)
-{
-	const struct attach_load l = {q->wake, or_null(q->library), or_null(q->musl_library), or_null(q->loaded)};
 	struct inside in = {.root = -1};
 	struct library lib = {0};
-	int r = l.loaded ? 0 : library_read(proc, &l, &lib, err);
+	int r = w->task->loaded ? 0 : library_read(w->proc, w->task, &lib, err);
 
 	if (r == 0)
-		r = inside_enter(proc, parent, &in, err);
+		r = inside_enter(w->proc, w->parent, &in, err);
 	if (r == 0)
-		r = inside_load(&in, &l, &lib, ret_fd, ret_code, err);
+		r = inside_load(&in, w->wake, w->task->loaded, &lib, ret_fd, ret_code, err);
 	inside_leave(&in);
 	library_done(&lib);
 	return r;
 }
 
-static void serve(struct proc *proc, int parent, const struct request *q)
+static void serve(const struct work *w, int confined, struct err *err)
 {
-	struct reply reply = {0};
+	struct reply reply = {.result = confined};
 	struct buf text = {0};
-	struct err err = {0};
 	int fd = -1, code = 0;
-	int r = q->what == LOAD ? load(proc, parent, q, &fd, &code, &err) : ask(proc, parent, q, &text, &err);
 
-	reply.result = r;
+	if (confined == 0)
+		reply.result = w->task->command ? ask(w, &text, err) : load(w, &fd, &code, err);
 	reply.agent_code = code;
-	if (r < 0)
-		memcpy(reply.msg, err.msg, sizeof(reply.msg));
-	send_reply(parent, &reply, fd, r == 0 ? &text : NULL);
+	if (reply.result < 0)
+		memcpy(reply.msg, err->msg, sizeof(reply.msg));
+	send_reply(w->parent, &reply, fd, reply.result == 0 ? &text : NULL);
 	buf_done(&text);
 }
 
-static void child_main(struct proc *proc, int parent)
+static void child_main(struct proc *proc, const struct attach_task *task, int parent)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	struct request q;
-
-	/* It may outlive its parent, whose output a reader may want to read to the end: do not hold it open. */
-	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
-		dup2(null, fd);
+	struct work w = {.proc = proc, .task = task, .parent = parent};
+	struct err err = {0};
+	struct wish wish;
+	int r;
 
 	/* It ends by itself soon after its parent, after removing its files. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	if (transfer(parent, &q, sizeof(q), false) == 0)
-		serve(proc, parent, &q);
+	r = confine_child(proc, parent, &err);
+	if (transfer(parent, &wish, sizeof(wish), false) == 0) {
+		w.wake = wish.wake != 0;
+		serve(&w, r, &err);
+	}
 	_exit(0);
 }
 
 /* --- in the parent --- */
 
-int attach_start(struct proc *proc, struct attach **ret, struct err *err)
+int attach_start(struct proc *proc, const struct attach_task *task, struct attach **ret, struct err *err)
 {
 	struct attach *a = calloc(1, sizeof(*a));
 	int pair[2];
@@ -188,7 +184,7 @@ int attach_start(struct proc *proc, struct attach **ret, struct err *err)
 	a->child = fork();
 	if (a->child == 0) {
 		close(pair[0]);
-		child_main(proc, pair[1]);
+		child_main(proc, task, pair[1]);
 	}
 	close(pair[1]);
 	a->fd = pair[0];
@@ -207,7 +203,7 @@ void attach_stop(struct attach *a)
 		return;
 	close(a->fd);
 	/*
-	 * While the child waits for a request or an answer it notices the end at once. After it has sent SIGQUIT it
+	 * While the child waits for a wish or an answer it notices the end at once. After it has sent SIGQUIT it
 	 * must wait until the JVM has opened its listener, or the JVM would print its threads: that wait may exceed
 	 * this one.
 	 */
@@ -228,12 +224,31 @@ void attach_set_patience(struct attach *a, unsigned ms)
 	a->patience_ms = ms;
 }
 
-static int send_request(struct attach *a, const struct request *q, struct err *err)
+/* A child that was taken over is ended when it tries more than it needs. */
+static int ended_early(struct attach *a, struct err *err)
 {
-	int r = transfer(a->fd, (struct request *)q, sizeof(*q), true);
+	int status = 0;
+
+	for (int ms = 0; a->child > 0 && ms < STOP_WAIT_MS; ms += ATTACH_POLL_MS) {
+		if (waitpid(a->child, &status, WNOHANG) == a->child)
+			a->child = 0;
+		else
+			poll(NULL, 0, ATTACH_POLL_MS);
+	}
+	if (!a->child && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+		return err_set(err, -EPIPE,
+			       "the attaching process tried a system call that is not allowed there, and was ended; the "
+			       "JVM may have taken it over");
+	return err_set(err, -EPIPE, "the attaching process ended early");
+}
+
+static int send_wish(struct attach *a, bool wake, struct err *err)
+{
+	struct wish wish = {.wake = wake};
+	int r = transfer(a->fd, &wish, sizeof(wish), true);
 
 	a->deadline_ns = clock_monotonic_ns() + a->patience_ms * UINT64_C(1000000);
-	return r < 0 ? err_set(err, -EPIPE, "the attaching process ended early") : 0;
+	return r < 0 ? ended_early(a, err) : 0;
 }
 
 static int wait_readable(struct attach *a, struct err *err)
@@ -267,18 +282,10 @@ static int receive_reply(struct attach *a, struct reply *reply, int *ret_fd, str
 	if (r < 0)
 		return r;
 	if (recvmsg(a->fd, &m, MSG_CMSG_CLOEXEC | MSG_WAITALL) != sizeof(*reply))
-		return err_set(err, -EPIPE, "the attaching process ended early");
+		return ended_early(a, err);
 	take_descriptor(&m, ret_fd);
 	reply->msg[sizeof(reply->msg) - 1] = '\0';
 	return reply->result < 0 ? err_set(err, reply->result, "%s", reply->msg) : 0;
-}
-
-static int copy_path(char *dst, const char *src, struct err *err)
-{
-	if (src && strlen(src) >= MAX_PATH)
-		return err_set(err, -ENAMETOOLONG, "the path %.80s... is too long", src);
-	strcpy(dst, src ? src : "");
-	return 0;
 }
 
 static int read_text(struct attach *a, struct buf *b, struct err *err)
@@ -297,15 +304,12 @@ static int read_text(struct attach *a, struct buf *b, struct err *err)
 	}
 }
 
-int attach_ask(struct attach *a, const char *command, bool wake, char **ret, size_t *ret_len, struct err *err)
+int attach_ask(struct attach *a, bool wake, char **ret, size_t *ret_len, struct err *err)
 {
-	struct request q = {.what = ASK, .wake = wake};
 	struct reply reply;
 	struct buf b = {0};
-	int fd = -1, r;
+	int fd = -1, r = send_wish(a, wake, err);
 
-	strncpy(q.command, command, sizeof(q.command) - 1);
-	r = send_request(a, &q, err);
 	if (r == 0)
 		r = receive_reply(a, &reply, &fd, err);
 	if (r == 0)
@@ -319,26 +323,12 @@ int attach_ask(struct attach *a, const char *command, bool wake, char **ret, siz
 	return r;
 }
 
-int attach_load(struct attach *a, const struct attach_load *l, int *ret_fd, int *ret_code, struct err *err)
+int attach_load(struct attach *a, bool wake, int *ret_fd, int *ret_code, struct err *err)
 {
-	struct request *q = calloc(1, sizeof(*q));
 	struct reply reply = {0};
-	int r;
+	int r = send_wish(a, wake, err);
 
 	*ret_fd = -1;
-	*ret_code = 0;
-	if (!q)
-		return err_set(err, -ENOMEM, "out of memory");
-	q->what = LOAD;
-	q->wake = l->wake;
-	r = copy_path(q->library, l->library, err);
-	if (r == 0)
-		r = copy_path(q->musl_library, l->musl_library, err);
-	if (r == 0)
-		r = copy_path(q->loaded, l->loaded, err);
-	if (r == 0)
-		r = send_request(a, q, err);
-	free(q);
 	if (r == 0)
 		r = receive_reply(a, &reply, ret_fd, err);
 	*ret_code = reply.agent_code;

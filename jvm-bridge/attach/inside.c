@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "jvm-bridge/attach/confine.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/proc_stat.h"
@@ -69,7 +70,8 @@ int inside_enter(struct proc *proc, int parent, struct inside *in, struct err *e
 	r = proc_status(proc, &in->st);
 	if (r < 0)
 		return err_set(err, r, "the JVM ended");
-	return become(in, entered, err);
+	r = become(in, entered, err);
+	return r < 0 ? r : confine_to_target(err);
 }
 
 void inside_leave(struct inside *in)

@@ -51,8 +51,8 @@ struct library {
 	size_t len;
 	struct stat st;
 };
-struct attach_load;
-int library_read(struct proc *proc, const struct attach_load *l, struct library *ret, struct err *err);
+struct attach_task;
+int library_read(struct proc *proc, const struct attach_task *t, struct library *ret, struct err *err);
 void library_done(struct library *lib);
 
 /* place.c: files for the target. */
@@ -65,8 +65,8 @@ int place_library(struct inside *in, const struct library *lib, struct placed *r
 int place_socket(struct inside *in, struct placed *ret, int *ret_fd, struct err *err);
 void place_remove(struct placed *p);
 
-/* load.c */
-int inside_load(struct inside *in, const struct attach_load *l, const struct library *lib, int *ret_fd, int *ret_code,
+/* load.c: loads `lib`, or what the JVM has already loaded from the path `loaded`. */
+int inside_load(struct inside *in, bool wake, const char *loaded, const struct library *lib, int *ret_fd, int *ret_code,
 		struct err *err);
 
 #endif

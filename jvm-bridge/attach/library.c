@@ -40,13 +40,13 @@ static bool is_shared_object(const struct library *lib)
 	return memcmp(h.e_ident, ELFMAG, SELFMAG) == 0 && h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_type == ET_DYN;
 }
 
-int library_read(struct proc *proc, const struct attach_load *l, struct library *ret, struct err *err)
+int library_read(struct proc *proc, const struct attach_task *t, struct library *ret, struct err *err)
 {
 	CLEANUP(close_at_exit) int fd = -1;
 	int r;
 
 	/* A library built for glibc works on musl as well: tests/unit/bridge_symbols.py. */
-	ret->path = l->musl_library && runs_on_musl(proc) ? l->musl_library : l->library;
+	ret->path = t->musl_library && runs_on_musl(proc) ? t->musl_library : t->library;
 	fd = open(ret->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &ret->st) < 0)
 		return err_set(err, -errno, "cannot open %s: %m", ret->path);

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "jvm-bridge/attach/attach.h"
 #include "jvm-bridge/attach/protocol.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
@@ -102,19 +101,19 @@ static int load_placed(struct inside *in, int *jvm, const char *library, const c
 	return r;
 }
 
-int inside_load(struct inside *in, const struct attach_load *l, const struct library *lib, int *ret_fd, int *ret_code,
+int inside_load(struct inside *in, bool wake, const char *loaded, const struct library *lib, int *ret_fd, int *ret_code,
 		struct err *err)
 {
 	CLEANUP(close_at_exit) int jvm = -1, listener = -1;
 	struct placed library = {.dir = -1}, sock = {.dir = -1};
-	int r = jvm = listener_connect(in, l->wake, err);
+	int r = jvm = listener_connect(in, wake, err);
 
-	if (r >= 0 && !l->loaded)
+	if (r >= 0 && !loaded)
 		r = place_library(in, lib, &library, err);
 	if (r >= 0)
 		r = place_socket(in, &sock, &listener, err);
 	if (r >= 0)
-		r = load_placed(in, &jvm, l->loaded ? l->loaded : library.path, sock.path, ret_code, err);
+		r = load_placed(in, &jvm, loaded ? loaded : library.path, sock.path, ret_code, err);
 	if (r >= 0)
 		r = accept_target(in, listener, err);
 	place_remove(&library);

@@ -171,7 +171,7 @@ void checks_dump(struct checked *t)
 	}
 	look_at_threads(t, &before);
 	attach_set_patience(t->attach, patience_ms(t));
-	if (attach_ask(t->attach, "threaddump", t->may_wake, &text, &len, &err) < 0)
+	if (attach_ask(t->attach, t->may_wake, &text, &len, &err) < 0)
 		checks_add(t->c, CHECK_SKIP, "thread dump", "not compared with the JVM's own: %s", err.msg);
 	else
 		compare(t, &before, text);

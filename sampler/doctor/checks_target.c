@@ -148,6 +148,7 @@ static void check_events(struct checked *t)
 
 static void start_attach(struct checked *t, const struct checks_options *o)
 {
+	static const struct attach_task dump = {.command = "threaddump"};
 	struct err err = {0};
 
 	if (!o->attach)
@@ -156,7 +157,7 @@ static void start_attach(struct checked *t, const struct checks_options *o)
 		t->no_attach = "the JVM has its own user namespace, where jsampler has no rights";
 	else if (geteuid() != 0 && geteuid() != t->st.euid)
 		t->no_attach = "only the JVM's own user and root may attach";
-	else if (attach_start(t->proc, &t->attach, &err) < 0)
+	else if (attach_start(t->proc, &dump, &t->attach, &err) < 0)
 		t->no_attach = "cannot start a process for it";
 }
 

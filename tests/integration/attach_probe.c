@@ -14,11 +14,11 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/proc.h"
 
-static int ask(struct attach *a, const char *command, bool wake, struct err *err)
+static int ask(struct attach *a, bool wake, struct err *err)
 {
 	char *text;
 	size_t len;
-	int r = attach_ask(a, command, wake, &text, &len, err);
+	int r = attach_ask(a, wake, &text, &len, err);
 
 	if (r < 0)
 		return r;
@@ -29,12 +29,12 @@ static int ask(struct attach *a, const char *command, bool wake, struct err *err
 	return 0;
 }
 
-static int load(struct attach *a, const struct attach_load *l, struct err *err)
+static int load(struct attach *a, bool wake, struct err *err)
 {
 	char block[4096];
 	int fd, code;
 	ssize_t n;
-	int r = attach_load(a, l, &fd, &code, err);
+	int r = attach_load(a, wake, &fd, &code, err);
 
 	if (r < 0)
 		return r;
@@ -42,6 +42,15 @@ static int load(struct attach *a, const struct attach_load *l, struct err *err)
 		fwrite(block, 1, (size_t)n, stdout);
 	close(fd);
 	return 0;
+}
+
+static struct attach_task task_of(char **argv)
+{
+	if (strcmp(argv[1], "load") == 0)
+		return (struct attach_task){.library = argv[2]};
+	if (strcmp(argv[1], "loaded") == 0)
+		return (struct attach_task){.loaded = argv[2]};
+	return (struct attach_task){.command = argv[1]};
 }
 
 static unsigned cancel_ms; /* 0: never */
@@ -55,17 +64,14 @@ static void *cancel(void *a)
 
 static int once(struct proc *proc, char **argv, bool wake, struct err *err)
 {
+	const struct attach_task task = task_of(argv);
 	struct attach *a = NULL;
-	int r = attach_start(proc, &a, err);
+	int r = attach_start(proc, &task, &a, err);
 	pthread_t thread;
 	bool started = r == 0 && cancel_ms && pthread_create(&thread, NULL, cancel, a) == 0;
 
-	if (r == 0 && strcmp(argv[1], "load") == 0)
-		r = load(a, &(struct attach_load){.wake = wake, .library = argv[2]}, err);
-	else if (r == 0 && strcmp(argv[1], "loaded") == 0)
-		r = load(a, &(struct attach_load){.wake = wake, .loaded = argv[2]}, err);
-	else if (r == 0)
-		r = ask(a, argv[1], wake, err);
+	if (r == 0)
+		r = task.command ? ask(a, wake, err) : load(a, wake, err);
 	if (started)
 		pthread_join(thread, NULL);
 	attach_stop(a);

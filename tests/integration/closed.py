@@ -25,6 +25,7 @@ from shell import check
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
 TRIALS = str(jvm.build_dir() / "tests/integration/libclosed_trials.so")
+ATTACH_PROBE = os.environ.get("ATTACH_PROBE") or str(jvm.build_dir() / "tests/integration/attach_probe")
 SUDO_USER, OTHER_USER = 64001, 64002
 # A process whose real uid is SUDO_USER starts jsampler as root, as sudo does.
 SUDO = """import os, subprocess, sys
@@ -57,6 +58,17 @@ ALLOWED_TO_SAMPLE = {"kill_foreign", "kill_own", "own_limits"}
 ANSWERED = {"clone3_user_namespace": errno.ENOSYS}
 # Those for which an error is the answer, as libc opens files unasked.
 OPENED = {"read_mem", "read_own_mem", "own_environment", "root_of_process", "shadow", "file_at_home"}
+
+# The attaching child opens files for reading, and takes the target's ids. The last ones are refused with an error.
+ALLOWED_TO_ATTACH = OPENED | {"set_gid", "set_groups", "socket_of_host", "openat2", "capabilities", "survive_refusals"}
+# CAP_DAC_READ_SEARCH, CAP_SETGID, CAP_SETUID, CAP_SYS_PTRACE.
+ATTACH_CAPS = 1 << 2 | 1 << 6 | 1 << 7 | 1 << 19
+# It has mapped what looks like the bridge.
+WITH_BRIDGE = """import mmap, sys
+with open(sys.argv[1], "rb") as f:
+    m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+while True:
+    pass"""
 
 
 def trial_names():
@@ -129,6 +141,55 @@ def sampling_trials(names):
                     bad = of_all(victims, user, command, names)
                     check("%s, %s: %d things are refused" % (user, command, len(names)), names and not bad, bad)
             check(user + ": nothing was harmed", victims.unharmed())
+
+
+def attach_trials(names):
+    """In root's child that attaches, before it has the target's ids."""
+    names, bad = [n for n in names if n not in ALLOWED_TO_ATTACH], {}
+    with Victims() as victims:
+        for trial in names:
+            p = subprocess.run([ATTACH_PROBE, str(victims.processes[OTHER_USER].pid), "threaddump"], text=True,
+                               env=dict(os.environ, CLOSED_ATTACH="1", **victims.environment(0, trial)),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=jvm.PATIENCE,
+                               preexec_fn=jvm.die_with_parent)
+            if "tried a system call that is not allowed" not in p.stdout:
+                bad[trial] = p.stdout
+        check("the attaching child: %d things are refused" % len(names), names and not bad, bad)
+        check("the attaching child: nothing was harmed", victims.unharmed())
+
+
+def attaching():
+    """The child that waits to attach holds only what reaches the target. A target whose maps ask for one need be no JVM."""
+    with tempfile.TemporaryDirectory() as tmp:
+        file = pathlib.Path(tmp, "libjsampler-bridge-x.so")
+        file.write_text("x")
+        os.chmod(tmp, 0o755)
+        target = subprocess.Popen(as_user([sys.executable, "-I", "-S", "-c", WITH_BRIDGE, str(file)]),
+                                  preexec_fn=jvm.die_with_parent)
+        jvm.wait_until(lambda: str(file) in pathlib.Path("/proc/%d/maps" % target.pid).read_text())
+        p = subprocess.Popen([shell.JS, "record", "-F", "99", "-d", "20", "-f", "folded", "-o", "-", "-p", str(target.pid)],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                             preexec_fn=jvm.die_with_parent)
+        try:
+            found = jvm.wait_until(lambda: attaching_child(p.pid, target.pid))
+            check("the attaching child holds what it needs, and no more", found,
+                  [{k: f.get(k) for k in ("Pid", "Uid", "CapEff", "NoNewPrivs", "Seccomp")} | open_files(int(f["Pid"]))
+                   for f in map(fields, descendants(p.pid)) if f])
+        finally:
+            p.terminate()
+            p.communicate()
+            target.kill()
+            target.wait()
+
+
+def attaching_child(parent, target):
+    for f in map(fields, descendants(parent)[1:]):
+        held = sorted(open_files(int(f["Pid"])).values()) if f else []
+        if (f and all(int(f[c], 16) == ATTACH_CAPS for c in ("CapEff", "CapPrm")) and int(f["CapInh"], 16) == 0 and
+                int(f["CapBnd"], 16) == 0 and f["NoNewPrivs"] == "1" and f["Seccomp"] == "2" and held[:3] == ["/dev/null"] * 3 and
+                "/proc/%d" % target in held and len(held) <= 6 and sum(h.startswith("socket:") for h in held) == 1):
+            return True
+    return False
 
 
 def run_trial(victims, user, command, trial):
@@ -363,9 +424,11 @@ def main():
     waiting("a SUDO_UID without sudo", lambda a: ["env", "SUDO_UID=0", *a], shell.NOBODY)
     outputs()
     fifo()
+    attaching()
     kills()
     kills_while_sampling()
     trials(sys.argv[1:] or trial_names())
+    attach_trials(sys.argv[1:] or trial_names())
     sampling_trials(sys.argv[1:] or trial_names())
     shell.finish()
 

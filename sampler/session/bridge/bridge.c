@@ -165,6 +165,15 @@ static int find_libraries(struct bridge *b, struct err *err)
 
 /* --- Opening */
 
+static int start_attach(struct bridge *b, struct err *err)
+{
+	struct attach_task task = {.loaded = b->loaded};
+
+	if (!*b->loaded)
+		task = (struct attach_task){.library = b->library, .musl_library = *b->musl ? b->musl : NULL};
+	return attach_start(b->proc, &task, &b->attach, err);
+}
+
 static void bridge_close_at_exit(struct bridge **b)
 {
 	bridge_close(*b);
@@ -197,7 +206,7 @@ int bridge_open(struct proc *proc, const struct maps *maps, enum bridge_mode mod
 	else
 		r = find_libraries(b, err);
 	if (r == 0)
-		r = attach_start(proc, &b->attach, err);
+		r = start_attach(b, err);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(b);
@@ -232,14 +241,8 @@ static int explain_code(int code, struct err *err)
 
 static int load(struct bridge *b, struct err *err)
 {
-	const struct attach_load l = {
-		.wake = b->wake,
-		.library = b->library,
-		.musl_library = *b->musl ? b->musl : NULL,
-		.loaded = *b->loaded ? b->loaded : NULL,
-	};
 	struct peer *peer = NULL;
-	int fd, code, r = attach_load(b->attach, &l, &fd, &code, err);
+	int fd, code, r = attach_load(b->attach, b->wake, &fd, &code, err);
 
 	if (r == -EREMOTEIO)
 		return explain_code(code, err);

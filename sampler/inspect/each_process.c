@@ -16,6 +16,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
 /* Small, so that it arrives completely or not at all. */
@@ -27,17 +28,26 @@ struct message {
 
 _Static_assert(sizeof(struct message) <= 4096, "too large for one piece of a socket's buffer");
 
-/* If one of an owner's processes takes too long, the others come last. */
+/* If an owner's processes take too long, the others come last. */
 enum { OWNER_GONE = -1, OWNER_NAMESPACE = -2 };
+
+/* Whose a process is is looked up again if it took so long. */
+enum { CHECK_NS = 50000000 };
 
 struct item {
 	pid_t pid;
 	int64_t owner; /* real user id, or one of the above */
 };
 
+struct spent {
+	int64_t owner;
+	uint64_t ns; /* since the owner's processes last came last */
+};
+
 struct run {
 	const struct each_process *e;
 	struct item *items; /* those from `next` on are still to do */
+	VEC(struct spent) spent;
 	size_t n, next;
 	uint64_t deadline_ns;
 	struct bounded_child child;
@@ -89,41 +99,65 @@ static int64_t owner(pid_t pid)
 	return ret;
 }
 
-/* Moves this owner's remaining processes to the end, keeping the order otherwise. */
-static void postpone(struct run *r, int64_t whose)
+/* Moves this owner's remaining processes to the end, keeping the order otherwise. false: they were last already. */
+static bool postpone(struct run *r, int64_t whose)
 {
 	struct item *later = calloc(r->n - r->next + 1, sizeof(*later));
 	size_t to = r->next, n = 0;
+	bool moved = false;
 
-	for (size_t i = r->next; later && i < r->n; i++)
-		if (r->items[i].owner == whose)
+	for (size_t i = r->next; later && i < r->n; i++) {
+		if (r->items[i].owner == whose) {
 			later[n++] = r->items[i];
-		else
-			r->items[to++] = r->items[i];
+			continue;
+		}
+		moved |= n > 0;
+		r->items[to++] = r->items[i];
+	}
 	if (later)
 		memcpy(r->items + to, later, n * sizeof(*later));
 	free(later);
+	return moved;
+}
+
+/* NULL: out of memory. */
+static struct spent *spent_by(struct run *r, int64_t owner)
+{
+	const struct spent none = {.owner = owner};
+
+	for (size_t i = 0; i < r->spent.n; i++)
+		if (r->spent.v[i].owner == owner)
+			return &r->spent.v[i];
+	return vec_push(&r->spent, none) ? &r->spent.v[r->spent.n - 1] : NULL;
 }
 
 /*
- * The next child continues in another order. Only if the process still has the same owner: if its PID was reused,
- * another user's processes would come last.
+ * Counts the time against who owns the process now, in case its PID was reused; if it has ended, against who owned it.
+ * true: the order has changed, so another child has to continue.
  */
-static void took_long(struct run *r, const struct item *it)
+static bool charge(struct run *r, const struct item *it, uint64_t ns)
 {
-	if (it->owner != OWNER_GONE && owner(it->pid) == it->owner)
-		postpone(r, it->owner);
+	int64_t now = ns < CHECK_NS ? it->owner : owner(it->pid), whose = now == OWNER_GONE ? it->owner : now;
+	struct spent *s = whose == OWNER_GONE ? NULL : spent_by(r, whose);
+
+	if (!s)
+		return false;
+	s->ns += ns;
+	if (s->ns <= EACH_SLOW_MS * UINT64_C(1000000))
+		return false;
+	s->ns = 0;
+	return postpone(r, whose);
 }
 
 /* silent: the child did not end by itself; we killed it. */
-static void give_up(struct run *r, bool silent)
+static void give_up(struct run *r, bool silent, uint64_t ns)
 {
 	struct item it = r->items[r->next++];
 	int status;
 	bool ended = bounded_child_end(&r->child, &status);
 
 	r->e->stuck(r->e->ctx, it.pid, ended && !silent && WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-	took_long(r, &it);
+	charge(r, &it, ns);
 }
 
 void each_process_say_stuck(pid_t pid, int signal)
@@ -164,7 +198,8 @@ static int look_at_rest(struct run *r)
 	const struct bounded_limits limits = {EACH_BYTES, EACH_ALL_MS * UINT64_C(1000000)};
 	struct pollfd p = {.events = POLLIN};
 	uint64_t start = clock_monotonic_ns();
-	bool slow;
+	uint64_t ns;
+	bool reordered;
 	int n, e = r->child.pid ? 0 : bounded_child_start(&r->child, &limits, look_at_all, r);
 
 	if (e < 0)
@@ -173,16 +208,15 @@ static int look_at_rest(struct run *r)
 	do
 		n = poll(&p, 1, patience_ms(r));
 	while (n < 0 && errno == EINTR);
+	ns = clock_monotonic_ns() - start;
 	/* A child that ended by itself was killed by what it read. */
 	if (n <= 0 || !take(r)) {
-		give_up(r, n <= 0);
+		give_up(r, n <= 0, ns);
 		return 0;
 	}
-	slow = clock_monotonic_ns() - start > EACH_SLOW_MS * UINT64_C(1000000);
-	if (r->e->apart || slow)
+	reordered = charge(r, &r->items[r->next - 1], ns);
+	if (r->e->apart || reordered)
 		bounded_child_end(&r->child, NULL);
-	if (slow)
-		took_long(r, &r->items[r->next - 1]);
 	return 0;
 }
 
@@ -203,6 +237,7 @@ int each_process(const pid_t *pids, size_t n, const struct each_process *e, size
 	while (code == 0 && r.next < n && clock_monotonic_ns() < r.deadline_ns)
 		code = look_at_rest(&r);
 	bounded_child_end(&r.child, NULL);
+	vec_done(&r.spent);
 	*ret_left = n - r.next;
 	return code < 0 ? err_set(err, code, "cannot start a process: %s", strerror(-code)) : 0;
 }

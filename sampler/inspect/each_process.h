@@ -14,7 +14,7 @@ struct err;
  */
 enum {
 	EACH_PATIENCE_MS = 3000, /* per process */
-	EACH_SLOW_MS = 700, /* if one takes longer, its owner's other processes come last as well */
+	EACH_SLOW_MS = 700, /* once a user's processes have taken so long in all, the user's others come last */
 	EACH_ALL_MS = 9000,
 	EACH_RECORD_MAX = 2048,
 	EACH_BYTES = 448 << 20,
@@ -37,8 +37,8 @@ struct each_process {
 void each_process_say_stuck(pid_t pid, int signal); /* logs a warning */
 
 /*
- * When one of a user's processes takes too long, the user's others come last; all processes in other user namespaces
- * count as one user's. *ret_left: number of processes left out for lack of time. 0 or -errno.
+ * When a user's processes take too long, one or all together, the user's others come last; all processes in other user
+ * namespaces count as one user's. *ret_left: number of processes left out for lack of time. 0 or -errno.
  */
 int each_process(const pid_t *pids, size_t n, const struct each_process *e, size_t *ret_left, struct err *err);
 

@@ -211,9 +211,11 @@ static void test_answered_but_stays(void **state)
 /* --- whose processes come last */
 
 enum { STUCK = 8, OTHERS = 8, STRANGER = 64000, SLOW_MS = 2000 };
+/* Slow together, though none is by itself: all of them would take longer than SLOW_ALL_MS. */
+enum { SLOWISH_MS = EACH_SLOW_MS - 50, SLOW_ALL_MS = 4500 };
 
 /* What an ordinary user can make of a process of his, to look like another's. */
-enum disguise { SET_USER_ID, NAMESPACES, SLOW };
+enum disguise { SET_USER_ID, NAMESPACES, SLOW, SLOWISH };
 
 /* In namespaces a user may have many ids: newuidmap(1). */
 static pid_t start_stranger(enum disguise how, int i)
@@ -262,7 +264,7 @@ static pid_t start_own(void)
 
 struct two_kinds {
 	pid_t pids[STUCK + OTHERS]; /* alternating: the first of two is stuck, or slow */
-	bool slow;
+	int slow_ms; /* 0: stuck */
 	int found, found_slow, stuck;
 };
 
@@ -272,9 +274,9 @@ static bool look_at_two(void *ctx, pid_t pid, void *record)
 
 	(void)record;
 	for (int i = 0; i < STUCK + OTHERS; i += 2) {
-		if (k->slow && k->pids[i] == pid)
-			poll(NULL, 0, SLOW_MS);
-		while (!k->slow && k->pids[i] == pid)
+		if (k->slow_ms && k->pids[i] == pid)
+			poll(NULL, 0, k->slow_ms);
+		while (!k->slow_ms && k->pids[i] == pid)
 			pause();
 	}
 	return true;
@@ -303,8 +305,8 @@ static void stuck_one(void *ctx, pid_t pid, int signal)
 /* Whatever a user's processes that hang look like: those of others are looked at. */
 static void none_is_left_out(enum disguise how)
 {
-	struct two_kinds k = {.slow = how == SLOW};
-	const struct each_process e = {.ctx = &k, .look = look_at_two, .found = found_one, .stuck = stuck_one};
+	struct two_kinds k = {.slow_ms = how == SLOW ? SLOW_MS : how == SLOWISH ? SLOWISH_MS : 0};
+	struct each_process e = {.ctx = &k, .look = look_at_two, .found = found_one, .stuck = stuck_one};
 	struct err err = {0};
 	size_t left = 0;
 	int r = 0;
@@ -318,6 +320,8 @@ static void none_is_left_out(enum disguise how)
 			break;
 		}
 	}
+	if (k.slow_ms)
+		e.deadline_ns = clock_monotonic_ns() + SLOW_ALL_MS * UINT64_C(1000000);
 	if (k.pids[0])
 		r = each_process(k.pids, STUCK + OTHERS, &e, &left, &err);
 	for (int i = 0; i < STUCK + OTHERS && k.pids[i]; i++) {
@@ -345,6 +349,13 @@ static void test_slow(void **state)
 	none_is_left_out(SLOW);
 }
 
+/* None of them takes long, but all of them do. */
+static void test_slow_together(void **state)
+{
+	(void)state;
+	none_is_left_out(SLOWISH);
+}
+
 static void test_namespaces(void **state)
 {
 	(void)state;
@@ -361,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_set_user_id),
 		cmocka_unit_test(test_namespaces),
 		cmocka_unit_test(test_slow),
+		cmocka_unit_test(test_slow_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/data_limit.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 
 enum { END_MS = 1000, TICK_MS = 5 };
@@ -105,9 +106,16 @@ int broker_task(struct broker *b, uint32_t target, pid_t tid, enum broker_name n
 		b, &(struct broker_request){.what = BROKER_TASK, .target = target, .name = name, .tid = tid}, -1);
 }
 
-int broker_mapped(struct broker *b, uint32_t target, uint64_t start)
+int broker_mapped(struct broker *b, uint32_t target, const struct mapping *map)
 {
-	return ask_for_file(b, &(struct broker_request){.what = BROKER_MAPPED, .target = target, .start = start}, -1);
+	return ask_for_file(b,
+			    &(struct broker_request){.what = BROKER_MAPPED,
+						     .target = target,
+						     .start = map->start,
+						     .inode = map->inode,
+						     .dev_major = map->dev_major,
+						     .dev_minor = map->dev_minor},
+			    -1);
 }
 
 static int ask_for_path(struct broker *b, enum broker_what what, uint32_t target, const char *path)
@@ -174,9 +182,9 @@ static int deputy_descendants(void *ctx, uint32_t target)
 	return ask_for_file(ctx, &(struct broker_request){.what = BROKER_DESCENDANTS, .target = target}, -1);
 }
 
-static int deputy_mapped(void *ctx, uint32_t target, uint64_t start)
+static int deputy_mapped(void *ctx, uint32_t target, const struct mapping *map)
 {
-	return broker_mapped(ctx, target, start);
+	return broker_mapped(ctx, target, map);
 }
 
 static int deputy_path(void *ctx, uint32_t target, const char *path)

@@ -9,6 +9,7 @@
 #include "sampler/broker/protocol.h"
 
 struct err;
+struct mapping;
 
 /*
  * The privileged end: a child process that keeps the rights over this run's targets when the program gives them up,
@@ -47,7 +48,7 @@ int broker_appoint(struct broker *b, struct err *err);
 int broker_find(struct broker *b, pid_t pid, uint32_t *ret, int *ret_pidfd);
 int broker_proc(struct broker *b, uint32_t target, enum broker_name name);
 int broker_task(struct broker *b, uint32_t target, pid_t tid, enum broker_name name);
-int broker_mapped(struct broker *b, uint32_t target, uint64_t start);
+int broker_mapped(struct broker *b, uint32_t target, const struct mapping *map);
 int broker_path(struct broker *b, uint32_t target, const char *path);
 int broker_host_path(struct broker *b, const char *path);
 int broker_signal(struct broker *b, int signal);

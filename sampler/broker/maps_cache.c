@@ -10,8 +10,11 @@
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 
-/* Kept for this many times the time that reading took, so that reading takes a tenth of the time at most. */
-enum { KEEP_TIMES = 10 };
+/*
+ * Kept for this many times the time that reading took, so that reading takes a tenth of the time; but not for longer than
+ * KEEP_MAX_NS, since a target can make reading slow.
+ */
+enum { KEEP_TIMES = 10, KEEP_MAX_NS = 1000000000 };
 
 struct broker_maps {
 	struct maps *maps;
@@ -85,7 +88,7 @@ static void keep(struct broker *b, struct broker_maps *m)
 static int read_now(struct broker *b, struct proc *p, struct broker_maps **ret)
 {
 	struct broker_maps *m = calloc(1, sizeof(*m));
-	uint64_t began = clock_monotonic_ns(), now;
+	uint64_t began = clock_monotonic_ns(), now, keep_ns;
 	int r = m ? maps_open(p, NULL, &m->maps, NULL) : -ENOMEM;
 
 	if (r < 0) {
@@ -95,7 +98,8 @@ static int read_now(struct broker *b, struct proc *p, struct broker_maps **ret)
 	now = clock_monotonic_ns();
 	m->pid = proc_pid(p);
 	m->start = proc_start_ticks(p);
-	m->until_ns = now + KEEP_TIMES * (now - began);
+	keep_ns = KEEP_TIMES * (now - began);
+	m->until_ns = now + (keep_ns < KEEP_MAX_NS ? keep_ns : KEEP_MAX_NS);
 	m->users = 1;
 	keep(b, m);
 	*ret = m;

@@ -19,7 +19,7 @@ enum broker_what {
 	BROKER_PROC, /* name, of the process */
 	BROKER_TASK, /* name, of its thread `tid` */
 	BROKER_DESCENDANTS, /* PIDs of its descendants, as an array of int32_t */
-	BROKER_MAPPED, /* the file mapped at `start`, according to the present maps */
+	BROKER_MAPPED, /* the file mapped at `start`, if it is `inode` on that device according to the present maps */
 	BROKER_PATH, /* perf map or debug file, in the target's root */
 	BROKER_HOST_PATH, /* debug file of this host, by build ID */
 	BROKER_EVENT, /* perf_event_open(2) of attr, `tid`, cpu; `tid` -1: all, and the eBPF program comes with it */
@@ -57,12 +57,12 @@ struct broker_request {
 	uint32_t name; /* enum broker_name */
 	int32_t tid;
 	int32_t cpu;
-	uint32_t unused;
-	uint64_t start;
+	uint32_t dev_minor, dev_major, unused;
+	uint64_t start, inode;
 	struct perf_event_attr attr;
 	char path[BROKER_PATH_MAX]; /* with its NUL */
 };
-_Static_assert(sizeof(struct broker_request) == 32 + sizeof(struct perf_event_attr) + BROKER_PATH_MAX,
+_Static_assert(sizeof(struct broker_request) == 48 + sizeof(struct perf_event_attr) + BROKER_PATH_MAX,
 	       "no padding, which would have bytes of the sender's stack");
 
 struct broker_answer {

@@ -121,10 +121,10 @@ static bool is_debug_file(struct broker *b, struct proc *p, const char *path)
 	       (named && (starts_with(path, DEBUG_ROOT) || is_beside_mapped(b, p, path)));
 }
 
-/* Without CAP_SETUID, this process keeps the caller's IDs, and the target would choose among the caller's files. */
+/* Without CAP_SETUID and CAP_SETGID, this process keeps the caller's IDs, and the target would choose among the caller's files. */
 static bool opens_as(const struct proc_status *st)
 {
-	return (uid_t)setfsuid((uid_t)-1) == st->euid;
+	return (uid_t)setfsuid((uid_t)-1) == st->euid && (gid_t)setfsgid((gid_t)-1) == st->egid;
 }
 
 int broker_open_path(struct broker *b, struct broker_target *t, const struct proc_status *st, const char *path)

@@ -156,21 +156,23 @@ static void return_to_self(void)
 	pass_over_permissions(true);
 }
 
-static bool has_file_at(const struct maps *maps, const void *start)
+/* Mappings that are kept may show what was there before. */
+static bool has_that_file(const struct maps *maps, const void *request)
 {
-	const struct mapping *m = maps_find(maps, *(const uint64_t *)start);
+	const struct broker_request *q = request;
+	const struct mapping *m = maps_find(maps, q->start);
 
-	return m && m->inode;
+	return m && m->inode && m->inode == q->inode && m->dev_major == q->dev_major && m->dev_minor == q->dev_minor;
 }
 
-static int open_mapped(struct broker *b, struct proc *p, uint64_t start)
+static int open_mapped(struct broker *b, struct proc *p, const struct broker_request *q)
 {
 	struct broker_maps *maps;
-	int fd, r = broker_maps_seek(b, p, has_file_at, &start, &maps);
+	int fd, r = broker_maps_seek(b, p, has_that_file, q, &maps);
 
 	if (r < 0)
-		return r;
-	r = target_file_open_mapping(p, maps_find(broker_maps_of(maps), start), &fd, NULL);
+		return r == -ENOENT ? -ESTALE : r;
+	r = target_file_open_mapping(p, maps_find(broker_maps_of(maps), q->start), &fd, NULL);
 	broker_maps_release(b, maps);
 	return r < 0 ? r : fd;
 }
@@ -181,7 +183,7 @@ static int open_file(struct broker *b, struct broker_target *t, const struct pro
 	int r;
 
 	become(st);
-	r = q->what == BROKER_MAPPED ? open_mapped(b, t->proc, q->start) : broker_open_path(b, t, st, q->path);
+	r = q->what == BROKER_MAPPED ? open_mapped(b, t->proc, q) : broker_open_path(b, t, st, q->path);
 	return_to_self();
 	return r == -EPROTO ? -EIO : r; /* a target's file system may answer anything (fuse(4)) */
 }

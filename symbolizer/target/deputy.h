@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct mapping;
 struct perf_event_attr;
 
 /*
@@ -27,7 +28,7 @@ struct deputy {
 	 */
 	int (*file)(void *ctx, uint32_t target, pid_t tid, const char *name);
 	int (*descendants)(void *ctx, uint32_t target); /* content: an array of pid_t */
-	int (*mapped)(void *ctx, uint32_t target, uint64_t start); /* the file mapped there */
+	int (*mapped)(void *ctx, uint32_t target, const struct mapping *map); /* -ESTALE: another file is there now */
 	int (*path)(void *ctx, uint32_t target, const char *path); /* in the target's root: perf map, debug files */
 	int (*host_path)(void *ctx, const char *path); /* on this host: debug files, kernel settings */
 	/* perf_event_open(2), with the eBPF program attached unless filter_fd is -1. */

@@ -131,7 +131,7 @@ static int open_by_deputy(struct proc *p, const struct mapping *map)
 
 	if (r < 0)
 		return r;
-	fd = deputy()->mapped(deputy()->ctx, number, map->start);
+	fd = deputy()->mapped(deputy()->ctx, number, map);
 	if (fd < 0 || is_mapped_file(fd, map) || device_may_differ(fd))
 		return fd;
 	close(fd);

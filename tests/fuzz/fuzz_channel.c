@@ -19,6 +19,7 @@
 #include "sampler/closed/opener.h"
 #include "sampler/closed/opener_private.h"
 #include "symbolizer/base/channel.h"
+#include "symbolizer/target/maps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int __wrap_outfile_open_rescue(const char *path, unsigned i, struct outfile **ret, char *ret_path, size_t size);
@@ -78,7 +79,7 @@ static void broker_end(int socket, bool serves)
 		for (uint32_t what = 0; what < BROKER_NAMES; what++)
 			use(broker_proc(b, 0, what));
 		use(broker_task(b, 0, 1, BROKER_STAT));
-		use(broker_mapped(b, 0, 0));
+		use(broker_mapped(b, 0, &(struct mapping){.inode = 1}));
 	}
 	broker_free(b);
 }

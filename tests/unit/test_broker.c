@@ -25,6 +25,7 @@
 #include "sampler/broker/broker.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/target/maps.h"
 
 /* A target, and a process beside it that is none. */
 struct scene {
@@ -213,7 +214,7 @@ static void who_has_ended_is_nobody_else(void **state)
 	for (int name = BROKER_MEM; name < BROKER_SYSCALL; name++)
 		assert_int_equal(broker_proc(s->b, 0, name), -ESRCH);
 	assert_int_equal(broker_task(s->b, 0, was, BROKER_STAT), -ESRCH);
-	assert_int_equal(broker_mapped(s->b, 0, 0), -ESRCH);
+	assert_int_equal(broker_mapped(s->b, 0, &(struct mapping){0}), -ESRCH);
 	assert_int_equal(broker_path(s->b, 0, "/usr/lib/debug/a.debug"), -ESRCH);
 }
 
@@ -250,39 +251,51 @@ static void memory_is_that_of_the_program(void **state)
 	close(go[1]);
 }
 
-/* The first mapping of a file, which the target has too: this program's, where no sanitizer has put something before it. */
-static void find_own(uint64_t *start)
+static int mapped_at(struct scene *s, uint64_t start, uint64_t inode)
 {
-	FILE *f = fopen("/proc/self/maps", "r");
+	return broker_mapped(s->b, 0, &(struct mapping){.start = start, .inode = inode});
+}
+
+/* The first mapping of a file, which the target has too: this program's, where no sanitizer has put something before it. */
+static struct mapping find_own(void)
+{
+	struct mapping m = {0};
 	unsigned long inode = 0;
-	uint64_t end;
+	FILE *f = fopen("/proc/self/maps", "r");
 	char line[4096];
 
 	assert_non_null(f);
 	while (!inode && fgets(line, sizeof(line), f))
-		assert_int_equal(sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %lu", start, &end, &inode), 3);
+		assert_int_equal(sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %x:%x %lu", &m.start, &m.end,
+					&m.dev_major, &m.dev_minor, &inode),
+				 5);
 	assert_true(inode != 0);
 	fclose(f);
+	m.inode = inode;
+	return m;
 }
 
 static void passes_what_is_mapped(void **state)
 {
 	struct scene *s = *state;
+	struct mapping m = find_own(), other = m;
 	struct stat mapped, self;
-	uint64_t start;
-	int fd;
+	int fd = broker_mapped(s->b, 0, &m);
 
-	find_own(&start);
-	fd = broker_mapped(s->b, 0, start);
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &mapped), 0);
 	assert_int_equal(stat("/proc/self/exe", &self), 0);
 	assert_true(mapped.st_ino == self.st_ino && mapped.st_dev == self.st_dev);
 	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
 	close(fd);
-	assert_int_equal(broker_mapped(s->b, 0, 0), -ENOENT);
-	assert_int_equal(broker_mapped(s->b, 0, UINT64_MAX), -ENOENT);
-	assert_int_equal(broker_mapped(s->b, 0, (uintptr_t)&start), -ENOENT); /* a stack */
+	other.inode++;
+	assert_int_equal(broker_mapped(s->b, 0, &other), -ESTALE); /* its address, but another file */
+	other = m;
+	other.dev_minor++;
+	assert_int_equal(broker_mapped(s->b, 0, &other), -ESTALE);
+	assert_int_equal(mapped_at(s, 0, m.inode), -ESTALE);
+	assert_int_equal(mapped_at(s, UINT64_MAX, m.inode), -ESTALE);
+	assert_int_equal(mapped_at(s, (uintptr_t)&m, 0), -ESTALE); /* a stack */
 }
 
 /* A name in /tmp, which all who are there may take: a file of the target's user, or nothing. */

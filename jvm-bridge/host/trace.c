@@ -4,10 +4,6 @@
 #include "jvm-bridge/host/thread.h"
 
 /*
- * GetCallTrace. For another thread it is the trace at the thread's next safepoint, unless it is suspended; for the
- * calling thread it is exact. Without a Java frame, or for an unknown thread: no frames.
- */
-/*
  * The same (method, bci) is looked up again and again. The lock is only ever tried, never waited for. JVMTI does not
  * report redefinition, which changes a method's lines: an entry is valid for FRESH_NS.
  */
@@ -74,6 +70,10 @@ static void frame_convert(void *at, uint64_t now)
 	memcpy(at, &out, sizeof(out));
 }
 
+/*
+ * GetCallTrace. For another thread it is the trace at the thread's next safepoint, unless it is suspended; for the
+ * calling thread it is exact. Without a Java frame, or for an unknown thread: no frames.
+ */
 void trace_get(JVMPI_CallTrace *trace, jint depth)
 {
 	JNIEnv *env = bridge_env();

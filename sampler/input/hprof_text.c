@@ -169,17 +169,19 @@ static void trace_begin(struct hprof_run *r, const char *at)
 		r->thread = 0;
 }
 
-/* *ret: hundredths, from "98.16%"; false: not such a number. */
+/* *ret: hundredths, from "98.16%" or "98.5%"; false: not such a number. */
 static bool take_percent(const char **at, uint64_t *ret)
 {
-	uint64_t whole, hundredths;
+	uint64_t whole, fraction;
+	const char *digits;
 
 	if (!take_number(at, &whole) || whole > 100 || *(*at)++ != '.')
 		return false;
-	if (!take_number(at, &hundredths) || hundredths > 99 || *(*at)++ != '%')
+	digits = *at;
+	if (!take_number(at, &fraction) || *at - digits > 2)
 		return false;
-	*ret = whole * 100 + hundredths;
-	return true;
+	*ret = whole * 100 + (*at - digits == 1 ? fraction * 10 : fraction);
+	return *(*at)++ == '%';
 }
 
 static bool add_sample(struct hprof_run *r, uint64_t count, uint64_t weight, const struct trace *t)

@@ -113,6 +113,24 @@ static void time_is_a_share_of_the_total(void **state)
 	named_profile_free(np);
 }
 
+/* 98.5 % of 1,000 ms, and 1.05 %. */
+static void shares_have_one_or_two_decimals(void **state)
+{
+	struct named_profile *np = NULL;
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(read_text(HEAD TRACES "CPU TIME (ms) BEGIN (total = 1000) x\n"
+					       "   1 98.5% 98.5%   1 300001 p.A.leaf\n"
+					       "   2 1.05% 99.55%   1 300002 p.A.nat\n"
+					       "   3 1.005% 99.555%   1 300003 p.A.main\nCPU TIME (ms) END\n",
+				   &np, NULL, &err),
+			 0);
+	assert_int_equal(np->n_samples, 2);
+	assert_int_equal(np->samples[0].weight + np->samples[1].weight, 985000000 + 10500000);
+	named_profile_free(np);
+}
+
 static void bad_rows_are_reported(void **state)
 {
 	(void)state;
@@ -169,7 +187,7 @@ int main(void)
 		cmocka_unit_test(threads_are_labels),    cmocka_unit_test(samples_are_read),
 		cmocka_unit_test(dumps_are_added),       cmocka_unit_test(time_is_a_share_of_the_total),
 		cmocka_unit_test(bad_rows_are_reported), cmocka_unit_test(counts_do_not_overflow),
-		cmocka_unit_test(no_table_is_an_error),
+		cmocka_unit_test(no_table_is_an_error),  cmocka_unit_test(shares_have_one_or_two_decimals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,14 +11,19 @@
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/budget.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/map.h"
 #include "symbolizer/base/strtab.h"
 #include "symbolizer/base/vec.h"
 
 #define MAX_BYTES (UINT64_C(256) << 20)
-/* Limit on the steps that records cause, about a second's worth; long replays get more, by their bytes. */
+/*
+ * Limit on the steps that records cause, about a second's worth. Long replays get more, by their bytes, and a stream that
+ * lasts for hours gets all of them back in STEPS_BACK_S seconds.
+ */
 #define STEPS (UINT64_C(1) << 26)
 #define STEPS_PER_BYTE 16
+#define STEPS_BACK_S 64
 #define PAGE_BITS 12
 
 enum { MAX_CHAIN = 1024, METHOD_BYTES = 8 + 4 + 4 + 2 + 2, SCOPE_BYTES = 16, RANGE_BYTES = 8 };
@@ -43,6 +48,7 @@ struct timeline {
 	uint32_t replay;
 	uint64_t replay_begin, last_time;
 	uint64_t fed, steps; /* bytes; steps, see STEPS */
+	uint64_t back_ns; /* until when steps were given back */
 	uint64_t sure; /* everything that happened before this time has been reported */
 	uint64_t full_from; /* from then on methods were not kept; 0: all were kept */
 	struct timeline_stats stats;
@@ -101,11 +107,23 @@ static bool is_full(struct timeline *t)
 	return true;
 }
 
+static void steps_give_back(struct timeline *t)
+{
+	const uint64_t ns_per_step = UINT64_C(1000000000) * STEPS_BACK_S / STEPS;
+	uint64_t now = clock_monotonic_ns(), steps = (now - t->back_ns) / ns_per_step;
+
+	t->steps -= steps < t->steps ? steps : t->steps;
+	t->back_ns += steps * ns_per_step;
+}
+
 /* A few bytes of input can cause a walk through a map, or through everything reported, while others wait. */
 static bool may_go(struct timeline *t, uint64_t steps)
 {
+	steps_give_back(t);
+	if (steps > STEPS + t->fed * STEPS_PER_BYTE - t->steps)
+		return false;
 	t->steps += steps;
-	return t->steps <= STEPS + t->fed * STEPS_PER_BYTE;
+	return true;
 }
 
 /* --- methods --- */

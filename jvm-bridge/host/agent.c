@@ -115,7 +115,7 @@ static void *library_open(const char *name, char *why, size_t size)
 		return lib;
 	lib = dlopen(bare ? file : name, RTLD_LAZY | RTLD_LOCAL);
 	said = lib ? NULL : dlerror();
-	snprintf(why, size, "%s", said ? said : "it cannot be loaded");
+	snprintf(why, size, "%s", said ? said : "cannot load the library");
 	if (!lib && bare)
 		lib = open_in_property("java.library.path", name);
 	return lib;
@@ -132,13 +132,13 @@ static int host_run(const char *name, void *lib, on_load load, char *options, bo
 		info.dli_fbase = (void *)load;
 	a = agent_find(info.dli_fbase);
 	if (a && !a->failed) {
-		bridge_say("agent '%s' is loaded already; left as it is", name);
+		bridge_say("agent '%s' is already loaded; nothing was changed", name);
 		return 0;
 	}
 	if (!a)
 		a = agent_new(info.dli_fbase);
 	if (!a) {
-		bridge_say("agent '%s': there are %d agents already, and no more can be", name, AGENTS_MAX);
+		bridge_say("agent '%s': there are already %d agents, which is the maximum", name, AGENTS_MAX);
 		return -ENOSPC;
 	}
 	/* If the agent crashes, this is the last line, and names the culprit. */
@@ -154,7 +154,7 @@ static int host_run(const char *name, void *lib, on_load load, char *options, bo
 	a->iface.NotifyEvent = NULL;
 	atomic_store(&a->enabled, 0);
 	event_modes_apply();
-	bridge_say("agent '%s': its JVM_OnLoad returned %d", name, (int)r);
+	bridge_say("agent '%s': JVM_OnLoad returned %d", name, (int)r);
 	return -EINVAL;
 }
 
@@ -170,7 +170,7 @@ int agent_host(const char *name, char *options, bool quiet)
 	}
 	*(void **)&load = dlsym(lib, "JVM_OnLoad");
 	if (!load) {
-		bridge_say("agent '%s': the library has no JVM_OnLoad: it is not a JVMPI agent", name);
+		bridge_say("agent '%s': the library has no JVM_OnLoad, so it is not a JVMPI agent", name);
 		dlclose(lib);
 		return -ENOEXEC;
 	}
@@ -192,7 +192,7 @@ void agent_start(struct agent *a, JNIEnv *env)
 	a->started = true;
 	arena_tell(a, t);
 	if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD) && !class_tell_all(a, t, env, false))
-		bridge_say("the agent is not told of classes loaded before it: the JVM does not list them");
+		bridge_say("CLASS_LOAD is not sent for classes that are already loaded: the JVM cannot list them");
 	threads_announce(a, t, 0);
 	if (!a->lean)
 		code_tell_all(a, t, 0);

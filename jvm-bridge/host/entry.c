@@ -120,7 +120,7 @@ static int stream_begin(const char *path, bool standing)
 	r = stream_load(the_bridge.vm, path, standing);
 	atomic_store(&the_bridge.loading, NULL);
 	if (r == WIRE_ATTACH_PATH)
-		bridge_say("stream=%.120s: the path must be absolute and have at most %d bytes", path, WIRE_PATH_MAX);
+		bridge_say("stream=%.120s: the path must be absolute and no longer than %d bytes", path, WIRE_PATH_MAX);
 	return r;
 }
 
@@ -233,7 +233,7 @@ static int bridge_open(JavaVM *vm)
 	if (the_bridge.ti)
 		return 0;
 	if ((*vm)->GetEnv(vm, &ti, JVMTI_VERSION_1_2) || !ti) {
-		bridge_say("this JVM has no JVMTI 1.2");
+		bridge_say("this JVM does not support JVMTI 1.2");
 		return -ENOSYS;
 	}
 	the_bridge.ti = ti;
@@ -288,7 +288,8 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *text, void *reserved)
 		return JNI_ERR;
 	}
 	if (!events_ask(&o)) {
-		bridge_say("events=%.200s: names of JVMPI's events, as in METHOD_ENTRY+HEAP_DUMP", o.events);
+		bridge_say("events=%.200s: unknown event; use names of JVMPI events, as in METHOD_ENTRY+HEAP_DUMP",
+			   o.events);
 		return JNI_ERR;
 	}
 	the_bridge.slashes |= o.slashes;

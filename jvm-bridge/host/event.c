@@ -105,7 +105,7 @@ jint event_enable(struct agent *a, jint type, bool on)
 		gc_ids_release();
 	/* Report existing code, but not on this thread, which may hold locks that the handler takes. */
 	if (on && !(before & bit_of(type)) && is_code(type) && a->started && !a->lean && !gc_pump_wants_code(a))
-		bridge_say("the agent is not told of code compiled before it enabled event %d", (int)type);
+		bridge_say("event %d is not sent for code that is already compiled: cannot start a thread", (int)type);
 	return JVMPI_SUCCESS;
 }
 
@@ -127,7 +127,7 @@ static void event_check(struct agent *a, jint type)
 	if (!agent_wants(a, type) || support_prepare(type))
 		return;
 	atomic_fetch_and(&a->enabled, ~bit_of(type));
-	bridge_say("an agent has enabled event %d, which this JVM cannot send at this point", (int)type);
+	bridge_say("event %d, which an agent has enabled, is not available in this JVM now", (int)type);
 }
 
 void events_prepare(struct agent *a)

@@ -444,15 +444,14 @@ static jint dump_make(struct agent *a, struct thread *t, JNIEnv *env, struct wal
 		return JVMPI_FAIL;
 	/* Ids take about as much memory as the records of small objects. */
 	if (!dump_space_open(&w->space, limit / 2) || !ids_by_tag_begin(limit / 2)) {
-		bridge_say("HEAP_DUMP: cannot get %zu MB of memory", limit >> 20);
+		bridge_say("HEAP_DUMP: cannot reserve %zu MB of memory", limit >> 20);
 		return JVMPI_FAIL;
 	}
 	if (heap_walk(w))
 		return dump_send(a, t, w);
 	if (w->full)
-		bridge_say(
-			"HEAP_DUMP: the heap needs more than dump_limit=%zu (MB, or half of what the machine has left)",
-			limit >> 20);
+		bridge_say("HEAP_DUMP: the dump would exceed %zu MB (dump_limit=, or half of the available memory)",
+			   limit >> 20);
 	return JVMPI_FAIL;
 }
 

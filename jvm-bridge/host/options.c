@@ -8,11 +8,11 @@
 static int value_set(char **slot, char *value, const char *name, char *why, size_t size)
 {
 	if (!*value) {
-		snprintf(why, size, "%s= is empty", name);
+		snprintf(why, size, "%s= has no value", name);
 		return -EINVAL;
 	}
 	if (*slot) {
-		snprintf(why, size, "%s= is given twice", name);
+		snprintf(why, size, "%s= is given more than once", name);
 		return -EINVAL;
 	}
 	*slot = value;

@@ -27,8 +27,7 @@ void registers_init(uint64_t env_distance)
 	if (jvm_fields_find(fields, sizeof(fields) / sizeof(*fields)))
 		atomic_store(&at.ready, true);
 	else
-		bridge_say(
-			"has_run=registers: this JVM does not tell where they are; ThreadHasRun goes by the CPU clock");
+		bridge_say("has_run=registers: unknown layout of threads in this JVM; ThreadHasRun uses the CPU clock");
 }
 
 bool registers_known(void)

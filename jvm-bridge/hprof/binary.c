@@ -69,7 +69,7 @@ void binary_record(unsigned tag, const struct bytes *body)
 	put_u4(&head, age());
 	put_u4(&head, body->n);
 	if (head.failed || body->failed) {
-		hprof_error("out of memory: a record of type 0x%02x is left out", tag);
+		hprof_error("out of memory: omitted a record of type 0x%02x", tag);
 		return;
 	}
 	out_put(head.at, head.n);

@@ -359,7 +359,7 @@ void binary_heap(struct heap *h)
 	bytes_clear(&segment);
 	threads_each(thread_place, &ok);
 	if (!ok || !heap_read(&h->dump, fits, h) || !heap_read(&h->dump, place, h)) {
-		hprof_error("the heap dump is left out: out of memory, or its records do not fit its classes");
+		hprof_error("heap dump omitted: out of memory, or its records do not match their classes");
 		addresses_clear();
 		return;
 	}

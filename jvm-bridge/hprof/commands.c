@@ -57,7 +57,7 @@ static void depth_set(unsigned depth)
 	if (depth <= DEPTH_MAX)
 		hprof.options.depth = depth;
 	else
-		hprof_error("command to keep %u frames: at most %d can be kept", depth, DEPTH_MAX);
+		hprof_error("command to set the depth to %u ignored: the maximum is %d", depth, DEPTH_MAX);
 }
 
 /* CPU_ON and CPU_OFF: the thread's object may be omitted; 0: all threads. */
@@ -75,7 +75,7 @@ static void control(const unsigned char *body, size_t n)
 	case CONTROL_CLEAR_CPU: dump_cpu_clear(); break;
 	case CONTROL_CLEAR_SITES: sites_clear(); break;
 	case CONTROL_DEPTH: depth_set(n >= 4 ? (unsigned)number(body + 2, 2) : DEPTH_MAX + 1); break;
-	default: hprof_error("unknown control command %u", code);
+	default: hprof_error("unknown CONTROL code %u ignored", code);
 	}
 	data_unlock();
 }
@@ -96,7 +96,7 @@ static bool command(unsigned type, const unsigned char *body, size_t n)
 	case COMMAND_CPU_SAMPLES: dump_cpu(cutoff); break;
 	case COMMAND_CONTROL: control(body, n); break;
 	case COMMAND_EOF: return false;
-	default: hprof_error("unknown command %u: no more commands are read", type); return false;
+	default: hprof_error("unknown command %u: no further commands will be read", type); return false;
 	}
 	return true;
 }
@@ -111,7 +111,7 @@ static void loop(void *arg)
 		size_t n = number(head + 5, 4);
 
 		if (n > sizeof(body)) {
-			hprof_error("command %u has %zu bytes: no more commands are read", head[0], n);
+			hprof_error("command %u is too long (%zu bytes): no further commands will be read", head[0], n);
 			return;
 		}
 		more = !out_read(body, n) && command(head[0], body, n);

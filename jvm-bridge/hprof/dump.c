@@ -50,7 +50,7 @@ static void say(const char *what)
 static void memory_check(bool ok, const char *what)
 {
 	if (!ok)
-		hprof_error("out of memory: %s is not whole", what);
+		hprof_error("out of memory: %s is incomplete", what);
 }
 
 static void cost_clear(struct trace *t, void *arg)
@@ -70,7 +70,7 @@ static void cpu_write(double cutoff)
 	unsigned cpu = hprof.options.cpu;
 	struct table table = table_make(cpu == CPU_TIMES ? self_of : samples_of, cpu == CPU_OLD ? 0 : cutoff);
 
-	memory_check(table.ok, "the table of the CPU's use");
+	memory_check(table.ok, "the table of CPU usage");
 	if (is_binary())
 		binary_cpu_samples(&table);
 	else if (cpu == CPU_SAMPLES)

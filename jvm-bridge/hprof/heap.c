@@ -104,7 +104,7 @@ void heap_dumped(const JVMPI_Event *e)
 	data_lock();
 	stacks_set(e->u.heap_dump.traces, e->u.heap_dump.num_traces);
 	if (!heap_read(&h.dump, class_prepare, &h) || !heap_read(&h.dump, count, &h))
-		hprof_error("the heap dump is left out");
+		hprof_error("heap dump omitted");
 	else if (hprof.options.format == FORMAT_BINARY)
 		binary_heap(&h);
 	else
@@ -119,7 +119,7 @@ bool heap_write(void)
 	jint r = hprof.jvmpi->RequestEvent(JVMPI_EVENT_HEAP_DUMP, &arg);
 
 	if (r)
-		hprof_error(r == JVMPI_NOT_AVAILABLE ? "this JVM has no heap dumps" :
-						       "the JVM made no heap dump; it says why");
+		hprof_error(r == JVMPI_NOT_AVAILABLE ? "this JVM cannot make heap dumps" :
+						       "the heap dump failed; see the message above");
 	return !r;
 }

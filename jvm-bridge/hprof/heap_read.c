@@ -164,9 +164,9 @@ bool heap_read(const struct heap_dump *d, bool (*f)(const struct heap_record *r,
 		else
 			root_read(&r, &h);
 		if (r.failed) {
-			hprof_error("the heap dump cannot be read from its byte %zu on: record 0x%02x%s",
+			hprof_error("cannot read the heap dump from byte %zu on: record 0x%02x%s",
 				    (size_t)(at - d->begin), h.tag,
-				    h.tag == JVMPI_GC_CLASS_DUMP ? " of a class that nothing is known of" : "");
+				    h.tag == JVMPI_GC_CLASS_DUMP ? " of an unknown class" : "");
 			return false;
 		}
 		if ((h.class || h.tag != JVMPI_GC_INSTANCE_DUMP) && !f(&h, arg))

@@ -91,9 +91,9 @@ static void on_tables(const JVMPI_Event *e)
 static void on_init_done(void)
 {
 	if (hprof.options.cpu == CPU_SAMPLES && cpu_samples_start())
-		hprof_error("there can be no thread for cpu=samples: nothing is sampled");
+		hprof_error("cannot start the thread for cpu=samples: nothing will be sampled");
 	if (hprof.options.port && commands_start())
-		hprof_error("there can be no thread for the commands of net=: none is read");
+		hprof_error("cannot start the thread for net=: commands will not be read");
 }
 
 static void notify(JVMPI_Event *e)
@@ -136,9 +136,9 @@ static bool allocations_enable(void)
 {
 	if (ENABLE(JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_OBJECT_ALLOC))
 		return true;
-	hprof_error("this JVM does not tell of allocations (JDK 17 and later do)%s",
+	hprof_error("this JVM does not report allocations (JDK 17 and later do)%s",
 		    hprof.options.heap & HEAP_DUMP ?
-			    ": objects of the heap dump have no traces, and there are no sites" :
+			    ": objects in the heap dump will have no traces, and there will be no SITES" :
 			    "");
 	hprof.options.heap &= ~(unsigned)HEAP_SITES;
 	return hprof.options.heap;
@@ -150,7 +150,7 @@ static bool monitors_enable(void)
 		   JVMPI_EVENT_MONITOR_WAITED, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER,
 		   JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED))
 		return true;
-	hprof_error("monitor=y: this JVM does not tell of its monitors");
+	hprof_error("monitor=y: this JVM does not report monitor events");
 	return false;
 }
 
@@ -166,12 +166,12 @@ static bool events_enable(void)
 
 	if (!ENABLE(JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END,
 		    JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_DATA_DUMP_REQUEST)) {
-		hprof_error("this JVM does not tell of its classes and threads");
+		hprof_error("this JVM does not report classes and threads");
 		return false;
 	}
 	if (o->cpu >= CPU_TIMES && !ENABLE(JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_EXIT)) {
-		hprof_error("cpu=times and cpu=old: this JVM does not tell of calls; the agent must be there from its "
-			    "start");
+		hprof_error("cpu=times and cpu=old: this JVM does not report method calls; load the agent when the "
+			    "JVM starts");
 		return false;
 	}
 	return (!wants_allocations(o) || allocations_enable()) && (!o->monitor || monitors_enable());
@@ -218,7 +218,7 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 
 	(void)reserved;
 	if (hprof.jvmpi) {
-		hprof_error("the agent is loaded already");
+		hprof_error("the agent is already loaded");
 		return JNI_ERR;
 	}
 	if ((*vm)->GetEnv(vm, &interface, JVMPI_VERSION_1_2) < 0 || !interface) {

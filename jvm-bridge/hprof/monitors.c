@@ -164,8 +164,8 @@ void monitors_dump_write(void)
 	jint r = hprof.jvmpi->RequestEvent(JVMPI_EVENT_MONITOR_DUMP, NULL);
 
 	if (r && !said)
-		hprof_error(r == JVMPI_NOT_AVAILABLE ? "no MONITOR DUMP: the agent must be there from the JVM's start" :
-						       "the JVM made no MONITOR DUMP");
+		hprof_error(r == JVMPI_NOT_AVAILABLE ? "no MONITOR DUMP: the agent must be loaded when the JVM starts" :
+						       "MONITOR DUMP failed");
 	said |= r != 0;
 }
 

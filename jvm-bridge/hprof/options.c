@@ -42,41 +42,49 @@ static const struct option options[] = {
 
 enum { OPTIONS = sizeof(options) / sizeof(*options) };
 
-const char hprof_help[] =
-	"HPROF: heap and CPU profiling agent\n"
-	"\n"
-	"usage: -agentpath:libjsampler-bridge.so=agent=hprof[:help]|[:<option>=<value>,...]\n"
-	"\n"
-	"Option and value         Meaning                                        Default\n"
-	"---------------------    -------------------------------------------    --------------\n"
-	"heap=dump|sites|all      heap dump, allocation sites, or both           all\n"
-	"cpu=samples|times|old    sampling, timing of calls, timing by pairs     off\n"
-	"monitor=y|n              contention of monitors                         n\n"
-	"format=a|b               text, or binary                                a\n"
-	"dumper=vm|jvmpi          who makes the heap dump of format=b               vm\n"
-	"file=<name>              output file                                    java.hprof.txt\n"
-	"                         (java.hprof for format=b)\n"
-	"net=<host>:<port>        send to that address instead                   off\n"
-	"depth=<n>                frames in a trace                              4\n"
-	"interval=<ms>            time between samples                           10\n"
-	"adaptive=y|n             longer intervals when samples take long           n\n"
-	"cutoff=<ratio>           leave out what is less of the total            0.0001\n"
-	"lineno=y|n               line numbers in traces                         y\n"
-	"thread=y|n               traces of each thread apart                    n\n"
-	"doe=y|n                  dump when the JVM exits                        y\n"
-	"msa=y|n                  taken, without effect                          n\n"
-	"force=y|n                overwrite the file; n: add the PID to its name y\n"
-	"verbose=y|n              say on stderr what is dumped                   y\n"
-	"gc_okay=y|n              taken, without effect\n"
-	"primfields=y|n           values of primitive fields in format=b         y\n"
-	"primarrays=y|n           values of primitive arrays in format=b         y\n"
-	"\n"
-	"Options are separated by commas, without blanks. The environment variable\n"
-	"_JAVA_HPROF_OPTIONS has more of them. Dumps are written when the JVM exits and at SIGQUIT.\n";
+const char hprof_help[] = "HPROF: heap and CPU profiling agent\n"
+			  "\n"
+			  "usage: -agentpath:libjsampler-bridge.so=agent=hprof[:help]|[:<option>=<value>,...]\n"
+			  "\n"
+			  "Option and value         Meaning                                        Default\n"
+			  "---------------------    -------------------------------------------    --------------\n"
+			  "heap=dump|sites|all      heap dump, allocation sites, or both           all\n"
+			  "cpu=samples|times|old    sampling, timing of calls, timing by pairs     off\n"
+			  "monitor=y|n              contention of monitors                         n\n"
+			  "format=a|b               text, or binary                                a\n"
+			  "dumper=vm|jvmpi          who writes the heap dump of format=b           vm\n"
+			  "file=<name>              output file                                    java.hprof.txt\n"
+			  "                         (java.hprof for format=b)\n"
+			  "net=<host>:<port>        connect there, and send instead of writing     off\n"
+			  "depth=<n>                frames in a trace                              4\n"
+			  "interval=<ms>            time between samples                           10\n"
+			  "adaptive=y|n             longer intervals when samples take long        n\n"
+			  "cutoff=<ratio>           omit rows below this share of the total        0.0001\n"
+			  "lineno=y|n               line numbers in traces                         y\n"
+			  "thread=y|n               separate traces for each thread                n\n"
+			  "doe=y|n                  dump when the JVM exits                        y\n"
+			  "msa=y|n                  accepted, has no effect                        n\n"
+			  "force=y|n                overwrite the file; n: add the PID to its name y\n"
+			  "verbose=y|n              report dumps on stderr                         y\n"
+			  "gc_okay=y|n              accepted, has no effect\n"
+			  "primfields=y|n           values of primitive fields in format=b         y\n"
+			  "primarrays=y|n           values of primitive arrays in format=b         y\n"
+			  "\n"
+			  "Options are separated by commas, without blanks. The environment variable\n"
+			  "_JAVA_HPROF_OPTIONS may add options, which take precedence. Dumps are written\n"
+			  "when the JVM exits and on SIGQUIT.\n";
 
-static void say(char *why, size_t size, const char *what, const char *name, const char *value)
+/* What a value of the option must be. */
+static void wanted(const struct option *o, char *ret, size_t size)
 {
-	snprintf(why, size, "%s: %.40s=%.120s", what, name, value);
+	switch (o->kind) {
+	case YES_NO: snprintf(ret, size, "must be y or n"); break;
+	case WORD: snprintf(ret, size, "must be %.*s", (int)strlen(o->words) - 1, o->words); break;
+	case NUMBER: snprintf(ret, size, "must be a number from %u to %u", o->min, o->max); break;
+	case RATIO: snprintf(ret, size, "must be a ratio, such as 0.01"); break;
+	case TEXT: snprintf(ret, size, "must be a name of 1 to %u bytes", o->max - 1); break;
+	case ADDRESS: snprintf(ret, size, "must be host:port, with a port from 1 to 65535"); break;
+	}
 }
 
 /* 1 + the value of `word` among the option's words; 0: not among them. */
@@ -139,36 +147,29 @@ static bool address(struct hprof_options *o, const char *text, size_t n)
 	return true;
 }
 
-/* Returns what is wrong with the value, or NULL. */
-static const char *value_set(struct hprof_options *ret, const struct option *o, const char *value, size_t n)
+/* false: not such a value. */
+static bool value_set(struct hprof_options *ret, const struct option *o, const char *value, size_t n)
 {
 	char *field = (char *)ret + o->at;
-	unsigned word = 0;
+	unsigned word;
 
 	switch (o->kind) {
-	case YES_NO:
-		if (n != 1 || (*value != 'y' && *value != 'n'))
-			return "must be y or n";
-		*(unsigned *)field = *value == 'y';
-		return NULL;
+	case YES_NO: *(unsigned *)field = *value == 'y'; return n == 1 && (*value == 'y' || *value == 'n');
 	case WORD:
 		word = word_find(o, value, n);
 		*(unsigned *)field = word - 1;
-		return word ? NULL : "no such value";
-	case NUMBER:
-		if (!number(value, n, o->max, (unsigned *)field) || *(unsigned *)field < o->min)
-			return "bad decimal number, or out of range";
-		return NULL;
-	case RATIO: return ratio(value, n, (double *)field) ? NULL : "must be a ratio, as in 0.01";
+		return word;
+	case NUMBER: return number(value, n, o->max, (unsigned *)field) && *(unsigned *)field >= o->min;
+	case RATIO: return ratio(value, n, (double *)field);
 	case TEXT:
 		if (!n || n >= o->max)
-			return n ? "name is too long" : "name is empty";
+			return false;
 		memcpy(field, value, n);
 		field[n] = 0;
-		return NULL;
-	case ADDRESS: return address(ret, value, n) ? NULL : "must be host:port, a port from 1 to 65535";
+		return true;
+	case ADDRESS: return address(ret, value, n);
 	}
-	return "no such option";
+	return false;
 }
 
 static const struct option *option_find(const char *name, size_t n)
@@ -182,25 +183,28 @@ static const struct option *option_find(const char *name, size_t n)
 /* Parses one name=value of n bytes; `given` has a bit for each option already in this text. */
 static int item_parse(struct hprof_options *ret, const char *item, size_t n, unsigned *given, char *why, size_t size)
 {
-	const char *equals = memchr(item, '=', n), *wrong;
+	const char *equals = memchr(item, '=', n);
 	size_t name = equals ? (size_t)(equals - item) : n;
 	const struct option *o = option_find(item, name);
-	char named[48], value[128];
+	char named[48], value[128], wrong[64] = "";
 	unsigned bit;
 
 	snprintf(named, sizeof(named), "%.*s", (int)(name < 40 ? name : 40), item);
 	snprintf(value, sizeof(value), "%.*s", equals ? (int)(n - name - 1 < 120 ? n - name - 1 : 120) : 0,
 		 equals ? equals + 1 : "");
 	if (!o || !equals) {
-		snprintf(why, size, o ? "option without a value: %s" : "unknown option: %s", named);
+		snprintf(why, size, o ? "option has no value: %s" : "unknown option: %s", named);
 		return -EINVAL;
 	}
 	bit = 1u << (o - options);
-	wrong = *given & bit ? "option is given twice" : value_set(ret, o, equals + 1, n - name - 1);
+	if (*given & bit)
+		snprintf(wrong, sizeof(wrong), "option is given twice");
+	else if (!value_set(ret, o, equals + 1, n - name - 1))
+		wanted(o, wrong, sizeof(wrong));
 	*given |= bit;
-	if (wrong)
-		say(why, size, wrong, named, value);
-	return wrong ? -EINVAL : 0;
+	if (*wrong)
+		snprintf(why, size, "%s: %s=%s", wrong, named, value);
+	return *wrong ? -EINVAL : 0;
 }
 
 static int text_parse(struct hprof_options *ret, const char *text, unsigned *all, char *why, size_t size)
@@ -213,7 +217,7 @@ static int text_parse(struct hprof_options *ret, const char *text, unsigned *all
 
 		r = item_parse(ret, text, (size_t)(comma - text), &given, why, size);
 		if (!r && *comma && !comma[1]) {
-			snprintf(why, size, "nothing behind the last comma");
+			snprintf(why, size, "no option after the last comma");
 			r = -EINVAL;
 		}
 		text = *comma ? comma + 1 : comma;

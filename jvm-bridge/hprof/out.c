@@ -104,7 +104,7 @@ int out_open(const struct hprof_options *o)
 /* Prints the error once; the file is cut after its last whole record. */
 static void out_fail(int error)
 {
-	hprof_error("cannot write to %s: %s; what would follow is lost", out.name, strerror(error));
+	hprof_error("cannot write to %s: %s; further output is lost", out.name, strerror(error));
 	if (out.is_file && ftruncate(out.fd, out.kept))
 		hprof_error("%s ends in the middle of a record", out.name);
 	if (out.is_file)

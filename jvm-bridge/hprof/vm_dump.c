@@ -22,7 +22,7 @@ static bool place_make(void)
 	snprintf(dump.directory, sizeof(dump.directory), "%s.XXXXXX",
 		 hprof.options.port ? "/tmp/java.hprof" : hprof.options.file);
 	if (!mkdtemp(dump.directory)) {
-		hprof_error("cannot make a directory like %s: %s", dump.directory, strerror(errno));
+		hprof_error("cannot create a temporary directory '%s': %s", dump.directory, strerror(errno));
 		*dump.directory = 0;
 		return false;
 	}
@@ -87,7 +87,8 @@ static void exception_say(JNIEnv *env)
 		(*env)->ExceptionClear(env);
 	else if (text)
 		chars = (*env)->GetStringUTFChars(env, text, NULL);
-	hprof_error("the JVM's own heap dump cannot be had: %s", chars ? chars : "it has no HotSpotDiagnosticMXBean");
+	hprof_error("the JVM's own heap dump failed (dumper=jvmpi does without it): %s",
+		    chars ? chars : "there is no HotSpotDiagnosticMXBean");
 	if (chars)
 		(*env)->ReleaseStringUTFChars(env, text, chars);
 }
@@ -159,7 +160,7 @@ void vm_dump_copy(void)
 		ok = record_copy(f);
 	}
 	if (!ok || ferror(f))
-		hprof_error("the JVM's own heap dump cannot be read: %s is not whole", hprof.options.file);
+		hprof_error("cannot read the JVM's own heap dump: %s is incomplete", hprof.options.file);
 	if (f)
 		fclose(f);
 }

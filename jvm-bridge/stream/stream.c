@@ -317,8 +317,8 @@ static int socket_next(int *wait_ms)
 		return offered_take(fd);
 	if (!stream.said)
 		fprintf(stderr,
-			"jsampler-bridge: stream=%s: nobody listens there; tried every second "
-			"(jsampler needs no stream=, it connects by itself)\n",
+			"jsampler-bridge: stream=%s: nobody listens there; trying again every second "
+			"(jsampler connects by itself and does not need stream=)\n",
 			path);
 	stream.said = true;
 	return -1;

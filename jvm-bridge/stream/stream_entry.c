@@ -11,7 +11,8 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 
 	(void)reserved;
 	if (r == WIRE_ATTACH_PATH)
-		fprintf(stderr, "jsampler-stream: the option must be the absolute path of a socket, at most %d bytes\n",
+		fprintf(stderr,
+			"jsampler-stream: the option must be the absolute path of a socket, no longer than %d bytes\n",
 			WIRE_PATH_MAX);
 	return r ? JNI_ERR : JNI_OK;
 }

@@ -214,10 +214,10 @@ def refused(jdk, tmp):
     bad += start_fails(jdk, tmp, ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:-CreateCoredumpOnCrash", hosted(agent("tracer"), "crash")],
                        ["libjvmpi_tracer.so': JVM_OnLoad"], -signal.SIGABRT)
     bad += start_fails(jdk, tmp, [hosted(agent("tracer"), "exit")], ["tracer"], 7)
-    bad += start_fails(jdk, tmp, [path + "agent="], ["agent= is empty"])
+    bad += start_fails(jdk, tmp, [path + "agent="], ["agent= has no value"])
     bad += start_fails(jdk, tmp, [path + "steam=/x"], ["unknown option 'steam=/x'"])
     bad += start_fails(jdk, tmp, [path + "early,,quiet"], ["unknown option ''"])
-    bad += start_fails(jdk, tmp, [path + "stream=/a,stream=/b"], ["given twice"])
+    bad += start_fails(jdk, tmp, [path + "stream=/a,stream=/b"], ["given more than once"])
     bad += start_fails(jdk, tmp, [path + "stream=" + "/x" * 60], ["at most 107 bytes"])
     bad += start_fails(jdk, tmp, [path + "stream=relative"], ["absolute"])
     bad += start_fails(jdk, tmp, [path + "x" * 100000], ["unknown option"])

@@ -33,7 +33,7 @@ def late(jdk, tmp):
     trace, lib = os.path.join(tmp, "trace"), bridge.agent("tracer")
     loads = [("agent=/nowhere/x.so", FAILED, "agent '/nowhere/x.so'"), ("agent=%s" % bridge.BRIDGE, FAILED, "no JVM_OnLoad"),
              ("agent=%s:fail" % lib, FAILED, "JVM_OnLoad returned -1"), ("agent=%s:%s" % (lib, trace), 0, "JVM_OnLoad"),
-             ("agent=%s:%s" % (lib, trace), 0, "is loaded already")]
+             ("agent=%s:%s" % (lib, trace), 0, "is already loaded")]
     bad = []
     with bridge.Java(jdk, tmp, LATE, ("Jvmpi", "flood", "1")) as java:
         java.wait_for("ready")
@@ -70,12 +70,12 @@ def too_many(jdk, tmp):
     """One more than there may be ends the JVM's start; the same one twice is one."""
     libs = [shutil.copy(bridge.agent("tracer"), os.path.join(tmp, "lib%d.so" % i)) for i in range(AGENTS_MAX + 1)]
     flags = [bridge.hosted(lib, lib + ".trace") for lib in libs]
-    bad = bridge.start_fails(jdk, tmp, flags, ["lib%d.so" % AGENTS_MAX, "there are %d agents already" % AGENTS_MAX])
+    bad = bridge.start_fails(jdk, tmp, flags, ["lib%d.so" % AGENTS_MAX, "there are already %d agents" % AGENTS_MAX])
     with bridge.Java(jdk, tmp, [*flags[:AGENTS_MAX], flags[0]]) as java:
         status = java.end()
         text = java.text()
     traces = ["> Shut down" in written(lib + ".trace") for lib in libs[:AGENTS_MAX]]
-    if status or not all(traces) or "is loaded already" not in text:
+    if status or not all(traces) or "is already loaded" not in text:
         bad.append("%d agents: exit status %d, at their end %s: %s" % (AGENTS_MAX, status, traces, text[-300:]))
     return bad
 

@@ -73,7 +73,7 @@ def quit_dumps(jdk, tmp):
 def refused(jdk, tmp):
     bad = []
     for options, words in (("cpx=1", "unknown option: cpx"), ("cpu=times,format=b", "not supported"),
-                           ("interval=0", "out of range"), ("cutoff=x", "must be a ratio")):
+                           ("interval=0", "must be a number from 1"), ("cutoff=x", "must be a ratio")):
         status, said, _ = run(jdk, tmp, options)
         if status != 1 or words not in said:
             bad.append("%s: %d %s" % (options, status, said))

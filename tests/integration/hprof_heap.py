@@ -21,7 +21,7 @@ import hprof_binary
 import jvm
 
 KEPT, GONE = 3000, 5000  # Heap.java's
-NO_ALLOCS = "does not tell of allocations"
+NO_ALLOCS = "does not report allocations"
 
 
 def has_allocs(jdk):

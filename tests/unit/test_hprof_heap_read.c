@@ -189,7 +189,7 @@ static void unknown_classes(void **state)
 	assert_int_equal(got.n, 1); /* the instance is left out */
 	class_put(0x7777, 0, 0);
 	assert_false(read_all(true));
-	assert_non_null(strstr(said, "byte 34 on: record 0x20 of a class that nothing is known of"));
+	assert_non_null(strstr(said, "byte 34 on: record 0x20 of an unknown class"));
 }
 
 /* Wherever a dump breaks off inside a record, and of lengths that no dump has. */

@@ -218,7 +218,7 @@ def refused(jdk, tmp):
     bad += start_fails(jdk, tmp, [path + "steam=/x"], ["unknown option 'steam=/x'"])
     bad += start_fails(jdk, tmp, [path + "early,,quiet"], ["unknown option ''"])
     bad += start_fails(jdk, tmp, [path + "stream=/a,stream=/b"], ["given more than once"])
-    bad += start_fails(jdk, tmp, [path + "stream=" + "/x" * 60], ["at most 107 bytes"])
+    bad += start_fails(jdk, tmp, [path + "stream=" + "/x" * 60], ["no longer than 107 bytes"])
     bad += start_fails(jdk, tmp, [path + "stream=relative"], ["absolute"])
     bad += start_fails(jdk, tmp, [path + "x" * 100000], ["unknown option"])
     bad += start_fails(jdk, tmp, [path + "has_run=magic"], ["unknown option 'has_run=magic'"])

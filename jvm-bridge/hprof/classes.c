@@ -12,6 +12,7 @@ enum { SERIAL_NONE = 100000 };
 static struct {
 	struct map by_id, methods;
 	uint32_t serial;
+	size_t gone_bytes; /* of unloaded classes that are kept */
 } classes = {.serial = SERIAL_NONE};
 
 static uint64_t hash_of(const void *id)
@@ -167,6 +168,15 @@ void class_loaded(const JVMPI_Event *e)
 	methods_add(c);
 }
 
+/* About. */
+static size_t bytes_of(const struct class *c)
+{
+	enum { TWO_NAMES = 64 };
+
+	return sizeof(*c) + TWO_NAMES + c->n_methods * (sizeof(*c->methods) + TWO_NAMES) +
+	       (c->n_statics + c->n_fields) * (sizeof(*c->fields) + TWO_NAMES);
+}
+
 uint32_t class_unloaded(jobjectID id)
 {
 	struct class *c = class_find(id);
@@ -177,7 +187,9 @@ uint32_t class_unloaded(jobjectID id)
 	map_remove(&classes.by_id, &c->link);
 	for (size_t i = 0; i < c->n_methods; i++)
 		map_remove(&classes.methods, &c->methods[i].link);
-	if (!c->kept)
+	if (c->kept)
+		classes.gone_bytes += bytes_of(c);
+	else
 		class_free(c);
 	return serial;
 }
@@ -202,6 +214,11 @@ struct method *method_of(jmethodID id)
 	if (class && hprof.jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, class) == JVMPI_SUCCESS)
 		m = method_find(id);
 	return m;
+}
+
+size_t classes_gone_bytes(void)
+{
+	return classes.gone_bytes;
 }
 
 void class_keep(struct class *c)

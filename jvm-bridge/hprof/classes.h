@@ -45,6 +45,7 @@ uint32_t class_unloaded(jobjectID id); /* returns its serial number if the binar
 struct class *class_of(jobjectID id);
 struct method *method_of(jmethodID id);
 void class_keep(struct class *c);
+size_t classes_gone_bytes(void); /* of unloaded classes that are kept, about */
 
 /* An object's class, as OBJECT_ALLOC reports it. */
 struct kind {

@@ -124,8 +124,8 @@ static void losses_say(void)
 	static uint64_t traces, objects;
 
 	if (traces_lost() > traces)
-		hprof_error("out of memory: %llu traces were not counted",
-			    (unsigned long long)(traces_lost() - traces));
+		hprof_error("%llu events were not counted: there is no room for more traces (limit: %zu MB)",
+			    (unsigned long long)(traces_lost() - traces), TRACES_BYTES >> 20);
 	if (sites_lost() > objects)
 		hprof_error("out of memory: %llu objects were not counted",
 			    (unsigned long long)(sites_lost() - objects));

@@ -7,6 +7,7 @@
 
 static struct {
 	struct map all;
+	size_t bytes; /* of all */
 	uint32_t last;
 	uint64_t lost;
 } traces = {.last = TRACE_NONE};
@@ -35,13 +36,16 @@ static bool is_same(const struct trace *t, uint32_t thread, const struct frame *
 
 static struct trace *trace_new(uint32_t thread, const struct frame *frames, uint32_t n, uint64_t hash)
 {
-	struct trace *t = calloc(1, sizeof(*t) + n * sizeof(*frames));
+	size_t size = sizeof(struct trace) + n * sizeof(*frames);
+	bool room = traces.bytes + classes_gone_bytes() + size <= TRACES_BYTES;
+	struct trace *t = room ? calloc(1, size) : NULL;
 
 	if (!t || !map_add(&traces.all, &t->link, hash)) {
 		free(t);
 		traces.lost++;
 		return NULL;
 	}
+	traces.bytes += size;
 	t->serial = ++traces.last;
 	t->thread = thread;
 	t->n = n;

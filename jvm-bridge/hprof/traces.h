@@ -7,6 +7,9 @@ enum {
 	TRACE_NONE = 300000
 }; /* serial number of the empty trace, for objects older than the agent; real ones are larger */
 
+/* Classes and threads come and go, each with traces of its own: traces, and unloaded classes in them, take no more. */
+#define TRACES_BYTES ((size_t)256 << 20)
+
 struct frame {
 	struct method *method; /* NULL: unknown */
 	jint line; /* as in JVMPI: -1 unknown, -3 native method */
@@ -28,7 +31,7 @@ struct trace {
 };
 
 /*
- * The trace of these frames in that thread, created if new; frames beyond `depth` are left out. NULL: out of memory,
+ * The trace of these frames in that thread, created if new; frames beyond `depth` are left out. NULL: no room for more,
  * counted in traces_lost(). Traces are never freed. All functions: with hprof.data.
  */
 struct trace *trace_of(uint32_t thread, const struct frame *frames, uint32_t n);

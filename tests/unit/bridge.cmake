@@ -13,6 +13,12 @@ target_sources(test_hprof_heap_read PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof
 target_include_directories(test_hprof_heap_read PRIVATE ${CMAKE_SOURCE_DIR})
 target_include_directories(test_hprof_heap_read SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
 
+js_unit_test(hprof_traces)
+target_sources(test_hprof_traces PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/traces.c ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/threads.c
+  ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/classes.c ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/addresses.c)
+target_include_directories(test_hprof_traces PRIVATE ${CMAKE_SOURCE_DIR})
+target_include_directories(test_hprof_traces SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
+
 js_unit_test(bridge_stream Threads::Threads)
 target_sources(test_bridge_stream PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/ring.c
   ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/known.c ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/record.c)

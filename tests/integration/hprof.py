@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import bridge
 import jvm
@@ -61,9 +60,10 @@ def quit_dumps(jdk, tmp):
     """SIGQUIT writes a dump, the JVM runs on, and its end writes another."""
     out = os.path.join(tmp, "quit.txt")
     argv = [str(jdk.home / "bin/java"), bridge.hosted("hprof", "cpu=samples,file=" + out), "-cp",
-            str(jvm.compile_java(jdk, "hprof")), "Calls", "3"]
+            str(jvm.compile_java(jdk, "hprof")), "Calls", "1"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as p:
-        time.sleep(1.5)
+        while "ready" not in (p.stdout.readline() or "ready"):
+            pass
         p.send_signal(signal.SIGQUIT)
         said = p.communicate(timeout=bridge.DONE)[0]
     dumps = open(out).read().count("CPU SAMPLES END") if os.path.exists(out) else 0

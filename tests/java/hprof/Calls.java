@@ -33,6 +33,7 @@ public final class Calls implements Runnable {
 	}
 
 	public static void main(String[] args) throws Exception {
+		System.out.println("ready");
 		if (args.length > 0)
 			spin(Double.parseDouble(args[0]));
 		Thread t = new Thread(new Calls());

@@ -19,10 +19,7 @@
 #include "symbolizer/base/err.h"
 
 /* The longest that the child can take: start, listener, answer, connection. */
-enum {
-	PARENT_WAIT_MS = 2 * ATTACH_START_MS + 4 * ATTACH_WAIT_MS,
-	STOP_WAIT_MS = 500
-};
+enum { PARENT_WAIT_MS = 2 * ATTACH_START_MS + 4 * ATTACH_WAIT_MS, STOP_WAIT_MS = 500 };
 
 struct attach {
 	pid_t child;
@@ -236,9 +233,10 @@ static int ended_early(struct attach *a, struct err *err)
 			poll(NULL, 0, ATTACH_POLL_MS);
 	}
 	if (!a->child && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
-		return err_set(err, -EPIPE,
-			       "the attaching process tried a system call that is not allowed there, and was ended; the "
-			       "JVM may have taken it over");
+		return err_set(
+			err, -EPIPE,
+			"the attaching process tried a system call that is not allowed there, and was ended; the "
+			"JVM may have taken it over");
 	return err_set(err, -EPIPE, "the attaching process ended early");
 }
 

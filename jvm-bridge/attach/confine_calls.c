@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-
 /* clang-format off */
 static const int allowed[] = {
 	/* memory; making it executable is below */
@@ -64,7 +63,8 @@ static const struct {
 static int add_target(scmp_filter_ctx f, pid_t target)
 {
 	const struct scmp_arg_cmp pid = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)target),
-				  quit = SCMP_A1(SCMP_CMP_EQ, SIGQUIT), self = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid());
+				  quit = SCMP_A1(SCMP_CMP_EQ, SIGQUIT),
+				  self = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid());
 	int r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(pidfd_open), 1, pid);
 
 	if (r == 0)

@@ -45,6 +45,11 @@ struct engine_sink {
 	struct proc *(*process)(void *ctx, pid_t pid);
 	/* A new executable mapping: the maps should be read again. */
 	void (*mapped)(void *ctx, pid_t pid);
+	/*
+	 * Live engines only: between two samples, again and again. Returns when to call it again at the latest
+	 * (CLOCK_MONOTONIC).
+	 */
+	uint64_t (*turn)(void *ctx);
 	/* Live engines only, once: sampling has ended, but earlier samples are still to be delivered. */
 	void (*sampled)(void *ctx);
 };

@@ -27,6 +27,13 @@ bool engine_deliver_queued(struct engine *e, struct sample_queue *q, engine_deli
 	return deadline_ns && clock_monotonic_ns() >= deadline_ns;
 }
 
+uint64_t engine_deliver_turn(const struct engine_sink *sink, uint64_t deadline_ns)
+{
+	uint64_t next_ns = sink->turn ? sink->turn(sink->ctx) : deadline_ns;
+
+	return deadline_ns && deadline_ns < next_ns ? deadline_ns : next_ns;
+}
+
 void engine_tell_thread(struct proc *proc, const struct engine_sink *sink, pid_t tid)
 {
 	char comm[16];

@@ -23,6 +23,9 @@ typedef void engine_deliver_fn(struct engine *e, const struct engine_sink *sink,
 bool engine_deliver_queued(struct engine *e, struct sample_queue *q, engine_deliver_fn *deliver,
 			   const struct engine_sink *sink, uint64_t deadline_ns, const atomic_bool *stop);
 
+/* Calls the sink's turn(). Returns until when to wait: its next turn, or an earlier deadline_ns (0: none). */
+uint64_t engine_deliver_turn(const struct engine_sink *sink, uint64_t deadline_ns);
+
 /* Tells the sink a thread's name, unless the thread is gone. */
 void engine_tell_thread(struct proc *proc, const struct engine_sink *sink, pid_t tid);
 

@@ -33,6 +33,12 @@ struct session_options {
 	uint64_t snapshot_samples; /* with `snapshot`: ends after this many; 0: no limit */
 	const struct part_ops *observer; /* one more part (part.h); NULL: none */
 	void *observer_ctx; /* its `part`, not NULL */
+	/*
+	 * Called in session_run(), between two samples; may call session_take(). Returns when to call it again at the
+	 * latest (CLOCK_MONOTONIC). NULL: nothing
+	 */
+	uint64_t (*turn)(void *ctx, struct session *s);
+	void *turn_ctx;
 	struct engine_options engine_options;
 	struct profile_options profile;
 	uint64_t slice_ns; /* width of time slices that are counted separately; 0: none */

@@ -328,6 +328,13 @@ static void on_sampled(void *ctx)
 		session_end_alone(s);
 }
 
+static uint64_t on_turn(void *ctx)
+{
+	struct session *s = ctx;
+
+	return s->o.turn(s->o.turn_ctx, s);
+}
+
 struct engine_sink session_sink(struct session *s)
 {
 	return (struct engine_sink){
@@ -341,6 +348,7 @@ struct engine_sink session_sink(struct session *s)
 		.mapped = on_mapped,
 		.child = on_child,
 		.process = s->children ? process_of : NULL,
+		.turn = s->o.turn ? on_turn : NULL,
 		.sampled = on_sampled,
 	};
 }

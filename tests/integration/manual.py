@@ -37,7 +37,7 @@ def render(path):
 
 
 def page(name, command):
-    path = PAGES / (name + ".1")
+    path = PAGES / ("%s.%s" % (name, section(name.rpartition("-")[2])))
     if not check(name + ": is there", path.exists(), path):
         return
     text, warnings = render(path)
@@ -73,13 +73,17 @@ def help_texts(names):
           p.stderr == shell.run(["--help"]).stdout, p.stdout + p.stderr)
 
 
+def section(name):
+    return "8" if name == "daemon" else "1"
+
+
 def installed(names):
     with tempfile.TemporaryDirectory() as tmp:
         p = subprocess.run(["cmake", "-DCMAKE_INSTALL_PREFIX=" + tmp, "-P", str(PAGES / "cmake_install.cmake")],
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        found = sorted(f.name for f in pathlib.Path(tmp, "share/man/man1").glob("*"))
-        wanted = sorted(["jsampler.1"] + ["jsampler-%s.1" % n for n in names])
-        check("installed below share/man/man1", p.returncode == 0 and found == wanted, (p.stdout, found, wanted))
+        found = sorted(f.name for f in pathlib.Path(tmp, "share/man").glob("man?/*"))
+        wanted = sorted(["jsampler.1"] + ["jsampler-%s.%s" % (n, section(n)) for n in names])
+        check("installed below share/man", p.returncode == 0 and found == wanted, (p.stdout, found, wanted))
 
 
 def main():

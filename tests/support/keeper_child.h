@@ -51,7 +51,14 @@ static inline void keeper_body(const struct keeper_options *o, int said)
 	_exit(r < 0 ? 1 : 0); /* the leak checker cannot trace a process that is closed */
 }
 
-/* o: what the test wants to differ; control, feed and store are set here. */
+static inline bool keeper_tell(const struct keeper_child *k, enum keeper_what what, int fd)
+{
+	const struct keeper_message m = {.what = what};
+
+	return channel_send(k->control, &m, sizeof(m), fd) == 0;
+}
+
+/* o: what the test wants to differ; control and store are set here, and it gets one feed. */
 static inline struct keeper_child keeper_start(const char *dir, struct keeper_options o)
 {
 	struct keeper_child k;
@@ -60,27 +67,21 @@ static inline struct keeper_child keeper_start(const char *dir, struct keeper_op
 	if (channel_pair(control) < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, feed) < 0 || pipe(said) < 0)
 		abort();
 	o.control = control[1];
-	o.feed = feed[1];
 	o.store = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	k = (struct keeper_child){fork(), control[0], feed[0], said[0]};
 	if (k.pid == 0) {
 		close(control[0]);
 		close(feed[0]);
+		close(feed[1]);
 		close(said[0]);
 		keeper_body(&o, said[1]);
 	}
 	close(control[1]);
-	close(feed[1]);
 	close(said[1]);
 	close(o.store);
+	keeper_tell(&k, KEEPER_FEED, feed[1]);
+	close(feed[1]);
 	return k;
-}
-
-static inline bool keeper_tell(const struct keeper_child *k, enum keeper_what what, int fd)
-{
-	const struct keeper_message m = {.what = what};
-
-	return channel_send(k->control, &m, sizeof(m), fd) == 0;
 }
 
 /* What it says next to the broker; 0: it has ended. */

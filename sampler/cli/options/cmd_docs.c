@@ -25,6 +25,13 @@ static const char *const record_statuses[] = {
 	"128+N", "ended by signal N (as a shell reports it): a second one, or one before anything was sampled",
 	NULL,
 };
+static const char *const daemon_usage[] = {"daemon [--config FILE] [--check]", NULL};
+static const char *const daemon_statuses[] = {
+	"0",  "ended by SIGTERM or SIGINT, or the configuration is right",
+	"1",  "it could not begin",
+	"2",  "wrong usage, or the configuration is wrong",
+	NULL,
+};
 static const char *const list_statuses[] = {
 	"0", "listed, even if there are none", "1", "/proc cannot be read", "2", "wrong usage", NULL,
 };
@@ -80,6 +87,11 @@ static const struct cmd_doc docs[] = {
 	 "Lists the JVMs that you are allowed to see: PID, user, JDK (from the JVM's own tables, or a question "
 	 "mark if they cannot be read), uptime, main class or jar, and the container by its cgroup.",
 	 list_option_specs, list_statuses},
+	{"daemon", "sample every JVM of this host, all the time", daemon_usage,
+	 "Samples every JVM of this host from its start on, 49 times a second by default, and keeps what it "
+	 "counts in /var/lib/jsampler, so that report --since, or a request to its socket, tells what a "
+	 "program did some time ago.",
+	 daemon_option_specs, daemon_statuses},
 	{"doctor", "check what works here, what does not, and how to fix it", doctor_usage,
 	 "Tries everything that jsampler needs on this host and, with -p, of one process. For what is missing "
 	 "it says which command fixes it. With -p it also samples 200 stacks (or for 4 s), and compares the "

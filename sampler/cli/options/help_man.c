@@ -1,5 +1,6 @@
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "sampler/cli/options/cmd_docs.h"
 #include "sampler/cli/options/options.h"
@@ -61,12 +62,18 @@ static void put_usage(const char *line)
 	putchar('\n');
 }
 
+/* The daemon is for administrators. */
+static int section_of(const char *command)
+{
+	return strcmp(command, "daemon") == 0 ? 8 : 1;
+}
+
 static void put_head(const char *suffix, const char *summary)
 {
 	printf(".TH JSAMPLER%s", *suffix ? "-" : "");
 	put_upper(suffix);
-	printf(" 1 \"\" \"jsampler %s\" \"jsampler manual\"\n.SH NAME\njsampler%s%s \\- ", JS_VERSION,
-	       *suffix ? "\\-" : "", suffix);
+	printf(" %d \"\" \"jsampler %s\" \"jsampler manual\"\n.SH NAME\njsampler%s%s \\- ", section_of(suffix),
+	       JS_VERSION, *suffix ? "\\-" : "", suffix);
 	put_text(summary);
 	/* Do not fill or hyphenate usage lines. */
 	printf("\n.SH SYNOPSIS\n.nh\n.ad l\n");

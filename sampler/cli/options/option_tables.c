@@ -13,6 +13,15 @@ const struct option_spec list_option_specs[] = {
 	{0, NULL, NULL, NULL, NULL},
 };
 
+const struct option_spec daemon_option_specs[] = {
+	{0, "config", "FILE", "configuration", "/etc/jsampler/jsampler.conf, if there is one"},
+	{0, "check", NULL, "only read the configuration, and show what is wrong with it", NULL},
+	{0, "foreground", NULL, "stay in the foreground, which it does anyway", NULL},
+	{'v', "verbose", NULL, "say more; twice: even more", NULL},
+	{'h', "help", NULL, "show this help", NULL},
+	{0, NULL, NULL, NULL, NULL},
+};
+
 const struct option_spec doctor_option_specs[] = {
 	{'p', "pid", "PID", "check this process, too", NULL},
 	{'f', "format", "text|json", "output format", "text"},

@@ -46,12 +46,17 @@ struct trouble {
 	struct err why;
 };
 
-struct intake {
-	struct store *store;
+/* What one worker sends. */
+struct source {
 	struct feed_reader *reader;
 	int socket;
 	struct kept *targets[FEED_TARGETS_MAX];
-	uint64_t ended_ns; /* when the last feed ended; 0: it has not */
+};
+
+struct intake {
+	struct store *store;
+	struct source *sources[INTAKE_FEEDS]; /* the first n */
+	size_t n;
 	struct trouble trouble;
 	unsigned notes; /* of the worker, since the last flush */
 };
@@ -60,16 +65,14 @@ struct intake *intake_new(struct store *s)
 {
 	struct intake *in = calloc(1, sizeof(*in));
 
-	if (in) {
+	if (in)
 		in->store = s;
-		in->socket = -1;
-	}
 	return in;
 }
 
-static void forget_target(struct intake *in, uint32_t number)
+static void forget_target(struct source *src, uint32_t number)
 {
-	struct kept *k = take_ptr(in->targets[number]);
+	struct kept *k = take_ptr(src->targets[number]);
 
 	if (!k)
 		return;
@@ -77,22 +80,21 @@ static void forget_target(struct intake *in, uint32_t number)
 	free(k);
 }
 
-static void end_feed(struct intake *in)
+static void source_free(struct source *src)
 {
-	if (in->socket >= 0) {
-		close(take_fd(&in->socket));
-		in->ended_ns = clock_realtime_ns();
-	}
-	feed_reader_free(take_ptr(in->reader));
+	close_at_exit(&src->socket);
+	feed_reader_free(src->reader);
 	for (uint32_t i = 0; i < FEED_TARGETS_MAX; i++)
-		forget_target(in, i);
+		forget_target(src, i);
+	free(src);
 }
 
 void intake_free(struct intake *in)
 {
 	if (!in)
 		return;
-	end_feed(in);
+	while (in->n)
+		source_free(in->sources[--in->n]);
 	free(in);
 }
 
@@ -146,20 +148,38 @@ static void note_step(struct intake *in)
 
 int intake_feed(struct intake *in, int socket)
 {
-	end_feed(in);
-	in->socket = socket;
-	in->reader = socket >= 0 ? feed_reader_new() : NULL;
-	if (socket >= 0 && !in->reader)
+	struct source *src = calloc(1, sizeof(*src));
+
+	if (!src) {
+		close_at_exit(&socket);
 		return -ENOMEM;
-	if (socket >= 0 && in->ended_ns)
-		note_gap(in, in->ended_ns, "the process that samples has ended, and was started again");
-	in->ended_ns = socket >= 0 ? 0 : in->ended_ns;
+	}
+	src->socket = socket;
+	src->reader = feed_reader_new();
+	if (!src->reader || in->n == INTAKE_FEEDS) {
+		int r = src->reader ? -EMFILE : -ENOMEM;
+
+		source_free(src);
+		return r;
+	}
+	in->sources[in->n++] = src;
 	return 0;
 }
 
-int intake_socket(const struct intake *in)
+size_t intake_poll(const struct intake *in, struct pollfd *ret)
 {
-	return in->socket;
+	for (size_t i = 0; i < in->n; i++)
+		ret[i] = (struct pollfd){.fd = in->sources[i]->socket, .events = POLLIN};
+	return in->n;
+}
+
+/* Targets that were not said to be gone. */
+static void note_lost(struct intake *in, const struct source *src)
+{
+	for (uint32_t i = 0; i < FEED_TARGETS_MAX; i++)
+		if (src->targets[i])
+			note(in, &src->targets[i]->target, clock_realtime_ns(), "gap",
+			     "the process that sampled it has ended unexpectedly");
 }
 
 /* --- one message --- */
@@ -182,13 +202,13 @@ static int copy_labels(struct kept *k, const struct feed_message *m)
 	return 0;
 }
 
-static int add_target(struct intake *in, const struct feed_message *m)
+static int add_target(struct source *src, const struct feed_message *m)
 {
 	struct kept *k = calloc(1, sizeof(*k));
 
 	if (!k)
 		return -ENOMEM;
-	in->targets[m->target] = k;
+	src->targets[m->target] = k;
 	k->target.pid = m->pid;
 	k->target.start_ticks = m->start_ticks;
 	k->target.since_ns = m->since_ns;
@@ -202,7 +222,7 @@ static bool is_of_now(uint64_t at_ns)
 	return at_ns <= now + EARLY_NS && at_ns + LATE_NS >= now;
 }
 
-static int store_profile(struct intake *in, const struct feed_message *m, struct err *err)
+static int store_profile(struct intake *in, const struct source *src, const struct feed_message *m, struct err *err)
 {
 	struct named_profile *np = NULL;
 	struct err e = {0};
@@ -211,7 +231,7 @@ static int store_profile(struct intake *in, const struct feed_message *m, struct
 	if (r < 0)
 		return r == -ENOMEM ? r : -EPROTO;
 	if (is_of_now(np->meta.start_realtime_ns)) {
-		r = store_add(in->store, &in->targets[m->target]->target, np, &e);
+		r = store_add(in->store, &src->targets[m->target]->target, np, &e);
 		if (r < 0)
 			note_failure(in, r, &e);
 	} else {
@@ -221,10 +241,10 @@ static int store_profile(struct intake *in, const struct feed_message *m, struct
 	return 0;
 }
 
-static void store_event(struct intake *in, const struct feed_message *m)
+static void store_event(struct intake *in, const struct source *src, const struct feed_message *m)
 {
 	uint64_t at = is_of_now(m->time_ns) ? m->time_ns : clock_realtime_ns();
-	const struct kept *k = m->target < FEED_TARGETS_MAX ? in->targets[m->target] : NULL;
+	const struct kept *k = m->target < FEED_TARGETS_MAX ? src->targets[m->target] : NULL;
 
 	if (in->notes < NOTES_MAX)
 		note(in, k ? &k->target : NULL, at, event_kinds[m->event], m->text);
@@ -232,55 +252,62 @@ static void store_event(struct intake *in, const struct feed_message *m)
 		log_warn("too many events: the next ones of this step are not stored");
 }
 
-static int take(struct intake *in, const struct feed_message *m, struct err *err)
+static int take(struct intake *in, struct source *src, const struct feed_message *m, struct err *err)
 {
 	switch (m->kind) {
-	case FEED_TARGET: return add_target(in, m);
-	case FEED_PROFILE: return store_profile(in, m, err);
-	case FEED_GONE: forget_target(in, m->target); return 0;
-	case FEED_EVENT: store_event(in, m); return 0;
+	case FEED_TARGET: return add_target(src, m);
+	case FEED_PROFILE: return store_profile(in, src, m, err);
+	case FEED_GONE: forget_target(src, m->target); return 0;
+	case FEED_EVENT: store_event(in, src, m); return 0;
 	}
 	return -EPROTO;
 }
 
 /* --- the stream --- */
 
-static int take_all(struct intake *in, struct err *err)
+static int take_all(struct intake *in, struct source *src, struct err *err)
 {
 	struct feed_message m;
 	int r;
 
-	while ((r = feed_reader_next(in->reader, &m)) > 0)
-		if ((r = take(in, &m, err)) < 0)
+	while ((r = feed_reader_next(src->reader, &m)) > 0)
+		if ((r = take(in, src, &m, err)) < 0)
 			return r;
-	return r < 0 ? err_set(err, -EPROTO, "the worker's messages break a rule, or are of another version") : 0;
+	return r < 0 ? err_set(err, -EPROTO, "a worker's messages break a rule, or are of another version") : 0;
 }
 
-static int read_once(struct intake *in, struct err *err)
+/* 1: there may be more; 0: not now; -EPIPE: the other end has closed it; -EPROTO: it breaks a rule. */
+static int read_once(struct intake *in, struct source *src, struct err *err)
 {
 	char bytes[READ_BYTES];
-	ssize_t n = recv(in->socket, bytes, sizeof(bytes), MSG_DONTWAIT);
+	ssize_t n = recv(src->socket, bytes, sizeof(bytes), MSG_DONTWAIT);
 	int r;
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -EPIPE;
 	if (n == 0)
 		return -EPIPE;
-	r = feed_reader_add(in->reader, bytes, (size_t)n);
+	r = feed_reader_add(src->reader, bytes, (size_t)n);
 	if (r == 0)
-		r = take_all(in, err);
+		r = take_all(in, src, err);
 	return r < 0 ? r : 1;
 }
 
-int intake_read(struct intake *in, struct err *err)
+void intake_read(struct intake *in, size_t i)
 {
-	int r = in->socket >= 0 ? 1 : 0;
+	struct source *src = in->sources[i];
+	struct err e = {0};
+	int r = 1;
 
-	for (int i = 0; r > 0 && i < READS; i++)
-		r = read_once(in, err);
-	if (r < 0)
-		end_feed(in);
-	return r;
+	for (int k = 0; r > 0 && k < READS; k++)
+		r = read_once(in, src, &e);
+	if (r >= 0)
+		return;
+	if (r != -EPIPE)
+		log_error("%s; it is not read any more", r == -EPROTO ? e.msg : "no memory for what a worker sends");
+	note_lost(in, src);
+	in->sources[i] = in->sources[--in->n];
+	source_free(src);
 }
 
 void intake_flush(struct intake *in)

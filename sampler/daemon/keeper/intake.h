@@ -1,26 +1,27 @@
 #ifndef JS_KEEPER_INTAKE_H
 #define JS_KEEPER_INTAKE_H
 
-#include <stdint.h>
+#include <poll.h>
+#include <stddef.h>
 
-struct err;
 struct store;
 
-/* From the worker's messages to the store. The worker may have been taken over: nothing it sends does more than waste room. */
+/* From the workers' messages to the store. A worker may have been taken over: nothing it sends does more than waste room. */
 struct intake;
+
+enum { INTAKE_FEEDS = 512 };
 
 struct intake *intake_new(struct store *s); /* NULL: out of memory; s is borrowed */
 void intake_free(struct intake *in);
 
-/* Reads from this socket from now on, and owns it; what is left of the last one is dropped. -1: none. 0 or -ENOMEM. */
+/* Reads from this socket, too, from now on, and owns it. 0; -ENOMEM; -EMFILE: there are too many. Closed on failure. */
 int intake_feed(struct intake *in, int socket);
-int intake_socket(const struct intake *in); /* to poll for input; -1: there is none, or it has ended */
 
-/*
- * Reads and stores what has come, but not for long. 1: there may be more; 0: not now; -EPIPE: the other end has closed it; -EPROTO: it
- * breaks a rule, err says which, and it is closed.
- */
-int intake_read(struct intake *in, struct err *err);
+/* The feeds, to be polled for input, at most INTAKE_FEEDS. Returns how many there are. */
+size_t intake_poll(const struct intake *in, struct pollfd *ret);
+
+/* Reads and stores what has come from feed i of the last intake_poll(), but not for long. One that breaks a rule is closed. */
+void intake_read(struct intake *in, size_t i);
 
 /* Makes what was stored durable; to be called once for each step of the store. */
 void intake_flush(struct intake *in);

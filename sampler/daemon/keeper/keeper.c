@@ -94,7 +94,7 @@ static int begin(struct keeper *k, struct err *err)
 		return r;
 	closed_say_gaps(&gaps);
 	k->intake = intake_new(k->store);
-	if (!k->intake || intake_feed(k->intake, k->o->feed) < 0)
+	if (!k->intake)
 		return err_set(err, -ENOMEM, "out of memory");
 	return start_http(k, err);
 }
@@ -108,45 +108,47 @@ static void tell(const struct keeper *k, enum keeper_what what)
 	channel_send(k->o->control, &m, sizeof(m), -1);
 }
 
-static int take_message(struct keeper *k, struct err *err)
+static void take_feed(struct keeper *k, int fd)
+{
+	int r = intake_feed(k->intake, fd);
+
+	if (r < 0)
+		log_error("what a worker sends cannot be read: %s", strerror(-r));
+}
+
+static void take_message(struct keeper *k)
 {
 	CLEANUP(close_at_exit) int fd = -1;
 	struct keeper_message m;
 
 	if (channel_receive(k->o->control, &m, sizeof(m), &fd) < 0 || m.what == KEEPER_STOP)
 		k->stopping = true;
-	else if (m.what == KEEPER_FEED && intake_feed(k->intake, take_fd(&fd)) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
+	else if (m.what == KEEPER_FEED && fd >= 0)
+		take_feed(k, take_fd(&fd));
 	else if (m.what == KEEPER_LIMITS)
 		store_set_limits(k->store, &m.limits);
-	return 0;
 }
 
-/* --- the feed --- */
+/* --- the feeds --- */
 
-static int read_feed(struct keeper *k)
+/* p[0..n]: as intake_poll() filled it, polled. Backwards, because the last one takes the place of one that has ended. */
+static void read_feeds(struct keeper *k, const struct pollfd *p, size_t n)
 {
-	struct err e = {0};
-	int r = intake_read(k->intake, &e);
-
-	if (r == -EPROTO || r == -ENOMEM) {
-		log_error("%s; it is started again", r == -EPROTO ? e.msg : "no memory for what the worker sends");
-		tell(k, KEEPER_BROKEN);
-	}
-	return r;
+	while (n--)
+		if (p[n].revents)
+			intake_read(k->intake, n);
 }
 
-/* Until the worker has closed its end, or it is time. */
+/* Until the workers have closed their ends, or it is time. */
 static void read_rest(struct keeper *k)
 {
 	uint64_t until = clock_monotonic_ns() + LAST_NS, now;
+	struct pollfd p[INTAKE_FEEDS];
+	size_t n;
 
-	while (intake_socket(k->intake) >= 0 && (now = clock_monotonic_ns()) < until) {
-		struct pollfd p = {.fd = intake_socket(k->intake), .events = POLLIN};
-
-		if (poll(&p, 1, (int)((until - now) / 1000000 + 1)) > 0)
-			read_feed(k);
-	}
+	while ((n = intake_poll(k->intake, p)) && (now = clock_monotonic_ns()) < until)
+		if (poll(p, n, (int)((until - now) / 1000000 + 1)) > 0)
+			read_feeds(k, p, n);
 }
 
 /* --- the loop --- */
@@ -174,25 +176,22 @@ static void do_what_is_due(struct keeper *k)
 
 static int work(struct keeper *k, struct err *err)
 {
-	int r = 0;
+	struct pollfd p[1 + INTAKE_FEEDS];
 
 	k->flush_at = clock_monotonic_ns() + k->flush_ns;
 	k->tend_at = clock_monotonic_ns() + TEND_NS;
-	while (r == 0 && !k->stopping) {
-		struct pollfd p[] = {
-			{.fd = k->o->control, .events = POLLIN},
-			{.fd = intake_socket(k->intake), .events = POLLIN},
-		};
+	while (!k->stopping) {
+		size_t n = intake_poll(k->intake, p + 1);
 
-		if (poll(p, 2, wait_ms(k)) < 0 && errno != EINTR)
+		p[0] = (struct pollfd){.fd = k->o->control, .events = POLLIN};
+		if (poll(p, 1 + n, wait_ms(k)) < 0 && errno != EINTR)
 			return err_set(err, -errno, "poll: %m");
-		if (p[1].revents)
-			read_feed(k);
+		read_feeds(k, p + 1, n);
 		if (p[0].revents)
-			r = take_message(k, err);
+			take_message(k);
 		do_what_is_due(k);
 	}
-	return r;
+	return 0;
 }
 
 int keeper_run(const struct keeper_options *o, struct err *err)

@@ -9,18 +9,17 @@ struct err;
 
 /*
  * The process of the daemon that keeps the history and answers questions about it. It reaches no target: what was sampled comes as a
- * stream of messages (feed.h) from the worker, and goes into the store.
+ * stream of messages (feed.h) from each worker, and goes into the store.
  *
  * The broker forks it, opens everything before, and tells it more over the control socket: messages of a fixed size (channel.h).
  */
 enum keeper_what {
 	/* From the broker. */
-	KEEPER_FEED = 1, /* the worker was started again: the descriptor is its feed, which replaces the last one */
+	KEEPER_FEED = 1, /* a worker was started: the descriptor, a SOCK_STREAM socket, is its feed */
 	KEEPER_LIMITS, /* the configuration was read again: `limits` */
-	KEEPER_STOP, /* store what the feed still has, and end */
+	KEEPER_STOP, /* store what the feeds still have, and end */
 	/* To the broker. */
 	KEEPER_READY, /* the store is open */
-	KEEPER_BROKEN, /* the feed breaks its rules, and is closed: the worker should be ended */
 };
 
 struct keeper_message {
@@ -30,7 +29,6 @@ struct keeper_message {
 
 struct keeper_options {
 	int control; /* channel_pair(); when the other end is closed, the keeper ends as after KEEPER_STOP */
-	int feed; /* SOCK_STREAM; -1: there is none yet */
 	/*
 	 * Directory of the store, open with O_RDONLY. As root, the keeper takes on the ids of its owner, who should be a user that has nothing
 	 * else.

@@ -329,7 +329,7 @@ static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t d
 
 		if (engine_deliver_queued(e, p->queue, deliver, sink, deadline_ns, &p->stop) || done)
 			break;
-		perf_drain_wait(p->drain, deadline_ns);
+		perf_drain_wait(p->drain, engine_deliver_turn(sink, deadline_ns));
 	}
 	end_sampling(e, sink);
 	unboost(p);

@@ -229,7 +229,7 @@ static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_
 
 		if (engine_deliver_queued(e, s->queue, deliver, sink, deadline_ns, &s->stop) || done)
 			break;
-		suspend_loop_wait(s->loop, deadline_ns);
+		suspend_loop_wait(s->loop, engine_deliver_turn(sink, deadline_ns));
 	}
 	/* What threads did since their last message is queued at the end. */
 	suspend_loop_stop(s->loop);

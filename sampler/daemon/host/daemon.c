@@ -1,0 +1,250 @@
+#include "sampler/daemon/host/daemon.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sampler/daemon/config/config.h"
+#include "sampler/daemon/host/keeping.h"
+#include "sampler/daemon/host/scan.h"
+#include "sampler/daemon/host/targets.h"
+#include "sampler/daemon/rules/rules.h"
+#include "sampler/daemon/service/notify.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+
+#define CONFIG_PATH "/etc/jsampler/jsampler.conf"
+#define SECOND_NS UINT64_C(1000000000)
+#define END_NS (10 * SECOND_NS) /* for the workers to send their last steps */
+
+struct daemon {
+	const struct daemon_options *o;
+	struct config *config;
+	struct notify notify;
+	struct keeping keeping;
+	struct targets targets;
+	struct scan *scan;
+	int signals;
+	bool stop;
+	uint64_t scan_ns, watchdog_ns; /* when it is time; CLOCK_MONOTONIC */
+};
+
+/* --- configuration --- */
+
+static void say_problem(void *ctx, const char *problem)
+{
+	(void)ctx;
+	log_error("%s", problem);
+}
+
+static int load(const struct daemon_options *o, struct config **ret)
+{
+	if (!o->config && access(CONFIG_PATH, F_OK) < 0 && errno == ENOENT)
+		return config_parse("defaults", "", 0, say_problem, NULL, ret);
+	return config_load(o->config ? o->config : CONFIG_PATH, say_problem, NULL, ret);
+}
+
+int daemon_check(const struct daemon_options *o)
+{
+	struct config *c;
+	int r = load(o, &c);
+
+	if (r < 0)
+		return r;
+	printf("the configuration is right: %zu rules, %u Hz, history in %s\n", rules_count(c->rules),
+	       (unsigned)c->frequency, c->directory);
+	config_free(c);
+	return 0;
+}
+
+/* Workers that run keep the rules and the frequency that they were started with. */
+static void use(struct daemon *d, struct config *c)
+{
+	d->targets.rules = c->rules;
+	d->targets.hz = (uint32_t)c->frequency;
+	config_free(d->config);
+	d->config = c;
+}
+
+static void reload(struct daemon *d)
+{
+	struct config *c;
+
+	notify_reloading(&d->notify);
+	if (load(d->o, &c) < 0) {
+		log_error("the configuration is not changed");
+	} else {
+		keeping_limits(&d->keeping, c);
+		use(d, c);
+		log_warn("the configuration was read again; it holds for JVMs that are found from now on");
+	}
+	notify_ready(&d->notify, "sampling");
+}
+
+/* --- beginning and end --- */
+
+static int feed(void *ctx, int socket)
+{
+	struct daemon *d = ctx;
+
+	return keeping_feed(&d->keeping, socket);
+}
+
+static int open_signals(struct daemon *d, struct err *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	d->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return d->signals < 0 ? err_set(err, -errno, "cannot wait for signals: %m") : 0;
+}
+
+static int begin(struct daemon *d, struct err *err)
+{
+	struct config *c = NULL;
+	int r = load(d->o, &c);
+
+	if (r < 0)
+		return err_set(err, r, "the configuration cannot be used");
+	r = targets_init(&d->targets, err);
+	use(d, c);
+	d->targets.feed = feed;
+	d->targets.ctx = d;
+	d->scan = scan_new();
+	if (r == 0 && !d->scan)
+		r = err_set(err, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = open_signals(d, err);
+	if (r == 0)
+		r = keeping_open(&d->keeping, c, err);
+	if (r == 0)
+		r = keeping_start(&d->keeping, err);
+	if (r == 0 && notify_open(&d->notify, err) < 0)
+		log_warn("%s", err->msg);
+	return r;
+}
+
+static void take_children(struct daemon *d)
+{
+	int status;
+	pid_t child;
+
+	while ((child = waitpid(-1, &status, WNOHANG)) > 0)
+		if (!targets_ended(&d->targets, child, status))
+			keeping_ended(&d->keeping, child, status);
+}
+
+static void end(struct daemon *d)
+{
+	uint64_t until = clock_monotonic_ns() + END_NS;
+	struct pollfd p = {.fd = d->signals, .events = POLLIN};
+	struct signalfd_siginfo info;
+
+	notify_stopping(&d->notify);
+	targets_stop(&d->targets, SIGTERM);
+	while (targets_running(&d->targets)) {
+		if (clock_monotonic_ns() >= until)
+			targets_stop(&d->targets, SIGKILL);
+		poll(&p, 1, 100);
+		while (read(d->signals, &info, sizeof(info)) > 0)
+			;
+		take_children(d);
+	}
+	keeping_stop(&d->keeping);
+}
+
+static void done(struct daemon *d)
+{
+	keeping_close(&d->keeping);
+	targets_done(&d->targets);
+	scan_free(d->scan);
+	config_free(d->config);
+	notify_close(&d->notify);
+	close_at_exit(&d->signals);
+}
+
+/* --- the loop --- */
+
+static void take_signals(struct daemon *d)
+{
+	struct signalfd_siginfo info;
+
+	while (read(d->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			take_children(d);
+		else if (info.ssi_signo == SIGHUP)
+			reload(d);
+		else
+			d->stop = true;
+	}
+}
+
+static void found(void *ctx, const struct scan_found *f)
+{
+	struct daemon *d = ctx;
+
+	targets_found(&d->targets, f);
+}
+
+static void turn(struct daemon *d)
+{
+	uint64_t now = clock_monotonic_ns();
+	struct err err = {0};
+
+	if (keeping_turn(&d->keeping, &err) < 0)
+		log_error("%s", err.msg);
+	if (now >= d->scan_ns) {
+		d->scan_ns = now + SECOND_NS;
+		if (scan_turn(d->scan, found, d, &err) < 0)
+			log_error("%s", err.msg);
+	}
+	targets_turn(&d->targets);
+	if (d->notify.watchdog_ns && now >= d->watchdog_ns) {
+		notify_watchdog(&d->notify);
+		d->watchdog_ns = now + d->notify.watchdog_ns;
+	}
+}
+
+static void loop(struct daemon *d)
+{
+	struct pollfd p = {.fd = d->signals, .events = POLLIN};
+
+	notify_ready(&d->notify, "sampling");
+	while (!d->stop) {
+		uint64_t now = clock_monotonic_ns();
+
+		poll(&p, 1, d->scan_ns > now ? (int)((d->scan_ns - now) / 1000000) + 1 : 0);
+		take_signals(d);
+		if (!d->stop)
+			turn(d);
+	}
+}
+
+int daemon_run(const struct daemon_options *o, struct err *err)
+{
+	struct daemon d = {.o = o,
+			   .signals = -1,
+			   .notify = {.fd = -1},
+			   .keeping = {.control = -1, .o = {.store = -1, .listener = -1}}};
+	int r = begin(&d, err);
+
+	if (r == 0) {
+		loop(&d);
+		end(&d);
+	}
+	done(&d);
+	return r;
+}

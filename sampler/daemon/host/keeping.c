@@ -1,0 +1,276 @@
+#include "sampler/daemon/host/keeping.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <libgen.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sampler/daemon/config/config.h"
+#include "symbolizer/base/channel.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+
+#define OWNER "jsampler" /* of the store, and its process */
+
+enum { BACKLOG = 64 };
+
+/* --- the store's directory --- */
+
+static int make_directory(const char *path, struct err *err)
+{
+	const struct passwd *owner = geteuid() == 0 ? getpwnam(OWNER) : NULL;
+
+	if (mkdir(path, 0750) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "cannot make '%s', the directory of the history: %m", path);
+	if (errno == EEXIST || !owner)
+		return 0;
+	return lchown(path, owner->pw_uid, owner->pw_gid) < 0 ?
+		       err_set(err, -errno, "cannot give '%s' to %s: %m", path, OWNER) :
+		       0;
+}
+
+static int check_directory(int dir, const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(dir, &st) < 0)
+		return err_set(err, -errno, "cannot look at '%s': %m", path);
+	if (geteuid() == 0 && st.st_uid == 0)
+		return err_set(err, -EPERM,
+			       "the directory of the history, '%s', belongs to root, and is to be written by a process "
+			       "that is not "
+			       "root: make a user for it (useradd --system %s), and chown it",
+			       path, OWNER);
+	if (geteuid() != 0 && st.st_uid != geteuid())
+		return err_set(err, -EPERM, "the directory of the history, '%s', belongs to another user", path);
+	return 0;
+}
+
+static int open_store(struct keeping *k, const char *path, struct err *err)
+{
+	int r = 0;
+
+	errno = 0;
+	r = make_directory(path, err);
+	if (r < 0)
+		return r;
+	k->o.store = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (k->o.store < 0)
+		return err_set(err, -errno, "cannot open '%s', the directory of the history: %m", path);
+	return check_directory(k->o.store, path, err);
+}
+
+/* --- the socket --- */
+
+/* Nobody else can put anything in place of what is made there. */
+static int open_own_directory(const char *path, struct err *err)
+{
+	CLEANUP(close_at_exit) int dir = -1;
+	struct stat st;
+
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "cannot make '%s' for the socket: %m", path);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0 || fstat(dir, &st) < 0)
+		return err_set(err, -errno, "cannot open '%s' for the socket: %m", path);
+	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
+		return err_set(err, -EPERM, "others may write into '%s', where the socket is to be made", path);
+	return take_fd(&dir);
+}
+
+static int bind_in(int dir, const char *name, int fd)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	struct stat st;
+	mode_t before;
+	int r;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (!S_ISSOCK(st.st_mode))
+			return -EEXIST;
+		unlinkat(dir, name, 0);
+	}
+	if (snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/%s", dir, name) >= (int)sizeof(a.sun_path))
+		return -ENAMETOOLONG;
+	before = umask(0117);
+	r = bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ? -errno : 0;
+	umask(before);
+	return r < 0 || listen(fd, BACKLOG) == 0 ? r : -errno;
+}
+
+static void give_to_group(int dir, const char *name, const char *group)
+{
+	const struct group *g = *group ? getgrnam(group) : NULL;
+
+	if (*group && !g)
+		log_info("there is no group %s: only root and its own user may use the socket", group);
+	else if (g && fchownat(dir, name, (uid_t)-1, g->gr_gid, AT_SYMLINK_NOFOLLOW) < 0)
+		log_warn("cannot give the socket to group %s: %m", group);
+}
+
+static int open_socket(struct keeping *k, const struct config *c, struct err *err)
+{
+	char copy[sizeof(c->socket)], other[sizeof(c->socket)];
+	CLEANUP(close_at_exit) int dir = -1;
+	const char *name;
+	int r;
+
+	k->o.listener = -1;
+	if (!c->socket[0])
+		return 0;
+	snprintf(copy, sizeof(copy), "%s", c->socket);
+	snprintf(other, sizeof(other), "%s", c->socket);
+	name = basename(other);
+	dir = open_own_directory(dirname(copy), err);
+	if (dir < 0)
+		return dir;
+	k->o.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	r = k->o.listener < 0 ? -errno : bind_in(dir, name, k->o.listener);
+	if (r < 0)
+		return err_set(err, r, "cannot make the socket '%s': %s", c->socket, strerror(-r));
+	give_to_group(dir, name, c->group);
+	snprintf(k->socket, sizeof(k->socket), "%s", c->socket);
+	return 0;
+}
+
+/* --- the process --- */
+
+static struct store_options limits(const struct config *c)
+{
+	struct store_options o = {.max_bytes = c->max_bytes, .free_percent = (uint32_t)(c->min_free / 10000)};
+
+	for (size_t i = 0; i < STORE_STEPS; i++)
+		o.keep_s[i] = (uint32_t)(c->keep_ns[i] / UINT64_C(1000000000));
+	return o;
+}
+
+int keeping_open(struct keeping *k, const struct config *c, struct err *err)
+{
+	int r;
+
+	*k = (struct keeping){.control = -1, .o = {.store = -1, .listener = -1, .tcp = -1, .control = -1}};
+	k->o.limits = limits(c);
+	if (c->listen[0])
+		log_warn("listen=%s: there is no TCP yet, only the socket %s", c->listen, c->socket);
+	r = open_store(k, c->directory, err);
+	return r < 0 ? r : open_socket(k, c, err);
+}
+
+static bool own(const void *ctx, int fd)
+{
+	const struct keeper_options *o = ctx;
+
+	return fd <= STDERR_FILENO || fd == o->control || fd == o->store || fd == o->listener;
+}
+
+static _Noreturn void keeper_main(struct keeper_options *o)
+{
+	struct err err = {0};
+	sigset_t none;
+	int r;
+
+	prctl(PR_SET_NAME, "keeper", 0, 0, 0);
+	channel_close_others(own, o);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	r = keeper_run(o, &err);
+	if (r < 0)
+		log_error("%s", err.msg);
+	_exit(r < 0 ? 1 : 0);
+}
+
+int keeping_start(struct keeping *k, struct err *err)
+{
+	pid_t parent = getpid();
+	int control[2], r = channel_pair(control);
+
+	if (r < 0)
+		return err_set(err, r, "cannot make a socket: %s", strerror(-r));
+	k->pid = fork();
+	if (k->pid == 0) {
+		k->o.control = control[1];
+		/* Its own end is the parent's: it ends when that is closed. */
+		if (getppid() != parent)
+			_exit(0);
+		keeper_main(&k->o);
+	}
+	close(control[1]);
+	if (k->pid < 0) {
+		k->pid = 0;
+		close(control[0]);
+		return err_set(err, -errno, "fork: %m");
+	}
+	k->control = control[0];
+	restart_began(&k->restart, clock_monotonic_ns());
+	return 0;
+}
+
+bool keeping_ended(struct keeping *k, pid_t child, int status)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (child != k->pid)
+		return false;
+	k->pid = 0;
+	close(take_fd(&k->control));
+	k->again_ns = now + restart_delay(&k->restart, now);
+	log_warn("the process that keeps the history ended unexpectedly (%s %d); it is started again in %.1f s",
+		 WIFSIGNALED(status) ? "signal" : "status",
+		 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), (double)(k->again_ns - now) / 1e9);
+	return true;
+}
+
+int keeping_turn(struct keeping *k, struct err *err)
+{
+	return k->pid || clock_monotonic_ns() < k->again_ns ? 0 : keeping_start(k, err);
+}
+
+int keeping_feed(struct keeping *k, int socket)
+{
+	const struct keeper_message m = {.what = KEEPER_FEED};
+
+	return k->control < 0 ? -EPIPE : channel_send(k->control, &m, sizeof(m), socket);
+}
+
+void keeping_limits(struct keeping *k, const struct config *c)
+{
+	struct keeper_message m = {.what = KEEPER_LIMITS};
+
+	m.limits = k->o.limits = limits(c);
+	if (k->control >= 0)
+		channel_send(k->control, &m, sizeof(m), -1);
+}
+
+void keeping_stop(struct keeping *k)
+{
+	const struct keeper_message m = {.what = KEEPER_STOP};
+
+	if (!k->pid)
+		return;
+	channel_send(k->control, &m, sizeof(m), -1);
+	close(take_fd(&k->control));
+	while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	k->pid = 0;
+}
+
+void keeping_close(struct keeping *k)
+{
+	if (k->socket[0])
+		unlink(k->socket);
+	close_at_exit(&k->control);
+	close_at_exit(&k->o.store);
+	close_at_exit(&k->o.listener);
+}

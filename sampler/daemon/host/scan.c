@@ -1,0 +1,159 @@
+#include "sampler/daemon/host/scan.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/closing/closing.h"
+#include "sampler/inspect/each_process.h"
+#include "sampler/inspect/inspect.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/vec.h"
+#include "symbolizer/target/proc.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define DELAY_MAX_NS (32 * SECOND_NS)
+#define PATIENCE_NS (3 * SECOND_NS) /* for the new processes of one turn; the others come with the next one */
+
+struct seen {
+	pid_t pid;
+	uint64_t next_ns, delay_ns; /* when to look again */
+};
+
+struct list {
+	VEC(struct seen) of; /* by PID */
+};
+
+struct scan {
+	struct list all;
+	VEC(pid_t) next; /* to be looked at in this turn */
+	void (*found)(void *ctx, const struct scan_found *f);
+	void *ctx;
+};
+
+struct scan *scan_new(void)
+{
+	return calloc(1, sizeof(struct scan));
+}
+
+void scan_free(struct scan *s)
+{
+	if (!s)
+		return;
+	vec_done(&s->all.of);
+	vec_done(&s->next);
+	free(s);
+}
+
+/* --- the list of processes --- */
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static bool list_read(struct list *ret)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *e;
+	bool ok = d != NULL;
+
+	while (ok && (e = readdir(d)))
+		if (isdigit((unsigned char)e->d_name[0]))
+			ok = vec_push(&ret->of, ((struct seen){.pid = (pid_t)atoi(e->d_name)}));
+	if (d)
+		closedir(d);
+	return ok;
+}
+
+static void take_over(struct scan *s, struct seen *now, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct seen *before =
+			s->all.of.n ? bsearch(&now[i], s->all.of.v, s->all.of.n, sizeof(now[i]), by_pid) : NULL;
+
+		if (before)
+			now[i] = *before;
+	}
+}
+
+static bool choose(struct scan *s, uint64_t now_ns)
+{
+	bool ok = true;
+
+	s->next.n = 0;
+	for (size_t i = 0; ok && i < s->all.of.n; i++) {
+		struct seen *p = &s->all.of.v[i];
+
+		if (p->next_ns > now_ns)
+			continue;
+		p->delay_ns = !p->delay_ns ? SECOND_NS : p->delay_ns < DELAY_MAX_NS ? 2 * p->delay_ns : DELAY_MAX_NS;
+		p->next_ns = now_ns + p->delay_ns;
+		ok = vec_push(&s->next, p->pid);
+	}
+	return ok;
+}
+
+/* --- looking --- */
+
+static bool look(void *ctx, pid_t pid, void *record)
+{
+	(void)ctx;
+	return inspect_outline(pid, record) == 0;
+}
+
+static void looked(void *ctx, pid_t pid, const void *record)
+{
+	const struct scan *s = ctx;
+	struct inspect_outline o;
+	struct scan_found f = {.pid = pid};
+	struct proc *p;
+
+	memcpy(&o, record, sizeof(o));
+	if (!o.may_be_jvm || proc_open(pid, &p, NULL) < 0)
+		return;
+	f.start_ticks = proc_start_ticks(p);
+	f.uid = o.uid;
+	proc_close(p);
+	s->found(s->ctx, &f);
+}
+
+/* It comes again with a later turn. */
+static void stuck(void *ctx, pid_t pid, int signal)
+{
+	(void)ctx, (void)pid, (void)signal;
+}
+
+int scan_turn(struct scan *s, void (*found)(void *ctx, const struct scan_found *f), void *ctx, struct err *err)
+{
+	struct list now = {0};
+	uint64_t now_ns = clock_monotonic_ns();
+	const struct each_process e = {.ctx = s,
+				       .record = sizeof(struct inspect_outline),
+				       .deadline_ns = now_ns + PATIENCE_NS,
+				       .begin = closing_to_names,
+				       .look = look,
+				       .found = looked,
+				       .stuck = stuck};
+	size_t left = 0;
+
+	if (!list_read(&now)) {
+		vec_done(&now.of);
+		return err_set(err, -EIO, "cannot list the processes in /proc");
+	}
+	if (now.of.n)
+		qsort(now.of.v, now.of.n, sizeof(*now.of.v), by_pid);
+	take_over(s, now.of.v, now.of.n);
+	vec_done(&s->all.of);
+	s->all = now;
+	s->found = found;
+	s->ctx = ctx;
+	if (!choose(s, now_ns))
+		return err_set(err, -ENOMEM, "out of memory");
+	return s->next.n ? each_process(s->next.v, s->next.n, &e, &left, err) : 0;
+}

@@ -1,0 +1,28 @@
+#ifndef JS_HOST_SCAN_H
+#define JS_HOST_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+
+/*
+ * Finds JVMs that start, by looking at the names and mappings of new processes. A process is looked at when it is new, and
+ * then after 1 s, 2 s, and so on up to 32 s, because execve(2) may make a JVM of it at any time.
+ */
+struct scan;
+
+struct scan_found {
+	pid_t pid;
+	uint64_t start_ticks; /* since boot */
+	uid_t uid; /* real */
+};
+
+struct scan *scan_new(void); /* NULL: out of memory */
+void scan_free(struct scan *s);
+
+/* About once a second. found() is called for each process that may be a JVM, again and again. 0 or -errno. */
+int scan_turn(struct scan *s, void (*found)(void *ctx, const struct scan_found *f), void *ctx, struct err *err);
+
+#endif

@@ -1,0 +1,302 @@
+#include "sampler/daemon/host/targets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sampler/daemon/config/config_keys.h"
+#include "sampler/daemon/rules/rules.h"
+#include "sampler/daemon/supervise/quarantine.h"
+#include "sampler/daemon/supervise/restart.h"
+#include "sampler/daemon/watch/watch.h"
+#include "symbolizer/base/channel.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/fileio.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/base/user_name.h"
+#include "symbolizer/target/proc.h"
+
+#define FAILED_NS UINT64_C(60000000000) /* until sampling is tried again that could not begin */
+
+struct target {
+	struct scan_found who;
+	size_t slot;
+	uint32_t hz;
+	pid_t worker; /* 0: none */
+	bool left_out;
+	uint64_t again_ns; /* when to start a worker; CLOCK_MONOTONIC */
+	struct restart restart;
+};
+
+/* --- the list --- */
+
+static void read_host(struct targets *t)
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!f || !fgets(t->boot_id, sizeof(t->boot_id), f))
+		snprintf(t->boot_id, sizeof(t->boot_id), "unknown");
+	t->boot_id[strcspn(t->boot_id, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	if (gethostname(t->host, sizeof(t->host) - 1) < 0)
+		t->host[0] = '\0';
+}
+
+int targets_init(struct targets *t, struct err *err)
+{
+	t->list = calloc(TARGETS_MAX, sizeof(*t->list));
+	t->quarantine = quarantine_new();
+	t->wanted =
+		mmap(NULL, TARGETS_MAX * sizeof(*t->wanted), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (t->wanted == MAP_FAILED)
+		t->wanted = NULL;
+	if (!t->list || !t->quarantine || !t->wanted)
+		return err_set(err, -ENOMEM, "out of memory");
+	read_host(t);
+	return 0;
+}
+
+void targets_done(struct targets *t)
+{
+	if (t->wanted)
+		munmap(t->wanted, TARGETS_MAX * sizeof(*t->wanted));
+	quarantine_free(t->quarantine);
+	free(t->list);
+}
+
+static struct target *find(const struct targets *t, const struct scan_found *f)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->list[i].who.pid == f->pid && t->list[i].who.start_ticks == f->start_ticks)
+			return &t->list[i];
+	return NULL;
+}
+
+static struct target *add(struct targets *t, const struct scan_found *f)
+{
+	size_t slot = 0;
+
+	if (t->n == TARGETS_MAX) {
+		if (!t->full)
+			log_warn("there are more than %d JVMs: the others are not sampled", TARGETS_MAX);
+		t->full = true;
+		return NULL;
+	}
+	while (t->slots[slot / 64] >> slot % 64 & 1)
+		slot++;
+	t->slots[slot / 64] |= UINT64_C(1) << slot % 64;
+	t->list[t->n] = (struct target){.who = *f, .slot = slot, .hz = t->hz};
+	return &t->list[t->n++];
+}
+
+static void drop(struct targets *t, size_t i)
+{
+	size_t slot = t->list[i].slot;
+
+	t->slots[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+	t->list[i] = t->list[--t->n];
+}
+
+/* --- workers --- */
+
+static bool own(const void *ctx, int fd)
+{
+	return fd <= STDERR_FILENO || fd == *(const int *)ctx;
+}
+
+static _Noreturn void worker_main(const struct targets *t, const struct target *one, const char *user, int feed)
+{
+	const struct watch_options o = {
+		.pid = one->who.pid,
+		.start_ticks = one->who.start_ticks,
+		.feed = feed,
+		.hz = one->hz,
+		.rules = t->rules,
+		.boot_id = t->boot_id,
+		.host = t->host,
+		.user = user,
+		.hz_wanted = &t->wanted[one->slot],
+	};
+	char name[16];
+	sigset_t none;
+
+	snprintf(name, sizeof(name), "worker %d", (int)one->who.pid);
+	prctl(PR_SET_NAME, name, 0, 0, 0);
+	channel_close_others(own, &feed);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	_exit(watch_run(&o));
+}
+
+static pid_t fork_worker(const struct targets *t, const struct target *one, int feed)
+{
+	pid_t parent = getpid(), child;
+	char user[64];
+
+	user_name(one->who.uid, user, sizeof(user));
+	child = fork();
+	if (child)
+		return child;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		_exit(WATCH_ENDED);
+	worker_main(t, one, user, feed);
+}
+
+/* The keeper gets its end first: what the worker sends to nobody would be lost. */
+static void start(struct targets *t, struct target *one)
+{
+	uint64_t now = clock_monotonic_ns();
+	int feed[2];
+
+	one->again_ns = now + RESTART_MAX_NS;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, feed) < 0) {
+		log_warn("PID %d is not sampled: no socket: %m", (int)one->who.pid);
+		return;
+	}
+	if (t->feed(t->ctx, feed[0]) == 0) {
+		pid_t child = fork_worker(t, one, feed[1]);
+
+		if (child < 0)
+			log_warn("PID %d is not sampled: fork: %m", (int)one->who.pid);
+		one->worker = child > 0 ? child : 0;
+		restart_began(&one->restart, now);
+	}
+	close(feed[0]);
+	close(feed[1]);
+}
+
+static bool is_left_out(const struct targets *t, const struct scan_found *f)
+{
+	static const char *const known[] = {"pid", "user", NULL};
+	char pid[16], user[64];
+	const struct label labels[] = {{"pid", pid}, {"user", user}};
+
+	snprintf(pid, sizeof(pid), "%d", (int)f->pid);
+	user_name(f->uid, user, sizeof(user));
+	return rules_leave_out(t->rules, labels, 2, known);
+}
+
+void targets_found(struct targets *t, const struct scan_found *f)
+{
+	struct target *one = find(t, f);
+
+	if (one || f->pid == getpid())
+		return;
+	one = add(t, f);
+	if (!one)
+		return;
+	one->left_out = is_left_out(t, f);
+	if (!one->left_out)
+		start(t, one);
+}
+
+static struct quarantine_who blamed(const struct target *one)
+{
+	return (struct quarantine_who){one->who.pid, one->who.start_ticks, one->who.uid};
+}
+
+/* It has ended by itself, but not as it should: the target may be to blame. */
+static void blame(struct targets *t, struct target *one, int status, uint64_t now)
+{
+	const struct quarantine_who who = blamed(one);
+	uint64_t out_ns = quarantine_blame(t->quarantine, &who, now), delay_ns = restart_delay(&one->restart, now);
+
+	log_warn("the process that samples PID %d ended unexpectedly (%s %d); it is started again in %.1f s",
+		 (int)one->who.pid, WIFSIGNALED(status) ? "signal" : "status",
+		 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+		 (double)(out_ns > delay_ns ? out_ns : delay_ns) / 1e9);
+	one->again_ns = now + (out_ns > delay_ns ? out_ns : delay_ns);
+}
+
+static void take_frequency(struct targets *t, struct target *one)
+{
+	uint32_t hz = t->wanted[one->slot];
+
+	if (hz < CONFIG_HZ_MIN || hz > CONFIG_HZ_MAX || hz == one->hz)
+		one->again_ns = clock_monotonic_ns() + FAILED_NS;
+	else
+		one->hz = hz;
+}
+
+bool targets_ended(struct targets *t, pid_t child, int status)
+{
+	uint64_t now = clock_monotonic_ns();
+	size_t i = 0;
+	struct target *one;
+
+	while (i < t->n && t->list[i].worker != child)
+		i++;
+	if (i == t->n)
+		return false;
+	one = &t->list[i];
+	one->worker = 0;
+	one->again_ns = now;
+	if (!WIFEXITED(status)) {
+		blame(t, one, status, now);
+		return true;
+	}
+	switch (WEXITSTATUS(status)) {
+	case WATCH_ENDED: one->again_ns = now + RESTART_FIRST_NS; break; /* it is gone, or another program now */
+	case WATCH_FAILED: one->again_ns = now + FAILED_NS; break;
+	case WATCH_LEFT_OUT: one->left_out = true; break;
+	case WATCH_AGAIN: take_frequency(t, one); break;
+	case WATCH_NO_KEEPER: one->again_ns = now + RESTART_FIRST_NS; break;
+	default: blame(t, one, status, now);
+	}
+	return true;
+}
+
+static bool is_there(const struct scan_found *f)
+{
+	struct proc *p;
+	bool there;
+
+	if (proc_open(f->pid, &p, NULL) < 0)
+		return false;
+	there = proc_start_ticks(p) == f->start_ticks && proc_alive(p);
+	proc_close(p);
+	return there;
+}
+
+void targets_turn(struct targets *t)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	for (size_t i = t->n; i-- > 0;) {
+		struct target *one = &t->list[i];
+		const struct quarantine_who who = blamed(one);
+
+		if (one->worker)
+			continue;
+		if (!is_there(&one->who))
+			drop(t, i);
+		else if (!one->left_out && now >= one->again_ns && !quarantine_left_ns(t->quarantine, &who, now))
+			start(t, one);
+	}
+}
+
+void targets_stop(struct targets *t, int signal)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->list[i].worker)
+			kill(t->list[i].worker, signal);
+}
+
+size_t targets_running(const struct targets *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		n += t->list[i].worker != 0;
+	return n;
+}

@@ -1,0 +1,43 @@
+#ifndef JS_HOST_TARGETS_H
+#define JS_HOST_TARGETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/daemon/host/scan.h"
+
+struct quarantine;
+struct rules;
+
+/* The JVMs of this host, and the worker of each. */
+enum { TARGETS_MAX = 500 };
+
+struct targets {
+	struct target *list;
+	size_t n;
+	uint32_t *wanted; /* shared with the workers, by slot */
+	uint64_t slots[TARGETS_MAX / 64 + 1]; /* taken */
+	struct quarantine *quarantine;
+	struct rules *rules; /* borrowed */
+	uint32_t hz;
+	char boot_id[40], host[65];
+	bool full; /* it was said */
+	/* Passes the socket of a new worker to the keeper. */
+	int (*feed)(void *ctx, int socket);
+	void *ctx;
+};
+
+int targets_init(struct targets *t, struct err *err);
+void targets_done(struct targets *t);
+/* Starts a worker, unless it has one, is left out by a rule, or is in quarantine. */
+void targets_found(struct targets *t, const struct scan_found *f);
+/* A child has ended. false: it was no worker. */
+bool targets_ended(struct targets *t, pid_t child, int status);
+/* Starts workers again whose targets wait for one, and forgets targets that have ended. */
+void targets_turn(struct targets *t);
+void targets_stop(struct targets *t, int signal); /* sends it to all workers */
+size_t targets_running(const struct targets *t);
+
+#endif

@@ -1,0 +1,36 @@
+#ifndef JS_WATCH_WATCH_H
+#define JS_WATCH_WATCH_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct rules;
+
+/*
+ * The process that samples one target, and sends what it counts to the keeper (feed.h), one profile for each step of the
+ * store. A process for each target: what a target does to the one that parses it befalls no other target.
+ */
+struct watch_options {
+	pid_t pid;
+	uint64_t start_ticks; /* since boot: the process that was found has this start time */
+	int feed; /* socket to the keeper */
+	uint32_t hz;
+	struct rules *rules; /* borrowed */
+	const char *boot_id, *host, *user; /* borrowed */
+	/* Shared with the parent. */
+	volatile uint32_t *hz_wanted; /* with WATCH_AGAIN: what a rule wants */
+};
+
+/* Exit statuses. Another one, or a signal: it failed. */
+enum watch_status {
+	WATCH_ENDED = 0, /* the target has ended, or SIGTERM has come */
+	WATCH_FAILED = 1, /* sampling could not begin; it was logged */
+	WATCH_LEFT_OUT = 64, /* a rule leaves the target out */
+	WATCH_AGAIN, /* a rule wants another frequency */
+	WATCH_NO_KEEPER, /* nobody reads the feed */
+};
+
+/* To be called in a child that has one thread and no descriptors but stdio and the feed. Returns an exit status. */
+int watch_run(const struct watch_options *o);
+
+#endif

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""jsampler daemon: finds JVMs, samples them, and keeps what it counts; survives the end of its processes.
+
+usage: daemon.py [--jdk 17]
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import jvm
+
+STEP_S = 10
+OWNER = 61234  # of the history, where the daemon is root's
+
+
+def tree(pid):
+    """The processes that it started, and theirs."""
+    found = []
+    for p in pathlib.Path("/proc/%d/task" % pid).glob("*/children"):
+        for c in p.read_text().split():
+            found += [int(c), *tree(int(c))]
+    return found
+
+
+def status(pid):
+    lines = pathlib.Path("/proc/%d/status" % pid).read_text().splitlines()
+    return {k: v.split() for k, v in (l.split(":", 1) for l in lines)}
+
+
+def is_there(pid):
+    try:
+        return status(pid)["State"][0] != "Z"
+    except OSError:
+        return False
+
+
+ROOT = os.geteuid() == 0
+OWNER, USER = 61234, 61235  # of the history; of the JVMs: other tests' JVMs are left out by their user
+RULES = "[rule ours]\nuser = %d\n[rule others]\npid = *\nsample = no\n" % USER
+
+
+class Daemon:
+    def __init__(self, tmp):
+        self.store = os.path.join(tmp, "store")
+        self.log = os.path.join(tmp, "log")
+        for d in (self.store, os.path.join(tmp, "run")):
+            os.mkdir(d)
+        if ROOT:
+            os.chown(self.store, OWNER, OWNER)
+        os.chmod(tmp, 0o755)
+        conf = os.path.join(tmp, "jsampler.conf")
+        pathlib.Path(conf).write_text("[store]\ndirectory = %s\n[http]\nsocket = %s/run/s.sock\n%s" % (
+            self.store, tmp, RULES if ROOT else ""))
+        with open(self.log, "w") as log:
+            self.proc = subprocess.Popen([jvm.jsampler_path(), "daemon", "-v", "--config", conf], stdin=subprocess.DEVNULL,
+                                         stdout=log, stderr=log, preexec_fn=jvm.die_with_parent)
+
+    def said(self):
+        return pathlib.Path(self.log).read_text()
+
+    def kept(self, pid, view="--threads"):
+        """What is in the store about a process."""
+        r = subprocess.run([jvm.jsampler_path(), "report", "--since", "5m", "--store", self.store, "--label", "pid=%d" % pid, view,
+                            "-f", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        return json.loads(r.stdout) if r.returncode == 0 and r.stdout else {"samples": 0, "weight": 0, "rows": []}
+
+    def process(self, name):
+        """One of its own processes; None: it does not run."""
+        for c in pathlib.Path("/proc/%d/task/%d/children" % (self.proc.pid, self.proc.pid)).read_text().split():
+            if pathlib.Path("/proc/%s/comm" % c).read_text().strip() == name and is_there(int(c)):
+                return int(c)
+        return None
+
+    def worker(self, pid):
+        return self.process("worker %d" % pid)
+
+    def stop(self):
+        self.proc.send_signal(signal.SIGTERM)
+        return self.proc.wait(20)
+
+
+class Busy:
+    """tests/java/cli/Busy.java; command: what starts it, in place of java itself."""
+
+    def __init__(self, jdk, classes, shell="exec \"$@\""):
+        who = {"user": USER, "group": USER, "extra_groups": []} if ROOT else {}
+        java = [str(jdk.home / "bin/java"), "-Xmx64m", "-cp", str(classes), "Busy"]
+        self.proc = subprocess.Popen(["sh", "-c", shell, "sh", *java], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                     preexec_fn=jvm.die_with_parent, **who)
+        self.pid = self.proc.pid
+
+    def stop(self):
+        self.proc.kill()
+        self.proc.wait()
+
+
+def check_closed(daemon, pid, bad):
+    worker = daemon.worker(pid)
+    st = status(worker)
+    for key, want in (("CapEff", "0" * 16), ("NoNewPrivs", "1"), ("Seccomp", "2")):
+        if st[key][0] != want:
+            bad.append("worker: %s is %s" % (key, st[key][0]))
+    if ROOT and "0" in st["Uid"]:
+        bad.append("worker: uid %s" % st["Uid"])
+    keeper = status(daemon.process("keeper"))
+    if ROOT and keeper["Uid"][0] != str(OWNER):
+        bad.append("keeper: uid %s" % keeper["Uid"])
+    return worker
+
+
+def check_kept(daemon, jvms, bad):
+    long, short, late = jvms
+    kept = daemon.kept(long.pid, "--flat")
+    methods = " ".join(r["method"] for r in kept["rows"])
+    if kept["samples"] < 10 or "Busy.compute" not in methods:
+        bad.append("the long one: %d samples, without Busy.compute: %.300s" % (kept["samples"], methods))
+    if not daemon.kept(short.pid)["samples"]:
+        bad.append("the short one is not there")
+    kept = daemon.kept(late.pid, "--flat")
+    if not kept["samples"] or kept["samples"] > 20 and "Busy.compute" not in " ".join(r["method"] for r in kept["rows"]):
+        bad.append("the one that became a JVM later: %d samples" % kept["samples"])
+
+
+def weigh(daemon, one, cpu_s, bad):
+    """Sampled from its first second on, until the daemon's end."""
+    s = daemon.kept(one.pid)["weight"] / 1e9
+    if not 0.75 * cpu_s - 1 < s < 1.15 * cpu_s + 0.5:
+        bad.append("%.2f s of CPU time are kept of %.2f s" % (s, cpu_s))
+
+
+def run(jdk, classes, tmp):
+    bad = []
+    daemon = Daemon(tmp)
+    if not jvm.wait_until(lambda: daemon.process("keeper")):
+        return ["no keeper: " + daemon.said()]
+    long, short = Busy(jdk, classes), Busy(jdk, classes)
+    late = Busy(jdk, classes, "sleep 2; exec \"$@\"")
+    jvms = long, short, late
+    if not jvm.wait_until(lambda: daemon.worker(short.pid), 30):
+        bad.append("the short one is not sampled")
+    jvm.burn(short.pid, 2)  # on a machine with nothing else to do, that takes a second
+    short.stop()
+    if not jvm.wait_until(lambda: daemon.worker(long.pid) and daemon.worker(late.pid), 20):
+        bad.append("not all are sampled")
+    else:
+        worker = check_closed(daemon, late.pid, bad)
+        # What was sampled since the last step is lost; the next worker takes over.
+        jvm.wait_until(lambda: daemon.kept(late.pid)["samples"], 30, 0.5)
+        os.kill(worker, signal.SIGKILL)
+        if not jvm.wait_until(lambda: daemon.worker(late.pid) not in (None, worker), 20):
+            bad.append("a worker that was killed is not started again")
+    if "ended unexpectedly (signal 9)" not in daemon.said():
+        bad.append("the log does not say that a worker was killed")
+    used = jvm.cpu_seconds(long.pid)
+    processes = tree(daemon.proc.pid)
+    if daemon.stop():
+        bad.append("exit status %d: %s" % (daemon.proc.returncode, daemon.said()))
+    jvm.wait_until(lambda: not any(is_there(p) for p in processes), 5)  # brokers end after their workers
+    left = [p for p in processes if is_there(p)]
+    if left:
+        bad.append("left: %s" % [status(p)["Name"] + status(p)["State"] + status(p)["PPid"] for p in left])
+    if long.proc.poll() is not None or late.proc.poll() is not None:
+        bad.append("a JVM has ended")
+    check_kept(daemon, jvms, bad)
+    weigh(daemon, long, used, bad)
+    for j in (long, late):
+        j.stop()
+    return bad
+
+
+def killed(jdk, classes, tmp):
+    """SIGKILL of the first process ends the others, and no JVM."""
+    daemon = Daemon(tmp)
+    one = Busy(jdk, classes)
+    bad = [] if jvm.wait_until(lambda: daemon.process("keeper") and daemon.worker(one.pid), 20) else ["it is not sampled"]
+    processes = tree(daemon.proc.pid)
+    daemon.proc.kill()
+    daemon.proc.wait()
+    if not jvm.wait_until(lambda: not any(is_there(p) for p in processes), 10):
+        bad.append("processes are left: %s" % [p for p in processes if is_there(p)])
+    if one.proc.poll() is not None or status(one.pid)["State"][0] in "tT":
+        bad.append("the JVM has ended, or stands still")
+    one.stop()
+    return bad
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    args.add_argument("--jdk", default=None)
+    jdk = jvm.pick_jdk(args.parse_args().jdk)
+    classes = jvm.public(jvm.compile_java(jdk, "cli"))
+    bad = []
+    for case in (run, killed):
+        with tempfile.TemporaryDirectory(prefix="js-daemon-") as tmp:
+            bad += ["%s: %s" % (case.__name__, b) for b in case(jdk, classes, tmp)]
+    print("\n".join(bad) or "ok")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -38,12 +38,22 @@ enum {
 	CHECKS_MAX = 100,
 };
 
-/* Sends the checks added since the last call. */
-static void tell(struct checked *t)
+/*
+ * Sends the checks added since the last call. false: the target has ended; what was found since the last call says
+ * nothing about it, and that is sent instead.
+ */
+static bool tell(struct checked *t)
 {
+	if (!t->ended && t->proc && proc_gone(t->proc)) {
+		t->ended = true;
+		t->c->n = t->told;
+		checks_add(t->c, CHECK_FAIL, "process", "it ended while it was examined");
+		checks_remedy(t->c, "jsampler list");
+	}
 	for (; t->told < t->c->n; t->told++)
 		if (send(t->out, &t->c->v[t->told], sizeof(struct check), MSG_NOSIGNAL) != sizeof(struct check))
-			return;
+			break;
+	return !t->ended;
 }
 
 static void check_process(struct checked *t, pid_t pid)
@@ -181,8 +191,7 @@ static bool close_child(struct checked *t)
 
 	if (closing_close(&t->closing, false, &err) == 0) {
 		checks_add(t->c, CHECK_OK, CHECK_CLOSED_CHILD, "said by itself");
-		tell(t);
-		return true;
+		return tell(t);
 	}
 	checks_add(t->c, CHECK_FAIL, "privileges", "%s", err.msg);
 	checks_remedy(t->c, "run jsampler as an ordinary user, or as root with all capabilities");
@@ -204,10 +213,11 @@ static void check_closed_parts(struct checked *t)
 {
 	check_main(t);
 	checks_jvm(t);
-	tell(t);
+	if (!tell(t))
+		return;
 	checks_stacks(t);
-	tell(t);
-	checks_dump(t);
+	if (tell(t))
+		checks_dump(t);
 }
 
 static void examine(struct checks *c, pid_t pid, const struct checks_options *o, int out)
@@ -225,12 +235,10 @@ static void examine(struct checks *c, pid_t pid, const struct checks_options *o,
 	check_process(&t, pid);
 	check_namespaces(&t);
 	check_container(&t);
-	tell(&t);
-	if (start_broker(&t) && check_access(&t)) {
+	if (tell(&t) && start_broker(&t) && check_access(&t)) {
 		start_attach(&t, o);
 		check_events(&t);
-		tell(&t);
-		if (close_child(&t))
+		if (tell(&t) && close_child(&t))
 			check_closed_parts(&t);
 	}
 	tell(&t);

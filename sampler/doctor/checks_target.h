@@ -30,6 +30,7 @@ struct checked {
 	uint64_t began_ns;
 	int out; /* socket for sending checks */
 	size_t told; /* how many have been sent */
+	bool ended; /* the process has, and that has been said */
 	bool may_wake; /* SIGQUIT is harmless: it is caught, and attaching is not disabled */
 };
 

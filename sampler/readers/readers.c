@@ -89,6 +89,7 @@ int readers_open(struct proc *proc, struct unwinder_options o, struct budget *bu
 
 	if (!v)
 		return err_set(err, -ENOMEM, "out of memory");
+	v->proc = proc;
 	r = memory_open(proc, &v->mem, err);
 	if (r == 0)
 		r = tap_into(v, w, err);
@@ -151,8 +152,11 @@ static bool libjvm_symbol(void *ctx, const char *name, uint64_t *ret)
 	return true;
 }
 
+/* A target that ends takes its memory and files along: then it is nothing else that they lack. */
 static enum jvm_state unsupported(struct readers *v, const char *why, const char *detail)
 {
+	if (v->proc && proc_gone(v->proc))
+		return JVM_ABSENT;
 	snprintf(v->why, sizeof(v->why), "%s%s", why, detail);
 	log_warn("%s: Java code is not named, native frames only", v->why);
 	return JVM_UNSUPPORTED;

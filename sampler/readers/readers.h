@@ -28,6 +28,7 @@ enum jvm_state {
 };
 
 struct readers {
+	struct proc *proc; /* borrowed; NULL: a recording */
 	struct maps *maps;
 	struct mem *mem; /* what is read: the process, a tap over it, or a recording's pages */
 	struct mem *live; /* below the tap: the process or a recording's pages; NULL without a tap */

@@ -103,14 +103,15 @@ enum { EXEC_MS = 2000, EXEC_LOOK_MS = 5 };
 /* While a thread other than the first is in execve(2), there is no memory to read. */
 static int open_readers(struct session *s, struct err *err)
 {
-	int r, left = EXEC_MS / EXEC_LOOK_MS;
+	uint64_t end_ns = clock_monotonic_ns() + EXEC_MS * UINT64_C(1000000);
+	int r;
 	bool again = true; /* once more after it was last seen in that state, which may have ended meanwhile */
 
 	for (;; poll(NULL, 0, EXEC_LOOK_MS)) {
 		bool ended;
 
 		r = readers_open(s->proc, session_unwinder_options(s), s->files, s->o.snapshot, &s->readers, err);
-		if (r == 0 || !left--)
+		if (r == 0 || clock_monotonic_ns() >= end_ns)
 			return r;
 		ended = proc_first_ended(s->proc);
 		if (!ended && !again)

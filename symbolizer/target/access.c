@@ -87,5 +87,5 @@ int access_explain(struct proc *p, int code, struct err *err)
 {
 	int r = explain(p, code, err);
 
-	return proc_alive(p) && !proc_ending(p) ? r : has_ended(p, err);
+	return proc_gone(p) ? has_ended(p, err) : r;
 }

@@ -265,16 +265,16 @@ static void live_free(struct mem *m)
 static int open_failed(struct err *err, int code, struct proc *proc)
 {
 	pid_t pid = proc_pid(proc);
-	bool gone = code == -ENOENT || code == -ESRCH;
+	bool none = code == -ENOENT || code == -ESRCH;
 
+	if (none && proc_gone(proc))
+		return err_set(err, -ESRCH, "process %d has ended", (int)pid);
 	/* The files of such a process belong to root, so that this looks like missing permission. */
-	if (proc_first_ended(proc) || (gone && proc_alive(proc) && !proc_ending(proc)))
+	if (none || (proc_first_ended(proc) && !proc_gone(proc)))
 		return err_set(err, -ESRCH,
 			       "the memory of process %d cannot be opened: its first thread has ended while others "
 			       "are running, or it is a kernel thread",
 			       (int)pid);
-	if (gone)
-		return err_set(err, -ESRCH, "process %d has no memory: it has ended, or is a kernel thread", (int)pid);
 	if (code == -EACCES || code == -EPERM)
 		return access_explain(proc, code, err);
 	errno = -code;

@@ -26,6 +26,8 @@ enum {
 	STAT_MAX = 4096,
 	STATUS_MAX = 64 << 10,
 	FLAG_EXITING = 0x4, /* PF_EXITING, linux/sched.h */
+	END_WAIT_MS = 200,
+	END_LOOK_MS = 5,
 	CMDLINE_MAX = 8 << 20, /* more than execve(2) accepts by default */
 };
 
@@ -220,11 +222,19 @@ bool proc_alive(struct proc *p)
 	return stat_read(p, 0, &s) == 0 && s.start == p->start && stat_alive(&s);
 }
 
-bool proc_ending(struct proc *p)
+/* Memory and mapped files go with the threads, one by one, before the process has ended. */
+bool proc_gone(struct proc *p)
 {
 	struct proc_stat s;
 
-	return stat_read(p, 0, &s) < 0 || (s.n_threads <= 1 && (s.flags & FLAG_EXITING));
+	for (int ms = 0; ms < END_WAIT_MS; ms += END_LOOK_MS) {
+		if (!proc_alive(p) || stat_read(p, 0, &s) < 0)
+			return true;
+		if (!(s.flags & FLAG_EXITING))
+			return false;
+		poll(NULL, 0, END_LOOK_MS);
+	}
+	return !proc_alive(p);
 }
 
 bool proc_first_ended(struct proc *p)

@@ -23,7 +23,8 @@ int proc_dirfd(const struct proc *p); /* borrowed; -1: opened by the deputy (dep
 int proc_pidfd(const struct proc *p); /* borrowed; -1: the kernel has none, or refused it */
 int proc_number(struct proc *p, uint32_t *ret); /* the deputy's number for it; only with a deputy. 0 or -errno */
 bool proc_alive(struct proc *p); /* same process, not a zombie */
-bool proc_ending(struct proc *p); /* its last thread is exiting: its memory may be gone already */
+/* It has ended, or its first thread is exiting and the others follow within a moment, for which this waits. */
+bool proc_gone(struct proc *p);
 /*
  * Its first thread has ended, but others have not. Its memory cannot be read: until the execve(2) of another thread
  * completes, or permanently.

@@ -329,12 +329,12 @@ static void test_ended_is_said(void **state)
 	}
 	close(gate[0]);
 	assert_int_equal(proc_open(pid, &p, NULL), 0);
-	assert_false(proc_ending(p));
+	assert_false(proc_gone(p));
 	assert_int_equal(access_explain(p, -EACCES, &err), -EACCES);
 	close(gate[1]);
 	while (proc_alive(p))
 		usleep(1000);
-	assert_true(proc_ending(p));
+	assert_true(proc_gone(p));
 	assert_int_equal(access_explain(p, -EACCES, &err), -ESRCH);
 	assert_non_null(strstr(err.msg, "has ended"));
 	waitpid(pid, NULL, 0);
@@ -347,6 +347,37 @@ static void *pause_for_ever(void *arg)
 	for (;;)
 		pause();
 	return arg;
+}
+
+static void *kill_soon(void *pid)
+{
+	usleep(20000);
+	kill(*(pid_t *)pid, SIGKILL);
+	return NULL;
+}
+
+/* A kill ends threads one by one: what is asked after the first one has ended waits for the others. */
+static void test_gone_waits(void **state)
+{
+	struct proc *p = NULL;
+	pthread_t t;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pthread_create(&t, NULL, pause_for_ever, NULL);
+		pthread_exit(NULL);
+	}
+	assert_int_equal(proc_open(pid, &p, NULL), 0);
+	while (!proc_first_ended(p))
+		usleep(1000);
+	assert_false(proc_gone(p));
+	pthread_create(&t, NULL, kill_soon, &pid);
+	assert_true(proc_gone(p));
+	pthread_join(t, NULL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	proc_close(p);
 }
 
 /* An execve(2) by another thread makes it so for a moment, and then gives that thread the first one's id. */
@@ -375,7 +406,7 @@ static void test_first_ended(void **state)
 		usleep(1000);
 	assert_false(proc_first_ended(p));
 	assert_int_equal(mem_live_open(p, &m, &err), -ESRCH);
-	assert_non_null(strstr(err.msg, "has ended, or is"));
+	assert_non_null(strstr(err.msg, "has ended"));
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	proc_close(p);
 }
@@ -489,17 +520,12 @@ static void test_children(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stat_text),
-		cmocka_unit_test(test_stat_cpu),
-		cmocka_unit_test(test_status_text),
-		cmocka_unit_test(test_self),
-		cmocka_unit_test(test_comm),
-		cmocka_unit_test(test_dead),
-		cmocka_unit_test(test_generations),
-		cmocka_unit_test(test_children),
-		cmocka_unit_test(test_ended_is_said),
-		cmocka_unit_test(test_first_ended),
-		cmocka_unit_test(test_alive_among_signals),
+		cmocka_unit_test(test_stat_text),     cmocka_unit_test(test_stat_cpu),
+		cmocka_unit_test(test_status_text),   cmocka_unit_test(test_self),
+		cmocka_unit_test(test_comm),          cmocka_unit_test(test_dead),
+		cmocka_unit_test(test_generations),   cmocka_unit_test(test_children),
+		cmocka_unit_test(test_ended_is_said), cmocka_unit_test(test_gone_waits),
+		cmocka_unit_test(test_first_ended),   cmocka_unit_test(test_alive_among_signals),
 		cmocka_unit_test(test_tasks_and_cpu),
 	};
 

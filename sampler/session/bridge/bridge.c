@@ -343,7 +343,8 @@ static int check_flags(struct bridge *b, struct hotspot *hs, struct err *err)
 	int origin = 0;
 
 	if (hotspot_flag(hs, "DisableAttachMechanism", &disabled, NULL) < 0)
-		return err_set(err, -ENOTSUP, "cannot tell whether this JVM allows attaching");
+		return proc_gone(b->proc) ? err_set(err, -ESRCH, "the JVM ended") :
+					    err_set(err, -ENOTSUP, "cannot tell whether this JVM allows attaching");
 	if (disabled)
 		return err_set(err, -EPERM,
 			       "attaching is disabled by -XX:+DisableAttachMechanism: restart "

@@ -201,6 +201,19 @@ static int open_of_target(struct broker *b, struct broker_target *t, const struc
 	}
 }
 
+/*
+ * Checks again once it is open. A process that has ended has nothing but its accounts: what was opened may belong to a
+ * program with more rights that it became before.
+ */
+static bool may_pass(const struct broker_target *t, const struct broker_request *q)
+{
+	bool text = (q->what == BROKER_PROC && q->name != BROKER_MEM) ||
+		    (q->what == BROKER_TASK && q->name != BROKER_SYSCALL);
+	struct proc_status st;
+
+	return broker_target_check(t, &st) != -EPERM && (text || q->what == BROKER_DESCENDANTS || proc_alive(t->proc));
+}
+
 static int serve_target(struct broker *b, const struct broker_request *q)
 {
 	bool named = q->what == BROKER_PROC || q->what == BROKER_TASK;
@@ -216,7 +229,7 @@ static int serve_target(struct broker *b, const struct broker_request *q)
 	if (r < 0)
 		return r;
 	r = open_of_target(b, t, &st, q);
-	if (r >= 0 && broker_target_check(t, &st) == -EPERM) {
+	if (r >= 0 && !may_pass(t, q)) {
 		close(r);
 		r = -EPERM;
 	}

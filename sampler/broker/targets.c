@@ -219,7 +219,10 @@ int broker_target_check(const struct broker_target *t, struct proc_status *ret)
 
 	if (r < 0 || t->euid == 0)
 		return r;
-	return ret->uid != t->uid || ret->euid != t->euid || (!t->roots && is_roots(t->proc)) ? -EPERM : 0;
+	if (ret->uid != t->uid || ret->euid != t->euid)
+		return -EPERM;
+	/* The files of a zombie belong to root, too. */
+	return !t->roots && is_roots(t->proc) && proc_alive(t->proc) ? -EPERM : 0;
 }
 
 int broker_target_use(struct broker *b, uint32_t number, struct broker_target **ret, struct proc_status *ret_status)

@@ -996,6 +996,25 @@ static void a_target_that_gains_a_group_is_refused(void **state)
 	unlink(path);
 }
 
+/* It is one until its parent has waited for it; its files belong to root meanwhile. */
+static void a_zombie_has_accounts_and_no_memory(void **state)
+{
+	struct scene *s = *state;
+	siginfo_t info;
+	char path[PATH_MAX];
+	int go;
+
+	if (geteuid() != 0)
+		skip();
+	sample_shell(s, start_shell("read x", "0755", path, sizeof(path), &go));
+	assert_int_equal(write(go, "\n", 1), 1);
+	assert_int_equal(waitid(P_PID, (id_t)s->target, &info, WEXITED | WNOWAIT), 0);
+	expect_text(broker_proc(s->b, 0, BROKER_STATUS), "Name:");
+	assert_true(broker_proc(s->b, 0, BROKER_MEM) < 0);
+	close(go);
+	unlink(path);
+}
+
 static int count_descriptors(void)
 {
 	int n = 0;
@@ -1093,6 +1112,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_is_not_there_is_no_target, setup, teardown),
 		cmocka_unit_test_setup_teardown(programs_with_more_rights_are_no_targets, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_target_that_gains_a_group_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_zombie_has_accounts_and_no_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_child_has_a_channel_of_its_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(settings_may_be_read, setup, teardown),
 		cmocka_unit_test(who_cannot_give_up_rights_does_not_start),

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
 
 static struct {

@@ -1,8 +1,13 @@
 /* CLASS_LOAD, CLASS_UNLOAD, and the names of methods. */
 #include <string.h>
 
+#include "jvm-bridge/host/base/address.h"
+#include "jvm-bridge/host/base/pool.h"
+#include "jvm-bridge/host/class.h"
+#include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/id.h"
-#include "jvm-bridge/host/pool.h"
+#include "jvm-bridge/host/lines.h"
+#include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
 
 enum { ACC_STATIC = 8 };

@@ -3,10 +3,15 @@
 #include <jvmticmlr.h>
 #include <string.h>
 
+#include "jvm-bridge/host/base/address.h"
+#include "jvm-bridge/host/base/pool.h"
+#include "jvm-bridge/host/base/versions.h"
+#include "jvm-bridge/host/class.h"
+#include "jvm-bridge/host/code.h"
+#include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/id.h"
-#include "jvm-bridge/host/pool.h"
+#include "jvm-bridge/host/lines.h"
 #include "jvm-bridge/host/thread.h"
-#include "jvm-bridge/host/versions.h"
 
 enum { DEPTH_MAX = 1024, PCS_MAX = 1 << 20, METHODS = 1024 };
 

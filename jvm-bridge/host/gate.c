@@ -8,6 +8,10 @@
  * No wait for what an agent does is unlimited. Where one would be needed before an object is reported as freed, the
  * report is left for a later window.
  */
+#include "jvm-bridge/host/gate.h"
+#include "jvm-bridge/host/event.h"
+#include "jvm-bridge/host/gc.h"
+#include "jvm-bridge/host/monitor.h"
 #include "jvm-bridge/host/thread.h"
 
 #define QUIET_NS 100000000ull

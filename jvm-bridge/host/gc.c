@@ -15,7 +15,11 @@
  */
 #include <stdlib.h>
 
+#include "jvm-bridge/host/code.h"
 #include "jvm-bridge/host/dead.h"
+#include "jvm-bridge/host/event.h"
+#include "jvm-bridge/host/gate.h"
+#include "jvm-bridge/host/gc.h"
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/thread.h"
 

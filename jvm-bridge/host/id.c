@@ -1,6 +1,9 @@
 #include "jvm-bridge/host/id.h"
-
 #include "jvm-bridge/host/alloc.h"
+#include "jvm-bridge/host/base/address.h"
+#include "jvm-bridge/host/class.h"
+#include "jvm-bridge/host/event.h"
+#include "jvm-bridge/host/gc.h"
 #include "jvm-bridge/host/id_record.h"
 #include "jvm-bridge/host/refs.h"
 #include "jvm-bridge/host/support.h"

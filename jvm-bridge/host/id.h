@@ -1,7 +1,7 @@
 #ifndef JS_BRIDGE_ID_H
 #define JS_BRIDGE_ID_H
 
-#include "jvm-bridge/host/bridge.h"
+#include "jvm-bridge/host/base/bridge.h"
 #include "jvm-bridge/host/told.h"
 
 struct saved_class;

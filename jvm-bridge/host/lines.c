@@ -1,4 +1,6 @@
-#include "jvm-bridge/host/bridge.h"
+#include "jvm-bridge/host/lines.h"
+#include "jvm-bridge/host/base/bridge.h"
+#include "jvm-bridge/host/support.h"
 
 void lines_get(jmethodID method, struct lines *ret)
 {

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jvm-bridge/host/base/address.h"
+#include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/monitor.h"
 #include "jvm-bridge/host/thread.h"
 
 #define MONITOR_MAGIC 0x4a53424d4f4e4954ull

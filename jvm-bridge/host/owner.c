@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
 

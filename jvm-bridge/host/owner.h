@@ -1,7 +1,7 @@
 #ifndef JS_BRIDGE_OWNER_H
 #define JS_BRIDGE_OWNER_H
 
-#include "jvm-bridge/host/bridge.h"
+#include "jvm-bridge/host/base/bridge.h"
 
 /*
  * Who owns a Java monitor, where JVMTI must not be asked: from JDK 23 on GetObjectMonitorUsage dereferences the

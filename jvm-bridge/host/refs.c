@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/thread.h"
 

@@ -1,7 +1,7 @@
 #ifndef JS_BRIDGE_REFS_H
 #define JS_BRIDGE_REFS_H
 
-#include "jvm-bridge/host/bridge.h"
+#include "jvm-bridge/host/base/bridge.h"
 
 /*
  * JNI's global references: JNI_GLOBALREF_ALLOC, _FREE and JNI_WEAK_GLOBALREF_ALLOC, _FREE, by JNI functions of our

@@ -1,7 +1,7 @@
 #ifndef JS_BRIDGE_STEP_H
 #define JS_BRIDGE_STEP_H
 
-#include "jvm-bridge/host/bridge.h"
+#include "jvm-bridge/host/base/bridge.h"
 
 struct steps;
 

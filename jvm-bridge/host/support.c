@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "jvm-bridge/host/alloc.h"
+#include "jvm-bridge/host/base/address.h"
+#include "jvm-bridge/host/event.h"
+#include "jvm-bridge/host/gc.h"
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/owner.h"
 #include "jvm-bridge/host/refs.h"

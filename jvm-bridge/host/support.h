@@ -1,7 +1,7 @@
 #ifndef JS_BRIDGE_SUPPORT_H
 #define JS_BRIDGE_SUPPORT_H
 
-#include "jvm-bridge/host/bridge.h"
+#include "jvm-bridge/host/base/bridge.h"
 
 /*
  * What each JVMPI event needs of JVMTI and of the bridge. JVMTI grants some capabilities only while the JVM starts:
@@ -19,5 +19,7 @@ int jvm_release(void); /* 8 to 28 and on; 0: JVMTI does not tell */
 int support_ask(const char *names);
 /* For an agent whose events are not yet known: takes what costs nothing to hold. Call in Agent_OnLoad. */
 void support_ask_usual(void);
+
+bool event_capabilities_add(int first, ...); /* bit numbers, ending with -1 */
 
 #endif

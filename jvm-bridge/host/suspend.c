@@ -1,7 +1,10 @@
 /* Suspending threads, and the functions that agents call for suspended threads. */
 #include <stdlib.h>
 
+#include "jvm-bridge/host/base/address.h"
+#include "jvm-bridge/host/base/registers.h"
 #include "jvm-bridge/host/refs.h"
+#include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
 
 /* Result codes of the thread lists: JVMDI's numbers, as in HotSpot. */

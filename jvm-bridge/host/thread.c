@@ -2,6 +2,10 @@
 
 #include <stdlib.h>
 
+#include "jvm-bridge/host/base/address.h"
+#include "jvm-bridge/host/base/registers.h"
+#include "jvm-bridge/host/event.h"
+#include "jvm-bridge/host/gate.h"
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/owner.h"
 #include "jvm-bridge/host/refs.h"

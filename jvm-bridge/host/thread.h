@@ -1,7 +1,7 @@
 #ifndef JS_BRIDGE_THREAD_H
 #define JS_BRIDGE_THREAD_H
 
-#include "jvm-bridge/host/bridge.h"
+#include "jvm-bridge/host/base/bridge.h"
 #include "jvm-bridge/host/told.h"
 
 /* In all states but the first, the thread takes no lock that its resumer may need. */
@@ -73,5 +73,9 @@ jboolean thread_has_run(JNIEnv *env);
 void thread_suspend_list(jint n, JNIEnv **envs, jint *results);
 void thread_resume_list(jint n, JNIEnv **envs, jint *results);
 jint thread_create(const char *name, jint priority, void (*f)(void *), void *arg);
+
+/* A suspended thread never holds this lock, so it may be held across JVMTI calls. */
+void steady_take(struct thread *t);
+void steady_drop(void);
 
 #endif

@@ -1,5 +1,5 @@
 #include "jvm-bridge/host/told.h"
-
+#include "jvm-bridge/host/monitor.h"
 #include "jvm-bridge/host/thread.h"
 
 enum { TOLD = 1, TELLING = 1 << AGENTS_MAX, KNOWN = 1 << 2 * AGENTS_MAX };

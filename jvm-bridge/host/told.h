@@ -1,7 +1,7 @@
 #ifndef JS_BRIDGE_TOLD_H
 #define JS_BRIDGE_TOLD_H
 
-#include "jvm-bridge/host/bridge.h"
+#include "jvm-bridge/host/base/bridge.h"
 
 /*
  * What each agent knows of a class or a thread: nothing; only its id; that an event is defining it now; or that it is

@@ -1,7 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jvm-bridge/host/base/address.h"
+#include "jvm-bridge/host/lines.h"
 #include "jvm-bridge/host/thread.h"
+#include "jvm-bridge/host/trace.h"
 
 /*
  * The same (method, bci) is looked up again and again. The lock is only ever tried, never waited for. JVMTI does not

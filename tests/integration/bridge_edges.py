@@ -14,7 +14,7 @@ import sys
 import bridge
 from bridge_stream import answer_of, attach_load
 
-AGENTS_MAX = 8  # jvm-bridge/host/bridge.h
+AGENTS_MAX = 8  # jvm-bridge/host/base/bridge.h
 FUNCTIONS = 27  # of the interface: all but ProfilerExit
 LATE = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]
 FAILED = 5  # WIRE_ATTACH_JVM, jvm-bridge/stream/wire.h

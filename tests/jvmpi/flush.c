@@ -4,6 +4,7 @@
  * once a turn.
  */
 #include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/support.h"
 
 bool __wrap_ids_looked_for(void);
 

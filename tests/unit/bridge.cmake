@@ -1,6 +1,6 @@
 # Sources instead of the libraries: those export their entry points only.
 js_unit_test(bridge_options)
-target_sources(test_bridge_options PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/options.c)
+target_sources(test_bridge_options PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/agents/options.c)
 target_include_directories(test_bridge_options PRIVATE ${CMAKE_SOURCE_DIR})
 
 js_unit_test(hprof_options)
@@ -26,12 +26,12 @@ target_include_directories(test_bridge_stream PRIVATE ${CMAKE_SOURCE_DIR})
 target_include_directories(test_bridge_stream SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
 
 js_unit_test(versions)
-target_sources(test_versions PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/versions.c)
+target_sources(test_versions PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/base/versions.c)
 target_include_directories(test_versions PRIVATE ${CMAKE_SOURCE_DIR})
 target_include_directories(test_versions SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
 
 js_unit_test(method_list)
-target_sources(test_method_list PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/method_list.c)
+target_sources(test_method_list PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/base/method_list.c)
 target_include_directories(test_method_list PRIVATE ${CMAKE_SOURCE_DIR})
 target_include_directories(test_method_list SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
 

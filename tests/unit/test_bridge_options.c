@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "jvm-bridge/host/options.h"
+#include "jvm-bridge/host/agents/options.h"
 
 static void good(void **state)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "jvm-bridge/host/dump_write.h"
+#include "jvm-bridge/host/dumps/dump_write.h"
 #include "jvm-bridge/hprof/heap_read.h"
 #include "jvm-bridge/hprof/hprof.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "jvm-bridge/host/method_list.h"
+#include "jvm-bridge/host/base/method_list.h"
 
 enum { METHODS = 1500, PAGE = 4096 };
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "jvm-bridge/host/versions.h"
+#include "jvm-bridge/host/base/versions.h"
 
 enum { MANY = 50000 };
 

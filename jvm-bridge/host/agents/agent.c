@@ -5,8 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jvm-bridge/host/agents/agent.h"
 #include "jvm-bridge/host/alloc.h"
-#include "jvm-bridge/host/libc_old.h"
+#include "jvm-bridge/host/base/address.h"
+#include "jvm-bridge/host/base/libc_old.h"
+#include "jvm-bridge/host/class.h"
+#include "jvm-bridge/host/code.h"
+#include "jvm-bridge/host/event.h"
+#include "jvm-bridge/host/gc.h"
 #include "jvm-bridge/host/thread.h"
 
 typedef jint(JNICALL *on_load)(JavaVM *, char *, void *);

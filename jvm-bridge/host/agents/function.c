@@ -7,8 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "jvm-bridge/host/agents/agent.h"
+#include "jvm-bridge/host/class.h"
+#include "jvm-bridge/host/gate.h"
+#include "jvm-bridge/host/gc.h"
 #include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/monitor.h"
 #include "jvm-bridge/host/thread.h"
+#include "jvm-bridge/host/trace.h"
 #include "jvm-bridge/jvmpi/layout.h"
 
 /* false: do nothing. */

@@ -1,4 +1,4 @@
-#include "jvm-bridge/host/options.h"
+#include "jvm-bridge/host/agents/options.h"
 
 #include <errno.h>
 #include <stdio.h>

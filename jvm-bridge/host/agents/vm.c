@@ -3,7 +3,8 @@
  * GetJavaVM, or a plain -Xrun agent that the JVM itself loads, finds JVMPI as well; everything but the three JVMPI
  * versions is passed to the JVM.
  */
-#include "jvm-bridge/host/bridge.h"
+#include "jvm-bridge/host/agents/agent.h"
+#include "jvm-bridge/host/base/bridge.h"
 
 static struct JNIInvokeInterface_ functions;
 

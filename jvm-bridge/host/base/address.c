@@ -8,9 +8,9 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "jvm-bridge/host/libc_old.h"
-#include "jvm-bridge/host/method_list.h"
-#include "jvm-bridge/host/thread.h"
+#include "jvm-bridge/host/base/address.h"
+#include "jvm-bridge/host/base/libc_old.h"
+#include "jvm-bridge/host/base/method_list.h"
 
 enum { ENTRIES_MAX = 1 << 16 };
 

@@ -1,4 +1,4 @@
-#include "jvm-bridge/host/method_list.h"
+#include "jvm-bridge/host/base/method_list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,3 +126,4 @@ bool method_list_find(const struct method_layout *l, uint64_t klass, JVMPI_JS_Ad
 	free(memory);
 	return ok;
 }
+#include "jvm-bridge/host/base/address.h"

@@ -4,7 +4,8 @@
  * the interpreter. The checksum over both is the paper's. Native code called from that frame is not covered: JVMTI's
  * suspension does not stop it.
  */
-#include "jvm-bridge/host/thread.h"
+#include "jvm-bridge/host/base/registers.h"
+#include "jvm-bridge/host/base/address.h"
 
 enum { STACK_BYTES = 8192 }; /* the poll's stub saves up to 3 kB, with AVX-512 registers; frames follow */
 

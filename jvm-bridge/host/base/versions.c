@@ -1,9 +1,10 @@
-#include "jvm-bridge/host/versions.h"
+#include "jvm-bridge/host/base/versions.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "jvm-bridge/base/futex.h"
+#include "jvm-bridge/host/base/address.h"
 
 enum { BUCKETS = 4096 };
 

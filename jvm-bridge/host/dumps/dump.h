@@ -1,8 +1,8 @@
 #ifndef JS_BRIDGE_DUMP_H
 #define JS_BRIDGE_DUMP_H
 
-#include "jvm-bridge/host/dump_space.h"
-#include "jvm-bridge/host/layout.h"
+#include "jvm-bridge/host/dumps/dump_space.h"
+#include "jvm-bridge/host/dumps/layout.h"
 
 /* HEAP_DUMP and OBJECT_DUMP. JVMPI_FAIL if a limit is exceeded or memory is short; a message is printed. */
 jint heap_dump_request(struct agent *a, struct thread *t, JNIEnv *env, const JVMPI_HeapDumpArg *arg);

@@ -1,7 +1,7 @@
 /* The records of heap dumps, with the references still empty. */
 #include "jvm-bridge/host/alloc.h"
-#include "jvm-bridge/host/dump.h"
-#include "jvm-bridge/host/dump_write.h"
+#include "jvm-bridge/host/dumps/dump.h"
+#include "jvm-bridge/host/dumps/dump_write.h"
 
 size_t class_record_size(const struct class_layout *c)
 {

@@ -1,4 +1,4 @@
-#include "jvm-bridge/host/dump_space.h"
+#include "jvm-bridge/host/dumps/dump_space.h"
 
 #include <sys/mman.h>
 

@@ -1,9 +1,10 @@
-#include "jvm-bridge/host/layout.h"
+#include "jvm-bridge/host/dumps/layout.h"
 
 #include <stdlib.h>
 
 #include "jvm-bridge/host/alloc.h"
-#include "jvm-bridge/host/dump_write.h"
+#include "jvm-bridge/host/base/address.h"
+#include "jvm-bridge/host/dumps/dump_write.h"
 #include "jvm-bridge/host/thread.h"
 
 enum { ACC_STATIC = 8 };

@@ -1,8 +1,8 @@
 #ifndef JS_BRIDGE_LAYOUT_H
 #define JS_BRIDGE_LAYOUT_H
 
+#include "jvm-bridge/host/base/pool.h"
 #include "jvm-bridge/host/id.h"
-#include "jvm-bridge/host/pool.h"
 
 /* How dumps lay out the objects of each class: where each field's value is. */
 

@@ -2,17 +2,21 @@
  * MONITOR_DUMP: the monitors that a thread owns, enters or waits in. All other threads are suspended, if possible,
  * while the monitors are examined, and resumed before the agent gets the event.
  */
-#include "jvm-bridge/host/monitor_dump.h"
+#include "jvm-bridge/host/dumps/monitor_dump.h"
 
 #include <stdlib.h>
 
 #include "jvm-bridge/host/alloc.h"
-#include "jvm-bridge/host/dump_space.h"
-#include "jvm-bridge/host/dump_write.h"
+#include "jvm-bridge/host/base/address.h"
+#include "jvm-bridge/host/dumps/dump_space.h"
+#include "jvm-bridge/host/dumps/dump_write.h"
+#include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/monitor.h"
 #include "jvm-bridge/host/owner.h"
 #include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
+#include "jvm-bridge/host/trace.h"
 
 enum { SPACE = 1 << 28, TRACE_FRAMES = 64, RAW_MAX = 1024 };
 

@@ -2,8 +2,9 @@
 #include <stdlib.h>
 
 #include "jvm-bridge/host/alloc.h"
-#include "jvm-bridge/host/dump.h"
-#include "jvm-bridge/host/dump_write.h"
+#include "jvm-bridge/host/dumps/dump.h"
+#include "jvm-bridge/host/dumps/dump_write.h"
+#include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/thread.h"
 
 struct one {

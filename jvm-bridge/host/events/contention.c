@@ -3,9 +3,11 @@
  * right before its own MONITOR_CONTENDED_ENTERED, on behalf of the thread that owned the monitor when it began to
  * wait.
  */
-#include "jvm-bridge/host/contention.h"
-
+#include "jvm-bridge/host/events/contention.h"
+#include "jvm-bridge/host/class.h"
+#include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/monitor.h"
 #include "jvm-bridge/host/owner.h"
 #include "jvm-bridge/host/thread.h"
 

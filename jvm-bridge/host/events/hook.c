@@ -1,7 +1,9 @@
-#include "jvm-bridge/host/hook.h"
+#include "jvm-bridge/host/events/hook.h"
 
 #include <stdlib.h>
 
+#include "jvm-bridge/host/base/address.h"
+#include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/thread.h"
 
 /*

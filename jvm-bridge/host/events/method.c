@@ -3,8 +3,8 @@
  * code is interpreted while one of them is enabled. Calls inside an agent's handler are not reported, because that
  * would call the handler again.
  */
-#include "jvm-bridge/host/method.h"
-
+#include "jvm-bridge/host/events/method.h"
+#include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/thread.h"
 

@@ -113,7 +113,7 @@ def heap(jdk, tmp):
 
 def limit(jdk, tmp):
     """A heap that is larger than the limit: FAIL, a line, and the JVM runs on."""
-    return run(jdk, tmp, "heap", ["-XX:+UseSerialGC"], "dump_limit=1,", {"JVMPI_EVENTS_LIMIT": "1"}, "more than dump_limit=1 ")
+    return run(jdk, tmp, "heap", ["-XX:+UseSerialGC"], "dump_limit=1,", {"JVMPI_EVENTS_LIMIT": "1"}, "exceed dump_limit=1 ")
 
 
 def arena(jdk, tmp):

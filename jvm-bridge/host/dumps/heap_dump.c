@@ -455,7 +455,8 @@ static jint dump_make(struct agent *a, struct thread *t, JNIEnv *env, struct wal
 	if (heap_walk(w))
 		return dump_send(a, t, w);
 	if (w->full)
-		bridge_say("HEAP_DUMP: the dump would exceed %zu MB (dump_limit=, or half of the available memory)",
+		bridge_say("HEAP_DUMP: the dump would exceed dump_limit=%zu (MB; never more than half of the available "
+			   "memory)",
 			   limit >> 20);
 	return JVMPI_FAIL;
 }

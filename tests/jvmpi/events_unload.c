@@ -22,14 +22,18 @@ static void unloaded(jobjectID id)
 }
 
 /* An id that an object of the dump has got since is of an object that lives. */
-static bool is_gone(jobjectID id)
+static bool is_gone(JNIEnv *env, jobjectID id)
 {
+	jobject object;
 	bool found;
 
 	pthread_mutex_lock(&lock);
 	found = table_find(&gone, id);
 	pthread_mutex_unlock(&lock);
-	return found && !jvmpi->jobjectID2jobject(id);
+	object = found ? jvmpi->jobjectID2jobject(id) : NULL;
+	if (object)
+		(*env)->DeleteLocalRef(env, object);
+	return found && !object;
 }
 
 static void dumped(const JVMPI_Event *e)
@@ -39,7 +43,7 @@ static void dumped(const JVMPI_Event *e)
 		jobjectID id;
 
 		memcpy(&id, p + 1, sizeof(id));
-		named += is_gone(id);
+		named += is_gone(e->env_id, id);
 	}
 }
 

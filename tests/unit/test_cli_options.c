@@ -181,11 +181,30 @@ static void tables(void **state)
 	}
 }
 
+/* Whatever is in the table is parsed, if only to be refused: nothing is accepted and then ignored. */
+static void all_parsed(void **state)
+{
+	static const struct option_spec forgotten[] = {{0, "forgotten", NULL, "", NULL},
+						       {0, "forgotten", "X", "", NULL}};
+	struct record_options o = {0};
+	struct err err = {0};
+
+	(void)state;
+	optarg = (char[]){"?"};
+	for (const struct option_spec *s = record_option_specs; s->name; s++)
+		assert_int_not_equal(record_option_take(s, &o, &err), -ENOSYS);
+	for (const struct option_spec *s = convert_option_specs; s->name; s++)
+		if (strcmp(s->name, "kind") != 0) /* convert's own */
+			assert_int_not_equal(record_option_take(s, &o, &err), -ENOSYS);
+	assert_int_equal(record_option_take(&forgotten[0], &o, &err), -ENOSYS);
+	assert_int_equal(record_option_take(&forgotten[1], &o, &err), -ENOSYS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good),     cmocka_unit_test(advice), cmocka_unit_test(long_arguments),
-		cmocka_unit_test(commands), cmocka_unit_test(tables),
+		cmocka_unit_test(commands), cmocka_unit_test(tables), cmocka_unit_test(all_parsed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

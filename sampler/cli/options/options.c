@@ -205,6 +205,12 @@ static int parse_symbols(const char *text, bool *ret, struct err *err)
 	return *ret || strcmp(text, "vm") == 0 ? 0 : err_set(err, -EINVAL, "--symbols %s: vm or bridge", text);
 }
 
+/* In a table of options, but not parsed. */
+static int not_parsed(const struct option_spec *s, struct err *err)
+{
+	return err_set(err, -ENOSYS, "--%s has no effect in this version of jsampler", s->name);
+}
+
 static int parse_value(const struct option_spec *s, const char *arg, struct record_options *o, struct err *err)
 {
 	const char *n = s->name;
@@ -239,16 +245,22 @@ static int parse_value(const struct option_spec *s, const char *arg, struct reco
 		return parse_slices(arg, o, err);
 	if (strcmp(n, "format") == 0)
 		return hints_check_format(o->format = arg, err);
-	if (strcmp(n, "duration") == 0 && parse_duration(arg, &o->duration_ns) < 0)
-		return err_set(err, -EINVAL, "-d %s: a time such as 30, 30s, 5m or 1h", arg);
-	if (strcmp(n, "max-memory") == 0 && parse_size(arg, &o->session.profile.max_bytes) < 0)
-		return err_set(err, -EINVAL, "--max-memory %s: a size such as 256M", arg);
-	if (strcmp(n, "count") == 0 && parse_u64(arg, 1, UINT64_MAX >> 1, &o->event_count) < 0)
-		return err_set(err, -EINVAL, "-c %s: a number of events, at least 1", arg);
-	return 0;
+	if (strcmp(n, "duration") == 0)
+		return parse_duration(arg, &o->duration_ns) == 0 ?
+			       0 :
+			       err_set(err, -EINVAL, "-d %s: a time such as 30, 30s, 5m or 1h", arg);
+	if (strcmp(n, "max-memory") == 0)
+		return parse_size(arg, &o->session.profile.max_bytes) == 0 ?
+			       0 :
+			       err_set(err, -EINVAL, "--max-memory %s: a size such as 256M", arg);
+	if (strcmp(n, "count") == 0)
+		return parse_u64(arg, 1, UINT64_MAX >> 1, &o->event_count) == 0 ?
+			       0 :
+			       err_set(err, -EINVAL, "-c %s: a number of events, at least 1", arg);
+	return not_parsed(s, err);
 }
 
-static void set_flag(const struct option_spec *s, struct record_options *o)
+static int set_flag(const struct option_spec *s, struct record_options *o, struct err *err)
 {
 	static const struct {
 		const char *name;
@@ -267,22 +279,26 @@ static void set_flag(const struct option_spec *s, struct record_options *o)
 		{"version", offsetof(struct record_options, version)},
 	};
 
-	if (strcmp(s->name, "verbose") == 0)
+	if (strcmp(s->name, "verbose") == 0) {
 		o->verbose++;
-	if (strcmp(s->name, "no-kernel") == 0)
+		return 0;
+	}
+	if (strcmp(s->name, "no-kernel") == 0) {
 		o->session.engine_options.kernel = false;
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-		if (strcmp(s->name, flags[i].name) == 0)
-			*(bool *)((char *)o + flags[i].offset) = true;
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (strcmp(s->name, flags[i].name) != 0)
+			continue;
+		*(bool *)((char *)o + flags[i].offset) = true;
+		return 0;
+	}
+	return not_parsed(s, err);
 }
 
 int record_option_take(const struct option_spec *s, struct record_options *o, struct err *err)
 {
-	if (!s->arg) {
-		set_flag(s, o);
-		return 0;
-	}
-	return parse_value(s, optarg, o, err);
+	return s->arg ? parse_value(s, optarg, o, err) : set_flag(s, o, err);
 }
 
 /* A number after a PID probably means something else: for jstat it is an interval. */

@@ -52,22 +52,31 @@ static int expand_path(const char *pattern, pid_t pid, char *dst, size_t size, s
 	return r;
 }
 
-static int choose_writer(const char *path, const char *format, const struct writer **ret, struct err *err)
+/* Of the writers with the same name, the ending decides: -f folded -o x.gz is compressed. */
+static const struct writer *writer_of(const char *format, const char *path)
 {
 	const struct writer *by_ending = writer_for_path(path);
+	size_t len = strlen(path);
+
+	if (by_ending && strcmp(format, by_ending->name) == 0)
+		return by_ending;
+	if (len > 3 && strcmp(path + len - 3, ".gz") == 0)
+		return writer_in_gzip(format);
+	return writer_find(format);
+}
+
+static int choose_writer(const char *path, const char *format, const struct writer **ret, struct err *err)
+{
 	char names[128];
 
 	if (format)
-		*ret = writer_find(format);
-	else if (strcmp(path, "-") == 0)
-		*ret = &writer_folded;
+		*ret = writer_of(format, path);
 	else
-		*ret = by_ending;
-	/* -f folded -o x.folded.gz: of the writers with the same name, the ending decides. */
-	if (*ret && by_ending && strcmp((*ret)->name, by_ending->name) == 0)
-		*ret = by_ending;
+		*ret = strcmp(path, "-") == 0 ? &writer_folded : writer_for_path(path);
 	if (*ret)
 		return 0;
+	if (format)
+		return err_set(err, -EINVAL, "'%s': %s is not written in gzip (folded and pprof are)", path, format);
 	writer_names(names, sizeof(names));
 	return err_set(err, -EINVAL,
 		       "'%s': unknown file name ending; say the format with -f (%s), as in '-f folded -o %s'", path,

@@ -52,6 +52,14 @@ const struct writer *writer_for_path(const char *path)
 	return found;
 }
 
+const struct writer *writer_in_gzip(const char *format)
+{
+	for (size_t i = 0; i < N_WRITERS; i++)
+		if (!strcmp(writers[i]->name, format) && strstr(writers[i]->endings, ".gz"))
+			return writers[i];
+	return NULL;
+}
+
 int writer_end(FILE *out, struct err *err)
 {
 	int r;

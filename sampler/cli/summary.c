@@ -251,7 +251,8 @@ static void print_exactness_details(const struct named_meta *m)
 		all += m->exactness[i];
 	if (!all)
 		return;
-	say("jsampler: names in compiled code: exact %.1f %%, by flow %.1f %%, inferred %.1f %%, approximate %.1f %%",
+	say("jsampler: compiled code: sure by the JVM's record of the instruction %.1f %%, sure by the code around it "
+	    "%.1f %%, likely as the only callee that fits %.1f %%, likely by the nearest record %.1f %%",
 	    percent(m->exactness[EXACT], all), percent(m->exactness[EXACT_FLOW], all),
 	    percent(m->exactness[EXACT_INFERRED], all), percent(m->exactness[EXACT_APPROXIMATE], all));
 }

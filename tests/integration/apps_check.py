@@ -48,7 +48,8 @@ class Checked:
         self.incomplete = [(n, frames) for frames, n in recording.folded if not jvm.is_complete(frames)]
         self.unknown = [(n, frames) for frames, n in recording.folded if "[unknown]" in frames]
         self.lost = recording.fact(r", lost (\d+)", 0.0)
-        self.sure = recording.fact(r"names in compiled code: exact ([\d.]+) %, by flow ([\d.]+) %")
+        self.sure = recording.fact(r"sure by the JVM's record of the instruction ([\d.]+) %, "
+                                   r"sure by the code around it ([\d.]+) %")
         self.complete_bar = COMPLETE_STARTING if starting else COMPLETE
         self.check_stacks()
         self.check_names(recording.folded, classes)

@@ -180,7 +180,7 @@ def measure(cell, o):
         except (OSError, ValueError, IndexError, KeyError):
             return {"bad": ["truth.py ended with %d" % status], "output": out[-3000:]}
     result = {k: run[k] for k in ("samples", "complete", "variation", "expected", "unknown", "inlined")}
-    m = re.search(r"names in compiled code: exact ([\d.]+) %, by flow ([\d.]+) %", out)
+    m = re.search(r"sure by the JVM's record of the instruction ([\d.]+) %, sure by the code around it ([\d.]+) %", out)
     if m:
         result["exact"], result["flow"] = float(m.group(1)), float(m.group(2))
     result["bad"] = over_bars(cell, result, o)

@@ -171,7 +171,8 @@ def summary(t, *_):
     """What is said at the end."""
     wanted = (r"^\d+ samples in [\d.]+ s, lost \d+; complete stacks [\d.]+ %", r"^time by kind: .*kernel [\d.]+ %",
               r"^compiled code: the method is sure in \d+ % of the samples, likely in \d+ %",
-              r"^jsampler: names in compiled code: exact [\d.]+ %, by flow [\d.]+ %, inferred [\d.]+ %, approximate [\d.]+ %$",
+              r"^jsampler: compiled code: sure by the JVM's record of the instruction [\d.]+ %, sure by the code around it [\d.]+ %, "
+              r"likely as the only callee that fits [\d.]+ %, likely by the nearest record [\d.]+ %$",
               r"^   self   total  hottest methods", r"^ *[\d.]+ % +[\d.]+ %  Busy\.compute +\((interpreted|C1|C2|inlined) \d+",
               r"^jsampler: walks that ended at \S.*: \d+$")
     def good(r):

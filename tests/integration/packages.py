@@ -10,6 +10,8 @@ Needs root. The last line is "packages: N passed, N failed". Exit status: 0 noth
 """
 
 import argparse
+import collections
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -25,6 +27,7 @@ from packages_rights import rights
 from packages_root import BareRoot, check, counts, distribution, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+OFTEN = 0.03  # of some 3,000 samples: that one program has none then is no chance
 
 
 def same_results(static):
@@ -33,6 +36,42 @@ def same_results(static):
     files = sorted((ROOT / "tests/fixtures").glob("*.jsrec"))
     different = [f.name for f in files if run(static, "replay", f) != run(dynamic, "replay", f)]
     check("%d recorded samples, the same bytes from both" % len(files), files and not different, different)
+
+
+def native_names(program, java, out):
+    """Shares of the frames that are no Java code, marks of incomplete stacks included."""
+    status, said = run(program, "-q", "-p", java.pid, "-d", 3, "-F", 999, "-o", out)
+    if status:
+        return {}, said
+    with open(out, encoding="utf-8") as f:
+        stacks = list(jvm.parse_folded(f))
+    shares = collections.Counter()
+    for frames, n in stacks:
+        for name in {f for f in frames if not re.search(r"_\[[01ji]\]$", f)}:
+            shares[name] += n
+    return {name: n / sum(n for _, n in stacks) for name, n in shares.items()}, said
+
+
+def same_names(static, java, tmp):
+    """What both often see in one JVM at the same time, they call the same. The dynamic program finds names through the
+    host's libraries, the static one through those that it was linked with."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        both = [pool.submit(native_names, program, java, os.path.join(tmp, name))
+                for program, name in ((static, "static.folded"), (jvm.jsampler_path(), "dynamic.folded"))]
+    (ours, said), (others, other_said) = (b.result() for b in both)
+    often = {n for shares in (ours, others) for n, share in shares.items() if share > OFTEN}
+    missing = {n: (ours.get(n), others.get(n)) for n in often if n not in ours or n not in others}
+    check("JDK %d: %d native frames have the same names in both" % (java.jdk.major, len(often)),
+          {"start_thread", "call_stub"} <= often and not missing, (missing, said, other_said))
+
+
+def live(static, classes_of, tmp):
+    for major in ("17", "25"):
+        jdk = jvm.pick_jdk(major)
+        with jvm.Jvm(jdk, classes_of(jdk), "Truth", ["seconds=1000", "warmup=2", "threads=1"]) as java:
+            java.wait_ready()
+            java.jdk = jdk
+            same_names(static, java, tmp)
 
 
 def noexec(bare, place, program):
@@ -202,6 +241,7 @@ def main():
         subprocess.run(["tar", "-xzf", tar, "-C", tmp], check=True)
         program = next(pathlib.Path(tmp).glob("jsampler-*/bin/jsampler"))
         same_results(program)
+        live(program, lambda jdk: jvm.compile_java(jdk, "truth"), tmp)
         classes = jvm.compile_java(jdk, "truth")
         with jvm.Jvm(jdk, classes, "Truth", ["seconds=1000", "warmup=2", "threads=1"]) as java:
             java.wait_ready()

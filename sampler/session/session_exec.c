@@ -70,8 +70,10 @@ void session_on_exec(struct session *s)
 		log_info("process %d called execve and can no longer be read: %s", (int)s->pid, e.msg);
 	else if (r < 0 && r != -ESRCH)
 		log_warn("the target called execve and can no longer be read: %s", e.msg);
-	if (r < 0)
+	if (r < 0) {
+		session_note_name(s); /* what has ended has it until its parent has waited for it */
 		return;
+	}
 	readers_close(s->readers);
 	s->readers = fresh;
 	session_note_identity(s);

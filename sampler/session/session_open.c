@@ -149,10 +149,15 @@ static int open_replay(struct session *s, struct err *err)
 	return 0;
 }
 
-void session_note_identity(struct session *s)
+void session_note_name(struct session *s)
 {
 	if (proc_comm(s->proc, s->pid, s->comm, sizeof(s->comm)) < 0)
 		s->comm[0] = '\0';
+}
+
+void session_note_identity(struct session *s)
+{
+	session_note_name(s);
 	if (proc_exe(s->proc, s->program, sizeof(s->program)) < 0)
 		s->program[0] = '\0';
 	meta_command(s->proc, s->o.command_line, s->command, sizeof(s->command));

@@ -98,6 +98,8 @@ def command(*_):
         r = run("-d", ".3", "-o", tmp + "/x.folded", "--", "sleep", "5")
         check("a command that outlives -d is waited for, which is said", r.status == 0 and
               r.says(r"waiting for 'sleep' \(PID \d+\) to end"), r)
+        r = run("-d", "20", "-o", tmp + "/x.folded", "-F", "1", "--", "true")
+        check("a command that ends at once has its own name", r.status == 0 and r.says(r"no samples: (true|the target) used") , r)
         r = run("-d", "20", "-o", tmp + "/x.folded", "--", "sleep", "0.3")
         check("one that ends before is not", r.status == 0 and not r.says("waiting for"), r)
 

@@ -154,27 +154,40 @@ int closed_begin_keeping(int dir, struct closed_gaps *ret, struct err *err)
 	return r;
 }
 
+struct trial {
+	struct closed_gaps gaps;
+	struct err err;
+	int result;
+};
+
 /* Stays until the other end is closed. */
 static void try_in_child(void *ctx, int socket)
 {
-	struct closed_gaps gaps;
+	struct trial t = {0};
 
 	(void)ctx;
-	if (closed_begin(CLOSED_FILES, socket, &gaps, NULL) == 0 && channel_send(socket, &gaps, sizeof(gaps), -1) == 0)
-		channel_receive(socket, &gaps, sizeof(gaps), NULL);
+	t.result = closed_begin(CLOSED_FILES, socket, &t.gaps, &t.err);
+	if (channel_send(socket, &t, sizeof(t), -1) == 0)
+		channel_receive(socket, &t, sizeof(t), NULL);
 }
 
-int closed_try(struct closed_gaps *ret, void (*look)(void *ctx, pid_t child), void *ctx)
+int closed_try(struct closed_gaps *ret, void (*look)(void *ctx, pid_t child), void *ctx, struct err *err)
 {
+	struct trial t = {0};
 	pid_t child;
 	int socket, r = channel_start(try_in_child, NULL, &socket, &child);
 
 	if (r < 0)
-		return r;
-	r = channel_receive(socket, ret, sizeof(*ret), NULL);
-	if (r == 0)
+		return err_set(err, r, "cannot start a process: %s", strerror(-r));
+	r = channel_receive(socket, &t, sizeof(t), NULL);
+	if (r < 0)
+		err_set(err, r, "the process that tries it ended early");
+	else if (t.result < 0)
+		r = err_set(err, t.result, "%s", t.err.msg);
+	if (r == 0 && look)
 		look(ctx, child);
 	channel_end(socket, child);
+	*ret = t.gaps;
 	return r;
 }
 

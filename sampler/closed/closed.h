@@ -45,9 +45,9 @@ int closed_begin_keeping(int dir, struct closed_gaps *ret, struct err *err);
 
 /*
  * The same in a child that does nothing else, to find out what would be missing here. look: called for that child
- * once it is closed. 0, or -errno: it could not be tried.
+ * once it is closed; NULL: nothing is. 0, or -errno: that child, too, could not be closed, or could not be started.
  */
-int closed_try(struct closed_gaps *ret, void (*look)(void *ctx, pid_t child), void *ctx);
+int closed_try(struct closed_gaps *ret, void (*look)(void *ctx, pid_t child), void *ctx, struct err *err);
 
 /* Reports the gaps to the user: a missing filter as a warning, the others with -v (log.h). */
 void closed_say_gaps(const struct closed_gaps *gaps);

@@ -125,6 +125,14 @@ int closing_to_one(struct closing *c, pid_t pid, struct err *err)
 	return r < 0 ? r : closing_close(c, false, err);
 }
 
+void closing_say_gaps(void)
+{
+	struct closed_gaps gaps;
+
+	if (closed_try(&gaps, NULL, NULL, NULL) == 0) /* a failure is each child's, and theirs are reported */
+		closed_say_gaps(&gaps);
+}
+
 void closing_to_names(void)
 {
 	(void)privs_drop(&(struct privs_needs){0}, NULL);

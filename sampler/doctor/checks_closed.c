@@ -10,6 +10,7 @@
 #include "sampler/closed/landlock.h"
 #include "sampler/doctor/checks.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
 #include "symbolizer/target/proc_stat.h"
 
@@ -49,7 +50,11 @@ static bool has_own_filter(const struct proc_status *st)
 	       (!st->seccomp_filters || read_status(getpid(), &own) < 0 || st->seccomp_filters > own.seccomp_filters);
 }
 
-/* The remedy is the same for everything that is missing. */
+/* For everything that is missing. */
+#define REMEDY                                                                                                         \
+	"a kernel with CONFIG_SECCOMP_FILTER=y; in a container, a seccomp profile that allows seccomp, capset, "       \
+	"setresuid and setgroups"
+
 static void say(struct checks *c, const char *name, const struct proc_status *st)
 {
 	bool filter = has_own_filter(st);
@@ -61,8 +66,7 @@ static void say(struct checks *c, const char *name, const struct proc_status *st
 		   filter ? "" : ", but no filter of its own",
 		   closed ? "" : ": whoever takes it over can do more harm");
 	if (!closed)
-		checks_remedy(c, "a kernel with CONFIG_SECCOMP_FILTER=y; in a container, a seccomp profile that allows "
-				 "seccomp, setresuid and setgroups");
+		checks_remedy(c, REMEDY);
 }
 
 struct look {
@@ -81,14 +85,16 @@ void check_closed(struct checks *c)
 {
 	struct closed_gaps g;
 	struct look l;
-	int r = closed_try(&g, look_at, &l);
+	struct err err = {0};
 
-	if (r == 0)
-		r = l.r;
-	if (r < 0)
-		checks_add(c, CHECK_SKIP, "closed parsers", "cannot be tried: %s", strerror(-r));
-	else
+	if (closed_try(&g, look_at, &l, &err) < 0) {
+		checks_add(c, CHECK_FAIL, "closed parsers", "tried: %s", err.msg);
+		checks_remedy(c, REMEDY);
+	} else if (l.r < 0) {
+		checks_add(c, CHECK_SKIP, "closed parsers", "cannot be looked at in /proc: %s", strerror(-l.r));
+	} else {
 		say(c, "closed parsers", &l.st);
+	}
 }
 
 void check_closed_child(struct checks *c, pid_t child)

@@ -16,6 +16,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
@@ -23,6 +24,7 @@
 struct message {
 	pid_t pid;
 	uint8_t found; /* a child that was taken over may send anything */
+	char failed[sizeof(((struct err *)NULL)->msg)]; /* "": it could be examined */
 	_Alignas(max_align_t) uint8_t record[EACH_RECORD_MAX]; /* the caller's struct */
 };
 
@@ -69,9 +71,12 @@ static void look_at_all(void *ctx, int out)
 	if (r->e->begin)
 		r->e->begin();
 	for (size_t i = r->next; i < n; i++) {
+		struct err failed = {0};
+
 		memset(&m, 0, sizeof(m));
 		m.pid = r->items[i].pid;
-		m.found = r->e->look(r->e->ctx, m.pid, m.record);
+		m.found = r->e->look(r->e->ctx, m.pid, m.record, &failed);
+		memcpy(m.failed, failed.msg, sizeof(m.failed));
 		if (send(out, &m, message_size(r), MSG_NOSIGNAL) != (ssize_t)message_size(r))
 			break;
 	}
@@ -172,6 +177,15 @@ void each_process_say_stuck(pid_t pid, int signal)
 		log_warn("process %d: could not be read within %d s", (int)pid, EACH_PATIENCE_MS / 1000);
 }
 
+int each_process_take_failed(const struct err *failed, bool found, struct err *err)
+{
+	if (failed->msg[0] && !found)
+		return err_set(err, -EPERM, "%s", failed->msg);
+	if (failed->msg[0])
+		log_warn("a process was left out: %s", failed->msg);
+	return 0;
+}
+
 /* Checks that the answer is about the right process, because a child that was taken over may send anything. */
 static bool take(struct run *r)
 {
@@ -181,7 +195,10 @@ static bool take(struct run *r)
 	if (n != (ssize_t)message_size(r) || m.pid != r->items[r->next].pid)
 		return false;
 	r->next++;
-	if (m.found)
+	if (m.failed[0] && r->e->failed)
+		text_sanitise(r->e->failed->msg, sizeof(r->e->failed->msg), m.failed,
+			      strnlen(m.failed, sizeof(m.failed)));
+	else if (m.found && !m.failed[0])
 		r->e->found(r->e->ctx, m.pid, m.record);
 	return true;
 }

@@ -26,15 +26,18 @@ struct each_process {
 	uint64_t deadline_ns; /* for all of them (clock_monotonic_ns()); 0: EACH_ALL_MS from now */
 	bool apart; /* one child per process, so that a process that takes over its child gets at no other */
 	void (*begin)(void); /* in each child, first: drops what looking does not need. NULL: nothing */
-	/* In the child. false: nothing to report. */
-	bool (*look)(void *ctx, pid_t pid, void *record);
+	/* In the child. false: nothing to report; or, if *failed has been set, it could not be examined. */
+	bool (*look)(void *ctx, pid_t pid, void *record, struct err *failed);
 	/* In the caller: receives what look() reported, which is not trusted: the child has parsed hostile data. */
 	void (*found)(void *ctx, pid_t pid, const void *record);
 	/* In the caller: this process took too long (signal 0), or it ended the child by `signal`. */
 	void (*stuck)(void *ctx, pid_t pid, int signal);
+	struct err *failed; /* in the caller: why a process could not be examined, for any of those; NULL: not wanted */
 };
 
 void each_process_say_stuck(pid_t pid, int signal); /* logs a warning */
+/* With something `found`, a failure is a warning; otherwise it is the result, -EPERM. 0: there was none. */
+int each_process_take_failed(const struct err *failed, bool found, struct err *err);
 
 /*
  * When a user's processes take too long, one or all together, the user's others come last; all processes in other user

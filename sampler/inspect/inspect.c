@@ -168,21 +168,24 @@ int inspect_outside(pid_t pid, struct inspection *ret)
 	return 0;
 }
 
-static void sanitise(char *text, size_t size)
+static void take_text(char *dst, size_t size, const char *told)
 {
-	char raw[512];
-	size_t len = strnlen(text, size - 1);
-
-	memcpy(raw, text, len);
-	text_sanitise(text, size, raw, len);
+	text_sanitise(dst, size, told, strnlen(told, size - 1));
 }
 
-void inspect_sanitise(struct inspection *i)
+int inspect_confirm(pid_t pid, const struct inspection *told, struct inspection *ret)
 {
-	_Static_assert(sizeof(i->main) <= 512 && sizeof(i->release) <= 512 && sizeof(i->container) <= 512, "raw[]");
-	sanitise(i->release, sizeof(i->release));
-	sanitise(i->main, sizeof(i->main));
-	sanitise(i->container, sizeof(i->container));
+	struct inspection i;
+	int r = inspect_outside(pid, &i);
+
+	if (r < 0)
+		return r;
+	i.jvm = told->jvm == INSPECT_JVM ? INSPECT_JVM : INSPECT_JVM_CLOSED;
+	i.bridge = told->bridge != 0;
+	take_text(i.release, sizeof(i.release), told->release);
+	take_text(i.main, sizeof(i.main), told->main);
+	*ret = i;
+	return 0;
 }
 
 int inspect_process(pid_t pid, struct inspection *ret)

@@ -47,7 +47,10 @@ int inspect_outline(pid_t pid, struct inspect_outline *ret);
 int inspect_process(pid_t pid, struct inspection *ret);
 /* Only what the process cannot delay: without its memory and command line. INSPECT_JVM_CLOSED: its name is java. */
 int inspect_outside(pid_t pid, struct inspection *ret);
-/* Makes an inspection received from another process safe: terminates and sanitises all texts. */
-void inspect_sanitise(struct inspection *i);
+/*
+ * What a child that may have been taken over told of a process: only what is found in its memory is believed, sanitised;
+ * the rest is as inspect_outside() finds it. -ESRCH: no such process.
+ */
+int inspect_confirm(pid_t pid, const struct inspection *told, struct inspection *ret);
 
 #endif

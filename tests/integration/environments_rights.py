@@ -2,6 +2,7 @@
 """What is not permitted, or scarce: perf events, capabilities, seccomp profiles, descriptors, memory."""
 
 import os
+import re
 import resource
 import stat
 import subprocess
@@ -46,6 +47,11 @@ def capabilities():
         check("its target runs on", alive(t.pid) and alive(own.pid))
 
 
+def said_under(refused, *argv):
+    return subprocess.run([str(native("refuse")), refused, "--", jvm.jsampler_path(), *argv], stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=jvm.PATIENCE, preexec_fn=jvm.die_with_parent)
+
+
 def seccomp():
     with spin() as t, spin(uid=NOBODY) as n:
         for error in ("EPERM", "ENOSYS", "EACCES"):
@@ -66,6 +72,11 @@ def seccomp():
             check_run("seccomp: %s EPERM" % call, python_named, "-p", t.pid, "-d", "0.4", refuse=[call + "=EPERM"])
         r = run("-p", t.pid, "-d", "0.4", refuse=["capset=EPERM"])
         check("seccomp: capset EPERM", r.refused("capabilities"), r)
+        said = said_under("capset=EPERM", "doctor").stdout
+        check("seccomp: capset EPERM, doctor", re.search(r"cannot\s+give\s+up\s+capabilities", said) and "Broken" not in said,
+              said)
+        said = said_under("seccomp=EPERM", "list").stderr
+        check("seccomp: no filter, list", "without a filter of system calls" in said, said)
     with demo(jdks()[0]) as t:
         burn(t.pid, 1.5)
         for error in ("EPERM", "ENOSYS"):

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <grp.h>
 #include <poll.h>
 #include <sched.h>
@@ -27,9 +28,9 @@ struct seen {
 	int found[N], stuck[N];
 };
 
-static bool look(void *ctx, pid_t pid, void *record)
+static bool look(void *ctx, pid_t pid, void *record, struct err *failed)
 {
-	(void)ctx;
+	(void)ctx, (void)failed;
 	if (pid == HANGS)
 		for (;;)
 			pause();
@@ -121,12 +122,12 @@ static void begin(void)
 	begun++;
 }
 
-static bool look_first(void *ctx, pid_t pid, void *record)
+static bool look_first(void *ctx, pid_t pid, void *record, struct err *failed)
 {
 	static int looks;
 	const pid_t child = getpid();
 
-	(void)ctx, (void)pid;
+	(void)ctx, (void)pid, (void)failed;
 	memcpy(record, &child, sizeof(child));
 	return begun == 1 && ++looks == 1;
 }
@@ -175,9 +176,9 @@ static void test_each_has_its_child(void **state)
 
 static struct unkillable tracer;
 
-static bool look_and_stay(void *ctx, pid_t pid, void *record)
+static bool look_and_stay(void *ctx, pid_t pid, void *record, struct err *failed)
 {
-	(void)ctx;
+	(void)ctx, (void)failed;
 	if (pid == FIRST + N - 1 && !be_unkillable(&tracer))
 		abort();
 	memcpy(record, &pid, sizeof(pid));
@@ -206,6 +207,43 @@ static void test_answered_but_stays(void **state)
 	assert_int_equal(left, 0);
 	for (int i = 0; i < N - 1; i++)
 		assert_int_equal(s.found[i], 1);
+}
+
+/* --- one that cannot be examined */
+
+static bool look_or_fail(void *ctx, pid_t pid, void *record, struct err *failed)
+{
+	(void)ctx;
+	memcpy(record, &pid, sizeof(pid));
+	if (pid == FIRST + 1)
+		err_set(failed, -EPERM, "no\nway");
+	return true;
+}
+
+/* The others are found, and why it is not: a warning; only if there are none, the result. */
+static void test_failure(void **state)
+{
+	struct seen s = {0};
+	struct err failed = {0}, err = {0};
+	const struct each_process e = {.ctx = &s,
+				       .record = sizeof(pid_t),
+				       .look = look_or_fail,
+				       .found = found,
+				       .stuck = stuck,
+				       .failed = &failed};
+	pid_t pids[] = {FIRST, FIRST + 1, FIRST + 2};
+	size_t left;
+
+	(void)state;
+	assert_int_equal(each_process(pids, 3, &e, &left, &err), 0);
+	assert_true(s.found[0] == 1 && s.found[1] == 0 && s.found[2] == 1);
+	assert_non_null(strstr(failed.msg, "way"));
+	assert_null(strchr(failed.msg, '\n'));
+	assert_int_equal(each_process_take_failed(&failed, true, &err), 0);
+	assert_int_equal(each_process_take_failed(&failed, false, &err), -EPERM);
+	assert_string_equal(err.msg, failed.msg);
+	failed.msg[0] = '\0';
+	assert_int_equal(each_process_take_failed(&failed, false, &err), 0);
 }
 
 /* --- whose processes come last */
@@ -268,11 +306,11 @@ struct two_kinds {
 	int found, found_slow, stuck;
 };
 
-static bool look_at_two(void *ctx, pid_t pid, void *record)
+static bool look_at_two(void *ctx, pid_t pid, void *record, struct err *failed)
 {
 	const struct two_kinds *k = ctx;
 
-	(void)record;
+	(void)record, (void)failed;
 	for (int i = 0; i < STUCK + OTHERS; i += 2) {
 		if (k->slow_ms && k->pids[i] == pid)
 			poll(NULL, 0, k->slow_ms);
@@ -369,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_time_is_limited),
 		cmocka_unit_test(test_each_has_its_child),
 		cmocka_unit_test(test_answered_but_stays),
+		cmocka_unit_test(test_failure),
 		cmocka_unit_test(test_set_user_id),
 		cmocka_unit_test(test_namespaces),
 		cmocka_unit_test(test_slow),

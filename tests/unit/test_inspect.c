@@ -5,7 +5,10 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <unistd.h>
+
 #include "sampler/inspect/command_line.h"
+#include "sampler/inspect/inspect.h"
 #include "sampler/inspect/java_main.h"
 
 static void mains(void **state)
@@ -83,11 +86,33 @@ static void command_lines(void **state)
 	assert_string_equal(got, "java Ma");
 }
 
+/* A child that was taken over cannot say whose a process is. */
+static void lies_are_not_believed(void **state)
+{
+	struct inspection told = {
+		.pid = 1, .ns_pid = 7, .uid = 12345, .jvm = INSPECT_JVM, .uptime_s = 1ull << 40, .bridge = 9};
+	struct inspection i, own;
+
+	(void)state;
+	memset(told.container, 'c', sizeof(told.container));
+	memset(told.main, '\n', sizeof(told.main));
+	strcpy(told.release, "17.0.1");
+	assert_int_equal(inspect_outside(getpid(), &own), 0);
+	assert_int_equal(inspect_confirm(getpid(), &told, &i), 0);
+	assert_true(i.pid == getpid() && i.ns_pid == own.ns_pid && i.uid == geteuid() && i.uptime_s < told.uptime_s);
+	assert_string_equal(i.container, own.container);
+	assert_true(i.jvm == INSPECT_JVM && i.bridge == 1);
+	assert_string_equal(i.release, "17.0.1");
+	assert_null(memchr(i.main, '\n', sizeof(i.main)));
+	assert_true(strnlen(i.main, sizeof(i.main)) < sizeof(i.main));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(command_lines),
 		cmocka_unit_test(mains),
+		cmocka_unit_test(lies_are_not_believed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

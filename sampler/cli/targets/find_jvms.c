@@ -8,8 +8,6 @@
 #include "sampler/inspect/each_process.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/log.h"
-#include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
 
 struct candidate {
@@ -23,7 +21,7 @@ struct search {
 	VEC(pid_t) next; /* to be examined */
 	struct found_jvms *found;
 	uint64_t deadline_ns; /* for the whole search */
-	struct err failed; /* why a child could not be closed; "": no failure */
+	struct err failed; /* why a process could not be examined; "": none */
 };
 
 static void search_done(struct search *s)
@@ -34,9 +32,9 @@ static void search_done(struct search *s)
 
 /* --- possible JVMs, by their mappings --- */
 
-static bool look_at_outline(void *ctx, pid_t pid, void *record)
+static bool look_at_outline(void *ctx, pid_t pid, void *record, struct err *failed)
 {
-	(void)ctx;
+	(void)ctx, (void)failed;
 	return inspect_outline(pid, record) == 0;
 }
 
@@ -64,23 +62,21 @@ static void outline_stuck(void *ctx, pid_t pid, int signal)
 
 /* --- actual JVMs --- */
 
-struct looked {
-	struct inspection i;
-	struct err failed; /* "": it could be examined */
-};
-_Static_assert(sizeof(struct looked) <= EACH_RECORD_MAX, "fits into an answer");
+_Static_assert(sizeof(struct inspection) <= EACH_RECORD_MAX, "fits into an answer");
 
-static bool look_at_all(void *ctx, pid_t pid, void *record)
+static bool look_at_all(void *ctx, pid_t pid, void *record, struct err *failed)
 {
 	struct closing c = {0};
-	struct looked l = {0};
-	int r = closing_to_one(&c, pid, &l.failed);
-	bool is_one = r == 0 && inspect_process(pid, &l.i) == 0 && l.i.jvm != INSPECT_NO_JVM;
+	struct inspection i = {0};
+	int r = closing_to_one(&c, pid, failed);
+	bool is_one = r == 0 && inspect_process(pid, &i) == 0 && i.jvm != INSPECT_NO_JVM;
 
 	(void)ctx;
-	memcpy(record, &l, sizeof(l));
+	if (r == -ESRCH)
+		*failed = (struct err){0};
+	memcpy(record, &i, sizeof(i));
 	closing_done(&c);
-	return is_one || (r < 0 && r != -ESRCH);
+	return is_one;
 }
 
 static void add(struct search *s, const struct inspection *i)
@@ -92,17 +88,12 @@ static void add(struct search *s, const struct inspection *i)
 static void found_jvm(void *ctx, pid_t pid, const void *record)
 {
 	struct search *s = ctx;
-	struct looked l;
+	struct inspection told, i;
 
-	memcpy(&l, record, sizeof(l));
-	if (l.failed.msg[0]) {
-		text_sanitise(s->failed.msg, sizeof(s->failed.msg), l.failed.msg,
-			      strnlen(l.failed.msg, sizeof(l.failed.msg)));
+	memcpy(&told, record, sizeof(told));
+	if (inspect_confirm(pid, &told, &i) < 0)
 		return;
-	}
-	l.i.pid = pid;
-	inspect_sanitise(&l.i);
-	add(s, &l.i);
+	add(s, &i);
 	for (size_t k = 0; k < s->all.n; k++)
 		s->all.v[k].is_jvm |= s->all.v[k].pid == pid;
 }
@@ -128,6 +119,7 @@ static int run(struct search *s, struct each_process e, const pid_t *pids, size_
 
 	e.ctx = s;
 	e.deadline_ns = s->deadline_ns;
+	e.failed = &s->failed;
 	r = each_process(pids, n, &e, &left, err);
 	s->found->left += left;
 	return r;
@@ -159,7 +151,7 @@ static bool is_of_image(const struct search *s, const struct candidate *c)
 /* Examines wanted candidates; of the processes of a program without libjvm.so, one decides for all. */
 static int look(struct search *s, bool (*wanted)(const struct search *s, const struct candidate *c), struct err *err)
 {
-	static const struct each_process jvms = {.record = sizeof(struct looked),
+	static const struct each_process jvms = {.record = sizeof(struct inspection),
 						 .apart = true,
 						 .look = look_at_all,
 						 .found = found_jvm,
@@ -195,14 +187,14 @@ int find_jvms(const pid_t *pids, size_t n, struct found_jvms *ret, struct err *e
 	struct search s = {.found = ret, .deadline_ns = clock_monotonic_ns() + EACH_ALL_MS * UINT64_C(1000000)};
 	int r = run(&s, outlines, pids, n, err);
 
+	if (r == 0 && s.all.n)
+		closing_say_gaps();
 	if (r == 0)
 		r = look(&s, is_first, err);
 	if (r == 0)
 		r = look(&s, is_of_image, err);
-	if (r == 0 && s.failed.msg[0] && !ret->n)
-		r = err_set(err, -EPERM, "%s", s.failed.msg);
-	else if (r == 0 && s.failed.msg[0])
-		log_warn("a process was left out: %s", s.failed.msg);
+	if (r == 0)
+		r = each_process_take_failed(&s.failed, ret->n > 0, err);
 	search_done(&s);
 	if (ret->n)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_pid);

@@ -20,7 +20,6 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
-#include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
@@ -49,16 +48,16 @@ struct search {
 	const char *name;
 	VEC(pid_t) javas;
 	size_t left; /* left out for lack of time or memory */
-	struct err failed; /* why a child could not be closed; "": no failure */
+	struct err failed; /* why a process could not be examined; "": none */
 	struct matching open, closed; /* closed: their programs cannot be read, so they cannot be sampled either */
 };
 
-static bool look_at_name(void *ctx, pid_t pid, void *record)
+static bool look_at_name(void *ctx, pid_t pid, void *record, struct err *failed)
 {
 	struct proc *p;
 	bool closed, is_java;
 
-	(void)ctx, (void)record;
+	(void)ctx, (void)record, (void)failed;
 	if (proc_open(pid, &p, NULL) < 0)
 		return false;
 	is_java = inspect_is_java(p, &closed);
@@ -67,28 +66,28 @@ static bool look_at_name(void *ctx, pid_t pid, void *record)
 }
 
 struct looked {
-	uint8_t is_it,
-		closed; /* closed: its program cannot be read; bool has no value for every byte that a child may send */
-	struct err failed; /* "": it could be examined */
+	uint8_t closed; /* its program cannot be read; bool has no value for every byte that a child may send */
 };
 
 /* The command line is read from the process's memory. */
-static bool look_at_main(void *ctx, pid_t pid, void *record)
+static bool look_at_main(void *ctx, pid_t pid, void *record, struct err *failed)
 {
 	const struct search *s = ctx;
 	struct closing c = {0};
 	struct looked l = {0};
 	struct proc *p = NULL;
-	bool closed = false;
-	int r = closing_to_one(&c, pid, &l.failed);
+	bool closed = false, is_it = false;
+	int r = closing_to_one(&c, pid, failed);
 
+	if (r == -ESRCH)
+		*failed = (struct err){0};
 	if (r == 0 && proc_open(pid, &p, NULL) == 0)
-		l.is_it = inspect_is_java(p, &closed) && has_main(p, s->name);
+		is_it = inspect_is_java(p, &closed) && has_main(p, s->name);
 	l.closed = closed;
 	proc_close(p);
 	closing_done(&c);
 	memcpy(record, &l, sizeof(l));
-	return l.is_it || (r < 0 && r != -ESRCH);
+	return is_it;
 }
 
 static void found_java(void *ctx, pid_t pid, const void *record)
@@ -107,11 +106,6 @@ static void found(void *ctx, pid_t pid, const void *record)
 	struct matching *m;
 
 	memcpy(&l, record, sizeof(l));
-	if (l.failed.msg[0]) {
-		text_sanitise(s->failed.msg, sizeof(s->failed.msg), l.failed.msg,
-			      strnlen(l.failed.msg, sizeof(l.failed.msg)));
-		return;
-	}
 	m = l.closed ? &s->closed : &s->open;
 	buf_printf(&m->pids, " %d", (int)pid);
 	m->pid = pid;
@@ -148,7 +142,8 @@ static int search_all(struct search *s, struct err *err)
 					   .apart = true,
 					   .look = look_at_main,
 					   .found = found,
-					   .stuck = stuck};
+					   .stuck = stuck,
+					   .failed = &s->failed};
 	VEC(pid_t) pids = {0};
 	DIR *d = opendir("/proc");
 	struct dirent *entry;
@@ -163,10 +158,12 @@ static int search_all(struct search *s, struct err *err)
 	if (d)
 		closedir(d);
 	r = look_at_each(s, &names, pids.v, pids.n, err);
+	if (r == 0 && s->javas.n)
+		closing_say_gaps();
 	if (r == 0)
 		r = look_at_each(s, &mains, s->javas.v, s->javas.n, err);
-	if (r == 0 && s->failed.msg[0])
-		r = err_set(err, -EPERM, "%s", s->failed.msg);
+	if (r == 0)
+		r = each_process_take_failed(&s->failed, s->open.n + s->closed.n > 0, err);
 	if (r == 0 && s->left)
 		log_warn("%zu processes were left out: others took too long to read", s->left);
 	vec_done(&pids);

@@ -63,13 +63,6 @@ bool inspect_is_java(struct proc *p, bool *ret_closed)
 	return strncmp(base ? base + 1 : exe, "java", 4) == 0;
 }
 
-static bool is_libjvm(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && strcmp(slash + 1, "libjvm.so") == 0;
-}
-
 static void read_outline(struct proc *p, struct inspect_outline *o)
 {
 	struct budget files;
@@ -90,8 +83,8 @@ static void read_outline(struct proc *p, struct inspect_outline *o)
 			o->dev_minor = m->dev_minor;
 			o->inode = m->inode;
 		}
-		o->may_be_jvm |= is_libjvm(m->path);
 	}
+	o->may_be_jvm |= maps_has_file(maps, "libjvm.so");
 	maps_close(maps);
 }
 

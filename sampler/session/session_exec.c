@@ -53,7 +53,7 @@ void session_on_exec(struct session *s)
 		return;
 	s->gone_since_ns = 0;
 	s->before_exec = false;
-	if (s->o.snapshot) { /* a recording holds one address space */
+	if (s->o.snapshot || s->o.only_jvm) { /* a recording holds one address space */
 		session_stop(s);
 		return;
 	}

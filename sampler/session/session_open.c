@@ -23,6 +23,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 
 struct unwinder_options session_unwinder_options(const struct session *s)
@@ -120,10 +121,20 @@ static int open_readers(struct session *s, struct err *err)
 	}
 }
 
+/* Of the address space that is sampled: whoever asked looked earlier, when the process may have run another program. */
+static int check_jvm(struct session *s, struct err *err)
+{
+	if (!s->o.only_jvm || maps_has_file(s->readers->maps, "libjvm.so"))
+		return 0;
+	return err_set(err, -ENOEXEC, "--only-jvm: process %d is no JVM: no libjvm.so is mapped", (int)s->pid);
+}
+
 static int open_process(struct session *s, struct err *err)
 {
 	int r = open_readers(s, err);
 
+	if (r == 0)
+		r = check_jvm(s, err);
 	return r < 0 ? r : open_engine(s, err);
 }
 

@@ -308,6 +308,17 @@ const struct mapping *maps_find(const struct maps *m, uint64_t addr)
 	return i < m->now.v.n && m->now.v.v[i].start <= addr ? &m->now.v.v[i] : NULL;
 }
 
+bool maps_has_file(const struct maps *m, const char *name)
+{
+	for (size_t i = 0; i < m->now.v.n; i++) {
+		const char *slash = strrchr(m->now.v.v[i].path, '/');
+
+		if (slash && m->now.v.v[i].inode && strcmp(slash + 1, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 const char *maps_text(const struct maps *m, size_t *len)
 {
 	if (len)

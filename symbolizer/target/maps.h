@@ -42,6 +42,7 @@ uint64_t maps_generation(const struct maps *m);
 size_t maps_count(const struct maps *m);
 const struct mapping *maps_at(const struct maps *m, size_t i);
 const struct mapping *maps_find(const struct maps *m, uint64_t addr); /* NULL: not mapped */
+bool maps_has_file(const struct maps *m, const char *name); /* is a file of that name mapped, in any folder? */
 const char *maps_text(const struct maps *m, size_t *len); /* as read, for recordings */
 
 #endif

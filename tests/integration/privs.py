@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -211,6 +212,40 @@ def cores(target):
             check("... but of a command that it starts", len(os.listdir(tmp)) == 1, os.listdir(tmp))
 
 
+# Has a libjvm.so mapped, and is another program after SIGUSR1.
+TURNCOAT = """import mmap, os, signal, sys
+def other(*_): os.execv("/bin/sh", ["sh", "-c", "while :; do :; done"])
+signal.signal(signal.SIGUSR1, other)
+with open(sys.argv[1], "rb") as f:
+    m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+while True:
+    pass"""
+
+
+def only_jvm():
+    """What was a JVM when sudo's helper looked, and no longer is, is not profiled; nor on, once it calls execve."""
+    with tempfile.TemporaryDirectory() as tmp:
+        os.chmod(tmp, 0o755)
+        library = pathlib.Path(tmp, "libjvm.so")
+        library.write_bytes(bytes(4096))
+        helper = pathlib.Path(shutil.copy(jvm.ROOT / "packaging/group/jsampler-jvm", tmp))
+        program = pathlib.Path(tmp, "jsampler")
+        for what, turns, status in (("before the recording", "kill -USR1 $pid; until grep -q sh /proc/$pid/comm; do :; done", 1),
+                                    ("during the recording", "(sleep 1; kill -USR1 $pid) >/dev/null 2>&1 &", 0)):
+            program.write_text('#!/bin/sh\nfor pid in "$@"; do :; done\n%s\nexec %s "$@"\n' % (turns, shell.JS))
+            program.chmod(0o755)
+            target = subprocess.Popen(shell.nobody([sys.executable, "-I", "-S", "-c", TURNCOAT, str(library)]),
+                                      preexec_fn=jvm.die_with_parent)
+            jvm.wait_until(lambda: str(library) in pathlib.Path("/proc/%d/maps" % target.pid).read_text())
+            start = time.monotonic()
+            p = subprocess.run([str(helper), "-d", "20", str(target.pid)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, timeout=jvm.PATIENCE, preexec_fn=jvm.die_with_parent)
+            check("a target that becomes another program " + what, p.returncode == status and target.poll() is None and
+                  time.monotonic() - start < 15 and (p.stdout if status == 0 else "is no JVM" in p.stderr and not p.stdout), (p.returncode, p.stdout[-300:], p.stderr))
+            target.kill()
+            target.wait()
+
+
 def main():
     jdk = jvm.pick_jdk(None)
     if not shell.can_be_nobody():
@@ -223,6 +258,7 @@ def main():
         saved_profiles()
         other_commands(target)
         cores(target)
+    only_jvm()
     shell.finish()
 
 

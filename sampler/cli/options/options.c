@@ -33,6 +33,7 @@ const struct option_spec record_option_specs[] = {
 	{'X', "exclude", "REGEX", "drop stacks with a frame that matches", NULL},
 	{0, "children", NULL, "sample the processes that the target starts, too", "with -- COMMAND"},
 	{0, "no-children", NULL, "do not sample them", "with -p"},
+	{0, "only-jvm", NULL, "refuse a process that is no JVM; end when it becomes another program", NULL},
 	{0, "slices", "TIME", "keep time slices apart, for .html and report --timeline", NULL},
 	{0, "lines", NULL, "append :LINE to Java frames", NULL},
 	{0, "no-annotate", NULL, "do not append _[j], _[i], _[0], _[1], _[k] to frames", NULL},
@@ -268,6 +269,7 @@ static int set_flag(const struct option_spec *s, struct record_options *o, struc
 	} flags[] = {
 		{"children", offsetof(struct record_options, children)},
 		{"no-children", offsetof(struct record_options, no_children)},
+		{"only-jvm", offsetof(struct record_options, session.only_jvm)},
 		{"threads", offsetof(struct record_options, session.show.thread_root)},
 		{"states", offsetof(struct record_options, session.show.state_root)},
 		{"lines", offsetof(struct record_options, session.show.lines)},

@@ -101,9 +101,9 @@ static bool choose(struct scan *s, uint64_t now_ns)
 
 /* --- looking --- */
 
-static bool look(void *ctx, pid_t pid, void *record)
+static bool look(void *ctx, pid_t pid, void *record, struct err *failed)
 {
-	(void)ctx;
+	(void)ctx, (void)failed;
 	return inspect_outline(pid, record) == 0;
 }
 

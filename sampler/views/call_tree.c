@@ -113,6 +113,20 @@ static int add_around(struct call_tree *t, const struct named_profile *np, const
 	return add_path(t, np, f, at + 1, end, count);
 }
 
+/* A method that itself starts threads keeps its callers. 0 or -ENOMEM. */
+static int skip_start_of(struct call_tree *t, struct frames *f, const struct named_profile *np, uint32_t stack,
+			 const uint8_t *method)
+{
+	size_t at = method ? find_method(np, f, method) : 0;
+
+	if (at == SIZE_MAX || !frames_skip_start(f, np, stack))
+		return 0;
+	if (method && find_method(np, f, method) != at)
+		return frames_of(f, np, stack);
+	t->skipped = true;
+	return 0;
+}
+
 /* `method` NULL: adds whole stacks. */
 static int build(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers,
 		 bool skip_start)
@@ -127,7 +141,9 @@ static int build(struct call_tree *t, const struct named_profile *np, const uint
 		if (r < 0 || !s->count)
 			continue;
 		if (skip_start)
-			t->skipped |= frames_skip_start(&f, np, s->stack);
+			r = skip_start_of(t, &f, np, s->stack, method);
+		if (r < 0)
+			break;
 		r = method ? add_around(t, np, &f, method, callers, s->count) :
 			     add_path(t, np, &f, f.list.n, 0, s->count);
 	}
@@ -139,7 +155,8 @@ int call_tree_build(struct call_tree *t, const struct named_profile *np, bool sk
 	return build(t, np, NULL, false, skip_start);
 }
 
-int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers)
+int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers,
+			   bool skip_start)
 {
-	return build(t, np, method, callers, false);
+	return build(t, np, method, callers, skip_start);
 }

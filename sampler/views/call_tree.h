@@ -30,9 +30,11 @@ int call_tree_build(struct call_tree *t, const struct named_profile *np, bool sk
 /*
  * Adds the stacks that contain a method (one byte per string id, name_pattern.h), each from its outermost frame of
  * the method: with `callers`, up to the root, otherwise down to the leaf. Synthetic roots are not callers. The root
- * of the tree is the method. 0 or -ENOMEM.
+ * of the tree is the method. skip_start: callers end at the first Java method, unless the method is below it. 0 or
+ * -ENOMEM.
  */
-int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers);
+int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers,
+			   bool skip_start);
 
 void call_tree_done(struct call_tree *t);
 

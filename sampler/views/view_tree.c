@@ -172,7 +172,7 @@ static int around(const struct named_profile *np, const struct view_options *o, 
 	r = name_pattern_method(o->method, np, &ids, &matches, &one, err);
 	if (r < 0)
 		return r;
-	r = call_tree_build_around(&tree, np, ids, callers);
+	r = call_tree_build_around(&tree, np, ids, callers, callers && o->format == TABLE_TEXT);
 	if (r < 0)
 		return err_set(err, r, "out of memory");
 	snprintf(several, sizeof(several), "(%u methods: %.40s)", matches, o->method);

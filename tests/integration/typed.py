@@ -169,6 +169,20 @@ def filters(t, *_):
              r.says(r"--depth reached: \d+ samples under \[truncated\]"), "--depth", "1")
 
 
+def trees(t, _, tmp):
+    """They begin below what starts a JVM's threads, unless that is asked for."""
+    path = tmp + "/a.pb.gz"
+    r = run("-p", t.pid, "-d", ".5", "-F", "499", "-o", path)
+    tree, callers, start, whole = (shell.run(["report", *args, path]).stdout for args in (
+        ("--tree",), ("--callers", "Busy.compute"), ("--callers", "call_stub"), ("--callers", "Busy.compute", "-f", "json")))
+    check("report --tree begins at Java", r.status == 0 and re.search(r"total %.*\n[ \d.]+ java/lang/Thread\.run\n", tree) and
+          "call_stub" not in tree and "first Java method" in tree, tree)
+    check("report --callers ends at Java", re.search(r"↓ java/lang/Thread\.run\n\nStacks begin", callers) and
+          "call_stub" not in callers, callers)
+    check("report --callers of what starts threads", re.search(r"call_stub\n(.*\n)+.* ↓ start_thread\n", start), start)
+    check("report --callers as json has everything", "call_stub" in whole and "start_thread" in whole, whole)
+
+
 def summary(t, *_):
     """What is said at the end."""
     wanted = (r"^\d+ samples in [\d.]+ s, lost \d+; complete stacks [\d.]+ %", r"^time by kind: .*kernel [\d.]+ %",
@@ -196,4 +210,4 @@ def with_target(part):
 
 if __name__ == "__main__":
     main({f.__name__: with_target(f) for f in (by_name, of_another, outputs, one_file_each, command, misspelt, events, secrets, filters,
-                                               summary)})
+                                               trees, summary)})

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "jvm-bridge/attach/attach_child.h"
 #include "jvm-bridge/attach/confine.h"
-#include "jvm-bridge/attach/inside.h"
 #include "jvm-bridge/attach/protocol.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
@@ -104,28 +104,28 @@ struct work {
 static int ask(const struct work *w, struct buf *text, struct err *err)
 {
 	CLEANUP(close_at_exit) int jvm = -1;
-	struct inside in;
-	int r = inside_enter(w->proc, w->parent, &in, err);
+	struct attach_child in;
+	int r = attach_child_enter(w->proc, w->parent, &in, err);
 
 	if (r == 0)
 		r = jvm = listener_connect(&in, w->wake, err);
 	if (r >= 0)
 		r = listener_talk(&in, &jvm, w->task->command, NULL, 0, text, err);
-	inside_leave(&in);
+	attach_child_leave(&in);
 	return r < 0 ? r : take_answer(text, err);
 }
 
 static int load(const struct work *w, int *ret_fd, int *ret_code, struct err *err)
 {
-	struct inside in = {.root = -1};
+	struct attach_child in = {.root = -1};
 	struct library lib = {0};
 	int r = w->task->loaded ? 0 : library_read(w->proc, w->task, &lib, err);
 
 	if (r == 0)
-		r = inside_enter(w->proc, w->parent, &in, err);
+		r = attach_child_enter(w->proc, w->parent, &in, err);
 	if (r == 0)
-		r = inside_load(&in, w->wake, w->task->loaded, &lib, ret_fd, ret_code, err);
-	inside_leave(&in);
+		r = attach_child_load(&in, w->wake, w->task->loaded, &lib, ret_fd, ret_code, err);
+	attach_child_leave(&in);
 	library_done(&lib);
 	return r;
 }

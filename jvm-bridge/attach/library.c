@@ -1,4 +1,4 @@
-#include "jvm-bridge/attach/inside.h"
+#include "jvm-bridge/attach/attach_child.h"
 
 #include <elf.h>
 #include <errno.h>

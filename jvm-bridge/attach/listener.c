@@ -1,4 +1,4 @@
-#include "jvm-bridge/attach/inside.h"
+#include "jvm-bridge/attach/attach_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "symbolizer/target/path_in_root.h"
 
 /* Opens the socket itself, not the target of a link, and only if the JVM's user owns it. */
-static int find_socket(const struct inside *in, struct err *err)
+static int find_socket(const struct attach_child *in, struct err *err)
 {
 	CLEANUP(close_at_exit) int fd = -1;
 	struct stat s;
@@ -59,7 +59,7 @@ static int connect_to(int socket_path)
 	return take_fd(&fd);
 }
 
-static int check_peer(const struct inside *in, int fd, struct err *err)
+static int check_peer(const struct attach_child *in, int fd, struct err *err)
 {
 	struct ucred peer = {0};
 	socklen_t len = sizeof(peer);
@@ -80,7 +80,7 @@ static uint64_t wait_end_ns(void)
 }
 
 /* -ENOENT: nobody listens; the socket of a dead process refuses connections. `err` may or may not be set. */
-static int try_listener(struct inside *in, struct err *err)
+static int try_listener(struct attach_child *in, struct err *err)
 {
 	CLEANUP(close_at_exit) int path = find_socket(in, err), fd = -1;
 	uint64_t end = wait_end_ns();
@@ -89,7 +89,7 @@ static int try_listener(struct inside *in, struct err *err)
 	if (path < 0)
 		return path;
 	while ((r = fd = connect_to(path)) == -EAGAIN && clock_monotonic_ns() < end) {
-		r = inside_wait(in, -1, 0, ATTACH_POLL_MS);
+		r = attach_child_wait(in, -1, 0, ATTACH_POLL_MS);
 		if (r < 0)
 			return r;
 	}
@@ -116,7 +116,7 @@ static int send_signal(struct proc *proc, int sig)
 }
 
 /* Continues even if the answer is no longer wanted: the trigger file must stay until the JVM has looked for it. */
-static int wait_for_listener(struct inside *in, struct err *err)
+static int wait_for_listener(struct attach_child *in, struct err *err)
 {
 	uint64_t end = wait_end_ns();
 	int r = -ETIMEDOUT;
@@ -148,7 +148,7 @@ static int trigger_make(int dir, const char *name)
 }
 
 /* The directory for the JVM's socket. Checked before signalling: without it there can be no socket. */
-static int open_tmp(struct inside *in, struct err *err)
+static int open_tmp(struct attach_child *in, struct err *err)
 {
 	CLEANUP(close_at_exit) int dir = path_in_root_open(in->root, "/tmp");
 	char link[40];
@@ -162,7 +162,7 @@ static int open_tmp(struct inside *in, struct err *err)
 }
 
 /* Creates the empty file that makes the JVM take SIGQUIT as "attach", not as "print your threads". */
-static int wake_listener(struct inside *in, struct err *err)
+static int wake_listener(struct attach_child *in, struct err *err)
 {
 	CLEANUP(close_at_exit) int dir = open_tmp(in, err);
 	char name[64];
@@ -171,7 +171,7 @@ static int wake_listener(struct inside *in, struct err *err)
 	if (dir < 0)
 		return dir;
 	/* If not caught, the signal ends the JVM; a stopped JVM would look for the trigger when it is gone. */
-	r = inside_wait_started(in, err);
+	r = attach_child_wait_started(in, err);
 	if (r < 0)
 		return r;
 	snprintf(name, sizeof(name), ".attach_pid%d", (int)in->st.ns_pid);
@@ -182,7 +182,7 @@ static int wake_listener(struct inside *in, struct err *err)
 	if (r == 0)
 		r = wait_for_listener(in, err);
 	/* Stopped meanwhile: the signal is pending, and without the file the JVM would print its threads later. */
-	if (r != -ETIMEDOUT || inside_check_running(in, err) != -EAGAIN)
+	if (r != -ETIMEDOUT || attach_child_check_running(in, err) != -EAGAIN)
 		unlinkat(dir, name, 0);
 	else
 		return r;
@@ -191,14 +191,14 @@ static int wake_listener(struct inside *in, struct err *err)
 	return r == -ESRCH ? err_set(err, r, "the JVM ended") : r;
 }
 
-int listener_connect(struct inside *in, bool wake, struct err *err)
+int listener_connect(struct attach_child *in, bool wake, struct err *err)
 {
 	int r;
 
 	err->msg[0] = '\0';
 	r = try_listener(in, err);
 	/* A stopped JVM accepts the connection but never answers. */
-	if (r >= 0 && inside_check_running(in, err) < 0) {
+	if (r >= 0 && attach_child_check_running(in, err) < 0) {
 		close(r);
 		return err->code;
 	}
@@ -213,12 +213,13 @@ int listener_connect(struct inside *in, bool wake, struct err *err)
 	return err_set(err, r, "cannot connect to the JVM's attach socket: %s", strerror(-r));
 }
 
-static int send_all(struct inside *in, int fd, const char *bytes, size_t len)
+static int send_all(struct attach_child *in, int fd, const char *bytes, size_t len)
 {
 	while (len) {
 		ssize_t n = send(fd, bytes, len, MSG_NOSIGNAL);
 
-		if (n < 0 && (errno == EINTR || (errno == EAGAIN && inside_wait(in, fd, POLLOUT, ATTACH_WAIT_MS) > 0)))
+		if (n < 0 &&
+		    (errno == EINTR || (errno == EAGAIN && attach_child_wait(in, fd, POLLOUT, ATTACH_WAIT_MS) > 0)))
 			continue;
 		if (n <= 0)
 			return n < 0 ? -errno : -EPIPE;
@@ -229,17 +230,17 @@ static int send_all(struct inside *in, int fd, const char *bytes, size_t len)
 }
 
 /* Limits the time for the whole answer: a JVM that sends a byte now and then would never finish. */
-static int wait_for_answer(struct inside *in, int fd, uint64_t end_ns, struct err *err)
+static int wait_for_answer(struct attach_child *in, int fd, uint64_t end_ns, struct err *err)
 {
 	uint64_t now = clock_monotonic_ns();
-	int r = now < end_ns ? inside_wait(in, fd, POLLIN, (int)((end_ns - now) / 1000000) + 1) : -ETIMEDOUT;
+	int r = now < end_ns ? attach_child_wait(in, fd, POLLIN, (int)((end_ns - now) / 1000000) + 1) : -ETIMEDOUT;
 
 	if (r == -ETIMEDOUT)
 		return err_set(err, r, "the JVM did not answer in time");
 	return r < 0 ? err_set(err, r, "no one waits for the JVM's answer any more") : r;
 }
 
-static int read_answer(struct inside *in, int fd, struct buf *b, struct err *err)
+static int read_answer(struct attach_child *in, int fd, struct buf *b, struct err *err)
 {
 	uint64_t end = wait_end_ns();
 	char block[16384];
@@ -264,7 +265,7 @@ static int read_answer(struct inside *in, int fd, struct buf *b, struct err *err
 	return b->len ? 0 : err_set(err, -EPIPE, "the JVM closed the connection without an answer: is it ending?");
 }
 
-static int ask_version(struct inside *in, struct err *err)
+static int ask_version(struct attach_child *in, struct err *err)
 {
 	CLEANUP(close_at_exit) int fd = listener_connect(in, false, err);
 	static const char request[] = "1\0getversion\0\0\0";
@@ -283,8 +284,8 @@ static int ask_version(struct inside *in, struct err *err)
 }
 
 /* Arguments too long for version 1 need version 2, if the JVM knows it (24 and later). */
-static int make_long_request(struct inside *in, int *fd, struct buf *b, const char *command, const char *const *args,
-			     size_t n, struct err *err)
+static int make_long_request(struct attach_child *in, int *fd, struct buf *b, const char *command,
+			     const char *const *args, size_t n, struct err *err)
 {
 	int version;
 
@@ -302,7 +303,7 @@ static int make_long_request(struct inside *in, int *fd, struct buf *b, const ch
 	return attach_request_v2(b, command, args, n) < 0 ? err_set(err, -E2BIG, "a path is too long") : 0;
 }
 
-int listener_talk(struct inside *in, int *fd, const char *command, const char *const *args, size_t n,
+int listener_talk(struct attach_child *in, int *fd, const char *command, const char *const *args, size_t n,
 		  struct buf *answer, struct err *err)
 {
 	struct buf b = {0};

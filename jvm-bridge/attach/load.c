@@ -1,4 +1,4 @@
-#include "jvm-bridge/attach/inside.h"
+#include "jvm-bridge/attach/attach_child.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -42,14 +42,14 @@ static int check_answer(const struct buf *b, int *ret_code, struct err *err)
 }
 
 /* Accepts only the target; others may know the socket's name. */
-static int accept_target(struct inside *in, int listener, struct err *err)
+static int accept_target(struct attach_child *in, int listener, struct err *err)
 {
 	uint64_t end = clock_monotonic_ns() + ATTACH_WAIT_MS * UINT64_C(1000000);
 
 	while (clock_monotonic_ns() < end && proc_alive(in->proc)) {
 		struct ucred peer = {0};
 		socklen_t len = sizeof(peer);
-		int r = inside_wait(in, listener, POLLIN, 100);
+		int r = attach_child_wait(in, listener, POLLIN, 100);
 		int fd = r > 0 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : -1;
 
 		if (r < 0)
@@ -65,8 +65,8 @@ static int accept_target(struct inside *in, int listener, struct err *err)
 }
 
 /* One attempt. *ret_early: refused because the JVM is still starting. */
-static int talk(struct inside *in, int *jvm, const char *library, const char *socket, bool *ret_early, int *ret_code,
-		struct err *err)
+static int talk(struct attach_child *in, int *jvm, const char *library, const char *socket, bool *ret_early,
+		int *ret_code, struct err *err)
 {
 	char options[4096 + 16];
 	const char *args[] = {library, "true", options};
@@ -83,14 +83,14 @@ static int talk(struct inside *in, int *jvm, const char *library, const char *so
 }
 
 /* The listener may exist before the JVM accepts agents. One command per connection. */
-static int load_placed(struct inside *in, int *jvm, const char *library, const char *socket, int *ret_code,
+static int load_placed(struct attach_child *in, int *jvm, const char *library, const char *socket, int *ret_code,
 		       struct err *err)
 {
 	bool early;
 	int r = talk(in, jvm, library, socket, &early, ret_code, err);
 
 	for (int ms = 0; r < 0 && early && ms < ATTACH_START_MS; ms += ATTACH_POLL_MS) {
-		if (inside_wait(in, -1, 0, ATTACH_POLL_MS) < 0)
+		if (attach_child_wait(in, -1, 0, ATTACH_POLL_MS) < 0)
 			return err_set(err, -ECANCELED, "no one waits for the bridge any more");
 		close(*jvm);
 		*jvm = listener_connect(in, false, err);
@@ -101,8 +101,8 @@ static int load_placed(struct inside *in, int *jvm, const char *library, const c
 	return r;
 }
 
-int inside_load(struct inside *in, bool wake, const char *loaded, const struct library *lib, int *ret_fd, int *ret_code,
-		struct err *err)
+int attach_child_load(struct attach_child *in, bool wake, const char *loaded, const struct library *lib, int *ret_fd,
+		      int *ret_code, struct err *err)
 {
 	CLEANUP(close_at_exit) int jvm = -1, listener = -1;
 	struct placed library = {.dir = -1}, sock = {.dir = -1};

@@ -1,4 +1,4 @@
-#include "jvm-bridge/attach/inside.h"
+#include "jvm-bridge/attach/attach_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static bool others_may_replace(const struct stat *s)
 }
 
 /* NULL, or why the directory is unsuitable. Others than its owner and our user must not be able to replace files. */
-static const char *unfit(const struct inside *in, int dir, bool library)
+static const char *unfit(const struct attach_child *in, int dir, bool library)
 {
 	struct statvfs v;
 	struct stat s;
@@ -55,7 +55,7 @@ static const char *unfit(const struct inside *in, int dir, bool library)
 }
 
 /* The next suitable directory; the reasons against the others are added to `why`. */
-static int next_dir(const struct inside *in, size_t *i, bool library, struct buf *why)
+static int next_dir(const struct attach_child *in, size_t *i, bool library, struct buf *why)
 {
 	for (; *i < sizeof(dirs) / sizeof(dirs[0]); ++*i) {
 		int dir = path_in_root_open(in->root, dirs[*i]);
@@ -82,7 +82,7 @@ void place_remove(struct placed *p)
 /* --- the library --- */
 
 /* Does the target see that same file, on a file system where it may be mapped executable? */
-static bool same_for_target(const struct inside *in, const char *path, const struct stat *st)
+static bool same_for_target(const struct attach_child *in, const char *path, const struct stat *st)
 {
 	CLEANUP(close_at_exit) int fd = path_in_root_open(in->root, path);
 	struct statvfs v;
@@ -132,7 +132,7 @@ static int write_copy(int dir, const char *name, const char *bytes, size_t len)
 }
 
 /* Is the file now at that name the copy, owned by the target's user? */
-static bool is_copy(const struct inside *in, int dir, const char *name, size_t len)
+static bool is_copy(const struct attach_child *in, int dir, const char *name, size_t len)
 {
 	struct stat s;
 
@@ -140,7 +140,7 @@ static bool is_copy(const struct inside *in, int dir, const char *name, size_t l
 	       (s.st_mode & 07777) == 0500 && (size_t)s.st_size == len;
 }
 
-static int copy_library(struct inside *in, const char *bytes, size_t len, struct placed *ret, struct err *err)
+static int copy_library(struct attach_child *in, const char *bytes, size_t len, struct placed *ret, struct err *err)
 {
 	struct buf why = {0};
 	int dir, r = -ENOENT;
@@ -167,7 +167,7 @@ static int copy_library(struct inside *in, const char *bytes, size_t len, struct
 	return r;
 }
 
-int place_library(struct inside *in, const struct library *lib, struct placed *ret, struct err *err)
+int place_library(struct attach_child *in, const struct library *lib, struct placed *ret, struct err *err)
 {
 	ret->dir = -1;
 	if (!same_for_target(in, lib->path, &lib->st))
@@ -198,7 +198,7 @@ static int bind_in(int dir, const char *name)
 	return r < 0 ? r : take_fd(&fd);
 }
 
-int place_socket(struct inside *in, struct placed *ret, int *ret_fd, struct err *err)
+int place_socket(struct attach_child *in, struct placed *ret, int *ret_fd, struct err *err)
 {
 	struct buf why = {0};
 	uint64_t random;

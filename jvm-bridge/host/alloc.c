@@ -116,7 +116,7 @@ static bool alloc_send(struct agent *a, struct thread *t, struct object_id *id, 
 	return event_send(a, t, &e, GC_NOT);
 }
 
-void arena_tell(struct agent *a, struct thread *t)
+void arena_report(struct agent *a, struct thread *t)
 {
 	static char name[] = "Java heap";
 	JVMPI_Event e = {.event_type = JVMPI_EVENT_ARENA_NEW};
@@ -210,7 +210,7 @@ static void alloc_keep(struct allocs *kept, JNIEnv *env, jobject object, jlong s
 		kept->lost++;
 }
 
-static void alloc_tell(struct thread *t, JNIEnv *env, jobject object, jclass klass, jlong size)
+static void report_ref_alloc(struct thread *t, JNIEnv *env, jobject object, jclass klass, jlong size)
 {
 	unsigned n = atomic_load(&the_bridge.n_agents);
 	struct object_id *id = id_of_object(t, env, object);
@@ -234,7 +234,7 @@ void allocs_send(struct thread *t, JNIEnv *env)
 
 		ref_delete(env, kept->at[i].ref);
 		if (object)
-			alloc_tell(t, env, object, NULL, kept->at[i].size);
+			report_ref_alloc(t, env, object, NULL, kept->at[i].size);
 		(*env)->DeleteLocalRef(env, object);
 	}
 	if (kept->lost)
@@ -255,6 +255,6 @@ void JNICALL on_sampled_alloc(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject
 	if (t->allocs)
 		alloc_keep(t->allocs, env, object, size);
 	else
-		alloc_tell(t, env, object, klass, size);
+		report_ref_alloc(t, env, object, klass, size);
 	bridge_exception_put(env, pending);
 }

@@ -17,7 +17,7 @@ bool class_kind_of_class(struct thread *t, JNIEnv *env, jclass klass, struct cla
 
 jint jvmpi_type(char signature); /* the first character of a signature to JVMPI_BOOLEAN and so on, or JVMPI_CLASS */
 
-void arena_tell(struct agent *a, struct thread *t); /* a JVM has only one arena */
+void arena_report(struct agent *a, struct thread *t); /* a JVM has only one arena */
 jint alloc_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id);
 bool alloc_prepare(void); /* false: the JVM does not report allocations */
 void alloc_begin(void); /* call right after enabling JVMTI's event; all later allocations are reported */

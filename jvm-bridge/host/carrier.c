@@ -63,7 +63,7 @@ static bool is_carrier(struct thread *t, JNIEnv *env, jobject thread)
 	return kind == CARRIER_YES;
 }
 
-jobject thread_carried(struct thread *t, JNIEnv *env, jobject thread)
+jobject thread_mounted(struct thread *t, JNIEnv *env, jobject thread)
 {
 	jobject carried = NULL;
 

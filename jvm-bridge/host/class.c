@@ -227,12 +227,12 @@ static bool class_send(struct agent *a, struct thread *t, JNIEnv *env, jclass kl
 	return sent;
 }
 
-void class_met(struct agent *a, JNIEnv *env, jclass klass, struct object_id *id)
+void class_id_given(struct agent *a, JNIEnv *env, jclass klass, struct object_id *id)
 {
 	JVMPI_Event e = {0};
 	struct pool pool = {0};
 
-	if (!told_know(&id->told, a) || a->lean || !agent_wants(a, JVMPI_EVENT_CLASS_UNLOAD))
+	if (!definition_id_given(&id->definition, a) || a->lean || !agent_wants(a, JVMPI_EVENT_CLASS_UNLOAD))
 		return;
 	if (class_fill(&pool, a, env, klass, &e)) {
 		e.u.class_load.class_id = (jobjectID)id;
@@ -241,7 +241,7 @@ void class_met(struct agent *a, JNIEnv *env, jclass klass, struct object_id *id)
 	pool_done(&pool);
 }
 
-static void class_tell_as(struct agent *a, struct thread *t, JNIEnv *env, jclass klass, jint requested)
+static void class_report_requested(struct agent *a, struct thread *t, JNIEnv *env, jclass klass, jint requested)
 {
 	struct object_id *id = id_of(t, env, klass, ID_CLASS);
 	bool first, sent;
@@ -249,21 +249,21 @@ static void class_tell_as(struct agent *a, struct thread *t, JNIEnv *env, jclass
 	if (!id)
 		return;
 	atomic_fetch_add(&id->users, 1);
-	first = told_begin(&id->told, a, t);
+	first = definition_begin(&id->definition, a, t);
 	if (first || requested) {
 		sent = class_send(a, t, env, klass, id, requested);
 		if (first)
-			told_end(&id->told, a, sent);
+			definition_end(&id->definition, a, sent);
 	}
 	atomic_fetch_sub(&id->users, 1);
 }
 
-void class_tell(struct agent *a, struct thread *t, JNIEnv *env, jclass klass)
+void class_report(struct agent *a, struct thread *t, JNIEnv *env, jclass klass)
 {
-	class_tell_as(a, t, env, klass, 0);
+	class_report_requested(a, t, env, klass, 0);
 }
 
-void class_tell_of(struct agent *a, struct thread *t, JNIEnv *env, jmethodID method)
+void class_report_of_method(struct agent *a, struct thread *t, JNIEnv *env, jmethodID method)
 {
 	jclass klass = NULL;
 
@@ -271,12 +271,12 @@ void class_tell_of(struct agent *a, struct thread *t, JNIEnv *env, jmethodID met
 		return;
 	if ((*the_bridge.ti)->GetMethodDeclaringClass(the_bridge.ti, method, &klass) || !klass)
 		return;
-	class_tell(a, t, env, klass);
+	class_report(a, t, env, klass);
 	(*env)->DeleteLocalRef(env, klass);
 }
 
 /* Only prepared classes: one that is only loaded has no methods yet, and will be reported at its CLASS_PREPARE. */
-bool class_tell_all(struct agent *a, struct thread *t, JNIEnv *env, bool again)
+bool class_report_all(struct agent *a, struct thread *t, JNIEnv *env, bool again)
 {
 	jclass *list = NULL;
 	jint n = 0;
@@ -291,7 +291,7 @@ bool class_tell_all(struct agent *a, struct thread *t, JNIEnv *env, bool again)
 	for (jint i = 0; i < n; i++) {
 		/* The agent may disable the event at any time. */
 		if (ok && agent_wants(a, JVMPI_EVENT_CLASS_LOAD) && is_prepared(list[i]))
-			class_tell_as(a, t, env, list[i], again ? JVMPI_REQUESTED_EVENT : 0);
+			class_report_requested(a, t, env, list[i], again ? JVMPI_REQUESTED_EVENT : 0);
 		(*env)->DeleteLocalRef(env, list[i]);
 	}
 	bridge_free(list);
@@ -315,8 +315,8 @@ jint class_request(struct agent *a, struct thread *t, JNIEnv *env, struct object
 		if (!is_prepared(klass))
 			class_send(a, t, env, klass, id, JVMPI_REQUESTED_EVENT);
 		if (is_prepared(klass))
-			class_tell_as(a, t, env, klass, JVMPI_REQUESTED_EVENT);
-		told_know(&id->told, a);
+			class_report_requested(a, t, env, klass, JVMPI_REQUESTED_EVENT);
+		definition_id_given(&id->definition, a);
 		(*env)->DeleteLocalRef(env, klass);
 		return JVMPI_SUCCESS;
 	}
@@ -329,7 +329,7 @@ jint class_request(struct agent *a, struct thread *t, JNIEnv *env, struct object
 	return JVMPI_SUCCESS;
 }
 
-bool class_unload_tell(struct agent *a, struct thread *t, struct object_id *id)
+bool class_report_unload(struct agent *a, struct thread *t, struct object_id *id)
 {
 	JVMPI_Event e = {.event_type = JVMPI_EVENT_CLASS_UNLOAD};
 

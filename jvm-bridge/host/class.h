@@ -3,14 +3,14 @@
 
 #include "jvm-bridge/host/base/bridge.h"
 
-void class_tell(struct agent *a, struct thread *t, JNIEnv *env, jclass klass);
-void class_tell_of(struct agent *a, struct thread *t, JNIEnv *env, jmethodID method);
-bool class_tell_all(struct agent *a, struct thread *t, JNIEnv *env, bool again); /* false: no list of classes */
+void class_report(struct agent *a, struct thread *t, JNIEnv *env, jclass klass);
+void class_report_of_method(struct agent *a, struct thread *t, JNIEnv *env, jmethodID method);
+bool class_report_all(struct agent *a, struct thread *t, JNIEnv *env, bool again); /* false: no list of classes */
 jint class_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id);
 jint method_request(struct agent *a, struct thread *t, JNIEnv *env, jmethodID method);
 void class_forget(struct saved_class *s); /* NULL is allowed */
 /* The agent got a class's id other than by CLASS_LOAD: report the class's end to it as well. */
-void class_met(struct agent *a, JNIEnv *env, jclass klass, struct object_id *id);
-bool class_unload_tell(struct agent *a, struct thread *t, struct object_id *id);
+void class_id_given(struct agent *a, JNIEnv *env, jclass klass, struct object_id *id);
+bool class_report_unload(struct agent *a, struct thread *t, struct object_id *id);
 
 #endif

@@ -171,7 +171,7 @@ static void code_fill(struct code *c, const jvmtiAddrLocationMap *map, jint n, c
 
 	c->methods = pool_alloc(&c->pool, METHODS * sizeof(*c->methods));
 	lines_fill(c, map, n);
-	if (!anybody_wants(JVMPI_EVENT_JS_CODE_LOAD))
+	if (!any_agent_wants(JVMPI_EVENT_JS_CODE_LOAD))
 		return;
 	if (r)
 		scopes_fill(c, r);
@@ -184,7 +184,7 @@ static void code_send(const struct code *c, struct agent *a, struct thread *t, j
 	JVMPI_Event e;
 
 	if (agent_wants(a, JVMPI_EVENT_COMPILED_METHOD_LOAD)) {
-		class_tell_of(a, t, t->env, c->method);
+		class_report_of_method(a, t, t->env, c->method);
 		e = (JVMPI_Event){.event_type = JVMPI_EVENT_COMPILED_METHOD_LOAD | requested};
 		e.u.compiled_method_load.method_id = c->method;
 		e.u.compiled_method_load.code_addr = (void *)c->addr;
@@ -207,7 +207,7 @@ static void code_send(const struct code *c, struct agent *a, struct thread *t, j
 }
 
 /* Events go to the agent that requested them on this thread, otherwise to all. */
-static bool is_for(const struct thread *t, const struct agent *a)
+static bool agent_gets_event(const struct thread *t, const struct agent *a)
 {
 	return t->asks ? t->asks == a : a->started;
 }
@@ -230,7 +230,7 @@ void JNICALL on_code_load(jvmtiEnv *ti, jmethodID method, jint size, const void 
 	versions_add(method, addr);
 	code_fill(&c, map, map ? map_length : 0, info);
 	for (unsigned i = 0; i < n; i++)
-		if (is_for(t, &the_bridge.agents[i]))
+		if (agent_gets_event(t, &the_bridge.agents[i]))
 			code_send(&c, &the_bridge.agents[i], t, t->asks ? t->asks_as : 0);
 	code_done(&c);
 }
@@ -266,14 +266,14 @@ void JNICALL on_dynamic_code(jvmtiEnv *ti, const char *name, const void *addr, j
 	for (unsigned i = 0; i < n; i++) {
 		struct agent *a = &the_bridge.agents[i];
 
-		if (!agent_wants(a, JVMPI_EVENT_JS_DYNAMIC_CODE) || (t && !is_for(t, a)))
+		if (!agent_wants(a, JVMPI_EVENT_JS_DYNAMIC_CODE) || (t && !agent_gets_event(t, a)))
 			continue;
 		e.event_type = JVMPI_EVENT_JS_DYNAMIC_CODE | (t && t->asks ? t->asks_as : 0);
 		event_send(a, t, &e, GC_MAY);
 	}
 }
 
-void code_tell_all(struct agent *a, struct thread *t, jint requested)
+void code_report_all(struct agent *a, struct thread *t, jint requested)
 {
 	jvmtiEnv *ti = the_bridge.ti;
 

@@ -7,6 +7,6 @@ void JNICALL on_code_load(jvmtiEnv *ti, jmethodID method, jint size, const void 
 			  const jvmtiAddrLocationMap *map, const void *info);
 void JNICALL on_code_unload(jvmtiEnv *ti, jmethodID method, const void *addr);
 void JNICALL on_dynamic_code(jvmtiEnv *ti, const char *name, const void *addr, jint length);
-void code_tell_all(struct agent *a, struct thread *t, jint requested); /* reports existing code */
+void code_report_all(struct agent *a, struct thread *t, jint requested); /* reports existing code */
 
 #endif

@@ -32,7 +32,7 @@ bool agent_wants(const struct agent *a, jint type)
 	return atomic_load(&a->enabled) & event_bit(type);
 }
 
-bool anybody_wants(jint type)
+bool any_agent_wants(jint type)
 {
 	unsigned n = atomic_load(&the_bridge.n_agents);
 
@@ -77,9 +77,9 @@ void event_modes_apply(void)
 
 	if (!atomic_load(&the_bridge.live) || atomic_load(&the_bridge.dead))
 		return;
-	steady_take(thread_find(bridge_env()));
+	steady_lock(thread_find(bridge_env()));
 	allocs = modes_apply_locked();
-	steady_drop();
+	steady_unlock();
 	if (allocs)
 		alloc_begin();
 }
@@ -92,8 +92,8 @@ bool events_want_ids(void)
 	for (unsigned i = 0; i < n; i++)
 		if (!the_bridge.agents[i].lean && !the_bridge.agents[i].failed)
 			return true;
-	return anybody_wants(JVMPI_EVENT_CLASS_LOAD) || anybody_wants(JVMPI_EVENT_CLASS_UNLOAD) ||
-	       anybody_wants(JVMPI_EVENT_OBJECT_FREE);
+	return any_agent_wants(JVMPI_EVENT_CLASS_LOAD) || any_agent_wants(JVMPI_EVENT_CLASS_UNLOAD) ||
+	       any_agent_wants(JVMPI_EVENT_OBJECT_FREE);
 }
 
 /*

@@ -8,7 +8,7 @@ enum { JS_EVENTS = 4 }; /* extensions */
 int event_slot(jint type); /* -1: not an event of JVMPI */
 uint64_t event_bit(jint type); /* in an agent's `enabled` */
 bool agent_wants(const struct agent *a, jint type);
-bool anybody_wants(jint type);
+bool any_agent_wants(jint type);
 void event_modes_apply(void); /* enables in JVMTI the events that are wanted now */
 bool events_want_ids(void); /* some agent wants events that carry ids */
 

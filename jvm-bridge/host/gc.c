@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "jvm-bridge/host/code.h"
-#include "jvm-bridge/host/dead.h"
+#include "jvm-bridge/host/dead_ids.h"
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/gate.h"
 #include "jvm-bridge/host/gc.h"
@@ -75,7 +75,7 @@ static bool wants_window(const struct agent *a)
 	       agent_wants(a, JVMPI_EVENT_OBJECT_FREE);
 }
 
-static void pump_tell(bool hurry)
+static void pump_notify(bool hurry)
 {
 	unsigned n = atomic_load(&the_bridge.n_agents);
 
@@ -95,7 +95,7 @@ void JNICALL on_gc_finish(jvmtiEnv *ti)
 	atomic_store(&gc.pauses[i].begin, atomic_load(&gc.pause_begin));
 	atomic_store(&gc.pauses[i].end, (int64_t)clock_ns(CLOCK_MONOTONIC));
 	i = atomic_fetch_add(&gc.collections, 1);
-	pump_tell(i - atomic_load(&gc.delivered) >= PAUSES / 2);
+	pump_notify(i - atomic_load(&gc.delivered) >= PAUSES / 2);
 }
 
 void JNICALL on_object_free(jvmtiEnv *ti, jlong tag)
@@ -108,7 +108,7 @@ void JNICALL on_object_free(jvmtiEnv *ti, jlong tag)
 	id->next = atomic_load(&gc.freed);
 	while (!atomic_compare_exchange_weak(&gc.freed, &id->next, id))
 		;
-	pump_tell(class); /* unloads are urgent: other classes may be loaded in their place */
+	pump_notify(class); /* unloads are urgent: other classes may be loaded in their place */
 }
 
 static jlong call_long(JNIEnv *env, jobject runtime, jclass klass, const char *name)
@@ -160,7 +160,7 @@ static bool window_send(struct agent *a, struct thread *t, bool collected, bool 
 		return false;
 	gate_shut(a, t);
 	if (frees && gate_quiet(a))
-		dead_frees_send(a, t); /* the pump checks for those left */
+		dead_ids_send_frees(a, t); /* the pump checks for those left */
 	if (agent_wants(a, JVMPI_EVENT_GC_FINISH))
 		event_send(a, t, &finish, GC_MAY);
 	gate_open(a);
@@ -181,7 +181,7 @@ static void pauses_send(struct agent *a, struct thread *t, uint32_t from, uint32
 }
 
 /* Reports collections up to `now`, and with `frees` freed objects; false: not possible now. In the agent's turn. */
-static bool collections_tell(struct agent *a, struct thread *t, uint32_t now, bool frees)
+static bool report_collections(struct agent *a, struct thread *t, uint32_t now, bool frees)
 {
 	uint32_t before = atomic_load(&a->collected);
 
@@ -192,13 +192,13 @@ static bool collections_tell(struct agent *a, struct thread *t, uint32_t now, bo
 	return true;
 }
 
-static void agents_tell(struct thread *t, uint32_t now)
+static void report_to_agents(struct thread *t, uint32_t now)
 {
 	unsigned n = atomic_load(&the_bridge.n_agents);
 
 	for (unsigned i = 0; i < n; i++) {
 		struct agent *a = &the_bridge.agents[i];
-		bool frees = dead_has_frees(a);
+		bool frees = dead_ids_have_frees(a);
 		uint32_t told;
 
 		if (!gate_turn_take(a, t)) {
@@ -209,7 +209,7 @@ static void agents_tell(struct thread *t, uint32_t now)
 		told = atomic_load(&a->collected);
 		if ((int32_t)(now - told) > 0)
 			told = now;
-		gc.again |= !collections_tell(a, t, told, frees) || dead_has_frees(a);
+		gc.again |= !report_collections(a, t, told, frees) || dead_ids_have_frees(a);
 		gate_turn_drop(a);
 	}
 }
@@ -220,7 +220,7 @@ static void code_send(struct thread *t)
 
 	for (unsigned i = 0; i < n; i++)
 		if (atomic_exchange(&the_bridge.agents[i].code_wanted, false))
-			code_tell_all(&the_bridge.agents[i], t, 0);
+			code_report_all(&the_bridge.agents[i], t, 0);
 }
 
 static void pump_once(struct thread *t)
@@ -234,15 +234,15 @@ static void pump_once(struct thread *t)
 		gc.again = true; /* gc_enabled() wakes the pump */
 		return;
 	}
-	dead_add(atomic_exchange(&gc.freed, NULL));
+	dead_ids_add(atomic_exchange(&gc.freed, NULL));
 	if (ids_looked_for())
-		dead_look(t->env, now != atomic_load(&gc.delivered));
+		dead_ids_find(t->env, now != atomic_load(&gc.delivered));
 	release = atomic_exchange(&gc.release, false) && !events_want_ids();
 	if (release)
-		dead_add(ids_untag(t->env));
-	gc.again |= !dead_unloads_send(t); /* CLASS_UNLOAD comes before OBJECT_FREE of the same id */
-	agents_tell(t, now);
-	gc.again |= !dead_free(t);
+		dead_ids_add(ids_untag(t->env));
+	gc.again |= !dead_ids_send_unloads(t); /* CLASS_UNLOAD comes before OBJECT_FREE of the same id */
+	report_to_agents(t, now);
+	gc.again |= !dead_ids_release(t);
 	if (release)
 		event_modes_apply();
 	atomic_store(&gc.delivered, now);
@@ -250,11 +250,11 @@ static void pump_once(struct thread *t)
 
 static bool pump_has_work(void)
 {
-	return atomic_load(&gc.hurry) || atomic_load(&gc.freed) || dead_is_to_look() || gc.again ||
+	return atomic_load(&gc.hurry) || atomic_load(&gc.freed) || dead_ids_find_is_due() || gc.again ||
 	       atomic_load(&gc.collections) != atomic_load(&gc.delivered);
 }
 
-/* Either pump_tell() sees that the pump sleeps, or the pump sees the work that pump_tell() announces. */
+/* Either pump_notify() sees that the pump sleeps, or the pump sees the work that pump_notify() announces. */
 static void pump_sleep(void)
 {
 	uint32_t now = atomic_load(&gc.wake);
@@ -359,7 +359,7 @@ static void run_tell(struct agent *a, struct thread *t)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + RUN_LIMIT_NS;
 
-	while (!collections_tell(a, t, atomic_load(&gc.collections), false)) {
+	while (!report_collections(a, t, atomic_load(&gc.collections), false)) {
 		if (clock_ns(CLOCK_MONOTONIC) >= end || is_ending())
 			return;
 		usleep(AGAIN_NS / 1000);

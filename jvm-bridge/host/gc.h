@@ -8,7 +8,8 @@ uint32_t gc_collections(void); /* so far */
 void gc_enabled(void); /* nobody has GC disabled any more */
 /* Nobody wants ids any more: the pump removes them from their objects, unless somebody wants ids again by then. */
 void gc_ids_release(void);
-bool gc_pump_wants_code(struct agent *a); /* code_tell_all() on the pump, soon; false: the pump could not be started */
+bool gc_pump_wants_code(
+	struct agent *a); /* code_report_all() on the pump, soon; false: the pump could not be started */
 bool gc_pump_start(void); /* starts its thread; idempotent */
 void JNICALL on_gc_start(jvmtiEnv *ti);
 void JNICALL on_gc_finish(jvmtiEnv *ti);

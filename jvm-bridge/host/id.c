@@ -92,7 +92,7 @@ struct object_id *ids_untag(JNIEnv *env)
 	return f.found;
 }
 
-static void dead_one(struct object_id *id, void *arg)
+static void find_if_dead(struct object_id *id, void *arg)
 {
 	struct finding *f = arg;
 	jweak ref = atomic_load(&id->ref);
@@ -105,7 +105,7 @@ struct object_id *ids_dead(JNIEnv *env)
 {
 	struct finding f = {env, NULL};
 
-	id_records_each(dead_one, &f);
+	id_records_each(find_if_dead, &f);
 	return f.found;
 }
 
@@ -150,7 +150,7 @@ static bool is_class(jobject object)
 }
 
 /* An id that stays; NULL: none, or it may be removed. */
-static struct object_id *id_settled(jobject object)
+static struct object_id *id_permanent(jobject object)
 {
 	uint32_t seen = atomic_load(&ids.by_tag);
 	struct object_id *id = id_known(object);
@@ -183,11 +183,11 @@ struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_k
 
 	if (!object || !ids_init(env))
 		return NULL;
-	id = id_settled(object);
+	id = id_permanent(object);
 	if (id)
 		return id;
 	pending = bridge_exception_take(env);
-	steady_take(t); /* otherwise two threads might tag it */
+	steady_lock(t); /* otherwise two threads might tag it */
 	id = id_known(object);
 	if (!id) {
 		id = id_new(env, object, kind);
@@ -195,7 +195,7 @@ struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_k
 	} else if (!id_keep(env, id, object)) {
 		id = NULL;
 	}
-	steady_drop();
+	steady_unlock();
 	if (first)
 		event_modes_apply();
 	bridge_exception_put(env, pending);
@@ -204,7 +204,7 @@ struct object_id *id_of(struct thread *t, JNIEnv *env, jobject object, enum id_k
 
 struct object_id *id_of_object(struct thread *t, JNIEnv *env, jobject object)
 {
-	struct object_id *id = object ? id_settled(object) : NULL;
+	struct object_id *id = object ? id_permanent(object) : NULL;
 
 	return id ? id : id_of(t, env, object, object && is_class(object) ? ID_CLASS : ID_OBJECT);
 }
@@ -216,7 +216,7 @@ static void id_find(JNIEnv *env, struct object_id *id)
 	jobject *objects = NULL;
 	jint n = 0;
 
-	steady_take(thread_find(env));
+	steady_lock(thread_find(env));
 	if (atomic_load(&id->by_tag) &&
 	    !(*the_bridge.ti)->GetObjectsWithTags(the_bridge.ti, 1, &tag, &n, &objects, NULL)) {
 		for (jint i = 0; i < n; i++) {
@@ -225,7 +225,7 @@ static void id_find(JNIEnv *env, struct object_id *id)
 		}
 		bridge_free(objects);
 	}
-	steady_drop();
+	steady_unlock();
 }
 
 jobject id_object(JNIEnv *env, struct object_id *id)
@@ -256,7 +256,7 @@ bool id_empty(JNIEnv *env, struct object_id *id)
 		ref_weak_delete(env, id->dead);
 	id->dead = NULL;
 	class_forget(atomic_exchange(&id->saved, NULL));
-	told_forget(&id->told);
+	definition_reset(&id->definition);
 	atomic_store(&id->array, 0);
 	atomic_store(&id->element, NULL);
 	atomic_store(&id->by_tag, false);
@@ -270,7 +270,7 @@ void id_free(void *arg)
 
 	atomic_fetch_sub(&ids.in_use, 1);
 	id->gone = false;
-	id->freed_told = id->unload_told = 0;
+	id->free_reported = id->unload_reported = 0;
 	id_record_free(id);
 }
 
@@ -321,12 +321,12 @@ void ids_by_tag_end(struct thread *t)
 
 	if (!(atomic_load(&ids.by_tag) & 1))
 		return;
-	steady_take(t);
+	steady_lock(t);
 	allocs_keep(t, &kept);
 	(*the_bridge.ti)->IterateThroughHeap(the_bridge.ti, JVMTI_HEAP_FILTER_UNTAGGED, NULL, &callbacks, NULL);
 	id_records_each(by_tag_free, NULL);
 	id_records_trim();
 	atomic_fetch_add(&ids.by_tag, 1);
-	steady_drop();
+	steady_unlock();
 	allocs_send(t, t->env);
 }

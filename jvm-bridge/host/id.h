@@ -2,7 +2,7 @@
 #define JS_BRIDGE_ID_H
 
 #include "jvm-bridge/host/base/bridge.h"
-#include "jvm-bridge/host/told.h"
+#include "jvm-bridge/host/definition.h"
 
 struct saved_class;
 struct thread;
@@ -20,9 +20,9 @@ struct object_id {
 	_Atomic uint32_t users; /* of ref, or of the record */
 	jweak dead; /* the former ref, kept until nobody uses it */
 	enum id_kind kind;
-	struct told told; /* for a class: by CLASS_LOAD */
+	struct definition definition; /* for a class: by CLASS_LOAD */
 	bool gone; /* the pump's: found dead */
-	uint32_t freed_told, unload_told; /* the pump's: one bit per agent that knows that the object is dead */
+	uint32_t free_reported, unload_reported; /* the pump's: one bit per agent that knows that the object is dead */
 	_Atomic jint array; /* alloc.c, for a class: 1 + is_array of OBJECT_ALLOC; 0: not yet known */
 	struct object_id *_Atomic element; /* likewise the class of its elements */
 	struct saved_class *_Atomic saved; /* class.c: for RequestEvent inside CLASS_UNLOAD */

@@ -47,7 +47,7 @@ static bool mine(JVMPI_RawMonitor m)
 }
 
 /* Destroyed by another thread while the caller owned it. */
-static bool left_to_me(JVMPI_RawMonitor m)
+static bool is_destroyed_and_mine(JVMPI_RawMonitor m)
 {
 	for (JVMPI_RawMonitor one = atomic_load(&monitors.all); one; one = one->next)
 		if (one == m)
@@ -100,7 +100,7 @@ JVMPI_RawMonitor monitor_create(char *name)
 /* The thread that reports. The name is copied: another thread may destroy it. Agents' own names begin with '_'. */
 static struct thread *teller(JVMPI_RawMonitor m, jint type, char *name, size_t size)
 {
-	struct thread *t = anybody_wants(type) ? thread_find(bridge_env()) : NULL;
+	struct thread *t = any_agent_wants(type) ? thread_find(bridge_env()) : NULL;
 
 	*name = 0;
 	if (!t || t->raw)
@@ -112,7 +112,7 @@ static struct thread *teller(JVMPI_RawMonitor m, jint type, char *name, size_t s
 	return *name == '_' ? NULL : t;
 }
 
-static bool tell(JVMPI_RawMonitor m, jint type)
+static bool report(JVMPI_RawMonitor m, jint type)
 {
 	JVMPI_Event e = {.event_type = type};
 	char name[256];
@@ -128,11 +128,11 @@ static bool tell(JVMPI_RawMonitor m, jint type)
 	return true;
 }
 
-static bool anybody_tells(void)
+static bool any_agent_wants_contention(void)
 {
-	return anybody_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER) ||
-	       anybody_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED) ||
-	       anybody_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT);
+	return any_agent_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER) ||
+	       any_agent_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED) ||
+	       any_agent_wants(JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT);
 }
 
 /*
@@ -171,13 +171,13 @@ static bool contended_get(JVMPI_RawMonitor m, uint32_t life)
 
 	/* Before the report: once it is known, the owner's exit must be reported as well. */
 	atomic_fetch_add(&m->entering, 1);
-	tell(m, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER);
+	report(m, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER);
 	got = monitor_get(m, life);
 	atomic_fetch_sub(&m->entering, 1);
 	if (!got)
 		return false;
 	m->depth++; /* the handler may enter and exit it */
-	tell(m, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED);
+	report(m, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED);
 	return true;
 }
 
@@ -188,7 +188,7 @@ void monitor_enter(JVMPI_RawMonitor m)
 	if (!valid(m))
 		return;
 	life = atomic_load(&m->life);
-	if (!mine(m) && atomic_load(&m->owner) && anybody_tells())
+	if (!mine(m) && atomic_load(&m->owner) && any_agent_wants_contention())
 		contended_get(m, life);
 	else if (mine(m) || monitor_get(m, life))
 		m->depth++;
@@ -205,12 +205,12 @@ void monitor_exit(JVMPI_RawMonitor m)
 {
 	bool waited_for;
 
-	if ((!mine(m) && !left_to_me(m)) || --m->depth)
+	if ((!mine(m) && !is_destroyed_and_mine(m)) || --m->depth)
 		return;
 	waited_for = atomic_load(&m->entering);
 	monitor_give(m);
 	if (waited_for)
-		tell(m, JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT);
+		report(m, JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT);
 }
 
 static uint64_t now_ns(void)
@@ -225,7 +225,7 @@ void monitor_wait(JVMPI_RawMonitor m, jlong ms)
 	uint32_t seen, depth, life;
 	uint64_t end, now;
 
-	if (left_to_me(m))
+	if (is_destroyed_and_mine(m))
 		monitor_give(m);
 	if (!mine(m))
 		return;

@@ -39,13 +39,13 @@ void ref_weak_delete(JNIEnv *env, jweak ref)
 /* References by an agent's handler are not reported, because that would call the handler again. */
 static struct thread *teller(JNIEnv *env, jint type)
 {
-	struct thread *t = anybody_wants(type) && !atomic_load(&the_bridge.dead) ? thread_current() : NULL;
+	struct thread *t = any_agent_wants(type) && !atomic_load(&the_bridge.dead) ? thread_current() : NULL;
 
 	(void)env;
 	return t && !t->inside && !t->system ? t : NULL;
 }
 
-static void alloc_tell(JNIEnv *env, jobject object, jobject ref, jint type)
+static void report_ref_alloc(JNIEnv *env, jobject object, jobject ref, jint type)
 {
 	struct thread *t = ref ? teller(env, type) : NULL;
 	JVMPI_Event e = {.event_type = type};
@@ -62,7 +62,7 @@ static void alloc_tell(JNIEnv *env, jobject object, jobject ref, jint type)
 }
 
 /* Sent before freeing; otherwise another thread's new reference at that address might be reported first. */
-static void free_tell(JNIEnv *env, jobject ref, jint type)
+static void report_ref_free(JNIEnv *env, jobject ref, jint type)
 {
 	struct thread *t = ref ? teller(env, type) : NULL;
 	JVMPI_Event e = {.event_type = type};
@@ -77,13 +77,13 @@ static jobject JNICALL new_global(JNIEnv *env, jobject object)
 {
 	jobject ref = ref_new(env, object);
 
-	alloc_tell(env, object, ref, JVMPI_EVENT_JNI_GLOBALREF_ALLOC);
+	report_ref_alloc(env, object, ref, JVMPI_EVENT_JNI_GLOBALREF_ALLOC);
 	return ref;
 }
 
 static void JNICALL delete_global(JNIEnv *env, jobject ref)
 {
-	free_tell(env, ref, JVMPI_EVENT_JNI_GLOBALREF_FREE);
+	report_ref_free(env, ref, JVMPI_EVENT_JNI_GLOBALREF_FREE);
 	ref_delete(env, ref);
 }
 
@@ -91,13 +91,13 @@ static jweak JNICALL new_weak(JNIEnv *env, jobject object)
 {
 	jweak ref = ref_weak_new(env, object);
 
-	alloc_tell(env, object, ref, JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC);
+	report_ref_alloc(env, object, ref, JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC);
 	return ref;
 }
 
 static void JNICALL delete_weak(JNIEnv *env, jweak ref)
 {
-	free_tell(env, ref, JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE);
+	report_ref_free(env, ref, JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE);
 	ref_weak_delete(env, ref);
 }
 
@@ -128,8 +128,8 @@ bool refs_prepare(void)
 {
 	static bool ok; /* guarded by the steady lock */
 
-	steady_take(thread_find(bridge_env()));
+	steady_lock(thread_find(bridge_env()));
 	ok = ok || table_replace();
-	steady_drop();
+	steady_unlock();
 	return ok;
 }

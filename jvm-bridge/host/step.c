@@ -104,7 +104,7 @@ static void branch_fill(const struct steps *s, jint to, JVMPI_Event *e)
 		e->u.instruction.u.if_info.is_true = to != at + 3;
 }
 
-static void step_tell(struct thread *t, struct steps *s, jmethodID method, jint at)
+static void step_report(struct thread *t, struct steps *s, jmethodID method, jint at)
 {
 	JVMPI_Event e = {.event_type = JVMPI_EVENT_INSTRUCTION_START};
 
@@ -132,7 +132,7 @@ void JNICALL on_single_step(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID
 	if (!t->steps)
 		t->steps = calloc(1, sizeof(*t->steps));
 	if (t->steps)
-		step_tell(t, t->steps, method, (jint)location);
+		step_report(t, t->steps, method, (jint)location);
 }
 
 void steps_done(struct steps *s)

@@ -207,7 +207,7 @@ bool support_wants(jvmtiEvent event)
 {
 	for (size_t i = 0; i < SUPPORTED; i++)
 		if ((supported[i].events[0] == event || supported[i].events[1] == event) &&
-		    anybody_wants(supported[i].type))
+		    any_agent_wants(supported[i].type))
 			return true;
 	return false;
 }

@@ -45,7 +45,7 @@ static bool cpu_time(struct thread *t, uint64_t *ret)
 /* A carrier runs as long as it has a virtual thread: suspend that, which then stays on its carrier. */
 static jvmtiError suspend_now(JNIEnv *self, struct thread *t, jobject object)
 {
-	jobject carried = thread_carried(t, self, object);
+	jobject carried = thread_mounted(t, self, object);
 	jvmtiError r;
 
 	if (!carried)
@@ -129,9 +129,9 @@ void thread_suspend_list(jint n, JNIEnv **envs, jint *results)
 
 		if (can) {
 			/* No thread may be suspended while it holds the steady lock. */
-			steady_take(t);
+			steady_lock(t);
 			r = suspend_one(self, thread_find(envs[i]));
-			steady_drop();
+			steady_unlock();
 		}
 		if (results)
 			results[i] = r;
@@ -154,7 +154,7 @@ void thread_resume_list(jint n, JNIEnv **envs, jint *results)
  * A thread waits for the lock in native state, where it counts as suspended although it runs: if it gets the lock
  * while suspended, it gives it back before it calls the JVM.
  */
-void steady_take(struct thread *t)
+void steady_lock(struct thread *t)
 {
 	for (;;) {
 		lock_take(&the_bridge.steady);
@@ -175,7 +175,7 @@ bool thread_suspended_wait(struct thread *t)
 	return was;
 }
 
-void steady_drop(void)
+void steady_unlock(void)
 {
 	lock_drop(&the_bridge.steady);
 }
@@ -189,7 +189,7 @@ jint thread_status(JNIEnv *id)
 
 	if (!object)
 		return JVMPI_FAIL;
-	carried = thread_carried(t, env, object);
+	carried = thread_mounted(t, env, object);
 	(*the_bridge.ti)->GetThreadState(the_bridge.ti, carried ? carried : object, &state);
 	if (carried)
 		(*env)->DeleteLocalRef(env, carried);

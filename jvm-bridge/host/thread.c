@@ -101,7 +101,7 @@ static void refs_retire(JNIEnv *env, struct thread *t, jobject ref)
 
 static void thread_reset(struct thread *t)
 {
-	told_forget(&t->told);
+	definition_reset(&t->definition);
 	atomic_store(&t->suspended, 0);
 	atomic_store(&t->carrier, CARRIER_UNKNOWN);
 	atomic_store(&t->cpu, 0);
@@ -222,7 +222,7 @@ static jfieldID eetop_field(JNIEnv *env)
 	return field;
 }
 
-static void envs_learn(JNIEnv *env)
+static void envs_find(JNIEnv *env)
 {
 	jfieldID eetop = eetop_field(env);
 	jthread self = NULL, *threads = NULL;
@@ -238,7 +238,7 @@ static void envs_learn(JNIEnv *env)
 		registers_init((uint64_t)(uintptr_t)env - (uint64_t)own);
 	(*env)->DeleteLocalRef(env, self);
 	if (!own || (*the_bridge.ti)->GetAllThreads(the_bridge.ti, &n, &threads) ||
-	    (*env)->EnsureLocalCapacity(env, 64)) /* besides JVMTI's own, as in class_tell_all() */
+	    (*env)->EnsureLocalCapacity(env, 64)) /* besides JVMTI's own, as in class_report_all() */
 		n = 0;
 	for (jint i = 0; i < n; i++) {
 		jlong other = (*env)->GetLongField(env, threads[i], eetop);
@@ -251,11 +251,11 @@ static void envs_learn(JNIEnv *env)
 	bridge_free(threads);
 }
 
-void threads_learn(JNIEnv *env)
+void threads_find_existing(JNIEnv *env)
 {
 	if ((*env)->PushLocalFrame(env, 32))
 		return (*env)->ExceptionClear(env);
-	envs_learn(env);
+	envs_find(env);
 	(*env)->PopLocalFrame(env, NULL);
 }
 
@@ -290,7 +290,7 @@ static void names_done(struct thread_names *n, JNIEnv *env)
 }
 
 /* A lean agent knows threads by their JNIEnv alone: it needs no id, and no names at the end. */
-static bool thread_tell(struct agent *a, struct thread *about, struct thread *t, jint type)
+static bool thread_report(struct agent *a, struct thread *about, struct thread *t, jint type)
 {
 	JNIEnv *env = t->env;
 	struct thread_names names = {0};
@@ -318,12 +318,12 @@ void thread_announce(struct agent *a, struct thread *about, struct thread *t, ji
 
 	if ((!requested && !agent_wants(a, JVMPI_EVENT_THREAD_START)) || !atomic_load(&about->ref))
 		return;
-	first = told_begin(&about->told, a, t);
+	first = definition_begin(&about->definition, a, t);
 	if (!first && !requested)
 		return;
-	sent = thread_tell(a, about, t, JVMPI_EVENT_THREAD_START | requested);
+	sent = thread_report(a, about, t, JVMPI_EVENT_THREAD_START | requested);
 	if (first)
-		told_end(&about->told, a, sent);
+		definition_end(&about->definition, a, sent);
 }
 
 struct announcement {
@@ -344,7 +344,7 @@ void threads_announce(struct agent *a, struct thread *t, jint requested)
 	thread_each(announce_one, &(struct announcement){a, t, requested});
 }
 
-/* A thread that ended while threads_learn() looked at it may have left its record to this one. */
+/* A thread that ended while threads_find_existing() looked at it may have left its record to this one. */
 static void thread_renew(JNIEnv *env, jthread thread)
 {
 	struct thread *t = thread_find(env);
@@ -386,15 +386,15 @@ void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 	for (unsigned i = 0; i < n; i++) {
 		struct agent *a = &the_bridge.agents[i];
 
-		told_wait(&t->told, a, t);
+		definition_wait(&t->definition, a, t);
 		if (agent_wants(a, JVMPI_EVENT_THREAD_END) && a->started)
-			thread_tell(a, t, t, JVMPI_EVENT_THREAD_END);
+			thread_report(a, t, t, JVMPI_EVENT_THREAD_END);
 	}
 	gc_enable_all(t);
 	/* A thread suspended from now on could not be resumed, because its resumer finds it by this reference. */
-	steady_take(t);
+	steady_lock(t);
 	ref = atomic_exchange(&t->ref, NULL);
-	steady_drop();
+	steady_unlock();
 	refs_retire(env, t, ref);
 	thread_reset(t);
 }

@@ -2,7 +2,7 @@
 #define JS_BRIDGE_THREAD_H
 
 #include "jvm-bridge/host/base/bridge.h"
-#include "jvm-bridge/host/told.h"
+#include "jvm-bridge/host/definition.h"
 
 /* In all states but the first, the thread takes no lock that its resumer may need. */
 enum suspension {
@@ -25,7 +25,7 @@ struct thread {
 	_Atomic(jobject) ref; /* global; NULL: ended */
 	_Atomic uint32_t users; /* threads using ref now */
 	_Atomic uint32_t tid; /* kernel's; 0: unknown */
-	struct told told; /* by THREAD_START */
+	struct definition definition; /* by THREAD_START */
 	_Atomic uint32_t suspended; /* by an agent: enum suspension */
 	_Atomic uint32_t carrier; /* carries virtual threads: enum carrier */
 	jobject stopped; /* global, while `suspended`: the virtual thread that was suspended instead of this one */
@@ -53,13 +53,13 @@ struct thread *thread_of(struct object_id *id, JNIEnv *env); /* the thread of th
 struct thread *thread_of_object(jobject object, JNIEnv *env); /* the same, by the object */
 struct thread *thread_current(void); /* makes the record; NULL: not a Java thread, or out of memory */
 struct thread *thread_add(JNIEnv *env, jthread thread);
-void threads_learn(JNIEnv *env); /* those that existed before the bridge */
+void threads_find_existing(JNIEnv *env); /* those that existed before the bridge */
 void thread_each(void (*f)(struct thread *t, void *arg), void *arg);
 
 /* A local reference to its java.lang.Thread, or NULL. */
 jobject thread_object(struct thread *t, JNIEnv *env);
 /* Likewise the virtual thread running on it: carrier.c. NULL: none. */
-jobject thread_carried(struct thread *t, JNIEnv *env, jobject thread);
+jobject thread_mounted(struct thread *t, JNIEnv *env, jobject thread);
 void thread_announce(struct agent *a, struct thread *about, struct thread *t, jint requested);
 void threads_announce(struct agent *a, struct thread *t, jint requested);
 
@@ -75,7 +75,7 @@ void thread_resume_list(jint n, JNIEnv **envs, jint *results);
 jint thread_create(const char *name, jint priority, void (*f)(void *), void *arg);
 
 /* A suspended thread never holds this lock, so it may be held across JVMTI calls. */
-void steady_take(struct thread *t);
-void steady_drop(void);
+void steady_lock(struct thread *t);
+void steady_unlock(void);
 
 #endif

@@ -92,7 +92,7 @@ void trace_get(JVMPI_CallTrace *trace, jint depth)
 		object = t && !t->system ? thread_object(t, env) : NULL;
 		if (!object)
 			return;
-		carried = thread_carried(t, env, object);
+		carried = thread_mounted(t, env, object);
 	}
 	if ((*the_bridge.ti)
 		    ->GetStackTrace(the_bridge.ti, carried ? carried : object, 0, depth,

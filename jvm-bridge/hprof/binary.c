@@ -130,8 +130,8 @@ static void class_write(struct class *c, uint64_t object)
 {
 	struct bytes body = {0};
 
-	c->told = true;
-	c->told_object = object;
+	c->is_written = true;
+	c->written_object = object;
 	put_u4(&body, c->serial);
 	put_u8(&body, object);
 	put_u4(&body, TRACE_NONE);
@@ -146,14 +146,14 @@ static void class_write(struct class *c, uint64_t object)
  */
 uint32_t binary_class(struct class *c)
 {
-	if (c && !c->told)
+	if (c && !c->is_written)
 		class_write(c, hprof.options.heap & HEAP_DUMP ? 0 : class_address(c));
 	return c ? c->serial : 0;
 }
 
 void binary_class_object(struct class *c)
 {
-	if (!c->told_object)
+	if (!c->written_object)
 		class_write(c, class_address(c));
 }
 

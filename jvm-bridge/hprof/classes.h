@@ -25,8 +25,8 @@ struct class
 	jobjectID id;
 	uint32_t serial;
 	bool kept; /* a trace, site or monitor refers to it */
-	bool told; /* written to the binary output, */
-	uint64_t told_object; /* with this id of its object; 0: none */
+	bool is_written; /* written to the binary output, */
+	uint64_t written_object; /* with this id of its object; 0: none */
 	char *name, *source; /* source is NULL if unknown */
 	struct method *methods;
 	size_t n_methods;

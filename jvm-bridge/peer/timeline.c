@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "jvm-bridge/peer/code_map.h"
-#include "jvm-bridge/peer/lives.h"
+#include "jvm-bridge/peer/method_times.h"
 #include "jvm-bridge/peer/wire_read.h"
 #include "jvm-bridge/stream/wire.h"
 #include "symbolizer/base/arena.h"
@@ -41,7 +41,7 @@ struct timeline {
 	VEC(struct timeline_method) methods; /* indexed by number - 1 */
 	struct method_id *ids;
 	struct code_map *map;
-	struct lives *lives;
+	struct method_times *method_times;
 	VEC(struct timeline_code *) codes; /* all */
 	size_t next_new; /* into codes */
 	int64_t offset;
@@ -64,8 +64,8 @@ struct timeline *timeline_new(void)
 		return NULL;
 	t->names = strtab_new();
 	t->map = code_map_new();
-	t->lives = lives_new();
-	if (!t->names || !t->map || !t->lives) {
+	t->method_times = method_times_new();
+	if (!t->names || !t->map || !t->method_times) {
 		timeline_free(t);
 		return NULL;
 	}
@@ -86,7 +86,7 @@ void timeline_free(struct timeline *t)
 	vec_done(&t->methods);
 	vec_done(&t->codes);
 	code_map_free(t->map);
-	lives_free(t->lives);
+	method_times_free(t->method_times);
 	strtab_free(t->names);
 	arena_done(&t->arena);
 	free(t);
@@ -100,7 +100,8 @@ void timeline_set_offset(struct timeline *t, int64_t ns)
 static bool is_full(struct timeline *t)
 {
 	t->stats.bytes = t->arena.bytes + strtab_bytes(t->names) + t->methods.cap * sizeof(*t->methods.v) +
-			 t->codes.cap * sizeof(*t->codes.v) + code_map_bytes(t->map) + lives_bytes(t->lives);
+			 t->codes.cap * sizeof(*t->codes.v) + code_map_bytes(t->map) +
+			 method_times_bytes(t->method_times);
 	if (t->stats.bytes < MAX_BYTES && budget_hold(t->budget, &t->taken, t->stats.bytes))
 		return false;
 	t->stats.dropped++;
@@ -170,7 +171,7 @@ static int method_set(struct timeline *t, uint64_t id, struct timeline_method me
 }
 
 /* What a replay newly reports began before it, but not before the last record that preceded it. */
-static uint64_t told_from(const struct timeline *t, const struct wire_record *rec, uint64_t time)
+static uint64_t reported_since(const struct timeline *t, const struct wire_record *rec, uint64_t time)
 {
 	return rec->flags & WIRE_REPLAYED ? t->last_time : time;
 }
@@ -191,7 +192,7 @@ static int read_addresses(struct timeline *t, struct cursor c, struct cursor ids
 		cursor_u64(&ids);
 		wire_str(&ids);
 		wire_str(&ids);
-		if (addr && number && lives_add(t->lives, addr, number, from, t->replay) < 0)
+		if (addr && number && method_times_add(t->method_times, addr, number, from, t->replay) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -247,7 +248,7 @@ static int on_method(struct timeline *t, struct cursor c, uint64_t from)
 	r = method_set(t, id, m);
 	if (r < 0 || !addr || !method_number(t, id))
 		return r;
-	return lives_add(t->lives, addr, method_number(t, id), from, t->replay);
+	return method_times_add(t->method_times, addr, method_number(t, id), from, t->replay);
 }
 
 /* --- code --- */
@@ -338,7 +339,7 @@ static int on_code(struct timeline *t, const struct wire_record *rec, uint64_t t
 	n.methods = cursor_u32(&c);
 	n.scopes = cursor_u32(&c);
 	n.ranges = cursor_u32(&c);
-	told.from = told_from(t, rec, time);
+	told.from = reported_since(t, rec, time);
 	told.to = TIMELINE_ALIVE;
 	if (c.bad || (uint64_t)n.methods * 8 + (uint64_t)n.scopes * SCOPE_BYTES + (uint64_t)n.ranges * RANGE_BYTES >
 			     cursor_left(&c))
@@ -400,13 +401,13 @@ static int on_replay_end(struct timeline *t, struct cursor c)
 	status = cursor_u32(&c);
 	if (c.bad)
 		return -EPROTO;
-	if (!may_go(t, t->codes.n + lives_count(t->lives)))
+	if (!may_go(t, t->codes.n + method_times_count(t->method_times)))
 		return -EPROTO;
 	for (size_t i = 0; status == 0 && i < t->codes.n; i++)
 		if (t->codes.v[i]->to == TIMELINE_ALIVE && t->codes.v[i]->replay != t->replay)
 			code_map_end(t->map, t->codes.v[i], t->replay_begin);
 	if (status == 0) {
-		lives_end_others(t->lives, t->replay, t->sure);
+		method_times_end_others(t->method_times, t->replay, t->sure);
 		t->sure = t->replay_begin;
 	}
 	return 0;
@@ -431,8 +432,8 @@ static bool keeps_methods(struct timeline *t, uint64_t time)
 static int feed(struct timeline *t, const struct wire_record *r, uint64_t time)
 {
 	switch (r->type) {
-	case WIRE_CLASS_LOAD: return keeps_methods(t, time) ? on_class(t, r->body, told_from(t, r, time)) : 0;
-	case WIRE_METHOD: return keeps_methods(t, time) ? on_method(t, r->body, told_from(t, r, time)) : 0;
+	case WIRE_CLASS_LOAD: return keeps_methods(t, time) ? on_class(t, r->body, reported_since(t, r, time)) : 0;
+	case WIRE_METHOD: return keeps_methods(t, time) ? on_method(t, r->body, reported_since(t, r, time)) : 0;
 	case WIRE_CODE_LOAD: return is_full(t) ? 0 : on_code(t, r, time);
 	case WIRE_CODE_UNLOAD: return on_unload(t, r->body, time);
 	case WIRE_DYNAMIC_CODE: return on_dynamic(t, r->body, time);
@@ -472,7 +473,7 @@ static const struct timeline_method *method_of(const struct timeline *t, uint32_
 bool timeline_method(const struct timeline *t, uint64_t addr, uint64_t time, struct timeline_method *ret)
 {
 	bool kept = !t->full_from || time < t->full_from;
-	uint32_t number = kept ? lives_find(t->lives, addr, time) : 0;
+	uint32_t number = kept ? method_times_find(t->method_times, addr, time) : 0;
 
 	if (number)
 		*ret = t->methods.v[number - 1];

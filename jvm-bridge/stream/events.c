@@ -16,7 +16,7 @@ static void class_put(struct sink *s, struct record *r, const JVMPI_Event *e, un
 	if (!made || !s->put(r, e->env_id))
 		return;
 	for (jint i = 0; i < e->u.class_load.num_methods; i++)
-		known_add(&s->known, e->u.class_load.methods[i].method_id);
+		sent_methods_add(&s->sent_methods, e->u.class_load.methods[i].method_id);
 }
 
 static void method_put(struct sink *s, struct record *r, const JVMPI_Event *e)
@@ -28,7 +28,7 @@ static void method_put(struct sink *s, struct record *r, const JVMPI_Event *e)
 	if (s->pi->RequestEvent(JVMPI_EVENT_JS_ADDRESSES, &ask) != JVMPI_SUCCESS)
 		address = 0;
 	if (record_method(r, e, address) && s->put(r, e->env_id))
-		known_add(&s->known, e->u.js_method.method_id);
+		sent_methods_add(&s->sent_methods, e->u.js_method.method_id);
 }
 
 static void method_name(struct sink *s, struct record *r, const JVMPI_Event *e, jmethodID method)
@@ -37,7 +37,8 @@ static void method_name(struct sink *s, struct record *r, const JVMPI_Event *e, 
 	JVMPI_Event none = {.env_id = e->env_id};
 
 	/* The reply comes through stream_notify(). */
-	if (known_has(&s->known, method) || s->pi->RequestEvent(JVMPI_EVENT_JS_METHOD, method) == JVMPI_SUCCESS)
+	if (sent_methods_has(&s->sent_methods, method) ||
+	    s->pi->RequestEvent(JVMPI_EVENT_JS_METHOD, method) == JVMPI_SUCCESS)
 		return;
 	none.u.js_method.method_id = method;
 	none.u.js_method.class_name = none.u.js_method.method_name = none.u.js_method.method_signature = nothing;

@@ -216,7 +216,7 @@ static void connection_end(void)
 		stream_wait(false, 1);
 	channel_close(&stream.channel);
 	ring_reset(&stream.ring);
-	known_reset(&stream.sink.known);
+	sent_methods_reset(&stream.sink.sent_methods);
 }
 
 static void bye(enum wire_bye why)
@@ -381,7 +381,7 @@ static int set_up(JavaVM *vm)
 	if ((*vm)->GetEnv(vm, &pi, JVMPI_VERSION_1_2) || !pi)
 		return WIRE_ATTACH_JVM;
 	stream.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (stream.wake < 0 || !ring_init(&stream.ring) || !known_init(&stream.sink.known))
+	if (stream.wake < 0 || !ring_init(&stream.ring) || !sent_methods_init(&stream.sink.sent_methods))
 		return WIRE_ATTACH_MEMORY;
 	stream.vm = vm;
 	stream.sink.pi = pi;

@@ -236,7 +236,7 @@ static int allow_events(struct broker *b)
 	return r;
 }
 
-int broker_appoint(struct broker *b, struct err *err)
+int broker_use(struct broker *b, struct err *err)
 {
 	const struct deputy d = {
 		.ctx = b,
@@ -283,7 +283,7 @@ struct broker *broker_new(bool follow)
 
 int broker_add_target(struct broker *b, pid_t pid, bool command, uint32_t *ret, struct err *err)
 {
-	int r = broker_take_in(b, pid, ret, err);
+	int r = broker_add_pid(b, pid, ret, err);
 
 	if (r == 0 && command) {
 		b->command = *ret;

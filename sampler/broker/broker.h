@@ -38,7 +38,7 @@ int broker_start(struct broker *b, int (*drop)(struct err *err), struct err *err
  * From here on, this process asks the broker for everything that belongs to other processes
  * (symbolizer/target/deputy.h). b lives until the process ends. Call while single-threaded. 0 or -errno.
  */
-int broker_appoint(struct broker *b, struct err *err);
+int broker_use(struct broker *b, struct err *err);
 
 /*
  * Requests, from any thread. They return 0, a descriptor that the caller owns, or -errno: -ESRCH: the process or

@@ -29,7 +29,7 @@ const struct maps *broker_maps_of(const struct broker_maps *m)
 	return m->maps;
 }
 
-static void let_go(struct broker_maps *m)
+static void maps_unref(struct broker_maps *m)
 {
 	if (m && --m->users == 0) {
 		maps_close(m->maps);
@@ -40,7 +40,7 @@ static void let_go(struct broker_maps *m)
 void broker_maps_release(struct broker *b, struct broker_maps *m)
 {
 	pthread_mutex_lock(&b->maps_lock);
-	let_go(m);
+	maps_unref(m);
 	pthread_mutex_unlock(&b->maps_lock);
 }
 
@@ -78,7 +78,7 @@ static void keep(struct broker *b, struct broker_maps *m)
 		if (at && (!k || k->until_ns < at->until_ns))
 			place = i;
 	}
-	let_go(b->maps[place]);
+	maps_unref(b->maps[place]);
 	b->maps[place] = m;
 	m->users++;
 	pthread_mutex_unlock(&b->maps_lock);
@@ -130,5 +130,5 @@ int broker_maps_seek(struct broker *b, struct proc *p, bool (*wanted)(const stru
 void broker_maps_forget(struct broker *b)
 {
 	for (size_t i = 0; i < BROKER_MAPS_KEPT; i++)
-		let_go(b->maps[i]);
+		maps_unref(b->maps[i]);
 }

@@ -71,7 +71,7 @@ const char *broker_name(uint32_t name, bool task);
 
 /* --- targets.c --- */
 
-int broker_take_in(struct broker *b, pid_t pid, uint32_t *ret, struct err *err);
+int broker_add_pid(struct broker *b, pid_t pid, uint32_t *ret, struct err *err);
 /* The process with that PID, which must be a target or have been started by one. It keeps its number until it has
  * been forgotten as often as it was found. */
 int broker_target_find(struct broker *b, pid_t pid, uint32_t *ret);

@@ -84,7 +84,7 @@ static int add(struct broker *b, struct proc **p, uint32_t *ret)
 	return 0;
 }
 
-int broker_take_in(struct broker *b, pid_t pid, uint32_t *ret, struct err *err)
+int broker_add_pid(struct broker *b, pid_t pid, uint32_t *ret, struct err *err)
 {
 	CLEANUP(proc_close_at_exit) struct proc *p = NULL;
 	int r = proc_open(pid, &p, err);
@@ -246,7 +246,7 @@ int broker_target_use(struct broker *b, uint32_t number, struct broker_target **
 }
 
 /* Decrements one of the counts. When both are 0, the target is closed. */
-static void take_off(struct broker *b, uint32_t number, bool use)
+static void release_one(struct broker *b, uint32_t number, bool use)
 {
 	struct broker_target *t = number < BROKER_TARGETS_MAX ? &b->targets[number] : NULL;
 	struct proc *p = NULL;
@@ -264,10 +264,10 @@ static void take_off(struct broker *b, uint32_t number, bool use)
 
 void broker_target_release(struct broker *b, uint32_t number)
 {
-	take_off(b, number, true);
+	release_one(b, number, true);
 }
 
 void broker_target_forget(struct broker *b, uint32_t number)
 {
-	take_off(b, number, false);
+	release_one(b, number, false);
 }

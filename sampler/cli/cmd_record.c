@@ -214,7 +214,7 @@ static _Noreturn void give_up(struct record *rec)
 }
 
 /* Called after writing what could be sampled: hanging threads cannot be joined. */
-static _Noreturn void end_without_some(struct record *rec, int r, const struct err *err)
+static _Noreturn void exit_without_hung_threads(struct record *rec, int r, const struct err *err)
 {
 	if (r < 0)
 		log_error("%s", err->msg);
@@ -252,7 +252,7 @@ static bool wait_for_end(struct record *rec)
 			stuck_expect(&stuck, clock_monotonic_ns());
 			runs_stop(rec->runs);
 		}
-		hang = stuck_look(&stuck, clock_monotonic_ns(), deputy_and_own_cpu_ns());
+		hang = stuck_check(&stuck, clock_monotonic_ns(), deputy_and_own_cpu_ns());
 		if (hang)
 			break;
 		if (live)
@@ -357,7 +357,7 @@ static int record(struct record *rec, struct err *err)
 		give_up(rec);
 	r = join_and_write(rec, err);
 	if (!all)
-		end_without_some(rec, r, err);
+		exit_without_hung_threads(rec, r, err);
 	return r;
 }
 

@@ -60,7 +60,7 @@ static struct ids unused_ids(void)
 	return (struct ids){id, id};
 }
 
-static int take_on(struct ids to)
+static int assume_ids(struct ids to)
 {
 	return setresgid(to.gid, to.gid, to.gid) < 0 || setresuid(to.uid, to.uid, to.uid) < 0 ? -errno : 0;
 }
@@ -75,9 +75,9 @@ static int leave_root(void)
 	if (setgroups(0, NULL) < 0)
 		return -errno;
 	if (caller_ids(proc, getpid(), getenv("SUDO_UID"), &caller))
-		return take_on(caller);
-	r = take_on(unused_ids());
-	return r == -EINVAL ? take_on((struct ids){NOBODY, NOBODY}) : r; /* a user namespace with few IDs */
+		return assume_ids(caller);
+	r = assume_ids(unused_ids());
+	return r == -EINVAL ? assume_ids((struct ids){NOBODY, NOBODY}) : r; /* a user namespace with few IDs */
 }
 
 static bool is_root(void)

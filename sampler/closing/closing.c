@@ -92,7 +92,7 @@ static int close_process(struct closing *c, struct err *err)
 
 	allow_rings();
 	bounded_child_prepare();
-	r = broker_appoint(c->broker, err);
+	r = broker_use(c->broker, err);
 	if (r == 0)
 		r = begin(CLOSED_SAMPLING, -1, err);
 	c->closed = r == 0;
@@ -118,7 +118,7 @@ void closing_done(struct closing *c)
 	*c = (struct closing){0};
 }
 
-int closing_to_one(struct closing *c, pid_t pid, struct err *err)
+int closing_for_one_process(struct closing *c, pid_t pid, struct err *err)
 {
 	int r = closing_fork(c, &(struct closing_targets){.pids = &pid, .n = 1}, err);
 
@@ -133,7 +133,7 @@ void closing_say_gaps(void)
 		closed_say_gaps(&gaps);
 }
 
-void closing_to_names(void)
+void closing_for_names(void)
 {
 	(void)privs_drop(&(struct privs_needs){0}, NULL);
 }

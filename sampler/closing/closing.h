@@ -42,10 +42,10 @@ int closing_close(struct closing *c, bool tracing, struct err *err);
 void closing_done(struct closing *c); /* call after the outputs are done */
 
 /* For a child that looks at one process and has opened nothing of it: closing_fork(), closing_close(). 0 or -errno. */
-int closing_to_one(struct closing *c, pid_t pid, struct err *err);
+int closing_for_one_process(struct closing *c, pid_t pid, struct err *err);
 /* Says what such children would lack here: what they say themselves is lost. */
 void closing_say_gaps(void);
 /* For a child that reads what the kernel says about processes, and parses nothing of theirs: keeps what that takes. */
-void closing_to_names(void);
+void closing_for_names(void);
 
 #endif

@@ -55,7 +55,7 @@ static void look_at_threads(struct checked *t, looked_vec *ret)
 		if (clock_monotonic_ns() > deadline_ns)
 			return;
 		if (proc_ns_tid(t->proc, l.tid, &l.ns_tid) < 0 || !hs_thread_find(t->readers->hs, l.ns_tid) ||
-		    java_stack_look(t->readers, t->proc, l.tid, l.ns_tid, &l.stack) < 0)
+		    java_stack_read(t->readers, t->proc, l.tid, l.ns_tid, &l.stack) < 0)
 			continue;
 		names += l.stack.names.cap;
 		if (!vec_push(ret, l))

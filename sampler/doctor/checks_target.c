@@ -46,12 +46,12 @@ static bool tell(struct checked *t)
 {
 	if (!t->ended && t->proc && proc_gone(t->proc)) {
 		t->ended = true;
-		t->c->n = t->told;
+		t->c->n = t->n_sent;
 		checks_add(t->c, CHECK_FAIL, "process", "it ended while it was examined");
 		checks_remedy(t->c, "jsampler list");
 	}
-	for (; t->told < t->c->n; t->told++)
-		if (send(t->out, &t->c->v[t->told], sizeof(struct check), MSG_NOSIGNAL) != sizeof(struct check))
+	for (; t->n_sent < t->c->n; t->n_sent++)
+		if (send(t->out, &t->c->v[t->n_sent], sizeof(struct check), MSG_NOSIGNAL) != sizeof(struct check))
 			break;
 	return !t->ended;
 }

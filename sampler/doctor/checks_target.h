@@ -29,7 +29,7 @@ struct checked {
 	struct closing closing; /* its broker */
 	uint64_t began_ns;
 	int out; /* socket for sending checks */
-	size_t told; /* how many have been sent */
+	size_t n_sent; /* how many have been sent */
 	bool ended; /* the process has, and that has been said */
 	bool may_wake; /* SIGQUIT is harmless: it is caught, and attaching is not disabled */
 };

@@ -82,7 +82,7 @@ static void add_names(struct java_stack *s, struct hotspot *hs, const struct wal
 	}
 }
 
-int java_stack_look(struct readers *v, struct proc *p, pid_t tid, int32_t ns_tid, struct java_stack *ret)
+int java_stack_read(struct readers *v, struct proc *p, pid_t tid, int32_t ns_tid, struct java_stack *ret)
 {
 	struct java_stack s = {0};
 	struct raw_sample sample = {.pid = proc_pid(p), .tid = tid, .has_user = true};

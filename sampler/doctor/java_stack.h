@@ -24,7 +24,7 @@ struct java_stack {
 };
 
 /* -EAGAIN: the thread is running, or ran meanwhile; -ESRCH: gone. */
-int java_stack_look(struct readers *v, struct proc *p, pid_t tid, int32_t ns_tid, struct java_stack *ret);
+int java_stack_read(struct readers *v, struct proc *p, pid_t tid, int32_t ns_tid, struct java_stack *ret);
 /* Has the thread not run since? */
 bool java_stack_unchanged(struct proc *p, pid_t tid, const struct java_stack *s);
 void java_stack_done(struct java_stack *s);

@@ -73,10 +73,10 @@ static inline bool engine_frozen_wanted(const struct engine_frozen *a, pid_t tid
 }
 
 /* What an engine's owner may ask for a single thread. */
-enum engine_wish {
-	ENGINE_WISH_SAMPLE, /* sample it from now on */
-	ENGINE_WISH_LEAVE, /* leave it alone from now on */
-	ENGINE_WISH_REGS, /* its stack cannot be walked without registers that its last sample lacked */
+enum engine_request {
+	ENGINE_REQUEST_SAMPLE, /* sample it from now on */
+	ENGINE_REQUEST_IGNORE, /* leave it alone from now on */
+	ENGINE_REQUEST_REGS, /* its stack cannot be walked without registers that its last sample lacked */
 };
 
 struct engine_options {
@@ -128,8 +128,8 @@ struct engine_ops {
 	 * and returns 0. Before that, sampling ends, queued samples are delivered, and the queue's memory is freed.
 	 */
 	int (*run)(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns, struct err *err);
-	/* Called by the sink, during run(). NULL: the engine has no use for wishes. */
-	void (*wish)(struct engine *e, pid_t tid, enum engine_wish w);
+	/* Called by the sink, during run(). NULL: the engine has no use for requests. */
+	void (*request)(struct engine *e, pid_t tid, enum engine_request w);
 	/* Makes run() return soon. Async-signal-safe, callable from any thread. */
 	void (*stop)(struct engine *e);
 	struct engine_stats (*stats)(const struct engine *e); /* from any thread */

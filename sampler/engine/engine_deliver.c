@@ -34,7 +34,7 @@ uint64_t engine_deliver_turn(const struct engine_sink *sink, uint64_t deadline_n
 	return deadline_ns && deadline_ns < next_ns ? deadline_ns : next_ns;
 }
 
-void engine_tell_thread(struct proc *proc, const struct engine_sink *sink, pid_t tid)
+void engine_report_thread(struct proc *proc, const struct engine_sink *sink, pid_t tid)
 {
 	char comm[16];
 

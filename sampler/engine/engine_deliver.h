@@ -27,6 +27,6 @@ bool engine_deliver_queued(struct engine *e, struct sample_queue *q, engine_deli
 uint64_t engine_deliver_turn(const struct engine_sink *sink, uint64_t deadline_ns);
 
 /* Tells the sink a thread's name, unless the thread is gone. */
-void engine_tell_thread(struct proc *proc, const struct engine_sink *sink, pid_t tid);
+void engine_report_thread(struct proc *proc, const struct engine_sink *sink, pid_t tid);
 
 #endif

@@ -143,7 +143,7 @@ static struct named_frame name_wrapper(struct namer *n, const struct code *c)
 }
 
 /* Will the frame be deoptimised, and is its original pc unreadable? The handler's pc does not say where it was. */
-static bool lost_its_pc(const struct code *c, const struct frame_key *key)
+static bool is_pc_lost(const struct code *c, const struct frame_key *key)
 {
 	return (key->flags & FRAME_DEOPTED) && key->off >= 0 &&
 	       (key->off == c->deopt_handler || key->off == c->deopt_mh_handler);
@@ -153,7 +153,7 @@ static bool lost_its_pc(const struct code *c, const struct frame_key *key)
 static void find_chain(struct namer *n, const struct code *c, const struct frame_key *key, struct attributed *ret)
 {
 	ret->n = 0;
-	if (n->s->attribution && !lost_its_pc(c, key))
+	if (n->s->attribution && !is_pc_lost(c, key))
 		attribution_find(n->s->attribution, c, key->off, !(key->flags & FRAME_PC_EXACT), ret);
 	if (ret->n && ret->n <= CODE_MAX_SCOPES)
 		return;
@@ -180,7 +180,7 @@ static struct named_frame name_nmethod(struct namer *n, const struct code *c, co
 	return (struct named_frame){named_builder_location(n->b, m, 0, lines, at.n), at.exactness};
 }
 
-static struct named_line told_line(struct namer *n, const struct timeline_frame *f, enum named_kind kind)
+static struct named_line bridge_line(struct namer *n, const struct timeline_frame *f, enum named_kind kind)
 {
 	struct named_line l = {.bci = f->bci, .line = f->line, .kind = f->method ? kind : NAMED_UNKNOWN};
 	struct hs_method m = {0};
@@ -198,8 +198,8 @@ static struct named_line told_line(struct namer *n, const struct timeline_frame 
 }
 
 /* Names from the bridge's records, which are the JVM's: the next record by address, so approximate. */
-static struct named_frame name_told(struct namer *n, const struct code *c, const struct timeline_code *t,
-				    const struct frame_key *key)
+static struct named_frame name_from_bridge(struct namer *n, const struct code *c, const struct timeline_code *t,
+					   const struct frame_key *key)
 {
 	uint32_t m = named_builder_mapping(n->b, "[jit]", ""), offset = (uint32_t)namer_lookup_pc(key);
 	struct timeline_frame frames[CODE_MAX_SCOPES];
@@ -207,7 +207,7 @@ static struct named_frame name_told(struct namer *n, const struct code *c, const
 	size_t k = timeline_chain(n->s->timeline, t, offset, frames, CODE_MAX_SCOPES);
 
 	for (size_t i = 0; i < k; i++) {
-		lines[i] = told_line(n, &frames[i], i + 1 == k ? tier_kind(c) : NAMED_INLINED);
+		lines[i] = bridge_line(n, &frames[i], i + 1 == k ? tier_kind(c) : NAMED_INLINED);
 		lines[i].tier = c->tier > 0 ? c->tier : 0;
 		lines[i].exactness = EXACT_APPROXIMATE;
 		lines[i].osr = i + 1 == k && c->osr_bci != CODE_NO_OSR;
@@ -215,7 +215,7 @@ static struct named_frame name_told(struct namer *n, const struct code *c, const
 	return (struct named_frame){named_builder_location(n->b, m, 0, lines, k), EXACT_APPROXIMATE};
 }
 
-static const struct timeline_code *told_code(const struct namer *n, const struct code *c)
+static const struct timeline_code *bridge_code(const struct namer *n, const struct code *c)
 {
 	/* An nmethod whose class was unloaded may remain without its method (up to JDK 19). */
 	if (!n->s->timeline || !(c->gone || !c->method_id || n->o->show.bridge_symbols))
@@ -230,9 +230,9 @@ struct named_frame namer_compiled(struct namer *n, const struct frame_key *key)
 
 	if (!c)
 		return namer_unknown(n);
-	t = c->kind == BLOB_NMETHOD ? told_code(n, c) : NULL;
+	t = c->kind == BLOB_NMETHOD ? bridge_code(n, c) : NULL;
 	if (t)
-		return name_told(n, c, t, key);
+		return name_from_bridge(n, c, t, key);
 	if (c->kind == BLOB_NMETHOD)
 		return name_nmethod(n, c, key);
 	if (c->kind == BLOB_NATIVE || c->kind == BLOB_MH_INTRINSIC)

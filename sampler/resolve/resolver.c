@@ -63,7 +63,7 @@ static struct named_frame name_key(struct namer *n, const struct frame_key *key)
 }
 
 /* Native and compiled frames take long to name: files are parsed, control flow is followed. */
-static struct named_frame name_in_haste(struct resolve_run *r, const struct frame_key *key)
+static struct named_frame name_cheaply(struct resolve_run *r, const struct frame_key *key)
 {
 	if (key->kind != FRAME_NATIVE && key->kind != FRAME_COMPILED)
 		return name_key(&r->n, key);
@@ -78,7 +78,7 @@ static const struct named_frame *frame_of(struct resolve_run *r, uint32_t number
 	const struct frame_key *key = f->location ? NULL : profile_frame(r->p, number);
 
 	if (key)
-		*f = ends && atomic_load(ends) ? name_in_haste(r, key) : name_key(&r->n, key);
+		*f = ends && atomic_load(ends) ? name_cheaply(r, key) : name_key(&r->n, key);
 	return f;
 }
 

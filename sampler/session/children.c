@@ -29,7 +29,7 @@ struct children {
 	pthread_mutex_t lock;
 	struct session *open[CHILDREN_OPEN];
 	size_t n;
-	struct engine_frozen target_aside;
+	struct engine_frozen target_frozen;
 	named_profiles done;
 	struct profile_totals totals; /* of the profiles in `done` */
 	struct profile_memory memory;
@@ -203,7 +203,7 @@ struct session *children_find(struct children *c, pid_t pid)
 	return NULL;
 }
 
-static void let_in(struct children *c, struct session *s)
+static void add_open_child(struct children *c, struct session *s)
 {
 	pthread_mutex_lock(&c->lock);
 	c->open[c->n++] = s;
@@ -222,7 +222,7 @@ static struct session *open_child(struct children *c, pid_t pid)
 	if (pid == c->refused_pid || c->n == CHILDREN_OPEN || c->sampled == CHILDREN_MAX)
 		return NULL;
 	if (session_open_child(c->owner, pid, &s, &e) == 0) {
-		let_in(c, s);
+		add_open_child(c, s);
 		return s;
 	}
 	log_info("process %d: %s", (int)pid, e.msg);
@@ -244,7 +244,7 @@ struct session *children_of_sample(struct children *c, const struct raw_sample *
 {
 	struct session *s = children_find(c, sample->pid);
 
-	if (!s && session_is_apart(c->owner, sample->pid))
+	if (!s && session_is_separate(c->owner, sample->pid))
 		return NULL;
 	if (!s)
 		s = open_child(c, sample->pid);
@@ -271,12 +271,12 @@ void children_started(struct children *c, pid_t pid)
 static bool wants(void *ctx, pid_t tid)
 {
 	struct children *c = ctx;
-	bool wanted = engine_frozen_wanted(&c->target_aside, tid);
+	bool wanted = engine_frozen_wanted(&c->target_frozen, tid);
 
 	if (wanted || pthread_mutex_trylock(&c->lock))
 		return wanted;
 	for (size_t i = 0; !wanted && i < c->n; i++) {
-		struct engine_frozen a = heap_frames_aside(c->open[i]->heap_frames);
+		struct engine_frozen a = heap_frames_options(c->open[i]->heap_frames);
 
 		wanted = engine_frozen_wanted(&a, tid);
 	}
@@ -287,12 +287,12 @@ static bool wants(void *ctx, pid_t tid)
 static size_t take(void *ctx, pid_t tid, uint8_t *dst, size_t max)
 {
 	struct children *c = ctx;
-	size_t n = c->target_aside.copy(c->target_aside.ctx, tid, dst, max);
+	size_t n = c->target_frozen.copy(c->target_frozen.ctx, tid, dst, max);
 
 	if (n || pthread_mutex_trylock(&c->lock))
 		return n;
 	for (size_t i = 0; !n && i < c->n; i++) {
-		struct engine_frozen a = heap_frames_aside(c->open[i]->heap_frames);
+		struct engine_frozen a = heap_frames_options(c->open[i]->heap_frames);
 
 		n = a.copy(a.ctx, tid, dst, max);
 	}
@@ -300,9 +300,9 @@ static size_t take(void *ctx, pid_t tid, uint8_t *dst, size_t max)
 	return n;
 }
 
-struct engine_frozen children_aside(struct children *c, struct engine_frozen target)
+struct engine_frozen children_frozen_options(struct children *c, struct engine_frozen target)
 {
-	c->target_aside = target;
+	c->target_frozen = target;
 	return (struct engine_frozen){.ctx = c, .wants = wants, .copy = take};
 }
 

@@ -35,7 +35,7 @@ struct profile_memory *children_memory(struct children *c);
  * What the engine copies besides the stacks, for all processes; `target`: the same for the target
  * alone.
  */
-struct engine_frozen children_aside(struct children *c, struct engine_frozen target);
+struct engine_frozen children_frozen_options(struct children *c, struct engine_frozen target);
 struct session *children_find(struct children *c, pid_t pid); /* NULL: it has no session */
 /*
  * The session that counts the sample; opened if this is the first one of its process. NULL: the process has a session

@@ -17,7 +17,7 @@ static bool is_among(pid_t pid, const pid_t *pids, size_t n)
 	return false;
 }
 
-bool session_is_apart(const struct session *s, pid_t pid)
+bool session_is_separate(const struct session *s, pid_t pid)
 {
 	return is_among(pid, s->o.apart, s->o.n_apart);
 }
@@ -57,7 +57,7 @@ uint64_t children_cpu_ns(const struct session *owner, struct session *const *ope
 	if (proc_descendants(owner->proc, &pids, &n_pids) < 0)
 		n_pids = 0;
 	for (size_t i = 0; i < n_pids && clock_monotonic_ns() < until; i++)
-		if (!session_is_apart(owner, pids[i]))
+		if (!session_is_separate(owner, pids[i]))
 			sum += used_by_pid(pids[i]);
 	for (size_t i = 0; i < n; i++)
 		if (proc_alive(open[i]->proc) && !is_among(open[i]->pid, pids, n_pids))

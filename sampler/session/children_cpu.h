@@ -16,6 +16,6 @@ struct session;
  */
 uint64_t children_cpu_ns(const struct session *owner, struct session *const *open, size_t n);
 
-bool session_is_apart(const struct session *s, pid_t pid); /* is it a target of its own (session_options.apart)? */
+bool session_is_separate(const struct session *s, pid_t pid); /* is it a target of its own (session_options.apart)? */
 
 #endif

@@ -136,7 +136,7 @@ static bool walk_matches(enum pick_kind kind, const struct walk *w)
 	}
 }
 
-static uint64_t what_of(const struct frame_key *k)
+static uint64_t frame_key_hash(const struct frame_key *k)
 {
 	return hash_mix(hash_mix(k->kind, k->id), (uint64_t)k->off);
 }
@@ -147,11 +147,11 @@ bool pick_matches(const struct pick *p, const struct walk *w, struct hotspot *hs
 
 	while (i < w->n && w->frames[i].kind == FRAME_KERNEL)
 		i++;
-	*ret_what = i < w->n ? what_of(&w->frames[i]) : 0;
+	*ret_what = i < w->n ? frame_key_hash(&w->frames[i]) : 0;
 	if (p->kind >= PICK_DEEP)
 		return walk_matches(p->kind, w);
 	for (; i < w->n; i++) {
-		*ret_what = what_of(&w->frames[i]);
+		*ret_what = frame_key_hash(&w->frames[i]);
 		if (frame_matches(p->kind, &w->frames[i], hs))
 			return true;
 		if (!p->any)

@@ -9,7 +9,7 @@
 #include "sampler/profile/named_builder.h"
 #include "sampler/session/children.h"
 #include "sampler/session/parts/compile_watch.h"
-#include "sampler/session/parts/held.h"
+#include "sampler/session/parts/held_samples.h"
 #include "sampler/session/parts/last_cpu.h"
 #include "sampler/session/parts/leftover.h"
 #include "sampler/session/parts/threads.h"
@@ -31,12 +31,12 @@ void session_close(struct session *s)
 		s->engine->ops->close(s->engine);
 	children_free(s->children);
 	parts_call(&s->parts, close);
-	held_free(s->held);
+	held_samples_free(s->held);
 	for (size_t i = 0; i < s->epochs.n; i++)
 		named_profile_free(s->epochs.v[i]);
 	vec_done(&s->epochs);
 	profile_free(s->profile);
-	session_wish_close(s);
+	session_requests_close(s);
 	readers_close(s->readers);
 	if (!s->owner)
 		kallsyms_close(s->kallsyms);
@@ -97,7 +97,7 @@ int session_start(struct session *s, struct err *err)
 	if (s->children)
 		children_start(s->children);
 	else if (s->proc)
-		session_begin_alone(s);
+		session_unfollowed_begin(s);
 	if (!parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, s->proc && !s->o.snapshot)))
 		return err_set(err, -ENOMEM, "out of memory");
 	r = start_engine(s, err);
@@ -119,7 +119,7 @@ static void give_unsampled(struct session *s)
 	};
 
 	/* Threads that --include-threads leaves out have no samples on purpose. */
-	if (s->unsampled && !(s->only_threads && s->engine->ops->wish))
+	if (s->unsampled && !(s->only_threads && s->engine->ops->request))
 		unsampled_give(s->unsampled, &sums, s->profile, s->pid);
 }
 
@@ -138,7 +138,7 @@ static uint64_t child_cpu_ns(const struct session *s)
 void session_end_child(struct session *s)
 {
 
-	session_give_held(s);
+	session_process_held(s);
 	s->ended_ns = clock_monotonic_ns();
 	s->final_stats = s->engine->ops->stats(s->engine);
 	/* The owner's session counts these. */
@@ -158,7 +158,7 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 	int r = s->engine->ops->run(s->engine, &sink, deadline, err);
 
 	budget_hurry(s->files, false); /* the naming that session_stop() cut short is over */
-	session_give_held(s);
+	session_process_held(s);
 	s->ended_ns = clock_monotonic_ns();
 	s->final_stats = s->engine->ops->stats(s->engine);
 	give_unsampled(s);

@@ -14,7 +14,7 @@ static void before_walk(void *session)
 	struct session *s = session;
 
 	if (s->gone_code)
-		gone_code_look(s->gone_code);
+		gone_code_prepare(s->gone_code);
 }
 
 static void walked(void *session, struct sampled *x)

@@ -58,7 +58,7 @@ void session_on_exec(struct session *s)
 		return;
 	}
 	bridge_finish(s->bridge);
-	session_give_held(s);
+	session_process_held(s);
 	/* Naming takes tens of milliseconds, in which a short program may already have ended. */
 	r = profile_totals(s->profile).samples ? close_epoch(s, &e) : 0;
 	if (r == 0) {

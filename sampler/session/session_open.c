@@ -14,7 +14,7 @@
 #include "sampler/session/meta.h"
 #include "sampler/session/parts/compile_watch.h"
 #include "sampler/session/parts/heap_frames.h"
-#include "sampler/session/parts/held.h"
+#include "sampler/session/parts/held_samples.h"
 #include "sampler/session/parts/last_cpu.h"
 #include "sampler/session/parts/threads.h"
 #include "sampler/session/parts/unsampled.h"
@@ -44,7 +44,7 @@ static void follow_none(struct session *s)
 {
 	children_free(take_ptr(s->children));
 	s->o.engine_options.follow = false;
-	s->o.engine_options.frozen = heap_frames_aside(s->heap_frames);
+	s->o.engine_options.frozen = heap_frames_options(s->heap_frames);
 }
 
 static int fall_back(struct session *s, int r, struct err *err)
@@ -73,21 +73,22 @@ static bool is_wall(const struct session *s)
 static int open_engine(struct session *s, struct err *err)
 {
 	bool chosen = s->o.engine != NULL;
-	int r = session_wish_open(s, err);
+	int r = session_requests_open(s, err);
 
 	if (r < 0)
 		return r;
 	if (!chosen)
 		s->o.engine = is_wall(s) ? &engine_suspend_ops : &engine_perf_ops;
-	if (is_wall(s) ? !parts_add(&s->parts, &wall_part, s->wall = wall_new()) : !(s->held = held_new(s->files)))
+	if (is_wall(s) ? !parts_add(&s->parts, &wall_part, s->wall = wall_new()) :
+			 !(s->held = held_samples_new(s->files)))
 		return err_set(err, -ENOMEM, "out of memory");
-	s->o.engine_options.frozen = heap_frames_aside(s->heap_frames);
+	s->o.engine_options.frozen = heap_frames_options(s->heap_frames);
 	s->o.engine_options.budget = s->files;
 	if (s->o.follow && s->o.engine == &engine_perf_ops) {
 		s->children = children_new(s);
 		if (!s->children)
 			return err_set(err, -ENOMEM, "out of memory");
-		s->o.engine_options.frozen = children_aside(s->children, s->o.engine_options.frozen);
+		s->o.engine_options.frozen = children_frozen_options(s->children, s->o.engine_options.frozen);
 		s->o.engine_options.follow = true;
 	}
 	r = s->o.engine->open(s->proc, &s->o.engine_options, &s->engine, err);
@@ -265,7 +266,7 @@ static int open_child_parts(struct session *s, const struct session *owner, stru
 	if (r < 0)
 		return r;
 	s->profile = profile_new(s->o.profile);
-	s->held = held_new(s->files);
+	s->held = held_samples_new(s->files);
 	if (!s->profile || !s->held || !session_add_sample_parts(s) ||
 	    (owner->unsampled && !add_child_accounts(s, owner->o.engine_options.period)) ||
 	    !parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, true)))

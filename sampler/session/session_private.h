@@ -18,7 +18,7 @@
 struct gone_code;
 struct children;
 struct heap_frames;
-struct held;
+struct held_samples;
 struct kallsyms;
 struct last_cpu;
 struct named_builder;
@@ -32,7 +32,7 @@ typedef VEC(struct named_profile *) named_profiles;
 
 /*
  * What the files of a session share. session_open.c: everything that takes privileges; session.c: start, run, end;
- * session_sample.c: what the engine delivers; session_wish.c: what the engine is asked for; session_exec.c: one address
+ * session_sample.c: what the engine delivers; session_requests.c: what the engine is asked for; session_exec.c: one address
  * space after the other; session_take.c: one profile after the other; session_forget.c: frees copies of code and methods; session_name.c: from keys to names, the
  * result; session_bridge.c: the bridge in the target; children.c: the processes that the target starts. Features that
  * only observe samples are parts (part.h).
@@ -48,7 +48,7 @@ struct session {
 	struct named_child { /* the first few */
 		pid_t pid;
 		char comm[16];
-	} alone_named[8];
+	} unfollowed_named[8];
 	struct children *children; /* NULL: children are not followed, or this is one */
 	struct budget *files, own_files; /* limit for the target, its children and their files */
 	struct threads *threads;
@@ -62,7 +62,7 @@ struct session {
 	struct unsampled *
 		unsampled; /* NULL: replay, snapshot, -e wall, and if threads have no accounts (engine_stats.by_thread_time) */
 	struct heap_frames *heap_frames; /* NULL: replay */
-	struct held *held; /* NULL: replay, and -e wall, where a later sample may refer to a held one */
+	struct held_samples *held; /* NULL: replay, and -e wall, where a later sample may refer to a held one */
 	regex_t *only_threads; /* NULL: all */
 	int kallsyms_fd; /* opened while that is permitted; -1: already read, or not wanted */
 	struct kallsyms *kallsyms; /* NULL: not permitted, or kernel frames not wanted */
@@ -117,22 +117,22 @@ int session_use_bridge(struct session *s, bool wait, struct err *err);
 /* session_sample.c */
 bool session_add_sample_parts(struct session *s); /* false: out of memory */
 struct engine_sink session_sink(struct session *s);
-void session_give_held(struct session *s); /* walks and counts the samples that were held */
+void session_process_held(struct session *s); /* walks and counts the samples that were held */
 
-/* session_wish.c: which threads the engine samples. Before the engine is opened. */
-int session_wish_open(struct session *s, struct err *err);
-void session_wish_close(struct session *s);
-void session_wish_thread(struct session *s, pid_t tid, const char *comm); /* by its current name */
-extern const struct part_ops session_wish_part; /* its `part` is the session */
+/* session_requests.c: which threads the engine samples. Before the engine is opened. */
+int session_requests_open(struct session *s, struct err *err);
+void session_requests_close(struct session *s);
+void session_request_thread(struct session *s, pid_t tid, const char *comm); /* by its current name */
+extern const struct part_ops session_requests_part; /* its `part` is the session */
 
 /* session_exec.c */
 void session_on_exec(struct session *s);
 bool session_missed_exec(struct session *s, const struct raw_sample *sample);
 
-/* session_alone.c: what is known of child processes that are not followed */
-void session_begin_alone(struct session *s);
-void session_note_alone(struct session *s, pid_t pid, const char *comm);
-void session_end_alone(struct session *s);
+/* session_unfollowed.c: what is known of child processes that are not followed */
+void session_unfollowed_begin(struct session *s);
+void session_unfollowed_note(struct session *s, pid_t pid, const char *comm);
+void session_unfollowed_end(struct session *s);
 
 /* session_take.c */
 struct profile *session_new_profile(const struct session *s); /* an empty one like the present; NULL: out of memory */

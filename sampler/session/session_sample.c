@@ -6,7 +6,7 @@
 #include "sampler/recording/recording_writer.h"
 #include "sampler/session/children.h"
 #include "sampler/session/parts/heap_frames.h"
-#include "sampler/session/parts/held.h"
+#include "sampler/session/parts/held_samples.h"
 #include "sampler/session/parts/leftover.h"
 #include "sampler/session/parts/threads.h"
 #include "sampler/session/parts/unsampled.h"
@@ -96,7 +96,7 @@ bool session_add_sample_parts(struct session *s)
 {
 	struct parts *p = &s->parts;
 
-	parts_add(p, &session_wish_part, s);
+	parts_add(p, &session_requests_part, s);
 	if (!parts_add(p, &threads_part, s->threads = threads_new(s->proc, s->pid)))
 		return false;
 	if (s->proc && !parts_add(p, &heap_frames_part, s->heap_frames = heap_frames_new(s->proc)))
@@ -176,7 +176,7 @@ static void take_sample(struct session *s, const struct raw_sample *raw, bool is
 		mem_new_sample(s->readers->mem);
 		walk(s, &x);
 	}
-	if (is_new && s->held && is_too_early(s, &w) && held_keep(s->held, raw))
+	if (is_new && s->held && is_too_early(s, &w) && held_samples_add(s->held, raw))
 		return;
 	if (w.end != WALK_ROOT && w.end != WALK_NO_USER)
 		say_incomplete(raw, &w);
@@ -202,11 +202,11 @@ static void count_again(struct session *s, const struct raw_sample *raw)
 	atomic_fetch_add_explicit(&s->live_samples, raw->again, memory_order_relaxed);
 }
 
-void session_give_held(struct session *s)
+void session_process_held(struct session *s)
 {
 	const struct raw_sample *sample;
 
-	while (s->held && !has_enough(s) && (sample = held_take(s->held)))
+	while (s->held && !has_enough(s) && (sample = held_samples_next(s->held)))
 		take_sample(s, sample, false);
 }
 
@@ -234,7 +234,7 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 		session_use_bridge(s, false, NULL);
 	}
 	if (s->readers->jvm != JVM_STARTING)
-		session_give_held(s);
+		session_process_held(s);
 	take_sample(s, sample, true);
 }
 
@@ -243,10 +243,10 @@ static void on_thread(void *ctx, pid_t pid, pid_t tid, const char *comm)
 	struct session *s = session_of(ctx, pid);
 
 	if (s && pid != s->pid) {
-		session_note_alone(s, pid, comm);
+		session_unfollowed_note(s, pid, comm);
 	} else if (s) {
 		threads_comm(s->threads, tid, comm, s->readers->hs, s->profile);
-		session_wish_thread(s, tid, comm);
+		session_request_thread(s, tid, comm);
 	}
 }
 
@@ -325,7 +325,7 @@ static void on_sampled(void *ctx)
 	if (s->unsampled)
 		unsampled_finish(s->unsampled);
 	if (s->proc && !s->children)
-		session_end_alone(s);
+		session_unfollowed_end(s);
 }
 
 static uint64_t on_turn(void *ctx)

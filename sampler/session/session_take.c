@@ -57,7 +57,7 @@ static int name_all(struct session *s, struct named_builder *b)
 	return r;
 }
 
-static void begin_anew(struct session *s, struct profile *fresh, const struct session_summary *now)
+static void begin_next_profile(struct session *s, struct profile *fresh, const struct session_summary *now)
 {
 	s->taken = (struct session_taken){
 		.ns = s->started_ns + now->elapsed_ns,
@@ -89,7 +89,7 @@ int session_take(struct session *s, struct named_profile **ret, struct err *err)
 		profile_free(fresh);
 		return err_set(err, -ENOMEM, "out of memory while naming the stacks");
 	}
-	begin_anew(s, fresh, &now);
+	begin_next_profile(s, fresh, &now);
 	*ret = np;
 	return 0;
 }

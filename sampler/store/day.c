@@ -218,8 +218,8 @@ static int load_segment(struct day *d, sqlite3_stmt *s, struct err *err)
 	int r = table < 0 || table >= DICT_TABLES || first < 0 || first > UINT32_MAX ? -EBADMSG : 0;
 
 	if (r == 0)
-		r = pack_take(d->pack, sqlite3_column_blob(s, 2), (size_t)sqlite3_column_bytes(s, 2), SEGMENT_MAX,
-			      &plain);
+		r = pack_extract(d->pack, sqlite3_column_blob(s, 2), (size_t)sqlite3_column_bytes(s, 2), SEGMENT_MAX,
+				 &plain);
 	if (r == 0)
 		r = dictionary_load(d->dict, (enum dictionary_table)table, (uint32_t)first, plain.data, plain.len);
 	return r == -ENOMEM ? no_memory(err) : r < 0 ? day_damaged(d, "names", err) : 0;
@@ -421,8 +421,8 @@ int day_target(struct day *d, const struct store_target *t, int64_t *ret, struct
 int day_row_bucket(struct day *d, sqlite3_stmt *s, int column, struct bucket *b, struct err *err)
 {
 	CLEANUP(buf_done) struct buf plain = {0};
-	int r = pack_take(d->pack, sqlite3_column_blob(s, column), (size_t)sqlite3_column_bytes(s, column), BUCKET_MAX,
-			  &plain);
+	int r = pack_extract(d->pack, sqlite3_column_blob(s, column), (size_t)sqlite3_column_bytes(s, column),
+			     BUCKET_MAX, &plain);
 
 	if (r == 0)
 		r = bucket_read(b, plain.data, plain.len, dictionary_count(d->dict, DICT_NODES),

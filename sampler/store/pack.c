@@ -49,7 +49,7 @@ int pack_add(struct pack *p, const struct buf *plain, struct buf *ret)
 	return ret->failed ? -ENOMEM : 0;
 }
 
-int pack_take(struct pack *p, const void *frame, size_t len, size_t max, struct buf *ret)
+int pack_extract(struct pack *p, const void *frame, size_t len, size_t max, struct buf *ret)
 {
 	unsigned long long size = ZSTD_getFrameContentSize(frame, len);
 	CLEANUP(free_at_exit) char *plain = NULL;

@@ -14,6 +14,6 @@ void pack_free(struct pack *p);
 /* Appends `plain`, compressed as one frame, to *ret. 0 or -ENOMEM. */
 int pack_add(struct pack *p, const struct buf *plain, struct buf *ret);
 /* Appends the frame's contents to *ret. -EBADMSG: damaged, or more than `max` bytes. */
-int pack_take(struct pack *p, const void *frame, size_t len, size_t max, struct buf *ret);
+int pack_extract(struct pack *p, const void *frame, size_t len, size_t max, struct buf *ret);
 
 #endif

@@ -5,16 +5,16 @@
 enum { STUB_MAX = 256 };
 
 /* What an instruction inside a stub tells about it. */
-enum look { LOOK_ON, LOOK_LEFT, LOOK_ITABLE };
+enum itable_scan { ITABLE_CONTINUE, ITABLE_LEFT_STUB, ITABLE_FOUND };
 
-static enum look look_at(const ZydisDecodedInstruction *in)
+static enum itable_scan scan_insn(const ZydisDecodedInstruction *in)
 {
 	switch (in->meta.category) {
-	case ZYDIS_CATEGORY_COND_BR: return LOOK_ITABLE;
+	case ZYDIS_CATEGORY_COND_BR: return ITABLE_FOUND;
 	case ZYDIS_CATEGORY_UNCOND_BR:
 		/* Only an itable stub jumps to a fixed place: where no interface was found. */
-		return in->raw.imm[0].is_relative ? LOOK_ITABLE : LOOK_LEFT;
-	default: return LOOK_ON;
+		return in->raw.imm[0].is_relative ? ITABLE_FOUND : ITABLE_LEFT_STUB;
+	default: return ITABLE_CONTINUE;
 	}
 }
 
@@ -30,16 +30,16 @@ bool flow_is_itable(const struct flow_options *o, uint64_t pc)
 		return false;
 	for (uint32_t at = 0; at < n;) {
 		ZydisDecodedInstruction in;
-		enum look look;
+		enum itable_scan scan;
 
 		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes + at, n - at, &in)))
 			return false;
-		look = look_at(&in);
-		if (look == LOOK_ITABLE)
+		scan = scan_insn(&in);
+		if (scan == ITABLE_FOUND)
 			return !left || in.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
 		if (left)
 			return false;
-		left = look == LOOK_LEFT;
+		left = scan == ITABLE_LEFT_STUB;
 		at += in.length;
 	}
 	return false;

@@ -18,7 +18,7 @@ struct flow {
 };
 
 /* What becomes of the way after one instruction. */
-enum way { WAY_GOES_ON, WAY_DEAD, WAY_OUT };
+enum path_state { PATH_CONTINUES, PATH_DEAD, PATH_LEAVES };
 
 struct flow *flow_new(void)
 {
@@ -69,7 +69,8 @@ static uint64_t rel_target(const struct flow_state *s, const struct insn *in)
 	return s->pc + in->i.length + (uint64_t)in->op[0].imm.value.s;
 }
 
-static enum way do_jump(struct flow *f, const struct flow_options *o, const struct insn *in, struct flow_row *ret)
+static enum path_state do_jump(struct flow *f, const struct flow_options *o, const struct insn *in,
+			       struct flow_row *ret)
 {
 	struct flow_state *s = &f->now;
 	const ZydisDecodedOperand *op = &in->op[0];
@@ -79,17 +80,17 @@ static enum way do_jump(struct flow *f, const struct flow_options *o, const stru
 
 		if (inside(o, to)) {
 			s->pc = to;
-			return WAY_GOES_ON;
+			return PATH_CONTINUES;
 		}
 		if (o->leaves && !o->leaves(o->ctx, to))
-			return WAY_DEAD;
+			return PATH_DEAD;
 		flow_row_from(s, FLOW_TAIL, ret);
 		ret->target_pc = to;
-		return WAY_OUT;
+		return PATH_LEAVES;
 	}
 	if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
 		flow_row_from(s, FLOW_TAIL_MEM, ret);
-		return WAY_OUT;
+		return PATH_LEAVES;
 	}
 	flow_row_from(s, FLOW_JUMP_REG, ret);
 	ret->sp = s->reg[X86_RSP];
@@ -98,7 +99,7 @@ static enum way do_jump(struct flow *f, const struct flow_options *o, const stru
 		ret->end = FLOW_RETURN;
 		ret->ra = ret->target;
 	}
-	return WAY_OUT;
+	return PATH_LEAVES;
 }
 
 static void do_branch(struct flow *f, const struct flow_options *o, const struct insn *in)
@@ -113,18 +114,18 @@ static void do_branch(struct flow *f, const struct flow_options *o, const struct
 }
 
 /* A call of the next instruction is a push of its own address (deopt handlers, pc-relative code). */
-static enum way do_call(struct flow *f, const struct flow_options *o, const struct insn *in)
+static enum path_state do_call(struct flow *f, const struct flow_options *o, const struct insn *in)
 {
 	struct flow_state *s = &f->now;
 
 	if (insn_is_imm(&in->op[0]) && in->op[0].imm.value.s == 0)
 		flow_push(s, (struct flow_val){0});
 	else if (o->straight || o->no_calls)
-		return WAY_DEAD;
+		return PATH_DEAD;
 	else
 		flow_clobber_call(s);
 	s->pc += in->i.length;
-	return WAY_GOES_ON;
+	return PATH_CONTINUES;
 }
 
 static bool is_branch(ZydisInstructionCategory c)
@@ -157,15 +158,15 @@ static void row_built(const struct flow_state *s, const struct flow_options *o, 
 }
 
 /* The frame is complete: saved rbp and return address are its outermost words. */
-static enum way row_whole(struct flow_state *s, const struct flow_options *o, struct flow_row *ret)
+static enum path_state row_whole(struct flow_state *s, const struct flow_options *o, struct flow_row *ret)
 {
 	s->reg[X86_RSP] = flow_val_add(s->reg[X86_RSP], (int64_t)o->limit_words * 8 - 16);
 	s->reg[X86_RBP] = flow_pop(s);
 	flow_row_from(s, FLOW_LIMIT, ret);
-	return WAY_OUT;
+	return PATH_LEAVES;
 }
 
-static enum way row_at_limit(struct flow_state *s, const struct flow_options *o, struct flow_row *ret)
+static enum path_state row_at_limit(struct flow_state *s, const struct flow_options *o, struct flow_row *ret)
 {
 	struct flow_val stored;
 
@@ -173,7 +174,7 @@ static enum way row_at_limit(struct flow_state *s, const struct flow_options *o,
 	/* Stored through rbp, if that is the frame pointer already (safepoint blobs). */
 	if (flow_stored(s, (struct flow_val){FLOW_REG, X86_RBP, 8, 0, 0}, &stored))
 		ret->ra = stored;
-	return WAY_OUT;
+	return PATH_LEAVES;
 }
 
 static bool is_whole_at(const struct flow_options *o, const struct flow_state *s, const struct insn *in)
@@ -215,7 +216,7 @@ static bool rebuilds_frame(const struct flow_state *s, const struct insn *in, st
 }
 
 /* Executes one instruction. */
-static enum way step(struct flow *f, const struct flow_options *o, struct flow_row *ret)
+static enum path_state step(struct flow *f, const struct flow_options *o, struct flow_row *ret)
 {
 	struct flow_state *s = &f->now;
 	struct insn in;
@@ -223,33 +224,33 @@ static enum way step(struct flow *f, const struct flow_options *o, struct flow_r
 	uint32_t n = o->fetch(o->ctx, s->pc, bytes, sizeof(bytes));
 
 	if (!n || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&f->decoder, bytes, n, &in.i, in.op)))
-		return WAY_DEAD;
+		return PATH_DEAD;
 	if (is_limit(o, &in))
 		return row_at_limit(s, o, ret);
 	if (is_whole_at(o, s, &in))
 		return row_whole(s, o, ret);
 	if (o->rebuilds && rebuilds_frame(s, &in, ret))
-		return WAY_OUT;
+		return PATH_LEAVES;
 	switch (in.i.mnemonic) {
-	case ZYDIS_MNEMONIC_RET: flow_row_from(s, FLOW_RETURN, ret); return WAY_OUT;
+	case ZYDIS_MNEMONIC_RET: flow_row_from(s, FLOW_RETURN, ret); return PATH_LEAVES;
 	case ZYDIS_MNEMONIC_JMP: return do_jump(f, o, &in, ret);
 	case ZYDIS_MNEMONIC_CALL: return do_call(f, o, &in);
 	default: break;
 	}
 	if (ends_flow(in.i.mnemonic))
-		return WAY_DEAD;
+		return PATH_DEAD;
 	if (is_branch(in.i.meta.category)) {
 		do_branch(f, o, &in);
-		return WAY_GOES_ON;
+		return PATH_CONTINUES;
 	}
 	if (!insn_do_data(s, &in))
 		insn_clobber(s, &in);
 	s->pc += in.i.length;
 	if (o->interpreter && frame_built(s, o)) {
 		row_built(s, o, ret);
-		return WAY_OUT;
+		return PATH_LEAVES;
 	}
-	return WAY_GOES_ON;
+	return PATH_CONTINUES;
 }
 
 /* A way out whose return address cannot be expressed is unusable, unless `thrown_at` or the jump itself tells it. */
@@ -282,21 +283,21 @@ void flow_follow(struct flow *f, const struct flow_options *o, uint64_t pc, stru
 	f->n_forks = f->n_visited = 0;
 	memset(f->visited, 0, sizeof(f->visited));
 	for (unsigned n = 0; n < o->budget; n++) {
-		enum way way;
+		enum path_state way;
 
 		if (o->limit_pc && f->now.pc == o->limit_pc) {
 			row_at_limit(&f->now, o, ret);
 			return;
 		}
-		way = visit(f, f->now.pc) ? step(f, o, &row) : WAY_DEAD;
-		if (way == WAY_OUT && usable(&row)) {
+		way = visit(f, f->now.pc) ? step(f, o, &row) : PATH_DEAD;
+		if (way == PATH_LEAVES && usable(&row)) {
 			if (!is_detour(o, &row)) {
 				*ret = row;
 				return;
 			}
 			detour = row;
 		}
-		if (way != WAY_GOES_ON && !next_fork(f))
+		if (way != PATH_CONTINUES && !next_fork(f))
 			break;
 	}
 	*ret = detour;

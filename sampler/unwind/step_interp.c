@@ -211,7 +211,7 @@ static bool behind_deopt(const struct walker *w)
  * (Deoptimization::fetch_unroll_info_helper(), vframeArrayElement::unpack_on_stack(), JDK 8 to 25). Until then
  * another frame's Method* may be left in its slot.
  */
-static bool is_hollow(const struct walker *w)
+static bool is_unfilled(const struct walker *w)
 {
 	return !w->exact && behind_deopt(w) && hs_codelet_role(w->hs, walker_pc(w)) == STUB_DEOPT_ENTRY;
 }
@@ -247,7 +247,7 @@ static int step_whole(struct walker *w)
 		return WALK_BAD_MEMORY;
 	if (f.sender_sp <= fp)
 		return WALK_BAD_FRAME;
-	if (is_hollow(w) || !find_method(w, f.method, &id))
+	if (is_unfilled(w) || !find_method(w, f.method, &id))
 		return step_deopt(w, &f);
 	if (push_and_leave(w, id, &f))
 		return STEP_MORE;

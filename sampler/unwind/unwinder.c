@@ -197,7 +197,7 @@ static int walk_once(struct unwinder *u, const struct raw_sample *s, int32_t ns_
 	return s->has_user ? walk_user(u, s) : WALK_NO_USER;
 }
 
-static void tell_times(struct unwinder *u, const struct raw_sample *s)
+static void set_walk_times(struct unwinder *u, const struct raw_sample *s)
 {
 	if (!u->options.live)
 		return;
@@ -211,7 +211,7 @@ static int walk_consistent(struct unwinder *u, const struct raw_sample *s, int32
 {
 	if (!u->w.hs)
 		return walk_once(u, s, ns_tid);
-	tell_times(u, s);
+	set_walk_times(u, s);
 	for (int walks = 0; walks < MAX_WALKS; walks++) {
 		u->stats.retries += walks > 0;
 		hotspot_walk_begin(u->w.hs);

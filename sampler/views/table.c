@@ -173,7 +173,7 @@ void table_number(struct table *t, double value)
 	char s[400];
 
 	if (!isfinite(value)) {
-		table_none(t);
+		table_null(t);
 		return;
 	}
 	c = cell_begin(t);
@@ -212,7 +212,7 @@ void table_text(struct table *t, const char *text)
 	cell_end(t);
 }
 
-void table_none(struct table *t)
+void table_null(struct table *t)
 {
 	const struct table_column *c = cell_begin(t);
 

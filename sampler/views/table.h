@@ -49,9 +49,9 @@ void table_begin(struct table *t, struct json *json, enum table_format format, s
 
 /* Each adds a cell, in the order of the columns; the last column ends the row. */
 void table_count(struct table *t, uint64_t value);
-void table_number(struct table *t, double value); /* NaN and infinity become table_none() */
+void table_number(struct table *t, double value); /* NaN and infinity become table_null() */
 void table_text(struct table *t, const char *text);
-void table_none(struct table *t); /* null, or nothing */
+void table_null(struct table *t); /* null, or nothing */
 
 /* In text: adds a line below the last row; otherwise nothing. */
 void table_note(struct table *t, const char *text);

@@ -106,7 +106,7 @@ static void put_row(struct table *t, const struct named_profile *np, const struc
 	if (r->key.line)
 		table_count(t, (uint64_t)r->key.line);
 	else
-		table_none(t);
+		table_null(t);
 	if (t->format == TABLE_TEXT)
 		buf_printf(&shown, " %s", slash ? slash + 1 : *file ? file : "-");
 	table_text(t, t->format == TABLE_TEXT && shown.data ? shown.data : file);

@@ -84,7 +84,7 @@ static void put_row(struct table *t, const struct named_profile *np, const struc
 	if (r->tid > 0)
 		table_count(t, (uint64_t)r->tid);
 	else
-		table_none(t);
+		table_null(t);
 	buf_printf(&text, "%s%s", t->format == TABLE_TEXT ? " " : "", frame_name_text(np, r->name));
 	table_text(t, text.failed ? "?" : text.data);
 	buf_done(&text);

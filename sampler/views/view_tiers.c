@@ -52,7 +52,7 @@ static void put_amount(struct printing *p, uint64_t samples, uint64_t weight)
 	else if (weight)
 		table_number(&p->t, view_amount(&p->np->meta, weight));
 	else
-		table_none(&p->t);
+		table_null(&p->t);
 }
 
 static void put_row(struct printing *p, const struct tier_row *r, const char *name)

@@ -51,7 +51,7 @@ static void put_slice(struct table *t, const struct timeline *line, uint32_t fir
 		else if (s->part[p])
 			table_number(t, share_percent(s->part[p], s->samples));
 		else
-			table_none(t);
+			table_null(t);
 	}
 	bar_text(s, bar);
 	table_text(t, bar);
@@ -108,7 +108,7 @@ static void put_first(struct table *t, uint64_t ms)
 	if (ms)
 		table_number(t, (double)ms / 1000);
 	else
-		table_none(t);
+		table_null(t);
 }
 
 static void put_method_text(const struct named_profile *np, const struct timeline *line,

@@ -131,20 +131,21 @@ static void take_scopes(const struct graph *g, struct inline_pos pos, struct att
 	ret->n = inline_tree_scopes(&g->tree, pos, ret->scope, CODE_MAX_SCOPES);
 }
 
-static bool is_real(const struct choice_end *e)
+static bool is_evidence(const struct choice_end *e)
 {
 	return e->found && !e->pseudo;
 }
 
 static bool has_end(const struct choice *c, enum evidence_kind kind)
 {
-	return (is_real(&c->forward) && c->forward.kind == kind) || (is_real(&c->backward) && c->backward.kind == kind);
+	return (is_evidence(&c->forward) && c->forward.kind == kind) ||
+	       (is_evidence(&c->backward) && c->backward.kind == kind);
 }
 
 static bool has_predicate(const struct choice *c)
 {
-	return (is_real(&c->forward) && c->forward.trap == TRAP_OF_LOOP) ||
-	       (is_real(&c->backward) && c->backward.trap == TRAP_OF_LOOP);
+	return (is_evidence(&c->forward) && c->forward.trap == TRAP_OF_LOOP) ||
+	       (is_evidence(&c->backward) && c->backward.trap == TRAP_OF_LOOP);
 }
 
 /*
@@ -153,7 +154,7 @@ static bool has_predicate(const struct choice *c)
  * method (up to 62 % belong to another method, H2); a check of the receiver of a call whose callee is unknown; or a
  * branch of the program whose other side was never taken.
  */
-static bool own_stays(const struct choice *c)
+static bool evidence_is_own(const struct choice *c)
 {
 	const struct evidence *e = c->own;
 
@@ -180,7 +181,7 @@ static bool stays(const struct graph *g, uint32_t insn, const struct choice *c)
 	if (g->c1)
 		return c->forward.found && c->backward.found;
 	if (c->own)
-		return c->backward.found && own_stays(c);
+		return c->backward.found && evidence_is_own(c);
 	if (has_predicate(c) && !poll)
 		return false;
 	if (!c->forward.alone || !c->backward.found)
@@ -209,7 +210,7 @@ static bool is_agreed(struct attribution *a, const struct graph *g, uint32_t ins
 	       hides_nothing(a, g, c);
 }
 
-static bool take_hidden(struct attribution *a, const struct graph *g, const struct choice *c, struct attributed *ret)
+static bool choose_hidden(struct attribution *a, const struct graph *g, const struct choice *c, struct attributed *ret)
 {
 	struct hidden_callee h;
 
@@ -279,7 +280,7 @@ static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc
 	if (i < 0 || pc >= (int64_t)g->insns[i].off + g->insns[i].len + GAP_MAX ||
 	    choose(g, &a->scratch, (uint32_t)i, &c))
 		return -1;
-	hidden = take_hidden(a, g, &c, ret);
+	hidden = choose_hidden(a, g, &c, ret);
 	if (!hidden)
 		take_scopes(g, c.pos, ret);
 	if (g->damaged)

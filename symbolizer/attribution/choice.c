@@ -170,7 +170,7 @@ static void set_pseudo_bci(const struct graph *g, struct choice *c)
 		c->forward.pos.bci = inline_tree_bci_in(&g->tree, c->backward.pos, 0);
 }
 
-static void take_nearer(struct choice *c)
+static void choose_nearer(struct choice *c)
 {
 	if (!c->backward.found || (c->forward.found && c->forward.distance <= c->backward.distance))
 		c->pos = c->forward.pos;
@@ -189,11 +189,11 @@ static void take_ancestor(const struct graph *g, struct choice *c)
 }
 
 /* Takes the nearer side if both have the same path, or only one found anything; false: they differ. */
-static bool take_agreed(struct choice *c)
+static bool choose_agreed(struct choice *c)
 {
 	if (c->forward.found && c->backward.found && c->forward.pos.node != c->backward.pos.node)
 		return false;
-	take_nearer(c);
+	choose_nearer(c);
 	return true;
 }
 
@@ -211,8 +211,8 @@ static void choose_in_loops(const struct graph *g, struct search *q, uint32_t in
 		if (!ret->forward.found && !ret->backward.found)
 			continue;
 		if (l == innermost)
-			take_nearer(ret);
-		else if (!take_agreed(ret))
+			choose_nearer(ret);
+		else if (!choose_agreed(ret))
 			take_ancestor(g, ret);
 		return;
 	}
@@ -220,7 +220,7 @@ static void choose_in_loops(const struct graph *g, struct search *q, uint32_t in
 	search_both(q, insn, ret);
 	if (!ret->forward.found && !ret->backward.found)
 		ret->pos = (struct inline_pos){.node = 0, .bci = -1};
-	else if (!take_agreed(ret))
+	else if (!choose_agreed(ret))
 		take_ancestor(g, ret);
 }
 
@@ -229,7 +229,7 @@ static void choose_outside_loops(const struct graph *g, struct search *q, uint32
 	q->pseudo = true;
 	search_both(q, insn, ret);
 	set_pseudo_bci(g, ret);
-	take_nearer(ret);
+	choose_nearer(ret);
 	if (!ret->forward.found && !ret->backward.found)
 		ret->pos = (struct inline_pos){.node = 0, .bci = -1};
 }

@@ -58,7 +58,7 @@ int graph_link(struct graph *g)
 
 static size_t graph_size(const struct graph *g)
 {
-	return sizeof(*g) + g->n_insns * (sizeof(*g->insns) + sizeof(*g->ways) + sizeof(*g->pred_start)) +
+	return sizeof(*g) + g->n_insns * (sizeof(*g->insns) + sizeof(*g->open_paths) + sizeof(*g->pred_start)) +
 	       g->pred_start[g->n_insns] * sizeof(*g->preds) + g->n_evidence * sizeof(*g->evidence) +
 	       g->n_loops * sizeof(*g->loops) + g->n_tables * sizeof(*g->tables) +
 	       g->n_table_targets * sizeof(*g->table_targets) + g->tree.nodes.cap * sizeof(*g->tree.nodes.v) +
@@ -88,7 +88,7 @@ int graph_new(const struct code *code, const struct attribution_env *env, const 
 	if (r == 0)
 		r = graph_find_loops(b.g);
 	if (r == 0)
-		r = graph_find_ways(b.g);
+		r = graph_find_open_paths(b.g);
 	free(b.at);
 	if (r) {
 		graph_free(b.g);
@@ -104,7 +104,7 @@ void graph_free(struct graph *g)
 	if (!g)
 		return;
 	free(g->insns);
-	free(g->ways);
+	free(g->open_paths);
 	free(g->pred_start);
 	free(g->preds);
 	free(g->evidence);

@@ -24,7 +24,7 @@ enum {
 };
 
 /* What the instructions of a loop, including inner loops, do. */
-enum loop_does {
+enum loop_effects {
 	LOOP_FLOATING = 1, /* floating-point arithmetic */
 	/* calls without a record, of stubs and of native code; an unknown target may be either */
 	LOOP_STUB_CALL = 2,
@@ -39,7 +39,7 @@ struct loop {
 	uint32_t depth; /* 0: outermost */
 	uint32_t last; /* loops [own index, last] are this one and its inner loops */
 	bool evidence; /* it contains evidence */
-	uint8_t does; /* enum loop_does */
+	uint8_t effects; /* enum loop_effects */
 	uint8_t n_limits;
 	int32_t limits[LOOP_LIMITS]; /* the first constants that it compares with, not counting inner loops */
 };
@@ -49,14 +49,14 @@ struct jump_table {
 };
 
 /* Some path in this direction first meets evidence of an inlined method, or leads to an unknown place. */
-enum ways {
-	WAYS_AHEAD = 1,
-	WAYS_BEHIND = 2,
+enum open_paths {
+	OPEN_AHEAD = 1,
+	OPEN_BEHIND = 2,
 };
 
 struct graph {
 	struct graph_insn *insns; /* by offset */
-	uint8_t *ways; /* enum ways, per instruction */
+	uint8_t *open_paths; /* enum open_paths, per instruction */
 	uint32_t n_insns;
 	uint32_t *pred_start, *preds; /* predecessors of i: preds[pred_start[i] .. pred_start[i + 1]) */
 	struct evidence *evidence;
@@ -95,7 +95,7 @@ static inline bool loop_contains(const struct graph *g, int32_t outer, int32_t i
  */
 static inline bool graph_encloses(const struct graph *g, uint32_t i)
 {
-	return g->ways[i] == 0;
+	return g->open_paths[i] == 0;
 }
 
 /* Is there a record at bci of this node, or in a method inlined there? */

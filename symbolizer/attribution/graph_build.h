@@ -19,7 +19,7 @@ int graph_decode(struct graph_build *b); /* instructions, edges, jump tables */
 int graph_place_evidence(struct graph_build *b); /* converts records to evidence; cuts edges to cold code */
 int graph_link(struct graph *g); /* predecessors */
 int graph_find_loops(struct graph *g);
-int graph_find_ways(struct graph *g);
+int graph_find_open_paths(struct graph *g);
 
 /* The instruction that starts at this code offset; -1: none. */
 static inline int32_t build_insn_at(const struct graph_build *b, int64_t off)

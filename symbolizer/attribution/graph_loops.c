@@ -242,34 +242,34 @@ static void set_last(struct looping *l)
 	}
 }
 
-static uint8_t insn_does(const struct graph_insn *in)
+static uint8_t insn_effects(const struct graph_insn *in)
 {
-	uint8_t does = in->flags & INSN_FLOATING ? LOOP_FLOATING : 0;
+	uint8_t effects = in->flags & INSN_FLOATING ? LOOP_FLOATING : 0;
 
 	if (in->flags & INSN_RECORD || (in->class != INSN_CALL && in->class != INSN_CALL_INDIRECT))
-		return does;
+		return effects;
 	if (in->role != ROLE_NATIVE)
-		does |= LOOP_STUB_CALL;
+		effects |= LOOP_STUB_CALL;
 	if (in->role == ROLE_NATIVE || in->role == ROLE_NONE)
-		does |= LOOP_RUNTIME_CALL;
-	return does;
+		effects |= LOOP_RUNTIME_CALL;
+	return effects;
 }
 
-static void note_deed(struct loop *l, const struct graph_insn *in)
+static void note_effects(struct loop *l, const struct graph_insn *in)
 {
-	l->does |= insn_does(in);
+	l->effects |= insn_effects(in);
 	if ((in->flags & INSN_LIMIT) && l->n_limits < LOOP_LIMITS)
 		l->limits[l->n_limits++] = in->target;
 }
 
-static void note_deeds(struct graph *g)
+static void note_all_effects(struct graph *g)
 {
 	for (uint32_t i = 0; i < g->n_insns; i++)
 		if (g->insns[i].loop >= 0)
-			note_deed(&g->loops[g->insns[i].loop], &g->insns[i]);
+			note_effects(&g->loops[g->insns[i].loop], &g->insns[i]);
 	for (uint32_t i = g->n_loops; i-- > 0;)
 		if (g->loops[i].parent >= 0)
-			g->loops[g->loops[i].parent].does |= g->loops[i].does;
+			g->loops[g->loops[i].parent].effects |= g->loops[i].effects;
 }
 
 int graph_find_loops(struct graph *g)
@@ -293,7 +293,7 @@ int graph_find_loops(struct graph *g)
 		g->n_loops = (uint32_t)l.loops.n;
 		g->loops = l.loops.v;
 		l.loops.v = NULL;
-		note_deeds(g);
+		note_all_effects(g);
 	}
 	looping_done(&l);
 	return r;

@@ -14,12 +14,12 @@ enum {
 
 struct machine_traits machine_traits(const struct graph *g, int32_t loop)
 {
-	uint8_t does = g->loops[loop].does;
+	uint8_t effects = g->loops[loop].effects;
 
 	return (struct machine_traits){
-		.floating = does & LOOP_FLOATING,
-		.stub_call = does & LOOP_STUB_CALL,
-		.runtime_call = does & LOOP_RUNTIME_CALL,
+		.floating = effects & LOOP_FLOATING,
+		.stub_call = effects & LOOP_STUB_CALL,
+		.runtime_call = effects & LOOP_RUNTIME_CALL,
 	};
 }
 

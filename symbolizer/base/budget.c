@@ -59,7 +59,7 @@ void budget_spend(struct budget *b, uint64_t ns)
 	b->expired |= !b->ns_left;
 }
 
-static bool take_from(_Atomic uint64_t *all, uint64_t bytes)
+static bool take_from_pool(_Atomic uint64_t *all, uint64_t bytes)
 {
 	uint64_t left = atomic_load_explicit(all, memory_order_relaxed);
 
@@ -94,7 +94,7 @@ bool budget_take(struct budget *b, uint64_t bytes)
 		if (bytes > left)
 			return false;
 		more = pooled(b, left - bytes) - pooled(b, left);
-		if (more && !take_from(&b->pool->bytes_left, more))
+		if (more && !take_from_pool(&b->pool->bytes_left, more))
 			return false;
 		if (atomic_compare_exchange_weak_explicit(&b->bytes_left, &left, left - bytes, memory_order_relaxed,
 							  memory_order_relaxed))

@@ -193,7 +193,7 @@ int outfile_from(int fd, const char *path, const struct outfile_namer *namer, un
 }
 
 /* Gives the unnamed file a hidden name: linkat(2) cannot replace a file, renameat(2) can. */
-static int name_temp(struct outfile *f, const char *self)
+static int link_hidden_name(struct outfile *f, const char *self)
 {
 	char name[sizeof(f->temp)];
 
@@ -217,7 +217,7 @@ static int publish(struct outfile *f, int fd, struct err *why)
 		return -errno;
 	r = outfile_place_check(f->dirfd, f->name, f->own_only, why);
 	if (r == 0 && !f->temp[0])
-		r = name_temp(f, self);
+		r = link_hidden_name(f, self);
 	if (r == 0 && renameat(f->dirfd, f->temp, f->dirfd, f->name) < 0)
 		r = -errno;
 	if (r == 0)

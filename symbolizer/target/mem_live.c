@@ -186,7 +186,7 @@ static size_t batch_call(struct mem_live *l, struct mem_span *spans, size_t n)
 /*
  * How many of the first spans lie within a page's length: a system call costs more than copying the bytes between them.
  */
-static size_t count_near(const struct mem_span *s, size_t n, uint64_t *ret_start, size_t *ret_len)
+static size_t count_adjacent(const struct mem_span *s, size_t n, uint64_t *ret_start, size_t *ret_len)
 {
 	uint64_t start = s[0].addr, end = start + s[0].len;
 	size_t i;
@@ -210,7 +210,7 @@ static size_t read_near(struct mem_live *l, struct mem_span *spans, size_t n)
 {
 	uint8_t bytes[PAGE];
 	uint64_t start;
-	size_t len, near = count_near(spans, n, &start, &len), got;
+	size_t len, near = count_adjacent(spans, n, &start, &len), got;
 
 	if (near == 1) {
 		spans[0].ok = read_direct(l, spans[0].addr, spans[0].dst, spans[0].len) == spans[0].len;

@@ -83,7 +83,7 @@ static int take_children(struct tree *t, pid_t parent)
 }
 
 /* Reads task/TID/children if the kernel has it (CONFIG_PROC_CHILDREN): far cheaper than reading all of /proc. */
-static bool thread_has_none(struct proc *p, pid_t tid)
+static bool thread_has_no_children(struct proc *p, pid_t tid)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
 	size_t len;
@@ -91,7 +91,7 @@ static bool thread_has_none(struct proc *p, pid_t tid)
 	return proc_read_task(p, tid, "children", STAT_MAX, &text, &len) == 0 && len == 0;
 }
 
-static bool has_none(struct proc *p)
+static bool has_no_children(struct proc *p)
 {
 	bool none = true;
 	pid_t *tids;
@@ -100,7 +100,7 @@ static bool has_none(struct proc *p)
 	if (proc_tasks(p, &tids, &n) < 0)
 		return false;
 	for (size_t i = 0; i < n && none; i++)
-		none = n <= FEW_THREADS && thread_has_none(p, tids[i]);
+		none = n <= FEW_THREADS && thread_has_no_children(p, tids[i]);
 	free(tids);
 	return none;
 }
@@ -133,7 +133,7 @@ int proc_descendants(struct proc *p, pid_t **ret, size_t *ret_n)
 	*ret_n = 0;
 	if (deputy())
 		return descendants_by_deputy(deputy(), p, ret, ret_n);
-	if (has_none(p))
+	if (has_no_children(p))
 		return 0;
 	r = read_edges(&t);
 	if (r == 0)

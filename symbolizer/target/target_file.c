@@ -118,7 +118,7 @@ static int open_below_root(struct proc *p, const char *path)
 }
 
 /* The more informative of two errors: that a file is wrong or refused, rather than missing. */
-static int worse(int a, int b)
+static int worse_error(int a, int b)
 {
 	return a == -ENOENT || a == -ENOTDIR || b == -ESTALE ? b : a;
 }
@@ -149,7 +149,7 @@ static int open_mapping(struct proc *p, const struct mapping *map)
 		return fd;
 	/* The kernel prints the path as seen from jsampler's root, including a target's chroot. */
 	again = open_checked(path_exact_open(map->path), map);
-	return again >= 0 ? again : worse(fd, again);
+	return again >= 0 ? again : worse_error(fd, again);
 }
 
 static int fail(struct err *err, int code, const char *path)

@@ -7,7 +7,7 @@
 
 JNIEXPORT jboolean JNICALL Java_Jvmpi_isTold(JNIEnv *env, jclass klass, jclass about);
 
-static bool is_told(struct table *t, jobjectID id)
+static bool is_reported(struct table *t, jobjectID id)
 {
 	bool told;
 
@@ -22,9 +22,9 @@ static bool gets_told(struct table *t, jobject object, int *patience)
 {
 	jobjectID id = jvmpi->jobject2jobjectID(object);
 
-	for (; !is_told(t, id) && *patience > 0; --*patience)
+	for (; !is_reported(t, id) && *patience > 0; --*patience)
 		usleep(1000);
-	return is_told(t, id);
+	return is_reported(t, id);
 }
 
 static void classes_check(JNIEnv *env, jvmtiEnv *ti)
@@ -80,7 +80,7 @@ void told_check(void)
 /* Called by the initializer of a class, which is the first of its methods. */
 JNIEXPORT jboolean JNICALL Java_Jvmpi_isTold(JNIEnv *env, jclass klass, jclass about)
 {
-	bool told = is_told(&checker.classes, jvmpi->jobject2jobjectID(about));
+	bool told = is_reported(&checker.classes, jvmpi->jobject2jobjectID(about));
 
 	(void)env, (void)klass;
 	check("CLASS_LOAD", told, "a method runs before its class is told");

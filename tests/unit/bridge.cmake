@@ -21,7 +21,7 @@ target_include_directories(test_hprof_traces SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK
 
 js_unit_test(bridge_stream Threads::Threads)
 target_sources(test_bridge_stream PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/ring.c
-  ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/known.c ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/record.c)
+  ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/sent_methods.c ${CMAKE_SOURCE_DIR}/jvm-bridge/stream/record.c)
 target_include_directories(test_bridge_stream PRIVATE ${CMAKE_SOURCE_DIR})
 target_include_directories(test_bridge_stream SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "jvm-bridge/stream/known.h"
 #include "jvm-bridge/stream/record.h"
 #include "jvm-bridge/stream/ring.h"
+#include "jvm-bridge/stream/sent_methods.h"
 
 enum { WRITERS = 4, EACH = 20000 };
 
@@ -98,19 +98,19 @@ static void full(void **state)
 
 static void ids(void **state)
 {
-	struct known k;
+	struct sent_methods k;
 
 	(void)state;
-	assert_true(known_init(&k));
+	assert_true(sent_methods_init(&k));
 	for (uintptr_t i = 1; i <= 900000; i++)
-		known_add(&k, (void *)(i * 8));
+		sent_methods_add(&k, (void *)(i * 8));
 	for (uintptr_t i = 1; i <= 700000; i += 77) {
-		assert_true(known_has(&k, (void *)(i * 8)));
-		assert_false(known_has(&k, (void *)(i * 8 + 4)));
+		assert_true(sent_methods_has(&k, (void *)(i * 8)));
+		assert_false(sent_methods_has(&k, (void *)(i * 8 + 4)));
 	}
-	assert_false(known_has(&k, NULL));
-	known_reset(&k);
-	assert_false(known_has(&k, (void *)8));
+	assert_false(sent_methods_has(&k, NULL));
+	sent_methods_reset(&k);
+	assert_false(sent_methods_has(&k, (void *)8));
 }
 
 static uint32_t size_of(const struct record *r)

@@ -634,7 +634,7 @@ static void appointed_it_allows_no_more_events(void **state)
 	pid_t pid = fork();
 
 	if (pid == 0)
-		_exit(broker_appoint(s->b, NULL) == 0 && ask(s, &q) == -EPIPE ? 0 : 1);
+		_exit(broker_use(s->b, NULL) == 0 && ask(s, &q) == -EPIPE ? 0 : 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 }

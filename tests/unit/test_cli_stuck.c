@@ -15,7 +15,7 @@ static void what_has_no_end_is_never_stuck(void **state)
 	struct stuck s = {0};
 
 	(void)state;
-	assert_false(stuck_look(&s, 1000 * S, 0));
+	assert_false(stuck_check(&s, 1000 * S, 0));
 	assert_int_equal(stuck_pause_ms(&s, -1), -1);
 	assert_int_equal(stuck_pause_ms(&s, 250), 250);
 }
@@ -27,10 +27,10 @@ static void who_does_nothing_is(void **state)
 	(void)state;
 	stuck_expect(&s, 50 * S);
 	stuck_expect(&s, 10 * S); /* Ctrl-C */
-	assert_false(stuck_look(&s, 9 * S, 5 * S));
-	assert_false(stuck_look(&s, 10 * S, 5 * S));
-	assert_false(stuck_look(&s, 17 * S, 5 * S + 10 * MS));
-	assert_true(stuck_look(&s, 19 * S, 5 * S + 10 * MS));
+	assert_false(stuck_check(&s, 9 * S, 5 * S));
+	assert_false(stuck_check(&s, 10 * S, 5 * S));
+	assert_false(stuck_check(&s, 17 * S, 5 * S + 10 * MS));
+	assert_true(stuck_check(&s, 19 * S, 5 * S + 10 * MS));
 }
 
 static void who_works_is_not(void **state)
@@ -40,7 +40,7 @@ static void who_works_is_not(void **state)
 	(void)state;
 	stuck_expect(&s, 10 * S);
 	for (uint64_t t = 10; t < 100; t++)
-		assert_false(stuck_look(&s, t * S, t * 10 * MS));
+		assert_false(stuck_check(&s, t * S, t * 10 * MS));
 }
 
 static void it_is_looked_at_in_time(void **state)

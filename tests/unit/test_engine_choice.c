@@ -73,13 +73,13 @@ static void test_look(void **state)
 	while (proc_thread_cpu_ns(p, getpid(), &run) == 0 && run < SECOND / 10)
 		for (volatile int i = 0; i < 1000000; i++)
 			;
-	event_choice_look(&c, p, 2, SECOND);
+	event_choice_poll(&c, p, 2, SECOND);
 	assert_true(c.run_ns >= SECOND / 50 || c.run_ns == 0); /* 0: no schedstat here */
 	run = c.run_ns;
 	c.run_ns = 7;
-	event_choice_look(&c, p, 2, 2 * SECOND); /* too soon */
+	event_choice_poll(&c, p, 2, 2 * SECOND); /* too soon */
 	assert_int_equal(c.run_ns, 7);
-	assert_false(event_choice_look(&refused, p, 2, SECOND));
+	assert_false(event_choice_poll(&refused, p, 2, SECOND));
 	assert_int_equal(refused.next_ns, 0);
 	proc_close(p);
 }

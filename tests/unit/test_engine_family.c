@@ -251,18 +251,18 @@ static void test_unfollowed(void **state)
 	}
 	assert_int_equal(read(ready[0], &go, 1), 1);
 	unfollowed_add(&l, pid);
-	unfollowed_look(&l, 1000 * MS, note_name, NULL);
+	unfollowed_poll(&l, 1000 * MS, note_name, NULL);
 	assert_int_equal(write(gate[1], "g", 1), 1);
 	assert_int_equal(read(ready[0], &go, 1), 1);
-	unfollowed_look(&l, 1001 * MS, note_name, NULL); /* too soon */
+	unfollowed_poll(&l, 1001 * MS, note_name, NULL); /* too soon */
 	assert_int_equal(n_seen, 1);
-	unfollowed_look(&l, 2000 * MS, note_name, NULL);
-	unfollowed_look(&l, 3000 * MS, note_name, NULL); /* nothing new */
+	unfollowed_poll(&l, 2000 * MS, note_name, NULL);
+	unfollowed_poll(&l, 3000 * MS, note_name, NULL); /* nothing new */
 	assert_int_equal(n_seen, 2);
 	assert_string_equal(seen[0], "before");
 	assert_string_equal(seen[1], "after");
 	end(pid);
-	unfollowed_look(&l, 4000 * MS, note_name, NULL);
+	unfollowed_poll(&l, 4000 * MS, note_name, NULL);
 	assert_int_equal(n_seen, 2);
 	for (int i = 0; i < 2 * UNFOLLOWED_MAX; i++)
 		unfollowed_add(&l, 1);

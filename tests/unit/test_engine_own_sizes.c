@@ -181,7 +181,7 @@ static void test_moves_away(void **state)
 		assert_int_equal(q.here, cpus[i]);
 		quiet_cpu_note(&q, cpus[0], used[0]);
 		quiet_cpu_note(&q, cpus[1], used[1]);
-		assert_true(q.in_the_way);
+		assert_true(q.own_ring_used);
 		assert_int_equal(q.empty, cpus[!i]);
 		assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
 		quiet_cpu_end(&q);
@@ -206,7 +206,7 @@ static void test_stays(void **state)
 	round_of(&q, cpus, idle, 2);
 	assert_int_equal(q.rounds, 1002);
 	/* A CPU that there is not: no move, and no harm. */
-	q.in_the_way = true;
+	q.own_ring_used = true;
 	q.empty = 100000;
 	quiet_cpu_end(&q);
 }

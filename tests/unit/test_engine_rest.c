@@ -49,7 +49,7 @@ static void test_forked(void **state)
 	perf_rests_fork(&rests, 7);
 	assert_true(perf_rests_forked(&rests, 7));
 	assert_false(perf_rests_forked(&rests, 8));
-	perf_rests_anew(&rests);
+	perf_rests_replaced(&rests);
 	assert_false(perf_rests_forked(&rests, 7));
 }
 

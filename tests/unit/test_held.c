@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "sampler/model/raw_sample.h"
-#include "sampler/session/parts/held.h"
+#include "sampler/session/parts/held_samples.h"
 #include "symbolizer/base/budget.h"
 
 static struct raw_sample make(pid_t tid, const void *stack, size_t stack_len)
@@ -22,7 +22,7 @@ static void test_a_copy_of_all(void **state)
 	uint64_t kernel[] = {7, 8, 9};
 	char stack[] = "of the stack", frozen[] = "frozen";
 	struct raw_sample s = make(5, stack, sizeof(stack));
-	struct held *h = held_new(NULL);
+	struct held_samples *h = held_samples_new(NULL);
 	const struct raw_sample *got;
 
 	(void)state;
@@ -31,62 +31,62 @@ static void test_a_copy_of_all(void **state)
 	s.frozen = (const uint8_t *)frozen;
 	s.frozen_len = sizeof(frozen);
 	s.stack_addr = 0x1000;
-	assert_true(held_keep(h, &s));
+	assert_true(held_samples_add(h, &s));
 	memset(kernel, 0, sizeof(kernel));
 	memset(stack, 0, sizeof(stack));
 	memset(frozen, 0, sizeof(frozen));
-	got = held_take(h);
+	got = held_samples_next(h);
 	assert_non_null(got);
 	assert_int_equal(got->tid, 5);
 	assert_int_equal(got->stack_addr, 0x1000);
 	assert_int_equal(got->kernel[0] * 100 + got->kernel[1] * 10 + got->kernel[2], 789);
 	assert_string_equal((const char *)got->stack, "of the stack");
 	assert_string_equal((const char *)got->frozen, "frozen");
-	assert_null(held_take(h));
-	held_free(h);
-	held_free(NULL);
+	assert_null(held_samples_next(h));
+	held_samples_free(h);
+	held_samples_free(NULL);
 }
 
 /* The oldest first, also when others come in between. */
 static void test_in_order(void **state)
 {
-	struct held *h = held_new(NULL);
+	struct held_samples *h = held_samples_new(NULL);
 	struct raw_sample s;
 
 	(void)state;
-	assert_null(held_take(h));
+	assert_null(held_samples_next(h));
 	for (pid_t i = 1; i <= 3; i++) {
 		s = make(i, NULL, 0);
-		assert_true(held_keep(h, &s));
+		assert_true(held_samples_add(h, &s));
 	}
-	assert_int_equal(held_take(h)->tid, 1);
+	assert_int_equal(held_samples_next(h)->tid, 1);
 	s = make(4, NULL, 0);
-	assert_true(held_keep(h, &s));
+	assert_true(held_samples_add(h, &s));
 	for (pid_t i = 2; i <= 4; i++)
-		assert_int_equal(held_take(h)->tid, i);
-	assert_null(held_take(h));
-	assert_true(held_keep(h, &s));
-	assert_int_equal(held_take(h)->tid, 4);
-	held_free(h);
+		assert_int_equal(held_samples_next(h)->tid, i);
+	assert_null(held_samples_next(h));
+	assert_true(held_samples_add(h, &s));
+	assert_int_equal(held_samples_next(h)->tid, 4);
+	held_samples_free(h);
 }
 
 static void test_limits(void **state)
 {
 	uint8_t *stack = calloc(1, HELD_BYTES);
 	struct raw_sample large = make(1, stack, HELD_BYTES / 2), small = make(2, NULL, 0);
-	struct held *h = held_new(NULL);
+	struct held_samples *h = held_samples_new(NULL);
 
 	(void)state;
-	assert_true(held_keep(h, &large));
-	assert_true(held_keep(h, &large));
+	assert_true(held_samples_add(h, &large));
+	assert_true(held_samples_add(h, &large));
 	large.stack_len = 1;
-	assert_false(held_keep(h, &large));
+	assert_false(held_samples_add(h, &large));
 	for (int i = 2; i < HELD_MAX; i++)
-		assert_true(held_keep(h, &small));
-	assert_false(held_keep(h, &small));
-	assert_int_equal(held_take(h)->tid, 1);
-	assert_true(held_keep(h, &large)); /* there is room again */
-	held_free(h);
+		assert_true(held_samples_add(h, &small));
+	assert_false(held_samples_add(h, &small));
+	assert_int_equal(held_samples_next(h)->tid, 1);
+	assert_true(held_samples_add(h, &large)); /* there is room again */
+	held_samples_free(h);
 	free(stack);
 }
 
@@ -96,20 +96,20 @@ static void test_budget(void **state)
 	uint8_t *stack = calloc(1, BUDGET_STEP);
 	struct raw_sample s = make(1, stack, BUDGET_STEP);
 	struct budget b;
-	struct held *one, *other;
+	struct held_samples *one, *other;
 
 	(void)state;
 	budget_init(&b, 3 * BUDGET_STEP, UINT64_MAX);
-	one = held_new(&b);
-	other = held_new(&b);
-	assert_true(held_keep(one, &s));
-	assert_true(held_keep(one, &s));
-	assert_true(held_keep(other, &s));
-	assert_false(held_keep(other, &s));
-	assert_non_null(held_take(one));
-	assert_true(held_keep(other, &s));
-	held_free(one);
-	held_free(other);
+	one = held_samples_new(&b);
+	other = held_samples_new(&b);
+	assert_true(held_samples_add(one, &s));
+	assert_true(held_samples_add(one, &s));
+	assert_true(held_samples_add(other, &s));
+	assert_false(held_samples_add(other, &s));
+	assert_non_null(held_samples_next(one));
+	assert_true(held_samples_add(other, &s));
+	held_samples_free(one);
+	held_samples_free(other);
 	assert_int_equal(budget_bytes_left(&b), 3 * BUDGET_STEP);
 	free(stack);
 }

@@ -213,7 +213,7 @@ static void begin_ticks(struct suspend_tick *t, const struct program *p)
 	*t = (struct suspend_tick){.period_ns = 1000000, .max_pause_ns = 1000000};
 	assert_int_equal(proc_open(p->pid, &t->proc, NULL), 0);
 	t->out.queue = sample_queue_new(QUEUE_BYTES);
-	t->wishes.queue = sample_queue_new(QUEUE_BYTES);
+	t->requests.queue = sample_queue_new(QUEUE_BYTES);
 	assert_int_equal(suspend_tick_init(t, NULL), 0);
 }
 
@@ -221,7 +221,7 @@ static void end_ticks(struct suspend_tick *t)
 {
 	suspend_tick_done(t);
 	sample_queue_free(t->out.queue);
-	sample_queue_free(t->wishes.queue);
+	sample_queue_free(t->requests.queue);
 	proc_close(t->proc);
 }
 

@@ -22,7 +22,7 @@ static void put_row(struct table *t, uint64_t count, const char *kind, const cha
 	if (kind)
 		table_number(t, 12.345);
 	else
-		table_none(t);
+		table_null(t);
 	table_text(t, kind ? kind : "");
 	table_count(t, 99);
 	table_text(t, name);

@@ -196,12 +196,12 @@ void agent_start(struct agent *a, JNIEnv *env)
 		return;
 	events_prepare(a);
 	a->started = true;
-	arena_tell(a, t);
-	if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD) && !class_tell_all(a, t, env, false))
+	arena_report(a, t);
+	if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD) && !class_report_all(a, t, env, false))
 		bridge_say("CLASS_LOAD is not sent for classes that are already loaded: the JVM cannot list them");
 	threads_announce(a, t, 0);
 	if (!a->lean)
-		code_tell_all(a, t, 0);
+		code_report_all(a, t, 0);
 	if (agent_wants(a, JVMPI_EVENT_JVM_INIT_DONE))
 		event_send(a, t, &e, GC_MAY);
 }

@@ -72,7 +72,7 @@ static void bridge_live(JNIEnv *env)
 {
 	atomic_store(&the_bridge.live, true);
 	thread_current();
-	threads_learn(env);
+	threads_find_existing(env);
 }
 
 static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
@@ -108,7 +108,7 @@ static void JNICALL on_class_prepare(jvmtiEnv *ti, JNIEnv *env, jthread thread, 
 	(void)ti, (void)thread;
 	for (unsigned i = 0; i < n && t && !atomic_load(&the_bridge.dead); i++)
 		if (agent_wants(&the_bridge.agents[i], JVMPI_EVENT_CLASS_LOAD) && the_bridge.agents[i].started)
-			class_tell(&the_bridge.agents[i], t, env, klass);
+			class_report(&the_bridge.agents[i], t, env, klass);
 }
 
 static void JNICALL on_data_dump(jvmtiEnv *ti)

@@ -149,7 +149,7 @@ static jobjectID method_class(struct agent *a, jmethodID method)
 		return NULL;
 	found = id_of(thread_current(), env, klass, ID_CLASS);
 	if (found)
-		class_met(a, env, klass, found);
+		class_id_given(a, env, klass, found);
 	(*env)->DeleteLocalRef(env, klass);
 	return (jobjectID)found;
 }
@@ -171,7 +171,7 @@ static jobjectID object_to_id(struct agent *a, jobject object)
 		return NULL;
 	id = id_of_object(thread_current(), env, object);
 	if (id && id->kind == ID_CLASS)
-		class_met(a, env, object, id);
+		class_id_given(a, env, object, id);
 	return (jobjectID)id;
 }
 

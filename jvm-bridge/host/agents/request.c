@@ -73,10 +73,10 @@ static jint replay(struct agent *a, struct thread *t)
 
 	addresses_init(t->env);
 	if (agent_wants(a, JVMPI_EVENT_CLASS_LOAD))
-		ok = class_tell_all(a, t, t->env, true);
+		ok = class_report_all(a, t, t->env, true);
 	if (agent_wants(a, JVMPI_EVENT_THREAD_START))
 		threads_announce(a, t, JVMPI_REQUESTED_EVENT);
-	code_tell_all(a, t, JVMPI_REQUESTED_EVENT);
+	code_report_all(a, t, JVMPI_REQUESTED_EVENT);
 	return ok ? JVMPI_SUCCESS : JVMPI_FAIL;
 }
 

@@ -17,7 +17,7 @@
  * Agent_OnAttach creates it; it is never freed, because threads may be inside it at any time.
  *
  * Rules that keep the JVM alive:
- * - No struct lock is held across a call into the JVM, except `steady` (steady_take()).
+ * - No struct lock is held across a call into the JVM, except `steady` (steady_lock()).
  * - Functions that an agent may call while it has threads suspended (GetCallTrace, GetThreadStatus, ThreadHasRun,
  *   thread-local storage, ResumeThread) take no lock that a suspended thread may hold.
  * - Garbage collection callbacks only count and wake.

@@ -343,7 +343,7 @@ static bool classes_add(struct walk *w, struct agent *a, JNIEnv *env)
 		c = ok ? layout_add(&w->layouts, list[i]) : NULL;
 		ok = c;
 		if (c && c->is_dumped && agent_wants(a, JVMPI_EVENT_CLASS_LOAD))
-			class_tell(a, w->layouts.t, env, list[i]);
+			class_report(a, w->layouts.t, env, list[i]);
 		(*env)->DeleteLocalRef(env, list[i]);
 	}
 	bridge_free(list);
@@ -395,10 +395,10 @@ static bool heap_walk(struct walk *w)
 		callbacks.array_primitive_value_callback = w->level == JVMPI_DUMP_LEVEL_2 ? on_elements : NULL;
 	}
 	/* No other thread gives an object an id meanwhile. */
-	steady_take(w->layouts.t);
+	steady_lock(w->layouts.t);
 	allocs_keep(w->layouts.t, &kept);
 	r = (*the_bridge.ti)->FollowReferences(the_bridge.ti, 0, NULL, NULL, &callbacks, w);
-	steady_drop();
+	steady_unlock();
 	allocs_send(w->layouts.t, w->layouts.env);
 	return !r && !w->full;
 }

@@ -255,7 +255,7 @@ static jobject waited_in(jthread thread, jint state)
 	return object;
 }
 
-static void of_thread(struct thread *t, void *arg)
+static void write_thread_monitors(struct thread *t, void *arg)
 {
 	struct monitors *m = arg;
 	JNIEnv *env = m->env;
@@ -351,7 +351,7 @@ static jint dump_make(struct agent *a, struct monitors *m)
 	}
 	all_stop(&stopped);
 	allocs_keep(m->t, &kept);
-	thread_each(of_thread, m);
+	thread_each(write_thread_monitors, m);
 	ties_write(m);
 	raw_write(m, raw, monitors_list(raw, RAW_MAX));
 	traces_get(&traces, TRACE_FRAMES);

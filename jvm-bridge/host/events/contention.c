@@ -12,7 +12,7 @@
 #include "jvm-bridge/host/thread.h"
 
 /* NULL inside an agent's handler: the handler would be called again for its own waits. */
-static struct thread *teller(void)
+static struct thread *event_thread(void)
 {
 	struct thread *t = thread_current();
 
@@ -50,7 +50,7 @@ static void object_send(struct thread *t, JNIEnv *env, jobject object, JVMPI_Eve
 
 	for (unsigned i = 0; i < n; i++)
 		if (agent_wants(&the_bridge.agents[i], e->event_type))
-			class_met(&the_bridge.agents[i], env, object, id);
+			class_id_given(&the_bridge.agents[i], env, object, id);
 	event_send_all(t, e, GC_NOT);
 }
 
@@ -58,7 +58,7 @@ static void monitor_send(struct thread *t, JNIEnv *env, jobject object, jint typ
 {
 	JVMPI_Event e = {.event_type = type, .env_id = about};
 
-	if (!anybody_wants(type))
+	if (!any_agent_wants(type))
 		return;
 	e.u.monitor.object = (jobjectID)id_of_object(t, env, object);
 	object_send(t, env, object, &e);
@@ -66,14 +66,14 @@ static void monitor_send(struct thread *t, JNIEnv *env, jobject object, jint typ
 
 void JNICALL on_monitor_enter(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object)
 {
-	struct thread *t = teller();
+	struct thread *t = event_thread();
 	jthrowable pending;
 
 	(void)ti, (void)thread;
 	if (!t)
 		return;
 	pending = bridge_exception_take(env);
-	if (anybody_wants(JVMPI_EVENT_MONITOR_CONTENDED_EXIT))
+	if (any_agent_wants(JVMPI_EVENT_MONITOR_CONTENDED_EXIT))
 		t->contended_owner = owner_of(env, object);
 	monitor_send(t, env, object, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, NULL);
 	bridge_exception_put(env, pending);
@@ -81,7 +81,7 @@ void JNICALL on_monitor_enter(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject
 
 void JNICALL on_monitor_entered(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object)
 {
-	struct thread *t = teller();
+	struct thread *t = event_thread();
 	jthrowable pending;
 
 	(void)ti, (void)thread;
@@ -100,7 +100,7 @@ static void wait_send(struct thread *t, JNIEnv *env, jobject object, jint type, 
 	JVMPI_Event e = {.event_type = type};
 	jthrowable pending;
 
-	if (!anybody_wants(type))
+	if (!any_agent_wants(type))
 		return;
 	pending = bridge_exception_take(env);
 	e.u.monitor_wait.object = (jobjectID)id_of_object(t, env, object);
@@ -111,7 +111,7 @@ static void wait_send(struct thread *t, JNIEnv *env, jobject object, jint type, 
 
 void JNICALL on_monitor_wait(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object, jlong timeout)
 {
-	struct thread *t = teller();
+	struct thread *t = event_thread();
 
 	(void)ti, (void)thread;
 	if (!t)
@@ -123,7 +123,7 @@ void JNICALL on_monitor_wait(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject 
 /* JVMTI tells whether the wait timed out; JVMPI wants how long it took. */
 void JNICALL on_monitor_waited(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject object, jboolean timed_out)
 {
-	struct thread *t = teller();
+	struct thread *t = event_thread();
 	uint64_t ns;
 
 	(void)ti, (void)thread, (void)timed_out;

@@ -48,7 +48,7 @@ static void *hook_malloc(unsigned size)
 	return p;
 }
 
-static bool is_of(const struct hook_memory *m, const unsigned char *p)
+static bool hook_is_in(const struct hook_memory *m, const unsigned char *p)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (m->at[i] == p)
@@ -90,7 +90,7 @@ static void hook_send(struct agent *a, struct thread *t, const unsigned char *gi
 	t->hook = NULL;
 	after = e.u.class_load_hook.new_class_data;
 	if (after && after != before && e.u.class_load_hook.new_class_data_len > 0) {
-		if (!is_of(&memory, after))
+		if (!hook_is_in(&memory, after))
 			after = copied(after, e.u.class_load_hook.new_class_data_len);
 		if (after) {
 			bridge_free(*data);

@@ -8,7 +8,7 @@
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/thread.h"
 
-static struct thread *teller(void)
+static struct thread *event_thread(void)
 {
 	struct thread *t = thread_current();
 
@@ -30,7 +30,7 @@ static jobjectID receiver(struct thread *t, JNIEnv *env)
 
 void JNICALL on_method_entry(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method)
 {
-	struct thread *t = teller();
+	struct thread *t = event_thread();
 	JVMPI_Event e = {.event_type = JVMPI_EVENT_METHOD_ENTRY};
 
 	(void)ti, (void)thread;
@@ -38,7 +38,7 @@ void JNICALL on_method_entry(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodI
 		return;
 	e.u.method.method_id = method;
 	event_send_all(t, &e, GC_MAY);
-	if (!anybody_wants(JVMPI_EVENT_METHOD_ENTRY2))
+	if (!any_agent_wants(JVMPI_EVENT_METHOD_ENTRY2))
 		return;
 	e.event_type = JVMPI_EVENT_METHOD_ENTRY2;
 	e.u.method_entry2.obj_id = receiver(t, env);
@@ -48,7 +48,7 @@ void JNICALL on_method_entry(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodI
 void JNICALL on_method_exit(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method, jboolean by_exception,
 			    jvalue value)
 {
-	struct thread *t = teller();
+	struct thread *t = event_thread();
 	JVMPI_Event e = {.event_type = JVMPI_EVENT_METHOD_EXIT};
 
 	(void)ti, (void)env, (void)thread, (void)by_exception, (void)value;

@@ -19,7 +19,7 @@ static void add_words(struct buf *words, const char *list)
 	}
 }
 
-static enum completion_kind of_words(struct buf *words, const char *list)
+static enum completion_kind complete_words(struct buf *words, const char *list)
 {
 	if (words)
 		add_words(words, list);
@@ -33,10 +33,10 @@ enum completion_kind completion_of_option(const struct option_spec *s, struct bu
 	if (!s->arg)
 		return COMPLETION_NONE;
 	if (strchr(s->arg, '|'))
-		return of_words(words, s->arg);
+		return complete_words(words, s->arg);
 	if (strcmp(s->arg, "FORMAT") == 0) {
 		writer_names(names, sizeof(names));
-		return of_words(words, names);
+		return complete_words(words, names);
 	}
 	if (strcmp(s->arg, "FILE") == 0)
 		return COMPLETION_FILE;

@@ -10,18 +10,18 @@
 #include "sampler/output/writer.h"
 #include "symbolizer/base/err.h"
 
-struct habit {
+struct foreign_word {
 	const char *word, *advice;
 };
 
 /* "--option=value" is "--option". */
-static const char *advice_for(const struct habit *habits, const char *word)
+static const char *advice_for(const struct foreign_word *foreign_words, const char *word)
 {
 	size_t n = strncmp(word, "--", 2) == 0 ? strcspn(word, "=") : strlen(word);
 
-	for (; habits->word; habits++)
-		if (strncmp(habits->word, word, n) == 0 && habits->word[n] == '\0')
-			return habits->advice;
+	for (; foreign_words->word; foreign_words++)
+		if (strncmp(foreign_words->word, word, n) == 0 && foreign_words->word[n] == '\0')
+			return foreign_words->advice;
 	return NULL;
 }
 
@@ -37,7 +37,7 @@ static int check_known_format(const char *format, struct err *err)
 
 int hints_check_output(const char *path, struct err *err)
 {
-	static const struct habit habits[] = {
+	static const struct foreign_word foreign_words[] = {
 		{"collapsed", "-o takes a file: -o out.folded, or -f folded -o FILE"},
 		{"folded", "-o takes a file: -o out.folded, or -f folded -o FILE"},
 		{"raw", "-o takes a file: -o out.folded, or -f folded -o FILE"},
@@ -54,7 +54,7 @@ int hints_check_output(const char *path, struct err *err)
 		{"chrometrace", "samples have no order in time; -o out.speedscope.json"},
 		{NULL, NULL},
 	};
-	const char *advice = advice_for(habits, path);
+	const char *advice = advice_for(foreign_words, path);
 	size_t n = strlen(path);
 
 	if (advice)
@@ -68,11 +68,11 @@ int hints_check_output(const char *path, struct err *err)
 
 int hints_check_format(const char *format, struct err *err)
 {
-	static const struct habit habits[] = {
+	static const struct foreign_word foreign_words[] = {
 		{"collapsed", "folded"}, {"flamegraph", "html"}, {"raw", "folded"}, {"svg", "html"},
 		{"traces", "folded"},    {"flat", "text"},       {NULL, NULL},
 	};
-	const char *same = advice_for(habits, format);
+	const char *same = advice_for(foreign_words, format);
 
 	if (same)
 		return err_set(err, -EINVAL, "'-f %s': the format is called %s here", format, same);
@@ -83,7 +83,7 @@ int hints_check_format(const char *format, struct err *err)
 
 int hints_check_event(const char *event, struct err *err)
 {
-	static const struct habit habits[] = {
+	static const struct foreign_word foreign_words[] = {
 		{"itimer", "-e cpu needs no timer signal"},
 		{"ctimer", "-e cpu needs no timer signal"},
 		{"alloc", "allocations are not sampled; use -e cpu"},
@@ -92,7 +92,7 @@ int hints_check_event(const char *event, struct err *err)
 		{"nativelock", "locks are not sampled; use -e cpu"},
 		{NULL, NULL},
 	};
-	const char *advice = advice_for(habits, event);
+	const char *advice = advice_for(foreign_words, event);
 
 	if (!*event)
 		return err_set(err, -EINVAL, "-e needs the name of an event");
@@ -100,7 +100,7 @@ int hints_check_event(const char *event, struct err *err)
 }
 
 /* Options of other profilers, and their equivalents here. */
-static const struct habit options_elsewhere[] = {
+static const struct foreign_word options_elsewhere[] = {
 	/* async-profiler */
 	{"--file", "-o FILE"},
 	{"--timeout", "-d TIME ends by itself"},
@@ -211,7 +211,7 @@ bool hints_is_command(const char *word)
 
 int hints_check_command(const char *word, struct err *err)
 {
-	static const struct habit habits[] = {
+	static const struct foreign_word foreign_words[] = {
 		{"start", "jsampler runs until Ctrl-C, or for a time: jsampler -p PID -d 30"},
 		{"resume", "jsampler runs until Ctrl-C, or for a time: jsampler -p PID -d 30"},
 		{"stop", "end the running jsampler with Ctrl-C or SIGTERM: it writes its profile"},
@@ -230,7 +230,7 @@ int hints_check_command(const char *word, struct err *err)
 		{"dump", "jstack PID prints the stacks once"},
 		{NULL, NULL},
 	};
-	const char *advice = advice_for(habits, word);
+	const char *advice = advice_for(foreign_words, word);
 
 	return advice ? err_set(err, -EINVAL, "%s: %s", word, advice) : 0;
 }

@@ -68,7 +68,7 @@ static bool look_at_all(void *ctx, pid_t pid, void *record, struct err *failed)
 {
 	struct closing c = {0};
 	struct inspection i = {0};
-	int r = closing_to_one(&c, pid, failed);
+	int r = closing_for_one_process(&c, pid, failed);
 	bool is_one = r == 0 && inspect_process(pid, &i) == 0 && i.jvm != INSPECT_NO_JVM;
 
 	(void)ctx;
@@ -180,7 +180,7 @@ static int by_pid(const void *a, const void *b)
 int find_jvms(const pid_t *pids, size_t n, struct found_jvms *ret, struct err *err)
 {
 	static const struct each_process outlines = {.record = sizeof(struct inspect_outline),
-						     .begin = closing_to_names,
+						     .begin = closing_for_names,
 						     .look = look_at_outline,
 						     .found = found_outline,
 						     .stuck = outline_stuck};

@@ -16,7 +16,7 @@ struct found_jvms {
 
 /*
  * Finds the JVMs among these processes. Each possible one is examined in a child that has access only to that process
- * (closing_to_one()). 0 or -errno.
+ * (closing_for_one_process()). 0 or -errno.
  */
 int find_jvms(const pid_t *pids, size_t n, struct found_jvms *ret, struct err *err);
 void found_jvms_done(struct found_jvms *f);

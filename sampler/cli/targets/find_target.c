@@ -77,7 +77,7 @@ static bool look_at_main(void *ctx, pid_t pid, void *record, struct err *failed)
 	struct looked l = {0};
 	struct proc *p = NULL;
 	bool closed = false, is_it = false;
-	int r = closing_to_one(&c, pid, failed);
+	int r = closing_for_one_process(&c, pid, failed);
 
 	if (r == -ESRCH)
 		*failed = (struct err){0};
@@ -132,7 +132,7 @@ static int search_all(struct search *s, struct err *err)
 	const uint64_t deadline_ns = clock_monotonic_ns() + EACH_ALL_MS * UINT64_C(1000000);
 	const struct each_process names = {.ctx = s,
 					   .deadline_ns = deadline_ns,
-					   .begin = closing_to_names,
+					   .begin = closing_for_names,
 					   .look = look_at_name,
 					   .found = found_java,
 					   .stuck = stuck};

@@ -46,7 +46,7 @@ static bool is_ignored(int sig)
 }
 
 /* From now on, the signal has its default effect. */
-static void let_through(int sig)
+static void restore_default_action(int sig)
 {
 	sigset_t one;
 
@@ -59,7 +59,7 @@ static void let_through(int sig)
 /* Ends the program by the signal itself, which shells tell apart from an exit status. */
 static void end_by(int sig)
 {
-	let_through(sig);
+	restore_default_action(sig);
 	raise(sig);
 	_exit(128 + sig);
 }
@@ -71,7 +71,7 @@ static void end_with_message(int sig)
 	const struct itimerspec soon = {.it_value.tv_nsec = MESSAGE_NS};
 	timer_t timer;
 
-	let_through(sig);
+	restore_default_action(sig);
 	if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && timer_settime(timer, 0, &soon, NULL) == 0)
 		log_warn("ended by a second signal: what has not been written yet is lost");
 	end_by(sig);

@@ -28,7 +28,7 @@ int stuck_pause_ms(const struct stuck *s, int otherwise)
 	return otherwise < 0 || (int)ms < otherwise ? (int)ms : otherwise;
 }
 
-bool stuck_look(struct stuck *s, uint64_t now_ns, uint64_t cpu_ns)
+bool stuck_check(struct stuck *s, uint64_t now_ns, uint64_t cpu_ns)
 {
 	if (!s->end_ns || now_ns < s->end_ns)
 		return false;

@@ -18,6 +18,6 @@ void stuck_expect(struct stuck *s, uint64_t end_ns); /* the earliest is used */
 /* How long to wait until the next look, or `otherwise` (as for poll(2)) if that is sooner. */
 int stuck_pause_ms(const struct stuck *s, int otherwise);
 /* true: the end is overdue by seconds in which this program has hardly used the CPU. */
-bool stuck_look(struct stuck *s, uint64_t now_ns, uint64_t cpu_ns);
+bool stuck_check(struct stuck *s, uint64_t now_ns, uint64_t cpu_ns);
 
 #endif

@@ -26,7 +26,7 @@ struct loading {
 	unsigned lines[CONFIG_KEYS]; /* line in this file where each key was set; 0: not yet */
 };
 
-static void tell(struct loading *l, const char *text)
+static void report(struct loading *l, const char *text)
 {
 	if (++l->problems <= PROBLEMS_SHOWN)
 		l->problem(l->ctx, text);
@@ -40,7 +40,7 @@ static void on_problem(void *ctx, unsigned line, const char *text)
 	char whole[800];
 
 	snprintf(whole, sizeof(whole), "%.300s:%u: %s", l->file, line, text);
-	tell(l, whole);
+	report(l, whole);
 }
 
 static int on_section(void *ctx, unsigned line, const char *section, const char *name, struct err *err)
@@ -89,7 +89,7 @@ static void read_text(void *ctx, const char *file, const char *text, size_t len)
 
 static void no_file(void *ctx, const char *text)
 {
-	tell(ctx, text);
+	report(ctx, text);
 }
 
 static int begin(struct loading *l)
@@ -113,7 +113,7 @@ static int end(struct loading *l, const char *file, struct config **ret)
 
 	if (!l->problems && config_agrees(l->c, &err) < 0) {
 		snprintf(whole, sizeof(whole), "%.300s: %s", file, err.msg);
-		tell(l, whole);
+		report(l, whole);
 	}
 	if (l->problems) {
 		config_free(l->c);

@@ -22,7 +22,7 @@ static bool is_target_fine(const struct feed_message *m)
 	return true;
 }
 
-static bool is_fine(const struct feed_message *m)
+static bool is_valid(const struct feed_message *m)
 {
 	if (m->target > FEED_TARGETS_MAX || (m->target == FEED_TARGETS_MAX && m->kind != FEED_EVENT))
 		return false;
@@ -67,7 +67,7 @@ int feed_write(const struct feed_message *m, struct buf *b)
 	size_t start = b->len;
 	uint32_t len;
 
-	if (!is_fine(m))
+	if (!is_valid(m))
 		return -EINVAL;
 	put_u32(b, 0);
 	put_u16(b, FEED_VERSION);

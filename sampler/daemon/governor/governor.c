@@ -140,8 +140,8 @@ static void lower(struct changes *c, struct target *t)
 	set(c, t, t->divisor * 2);
 }
 
-/* The dearest of those that may have a larger divisor. */
-static struct target *dearest(struct governor *g)
+/* The costliest of those that may have a larger divisor. */
+static struct target *costliest(struct governor *g)
 {
 	struct target *best = NULL;
 
@@ -159,7 +159,7 @@ static void save(struct changes *c)
 	uint64_t expected = c->own_cpu;
 	struct target *t;
 
-	while (expected > mark(c->g) && (t = dearest(c->g))) {
+	while (expected > mark(c->g) && (t = costliest(c->g))) {
 		expected -= t->cost / 2 < expected ? t->cost / 2 : expected;
 		lower(c, t);
 	}

@@ -9,7 +9,7 @@
  * Keeps the daemon's own CPU time under a limit, by how often each target is sampled. The host's events go on at one base
  * rate; a target has a divisor, and every so manieth sample of it is taken. The governor judges means of GOVERNOR_WINDOW_NS:
  *
- *   above the limit                the dearest targets get twice their divisor, until what is left is 4/5 of the limit
+ *   above the limit                the costliest targets get twice their divisor, until what is left is 4/5 of the limit
  *   below half of the limit        targets get half their divisor, as long as they are expected to stay below the 4/5
  *   above four times the limit     as above the limit, but after two seconds
  *

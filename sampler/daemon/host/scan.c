@@ -136,7 +136,7 @@ int scan_turn(struct scan *s, void (*found)(void *ctx, const struct scan_found *
 	const struct each_process e = {.ctx = s,
 				       .record = sizeof(struct inspect_outline),
 				       .deadline_ns = now_ns + PATIENCE_NS,
-				       .begin = closing_to_names,
+				       .begin = closing_for_names,
 				       .look = look,
 				       .found = looked,
 				       .stuck = stuck};

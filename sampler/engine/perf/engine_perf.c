@@ -35,7 +35,7 @@ struct engine_perf {
 	char unit[64];
 	atomic_bool stop;
 	uint64_t period; /* as requested */
-	bool started, greeted; /* greeted: the sink knows the threads that existed before */
+	bool started, reported_existing; /* reported_existing: the sink knows the threads that existed before */
 	uint64_t boosted_ns; /* until then the thread of perf_run() has a higher priority; 0: it does not */
 	uint64_t used_ns; /* CPU time of that thread that perf_drain_used() has been told of */
 	int unboosted; /* for engine_thread_unboost() */
@@ -172,18 +172,18 @@ static int perf_start(struct engine *e, struct err *err)
 
 /* --- Delivery */
 
-static void greet(struct engine_perf *p, const struct engine_sink *sink)
+static void report_existing_threads(struct engine_perf *p, const struct engine_sink *sink)
 {
 	pid_t *tids;
 	size_t n;
 
-	if (p->greeted)
+	if (p->reported_existing)
 		return;
-	p->greeted = true;
+	p->reported_existing = true;
 	if (proc_tasks(p->proc, &tids, &n) < 0)
 		return;
 	for (size_t i = 0; i < n; i++)
-		engine_tell_thread(p->proc, sink, tids[i]);
+		engine_report_thread(p->proc, sink, tids[i]);
 	free(tids);
 }
 
@@ -258,7 +258,7 @@ static void deliver_fork(struct engine_perf *p, const struct engine_sink *sink, 
 	if (m->pid != proc_pid(proc))
 		proc = sink->process ? sink->process(sink->ctx, m->pid) : NULL;
 	if (proc)
-		engine_tell_thread(proc, sink, m->tid);
+		engine_report_thread(proc, sink, m->tid);
 }
 
 /* Messages come from this process's own drain thread, so their lengths are right. */
@@ -322,7 +322,7 @@ static int perf_run(struct engine *e, const struct engine_sink *sink, uint64_t d
 		return err_set(err, -EINVAL, "sampling has not been started");
 	if (p->starting)
 		boost(p);
-	greet(p, sink);
+	report_existing_threads(p, sink);
 	for (;;) {
 		/* Asked before the queue is looked at: nothing is queued after it. */
 		bool done = perf_drain_done(p->drain);

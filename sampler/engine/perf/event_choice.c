@@ -63,7 +63,7 @@ static void add_thread(struct event_load *l, struct proc *proc, pid_t tid)
 	l->switches += switches;
 }
 
-bool event_choice_look(struct event_choice *c, struct proc *proc, size_t cpus, uint64_t now_ns)
+bool event_choice_poll(struct event_choice *c, struct proc *proc, size_t cpus, uint64_t now_ns)
 {
 	struct event_load l = {.cpus = cpus};
 	pid_t *tids;

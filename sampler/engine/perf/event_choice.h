@@ -30,6 +30,6 @@ struct event_load {
 void event_choice_note(struct event_choice *c, const struct event_load *l);
 
 /* Reads the target's threads from time to time (now_ns: CLOCK_MONOTONIC); returns the choice. */
-bool event_choice_look(struct event_choice *c, struct proc *proc, size_t cpus, uint64_t now_ns);
+bool event_choice_poll(struct event_choice *c, struct proc *proc, size_t cpus, uint64_t now_ns);
 
 #endif

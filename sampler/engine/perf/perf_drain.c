@@ -145,7 +145,7 @@ static void drain_rings(struct perf_drain *d, bool all)
 {
 	uint64_t fullest = 0;
 
-	for (size_t i = 0; i < perf_attach_n_rings(d->attach); i++) {
+	for (size_t i = 0; i < perf_attach_ring_count(d->attach); i++) {
 		uint64_t used = perf_ring_used(perf_attach_ring(d->attach, i));
 
 		quiet_cpu_note(&d->quiet, perf_attach_cpus(d->attach)[i], used);
@@ -155,7 +155,7 @@ static void drain_rings(struct perf_drain *d, bool all)
 			drain_ring(d, i);
 	}
 	adapt_pause(d, fullest);
-	perf_intake_look(&d->intake);
+	perf_intake_poll(&d->intake);
 	if (perf_intake_take_pushed(&d->intake))
 		wake_consumer(d);
 }
@@ -165,7 +165,7 @@ static void renew_stuck_rings(struct perf_drain *d)
 {
 	uint64_t now = clock_monotonic_ns();
 
-	for (size_t i = 0; perf_attach_may_stick(d->attach) && i < perf_attach_n_rings(d->attach); i++) {
+	for (size_t i = 0; perf_attach_rings_may_stick(d->attach) && i < perf_attach_ring_count(d->attach); i++) {
 		struct ring_watch *w = &d->rings[i].watch;
 		int r;
 
@@ -198,7 +198,7 @@ static int watch_rings(struct perf_drain *d)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < perf_attach_n_rings(d->attach); i++)
+	for (size_t i = 0; r == 0 && i < perf_attach_ring_count(d->attach); i++)
 		r = watch(d, perf_attach_poll_fds(d->attach)[i], i);
 	return r == -EEXIST ? 0 : r;
 }
@@ -217,7 +217,7 @@ static void forget_fd(struct perf_drain *d, const struct epoll_event *e)
 		unwatch_ring(d, e->data.u64);
 }
 
-static void take_at_once(void *ctx, size_t i)
+static void drain_one_ring(void *ctx, size_t i)
 {
 	struct perf_drain *d = ctx;
 	struct ring_state *ring = &d->rings[i];
@@ -240,13 +240,13 @@ static void take_at_once(void *ctx, size_t i)
 
 static void start_readers(struct perf_drain *d)
 {
-	size_t n = perf_attach_n_rings(d->attach);
+	size_t n = perf_attach_ring_count(d->attach);
 	int r;
 
 	/* A sample from before the reader has waited once may be old. */
 	for (size_t i = 0; i < n; i++)
 		d->rings[i].waiting_since_ns = UINT64_MAX;
-	r = ring_readers_start(perf_attach_cpus(d->attach), perf_attach_poll_fds(d->attach), n, take_at_once, d,
+	r = ring_readers_start(perf_attach_cpus(d->attach), perf_attach_poll_fds(d->attach), n, drain_one_ring, d,
 			       &d->readers);
 	if (r < 0) {
 		log_debug("cannot start threads that read single samples: %s", strerror(-r));
@@ -269,7 +269,7 @@ static void adapt(struct perf_drain *d)
 {
 	bool change, each;
 
-	perf_policy_look(&d->policy);
+	perf_policy_poll(&d->policy);
 	lock(d);
 	change = perf_policy_adapt(&d->policy, d->ended_seen);
 	unlock(d);
@@ -467,7 +467,7 @@ int perf_drain_new(struct proc *proc, struct perf_attach *attach, struct sample_
 	perf_attach_set_drain(attach, drain_meanwhile, d);
 	perf_policy_init(&d->policy, proc, attach, o);
 	perf_intake_init(&d->intake, attach, q, &d->policy, o);
-	d->rings = calloc(perf_attach_n_rings(attach), sizeof(*d->rings));
+	d->rings = calloc(perf_attach_ring_count(attach), sizeof(*d->rings));
 	if (!d->rings) {
 		perf_drain_close(d);
 		return err_set(err, -ENOMEM, "out of memory");
@@ -534,7 +534,7 @@ void perf_drain_used(struct perf_drain *d, int cpu, uint64_t ns)
 {
 	const int *cpus = perf_attach_cpus(d->attach);
 
-	for (size_t i = 0; i < perf_attach_n_rings(d->attach); i++)
+	for (size_t i = 0; i < perf_attach_ring_count(d->attach); i++)
 		if (cpus[i] == cpu)
 			atomic_fetch_add_explicit(&d->rings[i].used_ns, ns, memory_order_relaxed);
 }

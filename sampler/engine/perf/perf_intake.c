@@ -149,7 +149,7 @@ static void arrive(struct perf_intake *in, const struct perf_record *r, struct a
  * say) lets the thread continue. The copy alone does not show this: what a deep call left behind stays the same while
  * another outer frame is entered.
  */
-static bool has_stayed(const struct perf_intake *in, const struct arrival *a)
+static bool has_not_run_since(const struct perf_intake *in, const struct arrival *a)
 {
 	const struct perf_reader *reader = &in->reader;
 	int cpu;
@@ -180,7 +180,7 @@ static size_t append_rest(struct perf_intake *in, const struct arrival *a, uint8
 		got = stack_rest_read(a->rest, &copy, dst, wanted, a->now_ns);
 	else if (a->rest && a->hole)
 		stack_rest_touch(a->rest, copy.addr + copy.len, wanted, a->now_ns);
-	if (got && !has_stayed(in, a))
+	if (got && !has_not_run_since(in, a))
 		got = 0;
 	count(got ? &in->joined : &in->refused, 1);
 	return got;
@@ -197,7 +197,7 @@ static size_t append_frozen(struct perf_intake *in, const struct arrival *a, uin
 	if (copy.len > a->m.stack_len && a->m.stack_len)
 		copy.len = a->m.stack_len; /* beyond it is not this thread's stack */
 	got = in->frozen.copy(in->frozen.ctx, a->r->tid, dst, ENGINE_FROZEN_MAX);
-	return got && stack_rest_same(a->rest, &copy, a->now_ns) && has_stayed(in, a) ? got : 0;
+	return got && stack_rest_same(a->rest, &copy, a->now_ns) && has_not_run_since(in, a) ? got : 0;
 }
 
 /*
@@ -297,8 +297,8 @@ static void take_sample(struct perf_intake *in, const struct perf_record *r)
 static void note_lost(struct perf_intake *in, uint64_t n)
 {
 	count(&in->lost_ring, n);
-	count(&in->told_lost, n);
-	count(&in->told_weight, n * perf_attach_config(in->attach)->period);
+	count(&in->reported_lost, n);
+	count(&in->reported_lost_weight, n * perf_attach_config(in->attach)->period);
 	perf_policy_note_lost(in->policy);
 }
 
@@ -448,9 +448,9 @@ static void push_name(void *ctx, const struct unfollowed_child *c)
 	push_event(ctx, PERF_MSG_THREAD, c->pid, c->pid, c->comm);
 }
 
-void perf_intake_look(struct perf_intake *in)
+void perf_intake_poll(struct perf_intake *in)
 {
-	unfollowed_look(&in->unfollowed, clock_monotonic_ns(), push_name, in);
+	unfollowed_poll(&in->unfollowed, clock_monotonic_ns(), push_name, in);
 }
 
 void perf_intake_rest(void *ctx, pid_t tid, uint64_t rest)
@@ -483,9 +483,10 @@ void perf_intake_set_lost(struct perf_intake *in, uint64_t lost)
 
 static uint64_t lost_weight(const struct perf_intake *in)
 {
-	uint64_t lost = in->lost_ring, told = in->told_lost;
+	uint64_t lost = in->lost_ring, told = in->reported_lost;
 
-	return told ? (uint64_t)((double)lost * (double)in->told_weight / (double)told) : lost * in->policy->period;
+	return told ? (uint64_t)((double)lost * (double)in->reported_lost_weight / (double)told) :
+		      lost * in->policy->period;
 }
 
 struct perf_intake_stats perf_intake_stats(const struct perf_intake *in)

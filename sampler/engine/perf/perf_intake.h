@@ -99,8 +99,8 @@ struct perf_intake {
 
 	_Atomic uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
 	_Atomic uint64_t cut, joined, refused;
-	_Atomic uint64_t told_lost,
-		told_weight; /* by the kernel's records of losses, weighted by the period at that time */
+	_Atomic uint64_t reported_lost,
+		reported_lost_weight; /* by the kernel's records of losses, weighted by the period at that time */
 };
 
 void perf_intake_init(struct perf_intake *in, struct perf_attach *attach, struct sample_queue *q,
@@ -112,7 +112,7 @@ void perf_intake_drain(struct perf_intake *in, const struct perf_reader *r);
 /* The same for one record of `size` bytes. */
 void perf_intake_record(struct perf_intake *in, const struct perf_reader *r, const void *bytes, size_t size);
 /* Call from time to time: reads the names of processes that are not followed. */
-void perf_intake_look(struct perf_intake *in);
+void perf_intake_poll(struct perf_intake *in);
 /* For perf_attach_each_rest(), with the intake as `ctx`: what a thread used after its last sample. */
 void perf_intake_rest(void *ctx, pid_t tid, uint64_t rest);
 /* Has anything been queued since the last call? */

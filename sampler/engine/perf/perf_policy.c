@@ -44,7 +44,7 @@ void perf_policy_init(struct perf_policy *p, struct proc *proc, struct perf_atta
 		.period = c->period,
 		.size_asked_for = o->stack_bytes != 0,
 		.wake.starting = o->starting,
-		.choice.refused = !perf_attach_may_choose(attach) || !c->event.clock,
+		.choice.refused = !perf_attach_can_choose(attach) || !c->event.clock,
 		.calm_ns = CALM_NS,
 		.divisor = 1,
 		.on = PERF_ON_CPUS,
@@ -84,8 +84,8 @@ static void look_for_new_threads(struct perf_policy *p)
 void perf_policy_begin(struct perf_policy *p)
 {
 	p->wake.settled = is_settled(p);
-	p->first_on_threads = p->wake.settled && !p->choice.refused && perf_attach_may_both(p->attach) &&
-			      perf_attach_threads(p->attach) * perf_attach_n_rings(p->attach) <= FIRST_MAX;
+	p->first_on_threads = p->wake.settled && !p->choice.refused && perf_attach_can_use_both(p->attach) &&
+			      perf_attach_threads(p->attach) * perf_attach_ring_count(p->attach) <= FIRST_MAX;
 	if (p->first_on_threads)
 		look_for_new_threads(p);
 	perf_policy_adapt(p, false);
@@ -108,7 +108,7 @@ static enum perf_attach_on on_wanted(const struct perf_policy *p)
 		return PERF_ON_CPUS;
 	if (alone && (!p->fork_ns || clock_monotonic_ns() - p->fork_ns > p->calm_ns))
 		return PERF_ON_THREADS;
-	return perf_attach_may_both(p->attach) ? PERF_ON_BOTH : PERF_ON_CPUS;
+	return perf_attach_can_use_both(p->attach) ? PERF_ON_BOTH : PERF_ON_CPUS;
 }
 
 /* For mode THREADS; in mode CPUS, short-lived threads are left to the events on CPUs. */
@@ -121,13 +121,13 @@ static uint64_t period_wanted(const struct perf_policy *p)
 
 /* Threads that were new when the events were opened may have come to stay. Asked less and less often: threads with
  * deep stacks may also all be short-lived. */
-static bool wants_refix(struct perf_policy *p)
+static bool wants_new_choice(struct perf_policy *p)
 {
-	uint64_t pause = p->refix_ns ? p->refix_ns : REFIX_MIN_NS;
+	uint64_t pause = p->new_choice_ns ? p->new_choice_ns : REFIX_MIN_NS;
 
 	if (p->on != PERF_ON_BOTH || p->late < LATE_MIN || clock_monotonic_ns() - p->changed_ns < pause)
 		return false;
-	p->refix_ns = pause < REFIX_MAX_NS ? pause * 2 : pause;
+	p->new_choice_ns = pause < REFIX_MAX_NS ? pause * 2 : pause;
 	return true;
 }
 
@@ -135,12 +135,12 @@ static bool wants_change(struct perf_policy *p)
 {
 	return p->resize_to || p->own_changed || p->wake_to != p->wake.mode ||
 	       period_wanted(p) != perf_attach_config(p->attach)->period ||
-	       ((int)on_wanted(p) != p->on && perf_attach_mode(p->attach) == PERF_ATTACH_CPUS) || wants_refix(p);
+	       ((int)on_wanted(p) != p->on && perf_attach_mode(p->attach) == PERF_ATTACH_CPUS) || wants_new_choice(p);
 }
 
-void perf_policy_look(struct perf_policy *p)
+void perf_policy_poll(struct perf_policy *p)
 {
-	event_choice_look(&p->choice, p->proc, perf_attach_n_rings(p->attach), clock_monotonic_ns());
+	event_choice_poll(&p->choice, p->proc, perf_attach_ring_count(p->attach), clock_monotonic_ns());
 }
 
 /* --- Changes */

@@ -42,7 +42,7 @@ struct perf_policy {
 	uint64_t fork_ns; /* when the target was last seen to start a thread or process; 0: never */
 	uint64_t calm_ns; /* after this long without a new thread, threads' events are inherited again */
 	uint64_t changed_ns,
-		refix_ns; /* when events were last opened; how long to wait before choosing threads again */
+		new_choice_ns; /* when events were last opened; how long to wait before choosing threads again */
 
 	struct perf_tails tails;
 	/* Since the last change of the period: the weight of all samples; what threads without a sample used. */
@@ -68,7 +68,7 @@ void perf_policy_init(struct perf_policy *p, struct proc *proc, struct perf_atta
 void perf_policy_begin(struct perf_policy *p);
 
 /* Reads the target's threads from time to time; needs no lock. */
-void perf_policy_look(struct perf_policy *p);
+void perf_policy_poll(struct perf_policy *p);
 /* Opens other events if they would do better. Returns whether it tried. */
 bool perf_policy_adapt(struct perf_policy *p, bool target_ended);
 

@@ -22,7 +22,7 @@ void quiet_cpu_begin(struct quiet_cpu *q)
 {
 	q->here = sched_getcpu();
 	q->empty = -1;
-	q->in_the_way = false;
+	q->own_ring_used = false;
 	if (q->rounds < UINT32_MAX)
 		q->rounds++;
 }
@@ -30,14 +30,14 @@ void quiet_cpu_begin(struct quiet_cpu *q)
 void quiet_cpu_note(struct quiet_cpu *q, int cpu, uint64_t used)
 {
 	if (cpu == q->here)
-		q->in_the_way = used > 0;
+		q->own_ring_used = used > 0;
 	else if (!used)
 		q->empty = cpu;
 }
 
 void quiet_cpu_end(struct quiet_cpu *q)
 {
-	if (!q->in_the_way || q->empty < 0 || q->rounds < ROUNDS_MIN)
+	if (!q->own_ring_used || q->empty < 0 || q->rounds < ROUNDS_MIN)
 		return;
 	q->rounds = 0;
 	move_to(q, q->empty);

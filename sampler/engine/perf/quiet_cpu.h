@@ -16,7 +16,7 @@ struct quiet_cpu {
 	cpu_set_t allowed[CPU_LIST_SETS]; /* where the thread may run, if `known` */
 	bool known;
 	int here, empty; /* in this round: its own CPU; one whose ring was empty (-1: none) */
-	bool in_the_way; /* the ring of its own CPU was not empty */
+	bool own_ring_used; /* the ring of its own CPU was not empty */
 	uint32_t rounds; /* since the thread last moved */
 };
 

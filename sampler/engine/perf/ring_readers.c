@@ -29,7 +29,7 @@ struct ring_readers {
 };
 
 /* Failure is not an error: elsewhere the thread would run a little later. */
-static void stay_on(int cpu)
+static void pin_to_cpu(int cpu)
 {
 	cpu_set_t set[CPU_LIST_SETS] = {0};
 
@@ -43,7 +43,7 @@ static void *reader_main(void *arg)
 	struct pollfd p[] = {{.fd = r->all->stop_fd, .events = POLLIN}, {.fd = r->fd, .events = POLLIN}};
 
 	engine_thread_raise_priority();
-	stay_on(r->cpu);
+	pin_to_cpu(r->cpu);
 	for (;;) {
 		int n = poll(p, 2, -1);
 

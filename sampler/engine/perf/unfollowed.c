@@ -27,7 +27,7 @@ static bool look(struct unfollowed_child *c)
 	return changed;
 }
 
-void unfollowed_look(struct unfollowed *l, uint64_t now_ns, void (*named)(void *ctx, const struct unfollowed_child *c),
+void unfollowed_poll(struct unfollowed *l, uint64_t now_ns, void (*named)(void *ctx, const struct unfollowed_child *c),
 		     void *ctx)
 {
 	if (!l->n || now_ns < l->next_ns)

@@ -25,7 +25,7 @@ struct unfollowed {
 
 void unfollowed_add(struct unfollowed *l, pid_t pid);
 /* Calls `named` for each new name. `now_ns`: CLOCK_MONOTONIC; may be called often. */
-void unfollowed_look(struct unfollowed *l, uint64_t now_ns, void (*named)(void *ctx, const struct unfollowed_child *c),
+void unfollowed_poll(struct unfollowed *l, uint64_t now_ns, void (*named)(void *ctx, const struct unfollowed_child *c),
 		     void *ctx);
 
 #endif

@@ -47,7 +47,7 @@ static enum wake_mode batch_note(struct wake *w)
 	return WAKE_BATCH;
 }
 
-static enum wake_mode deep_note(struct wake *w, uint64_t now_ns)
+static enum wake_mode note_deep_stack(struct wake *w, uint64_t now_ns)
 {
 	if (w->seen < SEEN_MIN || now_ns - w->since_ns < CALM_NS)
 		return WAKE_DEEP;
@@ -68,7 +68,7 @@ enum wake_mode wake_note(struct wake *w, bool cut, uint64_t now_ns)
 	case WAKE_BATCH: return batch_note(w);
 	case WAKE_DEEP: break;
 	}
-	return deep_note(w, now_ns);
+	return note_deep_stack(w, now_ns);
 }
 
 void wake_hole(struct wake *w, uint64_t now_ns)

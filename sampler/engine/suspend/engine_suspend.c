@@ -10,15 +10,15 @@
 #include "sampler/engine/sample_queue.h"
 #include "sampler/engine/suspend/suspend_loop.h"
 #include "sampler/engine/suspend/suspend_output.h"
+#include "sampler/engine/suspend/suspend_requests.h"
 #include "sampler/engine/suspend/suspend_threads.h"
-#include "sampler/engine/suspend/suspend_wishes.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/proc.h"
 
 enum {
 	QUEUE_BYTES = 64 << 20,
-	WISH_BYTES = 64 << 10,
+	REQUEST_BYTES = 64 << 10,
 	LAST_NS = 100000000, /* to deliver queued samples when sampling has ended */
 	MAX_THREADS_CHECKED = 4096,
 };
@@ -28,7 +28,7 @@ enum {
 struct engine_suspend {
 	struct engine base;
 	struct proc *proc; /* borrowed */
-	struct sample_queue *queue, *wishes;
+	struct sample_queue *queue, *requests;
 	struct suspend_loop *loop;
 	bool started;
 	atomic_bool stop;
@@ -50,7 +50,7 @@ static void suspend_close(struct engine *e)
 		return;
 	suspend_loop_close(s->loop);
 	sample_queue_free(s->queue);
-	sample_queue_free(s->wishes);
+	sample_queue_free(s->requests);
 	free(s);
 }
 
@@ -115,10 +115,10 @@ static int open_parts(struct engine_suspend *s, const struct engine_options *o, 
 	if (r < 0)
 		return r;
 	s->queue = sample_queue_new(QUEUE_BYTES);
-	s->wishes = sample_queue_new(WISH_BYTES);
-	if (!s->queue || !s->wishes)
+	s->requests = sample_queue_new(REQUEST_BYTES);
+	if (!s->queue || !s->requests)
 		return err_set(err, -ENOMEM, "out of memory");
-	return suspend_loop_new(s->proc, s->queue, s->wishes, o, &s->loop, err);
+	return suspend_loop_new(s->proc, s->queue, s->requests, o, &s->loop, err);
 }
 
 static int suspend_open(struct proc *proc, const struct engine_options *o, struct engine **ret, struct err *err)
@@ -198,7 +198,7 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 	switch ((enum suspend_msg_kind)m->kind) {
 	case SUSPEND_MSG_SAMPLE: deliver_sample(s, sink, (const struct suspend_msg_sample *)m); break;
 	case SUSPEND_MSG_AGAIN: deliver_again(s, sink, m); break;
-	case SUSPEND_MSG_THREAD: engine_tell_thread(s->proc, sink, m->tid); break;
+	case SUSPEND_MSG_THREAD: engine_report_thread(s->proc, sink, m->tid); break;
 	case SUSPEND_MSG_EXIT:
 		/* What it used since its last tick is no longer known. */
 		if (sink->ended)
@@ -245,14 +245,14 @@ static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_
 }
 
 /* A wish for which there is no room is made again, with the next sample or when the owner is asked again. */
-static void suspend_wish(struct engine *e, pid_t tid, enum engine_wish w)
+static void suspend_request(struct engine *e, pid_t tid, enum engine_request w)
 {
-	struct sample_queue *q = self(e)->wishes;
-	struct suspend_wish *at = sample_queue_reserve(q, sizeof(*at));
+	struct sample_queue *q = self(e)->requests;
+	struct suspend_request *at = sample_queue_reserve(q, sizeof(*at));
 
 	if (!at)
 		return;
-	*at = (struct suspend_wish){tid, w};
+	*at = (struct suspend_request){tid, w};
 	sample_queue_commit(q, sizeof(*at));
 }
 
@@ -292,7 +292,7 @@ const struct engine_ops engine_suspend_ops = {
 	.open = suspend_open,
 	.start = suspend_start,
 	.run = suspend_run,
-	.wish = suspend_wish,
+	.request = suspend_request,
 	.stop = suspend_stop,
 	.stats = suspend_stats_of,
 	.target_ended = suspend_target_ended,

@@ -109,7 +109,7 @@ void suspend_look_check_exec(struct suspend_tick *t, uint64_t sp, uint64_t now_n
 	suspend_output_put(&t->out, &(struct suspend_msg){.kind = SUSPEND_MSG_EXEC});
 }
 
-enum thread_state suspend_look_label(struct suspend_thread *th, const struct has_run_account *before,
+enum thread_state suspend_look_state(struct suspend_thread *th, const struct has_run_account *before,
 				     const struct has_run_account *now)
 {
 	uint64_t run = now->cpu_ns - before->cpu_ns, wait = now->wait_ns - before->wait_ns;

@@ -42,7 +42,7 @@ void suspend_look_check_exec(struct suspend_tick *t, uint64_t sp, uint64_t now_n
  * RUNNING or RUNNABLE, in the proportion in which the thread had a CPU or waited for one since the last look: it is
  * stopped now, and neither HotSpot nor the kernel says what it was doing before.
  */
-enum thread_state suspend_look_label(struct suspend_thread *th, const struct has_run_account *before,
+enum thread_state suspend_look_state(struct suspend_thread *th, const struct has_run_account *before,
 				     const struct has_run_account *now);
 
 #endif

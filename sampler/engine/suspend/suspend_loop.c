@@ -40,7 +40,7 @@ struct suspend_loop {
 	int push_fd; /* eventfd: there may be something in the queue */
 	_Atomic bool owner_waits;
 	uint64_t
-		untold_ns; /* since when the queue has held something that the owner has not been told of; 0: nothing */
+		unreported_since_ns; /* since when the queue has held something that the owner has not been told of; 0: nothing */
 	uint64_t alive_ns; /* when the target was last seen alive */
 	uint64_t random;
 	uint64_t late, skipped; /* ticks */
@@ -57,16 +57,16 @@ static void tell(int fd)
 }
 
 /* Wakes the owner if it waits for the queue. `later`: more is about to come, so it need not wake for each message. */
-static void tell_owner(struct suspend_loop *l, bool later, uint64_t now_ns)
+static void wake_owner(struct suspend_loop *l, bool later, uint64_t now_ns)
 {
 	if (!l->tick.out.pushed)
 		return;
-	if (!l->untold_ns)
-		l->untold_ns = now_ns;
-	if (later && now_ns - l->untold_ns < TELL_NS)
+	if (!l->unreported_since_ns)
+		l->unreported_since_ns = now_ns;
+	if (later && now_ns - l->unreported_since_ns < TELL_NS)
 		return;
 	l->tick.out.pushed = false;
-	l->untold_ns = 0;
+	l->unreported_since_ns = 0;
 	atomic_thread_fence(memory_order_seq_cst); /* with the one in suspend_loop_wait() */
 	if (atomic_exchange(&l->owner_waits, false))
 		tell(l->push_fd);
@@ -83,7 +83,7 @@ static void answer(struct suspend_loop *l, const struct ptrace_stop_event *e)
 	gone = suspend_tick_answer(&l->tick, e);
 	pthread_mutex_unlock(&l->lock);
 	now = clock_monotonic_ns();
-	tell_owner(l, l->tick.asked, now);
+	wake_owner(l, l->tick.asked, now);
 	l->busy_ns += now - began;
 	if (!gone) /* it answers again at once */
 		nanosleep(&(struct timespec){.tv_nsec = STUBBORN_NS}, NULL);
@@ -127,7 +127,7 @@ static void do_tick(struct suspend_loop *l)
 	suspend_tick_begin(&l->tick, began);
 	publish(l);
 	pthread_mutex_unlock(&l->lock);
-	tell_owner(l, false, began);
+	wake_owner(l, false, began);
 	l->busy_ns += clock_monotonic_ns() - began;
 }
 
@@ -207,7 +207,7 @@ static void *loop_main(void *arg)
 
 /* --- Life */
 
-int suspend_loop_new(struct proc *proc, struct sample_queue *q, struct sample_queue *wishes,
+int suspend_loop_new(struct proc *proc, struct sample_queue *q, struct sample_queue *requests,
 		     const struct engine_options *o, struct suspend_loop **ret, struct err *err)
 {
 	struct suspend_loop *l = calloc(1, sizeof(*l));
@@ -219,7 +219,7 @@ int suspend_loop_new(struct proc *proc, struct sample_queue *q, struct sample_qu
 	l->random = clock_monotonic_ns();
 	l->tick = (struct suspend_tick){.proc = proc,
 					.out = {.queue = q, .wall = o->event && strcmp(o->event, "wall") == 0},
-					.wishes = {.queue = wishes, .ask_first = o->ask_first},
+					.requests = {.queue = requests, .ask_first = o->ask_first},
 					.frozen = o->frozen,
 					.period_ns = o->period,
 					.max_pause_ns = o->max_pause_ns ? o->max_pause_ns : DEFAULT_PAUSE_NS};

@@ -23,8 +23,8 @@ struct suspend_loop_stats {
 	bool target_ended;
 };
 
-/* The queues are borrowed; `wishes` is of struct suspend_wish. */
-int suspend_loop_new(struct proc *proc, struct sample_queue *q, struct sample_queue *wishes,
+/* The queues are borrowed; `requests` is of struct suspend_request. */
+int suspend_loop_new(struct proc *proc, struct sample_queue *q, struct sample_queue *requests,
 		     const struct engine_options *o, struct suspend_loop **ret, struct err *err);
 int suspend_loop_start(struct suspend_loop *l, struct err *err);
 void suspend_loop_stop(struct suspend_loop *l); /* async-signal-safe */

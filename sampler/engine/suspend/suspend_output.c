@@ -79,9 +79,9 @@ void suspend_output_still(struct suspend_output *o, struct suspend_thread *th, e
 
 void suspend_output_idle(struct suspend_output *o, struct suspend_thread *th, uint64_t tick, uint64_t ns)
 {
-	uint64_t ticks = tick - th->told_tick;
+	uint64_t ticks = tick - th->reported_tick;
 
-	th->told_tick = tick;
+	th->reported_tick = tick;
 	if (o->wall && th->sampled && ticks && ticks <= UINT32_MAX)
 		add(o, th, th->state, (uint32_t)ticks, ns);
 }

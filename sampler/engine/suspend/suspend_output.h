@@ -57,7 +57,7 @@ void suspend_output_commit(struct suspend_output *o, const struct suspend_msg_sa
  * This sample is of the tick that began at `ns`, in which the thread had not run (wall only).
  */
 void suspend_output_still(struct suspend_output *o, struct suspend_thread *th, enum thread_state state, uint64_t ns);
-/* The same for all ticks after th->told_tick, up to and including `tick`. */
+/* The same for all ticks after th->reported_tick, up to and including `tick`. */
 void suspend_output_idle(struct suspend_output *o, struct suspend_thread *th, uint64_t tick, uint64_t ns);
 /* Queues the repeated samples that were held back. */
 void suspend_output_again(struct suspend_output *o, struct suspend_thread *th);

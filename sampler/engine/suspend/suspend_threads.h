@@ -24,19 +24,19 @@ struct suspend_thread {
 	int position_fd; /* syscall; open while the thread is awake, if there are enough descriptors; -1: not open */
 	struct has_run_account now; /* as of this tick, if `read` */
 	bool read;
-	bool left; /* not to be sampled (engine_wish) */
+	bool left; /* not to be sampled (engine_request) */
 	bool was_sampled; /* was sampled before it was left alone */
-	uint64_t tell_ns; /* when to ask the owner about it again (engine_options.ask_first) */
+	uint64_t ask_again_ns; /* when to ask the owner about it again (engine_options.ask_first) */
 	/* As of the last look. `off_cpu`: it was off the CPU, so it has not run since if its account is unchanged. */
 	struct has_run_look look;
 	bool looked, off_cpu, asleep;
 	uint64_t counted_ns; /* CPU time that its samples cover so far */
 	uint64_t last_ns; /* its samples cover the wall-clock time until then */
-	double share; /* of a sample in state RUNNING, carried over; see suspend_look_label() */
+	double share; /* of a sample in state RUNNING, carried over; see suspend_look_state() */
 	bool sampled; /* has a sample that `again` can repeat */
 	enum thread_state state; /* of that sample */
 	uint32_t still; /* consecutive ticks without having run */
-	uint64_t told_tick; /* idle: the last tick that `again` counts */
+	uint64_t reported_tick; /* idle: the last tick that `again` counts */
 	uint32_t again; /* ticks since then without having run */
 	enum thread_state again_state;
 	uint64_t again_ns, again_since_ns;

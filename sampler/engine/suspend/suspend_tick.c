@@ -47,9 +47,9 @@ static void on_added(void *ctx, struct suspend_thread *th)
 {
 	struct suspend_tick *t = ctx;
 
-	th->left = t->wishes.ask_first;
+	th->left = t->requests.ask_first;
 	t->threads.n_left += th->left;
-	th->tell_ns = t->tick_ns + ASK_SOON_NS;
+	th->ask_again_ns = t->tick_ns + ASK_SOON_NS;
 	th->call = -1;
 	th->last_ns = t->tick_ns - t->period_ns; /* the weight of its first sample is one period */
 	/* What a thread used before sampling began does not count; threads that start later start at 0. */
@@ -265,7 +265,7 @@ static bool on_stop(struct suspend_tick *t, struct suspend_thread *th, const str
 		th->look.disturbed = true;
 		return gone;
 	}
-	l.state = l.set.call >= 0 ? blocked_state(&l.set) : suspend_look_label(th, &th->look.account, &l.account);
+	l.state = l.set.call >= 0 ? blocked_state(&l.set) : suspend_look_state(th, &th->look.account, &l.account);
 	sample_stopped(t, th, &l, m, now_ns);
 	if (changed)
 		th->looked = false; /* the call has other arguments now */
@@ -311,7 +311,7 @@ static void on_woken(void *ctx, struct suspend_thread *th)
 	suspend_output_idle(&t->out, th, t->number - 1, t->before_ns);
 }
 
-static void on_still(struct suspend_tick *t, struct suspend_thread *th)
+static void on_unchanged(struct suspend_tick *t, struct suspend_thread *th)
 {
 	if (th->asleep && may_stop_blocked(t, th)) {
 		th->look.disturbed = true; /* the cost of the stop is not its own running */
@@ -321,7 +321,7 @@ static void on_still(struct suspend_tick *t, struct suspend_thread *th)
 	suspend_output_still(&t->out, th, th->asleep ? th->state : THREAD_RUNNABLE, t->tick_ns);
 	if (!th->asleep || th->wants_regs || ++th->still <= STILL)
 		return;
-	th->told_tick = t->number;
+	th->reported_tick = t->number;
 	suspend_idle_add(&t->idle, &t->threads, th);
 }
 
@@ -334,7 +334,7 @@ static void observe(struct suspend_tick *t, struct suspend_thread *th)
 	if (!th->read)
 		return;
 	if (th->now.slices && th->off_cpu && has_run_account_equal(&th->now, &th->look.account)) {
-		on_still(t, th);
+		on_unchanged(t, th);
 		return;
 	}
 	th->still = 0;
@@ -375,11 +375,11 @@ static void forget_lost(struct suspend_tick *t, struct suspend_thread *th)
 
 /* --- A tick */
 
-static void tell_idle(struct suspend_tick *t)
+static void report_idle(struct suspend_tick *t)
 {
 	for (size_t i = t->threads.n_awake; i < t->threads.n; i++)
 		suspend_output_idle(&t->out, t->threads.all[i], t->number, t->tick_ns);
-	t->idle_told_ns = t->tick_ns;
+	t->idle_reported_ns = t->tick_ns;
 }
 
 void suspend_tick_begin(struct suspend_tick *t, uint64_t now_ns)
@@ -393,8 +393,8 @@ void suspend_tick_begin(struct suspend_tick *t, uint64_t now_ns)
 	t->first_stop_ns = t->last_stop_ns = 0;
 	t->regs_stops = 0;
 	suspend_threads_refresh(&t->threads, now_ns, on_added, on_gone, t);
-	suspend_wishes_fulfil(t);
-	suspend_wishes_ask(t);
+	suspend_requests_apply(t);
+	suspend_requests_poll_owner(t);
 	suspend_idle_find(&t->idle, &t->threads, on_woken, t);
 	/* Backwards, because the place of a thread that becomes idle is taken by one that has been looked at. */
 	for (size_t i = t->threads.n_awake; i-- > 0;) {
@@ -405,13 +405,13 @@ void suspend_tick_begin(struct suspend_tick *t, uint64_t now_ns)
 		else if (t->number % 16 == 0)
 			forget_lost(t, th);
 	}
-	if (t->out.wall && now_ns - t->idle_told_ns >= IDLE_TOLD_NS)
-		tell_idle(t);
+	if (t->out.wall && now_ns - t->idle_reported_ns >= IDLE_TOLD_NS)
+		report_idle(t);
 }
 
 void suspend_tick_flush(struct suspend_tick *t)
 {
-	tell_idle(t);
+	report_idle(t);
 	for (size_t i = 0; i < t->threads.n; i++)
 		suspend_output_again(&t->out, t->threads.all[i]);
 }

@@ -7,8 +7,8 @@
 #include "sampler/engine/engine.h"
 #include "sampler/engine/suspend/suspend_idle.h"
 #include "sampler/engine/suspend/suspend_output.h"
+#include "sampler/engine/suspend/suspend_requests.h"
 #include "sampler/engine/suspend/suspend_threads.h"
-#include "sampler/engine/suspend/suspend_wishes.h"
 #include "sampler/engine/suspend_stats.h"
 
 struct err;
@@ -31,7 +31,7 @@ struct suspend_tick {
 	struct suspend_threads threads;
 	struct suspend_idle idle;
 	struct suspend_output out;
-	struct suspend_wishes wishes;
+	struct suspend_requests requests;
 	struct engine_frozen frozen;
 	uint64_t period_ns, max_pause_ns;
 
@@ -40,7 +40,7 @@ struct suspend_tick {
 	uint64_t first_stop_ns, last_stop_ns;
 	size_t asked; /* threads that have not stopped yet */
 	unsigned regs_stops; /* blocked threads asked to stop in this tick */
-	uint64_t idle_told_ns, owner_asked_ns;
+	uint64_t idle_reported_ns, owner_asked_ns;
 	uint64_t
 		quiet_until_ns; /* no thread is asked to stop until then: another tracer is there, or the target is in execve() */
 	uint64_t exec_checked_ns;

@@ -66,7 +66,7 @@ const char *bridge_mapped(const struct maps *maps)
 /* --- The lock */
 
 /* A mutex is not fair: the bridge's thread, which reads all the time if the JVM sends all the time, would hog it. */
-static void lock_wanted(struct bridge *b)
+static void lock_before_reader(struct bridge *b)
 {
 	if (pthread_mutex_trylock(&b->lock) == 0)
 		return;
@@ -87,7 +87,7 @@ static int wait_changed_locked(struct bridge *b, const struct timespec *until)
 }
 
 /* For the bridge's thread: gives way to those who wait for the lock. */
-static void let_others_lock(const struct bridge *b)
+static void yield_lock(const struct bridge *b)
 {
 	const struct timespec pause = {.tv_nsec = 100000};
 
@@ -268,7 +268,7 @@ static bool read_some(struct bridge *b, struct err *err)
 	r = peer_read(b->peer, err);
 	pthread_cond_broadcast(&b->changed);
 	pthread_mutex_unlock(&b->lock);
-	let_others_lock(b);
+	yield_lock(b);
 	return r >= 0;
 }
 
@@ -387,7 +387,7 @@ static int wait_connected(struct bridge *b, struct err *err)
 {
 	int r = 0;
 
-	lock_wanted(b);
+	lock_before_reader(b);
 	while (b->state == BRIDGE_CONNECTING)
 		wait_changed_locked(b, NULL);
 	wait_replayed_locked(b);
@@ -428,7 +428,7 @@ struct timeline *bridge_lock(struct bridge *b)
 {
 	if (!b)
 		return NULL;
-	lock_wanted(b);
+	lock_before_reader(b);
 	if (b->peer && b->state >= BRIDGE_CONNECTED)
 		return b->timeline;
 	pthread_mutex_unlock(&b->lock);
@@ -471,7 +471,7 @@ void bridge_finish(struct bridge *b)
 
 	if (!b || !b->running)
 		return;
-	lock_wanted(b);
+	lock_before_reader(b);
 	if (b->state == BRIDGE_CONNECTED && peer_ask_sync(b->peer, SYNC_COOKIE) == 0)
 		while (b->state == BRIDGE_CONNECTED && peer_synced(b->peer) != SYNC_COOKIE)
 			if (wait_changed_locked(b, &until) != 0)

@@ -71,7 +71,7 @@ static uint32_t find_gone(void *ctx, uint64_t pc, uint64_t time_ns, bool there)
 	return id;
 }
 
-static bool told_method(struct gone_code *t, uint64_t method, uint64_t time_ns, struct timeline_method *ret)
+static bool bridge_method(struct gone_code *t, uint64_t method, uint64_t time_ns, struct timeline_method *ret)
 {
 	struct timeline *line = bridge_lock(t->bridge);
 	bool known = line && timeline_method(line, method, time_ns, ret);
@@ -111,7 +111,7 @@ static uint32_t find_gone_method(void *ctx, uint64_t method, uint64_t time_ns, c
 	struct gone_code *t = ctx;
 	struct timeline_method m;
 
-	if (fresh && told_method(t, method, time_ns, &m) && is_same(fresh, &m))
+	if (fresh && bridge_method(t, method, time_ns, &m) && is_same(fresh, &m))
 		return fresh->id;
 	return lost_add(t, method, time_ns);
 }
@@ -141,7 +141,7 @@ void gone_code_free(struct gone_code *t)
 	free(t);
 }
 
-void gone_code_look(struct gone_code *t)
+void gone_code_prepare(struct gone_code *t)
 {
 	struct timeline *line = bridge_lock(t->bridge);
 	struct timeline_code *c;
@@ -190,7 +190,7 @@ void gone_code_finish(struct gone_code *t)
 	for (; t->finished < t->lost.n; t->finished++) {
 		const struct lost_method *l = &t->lost.v[t->finished];
 
-		if (!told_method(t, l->method, l->time_ns, &m))
+		if (!bridge_method(t, l->method, l->time_ns, &m))
 			continue;
 		hs_gone_method_name(t->hs, l->id, m.class_name, m.name, m.signature, m.source_file);
 	}

@@ -19,7 +19,7 @@ struct gone_code *gone_code_new(struct bridge *b, struct hotspot *hs); /* both b
 void gone_code_free(struct gone_code *t); /* before hs is closed; NULL is fine */
 
 /* Call before each walk: reads the frame sizes of new code while it exists. */
-void gone_code_look(struct gone_code *t);
+void gone_code_prepare(struct gone_code *t);
 /* Call after each walk. */
 void gone_code_note(struct gone_code *t, const struct walk *w, uint64_t time_ns);
 

@@ -36,7 +36,7 @@ struct compile_watch {
 	size_t frames; /* frames of the profile looked at */
 	size_t next; /* position of the next method to read */
 	uint64_t start_ns, read_ns;
-	bool now_and_then;
+	bool polls_states;
 	const struct hotspot *hs; /* while frames are named: the JVM of the method IDs */
 	bool has_rules;
 	struct hs_compile_rules rules;
@@ -45,23 +45,23 @@ struct compile_watch {
 	 * names of classes come from the target: comparing 4 KiB of patterns with 64 KiB of names
 	 * takes 0.1 s for each method.
 	 */
-	uint64_t why_left_ns;
+	uint64_t why_budget_ns;
 };
 
 #define WHY_NS UINT64_C(2000000000)
 
-static void begin(struct compile_watch *w, uint64_t start_ns, bool now_and_then)
+static void begin(struct compile_watch *w, uint64_t start_ns, bool polls_states)
 {
 	*w = (struct compile_watch){
-		.start_ns = start_ns, .read_ns = start_ns, .now_and_then = now_and_then, .why_left_ns = WHY_NS};
+		.start_ns = start_ns, .read_ns = start_ns, .polls_states = polls_states, .why_budget_ns = WHY_NS};
 }
 
-struct compile_watch *compile_watch_new(uint64_t start_ns, bool now_and_then)
+struct compile_watch *compile_watch_new(uint64_t start_ns, bool polls_states)
 {
 	struct compile_watch *w = malloc(sizeof(*w));
 
 	if (w)
-		begin(w, start_ns, now_and_then);
+		begin(w, start_ns, polls_states);
 	return w;
 }
 
@@ -71,7 +71,7 @@ static void exec(void *part)
 
 	vec_done(&w->methods);
 	vec_done(&w->index);
-	begin(w, w->start_ns, w->now_and_then);
+	begin(w, w->start_ns, w->polls_states);
 }
 
 static void renewed(void *part, const struct profile *old, struct profile *fresh)
@@ -213,7 +213,7 @@ static void counted(void *part, const struct sampled *s)
 	if (!hs)
 		return;
 	note_codes(w, hs, now_ns);
-	if (w->now_and_then && is_due(w, now_ns))
+	if (w->polls_states && is_due(w, now_ns))
 		read_states(w, hs, s->profile, now_ns, false);
 }
 
@@ -223,8 +223,8 @@ static void say_why(struct compile_watch *w, const struct hs_method *m, const st
 
 	hs_compile_why(&w->rules, m, &at->state, why);
 	took = clock_thread_cpu_ns() - start;
-	w->why_left_ns -= took < w->why_left_ns ? took : w->why_left_ns;
-	if (!w->why_left_ns)
+	w->why_budget_ns -= took < w->why_budget_ns ? took : w->why_budget_ns;
+	if (!w->why_budget_ns)
 		log_warn("the reason why some methods are interpreted is missing: comparing them with "
 			 "CompileCommand takes too long");
 }
@@ -242,7 +242,7 @@ static void describe(void *part, uint32_t method_id, struct named_compile *ret, 
 	ret->c1_ms = at->c1_ms;
 	ret->c2_ms = at->c2_ms;
 	ret->not_entrant = at->state.not_entrant;
-	if (w->has_rules && at->interpreted && w->why_left_ns)
+	if (w->has_rules && at->interpreted && w->why_budget_ns)
 		say_why(w, m, at, why);
 }
 

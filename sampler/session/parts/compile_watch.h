@@ -13,10 +13,10 @@
 struct compile_watch;
 
 /*
- * Times of compilations count from `start_ns`. `now_and_then`: states are also read while sampling,
+ * Times of compilations count from `start_ns`. `polls_states`: states are also read while sampling,
  * since the target may end at any moment; otherwise only for naming. NULL: out of memory.
  */
-struct compile_watch *compile_watch_new(uint64_t start_ns, bool now_and_then);
+struct compile_watch *compile_watch_new(uint64_t start_ns, bool polls_states);
 extern const struct part_ops compile_watch_part;
 
 #endif

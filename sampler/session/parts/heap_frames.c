@@ -93,7 +93,7 @@ static size_t take(void *ctx, pid_t tid, uint8_t *dst, size_t max)
 	return n;
 }
 
-struct engine_frozen heap_frames_aside(struct heap_frames *h)
+struct engine_frozen heap_frames_options(struct heap_frames *h)
 {
 	return (struct engine_frozen){.ctx = h, .wants = wants, .copy = take};
 }

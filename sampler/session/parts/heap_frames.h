@@ -15,6 +15,6 @@ struct heap_frames;
 
 struct heap_frames *heap_frames_new(struct proc *proc); /* NULL: out of memory; proc is borrowed */
 extern const struct part_ops heap_frames_part;
-struct engine_frozen heap_frames_aside(struct heap_frames *h);
+struct engine_frozen heap_frames_options(struct heap_frames *h);
 
 #endif

@@ -75,7 +75,7 @@ static struct known_thread *thread_add(struct threads *t, pid_t tid)
 }
 
 /* The JVM renames its first thread to this when main() has returned. */
-static bool is_leftover(const struct threads *t, pid_t tid, const char *name, const struct profile *p)
+static bool is_destroy_jvm_rename(const struct threads *t, pid_t tid, const char *name, const struct profile *p)
 {
 	return strcmp(name, "DestroyJavaVM") == 0 && profile_thread_name(p, t->pid, tid);
 }
@@ -88,7 +88,7 @@ static bool set_java_name(struct threads *t, struct known_thread *th, struct hot
 
 	if (!jt || !hs_thread_name(hs, jt, name, sizeof(name)))
 		return false;
-	if (!is_leftover(t, tid, name, p))
+	if (!is_destroy_jvm_rename(t, tid, name, p))
 		profile_set_thread_name(p, t->pid, tid, name);
 	return true;
 }
@@ -99,7 +99,7 @@ static void set_kernel_name(struct threads *t, pid_t tid, int32_t ns_tid, const 
 	char whole[256];
 	bool is_whole = hs_vm_thread_name(hs, ns_tid, comm, whole, sizeof(whole));
 
-	if (!is_leftover(t, tid, comm, p))
+	if (!is_destroy_jvm_rename(t, tid, comm, p))
 		profile_set_thread_name(p, t->pid, tid, is_whole ? whole : comm);
 }
 

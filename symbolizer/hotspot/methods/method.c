@@ -23,7 +23,7 @@ static const char *symbol_text(struct method_table *table, const struct method_r
 
 	if (m->symbol[s] == 0)
 		return NULL;
-	if (m->long_way[s] || !symbol_decode(table->jvm, (struct bytes){m->guess[s], SYMBOL_GUESS}, &t, &len) ||
+	if (m->name_is_long[s] || !symbol_decode(table->jvm, (struct bytes){m->guess[s], SYMBOL_GUESS}, &t, &len) ||
 	    t.n < len) {
 		bytes = malloc(SYMBOL_MAX);
 		dst = text = malloc(TEXT_MAX);
@@ -283,7 +283,7 @@ static uint32_t method_read_now(struct method_table *table, uint64_t method)
 		return id;
 	}
 	if (!unloads_since_sample(table->jvm, &table->unloads) ||
-	    (id && unloads_spare(table->jvm, &table->unloads, method_entry(table, id)->holder)))
+	    (id && unloads_never_affects(table->jvm, &table->unloads, method_entry(table, id)->holder)))
 		return id;
 	was = gone_method_find(table, method, method_get(table, id));
 	if (id && was != id)

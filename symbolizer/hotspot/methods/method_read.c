@@ -128,9 +128,9 @@ static bool pool_check(const struct jvm *jvm, struct method_read *m, uint64_t *r
 static void symbol_plan(struct batch *b, struct method_read *m, int s)
 {
 	m->symbol[s] = m->slot[s] & ~UINT64_C(1);
-	m->long_way[s] = !addr_ok(m->symbol[s]);
-	if (!m->long_way[s])
-		batch_add(b, m->symbol[s], m->guess[s], SYMBOL_GUESS, &m->long_way[s]);
+	m->name_is_long[s] = !addr_ok(m->symbol[s]);
+	if (!m->name_is_long[s])
+		batch_add(b, m->symbol[s], m->guess[s], SYMBOL_GUESS, &m->name_is_long[s]);
 }
 
 static void step_names(struct batch *b, struct method_read *m)
@@ -147,9 +147,10 @@ static void step_names(struct batch *b, struct method_read *m)
 	batch_add(b, m->holder + l->klass_name.at, &m->slot[CLASS], 8, &m->bad);
 	m->slot[SOURCE] = 0;
 	if (l->cp_source_file.ok && m->source_index && m->source_index < length)
-		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8, &m->long_way[SOURCE]);
+		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8,
+			  &m->name_is_long[SOURCE]);
 	else if (!l->cp_source_file.ok && l->klass_source_file.ok)
-		batch_add(b, m->holder + l->klass_source_file.at, &m->source_index, 2, &m->long_way[SOURCE]);
+		batch_add(b, m->holder + l->klass_source_file.at, &m->source_index, 2, &m->name_is_long[SOURCE]);
 }
 
 /* Up to JDK 14 the index of the source file is in the class, so that reading it takes one more step. */
@@ -159,7 +160,8 @@ static void step_source_index(struct batch *b, struct method_read *m)
 	uint64_t length = bytes_get((struct bytes){m->cp, pool_span(l)}, l->cp_length);
 
 	if (!l->cp_source_file.ok && l->klass_source_file.ok && m->source_index && m->source_index < length)
-		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8, &m->long_way[SOURCE]);
+		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8,
+			  &m->name_is_long[SOURCE]);
 }
 
 static void step_class(struct batch *b, struct method_read *m)

@@ -27,7 +27,7 @@ struct method_read {
 	bool bad; /* out: it is not a method */
 	uint64_t const_method, pool, holder;
 	uint64_t symbol[N_SYMBOLS], slot[N_SYMBOLS];
-	bool long_way[N_SYMBOLS]; /* SYMBOL_GUESS was too short */
+	bool name_is_long[N_SYMBOLS]; /* SYMBOL_GUESS was too short */
 	uint32_t source_index;
 	uint8_t *tail; /* bytecodes and the data after them; free it with method_read_done() */
 	uint32_t code_size, tail_len;

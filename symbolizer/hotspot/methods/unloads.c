@@ -114,7 +114,7 @@ static bool is_builtin(struct jvm *jvm, uint64_t klass)
 	return false;
 }
 
-bool unloads_spare(struct jvm *jvm, struct unloads *u, uint64_t klass)
+bool unloads_never_affects(struct jvm *jvm, struct unloads *u, uint64_t klass)
 {
 	uint64_t cld, slot, loader;
 

@@ -32,7 +32,8 @@ struct unloads {
 void unloads_poll(struct jvm *jvm, struct unloads *u);
 /* Were there any since the sample of the current walk? false, too, if unknown. */
 bool unloads_since_sample(struct jvm *jvm, struct unloads *u);
-bool unloads_spare(struct jvm *jvm, struct unloads *u, uint64_t klass); /* does its loader live as long as the JVM? */
+bool unloads_never_affects(struct jvm *jvm, struct unloads *u,
+			   uint64_t klass); /* does its loader live as long as the JVM? */
 
 /* Redefined classes; redefinitions.c. */
 struct redefinitions {

@@ -22,7 +22,7 @@ enum {
 struct hs_frozen {
 	struct jvm jvm; /* private, with its own view of the memory */
 	bool tried, known;
-	unsigned lessons; /* continuations tried so far */
+	unsigned layout_tries; /* continuations tried so far */
 	uint64_t cont_klass[NAMES], chunk_klass;
 	int32_t tail; /* in a Continuation */
 	int32_t parent, size, sp, bottom, argsize; /* in a StackChunk */
@@ -125,7 +125,7 @@ static bool state_read(struct hs_frozen *f, uint64_t java_thread, struct frozen_
 	    !object_ok(ret->cont) || !is_continuation(f, oop_klass(&f->jvm, ret->cont)))
 		return false;
 	if (!f->known && !f->tried && !learn(f, ret->cont)) /* a continuation without a chunk shows nothing */
-		f->tried = f->tail < 0 || f->chunk_klass != 0 || ++f->lessons == LEARN_MAX;
+		f->tried = f->tail < 0 || f->chunk_klass != 0 || ++f->layout_tries == LEARN_MAX;
 	return f->known && oop_load(&f->jvm, ret->cont + (uint64_t)f->tail, &ret->tail);
 }
 

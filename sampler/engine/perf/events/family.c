@@ -104,7 +104,7 @@ static bool has_room(struct family *f, uint64_t now_ns)
 }
 
 /* A process that cannot be opened has usually ended. What it started still belongs to the family. */
-static void take_in(struct family *f, pid_t pid, uint64_t time_ns)
+static void add_member(struct family *f, pid_t pid, uint64_t time_ns)
 {
 	struct family_member *k = has_room(f, time_ns) ? calloc(1, sizeof(*k)) : NULL;
 	int r = k ? proc_open(pid, &k->proc, NULL) : -ENOMEM;
@@ -154,10 +154,10 @@ void family_add(struct family *f, pid_t pid, uint64_t time_ns)
 	ended = ended_ns(f, pid);
 	if (ended && *ended >= time_ns) /* the same fork, reported twice */
 		return;
-	take_in(f, pid, time_ns);
+	add_member(f, pid, time_ns);
 	while (take_early(f, &early))
 		if (!family_has(f, early.pid))
-			take_in(f, early.pid, early.time_ns);
+			add_member(f, early.pid, early.time_ns);
 }
 
 void family_forked(struct family *f, pid_t parent, pid_t pid, uint64_t time_ns)

@@ -321,7 +321,7 @@ static void replace_set(struct perf_attach *a, struct event_set *fresh, bool wid
 	if (a->config.features & PERF_CAN_COUNT_LOST)
 		event_set_read_lost(&a->set, &a->lost_before);
 	note_rests(a);
-	perf_rests_anew(&a->rests);
+	perf_rests_replaced(&a->rests);
 	a->sampled = 0;
 	event_set_done(&a->set);
 	a->set = *fresh;
@@ -337,7 +337,7 @@ bool perf_attach_by_thread(const struct perf_attach *a)
 	return a->mode == PERF_ATTACH_THREADS || a->on == PERF_ON_THREADS;
 }
 
-bool perf_attach_may_both(const struct perf_attach *a)
+bool perf_attach_can_use_both(const struct perf_attach *a)
 {
 	return a->filter.skip != NULL;
 }
@@ -505,7 +505,7 @@ void perf_attach_note(struct perf_attach *a, const struct perf_record *r)
 		leave_to_cpus(a);
 }
 
-size_t perf_attach_n_rings(const struct perf_attach *a)
+size_t perf_attach_ring_count(const struct perf_attach *a)
 {
 	return a->n_cpus;
 }
@@ -535,7 +535,7 @@ enum perf_attach_mode perf_attach_mode(const struct perf_attach *a)
 	return a->mode;
 }
 
-bool perf_attach_may_choose(const struct perf_attach *a)
+bool perf_attach_can_choose(const struct perf_attach *a)
 {
 	return a->automatic && a->mode == PERF_ATTACH_CPUS;
 }

@@ -70,7 +70,7 @@ struct perf_attach_change {
 /* Replaces the current events with new ones that write to the same rings. On failure nothing changes. */
 int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *c);
 
-size_t perf_attach_n_rings(const struct perf_attach *a);
+size_t perf_attach_ring_count(const struct perf_attach *a);
 struct perf_ring *perf_attach_ring(struct perf_attach *a, size_t i);
 /* One per ring: readable when a quarter of the ring is used, or at each sample. Borrowed. */
 const int *perf_attach_poll_fds(const struct perf_attach *a);
@@ -92,10 +92,10 @@ void perf_attach_note(struct perf_attach *a, const struct perf_record *r);
 
 const struct perf_config *perf_attach_config(const struct perf_attach *a);
 /* May the caller choose between events on CPUs and on threads? Yes, if AUTO became CPUS. */
-bool perf_attach_may_choose(const struct perf_attach *a);
+bool perf_attach_can_choose(const struct perf_attach *a);
 enum perf_attach_mode perf_attach_mode(const struct perf_attach *a);
 bool perf_attach_by_thread(const struct perf_attach *a); /* all events are per (thread, CPU) */
-bool perf_attach_may_both(const struct perf_attach *a); /* PERF_ON_BOTH is possible */
+bool perf_attach_can_use_both(const struct perf_attach *a); /* PERF_ON_BOTH is possible */
 /* Is event `id`, which has a sample in this ring, on the CPU? Its time is then the CPU's, not a thread's. */
 bool perf_attach_is_cpu_event(const struct perf_attach *a, size_t ring, uint64_t id);
 /* Does each sample of this event wake its reader? */
@@ -110,7 +110,7 @@ bool perf_attach_lost(const struct perf_attach *a, uint64_t *ret);
 
 /* The same for the current events of one ring; whether a ring may get stuck, which these counts show (ring_watch.h). */
 uint64_t perf_attach_ring_lost(const struct perf_attach *a, size_t ring);
-bool perf_attach_may_stick(const struct perf_attach *a);
+bool perf_attach_rings_may_stick(const struct perf_attach *a);
 
 /* Replaces a stuck ring, whose content is lost. */
 int perf_attach_renew_ring(struct perf_attach *a, size_t ring);

@@ -124,7 +124,7 @@ int attach_rings_open(struct perf_attach *a, struct err *err)
 
 /* --- Rings that are stuck */
 
-bool perf_attach_may_stick(const struct perf_attach *a)
+bool perf_attach_rings_may_stick(const struct perf_attach *a)
 {
 	const unsigned both = PERF_CAN_READ_ENDED | PERF_CAN_COUNT_LOST;
 

@@ -43,7 +43,7 @@ uint64_t perf_rests_take(struct perf_rests *r, pid_t tid)
 	return 0;
 }
 
-void perf_rests_anew(struct perf_rests *r)
+void perf_rests_replaced(struct perf_rests *r)
 {
 	memset(r->forked, 0, sizeof(r->forked));
 }

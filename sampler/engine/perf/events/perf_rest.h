@@ -27,7 +27,7 @@ void perf_rests_add(struct perf_rests *r, pid_t tid, uint64_t rest);
 uint64_t perf_rests_take(struct perf_rests *r, pid_t tid);
 
 /* The threads' events have been replaced. */
-void perf_rests_anew(struct perf_rests *r);
+void perf_rests_replaced(struct perf_rests *r);
 void perf_rests_fork(struct perf_rests *r, pid_t tid);
 bool perf_rests_forked(const struct perf_rests *r, pid_t tid); /* true for all tids of that place */
 

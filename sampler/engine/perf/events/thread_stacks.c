@@ -54,7 +54,7 @@ static void start_window(struct thread_stack *t)
 	t->shallowest = 0;
 }
 
-static bool hardly_varies(const struct thread_stack *t)
+static bool is_nearly_constant(const struct thread_stack *t)
 {
 	return t->deepest - t->shallowest <= t->deepest / 8;
 }
@@ -66,7 +66,7 @@ static bool decide(struct thread_stack *t, uint32_t common)
 
 	if (t->stays || !t->tid || t->seen < t->needed)
 		return false;
-	if (t->needed < LATER_SAMPLES && !hardly_varies(t)) {
+	if (t->needed < LATER_SAMPLES && !is_nearly_constant(t)) {
 		t->needed = LATER_SAMPLES;
 		return false;
 	}
@@ -93,7 +93,7 @@ static bool decide_all(struct thread_stacks *s, uint32_t common, uint64_t now_ns
 }
 
 /* What was learnt about depths no longer holds, and most likely not for other threads either. */
-static void take_back(struct thread_stacks *s, pid_t tid)
+static void forget_depths(struct thread_stacks *s, pid_t tid)
 {
 	for (unsigned i = 0; i < THREAD_STACKS; i++) {
 		s->threads[i].size = 0;
@@ -114,7 +114,7 @@ bool thread_stacks_note(struct thread_stacks *s, const struct stack_use *u, uint
 		/* Further samples of the old events show nothing new, unless opening new ones was refused. */
 		bool news = !t->stays || now_ns >= s->next_ns;
 
-		take_back(s, u->tid);
+		forget_depths(s, u->tid);
 		s->next_ns = now_ns + s->pause_ns;
 		return news;
 	}

@@ -9,18 +9,18 @@
 #define NAME_NS UINT64_C(700000000) /* finding and naming them takes at most this long */
 
 /* While sampling, cpu_ns is what children that were waited for had used at the start. */
-void session_begin_alone(struct session *s)
+void session_unfollowed_begin(struct session *s)
 {
 	proc_waited_cpu_ns(s->proc, &s->alone.cpu_ns);
 }
 
-enum { NAMED = sizeof(((struct session *)NULL)->alone_named) / sizeof(struct named_child) };
+enum { NAMED = sizeof(((struct session *)NULL)->unfollowed_named) / sizeof(struct named_child) };
 
 /* The last name counts: before execve() a process has the name of the target. */
-void session_note_alone(struct session *s, pid_t pid, const char *comm)
+void session_unfollowed_note(struct session *s, pid_t pid, const char *comm)
 {
 	for (size_t i = 0; i < NAMED; i++) {
-		struct named_child *c = &s->alone_named[i];
+		struct named_child *c = &s->unfollowed_named[i];
 
 		if (c->pid && c->pid != pid)
 			continue;
@@ -30,10 +30,10 @@ void session_note_alone(struct session *s, pid_t pid, const char *comm)
 	}
 }
 
-static bool is_said(const struct session *s, size_t n)
+static bool is_named_before(const struct session *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(s->alone_named[i].comm, s->alone_named[n].comm) == 0)
+		if (strcmp(s->unfollowed_named[i].comm, s->unfollowed_named[n].comm) == 0)
 			return true;
 	return false;
 }
@@ -43,17 +43,17 @@ static void say_names(struct session *s)
 	char *names = s->alone.names;
 	size_t len = 0;
 
-	for (size_t i = 0; i < NAMED && s->alone_named[i].pid && len < sizeof(s->alone.names); i++)
-		if (!is_said(s, i))
+	for (size_t i = 0; i < NAMED && s->unfollowed_named[i].pid && len < sizeof(s->alone.names); i++)
+		if (!is_named_before(s, i))
 			len += (size_t)snprintf(names + len, sizeof(s->alone.names) - len, "%s%s", len ? ", " : "",
-						s->alone_named[i].comm);
+						s->unfollowed_named[i].comm);
 }
 
 /*
  * Also counts children that ran before sampling began. Only done when there are no samples, which
  * needs explaining.
  */
-static void name_those_left(struct session *s)
+static void name_unfollowed(struct session *s)
 {
 	uint64_t until = clock_monotonic_ns() + NAME_NS;
 	pid_t *pids;
@@ -69,18 +69,18 @@ static void name_those_left(struct session *s)
 			continue;
 		s->alone.processes += s->alone.processes < n;
 		if (proc_comm(p, pids[i], comm, sizeof(comm)) == 0)
-			session_note_alone(s, pids[i], comm);
+			session_unfollowed_note(s, pids[i], comm);
 		proc_close(p);
 	}
 	free(pids);
 }
 
-void session_end_alone(struct session *s)
+void session_unfollowed_end(struct session *s)
 {
 	uint64_t before = s->alone.cpu_ns, now;
 
 	s->alone.cpu_ns = proc_waited_cpu_ns(s->proc, &now) == 0 && now > before ? now - before : 0;
 	if (!session_live_samples(s))
-		name_those_left(s);
+		name_unfollowed(s);
 	say_names(s);
 }

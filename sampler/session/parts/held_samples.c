@@ -1,4 +1,4 @@
-#include "sampler/session/parts/held.h"
+#include "sampler/session/parts/held_samples.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct copy {
 	uint64_t bytes[];
 };
 
-struct held {
+struct held_samples {
 	VEC(struct copy *) copies;
 	size_t taken; /* copies taken so far; all but the last one are freed */
 	size_t bytes; /* of the copies that were not taken yet */
@@ -22,16 +22,16 @@ struct held {
 	uint64_t reserved; /* bytes taken from the budget */
 };
 
-struct held *held_new(struct budget *b)
+struct held_samples *held_samples_new(struct budget *b)
 {
-	struct held *h = calloc(1, sizeof(*h));
+	struct held_samples *h = calloc(1, sizeof(*h));
 
 	if (h)
 		h->budget = b;
 	return h;
 }
 
-void held_free(struct held *h)
+void held_samples_free(struct held_samples *h)
 {
 	if (!h)
 		return;
@@ -74,7 +74,7 @@ static struct copy *copy_of(const struct raw_sample *s)
 	return c;
 }
 
-bool held_keep(struct held *h, const struct raw_sample *sample)
+bool held_samples_add(struct held_samples *h, const struct raw_sample *sample)
 {
 	size_t size = size_of(sample);
 	struct copy *c;
@@ -91,7 +91,7 @@ bool held_keep(struct held *h, const struct raw_sample *sample)
 	return true;
 }
 
-const struct raw_sample *held_take(struct held *h)
+const struct raw_sample *held_samples_next(struct held_samples *h)
 {
 	struct copy *c;
 

@@ -1,4 +1,4 @@
-#include "jvm-bridge/attach/inside.h"
+#include "jvm-bridge/attach/attach_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 enum { MAX_STAT = 4096 };
 
 /* The JVM compares user ids in its own user namespace; an unmapped id is "nobody" there. */
-static int enter_user_namespace(struct inside *in, bool *entered, struct err *err)
+static int enter_user_namespace(struct attach_child *in, bool *entered, struct err *err)
 {
 	CLEANUP(close_at_exit) int ns = -1;
 
@@ -37,7 +37,7 @@ static int enter_user_namespace(struct inside *in, bool *entered, struct err *er
  * The JVM asks the kernel for its peer's ids, which must be its own (some JVMs accept root as well). In another user
  * namespace root is "nobody", and so may the JVM's user be: equal numbers prove nothing there.
  */
-static int become(struct inside *in, bool entered, struct err *err)
+static int become(struct attach_child *in, bool entered, struct err *err)
 {
 	const struct proc_status *st = &in->st;
 
@@ -53,12 +53,12 @@ static int become(struct inside *in, bool entered, struct err *err)
 	return 0;
 }
 
-int inside_enter(struct proc *proc, int parent, struct inside *in, struct err *err)
+int attach_child_enter(struct proc *proc, int parent, struct attach_child *in, struct err *err)
 {
 	bool entered;
 	int r;
 
-	*in = (struct inside){.proc = proc, .root = -1, .parent = parent};
+	*in = (struct attach_child){.proc = proc, .root = -1, .parent = parent};
 	in->root = openat(proc_dirfd(proc), "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (in->root < 0 && (errno == ENOENT || errno == ESRCH))
 		return err_set(err, -ESRCH, "the JVM ended");
@@ -74,14 +74,14 @@ int inside_enter(struct proc *proc, int parent, struct inside *in, struct err *e
 	return r < 0 ? r : confine_to_target(err);
 }
 
-void inside_leave(struct inside *in)
+void attach_child_leave(struct attach_child *in)
 {
 	if (in->root >= 0)
 		close(in->root);
 	in->root = -1;
 }
 
-int inside_wait(struct inside *in, int fd, short events, int ms)
+int attach_child_wait(struct attach_child *in, int fd, short events, int ms)
 {
 	struct pollfd p[] = {{.fd = fd, .events = events}, {.fd = in->parent, .events = POLLRDHUP}};
 	int r = poll(p, 2, ms);
@@ -91,7 +91,7 @@ int inside_wait(struct inside *in, int fd, short events, int ms)
 	return r > 0;
 }
 
-static char state_of(struct inside *in)
+static char state_of(struct attach_child *in)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
 	struct proc_stat stat;
@@ -108,7 +108,7 @@ static char state_of(struct inside *in)
  * that (src/hotspot/share/runtime/threads.cpp, JDK 11 to 25). JDK 8 does not name its threads: there, that the signal
  * is caught is all that can be checked.
  */
-static bool past_start(struct inside *in)
+static bool past_start(struct attach_child *in)
 {
 	CLEANUP(free_at_exit) pid_t *tids = NULL;
 	bool names = false;
@@ -127,7 +127,7 @@ static bool past_start(struct inside *in)
 	return !names;
 }
 
-int inside_check_running(struct inside *in, struct err *err)
+int attach_child_check_running(struct attach_child *in, struct err *err)
 {
 	char state = state_of(in);
 
@@ -139,10 +139,10 @@ int inside_check_running(struct inside *in, struct err *err)
 	return 0;
 }
 
-int inside_wait_started(struct inside *in, struct err *err)
+int attach_child_wait_started(struct attach_child *in, struct err *err)
 {
 	for (int ms = 0;; ms += ATTACH_POLL_MS) {
-		int r = inside_check_running(in, err);
+		int r = attach_child_check_running(in, err);
 
 		if (r < 0 || past_start(in))
 			return r;
@@ -150,7 +150,7 @@ int inside_wait_started(struct inside *in, struct err *err)
 			return err_set(err, -EAGAIN,
 				       "SIGQUIT is not caught (the JVM is starting, or runs with "
 				       "-Xrs): it would end the JVM, so it is not sent");
-		r = inside_wait(in, -1, 0, ATTACH_POLL_MS);
+		r = attach_child_wait(in, -1, 0, ATTACH_POLL_MS);
 		if (r < 0)
 			return err_set(err, r, "no one waits for the JVM's answer any more");
 	}

@@ -9,7 +9,7 @@
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"
 
-int session_wish_open(struct session *s, struct err *err)
+int session_requests_open(struct session *s, struct err *err)
 {
 	if (!s->o.include_threads)
 		return 0;
@@ -25,7 +25,7 @@ int session_wish_open(struct session *s, struct err *err)
 	return 0;
 }
 
-void session_wish_close(struct session *s)
+void session_requests_close(struct session *s)
 {
 	if (!s->only_threads)
 		return;
@@ -33,19 +33,19 @@ void session_wish_close(struct session *s)
 	free(s->only_threads);
 }
 
-void session_wish_thread(struct session *s, pid_t tid, const char *comm)
+void session_request_thread(struct session *s, pid_t tid, const char *comm)
 {
 	const char *name;
 
-	if (!s->only_threads || !s->engine->ops->wish)
+	if (!s->only_threads || !s->engine->ops->request)
 		return;
 	mem_new_sample(s->readers->mem);
 	threads_rename(s->threads, tid);
 	threads_seen(s->threads, tid, clock_monotonic_ns(), s->readers->hs, s->profile);
 	name = profile_thread_name(s->profile, s->pid, tid);
-	s->engine->ops->wish(s->engine, tid,
-			     regexec(s->only_threads, name ? name : comm, 0, NULL, 0) == 0 ? ENGINE_WISH_SAMPLE :
-											     ENGINE_WISH_LEAVE);
+	s->engine->ops->request(s->engine, tid,
+				regexec(s->only_threads, name ? name : comm, 0, NULL, 0) == 0 ? ENGINE_REQUEST_SAMPLE :
+												ENGINE_REQUEST_IGNORE);
 }
 
 /* The walk lacked registers that can be read if the thread is stopped. */
@@ -54,10 +54,10 @@ static void walked(void *session, struct sampled *x)
 	struct session *s = session;
 	const struct raw_sample *sample = x->raw;
 
-	if (!sample->has_user || regs_known(&sample->regs, arch_host()->fp) || !s->engine->ops->wish)
+	if (!sample->has_user || regs_known(&sample->regs, arch_host()->fp) || !s->engine->ops->request)
 		return;
 	if (x->walk->end != WALK_ROOT || x->walk->resynchronised)
-		s->engine->ops->wish(s->engine, sample->tid, ENGINE_WISH_REGS);
+		s->engine->ops->request(s->engine, sample->tid, ENGINE_REQUEST_REGS);
 }
 
-const struct part_ops session_wish_part = {.walked = walked};
+const struct part_ops session_requests_part = {.walked = walked};

@@ -1,4 +1,4 @@
-#include "sampler/engine/suspend/suspend_wishes.h"
+#include "sampler/engine/suspend/suspend_requests.h"
 
 #include "sampler/engine/engine.h"
 #include "sampler/engine/sample_queue.h"
@@ -22,7 +22,7 @@ static void leave(struct suspend_tick *t, struct suspend_thread *th, bool left)
 	th->was_sampled = true;
 }
 
-static void fulfil(struct suspend_tick *t, const struct suspend_wish *w)
+static void apply(struct suspend_tick *t, const struct suspend_request *w)
 {
 	struct suspend_thread *th = suspend_threads_find(&t->threads, w->tid);
 
@@ -33,34 +33,34 @@ static void fulfil(struct suspend_tick *t, const struct suspend_wish *w)
 		suspend_idle_remove(&t->idle, &t->threads, th);
 		th->still = 0;
 	}
-	if (w->what == ENGINE_WISH_REGS)
+	if (w->what == ENGINE_REQUEST_REGS)
 		th->wants_regs = true;
 	else
-		leave(t, th, w->what == ENGINE_WISH_LEAVE);
+		leave(t, th, w->what == ENGINE_REQUEST_IGNORE);
 }
 
-void suspend_wishes_fulfil(struct suspend_tick *t)
+void suspend_requests_apply(struct suspend_tick *t)
 {
 	const void *msg;
 	size_t len;
 
-	while ((msg = sample_queue_peek(t->wishes.queue, &len))) {
-		fulfil(t, msg);
-		sample_queue_release(t->wishes.queue);
+	while ((msg = sample_queue_peek(t->requests.queue, &len))) {
+		apply(t, msg);
+		sample_queue_release(t->requests.queue);
 	}
 }
 
-void suspend_wishes_ask(struct suspend_tick *t)
+void suspend_requests_poll_owner(struct suspend_tick *t)
 {
-	if (!t->wishes.ask_first || t->tick_ns - t->wishes.asked_ns < CHECK_NS)
+	if (!t->requests.ask_first || t->tick_ns - t->requests.asked_ns < CHECK_NS)
 		return;
-	t->wishes.asked_ns = t->tick_ns;
+	t->requests.asked_ns = t->tick_ns;
 	for (size_t i = 0; i < t->threads.n; i++) {
 		struct suspend_thread *th = t->threads.all[i];
 
-		if (t->tick_ns < th->tell_ns)
+		if (t->tick_ns < th->ask_again_ns)
 			continue;
-		th->tell_ns = t->tick_ns + ASK_NS;
+		th->ask_again_ns = t->tick_ns + ASK_NS;
 		suspend_output_put(&t->out, &(struct suspend_msg){.kind = SUSPEND_MSG_THREAD, .tid = th->tid});
 	}
 }

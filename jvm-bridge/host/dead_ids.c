@@ -1,4 +1,4 @@
-#include "jvm-bridge/host/dead.h"
+#include "jvm-bridge/host/dead_ids.h"
 #include "jvm-bridge/host/class.h"
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/gate.h"
@@ -13,7 +13,7 @@ static struct {
 	uint64_t look_next; /* ns; not before */
 } dead;
 
-void dead_add(struct object_id *list)
+void dead_ids_add(struct object_id *list)
 {
 	struct object_id *next;
 
@@ -24,7 +24,7 @@ void dead_add(struct object_id *list)
 	}
 }
 
-void dead_look(JNIEnv *env, bool collected)
+void dead_ids_find(JNIEnv *env, bool collected)
 {
 	uint64_t begin = clock_ns(CLOCK_MONOTONIC), end;
 
@@ -32,22 +32,22 @@ void dead_look(JNIEnv *env, bool collected)
 	if (!dead.look || begin < dead.look_next)
 		return;
 	dead.look = false;
-	dead_add(ids_dead(env));
+	dead_ids_add(ids_dead(env));
 	end = clock_ns(CLOCK_MONOTONIC);
 	dead.look_next = end + (end - begin) * LOOK_SHARE;
 }
 
-bool dead_is_to_look(void)
+bool dead_ids_find_is_due(void)
 {
 	return dead.look;
 }
 
 static bool wants_free(const struct agent *a, const struct object_id *id)
 {
-	return agent_wants(a, JVMPI_EVENT_OBJECT_FREE) && !(id->freed_told & 1u << a->index);
+	return agent_wants(a, JVMPI_EVENT_OBJECT_FREE) && !(id->free_reported & 1u << a->index);
 }
 
-bool dead_has_frees(const struct agent *a)
+bool dead_ids_have_frees(const struct agent *a)
 {
 	for (const struct object_id *id = dead.list; id; id = id->next)
 		if (wants_free(a, id))
@@ -55,7 +55,7 @@ bool dead_has_frees(const struct agent *a)
 	return false;
 }
 
-void dead_frees_send(struct agent *a, struct thread *t)
+void dead_ids_send_frees(struct agent *a, struct thread *t)
 {
 	for (struct object_id *id = dead.list; id && !atomic_load(&the_bridge.ending); id = id->next) {
 		JVMPI_Event e = {.event_type = JVMPI_EVENT_OBJECT_FREE};
@@ -65,17 +65,17 @@ void dead_frees_send(struct agent *a, struct thread *t)
 		e.u.obj_free.obj_id = (jobjectID)id;
 		if (!event_send(a, t, &e, GC_FREES))
 			return;
-		id->freed_told |= 1u << a->index;
+		id->free_reported |= 1u << a->index;
 	}
 }
 
 static bool wants_unload(const struct agent *a, const struct object_id *id)
 {
-	return id->kind == ID_CLASS && agent_wants(a, JVMPI_EVENT_CLASS_UNLOAD) && told_is_known(&id->told, a) &&
-	       !(id->unload_told & 1u << a->index);
+	return id->kind == ID_CLASS && agent_wants(a, JVMPI_EVENT_CLASS_UNLOAD) &&
+	       definition_is_known(&id->definition, a) && !(id->unload_reported & 1u << a->index);
 }
 
-bool dead_unloads_send(struct thread *t)
+bool dead_ids_send_unloads(struct thread *t)
 {
 	unsigned n = atomic_load(&the_bridge.n_agents);
 
@@ -83,14 +83,14 @@ bool dead_unloads_send(struct thread *t)
 		for (unsigned i = 0; i < n; i++) {
 			if (!wants_unload(&the_bridge.agents[i], id))
 				continue;
-			if (!class_unload_tell(&the_bridge.agents[i], t, id))
+			if (!class_report_unload(&the_bridge.agents[i], t, id))
 				return false;
-			id->unload_told |= 1u << i;
+			id->unload_reported |= 1u << i;
 		}
 	return true;
 }
 
-static bool is_told(const struct object_id *id)
+static bool is_reported(const struct object_id *id)
 {
 	unsigned n = atomic_load(&the_bridge.n_agents);
 
@@ -101,7 +101,7 @@ static bool is_told(const struct object_id *id)
 }
 
 /* Unloaded classes invalidate the cached line numbers of their methods. */
-bool dead_free(struct thread *t)
+bool dead_ids_release(struct thread *t)
 {
 	struct object_id *list = dead.list, *next;
 	bool classes = false, all = true;
@@ -109,7 +109,7 @@ bool dead_free(struct thread *t)
 	dead.list = NULL;
 	for (; list; list = next) {
 		next = list->next;
-		if (is_told(list) && id_empty(t->env, list)) {
+		if (is_reported(list) && id_empty(t->env, list)) {
 			classes |= list->kind == ID_CLASS;
 			if (gate_free(t, id_free, list))
 				continue;

@@ -16,9 +16,9 @@ struct way_search {
 
 static void mark(struct way_search *w, uint32_t i)
 {
-	if (w->g->ways[i] & w->bit)
+	if (w->g->open_paths[i] & w->bit)
 		return;
-	w->g->ways[i] |= w->bit;
+	w->g->open_paths[i] |= w->bit;
 	w->queue[w->n++] = i;
 }
 
@@ -56,7 +56,7 @@ static void find_ahead(struct way_search *w)
 	const struct graph *g = w->g;
 
 	w->n = 0;
-	w->bit = WAYS_AHEAD;
+	w->bit = OPEN_AHEAD;
 	for (uint32_t i = 0; i < g->n_insns; i++)
 		if (is_foreign_end_ahead(g, i))
 			mark(w, i);
@@ -74,7 +74,7 @@ static void find_behind(struct way_search *w)
 	const struct graph *g = w->g;
 
 	w->n = 0;
-	w->bit = WAYS_BEHIND;
+	w->bit = OPEN_BEHIND;
 	for (uint32_t i = 0; i < g->n_insns; i++)
 		if (is_foreign_end_behind(g, i))
 			mark(w, i);
@@ -87,12 +87,12 @@ static void find_behind(struct way_search *w)
 	}
 }
 
-int graph_find_ways(struct graph *g)
+int graph_find_open_paths(struct graph *g)
 {
 	struct way_search w = {.g = g, .queue = malloc((g->n_insns + (size_t)1) * sizeof(*w.queue))};
 
-	g->ways = calloc((size_t)g->n_insns + 1, sizeof(*g->ways));
-	if (!g->ways || !w.queue) {
+	g->open_paths = calloc((size_t)g->n_insns + 1, sizeof(*g->open_paths));
+	if (!g->open_paths || !w.queue) {
 		free(w.queue);
 		return -ENOMEM;
 	}

@@ -1,5 +1,5 @@
-#ifndef JS_ATTACH_INSIDE_H
-#define JS_ATTACH_INSIDE_H
+#ifndef JS_ATTACH_ATTACH_CHILD_H
+#define JS_ATTACH_ATTACH_CHILD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@ struct buf;
 struct err;
 
 /* Inside attach: what the child process does, as the target's user, in the target's root. */
-struct inside {
+struct attach_child {
 	struct proc *proc;
 	int root; /* O_PATH of its root directory */
 	int parent; /* the socket to the parent, borrowed */
@@ -26,22 +26,22 @@ enum {
 	ATTACH_MAX_ANSWER = 64 << 20,
 };
 
-/* inside.c */
-int inside_enter(struct proc *proc, int parent, struct inside *in, struct err *err);
-void inside_leave(struct inside *in);
+/* attach_child.c */
+int attach_child_enter(struct proc *proc, int parent, struct attach_child *in, struct err *err);
+void attach_child_leave(struct attach_child *in);
 /*
  * Waits up to `ms` for `events` on fd; with a negative fd, just waits. 1: ready; 0: timeout; -ECANCELED: the parent
  * has ended, or no longer wants the answer.
  */
-int inside_wait(struct inside *in, int fd, short events, int ms);
-int inside_check_running(struct inside *in, struct err *err); /* -errno: stopped, or ended */
+int attach_child_wait(struct attach_child *in, int fd, short events, int ms);
+int attach_child_check_running(struct attach_child *in, struct err *err); /* -errno: stopped, or ended */
 /* Waits until SIGQUIT can do no harm; -errno if that does not happen. */
-int inside_wait_started(struct inside *in, struct err *err);
+int attach_child_wait_started(struct attach_child *in, struct err *err);
 
 /* listener.c: connects to the JVM's listener; if there is none, starts it if `wake`, otherwise -ENOENT. */
-int listener_connect(struct inside *in, bool wake, struct err *err);
+int listener_connect(struct attach_child *in, bool wake, struct err *err);
 /* Sends a command over *fd (which may be replaced by another connection) and reads the whole answer. */
-int listener_talk(struct inside *in, int *fd, const char *command, const char *const *args, size_t n,
+int listener_talk(struct attach_child *in, int *fd, const char *command, const char *const *args, size_t n,
 		  struct buf *answer, struct err *err);
 
 /* library.c: the file as this program sees it, read while it still has its own rights. */
@@ -61,12 +61,12 @@ struct placed {
 	char name[64];
 	char path[4096]; /* as the target sees it */
 };
-int place_library(struct inside *in, const struct library *lib, struct placed *ret, struct err *err);
-int place_socket(struct inside *in, struct placed *ret, int *ret_fd, struct err *err);
+int place_library(struct attach_child *in, const struct library *lib, struct placed *ret, struct err *err);
+int place_socket(struct attach_child *in, struct placed *ret, int *ret_fd, struct err *err);
 void place_remove(struct placed *p);
 
 /* load.c: loads `lib`, or what the JVM has already loaded from the path `loaded`. */
-int inside_load(struct inside *in, bool wake, const char *loaded, const struct library *lib, int *ret_fd, int *ret_code,
-		struct err *err);
+int attach_child_load(struct attach_child *in, bool wake, const char *loaded, const struct library *lib, int *ret_fd,
+		      int *ret_code, struct err *err);
 
 #endif

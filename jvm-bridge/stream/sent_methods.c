@@ -1,4 +1,4 @@
-#include "jvm-bridge/stream/known.h"
+#include "jvm-bridge/stream/sent_methods.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 enum { SLOTS = 1 << 20, FULL = SLOTS / 4 * 3, PROBES = 4096 };
 
-bool known_init(struct known *k)
+bool sent_methods_init(struct sent_methods *k)
 {
 	void *p = mmap(NULL, SLOTS * sizeof(*k->slots), PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -25,7 +25,7 @@ static unsigned slot_of(void *id)
 	return (unsigned)((uintptr_t)id >> 3) % SLOTS;
 }
 
-void known_add(struct known *k, void *id)
+void sent_methods_add(struct sent_methods *k, void *id)
 {
 	unsigned i = slot_of(id);
 
@@ -45,7 +45,7 @@ void known_add(struct known *k, void *id)
 	}
 }
 
-bool known_has(const struct known *k, void *id)
+bool sent_methods_has(const struct sent_methods *k, void *id)
 {
 	unsigned i = slot_of(id);
 
@@ -58,7 +58,7 @@ bool known_has(const struct known *k, void *id)
 	return false;
 }
 
-void known_reset(struct known *k)
+void sent_methods_reset(struct sent_methods *k)
 {
 	madvise((void *)k->slots, SLOTS * sizeof(*k->slots), MADV_DONTNEED);
 	atomic_store(&k->n, 0);

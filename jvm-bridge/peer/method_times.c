@@ -1,4 +1,4 @@
-#include "jvm-bridge/peer/lives.h"
+#include "jvm-bridge/peer/method_times.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,30 +9,30 @@
 
 enum { MAX_LOOKS = 1 << 14 }; /* methods of one address examined per lookup; only an attacker creates more */
 
-struct life {
+struct method_time {
 	uint64_t from, to; /* as in timeline_code */
-	struct life *before;
+	struct method_time *before;
 	uint32_t method; /* number */
 	uint32_t replay; /* the last replay that contained it */
 };
 
 struct place {
 	uint64_t addr;
-	struct life *last;
+	struct method_time *last;
 	UT_hash_handle hh;
 };
 
-struct lives {
+struct method_times {
 	struct place *places;
 	struct arena arena;
 };
 
-struct lives *lives_new(void)
+struct method_times *method_times_new(void)
 {
-	return calloc(1, sizeof(struct lives));
+	return calloc(1, sizeof(struct method_times));
 }
 
-void lives_free(struct lives *l)
+void method_times_free(struct method_times *l)
 {
 	if (!l)
 		return;
@@ -41,17 +41,17 @@ void lives_free(struct lives *l)
 	free(l);
 }
 
-size_t lives_bytes(const struct lives *l)
+size_t method_times_bytes(const struct method_times *l)
 {
 	return l->arena.bytes + HASH_COUNT(l->places) * 2 * sizeof(void *);
 }
 
-size_t lives_count(const struct lives *l)
+size_t method_times_count(const struct method_times *l)
 {
 	return HASH_COUNT(l->places);
 }
 
-static struct place *place_find(const struct lives *l, uint64_t addr)
+static struct place *place_find(const struct method_times *l, uint64_t addr)
 {
 	struct place *p;
 
@@ -59,7 +59,7 @@ static struct place *place_find(const struct lives *l, uint64_t addr)
 	return p;
 }
 
-static struct place *place_get(struct lives *l, uint64_t addr)
+static struct place *place_get(struct method_times *l, uint64_t addr)
 {
 	struct place *p = place_find(l, addr);
 
@@ -73,16 +73,16 @@ static struct place *place_get(struct lives *l, uint64_t addr)
 	return p->hh.tbl ? p : NULL;
 }
 
-static void life_end(struct life *life, uint64_t time)
+static void method_time_end(struct method_time *life, uint64_t time)
 {
 	if (life->to == TIMELINE_ALIVE)
 		life->to = time > life->from ? time : life->from;
 }
 
-int lives_add(struct lives *l, uint64_t addr, uint32_t method, uint64_t from, uint32_t replay)
+int method_times_add(struct method_times *l, uint64_t addr, uint32_t method, uint64_t from, uint32_t replay)
 {
 	struct place *p = place_get(l, addr);
-	struct life *life;
+	struct method_time *life;
 
 	if (!p)
 		return -ENOMEM;
@@ -93,24 +93,24 @@ int lives_add(struct lives *l, uint64_t addr, uint32_t method, uint64_t from, ui
 	life = arena_alloc(&l->arena, sizeof(*life));
 	if (!life)
 		return -ENOMEM;
-	*life = (struct life){from, TIMELINE_ALIVE, p->last, method, replay};
+	*life = (struct method_time){from, TIMELINE_ALIVE, p->last, method, replay};
 	if (p->last)
-		life_end(p->last, from);
+		method_time_end(p->last, from);
 	p->last = life;
 	return 0;
 }
 
-void lives_end_others(struct lives *l, uint32_t replay, uint64_t sure)
+void method_times_end_others(struct method_times *l, uint32_t replay, uint64_t sure)
 {
 	for (struct place *p = l->places; p; p = p->hh.next)
 		if (p->last && p->last->replay != replay)
-			life_end(p->last, sure);
+			method_time_end(p->last, sure);
 }
 
-uint32_t lives_find(const struct lives *l, uint64_t addr, uint64_t time)
+uint32_t method_times_find(const struct method_times *l, uint64_t addr, uint64_t time)
 {
 	const struct place *p = place_find(l, addr);
-	struct life *life = p ? p->last : NULL;
+	struct method_time *life = p ? p->last : NULL;
 
 	for (int looks = 0; life && looks < MAX_LOOKS; life = life->before, looks++)
 		if (life->from <= time)

@@ -22,14 +22,16 @@
 /* Opens the socket itself, not the target of a link, and only if the JVM's user owns it. */
 static int find_socket(const struct attach_child *in, struct err *err)
 {
-	CLEANUP(close_at_exit) int fd = -1;
+	CLEANUP(close_at_exit) int fd = -1, tmp = path_in_root_open(in->root, "/tmp");
 	struct stat s;
 	char path[64];
 
+	if (tmp < 0)
+		return tmp;
 	snprintf(path, sizeof(path), "/tmp/.java_pid%d", (int)in->st.ns_pid);
-	fd = path_in_root_open(in->root, path);
+	fd = openat(tmp, strrchr(path, '/') + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return fd;
+		return -errno;
 	if (fstat(fd, &s) < 0 || !S_ISSOCK(s.st_mode))
 		return err_set(err, -EPERM, "%s in the JVM's root is not a socket: remove it", path);
 	/* The JVM removes what an earlier process with its PID left there, if it may. */

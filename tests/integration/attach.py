@@ -258,6 +258,25 @@ def stale(jdk, lib):
         unharmed("another user's socket file", t)
 
 
+def linked(jdk, lib):
+    """A link to another socket of the JVM's user would send it a command that it did not ask for."""
+    with shell.Busy(jdk) as t, tempfile.TemporaryDirectory() as tmp, socket.socket(socket.AF_UNIX) as s:
+        path = "/tmp/.java_pid%d" % t.pid
+        s.bind(tmp + "/other")
+        s.listen()
+        s.settimeout(0.5)
+        os.symlink(tmp + "/other", path)
+        out = probe(t.pid, "load", lib / "agent")
+        os.unlink(path)
+        check("a link in place of the socket: said", "%s in the JVM's root is not a socket" % path in out, out)
+        try:
+            s.accept()
+            check("a link in place of the socket is not followed", False)
+        except TimeoutError:
+            check("a link in place of the socket is not followed", True)
+        unharmed("a link in place of the socket", t)
+
+
 def in_namespace(jdk, what, script, expected, lib, flags=("-p", "-f", "-m", "-n", "--mount-proc")):
     wrap = lambda a: ["unshare", *flags, "sh", "-c", script + " && exec \"$@\"", "sh", *a]
     if subprocess.run(wrap(["true"]), stderr=subprocess.DEVNULL).returncode:
@@ -324,6 +343,7 @@ def main():
         stopped(jdks[-1], lib)
         ending(jdks[0], lib)
         stale(jdks[0], lib)
+        linked(jdks[0], lib)
         refused(jdks[0], lib)
         strangers(jdks[0], lib)
         flags(jdks[0], lib)

@@ -392,7 +392,9 @@ def kills_while_sampling():
     target = busy_process(OTHER_USER)
     try:
         # An end by itself falls into the time in which they are killed.
-        killed_alone("record -- COMMAND", ["record", "-F", "99", "--", "timeout", "0.4", "sh", "-c", "while :; do :; done"])
+        # Before its execve(2) the command is one of them, too: what it has started goes with it, or would be sampled for good.
+        killed_alone("record -- COMMAND", ["record", "-F", "99", "--", "timeout", "0.4", "setpriv", "--pdeathsig", "KILL",
+                                           "sh", "-c", "while :; do :; done"])
         killed_alone("record -p", ["record", "-F", "99", "-d", "0.4", "-p", str(target.pid)], target.pid)
         killed_alone("snapshot", ["snapshot", "-p", str(target.pid)], target.pid)
         killed_alone("list", ["list"], target.pid, writes=False, seconds=0.15)

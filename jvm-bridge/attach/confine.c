@@ -103,8 +103,9 @@ int confine_child(struct proc *proc, int parent, struct err *err)
 		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_set(err, -errno, "cannot set no_new_privs: %m");
-	(void)confine_calls(proc_pid(proc)); /* reported by the parent, which gets none either */
-	return 0;
+	/* That there are no filters here is reported by the parent, which gets none either. */
+	r = confine_calls(proc_pid(proc));
+	return r == -ENOMEM ? err_set(err, r, "out of memory") : 0;
 }
 
 int confine_to_target(struct err *err)

@@ -13,6 +13,7 @@
 #include "sampler/cli/targets/find_jvms.h"
 #include "sampler/inspect/inspect.h"
 #include "sampler/output/columns.h"
+#include "sampler/rights/descriptors.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/json.h"
 #include "symbolizer/base/log.h"
@@ -176,8 +177,12 @@ static int parse(int argc, char **argv, bool *json, bool *help, struct err *err)
 
 static int read_all(struct listing *l, struct err *err)
 {
-	int r = read_processes(l);
+	int r;
 
+	descriptors_raise();
+	if ((r = descriptors_check(err)) < 0)
+		return r;
+	r = read_processes(l);
 	if (r < 0)
 		return err_set(err, r, "cannot read /proc: %s; is it mounted?", strerror(-r));
 	r = find_jvms(l->pids.v, l->pids.n, &l->jvms, err);

@@ -311,6 +311,9 @@ def limits(tmp):
         __import__("resource").RLIMIT_NOFILE, (8, 8)))
     check("too few descriptors", p.returncode == 1 and re.search("descriptor|RLIMIT_NOFILE|ulimit", p.stderr),
           p.stderr)
+    for n in (5, 12):
+        p = run(["list"], preexec_fn=lambda: __import__("resource").setrlimit(__import__("resource").RLIMIT_NOFILE, (n, n)))
+        check("list: too few descriptors, %d" % n, p.returncode == 1 and "ulimit" in p.stderr, (p.returncode, p.stderr))
     p = run(["-q", "-p", str(s.pid), "-d", "1", "-o", tmp + "/x.html"], preexec_fn=lambda: __import__(
         "resource").setrlimit(__import__("resource").RLIMIT_FSIZE, (1024, 1024)))
     check("too small a limit of file size", p.returncode == 1 and re.fullmatch(

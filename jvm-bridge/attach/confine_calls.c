@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "symbolizer/base/call_rules.h"
+
 /* clang-format off */
 static const int allowed[] = {
 	/* memory; making it executable is below */
@@ -39,11 +41,7 @@ static const int allowed[] = {
 /* clang-format on */
 
 /* Allowed with these arguments only. */
-static const struct {
-	int call;
-	unsigned n;
-	struct scmp_arg_cmp arg[2];
-} allowed_with[] = {
+static const struct call_rule allowed_with[] = {
 	{SCMP_SYS(mmap), 1, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}},
 	{SCMP_SYS(mprotect), 1, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}},
 	/* An existing file is opened for reading only. */
@@ -79,11 +77,8 @@ static int add_rules(scmp_filter_ctx f, pid_t target)
 	/* Its flags are in memory, where a filter cannot see them; path_in_root.h then goes by openat(2). */
 	int r = seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0);
 
-	for (size_t i = 0; r == 0 && i < sizeof(allowed) / sizeof(allowed[0]); i++)
-		r = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
-	for (size_t i = 0; r == 0 && i < sizeof(allowed_with) / sizeof(allowed_with[0]); i++)
-		r = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, allowed_with[i].call, allowed_with[i].n,
-					   allowed_with[i].arg);
+	if (r == 0)
+		r = call_rules_allow(f, CALLS(allowed), CALLS(allowed_with));
 	return r == 0 ? add_target(f, target) : r;
 }
 

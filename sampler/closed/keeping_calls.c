@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 
 #include "sampler/closed/thread_flags.h"
+#include "symbolizer/base/call_rules.h"
 
 /* clang-format off */
 static const int allowed[] = {
@@ -28,28 +29,17 @@ static const int allowed[] = {
 };
 /* clang-format on */
 
-static const struct {
-	int call;
-	unsigned n;
-	struct scmp_arg_cmp arg[1];
-} allowed_with[] = {
+static const struct call_rule allowed_with[] = {
 	{SCMP_SYS(clone), 1, {SCMP_A0(SCMP_CMP_EQ, CLONE_A_THREAD)}},
 	{SCMP_SYS(sendto), 1, {SCMP_A4(SCMP_CMP_EQ, 0)}},
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_GETLK)}},
 	{SCMP_SYS(prctl), 1, {SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)}},
 };
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
-
 int keeping_calls_add(scmp_filter_ctx f)
 {
 	/* Its flags are in memory, where a filter cannot see them; libc then falls back to clone(2). */
 	int r = seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 
-	for (size_t i = 0; r == 0 && i < N(allowed); i++)
-		r = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
-	for (size_t i = 0; r == 0 && i < N(allowed_with); i++)
-		r = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, allowed_with[i].call, allowed_with[i].n,
-					   allowed_with[i].arg);
-	return r;
+	return r == 0 ? call_rules_allow(f, CALLS(allowed), CALLS(allowed_with)) : r;
 }

@@ -15,6 +15,7 @@
 
 #include "sampler/closed/keeping_calls.h"
 #include "sampler/closed/sampling_calls.h"
+#include "symbolizer/base/call_rules.h"
 
 /* clang-format off */
 static const int allowed[] = {
@@ -39,11 +40,7 @@ static const int allowed[] = {
 /* clang-format on */
 
 /* Allowed with these arguments only. */
-static const struct {
-	int call;
-	unsigned n;
-	struct scmp_arg_cmp arg[2];
-} allowed_with[] = {
+static const struct call_rule allowed_with[] = {
 	/* No memory that is both written and executed, nor any that becomes executable. */
 	{SCMP_SYS(mmap), 1, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}},
 	{SCMP_SYS(mprotect), 1, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}},
@@ -135,13 +132,8 @@ static int catch_refusals(void)
 
 static int add_rules(scmp_filter_ctx f, bool opens)
 {
-	int r = 0;
+	int r = call_rules_allow(f, CALLS(allowed), CALLS(allowed_with));
 
-	for (size_t i = 0; r == 0 && i < N(allowed); i++)
-		r = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
-	for (size_t i = 0; r == 0 && i < N(allowed_with); i++)
-		r = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, allowed_with[i].call, allowed_with[i].n,
-					   allowed_with[i].arg);
 	for (size_t i = 0; r == 0 && !opens && i < N(answered); i++)
 		r = seccomp_rule_add_array(f, SCMP_ACT_ERRNO(answered[i].error), answered[i].call, answered[i].n,
 					   answered[i].arg);

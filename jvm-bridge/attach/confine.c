@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "jvm-bridge/attach/confine_calls.h"
+#include "symbolizer/base/caps.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/proc.h"
@@ -42,51 +42,28 @@ static int leave_stdio(void)
 
 /* --- capabilities --- */
 
-static uint64_t bit(int cap)
-{
-	return UINT64_C(1) << cap;
-}
-
-/* capset(2), version 3: two 32-bit halves. */
-static int keep_capabilities(uint64_t keep)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{0}, {0}};
-
-	if (syscall(SYS_capget, &header, data) < 0)
-		return -errno;
-	for (int i = 0; i < 2; i++) {
-		data[i].permitted &= (uint32_t)(keep >> (32 * i));
-		data[i].effective = data[i].permitted;
-		data[i].inheritable = 0;
-	}
-	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
-}
-
 /* Of a root of the target's: a JVM that is root may have its /tmp in a directory of another user's. */
 static uint64_t caps_of_root(void)
 {
-	return bit(CAP_SYS_PTRACE) | bit(CAP_DAC_OVERRIDE);
+	return cap_bit(CAP_SYS_PTRACE) | cap_bit(CAP_DAC_OVERRIDE);
 }
 
 static uint64_t caps_for(struct proc *proc)
 {
-	uint64_t keep = bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH) | bit(CAP_SETUID) | bit(CAP_SETGID);
+	uint64_t keep =
+		cap_bit(CAP_SYS_PTRACE) | cap_bit(CAP_DAC_READ_SEARCH) | cap_bit(CAP_SETUID) | cap_bit(CAP_SETGID);
 	struct proc_status st;
 
 	if (!proc_same_ns(proc, "user"))
-		keep |= bit(CAP_SYS_ADMIN); /* setns(2) */
+		keep |= cap_bit(CAP_SYS_ADMIN); /* setns(2) */
 	if (proc_status(proc, &st) == 0 && st.euid == 0)
 		keep |= caps_of_root();
 	return keep;
 }
 
-/* Refused without CAP_SETPCAP; no_new_privs then holds alone. */
-static void drop_bounding_set(void)
+static int keep_capabilities(uint64_t keep)
 {
-	for (int cap = 0; cap <= 63; cap++)
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
-			return;
+	return caps_set(caps_permitted() & keep);
 }
 
 int confine_child(struct proc *proc, int parent, struct err *err)
@@ -97,7 +74,7 @@ int confine_child(struct proc *proc, int parent, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "cannot open /dev/null: %s", strerror(-r));
 	channel_close_others(is_kept, &kept);
-	drop_bounding_set();
+	(void)caps_drop_bounding();
 	r = keep_capabilities(caps_for(proc));
 	if (r < 0)
 		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));

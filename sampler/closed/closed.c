@@ -3,20 +3,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "sampler/closed/caller.h"
 #include "sampler/closed/landlock.h"
 #include "sampler/closed/system_calls.h"
+#include "symbolizer/base/caps.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
@@ -27,15 +26,6 @@ enum {
 	UNUSED = 1 << 28,
 	NOBODY = 65534, /* of every distribution, and what the kernel shows for IDs that are not mapped */
 };
-
-/* capabilities(7): drops from the bounding set what an execve(2) could give back. Refused without CAP_SETPCAP, but
- * then there is nothing to lose, because no_new_privs holds. */
-static void drop_bounding_set(void)
-{
-	for (int cap = 0; cap <= 63; cap++)
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
-			return;
-}
 
 /* tzset(3) looks for /etc/localtime again at each use, unless TZ says that it is to be this file. */
 static void keep_time_zone(void)
@@ -87,15 +77,6 @@ static bool is_root(void)
 	return getresuid(&real, &effective, &saved) < 0 || !real || !effective || !saved;
 }
 
-/* capset(2), version 3; the ambient set goes with the permitted one. */
-static int drop_capabilities(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2] = {{0}, {0}};
-
-	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
-}
-
 /* prctl(2): other ids end the wish to end with the parent. */
 static void keep_end(int signal, pid_t parent)
 {
@@ -106,7 +87,7 @@ static void keep_end(int signal, pid_t parent)
 /* The last that may fail, before what a kernel may not have. */
 static int give_up_capabilities(struct err *err)
 {
-	int r = drop_capabilities();
+	int r = caps_set(0); /* the ambient set goes with the permitted one */
 
 	if (r < 0)
 		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));
@@ -131,7 +112,7 @@ int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, str
 	*ret = (struct closed_gaps){0};
 	(void)prctl(PR_GET_PDEATHSIG, &death, 0, 0, 0);
 	keep_time_zone();
-	drop_bounding_set();
+	(void)caps_drop_bounding();
 	if (is_root())
 		ret->ids = leave_root();
 	keep_end(death, parent);
@@ -147,7 +128,7 @@ int closed_begin_keeping(int dir, struct closed_gaps *ret, struct err *err)
 
 	*ret = (struct closed_gaps){.ids = is_root() ? -EPERM : 0};
 	keep_time_zone();
-	drop_bounding_set();
+	(void)caps_drop_bounding();
 	r = give_up_capabilities(err);
 	if (r == 0)
 		close_files(CLOSED_KEEPING, dir, -1, ret);

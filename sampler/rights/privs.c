@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "symbolizer/base/caps.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/target/own_rights.h"
@@ -24,37 +25,6 @@
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
-
-/* capget(2)/capset(2), version 3: two 32-bit halves. */
-struct caps {
-	struct __user_cap_header_struct header;
-	struct __user_cap_data_struct data[2];
-};
-
-static int caps_get(struct caps *c)
-{
-	*c = (struct caps){.header = {.version = _LINUX_CAPABILITY_VERSION_3}};
-	return syscall(SYS_capget, &c->header, c->data) < 0 ? -errno : 0;
-}
-
-static uint64_t caps_permitted(const struct caps *c)
-{
-	return c->data[0].permitted | (uint64_t)c->data[1].permitted << 32;
-}
-
-static int caps_set(uint64_t keep)
-{
-	struct caps c = {.header = {.version = _LINUX_CAPABILITY_VERSION_3}};
-
-	for (int i = 0; i < 2; i++)
-		c.data[i].permitted = c.data[i].effective = (uint32_t)(keep >> (32 * i));
-	return syscall(SYS_capset, &c.header, c.data) < 0 ? -errno : 0;
-}
-
-static uint64_t cap_bit(int cap)
-{
-	return UINT64_C(1) << cap;
-}
 
 static uint64_t caps_wanted(uint64_t permitted, const struct privs_needs *needs)
 {
@@ -141,14 +111,6 @@ static int filter_system_calls(bool tracing)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0 ? -errno : 0;
 }
 
-static int drop_bounding_set(void)
-{
-	for (int cap = 0; cap <= 63; cap++)
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno != EINVAL)
-			return -errno;
-	return 0;
-}
-
 static int drop_to(uint64_t permitted, uint64_t keep, bool tracing, struct err *err)
 {
 	int r = 0;
@@ -156,7 +118,7 @@ static int drop_to(uint64_t permitted, uint64_t keep, bool tracing, struct err *
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_set(err, -errno, "cannot set no_new_privs: %m");
 	if (permitted & cap_bit(CAP_SETPCAP))
-		r = drop_bounding_set();
+		r = caps_drop_bounding();
 	if (r == 0)
 		r = caps_set(keep & permitted);
 	if (r < 0)
@@ -181,24 +143,21 @@ void privs_guard_memory(void)
 
 int privs_drop(const struct privs_needs *needs, struct err *err)
 {
-	struct caps c;
-	uint64_t permitted = caps_get(&c) == 0 ? caps_permitted(&c) : 0;
+	uint64_t permitted = caps_permitted();
 
 	return drop_to(permitted, caps_wanted(permitted, needs), needs->tracing, err);
 }
 
 int privs_drop_all(struct err *err)
 {
-	struct caps c;
-	uint64_t permitted = caps_get(&c) == 0 ? caps_permitted(&c) : 0;
+	uint64_t permitted = caps_permitted();
 
 	return drop_to(permitted, 0, false, err);
 }
 
 int privs_drop_for_files(struct err *err)
 {
-	struct caps c;
-	uint64_t permitted = caps_get(&c) == 0 ? caps_permitted(&c) : 0;
+	uint64_t permitted = caps_permitted();
 
 	return drop_to(permitted, cap_bit(CAP_DAC_OVERRIDE), false, err);
 }

@@ -31,6 +31,16 @@ const struct option_spec doctor_option_specs[] = {
 	{0, NULL, NULL, NULL, NULL},
 };
 
+/* What the daemon has kept, for the commands that read profiles: history.h. */
+/* clang-format off */
+#define SINCE {0, "since", "TIME", "in place of files, what the daemon has kept: 30m (ago), 3:07, 2026-11-24T03:07", NULL}
+#define OF_HISTORY \
+	{0, "service", "PATTERN", "with --since: only programs of that service", "all"}, \
+	{0, "label", "KEY=PATTERN", "with --since: only programs with that label; repeatable", NULL}, \
+	{0, "store", "DIR", "with --since: read the files of a daemon, which need not run", NULL}, \
+	{0, "socket", "FILE", "with --since: the daemon's socket", "/run/jsampler/jsampler.sock"}
+/* clang-format on */
+
 const struct option_spec report_option_specs[] = {
 	{0, "flat", NULL, "methods by self time, with the sampling error at 95 % (default)", NULL},
 	{0, "top", NULL, NULL, NULL},
@@ -48,12 +58,9 @@ const struct option_spec report_option_specs[] = {
 	{0, "least", "PERCENT", "trees: leave out branches with a smaller share of all samples", "0.5"},
 	{'f', "format", "text|json|csv", "output format", "text"},
 	{'o', "output", "FILE", "output file; - is stdout", "-"},
-	{0, "since", "TIME", "in place of files, what the daemon has kept: 30m (ago), 3:07, 2026-11-24T03:07", NULL},
+	SINCE,
 	{0, "until", "TIME", "the end of that range", "now"},
-	{0, "service", "PATTERN", "with --since: only programs of that service", "all"},
-	{0, "label", "KEY=PATTERN", "with --since: only programs with that label; repeatable", NULL},
-	{0, "store", "DIR", "with --since: read the files of a daemon, which need not run", NULL},
-	{0, "socket", "FILE", "with --since: the daemon's socket", "/run/jsampler/jsampler.sock"},
+	OF_HISTORY,
 	{'h', "help", NULL, "show this help", NULL},
 	{0, NULL, NULL, NULL, NULL},
 };
@@ -68,13 +75,10 @@ const struct option_spec diff_option_specs[] = {
 	{0, "all", NULL, "text: show changes that chance explains, too", NULL},
 	{0, "tiers", NULL, "interpreted against compiled: time and speed-up of each method", NULL},
 	{0, "work", "FACTOR", "--tiers: the after side did FACTOR times the work", "1"},
-	{0, "since", "TIME", "in place of files, what the daemon has kept: 30m (ago), 3:07, 2026-11-24T03:07", NULL},
+	SINCE,
 	{0, "until", "TIME", "the end of that range, which is the after side", "now"},
 	{0, "against", "TIME", "the before side: a range of the same length that begins then", "the one just before"},
-	{0, "service", "PATTERN", "with --since: only programs of that service", "all"},
-	{0, "label", "KEY=PATTERN", "with --since: only programs with that label; repeatable", NULL},
-	{0, "store", "DIR", "with --since: read the files of a daemon, which need not run", NULL},
-	{0, "socket", "FILE", "with --since: the daemon's socket", "/run/jsampler/jsampler.sock"},
+	OF_HISTORY,
 	{'h', "help", NULL, "show this help", NULL},
 	{0, NULL, NULL, NULL, NULL},
 };
@@ -88,12 +92,9 @@ const struct option_spec convert_option_specs[] = {
 	{0, "kind", "KIND", "only stacks whose leaf is interpreted, C1, C2, inlined, native, kernel or stub", NULL},
 	{0, "lines", NULL, "append :LINE to Java frames", "as the files show it"},
 	{0, "no-annotate", NULL, "do not append _[j], _[i], _[0], _[1], _[k] to frames", NULL},
-	{0, "since", "TIME", "in place of files, what the daemon has kept: 30m (ago), 3:07, 2026-11-24T03:07", NULL},
+	SINCE,
 	{0, "until", "TIME", "the end of that range", "now"},
-	{0, "service", "PATTERN", "with --since: only programs of that service", "all"},
-	{0, "label", "KEY=PATTERN", "with --since: only programs with that label; repeatable", NULL},
-	{0, "store", "DIR", "with --since: read the files of a daemon, which need not run", NULL},
-	{0, "socket", "FILE", "with --since: the daemon's socket", "/run/jsampler/jsampler.sock"},
+	OF_HISTORY,
 	{'q', "quiet", NULL, "print errors only", NULL},
 	{'h', "help", NULL, "show this help", NULL},
 	{0, NULL, NULL, NULL, NULL},

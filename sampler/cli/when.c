@@ -10,16 +10,13 @@
 
 #define SECOND UINT64_C(1000000000)
 
-enum { DAY_S = 86400, DAYS_MAX = 36500 };
+enum { DAYS_MAX = 36500 };
 
 static int parse_ago(const char *text, uint64_t now_ns, uint64_t *ret)
 {
-	const char *end = text + strlen(text), *rest = text;
-	uint64_t ns, days;
+	uint64_t ns;
 
-	if (parse_digits(&rest, end, 10, &days) == 0 && strcmp(rest, "d") == 0 && days <= DAYS_MAX)
-		ns = days * DAY_S * SECOND;
-	else if (parse_duration(text, &ns) < 0)
+	if (parse_span(text, DAYS_MAX, &ns) < 0)
 		return -EINVAL;
 	*ret = ns < now_ns ? now_ns - ns : 0;
 	return 0;

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define DAY_NS UINT64_C(86400000000000)
+
 static unsigned digit_value(char c)
 {
 	unsigned u = (unsigned char)c;
@@ -91,6 +93,17 @@ int parse_duration(const char *s, uint64_t *ret_ns)
 	if (r == -ERANGE || ns == 0 || ns > UINT64_MAX)
 		return -ERANGE;
 	*ret_ns = (uint64_t)ns;
+	return 0;
+}
+
+int parse_span(const char *s, uint64_t max_days, uint64_t *ret_ns)
+{
+	const char *rest = s;
+	uint64_t days;
+
+	if (digits(&rest, &days) < 0 || strcmp(rest, "d") != 0 || days > max_days)
+		return parse_duration(s, ret_ns);
+	*ret_ns = days * DAY_NS;
 	return 0;
 }
 

@@ -18,6 +18,9 @@ int parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret);
 /* Examples: "30", "30s", "5m", "1h", "10ms", "500us", "2.5s", ".5". A bare number is seconds. -ERANGE for 0. */
 int parse_duration(const char *s, uint64_t *ret_ns);
 
+/* The same, and whole days, which may be 0: "3d". max_days: at most UINT64_MAX ns. */
+int parse_span(const char *s, uint64_t max_days, uint64_t *ret_ns);
+
 /* Examples: "512M", "64k", "1G", "4096". Units are powers of 1024. -ERANGE for 0. */
 int parse_size(const char *s, uint64_t *ret_bytes);
 

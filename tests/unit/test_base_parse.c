@@ -113,6 +113,31 @@ static void test_duration(void **state)
 	check(parse_duration, rows, N(rows));
 }
 
+static int parse_days(const char *s, uint64_t *ret)
+{
+	return parse_span(s, 30, ret);
+}
+
+static void test_span(void **state)
+{
+	static const struct row rows[] = {
+		{"0d", 0, 0},
+		{"3d", 0, 3 * UINT64_C(86400000000000)},
+		{"30d", 0, 30 * UINT64_C(86400000000000)},
+		{"31d", -EINVAL, 0},
+		{"99999999999999999999d", -EINVAL, 0},
+		{"1.5d", -EINVAL, 0},
+		{"d", -EINVAL, 0},
+		{"-1d", -EINVAL, 0},
+		{"3dd", -EINVAL, 0},
+		{"2h", 0, UINT64_C(7200000000000)},
+		{"0", -ERANGE, 0},
+	};
+
+	(void)state;
+	check(parse_days, rows, N(rows));
+}
+
 static void test_size(void **state)
 {
 	static const struct row rows[] = {
@@ -167,10 +192,8 @@ static void test_digits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_u64),
-		cmocka_unit_test(test_duration),
-		cmocka_unit_test(test_size),
-		cmocka_unit_test(test_digits),
+		cmocka_unit_test(test_u64),  cmocka_unit_test(test_duration), cmocka_unit_test(test_span),
+		cmocka_unit_test(test_size), cmocka_unit_test(test_digits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,9 +28,7 @@ static int parse_moment(const char *text, uint64_t now_ns, uint64_t *ret)
 		*ret = n ? n * SECOND : 1;
 		return n <= INT64_MAX / SECOND ? 0 : -EINVAL;
 	}
-	if (rest > text && strcmp(rest, "d") == 0 && n <= INT64_MAX / SECOND / DAY_S)
-		ns = n * DAY_S * SECOND;
-	else if (parse_duration(text, &ns) < 0)
+	if (parse_span(text, INT64_MAX / SECOND / DAY_S, &ns) < 0)
 		return -EINVAL;
 	*ret = ns < now_ns ? now_ns - ns : 1;
 	return 0;

@@ -46,6 +46,14 @@ static int open_view(const struct answer_context *c, const struct query *q, stru
 	return store_view_open(c->store, &sq, ret, err);
 }
 
+static int fill(struct answer *a, const char *type, FILE *out, struct err *err)
+{
+	if (fclose(out) != 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	*a = (struct answer){200, type, a->body, a->len};
+	return 0;
+}
+
 /* --- lists --- */
 
 struct listing {
@@ -70,9 +78,8 @@ static int end_list(struct listing *l, struct answer *a, int r, struct err *err)
 	json_member_bool(&l->j, "truncated", l->rows > ROWS_MAX);
 	json_close(&l->j, '}');
 	fputc('\n', l->j.out);
-	if (fclose(l->j.out) != 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	*a = (struct answer){200, JSON, a->body, a->len};
+	if (fill(a, JSON, l->j.out, err) < 0)
+		return -ENOMEM;
 	return r < 0 ? r : 0;
 }
 
@@ -131,17 +138,9 @@ static int put_row(void *ctx, const struct store_row *row)
 	return 0;
 }
 
-int answer_targets(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+static int read_targets(struct store_view *v, struct listing *l, struct err *err)
 {
-	CLEANUP(view_close) struct store_view *v = NULL;
-	struct listing l = {0};
-	int r = open_view(c, q, &v, err);
-
-	if (r < 0)
-		return r;
-	if (!begin_list(&l, a, "targets"))
-		return err_set(err, -ENOMEM, "out of memory");
-	return end_list(&l, a, store_view_targets(v, ROWS_MAX + 1, put_row, &l, err), err);
+	return store_view_targets(v, ROWS_MAX + 1, put_row, l, err);
 }
 
 static int put_event(void *ctx, const struct store_happening *h)
@@ -161,7 +160,14 @@ static int put_event(void *ctx, const struct store_happening *h)
 	return 0;
 }
 
-int answer_events(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+static int read_events(struct store_view *v, struct listing *l, struct err *err)
+{
+	return store_view_happenings(v, put_event, l, err);
+}
+
+static int answer_list(const struct answer_context *c, const struct query *q, const char *name,
+		       int (*read)(struct store_view *v, struct listing *l, struct err *err), struct answer *a,
+		       struct err *err)
 {
 	CLEANUP(view_close) struct store_view *v = NULL;
 	struct listing l = {0};
@@ -169,20 +175,22 @@ int answer_events(const struct answer_context *c, const struct query *q, struct 
 
 	if (r < 0)
 		return r;
-	if (!begin_list(&l, a, "events"))
+	if (!begin_list(&l, a, name))
 		return err_set(err, -ENOMEM, "out of memory");
-	return end_list(&l, a, store_view_happenings(v, put_event, &l, err), err);
+	return end_list(&l, a, read(v, &l, err), err);
+}
+
+int answer_targets(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+{
+	return answer_list(c, q, "targets", read_targets, a, err);
+}
+
+int answer_events(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+{
+	return answer_list(c, q, "events", read_events, a, err);
 }
 
 /* --- the daemon itself --- */
-
-static int fill(struct answer *a, const char *type, FILE *out, struct err *err)
-{
-	if (fclose(out) != 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	*a = (struct answer){200, type, a->body, a->len};
-	return 0;
-}
 
 int answer_status(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
 {

@@ -1,5 +1,3 @@
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,14 +30,15 @@ struct user {
 
 /* What `list` holds. */
 struct listing {
-	VEC(pid_t) pids;
+	pid_t *pids;
+	size_t n_pids;
 	VEC(struct user) users;
 	struct found_jvms jvms;
 };
 
 static void listing_done(struct listing *l)
 {
-	vec_done(&l->pids);
+	free(l->pids);
 	vec_done(&l->users);
 	found_jvms_done(&l->jvms);
 }
@@ -55,25 +54,20 @@ static const char *listed_user(struct listing *l, uid_t uid)
 	return vec_push(&l->users, u) ? l->users.v[l->users.n - 1].name : "?";
 }
 
+/* Names of users are looked up before anything is closed. */
 static int read_processes(struct listing *l)
 {
-	DIR *d = opendir("/proc");
-	struct dirent *e;
-	struct stat st;
+	int r = proc_others(&l->pids, &l->n_pids);
 
-	if (!d)
-		return -errno;
-	while ((e = readdir(d))) {
-		pid_t pid = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
+	for (size_t i = 0; r == 0 && i < l->n_pids; i++) {
+		char path[32];
+		struct stat st;
 
-		if (pid <= 0 || pid == getpid() || fstatat(dirfd(d), e->d_name, &st, 0) < 0)
-			continue;
-		listed_user(l, st.st_uid);
-		if (!vec_push(&l->pids, pid))
-			break;
+		snprintf(path, sizeof(path), "/proc/%d", (int)l->pids[i]);
+		if (stat(path, &st) == 0)
+			listed_user(l, st.st_uid);
 	}
-	closedir(d);
-	return 0;
+	return r;
 }
 
 /* "3d 4h", "5h 12m", "12m 3s": the two largest units. */
@@ -185,7 +179,7 @@ static int read_all(struct listing *l, struct err *err)
 	r = read_processes(l);
 	if (r < 0)
 		return err_set(err, r, "cannot read /proc: %s; is it mounted?", strerror(-r));
-	r = find_jvms(l->pids.v, l->pids.n, &l->jvms, err);
+	r = find_jvms(l->pids, l->n_pids, &l->jvms, err);
 	if (r == 0 && l->jvms.left)
 		log_warn("%zu processes were left out: others took too long to read", l->jvms.left);
 	return r;

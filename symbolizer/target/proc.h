@@ -85,6 +85,9 @@ int proc_thread_cpu(struct proc *p, pid_t tid, int *ret); /* the CPU it last ran
  */
 int proc_tasks(struct proc *p, pid_t **ret, size_t *ret_n);
 
+/* All processes but this one. 0 or -errno. The caller frees *ret. */
+int proc_others(pid_t **ret, size_t *ret_n);
+
 /*
  * The descendants of `p`, as far as their parents still exist; parents come first. Reads /proc once, for half a second
  * at most, so some are missing if there are too many processes for that. The caller frees *ret.

@@ -149,3 +149,26 @@ int proc_descendants(struct proc *p, pid_t **ret, size_t *ret_n)
 	*ret_n = t.found.n;
 	return 0;
 }
+
+int proc_others(pid_t **ret, size_t *ret_n)
+{
+	VEC(pid_t) pids = {0};
+	DIR *d = opendir("/proc");
+	bool ok = true;
+
+	if (!d)
+		return -errno;
+	for (struct dirent *e; ok && (e = readdir(d));) {
+		pid_t pid = e->d_name[0] >= '1' && e->d_name[0] <= '9' ? (pid_t)strtol(e->d_name, NULL, 10) : 0;
+
+		ok = pid <= 0 || pid == getpid() || vec_push(&pids, pid);
+	}
+	closedir(d);
+	if (!ok) {
+		vec_done(&pids);
+		return -ENOMEM;
+	}
+	*ret = pids.v;
+	*ret_n = pids.n;
+	return 0;
+}

@@ -1,7 +1,5 @@
 #include "sampler/cli/targets/find_target.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -144,20 +142,12 @@ static int search_all(struct search *s, struct err *err)
 					   .found = found,
 					   .stuck = stuck,
 					   .failed = &s->failed};
-	VEC(pid_t) pids = {0};
-	DIR *d = opendir("/proc");
-	struct dirent *entry;
+	CLEANUP(free_at_exit) pid_t *pids = NULL;
+	size_t n = 0;
 	int r;
 
-	while (d && (entry = readdir(d))) {
-		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
-
-		if (pid > 0 && pid != getpid() && !vec_push(&pids, pid))
-			break;
-	}
-	if (d)
-		closedir(d);
-	r = look_at_each(s, &names, pids.v, pids.n, err);
+	(void)proc_others(&pids, &n); /* none are found, then */
+	r = look_at_each(s, &names, pids, n, err);
 	if (r == 0 && s->javas.n)
 		closing_say_gaps();
 	if (r == 0)
@@ -166,7 +156,6 @@ static int search_all(struct search *s, struct err *err)
 		r = each_process_take_failed(&s->failed, s->open.n + s->closed.n > 0, err);
 	if (r == 0 && s->left)
 		log_warn("%zu processes were left out: others took too long to read", s->left);
-	vec_done(&pids);
 	return r;
 }
 

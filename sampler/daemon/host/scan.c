@@ -1,7 +1,5 @@
 #include "sampler/daemon/host/scan.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +7,7 @@
 #include "sampler/closing/closing.h"
 #include "sampler/inspect/each_process.h"
 #include "sampler/inspect/inspect.h"
+#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/vec.h"
@@ -57,18 +56,20 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static bool list_read(struct list *ret)
+static int list_read(struct list *ret, struct err *err)
 {
-	DIR *d = opendir("/proc");
-	const struct dirent *e;
-	bool ok = d != NULL;
+	CLEANUP(free_at_exit) pid_t *pids = NULL;
+	size_t n;
+	int r = proc_others(&pids, &n);
 
-	while (ok && (e = readdir(d)))
-		if (isdigit((unsigned char)e->d_name[0]))
-			ok = vec_push(&ret->of, ((struct seen){.pid = (pid_t)atoi(e->d_name)}));
-	if (d)
-		closedir(d);
-	return ok;
+	if (r < 0)
+		return err_set(err, r, "cannot list the processes in /proc: %s", strerror(-r));
+	for (size_t i = 0; i < n; i++)
+		if (!vec_push(&ret->of, ((struct seen){.pid = pids[i]})))
+			return err_set(err, -ENOMEM, "out of memory");
+	if (ret->of.n)
+		qsort(ret->of.v, ret->of.n, sizeof(*ret->of.v), by_pid);
+	return 0;
 }
 
 static void take_over(struct scan *s, struct seen *now, size_t n)
@@ -141,13 +142,13 @@ int scan_turn(struct scan *s, void (*found)(void *ctx, const struct scan_found *
 				       .found = looked,
 				       .stuck = stuck};
 	size_t left = 0;
+	int r;
 
-	if (!list_read(&now)) {
+	r = list_read(&now, err);
+	if (r < 0) {
 		vec_done(&now.of);
-		return err_set(err, -EIO, "cannot list the processes in /proc");
+		return r;
 	}
-	if (now.of.n)
-		qsort(now.of.v, now.of.n, sizeof(*now.of.v), by_pid);
 	take_over(s, now.of.v, now.of.n);
 	vec_done(&s->all.of);
 	s->all = now;

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "sampler/daemon/config/config.h"
+#include "sampler/daemon/host/child.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
@@ -32,13 +32,13 @@ static int make_directory(const char *path, struct err *err)
 {
 	const struct passwd *owner = geteuid() == 0 ? getpwnam(OWNER) : NULL;
 
-	if (mkdir(path, 0750) < 0 && errno != EEXIST)
-		return err_set(err, -errno, "cannot make '%s', the directory of the history: %m", path);
-	if (errno == EEXIST || !owner)
-		return 0;
-	return lchown(path, owner->pw_uid, owner->pw_gid) < 0 ?
-		       err_set(err, -errno, "cannot give '%s' to %s: %m", path, OWNER) :
-		       0;
+	if (mkdir(path, 0750) < 0)
+		return errno == EEXIST ?
+			       0 :
+			       err_set(err, -errno, "cannot make '%s', the directory of the history: %m", path);
+	if (owner && lchown(path, owner->pw_uid, owner->pw_gid) < 0)
+		return err_set(err, -errno, "cannot give '%s' to %s: %m", path, OWNER);
+	return 0;
 }
 
 static int check_directory(int dir, const char *path, struct err *err)
@@ -60,10 +60,8 @@ static int check_directory(int dir, const char *path, struct err *err)
 
 static int open_store(struct keeping *k, const char *path, struct err *err)
 {
-	int r = 0;
+	int r = make_directory(path, err);
 
-	errno = 0;
-	r = make_directory(path, err);
 	if (r < 0)
 		return r;
 	k->o.store = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -178,13 +176,9 @@ static bool own(const void *ctx, int fd)
 static _Noreturn void keeper_main(struct keeper_options *o)
 {
 	struct err err = {0};
-	sigset_t none;
 	int r;
 
-	prctl(PR_SET_NAME, "keeper", 0, 0, 0);
-	channel_close_others(own, o);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	child_begin("keeper", own, o);
 	r = keeper_run(o, &err);
 	if (r < 0)
 		log_error("%s", err.msg);
@@ -219,16 +213,15 @@ int keeping_start(struct keeping *k, struct err *err)
 
 bool keeping_ended(struct keeping *k, pid_t child, int status)
 {
-	uint64_t now = clock_monotonic_ns();
+	uint64_t now = clock_monotonic_ns(), delay_ns;
 
 	if (child != k->pid)
 		return false;
 	k->pid = 0;
 	close(take_fd(&k->control));
-	k->again_ns = now + restart_delay(&k->restart, now);
-	log_warn("the process that keeps the history ended unexpectedly (%s %d); it is started again in %.1f s",
-		 WIFSIGNALED(status) ? "signal" : "status",
-		 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), (double)(k->again_ns - now) / 1e9);
+	delay_ns = restart_delay(&k->restart, now);
+	k->again_ns = now + delay_ns;
+	child_say_ended("the process that keeps the history", status, delay_ns);
 	return true;
 }
 

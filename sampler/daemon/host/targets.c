@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "sampler/daemon/config/config_keys.h"
+#include "sampler/daemon/host/child.h"
 #include "sampler/daemon/rules/rules.h"
 #include "sampler/daemon/supervise/quarantine.h"
 #include "sampler/daemon/supervise/restart.h"
 #include "sampler/daemon/watch/watch.h"
-#include "symbolizer/base/channel.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
@@ -128,13 +128,9 @@ static _Noreturn void worker_main(const struct targets *t, const struct target *
 		.hz_wanted = &t->wanted[one->slot],
 	};
 	char name[16];
-	sigset_t none;
 
 	snprintf(name, sizeof(name), "worker %d", (int)one->who.pid);
-	prctl(PR_SET_NAME, name, 0, 0, 0);
-	channel_close_others(own, &feed);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	child_begin(name, own, &feed);
 	_exit(watch_run(&o));
 }
 
@@ -210,12 +206,13 @@ static void blame(struct targets *t, struct target *one, int status, uint64_t no
 {
 	const struct quarantine_who who = blamed(one);
 	uint64_t out_ns = quarantine_blame(t->quarantine, &who, now), delay_ns = restart_delay(&one->restart, now);
+	char what[48];
 
-	log_warn("the process that samples PID %d ended unexpectedly (%s %d); it is started again in %.1f s",
-		 (int)one->who.pid, WIFSIGNALED(status) ? "signal" : "status",
-		 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-		 (double)(out_ns > delay_ns ? out_ns : delay_ns) / 1e9);
-	one->again_ns = now + (out_ns > delay_ns ? out_ns : delay_ns);
+	if (out_ns > delay_ns)
+		delay_ns = out_ns;
+	snprintf(what, sizeof(what), "the process that samples PID %d", (int)one->who.pid);
+	child_say_ended(what, status, delay_ns);
+	one->again_ns = now + delay_ns;
 }
 
 static void take_frequency(struct targets *t, struct target *one)
@@ -241,16 +238,12 @@ bool targets_ended(struct targets *t, pid_t child, int status)
 	one = &t->list[i];
 	one->worker = 0;
 	one->again_ns = now;
-	if (!WIFEXITED(status)) {
-		blame(t, one, status, now);
-		return true;
-	}
-	switch (WEXITSTATUS(status)) {
-	case WATCH_ENDED: one->again_ns = now + RESTART_FIRST_NS; break; /* it is gone, or another program now */
+	switch (WIFEXITED(status) ? WEXITSTATUS(status) : -1) {
+	case WATCH_ENDED: /* the target is gone, or another program now */
+	case WATCH_NO_KEEPER: one->again_ns = now + RESTART_FIRST_NS; break;
 	case WATCH_FAILED: one->again_ns = now + FAILED_NS; break;
 	case WATCH_LEFT_OUT: one->left_out = true; break;
 	case WATCH_AGAIN: take_frequency(t, one); break;
-	case WATCH_NO_KEEPER: one->again_ns = now + RESTART_FIRST_NS; break;
 	default: blame(t, one, status, now);
 	}
 	return true;

@@ -1,0 +1,26 @@
+#include "sampler/daemon/host/child.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "symbolizer/base/channel.h"
+#include "symbolizer/base/log.h"
+
+void child_begin(const char *name, bool (*own)(const void *ctx, int fd), const void *ctx)
+{
+	sigset_t none;
+
+	prctl(PR_SET_NAME, name, 0, 0, 0);
+	channel_close_others(own, ctx);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void child_say_ended(const char *what, int status, uint64_t delay_ns)
+{
+	bool killed = WIFSIGNALED(status);
+
+	log_warn("%s ended unexpectedly (%s %d); it is started again in %.1f s", what, killed ? "signal" : "status",
+		 killed ? WTERMSIG(status) : WEXITSTATUS(status), (double)delay_ns / 1e9);
+}

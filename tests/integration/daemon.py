@@ -101,7 +101,9 @@ class Busy:
 
 
 def check_closed(daemon, pid, bad):
+    """It has its name before it has opened what it needs, and closes itself then."""
     worker = daemon.worker(pid)
+    jvm.wait_until(lambda: status(worker)["Seccomp"][0] != "0", 20)
     st = status(worker)
     for key, want in (("CapEff", "0" * 16), ("NoNewPrivs", "1"), ("Seccomp", "2")):
         if st[key][0] != want:

@@ -1,8 +1,15 @@
 #ifndef JS_RECORDING_DECODE_H
 #define JS_RECORDING_DECODE_H
 
+#include "sampler/recording/recording.h"
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/cursor.h"
+
+/* What is parsed out of a recording may take some times its size: a few hostile bytes could stand for kilobytes. */
+static inline bool decode_fits(const struct arena *a)
+{
+	return a->bytes <= 4 * (size_t)RECORDING_MAX_BYTES;
+}
 
 /* A text of a recording, NUL-terminated in the arena; "" (and the cursor bad) when malformed. */
 static inline const char *get_text(struct cursor *c, struct arena *a)

@@ -9,7 +9,7 @@ enum { SEGMENT_BYTES = 36, ROW_BYTES = 101, NAME_BYTES = 20, LINE_BYTES = 21 };
 
 static void *alloc_array(struct cursor *c, struct arena *a, uint32_t n, size_t size)
 {
-	void *p = arena_alloc(a, n ? n * size : 1);
+	void *p = decode_fits(a) ? arena_alloc(a, n ? n * size : 1) : NULL;
 
 	if (!p)
 		c->bad = true;

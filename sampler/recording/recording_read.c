@@ -26,7 +26,7 @@ struct taken {
 enum { KERNEL_MAX = 1024 };
 
 /* Stands for all kernel addresses, which are not in the file. */
-#define KERNEL_ADDR UINT64_C(0xffffffff80000000)
+static const uint64_t kernel_pcs[KERNEL_MAX] = {[0 ... KERNEL_MAX - 1] = UINT64_C(0xffffffff80000000)};
 
 struct recording {
 	struct arena arena; /* everything that the arrays point to, and the content itself */
@@ -144,16 +144,11 @@ static void parse_regs(struct cursor *c, struct regs *regs)
 			regs_set(regs, i, cursor_u64(c));
 }
 
-static bool parse_kernel(struct recording *r, struct cursor *c, struct raw_sample *s)
+static bool parse_kernel(struct cursor *c, struct raw_sample *s)
 {
-	uint32_t n = cursor_u32(c);
-	uint64_t *pcs = n <= KERNEL_MAX ? arena_alloc(&r->arena, n * sizeof(*pcs) + 1) : NULL;
-
-	for (uint32_t i = 0; pcs && i < n; i++)
-		pcs[i] = KERNEL_ADDR;
-	s->kernel = pcs;
-	s->n_kernel = n;
-	return pcs && !c->bad;
+	s->n_kernel = cursor_u32(c);
+	s->kernel = kernel_pcs;
+	return s->n_kernel <= KERNEL_MAX && !c->bad;
 }
 
 static bool parse_frozen(struct cursor *c, uint8_t flags, struct raw_sample *s)
@@ -186,7 +181,7 @@ static bool parse_sample(struct recording *r, struct cursor *c)
 	s->stack_addr = cursor_u64(c);
 	s->stack_len = cursor_u32(c);
 	s->stack = cursor_take(c, s->stack_len);
-	if (c->bad || !parse_kernel(r, c, s) || !parse_frozen(c, flags, s) ||
+	if (c->bad || !parse_kernel(c, s) || !parse_frozen(c, flags, s) ||
 	    !vec_push(&r->taken, ((struct taken){r->last_memory, s})))
 		return false;
 	r->last_memory = (struct cursor){0};
@@ -221,6 +216,8 @@ static int parse_sections(struct recording *r, struct cursor *c, struct err *err
 		section = cursor_make(bytes, len);
 		if (!parse_section(r, tag, &section))
 			return err_set(err, -EBADMSG, "the recording has a malformed section (tag %u)", tag);
+		if (!decode_fits(&r->arena))
+			return err_set(err, -EFBIG, "the recording would take too much memory");
 	}
 	return 0;
 }

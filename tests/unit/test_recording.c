@@ -381,6 +381,36 @@ static void memory_stands_once_before_a_sample(void **state)
 	buf_done(&b);
 }
 
+/* A few bytes stand for a kilobyte: a row with an empty expression, and a number of kernel frames. */
+static void what_is_parsed_is_bounded(void **state)
+{
+	enum { ROWS = 220000, ROW = 103, FLAGS_TO_EXPRS = 99, STACK_LEN_AT = 42 };
+	static const uint8_t one_empty_expr[] = {1, 0, 0, 0};
+	static const uint8_t frames[] = {0, 4, 0, 0}; /* 1,024 */
+	uint8_t row[ROW] = {0}, sample[STACK_LEN_AT + 8] = {0};
+	struct buf b = {0}, rows = {0};
+	struct recording *r;
+
+	(void)state;
+	memcpy(row + FLAGS_TO_EXPRS, one_empty_expr, sizeof(one_empty_expr));
+	buf_add(&rows, BYTES("\0\0\0\0\0\0\0\0\0\0\0\0\0"));
+	put_u32(&rows, ROWS);
+	for (int i = 0; i < ROWS; i++)
+		buf_add(&rows, row, sizeof(row));
+	buf_add(&rows, BYTES("\0\0\0\0\0\0\0\0\0\0\0\0"));
+	assert_int_equal(parse_one(TAG_DSO, rows.data, rows.len), -EBADMSG);
+	buf_done(&rows);
+	memcpy(sample + STACK_LEN_AT + 4, frames, sizeof(frames));
+	buf_add(&b, RECORDING_MAGIC, RECORDING_MAGIC_LEN);
+	section(&b, TAG_SAMPLE, sample, sizeof(sample));
+	section(&b, TAG_SAMPLE, sample, sizeof(sample));
+	assert_int_equal(recording_parse(b.data, b.len, &r, NULL), 0);
+	assert_int_equal(recording_sample(r, 1)->n_kernel, 1024);
+	assert_ptr_equal(recording_sample(r, 0)->kernel, recording_sample(r, 1)->kernel);
+	recording_close(r);
+	buf_done(&b);
+}
+
 static int open_bytes(const void *bytes, size_t len, struct err *err)
 {
 	char path[] = "/tmp/jsampler-test-XXXXXX";
@@ -457,6 +487,7 @@ int main(void)
 		cmocka_unit_test(any_byte_may_be_wrong),
 		cmocka_unit_test(absurd_sections_are_refused),
 		cmocka_unit_test(memory_stands_once_before_a_sample),
+		cmocka_unit_test(what_is_parsed_is_bounded),
 		cmocka_unit_test(bombs_are_refused),
 		cmocka_unit_test(numbers_of_any_size),
 	};

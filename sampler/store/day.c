@@ -186,6 +186,35 @@ static int run(struct day *d, const char *text, struct err *err)
 	return sqlite3_exec(d->db, text, NULL, NULL, NULL) == SQLITE_OK ? 0 : day_failed(d, err);
 }
 
+/*
+ * A history may come from another user or machine. Anything but the tables above could make a query run for ever (a view), or
+ * run code that no history needs (a virtual table).
+ */
+static bool is_own_table(const char *sql)
+{
+	static const char create[] = "CREATE TABLE "; /* SQLite keeps the text from the name on */
+
+	return sql && strncmp(sql, create, sizeof(create) - 1) == 0 && strstr(schema, sql + sizeof(create) - 1);
+}
+
+static int check_tables(struct day *d, struct err *err)
+{
+	sqlite3_stmt *s = NULL;
+	int r;
+
+	if (sqlite3_prepare_v2(d->db,
+			       "select sql from sqlite_master where sql is not null and name not glob 'sqlite_*'", -1,
+			       &s, NULL) != SQLITE_OK)
+		return day_failed(d, err);
+	while ((r = day_step(d, s, err)) > 0)
+		if (!is_own_table((const char *)sqlite3_column_text(s, 0))) {
+			r = day_damaged(d, "it has other tables than a store", err);
+			break;
+		}
+	sqlite3_finalize(s);
+	return r;
+}
+
 /* A new file's page size is set here; the version tells whether the file is new. */
 static int check_version(struct day *d, bool writes, struct err *err)
 {
@@ -200,7 +229,7 @@ static int check_version(struct day *d, bool writes, struct err *err)
 		return err_set(err, -EPROTONOSUPPORT, "version %lld of the store, but this jsampler knows only %d",
 			       (long long)version, DAY_VERSION);
 	if (application == DAY_APPLICATION_ID && version == DAY_VERSION)
-		return 0;
+		return check_tables(d, err);
 	if (application || version)
 		return day_damaged(d, "it is no file of a store", err);
 	if (!writes)

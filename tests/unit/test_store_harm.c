@@ -298,6 +298,48 @@ static void references_to_nothing_are_damage(void **state)
 	}
 }
 
+/* Of another user: none of these is a table of ours, and the view never ends. */
+static void only_own_tables_are_read(void **state)
+{
+	static const char *const sql[] = {
+		"drop table waiting; create view waiting as with recursive n(at) as (select 1 union all select at + 1 "
+		"from n) "
+		"select at from n where at < 0",
+		"drop table segment; create virtual table segment using fts5(tab, first, bytes)",
+		"drop table bucket; create table bucket(id, at, target, event, bytes as (zeroblob(900000000)))",
+		"create trigger t after insert on bucket begin delete from target; end",
+	};
+
+	(void)state;
+	alarm(60);
+	for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]); i++) {
+		struct store *s = open_store();
+
+		put(s, MIDNIGHT, 1);
+		store_close(s);
+		run_sql(sql[i]);
+		assert_int_equal(count_day(), 0);
+		s = open_store();
+		put(s, MIDNIGHT, 1);
+		store_close(s);
+		assert_true(exists(FINE ".aside"));
+		store_test_remove(dir);
+		store_test_dir(dir);
+	}
+	alarm(0);
+}
+
+static void statistics_are_no_harm(void **state)
+{
+	struct store *s = open_store();
+
+	(void)state;
+	put(s, MIDNIGHT, 1);
+	store_close(s);
+	run_sql("analyze");
+	assert_int_equal(count_day(), 1);
+}
+
 /* --- who else is there */
 
 static void one_daemon_at_a_time(void **state)
@@ -398,6 +440,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_header_of_noise_is_set_aside, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_newer_version_is_left_alone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(references_to_nothing_are_damage, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(only_own_tables_are_read, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(statistics_are_no_harm, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(one_daemon_at_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(old_files_go, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_clock_that_jumps_costs_nothing, set_up, tear_down),

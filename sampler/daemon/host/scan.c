@@ -120,6 +120,7 @@ static void looked(void *ctx, pid_t pid, const void *record)
 		return;
 	f.start_ticks = proc_start_ticks(p);
 	f.uid = o.uid;
+	f.in_namespace = !proc_same_ns(p, "user");
 	proc_close(p);
 	s->found(s->ctx, &f);
 }

@@ -17,6 +17,7 @@ struct scan_found {
 	pid_t pid;
 	uint64_t start_ticks; /* since boot */
 	uid_t uid; /* real */
+	bool in_namespace; /* of users: one user may have 65,536 ids there (newuidmap(1)) */
 };
 
 struct scan *scan_new(void); /* NULL: out of memory */

@@ -25,6 +25,7 @@
 #include "symbolizer/base/user_name.h"
 #include "symbolizer/target/proc.h"
 
+#define OOM_SCORE "500" /* of 1000: proc_pid_oom_score_adj(5) */
 #define FAILED_NS UINT64_C(60000000000) /* until sampling is tried again that could not begin */
 
 struct target {
@@ -82,16 +83,46 @@ static struct target *find(const struct targets *t, const struct scan_found *f)
 	return NULL;
 }
 
-static struct target *add(struct targets *t, const struct scan_found *f)
+static bool is_same_user(const struct scan_found *a, const struct scan_found *b)
 {
-	size_t slot = 0;
+	return a->in_namespace == b->in_namespace && (a->in_namespace || a->uid == b->uid);
+}
+
+/* What a user starts must not leave no room for others'. Root's may be those of all containers. */
+static bool has_share(const struct targets *t, const struct scan_found *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		n += is_same_user(&t->list[i].who, f);
+	return n >= TARGETS_OF_USER && (f->in_namespace || f->uid != 0);
+}
+
+static bool has_room(struct targets *t, const struct scan_found *f)
+{
+	char user[64];
 
 	if (t->n == TARGETS_MAX) {
 		if (!t->full)
 			log_warn("there are more than %d JVMs: the others are not sampled", TARGETS_MAX);
 		t->full = true;
-		return NULL;
+		return false;
 	}
+	if (!has_share(t, f))
+		return true;
+	user_name(f->uid, user, sizeof(user));
+	if (!t->full_of_user)
+		log_warn("user %s has more than %d JVMs: the others are not sampled", user, TARGETS_OF_USER);
+	t->full_of_user = true;
+	return false;
+}
+
+static struct target *add(struct targets *t, const struct scan_found *f)
+{
+	size_t slot = 0;
+
+	if (!has_room(t, f))
+		return NULL;
 	while (t->slots[slot / 64] >> slot % 64 & 1)
 		slot++;
 	t->slots[slot / 64] |= UINT64_C(1) << slot % 64;
@@ -114,6 +145,17 @@ static bool own(const void *ctx, int fd)
 	return fd <= STDERR_FILENO || fd == *(const int *)ctx;
 }
 
+/* What targets make workers need is a lot of memory together: if there is too little, a worker is to go, not the others. */
+static void go_first(void)
+{
+	FILE *f = fopen("/proc/self/oom_score_adj", "we");
+
+	if (!f)
+		return;
+	fputs(OOM_SCORE, f);
+	fclose(f);
+}
+
 static _Noreturn void worker_main(const struct targets *t, const struct target *one, const char *user, int feed)
 {
 	const struct watch_options o = {
@@ -131,6 +173,7 @@ static _Noreturn void worker_main(const struct targets *t, const struct target *
 
 	snprintf(name, sizeof(name), "worker %d", (int)one->who.pid);
 	child_begin(name, own, &feed);
+	go_first();
 	_exit(watch_run(&o));
 }
 
@@ -239,7 +282,8 @@ bool targets_ended(struct targets *t, pid_t child, int status)
 	one->worker = 0;
 	one->again_ns = now;
 	switch (WIFEXITED(status) ? WEXITSTATUS(status) : -1) {
-	case WATCH_ENDED: /* the target is gone, or another program now */
+	/* The target is gone, or another program now; it may become one all the time. */
+	case WATCH_ENDED: one->again_ns = now + restart_delay(&one->restart, now); break;
 	case WATCH_NO_KEEPER: one->again_ns = now + RESTART_FIRST_NS; break;
 	case WATCH_FAILED: one->again_ns = now + FAILED_NS; break;
 	case WATCH_LEFT_OUT: one->left_out = true; break;

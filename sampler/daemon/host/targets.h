@@ -12,7 +12,7 @@ struct quarantine;
 struct rules;
 
 /* The JVMs of this host, and the worker of each. */
-enum { TARGETS_MAX = 500 };
+enum { TARGETS_MAX = 500, TARGETS_OF_USER = TARGETS_MAX / 2 };
 
 struct targets {
 	struct target *list;
@@ -23,7 +23,7 @@ struct targets {
 	struct rules *rules; /* borrowed */
 	uint32_t hz;
 	char boot_id[40], host[65];
-	bool full; /* it was said */
+	bool full, full_of_user; /* it was said */
 	/* Passes the socket of a new worker to the keeper. */
 	int (*feed)(void *ctx, int socket);
 	void *ctx;

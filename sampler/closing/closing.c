@@ -1,6 +1,7 @@
 #include "sampler/closing/closing.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,9 +10,13 @@
 #include "sampler/closed/opener.h"
 #include "sampler/rights/privs.h"
 #include "symbolizer/base/bounded_child.h"
+#include "symbolizer/base/data_limit.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/target/kernel_setting.h"
+
+/* A megabyte of gzip may be a gigabyte, which takes many times as much once it is parsed. */
+#define SAVED_BYTES (UINT64_C(4) << 30)
 
 enum { DRAIN_NICE = -10 }; /* nice value of the engine's drain thread */
 
@@ -29,6 +34,7 @@ int close_with(struct opener *o, struct err *err)
 {
 	int r = opener_start(o, privs_drop_for_files, err);
 
+	data_limit(SAVED_BYTES);
 	return r < 0 ? r : begin(CLOSED_FILES, opener_socket(o), err);
 }
 

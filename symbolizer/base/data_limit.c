@@ -35,13 +35,14 @@ void data_limit(uint64_t more)
 {
 	int fd = statm_fd < 0 ? open_statm() : statm_fd;
 	uint64_t data = 0;
-	struct rlimit r;
+	struct rlimit r, now;
 
 	more = more < UINT64_MAX / DATA_LIMIT_FACTOR ? more * DATA_LIMIT_FACTOR : UINT64_MAX;
 	if (fd >= 0 && read_statm(fd, &data) == 0) {
 		data *= (uint64_t)sysconf(_SC_PAGESIZE);
 		r.rlim_cur = r.rlim_max = data < UINT64_MAX - more ? data + more : RLIM_INFINITY;
-		setrlimit(RLIMIT_DATA, &r);
+		if (getrlimit(RLIMIT_DATA, &now) < 0 || now.rlim_cur > r.rlim_cur)
+			setrlimit(RLIMIT_DATA, &r);
 	}
 	if (fd >= 0 && fd != statm_fd)
 		close(fd);

@@ -6,7 +6,7 @@
 /*
  * For a child that parses hostile input: limits the private writable memory of this process (RLIMIT_DATA) to its
  * present size plus `more` bytes. Mapped files do not count: a libjvm.so with all its symbols is a gigabyte. If /proc
- * cannot be read, no limit is set.
+ * cannot be read, no limit is set; a lower one stays.
  */
 void data_limit(uint64_t more);
 /* Opens the file that data_limit() needs, before a system call filter forbids it. */

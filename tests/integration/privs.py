@@ -165,7 +165,9 @@ def saved_profiles():
             last = threads(p.pid)
             dropped = bool(last) and all(is_dropped(s, 1 << CAP["DAC_OVERRIDE"], os.geteuid() == 0) for s in last)
             time.sleep(0.02)
+        limits = pathlib.Path("/proc/%d/limits" % p.pid).read_text()
         out, err = p.communicate(input="a;b 3\n", timeout=jvm.PATIENCE)
+        check(args[0] + ": with a limit of memory", re.search(r"^Max data size +\d+ +\d+ ", limits, re.M), limits)
         check(args[0] + ": without privileges before it reads", dropped, (last, err))
         check(args[0] + ": does its work", args[0] == "diff" or (p.returncode == 0 and "b" in out), (out, err))
 

@@ -12,7 +12,7 @@ struct quarantine;
 struct rules;
 
 /* The JVMs of this host, and the worker of each. */
-enum { TARGETS_MAX = 500, TARGETS_OF_USER = TARGETS_MAX / 2 };
+enum { TARGETS_MAX = 500, TARGETS_OF_USER = TARGETS_MAX / 4 };
 
 struct targets {
 	struct target *list;

@@ -61,14 +61,34 @@ static const char *after_last(const char *s, char c)
 	return p ? p + 1 : s;
 }
 
-bool java_main_matches(const char *main, const char *name)
+/* Not terminated: *ret_n characters of `main`. */
+static const char *short_name(const char *main, size_t *ret_n)
 {
 	const char *file = after_last(main, '/');
 	size_t n = strlen(file);
 
-	if (strcmp(main, name) == 0 || strcmp(file, name) == 0)
-		return true;
-	if (n > 4 && strcmp(file + n - 4, ".jar") == 0)
-		return strlen(name) == n - 4 && strncmp(file, name, n - 4) == 0;
-	return strcmp(after_last(file, '.'), name) == 0;
+	if (n > 4 && strcmp(file + n - 4, ".jar") == 0) {
+		*ret_n = n - 4;
+		return file;
+	}
+	file = after_last(file, '.');
+	*ret_n = strlen(file);
+	return file;
+}
+
+bool java_main_matches(const char *main, const char *name)
+{
+	size_t n;
+	const char *s = short_name(main, &n);
+
+	return strcmp(main, name) == 0 || strcmp(after_last(main, '/'), name) == 0 ||
+	       (strlen(name) == n && strncmp(s, name, n) == 0);
+}
+
+void java_main_short(const char *main, char *dst, size_t size)
+{
+	size_t n;
+	const char *s = short_name(main, &n);
+
+	snprintf(dst, size, "%.*s", (int)n, s);
 }

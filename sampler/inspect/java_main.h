@@ -16,4 +16,7 @@ bool java_main(const char *cmdline, size_t len, char *dst, size_t size);
  */
 bool java_main_matches(const char *main, const char *name);
 
+/* The shortest name that means this main: "Main" for "com.acme.Main", "shop" for "/opt/shop.jar". */
+void java_main_short(const char *main, char *dst, size_t size);
+
 #endif

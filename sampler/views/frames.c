@@ -46,9 +46,75 @@ static bool is_of_jvm(const struct named_profile *np, const struct named_locatio
 	return false;
 }
 
+/* --- Frames without a file, as in folded text: only their names tell where the JVM begins. */
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	while (*names && strcmp(*names, name) != 0)
+		names++;
+	return *names;
+}
+
+/* Functions of libjvm through which threads enter it, or others call it. */
+static bool is_entry_of_jvm(const char *name)
+{
+	static const char *const starts[] = {"thread_native_entry", "java_start", NULL};
+
+	return strncmp(name, "jni_", 4) == 0 || strncmp(name, "JNI_", 4) == 0 || is_one_of(name, starts);
+}
+
+static bool is_of_launcher(const char *name)
+{
+	static const char *const names[] = {"clone",
+					    "clone3",
+					    "__clone",
+					    "__clone3",
+					    "start_thread",
+					    "[libc.so.6]",
+					    "[libpthread.so.0]",
+					    "ThreadJavaMain",
+					    "JavaMain",
+					    "InitializeJVM",
+					    "LoadMainClass",
+					    "LoadClass",
+					    "GetLauncherHelperClass",
+					    "FindBootStrapClass",
+					    "GetApplicationClass",
+					    "NewPlatformString",
+					    "NewPlatformStringArray",
+					    "CreateApplicationArgs",
+					    "PostJVMInit",
+					    "[libjli.so]",
+					    NULL};
+
+	return is_one_of(name, names);
+}
+
+/* May the frame, without a file, start a thread? *in_jvm: its callers have entered the JVM; updated. */
+static bool is_of_jvm_by_name(const struct named_profile *np, const struct named_line *l, bool *in_jvm)
+{
+	const char *name = named_string(np, frame_name(np, l));
+
+	if (l->kind != NAMED_NATIVE && l->kind != NAMED_STUB)
+		return false;
+	*in_jvm |= is_entry_of_jvm(name) || strcmp(name, "[libjvm.so]") == 0;
+	return *in_jvm || is_of_launcher(name);
+}
+
+/* In text of others, Java methods have no suffix that says so. */
+static bool may_be_java(const struct named_profile *np, const struct named_line *l)
+{
+	const char *name = named_string(np, frame_name(np, l));
+
+	return is_java(l) || (l->kind == NAMED_UNKNOWN && *name && *name != '[');
+}
+
+/* --- The start of a stack */
+
 /* Number of frames below the outermost Java method, without labels; 0: some of them do more than start the thread. */
 static size_t start_frames(const struct named_profile *np, const struct named_stack *s, size_t *ret_labels)
 {
+	bool in_jvm = false;
 	size_t n = 0;
 
 	*ret_labels = 0;
@@ -57,11 +123,13 @@ static size_t start_frames(const struct named_profile *np, const struct named_st
 		const struct named_line *outer =
 			loc->n_lines ? &np->lines[loc->first_line + loc->n_lines - 1] : &no_line;
 
-		if (is_java(outer))
+		bool by_name = !*named_string(np, np->mappings[loc->mapping].file);
+
+		if (by_name ? may_be_java(np, outer) : is_java(outer))
 			return n;
 		if (!n && frame_is_root_label(outer))
 			++*ret_labels;
-		else if (is_of_jvm(np, loc))
+		else if (by_name ? is_of_jvm_by_name(np, outer, &in_jvm) : is_of_jvm(np, loc))
 			n += loc->n_lines ? loc->n_lines : 1;
 		else
 			return 0;

@@ -22,8 +22,8 @@ void frames_done(struct frames *f);
 /*
  * Leaves out the frames that start a thread of a JVM, below its outermost Java method: clone3,
  * JavaThread::run, call_stub. Only if all of them belong to the JVM, its launcher and the C
- * library: an application that calls into a JVM keeps its own frames. Returns whether there were
- * such frames.
+ * library: an application that calls into a JVM keeps its own frames. Where a profile has no files
+ * (folded text), names decide. Returns whether there were such frames.
  */
 bool frames_skip_start(struct frames *f, const struct named_profile *np, uint32_t stack);
 

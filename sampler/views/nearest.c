@@ -92,6 +92,22 @@ static int likeness(const struct candidates *c, const char *name)
 	return least(d, distance(c->wanted, method, strlen(method)), FAR);
 }
 
+/* The largest distance that is still similar. */
+static int distance_max(const char *wanted)
+{
+	return 1 + (int)strlen(wanted) / 4;
+}
+
+int nearest_word(const char *text, const char *name)
+{
+	char wanted[WORD + 1];
+	int d;
+
+	plain_word(text, wanted);
+	d = distance(wanted, name, strlen(name));
+	return *wanted && d <= distance_max(wanted) ? d : -1;
+}
+
 static void consider(struct candidates *c, uint32_t id)
 {
 	const char *name = named_string(c->np, id);
@@ -101,7 +117,7 @@ static void consider(struct candidates *c, uint32_t id)
 	for (size_t i = 0; i < c->n; i++)
 		if (c->best[i].id == id)
 			return;
-	if (d > 1 + (int)strlen(c->wanted) / 4)
+	if (d > distance_max(c->wanted))
 		return;
 	for (at = c->n; at && d < c->best[at - 1].distance; at--)
 		if (at < NEAREST)

@@ -15,5 +15,7 @@ void nearest_threads(const struct named_profile *np, const char *text, char *dst
 
 /* Edit distance of two lower-case words. */
 int nearest_distance(const char *a, const char *b);
+/* The same, of a text as above and a whole name; -1: they are not similar. */
+int nearest_word(const char *text, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 # One cell each where threads live for less than a period: what was lost there was a third of the CPU time and more.
-# All of them, with the bars that need many runs: short_threads.py --table --runs 20.
+# All of them, with the bars that need many runs: short_threads_table.py.
 js_integration_test(short_threads.17 120 short_threads.py --jdk 17 --freq 999 --option=--no-kernel --tries 3)
 js_integration_test(short_threads.new 120 short_threads.py --jdk 25,21 --kind both --at-once 4 --tries 3)
 # Deep stacks of brief threads, while others want the CPU: a reader in step with the samples made it 11 to 13 % too much.

@@ -4,8 +4,9 @@
 tests/java/brief/Brief.java makes threads of some ms without end, beside one that lasts. What is sampled, and what
 outputs show as not sampled, must be its CPU time, and the samples of the two kinds must have the shares that the program counted.
 
-    short_threads.py --table         every kind, life and number at once; takes hours with --runs 20
     short_threads.py --jdk 17 --user one cell as uid 65534
+
+short_threads_table.py measures every kind, life and number at once.
 
 A bar is what must hold and what chance may add: n samples that are due scatter by sqrt((1 - p) / n), where p is the share of
 the CPUs' time that the target uses. A run misses its bar by chance once in 300 times (three standard deviations);
@@ -232,23 +233,11 @@ def main():
     p.add_argument("--rivals", type=int, default=0, help="other programs that want a CPU")
     p.add_argument("--tries", type=int, default=1)
     p.add_argument("--user", action="store_true", help="as uid 65534")
-    p.add_argument("--table", action="store_true")
-    p.add_argument("--lives", default="1,3,15", help="ms; of the table")
-    p.add_argument("--numbers", default="2,20,500", help="at once; of the table")
-    p.add_argument("--kinds", help="of the table; all that the JDK has")
     p.add_argument("--option", action="append", default=[], help="one more for jsampler")
     p.add_argument("-v", "--verbose", action="store_true")
     o = p.parse_args()
     jdk = jvm.pick_jdk(o.jdk)
-    if not o.table:
-        sys.exit(cell(o, jdk, o.kind, o.life * 1000, o.at_once, o.freq) > 0)
-    failed = 0
-    kinds = ("platform", "virtual", "both") if jdk.major >= 21 else ("platform",)
-    for kind in o.kinds.split(",") if o.kinds else kinds:
-        for life in o.lives.split(","):
-            for at_once in o.numbers.split(","):
-                failed += cell(o, jdk, kind, float(life) * 1000, int(at_once), o.freq)
-    sys.exit(failed > 0)
+    sys.exit(cell(o, jdk, o.kind, o.life * 1000, o.at_once, o.freq) > 0)
 
 
 if __name__ == "__main__":

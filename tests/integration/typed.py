@@ -104,8 +104,11 @@ def command(*_):
         check("one that ends before is not", r.status == 0 and not r.says("waiting for"), r)
 
 
-def misspelt(*_):
-    """A command that there is not is taken for a main class."""
+def misspelt(t, jar, _):
+    """A command that there is not is taken for a main class, and the nearest ones are named."""
+    name = os.path.basename(jar)[:-len(".jar")]
+    r = run(name[:-1] + "+")
+    check("the nearest jar", r.status == 1 and r.refused(r"; nearest: %s \(PID %d\).*'jsampler list'" % (re.escape(name), t.pid)), r)
     for typed, meant in (("lst", "list"), ("lsit", "list"), ("reprot", "report"), ("recrod", "record"), ("conver", "convert")):
         r = run(typed)
         check(typed, r.status == 1 and r.refused("main class or jar '%s'; did you mean 'jsampler %s'" % (typed, meant)), r)

@@ -45,6 +45,12 @@ static void mains(void **state)
 	assert_true(java_main_matches("com.acme.Main", "Main"));
 	assert_true(java_main_matches("/opt/app.jar", "app"));
 	assert_false(java_main_matches("com.acme.Main", "acme.Main"));
+	assert_false(java_main_matches("/opt/app.jar", "ap"));
+	assert_false(java_main_matches("/opt/app.jar", "jar"));
+	java_main_short("mod/com.acme.Main", got, sizeof(got));
+	assert_string_equal(got, "Main");
+	java_main_short("/opt/shop-1.2.jar", got, sizeof(got));
+	assert_string_equal(got, "shop-1.2");
 }
 
 /* What profiles keep of a command line: nothing that may be a secret. */

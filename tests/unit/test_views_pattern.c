@@ -167,6 +167,10 @@ static void asked_for(void **state)
 	nearest_methods(np, ".*", near, sizeof(near));
 	assert_string_equal(near, "");
 	named_profile_free(np);
+	assert_int_equal(nearest_word("shpo", "Shop"), 2);
+	assert_int_equal(nearest_word("com.acme.Shop", "com.acme.Shop"), 0);
+	assert_int_equal(nearest_word("sh", "Shop"), -1);
+	assert_int_equal(nearest_word("", "a"), -1);
 }
 
 int main(void)

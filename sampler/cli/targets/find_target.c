@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,22 +19,22 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
 /* Limit of command lines; real ones are far below the kernel's limit. */
 #define MAX_CMDLINE (1u << 20)
 
-enum { MISSPELT = 2 }; /* edit distance from a command's name */
+/* MISSPELT: edit distance from a command's name; NAME_SIZE: of what a JVM is called. */
+enum { MISSPELT = 2, NEAREST = 3, NAME_SIZE = 65 };
 
-static bool has_main(struct proc *p, const char *name)
+static bool read_main(struct proc *p, char *dst, size_t size)
 {
 	CLEANUP(free_at_exit) char *cmdline = NULL;
-	char main[4096];
 	size_t len = 0;
 
-	return proc_cmdline(p, &cmdline, &len) == 0 && len < MAX_CMDLINE &&
-	       java_main(cmdline, len, main, sizeof(main)) && java_main_matches(main, name);
+	return proc_cmdline(p, &cmdline, &len) == 0 && len < MAX_CMDLINE && java_main(cmdline, len, dst, size);
 }
 
 struct matching {
@@ -42,12 +43,21 @@ struct matching {
 	pid_t pid; /* any of them */
 };
 
+/* A JVM whose name is similar. */
+struct similar {
+	pid_t pid;
+	int distance;
+	char name[NAME_SIZE];
+};
+
 struct search {
 	const char *name;
 	VEC(pid_t) javas;
 	size_t left; /* left out for lack of time or memory */
 	struct err failed; /* why a process could not be examined; "": none */
 	struct matching open, closed; /* closed: their programs cannot be read, so they cannot be sampled either */
+	struct similar nearest[NEAREST]; /* the most similar first */
+	size_t n_nearest;
 };
 
 static bool look_at_name(void *ctx, pid_t pid, void *record, struct err *failed)
@@ -64,7 +74,10 @@ static bool look_at_name(void *ctx, pid_t pid, void *record, struct err *failed)
 }
 
 struct looked {
-	uint8_t closed; /* its program cannot be read; bool has no value for every byte that a child may send */
+	/* bool has no value for every byte that a child may send */
+	uint8_t is_it;
+	uint8_t closed; /* its program cannot be read */
+	char name[NAME_SIZE]; /* if it is not the one */
 };
 
 /* The command line is read from the process's memory. */
@@ -74,18 +87,23 @@ static bool look_at_main(void *ctx, pid_t pid, void *record, struct err *failed)
 	struct closing c = {0};
 	struct looked l = {0};
 	struct proc *p = NULL;
-	bool closed = false, is_it = false;
+	bool closed = false, has_main = false;
+	char main[4096];
 	int r = closing_for_one_process(&c, pid, failed);
 
 	if (r == -ESRCH)
 		*failed = (struct err){0};
 	if (r == 0 && proc_open(pid, &p, NULL) == 0)
-		is_it = inspect_is_java(p, &closed) && has_main(p, s->name);
+		has_main = inspect_is_java(p, &closed) && read_main(p, main, sizeof(main));
+	if (has_main) {
+		l.is_it = java_main_matches(main, s->name);
+		java_main_short(main, l.name, sizeof(l.name));
+	}
 	l.closed = closed;
 	proc_close(p);
 	closing_done(&c);
 	memcpy(record, &l, sizeof(l));
-	return is_it;
+	return has_main;
 }
 
 static void found_java(void *ctx, pid_t pid, const void *record)
@@ -97,6 +115,23 @@ static void found_java(void *ctx, pid_t pid, const void *record)
 		s->left++;
 }
 
+static void note_nearest(struct search *s, pid_t pid, const char *name)
+{
+	struct similar x = {.pid = pid, .distance = nearest_word(s->name, name)};
+	size_t at = s->n_nearest;
+
+	if (x.distance < 0)
+		return;
+	text_sanitise(x.name, sizeof(x.name), name, strlen(name));
+	for (; at && x.distance < s->nearest[at - 1].distance; at--)
+		if (at < NEAREST)
+			s->nearest[at] = s->nearest[at - 1];
+	if (at == NEAREST)
+		return;
+	s->nearest[at] = x;
+	s->n_nearest += s->n_nearest < NEAREST;
+}
+
 static void found(void *ctx, pid_t pid, const void *record)
 {
 	struct search *s = ctx;
@@ -104,6 +139,11 @@ static void found(void *ctx, pid_t pid, const void *record)
 	struct matching *m;
 
 	memcpy(&l, record, sizeof(l));
+	l.name[sizeof(l.name) - 1] = '\0';
+	if (!l.is_it) {
+		note_nearest(s, pid, l.name);
+		return;
+	}
 	m = l.closed ? &s->closed : &s->open;
 	buf_printf(&m->pids, " %d", (int)pid);
 	m->pid = pid;
@@ -169,19 +209,30 @@ static const struct cmd_doc *command_like(const char *name)
 	return c->name ? c : NULL;
 }
 
-static int not_found(const char *name, struct err *err)
+static void nearest_text(const struct search *s, char *dst, size_t size)
 {
-	const struct cmd_doc *c = command_like(name);
+	size_t len = 0;
 
+	for (size_t i = 0; i < s->n_nearest && len < size; i++)
+		len += (size_t)snprintf(dst + len, size - len, "%s%s (PID %d)",
+					i ? ", " : "; nearest: ", s->nearest[i].name, (int)s->nearest[i].pid);
+}
+
+static int not_found(const struct search *s, struct err *err)
+{
+	const struct cmd_doc *c = command_like(s->name);
+	char near[NEAREST * (NAME_SIZE + 32)] = "";
+
+	nearest_text(s, near, sizeof(near));
 	if (c)
 		return err_set(err, -ENOENT,
-			       "no running JVM that you may see has the main class or jar '%.80s'; did you mean "
+			       "no running JVM that you may see has the main class or jar '%.80s'%s; did you mean "
 			       "'jsampler %s'?",
-			       name, c->name);
+			       s->name, near, c->name);
 	return err_set(err, -ENOENT,
-		       "no running JVM that you may see has the main class or jar '%.80s'; 'jsampler list' "
+		       "no running JVM that you may see has the main class or jar '%.80s'%s; 'jsampler list' "
 		       "shows them%s",
-		       name, proc_own_pids_advice());
+		       s->name, near, proc_own_pids_advice());
 }
 
 /* If no other JVM matches, returns one that cannot be sampled, so that the error says why. */
@@ -192,7 +243,7 @@ int find_target(const char *name, pid_t *ret, struct err *err)
 	const struct matching *m = s.open.n ? &s.open : &s.closed;
 
 	if (r == 0 && m->n == 0)
-		r = not_found(name, err);
+		r = not_found(&s, err);
 	else if (r == 0 && m->n > 1)
 		r = err_set(err, -EEXIST, "several JVMs have the main class or jar '%.80s': PIDs%.80s; use -p", name,
 			    m->pids.data ? m->pids.data : "");

@@ -13,6 +13,7 @@
 #include "jvm-bridge/attach/confine.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/unused_id.h"
 #include "symbolizer/target/proc_stat.h"
 
 enum { MAX_STAT = 4096 };
@@ -34,9 +35,22 @@ static int enter_user_namespace(struct attach_child *in, bool *entered, struct e
 }
 
 /*
- * The JVM asks the kernel for its peer's ids, which must be its own (some JVMs accept root as well). In another user
- * namespace root is "nobody", and so may the JVM's user be: equal numbers prove nothing there.
+ * The JVM asks the kernel for its peer's effective ids, which must be its own (some JVMs accept root as well). The real
+ * and the saved uid decide who may signal this process: with those of nobody else, the target cannot stop it. A user
+ * namespace may not have such an id, and its root may signal everything in it.
  */
+static int set_ids(const struct proc_status *st, bool entered)
+{
+	const uid_t other = unused_id();
+
+	if (setresgid(st->egid, st->egid, st->egid) < 0)
+		return -1;
+	if (!entered && setresuid(other, st->euid, other) == 0)
+		return 0;
+	return setresuid(st->euid, st->euid, st->euid);
+}
+
+/* In another user namespace root is "nobody", and so may the JVM's user be: equal numbers prove nothing there. */
 static int become(struct attach_child *in, bool entered, struct err *err)
 {
 	const struct proc_status *st = &in->st;
@@ -44,8 +58,7 @@ static int become(struct attach_child *in, bool entered, struct err *err)
 	if (!entered && st->euid == geteuid() && st->egid == getegid())
 		return 0;
 	/* User namespaces may refuse setgroups(2); the groups then stay as they are. */
-	if ((setgroups(0, NULL) < 0 && errno != EPERM) || setresgid(st->egid, st->egid, st->egid) < 0 ||
-	    setresuid(st->euid, st->euid, st->euid) < 0)
+	if ((setgroups(0, NULL) < 0 && errno != EPERM) || set_ids(st, entered) < 0)
 		return err_set(err, -errno,
 			       "cannot become the JVM's user %u (%m): only that user and root "
 			       "may attach",

@@ -4,11 +4,9 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,34 +18,15 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/unused_id.h"
 
-enum {
-	UNUSED_FIRST = 0x70000000,
-	UNUSED = 1 << 28,
-	NOBODY = 65534, /* of every distribution, and what the kernel shows for IDs that are not mapped */
-};
+enum { NOBODY = 65534 }; /* of every distribution, and what the kernel shows for IDs that are not mapped */
 
 /* tzset(3) looks for /etc/localtime again at each use, unless TZ says that it is to be this file. */
 static void keep_time_zone(void)
 {
 	setenv("TZ", ":/etc/localtime", 0);
 	tzset();
-}
-
-/*
- * IDs that no other process has, from a range that no distribution assigns (systemd's "Users, Groups, UIDs and
- * GIDs"): those of nobody also belong to daemons, which could stop this process, set its limits, or use up what the
- * kernel counts per user.
- */
-static struct ids unused_ids(void)
-{
-	uint32_t r;
-	uid_t id;
-
-	if (getrandom(&r, sizeof(r), 0) != sizeof(r))
-		r = (uint32_t)getpid();
-	id = UNUSED_FIRST + r % UNUSED;
-	return (struct ids){id, id};
 }
 
 static int assume_ids(struct ids to)
@@ -59,6 +38,7 @@ static int assume_ids(struct ids to)
 static int leave_root(void)
 {
 	CLEANUP(close_at_exit) int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uid_t unused = unused_id();
 	struct ids caller;
 	int r;
 
@@ -66,7 +46,7 @@ static int leave_root(void)
 		return -errno;
 	if (caller_ids(proc, getpid(), getenv("SUDO_UID"), &caller))
 		return assume_ids(caller);
-	r = assume_ids(unused_ids());
+	r = assume_ids((struct ids){unused, unused});
 	return r == -EINVAL ? assume_ids((struct ids){NOBODY, NOBODY}) : r; /* a user namespace with few IDs */
 }
 

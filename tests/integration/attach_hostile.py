@@ -211,7 +211,45 @@ def given_up(what, program, *args):
     jvm.forget_attach(p.pid)
 
 
+STOPPER = """
+import os, signal, socket, struct
+path = "/tmp/.java_pid%d" % os.getpid()
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(path)
+listener.listen()
+print("ready", flush=True)
+c = listener.accept()[0]
+pid, uid, _ = struct.unpack("3i", c.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+try:
+    os.kill(pid, signal.SIGSTOP)
+    said = "stopped"
+except PermissionError:
+    said = "refused"
+print(pid, uid == os.geteuid(), said, flush=True)
+c.sendall(b"0\\n")
+c.close()
+os.unlink(path)
+"""
+
+
+def stopped():
+    """A target cannot stop the child that has become its user."""
+    with subprocess.Popen(shell.nobody([sys.executable, "-c", STOPPER]), stdout=subprocess.PIPE, text=True,
+                          preexec_fn=jvm.die_with_parent) as p:
+        p.stdout.readline()
+        with subprocess.Popen([PROBE, str(p.pid), "threaddump"], stdout=subprocess.DEVNULL,
+                              preexec_fn=jvm.die_with_parent) as client:
+            pid, same, said = p.stdout.readline().split()
+            if said == "stopped":
+                os.kill(int(pid), signal.SIGCONT)
+            code = client.wait()
+        check("a target does not stop who attaches as its user", (same, said, code) == ("True", "refused", 0), (same, said, code))
+    jvm.forget_attach(p.pid)
+
+
 def main():
+    if shell.can_be_nobody():
+        stopped()
     answers()
     given_up("an answer of two bytes a second", LISTENER, b"0\n".hex(), "1000", "1")
     given_up("a listener that does not accept", CROWDED)

@@ -84,10 +84,13 @@ int store_files(const char *dir, store_file_list *ret)
 	while (r == 0 && (e = readdir(d))) {
 		struct store_file f = {0};
 		char log[LOG_NAME];
+		struct stat st;
 
-		if (!is_file(e->d_name, &f))
+		/* Opening another user's FIFO would wait for a writer. */
+		if (!is_file(e->d_name, &f) || fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(st.st_mode))
 			continue;
-		f.bytes = bytes_of(fd, e->d_name) + bytes_of(fd, log_name(e->d_name, 0, log));
+		f.bytes = (uint64_t)st.st_blocks * 512 + bytes_of(fd, log_name(e->d_name, 0, log));
 		r = vec_push(ret, f) ? 0 : -ENOMEM;
 	}
 	closedir(d);

@@ -329,6 +329,15 @@ static void only_own_tables_are_read(void **state)
 	alarm(0);
 }
 
+static void a_fifo_is_not_waited_for(void **state)
+{
+	(void)state;
+	assert_int_equal(mkfifo(path_of(FINE), 0600), 0);
+	alarm(60);
+	assert_int_equal(count_day(), 0);
+	alarm(0);
+}
+
 static void statistics_are_no_harm(void **state)
 {
 	struct store *s = open_store();
@@ -441,6 +450,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_newer_version_is_left_alone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(references_to_nothing_are_damage, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(only_own_tables_are_read, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_fifo_is_not_waited_for, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(statistics_are_no_harm, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(one_daemon_at_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(old_files_go, set_up, tear_down),

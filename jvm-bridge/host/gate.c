@@ -46,6 +46,24 @@ bool gate_disabled(const struct thread *t)
 	return false;
 }
 
+static void look_for_stuck(struct thread *t, void *arg)
+{
+	bool disables = false;
+
+	for (unsigned i = 0; i < AGENTS_MAX; i++)
+		disables |= atomic_load(&t->gc_off[i]) != 0;
+	if (disables && monitor_keeps_out(t))
+		*(bool *)arg = true;
+}
+
+bool gate_disabled_for_caller(void)
+{
+	bool stuck = false;
+
+	thread_each(look_for_stuck, &stuck);
+	return stuck;
+}
+
 /* If true, the lock is held. */
 static bool frees_begin(const struct thread *t)
 {

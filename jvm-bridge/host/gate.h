@@ -14,6 +14,8 @@ bool gate_turn_take(struct agent *a, struct thread *t); /* false: another thread
 void gate_turn_drop(struct agent *a);
 bool gate_turn_wait(struct agent *a, uint64_t ns); /* until no thread has it; false: timeout */
 bool gate_disabled(const struct thread *t); /* another thread has called DisableGC, for any agent */
+/* A thread that has called DisableGC waits for a raw monitor of the calling thread, and cannot call EnableGC. */
+bool gate_disabled_for_caller(void);
 /* Runs f(arg) unless GC is disabled, and keeps it enabled meanwhile; f must not call the agent or the JVM. */
 bool gate_free(const struct thread *t, void (*f)(void *), void *arg);
 void gate_end(struct thread *t); /* from now on only t gets events; waits for those in progress, at most 2 s */

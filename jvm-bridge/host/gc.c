@@ -21,6 +21,7 @@
 #include "jvm-bridge/host/gate.h"
 #include "jvm-bridge/host/gc.h"
 #include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/monitor.h"
 #include "jvm-bridge/host/thread.h"
 
 enum {
@@ -123,7 +124,7 @@ static jlong call_long(JNIEnv *env, jobject runtime, jclass klass, const char *n
 	return v;
 }
 
-/* From java.lang.Runtime, slightly later than the collection. Objects are not counted. */
+/* From java.lang.Runtime, slightly later than the collection. Objects are not counted. Leaves no local reference. */
 static void heap_sizes(JNIEnv *env, JVMPI_Event *e)
 {
 	jclass klass = (*env)->FindClass(env, "java/lang/Runtime");
@@ -132,10 +133,13 @@ static void heap_sizes(JNIEnv *env, JVMPI_Event *e)
 
 	if ((*env)->ExceptionCheck(env))
 		(*env)->ExceptionClear(env);
-	if (!runtime)
-		return;
-	e->u.gc_info.total_object_space = call_long(env, runtime, klass, "totalMemory");
-	e->u.gc_info.used_object_space = e->u.gc_info.total_object_space - call_long(env, runtime, klass, "freeMemory");
+	if (runtime) {
+		e->u.gc_info.total_object_space = call_long(env, runtime, klass, "totalMemory");
+		e->u.gc_info.used_object_space =
+			e->u.gc_info.total_object_space - call_long(env, runtime, klass, "freeMemory");
+	}
+	(*env)->DeleteLocalRef(env, runtime);
+	(*env)->DeleteLocalRef(env, klass);
 }
 
 static bool is_ending(void)
@@ -331,7 +335,7 @@ void gc_enabled(void)
 		pump_hurry();
 }
 
-/* Another thread is reporting a collection and does not finish: it may be waiting for something that t holds. */
+/* Another thread is reporting a collection and does not finish: it waits for something that t holds, or may do so. */
 static void run_tell_inside(struct agent *a, struct thread *t)
 {
 	JVMPI_Event start = {.event_type = JVMPI_EVENT_GC_START}, finish = {.event_type = JVMPI_EVENT_GC_FINISH};
@@ -343,24 +347,26 @@ static void run_tell_inside(struct agent *a, struct thread *t)
 		event_send(a, t, &finish, GC_MAY);
 }
 
-/* Taken before the collection; otherwise the pump would be faster. */
+/* Taken before the collection; otherwise the pump would be faster. Not waited for if its owner waits for the caller. */
 static bool run_turn(struct agent *a, struct thread *t)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + TURN_NS;
 
-	while (!gate_turn_take(a, t))
-		if (clock_ns(CLOCK_MONOTONIC) >= end || is_ending() || !gate_turn_wait(a, TURN_NS))
+	while (!gate_turn_take(a, t)) {
+		if (clock_ns(CLOCK_MONOTONIC) >= end || is_ending() || monitor_keeps_out(atomic_load(&a->turn)))
 			return false;
+		gate_turn_wait(a, AGAIN_NS);
+	}
 	return true;
 }
 
-/* Waits while other threads have GC disabled. */
+/* Waits while other threads have GC disabled, unless they wait for the caller: then the pump sends the events. */
 static void run_tell(struct agent *a, struct thread *t)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + RUN_LIMIT_NS;
 
 	while (!report_collections(a, t, atomic_load(&gc.collections), false)) {
-		if (clock_ns(CLOCK_MONOTONIC) >= end || is_ending())
+		if (clock_ns(CLOCK_MONOTONIC) >= end || is_ending() || gate_disabled_for_caller())
 			return;
 		usleep(AGAIN_NS / 1000);
 	}

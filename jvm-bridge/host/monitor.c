@@ -293,6 +293,20 @@ bool monitor_owned(void)
 	return false;
 }
 
+bool monitor_keeps_out(const struct thread *t)
+{
+	enum { CHAIN = 64 };
+
+	for (int i = 0; t && i < CHAIN; i++) {
+		JVMPI_RawMonitor m = atomic_load(&t->raw_enters);
+
+		if (!m || mine(m))
+			return m;
+		t = atomic_load(&m->owner) ? thread_find(atomic_load(&m->owner_env)) : NULL;
+	}
+	return false;
+}
+
 size_t monitors_list(struct raw_monitor *ret, size_t max)
 {
 	size_t n = 0;

@@ -10,6 +10,8 @@ void monitor_wait(JVMPI_RawMonitor m, jlong ms);
 void monitor_notify_all(JVMPI_RawMonitor m);
 void monitor_destroy(JVMPI_RawMonitor m);
 bool monitor_owned(void); /* the calling thread owns one */
+/* t waits to enter one that the calling thread owns, or that is owned by a thread for which the same is true. */
+bool monitor_keeps_out(const struct thread *t);
 /* A raw monitor that is owned. */
 struct raw_monitor {
 	JVMPI_RawMonitor id;

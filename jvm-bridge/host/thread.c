@@ -110,7 +110,7 @@ static void thread_reset(struct thread *t)
 	atomic_store(&t->tid, 0);
 	for (unsigned i = 0; i < AGENTS_MAX; i++) {
 		atomic_store(&t->tls[i], NULL);
-		t->gc_off[i] = 0;
+		atomic_store(&t->gc_off[i], 0);
 	}
 	t->contended_owner = NULL;
 	t->wait_began = 0;

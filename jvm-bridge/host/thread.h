@@ -33,10 +33,10 @@ struct thread {
 	_Atomic uint64_t sum, sum_before; /* checksums of registers at the last two suspensions; 0: none */
 	_Atomic(JVMPI_RawMonitor) raw_enters, raw_waits; /* that it waits for in RawMonitorEnter, in RawMonitorWait */
 	void *_Atomic tls[AGENTS_MAX];
+	_Atomic unsigned gc_off[AGENTS_MAX]; /* depth of DisableGC; written by the thread itself */
 	/* Only used by the thread itself. */
 	unsigned inside; /* depth of NotifyEvent */
 	unsigned gc_not; /* how many of them are for GC_NOT events */
-	unsigned gc_off[AGENTS_MAX]; /* depth of DisableGC */
 	JNIEnv *contended_owner; /* the owner of the monitor that it waits to enter, when the wait began */
 	uint64_t wait_began; /* of Object.wait(), ns of CLOCK_MONOTONIC; 0: not waiting */
 	struct steps *steps; /* step.c; NULL: never stepped */

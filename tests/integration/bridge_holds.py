@@ -54,6 +54,16 @@ def run(jdk, tmp):
     return agent_says(jdk, tmp, "run", "at once start 1 finish 1")
 
 
+def pumped(jdk, tmp):
+    """So it does while another thread's GC_START waits for the caller, each time and without waiting for that."""
+    return agent_says(jdk, tmp, "pumped", "at once start 5 finish 5")
+
+
+def keeper(jdk, tmp):
+    """It does not wait for a thread that has GC disabled and waits for the caller; the events come afterwards."""
+    return agent_says(jdk, tmp, "keeper", "at once early 0 afterwards 1")
+
+
 def disable(jdk, tmp):
     """No class is told as unloaded, and no id given anew, while GC is disabled: by an agent without GC events, too."""
     return agent_says(jdk, tmp, "disable", "; unloaded 0 reused 0 afterwards 1")
@@ -109,7 +119,7 @@ def destructors(jdk, tmp):
     return bad
 
 
-CASES = (start, run, disable, stuck, last, destructors)
+CASES = (start, run, pumped, keeper, disable, stuck, last, destructors)
 
 if __name__ == "__main__":
     sys.exit(bridge.run_cases(__doc__, CASES))

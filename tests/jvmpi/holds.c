@@ -5,6 +5,8 @@
  *     start     whether an event begins while the handler of GC_START has not returned
  *     run       how long RunGC takes, and what was delivered when it is back, for a caller that holds what the handlers
  *               of GC_START and GC_FINISH take
+ *     pumped    the same, while the handler of another GC_START waits for the caller
+ *     keeper    the same, while a thread that has GC disabled waits for the caller
  *     disable   CLASS_UNLOADs and ids given anew while a thread has GC disabled, by an agent without GC events
  *     stuck     a handler of GC_FINISH that never returns
  *     last      events that begin on other threads while JVM_SHUT_DOWN is handled and behind it
@@ -24,7 +26,7 @@ static struct {
 	char what[16], path[4000];
 	JVMPI_RawMonitor monitor;
 	_Atomic int starts, finishes, loads, unloads, reused;
-	_Atomic bool disabled, ending, held;
+	_Atomic bool disabled, ending, held, enabled;
 	_Atomic int late;
 	_Atomic(JNIEnv *) ender;
 	pthread_mutex_t lock; /* of ids */
@@ -52,6 +54,11 @@ static double seconds(void)
 static bool is(const char *what)
 {
 	return !strcmp(o.what, what);
+}
+
+static bool is_run(void)
+{
+	return is("run") || is("pumped");
 }
 
 static void thread(void (*f)(void *))
@@ -98,6 +105,78 @@ static void monitor_pass(void)
 {
 	jvmpi->RawMonitorEnter(o.monitor);
 	jvmpi->RawMonitorExit(o.monitor);
+}
+
+/* Collects as the program does, so that GC_START comes on another thread. */
+static void java_collect(void)
+{
+	JNIEnv *env = env_here();
+	jclass klass = (*env)->FindClass(env, "java/lang/System");
+	jmethodID gc = klass ? (*env)->GetStaticMethodID(env, klass, "gc", "()V") : NULL;
+
+	if (gc)
+		(*env)->CallStaticVoidMethod(env, klass, gc);
+	if ((*env)->ExceptionCheck(env))
+		(*env)->ExceptionClear(env);
+}
+
+/* Five calls: one of them might be fast by chance, or slow. */
+static void pumped_main(void *arg)
+{
+	enum { RUNS = 5 };
+	int starts, finishes;
+	double begin;
+	char text[128];
+
+	(void)arg;
+	jvmpi->RawMonitorEnter(o.monitor);
+	starts = o.starts;
+	java_collect();
+	for (int i = 0; i < 60000 && o.starts == starts; i++)
+		usleep(1000);
+	usleep(100000);
+	starts = o.starts;
+	finishes = o.finishes;
+	begin = seconds();
+	for (int i = 0; i < RUNS; i++)
+		jvmpi->RunGC();
+	snprintf(text, sizeof(text), "%s start %d finish %d", seconds() - begin < 3 ? "at once" : "late",
+		 o.starts - starts, o.finishes - finishes);
+	jvmpi->RawMonitorExit(o.monitor);
+	say(text);
+}
+
+static void keeper_main(void *arg)
+{
+	(void)arg;
+	jvmpi->DisableGC();
+	o.disabled = true;
+	monitor_pass();
+	o.enabled = true;
+	jvmpi->EnableGC();
+}
+
+static void kept_main(void *arg)
+{
+	int before, early;
+	double begin;
+	char text[128];
+
+	(void)arg;
+	jvmpi->RawMonitorEnter(o.monitor);
+	thread(keeper_main);
+	for (int i = 0; i < 60000 && !o.disabled; i++)
+		usleep(1000);
+	before = o.finishes;
+	begin = seconds();
+	jvmpi->RunGC();
+	early = o.finishes - before;
+	snprintf(text, sizeof(text), "%s early %d", seconds() - begin < 5 ? "at once" : "late", early);
+	jvmpi->RawMonitorExit(o.monitor);
+	for (int i = 0; i < 60000 && o.finishes == before; i++)
+		usleep(1000);
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), " afterwards %d", o.enabled && o.finishes > before);
+	say(text);
 }
 
 static void disable_main(void *arg)
@@ -204,6 +283,10 @@ static void init_done(void)
 {
 	if (is("run"))
 		thread(run_main);
+	if (is("pumped"))
+		thread(pumped_main);
+	if (is("keeper"))
+		thread(kept_main);
 	if (is("disable"))
 		thread(disable_main);
 	if (is("exit") || is("leave"))
@@ -229,7 +312,7 @@ static void notify(JVMPI_Event *e)
 		o.starts++;
 		if (is("start"))
 			start_handle();
-		if (is("run"))
+		if (is_run())
 			monitor_pass();
 		break;
 	case JVMPI_EVENT_GC_FINISH:
@@ -237,7 +320,7 @@ static void notify(JVMPI_Event *e)
 			say("stuck");
 		while (is("stuck"))
 			pause();
-		if (is("run"))
+		if (is_run())
 			monitor_pass();
 		o.finishes++;
 		break;
@@ -261,7 +344,7 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 		jvmpi->EnableEvent(JVMPI_EVENT_CLASS_LOAD, NULL);
 	if (is("disable"))
 		jvmpi->EnableEvent(JVMPI_EVENT_CLASS_UNLOAD, NULL);
-	if (is("start") || is("run") || is("stuck")) {
+	if (is("start") || is_run() || is("keeper") || is("stuck")) {
 		jvmpi->EnableEvent(JVMPI_EVENT_GC_START, NULL);
 		jvmpi->EnableEvent(JVMPI_EVENT_GC_FINISH, NULL);
 	}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sampler/model/frame_key.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
@@ -59,15 +60,15 @@ static uint32_t mapping_id(struct adding *a, uint32_t mapping)
 	return a->mappings[mapping];
 }
 
-/* Adds the frames of one location, outermost first; all others are marked as joined. */
-static uint32_t add_location(struct adding *a, const struct named_location *l, uint32_t parent)
+/* Adds the innermost n frames of one location, outermost first; all others are marked as joined. */
+static uint32_t add_location(struct adding *a, const struct named_location *l, uint32_t n, uint32_t parent)
 {
 	struct dictionary *dict = a->day->dict;
 
-	for (uint32_t i = l->n_lines; i-- && parent != UINT32_MAX;) {
+	for (uint32_t i = n; i-- && parent != UINT32_MAX;) {
 		const struct named_line *line = &a->np->lines[l->first_line + i];
 		uint32_t frame[] = {function_id(a, line->function), mapping_id(a, l->mapping),
-				    frame_bits(line, i + 1 < l->n_lines)};
+				    frame_bits(line, i + 1 < n)};
 		uint32_t node[] = {parent, 0, (uint32_t)line->line};
 
 		if (frame[0] == UINT32_MAX || frame[1] == UINT32_MAX)
@@ -78,14 +79,48 @@ static uint32_t add_location(struct adding *a, const struct named_location *l, u
 	return parent;
 }
 
+static const struct named_location *location_of(const struct adding *a, const struct named_stack *st, uint32_t k)
+{
+	return &a->np->locations[a->np->stack_locations[st->first + k]];
+}
+
+/* The root in place of what is not kept. */
+static uint32_t truncated_node(struct adding *a)
+{
+	struct dictionary *dict = a->day->dict;
+	const struct named_line line = {.kind = NAMED_MARK};
+	uint32_t name = dictionary_string(dict, frame_mark_text(MARK_TRUNCATED)), row[] = {name, 0, 0};
+	uint32_t frame[] = {0, 0, frame_bits(&line, false)}, node[] = {0, 0, 0};
+
+	if (name != UINT32_MAX)
+		frame[0] = dictionary_id(dict, DICT_FUNCTIONS, row);
+	if (name == UINT32_MAX || frame[0] == UINT32_MAX)
+		return UINT32_MAX;
+	node[1] = dictionary_id(dict, DICT_FRAMES, frame);
+	return node[1] == UINT32_MAX ? UINT32_MAX : dictionary_id(dict, DICT_NODES, node);
+}
+
+/* What is deeper than a file may have loses its outer frames. */
+static uint32_t add_stack(struct adding *a, const struct named_stack *st)
+{
+	uint32_t k = 0, n = 0, left = DICT_DEPTH_MAX - 1, node = 0;
+
+	for (; k < st->n && (n = location_of(a, st, k)->n_lines) <= left; k++)
+		left -= n;
+	if (k < st->n)
+		node = truncated_node(a);
+	if (k < st->n && left && node != UINT32_MAX)
+		node = add_location(a, location_of(a, st, k), left, node);
+	while (k-- && node != UINT32_MAX)
+		node = add_location(a, location_of(a, st, k), location_of(a, st, k)->n_lines, node);
+	return node;
+}
+
 static uint32_t stack_node(struct adding *a, uint32_t stack)
 {
-	const struct named_stack *st = &a->np->stacks[stack];
-	uint32_t node = a->nodes[stack];
-
-	for (uint32_t k = node ? 0 : st->n; k-- && node != UINT32_MAX;)
-		node = add_location(a, &a->np->locations[a->np->stack_locations[st->first + k]], node);
-	return a->nodes[stack] = node;
+	if (!a->nodes[stack])
+		a->nodes[stack] = add_stack(a, &a->np->stacks[stack]);
+	return a->nodes[stack];
 }
 
 /* "http-nio-8080-exec-12" -> "http-nio-#-exec-#": threads of a pool are counted together. */

@@ -128,13 +128,29 @@ static bool collect_locations(struct reading *rd, uint32_t node)
 	return true;
 }
 
-static int name_samples(struct reading *rd)
+/* false: the stacks that are read are too many. The sample counts as lost. */
+static bool has_room(const struct reading *rd, const struct bucket_count *c, struct day_sums *sum)
+{
+	uint32_t depth = dictionary_depth(rd->day->dict, c->node);
+
+	if (depth <= DAY_FRAMES_MAX - sum->frames) {
+		sum->frames += depth;
+		return true;
+	}
+	sum->left_out += c->count;
+	named_builder_meta(rd->b)->lost += c->count;
+	return false;
+}
+
+static int name_samples(struct reading *rd, struct day_sums *sum)
 {
 	for (uint32_t i = 0; i < rd->sum.n; i++) {
 		const struct bucket_count *c = &rd->sum.counts[i];
 		const uint32_t *label = dictionary_row(rd->day->dict, DICT_LABELS, c->label);
 		struct named_sample s = {.count = c->count, .weight = c->weight};
 
+		if (!has_room(rd, c, sum))
+			continue;
 		if (!collect_locations(rd, c->node))
 			return -ENOMEM;
 		s.stack = named_builder_stack(rd->b, rd->locations.v, (uint32_t)rd->locations.n);
@@ -218,7 +234,7 @@ int day_read(struct day *d, const struct store_query *q, int64_t from_s, int64_t
 		return r;
 	sum->period = !before || sum->period == rd.sum.period ? rd.sum.period : 0;
 	add_meta(&rd.sum, named_builder_meta(b));
-	if (name_samples(&rd) < 0)
+	if (name_samples(&rd, sum) < 0)
 		return no_memory(err);
 	return read_notes(&rd, sum->first_s, err);
 }

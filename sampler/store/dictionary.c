@@ -44,6 +44,24 @@ static bool rows_add(struct dictionary_rows *r, const uint32_t *row, uint64_t ha
 	return true;
 }
 
+static bool add_node(struct dictionary *d, const uint32_t *row, uint64_t hash)
+{
+	struct dictionary_rows *r = &d->rows[DICT_NODES];
+	uint32_t cap = r->cap;
+	uint16_t *v;
+
+	if (!rows_add(r, row, hash))
+		return false;
+	if (r->cap != cap) {
+		v = realloc(d->depths, r->cap * sizeof(*v));
+		if (!v)
+			return false;
+		d->depths = v;
+	}
+	d->depths[r->n - 1] = r->n > 1 ? d->depths[row[0]] + 1 : 0;
+	return true;
+}
+
 static uint64_t row_hash(const struct dictionary_rows *r, const uint32_t *row)
 {
 	uint64_t h = hash_u64((uint64_t)row[0] << 32 | row[1]);
@@ -84,6 +102,7 @@ void dictionary_free(struct dictionary *d)
 	if (!d)
 		return;
 	strtab_free(d->strings);
+	free(d->depths);
 	for (int t = 0; t < DICT_TABLES; t++) {
 		free(d->rows[t].v);
 		slots_done(&d->rows[t].index);
@@ -99,7 +118,12 @@ uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint
 
 	if (i != SLOTS_NONE)
 		return i;
-	return rows_add(r, row, hash) ? r->n - 1 : UINT32_MAX;
+	return (t == DICT_NODES ? add_node(d, row, hash) : rows_add(r, row, hash)) ? r->n - 1 : UINT32_MAX;
+}
+
+uint32_t dictionary_depth(const struct dictionary *d, uint32_t node)
+{
+	return d->depths[node];
 }
 
 uint32_t dictionary_string(struct dictionary *d, const char *text)
@@ -174,7 +198,7 @@ static int load_row(struct dictionary *d, enum dictionary_table t, struct cursor
 	if (t == DICT_NODES)
 		row[0] = n - row[0];
 	/* only the "none" row is its own parent */
-	if (c->bad || (t == DICT_NODES && row[0] == n))
+	if (c->bad || (t == DICT_NODES && (row[0] == n || dictionary_depth(d, row[0]) >= DICT_DEPTH_MAX)))
 		return -EBADMSG;
 	id = dictionary_id(d, t, row);
 	return id == UINT32_MAX ? -ENOMEM : id == n ? 0 : -EBADMSG;

@@ -25,7 +25,10 @@ enum dictionary_table {
 	DICT_TABLES
 };
 
-enum { DICT_COLUMNS = 3 };
+enum {
+	DICT_COLUMNS = 3,
+	DICT_DEPTH_MAX = 4096, /* frames of a stack: PROFILE_DEPTH, and more than enough for kernel frames and roots */
+};
 
 struct dictionary_rows {
 	uint32_t *v; /* rows of `width` numbers */
@@ -36,6 +39,7 @@ struct dictionary_rows {
 struct dictionary {
 	struct strtab *strings;
 	struct dictionary_rows rows[DICT_TABLES]; /* unused for strings */
+	uint16_t *depths; /* of nodes: frames from the root to each; room for rows[DICT_NODES].cap */
 	/* Rows in segments that are final, and rows in all segments. */
 	uint32_t settled[DICT_TABLES], saved[DICT_TABLES];
 };
@@ -43,13 +47,18 @@ struct dictionary {
 struct dictionary *dictionary_new(void); /* NULL: out of memory */
 void dictionary_free(struct dictionary *d);
 
-/* The number of a row, added if new; `row` has one number per column of the table. UINT32_MAX: out of memory. */
+/*
+ * The number of a row, added if new; `row` has one number per column of the table. The parent of a new node must be less
+ * than DICT_DEPTH_MAX deep. UINT32_MAX: out of memory.
+ */
 uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint32_t *row);
 uint32_t dictionary_string(struct dictionary *d, const char *text);
 
 uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t);
 /* Borrowed until the next dictionary_id(). `id` must be less than the count. */
 const uint32_t *dictionary_row(const struct dictionary *d, enum dictionary_table t, uint32_t id);
+
+uint32_t dictionary_depth(const struct dictionary *d, uint32_t node); /* 0: no node */
 
 /* The number in `to` of a row of `from`. ids: known translations, by table and number in `from`; 0: none yet. */
 uint32_t dictionary_translate(const struct dictionary *from, enum dictionary_table t, uint32_t id,
@@ -61,8 +70,8 @@ uint32_t dictionary_translate(const struct dictionary *from, enum dictionary_tab
  */
 bool dictionary_save(struct dictionary *d, enum dictionary_table t, uint32_t *ret_first, struct buf *ret);
 /*
- * Adds a segment, in the order of tables and numbers. -EBADMSG: it does not follow the previous ones, or has an
- * invalid reference.
+ * Adds a segment, in the order of tables and numbers. -EBADMSG: it does not follow the previous ones, has an invalid
+ * reference, or a stack deeper than DICT_DEPTH_MAX.
  */
 int dictionary_load(struct dictionary *d, enum dictionary_table t, uint32_t first, const void *bytes, size_t len);
 

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -285,6 +286,10 @@ int store_view_read(struct store_view *v, struct named_profile **ret, struct err
 		return r;
 	if (!v->sum.buckets)
 		return say_nothing(v, err);
+	if (v->sum.left_out)
+		log_warn("%" PRIu64 " samples are left out and count as lost: the stacks of that time have more than "
+			 "%d frames; choose a shorter time, or fewer labels",
+			 v->sum.left_out, DAY_FRAMES_MAX);
 	fill_meta(v);
 	*ret = named_builder_take(take_ptr(v->b));
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "sampler/store/dictionary.h"
+#include "symbolizer/base/buf.h"
 #include "tests/support/store_fill.h"
 
 #define FINE "2026-11-24-10s.db"
@@ -338,6 +340,73 @@ static void a_fifo_is_not_waited_for(void **state)
 	alarm(0);
 }
 
+/* A stack of n frames, each with another line. */
+static struct named_profile *deep_profile(uint32_t n)
+{
+	struct named_builder *b = named_builder_new();
+	uint32_t *at = calloc(n, sizeof(*at)), f = named_builder_function(b, "a/A.deep", "", "A.java");
+	struct named_sample s = {.count = 1, .weight = STORE_TEST_PERIOD};
+
+	for (uint32_t i = 0; i < n; i++)
+		at[i] = named_builder_location(b, 0, 0, &(struct named_line){.function = f, .line = (int32_t)i}, 1);
+	s.stack = named_builder_stack(b, at, n);
+	named_builder_sample(b, &s);
+	free(at);
+	named_builder_meta(b)->event = named_builder_keep(b, "cpu");
+	named_builder_meta(b)->unit = named_builder_keep(b, "nanoseconds");
+	named_builder_meta(b)->period = STORE_TEST_PERIOD;
+	named_builder_meta(b)->start_realtime_ns = MIDNIGHT * SECOND;
+	return named_builder_take(b);
+}
+
+static void what_is_too_deep_loses_its_root(void **state)
+{
+	struct store_target t = store_test_target(1);
+	struct named_profile *np = deep_profile(100000);
+	struct store *s = open_store();
+	const struct named_line *root;
+
+	(void)state;
+	assert_int_equal(store_add(s, &t, np, NULL), 0);
+	named_profile_free(np);
+	assert_int_equal(store_flush(s, NULL), 0);
+	store_close(s);
+	assert_int_equal(store_test_read(dir, MIDNIGHT, MIDNIGHT + 10, NULL, &np), 0);
+	assert_int_equal(np->n_samples, 1);
+	assert_int_equal(np->stacks[0].n, DICT_DEPTH_MAX);
+	assert_int_equal(np->lines[np->locations[np->stack_locations[0]].first_line].line, 0);
+	root = &np->lines[np->locations[np->stack_locations[DICT_DEPTH_MAX - 1]].first_line];
+	assert_string_equal(named_string(np, np->functions[root->function].name), "[truncated]");
+	assert_int_equal(root->kind, NAMED_MARK);
+	named_profile_free(np);
+}
+
+static int load_chain(uint32_t depth)
+{
+	struct dictionary *from = dictionary_new(), *to = dictionary_new();
+	struct buf bytes = {0};
+	uint32_t first, node = 0;
+	int r;
+
+	for (uint32_t i = 0; i < depth; i++)
+		node = dictionary_id(from, DICT_NODES, (uint32_t[]){node, 0, 1});
+	assert_int_equal(node, depth);
+	assert_true(dictionary_save(from, DICT_NODES, &first, &bytes));
+	r = dictionary_load(to, DICT_NODES, first, bytes.data, bytes.len);
+	buf_done(&bytes);
+	dictionary_free(from);
+	dictionary_free(to);
+	return r;
+}
+
+/* Each sample at each node of a chain of a million would be a stack of its own. */
+static void a_chain_that_is_too_deep_is_damage(void **state)
+{
+	(void)state;
+	assert_int_equal(load_chain(DICT_DEPTH_MAX), 0);
+	assert_int_equal(load_chain(DICT_DEPTH_MAX + 1), -EBADMSG);
+}
+
 static void statistics_are_no_harm(void **state)
 {
 	struct store *s = open_store();
@@ -451,6 +520,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(references_to_nothing_are_damage, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(only_own_tables_are_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_fifo_is_not_waited_for, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_too_deep_loses_its_root, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_chain_that_is_too_deep_is_damage, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(statistics_are_no_harm, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(one_daemon_at_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(old_files_go, set_up, tear_down),

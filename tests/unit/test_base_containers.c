@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "symbolizer/base/address_sort.h"
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/clock.h"
@@ -292,6 +293,55 @@ static void test_u64map(void **state)
 	u64map_done(&m);
 }
 
+struct sorted_element {
+	uint64_t address;
+	uint32_t number;
+};
+
+enum { SORTED = 5000 };
+
+/* Sorts elements with the bits of `mask`: nothing is lost, and equal ones keep their order. */
+static void sort_masked(uint64_t mask, size_t n)
+{
+	static struct sorted_element v[SORTED];
+	static uint64_t made[SORTED];
+	uint64_t x = 88172645463325252;
+
+	for (size_t i = 0; i < n; i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		v[i] = (struct sorted_element){made[i] = x & mask, (uint32_t)i};
+	}
+	address_sort(v, n, sizeof(v[0]));
+	for (size_t i = 0; i < n; i++) {
+		assert_true(v[i].address == made[v[i].number]);
+		made[v[i].number] = ~mask; /* no address is there twice */
+		if (i && v[i - 1].address == v[i].address)
+			assert_true(v[i - 1].number < v[i].number);
+		else if (i)
+			assert_true(v[i - 1].address < v[i].address);
+	}
+}
+
+static void test_address_sort(void **state)
+{
+	static const uint64_t masks[] = {1, 0xff, 0x7ff, 0x800, 0xfffff, 0x1fffff0, 0xffffffff00000000, UINT64_MAX - 1};
+	struct sorted_element few[] = {{3, 0}, {1, 1}};
+
+	(void)state;
+	address_sort(NULL, 0, sizeof(few[0]));
+	address_sort(few, 1, sizeof(few[0]));
+	assert_int_equal(few[0].address, 3);
+	address_sort(few, 2, sizeof(few[0]));
+	assert_int_equal(few[0].number, 1);
+	address_sort(few, 2, sizeof(few[0])); /* sorted already */
+	assert_int_equal(few[0].number, 1);
+	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++)
+		for (size_t n = 2; n <= SORTED; n += 1 + n * 3)
+			sort_masked(masks[i], n);
+}
+
 static void test_clock(void **state)
 {
 	uint64_t mono = clock_monotonic_ns(), cpu = clock_thread_cpu_ns();
@@ -320,6 +370,7 @@ int main(void)
 		cmocka_unit_test(test_set_reach),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_u64map),
+		cmocka_unit_test(test_address_sort),
 		cmocka_unit_test(test_clock),
 	};
 

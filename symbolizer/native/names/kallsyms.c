@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/base/address_sort.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
 #include "symbolizer/base/parse.h"
@@ -18,7 +19,7 @@ enum { TEXT_MAX = 256 << 20 };
 #define REACH_MAX UINT64_C(0x40000)
 
 struct ksym {
-	uint64_t addr;
+	uint64_t addr; /* first, for address_sort() */
 	uint32_t name; /* offset in text */
 	uint32_t order; /* rank among symbols of one address */
 };
@@ -64,24 +65,20 @@ static bool parse_line(struct kallsyms *k, char *line, size_t number)
 	return vec_push(&k->syms, ((struct ksym){addr, (uint32_t)(name - k->text), order_of(type, name, number)}));
 }
 
-static int ksym_cmp(const void *pa, const void *pb)
-{
-	const struct ksym *a = pa, *b = pb;
-
-	if (a->addr != b->addr)
-		return a->addr < b->addr ? -1 : 1;
-	return a->order < b->order ? -1 : a->order > b->order;
-}
-
+/* Keeps the best symbol of each address. */
 static void sort_and_merge(struct kallsyms *k)
 {
 	size_t i, n = 0;
 
-	if (k->syms.n)
-		qsort(k->syms.v, k->syms.n, sizeof(*k->syms.v), ksym_cmp);
-	for (i = 0; i < k->syms.n; i++)
-		if (!n || k->syms.v[n - 1].addr != k->syms.v[i].addr)
-			k->syms.v[n++] = k->syms.v[i];
+	address_sort(k->syms.v, k->syms.n, sizeof(*k->syms.v));
+	for (i = 0; i < k->syms.n; i++) {
+		struct ksym s = k->syms.v[i];
+
+		if (!n || k->syms.v[n - 1].addr != s.addr)
+			k->syms.v[n++] = s;
+		else if (s.order < k->syms.v[n - 1].order)
+			k->syms.v[n - 1] = s;
+	}
 	k->syms.n = n;
 }
 

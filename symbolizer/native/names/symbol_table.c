@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/base/address_sort.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/base/sorted.h"
 #include "symbolizer/native/names/symbol_table.h"
@@ -37,13 +38,6 @@ static int better_name(const struct symbol *a, const struct symbol *b)
 	la = strlen(a->name);
 	lb = strlen(b->name);
 	return la != lb ? (la < lb ? -1 : 1) : strcmp(a->name, b->name); /* open before open64 */
-}
-
-static int symbol_cmp(const void *pa, const void *pb)
-{
-	const struct symbol *a = pa, *b = pb;
-
-	return a->start < b->start ? -1 : a->start > b->start;
 }
 
 /*
@@ -90,7 +84,7 @@ void symbol_table_finish(struct symbol_table *t)
 {
 	if (!t->syms.n)
 		return;
-	qsort(t->syms.v, t->syms.n, sizeof(*t->syms.v), symbol_cmp);
+	address_sort(t->syms.v, t->syms.n, sizeof(*t->syms.v)); /* by start */
 	settle(t);
 	set_reach(t->syms.v, t->syms.n);
 }

@@ -17,7 +17,7 @@ enum {
 };
 
 struct symbol {
-	uint64_t start, end;
+	uint64_t start, end; /* `start` is first, for address_sort() */
 	uint64_t reach; /* highest end up to this symbol; set by symbol_table_finish() */
 	const char *name;
 	uint8_t rank;

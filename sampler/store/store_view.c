@@ -7,6 +7,7 @@
 #include "sampler/store/day.h"
 #include "sampler/store/day_list.h"
 #include "sampler/store/day_read.h"
+#include "sampler/store/series.h"
 #include "sampler/store/store.h"
 #include "sampler/store/store_files.h"
 #include "symbolizer/base/cleanup.h"
@@ -25,6 +26,7 @@ struct store_view {
 	/* Where samples go: one of these. */
 	struct named_builder *b;
 	struct store_list *list;
+	struct series *series;
 	struct day_sums sum;
 };
 
@@ -137,8 +139,11 @@ static int read_day(struct store_view *v, struct view_day *d, int64_t from, int6
 	int r = day_load(d->day, &e);
 
 	if (r == 0)
-		r = v->list ? day_list(d->day, &v->q, from, to, v->list, &e) :
-			      day_read(d->day, &v->q, from, to, v->b, &v->sum, &e);
+		r = v->series ? series_add_day(v->series, d->day, from, to, &e) :
+		    v->list   ? day_list(d->day, &v->q, from, to, v->list, &e) :
+				day_read(d->day, &v->q, from, to, v->b, &v->sum, &e);
+	if (r == -ETIME)
+		return err_set(err, r, "%s", e.msg);
 	if (r == -ENOMEM)
 		return err_set(err, r, "out of memory");
 	if (r < 0)
@@ -156,7 +161,7 @@ static bool takes_whole(struct store_view *v, struct day_id id, int64_t at, int6
 
 	for (unsigned step = 0; step < id.step; step++)
 		finer |= find_day(v, (struct day_id){id.date, step}) != NULL;
-	if (!find_day(v, id))
+	if (!find_day(v, id) || (finer && v->series && day_steps[id.step].seconds > v->series->q->step_s))
 		return false;
 	return !id.step || !finer || (from == at && to == end && !waits(v, id, at, end));
 }
@@ -262,6 +267,26 @@ int store_view_targets(struct store_view *v, size_t max, store_row_fn *row, void
 		r = row(ctx, &list.rows.v[i]);
 	store_list_done(&list);
 	return r;
+}
+
+int store_view_series(struct store_view *v, const struct store_series_query *q, struct store_series **ret,
+		      struct err *err)
+{
+	struct series *s = NULL;
+	int r = series_begin(&v->q, q, &s, err);
+
+	if (r < 0)
+		return r;
+	v->series = s;
+	r = read_all(v, err);
+	v->series = NULL;
+	if (r < 0) {
+		store_series_free(&s->pub);
+		return r;
+	}
+	series_end(s);
+	*ret = &s->pub;
+	return 0;
 }
 
 int store_view_happenings(struct store_view *v, store_happening_fn *happening, void *ctx, struct err *err)

@@ -7,6 +7,7 @@
 #include "sampler/daemon/http/query.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/glob.h"
+#include "symbolizer/base/regex.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,6 +22,21 @@ static void add(struct query *q, char *line)
 		*value++ = '\0';
 	if (query_add(q, line, value ? value : "", now, &e) < 0 && !*e.msg)
 		abort();
+}
+
+/* What is refused stays in the query, which is then not used. */
+static void match(const struct query *q)
+{
+	static const char name[] = "java/util/concurrent/ConcurrentHashMap$Node.putVal";
+	struct regex *re = NULL;
+	uint64_t work = 0;
+
+	if (!q->method || regex_new(q->method, &re, NULL) < 0)
+		return;
+	regex_matches(re, name, &work);
+	if (work > sizeof(name) * 2 * (strlen(q->method) + 1))
+		abort();
+	regex_free(re);
 }
 
 /* Whatever was refused, what is left is a range and patterns that can be matched. */
@@ -41,6 +57,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		query_of_store(&q, &sq);
 		if (sq.from_ns >= sq.to_ns || !q.writer || sq.n_labels > QUERY_LABELS || sq.pid < 0)
 			abort();
+		if (!q.step_s || (q.step_s > 60 && q.step_s % 600 != 0))
+			abort();
+		match(&q);
 		for (size_t i = 0; i < sq.n_labels; i++)
 			glob_matches(sq.labels[i].value, "shop-eu");
 	} else if (!*e.msg) {

@@ -136,7 +136,7 @@ def as_documented(path):
     """Each path of docs/api.yaml, and its members."""
     parts = re.split(r"^  (/\S+):$", API, flags=re.M)[1:]
     documented = dict(zip(parts[::2], parts[1::2]))
-    check("paths are documented", len(documented) == 7, documented.keys())
+    check("paths are documented", len(documented) == 9, documented.keys())
     source = (jvm.ROOT / "sampler/daemon/http/http.c").read_text()
     check("all of them, and no others", set(re.findall(r'^\s*\{"(/[^"]+)"|, \{"(/[^"]+)"', source, re.M)) and
           set(re.findall(r'\{"(/[\w/]+)", answer_', source)) == set(documented), documented.keys())
@@ -170,12 +170,42 @@ def answers(path):
     check("metrics", kind.startswith("text/plain; version=0.0.4") and re.search(rb"^jsampler_store_bytes \d+$", body, re.M), body)
 
 
+def series(path):
+    """Against profiles of the same times."""
+    whole = get_json(path, "/api/v1/series?from=2m")
+    check("cells of ten seconds", whole["step"] == 10 and 12 <= len(whole["samples"]) <= 13 and sum(whole["samples"]) > 50, whole)
+    for i, n in enumerate(whole["samples"][:3]):
+        at = whole["from"] + 10 * i
+        body = get(path, "/api/v1/profile?format=folded&from=%d&to=%d" % (at, at + 10))[2]
+        check("cell %d is its profile" % i, sum(int(x.rsplit(b" ", 1)[1]) for x in body.splitlines() if x[:1] != b"{") == n, (n, body))
+    check("without arguments, one row", [r["samples"] for r in whole["series"]] == [whole["samples"]], whole)
+    for n in range(5):
+        found = get_json(path, "/api/v1/series?from=1h&step=1h&self=1&method=%%5EC%%5C.m%d%%24%%7C%%5Ec/C%%5C.m%d%%24" % (n, n))
+        body = get(path, "/api/v1/profile?format=folded&from=1h")[2]
+        expected = sum(int(x.rsplit(b" ", 1)[1]) for x in body.splitlines() if b"c/C.m%d" % n in x)
+        check("samples of m%d" % n, sum(sum(r["samples"]) for r in found["series"]) == expected > 0, (found, expected))
+    for by, names in (("kind", ["interpreted"]), ("label.service", ["bank", "shop"]), ("label.none", [""])):
+        found = get_json(path, "/api/v1/series?from=1h&by=" + by)
+        check("by %s" % by, sorted(r["name"] for r in found["series"]) == names, found)
+        check("rows by %s add up" % by, [sum(c) for c in zip(*[r["weight"] for r in found["series"]])] == found["weight"], found)
+    found = get_json(path, "/api/v1/heatmap?from=1h&step=10m")["series"]
+    check("a heatmap", {r["pid"]: sum(r["samples"]) for r in found} == {i + 1: STEPS * (i + 1) for i in range(TARGETS)}, found)
+    found = get_json(path, "/api/v1/series?from=3650d")
+    check("ten years", sum(found["samples"]) == ALL and len(found["samples"]) <= 401, len(found["samples"]))
+    check("before the history", get_json(path, "/api/v1/series?from=1&to=100000")["series"] == [])
+
+
 def wrong_questions(path):
     for target, status in (("/", 404), ("/api/v1/../../etc/passwd", 404), ("/api/v1/profile?format=x", 400), ("/api/v1/profile?format=null", 400),
                            ("/api/v1/profile?from=x", 400), ("/api/v1/profile?from=2&to=1", 400), ("/api/v1/profile?from=99999999999999999999", 400),
                            ("/api/v1/profile?from=1&to=2", 404), ("/api/v1/profile?from=3650d", 200), ("/api/v1/profile?label.service=none", 404),
                            ("/api/v1/targets?label.=x", 400), ("/api/v1/targets?label.x=", 400), ("/api/v1/targets?label.x=" + "*" * 300, 400),
                            ("/api/v1/targets?target=x", 400), ("/api/v1/targets?target=b:0:1", 400), ("/api/v1/targets?target=b:99999999999:1", 400),
+                           ("/api/v1/series?from=1d&step=10", 400), ("/api/v1/series?step=7", 400), ("/api/v1/series?step=", 400),
+                           ("/api/v1/series?step=99999999999999999999", 400), ("/api/v1/series?by=x", 400), ("/api/v1/series?by=label.", 400),
+                           ("/api/v1/series?self=yes", 400), ("/api/v1/series?method=", 400), ("/api/v1/series?method=" + "a" * 256, 400),
+                           ("/api/v1/series?method=(", 400), ("/api/v1/series?method=a{255}{255}{255}", 400), ("/api/v1/series?method=" + "(" * 200, 400),
+                           ("/api/v1/series?method=((((((((((((((((a%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B%24", 200),
                            ("/api/v1/targets?nothing=1", 400), ("/api/v1/targets?" + "&".join(["label.a=b"] * 17), 400),
                            ("/api/v1/targets?" + "&".join(["from=1h"] * 40), 400)):
         found, kind, body = get(path, target)
@@ -192,11 +222,11 @@ def noise(path):
     """Anything at all: the keeper answers, or hangs up, and goes on."""
     rng = random.Random(4711)
     words = ["from", "to", "target", "label.service", "event", "format", "=", "&", "%00", "%ff", "9" * 30, "-1", "30m", "*" * 50, "\\", "7c1f:1:4711",
-             "html", "text", "?", "%", "1", "label."]
+             "html", "text", "?", "%", "1", "label.", "method", "by", "step", "self", "(a+)", "[^"]
     end = time.monotonic() + 2
     n = 0
     while time.monotonic() < end:
-        target = "/api/v1/%s?%s" % (rng.choice(["targets", "events", "profile", "status"]), "".join(rng.choices(words, k=rng.randint(1, 12))))
+        target = "/api/v1/%s?%s" % (rng.choice(["targets", "events", "profile", "status", "series", "heatmap"]), "".join(rng.choices(words, k=rng.randint(1, 12))))
         status, _, body = get(path, target)
         if status not in (200, 400, 404):
             check("an answer to %s" % target, False, (status, body[:300]))
@@ -270,6 +300,7 @@ def main():
             commands(["--store", folder / "store"], "its files, while it runs")
             as_documented(path)
             answers(path)
+            series(path)
             wrong_questions(path)
             rights(path, pid)
             by_tcp(port)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/daemon/http/answer_parts.h"
 #include "sampler/daemon/http/query.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/output/writer.h"
@@ -16,8 +17,6 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/json.h"
-
-#define JSON "application/json"
 
 /* Rows of a list; more are left out, and the answer says so. */
 enum { ROWS_MAX = 5000 };
@@ -33,12 +32,17 @@ static const char *const kinds[NAMED_KINDS] = {
 	[NAMED_JAVA_NATIVE] = "java_native",
 };
 
+const char *answer_kind(enum named_kind k)
+{
+	return k < NAMED_KINDS ? kinds[k] : NULL;
+}
+
 static void view_close(struct store_view **v)
 {
 	store_view_close(*v);
 }
 
-static int open_view(const struct answer_context *c, const struct query *q, struct store_view **ret, struct err *err)
+int answer_view(const struct answer_context *c, const struct query *q, struct store_view **ret, struct err *err)
 {
 	struct store_query sq;
 
@@ -46,7 +50,7 @@ static int open_view(const struct answer_context *c, const struct query *q, stru
 	return store_view_open(c->store, &sq, ret, err);
 }
 
-static int fill(struct answer *a, const char *type, FILE *out, struct err *err)
+int answer_fill(struct answer *a, const char *type, FILE *out, struct err *err)
 {
 	if (fclose(out) != 0)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -78,7 +82,7 @@ static int end_list(struct listing *l, struct answer *a, int r, struct err *err)
 	json_member_bool(&l->j, "truncated", l->rows > ROWS_MAX);
 	json_close(&l->j, '}');
 	fputc('\n', l->j.out);
-	if (fill(a, JSON, l->j.out, err) < 0)
+	if (answer_fill(a, ANSWER_JSON, l->j.out, err) < 0)
 		return -ENOMEM;
 	return r < 0 ? r : 0;
 }
@@ -100,7 +104,7 @@ static void put_key(struct json *j, const char *key)
 	j->key = true;
 }
 
-static void put_target(struct json *j, const struct store_target *t)
+void answer_put_target(struct json *j, const struct store_target *t)
 {
 	char id[80];
 
@@ -123,7 +127,7 @@ static int put_row(void *ctx, const struct store_row *row)
 	if (l->rows++ >= ROWS_MAX)
 		return 1;
 	json_open(&l->j, '{');
-	put_target(&l->j, &row->target);
+	answer_put_target(&l->j, &row->target);
 	json_member_uint(&l->j, "from", row->first_s);
 	json_member_uint(&l->j, "to", row->last_s);
 	json_member_uint(&l->j, "samples", row->samples);
@@ -155,7 +159,7 @@ static int put_event(void *ctx, const struct store_happening *h)
 	json_member_text(&l->j, "kind", h->kind);
 	json_member_text(&l->j, "text", h->text);
 	if (h->target.pid)
-		put_target(&l->j, &h->target);
+		answer_put_target(&l->j, &h->target);
 	json_close(&l->j, '}');
 	return 0;
 }
@@ -171,7 +175,7 @@ static int answer_list(const struct answer_context *c, const struct query *q, co
 {
 	CLEANUP(view_close) struct store_view *v = NULL;
 	struct listing l = {0};
-	int r = open_view(c, q, &v, err);
+	int r = answer_view(c, q, &v, err);
 
 	if (r < 0)
 		return r;
@@ -206,7 +210,7 @@ int answer_status(const struct answer_context *c, const struct query *q, struct 
 	put_seconds(&j, clock_process_cpu_ns());
 	json_close(&j, '}');
 	fputc('\n', j.out);
-	return fill(a, JSON, j.out, err);
+	return answer_fill(a, ANSWER_JSON, j.out, err);
 }
 
 int answer_health(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
@@ -218,7 +222,7 @@ int answer_health(const struct answer_context *c, const struct query *q, struct 
 	if (!out)
 		return err_set(err, -ENOMEM, "out of memory");
 	fputs("ok\n", out);
-	return fill(a, "text/plain; charset=utf-8", out, err);
+	return answer_fill(a, "text/plain; charset=utf-8", out, err);
 }
 
 int answer_metrics(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
@@ -236,7 +240,7 @@ int answer_metrics(const struct answer_context *c, const struct query *q, struct
 		"# HELP jsampler_keeper_cpu_seconds_total CPU time of the process that keeps the history.\n"
 		"# TYPE jsampler_keeper_cpu_seconds_total counter\njsampler_keeper_cpu_seconds_total %.3f\n",
 		store_bytes(c->store), (double)clock_process_cpu_ns() / 1e9);
-	return fill(a, "text/plain; version=0.0.4; charset=utf-8", out, err);
+	return answer_fill(a, "text/plain; version=0.0.4; charset=utf-8", out, err);
 }
 
 /* --- profiles --- */
@@ -246,7 +250,7 @@ static const char *type_of(const struct writer *w)
 	static const char *const types[][2] = {
 		{"html", "text/html; charset=utf-8"},
 		{"pprof", "application/octet-stream"},
-		{"speedscope", JSON},
+		{"speedscope", ANSWER_JSON},
 	};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
@@ -274,7 +278,7 @@ int answer_profile(const struct answer_context *c, const struct query *q, struct
 {
 	CLEANUP(view_close) struct store_view *v = NULL;
 	struct named_profile *np = NULL;
-	int r = open_view(c, q, &v, err);
+	int r = answer_view(c, q, &v, err);
 
 	if (r == 0)
 		r = store_view_read(v, &np, err);
@@ -289,7 +293,8 @@ int answer_profile(const struct answer_context *c, const struct query *q, struct
 static unsigned status_of(int code)
 {
 	switch (code) {
-	case -EINVAL: return 400;
+	case -EINVAL:
+	case -ETIME: return 400;
 	case -EACCES: return 401;
 	case -EPERM: return 403;
 	case -ENOENT:
@@ -307,7 +312,7 @@ void answer_error(struct answer *a, int code, const struct err *why)
 	struct json j = {0};
 
 	free(take_ptr(a->body));
-	*a = (struct answer){.status = status_of(code), .type = JSON};
+	*a = (struct answer){.status = status_of(code), .type = ANSWER_JSON};
 	j.out = open_memstream(&a->body, &a->len);
 	if (!j.out)
 		return;

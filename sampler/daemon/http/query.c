@@ -9,6 +9,7 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/glob.h"
 #include "symbolizer/base/parse.h"
+#include "symbolizer/base/regex.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -16,7 +17,12 @@
 #define DEFAULT_NS (600 * SECOND)
 #define DEFAULT_EVENT "cpu"
 
-enum { EVENT_MAX = 64, DAY_S = 86400 };
+#define LABEL "label."
+
+enum { EVENT_MAX = 64, DAY_S = 86400, STEP_MAX_S = 365 * DAY_S };
+
+/* Cells of a range whose step is not given; at most. */
+enum { DEFAULT_CELLS = 400 };
 
 /* Seconds since 1970, or how long ago: 30m, 2h, 3d. */
 static int parse_moment(const char *text, uint64_t now_ns, uint64_t *ret)
@@ -91,10 +97,52 @@ static int set_format(struct query *q, const char *text, struct err *err)
 	return err_set(err, -EINVAL, "format=%.40s: one of %s", text, names);
 }
 
+static int set_method(struct query *q, const char *text, struct err *err)
+{
+	struct regex *re = NULL;
+	int r = regex_new(text, &re, err);
+
+	regex_free(re);
+	q->method = text;
+	return r < 0 ? err_wrap(err, r, "method") : 0;
+}
+
+static int set_self(struct query *q, const char *text, struct err *err)
+{
+	q->self = strcmp(text, "1") == 0;
+	return q->self || strcmp(text, "0") == 0 ? 0 : err_set(err, -EINVAL, "self=%.20s: 0 or 1", text);
+}
+
+static int set_split(struct query *q, const char *text, struct err *err)
+{
+	if (strcmp(text, "kind") == 0)
+		q->split = STORE_BY_KIND;
+	else if (strcmp(text, "target") == 0)
+		q->split = STORE_BY_TARGET;
+	else if (strncmp(text, LABEL, sizeof(LABEL) - 1) == 0 && text[sizeof(LABEL) - 1])
+		q->split = STORE_BY_LABEL;
+	else
+		return err_set(err, -EINVAL, "by=%.60s: kind, target, or a label, such as label.service", text);
+	q->split_key = text + sizeof(LABEL) - 1;
+	return 0;
+}
+
+/* A number of seconds, or 10m, 1h, ... */
+static int set_step(struct query *q, const char *text, struct err *err)
+{
+	const char *rest = text;
+	uint64_t s = 0, ns;
+
+	if (parse_digits(&rest, text + strlen(text), 10, &s) < 0 || *rest)
+		s = parse_span(text, STEP_MAX_S / DAY_S, &ns) < 0 ? 0 : ns / SECOND;
+	if ((s != 10 && s != 60 && s % 600 != 0) || !s || s > STEP_MAX_S)
+		return err_set(err, -EINVAL, "step=%.20s: 10, 60, or a multiple of 600 seconds; a year at most", text);
+	q->step_s = (uint32_t)s;
+	return 0;
+}
+
 int query_add(struct query *q, const char *key, const char *value, uint64_t now_ns, struct err *err)
 {
-	static const char label[] = "label.";
-
 	if (strcmp(key, "from") == 0)
 		return set_moment(key, value, now_ns, &q->from_ns, err);
 	if (strcmp(key, "to") == 0)
@@ -105,10 +153,31 @@ int query_add(struct query *q, const char *key, const char *value, uint64_t now_
 		return set_target(q, value, err);
 	if (strcmp(key, "format") == 0)
 		return set_format(q, value, err);
-	if (strncmp(key, label, sizeof(label) - 1) == 0)
-		return add_label(q, key + sizeof(label) - 1, value, err);
-	return err_set(err, -EINVAL, "unknown argument %.60s; there are: from, to, target, label.KEY, event, format",
-		       key);
+	if (strcmp(key, "method") == 0)
+		return set_method(q, value, err);
+	if (strcmp(key, "self") == 0)
+		return set_self(q, value, err);
+	if (strcmp(key, "by") == 0)
+		return set_split(q, value, err);
+	if (strcmp(key, "step") == 0)
+		return set_step(q, value, err);
+	if (strncmp(key, LABEL, sizeof(LABEL) - 1) == 0)
+		return add_label(q, key + sizeof(LABEL) - 1, value, err);
+	return err_set(
+		err, -EINVAL,
+		"unknown argument %.60s; there are: from, to, target, label.KEY, event, format, method, self, by, step",
+		key);
+}
+
+/* The finest step that makes few enough cells. */
+static uint32_t default_step(uint64_t range_s)
+{
+	uint64_t least = range_s / DEFAULT_CELLS + 1;
+
+	if (least <= 60)
+		return least <= 10 ? 10 : 60;
+	least = (least + 599) / 600 * 600;
+	return least < UINT32_MAX / 600 * 600 ? (uint32_t)least : UINT32_MAX / 600 * 600;
 }
 
 int query_end(struct query *q, uint64_t now_ns, struct err *err)
@@ -121,6 +190,8 @@ int query_end(struct query *q, uint64_t now_ns, struct err *err)
 		q->event = DEFAULT_EVENT;
 	if (!q->writer)
 		q->writer = &writer_pprof;
+	if (!q->step_s && q->to_ns > q->from_ns)
+		q->step_s = default_step((q->to_ns - q->from_ns) / SECOND);
 	return q->from_ns < q->to_ns ? 0 : err_set(err, -EINVAL, "from is not before to");
 }
 

@@ -1,6 +1,7 @@
 #ifndef JS_HTTP_QUERY_H
 #define JS_HTTP_QUERY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,6 +24,12 @@ struct query {
 	pid_t pid; /* 0: not given */
 	uint64_t start_ticks;
 	const struct writer *writer; /* NULL: not given */
+	/* Of /api/v1/series. */
+	const char *method; /* regular expression (symbolizer/base/regex.h); NULL: not given */
+	bool self;
+	enum store_split split; /* STORE_WHOLE: not given */
+	const char *split_key; /* of STORE_BY_LABEL */
+	uint32_t step_s; /* 0: not given */
 };
 
 /* One argument, decoded. -EINVAL: err says what is right. */

@@ -11,6 +11,7 @@
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/owner.h"
 #include "jvm-bridge/host/refs.h"
+#include "jvm-bridge/host/thread.h"
 
 /* Bits of jvmtiCapabilities, not names: one binary serves JDKs whose structs differ. */
 enum {
@@ -140,13 +141,11 @@ bool support_has(jint type)
 	return s && !(s->needs & ON_REQUEST);
 }
 
-/* Capabilities are taken when needed: some are exclusive, and an agent that enables nothing should cost nothing. */
-static bool capabilities_take(uint64_t wanted)
-{
-	static _Atomic uint64_t held;
+/* Those that the bridge has now. */
+static _Atomic uint64_t held;
 
-	if ((atomic_load(&held) & wanted) == wanted)
-		return true;
+static bool capabilities_take_locked(uint64_t wanted)
+{
 	for (int bit = 0; bit < 64; bit++) {
 		jvmtiCapabilities one = {0};
 		uint64_t mask = CAN(bit);
@@ -159,6 +158,34 @@ static bool capabilities_take(uint64_t wanted)
 		atomic_fetch_or(&held, mask);
 	}
 	return true;
+}
+
+/*
+ * Capabilities are taken when needed: some are exclusive, and an agent that enables nothing should cost nothing. Up to
+ * JDK 17, JVMTI's functions for them take no lock: so the threads of the bridge call them under `steady`.
+ */
+static bool capabilities_take(uint64_t wanted)
+{
+	bool had = steady_is_mine(), ok;
+
+	if ((atomic_load(&held) & wanted) == wanted)
+		return true;
+	if (!had)
+		steady_lock(thread_find(bridge_env()));
+	ok = capabilities_take_locked(wanted);
+	if (!had)
+		steady_unlock();
+	return ok;
+}
+
+void event_capability_drop(int bit)
+{
+	uint64_t mask = CAN(bit);
+	jvmtiCapabilities one = {0};
+
+	memcpy(&one, &mask, sizeof(mask));
+	if ((atomic_load(&held) & mask) && !(*the_bridge.ti)->RelinquishCapabilities(the_bridge.ti, &one))
+		atomic_fetch_and(&held, ~mask);
 }
 
 bool event_capabilities_add(int first, ...)

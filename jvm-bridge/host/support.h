@@ -21,5 +21,6 @@ int support_ask(const char *names);
 void support_ask_usual(void);
 
 bool event_capabilities_add(int first, ...); /* bit numbers, ending with -1 */
+void event_capability_drop(int bit); /* with the steady lock held */
 
 #endif

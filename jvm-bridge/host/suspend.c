@@ -1,4 +1,5 @@
 /* Suspending threads, and the functions that agents call for suspended threads. */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "jvm-bridge/host/base/address.h"
@@ -10,9 +11,32 @@
 /* Result codes of the thread lists: JVMDI's numbers, as in HotSpot. */
 enum { LIST_OK = 0, LIST_INVALID = 10, LIST_SUSPENDED = 14, LIST_NOT_SUSPENDED = 13 };
 
-static bool can_suspend(void)
+/* Only one environment can have it, so the bridge has it only while threads are suspended. */
+enum { CAN_SUSPEND = 20 };
+
+static _Atomic uint32_t n_suspended; /* becomes greater with the steady lock held only */
+static _Atomic bool has_capability;
+
+static bool suspension_begin(void)
 {
-	return event_capabilities_add(20, -1); /* can_suspend: only one environment can have it */
+	if (!event_capabilities_add(CAN_SUSPEND, -1))
+		return false;
+	atomic_store(&has_capability, true);
+	atomic_fetch_add(&n_suspended, 1);
+	return true;
+}
+
+/*
+ * Gives the capability back if nobody is suspended any more. Whoever has the steady lock calls this behind it, so
+ * nobody waits for the lock here. The caller is not suspended once it has the lock and the count is 0.
+ */
+static void capability_release(void)
+{
+	while (atomic_load(&has_capability) && !atomic_load(&n_suspended) && lock_try(&the_bridge.steady)) {
+		if (!atomic_load(&n_suspended) && atomic_exchange(&has_capability, false))
+			event_capability_drop(CAN_SUSPEND);
+		lock_drop(&the_bridge.steady);
+	}
 }
 
 /*
@@ -68,6 +92,12 @@ static void resume_now(JNIEnv *self, struct thread *t, jobject object)
 	t->stopped = NULL;
 }
 
+static void suspension_undo(struct thread *t)
+{
+	atomic_store(&t->suspended, SUSPENDED_NOT);
+	futex_wake_all(&t->suspended);
+}
+
 static jint suspend_one(JNIEnv *self, struct thread *t)
 {
 	uint32_t not = SUSPENDED_NOT;
@@ -79,6 +109,10 @@ static jint suspend_one(JNIEnv *self, struct thread *t)
 	/* Set before it stops, so that it sees the state; it can be resumed only after it has stopped. */
 	if (!atomic_compare_exchange_strong(&t->suspended, &not, SUSPENDED_BEGINNING))
 		return LIST_SUSPENDED;
+	if (!suspension_begin()) {
+		suspension_undo(t);
+		return LIST_INVALID;
+	}
 	object = thread_object(t, self);
 	r = object ? suspend_now(self, t, object) : JVMTI_ERROR_INVALID_THREAD;
 	if (object)
@@ -87,10 +121,13 @@ static jint suspend_one(JNIEnv *self, struct thread *t)
 		atomic_store(&t->sum_before, atomic_load(&t->sum));
 		atomic_store(&t->sum, registers_sum(t->env));
 	}
-	atomic_store(&t->suspended, r ? SUSPENDED_NOT : SUSPENDED);
-	futex_wake_all(&t->suspended);
-	if (r)
+	if (r) {
+		atomic_fetch_sub(&n_suspended, 1);
+		suspension_undo(t);
 		return r == JVMTI_ERROR_THREAD_SUSPENDED ? LIST_SUSPENDED : LIST_INVALID;
+	}
+	atomic_store(&t->suspended, SUSPENDED);
+	futex_wake_all(&t->suspended);
 	return LIST_OK;
 }
 
@@ -113,8 +150,8 @@ static jint resume_one(JNIEnv *self, struct thread *t)
 		resume_now(self, t, object);
 		(*self)->DeleteLocalRef(self, object);
 	}
-	atomic_store(&t->suspended, SUSPENDED_NOT);
-	futex_wake_all(&t->suspended);
+	suspension_undo(t);
+	atomic_fetch_sub(&n_suspended, 1);
 	return object ? LIST_OK : LIST_INVALID;
 }
 
@@ -122,12 +159,11 @@ void thread_suspend_list(jint n, JNIEnv **envs, jint *results)
 {
 	JNIEnv *self = bridge_env();
 	struct thread *t = thread_current();
-	bool can = self && t && can_suspend();
 
 	for (jint i = 0; i < n; i++) {
 		jint r = LIST_INVALID;
 
-		if (can) {
+		if (self && t) {
 			/* No thread may be suspended while it holds the steady lock. */
 			steady_lock(t);
 			r = suspend_one(self, thread_find(envs[i]));
@@ -148,6 +184,7 @@ void thread_resume_list(jint n, JNIEnv **envs, jint *results)
 		if (results)
 			results[i] = r;
 	}
+	capability_release();
 }
 
 /*
@@ -158,8 +195,10 @@ void steady_lock(struct thread *t)
 {
 	for (;;) {
 		lock_take(&the_bridge.steady);
-		if (!t || !atomic_load(&t->suspended))
+		if (!t || !atomic_load(&t->suspended)) {
+			atomic_store(&the_bridge.steady_owner, (uintptr_t)pthread_self());
 			return;
+		}
 		lock_drop(&the_bridge.steady);
 		thread_suspended_wait(t);
 	}
@@ -177,7 +216,14 @@ bool thread_suspended_wait(struct thread *t)
 
 void steady_unlock(void)
 {
+	atomic_store(&the_bridge.steady_owner, 0);
 	lock_drop(&the_bridge.steady);
+	capability_release();
+}
+
+bool steady_is_mine(void)
+{
+	return atomic_load(&the_bridge.steady_owner) == (uintptr_t)pthread_self();
 }
 
 jint thread_status(JNIEnv *id)

@@ -77,5 +77,6 @@ jint thread_create(const char *name, jint priority, void (*f)(void *), void *arg
 /* A suspended thread never holds this lock, so it may be held across JVMTI calls. */
 void steady_lock(struct thread *t);
 void steady_unlock(void);
+bool steady_is_mine(void);
 
 #endif

@@ -105,6 +105,16 @@ def held(jdk, tmp):
     return bad
 
 
+def lent(jdk, tmp):
+    """The bridge has can_suspend only while a thread is suspended; JVMTI_ERROR_NOT_AVAILABLE is 98."""
+    path = os.path.join(tmp, "lent")
+    with bridge.Java(jdk, tmp, [edges("lent", path)]) as java:
+        java.wait_for("ready")
+        status = java.end()
+    wanted = "suspended 0, during 98 after 0, then 10, pairs 0 refused 0"
+    return [] if status == 0 and written(path) == wanted else ["exit status %d, %s" % (status, written(path))]
+
+
 def refused(jdk, tmp):
     """An event that cannot be had is not enabled, as is known before the JVM lives."""
     path, bad = os.path.join(tmp, "refused"), []
@@ -144,7 +154,7 @@ def first_found(jdk, tmp):
     return [] if status == 0 and "> Init done" in written(trace) else ["exit status %d, %.80s" % (status, written(trace))]
 
 
-CASES = (late, late_registers, too_many, frozen, held, refused, by_jcmd, first_found)
+CASES = (late, late_registers, too_many, frozen, held, lent, refused, by_jcmd, first_found)
 
 if __name__ == "__main__":
     sys.exit(bridge.run_cases(__doc__, CASES))

@@ -4,6 +4,8 @@
  *     frozen   which functions came back to their caller behind JVM_SHUT_DOWN
  *     suspend  the result of suspending another thread. This library is an agent of JVMTI, too: loaded as
  *              one before the bridge, it holds can_suspend, which is exclusive
+ *     lent     can_suspend asked for by another environment: while a thread is suspended, and when it is not; then
+ *              the result of suspending, and how often two threads that suspend and resume all the time were refused
  *     has_run  what ThreadHasRun says of a thread in native code
  *     refused  what EnableEvent(COMPILED_METHOD_LOAD) answers in a JVM_OnLoad before the JVM lives. Loaded before the bridge
  *              with the option "refuse", this library has the JVM refuse the capability that it takes
@@ -122,6 +124,56 @@ static void suspend_other(void)
 	say(text);
 }
 
+static jvmtiError suspend_take(jvmtiEnv *ti)
+{
+	const jvmtiCapabilities suspend = {.can_suspend = 1};
+
+	return (*ti)->AddCapabilities(ti, &suspend);
+}
+
+static _Atomic int refusals, pairs_left = 2;
+
+static void pairs_main(void *arg)
+{
+	enum { PAIRS = 3000, INVALID = 10 };
+
+	(void)arg;
+	for (int i = 0; i < PAIRS; i++) {
+		jint r = -1;
+
+		jvmpi->SuspendThreadList(1, &o.other, &r);
+		refusals += r == INVALID;
+		jvmpi->ResumeThreadList(1, &o.other, &r);
+	}
+	pairs_left--;
+}
+
+static void lent(JNIEnv *env)
+{
+	const jvmtiCapabilities suspend = {.can_suspend = 1};
+	char text[96], name[] = "pairs";
+	jint suspended = -1, refused_one = -1;
+	jvmtiError during, after;
+	void *ti = NULL;
+	JavaVM *vm;
+
+	if ((*env)->GetJavaVM(env, &vm) || (*vm)->GetEnv(vm, &ti, JVMTI_VERSION_1_2))
+		return say("no JVMTI");
+	jvmpi->SuspendThreadList(1, &o.other, &suspended);
+	during = suspend_take(ti);
+	jvmpi->ResumeThread(o.other);
+	after = suspend_take(ti);
+	jvmpi->SuspendThreadList(1, &o.other, &refused_one);
+	(*(jvmtiEnv *)ti)->RelinquishCapabilities(ti, &suspend);
+	for (int i = pairs_left; i; i--)
+		jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY, pairs_main);
+	for (int i = 0; i < 60000 && pairs_left; i++)
+		usleep(1000);
+	snprintf(text, sizeof(text), "suspended %d, during %d after %d, then %d, pairs %d refused %d", (int)suspended,
+		 (int)during, (int)after, (int)refused_one, pairs_left, refusals);
+	say(text);
+}
+
 static void has_run(void)
 {
 	char text[64];
@@ -167,6 +219,8 @@ static void notify(JVMPI_Event *e)
 	case JVMPI_EVENT_JVM_INIT_DONE:
 		if (!strcmp(o.what, "suspend"))
 			suspend_other();
+		if (!strcmp(o.what, "lent"))
+			lent(e->env_id);
 		if (!strcmp(o.what, "has_run"))
 			has_run();
 		break;

@@ -69,6 +69,7 @@ struct bridge {
 	struct agent *_Atomic loading; /* the agent whose JVM_OnLoad is running */
 	struct agent agents[AGENTS_MAX];
 	struct lock steady;
+	_Atomic uintptr_t steady_owner; /* pthread_self(); 0: nobody */
 };
 
 extern struct bridge the_bridge;

@@ -213,25 +213,7 @@ static void unboost(struct engine_perf *p)
 
 static void deliver_sample(struct engine_perf *p, const struct engine_sink *sink, const struct perf_msg_sample *m)
 {
-	const uint64_t *kernel = (const uint64_t *)(m + 1);
-	const struct raw_sample s = {
-		.pid = m->head.pid,
-		.tid = m->head.tid,
-		.time_ns = m->time_ns,
-		.weight = m->weight,
-		.state = THREAD_RUNNING,
-		.has_user = m->has_user,
-		.regs = m->regs,
-		.stack_addr = m->stack_addr,
-		.stack = (const uint8_t *)(kernel + m->n_kernel),
-		.stack_len = m->stack_len,
-		.stack_cut = m->stack_cut,
-		.stack_missing = m->stack_missing,
-		.frozen = (const uint8_t *)(kernel + m->n_kernel) + m->stack_len,
-		.frozen_len = m->frozen_len,
-		.kernel = kernel,
-		.n_kernel = m->n_kernel,
-	};
+	const struct raw_sample s = perf_msg_raw(m);
 
 	p->samples++;
 	if (p->boosted_ns && m->time_ns > p->boosted_ns)

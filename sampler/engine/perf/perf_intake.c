@@ -13,9 +13,7 @@
 #include "sampler/engine/perf/perf_step.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/clock.h"
-#include "symbolizer/target/arch.h"
 #include "symbolizer/target/proc.h"
-#include "symbolizer/target/regs_host.h"
 
 enum {
 	REST_DOUBTFUL = 256 << 10, /* bytes to read, or to hide, if the end of the stack is not known */
@@ -75,18 +73,6 @@ struct arrival {
 	struct perf_msg_sample m;
 };
 
-static void fill_user(struct perf_msg_sample *m, const struct perf_record *r)
-{
-	uint64_t values[64];
-
-	m->has_user = r->regs != NULL;
-	if (!m->has_user)
-		return;
-	memcpy(values, r->regs, r->n_regs * sizeof(values[0]));
-	regs_host_from_perf(&m->regs, values, r->n_regs);
-	m->stack_addr = arch_sp(arch_host(), &m->regs);
-}
-
 static uint64_t weight_of(const struct perf_intake *in, const struct arrival *a)
 {
 	const struct perf_record *r = a->r;
@@ -139,7 +125,7 @@ static void arrive(struct perf_intake *in, const struct perf_record *r, struct a
 	/* A sample that woke nobody may have been followed by others before the reader came. */
 	ret->at_once = in->reader.cpu >= 0 && ret->wakes;
 	ret->m.weight = weight_of(in, ret);
-	fill_user(&ret->m, r);
+	perf_msg_fill_user(&ret->m, r);
 	find_end(in, ret);
 }
 

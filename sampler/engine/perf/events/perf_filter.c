@@ -1,90 +1,20 @@
 #include "sampler/engine/perf/events/perf_filter.h"
 
 #include <errno.h>
-#include <linux/bpf.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "sampler/engine/perf/events/bpf_code.h"
 #include "symbolizer/target/proc.h"
 
-/* linux/bpf.h of 5.5. */
-#define MAP_MMAPABLE (1u << 10)
-
-#define INSN(c, d, s, o, i) ((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
-#define MOV_REG(d, s) INSN(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
-#define MOV_IMM(d, i) INSN(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
-#define ADD_IMM(d, i) INSN(BPF_ALU64 | BPF_ADD | BPF_K, d, 0, 0, i)
-#define SHIFT_RIGHT(d, i) INSN(BPF_ALU64 | BPF_RSH | BPF_K, d, 0, 0, i)
-/* A 64-bit immediate takes two slots. */
-#define LOAD_U64_LOW(d, v) INSN(BPF_LD | BPF_DW | BPF_IMM, d, 0, 0, (int32_t)(uint32_t)(v))
-#define LOAD_U64_HIGH(v) INSN(0, 0, 0, 0, (int32_t)(uint32_t)((uint64_t)(v) >> 32))
-#define STORE_U64(d, o, i) INSN(BPF_ST | BPF_DW | BPF_MEM, d, 0, o, i)
-#define LOAD_U32(d, s, o) INSN(BPF_LDX | BPF_W | BPF_MEM, d, s, o, 0)
-#define CALL(f) INSN(BPF_JMP | BPF_CALL, 0, 0, 0, f)
-#define SHIFT_RIGHT_REG(d, s) INSN(BPF_ALU64 | BPF_RSH | BPF_X, d, s, 0, 0)
-#define SHIFT_LEFT(d, i) INSN(BPF_ALU64 | BPF_LSH | BPF_K, d, 0, 0, i)
-#define AND_IMM(d, i) INSN(BPF_ALU64 | BPF_AND | BPF_K, d, 0, 0, i)
-#define XOR_IMM(d, i) INSN(BPF_ALU64 | BPF_XOR | BPF_K, d, 0, 0, i)
-#define LOAD_U64(d, s, o) INSN(BPF_LDX | BPF_DW | BPF_MEM, d, s, o, 0)
-#define STORE_U32_REG(d, s, o) INSN(BPF_STX | BPF_W | BPF_MEM, d, s, o, 0)
-#define LOAD_MAP(d, fd) INSN(BPF_LD | BPF_DW | BPF_IMM, d, BPF_PSEUDO_MAP_FD, 0, fd)
-#define JUMP_EQ(d, i, o) INSN(BPF_JMP | BPF_JEQ | BPF_K, d, 0, o, i)
-#define JUMP_NE(d, i, o) INSN(BPF_JMP | BPF_JNE | BPF_K, d, 0, o, i)
-#define EXIT() INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
-
 /* PID_MAX_LIMIT in linux/threads.h. */
-enum { TIDS = 1 << 22, WORDS = TIDS / 64, WORD_BYTES = 8, BITMAP_BYTES = WORDS * WORD_BYTES, INSNS_MAX = 64 };
-
-struct program {
-	struct bpf_insn insns[INSNS_MAX];
-	unsigned n;
-};
-
-static void emit(struct program *p, struct bpf_insn insn)
-{
-	if (p->n < INSNS_MAX)
-		p->insns[p->n++] = insn;
-}
-
-static int load(const struct program *p)
-{
-	static const char licence[] = "Apache-2.0";
-	union bpf_attr a;
-	long fd;
-
-	memset(&a, 0, sizeof(a));
-	a.prog_type = BPF_PROG_TYPE_PERF_EVENT;
-	a.insns = (uint64_t)(uintptr_t)p->insns;
-	a.insn_cnt = p->n;
-	a.license = (uint64_t)(uintptr_t)licence;
-	strcpy(a.prog_name, "jsampler_pid");
-	fd = syscall(SYS_bpf, BPF_PROG_LOAD, &a, sizeof(a));
-	return fd < 0 ? -errno : (int)fd;
-}
-
-static int create_bitmap(void)
-{
-	union bpf_attr a;
-	long fd;
-
-	memset(&a, 0, sizeof(a));
-	a.map_type = BPF_MAP_TYPE_ARRAY;
-	a.key_size = sizeof(uint32_t);
-	a.value_size = WORD_BYTES;
-	a.max_entries = WORDS;
-	a.map_flags = MAP_MMAPABLE;
-	strcpy(a.map_name, "jsampler_bits");
-	fd = syscall(SYS_bpf, BPF_MAP_CREATE, &a, sizeof(a));
-	return fd < 0 ? -errno : (int)fd;
-}
+enum { TIDS = 1 << 22, WORDS = TIDS / 64, WORD_BYTES = 8, BITMAP_BYTES = WORDS * WORD_BYTES };
 
 /* Puts the tid into r6 and the PID into r7, from struct bpf_pidns_info { u32 pid, tgid } on the stack at r10 - 8; the
  * program returns 0 if the thread is in another namespace. */
-static void emit_ids_in_ns(struct program *p, uint64_t dev, uint64_t ino)
+static void emit_ids_in_ns(struct bpf_code *p, uint64_t dev, uint64_t ino)
 {
 	emit(p, STORE_U64(BPF_REG_10, -8, 0));
 	emit(p, LOAD_U64_LOW(BPF_REG_1, dev));
@@ -102,28 +32,12 @@ static void emit_ids_in_ns(struct program *p, uint64_t dev, uint64_t ino)
 	emit(p, LOAD_U32(BPF_REG_7, BPF_REG_10, -4));
 }
 
-/* The same in the initial namespace. */
-static void emit_ids_in_init_ns(struct program *p)
-{
-	emit(p, CALL(BPF_FUNC_get_current_pid_tgid)); /* tgid << 32 | pid */
-	emit(p, MOV_REG(BPF_REG_6, BPF_REG_0));
-	emit(p, MOV_REG(BPF_REG_7, BPF_REG_0));
-	emit(p, SHIFT_RIGHT(BPF_REG_7, 32));
-	emit(p, SHIFT_LEFT(BPF_REG_6, 32));
-	emit(p, SHIFT_RIGHT(BPF_REG_6, 32));
-}
-
 /* Leaves bit `id` of the map in r0. */
-static void emit_bit(struct program *p, int map_fd, unsigned id)
+static void emit_bit(struct bpf_code *p, int map_fd, unsigned id)
 {
 	emit(p, MOV_REG(BPF_REG_1, id));
 	emit(p, SHIFT_RIGHT(BPF_REG_1, 6));
-	emit(p, STORE_U32_REG(BPF_REG_10, BPF_REG_1, -12));
-	emit(p, MOV_REG(BPF_REG_2, BPF_REG_10));
-	emit(p, ADD_IMM(BPF_REG_2, -12));
-	emit(p, LOAD_MAP(BPF_REG_1, map_fd));
-	emit(p, LOAD_U64_HIGH(0));
-	emit(p, CALL(BPF_FUNC_map_lookup_elem));
+	emit_lookup(p, map_fd, BPF_REG_1);
 	emit(p, JUMP_EQ(BPF_REG_0, 0, 4)); /* beyond the map: 0 */
 	emit(p, LOAD_U64(BPF_REG_0, BPF_REG_0, 0));
 	emit(p, AND_IMM(id, 63));
@@ -132,7 +46,7 @@ static void emit_bit(struct program *p, int map_fd, unsigned id)
 }
 
 /* The program goes on only for threads of the wanted processes. */
-static void emit_group(struct program *p, pid_t tgid, int members_fd)
+static void emit_group(struct bpf_code *p, pid_t tgid, int members_fd)
 {
 	if (members_fd < 0) {
 		emit(p, JUMP_EQ(BPF_REG_7, tgid, 2));
@@ -144,7 +58,7 @@ static void emit_group(struct program *p, pid_t tgid, int members_fd)
 	emit(p, EXIT());
 }
 
-static void emit_answer(struct program *p, int skip_fd)
+static void emit_answer(struct bpf_code *p, int skip_fd)
 {
 	if (skip_fd >= 0) {
 		emit_bit(p, skip_fd, BPF_REG_6);
@@ -163,7 +77,7 @@ struct bitmaps {
 /* tgid is in the PID namespace that dev and ino (of its nsfs file) name; dev 0: in the initial namespace. */
 static int load_for(uint64_t dev, uint64_t ino, pid_t tgid, const struct bitmaps *maps)
 {
-	struct program p = {.n = 0};
+	struct bpf_code p = {.n = 0};
 
 	if (dev)
 		emit_ids_in_ns(&p, dev, ino);
@@ -171,7 +85,7 @@ static int load_for(uint64_t dev, uint64_t ino, pid_t tgid, const struct bitmaps
 		emit_ids_in_init_ns(&p);
 	emit_group(&p, tgid, maps->members);
 	emit_answer(&p, maps->skip);
-	return load(&p);
+	return bpf_code_load(&p, "jsampler_pid");
 }
 
 /*
@@ -207,7 +121,7 @@ static int open_program(struct proc *proc, const struct bitmaps *maps, bool *ret
 /* -1: not possible here. */
 static int open_bitmap(uint64_t **ret)
 {
-	int fd = create_bitmap();
+	int fd = bpf_code_array(WORDS, true, "jsampler_bits");
 	void *p = fd < 0 ? MAP_FAILED : mmap(NULL, BITMAP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	*ret = p == MAP_FAILED ? NULL : p;

@@ -1,0 +1,480 @@
+#include "sampler/engine/perf/perf_host.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "sampler/engine/engine_thread.h"
+#include "sampler/engine/perf/events/host_events.h"
+#include "sampler/engine/perf/events/perf_record.h"
+#include "sampler/engine/perf/events/stack_rest.h"
+#include "sampler/engine/perf/perf_msg.h"
+#include "sampler/engine/perf/stack_size.h"
+#include "sampler/engine/sample_queue.h"
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/base/random.h"
+#include "symbolizer/base/vec.h"
+
+enum {
+	QUEUE_BYTES = 64 << 20, /* pages take memory only once they are used */
+	BATCH_BYTES = 16 << 20, /* of records that wait to be put in order */
+	PAUSE_MS = 100, /* between two looks at the rings, at most */
+	PIDS = 1 << 22, /* PID_MAX_LIMIT in linux/threads.h */
+	KERNEL_MAX = 1024,
+	DOUBTFUL = 256 << 10, /* bytes of a stack beyond its copy that are not to be read, if its end is not known */
+};
+#define RESIZE_NS UINT64_C(2000000000) /* between two changes of the size of copies */
+
+/* A record as it was in its ring. */
+struct kept {
+	uint64_t time_ns;
+	size_t at, len; /* in the batch's bytes */
+	bool samples; /* the ring is one of samples */
+};
+
+struct perf_host {
+	struct host_events events;
+	struct perf_layout layout;
+	struct sample_queue *queue;
+	struct stack_ends ends;
+	struct stack_size size;
+	uint32_t resize_to; /* 0: nothing */
+	uint64_t resized_ns;
+	uint64_t random;
+	/* Records of this round and of the one before, to be put in order. */
+	VEC(struct kept) batch;
+	struct buf bytes;
+	bool from_samples; /* the ring that is being read */
+	_Atomic uint64_t *watched; /* one bit for each PID */
+	pthread_t thread;
+	bool started;
+	int wake_fd, ready_fd; /* for the thread; for the consumer */
+	atomic_bool stop, done;
+	_Atomic uint64_t n_samples, n_foreign, lost_ring, lost_queue, lost_records, malformed;
+	_Atomic uint32_t stack_bytes;
+};
+
+static void count(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static bool is_watched(const struct perf_host *h, pid_t pid)
+{
+	return pid > 0 && pid < PIDS &&
+	       atomic_load_explicit(&h->watched[pid / 64], memory_order_relaxed) >> pid % 64 & 1;
+}
+
+/* --- from records to messages --- */
+
+/* What is not this thread's stack is cut off. Without the thread's control block in the copy, its end is not known. */
+static void find_end(struct perf_host *h, struct perf_msg_sample *m, const struct perf_record *r)
+{
+	size_t len = m->has_user && r->stack_size ?
+			     stack_end_find(&h->ends, r->tid, m->stack_addr, r->stack, r->stack_dyn) :
+			     0;
+	bool full = r->stack_size && r->stack_dyn == r->stack_size;
+	uint64_t now = clock_monotonic_ns();
+	uint32_t to;
+
+	m->stack_len = len ? len : r->stack_dyn;
+	if (m->has_user && !len) {
+		m->stack_cut = full;
+		m->stack_missing = full ? DOUBTFUL : UINT64_MAX;
+	}
+	to = stack_size_note(&h->size, m->stack_len, full && !len, now);
+	if (to && now - h->resized_ns >= RESIZE_NS)
+		h->resize_to = to;
+}
+
+static void push_sample(struct perf_host *h, const struct perf_record *r)
+{
+	uint64_t kernel[KERNEL_MAX];
+	size_t n_kernel = perf_record_kernel_chain(r, kernel, KERNEL_MAX), len;
+	struct perf_msg_sample m = {
+		.head = {.kind = PERF_MSG_SAMPLE, .pid = r->pid, .tid = r->tid},
+		.time_ns = r->time,
+		.weight = h->events.config.period,
+		.n_kernel = (uint32_t)n_kernel,
+	};
+	uint8_t *dst;
+
+	if (!is_watched(h, r->pid)) {
+		count(&h->n_foreign, 1);
+		return;
+	}
+	perf_msg_fill_user(&m, r);
+	find_end(h, &m, r);
+	len = sizeof(m) + n_kernel * 8 + m.stack_len;
+	dst = sample_queue_reserve(h->queue, len);
+	if (!dst) {
+		count(&h->lost_queue, 1);
+		return;
+	}
+	memcpy(dst, &m, sizeof(m));
+	memcpy(dst + sizeof(m), kernel, n_kernel * 8);
+	if (m.stack_len)
+		memcpy(dst + sizeof(m) + n_kernel * 8, r->stack, m.stack_len);
+	sample_queue_commit(h->queue, len);
+	count(&h->n_samples, 1);
+}
+
+/* A message that finds no room is as good as a record that was lost. */
+static void push_event(struct perf_host *h, enum perf_msg_kind kind, const struct perf_record *r)
+{
+	struct perf_msg *m = sample_queue_reserve(h->queue, sizeof(*m));
+
+	if (!m) {
+		count(&h->lost_records, 1);
+		return;
+	}
+	*m = (struct perf_msg){.kind = kind, .pid = r->pid, .tid = r->tid};
+	memcpy(m->comm, r->comm, sizeof(m->comm));
+	sample_queue_commit(h->queue, sizeof(*m));
+}
+
+static void push_other(struct perf_host *h, const struct perf_record *r)
+{
+	if (!is_watched(h, r->pid))
+		return;
+	if (r->kind == PERF_REC_EXIT)
+		push_event(h, PERF_MSG_EXIT, r);
+	else if (r->kind == PERF_REC_MMAP)
+		push_event(h, PERF_MSG_MAPPED, r);
+	else if (r->kind == PERF_REC_COMM)
+		push_event(h, r->exec ? PERF_MSG_EXEC : PERF_MSG_THREAD, r);
+}
+
+static void push(struct perf_host *h, const struct kept *k)
+{
+	struct perf_record r;
+
+	if (perf_record_parse(&h->layout, h->bytes.data + k->at, k->len, &r) < 0)
+		return;
+	if (r.kind == PERF_REC_SAMPLE)
+		push_sample(h, &r);
+	else
+		push_other(h, &r);
+}
+
+/* --- the rings --- */
+
+static int by_time(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+
+	return x->time_ns != y->time_ns ? (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns) :
+					  (x->at > y->at) - (x->at < y->at);
+}
+
+/* Of samples the kernel keeps a count that is right; records of losses may tell too much. */
+static void note_lost(struct perf_host *h, uint64_t n)
+{
+	uint64_t lost;
+
+	if (!h->from_samples)
+		count(&h->lost_records, n);
+	else if (host_events_lost(&h->events, &lost))
+		atomic_store_explicit(&h->lost_ring, lost, memory_order_relaxed);
+	else
+		count(&h->lost_ring, n);
+}
+
+static bool is_wanted(const struct perf_host *h, const struct perf_record *r)
+{
+	if (r->kind == PERF_REC_SAMPLE)
+		return true;
+	return (r->kind == PERF_REC_EXIT || r->kind == PERF_REC_MMAP || r->kind == PERF_REC_COMM) &&
+	       is_watched(h, r->pid);
+}
+
+static int keep_record(void *ctx, const void *bytes, size_t size)
+{
+	struct perf_host *h = ctx;
+	struct kept k = {.at = h->bytes.len, .len = size, .samples = h->from_samples};
+	struct perf_record r;
+
+	if (perf_record_parse(&h->layout, bytes, size, &r) < 0) {
+		count(&h->malformed, 1);
+		return 0;
+	}
+	if (r.kind == PERF_REC_LOST)
+		note_lost(h, r.lost);
+	if (!is_wanted(h, &r))
+		return 0;
+	k.time_ns = r.time;
+	buf_add(&h->bytes, bytes, size);
+	if (h->bytes.failed || !vec_push(&h->batch, k))
+		count(h->from_samples ? &h->lost_queue : &h->lost_records, 1);
+	return 0;
+}
+
+/* What comes later may still be preceded by records of other rings. */
+static void push_until(struct perf_host *h, uint64_t until_ns)
+{
+	struct buf rest = {0};
+	size_t kept = 0;
+
+	if (h->batch.n)
+		qsort(h->batch.v, h->batch.n, sizeof(*h->batch.v), by_time);
+	for (size_t i = 0; i < h->batch.n; i++) {
+		struct kept k = h->batch.v[i];
+
+		if (k.time_ns <= until_ns) {
+			push(h, &k);
+			continue;
+		}
+		buf_add(&rest, h->bytes.data + k.at, k.len);
+		k.at = rest.len - k.len;
+		h->batch.v[kept++] = k;
+	}
+	h->batch.n = rest.failed ? 0 : kept;
+	buf_done(&h->bytes);
+	h->bytes = rest;
+}
+
+static void wake_consumer(struct perf_host *h)
+{
+	const uint64_t one = 1;
+
+	if (!sample_queue_empty(h->queue))
+		(void)!write(h->ready_fd, &one, sizeof(one));
+}
+
+/* `all`: nothing follows. */
+static void drain(struct perf_host *h, bool all)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	for (size_t i = 0; i < host_events_rings(&h->events); i++) {
+		h->from_samples = i < h->events.n_cpus;
+		if (perf_ring_drain(&h->events.rings[i], keep_record, h) == -EBADMSG)
+			count(&h->malformed, 1);
+	}
+	push_until(h, all || h->bytes.len > BATCH_BYTES ? UINT64_MAX : now);
+	wake_consumer(h);
+}
+
+static void resize(struct perf_host *h)
+{
+	uint32_t to = h->resize_to;
+	int r = host_events_resize(&h->events, to);
+
+	h->resize_to = 0;
+	h->resized_ns = clock_monotonic_ns();
+	stack_size_changed(&h->size, to, r == 0, h->resized_ns);
+	atomic_store_explicit(&h->stack_bytes, h->events.config.stack_bytes, memory_order_relaxed);
+	if (r < 0)
+		log_info("stack copies stay at %u bytes: %s", (unsigned)h->events.config.stack_bytes, strerror(-r));
+	else
+		log_debug("stack copies have %u bytes", (unsigned)to);
+}
+
+/*
+ * Irregular, so that this program's work is not in step with the samples (perf_drain.c). Rings of samples end it when a quarter is full; what others
+ * make the kernel tell does not.
+ */
+static void wait_rings(struct perf_host *h, struct pollfd *fds)
+{
+	size_t n = h->events.n_cpus;
+
+	for (size_t i = 0; i < n; i++)
+		fds[i] = (struct pollfd){.fd = h->events.fds[i], .events = POLLIN};
+	fds[n] = (struct pollfd){.fd = h->wake_fd, .events = POLLIN};
+	poll(fds, n + 1, PAUSE_MS / 2 + (int)random_below(&h->random, PAUSE_MS / 2));
+}
+
+static void *drain_main(void *arg)
+{
+	struct perf_host *h = arg;
+	struct pollfd *fds = calloc(h->events.n_cpus + 1, sizeof(*fds));
+
+	engine_thread_raise_priority();
+	while (fds && !atomic_load(&h->stop)) {
+		wait_rings(h, fds);
+		drain(h, false);
+		if (h->resize_to)
+			resize(h);
+	}
+	free(fds);
+	host_events_disable(&h->events);
+	drain(h, true);
+	atomic_store(&h->done, true);
+	(void)!write(h->ready_fd, &(uint64_t){1}, sizeof(uint64_t));
+	return NULL;
+}
+
+/* --- the owner's thread --- */
+
+static int open_parts(struct perf_host *h, const struct perf_host_options *o, struct err *err)
+{
+	struct perf_config c = {.period = o->period_ns, .kernel = o->kernel};
+	int r = perf_event_find("cpu", &c.event, err);
+
+	if (r < 0)
+		return r;
+	if (c.period < PERF_CLOCK_MIN_PERIOD_NS)
+		return err_set(err, -EINVAL, "a period of %llu ns is too short", (unsigned long long)c.period);
+	stack_size_init(&h->size, o->stack_bytes, PERF_STACK_MAX);
+	c.stack_bytes = h->stack_bytes = h->size.now;
+	h->queue = sample_queue_new(QUEUE_BYTES);
+	h->watched = calloc(PIDS / 64, sizeof(*h->watched));
+	h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	h->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!h->queue || !h->watched || h->wake_fd < 0 || h->ready_fd < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = host_events_open(&h->events, &c, err);
+	h->layout = perf_attr_layout(&h->events.config);
+	return r;
+}
+
+int perf_host_open(const struct perf_host_options *o, struct perf_host **ret, struct err *err)
+{
+	struct perf_host *h = calloc(1, sizeof(*h));
+	int r;
+
+	if (!h)
+		return err_set(err, -ENOMEM, "out of memory");
+	h->wake_fd = h->ready_fd = -1;
+	h->events.members.fd = -1;
+	h->random = clock_monotonic_ns();
+	r = open_parts(h, o, err);
+	if (r < 0)
+		perf_host_close(h);
+	else
+		*ret = h;
+	return r;
+}
+
+void perf_host_close(struct perf_host *h)
+{
+	if (!h)
+		return;
+	perf_host_stop(h);
+	if (h->started)
+		pthread_join(h->thread, NULL);
+	host_events_close(&h->events);
+	if (h->queue)
+		sample_queue_free(h->queue);
+	vec_done(&h->batch);
+	buf_done(&h->bytes);
+	free(h->watched);
+	close_at_exit(&h->wake_fd);
+	close_at_exit(&h->ready_fd);
+	free(h);
+}
+
+struct perf_members *perf_host_members(struct perf_host *h)
+{
+	return &h->events.members;
+}
+
+void perf_host_watch(struct perf_host *h, pid_t pid, bool on)
+{
+	uint64_t bit = UINT64_C(1) << pid % 64;
+
+	if (pid <= 0 || pid >= PIDS)
+		return;
+	if (on)
+		atomic_fetch_or_explicit(&h->watched[pid / 64], bit, memory_order_relaxed);
+	else
+		atomic_fetch_and_explicit(&h->watched[pid / 64], ~bit, memory_order_relaxed);
+}
+
+int perf_host_start(struct perf_host *h, struct err *err)
+{
+	int r;
+
+	host_events_enable(&h->events);
+	r = engine_thread_start(&h->thread, "jsampler-drain", 0, drain_main, h);
+	if (r < 0)
+		return err_set(err, r, "cannot start a thread: %s", strerror(-r));
+	h->started = true;
+	return 0;
+}
+
+static void deliver(const struct perf_host_sink *sink, const struct perf_msg *m)
+{
+	if (m->kind == PERF_MSG_SAMPLE) {
+		const struct raw_sample s = perf_msg_raw((const struct perf_msg_sample *)m);
+
+		sink->sample(sink->ctx, &s);
+	} else if (m->kind == PERF_MSG_THREAD) {
+		sink->thread(sink->ctx, m->pid, m->tid, m->comm);
+	} else if (m->kind == PERF_MSG_EXIT) {
+		sink->thread_exit(sink->ctx, m->pid, m->tid);
+	} else if (m->kind == PERF_MSG_EXEC) {
+		sink->exec(sink->ctx, m->pid);
+	} else if (m->kind == PERF_MSG_MAPPED) {
+		sink->mapped(sink->ctx, m->pid);
+	}
+}
+
+/* Until it is time for another turn, so that many samples do not delay it. */
+static void deliver_queued(struct perf_host *h, const struct perf_host_sink *sink, uint64_t until_ns)
+{
+	const void *m;
+	size_t len;
+
+	while ((m = sample_queue_peek(h->queue, &len))) {
+		deliver(sink, m);
+		sample_queue_release(h->queue);
+		if (clock_monotonic_ns() >= until_ns)
+			break;
+	}
+}
+
+static void wait_queue(struct perf_host *h, uint64_t until_ns)
+{
+	struct pollfd p = {.fd = h->ready_fd, .events = POLLIN};
+	uint64_t now = clock_monotonic_ns(), n;
+
+	if (sample_queue_empty(h->queue) && !atomic_load(&h->done) && until_ns > now)
+		poll(&p, 1, (int)((until_ns - now) / 1000000) + 1);
+	(void)!read(h->ready_fd, &n, sizeof(n));
+}
+
+void perf_host_run(struct perf_host *h, const struct perf_host_sink *sink)
+{
+	for (;;) {
+		bool done = atomic_load(&h->done); /* nothing is queued after it */
+		uint64_t until_ns = sink->turn(sink->ctx);
+
+		deliver_queued(h, sink, done ? UINT64_MAX : until_ns);
+		if (done)
+			break;
+		wait_queue(h, until_ns);
+	}
+}
+
+void perf_host_stop(struct perf_host *h)
+{
+	const uint64_t one = 1;
+	int saved = errno;
+
+	atomic_store(&h->stop, true);
+	(void)!write(h->wake_fd, &one, sizeof(one));
+	errno = saved;
+}
+
+struct perf_host_stats perf_host_stats(const struct perf_host *h)
+{
+	return (struct perf_host_stats){
+		.samples = h->n_samples,
+		.foreign = h->n_foreign,
+		.lost_ring = h->lost_ring,
+		.lost_queue = h->lost_queue,
+		.lost_records = h->lost_records,
+		.malformed = h->malformed,
+		.stack_bytes = h->stack_bytes,
+	};
+}

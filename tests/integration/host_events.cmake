@@ -1,0 +1,6 @@
+add_executable(host_probe ${CMAKE_CURRENT_SOURCE_DIR}/host_probe.c)
+target_link_libraries(host_probe PRIVATE js_perf js_engine)
+js_integration_test(host_events 300 host_events.py $<TARGET_FILE:host_probe> $<TARGET_FILE:engine_load>)
+set_property(TEST integration.host_events APPEND PROPERTY LABELS perf)
+js_integration_alone(host_events)
+js_integration_sanitized(host_events)

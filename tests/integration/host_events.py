@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""One set of perf events for many processes: each one's weights against the kernel's account, nothing of others, what it costs.
+
+usage: host_events.py PROBE LOAD. The bar is that of engine.py: an event on a CPU finds a process running by chance.
+"""
+import math
+import os
+import re
+import subprocess
+import sys
+
+import jvm
+
+CPUS = os.cpu_count()
+PROBE, LOAD = sys.argv[1], sys.argv[2]
+failures = []
+
+
+def check(ok, what):
+    print(("ok      " if ok else "FAILED  ") + what, flush=True)
+    if not ok:
+        failures.append(what)
+
+
+def tried(scenario):
+    """Right in one of three tries: beside other work, the machine decides."""
+    for left in reversed(range(jvm.TRIES)):
+        before = len(failures)
+        scenario()
+        if len(failures) == before or not left or jvm.SANITIZED:
+            break
+        print("again: %d checks failed" % (len(failures) - before), flush=True)
+        del failures[before:]
+    if jvm.SANITIZED:
+        del failures[before:]
+
+
+def start(*args):
+    p = subprocess.Popen([LOAD, *map(str, args), "600"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                         preexec_fn=jvm.die_with_parent)
+    p.stdout.readline()
+    return p
+
+
+def probe(rate, seconds, *targets):
+    """What each target got, and the totals."""
+    r = subprocess.run([PROBE, str(rate), str(seconds), *targets], capture_output=True, text=True)
+    if r.returncode == jvm.SKIP:
+        print(r.stderr)
+        sys.exit(jvm.SKIP)
+    if r.returncode:
+        sys.exit("%s: %d\n%s%s" % (PROBE, r.returncode, r.stdout, r.stderr))
+    lines = [{k: float(v) for k, v in re.findall(r"(\w+)=([\d.]+)", l)} for l in r.stdout.splitlines()]
+    return lines[:-1], lines[-1]
+
+
+def check_rest(all_, what):
+    for key in ("wrong", "unordered", "lost", "malformed"):
+        check(all_[key] == 0, "%s: %s: %d" % (what, key, all_[key]))
+
+
+def deviation(t, rate, divisor, seconds):
+    """Relative: of what was counted on a CPU, a part p of the instants."""
+    p = min(t["cpu"] / (CPUS * seconds), 0.999)
+    n = rate * seconds * CPUS / divisor
+    return math.sqrt((1 - p) / (p * n))
+
+
+def shares():
+    rate, seconds = 2000, 6
+    loads = [start("spin", 1), start("spin", 1), start("burst", 2), start("spin", 1)]
+    other = start("spin", 1)
+    divisors = [1, 1, 1, 4]
+    ts, all_ = probe(rate, seconds, *["%d/%d" % (l.pid, d) for l, d in zip(loads, divisors)])
+    for t, d in zip(ts, divisors):
+        bar = 0.01 + 4 * deviation(t, rate, d, seconds)
+        off = t["weight"] / t["cpu"] - 1
+        check(abs(off) < bar, "%.3f s of CPU time, divisor %d: %d samples, %+.2f %% (bar %.2f)" % (
+            t["cpu"], d, t["samples"], 100 * off, 100 * bar))
+    whole = sum(t["weight"] for t in ts) / sum(t["cpu"] for t in ts) - 1
+    check(abs(whole) < 0.03, "all together: %+.2f %%" % (100 * whole))
+    check_rest(all_, "shares")
+    for l in [*loads, other]:
+        l.kill()
+        l.wait()
+
+
+def cost():
+    """Twenty processes that share the CPUs cost what two do, which use as much of them."""
+    rate, seconds = 99, 8
+    two = [start("spin", 1) for _ in range(CPUS)]
+    _, few = probe(rate, seconds, *[str(l.pid) for l in two])
+    for l in two:
+        l.kill()
+        l.wait()
+    twenty = [start("spin", 1) for _ in range(20)]
+    ts, many = probe(rate, seconds, *[str(l.pid) for l in twenty])
+    for l in twenty:
+        l.kill()
+        l.wait()
+    check(many["own"] < 1.5 * few["own"] + 0.02, "CPU time for 20: %.3f s, for %d: %.3f s" % (many["own"], CPUS, few["own"]))
+    check(all(t["samples"] for t in ts), "each of 20 has samples: %s" % [int(t["samples"]) for t in ts])
+    check_rest(many, "20")
+
+
+def main():
+    if os.geteuid() != 0:
+        print("needs root")
+        return jvm.SKIP
+    for scenario in (shares, cost):
+        tried(scenario)
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -84,11 +84,8 @@ static void look_at_all(void *ctx, int out)
 
 /* --- In the caller */
 
-/*
- * The real user id: /proc/PID belongs to the effective one, which is root for a set-user-ID program. In a user
- * namespace a user may have 65,536 ids (newuidmap(1)), so all processes in such namespaces count as one user's.
- */
-static int64_t owner(pid_t pid)
+/* /proc/PID belongs to the effective user, which is root for a set-user-ID program. */
+int64_t each_process_owner(pid_t pid)
 {
 	struct proc_status st;
 	struct proc *p;
@@ -142,7 +139,8 @@ static struct spent *spent_by(struct run *r, int64_t owner)
  */
 static bool charge(struct run *r, const struct item *it, uint64_t ns)
 {
-	int64_t now = ns < CHECK_NS ? it->owner : owner(it->pid), whose = now == OWNER_GONE ? it->owner : now;
+	int64_t now = ns < CHECK_NS ? it->owner : each_process_owner(it->pid),
+		whose = now == OWNER_GONE ? it->owner : now;
 	struct spent *s = whose == OWNER_GONE ? NULL : spent_by(r, whose);
 
 	if (!s)
@@ -247,7 +245,7 @@ int each_process(const pid_t *pids, size_t n, const struct each_process *e, size
 	if (!items)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++)
-		items[i] = (struct item){pids[i], owner(pids[i])};
+		items[i] = (struct item){pids[i], e->owners ? e->owners[i] : each_process_owner(pids[i])};
 	r.deadline_ns = e->deadline_ns;
 	if (!r.deadline_ns)
 		r.deadline_ns = clock_monotonic_ns() + EACH_ALL_MS * UINT64_C(1000000);

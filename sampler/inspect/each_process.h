@@ -23,6 +23,7 @@ enum {
 struct each_process {
 	void *ctx;
 	size_t record; /* bytes, at most EACH_RECORD_MAX; no pointers */
+	const int64_t *owners; /* of the processes, each_process_owner(); NULL: not yet known */
 	uint64_t deadline_ns; /* for all of them (clock_monotonic_ns()); 0: EACH_ALL_MS from now */
 	bool apart; /* one child per process, so that a process that takes over its child gets at no other */
 	void (*begin)(void); /* in each child, first: drops what looking does not need. NULL: nothing */
@@ -38,6 +39,12 @@ struct each_process {
 void each_process_say_stuck(pid_t pid, int signal); /* logs a warning */
 /* With something `found`, a failure is a warning; otherwise it is the result, -EPERM. 0: there was none. */
 int each_process_take_failed(const struct err *failed, bool found, struct err *err);
+
+/*
+ * Whose a process is: the real user id. In a user namespace a user may have 65,536 ids (newuidmap(1)), so all processes in
+ * such namespaces count as one user's: a negative number, as is that of processes that have ended.
+ */
+int64_t each_process_owner(pid_t pid);
 
 /*
  * When a user's processes take too long, one or all together, the user's others come last; all processes in other user

@@ -86,6 +86,11 @@ int proc_thread_cpu(struct proc *p, pid_t tid, int *ret); /* the CPU it last ran
 int proc_tasks(struct proc *p, pid_t **ret, size_t *ret_n);
 
 /* All processes but this one. 0 or -errno. The caller frees *ret. */
+struct proc_entry {
+	pid_t pid;
+	uint64_t id; /* the inode of /proc/PID: another one if the PID has been reused; may change without that, too */
+};
+int proc_entries(struct proc_entry **ret, size_t *ret_n);
 int proc_others(pid_t **ret, size_t *ret_n);
 
 /*

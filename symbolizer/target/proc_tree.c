@@ -150,9 +150,9 @@ int proc_descendants(struct proc *p, pid_t **ret, size_t *ret_n)
 	return 0;
 }
 
-int proc_others(pid_t **ret, size_t *ret_n)
+int proc_entries(struct proc_entry **ret, size_t *ret_n)
 {
-	VEC(pid_t) pids = {0};
+	VEC(struct proc_entry) found = {0};
 	DIR *d = opendir("/proc");
 	bool ok = true;
 
@@ -161,14 +161,33 @@ int proc_others(pid_t **ret, size_t *ret_n)
 	for (struct dirent *e; ok && (e = readdir(d));) {
 		pid_t pid = e->d_name[0] >= '1' && e->d_name[0] <= '9' ? (pid_t)strtol(e->d_name, NULL, 10) : 0;
 
-		ok = pid <= 0 || pid == getpid() || vec_push(&pids, pid);
+		ok = pid <= 0 || pid == getpid() || vec_push(&found, ((struct proc_entry){pid, e->d_ino}));
 	}
 	closedir(d);
 	if (!ok) {
-		vec_done(&pids);
+		vec_done(&found);
 		return -ENOMEM;
 	}
-	*ret = pids.v;
-	*ret_n = pids.n;
+	*ret = found.v;
+	*ret_n = found.n;
+	return 0;
+}
+
+int proc_others(pid_t **ret, size_t *ret_n)
+{
+	struct proc_entry *entries = NULL;
+	pid_t *pids = NULL;
+	size_t n = 0;
+	int r = proc_entries(&entries, &n);
+
+	if (r == 0 && n && !(pids = calloc(n, sizeof(*pids))))
+		r = -ENOMEM;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		pids[i] = entries[i].pid;
+	free(entries);
+	if (r < 0)
+		return r;
+	*ret = pids;
+	*ret_n = n;
 	return 0;
 }

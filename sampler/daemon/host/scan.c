@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sampler/closing/closing.h"
+#include "sampler/daemon/host/fair.h"
 #include "sampler/inspect/each_process.h"
 #include "sampler/inspect/inspect.h"
 #include "symbolizer/base/cleanup.h"
@@ -15,20 +16,27 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define DELAY_MAX_NS (32 * SECOND_NS)
-#define PATIENCE_NS (3 * SECOND_NS) /* for the new processes of one turn; the others come with the next one */
+#define PATIENCE_NS SECOND_NS /* for one turn; what it did not get to comes with the next one */
+#define LAST_NS (60 * SECOND_NS) /* for so long a user comes last whose process could not be looked at */
 
 struct seen {
-	pid_t pid;
-	uint64_t next_ns, delay_ns; /* when to look again */
+	struct proc_entry entry;
+	int64_t owner;
+	uint64_t next_ns, delay_ns; /* when to look again, and how much later than the last time */
 };
 
-struct list {
-	VEC(struct seen) of; /* by PID */
+struct slow {
+	int64_t owner;
+	uint64_t until_ns;
 };
 
 struct scan {
-	struct list all;
+	VEC(struct seen) all; /* by PID */
+	VEC(struct fair) due;
 	VEC(pid_t) next; /* to be looked at in this turn */
+	VEC(int64_t) owners; /* of those */
+	VEC(struct slow) slow;
+	uint64_t now_ns;
 	void (*found)(void *ctx, const struct scan_found *f);
 	void *ctx;
 };
@@ -42,8 +50,11 @@ void scan_free(struct scan *s)
 {
 	if (!s)
 		return;
-	vec_done(&s->all.of);
+	vec_done(&s->all);
+	vec_done(&s->due);
 	vec_done(&s->next);
+	vec_done(&s->owners);
+	vec_done(&s->slow);
 	free(s);
 }
 
@@ -53,109 +64,159 @@ static int by_pid(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
 
-	return (x->pid > y->pid) - (x->pid < y->pid);
+	return (x->entry.pid > y->entry.pid) - (x->entry.pid < y->entry.pid);
 }
 
-static int list_read(struct list *ret, struct err *err)
+static struct seen *find(const struct scan *s, pid_t pid)
 {
-	CLEANUP(free_at_exit) pid_t *pids = NULL;
-	size_t n;
-	int r = proc_others(&pids, &n);
+	const struct seen key = {.entry.pid = pid};
+
+	return s->all.n ? bsearch(&key, s->all.v, s->all.n, sizeof(key), by_pid) : NULL;
+}
+
+/* What is known about a process; another process under the same PID is new. */
+static struct seen take_over(const struct scan *s, const struct proc_entry *now)
+{
+	const struct seen *before = find(s, now->pid);
+
+	if (before && before->entry.id == now->id)
+		return *before;
+	return (struct seen){.entry = *now, .owner = each_process_owner(now->pid), .next_ns = s->now_ns};
+}
+
+static int list_processes(struct scan *s, struct err *err)
+{
+	CLEANUP(free_at_exit) struct proc_entry *entries = NULL;
+	size_t n, i = 0;
+	int r = proc_entries(&entries, &n);
+	typeof(s->all) now = {0};
 
 	if (r < 0)
 		return err_set(err, r, "cannot list the processes in /proc: %s", strerror(-r));
-	for (size_t i = 0; i < n; i++)
-		if (!vec_push(&ret->of, ((struct seen){.pid = pids[i]})))
-			return err_set(err, -ENOMEM, "out of memory");
-	if (ret->of.n)
-		qsort(ret->of.v, ret->of.n, sizeof(*ret->of.v), by_pid);
+	while (i < n && vec_push(&now, take_over(s, &entries[i])))
+		i++;
+	if (i < n) {
+		vec_done(&now);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	vec_done(&s->all);
+	s->all = now;
+	if (n)
+		qsort(s->all.v, n, sizeof(*s->all.v), by_pid);
 	return 0;
 }
 
-static void take_over(struct scan *s, struct seen *now, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct seen *before =
-			s->all.of.n ? bsearch(&now[i], s->all.of.v, s->all.of.n, sizeof(now[i]), by_pid) : NULL;
+/* --- whose turn it is --- */
 
-		if (before)
-			now[i] = *before;
-	}
+static bool is_slow(const struct scan *s, int64_t owner)
+{
+	for (size_t i = 0; i < s->slow.n; i++)
+		if (s->slow.v[i].owner == owner)
+			return true;
+	return false;
 }
 
-static bool choose(struct scan *s, uint64_t now_ns)
+static void forgive(struct scan *s)
 {
-	bool ok = true;
+	size_t n = 0;
 
-	s->next.n = 0;
-	for (size_t i = 0; ok && i < s->all.of.n; i++) {
-		struct seen *p = &s->all.of.v[i];
+	for (size_t i = 0; i < s->slow.n; i++)
+		if (s->slow.v[i].until_ns > s->now_ns)
+			s->slow.v[n++] = s->slow.v[i];
+	s->slow.n = n;
+}
 
-		if (p->next_ns > now_ns)
-			continue;
-		p->delay_ns = !p->delay_ns ? SECOND_NS : p->delay_ns < DELAY_MAX_NS ? 2 * p->delay_ns : DELAY_MAX_NS;
-		p->next_ns = now_ns + p->delay_ns;
-		ok = vec_push(&s->next, p->pid);
+static bool choose(struct scan *s)
+{
+	s->due.n = s->next.n = s->owners.n = 0;
+	forgive(s);
+	for (size_t i = 0; i < s->all.n; i++) {
+		const struct seen *p = &s->all.v[i];
+		const struct fair due = {p->entry.pid, p->owner, p->next_ns, is_slow(s, p->owner), 0};
+
+		if (p->next_ns <= s->now_ns && !vec_push(&s->due, due))
+			return false;
 	}
-	return ok;
+	fair_order(s->due.v, s->due.n);
+	for (size_t i = 0; i < s->due.n; i++)
+		if (!vec_push(&s->next, s->due.v[i].pid) || !vec_push(&s->owners, s->due.v[i].owner))
+			return false;
+	return true;
+}
+
+static void set_next(struct seen *p, uint64_t now_ns)
+{
+	p->delay_ns = !p->delay_ns ? SECOND_NS : p->delay_ns < DELAY_MAX_NS ? 2 * p->delay_ns : DELAY_MAX_NS;
+	p->next_ns = now_ns + p->delay_ns;
 }
 
 /* --- looking --- */
 
+/* Always something to report, so that the caller knows whom it got to. */
 static bool look(void *ctx, pid_t pid, void *record, struct err *failed)
 {
+	struct inspect_outline *o = record;
+
 	(void)ctx, (void)failed;
-	return inspect_outline(pid, record) == 0;
+	if (inspect_outline(pid, o) < 0)
+		o->may_be_jvm = false;
+	return true;
 }
 
 static void looked(void *ctx, pid_t pid, const void *record)
 {
-	const struct scan *s = ctx;
+	struct scan *s = ctx;
+	struct seen *p = find(s, pid);
 	struct inspect_outline o;
 	struct scan_found f = {.pid = pid};
-	struct proc *p;
+	struct proc *proc;
 
 	memcpy(&o, record, sizeof(o));
-	if (!o.may_be_jvm || proc_open(pid, &p, NULL) < 0)
+	if (p)
+		set_next(p, s->now_ns);
+	if (!o.may_be_jvm || proc_open(pid, &proc, NULL) < 0)
 		return;
-	f.start_ticks = proc_start_ticks(p);
+	f.start_ticks = proc_start_ticks(proc);
 	f.uid = o.uid;
-	f.in_namespace = !proc_same_ns(p, "user");
-	proc_close(p);
+	f.in_namespace = !proc_same_ns(proc, "user");
+	proc_close(proc);
 	s->found(s->ctx, &f);
 }
 
-/* It comes again with a later turn. */
+/* It comes again with a later turn. Each such process takes a whole turn, so for a while its user has the last ones. */
 static void stuck(void *ctx, pid_t pid, int signal)
 {
-	(void)ctx, (void)pid, (void)signal;
+	struct scan *s = ctx;
+	struct seen *p = find(s, pid);
+
+	(void)signal;
+	if (!p)
+		return;
+	set_next(p, s->now_ns);
+	if (!is_slow(s, p->owner))
+		(void)vec_push(&s->slow, ((struct slow){p->owner, s->now_ns + LAST_NS}));
 }
 
 int scan_turn(struct scan *s, void (*found)(void *ctx, const struct scan_found *f), void *ctx, struct err *err)
 {
-	struct list now = {0};
-	uint64_t now_ns = clock_monotonic_ns();
-	const struct each_process e = {.ctx = s,
-				       .record = sizeof(struct inspect_outline),
-				       .deadline_ns = now_ns + PATIENCE_NS,
-				       .begin = closing_for_names,
-				       .look = look,
-				       .found = looked,
-				       .stuck = stuck};
+	struct each_process e = {.ctx = s,
+				 .record = sizeof(struct inspect_outline),
+				 .begin = closing_for_names,
+				 .look = look,
+				 .found = looked,
+				 .stuck = stuck};
 	size_t left = 0;
 	int r;
 
-	r = list_read(&now, err);
-	if (r < 0) {
-		vec_done(&now.of);
-		return r;
-	}
-	take_over(s, now.of.v, now.of.n);
-	vec_done(&s->all.of);
-	s->all = now;
+	s->now_ns = clock_monotonic_ns();
 	s->found = found;
 	s->ctx = ctx;
-	if (!choose(s, now_ns))
+	r = list_processes(s, err);
+	if (r < 0)
+		return r;
+	if (!choose(s))
 		return err_set(err, -ENOMEM, "out of memory");
+	e.owners = s->owners.v;
+	e.deadline_ns = clock_monotonic_ns() + PATIENCE_NS;
 	return s->next.n ? each_process(s->next.v, s->next.n, &e, &left, err) : 0;
 }

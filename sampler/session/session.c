@@ -38,10 +38,7 @@ void session_close(struct session *s)
 	profile_free(s->profile);
 	session_requests_close(s);
 	readers_close(s->readers);
-	if (!s->owner)
-		kallsyms_close(s->kallsyms);
-	if (s->kallsyms_fd >= 0)
-		close(s->kallsyms_fd);
+	kallsyms_close(s->kallsyms);
 	proc_close(s->proc);
 	free(s);
 }

@@ -22,7 +22,6 @@ static int close_epoch(struct session *s, struct err *err)
 	struct profile *fresh = session_new_profile(s);
 	struct named_profile *np;
 
-	session_read_kallsyms(s);
 	if (b)
 		named_builder_meta(b)->slice_ns = profile_slice_ns(s->profile);
 	/* It is not known yet whether child processes will have samples. */

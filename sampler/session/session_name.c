@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
@@ -19,23 +18,9 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
-#include "symbolizer/native/names/kallsyms.h"
 #include "symbolizer/native/names/perfmap.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
-
-/* Parsed only when something is to be named: that takes tens of milliseconds. */
-void session_read_kallsyms(struct session *s)
-{
-	struct err e = {0};
-
-	if (s->kallsyms_fd < 0)
-		return;
-	if (kallsyms_read(s->kallsyms_fd, &s->kallsyms, &e) < 0 && !s->engine->ops->stats(s->engine).no_kernel)
-		log_warn("kernel frames are [kernel], without names: %s", e.msg);
-	close(s->kallsyms_fd);
-	s->kallsyms_fd = -1;
-}
 
 static void perfmap_close_at_exit(struct perfmap **p)
 {
@@ -67,11 +52,7 @@ int session_name_view(struct session *s, struct named_builder *b, bool process_r
 
 	o.show.process_root = process_root;
 	s->named_cut = 0;
-	if (s->owner) {
-		session_read_kallsyms(s->owner);
-		s->kallsyms = s->owner->kallsyms; /* borrowed */
-	}
-	sources.kernel = s->kallsyms;
+	sources.kernel = (s->owner ? s->owner : s)->kallsyms;
 	parts_call(&s->parts, name, s->profile, &sources);
 	r = s->proc ? perfmap_open(s->proc, s->files, &perfmap, &e) : -ENOENT;
 	if (r == 0)
@@ -160,7 +141,6 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
 	threads_name_rest(s->threads, s->readers->hs, s->profile);
 	profile_close(s->profile);
 	malloc_trim(0); /* memory in another thread's arena is of no use to naming */
-	session_read_kallsyms(s);
 	say_slices(s);
 	if (b)
 		named_builder_meta(b)->slice_ns = profile_slice_ns(s->profile);

@@ -23,6 +23,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/native/names/kallsyms.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 
@@ -197,11 +198,21 @@ static int open_parts(struct session *s, struct err *err)
 	return r;
 }
 
-/* Reading the kernel's symbols takes 0.1 s, so it is done only if there can be kernel frames. */
 static bool has_kernel_frames(const struct session *s)
 {
 	return s->proc && s->o.engine_options.kernel && !session_traces(s) &&
 	       !s->engine->ops->stats(s->engine).no_kernel;
+}
+
+/* Opens the kernel's symbols, which are read only if there is a kernel frame. */
+static int open_kallsyms(struct session *s, struct err *err)
+{
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	s->kallsyms = kallsyms_open(fd);
+	return s->kallsyms ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
 static void session_close_at_exit(struct session **s)
@@ -217,7 +228,6 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->o = *o;
-	s->kallsyms_fd = -1;
 	s->opened_ns = clock_monotonic_ns();
 	if (!o->replay)
 		descriptors_raise();
@@ -227,7 +237,7 @@ int session_open(pid_t pid, const struct session_options *o, struct session **re
 	if (r == 0)
 		r = open_parts(s, err);
 	if (r == 0 && has_kernel_frames(s))
-		s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+		r = open_kallsyms(s, err);
 	if (r == 0)
 		r = session_open_bridge(s, err);
 	if (r == 0 && !o->replay)
@@ -291,7 +301,6 @@ int session_open_child(struct session *owner, pid_t pid, struct session **ret, s
 	s->owner = owner;
 	s->engine = owner->engine;
 	s->files = owner->files;
-	s->kallsyms_fd = -1;
 	s->pid = pid;
 	s->opened_ns = clock_monotonic_ns();
 	s->started_ns = owner->started_ns;

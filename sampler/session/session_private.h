@@ -64,8 +64,7 @@ struct session {
 	struct heap_frames *heap_frames; /* NULL: replay */
 	struct held_samples *held; /* NULL: replay, and -e wall, where a later sample may refer to a held one */
 	regex_t *only_threads; /* NULL: all */
-	int kallsyms_fd; /* opened while that is permitted; -1: already read, or not wanted */
-	struct kallsyms *kallsyms; /* NULL: not permitted, or kernel frames not wanted */
+	struct kallsyms *kallsyms; /* opened while that is permitted; NULL: not permitted, not wanted, or the owner's */
 	named_profiles epochs; /* what was sampled before an execve(), named */
 	struct profile_totals old_totals; /* of these, and of what session_take() has given away */
 	struct session_taken { /* what was known at the last session_take() */
@@ -141,7 +140,6 @@ void session_replace_profile(struct session *s, struct profile *fresh); /* total
 void session_forget(struct session *s); /* session_forget.c: between two samples */
 
 /* session_name.c */
-void session_read_kallsyms(struct session *s);
 int session_name_view(struct session *s, struct named_builder *b, bool process_root); /* ... as root frame */
 /* Adds a named profile with its counts; `np` still belongs to the caller. 0 or -ENOMEM. */
 int session_add_named(struct named_builder *b, struct named_profile *np);

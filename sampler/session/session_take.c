@@ -50,7 +50,6 @@ static int name_all(struct session *s, struct named_builder *b)
 {
 	int r;
 
-	session_read_kallsyms(s);
 	r = session_name_view(s, b, s->o.show.process_root);
 	for (size_t i = 0; r == 0 && i < s->epochs.n; i++)
 		r = session_add_named(b, s->epochs.v[i]);

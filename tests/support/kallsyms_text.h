@@ -7,16 +7,22 @@
 
 #include "symbolizer/native/names/kallsyms.h"
 
-/* Parses a text as if it were /proc/kallsyms. */
-static inline int kallsyms_of_text(const char *text, size_t len, struct kallsyms **ret)
+/* A text as if it were /proc/kallsyms. */
+static inline int kallsyms_file(const char *text, size_t len)
 {
-	int fd = memfd_create("kallsyms", MFD_CLOEXEC), r;
+	int fd = memfd_create("kallsyms", MFD_CLOEXEC);
 
 	assert_int_equal(write(fd, text, len), len);
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	r = kallsyms_read(fd, ret, NULL);
-	close(fd);
-	return r;
+	return fd;
+}
+
+static inline struct kallsyms *kallsyms_of_text(const char *text, size_t len)
+{
+	struct kallsyms *k = kallsyms_open(kallsyms_file(text, len));
+
+	assert_non_null(k);
+	return k;
 }
 
 #endif

@@ -148,10 +148,9 @@ static void hostile_names(void **state)
 
 static const char *kernel_name(const char *text, uint64_t addr, char *buf, size_t size)
 {
-	struct kallsyms *k;
+	struct kallsyms *k = kallsyms_of_text(text, strlen(text));
 	const char *name;
 
-	assert_int_equal(kallsyms_of_text(text, strlen(text), &k), 0);
 	name = kallsyms_find(k, addr);
 	snprintf(buf, size, "%s", name ? name : "(none)");
 	kallsyms_close(k);
@@ -168,6 +167,11 @@ static void kallsyms_finds_functions(void **state)
 				   "ffffffff81000200 W weak_one\n"
 				   "ffffffffc0001000 t mod_fn\t[some_module]\n"
 				   "ffffffffc0000000 t mod_first.constprop.0\t[some_module]\n"
+				   "ffffffff81000280 t local\n"
+				   "ffffffff81000280 T global\n"
+				   "ffffffff81000280 T later\n"
+				   "ffffffff810002c0 t __pfx_padded\n"
+				   "ffffffff810002c0 W _stextual\n"
 				   "garbage\n"
 				   "ffffffff8\n"
 				   "zzzz T x\n"
@@ -179,6 +183,8 @@ static void kallsyms_finds_functions(void **state)
 	assert_string_equal(kernel_name(text, 0xffffffff81000100, buf, 64), "do_work");
 	assert_string_equal(kernel_name(text, 0xffffffff810001ff, buf, 64), "do_work");
 	assert_string_equal(kernel_name(text, 0xffffffff81000210, buf, 64), "weak_one");
+	assert_string_equal(kernel_name(text, 0xffffffff81000281, buf, 64), "global");
+	assert_string_equal(kernel_name(text, 0xffffffff810002c8, buf, 64), "_stextual");
 	assert_string_equal(kernel_name(text, 0xffffffff81000310, buf, 64), "last_without_newline");
 	assert_string_equal(kernel_name(text, 0xffffffffc0000800, buf, 64), "mod_first");
 	assert_string_equal(kernel_name(text, 0xffffffffc0001001, buf, 64), "mod_fn");
@@ -189,21 +195,24 @@ static void kallsyms_finds_functions(void **state)
 static void kallsyms_says_when_addresses_are_hidden(void **state)
 {
 	static const char text[] = "0000000000000000 T _text\n0000000000000000 t foo\n";
-	struct kallsyms *k = NULL;
+	struct kallsyms *k = kallsyms_of_text(text, strlen(text));
 
 	(void)state;
-	assert_int_equal(kallsyms_of_text(text, strlen(text), &k), -EACCES);
-	assert_int_equal(kallsyms_of_text("", 0, &k), 0);
+	assert_int_equal(kallsyms_load(k, NULL), -EACCES);
+	assert_null(kallsyms_find(k, 0));
+	kallsyms_close(k);
+	k = kallsyms_of_text("", 0);
 	assert_null(kallsyms_find(k, 0xffffffff81000000));
+	assert_int_equal(kallsyms_load(k, NULL), 0); /* was done already */
 	kallsyms_close(k);
 }
 
 static void kallsyms_of_this_kernel(void **state)
 {
-	struct kallsyms *k = NULL;
 	uint64_t start = clock_monotonic_ns();
 	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-	int r = fd < 0 ? -errno : kallsyms_read(fd, &k, NULL);
+	struct kallsyms *k = fd < 0 ? NULL : kallsyms_open(fd);
+	int r = k ? kallsyms_load(k, NULL) : -ENOENT;
 	double ms = (double)(clock_monotonic_ns() - start) / 1e6, parse_ms;
 	struct buf b = {0};
 	unsigned i;
@@ -215,7 +224,8 @@ static void kallsyms_of_this_kernel(void **state)
 		buf_printf(&b, "%016lx %c some_kernel_function_%x%s\n", (unsigned long)(0xffffffff81000000 + i * 48),
 			   i % 4 ? 't' : 'd', i, i > 150000 ? "\t[module]" : "");
 	start = clock_monotonic_ns();
-	assert_int_equal(kallsyms_of_text(b.data, b.len, &k), 0);
+	k = kallsyms_of_text(b.data, b.len);
+	assert_int_equal(kallsyms_load(k, NULL), 0);
 	parse_ms = (double)(clock_monotonic_ns() - start) / 1e6;
 	assert_string_equal(kallsyms_find(k, 0xffffffff81000000 + 48 * 7 + 3), "some_kernel_function_7");
 	print_message("kallsyms: this kernel's read and parsed in %.1f ms (%d), 200,000 lines parsed "

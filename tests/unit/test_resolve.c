@@ -417,21 +417,24 @@ static void kernel_and_perf_map(void **state)
 	static const char map[] = "7000 100 LazyCompile:~foo\n";
 	struct resolver_sources s = {0};
 	struct resolver_options o = {0};
-	struct kallsyms *kernel = NULL;
+	int fd = kallsyms_file(symbols, strlen(symbols)), same = dup(fd);
+	struct kallsyms *kernel = kallsyms_open(fd);
 	struct perfmap *perfmap = NULL;
 	(void)state;
 
-	assert_int_equal(kallsyms_of_text(symbols, strlen(symbols), &kernel), 0);
 	assert_int_equal(perfmap_parse(map, strlen(map), &perfmap), 0);
 	s.kernel = kernel;
 	s.perfmap = perfmap;
+	check_frame(key(FRAME_ANON, 0, 0x7010), s, o, "LazyCompile:~foo");
+	assert_int_equal(lseek(same, 0, SEEK_CUR), 0); /* not read so far */
 	check_frame(key(FRAME_KERNEL, 0, (int64_t)0xffffffff81000100), s, o, "do_syscall_64_[k]");
+	assert_int_equal(lseek(same, 0, SEEK_CUR), strlen(symbols));
 	check_frame(exact_key(FRAME_KERNEL, 0, (int64_t)0xffffffff81000100), s, o, "page_fault_[k]");
 	check_frame(key(FRAME_KERNEL, 0, 4096), s, o, "[kernel]");
-	check_frame(key(FRAME_ANON, 0, 0x7010), s, o, "LazyCompile:~foo");
 	check_frame(key(FRAME_ANON, 0, 0x9010), s, o, "[unknown]");
 	perfmap_close(perfmap);
 	kallsyms_close(kernel);
+	close(same);
 }
 
 static void a_stack_with_roots(void **state)

@@ -68,7 +68,7 @@ static void open_child(bool by_thread_time)
 	uint64_t cpu = 0;
 
 	stats = (struct engine_stats){.by_thread_time = by_thread_time};
-	owner = (struct session){.engine = &engine, .pid = getpid(), .kallsyms_fd = -1};
+	owner = (struct session){.engine = &engine, .pid = getpid()};
 	owner.files = &owner.own_files;
 	owner.started_ns = clock_monotonic_ns() - 100 * S;
 	owner.o.engine_options.period = 10 * MS;

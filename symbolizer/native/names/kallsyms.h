@@ -1,20 +1,25 @@
 #ifndef JS_NATIVE_KALLSYMS_H
 #define JS_NATIVE_KALLSYMS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
 
-/* Kernel symbols, from /proc/kallsyms. -EACCES: all addresses are zero (kptr_restrict). */
+/*
+ * Kernel symbols, from /proc/kallsyms. They are read when the first address is looked up: for that the kernel prints
+ * 100,000 lines and more, which takes some 50 ms of CPU time.
+ */
 struct kallsyms;
 
 /*
- * From an open /proc/kallsyms, which is not closed. Whether the kernel shows addresses depends on the privileges at
- * open(2), so they may be dropped before this call.
+ * Takes over `fd`, an open /proc/kallsyms. Whether the kernel shows addresses depends on the privileges at open(2), so
+ * they may be dropped before it is read. NULL: out of memory.
  */
-int kallsyms_read(int fd, struct kallsyms **ret, struct err *err);
+struct kallsyms *kallsyms_open(int fd);
+/* Reads now, if that was not done yet. -EACCES: all addresses are zero (kptr_restrict). */
+int kallsyms_load(struct kallsyms *k, struct err *err);
 void kallsyms_close(struct kallsyms *k);
-const char *kallsyms_find(const struct kallsyms *k, uint64_t addr); /* NULL: none; borrowed */
+/* NULL: none, or the symbols cannot be read, for which there is one warning. Borrowed. */
+const char *kallsyms_find(struct kallsyms *k, uint64_t addr);
 
 #endif

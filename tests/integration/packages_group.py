@@ -53,7 +53,7 @@ class Group:
 
     def __init__(self, debian, java):
         self.debian, self.java = debian, java
-        for command in (["groupadd", "--system", "jsampler"], ["useradd", "-m", "-G", "jsampler", "member"], ["useradd", "-m", "other"]):
+        for command in (["useradd", "-m", "-G", "jsampler", "member"], ["useradd", "-m", "other"]):
             status, out = debian.run(*command)
             if status:
                 sys.exit("packages.py: %s: %s" % (command, out))

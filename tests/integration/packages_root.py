@@ -57,3 +57,7 @@ class BareRoot:
 def distribution(root):
     text = pathlib.Path(root, "etc/os-release").read_text()
     return re.search('(?m)^PRETTY_NAME="?([^"\n]*)', text).group(1)
+
+
+def package_files(root):
+    return sorted(str(p.relative_to(root)) for p in pathlib.Path(root).rglob("*jsampler*") if not str(p).startswith("%s/proc" % root))

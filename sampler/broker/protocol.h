@@ -42,6 +42,7 @@ enum broker_name {
 	BROKER_CGROUP,
 	BROKER_TASKS, /* the directory */
 	BROKER_EXE, /* the text of the link, in a file */
+	BROKER_ENVIRON, /* what service_names.h keeps of it, in a file */
 	BROKER_NS_PID, /* opened with O_PATH, as are the next three */
 	BROKER_NS_MNT,
 	BROKER_NS_USER,

@@ -19,6 +19,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
+#include "symbolizer/target/service_names.h"
 #include "symbolizer/target/target_file.h"
 
 enum { STACK_BYTES = 256 << 10, NICE_MIN = -10, SYSCALL_MAX = 512 };
@@ -39,6 +40,7 @@ static const char *const names[BROKER_NAMES][2] = {
 	[BROKER_CGROUP] = {"cgroup", NULL},
 	[BROKER_TASKS] = {"task", NULL},
 	[BROKER_EXE] = {"exe", NULL},
+	[BROKER_ENVIRON] = {"environ", NULL},
 	[BROKER_NS_PID] = {"ns/pid", NULL},
 	[BROKER_NS_MNT] = {"ns/mnt", NULL},
 	[BROKER_NS_USER] = {"ns/user", NULL},
@@ -80,6 +82,15 @@ static int open_exe(struct proc *p)
 	return n < 0 ? -errno : make_file(path, (size_t)n);
 }
 
+static int copy_environ(struct proc *p)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	size_t len = 0;
+	int r = service_names_read(p, &text, &len);
+
+	return r < 0 ? r : make_file(text, len);
+}
+
 /* The descriptor of /proc/PID leads to that process, or nowhere. */
 static int open_proc(struct proc *p, uint32_t name)
 {
@@ -88,6 +99,8 @@ static int open_proc(struct proc *p, uint32_t name)
 
 	if (name == BROKER_EXE) {
 		fd = open_exe(p);
+	} else if (name == BROKER_ENVIRON) {
+		fd = copy_environ(p);
 	} else {
 		fd = openat(proc_dirfd(p), names[name][0],
 			    (ns ? O_PATH : O_RDONLY | O_NOFOLLOW | O_NOCTTY) | O_CLOEXEC);

@@ -53,6 +53,11 @@ void session_find_jvm(struct session *s, uint64_t now)
 	threads_rename_all(s->threads);
 }
 
+struct hotspot *session_hotspot(struct session *s)
+{
+	return s->readers->jvm == JVM_READY ? s->readers->hs : NULL;
+}
+
 /*
  * CPU time without samples is known only if the engine accounts for each thread's CPU time.
  * Otherwise it is a matter of chance.

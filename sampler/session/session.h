@@ -14,6 +14,7 @@
 struct budget;
 struct budget_pool;
 struct err;
+struct hotspot;
 struct named_profile;
 struct part_ops;
 struct recording;
@@ -85,6 +86,8 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
  * part); not with children, slices or a snapshot. On failure, nothing has changed.
  */
 int session_take(struct session *s, struct named_profile **ret, struct err *err);
+/* What the JVM says of itself (hotspot.h), in the same thread; NULL: it is not a JVM, or not one that can be read yet. */
+struct hotspot *session_hotspot(struct session *s);
 /* From any thread: makes naming finish soon. Frames that have no name by then get none, and are counted. */
 void session_end_naming(struct session *s);
 

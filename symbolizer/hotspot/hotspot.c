@@ -114,6 +114,16 @@ int hotspot_flag(struct hotspot *hs, const char *name, uint64_t *ret, int *ret_o
 	return jvm_flag(hs->jvm, name, ret, ret_origin);
 }
 
+bool hotspot_property(struct hotspot *hs, const char *key, char *dst, size_t size)
+{
+	return jvm_property(hs->jvm, key, dst, size);
+}
+
+bool hotspot_command(struct hotspot *hs, char *dst, size_t size)
+{
+	return jvm_command(hs->jvm, dst, size);
+}
+
 static uint64_t bytes_held(const struct hotspot *hs)
 {
 	const struct code_cache *c = hs->cache;

@@ -34,6 +34,14 @@ const struct hs_version *hotspot_version(const struct hotspot *hs);
 int hotspot_flag(struct hotspot *hs, const char *name, uint64_t *ret, int *ret_origin);
 
 /*
+ * The value of a system property that the JVM was started with: the last -Dkey=value of its command line, of an argument file, or of
+ * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS and _JAVA_OPTIONS. Not what the program sets later. false: there is none, or it does not fit.
+ */
+bool hotspot_property(struct hotspot *hs, const char *key, char *dst, size_t size);
+/* The main class, jar or module and the program's arguments, as the launcher has passed them (sun.java.command). */
+bool hotspot_command(struct hotspot *hs, char *dst, size_t size);
+
+/*
  * Notes for -v: which optional fields are missing, and what does not work without them. A NULL-terminated list,
  * borrowed.
  */

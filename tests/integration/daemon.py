@@ -46,7 +46,7 @@ RULES = "[rule ours]\nuser = %d\n[rule others]\npid = *\nsample = no\n" % USER
 
 
 class Daemon:
-    def __init__(self, tmp):
+    def __init__(self, tmp, rules=RULES if ROOT else ""):
         self.store = os.path.join(tmp, "store")
         self.log = os.path.join(tmp, "log")
         for d in (self.store, os.path.join(tmp, "run")):
@@ -56,7 +56,7 @@ class Daemon:
         os.chmod(tmp, 0o755)
         conf = os.path.join(tmp, "jsampler.conf")
         pathlib.Path(conf).write_text("[store]\ndirectory = %s\n[http]\nsocket = %s/run/s.sock\n%s" % (
-            self.store, tmp, RULES if ROOT else ""))
+            self.store, tmp, rules))
         with open(self.log, "w") as log:
             self.proc = subprocess.Popen([jvm.jsampler_path(), "daemon", "-v", "--config", conf], stdin=subprocess.DEVNULL,
                                          stdout=log, stderr=log, preexec_fn=jvm.die_with_parent)

@@ -670,6 +670,29 @@ static void version(struct fake_jvm *j)
 	variable(j, "Abstract_VM_Version", "::_vm_major_version", "int", major);
 }
 
+static void arguments(struct fake_jvm *j)
+{
+	uint32_t n = 0;
+	uint64_t array, command;
+
+	if (!j->arguments)
+		return;
+	while (j->arguments[n])
+		n++;
+	array = take(j, n * 8 + 8);
+	j->arguments_array = take(j, 8);
+	j->arguments_count = take(j, 4);
+	command = take(j, 8);
+	put64(j, j->arguments_array, array);
+	put32(j, j->arguments_count, n);
+	put64(j, command, j->command ? text(j, j->command) : 0);
+	for (uint32_t i = 0; i < n; i++)
+		put64(j, array + i * 8, text(j, j->arguments[i]));
+	variable(j, "Arguments", "::_jvm_args_array", "char**", j->arguments_array);
+	variable(j, "Arguments", "::_num_jvm_args", "int", j->arguments_count);
+	variable(j, "Arguments", "::_java_command", "char*", command);
+}
+
 void fake_jvm_build(struct fake_jvm *j)
 {
 	if (j->major == 0)
@@ -695,6 +718,7 @@ void fake_jvm_build(struct fake_jvm *j)
 	threads(j);
 	counters(j);
 	version(j);
+	arguments(j);
 	tables_finish(j);
 	mem_pages_add(j->mem, DATA, j->data, FAKE_REGION);
 	mem_pages_add(j->mem, CODE, j->code, FAKE_REGION);

@@ -20,6 +20,8 @@ struct fake_jvm {
 	const char *drop; /* "Type::field" that is left out of the tables */
 	const char *drop2;
 	bool starting; /* strides read 0 */
+	const char *const *arguments; /* of the JVM; ends with NULL. NULL: its tables do not have them */
+	const char *command; /* sun.java.command */
 
 	struct {
 		const char *name;
@@ -46,6 +48,7 @@ struct fake_jvm {
 	uint64_t vm_thread[2]; /* of the JVM itself: tids 2000, 2001; NamedThreads as far as their names go */
 	uint64_t unloads; /* the jvmstat counter of unloaded classes */
 	uint64_t redefinitions; /* JvmtiExport::_redefinition_count */
+	uint64_t arguments_array, arguments_count; /* Arguments::_jvm_args_array, _num_jvm_args */
 };
 
 /* Call with zeroed `j`, of which major, drop and starting may be set. */

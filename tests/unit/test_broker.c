@@ -106,6 +106,22 @@ static void expect_text(int fd, const char *begin)
 	close(fd);
 }
 
+/* It runs with PATH, at least. */
+static void passes_nothing_else_of_an_environment(void **state)
+{
+	struct scene *s = *state;
+	int fd = broker_proc(s->b, 0, BROKER_ENVIRON);
+	char text[4096] = "";
+	ssize_t n;
+
+	assert_true(fd >= 0);
+	n = read(fd, text, sizeof(text));
+	assert_true(n == 0 || strncmp(text, "OTEL_", 5) == 0);
+	assert_null(memmem(text, (size_t)n, "PATH=", 5));
+	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	close(fd);
+}
+
 static void passes_files_of_process_and_thread(void **state)
 {
 	struct scene *s = *state;
@@ -1087,6 +1103,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(passes_memory_for_reading, setup, teardown),
 		cmocka_unit_test_setup_teardown(passes_files_of_process_and_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(passes_nothing_else_of_an_environment, setup, teardown),
 		cmocka_unit_test_setup_teardown(passes_where_a_thread_waits, setup, teardown),
 		cmocka_unit_test_setup_teardown(knows_no_other_request, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads_of_others_are_none, setup, teardown),

@@ -13,6 +13,9 @@
 
 enum { SIZE = IDENTITY_VALUE_MAX + 1 };
 
+#define SERVICE_NAME "otel.service.name"
+#define ATTRIBUTES "otel.resource.attributes"
+
 /* Values that several labels need, computed once. */
 struct known {
 	const struct identity_facts *f;
@@ -38,7 +41,7 @@ static bool variable(const struct known *k, const char *key, char *dst)
 
 static bool property_attribute(const struct known *k, const char *key, char *dst)
 {
-	return pairs_find_attribute(k->f->properties, k->f->properties_len, "otel.resource.attributes", key, dst, SIZE);
+	return pairs_find_attribute(k->f->properties, k->f->properties_len, ATTRIBUTES, key, dst, SIZE);
 }
 
 static bool variable_attribute(const struct known *k, const char *key, char *dst)
@@ -166,7 +169,7 @@ static const struct {
 	} places[PLACES];
 } table[IDENTITY_LABELS] = {
 	{"service",
-	 {{property, "otel.service.name", IDENTITY_PROPERTY},
+	 {{property, SERVICE_NAME, IDENTITY_PROPERTY},
 	  {variable, "OTEL_SERVICE_NAME", IDENTITY_VARIABLE},
 	  {property_attribute, "service.name", IDENTITY_PROPERTY_ATTRIBUTES},
 	  {variable_attribute, "service.name", IDENTITY_VARIABLE_ATTRIBUTES},
@@ -251,6 +254,13 @@ const char *identity_source_name(enum identity_source s)
 	};
 
 	return names[s];
+}
+
+const char *const *identity_properties(void)
+{
+	static const char *const names[] = {SERVICE_NAME, ATTRIBUTES, NULL};
+
+	return names;
 }
 
 const char *const *identity_keys(void)

@@ -58,6 +58,8 @@ void identity_find(const struct identity_facts *f, struct identity *ret);
 const char *identity_get(const struct identity *id, const char *key); /* "": no such label */
 const char *identity_source_name(enum identity_source s); /* "property", for an API */
 
+/* The system properties that are looked at; ends with NULL. */
+const char *const *identity_properties(void);
 /* All possible keys; ends with NULL. */
 const char *const *identity_keys(void);
 

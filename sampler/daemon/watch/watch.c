@@ -11,7 +11,7 @@
 #include "sampler/daemon/identity/identity.h"
 #include "sampler/daemon/rules/rules.h"
 #include "sampler/daemon/watch/feed_out.h"
-#include "sampler/inspect/java_main.h"
+#include "sampler/daemon/watch/who.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/output/writer.h"
 #include "sampler/profile/named_builder.h"
@@ -25,8 +25,6 @@
 
 enum {
 	NUMBER = 0, /* of the only target in this feed */
-	CGROUP_MAX = 1 << 16,
-	MAIN_MAX = 512,
 };
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -37,6 +35,7 @@ enum {
 struct watch {
 	const struct watch_options *o;
 	struct feed_out out;
+	struct who who;
 	struct identity identity;
 	uint64_t next_ns; /* end of the present step, CLOCK_REALTIME */
 	uint64_t since_ns;
@@ -57,21 +56,9 @@ static void on_term(int signal)
 
 static void identify(struct watch *w, const char *jdk)
 {
-	CLEANUP(free_at_exit) char *cgroup = NULL, *cmdline = NULL;
 	struct identity_facts f = {.pid = w->o->pid, .host = w->o->host, .user = w->o->user, .jdk = jdk};
-	char main[MAIN_MAX];
-	size_t len;
-	struct proc *p;
 
-	if (proc_open(w->o->pid, &p, NULL) == 0) {
-		if (proc_read(p, "cgroup", CGROUP_MAX, &cgroup, &len) == 0) {
-			f.cgroup = cgroup;
-			f.cgroup_len = len;
-		}
-		if (proc_cmdline(p, &cmdline, &len) == 0 && java_main(cmdline, len, main, sizeof(main)))
-			f.main = main;
-		proc_close(p);
-	}
+	who_facts(&w->who, &f);
 	identity_find(&f, &w->identity);
 }
 
@@ -184,7 +171,7 @@ static uint64_t step_end(const struct watch *w, uint64_t now_ns)
 static uint64_t on_turn(void *ctx, struct session *s)
 {
 	struct watch *w = ctx;
-	uint64_t now = clock_realtime_ns();
+	uint64_t look_ns = who_look(&w->who, w->o->pid, s), now = clock_realtime_ns(), wait_ns;
 	int r;
 
 	if (now >= w->next_ns || w->next_ns - now > 2 * STEP_NS) { /* or the clock was set back */
@@ -197,7 +184,8 @@ static uint64_t on_turn(void *ctx, struct session *s)
 		session_stop(s);
 	}
 	now = clock_realtime_ns();
-	return clock_monotonic_ns() + (r > 0 ? RETRY_NS : w->next_ns > now ? w->next_ns - now : 0);
+	wait_ns = r > 0 ? RETRY_NS : w->next_ns > now ? w->next_ns - now : 0;
+	return clock_monotonic_ns() + (look_ns && look_ns < wait_ns ? look_ns : wait_ns);
 }
 
 static void send_rest(struct watch *w)
@@ -290,5 +278,6 @@ int watch_run(const struct watch_options *o)
 	session_close(s);
 	closing_done(&closing);
 	feed_out_done(&w.out);
+	who_done(&w.who);
 	return r == 0 || r == -ESRCH ? (int)w.status : WATCH_FAILED;
 }

@@ -284,6 +284,9 @@ static const struct row rows[] = {
 	OPT(flag_origin, "Flag", "_flags", 4),
 	OPT(flag_type, "JVMFlag", "_type", 4),
 	OPT(flag_type, "Flag", "_type", 8),
+	OPT_S(args_array, "Arguments", "_jvm_args_array", 8),
+	OPT_S(args_count, "Arguments", "_num_jvm_args", 4),
+	OPT_S(java_command, "Arguments", "_java_command", 8),
 };
 
 struct size_row {

@@ -101,6 +101,7 @@ struct hs_layout {
 	struct hs_field vm_release, vm_info, vm_major, jdk_version;
 	struct hs_field flags_array, flags_count, flag_name, flag_addr, flag_origin, flag_type;
 	bool flag_type_is_text;
+	struct hs_field args_array, args_count, java_command; /* statics */
 
 	struct {
 		uint64_t heap_block, const_method, constant_pool, pcdesc, codelet, oopmaps, oopmap_pair, flag,

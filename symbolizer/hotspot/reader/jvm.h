@@ -111,6 +111,8 @@ bool jvm_read_fresh(struct jvm *jvm, uint64_t addr, void *dst, uint32_t len); /*
 void jvm_note(struct jvm *jvm, const char *text); /* hotspot_notes() */
 int jvm_flag(struct jvm *jvm, const char *name, uint64_t *ret, int *ret_origin); /* like hotspot_flag() */
 bool jvm_flag_true(struct jvm *jvm, const char *name); /* false, too, if there is no such flag */
+bool jvm_property(struct jvm *jvm, const char *key, char *dst, size_t size); /* like hotspot_property() */
+bool jvm_command(struct jvm *jvm, char *dst, size_t size); /* like hotspot_command() */
 bool heap_mode_read(struct jvm *jvm);
 
 /* The text of a Symbol. symbol_decode() returns the part of it that is in `s`. */

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""jsampler daemon: what JVMs are called, by their system properties and environment, and that nothing else of these is read.
+
+usage: daemon_names.py [--jdk 8,17,25]
+"""
+
+import argparse
+import http.client
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+
+import daemon as d
+import jvm
+
+RULES = "[rule ours]\nmain = Busy\n[rule others]\npid = *\nsample = no\n"
+SECRET = "s3cret-pa55word-of-a-target"
+
+
+def is_entered(jdk):
+    """What scripts/jdks brought starts in a root directory of its own, which only root may enter, and which has another /var."""
+    return (jdk.home / "enter").exists()
+
+
+class Named:
+    """tests/java/cli/Busy.java with these options and variables, and the labels that it has to get."""
+
+    def __init__(self, jdk, classes, options, variables, labels, args=None):
+        who = {"user": d.USER, "group": d.USER, "extra_groups": []} if d.ROOT and not is_entered(jdk) else {}
+        env = {"PATH": os.environ["PATH"], "PASSWORD": SECRET, **variables}
+        self.labels = labels
+        self.what = "JDK %d, %s %s" % (jdk.major, options, variables)
+        self.proc = subprocess.Popen([str(jdk.home / "bin/java"), "-Xmx64m", *options, *(args or ["-cp", str(classes), "Busy"])],
+                                     stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env,
+                                     preexec_fn=jvm.die_with_parent, **who)
+        self.pid = self.proc.pid
+
+
+def start_all(jdk, classes, tmp):
+    j = str(jdk.major)
+    attributes = "service.name=attributes-%s,service.version=1.%s,k8s.pod.name=pod%%2D%s" % (j, j, j)
+    yield Named(jdk, classes, ["-Dotel.service.name=first", "-Dotel.service.name=property-" + j], {"OTEL_SERVICE_NAME": "no"},
+                {"service": "property-" + j, "main": "Busy"})
+    yield Named(jdk, classes, ["-Dotel.resource.attributes=" + attributes], {"OTEL_SERVICE_NAME": "variable-" + j},
+                {"service": "variable-" + j, "version": "1." + j, "pod": "pod-" + j})
+    yield Named(jdk, classes, [], {"JAVA_TOOL_OPTIONS": "-Dotel.resource.attributes=" + attributes}, {"service": "attributes-" + j})
+    yield Named(jdk, classes, [], {"OTEL_RESOURCE_ATTRIBUTES": "service.name=all-" + j}, {"service": "all-" + j})
+    yield Named(jdk, classes, ["-Dotel.service.name=", "-Dservice.name=no"], {"OTEL_SERVICE_NAMES": "no"}, {"service": "Busy"})
+    if jdk.major >= 9:
+        args = pathlib.Path(tmp, "args-" + j)
+        args.write_text("-cp %s\n-Dotel.service.name=file-%s\nBusy\n" % (classes, j))
+        os.chmod(args, 0o644)
+        yield Named(jdk, classes, [], {}, {"service": "file-" + j, "main": "Busy"}, ["@%s" % args])
+
+
+def targets(path):
+    c = http.client.HTTPConnection("localhost", timeout=20)
+    c.sock = socket.socket(socket.AF_UNIX)
+    try:
+        c.sock.connect(path)
+        c.request("GET", "/api/v1/targets?from=10m")
+        return {t["pid"]: t["labels"] for t in json.loads(c.getresponse().read())["targets"]}
+    except OSError:
+        return {}
+    finally:
+        c.close()
+
+
+def memory_has(pid, text):
+    """Is the text in the process's writable memory?"""
+    with open("/proc/%d/mem" % pid, "rb") as mem:
+        for line in pathlib.Path("/proc/%d/maps" % pid).read_text().splitlines():
+            span, rights = line.split()[:2]
+            begin, end = (int(x, 16) for x in span.split("-"))
+            if "w" not in rights:
+                continue
+            try:
+                mem.seek(begin)
+                if text in mem.read(end - begin):
+                    return True
+            except OSError:
+                pass
+    return False
+
+
+def check_secret(daemon, one, store, bad):
+    files = [p for p in pathlib.Path(store).iterdir() if SECRET.encode() in p.read_bytes()]
+    if files:
+        bad.append("the environment is in the store: %s" % files)
+    if not d.ROOT:
+        return
+    if not memory_has(one.pid, SECRET.encode()):
+        bad.append("the environment is not even in the target's memory")
+    if not daemon.worker(one.pid) or memory_has(daemon.worker(one.pid), SECRET.encode()):
+        bad.append("the environment is in the memory of what parses")
+
+
+def run(jdks, classes, tmp):
+    bad, jvms = [], []
+    daemon = d.Daemon(tmp, RULES)
+    if not jvm.wait_until(lambda: daemon.process("keeper")):
+        return ["no keeper: " + daemon.said()]
+    for jdk in jdks:
+        jvms += start_all(jdk, classes if is_entered(jdk) else jvm.public(classes), tmp)
+    path = os.path.join(tmp, "run", "s.sock")
+    if not jvm.wait_until(lambda: all(j.pid in targets(path) for j in jvms), 60, 0.5):
+        bad.append("not all are there: %s" % daemon.said())
+    found = targets(path)
+    for j in jvms:
+        labels = found.get(j.pid, {})
+        if {k: labels.get(k) for k in j.labels} != j.labels:
+            bad.append("%s: %s, not %s" % (j.what, labels, j.labels))
+    check_secret(daemon, jvms[0], daemon.store, bad)
+    for j in jvms:
+        j.proc.kill()
+        j.proc.wait()
+    if daemon.stop():
+        bad.append("exit status %d: %s" % (daemon.proc.returncode, daemon.said()))
+    return bad
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    args.add_argument("--jdk", default="8,17,25", help="those of them that are here")
+    here = jvm.find_jdks()
+    jdks = [here[int(w)] for w in args.parse_args().jdk.split(",") if int(w) in here] or [jvm.pick_jdk(None)]
+    classes = jvm.compile_java(min(jdks), "cli")
+    with tempfile.TemporaryDirectory(prefix="js-names-") as tmp:
+        bad = run(jdks, classes, tmp)
+    print("\n".join(bad) or "ok: JDK " + ", ".join(str(j.major) for j in jdks))
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,5 +1,6 @@
 #include "jvm-bridge/hprof/binary.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -40,8 +41,9 @@ struct known_frame {
 
 static struct {
 	struct timespec begin; /* time of the header */
-	struct map names, frames;
+	struct map names, frames; /* that are in the file */
 	uint64_t last_name, last_frame;
+	bool has_heap; /* the file has a heap dump */
 } binary = {.last_name = NAME_IDS, .last_frame = FRAME_IDS};
 
 static struct timespec now(void)
@@ -130,7 +132,7 @@ static void class_write(struct class *c, uint64_t object)
 {
 	struct bytes body = {0};
 
-	c->is_written = true;
+	c->written_to = hprof.file;
 	c->written_object = object;
 	put_u4(&body, c->serial);
 	put_u8(&body, object);
@@ -146,14 +148,14 @@ static void class_write(struct class *c, uint64_t object)
  */
 uint32_t binary_class(struct class *c)
 {
-	if (c && !c->is_written)
+	if (c && c->written_to != hprof.file)
 		class_write(c, hprof.options.heap & HEAP_DUMP ? 0 : class_address(c));
 	return c ? c->serial : 0;
 }
 
 void binary_class_object(struct class *c)
 {
-	if (!c->written_object)
+	if (c->written_to != hprof.file || !c->written_object)
 		class_write(c, class_address(c));
 }
 
@@ -215,9 +217,9 @@ static void trace_write(uint32_t serial, uint32_t thread, const struct frame *fr
 
 void binary_trace(struct trace *t)
 {
-	if (t->written)
+	if (t->written == hprof.file)
 		return;
-	t->written = true;
+	t->written = hprof.file;
 	trace_write(t->serial, t->thread, t->frames, t->n);
 }
 
@@ -263,6 +265,40 @@ void binary_thread_start(struct java_thread *t)
 	put_u8(&body, parent);
 	binary_record(RECORD_START_THREAD, &body);
 	free(body.at);
+}
+
+static void map_forget(struct map *m)
+{
+	for (size_t i = 0; i < m->cap; i++)
+		while (m->heads[i]) {
+			struct link *l = m->heads[i];
+
+			m->heads[i] = l->next;
+			free(l);
+		}
+	m->n = 0;
+}
+
+static void thread_again(struct java_thread *t, void *arg)
+{
+	(void)arg;
+	binary_thread_start(t);
+}
+
+void binary_heap_begin(void)
+{
+	const char *name = binary.has_heap ? out_next() : NULL;
+
+	binary.has_heap = true;
+	if (!name)
+		return;
+	if (hprof.options.verbose)
+		fprintf(stderr, " (to %s)", name);
+	hprof.file++;
+	map_forget(&binary.names);
+	map_forget(&binary.frames);
+	binary_header();
+	threads_each(thread_again, NULL);
 }
 
 static void number_record(unsigned tag, uint32_t number)

@@ -26,6 +26,12 @@ void binary_cpu_samples(const struct table *table);
 void binary_sites(const struct site_table *t, unsigned flags, double cutoff);
 void binary_heap_summary(void);
 
+/*
+ * Call before a heap dump: readers take one heap dump of a file, or refuse a second one, or add both up. So a second
+ * one begins a file of its own, with the header and all live threads. A connection has all of them.
+ */
+void binary_heap_begin(void);
+
 /* Writes one whole record. */
 void binary_record(unsigned tag, const struct bytes *body);
 

@@ -363,6 +363,7 @@ void binary_heap(struct heap *h)
 		addresses_clear();
 		return;
 	}
+	binary_heap_begin();
 	heap_read(&h->dump, announce, h);
 	threads_each(stack_announce, NULL);
 	heap_read(&h->dump, array_class_fresh, h);

@@ -180,7 +180,7 @@ static size_t bytes_of(const struct class *c)
 uint32_t class_unloaded(jobjectID id)
 {
 	struct class *c = class_find(id);
-	uint32_t serial = c && c->is_written ? c->serial : 0;
+	uint32_t serial = c && c->written_to == hprof.file ? c->serial : 0;
 
 	if (!c)
 		return 0;

@@ -25,7 +25,7 @@ struct class
 	jobjectID id;
 	uint32_t serial;
 	bool kept; /* a trace, site or monitor refers to it */
-	bool is_written; /* written to the binary output, */
+	uint32_t written_to; /* number of the binary output file; 0: none */
 	uint64_t written_object; /* with this id of its object; 0: none */
 	char *name, *source; /* source is NULL if unknown */
 	struct method *methods;

@@ -18,7 +18,7 @@
 #include "jvm-bridge/hprof/out.h"
 #include "jvm-bridge/hprof/text.h"
 
-struct hprof hprof;
+struct hprof hprof = {.file = 1};
 
 void hprof_error(const char *fmt, ...)
 {

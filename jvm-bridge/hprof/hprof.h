@@ -1,6 +1,8 @@
 #ifndef JS_HPROF_H
 #define JS_HPROF_H
 
+#include <stdint.h>
+
 #include "jvm-bridge/hprof/options.h"
 #include "jvm-bridge/jvmpi/jvmpi.h"
 
@@ -16,6 +18,7 @@ struct hprof {
 	struct hprof_options options;
 	JVMPI_RawMonitor data;
 	bool allocs_paused; /* by a command */
+	uint32_t file; /* number of the output file, from 1: in the binary format each has one heap dump at most */
 	bool ended; /* JVM_SHUT_DOWN's dump is done: nothing is counted or written any more */
 };
 

@@ -21,7 +21,9 @@ static struct {
 	off_t kept; /* size of the file up to the last whole record */
 	off_t at; /* size of the file */
 	size_t n, whole; /* bytes in the buffer; of those, in whole records */
-	char name[FILE_NAME_MAX + 32];
+	unsigned number; /* behind the file's name; 0: none */
+	char first[FILE_NAME_MAX + 32]; /* name without the number */
+	char name[FILE_NAME_MAX + 64];
 	char buffer[BUFFER];
 } out = {.fd = -1, .net = -1};
 
@@ -35,15 +37,19 @@ static void name_with_pid(const char *file)
 		 text ? ".txt" : "");
 }
 
+/* 0644. With `fresh`, not one that exists. */
+static int file_create(const char *name, bool fresh)
+{
+	return open(name, O_WRONLY | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL : O_TRUNC), 0644);
+}
+
 static int file_open(const struct hprof_options *o)
 {
-	int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
-
 	snprintf(out.name, sizeof(out.name), "%s", o->file);
-	out.fd = open(out.name, flags | (o->force ? O_TRUNC : O_EXCL), 0644);
+	out.fd = file_create(out.name, !o->force);
 	if (out.fd < 0 && errno == EEXIST && !o->force) {
 		name_with_pid(o->file);
-		out.fd = open(out.name, flags | O_TRUNC, 0644);
+		out.fd = file_create(out.name, false);
 	}
 	if (out.fd < 0) {
 		int r = -errno;
@@ -52,6 +58,7 @@ static int file_open(const struct hprof_options *o)
 		return r;
 	}
 	out.is_file = true;
+	snprintf(out.first, sizeof(out.first), "%.*s", (int)sizeof(out.first) - 1, out.name);
 	return 0;
 }
 
@@ -188,12 +195,44 @@ void out_flush(void)
 		buffer_write();
 }
 
+/* Some file systems report a full disk only at close. */
+static void file_close(void)
+{
+	if (out.fd >= 0 && out.is_file && close(out.fd))
+		hprof_error("cannot write to %s: %s", out.name, strerror(errno));
+}
+
+const char *out_next(void)
+{
+	enum { NUMBERS = 100000 };
+	char name[sizeof(out.name)];
+	unsigned number = out.number;
+	int fd = -1;
+
+	out_flush();
+	if (out.fd < 0 || !out.is_file)
+		return NULL;
+	do {
+		snprintf(name, sizeof(name), "%s.%u", out.first, ++number);
+		fd = file_create(name, !hprof.options.force);
+	} while (fd < 0 && errno == EEXIST && !hprof.options.force && number < NUMBERS);
+	if (fd < 0) {
+		hprof_error("cannot open '%s': %s; %s gets another heap dump, which many programs do not read", name,
+			    strerror(errno), out.name);
+		return NULL;
+	}
+	file_close();
+	out.fd = fd;
+	out.number = number;
+	out.at = out.kept = 0;
+	memcpy(out.name, name, sizeof(name));
+	return out.name;
+}
+
 void out_close(void)
 {
 	out_flush();
-	/* Some file systems report a full disk only at close. */
-	if (out.fd >= 0 && out.is_file && close(out.fd))
-		hprof_error("cannot write to %s: %s", out.name, strerror(errno));
+	file_close();
 	if (out.net >= 0)
 		shutdown(out.net, SHUT_RDWR);
 	out.fd = -1;

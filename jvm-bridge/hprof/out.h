@@ -11,6 +11,11 @@
  * message is printed once, further output is discarded, and a file ends after the last record marked whole.
  */
 int out_open(const struct hprof_options *o); /* 0, or -errno: a message has been printed */
+/*
+ * Ends the file and goes on in FILE.1, FILE.2 and so on; with force=n, in one that is new. Returns its name; NULL: not a
+ * file, or there can be none (a message has been printed): output goes on as before.
+ */
+const char *out_next(void);
 void out_put(const void *data, size_t n);
 void out_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void out_whole(void); /* a record ends here */

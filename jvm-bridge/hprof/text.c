@@ -102,7 +102,7 @@ void text_trace(struct trace *t)
 {
 	if (t->written)
 		return;
-	t->written = true;
+	t->written = hprof.file;
 	out_print("TRACE %u:", t->serial);
 	if (hprof.options.thread)
 		out_print(" (thread=%u)", t->thread);

@@ -24,7 +24,7 @@ struct trace {
 	struct link link;
 	uint32_t serial;
 	uint32_t thread; /* its serial number; 0 without thread=y */
-	bool written;
+	uint32_t written; /* to the output file with this number; 0: to none */
 	struct cost cost;
 	uint32_t n;
 	struct frame frames[]; /* [0] is the innermost */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "jvm-bridge/hprof/binary.h"
 #include "jvm-bridge/hprof/hprof.h"
 #include "jvm-bridge/hprof/out.h"
 
@@ -155,6 +156,8 @@ void vm_dump_copy(void)
 	bool ok = f && header_skip(f);
 	int c;
 
+	if (ok)
+		binary_heap_begin();
 	while (ok && (c = getc(f)) >= 0) {
 		ungetc(c, f);
 		ok = record_copy(f);

@@ -12,7 +12,7 @@
 
 enum { FRAMES = 2000, BYTES = sizeof(struct trace) + FRAMES * sizeof(struct frame), MAX = (256 << 20) / BYTES };
 
-struct hprof hprof = {.options = {.depth = FRAMES, .thread = 1}};
+struct hprof hprof = {.file = 1, .options = {.depth = FRAMES, .thread = 1}};
 
 static struct frame frames[FRAMES];
 

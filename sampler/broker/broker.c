@@ -338,6 +338,7 @@ int broker_start(struct broker *b, int (*drop)(struct err *err), struct err *err
 
 	b->drop = drop;
 	b->worker = getpid();
+	b->n_chosen = (uint32_t)b->n_targets;
 	r = channel_start(run_child, b, &b->socket, &b->child);
 	return r < 0 ? err_set(err, r, "cannot start the process that keeps the privileges: %s", strerror(-r)) :
 		       wait_until_ready(b, err);

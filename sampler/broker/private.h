@@ -54,6 +54,7 @@ struct broker {
 	/* In the child: */
 	struct broker_target targets[BROKER_TARGETS_MAX];
 	size_t n_targets; /* numbers given so far */
+	uint32_t n_chosen; /* the first of them: those that the program chose */
 	struct broker_kin kin[BROKER_KIN];
 	size_t n_kin; /* added so far; the oldest are overwritten */
 	bool follow;
@@ -75,10 +76,16 @@ int broker_add_pid(struct broker *b, pid_t pid, uint32_t *ret, struct err *err);
 /* The process with that PID, which must be a target or have been started by one. It keeps its number until it has
  * been forgotten as often as it was found. */
 int broker_target_find(struct broker *b, pid_t pid, uint32_t *ret);
-/* Is the target the process that was added, with no more rights than it had then? Release it if 0 is returned. */
+/*
+ * Is the target the process that was added, with no more rights than it had then? Release it if 0 is returned.
+ * ret_status NULL: not asked now; broker_target_recheck() follows.
+ */
 int broker_target_use(struct broker *b, uint32_t number, struct broker_target **ret, struct proc_status *ret_status);
-/* Checks once more: what was opened meanwhile may belong to a setuid program. 0 or -errno: -EPERM: it does. */
-int broker_target_check(const struct broker_target *t, struct proc_status *ret);
+/*
+ * Once something is open, which may belong to a setuid program that the process became before. `open_to_all`: it is
+ * something that /proc shows to every user. 0 or -EPERM.
+ */
+int broker_target_recheck(const struct broker_target *t, bool open_to_all);
 void broker_target_release(struct broker *b, uint32_t number);
 void broker_target_forget(struct broker *b, uint32_t number);
 

@@ -21,6 +21,8 @@
 #include "symbolizer/target/proc_stat.h"
 #include "symbolizer/target/target_file.h"
 
+enum { CHOSEN_MAX = 64 }; /* directories to look into for a thread */
+
 #define DEBUG_ROOT "/usr/lib/debug/"
 #define OS_RELEASE "/etc/os-release" /* tells which distribution has its debug files */
 
@@ -270,30 +272,60 @@ static int open_event(const struct broker_request *q, int filter_fd)
 	return take_fd(&fd);
 }
 
-/* The thread belongs to a target before and after; its directory shows that it is the same one. */
-static int open_thread_event(struct broker *b, const struct broker_request *q)
+/* Of one of the processes that the program chose, whose directories show it without a text to read. */
+static int open_chosen(struct broker *b, pid_t tid, uint32_t *ret_number)
 {
-	CLEANUP(close_at_exit) int thread = open_thread(q->tid), fd = -1;
 	struct broker_target *t;
-	struct proc_status st;
-	uint32_t number;
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "task/%d", (int)tid);
+	for (uint32_t i = 0; i < b->n_chosen && i < CHOSEN_MAX; i++) {
+		if (broker_target_use(b, i, &t, NULL) < 0)
+			continue;
+		fd = openat(proc_dirfd(t->proc), path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0) {
+			*ret_number = i;
+			return fd;
+		}
+		broker_target_release(b, i);
+	}
+	return -ESRCH;
+}
+
+/* Of a process that a target started. */
+static int open_started(struct broker *b, pid_t tid, uint32_t *ret_number)
+{
+	CLEANUP(close_at_exit) int thread = open_thread(tid);
+	struct broker_target *t;
 	pid_t group;
 	int r = thread < 0 ? thread : group_of(thread, &group);
 
 	if (r == 0)
-		r = broker_target_find(b, group, &number);
+		r = broker_target_find(b, group, ret_number);
 	if (r < 0)
 		return r;
-	r = broker_target_use(b, number, &t, &st);
-	if (r == 0) {
-		r = fd = open_event(q, -1);
-		if (fd >= 0)
-			r = group_of(thread, &group);
-		if (r == 0 && broker_target_check(t, &st) == -EPERM)
-			r = -EPERM;
-		broker_target_release(b, number);
-	}
-	broker_target_forget(b, number);
+	r = broker_target_use(b, *ret_number, &t, NULL);
+	broker_target_forget(b, *ret_number);
+	return r < 0 ? r : take_fd(&thread);
+}
+
+/* Its directory is the thread's that it was opened for, and is empty once that has ended. */
+static int open_thread_event(struct broker *b, const struct broker_request *q)
+{
+	uint32_t number;
+	CLEANUP(close_at_exit) int thread = open_chosen(b, q->tid, &number);
+	CLEANUP(close_at_exit) int fd = -1;
+	int r = 0;
+
+	if (thread < 0)
+		r = thread = open_started(b, q->tid, &number);
+	if (r < 0)
+		return r;
+	r = fd = open_event(q, -1);
+	if (fd >= 0)
+		r = faccessat(thread, "comm", F_OK, 0) < 0 ? -ESRCH : broker_target_recheck(&b->targets[number], false);
+	broker_target_release(b, number);
 	return r < 0 ? r : take_fd(&fd);
 }
 

@@ -201,35 +201,53 @@ static int open_file(struct broker *b, struct broker_target *t, const struct pro
 	return r == -EPROTO ? -EIO : r; /* a target's file system may answer anything (fuse(4)) */
 }
 
+static bool is_named(const struct broker_request *q)
+{
+	return q->what == BROKER_PROC || q->what == BROKER_TASK;
+}
+
+static int open_named(struct proc *p, const struct broker_request *q)
+{
+	if (q->what == BROKER_PROC)
+		return open_proc(p, q->name);
+	return q->name == BROKER_SYSCALL ? copy_syscall(p, q->tid) : open_task(p, q->tid, broker_name(q->name, true));
+}
+
+/* Files are opened as the user that `st` names. */
 static int open_of_target(struct broker *b, struct broker_target *t, const struct proc_status *st,
 			  const struct broker_request *q)
 {
-	switch (q->what) {
-	case BROKER_PROC: return open_proc(t->proc, q->name);
-	case BROKER_TASK:
-		return q->name == BROKER_SYSCALL ? copy_syscall(t->proc, q->tid) :
-						   open_task(t->proc, q->tid, broker_name(q->name, true));
-	case BROKER_DESCENDANTS: return open_descendants(t->proc);
-	default: return open_file(b, t, st, q);
-	}
+	if (is_named(q))
+		return open_named(t->proc, q);
+	return q->what == BROKER_DESCENDANTS ? open_descendants(t->proc) : open_file(b, t, st, q);
+}
+
+/* proc(5): what every user may read. */
+static bool is_open_to_all(const struct broker_request *q)
+{
+	static const bool open[BROKER_NAMES] = {
+		[BROKER_STAT] = true,      [BROKER_STATUS] = true, [BROKER_CMDLINE] = true, [BROKER_COMM] = true,
+		[BROKER_SCHEDSTAT] = true, [BROKER_CGROUP] = true, [BROKER_TASKS] = true,
+	};
+
+	return q->what == BROKER_DESCENDANTS || (is_named(q) && open[q->name]);
 }
 
 /*
- * Checks again once it is open. A process that has ended has nothing but its accounts: what was opened may belong to a
+ * Checks once it is open. A process that has ended has nothing but its accounts: what was opened may belong to a
  * program with more rights that it became before.
  */
 static bool may_pass(const struct broker_target *t, const struct broker_request *q)
 {
-	bool text = (q->what == BROKER_PROC && q->name != BROKER_MEM) ||
-		    (q->what == BROKER_TASK && q->name != BROKER_SYSCALL);
-	struct proc_status st;
+	bool text = is_named(q) && q->name != BROKER_MEM && q->name != BROKER_SYSCALL;
 
-	return broker_target_check(t, &st) != -EPERM && (text || q->what == BROKER_DESCENDANTS || proc_alive(t->proc));
+	return broker_target_recheck(t, is_open_to_all(q)) == 0 &&
+	       (text || q->what == BROKER_DESCENDANTS || proc_alive(t->proc));
 }
 
 static int serve_target(struct broker *b, const struct broker_request *q)
 {
-	bool named = q->what == BROKER_PROC || q->what == BROKER_TASK;
+	bool named = is_named(q);
 	struct broker_target *t;
 	struct proc_status st;
 	int r;
@@ -238,7 +256,8 @@ static int serve_target(struct broker *b, const struct broker_request *q)
 		return -EPROTO;
 	if (q->what == BROKER_TASK && q->tid <= 0)
 		return -EPROTO;
-	r = broker_target_use(b, q->target, &t, &st);
+	/* Opening a text as root harms nobody; it is not passed before it is known whose it is. */
+	r = broker_target_use(b, q->target, &t, named ? NULL : &st);
 	if (r < 0)
 		return r;
 	r = open_of_target(b, t, &st, q);

@@ -11,10 +11,12 @@
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -787,9 +789,13 @@ int __real_openat(int dir, const char *path, int flags, ...);
 int __wrap_openat(int dir, const char *path, int flags, ...);
 int __wrap___openat_2(int dir, const char *path, int flags);
 
+static atomic_uint *openings; /* of all processes; NULL: not counted */
+
 int __wrap_openat(int dir, const char *path, int flags, ...)
 {
 	change_ids(path);
+	if (openings)
+		atomic_fetch_add(openings, 1);
 	return __real_openat(dir, path, flags, 0);
 }
 
@@ -843,6 +849,72 @@ static void rights_gained_meanwhile_are_refused(void **state)
 	start_as_nobody(s, NULL);
 	opens_with = NULL;
 	assert_int_equal(broker_proc(s->b, 0, BROKER_MEM), -EPERM);
+}
+
+/* How many files the broker opens for one request. */
+static unsigned openings_for(struct scene *s, struct broker_request q)
+{
+	unsigned before = atomic_load(openings);
+
+	assert_int_equal(ask(s, &q), 0);
+	return atomic_load(openings) - before;
+}
+
+static struct broker_request of_thread(struct scene *s, enum broker_name name)
+{
+	return (struct broker_request){.what = BROKER_TASK, .name = name, .tid = s->target};
+}
+
+/* There are hundreds of these when a recording begins: no text is read to see whose they are. */
+static void what_all_may_read_costs_one_opening(void **state)
+{
+	struct scene *s = *state;
+	const struct broker_request list = {.what = BROKER_PROC, .name = BROKER_TASKS}, of_target = event(s->target);
+
+	openings = mmap(NULL, sizeof(*openings), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(openings, MAP_FAILED);
+	broker_free(s->b);
+	restart(s);
+	allow(s, PERF_COUNT_SW_CPU_CLOCK);
+	assert_int_equal(openings_for(s, of_thread(s, BROKER_STAT)), 1);
+	assert_int_equal(openings_for(s, of_thread(s, BROKER_COMM)), 1);
+	assert_int_equal(openings_for(s, list), 1);
+	if (ask(s, &of_target) == 0) /* where events are permitted; and status, unless it is root's */
+		assert_int_equal(openings_for(s, of_target), geteuid() == 0 ? 1 : 2);
+	munmap(openings, sizeof(*openings));
+	openings = NULL;
+}
+
+/* Such a program shows by the owner of its files that it has become another user's. */
+static void who_may_be_dumped_is_looked_at_too(void **state)
+{
+	struct scene *s = *state;
+	int ready[2];
+	char byte;
+
+	if (geteuid() != 0)
+		skip();
+	end_process(&s->target);
+	broker_free(s->b);
+	assert_int_equal(pipe(ready), 0);
+	s->target = fork();
+	if (s->target == 0) {
+		signal(SIGUSR1, be_root_again);
+		if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 0) < 0 ||
+		    prctl(PR_SET_DUMPABLE, 1) < 0 || write(ready[1], "x", 1) != 1)
+			_exit(1);
+		pause();
+		_exit(write(ready[1], "x", 1) != 1 || pause());
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	restart(s);
+	expect_text(broker_task(s->b, 0, s->target, BROKER_COMM), program_invocation_short_name);
+	kill(s->target, SIGUSR1);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(broker_task(s->b, 0, s->target, BROKER_COMM), -EPERM);
+	assert_int_equal(broker_proc(s->b, 0, BROKER_TASKS), -EPERM);
+	close(ready[0]);
+	close(ready[1]);
 }
 
 /* A service's user, with capabilities: no id changes from 0 then, and with it no capability. */
@@ -1125,6 +1197,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(numbers_are_given_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(more_rights_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(rights_gained_meanwhile_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_all_may_read_costs_one_opening, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_may_be_dumped_is_looked_at_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_are_opened_as_the_target, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_is_not_there_is_no_target, setup, teardown),
 		cmocka_unit_test_setup_teardown(programs_with_more_rights_are_no_targets, setup, teardown),

@@ -1,0 +1,34 @@
+/* Class files, which any program may define: calls are inserted, and the result is a class file as well. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "jvm-bridge/host/rewrite/rewrite.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void changed_again(const uint8_t *data, size_t size, unsigned methods)
+{
+	struct rewriting r;
+
+	/* The second time there may be no room left. */
+	if (!rewriting_begin(&r, data, size) && r.methods + r.left_out < methods)
+		abort();
+	rewriting_done(&r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct rewriting r;
+	uint8_t *to;
+
+	if (!rewriting_begin(&r, data, size)) {
+		to = malloc(rewriting_size(&r));
+		if (!to)
+			abort();
+		rewriting_write(&r, 1, to);
+		changed_again(to, rewriting_size(&r), r.methods + r.left_out);
+		free(to);
+	}
+	rewriting_done(&r);
+	return 0;
+}

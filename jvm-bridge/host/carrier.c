@@ -63,6 +63,17 @@ static bool is_carrier(struct thread *t, JNIEnv *env, jobject thread)
 	return kind == CARRIER_YES;
 }
 
+bool thread_is_carrier(struct thread *t)
+{
+	jobject thread;
+
+	if (atomic_load(&t->carrier) == CARRIER_UNKNOWN && (thread = thread_object(t, t->env))) {
+		is_carrier(t, t->env, thread);
+		(*t->env)->DeleteLocalRef(t->env, thread);
+	}
+	return atomic_load(&t->carrier) == CARRIER_YES;
+}
+
 jobject thread_mounted(struct thread *t, JNIEnv *env, jobject thread)
 {
 	jobject carried = NULL;

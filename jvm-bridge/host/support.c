@@ -36,6 +36,8 @@ enum {
 	(CAN(CAN_GET_OWNED_MONITORS) | CAN(CAN_GET_CONTENDED_MONITOR) | CAN(CAN_ACCESS_LOCALS) |                       \
 	 CAN(CAN_SINGLE_STEP) | CAN(CAN_METHOD_ENTRY_EVENTS) | CAN(CAN_METHOD_EXIT_EVENTS))
 
+#define CALLS_BY_EVENTS (CAN(CAN_METHOD_ENTRY_EVENTS) | CAN(CAN_METHOD_EXIT_EVENTS))
+
 /* JDK 8 has JVMTI 1.2; later versions are those of the JDK. */
 int jvm_release(void)
 {
@@ -134,6 +136,25 @@ static const struct support *support_of(jint type)
 	return NULL;
 }
 
+static bool is_call(jint type)
+{
+	return type == JVMPI_EVENT_METHOD_ENTRY || type == JVMPI_EVENT_METHOD_ENTRY2 || type == JVMPI_EVENT_METHOD_EXIT;
+}
+
+static uint64_t capabilities_of(const struct support *s)
+{
+	bool inserted = is_call(s->type) && the_bridge.insert_calls;
+
+	return s->capabilities & (inserted ? ~CALLS_BY_EVENTS : ~0ull);
+}
+
+static bool prepare(const struct support *s)
+{
+	if (is_call(s->type) && the_bridge.insert_calls)
+		return the_bridge.insert_calls();
+	return !s->prepare || s->prepare();
+}
+
 bool support_has(jint type)
 {
 	const struct support *s = support_of(type);
@@ -217,8 +238,8 @@ bool support_possible(jint type)
 		return false;
 	/* What can be taken later will be; the rest is held by now, or never. */
 	if (is_between())
-		return capabilities_take(s->capabilities & ONLOAD_ONLY);
-	return capabilities_take(s->capabilities) && (!(s->needs & NEEDS_IDS) || ids_are_possible());
+		return capabilities_take(capabilities_of(s) & ONLOAD_ONLY);
+	return capabilities_take(capabilities_of(s)) && (!(s->needs & NEEDS_IDS) || ids_are_possible());
 }
 
 bool support_prepare(jint type)
@@ -226,12 +247,14 @@ bool support_prepare(jint type)
 	const struct support *s = support_of(type);
 
 	/* In this order: the later steps make JVMTI send events that agents have already enabled. */
-	return support_possible(type) && (!s->prepare || s->prepare()) &&
-	       (!(s->needs & NEEDS_IDS) || ids_init(bridge_env())) && (!(s->needs & NEEDS_PUMP) || gc_pump_start());
+	return support_possible(type) && prepare(s) && (!(s->needs & NEEDS_IDS) || ids_init(bridge_env())) &&
+	       (!(s->needs & NEEDS_PUMP) || gc_pump_start());
 }
 
 bool support_wants(jvmtiEvent event)
 {
+	if (the_bridge.insert_calls && (event == JVMTI_EVENT_METHOD_ENTRY || event == JVMTI_EVENT_METHOD_EXIT))
+		return false;
 	for (size_t i = 0; i < SUPPORTED; i++)
 		if ((supported[i].events[0] == event || supported[i].events[1] == event) &&
 		    any_agent_wants(supported[i].type))
@@ -257,7 +280,12 @@ int support_ask(const char *names)
 
 void support_ask_usual(void)
 {
-	uint64_t usual = locals_are_cheap() ? ONLOAD_ONLY : ONLOAD_ONLY & ~CAN(CAN_ACCESS_LOCALS);
+	uint64_t usual = ONLOAD_ONLY;
+
+	if (!locals_are_cheap())
+		usual &= ~CAN(CAN_ACCESS_LOCALS);
+	if (the_bridge.insert_calls)
+		usual &= ~CALLS_BY_EVENTS;
 
 	/* One at a time: if another agent holds one, EnableEvent will report that. */
 	for (int bit = 0; bit < 64; bit++)

@@ -4,6 +4,7 @@
 
 #include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/base/registers.h"
+#include "jvm-bridge/host/calls.h"
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/gate.h"
 #include "jvm-bridge/host/id.h"
@@ -116,6 +117,8 @@ static void thread_reset(struct thread *t)
 	t->wait_began = 0;
 	steps_done(t->steps);
 	t->steps = NULL;
+	calls_done(t->calls);
+	t->calls = NULL;
 	t->system = false;
 }
 

@@ -44,6 +44,7 @@ struct thread {
 	bool raw; /* it is reporting a raw monitor */
 	struct agent *asks; /* agent whose RequestEvent causes JVMTI's events now; NULL: none */
 	jint asks_as; /* JVMPI_REQUESTED_EVENT, or 0 */
+	struct calls *calls; /* that it is in, with calls=inserted; NULL: never any */
 	struct allocs *allocs; /* alloc.c: to be sent later; NULL: sent at once */
 	bool system; /* one of the bridge's: cannot be suspended, never "has run" */
 };
@@ -58,6 +59,7 @@ void thread_each(void (*f)(struct thread *t, void *arg), void *arg);
 
 /* A local reference to its java.lang.Thread, or NULL. */
 jobject thread_object(struct thread *t, JNIEnv *env);
+bool thread_is_carrier(struct thread *t); /* of virtual threads; only of the calling thread */
 /* Likewise the virtual thread running on it: carrier.c. NULL: none. */
 jobject thread_mounted(struct thread *t, JNIEnv *env, jobject thread);
 void thread_announce(struct agent *a, struct thread *about, struct thread *t, jint requested);

@@ -8,6 +8,8 @@ and the collectors take turns. A JVM that prints nothing for --still seconds has
 saved in --keep; when it prints nothing for as long again and takes no CPU time, it stands still.
 
 usage: bridge_churn.py [--runs 8] [--jdk 17,25|HOME] [--seconds 15] [--parallel 4] [--mode agent|bridge] [--flush]
+                       [--inserted]
+--inserted: the agent has calls of methods too, by calls=inserted, in every run.
 --flush: with a bridge that makes the call which must not be made (docs/jvmti-waits.md), on JDK 17 to 25.
 Exit status: 0 none stood still or failed, 1 some did; with --flush: 0 some stood still, 1 none did.
 """
@@ -36,6 +38,7 @@ EVENTS = {"CLASS_LOAD": "event 42", "CLASS_UNLOAD": "event 43", "COMPILED_METHOD
           "GC_FINISH": "event 61", "JS_CODE_LOAD": "extension 0", "JS_CODE_UNLOAD": "extension 1",
           "JS_GC_PAUSE": "extension 3", "CLASS_LOAD_HOOK": "event 35", "HEAP_DUMP": "event 37", "MONITOR_WAIT": "event 57",
           "MONITOR_WAITED": "event 58", "MONITOR_DUMP": "event 59"}  # numbers of jvm-bridge/jvmpi/jvmpi.h
+CALLS = {"METHOD_ENTRY": "event 1", "METHOD_EXIT": "event 3"}
 # What can be had only from the JVM's start, without the events that make all code interpreted.
 CAPABILITIES = "events=MONITOR_DUMP,"
 
@@ -84,7 +87,7 @@ class Run:
     def flags(self):
         agent = jvm.build_dir() / "tests/integration/libjvmpi_churn.so"
         return [*FLAGS, "-XX:+UnlockExperimentalVMOptions", "-XX:+Use%sGC" % self.gc,
-                *(["-agentpath:%s=quiet,%sagent=%s:%s" % (library(self.o.flush), CAPABILITIES, agent, self.counts)]
+                *(["-agentpath:%s=quiet,%sagent=%s:%s" % (library(self.o.flush), CAPABILITIES + ("calls=inserted," if self.o.inserted else ""), agent, self.counts)]
                   if self.mode == "agent" else [])]
 
     def sample(self, pid, time_left):
@@ -159,10 +162,14 @@ class Run:
         facts = dict(line.rsplit(" ", 1) for line in text.replace(":", "").splitlines())
         if facts.get("ended") != "1":
             return "no JVM_SHUT_DOWN; the agent says %r" % text
-        self.seen = {n for n, key in EVENTS.items() if int(facts.get(key, 0))}
+        self.seen = {n for n, key in wanted(self.o).items() if int(facts.get(key, 0))}
         self.last += "; " + ", ".join("%s %s" % (n, facts.get(EVENTS[n], 0)) for n in COUNTED)
         self.last += ", RunGC %s, without an event %s" % (facts["runs"], facts["late"])
         return ""
+
+
+def wanted(o):
+    return dict(EVENTS, **CALLS) if o.inserted else EVENTS
 
 
 def collector(jdk, number):
@@ -170,13 +177,13 @@ def collector(jdk, number):
     return usable[number // 2 % len(usable)]
 
 
-def never_seen(runs):
+def never_seen(runs, o):
     """What a mode of a JDK did not do in any of its runs: of a bridge that tells nothing no JVM stands still."""
     bad = []
     for major in {r.jdk.major for r in runs}:
         of_agent = [r for r in runs if r.jdk.major == major and r.mode == "agent"]
         of_bridge = [r for r in runs if r.jdk.major == major and r.mode == "bridge"]
-        missing = set(EVENTS) - set().union(*(r.seen for r in of_agent))
+        missing = set(wanted(o)) - set().union(*(r.seen for r in of_agent))
         if of_agent and missing:
             bad.append("JDK %d: no %s in any of %d runs" % (major, ", ".join(sorted(missing)), len(of_agent)))
         if of_bridge and not any(r.samples for r in of_bridge):
@@ -204,6 +211,7 @@ def arguments():
     p.add_argument("--parallel", type=int, default=4)
     p.add_argument("--mode", choices=("agent", "bridge"))
     p.add_argument("--flush", action="store_true")
+    p.add_argument("--inserted", action="store_true")
     p.add_argument("--keep", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "js-bridge-churn")
     return p.parse_args()
 
@@ -218,11 +226,11 @@ def main():
         jvm.compile_java(jdk, "churn")
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="js-") as tmp, concurrent.futures.ThreadPoolExecutor(o.parallel) as pool:
-        runs = [Run(i // len(jdks), jdks[i % len(jdks)], o.mode or ("agent", "bridge")[i // len(jdks) % 2], o, tmp)
+        runs = [Run(i // len(jdks), jdks[i % len(jdks)], o.mode or ("agent", "agent" if o.inserted else "bridge")[i // len(jdks) % 2], o, tmp)
                 for i in range(o.runs)]
         bad = [b for b in pool.map(run_one, runs) if b]
     still = sum("STANDS STILL" in b for b in bad)
-    for b in [] if still else never_seen(runs):
+    for b in [] if still else never_seen(runs, o):
         print("FAILED:", b)
         bad.append(b)
     print("%d runs of %g s on JDK %s%s: %d stood still, %d failed otherwise; %.0f s" % (

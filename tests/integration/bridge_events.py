@@ -16,6 +16,7 @@ NO_ESCAPES = ["-XX:-DoEscapeAnalysis"]
 # What -Xcheck:jni says of Events.java itself: nothing.
 KINDS = {
     "methods": ["METHOD_ENTRY", "METHOD_ENTRY2", "METHOD_EXIT"],
+    "inserted": ["METHOD_ENTRY", "METHOD_ENTRY2", "METHOD_EXIT"],
     "monitors": ["MONITOR_CONTENDED_ENTER", "MONITOR_CONTENDED_ENTERED", "MONITOR_CONTENDED_EXIT", "MONITOR_WAIT", "MONITOR_WAITED",
                  "RAW_MONITOR_CONTENDED_ENTER", "RAW_MONITOR_CONTENDED_ENTERED", "RAW_MONITOR_CONTENDED_EXIT"],
     "deadlock": ["MONITOR_DUMP"],
@@ -43,7 +44,7 @@ def run(jdk, tmp, kind, flags=(), more="", env=None, out="done"):
         os.unlink(report)
     agent = bridge.agent("events")
     with bridge.Java(jdk, tmp, [*flags, "-Xcheck:jni", bridge.hosted(agent, "%s %s" % (kind, report), more)],
-                     ("Events", agent, kind), env) as java:
+                     ("Events", agent, "methods" if kind == "inserted" else kind), env) as java:
         try:
             status = java.proc.wait(bridge.DONE)
         except subprocess.TimeoutExpired:

@@ -11,7 +11,7 @@ struct events jvmpi_events = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const struct kind *const kinds[] = {
 	&kind_methods, &kind_steps, &kind_monitors, &kind_deadlock, &kind_alloc, &kind_eliminated, &kind_attach,
-	&kind_refs,    &kind_hook,  &kind_heap,     &kind_arena,    &kind_storm, &kind_unload,
+	&kind_refs,    &kind_hook,  &kind_heap,     &kind_arena,    &kind_storm, &kind_unload,     &kind_inserted,
 };
 static const struct kind *kind;
 

@@ -48,6 +48,7 @@ extern const struct kind kind_heap;
 extern const struct kind kind_arena;
 extern const struct kind kind_storm;
 extern const struct kind kind_unload;
+extern const struct kind kind_inserted;
 
 /* What CLASS_LOAD said. */
 struct class_info {

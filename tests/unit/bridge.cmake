@@ -40,6 +40,16 @@ target_sources(test_id_record PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/id_rec
 target_include_directories(test_id_record PRIVATE ${CMAKE_SOURCE_DIR})
 target_include_directories(test_id_record SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
 
+# What inserts calls is plain C without the JVM's headers.
+file(GLOB rewrite_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/jvm-bridge/host/rewrite/*.c)
+js_unit_test(rewrite)
+target_sources(test_rewrite PRIVATE ${rewrite_sources})
+target_include_directories(test_rewrite PRIVATE ${CMAKE_SOURCE_DIR})
+
+js_unit_test(calls)
+target_sources(test_calls PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/calls.c)
+target_include_directories(test_calls PRIVATE ${CMAKE_SOURCE_DIR})
+
 js_unit_test(jvmpi)
 target_include_directories(test_jvmpi PRIVATE ${CMAKE_SOURCE_DIR})
 target_include_directories(test_jvmpi SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)

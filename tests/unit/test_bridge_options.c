@@ -34,6 +34,12 @@ static void good(void **state)
 	assert_string_equal(o.events, "METHOD_ENTRY+HEAP_DUMP");
 	assert_int_equal(o.dump_limit, 64);
 	options_done(&o);
+	assert_int_equal(options_parse("calls=inserted", &o, why, sizeof(why)), 0);
+	assert_int_equal(o.calls, CALLS_INSERTED);
+	options_done(&o);
+	assert_int_equal(options_parse("calls=inserted,calls:events", &o, why, sizeof(why)), 0);
+	assert_int_equal(o.calls, CALLS_EVENTS);
+	options_done(&o);
 	/* As jcmd lets them through. */
 	assert_int_equal(options_parse("has_run:registers,stream:/a,agent:hprof:depth=4", &o, why, sizeof(why)), 0);
 	assert_true(o.registers);
@@ -60,6 +66,9 @@ static void bad(void **state)
 					    "agentx",
 					    "stream:",
 					    "has_run:x",
+					    "calls=",
+					    "calls=insert",
+					    "calls=inserted ",
 					    "events=",
 					    "events=A,events=B",
 					    "dump_limit=",

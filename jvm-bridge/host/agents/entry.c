@@ -15,6 +15,7 @@
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/events/contention.h"
 #include "jvm-bridge/host/events/hook.h"
+#include "jvm-bridge/host/events/inserted.h"
 #include "jvm-bridge/host/events/method.h"
 #include "jvm-bridge/host/gate.h"
 #include "jvm-bridge/host/gc.h"
@@ -95,6 +96,7 @@ static void JNICALL on_vm_death(jvmtiEnv *ti, JNIEnv *env)
 	(void)ti, (void)env;
 	gate_end(t);
 	event_send_all(t, &e, GC_MAY);
+	inserted_end();
 	exit_watch();
 	atomic_store(&the_bridge.dead, true);
 	gc_shutdown();
@@ -186,6 +188,24 @@ static int file_has(const char *path, const char *word)
 	return found;
 }
 
+/* All agents get calls in the same way; none that has them already is to lose any. false: impossible, said. */
+static bool calls_choose(const struct options *o)
+{
+	bool inserted = the_bridge.insert_calls;
+
+	if (o->calls == CALLS_NOT_GIVEN || (o->calls == CALLS_INSERTED) == inserted)
+		return true;
+	if (inserted || any_agent_wants(JVMPI_EVENT_METHOD_ENTRY) || any_agent_wants(JVMPI_EVENT_METHOD_ENTRY2) ||
+	    any_agent_wants(JVMPI_EVENT_METHOD_EXIT)) {
+		bridge_say("calls=%s: calls are already reported in the other way", inserted ? "events" : "inserted");
+		return false;
+	}
+	if (inserted_open())
+		return true;
+	bridge_say("calls=inserted: this JVM does not let classes be changed");
+	return false;
+}
+
 /* Capabilities must be taken here, or never: see support.h. false: an unknown event. */
 static bool events_ask(const struct options *o)
 {
@@ -208,6 +228,10 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *text, void *reserved)
 		return JNI_ERR;
 	}
 	if (bridge_open(vm) || pending.n == PENDING_MAX) {
+		options_done(&o);
+		return JNI_ERR;
+	}
+	if (!calls_choose(&o)) {
 		options_done(&o);
 		return JNI_ERR;
 	}
@@ -242,6 +266,8 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
 	}
 	the_bridge.by_registers |= o.registers;
 	r = (*vm)->GetEnv(vm, &env, JNI_VERSION_1_6) || bridge_open(vm) ? WIRE_ATTACH_JVM : 0;
+	if (!r && !calls_choose(&o))
+		r = WIRE_ATTACH_OPTIONS;
 	if (!r && o.events && support_ask(o.events))
 		r = WIRE_ATTACH_OPTIONS;
 	/* The location of registers is learnt together with the threads: learn again if it is asked for later. */

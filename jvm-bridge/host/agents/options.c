@@ -55,7 +55,8 @@ static bool megabytes(const char *value, unsigned *ret)
 static int item_parse(struct options *o, char *item, char *why, size_t size)
 {
 	char *stream = value_of(item, "stream"), *has_run = value_of(item, "has_run");
-	char *events = value_of(item, "events"), *dump_limit = value_of(item, "dump_limit");
+	char *events = value_of(item, "events"), *dump_limit = value_of(item, "dump_limit"),
+	     *calls = value_of(item, "calls");
 
 	if (!strcmp(item, "early"))
 		o->early = true;
@@ -67,6 +68,10 @@ static int item_parse(struct options *o, char *item, char *why, size_t size)
 		o->registers = true;
 	else if (has_run && !strcmp(has_run, "clock"))
 		o->registers = false;
+	else if (calls && !strcmp(calls, "events"))
+		o->calls = CALLS_EVENTS;
+	else if (calls && !strcmp(calls, "inserted"))
+		o->calls = CALLS_INSERTED;
 	else if (stream)
 		return value_set(&o->stream, stream, "stream", why, size);
 	else if (dump_limit && megabytes(dump_limit, &o->dump_limit))
@@ -75,8 +80,8 @@ static int item_parse(struct options *o, char *item, char *why, size_t size)
 		return value_set(&o->events, events, "events", why, size);
 	else {
 		snprintf(why, size,
-			 "unknown option '%.200s' (early, quiet, slashes, has_run=clock|registers, events=NAME, "
-			 "dump_limit=MB, stream=PATH, agent=NAME)",
+			 "unknown option '%.200s' (early, quiet, slashes, has_run=clock|registers, "
+			 "calls=events|inserted, events=NAME, dump_limit=MB, stream=PATH, agent=NAME)",
 			 item);
 		return -EINVAL;
 	}

@@ -6,13 +6,15 @@
 
 /*
  * Options of the library:
- *     [early,][quiet,][slashes,][has_run=clock|registers,][events=NAME[+NAME...],][dump_limit=MB,]
+ *     [early,][quiet,][slashes,][has_run=clock|registers,][calls=events|inserted,][events=NAME[+NAME...],]
+ *     [dump_limit=MB,]
  *     [stream=PATH,][agent=NAME_OR_PATH[:OPTIONS]]
  * agent= takes the rest of the text, because its options may contain commas. A colon may replace any of these '='.
  */
 struct options {
 	bool early, quiet, slashes;
 	bool registers; /* has_run=registers */
+	enum { CALLS_NOT_GIVEN, CALLS_EVENTS, CALLS_INSERTED } calls;
 	unsigned dump_limit; /* MB; 0: not given */
 	char *events; /* events that will be enabled; NULL: not given */
 	char *stream; /* NULL: none */

@@ -15,34 +15,39 @@ static struct thread *event_thread(void)
 	return !t || t->inside || t->system || atomic_load(&the_bridge.dead) ? NULL : t;
 }
 
-/* The receiver of the innermost frame's method. NULL: a static method. */
-static jobjectID receiver(struct thread *t, JNIEnv *env)
+/* The receiver of that frame's method. NULL: a static method. */
+static jobjectID receiver(struct thread *t, JNIEnv *env, jint depth)
 {
 	struct object_id *id;
 	jobject object = NULL;
 
-	if ((*the_bridge.ti)->GetLocalInstance(the_bridge.ti, NULL, 0, &object) || !object)
+	if ((*the_bridge.ti)->GetLocalInstance(the_bridge.ti, NULL, depth, &object) || !object)
 		return NULL;
 	id = id_of_object(t, env, object);
 	(*env)->DeleteLocalRef(env, object);
 	return (jobjectID)id;
 }
 
-void JNICALL on_method_entry(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method)
+void method_entry_send(struct thread *t, JNIEnv *env, jmethodID method, jint depth)
 {
-	struct thread *t = event_thread();
 	JVMPI_Event e = {.event_type = JVMPI_EVENT_METHOD_ENTRY};
 
-	(void)ti, (void)thread;
-	if (!t)
-		return;
 	e.u.method.method_id = method;
 	event_send_all(t, &e, GC_MAY);
 	if (!any_agent_wants(JVMPI_EVENT_METHOD_ENTRY2))
 		return;
 	e.event_type = JVMPI_EVENT_METHOD_ENTRY2;
-	e.u.method_entry2.obj_id = receiver(t, env);
+	e.u.method_entry2.obj_id = receiver(t, env, depth);
 	event_send_all(t, &e, GC_NOT);
+}
+
+void JNICALL on_method_entry(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method)
+{
+	struct thread *t = event_thread();
+
+	(void)ti, (void)thread;
+	if (t)
+		method_entry_send(t, env, method, 0);
 }
 
 void JNICALL on_method_exit(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method, jboolean by_exception,

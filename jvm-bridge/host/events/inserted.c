@@ -1,0 +1,244 @@
+/*
+ * Inserting calls into classes: those that are loaded, by retransforming them, and those that will be. A JVMTI
+ * environment of its own does it, since one that may retransform classes gets class files in another order.
+ */
+#include "jvm-bridge/host/events/inserted.h"
+
+#include <stdlib.h>
+
+#include "jvm-bridge/host/events/numbers.h"
+#include "jvm-bridge/host/rewrite/rewrite.h"
+
+enum { BATCH = 256 };
+
+static struct {
+	jvmtiEnv *ti;
+	_Atomic bool begun, failed;
+	jclass calls; /* CALLS_CLASS */
+	bool linked; /* its methods are ours */
+	_Atomic unsigned classes, methods; /* that were left out */
+} inserted;
+
+/* Capabilities that JVMs from 8 on give at any time. */
+static bool capabilities_add(void)
+{
+	const jvmtiCapabilities wanted = {
+		.can_generate_all_class_hook_events = 1, .can_retransform_classes = 1, .can_retransform_any_class = 1};
+
+	return !(*inserted.ti)->AddCapabilities(inserted.ti, &wanted);
+}
+
+/* JVMTI's memory, or NULL: the class stays as it is. */
+static unsigned char *rewritten(const unsigned char *data, jint size, jint *new_size)
+{
+	struct rewriting r;
+	unsigned char *to = NULL;
+	uint32_t first;
+	int bad = rewriting_begin(&r, data, (size_t)size);
+
+	if (!bad && r.methods) {
+		*new_size = (jint)rewriting_size(&r);
+		if (!numbers_take(r.methods, &first) || (*inserted.ti)->Allocate(inserted.ti, *new_size, &to))
+			bad = -1;
+		else
+			rewriting_write(&r, first, to);
+	}
+	atomic_fetch_add(&inserted.classes, bad != 0);
+	atomic_fetch_add(&inserted.methods, bad ? 0 : r.left_out);
+	rewriting_done(&r);
+	return to;
+}
+
+/* What switches virtual threads: the JVM knows these methods' frames, and they run when JVMTI must not be called. */
+static bool is_left_out(const char *name)
+{
+	static const char *const names[] = {"java/lang/VirtualThread", "jdk/internal/vm/Continuation", CALLS_CLASS};
+
+	for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static void JNICALL on_class_file_insert(jvmtiEnv *ti, JNIEnv *env, jclass redefined, jobject loader, const char *name,
+					 jobject domain, jint size, const unsigned char *data, jint *new_size,
+					 unsigned char **new_data)
+{
+	unsigned char *to;
+
+	(void)ti, (void)env, (void)redefined, (void)loader, (void)domain;
+	if (is_left_out(name) || atomic_load(&the_bridge.dead))
+		return;
+	to = rewritten(data, size, new_size);
+	if (to)
+		*new_data = to;
+}
+
+/* A reference for good, NULL: the JVM does not define the class. */
+static jclass calls_class_define(JNIEnv *env)
+{
+	struct writer w;
+	jclass klass = NULL, kept;
+
+	if (!calls_class_write(&w))
+		klass = (*env)->DefineClass(env, CALLS_CLASS, NULL, (const jbyte *)w.p, (jsize)w.size);
+	free(w.p);
+	if (!klass)
+		return NULL;
+	kept = (*env)->NewGlobalRef(env, klass);
+	(*env)->DeleteLocalRef(env, klass);
+	return kept;
+}
+
+static void JNICALL on_class_prepare_link(jvmtiEnv *ti, JNIEnv *env, jthread thread, jclass klass)
+{
+	static char entered[] = CALLS_ENTERED, left[] = CALLS_LEFT, caught[] = CALLS_CAUGHT, type[] = CALLS_TYPE;
+	const JNINativeMethod methods[] = {{entered, type, (void *)call_entered},
+					   {left, type, (void *)call_left},
+					   {caught, type, (void *)call_caught}};
+
+	(void)ti, (void)thread;
+	if ((*env)->IsSameObject(env, klass, inserted.calls))
+		inserted.linked = !(*env)->RegisterNatives(env, klass, methods, 3);
+}
+
+static void calls_class_initialize(JNIEnv *env)
+{
+	jclass klass = (*env)->FindClass(env, "java/lang/Class");
+	jmethodID for_name =
+		!klass ? NULL :
+			 (*env)->GetStaticMethodID(env, klass, "forName",
+						   "(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;");
+	jstring name = for_name ? (*env)->NewStringUTF(env, CALLS_NAME) : NULL;
+
+	if (name)
+		(*env)->CallStaticObjectMethod(env, klass, for_name, name, JNI_TRUE, NULL);
+	(*env)->ExceptionClear(env);
+}
+
+/*
+ * From JDK 16 on the JVM warns of native methods that are registered for a class of its own, unless a class of its own
+ * does it. Class.forName() does, as far as it can see, if they are registered while it links the class.
+ */
+static bool calls_link(JNIEnv *env)
+{
+	jvmtiEnv *ti = inserted.ti;
+	jthread self = NULL;
+
+	if ((*env)->PushLocalFrame(env, 16)) {
+		(*env)->ExceptionClear(env);
+		return false;
+	}
+	inserted.calls = calls_class_define(env);
+	if (inserted.calls && !(*ti)->GetCurrentThread(ti, &self) &&
+	    !(*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_CLASS_PREPARE, self)) {
+		calls_class_initialize(env);
+		(*ti)->SetEventNotificationMode(ti, JVMTI_DISABLE, JVMTI_EVENT_CLASS_PREPARE, self);
+	}
+	(*env)->ExceptionClear(env);
+	(*env)->PopLocalFrame(env, NULL);
+	return inserted.linked;
+}
+
+/* One by one where the JVM refuses to change some of them. */
+static void retransform(const jclass *classes, jint n)
+{
+	if (!(*inserted.ti)->RetransformClasses(inserted.ti, n, classes))
+		return;
+	for (jint i = 0; n > 1 && i < n; i++)
+		retransform(classes + i, 1);
+	atomic_fetch_add(&inserted.classes, n == 1);
+}
+
+static bool is_changed(jclass klass)
+{
+	jboolean modifiable = JNI_FALSE;
+	char *signature = NULL;
+	bool left_out;
+
+	if ((*inserted.ti)->IsModifiableClass(inserted.ti, klass, &modifiable) || !modifiable ||
+	    (*inserted.ti)->GetClassSignature(inserted.ti, klass, &signature, NULL))
+		return false;
+	left_out = is_left_out(signature + 1); /* behind the L */
+	bridge_free(signature);
+	return !left_out;
+}
+
+static bool loaded_change(JNIEnv *env)
+{
+	jclass *classes = NULL;
+	jint n = 0, kept = 0;
+
+	/* As in class_report_all(): JVMTI makes room for its references, and this for a few more. */
+	if ((*inserted.ti)->GetLoadedClasses(inserted.ti, &n, &classes) || (*env)->EnsureLocalCapacity(env, 64))
+		return false;
+	for (jint i = 0; i < n; i++) {
+		if (is_changed(classes[i]))
+			classes[kept++] = classes[i];
+		else
+			(*env)->DeleteLocalRef(env, classes[i]);
+	}
+	for (jint i = 0; i < kept; i += BATCH)
+		retransform(classes + i, kept - i < BATCH ? kept - i : BATCH);
+	for (jint i = 0; i < kept; i++)
+		(*env)->DeleteLocalRef(env, classes[i]);
+	bridge_free(classes);
+	return true;
+}
+
+static bool begin(JNIEnv *env)
+{
+	jthrowable pending = bridge_exception_take(env);
+	bool ok = calls_link(env) &&
+		  !(*inserted.ti)
+			   ->SetEventNotificationMode(inserted.ti, JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
+						      NULL) &&
+		  loaded_change(env);
+
+	if (!ok)
+		bridge_say("calls=inserted: the JVM does not let classes be changed");
+	atomic_store(&inserted.failed, !ok);
+	bridge_exception_put(env, pending);
+	return ok;
+}
+
+/* Another thread that enables an event meanwhile does not wait: its agent may hold what this one needs. */
+static bool insert(void)
+{
+	JNIEnv *env = bridge_env();
+
+	if (!env)
+		return false;
+	if (atomic_exchange(&inserted.begun, true))
+		return !atomic_load(&inserted.failed);
+	return begin(env);
+}
+
+bool inserted_open(void)
+{
+	static const jvmtiEventCallbacks callbacks = {.ClassFileLoadHook = on_class_file_insert,
+						      .ClassPrepare = on_class_prepare_link};
+	void *ti = NULL;
+
+	if (!inserted.ti) {
+		if (the_bridge.vm_functions->GetEnv(the_bridge.vm, &ti, JVMTI_VERSION_1_2))
+			return false;
+		inserted.ti = ti;
+		if (!capabilities_add() ||
+		    (*inserted.ti)->SetEventCallbacks(inserted.ti, &callbacks, sizeof(callbacks)))
+			return false;
+	}
+	the_bridge.insert_calls = insert;
+	return true;
+}
+
+void inserted_end(void)
+{
+	unsigned classes = atomic_load(&inserted.classes), methods = atomic_load(&inserted.methods);
+
+	if (classes || methods)
+		bridge_say(
+			"calls=inserted: no calls of %u classes and %u other methods were reported, because they could "
+			"not be changed",
+			classes, methods);
+}

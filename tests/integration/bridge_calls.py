@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""calls=inserted: METHOD_ENTRY and METHOD_EXIT by calls in the bytecode, against JVMTI's events, which are exact
+(tests/jvmpi/calls.c, tests/java/calls).
+
+usage: bridge_calls.py [--jdk 17] [--case NAME]
+       bridge_calls.py --case cost    what a call costs in both ways, for docs/jvmpi.md
+"""
+
+import os
+import re
+import resource
+import subprocess
+import sys
+
+import bridge
+import bridge_events
+import jvm
+
+VERIFY = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal", "-XX:+BytecodeVerificationRemote"]
+ROUNDS = 3
+
+
+def calls(jdk, tmp, how, what, flags=(), mode="count"):
+    """(what it printed, {method: calls}, {what was wrong: n}); raises when it does not end well."""
+    report = os.path.join(tmp, "report")
+    if os.path.exists(report):
+        os.unlink(report)
+    option = bridge.hosted(bridge.agent("calls"), "%s %s" % (mode, report), "quiet,calls=%s," % how) if how else "-Dnone=1"
+    argv = [str(jdk.home / "bin/java"), "-Xmx256m", *flags, option, "-cp", str(jvm.compile_java(jdk, "calls")), "Calls", *what]
+    p = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=bridge.DONE,
+                       preexec_fn=jvm.die_with_parent)
+    if p.returncode or not re.search("^done$", p.stdout, re.M):
+        raise RuntimeError("%s %s: exit status %d: %s" % (how, what, p.returncode, p.stdout[-2000:]))
+    counted, totals = {}, {}
+    for line in open(report).read().splitlines() if os.path.exists(report) else []:
+        word = line.split()
+        if word[0] == "call":
+            counted[" ".join(word[1:-1])] = int(word[-1])
+        else:
+            totals = dict(zip(word[::2], map(int, word[1::2])))
+    return p.stdout, counted, totals
+
+
+def unbalanced(totals):
+    return {k: totals.get(k, -1) for k in ("early", "crossed", "open")} if not totals or any(
+        totals[k] for k in ("early", "crossed", "open")) else {}
+
+
+def counts(jdk, tmp):
+    """Every method of the program is called as often as the exact way says, by exceptions, in constructors, 5,000 deep."""
+    bad = []
+    _, exact, _ = calls(jdk, tmp, "events", ["shapes", str(ROUNDS)])
+    for flags in ([], ["-Xint"], ["-Xcomp", "-XX:CompileCommand=quiet", "-XX:CompileOnly=Shapes::*"], ["-Xshare:off"]):
+        _, inserted, totals = calls(jdk, tmp, "inserted", ["shapes", str(ROUNDS)], flags)
+        # Lambdas' own classes are hidden ones, which no agent gets to see.
+        differ = {m: (exact.get(m), inserted.get(m)) for m in exact.keys() | inserted.keys()
+                  if exact.get(m) != inserted.get(m) and "Lambda" not in m}
+        if differ or len(inserted) < 35 or inserted.get("Shapes.deep (I)I") != 5001 * ROUNDS:
+            bad.append("%s: exact and inserted %s of %d" % (flags, differ, len(inserted)))
+        if unbalanced(totals) or totals["threads"] < 4:
+            bad.append("%s: %s" % (flags, totals))
+    return bad
+
+
+def compiled(jdk, tmp):
+    """Enough rounds for both compilers."""
+    _, inserted, totals = calls(jdk, tmp, "inserted", ["shapes", "300"])
+    n = inserted.get("Shapes.deep (I)I")
+    return [] if n == 5001 * 300 and not unbalanced(totals) else ["%s calls of deep, %s" % (n, totals)]
+
+
+def overflow(jdk, tmp):
+    """A StackOverflowError may come in an inserted call, too."""
+    _, _, totals = calls(jdk, tmp, "inserted", ["overflow"])
+    return [str(totals)] if unbalanced(totals) else []
+
+
+def link(jdk, tmp):
+    """All classes of java.base are verified with their calls."""
+    flags = [*VERIFY, "-XX:+IgnoreUnrecognizedVMOptions"]
+    out, _, _ = calls(jdk, tmp, "inserted", ["link", "java.base"], flags, "cost")
+    plain, _, _ = calls(jdk, tmp, None, ["link", "java.base"], flags)
+    line, wanted = ([l for l in text.splitlines() if l.startswith("linked ")] for text in (out, plain))
+    print("JDK %d: %s" % (jdk.major, ", ".join(line + re.findall("jsampler-bridge: .*", out))), flush=True)
+    if line != wanted or int(line[0].split()[1]) < 5000:
+        return ["%s, not %s: %s" % (line, wanted, [l for l in out.splitlines() if l.startswith("BAD")][:5])]
+    return []
+
+
+def methods(jdk, tmp):
+    """With -Xcheck:jni; METHOD_ENTRY2 has the object."""
+    return bridge_events.run(jdk, tmp, "inserted", more="calls=inserted,events=METHOD_ENTRY+METHOD_ENTRY2+METHOD_EXIT,")
+
+
+def attached(jdk, tmp):
+    """An agent that is attached gets calls in this way only."""
+    if jdk.major < 9:
+        return []  # whose jcmd loads no agents
+    bad = []
+    for how, wanted in (("inserted", True), ("events", False)):
+        report = os.path.join(tmp, "report-" + how)
+        with bridge.Java(jdk, tmp, ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading"]) as java:
+            java.wait_for("ready")
+            text = '"calls:%s,agent:%s:count %s"' % (how, bridge.agent("calls"), report)
+            p = subprocess.run([str(jdk.home / "bin/jcmd"), str(java.pid), "JVMTI.agent_load", str(bridge.BRIDGE), text],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=bridge.DONE)
+            status = java.end()
+        if status or os.path.exists(report) != wanted:
+            bad.append("%s: exit status %d: %s %s" % (how, status, p.stdout, java.text()[-500:]))
+    return bad
+
+
+def refused(jdk, tmp):
+    lib = bridge.agent("calls")
+    other = "-agentpath:%s=calls=events,agent=%s:cost x" % (bridge.BRIDGE, lib)
+    bad = bridge.start_fails(jdk, tmp, ["-agentpath:%s=calls=both" % bridge.BRIDGE], ["unknown option 'calls=both'", "calls=events|inserted"])
+    bad += bridge.start_fails(jdk, tmp, [bridge.hosted(lib, "cost x", "calls=inserted,"), other],
+                              ["calls=events", "already reported in the other way"])
+    return bad
+
+
+def javac_cpu(jdk, tmp, how):
+    """Its CPU time in seconds."""
+    agent = ["-J" + bridge.hosted(bridge.agent("calls"), "cost x", "quiet,calls=%s," % how)] if how else []
+    sources = [str(p) for n in ("calls", "jvmpi") for p in (jvm.ROOT / "tests/java" / n).glob("*.java")]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([str(jdk.home / "bin/javac"), "-nowarn", *agent, "-d", tmp, *sources], check=True, timeout=bridge.DONE)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def cost(jdk, tmp):
+    """CPU time of a call with its entry and exit, and of javac on these tests. Printed, not judged."""
+    for how in ("events", "inserted"):
+        out, _, _ = calls(jdk, tmp, how, ["cost", "1000000"], mode="cost")
+        print("JDK %d: %s: %s ns a call; javac %.2f s, not %.2f s" % (
+            jdk.major, how, re.search(r"^ns (\d+)$", out, re.M)[1], javac_cpu(jdk, tmp, how), javac_cpu(jdk, tmp, None)), flush=True)
+    return []
+
+
+CASES = (counts, compiled, overflow, link, methods, attached, refused, cost)
+
+if __name__ == "__main__":
+    sys.exit(bridge.run_cases(__doc__, CASES))

@@ -1,0 +1,95 @@
+import java.lang.management.ManagementFactory;
+import java.net.URI;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Programs for calls=inserted. usage: Calls shapes ROUNDS | overflow | link [MODULE] | cost CALLS
+ */
+public class Calls {
+	/** Names of all classes of a module, or of rt.jar where there are none. */
+	static List<String> names(String module) throws Exception {
+		Path rt = FileSystems.getDefault().getPath(System.getProperty("java.home"), "lib/rt.jar");
+		if (Files.exists(rt)) {
+			try (JarFile jar = new JarFile(rt.toFile())) {
+				return jar.stream().map(JarEntry::getName).filter(n -> n.startsWith("java/") || n.startsWith("sun/"))
+					.collect(Collectors.toList());
+			}
+		}
+		Path root = FileSystems.getFileSystem(URI.create("jrt:/")).getPath("/modules", module);
+		try (Stream<Path> all = Files.walk(root)) {
+			return all.map(p -> root.relativize(p).toString()).collect(Collectors.toList());
+		}
+	}
+
+	/** Links each: getDeclaredMethods() does. */
+	static void link(String module) throws Exception {
+		int linked = 0, absent = 0, bad = 0;
+		for (String name : names(module)) {
+			if (!name.endsWith(".class") || name.contains("-info"))
+				continue;
+			try {
+				Class.forName(name.substring(0, name.length() - 6).replace('/', '.'), false, null).getDeclaredMethods();
+				linked++;
+			} catch (VerifyError | ClassFormatError e) {
+				bad++;
+				System.out.println("BAD " + name + ": " + e);
+			} catch (ClassNotFoundException | LinkageError e) {
+				absent++;
+			}
+		}
+		System.out.println("linked " + linked + " absent " + absent + " bad " + bad);
+	}
+
+	static int calls;
+
+	static void one() {
+		calls++;
+	}
+
+	static long cpu() {
+		return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+	}
+
+	/** CPU time of each call, in ns: the best of five. */
+	static void cost(int n) {
+		long best = Long.MAX_VALUE;
+		for (int round = 0; round < 5; round++) {
+			long begin = cpu();
+			for (int i = 0; i < n; i++)
+				one();
+			best = Math.min(best, cpu() - begin);
+		}
+		System.out.println("ns " + best / n);
+	}
+
+	static void shapes(int rounds) throws Exception {
+		Thread[] threads = new Thread[4];
+		for (int i = 0; i < threads.length; i++) {
+			threads[i] = new Thread(() -> Calls.one(), "caller " + i);
+			threads[i].start();
+			threads[i].join();
+		}
+		for (int i = 0; i < rounds; i++)
+			Shapes.round();
+	}
+
+	public static void main(String[] args) throws Exception {
+		switch (args[0]) {
+		case "shapes": shapes(Integer.parseInt(args[1])); break;
+		case "overflow":
+			for (int i = 0; i < 20; i++)
+				Shapes.overflow();
+			break;
+		case "link": link(args[1]); break;
+		default: cost(Integer.parseInt(args[1]));
+		}
+		System.out.println("done");
+	}
+}

@@ -53,7 +53,7 @@ CONDITIONS = {
     "user": is_user,
     "no-namespaces": lambda: not is_user() and not jvm.can_unshare(),
     "no-jdk": no_jdk,
-    "no-file": lambda pattern: not any(map(os.path.exists, glob.glob(pattern))),
+    "no-file": lambda pattern: not any(map(os.path.exists, glob.glob(os.path.expanduser(pattern)))),
     "overlay-root": on_overlay,
     "paranoid": lambda: not jvm.may_sample(),
 }

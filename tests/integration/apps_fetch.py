@@ -41,10 +41,10 @@ def cache_dir():
     return top / "jsampler/apps"
 
 
-def sums():
+def sums(listed=SUMS):
     """{application: {file: SHA-256}}"""
     found = {}
-    for line in SUMS.read_text().splitlines():
+    for line in listed.read_text().splitlines():
         digest, path = line.split()
         app, name = path.split("/")
         found.setdefault(app, {})[name] = digest
@@ -100,17 +100,17 @@ def bring(name, artifacts, want):
         copy_files(artifacts, new)
         bad = differences(digests(new), want)
         if bad:
-            raise Altered("%s: not what tests/apps/SHA256SUMS lists: %s" % (name, "; ".join(bad)))
+            raise Altered("%s: not what SHA256SUMS lists: %s" % (name, "; ".join(bad)))
         shutil.rmtree(folder, ignore_errors=True)
         new.rename(folder)
     return folder
 
 
-def pin(apps):
+def pin(apps, listed=SUMS):
     """Writes SHA256SUMS anew. `apps`: {application: artifacts}."""
     lines = []
     for name, artifacts in sorted(apps.items()):
         with tempfile.TemporaryDirectory(prefix="jsampler-apps-") as tmp:
             copy_files(artifacts, tmp)
             lines += ["%s  %s/%s\n" % (digest, name, f) for f, digest in digests(pathlib.Path(tmp)).items()]
-    SUMS.write_text("".join(lines))
+    listed.write_text("".join(lines))

@@ -14,10 +14,10 @@ import bridge
 import jvm
 
 
-def run(jdk, tmp, options):
+def run(jdk, tmp, options, main="Calls"):
     out = os.path.join(tmp, "out.txt")
     argv = [str(jdk.home / "bin/java"), bridge.hosted("hprof", options + ",file=" + out), "-cp",
-            str(jvm.compile_java(jdk, "hprof")), "Calls"]
+            str(jvm.compile_java(jdk, "hprof")), main]
     done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=bridge.DONE)
     return done.returncode, done.stdout, open(out).read() if os.path.exists(out) else ""
 
@@ -35,6 +35,22 @@ def times(jdk, tmp):
         if not re.search(r"^ *\d+ +[\d.]+% +[\d.]+% +%d 3\d{5} Calls\.%s$".replace("%d", str(calls)).replace("%s", name), text, re.M):
             bad.append("%d calls of %s are not there" % (calls, name))
     return bad
+
+
+def cpu_time(jdk, tmp):
+    """The sum of self of a thread's traces is its CPU time within 2 %, and the calls are exact."""
+    status, said, text = run(jdk, tmp, "cpu=times,thread=y,depth=1,cutoff=0", "Times")
+    used = int(re.search(r"^used (\d+)$", said, re.M).group(1))
+    thread = re.search(r'^THREAD START \(obj=\w+, id = (\d+), name="timed"', text, re.M).group(1)
+    traces = set(re.findall(r"^TRACE (\d+): \(thread=%s\)$" % thread, text, re.M))
+    total = int(re.search(r"^CPU TIME \(ms\) BEGIN \(total = (\d+)\)", text, re.M).group(1))
+    rows = re.findall(r"^ *\d+ +([\d.]+)% +[\d.]+% +(\d+) (3\d{5}) (\S+)$", text, re.M)
+    spent = sum(float(share) for share, _, trace, _ in rows if trace in traces) * total / 100
+    calls = {name: int(n) for _, n, trace, name in rows if trace in traces and name.startswith("Times.")}
+    bad = [said] if status else []
+    if abs(spent - used) > 0.02 * used:
+        bad.append("%.0f ms by the table, %d by the thread's clock" % (spent, used))
+    return bad if calls == {"Times.deep": 120000, "Times.step": 20000, "Times.run": 1} else [*bad, "calls are %s" % calls]
 
 
 def samples(jdk, tmp):
@@ -81,4 +97,4 @@ def refused(jdk, tmp):
 
 
 if __name__ == "__main__":
-    sys.exit(bridge.run_cases(__doc__, (old, times, samples, quit_dumps, refused)))
+    sys.exit(bridge.run_cases(__doc__, (old, times, cpu_time, samples, quit_dumps, refused)))

@@ -257,14 +257,30 @@ def binary_samples(jdk, tmp):
     return bad if total >= sum(n for n, _ in rows) > 0 and "spin" in names else [*bad, "%s of %s" % (total, names)]
 
 
+def deadlocked(jdk, pid):
+    """{(waiter, owner)} of the deadlock that Thread.print finds."""
+    done = subprocess.run([str(jdk.home / "bin/jcmd"), str(pid), "Thread.print", "-l"], stdout=subprocess.PIPE, text=True,
+                          timeout=bridge.DONE, check=True)
+    return set(re.findall(r'^"([^"]+)":\n +waiting to lock monitor .*\n +which is held by "([^"]+)"', done.stdout, re.M))
+
+
+def kept_out(text, numbers):
+    """{(waiter, owner)} of the MONITOR DUMP."""
+    names = {i: n for n, i in numbers.items()}
+    dump = re.search(r"MONITOR DUMP BEGIN\n(.*?)MONITOR DUMP END", text, re.S).group(1)
+    pairs = re.findall(r"\towner: thread (\d+), entry count: \d+\n\twaiting to enter: (.*)\n", dump)
+    return {(names.get(w), names.get(owner)) for owner, waiters in pairs for w in re.findall(r"thread (\d+)", waiters)}
+
+
 def monitors(jdk, tmp):
-    """Within 5 % of what the program measures; a deadlock is in the dump of SIGQUIT."""
-    out = os.path.join(tmp, "monitors.txt")
+    """Within 5 % of what the program measures; a deadlock is in the dump of SIGQUIT as in Thread.print."""
+    out, printed = os.path.join(tmp, "monitors.txt"), set()
     with start(jdk, "monitor=y,depth=3,file=" + out, "Contend", "deadlock") as p:
         said = ""
         for line in iter(p.stdout.readline, ""):
             said += line
             if "locked" in line:
+                printed = deadlocked(jdk, p.pid)
                 p.send_signal(signal.SIGQUIT)
             if "done." in line:
                 break
@@ -278,11 +294,17 @@ def monitors(jdk, tmp):
         bad.append("no row of the lock")
     if not re.search(r"^WAITED: MONITOR LContend\$Lock;, time_waited=(4[5-9]|5\d|6\d), thread 2\d{5}$", text, re.M):
         bad.append("no WAITED")
+    if kept_out(text, thread_numbers(text)) != printed or not printed:
+        bad.append("who waits for whom: %s, by Thread.print %s" % (kept_out(text, thread_numbers(text)), printed))
     return bad + deadlock_check(text)
 
 
+def thread_numbers(text):
+    return {n: i for i, n in re.findall(r'^THREAD START \(obj=\w+, id = (\d+), name="([^"]*)"', text, re.M)}
+
+
 def deadlock_check(text):
-    numbers = {n: i for i, n in re.findall(r'^THREAD START \(obj=\w+, id = (\d+), name="([^"]*)"', text, re.M)}
+    numbers = thread_numbers(text)
     dump = re.search(r"MONITOR DUMP BEGIN\n(.*?)MONITOR DUMP END", text, re.S).group(1)
     bad = []
     for owner, waiter, of in (("first", "second", "Contend$Lock"), ("second", "first", "java/lang/Object")):

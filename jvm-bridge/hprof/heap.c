@@ -1,6 +1,7 @@
 #include "jvm-bridge/hprof/heap.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "jvm-bridge/hprof/hprof.h"
@@ -22,11 +23,10 @@ static size_t fields_size(const struct class *c)
 /* The size that the JVM reported at allocation; for older objects, about the size without compressed references. */
 uint32_t heap_size(const struct heap_record *r)
 {
-	const struct object *o = object_of(r->id);
 	size_t size = MIRROR;
 
-	if (o)
-		return o->size;
+	if (r->made)
+		return r->made->size;
 	if (r->tag == JVMPI_GC_INSTANCE_DUMP)
 		size = HEADER + fields_size(r->class);
 	else if (r->tag == JVMPI_GC_OBJ_ARRAY_DUMP)
@@ -39,9 +39,7 @@ uint32_t heap_size(const struct heap_record *r)
 
 struct trace *heap_trace_made(const struct heap_record *r)
 {
-	const struct object *o = object_of(r->id);
-
-	return o ? o->site->trace : NULL;
+	return r->made ? r->made->site->trace : NULL;
 }
 
 uint32_t heap_trace(const struct heap_record *r)
@@ -66,14 +64,39 @@ static bool class_prepare(const struct heap_record *r, void *arg)
 	return true;
 }
 
+/* Records that no pass gets have none. */
+static bool made_keep(struct heap *h, size_t number, const struct object *o)
+{
+	size_t cap = h->cap_made ? h->cap_made : 4096;
+	const struct object **grown = h->made;
+
+	while (cap <= number)
+		cap *= 2;
+	if (!grown || cap != h->cap_made)
+		grown = realloc(grown, cap * sizeof(const struct object *));
+	if (!grown)
+		return false;
+	h->made = grown;
+	h->cap_made = cap;
+	while (h->dump.n_made < number)
+		grown[h->dump.n_made++] = NULL;
+	grown[h->dump.n_made++] = o;
+	return true;
+}
+
+/* Looks each object up, once for all passes: in a large heap most look-ups miss the processor's caches. */
 static bool count(const struct heap_record *r, void *arg)
 {
 	struct heap *h = arg;
+	struct heap_record known = *r;
 
+	known.made = object_of(r->id);
+	if (!made_keep(h, r->number, known.made))
+		return false;
 	if (r->tag < JVMPI_GC_CLASS_DUMP || r->tag > JVMPI_GC_PRIM_ARRAY_DUMP)
 		return true;
 	h->objects++;
-	h->bytes += heap_size(r);
+	h->bytes += heap_size(&known);
 	return true;
 }
 
@@ -103,12 +126,13 @@ void heap_dumped(const JVMPI_Event *e)
 	h.dump.primitives = e->u.heap_dump.dump_level == JVMPI_DUMP_LEVEL_2;
 	data_lock();
 	stacks_set(e->u.heap_dump.traces, e->u.heap_dump.num_traces);
-	if (!heap_read(&h.dump, class_prepare, &h) || !heap_read(&h.dump, count, &h))
+	if (!heap_read(&h.dump, class_prepare, &h) || !heap_read(&h.dump, count, &h)) {
 		hprof_error("heap dump omitted");
-	else if (hprof.options.format == FORMAT_BINARY)
-		binary_heap(&h);
-	else
-		text_heap(&h);
+	} else {
+		h.dump.made = h.made;
+		hprof.options.format == FORMAT_BINARY ? binary_heap(&h) : text_heap(&h);
+	}
+	free(h.made);
 	data_unlock();
 }
 

@@ -9,6 +9,8 @@ struct heap {
 	struct heap_dump dump;
 	JNIEnv *env;
 	uint64_t objects, bytes; /* totals of its instances, arrays and classes */
+	const struct object **made; /* dump.made, while it grows */
+	size_t cap_made;
 	struct class *object; /* java.lang.Object; NULL: not in the dump */
 	struct class
 		*primitives[JVMPI_LONG + 1]; /* classes of arrays, by the type of the elements; NULL: not in the dump */

@@ -152,11 +152,14 @@ static void root_read(struct reader *r, struct heap_record *h)
 bool heap_read(const struct heap_dump *d, bool (*f)(const struct heap_record *r, void *arg), void *arg)
 {
 	struct reader r = {d, d->begin, false};
+	size_t number = 0;
 
 	while (r.at < d->end) {
 		const unsigned char *at = r.at;
-		struct heap_record h = {.tag = take_number(&r, 1)};
+		struct heap_record h = {.tag = take_number(&r, 1), .number = number++};
 
+		if (d->made && h.number < d->n_made)
+			h.made = d->made[h.number];
 		if (h.tag == JVMPI_GC_CLASS_DUMP)
 			class_read(&r, &h);
 		else if (h.tag >= JVMPI_GC_INSTANCE_DUMP && h.tag <= JVMPI_GC_PRIM_ARRAY_DUMP)

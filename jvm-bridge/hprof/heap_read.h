@@ -16,11 +16,15 @@ struct heap_record {
 	uint32_t n; /* arrays: elements */
 	unsigned type; /* PRIM_ARRAY_DUMP: JVMPI_BOOLEAN and so on */
 	const unsigned char *values; /* statics, fields, elements */
+	size_t number; /* of the record in the dump, from 0 */
+	const struct object *made; /* what is known of the allocation of `id`; NULL: nothing */
 };
 
 struct heap_dump {
 	const unsigned char *begin, *end;
 	bool primitives; /* level 2; level 1 omits values of primitive types */
+	const struct object **made; /* for the first n_made records; NULL: not yet looked up */
+	size_t n_made;
 };
 
 /*

@@ -11,9 +11,20 @@ static uint64_t hash_of(const void *p)
 	return map_mix(0, (uint64_t)(uintptr_t)p);
 }
 
+/*
+ * Ids that are near each other, as those of objects made one after the other, have heads near each other: a heap dump looks
+ * up millions in about that order. Blocks of 4 KB are scattered, and so are the places within them.
+ */
+static uint64_t object_hash(jobjectID id)
+{
+	uint64_t at = (uint64_t)(uintptr_t)id, block = map_mix(0, at >> 12);
+
+	return (block & ~(uint64_t)63) | (((at >> 6) + (block >> 32)) & 63);
+}
+
 static struct object *object_find(jobjectID id)
 {
-	struct link *l = map_first(&all.objects, hash_of(id));
+	struct link *l = map_first(&all.objects, object_hash(id));
 
 	while (l && ((struct object *)l)->id != id)
 		l = map_next(l);
@@ -48,7 +59,7 @@ static struct object *object_new(jobjectID id)
 
 	sites_object_freed(id); /* the end of the id's previous object was not reported */
 	o = calloc(1, sizeof(*o));
-	if (o && map_add(&all.objects, &o->link, hash_of(id))) {
+	if (o && map_add(&all.objects, &o->link, object_hash(id))) {
 		o->id = id;
 		return o;
 	}

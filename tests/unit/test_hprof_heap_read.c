@@ -98,17 +98,24 @@ static void primitives_put(unsigned type, uint32_t n, size_t bytes)
 	*at() = put_big(put_u1(p, type), 7, bytes);
 }
 
+static const struct object *made[] = {(const struct object *)&dump};
+
 static bool keep(const struct heap_record *r, void *arg)
 {
 	(void)arg;
 	assert_true(got.n < RECORDS);
+	assert_ptr_equal(r->made, r->number ? NULL : made[0]); /* known of the first record only */
 	got.at[got.n++] = *r;
 	return got.n != got.stop;
 }
 
 static bool read_all(bool primitives)
 {
-	struct heap_dump d = {(unsigned char *)dump.bytes, (unsigned char *)dump.end, primitives};
+	struct heap_dump d = {.begin = (unsigned char *)dump.bytes,
+			      .end = (unsigned char *)dump.end,
+			      .primitives = primitives,
+			      .made = made,
+			      .n_made = 1};
 
 	memset(&got, 0, offsetof(__typeof__(got), stop));
 	said[0] = 0;

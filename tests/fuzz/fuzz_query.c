@@ -55,8 +55,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		add(&q, line);
 	if (query_end(&q, now, &e) == 0) {
 		query_of_store(&q, &sq);
-		if (sq.from_ns >= sq.to_ns || !q.writer || sq.n_labels > QUERY_LABELS || sq.pid < 0)
+		if (sq.from_ns >= sq.to_ns || (!q.writer && !q.format) || sq.n_labels > QUERY_LABELS || sq.pid < 0)
 			abort();
+		query_of_store_against(&q, &sq);
+		if (sq.from_ns >= sq.to_ns || sq.n_labels > 2 * QUERY_LABELS || sq.pid < 0)
+			abort();
+		query_of_store(&q, &sq);
 		if (!q.step_s || (q.step_s > 60 && q.step_s % 600 != 0))
 			abort();
 		match(&q);

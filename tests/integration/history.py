@@ -136,12 +136,13 @@ def as_documented(path):
     """Each path of docs/api.yaml, and its members."""
     parts = re.split(r"^  (/\S+):$", API, flags=re.M)[1:]
     documented = dict(zip(parts[::2], parts[1::2]))
-    check("paths are documented", len(documented) == 9, documented.keys())
+    check("paths are documented", len(documented) == 10, documented.keys())
     source = (jvm.ROOT / "sampler/daemon/http/http.c").read_text()
     check("all of them, and no others", set(re.findall(r'^\s*\{"(/[^"]+)"|, \{"(/[^"]+)"', source, re.M)) and
           set(re.findall(r'\{"(/[\w/]+)", answer_', source)) == set(documented), documented.keys())
     for target, text in documented.items():
-        status, kind, body = get(path, target)
+        arguments = re.search(r"x-try: (.*)", text)
+        status, kind, body = get(path, target + ("?" + arguments.group(1) if arguments else ""))
         check("%s is there" % target, status == 200 and body, (status, body))
         members = re.search(r"x-members: \[(.*)\]", text)
         if not members:
@@ -195,6 +196,28 @@ def series(path):
     check("before the history", get_json(path, "/api/v1/series?from=1&to=100000")["series"] == [])
 
 
+def differences(path):
+    """Against the profiles of both sides."""
+    def sides(query):
+        found = get_json(path, "/api/v1/diff?" + query)
+        return found["before"]["samples"], found["after"]["samples"], {r["method"]: r for r in found["rows"]}
+
+    before, after, rows = sides("from=1m")
+    check("two ranges", before + after >= ALL - 18 and min(before, after) > 0, (before, after))
+    check("the same methods twice", rows["a/A.run"]["total_before"] == before and rows["a/A.run"]["total_after"] == after, rows)
+    at = int(time.time()) - 3600
+    before, after, rows = sides("from=%d&label.service=shop&against.label.service=bank" % at)
+    check("two services", (before, after) == (BANK, SHOP) and rows["b/B.hash"]["total_before"] == BANK, (before, after))
+    one, two = (t["target"] for t in get_json(path, "/api/v1/targets?from=1h")["targets"][:2])
+    check("two programs", sides("from=1h&target=%s&against.target=%s" % (two, one))[:2] == (STEPS, 2 * STEPS))
+    check("labels that are not replaced are those of both", sides("from=1h&label.main=*Shop&label.jdk=25*&against.label.jdk=*")[:2] == (SHOP, SHOP))
+    check("as given", sides("from=1h&against=1h")[:2] == (ALL, ALL))
+    status, kind, body = get(path, "/api/v1/diff?from=1m&format=html")
+    check("a page", status == 200 and kind.startswith("text/html") and body.lower().startswith(b"<!doctype html>"), body[:100])
+    status, _, body = get(path, "/api/v1/diff?from=1h&against.label.service=none")
+    check("which side has nothing", status == 404 and b"service=none" in body, body)
+
+
 def wrong_questions(path):
     for target, status in (("/", 404), ("/api/v1/../../etc/passwd", 404), ("/api/v1/profile?format=x", 400), ("/api/v1/profile?format=null", 400),
                            ("/api/v1/profile?from=x", 400), ("/api/v1/profile?from=2&to=1", 400), ("/api/v1/profile?from=99999999999999999999", 400),
@@ -206,6 +229,10 @@ def wrong_questions(path):
                            ("/api/v1/series?self=yes", 400), ("/api/v1/series?method=", 400), ("/api/v1/series?method=" + "a" * 256, 400),
                            ("/api/v1/series?method=(", 400), ("/api/v1/series?method=a{255}{255}{255}", 400), ("/api/v1/series?method=" + "(" * 200, 400),
                            ("/api/v1/series?method=((((((((((((((((a%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B%24", 200),
+                           ("/api/v1/diff?format=pprof", 400), ("/api/v1/profile?format=json", 400), ("/api/v1/diff?against=x", 400),
+                           ("/api/v1/diff?against.x=1", 400), ("/api/v1/diff?againstx=1", 400), ("/api/v1/diff?against.target=1", 400),
+                           ("/api/v1/diff?against.label.=1", 400), ("/api/v1/diff?" + "&".join(["against.label.a=b"] * 17), 400),
+                           ("/api/v1/diff?from=1&to=9223372036", 404), ("/api/v1/diff?against=1&from=1h", 404),
                            ("/api/v1/targets?nothing=1", 400), ("/api/v1/targets?" + "&".join(["label.a=b"] * 17), 400),
                            ("/api/v1/targets?" + "&".join(["from=1h"] * 40), 400)):
         found, kind, body = get(path, target)
@@ -222,11 +249,11 @@ def noise(path):
     """Anything at all: the keeper answers, or hangs up, and goes on."""
     rng = random.Random(4711)
     words = ["from", "to", "target", "label.service", "event", "format", "=", "&", "%00", "%ff", "9" * 30, "-1", "30m", "*" * 50, "\\", "7c1f:1:4711",
-             "html", "text", "?", "%", "1", "label.", "method", "by", "step", "self", "(a+)", "[^"]
+             "html", "text", "?", "%", "1", "label.", "against", "against.label.", "against.target", "method", "by", "step", "self", "(a+)", "[^"]
     end = time.monotonic() + 2
     n = 0
     while time.monotonic() < end:
-        target = "/api/v1/%s?%s" % (rng.choice(["targets", "events", "profile", "status", "series", "heatmap"]), "".join(rng.choices(words, k=rng.randint(1, 12))))
+        target = "/api/v1/%s?%s" % (rng.choice(["targets", "events", "profile", "status", "series", "heatmap", "diff"]), "".join(rng.choices(words, k=rng.randint(1, 12))))
         status, _, body = get(path, target)
         if status not in (200, 400, 404):
             check("an answer to %s" % target, False, (status, body[:300]))
@@ -301,6 +328,7 @@ def main():
             as_documented(path)
             answers(path)
             series(path)
+            differences(path)
             wrong_questions(path)
             rights(path, pid)
             by_tcp(port)

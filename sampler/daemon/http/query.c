@@ -18,6 +18,8 @@
 #define DEFAULT_EVENT "cpu"
 
 #define LABEL "label."
+#define AGAINST "against"
+#define DIFF_FORMAT "json"
 
 enum { EVENT_MAX = 64, DAY_S = 86400, STEP_MAX_S = 365 * DAY_S };
 
@@ -47,30 +49,30 @@ static int set_moment(const char *key, const char *text, uint64_t now_ns, uint64
 	return 0;
 }
 
-static int add_label(struct query *q, const char *key, const char *pattern, struct err *err)
+static int add_label(struct label *labels, size_t *n, const char *key, const char *pattern, struct err *err)
 {
-	if (q->n_labels == QUERY_LABELS)
+	if (*n == QUERY_LABELS)
 		return err_set(err, -EINVAL, "more than %d labels", QUERY_LABELS);
 	if (!*key || strlen(key) >= QUERY_VALUE_MAX)
 		return err_set(err, -EINVAL, "label.KEY=PATTERN, such as label.service=shop-*");
 	if (glob_check(pattern, err) < 0)
 		return err_wrap(err, -EINVAL, "label.%.60s", key);
-	q->labels[q->n_labels++] = (struct label){key, pattern};
+	labels[(*n)++] = (struct label){key, pattern};
 	return 0;
 }
 
 /* BOOT:PID:START, as /api/v1/targets has them. */
-static int set_target(struct query *q, const char *text, struct err *err)
+static int set_target(struct query_target *t, const char *text, struct err *err)
 {
 	const char *colon = strchr(text, ':'), *end = text + strlen(text), *rest;
 	uint64_t pid = 0;
 
-	if (colon && colon > text && (size_t)(colon - text) < sizeof(q->boot_id)) {
+	if (colon && colon > text && (size_t)(colon - text) < sizeof(t->boot_id)) {
 		rest = colon + 1;
 		if (parse_digits(&rest, end, 10, &pid) == 0 && pid > 0 && pid <= INT_MAX && *rest++ == ':' &&
-		    parse_digits(&rest, end, 10, &q->start_ticks) == 0 && !*rest) {
-			snprintf(q->boot_id, sizeof(q->boot_id), "%.*s", (int)(colon - text), text);
-			q->pid = (pid_t)pid;
+		    parse_digits(&rest, end, 10, &t->start_ticks) == 0 && !*rest) {
+			snprintf(t->boot_id, sizeof(t->boot_id), "%.*s", (int)(colon - text), text);
+			t->pid = (pid_t)pid;
 			return 0;
 		}
 	}
@@ -89,12 +91,14 @@ static int set_format(struct query *q, const char *text, struct err *err)
 {
 	char names[200];
 
+	q->format = text;
 	q->writer = writer_find(text);
-	if (q->writer && *q->writer->endings) /* others are for tests */
+	if (q->writer && !*q->writer->endings) /* for tests */
+		q->writer = NULL;
+	if (q->writer || strcmp(text, DIFF_FORMAT) == 0)
 		return 0;
-	q->writer = NULL;
 	writer_names(names, sizeof(names));
-	return err_set(err, -EINVAL, "format=%.40s: one of %s", text, names);
+	return err_set(err, -EINVAL, "format=%.40s: one of %s, or for a diff json", text, names);
 }
 
 static int set_method(struct query *q, const char *text, struct err *err)
@@ -141,6 +145,19 @@ static int set_step(struct query *q, const char *text, struct err *err)
 	return 0;
 }
 
+static int add_against(struct query *q, const char *key, const char *value, uint64_t now_ns, struct err *err)
+{
+	const char *rest = key + sizeof(AGAINST) - 1;
+
+	if (!*rest)
+		return set_moment(key, value, now_ns, &q->against_ns, err);
+	if (strcmp(rest, ".target") == 0)
+		return set_target(&q->against_target, value, err);
+	if (*rest == '.' && strncmp(rest + 1, LABEL, sizeof(LABEL) - 1) == 0)
+		return add_label(q->against, &q->n_against, rest + sizeof(LABEL), value, err);
+	return err_set(err, -EINVAL, "%.60s: against=TIME, against.target=TARGET, against.label.KEY=PATTERN", key);
+}
+
 int query_add(struct query *q, const char *key, const char *value, uint64_t now_ns, struct err *err)
 {
 	if (strcmp(key, "from") == 0)
@@ -150,7 +167,7 @@ int query_add(struct query *q, const char *key, const char *value, uint64_t now_
 	if (strcmp(key, "event") == 0)
 		return set_event(q, value, err);
 	if (strcmp(key, "target") == 0)
-		return set_target(q, value, err);
+		return set_target(&q->target, value, err);
 	if (strcmp(key, "format") == 0)
 		return set_format(q, value, err);
 	if (strcmp(key, "method") == 0)
@@ -162,11 +179,13 @@ int query_add(struct query *q, const char *key, const char *value, uint64_t now_
 	if (strcmp(key, "step") == 0)
 		return set_step(q, value, err);
 	if (strncmp(key, LABEL, sizeof(LABEL) - 1) == 0)
-		return add_label(q, key + sizeof(LABEL) - 1, value, err);
-	return err_set(
-		err, -EINVAL,
-		"unknown argument %.60s; there are: from, to, target, label.KEY, event, format, method, self, by, step",
-		key);
+		return add_label(q->labels, &q->n_labels, key + sizeof(LABEL) - 1, value, err);
+	if (strncmp(key, AGAINST, sizeof(AGAINST) - 1) == 0)
+		return add_against(q, key, value, now_ns, err);
+	return err_set(err, -EINVAL,
+		       "unknown argument %.60s; there are: from, to, target, label.KEY, event, format, against, "
+		       "method, self, by, step",
+		       key);
 }
 
 /* The finest step that makes few enough cells. */
@@ -180,6 +199,30 @@ static uint32_t default_step(uint64_t range_s)
 	return least < UINT32_MAX / 600 * 600 ? (uint32_t)least : UINT32_MAX / 600 * 600;
 }
 
+/* Of the other side: the same range of other programs, or the range of that length before. */
+static void end_against(struct query *q)
+{
+	uint64_t length = q->to_ns - q->from_ns;
+	size_t own = q->n_against;
+	bool others = own || q->against_target.pid, given = q->against_ns;
+
+	if (!q->against_ns)
+		q->against_ns = others ? q->from_ns : q->from_ns > length ? q->from_ns - length : 1;
+	q->against_to_ns = q->against_ns + length;
+	if (!given && !others && q->against_to_ns > q->from_ns) /* it would begin before 1970 */
+		q->against_to_ns = q->from_ns > 1 ? q->from_ns : 2;
+	for (size_t i = 0; i < q->n_labels; i++) {
+		bool has = false;
+
+		for (size_t k = 0; k < own; k++)
+			has |= strcmp(q->against[k].key, q->labels[i].key) == 0;
+		if (!has)
+			q->against[q->n_against++] = q->labels[i];
+	}
+	if (!others)
+		q->against_target = q->target;
+}
+
 int query_end(struct query *q, uint64_t now_ns, struct err *err)
 {
 	if (!q->to_ns)
@@ -188,11 +231,14 @@ int query_end(struct query *q, uint64_t now_ns, struct err *err)
 		q->from_ns = q->to_ns > DEFAULT_NS ? q->to_ns - DEFAULT_NS : 1;
 	if (!q->event)
 		q->event = DEFAULT_EVENT;
-	if (!q->writer)
+	if (!q->format)
 		q->writer = &writer_pprof;
-	if (!q->step_s && q->to_ns > q->from_ns)
+	if (q->from_ns >= q->to_ns)
+		return err_set(err, -EINVAL, "from is not before to");
+	if (!q->step_s)
 		q->step_s = default_step((q->to_ns - q->from_ns) / SECOND);
-	return q->from_ns < q->to_ns ? 0 : err_set(err, -EINVAL, "from is not before to");
+	end_against(q);
+	return 0;
 }
 
 void query_of_store(const struct query *q, struct store_query *ret)
@@ -203,8 +249,22 @@ void query_of_store(const struct query *q, struct store_query *ret)
 		.event = q->event,
 		.labels = q->labels,
 		.n_labels = q->n_labels,
-		.pid = q->pid,
-		.boot_id = q->boot_id,
-		.start_ticks = q->start_ticks,
+		.pid = q->target.pid,
+		.boot_id = q->target.boot_id,
+		.start_ticks = q->target.start_ticks,
+	};
+}
+
+void query_of_store_against(const struct query *q, struct store_query *ret)
+{
+	*ret = (struct store_query){
+		.from_ns = q->against_ns,
+		.to_ns = q->against_to_ns,
+		.event = q->event,
+		.labels = q->against,
+		.n_labels = q->n_against,
+		.pid = q->against_target.pid,
+		.boot_id = q->against_target.boot_id,
+		.start_ticks = q->against_target.start_ticks,
 	};
 }

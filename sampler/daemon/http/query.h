@@ -15,15 +15,26 @@ struct writer;
 /* The arguments of a request; texts are borrowed. */
 enum { QUERY_LABELS = 16, QUERY_VALUE_MAX = 256 };
 
+struct query_target { /* BOOT:PID:START */
+	char boot_id[40];
+	pid_t pid; /* 0: not given */
+	uint64_t start_ticks;
+};
+
 struct query {
 	uint64_t from_ns, to_ns; /* CLOCK_REALTIME; 0: not given */
 	const char *event; /* NULL: not given */
 	struct label labels[QUERY_LABELS]; /* values are patterns */
 	size_t n_labels;
-	char boot_id[40]; /* of target=BOOT:PID:START */
-	pid_t pid; /* 0: not given */
-	uint64_t start_ticks;
-	const struct writer *writer; /* NULL: not given */
+	struct query_target target;
+	const char *format; /* NULL: not given */
+	const struct writer *writer; /* NULL: not given, or not one of a profile */
+	/* Of /api/v1/diff: what the other side has instead. */
+	uint64_t against_ns; /* where its range begins; 0: not given */
+	uint64_t against_to_ns; /* set by query_end() */
+	struct label against[2 * QUERY_LABELS]; /* query_end() adds labels that it shares */
+	size_t n_against;
+	struct query_target against_target;
 	/* Of /api/v1/series. */
 	const char *method; /* regular expression (symbolizer/base/regex.h); NULL: not given */
 	bool self;
@@ -37,6 +48,7 @@ int query_add(struct query *q, const char *key, const char *value, uint64_t now_
 /* Fills in what was not given. -EINVAL: no range. */
 int query_end(struct query *q, uint64_t now_ns, struct err *err);
 
-void query_of_store(const struct query *q, struct store_query *ret); /* borrows from q */
+void query_of_store(const struct query *q, struct store_query *ret); /* borrows from q, as the next */
+void query_of_store_against(const struct query *q, struct store_query *ret); /* the other side of /api/v1/diff */
 
 #endif

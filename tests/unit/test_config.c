@@ -55,7 +55,7 @@ static void settings(void **state)
 {
 	static const char text[] =
 		"[sampling]\r\nfrequency=99\r\n\tcpu_limit =\t0.5% \n[store]\ndirectory = /a b/c\nkeep_10s = 1.5d\n"
-		"command_lines = yes\nmin_free = 12.34%\n[http]\nlisten = [2001:db8::1]:80\n"
+		"command_lines = yes\nmin_free = 12.34%\n[http]\nlisten = [::1]:80\ntoken_file = /t\n"
 		"tls_certificate=/c\ntls_key=/k\n[sampling]\nring = 1G";
 	struct config *c;
 
@@ -67,7 +67,7 @@ static void settings(void **state)
 	assert_true(c->keep_ns[0] == 36 * UINT64_C(3600000000000));
 	assert_true(c->command_lines);
 	assert_int_equal(c->min_free, 123400);
-	assert_string_equal(c->listen, "[2001:db8::1]:80");
+	assert_string_equal(c->listen, "[::1]:80");
 	assert_true(c->ring_bytes == 1 << 30);
 	config_free(c);
 }
@@ -141,7 +141,14 @@ static void problems(void **state)
 		{"[http]\nlisten = ::1:80\n",
 		 "f:2: listen = ::1:80: it takes an address and a port, such as 127.0.0.1:7117 or [::1]:7117\n"},
 		{"[http]\nlisten = 0.0.0.0:80\n",
-		 "f: [http]: listen = 0.0.0.0:80: other hosts reach it, so it needs tls_certificate and tls_key\n"},
+		 "f: [http]: listen = 0.0.0.0:80: other hosts reach it, and there is no TLS yet; it takes 127.0.0.1 or "
+		 "[::1]\n"},
+		{"[http]\nlisten = [2001:db8::1]:80\ntls_certificate = /c\ntls_key = /k\ntoken_file = /t\n",
+		 "f: [http]: listen = [2001:db8::1]:80: other hosts reach it, and there is no TLS yet; it takes "
+		 "127.0.0.1 "
+		 "or [::1]\n"},
+		{"[http]\nlisten = 127.0.0.1:7117\n",
+		 "f: [http]: listen = 127.0.0.1:7117: every local user reaches it, so it needs token_file\n"},
 		{"[http]\ntls_key = /k\n", "f: [http]: tls_certificate and tls_key need each other\n"},
 		{"[rule]\n", "f:1: [rule]: a rule needs a name: [rule NAME]\n"},
 		{"[rule a b]\n", "f:1: [rule a b]: a name has up to 64 letters, digits, '_', '-' and '.'\n"},

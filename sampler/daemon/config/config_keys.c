@@ -243,9 +243,13 @@ int config_agrees(const struct config *c, struct err *err)
 		return err_set(err, -EINVAL, "[http]: tls_certificate and tls_key need each other");
 	if (*c->listen)
 		parse_address(c->listen, &local);
-	if (!local && !*c->certificate)
+	if (!local)
 		return err_set(err, -EINVAL,
-			       "[http]: listen = %s: other hosts reach it, so it needs tls_certificate and tls_key",
+			       "[http]: listen = %s: other hosts reach it, and there is no TLS yet; it takes 127.0.0.1 "
+			       "or [::1]",
+			       c->listen);
+	if (*c->listen && !*c->token_file)
+		return err_set(err, -EINVAL, "[http]: listen = %s: every local user reaches it, so it needs token_file",
 			       c->listen);
 	return 0;
 }

@@ -238,7 +238,7 @@ int daemon_run(const struct daemon_options *o, struct err *err)
 	struct daemon d = {.o = o,
 			   .signals = -1,
 			   .notify = {.fd = -1},
-			   .keeping = {.control = -1, .o = {.store = -1, .listener = -1}}};
+			   .keeping = {.control = -1, .o = {.store = -1, .listener = -1, .tcp = -1}}};
 	int r = begin(&d, err);
 
 	if (r == 0) {

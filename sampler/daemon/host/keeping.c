@@ -16,6 +16,7 @@
 
 #include "sampler/daemon/config/config.h"
 #include "sampler/daemon/host/child.h"
+#include "sampler/daemon/host/listening.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
@@ -154,23 +155,35 @@ static struct store_options limits(const struct config *c)
 	return o;
 }
 
+static int open_tcp(struct keeping *k, const struct config *c, struct err *err)
+{
+	char token[LISTENING_TOKEN_MAX + 1];
+	int r = listening_token(c->token_file, token, err);
+
+	explicit_bzero(token, sizeof(token));
+	if (r == 0)
+		r = listening_tcp(c->listen, &k->o.tcp, err);
+	snprintf(k->token_file, sizeof(k->token_file), "%s", c->token_file);
+	return r;
+}
+
 int keeping_open(struct keeping *k, const struct config *c, struct err *err)
 {
 	int r;
 
 	*k = (struct keeping){.control = -1, .o = {.store = -1, .listener = -1, .tcp = -1, .control = -1}};
 	k->o.limits = limits(c);
-	if (c->listen[0])
-		log_warn("listen=%s: there is no TCP yet, only the socket %s", c->listen, c->socket);
 	r = open_store(k, c->directory, err);
-	return r < 0 ? r : open_socket(k, c, err);
+	if (r == 0)
+		r = open_socket(k, c, err);
+	return r < 0 || !c->listen[0] ? r : open_tcp(k, c, err);
 }
 
 static bool own(const void *ctx, int fd)
 {
 	const struct keeper_options *o = ctx;
 
-	return fd <= STDERR_FILENO || fd == o->control || fd == o->store || fd == o->listener;
+	return fd <= STDERR_FILENO || fd == o->control || fd == o->store || fd == o->listener || fd == o->tcp;
 }
 
 static _Noreturn void keeper_main(struct keeper_options *o)
@@ -185,21 +198,46 @@ static _Noreturn void keeper_main(struct keeper_options *o)
 	_exit(r < 0 ? 1 : 0);
 }
 
+/* Without a token, the keeper that is started again answers on the other socket only. */
+static void read_token(const struct keeping *k, struct keeper_options *o, char token[LISTENING_TOKEN_MAX + 1])
+{
+	struct err err = {0};
+
+	if (o->tcp < 0)
+		return;
+	o->token = token;
+	if (listening_token(k->token_file, token, &err) == 0)
+		return;
+	log_error("%s: requests over TCP are not answered", err.msg);
+	o->tcp = -1;
+}
+
+static pid_t fork_keeper(const struct keeping *k, int control)
+{
+	char token[LISTENING_TOKEN_MAX + 1];
+	struct keeper_options o = k->o;
+	pid_t parent = getpid(), pid;
+
+	read_token(k, &o, token);
+	pid = fork();
+	if (pid == 0) {
+		o.control = control;
+		/* Its own end is the parent's: it ends when that is closed. */
+		if (getppid() != parent)
+			_exit(0);
+		keeper_main(&o);
+	}
+	explicit_bzero(token, sizeof(token));
+	return pid;
+}
+
 int keeping_start(struct keeping *k, struct err *err)
 {
-	pid_t parent = getpid();
 	int control[2], r = channel_pair(control);
 
 	if (r < 0)
 		return err_set(err, r, "cannot make a socket: %s", strerror(-r));
-	k->pid = fork();
-	if (k->pid == 0) {
-		k->o.control = control[1];
-		/* Its own end is the parent's: it ends when that is closed. */
-		if (getppid() != parent)
-			_exit(0);
-		keeper_main(&k->o);
-	}
+	k->pid = fork_keeper(k, control[1]);
 	close(control[1]);
 	if (k->pid < 0) {
 		k->pid = 0;
@@ -266,4 +304,5 @@ void keeping_close(struct keeping *k)
 	close_at_exit(&k->control);
 	close_at_exit(&k->o.store);
 	close_at_exit(&k->o.listener);
+	close_at_exit(&k->o.tcp);
 }

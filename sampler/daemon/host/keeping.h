@@ -18,6 +18,7 @@ struct keeping {
 	struct restart restart;
 	uint64_t again_ns; /* CLOCK_MONOTONIC */
 	char socket[108]; /* path; "": none was made */
+	char token_file[1024]; /* for o.tcp; read for each keeper, so that no other process keeps the token */
 };
 
 /* Opens the directory of the store and the socket that clients use. 0 or -errno. */

@@ -136,7 +136,7 @@ def as_documented(path):
     """Each path of docs/api.yaml, and its members."""
     parts = re.split(r"^  (/\S+):$", API, flags=re.M)[1:]
     documented = dict(zip(parts[::2], parts[1::2]))
-    check("paths are documented", len(documented) == 10, documented.keys())
+    check("paths are documented", len(documented) == 11, documented.keys())
     source = (jvm.ROOT / "sampler/daemon/http/http.c").read_text()
     check("all of them, and no others", set(re.findall(r'^\s*\{"(/[^"]+)"|, \{"(/[^"]+)"', source, re.M)) and
           set(re.findall(r'\{"(/[\w/]+)", answer_', source)) == set(documented), documented.keys())
@@ -216,6 +216,30 @@ def differences(path):
     check("a page", status == 200 and kind.startswith("text/html") and body.lower().startswith(b"<!doctype html>"), body[:100])
     status, _, body = get(path, "/api/v1/diff?from=1h&against.label.service=none")
     check("which side has nothing", status == 404 and b"service=none" in body, body)
+
+
+def by_scrapers(path, folder):
+    """Steps that follow one another: none is missing, and none comes twice."""
+    file = folder / "scraped.pb.gz"
+
+    def scrape(query):
+        before = time.time()
+        status, _, body = get(path, "/debug/pprof/profile?" + query)
+        file.write_bytes(body)
+        return status, folded(run("convert", file, "-o", "-")) if status == 200 else 0, before
+
+    for seconds in (10, 15, 60):
+        status, n, at = scrape("seconds=%d" % seconds)
+        expected = []
+        for now in (at, time.time()):
+            to, begin = int(now - 15) // 10 * 10, int(now - 15 - seconds) // 10 * 10
+            lines = get(path, "/api/v1/profile?format=folded&from=%d&to=%d" % (begin, to))[2].splitlines()
+            expected.append(sum(int(x.rsplit(b" ", 1)[1]) for x in lines))
+        check("the last %d seconds" % seconds, status == 200 and n in expected and n > 0, (status, n, expected))
+    check("of one service", 0 < scrape("seconds=60&label.service=bank")[1] < scrape("seconds=60")[1])
+    check("of none", scrape("label.service=none")[0] == 404)
+    for wrong in ("seconds=0", "seconds=86401", "seconds=x", "seconds=-1", "seconds=99999999999999999999"):
+        check("400 for " + wrong, scrape(wrong)[0] == 400)
 
 
 def wrong_questions(path):
@@ -329,6 +353,7 @@ def main():
             answers(path)
             series(path)
             differences(path)
+            by_scrapers(path, folder)
             wrong_questions(path)
             rights(path, pid)
             by_tcp(port)

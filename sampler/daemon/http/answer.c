@@ -289,6 +289,27 @@ int answer_profile(const struct answer_context *c, const struct query *q, struct
 	return r;
 }
 
+/* What is asked for if Go's pprof asks for nothing. */
+enum { PPROF_S = 30 };
+
+/* A step is complete, sent and stored this long after its end. */
+#define PPROF_LATE_NS UINT64_C(15000000000)
+
+/* The steps of the last seconds that are stored: those who come every N seconds and ask for N get each step once. */
+int answer_pprof(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+{
+	uint64_t step = STORE_STEP_S * UINT64_C(1000000000), now = clock_realtime_ns() - PPROF_LATE_NS;
+	uint64_t length = (q->seconds ? q->seconds : PPROF_S) * UINT64_C(1000000000);
+	struct query last = *q;
+
+	last.to_ns = now / step * step;
+	last.from_ns = (now - length) / step * step;
+	if (last.from_ns == last.to_ns)
+		last.from_ns -= step;
+	last.writer = &writer_pprof;
+	return answer_profile(c, &last, a, err);
+}
+
 /* --- errors --- */
 
 static unsigned status_of(int code)

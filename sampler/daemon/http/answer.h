@@ -21,8 +21,8 @@ struct answer_context {
 typedef int answer_fn(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err);
 
 /* Fill *a: 0, or -errno, and err says why: -EINVAL, -ENODATA, -ENOENT are the client's business. */
-answer_fn answer_targets, answer_events, answer_status, answer_profile, answer_diff, answer_series, answer_heatmap,
-	answer_health, answer_metrics;
+answer_fn answer_targets, answer_events, answer_status, answer_profile, answer_pprof, answer_diff, answer_series,
+	answer_heatmap, answer_health, answer_metrics;
 
 /* {"error":"..."}, with the status that fits the code. */
 void answer_error(struct answer *a, int code, const struct err *why);

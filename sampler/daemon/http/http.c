@@ -39,9 +39,11 @@ static const struct {
 	const char *path;
 	answer_fn *answer;
 } paths[] = {
-	{"/api/v1/targets", answer_targets}, {"/api/v1/events", answer_events}, {"/api/v1/status", answer_status},
-	{"/api/v1/profile", answer_profile}, {"/api/v1/diff", answer_diff},     {"/api/v1/series", answer_series},
-	{"/api/v1/heatmap", answer_heatmap}, {"/metrics", answer_metrics},      {"/healthz", answer_health},
+	{"/api/v1/targets", answer_targets}, {"/api/v1/events", answer_events},
+	{"/api/v1/status", answer_status},   {"/api/v1/profile", answer_profile},
+	{"/api/v1/diff", answer_diff},       {"/debug/pprof/profile", answer_pprof},
+	{"/api/v1/series", answer_series},   {"/api/v1/heatmap", answer_heatmap},
+	{"/metrics", answer_metrics},        {"/healthz", answer_health},
 	{"/readyz", answer_health},
 };
 

@@ -111,6 +111,16 @@ static int set_method(struct query *q, const char *text, struct err *err)
 	return r < 0 ? err_wrap(err, r, "method") : 0;
 }
 
+static int set_seconds(struct query *q, const char *text, struct err *err)
+{
+	uint64_t s;
+
+	if (parse_u64(text, 1, DAY_S, &s) < 0)
+		return err_set(err, -EINVAL, "seconds=%.20s: from 1 to %d", text, DAY_S);
+	q->seconds = (uint32_t)s;
+	return 0;
+}
+
 static int set_self(struct query *q, const char *text, struct err *err)
 {
 	q->self = strcmp(text, "1") == 0;
@@ -172,6 +182,8 @@ int query_add(struct query *q, const char *key, const char *value, uint64_t now_
 		return set_format(q, value, err);
 	if (strcmp(key, "method") == 0)
 		return set_method(q, value, err);
+	if (strcmp(key, "seconds") == 0)
+		return set_seconds(q, value, err);
 	if (strcmp(key, "self") == 0)
 		return set_self(q, value, err);
 	if (strcmp(key, "by") == 0)
@@ -184,7 +196,7 @@ int query_add(struct query *q, const char *key, const char *value, uint64_t now_
 		return add_against(q, key, value, now_ns, err);
 	return err_set(err, -EINVAL,
 		       "unknown argument %.60s; there are: from, to, target, label.KEY, event, format, against, "
-		       "method, self, by, step",
+		       "method, self, by, step, seconds",
 		       key);
 }
 

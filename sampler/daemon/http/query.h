@@ -35,6 +35,7 @@ struct query {
 	struct label against[2 * QUERY_LABELS]; /* query_end() adds labels that it shares */
 	size_t n_against;
 	struct query_target against_target;
+	uint32_t seconds; /* of /debug/pprof/profile; 0: not given */
 	/* Of /api/v1/series. */
 	const char *method; /* regular expression (symbolizer/base/regex.h); NULL: not given */
 	bool self;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sampler/cli/cmd.h"
+#include "sampler/cli/doctor_daemon.h"
 #include "sampler/cli/options/options.h"
 #include "sampler/cli/targets/find_target.h"
 #include "sampler/doctor/checks.h"
@@ -15,6 +16,7 @@ struct doctor_options {
 	pid_t pid; /* 0: none */
 	const char *name; /* an argument that is not a PID */
 	bool json, no_attach, help;
+	const char *socket; /* of the daemon; NULL: not given */
 };
 
 static int parse_pid(const char *text, struct doctor_options *o, struct err *err)
@@ -38,6 +40,8 @@ static int parse_one(const struct option_spec *s, struct doctor_options *o, stru
 		if (!o->json && strcmp(optarg, "text") != 0)
 			return err_set(err, -EINVAL, "-f %.80s: text or json", optarg);
 	}
+	if (strcmp(s->name, "socket") == 0)
+		o->socket = optarg;
 	o->json |= strcmp(s->name, "json") == 0;
 	o->no_attach |= strcmp(s->name, "no-attach") == 0;
 	o->help |= strcmp(s->name, "help") == 0;
@@ -84,6 +88,7 @@ static int diagnose(const struct doctor_options *o)
 	int status;
 
 	checks_host(&c);
+	doctor_daemon(&c, o->socket);
 	if (o->pid)
 		checks_target(&c, o->pid, &co);
 	status = print(&c, o->json);

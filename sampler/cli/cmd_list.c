@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include "sampler/cli/cmd.h"
+#include "sampler/cli/daemon_targets.h"
 #include "sampler/cli/options/options.h"
 #include "sampler/cli/targets/find_jvms.h"
 #include "sampler/inspect/inspect.h"
 #include "sampler/output/columns.h"
 #include "sampler/rights/descriptors.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/json.h"
 #include "symbolizer/base/log.h"
@@ -22,6 +24,8 @@
 
 /* LEFT: width of all columns but the last. */
 enum { USER_COLUMNS = 10, JDK_COLUMNS = 14, LEFT = 7 + 1 + USER_COLUMNS + 1 + JDK_COLUMNS + 1 + 8 + 2 };
+
+enum { SAMPLED_MAX = 256 };
 
 struct user {
 	uid_t uid;
@@ -34,6 +38,12 @@ struct listing {
 	size_t n_pids;
 	VEC(struct user) users;
 	struct found_jvms jvms;
+	daemon_targets sampled; /* by the daemon */
+};
+
+struct list_options {
+	bool json, help;
+	const char *socket; /* NULL: not given */
 };
 
 static void listing_done(struct listing *l)
@@ -41,6 +51,7 @@ static void listing_done(struct listing *l)
 	free(l->pids);
 	vec_done(&l->users);
 	found_jvms_done(&l->jvms);
+	vec_done(&l->sampled);
 }
 
 static const char *listed_user(struct listing *l, uid_t uid)
@@ -82,10 +93,27 @@ static const char *uptime_text(uint64_t s, char *buf, size_t size)
 	return buf;
 }
 
-/* "abc123def456, bridge": shown in parentheses after the main class. */
-static void notes_text(const struct inspection *i, char *dst, size_t size)
+/* "sampled at 49 Hz for 3h 4m as shop" */
+static void sampled_text(const struct daemon_target *t, char *dst, size_t size)
 {
-	const char *notes[] = {i->container, i->bridge ? "bridge" : "", i->silent ? "no answer" : ""};
+	uint64_t now = clock_realtime_ns() / 1000000000;
+	char hz[24] = "", since[40];
+
+	if (t->hz)
+		snprintf(hz, sizeof(hz), " at %u Hz", (unsigned)t->hz);
+	snprintf(dst, size, "sampled%s for %s as %s", hz,
+		 uptime_text(now > t->since_s ? now - t->since_s : 0, since, sizeof(since)), t->service);
+}
+
+/* "abc123def456, bridge": shown in parentheses after the main class. */
+static void notes_text(const struct listing *l, const struct inspection *i, char *dst, size_t size)
+{
+	const struct daemon_target *t = daemon_targets_find(&l->sampled, i->pid);
+	char sampled[SAMPLED_MAX] = "";
+	const char *notes[] = {i->container, i->bridge ? "bridge" : "", i->silent ? "no answer" : "", sampled};
+
+	if (t)
+		sampled_text(t, sampled, sizeof(sampled));
 
 	dst[0] = '\0';
 	for (size_t k = 0; k < sizeof(notes) / sizeof(notes[0]); k++)
@@ -95,12 +123,12 @@ static void notes_text(const struct inspection *i, char *dst, size_t size)
 
 static void print_jvm(struct listing *l, const struct inspection *i, size_t width)
 {
-	char up[40], who[16], jdk[24], notes[sizeof(i->container) + 32];
+	char up[40], who[16], jdk[24], notes[sizeof(i->container) + 32 + SAMPLED_MAX];
 	char what[sizeof(i->main) + sizeof(notes)];
 	size_t room = width > LEFT ? width - LEFT : SIZE_MAX, tail;
 	bool in;
 
-	notes_text(i, notes, sizeof(notes));
+	notes_text(l, i, notes, sizeof(notes));
 	in = notes[0];
 	tail = in ? columns_of(notes) + 3 : 0;
 	columns_fit(who, sizeof(who), listed_user(l, i->uid), USER_COLUMNS, false);
@@ -121,6 +149,18 @@ static void print_text(struct listing *l)
 		print_jvm(l, &l->jvms.v[k], width);
 }
 
+static void put_sampled(const struct daemon_target *t, struct json *j)
+{
+	json_key(j, "daemon");
+	if (!t)
+		return json_raw(j, "null");
+	json_open(j, '{');
+	json_member_text(j, "service", t->service);
+	json_member_uint(j, "since", t->since_s);
+	json_member_uint(j, "hz", t->hz);
+	json_close(j, '}');
+}
+
 static void put_json(struct listing *l, const struct inspection *i, struct json *j)
 {
 	json_open(j, '{');
@@ -134,6 +174,7 @@ static void put_json(struct listing *l, const struct inspection *i, struct json 
 	json_member_bool(j, "readable", i->jvm == INSPECT_JVM);
 	json_member_bool(j, "bridge", i->bridge);
 	json_member_bool(j, "answered", !i->silent);
+	put_sampled(daemon_targets_find(&l->sampled, i->pid), j);
 	json_close(j, '}');
 }
 
@@ -149,19 +190,21 @@ static int print_json(struct listing *l)
 	return ferror(stdout) ? -1 : 0;
 }
 
-static int parse(int argc, char **argv, bool *json, bool *help, struct err *err)
+static int parse(int argc, char **argv, struct list_options *o, struct err *err)
 {
 	const struct option_spec *s = NULL;
 	int r;
 
 	optind = 0;
 	while ((r = option_next(argc, argv, list_option_specs, &s, err)) == 0 && s) {
-		*help |= strcmp(s->name, "help") == 0;
-		*json |= strcmp(s->name, "json") == 0;
+		o->help |= strcmp(s->name, "help") == 0;
+		o->json |= strcmp(s->name, "json") == 0;
+		if (strcmp(s->name, "socket") == 0)
+			o->socket = optarg;
 		if (strcmp(s->name, "format") != 0)
 			continue;
-		*json = strcmp(optarg, "json") == 0;
-		if (!*json && strcmp(optarg, "text") != 0)
+		o->json = strcmp(optarg, "json") == 0;
+		if (!o->json && strcmp(optarg, "text") != 0)
 			return err_set(err, -EINVAL, "-f %.80s: text or json", optarg);
 	}
 	if (r == 0 && optind < argc)
@@ -169,7 +212,7 @@ static int parse(int argc, char **argv, bool *json, bool *help, struct err *err)
 	return r;
 }
 
-static int read_all(struct listing *l, struct err *err)
+static int read_all(struct listing *l, const char *socket, struct err *err)
 {
 	int r;
 
@@ -179,6 +222,7 @@ static int read_all(struct listing *l, struct err *err)
 	r = read_processes(l);
 	if (r < 0)
 		return err_set(err, r, "cannot read /proc: %s; is it mounted?", strerror(-r));
+	daemon_targets_read(socket, &l->sampled);
 	r = find_jvms(l->pids, l->n_pids, &l->jvms, err);
 	if (r == 0 && l->jvms.left)
 		log_warn("%zu processes were left out: others took too long to read", l->jvms.left);
@@ -201,22 +245,22 @@ static int print(struct listing *l, bool json)
 int cmd_list(int argc, char **argv)
 {
 	char *help_argv[] = {"help", "list", NULL};
-	bool json = false, help = false;
+	struct list_options o = {0};
 	struct listing l = {0};
 	struct err err = {0};
 	int status;
 
-	if (parse(argc, argv, &json, &help, &err) < 0) {
+	if (parse(argc, argv, &o, &err) < 0) {
 		log_error("%s", err.msg);
 		return EXIT_USAGE;
 	}
-	if (help)
+	if (o.help)
 		return cmd_help(2, help_argv);
-	if (read_all(&l, &err) < 0) {
+	if (read_all(&l, o.socket, &err) < 0) {
 		log_error("%s", err.msg);
 		status = EXIT_FAILED;
 	} else {
-		status = print(&l, json);
+		status = print(&l, o.json);
 	}
 	listing_done(&l);
 	return status;

@@ -17,7 +17,7 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/parse.h"
 
-enum { HEAD_MAX = 16 << 10, BODY_MAX = 1 << 30, WAIT_MS = 60000, READ_BYTES = 64 << 10 };
+enum { HEAD_MAX = 16 << 10, BODY_MAX = 1 << 30, WAIT_MS = 60000, SOON_MS = 2000, READ_BYTES = 64 << 10 };
 
 static int cannot_reach(const char *socket, int code, struct err *err)
 {
@@ -70,13 +70,13 @@ static int no_answer(struct err *err, const char *what)
 }
 
 /* 1: more has come, 0: the end. */
-static int read_more(int fd, struct buf *b, struct err *err)
+static int read_more(int fd, int wait_ms, struct buf *b, struct err *err)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	char bytes[READ_BYTES];
 	ssize_t n;
 
-	if (poll(&p, 1, WAIT_MS) <= 0)
+	if (poll(&p, 1, wait_ms) <= 0)
 		return errno == EINTR && !p.revents ? 1 : no_answer(err, "it takes too long");
 	n = read(fd, bytes, sizeof(bytes));
 	if (n < 0 && errno == EINTR)
@@ -145,7 +145,7 @@ static int refused(unsigned status, const char *body, size_t len, struct err *er
 	return err_set(err, -ENODATA, "%s (the daemon's answer, status %u)", n ? text : "no reason given", status);
 }
 
-static int read_answer(int fd, struct buf *b, size_t *ret_head, unsigned *ret_status, struct err *err)
+static int read_answer(int fd, int wait_ms, struct buf *b, size_t *ret_head, unsigned *ret_status, struct err *err)
 {
 	uint64_t length = 0;
 	int r;
@@ -153,24 +153,24 @@ static int read_answer(int fd, struct buf *b, size_t *ret_head, unsigned *ret_st
 	while (!(*ret_head = head_length(b))) {
 		if (b->len > HEAD_MAX)
 			return no_answer(err, "header too long");
-		if ((r = read_more(fd, b, err)) <= 0)
+		if ((r = read_more(fd, wait_ms, b, err)) <= 0)
 			return r < 0 ? r : no_answer(err, "header incomplete");
 	}
 	r = parse_head(b, *ret_head, ret_status, &length, err);
 	while (r == 0 && b->len - *ret_head < length)
-		if ((r = read_more(fd, b, err)) >= 0)
+		if ((r = read_more(fd, wait_ms, b, err)) >= 0)
 			r = r ? 0 : no_answer(err, "it ends early");
 	if (r == 0 && b->len - *ret_head > length)
 		r = no_answer(err, "it goes on after its end");
 	return r;
 }
 
-int daemon_get_finish(int fd, char **ret, size_t *ret_len, struct err *err)
+static int finish(int fd, int wait_ms, char **ret, size_t *ret_len, struct err *err)
 {
 	CLEANUP(buf_done) struct buf b = {0};
 	unsigned status = 0;
 	size_t head = 0;
-	int r = read_answer(fd, &b, &head, &status, err);
+	int r = read_answer(fd, wait_ms, &b, &head, &status, err);
 
 	close(fd);
 	if (r < 0)
@@ -181,4 +181,16 @@ int daemon_get_finish(int fd, char **ret, size_t *ret_len, struct err *err)
 	memmove(b.data, b.data + head, *ret_len + 1);
 	*ret = take_ptr(b.data);
 	return 0;
+}
+
+int daemon_get_finish(int fd, char **ret, size_t *ret_len, struct err *err)
+{
+	return finish(fd, WAIT_MS, ret, ret_len, err);
+}
+
+int daemon_ask(const char *path, const char *target, char **ret, size_t *ret_len, struct err *err)
+{
+	int fd = daemon_get_start(path ? path : DAEMON_SOCKET, target, err);
+
+	return fd < 0 ? fd : finish(fd, SOON_MS, ret, ret_len, err);
 }

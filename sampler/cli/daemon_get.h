@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#define DAEMON_SOCKET "/run/jsampler/jsampler.sock" /* if no other is named */
+
 struct err;
 
 /* A request to the daemon (GET) over its socket: HTTP/1.1, one answer for each connection. */
@@ -15,5 +17,7 @@ int daemon_get_start(const char *socket, const char *target, struct err *err);
  * -ENODATA, and err has what the daemon says.
  */
 int daemon_get_finish(int fd, char **ret, size_t *ret_len, struct err *err);
+/* Both, for a small answer that comes soon: waits for two seconds at most for each part of it. socket NULL: DAEMON_SOCKET. 0, or the errors of both. */
+int daemon_ask(const char *socket, const char *target, char **ret, size_t *ret_len, struct err *err);
 
 #endif

@@ -20,7 +20,6 @@
 #include "symbolizer/base/err.h"
 
 #define SECOND UINT64_C(1000000000)
-#define DEFAULT_SOCKET "/run/jsampler/jsampler.sock"
 
 static int add_label(struct history *h, const char *key, size_t len, const char *value, struct err *err)
 {
@@ -164,7 +163,7 @@ static int ask(const struct history *h, struct history_range *g, struct err *err
 	g->answer = memfd_create("answer", MFD_CLOEXEC);
 	if (g->answer < 0)
 		return err_set(err, -errno, "no memory for the daemon's answer: %m");
-	g->fd = daemon_get_start(h->socket ? h->socket : DEFAULT_SOCKET, b.data, err);
+	g->fd = daemon_get_start(h->socket ? h->socket : DAEMON_SOCKET, b.data, err);
 	return g->fd < 0 ? g->fd : 0;
 }
 

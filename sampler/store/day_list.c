@@ -77,8 +77,10 @@ static void add_bucket(const struct day *d, const struct bucket *b, int64_t at, 
 
 	if (!row->last_s || (uint64_t)at < row->first_s)
 		row->first_s = (uint64_t)at;
-	if (end > row->last_s)
+	if (end > row->last_s) {
 		row->last_s = end;
+		row->period = b->period;
+	}
 	for (uint32_t i = 0; i < b->n; i++) {
 		row->samples += b->counts[i].count;
 		row->weight += b->counts[i].weight;

@@ -91,6 +91,7 @@ struct store_row {
 	struct store_target target;
 	uint64_t first_s, last_s; /* of their samples, in whole steps; last_s is exclusive */
 	uint64_t samples, weight;
+	uint64_t period; /* of its last samples; 0: various */
 	uint64_t by_kind[NAMED_KINDS]; /* the weight, by how the leaf ran */
 };
 typedef int store_row_fn(void *ctx, const struct store_row *row);

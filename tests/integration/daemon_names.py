@@ -9,10 +9,12 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 import daemon as d
 import jvm
@@ -99,6 +101,29 @@ def check_secret(daemon, one, store, bad):
         bad.append("the environment is in the memory of what parses")
 
 
+def check_list(path, jvms, bad):
+    """jsampler list shows what the daemon calls them."""
+    def run_list(*args):
+        return subprocess.run([jvm.jsampler_path(), "list", "--socket", path, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+
+    # On a busy machine, list leaves out what takes too long to read.
+    listed = {j["pid"]: j for j in json.loads(run_list("-f", "json").stdout)}
+    here = [j for j in jvms if j.pid in listed]
+    if not here:
+        bad.append("list has none of them")
+    for j in here:
+        said = listed[j.pid]["daemon"] or {}
+        if said.get("service") != j.labels["service"] or said.get("hz") != 49 or not 0 <= time.time() - said.get("since", 0) < 600:
+            bad.append("list: %s: %s" % (j.what, listed.get(j.pid)))
+    text = run_list()
+    if not re.search(r"\(sampled at 49 Hz for \d+m \d+s as (%s)\)$" % "|".join(j.labels["service"] for j in jvms), text.stdout, re.M):
+        bad.append("list: %s%s" % (text.stdout, text.stderr))
+    none = subprocess.run([jvm.jsampler_path(), "list", "-f", "json", "--socket", path + ".none"], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=60)
+    if none.returncode or any(j["daemon"] for j in json.loads(none.stdout)) or "is jsampler daemon running?" not in none.stderr:
+        bad.append("list without a daemon: %s%s" % (none.stdout[:300], none.stderr))
+
+
 def run(jdks, classes, tmp):
     bad, jvms = [], []
     daemon = d.Daemon(tmp, RULES)
@@ -114,6 +139,7 @@ def run(jdks, classes, tmp):
         labels = found.get(j.pid, {})
         if {k: labels.get(k) for k in j.labels} != j.labels:
             bad.append("%s: %s, not %s" % (j.what, labels, j.labels))
+    check_list(path, jvms, bad)
     check_secret(daemon, jvms[0], daemon.store, bad)
     for j in jvms:
         j.proc.kill()

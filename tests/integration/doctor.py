@@ -14,7 +14,7 @@ import shell
 from shell import check
 
 REQUIRED = ["kernel", "container", "capabilities", "seccomp", "closed parsers", "perf_event_paranoid", "perf_event_mlock_kb",
-            "max_sample_rate", "kptr_restrict", "ptrace_scope", "open files", "locked memory", "perf events", "eBPF"]
+            "max_sample_rate", "kptr_restrict", "ptrace_scope", "open files", "locked memory", "perf events", "eBPF", "daemon"]
 
 
 def too_few_stacks(text):

@@ -9,6 +9,7 @@ import pathlib
 import random
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -97,6 +98,12 @@ def commands(source, what):
         check("%s: %s" % (what, " ".join(args)), done.returncode == 1 and says in done.stderr and not done.stdout, done)
 
 
+def doctor(path, level, says):
+    done = run("doctor", "-f", "json", "--socket", path)
+    found = [c for c in json.loads(done.stdout)["checks"] if c["check"] == "daemon"]
+    check("doctor: %s" % says, len(found) == 1 and found[0]["level"] == level and says in found[0]["text"], found)
+
+
 def wrong_usage():
     for args, says in ((["--until", "3"], "since when"), (["--since", "3:99"], "3:07"), (["--since", "1m", "--until", "5m"], "not before"),
                        (["--since", "1m", "x.folded"], "one of the two"), (["--since", "1m", "--label", "x"], "KEY=PATTERN"),
@@ -105,6 +112,7 @@ def wrong_usage():
             done = run(command, *args)
             check("%s %s" % (command, " ".join(args)), done.returncode == 2 and says in done.stderr, done)
     done = run("report", "--since", "1m", "--socket", "/nonexistent")
+    doctor("/nonexistent", "skip", "none answers at /nonexistent")
     check("no daemon", done.returncode == 1 and "is jsampler daemon running?" in done.stderr, done)
 
 
@@ -161,6 +169,10 @@ def answers(path):
     for t in targets:
         _, _, body = get(path, "/api/v1/profile?from=1h&format=folded&target=" + t["target"])
         check("the profile of one", sum(int(line.rsplit(b" ", 1)[1]) for line in body.splitlines()) == t["samples"], body)
+    check("how often they are sampled", all(t["period"] == 20408163 and t["since"] > 0 for t in targets), targets)
+    lines = get(path, "/api/v1/targets?from=1h&format=text")[2].decode().splitlines()
+    check("targets as text", [x.split("\t") for x in lines] ==
+          [[t["target"], str(t["since"]), str(t["period"]), str(t["weight"]), t["labels"]["service"]] for t in targets], lines)
     events = get_json(path, "/api/v1/events?from=1h")["events"]
     check("events", [e["text"] for e in events] == ['sampled at 24 Hz: <b>"cost"</b>'] and events[0]["pid"] == 1, events)
     check("and of another", get_json(path, "/api/v1/events?from=1h&label.service=bank")["events"] == [])
@@ -329,6 +341,14 @@ def by_tcp(port):
     check("localhost", ask(Host="localhost:%d" % port, **bearer) == 200)
 
 
+def after_a_gap(path, store):
+    """What the keeper was not there for, and what it sent."""
+    with contextlib.closing(sqlite3.connect(next(store.glob("*-10m.db")))) as db, db:
+        for kind in ("gap", "sampling gap", "throttle"):
+            db.execute("insert into happening(at_ns, target, kind, text) values(?, null, ?, '\"kind\":\"gap\"')", (time.time_ns() - 10**9, kind))
+    doctor(path, "warn", "has 2 gaps in the last day")
+
+
 def rights(path, pid):
     status = pathlib.Path("/proc/%d/status" % pid).read_text()
     check("the keeper has no capabilities", re.search(r"^CapPrm:\t0+$", status, re.M) and re.search(r"^CapBnd:\t", status, re.M), status)
@@ -351,6 +371,7 @@ def main():
             commands(["--store", folder / "store"], "its files, while it runs")
             as_documented(path)
             answers(path)
+            doctor(path, "ok", "has no gap in the last day")
             series(path)
             differences(path)
             by_scrapers(path, folder)
@@ -358,6 +379,7 @@ def main():
             rights(path, pid)
             by_tcp(port)
             slow_clients(path)
+            after_a_gap(path, folder / "store")
             noise(path)
         commands(["--store", folder / "store"], "its files")
     finish()

@@ -9,6 +9,7 @@
 const struct option_spec list_option_specs[] = {
 	{'f', "format", "text|json", "output format", "text"},
 	{0, "json", NULL, NULL, NULL},
+	{0, "socket", "FILE", "the daemon's socket", "/run/jsampler/jsampler.sock"},
 	{'h', "help", NULL, "show this help", NULL},
 	{0, NULL, NULL, NULL, NULL},
 };
@@ -27,6 +28,7 @@ const struct option_spec doctor_option_specs[] = {
 	{'f', "format", "text|json", "output format", "text"},
 	{0, "json", NULL, NULL, NULL},
 	{0, "no-attach", NULL, "do not ask the JVM for its own thread dump", NULL},
+	{0, "socket", "FILE", "the daemon's socket", "/run/jsampler/jsampler.sock"},
 	{'h', "help", NULL, "show this help", NULL},
 	{0, NULL, NULL, NULL, NULL},
 };

@@ -17,6 +17,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/json.h"
+#include "symbolizer/base/text.h"
 
 /* Rows of a list; more are left out, and the answer says so. */
 enum { ROWS_MAX = 5000 };
@@ -128,6 +129,8 @@ static int put_row(void *ctx, const struct store_row *row)
 		return 1;
 	json_open(&l->j, '{');
 	answer_put_target(&l->j, &row->target);
+	json_member_uint(&l->j, "since", row->target.since_ns / 1000000000);
+	json_member_uint(&l->j, "period", row->period);
 	json_member_uint(&l->j, "from", row->first_s);
 	json_member_uint(&l->j, "to", row->last_s);
 	json_member_uint(&l->j, "samples", row->samples);
@@ -184,8 +187,40 @@ static int answer_list(const struct answer_context *c, const struct query *q, co
 	return end_list(&l, a, read(v, &l, err), err);
 }
 
+static int put_line(void *ctx, const struct store_row *row)
+{
+	FILE *out = ctx;
+	const struct store_target *t = &row->target;
+	char service[QUERY_VALUE_MAX] = "";
+
+	for (size_t i = 0; i < t->n_labels; i++)
+		if (strcmp(t->labels[i].key, "service") == 0)
+			text_sanitise(service, sizeof(service), t->labels[i].value, strlen(t->labels[i].value));
+	fprintf(out, "%s:%d:%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\n", t->boot_id, t->pid,
+		t->start_ticks, t->since_ns / 1000000000, row->period, row->weight, service);
+	return 0;
+}
+
+/* For programs that do not read JSON, among them jsampler list. */
+static int answer_lines(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+{
+	CLEANUP(view_close) struct store_view *v = NULL;
+	FILE *out;
+	int r = answer_view(c, q, &v, err);
+
+	if (r < 0)
+		return r;
+	out = open_memstream(&a->body, &a->len);
+	if (!out)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = store_view_targets(v, ROWS_MAX, put_line, out, err);
+	return answer_fill(a, "text/plain; charset=utf-8", out, err) < 0 ? -ENOMEM : r;
+}
+
 int answer_targets(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
 {
+	if (q->format && strcmp(q->format, "text") == 0)
+		return answer_lines(c, q, a, err);
 	return answer_list(c, q, "targets", read_targets, a, err);
 }
 

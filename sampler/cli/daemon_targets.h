@@ -1,0 +1,27 @@
+#ifndef JS_CLI_DAEMON_TARGETS_H
+#define JS_CLI_DAEMON_TARGETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbolizer/base/vec.h"
+
+/* A process that the daemon has sampled in the last ten minutes. */
+struct daemon_target {
+	pid_t pid;
+	uint64_t since_s; /* CLOCK_REALTIME */
+	uint32_t hz; /* samples for each second of CPU time; 0: various */
+	char service[128];
+};
+
+typedef VEC(struct daemon_target) daemon_targets;
+
+/*
+ * Asks the daemon; without one, or without the right to ask it, there are none. Processes that have ended, and those whose PID is another
+ * process's by now, are left out.
+ */
+void daemon_targets_read(const char *socket, daemon_targets *ret);
+const struct daemon_target *daemon_targets_find(const daemon_targets *t, pid_t pid); /* NULL: none */
+
+#endif

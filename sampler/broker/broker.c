@@ -292,10 +292,16 @@ int broker_add_target(struct broker *b, pid_t pid, bool command, uint32_t *ret, 
 	return r;
 }
 
+void broker_admit_from(struct broker *b, const struct broker_admissions *a)
+{
+	b->admissions = *a;
+}
+
 static bool is_own(const void *ctx, int fd)
 {
 	const struct broker *b = ctx;
-	bool own = fd <= STDERR_FILENO || fd == b->socket;
+	const struct broker_admissions *a = &b->admissions;
+	bool own = fd <= STDERR_FILENO || fd == b->socket || (a->set && (fd == a->from || fd == a->to));
 
 	for (size_t i = 0; i < b->n_targets && !own; i++)
 		own = fd == proc_dirfd(b->targets[i].proc) || fd == proc_pidfd(b->targets[i].proc);
@@ -314,6 +320,8 @@ static void run_child(void *ctx, int socket)
 	if (geteuid() == 0)
 		(void)setgroups(0, NULL); /* whoever opens as the target has the target's group alone */
 	ready.code = b->drop ? b->drop(NULL) : 0;
+	if (ready.code == 0 && b->admissions.set)
+		ready.code = broker_admit_start(b);
 	if (channel_send(socket, &ready, sizeof(ready), -1) == 0 && ready.code == 0 &&
 	    channel_end_with(socket, b->worker) == 0)
 		broker_serve(b, socket);

@@ -53,6 +53,39 @@ int broker_path(struct broker *b, uint32_t target, const char *path);
 int broker_host_path(struct broker *b, const char *path);
 int broker_signal(struct broker *b, int signal);
 
+/*
+ * Targets that come and go while the broker runs. `from`: a socket (channel_pair()) on which somebody who has the right to says which; what
+ * is admitted, or dismissed, is passed on to `to`, what cannot be admitted is answered. A slot is a number that the sender gives.
+ */
+enum { BROKER_SLOTS = 1024 };
+
+enum broker_admission_what {
+	BROKER_ADMIT = 1, /* the process that has this PID and start time; once more: with another divisor */
+	BROKER_DISMISS, /* who has that slot */
+	BROKER_REFUSED, /* answer: `code` */
+};
+
+struct broker_admission {
+	uint32_t what; /* enum broker_admission_what */
+	int32_t pid;
+	uint32_t slot, divisor;
+	uint64_t start_ticks; /* since boot */
+	int32_t code; /* a negative errno */
+	char note[64]; /* passed on; ends with a NUL */
+	uint32_t unused;
+};
+
+struct broker_admissions {
+	int from, to; /* borrowed until broker_start(), as everything here */
+	/* In the broker: what samples is to sample the process, or no longer. 0 or -errno. */
+	int (*set)(void *ctx, pid_t pid, uint32_t slot, uint32_t divisor);
+	void (*remove)(void *ctx, pid_t pid);
+	void *ctx;
+};
+
+/* Call before broker_start(). */
+void broker_admit_from(struct broker *b, const struct broker_admissions *a);
+
 int broker_socket(const struct broker *b); /* for tests */
 
 /* Ends the child and waits for it, but not forever: it may hang in a target's file. NULL is fine. */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sampler/broker/broker.h"
 #include "sampler/broker/protocol.h"
 #include "symbolizer/target/deputy.h"
 
@@ -44,6 +45,7 @@ struct broker_kin {
 };
 
 struct broker {
+	struct broker_admissions admissions; /* set NULL: all targets are known from the start */
 	/* In the worker: */
 	int socket; /* -1: not started */
 	pid_t child;
@@ -107,6 +109,11 @@ int broker_maps_seek(struct broker *b, struct proc *p, bool (*wanted)(const stru
 const struct maps *broker_maps_of(const struct broker_maps *m);
 void broker_maps_release(struct broker *b, struct broker_maps *m);
 void broker_maps_forget(struct broker *b); /* at the end */
+
+/* --- admit.c --- */
+
+/* Starts the thread that admits targets. 0 or -errno. */
+int broker_admit_start(struct broker *b);
 
 /* --- serve.c --- */
 

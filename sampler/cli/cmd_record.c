@@ -142,7 +142,8 @@ static int start_signals(struct record *rec, struct err *err)
 static int open_and_close(struct record *rec, struct err *err)
 {
 	struct record_options *o = &rec->o;
-	const struct closing_targets targets = {o->pids, o->n_pids, rec->has_child, o->session.follow};
+	const struct closing_targets targets = {
+		.pids = o->pids, .n = o->n_pids, .command = rec->has_child, .follow = o->session.follow};
 	int r = closing_init(&rec->closing, err);
 
 	if (r == 0 && outputs_hand_over(&rec->outs, rec->closing.opener) < 0)

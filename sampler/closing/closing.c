@@ -74,6 +74,8 @@ static int start_broker(struct closing *c, const struct closing_targets *t, stru
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; r == 0 && i < t->n; i++)
 		r = broker_add_target(c->broker, t->pids[i], t->command, &number, err);
+	if (t->admissions)
+		broker_admit_from(c->broker, t->admissions);
 	return r < 0 ? r : broker_start(c->broker, drop_for_broker, err);
 }
 

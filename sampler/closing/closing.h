@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 struct broker;
+struct broker_admissions;
 struct err;
 struct opener;
 
@@ -30,6 +31,7 @@ struct closing_targets {
 	size_t n;
 	bool command; /* the only target is a command that was started here */
 	bool follow; /* processes that the targets start are sampled, too */
+	const struct broker_admissions *admissions; /* more targets come later (broker.h); NULL: none do */
 };
 /* Forks both; without closing_init(), only the broker. Call while single-threaded. 0 or -errno. */
 int closing_fork(struct closing *c, const struct closing_targets *t, struct err *err);

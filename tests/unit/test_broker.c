@@ -1170,6 +1170,105 @@ static void settings_may_be_read(void **state)
 	assert_int_equal(try_setting(s, "/usr/lib/debug/.build-id/../../../../etc/shadow.debug"), -EACCES);
 }
 
+/* --- targets that come later --- */
+
+/* In the broker: slot 7 has no room. */
+static int take_slot(void *ctx, pid_t pid, uint32_t slot, uint32_t divisor)
+{
+	(void)ctx, (void)pid, (void)divisor;
+	return slot == 7 ? -EEXIST : 0;
+}
+
+static void give_up_slot(void *ctx, pid_t pid)
+{
+	(void)ctx, (void)pid;
+}
+
+static uint64_t start_of(pid_t pid)
+{
+	char path[32], text[1024] = "", *p;
+	uint64_t start = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	p = strrchr(text, ')');
+	assert_non_null(p);
+	for (int field = 2; field < 22 && p; field++)
+		p = strchr(p + 1, ' ');
+	assert_non_null(p);
+	sscanf(p, "%" SCNu64, &start);
+	return start;
+}
+
+/* What the worker gets, or, with `answered`, whoever has admitted. */
+static struct broker_admission offer(int admit, int from, const struct broker_admission *m)
+{
+	struct broker_admission got = {0};
+
+	assert_int_equal(channel_send(admit, m, sizeof(*m), -1), 0);
+	assert_int_equal(channel_receive(from, &got, sizeof(got), NULL), 0);
+	assert_int_equal(got.slot, m->slot);
+	return got;
+}
+
+static void targets_are_admitted_and_dismissed(void **state)
+{
+	static struct scene s;
+	struct broker_admissions a = {.set = take_slot, .remove = give_up_slot};
+	struct broker_admission m = {.what = BROKER_ADMIT, .slot = 3, .divisor = 1, .note = "root"}, got;
+	int admit[2], to[2], pidfd = -1;
+	uint32_t number;
+
+	*state = &s;
+	s = (struct scene){.b = broker_new(false), .target = start_process(), .stranger = start_process()};
+	assert_int_equal(channel_pair(admit), 0);
+	assert_int_equal(channel_pair(to), 0);
+	a.from = admit[1];
+	a.to = to[1];
+	broker_admit_from(s.b, &a);
+	assert_int_equal(broker_start(s.b, NULL, NULL), 0);
+	close(admit[1]);
+	close(to[1]);
+	assert_int_equal(broker_find(s.b, s.target, &number, &pidfd), -EPERM);
+
+	/* The PID of another process than was found. */
+	m.pid = s.target;
+	m.start_ticks = start_of(s.target) + 1;
+	got = offer(admit[0], admit[0], &m);
+	assert_int_equal(got.what, BROKER_REFUSED);
+	assert_int_equal(got.code, -ESRCH);
+	assert_int_equal(broker_find(s.b, s.target, &number, &pidfd), -EPERM);
+
+	m.start_ticks--;
+	got = offer(admit[0], to[0], &m);
+	assert_int_equal(got.what, BROKER_ADMIT);
+	assert_int_equal(got.pid, s.target);
+	assert_string_equal(got.note, "root");
+	assert_int_equal(broker_find(s.b, s.target, &number, &pidfd), 0);
+	close(pidfd);
+	assert_int_equal(broker_find(s.b, s.stranger, &number, &pidfd), -EPERM);
+
+	/* No room in the table, and a slot that another one has. */
+	m.pid = s.stranger;
+	m.start_ticks = start_of(s.stranger);
+	assert_int_equal(offer(admit[0], admit[0], &m).code, -EEXIST);
+	m.slot = 7;
+	assert_int_equal(offer(admit[0], admit[0], &m).code, -EEXIST);
+	assert_int_equal(broker_find(s.b, s.stranger, &number, &pidfd), -EPERM);
+
+	m.what = BROKER_DISMISS;
+	m.slot = 3;
+	assert_int_equal(offer(admit[0], to[0], &m).what, BROKER_DISMISS);
+	assert_int_equal(broker_find(s.b, s.target, &number, &pidfd), 0); /* found before, and not yet released */
+	close(pidfd);
+	close(admit[0]);
+	close(to[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1206,6 +1305,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_zombie_has_accounts_and_no_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_child_has_a_channel_of_its_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(settings_may_be_read, setup, teardown),
+		cmocka_unit_test_teardown(targets_are_admitted_and_dismissed, teardown),
 		cmocka_unit_test(who_cannot_give_up_rights_does_not_start),
 	};
 

@@ -1,0 +1,119 @@
+/* Targets that come and go while the broker runs: whoever started this program says which. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "sampler/broker/private.h"
+#include "symbolizer/base/channel.h"
+#include "symbolizer/target/proc.h"
+
+enum { STACK_BYTES = 256 << 10 };
+
+struct admitted {
+	pid_t pid; /* 0: none */
+	uint32_t number;
+};
+
+struct admitting {
+	struct broker *b;
+	struct admitted by_slot[BROKER_SLOTS];
+};
+
+/* The process that was found is the one that has the PID now, and is looked at by its descriptors from here on. */
+static int add(struct broker *b, const struct broker_admission *m, uint32_t *ret)
+{
+	int r;
+
+	pthread_mutex_lock(&b->lock);
+	r = broker_add_pid(b, m->pid, ret, NULL);
+	pthread_mutex_unlock(&b->lock);
+	if (r == 0 && proc_start_ticks(b->targets[*ret].proc) != m->start_ticks) {
+		broker_target_forget(b, *ret);
+		r = -ESRCH;
+	}
+	return r;
+}
+
+static int admit(struct admitting *a, const struct broker_admission *m)
+{
+	const struct broker_admissions *o = &a->b->admissions;
+	struct admitted *slot = &a->by_slot[m->slot];
+	uint32_t number;
+	int r;
+
+	if (slot->pid)
+		return slot->pid == m->pid ? o->set(o->ctx, m->pid, m->slot, m->divisor) : -EEXIST;
+	r = add(a->b, m, &number);
+	if (r < 0)
+		return r;
+	r = o->set(o->ctx, m->pid, m->slot, m->divisor);
+	if (r < 0)
+		broker_target_forget(a->b, number);
+	else
+		*slot = (struct admitted){m->pid, number};
+	return r;
+}
+
+static void dismiss(struct admitting *a, const struct broker_admission *m)
+{
+	const struct broker_admissions *o = &a->b->admissions;
+	struct admitted *slot = &a->by_slot[m->slot];
+
+	if (!slot->pid)
+		return;
+	o->remove(o->ctx, slot->pid);
+	broker_target_forget(a->b, slot->number);
+	*slot = (struct admitted){0};
+}
+
+static int take(struct admitting *a, const struct broker_admission *m)
+{
+	const struct broker_admissions *o = &a->b->admissions;
+	struct broker_admission answer = *m;
+	int r = 0;
+
+	if (m->slot >= BROKER_SLOTS)
+		return -EPROTO;
+	if (m->what == BROKER_ADMIT)
+		r = admit(a, m);
+	else if (m->what == BROKER_DISMISS)
+		dismiss(a, m);
+	else
+		return -EPROTO;
+	if (r == 0)
+		return channel_send(o->to, m, sizeof(*m), -1);
+	answer.what = BROKER_REFUSED;
+	answer.code = r;
+	return channel_send(o->from, &answer, sizeof(answer), -1);
+}
+
+static void *take_all(void *arg)
+{
+	struct admitting *a = arg;
+	struct broker_admission m;
+
+	while (channel_receive(a->b->admissions.from, &m, sizeof(m), NULL) == 0 && take(a, &m) == 0)
+		;
+	free(a);
+	return NULL;
+}
+
+int broker_admit_start(struct broker *b)
+{
+	struct admitting *a = calloc(1, sizeof(*a));
+	pthread_attr_t attr;
+	pthread_t thread;
+	int r;
+
+	if (!a)
+		return -ENOMEM;
+	a->b = b;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	r = pthread_create(&thread, &attr, take_all, a);
+	pthread_attr_destroy(&attr);
+	if (r)
+		free(a);
+	return -r;
+}

@@ -27,7 +27,7 @@ void session_close(struct session *s)
 {
 	if (!s)
 		return;
-	if (s->engine && !s->owner)
+	if (s->engine && !s->owner && !s->hosted)
 		s->engine->ops->close(s->engine);
 	children_free(s->children);
 	parts_call(&s->parts, close);
@@ -38,7 +38,8 @@ void session_close(struct session *s)
 	profile_free(s->profile);
 	session_requests_close(s);
 	readers_close(s->readers);
-	kallsyms_close(s->kallsyms);
+	if (!s->hosted)
+		kallsyms_close(s->kallsyms);
 	proc_close(s->proc);
 	free(s);
 }

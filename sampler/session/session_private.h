@@ -64,6 +64,7 @@ struct session {
 	struct heap_frames *heap_frames; /* NULL: replay */
 	struct held_samples *held; /* NULL: replay, and -e wall, where a later sample may refer to a held one */
 	regex_t *only_threads; /* NULL: all */
+	bool hosted; /* one of several that have an engine and `kallsyms` together */
 	struct kallsyms *kallsyms; /* opened while that is permitted; NULL: not permitted, not wanted, or the owner's */
 	named_profiles epochs; /* what was sampled before an execve(), named */
 	struct profile_totals old_totals; /* of these, and of what session_take() has given away */

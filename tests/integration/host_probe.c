@@ -158,6 +158,7 @@ int main(int argc, char **argv)
 {
 	static struct run r;
 	const struct perf_host_sink sink = {.ctx = &r,
+					    .fd = -1,
 					    .sample = on_sample,
 					    .thread = on_thread,
 					    .thread_exit = on_thread_exit,

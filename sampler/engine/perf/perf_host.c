@@ -433,13 +433,13 @@ static void deliver_queued(struct perf_host *h, const struct perf_host_sink *sin
 	}
 }
 
-static void wait_queue(struct perf_host *h, uint64_t until_ns)
+static void wait_queue(struct perf_host *h, int fd, uint64_t until_ns)
 {
-	struct pollfd p = {.fd = h->ready_fd, .events = POLLIN};
+	struct pollfd p[] = {{.fd = h->ready_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
 	uint64_t now = clock_monotonic_ns(), n;
 
 	if (sample_queue_empty(h->queue) && !atomic_load(&h->done) && until_ns > now)
-		poll(&p, 1, (int)((until_ns - now) / 1000000) + 1);
+		poll(p, 2, (int)((until_ns - now) / 1000000) + 1);
 	(void)!read(h->ready_fd, &n, sizeof(n));
 }
 
@@ -452,7 +452,7 @@ void perf_host_run(struct perf_host *h, const struct perf_host_sink *sink)
 		deliver_queued(h, sink, done ? UINT64_MAX : until_ns);
 		if (done)
 			break;
-		wait_queue(h, until_ns);
+		wait_queue(h, sink->fd, until_ns);
 	}
 }
 

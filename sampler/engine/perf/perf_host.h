@@ -35,6 +35,7 @@ void perf_host_watch(struct perf_host *h, pid_t pid, bool on);
 /* Receives what is sampled, in the thread of perf_host_run(). */
 struct perf_host_sink {
 	void *ctx;
+	int fd; /* turn() is called when it is readable, too; -1: none */
 	/*
 	 * weight: a period of the host's events, for the caller to multiply. stack_missing UINT64_MAX: the copy ends at the end of the stack, or at a page
 	 * that is not present.

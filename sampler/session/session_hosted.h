@@ -1,0 +1,42 @@
+#ifndef JS_SESSION_SESSION_HOSTED_H
+#define JS_SESSION_SESSION_HOSTED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/session/session.h"
+
+struct err;
+struct raw_sample;
+
+/*
+ * Sessions of processes that one engine samples together (perf_host.h): each counts and names what is handed to it, and has no engine of its
+ * own. What they share is here. For one thread.
+ */
+struct session_hosting;
+
+/* Opens what takes privileges. o: as for session_open(); what belongs to an engine only describes it. *o->files: of all of them. 0 or -errno. */
+int session_hosting_open(const struct session_options *o, struct session_hosting **ret, struct err *err);
+void session_hosting_close(struct session_hosting *h); /* after its sessions */
+
+/* Of a process that is sampled from now on. period_ns: of its samples. 0 or -errno; -ESRCH: it has ended. */
+int session_open_hosted(struct session_hosting *h, pid_t pid, uint64_t period_ns, struct session **ret,
+			struct err *err);
+
+/*
+ * Counts a sample. false: the process has ended or executed another program, so that it may not be the one that was sampled, and the sample is
+ * not counted.
+ */
+bool session_hosted_sample(struct session *s, const struct raw_sample *raw);
+/* What else is known of the process: a thread has a name, has ended; a file was mapped. */
+void session_hosted_thread(struct session *s, pid_t tid, const char *comm);
+void session_hosted_thread_exit(struct session *s, pid_t tid);
+void session_hosted_mapped(struct session *s);
+
+bool session_hosted_gone(struct session *s); /* the process has ended */
+const char *session_hosted_jdk(const struct session *s); /* "": no JVM could be read yet */
+/* Nothing follows: what waits for a JVM to be readable is counted. Before the last session_take(). */
+void session_hosted_end(struct session *s);
+
+#endif

@@ -45,8 +45,19 @@ OWNER, USER = 61234, 61235  # of the history; of the JVMs: other tests' JVMs are
 RULES = "[rule ours]\nuser = %d\n[rule others]\npid = *\nsample = no\n" % USER
 
 
+def pids_of(worker):
+    """The processes of which it holds a descriptor (pidfd_open(2))."""
+    found = set()
+    for f in pathlib.Path("/proc/%d/fdinfo" % worker).glob("*"):
+        try:
+            found |= {int(l.split()[1]) for l in f.read_text().splitlines() if l.startswith("Pid:")}
+        except OSError:
+            pass
+    return found
+
+
 class Daemon:
-    def __init__(self, tmp, rules=RULES if ROOT else ""):
+    def __init__(self, tmp, rules=RULES if ROOT else "", sampling=""):
         self.store = os.path.join(tmp, "store")
         self.log = os.path.join(tmp, "log")
         for d in (self.store, os.path.join(tmp, "run")):
@@ -55,8 +66,8 @@ class Daemon:
             os.chown(self.store, OWNER, OWNER)
         os.chmod(tmp, 0o755)
         conf = os.path.join(tmp, "jsampler.conf")
-        pathlib.Path(conf).write_text("[store]\ndirectory = %s\n[http]\nsocket = %s/run/s.sock\n%s" % (
-            self.store, tmp, rules))
+        pathlib.Path(conf).write_text("[sampling]\n%s\n[store]\ndirectory = %s\n[http]\nsocket = %s/run/s.sock\n%s" % (
+            sampling, self.store, tmp, rules))
         with open(self.log, "w") as log:
             self.proc = subprocess.Popen([jvm.jsampler_path(), "daemon", "-v", "--config", conf], stdin=subprocess.DEVNULL,
                                          stdout=log, stderr=log, preexec_fn=jvm.die_with_parent)
@@ -78,7 +89,9 @@ class Daemon:
         return None
 
     def worker(self, pid):
-        return self.process("worker %d" % pid)
+        """The process that samples it: one of its own, or the one for all."""
+        all_ = self.process("worker")
+        return self.process("worker %d" % pid) or (all_ if all_ and pid in pids_of(all_) else None)
 
     def stop(self):
         self.proc.send_signal(signal.SIGTERM)
@@ -192,13 +205,30 @@ def killed(jdk, classes, tmp):
     return bad
 
 
+def isolated(jdk, classes, tmp):
+    """isolate = yes: a process for each JVM."""
+    daemon = Daemon(tmp, sampling="isolate = yes")
+    jvms = [Busy(jdk, classes) for _ in range(2)]
+    bad = []
+    if not jvm.wait_until(lambda: all(daemon.process("worker %d" % j.pid) for j in jvms), 30):
+        bad.append("no process for each: " + daemon.said())
+    if daemon.process("worker"):
+        bad.append("there is one for all")
+    if not jvm.wait_until(lambda: all(daemon.kept(j.pid)["samples"] for j in jvms), 30, 0.5):
+        bad.append("not all are kept")
+    daemon.stop()
+    for j in jvms:
+        j.stop()
+    return bad
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     args.add_argument("--jdk", default=None)
     jdk = jvm.pick_jdk(args.parse_args().jdk)
     classes = jvm.public(jvm.compile_java(jdk, "cli"))
     bad = []
-    for case in (run, killed):
+    for case in (run, killed, isolated):
         with tempfile.TemporaryDirectory(prefix="js-daemon-") as tmp:
             bad += ["%s: %s" % (case.__name__, b) for b in case(jdk, classes, tmp)]
     print("\n".join(bad) or "ok")

@@ -1,11 +1,14 @@
 #include "sampler/daemon/host/child.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/log.h"
+
+#define OOM_SCORE "500" /* of 1000: proc_pid_oom_score_adj(5) */
 
 void child_begin(const char *name, bool (*own)(const void *ctx, int fd), const void *ctx)
 {
@@ -15,6 +18,16 @@ void child_begin(const char *name, bool (*own)(const void *ctx, int fd), const v
 	channel_close_others(own, ctx);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void child_goes_first(void)
+{
+	FILE *f = fopen("/proc/self/oom_score_adj", "we");
+
+	if (!f)
+		return;
+	fputs(OOM_SCORE, f);
+	fclose(f);
 }
 
 void child_say_ended(const char *what, int status, uint64_t delay_ns)

@@ -65,11 +65,12 @@ int daemon_check(const struct daemon_options *o)
 	return 0;
 }
 
-/* Workers that run keep the rules and the frequency that they were started with. */
+/* Workers of single targets keep the rules and the frequency that they were started with. */
 static void use(struct daemon *d, struct config *c)
 {
 	d->targets.rules = c->rules;
 	d->targets.hz = (uint32_t)c->frequency;
+	d->targets.isolate = c->isolate;
 	config_free(d->config);
 	d->config = c;
 }
@@ -84,7 +85,9 @@ static void reload(struct daemon *d)
 	} else {
 		keeping_limits(&d->keeping, c);
 		use(d, c);
-		log_warn("the configuration was read again; it holds for JVMs that are found from now on");
+		targets_configured(&d->targets);
+		log_warn("the configuration was read again; JVMs that have a process of their own are sampled as "
+			 "before");
 	}
 	notify_ready(&d->notify, "sampling");
 }
@@ -96,6 +99,13 @@ static int feed(void *ctx, int socket)
 	struct daemon *d = ctx;
 
 	return keeping_feed(&d->keeping, socket);
+}
+
+static void look_again(void *ctx, pid_t pid)
+{
+	struct daemon *d = ctx;
+
+	scan_again(d->scan, pid);
 }
 
 static int open_signals(struct daemon *d, struct err *err)
@@ -122,6 +132,7 @@ static int begin(struct daemon *d, struct err *err)
 	r = targets_init(&d->targets, err);
 	use(d, c);
 	d->targets.feed = feed;
+	d->targets.again = look_again;
 	d->targets.ctx = d;
 	d->scan = scan_new();
 	if (r == 0 && !d->scan)
@@ -220,13 +231,14 @@ static void turn(struct daemon *d)
 
 static void loop(struct daemon *d)
 {
-	struct pollfd p = {.fd = d->signals, .events = POLLIN};
+	struct pollfd p[] = {{.fd = d->signals, .events = POLLIN}, {.events = POLLIN}};
 
 	notify_ready(&d->notify, "sampling");
 	while (!d->stop) {
 		uint64_t now = clock_monotonic_ns();
 
-		poll(&p, 1, d->scan_ns > now ? (int)((d->scan_ns - now) / 1000000) + 1 : 0);
+		p[1].fd = targets_fd(&d->targets);
+		poll(p, 2, d->scan_ns > now ? (int)((d->scan_ns - now) / 1000000) + 1 : 0);
 		take_signals(d);
 		if (!d->stop)
 			turn(d);

@@ -197,6 +197,14 @@ static void stuck(void *ctx, pid_t pid, int signal)
 		(void)vec_push(&s->slow, ((struct slow){p->owner, s->now_ns + LAST_NS}));
 }
 
+void scan_again(struct scan *s, pid_t pid)
+{
+	struct seen *p = find(s, pid);
+
+	if (p)
+		p->next_ns = p->delay_ns = 0;
+}
+
 int scan_turn(struct scan *s, void (*found)(void *ctx, const struct scan_found *f), void *ctx, struct err *err)
 {
 	struct each_process e = {.ctx = s,

@@ -23,6 +23,8 @@ struct scan_found {
 struct scan *scan_new(void); /* NULL: out of memory */
 void scan_free(struct scan *s);
 
+void scan_again(struct scan *s, pid_t pid); /* looks at it in the next turn, as if it were new */
+
 /* About once a second. found() is called for each process that may be a JVM, again and again. 0 or -errno. */
 int scan_turn(struct scan *s, void (*found)(void *ctx, const struct scan_found *f), void *ctx, struct err *err);
 

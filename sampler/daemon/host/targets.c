@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #include "sampler/daemon/supervise/quarantine.h"
 #include "sampler/daemon/supervise/restart.h"
 #include "sampler/daemon/watch/watch.h"
+#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/fileio.h"
@@ -25,14 +28,16 @@
 #include "symbolizer/base/user_name.h"
 #include "symbolizer/target/proc.h"
 
-#define OOM_SCORE "500" /* of 1000: proc_pid_oom_score_adj(5) */
 #define FAILED_NS UINT64_C(60000000000) /* until sampling is tried again that could not begin */
 
 struct target {
 	struct scan_found who;
 	size_t slot;
 	uint32_t hz;
-	pid_t worker; /* 0: none */
+	pid_t worker; /* 0: none of its own */
+	bool alone; /* it is to have one of its own */
+	bool joined; /* it is sampled together with others */
+	int pidfd; /* while joined; otherwise -1 */
 	bool left_out;
 	uint64_t again_ns; /* when to start a worker; CLOCK_MONOTONIC */
 	struct restart restart;
@@ -64,7 +69,7 @@ int targets_init(struct targets *t, struct err *err)
 	if (!t->list || !t->quarantine || !t->wanted)
 		return err_set(err, -ENOMEM, "out of memory");
 	read_host(t);
-	return 0;
+	return joint_init(&t->joint, err);
 }
 
 void targets_done(struct targets *t)
@@ -72,7 +77,10 @@ void targets_done(struct targets *t)
 	if (t->wanted)
 		munmap(t->wanted, TARGETS_MAX * sizeof(*t->wanted));
 	quarantine_free(t->quarantine);
+	for (size_t i = 0; i < t->n; i++)
+		close_at_exit(&t->list[i].pidfd);
 	free(t->list);
+	joint_done(&t->joint);
 }
 
 static struct target *find(const struct targets *t, const struct scan_found *f)
@@ -126,7 +134,7 @@ static struct target *add(struct targets *t, const struct scan_found *f)
 	while (t->slots[slot / 64] >> slot % 64 & 1)
 		slot++;
 	t->slots[slot / 64] |= UINT64_C(1) << slot % 64;
-	t->list[t->n] = (struct target){.who = *f, .slot = slot, .hz = t->hz};
+	t->list[t->n] = (struct target){.who = *f, .slot = slot, .hz = t->hz, .pidfd = -1};
 	return &t->list[t->n++];
 }
 
@@ -134,6 +142,7 @@ static void drop(struct targets *t, size_t i)
 {
 	size_t slot = t->list[i].slot;
 
+	close_at_exit(&t->list[i].pidfd);
 	t->slots[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 	t->list[i] = t->list[--t->n];
 }
@@ -143,17 +152,6 @@ static void drop(struct targets *t, size_t i)
 static bool own(const void *ctx, int fd)
 {
 	return fd <= STDERR_FILENO || fd == *(const int *)ctx;
-}
-
-/* What targets make workers need is a lot of memory together: if there is too little, a worker is to go, not the others. */
-static void go_first(void)
-{
-	FILE *f = fopen("/proc/self/oom_score_adj", "we");
-
-	if (!f)
-		return;
-	fputs(OOM_SCORE, f);
-	fclose(f);
 }
 
 static _Noreturn void worker_main(const struct targets *t, const struct target *one, const char *user, int feed)
@@ -173,7 +171,7 @@ static _Noreturn void worker_main(const struct targets *t, const struct target *
 
 	snprintf(name, sizeof(name), "worker %d", (int)one->who.pid);
 	child_begin(name, own, &feed);
-	go_first();
+	child_goes_first();
 	_exit(watch_run(&o));
 }
 
@@ -192,7 +190,7 @@ static pid_t fork_worker(const struct targets *t, const struct target *one, int 
 }
 
 /* The keeper gets its end first: what the worker sends to nobody would be lost. */
-static void start(struct targets *t, struct target *one)
+static void start_own(struct targets *t, struct target *one)
 {
 	uint64_t now = clock_monotonic_ns();
 	int feed[2];
@@ -212,6 +210,56 @@ static void start(struct targets *t, struct target *one)
 	}
 	close(feed[0]);
 	close(feed[1]);
+}
+
+static bool is_there(const struct scan_found *f)
+{
+	struct proc *p;
+	bool there;
+
+	if (proc_open(f->pid, &p, NULL) < 0)
+		return false;
+	there = proc_start_ticks(p) == f->start_ticks && proc_alive(p);
+	proc_close(p);
+	return there;
+}
+
+/* --- together with others --- */
+
+static bool is_for_joint(const struct targets *t, const struct target *one)
+{
+	return !one->alone && !t->isolate && !t->joint.refused;
+}
+
+/* The process is the one that was found: what it is checked against is the same as in the broker. */
+static void join(struct targets *t, struct target *one)
+{
+	char user[64];
+
+	one->again_ns = 0;
+	one->pidfd = (int)syscall(SYS_pidfd_open, one->who.pid, 0);
+	user_name(one->who.uid, user, sizeof(user));
+	one->joined = one->pidfd >= 0 && is_there(&one->who) &&
+		      joint_admit(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot, user);
+	if (!one->joined)
+		close(take_fd(&one->pidfd));
+}
+
+static void leave(struct targets *t, struct target *one)
+{
+	if (!one->joined)
+		return;
+	joint_dismiss(&t->joint, (uint32_t)one->slot);
+	close(take_fd(&one->pidfd));
+	one->joined = false;
+}
+
+static void start(struct targets *t, struct target *one)
+{
+	if (is_for_joint(t, one))
+		join(t, one);
+	else
+		start_own(t, one);
 }
 
 static bool is_left_out(const struct targets *t, const struct scan_found *f)
@@ -268,12 +316,37 @@ static void take_frequency(struct targets *t, struct target *one)
 		one->hz = hz;
 }
 
+/* Under whose samples it ended has a worker of its own from now on. */
+static void joint_has_ended(struct targets *t, int blamed_slot, uint64_t now)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct target *one = &t->list[i];
+		const struct quarantine_who who = blamed(one);
+
+		if (!one->joined)
+			continue;
+		one->joined = false;
+		close(take_fd(&one->pidfd));
+		if ((int)one->slot != blamed_slot)
+			continue;
+		quarantine_blame(t->quarantine, &who, now);
+		one->alone = true;
+		log_warn("PID %d is sampled by a process of its own: the one that samples all others has ended over it",
+			 (int)one->who.pid);
+	}
+}
+
 bool targets_ended(struct targets *t, pid_t child, int status)
 {
 	uint64_t now = clock_monotonic_ns();
 	size_t i = 0;
 	struct target *one;
+	int blamed_slot;
 
+	if (joint_ended(&t->joint, child, status, &blamed_slot)) {
+		joint_has_ended(t, blamed_slot, now);
+		return true;
+	}
 	while (i < t->n && t->list[i].worker != child)
 		i++;
 	if (i == t->n)
@@ -293,37 +366,97 @@ bool targets_ended(struct targets *t, pid_t child, int status)
 	return true;
 }
 
-static bool is_there(const struct scan_found *f)
-{
-	struct proc *p;
-	bool there;
+/* --- turns --- */
 
-	if (proc_open(f->pid, &p, NULL) < 0)
-		return false;
-	there = proc_start_ticks(p) == f->start_ticks && proc_alive(p);
-	proc_close(p);
-	return there;
+static bool has_ended(const struct target *one)
+{
+	struct pollfd p = {.fd = one->pidfd, .events = POLLIN};
+
+	return one->joined ? poll(&p, 1, 0) == 1 : !is_there(&one->who);
+}
+
+static struct target *of_slot(const struct targets *t, const struct crowd_report *r)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->list[i].joined && t->list[i].slot == r->slot && t->list[i].who.pid == r->pid)
+			return &t->list[i];
+	return NULL;
+}
+
+static void take_report(struct targets *t, const struct crowd_report *r)
+{
+	struct target *one = of_slot(t, r);
+
+	if (!one)
+		return;
+	leave(t, one);
+	switch (r->what) {
+	case CROWD_LEFT_OUT: one->left_out = true; break;
+	case CROWD_ALONE:
+		one->alone = true;
+		if (r->hz >= CONFIG_HZ_MIN && r->hz <= CONFIG_HZ_MAX)
+			one->hz = r->hz;
+		break;
+	case CROWD_EXEC:
+		t->again(t->ctx, one->who.pid);
+		drop(t, (size_t)(one - t->list));
+		break;
+	default: one->again_ns = clock_monotonic_ns() + RESTART_FIRST_NS; /* it has ended, or is about to */
+	}
+}
+
+static void turn_joint(struct targets *t)
+{
+	const struct joint_options o = {
+		.hz = t->hz,
+		.rules = t->rules,
+		.boot_id = t->boot_id,
+		.host = t->host,
+		.feed = t->feed,
+		.ctx = t->ctx,
+	};
+	struct crowd_report r;
+
+	while (joint_report(&t->joint, &r))
+		take_report(t, &r);
+	if (!t->isolate)
+		joint_turn(&t->joint, &o);
 }
 
 void targets_turn(struct targets *t)
 {
 	uint64_t now = clock_monotonic_ns();
 
+	turn_joint(t);
 	for (size_t i = t->n; i-- > 0;) {
 		struct target *one = &t->list[i];
 		const struct quarantine_who who = blamed(one);
 
 		if (one->worker)
 			continue;
-		if (!is_there(&one->who))
+		if (has_ended(one)) {
+			leave(t, one);
 			drop(t, i);
-		else if (!one->left_out && now >= one->again_ns && !quarantine_left_ns(t->quarantine, &who, now))
+		} else if (!one->joined && !one->left_out && now >= one->again_ns &&
+			   !quarantine_left_ns(t->quarantine, &who, now)) {
 			start(t, one);
+		}
 	}
+}
+
+int targets_fd(const struct targets *t)
+{
+	return t->joint.report;
+}
+
+void targets_configured(struct targets *t)
+{
+	joint_stop(&t->joint, SIGTERM);
 }
 
 void targets_stop(struct targets *t, int signal)
 {
+	joint_stop(&t->joint, signal);
 	for (size_t i = 0; i < t->n; i++)
 		if (t->list[i].worker)
 			kill(t->list[i].worker, signal);
@@ -331,7 +464,7 @@ void targets_stop(struct targets *t, int signal)
 
 size_t targets_running(const struct targets *t)
 {
-	size_t n = 0;
+	size_t n = joint_runs(&t->joint);
 
 	for (size_t i = 0; i < t->n; i++)
 		n += t->list[i].worker != 0;

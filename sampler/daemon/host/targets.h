@@ -6,12 +6,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sampler/daemon/host/joint.h"
 #include "sampler/daemon/host/scan.h"
 
 struct quarantine;
 struct rules;
 
-/* The JVMs of this host, and the worker of each. */
+/* The JVMs of this host, and what samples them: one worker for all, or for those that need it one of their own. */
 enum { TARGETS_MAX = 500, TARGETS_OF_USER = TARGETS_MAX / 4 };
 
 struct targets {
@@ -24,19 +25,25 @@ struct targets {
 	uint32_t hz;
 	char boot_id[40], host[65];
 	bool full, full_of_user; /* it was said */
+	bool isolate; /* each has a worker of its own */
+	struct joint joint;
 	/* Passes the socket of a new worker to the keeper. */
 	int (*feed)(void *ctx, int socket);
+	/* The process is another program now: look at it again soon. */
+	void (*again)(void *ctx, pid_t pid);
 	void *ctx;
 };
 
 int targets_init(struct targets *t, struct err *err);
 void targets_done(struct targets *t);
-/* Starts a worker, unless it has one, is left out by a rule, or is in quarantine. */
+/* Has it sampled, unless it is, is left out by a rule, or is in quarantine. */
 void targets_found(struct targets *t, const struct scan_found *f);
 /* A child has ended. false: it was no worker. */
 bool targets_ended(struct targets *t, pid_t child, int status);
 /* Starts workers again whose targets wait for one, and forgets targets that have ended. */
 void targets_turn(struct targets *t);
+int targets_fd(const struct targets *t); /* readable when targets_turn() has something to do; -1: none */
+void targets_configured(struct targets *t); /* hz, rules or isolate are others now */
 void targets_stop(struct targets *t, int signal); /* sends it to all workers */
 size_t targets_running(const struct targets *t);
 

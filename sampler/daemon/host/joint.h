@@ -1,0 +1,56 @@
+#ifndef JS_HOST_JOINT_H
+#define JS_HOST_JOINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/daemon/supervise/restart.h"
+#include "sampler/daemon/watch/crowd.h"
+
+struct err;
+struct rules;
+
+/* The process that samples most targets together (crowd.h), as the daemon's first process knows it. */
+struct joint {
+	pid_t pid; /* 0: it does not run */
+	int admit, report; /* -1: it does not run */
+	struct crowd_page *page;
+	struct restart restart;
+	uint64_t again_ns; /* when to start it; CLOCK_MONOTONIC */
+	bool ready; /* it has begun to sample */
+	bool refused; /* not possible here: each target has a process of its own */
+	uint64_t turns, since_ns; /* of the page, and since when they are the same */
+};
+
+struct joint_options {
+	uint32_t hz;
+	struct rules *rules; /* borrowed */
+	const char *boot_id, *host; /* borrowed */
+	/* Passes the socket of a new worker to the keeper. 0 or -errno. */
+	int (*feed)(void *ctx, int socket);
+	void *ctx;
+};
+
+int joint_init(struct joint *j, struct err *err);
+void joint_done(struct joint *j);
+
+/* Starts it when it is time. Ends it if it has been at the same piece of work for too long. */
+void joint_turn(struct joint *j, const struct joint_options *o);
+static inline bool joint_runs(const struct joint *j)
+{
+	return j->pid != 0;
+}
+
+/* The process is to be sampled under this number. false: not now. */
+bool joint_admit(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot, const char *user);
+void joint_dismiss(struct joint *j, uint32_t slot);
+
+/* The next of its reports, which are not believed; CROWD_ALONE, too, if it cannot be admitted. false: there is none. */
+bool joint_report(struct joint *j, struct crowd_report *ret);
+
+/* A child has ended. false: it was another one. *ret_slot: whose work it was at, if that is to blame; -1: nobody's. */
+bool joint_ended(struct joint *j, pid_t child, int status, int *ret_slot);
+void joint_stop(struct joint *j, int signal);
+
+#endif

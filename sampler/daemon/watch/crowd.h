@@ -1,0 +1,53 @@
+#ifndef JS_WATCH_CROWD_H
+#define JS_WATCH_CROWD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/broker/broker.h"
+
+struct rules;
+
+/*
+ * The process that samples all targets but those that have one of their own (watch.h), with one set of events for the host. Which they are,
+ * the daemon's first process decides while it runs, by messages to this process's broker, which passes them on.
+ */
+enum { CROWD_MAX = BROKER_SLOTS };
+
+/* Shared with the first process: what this one is at, so that it is known who is to blame if it ends or gets stuck. */
+struct crowd_page {
+	_Atomic uint32_t slot; /* plus 1; 0: none */
+	_Atomic uint64_t turns; /* changes with each piece of work */
+};
+
+/* From this process to the first one. */
+enum crowd_report_what {
+	CROWD_LEFT_OUT = 1, /* by a rule */
+	CROWD_ALONE, /* is to have a process of its own: `hz`, or 0 */
+	CROWD_GONE, /* has ended */
+	CROWD_EXEC, /* has executed another program: it is to be found anew */
+	CROWD_READY, /* this process has begun; `slot` and `pid` are 0 */
+};
+struct crowd_report {
+	uint32_t what, slot, hz;
+	int32_t pid;
+};
+
+struct crowd_options {
+	int admit; /* channel_pair(): BROKER_ADMIT with the user's name as its note, and BROKER_DISMISS; answered by BROKER_REFUSED */
+	int report; /* channel_pair(): struct crowd_report */
+	int feed; /* socket to the keeper */
+	uint32_t hz;
+	struct rules *rules; /* borrowed */
+	const char *boot_id, *host; /* borrowed */
+	struct crowd_page *page;
+};
+
+/*
+ * To be called in a child that has one thread and no descriptors but stdio and these. Returns an exit status of enum watch_status:
+ * WATCH_FAILED: not possible here, which was logged.
+ */
+int crowd_run(const struct crowd_options *o);
+
+#endif

@@ -1,0 +1,121 @@
+#include "sampler/daemon/watch/watched.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/daemon/watch/feed_out.h"
+#include "sampler/model/named_profile.h"
+#include "sampler/output/writer.h"
+#include "sampler/store/store.h"
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+#include "symbolizer/target/proc.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define STEP_NS (STORE_STEP_S * SECOND_NS)
+
+bool watched_is_there(pid_t pid, uint64_t start_ticks)
+{
+	struct proc *p;
+	bool same;
+
+	if (proc_open(pid, &p, NULL) < 0)
+		return false;
+	same = proc_start_ticks(p) == start_ticks;
+	proc_close(p);
+	return same;
+}
+
+/* --- who it is --- */
+
+void watched_identify(struct watched *w, const char *jdk)
+{
+	struct identity_facts f = {.pid = w->pid, .host = w->host, .user = w->user, .jdk = jdk};
+
+	who_facts(&w->who, &f);
+	identity_find(&f, &w->identity);
+	w->choice = rules_choose(w->rules, w->identity.labels, w->identity.n);
+}
+
+/* Labels of the rule come first: the reader takes the first of each key. */
+void watched_introduce(struct watched *w)
+{
+	const struct rule_choice *c = &w->choice;
+	struct label labels[IDENTITY_LABELS + RULE_LABELS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_labels; i++)
+		labels[n++] = c->labels[i];
+	for (size_t i = 0; i < w->identity.n; i++) {
+		bool has = false;
+
+		for (size_t k = 0; k < c->n_labels; k++)
+			has |= strcmp(c->labels[k].key, w->identity.labels[i].key) == 0;
+		if (!has)
+			labels[n++] = w->identity.labels[i];
+	}
+	w->introduced = feed_out_add(w->out, &(struct feed_message){
+						     .kind = FEED_TARGET,
+						     .target = w->number,
+						     .boot_id = w->boot_id,
+						     .pid = w->pid,
+						     .start_ticks = w->start_ticks,
+						     .since_ns = w->since_ns,
+						     .labels = labels,
+						     .n_labels = n,
+					     }) == 0;
+}
+
+/* --- steps --- */
+
+int watched_send(struct watched *w, const struct named_profile *np, struct err *err)
+{
+	CLEANUP(free_at_exit) char *bytes = NULL;
+	size_t len = 0;
+	FILE *f;
+	int r;
+
+	if (!w->introduced || !np->n_samples)
+		return 0;
+	f = open_memstream(&bytes, &len);
+	r = f ? writer_pprof_plain.write(np, &(struct writer_options){0}, f, err) : -ENOMEM;
+	if (f && fclose(f) != 0 && r == 0)
+		r = -ENOMEM;
+	return r < 0 ? r :
+		       feed_out_add(w->out, &(struct feed_message){.kind = FEED_PROFILE,
+								   .target = w->number,
+								   .profile = bytes,
+								   .profile_len = len});
+}
+
+void watched_gone(struct watched *w)
+{
+	if (w->introduced)
+		feed_out_add(w->out, &(struct feed_message){.kind = FEED_GONE, .target = w->number});
+	w->introduced = false;
+}
+
+void watched_say_lost(const struct watched *w, int r, const struct err *err)
+{
+	log_warn("PID %d: a step is lost: %s", (int)w->pid, err->msg[0] ? err->msg : strerror(-r));
+}
+
+/* Targets that run at the same time do not end their steps at the same moment. */
+void watched_begin_steps(struct watched *w, uint64_t now_ns)
+{
+	uint64_t late = (uint64_t)w->pid * 7919 % 1000 * (SECOND_NS / 1000);
+
+	w->next_ns = (now_ns / STEP_NS + 1) * STEP_NS + late;
+}
+
+bool watched_step_over(struct watched *w, uint64_t now_ns)
+{
+	bool over = now_ns >= w->next_ns || w->next_ns - now_ns > 2 * STEP_NS; /* or the clock was set back */
+
+	if (over)
+		watched_begin_steps(w, now_ns);
+	return over;
+}

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""jsampler daemon with several JVMs at once, sampled by one process: each one's CPU time, starts, exec, the end of its processes.
+
+usage: daemon_many.py LOAD [--jdk 17]
+"""
+
+import argparse
+import http.client
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import daemon as one
+import jvm
+
+HZ = 499
+STEP_S = 10
+
+
+class Socket(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=20)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(20)
+        self.sock.connect(self.path)
+
+
+def targets(tmp):
+    """PIDs in the history."""
+    c = Socket(tmp + "/run/s.sock")
+    c.request("GET", "/api/v1/targets?from=10m")
+    r = c.getresponse()
+    text = r.read()
+    c.close()
+    return {int(t["labels"]["pid"]) for t in json.loads(text)["targets"]} if r.status == 200 else set()
+
+
+def weight(d, pid):
+    return d.kept(pid)["weight"] / 1e9
+
+
+def begin(tmp, sampling="frequency = %d" % HZ):
+    d = one.Daemon(tmp, sampling=sampling)
+    if not jvm.wait_until(lambda: d.process("keeper") and d.process("worker"), 30):
+        raise SystemExit("it does not begin: " + d.said())
+    return d
+
+
+def shares(jdk, classes, tmp, _load):
+    """Each one's weight is its own CPU time: all stand still until they are sampled, and while the last step is kept."""
+    d = begin(tmp)
+    jvms = [one.Busy(jdk, classes) for _ in range(4)]
+    nice = (0, 3, 6, 9)
+    bad = []
+    for j, n in zip(jvms, nice):
+        os.setpriority(os.PRIO_PROCESS, j.pid, n)
+        jvm.burn(j.pid, 0.5)
+        j.proc.send_signal(signal.SIGSTOP)
+    if not jvm.wait_until(lambda: all(d.worker(j.pid) for j in jvms), 60):
+        return ["not all are sampled: " + d.said()]
+    time.sleep(2 * STEP_S + 2)
+    before = [(jvm.cpu_seconds(j.pid), weight(d, j.pid)) for j in jvms]
+    if len({d.worker(j.pid) for j in jvms}) != 1:
+        bad.append("not by one process: %s" % [d.worker(j.pid) for j in jvms])
+    for j in jvms:
+        j.proc.send_signal(signal.SIGCONT)
+    time.sleep(40)
+    for j in jvms:
+        j.proc.send_signal(signal.SIGSTOP)
+    time.sleep(2 * STEP_S + 2)
+    for j, (cpu0, w0) in zip(jvms, before):
+        cpu, w = jvm.cpu_seconds(j.pid) - cpu0, weight(d, j.pid) - w0
+        p = min(cpu / (40 * os.cpu_count()), 0.99)
+        bar = 0.02 + 4 * ((1 - p) / (cpu * HZ)) ** 0.5
+        print("%.2f s of CPU time, kept %.2f s (%+.1f %%, bar %.1f)" % (cpu, w, 100 * (w / cpu - 1), 100 * bar))
+        if abs(w / cpu - 1) > bar:
+            bad.append("%.2f s of CPU time are %.2f s in the history" % (cpu, w))
+    if "Busy.compute" not in " ".join(r["method"] for r in d.kept(jvms[3].pid, "--flat")["rows"]):
+        bad.append("no Busy.compute")
+    d.stop()
+    for j in jvms:
+        j.stop()
+    return bad
+
+
+def starts(jdk, classes, tmp, load):
+    """Twenty JVMs that use a second, between processes that are none: all of them, with names, and nothing else."""
+    d = begin(tmp)
+    others = [subprocess.Popen([load, "spin", "1", "600"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                               preexec_fn=jvm.die_with_parent) for _ in range(2)]
+    pids, bad = [], []
+    for _ in range(5):
+        jvms = [one.Busy(jdk, classes) for _ in range(4)]
+        pids += [j.pid for j in jvms]
+        for j in jvms:
+            jvm.burn(j.pid, 1)
+        for j in jvms:
+            j.stop()
+    if not jvm.wait_until(lambda: targets(tmp) >= set(pids), 30, 0.5):
+        bad.append("of 20 JVMs, only %d are in the history" % len(targets(tmp) & set(pids)))
+    if targets(tmp) - set(pids):
+        bad.append("others are in the history: %s" % (targets(tmp) - set(pids)))
+    unnamed = [p for p in pids if "Busy." not in " ".join(r["method"] for r in d.kept(p, "--flat")["rows"])]
+    if unnamed:
+        bad.append("without names: %d of 20" % len(unnamed))
+    worker = d.process("worker")
+    if not jvm.wait_until(lambda: not pids_left(worker, pids), 20):
+        bad.append("it holds on to JVMs that have ended: %s" % pids_left(worker, pids))
+    d.stop()
+    for o in others:
+        o.kill()
+        o.wait()
+    return bad
+
+
+def pids_left(worker, pids):
+    return one.pids_of(worker) & set(pids)
+
+
+def replaced(jdk, _classes, tmp, load):
+    """A JVM that executes another program is no longer sampled: not under its name, nor at all."""
+    d = begin(tmp)
+    lib = next(pathlib.Path(jdk.home).resolve().rglob("libjvm.so"))
+    script = ("import ctypes, os, time\nlib = ctypes.CDLL(%r)\nend = time.process_time() + 3\nwhile time.process_time() < end: pass\n"
+              "os.execv(%r, ['engine_load', 'spin', '1', '15'])\n" % (str(lib), load))
+    p = subprocess.Popen(["/usr/bin/python3", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                         preexec_fn=jvm.die_with_parent, user=one.USER, group=one.USER, extra_groups=[])
+    bad = [] if jvm.wait_until(lambda: d.worker(p.pid), 20) else ["it is not sampled"]
+    if not jvm.wait_until(lambda: "engine_load" in pathlib.Path("/proc/%d/comm" % p.pid).read_text(), 60):
+        bad.append("it did not execute the other program")
+    before = jvm.cpu_seconds(p.pid)
+    time.sleep(2 * STEP_S + 2)
+    w = weight(d, p.pid)
+    used = jvm.cpu_seconds(p.pid)
+    if not 1 < w < before + 0.2 or used < before + 2:
+        bad.append("kept %.2f s; before execve %.2f s, in all %.2f s" % (w, before, used))
+    if any(r["method"] == "spin" for r in d.kept(p.pid, "--flat")["rows"]):
+        bad.append("methods of the other program")
+    if jvm.wait_until(lambda: d.worker(p.pid), 2):
+        bad.append("it is still sampled")
+    p.kill()
+    p.wait()
+    d.stop()
+    return bad
+
+
+def ended(jdk, classes, tmp, _load):
+    """SIGKILL of worker and keeper, again and again: sampling goes on, and what was kept stays."""
+    d = begin(tmp)
+    jvms = [one.Busy(jdk, classes) for _ in range(2)]
+    bad = []
+    for name in ("worker", "keeper", "worker"):
+        jvm.wait_until(lambda: all(d.worker(j.pid) for j in jvms), 60)
+        before = [weight(d, j.pid) for j in jvms]
+        if not jvm.wait_until(lambda: all(weight(d, j.pid) > b for j, b in zip(jvms, before)), 60, 0.5):
+            bad.append("before %s ends: nothing new is kept: %s" % (name, d.said()))
+        old = d.process(name)
+        os.kill(old, signal.SIGKILL)
+        if not jvm.wait_until(lambda: d.process(name) not in (None, old), 20):
+            bad.append("%s is not started again" % name)
+    jvm.wait_until(lambda: all(d.worker(j.pid) for j in jvms), 60)
+    before = [weight(d, j.pid) for j in jvms]
+    if not jvm.wait_until(lambda: all(weight(d, j.pid) > b for j, b in zip(jvms, before)), 60, 0.5):
+        bad.append("nothing new is kept at the end: " + d.said())
+    if any(j.proc.poll() is not None for j in jvms):
+        bad.append("a JVM has ended")
+    d.stop()
+    for j in jvms:
+        j.stop()
+    return bad
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    args.add_argument("load")
+    args.add_argument("--jdk", default=None)
+    args.add_argument("--only", default=None)
+    args = args.parse_args()
+    if not one.ROOT:
+        print("needs root")
+        return jvm.SKIP
+    jdk = jvm.pick_jdk(args.jdk)
+    classes = jvm.public(jvm.compile_java(jdk, "cli"))
+    load = str(jvm.public(pathlib.Path(args.load).resolve()))
+    bad = []
+    for case in (shares, starts, replaced, ended):
+        if args.only not in (None, case.__name__):
+            continue
+        with tempfile.TemporaryDirectory(prefix="js-daemon-") as tmp:
+            bad += ["%s: %s" % (case.__name__, b) for b in case(jdk, classes, tmp, load)]
+    print("\n".join(bad) or "ok")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -94,6 +94,10 @@ static void *take_all(void *arg)
 
 	while (channel_receive(a->b->admissions.from, &m, sizeof(m), NULL) == 0 && take(a, &m) == 0)
 		;
+	/* Whoever admits has given up: nothing is sampled any more, even if the worker cannot end. */
+	for (size_t i = 0; i < BROKER_SLOTS; i++)
+		if (a->by_slot[i].pid)
+			a->b->admissions.remove(a->b->admissions.ctx, a->by_slot[i].pid);
 	free(a);
 	return NULL;
 }

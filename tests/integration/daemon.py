@@ -82,8 +82,8 @@ class Daemon:
         return json.loads(r.stdout) if r.returncode == 0 and r.stdout else {"samples": 0, "weight": 0, "rows": []}
 
     def process(self, name):
-        """One of its own processes; None: it does not run."""
-        for c in pathlib.Path("/proc/%d/task/%d/children" % (self.proc.pid, self.proc.pid)).read_text().split():
+        """One of its own processes, the last that was started; None: it does not run."""
+        for c in reversed(pathlib.Path("/proc/%d/task/%d/children" % (self.proc.pid, self.proc.pid)).read_text().split()):
             if pathlib.Path("/proc/%s/comm" % c).read_text().strip() == name and is_there(int(c)):
                 return int(c)
         return None

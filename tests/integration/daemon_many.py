@@ -179,6 +179,44 @@ def ended(jdk, classes, tmp, _load):
     return bad
 
 
+def stuck(jdk, classes, tmp, _load):
+    """A JVM whose files never come: the process that reads it is given up, and all others are sampled by another one."""
+    d = begin(tmp)
+    good = one.Busy(jdk, classes)
+    bad = [] if jvm.wait_until(lambda: d.worker(good.pid), 30) else ["it is not sampled"]
+    place = tempfile.mkdtemp(dir=tmp)
+    os.chmod(place, 0o755)
+    p = subprocess.Popen([sys.executable, str(jvm.ROOT / "tests/integration/silent_fs.py"), place, "libjvm.so"],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                         preexec_fn=jvm.die_with_parent)
+    said = p.stdout.readline().strip()
+    if said != "ready":
+        print("skip: a file system that does not answer (%s)" % said)
+    else:
+        conf = pathlib.Path(tmp, "jsampler.conf")
+        conf.write_text(conf.read_text().replace("[rule ours]", "[rule silent]\npid = %d\n[rule ours]" % p.pid))
+        old = d.process("worker")
+        d.proc.send_signal(signal.SIGHUP)
+        jvm.wait_until(lambda: d.process("worker") not in (None, old), 30)
+        old = d.process("worker")
+        if not jvm.wait_until(lambda: "the process that samples is stuck" in d.said(), 90, 0.5):
+            bad.append("it is not found to be stuck: " + d.said())
+        if not jvm.wait_until(lambda: d.process("worker") not in (None, old) and d.worker(good.pid), 60, 0.5):
+            bad.append("no other takes over: " + d.said())
+        before = weight(d, good.pid)
+        if not jvm.wait_until(lambda: weight(d, good.pid) > before, 60, 0.5):
+            bad.append("nothing new is kept: " + d.said())
+        if "PID %d is sampled by a process of its own" % p.pid not in d.said():
+            bad.append("it has no process of its own: " + d.said())
+    subprocess.run(["umount", "-f", place], stderr=subprocess.DEVNULL, check=False)
+    p.kill()
+    p.wait()
+    subprocess.run(["umount", "-l", place], stderr=subprocess.DEVNULL, check=False)
+    d.stop()
+    good.stop()
+    return bad
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     args.add_argument("load")
@@ -192,7 +230,7 @@ def main():
     classes = jvm.public(jvm.compile_java(jdk, "cli"))
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
     bad = []
-    for case in (shares, starts, replaced, ended):
+    for case in (shares, starts, replaced, ended, stuck):
         if args.only not in (None, case.__name__):
             continue
         with tempfile.TemporaryDirectory(prefix="js-daemon-") as tmp:

@@ -19,9 +19,12 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/target/proc.h"
 
-/* Opening a JVM takes up to some seconds, more on a busy machine. A file system that does not answer takes for ever. */
-#define STUCK_NS UINT64_C(60000000000)
+/* Without CPU time for IDLE_NS, or with it for BUSY_NS, which no piece of work takes (readers.h). END_NS: for what was killed to end. */
+#define IDLE_NS UINT64_C(20000000000)
+#define BUSY_NS UINT64_C(120000000000)
+#define END_NS UINT64_C(3000000000)
 
 int joint_init(struct joint *j, struct err *err)
 {
@@ -110,14 +113,28 @@ static int start(struct joint *j, const struct joint_options *o)
 	return child < 0 ? -errno : 0;
 }
 
+/* Another one may have been left behind, and have the old page. */
+static int renew_page(struct joint *j)
+{
+	void *p = mmap(NULL, sizeof(*j->page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	munmap(j->page, sizeof(*j->page));
+	j->page = p;
+	return 0;
+}
+
 static void try_start(struct joint *j, const struct joint_options *o, uint64_t now)
 {
 	int r;
 
-	atomic_store(&j->page->slot, 0);
 	j->again_ns = now + RESTART_FIRST_NS;
-	j->since_ns = now;
-	r = start(j, o);
+	j->since_ns = j->idle_ns = now;
+	j->killed_ns = 0;
+	r = renew_page(j);
+	if (r == 0)
+		r = start(j, o);
 	if (r == 0) {
 		restart_began(&j->restart, now);
 		return;
@@ -127,29 +144,68 @@ static void try_start(struct joint *j, const struct joint_options *o, uint64_t n
 		log_warn("the process that samples cannot be started: %s", strerror(-r));
 }
 
-static void look_whether_stuck(struct joint *j, uint64_t now)
+static uint64_t cpu_of_main_thread(pid_t pid)
 {
-	uint64_t turns = atomic_load(&j->page->turns);
+	struct proc *p;
+	uint64_t ns = 0;
+
+	if (proc_open(pid, &p, NULL) < 0)
+		return 0;
+	if (proc_thread_cpu_ns(p, pid, &ns) < 0)
+		ns = 0;
+	proc_close(p);
+	return ns;
+}
+
+static bool is_stuck(struct joint *j, uint64_t now)
+{
+	uint64_t turns = atomic_load(&j->page->turns), cpu;
 
 	if (turns != j->turns || !atomic_load(&j->page->slot)) {
 		j->turns = turns;
-		j->since_ns = now;
-	} else if (now - j->since_ns > STUCK_NS) {
-		log_warn("the process that samples has not answered for %d s, and is ended",
-			 (int)(STUCK_NS / 1000000000));
-		kill(j->pid, SIGKILL);
-		j->since_ns = now;
+		j->since_ns = j->idle_ns = now;
+		return false;
 	}
+	cpu = cpu_of_main_thread(j->pid);
+	if (cpu != j->cpu_ns)
+		j->idle_ns = now;
+	j->cpu_ns = cpu;
+	return now - j->idle_ns >= IDLE_NS || now - j->since_ns >= BUSY_NS;
 }
 
-void joint_turn(struct joint *j, const struct joint_options *o)
+static int slot_at_work(const struct joint *j)
+{
+	uint32_t slot = atomic_load(&j->page->slot);
+
+	return slot && slot <= CROWD_MAX ? (int)slot - 1 : -1;
+}
+
+/* One that waits for a file system that does not answer does not even end when it is killed. */
+static bool give_up_stuck(struct joint *j, uint64_t now, int *ret_slot)
+{
+	if (!j->killed_ns && is_stuck(j, now)) {
+		log_warn("the process that samples is stuck, and is ended");
+		kill(j->pid, SIGKILL);
+		j->killed_ns = now;
+	}
+	if (!j->killed_ns || now - j->killed_ns < END_NS)
+		return false;
+	log_warn("process %d, which samples, could not be ended, and is left behind", (int)j->pid);
+	*ret_slot = slot_at_work(j);
+	forget(j);
+	j->again_ns = now;
+	return true;
+}
+
+bool joint_turn(struct joint *j, const struct joint_options *o, int *ret_slot)
 {
 	uint64_t now = clock_monotonic_ns();
 
 	if (j->pid)
-		look_whether_stuck(j, now);
-	else if (!j->refused && now >= j->again_ns)
+		return give_up_stuck(j, now, ret_slot);
+	if (!j->refused && now >= j->again_ns)
 		try_start(j, o, now);
+	return false;
 }
 
 /* --- what is said --- */
@@ -227,7 +283,6 @@ static void start_later(struct joint *j, int status)
 bool joint_ended(struct joint *j, pid_t child, int status, int *ret_slot)
 {
 	struct crowd_report r;
-	uint32_t slot = atomic_load(&j->page->slot);
 	bool failed = !WIFEXITED(status) || WEXITSTATUS(status) != WATCH_ENDED;
 
 	*ret_slot = -1;
@@ -241,8 +296,8 @@ bool joint_ended(struct joint *j, pid_t child, int status, int *ret_slot)
 	} else {
 		start_later(j, status);
 	}
-	if (failed && slot && slot <= CROWD_MAX)
-		*ret_slot = (int)slot - 1;
+	if (failed)
+		*ret_slot = slot_at_work(j);
 	forget(j);
 	return true;
 }

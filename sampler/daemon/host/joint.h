@@ -20,7 +20,9 @@ struct joint {
 	uint64_t again_ns; /* when to start it; CLOCK_MONOTONIC */
 	bool ready; /* it has begun to sample */
 	bool refused; /* not possible here: each target has a process of its own */
-	uint64_t turns, since_ns; /* of the page, and since when they are the same */
+	/* Of the page, and of its main thread; since when nothing has changed, and since when no CPU time was used either. */
+	uint64_t turns, cpu_ns, since_ns, idle_ns;
+	uint64_t killed_ns; /* because it was stuck; 0: it was not */
 };
 
 struct joint_options {
@@ -35,8 +37,11 @@ struct joint_options {
 int joint_init(struct joint *j, struct err *err);
 void joint_done(struct joint *j);
 
-/* Starts it when it is time. Ends it if it has been at the same piece of work for too long. */
-void joint_turn(struct joint *j, const struct joint_options *o);
+/*
+ * Starts it when it is time. Ends it if it is stuck in a piece of work: a target can have pages and files that never come. true: it could not even be
+ * ended, and is left behind; *ret_slot as in joint_ended().
+ */
+bool joint_turn(struct joint *j, const struct joint_options *o, int *ret_slot);
 static inline bool joint_runs(const struct joint *j)
 {
 	return j->pid != 0;

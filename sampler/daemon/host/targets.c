@@ -416,11 +416,12 @@ static void turn_joint(struct targets *t)
 		.ctx = t->ctx,
 	};
 	struct crowd_report r;
+	int blamed_slot;
 
 	while (joint_report(&t->joint, &r))
 		take_report(t, &r);
-	if (!t->isolate)
-		joint_turn(&t->joint, &o);
+	if (!t->isolate && joint_turn(&t->joint, &o, &blamed_slot))
+		joint_has_ended(t, blamed_slot, clock_monotonic_ns());
 }
 
 void targets_turn(struct targets *t)

@@ -17,7 +17,7 @@ bool engine_deliver_queued(struct engine *e, struct sample_queue *q, engine_deli
 	size_t len;
 
 	for (unsigned n = 1; (msg = sample_queue_peek(q, &len)); n++) {
-		deliver(e, sink, msg);
+		deliver(e, sink, msg, len);
 		sample_queue_release(q);
 		if (stop && atomic_load_explicit(stop, memory_order_relaxed))
 			return true;

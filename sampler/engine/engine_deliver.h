@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -13,8 +14,8 @@ struct sample_queue;
 
 /* The consumer's side of run(), for engines that sample in a thread of their own. */
 
-/* Passes one message of the queue to the sink. */
-typedef void engine_deliver_fn(struct engine *e, const struct engine_sink *sink, const void *msg);
+/* Passes one message of the queue, of `len` bytes, to the sink. */
+typedef void engine_deliver_fn(struct engine *e, const struct engine_sink *sink, const void *msg, size_t len);
 
 /*
  * Delivers all queued messages. True: the deadline (CLOCK_MONOTONIC in ns, 0: none) has passed, or `stop` (NULL:

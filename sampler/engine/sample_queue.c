@@ -8,45 +8,68 @@
 /*
  * Messages lie one after the other in a ring, each after a header of 8 bytes. A message that does not fit before the
  * ring's end starts at its beginning; a header with SKIP marks the gap. `head` and `tail` count bytes and never wrap.
+ * Each side keeps its own position, and reads only the other's from the mapping, which may be shared.
  */
-enum { HEADER = 8, START_OVER = 8 << 20, START_OVER_MESSAGES = 64, START_OVER_SMALL = 1024 };
+enum { HEADER = 8, START_OVER = 8 << 20, START_OVER_MESSAGES = 64, START_OVER_SMALL = 1024, ENDS = 4096 };
 #define SKIP UINT64_MAX
 
-struct sample_queue {
-	uint8_t *data;
-	size_t size;
-	/* Each side's own position is on a cache line of its own. */
+/* At the beginning of the mapping; the ring follows at ENDS. Each position is on a cache line of its own. */
+struct ends {
 	_Alignas(64) _Atomic uint64_t head; /* written by the producer */
-	uint64_t pending; /* where the message being written begins */
-	size_t longest; /* longest message so far, with its header */
 	_Alignas(64) _Atomic uint64_t tail; /* written by the consumer */
 };
 
-struct sample_queue *sample_queue_new(size_t bytes)
+struct sample_queue {
+	struct ends *ends;
+	uint8_t *data;
+	size_t size;
+	struct { /* the producer's */
+		_Alignas(64) uint64_t head;
+		uint64_t pending; /* where the message being written begins */
+		size_t reserved; /* its room */
+		size_t longest; /* longest message so far, with its header */
+	} in;
+	struct { /* the consumer's */
+		_Alignas(64) uint64_t tail;
+		size_t taken; /* length of the message being read, with its header */
+	} out;
+};
+
+static struct sample_queue *new_queue(size_t bytes, int how)
 {
 	struct sample_queue *q;
+	void *map;
 
 	if (bytes < 4096 || bytes & (bytes - 1))
 		return NULL;
 	q = aligned_alloc(64, (sizeof(*q) + 63) / 64 * 64);
 	if (!q)
 		return NULL;
-	memset(q, 0, sizeof(*q));
 	/* Pages take memory only once they are used. */
-	q->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (q->data == MAP_FAILED) {
+	map = mmap(NULL, ENDS + bytes, PROT_READ | PROT_WRITE, how | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED) {
 		free(q);
 		return NULL;
 	}
-	q->size = bytes;
+	*q = (struct sample_queue){.ends = map, .data = (uint8_t *)map + ENDS, .size = bytes};
 	return q;
+}
+
+struct sample_queue *sample_queue_new(size_t bytes)
+{
+	return new_queue(bytes, MAP_PRIVATE);
+}
+
+struct sample_queue *sample_queue_new_shared(size_t bytes)
+{
+	return new_queue(bytes, MAP_SHARED);
 }
 
 void sample_queue_free(struct sample_queue *q)
 {
 	if (!q)
 		return;
-	munmap(q->data, q->size);
+	munmap(q->ends, ENDS + q->size);
 	free(q);
 }
 
@@ -67,7 +90,7 @@ static void put_header(struct sample_queue *q, uint64_t pos, uint64_t value)
  */
 static bool starts_over(const struct sample_queue *q, uint64_t head, uint64_t tail, size_t len)
 {
-	size_t at = head & (q->size - 1), enough = q->longest * START_OVER_SMALL;
+	size_t at = head & (q->size - 1), enough = q->in.longest * START_OVER_SMALL;
 
 	if (enough > START_OVER)
 		enough = START_OVER;
@@ -80,28 +103,31 @@ static bool starts_over(const struct sample_queue *q, uint64_t head, uint64_t ta
 
 void *sample_queue_reserve(struct sample_queue *q, size_t len)
 {
-	uint64_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
-	uint64_t tail = atomic_load_explicit(&q->tail, memory_order_acquire);
+	uint64_t head = q->in.head, tail = atomic_load_explicit(&q->ends->tail, memory_order_acquire);
 	size_t at = head & (q->size - 1), skip = 0;
 
-	if (len > q->size / 4)
+	if (len > q->size / 4 || head - tail > q->size)
 		return NULL;
-	if (q->longest < padded(len))
-		q->longest = padded(len);
+	if (q->in.longest < padded(len))
+		q->in.longest = padded(len);
 	if (q->size - at < padded(len) || starts_over(q, head, tail, padded(len)))
 		skip = q->size - at;
 	if (head + skip + padded(len) - tail > q->size)
 		return NULL;
 	if (skip)
 		put_header(q, head, SKIP);
-	q->pending = head + skip;
-	return q->data + (q->pending & (q->size - 1)) + HEADER;
+	q->in.pending = head + skip;
+	q->in.reserved = len;
+	return q->data + (q->in.pending & (q->size - 1)) + HEADER;
 }
 
 void sample_queue_commit(struct sample_queue *q, size_t len)
 {
-	put_header(q, q->pending, len);
-	atomic_store_explicit(&q->head, q->pending + padded(len), memory_order_release);
+	if (len > q->in.reserved)
+		len = q->in.reserved;
+	put_header(q, q->in.pending, len);
+	q->in.head = q->in.pending + padded(len);
+	atomic_store_explicit(&q->ends->head, q->in.head, memory_order_release);
 }
 
 static uint64_t get_header(const struct sample_queue *q, uint64_t pos)
@@ -112,39 +138,59 @@ static uint64_t get_header(const struct sample_queue *q, uint64_t pos)
 	return v;
 }
 
-const void *sample_queue_peek(struct sample_queue *q, size_t *ret_len)
+static void advance(struct sample_queue *q, size_t by)
 {
-	uint64_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
-	uint64_t head = atomic_load_explicit(&q->head, memory_order_acquire);
+	q->out.tail += by;
+	atomic_store_explicit(&q->ends->tail, q->out.tail, memory_order_release);
+}
+
+/* The length of the message at the tail, of `there` bytes that are queued. False: there is none that makes sense. */
+static bool get_length(const struct sample_queue *q, uint64_t there, size_t *ret)
+{
+	size_t left = q->size - (q->out.tail & (q->size - 1));
 	uint64_t len;
 
-	if (head == tail)
+	if (there < HEADER || there > q->size || q->out.tail % HEADER)
+		return false;
+	len = get_header(q, q->out.tail);
+	*ret = len;
+	return len == SKIP || (len <= q->size / 4 && padded(len) <= there && padded(len) <= left);
+}
+
+const void *sample_queue_peek(struct sample_queue *q, size_t *ret_len)
+{
+	uint64_t head = atomic_load_explicit(&q->ends->head, memory_order_acquire);
+	size_t len;
+
+	if (head == q->out.tail || !get_length(q, head - q->out.tail, &len))
 		return NULL;
-	len = get_header(q, tail);
 	if (len == SKIP) {
-		tail += q->size - (tail & (q->size - 1));
-		atomic_store_explicit(&q->tail, tail, memory_order_release);
-		len = get_header(q, tail);
+		advance(q, q->size - (q->out.tail & (q->size - 1)));
+		if (!get_length(q, head - q->out.tail, &len) || len == SKIP)
+			return NULL;
 	}
 	*ret_len = len;
-	return q->data + (tail & (q->size - 1)) + HEADER;
+	q->out.taken = padded(len);
+	return q->data + (q->out.tail & (q->size - 1)) + HEADER;
 }
 
 void sample_queue_release(struct sample_queue *q)
 {
-	uint64_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
-
-	atomic_store_explicit(&q->tail, tail + padded(get_header(q, tail)), memory_order_release);
+	advance(q, q->out.taken);
+	q->out.taken = 0;
 }
 
+/* Of a shared mapping, only MADV_REMOVE frees what the other process has mapped, too. */
 void sample_queue_drop(struct sample_queue *q)
 {
-	atomic_store_explicit(&q->tail, atomic_load_explicit(&q->head, memory_order_acquire), memory_order_release);
-	madvise(q->data, q->size, MADV_DONTNEED);
+	q->out.tail = atomic_load_explicit(&q->ends->head, memory_order_acquire);
+	atomic_store_explicit(&q->ends->tail, q->out.tail, memory_order_release);
+	if (madvise(q->data, q->size, MADV_REMOVE) < 0)
+		madvise(q->data, q->size, MADV_DONTNEED);
 }
 
 bool sample_queue_empty(const struct sample_queue *q)
 {
-	return atomic_load_explicit(&q->head, memory_order_acquire) ==
-	       atomic_load_explicit(&q->tail, memory_order_acquire);
+	return atomic_load_explicit(&q->ends->head, memory_order_acquire) ==
+	       atomic_load_explicit(&q->ends->tail, memory_order_acquire);
 }

@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "sampler/engine/sample_queue.h"
 
@@ -158,13 +160,108 @@ static void test_two_threads(void **state)
 	sample_queue_free(r.q);
 }
 
+/* A child of this process is at one end of a shared queue. */
+static void test_two_processes(void **state)
+{
+	struct sample_queue *q = sample_queue_new_shared(SIZE);
+	uint64_t n = 0;
+	pid_t child;
+	size_t len;
+
+	(void)state;
+	assert_non_null(q);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		for (uint64_t i = 0; i < 10000; i++)
+			while (!push(q, i, race_len(i)))
+				sched_yield();
+		_exit(0);
+	}
+	while (n < 10000) {
+		if (!sample_queue_peek(q, &len)) {
+			sched_yield();
+			continue;
+		}
+		pop(q, n, race_len(n));
+		n++;
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_true(sample_queue_empty(q));
+	sample_queue_drop(q);
+	sample_queue_free(q);
+}
+
+/* --- The other end writes what it should not */
+
+enum { HEAD = 0, TAIL = 64, RING = 4096 };
+
+/* All that the other end can write to, of a new queue: the first message follows the positions and its own header. */
+static uint8_t *memory_of(struct sample_queue *q)
+{
+	uint8_t *first = sample_queue_reserve(q, 8);
+
+	assert_non_null(first);
+	return first - 8 - RING;
+}
+
+static void write_at(uint8_t *memory, size_t at, uint64_t value)
+{
+	memcpy(memory + at, &value, sizeof(value));
+}
+
+static const uint64_t odd[] = {
+	1, 4, 7, 8, 16, SIZE - 8, SIZE, SIZE + 8, SIZE * 2, UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63};
+
+static void test_consumers_end_holds(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		for (size_t k = 0; k < sizeof(odd) / sizeof(odd[0]); k++) {
+			struct sample_queue *q = sample_queue_new_shared(SIZE);
+			uint8_t *memory = memory_of(q), *ring = memory + RING;
+			const uint8_t *p;
+			size_t len;
+
+			write_at(memory, RING, odd[k]); /* the length of the first message */
+			write_at(memory, HEAD, odd[i]);
+			p = sample_queue_peek(q, &len);
+			assert_true(!p ||
+				    (len <= SIZE / 4 && p >= ring && p + len <= ring + SIZE && len + 8 <= odd[i]));
+			if (p)
+				sample_queue_release(q);
+			sample_queue_free(q);
+		}
+}
+
+static void test_producers_end_holds(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		struct sample_queue *q = sample_queue_new_shared(SIZE);
+		uint8_t *memory = memory_of(q), *ring = memory + RING, *p;
+
+		write_at(memory, TAIL, odd[i]);
+		p = sample_queue_reserve(q, 100); /* it cannot have taken what was never queued */
+		assert_true(!p || p == ring + 8);
+		write_at(memory, TAIL, 0);
+		write_at(memory, HEAD, odd[i]); /* its own end is not where it looks it up */
+		p = sample_queue_reserve(q, 100);
+		assert_ptr_equal(p, ring + 8);
+		sample_queue_commit(q, SIZE); /* no more than was reserved */
+		p = sample_queue_reserve(q, 8);
+		assert_ptr_equal(p, ring + 8 + 104 + 8);
+		sample_queue_free(q);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order_and_wrap),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_too_large_and_abandoned),
-		cmocka_unit_test(test_two_threads),
+		cmocka_unit_test(test_order_and_wrap),          cmocka_unit_test(test_full),
+		cmocka_unit_test(test_too_large_and_abandoned), cmocka_unit_test(test_two_threads),
+		cmocka_unit_test(test_two_processes),           cmocka_unit_test(test_consumers_end_holds),
+		cmocka_unit_test(test_producers_end_holds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -244,11 +244,12 @@ static void deliver_fork(struct engine_perf *p, const struct engine_sink *sink, 
 }
 
 /* Messages come from this process's own drain thread, so their lengths are right. */
-static void deliver(struct engine *e, const struct engine_sink *sink, const void *msg)
+static void deliver(struct engine *e, const struct engine_sink *sink, const void *msg, size_t len)
 {
 	struct engine_perf *p = self(e);
 	const struct perf_msg *m = msg;
 
+	(void)len;
 	switch ((enum perf_msg_kind)m->kind) {
 	case PERF_MSG_SAMPLE: deliver_sample(p, sink, (const struct perf_msg_sample *)m); break;
 	case PERF_MSG_THREAD:

@@ -153,25 +153,33 @@ static int suspend_start(struct engine *e, struct err *err)
 
 /* --- Delivery */
 
-static void deliver_sample(struct engine_suspend *s, const struct engine_sink *sink, const struct suspend_msg_sample *m)
+/* The head is copied before it is checked: the thread that queued it may be in a process that can still write to it. */
+static void deliver_sample(struct engine_suspend *s, const struct engine_sink *sink, const void *msg, size_t len)
 {
-	const struct raw_sample sample = {
-		.pid = proc_pid(s->proc),
-		.tid = m->head.tid,
-		.time_ns = m->time_ns,
-		.weight = m->head.weight,
-		.state = (enum thread_state)m->head.state,
-		.has_user = true,
-		.regs = m->regs,
-		.stack_addr = m->stack_addr,
-		.stack = (const uint8_t *)(m + 1),
-		.stack_len = m->stack_len,
-		.stack_cut = m->stack_cut,
-		.frozen = (const uint8_t *)(m + 1) + m->stack_len,
-		.frozen_len = m->frozen_len,
-	};
+	struct suspend_msg_sample m;
+	const uint8_t *bytes = (const uint8_t *)msg + sizeof(m);
 
-	sink->sample(sink->ctx, &sample);
+	if (len < sizeof(m))
+		return;
+	memcpy(&m, msg, sizeof(m));
+	len -= sizeof(m);
+	if (m.stack_len > len || m.frozen_len > len - m.stack_len)
+		return;
+	sink->sample(sink->ctx, &(struct raw_sample){
+					.pid = proc_pid(s->proc),
+					.tid = m.head.tid,
+					.time_ns = m.time_ns,
+					.weight = m.head.weight,
+					.state = (enum thread_state)(m.head.state % THREAD_STATES),
+					.has_user = true,
+					.regs = m.regs,
+					.stack_addr = m.stack_addr,
+					.stack = bytes,
+					.stack_len = m.stack_len,
+					.stack_cut = m.stack_cut,
+					.frozen = bytes + m.stack_len,
+					.frozen_len = m.frozen_len,
+				});
 }
 
 static void deliver_again(struct engine_suspend *s, const struct engine_sink *sink, const struct suspend_msg *m)
@@ -181,22 +189,24 @@ static void deliver_again(struct engine_suspend *s, const struct engine_sink *si
 		.tid = m->tid,
 		.time_ns = clock_monotonic_ns(),
 		.weight = m->weight,
-		.state = (enum thread_state)m->state,
+		.state = (enum thread_state)(m->state % THREAD_STATES),
 		.again = m->count,
 	};
 
 	sink->sample(sink->ctx, &sample);
 }
 
-/* Messages come from this process's own thread, so their lengths are right. */
-static void deliver(struct engine *e, const struct engine_sink *sink, const void *msg)
+static void deliver(struct engine *e, const struct engine_sink *sink, const void *msg, size_t len)
 {
 	struct engine_suspend *s = self(e);
-	const struct suspend_msg *m = msg;
 	pid_t pid = proc_pid(s->proc);
+	struct suspend_msg head, *m = &head;
 
+	if (len < sizeof(head))
+		return;
+	memcpy(m, msg, sizeof(*m));
 	switch ((enum suspend_msg_kind)m->kind) {
-	case SUSPEND_MSG_SAMPLE: deliver_sample(s, sink, (const struct suspend_msg_sample *)m); break;
+	case SUSPEND_MSG_SAMPLE: deliver_sample(s, sink, msg, len); break;
 	case SUSPEND_MSG_AGAIN: deliver_again(s, sink, m); break;
 	case SUSPEND_MSG_THREAD: engine_report_thread(s->proc, sink, m->tid); break;
 	case SUSPEND_MSG_EXIT:

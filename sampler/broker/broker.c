@@ -2,10 +2,8 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sampler/broker/private.h"
@@ -17,7 +15,7 @@
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 
-enum { END_MS = 1000, TICK_MS = 5 };
+enum { END_MS = 1000 };
 
 /* --- asking --- */
 
@@ -357,15 +355,6 @@ int broker_socket(const struct broker *b)
 	return b->socket;
 }
 
-static void end_child(struct broker *b)
-{
-	channel_close(b->socket);
-	for (int ms = 0, tick; b->child > 0 && ms < END_MS && waitpid(b->child, NULL, WNOHANG) == 0; ms += tick) {
-		tick = ms < TICK_MS ? 1 : TICK_MS;
-		poll(NULL, 0, tick);
-	}
-}
-
 void broker_free(struct broker *b)
 {
 	void *channel = b ? pthread_getspecific(b->channel) : NULL;
@@ -375,7 +364,7 @@ void broker_free(struct broker *b)
 	if (channel)
 		close_channel(channel);
 	pthread_key_delete(b->channel);
-	end_child(b);
+	channel_end_soon(b->socket, b->child, END_MS);
 	for (size_t i = 0; i < b->n_targets; i++)
 		proc_close(b->targets[i].proc);
 	for (size_t i = 0; i < BROKER_KIN; i++)

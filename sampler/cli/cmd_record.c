@@ -150,6 +150,7 @@ static int open_and_close(struct record *rec, struct err *err)
 		r = err_set(err, -ENOMEM, "out of memory");
 	if (r == 0)
 		r = closing_fork(&rec->closing, &targets, err);
+	o->session.engine_options.confine_tracer = closing_tracer(&rec->closing);
 	if (r == 0)
 		r = runs_open(o->pids, o->n_pids, &o->session, &rec->runs, err);
 	return r < 0 ? r : closing_close(&rec->closing, runs_trace(rec->runs), err);
@@ -187,7 +188,7 @@ static void live_line(const struct record *rec, uint64_t elapsed_ns)
 {
 	struct session_live l = runs_live(rec->runs);
 
-	summary_live_line(elapsed_ns, &l, deputy_and_own_cpu_ns());
+	summary_live_line(elapsed_ns, &l, deputy_and_own_cpu_ns() + l.helper_cpu_ns);
 }
 
 /* Processes that a command leaves behind, such as a daemon, may run forever. */

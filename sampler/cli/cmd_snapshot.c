@@ -191,6 +191,7 @@ static int take_snapshot(const struct snapshot_options *o, struct err *err)
 	if (r == 0)
 		r = closing_fork(&closing, &(struct closing_targets){.pids = &pid, .n = 1}, err);
 	so.engine_options.period = UINT64_C(1000000000) / o->hz;
+	so.engine_options.confine_tracer = closing_tracer(&closing);
 	so.snapshot_samples = o->samples;
 	return r == 0 ? run_and_write(pid, &so, &closing, &files, err) : r;
 }

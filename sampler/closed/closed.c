@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -64,10 +66,20 @@ static void keep_end(int signal, pid_t parent)
 		_exit(0);
 }
 
-/* The last that may fail, before what a kernel may not have. */
-static int give_up_capabilities(struct err *err)
+/* IDs of its own; without uid 0 the kernel would take the capabilities away. No others than unused ones: see closed.h. */
+static int leave_root_tracing(void)
 {
-	int r = caps_set(0); /* the ambient set goes with the permitted one */
+	uid_t unused = unused_id();
+
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0)
+		return -errno;
+	return assume_ids((struct ids){unused, unused});
+}
+
+/* The last that may fail, before what a kernel may not have. */
+static int give_up_capabilities(uint64_t keep, struct err *err)
+{
+	int r = caps_set(caps_permitted() & keep); /* the ambient set goes with the permitted one */
 
 	if (r < 0)
 		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));
@@ -96,9 +108,26 @@ int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, str
 	if (is_root())
 		ret->ids = leave_root();
 	keep_end(death, parent);
-	r = give_up_capabilities(err);
+	r = give_up_capabilities(0, err);
 	if (r == 0)
 		close_files(work, -1, socket, ret);
+	return r;
+}
+
+int closed_begin_tracing(int socket, struct closed_gaps *ret, struct err *err)
+{
+	const uint64_t traces = cap_bit(CAP_SYS_PTRACE);
+	bool may_trace = caps_permitted() & traces;
+	int r;
+
+	*ret = (struct closed_gaps){.ids = is_root() && !may_trace ? -EPERM : 0};
+	(void)caps_drop_bounding();
+	if (is_root() && may_trace)
+		ret->ids = leave_root_tracing();
+	/* Without that capability, who traces has to have the IDs of the other, and all of its capabilities: ptrace(2). */
+	r = give_up_capabilities(may_trace ? traces | cap_bit(CAP_DAC_READ_SEARCH) : UINT64_MAX, err);
+	if (r == 0)
+		ret->filter = system_calls_filter(CLOSED_TRACING, socket);
 	return r;
 }
 
@@ -109,7 +138,7 @@ int closed_begin_keeping(int dir, struct closed_gaps *ret, struct err *err)
 	*ret = (struct closed_gaps){.ids = is_root() ? -EPERM : 0};
 	keep_time_zone();
 	(void)caps_drop_bounding();
-	r = give_up_capabilities(err);
+	r = give_up_capabilities(0, err);
 	if (r == 0)
 		close_files(CLOSED_KEEPING, dir, -1, ret);
 	return r;

@@ -27,6 +27,7 @@ struct closed_gaps {
 enum closed_work {
 	CLOSED_FILES, /* reads and writes files: one thread, no other process */
 	CLOSED_SAMPLING, /* also samples: threads, their priority, perf events, a child that reads source lines */
+	CLOSED_TRACING, /* stops threads of other processes and copies from them, and parses nothing: closed_begin_tracing() */
 	CLOSED_KEEPING, /* keeps files in one directory and answers requests: closed_begin_keeping() */
 };
 
@@ -35,6 +36,14 @@ enum closed_work {
  * CLOSED_SAMPLING, all do. A gap is not a failure. -errno: for no_new_privs or capabilities, which every kernel has.
  */
 int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, struct err *err);
+
+/*
+ * Likewise for a process that stops threads (sampler/engine/suspend): keeps CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH; without
+ * CAP_SYS_PTRACE, all that it has, and its IDs, since it can then trace only who has no more. It opens files for reading, makes the requests of ptrace(2) that stop, read, continue and release a thread, and uses
+ * `socket`. Root takes on IDs that no other process has, since a process with the same ones could stop it while it has
+ * stopped a thread. There is no Landlock for it: a process that Landlock confines may not trace others.
+ */
+int closed_begin_tracing(int socket, struct closed_gaps *ret, struct err *err);
 
 /*
  * Likewise for the daemon's keeper: below the directory that `dir` is open for, it goes on opening, creating, renaming and

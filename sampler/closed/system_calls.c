@@ -15,6 +15,7 @@
 
 #include "sampler/closed/keeping_calls.h"
 #include "sampler/closed/sampling_calls.h"
+#include "sampler/closed/tracing_calls.h"
 #include "symbolizer/base/call_rules.h"
 
 /* clang-format off */
@@ -171,13 +172,15 @@ int system_calls_filter(enum closed_work work, int socket)
 	int r = f ? set_attributes(f) : -ENOMEM;
 
 	if (r == 0)
-		r = add_rules(f, work == CLOSED_KEEPING);
+		r = add_rules(f, work == CLOSED_KEEPING || work == CLOSED_TRACING);
 	if (r == 0 && work == CLOSED_SAMPLING)
 		r = sampling_calls_add(f);
+	if (r == 0 && work == CLOSED_TRACING)
+		r = tracing_calls_add(f);
 	if (r == 0 && work == CLOSED_KEEPING)
 		r = keeping_calls_add(f);
 	if (r == 0)
-		r = add_own_rules(f, work == CLOSED_FILES ? socket : -1);
+		r = add_own_rules(f, work == CLOSED_FILES || work == CLOSED_TRACING ? socket : -1);
 	if (r == 0)
 		r = catch_refusals();
 	if (r == 0)

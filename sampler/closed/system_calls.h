@@ -18,6 +18,9 @@
  * CLOSED_KEEPING adds (keeping_calls.c): what SQLite does with files, which Landlock confines to one directory; threads,
  * and connections on sockets that are open. No other process.
  *
+ * CLOSED_TRACING adds (tracing_calls.c): opening files for reading, another process's memory for reading, and some requests
+ * of ptrace(2). No other process or thread is started, or signalled.
+ *
  * socket: the only descriptor for sendmsg(2) and recvmsg(2); -1: none. Applies to all threads of the process and
  * cannot be undone; the caller has set no_new_privs. 0, or -errno: the kernel, or a filter around this process, does
  * not accept it.

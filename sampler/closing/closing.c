@@ -119,6 +119,18 @@ int closing_close(struct closing *c, bool tracing, struct err *err)
 	return privs_drop(&needs, err);
 }
 
+static int begin_tracing(int socket, struct err *err)
+{
+	struct closed_gaps gaps; /* the worker has the same ones, and says them */
+
+	return closed_begin_tracing(socket, &gaps, err);
+}
+
+int (*closing_tracer(const struct closing *c))(int socket, struct err *err)
+{
+	return c->broker ? begin_tracing : NULL;
+}
+
 void closing_done(struct closing *c)
 {
 	broker_free(c->broker);

@@ -36,6 +36,11 @@ struct closing_targets {
 /* Forks both; without closing_init(), only the broker. Call while single-threaded. 0 or -errno. */
 int closing_fork(struct closing *c, const struct closing_targets *t, struct err *err);
 /*
+ * After closing_fork(): what a process that only stops threads calls first (engine_options.confine_tracer). NULL: this process
+ * stops them itself, since it stays open.
+ */
+int (*closing_tracer(const struct closing *c))(int socket, struct err *err);
+/*
  * Call when everything is open, before the first byte of a target is parsed. Closes this process; or, if it stops
  * threads itself (tracing) or has no broker, gives up the privileges that it does not need. Call while
  * single-threaded. 0 or -errno.

@@ -88,6 +88,11 @@ struct engine_options {
 	bool ask_first; /* suspend: leave a thread alone until it is wished for; thread() is called for it repeatedly */
 	uint32_t stack_bytes; /* size of the stack copy; 0: adaptive */
 	struct engine_frozen frozen;
+	/*
+	 * suspend: threads are stopped by a child process, which calls this first, to give up what it does not need for
+	 * that (0 or -errno; `socket` is the only one that it uses). NULL: by a thread of this process.
+	 */
+	int (*confine_tracer)(int socket, struct err *err);
 	bool starting; /* the target has yet to start and may end soon: data not read at once may be lost */
 	struct budget *budget; /* charged for what is kept of the target; borrowed, NULL: no limit */
 };
@@ -117,6 +122,7 @@ struct engine_stats {
 	/* Stacks deeper than their copy, and those of them whose rest was read in time and fitted. */
 	uint64_t deep_stacks, deep_joined;
 	struct suspend_stats suspend; /* suspend only */
+	uint64_t helper_cpu_ns; /* CPU time of the process that stops threads, if it is one of its own */
 };
 
 struct engine_ops {

@@ -94,7 +94,7 @@ int session_start(struct session *s, struct err *err)
 	}
 	s->started_ns = clock_monotonic_ns();
 	s->start_realtime_ns = clock_realtime_ns();
-	s->before_exec = s->o.launched && !session_traces(s);
+	s->before_exec = s->o.launched && !session_stops_threads(s);
 	if (s->proc)
 		proc_cpu_ns(s->proc, &s->cpu_start_ns);
 	if (s->children)
@@ -187,7 +187,10 @@ uint64_t session_live_samples(const struct session *s)
 struct session_live session_live(struct session *s)
 {
 	struct engine_stats e = s->engine->ops->stats(s->engine);
-	struct session_live l = {.samples = session_live_samples(s), .lost = e.lost, .children = e.children};
+	struct session_live l = {.samples = session_live_samples(s),
+				 .lost = e.lost,
+				 .children = e.children,
+				 .helper_cpu_ns = e.helper_cpu_ns};
 	struct proc_status status;
 
 	if (s->proc && proc_status(s->proc, &status) == 0)
@@ -212,7 +215,7 @@ struct session_summary session_summary(const struct session *s)
 		.engine = s->ended_ns ? s->final_stats : s->engine->ops->stats(s->engine),
 		.engine_name = s->engine->ops->name,
 		.cpu_ns = s->cpu_ns,
-		.own_cpu_ns = deputy_and_own_cpu_ns(),
+		.own_cpu_ns = deputy_and_own_cpu_ns() + s->engine->ops->stats(s->engine).helper_cpu_ns,
 		.first_stack_ns = s->first_stack_ns,
 		.elapsed_ns = (s->ended_ns ? s->ended_ns : clock_monotonic_ns()) - s->started_ns,
 		.is_jvm = s->was_jvm,

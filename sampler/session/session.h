@@ -64,7 +64,7 @@ void session_files_pool(struct budget_pool *ret, size_t sessions);
 
 /* `pid` is ignored with o->replay. */
 int session_open(pid_t pid, const struct session_options *o, struct session **ret, struct err *err);
-/* Does its engine stop threads, and therefore need ptrace(2) later (privs.h)? */
+/* Does this process stop threads itself, and therefore need ptrace(2) later (privs.h)? */
 bool session_traces(const struct session *s);
 int session_start(struct session *s, struct err *err);
 /* Samples until session_stop(), until the target ends, or for duration_ns (0: no limit). */
@@ -74,6 +74,7 @@ void session_stop(struct session *s); /* async-signal-safe */
 /* Counts so far, and the number of the target's threads. From any thread. */
 struct session_live {
 	uint64_t samples, lost, threads;
+	uint64_t helper_cpu_ns; /* as in struct engine_stats */
 	uint64_t children; /* processes that are followed */
 };
 struct session_live session_live(struct session *s);

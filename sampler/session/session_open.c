@@ -96,9 +96,14 @@ static int open_engine(struct session *s, struct err *err)
 	return r < 0 && !chosen ? fall_back(s, r, err) : r;
 }
 
-bool session_traces(const struct session *s)
+bool session_stops_threads(const struct session *s)
 {
 	return s->o.engine == &engine_suspend_ops;
+}
+
+bool session_traces(const struct session *s)
+{
+	return session_stops_threads(s) && !s->o.engine_options.confine_tracer;
 }
 
 enum { EXEC_MS = 2000, EXEC_LOOK_MS = 5 };
@@ -200,7 +205,7 @@ static int open_parts(struct session *s, struct err *err)
 
 static bool has_kernel_frames(const struct session *s)
 {
-	return s->proc && s->o.engine_options.kernel && !session_traces(s) &&
+	return s->proc && s->o.engine_options.kernel && !session_stops_threads(s) &&
 	       !s->engine->ops->stats(s->engine).no_kernel;
 }
 

@@ -19,7 +19,7 @@
 enum { FDS_MAX = 4 };
 
 /* LOOK_MS: how often to look for the parent without a pidfd. GRACE_MS: for this process to end by itself. */
-enum { LOOK_MS = 500, GRACE_MS = 5000, WATCH_STACK = 64 << 10 };
+enum { LOOK_MS = 500, GRACE_MS = 5000, TICK_MS = 5, WATCH_STACK = 64 << 10 };
 
 union control {
 	struct cmsghdr align;
@@ -140,6 +140,15 @@ void channel_end(int socket, pid_t child)
 	if (child > 0)
 		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
 			;
+}
+
+void channel_end_soon(int socket, pid_t child, int limit_ms)
+{
+	channel_close(socket);
+	for (int ms = 0, tick; child > 0 && ms < limit_ms && waitpid(child, NULL, WNOHANG) == 0; ms += tick) {
+		tick = ms < TICK_MS ? 1 : TICK_MS;
+		poll(NULL, 0, tick);
+	}
 }
 
 static void attach(struct msghdr *m, union control *c, int fd)

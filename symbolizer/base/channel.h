@@ -43,6 +43,9 @@ void channel_close(int socket);
 /* Closes this end, which makes the process end, and waits for it. -1, 0: never started. */
 void channel_end(int socket, pid_t child);
 
+/* The same, but waits for limit_ms at most: the process may hang in a target's file. */
+void channel_end_soon(int socket, pid_t child, int limit_ms);
+
 /* fd: passed along, but stays the caller's; -1: none. 0 or -errno; -EPIPE: the other end is closed. */
 int channel_send(int socket, const void *message, size_t size, int fd);
 

@@ -51,6 +51,8 @@ COMMANDS = {"report": ["report", SAVED[0]], "convert": ["convert", SAVED[0], "-f
             "diff": ["diff", *SAVED], "replay": ["replay", str(FIXTURES / "17-c2.jsrec")]}
 # Those that sample a process; the command's last word is its PID.
 SAMPLING = {"record": ["-F", "99", "-d", "20", "-f", "folded", "-o", "-", "-p"],
+            "wall": ["record", "-e", "wall", "-i", "5ms", "-d", "20", "-f", "folded", "-o", "-", "-p"],
+            "suspend": ["record", "--engine", "suspend", "-F", "99", "-d", "20", "-f", "folded", "-o", "-", "-p"],
             "snapshot": ["snapshot", "-o", "/dev/null", "-p"], "list": ["list"], "doctor": ["doctor", "-p"]}
 # What sampling does itself: a child of its own is ended (Landlock keeps others from it), limits are set.
 ALLOWED_TO_SAMPLE = {"kill_foreign", "kill_own", "own_limits"}
@@ -63,6 +65,9 @@ OPENED = {"read_mem", "read_own_mem", "own_environment", "root_of_process", "sha
 ALLOWED_TO_ATTACH = OPENED | {"set_gid", "set_groups", "socket_of_host", "openat2", "capabilities", "survive_refusals"}
 # CAP_DAC_READ_SEARCH, CAP_SETGID, CAP_SETUID, CAP_SYS_PTRACE.
 ATTACH_CAPS = 1 << 2 | 1 << 6 | 1 << 7 | 1 << 19
+# The process that stops threads opens files for reading, reads memory, and seizes threads.
+ALLOWED_TO_TRACE = OPENED | {"trace", "trace_own", "read_own_process"}
+TRACE_CAPS = 1 << 2 | 1 << 19
 # It has mapped what looks like the bridge.
 WITH_BRIDGE = """import mmap, sys
 with open(sys.argv[1], "rb") as f:
@@ -137,7 +142,7 @@ def sampling_trials(names):
             os.chown(os.path.dirname(victims.file), uid, uid)
             os.chown(victims.file, uid, uid)
             for command in SAMPLING:
-                if user != "sudo" or command == "snapshot": # sudo differs in the ids, which are the same for all commands
+                if user != "sudo" or command in ("snapshot", "wall"): # sudo differs in the ids, which are the same for all commands
                     bad = of_all(victims, user, command, names)
                     check("%s, %s: %d things are refused" % (user, command, len(names)), names and not bad, bad)
             check(user + ": nothing was harmed", victims.unharmed())
@@ -156,6 +161,58 @@ def attach_trials(names):
                 bad[trial] = p.stdout
         check("the attaching child: %d things are refused" % len(names), names and not bad, bad)
         check("the attaching child: nothing was harmed", victims.unharmed())
+
+
+def tracer_trials(names):
+    """In the process that stops threads."""
+    names, bad = [n for n in names if n not in ALLOWED_TO_TRACE], {}
+    target = busy_process(OTHER_USER)
+    with Victims() as victims:
+        os.chown(os.path.dirname(victims.file), OTHER_USER, OTHER_USER)
+        for trial in names:
+            p = subprocess.run([shell.JS, "record", "-e", "wall", "-d", "20", "-f", "folded", "-o", "/dev/null", "-p",
+                                str(target.pid)], text=True, env=dict(os.environ, CLOSED_TRACE="1", **victims.environment(0, trial)),
+                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=jvm.PATIENCE,
+                               preexec_fn=jvm.die_with_parent)
+            if "tried a system call that is not allowed" not in p.stderr:
+                bad[trial] = p.stderr
+        check("the process that stops threads: %d things are refused" % len(names), names and not bad, bad)
+        check("... and nothing was harmed", victims.unharmed() and target.poll() is None)
+    target.kill()
+    target.wait()
+
+
+def tracing():
+    """What parses has nothing of what the process that stops threads has, and that one little else."""
+    for user, (wrap, _) in USERS.items():
+        target = busy_process(OTHER_USER)
+        p = subprocess.Popen(wrap([shell.JS, "record", "-e", "wall", "-i", "5ms", "-d", "20", "-f", "folded", "-o", "-", "-p",
+                                   str(target.pid)]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                             preexec_fn=jvm.die_with_parent)
+        try:
+            found = jvm.wait_until(lambda: is_tracer(p.pid, target.pid, user))
+            check(user + ": the process that stops threads holds what it needs, and no more", found,
+                  [{k: f.get(k) for k in ("Name", "Uid", "CapEff", "NoNewPrivs", "Seccomp")} | open_files(int(f["Pid"]))
+                   for f in map(fields, descendants(p.pid)) if f])
+        finally:
+            p.terminate()
+            p.communicate()
+            target.kill()
+            target.wait()
+
+
+def is_tracer(parent, target, user):
+    for f in map(fields, descendants(parent)[1:]):
+        if f.get("Name") != "jsampler-stop":
+            continue
+        ids, held = f["Uid"].split(), sorted(open_files(int(f["Pid"])).values())
+        places = sorted(h for h in held if not re.match(r"/proc/(%d|%s)(/|$)" % (target, f["Pid"]), h))
+        return (all(int(f[c], 16) == (0 if user == "user" else TRACE_CAPS) for c in ("CapEff", "CapPrm")) and
+                int(f["CapInh"], 16) == 0 and (int(ids[0]) == OTHER_USER if user == "user" else int(ids[0]) in UNUSED) and
+                ids == [ids[0]] * 4 and f["Gid"].split() == ids and f["NoNewPrivs"] == "1" and f["Seccomp"] == "2" and
+                places.count("/dev/null") == 3 and len(places) <= 6 and "/proc/%d/mem" % target in held and
+                sum(h.startswith("socket:") for h in held) == 1)
+    return False
 
 
 def attaching():
@@ -346,9 +403,12 @@ def killed(name, args, size, seconds):
         print("     %d killed themselves, %d wrote their file" % (ended, whole))
 
 
+OWN_NAMES = ("jsampler", "jsampler-stop") # jsampler-stop: the process that stops threads
+
+
 def sockets():
     """Those of processes of this program, by inode."""
-    return {to for d in os.listdir("/proc") if d.isdigit() and fields(int(d)).get("Name") == "jsampler"
+    return {to for d in os.listdir("/proc") if d.isdigit() and fields(int(d)).get("Name") in OWN_NAMES
             for to in open_files(int(d)).values() if to.startswith("socket:")}
 
 
@@ -362,7 +422,7 @@ def killed_alone(what, args, target=None, writes=True, seconds=0.6):
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=jvm.die_with_parent)
             time.sleep(seconds * (i // 3 + 1) / (rounds // 3))
             all_of_it = descendants(p.pid)
-            own = [d for d in all_of_it if fields(d).get("Name") == "jsampler"]
+            own = [d for d in all_of_it if fields(d).get("Name") in OWN_NAMES]
             held = {to for d in own for to in open_files(d).values() if to.startswith("socket:")}
             try:
                 os.kill(own[i % len(own)] if own else p.pid, signal.SIGKILL)
@@ -378,7 +438,7 @@ def killed_alone(what, args, target=None, writes=True, seconds=0.6):
                 left.append((i, [(d, fields(d).get("Name"), fields(d).get("State")) for d in all_of_it if not is_gone(d)]))
             if held & sockets():
                 left.append((i, held & sockets()))
-            if target and fields(target)["State"][0] not in "RS":
+            if target and not jvm.wait_until(lambda: fields(target)["State"][0] in "RS" and fields(target)["TracerPid"] == "0"):
                 left.append((i, "target is " + fields(target)["State"]))
             for f in os.listdir(tmp):
                 read = shell.run(["replay" if args[0] == "snapshot" else "report", os.path.join(tmp, f)]) if os.path.getsize(os.path.join(tmp, f)) else None
@@ -396,6 +456,9 @@ def kills_while_sampling():
         killed_alone("record -- COMMAND", ["record", "-F", "99", "--", "timeout", "0.4", "setpriv", "--pdeathsig", "KILL",
                                            "sh", "-c", "while :; do :; done"])
         killed_alone("record -p", ["record", "-F", "99", "-d", "0.4", "-p", str(target.pid)], target.pid)
+        killed_alone("record -e wall", ["record", "-e", "wall", "-i", "5ms", "-d", "0.4", "-p", str(target.pid)], target.pid)
+        killed_alone("record --engine suspend", ["record", "--engine", "suspend", "-i", "1ms", "-d", "0.4", "-p",
+                                                 str(target.pid)], target.pid)
         killed_alone("snapshot", ["snapshot", "-p", str(target.pid)], target.pid)
         killed_alone("list", ["list"], target.pid, writes=False, seconds=0.15)
         killed_alone("doctor", ["doctor", "-p", str(target.pid)], target.pid, writes=False, seconds=0.4)
@@ -430,6 +493,8 @@ def main():
     kills()
     kills_while_sampling()
     trials(sys.argv[1:] or trial_names())
+    tracing()
+    tracer_trials(sys.argv[1:] or trial_names())
     attach_trials(sys.argv[1:] or trial_names())
     sampling_trials(sys.argv[1:] or trial_names())
     shell.finish()

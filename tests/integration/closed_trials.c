@@ -7,6 +7,7 @@
  *     CLOSED_OWN         PID of a process that has the uid with which the parser runs
  *     CLOSED_FILE        a file in a user's home, closed to others
  *     CLOSED_DIRECTORY   a directory where everybody may write
+ *     CLOSED_TRACE       set: in the process that stops threads, before it waits for the first
  *     CLOSED_ATTACH      set: where the attaching child takes the target's groups, and not where input is decoded
  *
  * Says "NAME: errno N" on what was stderr at the start, 0 where it succeeded, and ends the process; of a child that was
@@ -40,6 +41,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -317,6 +319,17 @@ int setgroups(size_t n, const gid_t *groups)
 	if (getenv("CLOSED_ATTACH"))
 		try_it();
 	return (int)syscall(SYS_setgroups, n, groups);
+}
+
+/* Of libc; what stops threads calls it before it does. */
+int timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
+{
+	int (*real)(clockid_t, struct sigevent *, timer_t *) =
+		(int (*)(clockid_t, struct sigevent *, timer_t *))dlsym(RTLD_NEXT, "timer_create");
+
+	if (getenv("CLOSED_TRACE"))
+		try_it();
+	return real ? real(clock, event, timer) : -1;
 }
 
 /* Of zlib, for saved profiles; of zstd, for recordings. */

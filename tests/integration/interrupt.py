@@ -167,7 +167,7 @@ def held_by_exec(other, tmp):
     if said[:1] == ["ready"]:
         out = os.path.join(tmp, "of-%p.folded")
         p = start("-p", "%d,%s" % (other, said[1]), "--engine", "suspend", "-i", "1ms", "-d", "3", "-o", out)
-        jvm.wait_until(lambda: jvm.texts_of(p.pid, "comm").count("jsampler-stop\n") == 2 or p.poll() is not None)
+        jvm.wait_until(lambda: jvm.suspending(p.pid) == 2 or p.poll() is not None)
         fs.stdin.write("\n")
         fs.stdin.flush()
         time.sleep(3)

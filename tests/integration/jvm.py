@@ -261,6 +261,20 @@ class Jvm:
         self.proc.stdin.write((word + "\n").encode())
 
 
+def suspending(pid):
+    """For how many targets this jsampler has begun to stop threads: each takes a thread, or a process, whose questions a thread
+    answers."""
+    return sum(comm in ("jsampler-stop\n", "jsampler-frozen\n") for comm in texts_of(pid, "comm"))
+
+
+def tracer_of(pid):
+    """The process that stops threads for this jsampler: a child of its, or itself. None: there is none yet."""
+    if "jsampler-stop\n" in texts_of(pid, "comm"):
+        return pid
+    children = (int(c) for text in texts_of(pid, "children") for c in text.split())
+    return next((c for c in children if "jsampler-stop\n" in texts_of(c, "comm")), None)
+
+
 def texts_of(pid, name):
     """That file of each of its threads; those that end meanwhile are left out."""
     found = []

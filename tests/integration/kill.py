@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """kill -9 of jsampler at random moments: the JVM goes on, no thread is stopped, nothing is left.
 
-usage: kill.py [--jdk 17] [--times 1000]
+usage: kill.py [--jdk 17] [--times 1000] [--suspend]
+--suspend: threads are stopped, and each of jsampler's processes is killed alone, which the others have to notice.
 """
 
 import argparse
@@ -40,6 +41,37 @@ def stopped_threads(pid):
     return bad
 
 
+def descendants(pid):
+    return [pid] + [d for text in jvm.texts_of(pid, "children") for c in text.split() for d in descendants(int(c))]
+
+
+def is_gone(pid):
+    try:
+        return pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+SUSPENDING = (["--engine", "suspend", "-i", "1ms"], ["-e", "wall", "-i", "2ms"])
+
+
+def kill_one_of_several(java, out, rng):
+    """Whether it was killed, and who is left after patience."""
+    p = subprocess.Popen([jvm.jsampler_path(), "-p", str(java.pid), "-d", "0.3", "-o", out, *rng.choice(SUSPENDING)],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                         preexec_fn=jvm.die_with_parent, start_new_session=True)
+    time.sleep(rng.uniform(0, 0.3))
+    processes = descendants(p.pid)
+    victim = rng.choice(processes)
+    try:
+        os.kill(victim, signal.SIGKILL)
+    except ProcessLookupError:
+        victim = None
+    p.wait(jvm.PATIENCE)
+    jvm.wait_until(lambda: all(map(is_gone, processes)))
+    return victim is not None, [x for x in processes if not is_gone(x)]
+
+
 def kill_once(java, out, rng):
     p = subprocess.Popen([jvm.jsampler_path(), "-p", str(java.pid), "-F", "1000", "-o", out],
                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -49,7 +81,12 @@ def kill_once(java, out, rng):
     if ended is None:
         os.killpg(p.pid, signal.SIGKILL)
     p.wait()
-    return ended is None
+    return ended is None, []
+
+
+def is_stopped_for_good(pid):
+    found = stopped_threads(pid)
+    return found if found and not jvm.wait_until(lambda: not stopped_threads(pid), pause=0.002) else []
 
 
 def main():
@@ -57,6 +94,7 @@ def main():
     p.add_argument("--jdk")
     p.add_argument("--times", type=int, default=1000)
     p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--suspend", action="store_true")
     o = p.parse_args()
     jdk, rng = jvm.pick_jdk(o.jdk), random.Random(o.seed)
     classes = jvm.compile_java(jdk, "shapes")
@@ -67,9 +105,13 @@ def main():
         with jvm.Jvm(jdk, classes, "Ops", ["cost", path, "2"], FLAGS) as java:
             java.wait_ready()
             for i in range(o.times):
-                killed += kill_once(java, out, rng)
+                one, still = kill_one_of_several(java, out, rng) if o.suspend else kill_once(java, out, rng)
+                killed += one
                 before = operations(path)
-                bad += stopped_threads(java.pid)
+                bad += is_stopped_for_good(java.pid) if o.suspend else stopped_threads(java.pid)
+                bad += ["goes on after kill %d: %s" % (i + 1, still)] if still else []
+                if o.suspend and os.path.exists(out):
+                    os.unlink(out)
                 if not jvm.wait_until(lambda: operations(path) != before, pause=0.002):
                     bad.append("no operation in %d s after kill %d" % (jvm.PATIENCE, i + 1))
                 if bad or java.proc.poll() is not None:

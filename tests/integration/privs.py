@@ -89,15 +89,15 @@ def child_threads(pid):
         return []
 
 
-def follow(args, wrap=lambda a: a, samples=None, look=threads):
+def follow(args, wrap=lambda a: a, samples=None, look=threads, thread="jsampler-drain"):
     """Runs jsampler; (Popen, every state its threads were seen in, in order): to its end, or with the PID that it
-    samples, till its drain thread has run for a second and that process for half a second of CPU time."""
+    samples, till its thread of that name has run for a second and that process for half a second of CPU time."""
     p = subprocess.Popen(wrap([shell.JS, *map(str, args)]), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True, preexec_fn=jvm.die_with_parent)
     seen, until = [], time.monotonic() + jvm.PATIENCE
     while time.monotonic() < until and p.poll() is None:
         seen.append(look(p.pid))
-        if samples and "jsampler-drain\n" in jvm.texts_of(p.pid, "comm"):
+        if samples and thread + "\n" in jvm.texts_of(p.pid, "comm"):
             jvm.burn(samples, 0.5)
             samples, until = None, time.monotonic() + 1
     return p, [s for s in seen if s]
@@ -144,6 +144,16 @@ def as_root(target):
         phases("root, a snapshot", seen, MAY_KEEP | 1 << CAP["DAC_OVERRIDE"], True)
         p.kill()
         p.communicate(timeout=jvm.PATIENCE)
+
+
+def suspending(target):
+    """Threads are stopped by another process, so that what parses holds no more than it does with perf events."""
+    for options in (["-e", "wall", "-i", "5ms"], ["--engine", "suspend", "-i", "2ms"]):
+        p, seen = follow(["-p", target.pid, *options, "-f", "folded", "-o", "-"], samples=target.pid, thread="jsampler-frozen")
+        phases("root, " + " ".join(options), seen, MAY_KEEP, True)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=jvm.PATIENCE)
+        check("Java frames are named", p.returncode == 0 and "Busy.compute" in out, err)
 
 
 def as_nobody(target):
@@ -256,6 +266,7 @@ def main():
     with shell.Busy(jdk, wrap=shell.nobody) as target:
         probe(target.pid)
         as_root(target)
+        suspending(target)
         as_nobody(target)
         saved_profiles()
         other_commands(target)

@@ -8,7 +8,7 @@ foreach(shape osr deep huge exceptions overflow unload handles deopt thread-name
   js_integration_test(shapes.new.${shape} 90 shapes.py --jdk 25,21 ${shape})
 endforeach()
 js_integration_test(shapes.17.storm 90 shapes.py --jdk 17 storm)
-foreach(shape virtual-names virtual-many virtual-many-g1 virtual-many-z virtual-many-int panama)
+foreach(shape virtual-names virtual-many virtual-many-g1 virtual-many-z virtual-many-suspend virtual-many-int panama)
   js_integration_test(shapes.new.${shape} 90 shapes_later.py --jdk 25,21 ${shape})
 endforeach()
 js_integration_test(shapes.new.virtual-nobody 90 shapes_later.py --jdk 25,21 --nobody virtual-many)

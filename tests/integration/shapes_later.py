@@ -112,6 +112,8 @@ SHAPES = {
     "virtual-many-g1": virtual_many("-XX:-UseSerialGC", "-XX:+UseG1GC"),
     "virtual-many-parallel": virtual_many("-XX:-UseSerialGC", "-XX:+UseParallelGC"),
     "virtual-many-z": virtual_many("-XX:-UseSerialGC", "-XX:+UseZGC", threads=20000),
+    # Another process stops the threads, and asks this one for the frames in the heap.
+    "virtual-many-suspend": virtual_many(options=["--engine", "suspend"]),
     "virtual-many-int": virtual_many("-Xint", threads=5000),
     "panama": Shape("Panama", panama, since=21, preview=21, folder="shapes22", flags=PANAMA, needs=["Panama.work"]),
     "panama-int": Shape("Panama", panama, since=21, preview=21, folder="shapes22", flags=PANAMA + ["-Xint"],

@@ -118,7 +118,7 @@ def start_sampler(pid):
     """One that stops threads, as soon as it may do so."""
     sampler = subprocess.Popen([jvm.jsampler_path(), "-p", str(pid), "--engine", "suspend", "-i", "1ms",
                                 "-o", "/dev/null", "-f", "folded", "-q"], preexec_fn=jvm.die_with_parent)
-    jvm.wait_until(lambda: "jsampler-stop\n" in jvm.texts_of(sampler.pid, "comm") or sampler.poll() is not None)
+    jvm.wait_until(lambda: jvm.suspending(sampler.pid) or sampler.poll() is not None)
     return sampler
 
 
@@ -382,35 +382,55 @@ def held_threads(pid):
     return traced, stopped, pending
 
 
-def freeze(s, pid, rng):
-    """Stands the sampler still at a moment when it has a thread stopped, if one is found soon."""
+def freeze(tracer, pid, rng):
+    """Stands the process that stops threads still at a moment when it has stopped one, if such a moment is found soon."""
     for _ in range(40):
-        s.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, s.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        os.kill(tracer, signal.SIGSTOP)
+        jvm.wait_until(lambda: has_state(tracer, tracer, "T"), pause=0.0005)
         time.sleep(0.001)  # who was asked to stop does so by now, if it has a CPU
         held = held_threads(pid)
         if held[1]:
             return held
-        s.send_signal(signal.SIGCONT)
+        os.kill(tracer, signal.SIGCONT)
         time.sleep(rng.uniform(0, 0.003))
     return held_threads(pid)
 
 
+def kill_tracer(s, pid, rng, frozen):
+    """How many threads it held. Whoever parses says so, writes what it has, and ends."""
+    tracer, held = jvm.tracer_of(s.pid), (0, 0, 0)
+    if not tracer:
+        return held
+    try:
+        if frozen:
+            held = freeze(tracer, pid, rng)
+        os.kill(tracer, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    return held
+
+
 def kill(o):
+    """The process that stops threads, sometimes while it has stopped one, or the one that parses: no thread stays stopped."""
     rng, killed, held = random.Random(o.seed), 0, [0, 0, 0]
     p = Program("signals", 3600)
     for i in range(o.times):
-        s = subprocess.Popen([jvm.jsampler_path(), "-p", str(p.pid), "--engine", "suspend", "-i", "1ms", "-q",
-                              "-o", "/dev/null", "-f", "folded"], stderr=subprocess.DEVNULL,
+        s = subprocess.Popen([jvm.jsampler_path(), "-p", str(p.pid), "--engine", "suspend", "-i", "1ms",
+                              "-o", "/dev/null", "-f", "folded"], stderr=subprocess.PIPE, text=True,
                              preexec_fn=jvm.die_with_parent)
         time.sleep(rng.uniform(0, 0.1))
-        if i % 2:
-            held = [a + (b > 0) for a, b in zip(held, freeze(s, p.pid, rng))]
         killed += s.poll() is None
-        s.kill()
-        s.wait()
-        stopped = kill_test.stopped_threads(p.pid)
+        tracer = jvm.tracer_of(s.pid)
+        if i % 4:
+            held = [a + (b > 0) for a, b in zip(held, kill_tracer(s, p.pid, rng, frozen=i % 2))]
+        if not i % 4 or not tracer:
+            s.kill()
+        said = s.communicate(timeout=jvm.PATIENCE)[1]
+        check(not i % 4 or not tracer or "the process that stops threads has ended" in said, "its end is not told: %s" % said)
+        stopped = []
+        jvm.wait_until(lambda: not (stopped.clear() or stopped.extend(kill_test.stopped_threads(p.pid)) or stopped), pause=0.002)
         check(not stopped, "left behind: %s" % stopped)
+        check(not tracer or tracer == s.pid or jvm.wait_until(lambda: has_ended(tracer)), "the process that stops threads goes on")
     p.proc.send_signal(signal.SIGTERM)
     for name, f in p.results().items():
         check(f["bad"] == 0, "%s after kill -9: %s" % (name, f))
@@ -418,6 +438,10 @@ def kill(o):
     print("kill: %d of %d while it ran; with a thread traced %d, stopped %d, that had a signal pending %d" % (
         killed, o.times, *held))
     expect(o.times < 20 or held[1], "never killed while a thread was stopped")
+
+
+def has_ended(pid):
+    return not pathlib.Path("/proc/%d/stat" % pid).exists() or has_state(pid, pid, "Z")
 
 
 SUBJECTS = {f.__name__: f for f in (calls, signals, churn, held, tracers, wall, chosen, refused, kill)}

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -209,6 +210,36 @@ static void keep_and_link(void)
 	begin_keeping(&g);
 	if (symlink("/etc/passwd", "x") < 0)
 		_exit(5);
+}
+
+static void trace_with_options(uintptr_t options)
+{
+	struct closed_gaps g;
+
+	if (closed_begin_tracing(-1, &g, NULL) < 0 || g.filter)
+		_exit(3);
+	_exit(ptrace(PTRACE_SEIZE, getppid(), NULL, (void *)options) == 0 || errno == EPERM ? 0 : 4);
+}
+
+static void trace_and_kill_at_exit(void)
+{
+	trace_with_options(PTRACE_O_EXITKILL);
+}
+
+static void trace(void)
+{
+	trace_with_options(0);
+}
+
+/* The end of the process that stops threads must not be the target's. Its own parent is what it seizes here. */
+static void tracing_sets_no_options(void **state)
+{
+	char said[512];
+	int status = run(trace_and_kill_at_exit, said, sizeof(said));
+
+	(void)state;
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);
+	assert_int_equal(run(trace, said, sizeof(said)), 0);
 }
 
 static void keeping_reaches_one_directory(void **state)
@@ -448,6 +479,7 @@ int main(void)
 		cmocka_unit_test(keeps_the_time_zone),
 		cmocka_unit_test(dies_with_a_line),
 		cmocka_unit_test(no_user_stops_what_root_parses_with),
+		cmocka_unit_test(tracing_sets_no_options),
 		cmocka_unit_test(keeping_reaches_one_directory),
 		cmocka_unit_test(sampling_reaches_nobody_else),
 		cmocka_unit_test(abort_is_abort),

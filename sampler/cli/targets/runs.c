@@ -264,6 +264,7 @@ static void add_summary(struct session_summary *sum, const struct session_summar
 	sum->engine.threads += s->engine.threads;
 	add_children(&sum->children, &s->children);
 	sum->cpu_ns += s->cpu_ns;
+	sum->own_cpu_ns += s->engine.helper_cpu_ns; /* the rest is this process's, of all sessions */
 	sum->is_jvm |= s->is_jvm;
 	sum->target_ended &= s->target_ended;
 }
@@ -294,6 +295,7 @@ struct session_live runs_live(const struct runs *r)
 		sum.lost += l.lost;
 		sum.threads += l.threads;
 		sum.children += l.children;
+		sum.helper_cpu_ns += l.helper_cpu_ns;
 	}
 	return sum;
 }

@@ -123,7 +123,7 @@ static int begin(struct watch *w, struct closing *c, struct session **ret, struc
 {
 	const struct watch_options *o = w->o;
 	const struct closing_targets targets = {.pids = &o->pid, .n = 1};
-	const struct session_options so = {
+	struct session_options so = {
 		.engine = &engine_perf_ops,
 		.engine_options = {.event = "cpu", .period = SECOND_NS / o->hz, .kernel = true},
 		.profile = {.threads = true},
@@ -134,6 +134,7 @@ static int begin(struct watch *w, struct closing *c, struct session **ret, struc
 	};
 	int r = closing_fork(c, &targets, err);
 
+	so.engine_options.confine_tracer = closing_tracer(c);
 	if (r == 0)
 		r = session_open(o->pid, &so, ret, err);
 	if (r == 0 && !watched_is_there(o->pid, o->start_ticks))

@@ -8,17 +8,17 @@
 #include "sampler/engine/engine.h"
 #include "sampler/engine/engine_deliver.h"
 #include "sampler/engine/sample_queue.h"
-#include "sampler/engine/suspend/suspend_loop.h"
+#include "sampler/engine/suspend/suspend_frozen.h"
+#include "sampler/engine/suspend/suspend_link.h"
 #include "sampler/engine/suspend/suspend_output.h"
 #include "sampler/engine/suspend/suspend_requests.h"
 #include "sampler/engine/suspend/suspend_threads.h"
+#include "sampler/engine/suspend/suspend_tracer.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/proc.h"
 
 enum {
-	QUEUE_BYTES = 64 << 20,
-	REQUEST_BYTES = 64 << 10,
 	LAST_NS = 100000000, /* to deliver queued samples when sampling has ended */
 	MAX_THREADS_CHECKED = 4096,
 };
@@ -28,8 +28,10 @@ enum {
 struct engine_suspend {
 	struct engine base;
 	struct proc *proc; /* borrowed */
-	struct sample_queue *queue, *requests;
-	struct suspend_loop *loop;
+	struct suspend_link link;
+	struct suspend_tracer *tracer;
+	struct engine_frozen frozen;
+	struct suspend_answers answers;
 	bool started;
 	atomic_bool stop;
 	_Atomic uint64_t left; /* samples that were not taken from the queue in time */
@@ -48,9 +50,9 @@ static void suspend_close(struct engine *e)
 
 	if (!s)
 		return;
-	suspend_loop_close(s->loop);
-	sample_queue_free(s->queue);
-	sample_queue_free(s->requests);
+	suspend_tracer_free(s->tracer);
+	suspend_answers_end(&s->answers);
+	suspend_link_close(&s->link);
 	free(s);
 }
 
@@ -114,11 +116,13 @@ static int open_parts(struct engine_suspend *s, const struct engine_options *o, 
 		r = check_tracer(s->proc, err);
 	if (r < 0)
 		return r;
-	s->queue = sample_queue_new(QUEUE_BYTES);
-	s->requests = sample_queue_new(REQUEST_BYTES);
-	if (!s->queue || !s->requests)
-		return err_set(err, -ENOMEM, "out of memory");
-	return suspend_loop_new(s->proc, s->queue, s->requests, o, &s->loop, err);
+	r = suspend_link_open(&s->link, o->confine_tracer, err);
+	if (r == 0)
+		r = suspend_tracer_new(s->proc, &s->link, o, &s->tracer, err);
+	s->frozen = o->frozen;
+	if (o->confine_tracer && o->frozen.copy)
+		s->answers = (struct suspend_answers){.box = &s->link.shared->frozen, .frozen = o->frozen};
+	return r;
 }
 
 static int suspend_open(struct proc *proc, const struct engine_options *o, struct engine **ret, struct err *err)
@@ -130,6 +134,7 @@ static int suspend_open(struct proc *proc, const struct engine_options *o, struc
 		return err_set(err, -ENOMEM, "out of memory");
 	s->base.ops = &engine_suspend_ops;
 	s->proc = proc;
+	s->link.push_fd = -1;
 	r = open_parts(s, o, err);
 	if (r < 0) {
 		suspend_close(&s->base);
@@ -146,12 +151,35 @@ static int suspend_start(struct engine *e, struct err *err)
 
 	if (s->started)
 		return err_set(err, -EALREADY, "sampling has been started before");
-	r = suspend_loop_start(s->loop, err);
+	r = s->answers.box ? suspend_answers_start(&s->answers, err) : 0;
+	if (r == 0)
+		r = suspend_tracer_start(s->tracer, err);
 	s->started = r == 0;
 	return r;
 }
 
 /* --- Delivery */
+
+static void send_request(struct engine_suspend *s, pid_t tid, uint32_t what)
+{
+	struct suspend_request *at = sample_queue_reserve(s->link.requests, sizeof(*at));
+
+	if (!at)
+		return;
+	*at = (struct suspend_request){tid, what};
+	sample_queue_commit(s->link.requests, sizeof(*at));
+}
+
+/* The walk of this sample may have shown that the thread has frames in the heap. */
+static void note_frozen(struct engine_suspend *s, const struct suspend_msg_sample *m)
+{
+	bool wanted = engine_frozen_wanted(&s->frozen, m->head.tid);
+
+	if (wanted && !m->frozen_asked)
+		send_request(s, m->head.tid, SUSPEND_REQUEST_FROZEN);
+	else if (!wanted && m->frozen_asked && !m->frozen_len)
+		send_request(s, m->head.tid, SUSPEND_REQUEST_NOT_FROZEN);
+}
 
 /* The head is copied before it is checked: the thread that queued it may be in a process that can still write to it. */
 static void deliver_sample(struct engine_suspend *s, const struct engine_sink *sink, const void *msg, size_t len)
@@ -180,6 +208,7 @@ static void deliver_sample(struct engine_suspend *s, const struct engine_sink *s
 					.frozen = bytes + m.stack_len,
 					.frozen_len = m.frozen_len,
 				});
+	note_frozen(s, &m);
 }
 
 static void deliver_again(struct engine_suspend *s, const struct engine_sink *sink, const struct suspend_msg *m)
@@ -225,51 +254,57 @@ static void deliver(struct engine *e, const struct engine_sink *sink, const void
 	}
 }
 
+/* Samples that were not taken in time, and the memory of the queue. */
+static void count_left(struct engine_suspend *s)
+{
+	const void *msg;
+	struct suspend_msg m;
+	size_t len;
+
+	for (; (msg = sample_queue_peek(s->link.samples, &len)); sample_queue_release(s->link.samples)) {
+		if (len < sizeof(m))
+			continue;
+		memcpy(&m, msg, sizeof(m));
+		s->left += m.kind == SUSPEND_MSG_SAMPLE ? 1 : m.kind == SUSPEND_MSG_AGAIN ? m.count : 0;
+	}
+	sample_queue_drop(s->link.samples);
+}
+
 static int suspend_run(struct engine *e, const struct engine_sink *sink, uint64_t deadline_ns, struct err *err)
 {
 	struct engine_suspend *s = self(e);
-	const struct suspend_msg *m;
-	size_t len;
 
 	if (!s->started)
 		return err_set(err, -EINVAL, "sampling has not been started");
 	for (;;) {
 		/* Asked before the queue is looked at: nothing is queued after it. */
-		bool done = suspend_loop_done(s->loop);
+		bool done = suspend_tracer_done(s->tracer);
 
-		if (engine_deliver_queued(e, s->queue, deliver, sink, deadline_ns, &s->stop) || done)
+		if (engine_deliver_queued(e, s->link.samples, deliver, sink, deadline_ns, &s->stop) || done)
 			break;
-		suspend_loop_wait(s->loop, engine_deliver_turn(sink, deadline_ns));
+		suspend_tracer_wait(s->tracer, engine_deliver_turn(sink, deadline_ns));
 	}
 	/* What threads did since their last message is queued at the end. */
-	suspend_loop_stop(s->loop);
-	while (!suspend_loop_done(s->loop))
-		suspend_loop_wait(s->loop, clock_monotonic_ns() + LAST_NS);
+	suspend_tracer_stop(s->tracer);
+	while (!suspend_tracer_done(s->tracer))
+		suspend_tracer_wait(s->tracer, clock_monotonic_ns() + LAST_NS);
 	if (sink->sampled)
 		sink->sampled(sink->ctx);
-	engine_deliver_queued(e, s->queue, deliver, sink, clock_monotonic_ns() + LAST_NS, NULL);
-	for (; (m = sample_queue_peek(s->queue, &len)); sample_queue_release(s->queue))
-		s->left += m->kind == SUSPEND_MSG_SAMPLE ? 1 : m->kind == SUSPEND_MSG_AGAIN ? m->count : 0;
-	sample_queue_drop(s->queue);
-	return 0;
+	engine_deliver_queued(e, s->link.samples, deliver, sink, clock_monotonic_ns() + LAST_NS, NULL);
+	count_left(s);
+	return suspend_tracer_result(s->tracer, err);
 }
 
 /* A wish for which there is no room is made again, with the next sample or when the owner is asked again. */
 static void suspend_request(struct engine *e, pid_t tid, enum engine_request w)
 {
-	struct sample_queue *q = self(e)->requests;
-	struct suspend_request *at = sample_queue_reserve(q, sizeof(*at));
-
-	if (!at)
-		return;
-	*at = (struct suspend_request){tid, w};
-	sample_queue_commit(q, sizeof(*at));
+	send_request(self(e), tid, w);
 }
 
 static void suspend_stop(struct engine *e)
 {
 	self(e)->stop = true;
-	suspend_loop_stop(self(e)->loop);
+	suspend_tracer_stop(self(e)->tracer);
 }
 
 /* --- Facts */
@@ -277,7 +312,7 @@ static void suspend_stop(struct engine *e)
 static struct engine_stats suspend_stats_of(const struct engine *e)
 {
 	const struct engine_suspend *s = (const struct engine_suspend *)e;
-	struct suspend_loop_stats l = suspend_loop_stats(s->loop);
+	struct suspend_loop_stats l = suspend_link_stats(&s->link);
 
 	return (struct engine_stats){
 		.samples = l.samples,
@@ -289,12 +324,13 @@ static struct engine_stats suspend_stats_of(const struct engine *e)
 		.by_thread_time = true,
 		.only_ended = true,
 		.suspend = l.suspend,
+		.helper_cpu_ns = l.cpu_ns,
 	};
 }
 
 static bool suspend_target_ended(const struct engine *e)
 {
-	return suspend_loop_stats(((const struct engine_suspend *)e)->loop).target_ended;
+	return suspend_link_stats(&((const struct engine_suspend *)e)->link).target_ended;
 }
 
 const struct engine_ops engine_suspend_ops = {

@@ -54,12 +54,11 @@ static size_t read_stack(struct suspend_tick *t, const struct suspend_look *l, u
 struct suspend_msg_sample *suspend_look_copy(struct suspend_tick *t, const struct suspend_thread *th,
 					     const struct suspend_look *l)
 {
-	bool frozen = engine_frozen_wanted(&t->frozen, th->tid);
 	uint64_t sp = arch_sp(arch_host(), &l->set.regs);
 	size_t size = stack_size(l), n;
 	bool cut;
 	struct suspend_msg_sample *m =
-		suspend_output_reserve(&t->out, sizeof(*m) + size + (frozen ? ENGINE_FROZEN_MAX : 0));
+		suspend_output_reserve(&t->out, sizeof(*m) + size + (th->has_frozen ? ENGINE_FROZEN_MAX : 0));
 
 	if (!m)
 		return NULL;
@@ -70,9 +69,11 @@ struct suspend_msg_sample *suspend_look_copy(struct suspend_tick *t, const struc
 		.stack_addr = sp,
 		.stack_len = n,
 		.stack_cut = cut,
+		.frozen_asked = th->has_frozen,
 	};
-	if (frozen)
-		m->frozen_len = t->frozen.copy(t->frozen.ctx, th->tid, (uint8_t *)(m + 1) + n, ENGINE_FROZEN_MAX);
+	if (th->has_frozen)
+		m->frozen_len = suspend_frozen_take(&t->frozen, th->tid, (uint8_t *)(m + 1) + n, ENGINE_FROZEN_MAX,
+						    l->until_ns ? l->until_ns : clock_monotonic_ns() + t->max_pause_ns);
 	return m;
 }
 

@@ -1,21 +1,17 @@
 #include "sampler/engine/suspend/suspend_loop.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "sampler/engine/engine_thread.h"
-#include "sampler/engine/sample_queue.h"
 #include "sampler/engine/suspend/ptrace_stop.h"
 #include "sampler/engine/suspend/suspend_alarm.h"
 #include "sampler/engine/suspend/suspend_demand.h"
+#include "sampler/engine/suspend/suspend_link.h"
 #include "sampler/engine/suspend/suspend_tick.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -28,33 +24,23 @@
 /* How long a sample may wait for more to come before the owner is told: it reads the target's memory, which changes. */
 #define TELL_NS UINT64_C(2000000)
 #define ALIVE_NS UINT64_C(20000000)
+#define PUBLISH_NS UINT64_C(20000000)
 #define DEFAULT_PAUSE_NS UINT64_C(2000000)
 
 struct suspend_loop {
-	struct suspend_tick tick; /* used by the thread only, except for what `lock` protects */
-	pthread_mutex_t lock; /* of tick's stats and times, when other threads read them */
-	pthread_t thread;
-	bool started;
-	struct suspend_alarm alarm; /* of the thread, as is the next */
+	struct suspend_tick tick;
+	struct suspend_link *link; /* borrowed */
+	pid_t parent; /* this process ends with it; 0: it is the owner's */
+	struct suspend_alarm alarm; /* of the thread that runs, as is the next */
 	struct suspend_demand demand;
-	int push_fd; /* eventfd: there may be something in the queue */
-	_Atomic bool owner_waits;
 	uint64_t
 		unreported_since_ns; /* since when the queue has held something that the owner has not been told of; 0: nothing */
 	uint64_t alive_ns; /* when the target was last seen alive */
+	uint64_t published_ns;
 	uint64_t random;
 	uint64_t late, skipped; /* ticks */
 	uint64_t busy_ns; /* how long this thread has worked since the last tick was planned */
-	struct suspend_loop_stats stats; /* under `lock` */
-	_Atomic bool stopping, done;
 };
-
-static void tell(int fd)
-{
-	const uint64_t one = 1;
-
-	(void)!write(fd, &one, sizeof(one));
-}
 
 /* Wakes the owner if it waits for the queue. `later`: more is about to come, so it need not wake for each message. */
 static void wake_owner(struct suspend_loop *l, bool later, uint64_t now_ns)
@@ -67,9 +53,18 @@ static void wake_owner(struct suspend_loop *l, bool later, uint64_t now_ns)
 		return;
 	l->tick.out.pushed = false;
 	l->unreported_since_ns = 0;
-	atomic_thread_fence(memory_order_seq_cst); /* with the one in suspend_loop_wait() */
-	if (atomic_exchange(&l->owner_waits, false))
-		tell(l->push_fd);
+	suspend_link_wake_owner(l->link);
+}
+
+/* An owner that was killed has the target's threads released: the kernel does that when this process ends. */
+static bool is_orphan(const struct suspend_loop *l)
+{
+	return l->parent && getppid() != l->parent;
+}
+
+static bool is_wanted(const struct suspend_loop *l)
+{
+	return !l->link->shared->stopping && !is_orphan(l);
 }
 
 /* --- Answers */
@@ -79,9 +74,7 @@ static void answer(struct suspend_loop *l, const struct ptrace_stop_event *e)
 	uint64_t began = clock_monotonic_ns(), now;
 	bool gone;
 
-	pthread_mutex_lock(&l->lock);
 	gone = suspend_tick_answer(&l->tick, e);
-	pthread_mutex_unlock(&l->lock);
 	now = clock_monotonic_ns();
 	wake_owner(l, l->tick.asked, now);
 	l->busy_ns += now - began;
@@ -95,7 +88,7 @@ static void take_answers(struct suspend_loop *l, uint64_t until_ns)
 	size_t most = 2 * l->tick.threads.n + 32; /* a thread that cannot be resumed answers again and again */
 	struct ptrace_stop_event e;
 
-	while (!l->stopping) {
+	while (is_wanted(l)) {
 		bool there = suspend_alarm_wait(&l->alarm, until_ns, l->tick.asked, &e);
 
 		if (there)
@@ -108,25 +101,35 @@ static void take_answers(struct suspend_loop *l, uint64_t until_ns)
 
 /* --- Ticks */
 
-static void publish(struct suspend_loop *l)
+static void publish(struct suspend_loop *l, bool target_ended)
 {
-	l->stats.suspend = l->tick.stats;
-	l->stats.suspend.again = l->tick.out.again;
-	l->stats.suspend.late = l->late;
-	l->stats.suspend.skipped = l->skipped;
-	l->stats.samples = l->tick.out.samples;
-	l->stats.lost = l->tick.out.lost;
-	l->stats.threads = l->tick.threads.n;
+	struct suspend_facts f = {
+		.stats = {.suspend = l->tick.stats,
+			  .samples = l->tick.out.samples,
+			  .lost = l->tick.out.lost,
+			  .threads = l->tick.threads.n,
+			  .cpu_ns = l->parent ? clock_process_cpu_ns() : 0,
+			  .target_ended = target_ended},
+		.pause = l->tick.pause,
+		.stop = l->tick.stop,
+		.copy = l->tick.copy,
+		.spread = l->tick.spread,
+	};
+
+	f.stats.suspend.again = l->tick.out.again;
+	f.stats.suspend.late = l->late;
+	f.stats.suspend.skipped = l->skipped;
+	suspend_link_publish(l->link, &f);
+	l->published_ns = clock_monotonic_ns();
 }
 
 static void do_tick(struct suspend_loop *l)
 {
 	uint64_t began = clock_monotonic_ns();
 
-	pthread_mutex_lock(&l->lock);
 	suspend_tick_begin(&l->tick, began);
-	publish(l);
-	pthread_mutex_unlock(&l->lock);
+	if (began - l->published_ns >= PUBLISH_NS)
+		publish(l, false);
 	wake_owner(l, false, began);
 	l->busy_ns += clock_monotonic_ns() - began;
 }
@@ -164,7 +167,7 @@ static void run_ticks(struct suspend_loop *l)
 {
 	uint64_t grid = clock_monotonic_ns(), period = l->tick.period_ns, due = grid;
 
-	while (!l->stopping && is_alive(l)) {
+	while (is_wanted(l) && is_alive(l)) {
 		l->late += clock_monotonic_ns() > due + period / 2;
 		do_tick(l);
 		grid = next_on_grid(l, grid);
@@ -178,21 +181,15 @@ static void finish(struct suspend_loop *l)
 	uint64_t until = clock_monotonic_ns() + LAST_ANSWERS_NS;
 	struct ptrace_stop_event e;
 
-	while (l->tick.asked && clock_monotonic_ns() < until)
+	while (l->tick.asked && clock_monotonic_ns() < until && !is_orphan(l))
 		if (suspend_alarm_wait(&l->alarm, until, true, &e))
 			answer(l, &e);
-	pthread_mutex_lock(&l->lock);
 	suspend_tick_flush(&l->tick);
-	publish(l);
-	l->stats.target_ended = !proc_alive(l->tick.proc);
-	pthread_mutex_unlock(&l->lock);
+	publish(l, !proc_alive(l->tick.proc));
 }
 
-static void *loop_main(void *arg)
+void suspend_loop_run(struct suspend_loop *l)
 {
-	struct suspend_loop *l = arg;
-
-	engine_thread_raise_priority();
 	ptrace_stop_begin(proc_pid(l->tick.proc));
 	suspend_alarm_open(&l->alarm);
 	suspend_demand_open(&l->demand);
@@ -200,113 +197,50 @@ static void *loop_main(void *arg)
 	finish(l);
 	suspend_demand_close(&l->demand);
 	suspend_alarm_close(&l->alarm);
-	l->done = true;
-	tell(l->push_fd);
-	return NULL;
+	suspend_link_end(l->link);
 }
 
-/* --- Life */
-
-int suspend_loop_new(struct proc *proc, struct sample_queue *q, struct sample_queue *requests,
-		     const struct engine_options *o, struct suspend_loop **ret, struct err *err)
+int suspend_loop_new(struct proc *proc, struct suspend_link *link, const struct engine_options *o, pid_t parent,
+		     struct suspend_loop **ret, struct err *err)
 {
 	struct suspend_loop *l = calloc(1, sizeof(*l));
 	int r;
 
 	if (!l)
 		return err_set(err, -ENOMEM, "out of memory");
-	pthread_mutex_init(&l->lock, NULL);
+	l->link = link;
+	l->parent = parent;
 	l->random = clock_monotonic_ns();
-	l->tick = (struct suspend_tick){.proc = proc,
-					.out = {.queue = q, .wall = o->event && strcmp(o->event, "wall") == 0},
-					.requests = {.queue = requests, .ask_first = o->ask_first},
-					.frozen = o->frozen,
-					.period_ns = o->period,
-					.max_pause_ns = o->max_pause_ns ? o->max_pause_ns : DEFAULT_PAUSE_NS};
-	l->push_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	l->tick = (struct suspend_tick){
+		.proc = proc,
+		.out = {.queue = link->samples, .wall = o->event && strcmp(o->event, "wall") == 0},
+		.requests = {.queue = link->requests, .ask_first = o->ask_first},
+		.period_ns = o->period,
+		.max_pause_ns = o->max_pause_ns ? o->max_pause_ns : DEFAULT_PAUSE_NS};
+	if (parent)
+		l->tick.frozen.box = &link->shared->frozen;
+	else
+		l->tick.frozen.direct = o->frozen;
 	r = suspend_tick_init(&l->tick, err);
-	if (r == 0 && l->push_fd < 0)
-		r = err_set(err, -EMFILE, "out of descriptors (ulimit -n)");
 	if (r == 0 && suspend_alarm_check() < 0)
 		r = err_set(err, -EAGAIN,
 			    "cannot create a timer: too many signals are pending for this user "
 			    "(ulimit -i)");
-	/* No SIGCHLD for stops: waitid() does not need it. */
-	if (r == 0)
-		sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP}, NULL);
 	if (r < 0) {
-		suspend_loop_close(l);
+		suspend_loop_free(l);
 		return r;
 	}
+	/* No SIGCHLD for stops: waitid() does not need it. */
+	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP}, NULL);
+	publish(l, false);
 	*ret = l;
 	return 0;
 }
 
-int suspend_loop_start(struct suspend_loop *l, struct err *err)
-{
-	int r = engine_thread_start(&l->thread, "jsampler-stop", 0, loop_main, l);
-
-	if (r < 0)
-		return err_set(err, r, "cannot start a thread: %s", strerror(-r));
-	l->started = true;
-	return 0;
-}
-
-void suspend_loop_stop(struct suspend_loop *l)
-{
-	l->stopping = true;
-	if (l->started)
-		suspend_alarm_ring(l->thread);
-}
-
-bool suspend_loop_done(const struct suspend_loop *l)
-{
-	return l->done;
-}
-
-void suspend_loop_wait(struct suspend_loop *l, uint64_t until_ns)
-{
-	struct pollfd fd = {.fd = l->push_fd, .events = POLLIN};
-	uint64_t now = clock_monotonic_ns(), ns = until_ns > now ? until_ns - now : 0, n;
-	struct timespec left = clock_timespec(ns);
-
-	l->owner_waits = true;
-	atomic_thread_fence(memory_order_seq_cst); /* visible before the queue is looked at */
-	if (sample_queue_empty(l->tick.out.queue) && !l->done && ppoll(&fd, 1, until_ns ? &left : NULL, NULL) > 0)
-		(void)!read(l->push_fd, &n, sizeof(n));
-	l->owner_waits = false;
-}
-
-struct suspend_loop_stats suspend_loop_stats(struct suspend_loop *l)
-{
-	struct suspend_times pause, stop, copy, spread;
-	struct suspend_loop_stats s;
-
-	pthread_mutex_lock(&l->lock); /* only briefly: stopped threads may wait for it */
-	s = l->stats;
-	pause = l->tick.pause;
-	stop = l->tick.stop;
-	copy = l->tick.copy;
-	spread = l->tick.spread;
-	pthread_mutex_unlock(&l->lock);
-	s.suspend.pause = suspend_times_of(&pause);
-	s.suspend.stop = suspend_times_of(&stop);
-	s.suspend.copy = suspend_times_of(&copy);
-	s.suspend.spread = suspend_times_of(&spread);
-	return s;
-}
-
-void suspend_loop_close(struct suspend_loop *l)
+void suspend_loop_free(struct suspend_loop *l)
 {
 	if (!l)
 		return;
-	if (l->started) {
-		suspend_loop_stop(l);
-		pthread_join(l->thread, NULL);
-	}
 	suspend_tick_done(&l->tick);
-	if (l->push_fd >= 0)
-		close(l->push_fd);
-	pthread_mutex_destroy(&l->lock);
 	free(l);
 }

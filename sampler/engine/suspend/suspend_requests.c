@@ -1,11 +1,15 @@
 #include "sampler/engine/suspend/suspend_requests.h"
 
+#include <string.h>
+
 #include "sampler/engine/engine.h"
 #include "sampler/engine/sample_queue.h"
 #include "sampler/engine/suspend/suspend_tick.h"
 
 #define ASK_NS UINT64_C(2000000000)
 #define CHECK_NS UINT64_C(50000000)
+
+enum { AT_ONCE = 4096 }; /* requests per tick */
 
 static void leave(struct suspend_tick *t, struct suspend_thread *th, bool left)
 {
@@ -28,6 +32,10 @@ static void apply(struct suspend_tick *t, const struct suspend_request *w)
 
 	if (!th)
 		return;
+	if (w->what == SUSPEND_REQUEST_FROZEN || w->what == SUSPEND_REQUEST_NOT_FROZEN) {
+		th->has_frozen = w->what == SUSPEND_REQUEST_FROZEN;
+		return;
+	}
 	if (th->at >= t->threads.n_awake) {
 		suspend_output_idle(&t->out, th, t->number - 1, t->before_ns);
 		suspend_idle_remove(&t->idle, &t->threads, th);
@@ -35,17 +43,21 @@ static void apply(struct suspend_tick *t, const struct suspend_request *w)
 	}
 	if (w->what == ENGINE_REQUEST_REGS)
 		th->wants_regs = true;
-	else
+	else if (w->what == ENGINE_REQUEST_IGNORE || w->what == ENGINE_REQUEST_SAMPLE)
 		leave(t, th, w->what == ENGINE_REQUEST_IGNORE);
 }
 
 void suspend_requests_apply(struct suspend_tick *t)
 {
+	struct suspend_request w;
 	const void *msg;
 	size_t len;
 
-	while ((msg = sample_queue_peek(t->requests.queue, &len))) {
-		apply(t, msg);
+	for (int i = 0; i < AT_ONCE && (msg = sample_queue_peek(t->requests.queue, &len)); i++) {
+		if (len == sizeof(w)) {
+			memcpy(&w, msg, sizeof(w)); /* the owner may change it at any time */
+			apply(t, &w);
+		}
 		sample_queue_release(t->requests.queue);
 	}
 }

@@ -42,6 +42,7 @@ struct suspend_thread {
 	uint64_t again_ns, again_since_ns;
 	bool tracing; /* asked to stop, has not answered */
 	bool unreleased; /* with `tracing`: it has answered, and could not be released */
+	bool has_frozen; /* frames in the heap are copied with its stack */
 	bool wants_regs; /* its stack cannot be walked without all registers */
 	bool only_regs; /* it was asked to stop for its registers alone */
 	int64_t call; /* the system call that it was blocked in at the last look; negative: none */

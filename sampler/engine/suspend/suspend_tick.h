@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sampler/engine/engine.h"
+#include "sampler/engine/suspend/suspend_frozen.h"
 #include "sampler/engine/suspend/suspend_idle.h"
 #include "sampler/engine/suspend/suspend_output.h"
 #include "sampler/engine/suspend/suspend_requests.h"
@@ -32,7 +32,7 @@ struct suspend_tick {
 	struct suspend_idle idle;
 	struct suspend_output out;
 	struct suspend_requests requests;
-	struct engine_frozen frozen;
+	struct suspend_frozen frozen;
 	uint64_t period_ns, max_pause_ns;
 
 	uint64_t tick_ns, before_ns; /* when this tick began, and the one before */

@@ -1,0 +1,31 @@
+#ifndef JS_ENGINE_SUSPEND_TRACER_H
+#define JS_ENGINE_SUSPEND_TRACER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine_options;
+struct err;
+struct proc;
+struct suspend_link;
+
+/*
+ * Who stops threads: suspend_loop.h, in a thread of this process, or, with engine_options.confine_tracer, in a process of its
+ * own. That one then holds the right to do so, and this process none. It serves this one target, which it knows by descriptors
+ * of its /proc directory, and ends when this process does. What it is asked for is in suspend_link.h.
+ */
+struct suspend_tracer;
+
+/* `proc` and `link` are borrowed. With a process: forks, and waits until it is ready. 0 or -errno. */
+int suspend_tracer_new(struct proc *proc, struct suspend_link *link, const struct engine_options *o,
+		       struct suspend_tracer **ret, struct err *err);
+int suspend_tracer_start(struct suspend_tracer *t, struct err *err); /* sampling. 0 or -errno */
+void suspend_tracer_stop(struct suspend_tracer *t); /* async-signal-safe */
+/* Waits until there may be something in the queue, it is done, or until_ns (CLOCK_MONOTONIC, 0: no limit). */
+void suspend_tracer_wait(struct suspend_tracer *t, uint64_t until_ns);
+bool suspend_tracer_done(const struct suspend_tracer *t); /* everything is in the queue */
+/* Of what is done. 0, or -EPIPE: the process that stops threads ended before, and *err says how. */
+int suspend_tracer_result(const struct suspend_tracer *t, struct err *err);
+void suspend_tracer_free(struct suspend_tracer *t); /* stops and waits for it; NULL is fine */
+
+#endif

@@ -418,6 +418,8 @@ def kill(o):
         s = subprocess.Popen([jvm.jsampler_path(), "-p", str(p.pid), "--engine", "suspend", "-i", "1ms",
                               "-o", "/dev/null", "-f", "folded"], stderr=subprocess.PIPE, text=True,
                              preexec_fn=jvm.die_with_parent)
+        if i % 2: # to meet it while it has stopped a thread
+            jvm.wait_until(lambda: jvm.suspending(s.pid) or s.poll() is not None)
         time.sleep(rng.uniform(0, 0.1))
         killed += s.poll() is None
         tracer = jvm.tracer_of(s.pid)

@@ -41,6 +41,7 @@ struct dso {
 	void *debug_ctx;
 
 	struct symbol_table symbols;
+	unsigned scans; /* addresses that were looked for without the table */
 	struct name_index dynamic_names, variables, all_names;
 
 	struct dso_plt *plt; /* dso_plt.c; read when first needed */

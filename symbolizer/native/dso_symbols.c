@@ -20,7 +20,9 @@ struct code_sections {
 
 struct loader {
 	struct dso *dso;
+	struct symbol_table *table;
 	struct code_sections code;
+	uint64_t vaddr, start; /* of a scan: what is looked for, and where the innermost function around it begins */
 };
 
 static int load_code_sections(struct image *im, struct code_sections *ret)
@@ -77,23 +79,32 @@ static const char *plain_name(struct dso *d, const char *name)
 	return dso_take(d, (uint64_t)(at - name) + 32) ? arena_strndup(&d->arena, name, (size_t)(at - name)) : NULL;
 }
 
+/* Is it a function, or the like, in one of the sections with code? */
+static bool is_in_code(void *ctx, const Elf64_Sym *sym)
+{
+	const struct loader *l = ctx;
+	const struct section_span *span;
+
+	if (!symbol_is_code(sym) || sym->st_shndx >= l->code.spans.n)
+		return false;
+	span = &l->code.spans.v[sym->st_shndx];
+	return sym->st_value >= span->start && sym->st_value < span->end;
+}
+
 static bool add_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 {
 	struct loader *l = ctx;
-	const struct section_span *span;
+	const struct section_span *span = &l->code.spans.v[sym->st_shndx];
 	struct symbol s;
 
-	if (!symbol_is_code(sym) || !*name || sym->st_shndx >= l->code.spans.n)
-		return true;
-	span = &l->code.spans.v[sym->st_shndx];
-	if (sym->st_value < span->start || sym->st_value >= span->end)
+	if (!*name)
 		return true;
 	s.start = sym->st_value;
 	s.end = sym->st_size && sym->st_size < span->end - s.start ? s.start + sym->st_size : span->end;
 	s.rank = symbol_rank(sym);
 	s.weak = ELF64_ST_BIND(sym->st_info) == STB_WEAK;
 	s.name = plain_name(l->dso, name);
-	return s.name && symbol_table_add(&l->dso->symbols, &s);
+	return s.name && symbol_table_add(l->table, &s);
 }
 
 /*
@@ -103,7 +114,8 @@ static bool load_table(struct dso *d, struct image *im, uint32_t sh_type)
 {
 	size_t before = d->symbols.syms.n, count = im ? image_symbol_count(im, sh_type) : 0;
 	uint64_t bytes = (uint64_t)count * SYMBOL_PEAK_BYTES;
-	struct loader l = {.dso = d};
+	struct loader l = {.dso = d, .table = &d->symbols};
+	struct image_symbols all;
 	int r = -E2BIG;
 
 	if (!count)
@@ -112,7 +124,9 @@ static bool load_table(struct dso *d, struct image *im, uint32_t sh_type)
 		d->symbols.held += bytes;
 		r = load_code_sections(im, &l.code);
 		if (r == 0)
-			r = image_each_symbol(im, sh_type, add_symbol, &l);
+			r = image_symbols(im, sh_type, &all);
+		if (r == 0)
+			r = image_each_symbol(im, &all, is_in_code, add_symbol, &l);
 		vec_done(&l.code.spans);
 	}
 	if (r == -E2BIG)
@@ -149,14 +163,97 @@ static void load_symbols(struct dso *d)
 	budget_end(d->budget);
 }
 
-int dso_find_symbol(struct dso *d, uint64_t vaddr, struct dso_symbol *ret)
+/* --- The first few addresses --- */
+
+/*
+ * Sorting the symbols of libjvm.so takes as long as looking through them 32 times, and a short recording has fewer native
+ * frames. Small tables are sorted at once.
+ */
+enum { SCANS_MAX = 32, SCAN_FROM = 256 /* symbols */ };
+
+static bool note_innermost(void *ctx, const Elf64_Sym *sym, const char *name)
+{
+	struct loader *l = ctx;
+
+	(void)name;
+	if (sym->st_value > l->start)
+		l->start = sym->st_value;
+	return true;
+}
+
+static int scan_table(struct dso *d, uint32_t sh_type, const struct image_range *range, image_symbol_fn *fn,
+		      struct loader *l)
+{
+	struct image_symbols all;
+	int r = image_symbols(&d->main, sh_type, &all);
+
+	return r < 0 ? r : image_each_symbol_in(&d->main, &all, range, is_in_code, fn, l);
+}
+
+static int scan_both(struct dso *d, struct image_range range, image_symbol_fn *fn, struct loader *l)
+{
+	int r = scan_table(d, SHT_SYMTAB, &range, fn, l);
+
+	return r < 0 ? r : scan_table(d, SHT_DYNSYM, &range, fn, l);
+}
+
+/*
+ * Of the functions whose sizes reach `vaddr`, the table has the innermost, and none without a size within that; see
+ * settle() in symbol_table.c. Of the symbols that start there, the table chooses the best. false: none, or the best one
+ * ends before, which the whole table decides.
+ */
+static bool scan_for(struct dso *d, struct loader *l, struct symbol *ret)
+{
+	const struct symbol *s = NULL;
+
+	if (load_code_sections(&d->main, &l->code) == 0 &&
+	    scan_both(d, (struct image_range){0, l->vaddr, false}, note_innermost, l) == 0 && l->start &&
+	    scan_both(d, (struct image_range){l->start, l->start, true}, add_symbol, l) == 0) {
+		symbol_table_finish(l->table);
+		s = symbol_table_find(l->table, l->vaddr);
+	}
+	if (s)
+		*ret = *s;
+	return s;
+}
+
+static bool scan(struct dso *d, uint64_t vaddr, struct symbol *ret)
+{
+	struct symbol_table few = {0};
+	struct loader l = {.dso = d, .table = &few, .vaddr = vaddr};
+	bool found;
+
+	if (d->symbols.loaded || d->recorded || d->scans >= SCANS_MAX ||
+	    image_symbol_count(&d->main, SHT_SYMTAB) < SCAN_FROM)
+		return false;
+	d->scans++;
+	budget_begin(d->budget);
+	found = scan_for(d, &l, ret);
+	budget_end(d->budget);
+	vec_done(&few.syms);
+	vec_done(&l.code.spans);
+	return found;
+}
+
+static bool find_code(struct dso *d, uint64_t vaddr, struct symbol *ret)
 {
 	const struct symbol *s;
 
+	if (scan(d, vaddr, ret))
+		return true;
 	load_symbols(d);
 	s = symbol_table_find(&d->symbols, vaddr);
 	if (s)
-		*ret = (struct dso_symbol){s->name, s->start, s->end - s->start};
+		*ret = *s;
+	return s;
+}
+
+int dso_find_symbol(struct dso *d, uint64_t vaddr, struct dso_symbol *ret)
+{
+	struct symbol s;
+
+	if (find_code(d, vaddr, &s))
+		*ret = (struct dso_symbol){s.name, s.start, s.end - s.start};
 	else if (d->recorded || dso_plt_find(d, vaddr, ret) < 0)
 		return -ENOENT;
 	if (d->tap && d->tap->symbol)
@@ -170,40 +267,48 @@ bool dso_has_symtab(struct dso *d)
 	return d->symbols.full;
 }
 
+static bool is_any(void *ctx, const Elf64_Sym *sym)
+{
+	(void)ctx;
+	return ELF64_ST_TYPE(sym->st_info) != STT_FILE;
+}
+
+static bool is_variable(void *ctx, const Elf64_Sym *sym)
+{
+	(void)ctx;
+	return ELF64_ST_TYPE(sym->st_info) == STT_OBJECT;
+}
+
 static bool index_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 {
-	if (!*name || ELF64_ST_TYPE(sym->st_info) == STT_FILE)
-		return true;
-	return name_index_add(ctx, name, sym->st_value, sym->st_size);
+	return !*name || name_index_add(ctx, name, sym->st_value, sym->st_size);
 }
 
-static bool index_variable(void *ctx, const Elf64_Sym *sym, const char *name)
-{
-	return ELF64_ST_TYPE(sym->st_info) != STT_OBJECT || index_symbol(ctx, sym, name);
-}
-
-static int index_names(struct dso *d, struct image *im, uint32_t sh_type, image_symbol_fn *fn, struct name_index *x)
+static int index_names(struct dso *d, struct image *im, uint32_t sh_type, image_wanted_fn *wanted, struct name_index *x)
 {
 	size_t count = image_symbol_count(im, sh_type);
+	struct image_symbols all;
 	int r = -E2BIG;
 
 	/* An index of all symbols is begun only if the budget allows all of them. */
-	if (fn != index_symbol || name_index_reserve(x, count))
-		r = image_each_symbol(im, sh_type, fn, x);
+	if (wanted != is_any || name_index_reserve(x, count))
+		r = image_symbols(im, sh_type, &all);
+	if (r == 0)
+		r = image_each_symbol(im, &all, wanted, index_symbol, x);
 	if (r == -E2BIG)
 		dso_refuse(d, (uint64_t)count * sizeof(Elf64_Sym), "some names");
 	return r;
 }
 
 /* The full table may be in the file or in its debug file. */
-static const struct name_entry *find_in_symtab(struct dso *d, image_symbol_fn *fn, struct name_index *x,
+static const struct name_entry *find_in_symtab(struct dso *d, image_wanted_fn *wanted, struct name_index *x,
 					       const char *name)
 {
 	if (!x->loaded) {
 		x->loaded = true;
 		budget_begin(d->budget);
-		if (index_names(d, &d->main, SHT_SYMTAB, fn, x) == -ENOENT && dso_debug_image(d))
-			index_names(d, &d->debug, SHT_SYMTAB, fn, x);
+		if (index_names(d, &d->main, SHT_SYMTAB, wanted, x) == -ENOENT && dso_debug_image(d))
+			index_names(d, &d->debug, SHT_SYMTAB, wanted, x);
 		budget_end(d->budget);
 	}
 	return name_index_find(x, name);
@@ -215,7 +320,7 @@ static const struct name_entry *find_exported(struct dso *d, const char *name)
 	if (!d->dynamic_names.loaded && !d->recorded) {
 		d->dynamic_names.loaded = true;
 		budget_begin(d->budget);
-		index_names(d, &d->main, SHT_DYNSYM, index_symbol, &d->dynamic_names);
+		index_names(d, &d->main, SHT_DYNSYM, is_any, &d->dynamic_names);
 		budget_end(d->budget);
 	}
 	return name_index_find(&d->dynamic_names, name);
@@ -237,7 +342,7 @@ int dso_find_by_name(struct dso *d, const char *name, uint64_t *ret_vaddr, uint6
 	const struct name_entry *e = find_exported(d, name);
 
 	if (!e && !d->recorded)
-		e = find_in_symtab(d, index_symbol, &d->all_names, name);
+		e = find_in_symtab(d, is_any, &d->all_names, name);
 	return found(d, name, e, ret_vaddr, ret_size);
 }
 
@@ -246,6 +351,6 @@ int dso_find_variable(struct dso *d, const char *name, uint64_t *ret_vaddr, uint
 	const struct name_entry *e = find_exported(d, name);
 
 	if (!e && !d->recorded)
-		e = find_in_symtab(d, index_variable, &d->variables, name);
+		e = find_in_symtab(d, is_variable, &d->variables, name);
 	return found(d, name, e, ret_vaddr, ret_size);
 }

@@ -20,6 +20,8 @@
  */
 enum { NAMES_LEAST = 16 << 20, NAMES_FACTOR = 8 };
 
+enum { POLL_EVERY = 1 << 16 }; /* symbols that are passed over between two looks at the time */
+
 bool image_read(const struct image *im, uint64_t off, void *dst, size_t len)
 {
 	uint8_t *p = dst;
@@ -239,48 +241,16 @@ static size_t terminated_len(const Elf_Data *strings)
 	return last ? (size_t)(last - (const char *)strings->d_buf) + 1 : 0;
 }
 
-struct symbol_names {
-	const char *text;
-	size_t len; /* up to the last NUL */
-	uint64_t left; /* bytes allowed for further names */
-};
-
-/* Names may overlap, within limits. NULL: too long, or too many bytes in total. */
-static const char *name_at(struct symbol_names *names, uint32_t at)
+/* Names may overlap, within limits: `left` bytes are allowed for further names. NULL: too long, or too many bytes. */
+static const char *name_at(const struct image_symbols *s, uint32_t at, uint64_t *left)
 {
 	size_t len;
 
-	if (at >= names->len || !names->left)
+	if (at >= s->names_len || !*left)
 		return NULL;
-	len = strnlen(names->text + at, IMAGE_MAX_SYMBOL_NAME);
-	names->left -= len < names->left ? len : names->left;
-	return len < IMAGE_MAX_SYMBOL_NAME && names->left ? names->text + at : NULL;
-}
-
-static int each_symbol(struct image *im, Elf_Scn *scn, uint32_t link, image_symbol_fn *fn, void *ctx)
-{
-	Elf_Data *table = image_section_data(im, scn, IMAGE_MAX_SYMBOLS * sizeof(Elf64_Sym));
-	Elf_Scn *str_scn = elf_getscn(im->elf, link);
-	Elf_Data *strings = table && str_scn ? image_section_data(im, str_scn, IMAGE_MAX_TABLE) : NULL;
-	struct symbol_names names;
-	size_t i, n;
-
-	if (!table || !strings)
-		return -E2BIG;
-	n = table->d_size / sizeof(Elf64_Sym);
-	names = (struct symbol_names){strings->d_buf, terminated_len(strings),
-				      NAMES_LEAST + NAMES_FACTOR * (uint64_t)strings->d_size};
-	for (i = 1; i < n; i++) {
-		Elf64_Sym sym;
-		const char *name;
-
-		memcpy(&sym, (const char *)table->d_buf + i * sizeof(sym), sizeof(sym));
-		if (sym.st_shndx == SHN_UNDEF || !(name = name_at(&names, sym.st_name)))
-			continue;
-		if (budget_poll(im->budget) || !fn(ctx, &sym, name))
-			return -E2BIG;
-	}
-	return names.left ? 0 : -E2BIG;
+	len = strnlen(s->names + at, IMAGE_MAX_SYMBOL_NAME);
+	*left -= len < *left ? len : *left;
+	return len < IMAGE_MAX_SYMBOL_NAME && *left ? s->names + at : NULL;
 }
 
 static Elf_Scn *section_of_type(struct image *im, uint32_t sh_type, Elf64_Shdr *ret)
@@ -298,12 +268,63 @@ static Elf_Scn *section_of_type(struct image *im, uint32_t sh_type, Elf64_Shdr *
 	return NULL;
 }
 
-int image_each_symbol(struct image *im, uint32_t sh_type, image_symbol_fn *fn, void *ctx)
+static int read_symbols(struct image *im, uint32_t sh_type, struct image_symbols *ret)
 {
 	Elf64_Shdr sh;
-	Elf_Scn *scn = section_of_type(im, sh_type, &sh);
+	Elf_Scn *scn = section_of_type(im, sh_type, &sh), *str_scn;
+	Elf_Data *table, *strings;
 
-	return scn ? each_symbol(im, scn, sh.sh_link, fn, ctx) : -ENOENT;
+	if (!scn)
+		return -ENOENT;
+	table = image_section_data(im, scn, IMAGE_MAX_SYMBOLS * sizeof(Elf64_Sym));
+	str_scn = elf_getscn(im->elf, sh.sh_link);
+	strings = table && str_scn ? image_section_data(im, str_scn, IMAGE_MAX_TABLE) : NULL;
+	if (!table || !strings)
+		return -E2BIG;
+	*ret = (struct image_symbols){table->d_buf, table->d_size / sizeof(Elf64_Sym), strings->d_buf,
+				      terminated_len(strings), strings->d_size};
+	return 0;
+}
+
+int image_symbols(struct image *im, uint32_t sh_type, struct image_symbols *ret)
+{
+	struct image_symbols *known = sh_type == SHT_SYMTAB ? &im->full : &im->dynamic;
+	int r = known->n ? 0 : read_symbols(im, sh_type, known);
+
+	*ret = *known;
+	return r;
+}
+
+static bool is_in_range(const Elf64_Sym *sym, const struct image_range *r)
+{
+	return sym->st_value >= r->from && sym->st_value <= r->to && (r->any || r->to - sym->st_value < sym->st_size);
+}
+
+int image_each_symbol_in(struct image *im, const struct image_symbols *s, const struct image_range *range,
+			 image_wanted_fn *wanted, image_symbol_fn *fn, void *ctx)
+{
+	uint64_t left = NAMES_LEAST + NAMES_FACTOR * s->names_size;
+
+	for (size_t i = 1; i < s->n; i++) {
+		Elf64_Sym sym;
+		const char *name;
+
+		if (i % POLL_EVERY == 0 && budget_poll(im->budget))
+			return -E2BIG;
+		memcpy(&sym, s->table + i * sizeof(sym), sizeof(sym));
+		if (!is_in_range(&sym, range) || sym.st_shndx == SHN_UNDEF || !wanted(ctx, &sym) ||
+		    !(name = name_at(s, sym.st_name, &left)))
+			continue;
+		if (budget_poll(im->budget) || !fn(ctx, &sym, name))
+			return -E2BIG;
+	}
+	return left ? 0 : -E2BIG;
+}
+
+int image_each_symbol(struct image *im, const struct image_symbols *s, image_wanted_fn *wanted, image_symbol_fn *fn,
+		      void *ctx)
+{
+	return image_each_symbol_in(im, s, &(struct image_range){0, UINT64_MAX, true}, wanted, fn, ctx);
 }
 
 size_t image_symbol_count(struct image *im, uint32_t sh_type)

@@ -17,12 +17,22 @@
 #define IMAGE_MAX_SYMBOL_NAME ((size_t)64 << 10)
 #define IMAGE_MAX_MINI ((size_t)64 << 20) /* .gnu_debugdata, decompressed */
 
+/* A SHT_SYMTAB or SHT_DYNSYM section and its names, which belong to the image. */
+struct image_symbols {
+	const char *table;
+	size_t n;
+	const char *names;
+	size_t names_len; /* up to the last NUL */
+	uint64_t names_size;
+};
+
 /* One ELF image: a file descriptor, or bytes in memory. If elf is NULL, it is closed. */
 struct image {
 	int fd; /* -1: bytes in memory */
 	uint8_t *bytes;
 	uint64_t size;
 	Elf *elf;
+	struct image_symbols full, dynamic; /* n 0: not read */
 	struct budget *budget; /* borrowed; NULL: no limits but those above */
 	uint64_t held; /* taken from it; image_close() returns it */
 };
@@ -41,12 +51,24 @@ Elf_Data *image_section_data(struct image *im, Elf_Scn *scn, uint64_t max);
 /* Copies the build-id to `dst` and returns its length; 0: none. */
 size_t image_build_id(struct image *im, uint8_t *dst, size_t max);
 
-/*
- * Calls `fn` for each symbol of a SHT_SYMTAB or SHT_DYNSYM section, until it returns false. -E2BIG: the budget does not
- * allow more, or names make no sense; the calls made until then are valid.
- */
-typedef bool image_symbol_fn(void *ctx, const Elf64_Sym *sym, const char *name);
+/* Reads the section, once. -ENOENT: there is none, -E2BIG: the budget does not allow it. */
+int image_symbols(struct image *im, uint32_t sh_type, struct image_symbols *ret);
 size_t image_symbol_count(struct image *im, uint32_t sh_type); /* approximately */
-int image_each_symbol(struct image *im, uint32_t sh_type, image_symbol_fn *fn, void *ctx);
+/*
+ * Calls `fn` for each symbol that is `wanted`, and has a name, until it returns false. Only these names are looked at,
+ * which takes longer than the rest. -E2BIG: the budget does not allow more, or names make no sense; the calls made
+ * until then are valid.
+ */
+typedef bool image_wanted_fn(void *ctx, const Elf64_Sym *sym);
+typedef bool image_symbol_fn(void *ctx, const Elf64_Sym *sym, const char *name);
+int image_each_symbol(struct image *im, const struct image_symbols *s, image_wanted_fn *wanted, image_symbol_fn *fn,
+		      void *ctx);
+/* Likewise, only the symbols that start at or after `from`, up to `to`, and end behind `to` or have `any` size. */
+struct image_range {
+	uint64_t from, to;
+	bool any;
+};
+int image_each_symbol_in(struct image *im, const struct image_symbols *s, const struct image_range *range,
+			 image_wanted_fn *wanted, image_symbol_fn *fn, void *ctx);
 
 #endif

@@ -20,6 +20,7 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/native/dso.h"
+#include "symbolizer/native/dso_priv.h"
 #include "symbolizer/native/dso_record.h"
 #include "symbolizer/target/mem.h"
 
@@ -605,6 +606,57 @@ static void libjvm_is_quick(void **state)
 	dso_close(d);
 }
 
+/* Looks up addresses below `end` in a file with its table, and in one that has just been opened. */
+static void compare_with_table(const char *path, uint64_t end)
+{
+	struct dso *whole = open_path(path), *fresh = open_path(path);
+	uint64_t x = 88172645463325252;
+	unsigned found = 0;
+
+	assert_true(dso_has_symtab(whole));
+	for (unsigned tries = 0; tries < 100000 && found < 500; tries++) {
+		struct dso_symbol want, got;
+
+		x = x * 6364136223846793005 + 1442695040888963407;
+		if (dso_find_symbol(whole, (x >> 20) % end, &want) < 0 || strstr(want.name, "@plt"))
+			continue;
+		if (found++ % 32 == 31) {
+			dso_close(fresh);
+			fresh = open_path(path);
+		}
+		assert_int_equal(dso_find_symbol(fresh, (x >> 20) % end, &got), 0);
+		assert_string_equal(got.name, want.name);
+		assert_int_equal(got.vaddr, want.vaddr);
+		assert_int_equal(got.size, want.size);
+	}
+	assert_true(found >= 100);
+	dso_close(whole);
+	dso_close(fresh);
+}
+
+static void first_addresses_need_no_table(void **state)
+{
+	struct dso *d = open_path("/proc/self/exe");
+	struct dso_symbol s;
+	uint64_t v, size;
+
+	(void)state;
+	assert_int_equal(dso_find_by_name(d, "dso_find_by_name", &v, &size), 0);
+	for (int i = 0; i < 32; i++) {
+		assert_int_equal(dso_find_symbol(d, v + size - 1, &s), 0);
+		assert_string_equal(s.name, "dso_find_by_name");
+		assert_int_equal(s.size, size);
+		assert_false(d->symbols.loaded);
+	}
+	assert_int_equal(dso_find_symbol(d, v, &s), 0);
+	assert_true(d->symbols.loaded);
+	assert_string_equal(s.name, "dso_find_by_name");
+	dso_close(d);
+	compare_with_table("/proc/self/exe", 4 << 20);
+	if (access(LIBJVM, R_OK) == 0)
+		compare_with_table(LIBJVM, 24 << 20);
+}
+
 struct collected {
 	struct dso_record_row rows[64];
 	struct dso_symbol symbols[64];
@@ -765,6 +817,7 @@ int main(void)
 		cmocka_unit_test(damaged_files),
 		cmocka_unit_test(file_is_never_mapped),
 		cmocka_unit_test(libjvm_is_quick),
+		cmocka_unit_test(first_addresses_need_no_table),
 		cmocka_unit_test(record_replays_what_was_asked),
 		cmocka_unit_test(offsets_of_shared_pages),
 	};

@@ -367,7 +367,7 @@ void broker_free(struct broker *b)
 	channel_end_soon(b->socket, b->child, END_MS);
 	for (size_t i = 0; i < b->n_targets; i++)
 		proc_close(b->targets[i].proc);
-	for (size_t i = 0; i < BROKER_KIN; i++)
+	for (size_t i = 0; i < BROKER_KIN && i < b->n_kin; i++) /* the pages of the others were never used */
 		free(b->kin[i].cgroup);
 	broker_maps_forget(b);
 	pthread_mutex_destroy(&b->maps_lock);

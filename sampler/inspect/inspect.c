@@ -96,7 +96,8 @@ int inspect_outline(pid_t pid, struct inspect_outline *ret)
 
 	if (r < 0)
 		return r;
-	read_outline(p, &o);
+	if (!proc_is_kernels(p))
+		read_outline(p, &o);
 	proc_close(p);
 	*ret = o;
 	return o.may_be_jvm || o.inode ? 0 : -ENOENT;
@@ -120,6 +121,7 @@ static void read_jvm(struct proc *p, struct inspection *i)
 		i->jvm = jvm_by_name(p);
 		return;
 	}
+	v->exported_only = true;
 	readers_find_jvm(v);
 	if (v->jvm == JVM_READY) {
 		i->jvm = INSPECT_JVM;

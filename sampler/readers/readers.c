@@ -139,6 +139,7 @@ int readers_open_recording(const struct recording *rec, struct unwinder_options 
 struct libjvm {
 	struct dso *dso;
 	uint64_t bias;
+	bool exported_only;
 };
 
 static bool libjvm_symbol(void *ctx, const char *name, uint64_t *ret)
@@ -146,7 +147,7 @@ static bool libjvm_symbol(void *ctx, const char *name, uint64_t *ret)
 	struct libjvm *l = ctx;
 	uint64_t vaddr, size;
 
-	if (dso_find_variable(l->dso, name, &vaddr, &size) < 0)
+	if ((l->exported_only ? dso_find_exported : dso_find_variable)(l->dso, name, &vaddr, &size) < 0)
 		return false;
 	*ret = l->bias + vaddr;
 	return true;
@@ -165,10 +166,9 @@ static enum jvm_state unsupported(struct readers *v, const char *why, const char
 /* GraalVM's native images export this; they have neither libjvm.so nor its tables. */
 static bool is_native_image(struct readers *v)
 {
-	uint64_t vaddr, size;
 	struct dso *exe = modmap_load_dso(v->modmap, 1);
 
-	return exe && dso_find_variable(exe, "__svm_version_info", &vaddr, &size) == 0;
+	return exe && dso_has_variable(exe, "__svm_version_info");
 }
 
 /* A deleted file can still be opened in map_files, with CAP_CHECKPOINT_RESTORE. */
@@ -203,7 +203,7 @@ static enum jvm_state no_libjvm(struct readers *v)
 
 static enum jvm_state open_hotspot(struct readers *v)
 {
-	struct libjvm l;
+	struct libjvm l = {.exported_only = v->exported_only};
 	struct err e = {0};
 	uint64_t addr;
 	uint32_t id;

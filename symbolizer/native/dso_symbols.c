@@ -315,7 +315,7 @@ static const struct name_entry *find_in_symtab(struct dso *d, image_wanted_fn *w
 }
 
 /* Exported symbols are few and often sufficient; if not, the full table is read. */
-static const struct name_entry *find_exported(struct dso *d, const char *name)
+static const struct name_entry *exported(struct dso *d, const char *name)
 {
 	if (!d->dynamic_names.loaded && !d->recorded) {
 		d->dynamic_names.loaded = true;
@@ -339,16 +339,30 @@ static int found(struct dso *d, const char *name, const struct name_entry *e, ui
 
 int dso_find_by_name(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size)
 {
-	const struct name_entry *e = find_exported(d, name);
+	const struct name_entry *e = exported(d, name);
 
 	if (!e && !d->recorded)
 		e = find_in_symtab(d, is_any, &d->all_names, name);
 	return found(d, name, e, ret_vaddr, ret_size);
 }
 
+int dso_find_exported(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size)
+{
+	return found(d, name, exported(d, name), ret_vaddr, ret_size);
+}
+
+bool dso_has_variable(struct dso *d, const char *name)
+{
+	uint64_t vaddr, size;
+
+	if (!d->recorded && !exported(d, name) && !image_symbol_count(&d->main, SHT_SYMTAB))
+		return false;
+	return dso_find_variable(d, name, &vaddr, &size) == 0;
+}
+
 int dso_find_variable(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size)
 {
-	const struct name_entry *e = find_exported(d, name);
+	const struct name_entry *e = exported(d, name);
 
 	if (!e && !d->recorded)
 		e = find_in_symtab(d, is_variable, &d->variables, name);

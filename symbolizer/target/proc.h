@@ -22,6 +22,7 @@ pid_t proc_pid(const struct proc *p);
 int proc_dirfd(const struct proc *p); /* borrowed; -1: opened by the deputy (deputy.h) */
 int proc_pidfd(const struct proc *p); /* borrowed; -1: the kernel has none, or refused it */
 int proc_number(struct proc *p, uint32_t *ret); /* the deputy's number for it; only with a deputy. 0 or -errno */
+bool proc_is_kernels(const struct proc *p); /* a thread of the kernel, which has no memory of its own */
 bool proc_alive(struct proc *p); /* same process, not a zombie */
 /* It has ended, or its first thread is exiting and the others follow within a moment, for which this waits. */
 bool proc_gone(struct proc *p);

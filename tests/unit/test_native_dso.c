@@ -125,6 +125,10 @@ static void prefers_the_better_name(void **state)
 	assert_string_equal(s.name, "asm_unsized");
 	assert_int_equal(s.vaddr, v);
 	assert_int_equal(s.size, 3);
+	assert_int_equal(dso_find_exported(d, "sample_alias", &v, &size), 0);
+	assert_int_equal(dso_find_exported(d, "hidden_work", &v, &size), -ENOENT);
+	assert_false(dso_has_variable(d, "no_such_name"));
+	assert_true(dso_has_variable(d, "sample_sum"));
 	/* Data is found by name only. */
 	assert_int_equal(dso_find_by_name(d, "sample_sum", &v, &size), 0);
 	assert_int_equal(size, 4);

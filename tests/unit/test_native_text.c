@@ -192,18 +192,54 @@ static void kallsyms_finds_functions(void **state)
 	assert_string_equal(kernel_name(text, 0xffffffff90000000, buf, 64), "(none)"); /* a gap */
 }
 
+/* Sorted functions, then `data` lines, then two modules, the higher one first. */
+static void add_kernel(struct buf *b, unsigned functions, unsigned data)
+{
+	for (unsigned i = 0; i < functions; i++)
+		buf_printf(b, "%016lx T function_%u\n", (unsigned long)(0xffffffff81000000 + i * 64), i);
+	for (unsigned i = 0; i < data; i++)
+		buf_printf(b, "%016lx D data_%u\n", (unsigned long)(0xffffffff82000000 + i * 64), i);
+	buf_add_z(b, "ffffffffc0100000 t upper\t[second]\nffffffffc0000000 t lower\t[first]\n");
+}
+
+static void kallsyms_are_read_as_far_as_needed(void **state)
+{
+	struct buf b = {0};
+	struct kallsyms *k;
+	int fd, same;
+
+	(void)state;
+	add_kernel(&b, 20000, 20000);
+	fd = kallsyms_file(b.data, b.len);
+	same = dup(fd);
+	k = kallsyms_open(fd);
+	assert_string_equal(kallsyms_find(k, 0xffffffff81000000 + 64 * 100 + 9), "function_100");
+	assert_true(lseek(same, 0, SEEK_CUR) < (off_t)b.len / 8);
+	assert_string_equal(kallsyms_find(k, 0xffffffff81000000 + 64 * 10000), "function_10000");
+	assert_string_equal(kallsyms_find(k, 0xffffffff81000000), "function_0");
+	assert_true(lseek(same, 0, SEEK_CUR) < (off_t)b.len / 2);
+	/* The module with the lower address is listed last. */
+	assert_string_equal(kallsyms_find(k, 0xffffffffc0000010), "lower");
+	assert_int_equal(lseek(same, 0, SEEK_CUR), b.len);
+	assert_string_equal(kallsyms_find(k, 0xffffffffc0100010), "upper");
+	assert_string_equal(kallsyms_find(k, 0xffffffff81000000 + 64 * 19999), "function_19999");
+	kallsyms_close(k);
+	close(same);
+	buf_done(&b);
+}
+
 static void kallsyms_says_when_addresses_are_hidden(void **state)
 {
 	static const char text[] = "0000000000000000 T _text\n0000000000000000 t foo\n";
 	struct kallsyms *k = kallsyms_of_text(text, strlen(text));
 
 	(void)state;
-	assert_int_equal(kallsyms_load(k, NULL), -EACCES);
+	assert_int_equal(kallsyms_load(k, UINT64_MAX, NULL), -EACCES);
 	assert_null(kallsyms_find(k, 0));
 	kallsyms_close(k);
 	k = kallsyms_of_text("", 0);
 	assert_null(kallsyms_find(k, 0xffffffff81000000));
-	assert_int_equal(kallsyms_load(k, NULL), 0); /* was done already */
+	assert_int_equal(kallsyms_load(k, UINT64_MAX, NULL), 0); /* was done already */
 	kallsyms_close(k);
 }
 
@@ -212,7 +248,7 @@ static void kallsyms_of_this_kernel(void **state)
 	uint64_t start = clock_monotonic_ns();
 	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	struct kallsyms *k = fd < 0 ? NULL : kallsyms_open(fd);
-	int r = k ? kallsyms_load(k, NULL) : -ENOENT;
+	int r = k ? kallsyms_load(k, UINT64_MAX, NULL) : -ENOENT;
 	double ms = (double)(clock_monotonic_ns() - start) / 1e6, parse_ms;
 	struct buf b = {0};
 	unsigned i;
@@ -225,7 +261,7 @@ static void kallsyms_of_this_kernel(void **state)
 			   i % 4 ? 't' : 'd', i, i > 150000 ? "\t[module]" : "");
 	start = clock_monotonic_ns();
 	k = kallsyms_of_text(b.data, b.len);
-	assert_int_equal(kallsyms_load(k, NULL), 0);
+	assert_int_equal(kallsyms_load(k, UINT64_MAX, NULL), 0);
 	parse_ms = (double)(clock_monotonic_ns() - start) / 1e6;
 	assert_string_equal(kallsyms_find(k, 0xffffffff81000000 + 48 * 7 + 3), "some_kernel_function_7");
 	print_message("kallsyms: this kernel's read and parsed in %.1f ms (%d), 200,000 lines parsed "
@@ -331,6 +367,7 @@ int main(void)
 		cmocka_unit_test(demangles_legacy_rust),
 		cmocka_unit_test(hostile_names),
 		cmocka_unit_test(kallsyms_finds_functions),
+		cmocka_unit_test(kallsyms_are_read_as_far_as_needed),
 		cmocka_unit_test(kallsyms_says_when_addresses_are_hidden),
 		cmocka_unit_test(kallsyms_of_this_kernel),
 		cmocka_unit_test(perfmap_finds_names),

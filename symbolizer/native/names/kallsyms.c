@@ -8,7 +8,6 @@
 
 #include "symbolizer/base/address_sort.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/parse.h"
 #include "symbolizer/base/sorted.h"
@@ -16,7 +15,7 @@
 #include "symbolizer/native/names/suffix.h"
 
 /* Usually it has a few hundred thousand lines of 40 bytes. */
-enum { TEXT_MAX = 256 << 20 };
+enum { TEXT_MAX = 256 << 20, PIECE = 64 << 10 /* read at once */ };
 /* No kernel function is longer: an address further from its symbol is in a gap between modules. */
 #define REACH_MAX UINT64_C(0x40000)
 
@@ -26,10 +25,11 @@ struct ksym {
 };
 
 struct kallsyms {
-	int fd; /* -1: has been read */
+	int fd; /* -1: has been read to its end */
 	char *text; /* ends with a NUL; a name is terminated in place when it is looked up */
-	VEC(struct ksym) syms; /* once loaded: by addr, all different */
-	bool seen_nonzero;
+	size_t len, cap, parsed; /* bytes; `parsed`: whole lines */
+	VEC(struct ksym) syms; /* by addr, all different, unless `unsorted` */
+	bool seen_nonzero, unsorted, seen_module;
 };
 
 struct kallsyms *kallsyms_open(int fd)
@@ -80,6 +80,20 @@ static unsigned rank(const struct kallsyms *k, const struct ksym *s)
 	return is_marker(name) ? 3 : name[-2] == 'T' ? 0 : name[-2] == 't' ? 1 : 2;
 }
 
+/* Of the symbols of one address, the best stays. false: out of memory. */
+static bool add(struct kallsyms *k, struct ksym s)
+{
+	struct ksym *last = k->syms.n ? &k->syms.v[k->syms.n - 1] : NULL;
+
+	if (last && last->addr == s.addr) {
+		if (rank(k, &s) < rank(k, last))
+			*last = s;
+		return true;
+	}
+	k->unsorted |= last && last->addr > s.addr;
+	return vec_push(&k->syms, s);
+}
+
 /* "ffffffff81000000 T _text"; for symbols of modules, "\t[module]" follows. proc(5). false: out of memory. */
 static bool parse_line(struct kallsyms *k, const char *line, const char *end)
 {
@@ -91,20 +105,22 @@ static bool parse_line(struct kallsyms *k, const char *line, const char *end)
 	k->seen_nonzero |= addr != 0;
 	if (!addr || !strchr("tTwW", p[1]) || strchr("\t \n", p[3]))
 		return true;
-	return vec_push(&k->syms, ((struct ksym){addr, (uint32_t)(p + 3 - k->text)}));
+	k->seen_module |= end[-1] == ']';
+	return add(k, (struct ksym){addr, (uint32_t)(p + 3 - k->text)});
 }
 
-static bool parse_lines(struct kallsyms *k, size_t len)
+/* All lines that are complete; at the end of the file, the last one is. */
+static bool parse_lines(struct kallsyms *k, bool at_end)
 {
-	const char *p = k->text, *end = p + len;
+	while (k->parsed < k->len) {
+		const char *p = k->text + k->parsed, *end = memchr(p, '\n', k->len - k->parsed);
 
-	while (p < end) {
-		const char *newline = memchr(p, '\n', (size_t)(end - p));
-		const char *line_end = newline ? newline : end;
-
-		if (!parse_line(k, p, line_end))
+		if (!end && !at_end)
+			break;
+		end = end ? end : k->text + k->len;
+		if (!parse_line(k, p, end))
 			return false;
-		p = line_end + 1;
+		k->parsed = (size_t)(end - k->text) + (end < k->text + k->len);
 	}
 	return true;
 }
@@ -126,33 +142,59 @@ static void sort_and_merge(struct kallsyms *k)
 	k->syms.n = n;
 }
 
-static int read_all(struct kallsyms *k)
+/* Bytes read, 0 at the end, or -errno. */
+static ssize_t read_piece(struct kallsyms *k)
 {
-	size_t len;
-	int r = file_read_fd(k->fd, TEXT_MAX, &k->text, &len);
+	ssize_t n;
 
-	if (r < 0)
-		return r;
-	if (!parse_lines(k, len))
-		r = -ENOMEM;
-	else if (len && !k->seen_nonzero)
-		r = -EACCES;
-	if (r == 0)
-		sort_and_merge(k);
-	else
-		k->syms.n = 0;
-	return r;
+	if (k->cap - k->len <= PIECE) {
+		char *grown = k->cap < TEXT_MAX ? realloc(k->text, k->cap = k->cap ? k->cap * 2 : 4 * PIECE) : NULL;
+
+		if (!grown)
+			return k->cap < TEXT_MAX ? -ENOMEM : -EFBIG;
+		k->text = grown;
+	}
+	do
+		n = read(k->fd, k->text + k->len, PIECE);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	k->len += (size_t)n;
+	k->text[k->len] = '\0';
+	return n;
 }
 
-int kallsyms_load(struct kallsyms *k, struct err *err)
+/* The symbols around `addr` are known: a later line of the kernel itself would be above. */
+static bool is_passed(const struct kallsyms *k, uint64_t addr)
 {
-	int r;
+	return k->syms.n && k->syms.v[k->syms.n - 1].addr > addr && !k->unsorted && !k->seen_module;
+}
 
-	if (k->fd < 0)
+static int read_on(struct kallsyms *k, uint64_t addr)
+{
+	ssize_t n = 1;
+
+	while (n > 0 && !is_passed(k, addr)) {
+		n = read_piece(k);
+		if (n >= 0 && !parse_lines(k, n == 0))
+			n = -ENOMEM;
+	}
+	if (n > 0)
 		return 0;
-	r = read_all(k);
 	close(k->fd);
 	k->fd = -1;
+	if (n == 0 && k->len && !k->seen_nonzero)
+		n = -EACCES;
+	if (n < 0)
+		k->syms.n = 0;
+	sort_and_merge(k);
+	return (int)n;
+}
+
+int kallsyms_load(struct kallsyms *k, uint64_t addr, struct err *err)
+{
+	int r = k->fd < 0 ? 0 : read_on(k, addr);
+
 	if (r == -EACCES)
 		return err_set(err, r,
 			       "the kernel hides its addresses in /proc/kallsyms "
@@ -174,7 +216,7 @@ const char *kallsyms_find(struct kallsyms *k, uint64_t addr)
 	struct err e = {0};
 	size_t i;
 
-	if (kallsyms_load(k, &e) < 0)
+	if (kallsyms_load(k, addr, &e) < 0)
 		log_warn("kernel frames are [kernel], without names: %s", e.msg);
 	i = first_above(k->syms.v, k->syms.n, addr, addr);
 	if (i == 0 || addr - k->syms.v[i - 1].addr >= REACH_MAX)

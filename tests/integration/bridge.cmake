@@ -49,3 +49,5 @@ js_jvm_library(jvmpi_flush ../../jvm-bridge/host/bridge.map ${bridge_sources}
 target_link_options(jvmpi_flush PRIVATE -Wl,--wrap=ids_looked_for)
 js_integration_test(bridge_churn 600 bridge_churn.py)
 js_integration_alone(bridge_churn)
+js_integration_test(bridge_churn_calls 600 bridge_churn.py --inserted --runs 4)
+js_integration_alone(bridge_churn_calls)

@@ -87,6 +87,15 @@ def link(jdk, tmp):
     return []
 
 
+def virtual(jdk, tmp):
+    """Virtual threads run, and nothing is told of them."""
+    if jdk.major < 21:
+        return []
+    _, inserted, totals = calls(jdk, tmp, "inserted", ["virtual", "3"])
+    told = inserted.get("Calls.sleeps (I)I", 0)
+    return [] if not told and not unbalanced(totals) else ["%d calls, %s" % (told, totals)]
+
+
 def methods(jdk, tmp):
     """With -Xcheck:jni; METHOD_ENTRY2 has the object."""
     return bridge_events.run(jdk, tmp, "inserted", more="calls=inserted,events=METHOD_ENTRY+METHOD_ENTRY2+METHOD_EXIT,")
@@ -138,7 +147,7 @@ def cost(jdk, tmp):
     return []
 
 
-CASES = (counts, compiled, overflow, link, methods, attached, refused, cost)
+CASES = (counts, compiled, overflow, link, virtual, methods, attached, refused, cost)
 
 if __name__ == "__main__":
     sys.exit(bridge.run_cases(__doc__, CASES))

@@ -4,13 +4,15 @@ import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Programs for calls=inserted. usage: Calls shapes ROUNDS | overflow | link [MODULE] | cost CALLS
+ * Programs for calls=inserted. usage: Calls shapes ROUNDS | overflow | link [MODULE] | virtual SECONDS | cost CALLS
  */
 public class Calls {
 	/** Names of all classes of a module, or of rt.jar where there are none. */
@@ -69,6 +71,24 @@ public class Calls {
 		System.out.println("ns " + best / n);
 	}
 
+	static int sleeps(int depth) throws Exception {
+		if (depth > 0)
+			return 1 + sleeps(depth - 1);
+		Thread.sleep(1);
+		return 1;
+	}
+
+	/** Virtual threads that change their carriers, of JDK 21 and later. */
+	static void virtual(int seconds) throws Exception {
+		long end = System.nanoTime() + seconds * 1_000_000_000L;
+		while (System.nanoTime() < end) {
+			ExecutorService all = (ExecutorService) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
+			for (int i = 0; i < 200; i++)
+				all.submit(() -> sleeps(20));
+			((AutoCloseable) all).close();
+		}
+	}
+
 	static void shapes(int rounds) throws Exception {
 		Thread[] threads = new Thread[4];
 		for (int i = 0; i < threads.length; i++) {
@@ -88,6 +108,7 @@ public class Calls {
 				Shapes.overflow();
 			break;
 		case "link": link(args[1]); break;
+		case "virtual": virtual(Integer.parseInt(args[1])); break;
 		default: cost(Integer.parseInt(args[1]));
 		}
 		System.out.println("done");

@@ -84,8 +84,11 @@ class Daemon:
     def process(self, name):
         """One of its own processes, the last that was started; None: it does not run."""
         for c in reversed(pathlib.Path("/proc/%d/task/%d/children" % (self.proc.pid, self.proc.pid)).read_text().split()):
-            if pathlib.Path("/proc/%s/comm" % c).read_text().strip() == name and is_there(int(c)):
-                return int(c)
+            try:
+                if pathlib.Path("/proc/%s/comm" % c).read_text().strip() == name and is_there(int(c)):
+                    return int(c)
+            except OSError:
+                pass  # it has ended meanwhile
         return None
 
     def worker(self, pid):

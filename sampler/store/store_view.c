@@ -78,7 +78,8 @@ static int add_day(struct store_view *v, const char *dir, struct day_id id, stru
 	vec_done(&d.waiting);
 	if (r == 0 || r == -ENOMEM)
 		return err_set(err, -ENOMEM, "out of memory");
-	log_warn("'%s': %s; left out", dir, e.msg);
+	if (r != -ENOENT) /* removed since, or just made */
+		log_warn("'%s': %s; left out", dir, e.msg);
 	return 0;
 }
 

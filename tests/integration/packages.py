@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """What scripts/package made (dist/): the static program does what the dynamic one does; the tarball in a root that has
 nothing but a busybox, and in one with musl in place of glibc; the image; the .rpm in an empty root; the .deb in one of
-Debian, for a group, too. Each records a JVM of the host. The rights that the Kubernetes Job has, each taken away once.
+Debian, for a group, too. Each records a JVM of the host. The .deb's service under systemd. The rights that the Kubernetes Job
+has, each taken away once.
 
-usage: packages.py --dist DIRECTORY [--deb-root ROOT]...
-  --deb-root  a root of Debian, as mmdebstrap makes it, that may be changed: the .deb and the tarball; with sudo in it,
-              what a group may do
+usage: packages.py --dist DIRECTORY [--deb-root ROOT]... [--systemd-root ROOT]...
+  --deb-root      a root of Debian, as mmdebstrap makes it, that may be changed: the .deb and the tarball; with sudo in it,
+                  what a group may do
+  --systemd-root  another root of Debian that may be changed, with systemd: it is booted, and the service runs in it
 Needs root. The last line is "packages: N passed, N failed". Exit status: 0 nothing failed, 1 something did, 77 no JDK.
 """
 
@@ -25,6 +27,7 @@ import jvm
 from packages_deb import CONF, deb, installed_service
 from packages_rights import rights
 from packages_root import BareRoot, check, counts, package_files, run
+from packages_systemd import systemd
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OFTEN = 0.03  # of some 3,000 samples: that one program has none then is no chance
@@ -205,6 +208,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--dist", type=pathlib.Path, required=True)
     p.add_argument("--deb-root", action="append", default=[])
+    p.add_argument("--systemd-root", action="append", default=[])
     o = p.parse_args()
     jdk = jvm.pick_jdk("17,25,21")
     tar = next(o.dist.glob("jsampler-*-linux-x86_64.tar.gz"))
@@ -224,6 +228,9 @@ def main():
             for root in o.deb_root:
                 deb(tmp, root, next(o.dist.glob("jsampler_*_amd64.deb")), java)
                 tarball_elsewhere(root, tar, java)
+        jdk = jvm.pick_jdk("25,21,17")  # the newest has what it needs in its own folder
+        for root in o.systemd_root:
+            systemd(tmp, root, next(o.dist.glob("jsampler_*_amd64.deb")), jdk, jvm.compile_java(jdk, "truth"))
     print("packages: %d passed, %d failed" % (counts["passed"], counts["failed"]))
     sys.exit(counts["failed"] != 0)
 

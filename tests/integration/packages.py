@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What scripts/package made (dist/): the static program does what the dynamic one does; the tarball in a root that has
 nothing but a busybox, and in one with musl in place of glibc; the image; the .rpm in an empty root; the .deb in one of
-Debian, for a group, too. Each records a JVM of the host. The .deb's service under systemd. The rights that the Kubernetes Job
-has, each taken away once.
+Debian, for a group, too. Each records a JVM of the host. The .deb's service under systemd. The rights that the
+Kubernetes Job and the DaemonSet have, each taken away once.
 
 usage: packages.py --dist DIRECTORY [--deb-root ROOT]... [--systemd-root ROOT]...
   --deb-root      a root of Debian, as mmdebstrap makes it, that may be changed: the .deb and the tarball; with sudo in it,
@@ -24,6 +24,7 @@ import sys
 import tempfile
 
 import jvm
+from packages_daemon import daemon_rights
 from packages_deb import CONF, deb, installed_service
 from packages_rights import rights
 from packages_root import BareRoot, check, counts, package_files, run
@@ -172,7 +173,7 @@ def unpack_image(archive, place):
 
 
 def image(tmp, archive, java):
-    """In the host's PID namespace, and in one of its own, where each command says once what is missing."""
+    """In the host's PID namespace, and in one of its own, where each command says once what is missing; as a DaemonSet."""
     root, command = unpack_image(archive, pathlib.Path(tmp, "image"))
     with BareRoot(root) as bare:
         bare.lists("the image", *command)
@@ -180,6 +181,7 @@ def image(tmp, archive, java):
         for args in (["list"], ["-p", java.pid, "-d", 1], ["no.such.Main"]):
             _, out = run("unshare", "--pid", "--fork", "--mount-proc=%s/proc" % root, "chroot", root, *command, *args)
             check("the image says that it is without the host's PIDs: %s" % args[0], out.count(b"--pid=host") == 1, out)
+        daemon_rights(bare, root / command[0][1:], java.jdk)
 
 
 def rpm(tmp, package, java):
@@ -220,6 +222,7 @@ def main():
         classes = jvm.compile_java(jdk, "truth")
         with jvm.Jvm(jdk, classes, "Truth", ["seconds=1000", "warmup=2", "threads=1"]) as java:
             java.wait_ready()
+            java.jdk = jdk
             tarball(tmp, tar, java)
             musl(tmp, tar)
             image(tmp, next(o.dist.glob("jsampler-*-image.tar")), java)

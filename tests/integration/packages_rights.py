@@ -1,4 +1,4 @@
-"""The capabilities of packaging/kubernetes/job.yaml: with all of them everything is seen, and without any one of them what
+"""The capabilities of packaging/kubernetes/job/job.yaml: with all of them everything is seen, and without any one of them what
 docs/install.md says is not."""
 
 import contextlib
@@ -13,7 +13,7 @@ import time
 from packages_root import check
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-JOB = ROOT / "packaging/kubernetes/job.yaml"
+JOB = ROOT / "packaging/kubernetes/job/job.yaml"
 USER = 64001  # whose processes are sampled
 
 

@@ -34,6 +34,19 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 OFTEN = 0.03  # of some 3,000 samples: that one program has none then is no chance
 
 
+def sizes(static, archive):
+    """What an administrator carries to a host, and waits for."""
+    for what, file, most in (("the program", static, 12 << 20), ("the image", archive, 20 << 20)):
+        check("%s is small" % what, os.path.getsize(file) <= most, os.path.getsize(file))
+    took = []
+    for _ in range(21):
+        before = os.times()
+        run(static, "--version")
+        after = os.times()
+        took.append(after.children_user + after.children_system - before.children_user - before.children_system)
+    check("--version takes less than 10 ms of CPU time", sum(took) / len(took) < 0.01, took)
+
+
 def same_results(static):
     """Both programs write the same of each recorded sample and saved profile."""
     dynamic = jvm.jsampler_path()
@@ -217,6 +230,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
         subprocess.run(["tar", "-xzf", tar, "-C", tmp], check=True)
         program = next(pathlib.Path(tmp).glob("jsampler-*/bin/jsampler"))
+        sizes(program, next(o.dist.glob("jsampler-*-image.tar")))
         same_results(program)
         live(program, lambda jdk: jvm.compile_java(jdk, "truth"), tmp)
         classes = jvm.compile_java(jdk, "truth")

@@ -1,12 +1,14 @@
 #include "symbolizer/base/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "symbolizer/base/log_limit.h"
 #include "symbolizer/base/text.h"
 
 enum { PREFIX_MAX = 16 };
@@ -29,8 +31,18 @@ void log_set_live_line(bool shown)
 	atomic_store_explicit(&live_line, shown, memory_order_relaxed);
 }
 
+static void write_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void say_left_out(enum log_limit_place place)
+{
+	uint64_t n = log_limit_left_out(place);
+
+	if (n)
+		write_line("%" PRIu64 " messages were left out: there were too many", n);
+}
+
 /* One write(2) for each line, so that lines of several threads do not mix. */
-static void write_line(const char *fmt, va_list ap)
+static void write_arguments(const char *fmt, va_list ap)
 {
 	const char *prefix =
 		atomic_load_explicit(&live_line, memory_order_relaxed) ? "\r\033[Kjsampler: " : "jsampler: ";
@@ -57,14 +69,44 @@ static void write_line(const char *fmt, va_list ap)
 	errno = saved;
 }
 
+static void write_line(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	write_arguments(fmt, ap);
+	va_end(ap);
+}
+
+/* Before the first message after some that were left out, their number. Keeps errno, for %m. */
+static bool may_write(void)
+{
+	int saved = errno;
+	bool may;
+
+	say_left_out(log_limit_place());
+	may = log_limit_allows();
+	errno = saved;
+	return may;
+}
+
+void log_say_left_out(void)
+{
+	int saved = errno;
+
+	say_left_out(LOG_LIMIT_OWN);
+	say_left_out(LOG_LIMIT_SHARED);
+	errno = saved;
+}
+
 #define LOGGER(name, least)                                                                                            \
 	void log_##name(const char *fmt, ...)                                                                          \
 	{                                                                                                              \
 		va_list ap;                                                                                            \
-		if (log_get_level() < (least))                                                                         \
+		if (log_get_level() < (least) || !may_write())                                                         \
 			return;                                                                                        \
 		va_start(ap, fmt);                                                                                     \
-		write_line(fmt, ap);                                                                                   \
+		write_arguments(fmt, ap);                                                                              \
 		va_end(ap);                                                                                            \
 	}
 LOGGER(error, LOG_LEVEL_QUIET)

@@ -20,6 +20,9 @@ enum log_level log_get_level(void);
 /* A live line without a line end is on the terminal: the next message replaces it. */
 void log_set_live_line(bool shown);
 
+/* Logs how many messages were left out (log_limit.h), of this process and of those with a limit in common, if any were. */
+void log_say_left_out(void);
+
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* "jsampler: ..." */
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

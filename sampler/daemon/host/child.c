@@ -7,6 +7,7 @@
 
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/log_limit.h"
 
 #define OOM_SCORE "500" /* of 1000: proc_pid_oom_score_adj(5) */
 
@@ -15,6 +16,7 @@ void child_begin(const char *name, bool (*own)(const void *ctx, int fd), const v
 	sigset_t none;
 
 	prctl(PR_SET_NAME, name, 0, 0, 0);
+	log_limit_share();
 	channel_close_others(own, ctx);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

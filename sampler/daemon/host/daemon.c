@@ -20,10 +20,14 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/log_limit.h"
 
 #define CONFIG_PATH "/etc/jsampler/jsampler.conf"
 #define SECOND_NS UINT64_C(1000000000)
+#define MESSAGE_NS (2 * SECOND_NS) /* a message more for each, which is 5 MB a day */
 #define END_NS (10 * SECOND_NS) /* for the workers to send their last steps */
+
+enum { MESSAGES_AT_ONCE = 500 };
 
 struct daemon {
 	const struct daemon_options *o;
@@ -129,6 +133,8 @@ static int begin(struct daemon *d, struct err *err)
 
 	if (r < 0)
 		return err_set(err, r, "the configuration cannot be used");
+	if (log_limit_set(MESSAGES_AT_ONCE, MESSAGE_NS) < 0)
+		log_warn("messages have no limit: out of memory");
 	r = targets_init(&d->targets, err);
 	use(d, c);
 	d->targets.feed = feed;
@@ -223,6 +229,7 @@ static void turn(struct daemon *d)
 			log_error("%s", err.msg);
 	}
 	targets_turn(&d->targets);
+	log_say_left_out();
 	if (d->notify.watchdog_ns && now >= d->watchdog_ns) {
 		notify_watchdog(&d->notify);
 		d->watchdog_ns = now + d->notify.watchdog_ns;

@@ -66,8 +66,8 @@ class Daemon:
             os.chown(self.store, OWNER, OWNER)
         os.chmod(tmp, 0o755)
         conf = os.path.join(tmp, "jsampler.conf")
-        pathlib.Path(conf).write_text("[sampling]\n%s\n[store]\ndirectory = %s\n[http]\nsocket = %s/run/s.sock\n%s" % (
-            sampling, self.store, tmp, rules))
+        pathlib.Path(conf).write_text("[sampling]\n%s\n[store]\ndirectory = %s\nuser = %d\n[http]\nsocket = %s/run/s.sock\n%s" % (
+            sampling, self.store, OWNER, tmp, rules))
         with open(self.log, "w") as log:
             self.proc = subprocess.Popen([jvm.jsampler_path(), "daemon", "-v", "--config", conf], stdin=subprocess.DEVNULL,
                                          stdout=log, stderr=log, preexec_fn=jvm.die_with_parent)

@@ -38,8 +38,8 @@ class Folder:
         self.token.write_text(token + "\n")
         os.chmod(self.token, mode)
         self.conf = self.folder / "jsampler.conf"
-        self.conf.write_text("[store]\ndirectory = %s/store\n[http]\nsocket = %s/run/s.sock\nlisten = %s\ntoken_file = %s\n%s" % (
-            tmp, tmp, listen, self.token, d.RULES if d.ROOT else ""))
+        self.conf.write_text("[store]\ndirectory = %s/store\nuser = %d\n[http]\nsocket = %s/run/s.sock\nlisten = %s\ntoken_file = %s\n%s" % (
+            tmp, d.OWNER, tmp, listen, self.token, d.RULES if d.ROOT else ""))
         self.log = self.folder / "log"
 
     def start(self):

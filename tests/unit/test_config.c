@@ -40,6 +40,7 @@ static void defaults(void **state)
 	assert_int_equal(c->cpu_limit, 10000);
 	assert_int_equal(c->ring_bytes, 32 << 20);
 	assert_string_equal(c->directory, "/var/lib/jsampler");
+	assert_string_equal(c->user, "jsampler");
 	assert_true(c->keep_ns[0] == 48 * UINT64_C(3600000000000) &&
 		    c->keep_ns[2] == 30 * 24 * UINT64_C(3600000000000));
 	assert_true(c->max_bytes == UINT64_C(5) << 30);

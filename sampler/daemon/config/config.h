@@ -32,6 +32,7 @@ struct config {
 	bool isolate; /* a process for each JVM */
 	/* [store] */
 	char directory[CONFIG_PATH_MAX];
+	char user[64]; /* who owns it: a name or a number */
 	uint64_t keep_ns[CONFIG_STEPS]; /* 10 s, 1 min, 10 min */
 	uint64_t max_bytes;
 	uint64_t min_free; /* millionths of the file system */

@@ -157,6 +157,7 @@ static const struct key {
 	 "memory for the last hour, from 1M to 1G"},
 	{"sampling", "isolate", FIELD(isolate), set_bool, 0, 0, "no", "yes or no"},
 	{"store", "directory", FIELD(directory), set_path, 0, 0, "/var/lib/jsampler", "an absolute path"},
+	{"store", "user", FIELD(user), set_text, 0, 0, "jsampler", "the name of a user"},
 	{"store", "keep_10s", FIELD(keep_ns[0]), set_duration, HOUR_NS, 366 * 24 * HOUR_NS, "48h",
 	 "a time from 1h to 366d"},
 	{"store", "keep_1min", FIELD(keep_ns[1]), set_duration, HOUR_NS, 366 * 24 * HOUR_NS, "7d",

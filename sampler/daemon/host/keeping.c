@@ -7,6 +7,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -23,52 +24,89 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
-#define OWNER "jsampler" /* of the store, and its process */
-
 enum { BACKLOG = 64 };
 
 /* --- the store's directory --- */
 
-static int make_directory(const char *path, struct err *err)
-{
-	const struct passwd *owner = geteuid() == 0 ? getpwnam(OWNER) : NULL;
+struct owner {
+	uid_t uid;
+	gid_t gid;
+};
 
+/* Who is to own the history: an ordinary user's daemon keeps what is his anyway. */
+static int find_owner(const char *user, struct owner *ret, struct err *err)
+{
+	const struct passwd *p;
+	char *end;
+	unsigned long id = strtoul(user, &end, 10);
+
+	*ret = (struct owner){geteuid(), getegid()};
+	if (geteuid() != 0)
+		return 0;
+	p = getpwnam(user);
+	if (p)
+		*ret = (struct owner){p->pw_uid, p->pw_gid};
+	else if (end != user && !*end && id < UINT32_MAX)
+		*ret = (struct owner){(uid_t)id, (gid_t)id};
+	else
+		return err_set(
+			err, -ENOENT,
+			"there is no user '%s', to whom the history is to belong: make one (useradd --system %s)", user,
+			user);
+	if (ret->uid == 0)
+		return err_set(
+			err, -EPERM,
+			"user = %s: the history is written by a process that is not to be root's: name another user",
+			user);
+	return 0;
+}
+
+static int make_directory(const char *path, const struct owner *o, struct err *err)
+{
 	if (mkdir(path, 0750) < 0)
 		return errno == EEXIST ?
 			       0 :
 			       err_set(err, -errno, "cannot make '%s', the directory of the history: %m", path);
-	if (owner && lchown(path, owner->pw_uid, owner->pw_gid) < 0)
-		return err_set(err, -errno, "cannot give '%s' to %s: %m", path, OWNER);
+	if (geteuid() == 0 && lchown(path, o->uid, o->gid) < 0)
+		return err_set(err, -errno, "cannot give '%s' to its user: %m", path);
 	return 0;
 }
 
-static int check_directory(int dir, const char *path, struct err *err)
+/* Whoever owns the directory can read the history of all JVMs. */
+static int check_directory(int dir, const char *path, const struct config *c, const struct owner *o, struct err *err)
 {
 	struct stat st;
 
 	if (fstat(dir, &st) < 0)
 		return err_set(err, -errno, "cannot look at '%s': %m", path);
-	if (geteuid() == 0 && st.st_uid == 0)
-		return err_set(err, -EPERM,
-			       "the directory of the history, '%s', belongs to root, and is to be written by a process "
-			       "that is not "
-			       "root: make a user for it (useradd --system %s), and chown it",
-			       path, OWNER);
-	if (geteuid() != 0 && st.st_uid != geteuid())
+	if (geteuid() != 0 && st.st_uid != o->uid)
 		return err_set(err, -EPERM, "the directory of the history, '%s', belongs to another user", path);
+	if (st.st_uid != o->uid)
+		return err_set(err, -EPERM,
+			       "the directory of the history, '%s', belongs to user %u, not to %s: remove it or chown "
+			       "it, or say user = "
+			       "in [store] whom it is to belong to",
+			       path, (unsigned)st.st_uid, c->user);
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return err_set(err, -EPERM, "others may write into the directory of the history, '%s': chmod go-w it",
+			       path);
 	return 0;
 }
 
-static int open_store(struct keeping *k, const char *path, struct err *err)
+static int open_store(struct keeping *k, const struct config *c, struct err *err)
 {
-	int r = make_directory(path, err);
+	const char *path = c->directory;
+	struct owner o;
+	int r = find_owner(c->user, &o, err);
 
+	if (r == 0)
+		r = make_directory(path, &o, err);
 	if (r < 0)
 		return r;
 	k->o.store = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (k->o.store < 0)
 		return err_set(err, -errno, "cannot open '%s', the directory of the history: %m", path);
-	return check_directory(k->o.store, path, err);
+	return check_directory(k->o.store, path, c, &o, err);
 }
 
 /* --- the socket --- */
@@ -173,7 +211,7 @@ int keeping_open(struct keeping *k, const struct config *c, struct err *err)
 
 	*k = (struct keeping){.control = -1, .o = {.store = -1, .listener = -1, .tcp = -1, .control = -1}};
 	k->o.limits = limits(c);
-	r = open_store(k, c->directory, err);
+	r = open_store(k, c, err);
 	if (r == 0)
 		r = open_socket(k, c, err);
 	return r < 0 || !c->listen[0] ? r : open_tcp(k, c, err);

@@ -5,7 +5,11 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +18,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/session/parts/unsampled.h"
 #include "symbolizer/base/clock.h"
+#include "symbolizer/target/deputy.h"
 #include "symbolizer/target/proc.h"
 
 #define MS UINT64_C(1000000)
@@ -226,6 +231,82 @@ static void test_rest_of_a_live_thread(void **state)
 	end(&c);
 }
 
+/* --- A target with many threads, each of which takes 2 ms to look at */
+
+enum { MANY = 1000, SLOW_US = 2000 };
+
+static int find_slow(void *ctx, pid_t pid, uint32_t *ret, int *ret_pidfd)
+{
+	(void)ctx, (void)pid;
+	*ret = 1;
+	*ret_pidfd = -1;
+	return 0;
+}
+
+static void release_slow(void *ctx, uint32_t target)
+{
+	(void)ctx, (void)target;
+}
+
+static int open_slowly(void *ctx, uint32_t target, pid_t tid, const char *name)
+{
+	char path[64];
+	int fd;
+
+	(void)ctx, (void)target;
+	if (tid)
+		usleep(SLOW_US);
+	snprintf(path, sizeof(path), tid ? "/proc/%d/task/%d/%s" : "/proc/%d/%.0d%s", (int)getpid(), (int)tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static void *sleep_on(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* The exit status: what took too long. */
+static int look_at_many(void)
+{
+	const struct deputy slow = {.find = find_slow, .release = release_slow, .file = open_slowly};
+	uint64_t start;
+	pthread_attr_t attr;
+	pthread_t t;
+	struct case_of c;
+
+	deputy_appoint(&slow);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 64 << 10);
+	for (int i = 0; i < MANY; i++)
+		if (pthread_create(&t, &attr, sleep_on, NULL))
+			return 3;
+	start = clock_monotonic_ns();
+	c = begin();
+	if (clock_monotonic_ns() - start > 2000 * MS)
+		return 1;
+	start = clock_monotonic_ns();
+	unsampled_finish(c.u);
+	if (clock_monotonic_ns() - start > 2000 * MS)
+		return 2;
+	return 0;
+}
+
+static void test_many_threads_are_looked_at_in_a_limited_time(void **state)
+{
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0)
+		_exit(look_at_many());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +317,7 @@ int main(void)
 		cmocka_unit_test(test_lost_samples_are_counted_elsewhere),
 		cmocka_unit_test(test_leftover_of_a_sampled_thread),
 		cmocka_unit_test(test_rest_of_a_live_thread),
+		cmocka_unit_test(test_many_threads_are_looked_at_in_a_limited_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@ enum {
 	/* For the time that opening a JVM takes, with deep stacks: 400 samples of 160 KiB. Pages take memory only
 	 * once they are used. */
 	QUEUE_BYTES = 64 << 20,
+	REPORT_NS = 500000000, /* for the names of threads that run from the start on */
 	LAST_NS = 200000000, /* to deliver queued samples when sampling has ended */
 };
 
@@ -172,8 +173,10 @@ static int perf_start(struct engine *e, struct err *err)
 
 /* --- Delivery */
 
+/* In a limited time, since those that are sampled get their names anyway. */
 static void report_existing_threads(struct engine_perf *p, const struct engine_sink *sink)
 {
+	uint64_t until_ns = clock_monotonic_ns() + REPORT_NS;
 	pid_t *tids;
 	size_t n;
 
@@ -182,7 +185,7 @@ static void report_existing_threads(struct engine_perf *p, const struct engine_s
 	p->reported_existing = true;
 	if (proc_tasks(p->proc, &tids, &n) < 0)
 		return;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && clock_monotonic_ns() < until_ns; i++)
 		engine_report_thread(p->proc, sink, tids[i]);
 	free(tids);
 }

@@ -7,16 +7,20 @@
 #include "sampler/engine/engine.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/parts/leftover.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/tid_map.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
 enum {
 	THREADS_MAX = 200000, /* counted separately; all others are one thread without a name */
+	LOOK_NS =
+		500000000, /* for the threads at the start, and at the end; of the others nothing is known but their samples */
 	SHOWN_SHARE = 100, /* less than a hundredth of the CPU time is not shown */
 };
 
 struct account {
+	bool known; /* looked at when the session started */
 	bool live; /* still running at the end */
 	uint64_t cpu_ns, system_ns; /* when it was first seen; at the end: used since then */
 	uint64_t counted, tail; /* of a thread that has ended, as in engine_ended */
@@ -27,6 +31,7 @@ struct account {
 struct unsampled {
 	struct proc *proc;
 	struct tid_map by_tid; /* struct account */
+	bool cut; /* some that run from the start on are not `known` */
 	uint64_t system_ns; /* of the process at the start; at the end: used since then */
 	uint64_t period_ns;
 	struct leftovers *leftovers;
@@ -81,18 +86,23 @@ static struct account *thread_of(struct unsampled *u, pid_t tid)
 
 void unsampled_start(struct unsampled *u)
 {
+	uint64_t until_ns = clock_monotonic_ns() + LOOK_NS;
 	pid_t *tids;
-	size_t n;
+	size_t n, i;
 
 	proc_system_ns(u->proc, 0, &u->system_ns);
 	if (proc_tasks(u->proc, &tids, &n) < 0)
 		return;
-	for (size_t i = 0; i < n; i++) {
+	for (i = 0; i < n && clock_monotonic_ns() < until_ns; i++) {
 		struct account *t = thread_of(u, tids[i]);
 
-		if (t && proc_thread_cpu_ns(u->proc, tids[i], &t->cpu_ns) == 0)
+		if (!t)
+			continue;
+		t->known = true;
+		if (proc_thread_cpu_ns(u->proc, tids[i], &t->cpu_ns) == 0)
 			proc_system_ns(u->proc, tids[i], &t->system_ns);
 	}
+	u->cut = i < n;
 	free(tids);
 }
 
@@ -155,9 +165,23 @@ void unsampled_ended(struct unsampled *u, const struct engine_ended *e, struct p
 	give_leftovers(u, e->time_ns, p, pid);
 }
 
+/* A thread that still runs: what it has used since the start. */
+static void finish_thread(struct unsampled *u, pid_t tid)
+{
+	struct account *t = u->cut ? tid_map_find(&u->by_tid, tid) : thread_of(u, tid);
+	uint64_t cpu, system;
+
+	if (!t || !tid_map_tid(t) || (u->cut && !t->known) || proc_thread_cpu_ns(u->proc, tid, &cpu) < 0 ||
+	    proc_system_ns(u->proc, tid, &system) < 0)
+		return;
+	t->live = true;
+	t->cpu_ns = since(cpu, t->cpu_ns);
+	t->system_ns = since(system, t->system_ns);
+}
+
 void unsampled_finish(struct unsampled *u)
 {
-	uint64_t cpu, system;
+	uint64_t until_ns = clock_monotonic_ns() + LOOK_NS, system;
 	pid_t *tids;
 	size_t n;
 
@@ -168,16 +192,8 @@ void unsampled_finish(struct unsampled *u)
 	u->system_ns = proc_system_ns(u->proc, 0, &system) == 0 ? since(system, u->system_ns) : UINT64_MAX;
 	if (proc_tasks(u->proc, &tids, &n) < 0)
 		return;
-	for (size_t i = 0; i < n; i++) {
-		struct account *t = thread_of(u, tids[i]);
-
-		if (!t || !tid_map_tid(t) || proc_thread_cpu_ns(u->proc, tids[i], &cpu) < 0 ||
-		    proc_system_ns(u->proc, tids[i], &system) < 0)
-			continue;
-		t->live = true;
-		t->cpu_ns = since(cpu, t->cpu_ns);
-		t->system_ns = since(system, t->system_ns);
-	}
+	for (size_t i = 0; i < n && clock_monotonic_ns() < until_ns; i++)
+		finish_thread(u, tids[i]);
 	free(tids);
 }
 

@@ -42,12 +42,13 @@ def linked_late(jdk, tmp, what, wanted):
         java.wait_for("ready")
         first = said(path, java)
         java.proc.stdin.write(b"\n")
-        java.proc.stdin.close()
+        java.proc.stdin.flush()
         for _ in range(1200):
             last = said(path, java)
             if last != first:
                 break
             jvm.time.sleep(0.01)
+        java.proc.stdin.close()  # it ends
         status = java.proc.wait(bridge.DONE)
         bad = bridge.warnings(java)
     if (first, last, status) != (*wanted, 0):

@@ -298,6 +298,7 @@ public class Jvmpi {
 		System.out.println("ready");
 		System.in.read();
 		Class.forName(c.getName());
+		System.in.read();
 	}
 
 	/** Until there is something on stdin. */

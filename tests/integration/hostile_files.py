@@ -300,7 +300,7 @@ def main():
         attack(tmp, "lines", lambda p: lines(p, 12 << 20), ["source lines, which take too much memory, of"])
         attack(tmp, "unwind entries", lambda p: frames(p, 160), ["unwind information of"])
         attack(tmp, "compressed names", lambda p: names(p, 2000000, 64), ["some names of"], name="libjvm.so")
-        attack(tmp, "long names", lambda p: plain_names(p, 2000000, 64), ["some names of"], name="libjvm.so")
+        attack(tmp, "long names", lambda p: plain_names(p, 2000000, 64), ["some symbols of"], name="libjvm.so")
         all_at_once(tmp)
         attack(tmp, "mangled", lambda p: mangled(p, 34), [])
     return 1 if failures else 0

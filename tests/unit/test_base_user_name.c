@@ -28,11 +28,27 @@ static void a_user_who_is_nobody_has_a_number(void **state)
 	assert_string_equal(name, "4000000000");
 }
 
+static void ids_are_found_by_name(void **state)
+{
+	uid_t uid = 1;
+	gid_t gid = 1;
+
+	(void)state;
+	assert_true(user_find("root", &uid, &gid));
+	assert_true(uid == 0 && gid == 0);
+	assert_false(user_find("no-such-user", &uid, &gid));
+	gid = 1;
+	assert_true(group_find("root", &gid));
+	assert_int_equal(gid, 0);
+	assert_false(group_find("no-such-group", &gid));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(root_has_its_name),
 		cmocka_unit_test(a_user_who_is_nobody_has_a_number),
+		cmocka_unit_test(ids_are_found_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

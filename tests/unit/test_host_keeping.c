@@ -98,8 +98,8 @@ static void what_others_may_write_is_refused(void **state)
 static void root_is_no_user_for_it(void **state)
 {
 	(void)state;
-	assert_refused((uid_t)-1, 0, "root", "is not to be root's");
-	assert_refused((uid_t)-1, 0, "0", "is not to be root's");
+	assert_refused((uid_t)-1, 0, "root", "cannot belong to root");
+	assert_refused((uid_t)-1, 0, "0", "cannot belong to root");
 }
 
 static void a_missing_user_is_named(void **state)

@@ -2,9 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <libgen.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +21,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/user_name.h"
 
 enum { BACKLOG = 64 };
 
@@ -36,28 +35,23 @@ struct owner {
 /* Who is to own the history: an ordinary user's daemon keeps what is his anyway. */
 static int find_owner(const char *user, struct owner *ret, struct err *err)
 {
-	const struct passwd *p;
 	char *end;
 	unsigned long id = strtoul(user, &end, 10);
 
 	*ret = (struct owner){geteuid(), getegid()};
 	if (geteuid() != 0)
 		return 0;
-	p = getpwnam(user);
-	if (p)
-		*ret = (struct owner){p->pw_uid, p->pw_gid};
-	else if (end != user && !*end && id < UINT32_MAX)
+	if (!user_find(user, &ret->uid, &ret->gid)) {
+		if (end == user || *end || id >= UINT32_MAX)
+			return err_set(err, -ENOENT,
+				       "there is no user '%s' to own the history: create it (useradd --system %s), or "
+				       "name another one with user = in [store]",
+				       user, user);
 		*ret = (struct owner){(uid_t)id, (gid_t)id};
-	else
-		return err_set(
-			err, -ENOENT,
-			"there is no user '%s', to whom the history is to belong: make one (useradd --system %s)", user,
-			user);
+	}
 	if (ret->uid == 0)
-		return err_set(
-			err, -EPERM,
-			"user = %s: the history is written by a process that is not to be root's: name another user",
-			user);
+		return err_set(err, -EPERM,
+			       "user = %s in [store]: the history cannot belong to root: name another user", user);
 	return 0;
 }
 
@@ -82,11 +76,11 @@ static int check_directory(int dir, const char *path, const struct config *c, co
 	if (geteuid() != 0 && st.st_uid != o->uid)
 		return err_set(err, -EPERM, "the directory of the history, '%s', belongs to another user", path);
 	if (st.st_uid != o->uid)
-		return err_set(err, -EPERM,
-			       "the directory of the history, '%s', belongs to user %u, not to %s: remove it or chown "
-			       "it, or say user = "
-			       "in [store] whom it is to belong to",
-			       path, (unsigned)st.st_uid, c->user);
+		return err_set(
+			err, -EPERM,
+			"the directory of the history, '%s', belongs to user %u, not to %s: remove it, chown it, or "
+			"name its owner with user = in [store]",
+			path, (unsigned)st.st_uid, c->user);
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
 		return err_set(err, -EPERM, "others may write into the directory of the history, '%s': chmod go-w it",
 			       path);
@@ -149,11 +143,13 @@ static int bind_in(int dir, const char *name, int fd)
 
 static void give_to_group(int dir, const char *name, const char *group)
 {
-	const struct group *g = *group ? getgrnam(group) : NULL;
+	gid_t gid;
 
-	if (*group && !g)
+	if (!*group)
+		return;
+	if (!group_find(group, &gid))
 		log_info("there is no group %s: only root and its own user may use the socket", group);
-	else if (g && fchownat(dir, name, (uid_t)-1, g->gr_gid, AT_SYMLINK_NOFOLLOW) < 0)
+	else if (fchownat(dir, name, (uid_t)-1, gid, AT_SYMLINK_NOFOLLOW) < 0)
 		log_warn("cannot give the socket to group %s: %m", group);
 }
 

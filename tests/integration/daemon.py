@@ -16,7 +16,6 @@ import tempfile
 import jvm
 
 STEP_S = 10
-OWNER = 61234  # of the history, where the daemon is root's
 
 
 def tree(pid):
@@ -75,10 +74,10 @@ class Daemon:
     def said(self):
         return pathlib.Path(self.log).read_text()
 
-    def kept(self, pid, view="--threads"):
-        """What is in the store about a process."""
-        r = subprocess.run([jvm.jsampler_path(), "report", "--since", "5m", "--store", self.store, "--label", "pid=%d" % pid, view,
-                            "-f", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    def kept(self, pid, view="--threads", main="*"):
+        """What is in the store about a process, or one of its programs."""
+        r = subprocess.run([jvm.jsampler_path(), "report", "--since", "5m", "--store", self.store, "--label", "pid=%d" % pid,
+                            *(["--label", "main=" + main] if main != "*" else []), view, "-f", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         return json.loads(r.stdout) if r.returncode == 0 and r.stdout else {"samples": 0, "weight": 0, "rows": []}
 
     def process(self, name):

@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import pathlib
+import shlex
 import signal
 import socket
 import subprocess
@@ -36,12 +37,16 @@ class Socket(http.client.HTTPConnection):
 
 def targets(tmp):
     """PIDs in the history."""
+    return {int(t["labels"]["pid"]) for t in all_targets(tmp)}
+
+
+def all_targets(tmp):
     c = Socket(tmp + "/run/s.sock")
     c.request("GET", "/api/v1/targets?from=10m")
     r = c.getresponse()
     text = r.read()
     c.close()
-    return {int(t["labels"]["pid"]) for t in json.loads(text)["targets"]} if r.status == 200 else set()
+    return json.loads(text)["targets"] if r.status == 200 else []
 
 
 def weight(d, pid):
@@ -153,6 +158,34 @@ def replaced(jdk, _classes, tmp, load):
     return bad
 
 
+def succeeded(jdk, classes, tmp, _load):
+    """A process that executes a JVM after it was one: each program has its own name and samples."""
+    d = begin(tmp)
+    lib = next(pathlib.Path(jdk.home).resolve().rglob("libjvm.so"))
+    script = ("import ctypes, os, sys, time\nlib = ctypes.CDLL(%r)\nend = time.process_time() + 3\n"
+              "while time.process_time() < end: pass\nos.execv(sys.argv[1], sys.argv[1:])\n" % str(lib))
+    j = one.Busy(jdk, classes, shell="exec /usr/bin/python3 -c %s \"$@\"" % shlex.quote(script))
+    bad = [] if jvm.wait_until(lambda: d.worker(j.pid), 20) else ["it is not sampled"]
+    if not jvm.wait_until(lambda: "Busy.compute" in methods(d, j.pid, "Busy"), 90, 1):
+        bad.append("the second one has no name, or no samples: " + d.said())
+    programs = [t for t in all_targets(tmp) if t["labels"]["pid"] == str(j.pid)]
+    mains = [t["labels"].get("main") for t in programs]
+    if len(programs) != 2 or mains.count("Busy") != 1 or len({t["target"] for t in programs}) != 2:
+        bad.append("not two programs: %s" % programs)
+    if "PyEval" in methods(d, j.pid, "Busy"):
+        bad.append("the first one's samples are the second one's")
+    if not 1 < weight(d, j.pid) - d.kept(j.pid, main="Busy")["weight"] / 1e9 < 4:
+        bad.append("the first one's samples: all %.2f s, the second one's %.2f s" % (
+            weight(d, j.pid), d.kept(j.pid, main="Busy")["weight"] / 1e9))
+    j.stop()
+    d.stop()
+    return bad
+
+
+def methods(d, pid, main):
+    return " ".join(r["method"] for r in d.kept(pid, "--flat", main)["rows"])
+
+
 def ended(jdk, classes, tmp, _load):
     """SIGKILL of worker and keeper, again and again: sampling goes on, and what was kept stays."""
     d = begin(tmp)
@@ -230,7 +263,7 @@ def main():
     classes = jvm.public(jvm.compile_java(jdk, "cli"))
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
     bad = []
-    for case in (shares, starts, replaced, ended, stuck):
+    for case in (shares, starts, replaced, succeeded, ended, stuck):
         if args.only not in (None, case.__name__):
             continue
         with tempfile.TemporaryDirectory(prefix="js-daemon-") as tmp:

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "sampler/daemon/feed/feed.h"
+#include "sampler/daemon/keeper/programs.h"
 #include "sampler/input/reader.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
@@ -55,6 +56,7 @@ struct source {
 
 struct intake {
 	struct store *store;
+	struct programs *programs;
 	struct source *sources[INTAKE_FEEDS]; /* the first n */
 	size_t n;
 	struct trouble trouble;
@@ -65,9 +67,14 @@ struct intake *intake_new(struct store *s)
 {
 	struct intake *in = calloc(1, sizeof(*in));
 
-	if (in)
-		in->store = s;
-	return in;
+	if (!in)
+		return NULL;
+	in->store = s;
+	in->programs = programs_new();
+	if (in->programs)
+		return in;
+	free(in);
+	return NULL;
 }
 
 static void forget_target(struct source *src, uint32_t number)
@@ -95,6 +102,7 @@ void intake_free(struct intake *in)
 		return;
 	while (in->n)
 		source_free(in->sources[--in->n]);
+	programs_free(in->programs);
 	free(in);
 }
 
@@ -202,9 +210,10 @@ static int copy_labels(struct kept *k, const struct feed_message *m)
 	return 0;
 }
 
-static int add_target(struct source *src, const struct feed_message *m)
+static int add_target(struct intake *in, struct source *src, const struct feed_message *m)
 {
 	struct kept *k = calloc(1, sizeof(*k));
+	int r;
 
 	if (!k)
 		return -ENOMEM;
@@ -212,7 +221,10 @@ static int add_target(struct source *src, const struct feed_message *m)
 	k->target.pid = m->pid;
 	k->target.start_ticks = m->start_ticks;
 	k->target.since_ns = m->since_ns;
-	return copy_labels(k, m);
+	r = copy_labels(k, m);
+	if (r == 0)
+		k->target.start_ticks = programs_start(in->programs, &k->target);
+	return r;
 }
 
 static bool is_of_now(uint64_t at_ns)
@@ -255,7 +267,7 @@ static void store_event(struct intake *in, const struct source *src, const struc
 static int take(struct intake *in, struct source *src, const struct feed_message *m, struct err *err)
 {
 	switch (m->kind) {
-	case FEED_TARGET: return add_target(src, m);
+	case FEED_TARGET: return add_target(in, src, m);
 	case FEED_PROFILE: return store_profile(in, src, m, err);
 	case FEED_GONE: forget_target(src, m->target); return 0;
 	case FEED_EVENT: store_event(in, src, m); return 0;

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "sampler/cli/daemon_get.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/parse.h"
@@ -14,18 +16,28 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 
-enum { TARGETS_MAX = 5000 };
+enum { TARGETS_MAX = 5000, TICKS = 100 /* in a second: proc(5) shows USER_HZ */ };
 
-static bool is_still_there(pid_t pid, uint64_t start_ticks)
+/* CLOCK_REALTIME, in seconds, of a time since boot in ticks. */
+static uint64_t seconds_of(uint64_t ticks)
+{
+	struct timespec boot;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return clock_realtime_ns() / SECOND_NS - (uint64_t)boot.tv_sec + ticks / TICKS;
+}
+
+/* A program that was executed later has the time when sampling it began as its start (sampler/daemon/keeper/programs.h). */
+static bool is_still_there(const struct daemon_target *t, uint64_t start)
 {
 	struct proc *p;
-	bool same;
+	uint64_t ticks;
 
-	if (proc_open(pid, &p, NULL) < 0)
+	if (proc_open(t->pid, &p, NULL) < 0)
 		return false;
-	same = proc_start_ticks(p) == start_ticks;
+	ticks = proc_start_ticks(p);
 	proc_close(p);
-	return same;
+	return ticks == start || (start / TICKS == t->since_s && seconds_of(ticks) <= t->since_s);
 }
 
 /* A number, and what ends it. */
@@ -63,7 +75,7 @@ static void parse(const char *text, size_t len, daemon_targets *ret)
 		line_end = memchr(text, '\n', (size_t)(end - text));
 		if (!line_end)
 			return;
-		if (parse_line(text, line_end, &t, &start) && is_still_there(t.pid, start) && !vec_push(ret, t))
+		if (parse_line(text, line_end, &t, &start) && is_still_there(&t, start) && !vec_push(ret, t))
 			return;
 	}
 }
@@ -83,8 +95,10 @@ void daemon_targets_read(const char *socket, daemon_targets *ret)
 
 const struct daemon_target *daemon_targets_find(const daemon_targets *t, pid_t pid)
 {
+	const struct daemon_target *last = NULL;
+
 	for (size_t i = 0; i < t->n; i++)
-		if (t->v[i].pid == pid)
-			return &t->v[i];
-	return NULL;
+		if (t->v[i].pid == pid && (!last || t->v[i].since_s > last->since_s))
+			last = &t->v[i];
+	return last;
 }

@@ -22,6 +22,7 @@ typedef VEC(struct daemon_target) daemon_targets;
  * process's by now, are left out.
  */
 void daemon_targets_read(const char *socket, daemon_targets *ret);
-const struct daemon_target *daemon_targets_find(const daemon_targets *t, pid_t pid); /* NULL: none */
+const struct daemon_target *daemon_targets_find(const daemon_targets *t,
+						pid_t pid); /* the last program of the process; NULL: none */
 
 #endif

@@ -177,6 +177,12 @@ def succeeded(jdk, classes, tmp, _load):
     if not 1 < weight(d, j.pid) - d.kept(j.pid, main="Busy")["weight"] / 1e9 < 4:
         bad.append("the first one's samples: all %.2f s, the second one's %.2f s" % (
             weight(d, j.pid), d.kept(j.pid, main="Busy")["weight"] / 1e9))
+    listed = subprocess.run([jvm.jsampler_path(), "list", "-f", "json", "--socket", tmp + "/run/s.sock"], stdin=subprocess.DEVNULL,
+                            capture_output=True, text=True)
+    known = [e["daemon"] for e in json.loads(listed.stdout) if e["pid"] == j.pid]
+    second = [t for t in programs if t["labels"].get("main") == "Busy"]
+    if known and second and (known[0] or {}).get("since") != second[0]["since"]:  # list leaves out what takes too long to read
+        bad.append("list: %s, history: %s" % (known, second))
     j.stop()
     d.stop()
     return bad

@@ -1,17 +1,21 @@
 /* Targets that come and go while the broker runs: whoever started this program says which. */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "sampler/broker/private.h"
 #include "symbolizer/base/channel.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/target/proc.h"
 
-enum { STACK_BYTES = 256 << 10 };
+enum { STACK_BYTES = 256 << 10, WAIT_MAX_NS = 1000000000 };
 
 struct admitted {
 	pid_t pid; /* 0: none */
 	uint32_t number;
+	uint32_t divisor; /* that it is to have from at_ns on; 0: the one that it has */
+	uint64_t at_ns;
 };
 
 struct admitting {
@@ -41,8 +45,13 @@ static int admit(struct admitting *a, const struct broker_admission *m)
 	uint32_t number;
 	int r;
 
-	if (slot->pid)
-		return slot->pid == m->pid ? o->set(o->ctx, m->pid, m->slot, m->divisor) : -EEXIST;
+	if (slot->pid && slot->pid != m->pid)
+		return -EEXIST;
+	if (slot->pid) {
+		slot->divisor = m->divisor;
+		slot->at_ns = m->at_ns;
+		return 0;
+	}
 	r = add(a->b, m, &number);
 	if (r < 0)
 		return r;
@@ -50,7 +59,7 @@ static int admit(struct admitting *a, const struct broker_admission *m)
 	if (r < 0)
 		broker_target_forget(a->b, number);
 	else
-		*slot = (struct admitted){m->pid, number};
+		*slot = (struct admitted){.pid = m->pid, .number = number};
 	return r;
 }
 
@@ -87,13 +96,41 @@ static int take(struct admitting *a, const struct broker_admission *m)
 	return channel_send(o->from, &answer, sizeof(answer), -1);
 }
 
+/* Sets what is due. Returns the milliseconds until the next is; -1: nothing waits. */
+static int set_due(struct admitting *a)
+{
+	const struct broker_admissions *o = &a->b->admissions;
+	uint64_t now = clock_monotonic_ns(), next = UINT64_MAX;
+
+	for (uint32_t i = 0; i < BROKER_SLOTS; i++) {
+		struct admitted *slot = &a->by_slot[i];
+
+		if (!slot->pid || !slot->divisor)
+			continue;
+		if (slot->at_ns > now) {
+			next = slot->at_ns < next ? slot->at_ns : next;
+			continue;
+		}
+		o->set(o->ctx, slot->pid, i, slot->divisor);
+		slot->divisor = 0;
+	}
+	return next == UINT64_MAX       ? -1 :
+	       next - now < WAIT_MAX_NS ? (int)((next - now) / 1000000) :
+					  WAIT_MAX_NS / 1000000;
+}
+
 static void *take_all(void *arg)
 {
 	struct admitting *a = arg;
+	struct pollfd p = {.fd = a->b->admissions.from, .events = POLLIN};
 	struct broker_admission m;
 
-	while (channel_receive(a->b->admissions.from, &m, sizeof(m), NULL) == 0 && take(a, &m) == 0)
-		;
+	for (;;) {
+		int n = poll(&p, 1, set_due(a));
+
+		if (n > 0 && (channel_receive(p.fd, &m, sizeof(m), NULL) < 0 || take(a, &m) < 0))
+			break;
+	}
 	/* Whoever admits has given up: nothing is sampled any more, even if the worker cannot end. */
 	for (size_t i = 0; i < BROKER_SLOTS; i++)
 		if (a->by_slot[i].pid)

@@ -60,7 +60,8 @@ int broker_signal(struct broker *b, int signal);
 enum { BROKER_SLOTS = 1024 };
 
 enum broker_admission_what {
-	BROKER_ADMIT = 1, /* the process that has this PID and start time; once more: with another divisor */
+	BROKER_ADMIT =
+		1, /* the process that has this PID and start time; once more: with another divisor, from at_ns on */
 	BROKER_DISMISS, /* who has that slot */
 	BROKER_REFUSED, /* answer: `code` */
 };
@@ -70,6 +71,7 @@ struct broker_admission {
 	int32_t pid;
 	uint32_t slot, divisor;
 	uint64_t start_ticks; /* since boot */
+	uint64_t at_ns; /* CLOCK_MONOTONIC */
 	int32_t code; /* a negative errno */
 	char note[64]; /* passed on; ends with a NUL */
 	uint32_t unused;

@@ -176,6 +176,11 @@ void session_hosted_mapped(struct session *s)
 	sink.mapped(sink.ctx, s->pid);
 }
 
+void session_hosted_period(struct session *s, uint64_t period_ns)
+{
+	s->o.engine_options.period = period_ns;
+}
+
 bool session_hosted_gone(struct session *s)
 {
 	return !proc_alive(s->proc);

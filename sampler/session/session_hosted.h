@@ -34,6 +34,7 @@ void session_hosted_thread(struct session *s, pid_t tid, const char *comm);
 void session_hosted_thread_exit(struct session *s, pid_t tid);
 void session_hosted_mapped(struct session *s);
 
+void session_hosted_period(struct session *s, uint64_t period_ns); /* of the samples that follow */
 bool session_hosted_gone(struct session *s); /* the process has ended */
 const char *session_hosted_jdk(const struct session *s); /* "": no JVM could be read yet */
 /* Nothing follows: what waits for a JVM to be readable is counted. Before the last session_take(). */

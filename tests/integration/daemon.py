@@ -56,7 +56,7 @@ def pids_of(worker):
 
 
 class Daemon:
-    def __init__(self, tmp, rules=RULES if ROOT else "", sampling=""):
+    def __init__(self, tmp, rules=RULES if ROOT else "", sampling="cpu_limit = 100%"):
         self.store = os.path.join(tmp, "store")
         self.log = os.path.join(tmp, "log")
         for d in (self.store, os.path.join(tmp, "run")):

@@ -53,7 +53,7 @@ def weight(d, pid):
     return d.kept(pid)["weight"] / 1e9
 
 
-def begin(tmp, sampling="frequency = %d" % HZ):
+def begin(tmp, sampling="frequency = %d\ncpu_limit = 100%%" % HZ):
     d = one.Daemon(tmp, sampling=sampling)
     if not jvm.wait_until(lambda: d.process("keeper") and d.process("worker"), 30):
         raise SystemExit("it does not begin: " + d.said())
@@ -95,6 +95,59 @@ def shares(jdk, classes, tmp, _load):
     for j in jvms:
         j.stop()
     return bad
+
+
+def own_cpu_s(d):
+    pids = [d.proc.pid, *one.tree(d.proc.pid)]
+    return sum(jvm.cpu_seconds(p) for p in pids if pathlib.Path("/proc/%d" % p).exists())
+
+
+def governed(jdk, classes, tmp, _load):
+    """Above cpu_limit, JVMs are sampled less often; their weight is their CPU time all the same."""
+    d = begin(tmp, "frequency = %d\ncpu_limit = 2%%" % HZ)
+    jvms, bad = [one.Busy(jdk, classes) for _ in range(2)], []
+    for j in jvms:
+        jvm.burn(j.pid, 0.5)
+        j.proc.send_signal(signal.SIGSTOP)
+    if not jvm.wait_until(lambda: all(d.worker(j.pid) for j in jvms), 60):
+        return ["not all are sampled: " + d.said()]
+    time.sleep(2 * STEP_S + 2)
+    before = [(jvm.cpu_seconds(j.pid), d.kept(j.pid)) for j in jvms]
+    for j in jvms:
+        j.proc.send_signal(signal.SIGCONT)
+    time.sleep(35)
+    own = own_cpu_s(d)
+    time.sleep(25)
+    own = (own_cpu_s(d) - own) / 25
+    for j in jvms:
+        j.proc.send_signal(signal.SIGSTOP)
+    time.sleep(2 * STEP_S + 2)
+    for j, (cpu0, kept0) in zip(jvms, before):
+        kept = d.kept(j.pid)
+        cpu, w, n = jvm.cpu_seconds(j.pid) - cpu0, (kept["weight"] - kept0["weight"]) / 1e9, kept["samples"] - kept0["samples"]
+        bar = 0.02 + 4 / max(n, 1) ** 0.5
+        print("%.2f s of CPU time, kept %.2f s (%+.1f %%, bar %.1f) in %d samples" % (cpu, w, 100 * (w / cpu - 1), 100 * bar, n))
+        if abs(w / cpu - 1) > bar:
+            bad.append("%.2f s of CPU time are %.2f s in the history" % (cpu, w))
+        if not 0 < n < 0.7 * cpu * HZ:
+            bad.append("not less often: %d samples" % n)
+    print("own CPU time: %.2f %% of a core" % (100 * own))
+    if own > 0.03:
+        bad.append("own CPU time: %.2f %% of a core" % (100 * own))
+    if "cpu_limit" not in events(tmp):
+        bad.append("no event: " + events(tmp)[:300])
+    d.stop()
+    for j in jvms:
+        j.stop()
+    return bad
+
+
+def events(tmp):
+    c = Socket(tmp + "/run/s.sock")
+    c.request("GET", "/api/v1/events?from=10m")
+    text = c.getresponse().read().decode()
+    c.close()
+    return text
 
 
 def starts(jdk, classes, tmp, load):
@@ -269,7 +322,7 @@ def main():
     classes = jvm.public(jvm.compile_java(jdk, "cli"))
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
     bad = []
-    for case in (shares, starts, replaced, succeeded, ended, stuck):
+    for case in (shares, governed, starts, replaced, succeeded, ended, stuck):
         if args.only not in (None, case.__name__):
             continue
         with tempfile.TemporaryDirectory(prefix="js-daemon-") as tmp:

@@ -26,6 +26,7 @@
 
 #include "sampler/broker/broker.h"
 #include "symbolizer/base/channel.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/maps.h"
 
@@ -1184,8 +1185,13 @@ static void settings_may_be_read(void **state)
 /* In the broker: slot 7 has no room. */
 static int take_slot(void *ctx, pid_t pid, uint32_t slot, uint32_t divisor)
 {
-	(void)ctx, (void)pid, (void)divisor;
-	return slot == 7 ? -EEXIST : 0;
+	_Atomic uint32_t *divisors = ctx;
+
+	(void)pid;
+	if (slot == 7)
+		return -EEXIST;
+	atomic_store(&divisors[slot], divisor);
+	return 0;
 }
 
 static void give_up_slot(void *ctx, pid_t pid)
@@ -1227,13 +1233,15 @@ static struct broker_admission offer(int admit, int from, const struct broker_ad
 static void targets_are_admitted_and_dismissed(void **state)
 {
 	static struct scene s;
-	struct broker_admissions a = {.set = take_slot, .remove = give_up_slot};
+	_Atomic uint32_t *divisors = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct broker_admissions a = {.set = take_slot, .remove = give_up_slot, .ctx = divisors};
 	struct broker_admission m = {.what = BROKER_ADMIT, .slot = 3, .divisor = 1, .note = "root"}, got;
 	int admit[2], to[2], pidfd = -1;
 	uint32_t number;
 
 	*state = &s;
 	s = (struct scene){.b = broker_new(false), .target = start_process(), .stranger = start_process()};
+	assert_ptr_not_equal(divisors, MAP_FAILED);
 	assert_int_equal(channel_pair(admit), 0);
 	assert_int_equal(channel_pair(to), 0);
 	a.from = admit[1];
@@ -1260,6 +1268,16 @@ static void targets_are_admitted_and_dismissed(void **state)
 	assert_int_equal(broker_find(s.b, s.target, &number, &pidfd), 0);
 	close(pidfd);
 	assert_int_equal(broker_find(s.b, s.stranger, &number, &pidfd), -EPERM);
+
+	/* Another divisor: the worker learns of it before it holds. */
+	m.divisor = 4;
+	m.at_ns = clock_monotonic_ns() + 300000000;
+	got = offer(admit[0], to[0], &m);
+	assert_int_equal(got.divisor, 4);
+	for (int i = 0; i < 10000 && atomic_load(&divisors[3]) == 1; i++)
+		usleep(1000);
+	assert_int_equal(atomic_load(&divisors[3]), 4);
+	assert_true(clock_monotonic_ns() >= m.at_ns);
 
 	/* No room in the table, and a slot that another one has. */
 	m.pid = s.stranger;

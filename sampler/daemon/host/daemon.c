@@ -12,6 +12,7 @@
 
 #include "sampler/daemon/config/config.h"
 #include "sampler/daemon/host/keeping.h"
+#include "sampler/daemon/host/own_cpu.h"
 #include "sampler/daemon/host/scan.h"
 #include "sampler/daemon/host/targets.h"
 #include "sampler/daemon/rules/rules.h"
@@ -74,6 +75,7 @@ static void use(struct daemon *d, struct config *c)
 {
 	d->targets.rules = c->rules;
 	d->targets.hz = (uint32_t)c->frequency;
+	d->targets.cpu_limit = c->cpu_limit;
 	d->targets.isolate = c->isolate;
 	config_free(d->config);
 	d->config = c;
@@ -227,6 +229,8 @@ static void turn(struct daemon *d)
 		d->scan_ns = now + SECOND_NS;
 		if (scan_turn(d->scan, found, d, &err) < 0)
 			log_error("%s", err.msg);
+		if (targets_governed(&d->targets))
+			targets_govern(&d->targets, own_cpu_ns());
 	}
 	targets_turn(&d->targets);
 	log_say_left_out();

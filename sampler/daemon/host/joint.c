@@ -25,6 +25,8 @@
 #define IDLE_NS UINT64_C(20000000000)
 #define BUSY_NS UINT64_C(120000000000)
 #define END_NS UINT64_C(3000000000)
+/* The worker knows of another divisor this long before it holds: it has read the message by then, although it may be busy with a sample. */
+#define NOTICE_NS UINT64_C(500000000)
 
 int joint_init(struct joint *j, struct err *err)
 {
@@ -210,12 +212,24 @@ bool joint_turn(struct joint *j, const struct joint_options *o, int *ret_slot)
 
 /* --- what is said --- */
 
-bool joint_admit(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot, const char *user)
+bool joint_admit(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot, uint32_t divisor, const char *user)
 {
 	struct broker_admission m = {
-		.what = BROKER_ADMIT, .pid = pid, .slot = slot, .divisor = 1, .start_ticks = start_ticks};
+		.what = BROKER_ADMIT, .pid = pid, .slot = slot, .divisor = divisor, .start_ticks = start_ticks};
 
 	snprintf(m.note, sizeof(m.note), "%s", user);
+	return j->ready && channel_send(j->admit, &m, sizeof(m), -1) == 0;
+}
+
+bool joint_divide(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot, uint32_t divisor)
+{
+	const struct broker_admission m = {.what = BROKER_ADMIT,
+					   .pid = pid,
+					   .slot = slot,
+					   .divisor = divisor,
+					   .start_ticks = start_ticks,
+					   .at_ns = clock_monotonic_ns() + NOTICE_NS};
+
 	return j->ready && channel_send(j->admit, &m, sizeof(m), -1) == 0;
 }
 

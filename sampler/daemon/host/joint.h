@@ -47,8 +47,10 @@ static inline bool joint_runs(const struct joint *j)
 	return j->pid != 0;
 }
 
-/* The process is to be sampled under this number. false: not now. */
-bool joint_admit(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot, const char *user);
+/* The process is to be sampled under this number, one in `divisor` of its samples. false: not now. */
+bool joint_admit(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot, uint32_t divisor, const char *user);
+/* From soon on with another divisor. false: not now. */
+bool joint_divide(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot, uint32_t divisor);
 void joint_dismiss(struct joint *j, uint32_t slot);
 
 /* The next of its reports, which are not believed; CROWD_ALONE, too, if it cannot be admitted. false: there is none. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "sampler/daemon/config/config_keys.h"
+#include "sampler/daemon/governor/governor.h"
 #include "sampler/daemon/host/child.h"
 #include "sampler/daemon/rules/rules.h"
 #include "sampler/daemon/supervise/quarantine.h"
@@ -30,6 +31,8 @@
 
 #define FAILED_NS UINT64_C(60000000000) /* until sampling is tried again that could not begin */
 
+enum { FLOOR_HZ = 5 }; /* cpu_limit or not */
+
 struct target {
 	struct scan_found who;
 	size_t slot;
@@ -38,6 +41,7 @@ struct target {
 	bool alone; /* it is to have one of its own */
 	bool joined; /* it is sampled together with others */
 	int pidfd; /* while joined; otherwise -1 */
+	uint32_t divisor, next; /* while joined: that the worker knows, and that it is to have */
 	bool left_out;
 	uint64_t again_ns; /* when to start a worker; CLOCK_MONOTONIC */
 	struct restart restart;
@@ -77,6 +81,7 @@ void targets_done(struct targets *t)
 	if (t->wanted)
 		munmap(t->wanted, TARGETS_MAX * sizeof(*t->wanted));
 	quarantine_free(t->quarantine);
+	governor_free(t->governor);
 	for (size_t i = 0; i < t->n; i++)
 		close_at_exit(&t->list[i].pidfd);
 	free(t->list);
@@ -231,18 +236,40 @@ static bool is_for_joint(const struct targets *t, const struct target *one)
 	return !one->alone && !t->isolate && !t->joint.refused;
 }
 
+static struct governor *governor_of(struct targets *t)
+{
+	const struct governor_options o = {.base_hz = t->hz, .floor_hz = FLOOR_HZ, .cpu_limit = t->cpu_limit};
+
+	if (!t->governor)
+		t->governor = governor_new(&o);
+	return t->governor;
+}
+
+static void ungovern(struct targets *t, const struct target *one)
+{
+	if (t->governor)
+		governor_remove(t->governor, one->slot);
+}
+
 /* The process is the one that was found: what it is checked against is the same as in the broker. */
 static void join(struct targets *t, struct target *one)
 {
+	struct governor *g = governor_of(t);
+	uint32_t divisor = g ? governor_add(g, one->slot, 0) : 1;
 	char user[64];
 
 	one->again_ns = 0;
 	one->pidfd = (int)syscall(SYS_pidfd_open, one->who.pid, 0);
 	user_name(one->who.uid, user, sizeof(user));
 	one->joined = one->pidfd >= 0 && is_there(&one->who) &&
-		      joint_admit(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot, user);
-	if (!one->joined)
-		close(take_fd(&one->pidfd));
+		      joint_admit(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot,
+				  divisor ? divisor : 1, user);
+	one->divisor = one->next = divisor ? divisor : 1;
+	if (one->joined)
+		return;
+	ungovern(t, one);
+	close_at_exit(&one->pidfd);
+	one->pidfd = -1;
 }
 
 static void leave(struct targets *t, struct target *one)
@@ -250,6 +277,7 @@ static void leave(struct targets *t, struct target *one)
 	if (!one->joined)
 		return;
 	joint_dismiss(&t->joint, (uint32_t)one->slot);
+	ungovern(t, one);
 	close(take_fd(&one->pidfd));
 	one->joined = false;
 }
@@ -326,6 +354,7 @@ static void joint_has_ended(struct targets *t, int blamed_slot, uint64_t now)
 		if (!one->joined)
 			continue;
 		one->joined = false;
+		ungovern(t, one);
 		close(take_fd(&one->pidfd));
 		if ((int)one->slot != blamed_slot)
 			continue;
@@ -389,6 +418,11 @@ static void take_report(struct targets *t, const struct crowd_report *r)
 
 	if (!one)
 		return;
+	if (r->what == CROWD_COST) {
+		if (t->governor)
+			governor_cost(t->governor, one->slot, r->cpu_ns);
+		return;
+	}
 	leave(t, one);
 	switch (r->what) {
 	case CROWD_LEFT_OUT: one->left_out = true; break;
@@ -445,6 +479,53 @@ void targets_turn(struct targets *t)
 	}
 }
 
+/* --- how often --- */
+
+/* It may come several times for a target. */
+static void note_change(void *ctx, const struct governor_change *c)
+{
+	struct targets *t = ctx;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (t->list[i].joined && t->list[i].slot == c->target)
+			t->list[i].next = c->to;
+}
+
+/* Once for each target: a change that is announced replaces one that does not hold yet. */
+static void announce_changes(struct targets *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct target *one = &t->list[i];
+
+		if (!one->joined || one->next == one->divisor ||
+		    !joint_divide(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot, one->next))
+			continue;
+		log_info("PID %d: one in %u samples is taken, not one in %u: cpu_limit", (int)one->who.pid,
+			 (unsigned)one->next, (unsigned)one->divisor);
+		one->divisor = one->next;
+	}
+}
+
+void targets_govern(struct targets *t, uint64_t own_cpu_ns)
+{
+	bool was = t->governor && governor_state(t->governor).helpless;
+
+	if (!t->governor)
+		return;
+	governor_step(t->governor, clock_monotonic_ns(), own_cpu_ns, note_change, t);
+	announce_changes(t);
+	if (!was && governor_state(t->governor).helpless)
+		log_warn(
+			"the daemon takes more CPU time than cpu_limit allows, although JVMs are sampled only %d times "
+			"a second",
+			FLOOR_HZ);
+}
+
+bool targets_governed(const struct targets *t)
+{
+	return t->governor && governor_state(t->governor).targets;
+}
+
 int targets_fd(const struct targets *t)
 {
 	return t->joint.report;
@@ -453,6 +534,8 @@ int targets_fd(const struct targets *t)
 void targets_configured(struct targets *t)
 {
 	joint_stop(&t->joint, SIGTERM);
+	governor_free(t->governor);
+	t->governor = NULL;
 }
 
 void targets_stop(struct targets *t, int signal)

@@ -21,8 +21,10 @@ struct targets {
 	uint32_t *wanted; /* shared with the workers, by slot */
 	uint64_t slots[TARGETS_MAX / 64 + 1]; /* taken */
 	struct quarantine *quarantine;
+	struct governor *governor; /* of those that are sampled together, by slot; NULL: there are none yet */
 	struct rules *rules; /* borrowed */
 	uint32_t hz;
+	uint64_t cpu_limit; /* of the whole daemon, in millionths of a core */
 	char boot_id[40], host[65];
 	bool full, full_of_user; /* it was said */
 	bool isolate; /* each has a worker of its own */
@@ -42,6 +44,9 @@ void targets_found(struct targets *t, const struct scan_found *f);
 bool targets_ended(struct targets *t, pid_t child, int status);
 /* Starts workers again whose targets wait for one, and forgets targets that have ended. */
 void targets_turn(struct targets *t);
+/* Once a second, with the CPU time of all processes of the daemon so far: changes how often targets are sampled. */
+void targets_govern(struct targets *t, uint64_t own_cpu_ns);
+bool targets_governed(const struct targets *t); /* there is something to govern */
 int targets_fd(const struct targets *t); /* readable when targets_turn() has something to do; -1: none */
 void targets_configured(struct targets *t); /* hz, rules or isolate are others now */
 void targets_stop(struct targets *t, int signal); /* sends it to all workers */

@@ -38,11 +38,15 @@ enum {
 #define SECOND_NS UINT64_C(1000000000)
 #define RETRY_NS (SECOND_NS / 20) /* when the feed was full */
 #define LAST_NS (2 * SECOND_NS) /* what the keeper may take to read the last steps */
+#define COST_NS UINT64_C(1000000) /* what is told at least */
 
 struct member {
 	struct watched w;
 	struct session *session;
 	uint32_t slot, divisor;
+	uint32_t next_divisor; /* of samples from change_ns on (CLOCK_MONOTONIC); 0: as before */
+	uint64_t change_ns;
+	uint64_t cost_ns, cost_told_ns; /* CPU time that it has taken, and of that, what the first process knows */
 	bool identified, over;
 	uint64_t doubtful; /* samples that may be another program's */
 	char user[sizeof(((struct broker_admission *)0)->note)];
@@ -58,6 +62,8 @@ struct crowd {
 	int admitted; /* from the broker */
 	struct member *by_slot[CROWD_MAX];
 	uint32_t slots[CROWD_MAX], n; /* of the members */
+	struct member *at_work; /* since at_ns of this thread's CPU time */
+	uint64_t at_ns;
 	uint64_t look_ns; /* when to see who has ended; CLOCK_MONOTONIC */
 	struct perf_host_stats told; /* losses that the keeper knows of */
 	enum watch_status status;
@@ -83,15 +89,21 @@ static struct member *find(const struct crowd *c, pid_t pid)
 }
 
 /* m NULL: no target's work. */
-static void begin_work(const struct crowd *c, const struct member *m)
+static void begin_work(struct crowd *c, struct member *m)
 {
+	uint64_t cpu_ns = clock_thread_cpu_ns();
+
+	if (c->at_work)
+		c->at_work->cost_ns += cpu_ns - c->at_ns;
+	c->at_work = m;
+	c->at_ns = cpu_ns;
 	atomic_store(&c->o->page->slot, m ? m->slot + 1 : 0);
 	atomic_fetch_add(&c->o->page->turns, 1);
 }
 
 static void report(const struct crowd *c, const struct member *m, enum crowd_report_what what, uint32_t hz)
 {
-	const struct crowd_report r = {.what = what, .slot = m->slot, .hz = hz, .pid = m->w.pid};
+	const struct crowd_report r = {.what = what, .slot = m->slot, .hz = hz, .pid = m->w.pid, .cpu_ns = m->cost_ns};
 
 	channel_send(c->o->report, &r, sizeof(r), -1);
 }
@@ -112,6 +124,8 @@ static void member_free(struct member *m)
 static void forget(struct crowd *c, struct member *m)
 {
 	perf_host_watch(c->host, m->w.pid, false);
+	if (c->at_work == m)
+		c->at_work = NULL;
 	c->by_slot[m->slot] = NULL;
 	for (uint32_t i = 0; i < c->n; i++)
 		if (c->slots[i] == m->slot) {
@@ -203,6 +217,56 @@ static void end_member(struct crowd *c, struct member *m)
 	begin_work(c, NULL);
 }
 
+/* --- how often they are sampled --- */
+
+static uint32_t hz_of(const struct crowd *c, uint32_t divisor)
+{
+	return (c->o->hz + divisor / 2) / divisor;
+}
+
+static void tell_divisor(struct crowd *c, const struct member *m, uint32_t before)
+{
+	char text[100];
+
+	snprintf(text, sizeof(text), "sampled %u times for each second of CPU time, not %u: cpu_limit",
+		 hz_of(c, m->divisor), hz_of(c, before));
+	if (m->w.introduced)
+		feed_out_add(&c->out, &(struct feed_message){.kind = FEED_EVENT,
+							     .target = m->slot,
+							     .event = FEED_THROTTLE,
+							     .time_ns = clock_realtime_ns(),
+							     .text = text});
+}
+
+static void change_divisor(struct crowd *c, struct member *m)
+{
+	uint32_t before = m->divisor;
+
+	m->divisor = m->next_divisor;
+	m->next_divisor = 0;
+	session_hosted_period(m->session, period_of(c, m->divisor));
+	tell_divisor(c, m, before);
+}
+
+/*
+ * The broker changes the filter at that time, which is later than now, so samples taken before and after differ by their times. A change that
+ * does not hold yet never will: this one takes its place, in the broker too.
+ */
+static void announce_divisor(struct crowd *c, struct member *m, const struct broker_admission *a)
+{
+	if (m->next_divisor && m->change_ns <= clock_monotonic_ns())
+		change_divisor(c, m);
+	m->next_divisor = a->divisor;
+	m->change_ns = a->at_ns;
+}
+
+static uint32_t divisor_at(struct crowd *c, struct member *m, uint64_t time_ns)
+{
+	if (m->next_divisor && time_ns >= m->change_ns)
+		change_divisor(c, m);
+	return m->divisor;
+}
+
 /* --- what the broker says --- */
 
 static void admit(struct crowd *c, const struct broker_admission *a)
@@ -251,6 +315,10 @@ static void take_admission(struct crowd *c, const struct broker_admission *a)
 
 	if (a->slot >= CROWD_MAX)
 		return;
+	if (m && a->what == BROKER_ADMIT && m->w.pid == a->pid && m->w.start_ticks == a->start_ticks) {
+		announce_divisor(c, m, a);
+		return;
+	}
 	if (m)
 		end_member(c, m);
 	if (a->what == BROKER_ADMIT)
@@ -310,6 +378,14 @@ static void tell_dropped(struct crowd *c)
 		c->out.dropped = 0;
 }
 
+static void tell_cost(const struct crowd *c, struct member *m)
+{
+	if (m->cost_ns - m->cost_told_ns < COST_NS)
+		return;
+	m->cost_told_ns = m->cost_ns;
+	report(c, m, CROWD_COST, 0);
+}
+
 /* Who has ended, and who can be named now that its JVM is readable: one that lives for some seconds is to have its name. */
 static void look(struct crowd *c, uint64_t now_ns)
 {
@@ -328,6 +404,9 @@ static void look(struct crowd *c, uint64_t now_ns)
 		if (!m->over && !m->identified && !who_look(&m->w.who, m->w.pid, m->session))
 			identify(c, m);
 		begin_work(c, NULL);
+		(void)divisor_at(
+			c, m, now_ns - 2 * SECOND_NS); /* of one that has no samples; those in the queue are younger */
+		tell_cost(c, m);
 	}
 	tell_losses(c);
 	tell_dropped(c);
@@ -379,7 +458,7 @@ static void on_sample(void *ctx, const struct raw_sample *raw)
 	if (!m || m->over)
 		return;
 	begin_work(c, m);
-	own.weight *= m->divisor;
+	own.weight *= divisor_at(c, m, raw->time_ns);
 	m->doubtful += !session_hosted_sample(m->session, &own);
 	begin_work(c, NULL);
 }

@@ -28,10 +28,12 @@ enum crowd_report_what {
 	CROWD_GONE, /* has ended */
 	CROWD_EXEC, /* has executed another program: it is to be found anew */
 	CROWD_READY, /* this process has begun; `slot` and `pid` are 0 */
+	CROWD_COST, /* what it has cost so far: cpu_ns */
 };
 struct crowd_report {
 	uint32_t what, slot, hz;
 	int32_t pid;
+	uint64_t cpu_ns; /* of this process */
 };
 
 struct crowd_options {

@@ -1,0 +1,38 @@
+#include "sampler/daemon/host/own_cpu.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "symbolizer/base/clock.h"
+
+enum { GENERATIONS = 2, CHILDREN_MAX = 1024 };
+
+static uint64_t cpu_of(pid_t pid)
+{
+	uint64_t ns = 0;
+	clockid_t clock;
+
+	return clock_getcpuclockid(pid, &clock) == 0 && clock_read_ns(clock, &ns) ? ns : 0;
+}
+
+static uint64_t cpu_of_tree(pid_t pid, int generations)
+{
+	uint64_t ns = cpu_of(pid);
+	char path[64];
+	int child;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	f = generations ? fopen(path, "re") : NULL;
+	for (int n = 0; f && n < CHILDREN_MAX && fscanf(f, "%d", &child) == 1; n++)
+		ns += cpu_of_tree(child, generations - 1);
+	if (f)
+		fclose(f);
+	return ns;
+}
+
+uint64_t own_cpu_ns(void)
+{
+	return cpu_of_tree(getpid(), GENERATIONS);
+}

@@ -41,7 +41,10 @@ def is_there(pid):
 
 ROOT = os.geteuid() == 0
 OWNER, USER = 61234, 61235  # of the history; of the JVMs: other tests' JVMs are left out by their user
-RULES = "[rule ours]\nuser = %d\n[rule others]\npid = *\nsample = no\n" % USER
+
+
+def own_rules():
+    return "[rule ours]\nuser = %d\n[rule others]\npid = *\nsample = no\n" % USER if ROOT else ""
 
 
 def pids_of(worker):
@@ -56,7 +59,7 @@ def pids_of(worker):
 
 
 class Daemon:
-    def __init__(self, tmp, rules=RULES if ROOT else "", sampling="cpu_limit = 100%"):
+    def __init__(self, tmp, rules=None, sampling="cpu_limit = 100%"):
         self.store = os.path.join(tmp, "store")
         self.log = os.path.join(tmp, "log")
         for d in (self.store, os.path.join(tmp, "run")):
@@ -66,7 +69,7 @@ class Daemon:
         os.chmod(tmp, 0o755)
         conf = os.path.join(tmp, "jsampler.conf")
         pathlib.Path(conf).write_text("[sampling]\n%s\n[store]\ndirectory = %s\nuser = %d\n[http]\nsocket = %s/run/s.sock\n%s" % (
-            sampling, self.store, OWNER, tmp, rules))
+            sampling, self.store, OWNER, tmp, own_rules() if rules is None else rules))
         with open(self.log, "w") as log:
             self.proc = subprocess.Popen([jvm.jsampler_path(), "daemon", "-v", "--config", conf], stdin=subprocess.DEVNULL,
                                          stdout=log, stderr=log, preexec_fn=jvm.die_with_parent)

@@ -39,7 +39,7 @@ class Folder:
         os.chmod(self.token, mode)
         self.conf = self.folder / "jsampler.conf"
         self.conf.write_text("[store]\ndirectory = %s/store\nuser = %d\n[http]\nsocket = %s/run/s.sock\nlisten = %s\ntoken_file = %s\n%s" % (
-            tmp, d.OWNER, tmp, listen, self.token, d.RULES if d.ROOT else ""))
+            tmp, d.OWNER, tmp, listen, self.token, d.own_rules()))
         self.log = self.folder / "log"
 
     def start(self):

@@ -39,7 +39,7 @@ def jars(reader):
     try:
         folder = apps_fetch.bring("hprof-" + reader, ARTIFACTS[reader], apps_fetch.sums(SUMS)[reader])
     except apps_fetch.NotHad as e:
-        skip("%s's reader is not to be had: %s" % (reader, e))
+        skip("%s's reader is not available: %s" % (reader, e))
     return ":".join(str(f) for f in sorted(folder.glob("*.jar")))
 
 
@@ -104,7 +104,7 @@ def gprof2dot():
                 "gprof2dot==" + GPROF2DOT]
         done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=bridge.DONE)
         if done.returncode or not wheel.exists():
-            skip("gprof2dot is not to be had from PyPI: %s" % done.stdout[-300:].strip())
+            skip("gprof2dot is not available from PyPI: %s" % done.stdout[-300:].strip())
     if hashlib.sha256(wheel.read_bytes()).hexdigest() != want:
         sys.exit("%s is not the file that %s lists" % (wheel, SUMS))
     return wheel

@@ -119,7 +119,7 @@ void frame_of_handler(struct writer *w, long last, size_t at, uint32_t throwable
 	write_u2(w, throwable);
 }
 
-/* The local variables that frames are told against. */
+/* The local variables that the next frame differs from. */
 struct locals {
 	struct item *items;
 	size_t n, max;

@@ -38,7 +38,7 @@ enum {
 #define SECOND_NS UINT64_C(1000000000)
 #define RETRY_NS (SECOND_NS / 20) /* when the feed was full */
 #define LAST_NS (2 * SECOND_NS) /* what the keeper may take to read the last steps */
-#define COST_NS UINT64_C(1000000) /* what is told at least */
+#define COST_NS UINT64_C(1000000) /* the least that is reported */
 
 struct member {
 	struct watched w;
@@ -143,11 +143,7 @@ static void tell_doubtful(struct crowd *c, struct member *m)
 		return;
 	snprintf(text, sizeof(text), "%llu samples came too late to be certain whose they were, and were not counted",
 		 (unsigned long long)m->doubtful);
-	feed_out_add(&c->out, &(struct feed_message){.kind = FEED_EVENT,
-						     .target = m->slot,
-						     .event = FEED_GAP,
-						     .time_ns = clock_realtime_ns(),
-						     .text = text});
+	feed_out_event(&c->out, m->slot, FEED_GAP, text);
 	m->doubtful = 0;
 }
 
@@ -231,11 +227,7 @@ static void tell_divisor(struct crowd *c, const struct member *m, uint32_t befor
 	snprintf(text, sizeof(text), "sampled %u times for each second of CPU time, not %u: cpu_limit",
 		 hz_of(c, m->divisor), hz_of(c, before));
 	if (m->w.introduced)
-		feed_out_add(&c->out, &(struct feed_message){.kind = FEED_EVENT,
-							     .target = m->slot,
-							     .event = FEED_THROTTLE,
-							     .time_ns = clock_realtime_ns(),
-							     .text = text});
+		feed_out_event(&c->out, m->slot, FEED_THROTTLE, text);
 }
 
 static void change_divisor(struct crowd *c, struct member *m)
@@ -354,28 +346,8 @@ static void tell_losses(struct crowd *c)
 	snprintf(text, sizeof(text), "%llu samples were lost, of all programs together",
 		 (unsigned long long)(lost - told));
 	log_warn("%s", text);
-	if (feed_out_add(&c->out, &(struct feed_message){.kind = FEED_EVENT,
-							 .target = FEED_TARGETS_MAX,
-							 .event = FEED_GAP,
-							 .time_ns = clock_realtime_ns(),
-							 .text = text}) == 0)
+	if (feed_out_event(&c->out, FEED_TARGETS_MAX, FEED_GAP, text) == 0)
 		c->told = s;
-}
-
-static void tell_dropped(struct crowd *c)
-{
-	char text[80];
-
-	if (!c->out.dropped)
-		return;
-	snprintf(text, sizeof(text), "the keeper did not keep up: %llu steps were dropped",
-		 (unsigned long long)c->out.dropped);
-	if (feed_out_add(&c->out, &(struct feed_message){.kind = FEED_EVENT,
-							 .target = FEED_TARGETS_MAX,
-							 .event = FEED_GAP,
-							 .time_ns = clock_realtime_ns(),
-							 .text = text}) == 0)
-		c->out.dropped = 0;
 }
 
 static void tell_cost(const struct crowd *c, struct member *m)
@@ -409,7 +381,7 @@ static void look(struct crowd *c, uint64_t now_ns)
 		tell_cost(c, m);
 	}
 	tell_losses(c);
-	tell_dropped(c);
+	feed_out_say_dropped(&c->out, FEED_TARGETS_MAX);
 }
 
 static uint64_t end_steps(struct crowd *c)

@@ -58,20 +58,6 @@ static bool decide(struct watch *w, const char *jdk)
 
 /* --- steps --- */
 
-static void tell_dropped(struct watch *w)
-{
-	char text[80];
-
-	snprintf(text, sizeof(text), "the keeper did not keep up: %llu steps were dropped",
-		 (unsigned long long)w->out.dropped);
-	if (feed_out_add(&w->out, &(struct feed_message){.kind = FEED_EVENT,
-							 .target = w->w.number,
-							 .event = FEED_GAP,
-							 .time_ns = clock_realtime_ns(),
-							 .text = text}) == 0)
-		w->out.dropped = 0;
-}
-
 static void end_step(struct watch *w, struct session *s)
 {
 	struct named_profile *np;
@@ -86,8 +72,7 @@ static void end_step(struct watch *w, struct session *s)
 	}
 	if (r < 0)
 		watched_say_lost(&w->w, r, &err);
-	if (w->out.dropped)
-		tell_dropped(w);
+	feed_out_say_dropped(&w->out, w->w.number);
 }
 
 static uint64_t on_turn(void *ctx, struct session *s)

@@ -13,7 +13,7 @@ struct err;
 struct feed_out;
 struct named_profile;
 
-/* A target as the keeper is told of it: who it is, and a profile for each step. who_done(&w->who) at the end. */
+/* What the keeper learns of a target: who it is, and a profile for each step. who_done(&w->who) at the end. */
 struct watched {
 	pid_t pid;
 	uint64_t start_ticks;

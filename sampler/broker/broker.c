@@ -208,14 +208,12 @@ static int deputy_schedule(void *ctx, pid_t tid, bool realtime, int nice)
 			 &(struct broker_request){.what = BROKER_SCHEDULE, .tid = tid, .name = realtime, .cpu = nice});
 }
 
-/* clock_getcpuclockid(3): of any process, without any rights over it. */
 static uint64_t deputy_cpu_ns(void *ctx)
 {
 	const struct broker *b = ctx;
-	clockid_t clock;
 	uint64_t ns;
 
-	return clock_getcpuclockid(b->child, &clock) == 0 && clock_read_ns(clock, &ns) ? ns : 0;
+	return clock_cpu_of_ns(b->child, &ns) ? ns : 0;
 }
 
 static int allow_events(struct broker *b)

@@ -41,3 +41,10 @@ uint64_t clock_process_cpu_ns(void)
 {
 	return now_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
+
+bool clock_cpu_of_ns(pid_t pid, uint64_t *ret)
+{
+	clockid_t clock;
+
+	return clock_getcpuclockid(pid, &clock) == 0 && clock_read_ns(clock, ret);
+}

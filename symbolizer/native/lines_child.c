@@ -141,10 +141,9 @@ struct lines_child *lines_child_new(struct budget *b)
 
 static void note_cpu_time(struct lines_child *c)
 {
-	clockid_t clock;
 	uint64_t ns;
 
-	if (clock_getcpuclockid(c->child.pid, &clock) != 0 || !clock_read_ns(clock, &ns) || ns <= c->cpu_ns)
+	if (!clock_cpu_of_ns(c->child.pid, &ns) || ns <= c->cpu_ns)
 		return;
 	budget_spend(c->budget, ns - c->cpu_ns);
 	c->cpu_ns = ns;

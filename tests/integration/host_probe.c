@@ -90,12 +90,9 @@ static void on_mapped(void *ctx, pid_t pid)
 
 static uint64_t cpu_of(pid_t pid)
 {
-	struct timespec t;
-	clockid_t c;
+	uint64_t ns;
 
-	if (clock_getcpuclockid(pid, &c) || clock_gettime(c, &t))
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return clock_cpu_of_ns(pid, &ns) ? ns : 0;
 }
 
 static uint64_t on_turn(void *ctx)

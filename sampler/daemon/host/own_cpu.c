@@ -1,28 +1,21 @@
 #include "sampler/daemon/host/own_cpu.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "symbolizer/base/clock.h"
 
 enum { GENERATIONS = 2, CHILDREN_MAX = 1024 };
 
-static uint64_t cpu_of(pid_t pid)
-{
-	uint64_t ns = 0;
-	clockid_t clock;
-
-	return clock_getcpuclockid(pid, &clock) == 0 && clock_read_ns(clock, &ns) ? ns : 0;
-}
-
 static uint64_t cpu_of_tree(pid_t pid, int generations)
 {
-	uint64_t ns = cpu_of(pid);
+	uint64_t ns = 0;
 	char path[64];
 	int child;
 	FILE *f;
 
+	if (!clock_cpu_of_ns(pid, &ns))
+		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
 	f = generations ? fopen(path, "re") : NULL;
 	for (int n = 0; f && n < CHILDREN_MAX && fscanf(f, "%d", &child) == 1; n++)
